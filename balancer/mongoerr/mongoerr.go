@@ -1,0 +1,102 @@
+// Package mongoerr holds errors that carry MongoDB's own code and code name,
+// so that whoever decides, in any room, answers a client as the server would
+// (spec 03 §0.2 and §5).
+package mongoerr
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// Code is a server error code.
+type Code int32
+
+// Name is the codeName the server shows: the symbolic name, or Location<code>
+// for a code that has none.
+func (c Code) Name() string {
+	if n, ok := names[c]; ok {
+		return n
+	}
+	return "Location" + strconv.Itoa(int(c))
+}
+
+// ServerError is a failure as the server reports it.
+type ServerError struct {
+	Code    Code
+	Message string
+	// NoCode marks the old-style failures of split and mergeChunks, which
+	// answer without code and codeName (spec 03 §0.2).
+	NoCode bool
+	// Extra holds further fields of the reply, after codeName.
+	Extra bson.D
+}
+
+// Error gives the message only, as a client prints it.
+func (e *ServerError) Error() string { return e.Message }
+
+// CodeName is the name of the code, empty for a failure without one.
+func (e *ServerError) CodeName() string {
+	if e.NoCode {
+		return ""
+	}
+	return e.Code.Name()
+}
+
+// New makes an error with a code.
+func New(code Code, format string, args ...any) *ServerError {
+	return &ServerError{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// NewNoCode makes an old-style failure: a reply without code and codeName.
+func NewNoCode(format string, args ...any) *ServerError {
+	return &ServerError{NoCode: true, Message: fmt.Sprintf(format, args...)}
+}
+
+// CodeOf finds the code in an error chain. It is false for errors from
+// elsewhere and for failures without a code.
+func CodeOf(err error) (Code, bool) {
+	var e *ServerError
+	if !errors.As(err, &e) || e.NoCode {
+		return 0, false
+	}
+	return e.Code, true
+}
+
+// Is reports whether err carries the code.
+func Is(err error, code Code) bool {
+	c, ok := CodeOf(err)
+	return ok && c == code
+}
+
+// Wrap puts a context before the message the way the server does and keeps
+// the innermost code. A nil error stays nil.
+func Wrap(err error, context string) error {
+	if err == nil {
+		return nil
+	}
+	var e *ServerError
+	if !errors.As(err, &e) {
+		return fmt.Errorf("%s :: caused by :: %w", context, err)
+	}
+	wrapped := *e
+	wrapped.Message = context + " :: caused by :: " + err.Error()
+	return &wrapped
+}
+
+// Reply is the error document the server would send for err: ok, errmsg,
+// code, codeName, then the extra fields. Errors from elsewhere become
+// InternalError.
+func Reply(err error) bson.D {
+	var e *ServerError
+	if !errors.As(err, &e) {
+		e = New(InternalError, "%s", err)
+	}
+	reply := bson.D{{Key: "ok", Value: 0.0}, {Key: "errmsg", Value: err.Error()}}
+	if !e.NoCode {
+		reply = append(reply, bson.E{Key: "code", Value: int32(e.Code)}, bson.E{Key: "codeName", Value: e.CodeName()})
+	}
+	return append(reply, e.Extra...)
+}
