@@ -1,0 +1,89 @@
+package keyorder
+
+import (
+	"encoding/binary"
+	"math/big"
+	"math/bits"
+)
+
+// decimal is a Decimal128 taken apart: ±(hi·2^64 + lo) · 10^exponent.
+type decimal struct {
+	negative, nan, infinite bool
+	hi, lo                  uint64
+	exponent                int
+}
+
+// The largest coefficient is 10^34 - 1; what the format could hold beyond it
+// counts as zero (IEEE 754-2008 §3.5.2).
+const (
+	decimalTopHi = 0x1ed09bead87c0
+	decimalTopLo = 0x378d8e63ffffffff
+)
+
+func decimalOf(b []byte) decimal {
+	b = fixed(b, 16)
+	lo, hi := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
+	d := decimal{negative: hi>>63 == 1}
+	switch {
+	case hi>>58&0x1f == 0x1f:
+		d.nan = true
+	case hi>>58&0x1f == 0x1e:
+		d.infinite = true
+	case hi>>61&3 == 3:
+		// The long coefficient of this form is always beyond the largest.
+		d.exponent = int(hi>>47&0x3fff) - 6176
+	default:
+		d.exponent = int(hi>>49&0x3fff) - 6176
+		d.hi, d.lo = hi&(1<<49-1), lo
+		if d.hi > decimalTopHi || d.hi == decimalTopHi && d.lo > decimalTopLo {
+			d.hi, d.lo = 0, 0
+		}
+	}
+	return d
+}
+
+func (d decimal) zero() bool { return d.hi == 0 && d.lo == 0 && !d.nan && !d.infinite }
+
+func (d decimal) coefficient() *big.Int {
+	var b [16]byte
+	binary.BigEndian.PutUint64(b[:], d.hi)
+	binary.BigEndian.PutUint64(b[8:], d.lo)
+	return new(big.Int).SetBytes(b[:])
+}
+
+// divideByTen gives the quotient and the digit that falls off.
+func (d decimal) divideByTen() (q decimal, digit uint8) {
+	q = d
+	var r uint64
+	q.hi, r = d.hi/10, d.hi%10
+	q.lo, r = bits.Div64(r, d.lo, 10)
+	q.exponent++
+	return q, uint8(r)
+}
+
+// normal is the same number without trailing zeros in its coefficient.
+func (d decimal) normal() decimal {
+	for !d.zero() {
+		q, digit := d.divideByTen()
+		if digit != 0 {
+			break
+		}
+		d = q
+	}
+	return d
+}
+
+// digits are the decimal digits of the coefficient, most significant first.
+func (d decimal) digits() []uint8 {
+	var all [39]uint8
+	n := len(all)
+	for d.hi != 0 || d.lo != 0 {
+		n--
+		d, all[n] = d.divideByTen()
+	}
+	return all[n:]
+}
+
+func powerOfTen(n int) *big.Int {
+	return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil)
+}

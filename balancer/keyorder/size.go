@@ -1,0 +1,157 @@
+package keyorder
+
+// Size is the length of the first value in a sequence of encodings, 0 when
+// there is none or it is cut short.
+func Size[T ~string | ~[]byte](enc T) int {
+	n := size(enc)
+	if n > len(enc) {
+		return 0
+	}
+	return n
+}
+
+// size may give more than there is when the encoding is cut short.
+func size[T ~string | ~[]byte](enc T) int {
+	if len(enc) == 0 {
+		return 0
+	}
+	switch tag := enc[0]; tag {
+	case tagMinKey, tagUndefined, tagNull, tagNaN, tagNegativeInfinity, tagPositiveInfinity, tagZero,
+		tagFalse, tagTrue, tagMaxKey:
+		return 1
+	case tagDate, tagTimestamp:
+		return 9
+	case tagObjectID:
+		return 13
+	case tagString, tagCode:
+		return plus(1, escapedSize(enc[1:]))
+	case tagRegex:
+		return chain(enc, 1, escapedSize[T], escapedSize[T])
+	case tagObject:
+		return plus(1, objectSize(enc[1:]))
+	case tagScope:
+		return chain(enc, 1, escapedSize[T], objectSize[T])
+	case tagArray:
+		return plus(1, arraySize(enc[1:]))
+	case tagBinary:
+		return binarySize(enc)
+	case tagDBPointer:
+		if len(enc) < 5 {
+			return 0
+		}
+		return 17 + int(bigEndian(enc[1:5]))
+	default:
+		return numberSize(tag, enc)
+	}
+}
+
+// plus adds a head to a size, which is 0 when it is unknown.
+func plus(head, n int) int {
+	if n == 0 {
+		return 0
+	}
+	return head + n
+}
+
+// chain adds up parts that follow each other.
+func chain[T ~string | ~[]byte](enc T, at int, parts ...func(T) int) int {
+	for _, part := range parts {
+		n := part(enc[at:])
+		if n == 0 {
+			return 0
+		}
+		at += n
+	}
+	return at
+}
+
+// escapedSize includes the closing zero.
+func escapedSize[T ~string | ~[]byte](enc T) int {
+	for i := range len(enc) {
+		if enc[i] == 0 {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+func objectSize[T ~string | ~[]byte](enc T) int {
+	at := 0
+	for at < len(enc) {
+		if enc[at] == 0 {
+			return at + 1
+		}
+		if at = chain(enc, at+1, escapedSize[T], Size[T]); at == 0 {
+			return 0
+		}
+	}
+	return 0
+}
+
+func arraySize[T ~string | ~[]byte](enc T) int {
+	at := 0
+	for at < len(enc) {
+		if enc[at] == 0 {
+			return at + 1
+		}
+		n := Size(enc[at:])
+		if n == 0 {
+			return 0
+		}
+		at += n
+	}
+	return 0
+}
+
+func binarySize[T ~string | ~[]byte](enc T) int {
+	switch {
+	case len(enc) < 2:
+		return 0
+	case enc[1] < 0xff:
+		return 3 + int(enc[1])
+	case len(enc) < 6:
+		return 0
+	}
+	return 7 + int(bigEndian(enc[2:6]))
+}
+
+// integerSize is the number of bytes of the integer part, 0 for a number
+// without one.
+func integerSize(tag byte) int {
+	switch {
+	case tag >= tagPositiveInt && tag < tagPositiveLarge:
+		return int(tag-tagPositiveInt) + 1
+	case tag >= tagNegativeInt && tag < tagNegativeSmall:
+		return int(tagNegativeSmall - tag)
+	}
+	return 0
+}
+
+func numberSize[T ~string | ~[]byte](tag byte, enc T) int {
+	if tag < tagNegativeLarge || tag > tagPositiveLarge {
+		return 0
+	}
+	var flip byte
+	if tag < tagZero {
+		flip = 0xff
+	}
+	more := func(at int) bool { return at < len(enc) && (enc[at]^flip)&1 == 1 }
+	n := 9
+	if whole := integerSize(tag); whole > 0 {
+		n = 1 + whole
+		if !more(n - 1) {
+			return n
+		}
+		n += 7
+	}
+	if !more(n - 1) {
+		return n
+	}
+	// The digits of a decimal, after two bytes of magnitude.
+	for n += 2; n < len(enc); n++ {
+		if enc[n]^flip == 0 {
+			return n + 1
+		}
+	}
+	return 0
+}
