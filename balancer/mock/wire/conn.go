@@ -1,0 +1,258 @@
+package wire
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mongoerr"
+)
+
+const (
+	readBufferBytes = 4 << 10
+	// keptReplyBytes is the largest reply buffer kept for the next reply.
+	keptReplyBytes = 1 << 20
+)
+
+// conn is one client. Two goroutines run the same loop and take turns: while
+// one handles a command the other reads on, so that a peer that leaves in the
+// middle of a long command is noticed, and commands stay in order.
+type conn struct {
+	service *service
+	nc      net.Conn
+	client  *Client
+	ctx     context.Context // ends when the peer is gone
+	cancel  context.CancelCauseFunc
+
+	// reading is held by who reads the next message, handling by who handles
+	// one. Taking handling before leaving reading is what keeps the order.
+	reading  sync.Mutex
+	in       *bufio.Reader
+	scratch  [headerBytes]byte
+	handling sync.Mutex
+	out      []byte
+
+	state sync.Mutex
+	// pending counts messages read and not done with: 0, 1 or 2.
+	pending int
+	retired bool
+}
+
+func newConn(s *service, nc net.Conn) *conn {
+	c := &conn{service: s, nc: nc, in: bufio.NewReaderSize(nc, readBufferBytes)}
+	c.client = &Client{
+		ID:     s.server.clients.Add(1),
+		Remote: nc.RemoteAddr().String(),
+		Local:  nc.LocalAddr().String(),
+	}
+	c.ctx, c.cancel = context.WithCancelCause(s.ctx)
+	return c
+}
+
+// serve returns when the connection is closed and nothing runs for it.
+func (c *conn) serve() {
+	c.setReadDeadline()
+	var other sync.WaitGroup
+	other.Go(c.loop)
+	c.loop()
+	other.Wait()
+	c.hangUp(errPeerGone)
+	if l, ok := c.service.server.Handler.(Leaver); ok {
+		l.Leave(c.client)
+	}
+}
+
+func (c *conn) loop() {
+	for c.turn() {
+	}
+}
+
+// turn reads a message and handles it. It is false when there will be no more.
+func (c *conn) turn() bool {
+	c.reading.Lock()
+	m, err := c.next()
+	if err != nil {
+		c.reading.Unlock()
+		return false
+	}
+	c.handling.Lock()
+	c.reading.Unlock()
+	defer c.handling.Unlock()
+	if err := c.answer(m); err != nil {
+		c.service.server.log().Debug("connection closed: cannot send", "client", c.client.ID, "error", err)
+		c.hangUp(errPeerGone)
+	}
+	c.done()
+	return true
+}
+
+// next reads and parses a message; any failure closes the connection.
+func (c *conn) next() (incoming, error) {
+	if err := context.Cause(c.ctx); err != nil {
+		return incoming{}, err
+	}
+	h, payload, err := readMessage(c.in, &c.scratch, c.service.server.messageBytes())
+	var m incoming
+	if err == nil {
+		m, err = parseMessage(h, payload)
+	}
+	if err != nil {
+		c.explain(err)
+		c.hangUp(errPeerGone)
+		return incoming{}, err
+	}
+	c.took()
+	return m, nil
+}
+
+// explain logs why a connection ends, unless the peer just left or we did it.
+func (c *conn) explain(err error) {
+	log := c.service.server.log()
+	switch {
+	case errors.Is(err, errMalformed):
+		log.Warn("connection closed: the client broke the protocol", "client", c.client.ID, "remote", c.client.Remote, "error", err)
+	case !errors.Is(err, io.EOF) && c.ctx.Err() == nil:
+		log.Debug("connection closed", "client", c.client.ID, "error", err)
+	}
+}
+
+// answer handles one message and sends the reply if one is wanted.
+func (c *conn) answer(m incoming) error {
+	doc := c.reply(m)
+	if m.silent {
+		return nil
+	}
+	write := appendMsg
+	if m.request.Legacy {
+		write = appendLegacy
+	}
+	c.out = write(c.out[:0], c.service.server.requestID.Add(1), m.requestID, doc)
+	if idle := c.service.server.Limits.Idle; idle > 0 {
+		if err := c.nc.SetWriteDeadline(time.Now().Add(idle)); err != nil {
+			return err
+		}
+	}
+	_, err := c.nc.Write(c.out)
+	if cap(c.out) > keptReplyBytes {
+		c.out = nil
+	}
+	return err
+}
+
+func (c *conn) reply(m incoming) bson.Raw {
+	if m.refusal != nil {
+		return errorReply(m.refusal)
+	}
+	m.request.Client = c.client
+	ctx, cancel := c.context(m)
+	defer cancel()
+	doc := c.handle(ctx, m.request)
+	size, _, ok := cutInt32(doc)
+	switch {
+	case !ok || int(size) != len(doc) || size < minDocumentBytes:
+		return errorReply(mongoerr.New(mongoerr.InternalError, "%s made no reply", m.request.Command))
+	case size > maxDocumentBytes:
+		return errorReply(mongoerr.New(mongoerr.BSONObjectTooLarge, "the reply of %d bytes is larger than the limit of %d", size, maxDocumentBytes))
+	}
+	return doc
+}
+
+// context is what the command runs under.
+func (c *conn) context(m incoming) (context.Context, context.CancelFunc) {
+	switch {
+	case m.silent:
+		// A client may send such a command and leave at once.
+		return c.service.ctx, func() {}
+	case waitsForNews(m.request):
+		ctx, cancel := context.WithCancelCause(c.ctx)
+		stop := context.AfterFunc(c.service.server.draining, func() { cancel(errStopping) })
+		return ctx, func() { stop(); cancel(nil) }
+	}
+	return c.ctx, func() {}
+}
+
+// waitsForNews is true for a hello that is answered when the topology changes
+// or its time is up: no work to wait for when the server stops.
+func waitsForNews(r Request) bool {
+	switch r.Command {
+	case "hello", "isMaster", "ismaster":
+		return r.Body.Lookup("maxAwaitTimeMS").Type != 0
+	}
+	return false
+}
+
+// handle keeps a handler that panics from taking the process along: the
+// command fails, the rest goes on.
+func (c *conn) handle(ctx context.Context, r Request) (doc bson.Raw) {
+	defer func() {
+		if p := recover(); p != nil {
+			c.service.server.log().Error("command panicked", "command", r.Command, "panic", p, "stack", string(debug.Stack()))
+			doc = errorReply(mongoerr.New(mongoerr.InternalError, "%s failed: %v", r.Command, p))
+		}
+	}()
+	return c.service.server.Handler.Handle(ctx, r)
+}
+
+func errorReply(err error) bson.Raw {
+	doc, marshalErr := bson.Marshal(mongoerr.Reply(err))
+	if marshalErr != nil {
+		doc, _ = bson.Marshal(bson.D{{Key: "ok", Value: 0.0}, {Key: "errmsg", Value: marshalErr.Error()}})
+	}
+	return doc
+}
+
+// took notes a message that is to be handled: from now on time does not count
+// against the peer.
+func (c *conn) took() {
+	c.state.Lock()
+	defer c.state.Unlock()
+	c.pending++
+	if c.service.server.Limits.Idle > 0 {
+		c.nc.SetReadDeadline(time.Time{}) //nolint:errcheck // a closed connection fails the next read
+	}
+}
+
+// done notes a message that has been handled.
+func (c *conn) done() {
+	c.state.Lock()
+	c.pending--
+	idle, retired := c.pending == 0, c.retired
+	if idle && !retired {
+		c.setReadDeadline()
+	}
+	c.state.Unlock()
+	if idle && retired {
+		c.hangUp(errStopping)
+	}
+}
+
+func (c *conn) setReadDeadline() {
+	if idle := c.service.server.Limits.Idle; idle > 0 {
+		c.nc.SetReadDeadline(time.Now().Add(idle)) //nolint:errcheck // a closed connection fails the next read
+	}
+}
+
+// retire closes the connection as soon as it has nothing to do.
+func (c *conn) retire() {
+	c.state.Lock()
+	c.retired = true
+	idle := c.pending == 0
+	c.state.Unlock()
+	if idle {
+		c.hangUp(errStopping)
+	}
+}
+
+// hangUp ends the connection and the command that runs on it. The first cause
+// counts.
+func (c *conn) hangUp(cause error) {
+	c.cancel(cause)
+	c.nc.Close()
+}

@@ -1,0 +1,156 @@
+package wire
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// DefaultMessageBytes is the largest message a server takes: maxMessageSizeBytes
+// of hello (spec 03 §1.9).
+const DefaultMessageBytes = 48_000_000
+
+const (
+	headerBytes = 16
+	// firstReadBytes is what a header may make us set aside before the rest of
+	// the message has begun to come.
+	firstReadBytes = 64 << 10
+)
+
+type opcode int32
+
+const (
+	opReply      opcode = 1
+	opQuery      opcode = 2004
+	opCompressed opcode = 2012
+	opMsg        opcode = 2013
+)
+
+// errMalformed is why a connection is closed from our side: the peer broke the
+// protocol.
+var errMalformed = errors.New("malformed message")
+
+func malformed(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", errMalformed, fmt.Sprintf(format, args...))
+}
+
+// header is the 16 bytes before every message, all little endian.
+type header struct {
+	length     int32 // of the whole message, header included
+	requestID  int32
+	responseTo int32
+	op         opcode
+}
+
+func parseHeader(b []byte) header {
+	return header{
+		length:     int32(binary.LittleEndian.Uint32(b)),
+		requestID:  int32(binary.LittleEndian.Uint32(b[4:])),
+		responseTo: int32(binary.LittleEndian.Uint32(b[8:])),
+		op:         opcode(binary.LittleEndian.Uint32(b[12:])),
+	}
+}
+
+// appendHeader leaves the length for finishMessage.
+func appendHeader(dst []byte, requestID, responseTo int32, op opcode) []byte {
+	dst = append(dst, 0, 0, 0, 0)
+	dst = appendInt32(dst, requestID)
+	dst = appendInt32(dst, responseTo)
+	return appendInt32(dst, int32(op))
+}
+
+// finishMessage writes the length of a message that begins at dst[0].
+func finishMessage(dst []byte) []byte {
+	binary.LittleEndian.PutUint32(dst, uint32(len(dst)))
+	return dst
+}
+
+func appendInt32(dst []byte, v int32) []byte {
+	return binary.LittleEndian.AppendUint32(dst, uint32(v))
+}
+
+// readMessage reads one message. The payload, everything after the header, is
+// a fresh slice. io.EOF means that the peer left between messages.
+func readMessage(r io.Reader, scratch *[headerBytes]byte, limit int32) (header, []byte, error) {
+	if _, err := io.ReadFull(r, scratch[:]); err != nil {
+		return header{}, nil, err
+	}
+	h := parseHeader(scratch[:])
+	if h.length < headerBytes || h.length > limit {
+		return h, nil, malformed("length %d is outside %d to %d", h.length, headerBytes, limit)
+	}
+	payload, err := readPayload(r, int(h.length)-headerBytes)
+	if err != nil {
+		return h, nil, fmt.Errorf("message cut short: %w", err)
+	}
+	return h, payload, nil
+}
+
+// readPayload reads n bytes and sets memory aside only as they come: a header
+// costs its sender nothing, so it must not cost us 48 MB.
+func readPayload(r io.Reader, n int) ([]byte, error) {
+	b := make([]byte, min(n, firstReadBytes))
+	for have := 0; ; {
+		if _, err := io.ReadFull(r, b[have:]); err != nil {
+			if errors.Is(err, io.EOF) {
+				err = io.ErrUnexpectedEOF
+			}
+			return nil, err
+		}
+		if len(b) == n {
+			return b, nil
+		}
+		have = len(b)
+		grown := make([]byte, min(n, 4*have))
+		copy(grown, b)
+		b = grown
+	}
+}
+
+// incoming is a parsed message.
+type incoming struct {
+	requestID int32
+	request   Request
+	// silent: the peer wants no reply.
+	silent bool
+	// refusal is the answer when the message is well formed but not for the
+	// handler.
+	refusal error
+}
+
+func parseMessage(h header, payload []byte) (incoming, error) {
+	var (
+		in  incoming
+		err error
+	)
+	switch h.op {
+	case opMsg:
+		in, err = parseMsg(payload)
+	case opQuery:
+		in, err = parseQuery(payload)
+	case opCompressed:
+		err = malformed("OP_COMPRESSED without a common compressor")
+	default:
+		err = malformed("opcode %d", h.op)
+	}
+	in.requestID = h.requestID
+	return in, err
+}
+
+// cutCString takes a zero-terminated string off the front.
+func cutCString(b []byte) (s string, rest []byte, ok bool) {
+	for i, c := range b {
+		if c == 0 {
+			return string(b[:i]), b[i+1:], true
+		}
+	}
+	return "", nil, false
+}
+
+func cutInt32(b []byte) (v int32, rest []byte, ok bool) {
+	if len(b) < 4 {
+		return 0, nil, false
+	}
+	return int32(binary.LittleEndian.Uint32(b)), b[4:], true
+}

@@ -1,0 +1,203 @@
+package wire
+
+import (
+	"encoding/binary"
+	"strconv"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+
+	"shardsh/balancer/mongoerr"
+)
+
+// Flags of OP_MSG. A receiver must refuse what it does not know among the
+// lower 16 bits and pass over what it does not know among the upper 16.
+const (
+	flagChecksum     = 1 << 0
+	flagMoreToCome   = 1 << 1
+	requiredFlagBits = 0xffff
+
+	checksumBytes = 4
+)
+
+const (
+	sectionBody     = 0
+	sectionSequence = 1
+)
+
+const (
+	codeMissingDatabase mongoerr.Code = 40571
+)
+
+// sequence is a section of kind 1: documents that are to become an array of
+// the body.
+type sequence struct {
+	field string
+	docs  []byte // one after the other, validated
+}
+
+// parseMsg reads the payload of an OP_MSG: flags, sections, perhaps a
+// checksum, which is not verified.
+func parseMsg(payload []byte) (incoming, error) {
+	flags, rest, ok := cutInt32(payload)
+	if !ok {
+		return incoming{}, malformed("OP_MSG without flags")
+	}
+	if unknown := flags & requiredFlagBits &^ (flagChecksum | flagMoreToCome); unknown != 0 {
+		return incoming{}, malformed("OP_MSG flags %#x", unknown)
+	}
+	if flags&flagChecksum != 0 {
+		if len(rest) < checksumBytes {
+			return incoming{}, malformed("OP_MSG without its checksum")
+		}
+		rest = rest[:len(rest)-checksumBytes]
+	}
+	in := incoming{silent: flags&flagMoreToCome != 0}
+	body, sequences, tooLarge, err := parseSections(rest)
+	if err != nil {
+		return incoming{}, err
+	}
+	in.refusal = tooLarge
+	if in.request.Body, err = fold(body, sequences); err != nil {
+		return incoming{}, err
+	}
+	in.request.Command = firstField(body)
+	db, ok := bsoncore.Document(body).Lookup("$db").StringValueOK()
+	if !ok && in.refusal == nil {
+		in.refusal = mongoerr.New(codeMissingDatabase, "an OP_MSG request needs a $db field that is a string")
+	}
+	in.request.Database = db
+	return in, nil
+}
+
+func parseSections(b []byte) (body bson.Raw, sequences []sequence, tooLarge, err error) {
+	for len(b) > 0 {
+		kind := b[0]
+		b = b[1:]
+		switch kind {
+		case sectionBody:
+			if body != nil {
+				return nil, nil, nil, malformed("OP_MSG with two bodies")
+			}
+			if body, b, err = cutDocument(b); err != nil {
+				return nil, nil, nil, err
+			}
+			tooLarge = firstError(tooLarge, checkSize(len(body)))
+		case sectionSequence:
+			var (
+				s     sequence
+				large error
+			)
+			if s, b, large, err = cutSequence(b); err != nil {
+				return nil, nil, nil, err
+			}
+			sequences = append(sequences, s)
+			tooLarge = firstError(tooLarge, large)
+		default:
+			return nil, nil, nil, malformed("OP_MSG section of kind %d", kind)
+		}
+	}
+	if body == nil {
+		return nil, nil, nil, malformed("OP_MSG without a body")
+	}
+	return body, sequences, tooLarge, nil
+}
+
+// cutSequence takes size (which counts itself), field name and documents off
+// the front.
+func cutSequence(b []byte) (s sequence, rest []byte, tooLarge, err error) {
+	size, _, ok := cutInt32(b)
+	if !ok || size < 4 || int(size) > len(b) {
+		return s, nil, nil, malformed("document sequence of %d bytes", size)
+	}
+	inside, rest := b[4:size], b[size:]
+	if s.field, inside, ok = cutCString(inside); !ok {
+		return s, nil, nil, malformed("document sequence without a name")
+	}
+	s.docs = inside
+	for len(inside) > 0 {
+		var doc bson.Raw
+		if doc, inside, err = cutDocument(inside); err != nil {
+			return s, nil, nil, err
+		}
+		tooLarge = firstError(tooLarge, checkSize(len(doc)))
+	}
+	return s, rest, tooLarge, nil
+}
+
+func checkSize(n int) error {
+	if n <= maxDocumentBytes {
+		return nil
+	}
+	return mongoerr.New(mongoerr.BSONObjectTooLarge, "a document of %d bytes is larger than the limit of %d", n, maxDocumentBytes)
+}
+
+func firstError(a, b error) error {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+// fold puts each sequence behind the body's own fields as an array. Without
+// sequences the body is used where it lies.
+func fold(body bson.Raw, sequences []sequence) (bson.Raw, error) {
+	if len(sequences) == 0 {
+		return body, nil
+	}
+	size := len(body)
+	for _, s := range sequences {
+		// Each document gets a type byte and an index besides.
+		size += len(s.field) + len(s.docs) + len(s.docs)/8 + 16
+	}
+	out := append(make([]byte, 0, size), body[:len(body)-1]...)
+	for i, s := range sequences {
+		if _, err := bsoncore.Document(body).LookupErr(s.field); err == nil {
+			return nil, malformed("field %q is both in the body and a document sequence", s.field)
+		}
+		for _, earlier := range sequences[:i] {
+			if earlier.field == s.field {
+				return nil, malformed("two document sequences %q", s.field)
+			}
+		}
+		out = appendArray(out, s)
+	}
+	out = append(out, 0)
+	binary.LittleEndian.PutUint32(out, uint32(len(out)))
+	return out, nil
+}
+
+func appendArray(dst []byte, s sequence) []byte {
+	dst = append(dst, byte(bson.TypeArray))
+	dst = append(append(dst, s.field...), 0)
+	start := len(dst)
+	dst = append(dst, 0, 0, 0, 0)
+	docs := s.docs
+	for i := 0; len(docs) > 0; i++ {
+		size := binary.LittleEndian.Uint32(docs)
+		dst = append(dst, byte(bson.TypeEmbeddedDocument))
+		dst = append(strconv.AppendInt(dst, int64(i), 10), 0)
+		dst = append(dst, docs[:size]...)
+		docs = docs[size:]
+	}
+	dst = append(dst, 0)
+	binary.LittleEndian.PutUint32(dst[start:], uint32(len(dst)-start))
+	return dst
+}
+
+// firstField is the name of the first field of a validated document.
+func firstField(doc bson.Raw) string {
+	if len(doc) <= minDocumentBytes {
+		return ""
+	}
+	name, _, _ := cutCString(doc[5:])
+	return name
+}
+
+// appendMsg appends the reply to an OP_MSG to an empty dst.
+func appendMsg(dst []byte, requestID, responseTo int32, doc bson.Raw) []byte {
+	dst = appendHeader(dst, requestID, responseTo, opMsg)
+	dst = appendInt32(dst, 0)
+	dst = append(dst, sectionBody)
+	return finishMessage(append(dst, doc...))
+}

@@ -1,0 +1,89 @@
+package wire
+
+import (
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+
+	"shardsh/balancer/mongoerr"
+)
+
+const (
+	commandSuffix = ".$cmd"
+	// flagAwaitCapable of OP_REPLY is always set by the server.
+	flagAwaitCapable = 8
+)
+
+// handshakeCommands are the commands a client may send by OP_QUERY
+// (spec 03 §1.9).
+func handshakeCommand(name string) bool {
+	switch name {
+	case "hello", "isMaster", "ismaster", "_isSelf", "authenticate",
+		"buildInfo", "buildinfo", "saslStart", "saslContinue":
+		return true
+	}
+	return false
+}
+
+// parseQuery reads the payload of an OP_QUERY: flags, full collection name,
+// skip, limit, the query, perhaps a field selector.
+func parseQuery(payload []byte) (incoming, error) {
+	_, rest, ok := cutInt32(payload)
+	if !ok {
+		return incoming{}, malformed("OP_QUERY without flags")
+	}
+	namespace, rest, ok := cutCString(rest)
+	if !ok || len(rest) < 8 {
+		return incoming{}, malformed("OP_QUERY cut short")
+	}
+	query, rest, err := cutDocument(rest[8:])
+	if err != nil {
+		return incoming{}, err
+	}
+	if len(rest) > 0 {
+		if _, rest, err = cutDocument(rest); err != nil || len(rest) > 0 {
+			return incoming{}, malformed("OP_QUERY with %d bytes too many", len(rest))
+		}
+	}
+	in := incoming{request: Request{Legacy: true}}
+	db, isCommand := strings.CutSuffix(namespace, commandSuffix)
+	if !isCommand {
+		in.refusal = unsupportedQuery("find on " + namespace)
+		return in, nil
+	}
+	query = unwrapQuery(query)
+	in.request.Database, in.request.Command, in.request.Body = db, firstField(query), query
+	if !handshakeCommand(in.request.Command) {
+		in.refusal = unsupportedQuery(in.request.Command)
+	}
+	return in, nil
+}
+
+// unwrapQuery takes the command out of {$query: {...}, $readPreference: ...},
+// the way older clients send options beside it.
+func unwrapQuery(query bson.Raw) bson.Raw {
+	if name := firstField(query); name != "$query" && name != "query" {
+		return query
+	}
+	inner, ok := bsoncore.Document(query).Index(0).Value().DocumentOK()
+	if !ok {
+		return query
+	}
+	return bson.Raw(inner)
+}
+
+func unsupportedQuery(what string) error {
+	return mongoerr.New(mongoerr.UnsupportedOpQueryCommand,
+		"OP_QUERY is for the handshake only and does not take: %s. The client may need a newer driver", what)
+}
+
+// appendLegacy appends the OP_REPLY to an OP_QUERY to an empty dst.
+func appendLegacy(dst []byte, requestID, responseTo int32, doc bson.Raw) []byte {
+	dst = appendHeader(dst, requestID, responseTo, opReply)
+	dst = appendInt32(dst, flagAwaitCapable)
+	dst = append(dst, make([]byte, 8)...) // cursor id
+	dst = appendInt32(dst, 0)             // starting from
+	dst = appendInt32(dst, 1)             // documents
+	return finishMessage(append(dst, doc...))
+}

@@ -1,0 +1,77 @@
+package wire
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"syscall"
+)
+
+// Pipe is a listener in memory. It satisfies net.Listener for the server and
+// the driver's options.ContextDialer for the client. Connections are buffered
+// and honour deadlines.
+type Pipe struct {
+	backlog chan *pipeConn
+	closed  chan struct{}
+	close   sync.Once
+	dialled atomic.Int64
+}
+
+// NewPipe makes a Pipe, open until Close.
+func NewPipe() *Pipe {
+	return &Pipe{backlog: make(chan *pipeConn), closed: make(chan struct{})}
+}
+
+// Accept waits for the next DialContext. It fails with net.ErrClosed after
+// Close.
+func (p *Pipe) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.backlog:
+		return c, nil
+	case <-p.closed:
+		return nil, &net.OpError{Op: "accept", Net: pipeNetwork, Addr: p.Addr(), Err: net.ErrClosed}
+	}
+}
+
+// Close makes Accept and DialContext fail. Connections stay.
+func (p *Pipe) Close() error {
+	p.close.Do(func() { close(p.closed) })
+	return nil
+}
+
+// Addr is an address that only says that this is a Pipe.
+func (p *Pipe) Addr() net.Addr { return pipeAddr(pipeNetwork) }
+
+// DialContext waits for Accept and gives the client's end. Network and address
+// are not looked at; the server's end tells the address as its LocalAddr. On a
+// closed Pipe the error is that of a host where nobody listens.
+func (p *Pipe) DialContext(ctx context.Context, _, address string) (net.Conn, error) {
+	select {
+	case <-p.closed: // never by chance: Accept may be waiting still
+		return nil, p.refused(address)
+	default:
+	}
+	local := pipeAddr(fmt.Sprintf("%s:%d", pipeNetwork, p.dialled.Add(1)))
+	client, server := newPipeConns(local, pipeAddr(address))
+	select {
+	case p.backlog <- server:
+		return client, nil
+	case <-p.closed:
+		return nil, p.refused(address)
+	case <-ctx.Done():
+		return nil, &net.OpError{Op: "dial", Net: pipeNetwork, Addr: pipeAddr(address), Err: ctx.Err()}
+	}
+}
+
+func (p *Pipe) refused(address string) error {
+	return &net.OpError{Op: "dial", Net: pipeNetwork, Addr: pipeAddr(address), Err: syscall.ECONNREFUSED}
+}
+
+const pipeNetwork = "pipe"
+
+type pipeAddr string
+
+func (pipeAddr) Network() string  { return pipeNetwork }
+func (a pipeAddr) String() string { return string(a) }

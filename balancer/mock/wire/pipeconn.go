@@ -1,0 +1,216 @@
+package wire
+
+import (
+	"io"
+	"net"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+)
+
+const (
+	firstStreamBytes = 4 << 10
+	// maxStreamBytes is how far a writer may be ahead of its reader.
+	maxStreamBytes = 64 << 10
+)
+
+// pipeConn is one end of a connection in memory: two streams, one each way.
+type pipeConn struct {
+	in, out       *stream
+	local, remote pipeAddr
+}
+
+func newPipeConns(a, b pipeAddr) (*pipeConn, *pipeConn) {
+	there, back := newStream(), newStream()
+	return &pipeConn{in: back, out: there, local: a, remote: b},
+		&pipeConn{in: there, out: back, local: b, remote: a}
+}
+
+// Read gives what is there, waits only for the first byte, and is io.EOF when
+// the other end is closed and everything has been read.
+func (c *pipeConn) Read(p []byte) (int, error) { return c.in.read(p) }
+
+// Write fails with EPIPE when the other end is closed.
+func (c *pipeConn) Write(p []byte) (int, error) { return c.out.write(p) }
+
+// Close ends both directions; what was written can still be read by the other
+// end. Reads and writes of this end fail with net.ErrClosed.
+func (c *pipeConn) Close() error {
+	c.in.closeReader()
+	c.out.closeWriter()
+	return nil
+}
+
+func (c *pipeConn) LocalAddr() net.Addr  { return c.local }
+func (c *pipeConn) RemoteAddr() net.Addr { return c.remote }
+
+func (c *pipeConn) SetDeadline(t time.Time) error {
+	if err := c.SetReadDeadline(t); err != nil {
+		return err
+	}
+	return c.SetWriteDeadline(t)
+}
+
+func (c *pipeConn) SetReadDeadline(t time.Time) error  { return c.in.setDeadline(&c.in.reader, t) }
+func (c *pipeConn) SetWriteDeadline(t time.Time) error { return c.out.setDeadline(&c.out.writer, t) }
+
+// stream is a bounded queue of bytes with one reader and one writer.
+type stream struct {
+	mu     sync.Mutex
+	ring   []byte
+	start  int // of what is unread
+	unread int
+	reader side
+	writer side
+}
+
+// side is one user of a stream.
+type side struct {
+	wake    sync.Cond
+	closed  bool
+	late    bool // the deadline has passed
+	timer   *time.Timer
+	version int // of the deadline, for timers that fire as they are replaced
+}
+
+func newStream() *stream {
+	s := &stream{}
+	s.reader.wake.L = &s.mu
+	s.writer.wake.L = &s.mu
+	return s
+}
+
+// stopped is why a side cannot go on, seen from that side.
+func (s *side) stopped() error {
+	switch {
+	case s.closed:
+		return net.ErrClosed
+	case s.late:
+		return os.ErrDeadlineExceeded
+	}
+	return nil
+}
+
+func (s *stream) read(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for {
+		if err := s.reader.stopped(); err != nil {
+			return 0, err
+		}
+		if s.unread > 0 || len(p) == 0 {
+			break
+		}
+		if s.writer.closed {
+			return 0, io.EOF
+		}
+		s.reader.wake.Wait()
+	}
+	n := copy(p, s.ring[s.start:min(s.start+s.unread, len(s.ring))])
+	n += copy(p[n:], s.ring[:s.unread-min(s.unread, len(s.ring)-s.start)])
+	s.start, s.unread = (s.start+n)%max(len(s.ring), 1), s.unread-n
+	if n > 0 {
+		s.writer.wake.Signal()
+	}
+	return n, nil
+}
+
+func (s *stream) write(p []byte) (written int, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for {
+		if err := s.writer.stopped(); err != nil {
+			return written, err
+		}
+		if s.reader.closed {
+			return written, &net.OpError{Op: "write", Net: pipeNetwork, Err: syscall.EPIPE}
+		}
+		n := s.put(p[written:])
+		written += n
+		if n > 0 {
+			s.reader.wake.Signal()
+		}
+		if written == len(p) {
+			return written, nil
+		}
+		s.writer.wake.Wait()
+	}
+}
+
+// put takes as much of p as there is room for.
+func (s *stream) put(p []byte) int {
+	p = p[:min(len(p), maxStreamBytes-s.unread)]
+	s.grow(s.unread + len(p))
+	for rest := p; len(rest) > 0; {
+		end := (s.start + s.unread) % len(s.ring)
+		free := min(len(s.ring)-end, len(s.ring)-s.unread)
+		n := copy(s.ring[end:end+free], rest)
+		s.unread += n
+		rest = rest[n:]
+	}
+	return len(p)
+}
+
+func (s *stream) grow(want int) {
+	if want <= len(s.ring) {
+		return
+	}
+	size := max(len(s.ring), firstStreamBytes)
+	for size < want {
+		size *= 2
+	}
+	ring := make([]byte, size)
+	n := copy(ring, s.ring[s.start:min(s.start+s.unread, len(s.ring))])
+	copy(ring[n:], s.ring[:s.unread-n])
+	s.ring, s.start = ring, 0
+}
+
+func (s *stream) closeReader() { s.close(&s.reader) }
+func (s *stream) closeWriter() { s.close(&s.writer) }
+
+func (s *stream) close(who *side) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	who.closed = true
+	who.cancelDeadline()
+	s.reader.wake.Broadcast()
+	s.writer.wake.Broadcast()
+}
+
+func (s *stream) setDeadline(who *side, t time.Time) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if who.closed {
+		return net.ErrClosed
+	}
+	who.cancelDeadline()
+	if t.IsZero() {
+		return nil
+	}
+	left := time.Until(t)
+	if left <= 0 {
+		who.late = true
+		who.wake.Broadcast()
+		return nil
+	}
+	version := who.version
+	who.timer = time.AfterFunc(left, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if who.version == version {
+			who.late = true
+			who.wake.Broadcast()
+		}
+	})
+	return nil
+}
+
+func (s *side) cancelDeadline() {
+	s.version++
+	s.late = false
+	if s.timer != nil {
+		s.timer.Stop()
+		s.timer = nil
+	}
+}

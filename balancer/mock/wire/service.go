@@ -1,0 +1,141 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+)
+
+// service is one listener being served.
+type service struct {
+	server   *Server
+	listener net.Listener
+	ctx      context.Context
+	cancel   context.CancelCauseFunc
+
+	mu      sync.Mutex
+	retired bool
+	conns   map[*conn]struct{}
+	wg      sync.WaitGroup
+}
+
+// run accepts until the service is to end and waits for its connections.
+func (s *service) run() error {
+	hungUp := make(chan struct{})
+	cancelled := context.AfterFunc(s.ctx, func() {
+		defer close(hungUp)
+		s.hangUp()
+	})
+	err := s.accept()
+	if err != nil {
+		s.cancel(errStopping) // a listener that fails takes its connections along
+	}
+	s.wg.Wait()
+	if !cancelled() {
+		<-hungUp
+	}
+	return err
+}
+
+const (
+	firstAcceptPause = 5 * time.Millisecond
+	lastAcceptPause  = time.Second
+)
+
+// accept starts a goroutine for each connection. It returns nil when the
+// service was told to end.
+func (s *service) accept() error {
+	pause := firstAcceptPause
+	for {
+		nc, err := s.listener.Accept()
+		if err == nil {
+			pause = firstAcceptPause
+			s.admit(nc)
+			continue
+		}
+		if s.ended() {
+			return nil
+		}
+		if !temporary(err) {
+			return fmt.Errorf("wire: accepting connections: %w", err)
+		}
+		s.server.log().Warn("cannot accept a connection for now", "error", err, "retry", pause)
+		select {
+		case <-time.After(pause):
+		case <-s.ctx.Done():
+		}
+		pause = min(2*pause, lastAcceptPause)
+	}
+}
+
+// temporary is true for what passes by itself, such as a lack of file
+// descriptors.
+func temporary(err error) bool {
+	var t interface{ Temporary() bool }
+	return errors.As(err, &t) && t.Temporary()
+}
+
+func (s *service) ended() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.retired || s.ctx.Err() != nil
+}
+
+func (s *service) admit(nc net.Conn) {
+	server := s.server
+	if server.open.Add(1) > server.maxConnections() {
+		server.open.Add(-1)
+		server.log().Warn("connection refused: too many are open", "remote", nc.RemoteAddr(), "limit", server.maxConnections())
+		nc.Close()
+		return
+	}
+	c := newConn(s, nc)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.retired || s.ctx.Err() != nil {
+		server.open.Add(-1)
+		c.hangUp(errStopping)
+		return
+	}
+	s.conns[c] = struct{}{}
+	s.wg.Go(func() {
+		c.serve()
+		s.mu.Lock()
+		delete(s.conns, c)
+		s.mu.Unlock()
+		server.open.Add(-1)
+	})
+}
+
+// retire closes the listener, and each connection as soon as it has nothing
+// to do.
+func (s *service) retire() {
+	for _, c := range s.lastConns() {
+		c.retire()
+	}
+}
+
+// hangUp closes everything at once.
+func (s *service) hangUp() {
+	for _, c := range s.lastConns() {
+		c.hangUp(errStopping)
+	}
+}
+
+// lastConns sees to it that no connection comes after those it lists.
+func (s *service) lastConns() []*conn {
+	s.mu.Lock()
+	s.retired = true
+	conns := make([]*conn, 0, len(s.conns))
+	for c := range s.conns {
+		conns = append(conns, c)
+	}
+	s.mu.Unlock()
+	if err := s.listener.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+		s.server.log().Warn("closing the listener", "error", err)
+	}
+	return conns
+}
