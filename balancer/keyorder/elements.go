@@ -47,7 +47,7 @@ func Next(body []byte) (e Element, rest []byte, ok bool) {
 		return Element{}, nil, false
 	}
 	rest = body[i+2:]
-	n := valueLength(t, rest)
+	n := ValueSize(t, rest)
 	if n < 0 || n > len(rest) {
 		return Element{}, nil, false
 	}
@@ -63,9 +63,10 @@ var fixedLength = [256]int8{
 	bson.TypeInt32: 4, bson.TypeTimestamp: 8, bson.TypeInt64: 8, bson.TypeDecimal128: 16,
 }
 
-// valueLength is the number of bytes a value of this type takes at the start
-// of b, or -1 when b is too short to tell or the type is unknown.
-func valueLength(t bson.Type, b []byte) int {
+// ValueSize is the number of bytes a BSON value of this type takes at the start
+// of b, which may be more than b has, or -1 when b is too short to tell or the
+// type is unknown.
+func ValueSize(t bson.Type, b []byte) int {
 	if n := fixedLength[t]; n > 0 {
 		return int(n)
 	}

@@ -12,7 +12,7 @@ import (
 // scope, pointers, NaN and negative zero, and for damaged values.
 func Restorable(v bson.RawValue) bool {
 	b := v.Value
-	if valueLength(v.Type, b) != len(b) {
+	if ValueSize(v.Type, b) != len(b) {
 		return false
 	}
 	switch v.Type {

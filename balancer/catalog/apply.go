@@ -1,0 +1,316 @@
+package catalog
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Apply makes the table that results when every changed chunk replaces
+// whatever it overlaps: what a split, a merge, a migration or an incremental
+// read of config.chunks leads to. Of changed chunks that overlap each other
+// the higher version wins. The cost is proportional to the blocks the changed
+// chunks lie in, not to the table. Changes that would leave a gap are
+// ConflictingOperationInProgress, and the table stays as it is.
+//
+// A chunk that keeps its bounds keeps them with their types as they are.
+func (t *RoutingTable) Apply(changed []Chunk) (*RoutingTable, error) {
+	if len(changed) == 0 {
+		return t, nil
+	}
+	for _, c := range changed {
+		if !c.Min.Less(c.Max) {
+			return nil, emptyRange(c)
+		}
+	}
+	changed = disjoint(changed)
+	a := &application{old: t, w: newTableWriter(t.shards, blockMax)}
+	a.w.shared = true
+	if a.sameBounds(changed) {
+		if err := a.replaceInPlace(changed); err != nil {
+			return nil, err
+		}
+	} else if err := a.rewrite(changed); err != nil {
+		return nil, err
+	}
+	return a.table(changed), nil
+}
+
+// disjoint sorts changed chunks by key and drops those that newer ones overlap.
+func disjoint(changed []Chunk) []Chunk {
+	byKey := func(a, b Chunk) int {
+		return cmp.Or(a.Min.Compare(b.Min), a.Version.Compare(b.Version))
+	}
+	if !slices.IsSortedFunc(changed, byKey) {
+		changed = slices.Clone(changed)
+		slices.SortFunc(changed, byKey)
+	}
+	apart := true
+	for i := 1; i < len(changed); i++ {
+		apart = apart && !changed[i].Min.Less(changed[i-1].Max)
+	}
+	if apart {
+		return changed
+	}
+	kept := make([]Chunk, 0, len(changed))
+	for _, c := range changed {
+		for len(kept) > 0 {
+			last := kept[len(kept)-1]
+			if !c.Min.Less(last.Max) {
+				kept = append(kept, c)
+				break
+			}
+			if c.Version.Compare(last.Version) < 0 {
+				break
+			}
+			kept = kept[:len(kept)-1]
+		}
+		if len(kept) == 0 {
+			kept = append(kept, c)
+		}
+	}
+	return kept
+}
+
+// application is one Apply under way.
+type application struct {
+	old     *RoutingTable
+	w       tableWriter
+	blocks  []*block // of the new table
+	removed []*block
+	moved   bool // bounds or positions of blocks are not the old ones
+}
+
+// sameBounds reports whether every changed chunk has the bounds of an existing
+// one: migrations and flag changes, which leave bounds and positions alone.
+func (a *application) sameBounds(changed []Chunk) bool {
+	for _, c := range changed {
+		b, i := a.old.locate(c.Min.order)
+		block := a.old.blocks[b]
+		if block.low(i) != c.Min.order || block.low(i+1) != c.Max.order {
+			return false
+		}
+	}
+	return true
+}
+
+// replaceInPlace exchanges values of chunks; blocks keep their bounds.
+func (a *application) replaceInPlace(changed []Chunk) error {
+	a.blocks = slices.Clone(a.old.blocks)
+	for i := 0; i < len(changed); {
+		bi, _ := a.old.locate(changed[i].Min.order)
+		b := a.old.blocks[bi]
+		done := 0
+		for ; i < len(changed) && changed[i].Min.order < b.low(b.len()); i++ {
+			at := b.find(changed[i].Min.order)
+			a.w.block.copy(b, done, at)
+			if err := a.w.add(changed[i]); err != nil {
+				return err
+			}
+			done = at + 1
+		}
+		a.w.block.copy(b, done, b.len())
+		a.w.finish(nil, nil)
+		a.blocks[bi] = a.w.blocks[len(a.w.blocks)-1]
+		a.blocks[bi].bounds = b.bounds
+		a.removed = append(a.removed, b)
+	}
+	return nil
+}
+
+// run is a row of changed chunks without gap, and the position of the existing
+// chunks it replaces.
+type run struct {
+	chunks   []Chunk
+	from, to int
+}
+
+// runs finds what the changed chunks replace. A run must begin and end where
+// chunks did, or there would be a gap.
+func (a *application) runs(changed []Chunk) ([]run, error) {
+	var runs []run
+	for len(changed) > 0 {
+		n := 1
+		for n < len(changed) && changed[n].Min.Equal(changed[n-1].Max) {
+			n++
+		}
+		r := run{chunks: changed[:n]}
+		from, to := changed[0].Min, changed[n-1].Max
+		b, i := a.old.locate(from.order)
+		if low := a.old.blocks[b].key(i); !low.Equal(from) {
+			return nil, notContiguous(a.old.pattern.Bound(low), a.old.pattern.Bound(from))
+		}
+		r.from = int(a.old.starts[b]) + i
+		// The chunk before the first that lies at or above the end.
+		if b, i = a.old.locate(to.order); a.old.blocks[b].low(i) == to.order {
+			r.to = int(a.old.starts[b]) + i
+		} else {
+			r.to = int(a.old.starts[b]) + i + 1
+			if high := a.old.blocks[b].key(i + 1); !high.Equal(to) {
+				return nil, notContiguous(a.old.pattern.Bound(to), a.old.pattern.Bound(high))
+			}
+		}
+		runs = append(runs, r)
+		changed = changed[n:]
+	}
+	return runs, nil
+}
+
+// piece is a part of a section being rewritten: chunks of an old block, or
+// changed ones.
+type piece struct {
+	block    *block
+	from, to int
+	chunks   []Chunk
+}
+
+func (p piece) len() int { return p.to - p.from + len(p.chunks) }
+
+// section is a row of neighbouring blocks to be written anew.
+type section struct {
+	pieces []piece
+	count  int
+}
+
+func (s *section) add(p piece) {
+	s.pieces = append(s.pieces, p)
+	s.count += p.len()
+}
+
+// rewrite goes through the runs from left to right; blocks between sections
+// are taken over as they are.
+func (a *application) rewrite(changed []Chunk) error {
+	runs, err := a.runs(changed)
+	if err != nil {
+		return err
+	}
+	a.moved = true
+	old, next := a.old, 0 // next is the first block not dealt with
+	for len(runs) > 0 {
+		first, at := old.position(runs[0].from)
+		a.blocks = append(a.blocks, old.blocks[next:first]...)
+		next = first
+		var s section
+		for {
+			for len(runs) > 0 && runs[0].from < int(old.starts[next+1]) {
+				r := runs[0]
+				runs = runs[1:]
+				s.add(piece{block: old.blocks[next], from: at, to: r.from - int(old.starts[next])})
+				s.add(piece{chunks: r.chunks})
+				next, at = old.position(r.to - 1)
+				at++
+			}
+			s.add(piece{block: old.blocks[next], from: at, to: old.blocks[next].len()})
+			next, at = next+1, 0
+			if s.count >= blockMin || next == len(old.blocks) {
+				break
+			}
+		}
+		a.removed = append(a.removed, old.blocks[first:next]...)
+		if err := a.write(s, old.blocks[next-1]); err != nil {
+			return err
+		}
+	}
+	a.blocks = append(a.blocks, old.blocks[next:]...)
+	return nil
+}
+
+// write turns a section into blocks of even size; last is the old block it
+// ends with.
+func (a *application) write(s section, last *block) error {
+	a.w.fill = blockMax
+	if s.count > blockMax {
+		parts := (s.count + blockFill - 1) / blockFill
+		a.w.fill = (s.count + parts - 1) / parts
+	}
+	written := len(a.w.blocks)
+	for _, p := range s.pieces {
+		a.w.copy(p.block, p.from, p.to)
+		for _, c := range p.chunks {
+			if err := a.w.add(c); err != nil {
+				return err
+			}
+		}
+	}
+	end := last.key(last.len())
+	a.w.finish([]byte(end.order), []byte(end.form))
+	a.blocks = append(a.blocks, a.w.blocks[written:]...)
+	return nil
+}
+
+// copy adds chunks of an old block, cutting where blocks are full.
+func (w *tableWriter) copy(b *block, from, to int) {
+	for from < to {
+		if w.block.len() >= w.fill {
+			low := b.key(from)
+			w.finish([]byte(low.order), []byte(low.form))
+		}
+		n := min(to-from, w.fill-w.block.len())
+		w.block.copy(b, from, from+n)
+		from += n
+	}
+}
+
+// table puts the new table together and brings the totals up to date.
+func (a *application) table(changed []Chunk) *RoutingTable {
+	t := &RoutingTable{
+		pattern: a.old.pattern, epoch: a.old.epoch, timestamp: a.old.timestamp,
+		shards: a.w.shards, blocks: a.blocks,
+		lows: a.old.lows, starts: a.old.starts,
+	}
+	if a.moved {
+		t.indexBlocks()
+	}
+	a.sum(t)
+	t.sumVersions()
+	t.newest = a.old.newest
+	for _, c := range changed {
+		if c.Version == t.version {
+			// Found again by its bound, which the table has a copy of.
+			b, i := t.locate(c.Min.order)
+			t.newest = t.blocks[b].low(i)
+		}
+	}
+	return t
+}
+
+// sum takes removed blocks off the totals and adds the new ones. Where the
+// newest chunk of a shard went away the remaining ones are asked.
+func (a *application) sum(t *RoutingTable) {
+	t.totals = make([]shardTotal, len(t.shards.names))
+	copy(t.totals, a.old.totals)
+	var stale map[uint16]bool
+	for _, b := range a.removed {
+		for _, o := range b.owned {
+			total := &t.totals[o.shard]
+			total.chunks -= int32(o.chunks)
+			total.jumbo -= int32(o.jumbo)
+			if o.newest == total.newest {
+				if stale == nil {
+					stale = map[uint16]bool{}
+				}
+				stale[o.shard] = true
+			}
+		}
+	}
+	for _, b := range a.w.blocks {
+		for _, o := range b.owned {
+			total := &t.totals[o.shard]
+			if o.newest.Compare(total.newest) >= 0 {
+				delete(stale, o.shard)
+			}
+			total.add(o)
+		}
+	}
+	for n := range stale {
+		total := &t.totals[n]
+		total.newest = ChunkVersion{}
+		if total.chunks == 0 {
+			continue
+		}
+		for _, b := range t.blocks {
+			if o := b.of(n); o != nil && total.newest.Compare(o.newest) < 0 {
+				total.newest = o.newest
+			}
+		}
+	}
+}

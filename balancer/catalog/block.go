@@ -1,0 +1,375 @@
+package catalog
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// A routing table is a row of blocks of a few hundred neighbouring chunks.
+// Blocks never change, so that tables differing in a few chunks share all
+// other blocks. Within a block everything is in columns: a chunk costs its
+// lower bound, and one entry in each column that is in use.
+const (
+	blockMin  = 64  // a smaller one is joined with its neighbour when rewritten
+	blockFill = 256 // what new blocks get
+	blockMax  = 512 // a greater one is split when rewritten
+)
+
+// block holds n chunks, which tile the range from its first to its last bound.
+type block struct {
+	*bounds
+	shards   []uint16 // position in shardNames
+	versions []ChunkVersion
+	since    []bson.Timestamp // nil = all zero, as the following
+	ids      []bson.ObjectID
+	flags    []chunkFlags
+	sizes    []int64
+	history  *histories
+	owned    []ownership // by shard
+}
+
+// bounds are the n+1 bounds of n chunks: lower bound i begins at offsets[i] in
+// order.
+type bounds struct {
+	order   string
+	offsets []uint32 // n+2
+	forms   []string // the different forms of keys
+	formOf  []uint16 // position in forms; nil = all the first
+}
+
+// chunkFlags packs the jumbo flag (lowest two bits) and how the history is
+// kept.
+type chunkFlags uint8
+
+const (
+	jumboBits   chunkFlags = 3
+	historyNone chunkFlags = 0 << 2 // none, or only the entry that shard and since imply
+	historyTail chunkFlags = 1 << 2 // the implied entry, then those kept
+	historyFull chunkFlags = 2 << 2 // those kept
+	historyBits chunkFlags = 3 << 2
+)
+
+// histories keep entries of all chunks of a block in one row; those of chunk i
+// begin at offsets[i].
+type histories struct {
+	offsets []uint32
+	entries []historyEntry
+}
+
+type historyEntry struct {
+	seconds, increment uint32
+	shard              uint16
+}
+
+// ownership sums up what a shard has in a block.
+type ownership struct {
+	shard  uint16
+	chunks uint16
+	jumbo  uint16
+	newest ChunkVersion
+}
+
+func (b *block) len() int { return len(b.shards) }
+
+// key is bound i, 0 to n.
+func (b *bounds) key(i int) Key {
+	k := Key{order: b.order[b.offsets[i]:b.offsets[i+1]]}
+	if b.formOf == nil {
+		k.form = b.forms[0]
+	} else {
+		k.form = b.forms[b.formOf[i]]
+	}
+	return k
+}
+
+// low is the comparable form of bound i.
+func (b *bounds) low(i int) string { return b.order[b.offsets[i]:b.offsets[i+1]] }
+
+// find is the position of the chunk that contains the key; the key is not
+// below the block.
+func (b *block) find(order string) int {
+	return sort.Search(b.len()-1, func(i int) bool { return order < b.low(i+1) })
+}
+
+// of is what the shard has in the block, nil when nothing.
+func (b *block) of(shard uint16) *ownership {
+	i, found := slices.BinarySearchFunc(b.owned, shard, func(o ownership, s uint16) int { return cmp.Compare(o.shard, s) })
+	if !found {
+		return nil
+	}
+	return &b.owned[i]
+}
+
+// chunk rebuilds chunk i. Its history is cut from slab.
+func (b *block) chunk(i int, names []ShardID, slab *historySlab) Chunk {
+	c := Chunk{
+		Min:     b.key(i),
+		Max:     b.key(i + 1),
+		Shard:   names[b.shards[i]],
+		Version: b.versions[i],
+	}
+	if b.since != nil {
+		c.OnCurrentShardSince = b.since[i]
+	}
+	if b.ids != nil {
+		c.ID = b.ids[i]
+	}
+	if b.sizes != nil {
+		c.EstimatedBytes = b.sizes[i]
+	}
+	var flags chunkFlags
+	if b.flags != nil {
+		flags = b.flags[i]
+	}
+	c.Jumbo = Jumbo(flags & jumboBits)
+	if flags&historyBits != historyNone || !c.OnCurrentShardSince.IsZero() {
+		c.History = b.historyOf(i, flags, &c, names, slab)
+	}
+	return c
+}
+
+func (b *block) historyOf(i int, flags chunkFlags, c *Chunk, names []ShardID, slab *historySlab) []ChunkHistory {
+	var kept []historyEntry
+	if b.history != nil {
+		kept = b.history.entries[b.history.offsets[i]:b.history.offsets[i+1]]
+	}
+	n := len(kept)
+	if flags&historyBits != historyFull {
+		n++
+	}
+	h := slab.take(n)
+	at := 0
+	if flags&historyBits != historyFull {
+		h[0] = ChunkHistory{c.OnCurrentShardSince, c.Shard}
+		at = 1
+	}
+	for _, e := range kept {
+		h[at] = ChunkHistory{bson.Timestamp{T: e.seconds, I: e.increment}, names[e.shard]}
+		at++
+	}
+	return h
+}
+
+// historySlab hands out history slices cut from larger ones, so that walking a
+// table does not allocate for every chunk.
+type historySlab struct {
+	free []ChunkHistory
+	size int // of the next slab; 0 = exactly what is asked for
+}
+
+const slabSize = 128
+
+func (s *historySlab) take(n int) []ChunkHistory {
+	if n > len(s.free) {
+		s.free = make([]ChunkHistory, max(n, s.size))
+	}
+	h := s.free[:n:n]
+	s.free = s.free[n:]
+	return h
+}
+
+// blockWriter collects chunks for one block.
+type blockWriter struct {
+	order    []byte
+	offsets  []uint32
+	forms    []string
+	formOf   []uint16
+	shards   []uint16
+	versions []ChunkVersion
+	since    []bson.Timestamp
+	ids      []bson.ObjectID
+	flags    []chunkFlags
+	sizes    []int64
+	starts   []uint32
+	entries  []historyEntry
+
+	hasSince, hasIDs, hasFlags, hasSizes bool
+}
+
+func (w *blockWriter) len() int { return len(w.shards) }
+
+// bound adds a lower bound, or the last upper one.
+func (w *blockWriter) bound(order, form []byte) {
+	w.offsets = append(w.offsets, uint32(len(w.order)))
+	w.order = append(w.order, order...)
+	w.formOf = append(w.formOf, w.formIndex(form))
+}
+
+// formIndex finds a form among the last few: most blocks have one or two.
+func (w *blockWriter) formIndex(form []byte) uint16 {
+	i := seekForm(w.forms, form)
+	if i < 0 {
+		i = len(w.forms)
+		w.forms = append(w.forms, string(form))
+	}
+	return uint16(i)
+}
+
+func seekForm[T ~string | ~[]byte](forms []string, form T) int {
+	for i := len(forms) - 1; i >= 0 && i >= len(forms)-8; i-- {
+		if forms[i] == string(form) {
+			return i
+		}
+	}
+	return -1
+}
+
+// columns are the parts of a chunk besides its bounds and history.
+type columns struct {
+	shard   uint16
+	version ChunkVersion
+	since   bson.Timestamp
+	id      bson.ObjectID
+	jumbo   Jumbo
+	size    int64
+}
+
+// chunk adds a chunk whose lower bound was just added; its history follows
+// with entry.
+func (w *blockWriter) chunk(c columns) {
+	w.shards = append(w.shards, c.shard)
+	w.versions = append(w.versions, c.version)
+	w.since = append(w.since, c.since)
+	w.ids = append(w.ids, c.id)
+	w.flags = append(w.flags, chunkFlags(c.jumbo)&jumboBits)
+	w.sizes = append(w.sizes, c.size)
+	w.starts = append(w.starts, uint32(len(w.entries)))
+	w.hasSince = w.hasSince || c.since != bson.Timestamp{}
+	w.hasIDs = w.hasIDs || c.id != bson.ObjectID{}
+	w.hasFlags = w.hasFlags || c.jumbo != JumboUnset
+	w.hasSizes = w.hasSizes || c.size != 0
+}
+
+// entry adds a history entry, newest first, to the last chunk. The first one
+// is left out when shard and since imply it.
+func (w *blockWriter) entry(e historyEntry) {
+	i := w.len() - 1
+	if w.flags[i]&historyBits == historyNone {
+		since := w.since[i]
+		if e.shard == w.shards[i] && e.seconds == since.T && e.increment == since.I && !since.IsZero() {
+			w.flags[i] |= historyTail
+			return
+		}
+		w.flags[i] |= historyFull
+		w.hasFlags = true
+	}
+	w.entries = append(w.entries, e)
+	w.hasFlags = true
+}
+
+// copy adds chunks from up to to of a finished block.
+func (w *blockWriter) copy(b *block, from, to int) {
+	if from >= to {
+		return
+	}
+	shift := uint32(len(w.order)) - b.offsets[from]
+	w.order = append(w.order, b.order[b.offsets[from]:b.offsets[to]]...)
+	form, of := -1, uint16(0)
+	for i := from; i < to; i++ {
+		w.offsets = append(w.offsets, b.offsets[i]+shift)
+		f := 0
+		if b.formOf != nil {
+			f = int(b.formOf[i])
+		}
+		if f != form {
+			at := seekForm(w.forms, b.forms[f])
+			if at < 0 {
+				at = len(w.forms)
+				w.forms = append(w.forms, b.forms[f])
+			}
+			form, of = f, uint16(at)
+		}
+		w.formOf = append(w.formOf, of)
+	}
+	w.shards = append(w.shards, b.shards[from:to]...)
+	w.versions = append(w.versions, b.versions[from:to]...)
+	w.since = appendColumn(w.since, b.since, from, to, &w.hasSince)
+	w.ids = appendColumn(w.ids, b.ids, from, to, &w.hasIDs)
+	w.flags = appendColumn(w.flags, b.flags, from, to, &w.hasFlags)
+	w.sizes = appendColumn(w.sizes, b.sizes, from, to, &w.hasSizes)
+	for i := from; i < to; i++ {
+		w.starts = append(w.starts, uint32(len(w.entries)))
+		if b.history != nil {
+			w.entries = append(w.entries, b.history.entries[b.history.offsets[i]:b.history.offsets[i+1]]...)
+		}
+	}
+}
+
+func appendColumn[T any](dst, src []T, from, to int, has *bool) []T {
+	if src == nil {
+		return append(dst, make([]T, to-from)...)
+	}
+	*has = true
+	return append(dst, src[from:to]...)
+}
+
+// finish closes the block with its upper bound and empties the writer. The
+// summary needs as many counters as there are shards, all zero before and
+// after.
+func (w *blockWriter) finish(order, form []byte, counters []uint16) *block {
+	w.bound(order, form)
+	b := &block{
+		bounds: &bounds{
+			order:   string(w.order),
+			offsets: append(slices.Clone(w.offsets), uint32(len(w.order))),
+			forms:   slices.Clone(w.forms),
+		},
+		shards:   slices.Clone(w.shards),
+		versions: slices.Clone(w.versions),
+	}
+	if len(w.forms) > 1 {
+		b.formOf = slices.Clone(w.formOf)
+	}
+	b.since = keep(w.since, w.hasSince)
+	b.ids = keep(w.ids, w.hasIDs)
+	b.flags = keep(w.flags, w.hasFlags)
+	b.sizes = keep(w.sizes, w.hasSizes)
+	if len(w.entries) > 0 {
+		b.history = &histories{
+			offsets: append(slices.Clone(w.starts), uint32(len(w.entries))),
+			entries: slices.Clone(w.entries),
+		}
+	}
+	b.summarise(counters)
+	clear(w.forms)
+	*w = blockWriter{
+		order: w.order[:0], offsets: w.offsets[:0], forms: w.forms[:0], formOf: w.formOf[:0],
+		shards: w.shards[:0], versions: w.versions[:0], since: w.since[:0], ids: w.ids[:0],
+		flags: w.flags[:0], sizes: w.sizes[:0], starts: w.starts[:0], entries: w.entries[:0],
+	}
+	return b
+}
+
+func keep[T any](column []T, has bool) []T {
+	if !has {
+		return nil
+	}
+	return slices.Clone(column)
+}
+
+// summarise computes what each shard has in the block.
+func (b *block) summarise(counters []uint16) {
+	var owned []ownership
+	for i, s := range b.shards {
+		if counters[s] == 0 {
+			owned = append(owned, ownership{shard: s})
+			counters[s] = uint16(len(owned))
+		}
+		o := &owned[counters[s]-1]
+		o.chunks++
+		if b.flags != nil && Jumbo(b.flags[i]&jumboBits) == JumboTrue {
+			o.jumbo++
+		}
+		if o.newest.Compare(b.versions[i]) < 0 {
+			o.newest = b.versions[i]
+		}
+	}
+	for _, o := range owned {
+		counters[o.shard] = 0
+	}
+	slices.SortFunc(owned, func(a, b ownership) int { return cmp.Compare(a.shard, b.shard) })
+	b.owned = slices.Clip(owned)
+}

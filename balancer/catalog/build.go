@@ -1,0 +1,310 @@
+package catalog
+
+import (
+	"bytes"
+	"errors"
+	"iter"
+	"maps"
+	"math"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/keyorder"
+	"shardsh/balancer/mongoerr"
+)
+
+// NewRoutingTable builds a table from chunks in key order. Chunks that leave a
+// gap, overlap, or do not reach from MinKey to MaxKey are
+// ConflictingOperationInProgress: somebody read them while they changed.
+func NewRoutingTable(p KeyPattern, epoch bson.ObjectID, ts bson.Timestamp, chunks iter.Seq[Chunk]) (*RoutingTable, error) {
+	w := newTableWriter(&shardNames{}, blockFill)
+	end := p.GlobalMin()
+	for c := range chunks {
+		if !c.Min.Equal(end) {
+			return nil, notContiguous(p.Bound(end), p.Bound(c.Min))
+		}
+		if err := w.add(c); err != nil {
+			return nil, err
+		}
+		end = c.Max
+	}
+	if w.len() == 0 || !end.Equal(p.GlobalMax()) {
+		return nil, notContiguous(p.Bound(end), p.Bound(p.GlobalMax()))
+	}
+	w.finish([]byte(end.order), []byte(end.form))
+	return w.table(p, epoch, ts), nil
+}
+
+func notContiguous(end, next bson.Raw) error {
+	return mongoerr.New(mongoerr.ConflictingOperationInProgress, "gap or overlap in the routing table between %s and %s", end, next)
+}
+
+func emptyRange(c Chunk) error {
+	return mongoerr.New(mongoerr.BadValue, "chunk min %s is not below max %s", c.Min, c.Max)
+}
+
+// Builder makes a routing table from config.chunks documents as they come from
+// a cursor, in key order, without garbage for every chunk.
+type Builder struct {
+	pattern   KeyPattern
+	epoch     bson.ObjectID
+	timestamp bson.Timestamp
+
+	writer tableWriter
+	stored storedChunk
+	max    []byte // upper bound document of the last chunk
+	bound  bound  // lower bound of the chunk being added
+	last   []byte // comparable lower bound of the chunk before
+}
+
+// bound is a key in reusable buffers.
+type bound struct{ order, form []byte }
+
+// NewBuilder starts an empty table.
+func NewBuilder(p KeyPattern, epoch bson.ObjectID, ts bson.Timestamp) *Builder {
+	return &Builder{pattern: p, epoch: epoch, timestamp: ts, writer: newTableWriter(&shardNames{}, blockFill)}
+}
+
+// Len is the number of chunks so far.
+func (b *Builder) Len() int { return b.writer.len() }
+
+// Add takes one config.chunks document; nothing of it is kept. The errors are
+// those of ParseChunk and NewRoutingTable.
+func (b *Builder) Add(raw bson.Raw) error {
+	s := &b.stored
+	if err := s.read(raw); err != nil {
+		return err
+	}
+	if err := b.bound.read(b.pattern, s.min); err != nil {
+		return err
+	}
+	if err := b.checkOrder(s.min); err != nil {
+		return err
+	}
+	b.max = append(b.max[:0], s.max...)
+	shard, err := b.writer.shard(s.shard)
+	if err != nil {
+		return err
+	}
+	b.writer.chunk(b.bound, columns{shard: shard, version: s.version, since: s.since, id: s.id, jumbo: s.jumbo, size: s.size})
+	var failed error
+	err = s.eachHistory(func(at bson.Timestamp, name []byte) {
+		shard, err := b.writer.shard(name)
+		failed = errors.Join(failed, err)
+		b.writer.block.entry(historyEntry{at.T, at.I, shard})
+	})
+	return errors.Join(err, failed)
+}
+
+// checkOrder wants the bound just read to be the upper bound of the chunk
+// before, and above its lower one.
+func (b *Builder) checkOrder(doc bson.Raw) error {
+	if b.Len() == 0 {
+		if string(b.bound.order) != b.pattern.GlobalMin().order {
+			return notContiguous(b.pattern.Bound(b.pattern.GlobalMin()), doc)
+		}
+	} else {
+		// Nearly always the bytes are the same, and need no encoding.
+		if !bytes.Equal(b.max, doc) {
+			end, err := b.pattern.Key(b.max)
+			if err != nil {
+				return err
+			}
+			if end.order != string(b.bound.order) {
+				return notContiguous(b.max, doc)
+			}
+		}
+		if bytes.Compare(b.last, b.bound.order) >= 0 {
+			return notContiguous(b.max, doc)
+		}
+	}
+	b.last = append(b.last[:0], b.bound.order...)
+	return nil
+}
+
+// read encodes a bound document; one in key order needs no memory.
+func (k *bound) read(p KeyPattern, doc bson.Raw) error {
+	k.order, k.form = k.order[:0], k.form[:0]
+	n := 0
+	for e, rest, ok := keyorder.Next(keyorder.Body(doc)); ok; e, rest, ok = keyorder.Next(rest) {
+		if n >= p.Len() || string(e.Name) != p.p.fields[n] || e.Value.Type == bson.TypeArray {
+			n = -1
+			break
+		}
+		k.order = keyorder.Append(k.order, e.Value)
+		k.form = appendForm(k.form, e.Value)
+		n++
+	}
+	if n == p.Len() && n > 0 {
+		return nil
+	}
+	key, err := p.Key(doc) // another order, or no key at all
+	if err != nil {
+		return err
+	}
+	k.order, k.form = append(k.order[:0], key.order...), append(k.form[:0], key.form...)
+	return nil
+}
+
+// Table finishes the table. The builder must not be used any more.
+func (b *Builder) Table() (*RoutingTable, error) {
+	if b.Len() == 0 {
+		return nil, notContiguous(b.pattern.Bound(b.pattern.GlobalMin()), b.pattern.Bound(b.pattern.GlobalMax()))
+	}
+	if err := b.bound.read(b.pattern, b.max); err != nil {
+		return nil, err
+	}
+	if string(b.bound.order) != b.pattern.GlobalMax().order || bytes.Compare(b.last, b.bound.order) >= 0 {
+		return nil, notContiguous(b.max, b.pattern.Bound(b.pattern.GlobalMax()))
+	}
+	b.writer.finish(b.bound.order, b.bound.form)
+	return b.writer.table(b.pattern, b.epoch, b.timestamp), nil
+}
+
+// tableWriter cuts a stream of chunks into blocks.
+type tableWriter struct {
+	shards   *shardNames
+	shared   bool // shards belongs to a table
+	fill     int
+	block    blockWriter
+	blocks   []*block
+	count    int
+	counters []uint16
+	recent   uint16 // the shard asked for last
+	scratch  bound
+}
+
+func newTableWriter(shards *shardNames, fill int) tableWriter {
+	return tableWriter{shards: shards, fill: fill, counters: make([]uint16, len(shards.names))}
+}
+
+// len is the number of chunks.
+func (w *tableWriter) len() int { return w.count }
+
+// shard is the number of a shard, a new one if need be.
+func (w *tableWriter) shard(name []byte) (uint16, error) {
+	if int(w.recent) < len(w.shards.names) && string(w.shards.names[w.recent]) == string(name) {
+		return w.recent, nil
+	}
+	n, ok := w.shards.number[ShardID(name)]
+	if ok {
+		w.recent = n
+		return n, nil
+	}
+	if len(w.shards.names) > math.MaxUint16 {
+		return 0, mongoerr.New(mongoerr.BadValue, "more than %d shards in a routing table", math.MaxUint16+1)
+	}
+	if w.shared || w.shards.number == nil {
+		w.shards = &shardNames{
+			names:  slices.Clone(w.shards.names),
+			number: maps.Clone(w.shards.number),
+			sorted: slices.Clone(w.shards.sorted),
+		}
+		if w.shards.number == nil {
+			w.shards.number = map[ShardID]uint16{}
+		}
+		w.shared = false
+	}
+	n = uint16(len(w.shards.names))
+	id := ShardID(name)
+	w.shards.names = append(w.shards.names, id)
+	w.shards.number[id] = n
+	at, _ := slices.BinarySearchFunc(w.shards.sorted, id, func(n uint16, id ShardID) int {
+		return compareShards(w.shards.names[n], id)
+	})
+	w.shards.sorted = slices.Insert(w.shards.sorted, at, n)
+	w.counters = append(w.counters, 0)
+	w.recent = n
+	return n, nil
+}
+
+func compareShards(a, b ShardID) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// chunk adds a chunk, closing a full block first.
+func (w *tableWriter) chunk(low bound, c columns) {
+	if w.block.len() >= w.fill {
+		w.finish(low.order, low.form)
+	}
+	w.block.bound(low.order, low.form)
+	w.block.chunk(c)
+	w.count++
+}
+
+// finish closes the block begun.
+func (w *tableWriter) finish(order, form []byte) {
+	w.blocks = append(w.blocks, w.block.finish(order, form, w.counters))
+}
+
+// add adds a chunk with its history.
+func (w *tableWriter) add(c Chunk) error {
+	if !c.Min.Less(c.Max) {
+		return emptyRange(c)
+	}
+	shard, err := w.shard([]byte(c.Shard))
+	if err != nil {
+		return err
+	}
+	w.scratch.order = append(w.scratch.order[:0], c.Min.order...)
+	w.scratch.form = append(w.scratch.form[:0], c.Min.form...)
+	w.chunk(w.scratch, columns{
+		shard: shard, version: c.Version, since: c.OnCurrentShardSince, id: c.ID, jumbo: c.Jumbo, size: c.EstimatedBytes,
+	})
+	for _, h := range c.History {
+		shard, err := w.shard([]byte(h.Shard))
+		if err != nil {
+			return err
+		}
+		w.block.entry(historyEntry{h.ValidAfter.T, h.ValidAfter.I, shard})
+	}
+	return nil
+}
+
+// table makes a table of the blocks written.
+func (w *tableWriter) table(p KeyPattern, epoch bson.ObjectID, ts bson.Timestamp) *RoutingTable {
+	t := &RoutingTable{pattern: p, epoch: epoch, timestamp: ts, shards: w.shards, blocks: slices.Clip(w.blocks)}
+	t.totals = make([]shardTotal, len(w.shards.names))
+	for _, b := range t.blocks {
+		for _, o := range b.owned {
+			t.totals[o.shard].add(o)
+		}
+	}
+	t.indexBlocks()
+	t.sumVersions()
+	return t
+}
+
+func (s *shardTotal) add(o ownership) {
+	s.chunks += int32(o.chunks)
+	s.jumbo += int32(o.jumbo)
+	if s.newest.Compare(o.newest) < 0 {
+		s.newest = o.newest
+	}
+}
+
+// indexBlocks fills in where blocks begin, by key and by position.
+func (t *RoutingTable) indexBlocks() {
+	t.lows = make([]string, len(t.blocks))
+	t.starts = make([]int32, len(t.blocks)+1)
+	for i, b := range t.blocks {
+		t.lows[i] = b.low(0)
+		t.starts[i+1] = t.starts[i] + int32(b.len())
+	}
+}
+
+func (t *RoutingTable) sumVersions() {
+	t.version = ChunkVersion{}
+	for _, s := range t.totals {
+		if t.version.Compare(s.newest) < 0 {
+			t.version = s.newest
+		}
+	}
+}

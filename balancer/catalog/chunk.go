@@ -1,0 +1,236 @@
+package catalog
+
+import (
+	"encoding/binary"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/keyorder"
+	"shardsh/balancer/mongoerr"
+)
+
+// Jumbo is the jumbo flag of a chunk. A split writes an explicit false, which
+// is kept apart from no flag at all.
+type Jumbo uint8
+
+// The states of the jumbo flag.
+const (
+	JumboUnset Jumbo = iota
+	JumboFalse
+	JumboTrue
+)
+
+// ChunkHistory says that a chunk was on a shard from a moment on.
+type ChunkHistory struct {
+	ValidAfter bson.Timestamp
+	Shard      ShardID
+}
+
+// Chunk is the range [Min, Max) of a collection on one shard: a config.chunks
+// document (spec 02 §6.1).
+type Chunk struct {
+	ID                  bson.ObjectID
+	Min, Max            Key
+	Shard               ShardID
+	Version             ChunkVersion
+	Jumbo               Jumbo
+	OnCurrentShardSince bson.Timestamp // zero = absent (before 7.0)
+	History             []ChunkHistory // newest first
+	EstimatedBytes      int64          // 0 = absent; set during defragmentation
+}
+
+// Doc is the config.chunks document in the server's field order. A chunk with
+// OnCurrentShardSince but without history gets the one entry it implies,
+// because the server never writes the one without the other.
+func (c Chunk) Doc(p KeyPattern, uuid bson.Binary) bson.D {
+	d := bson.D{
+		{Key: "_id", Value: c.ID},
+		{Key: "uuid", Value: uuid},
+		{Key: "min", Value: p.Bound(c.Min)},
+		{Key: "max", Value: p.Bound(c.Max)},
+		{Key: "shard", Value: string(c.Shard)},
+		{Key: "lastmod", Value: c.Version.Timestamp()},
+	}
+	if c.EstimatedBytes != 0 {
+		d = append(d, bson.E{Key: "estimatedDataSizeBytes", Value: c.EstimatedBytes})
+	}
+	if c.Jumbo != JumboUnset {
+		d = append(d, bson.E{Key: "jumbo", Value: c.Jumbo == JumboTrue})
+	}
+	history := c.History
+	if !c.OnCurrentShardSince.IsZero() {
+		d = append(d, bson.E{Key: "onCurrentShardSince", Value: c.OnCurrentShardSince})
+		if len(history) == 0 {
+			history = []ChunkHistory{{c.OnCurrentShardSince, c.Shard}}
+		}
+	}
+	if len(history) == 0 {
+		return d
+	}
+	entries := make(bson.A, len(history))
+	for i, h := range history {
+		entries[i] = bson.D{{Key: "validAfter", Value: h.ValidAfter}, {Key: "shard", Value: string(h.Shard)}}
+	}
+	return append(d, bson.E{Key: "history", Value: entries})
+}
+
+// ParseChunk reads a config.chunks document. Unknown fields, such as those of
+// older versions, are ignored, and so is an _id that is no ObjectId.
+func ParseChunk(p KeyPattern, raw bson.Raw) (Chunk, error) {
+	var s storedChunk
+	if err := s.read(raw); err != nil {
+		return Chunk{}, err
+	}
+	c := Chunk{
+		ID:                  s.id,
+		Shard:               ShardID(s.shard),
+		Version:             s.version,
+		Jumbo:               s.jumbo,
+		OnCurrentShardSince: s.since,
+		EstimatedBytes:      s.size,
+	}
+	var err error
+	if c.Min, err = p.Key(s.min); err != nil {
+		return Chunk{}, err
+	}
+	if c.Max, err = p.Key(s.max); err != nil {
+		return Chunk{}, err
+	}
+	if !c.Min.Less(c.Max) {
+		return Chunk{}, mongoerr.New(mongoerr.BadValue, "chunk min %s is not below max %s", s.min, s.max)
+	}
+	err = s.eachHistory(func(at bson.Timestamp, shard []byte) {
+		c.History = append(c.History, ChunkHistory{at, ShardID(shard)})
+	})
+	if err != nil {
+		return Chunk{}, err
+	}
+	if len(c.History) == 0 && !c.OnCurrentShardSince.IsZero() {
+		c.History = []ChunkHistory{{c.OnCurrentShardSince, c.Shard}}
+	}
+	return c, nil
+}
+
+// storedChunk is a config.chunks document read in one walk; what is not a
+// plain number still lies in the document's bytes.
+type storedChunk struct {
+	id       bson.ObjectID
+	min, max []byte
+	shard    []byte
+	version  ChunkVersion
+	jumbo    Jumbo
+	since    bson.Timestamp
+	history  []byte
+	size     int64
+
+	hasVersion bool
+}
+
+func (s *storedChunk) read(raw []byte) error {
+	*s = storedChunk{}
+	for e, rest, ok := keyorder.Next(keyorder.Body(raw)); ok; e, rest, ok = keyorder.Next(rest) {
+		if err := s.take(e); err != nil {
+			return err
+		}
+	}
+	switch {
+	case s.min == nil:
+		return missing("config.chunks document", "min")
+	case s.max == nil:
+		return missing("config.chunks document", "max")
+	case len(s.shard) == 0:
+		return missing("config.chunks document", "shard")
+	case !s.hasVersion:
+		return missing("config.chunks document", "lastmod")
+	}
+	return nil
+}
+
+func (s *storedChunk) take(e keyorder.Element) error {
+	v := e.Value
+	switch string(e.Name) {
+	case "_id":
+		if v.Type == bson.TypeObjectID {
+			s.id = bson.ObjectID(v.Value)
+		}
+	case "min":
+		if v.Type != bson.TypeEmbeddedDocument {
+			return field{"min", v}.mismatch("an object")
+		}
+		s.min = v.Value
+	case "max":
+		if v.Type != bson.TypeEmbeddedDocument {
+			return field{"max", v}.mismatch("an object")
+		}
+		s.max = v.Value
+	case "shard":
+		if v.Type != bson.TypeString {
+			return field{"shard", v}.mismatch("a string")
+		}
+		s.shard = v.Value[4 : len(v.Value)-1]
+	case "lastmod":
+		// A date is what very old versions wrote (spec 02 §6.1).
+		if v.Type != bson.TypeTimestamp && v.Type != bson.TypeDateTime {
+			return field{"lastmod", v}.mismatch("a timestamp")
+		}
+		s.version = VersionFromTimestamp(storedTimestamp(v.Value))
+		s.hasVersion = true
+	case "jumbo":
+		var jumbo bool
+		if err := (field{"jumbo", v}).bool(&jumbo); err != nil {
+			return err
+		}
+		s.jumbo = JumboFalse
+		if jumbo {
+			s.jumbo = JumboTrue
+		}
+	case "onCurrentShardSince":
+		if v.Type != bson.TypeTimestamp {
+			return field{"onCurrentShardSince", v}.mismatch("a timestamp")
+		}
+		s.since = storedTimestamp(v.Value)
+	case "history":
+		if v.Type != bson.TypeArray {
+			return field{"history", v}.mismatch("an array")
+		}
+		s.history = v.Value
+	case "estimatedDataSizeBytes":
+		return field{"estimatedDataSizeBytes", v}.int64(&s.size)
+	}
+	return nil
+}
+
+func storedTimestamp(b []byte) bson.Timestamp {
+	n := binary.LittleEndian.Uint64(b)
+	return bson.Timestamp{T: uint32(n >> 32), I: uint32(n)}
+}
+
+// eachHistory reads the history, newest entry first. Its first entry must
+// agree with onCurrentShardSince when there is one (BadValue otherwise).
+func (s *storedChunk) eachHistory(read func(validAfter bson.Timestamp, shard []byte)) error {
+	first := true
+	for e, rest, ok := keyorder.Next(keyorder.Body(s.history)); ok; e, rest, ok = keyorder.Next(rest) {
+		if e.Value.Type != bson.TypeEmbeddedDocument {
+			return field{"history", e.Value}.mismatch("an array of objects")
+		}
+		var at bson.Timestamp
+		var shard []byte
+		for h, left, ok := keyorder.Next(keyorder.Body(e.Value.Value)); ok; h, left, ok = keyorder.Next(left) {
+			switch v := h.Value; {
+			case string(h.Name) == "validAfter" && v.Type == bson.TypeTimestamp:
+				at = storedTimestamp(v.Value)
+			case string(h.Name) == "shard" && v.Type == bson.TypeString:
+				shard = v.Value[4 : len(v.Value)-1]
+			}
+		}
+		if len(shard) == 0 {
+			return mongoerr.New(mongoerr.NoSuchKey, "entry of chunk history lacks a shard: %s", e.Value)
+		}
+		if first && !s.since.IsZero() && at != s.since {
+			return mongoerr.New(mongoerr.BadValue, "chunk history begins at %v but onCurrentShardSince is %v", at, s.since)
+		}
+		first = false
+		read(at, shard)
+	}
+	return nil
+}

@@ -1,0 +1,135 @@
+package catalog
+
+import (
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mongoerr"
+)
+
+// DefaultMaxChunkSizeBytes is the chunk size where nothing else is set: 128
+// MiB (spec 01 §2.6).
+const DefaultMaxChunkSizeBytes = 128 << 20
+
+// Collection is an entry of config.collections (spec 03 §3.3).
+type Collection struct {
+	Namespace            string
+	UUID                 bson.Binary
+	Epoch                bson.ObjectID
+	Timestamp            bson.Timestamp
+	LastMod              time.Time
+	Pattern              KeyPattern
+	Unique               bool
+	MaxChunkSizeBytes    int64 // 0 = the global setting
+	NoBalance            bool
+	Defragment           bool
+	DefragmentationPhase string // "" = none
+	AllowMigrations      bool   // absent = true
+	PermitMigrations     bool   // absent = true
+	EnableAutoMerge      bool   // absent = true
+	Unsplittable         bool   // tracked but not sharded
+}
+
+// ParseCollection reads a config.collections document. A missing required
+// field is IDLFailedToParse; unknown fields are ignored.
+func ParseCollection(raw bson.Raw) (Collection, error) {
+	c := Collection{AllowMigrations: true, PermitMigrations: true, EnableAutoMerge: true}
+	var key bson.Raw
+	err := eachField(raw, func(f field) error {
+		if f.absent() {
+			return nil
+		}
+		switch f.name {
+		case "_id":
+			return f.text(&c.Namespace)
+		case "lastmodEpoch":
+			return f.objectID(&c.Epoch)
+		case "lastmod":
+			return f.time(&c.LastMod)
+		case "timestamp":
+			return f.timestamp(&c.Timestamp)
+		case "uuid":
+			return f.uuid(&c.UUID)
+		case "key":
+			return f.document(&key)
+		case "unique":
+			return f.bool(&c.Unique)
+		case "maxChunkSizeBytes":
+			return f.int64(&c.MaxChunkSizeBytes)
+		case "noBalance":
+			return f.lenientBool(&c.NoBalance)
+		case "defragmentCollection":
+			return f.lenientBool(&c.Defragment)
+		case "defragmentationPhase":
+			return f.text(&c.DefragmentationPhase)
+		case "allowMigrations":
+			return f.lenientBool(&c.AllowMigrations)
+		case "permitMigrations":
+			return f.lenientBool(&c.PermitMigrations)
+		case "enableAutoMerge":
+			return f.lenientBool(&c.EnableAutoMerge)
+		case "unsplittable":
+			return f.lenientBool(&c.Unsplittable)
+		}
+		return nil
+	})
+	if err != nil {
+		return Collection{}, mongoerr.Wrap(err, "invalid config.collections document")
+	}
+	for _, required := range []struct {
+		name  string
+		there bool
+	}{
+		{"_id", c.Namespace != ""},
+		{"uuid", len(c.UUID.Data) > 0},
+		{"key", key != nil},
+	} {
+		if !required.there {
+			return Collection{}, mongoerr.New(mongoerr.IDLFailedToParse, "config.collections document lacks the field %q", required.name)
+		}
+	}
+	if c.Pattern, err = ParseKeyPattern(key); err != nil {
+		return Collection{}, mongoerr.Wrap(err, "config.collections document of "+c.Namespace)
+	}
+	return c, nil
+}
+
+// Balanceable reports whether the balancer may choose migrations of the
+// collection (spec 01 §2.8). Zone-boundary splits happen all the same.
+func (c Collection) Balanceable() bool {
+	return !c.NoBalance && !c.Defragment && c.AllowMigrations && c.PermitMigrations
+}
+
+// Doc is the config.collections document in the order of spec 03 §3.3; flags
+// at their default are left out, except unique and noBalance.
+func (c Collection) Doc() bson.D {
+	d := bson.D{
+		{Key: "_id", Value: c.Namespace},
+		{Key: "lastmodEpoch", Value: c.Epoch},
+		{Key: "lastmod", Value: bson.NewDateTimeFromTime(c.LastMod)},
+		{Key: "timestamp", Value: c.Timestamp},
+		{Key: "uuid", Value: c.UUID},
+		{Key: "key", Value: c.Pattern.Doc()},
+		{Key: "unique", Value: c.Unique},
+	}
+	for _, f := range []struct {
+		name  string
+		value any
+		there bool
+	}{
+		{"maxChunkSizeBytes", c.MaxChunkSizeBytes, c.MaxChunkSizeBytes != 0},
+		{"defragmentCollection", true, c.Defragment},
+		{"defragmentationPhase", c.DefragmentationPhase, c.DefragmentationPhase != ""},
+		{"enableAutoMerge", false, !c.EnableAutoMerge},
+		{"noBalance", c.NoBalance, true},
+		{"allowMigrations", false, !c.AllowMigrations},
+		{"permitMigrations", false, !c.PermitMigrations},
+		{"unsplittable", true, c.Unsplittable},
+	} {
+		if f.there {
+			d = append(d, bson.E{Key: f.name, Value: f.value})
+		}
+	}
+	return d
+}

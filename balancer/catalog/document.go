@@ -1,0 +1,162 @@
+package catalog
+
+import (
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/keyorder"
+	"shardsh/balancer/mongoerr"
+)
+
+// DocumentKey is the shard key of a document to be stored (spec 03 §4.3):
+// every path is looked up, a missing field is null, the hashed field is
+// hashed. An array as value or on the way is ShardKeyNotFound.
+func (p KeyPattern) DocumentKey(doc bson.Raw) (Key, error) {
+	var b keyBuilder
+	for i := range p.Len() {
+		v, found := lookup(doc, p.p.paths[i])
+		if v.Type == bson.TypeArray {
+			return Key{}, mongoerr.New(mongoerr.ShardKeyNotFound, "shard key field %s is or lies in an array", p.p.fields[i])
+		}
+		if !found {
+			v = bson.RawValue{Type: bson.TypeNull}
+		}
+		b.values = append(b.values, p.stored(i, v))
+	}
+	return b.key(), nil
+}
+
+// stored is a raw field value as it stands in the key: hashed if the pattern
+// says so.
+func (p KeyPattern) stored(field int, v bson.RawValue) bson.RawValue {
+	if field != p.p.hashed {
+		return v
+	}
+	typ, data, _ := bson.MarshalValue(keyorder.Hash(v))
+	return bson.RawValue{Type: typ, Value: data}
+}
+
+// lookup follows a path. At an array it stops and gives the array.
+func lookup(doc []byte, path []string) (bson.RawValue, bool) {
+	for e, rest, ok := keyorder.Next(keyorder.Body(doc)); ok; e, rest, ok = keyorder.Next(rest) {
+		if string(e.Name) != path[0] {
+			continue
+		}
+		switch {
+		case len(path) == 1 || e.Value.Type == bson.TypeArray:
+			return e.Value, true
+		case e.Value.Type == bson.TypeEmbeddedDocument:
+			return lookup(e.Value.Value, path[1:])
+		}
+		break
+	}
+	return bson.RawValue{}, false
+}
+
+// QueryKey is the shard key a filter asks for: an equality on every field, as
+// {a: 1}, {a: {$eq: 1}} or inside $and (spec 03 §4.3). The hashed field is
+// hashed. It is false when a field has no equality, or two that differ, or one
+// with an array or a regular expression.
+func (p KeyPattern) QueryKey(filter bson.Raw) (Key, bool) {
+	if p.p == nil {
+		return Key{}, false
+	}
+	q := query{pattern: p.p, values: make([]bson.RawValue, p.Len())}
+	q.read(filter, 0)
+	if q.conflict {
+		return Key{}, false
+	}
+	for i, v := range q.values {
+		switch v.Type {
+		case 0, bson.TypeArray, bson.TypeRegex, bson.TypeUndefined:
+			return Key{}, false
+		}
+		q.values[i] = p.stored(i, v)
+	}
+	return keyBuilder{q.values}.key(), true
+}
+
+// query collects the equalities of a filter.
+type query struct {
+	pattern  *pattern
+	values   []bson.RawValue
+	conflict bool
+}
+
+const maxAndDepth = 100
+
+func (q *query) read(filter []byte, depth int) {
+	if depth > maxAndDepth {
+		return
+	}
+	for e, rest, ok := keyorder.Next(keyorder.Body(filter)); ok; e, rest, ok = keyorder.Next(rest) {
+		if string(e.Name) == "$and" && e.Value.Type == bson.TypeArray {
+			for c, left, ok := keyorder.Next(keyorder.Body(e.Value.Value)); ok; c, left, ok = keyorder.Next(left) {
+				if c.Value.Type == bson.TypeEmbeddedDocument {
+					q.read(c.Value.Value, depth+1)
+				}
+			}
+			continue
+		}
+		if len(e.Name) > 0 && e.Name[0] == '$' {
+			continue
+		}
+		if !isOperators(e.Value) {
+			if e.Value.Type != bson.TypeRegex {
+				q.equal(string(e.Name), e.Value)
+			}
+			continue
+		}
+		for op, left, ok := keyorder.Next(keyorder.Body(e.Value.Value)); ok; op, left, ok = keyorder.Next(left) {
+			if string(op.Name) == "$eq" {
+				q.equal(string(e.Name), op.Value)
+			}
+		}
+	}
+}
+
+// isOperators reports whether a value is like {$gt: 1} rather than a literal.
+func isOperators(v bson.RawValue) bool {
+	if v.Type != bson.TypeEmbeddedDocument {
+		return false
+	}
+	e, _, ok := keyorder.Next(keyorder.Body(v.Value))
+	if !ok || len(e.Name) == 0 || e.Name[0] != '$' {
+		return false
+	}
+	switch string(e.Name) {
+	case "$ref", "$id", "$db":
+		return false
+	}
+	return true
+}
+
+// equal notes an equality for the field itself and for the fields inside an
+// object value: {a: {b: 1}} fixes a.b.
+func (q *query) equal(name string, v bson.RawValue) {
+	for i, field := range q.pattern.fields {
+		switch {
+		case field == name:
+			q.set(i, v)
+		case len(field) > len(name) && field[:len(name)] == name && field[len(name)] == '.':
+			if v.Type != bson.TypeEmbeddedDocument {
+				continue
+			}
+			depth := 0
+			for _, c := range name {
+				if c == '.' {
+					depth++
+				}
+			}
+			if inner, ok := lookup(v.Value, q.pattern.paths[i][depth+1:]); ok {
+				q.set(i, inner)
+			}
+		}
+	}
+}
+
+func (q *query) set(i int, v bson.RawValue) {
+	if q.values[i].Type != 0 && keyorder.Compare(q.values[i], v) != 0 {
+		q.conflict = true
+	}
+	q.values[i] = v
+}

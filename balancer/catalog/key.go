@@ -1,0 +1,122 @@
+package catalog
+
+import (
+	"cmp"
+	"errors"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/keyorder"
+)
+
+// ErrNotShardKey says that a document is no full shard key: a field is
+// missing, too many or an array (spec 03 §4.3). Commands answer it with codes
+// of their own.
+var ErrNotShardKey = errors.New("not a full shard key")
+
+// Key is a shard-key value: a bound of chunks and zones, or the key of one
+// document. It holds comparable bytes and what it takes to rebuild the BSON
+// values with their types. Keys are immutable and cheap to copy; keys of one
+// pattern compare with each other, and the zero Key is smaller than all.
+type Key struct {
+	// order is the keyorder encoding of all fields in pattern order.
+	order string
+	// form has for each field its BSON type, and the value itself when the
+	// order does not tell it (see appendForm).
+	form string
+}
+
+// IsZero reports whether this is no key at all.
+func (k Key) IsZero() bool { return k.order == "" }
+
+// Compare orders keys field by field (spec 03 §4.2). Values that the server
+// finds equal, such as 1 and 1.0, are equal.
+func (k Key) Compare(o Key) int { return cmp.Compare(k.order, o.order) }
+
+// Less reports whether k comes before o.
+func (k Key) Less(o Key) bool { return k.order < o.order }
+
+// Equal reports whether both are the same key.
+func (k Key) Equal(o Key) bool { return k.order == o.order }
+
+// Bytes is a copy of the comparable bytes: the keyorder encodings of the
+// fields one after another, as in an index on the shard key.
+func (k Key) Bytes() []byte { return []byte(k.order) }
+
+// Append adds the comparable bytes to dst.
+func (k Key) Append(dst []byte) []byte { return append(dst, k.order...) }
+
+// Values are the BSON values in pattern order, with their original types.
+func (k Key) Values() []bson.RawValue {
+	var values []bson.RawValue
+	rest, form := k.order, k.form
+	for form != "" {
+		start := len(form)
+		t, value, order, left, ok := takeField(nil, rest, form)
+		if !ok || len(left) >= start {
+			return values
+		}
+		values = append(values, bson.RawValue{Type: t, Value: value})
+		rest, form = order, left
+	}
+	return values
+}
+
+// String shows the values for logs and test failures, without field names.
+func (k Key) String() string {
+	var b strings.Builder
+	b.WriteByte('[')
+	for i, v := range k.Values() {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(showValue(v))
+	}
+	b.WriteByte(']')
+	return b.String()
+}
+
+func showValue(v bson.RawValue) string {
+	switch v.Type {
+	case bson.TypeMinKey:
+		return "MinKey"
+	case bson.TypeMaxKey:
+		return "MaxKey"
+	case bson.TypeInt32, bson.TypeInt64, bson.TypeDouble:
+		s := v.String()
+		s = strings.TrimSuffix(s, `"}`)
+		return s[strings.LastIndexByte(s, '"')+1:]
+	}
+	return v.String()
+}
+
+// verbatim marks a form field that carries its value: the BSON type with this
+// bit, then the value's bytes. MinKey has the bit anyway, and never carries.
+const verbatim = 0x80
+
+// appendForm describes one value for a key's form.
+func appendForm(dst []byte, v bson.RawValue) []byte {
+	if v.Type == bson.TypeMinKey || keyorder.Restorable(v) {
+		return append(dst, byte(v.Type))
+	}
+	return append(append(dst, byte(v.Type)|verbatim), v.Value...)
+}
+
+// takeField takes the first field off a key: its BSON value is appended to
+// dst.
+func takeField(dst []byte, order, form string) (t bson.Type, value []byte, restOrder, restForm string, ok bool) {
+	code := form[0]
+	if code&verbatim == 0 || code == byte(bson.TypeMinKey) {
+		t = bson.Type(code)
+		value, n, ok := keyorder.Restore(dst, order, t)
+		return t, value, order[n:], form[1:], ok
+	}
+	t = bson.Type(code &^ verbatim)
+	n := keyorder.Size(order)
+	size := keyorder.ValueSize(t, []byte(form[1:]))
+	if n == 0 || size < 0 || size >= len(form) {
+		return t, dst, order, form, false
+	}
+	return t, append(dst, form[1:1+size]...), order[n:], form[1+size:], true
+}

@@ -1,0 +1,45 @@
+package catalog
+
+import (
+	"strings"
+
+	"shardsh/balancer/mongoerr"
+)
+
+// Limits on the length of names, in bytes (spec 03 §0.6).
+const (
+	MaxDatabaseNameBytes     = 63
+	MaxShardedNamespaceBytes = 235
+	MaxNamespaceBytes        = 255
+)
+
+// SplitNamespace cuts "db.coll" at the first dot. A bad database or an empty
+// collection part is InvalidNamespace.
+func SplitNamespace(ns string) (db, coll string, err error) {
+	db, coll, _ = strings.Cut(ns, ".")
+	switch {
+	case !ValidDatabaseName(db):
+		return "", "", mongoerr.New(mongoerr.InvalidNamespace, "invalid database name in namespace %q", ns)
+	case !ValidCollectionName(coll):
+		return "", "", mongoerr.New(mongoerr.InvalidNamespace, "invalid collection name in namespace %q", ns)
+	}
+	return db, coll, nil
+}
+
+// ValidDatabaseName accepts what may name an existing database: not empty, at
+// most 63 bytes, without NUL, slash, backslash, dot, quote and space. A $ is
+// let through; it is refused only when a database is created.
+func ValidDatabaseName(db string) bool {
+	return db != "" && len(db) <= MaxDatabaseNameBytes && !strings.ContainsAny(db, "\x00/\\. \"")
+}
+
+// ValidNewDatabaseName accepts what may name a database to be created.
+func ValidNewDatabaseName(db string) bool {
+	return ValidDatabaseName(db) && !strings.Contains(db, "$")
+}
+
+// ValidCollectionName accepts a collection part: not empty, without NUL, not
+// beginning with a dot.
+func ValidCollectionName(coll string) bool {
+	return coll != "" && coll[0] != '.' && !strings.Contains(coll, "\x00")
+}

@@ -1,0 +1,277 @@
+package catalog
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/keyorder"
+	"shardsh/balancer/mongoerr"
+)
+
+// KeyPattern is a shard-key pattern such as {region: 1, order_id: "hashed"}.
+// It is an immutable value; the zero one is no pattern.
+type KeyPattern struct{ p *pattern }
+
+type pattern struct {
+	doc    bson.Raw
+	fields []string
+	paths  [][]string
+	hashed int
+	min    Key
+	max    Key
+}
+
+// ParseKeyPattern checks a pattern by the rules of spec 03 §4.1; every
+// violation is BadValue.
+func ParseKeyPattern(doc bson.Raw) (KeyPattern, error) {
+	p := &pattern{doc: bytes.Clone(doc), hashed: -1}
+	for e, rest, ok := keyorder.Next(keyorder.Body(p.doc)); ok; e, rest, ok = keyorder.Next(rest) {
+		name := string(e.Name)
+		path, err := fieldPath(name)
+		if err != nil {
+			return KeyPattern{}, err
+		}
+		switch {
+		case ascending(e.Value):
+		case !isHashed(e.Value):
+			return KeyPattern{}, mongoerr.New(mongoerr.BadValue, "shard key field %s must be 1 or \"hashed\" in %s", name, doc)
+		case p.hashed >= 0:
+			return KeyPattern{}, mongoerr.New(mongoerr.BadValue, "more than one hashed field in shard key %s", doc)
+		default:
+			p.hashed = len(p.fields)
+		}
+		p.fields = append(p.fields, name)
+		p.paths = append(p.paths, path)
+	}
+	if len(p.fields) == 0 {
+		return KeyPattern{}, mongoerr.New(mongoerr.BadValue, "shard key is empty")
+	}
+	p.min = p.repeat(bson.TypeMinKey, keyorder.AppendMinKey)
+	p.max = p.repeat(bson.TypeMaxKey, keyorder.AppendMaxKey)
+	return KeyPattern{p}, nil
+}
+
+func (p *pattern) repeat(t bson.Type, add func([]byte) []byte) Key {
+	var order, form []byte
+	for range p.fields {
+		order = add(order)
+		form = append(form, byte(t))
+	}
+	return Key{string(order), string(form)}
+}
+
+// fieldPath splits a dotted name and checks its parts.
+func fieldPath(name string) ([]string, error) {
+	path := strings.Split(name, ".")
+	for i, part := range path {
+		if part == "" {
+			return nil, mongoerr.New(mongoerr.BadValue, "shard key field %q has an empty part", name)
+		}
+		if part[0] != '$' || i > 0 && (part == "$id" || part == "$db" || part == "$ref") {
+			continue
+		}
+		return nil, mongoerr.New(mongoerr.BadValue, "shard key field %q has a part that begins with $", name)
+	}
+	return path, nil
+}
+
+// ascending accepts a number whose integer part is 1.
+func ascending(v bson.RawValue) bool {
+	if keyorder.Rank(v.Type) != keyorder.Rank(bson.TypeInt32) {
+		return false
+	}
+	return keyorder.Compare(v, int32Value(1)) >= 0 && keyorder.Compare(v, int32Value(2)) < 0
+}
+
+func int32Value(n int32) bson.RawValue {
+	return bson.RawValue{Type: bson.TypeInt32, Value: binary.LittleEndian.AppendUint32(nil, uint32(n))}
+}
+
+func isHashed(v bson.RawValue) bool {
+	s, ok := v.StringValueOK()
+	return ok && s == "hashed"
+}
+
+// IsZero reports whether this is no pattern.
+func (p KeyPattern) IsZero() bool { return p.p == nil }
+
+// Doc is the pattern as it was given. It must not be changed.
+func (p KeyPattern) Doc() bson.Raw {
+	if p.p == nil {
+		return nil
+	}
+	return p.p.doc
+}
+
+// Fields are the field names in key order, dotted ones as one name.
+func (p KeyPattern) Fields() []string {
+	if p.p == nil {
+		return nil
+	}
+	return append([]string(nil), p.p.fields...)
+}
+
+// Len is the number of fields.
+func (p KeyPattern) Len() int {
+	if p.p == nil {
+		return 0
+	}
+	return len(p.p.fields)
+}
+
+// HashedField is the position of the hashed field, -1 when there is none.
+func (p KeyPattern) HashedField() int {
+	if p.p == nil {
+		return -1
+	}
+	return p.p.hashed
+}
+
+// Equal reports whether both patterns are the same document to the server:
+// {x: 1} and {x: 1.0} are.
+func (p KeyPattern) Equal(o KeyPattern) bool {
+	return p.p == o.p || p.p != nil && o.p != nil && keyorder.CompareDocuments(p.p.doc, o.p.doc) == 0
+}
+
+// String is the pattern as extended JSON.
+func (p KeyPattern) String() string { return p.Doc().String() }
+
+// GlobalMin is the smallest key: MinKey in every field (spec 03 §4.2).
+func (p KeyPattern) GlobalMin() Key {
+	if p.p == nil {
+		return Key{}
+	}
+	return p.p.min
+}
+
+// GlobalMax is the greatest key: MaxKey in every field.
+func (p KeyPattern) GlobalMax() Key {
+	if p.p == nil {
+		return Key{}
+	}
+	return p.p.max
+}
+
+// Key reads a full shard key as commands and the catalog give it: every field
+// of the pattern under its literal name, in any order, and nothing else. The
+// error is ErrNotShardKey with the reason.
+func (p KeyPattern) Key(bound bson.Raw) (Key, error) {
+	if p.p == nil {
+		return Key{}, fmt.Errorf("%w: no pattern", ErrNotShardKey)
+	}
+	var b keyBuilder
+	b.values = make([]bson.RawValue, len(p.p.fields))
+	found := 0
+	for e, rest, ok := keyorder.Next(keyorder.Body(bound)); ok; e, rest, ok = keyorder.Next(rest) {
+		i := p.p.position(e.Name, found)
+		switch {
+		case i < 0:
+			return Key{}, fmt.Errorf("%w: %s has the field %s that is not in %s", ErrNotShardKey, bound, e.Name, p)
+		case b.values[i].Type != 0:
+			return Key{}, fmt.Errorf("%w: %s has the field %s twice", ErrNotShardKey, bound, e.Name)
+		case e.Value.Type == bson.TypeArray:
+			return Key{}, fmt.Errorf("%w: the field %s of %s is an array", ErrNotShardKey, e.Name, bound)
+		}
+		b.values[i] = e.Value
+		found++
+	}
+	if found < len(p.p.fields) {
+		return Key{}, fmt.Errorf("%w: %s lacks fields of %s", ErrNotShardKey, bound, p)
+	}
+	return b.key(), nil
+}
+
+// position finds a field by name; guess is where it usually is.
+func (p *pattern) position(name []byte, guess int) int {
+	if guess < len(p.fields) && string(name) == p.fields[guess] {
+		return guess
+	}
+	for i, f := range p.fields {
+		if f == string(name) {
+			return i
+		}
+	}
+	return -1
+}
+
+// keyBuilder collects the values of a key in pattern order.
+type keyBuilder struct{ values []bson.RawValue }
+
+func (b keyBuilder) key() Key {
+	var order, form []byte
+	for _, v := range b.values {
+		order = keyorder.Append(order, v)
+		form = appendForm(form, v)
+	}
+	return Key{string(order), string(form)}
+}
+
+// ExtendBound reads a zone bound: the first fields of the key in key order,
+// the rest filled up with MinKey, in upper bounds too (spec 03 §4.5). A bound
+// that is no prefix is ShardKeyNotFound.
+func (p KeyPattern) ExtendBound(prefix bson.Raw) (Key, error) {
+	return p.extend(prefix, mongoerr.ShardKeyNotFound, mongoerr.ShardKeyNotFound)
+}
+
+// extend has the codes for a field that is not the next of the key, and for
+// more fields than the key has.
+func (p KeyPattern) extend(prefix bson.Raw, mismatch, longer mongoerr.Code) (Key, error) {
+	var b keyBuilder
+	for e, rest, ok := keyorder.Next(keyorder.Body(prefix)); ok; e, rest, ok = keyorder.Next(rest) {
+		i := len(b.values)
+		if i >= p.Len() {
+			return Key{}, mongoerr.New(longer, "bound %s is longer than shard key %s", prefix, p)
+		}
+		if string(e.Name) != p.p.fields[i] {
+			return Key{}, mongoerr.New(mismatch, "bound %s is not a prefix of shard key %s", prefix, p)
+		}
+		b.values = append(b.values, e.Value)
+	}
+	for len(b.values) < p.Len() {
+		b.values = append(b.values, bson.RawValue{Type: bson.TypeMinKey})
+	}
+	return b.key(), nil
+}
+
+// Bound is the key as the document the catalog stores: every field with the
+// BSON value it was made from.
+func (p KeyPattern) Bound(k Key) bson.Raw {
+	doc := make([]byte, 4, 4+len(k.order)+len(k.form)+16*p.Len())
+	order, form := k.order, k.form
+	for i := 0; i < p.Len() && form != ""; i++ {
+		at := len(doc)
+		doc = append(append(append(doc, 0), p.p.fields[i]...), 0)
+		var t bson.Type
+		var ok bool
+		if t, doc, order, form, ok = takeField(doc, order, form); !ok {
+			doc = doc[:at]
+			break
+		}
+		doc[at] = byte(t)
+	}
+	doc = append(doc, 0)
+	binary.LittleEndian.PutUint32(doc, uint32(len(doc)))
+	return doc
+}
+
+// CheckHashed refuses a bound whose hashed field is neither a 64-bit integer
+// nor MinKey nor MaxKey: InvalidOptions, as for zones (spec 03 §4.7); a split
+// point like that is CannotSplit to the shard.
+func (p KeyPattern) CheckHashed(k Key) error {
+	if p.HashedField() < 0 {
+		return nil
+	}
+	values := k.Values()
+	if p.p.hashed >= len(values) {
+		return mongoerr.New(mongoerr.InvalidOptions, "bound %s lacks the hashed field of %s", k, p)
+	}
+	switch values[p.p.hashed].Type {
+	case bson.TypeInt64, bson.TypeMinKey, bson.TypeMaxKey:
+		return nil
+	}
+	return mongoerr.New(mongoerr.InvalidOptions, "the hashed field of %s must be a 64-bit integer, MinKey or MaxKey in %s", p, p.Bound(k))
+}

@@ -1,0 +1,76 @@
+package catalog
+
+import (
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mongoerr"
+)
+
+// ShardID is the _id of a shard.
+type ShardID string
+
+// Shard is an entry of config.shards as far as balancing needs it (spec 01
+// §3.1, 03 §3.1).
+type Shard struct {
+	ID       ShardID
+	Host     string // "<replica set>/<host:port>,..."
+	Draining bool
+	Zones    []string // the tags; nil when the field is absent
+	State    int32    // 1 = shard aware
+}
+
+// ParseShard reads a config.shards document. _id and host must be non-empty
+// strings; unknown fields are ignored.
+func ParseShard(raw bson.Raw) (Shard, error) {
+	var s Shard
+	err := eachField(raw, func(f field) error {
+		switch f.name {
+		case "_id":
+			return f.text((*string)(&s.ID))
+		case "host":
+			return f.text(&s.Host)
+		case "draining":
+			return f.bool(&s.Draining)
+		case "tags":
+			return f.texts(&s.Zones)
+		case "state":
+			return f.int32(&s.State)
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return Shard{}, mongoerr.Wrap(err, "invalid config.shards document")
+	case s.ID == "":
+		return Shard{}, missing("config.shards document", "_id")
+	case s.Host == "":
+		return Shard{}, missing("config.shards document", "host")
+	}
+	return s, nil
+}
+
+// HasZone reports whether the shard belongs to the zone.
+func (s Shard) HasZone(zone string) bool { return slices.Contains(s.Zones, zone) }
+
+// Doc is the config.shards document in the order of spec 03 §3.1; what Shard
+// does not know is for the caller to append.
+func (s Shard) Doc() bson.D {
+	d := bson.D{{Key: "_id", Value: string(s.ID)}, {Key: "host", Value: s.Host}}
+	if s.Draining {
+		d = append(d, bson.E{Key: "draining", Value: true})
+	}
+	if s.Zones != nil {
+		d = append(d, bson.E{Key: "tags", Value: s.Zones})
+	}
+	return append(d, bson.E{Key: "state", Value: s.State})
+}
+
+// DataSizes has the bytes each shard owns of a collection, orphans left out,
+// and the collection's chunk size (spec 01 §3.3). A shard that could not be
+// asked has no entry.
+type DataSizes struct {
+	ByShard           map[ShardID]int64
+	MaxChunkSizeBytes int64
+}

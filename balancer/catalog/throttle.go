@@ -1,0 +1,117 @@
+package catalog
+
+import (
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/keyorder"
+	"shardsh/balancer/mongoerr"
+)
+
+// ThrottleState is what _secondaryThrottle asks for.
+type ThrottleState uint8
+
+// The states of a throttle.
+const (
+	ThrottleDefault ThrottleState = iota
+	ThrottleOff
+	ThrottleOn
+)
+
+// Throttle is the _secondaryThrottle setting (spec 01 §2.5). The zero value is
+// the default.
+type Throttle struct {
+	State        ThrottleState
+	WriteConcern bson.Raw // nil = none; only with ThrottleOn
+}
+
+// Sent is what goes into a balancer migration: secondaryThrottle and
+// writeConcern. The bool alone has no effect in 8.0.
+func (t Throttle) Sent() (secondaryThrottle bool, writeConcern bson.Raw) {
+	if t.State == ThrottleOn && t.WriteConcern != nil {
+		return true, t.WriteConcern
+	}
+	one, _ := bson.Marshal(bson.D{{Key: "w", Value: int32(1)}, {Key: "wtimeout", Value: int32(0)}})
+	return t.State == ThrottleOn, one
+}
+
+// ParseThrottle reads the _secondaryThrottle field: a bool, or a write concern
+// document, where a number w of at most 1 means off. The zero RawValue (field
+// absent) is the default; other types are TypeMismatch.
+func ParseThrottle(v bson.RawValue) (Throttle, error) {
+	switch v.Type {
+	case 0:
+		return Throttle{}, nil
+	case bson.TypeBoolean:
+		if v.Boolean() {
+			return Throttle{State: ThrottleOn}, nil
+		}
+		return Throttle{State: ThrottleOff}, nil
+	case bson.TypeEmbeddedDocument:
+	default:
+		return Throttle{}, field{"_secondaryThrottle", v}.mismatch("a bool or a write concern")
+	}
+	doc := bson.Raw(append([]byte(nil), v.Value...))
+	waits, err := waitsForOthers(doc)
+	if err != nil {
+		return Throttle{}, err
+	}
+	if !waits {
+		return Throttle{State: ThrottleOff}, nil
+	}
+	return Throttle{State: ThrottleOn, WriteConcern: doc}, nil
+}
+
+// Members a write concern may count on (the server's limit on voting and
+// non-voting members).
+const maxWriteConcernNodes = 50
+
+// waitsForOthers checks a write concern and reports whether it asks for more
+// than the primary.
+func waitsForOthers(doc bson.Raw) (bool, error) {
+	waits, fields, journal, fsync := false, 0, false, false
+	for e, rest, ok := keyorder.Next(keyorder.Body(doc)); ok; e, rest, ok = keyorder.Next(rest) {
+		fields++
+		f := field{string(e.Name), e.Value}
+		var err error
+		switch f.name {
+		case "w":
+			waits, err = waitsForNodes(f)
+		case "j":
+			err = f.lenientBool(&journal)
+		case "fsync":
+			err = f.lenientBool(&fsync)
+		case "wtimeout":
+			if keyorder.Rank(f.value.Type) != keyorder.Rank(bson.TypeInt32) {
+				err = f.mismatch("a number")
+			}
+		case "provenance":
+		default:
+			err = mongoerr.New(mongoerr.FailedToParse, "unknown field %q in write concern", f.name)
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	switch {
+	case fields == 0:
+		return false, mongoerr.New(mongoerr.FailedToParse, "write concern is empty")
+	case journal && fsync:
+		return false, mongoerr.New(mongoerr.FailedToParse, "write concern asks for both j and fsync")
+	}
+	return waits, nil
+}
+
+func waitsForNodes(f field) (bool, error) {
+	switch f.value.Type {
+	case bson.TypeString, bson.TypeEmbeddedDocument:
+		return true, nil
+	case bson.TypeInt32, bson.TypeInt64, bson.TypeDouble, bson.TypeDecimal128:
+	default:
+		return false, mongoerr.New(mongoerr.FailedToParse, "w of a write concern must be a number, a string or an object, not %s", f.value.Type)
+	}
+	var n int64
+	if err := f.int64(&n); err != nil || n < 0 || n > maxWriteConcernNodes {
+		return false, mongoerr.New(mongoerr.FailedToParse, "w of a write concern must be an integer from 0 to %d, not %s", maxWriteConcernNodes, f.value)
+	}
+	return n > 1, nil
+}

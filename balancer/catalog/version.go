@@ -1,0 +1,59 @@
+package catalog
+
+import (
+	"cmp"
+	"fmt"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// ChunkVersion is the M|m part of a version. Migrations raise the major
+// number, splits and merges the minor one (spec 02 §6.3). 0|0 stands for "owns
+// nothing".
+type ChunkVersion struct{ Major, Minor uint32 }
+
+// Compare orders by major, then minor number.
+func (v ChunkVersion) Compare(o ChunkVersion) int {
+	return cmp.Or(cmp.Compare(v.Major, o.Major), cmp.Compare(v.Minor, o.Minor))
+}
+
+// IsZero reports whether this is 0|0.
+func (v ChunkVersion) IsZero() bool { return v == ChunkVersion{} }
+
+// String is "M|m".
+func (v ChunkVersion) String() string { return fmt.Sprintf("%d|%d", v.Major, v.Minor) }
+
+// Timestamp is how lastmod stores a version.
+func (v ChunkVersion) Timestamp() bson.Timestamp { return bson.Timestamp{T: v.Major, I: v.Minor} }
+
+// VersionFromTimestamp reads a lastmod.
+func VersionFromTimestamp(ts bson.Timestamp) ChunkVersion { return ChunkVersion{ts.T, ts.I} }
+
+// Version is a chunk version together with the incarnation of the collection
+// it belongs to: epoch and timestamp change when a collection is created,
+// resharded or its key refined.
+type Version struct {
+	Epoch     bson.ObjectID
+	Timestamp bson.Timestamp
+	ChunkVersion
+}
+
+// Compare orders by timestamp, then major, then minor number (spec 02 §6.1).
+func (v Version) Compare(o Version) int {
+	return cmp.Or(v.Timestamp.Compare(o.Timestamp), v.ChunkVersion.Compare(o.ChunkVersion))
+}
+
+// SameCollection reports whether both belong to one incarnation.
+func (v Version) SameCollection(o Version) bool {
+	return v.Epoch == o.Epoch && v.Timestamp.Equal(o.Timestamp)
+}
+
+// String is "M|m||epoch||Timestamp(s, i)".
+func (v Version) String() string {
+	return fmt.Sprintf("%s||%s||Timestamp(%d, %d)", v.ChunkVersion, v.Epoch.Hex(), v.Timestamp.T, v.Timestamp.I)
+}
+
+// Doc is the wire form {e, t, v} (spec 02 §6.1).
+func (v Version) Doc() bson.D {
+	return bson.D{{Key: "e", Value: v.Epoch}, {Key: "t", Value: v.Timestamp}, {Key: "v", Value: v.ChunkVersion.Timestamp()}}
+}

@@ -1,0 +1,112 @@
+package catalog
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/keyorder"
+	"shardsh/balancer/mongoerr"
+)
+
+// Window is the daily time of activity of the balancer (spec 01 §2.3). A nil
+// window is always open.
+type Window struct{ Start, Stop TimeOfDay }
+
+// TimeOfDay counts minutes since midnight, 0 to 1439.
+type TimeOfDay int
+
+// String is "HH:MM".
+func (t TimeOfDay) String() string { return fmt.Sprintf("%02d:%02d", t/60, t%60) }
+
+// String is "HH:MM-HH:MM".
+func (w *Window) String() string {
+	if w == nil {
+		return "always"
+	}
+	return w.Start.String() + "-" + w.Stop.String()
+}
+
+// ParseWindow reads the activeWindow field. The zero RawValue (field absent)
+// is no window. Not a document is TypeMismatch; everything else that is wrong
+// is BadValue.
+//
+// Unlike the server, which lets "-1:30" mean yesterday, negative hours and
+// minutes are refused (spec 01 §13).
+func ParseWindow(v bson.RawValue) (*Window, error) {
+	if v.Type == 0 {
+		return nil, nil
+	}
+	doc, ok := v.DocumentOK()
+	if !ok {
+		return nil, field{"activeWindow", v}.mismatch("an object")
+	}
+	var texts [2]string
+	for e, rest, ok := keyorder.Next(keyorder.Body(doc)); ok; e, rest, ok = keyorder.Next(rest) {
+		switch string(e.Name) {
+		case "start":
+			texts[0], _ = e.Value.StringValueOK()
+		case "stop":
+			texts[1], _ = e.Value.StringValueOK()
+		}
+	}
+	if texts[0] == "" || texts[1] == "" {
+		return nil, mongoerr.New(mongoerr.BadValue, "activeWindow must have start and stop as strings, not %s", doc)
+	}
+	var w Window
+	for i, dst := range []*TimeOfDay{&w.Start, &w.Stop} {
+		if *dst, ok = parseTimeOfDay(texts[i]); !ok {
+			return nil, mongoerr.New(mongoerr.BadValue, "activeWindow has the time %q, which is not HH:MM", texts[i])
+		}
+	}
+	if w.Start == w.Stop {
+		return nil, mongoerr.New(mongoerr.BadValue, "activeWindow starts and stops at %s", w.Start)
+	}
+	return &w, nil
+}
+
+// parseTimeOfDay reads two integers with a colon right after the first. Like
+// scanf("%d:%d") it allows blanks before each and anything after the second.
+func parseTimeOfDay(s string) (TimeOfDay, bool) {
+	hours, rest, ok := scanInteger(s)
+	if !ok || !strings.HasPrefix(rest, ":") {
+		return 0, false
+	}
+	minutes, _, ok := scanInteger(rest[1:])
+	if !ok || hours < 0 || hours > 23 || minutes < 0 || minutes > 59 {
+		return 0, false
+	}
+	return TimeOfDay(hours*60 + minutes), true
+}
+
+func scanInteger(s string) (n int, rest string, ok bool) {
+	s = strings.TrimLeft(s, " \t\n\v\f\r")
+	end := 0
+	if end < len(s) && (s[end] == '-' || s[end] == '+') {
+		end++
+	}
+	for end < len(s) && s[end] >= '0' && s[end] <= '9' {
+		end++
+	}
+	n, err := strconv.Atoi(s[:end])
+	return n, s[end:], err == nil
+}
+
+// Contains reports whether now lies in the window, by the clock of now's
+// location in whole seconds, both ends included. A window whose start is after
+// its stop goes over midnight.
+func (w *Window) Contains(now time.Time) bool {
+	if w == nil {
+		return true
+	}
+	hour, minute, second := now.Clock()
+	n := (hour*60+minute)*60 + second
+	start, stop := int(w.Start)*60, int(w.Stop)*60
+	if start < stop {
+		return start <= n && n <= stop
+	}
+	return n >= start || n <= stop
+}

@@ -1,0 +1,152 @@
+package catalog
+
+import (
+	"slices"
+	"sort"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mongoerr"
+)
+
+// NoZone is the name of whatever lies outside all zone ranges.
+const NoZone = ""
+
+// ZoneRange assigns the keys [Min, Max) of a collection to a zone: an entry of
+// config.tags (spec 03 §3.5).
+type ZoneRange struct {
+	ID       bson.ObjectID // zero when the document has an _id of the old form
+	Min, Max Key
+	Zone     string
+}
+
+// ParseZone reads a config.tags document of a sharded collection. Bounds that
+// name only the first fields are extended with MinKey; bounds with other
+// fields fail with 16634, longer ones with 349 (spec 01 §4.1).
+func ParseZone(p KeyPattern, raw bson.Raw) (ZoneRange, error) {
+	var z ZoneRange
+	var lower, upper bson.Raw
+	err := eachField(raw, func(f field) error {
+		switch f.name {
+		case "_id":
+			if f.value.Type == bson.TypeObjectID {
+				return f.objectID(&z.ID)
+			}
+		case "min":
+			return f.document(&lower)
+		case "max":
+			return f.document(&upper)
+		case "tag":
+			return f.text(&z.Zone)
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return ZoneRange{}, mongoerr.Wrap(err, "invalid config.tags document")
+	case lower == nil:
+		return ZoneRange{}, missing("config.tags document", "min")
+	case upper == nil:
+		return ZoneRange{}, missing("config.tags document", "max")
+	case z.Zone == "":
+		return ZoneRange{}, missing("config.tags document", "tag")
+	}
+	if z.Min, err = p.extend(lower, mongoerr.BoundFieldMismatch, mongoerr.KeyPatternShorterThanBound); err != nil {
+		return ZoneRange{}, err
+	}
+	if z.Max, err = p.extend(upper, mongoerr.BoundFieldMismatch, mongoerr.KeyPatternShorterThanBound); err != nil {
+		return ZoneRange{}, err
+	}
+	return z, nil
+}
+
+// Doc is the config.tags document.
+func (z ZoneRange) Doc(p KeyPattern, ns string) bson.D {
+	return bson.D{
+		{Key: "_id", Value: z.ID},
+		{Key: "ns", Value: ns},
+		{Key: "min", Value: p.Bound(z.Min)},
+		{Key: "max", Value: p.Bound(z.Max)},
+		{Key: "tag", Value: z.Zone},
+	}
+}
+
+// ZoneSet has the zone ranges of one collection, which never overlap (spec 01
+// §4.2). Adding and reading must not happen at the same time.
+type ZoneSet struct {
+	pattern KeyPattern
+	ranges  []ZoneRange // by key
+	names   []string    // ascending, each once
+}
+
+// NewZoneSet makes an empty set for a shard key.
+func NewZoneSet(p KeyPattern) *ZoneSet { return &ZoneSet{pattern: p} }
+
+// Add inserts a range. The identical range again changes nothing; one that
+// shares any key with another is RangeOverlapConflict, naming both; one whose
+// min is not below its max is FailedToParse.
+func (z *ZoneSet) Add(r ZoneRange) error {
+	if !r.Min.Less(r.Max) {
+		return mongoerr.New(mongoerr.FailedToParse, "zone range %s has its min not below its max", z.show(r))
+	}
+	i := z.firstAbove(r.Min)
+	if i < len(z.ranges) && z.ranges[i].Min.Less(r.Max) {
+		old := z.ranges[i]
+		if old.Min.Equal(r.Min) && old.Max.Equal(r.Max) && old.Zone == r.Zone {
+			return nil
+		}
+		return mongoerr.New(mongoerr.RangeOverlapConflict, "zone range %s overlaps the existing %s", z.show(r), z.show(old))
+	}
+	z.ranges = slices.Insert(z.ranges, i, r)
+	if at, found := slices.BinarySearch(z.names, r.Zone); !found {
+		z.names = slices.Insert(z.names, at, r.Zone)
+	}
+	return nil
+}
+
+func (z *ZoneSet) show(r ZoneRange) string {
+	return z.pattern.Bound(r.Min).String() + " -->> " + z.pattern.Bound(r.Max).String() + " on " + r.Zone
+}
+
+// firstAbove is the position of the first range that ends above the key.
+func (z *ZoneSet) firstAbove(k Key) int {
+	return sort.Search(len(z.ranges), func(i int) bool { return k.Less(z.ranges[i].Max) })
+}
+
+// Ranges are the ranges in key order. The slice must not be changed.
+func (z *ZoneSet) Ranges() []ZoneRange {
+	if z == nil {
+		return nil
+	}
+	return slices.Clip(z.ranges)
+}
+
+// Names are the zones of the collection in ascending byte order, whether or
+// not a shard belongs to them.
+func (z *ZoneSet) Names() []string {
+	if z == nil {
+		return nil
+	}
+	return slices.Clip(z.names)
+}
+
+// Len is the number of ranges.
+func (z *ZoneSet) Len() int {
+	if z == nil {
+		return 0
+	}
+	return len(z.ranges)
+}
+
+// ZoneOf is the zone whose range contains all of [lower, upper), NoZone when
+// none does (spec 01 §4.3).
+func (z *ZoneSet) ZoneOf(lower, upper Key) string {
+	if z == nil {
+		return NoZone
+	}
+	i := z.firstAbove(lower)
+	if i == len(z.ranges) || lower.Less(z.ranges[i].Min) || z.ranges[i].Max.Less(upper) {
+		return NoZone
+	}
+	return z.ranges[i].Zone
+}
