@@ -33,10 +33,10 @@ type conn struct {
 
 	// reading is held by who reads the next message, handling by who handles
 	// one. Taking handling before leaving reading is what keeps the order.
-	reading  sync.Mutex
+	reading  baton
 	in       *bufio.Reader
 	scratch  [headerBytes]byte
-	handling sync.Mutex
+	handling baton
 	out      []byte
 
 	state sync.Mutex
@@ -45,8 +45,22 @@ type conn struct {
 	retired bool
 }
 
+// baton is a lock. Waiting for it counts as waiting in a testing/synctest
+// bubble, as waiting for a sync.Mutex does not, so servers can be tested there.
+type baton chan struct{}
+
+func newBaton() baton { return make(baton, 1) }
+func (b baton) take() { b <- struct{}{} }
+func (b baton) pass() { <-b }
+
 func newConn(s *service, nc net.Conn) *conn {
-	c := &conn{service: s, nc: nc, in: bufio.NewReaderSize(nc, readBufferBytes)}
+	c := &conn{
+		service:  s,
+		nc:       nc,
+		reading:  newBaton(),
+		in:       bufio.NewReaderSize(nc, readBufferBytes),
+		handling: newBaton(),
+	}
 	c.client = &Client{
 		ID:     s.server.clients.Add(1),
 		Remote: nc.RemoteAddr().String(),
@@ -76,15 +90,15 @@ func (c *conn) loop() {
 
 // turn reads a message and handles it. It is false when there will be no more.
 func (c *conn) turn() bool {
-	c.reading.Lock()
+	c.reading.take()
 	m, err := c.next()
 	if err != nil {
-		c.reading.Unlock()
+		c.reading.pass()
 		return false
 	}
-	c.handling.Lock()
-	c.reading.Unlock()
-	defer c.handling.Unlock()
+	c.handling.take()
+	c.reading.pass()
+	defer c.handling.pass()
 	if err := c.answer(m); err != nil {
 		c.service.server.log().Debug("connection closed: cannot send", "client", c.client.ID, "error", err)
 		c.hangUp(errPeerGone)
@@ -108,7 +122,9 @@ func (c *conn) next() (incoming, error) {
 		c.hangUp(errPeerGone)
 		return incoming{}, err
 	}
-	c.took()
+	if !c.took() {
+		return incoming{}, errStopping
+	}
 	return m, nil
 }
 
@@ -209,14 +225,18 @@ func errorReply(err error) bson.Raw {
 }
 
 // took notes a message that is to be handled: from now on time does not count
-// against the peer.
-func (c *conn) took() {
+// against the peer. It is false when the connection takes no more of them.
+func (c *conn) took() bool {
 	c.state.Lock()
 	defer c.state.Unlock()
+	if c.retired {
+		return false
+	}
 	c.pending++
 	if c.service.server.Limits.Idle > 0 {
 		c.nc.SetReadDeadline(time.Time{}) //nolint:errcheck // a closed connection fails the next read
 	}
+	return true
 }
 
 // done notes a message that has been handled.

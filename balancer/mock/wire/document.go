@@ -25,7 +25,7 @@ func cutDocument(b []byte) (doc bson.Raw, rest []byte, err error) {
 	return cutNested(b, 0)
 }
 
-func cutNested(b []byte, depth int) (doc, rest []byte, err error) {
+func cutNested(b []byte, depth int) (doc bson.Raw, rest []byte, err error) {
 	if depth > maxDepth {
 		return nil, nil, malformed("BSON nested deeper than %d", maxDepth)
 	}

@@ -23,11 +23,13 @@ const (
 const (
 	sectionBody     = 0
 	sectionSequence = 1
+
+	// sequenceDepth is how deep a sequence's documents come to lie: in the
+	// array in the body.
+	sequenceDepth = 2
 )
 
-const (
-	codeMissingDatabase mongoerr.Code = 40571
-)
+const codeMissingDatabase mongoerr.Code = 40571
 
 // sequence is a section of kind 1: documents that are to become an array of
 // the body.
@@ -117,7 +119,7 @@ func cutSequence(b []byte) (s sequence, rest []byte, tooLarge, err error) {
 	s.docs = inside
 	for len(inside) > 0 {
 		var doc bson.Raw
-		if doc, inside, err = cutDocument(inside); err != nil {
+		if doc, inside, err = cutNested(inside, sequenceDepth); err != nil {
 			return s, nil, nil, err
 		}
 		tooLarge = firstError(tooLarge, checkSize(len(doc)))
