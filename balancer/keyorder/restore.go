@@ -29,6 +29,22 @@ func Restorable(v bson.RawValue) bool {
 	return true
 }
 
+// tags are the first bytes of the types that have one of their own.
+var tags = [256]byte{
+	bson.TypeMinKey:     tagMinKey,
+	bson.TypeMaxKey:     tagMaxKey,
+	bson.TypeNull:       tagNull,
+	bson.TypeUndefined:  tagUndefined,
+	bson.TypeDateTime:   tagDate,
+	bson.TypeTimestamp:  tagTimestamp,
+	bson.TypeObjectID:   tagObjectID,
+	bson.TypeString:     tagString,
+	bson.TypeSymbol:     tagString,
+	bson.TypeJavaScript: tagCode,
+	bson.TypeBinary:     tagBinary,
+	bson.TypeRegex:      tagRegex,
+}
+
 // Restore appends the BSON bytes of the value whose encoding enc begins with,
 // given its type, and tells how many bytes of enc it took. It is false when
 // the encoding does not fit the type.
@@ -37,10 +53,13 @@ func Restore[T ~string | ~[]byte](dst []byte, enc T, t bson.Type) (out []byte, s
 	if size == 0 {
 		return dst, 0, false
 	}
+	if want := tags[t]; want != 0 && enc[0] != want {
+		return dst, 0, false
+	}
 	in := enc[1:size]
 	switch t {
 	case bson.TypeMinKey, bson.TypeMaxKey, bson.TypeNull, bson.TypeUndefined:
-		return dst, size, size == 1
+		return dst, size, true
 	case bson.TypeBoolean:
 		return append(dst, enc[0]-tagFalse), size, enc[0] == tagFalse || enc[0] == tagTrue
 	case bson.TypeInt32:
@@ -53,20 +72,20 @@ func Restore[T ~string | ~[]byte](dst []byte, enc T, t bson.Type) (out []byte, s
 		f, ok := restoreDouble(enc[0], in)
 		return binary.LittleEndian.AppendUint64(dst, math.Float64bits(f)), size, ok
 	case bson.TypeDateTime:
-		return binary.LittleEndian.AppendUint64(dst, bigEndian(in)^1<<63), size, enc[0] == tagDate
+		return binary.LittleEndian.AppendUint64(dst, bigEndian(in)^1<<63), size, true
 	case bson.TypeTimestamp:
-		return binary.LittleEndian.AppendUint64(dst, bigEndian(in)), size, enc[0] == tagTimestamp
+		return binary.LittleEndian.AppendUint64(dst, bigEndian(in)), size, true
 	case bson.TypeObjectID:
-		return append(dst, in...), size, enc[0] == tagObjectID
+		return append(dst, in...), size, true
 	case bson.TypeString, bson.TypeSymbol:
-		return restoreText(dst, in), size, enc[0] == tagString
+		return restoreText(dst, in), size, true
 	case bson.TypeJavaScript:
-		return restoreText(dst, in), size, enc[0] == tagCode
+		return restoreText(dst, in), size, true
 	case bson.TypeBinary:
-		return restoreBinary(dst, in), size, enc[0] == tagBinary
+		return restoreBinary(dst, in), size, true
 	case bson.TypeRegex:
 		n := escapedSize(in)
-		return append(unescape(append(unescape(dst, in[:n-1]), 0), in[n:len(in)-1]), 0), size, enc[0] == tagRegex
+		return append(unescape(append(unescape(dst, in[:n-1]), 0), in[n:len(in)-1]), 0), size, true
 	}
 	return dst, 0, false
 }
