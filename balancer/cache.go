@@ -1,0 +1,60 @@
+package balancer
+
+import "iter"
+
+// Limits of one selection (spec 01 §1.8).
+const (
+	// statsBatchSize is how many collections are measured by one command.
+	statsBatchSize = 100
+	// imbalancedCacheLimit is 75 % of the batch size.
+	imbalancedCacheLimit = statsBatchSize * 3 / 4
+)
+
+// imbalancedCache remembers collections that had candidates, so that the next
+// round is sure to measure them (spec 01 §3.5). The zero value is empty. It
+// keeps insertion order only to make runs repeatable; the order has no effect.
+type imbalancedCache struct {
+	order []string
+	set   map[string]bool
+}
+
+func (c *imbalancedCache) len() int { return len(c.order) }
+
+func (c *imbalancedCache) has(ns string) bool { return c.set[ns] }
+
+// add keeps members and refuses new ones beyond the limit.
+func (c *imbalancedCache) add(ns string) {
+	if c.set[ns] || len(c.order) >= imbalancedCacheLimit {
+		return
+	}
+	if c.set == nil {
+		c.set = map[string]bool{}
+	}
+	c.set[ns] = true
+	c.order = append(c.order, ns)
+}
+
+func (c *imbalancedCache) remove(ns string) {
+	if !c.set[ns] {
+		return
+	}
+	delete(c.set, ns)
+	for i, n := range c.order {
+		if n == ns {
+			c.order = append(c.order[:i:i], c.order[i+1:]...)
+			return
+		}
+	}
+}
+
+// all walks a snapshot of the members, so that they may be removed meanwhile.
+func (c *imbalancedCache) all() iter.Seq[string] {
+	members := c.order
+	return func(yield func(string) bool) {
+		for _, ns := range members {
+			if !yield(ns) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,65 @@
+package balancer
+
+import (
+	"context"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/policy"
+)
+
+// Cluster is what the engine needs of a sharded cluster. Failures carry the
+// server's code (mongoerr) where the engine decides on it.
+type Cluster interface {
+	// Setting reads one document of config.settings; nil without an error when
+	// there is none (spec 01 §2.1).
+	Setting(ctx context.Context, id string) (bson.Raw, error)
+
+	// Shards lists config.shards in catalog order. The engine shuffles.
+	Shards(ctx context.Context) ([]catalog.Shard, error)
+
+	// Collections lists the sharded collections by namespace; unsplittable
+	// ones are left out.
+	Collections(ctx context.Context) ([]catalog.Collection, error)
+
+	// Routing gives the current routing table and zones of a collection.
+	// NamespaceNotFound when it is gone.
+	Routing(ctx context.Context, ns string) (Routing, error)
+
+	// DataSizes asks every shard for the bytes it owns of each collection,
+	// orphans excluded (spec 01 §3.2). A shard that does not exist any more is
+	// left out of the maps; any other failing shard fails the call.
+	DataSizes(ctx context.Context, colls []catalog.Collection) (map[string]map[catalog.ShardID]int64, error)
+
+	// Split asks the owning shard to split a chunk (spec 01 §5.3).
+	Split(ctx context.Context, s policy.Split) error
+
+	// Move runs one migration to its end (spec 01 §1.6). It blocks.
+	Move(ctx context.Context, m policy.Migration) error
+
+	// SplitPoint asks the owner of the chunk containing the migration's lower
+	// bound for one split point of the whole chunk (spec 01 §10.1): the chunk,
+	// and the point, which is zero when there is none.
+	SplitPoint(ctx context.Context, m policy.Migration) (policy.Split, error)
+
+	// MarkJumbo flags the chunk with this lower bound, without a new version.
+	MarkJumbo(ctx context.Context, ns string, min catalog.Key) error
+
+	// LogAction writes one entry of config.actionlog.
+	LogAction(ctx context.Context, what string, details bson.D) error
+}
+
+// EventCluster is a Cluster whose migrations take virtual time: StartMove
+// returns at once, and done is called, once, by an event of the queue.
+type EventCluster interface {
+	Cluster
+	StartMove(m policy.Migration, done func(error))
+}
+
+// Routing is a collection as the catalog has it at one moment.
+type Routing struct {
+	Collection catalog.Collection
+	Table      *catalog.RoutingTable
+	Zones      *catalog.ZoneSet
+}

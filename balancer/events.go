@@ -1,0 +1,174 @@
+package balancer
+
+import (
+	"container/heap"
+	"context"
+	"time"
+)
+
+// Queue holds events that are due at points of time. Events due at the same
+// time run in the order they were added, so a run repeats exactly. It is not
+// safe for concurrent use. The zero value is an empty queue at time zero.
+type Queue struct {
+	now  time.Time
+	heap eventHeap
+	seq  uint64
+}
+
+// NewQueue makes an empty queue whose time is start.
+func NewQueue(start time.Time) *Queue { return &Queue{now: start} }
+
+// Now is the queue's time: that of the last event run or of the last Advance.
+func (q *Queue) Now() time.Time { return q.now }
+
+// At adds an event. One that is due in the past runs next, without turning
+// time back. The returned function takes it out again.
+func (q *Queue) At(due time.Time, run func()) (cancel func()) {
+	if due.Before(q.now) {
+		due = q.now
+	}
+	q.seq++
+	e := &event{due: due, seq: q.seq, run: run}
+	heap.Push(&q.heap, e)
+	return func() { e.run = nil }
+}
+
+// After adds an event that is due in d.
+func (q *Queue) After(d time.Duration, run func()) (cancel func()) { return q.At(q.now.Add(d), run) }
+
+// Next tells when the next event is due; false when there is none.
+func (q *Queue) Next() (time.Time, bool) {
+	q.dropCancelled()
+	if len(q.heap) == 0 {
+		return time.Time{}, false
+	}
+	return q.heap[0].due, true
+}
+
+// RunNext moves time to the next event and runs it; false when there is none.
+func (q *Queue) RunNext() bool {
+	q.dropCancelled()
+	if len(q.heap) == 0 {
+		return false
+	}
+	e := heap.Pop(&q.heap).(*event)
+	if e.due.After(q.now) {
+		q.now = e.due
+	}
+	e.run()
+	return true
+}
+
+// Advance runs everything due until t and leaves the time at t. Events that
+// an event adds are run too when they are due by then.
+func (q *Queue) Advance(t time.Time) {
+	for {
+		due, ok := q.Next()
+		if !ok || due.After(t) {
+			break
+		}
+		q.RunNext()
+	}
+	if t.After(q.now) {
+		q.now = t
+	}
+}
+
+// Len is the number of events waiting.
+func (q *Queue) Len() int {
+	q.dropCancelled()
+	return len(q.heap)
+}
+
+func (q *Queue) dropCancelled() {
+	for len(q.heap) > 0 && q.heap[0].run == nil {
+		heap.Pop(&q.heap)
+	}
+}
+
+type event struct {
+	due time.Time
+	seq uint64
+	run func()
+}
+
+type eventHeap []*event
+
+func (h eventHeap) Len() int { return len(h) }
+func (h eventHeap) Less(i, j int) bool {
+	if !h[i].due.Equal(h[j].due) {
+		return h[i].due.Before(h[j].due)
+	}
+	return h[i].seq < h[j].seq
+}
+func (h eventHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *eventHeap) Push(x any)   { *h = append(*h, x.(*event)) }
+func (h *eventHeap) Pop() any {
+	old := *h
+	e := old[len(old)-1]
+	old[len(old)-1] = nil
+	*h = old[:len(old)-1]
+	return e
+}
+
+// EventDriver turns a loop on the virtual time of a queue. It runs inside the
+// queue's events and starts no goroutine.
+type EventDriver struct {
+	queue       *Queue
+	loop        *Loop
+	cluster     EventCluster
+	cancelSleep func()
+	stopped     bool
+}
+
+// NewEventDriver makes a driver; Start begins the loop.
+func NewEventDriver(q *Queue, l *Loop, c EventCluster) *EventDriver {
+	return &EventDriver{queue: q, loop: l, cluster: c}
+}
+
+// Start puts the loop's first step into the queue, due now.
+func (d *EventDriver) Start() { d.queue.After(0, func() { d.resume(nil) }) }
+
+// Stop terminates the loop. Migrations under way end on their own.
+func (d *EventDriver) Stop() {
+	if d.stopped {
+		return
+	}
+	d.stopped = true
+	d.loop.Terminate()
+	if d.cancelSleep != nil {
+		d.cancelSleep()
+	}
+	d.loop.Close()
+}
+
+// resume runs the loop until it has to wait for time to pass.
+func (d *EventDriver) resume(result any) {
+	for !d.stopped {
+		switch step := d.loop.Resume(d.queue.Now(), result).(type) {
+		case Stopped:
+			d.stopped = true
+		case Sleep:
+			d.cancelSleep = d.queue.At(step.Until, func() { d.resume(nil) })
+			return
+		case Call:
+			result = step.Do(context.Background(), d.cluster)
+		case Moves:
+			d.startMoves(step)
+			return
+		}
+	}
+}
+
+func (d *EventDriver) startMoves(step Moves) {
+	results := make([]error, len(step.Migrations))
+	left := len(step.Migrations)
+	for i, m := range step.Migrations {
+		d.cluster.StartMove(m, func(err error) {
+			results[i] = err
+			if left--; left == 0 {
+				d.queue.After(0, func() { d.resume(results) })
+			}
+		})
+	}
+}

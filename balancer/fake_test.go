@@ -1,0 +1,241 @@
+package balancer_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer"
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
+	"shardsh/balancer/policy"
+)
+
+const mib = 1 << 20
+
+var start = time.Date(2026, 3, 2, 12, 0, 0, 0, time.Local)
+
+// fakeCluster answers the engine from tables and records what it was asked.
+type fakeCluster struct {
+	queue    *balancer.Queue
+	settings map[string]bson.D
+	shards   []catalog.Shard
+	colls    []*fakeCollection
+	moveTime time.Duration
+	// moveErr decides how a migration ends; nil means that it succeeds.
+	moveErr func(policy.Migration) error
+	// measuring takes this long, by the clock of the queue.
+	measureTime time.Duration
+	failShards  error
+
+	measured [][]string
+	moves    []policy.Migration
+	splits   []policy.Split
+	jumbo    []string
+	log      []loggedAction
+	active   map[catalog.ShardID]bool
+	overlaps int
+}
+
+type fakeCollection struct {
+	entry catalog.Collection
+	table *catalog.RoutingTable
+	zones *catalog.ZoneSet
+	sizes map[catalog.ShardID]int64
+}
+
+type loggedAction struct {
+	at      time.Time
+	what    string
+	details bson.D
+}
+
+func newFake(shards ...string) *fakeCluster {
+	f := &fakeCluster{
+		queue:    balancer.NewQueue(start),
+		settings: map[string]bson.D{},
+		moveTime: 2 * time.Second,
+		active:   map[catalog.ShardID]bool{},
+	}
+	for _, id := range shards {
+		f.shards = append(f.shards, catalog.Shard{ID: catalog.ShardID(id), Host: "rs/h:1"})
+	}
+	return f
+}
+
+func document(t testing.TB, d bson.D) bson.Raw {
+	t.Helper()
+	raw, err := bson.Marshal(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+// add makes a collection with one chunk a shard, bounds 10, 20, …, and the
+// given sizes in MiB.
+func (f *fakeCluster) add(t testing.TB, ns string, sizes ...int64) *fakeCollection {
+	t.Helper()
+	pattern, err := catalog.ParseKeyPattern(document(t, bson.D{{Key: "x", Value: int32(1)}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	coll := &fakeCollection{
+		entry: catalog.Collection{Namespace: ns, Pattern: pattern, AllowMigrations: true, PermitMigrations: true, EnableAutoMerge: true},
+		zones: catalog.NewZoneSet(pattern),
+		sizes: map[catalog.ShardID]int64{},
+	}
+	min := pattern.GlobalMin()
+	var chunks []catalog.Chunk
+	for i, size := range sizes {
+		id := f.shards[i].ID
+		coll.sizes[id] = size * mib
+		max := pattern.GlobalMax()
+		if i < len(sizes)-1 {
+			if max, err = pattern.Key(document(t, bson.D{{Key: "x", Value: int32(10 * (i + 1))}})); err != nil {
+				t.Fatal(err)
+			}
+		}
+		chunks = append(chunks, catalog.Chunk{Min: min, Max: max, Shard: id, Version: catalog.ChunkVersion{Major: 1, Minor: uint32(i)}})
+		min = max
+	}
+	coll.table, err = catalog.NewRoutingTable(pattern, bson.ObjectID{1}, bson.Timestamp{T: 1}, slices.Values(chunks))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.colls = append(f.colls, coll)
+	return coll
+}
+
+func (f *fakeCluster) find(ns string) *fakeCollection {
+	for _, c := range f.colls {
+		if c.entry.Namespace == ns {
+			return c
+		}
+	}
+	return nil
+}
+
+func (f *fakeCluster) Setting(_ context.Context, id string) (bson.Raw, error) {
+	doc, ok := f.settings[id]
+	if !ok {
+		return nil, nil
+	}
+	return bson.Marshal(doc)
+}
+
+func (f *fakeCluster) Shards(context.Context) ([]catalog.Shard, error) {
+	return slices.Clone(f.shards), f.failShards
+}
+
+func (f *fakeCluster) Collections(context.Context) ([]catalog.Collection, error) {
+	var entries []catalog.Collection
+	for _, c := range f.colls {
+		entries = append(entries, c.entry)
+	}
+	return entries, nil
+}
+
+func (f *fakeCluster) Routing(_ context.Context, ns string) (balancer.Routing, error) {
+	c := f.find(ns)
+	if c == nil {
+		return balancer.Routing{}, mongoerr.New(mongoerr.NamespaceNotFound, "%s not found", ns)
+	}
+	return balancer.Routing{Collection: c.entry, Table: c.table, Zones: c.zones}, nil
+}
+
+func (f *fakeCluster) DataSizes(_ context.Context, colls []catalog.Collection) (map[string]map[catalog.ShardID]int64, error) {
+	sizes := map[string]map[catalog.ShardID]int64{}
+	var names []string
+	for _, c := range colls {
+		names = append(names, c.Namespace)
+		sizes[c.Namespace] = f.find(c.Namespace).sizes
+	}
+	f.measured = append(f.measured, names)
+	f.queue.Advance(f.queue.Now().Add(f.measureTime))
+	return sizes, nil
+}
+
+func (f *fakeCluster) Split(_ context.Context, s policy.Split) error {
+	f.splits = append(f.splits, s)
+	return nil
+}
+
+func (f *fakeCluster) Move(context.Context, policy.Migration) error {
+	return errors.New("the event driver must not call Move")
+}
+
+func (f *fakeCluster) StartMove(m policy.Migration, done func(error)) {
+	f.moves = append(f.moves, m)
+	for _, id := range []catalog.ShardID{m.From, m.To} {
+		if f.active[id] {
+			f.overlaps++
+		}
+		f.active[id] = true
+	}
+	f.queue.After(f.moveTime, func() {
+		delete(f.active, m.From)
+		delete(f.active, m.To)
+		var err error
+		if f.moveErr != nil {
+			err = f.moveErr(m)
+		}
+		if err == nil {
+			f.move(m)
+		}
+		done(err)
+	})
+}
+
+// move shifts one chunk size of data, and the chunk with the given minimum.
+func (f *fakeCluster) move(m policy.Migration) {
+	c := f.find(m.Namespace)
+	step := min(m.MaxChunkSizeBytes, c.sizes[m.From])
+	c.sizes[m.From] -= step
+	c.sizes[m.To] += step
+}
+
+func (f *fakeCluster) SplitPoint(_ context.Context, m policy.Migration) (policy.Split, error) {
+	chunk := f.find(m.Namespace).table.Find(m.Min)
+	return policy.Split{Namespace: m.Namespace, Shard: chunk.Shard, Min: chunk.Min, Max: chunk.Max}, nil
+}
+
+func (f *fakeCluster) MarkJumbo(_ context.Context, ns string, _ catalog.Key) error {
+	f.jumbo = append(f.jumbo, ns)
+	return nil
+}
+
+func (f *fakeCluster) LogAction(_ context.Context, what string, details bson.D) error {
+	f.log = append(f.log, loggedAction{f.queue.Now(), what, details})
+	return nil
+}
+
+// run turns a fresh loop on the fake's queue.
+func (f *fakeCluster) run(t testing.TB) *balancer.Loop {
+	t.Helper()
+	loop := balancer.NewLoop(balancer.Config{})
+	driver := balancer.NewEventDriver(f.queue, loop, f)
+	driver.Start()
+	t.Cleanup(driver.Stop)
+	return loop
+}
+
+func (f *fakeCluster) advance(d time.Duration) { f.queue.Advance(f.queue.Now().Add(d)) }
+
+func field(t testing.TB, doc bson.D, name string) any {
+	t.Helper()
+	for _, e := range doc {
+		if e.Key == name {
+			return e.Value
+		}
+	}
+	t.Fatalf("no field %s in %v", name, doc)
+	return nil
+}
+
+func moveText(m policy.Migration) string { return fmt.Sprintf("%s %s>%s", m.Namespace, m.From, m.To) }

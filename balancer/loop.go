@@ -1,0 +1,248 @@
+package balancer
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+)
+
+// Timings of the main thread (spec 01 §1.8).
+const (
+	// RoundInterval is the sleep after an idle, skipped or failed round and
+	// the back-off when settings can't be read.
+	RoundInterval = 10 * time.Second
+	// DrainWarningInterval is the least time between two drain warnings.
+	DrainWarningInterval = 10 * time.Minute
+)
+
+// errTerminated unwinds a round when the loop is asked to stop.
+var errTerminated = errors.New("the balancer is terminating")
+
+// Parameters are the server parameters the loop obeys, under the meaning of
+// spec 01 §1.8.
+type Parameters struct {
+	// MigrationsThrottling is the least gap between the end of one batch of
+	// migrations and the start of the next (balancerMigrationsThrottlingMs).
+	MigrationsThrottling time.Duration
+	// SelectionTimeout bounds one selection once it has a candidate
+	// (balancerChunksSelectionTimeoutMs).
+	SelectionTimeout time.Duration
+}
+
+// DefaultParameters are the server's.
+func DefaultParameters() Parameters {
+	return Parameters{MigrationsThrottling: time.Second, SelectionTimeout: 5 * time.Second}
+}
+
+// Config makes a Loop.
+type Config struct {
+	// Parameters is asked at every use, since they change at run time. Nil
+	// means the defaults.
+	Parameters func() Parameters
+	// Rand is the one source of chance: the order of shards and collections.
+	// Nil keeps catalog order (spec 01 §6.9, the unshuffled mode).
+	Rand *rand.Rand
+	// Logger gets the log events of the spec, with their id as attribute.
+	Logger *slog.Logger
+	// Location is the time zone windows are read in; nil means local time.
+	Location *time.Location
+	// Changed is called, without locks held, when a round begins or ends, so
+	// that whoever waits for a round can look at Status again.
+	Changed func()
+}
+
+// Status is what balancerStatus reports of the loop.
+type Status struct {
+	InRound bool
+	// Rounds counts finished rounds, skipped and failed ones included.
+	Rounds int64
+}
+
+// Loop is the balancer's main thread as a state machine. Turn it with Resume
+// from one driver at a time; Status, Settings, SetSettings and Terminate may
+// be called from anywhere.
+type Loop struct {
+	cfg  Config
+	next func() (Step, bool)
+	stop func()
+
+	// Set by Resume, read by the coroutine between two steps.
+	now    time.Time
+	result any
+	emit   func(Step) bool
+
+	cache          imbalancedCache
+	lastMigration  time.Time
+	lastDrainCheck time.Time
+
+	mu          sync.Mutex
+	settings    catalog.Settings
+	status      Status
+	terminating bool
+}
+
+// NewLoop makes a loop that begins with the start-up sequence (spec 01 §1.2).
+func NewLoop(cfg Config) *Loop {
+	if cfg.Parameters == nil {
+		cfg.Parameters = DefaultParameters
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Location == nil {
+		cfg.Location = time.Local
+	}
+	l := &Loop{cfg: cfg, settings: catalog.DefaultSettings()}
+	l.next, l.stop = iter.Pull(func(emit func(Step) bool) {
+		l.emit = emit
+		l.main()
+	})
+	return l
+}
+
+// Resume tells the loop the time and the result of its last step and returns
+// the next step. The first call takes a nil result. After Stopped it keeps
+// answering Stopped.
+func (l *Loop) Resume(now time.Time, result any) Step {
+	l.now, l.result = now, result
+	step, ok := l.next()
+	if !ok {
+		return Stopped{}
+	}
+	return step
+}
+
+// Terminate asks the loop to stop: the next Resume unwinds to Stopped. The
+// driver must also end a Sleep that is under way.
+func (l *Loop) Terminate() {
+	l.mu.Lock()
+	l.terminating = true
+	l.mu.Unlock()
+}
+
+// Close frees the coroutine of a loop that will not be resumed again.
+func (l *Loop) Close() { l.stop() }
+
+// Status reports whether a round is in progress and how many ended.
+func (l *Loop) Status() Status {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.status
+}
+
+// Settings are those last read or set.
+func (l *Loop) Settings() catalog.Settings {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.settings
+}
+
+// SetSettings makes settings that a command has just read take effect, so
+// that a round in progress sees balancerStop at once (spec 01 §1.6).
+func (l *Loop) SetSettings(s catalog.Settings) {
+	l.mu.Lock()
+	l.settings = s
+	l.mu.Unlock()
+}
+
+
+func (l *Loop) terminated() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.terminating
+}
+
+// yield hands a step to the driver and gives its result; nil when the loop is
+// being torn down.
+func (l *Loop) yield(s Step) any {
+	l.result = nil
+	if !l.emit(s) {
+		l.Terminate()
+		return nil
+	}
+	return l.result
+}
+
+// sleep waits for d, unless the loop terminates first.
+func (l *Loop) sleep(d time.Duration) {
+	if d > 0 && !l.terminated() {
+		l.yield(Sleep{Until: l.now.Add(d)})
+	}
+}
+
+// enabled is the enabled check of a round: mode full, inside the window, no
+// termination asked for.
+func (l *Loop) enabled() bool {
+	s := l.Settings()
+	return !l.terminated() && s.ShouldBalance(l.now.In(l.cfg.Location))
+}
+
+// main is the life of the main thread (spec 01 §1.2).
+func (l *Loop) main() {
+	for !l.terminated() {
+		if err := l.refreshSettings(); err == nil {
+			break
+		} else if !l.terminated() {
+			l.cfg.Logger.Warn("settings can't be read, trying again", "id", 21876, "error", err)
+			l.sleep(RoundInterval)
+		}
+	}
+	for !l.terminated() {
+		l.sleep(l.round())
+	}
+}
+
+// refreshSettings reads the three documents in order. What parsed before a
+// failure stays in effect (spec 01 §2.1).
+func (l *Loop) refreshSettings() error {
+	loaded, err := call(l, "settings", func(ctx context.Context, c Cluster) (catalog.Settings, error) {
+		return LoadSettings(ctx, c, l.Settings())
+	})
+	if errors.Is(err, errTerminated) {
+		return err
+	}
+	l.SetSettings(loaded)
+	return err
+}
+
+// LoadSettings reads config.settings over the settings known so far and gives
+// what is in effect afterwards, also when it fails half way.
+func LoadSettings(ctx context.Context, c Cluster, known catalog.Settings) (catalog.Settings, error) {
+	err := known.Load(func(id string) (bson.Raw, error) { return c.Setting(ctx, id) })
+	return known, err
+}
+
+func (l *Loop) begin() {
+	l.mu.Lock()
+	l.status.InRound = true
+	l.mu.Unlock()
+	l.changed()
+}
+
+func (l *Loop) end() {
+	l.mu.Lock()
+	l.status.InRound = false
+	l.status.Rounds++
+	l.mu.Unlock()
+	l.changed()
+}
+
+func (l *Loop) changed() {
+	if l.cfg.Changed != nil {
+		l.cfg.Changed()
+	}
+}
+
+func (l *Loop) shuffle(n int, swap func(i, j int)) {
+	if l.cfg.Rand != nil {
+		l.cfg.Rand.Shuffle(n, swap)
+	}
+}

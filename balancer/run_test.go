@@ -1,0 +1,77 @@
+package balancer_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"shardsh/balancer"
+	"shardsh/balancer/policy"
+)
+
+// timedCluster lets migrations take real time, as Run's goroutines see it.
+type timedCluster struct {
+	*fakeCluster
+	mu sync.Mutex
+}
+
+func (c *timedCluster) Move(ctx context.Context, m policy.Migration) error {
+	select {
+	case <-time.After(2 * time.Second):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.moves = append(c.moves, m)
+	c.move(m)
+	return nil
+}
+
+func TestRunOnRealTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &timedCluster{fakeCluster: newFake("a", "b", "c")}
+		c.add(t, "db.c", 1000, 0, 0)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		loop := balancer.NewLoop(balancer.Config{Location: time.UTC})
+		go func() {
+			balancer.Run(ctx, loop, c)
+			close(done)
+		}()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if len(c.moves) != 4 {
+			t.Errorf("%d moves in a minute, want 4", len(c.moves))
+		}
+		cancel()
+		<-done
+	})
+}
+
+func TestQueueRunsEventsInOrder(t *testing.T) {
+	q := balancer.NewQueue(start)
+	var got []int
+	add := func(d time.Duration, n int) func() { return q.After(d, func() { got = append(got, n) }) }
+	add(2*time.Second, 3)
+	add(time.Second, 1)
+	add(time.Second, 2)
+	cancel := add(time.Second, 9)
+	cancel()
+	q.After(0, func() { add(3*time.Second, 4) })
+	q.Advance(start.Add(2 * time.Second))
+	if want := []int{1, 2, 3}; len(got) != 3 || got[0] != want[0] || got[1] != want[1] || got[2] != want[2] {
+		t.Errorf("ran %v, want %v", got, want)
+	}
+	if due, ok := q.Next(); !ok || !due.Equal(start.Add(3*time.Second)) {
+		t.Errorf("next event at %v", due)
+	}
+	if !q.RunNext() || q.RunNext() || q.Len() != 0 {
+		t.Error("one event should have been left")
+	}
+	if !q.Now().Equal(start.Add(3 * time.Second)) {
+		t.Errorf("time is %v", q.Now())
+	}
+}

@@ -1,0 +1,90 @@
+package balancer
+
+import (
+	"context"
+	"errors"
+
+	"shardsh/balancer/mongoerr"
+	"shardsh/balancer/policy"
+)
+
+// splitAtZones splits chunks at zone boundaries, for every sharded collection
+// whatever its switches say (spec 01 §5.2 and §5.3). Refusals are warnings;
+// only termination comes back.
+func (l *Loop) splitAtZones() error {
+	splits, err := l.selectSplits()
+	if err != nil {
+		l.cfg.Logger.Warn("zone splits not selected", "id", 21878, "error", err)
+		return l.onlyTermination(err)
+	}
+	for _, split := range splits {
+		if _, err := l.routing(split.Namespace); err != nil {
+			l.cfg.Logger.Warn("zone splits given up", "id", 21878, "error", err)
+			return l.onlyTermination(err)
+		}
+		err := run(l, "split", func(ctx context.Context, c Cluster) error { return c.Split(ctx, split) })
+		if errors.Is(err, errTerminated) {
+			return err
+		}
+		if err != nil {
+			l.cfg.Logger.Warn("zone split failed", "id", 21879, "ns", split.Namespace, "error", err)
+		}
+	}
+	return nil
+}
+
+func (l *Loop) selectSplits() ([]policy.Split, error) {
+	// The shard statistics are read and not used, as the server does: a
+	// failure to read them stops the splits.
+	if _, err := l.shards(); err != nil {
+		return nil, err
+	}
+	colls, err := l.collections()
+	if err != nil {
+		return nil, err
+	}
+	l.shuffle(len(colls), func(i, j int) { colls[i], colls[j] = colls[j], colls[i] })
+
+	var splits []policy.Split
+	for _, coll := range colls {
+		routing, err := l.routing(coll.Namespace)
+		switch {
+		case errors.Is(err, errTerminated):
+			return nil, err
+		case mongoerr.Is(err, mongoerr.NamespaceNotFound):
+			continue
+		case err != nil:
+			l.cfg.Logger.Warn("collection left out of the zone splits", "id", 21852, "ns", coll.Namespace, "error", err)
+			continue
+		}
+		splits = append(splits, policy.SplitsAtZones(coll.Namespace, routing.Table, routing.Zones)...)
+	}
+	return splits, nil
+}
+
+// handleTooBig deals with a range that was too big to move: split its chunk,
+// or flag it jumbo when it can't be split (spec 01 §10.1). Only a failing
+// refresh comes back; everything after it is swallowed.
+func (l *Loop) handleTooBig(m policy.Migration) error {
+	if _, err := l.routing(m.Namespace); err != nil {
+		return err
+	}
+	split, err := call(l, "splitPoint", func(ctx context.Context, c Cluster) (policy.Split, error) {
+		return c.SplitPoint(ctx, m)
+	})
+	if err == nil && len(split.Points) == 0 {
+		l.cfg.Logger.Info("chunk can't be split, flagging it jumbo", "id", 21873, "ns", m.Namespace)
+		err = run(l, "markJumbo", func(ctx context.Context, c Cluster) error {
+			return c.MarkJumbo(ctx, m.Namespace, split.Min)
+		})
+	} else if err == nil {
+		err = run(l, "split", func(ctx context.Context, c Cluster) error { return c.Split(ctx, split) })
+	}
+	if errors.Is(err, errTerminated) {
+		return err
+	}
+	if err != nil {
+		l.cfg.Logger.Warn("handling a chunk that is too big failed", "id", 21874, "ns", m.Namespace, "error", err)
+	}
+	return nil
+}

@@ -1,0 +1,64 @@
+package balancer
+
+import (
+	"context"
+	"time"
+
+	"shardsh/balancer/policy"
+)
+
+// Step is what the loop wants done next. A driver carries it out and hands
+// the result to Loop.Resume.
+type Step interface{ step() }
+
+// Sleep asks to be resumed at Until, or earlier only to terminate. Settings
+// changes do not shorten it (spec 01 §1.3, sleep rule). Its result is nil.
+type Sleep struct{ Until time.Time }
+
+// Moves asks for migrations that run side by side; no shard takes part in two
+// of them. The result is a []error of the same length and order.
+type Moves struct{ Migrations []policy.Migration }
+
+// Call asks for one exchange with the cluster that takes no time worth
+// modelling. The result is what Do returns.
+type Call struct {
+	// Name says what the exchange is, for logs and tests.
+	Name string
+	// Do runs the exchange; its error travels inside the result.
+	Do func(ctx context.Context, c Cluster) any
+}
+
+// Stopped is the last step: the loop has terminated.
+type Stopped struct{}
+
+func (Sleep) step()   {}
+func (Moves) step()   {}
+func (Call) step()    {}
+func (Stopped) step() {}
+
+type callResult[T any] struct {
+	value T
+	err   error
+}
+
+// call yields one exchange and gives its result. It fails with errTerminated
+// when the loop is being torn down instead.
+func call[T any](l *Loop, name string, do func(ctx context.Context, c Cluster) (T, error)) (T, error) {
+	step := Call{Name: name, Do: func(ctx context.Context, c Cluster) any {
+		v, err := do(ctx, c)
+		return callResult[T]{value: v, err: err}
+	}}
+	result, ok := l.yield(step).(callResult[T])
+	if !ok {
+		return result.value, errTerminated
+	}
+	return result.value, result.err
+}
+
+// run is call for exchanges without a value.
+func run(l *Loop, name string, do func(ctx context.Context, c Cluster) error) error {
+	_, err := call(l, name, func(ctx context.Context, c Cluster) (struct{}, error) {
+		return struct{}{}, do(ctx, c)
+	})
+	return err
+}
