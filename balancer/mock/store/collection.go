@@ -1,0 +1,223 @@
+package store
+
+import (
+	"bytes"
+	"fmt"
+	"iter"
+
+	"github.com/tidwall/btree"
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/keyorder"
+	"shardsh/balancer/mongoerr"
+)
+
+// MaxDocumentSize is the largest document a client may store, in bytes.
+const MaxDocumentSize = 16 << 20
+
+// RecordID identifies a document for as long as it is in its collection. Ids
+// grow in the order of insertion and are not used again.
+type RecordID uint64
+
+// Collection holds documents and their indexes. It is not safe for concurrent
+// use, except that an iteration once started keeps to what the collection held
+// at that moment and may run beside changes.
+type Collection struct {
+	// Namespace is what duplicate key errors name; it may be empty.
+	Namespace string
+
+	records btree.Map[RecordID, bson.Raw]
+	indexes []*Index
+	last    RecordID
+	bytes   int64
+}
+
+// New makes an empty collection with the index on _id.
+func New() *Collection {
+	id := documentOf(field{"_id", int32Value(1)})
+	ix, err := newIndex(IndexSpec{Name: "_id_", Key: id, Unique: true})
+	if err != nil {
+		panic(fmt.Sprintf("the _id index: %v", err)) // a constant key pattern
+	}
+	return &Collection{indexes: []*Index{ix}}
+}
+
+// Count is the number of documents.
+func (c *Collection) Count() int64 { return int64(c.records.Len()) }
+
+// Bytes is the sum of the sizes of all documents.
+func (c *Collection) Bytes() int64 { return c.bytes }
+
+// PrepareInsert gives the document as it is stored: _id first, made by newID
+// when the document has none. It refuses what the server does: an _id that is
+// an array, a regular expression or undefined (53), and a document beyond 16
+// MB (10334).
+func PrepareInsert(doc bson.Raw, newID func() bson.ObjectID) (bson.Raw, error) {
+	name, id, ok := first(doc)
+	if !ok || name != "_id" {
+		if id = lookup(doc, "_id"); isMissing(id) {
+			id = objectIDValue(newID())
+		}
+		b, start := openDocument(make([]byte, 0, len(doc)+17))
+		b = appendField(b, "_id", id)
+		for n, v := range fields(doc) {
+			if string(n) != "_id" {
+				b = appendField(b, n, v)
+			}
+		}
+		doc = closeDocument(b, start)
+	}
+	switch id.Type {
+	case bson.TypeArray, bson.TypeRegex, bson.TypeUndefined:
+		return nil, mongoerr.New(mongoerr.InvalidIdField, "The '_id' value cannot be of type %s", typeName(id))
+	case bson.TypeEmbeddedDocument:
+		for n := range fields(id.Value) {
+			if len(n) > 0 && n[0] == '$' {
+				return nil, mongoerr.New(mongoerr.DollarPrefixedFieldName,
+					"_id fields may not contain '$'-prefixed fields: %s is not valid for storage.", n)
+			}
+		}
+	}
+	if len(doc) > MaxDocumentSize {
+		return nil, mongoerr.New(mongoerr.BSONObjectTooLarge, "object to insert too large. size in bytes: %d, max size: %d",
+			len(doc), MaxDocumentSize)
+	}
+	return doc, nil
+}
+
+// Insert adds a document, which must have been prepared. An index that does
+// not admit it fails the insert and leaves everything as it was.
+func (c *Collection) Insert(doc bson.Raw) (RecordID, error) {
+	id := c.last + 1
+	keys := make([]indexKeys, len(c.indexes))
+	for i, ix := range c.indexes {
+		k, err := ix.keysOf(doc)
+		if err == nil {
+			err = ix.admit(c.Namespace, k, id)
+		}
+		if err != nil {
+			return 0, err
+		}
+		keys[i] = k
+	}
+	for i, ix := range c.indexes {
+		ix.add(keys[i], id)
+	}
+	c.last = id
+	c.records.Set(id, doc)
+	c.bytes += int64(len(doc))
+	return id, nil
+}
+
+// Update replaces a document. It fails with NoSuchKey when there is none of
+// that id, and as Insert does.
+func (c *Collection) Update(id RecordID, doc bson.Raw) error {
+	old, ok := c.records.Get(id)
+	if !ok {
+		return mongoerr.New(mongoerr.NoSuchKey, "no record %d", id)
+	}
+	type change struct {
+		ix      *Index
+		was, is indexKeys
+	}
+	var changes []change
+	for _, ix := range c.indexes {
+		is, err := ix.keysOf(doc)
+		if err != nil {
+			return err
+		}
+		was, err := ix.keysOf(old)
+		if err == nil && was.equal(is) {
+			continue
+		}
+		if err := ix.admit(c.Namespace, is, id); err != nil {
+			return err
+		}
+		changes = append(changes, change{ix, was, is})
+	}
+	for _, ch := range changes {
+		ch.ix.remove(ch.was, id)
+		ch.ix.add(ch.is, id)
+	}
+	c.records.Set(id, doc)
+	c.bytes += int64(len(doc)) - int64(len(old))
+	return nil
+}
+
+// Delete removes a document; false means there was none.
+func (c *Collection) Delete(id RecordID) bool {
+	doc, ok := c.records.Delete(id)
+	if !ok {
+		return false
+	}
+	for _, ix := range c.indexes {
+		if keys, err := ix.keysOf(doc); err == nil {
+			ix.remove(keys, id)
+		}
+	}
+	c.bytes -= int64(len(doc))
+	return true
+}
+
+// Get finds a document by its record.
+func (c *Collection) Get(id RecordID) (bson.Raw, bool) { return c.records.Get(id) }
+
+// ByID finds a document by its _id.
+func (c *Collection) ByID(id bson.RawValue) (RecordID, bson.Raw, bool) {
+	key := keyorder.Append(nil, id)
+	e, ok := c.indexes[0].firstFrom(key)
+	if !ok || !bytes.Equal(e.key, key) {
+		return 0, nil, false
+	}
+	doc, ok := c.records.Get(e.id)
+	return e.id, doc, ok
+}
+
+// Scan walks all documents in the order of insertion, as they are now: later
+// changes do not show.
+func (c *Collection) Scan() iter.Seq2[RecordID, bson.Raw] {
+	snapshot := c.records.Copy()
+	return func(yield func(RecordID, bson.Raw) bool) { snapshot.Scan(yield) }
+}
+
+// Documents is Scan without the records.
+func (c *Collection) Documents() iter.Seq[bson.Raw] {
+	snapshot := c.records.Copy()
+	return func(yield func(bson.Raw) bool) {
+		snapshot.Scan(func(_ RecordID, doc bson.Raw) bool { return yield(doc) })
+	}
+}
+
+// Find walks the documents that match, with the records they lie in. It looks
+// them up in an index when the filter has an equality for it, otherwise it
+// reads them all. The error of a filter that fails on a document ends it.
+func (c *Collection) Find(f *Filter) iter.Seq2[RecordID, bson.Raw] {
+	candidates := c.candidates(f)
+	return func(yield func(RecordID, bson.Raw) bool) {
+		for id, doc := range candidates {
+			if f.Match(doc) && !yield(id, doc) {
+				return
+			}
+		}
+	}
+}
+
+func (c *Collection) candidates(f *Filter) iter.Seq2[RecordID, bson.Raw] {
+	for _, ix := range c.indexes {
+		key, ok := ix.equalityKey(f)
+		if !ok {
+			continue
+		}
+		entries, records := ix.entries.Copy(), c.records.Copy()
+		return func(yield func(RecordID, bson.Raw) bool) {
+			entries.Ascend(entry{key: key}, func(e entry) bool {
+				if !bytes.HasPrefix(e.key, key) {
+					return false
+				}
+				doc, ok := records.Get(e.id)
+				return !ok || yield(e.id, doc)
+			})
+		}
+	}
+	return c.Scan()
+}

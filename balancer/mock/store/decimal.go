@@ -1,0 +1,275 @@
+package store
+
+import (
+	"math"
+	"math/big"
+	"strconv"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// Decimal128 arithmetic: exact on integers of any size, then rounded half to
+// even to 34 digits (IEEE 754-2008 §4.3).
+
+const (
+	decimalDigits      = 34
+	decimalMinExponent = -6176
+	decimalMaxExponent = 6111
+)
+
+var (
+	decimalNaN      = mustDecimal("NaN")
+	decimalInfinity = mustDecimal("Infinity")
+	decimalMinusInf = mustDecimal("-Infinity")
+	decimalZero     = mustDecimal("0")
+)
+
+func mustDecimal(s string) bson.Decimal128 {
+	d, err := bson.ParseDecimal128(s)
+	if err != nil {
+		panic(err) // a constant that is no number
+	}
+	return d
+}
+
+// toDecimal turns a number into a decimal. Doubles keep 15 digits, as on the
+// server.
+func toDecimal(v value) bson.Decimal128 {
+	switch v.Type {
+	case bson.TypeDecimal128:
+		return decimalAt(v.Value)
+	case bson.TypeDouble:
+		return decimalOfDouble(doubleAt(v.Value))
+	}
+	return decimalOfInt(toInteger(v))
+}
+
+func decimalOfInt(n int64) bson.Decimal128 { return makeDecimal(big.NewInt(n), 0) }
+
+func decimalOfDouble(f float64) bson.Decimal128 {
+	switch {
+	case math.IsNaN(f):
+		return decimalNaN
+	case math.IsInf(f, 1):
+		return decimalInfinity
+	case math.IsInf(f, -1):
+		return decimalMinusInf
+	case f == 0:
+		return decimalZero
+	}
+	d, err := bson.ParseDecimal128(strconv.FormatFloat(f, 'e', 14, 64))
+	if err != nil {
+		return decimalNaN
+	}
+	return d
+}
+
+// makeDecimal rounds coefficient · 10^exponent into the format.
+func makeDecimal(coefficient *big.Int, exponent int) bson.Decimal128 {
+	c := new(big.Int).Set(coefficient)
+	if drop := digitCount(c) - decimalDigits; drop > 0 {
+		c = roundedShift(c, drop)
+		exponent += drop
+		if digitCount(c) > decimalDigits { // 999… became 1000…
+			c = roundedShift(c, 1)
+			exponent++
+		}
+	}
+	if exponent < decimalMinExponent {
+		c = roundedShift(c, decimalMinExponent-exponent)
+		exponent = decimalMinExponent
+	}
+	for exponent > decimalMaxExponent && c.Sign() != 0 && digitCount(c) < decimalDigits {
+		c.Mul(c, big.NewInt(10))
+		exponent--
+	}
+	if exponent > decimalMaxExponent {
+		switch c.Sign() {
+		case 0:
+			exponent = decimalMaxExponent
+		case 1:
+			return decimalInfinity
+		default:
+			return decimalMinusInf
+		}
+	}
+	d, ok := bson.ParseDecimal128FromBigInt(c, exponent)
+	if !ok {
+		return decimalNaN
+	}
+	return d
+}
+
+func digitCount(n *big.Int) int {
+	if n.Sign() == 0 {
+		return 1
+	}
+	return len(new(big.Int).Abs(n).String())
+}
+
+// roundedShift divides by 10^drop, half to even.
+func roundedShift(n *big.Int, drop int) *big.Int {
+	if drop > 2*decimalDigits+decimalDigits*4 && digitCount(n) < drop {
+		return new(big.Int)
+	}
+	divisor := tenTo(drop)
+	q, r := new(big.Int).QuoRem(n, divisor, new(big.Int))
+	twice := new(big.Int).Abs(r)
+	twice.Lsh(twice, 1)
+	if c := twice.Cmp(divisor); c > 0 || c == 0 && q.Bit(0) == 1 {
+		q.Add(q, big.NewInt(int64(n.Sign())))
+	}
+	return q
+}
+
+// special handles operands that are not finite: ok is false when both are.
+func special(a, b bson.Decimal128, f func(x, y float64) float64) (bson.Decimal128, bool) {
+	if !a.IsNaN() && !b.IsNaN() && a.IsInf() == 0 && b.IsInf() == 0 {
+		return bson.Decimal128{}, false
+	}
+	return decimalOfDouble(f(decimalToDouble(a), decimalToDouble(b))), true
+}
+
+func parts(d bson.Decimal128) (*big.Int, int) {
+	c, exp, err := d.BigInt()
+	if err != nil {
+		return new(big.Int), 0
+	}
+	return c, exp
+}
+
+func decimalAdd(a, b bson.Decimal128) bson.Decimal128 {
+	if d, ok := special(a, b, func(x, y float64) float64 { return x + y }); ok {
+		return d
+	}
+	x, m := parts(a)
+	y, n := parts(b)
+	if m < n {
+		x, m, y, n = y, n, x, m
+	}
+	// Beyond this distance the smaller operand only decides the rounding.
+	if m-n > 3*decimalDigits && x.Sign() != 0 && y.Sign() != 0 {
+		y, n = big.NewInt(int64(y.Sign())), m-3*decimalDigits
+	}
+	if x.Sign() == 0 && m-n > 3*decimalDigits {
+		return makeDecimal(y, n)
+	}
+	x.Mul(x, tenTo(m-n))
+	return makeDecimal(x.Add(x, y), n)
+}
+
+func decimalNegate(d bson.Decimal128) bson.Decimal128 {
+	hi, lo := d.GetBytes()
+	return bson.NewDecimal128(hi^1<<63, lo)
+}
+
+func decimalSubtract(a, b bson.Decimal128) bson.Decimal128 { return decimalAdd(a, decimalNegate(b)) }
+
+func decimalMultiply(a, b bson.Decimal128) bson.Decimal128 {
+	if d, ok := special(a, b, func(x, y float64) float64 { return x * y }); ok {
+		return d
+	}
+	x, m := parts(a)
+	y, n := parts(b)
+	return makeDecimal(x.Mul(x, y), m+n)
+}
+
+// decimalDivide expects a divisor that is not zero. An exact quotient keeps as
+// few digits as its operands allow.
+func decimalDivide(a, b bson.Decimal128) bson.Decimal128 {
+	if d, ok := special(a, b, func(x, y float64) float64 { return x / y }); ok {
+		return d
+	}
+	x, m := parts(a)
+	y, n := parts(b)
+	if y.Sign() == 0 {
+		return decimalNaN
+	}
+	shift := 2*decimalDigits + digitCount(y)
+	x.Mul(x, tenTo(shift))
+	q, r := new(big.Int).QuoRem(x, y, new(big.Int))
+	exponent, ideal := m-n-shift, m-n
+	if r.Sign() != 0 {
+		// A further digit keeps the rounding right.
+		q.Mul(q, big.NewInt(10))
+		q.Add(q, big.NewInt(int64(q.Sign())))
+		exponent--
+		return makeDecimal(q, exponent)
+	}
+	ten := big.NewInt(10)
+	for exponent < ideal {
+		next, rest := new(big.Int).QuoRem(q, ten, new(big.Int))
+		if rest.Sign() != 0 {
+			break
+		}
+		q = next
+		exponent++
+	}
+	return makeDecimal(q, exponent)
+}
+
+// decimalMod is the remainder with the sign of the dividend.
+func decimalMod(a, b bson.Decimal128) bson.Decimal128 {
+	switch {
+	case a.IsNaN() || b.IsNaN() || a.IsInf() != 0 || b.IsZero():
+		return decimalNaN
+	case b.IsInf() != 0:
+		return a
+	}
+	x, m := parts(a)
+	y, n := parts(b)
+	low := min(m, n)
+	if m-low > 2000 || n-low > 2000 { // too far apart to align: the exact sizes decide nothing sensible
+		if n > m {
+			return a
+		}
+		return decimalZero
+	}
+	x.Mul(x, tenTo(m-low))
+	y.Mul(y, tenTo(n-low))
+	return makeDecimal(x.Rem(x, y), low)
+}
+
+// decimalRound rounds to so many places after the point, half to even or, with
+// cut, towards zero.
+func decimalRound(d bson.Decimal128, places int, mode roundMode) bson.Decimal128 {
+	if d.IsNaN() || d.IsInf() != 0 {
+		return d
+	}
+	c, exp := parts(d)
+	drop := -places - exp
+	if drop <= 0 {
+		return d
+	}
+	drop = min(drop, 7000)
+	switch mode {
+	case roundCut:
+		c.Quo(c, tenTo(drop))
+	case roundHalfEven:
+		c = roundedShift(c, drop)
+	case roundUp, roundDown:
+		q, r := new(big.Int).QuoRem(c, tenTo(drop), new(big.Int))
+		if r.Sign() > 0 && mode == roundUp {
+			q.Add(q, big.NewInt(1))
+		}
+		if r.Sign() < 0 && mode == roundDown {
+			q.Sub(q, big.NewInt(1))
+		}
+		c = q
+	}
+	return makeDecimal(c, exp+drop)
+}
+
+type roundMode uint8
+
+const (
+	roundHalfEven roundMode = iota
+	roundCut
+	roundUp
+	roundDown
+)
+
+// decimalText is the number as the server writes it.
+func decimalText(d bson.Decimal128) string {
+	return d.String()
+}

@@ -1,0 +1,28 @@
+package store
+
+import (
+	"iter"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// Distinct gives the different values at a path, in the order they are first
+// met. An array counts as its elements.
+func Distinct(path string, docs iter.Seq[bson.Raw]) []bson.RawValue {
+	parts := splitPath(path)
+	seen := map[string]bool{}
+	var out []bson.RawValue
+	for doc := range docs {
+		walkPath(doc, parts, true, func(v value, index int) bool {
+			if isMissing(v) || isArray(v) && index < 0 {
+				return false // the array itself, after its elements
+			}
+			if key := encoded(v); !seen[key] {
+				seen[key] = true
+				out = append(out, v)
+			}
+			return false
+		})
+	}
+	return out
+}

@@ -1,0 +1,214 @@
+package store
+
+import (
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// Filter is a compiled query. A nil Filter matches everything.
+type Filter struct {
+	root  node
+	scope *scope
+	now   time.Time
+}
+
+// FilterOptions are what a query may refer to besides the document.
+type FilterOptions struct {
+	// Let holds the variables of $expr, name to value.
+	Let bson.Raw
+	// Now is $$NOW; the zero value stands for the time of the call.
+	Now time.Time
+}
+
+// node decides about a document.
+type node interface {
+	match(doc []byte, m *matching) bool
+}
+
+// valueTest decides about a single value; missing is one too.
+type valueTest interface {
+	test(v value, m *matching) bool
+}
+
+// matching is the state of one match.
+type matching struct {
+	ctx *evaluation
+	// index is the place in the outermost array of the element that made the
+	// last array predicate true; -1 when none did. Updates with the positional
+	// operator use it.
+	index int
+	err   error
+}
+
+// CompileFilter compiles a query. Errors have the server's codes: mostly
+// BadValue.
+func CompileFilter(filter bson.Raw) (*Filter, error) {
+	return CompileFilterWith(filter, FilterOptions{})
+}
+
+// CompileFilterWith is CompileFilter for a query with variables.
+func CompileFilterWith(filter bson.Raw, o FilterOptions) (*Filter, error) {
+	sc, err := newScope(o.Let)
+	if err != nil {
+		return nil, err
+	}
+	return compileFilter(filter, sc, o.Now)
+}
+
+func compileFilter(filter bson.Raw, sc *scope, now time.Time) (*Filter, error) {
+	root, err := (&filterCompiler{scope: sc}).document(filter)
+	if err != nil {
+		return nil, err
+	}
+	return &Filter{root: root, scope: sc, now: now}, nil
+}
+
+// Match reports whether a document matches. A filter whose $expr fails on the
+// document does not match it; Test tells why.
+func (f *Filter) Match(doc bson.Raw) bool {
+	ok, err := f.Test(doc)
+	return ok && err == nil
+}
+
+// Test is Match with the error of an expression that failed.
+func (f *Filter) Test(doc bson.Raw) (bool, error) {
+	if f == nil {
+		return true, nil
+	}
+	return f.testIn(newEvaluation(f.scope, f.now), doc)
+}
+
+// testIn matches within an evaluation that is under way, for its variables.
+func (f *Filter) testIn(ctx *evaluation, doc []byte) (bool, error) {
+	m := matching{ctx: ctx, index: -1}
+	ok := f.root.match(doc, &m)
+	return ok && m.err == nil, m.err
+}
+
+// position is the place of the array element that made the document match,
+// for the positional operator.
+func (f *Filter) position(doc bson.Raw) (int, bool) {
+	if f == nil {
+		return 0, false
+	}
+	m := matching{ctx: newEvaluation(f.scope, f.now), index: -1}
+	ok := f.root.match(doc, &m)
+	return m.index, ok && m.err == nil && m.index >= 0
+}
+
+// Equality gives the value that a document must have at path, when the filter
+// demands one: by {path: value}, $eq, an $in of one, or an $and of these.
+func (f *Filter) Equality(path string) (bson.RawValue, bool) {
+	if f == nil {
+		return bson.RawValue{}, false
+	}
+	for p, v := range f.equalities() {
+		if p == path {
+			return v, true
+		}
+	}
+	return bson.RawValue{}, false
+}
+
+// equalities walks the (path, value) pairs that every match has.
+func (f *Filter) equalities() func(yield func(string, value) bool) {
+	return func(yield func(string, value) bool) { eachEquality(f.root, yield) }
+}
+
+func eachEquality(n node, yield func(string, value) bool) bool {
+	switch n := n.(type) {
+	case allNode:
+		for _, child := range n {
+			if !eachEquality(child, yield) {
+				return false
+			}
+		}
+	case anyNode:
+		if len(n) == 1 {
+			return eachEquality(n[0], yield)
+		}
+	case *pathNode:
+		switch t := n.test.(type) {
+		case *comparison:
+			if t.op == opEqual {
+				return yield(n.name, t.to)
+			}
+		case *membership:
+			if t.single != nil {
+				return yield(n.name, *t.single)
+			}
+		}
+	}
+	return true
+}
+
+type allNode []node
+
+func (n allNode) match(doc []byte, m *matching) bool {
+	for _, child := range n {
+		if !child.match(doc, m) {
+			return false
+		}
+	}
+	return true
+}
+
+type anyNode []node
+
+func (n anyNode) match(doc []byte, m *matching) bool {
+	for _, child := range n {
+		if child.match(doc, m) {
+			return true
+		}
+	}
+	return false
+}
+
+// noneNode is $nor and $not: no array position comes out of it.
+type noneNode []node
+
+func (n noneNode) match(doc []byte, m *matching) bool {
+	before := m.index
+	ok := !anyNode(n).match(doc, m)
+	m.index = before
+	return ok
+}
+
+type constantNode bool
+
+func (n constantNode) match([]byte, *matching) bool { return bool(n) }
+
+// pathNode tests the values at a path.
+type pathNode struct {
+	name   string
+	path   []string
+	test   valueTest
+	expand bool // arrays at the end stand for their elements too
+}
+
+func (n *pathNode) match(doc []byte, m *matching) bool {
+	return walkPath(doc, n.path, n.expand, func(v value, index int) bool {
+		if !n.test.test(v, m) {
+			return false
+		}
+		if index >= 0 {
+			m.index = index
+		}
+		return true
+	})
+}
+
+// exprNode is $expr.
+type exprNode struct{ expr expression }
+
+func (n exprNode) match(doc []byte, m *matching) bool {
+	root := m.ctx.root
+	m.ctx.root = objectValue(doc)
+	v, err := n.expr.eval(m.ctx)
+	m.ctx.root = root
+	if err != nil && m.err == nil {
+		m.err = err
+	}
+	return err == nil && truthy(v)
+}

@@ -1,0 +1,279 @@
+package store
+
+import (
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mongoerr"
+)
+
+// maxFilterDepth is how deep $and, $or and the like may nest.
+const maxFilterDepth = 100
+
+type filterCompiler struct {
+	scope *scope
+	depth int
+}
+
+// document compiles a whole query or a part of one with fields at the top.
+func (c *filterCompiler) document(doc []byte) (node, error) {
+	if c.depth++; c.depth > maxFilterDepth {
+		return nil, badValue("exceeded maximum query tree depth of %d at %s", maxFilterDepth, bson.Raw(doc))
+	}
+	defer func() { c.depth-- }()
+	var all allNode
+	for name, v := range fields(doc) {
+		n, err := c.entry(string(name), v)
+		if err != nil {
+			return nil, err
+		}
+		if n != nil {
+			all = append(all, n)
+		}
+	}
+	if len(all) == 1 {
+		return all[0], nil
+	}
+	return all, nil
+}
+
+func (c *filterCompiler) entry(name string, v value) (node, error) {
+	if !strings.HasPrefix(name, "$") {
+		p, err := c.predicate(name, v)
+		if err != nil {
+			return nil, err
+		}
+		return p.node(name, splitPath(name)), nil
+	}
+	switch name {
+	case "$and", "$or", "$nor":
+		list, err := c.clauses(name, v)
+		switch {
+		case err != nil:
+			return nil, err
+		case name == "$and":
+			return allNode(list), nil
+		case name == "$or":
+			return anyNode(list), nil
+		}
+		return noneNode(list), nil
+	case "$expr":
+		e, err := compileExpression(v, c.scope)
+		if err != nil {
+			return nil, err
+		}
+		return exprNode{e}, nil
+	case "$comment":
+		return nil, nil
+	case "$alwaysTrue", "$alwaysFalse":
+		if !isNumber(v) || compare(v, int32Value(1)) != 0 {
+			return nil, failedToParse("%s must be an integer value of 1", name)
+		}
+		return constantNode(name == "$alwaysTrue"), nil
+	case "$jsonSchema":
+		return c.schema(v)
+	case "$where":
+		return nil, badValue("no globalScriptEngine in $where parsing")
+	case "$text":
+		return nil, mongoerr.New(mongoerr.IndexNotFound, "text index required for $text query")
+	case "$ref", "$id", "$db":
+		p, err := c.predicate(name, v)
+		if err != nil {
+			return nil, err
+		}
+		return p.node(name, []string{name}), nil
+	}
+	return nil, badValue("unknown top level operator: %s. If you have a field name that starts with a '$' symbol, "+
+		"consider using $getField or $setField.", name)
+}
+
+func (c *filterCompiler) clauses(name string, v value) ([]node, error) {
+	if !isArray(v) {
+		return nil, badValue("%s must be an array", name)
+	}
+	var list []node
+	for _, item := range fields(v.Value) {
+		if !isObject(item) {
+			return nil, badValue("$or/$and/$nor entries need to be full objects")
+		}
+		n, err := c.document(item.Value)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, n)
+	}
+	if len(list) == 0 {
+		return nil, badValue("$and/$or/$nor must be a nonempty array")
+	}
+	return list, nil
+}
+
+// predicate is what a query says about one path: a test, or a conjunction of
+// predicates that may be negated. The same predicate can be put on a path or,
+// inside $elemMatch, on a single value.
+type predicate struct {
+	leaf   valueTest
+	expand bool
+	all    []predicate
+	negate bool
+}
+
+func (p predicate) node(name string, path []string) node {
+	if p.leaf != nil {
+		return &pathNode{name: name, path: path, test: p.leaf, expand: p.expand}
+	}
+	all := make(allNode, len(p.all))
+	for i, child := range p.all {
+		all[i] = child.node(name, path)
+	}
+	switch {
+	case p.negate:
+		return noneNode{all}
+	case len(all) == 1:
+		return all[0]
+	}
+	return all
+}
+
+func (p predicate) test(v value, m *matching) bool {
+	if p.leaf != nil {
+		return p.leaf.test(v, m)
+	}
+	for _, child := range p.all {
+		if !child.test(v, m) {
+			return p.negate
+		}
+	}
+	return !p.negate
+}
+
+func leaf(t valueTest) predicate      { return predicate{leaf: t, expand: true} }
+func whole(t valueTest) predicate     { return predicate{leaf: t} }
+func not(ps ...predicate) predicate   { return predicate{all: ps, negate: true} }
+func allOf(ps []predicate) predicate  { return predicate{all: ps} }
+func isOperator(name string) bool     { return strings.HasPrefix(name, "$") }
+func isReference(name string) bool    { return name == "$ref" || name == "$id" || name == "$db" }
+func isExpressionDoc(doc []byte) bool { name, _, ok := first(doc); return ok && isOperator(name) }
+
+// predicate compiles the value beside a field name.
+func (c *filterCompiler) predicate(name string, v value) (predicate, error) {
+	switch v.Type {
+	case bson.TypeEmbeddedDocument:
+		if op, _, ok := first(v.Value); ok && isOperator(op) && !isReference(op) {
+			ps, err := c.operators(name, v.Value)
+			if err != nil {
+				return predicate{}, err
+			}
+			return allOf(ps), nil
+		}
+	case bson.TypeRegex:
+		pattern, options := regexAt(v.Value)
+		t, err := newRegexTest(pattern, options)
+		return leaf(t), err
+	case bson.TypeUndefined:
+		return predicate{}, badValue("cannot compare to undefined")
+	}
+	return leaf(&comparison{op: opEqual, to: v}), nil
+}
+
+// operators compiles {$op: ..., $op: ...}.
+func (c *filterCompiler) operators(name string, doc []byte) ([]predicate, error) {
+	if c.depth++; c.depth > maxFilterDepth {
+		return nil, badValue("exceeded maximum query tree depth of %d at %s", maxFilterDepth, bson.Raw(doc))
+	}
+	defer func() { c.depth-- }()
+	var ps []predicate
+	for op, v := range fields(doc) {
+		switch string(op) {
+		case "$regex":
+			t, err := regexOperator(v, lookup(doc, "$options"))
+			if err != nil {
+				return nil, err
+			}
+			ps = append(ps, leaf(t))
+			continue
+		case "$options":
+			if isMissing(lookup(doc, "$regex")) {
+				return nil, badValue("$options needs a $regex")
+			}
+			continue
+		}
+		p, err := c.operator(name, string(op), v)
+		if err != nil {
+			return nil, err
+		}
+		ps = append(ps, p)
+	}
+	return ps, nil
+}
+
+var comparisonOps = map[string]comparisonOp{
+	"$eq": opEqual, "$gt": opGreater, "$gte": opGreaterEqual, "$lt": opLess, "$lte": opLessEqual,
+}
+
+func (c *filterCompiler) operator(name, op string, v value) (predicate, error) {
+	if kind, ok := comparisonOps[op]; ok {
+		t, err := newComparison(name, kind, v)
+		return leaf(t), err
+	}
+	if mode, ok := bitModes[op]; ok {
+		t, err := newBitTest(op, mode, v)
+		return leaf(t), err
+	}
+	switch op {
+	case "$ne":
+		if v.Type == bson.TypeRegex {
+			return predicate{}, badValue("Can't have regex as arg to $ne.")
+		}
+		t, err := newComparison(name, opEqual, v)
+		return not(leaf(t)), err
+	case "$in", "$nin":
+		t, err := newMembership(op, v)
+		if op == "$nin" {
+			return not(leaf(t)), err
+		}
+		return leaf(t), err
+	case "$exists":
+		if truthy(v) {
+			return leaf(existence{}), nil
+		}
+		return not(leaf(existence{})), nil
+	case "$not":
+		return c.negation(name, v)
+	case "$type":
+		t, err := newTypeTest(name, v)
+		return leaf(t), err
+	case "$mod":
+		t, err := newModTest(v)
+		return leaf(t), err
+	case "$size":
+		t, err := newSizeTest(v)
+		return whole(t), err
+	case "$all":
+		return c.all(name, v)
+	case "$elemMatch":
+		return c.elemMatch(name, v)
+	case "$geoWithin", "$geoIntersects", "$within":
+		return predicate{}, badValue("geo predicates are not available: %s", op)
+	case "$near", "$nearSphere", "$geoNear":
+		return predicate{}, mongoerr.New(mongoerr.NoQueryExecutionPlans,
+			"error processing query: unable to find index for $geoNear query")
+	}
+	return predicate{}, badValue("unknown operator: %s", op)
+}
+
+func (c *filterCompiler) negation(name string, v value) (predicate, error) {
+	if v.Type == bson.TypeRegex {
+		p, err := c.predicate(name, v)
+		return not(p), err
+	}
+	if !isObject(v) {
+		return predicate{}, badValue("$not needs a regex or a document")
+	}
+	if isEmpty(v.Value) {
+		return predicate{}, badValue("$not cannot be empty")
+	}
+	ps, err := c.operators(name, v.Value)
+	return not(ps...), err
+}

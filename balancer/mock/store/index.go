@@ -1,0 +1,285 @@
+package store
+
+import (
+	"bytes"
+	"iter"
+	"slices"
+
+	"github.com/tidwall/btree"
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/keyorder"
+	"shardsh/balancer/mongoerr"
+)
+
+// IndexSpec says what an index is on. Options holds whatever else the index
+// was created with, as given; of it only partialFilterExpression has a meaning
+// here.
+type IndexSpec struct {
+	Name           string
+	Key            bson.Raw
+	Unique, Sparse bool
+	Options        bson.Raw
+}
+
+// Index is one index of a collection. Its keys are the encodings of its fields
+// one after another, all ascending; "hashed" fields are the encoded hash.
+type Index struct {
+	spec     IndexSpec
+	fields   []indexField
+	partial  *Filter
+	entries  *btree.BTreeG[entry]
+	multikey int64 // documents with more than one key or an array
+}
+
+type indexField struct {
+	name   string
+	path   []string
+	hashed bool
+}
+
+type entry struct {
+	key []byte
+	id  RecordID
+}
+
+func lessEntry(a, b entry) bool {
+	if c := bytes.Compare(a.key, b.key); c != 0 {
+		return c < 0
+	}
+	return a.id < b.id
+}
+
+func newIndex(spec IndexSpec) (*Index, error) {
+	ix := &Index{spec: spec, entries: btree.NewBTreeGOptions(lessEntry, btree.Options{NoLocks: true})}
+	for name, v := range fields(spec.Key) {
+		if err := checkIndexField(string(name), v); err != nil {
+			return nil, err
+		}
+		hashed := isString(v) && textAt(v.Value) == "hashed"
+		if hashed && slices.ContainsFunc(ix.fields, func(f indexField) bool { return f.hashed }) {
+			return nil, fail(31303, "A maximum of one index field is allowed to be hashed but found 2 for 'key' %s", spec.Key)
+		}
+		ix.fields = append(ix.fields, indexField{string(name), splitPath(string(name)), hashed})
+	}
+	if len(ix.fields) == 0 {
+		return nil, mongoerr.New(mongoerr.CannotCreateIndex, "Index keys cannot be empty.")
+	}
+	if len(ix.fields) > 32 {
+		return nil, mongoerr.New(13103, "too many compound keys")
+	}
+	if p := lookup(spec.Options, "partialFilterExpression"); isObject(p) {
+		f, err := CompileFilter(p.Value)
+		if err != nil {
+			return nil, err
+		}
+		ix.partial = f
+	}
+	return ix, nil
+}
+
+// checkIndexField refuses key patterns as the server does (67).
+func checkIndexField(name string, v value) error {
+	refuse := func(format string, args ...any) error {
+		return mongoerr.New(mongoerr.CannotCreateIndex, format, args...)
+	}
+	for _, part := range splitPath(name) {
+		if part == "" {
+			return refuse("Index keys cannot contain an empty field.")
+		}
+		if part[0] == '$' && part != "$**" && part != "$id" && part != "$ref" && part != "$db" {
+			return refuse("Index key contains an illegal field name: field name starts with '$'.")
+		}
+	}
+	switch {
+	case isNumber(v):
+		if isNaN(v) || compare(v, int32Value(0)) == 0 {
+			return refuse("Values in the index key pattern cannot be 0 or NaN.")
+		}
+	case isString(v):
+		switch textAt(v.Value) {
+		case "hashed", "text", "2d", "2dsphere", "wildcard":
+		default:
+			return refuse("Unknown index plugin '%s'", textAt(v.Value))
+		}
+	default:
+		return refuse("Values in v:2 index key pattern cannot be of type %s. Only numbers > 0, numbers < 0, and strings are allowed.", typeName(v))
+	}
+	return nil
+}
+
+// CreateIndex builds an index over what the collection holds. The same index
+// again is accepted; another one of that name fails with 86, the same key
+// under another name with 85, and a value that a unique index does not admit
+// with 11000.
+func (c *Collection) CreateIndex(spec IndexSpec) error {
+	ix, err := newIndex(spec)
+	if err != nil {
+		return err
+	}
+	for _, other := range c.indexes {
+		sameKey := bytes.Equal(other.spec.Key, spec.Key)
+		sameName := other.spec.Name == spec.Name
+		sameOptions := other.spec.Unique == spec.Unique && other.spec.Sparse == spec.Sparse || other == c.indexes[0]
+		switch {
+		case sameKey && (sameName && sameOptions || other == c.indexes[0]):
+			return nil
+		case sameName:
+			return mongoerr.New(mongoerr.IndexKeySpecsConflict,
+				"An existing index has the same name as the requested index: %s", spec.Name)
+		case sameKey && sameOptions:
+			return mongoerr.New(mongoerr.IndexOptionsConflict,
+				"Index already exists with a different name: %s", other.spec.Name)
+		}
+	}
+	for id, doc := range c.Scan() {
+		keys, err := ix.keysOf(doc)
+		if err == nil {
+			err = ix.admit(c.Namespace, keys, id)
+		}
+		if err != nil {
+			return err
+		}
+		ix.add(keys, id)
+	}
+	c.indexes = append(c.indexes, ix)
+	return nil
+}
+
+// DropIndex removes an index by name: 27 when there is none, 72 for the one on
+// _id.
+func (c *Collection) DropIndex(name string) error {
+	if name == "_id_" {
+		return mongoerr.New(mongoerr.InvalidOptions, "cannot drop _id index")
+	}
+	i := slices.IndexFunc(c.indexes, func(ix *Index) bool { return ix.spec.Name == name })
+	if i < 0 {
+		return mongoerr.New(mongoerr.IndexNotFound, "index not found with name [%s]", name)
+	}
+	c.indexes = slices.Delete(c.indexes, i, i+1)
+	return nil
+}
+
+// Indexes lists the indexes, the one on _id first, then as they were created.
+func (c *Collection) Indexes() []IndexSpec {
+	specs := make([]IndexSpec, len(c.indexes))
+	for i, ix := range c.indexes {
+		specs[i] = ix.spec
+	}
+	return specs
+}
+
+// IndexFor finds an index whose key begins with prefix, in the same order and
+// with the same values, and which has every document: neither sparse nor
+// partial. One that holds arrays is taken only when there is no other.
+func (c *Collection) IndexFor(prefix bson.Raw) (*Index, bool) {
+	var found *Index
+	for _, ix := range c.indexes {
+		if ix.spec.Sparse || ix.partial != nil || !hasPrefix(ix.spec.Key, prefix) {
+			continue
+		}
+		if !ix.Multikey() {
+			return ix, true
+		}
+		if found == nil {
+			found = ix
+		}
+	}
+	return found, found != nil
+}
+
+func hasPrefix(key, prefix []byte) bool {
+	rest := keyorder.Body(key)
+	for want, wantRest, ok := keyorder.Next(keyorder.Body(prefix)); ok; want, wantRest, ok = keyorder.Next(wantRest) {
+		have, next, ok := keyorder.Next(rest)
+		if !ok || !bytes.Equal(have.Name, want.Name) || compare(have.Value, want.Value) != 0 {
+			return false
+		}
+		rest = next
+	}
+	return true
+}
+
+// Spec is what the index was created with.
+func (ix *Index) Spec() IndexSpec { return ix.spec }
+
+// Multikey reports whether some document has an array in an indexed field.
+func (ix *Index) Multikey() bool { return ix.multikey > 0 }
+
+// Len is the number of entries.
+func (ix *Index) Len() int { return ix.entries.Len() }
+
+// ScanIndex walks the entries with from <= key < to in key order, and in order
+// of insertion within one key; nil leaves an end open. It shows the index as it
+// is now. A key must not be changed, and is good for keeping.
+func (c *Collection) ScanIndex(ix *Index, from, to []byte) iter.Seq2[RecordID, []byte] {
+	entries := ix.entries.Copy()
+	return func(yield func(RecordID, []byte) bool) {
+		entries.Ascend(entry{key: from}, func(e entry) bool {
+			return (to == nil || bytes.Compare(e.key, to) < 0) && yield(e.id, e.key)
+		})
+	}
+}
+
+func (ix *Index) firstFrom(key []byte) (found entry, ok bool) {
+	ix.entries.Ascend(entry{key: key}, func(e entry) bool {
+		found, ok = e, true
+		return false
+	})
+	return found, ok
+}
+
+// admit refuses a key that a unique index already has for another document.
+func (ix *Index) admit(ns string, keys indexKeys, id RecordID) error {
+	if !ix.spec.Unique {
+		return nil
+	}
+	for _, key := range keys.keys {
+		var taken bool
+		ix.entries.Ascend(entry{key: key}, func(e entry) bool {
+			taken = bytes.Equal(e.key, key) && e.id != id
+			return bytes.Equal(e.key, key) && !taken
+		})
+		if taken {
+			return ix.duplicate(ns, keys)
+		}
+	}
+	return nil
+}
+
+func (ix *Index) add(keys indexKeys, id RecordID) {
+	if keys.multikey {
+		ix.multikey++
+	}
+	for _, key := range keys.keys {
+		ix.entries.Set(entry{key, id})
+	}
+}
+
+func (ix *Index) remove(keys indexKeys, id RecordID) {
+	if keys.multikey {
+		ix.multikey--
+	}
+	for _, key := range keys.keys {
+		ix.entries.Delete(entry{key, id})
+	}
+}
+
+// equalityKey is where the entries lie that a filter's equalities ask for: on
+// the first fields of the index, at least one. Values that a regular index
+// entry does not tell apart (null and missing, arrays) are left to the scan, as
+// are paths with a number, which can mean a place or a name.
+func (ix *Index) equalityKey(f *Filter) ([]byte, bool) {
+	if f == nil || ix.spec.Sparse || ix.partial != nil {
+		return nil, false
+	}
+	var key []byte
+	for _, field := range ix.fields {
+		v, ok := f.Equality(field.name)
+		if !ok || isNullish(v) || isArray(v) || slices.ContainsFunc(field.path, isArrayIndex) {
+			break
+		}
+		key = field.append(key, v)
+	}
+	return key, key != nil
+}

@@ -1,0 +1,200 @@
+package store
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/keyorder"
+	"shardsh/balancer/mongoerr"
+)
+
+// indexKeys are the entries of one document in one index.
+type indexKeys struct {
+	keys     [][]byte // ascending, no two alike
+	values   []value  // of the first key, for messages
+	multikey bool
+}
+
+func (k indexKeys) equal(o indexKeys) bool {
+	return k.multikey == o.multikey && slices.EqualFunc(k.keys, o.keys, bytes.Equal)
+}
+
+// append encodes one field of a key; missing counts as null.
+func (f indexField) append(dst []byte, v value) []byte {
+	if isMissing(v) {
+		v = nullValue()
+	}
+	if f.hashed {
+		return keyorder.AppendInt64(dst, keyorder.Hash(v))
+	}
+	return keyorder.Append(dst, v)
+}
+
+// keysOf finds the entries of a document. Arrays give one for each element;
+// two arrays side by side cannot be indexed (171), nor can a hashed array
+// (16766).
+func (ix *Index) keysOf(doc bson.Raw) (indexKeys, error) {
+	if ix.partial != nil && !ix.partial.Match(doc) {
+		return indexKeys{}, nil
+	}
+	x := extraction{ix: ix}
+	at := make([]position, len(ix.fields))
+	for i, f := range ix.fields {
+		at[i] = position{v: objectValue(doc), rest: f.path}
+	}
+	if err := x.expand(at); err != nil {
+		return indexKeys{}, err
+	}
+	if len(x.out.keys) > 1 {
+		slices.SortFunc(x.out.keys, bytes.Compare)
+		x.out.keys = slices.CompactFunc(x.out.keys, bytes.Equal)
+	}
+	return x.out, nil
+}
+
+// position is how far one field of the index has been followed.
+type position struct {
+	v    value
+	rest []string // path parts still to follow
+	done bool     // v is final even if it is an array
+}
+
+type extraction struct {
+	ix  *Index
+	out indexKeys
+}
+
+// expand follows every field to its value or to the first array, emits a key
+// when there is no array, and otherwise goes on with each of its elements.
+func (x *extraction) expand(at []position) error {
+	var arr value
+	var through string // the field that leads to the array
+	at = slices.Clone(at)
+	for i := range at {
+		at[i].follow()
+		v := at[i].v
+		if !isArray(v) || at[i].done {
+			continue
+		}
+		if x.ix.fields[i].hashed {
+			return fail(16766, "hashed indexes do not currently support array values. Found array at path: %s", x.ix.fields[i].name)
+		}
+		if !isMissing(arr) && &arr.Value[0] != &v.Value[0] {
+			return mongoerr.New(171, "cannot index parallel arrays [%s] [%s]", x.ix.fields[i].name, through)
+		}
+		arr, through = v, x.ix.fields[i].name
+	}
+	if isMissing(arr) {
+		x.emit(at)
+		return nil
+	}
+	x.out.multikey = true
+	elements := items(arr)
+	if len(elements) == 0 {
+		for i := range at {
+			if isArray(at[i].v) && !at[i].done {
+				at[i] = at[i].inEmptyArray()
+			}
+		}
+		return x.expand(at)
+	}
+	for _, e := range elements {
+		next := slices.Clone(at)
+		for i := range next {
+			if isArray(next[i].v) && !next[i].done {
+				next[i] = next[i].inElement(e)
+			}
+		}
+		if err := x.expand(next); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// follow goes down through objects, and through arrays where the path names
+// an element by its place.
+func (p *position) follow() {
+	for len(p.rest) > 0 && !p.done {
+		switch {
+		case isObject(p.v):
+			p.v = lookup(p.v.Value, p.rest[0])
+		case isArray(p.v):
+			if _, ok := arrayIndex(p.rest[0]); !ok {
+				return
+			}
+			e := lookup(p.v.Value, p.rest[0])
+			if isMissing(e) {
+				return
+			}
+			p.v = e
+		default:
+			p.v, p.done = value{}, true
+			return
+		}
+		p.rest = p.rest[1:]
+	}
+}
+
+// inEmptyArray: at the end of the path an empty array counts as undefined,
+// before it as missing.
+func (p position) inEmptyArray() position {
+	if len(p.rest) == 0 {
+		return position{v: value{Type: bson.TypeUndefined}, done: true}
+	}
+	return position{done: true}
+}
+
+func (p position) inElement(e value) position {
+	switch {
+	case len(p.rest) == 0:
+		return position{v: e, done: true}
+	case isObject(e):
+		return position{v: e, rest: p.rest}
+	}
+	return position{done: true}
+}
+
+func (x *extraction) emit(at []position) {
+	if x.ix.spec.Sparse && !slices.ContainsFunc(at, func(p position) bool { return !isMissing(p.v) }) {
+		return
+	}
+	key := make([]byte, 0, 16*len(at))
+	for i, p := range at {
+		key = x.ix.fields[i].append(key, p.v)
+	}
+	key = slices.Clip(key)
+	if x.out.keys == nil {
+		for _, p := range at {
+			x.out.values = append(x.out.values, p.v)
+		}
+	}
+	x.out.keys = append(x.out.keys, key)
+}
+
+// duplicate is the error of a unique index (11000), with the key it names.
+func (ix *Index) duplicate(ns string, keys indexKeys) error {
+	var text strings.Builder
+	var keyValue bson.D
+	for i, f := range ix.fields {
+		v := keys.values[i]
+		if isMissing(v) {
+			v = nullValue()
+		}
+		if f.hashed {
+			v = int64Value(keyorder.Hash(v))
+		}
+		if i > 0 {
+			text.WriteString(", ")
+		}
+		text.WriteString(f.name + ": " + v.String())
+		keyValue = append(keyValue, bson.E{Key: f.name, Value: v})
+	}
+	err := mongoerr.New(mongoerr.DuplicateKey, "E11000 duplicate key error collection: %s index: %s dup key: { %s }",
+		ns, ix.spec.Name, text.String())
+	err.Extra = bson.D{{Key: "keyPattern", Value: ix.spec.Key}, {Key: "keyValue", Value: keyValue}}
+	return err
+}

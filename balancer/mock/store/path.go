@@ -1,0 +1,108 @@
+package store
+
+import (
+	"strconv"
+	"strings"
+)
+
+func splitPath(path string) []string { return strings.Split(path, ".") }
+
+// walkPath visits what a match path means in a document, with the server's
+// implicit array traversal: an array on the way stands for its elements that
+// are objects, a number on the way also for the element at that place, and an
+// array at the end for its elements and then itself (expand false: for itself
+// only). A path that leads nowhere outside an array is visited as missing.
+//
+// visit gets the place in the outermost array, or -1. The walk stops when it
+// answers true, and walkPath says so.
+func walkPath(doc []byte, path []string, expand bool, visit func(v value, index int) bool) bool {
+	for {
+		v := lookup(doc, path[0])
+		path = path[1:]
+		if isArray(v) {
+			return walkArray(v, path, expand, visit)
+		}
+		if len(path) == 0 {
+			return visit(v, -1)
+		}
+		if !isObject(v) {
+			return visit(value{}, -1)
+		}
+		doc = v.Value
+	}
+}
+
+func walkArray(arr value, path []string, expand bool, visit func(v value, index int) bool) bool {
+	if len(path) == 0 {
+		if expand {
+			i := 0
+			for _, v := range fields(arr.Value) {
+				if visit(v, i) {
+					return true
+				}
+				i++
+			}
+		}
+		return visit(arr, -1)
+	}
+	at, numeric := arrayIndex(path[0])
+	i := -1
+	for _, v := range fields(arr.Value) {
+		i++
+		inside := func(v value, _ int) bool { return visit(v, i) }
+		if isObject(v) && walkPath(v.Value, path, expand, inside) {
+			return true
+		}
+		if !numeric || at != i {
+			continue
+		}
+		var stop bool
+		switch {
+		case len(path) == 1:
+			stop = visit(v, i)
+		case isObject(v):
+			stop = walkPath(v.Value, path[1:], expand, inside)
+		case isArray(v):
+			stop = walkArray(v, path[1:], expand, inside)
+		}
+		if stop {
+			return true
+		}
+	}
+	return false
+}
+
+// arrayIndex reads a path part as a place in an array: digits without a
+// leading zero.
+func arrayIndex(part string) (int, bool) {
+	if part == "" || len(part) > 9 || len(part) > 1 && part[0] == '0' {
+		return 0, false
+	}
+	for _, c := range []byte(part) {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+	}
+	n, err := strconv.Atoi(part)
+	return n, err == nil
+}
+
+func isArrayIndex(part string) bool {
+	_, ok := arrayIndex(part)
+	return ok
+}
+
+// valueAt follows a path through objects only; an array on the way or
+// anything else gives missing.
+func valueAt(doc []byte, path []string) value {
+	for {
+		v := lookup(doc, path[0])
+		if len(path) == 1 {
+			return v
+		}
+		if !isObject(v) {
+			return value{}
+		}
+		doc, path = v.Value, path[1:]
+	}
+}

@@ -1,0 +1,212 @@
+package store
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mongoerr"
+)
+
+// Env is what a pipeline needs from outside.
+type Env struct {
+	// Now is the clock of $$NOW; nil for the wall clock.
+	Now func() time.Time
+	// Collection gives the documents of a collection of the same database for
+	// $lookup, $unionWith and $graphLookup; one that does not exist is empty.
+	Collection func(name string) (iter.Seq[bson.Raw], error)
+	// Rand gives numbers in [0, 1) for $sample and $rand; nil for random ones.
+	Rand func() float64
+	// Variables are the command's let.
+	Variables bson.Raw
+}
+
+// stage turns the documents before it into those after it. compute holds the
+// variables of the run.
+type stage interface {
+	run(r *run, in docs) docs
+}
+
+// docs is a stream of documents; an error ends it.
+type docs = iter.Seq2[bson.Raw, error]
+
+// run is one execution of a pipeline.
+type run struct {
+	ctx  context.Context
+	env  *Env
+	vars []value
+	now  time.Time
+}
+
+func (r *run) evaluation() *evaluation {
+	return &evaluation{vars: append([]value(nil), r.vars...), now: r.now, rand: r.env.Rand}
+}
+
+// Pipeline is a compiled aggregation pipeline.
+type Pipeline struct {
+	stages []stage
+	scope  *scope
+	env    Env
+}
+
+// CompilePipeline compiles the stages of an aggregation. Stages that produce
+// documents of their own or write them ($collStats, $out and so on) belong to
+// the caller, who takes them off the ends; here they are out of place.
+func CompilePipeline(stages []bson.Raw, env Env) (*Pipeline, error) {
+	sc, err := newScope(env.Variables)
+	if err != nil {
+		return nil, err
+	}
+	c := &pipelineCompiler{env: &env, scope: sc}
+	list, err := c.stages(stages)
+	if err != nil {
+		return nil, err
+	}
+	return &Pipeline{list, sc, env}, nil
+}
+
+// Run executes the pipeline over a stream of documents. The first error ends
+// the result; ctx ends it early with its own error.
+func (p *Pipeline) Run(ctx context.Context, in iter.Seq[bson.Raw]) iter.Seq2[bson.Raw, error] {
+	r := &run{ctx: ctx, env: &p.env, vars: p.scope.values, now: now(&p.env)}
+	return runStages(r, p.stages, watched(ctx, in))
+}
+
+func now(env *Env) time.Time {
+	if env.Now == nil {
+		return time.Now()
+	}
+	return env.Now()
+}
+
+func runStages(r *run, stages []stage, in docs) docs {
+	for _, s := range stages {
+		in = s.run(r, in)
+	}
+	return in
+}
+
+// watched stops a stream when the context ends.
+func watched(ctx context.Context, in iter.Seq[bson.Raw]) docs {
+	return func(yield func(bson.Raw, error) bool) {
+		for doc := range in {
+			if err := ctx.Err(); err != nil {
+				yield(nil, err)
+				return
+			}
+			if !yield(doc, nil) {
+				return
+			}
+		}
+	}
+}
+
+// drain reads a stream to its end.
+func drain(in docs) ([]bson.Raw, error) {
+	var all []bson.Raw
+	for doc, err := range in {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, doc)
+	}
+	return all, nil
+}
+
+// mapped is a stage that makes one document, or none (nil), of each.
+type mapped func(r *run) func(doc bson.Raw) (bson.Raw, error)
+
+func (s mapped) run(r *run, in docs) docs {
+	return func(yield func(bson.Raw, error) bool) {
+		f := s(r)
+		for doc, err := range in {
+			if err == nil {
+				doc, err = f(doc)
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if doc != nil && !yield(doc, nil) {
+				return
+			}
+		}
+	}
+}
+
+// blocking is a stage that must see every document before it gives the first.
+type blocking func(r *run, all docs) ([]bson.Raw, error)
+
+func (s blocking) run(r *run, in docs) docs {
+	return func(yield func(bson.Raw, error) bool) {
+		out, err := s(r, in)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for _, doc := range out {
+			if !yield(doc, nil) {
+				return
+			}
+		}
+	}
+}
+
+// maxPipelineDepth bounds pipelines inside pipelines.
+const maxPipelineDepth = 20
+
+type pipelineCompiler struct {
+	env   *Env
+	scope *scope
+	depth int
+	facet bool
+	table map[string]stageCompiler
+}
+
+type stageCompiler func(name string, arg value) (stage, error)
+
+func (c *pipelineCompiler) stages(list []bson.Raw) ([]stage, error) {
+	if c.depth > maxPipelineDepth {
+		return nil, mongoerr.New(mongoerr.Code(5107201), "Maximum number of nested sub-pipelines exceeded. Limit is %d", maxPipelineDepth)
+	}
+	var out []stage
+	for i, spec := range list {
+		if fieldCount(spec) != 1 {
+			return nil, fail(40323, "A pipeline stage specification object must contain exactly one field.")
+		}
+		name, arg, _ := first(spec)
+		s, err := c.stage(name, arg, i, len(list))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+// sub compiles a pipeline inside a stage, with more variables perhaps.
+func (c *pipelineCompiler) sub(v value, sc *scope, facet bool) ([]stage, error) {
+	list, err := pipelineList(v)
+	if err != nil {
+		return nil, err
+	}
+	inner := &pipelineCompiler{env: c.env, scope: sc, depth: c.depth + 1, facet: facet}
+	return inner.stages(list)
+}
+
+// pipelineList checks an array of stages.
+func pipelineList(v value) ([]bson.Raw, error) {
+	if !isArray(v) {
+		return nil, typeMismatch("'pipeline' option must be specified as an array")
+	}
+	var list []bson.Raw
+	for _, s := range fields(v.Value) {
+		if !isObject(s) {
+			return nil, typeMismatch("Each element of the 'pipeline' array must be an object")
+		}
+		list = append(list, s.Value)
+	}
+	return list, nil
+}

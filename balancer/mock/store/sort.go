@@ -1,0 +1,155 @@
+package store
+
+import (
+	"bytes"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/keyorder"
+	"shardsh/balancer/mongoerr"
+)
+
+// Sort is a compiled sort pattern. A nil Sort, and one made from an empty
+// pattern, finds all documents equal.
+type Sort struct {
+	keys []sortKey
+}
+
+type sortKey struct {
+	path       []string
+	descending bool
+	meta       string
+}
+
+// CompileSort compiles {field: 1 | -1, ...}. Errors have the codes of the
+// find command; stages check more.
+func CompileSort(pattern bson.Raw) (*Sort, error) {
+	s := &Sort{}
+	for name, v := range fields(pattern) {
+		if isObject(v) {
+			op, kind, _ := first(v.Value)
+			if op != "$meta" {
+				return nil, fail(17312, "$meta is the only expression supported by $sort right now")
+			}
+			s.keys = append(s.keys, sortKey{meta: textAt(kind.Value)})
+			continue
+		}
+		if !isNumber(v) {
+			return nil, fail(15974, "Illegal key in $sort specification: %s: %s", name, v)
+		}
+		direction, ok := wholeInteger(v)
+		if !ok || direction != 1 && direction != -1 {
+			return nil, fail(15975, "$sort key ordering must be 1 (for ascending) or -1 (for descending)")
+		}
+		path, err := fieldPath(string(name))
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(s.keys, func(k sortKey) bool { return slices.Equal(k.path, path) }) {
+			return nil, fail(7472500, "$sort key must not contain duplicate keys (duplicate: '%s')", name)
+		}
+		s.keys = append(s.keys, sortKey{path: path, descending: direction < 0})
+	}
+	if len(s.keys) > 32 {
+		return nil, mongoerr.New(13103, "too many compound keys")
+	}
+	return s, nil
+}
+
+// IsEmpty reports whether the sort leaves any order as it is.
+func (s *Sort) IsEmpty() bool { return s == nil || len(s.keys) == 0 }
+
+// Compare orders two documents: -1, 0 or 1. Missing counts as null; an array
+// counts as its smallest element, or its largest for a descending key, and an
+// empty one comes before null.
+func (s *Sort) Compare(a, b bson.Raw) int {
+	if s == nil {
+		return 0
+	}
+	for _, k := range s.keys {
+		if c := compare(k.of(a), k.of(b)); c != 0 {
+			if k.descending {
+				return -c
+			}
+			return c
+		}
+	}
+	return 0
+}
+
+// Documents sorts a list in place; equal documents keep their order.
+func (s *Sort) Documents(docs []bson.Raw) {
+	if s.IsEmpty() {
+		return
+	}
+	type keyed struct {
+		key []byte
+		doc bson.Raw
+	}
+	list := make([]keyed, len(docs))
+	for i, d := range docs {
+		list[i] = keyed{s.Key(d), d}
+	}
+	slices.SortStableFunc(list, func(a, b keyed) int { return bytes.Compare(a.key, b.key) })
+	for i, k := range list {
+		docs[i] = k.doc
+	}
+}
+
+// Key is a document's place in the order: comparing keys byte by byte gives
+// the order of Compare. It suits merging sorted streams.
+func (s *Sort) Key(doc bson.Raw) []byte {
+	var key []byte
+	for _, k := range s.keys {
+		from := len(key)
+		key = keyorder.Append(key, k.of(doc))
+		if k.descending {
+			for i := from; i < len(key); i++ {
+				key[i] = ^key[i]
+			}
+		}
+	}
+	return key
+}
+
+// of finds the value that stands for a document in the order.
+func (k sortKey) of(doc []byte) value {
+	if k.meta != "" {
+		return nullValue()
+	}
+	v := lookup(doc, k.path[0])
+	if len(k.path) == 1 && !isArray(v) {
+		if isMissing(v) {
+			return nullValue()
+		}
+		return v
+	}
+	at := []position{{v: objectValue(doc), rest: k.path}}
+	best := value{Type: 0xf1}
+	k.collect(at[0], func(v value) {
+		if best.Type == 0xf1 || k.descending == (compare(v, best) > 0) && compare(v, best) != 0 {
+			best = v
+		}
+	})
+	return best
+}
+
+// collect gives every value the key has in a document, as an index would.
+func (k sortKey) collect(p position, add func(value)) {
+	p.follow()
+	if p.done || !isArray(p.v) {
+		if isMissing(p.v) {
+			p.v = nullValue()
+		}
+		add(p.v)
+		return
+	}
+	elements := items(p.v)
+	if len(elements) == 0 {
+		k.collect(p.inEmptyArray(), add)
+	}
+	for _, e := range elements {
+		k.collect(p.inElement(e), add)
+	}
+}

@@ -1,0 +1,69 @@
+package store
+
+import (
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mongoerr"
+)
+
+func (c *pipelineCompiler) compilers() map[string]stageCompiler {
+	return map[string]stageCompiler{
+		"$match": c.match, "$project": c.project, "$addFields": c.addFields, "$set": c.addFields,
+		"$unset": c.unset, "$sort": c.sort, "$limit": c.limit, "$skip": c.skip, "$count": c.count,
+		"$replaceRoot": c.replaceRoot, "$replaceWith": c.replaceRoot,
+	}
+}
+
+// producers may only come first; the caller takes them off when they do.
+var producers = map[string]bool{
+	"$collStats": true, "$currentOp": true, "$indexStats": true, "$listClusterCatalog": true,
+	"$shardedDataDistribution": true, "$changeStream": true, "$geoNear": true, "$listSessions": true,
+	"$listLocalSessions": true, "$planCacheStats": true, "$documents": true, "$queryStats": true,
+	"$listSampledQueries": true, "$listCatalog": true, "$listSearchIndexes": true, "$search": true,
+	"$searchMeta": true, "$vectorSearch": true,
+}
+
+func (c *pipelineCompiler) stage(name string, arg value, place, of int) (stage, error) {
+	if c.table == nil {
+		c.table = c.compilers()
+	}
+	f, known := c.table[name]
+	switch {
+	case c.facet && (producers[name] || name == "$facet" || name == "$out" || name == "$merge"):
+		return nil, fail(40600, "%s is not allowed to be used within a $facet stage", name)
+	case producers[name] && (place > 0 || !known):
+		return nil, mongoerr.New(mongoerr.StageNotFirst, "%s is only valid as the first stage in a pipeline.", name)
+	case (name == "$out" || name == "$merge") && place < of-1:
+		return nil, fail(40601, "%s can only be the final stage in the pipeline", name)
+	case !known:
+		return nil, mongoerr.New(mongoerr.UnknownStage, "Unrecognized pipeline stage name: '%s'", name)
+	}
+	return f(name, arg)
+}
+
+// updateStages may make up an update.
+var updateStages = map[string]bool{
+	"$set": true, "$addFields": true, "$unset": true, "$project": true, "$replaceWith": true, "$replaceRoot": true,
+}
+
+func compileUpdatePipeline(list []value, o UpdateOptions) (*Pipeline, error) {
+	if len(o.ArrayFilters) > 0 {
+		return nil, failedToParse("Cannot specify arrayFilters and a pipeline update")
+	}
+	var stages []bson.Raw
+	for _, s := range list {
+		if !isObject(s) {
+			return nil, typeMismatch("Each element of the 'pipeline' array must be an object")
+		}
+		name, _, _ := first(s.Value)
+		if isOperator(name) && !updateStages[name] {
+			return nil, mongoerr.New(mongoerr.InvalidOptions, "%s is not allowed to be used within an update", name)
+		}
+		stages = append(stages, s.Value)
+	}
+	env := Env{Variables: o.Let}
+	if !o.Now.IsZero() {
+		env.Now = fixedClock(o.Now)
+	}
+	return CompilePipeline(stages, env)
+}

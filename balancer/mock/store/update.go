@@ -1,0 +1,184 @@
+package store
+
+import (
+	"bytes"
+	"strings"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mongoerr"
+)
+
+// Update is a compiled update: operators, a replacement document or a
+// pipeline.
+type Update struct {
+	changes     []change
+	replacement bson.Raw
+	pipeline    *Pipeline
+	options     UpdateOptions
+	filters     map[string]*Filter // array filters by identifier
+}
+
+// UpdateOptions are what an update needs besides its own document.
+type UpdateOptions struct {
+	// ArrayFilters is the list of that option, or empty.
+	ArrayFilters []bson.Raw
+	// Filter is the query of the update: the positional operator takes its
+	// place from it.
+	Filter *Filter
+	// Now is what $currentDate and $$NOW give; zero means the time of the call.
+	Now time.Time
+	// Let holds the variables of a pipeline update.
+	Let bson.Raw
+	// NewID makes the _id of an upserted document; nil for random ones.
+	NewID func() bson.ObjectID
+}
+
+// CompileUpdate compiles an update: a document, or an array for a pipeline.
+func CompileUpdate(u bson.RawValue, o UpdateOptions) (*Update, error) {
+	up := &Update{options: o}
+	if u.Type == bson.TypeArray {
+		p, err := compileUpdatePipeline(items(u), o)
+		up.pipeline = p
+		return up, err
+	}
+	if u.Type != bson.TypeEmbeddedDocument {
+		return nil, failedToParse("Update argument must be either an object or an array")
+	}
+	if !isExpressionDoc(u.Value) {
+		for name := range fields(u.Value) {
+			if len(name) > 0 && name[0] == '$' {
+				return nil, dollarPrefixed(string(name), string(name))
+			}
+		}
+		up.replacement = u.Value
+		return up, nil
+	}
+	if err := up.compileArrayFilters(); err != nil {
+		return nil, err
+	}
+	return up, up.compileOperators(u.Value)
+}
+
+func dollarPrefixed(part, path string) error {
+	return mongoerr.New(mongoerr.DollarPrefixedFieldName, "The dollar ($) prefixed field '%s' in '%s' is not allowed in "+
+		"the context of an update's replacement document. Consider using an aggregation pipeline with $replaceWith.", part, path)
+}
+
+// IsReplacement reports whether the update is a whole new document.
+func (u *Update) IsReplacement() bool { return u.replacement != nil }
+
+// IsPipeline reports whether the update is an aggregation pipeline.
+func (u *Update) IsPipeline() bool { return u.pipeline != nil }
+
+// Apply gives the updated document. The _id cannot be changed (66).
+func (u *Update) Apply(doc bson.Raw) (out bson.Raw, changed bool, err error) {
+	out, err = u.applyTo(doc, false)
+	if err != nil {
+		return nil, false, err
+	}
+	if len(out) > MaxDocumentSize {
+		return nil, false, fail(17419, "Resulting document after update is larger than %d", MaxDocumentSize)
+	}
+	return out, !bytes.Equal(out, doc), nil
+}
+
+// Upsert gives the document to insert when nothing matched: the equalities of
+// the filter with the update applied, _id first.
+func (u *Update) Upsert(filter bson.Raw) (bson.Raw, error) {
+	f, err := CompileFilterWith(filter, FilterOptions{Let: u.options.Let, Now: u.options.Now})
+	if err != nil {
+		return nil, err
+	}
+	doc, err := documentOfEqualities(f, u.IsReplacement())
+	if err != nil {
+		return nil, err
+	}
+	out, err := u.applyTo(doc, true)
+	if err != nil {
+		return nil, err
+	}
+	newID := u.options.NewID
+	if newID == nil {
+		newID = bson.NewObjectID
+	}
+	return PrepareInsert(out, newID)
+}
+
+func (u *Update) applyTo(doc bson.Raw, insert bool) (bson.Raw, error) {
+	id := lookup(doc, "_id")
+	var out bson.Raw
+	var err error
+	switch {
+	case u.replacement != nil:
+		out = u.replace(id)
+	case u.pipeline != nil:
+		out, err = u.runPipeline(doc, id)
+	default:
+		out, err = u.applyOperators(doc, insert)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if is := lookup(out, "_id"); !isMissing(id) && (is.Type != id.Type || !bytes.Equal(is.Value, id.Value)) {
+		if u.changes != nil {
+			return nil, mongoerr.New(mongoerr.ImmutableField,
+				"Performing an update on the path '_id' would modify the immutable field '_id'")
+		}
+		// An _id that compares equal stays what it was.
+		if compare(is, id) == 0 {
+			return withField(out, "_id", id), nil
+		}
+		return nil, mongoerr.New(mongoerr.ImmutableField,
+			"After applying the update, the (immutable) field '_id' was found to have been altered to _id: %s", is)
+	}
+	return out, nil
+}
+
+// replace puts the _id in front of the replacement.
+func (u *Update) replace(id value) bson.Raw {
+	if own := lookup(u.replacement, "_id"); !isMissing(own) {
+		id = own
+	}
+	b, start := openDocument(make([]byte, 0, len(u.replacement)+20))
+	b = appendField(b, "_id", id)
+	for name, v := range fields(u.replacement) {
+		if string(name) != "_id" {
+			b = appendField(b, name, v)
+		}
+	}
+	return closeDocument(b, start)
+}
+
+// documentOfEqualities is the start of an upserted document. A replacement
+// takes only the _id.
+func documentOfEqualities(f *Filter, idOnly bool) (bson.Raw, error) {
+	root := newBranch(emptyDocument)
+	var paths []string
+	var failure error
+	add := func(path string, v value) bool {
+		if idOnly && path != "_id" {
+			return true
+		}
+		for _, p := range paths {
+			if p == path || strings.HasPrefix(p, path+".") || strings.HasPrefix(path, p+".") {
+				failure = mongoerr.New(mongoerr.NotSingleValueField,
+					"cannot infer query fields to set, path '%s' is matched twice", path)
+				return false
+			}
+		}
+		paths = append(paths, path)
+		failure = root.create(splitPath(path), v)
+		return failure == nil
+	}
+	for _, wantID := range []bool{true, false} { // _id goes first
+		for path, v := range f.equalities() {
+			isID := path == "_id" || strings.HasPrefix(path, "_id.")
+			if isID == wantID && !add(path, v) {
+				return nil, failure
+			}
+		}
+	}
+	return root.document(), nil
+}

@@ -1,0 +1,171 @@
+package store
+
+import (
+	"slices"
+	"strconv"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// applyOperators makes the changes in the order of their paths, so that new
+// fields are appended in that order (spec 03 §3.6).
+func (u *Update) applyOperators(doc bson.Raw, insert bool) (bson.Raw, error) {
+	state := &updating{doc: doc, update: u, insert: insert}
+	root := newBranch(doc)
+	root.unfold()
+	for _, ch := range u.changes {
+		if ch.onInsert && !insert {
+			continue
+		}
+		if ch.from != nil {
+			if err := state.rename(root, ch); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		path, err := state.place(ch)
+		if err != nil {
+			return nil, err
+		}
+		if err := state.change(root, path, ch); err != nil {
+			return nil, err
+		}
+	}
+	return root.document(), nil
+}
+
+// place puts the position of the matched element where the path has "$".
+func (u *updating) place(ch change) ([]string, error) {
+	i := slices.Index(ch.path, "$")
+	if i < 0 {
+		return ch.path, nil
+	}
+	at, ok := u.update.options.Filter.position(u.doc)
+	if !ok || u.insert {
+		return nil, badValue("The positional operator did not find the match needed from the query.")
+	}
+	path := slices.Clone(ch.path)
+	path[i] = strconv.Itoa(at)
+	return path, nil
+}
+
+// change follows the path from b and applies the modifier at its end.
+func (u *updating) change(b *branch, path []string, ch change) error {
+	part := path[0]
+	if !b.unfold() {
+		if ch.mod.lenient {
+			return nil
+		}
+		return notViable(part, b)
+	}
+	if isArrayPlaceholder(part) {
+		return u.changeElements(b, path, ch)
+	}
+	if b.array {
+		if _, ok := arrayIndex(part); !ok {
+			if ch.mod.lenient {
+				return nil
+			}
+			return notViable(part, b)
+		}
+	}
+	kid := b.child(part)
+	switch {
+	case kid == nil && !ch.mod.creates:
+		return nil
+	case kid == nil:
+		if slices.ContainsFunc(path[1:], isArrayPlaceholder) {
+			return badValue("The path '%s' must exist in the document in order to apply array updates.", ch.text)
+		}
+		v, err := ch.mod.apply(value{}, u)
+		if err != nil {
+			return err
+		}
+		return b.create(path, v)
+	case len(path) > 1:
+		return u.change(kid, path[1:], ch)
+	}
+	v, err := ch.mod.apply(kid.value(), u)
+	if err != nil {
+		return err
+	}
+	if isMissing(v) {
+		b.remove(part)
+		return nil
+	}
+	kid.set(v)
+	return nil
+}
+
+// changeElements is $[] and $[identifier].
+func (u *updating) changeElements(b *branch, path []string, ch change) error {
+	if !b.array {
+		return badValue("Cannot apply array updates to non-array element %s: %s", b.name, b.value())
+	}
+	filter := u.update.filters[path[0][2:len(path[0])-1]]
+	name := path[0][2 : len(path[0])-1]
+	for i, kid := range b.kids {
+		if filter != nil {
+			ok, err := filter.Test(documentOf(field{name, kid.value()}))
+			if err != nil {
+				return err
+			}
+			if !ok {
+				continue
+			}
+		}
+		rest := slices.Concat([]string{strconv.Itoa(i)}, path[1:])
+		if err := u.change(b, rest, ch); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rename moves a field. Neither path may lead through an array.
+func (u *updating) rename(root *branch, ch change) error {
+	b := root
+	for i, part := range ch.from {
+		if !b.unfold() {
+			return nil
+		}
+		if b.array {
+			return badValue("The source field cannot be an array element, '%s' in doc with _id: %s has an array field called '%s'",
+				join(ch.from), lookup(u.doc, "_id"), b.name)
+		}
+		kid := b.child(part)
+		if kid == nil {
+			return nil
+		}
+		if i < len(ch.from)-1 {
+			b = kid
+			continue
+		}
+		v := kid.value()
+		if err := u.noArrays(root, ch); err != nil {
+			return err
+		}
+		if err := root.create(ch.path, v); err != nil {
+			return err
+		}
+		b.remove(part)
+	}
+	return nil
+}
+
+func (u *updating) noArrays(root *branch, ch change) error {
+	b := root
+	for _, part := range ch.path {
+		if !b.unfold() {
+			return nil // create tells
+		}
+		if b.array {
+			return badValue("The destination field cannot be an array element, '%s' in doc with _id: %s has an array field called '%s'",
+				ch.text, lookup(u.doc, "_id"), b.name)
+		}
+		if b = b.child(part); b == nil {
+			return nil
+		}
+	}
+	return nil
+}

@@ -1,0 +1,249 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mongoerr"
+)
+
+// change is one modifier at one path.
+type change struct {
+	text     string
+	path     []string
+	mod      modifier
+	onInsert bool
+	from     []string // the source of $rename
+}
+
+// modifier computes the new value at a path from the old one; missing in and
+// out stand for no field.
+type modifier struct {
+	op      string
+	creates bool // makes the path when it is missing
+	lenient bool // a path that cannot be is no error
+	apply   func(old value, u *updating) (value, error)
+}
+
+// updating is the state of one application.
+type updating struct {
+	doc    bson.Raw
+	update *Update
+	insert bool
+}
+
+// idText names the document in messages.
+func (u *updating) idText() string { return fmt.Sprintf("{_id: %s}", lookup(u.doc, "_id")) }
+
+// modifierMakers compile one argument of an operator.
+var modifierMakers = map[string]func(path string, arg value) (modifier, error){
+	"$set": makeSet, "$setOnInsert": makeSet, "$unset": makeUnset,
+	"$inc": makeInc, "$mul": makeMul, "$min": makeMin, "$max": makeMax, "$bit": makeBit,
+	"$currentDate": makeCurrentDate,
+	"$push":        makePush, "$addToSet": makeAddToSet, "$pop": makePop, "$pull": makePull, "$pullAll": makePullAll,
+}
+
+func (u *Update) compileOperators(doc []byte) error {
+	u.changes = []change{}
+	for opName, arg := range fields(doc) {
+		op := string(opName)
+		maker, ok := modifierMakers[op]
+		if !ok && op != "$rename" {
+			return failedToParse("Unknown modifier: %s. Expected a valid update modifier or pipeline-style update specified as an array", op)
+		}
+		if !isObject(arg) {
+			return failedToParse("Modifiers operate on fields but we found type %s instead. For example: {$mod: {<field>: ...}} not {%s: %s}",
+				typeName(arg), op, arg)
+		}
+		for name, v := range fields(arg.Value) {
+			ch := change{text: string(name), onInsert: op == "$setOnInsert"}
+			var err error
+			if ch.path, err = updatePath(ch.text); err != nil {
+				return err
+			}
+			if op == "$rename" {
+				ch, err = makeRename(ch, v)
+			} else {
+				ch.mod, err = maker(ch.text, v)
+				ch.mod.op = op
+			}
+			if err != nil {
+				return err
+			}
+			u.changes = append(u.changes, ch)
+		}
+	}
+	slices.SortStableFunc(u.changes, func(a, b change) int { return slices.CompareFunc(a.path, b.path, comparePathParts) })
+	if err := u.checkConflicts(); err != nil {
+		return err
+	}
+	return u.checkArrayFilters()
+}
+
+// comparePathParts orders the parts of paths as the server applies them:
+// numbers by value, then names by their bytes.
+func comparePathParts(a, b string) int {
+	m, aNumeric := arrayIndex(a)
+	n, bNumeric := arrayIndex(b)
+	if aNumeric && bNumeric {
+		return m - n
+	}
+	return strings.Compare(a, b)
+}
+
+// updatePath splits a path and refuses empty parts (56), $-prefixed names (52)
+// and misplaced positional operators (2).
+func updatePath(text string) ([]string, error) {
+	if text == "" {
+		return nil, mongoerr.New(mongoerr.EmptyFieldName, "An empty update path is not valid.")
+	}
+	path := splitPath(text)
+	positional := 0
+	for i, part := range path {
+		switch {
+		case part == "":
+			return nil, mongoerr.New(mongoerr.EmptyFieldName, "The update path '%s' contains an empty field name, which is not allowed.", text)
+		case part == "$":
+			positional++
+			if i == 0 {
+				return nil, badValue("Cannot have positional (i.e. '$') element in the first position in path '%s'", text)
+			}
+			if positional > 1 {
+				return nil, badValue("Too many positional (i.e. '$') elements found in path '%s'", text)
+			}
+		case isArrayPlaceholder(part):
+			if i == 0 {
+				return nil, badValue("Cannot have array filter identifier (i.e. '$[<id>]') element in the first position in path '%s'", text)
+			}
+		case part[0] == '$' && !isReference(part):
+			return nil, dollarPrefixed(part, text)
+		}
+	}
+	return path, nil
+}
+
+func isArrayPlaceholder(part string) bool {
+	return strings.HasPrefix(part, "$[") && strings.HasSuffix(part, "]")
+}
+
+// checkConflicts refuses two changes of which one touches what the other does
+// (40).
+func (u *Update) checkConflicts() error {
+	type touched struct {
+		text string
+		path []string
+	}
+	var all []touched
+	for _, ch := range u.changes {
+		all = append(all, touched{ch.text, ch.path})
+		if ch.from != nil {
+			all = append(all, touched{strings.Join(ch.from, "."), ch.from})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b touched) int { return slices.CompareFunc(a.path, b.path, comparePathParts) })
+	for i := 1; i < len(all); i++ {
+		for j := i - 1; j >= 0; j-- {
+			a, b := all[j].path, all[i].path
+			n := 0
+			for n < len(a) && n < len(b) && a[n] == b[n] {
+				n++
+			}
+			switch {
+			case n == len(a) || n == len(b):
+				return conflict(all[i].text, strings.Join(b[:n], "."))
+			case n > 0 && isArrayPlaceholder(a[n]) != isArrayPlaceholder(b[n]):
+				return conflict(all[i].text, strings.Join(b[:n], "."))
+			}
+			if n == 0 {
+				break
+			}
+		}
+	}
+	return nil
+}
+
+func conflict(path, at string) error {
+	return mongoerr.New(mongoerr.ConflictingUpdateOperators, "Updating the path '%s' would create a conflict at '%s'", path, at)
+}
+
+func (u *Update) compileArrayFilters() error {
+	u.filters = map[string]*Filter{}
+	for _, raw := range u.options.ArrayFilters {
+		name, err := arrayFilterName(raw)
+		if err != nil {
+			return err
+		}
+		if _, dup := u.filters[name]; dup {
+			return failedToParse("Found multiple array filters with the same top-level field name %s", name)
+		}
+		f, err := CompileFilterWith(raw, FilterOptions{Let: u.options.Let, Now: u.options.Now})
+		if err != nil {
+			return mongoerr.Wrap(err, "Error parsing array filter")
+		}
+		u.filters[name] = f
+	}
+	return nil
+}
+
+// arrayFilterName is the one identifier that all fields of an array filter
+// begin with.
+func arrayFilterName(raw bson.Raw) (string, error) {
+	found := ""
+	var collect func(doc []byte) error
+	collect = func(doc []byte) error {
+		for n, v := range fields(doc) {
+			name := string(n)
+			if name == "$and" || name == "$or" || name == "$nor" {
+				for _, clause := range fields(v.Value) {
+					if err := collect(clause.Value); err != nil {
+						return err
+					}
+				}
+				continue
+			}
+			name, _, _ = strings.Cut(name, ".")
+			if found != "" && found != name {
+				return failedToParse("Error parsing array filter :: caused by :: Expected a single top-level field name, found '%s' and '%s'", found, name)
+			}
+			found = name
+		}
+		return nil
+	}
+	if err := collect(raw); err != nil {
+		return "", err
+	}
+	if found == "" {
+		return "", failedToParse("Cannot use an expression without a top-level field name in arrayFilters")
+	}
+	if c := found[0]; c < 'a' || c > 'z' {
+		return "", badValue("Error parsing array filter :: caused by :: The top-level field name must be an alphanumeric string beginning with a lowercase letter, found '%s'", found)
+	}
+	return found, nil
+}
+
+// checkArrayFilters demands a filter for every identifier (2) and a use for
+// every filter (9).
+func (u *Update) checkArrayFilters() error {
+	used := map[string]bool{}
+	for _, ch := range u.changes {
+		for _, part := range ch.path {
+			if !isArrayPlaceholder(part) || part == "$[]" {
+				continue
+			}
+			name := part[2 : len(part)-1]
+			if u.filters[name] == nil {
+				return badValue("No array filter found for identifier '%s' in path '%s'", name, ch.text)
+			}
+			used[name] = true
+		}
+	}
+	for name := range u.filters {
+		if !used[name] {
+			return failedToParse("The array filter for identifier '%s' was not used in the update", name)
+		}
+	}
+	return nil
+}

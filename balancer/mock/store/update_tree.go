@@ -1,0 +1,136 @@
+package store
+
+import (
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mongoerr"
+)
+
+// maxPadding is how many nulls an update may add to an array to reach a place
+// beyond its end.
+const maxPadding = 1_500_000
+
+// branch is a document, array or value being changed. What is not touched
+// stays as bytes.
+type branch struct {
+	name  string
+	v     value // as long as kids is not open
+	open  bool
+	array bool
+	kids  []*branch
+}
+
+func newBranch(doc bson.Raw) *branch { return &branch{v: objectValue(doc)} }
+
+// unfold turns a document or array into its fields; false for other values.
+func (b *branch) unfold() bool {
+	if b.open {
+		return true
+	}
+	if !isObject(b.v) && !isArray(b.v) {
+		return false
+	}
+	b.open, b.array = true, isArray(b.v)
+	for name, v := range fields(b.v.Value) {
+		b.kids = append(b.kids, &branch{name: string(name), v: v})
+	}
+	return true
+}
+
+func (b *branch) set(v value) { *b = branch{name: b.name, v: v} }
+
+// value folds the branch up again.
+func (b *branch) value() value {
+	if !b.open {
+		return b.v
+	}
+	buf, start := openDocument(nil)
+	for i, kid := range b.kids {
+		if b.array {
+			buf = appendItem(buf, i, kid.value())
+		} else {
+			buf = appendField(buf, kid.name, kid.value())
+		}
+	}
+	buf = closeDocument(buf, start)
+	if b.array {
+		return arrayValue(buf)
+	}
+	return objectValue(buf)
+}
+
+func (b *branch) document() bson.Raw { return b.value().Value }
+
+// child finds a field, or an element by its place.
+func (b *branch) child(part string) *branch {
+	if b.array {
+		if i, ok := arrayIndex(part); ok && i < len(b.kids) {
+			return b.kids[i]
+		}
+		return nil
+	}
+	for _, kid := range b.kids {
+		if kid.name == part {
+			return kid
+		}
+	}
+	return nil
+}
+
+// remove takes a field away; in an array the element becomes null instead.
+func (b *branch) remove(part string) {
+	for i, kid := range b.kids {
+		switch {
+		case b.array:
+			if at, ok := arrayIndex(part); ok && at == i {
+				kid.set(nullValue())
+			}
+		case kid.name == part:
+			b.kids = append(b.kids[:i], b.kids[i+1:]...)
+			return
+		}
+	}
+}
+
+// create makes the fields of a path below this branch, which must be open or
+// openable, and puts v at the end. Only the part that is missing is made.
+func (b *branch) create(path []string, v value) error {
+	if isMissing(v) {
+		return nil
+	}
+	if !b.unfold() {
+		return notViable(path[0], b)
+	}
+	if kid := b.child(path[0]); kid != nil {
+		if len(path) == 1 {
+			kid.set(v)
+			return nil
+		}
+		return kid.create(path[1:], v)
+	}
+	for i := len(path) - 1; i > 0; i-- {
+		v = objectValue(documentOf(field{path[i], v}))
+	}
+	if !b.array {
+		b.kids = append(b.kids, &branch{name: path[0], v: v})
+		return nil
+	}
+	at, ok := arrayIndex(path[0])
+	if !ok {
+		return notViable(path[0], b)
+	}
+	if at-len(b.kids) > maxPadding {
+		return mongoerr.New(mongoerr.CannotBackfillArray, "can't backfill more than %d elements", maxPadding)
+	}
+	for len(b.kids) < at {
+		b.kids = append(b.kids, &branch{v: nullValue()})
+	}
+	b.kids = append(b.kids, &branch{v: v})
+	return nil
+}
+
+// notViable is the error of a path that leads through something that is no
+// document (28).
+func notViable(part string, b *branch) error {
+	return mongoerr.New(mongoerr.PathNotViable, "Cannot create field '%s' in element {%s: %s}", part, b.name, b.value())
+}
