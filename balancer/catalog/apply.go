@@ -11,8 +11,6 @@ import (
 // the higher version wins. The cost is proportional to the blocks the changed
 // chunks lie in, not to the table. Changes that would leave a gap are
 // ConflictingOperationInProgress, and the table stays as it is.
-//
-// A chunk that keeps its bounds keeps them with their types as they are.
 func (t *RoutingTable) Apply(changed []Chunk) (*RoutingTable, error) {
 	if len(changed) == 0 {
 		return t, nil
@@ -81,12 +79,12 @@ type application struct {
 }
 
 // sameBounds reports whether every changed chunk has the bounds of an existing
-// one: migrations and flag changes, which leave bounds and positions alone.
+// one, types included: migrations and flag changes, which leave bounds and positions alone.
 func (a *application) sameBounds(changed []Chunk) bool {
 	for _, c := range changed {
 		b, i := a.old.locate(c.Min.order)
 		block := a.old.blocks[b]
-		if block.low(i) != c.Min.order || block.low(i+1) != c.Max.order {
+		if block.key(i) != c.Min || block.key(i+1) != c.Max {
 			return false
 		}
 	}
@@ -96,25 +94,114 @@ func (a *application) sameBounds(changed []Chunk) bool {
 // replaceInPlace exchanges values of chunks; blocks keep their bounds.
 func (a *application) replaceInPlace(changed []Chunk) error {
 	a.blocks = slices.Clone(a.old.blocks)
-	for i := 0; i < len(changed); {
-		bi, _ := a.old.locate(changed[i].Min.order)
-		b := a.old.blocks[bi]
-		done := 0
-		for ; i < len(changed) && changed[i].Min.order < b.low(b.len()); i++ {
-			at := b.find(changed[i].Min.order)
-			a.w.block.copy(b, done, at)
-			if err := a.w.add(changed[i]); err != nil {
-				return err
-			}
-			done = at + 1
+	for len(changed) > 0 {
+		bi, _ := a.old.locate(changed[0].Min.order)
+		old := a.old.blocks[bi]
+		high, n := old.low(old.len()), 1
+		for n < len(changed) && changed[n].Min.order < high {
+			n++
 		}
-		a.w.block.copy(b, done, b.len())
-		a.w.finish(nil, nil)
-		a.blocks[bi] = a.w.blocks[len(a.w.blocks)-1]
-		a.blocks[bi].bounds = b.bounds
-		a.removed = append(a.removed, b)
+		b, err := a.replaced(old, changed[:n])
+		if err != nil {
+			return err
+		}
+		a.blocks[bi] = b
+		a.removed = append(a.removed, old)
+		a.w.blocks = append(a.w.blocks, b)
+		changed = changed[n:]
 	}
 	return nil
+}
+
+// replaced is a copy of a block with other values for some chunks. Columns in
+// which nothing changes are shared.
+func (a *application) replaced(old *block, changed []Chunk) (*block, error) {
+	b := *old
+	patches := make([]patch, len(changed))
+	for n, c := range changed {
+		v, err := a.w.columns(c)
+		if err != nil {
+			return nil, err
+		}
+		i := old.find(c.Min.order)
+		flags := chunkFlags(c.Jumbo) & jumboBits
+		patches[n].at = i
+		for _, h := range c.History {
+			e, err := a.w.entry(h)
+			if err != nil {
+				return nil, err
+			}
+			if e.join(&flags, v.shard, v.since) {
+				patches[n].history = append(patches[n].history, e)
+			}
+		}
+		if len(patches[n].history) == 0 {
+			flags &= jumboBits
+		}
+		set(&b.shards, old.shards, old.len(), i, v.shard)
+		set(&b.versions, old.versions, old.len(), i, v.version)
+		set(&b.since, old.since, old.len(), i, v.since)
+		set(&b.ids, old.ids, old.len(), i, v.id)
+		set(&b.flags, old.flags, old.len(), i, flags)
+		set(&b.sizes, old.sizes, old.len(), i, v.size)
+	}
+	b.history = old.history.replaced(old.len(), patches)
+	b.summarise(a.w.counters)
+	return &b, nil
+}
+
+// set changes one entry of a column that may be shared with an old block.
+func set[T comparable](column *[]T, old []T, n, i int, v T) {
+	switch c := *column; {
+	case c == nil:
+		var zero T
+		if v == zero {
+			return
+		}
+		*column = make([]T, n)
+	case c[i] == v:
+		return
+	case old != nil && &c[0] == &old[0]:
+		*column = slices.Clone(old)
+	}
+	(*column)[i] = v
+}
+
+// patch is the new history of chunk at; patches are in order.
+type patch struct {
+	at      int
+	history []historyEntry
+}
+
+// replaced is a copy with other histories for some of n chunks, nil when none
+// has any.
+func (h *histories) replaced(n int, patches []patch) *histories {
+	size := 0
+	for _, p := range patches {
+		size += len(p.history)
+	}
+	if h == nil && size == 0 {
+		return nil
+	}
+	next := &histories{offsets: make([]uint32, n+1)}
+	if h != nil {
+		size += len(h.entries)
+	}
+	next.entries = make([]historyEntry, 0, size)
+	for i := range n {
+		switch {
+		case len(patches) > 0 && patches[0].at == i:
+			next.entries = append(next.entries, patches[0].history...)
+			patches = patches[1:]
+		case h != nil:
+			next.entries = append(next.entries, h.entries[h.offsets[i]:h.offsets[i+1]]...)
+		}
+		next.offsets[i+1] = uint32(len(next.entries))
+	}
+	if len(next.entries) == 0 {
+		return nil
+	}
+	return next
 }
 
 // run is a row of changed chunks without gap, and the position of the existing
@@ -186,9 +273,10 @@ func (a *application) rewrite(changed []Chunk) error {
 	a.moved = true
 	old, next := a.old, 0 // next is the first block not dealt with
 	for len(runs) > 0 {
-		first, at := old.position(runs[0].from)
+		first, _ := old.position(runs[0].from)
 		a.blocks = append(a.blocks, old.blocks[next:first]...)
 		next = first
+		at := 0 // position in it up to which chunks are in the section
 		var s section
 		for {
 			for len(runs) > 0 && runs[0].from < int(old.starts[next+1]) {

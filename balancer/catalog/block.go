@@ -20,7 +20,7 @@ const (
 
 // block holds n chunks, which tile the range from its first to its last bound.
 type block struct {
-	*bounds
+	bounds
 	shards   []uint16 // position in shardNames
 	versions []ChunkVersion
 	since    []bson.Timestamp // nil = all zero, as the following
@@ -28,13 +28,16 @@ type block struct {
 	flags    []chunkFlags
 	sizes    []int64
 	history  *histories
-	owned    []ownership // by shard
+
+	owned     []ownership // by shard
+	positions []uint16    // of the chunks of the first owner, of the second, ...
 }
 
-// bounds are the n+1 bounds of n chunks: lower bound i begins at offsets[i] in
-// order.
+// bounds are the n+1 bounds of n chunks, lower bound i at i*stride in order if
+// all are of one length, else at offsets[i].
 type bounds struct {
 	order   string
+	stride  int
 	offsets []uint32 // n+2
 	forms   []string // the different forms of keys
 	formOf  []uint16 // position in forms; nil = all the first
@@ -69,6 +72,7 @@ type ownership struct {
 	shard  uint16
 	chunks uint16
 	jumbo  uint16
+	first  uint16 // in positions
 	newest ChunkVersion
 }
 
@@ -76,7 +80,7 @@ func (b *block) len() int { return len(b.shards) }
 
 // key is bound i, 0 to n.
 func (b *bounds) key(i int) Key {
-	k := Key{order: b.order[b.offsets[i]:b.offsets[i+1]]}
+	k := Key{order: b.low(i)}
 	if b.formOf == nil {
 		k.form = b.forms[0]
 	} else {
@@ -86,7 +90,20 @@ func (b *bounds) key(i int) Key {
 }
 
 // low is the comparable form of bound i.
-func (b *bounds) low(i int) string { return b.order[b.offsets[i]:b.offsets[i+1]] }
+func (b *bounds) low(i int) string {
+	if b.stride > 0 {
+		return b.order[i*b.stride : (i+1)*b.stride]
+	}
+	return b.order[b.offsets[i]:b.offsets[i+1]]
+}
+
+// offset is where bound i begins.
+func (b *bounds) offset(i int) uint32 {
+	if b.stride > 0 {
+		return uint32(i * b.stride)
+	}
+	return b.offsets[i]
+}
 
 // find is the position of the chunk that contains the key; the key is not
 // below the block.
@@ -243,21 +260,28 @@ func (w *blockWriter) chunk(c columns) {
 	w.hasSizes = w.hasSizes || c.size != 0
 }
 
-// entry adds a history entry, newest first, to the last chunk. The first one
-// is left out when shard and since imply it.
+// entry adds a history entry, newest first, to the last chunk.
 func (w *blockWriter) entry(e historyEntry) {
 	i := w.len() - 1
-	if w.flags[i]&historyBits == historyNone {
-		since := w.since[i]
-		if e.shard == w.shards[i] && e.seconds == since.T && e.increment == since.I && !since.IsZero() {
-			w.flags[i] |= historyTail
-			return
-		}
-		w.flags[i] |= historyFull
+	if e.join(&w.flags[i], w.shards[i], w.since[i]) {
+		w.entries = append(w.entries, e)
 		w.hasFlags = true
 	}
-	w.entries = append(w.entries, e)
-	w.hasFlags = true
+}
+
+// join notes in the flags of a chunk how its history is kept, entry by entry,
+// and reports whether the entry must be kept: the first one need not be when
+// shard and since imply it.
+func (e historyEntry) join(flags *chunkFlags, shard uint16, since bson.Timestamp) bool {
+	if *flags&historyBits != historyNone {
+		return true
+	}
+	if !since.IsZero() && e == (historyEntry{since.T, since.I, shard}) {
+		*flags |= historyTail
+		return false
+	}
+	*flags |= historyFull
+	return true
 }
 
 // copy adds chunks from up to to of a finished block.
@@ -265,11 +289,11 @@ func (w *blockWriter) copy(b *block, from, to int) {
 	if from >= to {
 		return
 	}
-	shift := uint32(len(w.order)) - b.offsets[from]
-	w.order = append(w.order, b.order[b.offsets[from]:b.offsets[to]]...)
+	shift := uint32(len(w.order)) - b.offset(from)
+	w.order = append(w.order, b.order[b.offset(from):b.offset(to)]...)
 	form, of := -1, uint16(0)
 	for i := from; i < to; i++ {
-		w.offsets = append(w.offsets, b.offsets[i]+shift)
+		w.offsets = append(w.offsets, b.offset(i)+shift)
 		f := 0
 		if b.formOf != nil {
 			f = int(b.formOf[i])
@@ -312,13 +336,13 @@ func appendColumn[T any](dst, src []T, from, to int, has *bool) []T {
 func (w *blockWriter) finish(order, form []byte, counters []uint16) *block {
 	w.bound(order, form)
 	b := &block{
-		bounds: &bounds{
-			order:   string(w.order),
-			offsets: append(slices.Clone(w.offsets), uint32(len(w.order))),
-			forms:   slices.Clone(w.forms),
-		},
+		bounds:   bounds{order: string(w.order), stride: w.stride(), forms: slices.Clone(w.forms)},
 		shards:   slices.Clone(w.shards),
 		versions: slices.Clone(w.versions),
+	}
+	if b.stride == 0 {
+		b.offsets = make([]uint32, len(w.offsets)+1)
+		b.offsets[copy(b.offsets, w.offsets)] = uint32(len(w.order))
 	}
 	if len(w.forms) > 1 {
 		b.formOf = slices.Clone(w.formOf)
@@ -343,6 +367,20 @@ func (w *blockWriter) finish(order, form []byte, counters []uint16) *block {
 	return b
 }
 
+// stride is the length all bounds have, 0 if they differ.
+func (w *blockWriter) stride() int {
+	n := len(w.order) / len(w.offsets)
+	for i, o := range w.offsets {
+		if int(o) != i*n {
+			return 0
+		}
+	}
+	if n*len(w.offsets) != len(w.order) {
+		return 0
+	}
+	return n
+}
+
 func keep[T any](column []T, has bool) []T {
 	if !has {
 		return nil
@@ -350,15 +388,34 @@ func keep[T any](column []T, has bool) []T {
 	return slices.Clone(column)
 }
 
-// summarise computes what each shard has in the block.
+// summarise computes what each shard has in the block, and where.
 func (b *block) summarise(counters []uint16) {
-	var owned []ownership
-	for i, s := range b.shards {
+	owners := 0
+	for _, s := range b.shards {
 		if counters[s] == 0 {
-			owned = append(owned, ownership{shard: s})
-			counters[s] = uint16(len(owned))
+			owners++
 		}
-		o := &owned[counters[s]-1]
+		counters[s]++
+	}
+	b.owned = make([]ownership, 0, owners)
+	for _, s := range b.shards {
+		if counters[s] > 0 {
+			b.owned = append(b.owned, ownership{shard: s, chunks: counters[s]})
+			counters[s] = 0
+		}
+	}
+	slices.SortFunc(b.owned, func(a, b ownership) int { return cmp.Compare(a.shard, b.shard) })
+	first := uint16(0)
+	for i := range b.owned {
+		o := &b.owned[i]
+		counters[o.shard] = uint16(i)
+		o.first, first = first, first+o.chunks
+		o.chunks = 0
+	}
+	b.positions = make([]uint16, b.len())
+	for i, s := range b.shards {
+		o := &b.owned[counters[s]]
+		b.positions[o.first+o.chunks] = uint16(i)
 		o.chunks++
 		if b.flags != nil && Jumbo(b.flags[i]&jumboBits) == JumboTrue {
 			o.jumbo++
@@ -367,9 +424,7 @@ func (b *block) summarise(counters []uint16) {
 			o.newest = b.versions[i]
 		}
 	}
-	for _, o := range owned {
+	for _, o := range b.owned {
 		counters[o.shard] = 0
 	}
-	slices.SortFunc(owned, func(a, b ownership) int { return cmp.Compare(a.shard, b.shard) })
-	b.owned = slices.Clip(owned)
 }

@@ -249,23 +249,39 @@ func (w *tableWriter) add(c Chunk) error {
 	if !c.Min.Less(c.Max) {
 		return emptyRange(c)
 	}
-	shard, err := w.shard([]byte(c.Shard))
+	v, err := w.columns(c)
 	if err != nil {
 		return err
 	}
 	w.scratch.order = append(w.scratch.order[:0], c.Min.order...)
 	w.scratch.form = append(w.scratch.form[:0], c.Min.form...)
-	w.chunk(w.scratch, columns{
-		shard: shard, version: c.Version, since: c.OnCurrentShardSince, id: c.ID, jumbo: c.Jumbo, size: c.EstimatedBytes,
-	})
+	w.chunk(w.scratch, v)
 	for _, h := range c.History {
-		shard, err := w.shard([]byte(h.Shard))
+		e, err := w.entry(h)
 		if err != nil {
 			return err
 		}
-		w.block.entry(historyEntry{h.ValidAfter.T, h.ValidAfter.I, shard})
+		w.block.entry(e)
 	}
 	return nil
+}
+
+func (w *tableWriter) columns(c Chunk) (columns, error) {
+	shard, err := w.shardID(c.Shard)
+	return columns{shard: shard, version: c.Version, since: c.OnCurrentShardSince, id: c.ID, jumbo: c.Jumbo, size: c.EstimatedBytes}, err
+}
+
+func (w *tableWriter) entry(h ChunkHistory) (historyEntry, error) {
+	shard, err := w.shardID(h.Shard)
+	return historyEntry{h.ValidAfter.T, h.ValidAfter.I, shard}, err
+}
+
+// shardID is the number of a shard.
+func (w *tableWriter) shardID(id ShardID) (uint16, error) {
+	if n, ok := w.shards.number[id]; ok {
+		return n, nil
+	}
+	return w.shard([]byte(id))
 }
 
 // table makes a table of the blocks written.

@@ -37,13 +37,14 @@ func (t *RoutingTable) Owned(s ShardID, from, to Key) iter.Seq[Chunk] {
 			if o == nil {
 				continue
 			}
-			left := o.chunks
-			for i := span.from; i < span.to && left > 0; i++ {
-				if b.shards[i] != n {
+			for _, i := range b.positions[o.first : o.first+o.chunks] {
+				if int(i) < span.from {
 					continue
 				}
-				left--
-				if !yield(b.chunk(i, t.shards.names, &slab)) {
+				if int(i) >= span.to {
+					break
+				}
+				if !yield(b.chunk(int(i), t.shards.names, &slab)) {
 					return
 				}
 			}
