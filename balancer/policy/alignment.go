@@ -1,0 +1,40 @@
+package policy
+
+import (
+	"iter"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
+)
+
+// CheckAligned is IllegalOperation, naming the first offender, when a zone
+// boundary lies inside a chunk. Then nothing of the collection moves this
+// round, not even off a draining shard (spec 01 §6.1.3).
+func CheckAligned(t *catalog.RoutingTable, z *catalog.ZoneSet) error {
+	for point, zone := range cuts(t, z) {
+		c := t.Find(point)
+		return mongoerr.New(mongoerr.IllegalOperation,
+			"boundary %s of zone %s lies inside the chunk %s -->> %s",
+			t.Pattern().Bound(point), zone, t.Pattern().Bound(c.Min), t.Pattern().Bound(c.Max))
+	}
+	return nil
+}
+
+// cuts are the zone boundaries that are no chunk boundaries, ascending, with
+// the zone they belong to. A boundary of two zones comes twice.
+func cuts(t *catalog.RoutingTable, z *catalog.ZoneSet) iter.Seq2[catalog.Key, string] {
+	return func(yield func(catalog.Key, string) bool) {
+		end := t.Pattern().GlobalMax()
+		for _, r := range z.Ranges() {
+			if !t.Find(r.Min).Min.Equal(r.Min) && !yield(r.Min, r.Zone) {
+				return
+			}
+			if !r.Max.Less(end) {
+				return
+			}
+			if !t.Find(r.Max).Min.Equal(r.Max) && !yield(r.Max, r.Zone) {
+				return
+			}
+		}
+	}
+}

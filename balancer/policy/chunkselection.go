@@ -1,0 +1,409 @@
+package policy
+
+import (
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
+)
+
+// Situation is one collection as a round sees it.
+type Situation struct {
+	Namespace string
+	UUID      bson.Binary
+	Table     *catalog.RoutingTable
+	Zones     *catalog.ZoneSet // nil = none
+	Shards    []catalog.Shard  // in the round's order, which decides all ties
+	Sizes     catalog.DataSizes
+	// ForceJumbo is the setting attemptToBalanceJumboChunks.
+	ForceJumbo bool
+}
+
+// maxChunkSize is the chunk size of the collection, the default one if unset.
+func (s Situation) maxChunkSize() int64 {
+	if s.Sizes.MaxChunkSizeBytes == 0 {
+		return catalog.DefaultMaxChunkSizeBytes
+	}
+	return s.Sizes.MaxChunkSizeBytes
+}
+
+// imbalanceFactor is how many chunk sizes two shards must at least differ by
+// before data moves between them (spec 01 §6.5).
+const imbalanceFactor = 3
+
+// SelectMigrations chooses the ranges of one collection that move this round:
+// away from draining shards, then into their zones, then from large shards to
+// small ones (spec 01 §6.3 to §6.5). It takes both shards of every migration
+// out of avail. The reason returned is that of the first migration.
+//
+// The table must be aligned with the zones (CheckAligned). The only error is
+// InternalError, for sizes that add up to less than zero. What was not chosen,
+// and why, goes to the report, if there is one.
+func SelectMigrations(s Situation, avail *Available, why *Report) ([]Migration, Reason, error) {
+	sel := newSelection(s, avail, why)
+	if sel.drain() && sel.repairZones() {
+		if err := sel.balanceSizes(); err != nil {
+			return nil, ReasonNone, err
+		}
+	}
+	if len(sel.chosen) == 0 {
+		return nil, ReasonNone, nil
+	}
+	return sel.chosen, sel.chosen[0].Reason, nil
+}
+
+// selection is the choice for one collection in the making.
+type selection struct {
+	Situation
+	members  []member
+	layout   *zoneLayout
+	tried    []bool // by zone number, scratch for one shard
+	avail    *Available
+	why      *Report
+	chosen   []Migration
+	maxChunk int64
+}
+
+// member is a shard of the round with what the collection has on it.
+type member struct {
+	catalog.Shard
+	free     bool
+	measured bool
+	size     int64 // the collection's bytes on the shard, in all zones
+}
+
+func newSelection(s Situation, avail *Available, why *Report) *selection {
+	sel := &selection{
+		Situation: s,
+		members:   make([]member, len(s.Shards)),
+		layout:    newZoneLayout(s.Table, s.Zones),
+		avail:     avail,
+		why:       why,
+		maxChunk:  s.maxChunkSize(),
+	}
+	sel.tried = make([]bool, len(sel.layout.names))
+	for i, shard := range s.Shards {
+		size, measured := s.Sizes.ByShard[shard.ID]
+		sel.members[i] = member{shard, avail.Has(shard.ID), measured, size}
+		if !sel.members[i].free {
+			sel.reject(WhyNot{Code: ShardBusy, Shard: shard.ID})
+		}
+		if !measured {
+			sel.reject(WhyNot{Code: NoSizeEntry, Shard: shard.ID})
+		}
+	}
+	return sel
+}
+
+// drain empties draining shards: one chunk from each, whatever the sizes
+// (spec 01 §6.3). It is false when the round has too few shards left.
+func (sel *selection) drain() bool {
+	for i := range sel.members {
+		donor := &sel.members[i]
+		if !donor.Draining || !donor.free {
+			continue
+		}
+		sel.drainShard(donor)
+		if len(sel.chosen) == 0 {
+			// Without a migration every chunk of the shard was looked at.
+			sel.event(Event{ID: EventDrainStuck, Shard: donor.ID, Flagged: sel.Table.JumboCount(donor.ID)})
+		}
+		if sel.exhausted(ReasonDrain) {
+			return false
+		}
+	}
+	return true
+}
+
+func (sel *selection) drainShard(donor *member) {
+	empty := true
+	clear(sel.tried)
+	for zone := range sel.layout.zonesOf(donor.ID, sel.tried) {
+		empty = false
+		if sel.evict(donor, zone, ReasonDrain) {
+			return
+		}
+	}
+	if empty {
+		sel.reject(WhyNot{Code: NothingToDrain, Step: ReasonDrain, Shard: donor.ID})
+	}
+}
+
+// repairZones moves chunks to a shard of their zone: one from each shard that
+// holds some it should not (spec 01 §6.4). It is false when the round has too
+// few shards left.
+func (sel *selection) repairZones() bool {
+	if sel.Zones.Len() == 0 {
+		return true
+	}
+	for i := range sel.members {
+		donor := &sel.members[i]
+		if !donor.free {
+			continue
+		}
+		for zone, name := range sel.layout.names {
+			sel.tried[zone] = name == catalog.NoZone || donor.HasZone(name)
+		}
+		for zone := range sel.layout.zonesOf(donor.ID, sel.tried) {
+			if sel.evict(donor, zone, ReasonZoneViolation) {
+				break
+			}
+		}
+		if sel.exhausted(ReasonZoneViolation) {
+			return false
+		}
+	}
+	return true
+}
+
+// evict moves the first unflagged chunk of a zone off a shard. The recipient
+// is the same for all chunks of the zone, so it is sought once.
+func (sel *selection) evict(donor *member, zone int, reason Reason) bool {
+	recipient := sel.least(zone)
+	if recipient == nil {
+		sel.stranded(donor, zone, reason)
+		return false
+	}
+	for c := range sel.layout.chunks(donor.ID, zone) {
+		if c.Jumbo != catalog.JumboTrue {
+			sel.take(donor, recipient, c, reason)
+			return true
+		}
+		sel.flagged(donor, zone, c, reason)
+	}
+	return false
+}
+
+// stranded reports the chunks of a zone that no shard can receive.
+func (sel *selection) stranded(donor *member, zone int, reason Reason) {
+	if sel.why == nil {
+		return
+	}
+	event := Event{ID: EventNoDrainRecipient, Shard: donor.ID, Zone: sel.layout.names[zone]}
+	if reason == ReasonZoneViolation {
+		event.ID = EventNoZoneRecipient
+	}
+	sel.rejectZone(donor.ID, zone, reason)
+
+	// The walk ends with the last flagged chunk of the shard: what follows has
+	// nothing more to tell.
+	flagsLeft, told := sel.Table.JumboCount(donor.ID), len(sel.chosen) > 0
+	for c := range sel.layout.chunks(donor.ID, zone) {
+		if c.Jumbo == catalog.JumboTrue {
+			sel.flagged(donor, zone, c, reason)
+			flagsLeft--
+		} else if !told {
+			sel.event(event)
+			told = true
+		}
+		if told && flagsLeft == 0 {
+			return
+		}
+	}
+}
+
+// flagged reports a chunk that stays because of its jumbo flag.
+func (sel *selection) flagged(donor *member, zone int, c catalog.Chunk, reason Reason) {
+	if sel.why == nil {
+		return
+	}
+	name := sel.layout.names[zone]
+	if reason == ReasonZoneViolation {
+		sel.event(Event{ID: EventJumboOutsideZone, ChunkMin: c.Min, Zone: name})
+	}
+	sel.reject(WhyNot{Code: JumboFlag, Step: reason, Shard: donor.ID, Zone: name, Chunk: c.Min})
+}
+
+// exhausted reports whether fewer than two shards are left, which ends the
+// collection after a shard was examined for draining or for zones. Balancing
+// sizes has no such end.
+func (sel *selection) exhausted(step Reason) bool {
+	if sel.avail.Len() >= 2 {
+		return false
+	}
+	sel.reject(WhyNot{Code: TooFewShards, Step: step, Count: sel.avail.Len()})
+	return true
+}
+
+// balanceSizes evens out the sizes zone by zone, in ascending order with
+// NoZone last (spec 01 §6.5). What stops one zone does not stop the next.
+func (sel *selection) balanceSizes() error {
+	for zone := range sel.layout.names {
+		ideal, err := sel.ideal(zone)
+		if err != nil {
+			return err
+		}
+		for ideal >= 0 && sel.pair(zone, ideal) {
+		}
+	}
+	return nil
+}
+
+// ideal is the size at which the shards of a zone would be even, rounded down;
+// busy and draining shards count. It is negative when there is nothing to
+// even out.
+func (sel *selection) ideal(zone int) (int64, error) {
+	const nothing = -1
+	var total, shards int64
+	for i := range sel.members {
+		if m := &sel.members[i]; m.measured && sel.belongs(m, zone) {
+			total += m.size
+			shards++
+		}
+	}
+	switch {
+	case shards == 0 && zone == sel.layout.noZone():
+		return nothing, nil
+	case shards == 0:
+		sel.event(Event{ID: EventZoneWithoutShards, Zone: sel.layout.names[zone]})
+		sel.reject(WhyNot{Code: ZoneWithoutShards, Step: ReasonChunksImbalance, Zone: sel.layout.names[zone]})
+		return nothing, nil
+	case total < 0:
+		return 0, mongoerr.New(mongoerr.InternalError, "the sizes of %s in zone %q add up to %d bytes", sel.Namespace, sel.layout.names[zone], total)
+	case total == 0:
+		sel.reject(WhyNot{Code: NoData, Step: ReasonChunksImbalance, Zone: sel.layout.names[zone]})
+		return nothing, nil
+	}
+	return total / shards, nil
+}
+
+// pair moves one chunk of a zone from the largest shard of all to the smallest
+// one of the zone, if they differ enough.
+//
+// The donor is sought without regard to the zone: a larger shard outside the
+// zone keeps the zone from being balanced (spec 01 §12, trap 2).
+func (sel *selection) pair(zone int, ideal int64) bool {
+	name := sel.layout.names[zone]
+	donor := sel.most()
+	if donor == nil {
+		sel.reject(WhyNot{Code: NoDonor, Step: ReasonChunksImbalance, Zone: name})
+		return false
+	}
+	recipient := sel.least(zone)
+	if recipient == nil {
+		if len(sel.chosen) == 0 {
+			sel.event(Event{ID: EventNoSizeRecipient, Zone: name})
+		}
+		sel.rejectZone(donor.ID, zone, ReasonChunksImbalance)
+		return false
+	}
+	not := WhyNot{
+		Step: ReasonChunksImbalance, Zone: name, Shard: donor.ID, Recipient: recipient.ID,
+		DonorBytes: donor.size, RecipientBytes: recipient.size,
+		IdealBytes: ideal, ThresholdBytes: imbalanceFactor * sel.maxChunk,
+	}
+	switch {
+	case donor == recipient:
+		not.Code = DonorIsRecipient
+	case donor.size <= ideal:
+		not.Code = DonorAtIdeal
+	case recipient.size >= ideal:
+		not.Code = RecipientAtIdeal
+	case donor.size-recipient.size < not.ThresholdBytes:
+		not.Code = BelowThreshold
+	}
+	if not.Code != "" {
+		sel.reject(not)
+		return false
+	}
+	for c := range sel.layout.chunks(donor.ID, zone) {
+		if c.Jumbo != catalog.JumboTrue {
+			sel.take(donor, recipient, c, ReasonChunksImbalance)
+			return true
+		}
+		not.Count++
+		sel.flagged(donor, zone, c, ReasonChunksImbalance)
+	}
+	switch {
+	case not.Count > 0:
+		not.Code = OnlyJumboChunks
+		sel.event(Event{ID: EventOnlyJumboChunks, Shard: donor.ID, Zone: name, Flagged: not.Count})
+	case !sel.belongs(donor, zone):
+		not.Code = LargestOutsideZone
+	default:
+		not.Code = NoChunkInZone
+	}
+	sel.reject(not)
+	return false
+}
+
+// most is the largest free shard, the first of equals; nil if there is none.
+// Zones and draining play no part (spec 01 §6.2).
+func (sel *selection) most() *member {
+	var best *member
+	for i := range sel.members {
+		if m := &sel.members[i]; m.free && m.measured && (best == nil || m.size > best.size) {
+			best = m
+		}
+	}
+	return best
+}
+
+// least is the smallest free shard that may receive chunks of a zone, the
+// first of equals; nil if there is none (spec 01 §6.2).
+func (sel *selection) least(zone int) *member {
+	var best *member
+	for i := range sel.members {
+		m := &sel.members[i]
+		if m.free && m.measured && !m.Draining && (best == nil || m.size < best.size) && sel.belongs(m, zone) {
+			best = m
+		}
+	}
+	return best
+}
+
+// belongs reports whether a shard may hold chunks of a zone.
+func (sel *selection) belongs(m *member, zone int) bool {
+	return zone == sel.layout.noZone() || m.HasZone(sel.layout.names[zone])
+}
+
+func (sel *selection) take(donor, recipient *member, c catalog.Chunk, reason Reason) {
+	force := ForceNone
+	if reason == ReasonDrain || sel.ForceJumbo {
+		force = ForceBalancer
+	}
+	sel.chosen = append(sel.chosen, Migration{
+		From:              donor.ID,
+		To:                recipient.ID,
+		Namespace:         sel.Namespace,
+		UUID:              sel.UUID,
+		Min:               c.Min,
+		ChunkVersion:      c.Version,
+		Force:             force,
+		MaxChunkSizeBytes: sel.maxChunk,
+		Reason:            reason,
+	})
+	donor.free, recipient.free = false, false
+	sel.avail.Take(donor.ID, recipient.ID)
+}
+
+func (sel *selection) event(e Event) {
+	e.Namespace = sel.Namespace
+	sel.why.Log(e)
+}
+
+func (sel *selection) reject(w WhyNot) {
+	w.Namespace = sel.Namespace
+	sel.why.Reject(w)
+}
+
+// rejectZone counts why each shard can't receive chunks of a zone.
+func (sel *selection) rejectZone(donor catalog.ShardID, zone int, step Reason) {
+	if !sel.why.Wants() {
+		return
+	}
+	w := WhyNot{Code: NoRecipient, Step: step, Shard: donor, Zone: sel.layout.names[zone]}
+	for i := range sel.members {
+		switch m := &sel.members[i]; {
+		case !sel.belongs(m, zone):
+			w.Ineligible.OutsideZone++
+		case m.Draining:
+			w.Ineligible.Draining++
+		case !m.measured:
+			w.Ineligible.Unmeasured++
+		case !m.free:
+			w.Ineligible.Busy++
+		}
+	}
+	sel.reject(w)
+}

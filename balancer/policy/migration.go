@@ -1,0 +1,52 @@
+package policy
+
+import (
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+)
+
+// SessionsNamespace is the collection whose zones cause no splits (spec 01
+// §5.1).
+const SessionsNamespace = "config.system.sessions"
+
+// Reason is why a range moves (spec 01 §6.7), and the part of the selection
+// that chose it.
+type Reason string
+
+const (
+	ReasonNone            Reason = "none"
+	ReasonDrain           Reason = "drain"
+	ReasonZoneViolation   Reason = "zoneViolation"
+	ReasonChunksImbalance Reason = "chunksImbalance"
+)
+
+// ForceJumbo tells the donor what to do with a range larger than the limit
+// (spec 01 §6.6). A chunk flagged jumbo is never chosen, whatever the value.
+type ForceJumbo int
+
+const (
+	// ForceNone refuses a large range with ChunkTooBig.
+	ForceNone ForceJumbo = iota
+	// ForceManual is a command with forceJumbo: true.
+	ForceManual
+	// ForceBalancer is for drain moves, and for all moves when
+	// attemptToBalanceJumboChunks is on.
+	ForceBalancer
+)
+
+// Migration is one range to move.
+type Migration struct {
+	From, To  catalog.ShardID
+	Namespace string
+	UUID      bson.Binary
+
+	// Min is where the range begins. A zero Max lets the donor decide how
+	// much it moves (spec 01 §6.8).
+	Min, Max     catalog.Key
+	ChunkVersion catalog.ChunkVersion
+
+	Force             ForceJumbo
+	MaxChunkSizeBytes int64
+	Reason            Reason
+}

@@ -1,0 +1,107 @@
+package policy
+
+import (
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// Why a collection does not comply.
+const (
+	ViolationDefragmenting   = "defragmentingChunks"
+	ViolationDraining        = "draining"
+	ViolationZone            = "zoneViolation"
+	ViolationChunksImbalance = "chunksImbalance"
+)
+
+// violation is what the status command calls a reason to move.
+func (r Reason) violation() string {
+	switch r {
+	case ReasonDrain:
+		return ViolationDraining
+	case ReasonZoneViolation:
+		return ViolationZone
+	case ReasonChunksImbalance:
+		return ViolationChunksImbalance
+	}
+	return ""
+}
+
+// Defragmentation is how far the defragmentation of a collection is.
+type Defragmentation struct {
+	Running bool // defragmentCollection is set
+	// Phase is the phase in progress; empty when the policy has no state for
+	// the collection, for instance while the balancer is off.
+	Phase           string
+	RemainingChunks int64 // still to process in the phase
+}
+
+// Compliance is whether the balancer would leave a collection as it is: the
+// answer of balancerCollectionStatus (spec 01 §7).
+//
+// A compliant collection is not always in order. Chunks that can't move, such
+// as flagged ones on a draining shard, and zones without shards are compliant
+// too; a Report tells them.
+type Compliance struct {
+	ChunkSizeMB float64 // MiB, rounded up to two decimals
+	Compliant   bool
+	Violation   string           // empty when compliant
+	Details     *Defragmentation // only with ViolationDefragmenting
+}
+
+// CollectionStatus is a dry run of the zone splits and of the selection with
+// every shard available. Whether balancing is switched off, for the cluster or
+// for the collection, makes no difference. Errors are those of CheckAligned
+// (only config.system.sessions can get that far) and of SelectMigrations.
+func CollectionStatus(s Situation, d Defragmentation) (Compliance, error) {
+	return ExplainStatus(s, d, nil)
+}
+
+// ExplainStatus is CollectionStatus with a report of what would not be chosen.
+func ExplainStatus(s Situation, d Defragmentation, why *Report) (Compliance, error) {
+	status := Compliance{ChunkSizeMB: chunkSizeMB(s.maxChunkSize())}
+	if d.Running {
+		status.Violation, status.Details = ViolationDefragmenting, &d
+		return status, nil
+	}
+	if len(SplitsAtZones(s.Namespace, s.Table, s.Zones)) > 0 {
+		status.Violation = ViolationZone
+		return status, nil
+	}
+	if err := CheckAligned(s.Table, s.Zones); err != nil {
+		return Compliance{}, err
+	}
+	_, first, err := SelectMigrations(s, NewAvailable(s.Shards), why)
+	if err != nil {
+		return Compliance{}, err
+	}
+	status.Compliant, status.Violation = first == ReasonNone, first.violation()
+	return status, nil
+}
+
+// chunkSizeMB rounds up to two decimals: 200000 bytes are 0.2.
+func chunkSizeMB(bytes int64) float64 {
+	hundredths := (bytes*100 + mib - 1) / mib
+	return float64(hundredths) / 100
+}
+
+// Doc has the fields of the command's reply, without ok.
+func (c Compliance) Doc() bson.D {
+	doc := bson.D{{Key: "chunkSize", Value: c.ChunkSizeMB}, {Key: "balancerCompliant", Value: c.Compliant}}
+	if c.Compliant {
+		return doc
+	}
+	doc = append(doc, bson.E{Key: "firstComplianceViolation", Value: c.Violation})
+	if c.Details == nil {
+		return doc
+	}
+	return append(doc, bson.E{Key: "details", Value: c.Details.doc()})
+}
+
+func (d *Defragmentation) doc() bson.D {
+	if d.Phase == "" {
+		return bson.D{{Key: "currentPhase", Value: "none"}}
+	}
+	return bson.D{
+		{Key: "currentPhase", Value: d.Phase},
+		{Key: "progress", Value: bson.D{{Key: "remainingChunksToProcess", Value: d.RemainingChunks}}},
+	}
+}

@@ -1,0 +1,118 @@
+package policy
+
+import (
+	"iter"
+	"sort"
+
+	"shardsh/balancer/catalog"
+)
+
+// zoneLayout are the normalised zones of a collection (spec 01 §4.4): the zone
+// ranges in key order with every gap filled by a stretch of NoZone. Zones are
+// numbers here: their place in the ascending list of names, and the last
+// number for NoZone, which is also the order they are balanced in.
+//
+// Zone boundaries must be chunk boundaries (CheckAligned), so that every chunk
+// lies in exactly one stretch.
+type zoneLayout struct {
+	table     *catalog.RoutingTable
+	names     []string // by number
+	stretches []stretch
+	byZone    [][]int // zone number -> its stretches in key order
+}
+
+type stretch struct {
+	min, max catalog.Key
+	zone     int
+}
+
+func newZoneLayout(t *catalog.RoutingTable, z *catalog.ZoneSet) *zoneLayout {
+	l := &zoneLayout{table: t}
+	names, ranges := z.Names(), z.Ranges()
+	l.names = append(append(make([]string, 0, len(names)+1), names...), catalog.NoZone)
+	l.byZone = make([][]int, len(l.names))
+	l.stretches = make([]stretch, 0, 2*len(ranges)+1)
+
+	at, end := t.Pattern().GlobalMin(), t.Pattern().GlobalMax()
+	for _, r := range ranges {
+		if at.Less(r.Min) {
+			l.add(stretch{at, r.Min, l.noZone()})
+		}
+		l.add(stretch{r.Min, r.Max, sort.SearchStrings(names, r.Zone)})
+		at = r.Max
+	}
+	if at.Less(end) {
+		l.add(stretch{at, end, l.noZone()})
+	}
+	return l
+}
+
+func (l *zoneLayout) add(s stretch) {
+	l.byZone[s.zone] = append(l.byZone[s.zone], len(l.stretches))
+	l.stretches = append(l.stretches, s)
+}
+
+// noZone is the number of NoZone.
+func (l *zoneLayout) noZone() int { return len(l.names) - 1 }
+
+// zonesOf visits the zones in which a shard owns chunks, ascending by the
+// first chunk it owns there. Zones already marked in tried are left out; those
+// visited get marked.
+//
+// It jumps from stretch to stretch, so its cost depends on the number of
+// stretches and not on that of chunks.
+func (l *zoneLayout) zonesOf(shard catalog.ShardID, tried []bool) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for i := 0; i < len(l.stretches); i++ {
+			if tried[l.stretches[i].zone] {
+				continue
+			}
+			c, ok := l.firstOwned(shard, l.stretches[i].min)
+			if !ok {
+				return
+			}
+			i += sort.Search(len(l.stretches)-i-1, func(k int) bool { return c.Min.Less(l.stretches[i+k].max) })
+			zone := l.stretches[i].zone
+			if tried[zone] {
+				continue
+			}
+			tried[zone] = true
+			if !yield(zone) {
+				return
+			}
+		}
+	}
+}
+
+// chunks visits the chunks a shard owns in a zone, in key order across all
+// ranges of the zone.
+func (l *zoneLayout) chunks(shard catalog.ShardID, zone int) iter.Seq[catalog.Chunk] {
+	return func(yield func(catalog.Chunk) bool) {
+		own := l.byZone[zone]
+		for i := 0; i < len(own); i++ {
+			// Find the next stretch that has any of the shard's chunks.
+			c, ok := l.firstOwned(shard, l.stretches[own[i]].min)
+			if !ok {
+				return
+			}
+			i += sort.Search(len(own)-i, func(k int) bool { return c.Min.Less(l.stretches[own[i+k]].max) })
+			if i == len(own) {
+				return
+			}
+			s := l.stretches[own[i]]
+			for c := range l.table.Owned(shard, s.min, s.max) {
+				if !yield(c) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// firstOwned is the first chunk of a shard at or above a chunk boundary.
+func (l *zoneLayout) firstOwned(shard catalog.ShardID, from catalog.Key) (catalog.Chunk, bool) {
+	for c := range l.table.Owned(shard, from, catalog.Key{}) {
+		return c, true
+	}
+	return catalog.Chunk{}, false
+}

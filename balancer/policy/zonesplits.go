@@ -1,0 +1,46 @@
+package policy
+
+import "shardsh/balancer/catalog"
+
+// Split asks the owner of one chunk to cut it at points in ascending order
+// (spec 01 §5.1).
+type Split struct {
+	Namespace    string
+	Shard        catalog.ShardID
+	Version      catalog.Version // of the collection
+	ChunkVersion catalog.ChunkVersion
+	Min, Max     catalog.Key
+	Points       []catalog.Key
+}
+
+// SplitsAtZones finds the chunks that zone boundaries cut: one split a chunk,
+// in key order, empty when everything is aligned (spec 01 §5.1). The zones of
+// config.system.sessions cause no splits.
+func SplitsAtZones(ns string, t *catalog.RoutingTable, z *catalog.ZoneSet) []Split {
+	if ns == SessionsNamespace {
+		return nil
+	}
+	var splits []Split
+	for point := range cuts(t, z) {
+		c := t.Find(point)
+		last := len(splits) - 1
+		if last < 0 || !splits[last].Min.Equal(c.Min) {
+			splits = append(splits, Split{
+				Namespace:    ns,
+				Shard:        c.Shard,
+				Version:      t.Version(),
+				ChunkVersion: c.Version,
+				Min:          c.Min,
+				Max:          c.Max,
+				Points:       []catalog.Key{point},
+			})
+			continue
+		}
+		// Zones that touch name their common boundary twice.
+		points := splits[last].Points
+		if !points[len(points)-1].Equal(point) {
+			splits[last].Points = append(points, point)
+		}
+	}
+	return splits
+}
