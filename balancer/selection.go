@@ -124,7 +124,11 @@ func (l *Loop) candidatesFor(coll catalog.Collection, sizes map[catalog.ShardID]
 	}
 	settings := l.Settings()
 	situation := NewSituation(routing, sizes, shards, settings)
-	chosen, _, err := policy.SelectMigrations(situation, available, nil)
+	report := &policy.Report{EventsOnly: true}
+	chosen, _, err := policy.SelectMigrations(situation, available, report)
+	for _, e := range report.Events {
+		l.cfg.Logger.LogAttrs(context.Background(), e.Level(), e.Text(), e.Attrs()...)
+	}
 	return chosen, err
 }
 

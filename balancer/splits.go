@@ -57,6 +57,9 @@ func (l *Loop) selectSplits() ([]policy.Split, error) {
 			l.cfg.Logger.Warn("collection left out of the zone splits", "id", 21852, "ns", coll.Namespace, "error", err)
 			continue
 		}
+		if coll.Namespace == policy.SessionsNamespace && routing.Zones.Len() > 0 {
+			l.cfg.Logger.Warn("zones of the sessions collection are ignored", "id", 4562401)
+		}
 		splits = append(splits, policy.SplitsAtZones(coll.Namespace, routing.Table, routing.Zones)...)
 	}
 	return splits, nil

@@ -1,0 +1,256 @@
+package mock
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer"
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
+	"shardsh/balancer/policy"
+)
+
+// ShardedCollections lists the sharded collections by namespace.
+func (c *Cluster) ShardedCollections() ([]catalog.Collection, error) {
+	var colls []catalog.Collection
+	for _, raw := range c.Config(configCollections).Scan() {
+		coll, err := catalog.ParseCollection(raw)
+		if err != nil {
+			return nil, err
+		}
+		if !coll.Unsplittable {
+			colls = append(colls, coll)
+		}
+	}
+	slices.SortFunc(colls, func(a, b catalog.Collection) int { return cmp.Compare(a.Namespace, b.Namespace) })
+	return colls, nil
+}
+
+// ownedBytes asks every shard for the bytes it owns of a collection.
+func (c *Cluster) ownedBytes(coll catalog.Collection) map[catalog.ShardID]int64 {
+	sizes := make(map[catalog.ShardID]int64, len(c.shards))
+	for id, s := range c.shards {
+		sizes[id] = s.ownedBytes(coll.Namespace, coll.UUID)
+	}
+	return sizes
+}
+
+// RefreshSettings reads config.settings for the engine and the status
+// commands; what could be read takes effect even when it fails.
+func (c *Cluster) RefreshSettings() (catalog.Settings, error) {
+	settings, err := balancer.LoadSettings(context.Background(), engine{c}, c.loop.Settings())
+	c.loop.SetSettings(settings)
+	return settings, err
+}
+
+// StartBalancer turns balancing and auto-merging on (spec 03 §1.2).
+func (c *Cluster) StartBalancer() error {
+	if err := c.setBalancer("full", false); err != nil {
+		return err
+	}
+	c.LogAction("balancer.start", nil)
+	return nil
+}
+
+// StopBalancer turns both off and waits until the round in progress, if any,
+// has ended, or the deadline has passed.
+func (c *Cluster) StopBalancer(ctx context.Context, deadline time.Time) error {
+	if err := c.setBalancer("off", true); err != nil {
+		return err
+	}
+	was := c.loop.Status()
+	err := c.Await(ctx, deadline, func() bool {
+		now := c.loop.Status()
+		return !was.InRound || !now.InRound || now.Rounds != was.Rounds
+	})
+	if err != nil {
+		return err
+	}
+	c.LogAction("balancer.stop", nil)
+	return nil
+}
+
+func (c *Cluster) setBalancer(mode string, stopped bool) error {
+	err := c.setSetting("balancer", bson.D{{Key: "mode", Value: mode}, {Key: "stopped", Value: stopped}})
+	if err != nil {
+		return err
+	}
+	if err := c.setSetting("automerge", bson.D{{Key: "enabled", Value: !stopped}}); err != nil {
+		return err
+	}
+	_, err = c.RefreshSettings()
+	return err
+}
+
+// Compliance is balancerCollectionStatus (spec 01 §7): what the balancer
+// would do to the collection now, with every shard available.
+func (c *Cluster) Compliance(ns string) (policy.Compliance, error) {
+	if _, _, err := catalog.SplitNamespace(ns); err != nil {
+		return policy.Compliance{}, err
+	}
+	coll, ok, err := c.Tracked(ns)
+	if err != nil {
+		return policy.Compliance{}, err
+	}
+	if !ok || coll.Unsplittable {
+		return policy.Compliance{}, mongoerr.New(mongoerr.NamespaceNotSharded, "Namespace %s is not sharded", ns)
+	}
+	settings, err := c.RefreshSettings()
+	if err != nil {
+		return policy.Compliance{}, err
+	}
+	routing, err := engine{c}.Routing(context.Background(), ns)
+	if err != nil {
+		return policy.Compliance{}, err
+	}
+	shards, err := c.ReadShards()
+	if err != nil {
+		return policy.Compliance{}, err
+	}
+	situation := balancer.NewSituation(routing, c.ownedBytes(coll), shards, settings)
+	return policy.CollectionStatus(situation, policy.Defragmentation{Running: coll.Defragment, Phase: coll.DefragmentationPhase})
+}
+
+// MaxChunkSizeBytes is the chunk size in force for a collection.
+func (c *Cluster) MaxChunkSizeBytes(coll catalog.Collection) int64 {
+	if coll.MaxChunkSizeBytes != 0 {
+		return coll.MaxChunkSizeBytes
+	}
+	return c.loop.Settings().MaxChunkSizeBytes
+}
+
+// Move runs a manual migration to its end. The caller holds the lock.
+func (c *Cluster) Move(ctx context.Context, req MoveRequest, deadline time.Time) error {
+	var result error
+	ended := false
+	c.StartMove(req, func(err error) { result, ended = err, true })
+	if err := c.Await(ctx, deadline, func() bool { return ended }); err != nil {
+		return err
+	}
+	return c.moveDone(req, result)
+}
+
+// setJumbo writes a chunk's jumbo flag without a new version.
+func (c *Cluster) setJumbo(ns string, min catalog.Key, flag catalog.Jumbo) error {
+	table := c.tables[ns]
+	if table == nil {
+		return mongoerr.New(mongoerr.NamespaceNotFound, "collection %s not found", ns)
+	}
+	chunk := table.Find(min)
+	if !chunk.Min.Equal(min) {
+		return mongoerr.New(mongoerr.NoMatchingDocument, "no chunk begins at %s", table.Pattern().Bound(min))
+	}
+	chunk.Jumbo = flag
+	next, err := table.Apply([]catalog.Chunk{chunk})
+	if err != nil {
+		return err
+	}
+	c.tables[ns] = next
+	return nil
+}
+
+// ClearJumbo removes a chunk's jumbo flag and gives it a new major version
+// (spec 01 §10.2); a chunk without the flag stays as it is.
+func (c *Cluster) ClearJumbo(ns string, chunk catalog.Chunk) error {
+	if chunk.Jumbo != catalog.JumboTrue {
+		return nil
+	}
+	table := c.tables[ns]
+	chunk.Jumbo = catalog.JumboUnset
+	chunk.Version = catalog.ChunkVersion{Major: table.Version().Major + 1}
+	next, err := table.Apply([]catalog.Chunk{chunk})
+	if err != nil {
+		return err
+	}
+	c.tables[ns] = next
+	return nil
+}
+
+// BumpVersion gives the newest chunk the next minor version, as metadata
+// writes do (spec 02 §6.3).
+func (c *Cluster) BumpVersion(ns string) error {
+	table := c.tables[ns]
+	if table == nil {
+		return nil
+	}
+	chunk := table.Newest()
+	chunk.Version.Minor++
+	next, err := table.Apply([]catalog.Chunk{chunk})
+	if err != nil {
+		return err
+	}
+	c.tables[ns] = next
+	return nil
+}
+
+// BalancingChange is configureCollectionBalancing; nil fields stay.
+type BalancingChange struct {
+	// ChunkSizeMB of 0 goes back to the global size.
+	ChunkSizeMB *int64
+	Defragment  *bool
+	AutoMerge   *bool
+	Balance     *bool
+}
+
+// ConfigureBalancing changes a collection's entry (spec 03 §1.2).
+func (c *Cluster) ConfigureBalancing(ns string, change BalancingChange) error {
+	_, tracked := c.configDoc(configCollections, ns)
+	if !tracked {
+		if change.Defragment != nil && !*change.Defragment {
+			return mongoerr.New(mongoerr.NamespaceNotFound, "collection %s not found", ns)
+		}
+		return mongoerr.New(mongoerr.NamespaceNotSharded, "Namespace %s is not sharded", ns)
+	}
+	if change.Defragment != nil && *change.Defragment {
+		return mongoerr.New(mongoerr.NotImplemented, "the mock does not defragment yet")
+	}
+	details := bson.D{}
+	_, err := c.configModify(configCollections, ns, func(doc *bson.D) {
+		if change.ChunkSizeMB != nil {
+			details = append(details, bson.E{Key: "chunkSizeMB", Value: int32(*change.ChunkSizeMB)})
+			if *change.ChunkSizeMB == 0 {
+				unset(doc, "maxChunkSizeBytes")
+			} else {
+				set(doc, "maxChunkSizeBytes", *change.ChunkSizeMB<<20)
+			}
+		}
+		if change.Defragment != nil {
+			details = append(details, bson.E{Key: "defragmentCollection", Value: false})
+			unset(doc, "defragmentCollection")
+		}
+		if change.AutoMerge != nil {
+			set(doc, "enableAutoMerge", *change.AutoMerge)
+		}
+		if change.Balance != nil {
+			set(doc, "noBalance", !*change.Balance)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	c.logChange(configShard, "configureCollectionBalancing", ns, details)
+	return c.BumpVersion(ns)
+}
+
+// PermitMigrations is setAllowMigrations (spec 03 §1.2).
+func (c *Cluster) PermitMigrations(ns string, permit bool) error {
+	found, err := c.configModify(configCollections, ns, func(doc *bson.D) {
+		if permit {
+			unset(doc, "permitMigrations")
+		} else {
+			set(doc, "permitMigrations", false)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if !found {
+		return mongoerr.New(mongoerr.NamespaceNotSharded, "Namespace %s is not sharded", ns)
+	}
+	c.logChange(configShard, "setPermitMigrations", ns, bson.D{{Key: "permitMigrations", Value: permit}})
+	return c.BumpVersion(ns)
+}

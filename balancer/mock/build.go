@@ -1,0 +1,271 @@
+package mock
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/store"
+)
+
+// version the mock shows of itself, as a mongos.
+const Version = "8.0.10"
+
+// firstPort of the hosts that the mock makes up.
+const firstPort = 27018
+
+// build puts a topology into the empty cluster. Errors name the field.
+func (c *Cluster) build(t *Topology) error {
+	if err := c.buildConfig(); err != nil {
+		return err
+	}
+	for i, s := range t.Shards {
+		if err := c.addShard(i, s); err != nil {
+			return fmt.Errorf("shards[%d]: %w", i, err)
+		}
+	}
+	c.hadTwo = len(t.Shards) > 1
+	if err := c.buildSettings(t.Settings); err != nil {
+		return err
+	}
+	for i, db := range t.Databases {
+		if err := c.CreateDatabase(db.Name, db.Primary); err != nil {
+			return fmt.Errorf("databases[%d]: %w", i, err)
+		}
+	}
+	for i, coll := range t.Collections {
+		if err := c.buildCollection(coll); err != nil {
+			return fmt.Errorf("collections[%d].%w", i, err)
+		}
+	}
+	return nil
+}
+
+func (c *Cluster) buildConfig() error {
+	for _, name := range []string{configShards, configDatabases, configCollections, configTags, configSettings, configChangelog, configActionlog, configPlacement} {
+		c.Config(name)
+	}
+	now := bson.NewDateTimeFromTime(c.now())
+	if err := c.configInsert("version", bson.D{{Key: "_id", Value: int32(1)}, {Key: "clusterId", Value: c.NewObjectID()}}); err != nil {
+		return err
+	}
+	return c.configInsert("mongos", bson.D{
+		{Key: "_id", Value: hostName + ":27017"},
+		{Key: "advisoryHostFQDNs", Value: bson.A{}},
+		{Key: "created", Value: now},
+		{Key: "embeddedRouter", Value: false},
+		{Key: "mongoVersion", Value: Version},
+		{Key: "ping", Value: now},
+		{Key: "up", Value: int64(0)},
+		{Key: "waiting", Value: true},
+	})
+}
+
+func (c *Cluster) addShard(i int, s TopologyShard) error {
+	host := s.Host
+	if host == "" {
+		host = fmt.Sprintf("rs%d/127.0.0.1:%d", i, firstPort+i)
+	}
+	doc := bson.D{
+		{Key: "_id", Value: s.ID},
+		{Key: "host", Value: host},
+		{Key: "state", Value: int32(1)},
+		{Key: "topologyTime", Value: c.Tick()},
+		{Key: "replSetConfigVersion", Value: int64(-1)},
+	}
+	if s.Draining {
+		doc = append(doc, bson.E{Key: "draining", Value: true})
+	}
+	if len(s.Zones) > 0 {
+		doc = append(doc, bson.E{Key: "tags", Value: s.Zones})
+	}
+	c.shards[catalog.ShardID(s.ID)] = newShard(catalog.ShardID(s.ID))
+	return c.configInsert(configShards, doc)
+}
+
+func (c *Cluster) buildSettings(s TopologySettings) error {
+	if s.ChunkSizeMB != 0 {
+		if s.ChunkSizeMB < 1 || s.ChunkSizeMB > 1024 {
+			return fmt.Errorf("settings.chunkSizeMB: %d is not between 1 and 1024", s.ChunkSizeMB)
+		}
+		if err := c.setSetting("chunksize", bson.D{{Key: "value", Value: s.ChunkSizeMB}}); err != nil {
+			return fmt.Errorf("settings.chunkSizeMB: %w", err)
+		}
+	}
+	if len(s.Balancer) == 0 {
+		return nil
+	}
+	raw, err := document(s.Balancer)
+	if err != nil {
+		return fmt.Errorf("settings.balancer: %w", err)
+	}
+	var fields bson.D
+	if err := bson.Unmarshal(raw, &fields); err != nil {
+		return fmt.Errorf("settings.balancer: %w", err)
+	}
+	doc, err := bson.Marshal(append(bson.D{{Key: "_id", Value: "balancer"}}, fields...))
+	if err != nil {
+		return fmt.Errorf("settings.balancer: %w", err)
+	}
+	if err := CheckSettings(doc); err != nil {
+		return fmt.Errorf("settings.balancer: %w", err)
+	}
+	return c.setSetting("balancer", fields)
+}
+
+// buildCollection makes a sharded collection with the given zones, chunks and
+// virtual data.
+func (c *Cluster) buildCollection(t TopologyCollection) error {
+	db, _, err := catalog.SplitNamespace(t.Namespace)
+	if err != nil {
+		return fmt.Errorf("ns: %w", err)
+	}
+	if err := c.CreateDatabase(db, ""); err != nil {
+		return fmt.Errorf("ns: %w", err)
+	}
+	key, err := document(t.Key)
+	if err != nil {
+		return fmt.Errorf("key: %w", err)
+	}
+	pattern, err := catalog.ParseKeyPattern(key)
+	if err != nil {
+		return fmt.Errorf("key: %w", err)
+	}
+	chunks, err := c.readChunks(pattern, t)
+	if err != nil {
+		return err
+	}
+	if err := c.shardAs(t, pattern, chunks); err != nil {
+		return err
+	}
+	for i, z := range t.Zones {
+		if err := c.buildZone(t.Namespace, z); err != nil {
+			return fmt.Errorf("zones[%d]: %w", i, err)
+		}
+	}
+	return nil
+}
+
+func (c *Cluster) buildZone(ns string, z TopologyZone) error {
+	min, err := document(z.Min)
+	if err != nil {
+		return fmt.Errorf("min: %w", err)
+	}
+	max, err := document(z.Max)
+	if err != nil {
+		return fmt.Errorf("max: %w", err)
+	}
+	return c.AssignZone(ns, min, max, z.Zone)
+}
+
+type builtChunk struct {
+	chunk       catalog.Chunk
+	bytes, docs int64
+}
+
+func (c *Cluster) readChunks(p catalog.KeyPattern, t TopologyCollection) ([]builtChunk, error) {
+	if len(t.Chunks) == 0 {
+		db, _, _ := catalog.SplitNamespace(t.Namespace)
+		primary, _ := c.Primary(db)
+		t.Chunks = []TopologyChunk{{Shard: string(primary)}}
+	}
+	built := make([]builtChunk, len(t.Chunks))
+	at := p.GlobalMin()
+	for i, chunk := range t.Chunks {
+		field := func(name string) string { return fmt.Sprintf("chunks[%d].%s", i, name) }
+		if c.shards[catalog.ShardID(chunk.Shard)] == nil {
+			return nil, fmt.Errorf("%s: there is no shard %q", field("shard"), chunk.Shard)
+		}
+		min, err := boundOr(p, chunk.Min, at)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", field("min"), err)
+		}
+		next := p.GlobalMax()
+		if i+1 < len(t.Chunks) && len(t.Chunks[i+1].Min) > 0 {
+			if next, err = boundOr(p, t.Chunks[i+1].Min, next); err != nil {
+				return nil, fmt.Errorf("chunks[%d].min: %w", i+1, err)
+			}
+		}
+		max, err := boundOr(p, chunk.Max, next)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", field("max"), err)
+		}
+		if !min.Equal(at) {
+			return nil, fmt.Errorf("%s: the chunk does not begin where the one before ends", field("min"))
+		}
+		if min.Compare(max) >= 0 {
+			return nil, fmt.Errorf("%s: it is not above min", field("max"))
+		}
+		built[i] = builtChunk{
+			chunk: catalog.Chunk{Min: min, Max: max, Shard: catalog.ShardID(chunk.Shard)},
+			bytes: int64(chunk.Bytes), docs: chunk.Docs,
+		}
+		if chunk.Jumbo {
+			built[i].chunk.Jumbo = catalog.JumboTrue
+		}
+		if chunk.Docs < 0 || chunk.Docs == 0 && chunk.Bytes > 0 {
+			return nil, fmt.Errorf("%s: bytes need a number of documents above zero", field("docs"))
+		}
+		at = max
+	}
+	if !at.Equal(p.GlobalMax()) {
+		return nil, fmt.Errorf("chunks[%d].max: the last chunk does not end at MaxKey", len(t.Chunks)-1)
+	}
+	return built, nil
+}
+
+func boundOr(p catalog.KeyPattern, data json.RawMessage, otherwise catalog.Key) (catalog.Key, error) {
+	if len(data) == 0 {
+		return otherwise, nil
+	}
+	raw, err := document(data)
+	if err != nil {
+		return catalog.Key{}, err
+	}
+	return p.Key(raw)
+}
+
+func (c *Cluster) shardAs(t TopologyCollection, p catalog.KeyPattern, built []builtChunk) error {
+	req := ShardRequest{Namespace: t.Namespace, Key: p.Doc(), Unique: t.Unique}
+	at, epoch := c.Tick(), c.NewObjectID()
+	chunks := make([]catalog.Chunk, len(built))
+	for i, b := range built {
+		b.chunk.ID = c.NewObjectID()
+		b.chunk.Version = catalog.ChunkVersion{Major: 1, Minor: uint32(i)}
+		b.chunk.OnCurrentShardSince = at
+		b.chunk.History = []catalog.ChunkHistory{{ValidAfter: at, Shard: b.chunk.Shard}}
+		chunks[i] = b.chunk
+	}
+	table, err := catalog.NewRoutingTable(p, epoch, at, slices.Values(chunks))
+	if err != nil {
+		return fmt.Errorf("chunks: %w", err)
+	}
+	local := c.localPrimary(t.Namespace, nil)
+	if err := local.docs.CreateIndex(store.IndexSpec{Name: indexName(p), Key: p.Doc(), Unique: t.Unique}); err != nil {
+		return fmt.Errorf("key: %w", err)
+	}
+	if err := c.enter(req, p, local.uuid, epoch, at); err != nil {
+		return err
+	}
+	if t.ChunkSizeMB != 0 || t.NoBalance {
+		if _, err := c.configModify(configCollections, t.Namespace, func(doc *bson.D) {
+			if t.ChunkSizeMB != 0 {
+				set(doc, "maxChunkSizeBytes", t.ChunkSizeMB<<20)
+			}
+			set(doc, "noBalance", t.NoBalance)
+		}); err != nil {
+			return err
+		}
+	}
+	c.tables[t.Namespace] = table
+	c.spreadCollection(t.Namespace, local, table)
+	for _, b := range built {
+		l := c.shards[b.chunk.Shard].colls[t.Namespace]
+		l.virtual = l.virtual.append(extent{min: b.chunk.Min, max: b.chunk.Max, docs: b.docs, bytes: b.bytes})
+	}
+	c.logPlacement(t.Namespace, &local.uuid, at, table.Owners())
+	return nil
+}

@@ -1,0 +1,100 @@
+package mock
+
+import (
+	"fmt"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/store"
+)
+
+// Sizes of the capped logs, in bytes (spec 03 §3).
+const (
+	changelogBytes = 200 << 20
+	actionlogBytes = 20 << 20
+)
+
+// hostName is the host that log entries name.
+const hostName = "mock"
+
+// configShard is the name config server entries carry as their shard.
+const configShard catalog.ShardID = "config"
+
+// logChange writes an entry of config.changelog.
+func (c *Cluster) logChange(by catalog.ShardID, what, ns string, details bson.D) {
+	c.appendLog(configChangelog, changelogBytes, by, what, ns, details)
+}
+
+// LogAction writes an entry of config.actionlog.
+func (c *Cluster) LogAction(what string, details bson.D) {
+	c.appendLog(configActionlog, actionlogBytes, configShard, what, "", details)
+}
+
+// appendLog adds an entry in the form of spec 03 §3.7 and drops the oldest
+// beyond the cap. A failure to write is a warning, as on the server.
+func (c *Cluster) appendLog(log string, limit int64, by catalog.ShardID, what, ns string, details bson.D) {
+	now := c.now()
+	if details == nil {
+		details = bson.D{}
+	}
+	id := fmt.Sprintf("%s-%s-%s", hostName, now.Format("2006-01-02T15:04:05.000-07:00"), c.NewObjectID().Hex())
+	err := c.configInsert(log, bson.D{
+		{Key: "_id", Value: id},
+		{Key: "server", Value: hostName},
+		{Key: "shard", Value: string(by)},
+		{Key: "clientAddr", Value: ""},
+		{Key: "time", Value: bson.NewDateTimeFromTime(now)},
+		{Key: "what", Value: what},
+		{Key: "ns", Value: ns},
+		{Key: "details", Value: details},
+	})
+	if err != nil {
+		c.logger.Warn("log entry not written", "log", log, "what", what, "error", err)
+	}
+	trim(c.Config(log), limit)
+}
+
+func trim(coll *store.Collection, limit int64) {
+	for coll.Bytes() > limit {
+		for record := range coll.Scan() {
+			coll.Delete(record)
+			break
+		}
+	}
+}
+
+// versionDoc is a version as log entries and replies between shards show it:
+// epoch, timestamp, version.
+func versionDoc(t *catalog.RoutingTable, v catalog.ChunkVersion) bson.D {
+	return bson.D{
+		{Key: "e", Value: t.Epoch()},
+		{Key: "t", Value: t.Timestamp()},
+		{Key: "v", Value: v.Timestamp()},
+	}
+}
+
+func chunkDoc(t *catalog.RoutingTable, chunk catalog.Chunk, v catalog.ChunkVersion) bson.D {
+	return bson.D{
+		{Key: "min", Value: t.Pattern().Bound(chunk.Min)},
+		{Key: "max", Value: t.Pattern().Bound(chunk.Max)},
+		{Key: "lastmod", Value: versionDoc(t, v)},
+	}
+}
+
+// logPlacement records which shards have data of a namespace from now on
+// (spec 03 §3.10).
+func (c *Cluster) logPlacement(ns string, uuid *bson.Binary, at bson.Timestamp, shards []catalog.ShardID) {
+	doc := bson.D{{Key: "_id", Value: c.NewObjectID()}, {Key: "nss", Value: ns}}
+	if uuid != nil {
+		doc = append(doc, bson.E{Key: "uuid", Value: *uuid})
+	}
+	names := bson.A{}
+	for _, s := range shards {
+		names = append(names, string(s))
+	}
+	doc = append(doc, bson.E{Key: "timestamp", Value: at}, bson.E{Key: "shards", Value: names})
+	if err := c.configInsert(configPlacement, doc); err != nil {
+		c.logger.Warn("placement not written", "ns", ns, "error", err)
+	}
+}

@@ -1,0 +1,205 @@
+package mock
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer"
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/store"
+)
+
+// Config makes a Cluster. The zero value is three empty shards on virtual
+// time that starts now, with seed 0.
+type Config struct {
+	// Topology is what the cluster holds at the start; nil means three shards.
+	Topology *Topology
+	// RealTime lets time pass as on the wall; otherwise it is virtual.
+	RealTime bool
+	// Start is where virtual time begins; zero means the wall clock's now.
+	Start time.Time
+	// Seed feeds the one source of chance.
+	Seed uint64
+	// Parameters are server parameters under their own names.
+	Parameters map[string]any
+	// Logger gets the engine's log events; nil discards them.
+	Logger *slog.Logger
+}
+
+// Cluster is a mock sharded cluster.
+type Cluster struct {
+	mu   sync.Mutex
+	cond *sync.Cond
+
+	realTime bool
+	queue    *balancer.Queue
+	kick     chan struct{}
+
+	rand       *rand.Rand
+	logger     *slog.Logger
+	parameters *Parameters
+	loop       *balancer.Loop
+	driver     *balancer.EventDriver
+	cancel     context.CancelFunc
+	background sync.WaitGroup
+
+	process   [5]byte
+	idCounter uint32
+	lastStamp bson.Timestamp
+	gossip    atomic.Uint64 // lastStamp, for readers without the lock
+	term      int64
+
+	config  map[string]*store.Collection
+	tables  map[string]*catalog.RoutingTable
+	shards  map[catalog.ShardID]*shard
+	hadTwo  bool
+	pending map[*migration]bool
+}
+
+// New makes a cluster and starts its balancer. Close ends it.
+func New(cfg Config) (*Cluster, error) {
+	topology := cfg.Topology
+	if topology == nil {
+		topology = DefaultTopology(3)
+	}
+	start := cfg.Start
+	if cfg.RealTime || start.IsZero() {
+		start = time.Now()
+	}
+	logger := cfg.Logger
+	if logger == nil {
+		logger = slog.New(slog.DiscardHandler)
+	}
+	c := &Cluster{
+		realTime:   cfg.RealTime,
+		queue:      balancer.NewQueue(start.Truncate(time.Millisecond)),
+		kick:       make(chan struct{}, 1),
+		rand:       rand.New(rand.NewPCG(cfg.Seed, 0x5ead)),
+		logger:     logger,
+		parameters: NewParameters(),
+		term:       1,
+		config:     map[string]*store.Collection{},
+		tables:     map[string]*catalog.RoutingTable{},
+		shards:     map[catalog.ShardID]*shard{},
+		pending:    map[*migration]bool{},
+	}
+	c.cond = sync.NewCond(&c.mu)
+	binary.BigEndian.PutUint32(c.process[:4], c.rand.Uint32())
+	for name, value := range cfg.Parameters {
+		if err := c.parameters.SetAtStart(name, value); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.build(topology); err != nil {
+		return nil, fmt.Errorf("topology: %w", err)
+	}
+	c.startBalancer(cfg.Seed)
+	return c, nil
+}
+
+// Lock takes the cluster's lock.
+func (c *Cluster) Lock() { c.mu.Lock() }
+
+// Unlock gives the lock back.
+func (c *Cluster) Unlock() { c.mu.Unlock() }
+
+// Parameters are the server parameters in force.
+func (c *Cluster) Parameters() *Parameters { return c.parameters }
+
+// startBalancer makes the engine: an event driver on virtual time, the
+// goroutine driver on real time.
+func (c *Cluster) startBalancer(seed uint64) {
+	cfg := balancer.Config{
+		Parameters: c.engineParameters,
+		Rand:       rand.New(rand.NewPCG(seed, 0xba1a)),
+		Logger:     c.logger,
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	c.cancel = cancel
+	if !c.realTime {
+		c.loop = balancer.NewLoop(cfg)
+		c.driver = balancer.NewEventDriver(c.queue, c.loop, engine{c})
+		c.driver.Start()
+		return
+	}
+	cfg.Changed = func() {
+		c.mu.Lock()
+		c.cond.Broadcast()
+		c.mu.Unlock()
+	}
+	c.loop = balancer.NewLoop(cfg)
+	c.background.Go(func() { c.pump(ctx) })
+	c.background.Go(func() { balancer.Run(ctx, c.loop, lockedEngine{c}) })
+}
+
+func (c *Cluster) engineParameters() balancer.Parameters {
+	return balancer.Parameters{
+		MigrationsThrottling: c.parameters.Milliseconds("balancerMigrationsThrottlingMs"),
+		SelectionTimeout:     c.parameters.Milliseconds("balancerChunksSelectionTimeoutMs"),
+	}
+}
+
+// Close stops the balancer and waits for the cluster's goroutines.
+func (c *Cluster) Close() {
+	c.cancel()
+	c.mu.Lock()
+	if c.driver != nil {
+		c.driver.Stop()
+	}
+	c.cond.Broadcast()
+	c.mu.Unlock()
+	c.background.Wait()
+}
+
+// NewObjectID makes an id from the cluster's time and counter, so that runs
+// with one seed give one sequence of ids.
+func (c *Cluster) NewObjectID() bson.ObjectID {
+	var id bson.ObjectID
+	binary.BigEndian.PutUint32(id[:4], uint32(c.now().Unix()))
+	copy(id[4:9], c.process[:])
+	c.idCounter++
+	id[9], id[10], id[11] = byte(c.idCounter>>16), byte(c.idCounter>>8), byte(c.idCounter)
+	return id
+}
+
+// NewUUID makes a random UUID (version 4) from the cluster's source.
+func (c *Cluster) NewUUID() bson.Binary {
+	data := make([]byte, 16)
+	binary.LittleEndian.PutUint64(data, c.rand.Uint64())
+	binary.LittleEndian.PutUint64(data[8:], c.rand.Uint64())
+	data[6] = data[6]&0x0f | 0x40
+	data[8] = data[8]&0x3f | 0x80
+	return bson.Binary{Subtype: bson.TypeBinaryUUID, Data: data}
+}
+
+// Tick moves the cluster's logical time on and gives it. It never goes back.
+func (c *Cluster) Tick() bson.Timestamp {
+	seconds := uint32(c.now().Unix())
+	if seconds > c.lastStamp.T {
+		c.lastStamp = bson.Timestamp{T: seconds, I: 1}
+	} else {
+		c.lastStamp.I++
+	}
+	c.gossip.Store(uint64(c.lastStamp.T)<<32 | uint64(c.lastStamp.I))
+	return c.lastStamp
+}
+
+// GossipTime is the newest logical time given out. It needs no lock.
+func (c *Cluster) GossipTime() bson.Timestamp {
+	stamp := c.gossip.Load()
+	return bson.Timestamp{T: uint32(stamp >> 32), I: uint32(stamp)}
+}
+
+// Term is the replication term of the config server.
+func (c *Cluster) Term() int64 { return c.term }
+
+// BalancerStatus is what the engine reports of itself.
+func (c *Cluster) BalancerStatus() balancer.Status { return c.loop.Status() }

@@ -1,0 +1,317 @@
+package mock
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
+)
+
+// noteWrite tells the migration that a shard gives away what was written:
+// before and after are the document before and after, nil where there is none.
+func (c *Cluster) noteWrite(s *shard, ns string, before, after bson.Raw) {
+	m := s.busy
+	if m == nil || !m.cloning || m.donor != s || m.req.Namespace != ns {
+		return
+	}
+	was := before != nil && m.holds(before)
+	is := after != nil && m.holds(after)
+	switch {
+	case is:
+		id := after.Lookup("_id")
+		m.mods.upserts[string(id.Value)+string(rune(id.Type))] = id
+		delete(m.mods.deletes, string(id.Value)+string(rune(id.Type)))
+	case was:
+		id := before.Lookup("_id")
+		m.mods.deletes[string(id.Value)+string(rune(id.Type))] = id
+		delete(m.mods.upserts, string(id.Value)+string(rune(id.Type)))
+	}
+}
+
+// catchUp pulls the donor's modifications until none are left, then enters
+// the critical section.
+func (c *Cluster) catchUp(m *migration) {
+	if !m.cloning {
+		return
+	}
+	if !m.mods.empty() {
+		if err := c.transferMods(m); err != nil {
+			c.fail(m, err)
+			return
+		}
+		c.after(batchTime, func() { c.catchUp(m) })
+		return
+	}
+	m.endRecvStep(c.now(), 5)
+	c.after(catchUpTime, func() {
+		if !m.cloning {
+			return
+		}
+		m.endRecvStep(c.now(), 6)
+		m.endDonorStep(c.now()) // step 4: caught up
+		c.after(commitTime, func() { c.commit(m) })
+	})
+}
+
+// transferMods brings the recipient up to date: deletes first, then upserts.
+func (c *Cluster) transferMods(m *migration) error {
+	from, to := m.donor.colls[m.req.Namespace], m.receiver.colls[m.req.Namespace]
+	if from == nil || to == nil {
+		return mongoerr.New(mongoerr.OperationFailed, "Data transfer error: the collection was dropped")
+	}
+	mods := m.mods
+	m.mods = newModifications()
+	for _, key := range sortedKeys(mods.deletes) {
+		record, doc, ok := to.docs.ByID(mods.deletes[key])
+		if ok && m.holds(doc) {
+			to.docs.Delete(record)
+			m.recvTask.orphans--
+		}
+	}
+	for _, key := range sortedKeys(mods.upserts) {
+		_, doc, ok := from.docs.ByID(mods.upserts[key])
+		if !ok || !m.holds(doc) {
+			continue
+		}
+		if err := m.upsert(to, mods.upserts[key], doc); err != nil {
+			return mongoerr.New(mongoerr.OperationFailed, "Data transfer error: migrate failed: %s", err)
+		}
+	}
+	return nil
+}
+
+func (m *migration) upsert(to *localCollection, id bson.RawValue, doc bson.Raw) error {
+	record, old, ok := to.docs.ByID(id)
+	switch {
+	case ok && !m.holds(old):
+		return mongoerr.New(16977, "a document with the same _id lies outside the range on the recipient")
+	case ok:
+		return to.docs.Update(record, doc)
+	}
+	if _, err := to.docs.Insert(doc); err != nil {
+		return err
+	}
+	m.recvTask.orphans++
+	return nil
+}
+
+func sortedKeys(m map[string]bson.RawValue) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// commit is the critical section: the last modifications, the catalog's
+// transaction, and the change of ownership, in one instant. Writes before it
+// went to the donor, writes after it go to the recipient.
+func (c *Cluster) commit(m *migration) {
+	if !m.cloning {
+		return
+	}
+	if err := c.transferMods(m); err != nil {
+		c.fail(m, err)
+		return
+	}
+	m.endDonorStep(c.now()) // step 5: the recipient has everything
+	m.endRecvStep(c.now(), 7)
+	if err := c.commitCatalog(m); err != nil {
+		m.committedNothing = true
+		c.fail(m, err)
+		return
+	}
+	m.cloning = false
+	c.hand(m)
+	m.endRecvStep(c.now(), 8)
+	c.logChange(m.receiver.id, "moveChunk.to", m.req.Namespace, stepsDoc(m.recvTime, recvSteps, m, "success"))
+	details := append(m.rangeDoc(), bson.E{Key: "counts", Value: bson.D{
+		{Key: "cloned", Value: m.cloned},
+		{Key: "clonedBytes", Value: m.clonedSize},
+		{Key: "catchup", Value: int64(0)},
+		{Key: "steady", Value: int64(0)},
+	}})
+	c.logChange(m.donor.id, "moveChunk.commit", m.req.Namespace, details)
+	if m.req.WaitForDelete {
+		c.deleteRange(m.donor, m.donorTask, 0, func() { c.finish(m, nil) })
+		return
+	}
+	c.scheduleDeletion(m.donor, m.donorTask)
+	c.finish(m, nil)
+}
+
+// hand passes virtual data on and turns the donor's copies into orphans.
+func (c *Cluster) hand(m *migration) {
+	from, to := m.donor.colls[m.req.Namespace], m.receiver.colls[m.req.Namespace]
+	var moved virtualData
+	from.virtual, moved = from.virtual.take(m.coll.Pattern, m.min, m.max)
+	to.virtual = to.virtual.merge(moved)
+	m.donorTask.orphans = m.recvTask.orphans
+	m.receiver.removeDeletion(m.recvTask)
+}
+
+// commitCatalog is the config server's part (spec 02 §6.5): checks, versions,
+// history, placement.
+func (c *Cluster) commitCatalog(m *migration) error {
+	ns := m.req.Namespace
+	to, err := c.ShardByID(string(m.req.To))
+	if err != nil {
+		return err
+	}
+	if to.Draining {
+		return mongoerr.New(mongoerr.ShardNotFound, "Shard %s is currently draining", to.ID)
+	}
+	coll, ok, err := c.Tracked(ns)
+	if err != nil {
+		return err
+	}
+	table := c.tables[ns]
+	if !ok || table == nil || !coll.AllowMigrations || !coll.PermitMigrations {
+		return mongoerr.New(mongoerr.ConflictingOperationInProgress, "Collection %s is gone or does not allow migrations", ns)
+	}
+	if !coll.UUID.Equal(m.coll.UUID) || coll.Epoch != m.coll.Epoch {
+		return mongoerr.New(mongoerr.StaleEpoch, "The epoch of collection %s has changed", ns)
+	}
+	chunk := table.Find(m.min)
+	switch {
+	case chunk.Shard == m.req.To:
+		return nil
+	case chunk.Shard != m.req.From:
+		return mongoerr.New(4914702, "the chunk is on shard %s", chunk.Shard)
+	case m.max.Compare(chunk.Max) > 0:
+		return mongoerr.New(40165, "no chunk contains the range")
+	case m.before.Compare(chunk.Version) < 0:
+		return mongoerr.New(mongoerr.ConflictingOperationInProgress, "the chunk has changed since the migration began")
+	}
+	return c.applyMove(m, table, chunk)
+}
+
+// applyMove writes the moved chunk, the remainders and the control chunk
+// (spec 02 §6.3 and §6.4).
+func (c *Cluster) applyMove(m *migration, table *catalog.RoutingTable, chunk catalog.Chunk) error {
+	at := c.Tick()
+	version := catalog.ChunkVersion{Major: table.Version().Major + 1}
+	next := func() catalog.ChunkVersion {
+		version.Minor++
+		return version
+	}
+	moved := chunk
+	moved.Min, moved.Max, moved.Shard, moved.Version = m.min, m.max, m.req.To, version
+	moved.OnCurrentShardSince = at
+	moved.History = append([]catalog.ChunkHistory{{ValidAfter: at, Shard: m.req.To}}, c.trimHistory(chunk.History)...)
+	changed := []catalog.Chunk{moved}
+
+	remainder := func(min, max catalog.Key) {
+		if min.Compare(max) >= 0 {
+			return
+		}
+		rest := chunk
+		rest.ID, rest.Min, rest.Max, rest.Version = c.NewObjectID(), min, max, next()
+		changed = append(changed, rest)
+	}
+	remainder(chunk.Min, m.min)
+	remainder(m.max, chunk.Max)
+	for control := range table.Owned(m.req.From, catalog.Key{}, catalog.Key{}) {
+		if !control.Min.Equal(chunk.Min) {
+			control.Version = next()
+			changed = append(changed, control)
+			break
+		}
+	}
+	first := table.Count(m.req.To) == 0
+	applied, err := table.Apply(changed)
+	if err != nil {
+		return err
+	}
+	c.tables[m.req.Namespace] = applied
+	if first || applied.Count(m.req.From) == 0 {
+		c.logPlacement(m.req.Namespace, &m.coll.UUID, at, applied.Owners())
+	}
+	return nil
+}
+
+// trimHistory drops entries older than the history window, but for the newest.
+func (c *Cluster) trimHistory(history []catalog.ChunkHistory) []catalog.ChunkHistory {
+	oldest := c.now().Add(-c.historyWindow()).Unix()
+	kept := slices.Clone(history)
+	for len(kept) > 1 && int64(kept[len(kept)-1].ValidAfter.T) < oldest {
+		kept = kept[:len(kept)-1]
+	}
+	return kept
+}
+
+// fail ends a migration between its start and its commit: the donor keeps
+// the range, the recipient deletes what it copied.
+func (c *Cluster) fail(m *migration, err error) {
+	m.cloning = false
+	if m.donorTask != nil {
+		m.donor.removeDeletion(m.donorTask)
+	}
+	if m.recvTask != nil {
+		c.scheduleDeletion(m.receiver, m.recvTask)
+		c.logChange(m.receiver.id, "moveChunk.to", m.req.Namespace, stepsDoc(m.recvTime, recvSteps, m, "aborted"))
+	}
+	if !m.committedNothing {
+		c.logChange(m.donor.id, "moveChunk.error", m.req.Namespace, m.rangeDoc())
+	}
+	c.finish(m, err)
+}
+
+// finish frees the shards, logs the donor's steps and tells whoever waits.
+func (c *Cluster) finish(m *migration, err error) {
+	note := "aborted"
+	if err == nil {
+		m.endDonorStep(c.now()) // step 6
+		note = "success"
+	}
+	c.logChange(m.donor.id, "moveChunk.from", m.req.Namespace, stepsDoc(m.donorTime, donorSteps, m, note))
+	for _, s := range []*shard{m.donor, m.receiver} {
+		if s.busy == m {
+			s.busy = nil
+		}
+	}
+	delete(c.pending, m)
+	m.done(err)
+}
+
+func stepsDoc(times []time.Duration, of int, m *migration, note string) bson.D {
+	doc := bson.D{}
+	for i, d := range times {
+		doc = append(doc, bson.E{Key: fmt.Sprintf("step %d of %d", i+1, of), Value: int32(d.Milliseconds())})
+	}
+	min, max := m.req.Min, m.req.Max
+	if min == nil || max == nil {
+		// The bounds were never computed.
+		min, max = emptyDoc(), emptyDoc()
+	}
+	return append(doc,
+		bson.E{Key: "min", Value: min}, bson.E{Key: "max", Value: max},
+		bson.E{Key: "to", Value: string(m.req.To)}, bson.E{Key: "from", Value: string(m.req.From)},
+		bson.E{Key: "note", Value: note})
+}
+
+func emptyDoc() bson.Raw { return bson.Raw{5, 0, 0, 0, 0} }
+
+// Move runs a migration to its end for a caller that holds the lock. A
+// failure whose range is on the recipient all the same is a success
+// (spec 02 §4.6).
+func (c *Cluster) moveDone(req MoveRequest, err error) error {
+	if err == nil || mongoerr.Is(err, mongoerr.BalancerInterrupted) || req.Min == nil {
+		return err
+	}
+	table := c.tables[req.Namespace]
+	if table == nil {
+		return err
+	}
+	key, keyErr := table.Pattern().Key(req.Min)
+	if keyErr == nil && table.Find(key).Shard == req.To && !errors.Is(err, errNothingToWaitFor) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,293 @@
+package mock
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mongoerr"
+)
+
+// Collections of the config database (spec 03 §3). Their documents are the
+// truth, but for config.chunks, which is a view on the routing tables.
+const (
+	configShards      = "shards"
+	configDatabases   = "databases"
+	configCollections = "collections"
+	configChunks      = "chunks"
+	configTags        = "tags"
+	configSettings    = "settings"
+	configChangelog   = "changelog"
+	configActionlog   = "actionlog"
+	configPlacement   = "placementHistory"
+)
+
+// Config is a collection of the config database, made when it is missing.
+// The caller must use ConfigChunks for config.chunks.
+func (c *Cluster) Config(name string) *store.Collection {
+	coll := c.config[name]
+	if coll == nil {
+		coll = store.New()
+		c.config[name] = coll
+	}
+	return coll
+}
+
+// ConfigNames lists the collections of the config database, in order.
+func (c *Cluster) ConfigNames() []string {
+	names := []string{configChunks}
+	for name := range c.config {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func textValue(s string) bson.RawValue {
+	_, data, err := bson.MarshalValue(s)
+	if err != nil {
+		panic(fmt.Sprintf("a string that is not BSON: %v", err)) // MarshalValue has no other failure for a string
+	}
+	return bson.RawValue{Type: bson.TypeString, Value: data}
+}
+
+// configDoc reads a config document by its string _id.
+func (c *Cluster) configDoc(collection, id string) (bson.Raw, bool) {
+	_, doc, ok := c.Config(collection).ByID(textValue(id))
+	return doc, ok
+}
+
+// configInsert adds a document that begins with its _id.
+func (c *Cluster) configInsert(collection string, doc bson.D) error {
+	raw, err := bson.Marshal(doc)
+	if err != nil {
+		return err
+	}
+	_, err = c.Config(collection).Insert(raw)
+	return err
+}
+
+// configModify changes a config document in place; false when it is missing.
+func (c *Cluster) configModify(collection, id string, change func(*bson.D)) (bool, error) {
+	coll := c.Config(collection)
+	record, raw, ok := coll.ByID(textValue(id))
+	if !ok {
+		return false, nil
+	}
+	var doc bson.D
+	if err := bson.Unmarshal(raw, &doc); err != nil {
+		return true, err
+	}
+	change(&doc)
+	changed, err := bson.Marshal(doc)
+	if err != nil {
+		return true, err
+	}
+	return true, coll.Update(record, changed)
+}
+
+func (c *Cluster) configDelete(collection, id string) bool {
+	record, _, ok := c.Config(collection).ByID(textValue(id))
+	return ok && c.Config(collection).Delete(record)
+}
+
+// set assigns a field of a document, at its place or at the end.
+func set(doc *bson.D, name string, value any) {
+	for i := range *doc {
+		if (*doc)[i].Key == name {
+			(*doc)[i].Value = value
+			return
+		}
+	}
+	*doc = append(*doc, bson.E{Key: name, Value: value})
+}
+
+func unset(doc *bson.D, name string) {
+	*doc = slices.DeleteFunc(*doc, func(e bson.E) bool { return e.Key == name })
+}
+
+// setSetting upserts fields of a config.settings document. The fields an
+// upsert adds come in lexicographic order (spec 03 §3.6).
+func (c *Cluster) setSetting(id string, fields bson.D) error {
+	slices.SortFunc(fields, func(a, b bson.E) int { return cmp.Compare(a.Key, b.Key) })
+	found, err := c.configModify(configSettings, id, func(doc *bson.D) {
+		for _, f := range fields {
+			set(doc, f.Key, f.Value)
+		}
+	})
+	if found || err != nil {
+		return err
+	}
+	return c.configInsert(configSettings, append(bson.D{{Key: "_id", Value: id}}, fields...))
+}
+
+// ReadShards parses config.shards, by id.
+func (c *Cluster) ReadShards() ([]catalog.Shard, error) {
+	var shards []catalog.Shard
+	for _, raw := range c.Config(configShards).Scan() {
+		s, err := catalog.ParseShard(raw)
+		if err != nil {
+			return nil, err
+		}
+		shards = append(shards, s)
+	}
+	slices.SortFunc(shards, func(a, b catalog.Shard) int { return cmp.Compare(a.ID, b.ID) })
+	return shards, nil
+}
+
+// FindShard looks a shard up by _id, connection string or member host
+// (spec 03 §0.6).
+func (c *Cluster) FindShard(name string) (catalog.Shard, error) {
+	shards, err := c.ReadShards()
+	if err != nil {
+		return catalog.Shard{}, err
+	}
+	for _, s := range shards {
+		if string(s.ID) == name || s.Host == name || hasMember(s.Host, name) {
+			return s, nil
+		}
+	}
+	return catalog.Shard{}, mongoerr.New(mongoerr.ShardNotFound, "Shard %s not found", name)
+}
+
+// ShardByID looks a shard up by its _id only.
+func (c *Cluster) ShardByID(id string) (catalog.Shard, error) {
+	raw, ok := c.configDoc(configShards, id)
+	if !ok {
+		return catalog.Shard{}, mongoerr.New(mongoerr.ShardNotFound, "Shard %s not found", id)
+	}
+	return catalog.ParseShard(raw)
+}
+
+// Tracked reads a collection's entry in config.collections.
+func (c *Cluster) Tracked(ns string) (catalog.Collection, bool, error) {
+	raw, ok := c.configDoc(configCollections, ns)
+	if !ok {
+		return catalog.Collection{}, false, nil
+	}
+	coll, err := catalog.ParseCollection(raw)
+	return coll, err == nil, err
+}
+
+// Sharded reads a sharded collection's entry, with the routing errors of
+// spec 03 §0.7: 26 for an unknown database, 118 for an unsharded collection.
+func (c *Cluster) Sharded(ns string) (catalog.Collection, error) {
+	db, _, err := catalog.SplitNamespace(ns)
+	if err != nil {
+		return catalog.Collection{}, err
+	}
+	coll, ok, err := c.Tracked(ns)
+	if err != nil {
+		return catalog.Collection{}, err
+	}
+	if ok && !coll.Unsplittable {
+		return coll, nil
+	}
+	if _, known := c.configDoc(configDatabases, db); !known && db != "admin" && db != "config" {
+		return catalog.Collection{}, mongoerr.New(mongoerr.NamespaceNotFound, "database %s not found", db)
+	}
+	return catalog.Collection{}, mongoerr.New(mongoerr.NamespaceNotSharded, "Namespace %s is not sharded", ns)
+}
+
+// Table is the routing table of a tracked collection; nil when there is none.
+func (c *Cluster) Table(ns string) *catalog.RoutingTable { return c.tables[ns] }
+
+// Zones reads the zone ranges of a collection. A stored range that does not
+// fit fails (spec 01 §4.1).
+func (c *Cluster) Zones(coll catalog.Collection) (*catalog.ZoneSet, error) {
+	zones := catalog.NewZoneSet(coll.Pattern)
+	for _, raw := range c.Config(configTags).Scan() {
+		if ns, _ := raw.Lookup("ns").StringValueOK(); ns != coll.Namespace {
+			continue
+		}
+		zone, err := catalog.ParseZone(coll.Pattern, raw)
+		if err != nil {
+			return nil, err
+		}
+		if err := zones.Add(zone); err != nil {
+			return nil, err
+		}
+	}
+	return zones, nil
+}
+
+// Primary is the primary shard of a database; false when it is unknown.
+func (c *Cluster) Primary(db string) (catalog.ShardID, bool) {
+	raw, ok := c.configDoc(configDatabases, db)
+	if !ok {
+		return "", false
+	}
+	primary, _ := raw.Lookup("primary").StringValueOK()
+	return catalog.ShardID(primary), true
+}
+
+// CheckSettings is the validator of config.settings (spec 01 §2.2).
+func CheckSettings(doc bson.Raw) error {
+	id, _ := doc.Lookup("_id").StringValueOK()
+	check, ok := map[string]func(bson.Raw) bool{
+		"balancer":                 validBalancer,
+		"chunksize":                validChunkSize,
+		"automerge":                anything,
+		"ReadWriteConcernDefaults": anything,
+		"audit":                    anything,
+	}[id]
+	if ok && check(doc) {
+		return nil
+	}
+	return mongoerr.New(mongoerr.DocumentValidationFailure, "Document failed validation")
+}
+
+func anything(bson.Raw) bool { return true }
+
+func validBalancer(doc bson.Raw) bool {
+	elems, err := doc.Elements()
+	if err != nil {
+		return false
+	}
+	for _, e := range elems {
+		v := e.Value()
+		var ok bool
+		switch e.Key() {
+		case "_id":
+			ok = true
+		case "mode":
+			text, _ := v.StringValueOK()
+			ok = text == "full" || text == "off"
+		case "stopped", "_waitForDelete", "attemptToBalanceJumboChunks":
+			ok = v.Type == bson.TypeBoolean
+		case "_secondaryThrottle":
+			ok = v.Type == bson.TypeBoolean || v.Type == bson.TypeEmbeddedDocument
+		case "activeWindow":
+			window, isDoc := v.DocumentOK()
+			ok = isDoc && !window.Lookup("start").IsZero() && !window.Lookup("stop").IsZero()
+		}
+		if !ok {
+			return false
+		}
+	}
+	return true
+}
+
+func validChunkSize(doc bson.Raw) bool {
+	elems, err := doc.Elements()
+	if err != nil {
+		return false
+	}
+	for _, e := range elems {
+		switch e.Key() {
+		case "_id":
+		case "value":
+			n, ok := e.Value().AsFloat64OK()
+			if !ok || n < 1 || n > 1024 {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}

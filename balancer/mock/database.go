@@ -1,0 +1,256 @@
+package mock
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mongoerr"
+)
+
+// CreateDatabase makes a database's entry (enableSharding, spec 03 §1.4). An
+// empty primary lets the cluster choose the least loaded shard.
+func (c *Cluster) CreateDatabase(name, primary string) error {
+	done, err := c.checkDatabase(name, primary)
+	if err != nil {
+		return mongoerr.Wrap(err, "Database "+name+" could not be created")
+	}
+	if done {
+		return nil
+	}
+	id, err := c.choosePrimary(primary)
+	if err != nil {
+		return mongoerr.Wrap(err, "Database "+name+" could not be created")
+	}
+	at := c.Tick()
+	c.logChange(configShard, "createDatabase.start", name, nil)
+	err = c.configInsert(configDatabases, bson.D{
+		{Key: "_id", Value: name},
+		{Key: "primary", Value: string(id)},
+		{Key: "version", Value: bson.D{
+			{Key: "uuid", Value: c.NewUUID()},
+			{Key: "timestamp", Value: at},
+			{Key: "lastMod", Value: int32(1)},
+		}},
+	})
+	if err != nil {
+		return err
+	}
+	c.logPlacement(name, nil, at, []catalog.ShardID{id})
+	c.logChange(configShard, "createDatabase", name, nil)
+	return nil
+}
+
+// checkDatabase runs the checks in the server's order; done means that there
+// is nothing to create.
+func (c *Cluster) checkDatabase(name, primary string) (done bool, err error) {
+	if name == "config" {
+		return true, nil
+	}
+	switch strings.ToLower(name) {
+	case "admin", "local", "config":
+		return false, mongoerr.New(mongoerr.InvalidOptions, "Cannot manually create database '%s'", name)
+	}
+	if !catalog.ValidDatabaseName(name) || strings.Contains(name, "$") {
+		return false, mongoerr.New(mongoerr.InvalidNamespace, "Invalid db name specified: %s", name)
+	}
+	if primary != "" {
+		shard, err := c.FindShard(primary)
+		if err != nil {
+			return false, err
+		}
+		primary = string(shard.ID)
+	}
+	if is, ok := c.Primary(name); ok {
+		if primary == "" || string(is) == primary {
+			return true, nil
+		}
+		return false, mongoerr.New(mongoerr.NamespaceExists, "Cannot create database %s on shard %s: it exists on shard %s", name, primary, is)
+	}
+	for _, raw := range c.Config(configDatabases).Scan() {
+		if other, _ := raw.Lookup("_id").StringValueOK(); strings.EqualFold(other, name) {
+			return false, mongoerr.New(mongoerr.DatabaseDifferCase, "can't have 2 databases that just differ on case: have %s, want %s", other, name)
+		}
+	}
+	return false, nil
+}
+
+func (c *Cluster) choosePrimary(asked string) (catalog.ShardID, error) {
+	shards, err := c.ReadShards()
+	if err != nil {
+		return "", err
+	}
+	var best catalog.ShardID
+	var least int64
+	for _, s := range shards {
+		if s.Draining || asked != "" && string(s.ID) != asked && s.Host != asked && !hasMember(s.Host, asked) {
+			continue
+		}
+		if size := c.shards[s.ID].totalBytes(); best == "" || size < least {
+			best, least = s.ID, size
+		}
+	}
+	if best == "" {
+		return "", mongoerr.New(mongoerr.ShardNotFound, "no shard can take a new database: all are draining or unknown")
+	}
+	return best, nil
+}
+
+func hasMember(host, member string) bool {
+	_, members, ok := strings.Cut(host, "/")
+	if !ok {
+		return false
+	}
+	for m := range strings.SplitSeq(members, ",") {
+		if m == member {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *shard) totalBytes() int64 {
+	var total int64
+	for _, l := range s.colls {
+		_, bytes := l.counts()
+		total += bytes
+	}
+	return total
+}
+
+// Create makes an empty, untracked collection on the database's primary.
+func (c *Cluster) Create(ns string, options bson.D) error {
+	db, _, err := catalog.SplitNamespace(ns)
+	if err != nil {
+		return err
+	}
+	if err := c.CreateDatabase(db, ""); err != nil {
+		return err
+	}
+	if c.Exists(ns) {
+		return mongoerr.New(mongoerr.NamespaceExists, "Collection %s already exists.", ns)
+	}
+	c.localPrimary(ns, options)
+	return nil
+}
+
+// Exists tells whether any shard holds the collection or the catalog tracks it.
+func (c *Cluster) Exists(ns string) bool {
+	if _, ok := c.configDoc(configCollections, ns); ok {
+		return true
+	}
+	db, _, err := catalog.SplitNamespace(ns)
+	if err != nil {
+		return false
+	}
+	primary, ok := c.Primary(db)
+	return ok && c.shards[primary].colls[ns] != nil
+}
+
+// localPrimary is an untracked collection's data on the database's primary,
+// made when it is missing. The database must exist.
+func (c *Cluster) localPrimary(ns string, options bson.D) *localCollection {
+	db, _, _ := catalog.SplitNamespace(ns)
+	primary, _ := c.Primary(db)
+	s := c.shards[primary]
+	l := s.colls[ns]
+	if l == nil {
+		l = &localCollection{uuid: c.NewUUID(), options: options, docs: store.New()}
+		s.colls[ns] = l
+	}
+	return l
+}
+
+// Drop removes a collection from the catalog and from every shard. It tells
+// whether there was one.
+func (c *Cluster) Drop(ns string) bool {
+	coll, tracked, _ := c.Tracked(ns)
+	found := tracked
+	for _, id := range c.shardIDs() {
+		s := c.shards[id]
+		if s.colls[ns] != nil {
+			found = true
+			delete(s.colls, ns)
+		}
+		s.dropDeletions(ns)
+	}
+	if tracked {
+		c.logChange(configShard, "dropCollection.start", ns, nil)
+		c.configDelete(configCollections, ns)
+		delete(c.tables, ns)
+		c.logPlacement(ns, &coll.UUID, c.Tick(), nil)
+		c.logChange(configShard, "dropCollection", ns, nil)
+	}
+	c.dropZones(ns)
+	return found
+}
+
+func (s *shard) dropDeletions(ns string) {
+	kept := s.deletions[:0]
+	for _, task := range s.deletions {
+		if task.ns != ns {
+			kept = append(kept, task)
+		}
+	}
+	s.deletions = kept
+}
+
+func (c *Cluster) dropZones(ns string) {
+	tags := c.Config(configTags)
+	for record, raw := range tags.Scan() {
+		if of, _ := raw.Lookup("ns").StringValueOK(); of == ns {
+			tags.Delete(record)
+		}
+	}
+}
+
+// DropDatabase drops every collection of a database and its entry.
+func (c *Cluster) DropDatabase(db string) bool {
+	_, known := c.Primary(db)
+	if !known {
+		return false
+	}
+	c.logChange(configShard, "dropDatabase.start", db, nil)
+	for _, ns := range c.Namespaces(db) {
+		c.Drop(ns)
+	}
+	c.configDelete(configDatabases, db)
+	c.logPlacement(db, nil, c.Tick(), nil)
+	c.logChange(configShard, "dropDatabase", db, nil)
+	return true
+}
+
+// Namespaces lists a database's collections, in order.
+func (c *Cluster) Namespaces(db string) []string {
+	seen := map[string]bool{}
+	for _, s := range c.shards {
+		for ns := range s.colls {
+			if strings.HasPrefix(ns, db+".") && (c.isTracked(ns) || c.isPrimary(db, s.id)) {
+				seen[ns] = true
+			}
+		}
+	}
+	for _, raw := range c.Config(configCollections).Scan() {
+		if ns, _ := raw.Lookup("_id").StringValueOK(); strings.HasPrefix(ns, db+".") {
+			seen[ns] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(seen))
+}
+
+func (c *Cluster) isTracked(ns string) bool {
+	_, ok := c.configDoc(configCollections, ns)
+	return ok
+}
+
+func (c *Cluster) isPrimary(db string, id catalog.ShardID) bool {
+	primary, ok := c.Primary(db)
+	return ok && primary == id
+}
+
+// DatabaseEntry is a database's document in config.databases.
+func (c *Cluster) DatabaseEntry(db string) (bson.Raw, bool) { return c.configDoc(configDatabases, db) }

@@ -1,0 +1,390 @@
+package mock
+
+import (
+	"iter"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mongoerr"
+)
+
+// place is one document where it lies.
+type place struct {
+	docs   *store.Collection
+	shard  *shard // nil for the config database
+	record store.RecordID
+	doc    bson.Raw
+}
+
+// Documents gives the documents of a namespace that a router returns: each
+// from the shard that owns it, orphans never. A nil filter gives all.
+func (c *Cluster) Documents(ns string, filter *store.Filter) iter.Seq[bson.Raw] {
+	return func(yield func(bson.Raw) bool) {
+		for p := range c.places(ns, filter) {
+			if !yield(p.doc) {
+				return
+			}
+		}
+	}
+}
+
+// places finds the documents that match, wherever the namespace lives.
+func (c *Cluster) places(ns string, filter *store.Filter) iter.Seq[place] {
+	db, name, err := catalog.SplitNamespace(ns)
+	if err != nil {
+		return func(func(place) bool) {}
+	}
+	if db == "config" && name == configChunks {
+		return c.chunkPlaces(filter)
+	}
+	return func(yield func(place) bool) {
+		for _, t := range c.targets(db, name, ns, filter) {
+			for record, doc := range t.docs.Find(filter) {
+				if t.owns(doc) && !yield(place{docs: t.docs, shard: t.shard, record: record, doc: doc}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// target is one store that a request goes to.
+type target struct {
+	docs  *store.Collection
+	shard *shard
+	coll  catalog.Collection
+	table *catalog.RoutingTable // nil unless sharded
+}
+
+// targets routes a request: a sharded collection's go to the owner of the
+// key when the filter names the whole key, else to every owner.
+func (c *Cluster) targets(db, name, ns string, filter *store.Filter) []target {
+	if db == "config" {
+		if c.config[name] == nil {
+			return nil
+		}
+		return []target{{docs: c.config[name]}}
+	}
+	coll, tracked, err := c.Tracked(ns)
+	table := c.tables[ns]
+	if err != nil || !tracked || table == nil {
+		primary, ok := c.Primary(db)
+		if !ok || c.shards[primary].colls[ns] == nil {
+			return nil
+		}
+		return []target{{docs: c.shards[primary].colls[ns].docs, shard: c.shards[primary]}}
+	}
+	owners := table.Owners()
+	if key, ok := shardKeyOf(filter, coll.Pattern); ok {
+		owners = []catalog.ShardID{table.Find(key).Shard}
+	}
+	var targets []target
+	for _, id := range owners {
+		if l := c.shards[id].colls[ns]; l != nil {
+			targets = append(targets, target{docs: l.docs, shard: c.shards[id], coll: coll, table: table})
+		}
+	}
+	return targets
+}
+
+// shardKeyOf reads the whole shard key from a filter's equalities.
+func shardKeyOf(filter *store.Filter, p catalog.KeyPattern) (catalog.Key, bool) {
+	var query bson.D
+	for _, field := range p.Fields() {
+		v, ok := filter.Equality(field)
+		if !ok {
+			return catalog.Key{}, false
+		}
+		query = append(query, bson.E{Key: field, Value: bson.D{{Key: "$eq", Value: v}}})
+	}
+	raw, err := bson.Marshal(query)
+	if err != nil {
+		return catalog.Key{}, false
+	}
+	return p.QueryKey(raw)
+}
+
+// Targets are the shards that a request for a namespace goes to.
+func (c *Cluster) Targets(ns string, filter *store.Filter) []catalog.ShardID {
+	db, name, err := catalog.SplitNamespace(ns)
+	if err != nil {
+		return nil
+	}
+	var ids []catalog.ShardID
+	for _, t := range c.targets(db, name, ns, filter) {
+		if t.shard != nil {
+			ids = append(ids, t.shard.id)
+		}
+	}
+	return ids
+}
+
+// owns tells whether the target's shard owns a document it holds.
+func (t target) owns(doc bson.Raw) bool {
+	if t.table == nil {
+		return true
+	}
+	key, err := t.coll.Pattern.DocumentKey(doc)
+	return err == nil && t.table.Find(key).Shard == t.shard.id
+}
+
+// Insert stores a document where its shard key belongs. The namespace is made
+// when it is missing.
+func (c *Cluster) Insert(ns string, doc bson.Raw) error {
+	db, name, err := catalog.SplitNamespace(ns)
+	if err != nil {
+		return err
+	}
+	doc, err = store.PrepareInsert(doc, c.NewObjectID)
+	if err != nil {
+		return err
+	}
+	if db == "config" {
+		return c.insertConfig(name, doc)
+	}
+	s, local, err := c.destination(ns, db, doc)
+	if err != nil {
+		return err
+	}
+	if _, err := local.docs.Insert(doc); err != nil {
+		return err
+	}
+	c.noteWrite(s, ns, nil, doc)
+	c.Tick()
+	return nil
+}
+
+func (c *Cluster) insertConfig(name string, doc bson.Raw) error {
+	if name == configChunks {
+		return errChunksByHand()
+	}
+	if name == configSettings {
+		if err := CheckSettings(doc); err != nil {
+			return err
+		}
+	}
+	_, err := c.Config(name).Insert(doc)
+	c.Tick()
+	return err
+}
+
+func errChunksByHand() error {
+	return mongoerr.New(mongoerr.IllegalOperation, "config.chunks can't be written by hand in the mock: use split, mergeChunks and moveRange")
+}
+
+// destination is the shard and its local collection that a new document
+// belongs to.
+func (c *Cluster) destination(ns, db string, doc bson.Raw) (*shard, *localCollection, error) {
+	coll, tracked, err := c.Tracked(ns)
+	if err != nil {
+		return nil, nil, err
+	}
+	table := c.tables[ns]
+	if !tracked || table == nil {
+		if err := c.CreateDatabase(db, ""); err != nil {
+			return nil, nil, err
+		}
+		primary, _ := c.Primary(db)
+		return c.shards[primary], c.localPrimary(ns, nil), nil
+	}
+	key, err := coll.Pattern.DocumentKey(doc)
+	if err != nil {
+		return nil, nil, err
+	}
+	s := c.shards[table.Find(key).Shard]
+	return s, s.colls[ns], nil
+}
+
+// UpdateRequest is one statement of an update command.
+type UpdateRequest struct {
+	Filter *store.Filter
+	Query  bson.Raw
+	Update *store.Update
+	Multi  bool
+	Upsert bool
+}
+
+// UpdateResult counts what an update did.
+type UpdateResult struct {
+	Matched, Modified int
+	// UpsertedID is the _id of the document that was inserted, if any.
+	UpsertedID bson.RawValue
+	// Before and After are the last document touched, nil where there is none.
+	Before, After bson.Raw
+}
+
+// Update applies one statement to the documents that match.
+func (c *Cluster) Update(ns string, req UpdateRequest) (UpdateResult, error) {
+	var found []place
+	for p := range c.places(ns, req.Filter) {
+		found = append(found, p)
+		if !req.Multi {
+			break
+		}
+	}
+	return c.updatePlaces(ns, req, found)
+}
+
+func (c *Cluster) updatePlaces(ns string, req UpdateRequest, found []place) (UpdateResult, error) {
+	var result UpdateResult
+	for _, p := range found {
+		after, changed, err := req.Update.Apply(p.doc)
+		if err != nil {
+			return result, err
+		}
+		result.Matched++
+		result.Before, result.After = p.doc, after
+		if !changed {
+			continue
+		}
+		if err := c.replace(ns, p, after); err != nil {
+			return result, err
+		}
+		result.Modified++
+	}
+	if len(found) > 0 || !req.Upsert {
+		return result, nil
+	}
+	doc, err := req.Update.Upsert(req.Query)
+	if err != nil {
+		return result, err
+	}
+	if doc, err = store.PrepareInsert(doc, c.NewObjectID); err != nil {
+		return result, err
+	}
+	if err := c.Insert(ns, doc); err != nil {
+		return result, err
+	}
+	result.After = doc
+	result.UpsertedID = doc.Lookup("_id")
+	return result, nil
+}
+
+// replace writes a document's new form; when its shard key has changed hands
+// it moves to the owner.
+func (c *Cluster) replace(ns string, p place, after bson.Raw) error {
+	db, name, err := catalog.SplitNamespace(ns)
+	if err != nil {
+		return err
+	}
+	if db == "config" {
+		return c.replaceConfig(name, p, after)
+	}
+	s, local, err := c.destination(ns, db, after)
+	if err != nil {
+		return err
+	}
+	if s != p.shard {
+		if _, err := local.docs.Insert(after); err != nil {
+			return err
+		}
+		p.docs.Delete(p.record)
+		c.noteWrite(p.shard, ns, p.doc, nil)
+		c.noteWrite(s, ns, nil, after)
+		c.Tick()
+		return nil
+	}
+	if err := p.docs.Update(p.record, after); err != nil {
+		return err
+	}
+	c.noteWrite(s, ns, p.doc, after)
+	c.Tick()
+	return nil
+}
+
+func (c *Cluster) replaceConfig(name string, p place, after bson.Raw) error {
+	switch name {
+	case configChunks:
+		return errChunksByHand()
+	case configSettings:
+		if err := CheckSettings(after); err != nil {
+			return err
+		}
+	}
+	c.Tick()
+	return p.docs.Update(p.record, after)
+}
+
+// Delete removes the documents that match, or the first, and counts them.
+func (c *Cluster) Delete(ns string, filter *store.Filter, justOne bool) (int, error) {
+	found := slices.Collect(c.places(ns, filter))
+	if justOne && len(found) > 1 {
+		found = found[:1]
+	}
+	for _, p := range found {
+		if err := c.remove(ns, p); err != nil {
+			return 0, err
+		}
+	}
+	return len(found), nil
+}
+
+func (c *Cluster) remove(ns string, p place) error {
+	if p.docs == nil {
+		return errChunksByHand()
+	}
+	p.docs.Delete(p.record)
+	if p.shard != nil {
+		c.noteWrite(p.shard, ns, p.doc, nil)
+	}
+	c.Tick()
+	return nil
+}
+
+// FindOneRequest is a findAndModify: the first match in the order given.
+type FindOneRequest struct {
+	UpdateRequest
+	Sort   *store.Sort
+	Remove bool
+}
+
+// FindAndModify updates or removes one document.
+func (c *Cluster) FindAndModify(ns string, req FindOneRequest) (UpdateResult, error) {
+	found := slices.Collect(c.places(ns, req.Filter))
+	if req.Sort != nil {
+		slices.SortStableFunc(found, func(a, b place) int { return req.Sort.Compare(a.doc, b.doc) })
+	}
+	found = found[:min(1, len(found))]
+	if !req.Remove {
+		return c.updatePlaces(ns, req.UpdateRequest, found)
+	}
+	var result UpdateResult
+	for _, p := range found {
+		if err := c.remove(ns, p); err != nil {
+			return result, err
+		}
+		result.Matched++
+		result.Before = p.doc
+	}
+	return result, nil
+}
+
+// chunkPlaces is config.chunks as documents, made from the routing tables as
+// they are read. A filter on uuid reads one collection.
+func (c *Cluster) chunkPlaces(filter *store.Filter) iter.Seq[place] {
+	return func(yield func(place) bool) {
+		wanted, byUUID := filter.Equality("uuid")
+		for _, raw := range c.Config(configCollections).Scan() {
+			if byUUID && !raw.Lookup("uuid").Equal(wanted) {
+				continue
+			}
+			coll, err := catalog.ParseCollection(raw)
+			if err != nil || c.tables[coll.Namespace] == nil {
+				continue
+			}
+			for chunk := range c.tables[coll.Namespace].All() {
+				doc, err := bson.Marshal(chunk.Doc(coll.Pattern, coll.UUID))
+				if err != nil {
+					c.logger.Warn("chunk not shown", "ns", coll.Namespace, "error", err)
+					continue
+				}
+				if (filter == nil || filter.Match(doc)) && !yield(place{doc: doc}) {
+					return
+				}
+			}
+		}
+	}
+}

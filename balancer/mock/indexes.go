@@ -1,0 +1,168 @@
+package mock
+
+import (
+	"slices"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mongoerr"
+)
+
+// IndexResult is what createIndexes did on one shard.
+type IndexResult struct {
+	Host          string
+	Before, After int
+	Created       bool
+}
+
+// holders are the shards that have indexes of a namespace: the owners of a
+// sharded collection, else the primary.
+func (c *Cluster) holders(ns string) []catalog.ShardID {
+	var ids []catalog.ShardID
+	for _, part := range c.Stats(ns) {
+		ids = append(ids, part.Shard)
+	}
+	return ids
+}
+
+// CreateIndexes makes indexes wherever the collection has data, after making
+// the collection when it is missing.
+func (c *Cluster) CreateIndexes(ns string, specs []store.IndexSpec) ([]IndexResult, error) {
+	db, name, err := catalog.SplitNamespace(ns)
+	if err != nil {
+		return nil, err
+	}
+	if db == "config" {
+		return nil, mongoerr.New(mongoerr.IllegalOperation, "can't create indexes on config.%s", name)
+	}
+	if err := c.CreateDatabase(db, ""); err != nil {
+		return nil, err
+	}
+	created := !c.Exists(ns)
+	if created {
+		c.localPrimary(ns, nil)
+	}
+	if err := c.checkUniqueAgainstShardKey(ns, specs); err != nil {
+		return nil, err
+	}
+	var results []IndexResult
+	for _, id := range c.holders(ns) {
+		docs := c.shards[id].colls[ns].docs
+		result := IndexResult{Host: c.hostOf(id), Before: len(docs.Indexes()), Created: created}
+		for _, spec := range specs {
+			if err := docs.CreateIndex(spec); err != nil {
+				return nil, err
+			}
+		}
+		result.After = len(docs.Indexes())
+		results = append(results, result)
+	}
+	c.Tick()
+	return results, nil
+}
+
+// checkUniqueAgainstShardKey: a unique index of a sharded collection must
+// begin with the shard key.
+func (c *Cluster) checkUniqueAgainstShardKey(ns string, specs []store.IndexSpec) error {
+	coll, sharded, err := c.shardedEntry(ns)
+	if err != nil || !sharded {
+		return err
+	}
+	for _, spec := range specs {
+		fields := fieldNames(spec.Key)
+		if spec.Unique && (len(fields) < coll.Pattern.Len() || !slices.Equal(fields[:coll.Pattern.Len()], coll.Pattern.Fields())) {
+			return mongoerr.New(mongoerr.CannotCreateIndex, "cannot create unique index over %s with shard key pattern %s", spec.Key, coll.Pattern.Doc())
+		}
+	}
+	return nil
+}
+
+// Indexes lists a collection's indexes; false when there is no collection.
+func (c *Cluster) Indexes(ns string) ([]store.IndexSpec, bool) {
+	db, name, err := catalog.SplitNamespace(ns)
+	if err != nil {
+		return nil, false
+	}
+	if db == "config" {
+		docs := c.config[name]
+		if docs == nil {
+			return nil, false
+		}
+		return docs.Indexes(), true
+	}
+	ids := c.holders(ns)
+	if len(ids) == 0 {
+		return nil, false
+	}
+	return c.shards[ids[0]].colls[ns].docs.Indexes(), true
+}
+
+// IndexesOn lists the indexes of a collection on one shard.
+func (c *Cluster) IndexesOn(ns string, id catalog.ShardID) []store.IndexSpec {
+	s := c.shards[id]
+	if s == nil || s.colls[ns] == nil {
+		return nil
+	}
+	return s.colls[ns].docs.Indexes()
+}
+
+// DroppableIndexes are those that dropIndexes "*" drops: all but _id and the
+// last one that serves the shard key.
+func (c *Cluster) DroppableIndexes(ns string) []string {
+	specs, _ := c.Indexes(ns)
+	coll, sharded, _ := c.shardedEntry(ns)
+	var names []string
+	for _, spec := range specs {
+		fields := fieldNames(spec.Key)
+		serves := sharded && len(fields) >= coll.Pattern.Len() && slices.Equal(fields[:coll.Pattern.Len()], coll.Pattern.Fields())
+		if spec.Name != "_id_" && !serves {
+			names = append(names, spec.Name)
+		}
+	}
+	return names
+}
+
+// DropIndexes drops indexes by name on every shard that has them.
+func (c *Cluster) DropIndexes(ns string, names []string) error {
+	specs, _ := c.Indexes(ns)
+	coll, sharded, err := c.shardedEntry(ns)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		at := slices.IndexFunc(specs, func(s store.IndexSpec) bool { return s.Name == name })
+		if at < 0 {
+			return mongoerr.New(mongoerr.IndexNotFound, "index not found with name [%s]", name)
+		}
+		if name == "_id_" {
+			return mongoerr.New(mongoerr.InvalidOptions, "cannot drop _id index")
+		}
+		if sharded && c.lastForShardKey(coll, specs, name) {
+			return mongoerr.New(mongoerr.CannotDropShardKeyIndex, "Cannot drop the only compatible index for this collection's shard key")
+		}
+	}
+	for _, id := range c.holders(ns) {
+		for _, name := range names {
+			if err := c.shards[id].colls[ns].docs.DropIndex(name); err != nil {
+				return err
+			}
+		}
+	}
+	c.Tick()
+	return nil
+}
+
+// lastForShardKey tells whether an index is the only one that serves the
+// shard key.
+func (c *Cluster) lastForShardKey(coll catalog.Collection, specs []store.IndexSpec, name string) bool {
+	serving := 0
+	isServing := false
+	for _, spec := range specs {
+		fields := fieldNames(spec.Key)
+		if len(fields) >= coll.Pattern.Len() && slices.Equal(fields[:coll.Pattern.Len()], coll.Pattern.Fields()) {
+			serving++
+			isServing = isServing || spec.Name == name
+		}
+	}
+	return isServing && serving == 1
+}

@@ -1,0 +1,118 @@
+package mock
+
+import (
+	"errors"
+	"fmt"
+
+	"shardsh/balancer/catalog"
+)
+
+// Invariants checks what must hold at every moment: chunks cover the key
+// space, every document is visible exactly once, a shard takes part in at
+// most one migration. It gives everything that is broken.
+func (c *Cluster) Invariants() error {
+	var broken []error
+	fail := func(format string, args ...any) { broken = append(broken, fmt.Errorf(format, args...)) }
+	colls, err := c.ShardedCollections()
+	if err != nil {
+		return err
+	}
+	for _, coll := range colls {
+		c.checkChunks(coll, fail)
+		c.checkDocuments(coll, fail)
+	}
+	c.checkMigrations(fail)
+	return errors.Join(broken...)
+}
+
+func (c *Cluster) checkChunks(coll catalog.Collection, fail func(string, ...any)) {
+	table := c.tables[coll.Namespace]
+	if table == nil {
+		fail("%s has no routing table", coll.Namespace)
+		return
+	}
+	at := coll.Pattern.GlobalMin()
+	versions := map[catalog.ChunkVersion]bool{}
+	for chunk := range table.All() {
+		if !chunk.Min.Equal(at) {
+			fail("%s: a chunk begins at %s where %s is due", coll.Namespace, chunk.Min, at)
+		}
+		if chunk.Min.Compare(chunk.Max) >= 0 {
+			fail("%s: the chunk at %s is empty", coll.Namespace, chunk.Min)
+		}
+		if c.shards[chunk.Shard] == nil {
+			fail("%s: the chunk at %s is on %s, which does not exist", coll.Namespace, chunk.Min, chunk.Shard)
+		}
+		if versions[chunk.Version] {
+			fail("%s: version %s is there twice", coll.Namespace, chunk.Version)
+		}
+		versions[chunk.Version] = true
+		if len(chunk.History) > 0 && (chunk.History[0].Shard != chunk.Shard || chunk.History[0].ValidAfter != chunk.OnCurrentShardSince) {
+			fail("%s: the history of the chunk at %s does not begin with its shard", coll.Namespace, chunk.Min)
+		}
+		at = chunk.Max
+	}
+	if !at.Equal(coll.Pattern.GlobalMax()) {
+		fail("%s: the chunks end at %s", coll.Namespace, at)
+	}
+}
+
+// checkDocuments: no _id is owned by two shards, and what a shard holds
+// without owning it lies in a range that waits for deletion.
+func (c *Cluster) checkDocuments(coll catalog.Collection, fail func(string, ...any)) {
+	table := c.tables[coll.Namespace]
+	owners := map[string]catalog.ShardID{}
+	for _, id := range c.shardIDs() {
+		local := c.shards[id].colls[coll.Namespace]
+		if local == nil {
+			continue
+		}
+		for _, doc := range local.docs.Scan() {
+			key, err := coll.Pattern.DocumentKey(doc)
+			if err != nil {
+				fail("%s on %s: %s", coll.Namespace, id, err)
+				continue
+			}
+			if table.Find(key).Shard != id {
+				if !c.shards[id].waitsForDeletion(coll, key) {
+					fail("%s: shard %s holds an orphan at %s that nothing will delete", coll.Namespace, id, key)
+				}
+				continue
+			}
+			name := doc.Lookup("_id").String()
+			if other, taken := owners[name]; taken {
+				fail("%s: _id %s is visible on %s and %s", coll.Namespace, name, other, id)
+			}
+			owners[name] = id
+		}
+	}
+}
+
+func (s *shard) waitsForDeletion(coll catalog.Collection, key catalog.Key) bool {
+	for _, task := range s.deletions {
+		inside := task.min.Compare(key) <= 0 && (key.Compare(task.max) < 0 || task.max.Equal(coll.Pattern.GlobalMax()))
+		if task.ns == coll.Namespace && inside {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *Cluster) checkMigrations(fail func(string, ...any)) {
+	taking := map[catalog.ShardID]int{}
+	for m := range c.pending {
+		for _, s := range []*shard{m.donor, m.receiver} {
+			if s.busy == m {
+				taking[s.id]++
+			}
+		}
+		if m.donor.busy != m {
+			fail("a migration of %s is under way and its donor %s does not know", m.req.Namespace, m.donor.id)
+		}
+	}
+	for id, n := range taking {
+		if n > 1 {
+			fail("shard %s takes part in %d migrations", id, n)
+		}
+	}
+}

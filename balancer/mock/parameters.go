@@ -1,0 +1,132 @@
+package mock
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"shardsh/balancer/mongoerr"
+)
+
+// parameter is one server parameter (spec 03 §1.10).
+type parameter struct {
+	value   int64
+	least   int64
+	most    int64
+	isBool  bool
+	atStart bool // settable at start only
+}
+
+const maxInt32 = 1<<31 - 1
+
+// Parameters are the server parameters of all the mock's nodes together. They
+// live on the config server and the shards: a mongos does not answer for them
+// (code 72).
+type Parameters struct{ byName map[string]*parameter }
+
+// NewParameters gives every parameter its default.
+func NewParameters() *Parameters {
+	number := func(value, least int64) *parameter {
+		return &parameter{value: value, least: least, most: maxInt32}
+	}
+	flag := func(on, atStart bool) *parameter {
+		p := &parameter{isBool: true, atStart: atStart, most: 1}
+		if on {
+			p.value = 1
+		}
+		return p
+	}
+	return &Parameters{byName: map[string]*parameter{
+		"balancerMigrationsThrottlingMs":           number(1000, -maxInt32),
+		"balancerChunksSelectionTimeoutMs":         number(5000, -maxInt32),
+		"chunkDefragmentationThrottlingMS":         number(1000, 0),
+		"autoMergerIntervalSecs":                   number(3600, -maxInt32),
+		"autoMergerThrottlingMS":                   number(15000, 0),
+		"autoMergerMaxTimeProcessingChunksMS":      number(500, -maxInt32),
+		"minNumChunksForSessionsCollection":        {value: 1024, least: 1, most: 1000000},
+		"chunkMigrationConcurrency":                {value: 1, least: 1, most: 500},
+		"rangeDeleterBatchSize":                    number(maxInt32, 0),
+		"rangeDeleterBatchDelayMS":                 number(20, 0),
+		"rangeDeleterHighPriority":                 flag(false, false),
+		"disableResumableRangeDeleter":             flag(false, true),
+		"orphanCleanupDelaySecs":                   number(900, 0),
+		"receiveChunkWaitForRangeDeleterTimeoutMS": number(10000, 0),
+		"migrateCloneInsertionBatchSize":           number(0, 0),
+		"migrateCloneInsertionBatchDelayMS":        number(0, 0),
+		"migrationLockAcquisitionMaxWaitMS":        number(500, 0),
+		"maxCatchUpPercentageBeforeBlockingWrites": {value: 10, least: 0, most: 100},
+		"minSnapshotHistoryWindowInSeconds":        number(300, 0),
+		"transactionLifetimeLimitSeconds":          number(60, 1),
+		"reshardingMinimumOperationDurationMillis": number(300000, 0),
+	}}
+}
+
+// Names lists the parameters in order.
+func (p *Parameters) Names() []string { return slices.Sorted(maps.Keys(p.byName)) }
+
+// SetAtStart sets a parameter before the cluster starts. The value is a
+// number, a bool, or text as typed on a command line.
+func (p *Parameters) SetAtStart(name string, value any) error {
+	known := p.byName[name]
+	if known == nil {
+		return fmt.Errorf("unknown server parameter %q", name)
+	}
+	n, err := known.parse(value)
+	if err != nil {
+		return fmt.Errorf("server parameter %s: %w", name, err)
+	}
+	known.value = n
+	return nil
+}
+
+func (p *parameter) parse(value any) (int64, error) {
+	var n int64
+	switch v := value.(type) {
+	case bool:
+		if v {
+			n = 1
+		}
+	case int:
+		n = int64(v)
+	case int32:
+		n = int64(v)
+	case int64:
+		n = v
+	case float64:
+		n = int64(v)
+	case string:
+		return p.parseText(v)
+	default:
+		return 0, mongoerr.New(mongoerr.BadValue, "%v is not a number", value)
+	}
+	if n < p.least || n > p.most {
+		return 0, mongoerr.New(mongoerr.BadValue, "%d is not between %d and %d", n, p.least, p.most)
+	}
+	return n, nil
+}
+
+func (p *parameter) parseText(text string) (int64, error) {
+	if b, err := strconv.ParseBool(text); err == nil && p.isBool {
+		return p.parse(b)
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return 0, mongoerr.New(mongoerr.BadValue, "%q is not a number", text)
+	}
+	return p.parse(n)
+}
+
+// Int is a parameter's value; bools are 0 or 1. The name must exist.
+func (p *Parameters) Int(name string) int64 { return p.byName[name].value }
+
+// Milliseconds is a parameter in milliseconds as a duration.
+func (p *Parameters) Milliseconds(name string) time.Duration {
+	return time.Duration(p.Int(name)) * time.Millisecond
+}
+
+// Seconds is a parameter in seconds as a duration.
+func (p *Parameters) Seconds(name string) time.Duration {
+	return time.Duration(p.Int(name)) * time.Second
+}

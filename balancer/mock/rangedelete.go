@@ -1,0 +1,109 @@
+package mock
+
+import (
+	"slices"
+	"time"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/store"
+)
+
+type whenToDelete uint8
+
+const (
+	deletionDelayed whenToDelete = iota // after orphanCleanupDelaySecs
+	deletionNow
+)
+
+// rangeDeletion is a range deletion task (spec 02 §5.4 and §5.6): documents
+// in a range that a shard does not own, or will not.
+type rangeDeletion struct {
+	ns       string
+	uuid     []byte
+	coll     catalog.Collection
+	min, max catalog.Key
+	when     whenToDelete
+	// pending: the migration has not been decided yet.
+	pending bool
+	orphans int64
+}
+
+func (s *shard) addDeletion(m *migration, when whenToDelete) *rangeDeletion {
+	task := &rangeDeletion{
+		ns: m.req.Namespace, uuid: m.coll.UUID.Data, coll: m.coll,
+		min: m.min, max: m.max, when: when, pending: true,
+	}
+	s.deletions = append(s.deletions, task)
+	return task
+}
+
+func (s *shard) removeDeletion(task *rangeDeletion) {
+	s.deletions = slices.DeleteFunc(s.deletions, func(t *rangeDeletion) bool { return t == task })
+}
+
+// overlappingDeletion finds a task, pending or not, that shares keys with the
+// range: no data may come into such a range.
+func (s *shard) overlappingDeletion(coll catalog.Collection, min, max catalog.Key) *rangeDeletion {
+	for _, task := range s.deletions {
+		if task.ns == coll.Namespace && slices.Equal(task.uuid, coll.UUID.Data) &&
+			task.min.Compare(max) < 0 && min.Compare(task.max) < 0 {
+			return task
+		}
+	}
+	return nil
+}
+
+// scheduleDeletion makes a task ready: a delayed one waits, so that queries
+// that still read the range can end.
+func (c *Cluster) scheduleDeletion(s *shard, task *rangeDeletion) {
+	var delay time.Duration
+	if task.when == deletionDelayed {
+		delay = c.parameters.Seconds("orphanCleanupDelaySecs")
+	}
+	c.deleteRange(s, task, delay, nil)
+}
+
+// deleteRange deletes a task's documents in batches and removes the task.
+func (c *Cluster) deleteRange(s *shard, task *rangeDeletion, delay time.Duration, then func()) {
+	task.pending = false
+	c.after(delay, func() { c.deleteBatch(s, task, then) })
+}
+
+func (c *Cluster) deleteBatch(s *shard, task *rangeDeletion, then func()) {
+	if !slices.Contains(s.deletions, task) {
+		return
+	}
+	local := s.colls[task.ns]
+	deleted := 0
+	if local != nil && slices.Equal(local.uuid.Data, task.uuid) {
+		deleted = c.deleteSome(local, task)
+	}
+	task.orphans = max(0, task.orphans-int64(deleted))
+	if deleted > 0 {
+		c.after(c.parameters.Milliseconds("rangeDeleterBatchDelayMS"), func() { c.deleteBatch(s, task, then) })
+		return
+	}
+	s.removeDeletion(task)
+	if then != nil {
+		then()
+	}
+}
+
+// deleteSome deletes one batch and tells how many documents it held.
+func (c *Cluster) deleteSome(local *localCollection, task *rangeDeletion) int {
+	limit := int(c.parameters.Int("rangeDeleterBatchSize"))
+	if limit == 0 {
+		limit = maxInt32
+	}
+	var records []store.RecordID
+	for record := range local.inRange(task.coll.Pattern, task.min, task.max) {
+		records = append(records, record)
+		if len(records) == limit {
+			break
+		}
+	}
+	for _, record := range records {
+		local.docs.Delete(record)
+	}
+	return len(records)
+}

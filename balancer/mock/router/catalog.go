@@ -1,0 +1,138 @@
+package router
+
+import (
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mongoerr"
+)
+
+func catalogCommands() []command {
+	return []command{
+		{name: "listDatabases", adminOnly: true, strict: true,
+			declared: []field{{"listDatabases", anyValue, true}, {"filter", objectValue, false}, {"nameOnly", boolValue, false}, {"authorizedDatabases", boolValue, false}},
+			run:      (*Router).listDatabases},
+		{name: "listCollections", strict: true,
+			declared: []field{{"listCollections", anyValue, true}, {"filter", objectValue, false}, {"nameOnly", safeBool, false},
+				{"authorizedCollections", safeBool, false}, {"cursor", objectValue, false}},
+			run: (*Router).listCollections},
+		{name: "create", takesWriteConcern: true, run: (*Router).create},
+		{name: "drop", takesWriteConcern: true, run: (*Router).drop},
+		{name: "dropDatabase", takesWriteConcern: true, run: (*Router).dropDatabase},
+	}
+}
+
+func (r *Router) listDatabases(c *call) (bson.D, error) {
+	filter, err := store.CompileFilter(c.args.object("filter"))
+	if err != nil {
+		return nil, err
+	}
+	list := bson.A{}
+	var total int64
+	for _, db := range r.cluster.Databases() {
+		shards := bson.D{}
+		for _, part := range db.ByShard {
+			shards = append(shards, bson.E{Key: string(part.Shard), Value: part.Bytes})
+		}
+		entry := bson.D{
+			{Key: "name", Value: db.Name}, {Key: "sizeOnDisk", Value: db.Bytes},
+			{Key: "empty", Value: false}, {Key: "shards", Value: shards},
+		}
+		if raw, err := bson.Marshal(entry); err != nil || !filter.Match(raw) {
+			continue
+		}
+		total += db.Bytes
+		if c.args.truth("nameOnly") {
+			entry = entry[:1]
+		}
+		list = append(list, entry)
+	}
+	if c.args.truth("nameOnly") {
+		return bson.D{{Key: "databases", Value: list}}, nil
+	}
+	return bson.D{{Key: "databases", Value: list}, {Key: "totalSize", Value: total}, {Key: "totalSizeMb", Value: total >> 20}}, nil
+}
+
+func (r *Router) listCollections(c *call) (bson.D, error) {
+	filter, err := store.CompileFilter(c.args.object("filter"))
+	if err != nil {
+		return nil, err
+	}
+	var list []bson.Raw
+	for _, info := range r.cluster.CollectionInfos(c.db) {
+		doc := bson.D{{Key: "name", Value: info.Name}, {Key: "type", Value: "collection"}}
+		whole := append(slices.Clone(doc),
+			bson.E{Key: "options", Value: info.Options},
+			bson.E{Key: "info", Value: bson.D{{Key: "readOnly", Value: false}, {Key: "uuid", Value: info.UUID}}},
+			bson.E{Key: "idIndex", Value: bson.D{{Key: "v", Value: int32(2)}, {Key: "key", Value: bson.D{{Key: "_id", Value: int32(1)}}}, {Key: "name", Value: "_id_"}}})
+		raw, err := bson.Marshal(whole)
+		if err != nil {
+			return nil, err
+		}
+		if !filter.Match(raw) {
+			continue
+		}
+		if c.args.truth("nameOnly") {
+			if raw, err = bson.Marshal(doc); err != nil {
+				return nil, err
+			}
+		}
+		list = append(list, raw)
+	}
+	size, err := c.batchSize(c.args.object("cursor").Lookup("batchSize"))
+	if err != nil {
+		return nil, err
+	}
+	return r.firstBatch(c.db+".$cmd.listCollections", list, size, false), nil
+}
+
+// refusedOptions would change what a collection does in ways the mock can't.
+func refusedOptions() []string {
+	return []string{"capped", "timeseries", "viewOn", "validator", "clusteredIndex", "encryptedFields", "expireAfterSeconds"}
+}
+
+func (r *Router) create(c *call) (bson.D, error) {
+	ns, err := c.namespace()
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range refusedOptions() {
+		if v := c.body.Lookup(name); !v.IsZero() && v.Type != bson.TypeNull && (v.Type != bson.TypeBoolean || v.Boolean()) {
+			return nil, mongoerr.New(mongoerr.NotImplemented, "the mock does not support collections with %s", name)
+		}
+	}
+	if c.db == "config" {
+		return nil, mongoerr.New(mongoerr.IllegalOperation, "can't create collections in config")
+	}
+	return bson.D{}, r.cluster.Create(ns, bson.D{})
+}
+
+func (r *Router) drop(c *call) (bson.D, error) {
+	ns, err := c.namespace()
+	if err != nil {
+		return nil, err
+	}
+	if c.db == "config" || c.db == "admin" {
+		return nil, mongoerr.New(mongoerr.IllegalOperation, "Cannot drop collection in %s database", c.db)
+	}
+	reply := bson.D{}
+	if parts := r.cluster.Stats(ns); len(parts) > 0 {
+		reply = append(reply, bson.E{Key: "nIndexesWas", Value: int32(len(parts[0].Indexes))}, bson.E{Key: "ns", Value: ns})
+	}
+	// Dropping what does not exist is a success since 7.0.
+	r.cluster.Drop(ns)
+	return reply, nil
+}
+
+func (r *Router) dropDatabase(c *call) (bson.D, error) {
+	switch c.db {
+	case "admin", "config", "local":
+		return nil, mongoerr.New(mongoerr.IllegalOperation, "Cannot drop the %s database", c.db)
+	}
+	if !r.cluster.DropDatabase(c.db) {
+		return bson.D{}, nil
+	}
+	return bson.D{{Key: "dropped", Value: c.db}}, nil
+}

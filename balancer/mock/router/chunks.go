@@ -1,0 +1,225 @@
+package router
+
+import (
+	"math"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
+)
+
+func chunkCommands() []command {
+	return []command{
+		{name: "split", adminOnly: true, declared: []field{{"split", namespaceValue, true}}, run: (*Router).split},
+		{name: "mergeChunks", adminOnly: true, run: (*Router).mergeChunks},
+		{name: "mergeAllChunksOnShard", adminOnly: true,
+			declared: []field{{"mergeAllChunksOnShard", namespaceValue, true}, {"shard", shardValue, true},
+				{"maxNumberOfChunksToMerge", safeInt, false}, {"maxTimeProcessingChunksMS", safeInt, false}},
+			run: (*Router).mergeAllChunksOnShard},
+		{name: "clearJumboFlag", adminOnly: true,
+			declared: []field{{"clearJumboFlag", namespaceValue, true}, {"find", objectValue, false}, {"bounds", arrayValue, false}},
+			run:      (*Router).clearJumboFlag},
+	}
+}
+
+// splitArgs are the three ways to say where to split; empty ones count as
+// absent (spec 03 §1.3).
+type splitArgs struct {
+	find, middle bson.Raw
+	bounds       []bson.Raw
+}
+
+func readSplitArgs(body bson.Raw) (splitArgs, error) {
+	var a splitArgs
+	for name, into := range map[string]*bson.Raw{"find": &a.find, "middle": &a.middle} {
+		v := body.Lookup(name)
+		if v.IsZero() {
+			continue
+		}
+		doc, isDoc := v.DocumentOK()
+		if !isDoc {
+			return a, mongoerr.NewNoCode("%s must be an object", name)
+		}
+		if len(doc) > 5 {
+			*into = doc
+		}
+	}
+	if v := body.Lookup("bounds"); !v.IsZero() {
+		array, isArray := v.ArrayOK()
+		if !isArray {
+			return a, mongoerr.NewNoCode("bounds must be an array")
+		}
+		values, err := array.Values()
+		if err != nil {
+			return a, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
+		}
+		if len(values) == 1 {
+			return a, mongoerr.NewNoCode("bounds lacks its second element")
+		}
+		for _, v := range values {
+			doc, isDoc := v.DocumentOK()
+			if !isDoc {
+				return a, mongoerr.New(mongoerr.WrongFieldType, "an element of bounds is not an object")
+			}
+			a.bounds = append(a.bounds, doc)
+		}
+	}
+	return a, a.exactlyOne()
+}
+
+func (a splitArgs) exactlyOne() error {
+	switch {
+	case a.find != nil && a.bounds != nil:
+		return mongoerr.NewNoCode("cannot specify bounds and find")
+	case a.find == nil && a.bounds == nil && a.middle == nil:
+		return mongoerr.NewNoCode("need to specify find, bounds or middle")
+	case a.find != nil && a.middle != nil:
+		return mongoerr.NewNoCode("cannot specify find and middle")
+	case a.bounds != nil && a.middle != nil:
+		return mongoerr.NewNoCode("cannot specify bounds and middle")
+	}
+	return nil
+}
+
+func (r *Router) split(c *call) (bson.D, error) {
+	coll, err := r.cluster.Sharded(c.args.text("split"))
+	if err != nil {
+		return nil, err
+	}
+	a, err := readSplitArgs(c.body)
+	if err != nil {
+		return nil, err
+	}
+	chunk, point, err := r.splitPlace(coll, a)
+	if err != nil {
+		return nil, err
+	}
+	return bson.D{}, r.cluster.Split(coll, chunk, []catalog.Key{point})
+}
+
+// splitPlace finds the chunk and the point.
+func (r *Router) splitPlace(coll catalog.Collection, a splitArgs) (chunk catalog.Chunk, point catalog.Key, err error) {
+	table := r.cluster.Table(coll.Namespace)
+	switch {
+	case a.middle != nil:
+		if point, err = coll.Pattern.Key(a.middle); err != nil {
+			return chunk, point, errOld(err)
+		}
+		chunk = table.Find(point)
+		if chunk.Min.Equal(point) || chunk.Max.Equal(point) {
+			return chunk, point, mongoerr.NewNoCode("new split key %s is a boundary key of existing chunk", a.middle)
+		}
+		if err := coll.Pattern.CheckHashed(point); err != nil {
+			return chunk, point, mongoerr.New(mongoerr.CannotSplit, "split failed :: caused by :: %s", err)
+		}
+		return chunk, point, nil
+	case a.find != nil:
+		key, found := coll.Pattern.QueryKey(a.find)
+		if !found {
+			return chunk, point, mongoerr.NewNoCode("no shard key found in chunk query %s", a.find)
+		}
+		chunk = table.Find(key)
+	default:
+		if chunk, err = r.exactChunk(coll, a.bounds); err != nil {
+			return chunk, point, errOld(err)
+		}
+	}
+	point, err = r.cluster.Median(coll, chunk)
+	return chunk, point, err
+}
+
+// exactChunk is the chunk with exactly these bounds.
+func (r *Router) exactChunk(coll catalog.Collection, bounds []bson.Raw) (catalog.Chunk, error) {
+	lower, err := coll.Pattern.Key(bounds[0])
+	if err != nil {
+		return catalog.Chunk{}, err
+	}
+	upper, err := coll.Pattern.Key(bounds[1])
+	if err != nil {
+		return catalog.Chunk{}, err
+	}
+	chunk := r.cluster.Table(coll.Namespace).Find(lower)
+	if !chunk.Min.Equal(lower) || !chunk.Max.Equal(upper) {
+		return catalog.Chunk{}, mongoerr.New(mongoerr.ClearJumboNoSuchChunk, "no chunk found with the shard key bounds [%s,%s)", bounds[0], bounds[1])
+	}
+	return chunk, nil
+}
+
+func (r *Router) mergeChunks(c *call) (bson.D, error) {
+	ns, isText := c.body.Lookup("mergeChunks").StringValueOK()
+	if !isText {
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "mergeChunks takes a namespace")
+	}
+	bounds, err := mergeBounds(c.body.Lookup("bounds"))
+	if err != nil {
+		return nil, err
+	}
+	coll, err := r.cluster.Sharded(ns)
+	if err != nil {
+		return nil, err
+	}
+	lower, err := coll.Pattern.Key(bounds[0])
+	if err != nil {
+		return nil, errOld(err)
+	}
+	upper, err := coll.Pattern.Key(bounds[1])
+	if err != nil {
+		return nil, errOld(err)
+	}
+	return bson.D{}, r.cluster.MergeRange(coll, lower, upper)
+}
+
+func mergeBounds(v bson.RawValue) ([]bson.Raw, error) {
+	docs, err := documents(v)
+	if err != nil || len(docs) != 2 || len(docs[0]) <= 5 || len(docs[1]) <= 5 {
+		return nil, mongoerr.NewNoCode("bounds must be two objects that are not empty: min and max")
+	}
+	return docs, nil
+}
+
+func (r *Router) mergeAllChunksOnShard(c *call) (bson.D, error) {
+	shard, err := r.cluster.ShardByID(c.args.text("shard"))
+	if err != nil {
+		return nil, err
+	}
+	ns := c.args.text("mergeAllChunksOnShard")
+	coll, tracked, err := r.cluster.Tracked(ns)
+	if err != nil {
+		return nil, err
+	}
+	if !tracked {
+		return nil, mongoerr.New(mongoerr.ConflictingOperationInProgress, "Collection %s is not in the catalog", ns)
+	}
+	if coll.Unsplittable {
+		return nil, mongoerr.New(mongoerr.NamespaceNotSharded, "Namespace %s is not sharded", ns)
+	}
+	most := math.MaxInt32
+	if c.args.has("maxNumberOfChunksToMerge") {
+		most = int(c.args.number("maxNumberOfChunksToMerge"))
+	}
+	_, err = r.cluster.MergeAll(coll, shard.ID, most)
+	return bson.D{}, err
+}
+
+func (r *Router) clearJumboFlag(c *call) (bson.D, error) {
+	coll, err := r.cluster.Sharded(c.args.text("clearJumboFlag"))
+	if err != nil {
+		return nil, err
+	}
+	bounds, err := chunkChoice(c.args)
+	if err != nil {
+		return nil, err
+	}
+	var chunk catalog.Chunk
+	if bounds == nil {
+		key, found := coll.Pattern.QueryKey(c.args.object("find"))
+		if !found {
+			return nil, mongoerr.New(mongoerr.ClearJumboFindWithoutKey, "no shard key found in chunk query %s", c.args.object("find"))
+		}
+		chunk = r.cluster.Table(coll.Namespace).Find(key)
+	} else if chunk, err = r.exactChunk(coll, bounds); err != nil {
+		return nil, mongoerr.New(mongoerr.ClearJumboNoSuchChunk, "%s", err)
+	}
+	return bson.D{}, r.cluster.ClearJumbo(coll.Namespace, chunk)
+}

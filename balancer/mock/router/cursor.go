@@ -1,0 +1,166 @@
+package router
+
+import (
+	"iter"
+	"math/rand/v2"
+	"sync"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mongoerr"
+)
+
+// Limits of a batch: the size of a reply, and the first batch's length when
+// none is asked for.
+const (
+	batchBytes        = 16 << 20
+	firstBatchDefault = 101
+)
+
+// cursor holds what a query has still to give. Results are computed when the
+// query runs, so later writes do not show.
+type cursor struct {
+	ns   string
+	left []bson.Raw
+}
+
+// cursors are the open cursors by id.
+type cursors struct {
+	mu   sync.Mutex
+	rand *rand.Rand
+	open map[int64]*cursor
+}
+
+// take cuts the next batch off: at most n documents (any number when n is
+// negative) and 16 MiB, but always one if there is one.
+func (c *cursor) take(n int) bson.A {
+	batch := bson.A{}
+	size := 0
+	for len(c.left) > 0 && len(batch) != n {
+		doc := c.left[0]
+		if size += len(doc); size > batchBytes && len(batch) > 0 {
+			break
+		}
+		batch = append(batch, doc)
+		c.left = c.left[1:]
+	}
+	return batch
+}
+
+// keep stores a cursor that is not exhausted and gives its id, else 0.
+func (cs *cursors) keep(c *cursor) int64 {
+	if len(c.left) == 0 {
+		return 0
+	}
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	if cs.open == nil {
+		cs.open = map[int64]*cursor{}
+	}
+	id := cs.rand.Int64()
+	for id == 0 || cs.open[id] != nil {
+		id = cs.rand.Int64()
+	}
+	cs.open[id] = c
+	return id
+}
+
+func (cs *cursors) get(id int64) *cursor {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	return cs.open[id]
+}
+
+func (cs *cursors) kill(id int64) bool {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	_, ok := cs.open[id]
+	delete(cs.open, id)
+	return ok
+}
+
+// firstBatch answers a query: a cursor with its first batch. The order of the
+// fields is that of the server's aggregate.
+func (r *Router) firstBatch(ns string, results []bson.Raw, size int, single bool) bson.D {
+	c := &cursor{ns: ns, left: results}
+	batch := c.take(size)
+	if single {
+		c.left = nil
+	}
+	return bson.D{{Key: "cursor", Value: bson.D{
+		{Key: "id", Value: r.cursors.keep(c)},
+		{Key: "ns", Value: ns},
+		{Key: "firstBatch", Value: batch},
+	}}}
+}
+
+func (r *Router) getMore(c *call) (bson.D, error) {
+	id, ok := c.body.Lookup("getMore").AsInt64OK()
+	if !ok {
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "getMore must be a cursor id")
+	}
+	open := r.cursors.get(id)
+	coll, _ := c.body.Lookup("collection").StringValueOK()
+	if open == nil {
+		return nil, mongoerr.New(mongoerr.CursorNotFound, "cursor id %d not found", id)
+	}
+	if open.ns != c.db+"."+coll {
+		return nil, mongoerr.New(mongoerr.Unauthorized, "Requested getMore on namespace '%s.%s', but cursor belongs to a different namespace %s", c.db, coll, open.ns)
+	}
+	size := -1
+	if n, ok := c.body.Lookup("batchSize").AsInt64OK(); ok {
+		if n < 0 {
+			return nil, mongoerr.New(mongoerr.BadValue, "BSON field 'batchSize' value must be >= 0, actual value '%d'", n)
+		}
+		if n > 0 {
+			size = int(n)
+		}
+	}
+	batch := open.take(size)
+	if len(open.left) == 0 {
+		r.cursors.kill(id)
+		id = 0
+	}
+	return bson.D{{Key: "cursor", Value: bson.D{
+		{Key: "nextBatch", Value: batch},
+		{Key: "id", Value: id},
+		{Key: "ns", Value: open.ns},
+	}}}, nil
+}
+
+func (r *Router) killCursors(c *call) (bson.D, error) {
+	array, ok := c.body.Lookup("cursors").ArrayOK()
+	if !ok {
+		return nil, mongoerr.New(mongoerr.IDLFailedToParse, "BSON field 'killCursors.cursors' is missing but a required field")
+	}
+	values, err := array.Values()
+	if err != nil {
+		return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
+	}
+	killed, notFound := bson.A{}, bson.A{}
+	for _, v := range values {
+		id, ok := v.AsInt64OK()
+		if !ok {
+			return nil, mongoerr.New(mongoerr.TypeMismatch, "cursor ids must be numbers")
+		}
+		if r.cursors.kill(id) {
+			killed = append(killed, id)
+		} else {
+			notFound = append(notFound, id)
+		}
+	}
+	return bson.D{
+		{Key: "cursorsKilled", Value: killed},
+		{Key: "cursorsNotFound", Value: notFound},
+		{Key: "cursorsAlive", Value: bson.A{}},
+		{Key: "cursorsUnknown", Value: bson.A{}},
+	}, nil
+}
+
+func collect(seq iter.Seq[bson.Raw]) []bson.Raw {
+	var docs []bson.Raw
+	for doc := range seq {
+		docs = append(docs, doc)
+	}
+	return docs
+}

@@ -1,0 +1,214 @@
+package router
+
+import (
+	"os"
+	"runtime"
+	"strings"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mongoerr"
+)
+
+func diagnosticCommands() []command {
+	return []command{
+		{name: "buildInfo", aliases: []string{"buildinfo"}, run: buildInfo},
+		{name: "getLog", adminOnly: true, run: getLog},
+		{name: "hostInfo", adminOnly: true, run: (*Router).hostInfo},
+		{name: "getCmdLineOpts", adminOnly: true, run: getCmdLineOpts},
+		{name: "getParameter", adminOnly: true, run: noParameter},
+		{name: "setParameter", adminOnly: true, run: noParameter},
+		{name: "listCommands", run: (*Router).listCommands},
+		{name: "serverStatus", run: (*Router).serverStatus},
+		{name: "isdbgrid", run: isDBGrid},
+		{name: "netstat", adminOnly: true, run: netstat},
+		{name: "getShardMap", adminOnly: true, run: (*Router).getShardMap},
+		{name: "getShardVersion", aliases: []string{"getshardversion"}, adminOnly: true, run: (*Router).getShardVersion},
+		{name: "getDatabaseVersion", adminOnly: true, declared: []field{{"getDatabaseVersion", stringValue, true}}, run: (*Router).getDatabaseVersion},
+		{name: "flushRouterConfig", aliases: []string{"flushrouterconfig"}, adminOnly: true, run: flushRouterConfig},
+	}
+}
+
+func buildInfo(*Router, *call) (bson.D, error) {
+	return bson.D{
+		{Key: "version", Value: mock.Version},
+		{Key: "gitVersion", Value: "0000000000000000000000000000000000000000"},
+		{Key: "modules", Value: bson.A{}},
+		{Key: "allocator", Value: "system"},
+		{Key: "javascriptEngine", Value: "none"},
+		{Key: "sysInfo", Value: "deprecated"},
+		{Key: "versionArray", Value: bson.A{int32(8), int32(0), int32(10), int32(0)}},
+		{Key: "openssl", Value: bson.D{{Key: "running", Value: "disabled"}, {Key: "compiled", Value: "disabled"}}},
+		{Key: "buildEnvironment", Value: bson.D{{Key: "target_arch", Value: runtime.GOARCH}, {Key: "target_os", Value: runtime.GOOS}}},
+		{Key: "bits", Value: int32(64)},
+		{Key: "debug", Value: false},
+		{Key: "maxBsonObjectSize", Value: int32(maxDocumentBytes)},
+	}, nil
+}
+
+func getLog(_ *Router, c *call) (bson.D, error) {
+	name, isText := c.body.Lookup("getLog").StringValueOK()
+	switch {
+	case !isText:
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "Argument to getLog must be of type String")
+	case name == "*":
+		return bson.D{{Key: "names", Value: bson.A{"global", "startupWarnings"}}}, nil
+	case name == "global" || name == "startupWarnings":
+		return bson.D{{Key: "totalLinesWritten", Value: int32(0)}, {Key: "log", Value: bson.A{}}}, nil
+	}
+	return nil, mongoerr.New(mongoerr.OperationFailed, "No log named '%s'", name)
+}
+
+func (r *Router) hostInfo(*call) (bson.D, error) {
+	name, _ := os.Hostname()
+	return bson.D{
+		{Key: "system", Value: bson.D{
+			{Key: "currentTime", Value: bson.NewDateTimeFromTime(r.cluster.Now())},
+			{Key: "hostname", Value: name},
+			{Key: "cpuAddrSize", Value: int32(64)},
+			{Key: "numCores", Value: int32(runtime.NumCPU())},
+			{Key: "cpuArch", Value: runtime.GOARCH},
+		}},
+		{Key: "os", Value: bson.D{{Key: "type", Value: runtime.GOOS}, {Key: "name", Value: "mock"}, {Key: "version", Value: ""}}},
+		{Key: "extra", Value: bson.D{}},
+	}, nil
+}
+
+func getCmdLineOpts(*Router, *call) (bson.D, error) {
+	return bson.D{
+		{Key: "argv", Value: bson.A{"mongos", "--configdb", configServer}},
+		{Key: "parsed", Value: bson.D{{Key: "sharding", Value: bson.D{{Key: "configDB", Value: configServer}}}}},
+	}, nil
+}
+
+// noParameter: the parameters the mock has live on the config server and the
+// shards, and can't be reached through a mongos.
+func noParameter(_ *Router, c *call) (bson.D, error) {
+	return nil, mongoerr.New(mongoerr.InvalidOptions, "no option found to %s", strings.TrimSuffix(c.invoked, "Parameter"))
+}
+
+func (r *Router) listCommands(*call) (bson.D, error) {
+	list := bson.D{}
+	for name, cmd := range r.commands {
+		if name == cmd.name {
+			list = append(list, bson.E{Key: name, Value: bson.D{
+				{Key: "help", Value: ""}, {Key: "requiresAuth", Value: true},
+				{Key: "secondaryOk", Value: false}, {Key: "adminOnly", Value: cmd.adminOnly},
+			}})
+		}
+	}
+	sortFields(list)
+	return bson.D{{Key: "commands", Value: list}}, nil
+}
+
+func (r *Router) serverStatus(*call) (bson.D, error) {
+	up := time.Since(r.started)
+	settings, _ := r.cluster.RefreshSettings()
+	return bson.D{
+		{Key: "host", Value: routerHost},
+		{Key: "version", Value: mock.Version},
+		{Key: "process", Value: "mongos"},
+		{Key: "service", Value: bson.A{"router"}},
+		{Key: "pid", Value: int64(os.Getpid())},
+		{Key: "uptime", Value: up.Seconds()},
+		{Key: "uptimeMillis", Value: up.Milliseconds()},
+		{Key: "uptimeEstimate", Value: int64(up.Seconds())},
+		{Key: "localTime", Value: bson.NewDateTimeFromTime(r.cluster.Now())},
+		{Key: "sharding", Value: bson.D{
+			{Key: "routerServiceEnabled", Value: true},
+			{Key: "configsvrConnectionString", Value: configServer},
+			{Key: "maxChunkSizeInBytes", Value: settings.MaxChunkSizeBytes},
+		}},
+	}, nil
+}
+
+// Addresses that the mock's mongos shows.
+const (
+	routerHost   = "mock:27017"
+	configServer = "cfg/127.0.0.1:27019"
+)
+
+func isDBGrid(*Router, *call) (bson.D, error) {
+	return bson.D{{Key: "isdbgrid", Value: int32(1)}, {Key: "hostname", Value: "mock"}}, nil
+}
+
+func netstat(*Router, *call) (bson.D, error) {
+	return bson.D{{Key: "configserver", Value: configServer}, {Key: "isdbgrid", Value: int32(1)}}, nil
+}
+
+func (r *Router) getShardMap(*call) (bson.D, error) {
+	shards, err := r.cluster.ReadShards()
+	if err != nil {
+		return nil, err
+	}
+	names, hosts, strs := bson.D{{Key: "config", Value: configServer}}, bson.D{}, bson.D{}
+	add := func(id, host string) {
+		strs = append(strs, bson.E{Key: host, Value: id})
+		_, members, _ := strings.Cut(host, "/")
+		for m := range strings.SplitSeq(members, ",") {
+			hosts = append(hosts, bson.E{Key: m, Value: id})
+		}
+	}
+	add("config", configServer)
+	for _, s := range shards {
+		names = append(names, bson.E{Key: string(s.ID), Value: s.Host})
+		add(string(s.ID), s.Host)
+	}
+	return bson.D{{Key: "map", Value: names}, {Key: "hosts", Value: hosts}, {Key: "connStrings", Value: strs}}, nil
+}
+
+func (r *Router) getShardVersion(c *call) (bson.D, error) {
+	name, isText := c.body.Lookup(c.invoked).StringValueOK()
+	if !isText {
+		return nil, mongoerr.New(mongoerr.BadValue, "getShardVersion takes a namespace")
+	}
+	if !strings.Contains(name, ".") {
+		entry, known := r.cluster.DatabaseEntry(name)
+		if !known {
+			return nil, mongoerr.New(mongoerr.NamespaceNotFound, "database %s not found", name)
+		}
+		return bson.D{{Key: "primaryShard", Value: entry.Lookup("primary")}, {Key: "version", Value: entry.Lookup("version")}}, nil
+	}
+	table := r.cluster.Table(name)
+	if table == nil {
+		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "Collection %s is not sharded.", name)
+	}
+	reply := bson.D{
+		{Key: "version", Value: table.Version().ChunkVersion.Timestamp()},
+		{Key: "versionEpoch", Value: table.Epoch()},
+		{Key: "versionTimestamp", Value: table.Timestamp()},
+	}
+	if !truth(c.body.Lookup("fullMetadata")) {
+		return reply, nil
+	}
+	return append(reply, allBounds(table)), nil
+}
+
+// allBounds lists the chunks' bounds, unless they would not fit in a reply.
+func allBounds(table *catalog.RoutingTable) bson.E {
+	bounds := bson.A{}
+	size := 0
+	for chunk := range table.All() {
+		lower, upper := table.Pattern().Bound(chunk.Min), table.Pattern().Bound(chunk.Max)
+		if size += len(lower) + len(upper) + 32; size > batchBytes {
+			return bson.E{Key: "exceededSize", Value: true}
+		}
+		bounds = append(bounds, bson.A{lower, upper})
+	}
+	return bson.E{Key: "chunks", Value: bounds}
+}
+
+func (r *Router) getDatabaseVersion(c *call) (bson.D, error) {
+	entry, known := r.cluster.DatabaseEntry(c.args.text("getDatabaseVersion"))
+	if !known {
+		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "database %s not found", c.args.text("getDatabaseVersion"))
+	}
+	return bson.D{{Key: "primaryShard", Value: entry.Lookup("primary")}, {Key: "dbVersion", Value: entry.Lookup("version")}}, nil
+}
+
+func flushRouterConfig(*Router, *call) (bson.D, error) {
+	return bson.D{{Key: "flushed", Value: true}}, nil
+}

@@ -1,0 +1,224 @@
+package router
+
+import (
+	"errors"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/keyorder"
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mongoerr"
+	"shardsh/balancer/policy"
+)
+
+// staleAttempts is how often mongos sends a command that a shard refuses for
+// a stale routing table (spec 03 §0.7).
+const staleAttempts = 10
+
+func moveCommands() []command {
+	return []command{
+		{name: "moveChunk", aliases: []string{"movechunk"}, adminOnly: true, takesWriteConcern: true,
+			declared: []field{{"moveChunk", namespaceValue, true}, {"find", objectValue, false}, {"bounds", arrayValue, false},
+				{"to", stringValue, true}, {"forceJumbo", boolValue, false},
+				{"secondaryThrottle", optionalBool, false}, {"_secondaryThrottle", optionalBool, false},
+				{"waitForDelete", optionalBool, false}, {"_waitForDelete", optionalBool, false}},
+			run: (*Router).moveChunk},
+		{name: "moveRange", adminOnly: true, takesWriteConcern: true,
+			declared: []field{{"moveRange", namespaceValue, true}, {"toShard", shardValue, true}, {"min", objectValue, false},
+				{"max", objectValue, false}, {"forceJumbo", boolValue, false}, {"secondaryThrottle", optionalBool, false},
+				{"waitForDelete", boolValue, false}},
+			run: (*Router).moveRange},
+	}
+}
+
+// moveChunk moves one whole chunk, named by a key in it or by its bounds.
+func (r *Router) moveChunk(c *call) (bson.D, error) {
+	started := r.cluster.Now()
+	ns := c.args.text("moveChunk")
+	coll, err := r.cluster.Sharded(ns)
+	if err != nil {
+		return nil, err
+	}
+	bounds, err := chunkChoice(c.args)
+	if err != nil {
+		return nil, err
+	}
+	to, err := r.cluster.FindShard(c.args.text("to"))
+	if err != nil {
+		return nil, err
+	}
+	chunk, err := r.chooseChunk(coll, c.args.object("find"), bounds)
+	if err != nil {
+		return nil, err
+	}
+	throttle := c.args["secondaryThrottle"]
+	if throttle.IsZero() {
+		throttle = c.args["_secondaryThrottle"]
+	}
+	if truth(throttle) && c.body.Lookup("writeConcern").IsZero() {
+		return nil, mongoerr.New(mongoerr.FailedToParse, "secondaryThrottle needs a writeConcern")
+	}
+	req := mock.MoveRequest{
+		Namespace: ns, From: chunk.Shard, To: to.ID,
+		Min: coll.Pattern.Bound(chunk.Min), Max: coll.Pattern.Bound(chunk.Max),
+		WaitForDelete:     c.args.truth("waitForDelete") || c.args.truth("_waitForDelete"),
+		Force:             manualForce(c.args),
+		MaxChunkSizeBytes: r.cluster.MaxChunkSizeBytes(coll),
+	}
+	if err := r.move(c, req); err != nil {
+		return nil, err
+	}
+	return bson.D{{Key: "millis", Value: int32(r.cluster.Now().Sub(started) / time.Millisecond)}}, nil
+}
+
+func manualForce(a args) policy.ForceJumbo {
+	if a.truth("forceJumbo") {
+		return policy.ForceManual
+	}
+	return policy.ForceNone
+}
+
+// chunkChoice checks that exactly one of find and bounds is given.
+func chunkChoice(a args) ([]bson.Raw, error) {
+	var bounds []bson.Raw
+	if a.has("bounds") {
+		var err error
+		if bounds, err = documents(a["bounds"]); err != nil {
+			return nil, err
+		}
+		if len(bounds) != 2 {
+			return nil, mongoerr.New(mongoerr.InvalidOptions, "bounds must have two elements")
+		}
+	}
+	if a.has("find") == a.has("bounds") {
+		return nil, mongoerr.New(mongoerr.InvalidOptions, "exactly one of find and bounds must be given")
+	}
+	return bounds, nil
+}
+
+// chooseChunk finds the chunk a moveChunk means.
+func (r *Router) chooseChunk(coll catalog.Collection, find bson.Raw, bounds []bson.Raw) (catalog.Chunk, error) {
+	table := r.cluster.Table(coll.Namespace)
+	if bounds == nil {
+		key, found := coll.Pattern.QueryKey(find)
+		if !found {
+			return catalog.Chunk{}, mongoerr.New(mongoerr.MoveChunkFindWithoutKey, "no shard key found in chunk query %s", find)
+		}
+		return table.Find(key), nil
+	}
+	lower, err := coll.Pattern.Key(bounds[0])
+	if err != nil {
+		return catalog.Chunk{}, mongoerr.New(mongoerr.MoveChunkBadBound, "shard key bounds [%s,%s) are not valid", bounds[0], bounds[1])
+	}
+	upper, err := coll.Pattern.Key(bounds[1])
+	if err != nil {
+		return catalog.Chunk{}, mongoerr.New(mongoerr.MoveChunkBadBound, "shard key bounds [%s,%s) are not valid", bounds[0], bounds[1])
+	}
+	chunk := table.Find(lower)
+	if !chunk.Min.Equal(lower) || !chunk.Max.Equal(upper) {
+		return catalog.Chunk{}, mongoerr.New(mongoerr.MoveChunkNoSuchChunk, "no chunk found with the shard key bounds [%s,%s)", bounds[0], bounds[1])
+	}
+	return chunk, nil
+}
+
+// moveRange moves a range within one chunk; the donor computes a bound that
+// was left out.
+func (r *Router) moveRange(c *call) (bson.D, error) {
+	ns := c.args.text("moveRange")
+	lower, upper := c.args.object("min"), c.args.object("max")
+	if lower == nil && upper == nil {
+		return nil, mongoerr.New(mongoerr.InvalidOptions, "Need to specify at least one of min and max")
+	}
+	to, err := r.cluster.FindShard(c.args.text("toShard"))
+	if err != nil {
+		return nil, err
+	}
+	coll, tracked, err := r.cluster.Tracked(ns)
+	if err != nil {
+		return nil, err
+	}
+	if !tracked {
+		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "Collection %s is not sharded", ns)
+	}
+	if coll.Unsplittable {
+		return nil, mongoerr.New(mongoerr.NamespaceNotSharded, "Collection %s is not sharded", ns)
+	}
+	req := mock.MoveRequest{
+		Namespace: ns, From: r.donorOf(coll, lower, upper), To: to.ID, Min: lower, Max: upper,
+		WaitForDelete:     c.args.truth("waitForDelete"),
+		Force:             manualForce(c.args),
+		MaxChunkSizeBytes: r.cluster.MaxChunkSizeBytes(coll),
+	}
+	return bson.D{}, r.move(c, req)
+}
+
+// donorOf is the owner of the chunk that a bound lies in. The bound is only
+// compared by its values: one that does not fit the key is refused by the
+// shard that the request goes to.
+func (r *Router) donorOf(coll catalog.Collection, lower, upper bson.Raw) catalog.ShardID {
+	table := r.cluster.Table(coll.Namespace)
+	if lower != nil {
+		key, err := coll.Pattern.Key(lower)
+		if err != nil {
+			key = looseKey(coll.Pattern, lower)
+		}
+		return table.Find(key).Shard
+	}
+	key, err := coll.Pattern.Key(upper)
+	if err != nil {
+		key = looseKey(coll.Pattern, upper)
+	}
+	return mock.EndingAt(table, key).Shard
+}
+
+// looseKey reads a bound's values in order, whatever their names are; a bound
+// that is too short goes on with MinKey.
+func looseKey(p catalog.KeyPattern, bound bson.Raw) catalog.Key {
+	elems, err := bound.Elements()
+	if err != nil {
+		return p.GlobalMin()
+	}
+	renamed := bson.D{}
+	for i, name := range p.Fields() {
+		if i < len(elems) {
+			renamed = append(renamed, bson.E{Key: name, Value: elems[i].Value()})
+		} else {
+			renamed = append(renamed, bson.E{Key: name, Value: bson.MinKey{}})
+		}
+	}
+	raw, err := bson.Marshal(renamed)
+	if err != nil {
+		return p.GlobalMin()
+	}
+	key, err := p.Key(raw)
+	if err != nil {
+		return p.GlobalMin()
+	}
+	return key
+}
+
+// move sends the request to the donor, again when the donor finds the routing
+// stale.
+func (r *Router) move(c *call, req mock.MoveRequest) error {
+	var err error
+	for range staleAttempts {
+		err = r.cluster.Move(c.ctx, req, c.deadline)
+		if !mongoerr.Is(err, mongoerr.StaleConfig) {
+			return err
+		}
+	}
+	return err
+}
+
+// errOld makes an error into an old-style one, without a code.
+func errOld(err error) error {
+	var server *mongoerr.ServerError
+	if errors.As(err, &server) {
+		return mongoerr.NewNoCode("%s", server.Message)
+	}
+	return mongoerr.NewNoCode("%s", err)
+}
+
+func sameDocument(a, b bson.Raw) bool { return keyorder.CompareDocuments(a, b) == 0 }

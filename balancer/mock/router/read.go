@@ -1,0 +1,209 @@
+package router
+
+import (
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mongoerr"
+)
+
+func readCommands() []command {
+	return []command{
+		{name: "find", run: (*Router).find},
+		{name: "getMore", run: (*Router).getMore},
+		{name: "killCursors", run: (*Router).killCursors},
+		{name: "aggregate", takesWriteConcern: true, run: (*Router).aggregate},
+		{name: "count", run: (*Router).count},
+		{name: "distinct", run: (*Router).distinct},
+	}
+}
+
+// query is what find, count and distinct share.
+type query struct {
+	ns          string
+	filter      *store.Filter
+	sort        *store.Sort
+	projection  *store.Projection
+	skip, limit int64
+}
+
+func (c *call) readQuery(filterField string) (query, error) {
+	ns, err := c.namespace()
+	if err != nil {
+		return query{}, err
+	}
+	q := query{ns: ns}
+	filter, err := c.document(filterField)
+	if err != nil {
+		return q, err
+	}
+	if q.filter, err = store.CompileFilter(filter); err != nil {
+		return q, err
+	}
+	if collation, _ := c.document("collation"); len(collation) > 5 {
+		if locale, _ := collation.Lookup("locale").StringValueOK(); locale != "simple" {
+			return q, mongoerr.New(mongoerr.NotImplemented, "the mock compares by bytes only: collation %s is not supported", collation)
+		}
+	}
+	for name, into := range map[string]*int64{"skip": &q.skip, "limit": &q.limit} {
+		v := c.body.Lookup(name)
+		if v.IsZero() || v.Type == bson.TypeNull {
+			continue
+		}
+		n, isNumber := v.AsInt64OK()
+		if !isNumber {
+			return q, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s' is the wrong type '%s'", c.invoked, name, typeName(v.Type))
+		}
+		if n < 0 && !(name == "limit" && c.invoked == "count") {
+			return q, mongoerr.New(mongoerr.BadValue, "BSON field '%s' value must be >= 0, actual value '%d'", name, n)
+		}
+		*into = max(n, -n)
+	}
+	return q, nil
+}
+
+// document reads an optional object; nil when it is absent.
+func (c *call) document(name string) (bson.Raw, error) {
+	v := c.body.Lookup(name)
+	if v.IsZero() || v.Type == bson.TypeNull {
+		return nil, nil
+	}
+	doc, isDoc := v.DocumentOK()
+	if !isDoc {
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s' is the wrong type '%s', expected type 'object'", c.invoked, name, typeName(v.Type))
+	}
+	return doc, nil
+}
+
+func (r *Router) find(c *call) (bson.D, error) {
+	q, err := c.readQuery("filter")
+	if err != nil {
+		return nil, err
+	}
+	if q.sort, err = c.sort("sort"); err != nil {
+		return nil, err
+	}
+	projection, err := c.document("projection")
+	if err != nil {
+		return nil, err
+	}
+	if len(projection) > 5 {
+		if q.projection, err = store.CompileProjection(projection); err != nil {
+			return nil, err
+		}
+	}
+	size, err := c.batchSize(c.body.Lookup("batchSize"))
+	if err != nil {
+		return nil, err
+	}
+	results, err := r.run(q)
+	if err != nil {
+		return nil, err
+	}
+	return r.firstBatch(q.ns, results, size, truth(c.body.Lookup("singleBatch"))), nil
+}
+
+func (c *call) sort(name string) (*store.Sort, error) {
+	doc, err := c.document(name)
+	if err != nil || len(doc) <= 5 {
+		return nil, err
+	}
+	return store.CompileSort(doc)
+}
+
+// batchSize of a first batch: 101 by default.
+func (c *call) batchSize(v bson.RawValue) (int, error) {
+	if v.IsZero() || v.Type == bson.TypeNull {
+		return firstBatchDefault, nil
+	}
+	n, isNumber := v.AsInt64OK()
+	if !isNumber {
+		return 0, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'batchSize' is the wrong type '%s'", typeName(v.Type))
+	}
+	if n < 0 {
+		return 0, mongoerr.New(mongoerr.BadValue, "BSON field 'batchSize' value must be >= 0, actual value '%d'", n)
+	}
+	return int(n), nil
+}
+
+// run executes a query to its end.
+func (r *Router) run(q query) ([]bson.Raw, error) {
+	var results []bson.Raw
+	wanted := q.skip + q.limit
+	for doc := range r.cluster.Documents(q.ns, q.filter) {
+		results = append(results, doc)
+		if q.sort == nil && q.limit > 0 && int64(len(results)) == wanted {
+			break
+		}
+	}
+	if q.sort != nil {
+		slices.SortStableFunc(results, q.sort.Compare)
+	}
+	results = results[min(q.skip, int64(len(results))):]
+	if q.limit > 0 {
+		results = results[:min(q.limit, int64(len(results)))]
+	}
+	if q.projection == nil {
+		return results, nil
+	}
+	for i, doc := range results {
+		projected, err := q.projection.Apply(doc)
+		if err != nil {
+			return nil, err
+		}
+		results[i] = projected
+	}
+	return results, nil
+}
+
+// count without a query sums the shards' fast counts, orphans included, as
+// the server does (spec 03 §2.5).
+func (r *Router) count(c *call) (bson.D, error) {
+	q, err := c.readQuery("query")
+	if err != nil {
+		return nil, err
+	}
+	if query, _ := c.document("query"); len(query) <= 5 && q.skip == 0 && q.limit == 0 {
+		total := int64(0)
+		byShard := bson.D{}
+		for _, part := range r.cluster.FastCounts(q.ns) {
+			byShard = append(byShard, bson.E{Key: string(part.Shard), Value: smallest(part.Docs)})
+			total += part.Docs
+		}
+		if len(byShard) == 0 {
+			return bson.D{{Key: "n", Value: int32(0)}}, nil
+		}
+		return bson.D{{Key: "shards", Value: byShard}, {Key: "n", Value: smallest(total)}}, nil
+	}
+	results, err := r.run(q)
+	if err != nil {
+		return nil, err
+	}
+	return bson.D{{Key: "n", Value: smallest(int64(len(results)))}}, nil
+}
+
+// smallest is the server's "append as smallest number": Int32 where it fits.
+func smallest(n int64) any {
+	if n == int64(int32(n)) {
+		return int32(n)
+	}
+	return n
+}
+
+func (r *Router) distinct(c *call) (bson.D, error) {
+	q, err := c.readQuery("query")
+	if err != nil {
+		return nil, err
+	}
+	key, err := c.text("key")
+	if err != nil {
+		return nil, err
+	}
+	values := bson.A{}
+	for _, v := range store.Distinct(key, r.cluster.Documents(q.ns, q.filter)) {
+		values = append(values, v)
+	}
+	return bson.D{{Key: "values", Value: values}}, nil
+}

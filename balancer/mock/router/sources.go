@@ -1,0 +1,157 @@
+package router
+
+import (
+	"strconv"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mongoerr"
+)
+
+// collStatsStage gives one document a shard that owns chunks (spec 03 §2.2).
+func (r *Router) collStatsStage(c *call, ns string, spec bson.RawValue) ([]bson.Raw, error) {
+	options, isDoc := spec.DocumentOK()
+	if !isDoc {
+		return nil, mongoerr.New(mongoerr.CollStatsSpec, "$collStats must take a nested object but found: %s", spec)
+	}
+	elems, err := options.Elements()
+	if err != nil {
+		return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
+	}
+	known := map[string]bool{"latencyStats": true, "storageStats": true, "count": true, "queryExecStats": true}
+	for _, e := range elems {
+		if !known[e.Key()] {
+			return nil, mongoerr.New(mongoerr.IDLUnknownField, "BSON field '$collStats.%s' is an unknown field.", e.Key())
+		}
+		if _, isDoc := e.Value().DocumentOK(); !isDoc {
+			return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '$collStats.%s' is the wrong type '%s', expected type 'object'", e.Key(), typeName(e.Value().Type))
+		}
+	}
+	parts := r.cluster.Stats(ns)
+	asked := func(name string) bool { return !options.Lookup(name).IsZero() }
+	if len(parts) == 0 && (asked("storageStats") || asked("count")) {
+		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "Collection [%s] not found.", ns)
+	}
+	scale, err := scaleOf(options.Lookup("storageStats", "scale"))
+	if err != nil {
+		return nil, err
+	}
+	var docs []bson.Raw
+	for _, p := range parts {
+		doc := bson.D{
+			{Key: "ns", Value: ns},
+			{Key: "shard", Value: string(p.Shard)},
+			{Key: "host", Value: p.Host},
+			{Key: "localTime", Value: bson.NewDateTimeFromTime(r.cluster.Now())},
+		}
+		if asked("latencyStats") {
+			none := bson.D{{Key: "latency", Value: int64(0)}, {Key: "ops", Value: int64(0)}}
+			doc = append(doc, bson.E{Key: "latencyStats", Value: bson.D{
+				{Key: "reads", Value: none}, {Key: "writes", Value: none}, {Key: "commands", Value: none}, {Key: "transactions", Value: none},
+			}})
+		}
+		if asked("storageStats") {
+			doc = append(doc, bson.E{Key: "storageStats", Value: storageDoc(p, scale)})
+		}
+		if asked("count") {
+			doc = append(doc, bson.E{Key: "count", Value: smallest(p.Docs)})
+		}
+		raw, err := bson.Marshal(doc)
+		if err != nil {
+			return nil, err
+		}
+		docs = append(docs, raw)
+	}
+	return docs, nil
+}
+
+func (r *Router) indexStatsStage(_ *call, ns string, spec bson.RawValue) ([]bson.Raw, error) {
+	if doc, isDoc := spec.DocumentOK(); !isDoc || len(doc) > 5 {
+		return nil, mongoerr.New(28803, "The $indexStats stage specification must be an empty object")
+	}
+	var docs []bson.Raw
+	for _, p := range r.cluster.Stats(ns) {
+		for _, index := range r.cluster.IndexesOn(ns, p.Shard) {
+			raw, err := bson.Marshal(bson.D{
+				{Key: "name", Value: index.Name},
+				{Key: "key", Value: index.Key},
+				{Key: "host", Value: p.Host},
+				{Key: "accesses", Value: bson.D{{Key: "ops", Value: int64(0)}, {Key: "since", Value: bson.NewDateTimeFromTime(r.cluster.Now())}}},
+				{Key: "shard", Value: string(p.Shard)},
+				{Key: "spec", Value: indexDoc(index)},
+			})
+			if err != nil {
+				return nil, err
+			}
+			docs = append(docs, raw)
+		}
+	}
+	return docs, nil
+}
+
+// currentOpStage shows the migrations under way, as donors do (spec 03 §1.7).
+func (r *Router) currentOpStage(_ *call, _ string, spec bson.RawValue) ([]bson.Raw, error) {
+	if _, isDoc := spec.DocumentOK(); !isDoc {
+		return nil, mongoerr.New(mongoerr.FailedToParse, "$currentOp options must be specified in an object, but found: %s", typeName(spec.Type))
+	}
+	var docs []bson.Raw
+	for i, m := range r.cluster.Migrations() {
+		raw, err := bson.Marshal(bson.D{
+			{Key: "shard", Value: string(m.From)},
+			{Key: "type", Value: "op"},
+			{Key: "desc", Value: "MoveChunk"},
+			{Key: "active", Value: true},
+			{Key: "opid", Value: string(m.From) + ":" + strconv.Itoa(i+1)},
+			{Key: "secs_running", Value: int64(r.cluster.Now().Sub(m.Started).Seconds())},
+			{Key: "op", Value: "none"},
+			{Key: "ns", Value: m.Namespace},
+			{Key: "command", Value: bson.D{
+				{Key: "_shardsvrMoveRange", Value: m.Namespace}, {Key: "toShard", Value: string(m.To)},
+				{Key: "min", Value: m.Min}, {Key: "max", Value: m.Max}, {Key: "fromShard", Value: string(m.From)},
+			}},
+			{Key: "msg", Value: "step " + strconv.Itoa(m.Step) + " of 6"},
+		})
+		if err != nil {
+			return nil, err
+		}
+		docs = append(docs, raw)
+	}
+	return docs, nil
+}
+
+// dataDistribution is $shardedDataDistribution (spec 03 §2.1).
+func (r *Router) dataDistribution(c *call, _ string, spec bson.RawValue) ([]bson.Raw, error) {
+	if doc, isDoc := spec.DocumentOK(); !isDoc || len(doc) > 5 {
+		return nil, mongoerr.New(mongoerr.DataDistributionSpec, "The $shardedDataDistribution stage specification must be an empty object")
+	}
+	if _, isNumber := c.body.Lookup("aggregate").AsInt64OK(); c.db != "admin" || !isNumber {
+		return nil, mongoerr.New(mongoerr.DataDistributionNotAdmin, "$shardedDataDistribution must be run against the 'admin' database with {aggregate: 1}")
+	}
+	colls, err := r.cluster.ShardedCollections()
+	if err != nil {
+		return nil, err
+	}
+	var docs []bson.Raw
+	for _, coll := range colls {
+		shards := bson.A{}
+		for _, p := range r.cluster.Stats(coll.Namespace) {
+			average, owned := int64(0), max(0, p.Docs-p.Orphans)
+			if p.Docs > 0 {
+				average = p.Bytes / p.Docs
+			}
+			shards = append(shards, bson.D{
+				{Key: "shardName", Value: string(p.Shard)},
+				{Key: "numOrphanedDocs", Value: smallest(p.Orphans)},
+				{Key: "numOwnedDocuments", Value: smallest(owned)},
+				{Key: "ownedSizeBytes", Value: smallest(average * owned)},
+				{Key: "orphanedSizeBytes", Value: smallest(average * p.Orphans)},
+			})
+		}
+		raw, err := bson.Marshal(bson.D{{Key: "ns", Value: coll.Namespace}, {Key: "shards", Value: shards}})
+		if err != nil {
+			return nil, err
+		}
+		docs = append(docs, raw)
+	}
+	return docs, nil
+}

@@ -1,0 +1,94 @@
+package mock
+
+import (
+	"iter"
+	"maps"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/store"
+)
+
+// shard is one shard's local state: what a mongod of its own would hold.
+type shard struct {
+	id    catalog.ShardID
+	colls map[string]*localCollection
+	// busy is the migration the shard takes part in, as donor or recipient:
+	// at most one, over all collections (spec 02 §5.2).
+	busy *migration
+	// deletions are the range deletion tasks, in the order they were made.
+	deletions []*rangeDeletion
+}
+
+// localCollection is a collection's data on one shard, orphans included.
+type localCollection struct {
+	uuid    bson.Binary
+	options bson.D
+	docs    *store.Collection
+	virtual virtualData
+}
+
+func newShard(id catalog.ShardID) *shard {
+	return &shard{id: id, colls: map[string]*localCollection{}}
+}
+
+// namespaces of the shard's collections, in order.
+func (s *shard) namespaces() []string { return slices.Sorted(maps.Keys(s.colls)) }
+
+// orphans counts the documents in ranges that wait for deletion
+// (numOrphanDocs of spec 02 §5.4).
+func (s *shard) orphans(ns string) int64 {
+	var n int64
+	for _, task := range s.deletions {
+		if task.ns == ns {
+			n += task.orphans
+		}
+	}
+	return n
+}
+
+// counts are the fast counters of a collection, orphans and virtual data
+// included.
+func (l *localCollection) counts() (docs, bytes int64) {
+	docs, bytes = l.virtual.totals()
+	return docs + l.docs.Count(), bytes + l.docs.Bytes()
+}
+
+// ownedBytes is the estimate that statistics for balancing use: the truncated
+// average document times the documents that are not orphans (spec 01 §3.2).
+func (s *shard) ownedBytes(ns string, uuid bson.Binary) int64 {
+	l := s.colls[ns]
+	if l == nil || !l.uuid.Equal(uuid) {
+		return 0
+	}
+	docs, bytes := l.counts()
+	orphans := s.orphans(ns)
+	if docs == 0 || bytes == 0 || docs <= orphans {
+		return 0
+	}
+	return bytes / docs * (docs - orphans)
+}
+
+// keyIndex finds the index that serves a shard key.
+func (l *localCollection) keyIndex(p catalog.KeyPattern) (*store.Index, bool) {
+	return l.docs.IndexFor(p.Doc())
+}
+
+// inRange walks the documents whose shard key is in [min, max), in key order,
+// orphans included. The range of the last chunk includes its upper bound.
+func (l *localCollection) inRange(p catalog.KeyPattern, min, max catalog.Key) iter.Seq2[store.RecordID, []byte] {
+	index, ok := l.keyIndex(p)
+	if !ok {
+		return func(func(store.RecordID, []byte) bool) {}
+	}
+	to := max.Bytes()
+	if max.Equal(p.GlobalMax()) {
+		to = nil // the key of all MaxKey belongs to the last chunk
+	}
+	return l.docs.ScanIndex(index, min.Bytes(), to)
+}
+
+// shardIDs lists the shards in catalog order.
+func (c *Cluster) shardIDs() []catalog.ShardID { return slices.Sorted(maps.Keys(c.shards)) }

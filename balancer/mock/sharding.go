@@ -1,0 +1,341 @@
+package mock
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mongoerr"
+)
+
+// maxShardedName is the length limit of a sharded namespace, in bytes.
+const maxShardedName = 235
+
+// ShardRequest are the options of shardCollection (spec 03 §1.4).
+type ShardRequest struct {
+	Namespace string
+	Key       bson.Raw
+	Unique    bool
+	// NoIndex forbids to make the index that is missing.
+	NoIndex bool
+	// AcceptNonUnique takes an existing index that is not unique.
+	AcceptNonUnique bool
+}
+
+// ShardCollection shards a collection: checks in the server's order, the
+// index, the initial chunks and the catalog entry.
+func (c *Cluster) ShardCollection(req ShardRequest) error {
+	db, coll, err := catalog.SplitNamespace(req.Namespace)
+	if err != nil {
+		return err
+	}
+	if strings.HasPrefix(coll, "system.buckets.") {
+		return mongoerr.New(mongoerr.ShardBucketsCollection, "can't shard a buckets collection by its own name")
+	}
+	if err := c.CreateDatabase(db, ""); err != nil {
+		return err
+	}
+	pattern, err := catalog.ParseKeyPattern(req.Key)
+	if err != nil {
+		return err
+	}
+	if db == "admin" || db == "config" || strings.HasPrefix(coll, "system.") {
+		return mongoerr.New(mongoerr.IllegalOperation, "can't shard %s: it is a system namespace", req.Namespace)
+	}
+	if req.Unique && pattern.HashedField() >= 0 {
+		return mongoerr.New(mongoerr.InvalidOptions, "Hashed shard keys cannot be declared unique.")
+	}
+	if len(req.Namespace) > maxShardedName {
+		return mongoerr.New(mongoerr.InvalidNamespace, "Fully qualified namespace is too long. Namespace: %s Max: %d", req.Namespace, maxShardedName)
+	}
+	if existing, ok, err := c.Tracked(req.Namespace); err != nil {
+		return err
+	} else if ok && !existing.Unsplittable {
+		if existing.Pattern.Equal(pattern) && existing.Unique == req.Unique {
+			return nil
+		}
+		return mongoerr.New(mongoerr.AlreadyInitialized, "collection %s is already sharded with other options", req.Namespace)
+	}
+	return c.shardNew(req, pattern)
+}
+
+func (c *Cluster) shardNew(req ShardRequest, pattern catalog.KeyPattern) error {
+	db, _, _ := catalog.SplitNamespace(req.Namespace)
+	primary, _ := c.Primary(db)
+	existed := c.shards[primary].colls[req.Namespace] != nil
+	local := c.localPrimary(req.Namespace, nil)
+	zones, err := c.prepareSharding(req, pattern, local)
+	if err != nil {
+		if !existed {
+			delete(c.shards[primary].colls, req.Namespace)
+		}
+		return err
+	}
+	c.logChange(primary, "shardCollection.start", req.Namespace, bson.D{
+		{Key: "shardKey", Value: pattern.Doc()},
+		{Key: "collection", Value: req.Namespace},
+		{Key: "primary", Value: string(primary)},
+	})
+	docs, _ := local.counts()
+	at, epoch := c.Tick(), c.NewObjectID()
+	table, err := c.initialTable(pattern, zones, epoch, at, primary, docs == 0)
+	if err != nil {
+		return err
+	}
+	if err := c.enter(req, pattern, local.uuid, epoch, at); err != nil {
+		return err
+	}
+	c.tables[req.Namespace] = table
+	c.spreadCollection(req.Namespace, local, table)
+	c.logPlacement(req.Namespace, &local.uuid, at, table.Owners())
+	first := table.At(table.Len() - 1).Version
+	c.logChange(primary, "shardCollection.end", req.Namespace, bson.D{
+		{Key: "uuid", Value: local.uuid},
+		{Key: "placementVersion", Value: fmt.Sprintf("||%s||%s||Timestamp(%d, %d)", first, epoch.Hex(), at.T, at.I)},
+		{Key: "empty", Value: docs == 0},
+		{Key: "numChunks", Value: int32(table.Len())},
+	})
+	return nil
+}
+
+// prepareSharding checks indexes and zones, and makes the index.
+func (c *Cluster) prepareSharding(req ShardRequest, pattern catalog.KeyPattern, local *localCollection) (*catalog.ZoneSet, error) {
+	if err := checkUniqueIndexes(local, pattern); err != nil {
+		return nil, err
+	}
+	zones, err := c.zonesForSharding(req.Namespace, pattern)
+	if err != nil {
+		return nil, err
+	}
+	if err := ensureKeyIndex(req, pattern, local); err != nil {
+		return nil, err
+	}
+	return zones, nil
+}
+
+// checkUniqueIndexes: a unique index, other than on _id, must begin with the
+// shard key's fields.
+func checkUniqueIndexes(local *localCollection, pattern catalog.KeyPattern) error {
+	for _, spec := range local.docs.Indexes() {
+		fields := fieldNames(spec.Key)
+		if !spec.Unique || fields[0] == "_id" {
+			continue
+		}
+		if len(fields) < pattern.Len() || !slices.Equal(fields[:pattern.Len()], pattern.Fields()) {
+			return mongoerr.New(mongoerr.InvalidOptions, "can't shard the collection with unique index %s: it does not begin with the shard key", spec.Name)
+		}
+	}
+	return nil
+}
+
+func fieldNames(doc bson.Raw) []string {
+	elems, _ := doc.Elements()
+	names := make([]string, len(elems))
+	for i, e := range elems {
+		names[i] = e.Key()
+	}
+	return names
+}
+
+func ensureKeyIndex(req ShardRequest, pattern catalog.KeyPattern, local *localCollection) error {
+	if index, ok := local.keyIndex(pattern); ok {
+		exact := slices.Equal(fieldNames(index.Spec().Key), pattern.Fields())
+		if req.Unique && !req.AcceptNonUnique && exact && !index.Spec().Unique && pattern.Fields()[0] != "_id" {
+			return mongoerr.New(mongoerr.InvalidOptions, "can't shard %s uniquely: index %s is not unique", req.Namespace, index.Spec().Name)
+		}
+		return nil
+	}
+	if docs, _ := local.counts(); docs > 0 {
+		return mongoerr.New(mongoerr.InvalidOptions,
+			"Please create an index that starts with the proposed shard key before sharding the collection")
+	}
+	if req.NoIndex {
+		return mongoerr.New(mongoerr.NoIndexAndNotImplicit, "there is no index that starts with the shard key")
+	}
+	return local.docs.CreateIndex(store.IndexSpec{
+		Name: indexName(pattern), Key: pattern.Doc(), Unique: req.Unique,
+	})
+}
+
+// indexName joins fields and values, as a_1_b_hashed.
+func indexName(pattern catalog.KeyPattern) string {
+	elems, _ := pattern.Doc().Elements()
+	parts := make([]string, 0, 2*len(elems))
+	for _, e := range elems {
+		value := "1"
+		if text, ok := e.Value().StringValueOK(); ok {
+			value = text
+		}
+		parts = append(parts, e.Key(), value)
+	}
+	return strings.Join(parts, "_")
+}
+
+// zonesForSharding demands that zones made beforehand name exactly the key's
+// fields.
+func (c *Cluster) zonesForSharding(ns string, pattern catalog.KeyPattern) (*catalog.ZoneSet, error) {
+	for _, raw := range c.Config(configTags).Scan() {
+		if of, _ := raw.Lookup("ns").StringValueOK(); of != ns {
+			continue
+		}
+		for _, bound := range []string{"min", "max"} {
+			doc, _ := raw.Lookup(bound).DocumentOK()
+			if !slices.Equal(fieldNames(doc), pattern.Fields()) {
+				return nil, mongoerr.New(mongoerr.InvalidOptions, "zone bound %s does not have exactly the fields of the shard key %s", doc, pattern.Doc())
+			}
+		}
+	}
+	return c.Zones(catalog.Collection{Namespace: ns, Pattern: pattern})
+}
+
+// initialTable makes the first chunks (spec 03 §1.4, initial chunks).
+func (c *Cluster) initialTable(pattern catalog.KeyPattern, zones *catalog.ZoneSet, epoch bson.ObjectID, at bson.Timestamp, primary catalog.ShardID, empty bool) (*catalog.RoutingTable, error) {
+	chunks, err := c.initialChunks(pattern, zones, primary, empty)
+	if err != nil {
+		return nil, err
+	}
+	for i := range chunks {
+		chunks[i].ID = c.NewObjectID()
+		chunks[i].Version = catalog.ChunkVersion{Major: 1, Minor: uint32(i)}
+		chunks[i].OnCurrentShardSince = at
+		chunks[i].History = []catalog.ChunkHistory{{ValidAfter: at, Shard: chunks[i].Shard}}
+	}
+	return catalog.NewRoutingTable(pattern, epoch, at, slices.Values(chunks))
+}
+
+func (c *Cluster) initialChunks(pattern catalog.KeyPattern, zones *catalog.ZoneSet, primary catalog.ShardID, empty bool) ([]catalog.Chunk, error) {
+	whole := []catalog.Chunk{{Min: pattern.GlobalMin(), Max: pattern.GlobalMax(), Shard: primary}}
+	if !empty {
+		return whole, nil
+	}
+	shards, err := c.ReadShards()
+	if err != nil {
+		return nil, err
+	}
+	open := slices.DeleteFunc(slices.Clone(shards), func(s catalog.Shard) bool { return s.Draining })
+	switch {
+	case zones.Len() > 0:
+		return zonedChunks(pattern, zones, shards, open)
+	case pattern.HashedField() == 0:
+		return hashedChunks(pattern, len(shards), open)
+	}
+	return whole, nil
+}
+
+// zonedChunks: one chunk a zone range, one a gap; zones go round-robin among
+// their shards, gaps among all that are not draining.
+func zonedChunks(pattern catalog.KeyPattern, zones *catalog.ZoneSet, shards, open []catalog.Shard) ([]catalog.Chunk, error) {
+	var chunks []catalog.Chunk
+	gaps := 0
+	turn := map[string]int{}
+	at := pattern.GlobalMin()
+	gap := func(max catalog.Key) {
+		if at.Compare(max) < 0 {
+			chunks = append(chunks, catalog.Chunk{Min: at, Max: max, Shard: open[gaps%len(open)].ID})
+			gaps++
+		}
+	}
+	for _, r := range zones.Ranges() {
+		gap(r.Min)
+		var members []catalog.Shard
+		for _, s := range shards {
+			if s.HasZone(r.Zone) {
+				members = append(members, s)
+			}
+		}
+		if len(members) == 0 {
+			return nil, mongoerr.New(mongoerr.CannotCreateChunkDistribution, "zone %s has no shard", r.Zone)
+		}
+		chunks = append(chunks, catalog.Chunk{Min: r.Min, Max: r.Max, Shard: members[turn[r.Zone]%len(members)].ID})
+		turn[r.Zone]++
+		at = r.Max
+	}
+	gap(pattern.GlobalMax())
+	return chunks, nil
+}
+
+// hashedChunks: as many chunks as shards, evenly over the hash.
+func hashedChunks(pattern catalog.KeyPattern, n int, open []catalog.Shard) ([]catalog.Chunk, error) {
+	var chunks []catalog.Chunk
+	min := pattern.GlobalMin()
+	for i, point := range hashedPoints(n) {
+		bound := bson.D{{Key: pattern.Fields()[0], Value: point}}
+		for _, field := range pattern.Fields()[1:] {
+			bound = append(bound, bson.E{Key: field, Value: bson.MinKey{}})
+		}
+		raw, err := bson.Marshal(bound)
+		if err != nil {
+			return nil, err
+		}
+		max, err := pattern.Key(raw)
+		if err != nil {
+			return nil, err
+		}
+		chunks = append(chunks, catalog.Chunk{Min: min, Max: max, Shard: open[i%len(open)].ID})
+		min = max
+	}
+	last := open[len(chunks)%len(open)].ID
+	return append(chunks, catalog.Chunk{Min: min, Max: pattern.GlobalMax(), Shard: last}), nil
+}
+
+// hashedPoints are the split points for n chunks, ascending.
+func hashedPoints(n int) []int64 {
+	if n < 2 {
+		return nil
+	}
+	step := 2 * (math.MaxInt64 / int64(n))
+	var points []int64
+	if n%2 == 0 {
+		points = append(points, 0)
+		for at := step; len(points) < n-1; at += step {
+			points = append(points, at, -at)
+		}
+	} else {
+		for at := step / 2; len(points) < n-1; at += step {
+			points = append(points, at, -at)
+		}
+	}
+	slices.Sort(points)
+	return points
+}
+
+// enter writes the entry of config.collections.
+func (c *Cluster) enter(req ShardRequest, pattern catalog.KeyPattern, uuid bson.Binary, epoch bson.ObjectID, at bson.Timestamp) error {
+	c.configDelete(configCollections, req.Namespace)
+	return c.configInsert(configCollections, bson.D{
+		{Key: "_id", Value: req.Namespace},
+		{Key: "lastmodEpoch", Value: epoch},
+		{Key: "lastmod", Value: bson.NewDateTimeFromTime(c.now())},
+		{Key: "timestamp", Value: at},
+		{Key: "uuid", Value: uuid},
+		{Key: "key", Value: pattern.Doc()},
+		{Key: "unique", Value: req.Unique},
+		{Key: "noBalance", Value: false},
+	})
+}
+
+// spreadCollection makes the collection, with its indexes, on every shard
+// that owns chunks.
+func (c *Cluster) spreadCollection(ns string, like *localCollection, table *catalog.RoutingTable) {
+	for _, id := range table.Owners() {
+		s := c.shards[id]
+		if s.colls[ns] != nil {
+			continue
+		}
+		l := &localCollection{uuid: like.uuid, options: like.options, docs: store.New()}
+		for _, spec := range like.docs.Indexes() {
+			if spec.Name == "_id_" {
+				continue
+			}
+			if err := l.docs.CreateIndex(spec); err != nil {
+				c.logger.Warn("index not made", "ns", ns, "shard", id, "index", spec.Name, "error", err)
+			}
+		}
+		s.colls[ns] = l
+	}
+}

@@ -1,0 +1,244 @@
+package mock
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mongoerr"
+)
+
+// LocalStats is a collection on one shard: the fast counters, orphans and
+// virtual data included.
+type LocalStats struct {
+	Shard                catalog.ShardID
+	Host                 string // host:port of the shard's first member
+	Docs, Bytes, Orphans int64
+	Indexes              []string
+}
+
+// Stats asks the shards that own chunks of a collection, or the primary of an
+// untracked one. Config collections are on the config server.
+func (c *Cluster) Stats(ns string) []LocalStats {
+	db, name, err := catalog.SplitNamespace(ns)
+	if err != nil {
+		return nil
+	}
+	if db == "config" && c.config[name] != nil {
+		docs := c.config[name]
+		return []LocalStats{{Shard: configShard, Host: "127.0.0.1:27019", Docs: docs.Count(), Bytes: docs.Bytes(), Indexes: indexNames(docs)}}
+	}
+	var owners []catalog.ShardID
+	if table := c.tables[ns]; table != nil {
+		owners = table.Owners()
+	} else if primary, ok := c.Primary(db); ok {
+		owners = []catalog.ShardID{primary}
+	}
+	var stats []LocalStats
+	for _, id := range owners {
+		s := c.shards[id]
+		l := s.colls[ns]
+		if l == nil {
+			continue
+		}
+		docs, bytes := l.counts()
+		stats = append(stats, LocalStats{
+			Shard: id, Host: c.firstMember(id), Docs: docs, Bytes: bytes,
+			Orphans: s.orphans(ns), Indexes: indexNames(l.docs),
+		})
+	}
+	return stats
+}
+
+func indexNames(docs *store.Collection) []string {
+	var names []string
+	for _, spec := range docs.Indexes() {
+		names = append(names, spec.Name)
+	}
+	return names
+}
+
+func (c *Cluster) firstMember(id catalog.ShardID) string {
+	host := c.hostOf(id)
+	_, members, _ := strings.Cut(host, "/")
+	first, _, _ := strings.Cut(members, ",")
+	return first
+}
+
+func (c *Cluster) hostOf(id catalog.ShardID) string {
+	shard, err := c.ShardByID(string(id))
+	if err != nil {
+		return ""
+	}
+	return shard.Host
+}
+
+// FastCounts are the documents per owning shard, orphans included.
+func (c *Cluster) FastCounts(ns string) []LocalStats {
+	if ns == "config."+configChunks {
+		var chunks int64
+		for _, table := range c.tables {
+			chunks += int64(table.Len())
+		}
+		return []LocalStats{{Shard: configShard, Docs: chunks}}
+	}
+	return c.Stats(ns)
+}
+
+// RangeSize counts documents and bytes of a range, or of all when there are
+// no bounds, on the shards that own chunks; orphans count too.
+func (c *Cluster) RangeSize(ns string, pattern, min, max bson.Raw) (docs, bytes int64, err error) {
+	if min == nil {
+		for _, part := range c.Stats(ns) {
+			docs += part.Docs
+			bytes += part.Bytes
+		}
+		return docs, bytes, nil
+	}
+	coll, sharded, err := c.shardedEntry(ns)
+	if err != nil {
+		return 0, 0, err
+	}
+	if !sharded {
+		coll.Pattern, err = looseKey(min, max)
+	} else if pattern != nil {
+		var asked catalog.KeyPattern
+		if asked, err = catalog.ParseKeyPattern(pattern); err == nil && !asked.Equal(coll.Pattern) {
+			err = mongoerr.New(mongoerr.BadValue, "keyPattern must be the shard key %s", coll.Pattern.Doc())
+		}
+	}
+	if err != nil {
+		return 0, 0, err
+	}
+	lower, errMin := coll.Pattern.Key(min)
+	upper, errMax := coll.Pattern.Key(max)
+	if errMin != nil || errMax != nil {
+		return 0, 0, mongoerr.New(mongoerr.BadValue, "min and max must be full shard keys")
+	}
+	for _, part := range c.Stats(ns) {
+		l := c.shards[part.Shard].colls[ns]
+		for record := range l.inRange(coll.Pattern, lower, upper) {
+			doc, _ := l.docs.Get(record)
+			docs++
+			bytes += int64(len(doc))
+		}
+		virtualDocs, virtualBytes := l.virtual.within(coll.Pattern, lower, upper)
+		docs += virtualDocs
+		bytes += virtualBytes
+	}
+	return docs, bytes, nil
+}
+
+// DatabaseSize is a database with data, as listDatabases shows it.
+type DatabaseSize struct {
+	Name    string
+	Bytes   int64
+	ByShard []LocalStats
+}
+
+// Databases lists the databases that hold data, by name. admin and config are
+// always there.
+func (c *Cluster) Databases() []DatabaseSize {
+	sizes := map[string]*DatabaseSize{}
+	at := func(name string) *DatabaseSize {
+		if sizes[name] == nil {
+			sizes[name] = &DatabaseSize{Name: name}
+		}
+		return sizes[name]
+	}
+	var configBytes int64
+	for _, docs := range c.config {
+		configBytes += docs.Bytes()
+	}
+	for name, bytes := range map[string]int64{"admin": 0, "config": configBytes} {
+		db := at(name)
+		db.Bytes = bytes
+		db.ByShard = []LocalStats{{Shard: configShard, Bytes: bytes}}
+	}
+	for _, id := range c.shardIDs() {
+		local := map[string]int64{}
+		for ns, l := range c.shards[id].colls {
+			name, _, _ := catalog.SplitNamespace(ns)
+			_, bytes := l.counts()
+			local[name] += bytes
+		}
+		for name, bytes := range local {
+			db := at(name)
+			db.Bytes += bytes
+			db.ByShard = append(db.ByShard, LocalStats{Shard: id, Bytes: bytes})
+		}
+	}
+	var list []DatabaseSize
+	for _, name := range slices.Sorted(maps.Keys(sizes)) {
+		list = append(list, *sizes[name])
+	}
+	return list
+}
+
+// CollectionInfo is a collection as listCollections shows it.
+type CollectionInfo struct {
+	Name    string
+	UUID    bson.Binary
+	Options bson.D
+}
+
+// CollectionInfos lists a database's collections, by name.
+func (c *Cluster) CollectionInfos(db string) []CollectionInfo {
+	var infos []CollectionInfo
+	if db == "config" {
+		for _, name := range c.ConfigNames() {
+			infos = append(infos, CollectionInfo{Name: name, UUID: bson.Binary{Subtype: bson.TypeBinaryUUID, Data: make([]byte, 16)}, Options: bson.D{}})
+		}
+		return infos
+	}
+	for _, ns := range c.Namespaces(db) {
+		info := CollectionInfo{Name: strings.TrimPrefix(ns, db+"."), Options: bson.D{}}
+		for _, id := range c.shardIDs() {
+			if l := c.shards[id].colls[ns]; l != nil {
+				info.UUID = l.uuid
+				if l.options != nil {
+					info.Options = l.options
+				}
+				break
+			}
+		}
+		infos = append(infos, info)
+	}
+	return infos
+}
+
+// MigrationInfo is a migration under way.
+type MigrationInfo struct {
+	Namespace string
+	From, To  catalog.ShardID
+	Min, Max  bson.Raw
+	Started   time.Time
+	Step      int
+}
+
+// Migrations lists the migrations under way, by donor.
+func (c *Cluster) Migrations() []MigrationInfo {
+	var list []MigrationInfo
+	for m := range c.pending {
+		list = append(list, MigrationInfo{
+			Namespace: m.req.Namespace, From: m.req.From, To: m.req.To,
+			Min: orEmpty(m.req.Min), Max: orEmpty(m.req.Max),
+			Started: m.started, Step: len(m.donorTime),
+		})
+	}
+	slices.SortFunc(list, func(a, b MigrationInfo) int { return cmp.Compare(a.From, b.From) })
+	return list
+}
+
+func orEmpty(doc bson.Raw) bson.Raw {
+	if doc == nil {
+		return emptyDoc()
+	}
+	return doc
+}

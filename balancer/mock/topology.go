@@ -1,0 +1,193 @@
+package mock
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// Topology is what a mock cluster holds at its start, as a topology file
+// describes it. docs/topology.md has every field.
+type Topology struct {
+	Shards      []TopologyShard      `json:"shards"`
+	Settings    TopologySettings     `json:"settings"`
+	Databases   []TopologyDatabase   `json:"databases"`
+	Collections []TopologyCollection `json:"collections"`
+}
+
+// TopologyShard is one shard. Host defaults to one of the mock's making.
+type TopologyShard struct {
+	ID       string   `json:"id"`
+	Host     string   `json:"host"`
+	Zones    []string `json:"zones"`
+	Draining bool     `json:"draining"`
+}
+
+// TopologySettings are the documents of config.settings worth setting up.
+type TopologySettings struct {
+	ChunkSizeMB int64           `json:"chunkSizeMB"`
+	Balancer    json.RawMessage `json:"balancer"`
+}
+
+// TopologyDatabase names a database's primary shard.
+type TopologyDatabase struct {
+	Name    string `json:"name"`
+	Primary string `json:"primary"`
+}
+
+// TopologyCollection is a sharded collection with its zones and chunks. Keys
+// and bounds are extended JSON.
+type TopologyCollection struct {
+	Namespace   string          `json:"ns"`
+	Key         json.RawMessage `json:"key"`
+	Unique      bool            `json:"unique"`
+	ChunkSizeMB int64           `json:"chunkSizeMB"`
+	NoBalance   bool            `json:"noBalance"`
+	Zones       []TopologyZone  `json:"zones"`
+	Chunks      []TopologyChunk `json:"chunks"`
+}
+
+// TopologyZone is a range assigned to a zone.
+type TopologyZone struct {
+	Zone string          `json:"zone"`
+	Min  json.RawMessage `json:"min"`
+	Max  json.RawMessage `json:"max"`
+}
+
+// TopologyChunk is a chunk and the virtual data it holds. A chunk without
+// min begins where the one before ends (the first at MinKey); without max it
+// ends where the next begins (the last at MaxKey).
+type TopologyChunk struct {
+	Min   json.RawMessage `json:"min"`
+	Max   json.RawMessage `json:"max"`
+	Shard string          `json:"shard"`
+	Jumbo bool            `json:"jumbo"`
+	// Bytes is a number or text with a unit: "10GB", "512MiB".
+	Bytes Size  `json:"bytes"`
+	Docs  int64 `json:"docs"`
+}
+
+// Size is a number of bytes.
+type Size int64
+
+// UnmarshalJSON reads a number, or text with a unit (decimal KB to PB, binary
+// KiB to PiB).
+func (s *Size) UnmarshalJSON(data []byte) error {
+	var n int64
+	if err := json.Unmarshal(data, &n); err == nil {
+		if n < 0 {
+			return fmt.Errorf("%d bytes are less than none", n)
+		}
+		*s = Size(n)
+		return nil
+	}
+	var text string
+	if err := json.Unmarshal(data, &text); err != nil {
+		return fmt.Errorf("%s is neither a number of bytes nor text like \"10GB\"", data)
+	}
+	n, err := parseSize(text)
+	*s = Size(n)
+	return err
+}
+
+var sizeUnits = []struct {
+	suffix string
+	factor float64
+}{
+	{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40}, {"PiB", 1 << 50},
+	{"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"PB", 1e15}, {"B", 1},
+}
+
+func parseSize(text string) (int64, error) {
+	number, factor := strings.TrimSpace(text), 1.0
+	for _, unit := range sizeUnits {
+		if rest, ok := strings.CutSuffix(number, unit.suffix); ok {
+			number, factor = strings.TrimSpace(rest), unit.factor
+			break
+		}
+	}
+	n, err := strconv.ParseFloat(number, 64)
+	if err != nil || n < 0 || n*factor >= 1<<62 {
+		return 0, fmt.Errorf("%q is not a size like 10GB or 512MiB", text)
+	}
+	return int64(n * factor), nil
+}
+
+// DefaultTopology is n empty shards named shard0, shard1, ….
+func DefaultTopology(n int) *Topology {
+	t := &Topology{}
+	for i := range n {
+		t.Shards = append(t.Shards, TopologyShard{ID: fmt.Sprintf("shard%d", i)})
+	}
+	return t
+}
+
+// ReadTopology reads a topology file. Errors name the file and the field.
+func ReadTopology(path string) (*Topology, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	t, err := ParseTopology(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return t, nil
+}
+
+// ParseTopology reads a topology and checks what can be checked without
+// building it. Errors name the field.
+func ParseTopology(data []byte) (*Topology, error) {
+	var t Topology
+	decoder := json.NewDecoder(strings.NewReader(string(data)))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&t); err != nil {
+		return nil, describeJSON(data, err)
+	}
+	if decoder.More() {
+		return nil, fmt.Errorf("there is more than one JSON value")
+	}
+	if len(t.Shards) == 0 {
+		return nil, fmt.Errorf("shards: at least one is needed")
+	}
+	seen := map[string]bool{}
+	for i, s := range t.Shards {
+		if s.ID == "" || s.ID == "config" || seen[s.ID] {
+			return nil, fmt.Errorf("shards[%d].id: %q is empty, reserved or taken", i, s.ID)
+		}
+		seen[s.ID] = true
+	}
+	return &t, nil
+}
+
+// describeJSON adds the place to a JSON error.
+func describeJSON(data []byte, err error) error {
+	offset := int64(-1)
+	switch e := err.(type) {
+	case *json.SyntaxError:
+		offset = e.Offset
+	case *json.UnmarshalTypeError:
+		return fmt.Errorf("%s: expected %s, got %s (line %d)", e.Field, e.Type, e.Value, lineAt(data, e.Offset))
+	}
+	if offset >= 0 {
+		return fmt.Errorf("line %d: %w", lineAt(data, offset), err)
+	}
+	return err
+}
+
+func lineAt(data []byte, offset int64) int {
+	return 1 + strings.Count(string(data[:min(int(offset), len(data))]), "\n")
+}
+
+// document reads extended JSON as a document.
+func document(data json.RawMessage) (bson.Raw, error) {
+	var doc bson.D
+	if err := bson.UnmarshalExtJSON(data, false, &doc); err != nil {
+		return nil, err
+	}
+	return bson.Marshal(doc)
+}

@@ -1,0 +1,213 @@
+package mock
+
+import (
+	"math"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+)
+
+// extent is virtual data: documents and bytes that a range is said to hold
+// and that never materialise. They lie evenly between the bounds.
+type extent struct {
+	min, max    catalog.Key
+	docs, bytes int64
+}
+
+// virtualData is the virtual part of a collection on one shard: extents in
+// key order that do not overlap. The zero value is empty.
+type virtualData []extent
+
+func (v virtualData) totals() (docs, bytes int64) {
+	for _, e := range v {
+		docs += e.docs
+		bytes += e.bytes
+	}
+	return docs, bytes
+}
+
+// within sums what lies in [min, max). Extents that a bound cuts count in
+// part.
+func (v virtualData) within(p catalog.KeyPattern, min, max catalog.Key) (docs, bytes int64) {
+	for _, e := range v.overlapping(min, max) {
+		_, part := e.cut(p, min)
+		part, _ = part.cut(p, max)
+		docs += part.docs
+		bytes += part.bytes
+	}
+	return docs, bytes
+}
+
+func (v virtualData) overlapping(min, max catalog.Key) virtualData {
+	from, _ := slices.BinarySearchFunc(v, min, func(e extent, k catalog.Key) int {
+		if e.max.Compare(k) <= 0 {
+			return -1
+		}
+		return 1
+	})
+	to := from
+	for to < len(v) && v[to].min.Compare(max) < 0 {
+		to++
+	}
+	return v[from:to]
+}
+
+// take cuts [min, max) out and gives what is left and what was taken.
+func (v virtualData) take(p catalog.KeyPattern, min, max catalog.Key) (left, taken virtualData) {
+	for _, e := range v {
+		before, rest := e.cut(p, min)
+		inside, after := rest.cut(p, max)
+		left = left.append(before).append(after)
+		taken = taken.append(inside)
+	}
+	return left, taken
+}
+
+// merge puts other extents in, in key order.
+func (v virtualData) merge(other virtualData) virtualData {
+	all := append(slices.Clone(v), other...)
+	slices.SortFunc(all, func(a, b extent) int { return a.min.Compare(b.min) })
+	return all
+}
+
+func (v virtualData) append(e extent) virtualData {
+	if e.docs == 0 && e.bytes == 0 {
+		return v
+	}
+	return append(v, e)
+}
+
+// cut splits an extent at a key; either part may be empty.
+func (e extent) cut(p catalog.KeyPattern, at catalog.Key) (before, after extent) {
+	if e.docs == 0 && e.bytes == 0 || at.Compare(e.min) <= 0 {
+		return extent{}, e
+	}
+	if at.Compare(e.max) >= 0 {
+		return e, extent{}
+	}
+	f := fraction(p, e.min, e.max, at)
+	before, after = e, e
+	before.max, after.min = at, at
+	before.docs = int64(math.Round(f * float64(e.docs)))
+	before.bytes = int64(math.Round(f * float64(e.bytes)))
+	after.docs -= before.docs
+	after.bytes -= before.bytes
+	return before, after
+}
+
+// pointAfter is a key with about n of the documents of [min, max) below it;
+// false when the data has no room for one.
+func (v virtualData) pointAfter(p catalog.KeyPattern, min, max catalog.Key, n int64) (catalog.Key, bool) {
+	for _, e := range v.overlapping(min, max) {
+		_, part := e.cut(p, min)
+		part, _ = part.cut(p, max)
+		if part.docs <= n {
+			n -= part.docs
+			continue
+		}
+		return between(p, part.min, part.max, float64(n)/float64(part.docs))
+	}
+	return catalog.Key{}, false
+}
+
+// fraction tells how far key lies between two bounds, from 0 to 1, by the
+// first field in which the bounds differ; one half where that can't be told.
+func fraction(p catalog.KeyPattern, min, max, key catalog.Key) float64 {
+	lo, hi, at, _, ok := spread(p, min, max, key)
+	if !ok || hi <= lo {
+		return 0.5
+	}
+	return math.Min(1, math.Max(0, (at-lo)/(hi-lo)))
+}
+
+// between is the key a fraction of the way between two bounds. It is whole in
+// the type of the lower bound's field.
+func between(p catalog.KeyPattern, min, max catalog.Key, f float64) (catalog.Key, bool) {
+	lo, hi, _, field, ok := spread(p, min, max, min)
+	if !ok {
+		return catalog.Key{}, false
+	}
+	minElems, maxElems := elements(p, min), elements(p, max)
+	sample := minElems[field].Value()
+	if sample.Type == bson.TypeMinKey {
+		sample = maxElems[field].Value()
+	}
+	value := numberLike(sample, lo+(hi-lo)*f, p.HashedField() == field)
+	bound := bson.D{}
+	for i, name := range p.Fields() {
+		switch {
+		case i < field:
+			bound = append(bound, bson.E{Key: name, Value: minElems[i].Value()})
+		case i == field:
+			bound = append(bound, bson.E{Key: name, Value: value})
+		default:
+			bound = append(bound, bson.E{Key: name, Value: bson.MinKey{}})
+		}
+	}
+	raw, err := bson.Marshal(bound)
+	if err != nil {
+		return catalog.Key{}, false
+	}
+	key, err := p.Key(raw)
+	if err != nil || key.Compare(min) <= 0 || key.Compare(max) >= 0 {
+		return catalog.Key{}, false
+	}
+	return key, true
+}
+
+// spread puts two bounds and a key on a number line: the first field in which
+// the bounds differ, read as a number. It fails where that field is neither a
+// number nor a date, or is unbounded on a field that is not hashed.
+func spread(p catalog.KeyPattern, min, max, key catalog.Key) (lo, hi, at float64, field int, ok bool) {
+	a, b, k := elements(p, min), elements(p, max), elements(p, key)
+	for field = range a {
+		if a[field].Value().Equal(b[field].Value()) {
+			continue
+		}
+		hashed := p.HashedField() == field
+		var okLo, okHi, okAt bool
+		lo, okLo = position(a[field].Value(), hashed)
+		hi, okHi = position(b[field].Value(), hashed)
+		at, okAt = position(k[field].Value(), hashed)
+		return lo, hi, at, field, okLo && okHi && okAt
+	}
+	return 0, 0, 0, 0, false
+}
+
+func position(v bson.RawValue, hashed bool) (float64, bool) {
+	switch v.Type {
+	case bson.TypeInt32, bson.TypeInt64, bson.TypeDouble:
+		return v.AsFloat64(), true
+	case bson.TypeDateTime:
+		return float64(v.DateTime()), true
+	case bson.TypeMinKey:
+		return math.MinInt64, hashed
+	case bson.TypeMaxKey:
+		return math.MaxInt64, hashed
+	}
+	return 0, false
+}
+
+func numberLike(sample bson.RawValue, x float64, hashed bool) any {
+	switch {
+	case hashed || sample.Type == bson.TypeInt64:
+		return int64(x)
+	case sample.Type == bson.TypeDateTime:
+		return bson.DateTime(int64(x))
+	case sample.Type == bson.TypeDouble:
+		return x
+	case math.Abs(x) < math.MaxInt32:
+		return int32(x)
+	}
+	return int64(x)
+}
+
+func elements(p catalog.KeyPattern, k catalog.Key) []bson.RawElement {
+	elems, err := p.Bound(k).Elements()
+	if err != nil {
+		return nil
+	}
+	return elems
+}

@@ -1,0 +1,221 @@
+package mock
+
+import (
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/keyorder"
+	"shardsh/balancer/mongoerr"
+)
+
+// AddShardToZone adds a zone to a shard's tags, as a set (spec 03 §1.6).
+func (c *Cluster) AddShardToZone(id, zone string) error {
+	shard, err := c.ShardByID(id)
+	if err != nil {
+		return err
+	}
+	if shard.HasZone(zone) {
+		return nil
+	}
+	return c.setZones(id, append(slices.Clone(shard.Zones), zone))
+}
+
+// RemoveShardFromZone takes a zone off a shard; the last shard of a zone that
+// has ranges keeps it.
+func (c *Cluster) RemoveShardFromZone(id, zone string) error {
+	shard, err := c.ShardByID(id)
+	if err != nil {
+		return err
+	}
+	if !shard.HasZone(zone) {
+		return nil
+	}
+	if c.zoneMembers(zone) == 1 && c.zoneInUse(zone) {
+		return mongoerr.New(mongoerr.ZoneStillInUse, "Shard %s is the last of zone %s, which still has ranges", id, zone)
+	}
+	return c.setZones(id, slices.DeleteFunc(slices.Clone(shard.Zones), func(z string) bool { return z == zone }))
+}
+
+func (c *Cluster) setZones(id string, zones []string) error {
+	tags := bson.A{}
+	for _, z := range zones {
+		tags = append(tags, z)
+	}
+	_, err := c.configModify(configShards, id, func(doc *bson.D) { set(doc, "tags", tags) })
+	return err
+}
+
+func (c *Cluster) zoneMembers(zone string) int {
+	shards, err := c.ReadShards()
+	if err != nil {
+		return 0
+	}
+	n := 0
+	for _, s := range shards {
+		if s.HasZone(zone) {
+			n++
+		}
+	}
+	return n
+}
+
+func (c *Cluster) zoneInUse(zone string) bool {
+	for _, raw := range c.Config(configTags).Scan() {
+		if tag, _ := raw.Lookup("tag").StringValueOK(); tag == zone {
+			return true
+		}
+	}
+	return false
+}
+
+// AssignZone gives a range to a zone; spec 03 §4.7 has the order of checks.
+func (c *Cluster) AssignZone(ns string, min, max bson.Raw, zone string) error {
+	for _, bound := range []bson.Raw{min, max} {
+		if err := storable(bound); err != nil {
+			return err
+		}
+	}
+	if c.zoneMembers(zone) == 0 {
+		return mongoerr.New(mongoerr.ZoneNotFound, "zone %s does not exist", zone)
+	}
+	coll, sharded, err := c.shardedEntry(ns)
+	if err != nil {
+		return err
+	}
+	pattern := coll.Pattern
+	if !sharded {
+		// The only order there is before sharding is that of the fields given.
+		if pattern, err = looseKey(min, max); err != nil {
+			return err
+		}
+	}
+	lower, upper, err := zoneBounds(pattern, min, max, sharded)
+	if err != nil {
+		return err
+	}
+	zones, err := c.Zones(catalog.Collection{Namespace: ns, Pattern: pattern})
+	if err != nil {
+		return err
+	}
+	if err := zones.Add(catalog.ZoneRange{Min: lower, Max: upper, Zone: zone}); err != nil {
+		return err
+	}
+	return c.putZone(ns, pattern.Bound(lower), pattern.Bound(upper), zone)
+}
+
+// UnassignZone removes exactly this range; none is no error.
+func (c *Cluster) UnassignZone(ns string, min, max bson.Raw) error {
+	coll, sharded, err := c.shardedEntry(ns)
+	if err != nil {
+		return err
+	}
+	if sharded {
+		lower, upper, err := zoneBounds(coll.Pattern, min, max, false)
+		if err != nil {
+			return err
+		}
+		min, max = coll.Pattern.Bound(lower), coll.Pattern.Bound(upper)
+	}
+	tags := c.Config(configTags)
+	for record, raw := range tags.Scan() {
+		if sameZone(raw, ns, min) && keyorder.CompareDocuments(docAt(raw, "max"), max) == 0 {
+			tags.Delete(record)
+		}
+	}
+	return nil
+}
+
+func (c *Cluster) shardedEntry(ns string) (catalog.Collection, bool, error) {
+	coll, ok, err := c.Tracked(ns)
+	return coll, ok && !coll.Unsplittable, err
+}
+
+func zoneBounds(p catalog.KeyPattern, min, max bson.Raw, checkHashed bool) (lower, upper catalog.Key, err error) {
+	if lower, err = p.ExtendBound(min); err != nil {
+		return lower, upper, err
+	}
+	if upper, err = p.ExtendBound(max); err != nil {
+		return lower, upper, err
+	}
+	if !checkHashed {
+		return lower, upper, nil
+	}
+	for _, k := range []catalog.Key{lower, upper} {
+		if err := p.CheckHashed(k); err != nil {
+			return lower, upper, mongoerr.New(mongoerr.InvalidOptions, "%s", err)
+		}
+	}
+	return lower, upper, nil
+}
+
+// looseKey orders the bounds of a namespace that is not sharded by their own
+// fields, which must be the same in both.
+func looseKey(min, max bson.Raw) (catalog.KeyPattern, error) {
+	fields := fieldNames(min)
+	if !slices.Equal(fields, fieldNames(max)) {
+		return catalog.KeyPattern{}, mongoerr.New(mongoerr.ShardKeyNotFound, "min %s and max %s have different fields", min, max)
+	}
+	pattern := bson.D{}
+	for _, f := range fields {
+		pattern = append(pattern, bson.E{Key: f, Value: int32(1)})
+	}
+	raw, err := bson.Marshal(pattern)
+	if err != nil {
+		return catalog.KeyPattern{}, err
+	}
+	return catalog.ParseKeyPattern(raw)
+}
+
+// putZone upserts by namespace and lower bound.
+func (c *Cluster) putZone(ns string, min, max bson.Raw, zone string) error {
+	tags := c.Config(configTags)
+	for _, raw := range tags.Scan() {
+		if sameZone(raw, ns, min) {
+			return nil // an identical range: Add has refused every other one
+		}
+	}
+	return c.configInsert(configTags, bson.D{
+		{Key: "_id", Value: c.NewObjectID()},
+		{Key: "ns", Value: ns},
+		{Key: "min", Value: min},
+		{Key: "max", Value: max},
+		{Key: "tag", Value: zone},
+	})
+}
+
+func sameZone(raw bson.Raw, ns string, min bson.Raw) bool {
+	of, _ := raw.Lookup("ns").StringValueOK()
+	return of == ns && keyorder.CompareDocuments(docAt(raw, "min"), min) == 0
+}
+
+func docAt(raw bson.Raw, field string) bson.Raw {
+	doc, _ := raw.Lookup(field).DocumentOK()
+	return doc
+}
+
+// storable refuses what metadata can't hold: regular expressions, and
+// embedded documents with names that begin with $ (spec 03 §4.3).
+func storable(bound bson.Raw) error {
+	elems, err := bound.Elements()
+	if err != nil {
+		return mongoerr.New(mongoerr.BadValue, "malformed bound")
+	}
+	for _, e := range elems {
+		v := e.Value()
+		if v.Type == bson.TypeRegex {
+			return mongoerr.New(mongoerr.BadValue, "a bound can't hold a regular expression")
+		}
+		doc, ok := v.DocumentOK()
+		if !ok {
+			continue
+		}
+		for _, name := range fieldNames(doc) {
+			if len(name) > 0 && name[0] == '$' {
+				return mongoerr.New(mongoerr.BadValue, "a bound can't hold the field name %s", name)
+			}
+		}
+	}
+	return nil
+}
