@@ -3,6 +3,7 @@ package catalog
 import (
 	"cmp"
 	"slices"
+	"sort"
 )
 
 // Apply makes the table that results when every changed chunk replaces
@@ -21,7 +22,7 @@ func (t *RoutingTable) Apply(changed []Chunk) (*RoutingTable, error) {
 		}
 	}
 	changed = disjoint(changed)
-	a := &application{old: t, w: newTableWriter(t.shards, blockMax)}
+	a := &application{old: t, w: newTableWriter(t.shards, t.layout)}
 	a.w.shared = true
 	if a.sameBounds(changed) {
 		if err := a.replaceInPlace(changed); err != nil {
@@ -72,19 +73,18 @@ func disjoint(changed []Chunk) []Chunk {
 // application is one Apply under way.
 type application struct {
 	old     *RoutingTable
-	w       tableWriter
-	blocks  []*block // of the new table
+	w       tableWriter // its blocks are those added
+	shelves []*shelf    // of the new table
 	removed []*block
-	moved   bool // bounds or positions of blocks are not the old ones
+	inPlace bool // all bounds and positions are as before
 }
 
 // sameBounds reports whether every changed chunk has the bounds of an existing
 // one, types included: migrations and flag changes, which leave bounds and positions alone.
 func (a *application) sameBounds(changed []Chunk) bool {
 	for _, c := range changed {
-		b, i := a.old.locate(c.Min.order)
-		block := a.old.blocks[b]
-		if block.key(i) != c.Min || block.key(i+1) != c.Max {
+		p := a.old.locate(c.Min.order)
+		if b := a.old.block(p); b.key(p.chunk) != c.Min || b.key(p.chunk+1) != c.Max {
 			return false
 		}
 	}
@@ -93,10 +93,11 @@ func (a *application) sameBounds(changed []Chunk) bool {
 
 // replaceInPlace exchanges values of chunks; blocks keep their bounds.
 func (a *application) replaceInPlace(changed []Chunk) error {
-	a.blocks = slices.Clone(a.old.blocks)
+	a.inPlace = true
+	a.shelves = slices.Clone(a.old.shelves)
 	for len(changed) > 0 {
-		bi, _ := a.old.locate(changed[0].Min.order)
-		old := a.old.blocks[bi]
+		p := a.old.locate(changed[0].Min.order)
+		old := a.old.block(p)
 		high, n := old.low(old.len()), 1
 		for n < len(changed) && changed[n].Min.order < high {
 			n++
@@ -105,7 +106,12 @@ func (a *application) replaceInPlace(changed []Chunk) error {
 		if err != nil {
 			return err
 		}
-		a.blocks[bi] = b
+		s := a.shelves[p.shelf]
+		if s == a.old.shelves[p.shelf] {
+			s = &shelf{blocks: slices.Clone(s.blocks), lows: s.lows, starts: s.starts}
+			a.shelves[p.shelf] = s
+		}
+		s.blocks[p.block] = b
 		a.removed = append(a.removed, old)
 		a.w.blocks = append(a.w.blocks, b)
 		changed = changed[n:]
@@ -222,17 +228,17 @@ func (a *application) runs(changed []Chunk) ([]run, error) {
 		}
 		r := run{chunks: changed[:n]}
 		from, to := changed[0].Min, changed[n-1].Max
-		b, i := a.old.locate(from.order)
-		if low := a.old.blocks[b].key(i); !low.Equal(from) {
+		p := a.old.locate(from.order)
+		if low := a.old.block(p).key(p.chunk); !low.Equal(from) {
 			return nil, notContiguous(a.old.pattern.Bound(low), a.old.pattern.Bound(from))
 		}
-		r.from = int(a.old.starts[b]) + i
-		// The chunk before the first that lies at or above the end.
-		if b, i = a.old.locate(to.order); a.old.blocks[b].low(i) == to.order {
-			r.to = int(a.old.starts[b]) + i
-		} else {
-			r.to = int(a.old.starts[b]) + i + 1
-			if high := a.old.blocks[b].key(i + 1); !high.Equal(to) {
+		r.from = a.old.number(p)
+		// The chunks up to the first that lies at or above the end.
+		p = a.old.locate(to.order)
+		r.to = a.old.number(p)
+		if b := a.old.block(p); b.low(p.chunk) != to.order {
+			r.to++
+			if high := b.key(p.chunk + 1); !high.Equal(to) {
 				return nil, notContiguous(a.old.pattern.Bound(to), a.old.pattern.Bound(high))
 			}
 		}
@@ -263,66 +269,122 @@ func (s *section) add(p piece) {
 	s.count += p.len()
 }
 
-// rewrite goes through the runs from left to right; blocks between sections
-// are taken over as they are.
+// rewrite goes through the runs from left to right; shelves in which nothing
+// changes are taken over as they are.
 func (a *application) rewrite(changed []Chunk) error {
 	runs, err := a.runs(changed)
 	if err != nil {
 		return err
 	}
-	a.moved = true
-	old, next := a.old, 0 // next is the first block not dealt with
+	old, next := a.old, 0 // next is the first shelf not dealt with
 	for len(runs) > 0 {
-		first, _ := old.position(runs[0].from)
-		a.blocks = append(a.blocks, old.blocks[next:first]...)
+		first := old.position(runs[0].from).shelf
+		a.shelves = append(a.shelves, old.shelves[next:first]...)
+		st := strip{blocks: old.shelves[first].blocks, starts: old.shelves[first].starts, base: int(old.starts[first])}
+		n := 0
+		for next = first + 1; ; next++ {
+			for n < len(runs) && runs[n].to <= int(old.starts[next]) {
+				n++
+			}
+			reaches := n < len(runs) && runs[n].from < int(old.starts[next])
+			if next == len(old.shelves) || !reaches && len(st.blocks) >= old.layout.shelfLeast {
+				break
+			}
+			st = st.join(old.shelves[next])
+		}
+		blocks, err := a.rewriteStrip(st, runs[:n])
+		if err != nil {
+			return err
+		}
+		a.shelves = append(a.shelves, old.layout.shelve(blocks)...)
+		runs = runs[n:]
+	}
+	a.shelves = append(a.shelves, old.shelves[next:]...)
+	return nil
+}
+
+// strip is a row of blocks from one or more shelves. starts count chunks from
+// base.
+type strip struct {
+	blocks []*block
+	starts []int32
+	base   int
+}
+
+func (st strip) join(s *shelf) strip {
+	st.blocks = slices.Concat(st.blocks, s.blocks)
+	end := st.starts[len(st.starts)-1]
+	st.starts = slices.Clip(st.starts)
+	for _, n := range s.starts[1:] {
+		st.starts = append(st.starts, end+n)
+	}
+	return st
+}
+
+// find gives block and position in it of chunk i of the table.
+func (st strip) find(i int) (block, chunk int) {
+	i -= st.base
+	block = sort.Search(len(st.blocks)-1, func(b int) bool { return i < int(st.starts[b+1]) })
+	return block, i - int(st.starts[block])
+}
+
+// rewriteStrip writes the blocks anew that the runs touch.
+func (a *application) rewriteStrip(st strip, runs []run) ([]*block, error) {
+	out := make([]*block, 0, len(st.blocks)+1)
+	next := 0 // the first block not dealt with
+	for len(runs) > 0 {
+		first, _ := st.find(runs[0].from)
+		out = append(out, st.blocks[next:first]...)
 		next = first
 		at := 0 // position in it up to which chunks are in the section
 		var s section
 		for {
-			for len(runs) > 0 && runs[0].from < int(old.starts[next+1]) {
+			for len(runs) > 0 && runs[0].from-st.base < int(st.starts[next+1]) {
 				r := runs[0]
 				runs = runs[1:]
-				s.add(piece{block: old.blocks[next], from: at, to: r.from - int(old.starts[next])})
+				s.add(piece{block: st.blocks[next], from: at, to: r.from - st.base - int(st.starts[next])})
 				s.add(piece{chunks: r.chunks})
-				next, at = old.position(r.to - 1)
+				next, at = st.find(r.to - 1)
 				at++
 			}
-			s.add(piece{block: old.blocks[next], from: at, to: old.blocks[next].len()})
+			s.add(piece{block: st.blocks[next], from: at, to: st.blocks[next].len()})
 			next, at = next+1, 0
-			if s.count >= blockMin || next == len(old.blocks) {
+			if s.count >= a.old.layout.blockLeast || next == len(st.blocks) {
 				break
 			}
 		}
-		a.removed = append(a.removed, old.blocks[first:next]...)
-		if err := a.write(s, old.blocks[next-1]); err != nil {
-			return err
+		a.removed = append(a.removed, st.blocks[first:next]...)
+		blocks, err := a.write(s, st.blocks[next-1])
+		if err != nil {
+			return nil, err
 		}
+		out = append(out, blocks...)
 	}
-	a.blocks = append(a.blocks, old.blocks[next:]...)
-	return nil
+	return append(out, st.blocks[next:]...), nil
 }
 
 // write turns a section into blocks of even size; last is the old block it
 // ends with.
-func (a *application) write(s section, last *block) error {
-	a.w.fill = blockMax
-	if s.count > blockMax {
-		parts := (s.count + blockFill - 1) / blockFill
+func (a *application) write(s section, last *block) ([]*block, error) {
+	l := a.old.layout
+	a.w.fill = l.blockMost
+	if s.count > l.blockMost {
+		parts := (s.count + l.blockFill - 1) / l.blockFill
 		a.w.fill = (s.count + parts - 1) / parts
 	}
+	a.w.block.reserve(min(s.count, a.w.fill), last)
 	written := len(a.w.blocks)
 	for _, p := range s.pieces {
 		a.w.copy(p.block, p.from, p.to)
 		for _, c := range p.chunks {
 			if err := a.w.add(c); err != nil {
-				return err
+				return nil, err
 			}
 		}
 	}
 	end := last.key(last.len())
 	a.w.finish([]byte(end.order), []byte(end.form))
-	a.blocks = append(a.blocks, a.w.blocks[written:]...)
-	return nil
+	return a.w.blocks[written:], nil
 }
 
 // copy adds chunks of an old block, cutting where blocks are full.
@@ -342,11 +404,11 @@ func (w *tableWriter) copy(b *block, from, to int) {
 func (a *application) table(changed []Chunk) *RoutingTable {
 	t := &RoutingTable{
 		pattern: a.old.pattern, epoch: a.old.epoch, timestamp: a.old.timestamp,
-		shards: a.w.shards, blocks: a.blocks,
+		layout: a.old.layout, shards: a.w.shards, shelves: a.shelves,
 		lows: a.old.lows, starts: a.old.starts,
 	}
-	if a.moved {
-		t.indexBlocks()
+	if !a.inPlace {
+		t.index()
 	}
 	a.sum(t)
 	t.sumVersions()
@@ -354,8 +416,8 @@ func (a *application) table(changed []Chunk) *RoutingTable {
 	for _, c := range changed {
 		if c.Version == t.version {
 			// Found again by its bound, which the table has a copy of.
-			b, i := t.locate(c.Min.order)
-			t.newest = t.blocks[b].low(i)
+			p := t.locate(c.Min.order)
+			t.newest = t.block(p).low(p.chunk)
 		}
 	}
 	return t
@@ -395,7 +457,7 @@ func (a *application) sum(t *RoutingTable) {
 		if total.chunks == 0 {
 			continue
 		}
-		for _, b := range t.blocks {
+		for b := range t.allBlocks() {
 			if o := b.of(n); o != nil && total.newest.Compare(o.newest) < 0 {
 				total.newest = o.newest
 			}

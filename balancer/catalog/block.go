@@ -8,15 +8,23 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// A routing table is a row of blocks of a few hundred neighbouring chunks.
-// Blocks never change, so that tables differing in a few chunks share all
-// other blocks. Within a block everything is in columns: a chunk costs its
-// lower bound, and one entry in each column that is in use.
-const (
-	blockMin  = 64  // a smaller one is joined with its neighbour when rewritten
-	blockFill = 256 // what new blocks get
-	blockMax  = 512 // a greater one is split when rewritten
-)
+// A routing table is a row of shelves, a shelf is a row of blocks, and a block
+// holds a few hundred neighbouring chunks. Blocks and shelves never change, so
+// that tables differing in a few chunks share all others. Within a block
+// everything is in columns: a chunk costs its lower bound, and one entry in
+// each column that is in use.
+
+// layout has the sizes of blocks, in chunks, and of shelves, in blocks. New
+// ones get fill; one above most is split when it is written anew, and one
+// below least is joined with the next.
+type layout struct {
+	blockLeast, blockFill, blockMost int
+	shelfLeast, shelfFill, shelfMost int
+}
+
+// usual suits a hundred chunks as well as ten million. blockMost must fit in
+// 16 bits.
+func usual() layout { return layout{64, 256, 512, 16, 64, 128} }
 
 // block holds n chunks, which tile the range from its first to its last bound.
 type block struct {
@@ -208,6 +216,24 @@ type blockWriter struct {
 
 func (w *blockWriter) len() int { return len(w.shards) }
 
+// reserve makes room for n chunks more or less like those of a block, so that
+// columns need not grow step by step.
+func (w *blockWriter) reserve(n int, like *block) {
+	if cap(w.shards) >= n {
+		return
+	}
+	w.order = make([]byte, 0, (len(like.order)/like.len()+2)*(n+1))
+	w.offsets = make([]uint32, 0, n+1)
+	w.formOf = make([]uint16, 0, n+1)
+	w.shards = make([]uint16, 0, n)
+	w.versions = make([]ChunkVersion, 0, n)
+	w.since = make([]bson.Timestamp, 0, n)
+	w.ids = make([]bson.ObjectID, 0, n)
+	w.flags = make([]chunkFlags, 0, n)
+	w.sizes = make([]int64, 0, n)
+	w.starts = make([]uint32, 0, n)
+}
+
 // bound adds a lower bound, or the last upper one.
 func (w *blockWriter) bound(order, form []byte) {
 	w.offsets = append(w.offsets, uint32(len(w.order)))
@@ -324,7 +350,9 @@ func (w *blockWriter) copy(b *block, from, to int) {
 
 func appendColumn[T any](dst, src []T, from, to int, has *bool) []T {
 	if src == nil {
-		return append(dst, make([]T, to-from)...)
+		dst = slices.Grow(dst, to-from)[:len(dst)+to-from]
+		clear(dst[len(dst)-(to-from):])
+		return dst
 	}
 	*has = true
 	return append(dst, src[from:to]...)
@@ -390,21 +418,21 @@ func keep[T any](column []T, has bool) []T {
 
 // summarise computes what each shard has in the block, and where.
 func (b *block) summarise(counters []uint16) {
+	low, high := len(counters), 0
 	owners := 0
 	for _, s := range b.shards {
 		if counters[s] == 0 {
 			owners++
+			low, high = min(low, int(s)), max(high, int(s))
 		}
 		counters[s]++
 	}
 	b.owned = make([]ownership, 0, owners)
-	for _, s := range b.shards {
+	for s := low; s <= high; s++ {
 		if counters[s] > 0 {
-			b.owned = append(b.owned, ownership{shard: s, chunks: counters[s]})
-			counters[s] = 0
+			b.owned = append(b.owned, ownership{shard: uint16(s), chunks: counters[s]})
 		}
 	}
-	slices.SortFunc(b.owned, func(a, b ownership) int { return cmp.Compare(a.shard, b.shard) })
 	first := uint16(0)
 	for i := range b.owned {
 		o := &b.owned[i]

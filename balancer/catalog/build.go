@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"bytes"
-	"errors"
 	"iter"
 	"maps"
 	"math"
@@ -18,7 +17,11 @@ import (
 // gap, overlap, or do not reach from MinKey to MaxKey are
 // ConflictingOperationInProgress: somebody read them while they changed.
 func NewRoutingTable(p KeyPattern, epoch bson.ObjectID, ts bson.Timestamp, chunks iter.Seq[Chunk]) (*RoutingTable, error) {
-	w := newTableWriter(&shardNames{}, blockFill)
+	return newRoutingTable(usual(), p, epoch, ts, chunks)
+}
+
+func newRoutingTable(l layout, p KeyPattern, epoch bson.ObjectID, ts bson.Timestamp, chunks iter.Seq[Chunk]) (*RoutingTable, error) {
+	w := newTableWriter(&shardNames{}, l)
 	end := p.GlobalMin()
 	for c := range chunks {
 		if !c.Min.Equal(end) {
@@ -63,7 +66,7 @@ type bound struct{ order, form []byte }
 
 // NewBuilder starts an empty table.
 func NewBuilder(p KeyPattern, epoch bson.ObjectID, ts bson.Timestamp) *Builder {
-	return &Builder{pattern: p, epoch: epoch, timestamp: ts, writer: newTableWriter(&shardNames{}, blockFill)}
+	return &Builder{pattern: p, epoch: epoch, timestamp: ts, writer: newTableWriter(&shardNames{}, usual())}
 }
 
 // Len is the number of chunks so far.
@@ -91,10 +94,15 @@ func (b *Builder) Add(raw bson.Raw) error {
 	var failed error
 	err = s.eachHistory(func(at bson.Timestamp, name []byte) {
 		shard, err := b.writer.shard(name)
-		failed = errors.Join(failed, err)
+		if failed == nil {
+			failed = err
+		}
 		b.writer.block.entry(historyEntry{at.T, at.I, shard})
 	})
-	return errors.Join(err, failed)
+	if err == nil {
+		err = failed
+	}
+	return err
 }
 
 // checkOrder wants the bound just read to be the upper bound of the chunk
@@ -127,7 +135,7 @@ func (b *Builder) checkOrder(doc bson.Raw) error {
 func (k *bound) read(p KeyPattern, doc bson.Raw) error {
 	k.order, k.form = k.order[:0], k.form[:0]
 	n := 0
-	for e, rest, ok := keyorder.Next(keyorder.Body(doc)); ok; e, rest, ok = keyorder.Next(rest) {
+	for e := keyorder.WalkOf(doc); e.Next(); {
 		if n >= p.Len() || string(e.Name) != p.p.fields[n] || e.Value.Type == bson.TypeArray {
 			n = -1
 			break
@@ -166,6 +174,7 @@ func (b *Builder) Table() (*RoutingTable, error) {
 type tableWriter struct {
 	shards   *shardNames
 	shared   bool // shards belongs to a table
+	layout   layout
 	fill     int
 	block    blockWriter
 	blocks   []*block
@@ -175,8 +184,8 @@ type tableWriter struct {
 	scratch  bound
 }
 
-func newTableWriter(shards *shardNames, fill int) tableWriter {
-	return tableWriter{shards: shards, fill: fill, counters: make([]uint16, len(shards.names))}
+func newTableWriter(shards *shardNames, l layout) tableWriter {
+	return tableWriter{shards: shards, layout: l, fill: l.blockFill, counters: make([]uint16, len(shards.names))}
 }
 
 // len is the number of chunks.
@@ -286,14 +295,15 @@ func (w *tableWriter) shardID(id ShardID) (uint16, error) {
 
 // table makes a table of the blocks written.
 func (w *tableWriter) table(p KeyPattern, epoch bson.ObjectID, ts bson.Timestamp) *RoutingTable {
-	t := &RoutingTable{pattern: p, epoch: epoch, timestamp: ts, shards: w.shards, blocks: slices.Clip(w.blocks)}
+	t := &RoutingTable{pattern: p, epoch: epoch, timestamp: ts, layout: w.layout, shards: w.shards}
+	t.shelves = w.layout.shelve(slices.Clip(w.blocks))
 	t.totals = make([]shardTotal, len(w.shards.names))
-	for _, b := range t.blocks {
+	for _, b := range w.blocks {
 		for _, o := range b.owned {
 			t.totals[o.shard].add(o)
 		}
 	}
-	t.indexBlocks()
+	t.index()
 	t.sumVersions()
 	return t
 }
@@ -303,16 +313,6 @@ func (s *shardTotal) add(o ownership) {
 	s.jumbo += int32(o.jumbo)
 	if s.newest.Compare(o.newest) < 0 {
 		s.newest = o.newest
-	}
-}
-
-// indexBlocks fills in where blocks begin, by key and by position.
-func (t *RoutingTable) indexBlocks() {
-	t.lows = make([]string, len(t.blocks))
-	t.starts = make([]int32, len(t.blocks)+1)
-	for i, b := range t.blocks {
-		t.lows[i] = b.low(0)
-		t.starts[i+1] = t.starts[i] + int32(b.len())
 	}
 }
 

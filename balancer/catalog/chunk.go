@@ -128,8 +128,8 @@ type storedChunk struct {
 
 func (s *storedChunk) read(raw []byte) error {
 	*s = storedChunk{}
-	for e, rest, ok := keyorder.Next(keyorder.Body(raw)); ok; e, rest, ok = keyorder.Next(rest) {
-		if err := s.take(e); err != nil {
+	for w := keyorder.WalkOf(raw); w.Next(); {
+		if err := s.take(&w.Element); err != nil {
 			return err
 		}
 	}
@@ -146,8 +146,8 @@ func (s *storedChunk) read(raw []byte) error {
 	return nil
 }
 
-func (s *storedChunk) take(e keyorder.Element) error {
-	v := e.Value
+func (s *storedChunk) take(e *keyorder.Element) error {
+	v := &e.Value
 	switch string(e.Name) {
 	case "_id":
 		if v.Type == bson.TypeObjectID {
@@ -155,29 +155,29 @@ func (s *storedChunk) take(e keyorder.Element) error {
 		}
 	case "min":
 		if v.Type != bson.TypeEmbeddedDocument {
-			return field{"min", v}.mismatch("an object")
+			return field{"min", *v}.mismatch("an object")
 		}
 		s.min = v.Value
 	case "max":
 		if v.Type != bson.TypeEmbeddedDocument {
-			return field{"max", v}.mismatch("an object")
+			return field{"max", *v}.mismatch("an object")
 		}
 		s.max = v.Value
 	case "shard":
 		if v.Type != bson.TypeString {
-			return field{"shard", v}.mismatch("a string")
+			return field{"shard", *v}.mismatch("a string")
 		}
 		s.shard = v.Value[4 : len(v.Value)-1]
 	case "lastmod":
 		// A date is what very old versions wrote (spec 02 §6.1).
 		if v.Type != bson.TypeTimestamp && v.Type != bson.TypeDateTime {
-			return field{"lastmod", v}.mismatch("a timestamp")
+			return field{"lastmod", *v}.mismatch("a timestamp")
 		}
 		s.version = VersionFromTimestamp(storedTimestamp(v.Value))
 		s.hasVersion = true
 	case "jumbo":
 		var jumbo bool
-		if err := (field{"jumbo", v}).bool(&jumbo); err != nil {
+		if err := (field{"jumbo", *v}).bool(&jumbo); err != nil {
 			return err
 		}
 		s.jumbo = JumboFalse
@@ -186,16 +186,16 @@ func (s *storedChunk) take(e keyorder.Element) error {
 		}
 	case "onCurrentShardSince":
 		if v.Type != bson.TypeTimestamp {
-			return field{"onCurrentShardSince", v}.mismatch("a timestamp")
+			return field{"onCurrentShardSince", *v}.mismatch("a timestamp")
 		}
 		s.since = storedTimestamp(v.Value)
 	case "history":
 		if v.Type != bson.TypeArray {
-			return field{"history", v}.mismatch("an array")
+			return field{"history", *v}.mismatch("an array")
 		}
 		s.history = v.Value
 	case "estimatedDataSizeBytes":
-		return field{"estimatedDataSizeBytes", v}.int64(&s.size)
+		return field{"estimatedDataSizeBytes", *v}.int64(&s.size)
 	}
 	return nil
 }
@@ -209,14 +209,14 @@ func storedTimestamp(b []byte) bson.Timestamp {
 // agree with onCurrentShardSince when there is one (BadValue otherwise).
 func (s *storedChunk) eachHistory(read func(validAfter bson.Timestamp, shard []byte)) error {
 	first := true
-	for e, rest, ok := keyorder.Next(keyorder.Body(s.history)); ok; e, rest, ok = keyorder.Next(rest) {
+	for e := keyorder.WalkOf(s.history); e.Next(); {
 		if e.Value.Type != bson.TypeEmbeddedDocument {
 			return field{"history", e.Value}.mismatch("an array of objects")
 		}
 		var at bson.Timestamp
 		var shard []byte
-		for h, left, ok := keyorder.Next(keyorder.Body(e.Value.Value)); ok; h, left, ok = keyorder.Next(left) {
-			switch v := h.Value; {
+		for h := keyorder.WalkOf(e.Value.Value); h.Next(); {
+			switch v := &h.Value; {
 			case string(h.Name) == "validAfter" && v.Type == bson.TypeTimestamp:
 				at = storedTimestamp(v.Value)
 			case string(h.Name) == "shard" && v.Type == bson.TypeString:

@@ -248,7 +248,12 @@ func TestApplyKeepsUpWithModel(t *testing.T) {
 			next.Version, next.Shard = w.next(), ShardID(fmt.Sprintf("s%d", len(w.chunks)*7%6))
 			w.chunks = append(w.chunks, next)
 		}
-		rt := table(t, w.chunks)
+		l := rapid.SampledFrom([]layout{usual(), {2, 4, 8, 2, 4, 8}, {1, 1, 1, 1, 1, 1}, {2, 3, 5, 2, 2, 3}}).Draw(r, "layout")
+		rt, err := newRoutingTable(l, p, bson.ObjectID{1}, bson.Timestamp{T: 1}, slices.Values(w.chunks))
+		if err != nil {
+			r.Fatal(err)
+		}
+		checkLayout(r, rt)
 		for range rapid.IntRange(1, 12).Draw(r, "changes") {
 			var changed []Chunk
 			for range rapid.IntRange(1, 3).Draw(r, "batch") {
@@ -264,6 +269,7 @@ func TestApplyKeepsUpWithModel(t *testing.T) {
 				r.Fatalf("apply %d changes: %v", len(changed), err)
 			}
 			rt = next
+			checkLayout(r, rt)
 			if before.Len() != old {
 				r.Fatalf("the old table changed")
 			}
@@ -308,6 +314,23 @@ func TestApplyKeepsUpWithModel(t *testing.T) {
 		}
 		w.chunks.check(r, built, Key{}, Key{})
 	})
+}
+
+// checkLayout looks at what Apply must keep in order behind the scenes.
+func checkLayout(t *rapid.T, rt *RoutingTable) {
+	for i, s := range rt.shelves {
+		if len(s.blocks) == 0 || len(s.blocks) > rt.layout.shelfMost || rt.lows[i] != s.lows[0] {
+			t.Fatalf("shelf %d has %d blocks, from %q", i, len(s.blocks), s.lows)
+		}
+		if len(s.starts) != len(s.blocks)+1 || int(rt.starts[i+1]-rt.starts[i]) != s.len() {
+			t.Fatalf("shelf %d begins at %d and has %d chunks, the next begins at %d", i, rt.starts[i], s.len(), rt.starts[i+1])
+		}
+		for j, b := range s.blocks {
+			if b.len() == 0 || b.len() > rt.layout.blockMost || b.low(0) != s.lows[j] || int(s.starts[j+1]-s.starts[j]) != b.len() {
+				t.Fatalf("block %d of shelf %d has %d chunks", j, i, b.len())
+			}
+		}
+	}
 }
 
 // visible are the chunks of a list that are still there: what a reader of

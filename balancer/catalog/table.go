@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"iter"
 	"slices"
 	"sort"
 
@@ -20,10 +21,11 @@ type RoutingTable struct {
 	epoch     bson.ObjectID
 	timestamp bson.Timestamp
 
-	shards *shardNames
-	blocks []*block
-	lows   []string // comparable lower bound of each block
-	starts []int32  // position of each block's first chunk, and the number of chunks
+	layout  layout
+	shards  *shardNames
+	shelves []*shelf
+	lows    []string // comparable lower bound of each shelf
+	starts  []int32  // position of each shelf's first chunk, and the number of chunks
 
 	totals  []shardTotal // by shard
 	version ChunkVersion
@@ -56,22 +58,42 @@ func (t *RoutingTable) Timestamp() bson.Timestamp { return t.timestamp }
 func (t *RoutingTable) Version() Version { return Version{t.epoch, t.timestamp, t.version} }
 
 // Len is the number of chunks, at least 1.
-func (t *RoutingTable) Len() int { return int(t.starts[len(t.blocks)]) }
+func (t *RoutingTable) Len() int { return int(t.starts[len(t.shelves)]) }
 
-// locate finds block and position in it of the chunk containing a key.
-func (t *RoutingTable) locate(order string) (int, int) {
-	b := sort.Search(len(t.lows)-1, func(i int) bool { return order < t.lows[i+1] })
-	return b, t.blocks[b].find(order)
+// place is where a chunk is: in which shelf, which block of it, and which
+// chunk of that.
+type place struct{ shelf, block, chunk int }
+
+// locate finds the chunk that contains a key.
+func (t *RoutingTable) locate(order string) place {
+	var p place
+	p.shelf = sort.Search(len(t.lows)-1, func(i int) bool { return order < t.lows[i+1] })
+	s := t.shelves[p.shelf]
+	p.block = sort.Search(len(s.lows)-1, func(i int) bool { return order < s.lows[i+1] })
+	p.chunk = s.blocks[p.block].find(order)
+	return p
 }
 
-// position finds block and position in it of chunk i.
-func (t *RoutingTable) position(i int) (int, int) {
-	b := sort.Search(len(t.blocks)-1, func(b int) bool { return i < int(t.starts[b+1]) })
-	return b, i - int(t.starts[b])
+// position finds chunk i.
+func (t *RoutingTable) position(i int) place {
+	var p place
+	p.shelf = sort.Search(len(t.shelves)-1, func(s int) bool { return i < int(t.starts[s+1]) })
+	s := t.shelves[p.shelf]
+	i -= int(t.starts[p.shelf])
+	p.block = sort.Search(len(s.blocks)-1, func(b int) bool { return i < int(s.starts[b+1]) })
+	p.chunk = i - int(s.starts[p.block])
+	return p
 }
 
-func (t *RoutingTable) chunk(b, i int) Chunk {
-	return t.blocks[b].chunk(i, t.shards.names, &historySlab{})
+func (t *RoutingTable) block(p place) *block { return t.shelves[p.shelf].blocks[p.block] }
+
+// number is the position of a place among all chunks.
+func (t *RoutingTable) number(p place) int {
+	return int(t.starts[p.shelf]) + int(t.shelves[p.shelf].starts[p.block]) + p.chunk
+}
+
+func (t *RoutingTable) chunk(p place) Chunk {
+	return t.block(p).chunk(p.chunk, t.shards.names, &historySlab{})
 }
 
 // Find is the chunk that contains the key. The global maximum belongs to the
@@ -80,8 +102,7 @@ func (t *RoutingTable) Find(k Key) Chunk { return t.chunk(t.locate(k.order)) }
 
 // IndexOf is the position in key order of the chunk that contains the key.
 func (t *RoutingTable) IndexOf(k Key) int {
-	b, i := t.locate(k.order)
-	return int(t.starts[b]) + i
+	return t.number(t.locate(k.order))
 }
 
 // At is the chunk at a position, 0 to Len()-1. It panics outside, like a
@@ -90,8 +111,8 @@ func (t *RoutingTable) At(i int) Chunk { return t.chunk(t.position(i)) }
 
 // ShardOf is the owner of the key: Find without building the chunk.
 func (t *RoutingTable) ShardOf(k Key) ShardID {
-	b, i := t.locate(k.order)
-	return t.shards.names[t.blocks[b].shards[i]]
+	p := t.locate(k.order)
+	return t.shards.names[t.block(p).shards[p.chunk]]
 }
 
 func (t *RoutingTable) total(s ShardID) shardTotal {
@@ -126,19 +147,76 @@ func (t *RoutingTable) Owners() []ShardID {
 // Newest is the chunk with the highest version.
 func (t *RoutingTable) Newest() Chunk {
 	if t.newest != "" {
-		if b, i := t.locate(t.newest); t.blocks[b].versions[i] == t.version {
-			return t.chunk(b, i)
+		if p := t.locate(t.newest); t.block(p).versions[p.chunk] == t.version {
+			return t.chunk(p)
 		}
 	}
 	for n, total := range t.totals {
 		if total.chunks == 0 || total.newest != t.version {
 			continue
 		}
-		for bi, b := range t.blocks {
+		for b := range t.allBlocks() {
 			if o := b.of(uint16(n)); o != nil && o.newest == t.version {
-				return t.chunk(bi, slices.Index(b.versions, t.version))
+				return b.chunk(slices.Index(b.versions, t.version), t.shards.names, &historySlab{})
 			}
 		}
 	}
-	return t.chunk(0, 0)
+	return t.chunk(place{})
+}
+
+// allBlocks are the blocks in key order.
+func (t *RoutingTable) allBlocks() iter.Seq[*block] {
+	return func(yield func(*block) bool) {
+		for _, s := range t.shelves {
+			for _, b := range s.blocks {
+				if !yield(b) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// shelf holds some tens of neighbouring blocks, so that a table of thousands
+// of blocks changes without all of them being listed anew.
+type shelf struct {
+	blocks []*block
+	lows   []string // comparable lower bound of each block
+	starts []int32  // position in the shelf of each block's first chunk, and the number of chunks
+}
+
+func newShelf(blocks []*block) *shelf {
+	s := &shelf{blocks: blocks, lows: make([]string, len(blocks)), starts: make([]int32, len(blocks)+1)}
+	for i, b := range blocks {
+		s.lows[i] = b.low(0)
+		s.starts[i+1] = s.starts[i] + int32(b.len())
+	}
+	return s
+}
+
+// shelve puts blocks on shelves of even size.
+func (l layout) shelve(blocks []*block) []*shelf {
+	if len(blocks) <= l.shelfMost {
+		return []*shelf{newShelf(blocks)}
+	}
+	parts := (len(blocks) + l.shelfFill - 1) / l.shelfFill
+	size := (len(blocks) + parts - 1) / parts
+	shelves := make([]*shelf, 0, parts)
+	for part := range slices.Chunk(blocks, size) {
+		shelves = append(shelves, newShelf(slices.Clone(part)))
+	}
+	return shelves
+}
+
+// len is the number of chunks.
+func (s *shelf) len() int { return int(s.starts[len(s.blocks)]) }
+
+// index fills in where shelves begin, by key and by position.
+func (t *RoutingTable) index() {
+	t.lows = make([]string, len(t.shelves))
+	t.starts = make([]int32, len(t.shelves)+1)
+	for i, s := range t.shelves {
+		t.lows[i] = s.lows[0]
+		t.starts[i+1] = t.starts[i] + int32(s.len())
+	}
 }

@@ -14,7 +14,7 @@ type ChunkVersion struct{ Major, Minor uint32 }
 
 // Compare orders by major, then minor number.
 func (v ChunkVersion) Compare(o ChunkVersion) int {
-	return cmp.Or(cmp.Compare(v.Major, o.Major), cmp.Compare(v.Minor, o.Minor))
+	return cmp.Compare(uint64(v.Major)<<32|uint64(v.Minor), uint64(o.Major)<<32|uint64(o.Minor))
 }
 
 // IsZero reports whether this is 0|0.

@@ -10,8 +10,7 @@ func (t *RoutingTable) All() iter.Seq[Chunk] { return t.Overlapping(Key{}, Key{}
 func (t *RoutingTable) Overlapping(from, to Key) iter.Seq[Chunk] {
 	return func(yield func(Chunk) bool) {
 		slab := historySlab{size: slabSize}
-		for bi, span := range t.spans(from, to) {
-			b := t.blocks[bi]
+		for b, span := range t.spans(from, to) {
 			for i := span.from; i < span.to; i++ {
 				if !yield(b.chunk(i, t.shards.names, &slab)) {
 					return
@@ -31,8 +30,7 @@ func (t *RoutingTable) Owned(s ShardID, from, to Key) iter.Seq[Chunk] {
 			return
 		}
 		slab := historySlab{size: slabSize}
-		for bi, span := range t.spans(from, to) {
-			b := t.blocks[bi]
+		for b, span := range t.spans(from, to) {
 			o := b.of(n)
 			if o == nil {
 				continue
@@ -56,34 +54,42 @@ func (t *RoutingTable) Owned(s ShardID, from, to Key) iter.Seq[Chunk] {
 type span struct{ from, to int }
 
 // spans are the blocks that overlap [from, to), each with the part that does.
-func (t *RoutingTable) spans(from, to Key) iter.Seq2[int, span] {
-	return func(yield func(int, span) bool) {
+func (t *RoutingTable) spans(from, to Key) iter.Seq2[*block, span] {
+	return func(yield func(*block, span) bool) {
 		if !to.IsZero() && to.order <= from.order {
 			return
 		}
-		first, start := t.locate(from.order)
-		for bi := first; bi < len(t.blocks); bi++ {
-			b := t.blocks[bi]
-			s := span{0, b.len()}
-			if bi == first {
-				s.from = start
-				if b.low(start+1) <= from.order {
-					return // the global maximum, or beyond
-				}
-			}
-			last := !to.IsZero() && to.order <= b.low(b.len())
-			if last {
-				if to.order <= t.lows[bi] {
+		p := t.locate(from.order)
+		if t.block(p).low(p.chunk+1) <= from.order {
+			return // the global maximum, or beyond
+		}
+		start := p.chunk
+		for _, s := range t.shelves[p.shelf:] {
+			for _, b := range s.blocks[p.block:] {
+				part, last := b.before(to)
+				part.from = start
+				if part.from < part.to && !yield(b, part) || last {
 					return
 				}
-				s.to = b.find(to.order) + 1
-				if b.low(s.to-1) >= to.order {
-					s.to--
-				}
+				start = 0
 			}
-			if !yield(bi, s) || last {
-				return
-			}
+			p.block = 0
 		}
 	}
+}
+
+// before is the part of the block below to, and whether nothing follows it.
+func (b *block) before(to Key) (part span, last bool) {
+	n := b.len()
+	switch {
+	case to.IsZero() || b.low(n) < to.order:
+		return span{0, n}, false
+	case to.order <= b.low(0):
+		return span{}, true
+	}
+	i := b.find(to.order)
+	if b.low(i) < to.order {
+		i++
+	}
+	return span{0, i}, true
 }

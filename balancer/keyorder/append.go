@@ -1,6 +1,7 @@
 package keyorder
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
 
@@ -113,6 +114,9 @@ func appendValue(dst []byte, v bson.RawValue, depth int) []byte {
 // appendEscaped writes bytes and a closing zero. Zero and one inside become
 // 01 01 and 01 02, which keeps the order and the zero for the end.
 func appendEscaped(dst, s []byte) []byte {
+	if bytes.IndexByte(s, 0) < 0 && bytes.IndexByte(s, 1) < 0 {
+		return append(append(dst, s...), 0)
+	}
 	from := 0
 	for i, c := range s {
 		if c > 1 {

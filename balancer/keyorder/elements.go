@@ -38,23 +38,59 @@ func Body(doc []byte) []byte {
 // and at the first damaged element. Nothing is copied: reading a document once
 // with Next costs a fraction of looking its fields up one by one.
 func Next(body []byte) (e Element, rest []byte, ok bool) {
+	w := Walk{rest: body}
+	ok = w.Next()
+	return w.Element, w.rest, ok
+}
+
+// Walk goes through the elements of a document like Next, for loops in which
+// every nanosecond counts:
+//
+//	for w := keyorder.WalkOf(doc); w.Next(); {
+//		use(w.Name, w.Value)
+//	}
+type Walk struct {
+	Element
+	rest []byte
+}
+
+// WalkOf starts a walk through a document or array.
+func WalkOf(doc []byte) Walk { return Walk{rest: Body(doc)} }
+
+// Next goes to the next element. It is false at the end and at the first
+// damaged element.
+func (w *Walk) Next() bool {
+	body := w.rest
 	if len(body) < 2 {
-		return Element{}, nil, false
+		return w.end()
+	}
+	// Names are too short for bytes.IndexByte to pay.
+	i := 1
+	for i < len(body) && body[i] != 0 {
+		i++
+	}
+	if i == len(body) {
+		return w.end()
 	}
 	t := bson.Type(body[0])
-	i := bytes.IndexByte(body[1:], 0)
-	if i < 0 {
-		return Element{}, nil, false
+	rest := body[i+1:]
+	n := int(fixedLength[t])
+	if n == 0 {
+		n = ValueSize(t, rest)
 	}
-	rest = body[i+2:]
-	n := ValueSize(t, rest)
 	if n < 0 || n > len(rest) {
-		return Element{}, nil, false
+		return w.end()
 	}
-	e.Name = body[1 : i+1]
-	e.Value.Type = t
-	e.Value.Value = rest[:n:n]
-	return e, rest[n:], true
+	w.Name = body[1:i]
+	w.Value.Type = t
+	w.Value.Value = rest[:n:n]
+	w.rest = rest[n:]
+	return true
+}
+
+func (w *Walk) end() bool {
+	*w = Walk{}
+	return false
 }
 
 // fixedLength has the size of the values that always have the same.

@@ -3,7 +3,6 @@ package keyorder
 import (
 	"crypto/md5"
 	"encoding/binary"
-	"hash"
 	"math"
 	"math/big"
 
@@ -14,80 +13,65 @@ import (
 // bytes of an MD5 over the value (spec 03 §4.6). Numbers hash by their integer
 // part, so 1, 1.0 and 1.7 hash alike. A missing field hashes as null.
 func Hash(v bson.RawValue) int64 {
-	h := hasher{md5.New()}
-	h.int32(0) // the seed
-	h.value(v, nil, false, 0)
-	return int64(binary.LittleEndian.Uint64(h.Sum(nil)))
+	var room [128]byte                                   // enough for most values without a heap allocation
+	fed := binary.LittleEndian.AppendUint32(room[:0], 0) // the seed
+	fed = feed(fed, v, nil, false, 0)
+	sum := md5.Sum(fed)
+	return int64(binary.LittleEndian.Uint64(sum[:]))
 }
 
-type hasher struct{ hash.Hash }
-
-func (h hasher) int32(n int32) {
-	var b [4]byte
-	binary.LittleEndian.PutUint32(b[:], uint32(n))
-	h.Write(b[:])
-}
-
-func (h hasher) terminated(b []byte) {
-	h.Write(b)
-	h.Write([]byte{0})
-}
-
-// value feeds one value: its rank, its name when it lies inside another value,
-// and its content.
-func (h hasher) value(v bson.RawValue, name []byte, named bool, depth int) {
-	h.int32(int32(Rank(v.Type)))
+// feed appends what is hashed of one value: its rank, its name when it lies
+// inside another value, and its content.
+func feed(dst []byte, v bson.RawValue, name []byte, named bool, depth int) []byte {
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(int32(Rank(v.Type))))
 	if named {
-		h.terminated(name)
+		dst = appendTerminated(dst, name)
 	}
 	b := v.Value
 	switch v.Type {
 	case bson.TypeInt32, bson.TypeInt64, bson.TypeDouble, bson.TypeDecimal128:
-		var n [8]byte
-		binary.LittleEndian.PutUint64(n[:], uint64(integerPart(v)))
-		h.Write(n[:])
+		return binary.LittleEndian.AppendUint64(dst, uint64(integerPart(v)))
 	case bson.TypeString, bson.TypeSymbol, bson.TypeJavaScript:
 		t := text(b)
-		h.int32(int32(len(t) + 1))
-		h.terminated(t)
+		dst = binary.LittleEndian.AppendUint32(dst, uint32(len(t)+1))
+		return appendTerminated(dst, t)
 	case bson.TypeBoolean:
-		h.Write(fixed(b, 1))
+		return append(dst, fixed(b, 1)...)
 	case bson.TypeDateTime, bson.TypeTimestamp:
-		h.Write(fixed(b, 8))
+		return append(dst, fixed(b, 8)...)
 	case bson.TypeObjectID:
-		h.Write(fixed(b, 12))
+		return append(dst, fixed(b, 12)...)
 	case bson.TypeBinary:
 		subtype, data := binaryParts(b)
-		h.int32(int32(len(data)))
-		h.Write([]byte{subtype})
-		h.Write(data)
+		dst = binary.LittleEndian.AppendUint32(dst, uint32(len(data)))
+		return append(append(dst, subtype), data...)
 	case bson.TypeRegex:
 		pattern, flags := regexParts(b)
-		h.terminated(pattern)
-		h.terminated(flags)
+		return appendTerminated(appendTerminated(dst, pattern), flags)
 	case bson.TypeDBPointer:
 		ns, id := pointerParts(b)
-		h.int32(int32(len(ns)))
-		h.Write(ns)
-		h.Write(id)
+		dst = binary.LittleEndian.AppendUint32(dst, uint32(len(ns)))
+		return append(append(dst, ns...), id...)
 	case bson.TypeEmbeddedDocument, bson.TypeArray:
-		h.elements(b, depth+1)
+		return feedElements(dst, b, depth+1)
 	case bson.TypeCodeWithScope:
 		code, scope := scopeParts(b)
-		h.terminated(code)
-		h.elements(scope, depth+1)
+		return feedElements(appendTerminated(dst, code), scope, depth+1)
 	}
+	return dst
 }
 
-// elements feeds what is inside an object, and the nameless end mark.
-func (h hasher) elements(doc []byte, depth int) {
+// feedElements appends what is inside an object, and the nameless end mark.
+func feedElements(dst, doc []byte, depth int) []byte {
 	if depth <= maxDepth {
 		for e, rest, ok := Next(Body(doc)); ok; e, rest, ok = Next(rest) {
-			h.value(e.Value, e.Name, true, depth)
+			dst = feed(dst, e.Value, e.Name, true, depth)
 		}
 	}
-	h.int32(0)
+	return binary.LittleEndian.AppendUint32(dst, 0)
 }
+
+func appendTerminated(dst, b []byte) []byte { return append(append(dst, b...), 0) }
 
 // integerPart converts a number as the hash wants it: doubles towards zero,
 // decimals half to even, NaN to 0, everything else to the nearest int64 -
