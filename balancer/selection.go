@@ -127,7 +127,9 @@ func (l *Loop) candidatesFor(coll catalog.Collection, sizes map[catalog.ShardID]
 	report := &policy.Report{EventsOnly: true}
 	chosen, _, err := policy.SelectMigrations(situation, available, report)
 	for _, e := range report.Events {
-		l.cfg.Logger.LogAttrs(context.Background(), e.Level(), e.Text(), e.Attrs()...)
+		if ctx := context.Background(); l.cfg.Logger.Enabled(ctx, e.Level()) {
+			l.cfg.Logger.LogAttrs(ctx, e.Level(), e.Text(), e.Attrs()...)
+		}
 	}
 	return chosen, err
 }
