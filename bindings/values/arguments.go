@@ -1,0 +1,93 @@
+package values
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dop251/goja"
+)
+
+// optional marks a position that may be left out.
+const optional = ""
+
+// checkTypes is the shell's check of positional arguments: types[i] lists what
+// position i may be, by JavaScript's typeof or by the name of a BSON class.
+func (w *World) checkTypes(name string, args []goja.Value, types ...[]string) {
+	for i, allowed := range types {
+		v := arg(args, i)
+		if goja.IsUndefined(v) {
+			if slices.Contains(allowed, optional) {
+				continue
+			}
+			w.throwInput(fmt.Sprintf("Missing required argument at position %d (%s)", i, name))
+		}
+		got := typeOf(v)
+		if slices.Contains(allowed, got) {
+			continue
+		}
+		if p, ok := payloadOf(v); ok && slices.Contains(allowed, specOf(p.kind()).bsontype) {
+			continue
+		}
+		w.throwInput(fmt.Sprintf("Argument at position %d must be of type %s, got %s instead (%s)", i, alternatives(allowed), got, name))
+	}
+}
+
+func alternatives(types []string) string {
+	named := make([]string, 0, len(types))
+	for _, t := range types {
+		if t != optional {
+			named = append(named, t)
+		}
+	}
+	return strings.Join(named, " or ")
+}
+
+// typeOf is JavaScript's typeof.
+func typeOf(v goja.Value) string {
+	switch v := v.(type) {
+	case nil:
+		return "undefined"
+	case *goja.Object:
+		if isFunction(v) {
+			return "function"
+		}
+		return "object"
+	case goja.String:
+		return "string"
+	case *goja.Symbol:
+		return "symbol"
+	}
+	switch {
+	case goja.IsUndefined(v):
+		return "undefined"
+	case goja.IsNull(v):
+		return "object"
+	case goja.IsBigInt(v):
+		return "bigint"
+	case goja.IsNumber(v):
+		return "number"
+	default:
+		return "boolean"
+	}
+}
+
+func isFunction(o *goja.Object) bool {
+	_, ok := goja.AssertFunction(o)
+	return ok
+}
+
+func isString(v goja.Value) bool {
+	_, ok := v.(goja.String)
+	return ok
+}
+
+func isArray(o *goja.Object) bool {
+	if isProxy(o) {
+		t := o.Export().(goja.Proxy).Target()
+		return t != nil && isArray(t)
+	}
+	return o.ClassName() == "Array"
+}
+
+func isProxy(o *goja.Object) bool { return o.ExportType() == typeOfProxy }

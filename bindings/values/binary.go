@@ -1,0 +1,252 @@
+package values
+
+import (
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+)
+
+type binaryValue struct {
+	fixed
+	w    *World
+	sub  byte
+	data []byte
+}
+
+func (w *World) newBinary(sub byte, data []byte) *goja.Object {
+	return w.wrap(&binaryValue{w: w, sub: sub, data: data})
+}
+
+// kind is UUID for every binary that can be shown as one.
+func (b *binaryValue) kind() kind {
+	if b.sub == bson.TypeBinaryUUID && len(b.data) == 16 {
+		return kindUUID
+	}
+	return kindBinary
+}
+
+func (*binaryValue) Keys() []string      { return []string{"sub_type", "buffer", "position"} }
+func (b *binaryValue) Has(k string) bool { return has(b, k) }
+
+func (b *binaryValue) Get(key string) goja.Value {
+	switch key {
+	case "sub_type":
+		return b.w.rt.ToValue(b.sub)
+	case "buffer":
+		return b.w.bytes(b.data)
+	case "position":
+		return b.w.rt.ToValue(len(b.data))
+	}
+	return nil
+}
+
+func (b *binaryValue) encode(e *encoder) {
+	e.buf = bsoncore.AppendBinary(e.buf, b.sub, b.data)
+	e.typ = bson.TypeBinary
+}
+
+func (b *binaryValue) show(in *inspector) string {
+	quoted := func(s string) string { return in.paint(styleString, "'"+s+"'") }
+	switch {
+	case b.kind() == kindUUID:
+		return "UUID('" + uuidText(b.data) + "')"
+	case b.sub == bson.TypeBinaryMD5:
+		return "MD5(" + quoted(hex.EncodeToString(b.data)) + ")"
+	case b.sub == subtypeVector:
+		if text, ok := b.showVector(in); ok {
+			return text
+		}
+	}
+	return fmt.Sprintf("Binary.createFromBase64(%s, %s)", quoted(base64Text(b.data)), in.paint(styleNumber, strconv.Itoa(int(b.sub))))
+}
+
+func (b *binaryValue) extended(j *jsonWriter) {
+	if j.legacy {
+		j.open('{')
+		j.key("$binary")
+		j.text(base64Text(b.data))
+		j.key("$type")
+		j.text(hex.EncodeToString([]byte{b.sub}))
+		j.close('}')
+		return
+	}
+	j.open('{')
+	j.key("$binary")
+	j.open('{')
+	j.key("base64")
+	j.text(base64Text(b.data))
+	j.key("subType")
+	j.text(hex.EncodeToString([]byte{b.sub}))
+	j.close('}')
+	j.close('}')
+}
+
+func binaryClass() classSpec {
+	return classSpec{
+		name: "Binary", bsontype: "Binary", parent: kindCount, construct: newBinaryFrom,
+		methods: binaryMethods,
+		statics: binaryStatics,
+	}
+}
+
+func binaryMethods(w *World) []method {
+	text := func(s string) goja.Value { return w.rt.ToValue(s) }
+	return []method{
+		on(w, "length", func(b *binaryValue, _ []goja.Value) goja.Value { return w.rt.ToValue(len(b.data)) }),
+		on(w, "value", func(b *binaryValue, _ []goja.Value) goja.Value { return w.bytes(b.data) }),
+		on(w, "read", func(b *binaryValue, args []goja.Value) goja.Value {
+			from := clampIndex(arg(args, 0), 0, len(b.data))
+			to := clampIndex(arg(args, 1), len(b.data), len(b.data))
+			return w.bytes(b.data[from:min(from+to, len(b.data))])
+		}),
+		on(w, "toString", func(b *binaryValue, args []goja.Value) goja.Value { return text(b.text(arg(args, 0))) }),
+		on(w, "toJSON", func(b *binaryValue, _ []goja.Value) goja.Value { return text(base64Text(b.data)) }),
+		on(w, "toUUID", func(b *binaryValue, _ []goja.Value) goja.Value {
+			if b.kind() != kindUUID {
+				w.throwBSON(fmt.Sprintf("Binary sub_type \"%d\" is not supported for converting to UUID. Only \"4\" is currently supported.", b.sub))
+			}
+			return w.newBinary(b.sub, b.data)
+		}),
+		on(w, "equals", func(b *binaryValue, args []goja.Value) goja.Value {
+			p, _ := payloadOf(arg(args, 0))
+			o, ok := p.(*binaryValue)
+			return w.rt.ToValue(ok && o.sub == b.sub && slices.Equal(o.data, b.data))
+		}),
+		// members of the old shell's BinData
+		on(w, "base64", func(b *binaryValue, _ []goja.Value) goja.Value { return text(base64Text(b.data)) }),
+		on(w, "hex", func(b *binaryValue, _ []goja.Value) goja.Value { return text(hex.EncodeToString(b.data)) }),
+		on(w, "subtype", func(b *binaryValue, _ []goja.Value) goja.Value { return w.rt.ToValue(b.sub) }),
+		on(w, "toInt8Array", func(b *binaryValue, _ []goja.Value) goja.Value { return b.typedVector(vectorInt8, "Int8Array") }),
+		on(w, "toFloat32Array", func(b *binaryValue, _ []goja.Value) goja.Value { return b.typedVector(vectorFloat32, "Float32Array") }),
+		on(w, "toPackedBits", func(b *binaryValue, _ []goja.Value) goja.Value { return b.typedVector(vectorBits, "Uint8Array") }),
+	}
+}
+
+func clampIndex(v goja.Value, missing, limit int) int {
+	if isMissing(v) {
+		return missing
+	}
+	return int(min(max(v.ToInteger(), 0), int64(limit)))
+}
+
+// text is toString(encoding).
+func (b *binaryValue) text(encoding goja.Value) string {
+	enc := ""
+	if isString(encoding) {
+		enc = encoding.String()
+	}
+	switch enc {
+	case "hex":
+		return hex.EncodeToString(b.data)
+	case "base64":
+		return base64Text(b.data)
+	default:
+		return string(b.data)
+	}
+}
+
+func binaryStatics(w *World, c *class) {
+	w.static(c, "createFromBase64", func(args []goja.Value) goja.Value {
+		data, _ := decodeBase64(arg(args, 0).String())
+		return w.newBinary(w.subtype(arg(args, 1), "Binary.createFromBase64"), data)
+	})
+	w.static(c, "createFromHexString", func(args []goja.Value) goja.Value {
+		return w.newBinary(w.subtype(arg(args, 1), "Binary.createFromHexString"), w.hexBytes(arg(args, 0).String(), "Binary.createFromHexString"))
+	})
+	for _, v := range []struct {
+		name string
+		kind byte
+	}{{"fromInt8Array", vectorInt8}, {"fromFloat32Array", vectorFloat32}, {"fromPackedBits", vectorBits}} {
+		w.static(c, v.name, func(args []goja.Value) goja.Value { return w.newVector(v.kind, args) })
+	}
+	for name, sub := range map[string]int{
+		"SUBTYPE_DEFAULT": 0, "SUBTYPE_FUNCTION": 1, "SUBTYPE_BYTE_ARRAY": 2, "SUBTYPE_UUID_OLD": 3, "SUBTYPE_UUID": 4,
+		"SUBTYPE_MD5": 5, "SUBTYPE_ENCRYPTED": 6, "SUBTYPE_COLUMN": 7, "SUBTYPE_SENSITIVE": 8, "SUBTYPE_VECTOR": 9,
+		"SUBTYPE_USER_DEFINED": 128,
+	} {
+		hidden(c.ctor, name, w.rt.ToValue(sub))
+	}
+}
+
+// subtype reads a binary subtype; beyond 0–255 it is refused.
+func (w *World) subtype(v goja.Value, name string) byte {
+	if isMissing(v) {
+		return 0
+	}
+	f := v.ToFloat()
+	if !(f >= 0 && f <= 255) || f != float64(int(f)) {
+		w.throwInput(fmt.Sprintf("Binary subtype must be an integer between 0 and 255, got %s instead (%s)", v.String(), name))
+	}
+	return byte(f)
+}
+
+// newBinaryFrom is Binary(bytes[, subtype]).
+func newBinaryFrom(w *World, args []goja.Value) payload {
+	v := arg(args, 0)
+	sub := w.subtype(arg(args, 1), "Binary")
+	if isMissing(v) {
+		return &binaryValue{w: w, sub: sub}
+	}
+	if data, ok := bytesOf(v); ok {
+		return &binaryValue{w: w, sub: sub, data: slices.Clone(data)}
+	}
+	if p, ok := payloadOf(v); ok {
+		if b, ok := p.(*binaryValue); ok {
+			return &binaryValue{w: w, sub: sub, data: slices.Clone(b.data)}
+		}
+	}
+	o, ok := v.(*goja.Object)
+	if !ok || !isArray(o) {
+		w.throwBSON("Binary can only be constructed from Uint8Array or number[]")
+	}
+	n := arrayLength(o)
+	data := make([]byte, 0, min(n, 1<<20))
+	for i := range n {
+		item := o.Get(strconv.Itoa(i))
+		if !goja.IsNumber(item) {
+			w.throwBSON("Binary can only be constructed from Uint8Array or number[]")
+		}
+		data = append(data, byte(item.ToInteger()))
+	}
+	return &binaryValue{w: w, sub: sub, data: data}
+}
+
+func arrayLength(o *goja.Object) int {
+	n := o.Get("length")
+	if n == nil {
+		return 0
+	}
+	return int(n.ToInteger())
+}
+
+// newBinData is BinData(subtype, base64).
+func newBinData(w *World, args []goja.Value) payload {
+	w.checkTypes("BinData", args, []string{"number"}, []string{"string"})
+	data, _ := decodeBase64(args[1].String())
+	return &binaryValue{w: w, sub: w.subtype(args[0], "BinData"), data: data}
+}
+
+// newHexData is HexData(subtype, hex).
+func newHexData(w *World, args []goja.Value) payload {
+	w.checkTypes("HexData", args, []string{"number"}, []string{"string"})
+	return &binaryValue{w: w, sub: w.subtype(args[0], "HexData"), data: w.hexBytes(args[1].String(), "HexData")}
+}
+
+// newMD5 is MD5(hex).
+func newMD5(w *World, args []goja.Value) payload {
+	w.checkTypes("MD5", args, []string{"string"})
+	return &binaryValue{w: w, sub: bson.TypeBinaryMD5, data: w.hexBytes(args[0].String(), "MD5")}
+}
+
+func (w *World) hexBytes(text, name string) []byte {
+	data, err := hex.DecodeString(text)
+	if err != nil {
+		w.throwInput(fmt.Sprintf("%s is not a valid hex string (%s)", quoteJSON(text), name))
+	}
+	return data
+}

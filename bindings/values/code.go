@@ -1,0 +1,97 @@
+package values
+
+import (
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+)
+
+// code is JavaScript as data, with a scope or without.
+type code struct {
+	fixed
+	w     *World
+	text  string
+	scope *goja.Object
+}
+
+func (*code) kind() kind { return kindCode }
+
+func (c *code) Keys() []string {
+	if c.scope == nil {
+		return []string{"code"}
+	}
+	return []string{"code", "scope"}
+}
+
+func (c *code) Has(k string) bool { return has(c, k) }
+
+func (c *code) Get(key string) goja.Value {
+	switch {
+	case key == "code":
+		return c.w.rt.ToValue(c.text)
+	case key == "scope" && c.scope != nil:
+		return c.scope
+	}
+	return nil
+}
+
+func (c *code) encode(e *encoder) {
+	if c.scope == nil {
+		e.buf = bsoncore.AppendJavaScript(e.buf, c.text)
+		e.typ = bson.TypeJavaScript
+		return
+	}
+	start := int32(len(e.buf))
+	e.buf = append(e.buf, 0, 0, 0, 0)
+	e.buf = bsoncore.AppendString(e.buf, c.text)
+	e.document(c.scope)
+	e.buf = bsoncore.UpdateLength(e.buf, start, int32(len(e.buf))-start)
+	e.typ = bson.TypeCodeWithScope
+}
+
+func (c *code) show(in *inspector) string {
+	if c.scope == nil {
+		return "Code(" + in.nested(c.w.rt.ToValue(c.text)) + ")"
+	}
+	return "Code(" + in.nested(c.w.rt.ToValue(c.text)) + ", " + in.nested(c.scope) + ")"
+}
+
+func (c *code) extended(j *jsonWriter) {
+	j.open('{')
+	j.key("$code")
+	j.text(c.text)
+	if c.scope != nil {
+		j.key("$scope")
+		j.value(c.scope)
+	}
+	j.close('}')
+}
+
+func codeClass() classSpec {
+	return classSpec{
+		name: "Code", bsontype: "Code", parent: kindCount, construct: newCode,
+		methods: func(w *World) []method {
+			return []method{
+				on(w, "toString", func(c *code, _ []goja.Value) goja.Value { return w.rt.ToValue(c.text) }),
+				on(w, "toJSON", func(c *code, _ []goja.Value) goja.Value {
+					o := w.object("code", w.rt.ToValue(c.text))
+					if c.scope != nil {
+						must(o.Set("scope", c.scope))
+					}
+					return o
+				}),
+			}
+		},
+	}
+}
+
+// newCode is Code(text or function[, scope]).
+func newCode(w *World, args []goja.Value) payload {
+	w.checkTypes("Code", args, []string{"string", "function", optional}, []string{"object", optional})
+	c := &code{w: w}
+	if v := arg(args, 0); !goja.IsUndefined(v) {
+		c.text = v.String()
+	}
+	c.scope, _ = arg(args, 1).(*goja.Object)
+	return c
+}

@@ -1,0 +1,139 @@
+package values
+
+import (
+	"strings"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+)
+
+// dbRef is a reference to a document: in BSON a document {$ref, $id[, $db]}
+// and possibly more fields, or the deprecated pointer type.
+type dbRef struct {
+	fixed
+	w          *World
+	collection string
+	oid        goja.Value
+	db         string
+	fields     *goja.Object // nil for none
+	pointer    bool         // the deprecated BSON type
+}
+
+func (*dbRef) kind() kind          { return kindDBRef }
+func (*dbRef) Keys() []string      { return []string{"collection", "oid", "db", "fields"} }
+func (d *dbRef) Has(k string) bool { return has(d, k) || (k == "$ref" || k == "$id" || k == "$db") }
+
+func (d *dbRef) Get(key string) goja.Value {
+	switch key {
+	case "collection", "namespace", "$ref":
+		return d.w.rt.ToValue(d.collection)
+	case "oid", "$id":
+		return d.oid
+	case "db", "$db":
+		if d.db == "" {
+			return goja.Undefined()
+		}
+		return d.w.rt.ToValue(d.db)
+	case "fields":
+		if d.fields == nil {
+			d.fields = d.w.rt.NewObject()
+		}
+		return d.fields
+	}
+	return nil
+}
+
+func (d *dbRef) encode(e *encoder) {
+	if p, ok := payloadOf(d.oid); ok && d.pointer {
+		if id, ok := p.(*objectID); ok {
+			e.buf = bsoncore.AppendDBPointer(e.buf, d.collection, id.id)
+			e.typ = bson.TypeDBPointer
+			return
+		}
+	}
+	start, buf := bsoncore.AppendDocumentStart(e.buf)
+	e.buf = bsoncore.AppendStringElement(buf, "$ref", d.collection)
+	e.element("$id", d.oid)
+	if d.db != "" {
+		e.buf = bsoncore.AppendStringElement(e.buf, "$db", d.db)
+	}
+	if d.fields != nil {
+		e.fields(d.fields)
+	}
+	e.end(start)
+	e.typ = bson.TypeEmbeddedDocument
+}
+
+func (d *dbRef) show(in *inspector) string {
+	parts := []string{in.nested(d.w.rt.ToValue(d.collection)), in.nested(d.oid)}
+	if d.db != "" {
+		parts = append(parts, in.nested(d.w.rt.ToValue(d.db)))
+	}
+	if d.fields != nil && len(d.fields.Keys()) > 0 {
+		if d.db == "" {
+			parts = append(parts, in.nested(goja.Undefined()))
+		}
+		parts = append(parts, in.nested(d.fields))
+	}
+	return "DBRef(" + strings.Join(parts, ", ") + ")"
+}
+
+func (d *dbRef) extended(j *jsonWriter) {
+	j.open('{')
+	j.key("$ref")
+	j.text(d.collection)
+	j.key("$id")
+	j.value(d.oid)
+	if d.db != "" {
+		j.key("$db")
+		j.text(d.db)
+	}
+	if d.fields != nil {
+		j.fields(d.fields)
+	}
+	j.close('}')
+}
+
+func dbRefClass() classSpec {
+	return classSpec{
+		name: "DBRef", bsontype: "DBRef", parent: kindCount, construct: newDBRef,
+		methods: func(w *World) []method {
+			return []method{
+				on(w, "toJSON", func(d *dbRef, _ []goja.Value) goja.Value {
+					o := w.object("$ref", w.rt.ToValue(d.collection))
+					must(o.Set("$id", d.oid))
+					if d.db != "" {
+						must(o.Set("$db", d.db))
+					}
+					if d.fields != nil {
+						for _, k := range d.fields.Keys() {
+							must(o.Set(k, d.fields.Get(k)))
+						}
+					}
+					return o
+				}),
+				on(w, "toString", func(d *dbRef, _ []goja.Value) goja.Value {
+					return w.rt.ToValue(w.Inspect(w.wrap(d), DefaultInspect()))
+				}),
+			}
+		},
+	}
+}
+
+// newDBRef is DBRef(collection, id[, db[, fields]]).
+func newDBRef(w *World, args []goja.Value) payload {
+	if len(args) < 2 {
+		any := []string{"string", "number", "object", "boolean", "bigint", "function", "symbol"}
+		w.checkTypes("DBRef", args, []string{"string"}, any)
+	}
+	w.checkTypes("DBRef", args, []string{"string"})
+	d := &dbRef{w: w, collection: args[0].String(), oid: args[1]}
+	if v := arg(args, 2); !isMissing(v) {
+		d.db = v.String()
+	}
+	if o, ok := arg(args, 3).(*goja.Object); ok {
+		d.fields = o
+	}
+	return d
+}

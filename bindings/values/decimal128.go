@@ -1,0 +1,149 @@
+package values
+
+import (
+	"encoding/binary"
+	"math"
+	"math/big"
+	"strconv"
+	"strings"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+)
+
+type decimal128 struct {
+	fixed
+	w *World
+	d bson.Decimal128
+}
+
+func (*decimal128) kind() kind          { return kindDecimal128 }
+func (*decimal128) Keys() []string      { return []string{"bytes"} }
+func (*decimal128) Has(key string) bool { return key == "bytes" }
+
+func (d *decimal128) Get(key string) goja.Value {
+	if key != "bytes" {
+		return nil
+	}
+	return d.w.bytes(decimalBytes(d.d))
+}
+
+// decimalBytes is the 16 bytes as BSON has them: little endian, low half first.
+func decimalBytes(d bson.Decimal128) []byte {
+	high, low := d.GetBytes()
+	return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, low), high)
+}
+
+func (d *decimal128) encode(e *encoder) {
+	high, low := d.d.GetBytes()
+	e.buf = bsoncore.AppendDecimal128(e.buf, high, low)
+	e.typ = bson.TypeDecimal128
+}
+
+func (d *decimal128) show(in *inspector) string {
+	return "Decimal128(" + in.paint(styleString, "'"+d.d.String()+"'") + ")"
+}
+
+func (d *decimal128) extended(j *jsonWriter) { j.pair("$numberDecimal", d.d.String()) }
+
+// primitive is the value in arithmetic: the nearest number, or a BigInt for a
+// whole value beyond what a number holds exactly.
+func (d *decimal128) primitive() goja.Value {
+	if d.d.IsNaN() {
+		return goja.NaN()
+	}
+	if sign := d.d.IsInf(); sign != 0 {
+		return d.w.rt.ToValue(math.Inf(sign))
+	}
+	f, _ := strconv.ParseFloat(d.d.String(), 64)
+	if math.Abs(f) <= maxSafe {
+		return d.w.rt.ToValue(f)
+	}
+	digits, exp, err := d.d.BigInt()
+	if err != nil || exp < -40 || exp > 400 {
+		return d.w.rt.ToValue(f)
+	}
+	ten := big.NewInt(10)
+	if exp >= 0 {
+		return d.w.rt.ToValue(digits.Mul(digits, ten.Exp(ten, big.NewInt(int64(exp)), nil)))
+	}
+	whole, rest := new(big.Int).QuoRem(digits, ten.Exp(ten, big.NewInt(int64(-exp)), nil), new(big.Int))
+	if rest.Sign() != 0 {
+		return d.w.rt.ToValue(f)
+	}
+	return d.w.rt.ToValue(whole)
+}
+
+func decimal128Class() classSpec {
+	return classSpec{
+		name: "Decimal128", bsontype: "Decimal128", parent: kindCount, construct: newDecimal128From,
+		methods: func(w *World) []method {
+			return []method{
+				on(w, "toString", func(d *decimal128, _ []goja.Value) goja.Value { return w.rt.ToValue(d.d.String()) }),
+				on(w, "valueOf", func(d *decimal128, _ []goja.Value) goja.Value { return d.primitive() }),
+				on(w, "toJSON", func(d *decimal128, _ []goja.Value) goja.Value {
+					return w.object("$numberDecimal", w.rt.ToValue(d.d.String()))
+				}),
+			}
+		},
+		statics: func(w *World, c *class) {
+			parse := func(args []goja.Value) goja.Value {
+				return w.wrap(&decimal128{w: w, d: w.parseDecimal(arg(args, 0).String())})
+			}
+			w.static(c, "fromString", parse)
+			w.static(c, "fromStringWithRounding", parse)
+		},
+	}
+}
+
+// object makes an object of one property.
+func (w *World) object(key string, v goja.Value) *goja.Object {
+	o := w.rt.NewObject()
+	must(o.Set(key, v))
+	return o
+}
+
+func (w *World) parseDecimal(text string) bson.Decimal128 {
+	d, err := bson.ParseDecimal128(text)
+	if err != nil || strings.ContainsAny(text, "_xXpP ") {
+		w.throwBSON(text + " not a valid Decimal128 string")
+	}
+	return d
+}
+
+// newNumberDecimal is NumberDecimal([x]).
+func newNumberDecimal(w *World, args []goja.Value) payload {
+	v := arg(args, 0)
+	if goja.IsUndefined(v) {
+		return &decimal128{w: w, d: w.parseDecimal("0")}
+	}
+	w.checkTypes("NumberDecimal", args, []string{"string", "number", "Long", "Int32", "Decimal128"})
+	if p, ok := payloadOf(v); ok {
+		if d, ok := p.(*decimal128); ok {
+			return &decimal128{w: w, d: d.d}
+		}
+	}
+	if goja.IsNumber(v) {
+		w.warnOnce("NumberDecimal" + numberWarning)
+		return &decimal128{w: w, d: w.parseDecimal(w.numberText(v.ToFloat()))}
+	}
+	return &decimal128{w: w, d: w.parseDecimal(v.String())}
+}
+
+// newDecimal128From is Decimal128(text or 16 bytes).
+func newDecimal128From(w *World, args []goja.Value) payload {
+	v := arg(args, 0)
+	if isString(v) {
+		return &decimal128{w: w, d: w.parseDecimal(v.String())}
+	}
+	data, ok := bytesOf(v)
+	if !ok {
+		w.throwBSON("Decimal128 must take a Buffer or string")
+	}
+	if len(data) != 16 {
+		w.throwBSON("Decimal128 must take a Buffer of 16 bytes")
+	}
+	low, high := binary.LittleEndian.Uint64(data[:8]), binary.LittleEndian.Uint64(data[8:])
+	return &decimal128{w: w, d: bson.NewDecimal128(high, low)}
+}

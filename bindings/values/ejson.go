@@ -1,0 +1,150 @@
+package values
+
+import (
+	"strings"
+
+	"github.com/dop251/goja"
+)
+
+// EJSON writes v as extended JSON (spec 04 §4.10), relaxed or canonical. With
+// an indent every member stands on a line of its own. A function or symbol on
+// its own, which JSON cannot hold, gives "". Errors are *goja.Exception: a
+// BSONError for cycles, or what a getter threw.
+func (w *World) EJSON(v goja.Value, canonical bool, indent string) (string, error) {
+	j := jsonWriter{w: w, canonical: canonical, gap: indent}
+	var text string
+	if ex := w.rt.Try(func() { text, _ = j.write(v) }); ex != nil {
+		return "", ex
+	}
+	return text, nil
+}
+
+// ParseEJSON reads extended JSON text. relaxed turns numbers of a stated type
+// into plain ones where they stay exact; otherwise every number is a wrapper.
+func (w *World) ParseEJSON(text string, relaxed bool) (goja.Value, error) {
+	var v goja.Value
+	if ex := w.rt.Try(func() { v = w.parseEJSON(text, relaxed, false) }); ex != nil {
+		return nil, ex
+	}
+	return v, nil
+}
+
+// write returns the text of v; ok is false if v has none.
+func (j *jsonWriter) write(v goja.Value) (text string, ok bool) {
+	if j.absent(v) && !goja.IsUndefined(v) {
+		return "", false
+	}
+	j.path = append(j.path[:0], step{name: "(root)"})
+	j.value(v)
+	return string(j.buf), true
+}
+
+// makeEJSON is the EJSON object.
+func (w *World) makeEJSON() goja.Value {
+	o := w.rt.NewObject()
+	define := func(name string, f func(args []goja.Value) goja.Value) {
+		must(o.Set(name, w.function(name, func(call goja.FunctionCall) goja.Value { return f(call.Arguments) })))
+	}
+	define("stringify", w.ejsonStringify)
+	define("parse", func(args []goja.Value) goja.Value {
+		relaxed, legacy := readOptions(arg(args, 1))
+		return w.parseEJSON(arg(args, 0).String(), relaxed, legacy)
+	})
+	define("serialize", func(args []goja.Value) goja.Value {
+		text, ok := w.jsonWriter(arg(args, 1), "").write(arg(args, 0))
+		if !ok {
+			return goja.Undefined()
+		}
+		return w.parseJSON(text)
+	})
+	define("deserialize", func(args []goja.Value) goja.Value {
+		relaxed, legacy := readOptions(arg(args, 1))
+		stringify, _ := w.json()
+		text, err := stringify(nil, arg(args, 0))
+		if err != nil {
+			panic(err)
+		}
+		if goja.IsUndefined(text) {
+			return text
+		}
+		return w.parseEJSON(text.String(), relaxed, legacy)
+	})
+	return o
+}
+
+func (w *World) jsonWriter(options goja.Value, gap string) *jsonWriter {
+	relaxed, legacy := readOptions(options)
+	j := &jsonWriter{w: w, canonical: !relaxed, legacy: legacy, gap: gap}
+	if o, ok := options.(*goja.Object); ok {
+		v := o.Get("ignoreUndefined")
+		j.ignoreUndefined = v != nil && v.ToBoolean()
+	}
+	return j
+}
+
+func readOptions(v goja.Value) (relaxed, legacy bool) {
+	relaxed = true
+	o, ok := v.(*goja.Object)
+	if !ok {
+		return relaxed, false
+	}
+	if r := o.Get("relaxed"); !isMissing(r) {
+		relaxed = r.ToBoolean()
+	}
+	if l := o.Get("legacy"); l != nil {
+		legacy = l.ToBoolean()
+	}
+	return relaxed, legacy
+}
+
+// ejsonStringify is EJSON.stringify(v[, replacer][, space][, options]); the
+// options may take the place of replacer or space.
+func (w *World) ejsonStringify(args []goja.Value) goja.Value {
+	replacer, space, options := arg(args, 1), arg(args, 2), arg(args, 3)
+	if o, ok := space.(*goja.Object); ok {
+		options, space = o, goja.Undefined()
+	}
+	if o, ok := replacer.(*goja.Object); ok && !isArray(o) && !isFunction(o) {
+		options, replacer, space = o, goja.Undefined(), goja.Undefined()
+	}
+	if _, ok := replacer.(*goja.Object); !ok {
+		text, ok := w.jsonWriter(options, gapOf(space)).write(arg(args, 0))
+		if !ok {
+			return goja.Undefined()
+		}
+		return w.rt.ToValue(text)
+	}
+	text, ok := w.jsonWriter(options, "").write(arg(args, 0))
+	if !ok {
+		return goja.Undefined()
+	}
+	stringify, _ := w.json()
+	replaced, err := stringify(nil, w.parseJSON(text), replacer, space)
+	if err != nil {
+		panic(err)
+	}
+	return replaced
+}
+
+// gapOf is JSON.stringify's third argument: that many spaces, or a text, at
+// most ten characters either way.
+func gapOf(space goja.Value) string {
+	switch {
+	case goja.IsNumber(space):
+		return strings.Repeat(" ", int(min(max(space.ToInteger(), 0), 10)))
+	case isString(space):
+		s := []rune(space.String())
+		return string(s[:min(len(s), 10)])
+	default:
+		return ""
+	}
+}
+
+func (w *World) parseJSON(text string) goja.Value {
+	_, parse := w.json()
+	v, err := parse(nil, w.rt.ToValue(text))
+	if err != nil {
+		panic(err)
+	}
+	return v
+}

@@ -1,0 +1,227 @@
+package values
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// special turns an object with a $-key into the value it stands for, or
+// returns it unchanged.
+func (r *jsonReader) special(o *goja.Object) goja.Value {
+	if v := o.Get("$undefined"); v != nil && v.ToBoolean() {
+		return goja.Null()
+	}
+	for _, key := range o.Keys() {
+		read := extendedTypes(key)
+		if read == nil {
+			continue
+		}
+		if inner := o.Get(key); !isMissing(inner) {
+			return read(r, o, inner)
+		}
+	}
+	switch {
+	case !isMissing(o.Get("$date")):
+		return r.date(o.Get("$date"))
+	case !isMissing(o.Get("$code")):
+		c := &code{w: r.w, text: o.Get("$code").String()}
+		c.scope, _ = o.Get("$scope").(*goja.Object)
+		return r.w.wrap(c)
+	}
+	return r.dbRef(o)
+}
+
+// extendedTypes gives the reader for a key that names a type.
+func extendedTypes(key string) func(r *jsonReader, o *goja.Object, v goja.Value) goja.Value {
+	switch key {
+	case "$oid":
+		return (*jsonReader).oid
+	case "$binary":
+		return (*jsonReader).binary
+	case "$uuid":
+		return (*jsonReader).uuid
+	case "$symbol":
+		return func(r *jsonReader, _ *goja.Object, v goja.Value) goja.Value {
+			return r.w.wrap(&bsonSymbol{w: r.w, text: v.String()})
+		}
+	case "$numberInt":
+		return (*jsonReader).numberInt
+	case "$numberLong":
+		return (*jsonReader).numberLong
+	case "$numberDouble":
+		return (*jsonReader).numberDouble
+	case "$numberDecimal":
+		return func(r *jsonReader, _ *goja.Object, v goja.Value) goja.Value {
+			return r.w.wrap(&decimal128{w: r.w, d: r.w.parseDecimal(v.String())})
+		}
+	case "$minKey", "$maxKey":
+		return func(r *jsonReader, _ *goja.Object, _ goja.Value) goja.Value {
+			return r.w.wrap(&bound{max: key == "$maxKey"})
+		}
+	case "$regex", "$regularExpression":
+		return (*jsonReader).regex
+	case "$timestamp":
+		return (*jsonReader).timestamp
+	default:
+		return nil
+	}
+}
+
+func (r *jsonReader) oid(_ *goja.Object, v goja.Value) goja.Value {
+	id, ok := objectIDFromHex(v.String())
+	if !ok {
+		r.w.throwBSON(badObjectIDText)
+	}
+	return r.w.newObjectID(id)
+}
+
+func (r *jsonReader) uuid(_ *goja.Object, v goja.Value) goja.Value {
+	return r.w.newBinary(bson.TypeBinaryUUID, r.w.uuidBytes(v.String(), "UUID"))
+}
+
+func (r *jsonReader) binary(o *goja.Object, v goja.Value) goja.Value {
+	text, sub := v, o.Get("$type")
+	if inner, ok := v.(*goja.Object); ok {
+		text, sub = inner.Get("base64"), inner.Get("subType")
+	}
+	if isMissing(text) {
+		r.w.throwBSON("Unexpected Binary Extended JSON format " + quoteJSON(v.String()))
+	}
+	data, _ := decodeBase64(text.String())
+	return r.w.newBinary(subtypeOf(sub), data)
+}
+
+// subtypeOf reads the hexadecimal text, or the number, of a binary subtype.
+func subtypeOf(v goja.Value) byte {
+	switch {
+	case isMissing(v):
+		return 0
+	case isString(v):
+		n, _ := strconv.ParseUint(v.String(), 16, 8)
+		return byte(n)
+	default:
+		return byte(v.ToInteger())
+	}
+}
+
+func (r *jsonReader) numberInt(_ *goja.Object, v goja.Value) goja.Value {
+	n := r.w.integerFrom(v, 32, "$numberInt")
+	if r.relaxed || r.legacy {
+		return r.w.rt.ToValue(n)
+	}
+	return r.w.wrap(&int32Value{w: r.w, n: int32(n)})
+}
+
+// numberLong stays a Long where a plain number would not be exact (spec 04
+// §4.10, fix).
+func (r *jsonReader) numberLong(_ *goja.Object, v goja.Value) goja.Value {
+	n := r.w.integerFrom(v, 64, "$numberLong")
+	if r.relaxed && safe(n) {
+		return r.w.rt.ToValue(n)
+	}
+	return r.w.newLong(n)
+}
+
+func (r *jsonReader) numberDouble(_ *goja.Object, v goja.Value) goja.Value {
+	f := v.ToFloat()
+	if text := strings.TrimSpace(v.String()); text == "-0.0" || text == "-0" {
+		f = math.Copysign(0, -1)
+	}
+	if r.relaxed {
+		return r.w.rt.ToValue(f)
+	}
+	return r.w.wrap(&doubleValue{w: r.w, f: f})
+}
+
+func (r *jsonReader) regex(o *goja.Object, _ goja.Value) goja.Value {
+	pattern, options := o.Get("$regex"), o.Get("$options")
+	if inner, ok := o.Get("$regularExpression").(*goja.Object); ok {
+		pattern, options = inner.Get("pattern"), inner.Get("options")
+	}
+	if !isString(pattern) {
+		return o // the query operator around a regular expression
+	}
+	text := ""
+	if !isMissing(options) {
+		text = options.String()
+	}
+	return r.w.wrap(regExpClass().construct(r.w, []goja.Value{pattern, r.w.rt.ToValue(text)}))
+}
+
+func (r *jsonReader) timestamp(_ *goja.Object, v goja.Value) goja.Value {
+	o, ok := v.(*goja.Object)
+	if !ok {
+		n, err := strconv.ParseUint(v.String(), 10, 64)
+		if err != nil {
+			r.w.throwBSON(badTimestamp)
+		}
+		return r.w.newTimestamp(uint32(n>>32), uint32(n))
+	}
+	return r.w.wrap(newTimestampFrom(r.w, []goja.Value{o}))
+}
+
+func (r *jsonReader) date(v goja.Value) goja.Value {
+	if p, ok := payloadOf(v); ok && isLong(p) {
+		return r.w.dateFromMillis(p.(*long).n)
+	}
+	switch {
+	case goja.IsNumber(v):
+		return r.w.newDate(v)
+	case isString(v):
+		return r.w.newDate(r.w.dateText(v))
+	}
+	if p, ok := payloadOf(v); ok {
+		switch p.(type) {
+		case *int32Value, *doubleValue:
+			return r.w.newDate(r.w.rt.ToValue(v.ToFloat()))
+		}
+	}
+	r.w.throwBSON("Unrecognized type for EJSON date: " + typeOf(v))
+	return nil
+}
+
+// dateText is Date.parse.
+func (w *World) dateText(v goja.Value) goja.Value {
+	date := w.globalObject("Date")
+	ms, err := callable(date.Get("parse"))(date, v)
+	if err != nil {
+		panic(err)
+	}
+	return ms
+}
+
+// dbRef turns {$ref, $id[, $db], …} and {$dbPointer: …} into a DBRef.
+func (r *jsonReader) dbRef(o *goja.Object) goja.Value {
+	d, pointer := o, false
+	if inner, ok := o.Get("$dbPointer").(*goja.Object); ok {
+		if _, wrapped := payloadOf(inner); wrapped {
+			return inner
+		}
+		d, pointer = inner, true
+	}
+	collection, id, db := d.Get("$ref"), d.Get("$id"), d.Get("$db")
+	if !isString(collection) || isMissing(id) || !(isMissing(db) || isString(db)) {
+		return o
+	}
+	ref := &dbRef{w: r.w, collection: collection.String(), oid: id, pointer: pointer}
+	if isString(db) {
+		ref.db = db.String()
+	}
+	for _, key := range d.Keys() {
+		switch {
+		case key == "$ref" || key == "$id" || key == "$db":
+		case strings.HasPrefix(key, "$"):
+			return o
+		default:
+			if ref.fields == nil {
+				ref.fields = r.w.rt.NewObject()
+			}
+			r.w.setField(ref.fields, key, d.Get(key))
+		}
+	}
+	return r.w.wrap(ref)
+}

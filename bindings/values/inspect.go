@@ -1,0 +1,250 @@
+package values
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/dop251/goja"
+)
+
+// Limits of spec 04 §3.2.
+const (
+	defaultDepth     = 6
+	defaultMaxItems  = 100
+	defaultMaxString = 10_000
+	defaultCompact   = 3
+	lineWidth        = 80
+)
+
+// Values of InspectOptions fields with a meaning of their own.
+const (
+	Unlimited   = -1            // Depth, MaxItems, MaxString: no limit
+	TopLevel    = math.MinInt   // Depth: only the value's own entries
+	MultiLine   = -1            // Compact: every entry on a line of its own
+	CompactFull = math.MaxInt32 // Compact: whatever fits on one line, however nested
+)
+
+// InspectOptions say how much of a value is shown, and how. In each field 0
+// stands for print()'s default; negative limits are none. The limits do not
+// apply to documents that came from a server (spec 04 §3.6).
+type InspectOptions struct {
+	Depth     int  // levels below the value that are shown, default 6; TopLevel for none
+	MaxItems  int  // items of an array, Set or Map, default 100
+	MaxString int  // UTF-16 units of a string, default 10,000
+	Compact   int  // levels that may share a line, default 3; MultiLine, CompactFull
+	Color     bool // SGR colour codes (spec 04 §3.7)
+	Stacks    bool // errors inside values with their stack and fields
+}
+
+// DefaultInspect is how print() shows a value: depth 6, 100 items, no colour.
+func DefaultInspect() InspectOptions {
+	return InspectOptions{Depth: defaultDepth, MaxItems: defaultMaxItems, MaxString: defaultMaxString, Compact: defaultCompact}
+}
+
+// UnlimitedInspect is how the final result of --eval and explain output is
+// shown: nothing is cut.
+func UnlimitedInspect() InspectOptions {
+	return InspectOptions{Depth: Unlimited, MaxItems: Unlimited, MaxString: Unlimited}
+}
+
+// Inspect shows a value as it looks inside another one (spec 04 §3.2–3.4):
+// strings are quoted. Objects with a printer show its text.
+func (w *World) Inspect(v goja.Value, o InspectOptions) string {
+	return w.inspect(v, newInspector(w, o))
+}
+
+// InspectResult shows a value as the result of an input or an argument of
+// print() (spec 04 §3.1): strings raw, unless quoteControl is set and they
+// hold control characters; errors as Name[codeName]: message with what belongs
+// to them; undefined as nothing.
+func (w *World) InspectResult(v goja.Value, o InspectOptions, quoteControl bool) string {
+	if v == nil || goja.IsUndefined(v) {
+		return ""
+	}
+	if s, ok := v.(goja.String); ok {
+		if quoteControl && hasControl(s.String()) {
+			return w.Inspect(v, o)
+		}
+		return s.String()
+	}
+	if e, ok := v.(*goja.Object); ok && e.ClassName() == "Error" {
+		return w.ErrorText(v, o)
+	}
+	return w.Inspect(v, o)
+}
+
+// hasControl looks for a control character other than tab and line feed.
+func hasControl(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool {
+		return r < 0x20 && r != '\t' && r != '\n' || r >= 0x7F && r <= 0x9F
+	}) >= 0
+}
+
+// Printjson is printjson's form: strings raw, all else without limits and with
+// every entry on a line of its own.
+func (w *World) Printjson(v goja.Value) string {
+	if s, ok := v.(goja.String); ok {
+		return s.String()
+	}
+	o := UnlimitedInspect()
+	o.Compact = MultiLine
+	return w.Inspect(v, o)
+}
+
+func (w *World) inspect(v goja.Value, in *inspector) (text string) {
+	if ex := w.rt.Try(func() { text = in.value(v, 0, false) }); ex != nil {
+		// a trap or a toString of the script's own failed
+		return "[Uninspectable: " + ex.Value().String() + "]"
+	}
+	return text
+}
+
+// inspector is one call of Inspect. It follows Node's algorithm step by step,
+// because the layout depends on the order in which things are visited.
+type inspector struct {
+	w *World
+	o InspectOptions
+
+	indent   int // columns to the left of the value being shown
+	last     int // depth of the most recently entered non-empty container
+	server   int // server documents around the value being shown
+	seen     []*goja.Object
+	circular map[*goja.Object]int
+}
+
+func newInspector(w *World, o InspectOptions) *inspector {
+	limit := func(n, standard int) int {
+		switch {
+		case n == 0:
+			return standard
+		case n == TopLevel:
+			return 0
+		case n < 0:
+			return math.MaxInt
+		default:
+			return n
+		}
+	}
+	o.Depth = limit(o.Depth, defaultDepth)
+	o.MaxItems = limit(o.MaxItems, defaultMaxItems)
+	o.MaxString = limit(o.MaxString, defaultMaxString)
+	if o.Compact == 0 {
+		o.Compact = defaultCompact
+	}
+	return &inspector{w: w, o: o}
+}
+
+func (in *inspector) maxItems() int {
+	if in.server > 0 {
+		return math.MaxInt
+	}
+	return in.o.MaxItems
+}
+
+func (in *inspector) tooDeep(level int) bool { return in.server == 0 && level > in.o.Depth }
+
+// nested shows a part of a leaf, such as the scope of Code.
+func (in *inspector) nested(v goja.Value) string {
+	last := in.last
+	text := in.value(v, 0, true)
+	in.last = last
+	return text
+}
+
+// value shows v at the given level. single asks for a string in one piece.
+func (in *inspector) value(v goja.Value, level int, single bool) string {
+	switch v := v.(type) {
+	case nil:
+		return in.paint(styleUndefined, "undefined")
+	case *goja.Object:
+		return in.object(v, level)
+	case goja.String:
+		return in.string(v, single)
+	case *goja.Symbol:
+		return in.paint(styleSymbol, symbolText(v))
+	}
+	switch {
+	case goja.IsUndefined(v):
+		return in.paint(styleUndefined, "undefined")
+	case goja.IsNull(v):
+		return in.paint(styleNull, "null")
+	case goja.IsBigInt(v):
+		return in.paint(styleBigInt, v.String()+"n")
+	case goja.IsNumber(v):
+		return in.paint(styleNumber, in.w.numberText(v.ToFloat()))
+	default:
+		return in.paint(styleBoolean, strconv.FormatBool(v.ToBoolean()))
+	}
+}
+
+func symbolText(s *goja.Symbol) string {
+	text := s.String()
+	if strings.HasPrefix(text, "Symbol(") {
+		return text
+	}
+	return "Symbol(" + text + ")"
+}
+
+// object shows everything that is not a primitive.
+func (in *inspector) object(o *goja.Object, level int) string {
+	if text, ok := in.w.printed(o); ok {
+		return text
+	}
+	if p, ok := payloadOf(o); ok {
+		return p.show(in)
+	}
+	if isProxy(o) {
+		target := o.Export().(goja.Proxy).Target()
+		if target == nil {
+			return in.paint(styleSpecial, "<Revoked Proxy>")
+		}
+		o = target
+		if text, ok := in.w.printed(o); ok {
+			return text
+		}
+		if p, ok := payloadOf(o); ok {
+			return p.show(in)
+		}
+	}
+	if b := in.w.boundOf(o); b != nil {
+		return b.show(in)
+	}
+	if o.ClassName() == "Date" {
+		return in.date(o)
+	}
+	for _, outer := range in.seen {
+		if outer == o {
+			return in.paint(styleSpecial, "[Circular *"+strconv.Itoa(in.reference(o))+"]")
+		}
+	}
+	if o.ClassName() == "Error" && !in.o.Stacks {
+		return in.errorLine(o)
+	}
+	if mark := in.w.isFromServer(o); mark {
+		in.server++
+		defer func() { in.server-- }()
+	}
+	return in.container(o, level)
+}
+
+// reference numbers the objects that contain themselves.
+func (in *inspector) reference(o *goja.Object) int {
+	if n, ok := in.circular[o]; ok {
+		return n
+	}
+	if in.circular == nil {
+		in.circular = make(map[*goja.Object]int)
+	}
+	n := len(in.circular) + 1
+	in.circular[o] = n
+	return n
+}
+
+func (w *World) isFromServer(o *goja.Object) bool {
+	if isProxy(o) {
+		return false
+	}
+	v := o.GetSymbol(w.fromServer)
+	return v != nil && v.ToBoolean()
+}

@@ -1,0 +1,314 @@
+package values
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/dop251/goja"
+)
+
+// className is the name of the constructor that o descends from; known is
+// false for an object without a prototype.
+func (in *inspector) className(o *goja.Object) (name string, known bool) {
+	objects := in.w.runtimeObjects()
+	switch o.Prototype() {
+	case objects.objectProto:
+		if o.Get("constructor") == objects.object {
+			return "Object", true
+		}
+	case objects.arrayProto:
+		if o.Get("constructor") == objects.array {
+			return "Array", true
+		}
+	case nil:
+		return "", false
+	}
+	key := in.w.rt.ToValue("constructor")
+	for p := o; p != nil; p = p.Prototype() {
+		v, _ := in.own(p, key)
+		ctor, ok := v.(*goja.Object)
+		if !ok || !isFunction(ctor) || !in.descends(o, ctor) {
+			continue
+		}
+		if n, _ := in.own(ctor, in.w.rt.ToValue("name")); n != nil && isString(n) && n.String() != "" {
+			return n.String(), true
+		}
+	}
+	return "", false
+}
+
+// descends is instanceof without running script code.
+func (in *inspector) descends(o, ctor *goja.Object) bool {
+	proto, _ := in.own(ctor, in.w.rt.ToValue("prototype"))
+	for p := o.Prototype(); p != nil; p = p.Prototype() {
+		if goja.Value(p) == proto {
+			return true
+		}
+	}
+	return false
+}
+
+// tag is the object's Symbol.toStringTag unless it is an own, shown property.
+func (in *inspector) tag(o *goja.Object) string {
+	v := o.GetSymbol(goja.SymToStringTag)
+	if v == nil || !isString(v) || slices.Contains(o.Symbols(), goja.SymToStringTag) {
+		return ""
+	}
+	return v.String()
+}
+
+// prefix is the text before an opening bracket: class name, size, tag.
+func prefix(name string, known bool, tag, fallback, size string) string {
+	switch {
+	case !known && tag != "" && tag != fallback:
+		return "[" + fallback + size + ": null prototype] [" + tag + "] "
+	case !known:
+		return "[" + fallback + size + ": null prototype] "
+	case tag != "" && tag != name:
+		return name + size + " [" + tag + "] "
+	default:
+		return name + size + " "
+	}
+}
+
+// shapeOf finds out what o is and how its entries are shown.
+func (in *inspector) shapeOf(o *goja.Object, name string, known bool) shape {
+	tag := in.tag(o)
+	s := shape{opening: "{", closing: "}"}
+	s.symbols = o.Symbols()
+	sized := func(n int) string { return "(" + strconv.Itoa(n) + ")" }
+	braces := func(fallback, size string) {
+		s.opening = prefix(name, known, tag, fallback, size) + "{"
+	}
+	s.depthTag = strings.TrimSuffix(prefix(name, known, tag, "Object", ""), " ")
+
+	class := o.ClassName()
+	switch {
+	case class == "Array":
+		n := arrayLength(o)
+		s.array, s.opening, s.closing = true, "[", "]"
+		if name != "Array" || tag != "" {
+			s.opening = prefix(name, known, tag, "Array", sized(n)) + "["
+		}
+		s.depthTag = strings.TrimSuffix(prefix(name, known, tag, "Array", ""), " ")
+		s.keys = extraKeys(o, n)
+		if n > 0 {
+			s.entries = in.arrayEntries(o, n)
+		}
+	case class == "Set":
+		n := in.sizeOf(o)
+		braces("Set", sized(n))
+		s.keys = o.Keys()
+		if n > 0 {
+			s.entries = in.setEntries(o, n)
+		}
+	case class == "Map":
+		n := in.sizeOf(o)
+		braces("Map", sized(n))
+		s.keys = o.Keys()
+		if n > 0 {
+			s.entries = in.mapEntries(o, n)
+		}
+	case isTypedArray(o):
+		n := arrayLength(o)
+		s.array, s.closing = true, "]"
+		s.opening = prefix(name, known, tag, tag, sized(n)) + "["
+		s.keys = extraKeys(o, n)
+		if n > 0 {
+			s.entries = in.typedEntries(o, n)
+		}
+	case class == "Arguments":
+		n := arrayLength(o)
+		s.array, s.opening, s.closing = true, "[Arguments] [", "]"
+		s.keys = extraKeys(o, n)
+		if n > 0 {
+			s.entries = in.arrayEntries(o, n)
+		}
+	case isFunction(o):
+		s.base, s.alone = in.functionText(o, name, known, tag), true
+		s.keys = o.Keys()
+		if len(s.keys) == 0 && len(s.symbols) == 0 {
+			s.base = in.paint(styleSpecial, s.base)
+		}
+	default:
+		in.plainShape(o, &s, name, known, tag)
+	}
+	return s
+}
+
+// plainShape is shapeOf for what is neither a collection nor a function.
+func (in *inspector) plainShape(o *goja.Object, s *shape, name string, known bool, tag string) {
+	s.keys = o.Keys()
+	switch class := o.ClassName(); {
+	case class == "RegExp":
+		s.base, s.alone = o.String(), true
+		if name != "RegExp" {
+			s.base = prefix(name, known, tag, "RegExp", "") + s.base
+		}
+		if len(s.keys) == 0 {
+			s.base = in.paint(styleRegExp, s.base)
+		}
+	case class == "Error":
+		s.base, s.alone = in.errorStack(o), true
+	case class == "Number" || class == "String" || class == "Boolean" || class == "Symbol" || class == "BigInt":
+		s.base, s.alone = in.boxed(o, class), true
+		if class == "String" {
+			s.keys = extraKeys(o, arrayLength(o))
+		}
+	case o.ExportType() == typeOfPromise:
+		s.opening = prefix(name, known, tag, "Promise", "") + "{"
+		s.entries = in.promiseEntries(o.Export().(*goja.Promise))
+	case class == "WeakMap" || class == "WeakSet":
+		s.opening = prefix(name, known, tag, class, "") + "{"
+		s.entries = func(int) []string { return []string{in.paint(styleSpecial, "<items unknown>")} }
+	case o.ExportType() == typeOfBuffer:
+		s.opening = prefix(name, known, tag, "ArrayBuffer", "") + "{"
+		s.entries = in.bufferEntries(o.Export().(goja.ArrayBuffer).Bytes())
+	case name == "Object" && tag == "":
+	default:
+		s.opening = prefix(name, known, tag, "Object", "") + "{"
+	}
+}
+
+func (in *inspector) sizeOf(o *goja.Object) int {
+	proto, _ := in.w.globalObject(o.ClassName()).Get("prototype").(*goja.Object)
+	d, err := in.w.runtimeObjects().getOwn(nil, proto, in.w.rt.ToValue("size"))
+	if err != nil {
+		panic(err)
+	}
+	n, err := callable(d.(*goja.Object).Get("get"))(o)
+	if err != nil {
+		panic(err)
+	}
+	return int(n.ToInteger())
+}
+
+// manyItems is the length from which an array is not searched for properties
+// besides its items: listing the keys would cost more than showing it.
+const manyItems = 1 << 16
+
+// extraKeys are the enumerable names besides the items of an array.
+func extraKeys(o *goja.Object, length int) []string {
+	if length > manyItems {
+		return nil
+	}
+	var extra []string
+	for _, k := range o.Keys() {
+		if n, err := strconv.ParseUint(k, 10, 32); err != nil || strconv.FormatUint(n, 10) != k {
+			extra = append(extra, k)
+		}
+	}
+	return extra
+}
+
+// functionText is [Function: name], [class A extends B] and the like.
+func (in *inspector) functionText(o *goja.Object, class string, known bool, tag string) string {
+	name := ""
+	if n, _ := in.own(o, in.w.rt.ToValue("name")); n != nil && isString(n) {
+		name = n.String()
+	}
+	if o.ExportType() == typeOfCtor && strings.HasPrefix(o.String(), "class") {
+		return in.classText(o, name, class, known, tag)
+	}
+	kind := "Function"
+	switch tag {
+	case "GeneratorFunction", "AsyncFunction", "AsyncGeneratorFunction":
+		kind = tag
+	}
+	text := "[" + kind
+	if !known {
+		text += " (null prototype)"
+	}
+	if name == "" {
+		text += " (anonymous)]"
+	} else {
+		text += ": " + name + "]"
+	}
+	if known && class != kind && class != "Function" {
+		text += " " + class
+	}
+	if tag != "" && tag != class && tag != kind {
+		text += " [" + tag + "]"
+	}
+	return text
+}
+
+func (in *inspector) classText(o *goja.Object, name, class string, known bool, tag string) string {
+	if name == "" {
+		name = "(anonymous)"
+	}
+	text := "class " + name
+	if known && class != "Function" {
+		text += " [" + class + "]"
+	}
+	if tag != "" && tag != class {
+		text += " [" + tag + "]"
+	}
+	if !known {
+		return "[" + text + " extends [null prototype]]"
+	}
+	if parent := o.Prototype(); parent != nil {
+		if n, _ := in.own(parent, in.w.rt.ToValue("name")); n != nil && isString(n) && n.String() != "" {
+			text += " extends " + n.String()
+		}
+	}
+	return "[" + text + "]"
+}
+
+// boxed is [Number: 3] and the like.
+func (in *inspector) boxed(o *goja.Object, class string) string {
+	style := map[string]style{"Number": styleNumber, "String": styleString, "Boolean": styleBoolean, "BigInt": styleBigInt, "Symbol": styleSymbol}[class]
+	plain := inspector{w: in.w, o: in.o}
+	plain.o.Color = false
+	return in.paint(style, "["+class+": "+plain.value(unboxed(o), 0, true)+"]")
+}
+
+func (in *inspector) date(o *goja.Object) string {
+	t, ok := o.Export().(time.Time)
+	if !ok {
+		return in.paint(styleDate, "Invalid Date")
+	}
+	return "ISODate('" + isoString(t) + "')"
+}
+
+// isoString is Date.prototype.toISOString.
+func isoString(t time.Time) string {
+	t = t.UTC()
+	switch y := t.Year(); {
+	case y < 0:
+		return "-" + pad6(-y) + t.Format("-01-02T15:04:05.000Z")
+	case y > 9999:
+		return "+" + pad6(y) + t.Format("-01-02T15:04:05.000Z")
+	default:
+		return t.Format("2006-01-02T15:04:05.000Z")
+	}
+}
+
+func pad6(n int) string {
+	s := strconv.Itoa(n)
+	return strings.Repeat("0", max(6-len(s), 0)) + s
+}
+
+// bufferEntries shows an ArrayBuffer as Node does.
+func (in *inspector) bufferEntries(data []byte) func(level int) []string {
+	return func(int) []string {
+		n := min(len(data), in.maxItems(), 50)
+		var b strings.Builder
+		for i, c := range data[:n] {
+			if i > 0 {
+				b.WriteByte(' ')
+			}
+			b.WriteByte(lowerHex[c>>4])
+			b.WriteByte(lowerHex[c&15])
+		}
+		if rest := len(data) - n; rest > 0 {
+			b.WriteString(" ... " + count(rest, "more byte"))
+		}
+		return []string{
+			"[" + in.paint(styleSpecial, "Uint8Contents") + "]: <" + b.String() + ">",
+			"byteLength: " + in.paint(styleNumber, strconv.Itoa(len(data))),
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package values
+
+import (
+	"strings"
+
+	"github.com/dop251/goja"
+)
+
+// errorLine is an error inside a value: [Name: message].
+func (in *inspector) errorLine(o *goja.Object) string {
+	return "[" + in.errorHead(o) + "]"
+}
+
+// errorHead is "Name: message", or the name alone.
+func (in *inspector) errorHead(o *goja.Object) string {
+	name, message := textOf(o.Get("name"), "Error"), textOf(o.Get("message"), "")
+	if message == "" {
+		return name
+	}
+	return name + ": " + message
+}
+
+func textOf(v goja.Value, missing string) string {
+	if isMissing(v) {
+		return missing
+	}
+	return v.String()
+}
+
+// errorStack is the head of an error and where it was made.
+func (in *inspector) errorStack(o *goja.Object) string {
+	stack := textOf(o.Get("stack"), "")
+	_, frames, found := strings.Cut(stack, "\n\tat ")
+	if !found {
+		return in.errorLine(o)
+	}
+	text := in.errorHead(o) + "\n    at " + strings.ReplaceAll(strings.TrimRight(frames, "\n"), "\n\tat ", "\n    at ")
+	return strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", in.indent))
+}
+
+// ErrorText is an error as the shell reports it (spec 04 §3.5), without
+// "Uncaught": the name, the code's name in brackets, the message, then what
+// the server added and the cause. A thrown value that is no Error is reported
+// as one.
+func (w *World) ErrorText(v goja.Value, o InspectOptions) string {
+	var text string
+	if ex := w.rt.Try(func() { text = w.errorText(v, o, 0) }); ex != nil {
+		return "Error: " + ex.Error()
+	}
+	return text
+}
+
+// maxCauses bounds a chain of causes, which may be a circle.
+const maxCauses = 20
+
+func (w *World) errorText(v goja.Value, o InspectOptions, causes int) string {
+	in := newInspector(w, o)
+	e, ok := v.(*goja.Object)
+	if !ok {
+		return in.paint(styleErrorName, "Error") + ": " + w.InspectResultOrNull(v, o)
+	}
+	message := e.Get("message")
+	name := textOf(e.Get("name"), "Error")
+	if e.ClassName() != "Error" {
+		if !isString(e.Get("errmsg")) || isMissing(e.Get("code")) {
+			if !isString(message) || !isString(e.Get("name")) {
+				return in.paint(styleErrorName, "Error") + ": " + w.Inspect(v, o)
+			}
+		} else {
+			name, message = "MongoshInternalError", e.Get("errmsg")
+		}
+	}
+	var b strings.Builder
+	b.WriteString(in.paint(styleErrorName, name))
+	if code := e.Get("codeName"); !isMissing(code) && code.String() != "" {
+		b.WriteString("[" + code.String() + "]")
+	}
+	if m := textOf(message, ""); m != "" {
+		b.WriteString(": " + m)
+	}
+	if o.Stacks {
+		if _, frames, found := strings.Cut(textOf(e.Get("stack"), ""), "\n\tat "); found {
+			b.WriteString("\n    at " + strings.ReplaceAll(strings.TrimRight(frames, "\n"), "\n\tat ", "\n    at "))
+		}
+	}
+	for _, part := range [...]struct{ label, field string }{
+		{"Additional information", "errInfo"}, {"Result", "result"}, {"Write Errors", "writeErrors"}, {"Violations", "violations"},
+	} {
+		if detail := e.Get(part.field); !isMissing(detail) {
+			b.WriteString("\n" + in.paint(styleLabel, part.label+": ") + w.Inspect(detail, o))
+		}
+	}
+	if cause := e.Get("cause"); !isMissing(cause) && causes < maxCauses {
+		b.WriteString("\n" + in.paint(styleLabel, "Caused by: ") + "\n" + w.errorText(cause, o, causes+1))
+	}
+	return b.String()
+}
+
+// InspectResultOrNull is InspectResult with undefined spelled out.
+func (w *World) InspectResultOrNull(v goja.Value, o InspectOptions) string {
+	if v == nil || goja.IsUndefined(v) {
+		return "undefined"
+	}
+	return w.InspectResult(v, o, false)
+}

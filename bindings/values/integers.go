@@ -1,0 +1,129 @@
+package values
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"strconv"
+	"strings"
+
+	"github.com/dop251/goja"
+)
+
+const numberWarning = ": specifying a number as argument is deprecated and may lead to loss of precision, pass a string instead"
+
+// integerText reads the text of an integer of the given number of bits. Digits
+// after a decimal point are dropped; what is not a number or does not fit is
+// refused in the name of the constructor (spec 04 §4.7, fixes).
+func (w *World) integerText(text string, bits int, name string) int64 {
+	t := strings.TrimSpace(text)
+	if n, err := strconv.ParseInt(t, 10, bits); err == nil && !strings.HasPrefix(t, "_") {
+		return n
+	}
+	if whole, fraction, found := strings.Cut(t, "."); found && isDigits(fraction) && whole != "" {
+		if n, err := strconv.ParseInt(whole, 10, bits); err == nil {
+			return n
+		}
+	}
+	w.notInteger(text, bits, name)
+	return 0
+}
+
+func isDigits(s string) bool {
+	return strings.Trim(s, "0123456789") == ""
+}
+
+// integerNumber is the same for a JavaScript number.
+func (w *World) integerNumber(f float64, bits int, name string) int64 {
+	limit := math.Ldexp(1, bits-1)
+	t := math.Trunc(f)
+	if math.IsNaN(f) || t >= limit || t < -limit {
+		w.notInteger(w.rt.ToValue(f).String(), bits, name)
+	}
+	return int64(t)
+}
+
+func (w *World) notInteger(text string, bits int, name string) {
+	w.throwInput(fmt.Sprintf("%s is not a valid %d-bit integer (%s)", quoteJSON(text), bits, name))
+}
+
+// integerFrom reads an integer argument of any accepted type.
+func (w *World) integerFrom(v goja.Value, bits int, name string) int64 {
+	if p, ok := payloadOf(v); ok {
+		switch p := p.(type) {
+		case *long:
+			return w.integerText(p.text(10), bits, name)
+		case *int32Value:
+			return int64(p.n)
+		case *doubleValue:
+			return w.integerNumber(p.f, bits, name)
+		case *timestamp:
+			return p.bits()
+		}
+	}
+	switch typeOf(v) {
+	case "number":
+		return w.integerNumber(v.ToFloat(), bits, name)
+	case "bigint":
+		return w.integerText(v.Export().(*big.Int).String(), bits, name)
+	case "boolean":
+		return v.ToInteger()
+	case "undefined":
+		return 0
+	default:
+		return w.integerText(v.String(), bits, name)
+	}
+}
+
+// newNumberLong is NumberLong([x]) (spec 04 §4.7).
+func newNumberLong(w *World, args []goja.Value) payload {
+	v := arg(args, 0)
+	if goja.IsUndefined(v) {
+		return &long{w: w}
+	}
+	w.checkTypes("NumberLong", args, []string{"string", "number", "Long", "Int32"})
+	if goja.IsNumber(v) {
+		w.warnOnce("NumberLong" + numberWarning)
+	}
+	return &long{w: w, n: w.integerFrom(v, 64, "NumberLong")}
+}
+
+// newLongFrom is Long(x) and Long(low, high[, unsigned]).
+func newLongFrom(w *World, args []goja.Value) payload {
+	first, second := arg(args, 0), arg(args, 1)
+	if goja.IsNumber(first) && goja.IsNumber(second) {
+		return &long{w: w, n: fromBits(first, second), unsigned: arg(args, 2).ToBoolean()}
+	}
+	unsigned := typeOf(second) == "boolean" && second.ToBoolean()
+	if unsigned && isString(first) {
+		n, err := strconv.ParseUint(strings.TrimSpace(first.String()), 10, 64)
+		if err != nil {
+			w.notInteger(first.String(), 64, "Long")
+		}
+		return &long{w: w, n: int64(n), unsigned: true}
+	}
+	if p, ok := payloadOf(first); ok && isLong(p) {
+		return &long{w: w, n: p.(*long).n, unsigned: unsigned || p.(*long).unsigned}
+	}
+	return &long{w: w, n: w.integerFrom(first, 64, "Long"), unsigned: unsigned}
+}
+
+func isLong(p payload) bool {
+	_, ok := p.(*long)
+	return ok
+}
+
+// newNumberInt is NumberInt([x]).
+func newNumberInt(w *World, args []goja.Value) payload {
+	v := arg(args, 0)
+	if goja.IsUndefined(v) {
+		return &int32Value{w: w}
+	}
+	w.checkTypes("NumberInt", args, []string{"string", "number", "Long", "Int32"})
+	return &int32Value{w: w, n: int32(w.integerFrom(v, 32, "NumberInt"))}
+}
+
+// newInt32From is Int32(x).
+func newInt32From(w *World, args []goja.Value) payload {
+	return &int32Value{w: w, n: int32(w.integerFrom(arg(args, 0), 32, "Int32"))}
+}

@@ -1,0 +1,391 @@
+package values
+
+import (
+	"math"
+	"math/big"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/dop251/goja"
+)
+
+// jsonWriter writes a JavaScript value as extended JSON text, laid out as
+// JSON.stringify does.
+type jsonWriter struct {
+	w               *World
+	canonical       bool
+	legacy          bool
+	ignoreUndefined bool
+	gap             string
+
+	buf    []byte
+	counts []int // members written so far, per open container
+	path   []step
+}
+
+// step is one level on the way to the value being written, for the message
+// about cycles.
+type step struct {
+	name string
+	obj  *goja.Object
+}
+
+func (j *jsonWriter) raw(s string) { j.buf = append(j.buf, s...) }
+
+func (j *jsonWriter) text(s string) { j.buf = appendJSONString(j.buf, s) }
+
+func (j *jsonWriter) open(bracket byte) {
+	j.buf = append(j.buf, bracket)
+	j.counts = append(j.counts, 0)
+}
+
+func (j *jsonWriter) close(bracket byte) {
+	members := j.counts[len(j.counts)-1]
+	j.counts = j.counts[:len(j.counts)-1]
+	if members > 0 {
+		j.newline()
+	}
+	j.buf = append(j.buf, bracket)
+}
+
+func (j *jsonWriter) newline() {
+	if j.gap == "" {
+		return
+	}
+	j.buf = append(j.buf, '\n')
+	for range j.counts {
+		j.buf = append(j.buf, j.gap...)
+	}
+}
+
+// item starts the next member of the open container.
+func (j *jsonWriter) item() {
+	n := &j.counts[len(j.counts)-1]
+	if *n > 0 {
+		j.buf = append(j.buf, ',')
+	}
+	*n++
+	j.newline()
+}
+
+func (j *jsonWriter) key(name string) {
+	j.item()
+	j.text(name)
+	j.buf = append(j.buf, ':')
+	if j.gap != "" {
+		j.buf = append(j.buf, ' ')
+	}
+}
+
+// pair writes an object of one text member.
+func (j *jsonWriter) pair(key, value string) {
+	j.open('{')
+	j.key(key)
+	j.text(value)
+	j.close('}')
+}
+
+// absent says whether JSON leaves v out: functions and symbols.
+func (j *jsonWriter) absent(v goja.Value) bool {
+	switch v := v.(type) {
+	case *goja.Symbol:
+		return true
+	case *goja.Object:
+		return isFunction(v) && j.w.boundOf(v) == nil
+	case nil:
+		return false
+	default:
+		return j.ignoreUndefined && goja.IsUndefined(v)
+	}
+}
+
+func (j *jsonWriter) value(v goja.Value) {
+	switch v := v.(type) {
+	case nil:
+		j.raw("null")
+		return
+	case *goja.Object:
+		j.object(v)
+		return
+	case goja.String:
+		j.string(v)
+		return
+	}
+	switch {
+	case goja.IsUndefined(v), goja.IsNull(v):
+		j.raw("null")
+	case goja.IsNumber(v):
+		j.number(v.ToFloat(), numberAny)
+	case goja.IsBigInt(v):
+		(&long{w: j.w, n: wrapBig(v.Export().(*big.Int))}).extended(j)
+	case typeOf(v) == "symbol":
+		j.raw("null")
+	default:
+		j.raw(strconv.FormatBool(v.ToBoolean()))
+	}
+}
+
+// numberForm says how a number asks to be written in canonical form.
+type numberForm uint8
+
+const (
+	numberAny    numberForm = iota // by its value
+	numberInt                      // an Int32
+	numberDouble                   // a Double
+)
+
+// number writes f as js-bson does: a whole plain number is $numberInt or, out
+// of its range, $numberLong, although it is sent as a double (spec 04 §4.10).
+func (j *jsonWriter) number(f float64, form numberForm) {
+	finite := !math.IsNaN(f) && !math.IsInf(f, 0)
+	text := j.w.rt.ToValue(f).String()
+	if finite && !j.canonical {
+		j.raw(text)
+		return
+	}
+	if f == 0 && math.Signbit(f) {
+		j.pair("$numberDouble", "-0.0")
+		return
+	}
+	whole := finite && f == math.Trunc(f)
+	switch {
+	case form == numberDouble && whole && !strings.ContainsRune(text, 'e'):
+		j.pair("$numberDouble", text+".0")
+	case form != numberDouble && whole && f >= math.MinInt32 && f <= math.MaxInt32:
+		j.pair("$numberInt", text)
+	case form != numberDouble && whole && f >= -1<<63 && f <= 1<<63:
+		j.pair("$numberLong", text)
+	default:
+		j.pair("$numberDouble", text)
+	}
+}
+
+func (j *jsonWriter) object(o *goja.Object) {
+	if p, ok := payloadOf(o); ok {
+		j.at(o)
+		p.extended(j)
+		return
+	}
+	if b := j.w.boundOf(o); b != nil {
+		b.extended(j)
+		return
+	}
+	if data, ok := bytesOf(o); ok {
+		(&binaryValue{w: j.w, data: data}).extended(j)
+		return
+	}
+	if isFunction(o) {
+		j.raw("null")
+		return
+	}
+	switch o.ClassName() {
+	case "Date":
+		j.date(o)
+		return
+	case "RegExp":
+		source, flags := sourceAndFlags(o)
+		j.regex(source, bsonOptions(flags))
+		return
+	case "Number", "String", "Boolean":
+		j.value(unboxed(o))
+		return
+	}
+	j.at(o)
+	switch {
+	case isArray(o) || isTypedArray(o):
+		j.array(o)
+	case o.ClassName() == "Set":
+		j.set(o)
+	case o.ClassName() == "Map":
+		j.mapObject(o)
+	default:
+		j.open('{')
+		j.fields(o)
+		j.close('}')
+	}
+}
+
+func (j *jsonWriter) fields(o *goja.Object) {
+	for _, key := range o.Keys() {
+		j.member(key, o.Get(key))
+	}
+}
+
+func (j *jsonWriter) member(key string, v goja.Value) {
+	if j.absent(v) {
+		return
+	}
+	j.key(key)
+	j.inside(key, v)
+}
+
+// inside writes v one level down.
+func (j *jsonWriter) inside(name string, v goja.Value) {
+	if len(j.path) >= maxNesting {
+		j.w.throwBSON("Cannot convert a value nested more than " + strconv.Itoa(maxNesting) + " levels to EJSON")
+	}
+	j.path = append(j.path, step{name: name})
+	j.value(v)
+	j.path = j.path[:len(j.path)-1]
+}
+
+func (j *jsonWriter) element(i int, v goja.Value) {
+	j.item()
+	if j.absent(v) {
+		j.raw("null")
+		return
+	}
+	j.inside("index "+strconv.Itoa(i), v)
+}
+
+func (j *jsonWriter) array(o *goja.Object) {
+	j.open('[')
+	for i := range arrayLength(o) {
+		j.element(i, o.Get(strconv.Itoa(i)))
+	}
+	j.close(']')
+}
+
+func (j *jsonWriter) set(o *goja.Object) {
+	j.open('[')
+	i := 0
+	j.w.rt.ForOf(o, func(v goja.Value) bool {
+		j.element(i, v)
+		i++
+		return true
+	})
+	j.close(']')
+}
+
+func (j *jsonWriter) mapObject(o *goja.Object) {
+	j.open('{')
+	j.w.rt.ForOf(o, func(entry goja.Value) bool {
+		pair := entry.(*goja.Object)
+		key := pair.Get("0")
+		if !isString(key) {
+			j.w.throwBSON("Can only serialize maps with string keys")
+		}
+		j.member(key.String(), pair.Get("1"))
+		return true
+	})
+	j.close('}')
+}
+
+// date writes a date; the years 1970 to 9999 are plain text in relaxed form,
+// without a fraction if it is zero.
+func (j *jsonWriter) date(o *goja.Object) {
+	t, ok := o.Export().(time.Time)
+	if !ok {
+		text := "NaN"
+		if ms, kept := j.w.keptDate(o); kept {
+			text = strconv.FormatInt(ms, 10)
+		}
+		j.dateMillis(text)
+		return
+	}
+	ms := t.UnixMilli()
+	if j.canonical || ms < 0 || ms >= 253402318800000 {
+		j.dateMillis(strconv.FormatInt(ms, 10))
+		return
+	}
+	layout := "2006-01-02T15:04:05Z"
+	if ms%1000 != 0 {
+		layout = "2006-01-02T15:04:05.000Z"
+	}
+	j.pair("$date", t.UTC().Format(layout))
+}
+
+func (j *jsonWriter) dateMillis(text string) {
+	j.open('{')
+	j.key("$date")
+	j.pair("$numberLong", text)
+	j.close('}')
+}
+
+// at notes that o is being written, and refuses to write it inside itself.
+func (j *jsonWriter) at(o *goja.Object) {
+	for i := range len(j.path) - 1 {
+		if j.path[i].obj == o {
+			j.w.throwBSON(cycleMessage(j.path, i))
+		}
+	}
+	if len(j.path) > 0 {
+		j.path[len(j.path)-1].obj = o
+	}
+}
+
+// cycleMessage draws the way from the root to the value that is its own
+// ancestor number again.
+func cycleMessage(path []step, again int) string {
+	var leading, circular strings.Builder
+	for _, s := range path[:again] {
+		leading.WriteString(s.name + " -> ")
+	}
+	seen := path[again].name
+	circular.WriteString(" -> ")
+	for _, s := range path[again+1 : len(path)-1] {
+		circular.WriteString(s.name + " -> ")
+	}
+	current := path[len(path)-1].name
+	space := strings.Repeat(" ", leading.Len()+len(seen)/2)
+	dashes := strings.Repeat("-", max(circular.Len()+(len(seen)+len(current))/2-1, 0))
+	return "Converting circular structure to EJSON:\n" +
+		"    " + leading.String() + seen + circular.String() + current + "\n" +
+		"    " + space + "\\" + dashes + "/"
+}
+
+// string writes a JavaScript string, lone surrogates included.
+func (j *jsonWriter) string(s goja.String) {
+	text := s.String()
+	if !strings.ContainsRune(text, utf8.RuneError) {
+		j.text(text)
+		return
+	}
+	j.buf = append(j.buf, '"')
+	for _, r := range codePoints(s) {
+		j.buf = appendJSONRune(j.buf, r)
+	}
+	j.buf = append(j.buf, '"')
+}
+
+// quoteJSON is s as JSON.stringify writes it.
+func quoteJSON(s string) string { return string(appendJSONString(nil, s)) }
+
+func appendJSONString(dst []byte, s string) []byte {
+	dst = append(dst, '"')
+	plain := 0
+	for i := range len(s) {
+		if c := s[i]; c < 0x20 || c == '"' || c == '\\' {
+			dst = append(dst, s[plain:i]...)
+			dst = appendJSONRune(dst, rune(c))
+			plain = i + 1
+		}
+	}
+	dst = append(dst, s[plain:]...)
+	return append(dst, '"')
+}
+
+const lowerHex = "0123456789abcdef"
+
+func appendJSONRune(dst []byte, r rune) []byte {
+	switch r {
+	case '"', '\\':
+		return append(dst, '\\', byte(r))
+	case '\b':
+		return append(dst, `\b`...)
+	case '\t':
+		return append(dst, `\t`...)
+	case '\n':
+		return append(dst, `\n`...)
+	case '\f':
+		return append(dst, `\f`...)
+	case '\r':
+		return append(dst, `\r`...)
+	}
+	if r < 0x20 || r >= 0xD800 && r <= 0xDFFF {
+		return append(dst, '\\', 'u', lowerHex[r>>12], lowerHex[r>>8&15], lowerHex[r>>4&15], lowerHex[r&15])
+	}
+	return utf8.AppendRune(dst, r)
+}

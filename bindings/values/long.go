@@ -1,0 +1,405 @@
+package values
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"math/bits"
+	"strconv"
+	"strings"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+)
+
+// maxSafe is the largest integer up to which a JavaScript number is exact.
+const maxSafe = 1<<53 - 1
+
+type long struct {
+	fixed
+	w        *World
+	n        int64
+	unsigned bool
+}
+
+func (w *World) newLong(n int64) *goja.Object { return w.wrap(&long{w: w, n: n}) }
+
+func (*long) kind() kind          { return kindLong }
+func (*long) Keys() []string      { return []string{"high", "low", "unsigned"} }
+func (l *long) Has(k string) bool { return has(l, k) }
+
+func (l *long) Get(key string) goja.Value {
+	return l.w.longField(key, l.n, l.unsigned)
+}
+
+func (w *World) longField(key string, n int64, unsigned bool) goja.Value {
+	switch key {
+	case "high":
+		return w.rt.ToValue(int32(n >> 32))
+	case "low":
+		return w.rt.ToValue(int32(n))
+	case "unsigned":
+		return w.rt.ToValue(unsigned)
+	}
+	return nil
+}
+
+func (l *long) encode(e *encoder) {
+	e.buf = bsoncore.AppendInt64(e.buf, l.n)
+	e.typ = bson.TypeInt64
+}
+
+func (l *long) show(in *inspector) string {
+	name := "Long"
+	text := in.paint(styleString, "'"+l.text(10)+"'")
+	if l.unsigned {
+		return name + "(" + text + ", true)"
+	}
+	return name + "(" + text + ")"
+}
+
+func (l *long) extended(j *jsonWriter) {
+	if j.canonical || !safe(l.n) || l.unsigned && l.n < 0 {
+		j.pair("$numberLong", l.text(10))
+		return
+	}
+	j.raw(l.text(10))
+}
+
+func safe(n int64) bool { return n >= -maxSafe && n <= maxSafe }
+
+func (l *long) text(radix int) string {
+	if l.unsigned {
+		return strconv.FormatUint(uint64(l.n), radix)
+	}
+	return strconv.FormatInt(l.n, radix)
+}
+
+func (l *long) big() *big.Int {
+	if l.unsigned {
+		return new(big.Int).SetUint64(uint64(l.n))
+	}
+	return big.NewInt(l.n)
+}
+
+func (l *long) float() float64 {
+	if l.unsigned {
+		return float64(uint64(l.n))
+	}
+	return float64(l.n)
+}
+
+// primitive is the value in arithmetic and comparison: a number while that is
+// exact, else a BigInt (spec 04 §4.8).
+func (l *long) primitive() goja.Value {
+	if safe(l.n) && !(l.unsigned && l.n < 0) {
+		return l.w.rt.ToValue(l.n)
+	}
+	return l.w.rt.ToValue(l.big())
+}
+
+// compare orders two Longs by value, whatever their signedness.
+func (l *long) compare(o *long) int { return l.big().Cmp(o.big()) }
+
+func (l *long) like(n int64) goja.Value {
+	return l.w.wrap(&long{w: l.w, n: n, unsigned: l.unsigned})
+}
+
+// divide is the quotient rounded towards zero; by zero it throws.
+func (l *long) divide(o *long) int64 {
+	if o.n == 0 {
+		l.w.throwBSON("division by zero")
+	}
+	if l.unsigned {
+		return int64(uint64(l.n) / uint64(o.n))
+	}
+	return l.n / o.n
+}
+
+func (l *long) modulo(o *long) int64 {
+	if o.n == 0 {
+		l.w.throwBSON("division by zero")
+	}
+	if l.unsigned {
+		return int64(uint64(l.n) % uint64(o.n))
+	}
+	return l.n % o.n
+}
+
+func longClass() classSpec {
+	return classSpec{
+		name:      "Long",
+		bsontype:  "Long",
+		parent:    kindCount,
+		construct: newLongFrom,
+		methods:   longMethods,
+		getters:   longGetters,
+		statics:   longStatics,
+	}
+}
+
+// integral makes a method for Longs and for Timestamps, which are Longs too.
+func integral(w *World, name string, f func(self *long, args []goja.Value) goja.Value) method {
+	return method{name, func(call goja.FunctionCall) goja.Value {
+		p, _ := payloadOf(call.This)
+		switch p := p.(type) {
+		case *long:
+			return f(p, call.Arguments)
+		case *timestamp:
+			return f(&long{w: w, n: p.bits(), unsigned: true}, call.Arguments)
+		}
+		w.throwType("Method " + name + " called on incompatible receiver")
+		return nil
+	}}
+}
+
+func longMethods(w *World) []method {
+	value := func(v any) goja.Value { return w.rt.ToValue(v) }
+	var all []method
+	add := func(f func(*long, []goja.Value) goja.Value, names ...string) {
+		for _, name := range names {
+			all = append(all, integral(w, name, f))
+		}
+	}
+	binary := func(f func(a, b *long) int64, names ...string) {
+		add(func(l *long, args []goja.Value) goja.Value { return l.like(f(l, w.longOf(arg(args, 0)))) }, names...)
+	}
+	unary := func(f func(a *long) int64, names ...string) {
+		add(func(l *long, _ []goja.Value) goja.Value { return l.like(f(l)) }, names...)
+	}
+	relation := func(f func(cmp int) bool, names ...string) {
+		add(func(l *long, args []goja.Value) goja.Value { return value(f(l.compare(w.longOf(arg(args, 0))))) }, names...)
+	}
+	test := func(f func(n int64, unsigned bool) bool, names ...string) {
+		add(func(l *long, _ []goja.Value) goja.Value { return value(f(l.n, l.unsigned)) }, names...)
+	}
+	shift := func(f func(l *long, by uint) int64, names ...string) {
+		add(func(l *long, args []goja.Value) goja.Value {
+			return l.like(f(l, uint(w.longOf(arg(args, 0)).n&63)))
+		}, names...)
+	}
+
+	binary(func(a, b *long) int64 { return a.n + b.n }, "add")
+	binary(func(a, b *long) int64 { return a.n - b.n }, "subtract", "sub")
+	binary(func(a, b *long) int64 { return a.n * b.n }, "multiply", "mul")
+	binary(func(a, b *long) int64 { return a.divide(b) }, "divide", "div")
+	binary(func(a, b *long) int64 { return a.modulo(b) }, "modulo", "mod", "rem")
+	binary(func(a, b *long) int64 { return a.n & b.n }, "and")
+	binary(func(a, b *long) int64 { return a.n | b.n }, "or")
+	binary(func(a, b *long) int64 { return a.n ^ b.n }, "xor")
+	unary(func(a *long) int64 { return -a.n }, "negate", "neg")
+	unary(func(a *long) int64 { return ^a.n }, "not")
+	shift(func(l *long, by uint) int64 { return l.n << by }, "shiftLeft", "shl")
+	shift(func(l *long, by uint) int64 {
+		if l.unsigned {
+			return int64(uint64(l.n) >> by)
+		}
+		return l.n >> by
+	}, "shiftRight", "shr")
+	shift(func(l *long, by uint) int64 { return int64(uint64(l.n) >> by) }, "shiftRightUnsigned", "shr_u", "shru")
+
+	relation(func(c int) bool { return c == 0 }, "equals", "eq")
+	relation(func(c int) bool { return c != 0 }, "notEquals", "neq", "ne")
+	relation(func(c int) bool { return c < 0 }, "lessThan", "lt")
+	relation(func(c int) bool { return c <= 0 }, "lessThanOrEqual", "lte", "le")
+	relation(func(c int) bool { return c > 0 }, "greaterThan", "gt")
+	relation(func(c int) bool { return c >= 0 }, "greaterThanOrEqual", "gte", "ge")
+	add(func(l *long, args []goja.Value) goja.Value { return value(l.compare(w.longOf(arg(args, 0)))) }, "compare", "comp")
+
+	test(func(n int64, _ bool) bool { return n == 0 }, "isZero", "eqz")
+	test(func(n int64, u bool) bool { return !u && n < 0 }, "isNegative")
+	test(func(n int64, u bool) bool { return u || n >= 0 }, "isPositive")
+	test(func(n int64, _ bool) bool { return n&1 == 1 }, "isOdd")
+	test(func(n int64, _ bool) bool { return n&1 == 0 }, "isEven")
+
+	add(func(l *long, args []goja.Value) goja.Value { return value(l.text(radixOf(w, arg(args, 0)))) }, "toString")
+	add(func(l *long, _ []goja.Value) goja.Value { return value(l.float()) }, "toNumber")
+	add(func(l *long, _ []goja.Value) goja.Value { return value(l.big()) }, "toBigInt")
+	add(func(l *long, _ []goja.Value) goja.Value {
+		if l.unsigned {
+			return value(uint32(l.n))
+		}
+		return value(int32(l.n))
+	}, "toInt")
+	add(func(l *long, _ []goja.Value) goja.Value { return w.newLong(l.n) }, "toSigned")
+	add(func(l *long, _ []goja.Value) goja.Value { return w.wrap(&long{w: w, n: l.n, unsigned: true}) }, "toUnsigned")
+	add(func(l *long, _ []goja.Value) goja.Value { return l.primitive() }, "valueOf")
+	add(func(l *long, _ []goja.Value) goja.Value {
+		if v := l.primitive(); goja.IsNumber(v) {
+			return v
+		}
+		return value(l.text(10)) // JSON has no place for a BigInt
+	}, "toJSON")
+	add(func(l *long, _ []goja.Value) goja.Value { return value(int32(l.n >> 32)) }, "getHighBits")
+	add(func(l *long, _ []goja.Value) goja.Value { return value(int32(l.n)) }, "getLowBits")
+	add(func(l *long, _ []goja.Value) goja.Value { return value(uint32(l.n >> 32)) }, "getHighBitsUnsigned")
+	add(func(l *long, _ []goja.Value) goja.Value { return value(uint32(l.n)) }, "getLowBitsUnsigned")
+	add(func(l *long, _ []goja.Value) goja.Value {
+		n := l.n
+		if n < 0 && !l.unsigned {
+			n = -n
+		}
+		return value(max(bits.Len64(uint64(n)), 1))
+	}, "getNumBitsAbs")
+	return all
+}
+
+// longGetters are fields of the old shell's NumberLong.
+func longGetters(w *World) []method {
+	return []method{
+		integral(w, "floatApprox", func(l *long, _ []goja.Value) goja.Value { return w.rt.ToValue(l.float()) }),
+		integral(w, "top", func(l *long, _ []goja.Value) goja.Value { return w.rt.ToValue(int32(l.n >> 32)) }),
+		integral(w, "bottom", func(l *long, _ []goja.Value) goja.Value { return w.rt.ToValue(uint32(l.n)) }),
+	}
+}
+
+func longStatics(w *World, c *class) {
+	constants := []struct {
+		name     string
+		n        int64
+		unsigned bool
+	}{
+		{"MAX_VALUE", math.MaxInt64, false}, {"MIN_VALUE", math.MinInt64, false},
+		{"ZERO", 0, false}, {"ONE", 1, false}, {"NEG_ONE", -1, false},
+		{"UZERO", 0, true}, {"UONE", 1, true}, {"MAX_UNSIGNED_VALUE", -1, true},
+	}
+	for _, k := range constants {
+		hidden(c.ctor, k.name, w.wrapAs(&long{w: w, n: k.n, unsigned: k.unsigned}, c.proto))
+	}
+	make := func(n int64, unsigned goja.Value) goja.Value {
+		return w.wrap(&long{w: w, n: n, unsigned: unsigned.ToBoolean()})
+	}
+	w.static(c, "fromInt", func(args []goja.Value) goja.Value {
+		return make(int64(int32(arg(args, 0).ToInteger())), arg(args, 1))
+	})
+	w.static(c, "fromNumber", func(args []goja.Value) goja.Value {
+		unsigned := arg(args, 1).ToBoolean()
+		return w.wrap(&long{w: w, n: clampInt64(arg(args, 0).ToFloat(), unsigned), unsigned: unsigned})
+	})
+	w.static(c, "fromBigInt", func(args []goja.Value) goja.Value {
+		b, ok := arg(args, 0).Export().(*big.Int)
+		if !ok {
+			w.throwType("Long.fromBigInt: argument must be a BigInt")
+		}
+		return make(wrapBig(b), arg(args, 1))
+	})
+	w.static(c, "fromBits", func(args []goja.Value) goja.Value {
+		return make(fromBits(arg(args, 0), arg(args, 1)), arg(args, 2))
+	})
+	w.static(c, "fromValue", func(args []goja.Value) goja.Value {
+		l := w.longOf(arg(args, 0))
+		return make(l.n, w.rt.ToValue(l.unsigned || arg(args, 1).ToBoolean()))
+	})
+	parse := func(strict bool) func([]goja.Value) goja.Value {
+		return func(args []goja.Value) goja.Value { return w.parseLong(args, strict) }
+	}
+	w.static(c, "fromString", parse(false))
+	w.static(c, "fromStringStrict", parse(true))
+	w.static(c, "isLong", func(args []goja.Value) goja.Value {
+		p, _ := payloadOf(arg(args, 0))
+		_, ok := p.(*long)
+		return w.rt.ToValue(ok)
+	})
+}
+
+// parseLong is Long.fromString(text[, unsigned[, radix]]).
+func (w *World) parseLong(args []goja.Value, strict bool) goja.Value {
+	text := arg(args, 0).String()
+	unsigned, radixArg := arg(args, 1), arg(args, 2)
+	if goja.IsNumber(unsigned) {
+		unsigned, radixArg = w.rt.ToValue(false), unsigned
+	}
+	radix := radixOf(w, radixArg)
+	signed := !unsigned.ToBoolean()
+	b, ok := new(big.Int).SetString(strings.TrimSpace(text), radix)
+	inRange := ok && (signed && b.IsInt64() || !signed && b.IsUint64())
+	switch {
+	case inRange:
+		return w.wrap(&long{w: w, n: wrapBig(b), unsigned: !signed})
+	case strict && !ok:
+		w.throwBSON(fmt.Sprintf("Input: '%s' contains invalid characters for radix: %d", text, radix))
+	case strict:
+		w.throwBSON(fmt.Sprintf("Input: %s is not representable as %s 64-bit Long %s with radix: %d", text,
+			map[bool]string{true: "a signed", false: "an unsigned"}[signed], "", radix))
+	case radix == 10 && signed:
+		return w.newLong(w.integerText(text, 64, "Long"))
+	default:
+		w.notInteger(text, 64, "Long")
+	}
+	return nil
+}
+
+func radixOf(w *World, v goja.Value) int {
+	if isMissing(v) {
+		return 10
+	}
+	r := int(v.ToInteger())
+	if r < 2 || r > 36 {
+		w.throwBSON("radix")
+	}
+	return r
+}
+
+func fromBits(low, high goja.Value) int64 {
+	return int64(uint64(uint32(high.ToInteger()))<<32 | uint64(uint32(low.ToInteger())))
+}
+
+// wrapBig keeps the low 64 bits.
+func wrapBig(b *big.Int) int64 {
+	mask := new(big.Int).SetUint64(math.MaxUint64)
+	return int64(new(big.Int).And(b, mask).Uint64())
+}
+
+func clampInt64(f float64, unsigned bool) int64 {
+	switch {
+	case math.IsNaN(f):
+		return 0
+	case unsigned && f < 0:
+		return 0
+	case unsigned && f >= 1<<64:
+		return -1
+	case unsigned:
+		return int64(uint64(f))
+	case f >= 1<<63:
+		return math.MaxInt64
+	case f <= -1<<63:
+		return math.MinInt64
+	default:
+		return int64(f)
+	}
+}
+
+// longOf reads the other operand of a Long method.
+func (w *World) longOf(v goja.Value) *long {
+	if p, ok := payloadOf(v); ok {
+		switch p := p.(type) {
+		case *long:
+			return p
+		case *timestamp:
+			return &long{w: w, n: p.bits(), unsigned: true}
+		case *int32Value:
+			return &long{w: w, n: int64(p.n)}
+		case *doubleValue:
+			return &long{w: w, n: clampInt64(p.f, false)}
+		}
+	}
+	switch typeOf(v) {
+	case "number":
+		return &long{w: w, n: clampInt64(v.ToFloat(), false)}
+	case "bigint":
+		b := v.Export().(*big.Int)
+		return &long{w: w, n: wrapBig(b)}
+	case "string":
+		return &long{w: w, n: w.integerText(v.String(), 64, "Long")}
+	case "object":
+		if o, ok := v.(*goja.Object); ok {
+			low, high := o.Get("low"), o.Get("high")
+			if goja.IsNumber(low) && goja.IsNumber(high) {
+				return &long{w: w, n: fromBits(low, high)}
+			}
+		}
+	}
+	w.throwType("Cannot convert " + typeOf(v) + " to Long")
+	return nil
+}

@@ -1,0 +1,72 @@
+package values
+
+import (
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// bound is MinKey or MaxKey.
+type bound struct {
+	plain
+	max bool
+}
+
+func (b *bound) kind() kind {
+	if b.max {
+		return kindMaxKey
+	}
+	return kindMinKey
+}
+
+func (b *bound) encode(e *encoder) {
+	e.typ = bson.TypeMinKey
+	if b.max {
+		e.typ = bson.TypeMaxKey
+	}
+}
+
+func (b *bound) show(*inspector) string {
+	if b.max {
+		return "MaxKey()"
+	}
+	return "MinKey()"
+}
+
+func (b *bound) extended(j *jsonWriter) {
+	name := "$minKey"
+	if b.max {
+		name = "$maxKey"
+	}
+	j.open('{')
+	j.key(name)
+	j.raw("1")
+	j.close('}')
+}
+
+func minKeyClass() classSpec { return boundClass("MinKey", "$minKey", false) }
+func maxKeyClass() classSpec { return boundClass("MaxKey", "$maxKey", true) }
+
+func boundClass(name, extended string, max bool) classSpec {
+	return classSpec{
+		name: name, bsontype: name, parent: kindCount,
+		construct: func(*World, []goja.Value) payload { return &bound{max: max} },
+		methods: func(w *World) []method {
+			return []method{
+				on(w, "toJSON", func(*bound, []goja.Value) goja.Value { return w.object(extended, w.rt.ToValue(1)) }),
+				on(w, "toString", func(*bound, []goja.Value) goja.Value { return w.rt.ToValue(name + "()") }),
+			}
+		},
+		// The function itself stands for the value too (spec 04 §10, trap 10).
+		statics: func(w *World, c *class) { hidden(c.ctor, "_bsontype", w.rt.ToValue(name)) },
+	}
+}
+
+// boundOf returns the MinKey or MaxKey that an uncalled constructor stands for.
+func (w *World) boundOf(o *goja.Object) *bound {
+	for _, k := range [...]kind{kindMinKey, kindMaxKey} {
+		if c := w.classes[k]; c != nil && c.ctor == o {
+			return &bound{max: k == kindMaxKey}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,219 @@
+package values
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"math"
+	"time"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+)
+
+type objectID struct {
+	fixed
+	w  *World
+	id bson.ObjectID
+}
+
+func (w *World) newObjectID(id bson.ObjectID) *goja.Object { return w.wrap(&objectID{w: w, id: id}) }
+
+func (*objectID) kind() kind     { return kindObjectID }
+func (*objectID) Keys() []string { return []string{"buffer"} }
+
+func (o *objectID) Has(key string) bool { return key == "buffer" }
+
+func (o *objectID) Get(key string) goja.Value {
+	if key == "buffer" {
+		return o.w.bytes(o.id[:])
+	}
+	return nil
+}
+
+func (o *objectID) encode(e *encoder) {
+	e.buf = bsoncore.AppendObjectID(e.buf, o.id)
+	e.typ = bson.TypeObjectID
+}
+
+func (o *objectID) show(in *inspector) string {
+	return "ObjectId(" + in.paint(styleString, "'"+o.id.Hex()+"'") + ")"
+}
+
+func (o *objectID) extended(j *jsonWriter) { j.pair("$oid", o.id.Hex()) }
+
+func objectIDClass() classSpec {
+	return classSpec{
+		name:      "ObjectId",
+		bsontype:  "ObjectId",
+		parent:    kindCount,
+		construct: newObjectIDFrom,
+		methods: func(w *World) []method {
+			text := func(o *objectID, _ []goja.Value) goja.Value { return w.rt.ToValue(o.id.Hex()) }
+			return []method{
+				on(w, "toString", func(o *objectID, args []goja.Value) goja.Value {
+					if enc := arg(args, 0); isString(enc) && enc.String() == "base64" {
+						return w.rt.ToValue(base64Text(o.id[:]))
+					}
+					return text(o, nil)
+				}),
+				on(w, "toHexString", text),
+				on(w, "toJSON", text),
+				on(w, "valueOf", text),
+				on(w, "getTimestamp", func(o *objectID, _ []goja.Value) goja.Value {
+					return w.newDate(w.rt.ToValue(int64(binary.BigEndian.Uint32(o.id[:4])) * 1000))
+				}),
+				on(w, "equals", func(o *objectID, args []goja.Value) goja.Value {
+					return w.rt.ToValue(o.equals(arg(args, 0)))
+				}),
+			}
+		},
+		getters: func(w *World) []method {
+			return []method{
+				on(w, "id", func(o *objectID, _ []goja.Value) goja.Value { return w.bytes(o.id[:]) }),
+				on(w, "str", func(o *objectID, _ []goja.Value) goja.Value { return w.rt.ToValue(o.id.Hex()) }),
+			}
+		},
+		statics: objectIDStatics,
+	}
+}
+
+func objectIDStatics(w *World, c *class) {
+	w.static(c, "isValid", func(args []goja.Value) goja.Value {
+		return w.rt.ToValue(w.validObjectID(arg(args, 0)))
+	})
+	w.static(c, "createFromTime", func(args []goja.Value) goja.Value {
+		var id bson.ObjectID
+		binary.BigEndian.PutUint32(id[:4], uint32(int64(arg(args, 0).ToFloat())))
+		return w.newObjectID(id)
+	})
+	w.static(c, "createFromHexString", func(args []goja.Value) goja.Value {
+		id, ok := objectIDFromHex(arg(args, 0).String())
+		if !ok {
+			w.throwBSON("hex string must be 24 characters")
+		}
+		return w.newObjectID(id)
+	})
+	w.static(c, "createFromBase64", func(args []goja.Value) goja.Value {
+		data, strict := decodeBase64(arg(args, 0).String())
+		if !strict || len(data) != 12 {
+			w.throwBSON("base64 string must be 16 characters")
+		}
+		return w.newObjectID(bson.ObjectID(data))
+	})
+	w.static(c, "generate", func(args []goja.Value) goja.Value {
+		id := bson.NewObjectIDFromTimestamp(w.opts.Now())
+		if v := arg(args, 0); goja.IsNumber(v) {
+			id = bson.NewObjectIDFromTimestamp(time.Unix(int64(v.ToFloat()), 0))
+		}
+		return w.bytes(id[:])
+	})
+}
+
+func (o *objectID) equals(v goja.Value) bool {
+	if p, ok := payloadOf(v); ok {
+		other, ok := p.(*objectID)
+		return ok && other.id == o.id
+	}
+	if isString(v) {
+		id, ok := objectIDFromHex(v.String())
+		return ok && id == o.id
+	}
+	return false
+}
+
+func objectIDFromHex(s string) (bson.ObjectID, bool) {
+	var id bson.ObjectID
+	if len(s) != 24 {
+		return id, false
+	}
+	_, err := hex.Decode(id[:], []byte(s))
+	return id, err == nil
+}
+
+func (w *World) validObjectID(v goja.Value) bool {
+	if isMissing(v) {
+		return false
+	}
+	_, problem := w.objectIDOf(v)
+	return problem == ""
+}
+
+const (
+	badObjectIDText = "input must be a 24 character hex string, 12 byte Uint8Array, or an integer"
+	badObjectIDType = "Argument passed in does not match the accepted types"
+)
+
+// newObjectIDFrom is ObjectId(x) (spec 04 §4.7).
+func newObjectIDFrom(w *World, args []goja.Value) payload {
+	v := arg(args, 0)
+	w.checkTypes("ObjectId", args, []string{"string", "number", "object", optional})
+	if isMissing(v) {
+		return &objectID{w: w, id: bson.NewObjectIDFromTimestamp(w.opts.Now())}
+	}
+	id, problem := w.objectIDOf(v)
+	if problem != "" {
+		w.throwBSON(problem)
+	}
+	return &objectID{w: w, id: id}
+}
+
+// objectIDOf reads an id out of what ObjectId accepts; problem is the message
+// of the BSONError if it cannot.
+func (w *World) objectIDOf(v goja.Value) (id bson.ObjectID, problem string) {
+	switch typeOf(v) {
+	case "string":
+		id, ok := objectIDFromHex(v.String())
+		if !ok {
+			return id, badObjectIDText
+		}
+		return id, ""
+	case "number":
+		seconds := v.ToFloat()
+		if math.IsNaN(seconds) || math.IsInf(seconds, 0) {
+			return id, badObjectIDText
+		}
+		return bson.NewObjectIDFromTimestamp(time.Unix(int64(seconds), 0)), ""
+	case "object":
+		return w.objectIDOfObject(v.(*goja.Object))
+	default:
+		return id, badObjectIDType
+	}
+}
+
+func (w *World) objectIDOfObject(o *goja.Object) (id bson.ObjectID, problem string) {
+	if p, ok := payloadOf(o); ok {
+		if other, ok := p.(*objectID); ok {
+			return other.id, ""
+		}
+		return id, badObjectIDType
+	}
+	if data, ok := bytesOf(o); ok {
+		if len(data) != len(id) {
+			return id, badObjectIDText
+		}
+		return bson.ObjectID(data), ""
+	}
+	if toHex, ok := goja.AssertFunction(o.Get("toHexString")); ok {
+		text, err := toHex(o)
+		if err != nil {
+			panic(err)
+		}
+		if id, ok := objectIDFromHex(text.String()); ok {
+			return id, ""
+		}
+		return id, badObjectIDText
+	}
+	inner := o.Get("id")
+	switch {
+	case inner == nil:
+		return id, badObjectIDType
+	case isString(inner):
+		return w.objectIDOf(inner)
+	default:
+		if data, ok := bytesOf(inner); ok && len(data) == len(id) {
+			return bson.ObjectID(data), ""
+		}
+		return id, "Argument passed in must have an id that is of type string or Buffer"
+	}
+}

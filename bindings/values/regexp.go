@@ -1,0 +1,135 @@
+package values
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+)
+
+// bsonRegExp is a regular expression that stays out of JavaScript's hands.
+type bsonRegExp struct {
+	fixed
+	w                *World
+	pattern, options string
+}
+
+func (*bsonRegExp) kind() kind          { return kindRegExp }
+func (*bsonRegExp) Keys() []string      { return []string{"pattern", "options"} }
+func (r *bsonRegExp) Has(k string) bool { return has(r, k) }
+
+func (r *bsonRegExp) Get(key string) goja.Value {
+	switch key {
+	case "pattern":
+		return r.w.rt.ToValue(r.pattern)
+	case "options":
+		return r.w.rt.ToValue(r.options)
+	}
+	return nil
+}
+
+func (r *bsonRegExp) encode(e *encoder) { e.regex(r.pattern, r.options) }
+
+func (r *bsonRegExp) show(in *inspector) string {
+	return "BSONRegExp(" + in.nested(r.w.rt.ToValue(r.pattern)) + ", " + in.nested(r.w.rt.ToValue(r.options)) + ")"
+}
+
+func (r *bsonRegExp) extended(j *jsonWriter) { j.regex(r.pattern, r.options) }
+
+func regExpClass() classSpec {
+	return classSpec{
+		name: "BSONRegExp", bsontype: "BSONRegExp", parent: kindCount,
+		construct: func(w *World, args []goja.Value) payload {
+			pattern, options := arg(args, 0), arg(args, 1)
+			w.checkTypes("BSONRegExp", args, []string{"string"})
+			r := &bsonRegExp{w: w, pattern: pattern.String()}
+			if !isMissing(options) {
+				r.options = sortedOptions(options.String())
+			}
+			for _, c := range r.options {
+				if !strings.ContainsRune("imxlsu", c) {
+					w.throwBSON("The regular expression option [" + string(c) + "] is not supported")
+				}
+			}
+			if strings.ContainsRune(r.pattern, 0) {
+				w.throwBSON("BSON Regex patterns cannot contain null bytes, found: " + quoteJSON(r.pattern))
+			}
+			return r
+		},
+		methods: func(w *World) []method {
+			return []method{
+				on(w, "toString", func(r *bsonRegExp, _ []goja.Value) goja.Value {
+					return w.rt.ToValue("/" + r.pattern + "/" + r.options)
+				}),
+			}
+		},
+	}
+}
+
+func sortedOptions(s string) string {
+	letters := []rune(s)
+	slices.Sort(letters)
+	return string(letters)
+}
+
+// bsonOptions translates JavaScript's flags: what the server does not know (g,
+// y, d, v) says how to search, not what matches, and is left out.
+func bsonOptions(flags string) string {
+	return sortedOptions(strings.Map(func(r rune) rune {
+		if strings.ContainsRune("imsu", r) {
+			return r
+		}
+		return -1
+	}, flags))
+}
+
+// regexToJS makes a RegExp, or a BSONRegExp if JavaScript cannot hold it: an
+// option it lacks or a pattern it does not accept.
+func (w *World) regexToJS(pattern, options string) goja.Value {
+	keep := func() goja.Value {
+		return w.wrap(&bsonRegExp{w: w, pattern: pattern, options: options})
+	}
+	if strings.Trim(options, "imsu") != "" || sortedOptions(options) != options {
+		return keep()
+	}
+	o, err := w.regexpConstructor()(nil, w.rt.ToValue(pattern), w.rt.ToValue(options))
+	if err != nil {
+		return keep()
+	}
+	if p, f := sourceAndFlags(o); p != pattern || bsonOptions(f) != options {
+		return keep()
+	}
+	return o
+}
+
+func sourceAndFlags(o *goja.Object) (source, flags string) {
+	return o.Get("source").String(), o.Get("flags").String()
+}
+
+func (e *encoder) regex(pattern, options string) {
+	e.buf = bsoncore.AppendRegex(e.buf, pattern, options)
+	e.typ = bson.TypeRegex
+}
+
+func (j *jsonWriter) regex(pattern, options string) {
+	if j.legacy {
+		j.open('{')
+		j.key("$regex")
+		j.text(pattern)
+		j.key("$options")
+		j.text(options)
+		j.close('}')
+		return
+	}
+	j.open('{')
+	j.key("$regularExpression")
+	j.open('{')
+	j.key("pattern")
+	j.text(pattern)
+	j.key("options")
+	j.text(options)
+	j.close('}')
+	j.close('}')
+}

@@ -1,0 +1,50 @@
+package values
+
+import (
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+)
+
+// bsonSymbol is the deprecated BSON type of that name.
+type bsonSymbol struct {
+	fixed
+	w    *World
+	text string
+}
+
+func (*bsonSymbol) kind() kind        { return kindSymbol }
+func (*bsonSymbol) Keys() []string    { return []string{"value"} }
+func (*bsonSymbol) Has(k string) bool { return k == "value" }
+
+func (s *bsonSymbol) Get(key string) goja.Value {
+	if key == "value" {
+		return s.w.rt.ToValue(s.text)
+	}
+	return nil
+}
+
+func (s *bsonSymbol) encode(e *encoder) {
+	e.buf = bsoncore.AppendSymbol(e.buf, s.text)
+	e.typ = bson.TypeSymbol
+}
+
+func (s *bsonSymbol) show(in *inspector) string {
+	return "BSONSymbol(" + in.nested(s.w.rt.ToValue(s.text)) + ")"
+}
+
+func (s *bsonSymbol) extended(j *jsonWriter) { j.pair("$symbol", s.text) }
+
+func symbolClass() classSpec {
+	return classSpec{
+		name: "BSONSymbol", bsontype: "BSONSymbol", parent: kindCount,
+		construct: func(w *World, args []goja.Value) payload {
+			w.checkTypes("BSONSymbol", args, []string{"string"})
+			return &bsonSymbol{w: w, text: args[0].String()}
+		},
+		methods: func(w *World) []method {
+			text := func(s *bsonSymbol, _ []goja.Value) goja.Value { return w.rt.ToValue(s.text) }
+			return []method{on(w, "toString", text), on(w, "valueOf", text), on(w, "toJSON", text)}
+		},
+	}
+}

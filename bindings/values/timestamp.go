@@ -1,0 +1,143 @@
+package values
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+)
+
+type timestamp struct {
+	fixed
+	w    *World
+	t, i uint32
+}
+
+func (w *World) newTimestamp(t, i uint32) *goja.Object { return w.wrap(&timestamp{w: w, t: t, i: i}) }
+
+func (*timestamp) kind() kind           { return kindTimestamp }
+func (*timestamp) Keys() []string       { return []string{"high", "low", "unsigned"} }
+func (ts *timestamp) Has(k string) bool { return has(ts, k) }
+
+func (ts *timestamp) Get(key string) goja.Value { return ts.w.longField(key, ts.bits(), true) }
+
+// bits is the value as the server compares it: seconds above the increment.
+func (ts *timestamp) bits() int64 { return int64(uint64(ts.t)<<32 | uint64(ts.i)) }
+
+func (ts *timestamp) encode(e *encoder) {
+	e.buf = bsoncore.AppendTimestamp(e.buf, ts.t, ts.i)
+	e.typ = bson.TypeTimestamp
+}
+
+func (ts *timestamp) show(*inspector) string {
+	return fmt.Sprintf("Timestamp({ t: %d, i: %d })", ts.t, ts.i)
+}
+
+func (ts *timestamp) extended(j *jsonWriter) {
+	j.open('{')
+	j.key("$timestamp")
+	j.open('{')
+	j.key("t")
+	j.raw(strconv.FormatUint(uint64(ts.t), 10))
+	j.key("i")
+	j.raw(strconv.FormatUint(uint64(ts.i), 10))
+	j.close('}')
+	j.close('}')
+}
+
+func timestampClass() classSpec {
+	return classSpec{
+		name: "Timestamp", bsontype: "Timestamp", parent: kindLong, construct: newTimestampFrom,
+		methods: func(w *World) []method {
+			return []method{
+				on(w, "toJSON", func(ts *timestamp, _ []goja.Value) goja.Value {
+					return w.object("$timestamp", w.rt.ToValue(strconv.FormatUint(uint64(ts.bits()), 10)))
+				}),
+				on(w, "getTime", func(ts *timestamp, _ []goja.Value) goja.Value { return w.rt.ToValue(ts.t) }),
+				on(w, "getInc", func(ts *timestamp, _ []goja.Value) goja.Value { return w.rt.ToValue(ts.i) }),
+			}
+		},
+		getters: func(w *World) []method {
+			return []method{
+				on(w, "t", func(ts *timestamp, _ []goja.Value) goja.Value { return w.rt.ToValue(ts.t) }),
+				on(w, "i", func(ts *timestamp, _ []goja.Value) goja.Value { return w.rt.ToValue(ts.i) }),
+			}
+		},
+		statics: func(w *World, c *class) {
+			of := func(n int64) goja.Value { return w.newTimestamp(uint32(uint64(n)>>32), uint32(n)) }
+			hidden(c.ctor, "MAX_VALUE", w.wrapAs(&long{w: w, n: -1, unsigned: true}, w.class(kindLong).proto))
+			w.static(c, "fromBits", func(args []goja.Value) goja.Value { return of(fromBits(arg(args, 0), arg(args, 1))) })
+			w.static(c, "fromInt", func(args []goja.Value) goja.Value { return of(int64(uint32(arg(args, 0).ToInteger()))) })
+			w.static(c, "fromNumber", func(args []goja.Value) goja.Value {
+				return of(clampInt64(arg(args, 0).ToFloat(), true))
+			})
+			w.static(c, "fromString", func(args []goja.Value) goja.Value {
+				n, err := strconv.ParseUint(arg(args, 0).String(), radixOf(w, arg(args, 1)), 64)
+				if err != nil {
+					w.notInteger(arg(args, 0).String(), 64, "Timestamp")
+				}
+				return of(int64(n))
+			})
+		},
+	}
+}
+
+// newTimestampFrom is Timestamp([t[, i]]) and Timestamp({t, i}).
+func newTimestampFrom(w *World, args []goja.Value) payload {
+	first, second := arg(args, 0), arg(args, 1)
+	if typeOf(first) == "bigint" {
+		n := w.longOf(first).n
+		return &timestamp{w: w, t: uint32(uint64(n) >> 32), i: uint32(n)}
+	}
+	w.checkTypes("Timestamp", args, []string{"number", "object", optional}, []string{"number", optional})
+	if p, ok := payloadOf(first); ok {
+		switch p.(type) {
+		case *long, *timestamp:
+			n := w.longOf(first).n
+			return &timestamp{w: w, t: uint32(uint64(n) >> 32), i: uint32(n)}
+		}
+	}
+	if o, ok := first.(*goja.Object); ok {
+		t, i := o.Get("t"), o.Get("i")
+		if isMissing(t) || isMissing(i) {
+			w.throwBSON(badTimestamp)
+		}
+		return &timestamp{w: w, t: w.timestampPart("t", t), i: w.timestampPart("i", i)}
+	}
+	if goja.IsNull(first) {
+		w.throwBSON(badTimestamp)
+	}
+	zero := w.rt.ToValue(0)
+	if goja.IsUndefined(first) {
+		first = zero
+	}
+	if goja.IsUndefined(second) {
+		second = zero
+	}
+	return &timestamp{w: w, t: w.timestampPart("t", first), i: w.timestampPart("i", second)}
+}
+
+const badTimestamp = "A Timestamp can only be constructed with: bigint, Long, or { t: number; i: number }"
+
+func (w *World) timestampPart(name string, v goja.Value) uint32 {
+	if p, ok := payloadOf(v); ok {
+		if _, ok := p.(*int32Value); !ok {
+			if _, ok := p.(*long); !ok {
+				w.throwBSON("Timestamp constructed from { t, i } must provide " + name + " as a number")
+			}
+		}
+	} else if !goja.IsNumber(v) {
+		w.throwBSON("Timestamp constructed from { t, i } must provide " + name + " as a number")
+	}
+	f := v.ToFloat()
+	switch {
+	case f < 0 || math.IsNaN(f):
+		w.throwBSON("Timestamp constructed from { t, i } must provide a positive " + name)
+	case f > math.MaxUint32:
+		w.throwBSON("Timestamp constructed from { t, i } must provide " + name + " equal or less than uint32 max")
+	}
+	return uint32(f)
+}

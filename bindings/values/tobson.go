@@ -1,0 +1,300 @@
+package values
+
+import (
+	"math"
+	"math/big"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+)
+
+// maxNesting bounds how deep a value may be nested on its way out of
+// JavaScript; the server stops at 100 and long before this.
+const maxNesting = 2000
+
+// ToBSON converts a JavaScript value (spec 04 §4.9): whole numbers within 32
+// bits become int32, all other numbers double, BigInt int64, undefined null,
+// functions code, Map and class instances documents. Errors are what a script
+// would see thrown: *goja.Exception with a BSONError, or what a getter or
+// toBSON method of the value threw.
+func (w *World) ToBSON(v goja.Value) (bson.RawValue, error) {
+	e := encoder{w: w}
+	if ex := w.rt.Try(func() { e.value(v) }); ex != nil {
+		return bson.RawValue{}, ex
+	}
+	if e.typ == 0 {
+		e.typ = bson.TypeNull // a symbol on its own
+	}
+	return bson.RawValue{Type: e.typ, Value: e.buf}, nil
+}
+
+// DocFromJS converts an object to a document. What BSON does not hold as a
+// document (arrays, dates, ids, functions, primitives) is an error.
+func (w *World) DocFromJS(v goja.Value) (bson.Raw, error) {
+	e := encoder{w: w}
+	if ex := w.rt.Try(func() { e.root(v) }); ex != nil {
+		return nil, ex
+	}
+	return bson.Raw(e.buf), nil
+}
+
+// encoder appends BSON to buf. value leaves the type of what it appended in
+// typ, 0 if the value has no place in BSON.
+type encoder struct {
+	w     *World
+	buf   []byte
+	typ   bson.Type
+	stack []*goja.Object // the containers being written
+}
+
+func (e *encoder) root(v goja.Value) {
+	o, ok := v.(*goja.Object)
+	if !ok {
+		e.w.throwBSON("serialize does not support non-object as the root input")
+	}
+	e.value(o)
+	switch e.typ {
+	case bson.TypeEmbeddedDocument:
+	case bson.TypeArray:
+		e.w.throwBSON("serialize does not support an array as the root input")
+	default:
+		e.w.throwBSON("date, regexp, buffer, and other BSON types cannot be serialized as the root input")
+	}
+}
+
+func (e *encoder) value(v goja.Value) {
+	switch v := v.(type) {
+	case nil:
+		e.typ = bson.TypeNull
+		return
+	case *goja.Object:
+		e.object(v)
+		return
+	case goja.String:
+		e.buf = bsoncore.AppendString(e.buf, v.String())
+		e.typ = bson.TypeString
+		return
+	case *goja.Symbol:
+		e.typ = 0
+		return
+	}
+	switch {
+	case goja.IsUndefined(v), goja.IsNull(v):
+		e.typ = bson.TypeNull
+	case goja.IsNumber(v):
+		e.number(v)
+	case goja.IsBigInt(v):
+		b := v.Export().(*big.Int)
+		e.buf = bsoncore.AppendInt64(e.buf, wrapBig(b))
+		e.typ = bson.TypeInt64
+	default:
+		e.buf = bsoncore.AppendBoolean(e.buf, v.ToBoolean())
+		e.typ = bson.TypeBoolean
+	}
+}
+
+func (e *encoder) number(v goja.Value) {
+	f := v.ToFloat()
+	if wholeInt32(f) {
+		e.buf = bsoncore.AppendInt32(e.buf, int32(f))
+		e.typ = bson.TypeInt32
+		return
+	}
+	e.buf = bsoncore.AppendDouble(e.buf, f)
+	e.typ = bson.TypeDouble
+}
+
+func (e *encoder) object(o *goja.Object) {
+	if p, ok := payloadOf(o); ok {
+		p.encode(e)
+		return
+	}
+	if data, ok := bytesOf(o); ok {
+		e.buf = bsoncore.AppendBinary(e.buf, 0, data)
+		e.typ = bson.TypeBinary
+		return
+	}
+	if isFunction(o) {
+		e.function(o)
+		return
+	}
+	switch o.ClassName() {
+	case "Date":
+		e.date(o)
+		return
+	case "RegExp":
+		e.regexp(o)
+		return
+	case "Number", "String", "Boolean":
+		e.value(unboxed(o))
+		return
+	}
+	if toBSON, ok := goja.AssertFunction(o.Get("toBSON")); ok {
+		v, err := toBSON(o)
+		if err != nil {
+			panic(err)
+		}
+		if inner, same := v.(*goja.Object); !same || inner != o {
+			e.value(v)
+			return
+		}
+	}
+	switch {
+	case isArray(o) || isTypedArray(o):
+		e.array(o)
+	case o.ClassName() == "Set":
+		e.set(o)
+	default:
+		e.document(o)
+	}
+}
+
+// unboxed is the primitive inside new Number(5) and the like.
+func unboxed(o *goja.Object) goja.Value {
+	v, err := callable(o.Get("valueOf"))(o)
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func (e *encoder) function(o *goja.Object) {
+	if b := e.w.boundOf(o); b != nil {
+		b.encode(e)
+		return
+	}
+	e.buf = bsoncore.AppendJavaScript(e.buf, o.String())
+	e.typ = bson.TypeJavaScript
+}
+
+func (e *encoder) date(o *goja.Object) {
+	t, ok := o.Export().(time.Time)
+	if !ok {
+		if ms, kept := e.w.keptDate(o); kept {
+			e.buf = bsoncore.AppendDateTime(e.buf, ms)
+			e.typ = bson.TypeDateTime
+			return
+		}
+		e.w.throwBSON("Invalid Date cannot be converted to BSON")
+	}
+	e.buf = bsoncore.AppendDateTime(e.buf, t.UnixMilli())
+	e.typ = bson.TypeDateTime
+}
+
+func (e *encoder) regexp(o *goja.Object) {
+	source, flags := sourceAndFlags(o)
+	if strings.ContainsRune(source, 0) {
+		e.w.throwBSON("BSON Regex patterns cannot contain null bytes, found: " + quoteJSON(source))
+	}
+	e.regex(source, bsonOptions(flags))
+}
+
+// enter refuses cycles and bottomless nesting.
+func (e *encoder) enter(o *goja.Object) {
+	for _, outer := range e.stack {
+		if outer == o {
+			e.w.throwBSON("Cannot convert circular structure to BSON")
+		}
+	}
+	if len(e.stack) >= maxNesting {
+		e.w.throwBSON("Cannot convert a value nested more than " + strconv.Itoa(maxNesting) + " levels to BSON")
+	}
+	e.stack = append(e.stack, o)
+}
+
+func (e *encoder) leave() { e.stack = e.stack[:len(e.stack)-1] }
+
+func (e *encoder) document(o *goja.Object) {
+	start, buf := bsoncore.AppendDocumentStart(e.buf)
+	e.buf = buf
+	if o.ClassName() == "Map" {
+		e.mapFields(o)
+	} else {
+		e.fields(o)
+	}
+	e.end(start)
+	e.typ = bson.TypeEmbeddedDocument
+}
+
+// end closes the document or array that starts at start.
+func (e *encoder) end(start int32) {
+	e.buf = append(e.buf, 0)
+	if len(e.buf) > math.MaxInt32 {
+		e.w.throwBSON("Document is larger than the maximum size 2147483647")
+	}
+	e.buf = bsoncore.UpdateLength(e.buf, start, int32(len(e.buf))-start)
+}
+
+func (e *encoder) fields(o *goja.Object) {
+	e.enter(o)
+	for _, key := range o.Keys() {
+		e.element(key, o.Get(key))
+	}
+	e.leave()
+}
+
+func (e *encoder) mapFields(o *goja.Object) {
+	e.enter(o)
+	e.w.rt.ForOf(o, func(entry goja.Value) bool {
+		pair := entry.(*goja.Object)
+		e.element(pair.Get("0").String(), pair.Get("1"))
+		return true
+	})
+	e.leave()
+}
+
+// element appends one field; a value without a place in BSON leaves no trace.
+func (e *encoder) element(key string, v goja.Value) {
+	if strings.IndexByte(key, 0) >= 0 {
+		e.w.throwBSON("key " + key + " must not contain null bytes")
+	}
+	header := len(e.buf)
+	e.buf = append(append(append(e.buf, 0), key...), 0)
+	e.value(v)
+	if e.typ == 0 {
+		e.buf = e.buf[:header]
+		return
+	}
+	e.buf[header] = byte(e.typ)
+}
+
+func (e *encoder) array(o *goja.Object) {
+	e.enter(o)
+	start, buf := bsoncore.AppendDocumentStart(e.buf)
+	e.buf = buf
+	n := arrayLength(o)
+	for i := range n {
+		key := strconv.Itoa(i)
+		e.item(key, o.Get(key))
+	}
+	e.end(start)
+	e.leave()
+	e.typ = bson.TypeArray
+}
+
+// item is element for arrays, where a place cannot be left out.
+func (e *encoder) item(key string, v goja.Value) {
+	if _, ok := v.(*goja.Symbol); ok {
+		v = goja.Null()
+	}
+	e.element(key, v)
+}
+
+func (e *encoder) set(o *goja.Object) {
+	e.enter(o)
+	start, buf := bsoncore.AppendDocumentStart(e.buf)
+	e.buf = buf
+	i := 0
+	e.w.rt.ForOf(o, func(v goja.Value) bool {
+		e.item(strconv.Itoa(i), v)
+		i++
+		return true
+	})
+	e.end(start)
+	e.leave()
+	e.typ = bson.TypeArray
+}

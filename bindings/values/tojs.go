@@ -1,0 +1,285 @@
+package values
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+)
+
+// ToJS converts a value that came from a server (spec 04 §3.6): int32 and
+// double are numbers, int64 is a Long, dates are Dates, regular expressions
+// RegExps where JavaScript can hold them, everything else its wrapper. The
+// result shares no memory with v. Malformed BSON ends the document it is in.
+func (w *World) ToJS(v bson.RawValue) goja.Value {
+	js, _ := w.decode(v.Type, v.Value, 0)
+	return js
+}
+
+// DocToJS converts a document; see ToJS. Its fields keep their order except
+// that JavaScript moves integer-like names to the front.
+func (w *World) DocToJS(d bson.Raw) *goja.Object {
+	o, _ := w.decodeDocument(d, 0)
+	doc, ok := o.(*goja.Object)
+	if !ok {
+		return w.rt.NewObject()
+	}
+	return doc
+}
+
+// extent is what decides whether a value could be cut when it is shown.
+type extent struct {
+	height int  // levels of documents and arrays below and including this one
+	long   bool // holds an array or a string that is over a limit
+}
+
+// mark notes on an object from a server that display limits do not apply to
+// it (spec 04 §3.6, fix). Only objects that a limit could touch get the note:
+// it costs as much as two fields.
+func (w *World) mark(o *goja.Object, ext extent, level int) {
+	if ext.long || ext.height > 2 || level == 0 && ext.height > 1 {
+		must(o.DefineDataPropertySymbol(w.fromServer, w.rt.ToValue(true), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+	}
+}
+
+func (w *World) decodeDocument(d []byte, level int) (goja.Value, extent) {
+	var ext extent
+	o := w.rt.NewObject()
+	body, ok := documentBody(d)
+	if !ok {
+		return o, ext
+	}
+	if looksLikeDBRef(body) {
+		if ref, ok := w.decodeDBRef(body, level); ok {
+			return ref, ext
+		}
+	}
+	for len(body) > 0 {
+		t, key, value, rest, ok := nextElement(body)
+		if !ok {
+			break
+		}
+		body = rest
+		v, inner := w.decode(t, value, level+1)
+		ext.height = max(ext.height, inner.height)
+		ext.long = ext.long || inner.long
+		w.setField(o, string(key), v)
+	}
+	ext.height++
+	w.mark(o, ext, level)
+	return o, ext
+}
+
+// setField sets an own field whatever its name.
+func (w *World) setField(o *goja.Object, key string, v goja.Value) {
+	if key == "__proto__" {
+		must(o.DefineDataProperty(key, v, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_TRUE))
+		return
+	}
+	must(o.Set(key, v))
+}
+
+func (w *World) decodeArray(d []byte, level int) (goja.Value, extent) {
+	var ext extent
+	body, ok := documentBody(d)
+	if !ok {
+		return w.rt.NewArray(), ext
+	}
+	var items []any
+	for len(body) > 0 {
+		t, _, value, rest, ok := nextElement(body)
+		if !ok {
+			break
+		}
+		body = rest
+		v, inner := w.decode(t, value, level+1)
+		ext.height = max(ext.height, inner.height)
+		ext.long = ext.long || inner.long
+		items = append(items, v)
+	}
+	o := w.rt.NewArray(items...)
+	ext.height++
+	ext.long = ext.long || len(items) > defaultMaxItems
+	w.mark(o, ext, level)
+	return o, ext
+}
+
+// documentBody is the elements of a document, without length and final zero.
+func documentBody(d []byte) ([]byte, bool) {
+	n, _, ok := bsoncore.ReadLength(d)
+	if !ok || n < 5 || int(n) > len(d) {
+		return nil, false
+	}
+	return d[4 : n-1], true
+}
+
+func nextElement(src []byte) (t bson.Type, key, value, rest []byte, ok bool) {
+	t = bson.Type(src[0])
+	key, rest, ok = bsoncore.ReadKeyBytes(src[1:])
+	if !ok {
+		return 0, nil, nil, nil, false
+	}
+	v, after, ok := bsoncore.ReadValue(rest, bsoncore.Type(t))
+	return t, key, v.Data, after, ok
+}
+
+func (w *World) decode(t bson.Type, value []byte, level int) (goja.Value, extent) {
+	switch t {
+	case bson.TypeEmbeddedDocument:
+		return w.decodeDocument(value, level)
+	case bson.TypeArray:
+		return w.decodeArray(value, level)
+	case bson.TypeString:
+		s, _, _ := bsoncore.ReadString(value)
+		return w.rt.ToValue(s), extent{long: len(s) > defaultMaxString}
+	default:
+		return w.decodeScalar(t, value), extent{}
+	}
+}
+
+func (w *World) decodeScalar(t bson.Type, value []byte) goja.Value {
+	switch t {
+	case bson.TypeInt32:
+		n, _, _ := bsoncore.ReadInt32(value)
+		return w.rt.ToValue(n)
+	case bson.TypeDouble:
+		f, _, _ := bsoncore.ReadDouble(value)
+		return w.rt.ToValue(f)
+	case bson.TypeInt64:
+		n, _, _ := bsoncore.ReadInt64(value)
+		return w.newLong(n)
+	case bson.TypeBoolean:
+		b, _, _ := bsoncore.ReadBoolean(value)
+		return w.rt.ToValue(b)
+	case bson.TypeNull:
+		return goja.Null()
+	case bson.TypeObjectID:
+		id, _, _ := bsoncore.ReadObjectID(value)
+		return w.newObjectID(id)
+	case bson.TypeDateTime:
+		ms, _, _ := bsoncore.ReadDateTime(value)
+		return w.dateFromMillis(ms)
+	case bson.TypeTimestamp:
+		ts, i, _, _ := bsoncore.ReadTimestamp(value)
+		return w.newTimestamp(ts, i)
+	case bson.TypeBinary:
+		sub, data, _, _ := bsoncore.ReadBinary(value)
+		return w.newBinary(sub, append([]byte(nil), data...))
+	case bson.TypeDecimal128:
+		high, low, _, _ := bsoncore.ReadDecimal128(value)
+		return w.wrap(&decimal128{w: w, d: bson.NewDecimal128(high, low)})
+	case bson.TypeMinKey, bson.TypeMaxKey:
+		return w.wrap(&bound{max: t == bson.TypeMaxKey})
+	default:
+		return w.decodeRare(t, value)
+	}
+}
+
+func (w *World) decodeRare(t bson.Type, value []byte) goja.Value {
+	switch t {
+	case bson.TypeRegex:
+		pattern, options, _, _ := bsoncore.ReadRegex(value)
+		return w.regexToJS(pattern, options)
+	case bson.TypeJavaScript:
+		text, _, _ := bsoncore.ReadJavaScript(value)
+		return w.wrap(&code{w: w, text: text})
+	case bson.TypeCodeWithScope:
+		text, scope, _, _ := bsoncore.ReadCodeWithScope(value)
+		return w.wrap(&code{w: w, text: text, scope: w.DocToJS(scope)})
+	case bson.TypeSymbol:
+		text, _, _ := bsoncore.ReadSymbol(value)
+		return w.wrap(&bsonSymbol{w: w, text: text})
+	case bson.TypeDBPointer:
+		ns, id, _, _ := bsoncore.ReadDBPointer(value)
+		return w.wrap(&dbRef{w: w, collection: ns, oid: w.newObjectID(id), pointer: true})
+	default:
+		return goja.Undefined()
+	}
+}
+
+// maxDate is the number of milliseconds from 1970 that a Date can hold, either
+// way.
+const maxDate = 8_640_000_000_000_000
+
+// dateFromMillis makes a Date. One that JavaScript cannot hold becomes an
+// invalid Date that remembers what it was, so that it is written back as read.
+func (w *World) dateFromMillis(ms int64) goja.Value {
+	if ms >= -maxDate && ms <= maxDate {
+		return w.newDate(w.rt.ToValue(ms))
+	}
+	o := w.newDate(goja.NaN())
+	must(o.DefineDataPropertySymbol(w.original, w.rt.ToValue(strconv.FormatInt(ms, 10)), goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE))
+	return o
+}
+
+// keptDate is what an invalid Date remembers of its BSON value.
+func (w *World) keptDate(o *goja.Object) (ms int64, ok bool) {
+	v := o.GetSymbol(w.original)
+	if v == nil {
+		return 0, false
+	}
+	ms, err := strconv.ParseInt(v.String(), 10, 64)
+	return ms, err == nil
+}
+
+// looksLikeDBRef says whether a document's fields start with $ref.
+func looksLikeDBRef(body []byte) bool {
+	return len(body) > 6 && body[0] == byte(bson.TypeString) && string(body[1:6]) == "$ref\x00"
+}
+
+// decodeDBRef reads {$ref, $id[, $db], …}. Any other field that starts with a
+// dollar, or another order, makes it an ordinary document.
+func (w *World) decodeDBRef(body []byte, level int) (goja.Value, bool) {
+	ref := &dbRef{w: w}
+	for position := 0; len(body) > 0; position++ {
+		t, key, value, rest, ok := nextElement(body)
+		if !ok {
+			return nil, false
+		}
+		body = rest
+		switch k := string(key); {
+		case position == 0:
+			s, _, _ := bsoncore.ReadString(value)
+			ref.collection = s
+		case position == 1:
+			if k != "$id" || t == bson.TypeNull || t == bson.TypeUndefined {
+				return nil, false
+			}
+			ref.oid, _ = w.decode(t, value, level+1)
+		case position == 2 && k == "$db" && t == bson.TypeString:
+			s, _, _ := bsoncore.ReadString(value)
+			if s == "" {
+				return nil, false
+			}
+			ref.db = s
+		case k != "" && k[0] == '$':
+			return nil, false
+		default:
+			if ref.fields == nil {
+				ref.fields = w.rt.NewObject()
+			}
+			v, _ := w.decode(t, value, level+1)
+			w.setField(ref.fields, k, v)
+		}
+	}
+	return w.wrap(ref), ref.oid != nil
+}
+
+// wholeInt32 says whether f is what JavaScript writes back as int32.
+func wholeInt32(f float64) bool {
+	return f >= math.MinInt32 && f <= math.MaxInt32 && f == math.Trunc(f) && !(f == 0 && math.Signbit(f))
+}
+
+// utf16Length is the length JavaScript gives s.
+func utf16Length(s string) int {
+	n := 0
+	for _, r := range s {
+		if r > 0xFFFF {
+			n++
+		}
+		n++
+	}
+	return n
+}

@@ -1,0 +1,130 @@
+package values
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// uuidText is the usual form of 16 bytes, with dashes.
+func uuidText(data []byte) string {
+	h := hex.EncodeToString(data)
+	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
+}
+
+// uuidClass is the Binary of subtype 4 and 16 bytes; _bsontype stays Binary.
+func uuidClass() classSpec {
+	return classSpec{
+		name: "UUID", bsontype: "Binary", parent: kindBinary,
+		construct: func(w *World, args []goja.Value) payload {
+			w.checkTypes("UUID", args, []string{"string", optional})
+			if goja.IsUndefined(arg(args, 0)) {
+				return &binaryValue{w: w, sub: bson.TypeBinaryUUID, data: randomUUID()}
+			}
+			return &binaryValue{w: w, sub: bson.TypeBinaryUUID, data: w.uuidBytes(args[0].String(), "UUID")}
+		},
+		methods: func(w *World) []method {
+			dashed := func(b *binaryValue, _ []goja.Value) goja.Value { return w.rt.ToValue(uuidText(b.data)) }
+			return []method{
+				on(w, "toString", func(b *binaryValue, args []goja.Value) goja.Value {
+					if isString(arg(args, 0)) {
+						return w.rt.ToValue(b.text(args[0]))
+					}
+					return dashed(b, nil)
+				}),
+				on(w, "toHexString", func(b *binaryValue, args []goja.Value) goja.Value {
+					if v := arg(args, 0); !goja.IsUndefined(v) && !v.ToBoolean() {
+						return w.rt.ToValue(hex.EncodeToString(b.data))
+					}
+					return dashed(b, nil)
+				}),
+				on(w, "toJSON", dashed),
+				on(w, "toBinary", func(b *binaryValue, _ []goja.Value) goja.Value { return w.newBinary(b.sub, b.data) }),
+				on(w, "equals", func(b *binaryValue, args []goja.Value) goja.Value {
+					v := arg(args, 0)
+					if isString(v) {
+						data, ok := parseUUID(v.String())
+						return w.rt.ToValue(ok && slices.Equal(data, b.data))
+					}
+					p, _ := payloadOf(v)
+					o, ok := p.(*binaryValue)
+					return w.rt.ToValue(ok && o.sub == b.sub && slices.Equal(o.data, b.data))
+				}),
+			}
+		},
+		statics: func(w *World, c *class) {
+			w.static(c, "generate", func([]goja.Value) goja.Value { return w.bytes(randomUUID()) })
+			w.static(c, "isValid", func(args []goja.Value) goja.Value {
+				v := arg(args, 0)
+				if p, ok := payloadOf(v); ok {
+					return w.rt.ToValue(p.kind() == kindUUID)
+				}
+				if data, ok := bytesOf(v); ok {
+					return w.rt.ToValue(len(data) == 16)
+				}
+				_, ok := parseUUID(v.String())
+				return w.rt.ToValue(isString(v) && ok)
+			})
+			w.static(c, "createFromHexString", func(args []goja.Value) goja.Value {
+				return w.newBinary(bson.TypeBinaryUUID, w.uuidBytes(arg(args, 0).String(), "UUID.createFromHexString"))
+			})
+		},
+	}
+}
+
+func randomUUID() []byte {
+	data := make([]byte, 16)
+	rand.Read(data) // never fails
+	data[6] = data[6]&0x0f | 0x40
+	data[8] = data[8]&0x3f | 0x80
+	return data
+}
+
+func parseUUID(text string) ([]byte, bool) {
+	data, err := hex.DecodeString(strings.ReplaceAll(text, "-", ""))
+	return data, err == nil && len(data) == 16
+}
+
+func (w *World) uuidBytes(text, name string) []byte {
+	data, ok := parseUUID(text)
+	if !ok {
+		w.throwInput(fmt.Sprintf("%s is not a valid UUID (%s)", quoteJSON(text), name))
+	}
+	return data
+}
+
+// byteOrder rearranges the 16 bytes of a UUID as old drivers stored them.
+type byteOrder func(data []byte)
+
+func plainOrder([]byte) {}
+
+// javaOrder is two little-endian halves.
+func javaOrder(data []byte) {
+	slices.Reverse(data[:8])
+	slices.Reverse(data[8:])
+}
+
+// csharpOrder has the first three groups little-endian.
+func csharpOrder(data []byte) {
+	slices.Reverse(data[:4])
+	slices.Reverse(data[4:6])
+	slices.Reverse(data[6:8])
+}
+
+// newLegacyUUID is LegacyJavaUUID([hex]) and its siblings: subtype 3.
+func newLegacyUUID(name string, order byteOrder) func(*World, []goja.Value) payload {
+	return func(w *World, args []goja.Value) payload {
+		w.checkTypes(name, args, []string{"string", optional})
+		data := randomUUID()
+		if v := arg(args, 0); !goja.IsUndefined(v) {
+			data = w.uuidBytes(strings.Trim(v.String(), "{}"), name)
+		}
+		order(data)
+		return &binaryValue{w: w, sub: bson.TypeBinaryUUIDOld, data: data}
+	}
+}

@@ -1,0 +1,194 @@
+package values
+
+import (
+	"reflect"
+	"time"
+
+	"github.com/dop251/goja"
+)
+
+// Options are what a World needs from its surroundings. The zero value works.
+type Options struct {
+	// Now is the clock behind ISODate(), and behind the time inside new
+	// ObjectIds; nil is the wall clock.
+	Now func() time.Time
+	// Warn receives a one-line notice for the user, without the word
+	// "Warning:" in front; each text is passed once per World. nil drops them.
+	Warn func(text string)
+}
+
+// World holds what belongs to one runtime: prototypes, constructors and the
+// symbols that mark objects. Everything that costs start-up time is made when
+// it is first used.
+type World struct {
+	rt   *goja.Runtime
+	opts Options
+
+	classes   [kindCount]*class
+	errors    map[string]*goja.Object // error class name -> prototype
+	warned    map[string]bool
+	intrinsic intrinsics
+
+	fromServer *goja.Symbol // on documents that came out of BSON
+	printer    *goja.Symbol // on objects with a text of their own
+	original   *goja.Symbol // on dates and regular expressions that JavaScript cannot hold exactly
+	printers   weakPrinters
+}
+
+// intrinsics are the runtime's own objects, looked up once.
+type intrinsics struct {
+	objectProto   *goja.Object
+	object        *goja.Object
+	arrayProto    *goja.Object
+	array         *goja.Object
+	date          goja.Constructor
+	regexp        goja.Constructor
+	err           goja.Constructor
+	errProto      *goja.Object
+	getOwn        goja.Callable // Object.getOwnPropertyDescriptor
+	functionText  goja.Callable // Function.prototype.toString
+	jsonStringify goja.Callable
+	jsonParse     goja.Callable
+}
+
+// Install defines the BSON constructors and EJSON on the runtime's global
+// object. Each is an accessor that replaces itself by the real function when
+// it is first read, and by whatever a script assigns to it.
+func Install(rt *goja.Runtime, opts Options) *World {
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	if opts.Warn == nil {
+		opts.Warn = func(string) {}
+	}
+	w := &World{
+		rt:         rt,
+		opts:       opts,
+		fromServer: goja.NewSymbol("shardsh.fromServer"),
+		printer:    goja.NewSymbol("shardsh.printer"),
+		original:   goja.NewSymbol("shardsh.original"),
+	}
+	global := rt.GlobalObject()
+	for _, g := range globals() {
+		w.defineLazy(global, g.name, func() goja.Value { return g.make(w) })
+	}
+	return w
+}
+
+// Runtime is the runtime the World was installed in.
+func (w *World) Runtime() *goja.Runtime { return w.rt }
+
+// defineLazy puts an accessor on target that becomes a plain writable value
+// when first read or assigned (spec 04 §10, trap 31).
+func (w *World) defineLazy(target *goja.Object, name string, create func() goja.Value) {
+	settle := func(v goja.Value) {
+		must(target.DefineDataProperty(name, v, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+	}
+	get := func(goja.FunctionCall) goja.Value {
+		v := create()
+		settle(v)
+		return v
+	}
+	set := func(call goja.FunctionCall) goja.Value {
+		settle(call.Argument(0))
+		return goja.Undefined()
+	}
+	must(target.DefineAccessorProperty(name, w.rt.ToValue(get), w.rt.ToValue(set), goja.FLAG_TRUE, goja.FLAG_FALSE))
+}
+
+// must turns a failure that a definition on a fresh object cannot have into a
+// JavaScript exception, in case a script froze or replaced the target.
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+func (w *World) warnOnce(text string) {
+	if w.warned[text] {
+		return
+	}
+	if w.warned == nil {
+		w.warned = make(map[string]bool)
+	}
+	w.warned[text] = true
+	w.opts.Warn(text)
+}
+
+// runtimeObjects fills and returns the intrinsics. They are read late because
+// the runtime makes its own built-ins late too.
+func (w *World) runtimeObjects() *intrinsics {
+	in := &w.intrinsic
+	if in.object != nil {
+		return in
+	}
+	in.object = w.globalObject("Object")
+	in.objectProto = w.rt.NewObject().Prototype()
+	in.array = w.globalObject("Array")
+	in.arrayProto = w.rt.NewArray().Prototype()
+	in.getOwn = callable(in.object.Get("getOwnPropertyDescriptor"))
+	return in
+}
+
+func (w *World) globalObject(name string) *goja.Object {
+	o, _ := w.rt.GlobalObject().Get(name).(*goja.Object)
+	return o
+}
+
+func callable(v goja.Value) goja.Callable {
+	f, _ := goja.AssertFunction(v)
+	return f
+}
+
+func (w *World) dateConstructor() goja.Constructor {
+	if w.intrinsic.date == nil {
+		w.intrinsic.date, _ = goja.AssertConstructor(w.globalObject("Date"))
+	}
+	return w.intrinsic.date
+}
+
+func (w *World) regexpConstructor() goja.Constructor {
+	if w.intrinsic.regexp == nil {
+		w.intrinsic.regexp, _ = goja.AssertConstructor(w.globalObject("RegExp"))
+	}
+	return w.intrinsic.regexp
+}
+
+func (w *World) json() (stringify, parse goja.Callable) {
+	in := &w.intrinsic
+	if in.jsonStringify == nil {
+		j := w.globalObject("JSON")
+		in.jsonStringify = callable(j.Get("stringify"))
+		in.jsonParse = callable(j.Get("parse"))
+	}
+	return in.jsonStringify, in.jsonParse
+}
+
+// newDate makes a Date of milliseconds since 1970; NaN makes an invalid one.
+func (w *World) newDate(ms goja.Value) *goja.Object {
+	o, err := w.dateConstructor()(nil, ms)
+	if err != nil {
+		panic(err)
+	}
+	return o
+}
+
+// function makes a JavaScript function with a name of its own.
+func (w *World) function(name string, f func(goja.FunctionCall) goja.Value) *goja.Object {
+	o := w.rt.ToValue(f).(*goja.Object)
+	must(o.DefineDataProperty("name", w.rt.ToValue(name), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+	return o
+}
+
+// hidden defines a non-enumerable, writable property.
+func hidden(o *goja.Object, name string, v goja.Value) {
+	must(o.DefineDataProperty(name, v, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+}
+
+var (
+	typeOfProxy   = reflect.TypeFor[goja.Proxy]()
+	typeOfPromise = reflect.TypeFor[*goja.Promise]()
+	typeOfTime    = reflect.TypeFor[time.Time]()
+	typeOfBuffer  = reflect.TypeFor[goja.ArrayBuffer]()
+	typeOfCtor    = reflect.TypeFor[func(goja.ConstructorCall) *goja.Object]()
+)

@@ -1,0 +1,188 @@
+package values
+
+import (
+	"reflect"
+	"slices"
+
+	"github.com/dop251/goja"
+)
+
+// kind is a BSON type that JavaScript has no value for.
+type kind uint8
+
+const (
+	kindObjectID kind = iota
+	kindLong
+	kindInt32
+	kindDouble
+	kindDecimal128
+	kindTimestamp
+	kindMinKey
+	kindMaxKey
+	kindBinary
+	kindUUID
+	kindCode
+	kindDBRef
+	kindRegExp
+	kindSymbol
+	kindCount
+)
+
+// payload is the Go side of a wrapper object. Its own fields, as other shells
+// have them, are answered by Get and Keys.
+type payload interface {
+	goja.DynamicObject
+	kind() kind
+	// encode appends the value in BSON and says its type.
+	encode(e *encoder)
+	// show is the text of the value inside an inspected one.
+	show(in *inspector) string
+	// extended writes the value as extended JSON.
+	extended(j *jsonWriter)
+}
+
+// fixed is the part of goja.DynamicObject that all wrappers share: their
+// fields cannot be set or removed.
+type fixed struct{}
+
+func (fixed) Set(string, goja.Value) bool { return false }
+func (fixed) Delete(string) bool          { return false }
+
+// plain is a wrapper without fields.
+type plain struct{ fixed }
+
+func (plain) Get(string) goja.Value { return nil }
+func (plain) Has(string) bool       { return false }
+func (plain) Keys() []string        { return nil }
+
+// payloadOf returns the wrapped value behind v. It never runs script code.
+func payloadOf(v goja.Value) (payload, bool) {
+	o, ok := v.(*goja.Object)
+	if !ok || o.ExportType() == nil || o.ExportType().Kind() != reflect.Pointer {
+		return nil, false
+	}
+	p, ok := o.Export().(payload)
+	return p, ok
+}
+
+// wrap makes the wrapper object of p.
+func (w *World) wrap(p payload) *goja.Object { return w.wrapAs(p, w.class(p.kind()).proto) }
+
+func (w *World) wrapAs(p payload, proto *goja.Object) *goja.Object {
+	o := w.rt.NewDynamicObject(p)
+	must(o.SetPrototype(proto))
+	return o
+}
+
+// class is a constructor and its prototype.
+type class struct {
+	ctor  *goja.Object
+	proto *goja.Object
+}
+
+// classSpec says what a class consists of. The tables are made when the class
+// is first used.
+type classSpec struct {
+	name     string // of the constructor
+	bsontype string // value of _bsontype
+	parent   kind   // kindCount for none
+	// construct checks the arguments of a call and makes the payload.
+	construct func(w *World, args []goja.Value) payload
+	methods   func(w *World) []method
+	getters   func(w *World) []method
+	statics   func(w *World, c *class)
+}
+
+// method is a named native function.
+type method struct {
+	name string
+	call func(goja.FunctionCall) goja.Value
+}
+
+func (w *World) class(k kind) *class {
+	if c := w.classes[k]; c != nil {
+		return c
+	}
+	spec := specOf(k)
+	c := &class{}
+	w.classes[k] = c
+	c.ctor = w.constructor(spec.name, k, spec.construct)
+	c.proto = c.ctor.Get("prototype").(*goja.Object)
+	if spec.parent != kindCount {
+		parent := w.class(spec.parent)
+		must(c.proto.SetPrototype(parent.proto))
+		must(c.ctor.SetPrototype(parent.ctor))
+	}
+	hidden(c.proto, "_bsontype", w.rt.ToValue(spec.bsontype))
+	if spec.methods != nil {
+		for _, m := range spec.methods(w) {
+			hidden(c.proto, m.name, w.function(m.name, m.call))
+		}
+	}
+	if spec.getters != nil {
+		for _, g := range spec.getters(w) {
+			must(c.proto.DefineAccessorProperty(g.name, w.function("get "+g.name, g.call), nil, goja.FLAG_TRUE, goja.FLAG_FALSE))
+		}
+	}
+	if spec.statics != nil {
+		spec.statics(w, c)
+	}
+	return c
+}
+
+// constructor makes a function that works with and without new, and as the
+// base of a script's own class.
+func (w *World) constructor(name string, k kind, construct func(*World, []goja.Value) payload) *goja.Object {
+	ctor := w.rt.ToValue(func(call goja.ConstructorCall) *goja.Object {
+		p := construct(w, call.Arguments)
+		if call.NewTarget != nil {
+			if proto, ok := call.NewTarget.Get("prototype").(*goja.Object); ok {
+				return w.wrapAs(p, proto)
+			}
+		}
+		return w.wrap(p)
+	}).(*goja.Object)
+	must(ctor.DefineDataProperty("name", w.rt.ToValue(name), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+	return ctor
+}
+
+// alias makes another constructor of an existing class: NumberLong for Long,
+// BinData for Binary.
+func (w *World) alias(name string, k kind, construct func(*World, []goja.Value) payload) *goja.Object {
+	c := w.class(k)
+	ctor := w.rt.ToValue(func(call goja.ConstructorCall) *goja.Object {
+		return w.wrap(construct(w, call.Arguments))
+	}).(*goja.Object)
+	must(ctor.DefineDataProperty("name", w.rt.ToValue(name), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+	must(ctor.DefineDataProperty("prototype", c.proto, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE))
+	must(ctor.SetPrototype(c.ctor)) // statics too
+	return ctor
+}
+
+// static puts a function on a constructor.
+func (w *World) static(c *class, name string, f func(args []goja.Value) goja.Value) {
+	hidden(c.ctor, name, w.function(name, func(call goja.FunctionCall) goja.Value { return f(call.Arguments) }))
+}
+
+// on makes a method for wrappers whose payload is a T.
+func on[T payload](w *World, name string, f func(self T, args []goja.Value) goja.Value) method {
+	return method{name, func(call goja.FunctionCall) goja.Value {
+		p, _ := payloadOf(call.This)
+		self, ok := p.(T)
+		if !ok {
+			w.throwType("Method " + name + " called on incompatible receiver")
+		}
+		return f(self, call.Arguments)
+	}}
+}
+
+func arg(args []goja.Value, i int) goja.Value {
+	if i < len(args) {
+		return args[i]
+	}
+	return goja.Undefined()
+}
+
+func isMissing(v goja.Value) bool { return v == nil || goja.IsUndefined(v) || goja.IsNull(v) }
+
+func has(p payload, key string) bool { return slices.Contains(p.Keys(), key) }
