@@ -14,7 +14,7 @@ type function struct {
 // functions are the operators with arguments by position. The tables are put
 // together from one for each topic.
 var functions = merged(
-	arithmeticFunctions, comparisonFunctions, stringFunctions, arrayFunctions, setFunctions,
+	arithmeticFunctions, mathFunctions, comparisonFunctions, stringFunctions, arrayFunctions, setFunctions,
 	objectFunctions, typeFunctions, conversionFunctions, bitFunctions,
 )
 

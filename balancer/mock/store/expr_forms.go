@@ -1,7 +1,211 @@
 package store
 
+// evalFunc is an expression made of a closure.
+type evalFunc func(c *evaluation) (value, error)
+
+func (f evalFunc) eval(c *evaluation) (value, error) { return f(c) }
+
+// specialForms are the operators that do not simply look at all their
+// arguments: they choose which to evaluate, bind variables, or read a part of
+// their specification as it stands.
 func (c *exprCompiler) specialForms() map[string]form {
-	return map[string]form{
+	forms := map[string]form{
 		"$literal": func(_ string, arg value, _ *scope) (expression, error) { return literal(arg), nil },
+		"$const":   func(_ string, arg value, _ *scope) (expression, error) { return literal(arg), nil },
+		"$expr":    func(_ string, arg value, sc *scope) (expression, error) { return c.compile(arg, sc) },
+		"$and":     c.junction, "$or": c.junction, "$not": c.negation,
+		"$cond": c.cond, "$ifNull": c.ifNull, "$switch": c.switchForm,
+		"$let": c.let, "$map": c.mapForm, "$filter": c.filter, "$reduce": c.reduce,
+		"$sortArray": c.sortArray, "$getField": c.getField, "$setField": c.setField, "$unsetField": c.setField,
+		"$zip":        c.zip,
+		"$regexMatch": c.regex, "$regexFind": c.regex, "$regexFindAll": c.regex,
 	}
+	for name := range listAccumulators {
+		forms[name] = c.accumulate
+	}
+	for name := range countAccumulators {
+		forms[name] = c.accumulateN
+	}
+	return forms
+}
+
+// junction is $and and $or: they stop at the first operand that decides.
+func (c *exprCompiler) junction(name string, arg value, sc *scope) (expression, error) {
+	args, err := c.arguments(name, 0, -1, arg, sc)
+	if err != nil {
+		return nil, err
+	}
+	stopAt := name == "$or"
+	return evalFunc(func(c *evaluation) (value, error) {
+		for _, a := range args {
+			v, err := a.eval(c)
+			if err != nil {
+				return value{}, err
+			}
+			if truthy(v) == stopAt {
+				return boolValue(stopAt), nil
+			}
+		}
+		return boolValue(!stopAt), nil
+	}), nil
+}
+
+func (c *exprCompiler) negation(name string, arg value, sc *scope) (expression, error) {
+	args, err := c.arguments(name, 1, 1, arg, sc)
+	if err != nil {
+		return nil, err
+	}
+	return evalFunc(func(c *evaluation) (value, error) {
+		v, err := args[0].eval(c)
+		return boolValue(!truthy(v)), err
+	}), nil
+}
+
+// cond takes {if, then, else} or a list of three.
+func (c *exprCompiler) cond(name string, arg value, sc *scope) (expression, error) {
+	var args []expression
+	if isObject(arg) {
+		named, err := c.named(name, arg, sc, namedSpec{
+			args: []string{"if", "then", "else"}, unknown: 17083, missing: []int32{17080, 17081, 17082},
+		})
+		if err != nil {
+			return nil, err
+		}
+		args = named
+	} else {
+		list, err := c.arguments(name, 3, 3, arg, sc)
+		if err != nil {
+			return nil, err
+		}
+		args = list
+	}
+	return evalFunc(func(c *evaluation) (value, error) {
+		v, err := args[0].eval(c)
+		if err != nil {
+			return value{}, err
+		}
+		if truthy(v) {
+			return args[1].eval(c)
+		}
+		return args[2].eval(c)
+	}), nil
+}
+
+// namedSpec says which arguments a form takes and which codes its errors have.
+type namedSpec struct {
+	args      []string
+	notObject int32
+	unknown   int32
+	missing   []int32 // for each argument; beyond its end and for 0 optional
+}
+
+// named compiles the arguments of a form; those not given are nil.
+func (c *exprCompiler) named(name string, arg value, sc *scope, spec namedSpec) ([]expression, error) {
+	raw, err := namedValues(name, arg, spec)
+	if err != nil {
+		return nil, err
+	}
+	args := make([]expression, len(raw))
+	for i, v := range raw {
+		if isAbsent(v) {
+			continue
+		}
+		if args[i], err = c.compile(v, sc); err != nil {
+			return nil, err
+		}
+	}
+	return args, nil
+}
+
+// namedValues reads the arguments of a form without compiling them.
+func namedValues(name string, arg value, spec namedSpec) ([]value, error) {
+	if !isObject(arg) {
+		return nil, fail(spec.notObject, "%s only supports an object as its argument, not %s", name, typeName(arg))
+	}
+	out := make([]value, len(spec.args))
+	for i := range out {
+		out[i] = absent
+	}
+next:
+	for key, v := range fields(arg.Value) {
+		for i, a := range spec.args {
+			if a == string(key) {
+				out[i] = v
+				continue next
+			}
+		}
+		return nil, fail(spec.unknown, "Unrecognized parameter to %s: %s", name, key)
+	}
+	for i, code := range spec.missing {
+		if code != 0 && isAbsent(out[i]) {
+			return nil, fail(code, "Missing '%s' parameter to %s", spec.args[i], name)
+		}
+	}
+	return out, nil
+}
+
+func (c *exprCompiler) ifNull(name string, arg value, sc *scope) (expression, error) {
+	args, err := c.arguments(name, 0, -1, arg, sc)
+	if err != nil {
+		return nil, err
+	}
+	if len(args) < 2 {
+		return nil, fail(1257300, "$ifNull needs at least two arguments, had: %d", len(args))
+	}
+	return evalFunc(func(c *evaluation) (v value, err error) {
+		for i, a := range args {
+			v, err = a.eval(c)
+			if err != nil || i == len(args)-1 || !isNullish(v) {
+				break
+			}
+		}
+		return v, err
+	}), nil
+}
+
+func (c *exprCompiler) switchForm(name string, arg value, sc *scope) (expression, error) {
+	raw, err := namedValues(name, arg, namedSpec{args: []string{"branches", "default"}, notObject: 40060, unknown: 40067})
+	if err != nil {
+		return nil, err
+	}
+	type branch struct{ when, then expression }
+	var branches []branch
+	if !isAbsent(raw[0]) {
+		if !isArray(raw[0]) {
+			return nil, fail(40061, "$switch expected an array for 'branches', found: %s", typeName(raw[0]))
+		}
+		for _, b := range fields(raw[0].Value) {
+			parts, err := c.named("$switch", b, sc, namedSpec{
+				args: []string{"case", "then"}, notObject: 40062, unknown: 40063, missing: []int32{40064, 40065},
+			})
+			if err != nil {
+				return nil, err
+			}
+			branches = append(branches, branch{parts[0], parts[1]})
+		}
+	}
+	if len(branches) == 0 {
+		return nil, fail(40068, "$switch requires at least one branch.")
+	}
+	var otherwise expression
+	if !isAbsent(raw[1]) {
+		if otherwise, err = c.compile(raw[1], sc); err != nil {
+			return nil, err
+		}
+	}
+	return evalFunc(func(c *evaluation) (value, error) {
+		for _, b := range branches {
+			v, err := b.when.eval(c)
+			if err != nil {
+				return value{}, err
+			}
+			if truthy(v) {
+				return b.then.eval(c)
+			}
+		}
+		if otherwise == nil {
+			return value{}, fail(40066, "$switch could not find a matching branch for an input, and no default was specified.")
+		}
+		return otherwise.eval(c)
+	}), nil
 }

@@ -45,6 +45,10 @@ func (p *projectionParser) parse(spec []byte) error {
 	if err := p.fields(spec, nil); err != nil {
 		return err
 	}
+	// An inclusion keeps the _id unless told otherwise.
+	if p.mode() == including && p.root.kids["_id"] == nil {
+		return p.insert([]string{"_id"}, &fieldNode{kind: keptLeaf})
+	}
 	return nil
 }
 

@@ -1,0 +1,273 @@
+package store
+
+import (
+	"math"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// accumulator gathers the values of a group, or of a list.
+type accumulator interface {
+	add(args []value) error
+	result() value
+}
+
+// accumulation is a compiled accumulator of $group: what it takes from each
+// document, and how it starts.
+type accumulation struct {
+	args  []expression
+	start func(c *evaluation) (accumulator, error)
+}
+
+// listAccumulators also work as expressions over their arguments or the
+// elements of a single one.
+var listAccumulators = map[string]func() accumulator{
+	"$sum": func() accumulator { return &sumOf{} },
+	"$avg": func() accumulator { return &average{} },
+	"$min": func() accumulator { return &extreme{sign: -1} },
+	"$max": func() accumulator { return &extreme{sign: 1} },
+
+	"$stdDevPop":  func() accumulator { return &deviation{} },
+	"$stdDevSamp": func() accumulator { return &deviation{sample: true} },
+}
+
+// groupAccumulators work only on groups.
+var groupAccumulators = map[string]func() accumulator{
+	"$first": func() accumulator { return &firstOf{} },
+	"$last":  func() accumulator { return &lastOf{} },
+	"$push":  func() accumulator { return &pushAll{} },
+
+	"$addToSet":     func() accumulator { return &setOf{seen: map[string]bool{}} },
+	"$mergeObjects": func() accumulator { return &mergedObject{} },
+}
+
+// sumOf adds numbers and ignores the rest. Integers are exact as long as they
+// fit; doubles are summed with a second double for what rounding loses.
+type sumOf struct {
+	whole     int64
+	long      bool // some integer was an int64
+	spilled   bool // integers went beyond 64 bits
+	double    bool
+	sum, rest float64
+	decimal   *bson.Decimal128
+	special   float64 // sum of infinities and NaN
+	count     int64
+}
+
+func (s *sumOf) add(args []value) error {
+	v := args[0]
+	if !isNumber(v) {
+		return nil
+	}
+	s.count++
+	switch v.Type {
+	case bson.TypeDecimal128:
+		d := decimalAt(v.Value)
+		if s.decimal != nil {
+			d = decimalAdd(*s.decimal, d)
+		}
+		s.decimal = &d
+	case bson.TypeDouble:
+		s.double = true
+		s.addDouble(doubleAt(v.Value))
+	default:
+		s.long = s.long || v.Type == bson.TypeInt64
+		n := toInteger(v)
+		sum, ok := addInt64(s.whole, n)
+		if !ok {
+			s.spilled = true
+			s.addDouble(float64(s.whole))
+			sum = n
+		}
+		s.whole = sum
+	}
+	return nil
+}
+
+func (s *sumOf) addDouble(f float64) {
+	if math.IsInf(f, 0) || math.IsNaN(f) {
+		s.special += f
+		return
+	}
+	t := s.sum + f
+	if math.Abs(s.sum) >= math.Abs(f) {
+		s.rest += s.sum - t + f
+	} else {
+		s.rest += f - t + s.sum
+	}
+	s.sum = t
+}
+
+func (s *sumOf) float() float64 {
+	if s.special != 0 {
+		return s.special
+	}
+	whole := *s
+	whole.addDouble(float64(s.whole))
+	return whole.sum + whole.rest
+}
+
+func (s *sumOf) result() value {
+	switch {
+	case s.decimal != nil:
+		d := *s.decimal
+		if s.whole != 0 {
+			d = decimalAdd(d, decimalOfInt(s.whole))
+		}
+		if s.double || s.spilled {
+			only := *s
+			only.whole = 0
+			d = decimalAdd(d, decimalOfDouble(only.float()))
+		}
+		return decimalValue(d)
+	case s.double || s.spilled:
+		return doubleValue(s.float())
+	case s.long:
+		return int64Value(s.whole)
+	}
+	return smallestInt(s.whole)
+}
+
+type average struct{ sumOf }
+
+func (a *average) result() value {
+	switch {
+	case a.count == 0:
+		return nullValue()
+	case a.decimal != nil:
+		return decimalValue(decimalDivide(toDecimal(a.sumOf.result()), decimalOfInt(a.count)))
+	}
+	return doubleValue(a.float() / float64(a.count))
+}
+
+// extreme is $min and $max: null and missing do not take part.
+type extreme struct {
+	sign int
+	best value
+}
+
+func (e *extreme) add(args []value) error {
+	v := args[0]
+	if !isNullish(v) && (isMissing(e.best) || compare(v, e.best)*e.sign > 0) {
+		e.best = v
+	}
+	return nil
+}
+
+func (e *extreme) result() value { return orNull(e.best) }
+
+func orNull(v value) value {
+	if isMissing(v) {
+		return nullValue()
+	}
+	return v
+}
+
+// deviation follows mean and squared distances number by number (Welford).
+type deviation struct {
+	sample   bool
+	n        int64
+	mean, m2 float64
+}
+
+func (d *deviation) add(args []value) error {
+	if v := args[0]; isNumber(v) {
+		f := toDouble(v)
+		d.n++
+		delta := f - d.mean
+		if delta != 0 {
+			d.mean += delta / float64(d.n)
+			d.m2 += delta * (f - d.mean)
+		}
+	}
+	return nil
+}
+
+func (d *deviation) result() value {
+	n := d.n
+	if d.sample {
+		n--
+	}
+	if n <= 0 {
+		return nullValue()
+	}
+	return doubleValue(math.Sqrt(d.m2 / float64(n)))
+}
+
+type firstOf struct {
+	v   value
+	any bool
+}
+
+func (f *firstOf) add(args []value) error {
+	if !f.any {
+		f.v, f.any = args[0], true
+	}
+	return nil
+}
+
+func (f *firstOf) result() value { return orNull(f.v) }
+
+type lastOf struct{ v value }
+
+func (l *lastOf) add(args []value) error { l.v = args[0]; return nil }
+func (l *lastOf) result() value          { return orNull(l.v) }
+
+type pushAll struct{ list []value }
+
+func (p *pushAll) add(args []value) error {
+	if !isMissing(args[0]) {
+		p.list = append(p.list, args[0])
+	}
+	return nil
+}
+
+func (p *pushAll) result() value { return arrayOf(p.list) }
+
+type setOf struct {
+	seen map[string]bool
+	list []value
+}
+
+func (s *setOf) add(args []value) error {
+	v := args[0]
+	if isMissing(v) {
+		return nil
+	}
+	if key := encoded(v); !s.seen[key] {
+		s.seen[key] = true
+		s.list = append(s.list, v)
+	}
+	return nil
+}
+
+func (s *setOf) result() value { return arrayOf(s.list) }
+
+type mergedObject struct{ fields []field }
+
+func (m *mergedObject) add(args []value) error {
+	v := args[0]
+	if isNullish(v) {
+		return nil
+	}
+	if !isObject(v) {
+		return fail(40400, "$mergeObjects requires object inputs, but input %s is of type %s", v, typeName(v))
+	}
+	for name, f := range fields(v.Value) {
+		m.fields = setField(m.fields, string(name), f)
+	}
+	return nil
+}
+
+func (m *mergedObject) result() value { return objectValue(documentOf(m.fields...)) }
+
+// setField replaces a field in place or appends it.
+func setField(list []field, name string, v value) []field {
+	for i := range list {
+		if list[i].name == name {
+			list[i].value = v
+			return list
+		}
+	}
+	return append(list, field{name, v})
+}

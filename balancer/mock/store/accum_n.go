@@ -1,0 +1,361 @@
+package store
+
+import (
+	"bytes"
+	"math"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// countAccumulators keep some of the values: the first, the last, the least or
+// the greatest n.
+var countAccumulators = map[string]func(n int) accumulator{
+	"$firstN": func(n int) accumulator { return &endN{n: n} },
+	"$lastN":  func(n int) accumulator { return &endN{n: n, last: true} },
+	"$minN":   func(n int) accumulator { return &extremeN{n: n, sign: 1} },
+	"$maxN":   func(n int) accumulator { return &extremeN{n: n, sign: -1} },
+}
+
+type endN struct {
+	n    int
+	last bool
+	list []value
+}
+
+func (e *endN) add(args []value) error {
+	switch {
+	case len(e.list) < e.n:
+	case e.last:
+		e.list = slices.Delete(e.list, 0, 1)
+	default:
+		return nil
+	}
+	e.list = append(e.list, orNull(args[0]))
+	return nil
+}
+
+func (e *endN) result() value { return arrayOf(e.list) }
+
+type extremeN struct {
+	n, sign int
+	list    []value
+}
+
+func (e *extremeN) add(args []value) error {
+	if isNullish(args[0]) {
+		return nil
+	}
+	i, _ := slices.BinarySearchFunc(e.list, args[0], func(a, b value) int {
+		if c := compare(a, b) * e.sign; c != 0 {
+			return c
+		}
+		return -1 // equal values keep their order
+	})
+	e.list = slices.Insert(e.list, i, args[0])
+	if len(e.list) > e.n {
+		e.list = e.list[:e.n]
+	}
+	return nil
+}
+
+func (e *extremeN) result() value { return arrayOf(e.list) }
+
+// topN is $top, $topN, $bottom and $bottomN: the output of the documents that
+// come first, or last, in an order. It takes the output and the sort key.
+type topN struct {
+	n              int
+	bottom, single bool
+	list           []topItem
+}
+
+type topItem struct {
+	key    []byte
+	output value
+}
+
+func (t *topN) add(args []value) error {
+	_, key := binaryAt(args[1].Value)
+	i, _ := slices.BinarySearchFunc(t.list, key, func(item topItem, key []byte) int {
+		if c := bytes.Compare(item.key, key); c != 0 {
+			return c
+		}
+		return -1
+	})
+	t.list = slices.Insert(t.list, i, topItem{key, orNull(args[0])})
+	if len(t.list) > t.n {
+		if t.bottom {
+			t.list = slices.Delete(t.list, 0, 1)
+		} else {
+			t.list = t.list[:t.n]
+		}
+	}
+	return nil
+}
+
+func (t *topN) result() value {
+	var out []value
+	for _, item := range t.list {
+		out = append(out, item.output)
+	}
+	if !t.single {
+		return arrayOf(out)
+	}
+	if len(out) == 0 {
+		return nullValue()
+	}
+	return out[0]
+}
+
+// quantile is $percentile and $median: the value at a rank, without
+// interpolation.
+type quantile struct {
+	ps     []float64
+	single bool
+	list   []float64
+}
+
+func (q *quantile) add(args []value) error {
+	if isNumber(args[0]) && !isNaN(args[0]) {
+		q.list = append(q.list, toDouble(args[0]))
+	}
+	return nil
+}
+
+func (q *quantile) result() value {
+	slices.Sort(q.list)
+	var out []value
+	for _, p := range q.ps {
+		if len(q.list) == 0 {
+			out = append(out, nullValue())
+			continue
+		}
+		rank := int(math.Ceil(p*float64(len(q.list)))) - 1
+		out = append(out, doubleValue(q.list[max(rank, 0)]))
+	}
+	if q.single {
+		return out[0]
+	}
+	return arrayOf(out)
+}
+
+// topNames are the accumulators with an order of their own.
+var topNames = map[string]bool{"$top": true, "$topN": true, "$bottom": true, "$bottomN": true}
+
+// compileAccumulator compiles an accumulator of $group; ok is false when there
+// is none of that name.
+func (c *exprCompiler) compileAccumulator(name string, arg value, sc *scope) (acc accumulation, ok bool, err error) {
+	if start, ok := listAccumulators[name]; ok {
+		acc, err = c.oneArgument(name, arg, sc, start)
+		return acc, true, err
+	}
+	if start, ok := groupAccumulators[name]; ok {
+		acc, err = c.oneArgument(name, arg, sc, start)
+		return acc, true, err
+	}
+	if start, ok := countAccumulators[name]; ok {
+		acc, err = c.counted(name, arg, sc, start)
+		return acc, true, err
+	}
+	switch {
+	case name == "$count":
+		if !isObject(arg) || !isEmpty(arg.Value) {
+			return acc, true, typeMismatch("$count takes no arguments, i.e. $count:{}")
+		}
+		acc = accumulation{
+			args:  []expression{literal(int32Value(1))},
+			start: func(*evaluation) (accumulator, error) { return &sumOf{}, nil },
+		}
+		return acc, true, nil
+	case topNames[name]:
+		acc, err = c.top(name, arg, sc)
+		return acc, true, err
+	case name == "$median" || name == "$percentile":
+		args, start, err := c.quantile(name, arg, sc)
+		return accumulation{args: args, start: start}, true, err
+	}
+	return acc, false, nil
+}
+
+func (c *exprCompiler) oneArgument(name string, arg value, sc *scope, start func() accumulator) (accumulation, error) {
+	if isArray(arg) {
+		return accumulation{}, fail(40237, "The %s accumulator is a unary operator", name)
+	}
+	e, err := c.compile(arg, sc)
+	return accumulation{
+		args:  []expression{e},
+		start: func(*evaluation) (accumulator, error) { return start(), nil },
+	}, err
+}
+
+var countedArguments = namedSpec{
+	args: []string{"input", "n"}, notObject: 5787900, unknown: 5787901, missing: []int32{5787907, 5787906},
+}
+
+// counted is {$firstN: {input, n}} and its like.
+func (c *exprCompiler) counted(name string, arg value, sc *scope, start func(int) accumulator) (accumulation, error) {
+	args, err := c.named(name, arg, sc, countedArguments)
+	if err != nil {
+		return accumulation{}, err
+	}
+	n := args[1]
+	return accumulation{args: args[:1], start: func(c *evaluation) (accumulator, error) {
+		size, err := sizeOf(n, c)
+		if err != nil {
+			return nil, err
+		}
+		return start(size), nil
+	}}, nil
+}
+
+// sizeOf evaluates n: a whole number above zero.
+func sizeOf(n expression, c *evaluation) (int, error) {
+	v, err := n.eval(c)
+	if err != nil {
+		return 0, err
+	}
+	size, ok := wholeInteger(v)
+	switch {
+	case !isNumber(v):
+		return 0, fail(5787902, "Value for 'n' must be of integral type, but found %s", v)
+	case !ok:
+		return 0, fail(5787903, "Value for 'n' must be of integral type, but found %s", v)
+	case size <= 0:
+		return 0, fail(5787908, "'n' must be greater than 0, found %d", size)
+	}
+	return int(min(size, math.MaxInt32)), nil
+}
+
+func (c *exprCompiler) top(name string, arg value, sc *scope) (accumulation, error) {
+	single := name == "$top" || name == "$bottom"
+	spec := namedSpec{args: []string{"sortBy", "output", "n"}, notObject: 5788001, unknown: 5788002, missing: []int32{5788005, 5788004, 5788003}}
+	if single {
+		spec.args, spec.missing = spec.args[:2], spec.missing[:2]
+	}
+	raw, err := namedValues(name, arg, spec)
+	if err != nil {
+		return accumulation{}, err
+	}
+	if !isObject(raw[0]) {
+		return accumulation{}, fail(5788604, "expected 'sortBy' to already be an object in the arguments to %s", name)
+	}
+	order, err := CompileSort(raw[0].Value)
+	if err != nil {
+		return accumulation{}, err
+	}
+	output, err := c.compile(raw[1], sc)
+	if err != nil {
+		return accumulation{}, err
+	}
+	var n expression = literal(int32Value(1))
+	if !single {
+		if n, err = c.compile(raw[2], sc); err != nil {
+			return accumulation{}, err
+		}
+	}
+	key := evalFunc(func(c *evaluation) (value, error) { return bytesValue(order.Key(c.root.Value)), nil })
+	bottom := name == "$bottom" || name == "$bottomN"
+	return accumulation{args: []expression{output, key}, start: func(c *evaluation) (accumulator, error) {
+		size, err := sizeOf(n, c)
+		return &topN{n: size, bottom: bottom, single: single}, err
+	}}, nil
+}
+
+// bytesValue wraps bytes as generic binary data.
+func bytesValue(b []byte) value {
+	_, data, _ := bson.MarshalValue(bson.Binary{Data: b})
+	return value{Type: bson.TypeBinary, Value: data}
+}
+
+func (c *exprCompiler) quantile(name string, arg value, sc *scope) ([]expression, func(*evaluation) (accumulator, error), error) {
+	spec := namedSpec{args: []string{"input", "method", "p"}, notObject: 7436100, unknown: 40415, missing: []int32{40414, 40414, 40414}}
+	single := name == "$median"
+	if single {
+		spec.args, spec.missing = spec.args[:2], spec.missing[:2]
+	}
+	raw, err := namedValues(name, arg, spec)
+	if err != nil {
+		return nil, nil, err
+	}
+	if m := textAt(raw[1].Value); !isString(raw[1]) || m != "approximate" {
+		return nil, nil, badValue("Currently only 'approximate' can be used as percentile 'method'.")
+	}
+	ps := []float64{0.5}
+	if !single {
+		p, err := c.compile(raw[2], sc)
+		if err != nil {
+			return nil, nil, err
+		}
+		constant, ok := p.(literal)
+		if !ok || !isArray(value(constant)) || isEmpty(constant.Value) {
+			return nil, nil, fail(7750300, "The $percentile 'p' field must be a non-empty array of constant numbers")
+		}
+		ps = nil
+		for _, v := range fields(constant.Value) {
+			f := toDouble(v)
+			if !isNumber(v) {
+				return nil, nil, fail(7750302, "The $percentile 'p' field must be an array of numbers, but found %s", v)
+			}
+			if f < 0 || f > 1 {
+				return nil, nil, fail(7750303, "The $percentile 'p' field must be an array of numbers from [0.0, 1.0] range, but found %s", v)
+			}
+			ps = append(ps, f)
+		}
+	}
+	input, err := c.compile(raw[0], sc)
+	return []expression{input}, func(*evaluation) (accumulator, error) {
+		return &quantile{ps: ps, single: single}, nil
+	}, err
+}
+
+// accumulate is $sum and the like as an expression: over its arguments, or
+// over the elements when there is one argument and it is an array.
+func (c *exprCompiler) accumulate(name string, arg value, sc *scope) (expression, error) {
+	args, err := c.arguments(name, 0, -1, arg, sc)
+	if err != nil {
+		return nil, err
+	}
+	start := listAccumulators[name]
+	return evalFunc(func(c *evaluation) (value, error) {
+		vs, err := evalAll(args, c)
+		if err != nil {
+			return value{}, err
+		}
+		if len(vs) == 1 && isArray(vs[0]) {
+			vs = items(vs[0])
+		}
+		return gather(start(), vs)
+	}), nil
+}
+
+// accumulateN is $firstN and the like as an expression over an array.
+func (c *exprCompiler) accumulateN(name string, arg value, sc *scope) (expression, error) {
+	args, err := c.named(name, arg, sc, countedArguments)
+	if err != nil {
+		return nil, err
+	}
+	start := countAccumulators[name]
+	return evalFunc(func(c *evaluation) (value, error) {
+		n, err := sizeOf(args[1], c)
+		if err != nil {
+			return value{}, err
+		}
+		in, err := args[0].eval(c)
+		if err != nil {
+			return value{}, err
+		}
+		if !isArray(in) {
+			return value{}, fail(5788200, "Input must be an array")
+		}
+		return gather(start(n), items(in))
+	}), nil
+}
+
+func gather(acc accumulator, vs []value) (value, error) {
+	for _, v := range vs {
+		if err := acc.add([]value{v}); err != nil {
+			return value{}, err
+		}
+	}
+	return acc.result(), nil
+}

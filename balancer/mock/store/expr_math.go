@@ -1,0 +1,329 @@
+package store
+
+import (
+	"math"
+	"math/big"
+	"math/rand/v2"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+var mathFunctions = map[string]function{
+	"$round": {1, 2, rounding("$round", roundHalfEven)},
+	"$trunc": {1, 2, rounding("$trunc", roundCut)},
+	"$pow":   {2, 2, exprPow},
+	"$sqrt":  {1, 1, exprSqrt},
+	"$exp":   {1, 1, real("$exp", math.Exp)},
+	"$ln":    {1, 1, logarithm("$ln", 28766, math.Log)},
+	"$log10": {1, 1, logarithm("$log10", 28761, math.Log10)},
+	"$log":   {2, 2, exprLog},
+
+	"$sin": {1, 1, bounded("$sin", math.Sin, finiteOnly)}, "$cos": {1, 1, bounded("$cos", math.Cos, finiteOnly)},
+	"$tan":  {1, 1, bounded("$tan", math.Tan, finiteOnly)},
+	"$asin": {1, 1, bounded("$asin", math.Asin, unit)}, "$acos": {1, 1, bounded("$acos", math.Acos, unit)},
+	"$atan": {1, 1, real("$atan", math.Atan)}, "$atan2": {2, 2, exprAtan2},
+	"$sinh": {1, 1, real("$sinh", math.Sinh)}, "$cosh": {1, 1, real("$cosh", math.Cosh)},
+	"$tanh": {1, 1, real("$tanh", math.Tanh)}, "$asinh": {1, 1, real("$asinh", math.Asinh)},
+	"$acosh":            {1, 1, bounded("$acosh", math.Acosh, interval{1, math.Inf(1)})},
+	"$atanh":            {1, 1, bounded("$atanh", math.Atanh, unit)},
+	"$degreesToRadians": {1, 1, real("$degreesToRadians", func(f float64) float64 { return f * (math.Pi / 180) })},
+	"$radiansToDegrees": {1, 1, real("$radiansToDegrees", func(f float64) float64 { return f * (180 / math.Pi) })},
+}
+
+// random is in [0, 1).
+func (c *evaluation) random() float64 {
+	if c.rand != nil {
+		return c.rand()
+	}
+	return rand.Float64()
+}
+
+// likeArgument gives a double, or a decimal when the argument is one. Decimals
+// beyond rational arithmetic have a double's precision here.
+func likeArgument(v value, f float64) value {
+	if v.Type == bson.TypeDecimal128 {
+		return decimalValue(decimalOfDouble(f))
+	}
+	return doubleValue(f)
+}
+
+func real(op string, f func(float64) float64) func(*evaluation, []value) (value, error) {
+	return func(_ *evaluation, args []value) (value, error) {
+		v := args[0]
+		if isNullish(v) {
+			return nullValue(), nil
+		}
+		if err := numeric(op, v); err != nil {
+			return value{}, err
+		}
+		return likeArgument(v, f(toDouble(v))), nil
+	}
+}
+
+type interval struct{ low, high float64 }
+
+var (
+	unit       = interval{-1, 1}
+	finiteOnly = interval{-math.MaxFloat64, math.MaxFloat64}
+)
+
+func bounded(op string, f func(float64) float64, in interval) func(*evaluation, []value) (value, error) {
+	inner := real(op, f)
+	return func(c *evaluation, args []value) (value, error) {
+		if v := args[0]; isNumber(v) {
+			if x := toDouble(v); !math.IsNaN(x) && (x < in.low || x > in.high) {
+				return value{}, fail(50989, "cannot apply %s to %s, value must be in [%v,%v]", op, v, in.low, in.high)
+			}
+		}
+		return inner(c, args)
+	}
+}
+
+func exprAtan2(_ *evaluation, args []value) (value, error) {
+	y, x := args[0], args[1]
+	if isNullish(y) || isNullish(x) {
+		return nullValue(), nil
+	}
+	if !isNumber(y) || !isNumber(x) {
+		return value{}, fail(51044, "$atan2 only supports numeric types, not %s and %s", typeName(y), typeName(x))
+	}
+	like := y
+	if x.Type == bson.TypeDecimal128 {
+		like = x
+	}
+	return likeArgument(like, math.Atan2(toDouble(y), toDouble(x))), nil
+}
+
+func logarithm(op string, code int32, f func(float64) float64) func(*evaluation, []value) (value, error) {
+	inner := real(op, f)
+	return func(c *evaluation, args []value) (value, error) {
+		if v := args[0]; isNumber(v) && toDouble(v) <= 0 {
+			return value{}, fail(code, "%s's argument must be a positive number, but is %s", op, v)
+		}
+		return inner(c, args)
+	}
+}
+
+func exprLog(_ *evaluation, args []value) (value, error) {
+	v, base := args[0], args[1]
+	switch {
+	case isNullish(v) || isNullish(base):
+		return nullValue(), nil
+	case !isNumber(v):
+		return value{}, fail(28756, "$log's argument must be numeric, not %s", typeName(v))
+	case !isNumber(base):
+		return value{}, fail(28757, "$log's base must be numeric, not %s", typeName(base))
+	}
+	x, b := toDouble(v), toDouble(base)
+	switch {
+	case x <= 0:
+		return value{}, fail(28758, "$log's argument must be a positive number, but is %s", v)
+	case b <= 0 || b == 1:
+		return value{}, fail(28759, "$log's base must be a positive number not equal to 1, but is %s", base)
+	}
+	like := v
+	if base.Type == bson.TypeDecimal128 {
+		like = base
+	}
+	return likeArgument(like, math.Log(x)/math.Log(b)), nil
+}
+
+func exprSqrt(_ *evaluation, args []value) (value, error) {
+	v := args[0]
+	if isNullish(v) {
+		return nullValue(), nil
+	}
+	if err := numeric("$sqrt", v); err != nil {
+		return value{}, err
+	}
+	if toDouble(v) < 0 {
+		return value{}, fail(28714, "$sqrt's argument must be greater than or equal to 0")
+	}
+	if v.Type != bson.TypeDecimal128 {
+		return doubleValue(math.Sqrt(toDouble(v))), nil
+	}
+	d := decimalAt(v.Value)
+	if d.IsNaN() || d.IsInf() != 0 || d.IsZero() {
+		return v, nil
+	}
+	c, exp := parts(d)
+	shift := 2 * decimalDigits
+	if (exp-shift)%2 != 0 {
+		shift++
+	}
+	c.Mul(c, tenTo(shift))
+	return decimalValue(trimmed(new(big.Int).Sqrt(c), (exp-shift)/2)), nil
+}
+
+// trimmed makes a decimal without needless zeros behind the point.
+func trimmed(c *big.Int, exp int) bson.Decimal128 {
+	ten := big.NewInt(10)
+	for exp < 0 {
+		q, r := new(big.Int).QuoRem(c, ten, new(big.Int))
+		if r.Sign() != 0 {
+			break
+		}
+		c, exp = q, exp+1
+	}
+	return makeDecimal(c, exp)
+}
+
+// exprPow stays with integers as long as the result is one.
+func exprPow(_ *evaluation, args []value) (value, error) {
+	base, exp := args[0], args[1]
+	switch {
+	case isNullish(base) || isNullish(exp):
+		return nullValue(), nil
+	case !isNumber(base):
+		return value{}, fail(28762, "$pow's base must be numeric, not %s", typeName(base))
+	case !isNumber(exp):
+		return value{}, fail(28763, "$pow's exponent must be numeric, not %s", typeName(exp))
+	case !truthy(base) && toDouble(exp) < 0:
+		return value{}, fail(28764, "$pow cannot take a base of 0 and a negative exponent")
+	case base.Type == bson.TypeDecimal128 || exp.Type == bson.TypeDecimal128:
+		return decimalValue(decimalPow(toDecimal(base), toDecimal(exp))), nil
+	case base.Type == bson.TypeDouble || exp.Type == bson.TypeDouble:
+		return doubleValue(math.Pow(toDouble(base), toDouble(exp))), nil
+	}
+	n, ok := powInt64(toInteger(base), toInteger(exp))
+	switch {
+	case !ok:
+		return doubleValue(math.Pow(toDouble(base), toDouble(exp))), nil
+	case base.Type == bson.TypeInt32 && exp.Type == bson.TypeInt32:
+		return smallestInt(n), nil
+	}
+	return int64Value(n), nil
+}
+
+func powInt64(base, exp int64) (int64, bool) {
+	switch {
+	case base == 1 || exp == 0:
+		return 1, true
+	case base == -1:
+		if exp%2 == 0 {
+			return 1, true
+		}
+		return -1, true
+	case base == 0:
+		return 0, true
+	case exp < 0 || exp > 63:
+		return 0, false
+	}
+	n := int64(1)
+	for range exp {
+		var ok bool
+		if n, ok = multiplyInt64(n, base); !ok {
+			return 0, false
+		}
+	}
+	return n, true
+}
+
+func decimalPow(base, exp bson.Decimal128) bson.Decimal128 {
+	n, whole := wholeInteger(decimalValue(exp))
+	if !whole || n < -10000 || n > 10000 || base.IsNaN() || base.IsInf() != 0 {
+		return decimalOfDouble(math.Pow(decimalToDouble(base), decimalToDouble(exp)))
+	}
+	result := decimalOfInt(1)
+	for range max(n, -n) {
+		result = decimalMultiply(result, base)
+	}
+	if n < 0 {
+		return decimalDivide(decimalOfInt(1), result)
+	}
+	return result
+}
+
+// rounding is $round and $trunc, to an optional number of places.
+func rounding(op string, mode roundMode) func(*evaluation, []value) (value, error) {
+	return func(_ *evaluation, args []value) (value, error) {
+		v := args[0]
+		places := 0
+		if len(args) > 1 {
+			p := args[1]
+			if isNullish(p) || isNullish(v) {
+				return nullValue(), nil
+			}
+			n, ok := wholeInteger(p)
+			if !ok {
+				return value{}, fail(51082, "precision argument to  %s must be a integral value", op)
+			}
+			if n < -20 || n > 100 {
+				return value{}, fail(51083, "cannot apply %s with precision value %d value must be in [-20, 100]", op, n)
+			}
+			places = int(n)
+		}
+		if isNullish(v) {
+			return nullValue(), nil
+		}
+		switch v.Type {
+		case bson.TypeDouble:
+			return doubleValue(roundDouble(doubleAt(v.Value), places, mode)), nil
+		case bson.TypeDecimal128:
+			return decimalValue(decimalRound(decimalAt(v.Value), places, mode)), nil
+		case bson.TypeInt32, bson.TypeInt64:
+			return roundInteger(v, places, mode)
+		}
+		return value{}, fail(51081, "%s only supports numeric types, not %s", op, typeName(v))
+	}
+}
+
+func roundInteger(v value, places int, mode roundMode) (value, error) {
+	if places >= 0 {
+		return v, nil
+	}
+	n := big.NewInt(toInteger(v))
+	if mode == roundCut {
+		n.Quo(n, tenTo(-places))
+	} else {
+		n = roundedShift(n, -places)
+	}
+	n.Mul(n, tenTo(-places))
+	if !n.IsInt64() {
+		return value{}, fail(51080, "invalid conversion from Decimal128 result in $round resulting from arguments: [%s, %d]", v, places)
+	}
+	if v.Type == bson.TypeInt32 {
+		return smallestInt(n.Int64()), nil
+	}
+	return int64Value(n.Int64()), nil
+}
+
+// roundDouble rounds the exact binary value.
+func roundDouble(f float64, places int, mode roundMode) float64 {
+	switch {
+	case math.IsNaN(f) || math.IsInf(f, 0):
+		return f
+	case places == 0 && mode == roundCut:
+		return math.Trunc(f)
+	case places == 0:
+		return math.RoundToEven(f)
+	}
+	d, ok := new(big.Rat).SetString(bigFloatText(f))
+	if !ok {
+		return f
+	}
+	scale := new(big.Rat).SetInt(tenTo(max(places, -places)))
+	if places > 0 {
+		d.Mul(d, scale)
+	} else {
+		d.Quo(d, scale)
+	}
+	q, r := new(big.Int).QuoRem(d.Num(), d.Denom(), new(big.Int))
+	if mode == roundHalfEven {
+		r.Abs(r).Lsh(r, 1)
+		if c := r.Cmp(d.Denom()); c > 0 || c == 0 && q.Bit(0) == 1 {
+			q.Add(q, big.NewInt(int64(d.Sign())))
+		}
+	}
+	out := new(big.Rat).SetInt(q)
+	if places > 0 {
+		out.Quo(out, scale)
+	} else {
+		out.Mul(out, scale)
+	}
+	rounded, _ := out.Float64()
+	return math.Copysign(rounded, f)
+}
+
+// bigFloatText is the number to the 34 digits the server rounds it to first.
+func bigFloatText(f float64) string { return new(big.Float).SetFloat64(f).Text('e', decimalDigits-1) }

@@ -1,0 +1,118 @@
+package store
+
+import (
+	"unicode/utf8"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// regex is $regexMatch, $regexFind and $regexFindAll. A constant pattern is
+// compiled once.
+func (c *exprCompiler) regex(name string, arg value, sc *scope) (expression, error) {
+	args, err := c.named(name, arg, sc, namedSpec{
+		args: []string{"input", "regex", "options"}, notObject: 51103, unknown: 31024, missing: []int32{31022, 31023},
+	})
+	if err != nil {
+		return nil, err
+	}
+	var constant *pattern
+	re, isConstant := args[1].(literal)
+	var options value = absent
+	if args[2] != nil {
+		o, ok := args[2].(literal)
+		options, isConstant = value(o), isConstant && ok
+	}
+	if isConstant && !isNullish(value(re)) {
+		if constant, err = regexOf(name, value(re), options); err != nil {
+			return nil, err
+		}
+	}
+	give := map[string]func(string, *pattern) (value, error){
+		"$regexMatch": regexMatch, "$regexFind": regexFind, "$regexFindAll": regexFindAll,
+	}[name]
+	none := map[string]value{"$regexMatch": boolValue(false), "$regexFind": nullValue(), "$regexFindAll": arrayOf(nil)}[name]
+	return evalFunc(func(c *evaluation) (value, error) {
+		vs, err := evalAll(args, c)
+		if err != nil {
+			return value{}, err
+		}
+		if !isNullish(vs[0]) && !isString(vs[0]) {
+			return value{}, fail(51104, "%s needs 'input' to be of type string", name)
+		}
+		p := constant
+		if p == nil && !isNullish(vs[1]) {
+			if p, err = regexOf(name, vs[1], vs[2]); err != nil {
+				return value{}, err
+			}
+		}
+		if isNullish(vs[0]) || p == nil {
+			return none, nil
+		}
+		return give(textAt(vs[0].Value), p)
+	}), nil
+}
+
+func regexOf(op string, re, options value) (*pattern, error) {
+	var source, flags string
+	switch re.Type {
+	case bson.TypeString:
+		source = textAt(re.Value)
+	case bson.TypeRegex:
+		source, flags = regexAt(re.Value)
+	default:
+		return nil, fail(51105, "%s needs 'regex' to be of type string or regex", op)
+	}
+	if !isNullish(options) {
+		if !isString(options) {
+			return nil, fail(51106, "%s needs 'options' to be of type string", op)
+		}
+		if flags != "" {
+			return nil, fail(51107, "%s: found regex option(s) specified in both 'regex' and 'option' fields", op)
+		}
+		flags = textAt(options.Value)
+	}
+	p, err := compilePattern(source, flags)
+	if code, ok := codeIn(err); ok && code == 51091 {
+		return nil, fail(51111, "Invalid Regex in %s: %s", op, err)
+	}
+	return p, err
+}
+
+func regexMatch(s string, p *pattern) (value, error) {
+	ok, err := p.match(s)
+	return boolValue(ok), err
+}
+
+func regexFind(s string, p *pattern) (value, error) {
+	found, err := p.findAll(s, 1)
+	if err != nil || len(found) == 0 {
+		return nullValue(), err
+	}
+	return regexFound(s, found[0]), nil
+}
+
+func regexFindAll(s string, p *pattern) (value, error) {
+	found, err := p.findAll(s, -1)
+	var out []value
+	for _, places := range found {
+		out = append(out, regexFound(s, places))
+	}
+	return arrayOf(out), err
+}
+
+// regexFound is {match, idx, captures}; idx counts characters.
+func regexFound(s string, places []int) value {
+	var captures []value
+	for i := 2; i+1 < len(places); i += 2 {
+		if places[i] < 0 {
+			captures = append(captures, nullValue())
+			continue
+		}
+		captures = append(captures, stringValue(s[places[i]:places[i+1]]))
+	}
+	return objectValue(documentOf(
+		field{"match", stringValue(s[places[0]:places[1]])},
+		field{"idx", int32Value(int32(utf8.RuneCountInString(s[:places[0]])))},
+		field{"captures", arrayOf(captures)},
+	))
+}

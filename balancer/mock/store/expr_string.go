@@ -1,0 +1,298 @@
+package store
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+var stringFunctions = map[string]function{
+	"$concat":       {0, -1, exprConcat},
+	"$toUpper":      {1, 1, mapText(asciiUpper)},
+	"$toLower":      {1, 1, mapText(asciiLower)},
+	"$strLenCP":     {1, 1, stringLength("$strLenCP", 34471, utf8.RuneCountInString)},
+	"$strLenBytes":  {1, 1, stringLength("$strLenBytes", 34473, func(s string) int { return len(s) })},
+	"$substr":       {3, 3, exprSubstrBytes},
+	"$substrBytes":  {3, 3, exprSubstrBytes},
+	"$substrCP":     {3, 3, exprSubstrCP},
+	"$indexOfBytes": {2, 4, indexOfText("$indexOfBytes", 40091, false)},
+	"$indexOfCP":    {2, 4, indexOfText("$indexOfCP", 40093, true)},
+	"$split":        {2, 2, exprSplit},
+	"$strcasecmp":   {2, 2, exprStrcasecmp},
+}
+
+var namedStringFunctions = map[string]namedFunction{
+	"$trim":  trimFunction("$trim", true, true),
+	"$ltrim": trimFunction("$ltrim", true, false),
+	"$rtrim": trimFunction("$rtrim", false, true),
+	"$replaceOne": {
+		args: []string{"input", "find", "replacement"}, required: 3, notObject: 51751, unknown: 51750, notGiven: 51749,
+		call: replaceText("$replaceOne", 1),
+	},
+	"$replaceAll": {
+		args: []string{"input", "find", "replacement"}, required: 3, notObject: 51751, unknown: 51750, notGiven: 51749,
+		call: replaceText("$replaceAll", -1),
+	},
+}
+
+func exprConcat(_ *evaluation, args []value) (value, error) {
+	var out strings.Builder
+	for _, v := range args {
+		if isNullish(v) {
+			return nullValue(), nil
+		}
+		if !isString(v) {
+			return value{}, fail(16702, "$concat only supports strings, not %s", typeName(v))
+		}
+		out.WriteString(textAt(v.Value))
+	}
+	return stringValue(out.String()), nil
+}
+
+// coerced is a value as text where the server makes text of it silently.
+func coerced(v value) (string, error) {
+	if isNullish(v) {
+		return "", nil
+	}
+	switch v.Type {
+	case bson.TypeString, bson.TypeSymbol, bson.TypeJavaScript:
+		return textAt(v.Value), nil
+	case bson.TypeInt32, bson.TypeInt64, bson.TypeDouble, bson.TypeDecimal128, bson.TypeDateTime:
+		return plainText(v), nil
+	case bson.TypeTimestamp:
+		return timestampText(v), nil
+	}
+	return "", fail(16007, "can't convert from BSON type %s to String", typeName(v))
+}
+
+func mapText(f func(string) string) func(*evaluation, []value) (value, error) {
+	return func(_ *evaluation, args []value) (value, error) {
+		s, err := coerced(args[0])
+		return stringValue(f(s)), err
+	}
+}
+
+// The server changes the case of ASCII letters only.
+func asciiUpper(s string) string { return mapASCII(s, 'a', 'z', -32) }
+func asciiLower(s string) string { return mapASCII(s, 'A', 'Z', 32) }
+
+func mapASCII(s string, from, to byte, shift int) string {
+	b := []byte(s)
+	for i, c := range b {
+		if c >= from && c <= to {
+			b[i] = byte(int(c) + shift)
+		}
+	}
+	return string(b)
+}
+
+func stringLength(op string, code int32, length func(string) int) func(*evaluation, []value) (value, error) {
+	return func(_ *evaluation, args []value) (value, error) {
+		if !isString(args[0]) {
+			return value{}, fail(code, "%s requires a string argument, found: %s", op, typeName(args[0]))
+		}
+		return int32Value(int32(length(textAt(args[0].Value)))), nil
+	}
+}
+
+// exprSubstrBytes refuses to cut a character in two.
+func exprSubstrBytes(_ *evaluation, args []value) (value, error) {
+	s, err := coerced(args[0])
+	if err != nil {
+		return value{}, err
+	}
+	if !isNumber(args[1]) {
+		return value{}, fail(16034, "$substrBytes:  starting index must be a numeric type (is BSON type %s)", typeName(args[1]))
+	}
+	if !isNumber(args[2]) {
+		return value{}, fail(16035, "$substrBytes:  length must be a numeric type (is BSON type %s)", typeName(args[2]))
+	}
+	from, length := toInteger(args[1]), toInteger(args[2])
+	switch {
+	case from < 0:
+		return value{}, fail(50752, "$substrBytes:  starting index must be non-negative (got: %d)", from)
+	case from < int64(len(s)) && !utf8.RuneStart(s[from]):
+		return value{}, fail(28656, "$substrBytes:  Invalid range, starting index is a UTF-8 continuation byte.")
+	case from >= int64(len(s)):
+		return stringValue(""), nil
+	}
+	to := int64(len(s))
+	if length >= 0 && length < to-from {
+		to = from + length
+	}
+	if to < int64(len(s)) && !utf8.RuneStart(s[to]) {
+		return value{}, fail(28657, "$substrBytes:  Invalid range, ending index is in the middle of a UTF-8 character.")
+	}
+	return stringValue(s[from:to]), nil
+}
+
+func exprSubstrCP(_ *evaluation, args []value) (value, error) {
+	s, err := coerced(args[0])
+	if err != nil {
+		return value{}, err
+	}
+	if !isNumber(args[1]) {
+		return value{}, fail(34450, "$substrCP: starting index must be a numeric type (is BSON type %s)", typeName(args[1]))
+	}
+	from, ok := wholeInt32(args[1])
+	if !ok {
+		return value{}, fail(34451, "$substrCP: starting index cannot be represented as a 32-bit integral value: %s", args[1])
+	}
+	if !isNumber(args[2]) {
+		return value{}, fail(34452, "$substrCP: length must be a numeric type (is BSON type %s)", typeName(args[2]))
+	}
+	length, ok := wholeInt32(args[2])
+	switch {
+	case !ok:
+		return value{}, fail(34453, "$substrCP: length cannot be represented as a 32-bit integral value: %s", args[2])
+	case length < 0:
+		return value{}, fail(34454, "$substrCP: length must be a nonnegative integer.")
+	case from < 0:
+		return value{}, fail(34455, "$substrCP: the starting index must be nonnegative integer.")
+	}
+	runes := []rune(s)
+	from = min(from, len(runes))
+	return stringValue(string(runes[from:min(from+length, len(runes))])), nil
+}
+
+// indexOfText gives the place of a substring within an optional range, or -1;
+// points counts characters instead of bytes.
+func indexOfText(op string, code int32, points bool) func(*evaluation, []value) (value, error) {
+	return func(_ *evaluation, args []value) (value, error) {
+		if isNullish(args[0]) {
+			return nullValue(), nil
+		}
+		if !isString(args[0]) {
+			return value{}, fail(code, "%s requires a string as the first argument, found: %s", op, typeName(args[0]))
+		}
+		if !isString(args[1]) {
+			return value{}, fail(code+1, "%s requires a string as the second argument, found: %s", op, typeName(args[1]))
+		}
+		s, sub := textAt(args[0].Value), textAt(args[1].Value)
+		size := len(s)
+		if points {
+			size = utf8.RuneCountInString(s)
+		}
+		from, to, err := indexRange(op, args[2:], size)
+		if err != nil {
+			return value{}, err
+		}
+		if from > size || from > to {
+			return int32Value(-1), nil
+		}
+		if !points {
+			i := strings.Index(s[from:to], sub)
+			if i >= 0 {
+				i += from
+			}
+			return int32Value(int32(i)), nil
+		}
+		runes := []rune(s)[from:to]
+		part := string(runes)
+		i := strings.Index(part, sub)
+		if i >= 0 {
+			i = from + utf8.RuneCountInString(part[:i])
+		}
+		return int32Value(int32(i)), nil
+	}
+}
+
+// indexRange reads the optional start and end of a search.
+func indexRange(op string, args []value, size int) (from, to int, err error) {
+	to = size
+	for i, v := range args {
+		n, ok := wholeInt32(v)
+		what := [2]string{"starting", "ending"}[i]
+		switch {
+		case !ok:
+			return 0, 0, fail(40096, "%s requires an integral %s index, found a value of type: %s", op, what, typeName(v))
+		case n < 0:
+			return 0, 0, fail(40097, "%s requires a nonnegative %s index, found: %d", op, what, n)
+		case i == 0:
+			from = n
+		default:
+			to = min(n, size)
+		}
+	}
+	return from, to, nil
+}
+
+func exprSplit(_ *evaluation, args []value) (value, error) {
+	s, sep := args[0], args[1]
+	if isNullish(s) || isNullish(sep) {
+		return nullValue(), nil
+	}
+	if !isString(s) {
+		return value{}, fail(40085, "$split requires an expression that evaluates to a string as a first argument, found: %s", typeName(s))
+	}
+	if !isString(sep) {
+		return value{}, fail(40086, "$split requires an expression that evaluates to a string as a second argument, found: %s", typeName(sep))
+	}
+	if textAt(sep.Value) == "" {
+		return value{}, fail(40087, "$split requires a non-empty separator")
+	}
+	var out []value
+	for _, part := range strings.Split(textAt(s.Value), textAt(sep.Value)) {
+		out = append(out, stringValue(part))
+	}
+	return arrayOf(out), nil
+}
+
+func exprStrcasecmp(_ *evaluation, args []value) (value, error) {
+	a, err := coerced(args[0])
+	if err != nil {
+		return value{}, err
+	}
+	b, err := coerced(args[1])
+	return int32Value(int32(strings.Compare(asciiUpper(a), asciiUpper(b)))), err
+}
+
+// trimSpace is what the server takes for white space.
+const trimSpace = "\x00\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+
+func trimFunction(op string, left, right bool) namedFunction {
+	return namedFunction{
+		args: []string{"input", "chars"}, required: 1, notObject: 50696, unknown: 50694, notGiven: 50695,
+		call: func(_ *evaluation, args []value) (value, error) {
+			if isNullish(args[0]) || !isAbsent(args[1]) && isNullish(args[1]) {
+				return nullValue(), nil
+			}
+			if !isString(args[0]) {
+				return value{}, fail(50699, "%s requires its input to be a string, got %s (of type %s) instead.", op, args[0], typeName(args[0]))
+			}
+			chars := trimSpace
+			if !isAbsent(args[1]) {
+				if !isString(args[1]) {
+					return value{}, fail(50700, "%s requires 'chars' to be a string, got %s (of type %s) instead.", op, args[1], typeName(args[1]))
+				}
+				chars = textAt(args[1].Value)
+			}
+			s := textAt(args[0].Value)
+			if left {
+				s = strings.TrimLeft(s, chars)
+			}
+			if right {
+				s = strings.TrimRight(s, chars)
+			}
+			return stringValue(s), nil
+		},
+	}
+}
+
+func replaceText(op string, n int) func(*evaluation, []value) (value, error) {
+	return func(_ *evaluation, args []value) (value, error) {
+		names, codes := [3]string{"input", "find", "replacement"}, [3]int32{51746, 51745, 51744}
+		null := false
+		for i, v := range args {
+			if !isNullish(v) && !isString(v) {
+				return value{}, fail(codes[i], "%s requires that '%s' be a string, found: %s", op, names[i], v)
+			}
+			null = null || isNullish(v)
+		}
+		if null {
+			return nullValue(), nil
+		}
+		return stringValue(strings.Replace(textAt(args[0].Value), textAt(args[1].Value), textAt(args[2].Value), n)), nil
+	}
+}
