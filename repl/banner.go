@@ -1,0 +1,54 @@
+package repl
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Banner is what a session begins with (spec 04 §2.1): one line on the cluster,
+// one on help, and the server's warnings if it has any.
+type Banner struct {
+	// Address is the connection string without credentials; empty when there
+	// is no connection.
+	Address string
+	// ServerVersion such as "8.0.10".
+	ServerVersion string
+	// Cluster is a few words on its size, such as "3 shards".
+	Cluster string
+	// ShellVersion such as "1.0.0".
+	ShellVersion string
+	// Warnings are the server's startup warnings.
+	Warnings []string
+}
+
+// String is the banner without a final line end.
+func (b Banner) String() string {
+	var lines []string
+	if b.Address != "" {
+		lines = append(lines, "Connected to "+b.Address+b.server())
+	}
+	lines = append(lines, strings.Join(strings.Fields("shardsh "+b.ShellVersion), " ")+
+		": type help for commands, sh.help() for sharding, .exit to leave")
+	if len(b.Warnings) > 0 {
+		lines = append(lines, "------")
+		for _, w := range b.Warnings {
+			lines = append(lines, "   "+w)
+		}
+		lines = append(lines, "------")
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (b Banner) server() string {
+	var about []string
+	if b.ServerVersion != "" {
+		about = append(about, "MongoDB "+b.ServerVersion)
+	}
+	if b.Cluster != "" {
+		about = append(about, b.Cluster)
+	}
+	if len(about) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%s)", strings.Join(about, ", "))
+}

@@ -1,0 +1,90 @@
+package repl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+)
+
+// dotWord is a line that is a command to the loop itself. JavaScript has no
+// input that begins so.
+var dotWord = regexp.MustCompile(`^\s*\.([a-z]+)\s*$`)
+
+const (
+	editorHint = "// Entering editor mode (Ctrl+D on an empty line to finish, Ctrl+C to cancel)"
+
+	dotHelp = `.break    drop an input that is not complete
+.editor   write an input of several lines
+.exit     leave the shell
+.help     this list
+
+Ctrl+C drops the line and stops a running command, Ctrl+D on an empty line leaves.
+For commands and helpers type help.`
+)
+
+// dotCommand finds what a line such as .exit asks for. Within an input such a
+// line is the input's own (a call of a method may stand on a line by itself),
+// except the words that get out of it.
+func (l *loop[R]) dotCommand(line string) (func(context.Context) error, bool) {
+	m := dotWord.FindStringSubmatch(line)
+	if m == nil {
+		return nil, false
+	}
+	first := len(l.pending) == 0
+	switch word := m[1]; {
+	case word == "exit":
+		return l.leave, true
+	case word == "break":
+		return l.drop, true
+	case !first:
+		return nil, false
+	case word == "editor":
+		return l.edit, true
+	case word == "help":
+		return l.say(dotHelp), true
+	default:
+		return l.say(fmt.Sprintf("There is no command .%s; .help lists what there is.", word)), true
+	}
+}
+
+func (l *loop[R]) leave(context.Context) error {
+	l.left = true
+	return nil
+}
+
+func (l *loop[R]) drop(context.Context) error {
+	l.pending = nil
+	return nil
+}
+
+func (l *loop[R]) say(text string) func(context.Context) error {
+	return func(context.Context) error {
+		_, err := fmt.Fprintln(l.Out, text)
+		return err
+	}
+}
+
+// edit takes lines as they come until Ctrl-D and evaluates them as one input.
+func (l *loop[R]) edit(ctx context.Context) error {
+	fmt.Fprintln(l.Out, editorHint)
+	var lines []string
+	for {
+		line, err := l.readLine(ctx, "")
+		switch {
+		case errors.Is(err, ErrInterrupted):
+			return nil
+		case errors.Is(err, io.EOF):
+			fmt.Fprintln(l.Out)
+			if source := strings.Join(lines, "\n"); strings.TrimSpace(source) != "" {
+				l.evaluate(ctx, source)
+			}
+			return context.Cause(ctx)
+		case err != nil:
+			return err
+		}
+		lines = append(lines, line)
+	}
+}

@@ -1,0 +1,93 @@
+package repl
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Failure is an error of an input, taken apart for printing (spec 04 §3.5). All
+// fields but Message may be empty.
+type Failure struct {
+	// Name is the error's class, such as MongoServerError.
+	Name string
+	// CodeName is the server's name for its code, shown in brackets.
+	CodeName string
+	Message  string
+	// Details are labelled lines below the message, such as "Write Errors".
+	Details []Detail
+	// File is the script the error comes from: empty or InputName for typed
+	// input. Line counts from 1, Column from 0; a Line of 0 means that the
+	// place is not known.
+	File         string
+	Line, Column int
+	// SourceLine is the text of that line, to be shown with a mark under the
+	// column. For syntax errors.
+	SourceLine string
+}
+
+// Detail is one labelled part of a Failure.
+type Detail struct{ Label, Text string }
+
+const (
+	boldRed    = "\x1b[1;31m"
+	boldYellow = "\x1b[1;33m"
+	plain      = "\x1b[0m"
+)
+
+func (f Failure) text(color bool) string {
+	paint := func(code, s string) string {
+		if !color || s == "" {
+			return s
+		}
+		return code + s + plain
+	}
+	var b strings.Builder
+	b.WriteString(paint(boldRed, f.Name))
+	if f.CodeName != "" {
+		b.WriteString("[" + f.CodeName + "]")
+	}
+	if b.Len() > 0 {
+		b.WriteString(": ")
+	}
+	b.WriteString(f.Message)
+	for _, d := range f.Details {
+		fmt.Fprintf(&b, "\n%s: %s", paint(boldYellow, d.Label), d.Text)
+	}
+	if f.SourceLine != "" && f.Line > 0 {
+		b.WriteString("\n\n" + f.frame())
+	}
+	if f.File != "" && f.File != InputName {
+		b.WriteString("\nat " + f.place())
+	}
+	text := b.String()
+	if strings.Contains(text, "\n") {
+		return paint(boldYellow, "Uncaught") + ":\n" + text
+	}
+	return paint(boldYellow, "Uncaught") + " " + text
+}
+
+// frame is the line of a syntax error with a mark under the place.
+func (f Failure) frame() string {
+	number := fmt.Sprint(f.Line)
+	margin := strings.Repeat(" ", len(number))
+	return fmt.Sprintf("> %s | %s\n  %s | %s^", number, f.SourceLine, margin, f.indent())
+}
+
+// indent is as wide as the source before the column: tabs stay tabs.
+func (f Failure) indent() string {
+	source := []rune(f.SourceLine)
+	before := source[:min(max(f.Column, 0), len(source))]
+	return strings.Map(func(r rune) rune {
+		if r == '\t' {
+			return r
+		}
+		return ' '
+	}, string(before))
+}
+
+func (f Failure) place() string {
+	if f.Line == 0 {
+		return f.File
+	}
+	return fmt.Sprintf("%s:%d:%d", f.File, f.Line, f.Column)
+}

@@ -1,0 +1,85 @@
+package repl_test
+
+import (
+	"strings"
+	"testing"
+
+	"shardsh/repl"
+)
+
+// How errors look: spec 04 §3.5 with its fixes.
+func TestFailures(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		f    repl.Failure
+		want string
+	}{
+		{"message only", repl.Failure{Message: "a"}, "Uncaught a"},
+		{"name", repl.Failure{Name: "TypeError", Message: "x is not a function"}, "Uncaught TypeError: x is not a function"},
+		{"code name", repl.Failure{Name: "MongoServerError", CodeName: "ShardNotFound", Message: "Shard 'bad' not found"},
+			"Uncaught MongoServerError[ShardNotFound]: Shard 'bad' not found"},
+		{"several lines", repl.Failure{Name: "Error", Message: "a\nb"}, "Uncaught:\nError: a\nb"},
+		{"details", repl.Failure{Name: "MongoBulkWriteError", Message: "E11000", Details: []repl.Detail{{Label: "Write Errors", Text: "[]"}}},
+			"Uncaught:\nMongoBulkWriteError: E11000\nWrite Errors: []"},
+		{"typed input has no place worth telling", repl.Failure{Message: "a", File: repl.InputName, Line: 1}, "Uncaught a"},
+		{"a file has", repl.Failure{Message: "a", File: "/srv/drain.js", Line: 12, Column: 4}, "Uncaught:\na\nat /srv/drain.js:12:4"},
+		{"a file without a line", repl.Failure{Message: "a", File: "/srv/drain.js"}, "Uncaught:\na\nat /srv/drain.js"},
+		{"syntax error", repl.Failure{Name: "SyntaxError", Message: "Unexpected token (1:8)", Line: 1, Column: 8, SourceLine: "let x = ;"},
+			"Uncaught:\nSyntaxError: Unexpected token (1:8)\n\n> 1 | let x = ;\n    |         ^"},
+		{"syntax error, tabs and a late line", repl.Failure{Name: "SyntaxError", Message: "m", Line: 10, Column: 3, SourceLine: "\tä ;"},
+			"Uncaught:\nSyntaxError: m\n\n> 10 | \tä ;\n     | \t  ^"},
+		{"column past the end", repl.Failure{Message: "m", Line: 1, Column: 99, SourceLine: "ab"}, "Uncaught:\nm\n\n> 1 | ab\n    |   ^"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := shown(t, tt.f, false); got != tt.want {
+				t.Errorf("got\n%s\nwant\n%s", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestFailureColours(t *testing.T) {
+	got := shown(t, repl.Failure{Name: "Error", Message: "a", Details: []repl.Detail{{Label: "Result", Text: "{}"}}}, true)
+	want := "\x1b[1;33mUncaught\x1b[0m:\n\x1b[1;31mError\x1b[0m: a\n\x1b[1;33mResult\x1b[0m: {}"
+	if got != want {
+		t.Errorf("%q", got)
+	}
+}
+
+func shown(t *testing.T, f repl.Failure, color bool) string {
+	t.Helper()
+	out := &buffer{}
+	explain := func(err error) repl.Failure {
+		if err.Error() != "it failed" {
+			t.Errorf("explaining %v", err)
+		}
+		return f
+	}
+	if _, err := repl.Run(t.Context(), &fake{}, repl.Config{Editor: &script{steps: []any{"fail", ".exit"}}, Out: out, Explain: explain, Color: color}); err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSuffix(out.String(), "\n")
+}
+
+func TestBanner(t *testing.T) {
+	const help = "shardsh 1.2.0: type help for commands, sh.help() for sharding, .exit to leave"
+	for _, tt := range []struct {
+		name string
+		b    repl.Banner
+		want string
+	}{
+		{"not connected", repl.Banner{ShellVersion: "1.2.0"}, help},
+		{"connected", repl.Banner{Address: "mongodb://h:1/", ServerVersion: "8.0.10", Cluster: "3 shards", ShellVersion: "1.2.0"},
+			"Connected to mongodb://h:1/ (MongoDB 8.0.10, 3 shards)\n" + help},
+		{"little known", repl.Banner{Address: "mongodb://h:1/", ShellVersion: "1.2.0"}, "Connected to mongodb://h:1/\n" + help},
+		{"warnings", repl.Banner{ShellVersion: "1.2.0", Warnings: []string{"access control is off"}},
+			help + "\n------\n   access control is off\n------"},
+		{"no version", repl.Banner{}, strings.Replace(help, " 1.2.0", "", 1)},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := tt.b.String(); got != tt.want {
+				t.Errorf("got\n%s\nwant\n%s", got, tt.want)
+			}
+		})
+	}
+}

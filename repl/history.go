@@ -1,0 +1,144 @@
+package repl
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// HistoryLimit is how many inputs are kept. A file may grow to twice as many
+// before it is cut.
+const HistoryLimit = 1000
+
+// HistoryPath is where the history lies: $SHARDSH_HISTORY, else
+// .shardsh/history in the home directory. It is empty, which means to keep
+// none, when the variable is set to nothing or no home is known.
+func HistoryPath(lookupEnv func(string) (string, bool), home string) string {
+	if path, ok := lookupEnv("SHARDSH_HISTORY"); ok {
+		return path
+	}
+	if home == "" {
+		return ""
+	}
+	return filepath.Join(home, ".shardsh", "history")
+}
+
+// History is a file of inputs, oldest first, one a line, read and written by
+// its owner only. Inputs are appended as they come, so that a session that is
+// killed loses none and sessions side by side keep those of each other. A nil
+// History keeps nothing.
+type History struct {
+	path    string
+	entries []string
+}
+
+// OpenHistory reads the file, which need not exist. An empty path gives a nil
+// History. With an error the History is nil, too: the shell goes on without.
+func OpenHistory(path string) (*History, error) {
+	if path == "" {
+		return nil, nil
+	}
+	h := &History{path: path}
+	data, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return h, nil
+	case err != nil:
+		return nil, fmt.Errorf("reading the history: %w", err)
+	}
+	lines := bufio.NewScanner(bytes.NewReader(data))
+	lines.Buffer(nil, len(data)+1)
+	n := 0
+	for ; lines.Scan(); n++ {
+		// A line kept by other means is no reason to offer it.
+		if entry := unescape(lines.Text()); entry != "" && !Sensitive(entry) {
+			h.entries = append(h.entries, entry)
+		}
+	}
+	h.entries = last(h.entries, HistoryLimit)
+	if n > 2*HistoryLimit {
+		if err := h.rewrite(); err != nil {
+			return nil, fmt.Errorf("cutting the history: %w", err)
+		}
+	}
+	return h, nil
+}
+
+// Entries are the inputs kept, oldest first.
+func (h *History) Entries() []string {
+	if h == nil {
+		return nil
+	}
+	return slices.Clone(h.entries)
+}
+
+// Add keeps one more input, unless it is the same as the last or Sensitive.
+func (h *History) Add(input string) error {
+	if h == nil || input == "" || Sensitive(input) {
+		return nil
+	}
+	if n := len(h.entries); n > 0 && h.entries[n-1] == input {
+		return nil
+	}
+	h.entries = last(append(h.entries, input), HistoryLimit)
+	if err := h.append(input); err != nil {
+		h.path = "" // said once
+		return err
+	}
+	return nil
+}
+
+func (h *History) append(input string) error {
+	if h.path == "" {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(h.path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(h.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(escape(input) + "\n")
+	// The file may come from elsewhere, open to all.
+	return errors.Join(err, f.Chmod(0o600), f.Close())
+}
+
+// rewrite replaces the file by what is kept, in one step.
+func (h *History) rewrite() error {
+	f, err := os.CreateTemp(filepath.Dir(h.path), filepath.Base(h.path)+".*") // 0600
+	if err != nil {
+		return err
+	}
+	var all strings.Builder
+	for _, e := range h.entries {
+		all.WriteString(escape(e) + "\n")
+	}
+	_, err = f.WriteString(all.String())
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), h.path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}
+
+func last(entries []string, n int) []string {
+	return entries[max(0, len(entries)-n):]
+}
+
+// An input of several lines is one line of the file.
+var (
+	escaper   = strings.NewReplacer(`\`, `\\`, "\n", `\n`, "\r", `\r`)
+	unescaper = strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\r`, "\r")
+)
+
+func escape(input string) string  { return escaper.Replace(input) }
+func unescape(line string) string { return unescaper.Replace(line) }

@@ -1,0 +1,68 @@
+package repl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+var (
+	// errStopped is what became of a command that Ctrl-C stopped.
+	errStopped = errors.New("stopped by the user")
+	// errAbandoned is for one that did not stop and was not waited for.
+	errAbandoned = errors.New("left by the user while running")
+)
+
+const (
+	stoppingNotice = "Stopping execution..."
+	stuckNotice    = "(Still stopping. To leave without waiting, press Ctrl+C again)"
+)
+
+// interruptibly runs f under a context that ends when Ctrl-C is pressed. The
+// error of an f that was stopped so is errStopped, whatever it made of it. The
+// third Ctrl-C gives f up: not everything a script does looks at the context.
+func (l *loop[R]) interruptibly(ctx context.Context, f func(context.Context) (string, error)) (string, error) {
+	l.forgetInterrupts()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	type outcome struct {
+		text string
+		err  error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		text, err := f(ctx)
+		done <- outcome{text, err}
+	}()
+	for presses := 0; ; {
+		select {
+		case o := <-done:
+			if _, leaves := l.exitCode(o.err); o.err != nil && presses > 0 && !leaves {
+				return "", errStopped
+			}
+			return o.text, o.err
+		case <-l.Interrupts:
+			presses++
+		}
+		switch presses {
+		case 1:
+			fmt.Fprintln(l.Out, stoppingNotice)
+			cancel(errStopped)
+		case 2:
+			fmt.Fprintln(l.Out, stuckNotice)
+		default:
+			return "", errAbandoned
+		}
+	}
+}
+
+// forgetInterrupts drops what was pressed when nothing ran.
+func (l *loop[R]) forgetInterrupts() {
+	for {
+		select {
+		case <-l.Interrupts:
+		default:
+			return
+		}
+	}
+}

@@ -1,0 +1,193 @@
+package repl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	continuation = "... "
+	exitHint     = "(To exit, press Ctrl+C again or Ctrl+D or type .exit)"
+	// again is how soon a second Ctrl-C must follow the hint to leave. A line
+	// editor need not know whether there was text on the line, and dropping a
+	// line typed after the hint must not end the session.
+	again = 2 * time.Second
+	// interruptedCode is the exit code when a command would not stop.
+	interruptedCode = 130
+)
+
+// Config is what the loop works with besides the shell. Editor and Out must be
+// set.
+type Config struct {
+	Editor LineEditor
+	// Out takes results, errors and hints.
+	Out io.Writer
+	// History keeps inputs between sessions; nil keeps none.
+	History *History
+	// Banner is printed first, unless empty.
+	Banner string
+	// Color allows escape sequences in what the loop itself prints.
+	Color bool
+	// Exit recognises an error of Eval that asks to leave, and with which code.
+	// nil recognises none.
+	Exit func(error) (code int, ok bool)
+	// Explain takes an error of Eval or Render apart for printing; nil uses its
+	// text.
+	Explain func(error) Failure
+	// Interrupts delivers Ctrl-C while a command runs and wherever else the
+	// line editor does not get it; nil listens to the process's own interrupt
+	// signal for as long as the loop runs.
+	Interrupts <-chan os.Signal
+	// Now tells the time between two presses of Ctrl-C; nil is the wall clock.
+	Now func() time.Time
+}
+
+// Run reads and evaluates until the user leaves, and returns the exit code
+// asked for: 0 unless an input asked for another. The error is the line
+// editor's when it fails, or the cause of ctx's end. Run closes the editor.
+//
+// While Run runs the interrupt signal is its own: ctx must not end by it.
+func Run[R any](ctx context.Context, shell Shell[R], cfg Config) (code int, err error) {
+	defer func() { err = errors.Join(err, cfg.Editor.Close()) }()
+	if cfg.Interrupts == nil {
+		interrupts := make(chan os.Signal, 1)
+		signal.Notify(interrupts, os.Interrupt)
+		defer signal.Stop(interrupts)
+		cfg.Interrupts = interrupts
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	l := &loop[R]{Config: cfg, shell: shell}
+	cfg.Editor.OnTab(l.complete)
+	for _, input := range cfg.History.Entries() {
+		cfg.Editor.Remember(input)
+	}
+	if cfg.Banner != "" {
+		fmt.Fprintln(cfg.Out, cfg.Banner)
+	}
+	for !l.left {
+		if err := l.step(ctx); err != nil {
+			return 0, err
+		}
+	}
+	return l.code, nil
+}
+
+type loop[R any] struct {
+	Config
+	shell Shell[R]
+
+	reading <-chan answer // of the line editor, when it has not come yet
+	asking  sync.Mutex    // for the calls of shell that may come while reading
+
+	pending []string  // lines of an input that is not complete
+	hinted  time.Time // when the exit hint was shown, if Ctrl-C came last
+	left    bool
+	code    int
+}
+
+// step reads one line and does what it asks for.
+func (l *loop[R]) step(ctx context.Context) error {
+	prompt := continuation
+	if len(l.pending) == 0 {
+		prompt = l.prompt()
+	}
+	line, err := l.readLine(ctx, prompt)
+	switch {
+	case errors.Is(err, ErrInterrupted):
+		l.interrupted()
+		return nil
+	case errors.Is(err, io.EOF):
+		fmt.Fprintln(l.Out) // whatever comes next starts on a line of its own
+		l.left = true
+		return nil
+	case err != nil:
+		return err
+	}
+	l.hinted = time.Time{}
+	if command, ok := l.dotCommand(line); ok {
+		return command(ctx)
+	}
+	l.pending = append(l.pending, line)
+	source := strings.Join(l.pending, "\n")
+	if strings.TrimSpace(source) == "" {
+		l.pending = nil
+		return nil
+	}
+	if l.shell.Incomplete(source) {
+		return nil
+	}
+	l.pending = nil
+	l.evaluate(ctx, source)
+	return context.Cause(ctx)
+}
+
+// interrupted is Ctrl-C while a line was being read.
+func (l *loop[R]) interrupted() {
+	l.pending = nil
+	now := l.Now()
+	if !l.hinted.IsZero() && now.Sub(l.hinted) <= again {
+		l.left = true
+		return
+	}
+	l.hinted = now
+	fmt.Fprintln(l.Out, exitHint)
+}
+
+// evaluate runs one whole input and prints what comes of it.
+func (l *loop[R]) evaluate(ctx context.Context, source string) {
+	l.remember(source)
+	text, err := l.interruptibly(ctx, func(ctx context.Context) (string, error) {
+		result, err := l.shell.Eval(ctx, InputName, source)
+		if err != nil {
+			return "", err
+		}
+		return l.shell.Render(ctx, result)
+	})
+	switch code, leaves := l.exitCode(err); {
+	case leaves:
+		l.left, l.code = true, code
+	case errors.Is(err, errAbandoned):
+		l.left, l.code = true, interruptedCode
+	case errors.Is(err, errStopped), ctx.Err() != nil:
+		// It has been said, or the whole process is about to end.
+	case err != nil:
+		fmt.Fprintln(l.Out, l.explain(err).text(l.Color))
+	case text != "":
+		fmt.Fprintln(l.Out, text)
+	}
+}
+
+func (l *loop[R]) exitCode(err error) (code int, leaves bool) {
+	if err == nil || l.Exit == nil {
+		return 0, false
+	}
+	return l.Exit(err)
+}
+
+func (l *loop[R]) explain(err error) Failure {
+	if l.Explain == nil {
+		return Failure{Message: err.Error()}
+	}
+	return l.Explain(err)
+}
+
+// remember keeps an input for the keys that go back and for later sessions,
+// unless it may hold a password.
+func (l *loop[R]) remember(input string) {
+	if Sensitive(input) {
+		return
+	}
+	l.Editor.Remember(input)
+	if err := l.History.Add(input); err != nil {
+		fmt.Fprintf(l.Out, "Warning: the history is not kept: %v\n", err)
+	}
+}

@@ -1,0 +1,464 @@
+package repl_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"shardsh/repl"
+)
+
+// script is a line editor whose lines and keys are written down beforehand.
+type script struct {
+	steps      []any // a line, or an error for a key
+	prompts    []string
+	remembered []string
+	complete   func(string) (string, []string)
+	closed     int
+}
+
+const (
+	ctrlC = key("ctrl-c")
+	ctrlD = key("ctrl-d")
+)
+
+type key string
+
+func (s *script) ReadLine(prompt string) (string, error) {
+	s.prompts = append(s.prompts, prompt)
+	if len(s.steps) == 0 {
+		return "", io.EOF
+	}
+	step := s.steps[0]
+	s.steps = s.steps[1:]
+	switch step := step.(type) {
+	case string:
+		return step, nil
+	case error:
+		return "", step
+	case func() string:
+		return step(), nil
+	case key:
+		if step == ctrlC {
+			return "", repl.ErrInterrupted
+		}
+	}
+	return "", io.EOF
+}
+
+func (s *script) Remember(input string)                          { s.remembered = append(s.remembered, input) }
+func (s *script) OnTab(complete func(string) (string, []string)) { s.complete = complete }
+func (s *script) Close() error                                   { s.closed++; return nil }
+
+// fake is a shell that knows a few words and for which a line is complete when
+// its braces are.
+type fake struct {
+	evaluated []string
+	eval      map[string]func(context.Context) (string, error)
+}
+
+type exitError struct{ code int }
+
+func (e exitError) Error() string { return fmt.Sprint("exit ", e.code) }
+
+func (f *fake) Eval(ctx context.Context, name, source string) (string, error) {
+	if name != repl.InputName {
+		return "", fmt.Errorf("input is named %q", name)
+	}
+	f.evaluated = append(f.evaluated, source)
+	if g := f.eval[source]; g != nil {
+		return g(ctx)
+	}
+	switch source {
+	case "quit(3)":
+		return "", fmt.Errorf("wrapped: %w", exitError{3})
+	case "fail":
+		return "", errors.New("it failed")
+	case "undefined":
+		return "", nil
+	}
+	return source, nil
+}
+
+func (f *fake) Render(_ context.Context, r string) (string, error) {
+	switch r {
+	case "":
+		return "", nil
+	case "broken cursor":
+		return "", errors.New("cursor not found")
+	}
+	return "=> " + r, nil
+}
+
+func (f *fake) Complete(line string) (string, []string) {
+	if line == "sh." {
+		return "sh.", []string{"status", "addShard"}
+	}
+	return "", nil
+}
+
+func (f *fake) Incomplete(source string) bool {
+	return strings.Count(source, "{") > strings.Count(source, "}")
+}
+
+func (f *fake) Prompt() string { return "[mock: mongos] test> " }
+
+// buffer is an output two goroutines may write to.
+type buffer struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
+func exit(err error) (int, bool) {
+	e, ok := errors.AsType[exitError](err)
+	return e.code, ok
+}
+
+const hint = "(To exit, press Ctrl+C again or Ctrl+D or type .exit)\n"
+
+func TestSessions(t *testing.T) {
+	for _, tt := range []struct {
+		name      string
+		steps     []any
+		evaluated []string
+		output    string
+		code      int
+	}{
+		{"a line is evaluated and its result shown", []any{"1+1", ".exit"}, []string{"1+1"}, "=> 1+1\n", 0},
+		{"ctrl-d leaves, on a line of its own", []any{ctrlD, "1"}, nil, "\n", 0},
+		{".exit leaves", []any{"  .exit ", "1"}, nil, "", 0},
+		{"quit(n) leaves with its code", []any{"quit(3)", "1"}, []string{"quit(3)"}, "", 3},
+		{"undefined shows nothing", []any{"undefined", ".exit"}, []string{"undefined"}, "", 0},
+		{"an error is shown and the session goes on", []any{"fail", "1", ".exit"}, []string{"fail", "1"}, "Uncaught it failed\n=> 1\n", 0},
+		{"so is one that comes with showing", []any{"broken cursor", ".exit"}, []string{"broken cursor"}, "Uncaught cursor not found\n", 0},
+		{"empty lines are nothing", []any{"", "   ", ".exit"}, nil, "", 0},
+		{"lines are joined until they are complete", []any{"f() {", "", "}", ".exit"}, []string{"f() {\n\n}"}, "=> f() {\n\n}\n", 0},
+		{"ctrl-d in an unfinished input leaves without a word", []any{"f() {", ctrlD}, nil, "\n", 0},
+		{"ctrl-c drops an unfinished input", []any{"f() {", ctrlC, "1", ".exit"}, []string{"1"}, hint + "=> 1\n", 0},
+		{".break does too", []any{"f() {", ".break", "1", ".exit"}, []string{"1"}, "=> 1\n", 0},
+		{".exit leaves from there too", []any{"f() {", ".exit"}, nil, "", 0},
+		{"a method on its own line belongs to the input", []any{"{ find()", ".sort", "}", ".exit"}, []string{"{ find()\n.sort\n}"}, "=> { find()\n.sort\n}\n", 0},
+		{"ctrl-c twice leaves", []any{ctrlC, ctrlC, "1"}, nil, hint, 0},
+		{"ctrl-c twice, a line between them", []any{ctrlC, "1", ctrlC, ".exit"}, []string{"1"}, hint + "=> 1\n" + hint, 0},
+		{"a number may begin with a dot", []any{".5", ".exit"}, []string{".5"}, "=> .5\n", 0},
+		{"an unknown dot word is explained", []any{".quit", ".exit"}, nil, "There is no command .quit; .help lists what there is.\n", 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			shell, editor, out := &fake{}, &script{steps: tt.steps}, &buffer{}
+			code, err := repl.Run(t.Context(), shell, repl.Config{Editor: editor, Out: out, Exit: exit})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if code != tt.code {
+				t.Errorf("exit code %d, want %d", code, tt.code)
+			}
+			if !slices.Equal(shell.evaluated, tt.evaluated) {
+				t.Errorf("evaluated %q, want %q", shell.evaluated, tt.evaluated)
+			}
+			if out.String() != tt.output {
+				t.Errorf("output %q, want %q", out.String(), tt.output)
+			}
+			if editor.closed != 1 {
+				t.Errorf("editor closed %d times", editor.closed)
+			}
+		})
+	}
+}
+
+func TestPrompts(t *testing.T) {
+	editor := &script{steps: []any{"f {", "1", "}", "2", ".editor", "x", ctrlD, ctrlC}}
+	if _, err := repl.Run(t.Context(), &fake{}, repl.Config{Editor: editor, Out: io.Discard}); err != nil {
+		t.Fatal(err)
+	}
+	first := "[mock: mongos] test> "
+	want := []string{first, "... ", "... ", first, first, "", "", first, first}
+	if !slices.Equal(editor.prompts, want) {
+		t.Errorf("prompts %q, want %q", editor.prompts, want)
+	}
+}
+
+func TestSecondCtrlCMustComeSoon(t *testing.T) {
+	now := time.Unix(0, 0)
+	later := func(d time.Duration) func() string {
+		return func() string { now = now.Add(d); return "" }
+	}
+	for name, tt := range map[string]struct {
+		steps []any
+		hints int
+	}{
+		"soon":                     {[]any{ctrlC, ctrlC, ".exit"}, 1},
+		"a line of blanks between": {[]any{ctrlC, later(0), ctrlC, ".exit"}, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out := &buffer{}
+			if _, err := repl.Run(t.Context(), &fake{}, repl.Config{Editor: &script{steps: tt.steps}, Out: out, Now: func() time.Time { return now }}); err != nil {
+				t.Fatal(err)
+			}
+			if n := strings.Count(out.String(), hint); n != tt.hints {
+				t.Errorf("%d hints, want %d", n, tt.hints)
+			}
+		})
+	}
+
+	// Three seconds after the hint there may be text on the line that is being
+	// dropped.
+	ticks := []time.Time{now, now.Add(3 * time.Second), now.Add(4 * time.Second)}
+	editor, out := &script{steps: []any{ctrlC, ctrlC, ctrlC, "1"}}, &buffer{}
+	tick := func() time.Time { t := ticks[0]; ticks = ticks[1:]; return t }
+	if _, err := repl.Run(t.Context(), &fake{}, repl.Config{Editor: editor, Out: out, Now: tick}); err != nil {
+		t.Fatal(err)
+	}
+	if out.String() != hint+hint || len(editor.steps) != 1 {
+		t.Errorf("output %q, %d steps left", out.String(), len(editor.steps))
+	}
+}
+
+func TestEditorMode(t *testing.T) {
+	const entering = "// Entering editor mode (Ctrl+D on an empty line to finish, Ctrl+C to cancel)\n"
+	for _, tt := range []struct {
+		name      string
+		steps     []any
+		evaluated []string
+		output    string
+	}{
+		{"ctrl-d ends it", []any{".editor", "a", ".exit", "", "b", ctrlD, ".exit"}, []string{"a\n.exit\n\nb"}, entering + "\n=> a\n.exit\n\nb\n"},
+		{"an input is whole, complete or not", []any{".editor", "{", ctrlD, ".exit"}, []string{"{"}, entering + "\n=> {\n"},
+		{"ctrl-c abandons it", []any{".editor", "a", ctrlC, "1", ".exit"}, []string{"1"}, entering + "=> 1\n"},
+		{"nothing written", []any{".editor", ctrlD, ".exit"}, nil, entering + "\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			shell, out := &fake{}, &buffer{}
+			if _, err := repl.Run(t.Context(), shell, repl.Config{Editor: &script{steps: tt.steps}, Out: out}); err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(shell.evaluated, tt.evaluated) || out.String() != tt.output {
+				t.Errorf("evaluated %q, output %q", shell.evaluated, out.String())
+			}
+		})
+	}
+}
+
+func TestCompletionIsTheShells(t *testing.T) {
+	editor := &script{}
+	if _, err := repl.Run(t.Context(), &fake{}, repl.Config{Editor: editor, Out: io.Discard}); err != nil {
+		t.Fatal(err)
+	}
+	if head, names := editor.complete("sh."); head != "sh." || len(names) != 2 {
+		t.Errorf("%q %q", head, names)
+	}
+}
+
+func TestCtrlCWhileACommandRuns(t *testing.T) {
+	const stopping = "Stopping execution...\n"
+	untilStopped := func(ctx context.Context) (string, error) {
+		<-ctx.Done()
+		return "", fmt.Errorf("moveChunk: %w", ctx.Err())
+	}
+	for _, tt := range []struct {
+		name string
+		// command presses Ctrl-C by press.
+		command func(ctx context.Context, press func()) (string, error)
+		output  string
+		code    int
+	}{
+		{"it is stopped, and its error is not shown", func(ctx context.Context, press func()) (string, error) {
+			press()
+			return untilStopped(ctx)
+		}, stopping + "=> after\n", 0},
+		{"quit() in the same moment counts", func(ctx context.Context, press func()) (string, error) {
+			press()
+			<-ctx.Done()
+			return "", exitError{4}
+		}, stopping, 4},
+		{"a result in the same moment is shown", func(ctx context.Context, press func()) (string, error) {
+			press()
+			<-ctx.Done()
+			return "done", nil
+		}, stopping + "=> done\n=> after\n", 0},
+		{"a command that does not stop is left at the third", func(_ context.Context, press func()) (string, error) {
+			press()
+			press()
+			press()
+			select {}
+		}, stopping + "(Still stopping. To leave without waiting, press Ctrl+C again)\n", 130},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			interrupts, out := make(chan os.Signal), &buffer{}
+			press := func() { interrupts <- os.Interrupt }
+			shell := &fake{eval: map[string]func(context.Context) (string, error){
+				"run": func(ctx context.Context) (string, error) { return tt.command(ctx, press) },
+			}}
+			editor := &script{steps: []any{"run", "after", ".exit"}}
+			code, err := repl.Run(t.Context(), shell, repl.Config{Editor: editor, Out: out, Exit: exit, Interrupts: interrupts})
+			if err != nil || code != tt.code {
+				t.Errorf("code %d, error %v", code, err)
+			}
+			if out.String() != tt.output {
+				t.Errorf("output %q, want %q", out.String(), tt.output)
+			}
+		})
+	}
+}
+
+func TestCtrlCBeforeACommandDoesNotStopIt(t *testing.T) {
+	interrupts := make(chan os.Signal, 1)
+	interrupts <- os.Interrupt
+	out := &buffer{}
+	if _, err := repl.Run(t.Context(), &fake{}, repl.Config{Editor: &script{steps: []any{"1", ".exit"}}, Out: out, Interrupts: interrupts}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasSuffix(out.String(), "=> 1\n") || strings.Contains(out.String(), "Stopping") {
+		t.Errorf("output %q", out.String())
+	}
+}
+
+// typist is a line editor that is still reading when the signal comes.
+type typist struct {
+	script
+	asked chan struct{}
+	lines chan string
+}
+
+func (e *typist) ReadLine(string) (string, error) {
+	e.asked <- struct{}{}
+	line, ok := <-e.lines
+	if !ok {
+		return "", io.EOF
+	}
+	return line, nil
+}
+
+// An editor that does not edit leaves Ctrl-C to the terminal, which makes a
+// signal of it and drops what was typed. The prompt is not the editor's then.
+func TestCtrlCAsASignalAtThePrompt(t *testing.T) {
+	const prompt = "[mock: mongos] test> "
+	for _, tt := range []struct {
+		name   string
+		typed  []any // lines, and ctrlC for the signal
+		output string
+	}{
+		{"twice leaves", []any{ctrlC, ctrlC}, "\n" + hint + prompt + "\n"},
+		{"a line after it counts", []any{ctrlC, "1"}, "\n" + hint + prompt + "=> 1\n\n"},
+		{"an unfinished input is dropped", []any{"f {", ctrlC, "1"}, "\n" + hint + prompt + "=> 1\n\n"},
+		{"editor mode is left", []any{".editor", "x", ctrlC, "1"}, "// Entering editor mode (Ctrl+D on an empty line to finish, Ctrl+C to cancel)\n\n" + prompt + "=> 1\n\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			interrupts, out := make(chan os.Signal), &buffer{}
+			editor := &typist{asked: make(chan struct{}, 1), lines: make(chan string)}
+			typing := make(chan struct{})
+			go func() {
+				defer close(typing)
+				defer close(editor.lines)
+				<-editor.asked
+				for _, step := range tt.typed {
+					if line, ok := step.(string); ok {
+						editor.lines <- line
+						<-editor.asked // so it has been taken
+						continue
+					}
+					interrupts <- os.Interrupt
+				}
+			}()
+			_, err := repl.Run(t.Context(), &fake{}, repl.Config{Editor: editor, Out: out, Interrupts: interrupts})
+			<-typing
+			if err != nil || out.String() != tt.output {
+				t.Errorf("%v\n%q, want\n%q", err, out.String(), tt.output)
+			}
+		})
+	}
+}
+
+func TestTheInterruptSignalOfTheProcess(t *testing.T) {
+	self, err := os.FindProcess(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := &buffer{}
+	shell := &fake{eval: map[string]func(context.Context) (string, error){
+		"run": func(ctx context.Context) (string, error) {
+			if err := self.Signal(os.Interrupt); err != nil {
+				return "", err
+			}
+			<-ctx.Done()
+			return "", ctx.Err()
+		},
+	}}
+	if _, err := repl.Run(t.Context(), shell, repl.Config{Editor: &script{steps: []any{"run"}}, Out: out}); err != nil {
+		t.Fatal(err)
+	}
+	if out.String() != "Stopping execution...\n\n" {
+		t.Errorf("output %q", out.String())
+	}
+}
+
+// stuck is a terminal at which nobody types.
+type stuck struct {
+	script
+	released chan struct{}
+}
+
+func (s *stuck) ReadLine(string) (string, error) { <-s.released; return "", io.EOF }
+func (s *stuck) Close() error                    { close(s.released); return nil }
+
+func TestEndOfTheProcessEndsAPrompt(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	terminated := errors.New("terminated")
+	cancel(terminated)
+	_, err := repl.Run(ctx, &fake{}, repl.Config{Editor: &stuck{released: make(chan struct{})}, Out: io.Discard})
+	if !errors.Is(err, terminated) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestEndOfTheProcessEndsACommand(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	terminated := errors.New("terminated")
+	out := &buffer{}
+	shell := &fake{eval: map[string]func(context.Context) (string, error){
+		"run": func(ctx context.Context) (string, error) {
+			cancel(terminated)
+			<-ctx.Done()
+			return "", ctx.Err()
+		},
+	}}
+	_, err := repl.Run(ctx, shell, repl.Config{Editor: &script{steps: []any{"run", "1"}}, Out: out})
+	if !errors.Is(err, terminated) || out.String() != "" {
+		t.Errorf("error %v, output %q", err, out.String())
+	}
+}
+
+func TestBrokenEditor(t *testing.T) {
+	broken := errors.New("no terminal")
+	if _, err := repl.Run(t.Context(), &fake{}, repl.Config{Editor: &script{steps: []any{broken}}, Out: io.Discard}); !errors.Is(err, broken) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestPlainEditor(t *testing.T) {
+	in := strings.NewReader("1+1\r\nf() {\n}\nlast")
+	out := &buffer{}
+	code, err := repl.Run(t.Context(), &fake{}, repl.Config{Editor: repl.NewPlain(in, out), Out: out, Banner: "hello"})
+	want := "hello\n[mock: mongos] test> => 1+1\n[mock: mongos] test> ... => f() {\n}\n[mock: mongos] test> => last\n[mock: mongos] test> \n"
+	if err != nil || code != 0 || out.String() != want {
+		t.Errorf("%d, %v, %q", code, err, out.String())
+	}
+}

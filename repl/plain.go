@@ -1,0 +1,37 @@
+package repl
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// plainEditor is a LineEditor without editing.
+type plainEditor struct {
+	in  *bufio.Reader
+	out io.Writer
+}
+
+// NewPlain reads lines as they come, for a loop whose ends are not both
+// terminals (--interactive over a pipe, or output piped to a file). Prompts go
+// to out; there is no completion and no going back.
+func NewPlain(in io.Reader, out io.Writer) LineEditor {
+	return &plainEditor{in: bufio.NewReader(in), out: out}
+}
+
+func (e *plainEditor) ReadLine(prompt string) (string, error) {
+	if _, err := fmt.Fprint(e.out, prompt); err != nil {
+		return "", err
+	}
+	line, err := e.in.ReadString('\n')
+	if errors.Is(err, io.EOF) && line != "" {
+		err = nil // the last line need not end
+	}
+	return strings.TrimRight(line, "\r\n"), err
+}
+
+func (*plainEditor) Remember(string)                       {}
+func (*plainEditor) OnTab(func(string) (string, []string)) {}
+func (*plainEditor) Close() error                          { return nil }
