@@ -90,4 +90,12 @@ func isArray(o *goja.Object) bool {
 	return o.ClassName() == "Array"
 }
 
+// isMap and isSet ask for the object behind, not for its class name: the
+// runtime calls both "Object".
+func isMap(o *goja.Object) bool { return o.ExportType() == typeOfMap }
+
+func isSet(o *goja.Object) bool {
+	return o.ExportType() == typeOfItems && o.ClassName() == "Object"
+}
+
 func isProxy(o *goja.Object) bool { return o.ExportType() == typeOfProxy }

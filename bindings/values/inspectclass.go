@@ -97,15 +97,15 @@ func (in *inspector) shapeOf(o *goja.Object, name string, known bool) shape {
 		if n > 0 {
 			s.entries = in.arrayEntries(o, n)
 		}
-	case class == "Set":
-		n := in.sizeOf(o)
+	case isSet(o):
+		n := in.sizeOf(o, "Set")
 		braces("Set", sized(n))
 		s.keys = o.Keys()
 		if n > 0 {
 			s.entries = in.setEntries(o, n)
 		}
-	case class == "Map":
-		n := in.sizeOf(o)
+	case isMap(o):
+		n := in.sizeOf(o, "Map")
 		braces("Map", sized(n))
 		s.keys = o.Keys()
 		if n > 0 {
@@ -160,8 +160,8 @@ func (in *inspector) plainShape(o *goja.Object, s *shape, name string, known boo
 	case o.ExportType() == typeOfPromise:
 		s.opening = prefix(name, known, tag, "Promise", "") + "{"
 		s.entries = in.promiseEntries(o.Export().(*goja.Promise))
-	case class == "WeakMap" || class == "WeakSet":
-		s.opening = prefix(name, known, tag, class, "") + "{"
+	case tag == "WeakMap" || tag == "WeakSet":
+		s.opening = prefix(name, known, tag, tag, "") + "{"
 		s.entries = func(int) []string { return []string{in.paint(styleSpecial, "<items unknown>")} }
 	case o.ExportType() == typeOfBuffer:
 		s.opening = prefix(name, known, tag, "ArrayBuffer", "") + "{"
@@ -172,8 +172,8 @@ func (in *inspector) plainShape(o *goja.Object, s *shape, name string, known boo
 	}
 }
 
-func (in *inspector) sizeOf(o *goja.Object) int {
-	proto, _ := in.w.globalObject(o.ClassName()).Get("prototype").(*goja.Object)
+func (in *inspector) sizeOf(o *goja.Object, class string) int {
+	proto, _ := in.w.globalObject(class).Get("prototype").(*goja.Object)
 	d, err := in.w.runtimeObjects().getOwn(nil, proto, in.w.rt.ToValue("size"))
 	if err != nil {
 		panic(err)

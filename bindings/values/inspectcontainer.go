@@ -155,10 +155,7 @@ func (in *inspector) arrayEntries(o *goja.Object, length int) func(level int) []
 
 // hasItem says whether an array holds an item, rather than a hole, at key.
 func (in *inspector) hasItem(o *goja.Object, key string) bool {
-	if o.Get(key) == nil {
-		return false
-	}
-	return true
+	return o.Get(key) != nil
 }
 
 // more appends the entry that stands for items over the limit.
@@ -183,7 +180,7 @@ func (in *inspector) setEntries(o *goja.Object, size int) func(level int) []stri
 		var output []string
 		limit := in.maxItems()
 		in.indent += 2
-		in.w.rt.ForOf(in.iterable(o, "values"), func(v goja.Value) bool {
+		in.w.rt.ForOf(in.iterable(o, "Set", "values"), func(v goja.Value) bool {
 			if len(output) == limit {
 				return false
 			}
@@ -200,7 +197,7 @@ func (in *inspector) mapEntries(o *goja.Object, size int) func(level int) []stri
 		var output []string
 		limit := in.maxItems()
 		in.indent += 2
-		in.w.rt.ForOf(in.iterable(o, "entries"), func(entry goja.Value) bool {
+		in.w.rt.ForOf(in.iterable(o, "Map", "entries"), func(entry goja.Value) bool {
 			if len(output) == limit {
 				return false
 			}
@@ -215,8 +212,8 @@ func (in *inspector) mapEntries(o *goja.Object, size int) func(level int) []stri
 
 // iterable asks Map or Set itself for its members, whatever a subclass made of
 // iteration.
-func (in *inspector) iterable(o *goja.Object, method string) goja.Value {
-	proto, _ := in.w.globalObject(o.ClassName()).Get("prototype").(*goja.Object)
+func (in *inspector) iterable(o *goja.Object, class, method string) goja.Value {
+	proto, _ := in.w.globalObject(class).Get("prototype").(*goja.Object)
 	it, err := callable(proto.Get(method))(o)
 	if err != nil {
 		panic(err)

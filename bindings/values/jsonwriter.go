@@ -196,9 +196,9 @@ func (j *jsonWriter) object(o *goja.Object) {
 	switch {
 	case isArray(o) || isTypedArray(o):
 		j.array(o)
-	case o.ClassName() == "Set":
+	case isSet(o):
 		j.set(o)
-	case o.ClassName() == "Map":
+	case isMap(o):
 		j.mapObject(o)
 	default:
 		j.open('{')

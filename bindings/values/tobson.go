@@ -146,7 +146,7 @@ func (e *encoder) object(o *goja.Object) {
 	switch {
 	case isArray(o) || isTypedArray(o):
 		e.array(o)
-	case o.ClassName() == "Set":
+	case isSet(o):
 		e.set(o)
 	default:
 		e.document(o)
@@ -211,7 +211,7 @@ func (e *encoder) leave() { e.stack = e.stack[:len(e.stack)-1] }
 func (e *encoder) document(o *goja.Object) {
 	start, buf := bsoncore.AppendDocumentStart(e.buf)
 	e.buf = buf
-	if o.ClassName() == "Map" {
+	if isMap(o) {
 		e.mapFields(o)
 	} else {
 		e.fields(o)

@@ -188,7 +188,8 @@ func hidden(o *goja.Object, name string, v goja.Value) {
 var (
 	typeOfProxy   = reflect.TypeFor[goja.Proxy]()
 	typeOfPromise = reflect.TypeFor[*goja.Promise]()
-	typeOfTime    = reflect.TypeFor[time.Time]()
 	typeOfBuffer  = reflect.TypeFor[goja.ArrayBuffer]()
 	typeOfCtor    = reflect.TypeFor[func(goja.ConstructorCall) *goja.Object]()
+	typeOfMap     = reflect.TypeFor[[][2]any]()
+	typeOfItems   = reflect.TypeFor[[]any]()
 )
