@@ -153,7 +153,6 @@ func (l *Loop) SetSettings(s catalog.Settings) {
 	l.mu.Unlock()
 }
 
-
 func (l *Loop) terminated() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

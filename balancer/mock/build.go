@@ -95,7 +95,7 @@ func (c *Cluster) buildSettings(s TopologySettings) error {
 			return fmt.Errorf("settings.chunkSizeMB: %w", err)
 		}
 	}
-	if len(s.Balancer) == 0 {
+	if !given(s.Balancer) {
 		return nil
 	}
 	raw, err := document(s.Balancer)
@@ -184,7 +184,7 @@ func (c *Cluster) readChunks(p catalog.KeyPattern, t TopologyCollection) ([]buil
 			return nil, fmt.Errorf("%s: %w", field("min"), err)
 		}
 		next := p.GlobalMax()
-		if i+1 < len(t.Chunks) && len(t.Chunks[i+1].Min) > 0 {
+		if i+1 < len(t.Chunks) && given(t.Chunks[i+1].Min) {
 			if next, err = boundOr(p, t.Chunks[i+1].Min, next); err != nil {
 				return nil, fmt.Errorf("chunks[%d].min: %w", i+1, err)
 			}
@@ -218,7 +218,7 @@ func (c *Cluster) readChunks(p catalog.KeyPattern, t TopologyCollection) ([]buil
 }
 
 func boundOr(p catalog.KeyPattern, data json.RawMessage, otherwise catalog.Key) (catalog.Key, error) {
-	if len(data) == 0 {
+	if !given(data) {
 		return otherwise, nil
 	}
 	raw, err := document(data)

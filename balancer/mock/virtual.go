@@ -10,7 +10,8 @@ import (
 )
 
 // extent is virtual data: documents and bytes that a range is said to hold
-// and that never materialise. They lie evenly between the bounds.
+// and that never materialise. They lie evenly between the bounds; in a range
+// with an open end most lie near the other one.
 type extent struct {
 	min, max    catalog.Key
 	docs, bytes int64
@@ -115,33 +116,43 @@ func (v virtualData) pointAfter(p catalog.KeyPattern, min, max catalog.Key, n in
 // fraction tells how far key lies between two bounds, from 0 to 1, by the
 // first field in which the bounds differ; one half where that can't be told.
 func fraction(p catalog.KeyPattern, min, max, key catalog.Key) float64 {
-	lo, hi, at, _, ok := spread(p, min, max, key)
-	if !ok || hi <= lo {
+	l, field, ok := spread(p, min, max)
+	if !ok {
 		return 0.5
 	}
-	return math.Min(1, math.Max(0, (at-lo)/(hi-lo)))
+	switch v := elements(p, key)[field].Value(); v.Type {
+	case bson.TypeMinKey:
+		return 0
+	case bson.TypeMaxKey:
+		return 1
+	default:
+		at, ok := number(v)
+		if !ok {
+			return 0.5
+		}
+		return math.Min(1, math.Max(0, l.fraction(at)))
+	}
 }
 
 // between is the key a fraction of the way between two bounds. It is whole in
-// the type of the lower bound's field.
+// the type of a bound's field.
 func between(p catalog.KeyPattern, min, max catalog.Key, f float64) (catalog.Key, bool) {
-	lo, hi, _, field, ok := spread(p, min, max, min)
+	l, field, ok := spread(p, min, max)
 	if !ok {
 		return catalog.Key{}, false
 	}
-	minElems, maxElems := elements(p, min), elements(p, max)
-	sample := minElems[field].Value()
+	lower := elements(p, min)
+	sample := lower[field].Value()
 	if sample.Type == bson.TypeMinKey {
-		sample = maxElems[field].Value()
+		sample = elements(p, max)[field].Value()
 	}
-	value := numberLike(sample, lo+(hi-lo)*f, p.HashedField() == field)
 	bound := bson.D{}
 	for i, name := range p.Fields() {
 		switch {
 		case i < field:
-			bound = append(bound, bson.E{Key: name, Value: minElems[i].Value()})
+			bound = append(bound, bson.E{Key: name, Value: lower[i].Value()})
 		case i == field:
-			bound = append(bound, bson.E{Key: name, Value: value})
+			bound = append(bound, bson.E{Key: name, Value: numberLike(sample, l.at(f), p.HashedField() == field)})
 		default:
 			bound = append(bound, bson.E{Key: name, Value: bson.MinKey{}})
 		}
@@ -157,37 +168,74 @@ func between(p catalog.KeyPattern, min, max catalog.Key, f float64) (catalog.Key
 	return key, true
 }
 
-// spread puts two bounds and a key on a number line: the first field in which
-// the bounds differ, read as a number. It fails where that field is neither a
-// number nor a date, or is unbounded on a field that is not hashed.
-func spread(p catalog.KeyPattern, min, max, key catalog.Key) (lo, hi, at float64, field int, ok bool) {
-	a, b, k := elements(p, min), elements(p, max), elements(p, key)
-	for field = range a {
-		if a[field].Value().Equal(b[field].Value()) {
-			continue
-		}
-		hashed := p.HashedField() == field
-		var okLo, okHi, okAt bool
-		lo, okLo = position(a[field].Value(), hashed)
-		hi, okHi = position(b[field].Value(), hashed)
-		at, okAt = position(k[field].Value(), hashed)
-		return lo, hi, at, field, okLo && okHi && okAt
-	}
-	return 0, 0, 0, 0, false
+// line is a stretch of numbers that data lies along, evenly when it has two
+// ends; towards an open end ever thinner.
+type line struct {
+	lo, hi         float64
+	openLo, openHi bool
 }
 
-func position(v bson.RawValue, hashed bool) (float64, bool) {
-	switch v.Type {
-	case bson.TypeInt32, bson.TypeInt64, bson.TypeDouble:
-		return v.AsFloat64(), true
-	case bson.TypeDateTime:
-		return float64(v.DateTime()), true
-	case bson.TypeMinKey:
-		return math.MinInt64, hashed
-	case bson.TypeMaxKey:
-		return math.MaxInt64, hashed
+// openScale is how far from its closed end half of an open line's data lies.
+const openScale = 1e6
+
+func (l line) fraction(at float64) float64 {
+	switch {
+	case l.openLo && l.openHi:
+		return 0.5 + math.Atan(at/openScale)/math.Pi
+	case l.openLo:
+		return openScale / (openScale + l.hi - at)
+	case l.openHi:
+		return (at - l.lo) / (openScale + at - l.lo)
 	}
-	return 0, false
+	return (at - l.lo) / (l.hi - l.lo)
+}
+
+// at is the inverse of fraction.
+func (l line) at(f float64) float64 {
+	f = math.Min(1-1e-9, math.Max(1e-9, f))
+	switch {
+	case l.openLo && l.openHi:
+		return openScale * math.Tan((f-0.5)*math.Pi)
+	case l.openLo:
+		return l.hi - openScale*(1/f-1)
+	case l.openHi:
+		return l.lo + openScale*f/(1-f)
+	}
+	return l.lo + (l.hi-l.lo)*f
+}
+
+// spread puts two bounds on a line: the first field in which they differ. It
+// fails where that field is neither a number nor a date.
+func spread(p catalog.KeyPattern, min, max catalog.Key) (l line, field int, ok bool) {
+	a, b := elements(p, min), elements(p, max)
+	for field = range a {
+		lower, upper := a[field].Value(), b[field].Value()
+		if lower.Equal(upper) {
+			continue
+		}
+		l.openLo, l.openHi = lower.Type == bson.TypeMinKey, upper.Type == bson.TypeMaxKey
+		if p.HashedField() == field {
+			// Hashes fill the whole range of 64 bits.
+			l.openLo, l.openHi = false, false
+			l.lo, l.hi = math.MinInt64, math.MaxInt64
+		}
+		okLo, okHi := l.openLo || lower.Type == bson.TypeMinKey, l.openHi || upper.Type == bson.TypeMaxKey
+		if !okLo {
+			l.lo, okLo = number(lower)
+		}
+		if !okHi {
+			l.hi, okHi = number(upper)
+		}
+		return l, field, okLo && okHi
+	}
+	return line{}, 0, false
+}
+
+func number(v bson.RawValue) (float64, bool) {
+	if v.Type == bson.TypeDateTime {
+		return float64(v.DateTime()), true
+	}
+	return v.AsFloat64OK()
 }
 
 func numberLike(sample bson.RawValue, x float64, hashed bool) any {
