@@ -13,20 +13,18 @@ type Failure struct {
 	// CodeName is the server's name for its code, shown in brackets.
 	CodeName string
 	Message  string
-	// Details are labelled lines below the message, such as "Write Errors".
-	Details []Detail
+	// Details are further lines, as they are to be printed, such as
+	// "Write Errors: [...]".
+	Details string
 	// File is the script the error comes from: empty or InputName for typed
-	// input. Line counts from 1, Column from 0; a Line of 0 means that the
-	// place is not known.
+	// input. Line and Column count from 1; a Line of 0 means that the place is
+	// not known.
 	File         string
 	Line, Column int
 	// SourceLine is the text of that line, to be shown with a mark under the
 	// column. For syntax errors.
 	SourceLine string
 }
-
-// Detail is one labelled part of a Failure.
-type Detail struct{ Label, Text string }
 
 const (
 	boldRed    = "\x1b[1;31m"
@@ -50,8 +48,8 @@ func (f Failure) text(color bool) string {
 		b.WriteString(": ")
 	}
 	b.WriteString(f.Message)
-	for _, d := range f.Details {
-		fmt.Fprintf(&b, "\n%s: %s", paint(boldYellow, d.Label), d.Text)
+	if f.Details != "" {
+		b.WriteString("\n" + f.Details)
 	}
 	if f.SourceLine != "" && f.Line > 0 {
 		b.WriteString("\n\n" + f.frame())
@@ -76,7 +74,7 @@ func (f Failure) frame() string {
 // indent is as wide as the source before the column: tabs stay tabs.
 func (f Failure) indent() string {
 	source := []rune(f.SourceLine)
-	before := source[:min(max(f.Column, 0), len(source))]
+	before := source[:min(max(f.Column-1, 0), len(source))]
 	return strings.Map(func(r rune) rune {
 		if r == '\t' {
 			return r

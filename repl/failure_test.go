@@ -19,14 +19,14 @@ func TestFailures(t *testing.T) {
 		{"code name", repl.Failure{Name: "MongoServerError", CodeName: "ShardNotFound", Message: "Shard 'bad' not found"},
 			"Uncaught MongoServerError[ShardNotFound]: Shard 'bad' not found"},
 		{"several lines", repl.Failure{Name: "Error", Message: "a\nb"}, "Uncaught:\nError: a\nb"},
-		{"details", repl.Failure{Name: "MongoBulkWriteError", Message: "E11000", Details: []repl.Detail{{Label: "Write Errors", Text: "[]"}}},
-			"Uncaught:\nMongoBulkWriteError: E11000\nWrite Errors: []"},
+		{"details", repl.Failure{Name: "MongoBulkWriteError", Message: "E11000", Details: "Write Errors: []\nResult: {}"},
+			"Uncaught:\nMongoBulkWriteError: E11000\nWrite Errors: []\nResult: {}"},
 		{"typed input has no place worth telling", repl.Failure{Message: "a", File: repl.InputName, Line: 1}, "Uncaught a"},
 		{"a file has", repl.Failure{Message: "a", File: "/srv/drain.js", Line: 12, Column: 4}, "Uncaught:\na\nat /srv/drain.js:12:4"},
 		{"a file without a line", repl.Failure{Message: "a", File: "/srv/drain.js"}, "Uncaught:\na\nat /srv/drain.js"},
-		{"syntax error", repl.Failure{Name: "SyntaxError", Message: "Unexpected token (1:8)", Line: 1, Column: 8, SourceLine: "let x = ;"},
+		{"syntax error", repl.Failure{Name: "SyntaxError", Message: "Unexpected token (1:8)", Line: 1, Column: 9, SourceLine: "let x = ;"},
 			"Uncaught:\nSyntaxError: Unexpected token (1:8)\n\n> 1 | let x = ;\n    |         ^"},
-		{"syntax error, tabs and a late line", repl.Failure{Name: "SyntaxError", Message: "m", Line: 10, Column: 3, SourceLine: "\tä ;"},
+		{"syntax error, tabs and a late line", repl.Failure{Name: "SyntaxError", Message: "m", Line: 10, Column: 4, SourceLine: "\tä ;"},
 			"Uncaught:\nSyntaxError: m\n\n> 10 | \tä ;\n     | \t  ^"},
 		{"column past the end", repl.Failure{Message: "m", Line: 1, Column: 99, SourceLine: "ab"}, "Uncaught:\nm\n\n> 1 | ab\n    |   ^"},
 	} {
@@ -39,8 +39,8 @@ func TestFailures(t *testing.T) {
 }
 
 func TestFailureColours(t *testing.T) {
-	got := shown(t, repl.Failure{Name: "Error", Message: "a", Details: []repl.Detail{{Label: "Result", Text: "{}"}}}, true)
-	want := "\x1b[1;33mUncaught\x1b[0m:\n\x1b[1;31mError\x1b[0m: a\n\x1b[1;33mResult\x1b[0m: {}"
+	got := shown(t, repl.Failure{Name: "Error", Message: "a", Details: "Result: {}"}, true)
+	want := "\x1b[1;33mUncaught\x1b[0m:\n\x1b[1;31mError\x1b[0m: a\nResult: {}"
 	if got != want {
 		t.Errorf("%q", got)
 	}
