@@ -19,7 +19,7 @@ const (
 
 // Values of InspectOptions fields with a meaning of their own.
 const (
-	Unlimited   = -1            // Depth, MaxItems, MaxString: no limit
+	Unlimited   = -1            // Depth, MaxItems, MaxString, Width: no limit
 	TopLevel    = math.MinInt   // Depth: only the value's own entries
 	MultiLine   = -1            // Compact: every entry on a line of its own
 	CompactFull = math.MaxInt32 // Compact: whatever fits on one line, however nested
@@ -32,6 +32,7 @@ type InspectOptions struct {
 	Depth     int  // levels below the value that are shown, default 6; TopLevel for none
 	MaxItems  int  // items of an array, Set or Map, default 100
 	MaxString int  // UTF-16 units of a string, default 10,000
+	Width     int  // columns of a line, default 80 whatever the terminal has
 	Compact   int  // levels that may share a line, default 3; MultiLine, CompactFull
 	Color     bool // SGR colour codes (spec 04 §3.7)
 	Stacks    bool // errors inside values with their stack and fields
@@ -39,7 +40,7 @@ type InspectOptions struct {
 
 // DefaultInspect is how print() shows a value: depth 6, 100 items, no colour.
 func DefaultInspect() InspectOptions {
-	return InspectOptions{Depth: defaultDepth, MaxItems: defaultMaxItems, MaxString: defaultMaxString, Compact: defaultCompact}
+	return InspectOptions{Depth: defaultDepth, MaxItems: defaultMaxItems, MaxString: defaultMaxString, Width: lineWidth, Compact: defaultCompact}
 }
 
 // UnlimitedInspect is how the final result of --eval and explain output is
@@ -129,6 +130,7 @@ func newInspector(w *World, o InspectOptions) *inspector {
 	o.Depth = limit(o.Depth, defaultDepth)
 	o.MaxItems = limit(o.MaxItems, defaultMaxItems)
 	o.MaxString = limit(o.MaxString, defaultMaxString)
+	o.Width = limit(o.Width, lineWidth)
 	if o.Compact == 0 {
 		o.Compact = defaultCompact
 	}
@@ -194,6 +196,9 @@ func (in *inspector) object(o *goja.Object, level int) string {
 	if p, ok := payloadOf(o); ok {
 		return p.show(in)
 	}
+	if in.w.isOneLine(o) {
+		return in.oneLine(o)
+	}
 	if isProxy(o) {
 		target := o.Export().(goja.Proxy).Target()
 		if target == nil {
@@ -221,7 +226,7 @@ func (in *inspector) object(o *goja.Object, level int) string {
 	if o.ClassName() == "Error" && !in.o.Stacks {
 		return in.errorLine(o)
 	}
-	if mark := in.w.isFromServer(o); mark {
+	if in.w.isFromServer(o) {
 		in.server++
 		defer func() { in.server-- }()
 	}
@@ -239,6 +244,14 @@ func (in *inspector) reference(o *goja.Object) int {
 	n := len(in.circular) + 1
 	in.circular[o] = n
 	return n
+}
+
+// oneLine shows an object as a leaf on a line of any width.
+func (in *inspector) oneLine(o *goja.Object) string {
+	line := &inspector{w: in.w, o: in.o, server: in.server}
+	line.o.Width = math.MaxInt
+	line.o.Compact = CompactFull
+	return line.container(o, 0)
 }
 
 func (w *World) isFromServer(o *goja.Object) bool {

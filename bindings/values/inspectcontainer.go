@@ -279,11 +279,11 @@ func (in *inspector) fits(output []string, start int, base string) bool {
 			return false
 		}
 		total += in.width(entry)
-		if total > lineWidth {
+		if total > in.o.Width {
 			return false
 		}
 	}
-	return total <= lineWidth && !strings.Contains(base, "\n")
+	return total <= in.o.Width && !strings.Contains(base, "\n")
 }
 
 // group puts the entries of an array into columns; it returns them unchanged
@@ -302,15 +302,15 @@ func (in *inspector) group(output []string, o *goja.Object) []string {
 		longest = max(longest, lengths[i])
 	}
 	cell := longest + separator
-	if cell*3+in.indent >= lineWidth || !(float64(total)/float64(cell) > 5 || longest <= 6) {
+	if cell*3+in.indent >= in.o.Width || !(float64(total)/float64(cell) > 5 || longest <= 6) {
 		return output
 	}
 	bias := math.Sqrt(float64(cell) - float64(total)/float64(len(output)))
 	biased := math.Max(float64(cell)-3-bias, 1)
 	columns := min(
 		int(math.Floor(math.Sqrt(2.5*biased*float64(n))/biased+0.5)),
-		(lineWidth-in.indent)/cell,
-		in.o.Compact*4,
+		(in.o.Width-in.indent)/cell,
+		min(in.o.Compact, 15)*4,
 		15,
 	)
 	if columns <= 1 {

@@ -34,6 +34,20 @@ func (w *World) SetPrinter(obj *goja.Object, f func() string) {
 	must(err)
 }
 
+// SetOneLine makes Inspect show obj on one line however long that is, as
+// sh.status() shows chunks (spec 04 §5.4).
+func (w *World) SetOneLine(obj *goja.Object) {
+	must(obj.DefineDataPropertySymbol(w.line, w.rt.ToValue(true), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+}
+
+func (w *World) isOneLine(o *goja.Object) bool {
+	if isProxy(o) {
+		return false
+	}
+	v := o.GetSymbol(w.line)
+	return v != nil && v.ToBoolean()
+}
+
 // printed is the text of an object that has one.
 func (w *World) printed(o *goja.Object) (string, bool) {
 	if !isProxy(o) {

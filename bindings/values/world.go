@@ -31,6 +31,7 @@ type World struct {
 
 	fromServer *goja.Symbol // on documents that came out of BSON
 	printer    *goja.Symbol // on objects with a text of their own
+	line       *goja.Symbol // on objects that are shown on one line
 	original   *goja.Symbol // on dates and regular expressions that JavaScript cannot hold exactly
 	printers   weakPrinters
 }
@@ -66,6 +67,7 @@ func Install(rt *goja.Runtime, opts Options) *World {
 		opts:       opts,
 		fromServer: goja.NewSymbol("shardsh.fromServer"),
 		printer:    goja.NewSymbol("shardsh.printer"),
+		line:       goja.NewSymbol("shardsh.line"),
 		original:   goja.NewSymbol("shardsh.original"),
 	}
 	global := rt.GlobalObject()
