@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"bytes"
+	"cmp"
 	"iter"
 	"maps"
 	"math"
@@ -220,22 +221,12 @@ func (w *tableWriter) shard(name []byte) (uint16, error) {
 	w.shards.names = append(w.shards.names, id)
 	w.shards.number[id] = n
 	at, _ := slices.BinarySearchFunc(w.shards.sorted, id, func(n uint16, id ShardID) int {
-		return compareShards(w.shards.names[n], id)
+		return cmp.Compare(w.shards.names[n], id)
 	})
 	w.shards.sorted = slices.Insert(w.shards.sorted, at, n)
 	w.counters = append(w.counters, 0)
 	w.recent = n
 	return n, nil
-}
-
-func compareShards(a, b ShardID) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // chunk adds a chunk, closing a full block first.

@@ -1,6 +1,9 @@
 package catalog
 
 import (
+	"encoding/binary"
+	"strings"
+
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/keyorder"
@@ -31,8 +34,7 @@ func (p KeyPattern) stored(field int, v bson.RawValue) bson.RawValue {
 	if field != p.p.hashed {
 		return v
 	}
-	typ, data, _ := bson.MarshalValue(keyorder.Hash(v))
-	return bson.RawValue{Type: typ, Value: data}
+	return bson.RawValue{Type: bson.TypeInt64, Value: binary.LittleEndian.AppendUint64(nil, uint64(keyorder.Hash(v)))}
 }
 
 // lookup follows a path. At an array it stops and gives the array.
@@ -141,13 +143,8 @@ func (q *query) equal(name string, v bson.RawValue) {
 			if v.Type != bson.TypeEmbeddedDocument {
 				continue
 			}
-			depth := 0
-			for _, c := range name {
-				if c == '.' {
-					depth++
-				}
-			}
-			if inner, ok := lookup(v.Value, q.pattern.paths[i][depth+1:]); ok {
+			depth := strings.Count(name, ".") + 1
+			if inner, ok := lookup(v.Value, q.pattern.paths[i][depth:]); ok {
 				q.set(i, inner)
 			}
 		}

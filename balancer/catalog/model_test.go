@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"iter"
 	"maps"
-	"reflect"
 	"slices"
 	"sort"
 	"testing"
@@ -52,10 +51,9 @@ func normal(c Chunk) Chunk {
 }
 
 func sameChunk(a, b Chunk) bool {
-	if len(a.History) == 0 && len(b.History) == 0 {
-		a.History, b.History = nil, nil
-	}
-	return reflect.DeepEqual(a, b)
+	return a.ID == b.ID && a.Min == b.Min && a.Max == b.Max && a.Shard == b.Shard && a.Version == b.Version &&
+		a.Jumbo == b.Jumbo && a.OnCurrentShardSince == b.OnCurrentShardSince &&
+		a.EstimatedBytes == b.EstimatedBytes && slices.Equal(a.History, b.History)
 }
 
 func (m model) check(t interface {
@@ -192,7 +190,7 @@ func (w *world) change(t *rapid.T) []Chunk {
 		left.Jumbo, right.Jumbo = JumboFalse, JumboFalse
 		return []Chunk{right, left}
 	case "split many":
-		n := rapid.SampledFrom([]int{3, 40, 700}).Draw(t, "parts")
+		n := rapid.SampledFrom([]int{3, 40, 600}).Draw(t, "parts")
 		low := c.Min
 		var parts []Chunk
 		for _, middle := range w.evenly(c, n) {
@@ -227,6 +225,9 @@ func (w *world) change(t *rapid.T) []Chunk {
 		}
 		return changed
 	}
+	if c.OnCurrentShardSince.IsZero() && rapid.Bool().Draw(t, "old history") {
+		c.History = []ChunkHistory{{bson.Timestamp{T: 7}, w.shard(t)}} // as before 7.0
+	}
 	c.Jumbo = rapid.SampledFrom([]Jumbo{JumboUnset, JumboFalse, JumboTrue}).Draw(t, "jumbo")
 	c.EstimatedBytes = rapid.SampledFrom([]int64{0, 5}).Draw(t, "size")
 	return []Chunk{c}
@@ -240,15 +241,19 @@ func TestApplyKeepsUpWithModel(t *testing.T) {
 		if rapid.Bool().Draw(r, "since") {
 			w.chunks[0].OnCurrentShardSince = bson.Timestamp{T: 100}
 		}
-		whole := w.chunks[0]
-		for _, k := range w.evenly(whole, rapid.SampledFrom([]int{1, 60, 1500}).Draw(r, "chunks")) {
+		// Small tables with small blocks go through the same as great ones.
+		l := rapid.SampledFrom([]layout{usual(), {2, 4, 8, 2, 4, 8}, {1, 1, 1, 1, 1, 1}, {2, 3, 5, 2, 2, 3}}).Draw(r, "layout")
+		sizes := []int{1, 60}
+		if l == usual() {
+			sizes = []int{1, 60, 1500}
+		}
+		for _, k := range w.evenly(w.chunks[0], rapid.SampledFrom(sizes).Draw(r, "chunks")) {
 			last := &w.chunks[len(w.chunks)-1]
 			next := *last
 			last.Max, next.Min = k, k
 			next.Version, next.Shard = w.next(), ShardID(fmt.Sprintf("s%d", len(w.chunks)*7%6))
 			w.chunks = append(w.chunks, next)
 		}
-		l := rapid.SampledFrom([]layout{usual(), {2, 4, 8, 2, 4, 8}, {1, 1, 1, 1, 1, 1}, {2, 3, 5, 2, 2, 3}}).Draw(r, "layout")
 		rt, err := newRoutingTable(l, p, bson.ObjectID{1}, bson.Timestamp{T: 1}, slices.Values(w.chunks))
 		if err != nil {
 			r.Fatal(err)

@@ -87,3 +87,101 @@ func TestFind(t *testing.T) {
 		t.Errorf("a is at %v", got)
 	}
 }
+
+// A collection of a million chunks must fit beside everything else.
+func TestChunkCostsTensOfBytes(t *testing.T) {
+	const n = 50_000
+	var chunks []Chunk
+	p := keyOf(t, "x")
+	low := p.GlobalMin()
+	for i := range n {
+		high := p.GlobalMax()
+		if i < n-1 {
+			high = x(t, int64(i)<<20)
+		}
+		since := bson.Timestamp{T: uint32(i + 1)}
+		shard := ShardID([]string{"a", "b", "c"}[i%3])
+		chunks = append(chunks, Chunk{ID: bson.NewObjectID(), Min: low, Max: high, Shard: shard, Version: ChunkVersion{1, uint32(i)},
+			OnCurrentShardSince: since, History: []ChunkHistory{{since, shard}, {bson.Timestamp{T: 1}, "a"}}})
+		low = high
+	}
+	before := heap()
+	rt := table(t, chunks)
+	if size := (heap() - before) / n; size > 100 {
+		t.Errorf("a chunk takes %d bytes", size)
+	}
+	if rt.Len() != n {
+		t.Errorf("%d chunks", rt.Len())
+	}
+	key := x(t, int64(12345)<<20)
+	if allocs := testing.AllocsPerRun(100, func() { rt.ShardOf(key); rt.IndexOf(key); rt.Count("a") }); allocs != 0 {
+		t.Errorf("%v allocations for a look-up", allocs)
+	}
+	walk := testing.AllocsPerRun(3, func() {
+		for range rt.Owned("a", Key{}, Key{}) {
+		}
+	})
+	if perChunk := walk / float64(rt.Count("a")); perChunk > 0.02 {
+		t.Errorf("%v allocations for each chunk walked over", perChunk)
+	}
+}
+
+func TestOverlapping(t *testing.T) {
+	rt := table(t, chunksAt(t, []any{0, 10, 20}, "a", "b", "a", "c"))
+	low, high := x(t, bson.MinKey{}), x(t, bson.MaxKey{})
+	for _, c := range []struct {
+		name     string
+		from, to Key
+		first, n int
+	}{
+		{"all", Key{}, Key{}, 0, 4},
+		{"all, by name", low, high, 0, 4},
+		{"exactly one", x(t, 0), x(t, 10), 1, 1},
+		{"inside one", x(t, 3), x(t, 4), 1, 1},
+		{"over a boundary", x(t, 3), x(t, 11), 1, 2},
+		{"up to a boundary", Key{}, x(t, 10), 0, 2},
+		{"from a boundary", x(t, 10), Key{}, 2, 2},
+		{"empty", x(t, 3), x(t, 3), 0, 0},
+		{"reversed", x(t, 10), x(t, 3), 0, 0},
+		{"from the end", high, Key{}, 0, 0},
+		{"up to the beginning", Key{}, low, 0, 0},
+	} {
+		got := slices.Collect(rt.Overlapping(c.from, c.to))
+		if len(got) != c.n || c.n > 0 && !sameChunk(got[0], rt.At(c.first)) {
+			t.Errorf("%s: %d chunks %v, want %d", c.name, len(got), got, c.n)
+		}
+	}
+	for c := range rt.Owned("a", x(t, 5), Key{}) { // stops when told to
+		if !c.Min.Equal(x(t, 10)) {
+			t.Errorf("the first chunk of a above 5 begins at %v", c.Min)
+		}
+		break
+	}
+}
+
+// An old table goes on answering as before, whatever is made out of it.
+func TestTablesDoNotChange(t *testing.T) {
+	rt := table(t, chunksAt(t, []any{0, 10, 20}, "a", "b", "a", "c"))
+	moved := rt.At(1)
+	moved.Shard, moved.Version = "new", ChunkVersion{2, 0}
+	next, err := rt.Apply([]Chunk{moved})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rt.Count("b") != 1 || rt.Count("new") != 0 || next.Count("b") != 0 || next.Count("new") != 1 {
+		t.Errorf("before %v, after %v", rt.Owners(), next.Owners())
+	}
+	if !slices.Equal(next.Owners(), []ShardID{"a", "c", "new"}) || next.ShardVersion("b") != (ChunkVersion{}) {
+		t.Errorf("owners %v, b at %v", next.Owners(), next.ShardVersion("b"))
+	}
+	if same, err := next.Apply(nil); same != next || err != nil {
+		t.Error("no change made another table")
+	}
+	for _, owners := range [][]ShardID{rt.Owners(), next.Owners()} {
+		for _, s := range owners {
+			if rt.Count(s)+next.Count(s) == 0 {
+				t.Errorf("%s owns nothing", s)
+			}
+		}
+	}
+}

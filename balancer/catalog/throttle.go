@@ -42,7 +42,7 @@ func ParseThrottle(v bson.RawValue) (Throttle, error) {
 	case 0:
 		return Throttle{}, nil
 	case bson.TypeBoolean:
-		if v.Boolean() {
+		if on, _ := v.BooleanOK(); on {
 			return Throttle{State: ThrottleOn}, nil
 		}
 		return Throttle{State: ThrottleOff}, nil

@@ -1,0 +1,123 @@
+package catalog
+
+import "slices"
+
+// replaceInPlace exchanges values of chunks; blocks keep their bounds.
+func (a *application) replaceInPlace(changed []Chunk) error {
+	a.inPlace = true
+	a.shelves = slices.Clone(a.old.shelves)
+	for len(changed) > 0 {
+		p := a.old.locate(changed[0].Min.order)
+		old := a.old.block(p)
+		high, n := old.low(old.len()), 1
+		for n < len(changed) && changed[n].Min.order < high {
+			n++
+		}
+		b, err := a.replaced(old, changed[:n])
+		if err != nil {
+			return err
+		}
+		s := a.shelves[p.shelf]
+		if s == a.old.shelves[p.shelf] {
+			s = &shelf{blocks: slices.Clone(s.blocks), lows: s.lows, starts: s.starts}
+			a.shelves[p.shelf] = s
+		}
+		s.blocks[p.block] = b
+		a.removed = append(a.removed, old)
+		a.w.blocks = append(a.w.blocks, b)
+		changed = changed[n:]
+	}
+	return nil
+}
+
+// replaced is a copy of a block with other values for some chunks. Columns in
+// which nothing changes are shared.
+func (a *application) replaced(old *block, changed []Chunk) (*block, error) {
+	b := *old
+	patches := make([]patch, len(changed))
+	for n, c := range changed {
+		v, err := a.w.columns(c)
+		if err != nil {
+			return nil, err
+		}
+		i := old.find(c.Min.order)
+		flags := chunkFlags(c.Jumbo) & jumboBits
+		patches[n].at = i
+		for _, h := range c.History {
+			e, err := a.w.entry(h)
+			if err != nil {
+				return nil, err
+			}
+			if e.join(&flags, v.shard, v.since) {
+				patches[n].history = append(patches[n].history, e)
+			}
+		}
+		if len(patches[n].history) == 0 {
+			flags &= jumboBits
+		}
+		set(&b.shards, old.shards, old.len(), i, v.shard)
+		set(&b.versions, old.versions, old.len(), i, v.version)
+		set(&b.since, old.since, old.len(), i, v.since)
+		set(&b.ids, old.ids, old.len(), i, v.id)
+		set(&b.flags, old.flags, old.len(), i, flags)
+		set(&b.sizes, old.sizes, old.len(), i, v.size)
+	}
+	b.history = old.history.replaced(old.len(), patches)
+	b.summarise(a.w.counters)
+	return &b, nil
+}
+
+// set changes one entry of a column that may be shared with an old block.
+func set[T comparable](column *[]T, old []T, n, i int, v T) {
+	switch c := *column; {
+	case c == nil:
+		var zero T
+		if v == zero {
+			return
+		}
+		*column = make([]T, n)
+	case c[i] == v:
+		return
+	case old != nil && &c[0] == &old[0]:
+		*column = slices.Clone(old)
+	}
+	(*column)[i] = v
+}
+
+// patch is the new history of chunk at; patches are in order.
+type patch struct {
+	at      int
+	history []historyEntry
+}
+
+// replaced is a copy with other histories for some of n chunks, nil when none
+// has any.
+func (h *histories) replaced(n int, patches []patch) *histories {
+	size := 0
+	for _, p := range patches {
+		size += len(p.history)
+	}
+	if h == nil && size == 0 {
+		return nil
+	}
+	next := &histories{offsets: make([]uint32, n+1)}
+	if h != nil {
+		size += len(h.entries)
+	}
+	next.entries = make([]historyEntry, 0, size)
+	for i := range n {
+		switch {
+		case len(patches) > 0 && patches[0].at == i:
+			next.entries = append(next.entries, patches[0].history...)
+			patches = patches[1:]
+		case h != nil:
+			next.entries = append(next.entries, h.entries[h.offsets[i]:h.offsets[i+1]]...)
+		}
+		next.offsets[i+1] = uint32(len(next.entries))
+	}
+	if len(next.entries) == 0 {
+		return nil
+	}
+	return next
+}
+

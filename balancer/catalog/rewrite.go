@@ -1,0 +1,197 @@
+package catalog
+
+import (
+	"slices"
+	"sort"
+)
+
+// run is a row of changed chunks without gap, and the position of the existing
+// chunks it replaces.
+type run struct {
+	chunks   []Chunk
+	from, to int
+}
+
+// runs finds what the changed chunks replace. A run must begin and end where
+// chunks did, or there would be a gap.
+func (a *application) runs(changed []Chunk) ([]run, error) {
+	var runs []run
+	for len(changed) > 0 {
+		n := 1
+		for n < len(changed) && changed[n].Min.Equal(changed[n-1].Max) {
+			n++
+		}
+		r := run{chunks: changed[:n]}
+		from, to := changed[0].Min, changed[n-1].Max
+		p := a.old.locate(from.order)
+		if low := a.old.block(p).key(p.chunk); !low.Equal(from) {
+			return nil, notContiguous(a.old.pattern.Bound(low), a.old.pattern.Bound(from))
+		}
+		r.from = a.old.number(p)
+		// The chunks up to the first that lies at or above the end.
+		p = a.old.locate(to.order)
+		r.to = a.old.number(p)
+		if b := a.old.block(p); b.low(p.chunk) != to.order {
+			r.to++
+			if high := b.key(p.chunk + 1); !high.Equal(to) {
+				return nil, notContiguous(a.old.pattern.Bound(to), a.old.pattern.Bound(high))
+			}
+		}
+		runs = append(runs, r)
+		changed = changed[n:]
+	}
+	return runs, nil
+}
+
+// piece is a part of a section being rewritten: chunks of an old block, or
+// changed ones.
+type piece struct {
+	block    *block
+	from, to int
+	chunks   []Chunk
+}
+
+func (p piece) len() int { return p.to - p.from + len(p.chunks) }
+
+// section is a row of neighbouring blocks to be written anew.
+type section struct {
+	pieces []piece
+	count  int
+}
+
+func (s *section) add(p piece) {
+	s.pieces = append(s.pieces, p)
+	s.count += p.len()
+}
+
+// rewrite goes through the runs from left to right; shelves in which nothing
+// changes are taken over as they are.
+func (a *application) rewrite(changed []Chunk) error {
+	runs, err := a.runs(changed)
+	if err != nil {
+		return err
+	}
+	old, next := a.old, 0 // next is the first shelf not dealt with
+	for len(runs) > 0 {
+		first := old.position(runs[0].from).shelf
+		a.shelves = append(a.shelves, old.shelves[next:first]...)
+		st := strip{blocks: old.shelves[first].blocks, starts: old.shelves[first].starts, base: int(old.starts[first])}
+		n := 0
+		for next = first + 1; ; next++ {
+			for n < len(runs) && runs[n].to <= int(old.starts[next]) {
+				n++
+			}
+			reaches := n < len(runs) && runs[n].from < int(old.starts[next])
+			if next == len(old.shelves) || !reaches && len(st.blocks) >= old.layout.shelfLeast {
+				break
+			}
+			st = st.join(old.shelves[next])
+		}
+		blocks, err := a.rewriteStrip(st, runs[:n])
+		if err != nil {
+			return err
+		}
+		a.shelves = append(a.shelves, old.layout.shelve(blocks)...)
+		runs = runs[n:]
+	}
+	a.shelves = append(a.shelves, old.shelves[next:]...)
+	return nil
+}
+
+// strip is a row of blocks from one or more shelves. starts count chunks from
+// base.
+type strip struct {
+	blocks []*block
+	starts []int32
+	base   int
+}
+
+func (st strip) join(s *shelf) strip {
+	st.blocks = slices.Concat(st.blocks, s.blocks)
+	end := st.starts[len(st.starts)-1]
+	st.starts = slices.Clip(st.starts)
+	for _, n := range s.starts[1:] {
+		st.starts = append(st.starts, end+n)
+	}
+	return st
+}
+
+// find gives block and position in it of chunk i of the table.
+func (st strip) find(i int) (block, chunk int) {
+	i -= st.base
+	block = sort.Search(len(st.blocks)-1, func(b int) bool { return i < int(st.starts[b+1]) })
+	return block, i - int(st.starts[block])
+}
+
+// rewriteStrip writes the blocks anew that the runs touch.
+func (a *application) rewriteStrip(st strip, runs []run) ([]*block, error) {
+	out := make([]*block, 0, len(st.blocks)+1)
+	next := 0 // the first block not dealt with
+	for len(runs) > 0 {
+		first, _ := st.find(runs[0].from)
+		out = append(out, st.blocks[next:first]...)
+		next = first
+		at := 0 // position in it up to which chunks are in the section
+		var s section
+		for {
+			for len(runs) > 0 && runs[0].from-st.base < int(st.starts[next+1]) {
+				r := runs[0]
+				runs = runs[1:]
+				s.add(piece{block: st.blocks[next], from: at, to: r.from - st.base - int(st.starts[next])})
+				s.add(piece{chunks: r.chunks})
+				next, at = st.find(r.to - 1)
+				at++
+			}
+			s.add(piece{block: st.blocks[next], from: at, to: st.blocks[next].len()})
+			next, at = next+1, 0
+			if s.count >= a.old.layout.blockLeast || next == len(st.blocks) {
+				break
+			}
+		}
+		a.removed = append(a.removed, st.blocks[first:next]...)
+		blocks, err := a.write(s, st.blocks[next-1])
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, blocks...)
+	}
+	return append(out, st.blocks[next:]...), nil
+}
+
+// write turns a section into blocks of even size; last is the old block it
+// ends with.
+func (a *application) write(s section, last *block) ([]*block, error) {
+	l := a.old.layout
+	a.w.fill = l.blockMost
+	if s.count > l.blockMost {
+		parts := (s.count + l.blockFill - 1) / l.blockFill
+		a.w.fill = (s.count + parts - 1) / parts
+	}
+	a.w.block.reserve(min(s.count, a.w.fill), last)
+	written := len(a.w.blocks)
+	for _, p := range s.pieces {
+		a.w.copy(p.block, p.from, p.to)
+		for _, c := range p.chunks {
+			if err := a.w.add(c); err != nil {
+				return nil, err
+			}
+		}
+	}
+	end := last.key(last.len())
+	a.w.finish([]byte(end.order), []byte(end.form))
+	return a.w.blocks[written:], nil
+}
+
+// copy adds chunks of an old block, cutting where blocks are full.
+func (w *tableWriter) copy(b *block, from, to int) {
+	for from < to {
+		if w.block.len() >= w.fill {
+			low := b.key(from)
+			w.finish([]byte(low.order), []byte(low.form))
+		}
+		n := min(to-from, w.fill-w.block.len())
+		w.block.copy(b, from, from+n)
+		from += n
+	}
+}
+

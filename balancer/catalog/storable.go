@@ -1,0 +1,35 @@
+package catalog
+
+import (
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/keyorder"
+	"shardsh/balancer/mongoerr"
+)
+
+// CheckStorable refuses bounds that must not be kept in the catalog, zone
+// bounds and split points: those with a regular expression, or with an object
+// that has names beginning with $ (BadValue, spec 03 §4.3).
+func CheckStorable(bound bson.Raw) error {
+	for e := keyorder.WalkOf(bound); e.Next(); {
+		if e.Value.Type == bson.TypeRegex || dollarNames(e.Value, 0) {
+			return mongoerr.New(mongoerr.BadValue, "the value of %s in %s cannot be stored as a bound", e.Name, bound)
+		}
+	}
+	return nil
+}
+
+// The server refuses deeper documents.
+const maxNesting = 200
+
+func dollarNames(v bson.RawValue, depth int) bool {
+	if v.Type != bson.TypeEmbeddedDocument && v.Type != bson.TypeArray || depth > maxNesting {
+		return false
+	}
+	for e := keyorder.WalkOf(v.Value); e.Next(); {
+		if len(e.Name) > 0 && e.Name[0] == '$' || dollarNames(e.Value, depth+1) {
+			return true
+		}
+	}
+	return false
+}
