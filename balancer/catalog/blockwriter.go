@@ -225,4 +225,3 @@ func keep[T any](column []T, has bool) []T {
 	}
 	return slices.Clone(column)
 }
-

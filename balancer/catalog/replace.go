@@ -120,4 +120,3 @@ func (h *histories) replaced(n int, patches []patch) *histories {
 	}
 	return next
 }
-

@@ -194,4 +194,3 @@ func (w *tableWriter) copy(b *block, from, to int) {
 		from += n
 	}
 }
-

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"runtime"
 	"slices"
 	"testing"
 
@@ -107,9 +108,10 @@ func TestChunkCostsTensOfBytes(t *testing.T) {
 	}
 	before := heap()
 	rt := table(t, chunks)
-	if size := (heap() - before) / n; size > 100 {
+	if size := (int64(heap()) - int64(before)) / n; size <= 0 || size > 100 {
 		t.Errorf("a chunk takes %d bytes", size)
 	}
+	runtime.KeepAlive(chunks)
 	if rt.Len() != n {
 		t.Errorf("%d chunks", rt.Len())
 	}
