@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+
+	"shardsh/bindings"
+)
+
+// Exit codes. The README tells users of them.
+const (
+	exitOK       = 0
+	exitFailure  = 1   // a script failed, or the cluster can't be asked
+	exitUsage    = 2   // the command line is wrong
+	exitFindings = 3   // check: not every collection is balanced
+	exitSIGINT   = 130 // interrupted by Ctrl-C
+	exitSIGTERM  = 143
+)
+
+// usageError is a mistake on the command line.
+type usageError struct{ err error }
+
+func (e usageError) Error() string { return e.err.Error() }
+func (e usageError) Unwrap() error { return e.err }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// findingsError says that a check worked and found something.
+type findingsError struct{ count int }
+
+func (e findingsError) Error() string { return fmt.Sprintf("%d collections are not balanced", e.count) }
+
+// signalError is the cause of a context that a signal ended.
+type signalError struct{ signal os.Signal }
+
+func (e signalError) Error() string { return "stopped by signal: " + e.signal.String() }
+
+func exitCode(ctx context.Context, err error) int {
+	var quit *bindings.ExitError
+	var usage usageError
+	var findings findingsError
+	var caught signalError
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &quit):
+		return quit.Code
+	case errors.As(context.Cause(ctx), &caught):
+		if caught.signal == syscall.SIGTERM {
+			return exitSIGTERM
+		}
+		return exitSIGINT
+	case errors.As(err, &usage):
+		return exitUsage
+	case errors.As(err, &findings):
+		return exitFindings
+	}
+	return exitFailure
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/bindings"
+	"shardsh/repl"
+)
+
+// repl runs the interactive loop until the user leaves.
+func (env environment) repl(ctx context.Context, o options, conn *connection, shell *bindings.Shell) error {
+	history, err := repl.OpenHistory(env.historyPath())
+	if err != nil {
+		notice(env.stderr, o.quiet, "The history is not kept: %s", err)
+	}
+	if env.releaseInterrupt != nil {
+		env.releaseInterrupt()
+	}
+	code, err := repl.Run(ctx, shell, repl.Config{
+		Editor:  env.lineEditor(),
+		Out:     env.stdout,
+		History: history,
+		Banner:  banner(ctx, o, conn),
+		Color:   env.color(),
+		Exit:    askedToLeave,
+		Explain: explain,
+	})
+	if err != nil {
+		return err
+	}
+	if code != exitOK {
+		return &bindings.ExitError{Code: code}
+	}
+	return nil
+}
+
+func (env environment) historyPath() string {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		home = ""
+	}
+	return repl.HistoryPath(env.getenv, home)
+}
+
+// lineEditor edits on a terminal, and reads lines as they come elsewhere.
+func (env environment) lineEditor() repl.LineEditor {
+	if isTerminal(env.stdin) && isTerminal(env.stdout) {
+		return repl.NewTerminal()
+	}
+	return repl.NewPlain(env.stdin, env.stdout)
+}
+
+// banner asks a live cluster for its version and size; what it does not tell
+// is left out.
+func banner(ctx context.Context, o options, conn *connection) string {
+	if o.quiet {
+		return ""
+	}
+	b := repl.Banner{ShellVersion: version(), Address: conn.address, ServerVersion: conn.serverVersion, Cluster: conn.cluster}
+	if conn.client != nil && b.ServerVersion == "" {
+		var info struct{ Version string }
+		var list struct{ Shards []bson.Raw }
+		admin := conn.client.Database("admin")
+		if admin.RunCommand(ctx, bson.D{{Key: "buildInfo", Value: 1}}).Decode(&info) == nil {
+			b.ServerVersion = info.Version
+		}
+		if admin.RunCommand(ctx, bson.D{{Key: "listShards", Value: 1}}).Decode(&list) == nil {
+			b.Cluster = fmt.Sprintf("%d shards", len(list.Shards))
+		}
+	}
+	return b.String()
+}
+
+func askedToLeave(err error) (int, bool) {
+	var quit *bindings.ExitError
+	if !errors.As(err, &quit) {
+		return 0, false
+	}
+	return quit.Code, true
+}
+
+// explain takes a script's error apart for the loop to show.
+func explain(err error) repl.Failure {
+	var script *bindings.ScriptError
+	if !errors.As(err, &script) {
+		return repl.Failure{Message: redact(fmt.Sprint(err))}
+	}
+	f := repl.Failure{
+		Name: script.Name, CodeName: script.CodeName, Message: script.Message, Details: script.Details,
+		File: script.File, Line: script.Line, Column: script.Column,
+	}
+	if script.IsSyntax() {
+		f.SourceLine = script.SourceLine
+	}
+	return f
+}

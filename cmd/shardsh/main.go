@@ -1,0 +1,61 @@
+// Command shardsh is a shell for sharded MongoDB clusters: a REPL, a runner
+// for JavaScript maintenance scripts, and a CI check of balance status, on a
+// live cluster or on a mock one inside the process.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"strings"
+	"sync"
+	"syscall"
+)
+
+func main() {
+	args := make([]string, 0, len(os.Args))
+	for _, arg := range os.Args[1:] {
+		args = append(args, strings.Clone(arg)) // hidePasswords overwrites the originals
+	}
+	env := environment{
+		args:   args,
+		stdin:  os.Stdin,
+		stdout: os.Stdout,
+		stderr: os.Stderr,
+		getenv: os.LookupEnv,
+	}
+	os.Exit(env.main())
+}
+
+// main runs the program and gives its exit code. Ctrl-C and SIGTERM end what
+// is running; a second one ends the process. The REPL takes Ctrl-C over.
+func (env environment) main() int {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	env.releaseInterrupt = cancelOn(os.Interrupt, cancel)
+	releaseTerm := cancelOn(syscall.SIGTERM, cancel)
+	defer releaseTerm()
+	defer env.releaseInterrupt()
+	hidePasswords(os.Args)
+	return env.run(ctx)
+}
+
+// cancelOn cancels when a signal comes, once. release gives the signal back;
+// it may be called again.
+func cancelOn(sig os.Signal, cancel context.CancelCauseFunc) (release func()) {
+	caught := make(chan os.Signal, 1)
+	done := make(chan struct{})
+	signal.Notify(caught, sig)
+	go func() {
+		select {
+		case <-caught:
+			signal.Stop(caught)
+			cancel(signalError{sig})
+		case <-done:
+		}
+	}()
+	return sync.OnceFunc(func() {
+		signal.Stop(caught)
+		close(done)
+	})
+}

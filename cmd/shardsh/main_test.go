@@ -1,0 +1,223 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// runProgram runs the whole program inside the test.
+func runProgram(t *testing.T, stdin string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	env := environment{
+		args: args, stdin: strings.NewReader(stdin), stdout: &out, stderr: &errs,
+		getenv: func(string) (string, bool) { return "", false },
+	}
+	code = env.run(context.Background())
+	return code, out.String(), errs.String()
+}
+
+func writeFile(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestCommandLine(t *testing.T) {
+	script := writeFile(t, "hello.js", `print("hello " + process.argv.slice(2).join(","))`)
+	failing := writeFile(t, "failing.js", "const a = 1;\nthrow new Error('broken')\n")
+	syntax := writeFile(t, "syntax.js", "print('never');\nlet x = ;\n")
+	topology := writeFile(t, "topology.json", `{"shards": [{"id": "a"}], "collections": [{"ns": "x.y", "key": {"k": 1}, "chunks": [{"shard": "b"}]}]}`)
+	tests := []struct {
+		name   string
+		stdin  string
+		args   []string
+		code   int
+		stdout string // whole, unless it begins with ~: then a part
+		stderr string // a part
+	}{
+		{"an eval prints its result", "", []string{"--nodb", "--eval", "1+1"}, 0, "2\n", ""},
+		{"only the last eval prints", "", []string{"--nodb", "--eval", "1", "--eval", "2"}, 0, "2\n", ""},
+		{"undefined prints nothing", "", []string{"--nodb", "--eval", "undefined"}, 0, "", ""},
+		{"script arguments", "", []string{"--nodb", script, "--", "a", "b"}, 0, "hello a,b\n", ""},
+		{"quit gives the exit code", "", []string{"--nodb", "--eval", "quit(6)"}, 6, "", ""},
+		{"a pipe is a script", "print(1+2)\n", []string{"--nodb"}, 0, "3\n", ""},
+		{"json", "", []string{"--nodb", "--json=relaxed", "--eval", "({a: NumberLong(5)})"}, 0, "{\n  \"a\": 5\n}\n", ""},
+		{"canonical json", "", []string{"--nodb", "--json", "--eval", "({a: NumberLong(5)})"}, 0, "{\n  \"a\": {\n    \"$numberLong\": \"5\"\n  }\n}\n", ""},
+		{"the mock says that it is one", "", []string{"--eval", "db.getName()"}, 0, "test\n", "embedded mock cluster"},
+		{"quiet", "", []string{"--quiet", "--eval", "db.getName()"}, 0, "test\n", ""},
+		{"a number of shards", "", []string{"--quiet", "--mock=5", "--eval", "sh.listShards().length"}, 0, "5\n", ""},
+		{"an error has its place", "", []string{"--nodb", failing}, 1, "", "failing.js:2:"},
+		{"a syntax error shows the line", "", []string{"--nodb", syntax}, 1, "", "let x = ;"},
+		{"a syntax error has its place", "", []string{"--nodb", syntax}, 1, "", "syntax.js:2:"},
+		{"a server error has its code name", "", []string{"--quiet", "--eval", "sh.moveChunk('no.where', {x: 1}, 'shard0')"}, 1, "", "NamespaceNotFound"},
+		{"a missing script", "", []string{"--nodb", "nowhere.js"}, 1, "", "nowhere.js"},
+		{"an unknown option", "", []string{"--nope"}, 2, "", "--nope"},
+		{"a bad value", "", []string{"--json=xml", "--eval", "1"}, 2, "", "canonical or relaxed"},
+		{"an unknown parameter", "", []string{"--set-parameter", "nope=1", "--eval", "1"}, 2, "", `"nope"`},
+		{"a parameter out of range", "", []string{"--set-parameter", "transactionLifetimeLimitSeconds=0", "--eval", "1"}, 2, "", "transactionLifetimeLimitSeconds"},
+		{"mock options without the mock", "", []string{"--nodb", "--seed", "1", "--eval", "1"}, 2, "", "--seed"},
+		{"a topology with an error names the field", "", []string{"--mock=" + topology, "--eval", "1"}, 2, "", "collections[0].chunks[0].shard"},
+		{"version", "", []string{"--version"}, 0, "~0", ""},
+		{"help", "", []string{"--help"}, 0, "~Usage:", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			code, stdout, stderr := runProgram(t, tt.stdin, tt.args...)
+			if code != tt.code {
+				t.Errorf("exit code %d, want %d\n%s%s", code, tt.code, stdout, stderr)
+			}
+			if part, isPart := strings.CutPrefix(tt.stdout, "~"); isPart && !strings.Contains(stdout, part) || !isPart && stdout != tt.stdout {
+				t.Errorf("stdout %q, want %q", stdout, tt.stdout)
+			}
+			if !strings.Contains(stderr, tt.stderr) {
+				t.Errorf("stderr %q lacks %q", stderr, tt.stderr)
+			}
+			if tt.code == 0 && tt.stderr == "" && stderr != "" {
+				t.Errorf("stderr %q, want nothing", stderr)
+			}
+		})
+	}
+}
+
+// A URI that can't be reached fails with one line, without a stack and
+// without the password.
+func TestUnreachable(t *testing.T) {
+	code, stdout, stderr := runProgram(t, "", "mongodb://joe:secret@127.0.0.1:1/db", "--eval", "1")
+	if code != exitFailure || stdout != "" {
+		t.Errorf("exit code %d, stdout %q", code, stdout)
+	}
+	if strings.Count(stderr, "\n") != 1 || strings.Contains(stderr, "secret") || !strings.Contains(stderr, "127.0.0.1:1") {
+		t.Errorf("stderr %q", stderr)
+	}
+}
+
+func TestQuickstart(t *testing.T) {
+	code, stdout, stderr := runProgram(t, "", "--quiet", "../../scripts/quickstart.js")
+	if code != exitOK {
+		t.Fatalf("exit code %d\n%s%s", code, stdout, stderr)
+	}
+	for _, part := range []string{"chunksImbalance", "balancerCompliant: true", "shard2", "every order is still there"} {
+		if !strings.Contains(stdout, part) {
+			t.Errorf("the report lacks %q:\n%s", part, stdout)
+		}
+	}
+}
+
+const unbalanced = `{
+  "shards": [{"id": "a"}, {"id": "b"}],
+  "collections": [
+    {"ns": "shop.even", "key": {"k": 1}, "chunks": [
+      {"shard": "a", "max": {"k": 0}, "bytes": "10GB", "docs": 1000000},
+      {"shard": "b", "bytes": "10GB", "docs": 1000000}]},
+    {"ns": "shop.odd", "key": {"k": 1}, "noBalance": true, "chunks": [
+      {"shard": "a", "max": {"k": 0}, "bytes": "10GB", "docs": 1000000},
+      {"shard": "b", "bytes": "1GB", "docs": 100000}]}
+  ]
+}`
+
+func TestCheck(t *testing.T) {
+	path := writeFile(t, "topology.json", unbalanced)
+	tests := []struct {
+		name   string
+		args   []string
+		code   int
+		stdout string
+	}{
+		{"lines", []string{"check", "--mock=" + path}, 3, "shop.even  balanced\nshop.odd   NOT balanced: chunksImbalance (balancing is disabled)\n"},
+		{"quiet", []string{"check", "--quiet", "--mock=" + path}, 3, "shop.odd   NOT balanced: chunksImbalance (balancing is disabled)\n"},
+		{"nothing sharded", []string{"check", "--mock"}, 0, "no sharded collections\n"},
+		{"json", []string{"check", "--json", "--mock=" + path}, 3, `{
+  "compliant": false,
+  "collections": [
+    {
+      "ns": "shop.even",
+      "compliant": true,
+      "chunkSizeMB": 128
+    },
+    {
+      "ns": "shop.odd",
+      "compliant": false,
+      "violation": "chunksImbalance",
+      "chunkSizeMB": 128,
+      "balancingDisabled": true
+    }
+  ]
+}
+`},
+		{"a cluster that can't be asked", []string{"check", "127.0.0.1:1"}, 1, ""},
+		{"two addresses", []string{"check", "a:1", "b:1"}, 2, ""},
+		{"an unknown option", []string{"check", "--nope"}, 2, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			code, stdout, stderr := runProgram(t, "", tt.args...)
+			if code != tt.code || stdout != tt.stdout {
+				t.Errorf("exit code %d, stdout %q; want %d, %q\n%s", code, stdout, tt.code, tt.stdout, stderr)
+			}
+		})
+	}
+}
+
+func TestStatusScript(t *testing.T) {
+	path := writeFile(t, "topology.json", unbalanced)
+	code, stdout, _ := runProgram(t, "", "--quiet", "--mock="+path, "../../scripts/status.js")
+	if code != 1 || !strings.Contains(stdout, "shop.odd") || !strings.Contains(stdout, "chunksImbalance") {
+		t.Errorf("exit code %d\n%s", code, stdout)
+	}
+	if code, stdout, _ := runProgram(t, "", "--quiet", "../../scripts/status.js"); code != 0 || !strings.Contains(stdout, "no sharded collections") {
+		t.Errorf("exit code %d\n%s", code, stdout)
+	}
+}
+
+func TestReadOnlyAndDryRun(t *testing.T) {
+	code, _, stderr := runProgram(t, "", "--quiet", "--read-only", "--eval", "sh.stopBalancer()")
+	if code != 1 || !strings.Contains(stderr, "--read-only refuses the command balancerStop") {
+		t.Errorf("exit code %d, stderr %q", code, stderr)
+	}
+	code, stdout, stderr := runProgram(t, "", "--quiet", "--dry-run", "--eval", "db.c.insertOne({a: 1}); db.c.countDocuments()")
+	if code != 0 || !strings.Contains(stdout, "would send to test:") || !strings.HasSuffix(stdout, "0\n") {
+		t.Errorf("exit code %d, stdout %q, stderr %q", code, stdout, stderr)
+	}
+}
+
+func TestPasswordIn(t *testing.T) {
+	tests := []struct{ arg, want string }{
+		{"mongodb://joe:secret@h:1/db", "secret"},
+		{"mongodb+srv://joe:p:w@h/db", "p:w"},
+		{"mongodb://joe@h:1", ""},
+		{"mongodb://h:1/db", ""},
+		{"script.js", ""},
+	}
+	for _, tt := range tests {
+		from, to, ok := passwordIn(tt.arg)
+		if got := tt.arg[from:to]; ok != (tt.want != "") || got != tt.want {
+			t.Errorf("passwordIn(%q) = %q, want %q", tt.arg, got, tt.want)
+		}
+	}
+}
+
+func TestConnectionString(t *testing.T) {
+	const local = "directConnection=true&serverSelectionTimeoutMS=2000"
+	tests := []struct{ address, want string }{
+		{"app", "mongodb://127.0.0.1:27017/app?" + local},
+		{"h:9999/app", "mongodb://h:9999/app?directConnection=true"},
+		{"localhost:9999", "mongodb://localhost:9999/?" + local},
+		{"mongodb://h1,h2/app", "mongodb://h1,h2/app"},
+		{"mongodb://h1/app?replicaSet=rs", "mongodb://h1/app?replicaSet=rs"},
+		{"mongodb://u:p@h.example?tls=true", "mongodb://u:p@h.example/?tls=true&directConnection=true"},
+		{"mongodb+srv://h.example/app", "mongodb+srv://h.example/app"},
+	}
+	for _, tt := range tests {
+		if got, err := connectionString(tt.address); err != nil || got != tt.want {
+			t.Errorf("connectionString(%q) = %q, %v, want %q", tt.address, got, err, tt.want)
+		}
+	}
+}
