@@ -128,32 +128,35 @@ func (b *block) of(shard uint16) *ownership {
 	return &b.owned[i]
 }
 
-// chunk rebuilds chunk i. Its history is cut from slab.
-func (b *block) chunk(i int, names []ShardID, slab *historySlab) Chunk {
-	c := Chunk{
-		Min:     b.key(i),
-		Max:     b.key(i + 1),
-		Shard:   names[b.shards[i]],
-		Version: b.versions[i],
-	}
-	if b.since != nil {
-		c.OnCurrentShardSince = b.since[i]
-	}
-	if b.ids != nil {
-		c.ID = b.ids[i]
-	}
-	if b.sizes != nil {
-		c.EstimatedBytes = b.sizes[i]
-	}
-	var flags chunkFlags
-	if b.flags != nil {
-		flags = b.flags[i]
-	}
-	c.Jumbo = Jumbo(flags & jumboBits)
-	if flags&historyBits != historyNone || !c.OnCurrentShardSince.IsZero() {
-		c.History = b.historyOf(i, flags, &c, names, slab)
-	}
+// chunk rebuilds chunk i.
+func (b *block) chunk(i int, names []ShardID) Chunk {
+	var c Chunk
+	b.read(i, names, &historySlab{}, &c)
 	return c
+}
+
+// read sets c to chunk i, with a history cut from slab.
+func (b *block) read(i int, names []ShardID, slab *historySlab, c *Chunk) {
+	c.Min, c.Max = b.key(i), b.key(i+1)
+	c.Shard, c.Version = names[b.shards[i]], b.versions[i]
+	c.OnCurrentShardSince = at(b.since, i)
+	c.ID = at(b.ids, i)
+	c.EstimatedBytes = at(b.sizes, i)
+	flags := at(b.flags, i)
+	c.Jumbo = Jumbo(flags & jumboBits)
+	c.History = nil
+	if flags&historyBits != historyNone || !c.OnCurrentShardSince.IsZero() {
+		c.History = b.historyOf(i, flags, c, names, slab)
+	}
+}
+
+// at is an entry of a column that may not be in use.
+func at[T any](column []T, i int) T {
+	if column == nil {
+		var zero T
+		return zero
+	}
+	return column[i]
 }
 
 func (b *block) historyOf(i int, flags chunkFlags, c *Chunk, names []ShardID, slab *historySlab) []ChunkHistory {
@@ -161,19 +164,16 @@ func (b *block) historyOf(i int, flags chunkFlags, c *Chunk, names []ShardID, sl
 	if b.history != nil {
 		kept = b.history.entries[b.history.offsets[i]:b.history.offsets[i+1]]
 	}
-	n := len(kept)
-	if flags&historyBits != historyFull {
-		n++
+	implied := 1
+	if flags&historyBits == historyFull {
+		implied = 0
 	}
-	h := slab.take(n)
-	at := 0
-	if flags&historyBits != historyFull {
+	h := slab.take(implied + len(kept))
+	if implied > 0 {
 		h[0] = ChunkHistory{c.OnCurrentShardSince, c.Shard}
-		at = 1
 	}
-	for _, e := range kept {
-		h[at] = ChunkHistory{bson.Timestamp{T: e.seconds, I: e.increment}, names[e.shard]}
-		at++
+	for n, e := range kept {
+		h[implied+n] = ChunkHistory{bson.Timestamp{T: e.seconds, I: e.increment}, names[e.shard]}
 	}
 	return h
 }

@@ -93,7 +93,7 @@ func (t *RoutingTable) number(p place) int {
 }
 
 func (t *RoutingTable) chunk(p place) Chunk {
-	return t.block(p).chunk(p.chunk, t.shards.names, &historySlab{})
+	return t.block(p).chunk(p.chunk, t.shards.names)
 }
 
 // Find is the chunk that contains the key. The global maximum belongs to the
@@ -157,7 +157,7 @@ func (t *RoutingTable) Newest() Chunk {
 		}
 		for b := range t.allBlocks() {
 			if o := b.of(uint16(n)); o != nil && o.newest == t.version {
-				return b.chunk(slices.Index(b.versions, t.version), t.shards.names, &historySlab{})
+				return b.chunk(slices.Index(b.versions, t.version), t.shards.names)
 			}
 		}
 	}

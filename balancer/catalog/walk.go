@@ -10,9 +10,10 @@ func (t *RoutingTable) All() iter.Seq[Chunk] { return t.Overlapping(Key{}, Key{}
 func (t *RoutingTable) Overlapping(from, to Key) iter.Seq[Chunk] {
 	return func(yield func(Chunk) bool) {
 		slab := historySlab{size: slabSize}
+		var c Chunk
 		for b, span := range t.spans(from, to) {
 			for i := span.from; i < span.to; i++ {
-				if !yield(b.chunk(i, t.shards.names, &slab)) {
+				if b.read(i, t.shards.names, &slab, &c); !yield(c) {
 					return
 				}
 			}
@@ -30,6 +31,7 @@ func (t *RoutingTable) Owned(s ShardID, from, to Key) iter.Seq[Chunk] {
 			return
 		}
 		slab := historySlab{size: slabSize}
+		var c Chunk
 		for b, span := range t.spans(from, to) {
 			o := b.of(n)
 			if o == nil {
@@ -42,7 +44,7 @@ func (t *RoutingTable) Owned(s ShardID, from, to Key) iter.Seq[Chunk] {
 				if int(i) >= span.to {
 					break
 				}
-				if !yield(b.chunk(int(i), t.shards.names, &slab)) {
+				if b.read(int(i), t.shards.names, &slab, &c); !yield(c) {
 					return
 				}
 			}
