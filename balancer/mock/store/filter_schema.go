@@ -1,5 +1,472 @@
 package store
 
-func (c *filterCompiler) schema(value) (node, error) {
-	return nil, badValue("unknown top level operator: $jsonSchema")
+import (
+	"regexp"
+	"slices"
+	"unicode/utf8"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// schema is one level of $jsonSchema: a conjunction of checks, each of which
+// passes for values it does not concern.
+type schema []func(v value) bool
+
+func (s schema) valid(v value) bool {
+	for _, check := range s {
+		if !check(v) {
+			return false
+		}
+	}
+	return true
+}
+
+// schemaNode is $jsonSchema on the whole document.
+type schemaNode schema
+
+func (n schemaNode) match(doc []byte, _ *matching) bool { return schema(n).valid(objectValue(doc)) }
+
+func (c *filterCompiler) schema(v value) (node, error) {
+	if !isObject(v) {
+		return nil, typeMismatch("$jsonSchema must be an object")
+	}
+	s, err := (&schemaCompiler{}).compile(v)
+	return schemaNode(s), err
+}
+
+type schemaCompiler struct{ depth int }
+
+// keyword compiles one keyword; the whole schema is there for those that go in
+// pairs.
+type keyword func(c *schemaCompiler, name string, arg value, whole []byte) (func(value) bool, error)
+
+func (c *schemaCompiler) keywords() map[string]keyword {
+	return map[string]keyword{
+		"type": schemaType, "bsonType": schemaType, "enum": schemaEnum,
+		"minimum": schemaBound, "maximum": schemaBound, "exclusiveMinimum": schemaExclusive, "exclusiveMaximum": schemaExclusive,
+		"multipleOf": schemaMultiple, "minLength": schemaCount, "maxLength": schemaCount, "pattern": schemaPattern,
+		"minItems": schemaCount, "maxItems": schemaCount, "uniqueItems": schemaUnique, "items": schemaItems, "additionalItems": schemaMoreItems,
+		"minProperties": schemaCount, "maxProperties": schemaCount, "required": schemaRequired,
+		"properties": schemaProperties, "patternProperties": schemaMoreProperties, "additionalProperties": schemaMoreProperties,
+		"dependencies": schemaDependencies,
+		"allOf":        schemaCombination, "anyOf": schemaCombination, "oneOf": schemaCombination, "not": schemaNot,
+		"title": schemaText, "description": schemaText,
+	}
+}
+
+func (c *schemaCompiler) compile(v value) (schema, error) {
+	if !isObject(v) {
+		return nil, typeMismatch("$jsonSchema: a schema must be an object, but got %s", typeName(v))
+	}
+	if c.depth++; c.depth > maxFilterDepth {
+		return nil, failedToParse("$jsonSchema nests too deeply")
+	}
+	defer func() { c.depth-- }()
+	known := c.keywords()
+	var s schema
+	for n, arg := range fields(v.Value) {
+		name := string(n)
+		f, ok := known[name]
+		if !ok {
+			if slices.Contains([]string{"$ref", "$schema", "default", "definitions", "format", "id"}, name) {
+				return nil, failedToParse("$jsonSchema keyword '%s' is not currently supported", name)
+			}
+			return nil, failedToParse("Unknown $jsonSchema keyword: %s", name)
+		}
+		check, err := f(c, name, arg, v.Value)
+		if err != nil {
+			return nil, err
+		}
+		if check != nil {
+			s = append(s, check)
+		}
+	}
+	return s, nil
+}
+
+// jsonTypes are the names of the keyword type; bsonType has the server's.
+var jsonTypes = map[string]bson.Type{
+	"object": bson.TypeEmbeddedDocument, "array": bson.TypeArray, "string": bson.TypeString,
+	"boolean": bson.TypeBoolean, "null": bson.TypeNull,
+}
+
+func schemaType(_ *schemaCompiler, name string, arg value, _ []byte) (func(value) bool, error) {
+	list := []value{arg}
+	if isArray(arg) {
+		if list = items(arg); len(list) == 0 {
+			return nil, failedToParse("$jsonSchema keyword '%s' must name at least one type", name)
+		}
+	}
+	t := typeTest{types: map[bson.Type]bool{}}
+	for _, v := range list {
+		if !isString(v) {
+			return nil, typeMismatch("$jsonSchema keyword '%s' must be either a string or an array of strings", name)
+		}
+		alias := textAt(v.Value)
+		if name == "bsonType" || alias == "number" {
+			if err := t.add(v); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		typ, ok := jsonTypes[alias]
+		if !ok {
+			return nil, badValue("Unknown type name alias: %s", alias)
+		}
+		t.types[typ] = true
+	}
+	return func(v value) bool { return t.test(v, nil) }, nil
+}
+
+func schemaEnum(_ *schemaCompiler, _ string, arg value, _ []byte) (func(value) bool, error) {
+	if !isArray(arg) {
+		return nil, typeMismatch("$jsonSchema keyword 'enum' must be an array, but found %s", typeName(arg))
+	}
+	list := items(arg)
+	if len(list) == 0 {
+		return nil, failedToParse("$jsonSchema keyword 'enum' cannot be an empty array")
+	}
+	return func(v value) bool {
+		return slices.ContainsFunc(list, func(e value) bool { return compare(e, v) == 0 })
+	}, nil
+}
+
+func schemaBound(_ *schemaCompiler, name string, arg value, whole []byte) (func(value) bool, error) {
+	if !isNumber(arg) {
+		return nil, typeMismatch("$jsonSchema keyword '%s' must be a number", name)
+	}
+	exclusive := "exclusiveMinimum"
+	sign := 1
+	if name == "maximum" {
+		exclusive, sign = "exclusiveMaximum", -1
+	}
+	strict := truthy(lookup(whole, exclusive))
+	return func(v value) bool {
+		if !isNumber(v) {
+			return true
+		}
+		if isNaN(v) || isNaN(arg) {
+			return isNaN(v) && isNaN(arg) && !strict
+		}
+		c := compare(v, arg) * sign
+		return c > 0 || c == 0 && !strict
+	}, nil
+}
+
+func schemaExclusive(_ *schemaCompiler, name string, arg value, whole []byte) (func(value) bool, error) {
+	if arg.Type != bson.TypeBoolean {
+		return nil, typeMismatch("$jsonSchema keyword '%s' must be a boolean", name)
+	}
+	partner := map[string]string{"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"}[name]
+	if isMissing(lookup(whole, partner)) {
+		return nil, failedToParse("$jsonSchema keyword '%s' must be a present if %s is present", partner, name)
+	}
+	return nil, nil
+}
+
+func schemaMultiple(_ *schemaCompiler, _ string, arg value, _ []byte) (func(value) bool, error) {
+	if !isNumber(arg) {
+		return nil, typeMismatch("$jsonSchema keyword 'multipleOf' must be a number, but found %s", typeName(arg))
+	}
+	if compare(arg, int32Value(0)) <= 0 {
+		return nil, failedToParse("$jsonSchema keyword 'multipleOf' must have a positive value")
+	}
+	divisor := toDecimal(arg)
+	return func(v value) bool {
+		if !isNumber(v) {
+			return true
+		}
+		return decimalMod(toDecimal(v), divisor).IsZero()
+	}, nil
+}
+
+// schemaCount is the keywords that bound a length, by what they measure.
+func schemaCount(_ *schemaCompiler, name string, arg value, _ []byte) (func(value) bool, error) {
+	n, ok := wholeInteger(arg)
+	if !isNumber(arg) {
+		return nil, typeMismatch("$jsonSchema keyword '%s' must be a number", name)
+	}
+	if !ok || n < 0 {
+		return nil, failedToParse("$jsonSchema keyword '%s' must be a non-negative integer", name)
+	}
+	size := map[string]func(v value) (int, bool){
+		"Length":     func(v value) (int, bool) { return utf8.RuneCountInString(textAt(v.Value)), isString(v) },
+		"Items":      func(v value) (int, bool) { return fieldCount(v.Value), isArray(v) },
+		"Properties": func(v value) (int, bool) { return fieldCount(v.Value), isObject(v) },
+	}[name[3:]]
+	least := name[:3] == "min"
+	return func(v value) bool {
+		if !isString(v) && !isArray(v) && !isObject(v) {
+			return true
+		}
+		have, concerned := size(v)
+		return !concerned || least && int64(have) >= n || !least && int64(have) <= n
+	}, nil
+}
+
+func schemaPattern(_ *schemaCompiler, name string, arg value, _ []byte) (func(value) bool, error) {
+	if !isString(arg) {
+		return nil, typeMismatch("$jsonSchema keyword '%s' must be a string", name)
+	}
+	p, err := compilePattern(textAt(arg.Value), "")
+	if err != nil {
+		return nil, err
+	}
+	return func(v value) bool {
+		if !isString(v) {
+			return true
+		}
+		ok, err := p.match(textAt(v.Value))
+		return ok && err == nil
+	}, nil
+}
+
+func schemaUnique(_ *schemaCompiler, _ string, arg value, _ []byte) (func(value) bool, error) {
+	if arg.Type != bson.TypeBoolean {
+		return nil, typeMismatch("$jsonSchema keyword 'uniqueItems' must be a boolean")
+	}
+	if !truthy(arg) {
+		return nil, nil
+	}
+	return func(v value) bool { return !isArray(v) || len(setFrom(v)) == fieldCount(v.Value) }, nil
+}
+
+func schemaItems(c *schemaCompiler, _ string, arg value, _ []byte) (func(value) bool, error) {
+	if isArray(arg) {
+		var each []schema
+		for _, item := range fields(arg.Value) {
+			s, err := c.compile(item)
+			if err != nil {
+				return nil, err
+			}
+			each = append(each, s)
+		}
+		return func(v value) bool {
+			if !isArray(v) {
+				return true
+			}
+			for i, e := range items(v) {
+				if i < len(each) && !each[i].valid(e) {
+					return false
+				}
+			}
+			return true
+		}, nil
+	}
+	s, err := c.compile(arg)
+	return func(v value) bool {
+		return !isArray(v) || !slices.ContainsFunc(items(v), func(e value) bool { return !s.valid(e) })
+	}, err
+}
+
+func schemaMoreItems(c *schemaCompiler, _ string, arg value, whole []byte) (func(value) bool, error) {
+	s, err := c.boolOrSchema(arg)
+	listed := lookup(whole, "items")
+	if err != nil || !isArray(listed) {
+		return nil, err
+	}
+	from := fieldCount(listed.Value)
+	return func(v value) bool {
+		if !isArray(v) {
+			return true
+		}
+		list := items(v)
+		return len(list) <= from || !slices.ContainsFunc(list[from:], func(e value) bool { return !s.valid(e) })
+	}, nil
+}
+
+// boolOrSchema: true allows anything, false nothing.
+func (c *schemaCompiler) boolOrSchema(v value) (schema, error) {
+	if v.Type == bson.TypeBoolean {
+		if truthy(v) {
+			return nil, nil
+		}
+		return schema{func(value) bool { return false }}, nil
+	}
+	return c.compile(v)
+}
+
+func schemaRequired(_ *schemaCompiler, _ string, arg value, _ []byte) (func(value) bool, error) {
+	names, err := stringList("required", arg)
+	return func(v value) bool {
+		return !isObject(v) || !slices.ContainsFunc(names, func(n string) bool { return isMissing(lookup(v.Value, n)) })
+	}, err
+}
+
+func stringList(name string, arg value) ([]string, error) {
+	if !isArray(arg) {
+		return nil, typeMismatch("$jsonSchema keyword '%s' must be an array, but found %s", name, typeName(arg))
+	}
+	var names []string
+	for _, v := range fields(arg.Value) {
+		if !isString(v) {
+			return nil, typeMismatch("$jsonSchema keyword '%s' must be an array of strings, but found an element of type: %s", name, typeName(v))
+		}
+		names = append(names, textAt(v.Value))
+	}
+	if len(names) == 0 {
+		return nil, failedToParse("$jsonSchema keyword '%s' cannot be an empty array", name)
+	}
+	return names, nil
+}
+
+func schemaProperties(c *schemaCompiler, name string, arg value, _ []byte) (func(value) bool, error) {
+	each, err := c.schemas(name, arg)
+	return func(v value) bool {
+		if !isObject(v) {
+			return true
+		}
+		for n, f := range fields(v.Value) {
+			if s, ok := each[string(n)]; ok && !s.valid(f) {
+				return false
+			}
+		}
+		return true
+	}, err
+}
+
+// schemas compiles an object of schemas.
+func (c *schemaCompiler) schemas(name string, arg value) (map[string]schema, error) {
+	if !isObject(arg) {
+		return nil, typeMismatch("$jsonSchema keyword '%s' must be an object", name)
+	}
+	each := map[string]schema{}
+	for n, v := range fields(arg.Value) {
+		s, err := c.compile(v)
+		if err != nil {
+			return nil, err
+		}
+		each[string(n)] = s
+	}
+	return each, nil
+}
+
+// schemaMoreProperties is patternProperties and additionalProperties: what
+// concerns the properties that are not listed.
+func schemaMoreProperties(c *schemaCompiler, name string, arg value, whole []byte) (func(value) bool, error) {
+	var patterns []*regexp.Regexp
+	var schemas []schema
+	for n, v := range fields(lookup(whole, "patternProperties").Value) {
+		re, err := regexp.Compile(string(n))
+		if err != nil {
+			return nil, fail(51091, "Regular expression is invalid: %s", reason(err))
+		}
+		s, err := c.compile(v)
+		if err != nil {
+			return nil, err
+		}
+		patterns, schemas = append(patterns, re), append(schemas, s)
+	}
+	if name == "patternProperties" {
+		if !isObject(arg) {
+			return nil, typeMismatch("$jsonSchema keyword 'patternProperties' must be an object")
+		}
+		return everyProperty(func(n string, v value) bool {
+			for i, re := range patterns {
+				if re.MatchString(n) && !schemas[i].valid(v) {
+					return false
+				}
+			}
+			return true
+		}), nil
+	}
+	rest, err := c.boolOrSchema(arg)
+	listed := lookup(whole, "properties").Value
+	return everyProperty(func(n string, v value) bool {
+		if !isMissing(lookup(listed, n)) || slices.ContainsFunc(patterns, func(re *regexp.Regexp) bool { return re.MatchString(n) }) {
+			return true
+		}
+		return rest.valid(v)
+	}), err
+}
+
+func everyProperty(ok func(name string, v value) bool) func(value) bool {
+	return func(v value) bool {
+		if !isObject(v) {
+			return true
+		}
+		for n, f := range fields(v.Value) {
+			if !ok(string(n), f) {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+func schemaDependencies(c *schemaCompiler, _ string, arg value, _ []byte) (func(value) bool, error) {
+	if !isObject(arg) {
+		return nil, typeMismatch("$jsonSchema keyword 'dependencies' must be an object")
+	}
+	when := map[string]func(value) bool{}
+	for n, v := range fields(arg.Value) {
+		if isArray(v) {
+			check, err := schemaRequired(c, "dependencies", v, nil)
+			if err != nil {
+				return nil, err
+			}
+			when[string(n)] = check
+			continue
+		}
+		s, err := c.compile(v)
+		if err != nil {
+			return nil, err
+		}
+		when[string(n)] = s.valid
+	}
+	return func(v value) bool {
+		if !isObject(v) {
+			return true
+		}
+		for n, check := range when {
+			if !isMissing(lookup(v.Value, n)) && !check(v) {
+				return false
+			}
+		}
+		return true
+	}, nil
+}
+
+func schemaCombination(c *schemaCompiler, name string, arg value, _ []byte) (func(value) bool, error) {
+	if !isArray(arg) {
+		return nil, typeMismatch("$jsonSchema keyword '%s' must be an array", name)
+	}
+	var each []schema
+	for _, item := range fields(arg.Value) {
+		s, err := c.compile(item)
+		if err != nil {
+			return nil, err
+		}
+		each = append(each, s)
+	}
+	if len(each) == 0 {
+		return nil, badValue("$jsonSchema keyword '%s' must be a non-empty array", name)
+	}
+	return func(v value) bool {
+		n := 0
+		for _, s := range each {
+			if s.valid(v) {
+				n++
+			}
+		}
+		switch name {
+		case "allOf":
+			return n == len(each)
+		case "anyOf":
+			return n > 0
+		}
+		return n == 1
+	}, nil
+}
+
+func schemaNot(c *schemaCompiler, _ string, arg value, _ []byte) (func(value) bool, error) {
+	s, err := c.compile(arg)
+	return func(v value) bool { return !s.valid(v) }, err
+}
+
+func schemaText(_ *schemaCompiler, name string, arg value, _ []byte) (func(value) bool, error) {
+	if !isString(arg) {
+		return nil, typeMismatch("$jsonSchema keyword '%s' must be of type string", name)
+	}
+	return nil, nil
 }

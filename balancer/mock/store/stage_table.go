@@ -11,6 +11,10 @@ func (c *pipelineCompiler) compilers() map[string]stageCompiler {
 		"$match": c.match, "$project": c.project, "$addFields": c.addFields, "$set": c.addFields,
 		"$unset": c.unset, "$sort": c.sort, "$limit": c.limit, "$skip": c.skip, "$count": c.count,
 		"$replaceRoot": c.replaceRoot, "$replaceWith": c.replaceRoot,
+		"$group": c.group, "$sortByCount": c.sortByCount, "$bucket": c.bucket, "$bucketAuto": c.bucketAuto,
+		"$unwind": c.unwind, "$facet": c.facetStage, "$sample": c.sample, "$redact": c.redact, "$documents": c.documents,
+		"$lookup": c.lookup, "$unionWith": c.unionWith, "$graphLookup": c.graphLookup,
+		"$setWindowFields": c.setWindowFields, "$densify": c.densify, "$fill": c.fill,
 	}
 }
 

@@ -1,0 +1,155 @@
+package store
+
+import (
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// graphStage is $graphLookup: it follows connections breadth first.
+type graphStage struct {
+	from         string
+	start        expression
+	connectFrom  []string
+	connectTo    []string
+	as           []string
+	depthField   []string
+	maxDepth     int64 // -1 without
+	restrictions *Filter
+}
+
+func (c *pipelineCompiler) graphLookup(_ string, arg value) (stage, error) {
+	if !isObject(arg) {
+		return nil, failedToParse("the $graphLookup stage specification must be an object, but found %s", typeName(arg))
+	}
+	s := &graphStage{maxDepth: -1}
+	for n, v := range fields(arg.Value) {
+		name := string(n)
+		switch name {
+		case "startWith":
+			e, err := compileExpression(v, c.scope)
+			if err != nil {
+				return nil, err
+			}
+			s.start = e
+			continue
+		case "maxDepth":
+			n, ok := wholeInteger(v)
+			switch {
+			case !isNumber(v):
+				return nil, fail(40100, "maxDepth requires a numeric argument, found type: %s", typeName(v))
+			case n < 0:
+				return nil, fail(40101, "maxDepth requires a nonnegative argument, found: %s", v)
+			case !ok:
+				return nil, fail(40102, "maxDepth could not be represented as a long long: %s", v)
+			}
+			s.maxDepth = n
+			continue
+		case "restrictSearchWithMatch":
+			if !isObject(v) {
+				return nil, fail(40185, "restrictSearchWithMatch must be an object, found %s", typeName(v))
+			}
+			f, err := compileFilter(v.Value, c.scope, now(c.env))
+			if err != nil {
+				return nil, err
+			}
+			s.restrictions = f
+			continue
+		}
+		into := map[string]*[]string{
+			"as": &s.as, "connectFromField": &s.connectFrom, "connectToField": &s.connectTo, "depthField": &s.depthField,
+		}[name]
+		if into == nil && name != "from" {
+			return nil, fail(40104, "Unknown argument to $graphLookup: %s", name)
+		}
+		if !isString(v) {
+			return nil, fail(40103, "expected string as argument for %s, found: %s", name, typeName(v))
+		}
+		if name == "from" {
+			s.from = textAt(v.Value)
+			continue
+		}
+		path, err := fieldPath(textAt(v.Value))
+		if err != nil {
+			return nil, err
+		}
+		*into = path
+	}
+	if s.from == "" || s.start == nil || s.as == nil || s.connectFrom == nil || s.connectTo == nil {
+		return nil, fail(40105, "$graphLookup requires 'from', 'as', 'startWith', 'connectFromField', and 'connectToField' to be specified.")
+	}
+	return s, nil
+}
+
+func (s *graphStage) run(r *run, in docs) docs {
+	return mapped(func(r *run) func(bson.Raw) (bson.Raw, error) {
+		var others []bson.Raw
+		var byKey joinIndex
+		ctx := r.evaluation()
+		loaded := false
+		return func(doc bson.Raw) (bson.Raw, error) {
+			if !loaded {
+				loaded = true
+				all, err := r.foreign(s.from)
+				if err != nil {
+					return nil, err
+				}
+				for _, d := range all {
+					ok, err := s.restricted(ctx, d)
+					if err != nil {
+						return nil, err
+					}
+					if ok {
+						others = append(others, d)
+					}
+				}
+				byKey = indexDocuments(others, s.connectTo)
+			}
+			ctx.root = objectValue(doc)
+			v, err := s.start.eval(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return replaceAt(doc, s.as, s.follow(byKey, others, v)), nil
+		}
+	}).run(r, in)
+}
+
+func (s *graphStage) restricted(ctx *evaluation, doc bson.Raw) (bool, error) {
+	if s.restrictions == nil {
+		return true, nil
+	}
+	return s.restrictions.testIn(ctx, doc)
+}
+
+func (s *graphStage) follow(byKey joinIndex, others []bson.Raw, start value) value {
+	frontier := []value{start}
+	if isArray(start) {
+		frontier = items(start)
+	}
+	tried := map[string]bool{}
+	found := map[int]bool{}
+	var out []value
+	for depth := int64(0); len(frontier) > 0 && (s.maxDepth < 0 || depth <= s.maxDepth); depth++ {
+		var next []value
+		for _, v := range frontier {
+			key := encoded(joinKey(v))
+			if tried[key] {
+				continue
+			}
+			tried[key] = true
+			for _, i := range byKey[key] {
+				if found[i] {
+					continue
+				}
+				found[i] = true
+				doc := others[i]
+				if s.depthField != nil {
+					doc = replaceAt(doc, s.depthField, int64Value(depth))
+				}
+				out = append(out, objectValue(doc))
+				next = append(next, localValues(others[i], s.connectFrom)...)
+			}
+		}
+		frontier = next
+	}
+	return arrayOf(out)
+}

@@ -1,0 +1,364 @@
+package store
+
+import (
+	"slices"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// windowStage is $setWindowFields: for each document, accumulators over the
+// documents around it in its partition.
+type windowStage struct {
+	partition expression
+	order     *Sort
+	sortPath  []string // of the single sort key, for ranges
+	outputs   []windowOutput
+}
+
+type windowOutput struct {
+	path   []string
+	bounds window
+	rank   string // $rank and the like instead of an accumulator
+	shift  int
+	value  expression // of $shift and $locf
+	other  expression // the default of $shift
+	accumulation
+}
+
+// window is the part of a partition around a document: by place, or by the
+// value of the sort key. Nil ends are open.
+type window struct {
+	byRange     bool
+	lower, high *value
+	unit        *timeUnit
+}
+
+func (c *pipelineCompiler) setWindowFields(name string, arg value) (stage, error) {
+	raw, err := namedValues(name, arg, namedSpec{
+		args: []string{"partitionBy", "sortBy", "output"}, notObject: 9, unknown: 40415, missing: []int32{0, 0, 40414},
+	})
+	if err != nil {
+		return nil, err
+	}
+	s := &windowStage{}
+	if !isAbsent(raw[0]) {
+		if s.partition, err = compileExpression(raw[0], c.scope); err != nil {
+			return nil, err
+		}
+	}
+	if !isAbsent(raw[1]) {
+		if !isObject(raw[1]) {
+			return nil, typeMismatch("BSON field '$setWindowFields.sortBy' is the wrong type '%s', expected type 'object'", typeName(raw[1]))
+		}
+		if s.order, err = CompileSort(raw[1].Value); err != nil {
+			return nil, err
+		}
+		if len(s.order.keys) == 1 {
+			s.sortPath = s.order.keys[0].path
+		}
+	}
+	if !isObject(raw[2]) {
+		return nil, typeMismatch("BSON field '$setWindowFields.output' is the wrong type '%s', expected type 'object'", typeName(raw[2]))
+	}
+	for path, v := range fields(raw[2].Value) {
+		o, err := c.windowOutput(s, string(path), v)
+		if err != nil {
+			return nil, err
+		}
+		s.outputs = append(s.outputs, o)
+	}
+	return blocking(s.apply), nil
+}
+
+func (c *pipelineCompiler) windowOutput(s *windowStage, path string, v value) (o windowOutput, err error) {
+	if o.path, err = fieldPath(path); err != nil {
+		return o, err
+	}
+	if !isObject(v) {
+		return o, failedToParse("The field '%s' must be an object", path)
+	}
+	var op string
+	var arg value
+	for n, a := range fields(v.Value) {
+		switch name := string(n); {
+		case name == "window":
+			if o.bounds, err = parseWindow(s, a); err != nil {
+				return o, err
+			}
+		case isOperator(name) && op == "":
+			op, arg = name, a
+		default:
+			return o, failedToParse("'window' must be an object and the only other field of a window function specification")
+		}
+	}
+	if op == "" {
+		return o, failedToParse("Expected a $-prefixed window function, found none in %s", v)
+	}
+	switch op {
+	case "$rank", "$denseRank", "$documentNumber":
+		if s.order == nil || len(s.order.keys) != 1 {
+			return o, fail(5371602, "%s must be specified with a top level sortBy expression with exactly one element", op)
+		}
+		o.rank = op
+		return o, nil
+	case "$shift":
+		return c.shift(s, o, arg)
+	case "$locf":
+		o.rank = op
+		o.value, err = compileExpression(arg, c.scope)
+		return o, err
+	}
+	acc, ok, err := (&exprCompiler{}).compileAccumulator(op, arg, c.scope)
+	if !ok {
+		return o, failedToParse("Unrecognized window function, %s", op)
+	}
+	o.accumulation = acc
+	return o, err
+}
+
+func (c *pipelineCompiler) shift(s *windowStage, o windowOutput, arg value) (windowOutput, error) {
+	raw, err := namedValues("$shift", arg, namedSpec{args: []string{"output", "by", "default"}, notObject: 9, unknown: 9, missing: []int32{9, 9}})
+	if err != nil {
+		return o, err
+	}
+	if s.order == nil {
+		return o, failedToParse("'$shift' requires a sortBy")
+	}
+	by, ok := wholeInt32(raw[1])
+	if !ok {
+		return o, failedToParse("'$shift:by' field must be an integer, but found %s", raw[1])
+	}
+	o.rank, o.shift = "$shift", by
+	if o.value, err = compileExpression(raw[0], c.scope); err != nil {
+		return o, err
+	}
+	o.other = literal(nullValue())
+	if !isAbsent(raw[2]) {
+		o.other, err = compileExpression(raw[2], c.scope)
+	}
+	return o, err
+}
+
+func parseWindow(s *windowStage, v value) (w window, err error) {
+	if !isObject(v) {
+		return w, failedToParse("'window' field must be an object")
+	}
+	var bounds value
+	for name, arg := range fields(v.Value) {
+		switch string(name) {
+		case "documents", "range":
+			if !isMissing(bounds) {
+				return w, failedToParse("Window bounds can specify either 'documents' or 'range', not both.")
+			}
+			bounds, w.byRange = arg, string(name) == "range"
+		case "unit":
+			u, _, err := unitOf(arg, "window", 9)
+			if err != nil {
+				return w, err
+			}
+			w.unit = &u
+		default:
+			return w, failedToParse("'window' field can only contain 'documents' as the only argument or 'range' with an optional 'unit' field")
+		}
+	}
+	if isMissing(bounds) {
+		return w, nil
+	}
+	list := items(bounds)
+	if !isArray(bounds) || len(list) != 2 {
+		return w, failedToParse("Window bounds must be a 2-element array: %s", bounds)
+	}
+	for i, end := range []**value{&w.lower, &w.high} {
+		if *end, err = windowEnd(list[i], w.byRange); err != nil {
+			return w, err
+		}
+	}
+	switch {
+	case w.byRange && (s.sortPath == nil || s.order.keys[0].descending):
+		return w, fail(5339902, "Range-based bounds require sortBy a single field in ascending order")
+	case !w.byRange && s.order == nil && (w.lower != nil || w.high != nil):
+		return w, fail(5339901, "Document-based bounds require a sortBy")
+	}
+	return w, nil
+}
+
+func windowEnd(v value, byRange bool) (*value, error) {
+	switch text := textAt(v.Value); {
+	case isString(v) && text == "unbounded":
+		return nil, nil
+	case isString(v) && text == "current":
+		zero := int32Value(0)
+		return &zero, nil
+	case !isNumber(v):
+		return nil, failedToParse("Window bounds must be 'unbounded', 'current', or a number.")
+	}
+	if _, whole := wholeInteger(v); !whole && !byRange {
+		return nil, failedToParse("Numeric document-based bounds must be an integer")
+	}
+	return &v, nil
+}
+
+func (s *windowStage) apply(r *run, in docs) ([]bson.Raw, error) {
+	all, err := drain(in)
+	if err != nil {
+		return nil, err
+	}
+	ctx := r.evaluation()
+	s.order.Documents(all)
+	parts, err := partitioned(ctx, s.partition, all)
+	if err != nil {
+		return nil, err
+	}
+	var out []bson.Raw
+	for _, part := range parts {
+		done := slices.Clone(part)
+		for _, o := range s.outputs {
+			for i := range part {
+				v, err := s.output(ctx, o, part, i)
+				if err != nil {
+					return nil, err
+				}
+				done[i] = replaceAt(done[i], o.path, v)
+			}
+		}
+		out = append(out, done...)
+	}
+	return out, nil
+}
+
+// partitioned divides documents by a key, in the order of the keys, keeping
+// their order within.
+func partitioned(ctx *evaluation, key expression, all []bson.Raw) ([][]bson.Raw, error) {
+	if key == nil {
+		return [][]bson.Raw{all}, nil
+	}
+	index := map[string][]bson.Raw{}
+	for _, doc := range all {
+		ctx.root = objectValue(doc)
+		v, err := key.eval(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if isArray(v) {
+			return nil, typeMismatch("Expected a partition expression to not evaluate to an array")
+		}
+		id := encoded(orNull(v))
+		index[id] = append(index[id], doc)
+	}
+	var keys []string
+	for id := range index {
+		keys = append(keys, id)
+	}
+	slices.Sort(keys)
+	parts := make([][]bson.Raw, len(keys))
+	for i, id := range keys {
+		parts[i] = index[id]
+	}
+	return parts, nil
+}
+
+func (s *windowStage) output(ctx *evaluation, o windowOutput, part []bson.Raw, i int) (value, error) {
+	at := func(e expression, i int) (value, error) {
+		ctx.root = objectValue(part[i])
+		return e.eval(ctx)
+	}
+	switch o.rank {
+	case "$documentNumber":
+		return int32Value(int32(i + 1)), nil
+	case "$rank", "$denseRank":
+		return int32Value(s.rank(part, i, o.rank == "$denseRank")), nil
+	case "$shift":
+		if j := i + o.shift; j < 0 || j >= len(part) {
+			return at(o.other, i)
+		}
+		v, err := at(o.value, i+o.shift)
+		return orNull(v), err
+	case "$locf":
+		for j := i; j >= 0; j-- {
+			if v, err := at(o.value, j); err != nil || !isNullish(v) {
+				return v, err
+			}
+		}
+		return nullValue(), nil
+	}
+	from, to, err := s.span(o.bounds, part, i)
+	if err != nil {
+		return value{}, err
+	}
+	acc, err := o.start(ctx)
+	if err != nil {
+		return value{}, err
+	}
+	for j := from; j < to; j++ {
+		ctx.root = objectValue(part[j])
+		args, err := evalAll(o.args, ctx)
+		if err != nil {
+			return value{}, err
+		}
+		if err := acc.add(args); err != nil {
+			return value{}, err
+		}
+	}
+	return acc.result(), nil
+}
+
+func (s *windowStage) rank(part []bson.Raw, i int, dense bool) int32 {
+	rank := int32(1)
+	for j := 1; j <= i; j++ {
+		if s.order.Compare(part[j-1], part[j]) == 0 {
+			continue
+		}
+		if dense {
+			rank++
+		} else {
+			rank = int32(j + 1)
+		}
+	}
+	return rank
+}
+
+// span is the half-open range of places a window covers.
+func (s *windowStage) span(w window, part []bson.Raw, i int) (from, to int, err error) {
+	to = len(part)
+	if !w.byRange {
+		if w.lower != nil {
+			from = min(max(i+int(toInteger(*w.lower)), 0), len(part))
+		}
+		if w.high != nil {
+			to = max(min(i+int(toInteger(*w.high))+1, len(part)), from)
+		}
+		return from, to, nil
+	}
+	here := valueAt(part[i], s.sortPath)
+	edge := func(by value) (value, error) {
+		switch {
+		case w.unit != nil && here.Type == bson.TypeDateTime:
+			t, err := addUnits(time.UnixMilli(int64At(here.Value)).UTC(), *w.unit, toInteger(by))
+			return dateValue(t.UnixMilli()), err
+		case w.unit == nil && isNumber(here):
+			v, _ := addNumbers(here, by)
+			return v, nil
+		}
+		return value{}, fail(5429414, "Invalid range: Expected the sortBy field to be a number or, with a unit, a date, but it was %s", typeName(here))
+	}
+	if w.lower != nil {
+		low, err := edge(*w.lower)
+		if err != nil {
+			return 0, 0, err
+		}
+		for from < len(part) && compare(valueAt(part[from], s.sortPath), low) < 0 {
+			from++
+		}
+	}
+	if w.high != nil {
+		high, err := edge(*w.high)
+		if err != nil {
+			return 0, 0, err
+		}
+		for to > from && compare(valueAt(part[to-1], s.sortPath), high) > 0 {
+			to--
+		}
+	}
+	return from, to, nil
+}
