@@ -10,9 +10,8 @@ import (
 
 // A routing table is a row of shelves, a shelf is a row of blocks, and a block
 // holds a few hundred neighbouring chunks. Blocks and shelves never change, so
-// that tables differing in a few chunks share all others. Within a block
-// everything is in columns: a chunk costs its lower bound, and one entry in
-// each column that is in use.
+// that tables differing in a few chunks share all others. A chunk costs its
+// lower bound, a row of 32 bytes, and what only some have where they have it.
 
 // layout has the sizes of blocks, in chunks, and of shelves, in blocks. New
 // ones get fill; one above most is split when it is written anew, and one
@@ -29,16 +28,21 @@ func usual() layout { return layout{64, 256, 512, 16, 64, 128} }
 // block holds n chunks, which tile the range from its first to its last bound.
 type block struct {
 	bounds
-	shards   []uint16 // position in shardNames
-	versions []ChunkVersion
-	since    []bson.Timestamp // nil = all zero, as the following
-	ids      []bson.ObjectID
-	flags    []chunkFlags
-	sizes    []int64
-	history  *histories
+	rows    []row
+	sizes   []int64    // nil = all zero
+	history *histories // nil = none are kept
 
 	owned     []ownership // by shard
 	positions []uint16    // of the chunks of the first owner, of the second, ...
+}
+
+// row is what every chunk has besides its bounds.
+type row struct {
+	version ChunkVersion
+	since   bson.Timestamp
+	id      bson.ObjectID
+	shard   uint16 // position in shardNames
+	flags   chunkFlags
 }
 
 // bounds are the n+1 bounds of n chunks, lower bound i at i*stride in order if
@@ -84,7 +88,7 @@ type ownership struct {
 	newest ChunkVersion
 }
 
-func (b *block) len() int { return len(b.shards) }
+func (b *block) len() int { return len(b.rows) }
 
 // key is bound i, 0 to n.
 func (b *bounds) key(i int) Key {
@@ -137,40 +141,32 @@ func (b *block) chunk(i int, names []ShardID) Chunk {
 
 // read sets c to chunk i, with a history cut from slab.
 func (b *block) read(i int, names []ShardID, slab *historySlab, c *Chunk) {
-	c.Min, c.Max = b.key(i), b.key(i+1)
-	c.Shard, c.Version = names[b.shards[i]], b.versions[i]
-	c.OnCurrentShardSince = at(b.since, i)
-	c.ID = at(b.ids, i)
-	c.EstimatedBytes = at(b.sizes, i)
-	flags := at(b.flags, i)
-	c.Jumbo = Jumbo(flags & jumboBits)
-	c.History = nil
-	if flags&historyBits != historyNone || !c.OnCurrentShardSince.IsZero() {
-		c.History = b.historyOf(i, flags, c, names, slab)
+	r := &b.rows[i]
+	*c = Chunk{
+		ID: r.id, Min: b.key(i), Max: b.key(i + 1), Shard: names[r.shard], Version: r.version,
+		Jumbo: Jumbo(r.flags & jumboBits), OnCurrentShardSince: r.since,
+	}
+	if b.sizes != nil {
+		c.EstimatedBytes = b.sizes[i]
+	}
+	if r.flags&historyBits != historyNone || !r.since.IsZero() {
+		c.History = b.historyOf(i, c.Shard, names, slab)
 	}
 }
 
-// at is an entry of a column that may not be in use.
-func at[T any](column []T, i int) T {
-	if column == nil {
-		var zero T
-		return zero
-	}
-	return column[i]
-}
-
-func (b *block) historyOf(i int, flags chunkFlags, c *Chunk, names []ShardID, slab *historySlab) []ChunkHistory {
+func (b *block) historyOf(i int, owner ShardID, names []ShardID, slab *historySlab) []ChunkHistory {
+	r := &b.rows[i]
 	var kept []historyEntry
 	if b.history != nil {
 		kept = b.history.entries[b.history.offsets[i]:b.history.offsets[i+1]]
 	}
 	implied := 1
-	if flags&historyBits == historyFull {
+	if r.flags&historyBits == historyFull {
 		implied = 0
 	}
 	h := slab.take(implied + len(kept))
 	if implied > 0 {
-		h[0] = ChunkHistory{c.OnCurrentShardSince, c.Shard}
+		h[0] = ChunkHistory{r.since, owner}
 	}
 	for n, e := range kept {
 		h[implied+n] = ChunkHistory{bson.Timestamp{T: e.seconds, I: e.increment}, names[e.shard]}
@@ -200,7 +196,8 @@ func (s *historySlab) take(n int) []ChunkHistory {
 func (b *block) summarise(counters []uint16) {
 	low, high := len(counters), 0
 	owners := 0
-	for _, s := range b.shards {
+	for i := range b.rows {
+		s := b.rows[i].shard
 		if counters[s] == 0 {
 			owners++
 			low, high = min(low, int(s)), max(high, int(s))
@@ -221,15 +218,16 @@ func (b *block) summarise(counters []uint16) {
 		o.chunks = 0
 	}
 	b.positions = make([]uint16, b.len())
-	for i, s := range b.shards {
-		o := &b.owned[counters[s]]
+	for i := range b.rows {
+		r := &b.rows[i]
+		o := &b.owned[counters[r.shard]]
 		b.positions[o.first+o.chunks] = uint16(i)
 		o.chunks++
-		if b.flags != nil && Jumbo(b.flags[i]&jumboBits) == JumboTrue {
+		if Jumbo(r.flags&jumboBits) == JumboTrue {
 			o.jumbo++
 		}
-		if o.newest.Compare(b.versions[i]) < 0 {
-			o.newest = b.versions[i]
+		if o.newest.Compare(r.version) < 0 {
+			o.newest = r.version
 		}
 	}
 	for _, o := range b.owned {

@@ -1,45 +1,32 @@
 package catalog
 
-import (
-	"slices"
-
-	"go.mongodb.org/mongo-driver/v2/bson"
-)
+import "slices"
 
 // blockWriter collects chunks for one block.
 type blockWriter struct {
-	order    []byte
-	offsets  []uint32
-	forms    []string
-	formOf   []uint16
-	shards   []uint16
-	versions []ChunkVersion
-	since    []bson.Timestamp
-	ids      []bson.ObjectID
-	flags    []chunkFlags
-	sizes    []int64
-	starts   []uint32
-	entries  []historyEntry
-
-	hasSince, hasIDs, hasFlags, hasSizes bool
+	order   []byte
+	offsets []uint32
+	forms   []string
+	formOf  []uint16
+	rows    []row
+	sizes   []int64
+	sized   bool     // one of sizes is not zero
+	starts  []uint32 // where histories begin in entries
+	entries []historyEntry
 }
 
-func (w *blockWriter) len() int { return len(w.shards) }
+func (w *blockWriter) len() int { return len(w.rows) }
 
 // reserve makes room for n chunks more or less like those of a block, so that
-// columns need not grow step by step.
+// slices need not grow step by step.
 func (w *blockWriter) reserve(n int, like *block) {
-	if cap(w.shards) >= n {
+	if cap(w.rows) >= n {
 		return
 	}
 	w.order = make([]byte, 0, (len(like.order)/like.len()+2)*(n+1))
 	w.offsets = make([]uint32, 0, n+1)
 	w.formOf = make([]uint16, 0, n+1)
-	w.shards = make([]uint16, 0, n)
-	w.versions = make([]ChunkVersion, 0, n)
-	w.since = make([]bson.Timestamp, 0, n)
-	w.ids = make([]bson.ObjectID, 0, n)
-	w.flags = make([]chunkFlags, 0, n)
+	w.rows = make([]row, 0, n)
 	w.sizes = make([]int64, 0, n)
 	w.starts = make([]uint32, 0, n)
 }
@@ -70,53 +57,39 @@ func seekForm[T ~string | ~[]byte](forms []string, form T) int {
 	return -1
 }
 
-// columns are the parts of a chunk besides its bounds and history.
-type columns struct {
-	shard   uint16
-	version ChunkVersion
-	since   bson.Timestamp
-	id      bson.ObjectID
-	jumbo   Jumbo
-	size    int64
-}
-
 // chunk adds a chunk whose lower bound was just added; its history follows
 // with entry.
-func (w *blockWriter) chunk(c columns) {
-	w.shards = append(w.shards, c.shard)
-	w.versions = append(w.versions, c.version)
-	w.since = append(w.since, c.since)
-	w.ids = append(w.ids, c.id)
-	w.flags = append(w.flags, chunkFlags(c.jumbo)&jumboBits)
-	w.sizes = append(w.sizes, c.size)
+func (w *blockWriter) chunk(r row, size int64) {
+	w.rows = append(w.rows, r)
+	w.size(size)
 	w.starts = append(w.starts, uint32(len(w.entries)))
-	w.hasSince = w.hasSince || c.since != bson.Timestamp{}
-	w.hasIDs = w.hasIDs || c.id != bson.ObjectID{}
-	w.hasFlags = w.hasFlags || c.jumbo != JumboUnset
-	w.hasSizes = w.hasSizes || c.size != 0
+}
+
+func (w *blockWriter) size(size int64) {
+	w.sizes = append(w.sizes, size)
+	w.sized = w.sized || size != 0
 }
 
 // entry adds a history entry, newest first, to the last chunk.
 func (w *blockWriter) entry(e historyEntry) {
 	i := w.len() - 1
-	if e.join(&w.flags[i], w.shards[i], w.since[i]) {
+	if w.rows[i].join(e) {
 		w.entries = append(w.entries, e)
-		w.hasFlags = true
 	}
 }
 
-// join notes in the flags of a chunk how its history is kept, entry by entry,
-// and reports whether the entry must be kept: the first one need not be when
-// shard and since imply it.
-func (e historyEntry) join(flags *chunkFlags, shard uint16, since bson.Timestamp) bool {
-	if *flags&historyBits != historyNone {
+// join notes in the flags how the history is kept, entry by entry, newest
+// first, and reports whether this entry must be: the first one need not be
+// when shard and since imply it.
+func (r *row) join(e historyEntry) bool {
+	if r.flags&historyBits != historyNone {
 		return true
 	}
-	if !since.IsZero() && e == (historyEntry{since.T, since.I, shard}) {
-		*flags |= historyTail
+	if !r.since.IsZero() && e == (historyEntry{r.since.T, r.since.I, r.shard}) {
+		r.flags |= historyTail
 		return false
 	}
-	*flags |= historyFull
+	r.flags |= historyFull
 	return true
 }
 
@@ -144,28 +117,18 @@ func (w *blockWriter) copy(b *block, from, to int) {
 		}
 		w.formOf = append(w.formOf, of)
 	}
-	w.shards = append(w.shards, b.shards[from:to]...)
-	w.versions = append(w.versions, b.versions[from:to]...)
-	w.since = appendColumn(w.since, b.since, from, to, &w.hasSince)
-	w.ids = appendColumn(w.ids, b.ids, from, to, &w.hasIDs)
-	w.flags = appendColumn(w.flags, b.flags, from, to, &w.hasFlags)
-	w.sizes = appendColumn(w.sizes, b.sizes, from, to, &w.hasSizes)
+	w.rows = append(w.rows, b.rows[from:to]...)
 	for i := from; i < to; i++ {
+		var size int64
+		if b.sizes != nil {
+			size = b.sizes[i]
+		}
+		w.size(size)
 		w.starts = append(w.starts, uint32(len(w.entries)))
 		if b.history != nil {
 			w.entries = append(w.entries, b.history.entries[b.history.offsets[i]:b.history.offsets[i+1]]...)
 		}
 	}
-}
-
-func appendColumn[T any](dst, src []T, from, to int, has *bool) []T {
-	if src == nil {
-		dst = slices.Grow(dst, to-from)[:len(dst)+to-from]
-		clear(dst[len(dst)-(to-from):])
-		return dst
-	}
-	*has = true
-	return append(dst, src[from:to]...)
 }
 
 // finish closes the block with its upper bound and empties the writer. The
@@ -174,9 +137,8 @@ func appendColumn[T any](dst, src []T, from, to int, has *bool) []T {
 func (w *blockWriter) finish(order, form []byte, counters []uint16) *block {
 	w.bound(order, form)
 	b := &block{
-		bounds:   bounds{order: string(w.order), stride: w.stride(), forms: slices.Clone(w.forms)},
-		shards:   slices.Clone(w.shards),
-		versions: slices.Clone(w.versions),
+		bounds: bounds{order: string(w.order), stride: w.stride(), forms: slices.Clone(w.forms)},
+		rows:   slices.Clone(w.rows),
 	}
 	if b.stride == 0 {
 		b.offsets = make([]uint32, len(w.offsets)+1)
@@ -185,10 +147,9 @@ func (w *blockWriter) finish(order, form []byte, counters []uint16) *block {
 	if len(w.forms) > 1 {
 		b.formOf = slices.Clone(w.formOf)
 	}
-	b.since = keep(w.since, w.hasSince)
-	b.ids = keep(w.ids, w.hasIDs)
-	b.flags = keep(w.flags, w.hasFlags)
-	b.sizes = keep(w.sizes, w.hasSizes)
+	if w.sized {
+		b.sizes = slices.Clone(w.sizes)
+	}
 	if len(w.entries) > 0 {
 		b.history = &histories{
 			offsets: append(slices.Clone(w.starts), uint32(len(w.entries))),
@@ -199,8 +160,7 @@ func (w *blockWriter) finish(order, form []byte, counters []uint16) *block {
 	clear(w.forms)
 	*w = blockWriter{
 		order: w.order[:0], offsets: w.offsets[:0], forms: w.forms[:0], formOf: w.formOf[:0],
-		shards: w.shards[:0], versions: w.versions[:0], since: w.since[:0], ids: w.ids[:0],
-		flags: w.flags[:0], sizes: w.sizes[:0], starts: w.starts[:0], entries: w.entries[:0],
+		rows: w.rows[:0], sizes: w.sizes[:0], starts: w.starts[:0], entries: w.entries[:0],
 	}
 	return b
 }
@@ -217,11 +177,4 @@ func (w *blockWriter) stride() int {
 		return 0
 	}
 	return n
-}
-
-func keep[T any](column []T, has bool) []T {
-	if !has {
-		return nil
-	}
-	return slices.Clone(column)
 }

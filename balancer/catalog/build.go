@@ -91,7 +91,7 @@ func (b *Builder) Add(raw bson.Raw) error {
 	if err != nil {
 		return err
 	}
-	b.writer.chunk(b.bound, columns{shard: shard, version: s.version, since: s.since, id: s.id, jumbo: s.jumbo, size: s.size})
+	b.writer.chunk(b.bound, row{version: s.version, since: s.since, id: s.id, shard: shard, flags: chunkFlags(s.jumbo)}, s.size)
 	var failed error
 	err = s.eachHistory(func(at bson.Timestamp, name []byte) {
 		shard, err := b.writer.shard(name)
@@ -230,12 +230,12 @@ func (w *tableWriter) shard(name []byte) (uint16, error) {
 }
 
 // chunk adds a chunk, closing a full block first.
-func (w *tableWriter) chunk(low bound, c columns) {
+func (w *tableWriter) chunk(low bound, r row, size int64) {
 	if w.block.len() >= w.fill {
 		w.finish(low.order, low.form)
 	}
 	w.block.bound(low.order, low.form)
-	w.block.chunk(c)
+	w.block.chunk(r, size)
 	w.count++
 }
 
@@ -249,13 +249,13 @@ func (w *tableWriter) add(c Chunk) error {
 	if !c.Min.Less(c.Max) {
 		return emptyRange(c)
 	}
-	v, err := w.columns(c)
+	r, err := w.row(c)
 	if err != nil {
 		return err
 	}
 	w.scratch.order = append(w.scratch.order[:0], c.Min.order...)
 	w.scratch.form = append(w.scratch.form[:0], c.Min.form...)
-	w.chunk(w.scratch, v)
+	w.chunk(w.scratch, r, c.EstimatedBytes)
 	for _, h := range c.History {
 		e, err := w.entry(h)
 		if err != nil {
@@ -266,9 +266,10 @@ func (w *tableWriter) add(c Chunk) error {
 	return nil
 }
 
-func (w *tableWriter) columns(c Chunk) (columns, error) {
+// row is a chunk's row before its history is known.
+func (w *tableWriter) row(c Chunk) (row, error) {
 	shard, err := w.shardID(c.Shard)
-	return columns{shard: shard, version: c.Version, since: c.OnCurrentShardSince, id: c.ID, jumbo: c.Jumbo, size: c.EstimatedBytes}, err
+	return row{version: c.Version, since: c.OnCurrentShardSince, id: c.ID, shard: shard, flags: chunkFlags(c.Jumbo) & jumboBits}, err
 }
 
 func (w *tableWriter) entry(h ChunkHistory) (historyEntry, error) {

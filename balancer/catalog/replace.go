@@ -30,58 +30,40 @@ func (a *application) replaceInPlace(changed []Chunk) error {
 	return nil
 }
 
-// replaced is a copy of a block with other values for some chunks. Columns in
-// which nothing changes are shared.
+// replaced is a copy of a block with other values for some chunks.
 func (a *application) replaced(old *block, changed []Chunk) (*block, error) {
 	b := *old
+	b.rows, b.sizes = slices.Clone(old.rows), slices.Clone(old.sizes)
+	sized := b.sizes != nil
 	patches := make([]patch, len(changed))
 	for n, c := range changed {
-		v, err := a.w.columns(c)
+		r, err := a.w.row(c)
 		if err != nil {
 			return nil, err
 		}
 		i := old.find(c.Min.order)
-		flags := chunkFlags(c.Jumbo) & jumboBits
 		patches[n].at = i
 		for _, h := range c.History {
 			e, err := a.w.entry(h)
 			if err != nil {
 				return nil, err
 			}
-			if e.join(&flags, v.shard, v.since) {
+			if r.join(e) {
 				patches[n].history = append(patches[n].history, e)
 			}
 		}
-		if len(patches[n].history) == 0 {
-			flags &= jumboBits
+		b.rows[i] = r
+		sized = sized || c.EstimatedBytes != 0
+		if sized && b.sizes == nil {
+			b.sizes = make([]int64, old.len())
 		}
-		set(&b.shards, old.shards, old.len(), i, v.shard)
-		set(&b.versions, old.versions, old.len(), i, v.version)
-		set(&b.since, old.since, old.len(), i, v.since)
-		set(&b.ids, old.ids, old.len(), i, v.id)
-		set(&b.flags, old.flags, old.len(), i, flags)
-		set(&b.sizes, old.sizes, old.len(), i, v.size)
+		if sized {
+			b.sizes[i] = c.EstimatedBytes
+		}
 	}
 	b.history = old.history.replaced(old.len(), patches)
 	b.summarise(a.w.counters)
 	return &b, nil
-}
-
-// set changes one entry of a column that may be shared with an old block.
-func set[T comparable](column *[]T, old []T, n, i int, v T) {
-	switch c := *column; {
-	case c == nil:
-		var zero T
-		if v == zero {
-			return
-		}
-		*column = make([]T, n)
-	case c[i] == v:
-		return
-	case old != nil && &c[0] == &old[0]:
-		*column = slices.Clone(old)
-	}
-	(*column)[i] = v
 }
 
 // patch is the new history of chunk at; patches are in order.

@@ -112,7 +112,7 @@ func (t *RoutingTable) At(i int) Chunk { return t.chunk(t.position(i)) }
 // ShardOf is the owner of the key: Find without building the chunk.
 func (t *RoutingTable) ShardOf(k Key) ShardID {
 	p := t.locate(k.order)
-	return t.shards.names[t.block(p).shards[p.chunk]]
+	return t.shards.names[t.block(p).rows[p.chunk].shard]
 }
 
 func (t *RoutingTable) total(s ShardID) shardTotal {
@@ -147,7 +147,7 @@ func (t *RoutingTable) Owners() []ShardID {
 // Newest is the chunk with the highest version.
 func (t *RoutingTable) Newest() Chunk {
 	if t.newest != "" {
-		if p := t.locate(t.newest); t.block(p).versions[p.chunk] == t.version {
+		if p := t.locate(t.newest); t.block(p).rows[p.chunk].version == t.version {
 			return t.chunk(p)
 		}
 	}
@@ -157,7 +157,8 @@ func (t *RoutingTable) Newest() Chunk {
 		}
 		for b := range t.allBlocks() {
 			if o := b.of(uint16(n)); o != nil && o.newest == t.version {
-				return b.chunk(slices.Index(b.versions, t.version), t.shards.names)
+				i := slices.IndexFunc(b.rows, func(r row) bool { return r.version == t.version })
+				return b.chunk(i, t.shards.names)
 			}
 		}
 	}
