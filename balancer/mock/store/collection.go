@@ -188,11 +188,11 @@ func (c *Collection) Documents() iter.Seq[bson.Raw] {
 	}
 }
 
-// Find walks the documents that match, with the records they lie in. It looks
-// them up in an index when the filter has an equality for it, otherwise it
-// reads them all. The error of a filter that fails on a document ends it.
+// Find walks the documents that match, with the records they lie in. A
+// document on which the filter fails does not match it; who needs the error
+// tests the Candidates.
 func (c *Collection) Find(f *Filter) iter.Seq2[RecordID, bson.Raw] {
-	candidates := c.candidates(f)
+	candidates := c.Candidates(f)
 	return func(yield func(RecordID, bson.Raw) bool) {
 		for id, doc := range candidates {
 			if f.Match(doc) && !yield(id, doc) {
@@ -202,7 +202,10 @@ func (c *Collection) Find(f *Filter) iter.Seq2[RecordID, bson.Raw] {
 	}
 }
 
-func (c *Collection) candidates(f *Filter) iter.Seq2[RecordID, bson.Raw] {
+// Candidates walks documents among which are all that match: those an index
+// gives for the equalities of the filter, otherwise all in the order of
+// insertion. They are as they are now: later changes do not show.
+func (c *Collection) Candidates(f *Filter) iter.Seq2[RecordID, bson.Raw] {
 	for _, ix := range c.indexes {
 		key, ok := ix.equalityKey(f)
 		if !ok {

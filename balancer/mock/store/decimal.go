@@ -211,7 +211,7 @@ func decimalDivide(a, b bson.Decimal128) bson.Decimal128 {
 // decimalMod is the remainder with the sign of the dividend.
 func decimalMod(a, b bson.Decimal128) bson.Decimal128 {
 	switch {
-	case a.IsNaN() || b.IsNaN() || a.IsInf() != 0 || b.IsZero():
+	case a.IsNaN() || b.IsNaN() || a.IsInf() != 0 || decimalIsZero(b):
 		return decimalNaN
 	case b.IsInf() != 0:
 		return a
@@ -272,4 +272,10 @@ const (
 // decimalText is the number as the server writes it.
 func decimalText(d bson.Decimal128) string {
 	return d.String()
+}
+
+// decimalIsZero is true for zeros of any sign and exponent.
+func decimalIsZero(d bson.Decimal128) bool {
+	c, _, err := d.BigInt()
+	return err == nil && c.Sign() == 0
 }

@@ -246,7 +246,11 @@ func (a arrayExpression) eval(c *evaluation) (value, error) {
 	if err != nil {
 		return value{}, err
 	}
-	return arrayOf(vs), nil
+	size := 0
+	for _, v := range vs {
+		size += len(v.Value)
+	}
+	return arrayOf(vs), checkSize(size)
 }
 
 func evalAll(list []expression, c *evaluation) ([]value, error) {
@@ -280,6 +284,9 @@ func (o objectExpression) eval(c *evaluation) (value, error) {
 			return value{}, err
 		}
 		b = appendField(b, f.name, v)
+		if err := checkSize(len(b)); err != nil {
+			return value{}, err
+		}
 	}
 	return objectValue(closeDocument(b, start)), nil
 }

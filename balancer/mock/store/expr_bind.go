@@ -81,9 +81,14 @@ func (c *exprCompiler) mapForm(name string, arg value, sc *scope) (expression, e
 			return value{}, fail(16883, "input to $map must be an array not %s", typeName(in))
 		}
 		list := items(in)
+		size := 0
 		for i, v := range list {
 			c.set(slots[0], v)
 			if list[i], err = body.eval(c); err != nil {
+				return value{}, err
+			}
+			size += len(list[i].Value)
+			if err := checkSize(size); err != nil {
 				return value{}, err
 			}
 		}

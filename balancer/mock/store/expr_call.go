@@ -58,7 +58,21 @@ func (e *callExpression) eval(c *evaluation) (value, error) {
 		}
 		args = append(args, v)
 	}
-	return e.call(c, args)
+	v, err := e.call(c, args)
+	if err == nil {
+		err = checkSize(len(v.Value))
+	}
+	return v, err
+}
+
+// maxValueSize is how large a value may get between operators.
+const maxValueSize = 64 << 20
+
+func checkSize(n int) error {
+	if n > maxValueSize {
+		return fail(13548, "BufBuilder attempted to grow() to %d bytes, past the 64MB limit.", n)
+	}
+	return nil
 }
 
 func (c *exprCompiler) call(name string, f function, arg value, sc *scope) (expression, error) {

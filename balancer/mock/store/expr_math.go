@@ -143,7 +143,7 @@ func exprSqrt(_ *evaluation, args []value) (value, error) {
 		return doubleValue(math.Sqrt(toDouble(v))), nil
 	}
 	d := decimalAt(v.Value)
-	if d.IsNaN() || d.IsInf() != 0 || d.IsZero() {
+	if d.IsNaN() || d.IsInf() != 0 || decimalIsZero(d) {
 		return v, nil
 	}
 	c, exp := parts(d)

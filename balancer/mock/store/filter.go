@@ -33,7 +33,9 @@ type valueTest interface {
 
 // matching is the state of one match.
 type matching struct {
-	ctx *evaluation
+	// ctx is the evaluation for expressions; nil until one needs it.
+	ctx    *evaluation
+	filter *Filter
 	// index is the place in the outermost array of the element that made the
 	// last array predicate true; -1 when none did. Updates with the positional
 	// operator use it.
@@ -76,12 +78,13 @@ func (f *Filter) Test(doc bson.Raw) (bool, error) {
 	if f == nil {
 		return true, nil
 	}
-	return f.testIn(newEvaluation(f.scope, f.now), doc)
+	return f.testIn(nil, doc)
 }
 
-// testIn matches within an evaluation that is under way, for its variables.
+// testIn matches within an evaluation that is under way, for its variables;
+// nil starts one.
 func (f *Filter) testIn(ctx *evaluation, doc []byte) (bool, error) {
-	m := matching{ctx: ctx, index: -1}
+	m := matching{ctx: ctx, filter: f, index: -1}
 	ok := f.root.match(doc, &m)
 	return ok && m.err == nil, m.err
 }
@@ -92,7 +95,7 @@ func (f *Filter) position(doc bson.Raw) (int, bool) {
 	if f == nil {
 		return 0, false
 	}
-	m := matching{ctx: newEvaluation(f.scope, f.now), index: -1}
+	m := matching{filter: f, index: -1}
 	ok := f.root.match(doc, &m)
 	return m.index, ok && m.err == nil && m.index >= 0
 }
@@ -156,9 +159,16 @@ func (n allNode) match(doc []byte, m *matching) bool {
 
 type anyNode []node
 
+// match leaves no array position when there is a choice of children.
 func (n anyNode) match(doc []byte, m *matching) bool {
+	if len(n) == 1 {
+		return n[0].match(doc, m)
+	}
+	before := m.index
 	for _, child := range n {
-		if child.match(doc, m) {
+		ok := child.match(doc, m)
+		m.index = before
+		if ok {
 			return true
 		}
 	}
@@ -203,6 +213,9 @@ func (n *pathNode) match(doc []byte, m *matching) bool {
 type exprNode struct{ expr expression }
 
 func (n exprNode) match(doc []byte, m *matching) bool {
+	if m.ctx == nil {
+		m.ctx = newEvaluation(m.filter.scope, m.filter.now)
+	}
 	root := m.ctx.root
 	m.ctx.root = objectValue(doc)
 	v, err := n.expr.eval(m.ctx)

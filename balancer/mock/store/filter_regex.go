@@ -95,6 +95,13 @@ func (p *pattern) match(s string) (bool, error) {
 	return ok, tooExpensive(err)
 }
 
+// matches is match where a pattern that is too expensive counts as not
+// matching.
+func (p *pattern) matches(s string) bool {
+	ok, err := p.match(s)
+	return ok && err == nil
+}
+
 // findAll gives the byte positions of up to n matches (all for n < 0) and of
 // their groups, as regexp does.
 func (p *pattern) findAll(s string, n int) ([][]int, error) {

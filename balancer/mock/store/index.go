@@ -83,7 +83,11 @@ func checkIndexField(name string, v value) error {
 	refuse := func(format string, args ...any) error {
 		return mongoerr.New(mongoerr.CannotCreateIndex, format, args...)
 	}
-	for _, part := range splitPath(name) {
+	parts := splitPath(name)
+	if len(parts) > maxExpressionDepth {
+		return refuse("Index key has a field name of more than %d parts.", maxExpressionDepth)
+	}
+	for _, part := range parts {
 		if part == "" {
 			return refuse("Index keys cannot contain an empty field.")
 		}

@@ -252,7 +252,6 @@ func (c *pipelineCompiler) unionWith(_ string, arg value) (stage, error) {
 	var stages []stage
 	if !isMissing(pipeline) {
 		var err error
-		// The variables of the outer pipeline are not visible inside.
 		if stages, err = c.sub(pipeline, c.scope, false); err != nil {
 			return nil, err
 		}

@@ -52,14 +52,14 @@ func (u *updating) place(ch change) ([]string, error) {
 // change follows the path from b and applies the modifier at its end.
 func (u *updating) change(b *branch, path []string, ch change) error {
 	part := path[0]
+	if isArrayPlaceholder(part) {
+		return u.changeElements(b, path, ch)
+	}
 	if !b.unfold() {
 		if ch.mod.lenient {
 			return nil
 		}
 		return notViable(part, b)
-	}
-	if isArrayPlaceholder(part) {
-		return u.changeElements(b, path, ch)
 	}
 	if b.array {
 		if _, ok := arrayIndex(part); !ok {
@@ -99,7 +99,7 @@ func (u *updating) change(b *branch, path []string, ch change) error {
 
 // changeElements is $[] and $[identifier].
 func (u *updating) changeElements(b *branch, path []string, ch change) error {
-	if !b.array {
+	if !b.unfold() || !b.array {
 		return badValue("Cannot apply array updates to non-array element %s: %s", b.name, b.value())
 	}
 	filter := u.update.filters[path[0][2:len(path[0])-1]]

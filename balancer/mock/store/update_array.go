@@ -2,7 +2,6 @@ package store
 
 import (
 	"slices"
-	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
@@ -197,7 +196,7 @@ func makePullAll(path string, arg value) (modifier, error) {
 // operators on their value, or by equality.
 func makePull(path string, arg value) (modifier, error) {
 	c := &filterCompiler{scope: &scope{}}
-	m := func() *matching { return &matching{ctx: newEvaluation(c.scope, time.Time{}), index: -1} }
+	m := func() *matching { return &matching{filter: &Filter{scope: c.scope}, index: -1} }
 	name, _, ok := "", value{}, false
 	if isObject(arg) {
 		name, _, ok = first(arg.Value)

@@ -101,6 +101,9 @@ func updatePath(text string) ([]string, error) {
 		return nil, mongoerr.New(mongoerr.EmptyFieldName, "An empty update path is not valid.")
 	}
 	path := splitPath(text)
+	if len(path) > maxExpressionDepth {
+		return nil, mongoerr.New(mongoerr.Overflow, "The update path has %d parts, more than the maximum depth of %d", len(path), maxExpressionDepth)
+	}
 	positional := 0
 	for i, part := range path {
 		switch {

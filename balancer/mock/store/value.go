@@ -177,7 +177,7 @@ func truthy(v value) bool {
 	case bson.TypeDouble:
 		return doubleAt(v.Value) != 0
 	case bson.TypeDecimal128:
-		return !decimalAt(v.Value).IsZero()
+		return !decimalIsZero(decimalAt(v.Value))
 	}
 	return !isNullish(v)
 }

@@ -1,0 +1,516 @@
+package store
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"pgregory.net/rapid"
+
+	"shardsh/balancer/keyorder"
+	"shardsh/balancer/mongoerr"
+)
+
+func insert(t testing.TB, c *Collection, docs ...string) []RecordID {
+	t.Helper()
+	var ids []RecordID
+	for _, d := range docs {
+		id, err := c.Insert(raw(t, d))
+		if err != nil {
+			t.Fatalf("%s: %v", d, err)
+		}
+		ids = append(ids, id)
+	}
+	return ids
+}
+
+func TestCollectionCountsAndSizes(t *testing.T) {
+	c := New()
+	ids := insert(t, c, `{"_id": 1, "s": "a"}`, `{"_id": 2, "s": "bcd"}`)
+	size := int64(len(raw(t, `{"_id": 1, "s": "a"}`)) + len(raw(t, `{"_id": 2, "s": "bcd"}`)))
+	if c.Count() != 2 || c.Bytes() != size {
+		t.Fatalf("count %d, bytes %d, want 2, %d", c.Count(), c.Bytes(), size)
+	}
+	if err := c.Update(ids[0], raw(t, `{"_id": 1, "s": "aaaa"}`)); err != nil {
+		t.Fatal(err)
+	}
+	if c.Bytes() != size+3 {
+		t.Errorf("bytes %d after growing by 3, want %d", c.Bytes(), size+3)
+	}
+	if !c.Delete(ids[1]) || c.Delete(ids[1]) {
+		t.Error("a document can be deleted once")
+	}
+	if c.Count() != 1 || c.Bytes() != int64(len(raw(t, `{"_id": 1, "s": "aaaa"}`))) {
+		t.Errorf("count %d, bytes %d", c.Count(), c.Bytes())
+	}
+	if err := c.Update(ids[1], raw(t, `{"_id": 2}`)); err == nil {
+		t.Error("updated a document that is gone")
+	}
+}
+
+func TestCollectionFindsByID(t *testing.T) {
+	c := New()
+	ids := insert(t, c, `{"_id": 1}`, `{"_id": "a"}`, `{"_id": {"x": 1}}`)
+	for i, id := range []bson.RawValue{doubleValue(1), stringValue("a"), objectValue(raw(t, `{"x": 1}`))} {
+		rid, doc, ok := c.ByID(id)
+		if !ok || rid != ids[i] || doc == nil {
+			t.Errorf("%s: got %d, %v", id, rid, ok)
+		}
+	}
+	if _, _, ok := c.ByID(int32Value(2)); ok {
+		t.Error("found what is not there")
+	}
+}
+
+func TestDuplicateKeys(t *testing.T) {
+	c := New()
+	c.Namespace = "d.c"
+	insert(t, c, `{"_id": 1, "a": 5}`)
+	if err := c.CreateIndex(IndexSpec{Name: "a_1", Key: raw(t, `{"a": 1}`), Unique: true}); err != nil {
+		t.Fatal(err)
+	}
+	for doc, want := range map[string]string{
+		`{"_id": {"$numberLong": "1"}, "a": 6}`: `{"keyPattern": {"_id": 1}, "keyValue": {"_id": {"$numberLong": "1"}}}`,
+		`{"_id": 2, "a": 5.0}`:                  `{"keyPattern": {"a": 1}, "keyValue": {"a": 5.0}}`,
+	} {
+		_, err := c.Insert(raw(t, doc))
+		var e *mongoerr.ServerError
+		if !errors.As(err, &e) || e.Code != mongoerr.DuplicateKey {
+			t.Errorf("%s: %v", doc, err)
+			continue
+		}
+		extra, err := bson.Marshal(e.Extra)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := raw(t, want); !bytes.Equal(extra, want) {
+			t.Errorf("%s: extra %s, want %s", doc, bson.Raw(extra), want)
+		}
+	}
+	if c.Count() != 1 || c.IndexLen("a_1") != 1 {
+		t.Error("a refused insert left something behind")
+	}
+	// Two missing fields are two nulls, and a document may keep its own key.
+	ids := insert(t, c, `{"_id": 3}`)
+	if _, err := c.Insert(raw(t, `{"_id": 4, "a": null}`)); codeOf(err) != 11000 {
+		t.Errorf("second null: %v", err)
+	}
+	if err := c.Update(ids[0], raw(t, `{"_id": 3, "b": 1}`)); err != nil {
+		t.Error(err)
+	}
+}
+
+func (c *Collection) IndexLen(name string) int {
+	for _, ix := range c.indexes {
+		if ix.spec.Name == name {
+			return ix.Len()
+		}
+	}
+	return -1
+}
+
+func TestIndexKeys(t *testing.T) {
+	for _, tc := range []struct {
+		key, doc string
+		sparse   bool
+		want     []string // each a document of the values in the key
+		code     int32
+	}{
+		{key: `{"a": 1}`, doc: `{"a": 5}`, want: []string{`[5]`}},
+		{key: `{"a": 1}`, doc: `{}`, want: []string{`[null]`}},
+		{key: `{"a": 1}`, doc: `{}`, sparse: true},
+		{key: `{"a": 1, "b": 1}`, doc: `{"b": 1}`, sparse: true, want: []string{`[null, 1]`}},
+		{key: `{"a.b": 1}`, doc: `{"a": {"b": 1}}`, want: []string{`[1]`}},
+		{key: `{"a": 1}`, doc: `{"a": [3, 1, 3]}`, want: []string{`[1]`, `[3]`}},
+		{key: `{"a": 1, "b": 1}`, doc: `{"a": [1, 2], "b": 7}`, want: []string{`[1, 7]`, `[2, 7]`}},
+		{key: `{"a.b": 1, "a.c": 1}`, doc: `{"a": [{"b": 1, "c": 2}, {"b": 3}]}`, want: []string{`[1, 2]`, `[3, null]`}},
+		{key: `{"a.b": 1}`, doc: `{"a": [1, {"b": 2}]}`, want: []string{`[null]`, `[2]`}},
+		{key: `{"a": 1}`, doc: `{"a": []}`, want: []string{`[{"$undefined": true}]`}},
+		{key: `{"a": 1}`, doc: `{"a": [[1, 2]]}`, want: []string{`[[1, 2]]`}},
+		{key: `{"a.0": 1}`, doc: `{"a": [7, 8]}`, want: []string{`[7]`}},
+		{key: `{"a": 1, "b": 1}`, doc: `{"a": [1], "b": [2]}`, code: 171},
+		{key: `{"a": "hashed"}`, doc: `{"a": [1]}`, code: 16766},
+	} {
+		t.Run(tc.key+tc.doc, func(t *testing.T) {
+			ix, err := newIndex(IndexSpec{Key: raw(t, tc.key), Sparse: tc.sparse})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := ix.keysOf(raw(t, tc.doc))
+			if codeOf(err) != tc.code {
+				t.Fatalf("code %d (%v), want %d", codeOf(err), err, tc.code)
+			}
+			var want [][]byte
+			for _, w := range tc.want {
+				var key []byte
+				for _, v := range fields(lookup(raw(t, `{"v":`+w+`}`), "v").Value) {
+					key = keyorder.Append(key, v)
+				}
+				want = append(want, key)
+			}
+			if !slices.EqualFunc(got.keys, want, bytes.Equal) {
+				t.Errorf("got %x, want %x", got.keys, want)
+			}
+		})
+	}
+}
+
+func TestHashedIndexScan(t *testing.T) {
+	c := New()
+	if err := c.CreateIndex(IndexSpec{Name: "h", Key: raw(t, `{"k": "hashed", "z": 1}`)}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 50 {
+		insert(t, c, fmt.Sprintf(`{"_id": %d, "k": %d}`, i, i))
+	}
+	ix, ok := c.IndexFor(raw(t, `{"k": "hashed"}`))
+	if !ok {
+		t.Fatal("no index for the shard key")
+	}
+	var last []byte
+	n := 0
+	for id, key := range c.ScanIndex(ix, keyorder.AppendInt64(nil, 0), nil) {
+		doc, _ := c.Get(id)
+		if h := keyorder.Hash(lookup(doc, "k")); h < 0 || !bytes.HasPrefix(key, keyorder.AppendInt64(nil, h)) {
+			t.Errorf("%s has hash %d", doc, h)
+		}
+		if bytes.Compare(last, key) >= 0 {
+			t.Error("keys out of order")
+		}
+		last = key
+		n++
+	}
+	if n == 0 || n == 50 {
+		t.Errorf("%d of 50 hashes are positive", n)
+	}
+}
+
+func TestIndexAdministration(t *testing.T) {
+	c := New()
+	create := func(name, key string, unique bool) int32 {
+		return codeOf(c.CreateIndex(IndexSpec{Name: name, Key: raw(t, key), Unique: unique}))
+	}
+	for _, tc := range []struct {
+		name, key string
+		unique    bool
+		code      int32
+	}{
+		{"a_1", `{"a": 1}`, false, 0},
+		{"a_1", `{"a": 1}`, false, 0},
+		{"other", `{"a": 1}`, false, 85},
+		{"a_1", `{"a": 1}`, true, 86},
+		{"a_1", `{"b": 1}`, false, 86},
+		{"x", `{}`, false, 67},
+		{"x", `{"a": 0}`, false, 67},
+		{"x", `{"a": true}`, false, 67},
+		{"x", `{"a..b": 1}`, false, 67},
+		{"x", `{"a": "nope"}`, false, 67},
+		{"x", `{"a": "hashed", "b": "hashed"}`, false, 31303},
+		{"_id_", `{"_id": 1}`, false, 0},
+	} {
+		if got := create(tc.name, tc.key, tc.unique); got != tc.code {
+			t.Errorf("%s %s: code %d, want %d", tc.name, tc.key, got, tc.code)
+		}
+	}
+	if names := indexNames(c); !slices.Equal(names, []string{"_id_", "a_1"}) {
+		t.Errorf("indexes %v", names)
+	}
+	if codeOf(c.DropIndex("_id_")) != 72 || codeOf(c.DropIndex("nope")) != 27 || c.DropIndex("a_1") != nil {
+		t.Error("dropping indexes")
+	}
+	if _, ok := c.IndexFor(raw(t, `{"a": 1}`)); ok {
+		t.Error("found an index that was dropped")
+	}
+}
+
+func indexNames(c *Collection) (names []string) {
+	for _, s := range c.Indexes() {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+func TestIndexFor(t *testing.T) {
+	c := New()
+	for _, s := range []IndexSpec{
+		{Name: "sparse", Key: raw(t, `{"a": 1}`), Sparse: true},
+		{Name: "partial", Key: raw(t, `{"a": 1, "x": 1}`), Options: raw(t, `{"partialFilterExpression": {"z": 1}}`)},
+		{Name: "descending", Key: raw(t, `{"a": -1, "b": 1}`)},
+		{Name: "good", Key: raw(t, `{"a": 1.0, "b": -1}`)},
+	} {
+		if err := c.CreateIndex(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for prefix, want := range map[string]string{
+		`{"a": 1}`: "good", `{"a": 1, "b": -1}`: "good", `{"a": -1}`: "descending",
+		`{"b": 1}`: "", `{"a": 1, "b": 1}`: "", `{"a": "hashed"}`: "", `{"_id": 1}`: "_id_",
+	} {
+		ix, ok := c.IndexFor(raw(t, prefix))
+		if ok != (want != "") || ok && ix.Spec().Name != want {
+			t.Errorf("%s: found %v", prefix, ok)
+		}
+	}
+}
+
+func TestPartialIndexLeavesOthersOut(t *testing.T) {
+	c := New()
+	spec := IndexSpec{Name: "p", Key: raw(t, `{"a": 1}`), Unique: true, Options: raw(t, `{"partialFilterExpression": {"z": 1}}`)}
+	if err := c.CreateIndex(spec); err != nil {
+		t.Fatal(err)
+	}
+	insert(t, c, `{"_id": 1, "a": 1}`, `{"_id": 2, "a": 1}`, `{"_id": 3, "a": 1, "z": 1}`)
+	if _, err := c.Insert(raw(t, `{"_id": 4, "a": 1, "z": 1}`)); codeOf(err) != 11000 {
+		t.Errorf("got %v", err)
+	}
+	if n := c.IndexLen("p"); n != 1 {
+		t.Errorf("%d entries, want 1", n)
+	}
+}
+
+func TestPrepareInsert(t *testing.T) {
+	fixed := bson.ObjectID{1, 2, 3}
+	newID := func() bson.ObjectID { return fixed }
+	for _, tc := range []struct {
+		doc, want string
+		code      int32
+	}{
+		{doc: `{"a": 1}`, want: `{"_id": {"$oid": "010203000000000000000000"}, "a": 1}`},
+		{doc: `{"a": 1, "_id": 5, "b": 2}`, want: `{"_id": 5, "a": 1, "b": 2}`},
+		{doc: `{"_id": null}`, want: `{"_id": null}`},
+		{doc: `{"_id": [1]}`, code: 53},
+		{doc: `{"_id": {"$regularExpression": {"pattern": "a", "options": ""}}}`, code: 53},
+		{doc: `{"_id": {"$undefined": true}}`, code: 53},
+		{doc: `{"_id": {"$x": 1}}`, code: 52},
+	} {
+		got, err := PrepareInsert(raw(t, tc.doc), newID)
+		if codeOf(err) != tc.code {
+			t.Errorf("%s: code %d (%v), want %d", tc.doc, codeOf(err), err, tc.code)
+		} else if err == nil && !bytes.Equal(got, raw(t, tc.want)) {
+			t.Errorf("%s: got %s", tc.doc, got)
+		}
+	}
+	big := documentOf(field{"_id", int32Value(1)}, field{"s", stringValue(string(make([]byte, MaxDocumentSize)))})
+	if _, err := PrepareInsert(big, newID); codeOf(err) != 10334 {
+		t.Errorf("too large: %v", err)
+	}
+}
+
+// A scan shows what was there when it began.
+func TestScansAreSnapshots(t *testing.T) {
+	c := New()
+	for i := range 300 {
+		insert(t, c, fmt.Sprintf(`{"_id": %d, "k": %d}`, i, i))
+	}
+	n := 0
+	for id, doc := range c.Scan() {
+		n++
+		c.Delete(id)
+		insert(t, c, fmt.Sprintf(`{"_id": %d}`, 1000+n))
+		if lookup(doc, "k").Type == 0 {
+			t.Fatal("a scan came to a document inserted during it")
+		}
+	}
+	if n != 300 || c.Count() != 300 {
+		t.Errorf("scanned %d, left %d", n, c.Count())
+	}
+	ix, _ := c.IndexFor(raw(t, `{"_id": 1}`))
+	n = 0
+	for id := range c.ScanIndex(ix, nil, nil) {
+		n++
+		c.Delete(id)
+	}
+	if n != 300 || c.Count() != 0 || c.Bytes() != 0 || ix.Len() != 0 {
+		t.Errorf("scanned %d, left %d documents, %d bytes, %d entries", n, c.Count(), c.Bytes(), ix.Len())
+	}
+}
+
+var smallValues = rapid.OneOf(
+	rapid.Map(rapid.IntRange(-3, 3), func(n int) value { return int32Value(int32(n)) }),
+	rapid.Map(rapid.IntRange(-2, 2), func(n int) value { return doubleValue(float64(n) / 2) }),
+	rapid.Map(rapid.IntRange(-3, 3), func(n int) value { return int64Value(int64(n)) }),
+	rapid.SampledFrom([]value{
+		{}, nullValue(), stringValue(""), stringValue("a"), boolValue(true),
+		dateValue(0), objectValue(emptyDocument), value{Type: bson.TypeMinKey}, value{Type: bson.TypeMaxKey},
+	}),
+)
+
+var smallDocuments = rapid.Custom(func(t *rapid.T) bson.Raw {
+	draw := func(name string) value {
+		if rapid.IntRange(0, 5).Draw(t, "array") == 0 {
+			return arrayOf(rapid.SliceOfN(smallValues, 0, 3).Draw(t, name))
+		}
+		return smallValues.Draw(t, name)
+	}
+	return documentOf(field{"a", draw("a")}, field{"b", objectValue(documentOf(field{"c", draw("b.c")}))})
+})
+
+// After any sequence of changes the indexes hold the keys of the documents,
+// finding by an index equals reading everything, and the sizes add up.
+func TestCollectionInvariants(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := New()
+		for _, s := range []IndexSpec{
+			{Name: "a", Key: documentOf(field{"a", int32Value(1)})},
+			{Name: "bc_a", Key: documentOf(field{"b.c", int32Value(1)}, field{"_id", int32Value(-1)})},
+		} {
+			if err := c.CreateIndex(s); err != nil {
+				t.Fatal(err)
+			}
+		}
+		model := map[RecordID]bson.Raw{}
+		next := int32(0)
+		t.Repeat(map[string]func(*rapid.T){
+			"insert": func(t *rapid.T) {
+				next++
+				doc, _ := PrepareInsert(withField(smallDocuments.Draw(t, "doc"), "_id", int32Value(next)), nil)
+				id, err := c.Insert(doc)
+				if err != nil {
+					t.Fatal(err)
+				}
+				model[id] = doc
+			},
+			"update": func(t *rapid.T) {
+				id, ok := anyRecord(t, model)
+				if !ok {
+					t.Skip()
+				}
+				doc, _ := PrepareInsert(withField(smallDocuments.Draw(t, "doc"), "_id", lookup(model[id], "_id")), nil)
+				if err := c.Update(id, doc); err != nil {
+					t.Fatal(err)
+				}
+				model[id] = doc
+			},
+			"delete": func(t *rapid.T) {
+				id, ok := anyRecord(t, model)
+				if !ok {
+					t.Skip()
+				}
+				c.Delete(id)
+				delete(model, id)
+			},
+			"find": func(t *rapid.T) {
+				path := rapid.SampledFrom([]string{"a", "b.c", "_id"}).Draw(t, "path")
+				f, err := CompileFilter(documentOf(field{path, orNull(smallValues.Draw(t, "value"))}))
+				if err != nil {
+					t.Fatal(err)
+				}
+				var got, want []RecordID
+				for id := range c.Find(f) {
+					got = append(got, id)
+				}
+				for id, doc := range model {
+					if f.Match(doc) {
+						want = append(want, id)
+					}
+				}
+				slices.Sort(got)
+				slices.Sort(want)
+				if !slices.Equal(got, want) {
+					t.Fatalf("found %v, want %v", got, want)
+				}
+			},
+			"": func(t *rapid.T) { checkCollection(t, c, model) },
+		})
+	})
+}
+
+func anyRecord(t *rapid.T, model map[RecordID]bson.Raw) (RecordID, bool) {
+	var ids []RecordID
+	for id := range model {
+		ids = append(ids, id)
+	}
+	if len(ids) == 0 {
+		return 0, false
+	}
+	slices.Sort(ids)
+	return rapid.SampledFrom(ids).Draw(t, "record"), true
+}
+
+func checkCollection(t *rapid.T, c *Collection, model map[RecordID]bson.Raw) {
+	size := int64(0)
+	for _, doc := range model {
+		size += int64(len(doc))
+	}
+	if c.Count() != int64(len(model)) || c.Bytes() != size {
+		t.Fatalf("count %d, bytes %d, want %d, %d", c.Count(), c.Bytes(), len(model), size)
+	}
+	for _, ix := range c.indexes {
+		var want []entry
+		for id, doc := range model {
+			keys, err := ix.keysOf(doc)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, k := range keys.keys {
+				want = append(want, entry{k, id})
+			}
+		}
+		slices.SortFunc(want, func(a, b entry) int {
+			if lessEntry(a, b) {
+				return -1
+			}
+			return 1
+		})
+		i := 0
+		for id, key := range c.ScanIndex(ix, nil, nil) {
+			if i >= len(want) || want[i].id != id || !bytes.Equal(want[i].key, key) {
+				t.Fatalf("%s: entry %d differs", ix.spec.Name, i)
+			}
+			i++
+		}
+		if i != len(want) {
+			t.Fatalf("%s: %d entries, want %d", ix.spec.Name, i, len(want))
+		}
+	}
+}
+
+func BenchmarkInsert(b *testing.B) {
+	c := New()
+	if err := c.CreateIndex(IndexSpec{Name: "k", Key: documentOf(field{"k", int32Value(1)})}); err != nil {
+		b.Fatal(err)
+	}
+	i := int32(0)
+	for b.Loop() {
+		i++
+		if _, err := c.Insert(documentOf(field{"_id", int32Value(i)}, field{"k", int32Value(i * 7919)})); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkScanIndex(b *testing.B) {
+	c := New()
+	for i := range int32(100_000) {
+		if _, err := c.Insert(documentOf(field{"_id", int32Value(i)})); err != nil {
+			b.Fatal(err)
+		}
+	}
+	ix, _ := c.IndexFor(documentOf(field{"_id", int32Value(1)}))
+	for b.Loop() {
+		n := 0
+		for range c.ScanIndex(ix, nil, nil) {
+			n++
+		}
+		if n != 100_000 {
+			b.Fatal(n)
+		}
+	}
+}
+
+func BenchmarkMatch(b *testing.B) {
+	f, err := CompileFilter(raw(b, `{"a": {"$gte": 5, "$lt": 9}, "s": {"$in": ["x", "y"]}}`))
+	if err != nil {
+		b.Fatal(err)
+	}
+	doc := raw(b, `{"_id": 1, "a": 7, "b": {"c": [1, 2, 3]}, "s": "y"}`)
+	b.ReportAllocs()
+	for b.Loop() {
+		if !f.Match(doc) {
+			b.Fatal("no match")
+		}
+	}
+}

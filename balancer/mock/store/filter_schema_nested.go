@@ -1,0 +1,249 @@
+package store
+
+import (
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// The keywords of $jsonSchema that hold schemas or names of their own.
+
+func schemaItems(c *schemaCompiler, _ string, arg value, _ []byte) (func(value) bool, error) {
+	if isArray(arg) {
+		var each []schema
+		for _, item := range fields(arg.Value) {
+			s, err := c.compile(item)
+			if err != nil {
+				return nil, err
+			}
+			each = append(each, s)
+		}
+		return func(v value) bool {
+			if !isArray(v) {
+				return true
+			}
+			for i, e := range items(v) {
+				if i < len(each) && !each[i].valid(e) {
+					return false
+				}
+			}
+			return true
+		}, nil
+	}
+	s, err := c.compile(arg)
+	return func(v value) bool {
+		return !isArray(v) || !slices.ContainsFunc(items(v), func(e value) bool { return !s.valid(e) })
+	}, err
+}
+
+func schemaMoreItems(c *schemaCompiler, _ string, arg value, whole []byte) (func(value) bool, error) {
+	s, err := c.boolOrSchema(arg)
+	listed := lookup(whole, "items")
+	if err != nil || !isArray(listed) {
+		return nil, err
+	}
+	from := fieldCount(listed.Value)
+	return func(v value) bool {
+		if !isArray(v) {
+			return true
+		}
+		list := items(v)
+		return len(list) <= from || !slices.ContainsFunc(list[from:], func(e value) bool { return !s.valid(e) })
+	}, nil
+}
+
+// boolOrSchema: true allows anything, false nothing.
+func (c *schemaCompiler) boolOrSchema(v value) (schema, error) {
+	if v.Type == bson.TypeBoolean {
+		if truthy(v) {
+			return nil, nil
+		}
+		return schema{func(value) bool { return false }}, nil
+	}
+	return c.compile(v)
+}
+
+func schemaRequired(_ *schemaCompiler, _ string, arg value, _ []byte) (func(value) bool, error) {
+	names, err := stringList("required", arg)
+	return func(v value) bool {
+		return !isObject(v) || !slices.ContainsFunc(names, func(n string) bool { return isMissing(lookup(v.Value, n)) })
+	}, err
+}
+
+func stringList(name string, arg value) ([]string, error) {
+	if !isArray(arg) {
+		return nil, typeMismatch("$jsonSchema keyword '%s' must be an array, but found %s", name, typeName(arg))
+	}
+	var names []string
+	for _, v := range fields(arg.Value) {
+		if !isString(v) {
+			return nil, typeMismatch("$jsonSchema keyword '%s' must be an array of strings, but found an element of type: %s", name, typeName(v))
+		}
+		names = append(names, textAt(v.Value))
+	}
+	if len(names) == 0 {
+		return nil, failedToParse("$jsonSchema keyword '%s' cannot be an empty array", name)
+	}
+	return names, nil
+}
+
+func schemaProperties(c *schemaCompiler, name string, arg value, _ []byte) (func(value) bool, error) {
+	each, err := c.schemas(name, arg)
+	return func(v value) bool {
+		if !isObject(v) {
+			return true
+		}
+		for n, f := range fields(v.Value) {
+			if s, ok := each[string(n)]; ok && !s.valid(f) {
+				return false
+			}
+		}
+		return true
+	}, err
+}
+
+// schemas compiles an object of schemas.
+func (c *schemaCompiler) schemas(name string, arg value) (map[string]schema, error) {
+	if !isObject(arg) {
+		return nil, typeMismatch("$jsonSchema keyword '%s' must be an object", name)
+	}
+	each := map[string]schema{}
+	for n, v := range fields(arg.Value) {
+		s, err := c.compile(v)
+		if err != nil {
+			return nil, err
+		}
+		each[string(n)] = s
+	}
+	return each, nil
+}
+
+// schemaMoreProperties is patternProperties and additionalProperties: what
+// concerns the properties that are not listed.
+func schemaMoreProperties(c *schemaCompiler, name string, arg value, whole []byte) (func(value) bool, error) {
+	var patterns []*pattern
+	var schemas []schema
+	for n, v := range fields(lookup(whole, "patternProperties").Value) {
+		p, err := compilePattern(string(n), "")
+		if err != nil {
+			return nil, err
+		}
+		s, err := c.compile(v)
+		if err != nil {
+			return nil, err
+		}
+		patterns, schemas = append(patterns, p), append(schemas, s)
+	}
+	if name == "patternProperties" {
+		if !isObject(arg) {
+			return nil, typeMismatch("$jsonSchema keyword 'patternProperties' must be an object")
+		}
+		return everyProperty(func(n string, v value) bool {
+			for i, p := range patterns {
+				if p.matches(n) && !schemas[i].valid(v) {
+					return false
+				}
+			}
+			return true
+		}), nil
+	}
+	rest, err := c.boolOrSchema(arg)
+	listed := lookup(whole, "properties").Value
+	return everyProperty(func(n string, v value) bool {
+		if !isMissing(lookup(listed, n)) || slices.ContainsFunc(patterns, func(p *pattern) bool { return p.matches(n) }) {
+			return true
+		}
+		return rest.valid(v)
+	}), err
+}
+
+func everyProperty(ok func(name string, v value) bool) func(value) bool {
+	return func(v value) bool {
+		if !isObject(v) {
+			return true
+		}
+		for n, f := range fields(v.Value) {
+			if !ok(string(n), f) {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+func schemaDependencies(c *schemaCompiler, _ string, arg value, _ []byte) (func(value) bool, error) {
+	if !isObject(arg) {
+		return nil, typeMismatch("$jsonSchema keyword 'dependencies' must be an object")
+	}
+	when := map[string]func(value) bool{}
+	for n, v := range fields(arg.Value) {
+		if isArray(v) {
+			check, err := schemaRequired(c, "dependencies", v, nil)
+			if err != nil {
+				return nil, err
+			}
+			when[string(n)] = check
+			continue
+		}
+		s, err := c.compile(v)
+		if err != nil {
+			return nil, err
+		}
+		when[string(n)] = s.valid
+	}
+	return func(v value) bool {
+		if !isObject(v) {
+			return true
+		}
+		for n, check := range when {
+			if !isMissing(lookup(v.Value, n)) && !check(v) {
+				return false
+			}
+		}
+		return true
+	}, nil
+}
+
+func schemaCombination(c *schemaCompiler, name string, arg value, _ []byte) (func(value) bool, error) {
+	if !isArray(arg) {
+		return nil, typeMismatch("$jsonSchema keyword '%s' must be an array", name)
+	}
+	var each []schema
+	for _, item := range fields(arg.Value) {
+		s, err := c.compile(item)
+		if err != nil {
+			return nil, err
+		}
+		each = append(each, s)
+	}
+	if len(each) == 0 {
+		return nil, badValue("$jsonSchema keyword '%s' must be a non-empty array", name)
+	}
+	return func(v value) bool {
+		n := 0
+		for _, s := range each {
+			if s.valid(v) {
+				n++
+			}
+		}
+		switch name {
+		case "allOf":
+			return n == len(each)
+		case "anyOf":
+			return n > 0
+		}
+		return n == 1
+	}, nil
+}
+
+func schemaNot(c *schemaCompiler, _ string, arg value, _ []byte) (func(value) bool, error) {
+	s, err := c.compile(arg)
+	return func(v value) bool { return !s.valid(v) }, err
+}
+
+func schemaText(_ *schemaCompiler, name string, arg value, _ []byte) (func(value) bool, error) {
+	if !isString(arg) {
+		return nil, typeMismatch("$jsonSchema keyword '%s' must be of type string", name)
+	}
+	return nil, nil
+}
