@@ -1,0 +1,202 @@
+package bindings
+
+import (
+	"slices"
+
+	"github.com/dop251/goja"
+
+	"shardsh/balancer/keyorder"
+)
+
+// oldAsserts are the assertions of the old shell.
+func oldAsserts() map[string]func(*call) goja.Value {
+	ordered := func(sign string, ok func(int) bool) func(*call) goja.Value {
+		return func(c *call) goja.Value {
+			if !ok(c.compare(c.arg(0), c.arg(1))) {
+				c.failOld(2, "%s is not %s %s", c.shown(0), sign, c.shown(1))
+			}
+			return nil
+		}
+	}
+	equal := func(want bool, sign string) func(*call) goja.Value {
+		return func(c *call) goja.Value {
+			if (c.arg(0).Equals(c.arg(1)) || c.sameDocument(c.arg(0), c.arg(1))) != want {
+				c.failOld(2, "[%s] %s [%s]", c.shown(0), sign, c.shown(1))
+			}
+			return nil
+		}
+	}
+	return map[string]func(*call) goja.Value{
+		"eq":  equal(true, "!= (should be equal)"),
+		"neq": equal(false, "== (should be different)"),
+		"lt":  ordered("less than", func(d int) bool { return d < 0 }),
+		"lte": ordered("less than or equal to", func(d int) bool { return d <= 0 }),
+		"gt":  ordered("greater than", func(d int) bool { return d > 0 }),
+		"gte": ordered("greater than or equal to", func(d int) bool { return d >= 0 }),
+		"between": func(c *call) goja.Value {
+			if c.compare(c.arg(0), c.arg(1)) > 0 || c.compare(c.arg(1), c.arg(2)) > 0 {
+				c.failOld(3, "%s is not between %s and %s", c.shown(1), c.shown(0), c.shown(2))
+			}
+			return nil
+		},
+		"close": func(c *call) goja.Value {
+			a, b := c.arg(0).ToFloat(), c.arg(1).ToFloat()
+			places := 4.0
+			if c.has(3) {
+				places = c.arg(3).ToFloat()
+			}
+			if !closeTo(a, b, places) {
+				c.failOld(2, "%v is not close to %v within %v places", a, b, places)
+			}
+			return nil
+		},
+		"contains": func(c *call) goja.Value {
+			list := c.object(1)
+			if list == nil || !slices.ContainsFunc(c.items(list), func(v goja.Value) bool {
+				return v.Equals(c.arg(0)) || c.sameDocument(v, c.arg(0))
+			}) {
+				c.failOld(2, "%s was not in %s", c.shown(0), c.shown(1))
+			}
+			return nil
+		},
+		"isnull": func(c *call) goja.Value {
+			if c.has(0) && !goja.IsNull(c.arg(0)) {
+				c.failOld(1, "supposed to be null, was %s", c.shown(0))
+			}
+			return nil
+		},
+		"docEq": func(c *call) goja.Value {
+			if !c.deepEqual(c.arg(0), c.arg(1), false) && !c.sameDocument(c.arg(0), c.arg(1)) {
+				c.failOld(2, "expected document %s and actual document %s are not equal", c.shown(0), c.shown(1))
+			}
+			return nil
+		},
+		"setEq": func(c *call) goja.Value {
+			if !c.deepEqual(c.arg(0), c.arg(1), false) {
+				c.failOld(2, "expected set %s and actual set %s are not equal", c.shown(0), c.shown(1))
+			}
+			return nil
+		},
+		"soon":         func(c *call) goja.Value { return c.waitAssert(false) },
+		"soonNoExcept": func(c *call) goja.Value { return c.waitAssert(true) },
+		"time": func(c *call) goja.Value {
+			started := c.clock.Now()
+			f, ok := goja.AssertFunction(c.arg(0))
+			if !ok {
+				c.throwType("assert.time takes a function")
+			}
+			v, err := f(goja.Undefined())
+			if err != nil {
+				c.rethrow(err)
+			}
+			limit := c.milliseconds(2, waitTimeout/2)
+			if took := c.clock.Now().Sub(started); took > limit {
+				c.failOld(1, "assert.time failed: took %dms, limit %dms", took.Milliseconds(), limit.Milliseconds())
+			}
+			return v
+		},
+		"throwsWithCode": func(c *call) goja.Value {
+			_, err := c.callArgument()
+			if err == nil {
+				c.failOld(2, "did not throw exception")
+			}
+			return c.wantCode(err, c.arg(1))
+		},
+		"commandWorked":                    assertWorked,
+		"commandWorkedIgnoringWriteErrors": assertWorked,
+		"writeOK":                          assertWorked,
+		"commandFailed":                    func(c *call) goja.Value { return c.assertFailed(false) },
+		"commandFailedWithCode":            func(c *call) goja.Value { return c.assertFailed(true) },
+		"writeError":                       func(c *call) goja.Value { return c.assertFailed(false) },
+		"writeErrorWithCode":               func(c *call) goja.Value { return c.assertFailed(true) },
+	}
+}
+
+// compare orders two values as the server would.
+func (c *call) compare(a, b goja.Value) int {
+	return keyorder.Compare(c.value(a), c.value(b))
+}
+
+func closeTo(a, b, places float64) bool {
+	scale := 1.0
+	for range int(places) {
+		scale *= 10
+	}
+	d := (a - b) * scale
+	return d < 0.5 && d > -0.5
+}
+
+// assertWorked takes a reply or a result. Failures throw on their own here, so
+// all it can meet is an old reply of ok: 0.
+func assertWorked(c *call) goja.Value {
+	o := c.object(0)
+	if o == nil {
+		c.failOld(1, "expected a command's reply, got %s", c.shown(0))
+	}
+	if isError(o) {
+		panic(o)
+	}
+	if ok := property(o, "ok"); ok != nil && ok.ToFloat() != 1 {
+		c.failOld(1, "command failed: %s", c.toJSON(o, true))
+	}
+	if errors, ok := property(o, "writeErrors").(*goja.Object); ok && len(errors.Keys()) > 0 {
+		c.failOld(1, "write failed: %s", c.toJSON(o, true))
+	}
+	return o
+}
+
+// assertFailed takes a reply, an error, or a function that is to fail: commands
+// that fail throw, so a reply of ok: 0 is rare.
+func (c *call) assertFailed(withCode bool) goja.Value {
+	message := 1
+	if withCode {
+		message = 2
+	}
+	o := c.object(0)
+	if f, ok := goja.AssertFunction(c.arg(0)); ok {
+		v, err := f(goja.Undefined())
+		if err == nil {
+			c.failOld(message, "command worked when it should have failed: %s", c.inspect(v))
+		}
+		if withCode {
+			return c.wantCode(err, c.arg(1))
+		}
+		ex, thrown := asException(err)
+		if !thrown {
+			c.rethrow(ex)
+		}
+		return ex.(*goja.Exception).Value()
+	}
+	if o == nil || !isError(o) && (property(o, "ok") == nil || property(o, "ok").ToFloat() == 1) {
+		c.failOld(message, "command worked when it should have failed: %s", c.shown(0))
+	}
+	if withCode && !c.hasCode(o, c.arg(1)) {
+		c.failOld(message, "command failed with another code: %s", c.shown(0))
+	}
+	return o
+}
+
+func (c *call) wantCode(err error, codes goja.Value) goja.Value {
+	ex, thrown := asException(err)
+	if !thrown {
+		c.rethrow(ex)
+	}
+	v := ex.(*goja.Exception).Value()
+	o, _ := v.(*goja.Object)
+	if o == nil || !c.hasCode(o, codes) {
+		c.failOld(2, "failed with another code: %s", c.errorText(err))
+	}
+	return v
+}
+
+func (c *call) hasCode(o *goja.Object, codes goja.Value) bool {
+	code := property(o, "code")
+	if code == nil {
+		return false
+	}
+	list, ok := codes.(*goja.Object)
+	if !ok {
+		return code.Equals(codes)
+	}
+	return slices.ContainsFunc(c.items(list), code.Equals)
+}

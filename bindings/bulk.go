@@ -1,0 +1,201 @@
+package bindings
+
+import (
+	"strconv"
+
+	"github.com/dop251/goja"
+)
+
+func itoa(i int) string { return strconv.Itoa(i) }
+
+// collBulkWrite reads a list of {operation: {…}} and does it.
+func collBulkWrite(c *call, coll *collection) goja.Value {
+	list := c.items(c.object(0))
+	if len(list) == 0 {
+		c.throw("MongoInvalidArgumentError", "Invalid BulkOperation, Batch cannot be empty")
+	}
+	ops := make([]writeOp, 0, len(list))
+	for i, item := range list {
+		ops = append(ops, c.bulkOperation(item, i))
+	}
+	w := coll.write(ops, c.writeOptions(c.object(1)))
+	c.throwFailures(w, ops, true)
+	return c.bulkResult(w, ops)
+}
+
+func (c *call) bulkOperation(item goja.Value, index int) writeOp {
+	entry, _ := item.(*goja.Object)
+	if entry == nil || len(entry.Keys()) == 0 {
+		c.throwInvalidBulk(index)
+	}
+	name := entry.Keys()[0]
+	spec, _ := entry.Get(name).(*goja.Object)
+	if spec == nil {
+		c.throwInvalidBulk(index)
+	}
+	var op writeOp
+	switch name {
+	case "insertOne":
+		doc := property(spec, "document")
+		if doc == nil {
+			doc = spec
+		}
+		return c.insertion(doc, index)
+	case "updateOne", "updateMany":
+		op = c.updateStatement(c.bulkField(spec, "filter", index), c.updateValue(spec.Get("update")), spec, name == "updateMany")
+	case "replaceOne":
+		op = c.updateStatement(c.bulkField(spec, "filter", index), c.replacement(spec.Get("replacement")), spec, false)
+	case "deleteOne", "deleteMany":
+		op = c.deleteStatement(c.bulkField(spec, "filter", index), spec, name == "deleteOne")
+	default:
+		c.throwInvalidBulk(index)
+	}
+	op.index = index
+	return op
+}
+
+func (c *call) bulkField(spec *goja.Object, name string, index int) *goja.Object {
+	o, _ := property(spec, name).(*goja.Object)
+	if o == nil {
+		c.throwInvalidBulk(index)
+	}
+	return o
+}
+
+func (c *call) throwInvalidBulk(index int) {
+	c.throw("MongoInvalidArgumentError", "bulkWrite operation %d is none of insertOne, updateOne, updateMany, replaceOne, deleteOne, deleteMany", index)
+}
+
+// bulk is a list of writes that a script builds up step by step.
+type bulk struct {
+	tail
+	coll      *collection
+	unordered bool
+	ops       []writeOp
+	executed  bool
+	object    *goja.Object
+}
+
+func (s *Shell) newBulk(coll *collection, unordered bool) *bulk {
+	b := &bulk{coll: coll, unordered: unordered}
+	b.object = s.instance(b, prototype(s, "Bulk", bulkMethods()))
+	s.world.SetPrinter(b.object, func() string { return s.inspect(b.summary()) })
+	return b
+}
+
+func (b *bulk) add(op writeOp) {
+	if b.executed {
+		b.coll.s.throw("MongoBatchReExecutionError", "This batch has already been executed, create new batch to execute")
+	}
+	op.index = len(b.ops)
+	b.ops = append(b.ops, op)
+}
+
+func (b *bulk) summary() *goja.Object {
+	var counts [3]int
+	batches := 0
+	last := -1
+	for _, op := range b.ops {
+		counts[op.kind]++
+		if int(op.kind) != last {
+			batches++
+			last = int(op.kind)
+		}
+	}
+	return b.coll.s.newObject("nInsertOps", counts[insertKind], "nUpdateOps", counts[updateKind],
+		"nRemoveOps", counts[deleteKind], "nBatches", batches)
+}
+
+func bulkMethods() []method[*bulk] {
+	return []method[*bulk]{
+		{"insert", "document:object", func(c *call, b *bulk) goja.Value {
+			b.add(c.insertion(c.arg(0), 0))
+			return c.this
+		}, "Adds an insert."},
+		{"find", "query:object", func(c *call, b *bulk) goja.Value {
+			f := &bulkFind{bulk: b, filter: c.object(0), options: c.rt.NewObject()}
+			return c.instance(f, prototype(c.Shell, "BulkFindOp", bulkFindMethods()))
+		}, "Chooses the documents of the update or delete that follows."},
+		{"execute", "writeConcern?:object", bulkExecute, "Does the writes."},
+		{"toJSON", "", func(c *call, b *bulk) goja.Value { return b.summary() }, ""},
+		{"tojson", "", func(c *call, b *bulk) goja.Value { return b.summary() }, ""},
+		{"toString", "", func(c *call, b *bulk) goja.Value { return c.rt.ToValue(c.inspect(b.summary())) }, ""},
+		{"getOperations", "", bulkGetOperations, "Returns the writes that were done."},
+	}
+}
+
+func bulkExecute(c *call, b *bulk) goja.Value {
+	if len(b.ops) == 0 {
+		c.throw("MongoInvalidArgumentError", "Invalid BulkOperation, Batch cannot be empty")
+	}
+	if b.executed {
+		c.throw("MongoBatchReExecutionError", "This batch has already been executed, create new batch to execute")
+	}
+	b.executed = true
+	opts := writeOptions{unordered: b.unordered}
+	if c.has(0) {
+		opts.writeConcern = c.document(c.arg(0))
+	}
+	w := b.coll.write(b.ops, opts)
+	c.throwFailures(w, b.ops, true)
+	return c.bulkResult(w, b.ops)
+}
+
+func bulkGetOperations(c *call, b *bulk) goja.Value {
+	if !b.executed {
+		c.throwCoded(invalidInput, codeInvalidOperation, "Cannot call getOperations on an unexecuted Bulk operation")
+	}
+	var groups []any
+	for i := 0; i < len(b.ops); {
+		n := batchLength(b.ops[i:])
+		var docs []any
+		for _, op := range b.ops[i : i+n] {
+			docs = append(docs, c.world.DocToJS(op.doc))
+		}
+		groups = append(groups, c.newObject("originalZeroIndex", i, "batchType", int(b.ops[i].kind)+1, "operations", c.rt.NewArray(docs...)))
+		i += n
+	}
+	return c.rt.NewArray(groups...)
+}
+
+// bulkFind is the middle of bulk.find(…).….
+type bulkFind struct {
+	tail
+	bulk    *bulk
+	filter  *goja.Object
+	options *goja.Object
+}
+
+func bulkFindMethods() []method[*bulkFind] {
+	return []method[*bulkFind]{
+		{"update", "update:object", func(c *call, f *bulkFind) goja.Value { return c.bulkUpdate(f, true) }, ""},
+		{"updateOne", "update:object", func(c *call, f *bulkFind) goja.Value { return c.bulkUpdate(f, false) }, ""},
+		{"replaceOne", "replacement:object", func(c *call, f *bulkFind) goja.Value {
+			f.bulk.add(c.updateStatement(f.filter, c.replacement(c.arg(0)), f.options, false))
+			return f.bulk.object
+		}, ""},
+		{"upsert", "", func(c *call, f *bulkFind) goja.Value { return f.option(c, "upsert", c.rt.ToValue(true)) }, ""},
+		{"hint", "index:any", func(c *call, f *bulkFind) goja.Value { return f.option(c, "hint", c.arg(0)) }, ""},
+		{"collation", "spec:object", func(c *call, f *bulkFind) goja.Value { return f.option(c, "collation", c.arg(0)) }, ""},
+		{"arrayFilters", "filters:object", func(c *call, f *bulkFind) goja.Value { return f.option(c, "arrayFilters", c.arg(0)) }, ""},
+		{"delete", "", func(c *call, f *bulkFind) goja.Value { return c.bulkDelete(f, false) }, ""},
+		{"deleteOne", "", func(c *call, f *bulkFind) goja.Value { return c.bulkDelete(f, true) }, ""},
+		{"remove", "", func(c *call, f *bulkFind) goja.Value { return c.bulkDelete(f, false) }, ""},
+		{"removeOne", "", func(c *call, f *bulkFind) goja.Value { return c.bulkDelete(f, true) }, ""},
+	}
+}
+
+func (f *bulkFind) option(c *call, name string, v goja.Value) goja.Value {
+	must(f.options.Set(name, v))
+	return c.this
+}
+
+func (c *call) bulkUpdate(f *bulkFind, multi bool) goja.Value {
+	f.bulk.add(c.updateStatement(f.filter, c.updateValue(c.arg(0)), f.options, multi))
+	return f.bulk.object
+}
+
+func (c *call) bulkDelete(f *bulkFind, one bool) goja.Value {
+	f.bulk.add(c.deleteStatement(f.filter, f.options, one))
+	return f.bulk.object
+}

@@ -1,0 +1,11 @@
+package bindings
+
+// Codes of server errors that helpers act on (spec 03 §5).
+const (
+	codeFailedToParse     = 9
+	codeNamespaceNotFound = 26
+	codeCommandNotFound   = 59
+	codeStaleConfig       = 13388
+	codeRecvStaleConfig   = 9996
+	codeUnknownStage      = 40324
+)

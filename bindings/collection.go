@@ -1,0 +1,73 @@
+package bindings
+
+import (
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// collection is one collection or view of a database.
+type collection struct {
+	tail
+	s      *Shell
+	d      *database
+	name   string
+	object *goja.Object
+}
+
+func newCollection(d *database, name string) *collection {
+	c := &collection{s: d.s, d: d, name: name}
+	c.object = d.s.instance(c, d.s.collectionPrototype())
+	d.s.world.SetPrinter(c.object, c.namespace)
+	return c
+}
+
+func (s *Shell) collectionPrototype() *goja.Object {
+	if p := s.classes.prototypes["Collection"]; p != nil {
+		return p
+	}
+	var all []method[*collection]
+	for _, table := range [][]method[*collection]{collectionMethods(), readMethods(), writeMethods(), indexMethods(), adminMethods(), shardingMethods()} {
+		all = append(all, table...)
+	}
+	return prototype(s, "Collection", all)
+}
+
+func (c *collection) namespace() string { return c.d.name + "." + c.name }
+
+// Get answers names that are no method of collections: db.a.b is the collection
+// a.b.
+func (c *collection) Get(name string) goja.Value {
+	if !isCollectionProperty(name, c.s.collectionPrototype()) {
+		return nil
+	}
+	return c.d.collection(c.name + "." + name).object
+}
+
+func collectionMethods() []method[*collection] {
+	return []method[*collection]{
+		{"getName", "", func(c *call, coll *collection) goja.Value { return c.rt.ToValue(coll.name) }, "Returns the name without the database."},
+		{"getFullName", "", func(c *call, coll *collection) goja.Value { return c.rt.ToValue(coll.namespace()) }, "Returns the namespace."},
+		{"getDB", "", func(c *call, coll *collection) goja.Value { return coll.d.object }, "Returns the database."},
+		{"getMongo", "", func(c *call, coll *collection) goja.Value { return coll.d.on.js() }, "Returns the connection."},
+		{"getCollection", "name:string", func(c *call, coll *collection) goja.Value {
+			return coll.d.checkedCollection(coll.name + "." + c.text(0)).object
+		}, "Returns the collection whose name starts with this one's."},
+		{"runCommand", "command:string|object options?:object", collRunCommand, "Runs a command that names this collection."},
+		{"toString", "", func(c *call, coll *collection) goja.Value { return c.rt.ToValue(coll.namespace()) }, ""},
+		{"toJSON", "", func(c *call, coll *collection) goja.Value { return c.rt.ToValue(coll.namespace()) }, ""},
+	}
+}
+
+func collRunCommand(c *call, coll *collection) goja.Value {
+	if !goja.IsString(c.arg(0)) {
+		if c.has(1) {
+			c.throwInvalid("Collection.runCommand takes a command string as its first arugment")
+		}
+		return c.reply(c.mustSend(coll.d.request(c.document(c.arg(0)))))
+	}
+	name := c.text(0)
+	if property(c.object(1), name) != nil {
+		c.throwInvalid("The \"commandName\" argument cannot be passed as an option to \"runCommand\".")
+	}
+	return c.reply(coll.d.run(c.merge(bson.D{{Key: name, Value: coll.name}}, c.arg(1))))
+}

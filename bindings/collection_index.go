@@ -1,0 +1,146 @@
+package bindings
+
+import (
+	"strconv"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+func indexMethods() []method[*collection] {
+	return []method[*collection]{
+		{"createIndex", "keys:object|string options?:any commitQuorum?:any", func(c *call, coll *collection) goja.Value {
+			return c.rt.ToValue(c.createIndexes(coll, []goja.Value{c.arg(0)})[0])
+		}, "Creates an index and returns its name."},
+		{"ensureIndex", "keys:object|string options?:any", func(c *call, coll *collection) goja.Value {
+			return c.rt.NewArray(c.createIndexes(coll, []goja.Value{c.arg(0)})...)
+		}, "The old name of createIndex."},
+		{"createIndexes", "keys:object options?:any commitQuorum?:any", func(c *call, coll *collection) goja.Value {
+			return c.rt.NewArray(c.createIndexes(coll, c.items(c.object(0)))...)
+		}, "Creates several indexes and returns their names."},
+		{"getIndexes", "", collGetIndexes, "Returns the indexes."},
+		{"getIndices", "", collGetIndexes, "The same as getIndexes."},
+		{"getIndexSpecs", "", collGetIndexes, "The same as getIndexes."},
+		{"getIndexKeys", "", func(c *call, coll *collection) goja.Value {
+			indexes := coll.listIndexes()
+			keys := make([]any, len(indexes))
+			for i, ix := range indexes {
+				keys[i] = c.world.ToJS(ix.Lookup("key"))
+			}
+			return c.rt.NewArray(keys...)
+		}, "Returns the keys of the indexes."},
+		{"dropIndex", "index:any", collDropIndex, "Drops one index."},
+		{"dropIndexes", "indexes?:any", func(c *call, coll *collection) goja.Value {
+			var index any = "*"
+			if c.has(0) {
+				index = c.value(c.arg(0))
+			}
+			return c.reply(coll.d.run(bson.D{{Key: "dropIndexes", Value: coll.name}, {Key: "index", Value: index}}))
+		}, "Drops indexes; all but the one on _id without an argument."},
+		{"hideIndex", "index:string|object", func(c *call, coll *collection) goja.Value { return c.setHidden(coll, true) },
+			"Hides an index from queries."},
+		{"unhideIndex", "index:string|object", func(c *call, coll *collection) goja.Value { return c.setHidden(coll, false) },
+			"Ends hideIndex."},
+		{"reIndex", "", func(c *call, coll *collection) goja.Value {
+			return c.reply(coll.d.run(bson.D{{Key: "reIndex", Value: coll.name}}))
+		}, "Builds all indexes again."},
+	}
+}
+
+// createIndexes sends one command for all keys and returns their names.
+func (c *call) createIndexes(coll *collection, keys []goja.Value) []any {
+	options := c.object(1)
+	if c.has(1) && options == nil {
+		c.throwInvalid("The \"options\" argument must be an object.")
+	}
+	names := make([]any, len(keys))
+	indexes := make(bson.A, len(keys))
+	for i, k := range keys {
+		key := c.indexKey(k)
+		spec := c.merge(bson.D{}, optionsOrUndefined(options), "name", "key", "commitQuorum")
+		name := indexName(key)
+		if v := property(options, "name"); v != nil && len(keys) == 1 {
+			name = v.String()
+		}
+		names[i] = name
+		indexes[i] = append(spec, bson.E{Key: "name", Value: name}, bson.E{Key: "key", Value: key})
+	}
+	body := bson.D{{Key: "createIndexes", Value: coll.name}, {Key: "indexes", Value: indexes}}
+	if c.has(2) {
+		body = append(body, bson.E{Key: "commitQuorum", Value: c.value(c.arg(2))})
+	}
+	coll.d.run(body)
+	return names
+}
+
+func (c *call) indexKey(v goja.Value) bson.Raw {
+	if goja.IsString(v) {
+		return rawOf(bson.D{{Key: v.String(), Value: int32(1)}})
+	}
+	key := c.document(v)
+	c.checkKeyOrder(key)
+	return key
+}
+
+// checkKeyOrder refuses keys whose order JavaScript has changed: integer-like
+// fields come first in any object (spec 04 §4.9).
+func (c *call) checkKeyOrder(key bson.Raw) {
+	elems, err := key.Elements()
+	if err != nil || len(elems) < 2 {
+		return
+	}
+	for _, el := range elems {
+		if n, err := strconv.ParseUint(el.Key(), 10, 32); err == nil && strconv.FormatUint(n, 10) == el.Key() {
+			c.throwInvalid("Key field %q looks like an array index: JavaScript moves such fields to the front, so the order of this key cannot be trusted", el.Key())
+		}
+	}
+}
+
+// indexName is the default name: fields and values joined by underscores.
+func indexName(key bson.Raw) string {
+	elems, _ := key.Elements()
+	name := ""
+	for i, el := range elems {
+		if i > 0 {
+			name += "_"
+		}
+		name += el.Key() + "_"
+		v := el.Value()
+		switch {
+		case v.Type == bson.TypeString:
+			name += v.StringValue()
+		default:
+			if f, ok := v.AsFloat64OK(); ok {
+				name += strconv.FormatFloat(f, 'f', -1, 64)
+			}
+		}
+	}
+	return name
+}
+
+func (coll *collection) listIndexes() []bson.Raw {
+	return coll.s.all(coll.d.request(bson.D{{Key: "listIndexes", Value: coll.name}, {Key: "cursor", Value: bson.D{}}}, reads))
+}
+
+func collGetIndexes(c *call, coll *collection) goja.Value { return c.array(coll.listIndexes()) }
+
+func collDropIndex(c *call, coll *collection) goja.Value {
+	if goja.IsString(c.arg(0)) && c.text(0) == "*" {
+		c.throwInvalid("To drop indexes in the collection using '*', use db.collection.dropIndexes().")
+	}
+	o := c.object(0)
+	if !goja.IsString(c.arg(0)) && (o == nil || o.ClassName() == "Array") {
+		c.throwInvalid("The index to drop must be either the index name or the index specification document.")
+	}
+	return c.reply(coll.d.run(bson.D{{Key: "dropIndexes", Value: coll.name}, {Key: "index", Value: c.value(c.arg(0))}}))
+}
+
+func (c *call) setHidden(coll *collection, hidden bool) goja.Value {
+	which := "keyPattern"
+	if goja.IsString(c.arg(0)) {
+		which = "name"
+	}
+	return c.reply(coll.d.run(bson.D{{Key: "collMod", Value: coll.name}, {Key: "index", Value: bson.D{
+		{Key: which, Value: c.value(c.arg(0))}, {Key: "hidden", Value: hidden},
+	}}}))
+}

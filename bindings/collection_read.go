@@ -1,0 +1,251 @@
+package bindings
+
+import (
+	"slices"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+func readMethods() []method[*collection] {
+	return []method[*collection]{
+		{"find", "query?:object projection?:object options?:object", func(c *call, coll *collection) goja.Value {
+			return coll.find(c).object
+		}, "Returns a cursor over the documents that match."},
+		{"findOne", "query?:object projection?:object options?:object", collFindOne, "Returns one document that matches, or null."},
+		{"aggregate", "pipeline:object options?:object", collAggregate, "Returns a cursor over the results of a pipeline."},
+		{"countDocuments", "query?:object options?:object", collCountDocuments, "Counts the documents that match."},
+		{"estimatedDocumentCount", "options?:object", func(c *call, coll *collection) goja.Value {
+			return c.count(coll, c.merge(bson.D{{Key: "count", Value: coll.name}}, c.arg(0)))
+		}, "Returns the count kept in the collection's metadata."},
+		{"count", "query?:object options?:object", collCount, "Deprecated: use countDocuments or estimatedDocumentCount."},
+		{"distinct", "field:string query?:object options?:object", collDistinct, "Returns the distinct values of a field."},
+		{"explain", "verbosity?:any", func(c *call, coll *collection) goja.Value {
+			return c.newExplainable(coll, c.verbosity(0)).object
+		}, "Returns an object whose methods explain instead of running."},
+		{"latencyStats", "options?:object", func(c *call, coll *collection) goja.Value {
+			return c.array(c.aggregateAll(coll.d, coll.name, bson.D{{Key: "$collStats", Value: bson.D{{Key: "latencyStats", Value: c.optional(c.arg(0))}}}}))
+		}, "Returns the collection's latencies."},
+		{"watch", "pipeline?:object options?:object", func(c *call, coll *collection) goja.Value {
+			return c.watch(coll.d, coll.name, c.arg(0), c.arg(1))
+		}, "Opens a change stream on this collection."},
+		{"mapReduce", "map:function|string|object reduce:function|string|object optionsOrOut:any", collMapReduce, "Deprecated: use aggregate."},
+		{"getPlanCache", "", func(c *call, coll *collection) goja.Value { return c.newPlanCache(coll) }, "Returns the plan cache."},
+	}
+}
+
+// filterArg is a query as a script may give it: nothing is everything.
+func (c *call) filterArg(i int) bson.Raw { return c.optional(c.arg(i)) }
+
+// readOptions are fields that go into a command as they are given; names the
+// shell has for itself are translated or left out.
+var notSent = []string{"explain", "session", "promoteLongs", "promoteValues", "promoteBuffers", "bsonRegExp", "raw", "useBigInt64", "readPreference", "timeoutMS"}
+
+func (coll *collection) find(c *call) *cursor {
+	body := bson.D{{Key: "find", Value: coll.name}, {Key: "filter", Value: c.filterArg(0)}}
+	if c.has(1) && !goja.IsNull(c.arg(1)) {
+		body = append(body, bson.E{Key: "projection", Value: c.document(c.arg(1))})
+	}
+	cur := c.newCursor(coll.d, kindFind, c.merge(body, c.arg(2), append(notSent, "tailable", "awaitData", "maxAwaitTimeMS")...))
+	cur.collection = coll.name
+	if o := c.object(2); o != nil {
+		if v := property(o, "batchSize"); v != nil {
+			cur.batchSize = int32(v.ToInteger())
+		}
+		if v := property(o, "limit"); v != nil {
+			cur.setLimit(v.ToInteger())
+		}
+		if v := property(o, "tailable"); v != nil && v.ToBoolean() {
+			cur.set("tailable", true)
+		}
+		if v := property(o, "awaitData"); v != nil && v.ToBoolean() {
+			cur.set("awaitData", true)
+		}
+	}
+	return cur
+}
+
+func collFindOne(c *call, coll *collection) goja.Value {
+	body := bson.D{{Key: "find", Value: coll.name}, {Key: "filter", Value: c.filterArg(0)}}
+	if c.has(1) && !goja.IsNull(c.arg(1)) {
+		body = append(body, bson.E{Key: "projection", Value: c.document(c.arg(1))})
+	}
+	body = c.merge(body, c.arg(2), append(notSent, "limit")...)
+	body = append(body, bson.E{Key: "limit", Value: int32(1)})
+	reply := c.mustSend(coll.d.request(coll.d.readBody(body), reads))
+	docs, err := firstBatch(reply).Values()
+	if err != nil || len(docs) == 0 {
+		return goja.Null()
+	}
+	return c.world.ToJS(docs[0])
+}
+
+// readBody adds what the connection and the settings say about reads.
+func (d *database) readBody(body bson.D) bson.D {
+	if d.on.readConcern != nil && !hasKey(body, "readConcern") {
+		body = append(body, bson.E{Key: "readConcern", Value: d.on.readConcern})
+	}
+	if ms := d.s.settings.maxTimeMS; ms > 0 && !hasKey(body, "maxTimeMS") {
+		body = append(body, bson.E{Key: "maxTimeMS", Value: ms})
+	}
+	return body
+}
+
+func hasKey(d bson.D, key string) bool {
+	return slices.ContainsFunc(d, func(e bson.E) bool { return e.Key == key })
+}
+
+func collAggregate(c *call, coll *collection) goja.Value {
+	pipeline, options := c.arg(0), c.arg(1)
+	if o := c.object(0); o != nil && o.ClassName() != "Array" { // stages one by one
+		items := make([]any, len(c.args))
+		for i, a := range c.args {
+			items[i] = a
+		}
+		pipeline, options = c.rt.NewArray(items...), goja.Undefined()
+	}
+	return c.aggregate(coll.d, coll.name, pipeline, options)
+}
+
+// aggregate makes the cursor of a pipeline. One that writes runs at once
+// (spec 04 §6.2); {explain} gives the plan instead.
+func (c *call) aggregate(d *database, on any, pipeline, options goja.Value) goja.Value {
+	stages := c.value(pipeline)
+	if stages.Type != bson.TypeArray {
+		c.throwInvalid("Aggregate pipeline must be an array of stages")
+	}
+	body := bson.D{
+		{Key: "aggregate", Value: on},
+		{Key: "pipeline", Value: stages},
+		{Key: "cursor", Value: bson.D{}},
+	}
+	opts, _ := options.(*goja.Object)
+	body = c.merge(body, options, append(notSent, "batchSize", "cursor", "maxAwaitTimeMS")...)
+	if v := property(opts, "explain"); v != nil && v.ToBoolean() {
+		verbosity := "queryPlanner"
+		if goja.IsString(v) {
+			verbosity = v.String()
+		}
+		return c.explained(d, body, verbosity)
+	}
+	cur := c.newCursor(d, kindAggregate, body)
+	cur.pipeline = stages
+	if name, ok := on.(string); ok {
+		cur.collection = name
+	}
+	if v := property(opts, "batchSize"); v != nil {
+		cur.batchSize = int32(v.ToInteger())
+		cur.batchSizeSet = true
+	} else if v, ok := property(opts, "cursor").(*goja.Object); ok {
+		if n := property(v, "batchSize"); n != nil {
+			cur.batchSize, cur.batchSizeSet = int32(n.ToInteger()), true
+		}
+	}
+	if writesOut(stages) {
+		cur.reads = false
+		if d.on.writeConcern != nil && !hasKey(body, "writeConcern") {
+			cur.body = append(cur.body, bson.E{Key: "writeConcern", Value: d.on.writeConcern})
+		}
+		cur.hasNext()
+	}
+	return cur.object
+}
+
+func writesOut(stages bson.RawValue) bool {
+	list, err := stages.Array().Values()
+	if err != nil || len(list) == 0 {
+		return false
+	}
+	last, ok := list[len(list)-1].DocumentOK()
+	if !ok {
+		return false
+	}
+	first, err := last.IndexErr(0)
+	return err == nil && (first.Key() == "$out" || first.Key() == "$merge")
+}
+
+func collCountDocuments(c *call, coll *collection) goja.Value {
+	stages := bson.A{bson.D{{Key: "$match", Value: c.filterArg(0)}}}
+	options := c.object(1)
+	for _, o := range []string{"skip", "limit"} {
+		if v := property(options, o); v != nil {
+			stages = append(stages, bson.D{{Key: "$" + o, Value: c.value(v)}})
+		}
+	}
+	stages = append(stages, bson.D{{Key: "$group", Value: bson.D{
+		{Key: "_id", Value: int32(1)}, {Key: "n", Value: bson.D{{Key: "$sum", Value: int32(1)}}},
+	}}})
+	body := bson.D{{Key: "aggregate", Value: coll.name}, {Key: "pipeline", Value: stages}, {Key: "cursor", Value: bson.D{}}}
+	body = coll.d.readBody(c.merge(body, c.arg(1), append(notSent, "skip", "limit")...))
+	docs := c.all(coll.d.request(body, reads))
+	if len(docs) == 0 {
+		return c.rt.ToValue(0)
+	}
+	return c.world.ToJS(docs[0].Lookup("n"))
+}
+
+// count runs a count command.
+func (c *call) count(coll *collection, body bson.D) goja.Value {
+	reply := c.mustSend(coll.d.request(coll.d.readBody(body), reads))
+	n, err := reply.LookupErr("n")
+	if err != nil {
+		return c.rt.ToValue(0)
+	}
+	return c.world.ToJS(n)
+}
+
+func collCount(c *call, coll *collection) goja.Value {
+	c.deprecate("Collection.count() is deprecated. Use countDocuments or estimatedDocumentCount.")
+	body := bson.D{{Key: "count", Value: coll.name}, {Key: "query", Value: c.filterArg(0)}}
+	return c.count(coll, c.merge(body, c.arg(1), notSent...))
+}
+
+func collDistinct(c *call, coll *collection) goja.Value {
+	body := bson.D{{Key: "distinct", Value: coll.name}, {Key: "key", Value: c.text(0)}, {Key: "query", Value: c.filterArg(1)}}
+	body = coll.d.readBody(c.merge(body, c.arg(2), notSent...))
+	return c.world.ToJS(c.mustSend(coll.d.request(body, reads)).Lookup("values"))
+}
+
+func collMapReduce(c *call, coll *collection) goja.Value {
+	body := bson.D{{Key: "mapReduce", Value: coll.name}, {Key: "map", Value: c.value(c.arg(0))}, {Key: "reduce", Value: c.value(c.arg(1))}}
+	if goja.IsString(c.arg(2)) {
+		body = append(body, bson.E{Key: "out", Value: c.text(2)})
+	} else {
+		body = c.merge(body, c.arg(2))
+	}
+	return c.reply(coll.d.run(body))
+}
+
+// watch opens a change stream.
+func (c *call) watch(d *database, on any, pipeline, options goja.Value) goja.Value {
+	opts := bson.D{}
+	var batch goja.Value
+	if o, ok := options.(*goja.Object); ok {
+		batch = property(o, "batchSize")
+		opts = c.merge(opts, o, "batchSize", "maxAwaitTimeMS", "collation", "comment")
+	}
+	stages := bson.A{bson.D{{Key: "$changeStream", Value: opts}}}
+	if o, ok := pipeline.(*goja.Object); ok {
+		more, err := c.value(o).Array().Values()
+		if err != nil {
+			c.throwInvalid("Aggregate pipeline must be an array of stages")
+		}
+		for _, st := range more {
+			stages = append(stages, st)
+		}
+	}
+	cur := c.newCursor(d, kindAggregate, bson.D{
+		{Key: "aggregate", Value: on}, {Key: "pipeline", Value: stages}, {Key: "cursor", Value: bson.D{}},
+	})
+	cur.stream = true
+	if batch != nil {
+		cur.batchSize, cur.batchSizeSet = int32(batch.ToInteger()), true
+	}
+	cur.open()
+	target := d.name
+	if name, ok := on.(string); ok {
+		target += "." + name
+	}
+	c.world.SetPrinter(cur.object, func() string { return "ChangeStreamCursor on " + target })
+	return cur.object
+}

@@ -1,0 +1,182 @@
+package bindings
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+func shardingMethods() []method[*collection] {
+	return []method[*collection]{
+		{"getShardVersion", "", func(c *call, coll *collection) goja.Value {
+			return c.reply(coll.d.admin(bson.D{{Key: "getShardVersion", Value: coll.namespace()}}, reads))
+		}, "Returns the version of the collection's routing table."},
+		{"getShardDistribution", "", collShardDistribution, "Shows how data and chunks spread over the shards."},
+		{"getShardLocation", "", collShardLocation, "Returns the shards that hold the collection."},
+		{"analyzeShardKey", "key:object options?:object", func(c *call, coll *collection) goja.Value {
+			return c.reply(coll.d.admin(c.merge(bson.D{
+				{Key: "analyzeShardKey", Value: coll.namespace()}, {Key: "key", Value: c.document(c.arg(0))},
+			}, c.arg(1)), reads))
+		}, "Measures how good a shard key would be."},
+		{"configureQueryAnalyzer", "options:object", collConfigureQueryAnalyzer, "Starts or stops sampling queries."},
+	}
+}
+
+// collConfigureQueryAnalyzer sends sampleRate as a double: the server takes
+// nothing else (spec 04 §4.9).
+func collConfigureQueryAnalyzer(c *call, coll *collection) goja.Value {
+	body := c.merge(bson.D{{Key: "configureQueryAnalyzer", Value: coll.namespace()}}, c.arg(0))
+	for i := range body {
+		if raw, ok := body[i].Value.(bson.RawValue); ok && body[i].Key == "sampleRate" {
+			if f, isNumber := raw.AsFloat64OK(); isNumber {
+				body[i].Value = f
+			}
+		}
+	}
+	return c.reply(coll.d.admin(body))
+}
+
+func collShardLocation(c *call, coll *collection) goja.Value {
+	if stats, err := c.tryAggregate(coll.d, coll.name, bson.D{{Key: "$collStats", Value: bson.D{}}}); err != nil {
+		c.throwServer(err)
+	} else if len(stats) == 0 {
+		c.throw(runtimeError, "collection %s not found", coll.namespace())
+	}
+	docs := c.aggregateAll(coll.d, int32(1),
+		bson.D{{Key: "$listClusterCatalog", Value: bson.D{{Key: "shards", Value: true}}}},
+		bson.D{{Key: "$match", Value: bson.D{{Key: "ns", Value: coll.namespace()}}}},
+		bson.D{{Key: "$project", Value: bson.D{{Key: "_id", Value: int32(0)}, {Key: "shards", Value: int32(1)}, {Key: "sharded", Value: int32(1)}}}},
+	)
+	if len(docs) == 0 {
+		return goja.Null()
+	}
+	return c.world.DocToJS(docs[0])
+}
+
+// shardShare is one shard's part of a collection.
+type shardShare struct {
+	shard, host                 string
+	data, docs, average, chunks float64
+}
+
+// collShardDistribution follows spec 04 §6.4, with the shards sorted by name.
+func collShardDistribution(c *call, coll *collection) goja.Value {
+	config := coll.d.sibling("config")
+	docs, err := c.tryAggregate(coll.d, coll.name, bson.D{{Key: "$collStats", Value: bson.D{{Key: "storageStats", Value: bson.D{}}}}})
+	if err != nil {
+		c.throwServer(err)
+	}
+	entry := c.catalogEntry(config, coll.namespace(), docs)
+	if entry == nil {
+		c.throwCoded(invalidInput, codeNotSharded, "Collection %s is not sharded", coll.name)
+	}
+	var shares []shardShare
+	for _, doc := range docs {
+		stats, _ := doc.Lookup("storageStats").DocumentOK()
+		share := shardShare{shard: textAt(doc, "shard"), docs: numberOf(stats, "count"), average: numberOf(stats, "avgObjSize")}
+		share.data = numberOf(stats, "size") - numberOf(stats, "numOrphanDocs")*share.average
+		if shard := c.findOne(config, "shards", bson.D{{Key: "_id", Value: share.shard}}); shard != nil {
+			share.host = textAt(shard, "host")
+		}
+		filter := append(chunkFilter(entry), bson.E{Key: "shard", Value: share.shard})
+		counted := c.aggregateAll(config, "chunks",
+			bson.D{{Key: "$match", Value: filter}},
+			bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: int32(1)}, {Key: "n", Value: bson.D{{Key: "$sum", Value: int32(1)}}}}}},
+		)
+		if len(counted) > 0 {
+			share.chunks = numberOf(counted[0], "n")
+		}
+		shares = append(shares, share)
+	}
+	slices.SortFunc(shares, func(a, b shardShare) int { return strings.Compare(a.shard, b.shard) })
+	return c.statsResult(c.distribution(shares))
+}
+
+// catalogEntry is the collection's document in config.collections; for time
+// series that of its buckets. Nil when it is not sharded.
+func (s *Shell) catalogEntry(config *database, ns string, stats []bson.Raw) bson.Raw {
+	find := func(ns string) bson.Raw {
+		return s.findOne(config, "collections", bson.D{{Key: "_id", Value: ns}, notDropped, notUnsplittable})
+	}
+	if entry := find(ns); entry != nil {
+		return entry
+	}
+	for _, d := range stats {
+		if buckets := textAt(d, "storageStats", "timeseries", "bucketsNs"); buckets != "" {
+			return find(buckets)
+		}
+	}
+	return nil
+}
+
+// chunkFilter finds the chunks of a collection: by uuid since 5.0, by namespace
+// before.
+func chunkFilter(entry bson.Raw) bson.D {
+	if _, err := entry.LookupErr("timestamp"); err == nil {
+		return bson.D{{Key: "uuid", Value: entry.Lookup("uuid")}}
+	}
+	return bson.D{{Key: "ns", Value: entry.Lookup("_id")}}
+}
+
+func (s *Shell) distribution(shares []shardShare) *goja.Object {
+	var data, docs, chunks float64
+	for _, sh := range shares {
+		data += sh.data
+		docs += sh.docs
+		chunks += sh.chunks
+	}
+	result := s.rt.NewObject()
+	for _, sh := range shares {
+		perChunk, docsPerChunk := 0.0, 0.0
+		if sh.chunks > 0 {
+			perChunk, docsPerChunk = sh.data/sh.chunks, math.Floor(sh.docs/sh.chunks)
+		}
+		must(result.Set(fmt.Sprintf("Shard %s at %s", sh.shard, sh.host), s.newObject(
+			"data", byteText(sh.data),
+			"docs", number(sh.docs),
+			"chunks", number(sh.chunks),
+			"estimated data per chunk", byteText(perChunk),
+			"estimated docs per chunk", number(docsPerChunk),
+		)))
+	}
+	totals := s.newObject("data", byteText(data), "docs", number(docs), "chunks", number(chunks))
+	for _, sh := range shares {
+		must(totals.Set("Shard "+sh.shard, s.rt.NewArray(
+			percentText(sh.data, data)+" % data",
+			percentText(sh.docs, docs)+" % docs in cluster",
+			byteText(sh.average)+" avg obj size on shard",
+		)))
+	}
+	must(result.Set("Totals", totals))
+	return result
+}
+
+func percentText(x, total float64) string {
+	if total == 0 {
+		return "0"
+	}
+	return plainNumber(math.Floor(x/total*10000) / 100)
+}
+
+// byteText is how getShardDistribution writes sizes: cut, not rounded, and
+// without a space.
+func byteText(b float64) string {
+	if math.IsNaN(b) || b == 0 {
+		return "0B"
+	}
+	kib := math.Floor(b / 1024)
+	mib := math.Floor(b / (1 << 20))
+	switch {
+	case b < 1<<10:
+		return plainNumber(math.Floor(b)) + "B"
+	case b < 1<<20:
+		return plainNumber(kib) + "KiB"
+	case b < 1<<30:
+		return plainNumber(math.Floor(kib/1024*100)/100) + "MiB"
+	}
+	return plainNumber(math.Floor(mib/1024*100)/100) + "GiB"
+}

@@ -1,0 +1,271 @@
+package bindings
+
+import (
+	"math"
+	"slices"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// statsOptions are the options of coll.stats().
+type statsOptions struct {
+	scale        float64
+	indexDetails bool
+	indexKey     bson.Raw // only the index with this key; nil for any
+	indexName    string   // only the index of this name; empty for any
+}
+
+func collStats(c *call, coll *collection) goja.Value {
+	opts := statsOptions{scale: 1}
+	if o := c.object(0); o != nil {
+		if v := property(o, "scale"); v != nil {
+			opts.scale = v.ToFloat()
+		}
+		if v := property(o, "indexDetails"); v != nil {
+			opts.indexDetails = v.ToBoolean()
+		}
+		key, name := property(o, "indexDetailsKey"), property(o, "indexDetailsName")
+		if key != nil && name != nil {
+			c.throwInvalid("Cannot filter indexDetails on both indexDetailsKey and indexDetailsName")
+		}
+		if key != nil {
+			opts.indexKey = c.document(key)
+		}
+		if name != nil {
+			opts.indexName = name.String()
+		}
+	} else if c.has(0) && !goja.IsNull(c.arg(0)) {
+		opts.scale = c.arg(0).ToFloat()
+	}
+	if opts.scale == 0 || math.IsNaN(opts.scale) {
+		opts.scale = 1
+	}
+	return c.collectionStats(coll, opts)
+}
+
+// Fields of storageStats that are taken as they are from the first shard that
+// has them, and those that are summed (spec 04 §6.4).
+var (
+	firstStats = []string{"userFlags", "capped", "max", "paddingFactorNote", "indexDetails", "wiredTiger"}
+	sumStats   = []string{"size", "count", "storageSize", "totalIndexSize", "totalSize", "numOrphanDocs"}
+	scaled     = []string{"size", "storageSize", "totalIndexSize", "totalSize", "maxSize"}
+)
+
+// collectionStats merges the statistics of all shards into one document.
+func (s *Shell) collectionStats(coll *collection, opts statsOptions) goja.Value {
+	docs, err := s.tryAggregate(coll.d, coll.name, bson.D{{Key: "$collStats", Value: bson.D{
+		{Key: "storageStats", Value: bson.D{{Key: "scale", Value: int32(1)}}},
+	}}})
+	if code := codeOf(err); err != nil && (code == codeStaleConfig || code == codeFailedToParse || code == codeRecvStaleConfig) {
+		return s.reply(coll.d.run(bson.D{{Key: "collStats", Value: coll.name}, {Key: "scale", Value: small(int64(opts.scale))}}, reads))
+	}
+	if err != nil {
+		s.throwServer(err)
+	}
+	if len(docs) == 0 {
+		s.throw(runtimeError, "no statistics of collection %s", coll.namespace())
+	}
+	m := newStatsMerge(s, coll)
+	for _, d := range docs {
+		m.add(d)
+	}
+	return m.result(docs, opts)
+}
+
+// statsMerge adds up storageStats documents.
+type statsMerge struct {
+	s       *Shell
+	coll    *collection
+	o       *goja.Object // what is taken from the first document that has it
+	shards  *goja.Object
+	sums    map[string]float64
+	order   []string // of sums, as they were met
+	sizes   map[string]float64
+	names   []string // of sizes
+	count   float64
+	bytes   float64 // Σ avgObjSize·count
+	indexes int64
+	maxSize float64
+	scale   bson.RawValue
+	series  bson.D
+}
+
+func newStatsMerge(s *Shell, coll *collection) *statsMerge {
+	return &statsMerge{s: s, coll: coll, o: s.newObject("ok", 1), sums: map[string]float64{}, sizes: map[string]float64{}}
+}
+
+func (m *statsMerge) add(doc bson.Raw) {
+	stats, _ := doc.Lookup("storageStats").DocumentOK()
+	if shard := textAt(doc, "shard"); shard != "" {
+		if m.shards == nil {
+			m.shards = m.s.rt.NewObject()
+		}
+		must(m.shards.Set(shard, m.s.world.DocToJS(stats)))
+	}
+	elems, _ := stats.Elements()
+	for _, el := range elems {
+		key, v := el.Key(), el.Value()
+		switch f, _ := v.AsFloat64OK(); {
+		case slices.Contains(firstStats, key):
+			if property(m.o, key) == nil {
+				must(m.o.Set(key, m.s.world.ToJS(v)))
+			}
+		case slices.Contains(sumStats, key):
+			if _, ok := m.sums[key]; !ok {
+				m.order = append(m.order, key)
+			}
+			m.sums[key] += f
+		case key == "indexSizes":
+			sizes, _ := v.DocumentOK()
+			list, _ := sizes.Elements()
+			for _, ix := range list {
+				if _, ok := m.sizes[ix.Key()]; !ok {
+					m.names = append(m.names, ix.Key())
+				}
+				n, _ := ix.Value().AsFloat64OK()
+				m.sizes[ix.Key()] += n
+			}
+		case key == "nindexes":
+			m.indexes = max(m.indexes, int64(f))
+		case key == "maxSize":
+			m.maxSize = max(m.maxSize, f)
+		case key == "scaleFactor":
+			m.scale = v
+		case key == "timeseries":
+			m.addSeries(v.Document())
+		}
+	}
+	count := numberOf(stats, "count")
+	m.count += count
+	m.bytes += numberOf(stats, "avgObjSize") * count
+}
+
+// addSeries sums the members of timeseries; the average is weighted by buckets.
+func (m *statsMerge) addSeries(doc bson.Raw) {
+	before := rawOf(m.series)
+	had, more := numberOf(before, "bucketCount"), numberOf(doc, "bucketCount")
+	elems, _ := doc.Elements()
+	var sum bson.D
+	for _, el := range elems {
+		n, isNumber := el.Value().AsFloat64OK()
+		switch {
+		case !isNumber:
+			sum = append(sum, bson.E{Key: el.Key(), Value: el.Value()})
+		case el.Key() == "avgBucketSize":
+			avg := n
+			if had+more > 0 {
+				avg = (numberOf(before, el.Key())*had + n*more) / (had + more)
+			}
+			sum = append(sum, bson.E{Key: el.Key(), Value: avg})
+		default:
+			sum = append(sum, bson.E{Key: el.Key(), Value: numberOf(before, el.Key()) + n})
+		}
+	}
+	m.series = sum
+}
+
+func (m *statsMerge) result(docs []bson.Raw, opts statsOptions) goja.Value {
+	s, o := m.s, m.o
+	if m.shards != nil && textAt(docs[0], "shard") != "" {
+		must(o.Set("shards", m.shards))
+	}
+	must(o.Set("sharded", m.sharded(docs)))
+	for _, key := range m.order {
+		must(o.Set(key, number(m.scaledSize(key, m.sums[key], opts.scale))))
+	}
+	if m.series != nil {
+		must(o.Set("timeseries", s.world.DocToJS(rawOf(m.series))))
+	}
+	sizes := s.rt.NewObject()
+	for _, name := range m.names {
+		must(sizes.Set(name, number(m.sizes[name]/opts.scale)))
+	}
+	must(o.Set("indexSizes", sizes))
+	average := 0.0
+	if m.count > 0 {
+		average = m.bytes / m.count
+	}
+	must(o.Set("avgObjSize", number(average)))
+	if v := property(o, "capped"); v != nil && v.ToBoolean() {
+		must(o.Set("maxSize", number(m.maxSize/opts.scale)))
+	}
+	must(o.Set("ns", m.coll.namespace()))
+	must(o.Set("nindexes", m.indexes))
+	if m.scale.Type != 0 {
+		must(o.Set("scaleFactor", opts.scale))
+	}
+	m.filterDetails(opts)
+	return o
+}
+
+func (m *statsMerge) scaledSize(key string, v, scale float64) float64 {
+	if slices.Contains(scaled, key) {
+		return v / scale
+	}
+	return v
+}
+
+// number keeps whole numbers whole for JavaScript.
+func number(f float64) any {
+	if f == math.Trunc(f) && math.Abs(f) < 1<<53 {
+		return int64(f)
+	}
+	return f
+}
+
+// sharded looks the collection up in the catalog; who may not read that guesses
+// by the number of shards that answered.
+func (m *statsMerge) sharded(docs []bson.Raw) bool {
+	names := bson.A{m.coll.namespace()}
+	if ns := textAt(docs[0], "storageStats", "timeseries", "bucketsNs"); ns != "" {
+		names = append(names, ns)
+	}
+	body := bson.D{
+		{Key: "find", Value: "collections"},
+		{Key: "filter", Value: bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: names}}}, notDropped, notUnsplittable}},
+		{Key: "limit", Value: int32(1)},
+	}
+	reply, err := m.s.send(m.coll.d.sibling("config").request(body, reads))
+	if err != nil {
+		return len(docs) > 1
+	}
+	found, _ := firstBatch(reply).Values()
+	return len(found) > 0
+}
+
+// Collections in the catalog that are sharded are neither dropped nor
+// unsplittable (spec 03 §6.1).
+var (
+	notDropped      = bson.E{Key: "dropped", Value: bson.D{{Key: "$ne", Value: true}}}
+	notUnsplittable = bson.E{Key: "unsplittable", Value: bson.D{{Key: "$ne", Value: true}}}
+)
+
+// filterDetails leaves of indexDetails what was asked for.
+func (m *statsMerge) filterDetails(opts statsOptions) {
+	details, _ := m.o.Get("indexDetails").(*goja.Object)
+	if details == nil {
+		return
+	}
+	if !opts.indexDetails {
+		must(m.o.Delete("indexDetails"))
+		return
+	}
+	name := opts.indexName
+	if opts.indexKey != nil {
+		name = ""
+		for _, ix := range m.coll.listIndexes() {
+			if key, ok := ix.Lookup("key").DocumentOK(); ok && slices.Equal(key, opts.indexKey) {
+				name = textAt(ix, "name")
+			}
+		}
+	}
+	if opts.indexName == "" && opts.indexKey == nil {
+		return
+	}
+	for _, k := range details.Keys() {
+		if k != name {
+			must(details.Delete(k))
+		}
+	}
+}

@@ -1,0 +1,328 @@
+package bindings
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+func writeMethods() []method[*collection] {
+	return []method[*collection]{
+		{"insertOne", "document:object options?:object", collInsertOne, "Inserts a document."},
+		{"insertMany", "documents:object options?:object", collInsertMany, "Inserts documents."},
+		{"insert", "documents:object options?:object", collInsert, "Deprecated: use insertOne, insertMany or bulkWrite."},
+		{"save", "document:object options?:object", collSave, "Deprecated: use insertOne or replaceOne."},
+		{"updateOne", "filter:object update:object options?:object", func(c *call, coll *collection) goja.Value {
+			return c.update(coll, false)
+		}, "Changes one document that matches."},
+		{"updateMany", "filter:object update:object options?:object", func(c *call, coll *collection) goja.Value {
+			return c.update(coll, true)
+		}, "Changes every document that matches."},
+		{"replaceOne", "filter:object replacement:object options?:object", collReplaceOne, "Replaces one document that matches."},
+		{"update", "filter:object update:object options?:object|boolean multi?:boolean", collUpdate, "Deprecated: use updateOne, updateMany or bulkWrite."},
+		{"deleteOne", "filter:object options?:object", func(c *call, coll *collection) goja.Value {
+			return c.delete(coll, c.object(1), true)
+		}, "Deletes one document that matches."},
+		{"deleteMany", "filter:object options?:object", func(c *call, coll *collection) goja.Value {
+			return c.delete(coll, c.object(1), false)
+		}, "Deletes every document that matches."},
+		{"remove", "filter:object options?:object|boolean", collRemove, "Deprecated: use deleteOne, deleteMany, findOneAndDelete or bulkWrite."},
+		{"findOneAndUpdate", "filter:object update:object options?:object", func(c *call, coll *collection) goja.Value {
+			return c.findOneAnd(coll, c.updateValue(c.arg(1)), c.object(2))
+		}, "Changes one document and returns it."},
+		{"findOneAndReplace", "filter:object replacement:object options?:object", func(c *call, coll *collection) goja.Value {
+			return c.findOneAnd(coll, c.replacement(c.arg(1)), c.object(2))
+		}, "Replaces one document and returns it."},
+		{"findOneAndDelete", "filter:object options?:object", func(c *call, coll *collection) goja.Value {
+			return c.findOneAnd(coll, nil, c.object(1))
+		}, "Deletes one document and returns it."},
+		{"findAndModify", "options:object", collFindAndModify, "Changes one document and returns it; all arguments in one object."},
+		{"bulkWrite", "operations:object options?:object", collBulkWrite, "Does a list of writes."},
+		{"initializeOrderedBulkOp", "", func(c *call, coll *collection) goja.Value { return c.newBulk(coll, false).object },
+			"Starts a list of writes done in order."},
+		{"initializeUnorderedBulkOp", "", func(c *call, coll *collection) goja.Value { return c.newBulk(coll, true).object },
+			"Starts a list of writes done in any order."},
+	}
+}
+
+// insertion makes the operation for a document; one without an _id gets one, in
+// the script's own object too.
+func (s *Shell) insertion(v goja.Value, index int) writeOp {
+	obj, ok := v.(*goja.Object)
+	if !ok {
+		s.throw("MongoInvalidArgumentError", "Document must be a valid JavaScript object")
+	}
+	doc := s.document(obj)
+	if _, err := doc.LookupErr("_id"); err != nil {
+		id := s.newObjectID()
+		must(obj.Set("_id", s.world.ToJS(id)))
+		elems, err := doc.Elements()
+		if err != nil {
+			s.throwConversion(err)
+		}
+		d := bson.D{{Key: "_id", Value: id}}
+		for _, el := range elems {
+			d = append(d, bson.E{Key: el.Key(), Value: el.Value()})
+		}
+		doc = rawOf(d)
+	}
+	return writeOp{kind: insertKind, doc: doc, index: index}
+}
+
+func (s *Shell) newObjectID() bson.RawValue {
+	kind, data, _ := bson.MarshalValue(bson.NewObjectIDFromTimestamp(s.clock.Now()))
+	return bson.RawValue{Type: kind, Value: data}
+}
+
+// writeOptions reads the options all writes share.
+func (s *Shell) writeOptions(o *goja.Object) writeOptions {
+	var opts writeOptions
+	if v := property(o, "ordered"); v != nil {
+		opts.unordered = !v.ToBoolean()
+	}
+	if v := property(o, "writeConcern"); v != nil {
+		opts.writeConcern = s.document(v)
+	} else if w := property(o, "w"); w != nil {
+		opts.writeConcern = rawOf(bson.D{{Key: "w", Value: s.value(w)}})
+	}
+	for _, name := range []string{"bypassDocumentValidation", "comment", "let", "maxTimeMS"} {
+		if v := property(o, name); v != nil {
+			opts.extra = append(opts.extra, bson.E{Key: name, Value: s.value(v)})
+		}
+	}
+	return opts
+}
+
+func collInsertOne(c *call, coll *collection) goja.Value {
+	ops := []writeOp{c.insertion(c.arg(0), 0)}
+	w := coll.write(ops, c.writeOptions(c.object(1)))
+	c.throwFailures(w, ops, false)
+	return c.insertOneResult(w, ops[0].doc.Lookup("_id"))
+}
+
+func collInsertMany(c *call, coll *collection) goja.Value {
+	list := c.object(0)
+	if list.ClassName() != "Array" {
+		c.throw("MongoInvalidArgumentError", "Argument \"docs\" must be an array of documents")
+	}
+	return c.insertAll(coll, list, c.object(1))
+}
+
+func (c *call) insertAll(coll *collection, list, options *goja.Object) goja.Value {
+	docs := c.items(list)
+	if len(docs) == 0 {
+		c.throw("MongoInvalidArgumentError", "Invalid BulkOperation, Batch cannot be empty")
+	}
+	ops := make([]writeOp, len(docs))
+	for i, d := range docs {
+		ops[i] = c.insertion(d, i)
+	}
+	w := coll.write(ops, c.writeOptions(options))
+	c.throwFailures(w, ops, true)
+	return c.insertManyResult(w, ops)
+}
+
+// items are the elements of an array.
+func (s *Shell) items(list *goja.Object) []goja.Value {
+	n := int(list.Get("length").ToInteger())
+	items := make([]goja.Value, n)
+	for i := range items {
+		items[i] = list.Get(itoa(i))
+	}
+	return items
+}
+
+func collInsert(c *call, coll *collection) goja.Value {
+	c.deprecate("Collection.insert() is deprecated. Use insertOne, insertMany, or bulkWrite.")
+	list := c.object(0)
+	if list.ClassName() != "Array" {
+		list = c.rt.NewArray(list)
+	}
+	return c.insertAll(coll, list, c.object(1))
+}
+
+func collSave(c *call, coll *collection) goja.Value {
+	c.deprecate("Collection.save() is deprecated. Use insertOne, insertMany, updateOne, updateMany, or findOneAndUpdate.")
+	id := property(c.object(0), "_id")
+	if id == nil {
+		return collInsertOne(c, coll)
+	}
+	op := c.updateStatement(c.newObject("_id", id), c.replacement(c.arg(0)), c.newObject("upsert", true), false)
+	return c.updated(coll, op, c.object(1))
+}
+
+// updateValue is an update document or pipeline; a document without operators is
+// refused as the driver would (spec 04 §6.3).
+func (s *Shell) updateValue(v goja.Value) *bson.RawValue {
+	raw := s.value(v)
+	if raw.Type == bson.TypeArray {
+		return &raw
+	}
+	doc, ok := raw.DocumentOK()
+	if first, err := doc.IndexErr(0); !ok || err != nil || !strings.HasPrefix(first.Key(), "$") {
+		s.throw("MongoInvalidArgumentError", "Update document requires atomic operators")
+	}
+	return &raw
+}
+
+func (s *Shell) replacement(v goja.Value) *bson.RawValue {
+	raw := s.value(v)
+	doc, ok := raw.DocumentOK()
+	if !ok {
+		s.throw("MongoInvalidArgumentError", "Replacement document must be an object")
+	}
+	if first, err := doc.IndexErr(0); err == nil && strings.HasPrefix(first.Key(), "$") {
+		s.throw("MongoInvalidArgumentError", "Replacement document must not contain atomic operators")
+	}
+	return &raw
+}
+
+// updateStatement makes one entry of an update command.
+func (s *Shell) updateStatement(filter *goja.Object, u *bson.RawValue, options *goja.Object, multi bool) writeOp {
+	st := bson.D{{Key: "q", Value: s.document(filter)}, {Key: "u", Value: *u}}
+	if v := property(options, "upsert"); v != nil {
+		st = append(st, bson.E{Key: "upsert", Value: v.ToBoolean()})
+	}
+	if multi {
+		st = append(st, bson.E{Key: "multi", Value: true})
+	}
+	for _, name := range []string{"arrayFilters", "collation", "hint", "sort"} {
+		if v := property(options, name); v != nil {
+			st = append(st, bson.E{Key: name, Value: s.value(v)})
+		}
+	}
+	return writeOp{kind: updateKind, doc: rawOf(st), many: multi}
+}
+
+func (s *Shell) deleteStatement(filter, options *goja.Object, one bool) writeOp {
+	limit := int32(0)
+	if one {
+		limit = 1
+	}
+	st := bson.D{{Key: "q", Value: s.document(filter)}, {Key: "limit", Value: limit}}
+	for _, name := range []string{"collation", "hint"} {
+		if v := property(options, name); v != nil {
+			st = append(st, bson.E{Key: name, Value: s.value(v)})
+		}
+	}
+	return writeOp{kind: deleteKind, doc: rawOf(st), many: !one}
+}
+
+func (c *call) update(coll *collection, multi bool) goja.Value {
+	return c.updated(coll, c.updateStatement(c.object(0), c.updateValue(c.arg(1)), c.object(2), multi), c.object(2))
+}
+
+func (c *call) updated(coll *collection, op writeOp, options *goja.Object) goja.Value {
+	ops := []writeOp{op}
+	w := coll.write(ops, c.writeOptions(options))
+	c.throwFailures(w, ops, false)
+	return c.updateResult(w)
+}
+
+func collReplaceOne(c *call, coll *collection) goja.Value {
+	return c.updated(coll, c.updateStatement(c.object(0), c.replacement(c.arg(1)), c.object(2), false), c.object(2))
+}
+
+// collUpdate takes options as mongosh does and the two booleans of the old
+// shell.
+func collUpdate(c *call, coll *collection) goja.Value {
+	c.deprecate("Collection.update() is deprecated. Use updateOne, updateMany, or bulkWrite.")
+	options := c.object(2)
+	multi := c.arg(3).ToBoolean()
+	if options == nil {
+		options = c.newObject("upsert", c.arg(2).ToBoolean())
+	} else if v := property(options, "multi"); v != nil {
+		multi = v.ToBoolean()
+	}
+	u := c.value(c.arg(1))
+	if doc, ok := u.DocumentOK(); ok {
+		if first, err := doc.IndexErr(0); multi && (err != nil || !strings.HasPrefix(first.Key(), "$")) {
+			c.throw("MongoInvalidArgumentError", "Update document requires atomic operators")
+		}
+	}
+	return c.updated(coll, c.updateStatement(c.object(0), &u, options, multi), options)
+}
+
+func (c *call) delete(coll *collection, options *goja.Object, one bool) goja.Value {
+	ops := []writeOp{c.deleteStatement(c.object(0), options, one)}
+	w := coll.write(ops, c.writeOptions(options))
+	c.throwFailures(w, ops, false)
+	return c.deleteResult(w)
+}
+
+func collRemove(c *call, coll *collection) goja.Value {
+	c.deprecate("Collection.remove() is deprecated. Use deleteOne, deleteMany, findOneAndDelete, or bulkWrite.")
+	options := c.object(1)
+	one := options == nil && c.arg(1).ToBoolean()
+	if v := property(options, "justOne"); v != nil {
+		one = v.ToBoolean()
+	}
+	return c.delete(coll, options, one)
+}
+
+// findOneAnd runs findAndModify; without an update it removes.
+func (c *call) findOneAnd(coll *collection, update *bson.RawValue, options *goja.Object) goja.Value {
+	body := bson.D{{Key: "findAndModify", Value: coll.name}, {Key: "query", Value: c.document(c.arg(0))}, {Key: "remove", Value: update == nil}}
+	if update != nil {
+		after := false
+		for name, want := range map[string]string{"returnDocument": "after", "returnOriginal": "false", "returnNewDocument": "true", "new": "true"} {
+			if v := property(options, name); v != nil && v.String() == want {
+				after = true
+			}
+		}
+		upsert := property(options, "upsert")
+		body = append(body,
+			bson.E{Key: "new", Value: after},
+			bson.E{Key: "upsert", Value: upsert != nil && upsert.ToBoolean()},
+			bson.E{Key: "update", Value: *update},
+		)
+	}
+	if v := property(options, "projection"); v != nil {
+		body = append(body, bson.E{Key: "fields", Value: c.document(v)})
+	}
+	body = c.merge(body, optionsOrUndefined(options), append(slices.Clone(notSent),
+		"returnDocument", "returnOriginal", "returnNewDocument", "new", "upsert", "projection", "includeResultMetadata", "rawResult")...)
+	return c.findAndModify(coll, body, options)
+}
+
+func optionsOrUndefined(o *goja.Object) goja.Value {
+	if o == nil {
+		return goja.Undefined()
+	}
+	return o
+}
+
+func (c *call) findAndModify(coll *collection, body bson.D, options *goja.Object) goja.Value {
+	if wc := coll.d.on.writeConcern; wc != nil && !hasKey(body, "writeConcern") {
+		body = append(body, bson.E{Key: "writeConcern", Value: wc})
+	}
+	reply, err := c.sendRetryable(coll.d.request(body))
+	if err != nil {
+		c.throwServer(err)
+	}
+	for _, name := range []string{"includeResultMetadata", "rawResult"} {
+		if v := property(options, name); v != nil && v.ToBoolean() {
+			return c.reply(reply)
+		}
+	}
+	v, err := reply.LookupErr("value")
+	if err != nil {
+		return goja.Null()
+	}
+	return c.world.ToJS(v)
+}
+
+func collFindAndModify(c *call, coll *collection) goja.Value {
+	o := c.object(0)
+	if property(o, "query") == nil {
+		c.throwInvalid("Missing required property: \"query\"")
+	}
+	update, remove := property(o, "update"), property(o, "remove")
+	if update == nil && (remove == nil || !remove.ToBoolean()) {
+		c.throwInvalid("Must specify options.update or options.remove")
+	}
+	body := bson.D{{Key: "findAndModify", Value: coll.name}, {Key: "query", Value: c.document(o.Get("query"))}}
+	return c.findAndModify(coll, c.merge(body, o, append(slices.Clone(notSent), "includeResultMetadata", "rawResult")...), o)
+}

@@ -1,0 +1,349 @@
+package bindings
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// shellGlobals() are the shell's own functions.
+func shellGlobals() []global {
+	return []global{
+		{"use", "database:string", func(c *call) goja.Value { return c.use(c.text(0)) }, "Makes another database db."},
+		{"show", "", func(c *call) goja.Value { return c.showCommand() }, "Shows dbs, collections, users, roles, profile, logs, shards, zones, chunks, migrations or the balancer."},
+		{"exit", "code?:number", func(c *call) goja.Value { return c.quit() }, "Ends the shell with an exit code."},
+		{"quit", "code?:number", func(c *call) goja.Value { return c.quit() }, "Ends the shell with an exit code."},
+		{"cls", "", func(c *call) goja.Value { c.clearScreen(); return nil }, "Clears the screen."},
+		{"sleep", "", func(c *call) goja.Value {
+			ms := c.arg(0).ToFloat()
+			if ms > 0 {
+				c.sleep(time.Duration(math.Min(ms, 1<<53) * float64(time.Millisecond)))
+			}
+			return nil
+		}, "Waits for some milliseconds."},
+		{"version", "", func(c *call) goja.Value { return c.rt.ToValue(c.cfg.Version) }, "Returns the shell's version."},
+		{"isInteractive", "", func(c *call) goja.Value { return c.rt.ToValue(c.cfg.Interactive) }, "Tells whether there is a prompt."},
+		{"connect", "uri:string user?:string password?:string", func(c *call) goja.Value { return c.connectDatabase() }, "Opens another connection and returns its database."},
+		{"atExit", "f:function", func(c *call) goja.Value {
+			f, _ := goja.AssertFunction(c.arg(0))
+			c.exits = append(c.exits, f)
+			return nil
+		}, "Calls a function when the shell ends, however it ends."},
+		{"disableTelemetry", "", func(c *call) goja.Value { return c.rt.ToValue("Telemetry is now disabled.") }, "Answers that telemetry is off: there is none."},
+		{"enableTelemetry", "", func(c *call) goja.Value { return c.rt.ToValue("Telemetry is not available.") }, "Answers that there is no telemetry."},
+		{"convertShardKeyToHashed", "value:any", func(c *call) goja.Value { return c.hashed(c.arg(0)) }, "Returns the hash of a shard key value."},
+	}
+}
+
+// sleep waits on the shell's clock.
+func (s *Shell) sleep(d time.Duration) {
+	if err := s.clock.Sleep(s.ctx, d); err != nil {
+		s.rethrow(s.stopped(err))
+	}
+}
+
+// quit ends the script; nothing in it can hold that up (spec 04 §1.7).
+func (c *call) quit() goja.Value {
+	code := 0
+	if c.has(0) {
+		f := c.arg(0).ToFloat()
+		if f != math.Trunc(f) || f < 0 || f > 255 {
+			c.warn("exit code " + c.text(0) + " is not between 0 and 255")
+			f = 1
+		}
+		code = int(f)
+	}
+	c.abort(&ExitError{Code: code})
+	return nil
+}
+
+func (s *Shell) requireDB() *database {
+	if s.db == nil {
+		s.throwCoded(invalidInput, codeNotConnected, "No connected database")
+	}
+	return s.db
+}
+
+func (s *Shell) use(name string) goja.Value {
+	d := s.requireDB()
+	if !validDatabaseName(name) {
+		s.throwInvalid("Invalid database name: %s", name)
+	}
+	s.cursor = nil
+	if d.name == name {
+		return s.rt.ToValue("already on db " + name)
+	}
+	s.db = d.sibling(name)
+	return s.rt.ToValue("switched to db " + name)
+}
+
+// connectDatabase is connect(): a database of a new connection.
+func (c *call) connectDatabase() goja.Value {
+	uri := c.text(0)
+	if c.has(1) {
+		before, after, found := strings.Cut(uri, "://")
+		if !found {
+			before, after = "mongodb", uri
+		}
+		uri = before + "://" + escapeUser(c.text(1)) + ":" + escapeUser(optionalText(c.arg(2))) + "@" + after
+	}
+	m := c.connect(uri)
+	_, rest, _ := strings.Cut(uri, "://")
+	rest, _, _ = strings.Cut(rest, "?")
+	_, name, _ := strings.Cut(rest, "/")
+	if name == "" {
+		name = "test"
+	}
+	return m.checkedDatabase(name).object
+}
+
+func escapeUser(text string) string {
+	var b strings.Builder
+	for _, r := range []byte(text) {
+		if r < 0x80 && (unicode.IsLetter(rune(r)) || unicode.IsDigit(rune(r)) || strings.IndexByte("-._~", r) >= 0) {
+			b.WriteByte(r)
+			continue
+		}
+		b.WriteString("%" + strings.ToUpper(strconv.FormatUint(uint64(r)+256, 16)[1:]))
+	}
+	return b.String()
+}
+
+// defineIt makes the global it, whose reading hands out the next page.
+func (s *Shell) defineIt() {
+	global := s.rt.GlobalObject()
+	settle := func(v goja.Value) {
+		must(global.DefineDataProperty("it", v, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+	}
+	get := func(goja.FunctionCall) goja.Value {
+		if s.cursor == nil || s.cursor.server == nil && s.cursor.closed || !s.cursor.hasNext() {
+			s.cursor = nil
+			return s.rt.ToValue("no cursor")
+		}
+		return s.cursor.object
+	}
+	set := func(fc goja.FunctionCall) goja.Value {
+		settle(fc.Argument(0))
+		return goja.Undefined()
+	}
+	must(global.DefineAccessorProperty("it", s.rt.ToValue(get), s.rt.ToValue(set), goja.FLAG_TRUE, goja.FLAG_FALSE))
+}
+
+// shown is what show commands return: a text, and the value behind it.
+type shown struct {
+	tail
+	text string
+}
+
+func (sh *shown) PrintText() string { return sh.text }
+
+func (s *Shell) shownText(text string) goja.Value {
+	return s.instanceOfShown(&shown{text: strings.TrimRight(text, "\n")})
+}
+
+func (s *Shell) instanceOfShown(sh *shown) goja.Value {
+	o := s.rt.NewDynamicObject(sh)
+	must(o.SetPrototype(prototype(s, "ShowResult", []method[*shown]{
+		{"print", "", func(c *call, sh *shown) goja.Value {
+			if sh.text != "" {
+				c.write(sh.text + "\n")
+			}
+			return nil
+		}, ""},
+		{"toString", "", func(c *call, sh *shown) goja.Value { return c.rt.ToValue(sh.text) }, ""},
+	})))
+	return o
+}
+
+// shownValue is a result of show that prints as the value it is.
+func (s *Shell) shownValue(v goja.Value) goja.Value {
+	o := s.inspectOptions()
+	return s.shownText(s.world.InspectResult(v, o, false))
+}
+
+// showCommand is show (spec 04 §2.5).
+func (c *call) showCommand() goja.Value {
+	word := "undefined"
+	if c.has(0) {
+		word = c.text(0)
+	}
+	show, ok := showCommands()[word]
+	if !ok {
+		c.throwInvalid("'%s' is not a valid argument for \"show\".", word)
+	}
+	return show(c, c.requireDB())
+}
+
+func showCommands() map[string]func(*call, *database) goja.Value {
+	return map[string]func(*call, *database) goja.Value{
+		"dbs": showDatabases, "databases": showDatabases,
+		"collections": showCollections, "tables": showCollections,
+		"users": func(c *call, d *database) goja.Value {
+			return c.shownValue(c.world.ToJS(d.run(command("usersInfo"), reads).Lookup("users")))
+		},
+		"roles": func(c *call, d *database) goja.Value {
+			reply := d.run(command("rolesInfo", bson.E{Key: "showBuiltinRoles", Value: true}), reads)
+			return c.shownValue(c.world.ToJS(reply.Lookup("roles")))
+		},
+		"profile": showProfile,
+		"log": func(c *call, d *database) goja.Value {
+			name := "global"
+			if c.has(1) {
+				name = c.text(1)
+			}
+			return c.shownValue(c.world.ToJS(d.admin(bson.D{{Key: "getLog", Value: name}}, reads).Lookup("log")))
+		},
+		"logs": func(c *call, d *database) goja.Value {
+			return c.shownValue(c.world.ToJS(d.admin(bson.D{{Key: "getLog", Value: "*"}}, reads).Lookup("names")))
+		},
+		"startupWarnings":        showStartupWarnings,
+		"automationNotices":      func(c *call, d *database) goja.Value { return c.shownText("") },
+		"nonGenuineMongoDBCheck": func(c *call, d *database) goja.Value { return c.shownText("") },
+		"shards":                 showShards, "zones": showZones, "chunks": showChunks,
+		"migrations": showMigrations, "balancer": showBalancer,
+	}
+}
+
+func showDatabases(c *call, d *database) goja.Value {
+	list, _ := d.on.listDatabases().Lookup("databases").ArrayOK()
+	values, _ := list.Values()
+	rows := make([][]string, 0, len(values))
+	for _, v := range values {
+		doc, _ := v.DocumentOK()
+		rows = append(rows, []string{textAt(doc, "name"), sizeText(numberOf(doc, "sizeOnDisk"))})
+	}
+	slices.SortFunc(rows, func(a, b []string) int { return localeCompare(a[0], b[0]) })
+	return c.shownText(c.columns(rows, nameColor, true))
+}
+
+// columns sets two columns, the second flush right when it holds numbers.
+func (s *Shell) columns(rows [][]string, color string, right bool) string {
+	var first, second int
+	for _, r := range rows {
+		first, second = max(first, len([]rune(r[0]))), max(second, len([]rune(r[1])))
+	}
+	var b strings.Builder
+	for _, r := range rows {
+		line := s.paint(color, r[0])
+		gap := strings.Repeat(" ", first-len([]rune(r[0])))
+		switch {
+		case right:
+			line += gap + "  " + strings.Repeat(" ", second-len([]rune(r[1]))) + r[1]
+		case r[1] != "":
+			line += gap + "  " + r[1]
+		}
+		b.WriteString(line + "\n")
+	}
+	return b.String()
+}
+
+// sizeText is a size of show dbs (spec 04 §3.8).
+func sizeText(bytes float64) string {
+	units := []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB"}
+	i := 0
+	for i < len(units)-1 && bytes >= 1024 {
+		bytes /= 1024
+		i++
+	}
+	if i == 0 && bytes <= 1000 {
+		return strconv.FormatFloat(bytes, 'f', -1, 64) + " B"
+	}
+	return strconv.FormatFloat(bytes, 'f', 2, 64) + " " + units[i]
+}
+
+func showCollections(c *call, d *database) goja.Value {
+	var plain, system [][]string
+	infos := d.listCollections(emptyDocument, true, nil)
+	slices.SortFunc(infos, func(a, b bson.Raw) int { return localeCompare(textAt(a, "name"), textAt(b, "name")) })
+	for _, info := range infos {
+		name := textAt(info, "name")
+		badge := ""
+		switch textAt(info, "type") {
+		case "view":
+			badge = "[view]"
+		case "timeseries":
+			badge = "[time-series]"
+		}
+		row := []string{name, badge}
+		if strings.HasPrefix(name, "system.") || strings.HasPrefix(name, "enxcol_.") {
+			system = append(system, row)
+		} else {
+			plain = append(plain, row)
+		}
+	}
+	width := 0
+	for _, r := range append(slices.Clone(plain), system...) {
+		width = max(width, len([]rune(r[0])))
+	}
+	pad := func(rows [][]string) {
+		for _, r := range rows {
+			if r[1] != "" {
+				r[1] = strings.Repeat(" ", 2+width-len([]rune(r[0]))) + r[1]
+			}
+		}
+	}
+	pad(plain)
+	pad(system)
+	var b strings.Builder
+	for _, r := range plain {
+		b.WriteString(c.paint(nameColor, r[0]) + r[1] + "\n")
+	}
+	for _, r := range system {
+		b.WriteString(c.paint(dimColor, r[0]) + r[1] + "\n")
+	}
+	return c.shownText(b.String())
+}
+
+func showProfile(c *call, d *database) goja.Value {
+	docs := c.findAll(d, "system.profile", bson.D{{Key: "millis", Value: bson.D{{Key: "$gt", Value: int32(0)}}}},
+		sortedBy("$natural", -1), limitedTo(5))
+	if len(docs) == 0 {
+		return c.shownText("db.system.profile is empty.\nUse db.setProfilingLevel(2) will enable profiling.\n" +
+			"Use db.getCollection('system.profile').find() to show raw profile entries.")
+	}
+	var b strings.Builder
+	for _, doc := range docs {
+		when, _ := doc.Lookup("ts").TimeOK()
+		b.WriteString(textAt(doc, "op") + "\t" + textAt(doc, "ns") + " " + plainNumber(numberOf(doc, "millis")) + "ms " + when.Format(time.ANSIC) + "\n")
+		elems, _ := doc.Elements()
+		var fields []string
+		for _, el := range elems {
+			if slices.Contains([]string{"ts", "op", "ns", "millis"}, el.Key()) {
+				continue
+			}
+			fields = append(fields, el.Key()+":"+c.inspect(c.world.ToJS(el.Value()))+" ")
+		}
+		b.WriteString(strings.Join(fields, "") + "\n")
+	}
+	return c.shownText(b.String())
+}
+
+// showStartupWarnings prints the lines of the server's log that it wrote when it
+// started.
+func showStartupWarnings(c *call, d *database) goja.Value {
+	list, _ := d.admin(bson.D{{Key: "getLog", Value: "startupWarnings"}}, reads).Lookup("log").ArrayOK()
+	values, _ := list.Values()
+	var lines []string
+	for _, v := range values {
+		text, _ := v.StringValueOK()
+		var line struct {
+			T   time.Time `bson:"t"`
+			Msg string    `bson:"msg"`
+		}
+		if err := bson.UnmarshalExtJSON([]byte(text), false, &line); err != nil {
+			lines = append(lines, "   "+text)
+			continue
+		}
+		lines = append(lines, "   "+line.T.UTC().Format("2006-01-02T15:04:05.000Z07:00")+": "+line.Msg)
+	}
+	if len(lines) == 0 {
+		return c.shownText("")
+	}
+	return c.shownText("------\n   The server generated these startup warnings when booting\n" + strings.Join(lines, "\n") + "\n------")
+}

@@ -1,0 +1,90 @@
+package bindings
+
+import (
+	"context"
+	"io"
+	"io/fs"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
+)
+
+// Clock is the time scripts live in: new Date(), sleep() and timers follow it.
+type Clock interface {
+	Now() time.Time
+	// Sleep waits for d or for the end of ctx, whose error it then returns.
+	Sleep(ctx context.Context, d time.Duration) error
+}
+
+// Config says what a Shell is connected to and where it writes.
+type Config struct {
+	// Client reaches the cluster; nil means no connection (--nodb).
+	Client *mongo.Client
+	// Address is the connection string as it may be shown, without credentials.
+	Address string
+	// Database is the name db starts with; "test" when empty.
+	Database string
+	// Deployment is what the prompt says of the cluster in brackets, such as
+	// "mock: mongos" or "direct: mongos".
+	Deployment string
+	// SetName is the replica set's name, which the prompt puts first.
+	SetName string
+	// ReadPreference is used until a script sets another; nil means primary.
+	ReadPreference *readpref.ReadPref
+
+	Stdout, Stderr io.Writer
+	// Stdin is what RunFile reads for the path "-".
+	Stdin io.Reader
+
+	// Clock is nil for the wall clock.
+	Clock Clock
+
+	// Color allows escape sequences in rendered values.
+	Color bool
+	// Interactive is true for a REPL: results are cut to a page and to a depth
+	// there, and isInteractive() says so.
+	Interactive bool
+	// Compat makes helpers that differ between the old shell and mongosh answer
+	// like the old shell (spec 04 §5.3).
+	Compat bool
+
+	// Args is process.argv after the script; Executable comes first in it.
+	Args       []string
+	Executable string
+	// Version is what version() answers.
+	Version string
+
+	// Sandbox refuses what writes files.
+	Sandbox bool
+	// Scripts are the scripts that load("shardsh:name") finds; nil for none.
+	Scripts fs.FS
+
+	// Guard sees every command before it is sent; nil lets all pass.
+	Guard Guard
+	// Connect opens the connections scripts ask for with Mongo() and connect();
+	// nil uses the driver as it is.
+	Connect func(ctx context.Context, uri string) (*mongo.Client, error)
+}
+
+// Guard decides about a command before it is sent. An error refuses the command
+// and reaches the script; a reply is handed to the script in place of the
+// cluster's and nothing is sent; neither lets the command go. That is how
+// --read-only and --dry-run work.
+type Guard func(database string, command bson.Raw) (reply bson.Raw, err error)
+
+type wallClock struct{}
+
+func (wallClock) Now() time.Time { return time.Now() }
+
+func (wallClock) Sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

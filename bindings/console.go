@@ -1,0 +1,174 @@
+package bindings
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/dop251/goja"
+)
+
+// newConsole makes console. All of it writes to standard output, as mongosh's
+// does (spec 04 §1.7).
+func (s *Shell) newConsole() goja.Value {
+	o := s.rt.NewObject()
+	indent := ""
+	timers := map[string]time.Time{}
+	counts := map[string]int{}
+	label := func(c *call) string {
+		if c.has(0) {
+			return c.text(0)
+		}
+		return "default"
+	}
+	print := func(c *call, args []goja.Value) {
+		texts := make([]string, len(args))
+		for i, v := range args {
+			texts[i] = c.printed(v)
+		}
+		line := strings.Join(texts, " ")
+		if indent != "" {
+			line = indent + strings.ReplaceAll(line, "\n", "\n"+indent)
+		}
+		c.write(line + "\n")
+	}
+	elapsed := func(c *call, name string) string {
+		return fmt.Sprintf("%s: %.3fms", name, float64(c.clock.Now().Sub(timers[name]))/float64(time.Millisecond))
+	}
+	add := func(name string, f func(c *call)) {
+		must(o.Set(name, s.function(name, func(c *call) goja.Value { f(c); return nil })))
+	}
+	for _, name := range []string{"log", "info", "warn", "error", "debug"} {
+		add(name, func(c *call) { print(c, c.args) })
+	}
+	add("trace", func(c *call) {
+		c.write("Trace: ")
+		print(c, c.args)
+	})
+	add("dir", func(c *call) { c.write(c.inspect(c.arg(0)) + "\n") })
+	add("table", func(c *call) { c.write(c.table(c.arg(0)) + "\n") })
+	add("assert", func(c *call) {
+		if !c.arg(0).ToBoolean() {
+			c.write("Assertion failed")
+			if len(c.args) > 1 {
+				c.write(": ")
+				print(c, c.args[1:])
+				return
+			}
+			c.write("\n")
+		}
+	})
+	add("group", func(c *call) {
+		if len(c.args) > 0 {
+			print(c, c.args)
+		}
+		indent += "  "
+	})
+	add("groupEnd", func(*call) { indent = strings.TrimSuffix(indent, "  ") })
+	add("time", func(c *call) { timers[label(c)] = c.clock.Now() })
+	add("timeLog", func(c *call) { c.write(elapsed(c, label(c)) + "\n") })
+	add("timeEnd", func(c *call) {
+		c.write(elapsed(c, label(c)) + "\n")
+		delete(timers, label(c))
+	})
+	add("count", func(c *call) {
+		counts[label(c)]++
+		c.write(fmt.Sprintf("%s: %d\n", label(c), counts[label(c)]))
+	})
+	add("countReset", func(c *call) { delete(counts, label(c)) })
+	add("clear", func(c *call) { c.clearScreen() })
+	return o
+}
+
+// clearScreen clears a terminal and does nothing else elsewhere.
+func (s *Shell) clearScreen() {
+	if s.cfg.Interactive && s.cfg.Color {
+		s.write("\x1b[H\x1b[2J")
+	}
+}
+
+// table draws rows of objects as console.table does.
+func (s *Shell) table(v goja.Value) string {
+	rows, ok := v.(*goja.Object)
+	if !ok {
+		return s.printed(v)
+	}
+	const index, single = "(index)", "Values"
+	header := []string{index}
+	seen := map[string]int{}
+	var lines [][]string
+	hasSingle := false
+	column := func(name string) int {
+		i, ok := seen[name]
+		if !ok {
+			i = len(header)
+			seen[name] = i
+			header = append(header, name)
+		}
+		return i
+	}
+	put := func(line []string, i int, text string) []string {
+		for len(line) <= i {
+			line = append(line, "")
+		}
+		line[i] = text
+		return line
+	}
+	var singles []string
+	for _, k := range rows.Keys() {
+		line := []string{k}
+		single := ""
+		if row, ok := rows.Get(k).(*goja.Object); ok {
+			for _, name := range row.Keys() {
+				line = put(line, column(name), s.inspect(row.Get(name)))
+			}
+		} else {
+			single, hasSingle = s.inspect(rows.Get(k)), true
+		}
+		lines = append(lines, line)
+		singles = append(singles, single)
+	}
+	if hasSingle {
+		i := column(single)
+		for n := range lines {
+			lines[n] = put(lines[n], i, singles[n])
+		}
+	}
+	return drawTable(header, lines)
+}
+
+func drawTable(header []string, lines [][]string) string {
+	widths := make([]int, len(header))
+	measure := func(line []string) {
+		for i, cell := range line {
+			widths[i] = max(widths[i], len([]rune(cell))+2)
+		}
+	}
+	measure(header)
+	for i, l := range lines {
+		for len(l) < len(header) {
+			l = append(l, "")
+		}
+		lines[i] = l
+		measure(l)
+	}
+	rule := func(left, middle, right string) string {
+		parts := make([]string, len(widths))
+		for i, w := range widths {
+			parts[i] = strings.Repeat("─", w)
+		}
+		return left + strings.Join(parts, middle) + right
+	}
+	row := func(line []string) string {
+		cells := make([]string, len(line))
+		for i, cell := range line {
+			cells[i] = " " + cell + strings.Repeat(" ", widths[i]-len([]rune(cell))-1)
+		}
+		return "│" + strings.Join(cells, "│") + "│"
+	}
+	out := []string{rule("┌", "┬", "┐"), row(header), rule("├", "┼", "┤")}
+	for _, l := range lines {
+		out = append(out, row(l))
+	}
+	return strings.Join(append(out, rule("└", "┴", "┘")), "\n")
+}

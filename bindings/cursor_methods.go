@@ -1,0 +1,278 @@
+package bindings
+
+import (
+	"time"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+func (s *Shell) cursorPrototype() *goja.Object {
+	if p := s.classes.prototypes["Cursor"]; p != nil {
+		return p
+	}
+	p := prototype(s, "Cursor", cursorMethods())
+	iterate := s.function("[Symbol.iterator]", func(c *call) goja.Value {
+		cur, ok := receiver[*cursor](c.this)
+		if !ok {
+			c.throwType("not a cursor")
+		}
+		return c.iterator(cur)
+	})
+	must(p.DefineDataPropertySymbol(goja.SymIterator, iterate, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+	return p
+}
+
+// iterator makes a cursor work in for…of, spread and destructuring.
+func (s *Shell) iterator(cur *cursor) *goja.Object {
+	it := s.rt.NewObject()
+	define(it, "next", s.rt.ToValue(func(goja.FunctionCall) goja.Value {
+		v := cur.next()
+		if v == nil {
+			return s.newObject("value", goja.Undefined(), "done", true)
+		}
+		return s.newObject("value", v, "done", false)
+	}))
+	define(it, "return", s.rt.ToValue(func(fc goja.FunctionCall) goja.Value {
+		cur.close()
+		return s.newObject("value", fc.Argument(0), "done", true)
+	}))
+	must(it.SetSymbol(goja.SymIterator, s.rt.ToValue(func(fc goja.FunctionCall) goja.Value { return fc.This })))
+	return it
+}
+
+func cursorMethods() []method[*cursor] {
+	return []method[*cursor]{
+		{"sort", "spec:object|string", cursorDocument("sort", "$sort"), "Sorts the results."},
+		{"projection", "spec:object", cursorDocument("projection", "$project"), "Chooses the fields of the results."},
+		{"project", "spec:object", cursorDocument("projection", "$project"), "The same as projection."},
+		{"limit", "n:any", cursorLimit, "Takes at most n documents."},
+		{"skip", "n:any", cursorSkip, "Leaves out the first n documents."},
+		{"hint", "index:string|object", cursorValue("hint"), "Forces an index."},
+		{"comment", "text:any", cursorValue("comment"), "Adds a comment that shows in logs and currentOp."},
+		{"collation", "spec:object", cursorValue("collation"), "Sets how strings compare."},
+		{"min", "bound:object", cursorValue("min"), "Sets the lower bound of an index."},
+		{"max", "bound:object", cursorValue("max"), "Sets the upper bound of an index."},
+		{"let", "variables:object", cursorValue("let"), "Defines variables of the query."},
+		{"maxTimeMS", "ms:number", cursorValue("maxTimeMS"), "Limits the time the server spends."},
+		{"maxAwaitTimeMS", "ms:number", func(c *call, cur *cursor) goja.Value {
+			cur.open()
+			cur.server.SetMaxAwaitTime(time.Duration(c.arg(0).ToInteger()) * time.Millisecond)
+			return c.this
+		}, "Limits how long a tailable cursor waits."},
+		{"batchSize", "n:any", func(c *call, cur *cursor) goja.Value {
+			cur.batchSize, cur.batchSizeSet = int32(c.integer(0, "batchSize")), true
+			if cur.server != nil {
+				cur.server.SetBatchSize(cur.batchSize)
+			}
+			return c.this
+		}, "Sets how many documents come in one batch."},
+		{"readConcern", "level:string", func(c *call, cur *cursor) goja.Value {
+			cur.set("readConcern", bson.D{{Key: "level", Value: c.text(0)}})
+			return c.this
+		}, "Sets the read concern."},
+		{"readPref", "mode:string tags?:object", func(c *call, cur *cursor) goja.Value {
+			cur.readPreference = c.readPreference(0, 1)
+			return c.this
+		}, "Sets the read preference."},
+		{"returnKey", "on?:boolean", cursorFlag("returnKey"), "Returns index keys instead of documents."},
+		{"showRecordId", "on?:boolean", cursorFlag("showRecordId"), "Adds the record id to each document."},
+		{"noCursorTimeout", "on?:boolean", cursorFlag("noCursorTimeout"), "Keeps the cursor on the server."},
+		{"allowPartialResults", "on?:boolean", cursorFlag("allowPartialResults"), "Takes the results of the shards that answer."},
+		{"allowDiskUse", "on?:boolean", cursorFlag("allowDiskUse"), "Lets the server use disk for sorting."},
+		{"tailable", "options?:object", func(c *call, cur *cursor) goja.Value {
+			cur.set("tailable", true)
+			if v := property(c.object(0), "awaitData"); v != nil && v.ToBoolean() {
+				cur.set("awaitData", true)
+			}
+			return c.this
+		}, "Stays open at the end of a capped collection."},
+		{"addOption", "flag:number", cursorAddOption, "Sets an option by its number in the old protocol."},
+		{"pretty", "", func(c *call, cur *cursor) goja.Value { return c.this }, "Has no effect."},
+		{"oplogReplay", "", func(c *call, cur *cursor) goja.Value { return c.this }, "Has no effect."},
+		{"disableBlockWarnings", "", func(c *call, cur *cursor) goja.Value { return c.this }, "Has no effect."},
+		{"maxScan", "", func(c *call, cur *cursor) goja.Value {
+			c.throwCoded(deprecated, codeDeprecated, "`maxScan()` was removed because it was deprecated in MongoDB 4.0")
+			return nil
+		}, "Removed."},
+		{"hasNext", "", func(c *call, cur *cursor) goja.Value { return c.rt.ToValue(cur.hasNext()) }, "Tells whether there is another document."},
+		{"next", "", func(c *call, cur *cursor) goja.Value {
+			if cur.explain != "" {
+				return cur.plan()
+			}
+			return orNull(cur.next())
+		}, "Returns the next document; null at the end."},
+		{"finish", "", func(c *call, cur *cursor) goja.Value { return cur.plan() }, "Returns the plan of an explained query."},
+		{"tryNext", "", func(c *call, cur *cursor) goja.Value {
+			if cur.ahead == nil && !cur.advance(true) {
+				return goja.Null()
+			}
+			return cur.take()
+		}, "Returns the next document if there is one now."},
+		{"toArray", "", func(c *call, cur *cursor) goja.Value { return c.rt.NewArray(cur.page(1 << 31)...) }, "Returns all documents."},
+		{"itcount", "", cursorItcount, "Counts the documents by reading them."},
+		{"forEach", "f:function", cursorForEach, "Calls a function for each document, until it returns false."},
+		{"map", "f:function", func(c *call, cur *cursor) goja.Value {
+			f, _ := goja.AssertFunction(c.arg(0))
+			cur.maps = append(cur.maps, f)
+			return c.this
+		}, "Replaces each document by what a function makes of it."},
+		{"count", "", cursorCount, "Counts the documents of the query."},
+		{"size", "", cursorCount, "The same as count."},
+		{"explain", "verbosity?:any", cursorExplain, "Returns the plan of the query."},
+		{"isClosed", "", func(c *call, cur *cursor) goja.Value { return c.rt.ToValue(cur.done()) }, "Tells whether the server has closed the cursor."},
+		{"isExhausted", "", func(c *call, cur *cursor) goja.Value { return c.rt.ToValue(cur.done() && cur.buffered() == 0) },
+			"Tells whether the cursor is closed and every document was read."},
+		{"objsLeftInBatch", "", func(c *call, cur *cursor) goja.Value { return c.rt.ToValue(cur.buffered()) }, "Returns how many documents are at hand."},
+		{"close", "", func(c *call, cur *cursor) goja.Value { cur.close(); return nil }, "Closes the cursor."},
+		{"toJSON", "", func(c *call, cur *cursor) goja.Value {
+			c.throwInvalid("Cannot serialize a cursor to JSON. Did you mean to call .toArray() first?")
+			return nil
+		}, ""},
+	}
+}
+
+func orNull(v goja.Value) goja.Value {
+	if v == nil {
+		return goja.Null()
+	}
+	return v
+}
+
+// integer is an argument that must be a whole number.
+func (c *call) integer(i int, operation string) int64 {
+	v := c.value(c.arg(i))
+	n, ok := v.AsInt64OK()
+	if f, isFloat := v.AsFloat64OK(); !ok || isFloat && f != float64(int64(f)) {
+		c.throw("MongoInvalidArgumentError", "Operation %q requires an integer", operation)
+	}
+	return n
+}
+
+// cursorDocument sets a document; for a pipeline it adds a stage.
+func cursorDocument(field, stage string) func(*call, *cursor) goja.Value {
+	return func(c *call, cur *cursor) goja.Value {
+		if cur.kind == kindAggregate {
+			cur.addStage(stage, c.document(c.arg(0)))
+			return c.this
+		}
+		var doc any
+		if goja.IsString(c.arg(0)) {
+			doc = bson.D{{Key: c.text(0), Value: int32(1)}}
+		} else {
+			doc = c.document(c.arg(0))
+		}
+		cur.set(field, doc)
+		return c.this
+	}
+}
+
+func (cur *cursor) addStage(name string, value any) {
+	if cur.server != nil {
+		cur.s.throw("MongoAPIError", "Cursor is already initialized")
+	}
+	cur.added = append(cur.added, bson.D{{Key: name, Value: value}})
+}
+
+func cursorValue(field string) func(*call, *cursor) goja.Value {
+	return func(c *call, cur *cursor) goja.Value {
+		cur.set(field, c.value(c.arg(0)))
+		return c.this
+	}
+}
+
+func cursorFlag(field string) func(*call, *cursor) goja.Value {
+	return func(c *call, cur *cursor) goja.Value {
+		cur.set(field, !c.has(0) || c.arg(0).ToBoolean())
+		return c.this
+	}
+}
+
+func cursorLimit(c *call, cur *cursor) goja.Value {
+	n := c.integer(0, "limit")
+	if cur.kind == kindAggregate {
+		cur.addStage("$limit", small(n))
+		return c.this
+	}
+	cur.setLimit(n)
+	return c.this
+}
+
+func cursorSkip(c *call, cur *cursor) goja.Value {
+	n := c.integer(0, "skip")
+	if cur.kind == kindAggregate {
+		cur.addStage("$skip", small(n))
+		return c.this
+	}
+	cur.set("skip", small(n))
+	return c.this
+}
+
+func cursorAddOption(c *call, cur *cursor) goja.Value {
+	flags := map[int64]string{2: "tailable", 8: "oplogReplay", 16: "noCursorTimeout", 32: "awaitData", 64: "exhaust", 128: "allowPartialResults"}
+	flag := c.arg(0).ToInteger()
+	if flag == 4 {
+		c.throwCoded(unimplemented, codeNotImplemented, "the slaveOk option is not supported.")
+	}
+	name, ok := flags[flag]
+	if !ok {
+		c.throwInvalid("Unknown option flag number: %d.", flag)
+	}
+	if name != "exhaust" { // says how the driver reads, no field of the command
+		cur.set(name, true)
+	}
+	return c.this
+}
+
+func cursorItcount(c *call, cur *cursor) goja.Value {
+	n := 0
+	for cur.hasNext() {
+		cur.ahead = nil
+		n++
+	}
+	return c.rt.ToValue(n)
+}
+
+func cursorForEach(c *call, cur *cursor) goja.Value {
+	f, _ := goja.AssertFunction(c.arg(0))
+	for v := cur.next(); v != nil; v = cur.next() {
+		result, err := f(goja.Undefined(), v)
+		if err != nil {
+			c.rethrow(err)
+		}
+		if typeOf(result) == "boolean" && !result.ToBoolean() {
+			cur.close()
+			break
+		}
+	}
+	return nil
+}
+
+func cursorCount(c *call, cur *cursor) goja.Value {
+	if cur.kind != kindFind {
+		c.throwType("count is for cursors of find; use itcount")
+	}
+	body := bson.D{{Key: "count", Value: cur.collection}}
+	for _, e := range cur.body {
+		switch e.Key {
+		case "filter":
+			body = append(body, bson.E{Key: "query", Value: e.Value})
+		case "skip", "limit", "hint", "collation", "maxTimeMS", "readConcern":
+			body = append(body, e)
+		}
+	}
+	return c.count(cur.d.collection(cur.collection), body)
+}
+
+// plan explains the query.
+func (cur *cursor) plan() goja.Value {
+	verbosity := cur.explain
+	if verbosity == "" {
+		verbosity = "queryPlanner"
+	}
+	return cur.s.explained(cur.d, cur.command(), verbosity)
+}
+
+func cursorExplain(c *call, cur *cursor) goja.Value {
+	return c.explained(cur.d, cur.command(), c.verbosity(0))
+}

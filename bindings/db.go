@@ -1,0 +1,272 @@
+package bindings
+
+import (
+	"strings"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
+)
+
+// database is one database of a connection, or of a session on it.
+type database struct {
+	tail
+	s           *Shell
+	on          *mongoObject
+	name        string
+	session     *session
+	object      *goja.Object
+	collections map[string]*collection
+	askedMongos bool // the mongos check was made (spec 04 §5.1)
+}
+
+func newDatabase(s *Shell, on *mongoObject, name string, sess *session) *database {
+	d := &database{s: s, on: on, name: name, session: sess, collections: make(map[string]*collection)}
+	d.object = s.instance(d, s.databasePrototype())
+	s.world.SetPrinter(d.object, func() string { return d.name })
+	return d
+}
+
+func (s *Shell) databasePrototype() *goja.Object {
+	return prototype(s, "Database", append(append(append([]method[*database]{}, databaseMethods()...), databaseAdminMethods()...), databaseUserMethods()...))
+}
+
+// Get answers names that are no method of databases: they are collections
+// (spec 04 §6.1).
+func (d *database) Get(name string) goja.Value {
+	if c := d.collections[name]; c != nil {
+		return c.object
+	}
+	if !isCollectionProperty(name, d.s.databasePrototype()) {
+		return nil
+	}
+	return d.collection(name).object
+}
+
+// isCollectionProperty tells names of collections from members of the class and
+// from those every object has.
+func isCollectionProperty(name string, proto *goja.Object) bool {
+	return name != "" && name[0] != '_' && proto.Get(name) == nil && validCollectionName(name)
+}
+
+func validCollectionName(name string) bool {
+	return name != "" && !strings.ContainsAny(name, "$\x00")
+}
+
+func (d *database) collection(name string) *collection {
+	c := d.collections[name]
+	if c == nil {
+		c = newCollection(d, name)
+		d.collections[name] = c
+	}
+	return c
+}
+
+func (d *database) checkedCollection(name string) *collection {
+	if !validCollectionName(name) {
+		d.s.throwInvalid("Invalid collection name: %s", name)
+	}
+	return d.collection(name)
+}
+
+// sibling is another database of the same connection and session.
+func (d *database) sibling(name string) *database {
+	if name == d.name {
+		return d
+	}
+	if d.session != nil {
+		return d.session.database(name)
+	}
+	return d.on.checkedDatabase(name)
+}
+
+// requestOption changes how a request is sent.
+type requestOption func(*request)
+
+// reads marks a request that may be sent twice.
+func reads(r *request) { r.reads = true }
+
+// nearby lets a request go to a secondary when there is no primary.
+func nearby(r *request) { r.readPreference = readpref.PrimaryPreferred() }
+
+func (d *database) request(body any, options ...requestOption) request {
+	r := request{on: d.on, database: d.name, body: body, session: d.session}
+	for _, o := range options {
+		o(&r)
+	}
+	return r
+}
+
+// run sends a command of the shell's own making to this database.
+func (d *database) run(body bson.D, options ...requestOption) bson.Raw {
+	return d.s.mustSend(d.request(body, options...))
+}
+
+// admin runs a command on the admin database.
+func (d *database) admin(body bson.D, options ...requestOption) bson.Raw {
+	return d.sibling("admin").run(body, options...)
+}
+
+// command is a document of one field: {name: 1}, with more fields after it.
+func command(name string, rest ...bson.E) bson.D {
+	return append(bson.D{{Key: name, Value: int32(1)}}, rest...)
+}
+
+func databaseMethods() []method[*database] {
+	return []method[*database]{
+		{"getName", "", func(c *call, d *database) goja.Value { return c.rt.ToValue(d.name) }, "Returns the name of the database."},
+		{"getMongo", "", func(c *call, d *database) goja.Value { return d.on.js() }, "Returns the connection."},
+		{"getSiblingDB", "name:string", dbSibling, "Returns another database of the same connection."},
+		{"getSisterDB", "name:string", dbSibling, "The old name of getSiblingDB."},
+		{"getCollection", "name:string", func(c *call, d *database) goja.Value { return d.checkedCollection(c.text(0)).object },
+			"Returns a collection; for names that are no identifiers."},
+		{"getCollectionNames", "", dbCollectionNames, "Returns the names of the collections and views."},
+		{"getCollectionInfos", "filter?:object options?:object", dbCollectionInfos, "Returns what listCollections says of the collections."},
+		{"runCommand", "command:object|string options?:object", func(c *call, d *database) goja.Value {
+			return c.reply(c.mustSend(d.request(c.commandBody(0))))
+		}, "Runs a command on this database and returns the reply."},
+		{"adminCommand", "command:object|string options?:object", func(c *call, d *database) goja.Value {
+			return c.reply(c.mustSend(d.sibling("admin").request(c.commandBody(0))))
+		}, "Runs a command on the admin database and returns the reply."},
+		{"_adminCommand", "command:object|string options?:object", func(c *call, d *database) goja.Value {
+			return c.reply(c.mustSend(d.sibling("admin").request(c.commandBody(0))))
+		}, ""},
+		{"aggregate", "pipeline:object options?:object", dbAggregate, "Runs a pipeline that starts without a collection."},
+		{"version", "", func(c *call, d *database) goja.Value {
+			return c.rt.ToValue(textAt(d.admin(command("buildInfo"), reads), "version"))
+		}, "Returns the server's version."},
+		{"serverBits", "", func(c *call, d *database) goja.Value {
+			return c.rt.ToValue(intOf(d.admin(command("buildInfo"), reads), "bits"))
+		}, "Returns whether the server is built for 32 or 64 bits."},
+		{"hello", "", func(c *call, d *database) goja.Value { return c.reply(d.run(command("hello"), reads)) }, "Returns the server's part in the cluster."},
+		{"isMaster", "", dbIsMaster, "The old name of hello."},
+		{"stats", "scaleOrOptions?:number|object", dbStats, "Returns the sizes of the database."},
+		{"createCollection", "name:string options?:object", dbCreateCollection, "Creates a collection."},
+		{"createView", "name:string source:string pipeline:object options?:object", dbCreateView, "Creates a view."},
+		{"dropDatabase", "writeConcern?:object", dbDrop, "Drops this database and everything in it."},
+		{"printShardingStatus", "verbose?:boolean", func(c *call, d *database) goja.Value {
+			return c.shardingStatus(d, d.sibling("config"), c.arg(0).ToBoolean())
+		}, "The same as sh.status()."},
+		{"printCollectionStats", "scale?:number", dbPrintCollectionStats, "Shows stats() of every collection."},
+		{"checkMetadataConsistency", "options?:object", func(c *call, d *database) goja.Value {
+			return c.commandCursor(d, c.merge(command("checkMetadataConsistency"), c.arg(0)))
+		}, "Looks for inconsistencies in the sharding metadata of this database."},
+		{"watch", "pipeline?:object options?:object", func(c *call, d *database) goja.Value {
+			return c.watch(d, int32(1), c.arg(0), c.arg(1))
+		}, "Opens a change stream on this database."},
+		{"toString", "", func(c *call, d *database) goja.Value { return c.rt.ToValue(d.name) }, ""},
+		{"toJSON", "", func(c *call, d *database) goja.Value { return c.rt.ToValue(d.name) }, ""},
+	}
+}
+
+func dbSibling(c *call, d *database) goja.Value { return d.sibling(c.text(0)).object }
+
+// commandBody is a command given as a document, or as a name that stands for
+// {name: 1}; options of the next argument are added.
+func (c *call) commandBody(i int) any {
+	if goja.IsString(c.arg(i)) {
+		return c.merge(command(c.text(i)), c.arg(i+1))
+	}
+	if c.has(i + 1) {
+		return c.merge(c.merge(bson.D{}, c.arg(i)), c.arg(i+1))
+	}
+	return c.document(c.arg(i))
+}
+
+// listCollections asks for the infos of collections, names only or whole.
+func (d *database) listCollections(filter bson.Raw, nameOnly bool, more goja.Value) []bson.Raw {
+	body := bson.D{
+		{Key: "listCollections", Value: int32(1)},
+		{Key: "filter", Value: filter},
+		{Key: "cursor", Value: bson.D{}},
+		{Key: "nameOnly", Value: nameOnly},
+		{Key: "authorizedCollections", Value: false},
+	}
+	return d.s.all(d.request(d.s.merge(body, more), reads, nearby))
+}
+
+func dbCollectionNames(c *call, d *database) goja.Value {
+	infos := d.listCollections(emptyDocument, true, nil)
+	names := make([]any, len(infos))
+	for i, info := range infos {
+		names[i] = textAt(info, "name")
+	}
+	return c.rt.NewArray(names...)
+}
+
+func dbCollectionInfos(c *call, d *database) goja.Value {
+	return c.array(d.listCollections(c.optional(c.arg(0)), false, c.arg(1)))
+}
+
+func dbAggregate(c *call, d *database) goja.Value {
+	return c.aggregate(d, int32(1), c.arg(0), c.arg(1))
+}
+
+func dbIsMaster(c *call, d *database) goja.Value {
+	o := c.reply(d.run(command("isMaster"), reads)).(*goja.Object)
+	if o.Get("isWritablePrimary") == nil {
+		must(o.Set("isWritablePrimary", o.Get("ismaster")))
+	}
+	return o
+}
+
+func dbStats(c *call, d *database) goja.Value {
+	body := command("dbStats", bson.E{Key: "scale", Value: int32(1)})
+	if goja.IsNumber(c.arg(0)) {
+		body[1].Value = c.value(c.arg(0))
+	} else {
+		body = c.merge(body, c.arg(0))
+	}
+	return c.reply(d.run(body, reads))
+}
+
+func dbCreateCollection(c *call, d *database) goja.Value {
+	d.run(c.merge(bson.D{{Key: "create", Value: c.text(0)}}, c.arg(1)))
+	return c.newObject("ok", 1)
+}
+
+func dbCreateView(c *call, d *database) goja.Value {
+	pipeline := c.arg(2)
+	if o := c.object(2); o != nil && o.ClassName() != "Array" {
+		pipeline = c.rt.NewArray(pipeline)
+	}
+	body := bson.D{
+		{Key: "create", Value: c.text(0)},
+		{Key: "viewOn", Value: c.text(1)},
+		{Key: "pipeline", Value: c.value(pipeline)},
+	}
+	d.run(c.merge(body, c.arg(3)))
+	return c.newObject("ok", 1)
+}
+
+func dbDrop(c *call, d *database) goja.Value {
+	body := command("dropDatabase")
+	if c.has(0) {
+		body = append(body, bson.E{Key: "writeConcern", Value: c.document(c.arg(0))})
+	}
+	reply := d.run(body)
+	o := c.newObject("ok", 1)
+	dropped := textAt(reply, "dropped")
+	if dropped == "" {
+		dropped = d.name
+	}
+	must(o.Set("dropped", dropped))
+	return o
+}
+
+func dbPrintCollectionStats(c *call, d *database) goja.Value {
+	scale := 1.0
+	if c.has(0) {
+		scale = c.arg(0).ToFloat()
+	}
+	value := c.rt.NewObject()
+	for _, info := range d.listCollections(emptyDocument, true, nil) {
+		name := textAt(info, "name")
+		var stats goja.Value
+		if ex := c.rt.Try(func() { stats = c.collectionStats(d.collection(name), statsOptions{scale: scale}) }); ex != nil {
+			stats = c.newObject("ok", 0, "errmsg", c.scriptError(ex.Value()).Message)
+		}
+		must(value.Set(name, stats))
+	}
+	return c.statsResult(value)
+}

@@ -1,0 +1,158 @@
+package bindings
+
+import (
+	"strings"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
+)
+
+// databaseAdminMethods() are about servers rather than data.
+func databaseAdminMethods() []method[*database] {
+	return []method[*database]{
+		{"serverStatus", "options?:object", func(c *call, d *database) goja.Value {
+			return c.reply(d.admin(c.merge(command("serverStatus"), c.arg(0)), reads))
+		}, "Returns the server's counters."},
+		{"serverBuildInfo", "", adminCommand("buildInfo"), "Returns the server's version and how it was built."},
+		{"hostInfo", "", adminCommand("hostInfo"), "Returns what the server runs on."},
+		{"serverCmdLineOpts", "", adminCommand("getCmdLineOpts"), "Returns the options the server was started with."},
+		{"listCommands", "", adminCommand("listCommands"), "Returns the commands the server knows."},
+		{"commandHelp", "name:string", func(c *call, d *database) goja.Value {
+			return c.reply(d.run(bson.D{{Key: c.text(0), Value: int32(1)}, {Key: "help", Value: true}}))
+		}, "Returns the server's own help on a command."},
+		{"currentOp", "filter?:boolean|object", dbCurrentOp, "Returns the operations that run now."},
+		{"killOp", "id:any", func(c *call, d *database) goja.Value {
+			return c.reply(d.admin(command("killOp", bson.E{Key: "op", Value: c.value(c.arg(0))})))
+		}, "Ends an operation."},
+		{"getProfilingStatus", "", func(c *call, d *database) goja.Value {
+			return c.reply(d.run(bson.D{{Key: "profile", Value: int32(-1)}}))
+		}, "Returns the profiler's level."},
+		{"setProfilingLevel", "level:number options?:number|object", dbSetProfilingLevel, "Sets the profiler's level."},
+		{"getLogComponents", "", func(c *call, d *database) goja.Value {
+			reply := d.admin(command("getParameter", bson.E{Key: "logComponentVerbosity", Value: int32(1)}), reads)
+			return c.world.ToJS(reply.Lookup("logComponentVerbosity"))
+		}, "Returns the verbosity of each log component."},
+		{"setLogLevel", "level:number component?:string|object", dbSetLogLevel, "Sets the verbosity of a log component."},
+		{"fsyncLock", "", func(c *call, d *database) goja.Value {
+			return c.reply(d.admin(command("fsync", bson.E{Key: "lock", Value: true})))
+		}, "Flushes and blocks writes."},
+		{"fsyncUnlock", "", adminCommand("fsyncUnlock"), "Ends fsyncLock."},
+		{"shutdownServer", "options?:object", func(c *call, d *database) goja.Value {
+			return c.reply(d.admin(c.merge(command("shutdown"), c.arg(0))))
+		}, "Stops the server."},
+		{"rotateCertificates", "message?:string", func(c *call, d *database) goja.Value {
+			body := command("rotateCertificates")
+			if c.has(0) {
+				body = append(body, bson.E{Key: "message", Value: c.text(0)})
+			}
+			return c.reply(d.admin(body))
+		}, "Loads the TLS certificates again."},
+		{"getLastError", "w?:any wtimeout?:number", func(c *call, d *database) goja.Value {
+			c.deprecate("Database.getLastError() is deprecated and has no effect. Errors are thrown.")
+			return goja.Null()
+		}, ""},
+		{"getLastErrorObj", "", func(c *call, d *database) goja.Value {
+			c.deprecate("Database.getLastErrorObj() is deprecated and has no effect. Errors are thrown.")
+			return c.newObject("err", goja.Null(), "ok", 1)
+		}, ""},
+		{"setSecondaryOk", "", func(c *call, d *database) goja.Value {
+			d.on.readPreference = readpref.SecondaryPreferred()
+			return nil
+		}, "Allows reads from secondaries."},
+		{"setSlaveOk", "", func(c *call, d *database) goja.Value {
+			d.on.readPreference = readpref.SecondaryPreferred()
+			return nil
+		}, ""},
+		{"cloneDatabase", "", removed("cloneDatabase"), ""},
+		{"copyDatabase", "", removed("copyDatabase"), ""},
+		{"cloneCollection", "", removed("cloneCollection"), ""},
+	}
+}
+
+func adminCommand(name string) func(*call, *database) goja.Value {
+	return func(c *call, d *database) goja.Value { return c.reply(d.admin(command(name), reads)) }
+}
+
+func removed(name string) func(*call, *database) goja.Value {
+	return func(c *call, d *database) goja.Value {
+		c.throwCoded(deprecated, codeDeprecated, "`%s()` was removed because it was deprecated in MongoDB 4.0", name)
+		return nil
+	}
+}
+
+// dbCurrentOp lists operations through $currentOp (spec 04 §6.1). Some keys of
+// the filter are options.
+func dbCurrentOp(c *call, d *database) goja.Value {
+	spec := bson.D{{Key: "allUsers", Value: true}, {Key: "idleConnections", Value: false}, {Key: "truncateOps", Value: false}}
+	var match bson.D
+	filtered := true
+	switch a := c.arg(0); {
+	case typeOf(a) == "boolean":
+		spec[1].Value = a.ToBoolean()
+		filtered = false
+	case c.has(0) && !goja.IsNull(a):
+		elems, err := c.document(a).Elements()
+		if err != nil {
+			c.throwConversion(err)
+		}
+		for _, el := range elems {
+			switch el.Key() {
+			case "$all":
+				spec[1].Value = truthy(el.Value())
+			case "$ownOps":
+				spec[0].Value = !truthy(el.Value())
+			case "$truncateOps":
+				spec[2].Value = truthy(el.Value())
+			default:
+				match = append(match, bson.E{Key: el.Key(), Value: el.Value()})
+			}
+		}
+	}
+	stages := func(spec bson.D) []bson.D {
+		list := []bson.D{{{Key: "$currentOp", Value: spec}}}
+		if filtered {
+			if match == nil {
+				match = bson.D{}
+			}
+			list = append(list, bson.D{{Key: "$match", Value: match}})
+		}
+		return list
+	}
+	ops, err := c.tryAggregate(d.sibling("admin"), int32(1), stages(spec)...)
+	if codeOf(err) == codeFailedToParse {
+		ops, err = c.tryAggregate(d.sibling("admin"), int32(1), stages(spec[:2])...)
+	}
+	if err != nil {
+		c.throwServer(err)
+	}
+	return c.newObject("inprog", c.array(ops), "ok", 1)
+}
+
+func dbSetProfilingLevel(c *call, d *database) goja.Value {
+	level := c.arg(0).ToFloat()
+	if level < 0 || level > 2 || level != float64(int(level)) {
+		c.throwInvalid("Input level %s is out of range [0..2]", c.arg(0))
+	}
+	body := bson.D{{Key: "profile", Value: int32(level)}}
+	if goja.IsNumber(c.arg(1)) {
+		body = append(body, bson.E{Key: "slowms", Value: c.value(c.arg(1))})
+	} else {
+		body = c.merge(body, c.arg(1))
+	}
+	return c.reply(d.run(body))
+}
+
+func dbSetLogLevel(c *call, d *database) goja.Value {
+	var verbosity any = bson.D{{Key: "verbosity", Value: c.value(c.arg(0))}}
+	if c.has(1) {
+		if !goja.IsString(c.arg(1)) {
+			c.throwInvalid("setLogLevel component must be a string: %s", c.arg(1))
+		}
+		parts := strings.Split(c.text(1), ".")
+		for i := len(parts) - 1; i >= 0; i-- {
+			verbosity = bson.D{{Key: parts[i], Value: verbosity}}
+		}
+	}
+	return c.reply(d.admin(command("setParameter", bson.E{Key: "logComponentVerbosity", Value: verbosity})))
+}

@@ -1,0 +1,288 @@
+package bindings
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/dop251/goja"
+	"github.com/dop251/goja/parser"
+)
+
+// ExitError is what quit(n) and exit(n) end a script with.
+type ExitError struct {
+	Code int // 0 to 255
+}
+
+func (e *ExitError) Error() string { return fmt.Sprintf("exit %d", e.Code) }
+
+// ErrStopped is the cause of a script that was cut short by Shell itself rather
+// than by the end of its context.
+var ErrStopped = errors.New("script execution was stopped")
+
+// ScriptError is an error no script caught.
+type ScriptError struct {
+	Name    string // class, such as "MongoServerError" or "TypeError"
+	Message string
+	// CodeName and Code are the server's; empty and 0 when it gave none.
+	CodeName string
+	Code     int32
+
+	// File, Line and Column, both from 1, are where in the user's code it
+	// happened; Line is 0 when that is unknown.
+	File       string
+	Line       int
+	Column     int
+	SourceLine string // the text of that line
+
+	// Details are the lines a REPL shows under the first: additional
+	// information, results and causes (spec 04 §3.5). May be empty.
+	Details string
+	// Stack is JavaScript's own rendering of the stack, for showStackTraces.
+	Stack string
+
+	value goja.Value
+}
+
+// Error is "Name[CodeName]: Message", made one line.
+func (e *ScriptError) Error() string {
+	return strings.ReplaceAll(e.headline(), "\n", " ")
+}
+
+func (e *ScriptError) headline() string {
+	name := e.Name
+	if e.CodeName != "" {
+		name += "[" + e.CodeName + "]"
+	}
+	return name + ": " + e.Message
+}
+
+// At is "file:line:column", or nothing when the place is unknown.
+func (e *ScriptError) At() string {
+	if e.Line == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d:%d", e.File, e.Line, e.Column)
+}
+
+// Text is the error as a REPL shows it, without "Uncaught".
+func (e *ScriptError) Text() string {
+	text := e.headline()
+	if e.Details != "" {
+		text += "\n" + e.Details
+	}
+	return text
+}
+
+// IsSyntax reports whether the program never ran because it is none.
+func (e *ScriptError) IsSyntax() bool { return e.Name == "SyntaxError" && e.value == nil }
+
+// rejection is a promise nobody handled the rejection of.
+type rejection struct{ value goja.Value }
+
+func (r *rejection) Error() string { return "unhandled rejection: " + r.value.String() }
+
+// publicError turns what goja and the parser report into the errors this package
+// promises.
+func (s *Shell) publicError(err error) error {
+	var (
+		interrupted *goja.InterruptedError
+		overflow    *goja.StackOverflowError
+		exception   *goja.Exception
+		rejected    *rejection
+		syntax      *goja.CompilerSyntaxError
+		usage       *usageError
+	)
+	switch {
+	case errors.As(err, &interrupted):
+		return s.interruption(interrupted)
+	case errors.As(err, &overflow):
+		e := &ScriptError{Name: "RangeError", Message: "Maximum call stack size exceeded"}
+		s.locate(e, overflow.Stack())
+		return e
+	case errors.As(err, &exception):
+		e := s.scriptError(exception.Value())
+		e.Stack = exception.String()
+		s.locate(e, exception.Stack())
+		return e
+	case errors.As(err, &rejected):
+		return s.scriptError(rejected.value)
+	case errors.As(err, &syntax):
+		pos := syntax.File.Position(syntax.Offset)
+		return s.syntaxError(syntax.Message, pos.Filename, pos.Line, pos.Column)
+	case errors.As(err, &usage):
+		return &ScriptError{Name: invalidInput, Message: "[COMMON-10001] " + usage.message}
+	}
+	if first, ok := firstError(err); ok {
+		return s.syntaxError(first.Message, first.Position.Filename, first.Position.Line, first.Position.Column)
+	}
+	return err
+}
+
+func (s *Shell) interruption(err *goja.InterruptedError) error {
+	if s.cause != nil {
+		return s.cause
+	}
+	if cause := errors.Unwrap(err); cause != nil {
+		return cause
+	}
+	return ErrStopped
+}
+
+func (s *Shell) syntaxError(message, file string, line, column int) *ScriptError {
+	e := &ScriptError{Name: "SyntaxError", File: file, Line: line, Column: column}
+	s.place(e)
+	e.Message = fmt.Sprintf("%s (%d:%d)", message, e.Line, e.Column-1)
+	return e
+}
+
+// locate gives the error the innermost place in code that is the user's.
+func (s *Shell) locate(e *ScriptError, stack []goja.StackFrame) {
+	for _, f := range stack {
+		pos := f.Position()
+		if _, ok := s.sources[f.SrcName()]; !ok || pos.Line == 0 {
+			continue
+		}
+		e.File, e.Line, e.Column = f.SrcName(), pos.Line, pos.Column
+		s.place(e)
+		return
+	}
+}
+
+// place undoes what wrapping did to columns and adds the line's text.
+func (s *Shell) place(e *ScriptError) {
+	src, ok := s.sources[e.File]
+	if !ok {
+		return
+	}
+	if e.Line == 1 {
+		e.Column = max(1, e.Column-src.shift)
+	}
+	e.SourceLine = src.line(e.Line)
+}
+
+// scriptError describes a thrown value. Values that are no errors get the name
+// the shell gives them (spec 04 §3.5).
+func (s *Shell) scriptError(thrown goja.Value) *ScriptError {
+	e := &ScriptError{Name: "Error", value: thrown}
+	obj, ok := thrown.(*goja.Object)
+	if !ok {
+		e.Message = thrown.String()
+		return e
+	}
+	code, message := obj.Get("code"), obj.Get("message")
+	e.CodeName = optionalText(obj.Get("codeName"))
+	if code != nil && goja.IsNumber(code) {
+		e.Code = int32(code.ToInteger())
+	}
+	switch {
+	case isError(obj):
+		e.Name, e.Message = optionalText(obj.Get("name")), optionalText(message)
+		if e.Name == "" {
+			e.Name = "Error"
+		}
+	case code != nil && obj.Get("errmsg") != nil:
+		e.Name, e.Message = "MongoshInternalError", optionalText(obj.Get("errmsg"))
+	default:
+		e.CodeName, e.Code = "", 0
+		e.Message = s.world.Inspect(thrown, s.inspectOptions())
+		return e
+	}
+	_, e.Details, _ = strings.Cut(s.world.ErrorText(thrown, s.inspectOptions()), e.Message+"\n")
+	return e
+}
+
+func isError(obj *goja.Object) bool { return obj.ClassName() == "Error" }
+
+func optionalText(v goja.Value) string {
+	if v == nil || goja.IsUndefined(v) || goja.IsNull(v) {
+		return ""
+	}
+	return v.String()
+}
+
+// Names of the shell's own errors and the codes they carry in their messages.
+const (
+	invalidInput  = "MongoshInvalidInputError"
+	runtimeError  = "MongoshRuntimeError"
+	deprecated    = "MongoshDeprecatedError"
+	unimplemented = "MongoshUnimplementedError"
+	internalError = "MongoshInternalError"
+
+	codeInvalidArgument  = "COMMON-10001"
+	codeInvalidOperation = "COMMON-10002"
+	codeDeprecated       = "COMMON-10003"
+	codeCommandFailed    = "COMMON-10004"
+	codeNotImplemented   = "COMMON-90002"
+	codeNotSharded       = "SHAPI-10001"
+	codeNoReplicaSet     = "SHAPI-10002"
+	codeNoMongos         = "SHAPI-10003"
+	codeNotConnected     = "SHAPI-10004"
+)
+
+// throw ends the running Go code with a JavaScript error.
+func (s *Shell) throw(name, format string, args ...any) {
+	panic(s.world.NewError(name, fmt.Sprintf(format, args...)))
+}
+
+// throwCoded throws one of the shell's own errors, whose messages start with
+// their code.
+func (s *Shell) throwCoded(name, code, format string, args ...any) {
+	e := s.world.NewError(name, "["+code+"] "+fmt.Sprintf(format, args...))
+	must(e.Set("code", code))
+	panic(e)
+}
+
+func (s *Shell) throwInvalid(format string, args ...any) {
+	s.throwCoded(invalidInput, codeInvalidArgument, format, args...)
+}
+
+func (s *Shell) throwType(format string, args ...any) {
+	panic(s.rt.NewTypeError(fmt.Sprintf(format, args...)))
+}
+
+// rethrow passes on an error that came out of JavaScript called from Go.
+func (s *Shell) rethrow(err error) {
+	var exception *goja.Exception
+	var interrupted *goja.InterruptedError
+	var overflow *goja.StackOverflowError
+	switch {
+	case errors.As(err, &interrupted):
+		panic(interrupted)
+	case errors.As(err, &overflow):
+		panic(overflow)
+	case errors.As(err, &exception):
+		panic(exception)
+	}
+	if e, ok := s.publicError(err).(*ScriptError); ok {
+		s.throw(e.Name, "%s", e.Message)
+	}
+	s.throw("Error", "%s", err)
+}
+
+// abort ends the script in a way no catch or finally of it sees.
+func (s *Shell) abort(cause error) {
+	s.cause = cause
+	panic(&goja.InterruptedError{})
+}
+
+// isParseError tells apart what the parser says from what a script throws.
+func isParseError(err error) bool {
+	var list parser.ErrorList
+	var syntax *goja.CompilerSyntaxError
+	return errors.As(err, &list) || errors.As(err, &syntax)
+}
+
+// asError is errors.As.
+func asError[T error](err error, target *T) bool { return errors.As(err, target) }
+
+// stopped is the error of a wait: the end of the script when that is why it
+// ended.
+func (s *Shell) stopped(err error) error {
+	if s.ctx.Err() == nil {
+		return err
+	}
+	s.cause = context.Cause(s.ctx)
+	return &goja.InterruptedError{}
+}

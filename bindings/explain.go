@@ -1,0 +1,146 @@
+package bindings
+
+import (
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// explainable is db.c.explain(): its methods ask for plans.
+type explainable struct {
+	tail
+	coll      *collection
+	verbosity string
+	object    *goja.Object
+}
+
+func (s *Shell) newExplainable(coll *collection, verbosity string) *explainable {
+	e := &explainable{coll: coll, verbosity: verbosity}
+	e.object = s.instance(e, prototype(s, "Explainable", explainMethods()))
+	s.world.SetPrinter(e.object, func() string { return "Explainable(" + coll.namespace() + ")" })
+	return e
+}
+
+// verbosity reads the argument of explain: true and false stand for the old
+// shell's two levels.
+func (c *call) verbosity(i int) string {
+	switch v := c.arg(i); {
+	case goja.IsUndefined(v):
+		return "queryPlanner"
+	case typeOf(v) == "boolean":
+		if v.ToBoolean() {
+			return "allPlansExecution"
+		}
+		return "queryPlanner"
+	case goja.IsString(v):
+		return v.String()
+	}
+	c.throwInvalid("verbosity must be a string")
+	return ""
+}
+
+// explained asks for the plan of a command. Execution statistics are only kept
+// when they were asked for, which some servers do not mind.
+func (s *Shell) explained(d *database, body bson.D, verbosity string) goja.Value {
+	reply := d.run(bson.D{{Key: "explain", Value: body}, {Key: "verbosity", Value: verbosity}}, reads)
+	o := s.reply(reply).(*goja.Object)
+	if verbosity == "queryPlanner" && property(o, "executionStats") != nil {
+		must(o.Delete("executionStats"))
+	}
+	return o
+}
+
+func explainMethods() []method[*explainable] {
+	return []method[*explainable]{
+		{"find", "query?:object projection?:object", func(c *call, e *explainable) goja.Value {
+			current := c.cursor
+			cur := e.coll.find(c)
+			c.cursor = current // an explained query is nothing to iterate
+			cur.explain = e.verbosity
+			return cur.object
+		}, "Explains a find; cursor methods refine it, finish() or printing gives the plan."},
+		{"aggregate", "pipeline:object options?:object", func(c *call, e *explainable) goja.Value {
+			body := bson.D{{Key: "aggregate", Value: e.coll.name}, {Key: "pipeline", Value: c.value(c.arg(0))}, {Key: "cursor", Value: bson.D{}}}
+			return c.explained(e.coll.d, c.merge(body, c.arg(1), notSent...), e.verbosity)
+		}, "Explains a pipeline."},
+		{"count", "query?:object options?:object", func(c *call, e *explainable) goja.Value {
+			body := bson.D{{Key: "count", Value: e.coll.name}, {Key: "query", Value: c.filterArg(0)}}
+			return c.explained(e.coll.d, c.merge(body, c.arg(1), notSent...), e.verbosity)
+		}, "Explains a count."},
+		{"distinct", "field:string query?:object options?:object", func(c *call, e *explainable) goja.Value {
+			body := bson.D{{Key: "distinct", Value: e.coll.name}, {Key: "key", Value: c.text(0)}, {Key: "query", Value: c.filterArg(1)}}
+			return c.explained(e.coll.d, c.merge(body, c.arg(2), notSent...), e.verbosity)
+		}, "Explains a distinct."},
+		{"update", "filter:object update:object options?:object", func(c *call, e *explainable) goja.Value {
+			options := c.object(2)
+			multi := property(options, "multi")
+			u := c.value(c.arg(1))
+			op := c.updateStatement(c.object(0), &u, options, multi != nil && multi.ToBoolean())
+			return c.explained(e.coll.d, bson.D{{Key: "update", Value: e.coll.name}, {Key: "updates", Value: bson.A{op.doc}}}, e.verbosity)
+		}, "Explains an update."},
+		{"remove", "filter:object options?:boolean|object", func(c *call, e *explainable) goja.Value {
+			options := c.object(1)
+			one := options == nil && c.arg(1).ToBoolean()
+			if v := property(options, "justOne"); v != nil {
+				one = v.ToBoolean()
+			}
+			op := c.deleteStatement(c.object(0), options, one)
+			return c.explained(e.coll.d, bson.D{{Key: "delete", Value: e.coll.name}, {Key: "deletes", Value: bson.A{op.doc}}}, e.verbosity)
+		}, "Explains a delete."},
+		{"findAndModify", "options:object", func(c *call, e *explainable) goja.Value {
+			body := c.merge(bson.D{{Key: "findAndModify", Value: e.coll.name}}, c.arg(0), notSent...)
+			return c.explained(e.coll.d, body, e.verbosity)
+		}, "Explains a findAndModify."},
+		{"getVerbosity", "", func(c *call, e *explainable) goja.Value { return c.rt.ToValue(e.verbosity) }, "Returns the verbosity."},
+		{"setVerbosity", "verbosity:any", func(c *call, e *explainable) goja.Value {
+			e.verbosity = c.verbosity(0)
+			return nil
+		}, "Sets the verbosity."},
+		{"getCollection", "", func(c *call, e *explainable) goja.Value { return e.coll.object }, "Returns the collection."},
+	}
+}
+
+// planCache is db.c.getPlanCache().
+type planCache struct {
+	tail
+	coll *collection
+}
+
+func (s *Shell) newPlanCache(coll *collection) goja.Value {
+	p := &planCache{coll: coll}
+	o := s.instance(p, prototype(s, "PlanCache", planCacheMethods()))
+	s.world.SetPrinter(o, func() string { return "PlanCache for collection " + coll.name + "." })
+	return o
+}
+
+func planCacheMethods() []method[*planCache] {
+	return []method[*planCache]{
+		{"list", "pipeline?:object", func(c *call, p *planCache) goja.Value {
+			stages := []bson.D{{{Key: "$planCacheStats", Value: bson.D{}}}}
+			if o := c.object(0); o != nil {
+				for _, st := range c.items(o) {
+					stages = append(stages, c.merge(bson.D{}, st))
+				}
+			}
+			return c.array(c.aggregateAll(p.coll.d, p.coll.name, stages...))
+		}, "Returns the cached plans."},
+		{"clear", "", func(c *call, p *planCache) goja.Value {
+			return c.reply(p.coll.d.run(bson.D{{Key: "planCacheClear", Value: p.coll.name}}))
+		}, "Forgets all plans."},
+		{"clearPlansByQuery", "query:object projection?:object sort?:object", func(c *call, p *planCache) goja.Value {
+			body := bson.D{{Key: "planCacheClear", Value: p.coll.name}, {Key: "query", Value: c.document(c.arg(0))}}
+			for i, name := range []string{"projection", "sort"} {
+				if c.has(i + 1) {
+					body = append(body, bson.E{Key: name, Value: c.document(c.arg(i + 1))})
+				}
+			}
+			return c.reply(p.coll.d.run(body))
+		}, "Forgets the plans of one kind of query."},
+		{"listQueryShapes", "", func(c *call, p *planCache) goja.Value { return c.planCacheGone("listQueryShapes") }, ""},
+		{"getPlansByQuery", "", func(c *call, p *planCache) goja.Value { return c.planCacheGone("getPlansByQuery") }, ""},
+	}
+}
+
+func (c *call) planCacheGone(name string) goja.Value {
+	c.throwCoded(deprecated, codeDeprecated, "PlanCache.%s was deprecated, please use PlanCache.list instead", name)
+	return nil
+}

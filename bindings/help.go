@@ -1,0 +1,132 @@
+package bindings
+
+import (
+	"strings"
+
+	"github.com/dop251/goja"
+)
+
+// helpEntry is the help of one function.
+type helpEntry struct {
+	form  string // the call: name(arguments)
+	class string // as in error messages; empty for globals
+	text  string
+}
+
+// helpColumn is where explanations start (spec 04 §2.13).
+const helpColumn = 47
+
+// receivers() is how an object of a class is written in a call form.
+func receivers() map[string]string {
+	return map[string]string{
+		"Shard": "sh.", "Database": "db.", "Collection": "db.collection.", "Cursor": "cursor.", "Mongo": "db.getMongo().",
+		"ReplicaSet": "rs.", "Bulk": "bulk.", "Explainable": "db.collection.explain().",
+	}
+}
+
+func (h helpEntry) render(s *Shell) string {
+	return "\n  " + s.paint(headingColor, receivers()[h.class]+h.form+":") + "\n\n  " + h.text
+}
+
+// helpTable is the help of an object: a heading and a line for each member.
+func (s *Shell) helpTable(heading string, rows [][2]string) string {
+	var b strings.Builder
+	b.WriteString("\n  " + s.paint(headingColor, heading+":") + "\n\n")
+	for _, r := range rows {
+		name := "    " + r[0]
+		gap := max(1, helpColumn-len([]rune(name)))
+		b.WriteString(name + strings.Repeat(" ", gap) + r[1] + "\n")
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+// helpOf makes a table of methods that say what they do.
+func helpOf[T any](methods ...[]method[T]) [][2]string {
+	var rows [][2]string
+	for _, table := range methods {
+		for _, m := range table {
+			if m.help != "" {
+				rows = append(rows, [2]string{m.name, m.help})
+			}
+		}
+	}
+	return rows
+}
+
+func databaseHelp(s *Shell) string {
+	return s.helpTable("Database Class", helpOf(databaseMethods(), databaseAdminMethods(), databaseUserMethods()))
+}
+
+func collectionHelp(s *Shell) string {
+	return s.helpTable("Collection Class", helpOf(collectionMethods(), readMethods(), writeMethods(), indexMethods(), adminMethods(), shardingMethods()))
+}
+
+func cursorHelp(s *Shell) string { return s.helpTable("Cursor Class", helpOf(cursorMethods())) }
+
+func shardHelp(s *Shell) string {
+	return s.helpTable("Shard Class", helpOf(shardMethods(), shardSettingMethods(), shardReshardMethods(), shardExtraMethods(), shardLegacyMethods()))
+}
+
+func replicaSetHelp(s *Shell) string {
+	return s.helpTable("ReplicaSet Class", helpOf(replicaSetMethods()))
+}
+
+func shellHelp(s *Shell) string {
+	rows := [][2]string{
+		{"use <db>", "Makes another database db."},
+		{"show dbs", "Lists the databases and their sizes."},
+		{"show collections", "Lists the collections of db."},
+		{"show shards, zones, chunks [ns]", "Shows the cluster's layout."},
+		{"show balancer, migrations", "Shows what the balancer does."},
+		{"it", "Shows the next page of the last cursor."},
+		{"db.help()", "Methods of databases."},
+		{"db.collection.help()", "Methods of collections."},
+		{"sh.help()", "Helpers for sharded clusters."},
+		{"rs.help()", "Helpers for replica sets."},
+	}
+	for _, table := range [][]global{printGlobals(), shellGlobals(), fileGlobals()} {
+		for _, g := range table {
+			if g.help != "" && g.name != "use" && g.name != "show" {
+				rows = append(rows, [2]string{callForm(g.name, g.signature), g.help})
+			}
+		}
+	}
+	return s.helpTable("Shell Help", rows)
+}
+
+// classHelp is the help of a class's objects; nil when there is none.
+func classHelp(label string) func(*Shell) string {
+	switch label {
+	case "Database":
+		return databaseHelp
+	case "Collection":
+		return collectionHelp
+	case "Cursor":
+		return cursorHelp
+	case "Shard":
+		return shardHelp
+	case "ReplicaSet":
+		return replicaSetHelp
+	}
+	return nil
+}
+
+// helpObject is a help text as a value: it prints as the text.
+func (s *Shell) helpObject(text func(*Shell) string) goja.Value {
+	return s.shownHelp(text(s))
+}
+
+func (s *Shell) shownHelp(text string) goja.Value { return s.instanceOfShown(&shown{text: text}) }
+
+// helpFunction is a help that works with and without call parentheses
+// (spec 04 §2.4).
+func (s *Shell) helpFunction(text func(*Shell) string) goja.Value {
+	f := s.function("help", func(c *call) goja.Value { return c.helpObject(text) })
+	s.world.SetPrinter(f, func() string { return text(s) })
+	return f
+}
+
+// helpProperty gives a class's prototype a help that needs no parentheses.
+func (s *Shell) helpProperty(proto *goja.Object, text func(*Shell) string) {
+	s.lazyOn(proto, "help", func() goja.Value { return s.helpFunction(text) })
+}

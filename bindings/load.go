@@ -1,0 +1,220 @@
+package bindings
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/dop251/goja"
+)
+
+// shippedPrefix names scripts of Config.Scripts in load and require.
+const shippedPrefix = "shardsh:"
+
+// loadFile runs a script in the shared scope. While it runs, __filename and
+// __dirname are its own.
+func (s *Shell) loadFile(name string) (goja.Value, error) {
+	text, path, err := s.readScript(name)
+	if err != nil {
+		return nil, err
+	}
+	return s.inFile(path, func() (goja.Value, error) { return s.runText(name, text, true) })
+}
+
+// readScript finds a script and reads it.
+func (s *Shell) readScript(name string) (text, path string, err error) {
+	if shipped, ok := strings.CutPrefix(name, shippedPrefix); ok {
+		if s.cfg.Scripts == nil {
+			return "", "", &ScriptError{Name: "Error", Message: "no scripts are shipped with this shell"}
+		}
+		if filepath.Ext(shipped) == "" {
+			shipped += ".js"
+		}
+		data, err := fs.ReadFile(s.cfg.Scripts, shipped)
+		if err != nil {
+			return "", "", &ScriptError{Name: "Error", Message: fmt.Sprintf("no shipped script is named %q", shipped)}
+		}
+		return string(data), name, nil
+	}
+	path, err = filepath.Abs(s.scriptPath(name))
+	if err != nil {
+		return "", "", err
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return "", "", fileError(err, "open", path)
+	}
+	return string(data), path, nil
+}
+
+// fileError words an error of the file system as Node does.
+func fileError(err error, operation, path string) *ScriptError {
+	code, text := "EIO", err.Error()
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		code, text = "ENOENT", "no such file or directory"
+	case errors.Is(err, fs.ErrPermission):
+		code, text = "EACCES", "permission denied"
+	case errors.Is(err, fs.ErrExist):
+		code, text = "EEXIST", "file already exists"
+	default:
+		var p *fs.PathError
+		if errors.As(err, &p) {
+			text = p.Err.Error()
+		}
+	}
+	return &ScriptError{Name: "Error", Message: fmt.Sprintf("%s: %s, %s '%s'", code, text, operation, path)}
+}
+
+// inFile runs something as the code of a file.
+func (s *Shell) inFile(path string, run func() (goja.Value, error)) (goja.Value, error) {
+	global := s.rt.GlobalObject()
+	names := map[string]goja.Value{"__filename": s.rt.ToValue(path), "__dirname": s.rt.ToValue(filepath.Dir(path))}
+	before := make(map[string]goja.Value, len(names))
+	for name, v := range names {
+		before[name] = global.Get(name)
+		must(global.DefineDataProperty(name, v, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+	}
+	s.dirs = append(s.dirs, filepath.Dir(path))
+	defer func() {
+		s.dirs = s.dirs[:len(s.dirs)-1]
+		for name, v := range before {
+			if v == nil {
+				_ = global.Delete(name)
+				continue
+			}
+			_ = global.Set(name, v)
+		}
+	}()
+	return run()
+}
+
+// fileGlobals() are functions about files and the host.
+func fileGlobals() []global {
+	return []global{
+		{"load", "path:string", func(c *call) goja.Value {
+			if _, err := c.loadFile(c.text(0)); err != nil {
+				c.rethrow(err)
+			}
+			return c.rt.ToValue(true)
+		}, "Runs a script."},
+		{"cat", "path:string", func(c *call) goja.Value { return c.rt.ToValue(c.readFile(c.text(0))) }, "Returns the text of a file."},
+		{"ls", "directory?:string", func(c *call) goja.Value {
+			dir := "."
+			if c.has(0) {
+				dir = c.text(0)
+			}
+			var names []any
+			for _, e := range c.readDir(dir) {
+				name := filepath.Join(dir, e.Name())
+				if e.IsDir() {
+					name += "/"
+				}
+				names = append(names, name)
+			}
+			return c.rt.NewArray(names...)
+		}, "Returns the names of the files in a directory."},
+		{"listFiles", "directory?:string", func(c *call) goja.Value {
+			dir := "."
+			if c.has(0) {
+				dir = c.text(0)
+			}
+			var items []any
+			for _, e := range c.readDir(dir) {
+				o := c.newObject("name", filepath.Join(dir, e.Name()), "baseName", e.Name(), "isDirectory", e.IsDir())
+				if info, err := e.Info(); err == nil && !e.IsDir() {
+					must(o.Set("size", info.Size()))
+				}
+				items = append(items, o)
+			}
+			return c.rt.NewArray(items...)
+		}, "Returns the files in a directory with their sizes."},
+		{"pwd", "", func(c *call) goja.Value { return c.rt.ToValue(c.workingDirectory()) }, "Returns the working directory."},
+		{"cd", "directory:string", func(c *call) goja.Value {
+			if err := os.Chdir(c.text(0)); err != nil {
+				c.rethrow(fileError(err, "chdir", c.text(0)))
+			}
+			return nil
+		}, "Changes the working directory."},
+		{"mkdir", "directory:string", func(c *call) goja.Value {
+			c.mayWrite()
+			if err := os.MkdirAll(c.text(0), 0o777); err != nil {
+				c.rethrow(fileError(err, "mkdir", c.text(0)))
+			}
+			return c.newObject("exists", true, "created", true)
+		}, "Makes a directory."},
+		{"removeFile", "path:string", func(c *call) goja.Value {
+			c.mayWrite()
+			return c.rt.ToValue(os.RemoveAll(c.text(0)) == nil)
+		}, "Removes a file."},
+		{"writeFile", "path:string text:string", func(c *call) goja.Value {
+			c.writeFile(c.text(0), c.text(1), os.O_TRUNC)
+			return nil
+		}, "Writes a file."},
+		{"fileExists", "path:string", func(c *call) goja.Value { return c.rt.ToValue(exists(c.text(0))) }, "Tells whether a file exists."},
+		{"md5sumFile", "path:string", func(c *call) goja.Value { return c.rt.ToValue(digest("md5", []byte(c.readFile(c.text(0))))) }, "Returns the MD5 of a file."},
+		{"hostname", "", func(c *call) goja.Value { return c.rt.ToValue(hostname()) }, "Returns this machine's name."},
+		{"getHostName", "", func(c *call) goja.Value { return c.rt.ToValue(hostname()) }, "The same as hostname."},
+		{"getMemInfo", "", func(c *call) goja.Value { return c.memoryUsage() }, "Returns this process's memory in MiB."},
+	}
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+func hostname() string {
+	name, err := os.Hostname()
+	if err != nil {
+		return "localhost"
+	}
+	return name
+}
+
+func (s *Shell) workingDirectory() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		s.rethrow(fileError(err, "getcwd", "."))
+	}
+	return dir
+}
+
+func (s *Shell) readFile(path string) string {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		s.rethrow(fileError(err, "open", path))
+	}
+	return string(data)
+}
+
+func (s *Shell) readDir(path string) []fs.DirEntry {
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		s.rethrow(fileError(err, "scandir", path))
+	}
+	return entries
+}
+
+// mayWrite refuses what changes files in a sandbox.
+func (s *Shell) mayWrite() {
+	if s.cfg.Sandbox {
+		s.throw("Error", "EACCES: this shell may not write files")
+	}
+}
+
+// writeFile writes a text; how is os.O_TRUNC or os.O_APPEND.
+func (s *Shell) writeFile(path, text string, how int) {
+	s.mayWrite()
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|how, 0o666)
+	if err != nil {
+		s.rethrow(fileError(err, "open", path))
+	}
+	_, err = f.WriteString(text)
+	if err = errors.Join(err, f.Close()); err != nil {
+		s.rethrow(fileError(err, "write", path))
+	}
+}

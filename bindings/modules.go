@@ -1,0 +1,290 @@
+package bindings
+
+import (
+	"crypto/hmac"
+	"crypto/md5"
+	crand "crypto/rand"
+	"crypto/sha1"
+	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/dop251/goja"
+
+	"shardsh/bindings/values"
+)
+
+// moduleBuilder fills the object of a built-in module.
+type moduleBuilder struct {
+	s *Shell
+	o *goja.Object
+}
+
+func (s *Shell) buildModule() moduleBuilder { return moduleBuilder{s: s, o: s.rt.NewObject()} }
+
+// add defines a function. A nil result is undefined.
+func (m moduleBuilder) add(name string, f func(c *call) any) {
+	must(m.o.Set(name, m.s.function(name, func(c *call) goja.Value {
+		v := f(c)
+		if v == nil {
+			return nil
+		}
+		return c.rt.ToValue(v)
+	})))
+}
+
+// newFS is fs, the synchronous part that scripts use.
+func (s *Shell) newFS() *goja.Object {
+	m := s.buildModule()
+	m.add("readFileSync", func(c *call) any { return c.readFile(c.text(0)) })
+	m.add("writeFileSync", func(c *call) any { c.writeFile(c.text(0), c.text(1), os.O_TRUNC); return nil })
+	m.add("appendFileSync", func(c *call) any { c.writeFile(c.text(0), c.text(1), os.O_APPEND); return nil })
+	m.add("existsSync", func(c *call) any { return exists(c.text(0)) })
+	m.add("readdirSync", func(c *call) any {
+		names := []any{}
+		for _, e := range c.readDir(c.text(0)) {
+			names = append(names, e.Name())
+		}
+		return c.rt.NewArray(names...)
+	})
+	m.add("statSync", func(c *call) any {
+		info, err := os.Stat(c.text(0))
+		if err != nil {
+			c.rethrow(fileError(err, "stat", c.text(0)))
+		}
+		o := c.newObject("size", info.Size(), "mode", int64(info.Mode().Perm()), "mtime", c.goValue(info.ModTime()), "mtimeMs", info.ModTime().UnixMilli())
+		define(o, "isFile", c.function("isFile", func(c *call) goja.Value { return c.rt.ToValue(info.Mode().IsRegular()) }))
+		define(o, "isDirectory", c.function("isDirectory", func(c *call) goja.Value { return c.rt.ToValue(info.IsDir()) }))
+		return o
+	})
+	m.add("mkdirSync", func(c *call) any {
+		c.mayWrite()
+		mkdir := os.Mkdir
+		if v := property(c.object(1), "recursive"); v != nil && v.ToBoolean() {
+			mkdir = os.MkdirAll
+		}
+		if err := mkdir(c.text(0), 0o777); err != nil {
+			c.rethrow(fileError(err, "mkdir", c.text(0)))
+		}
+		return nil
+	})
+	m.add("unlinkSync", func(c *call) any {
+		c.mayWrite()
+		if err := os.Remove(c.text(0)); err != nil {
+			c.rethrow(fileError(err, "unlink", c.text(0)))
+		}
+		return nil
+	})
+	m.add("renameSync", func(c *call) any {
+		c.mayWrite()
+		if err := os.Rename(c.text(0), c.text(1)); err != nil {
+			c.rethrow(fileError(err, "rename", c.text(0)))
+		}
+		return nil
+	})
+	return m.o
+}
+
+func (s *Shell) newPath() *goja.Object {
+	m := s.buildModule()
+	texts := func(c *call) []string {
+		list := make([]string, len(c.args))
+		for i := range c.args {
+			list[i] = c.text(i)
+		}
+		return list
+	}
+	m.add("join", func(c *call) any { return filepath.Join(texts(c)...) })
+	m.add("resolve", func(c *call) any {
+		path := c.workingDirectory()
+		for _, p := range texts(c) {
+			if filepath.IsAbs(p) {
+				path = p
+			} else {
+				path = filepath.Join(path, p)
+			}
+		}
+		return filepath.Clean(path)
+	})
+	m.add("dirname", func(c *call) any { return filepath.Dir(c.text(0)) })
+	m.add("basename", func(c *call) any {
+		base := filepath.Base(c.text(0))
+		if c.has(1) && base != c.text(1) {
+			base = strings.TrimSuffix(base, c.text(1))
+		}
+		return base
+	})
+	m.add("extname", func(c *call) any { return filepath.Ext(c.text(0)) })
+	m.add("normalize", func(c *call) any { return filepath.Clean(c.text(0)) })
+	m.add("isAbsolute", func(c *call) any { return filepath.IsAbs(c.text(0)) })
+	m.add("relative", func(c *call) any {
+		rel, err := filepath.Rel(c.text(0), c.text(1))
+		if err != nil {
+			return c.text(1)
+		}
+		return rel
+	})
+	must(m.o.Set("sep", string(filepath.Separator)))
+	must(m.o.Set("delimiter", string(filepath.ListSeparator)))
+	return m.o
+}
+
+func (s *Shell) newOS() *goja.Object {
+	m := s.buildModule()
+	m.add("hostname", func(*call) any { return hostname() })
+	m.add("platform", func(*call) any { return runtime.GOOS })
+	m.add("arch", func(*call) any { return strings.Replace(runtime.GOARCH, "amd64", "x64", 1) })
+	m.add("tmpdir", func(*call) any { return os.TempDir() })
+	m.add("homedir", func(*call) any { return must2(os.UserHomeDir()) })
+	m.add("cpus", func(c *call) any {
+		list := make([]any, runtime.NumCPU())
+		for i := range list {
+			list[i] = c.rt.NewObject()
+		}
+		return c.rt.NewArray(list...)
+	})
+	must(m.o.Set("EOL", "\n"))
+	return m.o
+}
+
+func (s *Shell) newUtil() *goja.Object {
+	m := s.buildModule()
+	m.add("inspect", func(c *call) any {
+		o := c.inspectOptions()
+		opts := c.object(1)
+		if v := property(opts, "depth"); v != nil {
+			o.Depth = int(v.ToInteger())
+			switch {
+			case goja.IsNull(v) || goja.IsInfinity(v):
+				o.Depth = values.Unlimited
+			case o.Depth == 0:
+				o.Depth = values.TopLevel
+			}
+		}
+		if v := property(opts, "colors"); v != nil {
+			o.Color = v.ToBoolean()
+		}
+		return c.world.Inspect(c.arg(0), o)
+	})
+	m.add("format", func(c *call) any { return c.format() })
+	m.add("isDeepStrictEqual", func(c *call) any { return c.deepEqual(c.arg(0), c.arg(1), true) })
+	return m.o
+}
+
+// format is util.format, the one place where %s means something.
+func (c *call) format() string {
+	args := c.args
+	if len(args) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	if goja.IsString(args[0]) {
+		text := []rune(args[0].String())
+		args = args[1:]
+		for i := 0; i < len(text); i++ {
+			if text[i] != '%' || i+1 == len(text) {
+				b.WriteRune(text[i])
+				continue
+			}
+			i++
+			if text[i] == '%' {
+				b.WriteRune('%')
+				continue
+			}
+			if len(args) == 0 || !strings.ContainsRune("sdifjoO", text[i]) {
+				b.WriteString("%" + string(text[i]))
+				continue
+			}
+			switch v := args[0]; text[i] {
+			case 's':
+				b.WriteString(c.printed(v))
+			case 'd', 'f':
+				b.WriteString(v.ToNumber().String())
+			case 'i':
+				fmt.Fprint(&b, v.ToInteger())
+			case 'j':
+				b.WriteString(c.toJSON(v, true))
+			default:
+				b.WriteString(c.inspect(v))
+			}
+			args = args[1:]
+		}
+	} else {
+		b.WriteString(c.printed(args[0]))
+		args = args[1:]
+	}
+	for _, v := range args {
+		b.WriteString(" " + c.printed(v))
+	}
+	return b.String()
+}
+
+func newHash(name string) func() hash.Hash {
+	return map[string]func() hash.Hash{"md5": md5.New, "sha1": sha1.New, "sha256": sha256.New, "sha512": sha512.New}[strings.ToLower(name)]
+}
+
+func digest(name string, data []byte) string {
+	h := newHash(name)()
+	h.Write(data)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+func (s *Shell) newCrypto() *goja.Object {
+	m := s.buildModule()
+	m.add("createHash", func(c *call) any {
+		make := newHash(c.text(0))
+		if make == nil {
+			c.throw("Error", "Digest method not supported")
+		}
+		return c.hasher(make())
+	})
+	m.add("createHmac", func(c *call) any {
+		make := newHash(c.text(0))
+		if make == nil {
+			c.throw("Error", "Invalid digest: %s", c.text(0))
+		}
+		return c.hasher(hmac.New(make, []byte(c.text(1))))
+	})
+	m.add("randomUUID", func(*call) any {
+		var b [16]byte
+		_, _ = crand.Read(b[:])
+		b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+		return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+	})
+	m.add("randomInt", func(c *call) any {
+		low, high := int64(0), c.arg(0).ToInteger()
+		if c.has(1) {
+			low, high = high, c.arg(1).ToInteger()
+		}
+		if high <= low {
+			c.throw("RangeError", "max must be greater than min")
+		}
+		return low + rand.Int64N(high-low)
+	})
+	return m.o
+}
+
+// hasher is what createHash gives: update and digest.
+func (s *Shell) hasher(h hash.Hash) *goja.Object {
+	m := s.buildModule()
+	m.add("update", func(c *call) any {
+		_, _ = h.Write([]byte(c.text(0)))
+		return c.this
+	})
+	m.add("digest", func(c *call) any {
+		sum := h.Sum(nil)
+		if c.has(0) && c.text(0) == "base64" {
+			return base64.StdEncoding.EncodeToString(sum)
+		}
+		return hex.EncodeToString(sum)
+	})
+	return m.o
+}

@@ -1,0 +1,60 @@
+(function () {
+  "use strict";
+  function sum(list) { var n = 0; for (var x of list) n += +x; return n; }
+  function avg(list) { return list.length ? sum(list) / list.length : NaN; }
+  function grouped(items, f, get, put) {
+    var i = 0;
+    for (var x of items) { var k = f(x, i++); var g = get(k); if (g) g.push(x); else put(k, [x]); }
+  }
+  return {
+    "Object": {
+      groupBy: function groupBy(items, f) { var o = Object.create(null); grouped(items, f, k => o[k], (k, v) => { o[k] = v; }); return o; },
+      extend: function extend(dst, src, deep) {
+        for (var k in src) {
+          var v = src[k];
+          if (deep && v && typeof v === "object" && !v._bsontype && !(v instanceof Date) && !(v instanceof RegExp))
+            v = Object.extend(Array.isArray(v) ? [] : {}, v, true);
+          dst[k] = v;
+        }
+        return dst;
+      },
+      merge: function merge(a, b, deep) { return Object.extend(Object.extend({}, a, deep), b, deep); },
+      deepMerge: function deepMerge(a, b) { return Object.merge(a, b, true); },
+      keySet: function keySet(o) { return Object.keys(o); },
+    },
+    "Map": {
+      groupBy: function groupBy(items, f) { var m = new Map(); grouped(items, f, k => m.get(k), (k, v) => m.set(k, v)); return m; },
+    },
+    "Promise": {
+      withResolvers: function withResolvers() { var r = {}; r.promise = new this((a, b) => { r.resolve = a; r.reject = b; }); return r; },
+      "try": function (f, ...args) { return new this(resolve => resolve(f(...args))); },
+    },
+    "Array": {
+      contains: function contains(list, x) { return list.some(y => y == x); },
+      unique: function unique(list) { var u = []; for (var x of list) if (!u.some(y => friendlyEqual(x, y))) u.push(x); return u; },
+      shuffle: function shuffle(list) { for (var i = list.length - 1; i > 0; i--) { var j = Random.randInt(i + 1); [list[i], list[j]] = [list[j], list[i]]; } return list; },
+      sum: sum,
+      avg: avg,
+      stdDev: function stdDev(list) { var m = avg(list); return Math.sqrt(avg(list.map(x => (x - m) * (x - m)))); },
+      tojson: function (list, indent, nolint) { return tojson(list, indent, nolint); },
+    },
+    "Number.prototype": {
+      zeroPad: function zeroPad(width) { return String(this).padStart(width, "0"); },
+      toPercentStr: function toPercentStr() { return (this * 100).toFixed(2) + "%"; },
+      toLocaleString: function toLocaleString() {
+        if (!isFinite(this)) return String(this);
+        var parts = String(Math.abs(Math.round(this * 1000) / 1000)).split(".");
+        parts[0] = parts[0].replace(/\B(?=(\d{3})+(?!\d))/g, ",");
+        return (this < 0 ? "-" : "") + parts.join(".");
+      },
+    },
+    "String.prototype": {
+      ltrim: function ltrim() { return this.trimStart(); },
+      rtrim: function rtrim() { return this.trimEnd(); },
+      pad: function pad(length, right, chr) { return right ? this.padEnd(length, chr || " ") : this.padStart(length, chr || " "); },
+    },
+    "Date": {
+      timeFunc: function timeFunc(f, times) { var t = new Date(); for (var i = 0; i < (times || 1); i++) f(); return new Date() - t; },
+    },
+  };
+})();

@@ -1,0 +1,49 @@
+package bindings
+
+import (
+	"io"
+	"strings"
+
+	"github.com/dop251/goja"
+)
+
+// printGlobals() write to standard output.
+func printGlobals() []global {
+	return []global{
+		{"print", "", func(c *call) goja.Value { c.print(c.args); return nil }, "Prints values, separated by spaces."},
+		{"printjson", "", func(c *call) goja.Value {
+			texts := make([]string, len(c.args))
+			for i, v := range c.args {
+				if cur, ok := receiver[*cursor](v); ok {
+					v = c.rt.NewArray(cur.page(c.settings.displayBatchSize)...)
+				}
+				texts[i] = c.world.Printjson(c.withoutGossip(v))
+			}
+			c.write(strings.Join(texts, " ") + "\n")
+			return nil
+		}, "Prints values with every entry on a line of its own."},
+		{"printjsononeline", "", func(c *call) goja.Value {
+			c.write(c.toJSON(c.arg(0), true) + "\n")
+			return nil
+		}, "Prints a value as JSON on one line."},
+	}
+}
+
+// print writes values as print() does: no format strings (spec 04 §2.12).
+func (s *Shell) print(args []goja.Value) {
+	texts := make([]string, len(args))
+	for i, v := range args {
+		texts[i] = s.printed(v)
+	}
+	s.write(strings.Join(texts, " ") + "\n")
+}
+
+func (s *Shell) write(text string) { s.writeTo(s.cfg.Stdout, text) }
+
+// writeTo writes a text. A reader that went away ends the script: there is
+// nobody to tell.
+func (s *Shell) writeTo(w io.Writer, text string) {
+	if _, err := io.WriteString(w, text); err != nil && w == s.cfg.Stdout {
+		s.abort(err)
+	}
+}

@@ -1,0 +1,217 @@
+package bindings
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/dop251/goja"
+	"github.com/dop251/goja/ast"
+
+	"shardsh/bindings/values"
+)
+
+// Render is a result as the shell shows it (spec 04 §3.1), without a line end
+// after it; empty for undefined. An interactive shell shows a cursor's first
+// page, any other all of its documents.
+func (s *Shell) Render(ctx context.Context, r Result) (string, error) {
+	if r.Undefined() {
+		return "", nil
+	}
+	var text string
+	_, err := s.within(ctx, func() (goja.Value, error) {
+		var err error
+		text, err = s.try(func() string { return s.render(r.value) })
+		return nil, err
+	})
+	return text, err
+}
+
+// RenderJSON is a result as extended JSON, indented by two; empty for undefined.
+// Cursors are drained into an array.
+func (s *Shell) RenderJSON(ctx context.Context, r Result, canonical bool) (string, error) {
+	if r.Undefined() {
+		return "", nil
+	}
+	var text string
+	_, err := s.within(ctx, func() (goja.Value, error) {
+		var err error
+		text, err = s.try(func() string {
+			v := r.value
+			if cur, ok := receiver[*cursor](v); ok {
+				v = s.rt.NewArray(cur.page(1 << 31)...)
+			}
+			json, err := s.world.EJSON(v, canonical, "  ")
+			if err != nil {
+				s.rethrow(err)
+			}
+			return json
+		})
+		return nil, err
+	})
+	return text, err
+}
+
+// render is Render inside a running call; it may throw.
+func (s *Shell) render(v goja.Value) string {
+	if text, ok := s.renderShell(v); ok {
+		return text
+	}
+	o := s.inspectOptions()
+	if !s.cfg.Interactive {
+		o.Depth, o.MaxItems, o.MaxString = values.Unlimited, values.Unlimited, values.Unlimited
+	}
+	return s.world.InspectResult(s.withoutGossip(v), o, true)
+}
+
+// renderShell renders what is no ordinary value: cursors.
+func (s *Shell) renderShell(v goja.Value) (string, bool) {
+	cur, ok := receiver[*cursor](v)
+	if !ok || cur.stream {
+		return "", false
+	}
+	if cur.explain != "" {
+		return s.render(cur.plan()), true
+	}
+	return s.renderPage(cur), true
+}
+
+// renderPage shows the next documents of a cursor and whether there are more.
+func (s *Shell) renderPage(cur *cursor) string {
+	size := s.settings.displayBatchSize
+	if !s.cfg.Interactive {
+		size = 1 << 31
+	}
+	items := cur.page(size)
+	more := cur.mayHaveMore()
+	if len(items) == 0 {
+		return ""
+	}
+	o := s.inspectOptions()
+	o.MaxItems = values.Unlimited
+	text := s.world.Inspect(s.rt.NewArray(items...), o)
+	if more && s.cfg.Interactive {
+		text += "\nType \"it\" for more"
+	}
+	return text
+}
+
+// inspectOptions are those of print() under the current settings.
+func (s *Shell) inspectOptions() values.InspectOptions {
+	o := values.DefaultInspect()
+	o.Color = s.cfg.Color
+	o.Depth = s.settings.inspectDepth
+	if o.Depth == 0 {
+		o.Depth = values.TopLevel
+	}
+	o.Compact = s.settings.inspectCompact
+	o.Stacks = s.settings.showStackTraces
+	return o
+}
+
+func (s *Shell) inspect(v goja.Value) string {
+	return s.world.Inspect(v, s.inspectOptions())
+}
+
+// printed is an argument of print().
+func (s *Shell) printed(v goja.Value) string {
+	if text, ok := s.renderShell(v); ok {
+		return text
+	}
+	return s.world.InspectResult(s.withoutGossip(v), s.inspectOptions(), false)
+}
+
+// markReply notes that an object is a command's reply.
+func (s *Shell) markReply(o *goja.Object) *goja.Object {
+	for _, name := range gossip {
+		if o.Get(name) != nil {
+			must(o.DefineDataPropertySymbol(s.replyMark(), s.rt.ToValue(true), goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE))
+			break
+		}
+	}
+	return o
+}
+
+func (s *Shell) replyMark() *goja.Symbol {
+	if s.classes.reply == nil {
+		s.classes.reply = goja.NewSymbol("shardsh.reply")
+	}
+	return s.classes.reply
+}
+
+// withoutGossip is a reply as it is shown: the fields every reply has are left
+// out (spec 04 §5.1). Scripts can still read and list them.
+func (s *Shell) withoutGossip(v goja.Value) goja.Value {
+	o, ok := v.(*goja.Object)
+	if !ok || s.classes.reply == nil || o.GetSymbol(s.classes.reply) == nil {
+		return v
+	}
+	shown := s.rt.NewObject()
+	for _, k := range o.Keys() {
+		if !slices.Contains(gossip, k) {
+			must(shown.Set(k, o.Get(k)))
+		}
+	}
+	return shown
+}
+
+// statsResult makes an object print as sections (spec 04 §3.1). The wrapper
+// mongosh puts around such results is there as hidden members.
+func (s *Shell) statsResult(value *goja.Object) goja.Value {
+	define(value, "type", s.rt.ToValue("StatsResult"))
+	define(value, "value", value)
+	s.world.SetPrinter(value, func() string {
+		sections := make([]string, 0, len(value.Keys()))
+		for _, name := range value.Keys() {
+			o := s.inspectOptions()
+			o.Depth, o.MaxItems, o.MaxString = values.Unlimited, values.Unlimited, values.Unlimited
+			text := s.world.Inspect(value.Get(name), o)
+			sections = append(sections, s.paint(headingColor, name)+"\n"+text)
+		}
+		return strings.Join(sections, "\n---\n")
+	})
+	return value
+}
+
+// onOneLine makes an object print on one line, whatever its width.
+func (s *Shell) onOneLine(o *goja.Object) *goja.Object {
+	s.world.SetPrinter(o, func() string {
+		options := s.inspectOptions()
+		options.Compact = values.CompactFull
+		parts := make([]string, 0, len(o.Keys()))
+		for _, k := range o.Keys() {
+			key := k
+			if strings.Contains(k, " ") {
+				key = s.world.Inspect(s.rt.ToValue(k), options)
+			}
+			text := s.world.Inspect(o.Get(k), options)
+			parts = append(parts, key+": "+strings.Join(strings.Fields(text), " "))
+		}
+		return "{ " + strings.Join(parts, ", ") + " }"
+	})
+	return o
+}
+
+// Colours of words the shell writes around values (spec 04 §3.7).
+const (
+	headingColor = "1;33"
+	nameColor    = "1"
+	dimColor     = "2"
+)
+
+func (s *Shell) paint(color, text string) string {
+	if !s.cfg.Color {
+		return text
+	}
+	return "\x1b[" + color + "m" + text + "\x1b[0m"
+}
+
+// showsValue reports whether a statement's value is shown in runs that show
+// values.
+func showsValue(p *ast.Program) bool {
+	if len(p.Body) == 0 {
+		return false
+	}
+	_, ok := p.Body[0].(*ast.ExpressionStatement)
+	return ok
+}

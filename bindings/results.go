@@ -1,0 +1,240 @@
+package bindings
+
+import (
+	"strconv"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// What writes return, in the shapes of spec 04 §6.6. Members of the old shell's
+// results are there too, hidden.
+
+func (s *Shell) insertOneResult(w *writeResult, id bson.RawValue) *goja.Object {
+	o := s.newObject("acknowledged", !w.unacknowledged, "insertedId", s.world.ToJS(id))
+	s.legacyMembers(o, w)
+	return o
+}
+
+func (s *Shell) insertManyResult(w *writeResult, ops []writeOp) *goja.Object {
+	o := s.newObject("acknowledged", !w.unacknowledged, "insertedIds", s.insertedIDs(ops, w))
+	s.legacyMembers(o, w)
+	return o
+}
+
+// insertedIDs is an object from positions to the ids of documents that went in.
+func (s *Shell) insertedIDs(ops []writeOp, w *writeResult) *goja.Object {
+	ids := s.rt.NewObject()
+	for _, op := range ops {
+		if op.kind == insertKind && !w.failed(op.index) {
+			must(ids.Set(strconv.Itoa(op.index), s.world.ToJS(op.doc.Lookup("_id"))))
+		}
+	}
+	return ids
+}
+
+// updateResult says insertedId where others say upsertedId.
+func (s *Shell) updateResult(w *writeResult) *goja.Object {
+	id := goja.Null()
+	if len(w.upserted) > 0 {
+		id = s.world.ToJS(w.upserted[0].id)
+	}
+	o := s.newObject(
+		"acknowledged", !w.unacknowledged,
+		"insertedId", id,
+		"matchedCount", w.matched,
+		"modifiedCount", w.modified,
+		"upsertedCount", len(w.upserted),
+	)
+	define(o, "upsertedId", id)
+	s.legacyMembers(o, w)
+	return o
+}
+
+func (s *Shell) deleteResult(w *writeResult) *goja.Object {
+	o := s.newObject("acknowledged", !w.unacknowledged, "deletedCount", w.deleted)
+	s.legacyMembers(o, w)
+	return o
+}
+
+func (s *Shell) bulkResult(w *writeResult, ops []writeOp) *goja.Object {
+	o := s.newObject(
+		"acknowledged", !w.unacknowledged,
+		"insertedCount", w.inserted,
+		"insertedIds", s.insertedIDs(ops, w),
+		"matchedCount", w.matched,
+		"modifiedCount", w.modified,
+		"deletedCount", w.deleted,
+		"upsertedCount", len(w.upserted),
+		"upsertedIds", s.upsertedIDs(w),
+	)
+	s.legacyMembers(o, w)
+	return o
+}
+
+func (s *Shell) upsertedIDs(w *writeResult) *goja.Object {
+	ids := s.rt.NewObject()
+	for _, u := range w.upserted {
+		must(ids.Set(strconv.Itoa(u.index), s.world.ToJS(u.id)))
+	}
+	return ids
+}
+
+func (s *Shell) legacyMembers(o *goja.Object, w *writeResult) {
+	for _, m := range []struct {
+		name  string
+		value any
+	}{
+		{"nInserted", w.inserted}, {"nMatched", w.matched}, {"nModified", w.modified},
+		{"nUpserted", len(w.upserted)}, {"nRemoved", w.deleted}, {"ok", 1},
+	} {
+		define(o, m.name, s.rt.ToValue(m.value))
+	}
+	must(o.SetPrototype(s.resultPrototype("WriteResult")))
+}
+
+// resultPrototype holds what results of the old shell can do. It does not name
+// its class when it is printed.
+func (s *Shell) resultPrototype(class string) *goja.Object {
+	return s.cached("result "+class, func() *goja.Object {
+		base := s.rt.NewObject().Prototype()
+		p := s.rt.CreateObject(base)
+		always := func(name string, v func() goja.Value) {
+			define(p, name, s.function(name, func(*call) goja.Value { return v() }))
+		}
+		always("hasWriteError", func() goja.Value { return s.rt.ToValue(false) })
+		always("hasWriteErrors", func() goja.Value { return s.rt.ToValue(false) })
+		always("hasWriteConcernError", func() goja.Value { return s.rt.ToValue(false) })
+		always("getWriteError", goja.Undefined)
+		always("getWriteErrors", func() goja.Value { return s.rt.NewArray() })
+		always("getWriteConcernError", goja.Undefined)
+		define(p, "getUpsertedId", s.function("getUpsertedId", func(c *call) goja.Value {
+			this, _ := c.this.(*goja.Object)
+			id := property(this, "upsertedId")
+			if id == nil || goja.IsNull(id) {
+				return goja.Undefined()
+			}
+			return c.newObject("index", 0, "_id", id)
+		}))
+		define(p, "constructor", base.Get("constructor"))
+		return p
+	})
+}
+
+// resultClass is a global that results are an instanceof.
+func (s *Shell) resultClass(name string) goja.Value {
+	return s.classStub(name, s.resultPrototype("WriteResult"))
+}
+
+// throwFailures throws what a list of writes ran into, if anything: for a single
+// write the server's error itself, else a bulk error with everything that was
+// done before.
+func (s *Shell) throwFailures(w *writeResult, ops []writeOp, bulk bool) {
+	if len(w.failures) == 0 {
+		if w.concern != nil {
+			e := s.serverError(w.concern, nil)
+			must(e.SetPrototype(s.world.NewError("MongoWriteConcernError", "").Prototype()))
+			must(e.Set("result", s.bulkCounts(w, ops)))
+			panic(e)
+		}
+		return
+	}
+	first := w.failures[0]
+	if !bulk {
+		panic(s.writeError(first.raw))
+	}
+	message := textAt(first.raw, "errmsg")
+	e := s.world.NewError("MongoBulkWriteError", message)
+	s.addLabels(e, nil)
+	must(e.Set("errorResponse", s.world.DocToJS(first.raw)))
+	must(e.Set("code", s.world.ToJS(first.raw.Lookup("code"))))
+	errors := make([]any, len(w.failures))
+	for i, f := range w.failures {
+		errors[i] = s.writeErrorObject(f)
+	}
+	must(e.Set("writeErrors", s.rt.NewArray(errors...)))
+	counts := s.bulkCounts(w, ops)
+	must(e.Set("result", counts))
+	for _, k := range counts.Keys() {
+		must(e.Set(k, counts.Get(k)))
+	}
+	panic(e)
+}
+
+// bulkCounts is the result inside an error.
+func (s *Shell) bulkCounts(w *writeResult, ops []writeOp) *goja.Object {
+	done := ops
+	if len(w.failures) > 0 {
+		done = nil
+		if last := w.failures[0].index; last < len(ops) {
+			done = ops[:last]
+		}
+	}
+	o := s.newObject(
+		"insertedCount", w.inserted,
+		"matchedCount", w.matched,
+		"modifiedCount", w.modified,
+		"deletedCount", w.deleted,
+		"upsertedCount", len(w.upserted),
+		"upsertedIds", s.upsertedIDs(w),
+		"insertedIds", s.insertedIDs(done, w),
+	)
+	must(o.SetPrototype(s.namedPrototype("BulkWriteResult")))
+	return o
+}
+
+func (s *Shell) writeErrorObject(f writeFailure) *goja.Object {
+	info := goja.Undefined()
+	if v, err := f.raw.LookupErr("errInfo"); err == nil {
+		info = s.world.ToJS(v)
+	}
+	err := s.newObject(
+		"index", f.index,
+		"code", s.world.ToJS(f.raw.Lookup("code")),
+		"errmsg", textAt(f.raw, "errmsg"),
+		"errInfo", info,
+		"op", s.world.DocToJS(f.op.doc),
+	)
+	o := s.newObject("err", err)
+	for _, k := range []string{"index", "code", "errmsg", "errInfo"} {
+		define(o, k, err.Get(k))
+	}
+	must(o.SetPrototype(s.namedPrototype("WriteError")))
+	return o
+}
+
+// namedPrototype makes objects print under a class name.
+func (s *Shell) namedPrototype(class string) *goja.Object {
+	return s.cached("class "+class, func() *goja.Object {
+		p := s.rt.NewObject()
+		ctor := s.function(class, func(*call) goja.Value { return nil })
+		define(ctor, "prototype", p)
+		define(p, "constructor", ctor)
+		return p
+	})
+}
+
+// classStub is a global class without a use of its own: instanceof and patched
+// prototypes work (spec 04 §4.11).
+func (s *Shell) classStub(name string, proto *goja.Object) goja.Value {
+	ctor := s.rt.ToValue(func(goja.ConstructorCall) *goja.Object {
+		s.throwType("%s cannot be constructed", name)
+		return nil
+	}).(*goja.Object)
+	must(ctor.DefineDataProperty("name", s.rt.ToValue(name), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+	must(ctor.Set("prototype", proto))
+	return ctor
+}
+
+// cached keeps an object that is made at most once.
+func (s *Shell) cached(key string, build func() *goja.Object) *goja.Object {
+	if s.classes.prototypes == nil {
+		s.classes.prototypes = make(map[string]*goja.Object)
+	}
+	o := s.classes.prototypes[key]
+	if o == nil {
+		o = build()
+		s.classes.prototypes[key] = o
+	}
+	return o
+}

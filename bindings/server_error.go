@@ -1,0 +1,181 @@
+package bindings
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
+
+	"shardsh/balancer/mongoerr"
+)
+
+// throwServer throws what the driver returned as scripts know it (spec 04 §3.5).
+func (s *Shell) throwServer(err error) { panic(s.errorOf(err)) }
+
+// errorOf makes the JavaScript error for an error of the driver.
+func (s *Shell) errorOf(err error) *goja.Object {
+	var command mongo.CommandError
+	if errors.As(err, &command) && command.Raw != nil {
+		return s.serverError(command.Raw, command.Labels)
+	}
+	var refused *mongoerr.ServerError // by Config.Guard
+	if errors.As(err, &refused) {
+		e := s.world.NewError("MongoServerError", refused.Message)
+		must(e.Set("ok", 0))
+		must(e.Set("code", int64(refused.Code)))
+		must(e.Set("codeName", refused.CodeName()))
+		s.addLabels(e, nil)
+		return e
+	}
+	name, message := ConnectionError(err)
+	e := s.world.NewError(name, message)
+	if errors.As(err, &command) {
+		s.addLabels(e, command.Labels)
+	}
+	return e
+}
+
+// gossip are the fields a cluster adds to every reply (spec 03 §0.3).
+var gossip = []string{"$clusterTime", "operationTime"}
+
+// serverError makes a MongoServerError of a reply. Fields of the reply are
+// fields of the error; codeName is missing when the server gave none.
+func (s *Shell) serverError(reply bson.Raw, labels []string) *goja.Object {
+	message := "n/a"
+	if m, ok := reply.Lookup("errmsg").StringValueOK(); ok {
+		message = m
+	}
+	e := s.world.NewError("MongoServerError", message)
+	s.addLabels(e, labels)
+	response := bson.D{}
+	elems, _ := reply.Elements()
+	for _, el := range elems {
+		if !slices.Contains(gossip, el.Key()) {
+			response = append(response, bson.E{Key: el.Key(), Value: el.Value()})
+		}
+	}
+	must(e.Set("errorResponse", s.world.DocToJS(rawOf(response))))
+	for _, el := range elems {
+		v := s.world.ToJS(el.Value())
+		switch key := el.Key(); {
+		case key == "errorLabels" || key == "message" || key == "name" || key == "stack":
+		case key == "errmsg" || slices.Contains(gossip, key):
+			define(e, key, v)
+		default:
+			must(e.Set(key, v))
+		}
+	}
+	return e
+}
+
+// writeError makes a MongoServerError of one write error.
+func (s *Shell) writeError(failure bson.Raw) *goja.Object { return s.serverError(failure, nil) }
+
+func (s *Shell) addLabels(e *goja.Object, labels []string) {
+	set, err := s.rt.New(s.rt.GlobalObject().Get("Set"))
+	if err != nil {
+		s.rethrow(err)
+	}
+	add, _ := goja.AssertFunction(set.Get("add"))
+	for _, l := range labels {
+		if _, err := add(set, s.rt.ToValue(l)); err != nil {
+			s.rethrow(err)
+		}
+	}
+	must(e.Set("errorLabelSet", set))
+	if s.classes.hasErrorLabel == nil {
+		s.classes.hasErrorLabel = s.function("hasErrorLabel", func(c *call) goja.Value {
+			e, _ := c.this.(*goja.Object)
+			set, _ := e.Get("errorLabelSet").(*goja.Object)
+			if set == nil {
+				return c.rt.ToValue(false)
+			}
+			has, _ := goja.AssertFunction(set.Get("has"))
+			v, err := has(set, c.arg(0))
+			if err != nil {
+				c.rethrow(err)
+			}
+			return v
+		})
+	}
+	define(e, "hasErrorLabel", s.classes.hasErrorLabel)
+}
+
+// ConnectionError names and words an error of the driver that is no server's
+// answer, in one line and without credentials (spec 04 §1.11).
+func ConnectionError(err error) (name, message string) {
+	var (
+		server    driver.Error
+		selection topology.ServerSelectionError
+		dns       *net.DNSError
+		op        *net.OpError
+		command   mongo.CommandError
+	)
+	if errors.As(err, &server) && server.Code != 0 {
+		return "MongoServerError", oneLine(server.Message)
+	}
+	if errors.As(err, &selection) {
+		for _, srv := range selection.Desc.Servers {
+			if srv.LastError == nil {
+				continue
+			}
+			if errors.As(srv.LastError, &server) && server.Code != 0 {
+				return "MongoServerError", oneLine(server.Message)
+			}
+			if errors.As(srv.LastError, &dns) || errors.As(srv.LastError, &op) {
+				return ConnectionError(srv.LastError)
+			}
+			return "MongoServerSelectionError", oneLine(srv.LastError.Error())
+		}
+		return "MongoServerSelectionError", "Server selection timed out"
+	}
+	switch {
+	case errors.As(err, &dns):
+		return "MongoNetworkError", "getaddrinfo ENOTFOUND " + dns.Name
+	case errors.As(err, &op) && op.Op == "dial" && errors.Is(err, syscall.ECONNREFUSED):
+		return "MongoNetworkError", fmt.Sprintf("connect ECONNREFUSED %s", op.Addr)
+	case errors.Is(err, mongo.ErrClientDisconnected):
+		return "MongoNotConnectedError", "Client must be connected before running operations"
+	case errors.As(err, &command) && command.HasErrorLabel("NetworkError"), mongo.IsNetworkError(err), errors.As(err, &op):
+		return "MongoNetworkError", oneLine(err.Error())
+	case mongo.IsTimeout(err):
+		return "MongoNetworkTimeoutError", oneLine(err.Error())
+	}
+	return "MongoRuntimeError", oneLine(err.Error())
+}
+
+var credentials = regexp.MustCompile(`(mongodb(?:\+srv)?://)[^@/\s]*@`)
+
+// Redact hides the user and password of every connection string in a text.
+func Redact(text string) string { return credentials.ReplaceAllString(text, "$1<credentials>@") }
+
+func oneLine(text string) string {
+	return Redact(strings.Join(strings.Fields(text), " "))
+}
+
+// codeOf is the server's code of an error; 0 without one.
+func codeOf(err error) int32 {
+	var command mongo.CommandError
+	if errors.As(err, &command) {
+		return command.Code
+	}
+	return 0
+}
+
+// replyOf is the server's reply behind an error; nil when there was none.
+func replyOf(err error) bson.Raw {
+	var command mongo.CommandError
+	if errors.As(err, &command) {
+		return command.Raw
+	}
+	return nil
+}

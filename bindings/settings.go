@@ -1,0 +1,201 @@
+package bindings
+
+import (
+	"slices"
+
+	"github.com/dop251/goja"
+)
+
+// settings are what config.set changes, for this shell only: a script leaves
+// nothing behind in the home directory (spec 04 §10, trap 37).
+type settings struct {
+	displayBatchSize      int
+	maxTimeMS             int64 // 0: none
+	inspectCompact        int
+	inspectDepth          int // negative: no limit
+	historyLength         int
+	showStackTraces       bool
+	redactHistory         string
+	editor                string // empty: none
+	disableSchemaSampling bool
+}
+
+func defaultSettings() settings {
+	return settings{
+		displayBatchSize: 20, inspectCompact: 3, inspectDepth: 6, historyLength: 1000,
+		redactHistory: "remove", disableSchemaSampling: true,
+	}
+}
+
+// option is one setting: how scripts read it, and how they change it. set
+// answers what is wrong with a value, or nothing.
+type option struct {
+	name string
+	get  func(s *settings) any
+	set  func(s *settings, v goja.Value) (wrong string)
+}
+
+const mustBePositive = " must be a positive integer"
+
+func wholeNumber(name string, least float64, where func(*settings) *int) option {
+	return option{name, func(s *settings) any { return *where(s) }, func(s *settings, v goja.Value) string {
+		n := v.ToFloat()
+		if !goja.IsNumber(v) || n != float64(int(n)) && !goja.IsInfinity(v) || n < least {
+			return name + mustBePositive
+		}
+		*where(s) = int(min(n, 1<<31))
+		return ""
+	}}
+}
+
+func boolean(name string, where func(*settings) *bool) option {
+	return option{name, func(s *settings) any { return *where(s) }, func(s *settings, v goja.Value) string {
+		if typeOf(v) != "boolean" {
+			return name + " must be a boolean"
+		}
+		*where(s) = v.ToBoolean()
+		return ""
+	}}
+}
+
+func allOptions() []option {
+	return []option{
+		wholeNumber("displayBatchSize", 1, func(s *settings) *int { return &s.displayBatchSize }),
+		{"maxTimeMS", func(s *settings) any { return nullWhenZero(s.maxTimeMS) }, func(s *settings, v goja.Value) string {
+			if !goja.IsNull(v) && (!goja.IsNumber(v) || v.ToFloat() <= 0) {
+				return "maxTimeMS must be null or a positive integer"
+			}
+			s.maxTimeMS = v.ToInteger()
+			return ""
+		}},
+		{"inspectCompact", func(s *settings) any { return s.inspectCompact }, func(s *settings, v goja.Value) string {
+			if typeOf(v) == "boolean" {
+				s.inspectCompact = -1
+				if v.ToBoolean() {
+					s.inspectCompact = 3
+				}
+				return ""
+			}
+			if !goja.IsNumber(v) || v.ToFloat() < 0 {
+				return "inspectCompact must be a boolean or a positive integer"
+			}
+			s.inspectCompact = int(v.ToInteger())
+			return ""
+		}},
+		wholeNumber("inspectDepth", 0, func(s *settings) *int { return &s.inspectDepth }),
+		wholeNumber("historyLength", 0, func(s *settings) *int { return &s.historyLength }),
+		boolean("showStackTraces", func(s *settings) *bool { return &s.showStackTraces }),
+		{"redactHistory", func(s *settings) any { return s.redactHistory }, func(s *settings, v goja.Value) string {
+			if !slices.Contains([]string{"keep", "remove", "remove-redact"}, v.String()) {
+				return "redactHistory must be one of 'keep', 'remove', or 'remove-redact'"
+			}
+			s.redactHistory = v.String()
+			return ""
+		}},
+		{"editor", func(s *settings) any {
+			if s.editor == "" {
+				return goja.Null()
+			}
+			return s.editor
+		}, func(s *settings, v goja.Value) string {
+			if !goja.IsNull(v) && !goja.IsString(v) {
+				return "editor must be a string or null"
+			}
+			s.editor = optionalText(v)
+			return ""
+		}},
+		boolean("disableSchemaSampling", func(s *settings) *bool { return &s.disableSchemaSampling }),
+	}
+}
+
+func nullWhenZero(n int64) any {
+	if n == 0 {
+		return goja.Null()
+	}
+	return n
+}
+
+func optionNamed(name string) *option {
+	for _, o := range allOptions() {
+		if o.name == name {
+			return &o
+		}
+	}
+	return nil
+}
+
+// newSettings makes config. Its methods answer sentences rather than throw
+// (spec 04 §2.10).
+func (s *Shell) newSettings() goja.Value {
+	o := s.rt.NewObject()
+	add := func(name, signature string, f func(c *call) goja.Value) {
+		params := parseSignature(signature)
+		define(o, name, s.function(name, func(c *call) goja.Value {
+			c.check("config."+name, params)
+			return f(c)
+		}))
+	}
+	unknown := func(name string) goja.Value {
+		return s.rt.ToValue("Option \"" + name + "\" is not available in this environment")
+	}
+	add("get", "key:string", func(c *call) goja.Value {
+		if opt := optionNamed(c.text(0)); opt != nil {
+			return c.rt.ToValue(opt.get(&c.settings))
+		}
+		return nil
+	})
+	add("set", "key:string value:any", func(c *call) goja.Value {
+		name := c.text(0)
+		opt := optionNamed(name)
+		if opt == nil {
+			return unknown(name)
+		}
+		if wrong := opt.set(&c.settings, c.arg(1)); wrong != "" {
+			return c.rt.ToValue("Cannot set option \"" + name + "\": " + wrong)
+		}
+		return c.rt.ToValue("Setting \"" + name + "\" has been changed")
+	})
+	add("reset", "key:string", func(c *call) goja.Value {
+		name := c.text(0)
+		opt := optionNamed(name)
+		if opt == nil {
+			return unknown(name)
+		}
+		standard := defaultSettings()
+		opt.set(&c.settings, c.rt.ToValue(opt.get(&standard)))
+		return c.rt.ToValue("Setting \"" + name + "\" has been reset to its default value")
+	})
+	s.world.SetPrinter(o, func() string {
+		m, err := s.rt.New(s.rt.GlobalObject().Get("Map"))
+		if err != nil {
+			return ""
+		}
+		set, _ := goja.AssertFunction(m.Get("set"))
+		for _, opt := range allOptions() {
+			if _, err := set(m, s.rt.ToValue(opt.name), s.rt.ToValue(opt.get(&s.settings))); err != nil {
+				return ""
+			}
+		}
+		return s.inspect(m)
+	})
+	return o
+}
+
+// newDBQuery makes DBQuery, whose shellBatchSize is a setting today.
+func (s *Shell) newDBQuery() goja.Value {
+	o := s.classStub("DBQuery", s.cursorPrototype()).(*goja.Object)
+	notice := func() {
+		s.deprecate("DBQuery.shellBatchSize is deprecated, please use config.set(\"displayBatchSize\") instead")
+	}
+	get := s.rt.ToValue(func(goja.FunctionCall) goja.Value {
+		notice()
+		return s.rt.ToValue(s.settings.displayBatchSize)
+	})
+	set := s.rt.ToValue(func(fc goja.FunctionCall) goja.Value {
+		notice()
+		optionNamed("displayBatchSize").set(&s.settings, fc.Argument(0))
+		return goja.Undefined()
+	})
+	must(o.DefineAccessorProperty("shellBatchSize", get, set, goja.FLAG_TRUE, goja.FLAG_TRUE))
+	return o
+}

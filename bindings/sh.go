@@ -1,0 +1,198 @@
+package bindings
+
+import (
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// shard is the sh object: helpers for the administrators of sharded clusters
+// (spec 04 §5). It works on the connection of the current db.
+type shard struct {
+	tail
+	s *Shell
+}
+
+func (s *Shell) newShard() goja.Value {
+	var all []method[*shard]
+	for _, table := range [][]method[*shard]{shardMethods(), shardSettingMethods(), shardReshardMethods(), shardExtraMethods(), shardLegacyMethods()} {
+		all = append(all, table...)
+	}
+	sh := &shard{s: s}
+	o := s.instance(sh, prototype(s, "Shard", all))
+	s.world.SetPrinter(o, func() string {
+		if s.db == nil {
+			return "Shard class not connected"
+		}
+		return "Shard class connected to " + s.db.on.address + " via db " + s.db.name
+	})
+	return o
+}
+
+// current is the database helpers work through.
+func (sh *shard) current() *database {
+	if sh.s.db == nil {
+		sh.s.throwCoded(invalidInput, codeNotConnected, "No connected database")
+	}
+	return sh.s.db
+}
+
+// admin sends a helper's command.
+func (sh *shard) admin(body bson.D) bson.Raw {
+	if ms := sh.s.settings.maxTimeMS; ms > 0 && !hasKey(body, "maxTimeMS") {
+		body = append(body, bson.E{Key: "maxTimeMS", Value: ms})
+	}
+	return sh.current().admin(body)
+}
+
+func (sh *shard) config() *database { return sh.current().sibling("config") }
+
+// checkMongos warns when the connection is no mongos: once for each database
+// object, and the helper goes on (spec 04 §5.1).
+func (sh *shard) checkMongos() {
+	d := sh.current()
+	if d.askedMongos {
+		return
+	}
+	d.askedMongos = true
+	if !d.on.isMongos() {
+		sh.s.warn("Warning: MongoshWarning: [" + codeNoMongos + "] You are not connected to a mongos. This command may not work as expected.")
+	}
+}
+
+// checked wraps a helper with the mongos check, after the arguments were
+// checked.
+func checked(f func(*call, *shard) goja.Value) func(*call, *shard) goja.Value {
+	return func(c *call, sh *shard) goja.Value {
+		sh.checkMongos()
+		return f(c, sh)
+	}
+}
+
+// simple is a helper that sends its arguments under the given names; arguments
+// that are missing are left out. One argument more than there are names is a
+// document of further fields (spec 04 §5.3).
+func simple(names ...string) func(*call, *shard) goja.Value {
+	return func(c *call, sh *shard) goja.Value {
+		var body bson.D
+		for i, name := range names {
+			if c.has(i) {
+				body = append(body, bson.E{Key: name, Value: c.value(c.arg(i))})
+			}
+		}
+		return c.reply(sh.admin(c.merge(body, c.arg(len(names)))))
+	}
+}
+
+func shardMethods() []method[*shard] {
+	return []method[*shard]{
+		{"enableSharding", "database:string primaryShard?:string options?:object", checked(func(c *call, sh *shard) goja.Value {
+			return c.askingMongos(func() goja.Value { return simple("enableSharding", "primaryShard")(c, sh) })
+		}), "Makes sure that a database exists, on a shard of choice."},
+		{"commitReshardCollection", "ns:string", simple("commitReshardCollection"), "Ends a resharding's copying now."},
+		{"abortReshardCollection", "ns:string", simple("abortReshardCollection"), "Gives up a resharding."},
+		{"shardCollection", "ns:string key:object unique?:boolean|object options?:object", checked(func(c *call, sh *shard) goja.Value {
+			return c.askingMongos(func() goja.Value { return c.reply(sh.admin(c.shardKeyCommand("shardCollection"))) })
+		}), "Shards a collection by a key."},
+		{"reshardCollection", "ns:string key:object unique?:boolean|object options?:object", checked(func(c *call, sh *shard) goja.Value {
+			return c.askingMongos(func() goja.Value { return c.reply(sh.admin(c.shardKeyCommand("reshardCollection"))) })
+		}), "Shards a collection by another key; answers when done, which can take hours."},
+		{"status", "verbose?:boolean|object configDB?:object", checked(func(c *call, sh *shard) goja.Value {
+			return c.shardingStatus(sh.current(), sh.configArgument(c, 1), c.verboseArgument(0))
+		}), "Shows the shards, the balancer and the sharded collections."},
+		{"addShard", "url:string options?:object", checked(simple("addShard")), "Adds a replica set to the cluster as a shard."},
+		{"addShardToZone", "shard:string zone:string", checked(simple("addShardToZone", "zone")), "Makes a shard part of a zone."},
+		{"addShardTag", "shard:string zone:string", checked(simple("addShardToZone", "zone")), "The old name of addShardToZone."},
+		{"updateZoneKeyRange", "ns:string min:object max:object zone:any", checked(simple("updateZoneKeyRange", "min", "max", "zone")),
+			"Puts a range of shard keys into a zone; null takes it out."},
+		{"addTagRange", "ns:string min:object max:object zone:any", checked(simple("updateZoneKeyRange", "min", "max", "zone")),
+			"The old name of updateZoneKeyRange."},
+		{"removeRangeFromZone", "ns:string min:object max:object", checked(shRemoveRange), "Takes a range of shard keys out of its zone."},
+		{"removeTagRange", "ns:string min:object max:object", checked(shRemoveRange), "The old name of removeRangeFromZone."},
+		{"removeShardFromZone", "shard:string zone:string", checked(simple("removeShardFromZone", "zone")), "Takes a shard out of a zone."},
+		{"removeShardTag", "shard:string zone:string", checked(simple("removeShardFromZone", "zone")), "The old name of removeShardFromZone."},
+		{"enableAutoSplit", "", checked(shAutoSplit(true)), "Switches splitting on; servers before 6.0.3."},
+		{"disableAutoSplit", "", checked(shAutoSplit(false)), "Switches splitting off; servers before 6.0.3."},
+		{"splitAt", "ns:string middle:object options?:object", checked(simple("split", "middle")), "Splits a chunk at a shard key."},
+		{"splitFind", "ns:string query:object options?:object", checked(simple("split", "find")), "Splits the chunk that holds a document at its middle."},
+		{"moveChunk", "ns:string query:object to:string options?:object", checked(simple("moveChunk", "find", "to")),
+			"Moves the chunk that holds a document to a shard."},
+		{"moveRange", "ns:string toShard:string min?:object max?:object options?:object", checked(shMoveRange),
+			"Moves a range of shard keys to a shard; one of the bounds may be missing."},
+		{"balancerCollectionStatus", "ns:string", simple("balancerCollectionStatus"), "Tells whether a collection is balanced, and if not, why."},
+	}
+}
+
+func shRemoveRange(c *call, sh *shard) goja.Value {
+	return c.reply(sh.admin(bson.D{
+		{Key: "updateZoneKeyRange", Value: c.text(0)},
+		{Key: "min", Value: c.value(c.arg(1))},
+		{Key: "max", Value: c.value(c.arg(2))},
+		{Key: "zone", Value: nil},
+	}))
+}
+
+// shMoveRange leaves absent bounds out: servers refuse null there (spec 04 §5.3).
+func shMoveRange(c *call, sh *shard) goja.Value {
+	body := bson.D{{Key: "moveRange", Value: c.text(0)}, {Key: "toShard", Value: c.text(1)}}
+	for i, name := range []string{"min", "max"} {
+		if v := c.arg(i + 2); !goja.IsUndefined(v) && !goja.IsNull(v) {
+			body = append(body, bson.E{Key: name, Value: c.value(v)})
+		}
+	}
+	if len(body) == 2 {
+		c.throwInvalid("moveRange needs min or max (Shard.moveRange)")
+	}
+	return c.reply(sh.admin(c.merge(body, c.arg(4))))
+}
+
+// shardKeyCommand is a command with a namespace, a key, and unique or options
+// in third place.
+func (c *call) shardKeyCommand(name string) bson.D {
+	key := c.document(c.arg(1))
+	c.checkKeyOrder(key)
+	body := bson.D{{Key: name, Value: c.text(0)}, {Key: "key", Value: key}}
+	if typeOf(c.arg(2)) == "boolean" {
+		body = append(body, bson.E{Key: "unique", Value: c.arg(2).ToBoolean()})
+	} else {
+		body = c.merge(body, c.arg(2))
+	}
+	return c.merge(body, c.arg(3))
+}
+
+// askingMongos adds a question to the error of a server that does not know the
+// command.
+func (c *call) askingMongos(f func() goja.Value) (v goja.Value) {
+	if ex := c.rt.Try(func() { v = f() }); ex != nil {
+		if e, ok := ex.Value().(*goja.Object); ok {
+			if code := property(e, "code"); code != nil && code.ToInteger() == codeCommandNotFound {
+				define(e, "message", c.rt.ToValue(optionalText(e.Get("message"))+". Are you connected to mongos?"))
+			}
+		}
+		panic(ex)
+	}
+	return v
+}
+
+func (c *call) verboseArgument(i int) bool {
+	if o := c.object(i); o != nil {
+		full := property(o, "full")
+		return full != nil && full.ToBoolean()
+	}
+	return c.arg(i).ToBoolean()
+}
+
+// configArgument is a config database given as an argument, or the current one.
+func (sh *shard) configArgument(c *call, i int) *database {
+	if d, ok := receiver[*database](c.arg(i)); ok {
+		return d
+	}
+	return sh.config()
+}
+
+// namespaceArgument takes a namespace or a collection.
+func (c *call) namespaceArgument(i int) string {
+	if coll, ok := receiver[*collection](c.arg(i)); ok {
+		return coll.namespace()
+	}
+	return c.text(i)
+}

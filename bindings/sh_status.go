@@ -1,0 +1,293 @@
+package bindings
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// How much of a collection sh.status() shows without verbose.
+const (
+	maxStatusChunks = 20
+	maxStatusZones  = 20
+	mongosFresh     = 60 * time.Second // a mongos whose ping is older is not active
+	tooManyText     = "too many %s to print, use verbose if you want to force print"
+)
+
+// statusReport collects the sections of sh.status() (spec 04 §5.4).
+type statusReport struct {
+	s       *Shell
+	d       *database // where commands go
+	config  *database
+	verbose bool
+	now     time.Time
+}
+
+func (s *Shell) shardingStatus(d, config *database, verbose bool) goja.Value {
+	r := &statusReport{s: s, d: d, config: config, verbose: verbose, now: s.clock.Now()}
+	version := s.findOne(config, "version", bson.D{}, bson.E{Key: "projection", Value: bson.D{
+		{Key: "minCompatibleVersion", Value: int32(0)}, {Key: "excluding", Value: int32(0)},
+		{Key: "upgradeId", Value: int32(0)}, {Key: "upgradeState", Value: int32(0)},
+	}})
+	if version == nil {
+		s.throwCoded(invalidInput, codeNoMongos, "This db does not have sharding enabled. Be sure you are connecting to a mongos from the shell and not to a mongod.")
+	}
+	value := s.rt.NewObject()
+	section := func(name string, v any) { must(value.Set(name, v)) }
+	section("shardingVersion", without(s.world.DocToJS(version), "currentVersion"))
+	section("shards", s.array(s.findAll(config, "shards", bson.D{}, sortedBy("_id", 1))))
+	name, mongoses := r.mongoses()
+	section(name, mongoses)
+	section("autosplit", r.enabled("autosplit", true))
+	if automerge := s.setting(config, "automerge"); automerge != nil {
+		section("automerge", s.newObject("Currently enabled", yesNo(truthyAt(automerge, "enabled"))))
+	}
+	section("balancer", r.balancer())
+	section("shardedDataDistribution", r.dataDistribution())
+	section("databases", r.databases())
+	return s.statsResult(value)
+}
+
+func without(o *goja.Object, names ...string) *goja.Object {
+	for _, n := range names {
+		must(o.Delete(n))
+	}
+	return o
+}
+
+func sortedBy(field string, direction int32) bson.E {
+	return bson.E{Key: "sort", Value: bson.D{{Key: field, Value: direction}}}
+}
+
+func limitedTo(n int32) bson.E { return bson.E{Key: "limit", Value: n} }
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
+
+func (r *statusReport) enabled(id string, byDefault bool) *goja.Object {
+	on := byDefault
+	if doc := r.s.setting(r.config, id); doc != nil {
+		on = truthyAt(doc, "enabled")
+	}
+	return r.s.newObject("Currently enabled", yesNo(on))
+}
+
+func (r *statusReport) mongoses() (section string, value any) {
+	s := r.s
+	newest := s.findAll(r.config, "mongos", bson.D{}, sortedBy("ping", -1), limitedTo(1))
+	section = "most recently active mongoses"
+	if len(newest) == 0 {
+		return section, "none"
+	}
+	ping, _ := newest[0].Lookup("ping").TimeOK()
+	if ping.After(r.now.Add(-mongosFresh)) {
+		section = "active mongoses"
+	}
+	recent := bson.D{{Key: "ping", Value: bson.D{{Key: "$gt", Value: ping.Add(-mongosFresh)}}}}
+	if r.verbose {
+		return section, s.array(s.findAll(r.config, "mongos", recent, sortedBy("ping", -1)))
+	}
+	groups := s.aggregateAll(r.config, "mongos",
+		bson.D{{Key: "$match", Value: recent}},
+		bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: "$mongoVersion"}, {Key: "num", Value: bson.D{{Key: "$sum", Value: int32(1)}}}}}},
+		bson.D{{Key: "$sort", Value: bson.D{{Key: "num", Value: int32(-1)}}}},
+	)
+	items := make([]any, len(groups))
+	for i, g := range groups {
+		items[i] = s.newObject(textAt(g, "_id"), s.world.ToJS(g.Lookup("num")))
+	}
+	return section, s.rt.NewArray(items...)
+}
+
+func (r *statusReport) balancer() *goja.Object {
+	s := r.s
+	settings := s.setting(r.config, "balancer")
+	o := s.newObject(
+		"Currently enabled", yesNo(settings == nil || !truthyAt(settings, "stopped")),
+		"Currently running", r.running(),
+	)
+	failed := s.failedRounds(r.config)
+	must(o.Set("Failed balancer rounds in last 5 attempts", failed.count))
+	if failed.count > 0 {
+		must(o.Set("Last reported error", failed.message))
+		must(o.Set("Time of Reported error", failed.when))
+	}
+	if window, ok := settings.Lookup("activeWindow").DocumentOK(); ok {
+		text := fmt.Sprintf("%s and %s server local time", s.plainText(window.Lookup("start")), s.plainText(window.Lookup("stop")))
+		must(o.Set("Balancer active window is set between", text))
+	}
+	if active := s.activeMigrations(r.d, r.config); len(active) > 0 {
+		items := make([]any, len(active))
+		for i, m := range active {
+			items[i] = m.ns + " started at " + m.when.Format("Mon Jan 02 2006 15:04:05 GMT-0700 (MST)")
+		}
+		must(o.Set("Collections with active migrations", s.rt.NewArray(items...)))
+	}
+	must(o.Set("Migration Results for the last 24 hours", r.migrationResults()))
+	return o
+}
+
+func (s *Shell) plainText(v bson.RawValue) string {
+	if v.Type == 0 {
+		return "undefined"
+	}
+	return s.world.ToJS(v).String()
+}
+
+func (r *statusReport) running() string {
+	reply, err := r.s.send(r.d.sibling("admin").request(command("balancerStatus"), reads))
+	if err != nil {
+		return "unknown"
+	}
+	return yesNo(truthyAt(reply, "inBalancerRound"))
+}
+
+// migrationResults counts what became of the migrations of a day. The old shape,
+// an object whose keys are the counts, loses one of two equal counts; it is only
+// used for scripts that ask for the old ways.
+func (r *statusReport) migrationResults() any {
+	s := r.s
+	results := s.recentMigrations(r.config, r.now)
+	if len(results) == 0 {
+		return "No recent migrations"
+	}
+	if s.cfg.Compat {
+		o := s.rt.NewObject()
+		for _, m := range results {
+			must(o.Set(plainNumber(m.count), m.text()))
+		}
+		return o
+	}
+	items := make([]any, len(results))
+	for i, m := range results {
+		item := s.newObject("result", m.result, "count", number(m.count))
+		if m.from != "" {
+			must(item.Set("from", m.from))
+			must(item.Set("to", m.to))
+		}
+		items[i] = item
+	}
+	return s.rt.NewArray(items...)
+}
+
+func (r *statusReport) dataDistribution() goja.Value {
+	docs, err := r.s.tryAggregate(r.d.sibling("admin"), int32(1), bson.D{{Key: "$shardedDataDistribution", Value: bson.D{}}})
+	if err != nil {
+		return goja.Undefined()
+	}
+	slices.SortStableFunc(docs, func(a, b bson.Raw) int { return strings.Compare(textAt(a, "ns"), textAt(b, "ns")) })
+	return r.s.array(docs)
+}
+
+// databases lists every database with its sharded collections.
+func (r *statusReport) databases() goja.Value {
+	s := r.s
+	byName := map[string]bson.Raw{"config": rawOf(bson.D{{Key: "_id", Value: "config"}, {Key: "primary", Value: "config"}, {Key: "partitioned", Value: true}})}
+	for _, doc := range s.findAll(r.config, "databases", bson.D{}, sortedBy("_id", 1)) {
+		byName[textAt(doc, "_id")] = doc
+	}
+	collections := map[string][]bson.Raw{}
+	for _, doc := range s.findAll(r.config, "collections", bson.D{notDropped, notUnsplittable}, sortedBy("_id", 1)) {
+		name, _, _ := strings.Cut(textAt(doc, "_id"), ".")
+		collections[name] = append(collections[name], doc)
+		if byName[name] == nil {
+			byName[name] = rawOf(bson.D{{Key: "_id", Value: name}})
+		}
+	}
+	var names []string
+	for name := range byName {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, localeCompare)
+	items := make([]any, len(names))
+	for i, name := range names {
+		list := s.rt.NewObject()
+		for _, doc := range collections[name] {
+			must(list.Set(textAt(doc, "_id"), r.collection(doc)))
+		}
+		items[i] = s.newObject("database", s.world.DocToJS(byName[name]), "collections", list)
+	}
+	return s.rt.NewArray(items...)
+}
+
+func (r *statusReport) collection(entry bson.Raw) *goja.Object {
+	s := r.s
+	o := s.newObject(
+		"shardKey", s.world.ToJS(entry.Lookup("key")),
+		"unique", r.flag(entry, "unique", false),
+		"balancing", r.flag(entry, "noBalance", true),
+		"allowMigrations", !isFalse(entry, "permitMigrations") && !isFalse(entry, "allowMigrations"),
+	)
+	filter := chunkFilter(entry)
+	must(o.Set("chunkMetadata", s.array(s.aggregateAll(r.config, "chunks",
+		bson.D{{Key: "$match", Value: filter}},
+		bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: "$shard"}, {Key: "cnt", Value: bson.D{{Key: "$sum", Value: int32(1)}}}}}},
+		bson.D{{Key: "$project", Value: bson.D{{Key: "_id", Value: int32(0)}, {Key: "shard", Value: "$_id"}, {Key: "nChunks", Value: "$cnt"}}}},
+		bson.D{{Key: "$sort", Value: bson.D{{Key: "shard", Value: int32(1)}}}},
+	))))
+	must(o.Set("chunks", r.listed("chunks", filter, maxStatusChunks, r.chunk)))
+	must(o.Set("tags", r.listed("tags", bson.D{{Key: "ns", Value: entry.Lookup("_id")}}, maxStatusZones, r.zone)))
+	return o
+}
+
+// flag shows a field of the catalog that ought to be a boolean; other values are
+// shown beside what they mean.
+func (r *statusReport) flag(entry bson.Raw, field string, negated bool) goja.Value {
+	v, err := entry.LookupErr(field)
+	on := err == nil && truthy(v)
+	shown := r.s.rt.ToValue(on != negated)
+	if err != nil || v.Type == bson.TypeBoolean {
+		return shown
+	}
+	return r.s.rt.NewArray(shown, r.s.newObject(field, r.s.world.ToJS(v)))
+}
+
+func isFalse(doc bson.Raw, field string) bool {
+	v, ok := doc.Lookup(field).BooleanOK()
+	return ok && !v
+}
+
+// listed reads one more entry than it shows, to know whether there are more.
+func (r *statusReport) listed(collection string, filter bson.D, limit int, show func(bson.Raw) *goja.Object) goja.Value {
+	options := []bson.E{sortedBy("min", 1)}
+	if !r.verbose {
+		options = append(options, limitedTo(int32(limit)+1))
+	}
+	var items []any
+	for i, doc := range r.s.findAll(r.config, collection, filter, options...) {
+		if i == limit && !r.verbose {
+			items = append(items, fmt.Sprintf(tooManyText, collection))
+			break
+		}
+		items = append(items, show(doc))
+	}
+	return r.s.rt.NewArray(items...)
+}
+
+func (r *statusReport) chunk(doc bson.Raw) *goja.Object {
+	w := r.s.world
+	o := r.s.newObject(
+		"min", w.ToJS(doc.Lookup("min")),
+		"max", w.ToJS(doc.Lookup("max")),
+		"on shard", w.ToJS(doc.Lookup("shard")),
+		"last modified", w.ToJS(doc.Lookup("lastmod")),
+	)
+	if truthyAt(doc, "jumbo") {
+		must(o.Set("jumbo", "yes"))
+	}
+	return r.s.onOneLine(o)
+}
+
+func (r *statusReport) zone(doc bson.Raw) *goja.Object {
+	w := r.s.world
+	return r.s.onOneLine(r.s.newObject(
+		"tag", w.ToJS(doc.Lookup("tag")), "min", w.ToJS(doc.Lookup("min")), "max", w.ToJS(doc.Lookup("max"))))
+}

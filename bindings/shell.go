@@ -1,0 +1,374 @@
+package bindings
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"sync"
+
+	"github.com/dop251/goja"
+
+	"shardsh/bindings/values"
+)
+
+// maxCallDepth is how many JavaScript calls may be open at once. Deeper
+// recursion is an error that scripts cannot catch.
+const maxCallDepth = 5000
+
+// Shell is one JavaScript runtime with its connection.
+type Shell struct {
+	cfg   Config
+	clock Clock
+	rt    *goja.Runtime
+	world *values.World
+
+	// ctx is that of the running call; cause is why it was cut short, when the
+	// shell itself did that.
+	ctx   context.Context
+	cause error
+
+	mongo  *mongoObject   // the connection db started on; nil without one
+	opened []*mongoObject // by scripts
+	lists  completionLists
+	db     *database
+	cursor *cursor // what "it" goes on with
+
+	classes  classes
+	builtins map[string]goja.Value
+	sources  map[string]source
+	warned   map[string]bool
+	settings settings
+	loop     eventLoop
+	rejected []*goja.Promise
+	exits    []goja.Callable
+	dirs     []string // directories of the files being loaded, innermost last
+}
+
+// New makes a Shell. It sends nothing.
+func New(cfg Config) (*Shell, error) {
+	s := &Shell{
+		cfg:      cfg,
+		clock:    cfg.Clock,
+		rt:       goja.New(),
+		ctx:      context.Background(),
+		builtins: make(map[string]goja.Value),
+		sources:  make(map[string]source),
+		warned:   make(map[string]bool),
+	}
+	if s.clock == nil {
+		s.clock = wallClock{}
+	}
+	if s.cfg.Stdout == nil {
+		s.cfg.Stdout = io.Discard
+	}
+	if s.cfg.Stderr == nil {
+		s.cfg.Stderr = io.Discard
+	}
+	if s.cfg.Database == "" {
+		s.cfg.Database = "test"
+	}
+	if !validDatabaseName(s.cfg.Database) {
+		return nil, fmt.Errorf("invalid database name: %s", s.cfg.Database)
+	}
+	s.settings = defaultSettings()
+	s.rt.SetMaxCallStackSize(maxCallDepth)
+	s.rt.SetTimeSource(s.clock.Now)
+	s.rt.SetPromiseRejectionTracker(s.trackRejection)
+	s.world = values.Install(s.rt, values.Options{Now: s.clock.Now, Warn: s.warnOnce})
+	if cfg.Client != nil {
+		s.mongo = newMongoObject(s, cfg.Client, cfg.Address)
+		s.mongo.readPreference = cfg.ReadPreference
+		s.db = s.mongo.database(s.cfg.Database)
+	}
+	s.defineGlobals()
+	return s, nil
+}
+
+// Result is what an input evaluated to.
+type Result struct {
+	value goja.Value
+}
+
+// Undefined reports whether there is nothing to show.
+func (r Result) Undefined() bool { return r.value == nil || goja.IsUndefined(r.value) }
+
+// Eval runs source as one program in the global scope all inputs share. The
+// name stands for it in errors. The end of ctx stops the script; neither catch
+// nor finally see that. Timers the program set run before Eval returns.
+//
+// Errors are *ScriptError, *ExitError for quit(), and the cause of ctx.
+func (s *Shell) Eval(ctx context.Context, name, source string) (Result, error) {
+	v, err := s.within(ctx, func() (goja.Value, error) {
+		v, err := s.runText(name, source, false)
+		if err != nil {
+			return nil, err
+		}
+		return s.settle(v)
+	})
+	if err != nil {
+		return Result{}, err
+	}
+	return Result{value: v}, nil
+}
+
+// RunFile runs a script. "-" is Config.Stdin, whose top-level expressions are
+// shown as they come, as heredocs expect (spec 04 §1.9).
+func (s *Shell) RunFile(ctx context.Context, path string) (Result, error) {
+	if path == "-" {
+		text, err := io.ReadAll(s.stdin())
+		if err != nil {
+			return Result{}, fmt.Errorf("standard input: %w", err)
+		}
+		_, err = s.within(ctx, func() (goja.Value, error) { return nil, s.runShowing("<stdin>", string(text)) })
+		return Result{}, err
+	}
+	v, err := s.within(ctx, func() (goja.Value, error) {
+		v, err := s.loadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		return s.settle(v)
+	})
+	if err != nil {
+		return Result{}, err
+	}
+	return Result{value: v}, nil
+}
+
+func (s *Shell) stdin() io.Reader {
+	if s.cfg.Stdin != nil {
+		return s.cfg.Stdin
+	}
+	return os.Stdin
+}
+
+// Incomplete reports whether source stops in the middle of a program, so that a
+// REPL should ask for another line (spec 04 §2.3).
+func (s *Shell) Incomplete(source string) bool { return incomplete(source) }
+
+// within is the frame around everything that may run JavaScript: it lets ctx
+// stop it and turns whatever went wrong into an error of this package.
+func (s *Shell) within(ctx context.Context, run func() (goja.Value, error)) (v goja.Value, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, context.Cause(ctx)
+	}
+	outer, outerCause := s.ctx, s.cause
+	s.ctx, s.cause = ctx, nil
+	var interrupting sync.WaitGroup
+	interrupting.Add(1)
+	stop := context.AfterFunc(ctx, func() {
+		defer interrupting.Done()
+		s.rt.Interrupt(context.Cause(ctx))
+	})
+	defer func() {
+		if !stop() {
+			interrupting.Wait()
+		}
+		s.rt.ClearInterrupt()
+		if p := recover(); p != nil {
+			v, err = nil, &ScriptError{Name: "MongoshInternalError", Message: fmt.Sprint(p), Stack: string(debug.Stack())}
+		}
+		if err != nil {
+			s.loop.clear()
+			err = s.publicError(err)
+		}
+		s.ctx, s.cause = outer, outerCause
+	}()
+	return run()
+}
+
+// runText runs one program and returns its completion value. A file's value is
+// never shown, so its last command line prints too.
+func (s *Shell) runText(name, text string, isFile bool) (goja.Value, error) {
+	p, err := s.prepare(name, text)
+	if err != nil {
+		return nil, err
+	}
+	p.printCommands(isFile)
+	compiled, err := p.compile()
+	if err != nil {
+		return nil, err
+	}
+	return s.rt.RunProgram(compiled)
+}
+
+func (s *Shell) prepare(name, text string) (*program, error) {
+	p, err := parseProgram(name, text)
+	s.sources[name] = source{lines: text}
+	if err != nil {
+		return nil, err
+	}
+	s.sources[name] = p.text
+	p.bareCommands(s.builtin)
+	s.warnAboutRunning(name, text)
+	return p, nil
+}
+
+// runShowing runs a program statement by statement and shows the value of each
+// expression.
+func (s *Shell) runShowing(name, text string) error {
+	p, err := s.prepare(name, text)
+	if err != nil {
+		return err
+	}
+	if p.async {
+		v, err := s.runText(name, text, false)
+		if err == nil {
+			v, err = s.settle(v)
+		}
+		if err != nil {
+			return err
+		}
+		return s.show(v)
+	}
+	for i, part := range p.parts() {
+		compiled, err := goja.CompileAST(part, false)
+		if err != nil {
+			return err
+		}
+		v, err := s.rt.RunProgram(compiled)
+		if err != nil {
+			return err
+		}
+		if i == 0 || !showsValue(part) {
+			continue
+		}
+		if v, err = s.settle(v); err != nil {
+			return err
+		}
+		if err := s.show(v); err != nil {
+			return err
+		}
+	}
+	_, err = s.settle(goja.Undefined())
+	return err
+}
+
+func (s *Shell) show(v goja.Value) error {
+	text, err := s.try(func() string { return s.render(v) })
+	if err != nil || text == "" {
+		return err
+	}
+	_, err = fmt.Fprintln(s.cfg.Stdout, text)
+	return err
+}
+
+// try runs Go code that may throw outside of a program.
+func (s *Shell) try(f func() string) (text string, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			uncaught, ok := p.(*goja.InterruptedError)
+			if !ok {
+				panic(p)
+			}
+			err = uncaught
+		}
+	}()
+	if ex := s.rt.Try(func() { text = f() }); ex != nil {
+		return "", ex
+	}
+	return text, nil
+}
+
+// settle runs what the program left to do — timers and promises — and, when its
+// value is a promise, waits for that.
+func (s *Shell) settle(v goja.Value) (goja.Value, error) {
+	if err := s.drain(); err != nil {
+		return nil, err
+	}
+	promise, ok := asPromise(v)
+	if ok && promise.State() == goja.PromiseStateRejected {
+		s.rejected = nil
+		return nil, &rejection{promise.Result()}
+	}
+	if pending := s.rejected; len(pending) > 0 {
+		s.rejected = nil
+		return nil, &rejection{pending[0].Result()}
+	}
+	if ok && promise.State() == goja.PromiseStateFulfilled {
+		return promise.Result(), nil
+	}
+	return v, nil
+}
+
+func asPromise(v goja.Value) (*goja.Promise, bool) {
+	obj, ok := v.(*goja.Object)
+	if !ok || obj.ClassName() != "Promise" {
+		return nil, false
+	}
+	p, ok := obj.Export().(*goja.Promise)
+	return p, ok
+}
+
+func (s *Shell) trackRejection(p *goja.Promise, op goja.PromiseRejectionOperation) {
+	if op == goja.PromiseRejectionReject {
+		s.rejected = append(s.rejected, p)
+		return
+	}
+	for i, q := range s.rejected {
+		if q == p {
+			s.rejected = append(s.rejected[:i], s.rejected[i+1:]...)
+			return
+		}
+	}
+}
+
+// Close runs what scripts registered with atExit and closes the connections they
+// opened; not Config.Client.
+func (s *Shell) Close(ctx context.Context) error {
+	var errs []error
+	for i := len(s.exits) - 1; i >= 0; i-- {
+		_, err := s.within(ctx, func() (goja.Value, error) { return s.exits[i](goja.Undefined()) })
+		errs = append(errs, err)
+	}
+	s.exits = nil
+	errs = append(errs, s.closeConnections(ctx))
+	return errors.Join(errs...)
+}
+
+// Set defines a global: a string, number, bool, or a slice of strings. It is for
+// --set and scriptArgs.
+func (s *Shell) Set(name string, value any) error {
+	if list, ok := value.([]string); ok {
+		items := make([]any, len(list))
+		for i, v := range list {
+			items[i] = v
+		}
+		value = s.rt.NewArray(items...)
+	}
+	return s.rt.GlobalObject().Set(name, value)
+}
+
+// ExitCode is what the script left in process.exitCode; 0 when it did not, or
+// left no number from 0 to 255 there.
+func (s *Shell) ExitCode() int {
+	process, ok := s.builtins["process"].(*goja.Object)
+	if !ok {
+		return 0
+	}
+	code, ok := process.Get("exitCode").Export().(int64)
+	if !ok || code < 0 || code > 255 {
+		return 0
+	}
+	return int(code)
+}
+
+// scriptPath is where a file named by a script is: next to the script that names
+// it when the name starts with a dot, else under the working directory
+// (spec 04 §4.6).
+func (s *Shell) scriptPath(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	if n := len(s.dirs); n > 0 && (name[0] == '.') {
+		beside := filepath.Join(s.dirs[n-1], name)
+		if _, err := os.Stat(beside); err == nil {
+			return beside
+		}
+	}
+	return name
+}
