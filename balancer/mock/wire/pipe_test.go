@@ -52,7 +52,7 @@ func TestPipeKeepsEveryByte(t *testing.T) {
 		for {
 			n, err := b.Read(buf)
 			got = append(got, buf[:n]...)
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				break
 			}
 			if err != nil {

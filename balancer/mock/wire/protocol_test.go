@@ -115,7 +115,7 @@ func (p peer) receive() (op int32, doc bson.Raw) {
 // expectClosed wants the end of the connection and no reply before it.
 func (p peer) expectClosed() {
 	p.t.Helper()
-	if n, err := p.Read(make([]byte, 1)); err != io.EOF {
+	if n, err := p.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 		p.t.Errorf("%d bytes and error %v instead of a closed connection", n, err)
 	}
 }

@@ -243,7 +243,7 @@ func TestReplyTooLargeIsAnError(t *testing.T) {
 func TestUnacknowledgedWriteIsHandledWithoutReply(t *testing.T) {
 	pipe := wire.NewPipe()
 	inserted := make(chan int, 1)
-	h := new(toy).on("insert", func(ctx context.Context, r wire.Request) bson.D {
+	h := new(toy).on("insert", func(_ context.Context, r wire.Request) bson.D {
 		docs, _ := r.Body.Lookup("documents").Array().Values()
 		inserted <- len(docs)
 		return bson.D{{Key: "ok", Value: 1.0}}
