@@ -180,13 +180,7 @@ func (in *inspector) value(v goja.Value, level int, single bool) string {
 	}
 }
 
-func symbolText(s *goja.Symbol) string {
-	text := s.String()
-	if strings.HasPrefix(text, "Symbol(") {
-		return text
-	}
-	return "Symbol(" + text + ")"
-}
+func symbolText(s *goja.Symbol) string { return "Symbol(" + s.String() + ")" }
 
 // object shows everything that is not a primitive.
 func (in *inspector) object(o *goja.Object, level int) string {

@@ -1,6 +1,7 @@
 package values
 
 import (
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,7 +37,11 @@ func (in *inspector) className(o *goja.Object) (name string, known bool) {
 			return n.String(), true
 		}
 	}
-	return "", false
+	// a prototype chain that does not end in a class
+	if inner, known := in.className(o.Prototype()); known {
+		return "Object <" + inner + ">", true
+	}
+	return "Object <[Object: null prototype] {}>", true
 }
 
 // descends is instanceof without running script code.
@@ -120,12 +125,7 @@ func (in *inspector) shapeOf(o *goja.Object, name string, known bool) shape {
 			s.entries = in.typedEntries(o, n)
 		}
 	case class == "Arguments":
-		n := arrayLength(o)
-		s.array, s.opening, s.closing = true, "[Arguments] [", "]"
-		s.keys = extraKeys(o, n)
-		if n > 0 {
-			s.entries = in.arrayEntries(o, n)
-		}
+		s.opening, s.keys = "[Arguments] {", o.Keys()
 	case isFunction(o):
 		s.base, s.alone = in.functionText(o, name, known, tag), true
 		s.keys = o.Keys()
@@ -152,8 +152,8 @@ func (in *inspector) plainShape(o *goja.Object, s *shape, name string, known boo
 		}
 	case class == "Error":
 		s.base, s.alone = in.errorStack(o), true
-	case class == "Number" || class == "String" || class == "Boolean" || class == "Symbol" || class == "BigInt":
-		s.base, s.alone = in.boxed(o, class), true
+	case boxedType(o) != "":
+		s.base, s.alone = in.boxed(o, boxedType(o)), true
 		if class == "String" {
 			s.keys = extraKeys(o, arrayLength(o))
 		}
@@ -257,12 +257,26 @@ func (in *inspector) classText(o *goja.Object, name, class string, known bool, t
 	return "[" + text + "]"
 }
 
+// boxedType is the type of the primitive that o holds, "" if it holds none.
+func boxedType(o *goja.Object) string {
+	switch class, t := o.ClassName(), o.ExportType(); {
+	case class == "Number" || class == "String" || class == "Boolean":
+		return class
+	case t == typeOfBig:
+		return "BigInt"
+	case t != nil && t.Kind() == reflect.String && class == "Object":
+		return "Symbol"
+	default:
+		return ""
+	}
+}
+
 // boxed is [Number: 3] and the like.
 func (in *inspector) boxed(o *goja.Object, class string) string {
 	style := map[string]style{"Number": styleNumber, "String": styleString, "Boolean": styleBoolean, "BigInt": styleBigInt, "Symbol": styleSymbol}[class]
-	plain := inspector{w: in.w, o: in.o}
+	plain := inspector{w: in.w, o: in.o, indent: in.indent}
 	plain.o.Color = false
-	return in.paint(style, "["+class+": "+plain.value(unboxed(o), 0, true)+"]")
+	return in.paint(style, "["+class+": "+plain.value(unboxed(o), 0, false)+"]")
 }
 
 func (in *inspector) date(o *goja.Object) string {
@@ -307,7 +321,7 @@ func (in *inspector) bufferEntries(data []byte) func(level int) []string {
 			b.WriteString(" ... " + count(rest, "more byte"))
 		}
 		return []string{
-			"[" + in.paint(styleSpecial, "Uint8Contents") + "]: <" + b.String() + ">",
+			in.paint(styleSpecial, "[Uint8Contents]") + ": <" + b.String() + ">",
 			"byteLength: " + in.paint(styleNumber, strconv.Itoa(len(data))),
 		}
 	}

@@ -4,8 +4,10 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/dop251/goja"
+	"golang.org/x/text/width"
 )
 
 // shape is how a kind of object is shown: what stands around the entries and
@@ -33,6 +35,9 @@ func (in *inspector) container(o *goja.Object, level int) string {
 		return s.opening + s.closing
 	}
 	if in.tooDeep(level) {
+		if o.ClassName() == "RegExp" {
+			return in.paint(styleRegExp, s.base)
+		}
 		return in.paint(styleSpecial, "["+s.depthTag+"]")
 	}
 	level++
@@ -262,7 +267,7 @@ func (in *inspector) layout(output []string, s shape, level int, o *goja.Object)
 			output = in.group(output, o)
 		}
 		if in.last-level < in.o.Compact && entries == len(output) {
-			start := len(output) + in.indent + in.width(s.opening) + in.width(s.base) + 10
+			start := len(output) + in.indent + utf16Length(s.opening) + utf16Length(s.base) + 10 // colour codes of base count, as in Node
 			if in.fits(output, start, s.base) {
 				return prefix + s.opening + " " + strings.Join(output, ", ") + " " + s.closing
 			}
@@ -297,7 +302,7 @@ func (in *inspector) group(output []string, o *goja.Object) []string {
 	lengths := make([]int, n)
 	total, longest := 0, 0
 	for i, entry := range output[:n] {
-		lengths[i] = in.width(entry)
+		lengths[i] = in.columns(entry)
 		total += lengths[i] + separator
 		longest = max(longest, lengths[i])
 	}
@@ -369,4 +374,25 @@ func (in *inspector) width(s string) int {
 		s = stripColor(s)
 	}
 	return utf16Length(s)
+}
+
+// columns is the number of places s takes on a terminal, which is what the
+// columns of an array are made of.
+func (in *inspector) columns(s string) int {
+	if in.o.Color {
+		s = stripColor(s)
+	}
+	n := 0
+	for _, r := range s {
+		switch {
+		case r < 0x7F && r >= 0x20:
+			n++
+		case r != 0xAD && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Me, unicode.Mn):
+		case width.LookupRune(r).Kind() == width.EastAsianWide || width.LookupRune(r).Kind() == width.EastAsianFullwidth:
+			n += 2
+		default:
+			n++
+		}
+	}
+	return n
 }

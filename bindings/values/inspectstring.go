@@ -92,7 +92,7 @@ func writeEscaped(b *strings.Builder, r, quote rune) {
 	case r >= 0xD800 && r <= 0xDFFF:
 		b.WriteString(`\u`)
 		for shift := 12; shift >= 0; shift -= 4 {
-			b.WriteByte(upperHex[r>>shift&15])
+			b.WriteByte(lowerHex[r>>shift&15])
 		}
 	default:
 		b.WriteRune(r)

@@ -188,7 +188,8 @@ func (j *jsonWriter) object(o *goja.Object) {
 		source, flags := sourceAndFlags(o)
 		j.regex(source, bsonOptions(flags))
 		return
-	case "Number", "String", "Boolean":
+	}
+	if boxedType(o) != "" {
 		j.value(unboxed(o))
 		return
 	}

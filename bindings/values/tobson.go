@@ -129,7 +129,8 @@ func (e *encoder) object(o *goja.Object) {
 	case "RegExp":
 		e.regexp(o)
 		return
-	case "Number", "String", "Boolean":
+	}
+	if boxedType(o) != "" {
 		e.value(unboxed(o))
 		return
 	}

@@ -1,6 +1,7 @@
 package values
 
 import (
+	"math/big"
 	"reflect"
 	"time"
 
@@ -193,5 +194,6 @@ var (
 	typeOfBuffer  = reflect.TypeFor[goja.ArrayBuffer]()
 	typeOfCtor    = reflect.TypeFor[func(goja.ConstructorCall) *goja.Object]()
 	typeOfMap     = reflect.TypeFor[[][2]any]()
+	typeOfBig     = reflect.TypeFor[*big.Int]()
 	typeOfItems   = reflect.TypeFor[[]any]()
 )
