@@ -14,7 +14,7 @@ import (
 // check is "shardsh check": one line a collection, exit code 3 when one of
 // them is not balanced.
 func (env environment) check(ctx context.Context) error {
-	var o options
+	var o commandLine
 	flags := pflag.NewFlagSet("shardsh check", pflag.ContinueOnError)
 	flags.SetOutput(env.stderr)
 	flags.Usage = func() {}

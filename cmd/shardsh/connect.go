@@ -37,7 +37,7 @@ type connection struct {
 var mockEpoch = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
 
 // connect opens the mock cluster, a live one, or none.
-func (env environment) connect(ctx context.Context, o options, interactive bool) (*connection, error) {
+func (env environment) connect(ctx context.Context, o commandLine, interactive bool) (*connection, error) {
 	switch {
 	case o.nodb:
 		return &connection{close: func() {}}, nil
@@ -47,7 +47,7 @@ func (env environment) connect(ctx context.Context, o options, interactive bool)
 	return connectLive(ctx, o.address)
 }
 
-func (env environment) connectMock(o options, interactive bool) (*connection, error) {
+func (env environment) connectMock(o commandLine, interactive bool) (*connection, error) {
 	topology, err := mockTopology(o)
 	if err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func timeName(real bool) string {
 	return "virtual"
 }
 
-func mockTopology(o options) (*mock.Topology, error) {
+func mockTopology(o commandLine) (*mock.Topology, error) {
 	n, isNumber, err := o.shards()
 	if err != nil {
 		return nil, err

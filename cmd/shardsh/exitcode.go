@@ -33,6 +33,11 @@ type findingsError struct{ count int }
 
 func (e findingsError) Error() string { return fmt.Sprintf("%d collections are not balanced", e.count) }
 
+// reportedError has been told to the user already.
+type reportedError struct{ error }
+
+func (e reportedError) Unwrap() error { return e.error }
+
 // signalError is the cause of a context that a signal ended.
 type signalError struct{ signal os.Signal }
 

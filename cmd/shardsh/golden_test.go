@@ -20,7 +20,10 @@ var goldenParameters = []string{
 }
 
 // knownDifferences are steps that do not match the recording, with the reason.
-var knownDifferences = map[string]string{}
+var knownDifferences = map[string]string{
+	// mongosh updates nothing and says so only by matchedCount: 0.
+	"04-settings: disableBalancing unsharded": "a name that is no sharded collection is an error here",
+}
 
 // recordedStep is one entry of a recording.
 type recordedStep struct {
@@ -36,7 +39,7 @@ func TestGoldenScenarios(t *testing.T) {
 	for _, name := range []string{"01-commands", "03-zones", "04-settings", "05-balance-by-size"} {
 		t.Run(name, func(t *testing.T) {
 			want := readRecording(t, name)
-			got := record(t, name)
+			got := runScenario(t, name)
 			byName := map[string]recordedStep{}
 			for _, s := range got {
 				byName[s.Step] = s
@@ -90,8 +93,8 @@ func parseSteps(t *testing.T, data []byte) []recordedStep {
 	return steps
 }
 
-// record runs a scenario, unchanged, as a user would.
-func record(t *testing.T, name string) []recordedStep {
+// runScenario runs a scenario, unchanged, as a user would.
+func runScenario(t *testing.T, name string) []recordedStep {
 	t.Helper()
 	dir := filepath.Join("testdata", "golden")
 	args := append([]string{"--quiet"}, goldenParameters...)

@@ -30,7 +30,7 @@ func readOnlyCommands() map[string]bool {
 }
 
 // guard makes --read-only and --dry-run: nil when neither is on.
-func (env environment) guard(o options) bindings.Guard {
+func (env environment) guard(o commandLine) bindings.Guard {
 	if !o.readOnly && !o.dryRun {
 		return nil
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // repl runs the interactive loop until the user leaves.
-func (env environment) repl(ctx context.Context, o options, conn *connection, shell *bindings.Shell) error {
+func (env environment) repl(ctx context.Context, o commandLine, conn *connection, shell *bindings.Shell) error {
 	history, err := repl.OpenHistory(env.historyPath())
 	if err != nil {
 		notice(env.stderr, o.quiet, "The history is not kept: %s", err)
@@ -57,7 +57,7 @@ func (env environment) lineEditor() repl.LineEditor {
 
 // banner asks a live cluster for its version and size; what it does not tell
 // is left out.
-func banner(ctx context.Context, o options, conn *connection) string {
+func banner(ctx context.Context, o commandLine, conn *connection) string {
 	if o.quiet {
 		return ""
 	}

@@ -23,8 +23,8 @@ type environment struct {
 	releaseInterrupt func()
 }
 
-// options are the command line.
-type options struct {
+// commandLine is what was asked for.
+type commandLine struct {
 	address string
 	files   []string
 	args    []string // script arguments, after --
@@ -48,7 +48,7 @@ type options struct {
 // mockGiven is what a bare --mock means.
 const mockGiven = "3"
 
-func newFlags(o *options) *pflag.FlagSet {
+func newFlags(o *commandLine) *pflag.FlagSet {
 	flags := pflag.NewFlagSet("shardsh", pflag.ContinueOnError)
 	flags.SortFlags = false
 	flags.SetOutput(io.Discard)
@@ -73,8 +73,8 @@ func newFlags(o *options) *pflag.FlagSet {
 
 // parseOptions reads the command line. Errors are usage errors that name the
 // argument.
-func parseOptions(args []string) (options, error) {
-	var o options
+func parseOptions(args []string) (commandLine, error) {
+	var o commandLine
 	flags := newFlags(&o)
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, pflag.ErrHelp) {
@@ -95,7 +95,7 @@ func parseOptions(args []string) (options, error) {
 	return o, o.check()
 }
 
-func (o options) check() error {
+func (o commandLine) check() error {
 	switch {
 	case !slices.Contains([]string{"", "canonical", "relaxed"}, o.json):
 		return usagef("--json takes canonical or relaxed, not %q", o.json)
@@ -116,10 +116,10 @@ func (o options) check() error {
 }
 
 // usesMock: without an address and without --nodb the cluster is the mock.
-func (o options) usesMock() bool { return !o.nodb && o.address == "" }
+func (o commandLine) usesMock() bool { return !o.nodb && o.address == "" }
 
 // shards reads --mock as a number of shards; false when it names a file.
-func (o options) shards() (int, bool, error) {
+func (o commandLine) shards() (int, bool, error) {
 	text := o.mock
 	if text == "" {
 		text = mockGiven
@@ -155,7 +155,7 @@ func isScript(arg string) bool {
 }
 
 func (env environment) printHelp() {
-	var o options
+	var o commandLine
 	fmt.Fprintf(env.stdout, `shardsh: a shell for sharded MongoDB clusters, with a mock cluster inside
 
 Usage:

@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"go.mongodb.org/mongo-driver/v2/bson"
 	"golang.org/x/term"
 
 	"shardsh/bindings"
@@ -39,7 +40,7 @@ func (env environment) finish(ctx context.Context, err error) int {
 	var quit *bindings.ExitError
 	var findings findingsError
 	switch {
-	case err == nil, errors.As(err, &quit), errors.As(err, &findings):
+	case err == nil, errors.As(err, &quit), errors.As(err, &findings), errors.As(err, new(reportedError)):
 	case code == exitSIGINT || code == exitSIGTERM:
 		fmt.Fprintln(env.stderr, "Stopping execution...")
 	case errors.As(err, &usage):
@@ -77,7 +78,7 @@ func version() string {
 }
 
 // shell runs evals and scripts, then the REPL where one is wanted.
-func (env environment) shell(ctx context.Context, o options) error {
+func (env environment) shell(ctx context.Context, o commandLine) error {
 	scripted := len(o.evals)+len(o.files) > 0
 	if !scripted && !o.shell && !isTerminal(env.stdin) {
 		// A pipe is a script.
@@ -113,7 +114,7 @@ func (env environment) shell(ctx context.Context, o options) error {
 }
 
 // runScripts runs the evals, prints the last one's result, then the files.
-func (env environment) runScripts(ctx context.Context, o options, shell *bindings.Shell) error {
+func (env environment) runScripts(ctx context.Context, o commandLine, shell *bindings.Shell) error {
 	var last bindings.Result
 	for _, source := range o.evals {
 		result, err := shell.Eval(ctx, "eval", source)
@@ -141,8 +142,34 @@ func (env environment) runScripts(ctx context.Context, o options, shell *binding
 	return nil
 }
 
+// report tells about a script's error as a document, where JSON was asked
+// for (spec 04 §1.8).
+func (env environment) report(o commandLine, err error) error {
+	var script *bindings.ScriptError
+	if o.json == "" || !errors.As(err, &script) {
+		return err
+	}
+	doc := bson.D{
+		{Key: "ok", Value: 0},
+		{Key: "name", Value: script.Name},
+		{Key: "message", Value: redact(script.Message)},
+	}
+	if script.Code != 0 {
+		doc = append(doc, bson.E{Key: "code", Value: script.Code}, bson.E{Key: "codeName", Value: script.CodeName})
+	}
+	if at := script.At(); at != "" {
+		doc = append(doc, bson.E{Key: "at", Value: at})
+	}
+	text, marshalErr := bson.MarshalExtJSONIndent(doc, false, false, "", "  ")
+	if marshalErr != nil {
+		return err
+	}
+	fmt.Fprintln(env.stdout, string(text))
+	return reportedError{err}
+}
+
 // print shows a result as the shell does, or as extended JSON.
-func (env environment) print(ctx context.Context, o options, shell *bindings.Shell, result bindings.Result) error {
+func (env environment) print(ctx context.Context, o commandLine, shell *bindings.Shell, result bindings.Result) error {
 	text, err := "", error(nil)
 	if o.json == "" {
 		text, err = shell.Render(ctx, result)

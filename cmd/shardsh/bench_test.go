@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// record is one of a million packed ones, the measure that the benchmarks
+// give their figures in: what one pass over them takes on this machine now.
+type record struct {
+	shard uint32
+	_     [12]byte
+	bytes uint64
+	_     [8]byte
+}
+
+func onePass(b *testing.B) time.Duration {
+	b.Helper()
+	records := make([]record, 1_000_000)
+	for i := range records {
+		records[i] = record{shard: uint32(i % 100), bytes: uint64(i)}
+	}
+	best := time.Hour
+	for range 5 {
+		var totals [100]uint64
+		started := time.Now()
+		for i := range records {
+			totals[records[i].shard] += records[i].bytes
+		}
+		best = min(best, time.Since(started))
+		if totals[1] == 0 {
+			b.Fatal("nothing was summed")
+		}
+	}
+	return best
+}
+
+func report(b *testing.B) {
+	b.Helper()
+	each := b.Elapsed() / time.Duration(b.N)
+	b.ReportMetric(float64(each)/float64(onePass(b)), "passes/op")
+}
+
+// From nothing to the first result of a script, as a process of its own.
+// Expected: under 30 ms and 40 MB.
+func BenchmarkStartUp(b *testing.B) {
+	binary := filepath.Join(b.TempDir(), "shardsh")
+	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
+		b.Fatalf("%v\n%s", err, out)
+	}
+	for _, bench := range []struct {
+		name string
+		args []string
+	}{
+		{"nodb", []string{"--nodb", "--eval", "1"}},
+		{"mock", []string{"--quiet", "--eval", "db.getName()"}},
+	} {
+		b.Run(bench.name, func(b *testing.B) {
+			var peak int64
+			for b.Loop() {
+				cmd := exec.Command(binary, bench.args...)
+				if out, err := cmd.CombinedOutput(); err != nil {
+					b.Fatalf("%v\n%s", err, out)
+				}
+				if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
+					peak = max(peak, usage.Maxrss)
+				}
+			}
+			b.ReportMetric(float64(peak)/1024, "peak-MB")
+			report(b)
+		})
+	}
+}
+
+// One command through the driver and the in-memory connection.
+func BenchmarkCommand(b *testing.B) {
+	env := environment{}
+	conn, err := env.connectMock(commandLine{}, false)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer conn.close()
+	ctx := context.Background()
+	db := conn.client.Database("bench")
+	if _, err := db.Collection("c").InsertOne(ctx, bson.D{{Key: "_id", Value: 1}}); err != nil {
+		b.Fatal(err)
+	}
+	for _, bench := range []struct {
+		name    string
+		command bson.D
+	}{
+		{"ping", bson.D{{Key: "ping", Value: 1}}},
+		{"find", bson.D{{Key: "find", Value: "c"}, {Key: "filter", Value: bson.D{{Key: "_id", Value: 1}}}}},
+	} {
+		b.Run(bench.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := db.RunCommand(ctx, bench.command).Err(); err != nil {
+					b.Fatal(err)
+				}
+			}
+			report(b)
+		})
+	}
+}
