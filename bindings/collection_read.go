@@ -29,7 +29,7 @@ func readMethods() []method[*collection] {
 		{"watch", "pipeline?:object options?:object", func(c *call, coll *collection) goja.Value {
 			return c.watch(coll.d, coll.name, c.arg(0), c.arg(1))
 		}, "Opens a change stream on this collection."},
-		{"mapReduce", "map:function|string|object reduce:function|string|object optionsOrOut:any", collMapReduce, "Deprecated: use aggregate."},
+		{"mapReduce", "map?: reduce?: optionsOrOut?:", collMapReduce, "Deprecated: use aggregate."},
 		{"getPlanCache", "", func(c *call, coll *collection) goja.Value { return c.newPlanCache(coll) }, "Returns the plan cache."},
 	}
 }
@@ -207,6 +207,8 @@ func collDistinct(c *call, coll *collection) goja.Value {
 }
 
 func collMapReduce(c *call, coll *collection) goja.Value {
+	c.deprecate("Collection.mapReduce() is deprecated. Use an aggregation instead.\nSee https://mongodb.com/docs/manual/core/map-reduce for details.")
+	c.check("Collection.mapReduce", parseSignature("map:any reduce:any optionsOrOut:any"))
 	body := bson.D{{Key: "mapReduce", Value: coll.name}, {Key: "map", Value: c.value(c.arg(0))}, {Key: "reduce", Value: c.value(c.arg(1))}}
 	if goja.IsString(c.arg(2)) {
 		body = append(body, bson.E{Key: "out", Value: c.text(2)})

@@ -52,6 +52,9 @@ func (s *Shell) defineGlobals() {
 	} {
 		s.lazy(name, build)
 	}
+	for _, name := range []string{"Buffer", "TextEncoder", "TextDecoder"} {
+		s.lazy(name, func() goja.Value { return s.bytesGlobal(name) })
+	}
 	s.defineIt()
 	s.definePolyfills()
 }

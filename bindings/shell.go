@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime/debug"
 	"sync"
 
@@ -78,7 +79,7 @@ func New(cfg Config) (*Shell, error) {
 	s.rt.SetMaxCallStackSize(maxCallDepth)
 	s.rt.SetTimeSource(s.clock.Now)
 	s.rt.SetPromiseRejectionTracker(s.trackRejection)
-	s.world = values.Install(s.rt, values.Options{Now: s.clock.Now, Warn: s.warnOnce})
+	s.world = values.Install(s.rt, values.Options{Now: s.clock.Now, Warn: func(text string) { s.warnOnce("Warning: " + text) }})
 	if cfg.Client != nil {
 		s.mongo = newMongoObject(s, cfg.Client, cfg.Address)
 		s.mongo.readPreference = cfg.ReadPreference
@@ -297,7 +298,7 @@ func (s *Shell) settle(v goja.Value) (goja.Value, error) {
 
 func asPromise(v goja.Value) (*goja.Promise, bool) {
 	obj, ok := v.(*goja.Object)
-	if !ok || obj.ClassName() != "Promise" {
+	if !ok || obj.ExportType() != reflect.TypeFor[*goja.Promise]() {
 		return nil, false
 	}
 	p, ok := obj.Export().(*goja.Promise)

@@ -1,0 +1,78 @@
+package bindings
+
+import (
+	_ "embed"
+	"encoding/base64"
+	"encoding/hex"
+	"strings"
+
+	"github.com/dop251/goja"
+)
+
+//go:embed bytes.js
+var bytesSource string
+
+// bytesGlobal gives one of the globals that bytes.js defines: Buffer,
+// TextEncoder, TextDecoder.
+func (s *Shell) bytesGlobal(name string) goja.Value {
+	return s.cached("bytes", func() *goja.Object {
+		v, err := s.rt.RunScript("<bytes>", bytesSource)
+		if err != nil {
+			s.rethrow(err)
+		}
+		build, _ := goja.AssertFunction(v)
+		encode := s.rt.ToValue(func(fc goja.FunctionCall) goja.Value {
+			return s.rt.ToValue(s.rt.NewArrayBuffer(encodeText(fc.Argument(0).String(), fc.Argument(1).String())))
+		})
+		decode := s.rt.ToValue(func(fc goja.FunctionCall) goja.Value {
+			data, _ := fc.Argument(0).Export().([]byte)
+			return s.rt.ToValue(decodeBytes(data, fc.Argument(1).String()))
+		})
+		table, err := build(goja.Undefined(), encode, decode)
+		if err != nil {
+			s.rethrow(err)
+		}
+		return table.(*goja.Object)
+	}).Get(name)
+}
+
+// encodeText turns text into bytes. Broken hex and base64 end where they break,
+// as in Node.
+func encodeText(text, encoding string) []byte {
+	switch strings.ToLower(encoding) {
+	case "hex":
+		data := make([]byte, len(text)/2)
+		n, _ := hex.Decode(data, []byte(text[:len(text)/2*2]))
+		return data[:n]
+	case "base64", "base64url":
+		text = strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(text, "="))
+		data := make([]byte, base64.RawStdEncoding.DecodedLen(len(text)))
+		n, _ := base64.RawStdEncoding.Decode(data, []byte(text))
+		return data[:n]
+	case "latin1", "binary", "ascii":
+		var data []byte
+		for _, r := range text {
+			data = append(data, byte(r))
+		}
+		return data
+	}
+	return []byte(text)
+}
+
+func decodeBytes(data []byte, encoding string) string {
+	switch strings.ToLower(encoding) {
+	case "hex":
+		return hex.EncodeToString(data)
+	case "base64":
+		return base64.StdEncoding.EncodeToString(data)
+	case "base64url":
+		return base64.RawURLEncoding.EncodeToString(data)
+	case "latin1", "binary", "ascii":
+		runes := make([]rune, len(data))
+		for i, b := range data {
+			runes[i] = rune(b)
+		}
+		return string(runes)
+	}
+	return strings.ToValidUTF8(string(data), "\uFFFD")
+}

@@ -1,0 +1,67 @@
+package bindings
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// pair is one observed input and output of Appendix A of spec 04.
+type pair struct {
+	group, kind, input, want string
+}
+
+func readPairs(t *testing.T) (pairs []pair) {
+	t.Helper()
+	text, err := os.ReadFile("values/testdata/pairs.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	group := ""
+	for block := range strings.SplitSeq(string(text), "\n\n") {
+		block = strings.Trim(block, "\n")
+		if name, ok := strings.CutPrefix(block, "### "); ok {
+			group = name
+			continue
+		}
+		kind, rest, found := strings.Cut(block, "\n")
+		if !found {
+			continue
+		}
+		input, want, _ := strings.Cut(rest, "\n----")
+		pairs = append(pairs, pair{group, kind, input, strings.TrimPrefix(want, "\n")})
+	}
+	return pairs
+}
+
+// pairsLeftOut are pairs that are not to match, and why.
+var pairsLeftOut = map[string]string{
+	"JSON.parse('{')": "the engine words its own errors",
+}
+
+// TestObservedPairs runs every pair of Appendix A in order: state carries over.
+func TestObservedPairs(t *testing.T) {
+	pairs := readPairs(t)
+	if len(pairs) < 500 {
+		t.Fatalf("only %d pairs", len(pairs))
+	}
+	overrides := map[string]pair{}
+	for _, p := range pairs {
+		if p.group == "overrides" {
+			overrides[p.input] = p
+		}
+	}
+	c := connect(t)
+	for _, p := range pairs {
+		if p.group == "overrides" || pairsLeftOut[p.input] != "" {
+			continue
+		}
+		if o, ok := overrides[p.input]; ok {
+			p.kind, p.want = o.kind, o.want
+		}
+		got, failed := c.show(p.input)
+		if got != p.want || failed != (p.kind == "error") {
+			t.Errorf("%s: %s\n got  %s\n want %s", p.group, p.input, got, p.want)
+		}
+	}
+}
