@@ -351,6 +351,29 @@ func (c *exprCompiler) accumulateN(name string, arg value, sc *scope) (expressio
 	}), nil
 }
 
+// quantileOf is $median and $percentile as expressions: over an array, or a
+// single value.
+func (c *exprCompiler) quantileOf(name string, arg value, sc *scope) (expression, error) {
+	args, start, err := c.quantile(name, arg, sc)
+	if err != nil {
+		return nil, err
+	}
+	return evalFunc(func(c *evaluation) (value, error) {
+		acc, err := start(c)
+		if err != nil {
+			return value{}, err
+		}
+		in, err := args[0].eval(c)
+		if err != nil {
+			return value{}, err
+		}
+		if !isArray(in) {
+			return gather(acc, []value{in})
+		}
+		return gather(acc, items(in))
+	}), nil
+}
+
 func gather(acc accumulator, vs []value) (value, error) {
 	for _, v := range vs {
 		if err := acc.add([]value{v}); err != nil {

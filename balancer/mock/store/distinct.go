@@ -13,15 +13,14 @@ func Distinct(path string, docs iter.Seq[bson.Raw]) []bson.RawValue {
 	seen := map[string]bool{}
 	var out []bson.RawValue
 	for doc := range docs {
-		walkPath(doc, parts, true, func(v value, index int) bool {
-			if isMissing(v) || isArray(v) && index < 0 {
-				return false // the array itself, after its elements
+		eachValue(doc, parts, func(v value) {
+			if isMissing(v) {
+				return
 			}
 			if key := encoded(v); !seen[key] {
 				seen[key] = true
 				out = append(out, v)
 			}
-			return false
 		})
 	}
 	return out

@@ -20,6 +20,9 @@ func (c *exprCompiler) specialForms() map[string]form {
 		"$zip":        c.zip,
 		"$regexMatch": c.regex, "$regexFind": c.regex, "$regexFindAll": c.regex,
 	}
+	for _, name := range []string{"$median", "$percentile"} {
+		forms[name] = c.quantileOf
+	}
 	for name := range listAccumulators {
 		forms[name] = c.accumulate
 	}

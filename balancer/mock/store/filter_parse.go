@@ -73,6 +73,12 @@ func (c *filterCompiler) entry(name string, v value) (node, error) {
 		return constantNode(name == "$alwaysTrue"), nil
 	case "$jsonSchema":
 		return c.schema(v)
+	case "$sampleRate":
+		rate := toDouble(v)
+		if !isNumber(v) || !(rate >= 0 && rate <= 1) {
+			return nil, badValue("numeric argument to $sampleRate must be in [0, 1]")
+		}
+		return exprNode{evalFunc(func(c *evaluation) (value, error) { return boolValue(c.random() < rate), nil })}, nil
 	case "$where":
 		return nil, badValue("no globalScriptEngine in $where parsing")
 	case "$text":

@@ -72,6 +72,20 @@ func walkArray(arr value, path []string, expand bool, visit func(v value, index 
 	return false
 }
 
+// eachValue gives the values at a path, of an array at the end its elements.
+func eachValue(doc []byte, path []string, give func(v value)) {
+	walkPath(doc, path, false, func(v value, _ int) bool {
+		if !isArray(v) {
+			give(v)
+			return false
+		}
+		for _, e := range fields(v.Value) {
+			give(e)
+		}
+		return false
+	})
+}
+
 // arrayIndex reads a path part as a place in an array: digits without a
 // leading zero.
 func arrayIndex(part string) (int, bool) {

@@ -214,12 +214,7 @@ func (ix joinIndex) find(docs []bson.Raw, vs []value) []bson.Raw {
 // elements.
 func localValues(doc bson.Raw, path []string) []value {
 	var out []value
-	walkPath(doc, path, true, func(v value, index int) bool {
-		if !isArray(v) || index >= 0 {
-			out = append(out, v)
-		}
-		return false
-	})
+	eachValue(doc, path, func(v value) { out = append(out, v) })
 	return out
 }
 
