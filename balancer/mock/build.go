@@ -48,6 +48,9 @@ func (c *Cluster) buildConfig() error {
 	for _, name := range []string{configShards, configDatabases, configCollections, configTags, configSettings, configChangelog, configActionlog, configPlacement} {
 		c.Config(name)
 	}
+	if err := c.indexConfig(); err != nil {
+		return err
+	}
 	now := bson.NewDateTimeFromTime(c.now())
 	if err := c.configInsert("version", bson.D{{Key: "_id", Value: int32(1)}, {Key: "clusterId", Value: c.NewObjectID()}}); err != nil {
 		return err

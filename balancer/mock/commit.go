@@ -1,7 +1,6 @@
 package mock
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -16,21 +15,25 @@ import (
 // before and after are the document before and after, nil where there is none.
 func (c *Cluster) noteWrite(s *shard, ns string, before, after bson.Raw) {
 	m := s.busy
-	if m == nil || !m.cloning || m.donor != s || m.req.Namespace != ns {
+	if m == nil || !m.cloning || m.donor != s || m.req.Namespace != ns || m.local(s) == nil {
 		return
 	}
 	was := before != nil && m.holds(before)
 	is := after != nil && m.holds(after)
 	switch {
 	case is:
-		id := after.Lookup("_id")
-		m.mods.upserts[string(id.Value)+string(rune(id.Type))] = id
-		delete(m.mods.deletes, string(id.Value)+string(rune(id.Type)))
+		m.mods.note(m.mods.upserts, m.mods.deletes, after)
 	case was:
-		id := before.Lookup("_id")
-		m.mods.deletes[string(id.Value)+string(rune(id.Type))] = id
-		delete(m.mods.upserts, string(id.Value)+string(rune(id.Type)))
+		m.mods.note(m.mods.deletes, m.mods.upserts, before)
 	}
+}
+
+// note puts a document's _id on one list and takes it off the other.
+func (*modifications) note(on, off map[string]bson.RawValue, doc bson.Raw) {
+	id := doc.Lookup("_id")
+	key := string(append([]byte{byte(id.Type)}, id.Value...))
+	on[key] = id
+	delete(off, key)
 }
 
 // catchUp pulls the donor's modifications until none are left, then enters
@@ -60,9 +63,9 @@ func (c *Cluster) catchUp(m *migration) {
 
 // transferMods brings the recipient up to date: deletes first, then upserts.
 func (c *Cluster) transferMods(m *migration) error {
-	from, to := m.donor.colls[m.req.Namespace], m.receiver.colls[m.req.Namespace]
+	from, to := m.local(m.donor), m.local(m.receiver)
 	if from == nil || to == nil {
-		return mongoerr.New(mongoerr.OperationFailed, "Data transfer error: the collection was dropped")
+		return recipientError(errDropped().Error())
 	}
 	mods := m.mods
 	m.mods = newModifications()
@@ -79,7 +82,7 @@ func (c *Cluster) transferMods(m *migration) error {
 			continue
 		}
 		if err := m.upsert(to, mods.upserts[key], doc); err != nil {
-			return mongoerr.New(mongoerr.OperationFailed, "Data transfer error: migrate failed: %s", err)
+			return recipientError(err.Error())
 		}
 	}
 	return nil
@@ -123,7 +126,7 @@ func (c *Cluster) commit(m *migration) {
 	m.endDonorStep(c.now()) // step 5: the recipient has everything
 	m.endRecvStep(c.now(), 7)
 	if err := c.commitCatalog(m); err != nil {
-		m.committedNothing = true
+		m.rejected = true
 		c.fail(m, err)
 		return
 	}
@@ -148,7 +151,7 @@ func (c *Cluster) commit(m *migration) {
 
 // hand passes virtual data on and turns the donor's copies into orphans.
 func (c *Cluster) hand(m *migration) {
-	from, to := m.donor.colls[m.req.Namespace], m.receiver.colls[m.req.Namespace]
+	from, to := m.local(m.donor), m.local(m.receiver)
 	var moved virtualData
 	from.virtual, moved = from.virtual.take(m.coll.Pattern, m.min, m.max)
 	to.virtual = to.virtual.merge(moved)
@@ -172,7 +175,7 @@ func (c *Cluster) commitCatalog(m *migration) error {
 		return err
 	}
 	table := c.tables[ns]
-	if !ok || table == nil || !coll.AllowMigrations || !coll.PermitMigrations {
+	if !ok || !coll.AllowMigrations || !coll.PermitMigrations {
 		return mongoerr.New(mongoerr.ConflictingOperationInProgress, "Collection %s is gone or does not allow migrations", ns)
 	}
 	if !coll.UUID.Equal(m.coll.UUID) || coll.Epoch != m.coll.Epoch {
@@ -255,9 +258,17 @@ func (c *Cluster) fail(m *migration, err error) {
 	}
 	if m.recvTask != nil {
 		c.scheduleDeletion(m.receiver, m.recvTask)
-		c.logChange(m.receiver.id, "moveChunk.to", m.req.Namespace, stepsDoc(m.recvTime, recvSteps, m, "aborted"))
 	}
-	if !m.committedNothing {
+	if m.receiver.busy == m {
+		note := "aborted"
+		if m.rejected {
+			// Its critical section is released in order all the same.
+			m.endRecvStep(c.now(), 8)
+			note = "success"
+		}
+		c.logChange(m.receiver.id, "moveChunk.to", m.req.Namespace, stepsDoc(m.recvTime, recvSteps, m, note))
+	}
+	if !m.rejected {
 		c.logChange(m.donor.id, "moveChunk.error", m.req.Namespace, m.rangeDoc())
 	}
 	c.finish(m, err)
@@ -277,7 +288,9 @@ func (c *Cluster) finish(m *migration, err error) {
 		}
 	}
 	delete(c.pending, m)
-	m.done(err)
+	for _, done := range m.done {
+		done(err)
+	}
 }
 
 func stepsDoc(times []time.Duration, of int, m *migration, note string) bson.D {
@@ -297,21 +310,3 @@ func stepsDoc(times []time.Duration, of int, m *migration, note string) bson.D {
 }
 
 func emptyDoc() bson.Raw { return bson.Raw{5, 0, 0, 0, 0} }
-
-// Move runs a migration to its end for a caller that holds the lock. A
-// failure whose range is on the recipient all the same is a success
-// (spec 02 §4.6).
-func (c *Cluster) moveDone(req MoveRequest, err error) error {
-	if err == nil || mongoerr.Is(err, mongoerr.BalancerInterrupted) || req.Min == nil {
-		return err
-	}
-	table := c.tables[req.Namespace]
-	if table == nil {
-		return err
-	}
-	key, keyErr := table.Pattern().Key(req.Min)
-	if keyErr == nil && table.Find(key).Shard == req.To && !errors.Is(err, errNothingToWaitFor) {
-		return nil
-	}
-	return err
-}

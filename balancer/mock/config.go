@@ -2,10 +2,11 @@ package mock
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
+	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/store"
@@ -24,35 +25,44 @@ const (
 	configChangelog   = "changelog"
 	configActionlog   = "actionlog"
 	configPlacement   = "placementHistory"
+
+	chunksNamespace = "config." + configChunks
 )
 
-// Config is a collection of the config database, made when it is missing.
-// The caller must use ConfigChunks for config.chunks.
-func (c *Cluster) Config(name string) *store.Collection {
-	coll := c.config[name]
+// onConfigServer tells whether the config server holds a database.
+func onConfigServer(db string) bool { return db == "config" || db == "admin" }
+
+// configData is a collection that the config server holds, made when it is
+// missing. config.chunks is none: it is made from the routing tables.
+func (c *Cluster) configData(ns string) *store.Collection {
+	coll := c.config[ns]
 	if coll == nil {
 		coll = store.New()
-		c.config[name] = coll
+		c.config[ns] = coll
 	}
 	return coll
 }
 
-// ConfigNames lists the collections of the config database, in order.
-func (c *Cluster) ConfigNames() []string {
-	names := []string{configChunks}
-	for name := range c.config {
-		names = append(names, name)
+// Config is a collection of the config database, made when it is missing.
+func (c *Cluster) Config(name string) *store.Collection { return c.configData("config." + name) }
+
+// configNamespaces lists what the config server holds of a database, in order.
+func (c *Cluster) configNamespaces(db string) []string {
+	var list []string
+	if db == "config" {
+		list = append(list, chunksNamespace)
 	}
-	slices.Sort(names)
-	return names
+	for ns := range c.config {
+		if strings.HasPrefix(ns, db+".") {
+			list = append(list, ns)
+		}
+	}
+	slices.Sort(list)
+	return list
 }
 
 func textValue(s string) bson.RawValue {
-	_, data, err := bson.MarshalValue(s)
-	if err != nil {
-		panic(fmt.Sprintf("a string that is not BSON: %v", err)) // MarshalValue has no other failure for a string
-	}
-	return bson.RawValue{Type: bson.TypeString, Value: data}
+	return bson.RawValue{Type: bson.TypeString, Value: bsoncore.AppendString(nil, s)}
 }
 
 // configDoc reads a config document by its string _id.
@@ -163,10 +173,11 @@ func (c *Cluster) ShardByID(id string) (catalog.Shard, error) {
 	return catalog.ParseShard(raw)
 }
 
-// Tracked reads a collection's entry in config.collections.
+// Tracked reads a collection's entry in config.collections. A tracked
+// collection has a routing table.
 func (c *Cluster) Tracked(ns string) (catalog.Collection, bool, error) {
 	raw, ok := c.configDoc(configCollections, ns)
-	if !ok {
+	if !ok || c.tables[ns] == nil {
 		return catalog.Collection{}, false, nil
 	}
 	coll, err := catalog.ParseCollection(raw)
@@ -187,7 +198,7 @@ func (c *Cluster) Sharded(ns string) (catalog.Collection, error) {
 	if ok && !coll.Unsplittable {
 		return coll, nil
 	}
-	if _, known := c.configDoc(configDatabases, db); !known && db != "admin" && db != "config" {
+	if _, known := c.configDoc(configDatabases, db); !known && !onConfigServer(db) {
 		return catalog.Collection{}, mongoerr.New(mongoerr.NamespaceNotFound, "database %s not found", db)
 	}
 	return catalog.Collection{}, mongoerr.New(mongoerr.NamespaceNotSharded, "Namespace %s is not sharded", ns)

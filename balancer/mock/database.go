@@ -128,6 +128,10 @@ func (c *Cluster) Create(ns string, options bson.D) error {
 	if err != nil {
 		return err
 	}
+	if onConfigServer(db) {
+		c.configData(ns)
+		return nil
+	}
 	if err := c.CreateDatabase(db, ""); err != nil {
 		return err
 	}
@@ -192,7 +196,7 @@ func (c *Cluster) Drop(ns string) bool {
 func (s *shard) dropDeletions(ns string) {
 	kept := s.deletions[:0]
 	for _, task := range s.deletions {
-		if task.ns != ns {
+		if task.coll.Namespace != ns {
 			kept = append(kept, task)
 		}
 	}

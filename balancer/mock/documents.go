@@ -33,15 +33,11 @@ func (c *Cluster) Documents(ns string, filter *store.Filter) iter.Seq[bson.Raw] 
 
 // places finds the documents that match, wherever the namespace lives.
 func (c *Cluster) places(ns string, filter *store.Filter) iter.Seq[place] {
-	db, name, err := catalog.SplitNamespace(ns)
-	if err != nil {
-		return func(func(place) bool) {}
-	}
-	if db == "config" && name == configChunks {
+	if ns == chunksNamespace {
 		return c.chunkPlaces(filter)
 	}
 	return func(yield func(place) bool) {
-		for _, t := range c.targets(db, name, ns, filter) {
+		for _, t := range c.targets(ns, filter) {
 			for record, doc := range t.docs.Find(filter) {
 				if t.owns(doc) && !yield(place{docs: t.docs, shard: t.shard, record: record, doc: doc}) {
 					return
@@ -61,22 +57,29 @@ type target struct {
 
 // targets routes a request: a sharded collection's go to the owner of the
 // key when the filter names the whole key, else to every owner.
-func (c *Cluster) targets(db, name, ns string, filter *store.Filter) []target {
-	if db == "config" {
-		if c.config[name] == nil {
+func (c *Cluster) targets(ns string, filter *store.Filter) []target {
+	db, _, err := catalog.SplitNamespace(ns)
+	if err != nil {
+		return nil
+	}
+	if onConfigServer(db) {
+		if c.config[ns] == nil {
 			return nil
 		}
-		return []target{{docs: c.config[name]}}
+		return []target{{docs: c.config[ns]}}
 	}
 	coll, tracked, err := c.Tracked(ns)
-	table := c.tables[ns]
-	if err != nil || !tracked || table == nil {
+	if err != nil {
+		return nil
+	}
+	if !tracked {
 		primary, ok := c.Primary(db)
 		if !ok || c.shards[primary].colls[ns] == nil {
 			return nil
 		}
 		return []target{{docs: c.shards[primary].colls[ns].docs, shard: c.shards[primary]}}
 	}
+	table := c.tables[ns]
 	owners := table.Owners()
 	if key, ok := shardKeyOf(filter, coll.Pattern); ok {
 		owners = []catalog.ShardID{table.Find(key).Shard}
@@ -109,12 +112,8 @@ func shardKeyOf(filter *store.Filter, p catalog.KeyPattern) (catalog.Key, bool) 
 
 // Targets are the shards that a request for a namespace goes to.
 func (c *Cluster) Targets(ns string, filter *store.Filter) []catalog.ShardID {
-	db, name, err := catalog.SplitNamespace(ns)
-	if err != nil {
-		return nil
-	}
 	var ids []catalog.ShardID
-	for _, t := range c.targets(db, name, ns, filter) {
+	for _, t := range c.targets(ns, filter) {
 		if t.shard != nil {
 			ids = append(ids, t.shard.id)
 		}
@@ -134,7 +133,7 @@ func (t target) owns(doc bson.Raw) bool {
 // Insert stores a document where its shard key belongs. The namespace is made
 // when it is missing.
 func (c *Cluster) Insert(ns string, doc bson.Raw) error {
-	db, name, err := catalog.SplitNamespace(ns)
+	db, _, err := catalog.SplitNamespace(ns)
 	if err != nil {
 		return err
 	}
@@ -142,8 +141,8 @@ func (c *Cluster) Insert(ns string, doc bson.Raw) error {
 	if err != nil {
 		return err
 	}
-	if db == "config" {
-		return c.insertConfig(name, doc)
+	if onConfigServer(db) {
+		return c.insertConfig(ns, doc)
 	}
 	s, local, err := c.destination(ns, db, doc)
 	if err != nil {
@@ -157,24 +156,6 @@ func (c *Cluster) Insert(ns string, doc bson.Raw) error {
 	return nil
 }
 
-func (c *Cluster) insertConfig(name string, doc bson.Raw) error {
-	if name == configChunks {
-		return errChunksByHand()
-	}
-	if name == configSettings {
-		if err := CheckSettings(doc); err != nil {
-			return err
-		}
-	}
-	_, err := c.Config(name).Insert(doc)
-	c.Tick()
-	return err
-}
-
-func errChunksByHand() error {
-	return mongoerr.New(mongoerr.IllegalOperation, "config.chunks can't be written by hand in the mock: use split, mergeChunks and moveRange")
-}
-
 // destination is the shard and its local collection that a new document
 // belongs to.
 func (c *Cluster) destination(ns, db string, doc bson.Raw) (*shard, *localCollection, error) {
@@ -182,8 +163,7 @@ func (c *Cluster) destination(ns, db string, doc bson.Raw) (*shard, *localCollec
 	if err != nil {
 		return nil, nil, err
 	}
-	table := c.tables[ns]
-	if !tracked || table == nil {
+	if !tracked {
 		if err := c.CreateDatabase(db, ""); err != nil {
 			return nil, nil, err
 		}
@@ -194,7 +174,7 @@ func (c *Cluster) destination(ns, db string, doc bson.Raw) (*shard, *localCollec
 	if err != nil {
 		return nil, nil, err
 	}
-	s := c.shards[table.Find(key).Shard]
+	s := c.shards[c.tables[ns].Find(key).Shard]
 	return s, s.colls[ns], nil
 }
 
@@ -205,6 +185,9 @@ type UpdateRequest struct {
 	Update *store.Update
 	Multi  bool
 	Upsert bool
+	// Retryable: the statement may move a document to another shard. Without
+	// a retryable write the server refuses that.
+	Retryable bool
 }
 
 // UpdateResult counts what an update did.
@@ -218,14 +201,19 @@ type UpdateResult struct {
 
 // Update applies one statement to the documents that match.
 func (c *Cluster) Update(ns string, req UpdateRequest) (UpdateResult, error) {
+	return c.updatePlaces(ns, req, c.find(ns, req.Filter, !req.Multi))
+}
+
+// find gives all places that match, or the first.
+func (c *Cluster) find(ns string, filter *store.Filter, justOne bool) []place {
 	var found []place
-	for p := range c.places(ns, req.Filter) {
+	for p := range c.places(ns, filter) {
 		found = append(found, p)
-		if !req.Multi {
+		if justOne {
 			break
 		}
 	}
-	return c.updatePlaces(ns, req, found)
+	return found
 }
 
 func (c *Cluster) updatePlaces(ns string, req UpdateRequest, found []place) (UpdateResult, error) {
@@ -239,6 +227,9 @@ func (c *Cluster) updatePlaces(ns string, req UpdateRequest, found []place) (Upd
 		result.Before, result.After = p.doc, after
 		if !changed {
 			continue
+		}
+		if err := c.checkKeyChange(ns, req, p, after); err != nil {
+			return result, err
 		}
 		if err := c.replace(ns, p, after); err != nil {
 			return result, err
@@ -263,15 +254,40 @@ func (c *Cluster) updatePlaces(ns string, req UpdateRequest, found []place) (Upd
 	return result, nil
 }
 
-// replace writes a document's new form; when its shard key has changed hands
-// it moves to the owner.
-func (c *Cluster) replace(ns string, p place, after bson.Raw) error {
-	db, name, err := catalog.SplitNamespace(ns)
+// checkKeyChange refuses updates of the shard key that the server refuses.
+func (c *Cluster) checkKeyChange(ns string, req UpdateRequest, p place, after bson.Raw) error {
+	if p.shard == nil || req.Retryable && !req.Multi {
+		return nil
+	}
+	coll, sharded, err := c.shardedEntry(ns)
+	if err != nil || !sharded {
+		return err
+	}
+	was, err := coll.Pattern.DocumentKey(p.doc)
 	if err != nil {
 		return err
 	}
-	if db == "config" {
-		return c.replaceConfig(name, p, after)
+	is, err := coll.Pattern.DocumentKey(after)
+	switch {
+	case err != nil:
+		return err
+	case was.Equal(is):
+		return nil
+	case req.Multi:
+		return mongoerr.New(mongoerr.InvalidOptions, "Multi-update operations are not allowed when updating the shard key field.")
+	}
+	return mongoerr.New(mongoerr.IllegalOperation, "Must run update to shard key field in a multi-statement transaction or with retryWrites: true.")
+}
+
+// replace writes a document's new form; when its shard key has changed hands
+// it moves to the owner.
+func (c *Cluster) replace(ns string, p place, after bson.Raw) error {
+	if p.shard == nil {
+		return c.replaceConfig(ns, p, after)
+	}
+	db, _, err := catalog.SplitNamespace(ns)
+	if err != nil {
+		return err
 	}
 	s, local, err := c.destination(ns, db, after)
 	if err != nil {
@@ -295,25 +311,9 @@ func (c *Cluster) replace(ns string, p place, after bson.Raw) error {
 	return nil
 }
 
-func (c *Cluster) replaceConfig(name string, p place, after bson.Raw) error {
-	switch name {
-	case configChunks:
-		return errChunksByHand()
-	case configSettings:
-		if err := CheckSettings(after); err != nil {
-			return err
-		}
-	}
-	c.Tick()
-	return p.docs.Update(p.record, after)
-}
-
 // Delete removes the documents that match, or the first, and counts them.
 func (c *Cluster) Delete(ns string, filter *store.Filter, justOne bool) (int, error) {
-	found := slices.Collect(c.places(ns, filter))
-	if justOne && len(found) > 1 {
-		found = found[:1]
-	}
+	found := c.find(ns, filter, justOne)
 	for _, p := range found {
 		if err := c.remove(ns, p); err != nil {
 			return 0, err
@@ -323,8 +323,10 @@ func (c *Cluster) Delete(ns string, filter *store.Filter, justOne bool) (int, er
 }
 
 func (c *Cluster) remove(ns string, p place) error {
-	if p.docs == nil {
-		return errChunksByHand()
+	if p.shard == nil {
+		if err := checkConfigDelete(ns); err != nil {
+			return err
+		}
 	}
 	p.docs.Delete(p.record)
 	if p.shard != nil {
@@ -343,7 +345,7 @@ type FindOneRequest struct {
 
 // FindAndModify updates or removes one document.
 func (c *Cluster) FindAndModify(ns string, req FindOneRequest) (UpdateResult, error) {
-	found := slices.Collect(c.places(ns, req.Filter))
+	found := c.find(ns, req.Filter, req.Sort == nil)
 	if req.Sort != nil {
 		slices.SortStableFunc(found, func(a, b place) int { return req.Sort.Compare(a.doc, b.doc) })
 	}
@@ -360,31 +362,4 @@ func (c *Cluster) FindAndModify(ns string, req FindOneRequest) (UpdateResult, er
 		result.Before = p.doc
 	}
 	return result, nil
-}
-
-// chunkPlaces is config.chunks as documents, made from the routing tables as
-// they are read. A filter on uuid reads one collection.
-func (c *Cluster) chunkPlaces(filter *store.Filter) iter.Seq[place] {
-	return func(yield func(place) bool) {
-		wanted, byUUID := filter.Equality("uuid")
-		for _, raw := range c.Config(configCollections).Scan() {
-			if byUUID && !raw.Lookup("uuid").Equal(wanted) {
-				continue
-			}
-			coll, err := catalog.ParseCollection(raw)
-			if err != nil || c.tables[coll.Namespace] == nil {
-				continue
-			}
-			for chunk := range c.tables[coll.Namespace].All() {
-				doc, err := bson.Marshal(chunk.Doc(coll.Pattern, coll.UUID))
-				if err != nil {
-					c.logger.Warn("chunk not shown", "ns", coll.Namespace, "error", err)
-					continue
-				}
-				if (filter == nil || filter.Match(doc)) && !yield(place{doc: doc}) {
-					return
-				}
-			}
-		}
-	}
 }

@@ -51,8 +51,14 @@ func (e engine) DataSizes(_ context.Context, colls []catalog.Collection) (map[st
 
 func (e engine) Split(_ context.Context, s policy.Split) error {
 	coll, ok, err := e.c.Tracked(s.Namespace)
-	if err != nil || !ok {
+	if err != nil {
+		return err
+	}
+	if !ok {
 		return mongoerr.New(mongoerr.ConflictingOperationInProgress, "collection %s is gone", s.Namespace)
+	}
+	if coll.Epoch != s.Version.Epoch {
+		return mongoerr.New(mongoerr.StaleEpoch, "The epoch of collection %s has changed", s.Namespace)
 	}
 	chunk := e.c.tables[s.Namespace].Find(s.Min)
 	if chunk.Shard != s.Shard || !chunk.Min.Equal(s.Min) || !chunk.Max.Equal(s.Max) {
@@ -62,20 +68,36 @@ func (e engine) Split(_ context.Context, s policy.Split) error {
 }
 
 func (e engine) StartMove(m policy.Migration, done func(error)) {
-	req := MoveRequest{
-		Namespace: m.Namespace, From: m.From, To: m.To,
-		Force: m.Force, MaxChunkSizeBytes: m.MaxChunkSizeBytes,
-	}
-	table := e.c.tables[m.Namespace]
-	if table == nil {
-		done(mongoerr.New(mongoerr.NamespaceNotFound, "collection %s not found", m.Namespace))
+	coll, err := e.chosen(m)
+	if err != nil {
+		done(err)
 		return
 	}
-	req.Min = table.Pattern().Bound(m.Min)
+	req := MoveRequest{
+		Namespace: m.Namespace, From: m.From, To: m.To, Min: coll.Pattern.Bound(m.Min),
+		Force: m.Force, MaxChunkSizeBytes: m.MaxChunkSizeBytes,
+		WaitForDelete: e.c.loop.Settings().WaitForDelete,
+	}
 	if !m.Max.IsZero() {
-		req.Max = table.Pattern().Bound(m.Max)
+		req.Max = coll.Pattern.Bound(m.Max)
 	}
 	e.c.StartMove(req, done)
+}
+
+// chosen is the collection that a migration was chosen for. It may have been
+// dropped since, and another one made under its name.
+func (e engine) chosen(m policy.Migration) (catalog.Collection, error) {
+	coll, ok, err := e.c.Tracked(m.Namespace)
+	if err != nil {
+		return coll, err
+	}
+	if !ok || !coll.UUID.Equal(m.UUID) {
+		return coll, mongoerr.New(mongoerr.NamespaceNotFound, "collection %s not found", m.Namespace)
+	}
+	if len(m.Min.Values()) != coll.Pattern.Len() {
+		return coll, staleConfig(m.Namespace, m.From, "the shard key of %s has changed", m.Namespace)
+	}
+	return coll, nil
 }
 
 // Move is for a caller that may wait; the event driver uses StartMove.
@@ -90,9 +112,9 @@ func (e engine) Move(ctx context.Context, m policy.Migration) error {
 }
 
 func (e engine) SplitPoint(_ context.Context, m policy.Migration) (policy.Split, error) {
-	coll, ok, err := e.c.Tracked(m.Namespace)
-	if err != nil || !ok {
-		return policy.Split{}, mongoerr.New(mongoerr.NamespaceNotFound, "collection %s not found", m.Namespace)
+	coll, err := e.chosen(m)
+	if err != nil {
+		return policy.Split{}, err
 	}
 	table := e.c.tables[m.Namespace]
 	chunk := table.Find(m.Min)
@@ -152,7 +174,12 @@ func (l lockedEngine) SplitPoint(ctx context.Context, m policy.Migration) (polic
 }
 
 func (l lockedEngine) Split(ctx context.Context, s policy.Split) error {
-	return l.do(func(e engine) error { return e.Split(ctx, s) })
+	return l.do(func(e engine) error {
+		if err := e.c.AwaitDonation(ctx, time.Time{}, s.Namespace, s.Shard); err != nil {
+			return err
+		}
+		return e.Split(ctx, s)
+	})
 }
 
 func (l lockedEngine) Move(ctx context.Context, m policy.Migration) error {

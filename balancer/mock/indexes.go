@@ -28,12 +28,12 @@ func (c *Cluster) holders(ns string) []catalog.ShardID {
 // CreateIndexes makes indexes wherever the collection has data, after making
 // the collection when it is missing.
 func (c *Cluster) CreateIndexes(ns string, specs []store.IndexSpec) ([]IndexResult, error) {
-	db, name, err := catalog.SplitNamespace(ns)
+	db, _, err := catalog.SplitNamespace(ns)
 	if err != nil {
 		return nil, err
 	}
-	if db == "config" {
-		return nil, mongoerr.New(mongoerr.IllegalOperation, "can't create indexes on config.%s", name)
+	if onConfigServer(db) {
+		return nil, mongoerr.New(mongoerr.IllegalOperation, "can't create indexes on %s", ns)
 	}
 	if err := c.CreateDatabase(db, ""); err != nil {
 		return nil, err
@@ -49,16 +49,34 @@ func (c *Cluster) CreateIndexes(ns string, specs []store.IndexSpec) ([]IndexResu
 	for _, id := range c.holders(ns) {
 		docs := c.shards[id].colls[ns].docs
 		result := IndexResult{Host: c.hostOf(id), Before: len(docs.Indexes()), Created: created}
-		for _, spec := range specs {
-			if err := docs.CreateIndex(spec); err != nil {
-				return nil, err
-			}
+		if err := createAll(docs, specs); err != nil {
+			return nil, err
 		}
 		result.After = len(docs.Indexes())
 		results = append(results, result)
 	}
 	c.Tick()
 	return results, nil
+}
+
+// createAll makes all indexes or, when one fails, none.
+func createAll(docs *store.Collection, specs []store.IndexSpec) error {
+	before := indexesByName(docs)
+	for _, spec := range specs {
+		err := docs.CreateIndex(spec)
+		if err == nil {
+			continue
+		}
+		for name := range indexesByName(docs) {
+			if _, was := before[name]; !was {
+				if dropErr := docs.DropIndex(name); dropErr != nil {
+					return dropErr
+				}
+			}
+		}
+		return err
+	}
+	return nil
 }
 
 // checkUniqueAgainstShardKey: a unique index of a sharded collection must
@@ -79,12 +97,15 @@ func (c *Cluster) checkUniqueAgainstShardKey(ns string, specs []store.IndexSpec)
 
 // Indexes lists a collection's indexes; false when there is no collection.
 func (c *Cluster) Indexes(ns string) ([]store.IndexSpec, bool) {
-	db, name, err := catalog.SplitNamespace(ns)
+	db, _, err := catalog.SplitNamespace(ns)
 	if err != nil {
 		return nil, false
 	}
-	if db == "config" {
-		docs := c.config[name]
+	if ns == chunksNamespace {
+		return chunkIndexes(), true
+	}
+	if onConfigServer(db) {
+		docs := c.config[ns]
 		if docs == nil {
 			return nil, false
 		}

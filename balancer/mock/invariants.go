@@ -91,7 +91,7 @@ func (c *Cluster) checkDocuments(coll catalog.Collection, fail func(string, ...a
 func (s *shard) waitsForDeletion(coll catalog.Collection, key catalog.Key) bool {
 	for _, task := range s.deletions {
 		inside := task.min.Compare(key) <= 0 && (key.Compare(task.max) < 0 || task.max.Equal(coll.Pattern.GlobalMax()))
-		if task.ns == coll.Namespace && inside {
+		if task.coll.UUID.Equal(coll.UUID) && inside {
 			return true
 		}
 	}

@@ -1,7 +1,9 @@
 package mock
 
 import (
+	"bytes"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -42,6 +44,8 @@ type MoveRequest struct {
 
 // migration is one chunk migration under way (spec 02 §5).
 type migration struct {
+	// asked is the request as it came, req the one with both bounds.
+	asked    MoveRequest
 	req      MoveRequest
 	coll     catalog.Collection
 	min, max catalog.Key
@@ -58,15 +62,26 @@ type migration struct {
 	records []store.RecordID
 	virtual virtualData
 	cloning bool
-	// committedNothing: the config server refused the commit.
-	committedNothing bool
-	mods             modifications
-	cloned           int64
-	clonedSize       int64
-	donorTask        *rangeDeletion
-	recvTask         *rangeDeletion
+	// rejected: the config server refused the commit.
+	rejected   bool
+	mods       modifications
+	cloned     int64
+	clonedSize int64
+	donorTask  *rangeDeletion
+	recvTask   *rangeDeletion
 
-	done func(error)
+	// done are those that wait: more than one when the same request came again.
+	done []func(error)
+}
+
+// local is the migrating collection on one of the two shards; nil when it is
+// gone, also when another collection has taken its name.
+func (m *migration) local(s *shard) *localCollection {
+	l := s.colls[m.req.Namespace]
+	if l == nil || !l.uuid.Equal(m.coll.UUID) {
+		return nil
+	}
+	return l
 }
 
 // modifications are the writes of the donor in the range since the clone
@@ -82,12 +97,23 @@ func newModifications() modifications {
 
 func (m *modifications) empty() bool { return len(m.upserts)+len(m.deletes) == 0 }
 
-// StartMove begins a migration. done is called once, by an event, with the
-// lock held.
+// same tells whether two requests are equal in all fields.
+func (r MoveRequest) same(o MoveRequest) bool {
+	return r.Namespace == o.Namespace && r.From == o.From && r.To == o.To && bytes.Equal(r.Min, o.Min) && bytes.Equal(r.Max, o.Max) &&
+		r.Force == o.Force && r.WaitForDelete == o.WaitForDelete && r.MaxChunkSizeBytes == o.MaxChunkSizeBytes
+}
+
+// StartMove begins a migration, or joins the one that the same request began.
+// done is called once, by an event, with the lock held.
 func (c *Cluster) StartMove(req MoveRequest, done func(error)) {
-	m := &migration{req: req, started: c.now(), stepEnd: c.now(), done: done}
+	if donor := c.shards[req.From]; donor != nil && donor.busy != nil && donor.busy.asked.same(req) {
+		donor.busy.done = append(donor.busy.done, done)
+		return
+	}
+	m := &migration{asked: req, req: req, started: c.now(), stepEnd: c.now(), done: []func(error){done}}
 	if err := c.admit(m); err != nil {
-		c.refuse(m, err)
+		// Refused before it registered: nothing is logged.
+		c.after(batchTime, func() { done(err) })
 		return
 	}
 	if req.From == req.To {
@@ -123,45 +149,67 @@ func busyError(s *shard) error {
 		"Unable to start new balancer operation because shard %s is already taking part in a migration of %s", s.id, s.busy.req.Namespace)
 }
 
-// refuse ends a migration that never registered.
-func (c *Cluster) refuse(m *migration, err error) {
-	c.after(batchTime, func() { m.done(err) })
-}
-
-// prepare is the rest of the donor's work before cloning (§5.3 #6-#12): bounds,
-// identity, range deletions; then the size rule and the recipient's consent.
+// prepare is the rest of the donor's work before cloning (spec 02 §5.3 #6 to
+// #12): identity, bounds, range deletions, and the chunk around the range.
 func (c *Cluster) prepare(m *migration) {
-	if err := c.checkDonor(m); err != nil {
-		c.after(refuseTime, func() { c.finish(m, err) })
+	if err := c.identify(m); err != nil {
+		c.giveUp(m, err)
 		return
 	}
-	if task := m.donor.overlappingDeletion(m.coll, m.min, m.max); task != nil {
-		c.waitForDeletions(m, m.donor, func() { c.startClone(m) })
-		return
-	}
-	c.startClone(m)
+	c.waitForDeletions(m, m.donor, func() {
+		if err := c.checkRange(m); err != nil {
+			c.giveUp(m, err)
+			return
+		}
+		c.startClone(m)
+	})
 }
 
-// checkDonor resolves the bounds and demands that the range lies in one chunk
-// of the donor; anything else is a stale routing table.
-func (c *Cluster) checkDonor(m *migration) error {
-	ns := m.req.Namespace
-	coll, ok, err := c.Tracked(ns)
+// giveUp ends a migration whose clone has not begun.
+func (c *Cluster) giveUp(m *migration, err error) {
+	c.after(refuseTime, func() { c.finish(m, err) })
+}
+
+// identify reads the collection and gives both bounds.
+func (c *Cluster) identify(m *migration) error {
+	coll, err := c.donated(m)
 	if err != nil {
 		return err
 	}
-	table := c.tables[ns]
-	if !ok || table == nil || table.Count(m.donor.id) == 0 {
-		return staleConfig(ns, m.donor.id, "shard %s owns no chunk of %s", m.donor.id, ns)
-	}
 	m.coll = coll
-	if !coll.AllowMigrations || !coll.PermitMigrations {
-		return mongoerr.New(mongoerr.ConflictingOperationInProgress, "Collection %s does not allow migrations", ns)
+	m.min, m.max, err = c.resolveBounds(m)
+	return err
+}
+
+// donated is the collection as the donor knows it, if it may give away of it.
+func (c *Cluster) donated(m *migration) (catalog.Collection, error) {
+	ns := m.req.Namespace
+	coll, ok, err := c.Tracked(ns)
+	if err != nil {
+		return coll, err
 	}
-	if m.min, m.max, err = c.resolveBounds(m); err != nil {
+	if !ok || c.tables[ns].Count(m.donor.id) == 0 {
+		return coll, staleConfig(ns, m.donor.id, "shard %s owns no chunk of %s", m.donor.id, ns)
+	}
+	if !coll.AllowMigrations || !coll.PermitMigrations {
+		return coll, mongoerr.New(mongoerr.ConflictingOperationInProgress, "Collection %s does not allow migrations", ns)
+	}
+	return coll, nil
+}
+
+// checkRange demands that the range lies in one chunk of the donor, and
+// remembers the chunk's version. The collection may have changed while range
+// deletions were waited for.
+func (c *Cluster) checkRange(m *migration) error {
+	ns := m.req.Namespace
+	coll, err := c.donated(m)
+	if err != nil {
 		return err
 	}
-	chunk := table.Find(m.min)
+	if !coll.UUID.Equal(m.coll.UUID) || coll.Epoch != m.coll.Epoch {
+		return staleConfig(ns, m.donor.id, "collection %s was made anew", ns)
+	}
+	chunk := c.tables[ns].Find(m.min)
 	if chunk.Shard != m.donor.id || m.max.Compare(chunk.Max) > 0 {
 		return staleConfig(ns, m.donor.id, "the range is not inside one chunk of shard %s", m.donor.id)
 	}
@@ -169,20 +217,21 @@ func (c *Cluster) checkDonor(m *migration) error {
 	return nil
 }
 
-// resolveBounds gives full keys, and computes the bound that was left out.
+// resolveBounds gives full keys, and computes the bound that was left out
+// (spec 02 §5.8).
 func (c *Cluster) resolveBounds(m *migration) (min, max catalog.Key, err error) {
 	p, table := m.coll.Pattern, c.tables[m.req.Namespace]
 	if m.req.Min != nil {
 		if min, err = p.Key(m.req.Min); err != nil {
-			return min, max, c.badBound(m, err)
+			return min, max, c.badBound(m, m.req.Min, err)
 		}
 	}
 	if m.req.Max != nil {
 		if max, err = p.Key(m.req.Max); err != nil {
-			return min, max, c.badBound(m, err)
+			return min, max, c.badBound(m, m.req.Max, err)
 		}
 	}
-	local := m.donor.colls[m.req.Namespace]
+	local := m.local(m.donor)
 	switch {
 	case m.req.Max == nil:
 		max = table.Find(min).Max
@@ -200,7 +249,17 @@ func (c *Cluster) resolveBounds(m *migration) (min, max catalog.Key, err error) 
 	return min, max, nil
 }
 
-func (c *Cluster) badBound(m *migration, err error) error {
+// badBound is the refusal of a bound that is no shard key. Where the other one
+// was to be computed, the walk along the index finds it first (spec 03 §1.3).
+func (c *Cluster) badBound(m *migration, bound bson.Raw, err error) error {
+	names, fields := fieldNames(bound), m.coll.Pattern.Fields()
+	switch {
+	case m.req.Min != nil && m.req.Max != nil:
+	case len(names) > len(fields):
+		return mongoerr.New(mongoerr.KeyPatternShorterThanBound, "bound %s has more fields than the shard key %s", bound, m.coll.Pattern.Doc())
+	case !slices.Equal(names, fields[:len(names)]):
+		return mongoerr.New(mongoerr.BoundFieldMismatch, "bound %s is no prefix of the shard key %s", bound, m.coll.Pattern.Doc())
+	}
 	return staleConfig(m.req.Namespace, m.donor.id, "%s", err)
 }
 
@@ -223,9 +282,9 @@ func (c *Cluster) waitForDeletions(m *migration, s *shard, then func()) {
 		case s.overlappingDeletion(m.coll, m.min, m.max) == nil:
 			then()
 		case !c.now().Before(deadline):
-			err := error(mongoerr.New(mongoerr.ExceededTimeLimit, "Exceeded time limit waiting for an overlapping range deletion on shard %s", s.id))
+			err := mongoerr.New(mongoerr.ExceededTimeLimit, "Exceeded time limit waiting for an overlapping range deletion on shard %s", s.id)
 			if s == m.receiver {
-				c.fail(m, mongoerr.New(mongoerr.OperationFailed, "Data transfer error: migrate failed: ExceededTimeLimit: %s", err))
+				c.fail(m, recipientError("ExceededTimeLimit: "+err.Message))
 				return
 			}
 			c.finish(m, err)
@@ -234,145 +293,6 @@ func (c *Cluster) waitForDeletions(m *migration, s *shard, then func()) {
 		}
 	}
 	look()
-}
-
-// startClone logs the start, applies the size rule and asks the recipient.
-func (c *Cluster) startClone(m *migration) {
-	m.endDonorStep(c.now()) // step 2: checks done
-	c.logChange(m.donor.id, "moveChunk.start", m.req.Namespace, m.rangeDoc())
-	if m.min.Compare(m.max) >= 0 {
-		c.fail(m, mongoerr.New(mongoerr.FailedToParse, "min must be less than max"))
-		return
-	}
-	local := m.donor.colls[m.req.Namespace]
-	// From here on writes are tracked: the list of records is as of now, however
-	// long the recipient takes to begin.
-	m.cloning = true
-	m.mods = newModifications()
-	for record := range local.inRange(m.coll.Pattern, m.min, m.max) {
-		m.records = append(m.records, record)
-	}
-	_, m.virtual = local.virtual.take(m.coll.Pattern, m.min, m.max)
-	if err := c.checkSize(m, local); err != nil {
-		c.fail(m, err)
-		return
-	}
-	if m.receiver.busy != nil {
-		c.fail(m, busyError(m.receiver))
-		return
-	}
-	m.receiver.busy = m
-	m.donorTask = m.donor.addDeletion(m, deletionDelayed)
-	c.waitForDeletions(m, m.receiver, func() { c.beginCopy(m) })
-}
-
-// checkSize is the rule of spec 02 §5.7: at most twice as many documents as a
-// chunk of average ones may hold, unless forced.
-func (c *Cluster) checkSize(m *migration, local *localCollection) error {
-	if m.req.Force != policy.ForceNone {
-		return nil
-	}
-	total, bytes := local.counts()
-	limit := int64(250001)
-	if total > 0 {
-		average := bytes / total
-		if average == 0 {
-			average = 5
-		}
-		limit = 2 * max(m.req.MaxChunkSizeBytes/average, 1)
-	}
-	virtual, _ := m.virtual.totals()
-	if n := int64(len(m.records)) + virtual; n > limit {
-		return mongoerr.New(mongoerr.ChunkTooBig,
-			"Cannot move chunk: the maximum number of documents for a chunk is %d, the range holds %d", limit, n)
-	}
-	return nil
-}
-
-// beginCopy is the recipient's preparation: its collection, its own deletion
-// task for what it copies, and then the clone.
-func (c *Cluster) beginCopy(m *migration) {
-	if err := c.prepareReceiver(m); err != nil {
-		c.fail(m, mongoerr.New(mongoerr.OperationFailed, "Data transfer error: migrate failed: %s", err))
-		return
-	}
-	m.recvTask = m.receiver.addDeletion(m, deletionNow)
-	m.endRecvStep(c.now(), 3)
-	m.endDonorStep(c.now()) // step 3: clone started
-	c.after(batchTime, func() { c.copyBatch(m) })
-}
-
-// prepareReceiver makes the collection and the donor's indexes where the
-// recipient has none.
-func (c *Cluster) prepareReceiver(m *migration) error {
-	from := m.donor.colls[m.req.Namespace]
-	to := m.receiver.colls[m.req.Namespace]
-	if to != nil && !to.uuid.Equal(from.uuid) {
-		return mongoerr.New(mongoerr.InvalidUUID, "InvalidUUID: shard %s has another collection of that name", m.receiver.id)
-	}
-	if to == nil {
-		to = &localCollection{uuid: from.uuid, options: from.options, docs: store.New()}
-		m.receiver.colls[m.req.Namespace] = to
-	}
-	have := map[string]bool{}
-	for _, spec := range to.docs.Indexes() {
-		have[spec.Name] = true
-	}
-	for _, spec := range from.docs.Indexes() {
-		if have[spec.Name] {
-			continue
-		}
-		if err := to.docs.CreateIndex(spec); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// copyBatch copies up to 16 MiB of the documents seen at the start, those
-// that are still there and still in the range.
-func (c *Cluster) copyBatch(m *migration) {
-	if !m.cloning {
-		return
-	}
-	from, to := m.donor.colls[m.req.Namespace], m.receiver.colls[m.req.Namespace]
-	if from == nil || to == nil {
-		c.fail(m, mongoerr.New(mongoerr.OperationFailed, "Data transfer error: the collection was dropped"))
-		return
-	}
-	var size int64
-	for len(m.records) > 0 && size < cloneBatch {
-		record := m.records[0]
-		m.records = m.records[1:]
-		doc, ok := from.docs.Get(record)
-		if !ok || !m.holds(doc) {
-			continue
-		}
-		if _, err := to.docs.Insert(doc); err != nil {
-			c.fail(m, mongoerr.New(mongoerr.OperationFailed, "Data transfer error: migrate failed: %s", err))
-			return
-		}
-		size += int64(len(doc))
-		m.cloned++
-		m.recvTask.orphans++
-	}
-	m.clonedSize += size
-	wait := batchTime + transferTime(size)
-	if len(m.records) > 0 {
-		c.after(wait, func() { c.copyBatch(m) })
-		return
-	}
-	docs, bytes := m.virtual.totals()
-	m.cloned += docs
-	m.clonedSize += bytes
-	c.after(wait+transferTime(bytes), func() {
-		m.endRecvStep(c.now(), 4)
-		c.catchUp(m)
-	})
-}
-
-func transferTime(bytes int64) time.Duration {
-	return time.Duration(float64(bytes) / cloneRate * float64(time.Second))
 }
 
 // holds tells whether a document's key is in the migrating range.

@@ -18,21 +18,15 @@ const (
 // rangeDeletion is a range deletion task (spec 02 §5.4 and §5.6): documents
 // in a range that a shard does not own, or will not.
 type rangeDeletion struct {
-	ns       string
-	uuid     []byte
 	coll     catalog.Collection
 	min, max catalog.Key
 	when     whenToDelete
-	// pending: the migration has not been decided yet.
-	pending bool
+	// orphans is the number of documents that are still to be deleted.
 	orphans int64
 }
 
 func (s *shard) addDeletion(m *migration, when whenToDelete) *rangeDeletion {
-	task := &rangeDeletion{
-		ns: m.req.Namespace, uuid: m.coll.UUID.Data, coll: m.coll,
-		min: m.min, max: m.max, when: when, pending: true,
-	}
+	task := &rangeDeletion{coll: m.coll, min: m.min, max: m.max, when: when}
 	s.deletions = append(s.deletions, task)
 	return task
 }
@@ -41,12 +35,11 @@ func (s *shard) removeDeletion(task *rangeDeletion) {
 	s.deletions = slices.DeleteFunc(s.deletions, func(t *rangeDeletion) bool { return t == task })
 }
 
-// overlappingDeletion finds a task, pending or not, that shares keys with the
+// overlappingDeletion finds a task, decided or not, that shares keys with the
 // range: no data may come into such a range.
 func (s *shard) overlappingDeletion(coll catalog.Collection, min, max catalog.Key) *rangeDeletion {
 	for _, task := range s.deletions {
-		if task.ns == coll.Namespace && slices.Equal(task.uuid, coll.UUID.Data) &&
-			task.min.Compare(max) < 0 && min.Compare(task.max) < 0 {
+		if task.coll.UUID.Equal(coll.UUID) && task.min.Compare(max) < 0 && min.Compare(task.max) < 0 {
 			return task
 		}
 	}
@@ -63,19 +56,17 @@ func (c *Cluster) scheduleDeletion(s *shard, task *rangeDeletion) {
 	c.deleteRange(s, task, delay, nil)
 }
 
-// deleteRange deletes a task's documents in batches and removes the task.
+// deleteRange deletes a task's documents in batches, removes the task and
+// calls then, if there is one.
 func (c *Cluster) deleteRange(s *shard, task *rangeDeletion, delay time.Duration, then func()) {
-	task.pending = false
 	c.after(delay, func() { c.deleteBatch(s, task, then) })
 }
 
 func (c *Cluster) deleteBatch(s *shard, task *rangeDeletion, then func()) {
-	if !slices.Contains(s.deletions, task) {
-		return
-	}
-	local := s.colls[task.ns]
 	deleted := 0
-	if local != nil && slices.Equal(local.uuid.Data, task.uuid) {
+	local := s.colls[task.coll.Namespace]
+	// The task is gone when the collection was dropped.
+	if slices.Contains(s.deletions, task) && local != nil && local.uuid.Equal(task.coll.UUID) {
 		deleted = c.deleteSome(local, task)
 	}
 	task.orphans = max(0, task.orphans-int64(deleted))

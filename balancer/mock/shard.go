@@ -42,7 +42,7 @@ func (s *shard) namespaces() []string { return slices.Sorted(maps.Keys(s.colls))
 func (s *shard) orphans(ns string) int64 {
 	var n int64
 	for _, task := range s.deletions {
-		if task.ns == ns {
+		if task.coll.Namespace == ns {
 			n += task.orphans
 		}
 	}

@@ -1,8 +1,8 @@
 package mock
 
 import (
+	"bytes"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -25,6 +25,8 @@ type ShardRequest struct {
 	NoIndex bool
 	// AcceptNonUnique takes an existing index that is not unique.
 	AcceptNonUnique bool
+	// UUID is that of the collection as the caller knows it; nil does not care.
+	UUID []byte
 }
 
 // ShardCollection shards a collection: checks in the server's order, the
@@ -37,14 +39,16 @@ func (c *Cluster) ShardCollection(req ShardRequest) error {
 	if strings.HasPrefix(coll, "system.buckets.") {
 		return mongoerr.New(mongoerr.ShardBucketsCollection, "can't shard a buckets collection by its own name")
 	}
-	if err := c.CreateDatabase(db, ""); err != nil {
-		return err
+	if !onConfigServer(db) {
+		if err := c.CreateDatabase(db, ""); err != nil {
+			return err
+		}
 	}
 	pattern, err := catalog.ParseKeyPattern(req.Key)
 	if err != nil {
 		return err
 	}
-	if db == "admin" || db == "config" || strings.HasPrefix(coll, "system.") {
+	if onConfigServer(db) || strings.HasPrefix(coll, "system.") {
 		return mongoerr.New(mongoerr.IllegalOperation, "can't shard %s: it is a system namespace", req.Namespace)
 	}
 	if req.Unique && pattern.HashedField() >= 0 {
@@ -53,9 +57,14 @@ func (c *Cluster) ShardCollection(req ShardRequest) error {
 	if len(req.Namespace) > maxShardedName {
 		return mongoerr.New(mongoerr.InvalidNamespace, "Fully qualified namespace is too long. Namespace: %s Max: %d", req.Namespace, maxShardedName)
 	}
-	if existing, ok, err := c.Tracked(req.Namespace); err != nil {
+	if err := c.checkUUID(req); err != nil {
 		return err
-	} else if ok && !existing.Unsplittable {
+	}
+	existing, sharded, err := c.shardedEntry(req.Namespace)
+	if err != nil {
+		return err
+	}
+	if sharded {
 		if existing.Pattern.Equal(pattern) && existing.Unique == req.Unique {
 			return nil
 		}
@@ -64,16 +73,58 @@ func (c *Cluster) ShardCollection(req ShardRequest) error {
 	return c.shardNew(req, pattern)
 }
 
+// checkUUID compares the collection there is with the one the caller means.
+func (c *Cluster) checkUUID(req ShardRequest) error {
+	db, name, err := catalog.SplitNamespace(req.Namespace)
+	if err != nil || req.UUID == nil {
+		return err
+	}
+	primary, _ := c.Primary(db)
+	if local := c.shards[primary].colls[req.Namespace]; local != nil && bytes.Equal(local.uuid.Data, req.UUID) {
+		return nil
+	}
+	mismatch := mongoerr.New(mongoerr.CollectionUUIDMismatch, "Collection UUID does not match that specified")
+	mismatch.Extra = bson.D{
+		{Key: "db", Value: db},
+		{Key: "collectionUUID", Value: bson.Binary{Subtype: bson.TypeBinaryUUID, Data: req.UUID}},
+		{Key: "expectedCollection", Value: name},
+		{Key: "actualCollection", Value: c.nameOf(db, req.UUID)},
+	}
+	return mismatch
+}
+
+// nameOf finds a database's collection by its UUID; nil when there is none.
+func (c *Cluster) nameOf(db string, uuid []byte) any {
+	for _, info := range c.CollectionInfos(db) {
+		if bytes.Equal(info.UUID.Data, uuid) {
+			return info.Name
+		}
+	}
+	return nil
+}
+
+// shardNew shards a collection that is not; a refusal leaves nothing behind.
 func (c *Cluster) shardNew(req ShardRequest, pattern catalog.KeyPattern) error {
 	db, _, _ := catalog.SplitNamespace(req.Namespace)
 	primary, _ := c.Primary(db)
 	existed := c.shards[primary].colls[req.Namespace] != nil
 	local := c.localPrimary(req.Namespace, nil)
+	err := c.shardLocal(req, pattern, primary, local)
+	if err != nil && !existed {
+		delete(c.shards[primary].colls, req.Namespace)
+	}
+	return err
+}
+
+func (c *Cluster) shardLocal(req ShardRequest, pattern catalog.KeyPattern, primary catalog.ShardID, local *localCollection) error {
 	zones, err := c.prepareSharding(req, pattern, local)
 	if err != nil {
-		if !existed {
-			delete(c.shards[primary].colls, req.Namespace)
-		}
+		return err
+	}
+	docs, _ := local.counts()
+	at, epoch := c.Tick(), c.NewObjectID()
+	table, err := c.initialTable(pattern, zones, epoch, at, primary, docs == 0)
+	if err != nil {
 		return err
 	}
 	c.logChange(primary, "shardCollection.start", req.Namespace, bson.D{
@@ -81,12 +132,6 @@ func (c *Cluster) shardNew(req ShardRequest, pattern catalog.KeyPattern) error {
 		{Key: "collection", Value: req.Namespace},
 		{Key: "primary", Value: string(primary)},
 	})
-	docs, _ := local.counts()
-	at, epoch := c.Tick(), c.NewObjectID()
-	table, err := c.initialTable(pattern, zones, epoch, at, primary, docs == 0)
-	if err != nil {
-		return err
-	}
 	if err := c.enter(req, pattern, local.uuid, epoch, at); err != nil {
 		return err
 	}
@@ -190,118 +235,18 @@ func (c *Cluster) zonesForSharding(ns string, pattern catalog.KeyPattern) (*cata
 			}
 		}
 	}
-	return c.Zones(catalog.Collection{Namespace: ns, Pattern: pattern})
-}
-
-// initialTable makes the first chunks (spec 03 §1.4, initial chunks).
-func (c *Cluster) initialTable(pattern catalog.KeyPattern, zones *catalog.ZoneSet, epoch bson.ObjectID, at bson.Timestamp, primary catalog.ShardID, empty bool) (*catalog.RoutingTable, error) {
-	chunks, err := c.initialChunks(pattern, zones, primary, empty)
+	zones, err := c.Zones(catalog.Collection{Namespace: ns, Pattern: pattern})
 	if err != nil {
 		return nil, err
-	}
-	for i := range chunks {
-		chunks[i].ID = c.NewObjectID()
-		chunks[i].Version = catalog.ChunkVersion{Major: 1, Minor: uint32(i)}
-		chunks[i].OnCurrentShardSince = at
-		chunks[i].History = []catalog.ChunkHistory{{ValidAfter: at, Shard: chunks[i].Shard}}
-	}
-	return catalog.NewRoutingTable(pattern, epoch, at, slices.Values(chunks))
-}
-
-func (c *Cluster) initialChunks(pattern catalog.KeyPattern, zones *catalog.ZoneSet, primary catalog.ShardID, empty bool) ([]catalog.Chunk, error) {
-	whole := []catalog.Chunk{{Min: pattern.GlobalMin(), Max: pattern.GlobalMax(), Shard: primary}}
-	if !empty {
-		return whole, nil
-	}
-	shards, err := c.ReadShards()
-	if err != nil {
-		return nil, err
-	}
-	open := slices.DeleteFunc(slices.Clone(shards), func(s catalog.Shard) bool { return s.Draining })
-	switch {
-	case zones.Len() > 0:
-		return zonedChunks(pattern, zones, shards, open)
-	case pattern.HashedField() == 0:
-		return hashedChunks(pattern, len(shards), open)
-	}
-	return whole, nil
-}
-
-// zonedChunks: one chunk a zone range, one a gap; zones go round-robin among
-// their shards, gaps among all that are not draining.
-func zonedChunks(pattern catalog.KeyPattern, zones *catalog.ZoneSet, shards, open []catalog.Shard) ([]catalog.Chunk, error) {
-	var chunks []catalog.Chunk
-	gaps := 0
-	turn := map[string]int{}
-	at := pattern.GlobalMin()
-	gap := func(max catalog.Key) {
-		if at.Compare(max) < 0 {
-			chunks = append(chunks, catalog.Chunk{Min: at, Max: max, Shard: open[gaps%len(open)].ID})
-			gaps++
-		}
 	}
 	for _, r := range zones.Ranges() {
-		gap(r.Min)
-		var members []catalog.Shard
-		for _, s := range shards {
-			if s.HasZone(r.Zone) {
-				members = append(members, s)
+		for _, k := range []catalog.Key{r.Min, r.Max} {
+			if err := pattern.CheckHashed(k); err != nil {
+				return nil, mongoerr.New(mongoerr.InvalidOptions, "%s", err)
 			}
 		}
-		if len(members) == 0 {
-			return nil, mongoerr.New(mongoerr.CannotCreateChunkDistribution, "zone %s has no shard", r.Zone)
-		}
-		chunks = append(chunks, catalog.Chunk{Min: r.Min, Max: r.Max, Shard: members[turn[r.Zone]%len(members)].ID})
-		turn[r.Zone]++
-		at = r.Max
 	}
-	gap(pattern.GlobalMax())
-	return chunks, nil
-}
-
-// hashedChunks: as many chunks as shards, evenly over the hash.
-func hashedChunks(pattern catalog.KeyPattern, n int, open []catalog.Shard) ([]catalog.Chunk, error) {
-	var chunks []catalog.Chunk
-	min := pattern.GlobalMin()
-	for i, point := range hashedPoints(n) {
-		bound := bson.D{{Key: pattern.Fields()[0], Value: point}}
-		for _, field := range pattern.Fields()[1:] {
-			bound = append(bound, bson.E{Key: field, Value: bson.MinKey{}})
-		}
-		raw, err := bson.Marshal(bound)
-		if err != nil {
-			return nil, err
-		}
-		max, err := pattern.Key(raw)
-		if err != nil {
-			return nil, err
-		}
-		chunks = append(chunks, catalog.Chunk{Min: min, Max: max, Shard: open[i%len(open)].ID})
-		min = max
-	}
-	last := open[len(chunks)%len(open)].ID
-	return append(chunks, catalog.Chunk{Min: min, Max: pattern.GlobalMax(), Shard: last}), nil
-}
-
-// hashedPoints are the split points for n chunks, ascending.
-func hashedPoints(n int) []int64 {
-	if n < 2 {
-		return nil
-	}
-	step := 2 * (math.MaxInt64 / int64(n))
-	var points []int64
-	if n%2 == 0 {
-		points = append(points, 0)
-		for at := step; len(points) < n-1; at += step {
-			points = append(points, at, -at)
-		}
-	} else {
-		for at := step / 2; len(points) < n-1; at += step {
-			points = append(points, at, -at)
-		}
-	}
-	slices.Sort(points)
-	return points
+	return zones, nil
 }
 
 // enter writes the entry of config.collections.
@@ -324,7 +269,7 @@ func (c *Cluster) enter(req ShardRequest, pattern catalog.KeyPattern, uuid bson.
 func (c *Cluster) spreadCollection(ns string, like *localCollection, table *catalog.RoutingTable) {
 	for _, id := range table.Owners() {
 		s := c.shards[id]
-		if s.colls[ns] != nil {
+		if l := s.colls[ns]; l != nil && l.uuid.Equal(like.uuid) {
 			continue
 		}
 		l := &localCollection{uuid: like.uuid, options: like.options, docs: store.New()}

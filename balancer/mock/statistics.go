@@ -26,13 +26,12 @@ type LocalStats struct {
 // Stats asks the shards that own chunks of a collection, or the primary of an
 // untracked one. Config collections are on the config server.
 func (c *Cluster) Stats(ns string) []LocalStats {
-	db, name, err := catalog.SplitNamespace(ns)
+	db, _, err := catalog.SplitNamespace(ns)
 	if err != nil {
 		return nil
 	}
-	if db == "config" && c.config[name] != nil {
-		docs := c.config[name]
-		return []LocalStats{{Shard: configShard, Host: "127.0.0.1:27019", Docs: docs.Count(), Bytes: docs.Bytes(), Indexes: indexNames(docs)}}
+	if onConfigServer(db) {
+		return c.configStats(ns)
 	}
 	var owners []catalog.ShardID
 	if table := c.tables[ns]; table != nil {
@@ -56,6 +55,43 @@ func (c *Cluster) Stats(ns string) []LocalStats {
 	return stats
 }
 
+// configStats is a collection that the config server holds.
+func (c *Cluster) configStats(ns string) []LocalStats {
+	stats := LocalStats{Shard: configShard, Host: configHost}
+	switch docs := c.config[ns]; {
+	case ns == chunksNamespace:
+		for _, table := range c.tables {
+			stats.Docs += int64(table.Len())
+		}
+		stats.Bytes = stats.Docs * chunkBytes
+		for _, spec := range chunkIndexes() {
+			stats.Indexes = append(stats.Indexes, spec.Name)
+		}
+	case docs == nil:
+		return nil
+	default:
+		stats.Docs, stats.Bytes, stats.Indexes = docs.Count(), docs.Bytes(), indexNames(docs)
+	}
+	return []LocalStats{stats}
+}
+
+// chunkBytes is about what a document of config.chunks takes.
+const chunkBytes = 200
+
+// configHost is the config server's only member.
+const configHost = "127.0.0.1:27019"
+
+func cappedOptions(ns string) bson.D {
+	size, capped := map[string]int64{
+		"config." + configChangelog: changelogBytes,
+		"config." + configActionlog: actionlogBytes,
+	}[ns]
+	if !capped {
+		return bson.D{}
+	}
+	return bson.D{{Key: "capped", Value: true}, {Key: "size", Value: size}}
+}
+
 func indexNames(docs *store.Collection) []string {
 	var names []string
 	for _, spec := range docs.Indexes() {
@@ -77,18 +113,6 @@ func (c *Cluster) hostOf(id catalog.ShardID) string {
 		return ""
 	}
 	return shard.Host
-}
-
-// FastCounts are the documents per owning shard, orphans included.
-func (c *Cluster) FastCounts(ns string) []LocalStats {
-	if ns == "config."+configChunks {
-		var chunks int64
-		for _, table := range c.tables {
-			chunks += int64(table.Len())
-		}
-		return []LocalStats{{Shard: configShard, Docs: chunks}}
-	}
-	return c.Stats(ns)
 }
 
 // RangeSize counts documents and bytes of a range, or of all when there are
@@ -152,14 +176,14 @@ func (c *Cluster) Databases() []DatabaseSize {
 		}
 		return sizes[name]
 	}
-	var configBytes int64
-	for _, docs := range c.config {
-		configBytes += docs.Bytes()
-	}
-	for name, bytes := range map[string]int64{"admin": 0, "config": configBytes} {
+	for _, name := range []string{"admin", "config"} {
 		db := at(name)
-		db.Bytes = bytes
-		db.ByShard = []LocalStats{{Shard: configShard, Bytes: bytes}}
+		for _, ns := range c.configNamespaces(name) {
+			for _, part := range c.configStats(ns) {
+				db.Bytes += part.Bytes
+			}
+		}
+		db.ByShard = []LocalStats{{Shard: configShard, Bytes: db.Bytes}}
 	}
 	for _, id := range c.shardIDs() {
 		local := map[string]int64{}
@@ -191,9 +215,13 @@ type CollectionInfo struct {
 // CollectionInfos lists a database's collections, by name.
 func (c *Cluster) CollectionInfos(db string) []CollectionInfo {
 	var infos []CollectionInfo
-	if db == "config" {
-		for _, name := range c.ConfigNames() {
-			infos = append(infos, CollectionInfo{Name: name, UUID: bson.Binary{Subtype: bson.TypeBinaryUUID, Data: make([]byte, 16)}, Options: bson.D{}})
+	if onConfigServer(db) {
+		for _, ns := range c.configNamespaces(db) {
+			infos = append(infos, CollectionInfo{
+				Name:    strings.TrimPrefix(ns, db+"."),
+				UUID:    bson.Binary{Subtype: bson.TypeBinaryUUID, Data: make([]byte, 16)},
+				Options: cappedOptions(ns),
+			})
 		}
 		return infos
 	}

@@ -73,7 +73,7 @@ func (r *Router) aggregate(c *call) (bson.D, error) {
 		}
 		results = append(results, doc)
 	}
-	return r.firstBatch(ns, results, size, false), nil
+	return r.firstBatch(ns, results, size), nil
 }
 
 // aggregateNamespace: a collection's, or <db>.$cmd.aggregate for {aggregate: 1}.
@@ -92,6 +92,9 @@ func (c *call) aggregateNamespace() (ns string, database bool, err error) {
 // input is what flows into the pipeline: a source stage's documents, or the
 // collection's, with a leading $match done while reading.
 func (r *Router) input(c *call, ns string, database bool, stages []bson.Raw) (iter.Seq[bson.Raw], []bson.Raw, error) {
+	if err := sourcesFirst(stages); err != nil {
+		return nil, nil, err
+	}
 	if len(stages) > 0 {
 		name, spec, err := stage(stages[0])
 		if err != nil {
@@ -112,13 +115,6 @@ func (r *Router) input(c *call, ns string, database bool, stages []bson.Raw) (it
 			return r.cluster.Documents(ns, compiled), stages[1:], nil
 		}
 	}
-	for _, s := range stages[min(1, len(stages)):] {
-		if name, _, err := stage(s); err == nil {
-			if _, isSource := sources()[name]; isSource {
-				return nil, nil, mongoerr.New(mongoerr.StageNotFirst, "%s is only valid as the first stage in a pipeline", name)
-			}
-		}
-	}
 	if database {
 		if len(stages) > 0 {
 			if name, _, _ := stage(stages[0]); name == "$documents" {
@@ -128,6 +124,17 @@ func (r *Router) input(c *call, ns string, database bool, stages []bson.Raw) (it
 		return nil, nil, mongoerr.New(mongoerr.InvalidNamespace, "{aggregate: 1} is not valid for this pipeline: its first stage needs a collection")
 	}
 	return r.cluster.Documents(ns, nil), stages, nil
+}
+
+// sourcesFirst: a stage that makes documents must be the first.
+func sourcesFirst(stages []bson.Raw) error {
+	for _, s := range stages[min(1, len(stages)):] {
+		name, _, err := stage(s)
+		if _, isSource := sources()[name]; err == nil && isSource {
+			return mongoerr.New(mongoerr.StageNotFirst, "%s is only valid as the first stage in a pipeline", name)
+		}
+	}
+	return nil
 }
 
 func stage(doc bson.Raw) (name string, spec bson.RawValue, err error) {

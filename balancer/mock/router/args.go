@@ -2,6 +2,7 @@ package router
 
 import (
 	"math"
+	"strconv"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -15,8 +16,9 @@ type kind uint8
 const (
 	anyValue kind = iota
 	stringValue
-	namespaceValue // a full namespace string
-	shardValue     // a shard id: not empty
+	namespaceValue    // a full namespace string
+	oldNamespaceValue // the same, of old-style commands: another type is BadValue
+	shardValue        // a shard id: not empty
 	objectValue
 	arrayValue
 	boolValue
@@ -90,16 +92,17 @@ func refuseUnknown(cmd *command, body bson.Raw) error {
 
 // accepts lists the BSON types of each kind.
 var accepts = map[kind][]bson.Type{
-	stringValue:    {bson.TypeString},
-	namespaceValue: {bson.TypeString},
-	shardValue:     {bson.TypeString},
-	objectValue:    {bson.TypeEmbeddedDocument},
-	arrayValue:     {bson.TypeArray},
-	boolValue:      {bson.TypeBoolean},
-	optionalBool:   {bson.TypeBoolean},
-	safeBool:       {bson.TypeBoolean, bson.TypeInt32, bson.TypeInt64, bson.TypeDouble, bson.TypeDecimal128},
-	safeInt:        {bson.TypeInt32, bson.TypeInt64, bson.TypeDouble, bson.TypeDecimal128},
-	uuidValue:      {bson.TypeBinary},
+	stringValue:       {bson.TypeString},
+	namespaceValue:    {bson.TypeString},
+	oldNamespaceValue: {bson.TypeString},
+	shardValue:        {bson.TypeString},
+	objectValue:       {bson.TypeEmbeddedDocument},
+	arrayValue:        {bson.TypeArray},
+	boolValue:         {bson.TypeBoolean},
+	optionalBool:      {bson.TypeBoolean},
+	safeBool:          {bson.TypeBoolean, bson.TypeInt32, bson.TypeInt64, bson.TypeDouble, bson.TypeDecimal128},
+	safeInt:           {bson.TypeInt32, bson.TypeInt64, bson.TypeDouble, bson.TypeDecimal128},
+	uuidValue:         {bson.TypeBinary},
 }
 
 func (f field) check(cmd string, v bson.RawValue) error {
@@ -114,11 +117,14 @@ func (f field) check(cmd string, v bson.RawValue) error {
 		if f.kind == shardValue && v.StringValue() == "" {
 			return mongoerr.New(mongoerr.NoSuchKey, "BSON field '%s.%s' must not be empty", cmd, f.name)
 		}
-		if f.kind == namespaceValue {
+		if f.kind == namespaceValue || f.kind == oldNamespaceValue {
 			_, _, err := catalog.SplitNamespace(v.StringValue())
 			return err
 		}
 		return nil
+	}
+	if f.kind == oldNamespaceValue {
+		return mongoerr.New(mongoerr.BadValue, "collection name has invalid type %s", typeName(v.Type))
 	}
 	return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s' is the wrong type '%s', expected type '%s'", cmd, f.name, typeName(v.Type), typeName(types[0]))
 }
@@ -138,6 +144,11 @@ func (a args) object(name string) bson.Raw {
 	return doc
 }
 
+func (a args) binary(name string) []byte {
+	_, data, _ := a[name].BinaryOK()
+	return data
+}
+
 func (a args) truth(name string) bool { return truth(a[name]) }
 
 // truth reads a bool or number; anything else is false.
@@ -145,13 +156,22 @@ func truth(v bson.RawValue) bool {
 	if b, ok := v.BooleanOK(); ok {
 		return b
 	}
-	n, ok := v.AsFloat64OK()
+	n, ok := numberOf(v)
 	return ok && n != 0
+}
+
+// numberOf reads a number of any type.
+func numberOf(v bson.RawValue) (float64, bool) {
+	if d, ok := v.Decimal128OK(); ok {
+		n, err := strconv.ParseFloat(d.String(), 64)
+		return n, err == nil || math.IsInf(n, 0)
+	}
+	return v.AsFloat64OK()
 }
 
 // number reads a safeInt: doubles are cut, NaN is 0, the rest is clamped.
 func (a args) number(name string) int64 {
-	f, ok := a[name].AsFloat64OK()
+	f, ok := numberOf(a[name])
 	if !ok || math.IsNaN(f) {
 		return 0
 	}

@@ -11,16 +11,16 @@ import (
 
 func catalogCommands() []command {
 	return []command{
-		{name: "listDatabases", adminOnly: true, strict: true,
+		{name: "listDatabases", adminOnly: true, strict: true, stable: true,
 			declared: []field{{"listDatabases", anyValue, true}, {"filter", objectValue, false}, {"nameOnly", boolValue, false}, {"authorizedDatabases", boolValue, false}},
 			run:      (*Router).listDatabases},
-		{name: "listCollections", strict: true,
+		{name: "listCollections", stable: true, strict: true,
 			declared: []field{{"listCollections", anyValue, true}, {"filter", objectValue, false}, {"nameOnly", safeBool, false},
 				{"authorizedCollections", safeBool, false}, {"cursor", objectValue, false}},
 			run: (*Router).listCollections},
-		{name: "create", takesWriteConcern: true, run: (*Router).create},
-		{name: "drop", takesWriteConcern: true, run: (*Router).drop},
-		{name: "dropDatabase", takesWriteConcern: true, run: (*Router).dropDatabase},
+		{name: "create", stable: true, takesWriteConcern: true, run: (*Router).create},
+		{name: "drop", stable: true, takesWriteConcern: true, run: (*Router).drop},
+		{name: "dropDatabase", stable: true, takesWriteConcern: true, run: (*Router).dropDatabase},
 	}
 }
 
@@ -85,7 +85,7 @@ func (r *Router) listCollections(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.firstBatch(c.db+".$cmd.listCollections", list, size, false), nil
+	return r.firstBatch(c.db+".$cmd.listCollections", list, size), nil
 }
 
 // refusedOptions would change what a collection does in ways the mock can't.

@@ -11,8 +11,8 @@ import (
 
 func chunkCommands() []command {
 	return []command{
-		{name: "split", adminOnly: true, declared: []field{{"split", namespaceValue, true}}, run: (*Router).split},
-		{name: "mergeChunks", adminOnly: true, run: (*Router).mergeChunks},
+		{name: "split", adminOnly: true, declared: []field{{"split", oldNamespaceValue, true}}, run: (*Router).split},
+		{name: "mergeChunks", adminOnly: true, declared: []field{{"mergeChunks", oldNamespaceValue, true}}, run: (*Router).mergeChunks},
 		{name: "mergeAllChunksOnShard", adminOnly: true,
 			declared: []field{{"mergeAllChunksOnShard", namespaceValue, true}, {"shard", shardValue, true},
 				{"maxNumberOfChunksToMerge", safeInt, false}, {"maxTimeProcessingChunksMS", safeInt, false}},
@@ -95,6 +95,12 @@ func (r *Router) split(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
+	if r.cluster.Donating(coll.Namespace, chunk.Shard) {
+		if err := r.cluster.AwaitDonation(c.ctx, c.deadline, coll.Namespace, chunk.Shard); err != nil {
+			return nil, err
+		}
+		return r.split(c) // all may have changed
+	}
 	return bson.D{}, r.cluster.Split(coll, chunk, []catalog.Key{point})
 }
 
@@ -147,15 +153,11 @@ func (r *Router) exactChunk(coll catalog.Collection, bounds []bson.Raw) (catalog
 }
 
 func (r *Router) mergeChunks(c *call) (bson.D, error) {
-	ns, isText := c.body.Lookup("mergeChunks").StringValueOK()
-	if !isText {
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "mergeChunks takes a namespace")
-	}
 	bounds, err := mergeBounds(c.body.Lookup("bounds"))
 	if err != nil {
 		return nil, err
 	}
-	coll, err := r.cluster.Sharded(ns)
+	coll, err := r.cluster.Sharded(c.args.text("mergeChunks"))
 	if err != nil {
 		return nil, err
 	}
@@ -166,6 +168,13 @@ func (r *Router) mergeChunks(c *call) (bson.D, error) {
 	upper, err := coll.Pattern.Key(bounds[1])
 	if err != nil {
 		return nil, errOld(err)
+	}
+	owner := r.cluster.Table(coll.Namespace).Find(lower).Shard
+	if lower.Less(upper) && r.cluster.Donating(coll.Namespace, owner) {
+		if err := r.cluster.AwaitDonation(c.ctx, c.deadline, coll.Namespace, owner); err != nil {
+			return nil, err
+		}
+		return r.mergeChunks(c) // all may have changed
 	}
 	return bson.D{}, r.cluster.MergeRange(coll, lower, upper)
 }

@@ -1,9 +1,9 @@
 package router
 
 import (
-	"iter"
+	"maps"
 	"math/rand/v2"
-	"sync"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -17,16 +17,19 @@ const (
 	firstBatchDefault = 101
 )
 
+// cursorLife is how long a cursor that nobody reads stays open, in real time.
+const cursorLife = 10 * time.Minute
+
 // cursor holds what a query has still to give. Results are computed when the
 // query runs, so later writes do not show.
 type cursor struct {
 	ns   string
 	left []bson.Raw
+	used time.Time
 }
 
-// cursors are the open cursors by id.
+// cursors are the open cursors by id. The cluster's lock guards them.
 type cursors struct {
-	mu   sync.Mutex
 	rand *rand.Rand
 	open map[int64]*cursor
 }
@@ -52,11 +55,12 @@ func (cs *cursors) keep(c *cursor) int64 {
 	if len(c.left) == 0 {
 		return 0
 	}
-	cs.mu.Lock()
-	defer cs.mu.Unlock()
 	if cs.open == nil {
 		cs.open = map[int64]*cursor{}
 	}
+	now := time.Now()
+	maps.DeleteFunc(cs.open, func(_ int64, c *cursor) bool { return now.Sub(c.used) > cursorLife })
+	c.used = now
 	id := cs.rand.Int64()
 	for id == 0 || cs.open[id] != nil {
 		id = cs.rand.Int64()
@@ -65,32 +69,36 @@ func (cs *cursors) keep(c *cursor) int64 {
 	return id
 }
 
-func (cs *cursors) get(id int64) *cursor {
-	cs.mu.Lock()
-	defer cs.mu.Unlock()
-	return cs.open[id]
-}
-
 func (cs *cursors) kill(id int64) bool {
-	cs.mu.Lock()
-	defer cs.mu.Unlock()
 	_, ok := cs.open[id]
 	delete(cs.open, id)
 	return ok
 }
 
-// firstBatch answers a query: a cursor with its first batch. The order of the
-// fields is that of the server's aggregate.
-func (r *Router) firstBatch(ns string, results []bson.Raw, size int, single bool) bson.D {
+// opened is a cursor as a reply shows it.
+type opened struct {
+	id    int64
+	batch bson.A
+}
+
+// open makes a cursor and takes its first batch.
+func (r *Router) open(ns string, results []bson.Raw, size int, single bool) opened {
 	c := &cursor{ns: ns, left: results}
 	batch := c.take(size)
 	if single {
 		c.left = nil
 	}
+	return opened{id: r.cursors.keep(c), batch: batch}
+}
+
+// firstBatch answers with a cursor, its fields in the order of all commands
+// but find.
+func (r *Router) firstBatch(ns string, results []bson.Raw, size int) bson.D {
+	c := r.open(ns, results, size, false)
 	return bson.D{{Key: "cursor", Value: bson.D{
-		{Key: "id", Value: r.cursors.keep(c)},
+		{Key: "id", Value: c.id},
 		{Key: "ns", Value: ns},
-		{Key: "firstBatch", Value: batch},
+		{Key: "firstBatch", Value: c.batch},
 	}}}
 }
 
@@ -99,7 +107,7 @@ func (r *Router) getMore(c *call) (bson.D, error) {
 	if !ok {
 		return nil, mongoerr.New(mongoerr.TypeMismatch, "getMore must be a cursor id")
 	}
-	open := r.cursors.get(id)
+	open := r.cursors.open[id]
 	coll, _ := c.body.Lookup("collection").StringValueOK()
 	if open == nil {
 		return nil, mongoerr.New(mongoerr.CursorNotFound, "cursor id %d not found", id)
@@ -117,6 +125,7 @@ func (r *Router) getMore(c *call) (bson.D, error) {
 		}
 	}
 	batch := open.take(size)
+	open.used = time.Now()
 	if len(open.left) == 0 {
 		r.cursors.kill(id)
 		id = 0
@@ -155,12 +164,4 @@ func (r *Router) killCursors(c *call) (bson.D, error) {
 		{Key: "cursorsAlive", Value: bson.A{}},
 		{Key: "cursorsUnknown", Value: bson.A{}},
 	}, nil
-}
-
-func collect(seq iter.Seq[bson.Raw]) []bson.Raw {
-	var docs []bson.Raw
-	for doc := range seq {
-		docs = append(docs, doc)
-	}
-	return docs
 }

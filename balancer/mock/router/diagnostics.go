@@ -209,6 +209,12 @@ func (r *Router) getDatabaseVersion(c *call) (bson.D, error) {
 	return bson.D{{Key: "primaryShard", Value: entry.Lookup("primary")}, {Key: "dbVersion", Value: entry.Lookup("version")}}, nil
 }
 
-func flushRouterConfig(*Router, *call) (bson.D, error) {
+// flushRouterConfig has nothing to flush; names of any kind are fine.
+func flushRouterConfig(_ *Router, c *call) (bson.D, error) {
+	v := c.body.Lookup(c.invoked)
+	_, isNumber := numberOf(v)
+	if !isNumber && v.Type != bson.TypeBoolean && v.Type != bson.TypeString {
+		return nil, mongoerr.New(mongoerr.WrongFieldType, "flushRouterConfig takes a number, a bool or a name")
+	}
 	return bson.D{{Key: "flushed", Value: true}}, nil
 }

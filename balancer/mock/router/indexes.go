@@ -9,9 +9,9 @@ import (
 
 func indexCommands() []command {
 	return []command{
-		{name: "createIndexes", takesWriteConcern: true, run: (*Router).createIndexes},
-		{name: "listIndexes", run: (*Router).listIndexes},
-		{name: "dropIndexes", aliases: []string{"deleteIndexes"}, takesWriteConcern: true, run: (*Router).dropIndexes},
+		{name: "createIndexes", stable: true, takesWriteConcern: true, run: (*Router).createIndexes},
+		{name: "listIndexes", stable: true, run: (*Router).listIndexes},
+		{name: "dropIndexes", aliases: []string{"deleteIndexes"}, stable: true, takesWriteConcern: true, run: (*Router).dropIndexes},
 	}
 }
 
@@ -104,7 +104,7 @@ func (r *Router) listIndexes(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.firstBatch(ns, list, size, false), nil
+	return r.firstBatch(ns, list, size), nil
 }
 
 func (r *Router) dropIndexes(c *call) (bson.D, error) {

@@ -36,41 +36,45 @@ func moveCommands() []command {
 // moveChunk moves one whole chunk, named by a key in it or by its bounds.
 func (r *Router) moveChunk(c *call) (bson.D, error) {
 	started := r.cluster.Now()
+	if err := r.move(c, r.chunkMove); err != nil {
+		return nil, err
+	}
+	return bson.D{{Key: "millis", Value: int32(r.cluster.Now().Sub(started) / time.Millisecond)}}, nil
+}
+
+// chunkMove is what a moveChunk asks of the donor.
+func (r *Router) chunkMove(c *call) (req mock.MoveRequest, err error) {
 	ns := c.args.text("moveChunk")
 	coll, err := r.cluster.Sharded(ns)
 	if err != nil {
-		return nil, err
+		return req, err
 	}
 	bounds, err := chunkChoice(c.args)
 	if err != nil {
-		return nil, err
+		return req, err
 	}
 	to, err := r.cluster.FindShard(c.args.text("to"))
 	if err != nil {
-		return nil, err
+		return req, err
 	}
 	chunk, err := r.chooseChunk(coll, c.args.object("find"), bounds)
 	if err != nil {
-		return nil, err
+		return req, err
 	}
 	throttle := c.args["secondaryThrottle"]
 	if throttle.IsZero() {
 		throttle = c.args["_secondaryThrottle"]
 	}
 	if truth(throttle) && c.body.Lookup("writeConcern").IsZero() {
-		return nil, mongoerr.New(mongoerr.FailedToParse, "secondaryThrottle needs a writeConcern")
+		return req, mongoerr.New(mongoerr.FailedToParse, "secondaryThrottle needs a writeConcern")
 	}
-	req := mock.MoveRequest{
+	return mock.MoveRequest{
 		Namespace: ns, From: chunk.Shard, To: to.ID,
 		Min: coll.Pattern.Bound(chunk.Min), Max: coll.Pattern.Bound(chunk.Max),
 		WaitForDelete:     c.args.truth("waitForDelete") || c.args.truth("_waitForDelete"),
 		Force:             manualForce(c.args),
 		MaxChunkSizeBytes: r.cluster.MaxChunkSizeBytes(coll),
-	}
-	if err := r.move(c, req); err != nil {
-		return nil, err
-	}
-	return bson.D{{Key: "millis", Value: int32(r.cluster.Now().Sub(started) / time.Millisecond)}}, nil
+	}, nil
 }
 
 func manualForce(a args) policy.ForceJumbo {
@@ -126,32 +130,36 @@ func (r *Router) chooseChunk(coll catalog.Collection, find bson.Raw, bounds []bs
 // moveRange moves a range within one chunk; the donor computes a bound that
 // was left out.
 func (r *Router) moveRange(c *call) (bson.D, error) {
+	return bson.D{}, r.move(c, r.rangeMove)
+}
+
+// rangeMove is what a moveRange asks of the donor.
+func (r *Router) rangeMove(c *call) (req mock.MoveRequest, err error) {
 	ns := c.args.text("moveRange")
 	lower, upper := c.args.object("min"), c.args.object("max")
 	if lower == nil && upper == nil {
-		return nil, mongoerr.New(mongoerr.InvalidOptions, "Need to specify at least one of min and max")
+		return req, mongoerr.New(mongoerr.InvalidOptions, "Need to specify at least one of min and max")
 	}
-	to, err := r.cluster.FindShard(c.args.text("toShard"))
+	to, err := r.cluster.ShardByID(c.args.text("toShard"))
 	if err != nil {
-		return nil, err
+		return req, err
 	}
 	coll, tracked, err := r.cluster.Tracked(ns)
 	if err != nil {
-		return nil, err
+		return req, err
 	}
 	if !tracked {
-		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "Collection %s is not sharded", ns)
+		return req, mongoerr.New(mongoerr.NamespaceNotFound, "Collection %s is not sharded", ns)
 	}
 	if coll.Unsplittable {
-		return nil, mongoerr.New(mongoerr.NamespaceNotSharded, "Collection %s is not sharded", ns)
+		return req, mongoerr.New(mongoerr.NamespaceNotSharded, "Collection %s is not sharded", ns)
 	}
-	req := mock.MoveRequest{
+	return mock.MoveRequest{
 		Namespace: ns, From: r.donorOf(coll, lower, upper), To: to.ID, Min: lower, Max: upper,
 		WaitForDelete:     c.args.truth("waitForDelete"),
 		Force:             manualForce(c.args),
 		MaxChunkSizeBytes: r.cluster.MaxChunkSizeBytes(coll),
-	}
-	return bson.D{}, r.move(c, req)
+	}, nil
 }
 
 // donorOf is the owner of the chunk that a bound lies in. The bound is only
@@ -199,17 +207,19 @@ func looseKey(p catalog.KeyPattern, bound bson.Raw) catalog.Key {
 	return key
 }
 
-// move sends the request to the donor, again when the donor finds the routing
-// stale.
-func (r *Router) move(c *call, req mock.MoveRequest) error {
-	var err error
-	for range staleAttempts {
+// move sends a request to the donor, made anew when the donor finds the
+// routing stale.
+func (r *Router) move(c *call, request func(*call) (mock.MoveRequest, error)) error {
+	for attempt := 1; ; attempt++ {
+		req, err := request(c)
+		if err != nil {
+			return err
+		}
 		err = r.cluster.Move(c.ctx, req, c.deadline)
-		if !mongoerr.Is(err, mongoerr.StaleConfig) {
+		if attempt == staleAttempts || !mongoerr.Is(err, mongoerr.StaleConfig) {
 			return err
 		}
 	}
-	return err
 }
 
 // errOld makes an error into an old-style one, without a code.

@@ -11,12 +11,12 @@ import (
 
 func readCommands() []command {
 	return []command{
-		{name: "find", run: (*Router).find},
-		{name: "getMore", run: (*Router).getMore},
-		{name: "killCursors", run: (*Router).killCursors},
-		{name: "aggregate", takesWriteConcern: true, run: (*Router).aggregate},
-		{name: "count", run: (*Router).count},
-		{name: "distinct", run: (*Router).distinct},
+		{name: "find", stable: true, takesReadConcern: true, run: (*Router).find},
+		{name: "getMore", stable: true, run: (*Router).getMore},
+		{name: "killCursors", stable: true, run: (*Router).killCursors},
+		{name: "aggregate", stable: true, takesReadConcern: true, takesWriteConcern: true, run: (*Router).aggregate},
+		{name: "count", stable: true, takesReadConcern: true, run: (*Router).count},
+		{name: "distinct", takesReadConcern: true, run: (*Router).distinct},
 	}
 }
 
@@ -24,7 +24,7 @@ func readCommands() []command {
 type query struct {
 	ns          string
 	filter      *store.Filter
-	sort        *store.Sort
+	sort        *store.Sort // nil: as the documents come
 	projection  *store.Projection
 	skip, limit int64
 }
@@ -85,6 +85,9 @@ func (r *Router) find(c *call) (bson.D, error) {
 	if q.sort, err = c.sort("sort"); err != nil {
 		return nil, err
 	}
+	if order, _ := c.document("sort"); q.sort != nil && r.cluster.InOrder(q.ns, q.filter, order) {
+		q.sort = nil
+	}
 	projection, err := c.document("projection")
 	if err != nil {
 		return nil, err
@@ -102,7 +105,10 @@ func (r *Router) find(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.firstBatch(q.ns, results, size, truth(c.body.Lookup("singleBatch"))), nil
+	cursor := r.open(q.ns, results, size, truth(c.body.Lookup("singleBatch")))
+	return bson.D{{Key: "cursor", Value: bson.D{
+		{Key: "firstBatch", Value: cursor.batch}, {Key: "id", Value: cursor.id}, {Key: "ns", Value: q.ns},
+	}}}, nil
 }
 
 func (c *call) sort(name string) (*store.Sort, error) {
@@ -168,7 +174,7 @@ func (r *Router) count(c *call) (bson.D, error) {
 	if query, _ := c.document("query"); len(query) <= 5 && q.skip == 0 && q.limit == 0 {
 		total := int64(0)
 		byShard := bson.D{}
-		for _, part := range r.cluster.FastCounts(q.ns) {
+		for _, part := range r.cluster.Stats(q.ns) {
 			byShard = append(byShard, bson.E{Key: string(part.Shard), Value: smallest(part.Docs)})
 			total += part.Docs
 		}
@@ -177,11 +183,13 @@ func (r *Router) count(c *call) (bson.D, error) {
 		}
 		return bson.D{{Key: "shards", Value: byShard}, {Key: "n", Value: smallest(total)}}, nil
 	}
-	results, err := r.run(q)
-	if err != nil {
-		return nil, err
+	n := int64(0)
+	for range r.cluster.Documents(q.ns, q.filter) {
+		if n++; q.limit > 0 && n == q.skip+q.limit {
+			break
+		}
 	}
-	return bson.D{{Key: "n", Value: smallest(int64(len(results)))}}, nil
+	return bson.D{{Key: "n", Value: smallest(max(0, n-q.skip))}}, nil
 }
 
 // smallest is the server's "append as smallest number": Int32 where it fits.

@@ -7,12 +7,14 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/wire"
 	"shardsh/balancer/mongoerr"
@@ -56,6 +58,10 @@ type command struct {
 	adminOnly bool
 	// takesWriteConcern: others refuse the argument with 72.
 	takesWriteConcern bool
+	// takesReadConcern: others refuse levels other than local with 72.
+	takesReadConcern bool
+	// stable: in version 1 of the stable API.
+	stable bool
 	// strict: unknown fields are refused with 40415.
 	strict bool
 	// declared fields, parsed before anything else; nil for commands that read
@@ -105,7 +111,7 @@ func (r *Router) check(cmd *command, c *call) error {
 	if err := c.readMaxTime(r.cluster.Now()); err != nil {
 		return err
 	}
-	if strict, ok := c.body.Lookup("apiStrict").BooleanOK(); ok && strict && cmd.adminOnly {
+	if strict, ok := c.body.Lookup("apiStrict").BooleanOK(); ok && strict && !cmd.stable {
 		return mongoerr.New(mongoerr.APIStrictError, "Provided apiStrict:true, but the command %s is not in API Version 1", cmd.name)
 	}
 	parsed, err := parseArgs(cmd, c.body)
@@ -113,11 +119,21 @@ func (r *Router) check(cmd *command, c *call) error {
 		return err
 	}
 	c.args = parsed
+	level, err := c.readConcern()
+	if err != nil {
+		return err
+	}
 	if !cmd.takesWriteConcern && !c.body.Lookup("writeConcern").IsZero() {
 		return mongoerr.New(mongoerr.InvalidOptions, "Command %s does not support writeConcern", cmd.name)
 	}
+	if level != "" && level != "local" && !cmd.takesReadConcern {
+		return mongoerr.New(mongoerr.InvalidOptions, "Command %s does not support read concern %s", cmd.name, level)
+	}
 	if c.db == "local" {
 		return mongoerr.New(mongoerr.IllegalOperation, "Can't use 'local' database through mongos")
+	}
+	if !catalog.ValidDatabaseName(c.db) {
+		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid database name: '%s'", c.db)
 	}
 	if err := checkDuplicates(c.body); err != nil {
 		return err
@@ -125,7 +141,36 @@ func (r *Router) check(cmd *command, c *call) error {
 	if cmd.adminOnly && c.db != "admin" {
 		return mongoerr.New(mongoerr.Unauthorized, "%s may only be run against the admin database.", cmd.name)
 	}
+	// Without transactions a part of one would take effect at once and for good.
+	if v := c.body.Lookup("autocommit"); !v.IsZero() {
+		return mongoerr.New(mongoerr.NotImplemented, "the mock does not support transactions")
+	}
 	return nil
+}
+
+// readConcern reads the level asked for; "" when none is.
+func (c *call) readConcern() (string, error) {
+	v := c.body.Lookup("readConcern")
+	if v.IsZero() {
+		return "", nil
+	}
+	doc, isDoc := v.DocumentOK()
+	if !isDoc {
+		return "", mongoerr.New(mongoerr.TypeMismatch, "\"readConcern\" had the wrong type. Expected object, found %s", typeName(v.Type))
+	}
+	v = doc.Lookup("level")
+	if v.IsZero() {
+		return "", nil
+	}
+	level, isText := v.StringValueOK()
+	if !isText {
+		return "", mongoerr.New(mongoerr.TypeMismatch, "\"readConcern.level\" had the wrong type. Expected string, found %s", typeName(v.Type))
+	}
+	switch level {
+	case "local", "available", "majority", "linearizable", "snapshot":
+		return level, nil
+	}
+	return "", mongoerr.New(mongoerr.FailedToParse, "readConcern.level must be either 'local', 'majority', 'linearizable', 'available', or 'snapshot'")
 }
 
 func (c *call) readMaxTime(now time.Time) error {
@@ -140,7 +185,7 @@ func (c *call) readMaxTime(now time.Time) error {
 	if !ok {
 		return mongoerr.New(mongoerr.TypeMismatch, "maxTimeMS must be a number")
 	}
-	if ms < 0 {
+	if ms < 0 || ms > math.MaxInt32 {
 		return mongoerr.New(mongoerr.BadValue, "%d value for maxTimeMS is out of range", ms)
 	}
 	if ms > 0 {

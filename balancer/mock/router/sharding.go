@@ -11,7 +11,7 @@ func shardingCommands() []command {
 	return []command{
 		{name: "enableSharding", aliases: []string{"enablesharding"}, adminOnly: true, takesWriteConcern: true, run: (*Router).enableSharding},
 		{name: "shardCollection", aliases: []string{"shardcollection"}, adminOnly: true, takesWriteConcern: true,
-			declared: []field{{"shardCollection", namespaceValue, true}, {"key", objectValue, true}, {"unique", boolValue, false},
+			declared: []field{{"shardCollection", oldNamespaceValue, true}, {"key", objectValue, true}, {"unique", boolValue, false},
 				{"numInitialChunks", safeInt, false}, {"presplitHashedZones", boolValue, false},
 				{"implicitlyCreateIndex", optionalBool, false}, {"enforceUniquenessCheck", optionalBool, false},
 				{"collation", objectValue, false}, {"timeseries", objectValue, false}, {"collectionUUID", uuidValue, false}},
@@ -54,6 +54,7 @@ func (r *Router) shardCollection(c *call) (bson.D, error) {
 		Key:             c.args.object("key"),
 		Unique:          c.args.truth("unique"),
 		NoIndex:         !create.IsZero() && !truth(create),
+		UUID:            c.args.binary("collectionUUID"),
 		AcceptNonUnique: !allow.IsZero() && !truth(allow),
 	})
 	return bson.D{{Key: "collectionsharded", Value: ns}}, err

@@ -3,6 +3,7 @@ package router
 import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mongoerr"
 )
@@ -141,36 +142,65 @@ func (r *Router) dbStats(c *call) (bson.D, error) {
 		}
 		scale = int64(n)
 	}
-	var collections, docs, bytes, stored, indexes int64
+	shards, err := r.cluster.ReadShards()
+	if err != nil {
+		return nil, err
+	}
+	byShard := map[catalog.ShardID]*databaseTotals{}
+	for _, s := range shards {
+		byShard[s.ID] = &databaseTotals{}
+	}
+	var total databaseTotals
 	for _, ns := range r.cluster.Namespaces(c.db) {
-		collections++
 		for _, p := range r.cluster.Stats(ns) {
-			docs += p.Docs
-			bytes += p.Bytes
-			stored += max(p.Bytes, storageUnit)
-			indexes += int64(len(p.Indexes))
+			total.add(p)
+			if t := byShard[p.Shard]; t != nil {
+				t.add(p)
+			}
 		}
 	}
+	long := func(n int64) any { return n }
+	raw := bson.D{}
+	for _, s := range shards {
+		doc := append(bson.D{{Key: "db", Value: c.db}}, byShard[s.ID].doc(scale, long)...)
+		raw = append(raw, bson.E{Key: s.Host, Value: append(doc, bson.E{Key: "ok", Value: 1.0})})
+	}
+	return append(bson.D{{Key: "raw", Value: raw}, {Key: "db", Value: c.db}}, total.doc(scale, smallest)...), nil
+}
+
+// databaseTotals sums the collections of a database.
+type databaseTotals struct{ collections, docs, bytes, stored, indexes int64 }
+
+func (t *databaseTotals) add(p mock.LocalStats) {
+	t.collections++
+	t.docs += p.Docs
+	t.bytes += p.Bytes
+	t.stored += max(p.Bytes, storageUnit)
+	t.indexes += int64(len(p.Indexes))
+}
+
+// doc shows the totals; count says how numbers of things are encoded: shards
+// answer longs, mongos the smallest number.
+func (t *databaseTotals) doc(scale int64, count func(int64) any) bson.D {
 	average := 0.0
-	if docs > 0 {
-		average = float64(bytes) / float64(docs)
+	if t.docs > 0 {
+		average = float64(t.bytes) / float64(t.docs)
 	}
 	size := func(n int64) float64 { return float64(n / scale) }
 	return bson.D{
-		{Key: "db", Value: c.db},
-		{Key: "collections", Value: collections},
-		{Key: "views", Value: int64(0)},
-		{Key: "objects", Value: docs},
+		{Key: "collections", Value: count(t.collections)},
+		{Key: "views", Value: count(0)},
+		{Key: "objects", Value: count(t.docs)},
 		{Key: "avgObjSize", Value: average},
-		{Key: "dataSize", Value: size(bytes)},
-		{Key: "storageSize", Value: size(stored)},
-		{Key: "indexes", Value: indexes},
-		{Key: "indexSize", Value: size(indexes * storageUnit)},
-		{Key: "totalSize", Value: size(stored + indexes*storageUnit)},
-		{Key: "scaleFactor", Value: scale},
+		{Key: "dataSize", Value: size(t.bytes)},
+		{Key: "storageSize", Value: size(t.stored)},
+		{Key: "indexes", Value: count(t.indexes)},
+		{Key: "indexSize", Value: size(t.indexes * storageUnit)},
+		{Key: "totalSize", Value: size(t.stored + t.indexes*storageUnit)},
+		{Key: "scaleFactor", Value: count(scale)},
 		{Key: "fsUsedSize", Value: 0.0},
 		{Key: "fsTotalSize", Value: 0.0},
-	}, nil
+	}
 }
 
 // dataSize counts what the owning shards hold of a range, orphans included.

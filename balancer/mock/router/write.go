@@ -12,10 +12,10 @@ import (
 
 func writeCommands() []command {
 	return []command{
-		{name: "insert", takesWriteConcern: true, run: (*Router).insert},
-		{name: "update", takesWriteConcern: true, run: (*Router).update},
-		{name: "delete", takesWriteConcern: true, run: (*Router).delete},
-		{name: "findAndModify", aliases: []string{"findandmodify"}, takesWriteConcern: true, run: (*Router).findAndModify},
+		{name: "insert", stable: true, takesWriteConcern: true, run: (*Router).insert},
+		{name: "update", stable: true, takesWriteConcern: true, run: (*Router).update},
+		{name: "delete", stable: true, takesWriteConcern: true, run: (*Router).delete},
+		{name: "findAndModify", aliases: []string{"findandmodify"}, stable: true, takesWriteConcern: true, run: (*Router).findAndModify},
 	}
 }
 
@@ -100,6 +100,7 @@ func (r *Router) update(c *call) (bson.D, error) {
 		if err != nil {
 			return err
 		}
+		req.Retryable = c.retryable()
 		result, err := r.cluster.Update(ns, req)
 		if err != nil {
 			return err
@@ -121,6 +122,9 @@ func (r *Router) update(c *call) (bson.D, error) {
 	}
 	return withWriteErrors(reply, failures), nil
 }
+
+// retryable tells whether the command is a retryable write.
+func (c *call) retryable() bool { return !c.body.Lookup("txnNumber").IsZero() }
 
 // updateRequest compiles one update; options are the statement that carries
 // multi, upsert and arrayFilters.
@@ -214,6 +218,7 @@ func (r *Router) findAndModify(c *call) (bson.D, error) {
 			return nil, err
 		}
 	}
+	req.Retryable = c.retryable()
 	if req.Sort, err = c.sort("sort"); err != nil {
 		return nil, err
 	}

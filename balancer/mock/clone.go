@@ -1,0 +1,177 @@
+package mock
+
+import (
+	"time"
+
+	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mongoerr"
+	"shardsh/balancer/policy"
+)
+
+// recipientError is how a donor reports whatever went wrong on the recipient
+// before the commit (spec 02 §5.4).
+func recipientError(cause string) error {
+	return mongoerr.New(mongoerr.OperationFailed, "Data transfer error: migrate failed: %s", cause)
+}
+
+func errDropped() error {
+	return mongoerr.New(mongoerr.NamespaceNotFound, "the collection was dropped")
+}
+
+// startClone logs the start, applies the size rule and asks the recipient.
+func (c *Cluster) startClone(m *migration) {
+	m.endDonorStep(c.now()) // step 2: checks done
+	c.logChange(m.donor.id, "moveChunk.start", m.req.Namespace, m.rangeDoc())
+	if m.min.Compare(m.max) >= 0 {
+		c.fail(m, mongoerr.New(mongoerr.FailedToParse, "min must be less than max"))
+		return
+	}
+	local := m.local(m.donor)
+	// From here on writes are tracked: the list of records is as of now, however
+	// long the recipient takes to begin.
+	m.cloning = true
+	m.mods = newModifications()
+	for record := range local.inRange(m.coll.Pattern, m.min, m.max) {
+		m.records = append(m.records, record)
+	}
+	_, m.virtual = local.virtual.take(m.coll.Pattern, m.min, m.max)
+	if err := c.checkSize(m, local); err != nil {
+		c.fail(m, err)
+		return
+	}
+	if m.receiver.busy != nil {
+		c.fail(m, busyError(m.receiver))
+		return
+	}
+	m.receiver.busy = m
+	m.donorTask = m.donor.addDeletion(m, deletionDelayed)
+	c.waitForDeletions(m, m.receiver, func() { c.beginCopy(m) })
+}
+
+// checkSize is the rule of spec 02 §5.7: at most twice as many documents as a
+// chunk of average ones may hold, unless forced.
+func (c *Cluster) checkSize(m *migration, local *localCollection) error {
+	if m.req.Force != policy.ForceNone {
+		return nil
+	}
+	total, bytes := local.counts()
+	limit := int64(250001)
+	if total > 0 {
+		average := bytes / total
+		if average == 0 {
+			average = 5
+		}
+		limit = 2 * max(m.req.MaxChunkSizeBytes/average, 1)
+	}
+	virtual, _ := m.virtual.totals()
+	if n := int64(len(m.records)) + virtual; n > limit {
+		return mongoerr.New(mongoerr.ChunkTooBig,
+			"Cannot move chunk: the maximum number of documents for a chunk is %d, the range holds %d", limit, n)
+	}
+	return nil
+}
+
+// beginCopy is the recipient's preparation: its collection, its own deletion
+// task for what it copies, and then the clone.
+func (c *Cluster) beginCopy(m *migration) {
+	if err := c.prepareReceiver(m); err != nil {
+		c.fail(m, recipientError(err.Error()))
+		return
+	}
+	m.recvTask = m.receiver.addDeletion(m, deletionNow)
+	m.endRecvStep(c.now(), 3)
+	m.endDonorStep(c.now()) // step 3: clone started
+	c.after(batchTime, func() { c.copyBatch(m) })
+}
+
+// prepareReceiver gives the recipient the collection and the donor's indexes.
+// Indexes that the donor lacks go, unless the recipient owns chunks: they are
+// left from a time when it did.
+func (c *Cluster) prepareReceiver(m *migration) error {
+	ns := m.req.Namespace
+	from, to := m.local(m.donor), m.receiver.colls[ns]
+	if from == nil {
+		return errDropped()
+	}
+	if to != nil && !to.uuid.Equal(from.uuid) {
+		return mongoerr.New(mongoerr.InvalidUUID, "shard %s has another collection of that name", m.receiver.id)
+	}
+	if to == nil {
+		to = &localCollection{uuid: from.uuid, options: from.options, docs: store.New()}
+		m.receiver.colls[ns] = to
+	}
+	have, wanted := indexesByName(to.docs), indexesByName(from.docs)
+	if table := c.tables[ns]; table != nil && table.Count(m.receiver.id) == 0 {
+		for name := range have {
+			if _, ok := wanted[name]; ok {
+				continue
+			}
+			if err := to.docs.DropIndex(name); err != nil {
+				return err
+			}
+		}
+	}
+	for _, spec := range from.docs.Indexes() {
+		if _, ok := have[spec.Name]; ok {
+			continue
+		}
+		if err := to.docs.CreateIndex(spec); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func indexesByName(docs *store.Collection) map[string]store.IndexSpec {
+	specs := map[string]store.IndexSpec{}
+	for _, spec := range docs.Indexes() {
+		specs[spec.Name] = spec
+	}
+	return specs
+}
+
+// copyBatch copies up to 16 MiB of the documents seen at the start, those
+// that are still there and still in the range.
+func (c *Cluster) copyBatch(m *migration) {
+	if !m.cloning {
+		return
+	}
+	from, to := m.local(m.donor), m.local(m.receiver)
+	if from == nil || to == nil {
+		c.fail(m, recipientError(errDropped().Error()))
+		return
+	}
+	var size int64
+	for len(m.records) > 0 && size < cloneBatch {
+		record := m.records[0]
+		m.records = m.records[1:]
+		doc, ok := from.docs.Get(record)
+		if !ok || !m.holds(doc) {
+			continue
+		}
+		if _, err := to.docs.Insert(doc); err != nil {
+			c.fail(m, recipientError(err.Error()))
+			return
+		}
+		size += int64(len(doc))
+		m.cloned++
+		m.recvTask.orphans++
+	}
+	m.clonedSize += size
+	wait := batchTime + transferTime(size)
+	if len(m.records) > 0 {
+		c.after(wait, func() { c.copyBatch(m) })
+		return
+	}
+	docs, bytes := m.virtual.totals()
+	m.cloned += docs
+	m.clonedSize += bytes
+	c.after(wait+transferTime(bytes), func() {
+		m.endRecvStep(c.now(), 4)
+		c.catchUp(m)
+	})
+}
+
+func transferTime(bytes int64) time.Duration {
+	return time.Duration(float64(bytes) / cloneRate * float64(time.Second))
+}

@@ -1,0 +1,43 @@
+package mock
+
+import (
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+
+	"shardsh/balancer/mock/store"
+)
+
+// configIndex describes an index of the config database by its fields.
+func configIndex(name string, unique bool, fields ...string) store.IndexSpec {
+	key := bsoncore.NewDocumentBuilder()
+	for _, f := range fields {
+		key = key.AppendInt32(f, 1)
+	}
+	return store.IndexSpec{Name: name, Key: bson.Raw(key.Build()), Unique: unique}
+}
+
+// chunkIndexes are those of config.chunks (spec 03 §3).
+func chunkIndexes() []store.IndexSpec {
+	return []store.IndexSpec{
+		configIndex("_id_", false, "_id"),
+		configIndex("uuid_1_min_1", true, "uuid", "min"),
+		configIndex("uuid_1_shard_1_min_1", true, "uuid", "shard", "min"),
+		configIndex("uuid_1_lastmod_1", true, "uuid", "lastmod"),
+		configIndex("uuid_1_shard_1_onCurrentShardSince_1", false, "uuid", "shard", "onCurrentShardSince"),
+	}
+}
+
+// indexConfig makes the indexes of the stored collections (spec 03 §3).
+func (c *Cluster) indexConfig() error {
+	for name, specs := range map[string][]store.IndexSpec{
+		configShards: {configIndex("host_1", true, "host")},
+		configTags:   {configIndex("ns_1_min_1", true, "ns", "min"), configIndex("ns_1_tag_1", false, "ns", "tag")},
+	} {
+		for _, spec := range specs {
+			if err := c.Config(name).CreateIndex(spec); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
