@@ -600,3 +600,7 @@ func (f *fixture) commands() []string {
 	f.sent = nil
 	return list
 }
+
+type bsonDoc = bson.D
+
+func bsonD(fields ...bson.E) bson.D { return fields }
