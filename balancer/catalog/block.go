@@ -67,6 +67,9 @@ const (
 	historyBits chunkFlags = 3 << 2
 )
 
+// flagged reports the jumbo flag.
+func (f chunkFlags) flagged() bool { return Jumbo(f&jumboBits) == JumboTrue }
+
 // histories keep entries of all chunks of a block in one row; those of chunk i
 // begin at offsets[i].
 type histories struct {
@@ -181,11 +184,17 @@ type historySlab struct {
 	size int // of the next slab; 0 = exactly what is asked for
 }
 
-const slabSize = 128
+// Slabs grow from the first size to the last: many a walk ends with its first
+// chunk.
+const (
+	firstSlab = 4
+	lastSlab  = 128
+)
 
 func (s *historySlab) take(n int) []ChunkHistory {
 	if n > len(s.free) {
 		s.free = make([]ChunkHistory, max(n, s.size))
+		s.size = min(2*s.size, lastSlab)
 	}
 	h := s.free[:n:n]
 	s.free = s.free[n:]
@@ -223,7 +232,7 @@ func (b *block) summarise(counters []uint16) {
 		o := &b.owned[counters[r.shard]]
 		b.positions[o.first+o.chunks] = uint16(i)
 		o.chunks++
-		if Jumbo(r.flags&jumboBits) == JumboTrue {
+		if r.flags.flagged() {
 			o.jumbo++
 		}
 		if o.newest.Compare(r.version) < 0 {

@@ -107,11 +107,19 @@ func (m model) check(t interface {
 		}
 	}
 	same("overlapping", rt.Overlapping(from, to), overlapping)
+	if got, want := rt.OwnersIn(from, to), slices.Sorted(maps.Keys(owned)); !slices.Equal(got, want) {
+		t.Fatalf("owners in [%v, %v): %v, want %v", from, to, got, want)
+	}
 	for _, s := range append(slices.Collect(maps.Keys(counts)), "nobody") {
 		if rt.Count(s) != counts[s] || rt.JumboCount(s) != jumbo[s] || rt.ShardVersion(s) != versions[s] {
 			t.Fatalf("%s has %d chunks, %d jumbo, at %v; want %d, %d, %v", s, rt.Count(s), rt.JumboCount(s), rt.ShardVersion(s), counts[s], jumbo[s], versions[s])
 		}
 		same("owned by "+string(s), rt.Owned(s, from, to), owned[s])
+		first, ok := rt.FirstUnflagged(s, from, to)
+		i := slices.IndexFunc(owned[s], func(c Chunk) bool { return c.Jumbo != JumboTrue })
+		if ok != (i >= 0) || ok && !sameChunk(first, owned[s][i]) {
+			t.Fatalf("first unflagged of %s in [%v, %v): %+v, %v; want number %d of %+v", s, from, to, first, ok, i, owned[s])
+		}
 	}
 }
 

@@ -1,6 +1,9 @@
 package catalog
 
-import "iter"
+import (
+	"iter"
+	"slices"
+)
 
 // All are the chunks in key order.
 func (t *RoutingTable) All() iter.Seq[Chunk] { return t.Overlapping(Key{}, Key{}) }
@@ -9,7 +12,7 @@ func (t *RoutingTable) All() iter.Seq[Chunk] { return t.Overlapping(Key{}, Key{}
 // zero Key leaves that end open.
 func (t *RoutingTable) Overlapping(from, to Key) iter.Seq[Chunk] {
 	return func(yield func(Chunk) bool) {
-		slab := historySlab{size: slabSize}
+		slab := historySlab{size: firstSlab}
 		var c Chunk
 		for b, span := range t.spans(from, to) {
 			for i := span.from; i < span.to; i++ {
@@ -26,30 +29,103 @@ func (t *RoutingTable) Overlapping(from, to Key) iter.Seq[Chunk] {
 // are skipped.
 func (t *RoutingTable) Owned(s ShardID, from, to Key) iter.Seq[Chunk] {
 	return func(yield func(Chunk) bool) {
-		n, ok := t.shards.number[s]
-		if !ok {
+		if t.Count(s) == 0 {
 			return
 		}
-		slab := historySlab{size: slabSize}
+		n := t.shards.number[s]
+		slab := historySlab{size: firstSlab}
 		var c Chunk
 		for b, span := range t.spans(from, to) {
-			o := b.of(n)
-			if o == nil {
-				continue
-			}
-			for _, i := range b.positions[o.first : o.first+o.chunks] {
-				if int(i) < span.from {
-					continue
-				}
-				if int(i) >= span.to {
-					break
-				}
+			for _, i := range b.ownedIn(n, span) {
 				if b.read(int(i), t.shards.names, &slab, &c); !yield(c) {
 					return
 				}
 			}
 		}
 	}
+}
+
+// FirstUnflagged is the first chunk in key order that a shard owns in
+// [from, to) and that is not flagged jumbo, false when there is none. A zero
+// Key leaves that end open. It costs no more than a look at the summary of
+// each block before that chunk's.
+func (t *RoutingTable) FirstUnflagged(s ShardID, from, to Key) (Chunk, bool) {
+	if t.Count(s) == t.JumboCount(s) {
+		return Chunk{}, false
+	}
+	n := t.shards.number[s]
+	for b, span := range t.spans(from, to) {
+		if o := b.of(n); o == nil || o.jumbo == o.chunks {
+			continue
+		}
+		for _, i := range b.ownedIn(n, span) {
+			if !b.rows[i].flags.flagged() {
+				return b.chunk(int(i), t.shards.names), true
+			}
+		}
+	}
+	return Chunk{}, false
+}
+
+// OwnersIn are the shards that own a chunk sharing keys with [from, to), in
+// ascending order. A zero Key leaves that end open. Blocks that lie in the
+// range as a whole tell by their summary; chunks are looked at only in the
+// blocks at its ends.
+func (t *RoutingTable) OwnersIn(from, to Key) []ShardID {
+	missing := 0
+	for i := range t.totals {
+		if t.totals[i].chunks > 0 {
+			missing++
+		}
+	}
+	owns := make([]bool, len(t.totals))
+	found := 0
+	add := func(shard uint16) {
+		if !owns[shard] {
+			owns[shard] = true
+			found++
+			missing--
+		}
+	}
+	for b, span := range t.spans(from, to) {
+		if span.to-span.from == b.len() {
+			for i := range b.owned {
+				add(b.owned[i].shard)
+			}
+		} else {
+			for i := span.from; i < span.to; i++ {
+				add(b.rows[i].shard)
+			}
+		}
+		if missing == 0 {
+			break
+		}
+	}
+	owners := make([]ShardID, 0, found)
+	for _, n := range t.shards.sorted {
+		if int(n) < len(owns) && owns[n] {
+			owners = append(owners, t.shards.names[n])
+		}
+	}
+	return owners
+}
+
+// ownedIn are the positions of a shard's chunks in a part of the block.
+func (b *block) ownedIn(shard uint16, s span) []uint16 {
+	o := b.of(shard)
+	if o == nil {
+		return nil
+	}
+	all := b.positions[o.first : o.first+o.chunks]
+	if s.from > 0 {
+		i, _ := slices.BinarySearch(all, uint16(s.from))
+		all = all[i:]
+	}
+	if s.to < b.len() {
+		i, _ := slices.BinarySearch(all, uint16(s.to))
+		all = all[:i]
+	}
+	return all
 }
 
 // span is a part of a block.
