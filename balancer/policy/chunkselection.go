@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"slices"
+
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
@@ -57,7 +59,6 @@ type selection struct {
 	Situation
 	members  []member
 	layout   *zoneLayout
-	tried    []bool // by zone number, scratch for one shard
 	avail    *Available
 	why      *Report
 	chosen   []Migration
@@ -81,7 +82,6 @@ func newSelection(s Situation, avail *Available, why *Report) *selection {
 		why:       why,
 		maxChunk:  s.maxChunkSize(),
 	}
-	sel.tried = make([]bool, len(sel.layout.names))
 	for i, shard := range s.Shards {
 		size, measured := s.Sizes.ByShard[shard.ID]
 		sel.members[i] = member{shard, avail.Has(shard.ID), measured, size}
@@ -117,8 +117,7 @@ func (sel *selection) drain() bool {
 
 func (sel *selection) drainShard(donor *member) {
 	empty := true
-	clear(sel.tried)
-	for zone := range sel.layout.zonesOf(donor.ID, sel.tried) {
+	for zone := range sel.layout.zonesOf(donor.ID) {
 		empty = false
 		if sel.evict(donor, zone, ReasonDrain) {
 			return
@@ -136,16 +135,14 @@ func (sel *selection) repairZones() bool {
 	if sel.Zones.Len() == 0 {
 		return true
 	}
+	strays := sel.strays()
 	for i := range sel.members {
 		donor := &sel.members[i]
 		if !donor.free {
 			continue
 		}
-		for zone, name := range sel.layout.names {
-			sel.tried[zone] = name == catalog.NoZone || donor.HasZone(name)
-		}
-		for zone := range sel.layout.zonesOf(donor.ID, sel.tried) {
-			if sel.evict(donor, zone, ReasonZoneViolation) {
+		for _, at := range strays[i] {
+			if sel.evict(donor, sel.layout.stretches[at].zone, ReasonZoneViolation) {
 				break
 			}
 		}
@@ -156,6 +153,38 @@ func (sel *selection) repairZones() bool {
 	return true
 }
 
+// strays finds the zones in which a shard owns chunks without belonging to
+// them: by member, the first such stretch of each zone, in key order, which is
+// the order of the first chunks. Asking once per stretch for all shards spares
+// searching the table for each shard.
+func (sel *selection) strays() [][]int {
+	index := make(map[catalog.ShardID]int, len(sel.members))
+	for i := range sel.members {
+		index[sel.members[i].ID] = i
+	}
+	strays := make([][]int, len(sel.members))
+	for zone, own := range sel.layout.byZone[:sel.layout.noZone()] {
+		for _, at := range own {
+			s := sel.layout.stretches[at]
+			for _, shard := range sel.Table.OwnersIn(s.min, s.max) {
+				i, known := index[shard]
+				if !known || sel.belongs(&sel.members[i], zone) {
+					continue
+				}
+				// Zones come one after the other, so one seen before is last.
+				n := len(strays[i])
+				if n == 0 || sel.layout.stretches[strays[i][n-1]].zone != zone {
+					strays[i] = append(strays[i], at)
+				}
+			}
+		}
+	}
+	for _, stretches := range strays {
+		slices.Sort(stretches)
+	}
+	return strays
+}
+
 // evict moves the first unflagged chunk of a zone off a shard. The recipient
 // is the same for all chunks of the zone, so it is sought once.
 func (sel *selection) evict(donor *member, zone int, reason Reason) bool {
@@ -164,14 +193,28 @@ func (sel *selection) evict(donor *member, zone int, reason Reason) bool {
 		sel.stranded(donor, zone, reason)
 		return false
 	}
+	c, _, ok := sel.candidate(donor, zone, reason)
+	if ok {
+		sel.take(donor, recipient, c, reason)
+	}
+	return ok
+}
+
+// candidate is the first unflagged chunk a shard owns in a zone. For a report
+// it tells of the flagged ones before that, and counts them.
+func (sel *selection) candidate(donor *member, zone int, reason Reason) (c catalog.Chunk, flagged int, ok bool) {
+	if sel.why == nil || sel.Table.JumboCount(donor.ID) == 0 {
+		c, ok = sel.layout.firstUnflagged(donor.ID, zone)
+		return c, 0, ok
+	}
 	for c := range sel.layout.chunks(donor.ID, zone) {
 		if c.Jumbo != catalog.JumboTrue {
-			sel.take(donor, recipient, c, reason)
-			return true
+			return c, flagged, true
 		}
+		flagged++
 		sel.flagged(donor, zone, c, reason)
 	}
-	return false
+	return catalog.Chunk{}, flagged, false
 }
 
 // stranded reports the chunks of a zone that no shard can receive.
@@ -306,14 +349,12 @@ func (sel *selection) pair(zone int, ideal int64) bool {
 		sel.reject(not)
 		return false
 	}
-	for c := range sel.layout.chunks(donor.ID, zone) {
-		if c.Jumbo != catalog.JumboTrue {
-			sel.take(donor, recipient, c, ReasonChunksImbalance)
-			return true
-		}
-		not.Count++
-		sel.flagged(donor, zone, c, ReasonChunksImbalance)
+	c, flagged, ok := sel.candidate(donor, zone, ReasonChunksImbalance)
+	if ok {
+		sel.take(donor, recipient, c, ReasonChunksImbalance)
+		return true
 	}
+	not.Count = flagged
 	switch {
 	case not.Count > 0:
 		not.Code = OnlyJumboChunks

@@ -283,6 +283,18 @@ func TestSelectionIsTheSpecSpelledOut(t *testing.T) {
 		}
 		o.run()
 
+		// Without a report flagged chunks are passed over in another way.
+		unreported := NewAvailable(sit.Shards)
+		for _, s := range sit.Shards {
+			if !available.Has(s.ID) {
+				unreported.Take(s.ID)
+			}
+		}
+		silent, silentFirst, err := SelectMigrations(sit, unreported, nil)
+		if err != nil || silentFirst != o.first || !slices.Equal(choices(silent), append([]string{}, o.moves...)) {
+			rt.Fatalf("without a report chose %v for %s, want %v for %s: %v", choices(silent), silentFirst, o.moves, o.first, err)
+		}
+
 		var why Report
 		got, first, err := SelectMigrations(sit, available, &why)
 		if err != nil {

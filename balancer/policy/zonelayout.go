@@ -56,13 +56,13 @@ func (l *zoneLayout) add(s stretch) {
 func (l *zoneLayout) noZone() int { return len(l.names) - 1 }
 
 // zonesOf visits the zones in which a shard owns chunks, ascending by the
-// first chunk it owns there. Zones already marked in tried are left out; those
-// visited get marked.
+// first chunk it owns there.
 //
 // It jumps from stretch to stretch, so its cost depends on the number of
 // stretches and not on that of chunks.
-func (l *zoneLayout) zonesOf(shard catalog.ShardID, tried []bool) iter.Seq[int] {
+func (l *zoneLayout) zonesOf(shard catalog.ShardID) iter.Seq[int] {
 	return func(yield func(int) bool) {
+		tried := make([]bool, len(l.names))
 		for i := 0; i < len(l.stretches); i++ {
 			if tried[l.stretches[i].zone] {
 				continue
@@ -105,6 +105,27 @@ func (l *zoneLayout) chunks(shard catalog.ShardID, zone int) iter.Seq[catalog.Ch
 					return
 				}
 			}
+		}
+	}
+}
+
+// firstUnflagged is the first of chunks(shard, zone) without the jumbo flag. It
+// reads no other chunk of the zone.
+func (l *zoneLayout) firstUnflagged(shard catalog.ShardID, zone int) (catalog.Chunk, bool) {
+	own := l.byZone[zone]
+	if len(own) == 0 {
+		return catalog.Chunk{}, false
+	}
+	end := l.stretches[own[len(own)-1]].max
+	for {
+		c, ok := l.table.FirstUnflagged(shard, l.stretches[own[0]].min, end)
+		if !ok {
+			return catalog.Chunk{}, false
+		}
+		// Either it lies in the zone, or it tells which stretches to leave out.
+		own = own[sort.Search(len(own)-1, func(k int) bool { return c.Min.Less(l.stretches[own[k]].max) }):]
+		if l.stretches[own[0]].min.Less(c.Max) {
+			return c, true
 		}
 	}
 }
