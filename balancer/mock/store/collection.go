@@ -49,13 +49,16 @@ func (c *Collection) Count() int64 { return int64(c.records.Len()) }
 func (c *Collection) Bytes() int64 { return c.bytes }
 
 // PrepareInsert gives the document as it is stored: _id first, made by newID
-// when the document has none. It refuses what the server does: an _id that is
+// (nil for random ones) when the document has none. It refuses what the server does: an _id that is
 // an array, a regular expression or undefined (53), and a document beyond 16
 // MB (10334).
 func PrepareInsert(doc bson.Raw, newID func() bson.ObjectID) (bson.Raw, error) {
 	name, id, ok := first(doc)
 	if !ok || name != "_id" {
 		if id = lookup(doc, "_id"); isMissing(id) {
+			if newID == nil {
+				newID = bson.NewObjectID
+			}
 			id = objectIDValue(newID())
 		}
 		b, start := openDocument(make([]byte, 0, len(doc)+17))
@@ -69,24 +72,25 @@ func PrepareInsert(doc bson.Raw, newID func() bson.ObjectID) (bson.Raw, error) {
 	}
 	switch id.Type {
 	case bson.TypeArray, bson.TypeRegex, bson.TypeUndefined:
-		return nil, mongoerr.New(mongoerr.InvalidIdField, "The '_id' value cannot be of type %s", typeName(id))
+		return nil, serverError(mongoerr.InvalidIdField, "The '_id' value cannot be of type %s", typeName(id))
 	case bson.TypeEmbeddedDocument:
 		for n := range fields(id.Value) {
 			if len(n) > 0 && n[0] == '$' {
-				return nil, mongoerr.New(mongoerr.DollarPrefixedFieldName,
+				return nil, serverError(mongoerr.DollarPrefixedFieldName,
 					"_id fields may not contain '$'-prefixed fields: %s is not valid for storage.", n)
 			}
 		}
 	}
 	if len(doc) > MaxDocumentSize {
-		return nil, mongoerr.New(mongoerr.BSONObjectTooLarge, "object to insert too large. size in bytes: %d, max size: %d",
+		return nil, serverError(mongoerr.BSONObjectTooLarge, "object to insert too large. size in bytes: %d, max size: %d",
 			len(doc), MaxDocumentSize)
 	}
 	return doc, nil
 }
 
-// Insert adds a document, which must have been prepared. An index that does
-// not admit it fails the insert and leaves everything as it was.
+// Insert adds a document, which must have been prepared; it is kept as it is
+// and must not be changed afterwards. An index that does not admit it fails the
+// insert and leaves everything as it was.
 func (c *Collection) Insert(doc bson.Raw) (RecordID, error) {
 	id := c.last + 1
 	keys := make([]indexKeys, len(c.indexes))
@@ -114,7 +118,7 @@ func (c *Collection) Insert(doc bson.Raw) (RecordID, error) {
 func (c *Collection) Update(id RecordID, doc bson.Raw) error {
 	old, ok := c.records.Get(id)
 	if !ok {
-		return mongoerr.New(mongoerr.NoSuchKey, "no record %d", id)
+		return serverError(mongoerr.NoSuchKey, "no record %d", id)
 	}
 	type change struct {
 		ix      *Index

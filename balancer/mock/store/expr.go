@@ -132,7 +132,7 @@ func compileExpression(v value, sc *scope) (expression, error) {
 
 func (c *exprCompiler) compile(v value, sc *scope) (expression, error) {
 	if c.depth++; c.depth > maxExpressionDepth {
-		return nil, mongoerr.New(mongoerr.Overflow, "expression exceeds depth limit of %d", maxExpressionDepth)
+		return nil, serverError(mongoerr.Overflow, "expression exceeds depth limit of %d", maxExpressionDepth)
 	}
 	defer func() { c.depth-- }()
 	switch v.Type {
@@ -224,7 +224,7 @@ func (c *exprCompiler) operator(name string, arg value, sc *scope) (expression, 
 	if f, ok := c.forms[name]; ok {
 		return f(name, arg, sc)
 	}
-	return nil, mongoerr.New(mongoerr.InvalidPipelineOperator, "Unrecognized expression '%s'", name)
+	return nil, serverError(mongoerr.InvalidPipelineOperator, "Unrecognized expression '%s'", name)
 }
 
 func knownExpression(name string) bool {

@@ -56,7 +56,7 @@ func exprAdd(_ *evaluation, args []value) (value, error) {
 func dateOf(ms value) (value, error) {
 	f := toDouble(ms)
 	if math.IsNaN(f) || f >= 1<<63 || f < -1<<63 {
-		return value{}, mongoerr.New(mongoerr.Overflow, "date overflow")
+		return value{}, serverError(mongoerr.Overflow, "date overflow")
 	}
 	if ms.Type == bson.TypeDouble {
 		return dateValue(int64(math.Round(f))), nil
@@ -72,7 +72,7 @@ func exprSubtract(_ *evaluation, args []value) (value, error) {
 	case a.Type == bson.TypeDateTime && b.Type == bson.TypeDateTime:
 		d, ok := subtractInt64(int64At(a.Value), int64At(b.Value))
 		if !ok {
-			return value{}, mongoerr.New(mongoerr.Overflow, "date overflow in $subtract")
+			return value{}, serverError(mongoerr.Overflow, "date overflow in $subtract")
 		}
 		return int64Value(d), nil
 	case a.Type == bson.TypeDateTime && isNumber(b):

@@ -195,7 +195,7 @@ func exprRange(_ *evaluation, args []value) (value, error) {
 		return value{}, fail(34449, "$range requires a non-zero step value")
 	}
 	if (to-from)/step > maxRange {
-		return value{}, mongoerr.New(mongoerr.ExceededMemoryLimit, "$range would use too much memory (%d bytes)", (to-from)/step*24)
+		return value{}, serverError(mongoerr.ExceededMemoryLimit, "$range would use too much memory (%d bytes)", (to-from)/step*24)
 	}
 	var out []value
 	for i := from; step > 0 && i < to || step < 0 && i > to; i += step {

@@ -1,7 +1,5 @@
 package store
 
-import "shardsh/balancer/mongoerr"
-
 // The forms that bind variables.
 
 func (c *exprCompiler) let(name string, arg value, sc *scope) (expression, error) {
@@ -12,7 +10,7 @@ func (c *exprCompiler) let(name string, arg value, sc *scope) (expression, error
 		return nil, err
 	}
 	if !isObject(raw[0]) {
-		return nil, mongoerr.New(10065, "invalid parameter: expected an object (vars)")
+		return nil, serverError(10065, "invalid parameter: expected an object (vars)")
 	}
 	var names []string
 	var exprs []expression

@@ -80,7 +80,7 @@ func exprConvert(_ *evaluation, args []value) (value, error) {
 func codeIn(err error) (mongoerr.Code, bool) { return mongoerr.CodeOf(err) }
 
 func noConversion(format string, args ...any) (value, error) {
-	return value{}, mongoerr.New(conversionFailure, format, args...)
+	return value{}, serverError(conversionFailure, format, args...)
 }
 
 // convert turns a value into another type, as $convert does.

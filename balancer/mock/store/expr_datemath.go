@@ -96,7 +96,7 @@ func addUnits(t time.Time, u timeUnit, n int64) (time.Time, error) {
 	case u.months > 0:
 		months := int64(u.months) * n
 		if months > 12*1e6 || months < -12*1e6 {
-			return t, mongoerr.New(mongoerr.Overflow, "date overflow")
+			return t, serverError(mongoerr.Overflow, "date overflow")
 		}
 		first := time.Date(t.Year(), t.Month()+time.Month(months), 1, 0, 0, 0, 0, time.UTC)
 		last := first.AddDate(0, 1, -1).Day()
@@ -104,7 +104,7 @@ func addUnits(t time.Time, u timeUnit, n int64) (time.Time, error) {
 	case u.local:
 		days := u.ms / 86400000 * n
 		if days > 1e9 || days < -1e9 {
-			return t, mongoerr.New(mongoerr.Overflow, "date overflow")
+			return t, serverError(mongoerr.Overflow, "date overflow")
 		}
 		return t.AddDate(0, 0, int(days)), nil
 	}
@@ -113,7 +113,7 @@ func addUnits(t time.Time, u timeUnit, n int64) (time.Time, error) {
 		ms, ok = addInt64(t.UnixMilli(), ms)
 	}
 	if !ok {
-		return t, mongoerr.New(mongoerr.Overflow, "date overflow")
+		return t, serverError(mongoerr.Overflow, "date overflow")
 	}
 	return time.UnixMilli(ms).In(t.Location()), nil
 }

@@ -82,7 +82,7 @@ func (c *filterCompiler) entry(name string, v value) (node, error) {
 	case "$where":
 		return nil, badValue("no globalScriptEngine in $where parsing")
 	case "$text":
-		return nil, mongoerr.New(mongoerr.IndexNotFound, "text index required for $text query")
+		return nil, serverError(mongoerr.IndexNotFound, "text index required for $text query")
 	case "$ref", "$id", "$db":
 		p, err := c.predicate(name, v)
 		if err != nil {
@@ -263,7 +263,7 @@ func (c *filterCompiler) operator(name, op string, v value) (predicate, error) {
 	case "$geoWithin", "$geoIntersects", "$within":
 		return predicate{}, badValue("geo predicates are not available: %s", op)
 	case "$near", "$nearSphere", "$geoNear":
-		return predicate{}, mongoerr.New(mongoerr.NoQueryExecutionPlans,
+		return predicate{}, serverError(mongoerr.NoQueryExecutionPlans,
 			"error processing query: unable to find index for $geoNear query")
 	}
 	return predicate{}, badValue("unknown operator: %s", op)

@@ -63,10 +63,10 @@ func newIndex(spec IndexSpec) (*Index, error) {
 		ix.fields = append(ix.fields, indexField{string(name), splitPath(string(name)), hashed})
 	}
 	if len(ix.fields) == 0 {
-		return nil, mongoerr.New(mongoerr.CannotCreateIndex, "Index keys cannot be empty.")
+		return nil, serverError(mongoerr.CannotCreateIndex, "Index keys cannot be empty.")
 	}
 	if len(ix.fields) > 32 {
-		return nil, mongoerr.New(13103, "too many compound keys")
+		return nil, serverError(13103, "too many compound keys")
 	}
 	if p := lookup(spec.Options, "partialFilterExpression"); isObject(p) {
 		f, err := CompileFilter(p.Value)
@@ -81,7 +81,7 @@ func newIndex(spec IndexSpec) (*Index, error) {
 // checkIndexField refuses key patterns as the server does (67).
 func checkIndexField(name string, v value) error {
 	refuse := func(format string, args ...any) error {
-		return mongoerr.New(mongoerr.CannotCreateIndex, format, args...)
+		return serverError(mongoerr.CannotCreateIndex, format, args...)
 	}
 	parts := splitPath(name)
 	if len(parts) > maxExpressionDepth {
@@ -129,10 +129,10 @@ func (c *Collection) CreateIndex(spec IndexSpec) error {
 		case sameKey && (sameName && sameOptions || other == c.indexes[0]):
 			return nil
 		case sameName:
-			return mongoerr.New(mongoerr.IndexKeySpecsConflict,
+			return serverError(mongoerr.IndexKeySpecsConflict,
 				"An existing index has the same name as the requested index: %s", spec.Name)
 		case sameKey && sameOptions:
-			return mongoerr.New(mongoerr.IndexOptionsConflict,
+			return serverError(mongoerr.IndexOptionsConflict,
 				"Index already exists with a different name: %s", other.spec.Name)
 		}
 	}
@@ -154,11 +154,11 @@ func (c *Collection) CreateIndex(spec IndexSpec) error {
 // _id.
 func (c *Collection) DropIndex(name string) error {
 	if name == "_id_" {
-		return mongoerr.New(mongoerr.InvalidOptions, "cannot drop _id index")
+		return serverError(mongoerr.InvalidOptions, "cannot drop _id index")
 	}
 	i := slices.IndexFunc(c.indexes, func(ix *Index) bool { return ix.spec.Name == name })
 	if i < 0 {
-		return mongoerr.New(mongoerr.IndexNotFound, "index not found with name [%s]", name)
+		return serverError(mongoerr.IndexNotFound, "index not found with name [%s]", name)
 	}
 	c.indexes = slices.Delete(c.indexes, i, i+1)
 	return nil

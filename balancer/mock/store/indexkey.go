@@ -83,7 +83,7 @@ func (x *extraction) expand(at []position) error {
 			return fail(16766, "hashed indexes do not currently support array values. Found array at path: %s", x.ix.fields[i].name)
 		}
 		if !isMissing(arr) && &arr.Value[0] != &v.Value[0] {
-			return mongoerr.New(171, "cannot index parallel arrays [%s] [%s]", x.ix.fields[i].name, through)
+			return serverError(171, "cannot index parallel arrays [%s] [%s]", x.ix.fields[i].name, through)
 		}
 		arr, through = v, x.ix.fields[i].name
 	}
@@ -177,7 +177,7 @@ func (x *extraction) emit(at []position) {
 
 // duplicate is the error of a unique index (11000), with the key it names.
 func (ix *Index) duplicate(ns string, keys indexKeys) error {
-	var text strings.Builder
+	var shown strings.Builder
 	var keyValue bson.D
 	for i, f := range ix.fields {
 		v := keys.values[i]
@@ -188,13 +188,13 @@ func (ix *Index) duplicate(ns string, keys indexKeys) error {
 			v = int64Value(keyorder.Hash(v))
 		}
 		if i > 0 {
-			text.WriteString(", ")
+			shown.WriteString(", ")
 		}
-		text.WriteString(f.name + ": " + v.String())
+		shown.WriteString(f.name + ": " + text(v))
 		keyValue = append(keyValue, bson.E{Key: f.name, Value: v})
 	}
 	err := mongoerr.New(mongoerr.DuplicateKey, "E11000 duplicate key error collection: %s index: %s dup key: { %s }",
-		ns, ix.spec.Name, text.String())
+		ns, ix.spec.Name, shown.String())
 	err.Extra = bson.D{{Key: "keyPattern", Value: ix.spec.Key}, {Key: "keyValue", Value: keyValue}}
 	return err
 }

@@ -60,11 +60,22 @@ func CompilePipeline(stages []bson.Raw, env Env) (*Pipeline, error) {
 		return nil, err
 	}
 	c := &pipelineCompiler{env: &env, scope: sc}
-	list, err := c.stages(stages)
+	all, err := c.stages(stages)
 	if err != nil {
 		return nil, err
 	}
-	return &Pipeline{list, sc, env}, nil
+	return &Pipeline{all, sc, env}, nil
+}
+
+// Filter is the query of the first stage when that is a $match, otherwise nil:
+// documents that do not match need not be fed to Run.
+func (p *Pipeline) Filter() *Filter {
+	if len(p.stages) > 0 {
+		if m, ok := p.stages[0].(matchStage); ok {
+			return m.filter
+		}
+	}
+	return nil
 }
 
 // Run executes the pipeline over a stream of documents. The first error ends
@@ -169,7 +180,7 @@ type stageCompiler func(name string, arg value) (stage, error)
 
 func (c *pipelineCompiler) stages(list []bson.Raw) ([]stage, error) {
 	if c.depth > maxPipelineDepth {
-		return nil, mongoerr.New(mongoerr.Code(5107201), "Maximum number of nested sub-pipelines exceeded. Limit is %d", maxPipelineDepth)
+		return nil, serverError(mongoerr.Code(5107201), "Maximum number of nested sub-pipelines exceeded. Limit is %d", maxPipelineDepth)
 	}
 	var out []stage
 	for i, spec := range list {

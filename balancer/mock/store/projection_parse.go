@@ -54,7 +54,7 @@ func (p *projectionParser) parse(spec []byte) error {
 
 func (p *projectionParser) fields(spec []byte, prefix []string) error {
 	if p.depth++; p.depth > maxExpressionDepth {
-		return mongoerr.New(mongoerr.Overflow, "projection exceeds depth limit of %d", maxExpressionDepth)
+		return serverError(mongoerr.Overflow, "projection exceeds depth limit of %d", maxExpressionDepth)
 	}
 	defer func() { p.depth-- }()
 	for name, v := range fields(spec) {

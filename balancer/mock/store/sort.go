@@ -7,7 +7,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/keyorder"
-	"shardsh/balancer/mongoerr"
 )
 
 // Sort is a compiled sort pattern. A nil Sort, and one made from an empty
@@ -52,7 +51,7 @@ func CompileSort(pattern bson.Raw) (*Sort, error) {
 		s.keys = append(s.keys, sortKey{path: path, descending: direction < 0})
 	}
 	if len(s.keys) > 32 {
-		return nil, mongoerr.New(13103, "too many compound keys")
+		return nil, serverError(13103, "too many compound keys")
 	}
 	return s, nil
 }

@@ -202,7 +202,7 @@ func (s *densifyStage) at(from value, n int64) (value, error) {
 	if s.unit != nil {
 		step, ok := multiplyInt64(toInteger(s.step), n)
 		if !ok {
-			return value{}, mongoerr.New(mongoerr.Overflow, "date overflow in $densify")
+			return value{}, serverError(mongoerr.Overflow, "date overflow in $densify")
 		}
 		t, err := addUnits(time.UnixMilli(int64At(from.Value)).UTC(), *s.unit, step)
 		return dateValue(t.UnixMilli()), err

@@ -16,16 +16,22 @@ func (c *pipelineCompiler) match(_ string, arg value) (stage, error) {
 	if err != nil {
 		return nil, err
 	}
+	return matchStage{f}, nil
+}
+
+type matchStage struct{ filter *Filter }
+
+func (s matchStage) run(r *run, in docs) docs {
 	return mapped(func(r *run) func(bson.Raw) (bson.Raw, error) {
 		ctx := r.evaluation()
 		return func(doc bson.Raw) (bson.Raw, error) {
-			ok, err := f.testIn(ctx, doc)
+			ok, err := s.filter.testIn(ctx, doc)
 			if !ok {
 				return nil, err
 			}
 			return doc, err
 		}
-	}), nil
+	}).run(r, in)
 }
 
 func (c *pipelineCompiler) project(_ string, arg value) (stage, error) {

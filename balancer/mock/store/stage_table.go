@@ -36,11 +36,11 @@ func (c *pipelineCompiler) stage(name string, arg value, place, of int) (stage, 
 	case c.facet && (producers[name] || name == "$facet" || name == "$out" || name == "$merge"):
 		return nil, fail(40600, "%s is not allowed to be used within a $facet stage", name)
 	case producers[name] && (place > 0 || !known):
-		return nil, mongoerr.New(mongoerr.StageNotFirst, "%s is only valid as the first stage in a pipeline.", name)
+		return nil, serverError(mongoerr.StageNotFirst, "%s is only valid as the first stage in a pipeline.", name)
 	case (name == "$out" || name == "$merge") && place < of-1:
 		return nil, fail(40601, "%s can only be the final stage in the pipeline", name)
 	case !known:
-		return nil, mongoerr.New(mongoerr.UnknownStage, "Unrecognized pipeline stage name: '%s'", name)
+		return nil, serverError(mongoerr.UnknownStage, "Unrecognized pipeline stage name: '%s'", name)
 	}
 	return f(name, arg)
 }
@@ -61,7 +61,7 @@ func compileUpdatePipeline(list []value, o UpdateOptions) (*Pipeline, error) {
 		}
 		name, _, _ := first(s.Value)
 		if isOperator(name) && !updateStages[name] {
-			return nil, mongoerr.New(mongoerr.InvalidOptions, "%s is not allowed to be used within an update", name)
+			return nil, serverError(mongoerr.InvalidOptions, "%s is not allowed to be used within an update", name)
 		}
 		stages = append(stages, s.Value)
 	}

@@ -62,7 +62,7 @@ func CompileUpdate(u bson.RawValue, o UpdateOptions) (*Update, error) {
 }
 
 func dollarPrefixed(part, path string) error {
-	return mongoerr.New(mongoerr.DollarPrefixedFieldName, "The dollar ($) prefixed field '%s' in '%s' is not allowed in "+
+	return serverError(mongoerr.DollarPrefixedFieldName, "The dollar ($) prefixed field '%s' in '%s' is not allowed in "+
 		"the context of an update's replacement document. Consider using an aggregation pipeline with $replaceWith.", part, path)
 }
 
@@ -99,11 +99,7 @@ func (u *Update) Upsert(filter bson.Raw) (bson.Raw, error) {
 	if err != nil {
 		return nil, err
 	}
-	newID := u.options.NewID
-	if newID == nil {
-		newID = bson.NewObjectID
-	}
-	return PrepareInsert(out, newID)
+	return PrepareInsert(out, u.options.NewID)
 }
 
 func (u *Update) applyTo(doc bson.Raw, insert bool) (bson.Raw, error) {
@@ -123,14 +119,14 @@ func (u *Update) applyTo(doc bson.Raw, insert bool) (bson.Raw, error) {
 	}
 	if is := lookup(out, "_id"); !isMissing(id) && (is.Type != id.Type || !bytes.Equal(is.Value, id.Value)) {
 		if u.changes != nil {
-			return nil, mongoerr.New(mongoerr.ImmutableField,
+			return nil, serverError(mongoerr.ImmutableField,
 				"Performing an update on the path '_id' would modify the immutable field '_id'")
 		}
 		// An _id that compares equal stays what it was.
 		if compare(is, id) == 0 {
 			return withField(out, "_id", id), nil
 		}
-		return nil, mongoerr.New(mongoerr.ImmutableField,
+		return nil, serverError(mongoerr.ImmutableField,
 			"After applying the update, the (immutable) field '_id' was found to have been altered to _id: %s", is)
 	}
 	return out, nil
@@ -163,7 +159,7 @@ func documentOfEqualities(f *Filter, idOnly bool) (bson.Raw, error) {
 		}
 		for _, p := range paths {
 			if p == path || strings.HasPrefix(p, path+".") || strings.HasPrefix(path, p+".") {
-				failure = mongoerr.New(mongoerr.NotSingleValueField,
+				failure = serverError(mongoerr.NotSingleValueField,
 					"cannot infer query fields to set, path '%s' is matched twice", path)
 				return false
 			}

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -36,7 +35,7 @@ type updating struct {
 }
 
 // idText names the document in messages.
-func (u *updating) idText() string { return fmt.Sprintf("{_id: %s}", lookup(u.doc, "_id")) }
+func (u *updating) idText() string { return "{_id: " + text(lookup(u.doc, "_id")) + "}" }
 
 // modifierMakers compile one argument of an operator.
 var modifierMakers = map[string]func(path string, arg value) (modifier, error){
@@ -98,17 +97,17 @@ func comparePathParts(a, b string) int {
 // and misplaced positional operators (2).
 func updatePath(text string) ([]string, error) {
 	if text == "" {
-		return nil, mongoerr.New(mongoerr.EmptyFieldName, "An empty update path is not valid.")
+		return nil, serverError(mongoerr.EmptyFieldName, "An empty update path is not valid.")
 	}
 	path := splitPath(text)
 	if len(path) > maxExpressionDepth {
-		return nil, mongoerr.New(mongoerr.Overflow, "The update path has %d parts, more than the maximum depth of %d", len(path), maxExpressionDepth)
+		return nil, serverError(mongoerr.Overflow, "The update path has %d parts, more than the maximum depth of %d", len(path), maxExpressionDepth)
 	}
 	positional := 0
 	for i, part := range path {
 		switch {
 		case part == "":
-			return nil, mongoerr.New(mongoerr.EmptyFieldName, "The update path '%s' contains an empty field name, which is not allowed.", text)
+			return nil, serverError(mongoerr.EmptyFieldName, "The update path '%s' contains an empty field name, which is not allowed.", text)
 		case part == "$":
 			positional++
 			if i == 0 {
@@ -169,7 +168,7 @@ func (u *Update) checkConflicts() error {
 }
 
 func conflict(path, at string) error {
-	return mongoerr.New(mongoerr.ConflictingUpdateOperators, "Updating the path '%s' would create a conflict at '%s'", path, at)
+	return serverError(mongoerr.ConflictingUpdateOperators, "Updating the path '%s' would create a conflict at '%s'", path, at)
 }
 
 func (u *Update) compileArrayFilters() error {

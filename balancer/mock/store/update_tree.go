@@ -120,7 +120,7 @@ func (b *branch) create(path []string, v value) error {
 		return notViable(path[0], b)
 	}
 	if at-len(b.kids) > maxPadding {
-		return mongoerr.New(mongoerr.CannotBackfillArray, "can't backfill more than %d elements", maxPadding)
+		return serverError(mongoerr.CannotBackfillArray, "can't backfill more than %d elements", maxPadding)
 	}
 	for len(b.kids) < at {
 		b.kids = append(b.kids, &branch{v: nullValue()})
@@ -132,5 +132,5 @@ func (b *branch) create(path []string, v value) error {
 // notViable is the error of a path that leads through something that is no
 // document (28).
 func notViable(part string, b *branch) error {
-	return mongoerr.New(mongoerr.PathNotViable, "Cannot create field '%s' in element {%s: %s}", part, b.name, b.value())
+	return serverError(mongoerr.PathNotViable, "Cannot create field '%s' in element {%s: %s}", part, b.name, b.value())
 }

@@ -10,7 +10,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/keyorder"
-	"shardsh/balancer/mongoerr"
 )
 
 // value is one BSON value; the zero value stands for "missing", which orders
@@ -327,21 +326,4 @@ func typeName(v value) string {
 		return name
 	}
 	return "missing"
-}
-
-// fail makes an error of a code that has no name.
-func fail(code int32, format string, args ...any) error {
-	return mongoerr.New(mongoerr.Code(code), format, args...)
-}
-
-func badValue(format string, args ...any) error {
-	return mongoerr.New(mongoerr.BadValue, format, args...)
-}
-
-func failedToParse(format string, args ...any) error {
-	return mongoerr.New(mongoerr.FailedToParse, format, args...)
-}
-
-func typeMismatch(format string, args ...any) error {
-	return mongoerr.New(mongoerr.TypeMismatch, format, args...)
 }
