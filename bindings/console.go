@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/dop251/goja"
+	"github.com/olekukonko/tablewriter"
+	"github.com/olekukonko/tablewriter/tw"
 )
 
 // newConsole makes console. All of it writes to standard output, as mongosh's
@@ -137,38 +139,24 @@ func (s *Shell) table(v goja.Value) string {
 	return drawTable(header, lines)
 }
 
+// drawTable draws as Node does. Cells are text that is shown as it is.
 func drawTable(header []string, lines [][]string) string {
-	widths := make([]int, len(header))
-	measure := func(line []string) {
-		for i, cell := range line {
-			widths[i] = max(widths[i], len([]rune(cell))+2)
+	var b strings.Builder
+	table := tablewriter.NewTable(&b,
+		tablewriter.WithHeaderAutoFormat(tw.Off), tablewriter.WithTrimSpace(tw.Off),
+		tablewriter.WithHeaderAlignment(tw.AlignLeft), tablewriter.WithRowAlignment(tw.AlignLeft),
+		tablewriter.WithHeaderAutoWrap(tw.WrapNone), tablewriter.WithRowAutoWrap(tw.WrapNone))
+	table.Header(header)
+	for _, line := range lines {
+		for len(line) < len(header) {
+			line = append(line, "")
+		}
+		if err := table.Append(line); err != nil {
+			return err.Error()
 		}
 	}
-	measure(header)
-	for i, l := range lines {
-		for len(l) < len(header) {
-			l = append(l, "")
-		}
-		lines[i] = l
-		measure(l)
+	if err := table.Render(); err != nil {
+		return err.Error()
 	}
-	rule := func(left, middle, right string) string {
-		parts := make([]string, len(widths))
-		for i, w := range widths {
-			parts[i] = strings.Repeat("─", w)
-		}
-		return left + strings.Join(parts, middle) + right
-	}
-	row := func(line []string) string {
-		cells := make([]string, len(line))
-		for i, cell := range line {
-			cells[i] = " " + cell + strings.Repeat(" ", widths[i]-len([]rune(cell))-1)
-		}
-		return "│" + strings.Join(cells, "│") + "│"
-	}
-	out := []string{rule("┌", "┬", "┐"), row(header), rule("├", "┼", "┤")}
-	for _, l := range lines {
-		out = append(out, row(l))
-	}
-	return strings.Join(append(out, rule("└", "┴", "┘")), "\n")
+	return strings.TrimSuffix(b.String(), "\n")
 }
