@@ -85,6 +85,7 @@ type Loop struct {
 
 	mu          sync.Mutex
 	settings    catalog.Settings
+	settingsSet int64 // how often settings were set
 	status      Status
 	terminating bool
 }
@@ -150,7 +151,28 @@ func (l *Loop) Settings() catalog.Settings {
 func (l *Loop) SetSettings(s catalog.Settings) {
 	l.mu.Lock()
 	l.settings = s
+	l.settingsSet++
 	l.mu.Unlock()
+}
+
+// settingsNow are the settings and how often they were set so far.
+func (l *Loop) settingsNow() (catalog.Settings, int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.settings, l.settingsSet
+}
+
+// setSettingsUnless sets settings that were read while nobody else set any:
+// a command that comes meanwhile has read newer ones.
+func (l *Loop) setSettingsUnless(set int64, s catalog.Settings) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.settingsSet != set {
+		return false
+	}
+	l.settings = s
+	l.settingsSet++
+	return true
 }
 
 func (l *Loop) terminated() bool {
@@ -202,14 +224,15 @@ func (l *Loop) main() {
 // refreshSettings reads the three documents in order. What parsed before a
 // failure stays in effect (spec 01 §2.1).
 func (l *Loop) refreshSettings() error {
-	loaded, err := call(l, "settings", func(ctx context.Context, c Cluster) (catalog.Settings, error) {
-		return LoadSettings(ctx, c, l.Settings())
-	})
-	if errors.Is(err, errTerminated) {
-		return err
+	for {
+		known, set := l.settingsNow()
+		loaded, err := call(l, "settings", func(ctx context.Context, c Cluster) (catalog.Settings, error) {
+			return LoadSettings(ctx, c, known)
+		})
+		if errors.Is(err, errTerminated) || l.setSettingsUnless(set, loaded) {
+			return err
+		}
 	}
-	l.SetSettings(loaded)
-	return err
 }
 
 // LoadSettings reads config.settings over the settings known so far and gives

@@ -67,6 +67,9 @@ func (c *Cluster) Await(ctx context.Context, deadline time.Time, done func() boo
 		if err := ctx.Err(); err != nil {
 			return mongoerr.New(mongoerr.Interrupted, "operation was interrupted: %s", err)
 		}
+		if c.closed {
+			return errClosed()
+		}
 		due, ok := c.queue.Next()
 		if !ok {
 			return errNothingToWaitFor
@@ -99,9 +102,16 @@ func (c *Cluster) awaitReal(ctx context.Context, deadline time.Time, done func()
 			}
 			return mongoerr.New(mongoerr.Interrupted, "operation was interrupted: %s", err)
 		}
+		if c.closed {
+			return errClosed()
+		}
 		c.cond.Wait()
 	}
 	return nil
+}
+
+func errClosed() error {
+	return mongoerr.New(mongoerr.ShutdownInProgress, "the mock cluster is closed")
 }
 
 func errMaxTime() error {

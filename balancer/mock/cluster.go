@@ -50,6 +50,7 @@ type Cluster struct {
 	driver     *balancer.EventDriver
 	cancel     context.CancelFunc
 	background sync.WaitGroup
+	closed     bool
 
 	process   [5]byte
 	idCounter uint32
@@ -151,6 +152,7 @@ func (c *Cluster) engineParameters() balancer.Parameters {
 func (c *Cluster) Close() {
 	c.cancel()
 	c.mu.Lock()
+	c.closed = true
 	if c.driver != nil {
 		c.driver.Stop()
 	}

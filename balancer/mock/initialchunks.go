@@ -123,4 +123,3 @@ func hashedPoints(n int) []int64 {
 	slices.Sort(points)
 	return points
 }
-

@@ -22,6 +22,7 @@ func (c *Cluster) Invariants() error {
 		c.checkDocuments(coll, fail)
 	}
 	c.checkMigrations(fail)
+	c.checkLeftovers(fail)
 	return errors.Join(broken...)
 }
 
@@ -113,6 +114,55 @@ func (c *Cluster) checkMigrations(fail func(string, ...any)) {
 	for id, n := range taking {
 		if n > 1 {
 			fail("shard %s takes part in %d migrations", id, n)
+		}
+	}
+}
+
+// checkLeftovers: what is gone from the catalog has left nothing on shards.
+func (c *Cluster) checkLeftovers(fail func(string, ...any)) {
+	for _, id := range c.shardIDs() {
+		s := c.shards[id]
+		if s.busy != nil && !c.pending[s.busy] {
+			fail("shard %s takes part in a migration of %s that has ended", id, s.busy.req.Namespace)
+		}
+		for ns, local := range s.colls {
+			coll, tracked, err := c.Tracked(ns)
+			db, _, _ := catalog.SplitNamespace(ns)
+			switch {
+			case err != nil:
+				fail("%s: %w", ns, err)
+			case tracked && !local.uuid.Equal(coll.UUID):
+				fail("shard %s holds another %s than the catalog has", id, ns)
+			case !tracked && !c.isPrimary(db, id):
+				fail("shard %s holds %s, which is gone", id, ns)
+			}
+			c.checkVirtual(s, local, coll, tracked, fail)
+		}
+		for _, task := range s.deletions {
+			if local := s.colls[task.coll.Namespace]; local == nil || !local.uuid.Equal(task.coll.UUID) {
+				fail("shard %s has a range deletion of %s, which is gone", id, task.coll.Namespace)
+			}
+			if task.orphans < 0 {
+				fail("shard %s counts %d orphans of %s", id, task.orphans, task.coll.Namespace)
+			}
+		}
+	}
+}
+
+// checkVirtual: a shard's virtual data lies in order and in chunks of its own.
+func (c *Cluster) checkVirtual(s *shard, local *localCollection, coll catalog.Collection, tracked bool, fail func(string, ...any)) {
+	if !tracked {
+		return
+	}
+	table := c.tables[coll.Namespace]
+	for i, e := range local.virtual {
+		if i > 0 && e.min.Less(local.virtual[i-1].max) {
+			fail("%s: virtual data of %s overlaps at %s", coll.Namespace, s.id, e.min)
+		}
+		for chunk := range table.Overlapping(e.min, e.max) {
+			if chunk.Shard != s.id {
+				fail("%s: virtual data of %s lies in the chunk at %s of %s", coll.Namespace, s.id, chunk.Min, chunk.Shard)
+			}
 		}
 	}
 }

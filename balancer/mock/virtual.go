@@ -42,35 +42,45 @@ func (v virtualData) within(p catalog.KeyPattern, min, max catalog.Key) (docs, b
 }
 
 func (v virtualData) overlapping(min, max catalog.Key) virtualData {
-	from, _ := slices.BinarySearchFunc(v, min, func(e extent, k catalog.Key) int {
+	from, to := v.span(min, max)
+	return v[from:to]
+}
+
+// span is where the extents that overlap [min, max) lie.
+func (v virtualData) span(min, max catalog.Key) (from, to int) {
+	from, _ = slices.BinarySearchFunc(v, min, func(e extent, k catalog.Key) int {
 		if e.max.Compare(k) <= 0 {
 			return -1
 		}
 		return 1
 	})
-	to := from
+	to = from
 	for to < len(v) && v[to].min.Compare(max) < 0 {
 		to++
 	}
-	return v[from:to]
+	return from, to
 }
 
 // take cuts [min, max) out and gives what is left and what was taken.
 func (v virtualData) take(p catalog.KeyPattern, min, max catalog.Key) (left, taken virtualData) {
-	for _, e := range v {
+	from, to := v.span(min, max)
+	var kept virtualData
+	for _, e := range v[from:to] {
 		before, rest := e.cut(p, min)
 		inside, after := rest.cut(p, max)
-		left = left.append(before).append(after)
+		kept = kept.append(before).append(after)
 		taken = taken.append(inside)
 	}
-	return left, taken
+	return slices.Concat(v[:from], kept, v[to:]), taken
 }
 
-// merge puts other extents in, in key order.
+// merge puts in the extents of a range in which there are none.
 func (v virtualData) merge(other virtualData) virtualData {
-	all := append(slices.Clone(v), other...)
-	slices.SortFunc(all, func(a, b extent) int { return a.min.Compare(b.min) })
-	return all
+	if len(other) == 0 {
+		return v
+	}
+	at, _ := slices.BinarySearchFunc(v, other[0].min, func(e extent, k catalog.Key) int { return e.min.Compare(k) })
+	return slices.Insert(v, at, other...)
 }
 
 func (v virtualData) append(e extent) virtualData {

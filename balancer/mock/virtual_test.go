@@ -29,7 +29,7 @@ func newCluster(t testing.TB, topology string, cfg mock.Config) *model {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Close)
-	return &model{cluster: c, router: router.New(c, nil), docs: map[int64]int64{}}
+	return &model{cluster: c, router: router.New(c, nil)}
 }
 
 func (m *model) ok(t testing.TB, db string, command bson.D) bson.Raw {
