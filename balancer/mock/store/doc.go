@@ -2,9 +2,19 @@
 // BSON documents with B-tree indexes, and the compiled forms of the query
 // language over them: filters, updates, projections, sorts, expressions and
 // pipelines. What a request means and which error it earns follow the server
-// (MongoDB 8.0); what is not implemented fails with the server's error for
-// something unknown and never answers wrongly.
+// (MongoDB 8.0); testdata holds what one replied to some 330 requests, and the
+// tests compare.
 //
-// Documents are kept and passed as bson.Raw. Everything compiled is immutable
-// and may be used by several goroutines; a Collection may not.
+// Documents are kept and passed as bson.Raw, never copied without need: what
+// was handed in must not be changed afterwards. Everything compiled is
+// immutable and may be used by several goroutines; a Collection may not.
+//
+// What is not implemented fails with the server's error for something unknown
+// and never answers otherwise: JavaScript ($where, $function, $accumulator),
+// text and geo queries, collations, $meta, the window functions $derivative,
+// $integral, $expMovingAvg, $covariancePop, $covarianceSamp and $linearFill,
+// and the granularities of $bucketAuto. Trigonometry and logarithms of
+// decimals have a double's precision; dates in text are read in ISO 8601 and a
+// few other plain forms only. Stages with sources or targets of their own
+// ($collStats, $currentOp, $out, $merge and the like) belong to the caller.
 package store

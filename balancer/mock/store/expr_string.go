@@ -45,6 +45,9 @@ func exprConcat(_ *evaluation, args []value) (value, error) {
 		if !isString(v) {
 			return value{}, fail(16702, "$concat only supports strings, not %s", typeName(v))
 		}
+		if err := checkSize(out.Len() + len(v.Value)); err != nil {
+			return value{}, err
+		}
 		out.WriteString(textAt(v.Value))
 	}
 	return stringValue(out.String()), nil

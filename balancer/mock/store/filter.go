@@ -11,6 +11,7 @@ type Filter struct {
 	root  node
 	scope *scope
 	now   time.Time
+	fails bool
 }
 
 // FilterOptions are what a query may refer to besides the document.
@@ -59,12 +60,17 @@ func CompileFilterWith(filter bson.Raw, o FilterOptions) (*Filter, error) {
 }
 
 func compileFilter(filter bson.Raw, sc *scope, now time.Time) (*Filter, error) {
-	root, err := (&filterCompiler{scope: sc}).document(filter)
+	c := &filterCompiler{scope: sc}
+	root, err := c.document(filter)
 	if err != nil {
 		return nil, err
 	}
-	return &Filter{root: root, scope: sc, now: now}, nil
+	return &Filter{root: root, scope: sc, now: now, fails: c.fails}, nil
 }
+
+// CanFail reports whether matching may end in an error: the filter has a $expr.
+// For such a filter Test says more than Match.
+func (f *Filter) CanFail() bool { return f != nil && f.fails }
 
 // Match reports whether a document matches. A filter whose $expr fails on the
 // document does not match it; Test tells why.

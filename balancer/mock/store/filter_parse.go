@@ -14,6 +14,7 @@ const maxFilterDepth = 100
 type filterCompiler struct {
 	scope *scope
 	depth int
+	fails bool // there is an expression
 }
 
 // document compiles a whole query or a part of one with fields at the top.
@@ -63,6 +64,7 @@ func (c *filterCompiler) entry(name string, v value) (node, error) {
 		if err != nil {
 			return nil, err
 		}
+		c.fails = true
 		return exprNode{e}, nil
 	case "$comment":
 		return nil, nil

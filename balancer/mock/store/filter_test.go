@@ -176,7 +176,7 @@ func TestFilterReportsFailingExpressions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if ok, err := f.Test(raw(t, `{"z": 0}`)); ok || codeOf(err) != 2 {
+	if ok, err := f.Test(raw(t, `{"z": 0}`)); ok || codeOf(err) != 2 || !f.CanFail() {
 		t.Errorf("got %v, %v", ok, err)
 	}
 }
