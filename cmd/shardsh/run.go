@@ -170,12 +170,13 @@ func (env environment) report(o commandLine, err error) error {
 
 // print shows a result as the shell does, or as extended JSON.
 func (env environment) print(ctx context.Context, o commandLine, shell *bindings.Shell, result bindings.Result) error {
-	text, err := "", error(nil)
-	if o.json == "" {
-		text, err = shell.Render(ctx, result)
-	} else {
-		text, err = shell.RenderJSON(ctx, result, o.json == "canonical")
+	render := shell.Render
+	if o.json != "" {
+		render = func(ctx context.Context, r bindings.Result) (string, error) {
+			return shell.RenderJSON(ctx, r, o.json == "canonical")
+		}
 	}
+	text, err := render(ctx, result)
 	if err != nil || text == "" {
 		return err
 	}
