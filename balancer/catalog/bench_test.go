@@ -118,8 +118,8 @@ type record struct {
 	key   uint64
 	bytes uint64
 	shard uint32
-	flags uint32
-	_     uint64
+	_     uint32 // flags
+	_     uint64 // version
 }
 
 var sink uint64

@@ -47,8 +47,8 @@ func (t *RoutingTable) Owned(s ShardID, from, to Key) iter.Seq[Chunk] {
 
 // FirstUnflagged is the first chunk in key order that a shard owns in
 // [from, to) and that is not flagged jumbo, false when there is none. A zero
-// Key leaves that end open. It costs no more than a look at the summary of
-// each block before that chunk's.
+// Key leaves that end open. Blocks in which all its chunks are flagged are
+// skipped, and no chunk but the one found is built.
 func (t *RoutingTable) FirstUnflagged(s ShardID, from, to Key) (Chunk, bool) {
 	if t.Count(s) == t.JumboCount(s) {
 		return Chunk{}, false

@@ -86,11 +86,11 @@ func vast(tb testing.TB, zones int) Situation {
 // packed is a chunk at its smallest; a pass over a million of them is the
 // yardstick that makes numbers of different machines comparable.
 type packed struct {
-	low     uint64
-	version uint64
-	bytes   uint64
-	shard   uint32
-	flags   uint32
+	low   uint64
+	_     uint64 // version
+	bytes uint64
+	shard uint32
+	_     uint32 // flags
 }
 
 // onePass is the time to sum a million packed chunks by shard.

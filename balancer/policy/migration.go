@@ -14,6 +14,7 @@ const SessionsNamespace = "config.system.sessions"
 // that chose it.
 type Reason string
 
+// The reasons, in the order in which they are looked for.
 const (
 	ReasonNone            Reason = "none"
 	ReasonDrain           Reason = "drain"
