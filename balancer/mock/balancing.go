@@ -115,12 +115,17 @@ func (c *Cluster) Compliance(ns string) (policy.Compliance, error) {
 	return policy.CollectionStatus(situation, policy.Defragmentation{Running: coll.Defragment, Phase: coll.DefragmentationPhase})
 }
 
-// MaxChunkSizeBytes is the chunk size in force for a collection.
+// MaxChunkSizeBytes is the chunk size in force for a collection. The global
+// one is read now: it may have changed since the last round.
 func (c *Cluster) MaxChunkSizeBytes(coll catalog.Collection) int64 {
 	if coll.MaxChunkSizeBytes != 0 {
 		return coll.MaxChunkSizeBytes
 	}
-	return c.loop.Settings().MaxChunkSizeBytes
+	settings, err := c.RefreshSettings()
+	if err != nil {
+		c.logger.Warn("settings can't be read, the last good ones are used", "error", err)
+	}
+	return settings.MaxChunkSizeBytes
 }
 
 // Move runs a manual migration to its end. The caller holds the lock.

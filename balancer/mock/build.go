@@ -59,7 +59,6 @@ func (c *Cluster) buildConfig() error {
 		{Key: "_id", Value: hostName + ":27017"},
 		{Key: "advisoryHostFQDNs", Value: bson.A{}},
 		{Key: "created", Value: now},
-		{Key: "embeddedRouter", Value: false},
 		{Key: "mongoVersion", Value: Version},
 		{Key: "ping", Value: now},
 		{Key: "up", Value: int64(0)},

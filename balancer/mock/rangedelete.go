@@ -80,6 +80,9 @@ func (c *Cluster) deleteBatch(s *shard, task *rangeDeletion, then func()) {
 	}
 }
 
+// ScheduledDeletions counts the range deletion tasks of a shard.
+func (c *Cluster) ScheduledDeletions(id catalog.ShardID) int { return len(c.shards[id].deletions) }
+
 // deleteSome deletes one batch and tells how many documents it held.
 func (c *Cluster) deleteSome(local *localCollection, task *rangeDeletion) int {
 	limit := int(c.parameters.Int("rangeDeleterBatchSize"))

@@ -17,7 +17,7 @@ func indexCommands() []command {
 
 func indexDoc(s store.IndexSpec) bson.D {
 	doc := bson.D{{Key: "v", Value: int32(2)}, {Key: "key", Value: s.Key}, {Key: "name", Value: s.Name}}
-	if s.Unique {
+	if s.Unique && s.Name != "_id_" {
 		doc = append(doc, bson.E{Key: "unique", Value: true})
 	}
 	if s.Sparse {
