@@ -108,7 +108,7 @@ func binaryMethods(w *World) []method {
 		on(w, "toJSON", func(b *binaryValue, _ []goja.Value) goja.Value { return text(base64Text(b.data)) }),
 		on(w, "toUUID", func(b *binaryValue, _ []goja.Value) goja.Value {
 			if b.kind() != kindUUID {
-				w.throwBSON(fmt.Sprintf("Binary sub_type \"%d\" is not supported for converting to UUID. Only \"4\" is currently supported.", b.sub))
+				w.throwBSON(fmt.Sprintf("Binary sub_type \"%d\" (number) is not supported for converting to UUID. Only 0x04 is currently supported.", b.sub))
 			}
 			return w.newBinary(b.sub, b.data)
 		}),
@@ -201,19 +201,26 @@ func newBinaryFrom(w *World, args []goja.Value) payload {
 		}
 	}
 	o, ok := v.(*goja.Object)
-	if !ok || !isArray(o) {
+	if !ok {
 		w.throwBSON("Binary can only be constructed from Uint8Array or number[]")
+	}
+	if !isArray(o) {
+		w.throwBSON("Cannot create Buffer from the passed potentialBuffer.")
 	}
 	n := arrayLength(o)
 	data := make([]byte, 0, min(n, 1<<20))
 	for i := range n {
-		item := o.Get(strconv.Itoa(i))
-		if !goja.IsNumber(item) {
-			w.throwBSON("Binary can only be constructed from Uint8Array or number[]")
-		}
-		data = append(data, byte(item.ToInteger()))
+		data = append(data, byte(textOrNumber(o.Get(strconv.Itoa(i)))))
 	}
 	return &binaryValue{w: w, sub: sub, data: data}
+}
+
+// textOrNumber is an item of an array as an integer; what is none counts as 0.
+func textOrNumber(v goja.Value) int64 {
+	if isMissing(v) {
+		return 0
+	}
+	return v.ToInteger()
 }
 
 func arrayLength(o *goja.Object) int {

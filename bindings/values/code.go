@@ -16,23 +16,20 @@ type code struct {
 
 func (*code) kind() kind { return kindCode }
 
-func (c *code) Keys() []string {
-	if c.scope == nil {
-		return []string{"code"}
-	}
-	return []string{"code", "scope"}
-}
-
+func (*code) Keys() []string      { return []string{"code", "scope"} }
 func (c *code) Has(k string) bool { return has(c, k) }
 
 func (c *code) Get(key string) goja.Value {
 	switch {
 	case key == "code":
 		return c.w.rt.ToValue(c.text)
-	case key == "scope" && c.scope != nil:
+	case key != "scope":
+		return nil
+	case c.scope == nil:
+		return goja.Null()
+	default:
 		return c.scope
 	}
-	return nil
 }
 
 func (c *code) encode(e *encoder) {

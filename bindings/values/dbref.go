@@ -71,9 +71,6 @@ func (d *dbRef) show(in *inspector) string {
 		parts = append(parts, in.nested(d.w.rt.ToValue(d.db)))
 	}
 	if d.fields != nil && len(d.fields.Keys()) > 0 {
-		if d.db == "" {
-			parts = append(parts, in.nested(goja.Undefined()))
-		}
 		parts = append(parts, in.nested(d.fields))
 	}
 	return "DBRef(" + strings.Join(parts, ", ") + ")"
@@ -121,6 +118,13 @@ func dbRefClass() classSpec {
 	}
 }
 
+// splitNamespace reads a collection given as "db.collection" as both.
+func (d *dbRef) splitNamespace() {
+	if parts := strings.Split(d.collection, "."); len(parts) == 2 {
+		d.db, d.collection = parts[0], parts[1]
+	}
+}
+
 // newDBRef is DBRef(collection, id[, db[, fields]]).
 func newDBRef(w *World, args []goja.Value) payload {
 	if len(args) < 2 {
@@ -132,6 +136,7 @@ func newDBRef(w *World, args []goja.Value) payload {
 	if v := arg(args, 2); !isMissing(v) {
 		d.db = v.String()
 	}
+	d.splitNamespace()
 	if o, ok := arg(args, 3).(*goja.Object); ok {
 		d.fields = o
 	}

@@ -2,6 +2,7 @@ package values
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 	"math/big"
 	"strconv"
@@ -88,11 +89,12 @@ func decimal128Class() classSpec {
 			}
 		},
 		statics: func(w *World, c *class) {
-			parse := func(args []goja.Value) goja.Value {
+			w.static(c, "fromString", func(args []goja.Value) goja.Value {
 				return w.wrap(&decimal128{w: w, d: w.parseDecimal(arg(args, 0).String())})
-			}
-			w.static(c, "fromString", parse)
-			w.static(c, "fromStringWithRounding", parse)
+			})
+			w.static(c, "fromStringWithRounding", func(args []goja.Value) goja.Value {
+				return w.wrap(&decimal128{w: w, d: w.parseDecimalRounding(arg(args, 0).String())})
+			})
 		},
 	}
 }
@@ -106,10 +108,73 @@ func (w *World) object(key string, v goja.Value) *goja.Object {
 
 func (w *World) parseDecimal(text string) bson.Decimal128 {
 	d, err := bson.ParseDecimal128(text)
-	if err != nil || strings.ContainsAny(text, "_xXpP ") {
-		w.throwBSON(text + " not a valid Decimal128 string")
+	if err == nil {
+		return d
 	}
+	if problem := decimalProblem(text); problem != "" {
+		w.throwBSON(`"` + text + `" is not a valid Decimal128 string - ` + problem)
+	}
+	w.throwBSON(text + " not a valid Decimal128 string")
 	return d
+}
+
+// decimalDigits is what a Decimal128's coefficient holds.
+const decimalDigits = 34
+
+// splitDecimal takes a decimal number apart: sign and digits without leading
+// zeros, and the power of ten they are multiplied by.
+func splitDecimal(text string) (negative bool, digits string, exponent int, ok bool) {
+	body, power, found := strings.Cut(strings.ToLower(text), "e")
+	if found {
+		n, err := strconv.Atoi(power)
+		if err != nil {
+			return false, "", 0, false
+		}
+		exponent = n
+	}
+	negative = strings.HasPrefix(body, "-")
+	if negative || strings.HasPrefix(body, "+") {
+		body = body[1:]
+	}
+	whole, fraction, _ := strings.Cut(body, ".")
+	if !isDigits(whole+fraction) || whole+fraction == "" {
+		return false, "", 0, false
+	}
+	return negative, strings.TrimLeft(whole+fraction, "0"), exponent - len(fraction), true
+}
+
+// decimalProblem says why a well-formed number is not a Decimal128.
+func decimalProblem(text string) string {
+	_, digits, exponent, ok := splitDecimal(text)
+	switch {
+	case !ok:
+		return ""
+	case len(strings.TrimRight(digits, "0")) > decimalDigits:
+		return "inexact rounding"
+	case exponent > 0:
+		return "overflow"
+	default:
+		return "exponent underflow"
+	}
+}
+
+// parseDecimalRounding is parseDecimal, but digits beyond what fits are
+// rounded, half away from zero.
+func (w *World) parseDecimalRounding(text string) bson.Decimal128 {
+	negative, digits, exponent, ok := splitDecimal(text)
+	surplus := len(digits) - decimalDigits
+	if !ok || surplus <= 0 {
+		return w.parseDecimal(text)
+	}
+	coefficient, _ := new(big.Int).SetString(digits[:decimalDigits], 10)
+	if digits[decimalDigits] >= '5' {
+		coefficient.Add(coefficient, big.NewInt(1))
+	}
+	sign := ""
+	if negative {
+		sign = "-"
+	}
+	return w.parseDecimal(fmt.Sprintf("%s%sE%d", sign, coefficient, exponent+surplus))
 }
 
 // newNumberDecimal is NumberDecimal([x]).

@@ -180,7 +180,7 @@ func (r *jsonReader) date(v goja.Value) goja.Value {
 			return r.w.newDate(r.w.rt.ToValue(v.ToFloat()))
 		}
 	}
-	r.w.throwBSON("Unrecognized type for EJSON date: " + typeOf(v))
+	r.w.Throw("BSONRuntimeError", "Unrecognized type for EJSON date: "+typeOf(v), nil)
 	return nil
 }
 
@@ -196,18 +196,18 @@ func (w *World) dateText(v goja.Value) goja.Value {
 
 // dbRef turns {$ref, $id[, $db], …} and {$dbPointer: …} into a DBRef.
 func (r *jsonReader) dbRef(o *goja.Object) goja.Value {
-	d, pointer := o, false
+	d := o
 	if inner, ok := o.Get("$dbPointer").(*goja.Object); ok {
 		if _, wrapped := payloadOf(inner); wrapped {
 			return inner
 		}
-		d, pointer = inner, true
+		d = inner
 	}
 	collection, id, db := d.Get("$ref"), d.Get("$id"), d.Get("$db")
 	if !isString(collection) || isMissing(id) || !(isMissing(db) || isString(db)) {
 		return o
 	}
-	ref := &dbRef{w: r.w, collection: collection.String(), oid: id, pointer: pointer}
+	ref := &dbRef{w: r.w, collection: collection.String(), oid: id}
 	if isString(db) {
 		ref.db = db.String()
 	}
@@ -223,5 +223,6 @@ func (r *jsonReader) dbRef(o *goja.Object) goja.Value {
 			r.w.setField(ref.fields, key, d.Get(key))
 		}
 	}
+	ref.splitNamespace()
 	return r.w.wrap(ref)
 }

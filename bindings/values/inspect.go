@@ -144,7 +144,13 @@ func (in *inspector) maxItems() int {
 	return in.o.MaxItems
 }
 
-func (in *inspector) tooDeep(level int) bool { return in.server == 0 && level > in.o.Depth }
+// maxShown bounds the nesting even where nothing else does: each level costs
+// a copy of the text inside it.
+const maxShown = 400
+
+func (in *inspector) tooDeep(level int) bool {
+	return in.server == 0 && level > in.o.Depth || len(in.seen) >= maxShown
+}
 
 // nested shows a part of a leaf, such as the scope of Code.
 func (in *inspector) nested(v goja.Value) string {

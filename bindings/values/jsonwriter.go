@@ -141,7 +141,7 @@ const (
 func (j *jsonWriter) number(f float64, form numberForm) {
 	finite := !math.IsNaN(f) && !math.IsInf(f, 0)
 	text := j.w.rt.ToValue(f).String()
-	if finite && !j.canonical {
+	if finite && (!j.canonical || j.legacy && form != numberAny) {
 		j.raw(text)
 		return
 	}
@@ -287,15 +287,23 @@ func (j *jsonWriter) date(o *goja.Object) {
 		return
 	}
 	ms := t.UnixMilli()
-	if j.canonical || ms < 0 || ms >= 253402318800000 {
+	plain := !j.canonical && ms >= 0 && ms < 253402300800000
+	if j.legacy && plain {
+		j.open('{')
+		j.key("$date")
+		j.raw(strconv.FormatInt(ms, 10))
+		j.close('}')
+		return
+	}
+	if !plain && !j.legacy {
 		j.dateMillis(strconv.FormatInt(ms, 10))
 		return
 	}
-	layout := "2006-01-02T15:04:05Z"
-	if ms%1000 != 0 {
-		layout = "2006-01-02T15:04:05.000Z"
+	text := isoString(t)
+	if ms%1000 == 0 {
+		text = strings.TrimSuffix(text, ".000Z") + "Z"
 	}
-	j.pair("$date", t.UTC().Format(layout))
+	j.pair("$date", text)
 }
 
 func (j *jsonWriter) dateMillis(text string) {

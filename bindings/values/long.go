@@ -310,6 +310,9 @@ func (w *World) parseLong(args []goja.Value, strict bool) goja.Value {
 	if goja.IsNumber(unsigned) {
 		unsigned, radixArg = w.rt.ToValue(false), unsigned
 	}
+	if text == "" && !strict {
+		w.throwBSON("empty string")
+	}
 	radix := radixOf(w, radixArg)
 	signed := !unsigned.ToBoolean()
 	b, ok := new(big.Int).SetString(strings.TrimSpace(text), radix)
@@ -320,8 +323,8 @@ func (w *World) parseLong(args []goja.Value, strict bool) goja.Value {
 	case strict && !ok:
 		w.throwBSON(fmt.Sprintf("Input: '%s' contains invalid characters for radix: %d", text, radix))
 	case strict:
-		w.throwBSON(fmt.Sprintf("Input: %s is not representable as %s 64-bit Long %s with radix: %d", text,
-			map[bool]string{true: "a signed", false: "an unsigned"}[signed], "", radix))
+		sign := map[bool]string{true: "a signed", false: "an unsigned"}[signed]
+		w.throwBSON(fmt.Sprintf("Input: %s is not representable as %s 64-bit Long with radix: %d", text, sign, radix))
 	case radix == 10 && signed:
 		return w.newLong(w.integerText(text, 64, "Long"))
 	default:

@@ -20,15 +20,17 @@ type objectID struct {
 func (w *World) newObjectID(id bson.ObjectID) *goja.Object { return w.wrap(&objectID{w: w, id: id}) }
 
 func (*objectID) kind() kind     { return kindObjectID }
-func (*objectID) Keys() []string { return []string{"buffer"} }
+func (*objectID) Keys() []string { return []string{"i0", "i1", "i2", "i3"} }
 
-func (o *objectID) Has(key string) bool { return key == "buffer" }
+func (o *objectID) Has(key string) bool { return o.Get(key) != nil }
 
+// Get gives the id as four groups of three bytes, as js-bson keeps it.
 func (o *objectID) Get(key string) goja.Value {
-	if key == "buffer" {
-		return o.w.bytes(o.id[:])
+	if len(key) != 2 || key[0] != 'i' || key[1] < '0' || key[1] > '3' {
+		return nil
 	}
-	return nil
+	group := o.id[(key[1]-'0')*3:]
+	return o.w.rt.ToValue(uint32(group[0])<<16 | uint32(group[1])<<8 | uint32(group[2]))
 }
 
 func (o *objectID) encode(e *encoder) {
@@ -135,8 +137,14 @@ func (w *World) validObjectID(v goja.Value) bool {
 	if isMissing(v) {
 		return false
 	}
-	_, problem := w.objectIDOf(v)
-	return problem == ""
+	if p, ok := payloadOf(v); ok {
+		return p.kind() == kindObjectID
+	}
+	if data, ok := bytesOf(v); ok {
+		return len(data) == 12
+	}
+	_, ok := objectIDFromHex(v.String())
+	return ok && isString(v)
 }
 
 const (
@@ -190,7 +198,7 @@ func (w *World) objectIDOfObject(o *goja.Object) (id bson.ObjectID, problem stri
 	}
 	if data, ok := bytesOf(o); ok {
 		if len(data) != len(id) {
-			return id, badObjectIDText
+			return id, badObjectIDType
 		}
 		return bson.ObjectID(data), ""
 	}

@@ -107,11 +107,8 @@ func newTimestampFrom(w *World, args []goja.Value) payload {
 		}
 		return &timestamp{w: w, t: w.timestampPart("t", t), i: w.timestampPart("i", i)}
 	}
-	if goja.IsNull(first) {
-		w.throwBSON(badTimestamp)
-	}
 	zero := w.rt.ToValue(0)
-	if goja.IsUndefined(first) {
+	if isMissing(first) {
 		first = zero
 	}
 	if goja.IsUndefined(second) {

@@ -62,7 +62,10 @@ func (e *encoder) root(v goja.Value) {
 	case bson.TypeArray:
 		e.w.throwBSON("serialize does not support an array as the root input")
 	default:
-		e.w.throwBSON("date, regexp, buffer, and other BSON types cannot be serialized as the root input")
+		if _, wrapped := payloadOf(o); wrapped {
+			e.w.throwBSON("BSON types cannot be serialized as a document")
+		}
+		e.w.throwBSON("date, regexp, typedarray, and arraybuffer cannot be BSON documents")
 	}
 }
 
