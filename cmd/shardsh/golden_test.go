@@ -20,10 +20,7 @@ var goldenParameters = []string{
 }
 
 // knownDifferences are steps that do not match the recording, with the reason.
-var knownDifferences = map[string]string{
-	// mongosh updates nothing and says so only by matchedCount: 0.
-	"04-settings: disableBalancing unsharded": "a name that is no sharded collection is an error here",
-}
+var knownDifferences = map[string]string{}
 
 // recordedStep is one entry of a recording.
 type recordedStep struct {
