@@ -10,6 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer"
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/policy"
 )
@@ -329,5 +330,38 @@ func TestTerminateEndsTheLoop(t *testing.T) {
 	}
 	if _, ok := loop.Resume(f.queue.Now(), nil).(balancer.Stopped); !ok {
 		t.Error("a closed loop still asks for steps")
+	}
+}
+
+// A command that sets settings while a round reads them wins: what the round
+// read is older.
+func TestSettingsReadLateAreReadAgain(t *testing.T) {
+	f := newFake("a", "b")
+	loop := balancer.NewLoop(balancer.Config{Location: time.UTC})
+	defer loop.Close()
+	off := catalog.DefaultSettings()
+	off.Mode = catalog.ModeOff
+	var result any
+	reads := 0
+	for range 20 {
+		step := loop.Resume(start, result)
+		if _, sleeping := step.(balancer.Sleep); sleeping {
+			break
+		}
+		c, isCall := step.(balancer.Call)
+		if !isCall {
+			t.Fatalf("unexpected step %T", step)
+		}
+		result = c.Do(t.Context(), f)
+		if c.Name != "settings" {
+			continue
+		}
+		if reads++; reads == 2 { // the round's own read; the first is of the start-up
+			f.settings["balancer"] = bson.D{{Key: "_id", Value: "balancer"}, {Key: "mode", Value: "off"}}
+			loop.SetSettings(off)
+		}
+	}
+	if reads != 3 || loop.Settings().Mode != catalog.ModeOff {
+		t.Errorf("%d reads, mode %s", reads, loop.Settings().Mode)
 	}
 }

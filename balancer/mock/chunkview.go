@@ -1,9 +1,12 @@
 package mock
 
 import (
+	"encoding/binary"
 	"iter"
+	"strconv"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/store"
@@ -30,17 +33,92 @@ func (c *Cluster) chunkPlaces(filter *store.Filter) iter.Seq[place] {
 				chunks = c.tables[coll.Namespace].Owned(catalog.ShardID(owner), catalog.Key{}, catalog.Key{})
 			}
 			for chunk := range chunks {
-				doc, err := bson.Marshal(chunk.Doc(coll.Pattern, coll.UUID))
-				if err != nil {
-					c.logger.Warn("chunk not shown", "ns", coll.Namespace, "error", err)
-					continue
-				}
+				doc := chunkDocument(coll, chunk)
 				if (filter == nil || filter.Match(doc)) && !yield(place{doc: doc}) {
 					return
 				}
 			}
 		}
 	}
+}
+
+// chunkDocument is chunk.Doc encoded, without the detour over bson.D: a reader
+// of a large collection asks for a million of them.
+func chunkDocument(coll catalog.Collection, chunk catalog.Chunk) bson.Raw {
+	lower, upper := coll.Pattern.Bound(chunk.Min), coll.Pattern.Bound(chunk.Max)
+	dst := make([]byte, 0, 256+len(lower)+len(upper)+64*len(chunk.History))
+	start, dst := bsoncore.AppendDocumentStart(dst)
+	dst = bsoncore.AppendObjectIDElement(dst, "_id", chunk.ID)
+	dst = bsoncore.AppendBinaryElement(dst, "uuid", coll.UUID.Subtype, coll.UUID.Data)
+	dst = bsoncore.AppendDocumentElement(dst, "min", bsoncore.Document(lower))
+	dst = bsoncore.AppendDocumentElement(dst, "max", bsoncore.Document(upper))
+	dst = bsoncore.AppendStringElement(dst, "shard", string(chunk.Shard))
+	dst = bsoncore.AppendTimestampElement(dst, "lastmod", chunk.Version.Major, chunk.Version.Minor)
+	if chunk.EstimatedBytes != 0 {
+		dst = bsoncore.AppendInt64Element(dst, "estimatedDataSizeBytes", chunk.EstimatedBytes)
+	}
+	if chunk.Jumbo != catalog.JumboUnset {
+		dst = bsoncore.AppendBooleanElement(dst, "jumbo", chunk.Jumbo == catalog.JumboTrue)
+	}
+	history := chunk.History
+	if since := chunk.OnCurrentShardSince; !since.IsZero() {
+		dst = bsoncore.AppendTimestampElement(dst, "onCurrentShardSince", since.T, since.I)
+		if len(history) == 0 {
+			history = []catalog.ChunkHistory{{ValidAfter: since, Shard: chunk.Shard}}
+		}
+	}
+	if len(history) > 0 {
+		var array, entry int32
+		array, dst = bsoncore.AppendArrayElementStart(dst, "history")
+		for i, h := range history {
+			entry, dst = bsoncore.AppendDocumentElementStart(dst, strconv.Itoa(i))
+			dst = bsoncore.AppendTimestampElement(dst, "validAfter", h.ValidAfter.T, h.ValidAfter.I)
+			dst = bsoncore.AppendStringElement(dst, "shard", string(h.Shard))
+			dst = closeDocument(dst, entry)
+		}
+		dst = closeDocument(dst, array)
+	}
+	return bson.Raw(closeDocument(dst, start))
+}
+
+// closeDocument ends the document or array that begins at start.
+func closeDocument(dst []byte, start int32) []byte {
+	dst = append(dst, 0)
+	binary.LittleEndian.PutUint32(dst[start:], uint32(len(dst))-uint32(start))
+	return dst
+}
+
+// CountChunks counts config.chunks from the routing tables when the query
+// asks for nothing but a collection's uuid, a shard, or both.
+func (c *Cluster) CountChunks(ns string, query bson.Raw) (n int64, ok bool) {
+	elems, err := query.Elements()
+	if err != nil || ns != chunksNamespace {
+		return 0, false
+	}
+	var uuid, shard bson.RawValue
+	for _, e := range elems {
+		switch v := e.Value(); {
+		case e.Key() == "uuid" && v.Type == bson.TypeBinary:
+			uuid = v
+		case e.Key() == "shard" && v.Type == bson.TypeString:
+			shard = v
+		default:
+			return 0, false
+		}
+	}
+	for _, raw := range c.Config(configCollections).Scan() {
+		id, _ := raw.Lookup("_id").StringValueOK()
+		table := c.tables[id]
+		if table == nil || !uuid.IsZero() && !raw.Lookup("uuid").Equal(uuid) {
+			continue
+		}
+		if owner, asked := shard.StringValueOK(); asked {
+			n += int64(table.Count(catalog.ShardID(owner)))
+		} else {
+			n += int64(table.Len())
+		}
+	}
+	return n, true
 }
 
 // InOrder tells whether Documents gives a namespace's documents in the order

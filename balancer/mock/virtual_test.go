@@ -29,8 +29,10 @@ func newCluster(t testing.TB, topology string, cfg mock.Config) *model {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Close)
-	return &model{cluster: c, router: router.New(c, nil)}
+	return newModelOn(c)
 }
+
+func newModelOn(c *mock.Cluster) *model { return &model{cluster: c, router: router.New(c, nil)} }
 
 func (m *model) ok(t testing.TB, db string, command bson.D) bson.Raw {
 	t.Helper()

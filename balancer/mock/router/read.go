@@ -171,7 +171,11 @@ func (r *Router) count(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	if query, _ := c.document("query"); len(query) <= 5 && q.skip == 0 && q.limit == 0 {
+	query, _ := c.document("query") // readQuery has found it well-formed
+	if n, ok := r.cluster.CountChunks(q.ns, query); ok && len(query) > 5 && q.skip == 0 && q.limit == 0 {
+		return bson.D{{Key: "n", Value: smallest(n)}}, nil
+	}
+	if len(query) <= 5 && q.skip == 0 && q.limit == 0 {
 		total := int64(0)
 		byShard := bson.D{}
 		for _, part := range r.cluster.Stats(q.ns) {

@@ -1,0 +1,102 @@
+package mock_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/wire"
+)
+
+// handle sends one command without keeping a record.
+func (m *model) handle(b *testing.B, db string, command bson.D) bson.Raw {
+	b.Helper()
+	body := raw(b, command)
+	reply := m.router.Handle(context.Background(), wire.Request{Database: db, Command: command[0].Key, Body: body, Client: &wire.Client{ID: 1}})
+	if n, _ := reply.Lookup("ok").AsFloat64OK(); n != 1 {
+		b.Fatalf("%s answered %s", command[0].Key, reply)
+	}
+	return reply
+}
+
+// One command through the router, without a driver.
+func BenchmarkCommand(b *testing.B) {
+	m := newCluster(b, topologyOf(b, 3, 10, "1MB", 10), mock.Config{})
+	m.ok(b, "admin", d("balancerStop", 1))
+	m.ok(b, "db", d("insert", "c", "documents", bson.A{d("_id", 1, "k", 1)}))
+	for name, command := range map[string]bson.D{
+		"find": d("find", "c", "filter", d("_id", 1)), "listCollections": d("listCollections", 1),
+		"update": d("update", "c", "updates", bson.A{d("q", d("_id", 1), "u", d("$inc", d("k", 1)))}),
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				m.handle(b, "db", command)
+			}
+		})
+	}
+}
+
+// A virtual hour of an idle cluster: 360 rounds that find nothing to do.
+func BenchmarkIdleHour(b *testing.B) {
+	m := newCluster(b, topologyOf(b, 10, 100, "1MB", 10), mock.Config{})
+	for b.Loop() {
+		m.sleep(time.Hour)
+	}
+}
+
+// million is a cluster with a million chunks on a hundred shards, evened out.
+var million = sync.OnceValues(func() (*model, bson.RawValue) {
+	const chunks, shards = 1_000_000, 100
+	var top mock.Topology
+	for i := range shards {
+		top.Shards = append(top.Shards, mock.TopologyShard{ID: fmt.Sprintf("s%02d", i)})
+	}
+	coll := mock.TopologyCollection{Namespace: "big.data", Key: json.RawMessage(`{"k": 1}`), Chunks: make([]mock.TopologyChunk, chunks)}
+	for i := range coll.Chunks {
+		coll.Chunks[i] = mock.TopologyChunk{Shard: top.Shards[i%shards].ID, Docs: 1000, Bytes: 100 << 20}
+		if i > 0 {
+			coll.Chunks[i].Min = json.RawMessage(fmt.Sprintf(`{"k": %d}`, i))
+		}
+	}
+	top.Collections = []mock.TopologyCollection{coll}
+	c, err := mock.New(mock.Config{Topology: &top, Start: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)})
+	if err != nil {
+		panic(err)
+	}
+	m := newModelOn(c)
+	reply, _ := m.run("config", d("find", "collections", "filter", d("_id", "big.data")))
+	return m, reply.Lookup("cursor", "firstBatch", "0", "uuid")
+})
+
+func BenchmarkMillionChunks(b *testing.B) {
+	m, uuid := million()
+	b.Run("round", func(b *testing.B) {
+		for b.Loop() {
+			m.sleep(10 * time.Second)
+		}
+	})
+	for name, bench := range map[string]struct {
+		db      string
+		command bson.D
+	}{
+		"status":         {"admin", d("balancerCollectionStatus", "big.data")},
+		"first20":        {"config", d("find", "chunks", "filter", d("uuid", uuid), "sort", d("min", 1), "limit", 20)},
+		"count":          {"config", d("count", "chunks", "query", d("uuid", uuid))},
+		"countOfShard":   {"config", d("count", "chunks", "query", d("uuid", uuid, "shard", "s07"))},
+		"groupOfShard":   {"config", d("aggregate", "chunks", "pipeline", bson.A{d("$match", d("uuid", uuid, "shard", "s07")), d("$group", d("_id", nil, "n", d("$sum", 1)))}, "cursor", d())},
+		"groupByShard":   {"config", d("aggregate", "chunks", "pipeline", bson.A{d("$match", d("uuid", uuid)), d("$group", d("_id", "$shard", "n", d("$sum", 1)))}, "cursor", d())},
+		"countDocuments": {"config", d("aggregate", "chunks", "pipeline", bson.A{d("$match", d("uuid", uuid)), d("$group", d("_id", 1, "n", d("$sum", 1)))}, "cursor", d())},
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				m.handle(b, bench.db, bench.command)
+			}
+		})
+	}
+}
