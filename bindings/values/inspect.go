@@ -22,7 +22,7 @@ const (
 	Unlimited   = -1            // Depth, MaxItems, MaxString, Width: no limit
 	TopLevel    = math.MinInt   // Depth: only the value's own entries
 	MultiLine   = -1            // Compact: every entry on a line of its own
-	CompactFull = math.MaxInt32 // Compact: whatever fits on one line, however nested
+	CompactFull = math.MaxInt32 // Compact: like true in Node: no levels count, brackets share lines
 )
 
 // InspectOptions say how much of a value is shown, and how. In each field 0
@@ -55,21 +55,21 @@ func (w *World) Inspect(v goja.Value, o InspectOptions) string {
 	return w.inspect(v, newInspector(w, o))
 }
 
-// InspectResult shows a value as the result of an input or an argument of
-// print() (spec 04 §3.1): strings raw, unless quoteControl is set and they
-// hold control characters; errors as Name[codeName]: message with what belongs
-// to them; undefined as nothing.
-func (w *World) InspectResult(v goja.Value, o InspectOptions, quoteControl bool) string {
+// InspectResult shows a value as the result of an input or, with result unset,
+// as an argument of print() (spec 04 §3.1). Strings are raw, but in a result
+// not those with control characters; an error is the text of ErrorText in a
+// result and [Name: message] in print(); undefined is nothing.
+func (w *World) InspectResult(v goja.Value, o InspectOptions, result bool) string {
 	if v == nil || goja.IsUndefined(v) {
 		return ""
 	}
 	if s, ok := v.(goja.String); ok {
-		if quoteControl && hasControl(s.String()) {
+		if result && hasControl(s.String()) {
 			return w.Inspect(v, o)
 		}
 		return s.String()
 	}
-	if e, ok := v.(*goja.Object); ok && e.ClassName() == "Error" {
+	if e, ok := v.(*goja.Object); ok && result && e.ClassName() == "Error" {
 		return w.ErrorText(v, o)
 	}
 	return w.Inspect(v, o)

@@ -48,17 +48,20 @@ func (in *inspector) container(o *goja.Object, level int) string {
 		output = s.entries(level)
 	}
 	for _, key := range s.keys {
-		output = append(output, in.property(o, key, level))
+		output = append(output, in.property(o, key, level, s.array))
 	}
 	for _, sym := range s.symbols {
-		output = append(output, in.symbolProperty(o, sym, level))
+		output = append(output, in.symbolProperty(o, sym, level, s.array))
 	}
 	in.seen = in.seen[:len(in.seen)-1]
 	if n, ok := in.circular[o]; ok {
 		ref := in.paint(styleSpecial, "<ref *"+strconv.Itoa(n)+">")
-		if s.base == "" {
+		switch {
+		case in.o.Compact == CompactFull:
+			s.opening = ref + " " + s.opening
+		case s.base == "":
 			s.base = ref
-		} else {
+		default:
 			s.base = ref + " " + s.base
 		}
 	}
@@ -66,24 +69,36 @@ func (in *inspector) container(o *goja.Object, level int) string {
 }
 
 // property shows one entry of an object: its key and its value.
-func (in *inspector) property(o *goja.Object, key string, level int) string {
-	return in.key(key) + ": " + in.slot(o, in.w.rt.ToValue(key), level)
+func (in *inspector) property(o *goja.Object, key string, level int, array bool) string {
+	return in.key(key) + ":" + in.named(o, in.w.rt.ToValue(key), level, array)
 }
 
-func (in *inspector) symbolProperty(o *goja.Object, sym *goja.Symbol, level int) string {
-	return "[" + in.paint(styleSymbol, symbolText(sym)) + "]: " + in.slot(o, sym, level)
+func (in *inspector) symbolProperty(o *goja.Object, sym *goja.Symbol, level int, array bool) string {
+	return "[" + in.paint(styleSymbol, symbolText(sym)) + "]:" + in.named(o, sym, level, array)
+}
+
+// named is what follows the colon of a property.
+func (in *inspector) named(o *goja.Object, key goja.Value, level int, array bool) string {
+	if in.o.Compact != CompactFull || array {
+		return " " + in.slot(o, key, level, 2)
+	}
+	text := in.slot(o, key, level, 3)
+	if in.columns(text) > in.o.Width {
+		return "\n" + strings.Repeat(" ", in.indent+3) + text
+	}
+	return " " + text
 }
 
 // slot shows the value under a key, or what kind of accessor stands there.
 // Accessors are never called.
-func (in *inspector) slot(o *goja.Object, key goja.Value, level int) string {
+func (in *inspector) slot(o *goja.Object, key goja.Value, level, indent int) string {
 	v, accessor := in.own(o, key)
 	if accessor != "" {
 		return in.paint(styleSpecial, "["+accessor+"]")
 	}
-	in.indent += 2
+	in.indent += indent
 	text := in.value(v, level, false)
-	in.indent -= 2
+	in.indent -= indent
 	return text
 }
 
@@ -151,7 +166,7 @@ func (in *inspector) arrayEntries(o *goja.Object, length int) func(level int) []
 				i += holes
 				continue
 			}
-			output = append(output, in.slot(o, in.w.rt.ToValue(key), level))
+			output = append(output, in.slot(o, in.w.rt.ToValue(key), level, 2))
 			i++
 		}
 		return in.more(output, length-i)
@@ -257,6 +272,9 @@ func (in *inspector) promiseEntries(p *goja.Promise) func(level int) []string {
 // layout joins the entries: on one line if the nesting and the width allow it,
 // in columns for long arrays, else one to a line (spec 04 §3.2, rules 7–10).
 func (in *inspector) layout(output []string, s shape, level int, o *goja.Object) string {
+	if in.o.Compact == CompactFull {
+		return in.layoutFull(output, s)
+	}
 	prefix := ""
 	if s.base != "" {
 		prefix = s.base + " "
@@ -275,6 +293,34 @@ func (in *inspector) layout(output []string, s shape, level int, o *goja.Object)
 	}
 	line := "\n" + strings.Repeat(" ", in.indent)
 	return prefix + s.opening + line + "  " + strings.Join(output, ","+line+"  ") + line + s.closing
+}
+
+// layoutFull is the layout of Compact: CompactFull.
+func (in *inspector) layoutFull(output []string, s shape) string {
+	base := ""
+	if s.base != "" {
+		base = " " + s.base
+	}
+	if in.fitsFull(output, s.base) {
+		return s.opening + base + " " + strings.Join(output, ", ") + " " + s.closing
+	}
+	line := "\n" + strings.Repeat(" ", in.indent)
+	start := " "
+	if s.base != "" || len(s.opening) != 1 {
+		start = base + line + "  "
+	}
+	return s.opening + start + strings.Join(output, ","+line+"  ") + " " + s.closing
+}
+
+func (in *inspector) fitsFull(output []string, base string) bool {
+	total := len(output)
+	if total+len(output) > in.o.Width {
+		return false
+	}
+	for _, entry := range output {
+		total += in.width(entry)
+	}
+	return total <= in.o.Width && !strings.Contains(base, "\n")
 }
 
 func (in *inspector) fits(output []string, start int, base string) bool {
@@ -315,7 +361,7 @@ func (in *inspector) group(output []string, o *goja.Object) []string {
 	columns := min(
 		int(math.Floor(math.Sqrt(2.5*biased*float64(n))/biased+0.5)),
 		(in.o.Width-in.indent)/cell,
-		min(in.o.Compact, 15)*4,
+		in.o.Compact*4,
 		15,
 	)
 	if columns <= 1 {

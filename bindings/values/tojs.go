@@ -12,7 +12,8 @@ import (
 // ToJS converts a value that came from a server (spec 04 §3.6): int32 and
 // double are numbers, int64 is a Long, dates are Dates, regular expressions
 // RegExps where JavaScript can hold them, everything else its wrapper. The
-// result shares no memory with v. Malformed BSON ends the document it is in.
+// result shares no memory with v. Malformed BSON ends the document it is in,
+// and what is nested deeper than any server allows becomes undefined.
 func (w *World) ToJS(v bson.RawValue) goja.Value {
 	js, _ := w.decode(v.Type, v.Value, 0)
 	return js
@@ -126,6 +127,9 @@ func nextElement(src []byte) (t bson.Type, key, value, rest []byte, ok bool) {
 }
 
 func (w *World) decode(t bson.Type, value []byte, level int) (goja.Value, extent) {
+	if level > maxNesting {
+		return goja.Undefined(), extent{}
+	}
 	switch t {
 	case bson.TypeEmbeddedDocument:
 		return w.decodeDocument(value, level)
