@@ -11,7 +11,7 @@ import (
 	"shardsh/balancer/mock/store"
 )
 
-// version the mock shows of itself, as a mongos.
+// Version is what the mock shows of itself, as a mongos.
 const Version = "8.0.10"
 
 // firstPort of the hosts that the mock makes up.

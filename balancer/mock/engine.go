@@ -197,5 +197,5 @@ func (l lockedEngine) LogAction(ctx context.Context, what string, details bson.D
 func (l lockedEngine) do(run func(engine) error) error {
 	l.c.Lock()
 	defer l.c.Unlock()
-	return run(engine{l.c})
+	return run(engine(l))
 }

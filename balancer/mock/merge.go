@@ -82,7 +82,6 @@ func (c *Cluster) MergeAll(coll catalog.Collection, id catalog.ShardID, most int
 	runs := mergeableRuns(table, zones, id, c.historyCutoff(), most)
 	version := table.Version().ChunkVersion
 	count := 0
-	next := table
 	var merged []catalog.Chunk
 	for _, run := range runs {
 		version.Minor++
@@ -100,7 +99,8 @@ func (c *Cluster) MergeAll(coll catalog.Collection, id catalog.ShardID, most int
 	if len(merged) == 0 {
 		return 0, nil
 	}
-	if next, err = table.Apply(merged); err != nil {
+	next, err := table.Apply(merged)
+	if err != nil {
 		return 0, err
 	}
 	before := table.Version().ChunkVersion

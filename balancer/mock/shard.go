@@ -34,9 +34,6 @@ func newShard(id catalog.ShardID) *shard {
 	return &shard{id: id, colls: map[string]*localCollection{}}
 }
 
-// namespaces of the shard's collections, in order.
-func (s *shard) namespaces() []string { return slices.Sorted(maps.Keys(s.colls)) }
-
 // orphans counts the documents in ranges that wait for deletion
 // (numOrphanDocs of spec 02 §5.4).
 func (s *shard) orphans(ns string) int64 {

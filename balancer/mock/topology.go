@@ -2,6 +2,7 @@ package mock
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -166,15 +167,13 @@ func ParseTopology(data []byte) (*Topology, error) {
 
 // describeJSON adds the place to a JSON error.
 func describeJSON(data []byte, err error) error {
-	offset := int64(-1)
-	switch e := err.(type) {
-	case *json.SyntaxError:
-		offset = e.Offset
-	case *json.UnmarshalTypeError:
-		return fmt.Errorf("%s: expected %s, got %s (line %d)", e.Field, e.Type, e.Value, lineAt(data, e.Offset))
-	}
-	if offset >= 0 {
-		return fmt.Errorf("line %d: %w", lineAt(data, offset), err)
+	var syntax *json.SyntaxError
+	var mistyped *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax):
+		return fmt.Errorf("line %d: %w", lineAt(data, syntax.Offset), err)
+	case errors.As(err, &mistyped):
+		return fmt.Errorf("%s: expected %s, got %s (line %d)", mistyped.Field, mistyped.Type, mistyped.Value, lineAt(data, mistyped.Offset))
 	}
 	return err
 }

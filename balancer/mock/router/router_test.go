@@ -19,19 +19,6 @@ type tester struct {
 	cluster *mock.Cluster
 }
 
-func newTester(t *testing.T, parameters map[string]any) *tester {
-	t.Helper()
-	c, err := mock.New(mock.Config{
-		Start:      time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC),
-		Parameters: parameters,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
-	return &tester{t: t, router: router.New(c, nil), cluster: c}
-}
-
 // run sends a command and gives the reply.
 func (x *tester) run(db string, command bson.D) bson.Raw {
 	x.t.Helper()

@@ -9,7 +9,7 @@ import (
 )
 
 // collStatsStage gives one document a shard that owns chunks (spec 03 §2.2).
-func (r *Router) collStatsStage(c *call, ns string, spec bson.RawValue) ([]bson.Raw, error) {
+func (r *Router) collStatsStage(_ *call, ns string, spec bson.RawValue) ([]bson.Raw, error) {
 	options, isDoc := spec.DocumentOK()
 	if !isDoc {
 		return nil, mongoerr.New(mongoerr.CollStatsSpec, "$collStats must take a nested object but found: %s", spec)
