@@ -98,11 +98,28 @@ func (p *program) bareCommands(builtin func(name string) bool) {
 			continue
 		}
 		word, ok := exp.Expression.(*ast.Identifier)
-		if !ok || word.Name == "it" || !slices.Contains(directCommands, word.Name.String()) || !builtin(word.Name.String()) {
+		if !ok || word.Name == "it" || p.declares(word) || !slices.Contains(directCommands, word.Name.String()) || !builtin(word.Name.String()) {
 			continue
 		}
 		exp.Expression = &ast.CallExpression{Callee: word, LeftParenthesis: word.Idx1(), RightParenthesis: word.Idx1()}
 	}
+}
+
+// declares reports whether the program itself gives a meaning to a name.
+func (p *program) declares(word *ast.Identifier) bool {
+	for _, d := range p.tree.DeclarationList {
+		for _, b := range d.List {
+			if name, ok := b.Target.(*ast.Identifier); ok && name.Name == word.Name {
+				return true
+			}
+		}
+	}
+	for _, st := range p.tree.Body {
+		if f, ok := st.(*ast.FunctionDeclaration); ok && f.Function.Name.Name == word.Name {
+			return true
+		}
+	}
+	return false
 }
 
 // printCommands makes the command lines whose result nobody will show print it

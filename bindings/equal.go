@@ -49,7 +49,9 @@ func (s *Shell) deepEqual(a, b goja.Value, strict bool) bool {
 		q, err := s.world.ToBSON(y)
 		return err == nil && p.Type == q.Type && bytes.Equal(p.Value, q.Value)
 	}
-	if x.ClassName() == "Map" || x.ClassName() == "Set" {
+	if class := s.collectionClass(x); class != s.collectionClass(y) {
+		return false
+	} else if class != nil {
 		return s.deepEqual(s.spread(x), s.spread(y), strict)
 	}
 	names, others := x.Keys(), y.Keys()
@@ -62,6 +64,16 @@ func (s *Shell) deepEqual(a, b goja.Value, strict bool) bool {
 		}
 	}
 	return true
+}
+
+// collectionClass is the class of a Map or a Set; nil for all else.
+func (s *Shell) collectionClass(o *goja.Object) *goja.Object {
+	for _, name := range []string{"Map", "Set"} {
+		if class, ok := s.rt.GlobalObject().Get(name).(*goja.Object); ok && s.rt.InstanceOf(o, class) {
+			return class
+		}
+	}
+	return nil
 }
 
 // spread is [...iterable].

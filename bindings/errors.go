@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/dop251/goja"
@@ -107,7 +109,12 @@ func (s *Shell) publicError(err error) error {
 		s.locate(e, exception.Stack())
 		return e
 	case errors.As(err, &rejected):
-		return s.scriptError(rejected.value)
+		e := s.scriptError(rejected.value)
+		if o, ok := rejected.value.(*goja.Object); ok && isError(o) {
+			e.Stack = optionalText(o.Get("stack"))
+			s.locateIn(e, e.Stack)
+		}
+		return e
 	case errors.As(err, &syntax):
 		pos := syntax.File.Position(syntax.Offset)
 		return s.syntaxError(syntax.Message, pos.Filename, pos.Line, pos.Column)
@@ -145,6 +152,23 @@ func (s *Shell) locate(e *ScriptError, stack []goja.StackFrame) {
 			continue
 		}
 		e.File, e.Line, e.Column = f.SrcName(), pos.Line, pos.Column
+		s.place(e)
+		return
+	}
+}
+
+// stackLine is a line of the engine's stacks: a name or none, and a place.
+var stackLine = regexp.MustCompile(`(?m)^\s*at (?:.* \()?(.+?):(\d+):(\d+)\(\d+\)\)?$`)
+
+// locateIn is locate for errors of which only the text of the stack is left.
+func (s *Shell) locateIn(e *ScriptError, stack string) {
+	for _, m := range stackLine.FindAllStringSubmatch(stack, -1) {
+		if _, ok := s.sources[m[1]]; !ok {
+			continue
+		}
+		e.File = m[1]
+		e.Line, _ = strconv.Atoi(m[2])
+		e.Column, _ = strconv.Atoi(m[3])
 		s.place(e)
 		return
 	}

@@ -601,6 +601,9 @@ func (f *fixture) commands() []string {
 	return list
 }
 
-type bsonDoc = bson.D
+type (
+	bsonDoc     = bson.D
+	rawDocument = bson.Raw
+)
 
 func bsonD(fields ...bson.E) bson.D { return fields }

@@ -73,16 +73,17 @@ func (s *Shell) clone(v goja.Value, seen map[*goja.Object]*goja.Object) goja.Val
 	if copied := seen[o]; copied != nil {
 		return copied
 	}
-	var copied *goja.Object
-	switch o.ClassName() {
-	case "Array":
-		copied = s.rt.NewArray()
-	case "Map", "Set":
-		fresh, err := s.rt.New(s.rt.GlobalObject().Get(o.ClassName()), s.clone(s.spread(o), seen))
+	if class := s.collectionClass(o); class != nil {
+		fresh, err := s.rt.New(class, s.clone(s.spread(o), seen))
 		if err != nil {
 			s.rethrow(err)
 		}
 		return fresh
+	}
+	var copied *goja.Object
+	switch o.ClassName() {
+	case "Array":
+		copied = s.rt.NewArray()
 	case "Date":
 		fresh, err := s.rt.New(s.rt.GlobalObject().Get("Date"), o.ToNumber())
 		if err != nil {

@@ -225,13 +225,22 @@ func (p *program) lineOf(n ast.Node) int {
 // parser met the end and wanted more.
 func incomplete(text string) bool {
 	_, err := parseScript("", text)
-	if err == nil || !endsEarly(err, text) {
+	if err == nil {
 		return false
 	}
-	// "await f(" and the like may only be complete as a function's body
-	p := &program{}
-	_, ok := p.parseWrapped("", text)
-	return !ok
+	if endsEarly(err, text) {
+		p := &program{}
+		_, ok := p.parseWrapped("", text)
+		return !ok
+	}
+	if !strings.Contains(text, "await") {
+		return false
+	}
+	if _, err := parseScript("", awaitPrefix+text+wrapSuffix); err == nil {
+		return false
+	}
+	_, err = parseScript("", awaitPrefix+text)
+	return err != nil && endsEarly(err, awaitPrefix+text)
 }
 
 func endsEarly(err error, text string) bool {

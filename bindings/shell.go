@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"runtime/debug"
 	"sync"
+	"time"
 
 	"github.com/dop251/goja"
 
@@ -158,7 +159,7 @@ func (s *Shell) within(ctx context.Context, run func() (goja.Value, error)) (v g
 		return nil, context.Cause(ctx)
 	}
 	outer, outerCause := s.ctx, s.cause
-	s.ctx, s.cause = ctx, nil
+	s.ctx, s.cause = untimed{ctx}, nil
 	var interrupting sync.WaitGroup
 	interrupting.Add(1)
 	stop := context.AfterFunc(ctx, func() {
@@ -181,6 +182,12 @@ func (s *Shell) within(ctx context.Context, run func() (goja.Value, error)) (v g
 	}()
 	return run()
 }
+
+// untimed is a context without its deadline, though it ends with it: the driver
+// turns deadlines into a maxTimeMS of its own, beside the one a command may have.
+type untimed struct{ context.Context }
+
+func (untimed) Deadline() (deadline time.Time, ok bool) { return time.Time{}, false }
 
 // runText runs one program and returns its completion value. A file's value is
 // never shown, so its last command line prints too.

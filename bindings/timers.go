@@ -2,6 +2,7 @@ package bindings
 
 import (
 	"container/heap"
+	"slices"
 	"time"
 
 	"github.com/dop251/goja"
@@ -153,7 +154,7 @@ func (c *call) setTimer(name string, repeats bool) goja.Value {
 	}
 	t.due = c.clock.Now().Add(delay)
 	if len(c.args) > rest {
-		t.args = c.args[rest:]
+		t.args = slices.Clone(c.args[rest:]) // the engine uses the space again
 	}
 	c.loop.add(t)
 	return c.rt.ToValue(t.id)

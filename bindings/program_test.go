@@ -1,0 +1,283 @@
+package bindings
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// session is one sitting: inputs in order, what each shows.
+type step struct{ input, want string }
+
+func run(t *testing.T, c *connected, steps ...step) {
+	t.Helper()
+	for _, st := range steps {
+		if got, _ := c.show(st.input); got != st.want {
+			t.Errorf("%s\n shows %s\n want  %s", st.input, got, st.want)
+		}
+	}
+}
+
+func TestPrograms(t *testing.T) {
+	run(t, connect(t),
+		step{"let a = 1, {b, ...rest} = {b: 2, c: 3}", ""},
+		step{"let a = 5, [b] = [6]; a + b", "11"},
+		step{"rest", "{ c: 3 }"},
+		step{"let a", ""}, // declared again without a value: empty again
+		step{"a", ""},
+		step{"const k = 1", ""},
+		step{"k = 2", "2"},
+		step{"class C { f() { return 1 } }", "[class C]"},
+		step{"class C extends Array {}", "[class C extends Array]"},
+		step{"function f() { return 7 }", "[Function: f]"},
+		step{"async function g() { return 8 }", "[AsyncFunction: g]"},
+		step{"g()", "8"},
+		step{"1; function h() {}", "[Function: h]"},
+		step{"if (true) { let inner = 3; inner }", "3"},
+		step{"typeof inner", "undefined"},
+		step{"for (let i = 0; i < 3; i++) var last = i; last", "2"},
+		step{"let fs1 = []; for (let i = 0; i < 2; i++) fs1.push(() => i); fs1.map(f => f())", "[ 0, 1 ]"},
+		step{"var print2 = print; print2('x')", "x"},
+		step{"let path = 'mine'; path", "mine"},
+		step{"0777 + (() => { with ({w: 1}) { return w } })()", "512"},
+		step{"#!/usr/bin/env shardsh\n3", "3"},
+		step{"{a: 1}", "1"},
+		step{"({a: 1})", "{ a: 1 }"},
+		step{"globalThis.k", "2"},
+		step{"var db2 = db; const db = db.getSiblingDB('config'); db", "config"},
+		step{"db = db2; db.getName()", "app"},
+		step{"(function () { const db = 5; return db })()", "5"},
+	)
+}
+
+func TestTopLevelAwaitAndReturn(t *testing.T) {
+	run(t, connect(t),
+		step{"await Promise.resolve(5)", "5"},
+		step{"const w1 = await Promise.resolve({a: 1}); let w2 = w1.a; function w3() { return w2 }", ""},
+		step{"w3() + w2", "2"},
+		step{"var n = 0; for (const x of [1, 2]) n += await x; n", "3"},
+		step{"await Promise.reject(new TypeError('no'))", "TypeError: no"},
+		step{"const found = await db.orders.findOne({_id: 4}); found.a", "v4"},
+		step{"return 5", "5"},
+		step{"if (true) { return 'early' }\nprint('never')", "early"},
+	)
+}
+
+func TestDirectCommands(t *testing.T) {
+	run(t, connect(t),
+		step{"use config", "switched to db config"},
+		step{"use config;", "already on db config"},
+		step{"use app\ndb.getName()", "app"},
+		step{"use one two", `MongoshInvalidInputError: [COMMON-10001] use takes one name, not "one two"`},
+		step{"// first\nuse config\nshow dbs\nprint(db.getName())", "admin    40.00 KiB\napp     117.74 MiB\nconfig    3.34 MiB\ntiny         500 B\nconfig"},
+		step{"use app\nshow dbs", "admin    40.00 KiB\napp     117.74 MiB\nconfig    3.34 MiB\ntiny         500 B"},
+		step{"`\nuse config\n`", "\nuse config\n"},
+		step{"/*\nuse config\n*/ db", "app"},
+		step{"1 +\nuse config", "SyntaxError: Unexpected identifier (2:4)"},
+		step{"if (true) {\nuse config\n}", "SyntaxError: Unexpected identifier (2:4)"},
+		step{"use('config'); db", "config"},
+		step{"show nothing", `MongoshInvalidInputError: [COMMON-10001] 'nothing' is not a valid argument for "show".`},
+		step{"var show = 5; show", "5"},
+	)
+}
+
+func TestIncomplete(t *testing.T) {
+	s, err := New(Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for source, want := range map[string]bool{
+		"if (true) {": true, "f(": true, "[1,": true, "`abc": true, "/* x": true, "x = ": true, "a.": true, "() => {": true,
+		"1": false, "": false, "'abc": false, "let x = ;": false, "}": false, "f(]": false, "use x": false, "await f(": true, "await f()": false,
+		"// x": false, "if (a)": true, "do {} while": true,
+	} {
+		if got := s.Incomplete(source); got != want {
+			t.Errorf("Incomplete(%q) is %v", source, got)
+		}
+	}
+}
+
+func TestPlaces(t *testing.T) {
+	for _, tc := range []struct{ source, at, line string }{
+		{"let a = 1;\nclass X {}; nosuch.foo", "f.js:2:13", "class X {}; nosuch.foo"},
+		{"const a = 1, b = a.b.c", "f.js:1:22", "const a = 1, b = a.b.c"},
+		{"\n\nthrow 5", "f.js:3:1", "throw 5"},
+		{"let x = ;", "f.js:1:9", "let x = ;"},
+		{"await 1; nosuch", "f.js:1:10", "await 1; nosuch"},
+		{"if (1) return nosuch", "f.js:1:15", "if (1) return nosuch"},
+		{"function f() {\n  db.orders.insertOne()\n}\nf()", "f.js:2:22", "  db.orders.insertOne()"},
+		{"[1].map(x => x.y.z)", "f.js:1:18", "[1].map(x => x.y.z)"},
+		{"(function f() { f() })()", "f.js:1:18", "(function f() { f() })()"},
+	} {
+		c := connect(t)
+		_, err := c.Eval(context.Background(), "f.js", tc.source)
+		var script *ScriptError
+		if !errors.As(err, &script) {
+			t.Errorf("%s: %v", tc.source, err)
+			continue
+		}
+		if script.At() != tc.at || script.SourceLine != tc.line {
+			t.Errorf("%s: at %s %q, want %s %q", tc.source, script.At(), script.SourceLine, tc.at, tc.line)
+		}
+	}
+}
+
+// TestNothingHoldsUpTheEnd: neither catch nor finally see quit, Ctrl-C or a
+// timeout.
+func TestNothingHoldsUpTheEnd(t *testing.T) {
+	c := connect(t)
+	_, err := c.Eval(context.Background(), "f.js", "try { quit(7) } catch (e) { print('caught') } finally { print('finally') }")
+	var exit *ExitError
+	if !errors.As(err, &exit) || exit.Code != 7 {
+		t.Errorf("quit(7) gives %v", err)
+	}
+	reason := errors.New("enough")
+	for _, source := range []string{
+		"try { while (true) {} } finally { print('finally') }",
+		"try { for (;;) sleep(1000) } catch (e) { print('caught') }",
+		"try { for (;;) db.orders.findOne() } catch (e) { print('caught') }",
+		"try { db.orders.find().forEach(() => { while (true) {} }) } catch (e) { print('caught') }",
+		"setInterval(() => {}, 10)",
+		"try { [3, 1].sort(() => { while (true) {} }) } finally { print('finally') }",
+	} {
+		ctx, cancel := context.WithCancelCause(context.Background())
+		timer := time.AfterFunc(20*time.Millisecond, func() { cancel(reason) })
+		_, err := c.Eval(ctx, "f.js", source)
+		timer.Stop()
+		if !errors.Is(err, reason) {
+			t.Errorf("%s ends with %v", source, err)
+		}
+	}
+	if c.out.Len() > 0 {
+		t.Errorf("the scripts went on: %s", c.out)
+	}
+	run(t, c, step{"db.orders.findOne({_id: 1}).a", "v1"}) // and the shell is fine
+}
+
+func TestExitCodes(t *testing.T) {
+	for input, want := range map[string]int{
+		"quit()": 0, "exit(3)": 3, "exit": 0, "quit(255)": 255, "quit(256)": 1, "quit(-1)": 1, "quit(1.5)": 1,
+		"process.exit(4)": 4, "process.exitCode = 9; process.exit()": 9,
+	} {
+		_, err := connect(t).Eval(context.Background(), "f.js", input)
+		var exit *ExitError
+		if !errors.As(err, &exit) || exit.Code != want {
+			t.Errorf("%s: %v", input, err)
+		}
+	}
+	c := connect(t)
+	run(t, c, step{"process.exitCode = 9", "9"})
+	if c.ExitCode() != 9 {
+		t.Errorf("exit code %d", c.ExitCode())
+	}
+}
+
+func TestTimersRunOnTheClock(t *testing.T) {
+	c := connect(t)
+	start := time.Now()
+	run(t, c,
+		step{"const t0 = Date.now(); setTimeout(x => print(x, Date.now() - t0), 3600000, 'hour'); setTimeout(() => print('first'), 5); queueMicrotask(() => print('micro')); print('now')",
+			"now\nmicro\nfirst\nhour 3600000"},
+		step{"let k = 0; const h = setInterval(() => { if (++k == 3) clearInterval(h) }, 1000); 'done'", "done"},
+		step{"k", "3"},
+		step{"const s0 = Date.now(); sleep(86400000); (Date.now() - s0) / 3600000", "24"},
+		step{"clearTimeout(setTimeout(() => print('no'), 1))", ""},
+		step{"setTimeout(() => { throw new Error('late') }, 1)", "Error: late"},
+		step{"new Promise(r => setTimeout(r, 1000, 'slept'))", "slept"},
+		step{"Promise.reject(new Error('nobody looks'))", "Error: nobody looks"},
+		step{"Promise.reject(1).catch(() => 'seen')", "seen"},
+	)
+	if time.Since(start) > 5*time.Second {
+		t.Error("somebody waited for real")
+	}
+}
+
+func TestRunFile(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	main := write("main.js", `
+use config
+print(db.getName(), __filename.endsWith("main.js"), process.argv.slice(2).join())
+load(__dirname + "/sub/other.js")
+print(typeof fromOther, __filename.endsWith("main.js"))
+const {twice} = require("./sub/module")
+print(twice(4))
+show collections
+`)
+	if err := os.Mkdir(filepath.Join(dir, "sub"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write("sub/other.js", `let fromOther = require("./data.json").n; print(__filename.endsWith("other.js"), fromOther)`)
+	write("sub/data.json", `{"n": 5}`)
+	write("sub/module.js", `const d = require("./data"); exports.twice = x => 2 * x + d.n - 5; if (typeof db.getName() != "string") throw 1`)
+	bad := write("bad.js", "let ok = 1\n\nboom()\n")
+
+	c := connect(t, func(cfg *Config) { cfg.Executable = "shardsh"; cfg.Args = []string{"x", "y"}; cfg.Interactive = false })
+	if _, err := c.RunFile(context.Background(), main); err != nil {
+		t.Fatal(err)
+	}
+	want := "config true x,y\ntrue 5\nnumber true\n8\norders\nts            [time-series]\nusers\nvw            [view]\nsystem.views\n"
+	if c.out.String() != want {
+		t.Errorf("main.js wrote\n%s", c.out)
+	}
+	_, err := c.RunFile(context.Background(), bad)
+	var script *ScriptError
+	if !errors.As(err, &script) || script.At() != bad+":3:5" {
+		t.Errorf("bad.js: %v %s", err, script.At())
+	}
+	_, err = c.RunFile(context.Background(), filepath.Join(dir, "none.js"))
+	if err == nil || err.Error() != "Error: ENOENT: no such file or directory, open '"+dir+"/none.js'" {
+		t.Errorf("none.js: %v", err)
+	}
+}
+
+// TestPipe: standard input is a script whose expressions are shown (spec 04
+// §1.9).
+func TestPipe(t *testing.T) {
+	c := connect(t, func(cfg *Config) {
+		cfg.Interactive = false
+		cfg.Stdin = strings.NewReader("use config\nvar x = 1\nx + 1\nfunction f() { return db.getName() }\nf()\ndb.settings.find({}, {_id: 1})\nshow dbs\nthrow new Error('stop')\nprint('never')\n")
+	})
+	_, err := c.RunFile(context.Background(), "-")
+	var script *ScriptError
+	if !errors.As(err, &script) || script.At() != "<stdin>:8:7" {
+		t.Errorf("ended with %v %s", err, script.At())
+	}
+	want := "switched to db config\n2\nconfig\n[ { _id: 'balancer' } ]\nadmin    40.00 KiB\napp     117.74 MiB\nconfig    3.34 MiB\ntiny         500 B\n"
+	if c.out.String() != want {
+		t.Errorf("wrote\n%s", c.out)
+	}
+	c = connect(t, func(cfg *Config) { cfg.Stdin = strings.NewReader("if (true) {\n") })
+	if _, err := c.RunFile(context.Background(), "-"); err == nil || !strings.HasPrefix(err.Error(), "SyntaxError: Unexpected end of input") {
+		t.Errorf("unfinished input: %v", err)
+	}
+}
+
+func FuzzParseProgram(f *testing.F) {
+	for _, seed := range []string{"let a = 1", "use x\nshow dbs", "await f()", "return 1", "class A {}\nclass A {}", "const {a, b: [c]} = d", "#!x\n1", "`\nuse x\n`", "exit"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		p, err := parseProgram("fuzz", text)
+		incomplete(text)
+		if err != nil {
+			return
+		}
+		p.bareCommands(func(string) bool { return true })
+		p.printCommands(true)
+		_, _ = p.compile()
+		for _, part := range p.parts() {
+			_ = showsValue(part)
+		}
+	})
+}

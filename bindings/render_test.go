@@ -1,0 +1,165 @@
+package bindings
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestJSON: results as extended JSON; cursors are drained, wrappers bare (spec
+// 04 §1.8, fix).
+func TestJSON(t *testing.T) {
+	c := connect(t)
+	for _, tc := range []struct {
+		input     string
+		canonical bool
+		want      string
+	}{
+		{"({a: NumberLong(1), b: [1.5]})", false, "{\n  \"a\": 1,\n  \"b\": [\n    1.5\n  ]\n}"},
+		{"({a: NumberLong(1)})", true, "{\n  \"a\": {\n    \"$numberLong\": \"1\"\n  }\n}"},
+		{"db.orders.find({_id: {$lt: 2}}, {a: 0})", false, "[\n  {\n    \"_id\": 0\n  },\n  {\n    \"_id\": 1\n  }\n]"},
+		{"db.orders.find().map(d => d._id).limit ? 1 : 0", false, "1"},
+		{"undefined", false, ""},
+		{"sh.status().autosplit", false, "{\n  \"Currently enabled\": \"yes\"\n}"},
+	} {
+		r, err := c.Eval(context.Background(), "eval", tc.input)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := c.RenderJSON(context.Background(), r, tc.canonical)
+		if err != nil || got != tc.want {
+			t.Errorf("%s: %s %v", tc.input, got, err)
+		}
+	}
+	r, err := c.Eval(context.Background(), "eval", "sh.status()")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := c.RenderJSON(context.Background(), r, false); err != nil || !strings.HasPrefix(got, "{\n  \"shardingVersion\"") || strings.Contains(got, "StatsResult") {
+		t.Errorf("sh.status(): %s %v", got, err)
+	}
+}
+
+// TestResultsOfScripts are whole: no pages, no depth.
+func TestResultsOfScripts(t *testing.T) {
+	run(t, connect(t, func(cfg *Config) { cfg.Interactive = false }),
+		step{"db.orders.find({_id: {$lt: 25}}, {a: 0}).toArray().length + db.orders.find().toArray().length", "70"},
+		step{"({a: {b: {c: {d: {e: {f: {g: {h: 1}}}}}}}})", "{\n  a: {\n    b: {\n      c: {\n        d: {\n          e: { f: { g: { h: 1 } } }\n        }\n      }\n    }\n  }\n}"},
+		step{"Array.from({length: 101}, (_, i) => i).length + String(Array(101)).length", "201"},
+	)
+	c := connect(t, func(cfg *Config) { cfg.Interactive = false })
+	got, _ := c.show("db.orders.find()")
+	if strings.Contains(got, "Type") || !strings.Contains(got, "_id: 44") {
+		t.Errorf("find() shows %s", got)
+	}
+}
+
+func TestPages(t *testing.T) {
+	c := connect(t)
+	run(t, c,
+		step{"config.set('displayBatchSize', 2)", `Setting "displayBatchSize" has been changed`},
+		step{"let c1 = db.orders.find({}, {a: 0}); db.orders.find({_id: 7}); c1", "[ { _id: 0 }, { _id: 1 } ]\nType \"it\" for more"},
+		step{"it", "[ { _id: 7, a: 'v7' } ]"}, // the last cursor created, not the last shown
+		step{"it", "no cursor"},
+		step{"print(db.orders.find({_id: {$lt: 2}}, {a: 0}))", "[ { _id: 0 }, { _id: 1 } ]"},
+		step{"[...db.orders.find({_id: {$lt: 2}})].length", "2"},
+		step{"Array.from(db.orders.find({_id: {$lt: 2}})).length", "2"},
+		step{"const [first] = db.orders.find(); first", "{ _id: 0, a: 'v0' }"},
+		step{"db.orders.find().forEach(d => { if (d._id == 1) throw new Error('stop') })", "Error: stop"},
+		step{"db.orders.find().objsLeftInBatch()", "0"},
+		step{"it\nuse config\nit", "no cursor"},
+		step{"db.getSiblingDB('app').orders.find().project({a: 0}).limit(1)", "[ { _id: 0 } ]"},
+	)
+}
+
+func TestComplete(t *testing.T) {
+	c := connect(t)
+	for _, tc := range []struct {
+		line, head string
+		want       []string
+	}{
+		{"db.or", "db.", []string{"orders"}},
+		{"db.orders.findOneAndU", "db.orders.", []string{"findOneAndUpdate"}},
+		{"db.orders.fi", "db.orders.", []string{"find", "findAndModify", "findOne", "findOneAndDelete", "findOneAndReplace", "findOneAndUpdate"}},
+		{"db.system.v", "db.system.", []string{"validate", "views"}},
+		{"use A", "use ", []string{"admin", "app"}},
+		{"show c", "show ", []string{"chunks", "collections"}},
+		{"show d", "show ", []string{"databases"}},
+		{"sh.moveC", "sh.", []string{"moveChunk", "moveCollection"}},
+		{"sh._ge", "sh.", []string{"_getBalancerStatus", "_getConfigDB"}},
+		{"x = ObjectI", "x = ", []string{"ObjectId"}},
+		{"db.orders.aggregate([{$ma", "db.orders.aggregate([{", []string{"$match"}},
+		{"db.orders.find({}).so", "db.orders.find({}).", []string{"sort"}},
+		{"sh.balancerCollectionStatus(\"app.", "sh.balancerCollectionStatus(\"", []string{"app.orders", "app.users"}},
+		{"sh.moveChunk('app.orders', {k: 1}, 's", "sh.moveChunk('app.orders', {k: 1}, '", []string{"sh0", "sh1"}},
+		{"sh.addShardToZone('sh0', '", "sh.addShardToZone('sh0', '", []string{"EU"}},
+		{"db.orders.dropIndex('k", "db.orders.dropIndex('", []string{"k_1"}},
+		{"db.getSiblingDB('co", "db.getSiblingDB('", []string{"config"}},
+		{"nosuch.fo", "nosuch.", nil},
+		{"", "", nil},
+		{"1 + ", "1 + ", nil},
+	} {
+		head, got := c.Complete(tc.line)
+		if head != tc.head || !slices.Equal(got, tc.want) {
+			t.Errorf("Complete(%q) offers %q before %q, want %q before %q", tc.line, head, got, tc.head, tc.want)
+		}
+	}
+	_, all := c.Complete("sh.")
+	if len(all) < 50 || slices.ContainsFunc(all, func(w string) bool { return strings.HasPrefix(w, "_") }) {
+		t.Errorf("sh. offers %v", all)
+	}
+	nodb, err := New(Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"sh.", "db.", "use ", "show chunks a"} {
+		if _, got := nodb.Complete(line); len(got) > 0 {
+			t.Errorf("without a connection %q offers %v", line, got)
+		}
+	}
+}
+
+func TestPrompt(t *testing.T) {
+	c := connect(t)
+	if got := c.Prompt(); got != "[direct: mongos] app> " {
+		t.Errorf("prompt %q", got)
+	}
+	for input, want := range map[string]string{
+		"prompt = 'p> '":                     "p> ",
+		"prompt = () => db.getName() + '# '": "app# ",
+		"prompt = () => 5":                   "[direct: mongos] app> ",
+		"prompt = () => { throw 1 }":         "[direct: mongos] app> ",
+	} {
+		c.show(input)
+		if got := c.Prompt(); got != want {
+			t.Errorf("%s: %q", input, got)
+		}
+	}
+	nodb, err := New(Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := nodb.Prompt(); got != "> " {
+		t.Errorf("without a connection: %q", got)
+	}
+}
+
+func TestHelp(t *testing.T) {
+	c := connect(t)
+	for _, input := range []string{"help", "help()", "db.help", "db.help()", "sh.help()", "db.orders.help()", "db.orders.find().help()", "rs.help", "sh.moveChunk.help", "sh.moveChunk.help()", "print.help()"} {
+		got, failed := c.show(input)
+		if failed || !strings.HasPrefix(got, "\n  ") {
+			t.Errorf("%s shows %s", input, got)
+		}
+	}
+	if got, _ := c.show("sh.moveChunk.help"); !strings.HasPrefix(got, "\n  sh.moveChunk(ns, query, to, options):\n\n  Moves") {
+		t.Error(got)
+	}
+	text, _ := c.show("sh.help")
+	for _, line := range strings.Split(text, "\n")[3:] {
+		if len(line) > helpColumn && line[helpColumn-1] != ' ' {
+			t.Errorf("text does not start at column %d: %q", helpColumn, line)
+		}
+	}
+}
