@@ -23,7 +23,8 @@ func connect(t *testing.T, h wire.Handler) *mongo.Client {
 	server := &wire.Server{Handler: h}
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(context.Background(), pipe) }()
-	client, err := mongo.Connect(options.Client().ApplyURI("mongodb://mock:27017/?directConnection=true").SetDialer(pipe))
+	client, err := mongo.Connect(options.Client().
+		ApplyURI("mongodb://mock:27017/?directConnection=true&serverMonitoringMode=poll").SetDialer(pipe))
 	if err != nil {
 		t.Fatal(err)
 	}

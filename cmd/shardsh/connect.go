@@ -136,7 +136,14 @@ func connectLive(ctx context.Context, address string) (*connection, error) {
 	if err != nil {
 		return nil, usagef("%s: %s", redact(address), redact(err.Error()))
 	}
-	client, err := mongo.Connect(options.Client().ApplyURI(uri).SetAppName("shardsh " + version()))
+	settings := options.Client().ApplyURI(uri).SetAppName("shardsh " + version())
+	if settings.ServerMonitoringMode == nil {
+		// A shell needs no news of the topology by the second, and the streaming
+		// monitor costs a second connection and, now and then, ten seconds at
+		// the end, when the driver waits for a hello that it does not cancel.
+		settings.SetServerMonitoringMode(connstring.ServerMonitoringModePoll)
+	}
+	client, err := mongo.Connect(settings)
 	if err != nil {
 		return nil, usagef("%s: %s", redact(address), redact(err.Error()))
 	}
