@@ -41,6 +41,14 @@ func TestEJSONStringify(t *testing.T) {
 		{`EJSON.stringify({a: 1}, null, 1, {relaxed: false})`, "{\n \"a\": {\n  \"$numberInt\": \"1\"\n }\n}"},
 		{`EJSON.stringify({u: undefined}, {ignoreUndefined: true})`, `{}`},
 		{`EJSON.stringify('a"\n\u0001\ud800é')`, `"a\"\n\u0001\ud800é"`},
+		{`EJSON.stringify({a: [{$oid: 'kept as it is'}]})`, `{"a":[{"$oid":"kept as it is"}]}`},
+		{`EJSON.deserialize({a: {$numberLong: '1'}}, {relaxed: false})`, `{ a: Long('1') }`},
+		{`EJSON.deserialize(EJSON.serialize({a: new Date(5), u: UUID('01234567-89ab-cdef-0123-456789abcdef')}))`, `{
+  a: ISODate('1970-01-01T00:00:00.005Z'),
+  u: UUID('01234567-89ab-cdef-0123-456789abcdef')
+}`},
+		// js-bson writes {} and {"0":1}: what they hold would be lost
+		{`EJSON.stringify([new Set([1]), new Uint8Array([1]), new Number(5), new String('a')])`, `[[1],{"$binary":{"base64":"AQ==","subType":"00"}},5,"a"]`},
 		// spec 04 §4.10: relaxed Longs beyond 2^53 keep their type
 		{`EJSON.stringify([NumberLong('9007199254740993'), NumberLong('-9007199254740991')])`, `[{"$numberLong":"9007199254740993"},-9007199254740991]`},
 		// g is no option of the server: left out instead of refused

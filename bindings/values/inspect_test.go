@@ -19,7 +19,7 @@ func TestInspectAsNode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var cases []struct{ Src, Shown, Lines, Color string }
+	var cases []struct{ Src, Shown, Lines, Color, Full string }
 	if err := json.Unmarshal(data, &cases); err != nil {
 		t.Fatal(err)
 	}
@@ -36,10 +36,12 @@ func TestInspectAsNode(t *testing.T) {
 		lines.Compact = MultiLine
 		color := DefaultInspect()
 		color.Color = true
+		full := DefaultInspect()
+		full.Compact = CompactFull
 		for _, form := range []struct {
 			name, want string
 			o          InspectOptions
-		}{{"shown", c.Shown, DefaultInspect()}, {"lines", c.Lines, lines}, {"color", c.Color, color}} {
+		}{{"shown", c.Shown, DefaultInspect()}, {"lines", c.Lines, lines}, {"color", c.Color, color}, {"full", c.Full, full}} {
 			if form.want == "" {
 				continue
 			}

@@ -57,7 +57,7 @@ func (w *World) errorText(v goja.Value, o InspectOptions, causes int) string {
 	in := newInspector(w, o)
 	e, ok := v.(*goja.Object)
 	if !ok {
-		return in.paint(styleErrorName, "Error") + ": " + w.InspectResultOrNull(v, o)
+		return in.paint(styleErrorName, "Error") + ": " + w.thrownText(v, o)
 	}
 	message := e.Get("message")
 	name := textOf(e.Get("name"), "Error")
@@ -96,8 +96,8 @@ func (w *World) errorText(v goja.Value, o InspectOptions, causes int) string {
 	return b.String()
 }
 
-// InspectResultOrNull is InspectResult with undefined spelled out.
-func (w *World) InspectResultOrNull(v goja.Value, o InspectOptions) string {
+// thrownText is a thrown primitive, undefined spelled out.
+func (w *World) thrownText(v goja.Value, o InspectOptions) string {
 	if v == nil || goja.IsUndefined(v) {
 		return "undefined"
 	}

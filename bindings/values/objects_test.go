@@ -57,6 +57,18 @@ func TestWrappersAsObjects(t *testing.T) {
 		{`new Map([[1, Long(2)]]).get(1)`, `Long('2')`},
 		{`[Long(3), Long(10), Long(1)].sort((a, b) => a - b)`, `[ Long('1'), Long('3'), Long('10') ]`},
 		{`Math.max(Long(3), Int32(4), Double(2.5))`, `4`},
+		// own fields have values, everything else is inherited
+		{`[ObjectId(), Long(1), Timestamp(1, 2), Int32(1), Double(1), Decimal128('1'), UUID(), Code('x', {}), DBRef('c', 1, 'd'), BSONRegExp('a'), BSONSymbol('s'), MinKey()]
+			.every(v => Object.keys(v).every(k => v.hasOwnProperty(k) && k in v && v[k] !== undefined) && !v.hasOwnProperty('toString') && v.nope === undefined)`, `true`},
+		{`var d = DBRef('c', 1, 'd', {x: 2}); [d.collection, d.$ref, d.oid, d.$id, d.db, d.$db, d.fields.x, DBRef('c', 1).db].join()`, `c,c,1,1,d,d,2,`},
+		{`var c = Code('x', {a: 1}); [c.code, c.scope.a, Code('y').scope, String(c)].join()`, `x,1,,x`},
+		{`var id = ObjectId('507f1f77bcf86cd799439011'); [id.i0, id.i1, id.i2, id.i3].join()`, `5275423,7847160,7133081,4427793`},
+		{`JSON.stringify({...Int32(5), ...BSONSymbol('s')})`, `{"value":"s"}`},
+		{`var b = BinData(0, 'aGk='); [b.sub_type, b.position, b.length(), b.buffer[0], b.value()[1], b.read(1, 1)[0]].join()`, `0,2,2,104,105,105`},
+		{`Binary(new Uint8Array(0)).length() + Binary(new Uint8Array([1, 2, 3]).subarray(1)).hex() + Binary(new Uint8Array([7]).buffer).hex()`, `0020307`},
+		{`var u = new Uint8Array([1]); var b = Binary(u); u[0] = 9; b.hex()`, `01`},
+		{`'abc'[Long(1)] + [10, 20][Int32(1)] + 'x'.repeat(Long(2)) + new Date(Long(5)).getTime()`, `b20xx5`},
+		{`Object.isFrozen(Long(1)) || 'use strict'; (function () { 'use strict'; try { Long(1).low = 2 } catch (e) { return e.name } })()`, `TypeError`},
 		{`structuredCloneLike = {...{a: ObjectId('507f1f77bcf86cd799439011')}}`, `{ a: ObjectId('507f1f77bcf86cd799439011') }`},
 	})
 }

@@ -55,6 +55,6 @@ while (out.length < Number(process.argv[2] || 300)) {
   if (src.length > 400 || seen.has(src)) continue;
   seen.add(src);
   const v = (0, eval)('(' + src + ')');
-  out.push({ src, shown: util.inspect(v, base), lines: util.inspect(v, { ...base, compact: false, depth: Infinity, maxArrayLength: Infinity, maxStringLength: Infinity }), color: rnd(20) ? undefined : util.inspect(v, { ...base, colors: true }) });
+  out.push({ src, shown: util.inspect(v, base), lines: util.inspect(v, { ...base, compact: false, depth: Infinity, maxArrayLength: Infinity, maxStringLength: Infinity }), color: rnd(20) ? undefined : util.inspect(v, { ...base, colors: true }), full: rnd(4) ? undefined : util.inspect(v, { ...base, compact: true }) });
 }
 process.stdout.write(JSON.stringify(out, null, 0).replace(/\},\{"src"/g, '},\n{"src"') + '\n');
