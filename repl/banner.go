@@ -28,7 +28,7 @@ func (b Banner) String() string {
 		lines = append(lines, "Connected to "+b.Address+b.server())
 	}
 	lines = append(lines, strings.Join(strings.Fields("shardsh "+b.ShellVersion), " ")+
-		": type help for commands, sh.help() for sharding, .exit to leave")
+		": type help, sh.help() for sharding, .exit to leave")
 	if len(b.Warnings) > 0 {
 		lines = append(lines, "------")
 		for _, w := range b.Warnings {

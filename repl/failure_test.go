@@ -62,7 +62,7 @@ func shown(t *testing.T, f repl.Failure, color bool) string {
 }
 
 func TestBanner(t *testing.T) {
-	const help = "shardsh 1.2.0: type help for commands, sh.help() for sharding, .exit to leave"
+	const help = "shardsh 1.2.0: type help, sh.help() for sharding, .exit to leave"
 	for _, tt := range []struct {
 		name string
 		b    repl.Banner

@@ -33,6 +33,7 @@ func NewTerminal() LineEditor {
 	t := &terminal{state: liner.NewLiner(), width: columns}
 	t.state.SetCtrlCAborts(true)
 	t.state.SetTabCompletionStyle(liner.TabPrints)
+	t.state.SetMultiLineMode(true) // long lines wrap instead of scrolling sideways
 	return t
 }
 
