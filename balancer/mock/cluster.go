@@ -58,9 +58,11 @@ type Cluster struct {
 	gossip    atomic.Uint64 // lastStamp, for readers without the lock
 	term      int64
 
-	config  map[string]*store.Collection
-	tables  map[string]*catalog.RoutingTable
-	shards  map[catalog.ShardID]*shard
+	config map[string]*store.Collection
+	tables map[string]*catalog.RoutingTable
+	shards map[catalog.ShardID]*shard
+	// removed are former shards by their address.
+	removed map[string]*shard
 	hadTwo  bool
 	pending map[*migration]bool
 }
@@ -90,6 +92,7 @@ func New(cfg Config) (*Cluster, error) {
 		config:     map[string]*store.Collection{},
 		tables:     map[string]*catalog.RoutingTable{},
 		shards:     map[catalog.ShardID]*shard{},
+		removed:    map[string]*shard{},
 		pending:    map[*migration]bool{},
 	}
 	c.cond = sync.NewCond(&c.mu)

@@ -300,6 +300,18 @@ func (m *model) administration() map[string]func(*rapid.T) {
 				m.set(t, "shards", id, d("$set", d("draining", true)))
 			}
 		},
+		"remove shard": func(t *rapid.T) {
+			if id := m.shard(t); id != "shard0" {
+				m.run("admin", d("removeShard", id))
+			}
+		},
+		"add shard": func(t *rapid.T) {
+			n := rapid.IntRange(0, m.shards-1).Draw(t, "shard")
+			m.run("admin", d("addShard", fmt.Sprintf("rs%d/127.0.0.1:%d", n, 27018+n), "name", fmt.Sprintf("shard%d", n)))
+		},
+		"move primary": func(t *rapid.T) {
+			m.run("admin", d("movePrimary", rapid.SampledFrom([]string{"db", "more"}).Draw(t, "db"), "to", m.shard(t)))
+		},
 		"drain none": func(t *rapid.T) { m.drainNone(t) },
 		"window": func(t *rapid.T) {
 			m.set(t, "settings", "balancer", d("$set", d("activeWindow", d("start", "12:05", "stop", "12:20"))))

@@ -5,12 +5,82 @@ import (
 	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mongoerr"
 )
 
 func shardCommands() []command {
 	return []command{
 		{name: "listShards", aliases: []string{"listshards"}, adminOnly: true, run: (*Router).listShards},
+		{name: "addShard", aliases: []string{"addshard"}, adminOnly: true, takesWriteConcern: true, run: (*Router).addShard},
+		{name: "removeShard", aliases: []string{"removeshard"}, adminOnly: true, takesWriteConcern: true, run: (*Router).removeShard},
+		{name: "movePrimary", aliases: []string{"moveprimary"}, adminOnly: true, takesWriteConcern: true,
+			declared: []field{{"movePrimary", stringValue, true}, {"to", shardValue, true}},
+			run:      (*Router).movePrimary},
+		{name: "checkMetadataConsistency", run: (*Router).checkMetadataConsistency},
 	}
+}
+
+func (r *Router) addShard(c *call) (bson.D, error) {
+	address, isText := c.body.Lookup(c.invoked).StringValueOK()
+	if !isText {
+		return nil, mongoerr.New(mongoerr.FailedToParse, "addShard takes a connection string")
+	}
+	name := ""
+	if v := c.body.Lookup("name"); !v.IsZero() {
+		var err error
+		if name, err = c.text("name"); err != nil {
+			return nil, err
+		}
+	}
+	if !c.body.Lookup("maxSize").IsZero() {
+		return nil, mongoerr.New(mongoerr.InvalidOptions, "maxSize is not supported any more")
+	}
+	if name == "" && !c.body.Lookup("name").IsZero() {
+		return nil, mongoerr.New(mongoerr.BadValue, "shard name cannot be empty")
+	}
+	id, err := r.cluster.AddShard(address, name)
+	return bson.D{{Key: "shardAdded", Value: string(id)}}, err
+}
+
+// removeShard tells how far the removal is.
+func (r *Router) removeShard(c *call) (bson.D, error) {
+	name, err := c.text(c.invoked)
+	if err != nil {
+		return nil, err
+	}
+	removal, err := r.cluster.RemoveShard(name)
+	if err != nil {
+		return nil, err
+	}
+	shard := bson.E{Key: "shard", Value: string(removal.Shard)}
+	left := bson.D{{Key: "note", Value: "you need to drop or movePrimary these databases"}, {Key: "dbsToMove", Value: removal.Databases}}
+	switch {
+	case removal.Started:
+		return append(bson.D{{Key: "msg", Value: "draining started successfully"}, {Key: "state", Value: "started"}, shard}, left...), nil
+	case removal.Completed:
+		return bson.D{{Key: "msg", Value: "removeshard completed successfully"}, {Key: "state", Value: "completed"}, shard}, nil
+	}
+	remaining := bson.D{
+		{Key: "chunks", Value: removal.Chunks},
+		{Key: "dbs", Value: int64(len(removal.Databases))},
+		{Key: "jumboChunks", Value: removal.JumboChunks},
+	}
+	return append(bson.D{{Key: "msg", Value: "draining ongoing"}, {Key: "state", Value: "ongoing"}, {Key: "remaining", Value: remaining}}, left...), nil
+}
+
+func (r *Router) movePrimary(c *call) (bson.D, error) {
+	return bson.D{}, r.cluster.MovePrimary(c.args.text("movePrimary"), c.args.text("to"))
+}
+
+// checkMetadataConsistency finds nothing: the mock's metadata can't be
+// inconsistent.
+func (r *Router) checkMetadataConsistency(c *call) (bson.D, error) {
+	ns := c.db + ".$cmd.aggregate"
+	if name, isText := c.body.Lookup(c.invoked).StringValueOK(); isText {
+		ns = c.db + "." + name
+	}
+	return r.firstBatch(ns, nil, firstBatchDefault), nil
 }
 
 // listShards shows the documents in the field order of spec 03 §1.5.
