@@ -12,18 +12,23 @@ import (
 // The memory is shared, so writes show in the value it came from.
 func (w *World) bytes(data []byte) goja.Value {
 	array := w.rt.ToValue(w.rt.NewArrayBuffer(data))
-	if buffer := w.globalObject("Buffer"); buffer != nil {
+	if buffer, ok := w.rt.GlobalObject().Get("Buffer").(*goja.Object); ok {
 		if from, ok := goja.AssertFunction(buffer.Get("from")); ok {
 			if b, err := from(buffer, array); err == nil {
 				return b
 			}
 		}
 	}
-	u, err := w.rt.New(w.rt.GlobalObject().Get("Uint8Array"), array)
+	return w.typedArray("Uint8Array", array)
+}
+
+// typedArray makes a typed array of the given class over a buffer.
+func (w *World) typedArray(class string, buffer goja.Value) goja.Value {
+	o, err := w.js.typedArrays[class](nil, buffer)
 	if err != nil {
 		panic(err)
 	}
-	return u
+	return o
 }
 
 // bytesOf returns the memory of a Uint8Array, Buffer or ArrayBuffer.

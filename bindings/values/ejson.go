@@ -59,8 +59,7 @@ func (w *World) makeEJSON() goja.Value {
 	})
 	define("deserialize", func(args []goja.Value) goja.Value {
 		relaxed, legacy := readOptions(arg(args, 1))
-		stringify, _ := w.json()
-		text, err := stringify(nil, arg(args, 0))
+		text, err := w.js.stringify(nil, arg(args, 0))
 		if err != nil {
 			panic(err)
 		}
@@ -118,8 +117,7 @@ func (w *World) ejsonStringify(args []goja.Value) goja.Value {
 	if !ok {
 		return goja.Undefined()
 	}
-	stringify, _ := w.json()
-	replaced, err := stringify(nil, w.parseJSON(text), replacer, space)
+	replaced, err := w.js.stringify(nil, w.parseJSON(text), replacer, space)
 	if err != nil {
 		panic(err)
 	}
@@ -141,8 +139,7 @@ func gapOf(space goja.Value) string {
 }
 
 func (w *World) parseJSON(text string) goja.Value {
-	_, parse := w.json()
-	v, err := parse(nil, w.rt.ToValue(text))
+	v, err := w.js.parse(nil, w.rt.ToValue(text))
 	if err != nil {
 		panic(err)
 	}

@@ -186,8 +186,7 @@ func (r *jsonReader) date(v goja.Value) goja.Value {
 
 // dateText is Date.parse.
 func (w *World) dateText(v goja.Value) goja.Value {
-	date := w.globalObject("Date")
-	ms, err := callable(date.Get("parse"))(date, v)
+	ms, err := w.js.dateParse(nil, v)
 	if err != nil {
 		panic(err)
 	}

@@ -20,13 +20,7 @@ const (
 // the runtime converts itself. The names Error, TypeError, RangeError,
 // SyntaxError, ReferenceError and EvalError give the runtime's own classes.
 func (w *World) NewError(name, message string, fields ...map[string]any) *goja.Object {
-	in := &w.intrinsic
-	if in.err == nil {
-		ctor := w.globalObject("Error")
-		in.err, _ = goja.AssertConstructor(ctor)
-		in.errProto, _ = ctor.Get("prototype").(*goja.Object)
-	}
-	e, err := in.err(nil, w.rt.ToValue(message))
+	e, err := w.js.err(nil, w.rt.ToValue(message))
 	if err != nil {
 		panic(err)
 	}
@@ -63,33 +57,17 @@ func (w *World) errorPrototype(name string) *goja.Object {
 	if name == "" || name == "Error" {
 		return nil
 	}
-	if p, ok := w.errors[name]; ok {
+	if p, ok := w.js.errors[name]; ok {
 		return p
 	}
-	p := w.makeErrorPrototype(name)
-	if w.errors == nil {
-		w.errors = make(map[string]*goja.Object)
-	}
-	w.errors[name] = p
-	return p
-}
-
-func (w *World) makeErrorPrototype(name string) *goja.Object {
-	switch name {
-	case "TypeError", "RangeError", "SyntaxError", "ReferenceError", "EvalError", "URIError":
-		if ctor := w.globalObject(name); ctor != nil {
-			if p, ok := ctor.Get("prototype").(*goja.Object); ok {
-				return p
-			}
-		}
-	}
-	p := w.rt.CreateObject(w.intrinsic.errProto)
+	p := w.rt.CreateObject(w.js.errProto)
 	ctor := w.function(name, func(call goja.FunctionCall) goja.Value {
 		return w.NewError(name, call.Argument(0).String())
 	})
 	hidden(ctor, "prototype", p)
 	hidden(p, "name", w.rt.ToValue(name))
 	hidden(p, "constructor", ctor)
+	w.js.errors[name] = p
 	return p
 }
 

@@ -13,7 +13,7 @@ import (
 // className is the name of the constructor that o descends from; known is
 // false for an object without a prototype.
 func (in *inspector) className(o *goja.Object) (name string, known bool) {
-	objects := in.w.runtimeObjects()
+	objects := &in.w.js
 	switch o.Prototype() {
 	case objects.objectProto:
 		if o.Get("constructor") == objects.object {
@@ -103,14 +103,14 @@ func (in *inspector) shapeOf(o *goja.Object, name string, known bool) shape {
 			s.entries = in.arrayEntries(o, n)
 		}
 	case isSet(o):
-		n := in.sizeOf(o, "Set")
+		n := sizeOf(o, in.w.js.setSize)
 		braces("Set", sized(n))
 		s.keys = o.Keys()
 		if n > 0 {
 			s.entries = in.setEntries(o, n)
 		}
 	case isMap(o):
-		n := in.sizeOf(o, "Map")
+		n := sizeOf(o, in.w.js.mapSize)
 		braces("Map", sized(n))
 		s.keys = o.Keys()
 		if n > 0 {
@@ -172,13 +172,9 @@ func (in *inspector) plainShape(o *goja.Object, s *shape, name string, known boo
 	}
 }
 
-func (in *inspector) sizeOf(o *goja.Object, class string) int {
-	proto, _ := in.w.globalObject(class).Get("prototype").(*goja.Object)
-	d, err := in.w.runtimeObjects().getOwn(nil, proto, in.w.rt.ToValue("size"))
-	if err != nil {
-		panic(err)
-	}
-	n, err := callable(d.(*goja.Object).Get("get"))(o)
+// sizeOf asks Map or Set itself for the number of members.
+func sizeOf(o *goja.Object, size goja.Callable) int {
+	n, err := size(o)
 	if err != nil {
 		panic(err)
 	}

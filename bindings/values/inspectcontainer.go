@@ -101,7 +101,7 @@ func (in *inspector) slot(o *goja.Object, key goja.Value, level, indent int) str
 
 // own reads an own property without running script code.
 func (in *inspector) own(o *goja.Object, key goja.Value) (v goja.Value, accessor string) {
-	d, err := in.w.runtimeObjects().getOwn(nil, o, key)
+	d, err := in.w.js.getOwn(nil, o, key)
 	if err != nil {
 		panic(err)
 	}
@@ -197,7 +197,7 @@ func (in *inspector) setEntries(o *goja.Object, size int) func(level int) []stri
 		var output []string
 		limit := in.maxItems()
 		in.indent += 2
-		in.w.rt.ForOf(in.iterable(o, "Set", "values"), func(v goja.Value) bool {
+		in.w.rt.ForOf(members(o, in.w.js.setValues), func(v goja.Value) bool {
 			if len(output) == limit {
 				return false
 			}
@@ -214,7 +214,7 @@ func (in *inspector) mapEntries(o *goja.Object, size int) func(level int) []stri
 		var output []string
 		limit := in.maxItems()
 		in.indent += 2
-		in.w.rt.ForOf(in.iterable(o, "Map", "entries"), func(entry goja.Value) bool {
+		in.w.rt.ForOf(members(o, in.w.js.mapEntries), func(entry goja.Value) bool {
 			if len(output) == limit {
 				return false
 			}
@@ -227,11 +227,10 @@ func (in *inspector) mapEntries(o *goja.Object, size int) func(level int) []stri
 	}
 }
 
-// iterable asks Map or Set itself for its members, whatever a subclass made of
-// iteration.
-func (in *inspector) iterable(o *goja.Object, class, method string) goja.Value {
-	proto, _ := in.w.globalObject(class).Get("prototype").(*goja.Object)
-	it, err := callable(proto.Get(method))(o)
+// members asks Map or Set itself for what it holds, whatever a subclass made
+// of iteration.
+func members(o *goja.Object, iterate goja.Callable) goja.Value {
+	it, err := iterate(o)
 	if err != nil {
 		panic(err)
 	}

@@ -32,9 +32,7 @@ func (w *World) makeISODate() goja.Value {
 		return isoDate(call.Arguments).(*goja.Object)
 	}).(*goja.Object)
 	must(f.DefineDataProperty("name", w.rt.ToValue("ISODate"), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE))
-	if date := w.globalObject("Date"); date != nil {
-		must(f.DefineDataProperty("prototype", date.Get("prototype"), goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE))
-	}
+	must(f.DefineDataProperty("prototype", w.js.dateProto, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE))
 	hidden(f, "now", w.function("now", func(goja.FunctionCall) goja.Value {
 		return w.rt.ToValue(w.opts.Now().UnixMilli())
 	}))

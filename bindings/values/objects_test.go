@@ -1,10 +1,12 @@
 package values
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
 // expectation is a script and the text of its result; one that starts with
@@ -94,6 +96,50 @@ func TestGlobalsAreOrdinary(t *testing.T) {
 ]`},
 		{`[MinKey, MaxKey]`, `[ MinKey(), MaxKey() ]`},
 	})
+}
+
+// A script may use the names of built-ins for things of its own.
+func TestBuiltInsMayBeReplaced(t *testing.T) {
+	rt := goja.New()
+	w := Install(rt, Options{})
+	v, err := rt.RunString(`
+		var value = {m: new Map([['a', new Date(5)]]), s: new Set([1]), e: new Error('x'), r: /a/i, b: BinData(9, 'AwAB'), u: new Uint8Array([1])};
+		var Map = 1, Set = 2, Date = 3, Error = 4, RegExp = 5, JSON = 6, WeakMap = 7, Uint8Array = 8, Array = 9, TypeError = 10;
+		Object.freeze(Object.prototype);
+		Object = 11;
+		value`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{
+  m: Map(1) { 'a' => ISODate('1970-01-01T00:00:00.005Z') },
+  s: Set(1) { 1 },
+  e: [Error: x],
+  r: /a/i,
+  b: Binary.fromInt8Array(new Int8Array([ 1 ])),
+  u: Uint8Array(1) [ 1 ]
+}`
+	if got := w.Inspect(v, DefaultInspect()); got != want {
+		t.Errorf("got %s", got)
+	}
+	doc, err := w.DocFromJS(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	back := w.DocToJS(doc)
+	if got := w.Inspect(back.Get("m"), DefaultInspect()); got != `{ a: ISODate('1970-01-01T00:00:00.005Z') }` {
+		t.Errorf("back: %s", got)
+	}
+	if got := w.Inspect(w.DocToJS(marshal(t, bson.D{{Key: "toString", Value: int32(1)}})), DefaultInspect()); got != `{ toString: 1 }` {
+		t.Errorf("a field named like a frozen method: %s", got)
+	}
+	w.SetPrinter(rt.NewDynamicObject(&collection{}), func() string { return "" })
+	if _, err := rt.RunString(`bsonsize(null)`); err == nil || !strings.HasPrefix(err.Error(), "TypeError") {
+		t.Error(err)
+	}
+	if _, err := rt.RunString(`ISODate('2024-01-01').getTime() + EJSON.stringify(EJSON.parse('{"$date":"2020-01-01"}')) + BinData(0, 'aa').buffer.length`); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestClock(t *testing.T) {

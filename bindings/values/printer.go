@@ -26,7 +26,7 @@ func (w *World) SetPrinter(obj *goja.Object, f func() string) {
 	}
 	p := &w.printers
 	if p.m == nil {
-		m, err := w.rt.New(w.rt.GlobalObject().Get("WeakMap"))
+		m, err := w.js.weakMap(nil)
 		must(err)
 		p.m, p.get, p.set = m, callable(m.Get("get")), callable(m.Get("set"))
 	}

@@ -94,7 +94,7 @@ func (w *World) regexToJS(pattern, options string) goja.Value {
 	if strings.Trim(options, "imsu") != "" || sortedOptions(options) != options {
 		return keep()
 	}
-	o, err := w.regexpConstructor()(nil, w.rt.ToValue(pattern), w.rt.ToValue(options))
+	o, err := w.js.regexp(nil, w.rt.ToValue(pattern), w.rt.ToValue(options))
 	if err != nil {
 		return keep()
 	}

@@ -79,7 +79,9 @@ func (w *World) setField(o *goja.Object, key string, v goja.Value) {
 		must(o.DefineDataProperty(key, v, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_TRUE))
 		return
 	}
-	must(o.Set(key, v))
+	if o.Set(key, v) != nil { // a script has frozen Object.prototype
+		must(o.DefineDataProperty(key, v, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_TRUE))
+	}
 }
 
 func (w *World) decodeArray(d []byte, level int) (goja.Value, extent) {

@@ -72,11 +72,7 @@ func (b *binaryValue) typedVector(want byte, array string) goja.Value {
 		b.w.throwBSON("Binary datatype field is not " + array)
 	}
 	items := append([]byte(nil), b.data[2:]...)
-	v, err := b.w.rt.New(b.w.rt.GlobalObject().Get(array), b.w.rt.ToValue(b.w.rt.NewArrayBuffer(items)))
-	if err != nil {
-		panic(err)
-	}
-	return v
+	return b.w.typedArray(array, b.w.rt.ToValue(b.w.rt.NewArrayBuffer(items)))
 }
 
 // newVector is Binary.fromInt8Array(items) and its siblings.

@@ -19,38 +19,21 @@ type Options struct {
 }
 
 // World holds what belongs to one runtime: prototypes, constructors and the
-// symbols that mark objects. Everything that costs start-up time is made when
-// it is first used.
+// symbols that mark objects. The classes of values are made when they are
+// first used, because that is most of what start-up would cost.
 type World struct {
 	rt   *goja.Runtime
 	opts Options
 
-	classes   [kindCount]*class
-	errors    map[string]*goja.Object // error class name -> prototype
-	warned    map[string]bool
-	intrinsic intrinsics
+	classes [kindCount]*class
+	warned  map[string]bool
+	js      intrinsics
 
 	fromServer *goja.Symbol // on documents that came out of BSON
 	printer    *goja.Symbol // on objects with a text of their own
 	line       *goja.Symbol // on objects that are shown on one line
 	original   *goja.Symbol // on dates and regular expressions that JavaScript cannot hold exactly
 	printers   weakPrinters
-}
-
-// intrinsics are the runtime's own objects, looked up once.
-type intrinsics struct {
-	objectProto   *goja.Object
-	object        *goja.Object
-	arrayProto    *goja.Object
-	array         *goja.Object
-	date          goja.Constructor
-	regexp        goja.Constructor
-	err           goja.Constructor
-	errProto      *goja.Object
-	getOwn        goja.Callable // Object.getOwnPropertyDescriptor
-	functionText  goja.Callable // Function.prototype.toString
-	jsonStringify goja.Callable
-	jsonParse     goja.Callable
 }
 
 // Install defines the BSON constructors and EJSON on the runtime's global
@@ -71,6 +54,7 @@ func Install(rt *goja.Runtime, opts Options) *World {
 		line:       goja.NewSymbol("shardsh.line"),
 		original:   goja.NewSymbol("shardsh.original"),
 	}
+	w.js = intrinsicsOf(rt)
 	global := rt.GlobalObject()
 	for _, g := range globals() {
 		w.defineLazy(global, g.name, func() goja.Value { return g.make(w) })
@@ -118,58 +102,9 @@ func (w *World) warnOnce(text string) {
 	w.opts.Warn(text)
 }
 
-// runtimeObjects fills and returns the intrinsics. They are read late because
-// the runtime makes its own built-ins late too.
-func (w *World) runtimeObjects() *intrinsics {
-	in := &w.intrinsic
-	if in.object != nil {
-		return in
-	}
-	in.object = w.globalObject("Object")
-	in.objectProto = w.rt.NewObject().Prototype()
-	in.array = w.globalObject("Array")
-	in.arrayProto = w.rt.NewArray().Prototype()
-	in.getOwn = callable(in.object.Get("getOwnPropertyDescriptor"))
-	return in
-}
-
-func (w *World) globalObject(name string) *goja.Object {
-	o, _ := w.rt.GlobalObject().Get(name).(*goja.Object)
-	return o
-}
-
-func callable(v goja.Value) goja.Callable {
-	f, _ := goja.AssertFunction(v)
-	return f
-}
-
-func (w *World) dateConstructor() goja.Constructor {
-	if w.intrinsic.date == nil {
-		w.intrinsic.date, _ = goja.AssertConstructor(w.globalObject("Date"))
-	}
-	return w.intrinsic.date
-}
-
-func (w *World) regexpConstructor() goja.Constructor {
-	if w.intrinsic.regexp == nil {
-		w.intrinsic.regexp, _ = goja.AssertConstructor(w.globalObject("RegExp"))
-	}
-	return w.intrinsic.regexp
-}
-
-func (w *World) json() (stringify, parse goja.Callable) {
-	in := &w.intrinsic
-	if in.jsonStringify == nil {
-		j := w.globalObject("JSON")
-		in.jsonStringify = callable(j.Get("stringify"))
-		in.jsonParse = callable(j.Get("parse"))
-	}
-	return in.jsonStringify, in.jsonParse
-}
-
 // newDate makes a Date of milliseconds since 1970; NaN makes an invalid one.
 func (w *World) newDate(ms goja.Value) *goja.Object {
-	o, err := w.dateConstructor()(nil, ms)
+	o, err := w.js.date(nil, ms)
 	if err != nil {
 		panic(err)
 	}

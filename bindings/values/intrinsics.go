@@ -1,0 +1,67 @@
+package values
+
+import "github.com/dop251/goja"
+
+// intrinsics are the runtime's own objects. They are taken before any script
+// runs: a script may well have a variable of its own called Map or Error.
+type intrinsics struct {
+	object, objectProto *goja.Object
+	array, arrayProto   *goja.Object
+	dateProto, errProto *goja.Object
+	date, regexp, err   goja.Constructor
+	weakMap             goja.Constructor
+	errors              map[string]*goja.Object // prototypes of the error classes
+	getOwn              goja.Callable           // Object.getOwnPropertyDescriptor
+	dateParse           goja.Callable
+	stringify, parse    goja.Callable // of JSON
+	mapEntries, mapSize goja.Callable
+	setValues, setSize  goja.Callable
+	typedArrays         map[string]goja.Constructor
+}
+
+func intrinsicsOf(rt *goja.Runtime) intrinsics {
+	object := func(name string) *goja.Object {
+		o, _ := rt.GlobalObject().Get(name).(*goja.Object)
+		return o
+	}
+	constructor := func(name string) goja.Constructor {
+		c, _ := goja.AssertConstructor(object(name))
+		return c
+	}
+	proto := func(name string) *goja.Object {
+		p, _ := object(name).Get("prototype").(*goja.Object)
+		return p
+	}
+	js := intrinsics{
+		object: object("Object"), objectProto: proto("Object"),
+		array: object("Array"), arrayProto: proto("Array"),
+		dateProto: proto("Date"), errProto: proto("Error"),
+		date: constructor("Date"), regexp: constructor("RegExp"), err: constructor("Error"),
+		weakMap:     constructor("WeakMap"),
+		errors:      make(map[string]*goja.Object),
+		getOwn:      callable(object("Object").Get("getOwnPropertyDescriptor")),
+		dateParse:   callable(object("Date").Get("parse")),
+		stringify:   callable(object("JSON").Get("stringify")),
+		parse:       callable(object("JSON").Get("parse")),
+		mapEntries:  callable(proto("Map").Get("entries")),
+		setValues:   callable(proto("Set").Get("values")),
+		typedArrays: make(map[string]goja.Constructor),
+	}
+	for _, name := range [...]string{"TypeError", "RangeError", "SyntaxError", "ReferenceError", "EvalError", "URIError"} {
+		js.errors[name] = proto(name)
+	}
+	for _, name := range [...]string{"Uint8Array", "Int8Array", "Float32Array"} {
+		js.typedArrays[name] = constructor(name)
+	}
+	size := func(name string) goja.Callable {
+		d, _ := js.getOwn(nil, proto(name), rt.ToValue("size"))
+		return callable(d.(*goja.Object).Get("get"))
+	}
+	js.mapSize, js.setSize = size("Map"), size("Set")
+	return js
+}
+
+func callable(v goja.Value) goja.Callable {
+	f, _ := goja.AssertFunction(v)
+	return f
+}
