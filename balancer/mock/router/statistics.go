@@ -89,27 +89,18 @@ func (r *Router) collStats(c *call) (bson.D, error) {
 		reply = append(reply, bson.E{Key: "primary", Value: string(primary)})
 	}
 	shards := bson.D{}
-	var docs, bytes, stored, indexBytes int64
-	indexes := bson.D{}
+	var total databaseTotals
 	nindexes := 0
 	for _, p := range parts {
 		doc := append(bson.D{{Key: "ns", Value: ns}}, storageDoc(p, scale)...)
 		shards = append(shards, bson.E{Key: string(p.Shard), Value: append(doc, bson.E{Key: "ok", Value: 1.0})})
-		docs += p.Docs
-		bytes += p.Bytes
-		stored += max(p.Bytes, storageUnit)
-		indexBytes += int64(len(p.Indexes)) * storageUnit
+		total.add(p)
 		nindexes = max(nindexes, len(p.Indexes))
 	}
-	if len(parts) > 0 {
-		for _, name := range parts[0].Indexes {
-			indexes = append(indexes, bson.E{Key: name, Value: smallest(int64(len(parts)) * storageUnit / scale)})
-		}
-		sortFields(indexes)
-	}
+	indexBytes := total.indexes * storageUnit
 	average := 0.0
-	if docs > 0 {
-		average = float64(bytes / docs)
+	if total.docs > 0 {
+		average = float64(total.bytes / total.docs)
 	}
 	chunks := int32(1)
 	if table := r.cluster.Table(ns); table != nil {
@@ -118,12 +109,12 @@ func (r *Router) collStats(c *call) (bson.D, error) {
 	return append(reply,
 		bson.E{Key: "capped", Value: false},
 		bson.E{Key: "ns", Value: ns},
-		bson.E{Key: "count", Value: smallest(docs)},
-		bson.E{Key: "size", Value: smallest(bytes / scale)},
-		bson.E{Key: "storageSize", Value: smallest(stored / scale)},
+		bson.E{Key: "count", Value: smallest(total.docs)},
+		bson.E{Key: "size", Value: smallest(total.bytes / scale)},
+		bson.E{Key: "storageSize", Value: smallest(total.stored / scale)},
 		bson.E{Key: "totalIndexSize", Value: smallest(indexBytes / scale)},
-		bson.E{Key: "totalSize", Value: smallest((stored + indexBytes) / scale)},
-		bson.E{Key: "indexSizes", Value: indexes},
+		bson.E{Key: "totalSize", Value: smallest((total.stored + indexBytes) / scale)},
+		bson.E{Key: "indexSizes", Value: indexSizes(parts, scale)},
 		bson.E{Key: "avgObjSize", Value: average},
 		bson.E{Key: "maxSize", Value: int64(0)},
 		bson.E{Key: "nindexes", Value: int32(nindexes)},
@@ -131,6 +122,19 @@ func (r *Router) collStats(c *call) (bson.D, error) {
 		bson.E{Key: "nchunks", Value: chunks},
 		bson.E{Key: "shards", Value: shards},
 	), nil
+}
+
+// indexSizes sums each index over the shards, by name.
+func indexSizes(parts []mock.LocalStats, scale int64) bson.D {
+	sizes := bson.D{}
+	if len(parts) == 0 {
+		return sizes
+	}
+	for _, name := range parts[0].Indexes {
+		sizes = append(sizes, bson.E{Key: name, Value: smallest(int64(len(parts)) * storageUnit / scale)})
+	}
+	sortFields(sizes)
+	return sizes
 }
 
 func (r *Router) dbStats(c *call) (bson.D, error) {
@@ -168,7 +172,7 @@ func (r *Router) dbStats(c *call) (bson.D, error) {
 	return append(bson.D{{Key: "raw", Value: raw}, {Key: "db", Value: c.db}}, total.doc(scale, smallest)...), nil
 }
 
-// databaseTotals sums the collections of a database.
+// databaseTotals sums what shards say of collections.
 type databaseTotals struct{ collections, docs, bytes, stored, indexes int64 }
 
 func (t *databaseTotals) add(p mock.LocalStats) {
