@@ -124,9 +124,12 @@ func (o commandLine) shards() (int, bool, error) {
 	if text == "" {
 		text = mockGiven
 	}
+	if strings.Trim(text, "-0123456789") != "" {
+		return 0, false, nil
+	}
 	n, err := strconv.Atoi(text)
 	if err != nil {
-		return 0, false, nil
+		return 0, true, usagef("--mock takes 1 to 1000 shards, not %s", text)
 	}
 	if n < 1 || n > 1000 {
 		return 0, true, usagef("--mock takes 1 to 1000 shards, not %d", n)

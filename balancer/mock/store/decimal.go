@@ -269,11 +269,6 @@ const (
 	roundDown
 )
 
-// decimalText is the number as the server writes it.
-func decimalText(d bson.Decimal128) string {
-	return d.String()
-}
-
 // decimalIsZero is true for zeros of any sign and exponent.
 func decimalIsZero(d bson.Decimal128) bool {
 	c, _, err := d.BigInt()

@@ -128,8 +128,8 @@ func exprDateDiff(_ *evaluation, args []value) (value, error) {
 		return value{}, err
 	}
 	start := time.Sunday
-	ok := true
 	if name == "week" {
+		var ok bool
 		if start, ok, err = weekStart(args[4], "$dateDiff"); err != nil || !ok {
 			return nullValue(), err
 		}

@@ -181,7 +181,7 @@ func makePop(path string, arg value) (modifier, error) {
 	}}, nil
 }
 
-func makePullAll(path string, arg value) (modifier, error) {
+func makePullAll(_ string, arg value) (modifier, error) {
 	if !isArray(arg) {
 		return modifier{}, badValue("$pullAll requires an array argument but was given a %s", typeName(arg))
 	}
