@@ -7,6 +7,7 @@ import (
 
 // TestMethodsSend is the column "sends" of spec 04 §6.1 to §6.5.
 func TestMethodsSend(t *testing.T) {
+	c := connect(t)
 	for _, tc := range []struct{ call, want string }{
 		// databases
 		{`db.getCollectionNames()`, `app {"listCollections":1,"filter":{},"cursor":{},"nameOnly":true,"authorizedCollections":false}`},
@@ -95,7 +96,7 @@ func TestMethodsSend(t *testing.T) {
 		{`config.set("maxTimeMS", 70); db.orders.findOne()`, `app {"find":"orders","filter":{},"limit":1,"maxTimeMS":70}`},
 	} {
 		t.Run(tc.call, func(t *testing.T) {
-			c := connect(t)
+			c.renew(t)
 			if out, failed := c.show(tc.call); failed {
 				t.Fatal(out)
 			}

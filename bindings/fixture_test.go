@@ -494,6 +494,7 @@ func fixtureData(now time.Time) map[string][]bson.Raw {
 type connected struct {
 	*Shell
 	*fixture
+	cfg       Config
 	out, errs *bytes.Buffer
 }
 
@@ -510,12 +511,29 @@ func connect(t *testing.T, change ...func(*Config)) *connected {
 	for _, f := range change {
 		f(&cfg)
 	}
-	s, err := New(cfg)
+	c.cfg = cfg
+	c.renew(t)
+	return c
+}
+
+// script sets answers the fixture gives in place of its own, by command.
+func (c *connected) script(answers map[string]bsonDoc) {
+	c.fixture.mu.Lock()
+	defer c.fixture.mu.Unlock()
+	c.fixture.answers = answers
+}
+
+// renew makes a new shell on the same connection, with the data as at first.
+func (c *connected) renew(t *testing.T) {
+	t.Helper()
+	s, err := New(c.cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.Shell = s
-	return c
+	c.fixture.mu.Lock()
+	defer c.fixture.mu.Unlock()
+	c.fixture.data, c.fixture.last = fixtureData(c.fixture.now), 0
 }
 
 // dial serves a handler in memory and connects a client to it.

@@ -2,10 +2,7 @@ package bindings
 
 import (
 	"bytes"
-	"context"
-	"os"
 	"testing"
-	"time"
 
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/router"
@@ -19,40 +16,45 @@ func onMock(t *testing.T, cfg mock.Config) *connected {
 		t.Fatal(err)
 	}
 	t.Cleanup(cluster.Close)
-	client := dial(t, router.New(cluster, nil))
 	c := &connected{out: &bytes.Buffer{}, errs: &bytes.Buffer{}}
-	s, err := New(Config{
-		Client: client, Address: "mongodb://mock:27017/", Deployment: "mock: mongos", Clock: cluster.Clock(),
+	c.Shell, err = New(Config{
+		Client: dial(t, router.New(cluster, nil)), Address: "mongodb://mock:27017/", Deployment: "mock: mongos", Clock: cluster.Clock(),
 		Stdout: c.out, Stderr: c.errs, Version: "1.2.3",
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Shell = s
 	return c
 }
 
-// TestGolden runs recorded scenarios when their folder is given.
-func TestGolden(t *testing.T) {
-	dir := os.Getenv("GOLDEN")
-	if dir == "" {
-		t.Skip("GOLDEN names no folder with scenarios")
-	}
-	for _, name := range []string{"01-commands", "02-initial-chunks", "03-zones", "04-settings", "05-balance-by-size", "06-defrag", "07-jumbo", "08-catalog", "10-expressions", "11-queries"} {
-		t.Run(name, func(t *testing.T) {
-			c := onMock(t, mock.Config{Seed: 1, Parameters: map[string]any{
-				"orphanCleanupDelaySecs": 0, "minSnapshotHistoryWindowInSeconds": 0, "transactionLifetimeLimitSeconds": 1, "reshardingMinimumOperationDurationMillis": 0,
-			}})
-			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
-			defer cancel()
-			for _, file := range []string{"lib.js", name + ".js"} {
-				if _, err := c.RunFile(ctx, dir+"/"+file); err != nil {
-					t.Fatalf("%s: %v %s", file, err, c.errs)
-				}
-			}
-			if err := os.WriteFile(os.TempDir()+"/got-"+name+".json", c.out.Bytes(), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		})
-	}
+// TestOnTheMockCluster is an administrator's afternoon: shard, split, move, zone,
+// balance, look.
+func TestOnTheMockCluster(t *testing.T) {
+	run(t, onMock(t, mock.Config{Seed: 7}),
+		step{"use shop", "switched to db shop"},
+		step{"sh.enableSharding('shop', 'shard0').ok", "1"},
+		step{"sh.shardCollection('shop.orders', {k: 1})", "{ collectionsharded: 'shop.orders', ok: 1 }"},
+		step{"db.orders.insertMany(Array.from({length: 100}, (_, i) => ({_id: i, k: i, n: NumberLong('9007199254740993')}))).acknowledged", "true"},
+		step{"sh.splitAt('shop.orders', {k: 50}).ok", "1"},
+		step{"try { sh.splitAt('shop.orders', {k: 50}) } catch (e) { e.name + e.codeName }", "MongoServerErrorundefined"},
+		step{"sh.moveChunk('shop.orders', {k: 60}, 'shard1').ok", "1"},
+		step{"try { sh.moveRange('shop.orders', 'nope', {k: 1}, {k: 2}) } catch (e) { e.codeName }", "ShardNotFound"},
+		step{"db.orders.countDocuments()", "100"},
+		step{"db.orders.findOne({k: 60})", "{ _id: 60, k: 60, n: Long('9007199254740993') }"},
+		step{"db.orders.find({k: {$gte: 48, $lt: 52}}).sort({k: -1}).map(d => d._id)", "[ 51, 50, 49, 48 ]"},
+		step{"db.orders.aggregate([{$group: {_id: null, n: {$sum: 1}}}])", "[ { _id: null, n: 100 } ]"},
+		step{"db.getSiblingDB('config').chunks.find().sort({min: 1}).toArray().map(c => c.shard)", "[ 'shard0', 'shard1' ]"},
+		step{"Object.keys(db.orders.getShardDistribution()).map(k => k.replace(/ at .*/, ''))", "[ 'Shard shard0', 'Shard shard1', 'Totals' ]"},
+		step{"const st = db.orders.stats(); st.count - st.numOrphanDocs", "100"},
+		step{"sh.status().databases.find(d => d.database._id == 'shop').collections['shop.orders'].chunkMetadata", "[ { shard: 'shard0', nChunks: 1 }, { shard: 'shard1', nChunks: 1 } ]"},
+		step{"sh.addShardToZone('shard2', 'EU').ok && sh.updateZoneKeyRange('shop.orders', {k: 50}, {k: MaxKey}, 'EU').ok", "1"},
+		step{"sh.balancerCollectionStatus('shop.orders').firstComplianceViolation", "zoneViolation"},
+		step{"sh.startBalancer().ok", "1"},
+		step{"sh.awaitCollectionBalance('shop.orders', 3600000)", ""},
+		step{"db.getSiblingDB('config').chunks.find().sort({min: 1}).toArray().map(c => c.shard)", "[ 'shard0', 'shard2' ]"},
+		step{"sh.isBalancerInRound() === sh.isBalancerRunning().inBalancerRound", "true"},
+		step{"sh.stopBalancer().ok && sh.getBalancerState()", "false"},
+		step{"try { db.orders.insertOne({_id: 1, k: 1}) } catch (e) { [e.name, e.code, e.codeName] }", "[ 'MongoServerError', 11000, undefined ]"},
+		step{"db.orders.drop() && db.getCollectionNames()", "[]"},
+	)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -17,14 +18,13 @@ import (
 
 func TestServerErrors(t *testing.T) {
 	c := connect(t)
-	c.fixture.answers = map[string]bsonDoc{
-		"coded": {field("ok", 0.0), field("errmsg", "no"), field("code", int32(20)), field("codeName", "IllegalOperation"), field("errorLabels", bson.A{"X"}), field("errInfo", bsonD(field("a", int32(1))))},
+	c.script(map[string]bsonDoc{
+		"coded": {field("ok", 0.0), field("errmsg", "no"), field("code", int32(20)), field("codeName", "IllegalOperation"), field("errorLabels", bson.A{"X"}), field("errInfo", bsonD(field("a", int32(1)))), fixtureGossip[0], fixtureGossip[1]},
 		"bare":  {field("ok", 0.0), field("errmsg", "old style")},
 		"empty": {field("ok", 0.0)},
 		"insert": append(ok(field("n", int32(1))), field("writeErrors", bson.A{bsonD(field("index", int32(0)), field("code", int32(121)),
 			field("errmsg", "Document failed validation"), field("errInfo", bsonD(field("why", "size"))))})),
-	}
-	c.fixture.answers["coded"] = append(c.fixture.answers["coded"], fixtureGossip...)
+	})
 	run(t, c,
 		step{"db.runCommand('coded')", "MongoServerError[IllegalOperation]: no\nAdditional information: { a: 1 }"},
 		step{"let e; try { db.runCommand('coded') } catch (x) { e = x }; [e.name, e.code, e.codeName, e.errmsg, e.ok, e.message]",
@@ -75,7 +75,7 @@ func TestValuesKeepTheirTypes(t *testing.T) {
 
 func TestBatches(t *testing.T) {
 	c := connect(t)
-	c.fixture.answers = map[string]bsonDoc{"insert": ok(field("n", int32(1)))}
+	c.script(map[string]bsonDoc{"insert": ok(field("n", int32(1)))})
 	run(t, c,
 		step{"db.big.insertMany(Array.from({length: 150001}, (_, i) => ({_id: i}))).acknowledged", "true"},
 		step{"const s = 'x'.repeat(6e6); db.wide.insertMany([{s}, {s}, {s}]).acknowledged", "true"},
@@ -142,14 +142,12 @@ func TestLostConnections(t *testing.T) {
 	server := &wire.Server{Handler: c.fixture}
 	go func() { _ = server.Serve(context.Background(), pipe) }()
 	t.Cleanup(func() { _ = pipe.Close(); _ = server.Close() })
-	cut := ""
+	var cut atomic.Value
+	cut.Store("")
 	client, err := mongo.Connect(options.Client().ApplyURI("mongodb://fixture:27017/?directConnection=true").SetServerMonitoringMode("poll").
 		SetDialer(cutDialer{pipe, func(b []byte) bool {
-			if cut == "" || !strings.Contains(string(b), "\x02"+cut+"\x00") {
-				return false
-			}
-			cut = ""
-			return true
+			name := cut.Load().(string)
+			return name != "" && strings.Contains(string(b), "\x02"+name+"\x00") && cut.CompareAndSwap(name, "")
 		}}))
 	if err != nil {
 		t.Fatal(err)
@@ -163,22 +161,16 @@ func TestLostConnections(t *testing.T) {
 	run(t, c, step{"db.orders.findOne({_id: 1}).a", "v1"})
 	for _, tc := range []struct{ lose, input, want string }{
 		{"find", "db.orders.findOne({_id: 2}).a", "v2"},
-		{"find", "db.orders.find({_id: 2}).toArray().length", "1"},
 		{"insert", "db.orders.insertOne({_id: 500}).insertedId", "500"},
-		{"update", "db.orders.updateOne({_id: 1}, {$set: {a: 1}}).matchedCount", "1"},
 	} {
-		cut = tc.lose
+		cut.Store(tc.lose)
 		if got, _ := c.show(tc.input); got != tc.want {
 			t.Errorf("%s shows %s", tc.input, got)
 		}
 	}
-	for lose, input := range map[string]string{
-		"update": "db.orders.updateMany({}, {$set: {a: 1}})", "moveChunk": "sh.moveChunk('app.orders', {k: 1}, 'sh1')",
-	} {
-		cut = lose
-		if got, _ := c.show(input); !strings.HasPrefix(got, "MongoNetworkError: ") || strings.Contains(got, "\n") {
-			t.Errorf("%s shows %s", input, got)
-		}
+	cut.Store("update")
+	if got, _ := c.show("db.orders.updateMany({}, {$set: {a: 1}})"); !strings.HasPrefix(got, "MongoNetworkError: ") || strings.Contains(got, "\n") {
+		t.Errorf("updateMany shows %s", got)
 	}
 }
 

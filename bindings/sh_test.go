@@ -12,6 +12,7 @@ func TestHelpersSend(t *testing.T) {
 		majority60 = `"writeConcern":{"w":"majority","wtimeout":60000}`
 		majority30 = `"writeConcern":{"w":"majority","wtimeout":30000}`
 	)
+	c := connect(t)
 	for _, tc := range []struct{ call, want string }{
 		{`sh.enableSharding("app")`, `admin {"enableSharding":"app"}`},
 		{`sh.enableSharding("app", "sh1")`, `admin {"enableSharding":"app","primaryShard":"sh1"}`},
@@ -78,7 +79,7 @@ func TestHelpersSend(t *testing.T) {
 		{`sh.startDefragmentation("app.x", {chunkSize: 5})`, `admin {"configureCollectionBalancing":"app.x","defragmentCollection":true,"chunkSize":5}`},
 	} {
 		t.Run(tc.call, func(t *testing.T) {
-			c := connect(t)
+			c.renew(t)
 			if out, failed := c.show(tc.call); failed {
 				t.Fatal(out)
 			}
@@ -180,7 +181,7 @@ func TestWaiting(t *testing.T) {
 // mongos.
 func TestMongosCheck(t *testing.T) {
 	c := connect(t)
-	c.fixture.answers = map[string]bsonDoc{"hello": ok(field("isWritablePrimary", true), field("setName", "rs0"), field("minWireVersion", int32(0)), field("maxWireVersion", int32(25)))}
+	c.script(map[string]bsonDoc{"hello": ok(field("isWritablePrimary", true), field("setName", "rs0"), field("minWireVersion", int32(0)), field("maxWireVersion", int32(25)))})
 	got, _ := c.show(`sh.listShards().length; sh.listShards().length`)
 	want := "Warning: MongoshWarning: [SHAPI-10003] You are not connected to a mongos. This command may not work as expected.\n2"
 	if got != want {
@@ -190,7 +191,7 @@ func TestMongosCheck(t *testing.T) {
 
 func TestAreYouConnectedToMongos(t *testing.T) {
 	c := connect(t)
-	c.fixture.answers = map[string]bsonDoc{"enableSharding": {field("ok", 0.0), field("errmsg", "no such command: 'enableSharding'"), field("code", int32(59)), field("codeName", "CommandNotFound")}}
+	c.script(map[string]bsonDoc{"enableSharding": {field("ok", 0.0), field("errmsg", "no such command: 'enableSharding'"), field("code", int32(59)), field("codeName", "CommandNotFound")}})
 	got, _ := c.show(`sh.enableSharding("x")`)
 	if got != "MongoServerError[CommandNotFound]: no such command: 'enableSharding'. Are you connected to mongos?" {
 		t.Error(got)
