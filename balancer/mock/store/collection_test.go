@@ -165,7 +165,7 @@ var smallValues = rapid.OneOf(
 	rapid.Map(rapid.IntRange(-3, 3), func(n int) value { return int64Value(int64(n)) }),
 	rapid.SampledFrom([]value{
 		{}, nullValue(), stringValue(""), stringValue("a"), boolValue(true),
-		dateValue(0), objectValue(emptyDocument), value{Type: bson.TypeMinKey}, value{Type: bson.TypeMaxKey},
+		dateValue(0), objectValue(emptyDocument), {Type: bson.TypeMinKey}, {Type: bson.TypeMaxKey},
 	}),
 )
 

@@ -1,0 +1,95 @@
+package mongoerr
+
+import (
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// Text writes a document as the server does in its messages: { a: 1, b: "x" }.
+// What is malformed shows as much as could be read.
+func Text(doc bson.Raw) string {
+	elems, err := doc.Elements()
+	if err != nil || len(elems) == 0 {
+		return "{}"
+	}
+	parts := make([]string, len(elems))
+	for i, e := range elems {
+		parts[i] = e.Key() + ": " + valueText(e.Value())
+	}
+	return "{ " + strings.Join(parts, ", ") + " }"
+}
+
+func valueText(v bson.RawValue) string {
+	switch v.Type {
+	case bson.TypeEmbeddedDocument:
+		return Text(v.Document())
+	case bson.TypeArray:
+		return arrayText(v.Array())
+	case bson.TypeString:
+		return strconv.Quote(v.StringValue())
+	case bson.TypeInt32, bson.TypeInt64:
+		return strconv.FormatInt(v.AsInt64(), 10)
+	case bson.TypeDouble:
+		return doubleText(v.Double())
+	case bson.TypeBoolean:
+		return strconv.FormatBool(v.Boolean())
+	case bson.TypeNull:
+		return "null"
+	case bson.TypeMinKey:
+		return "MinKey"
+	case bson.TypeMaxKey:
+		return "MaxKey"
+	case bson.TypeObjectID:
+		return "ObjectId('" + v.ObjectID().Hex() + "')"
+	case bson.TypeDateTime:
+		return fmt.Sprintf("new Date(%d)", v.DateTime())
+	case bson.TypeTimestamp:
+		t, i := v.Timestamp()
+		return fmt.Sprintf("Timestamp(%d, %d)", t, i)
+	case bson.TypeBinary:
+		subtype, data := v.Binary()
+		return fmt.Sprintf("BinData(%d, %s)", subtype, strings.ToUpper(hex.EncodeToString(data)))
+	case bson.TypeRegex:
+		pattern, options := v.Regex()
+		return "/" + pattern + "/" + options
+	}
+	return v.String()
+}
+
+func arrayText(array bson.RawArray) string {
+	values, err := array.Values()
+	if err != nil || len(values) == 0 {
+		return "[]"
+	}
+	parts := make([]string, len(values))
+	for i, v := range values {
+		parts[i] = valueText(v)
+	}
+	return "[ " + strings.Join(parts, ", ") + " ]"
+}
+
+// doubleText tells a double from an integer, as the server does.
+func doubleText(f float64) string {
+	text := strconv.FormatFloat(f, 'g', -1, 64)
+	if strings.ContainsAny(text, ".eIN") {
+		return text
+	}
+	return text + ".0"
+}
+
+// readable makes the BSON among a message's arguments into the server's text.
+func readable(args []any) []any {
+	for i, arg := range args {
+		switch arg := arg.(type) {
+		case bson.Raw:
+			args[i] = Text(arg)
+		case bson.RawValue:
+			args[i] = valueText(arg)
+		}
+	}
+	return args
+}
