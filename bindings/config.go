@@ -34,6 +34,10 @@ type Config struct {
 	// ReadPreference is used until a script sets another; nil means primary.
 	ReadPreference *readpref.ReadPref
 
+	// NoRetryWrites keeps writes from being sent again after a lost connection
+	// (retryWrites=false in the connection string).
+	NoRetryWrites bool
+
 	Stdout, Stderr io.Writer
 	// Stdin is what RunFile reads for the path "-".
 	Stdin io.Reader

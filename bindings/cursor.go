@@ -2,6 +2,7 @@ package bindings
 
 import (
 	"context"
+	"math"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -213,6 +214,9 @@ func (cur *cursor) buffered() int {
 	}
 	return n
 }
+
+// everything is a page without an end.
+const everything = math.MaxInt32
 
 // page hands out the next documents to be shown, at most n.
 func (cur *cursor) page(n int) []any {

@@ -109,7 +109,7 @@ func cursorMethods() []method[*cursor] {
 			}
 			return cur.take()
 		}, "Returns the next document if there is one now."},
-		{"toArray", "", func(c *call, cur *cursor) goja.Value { return c.rt.NewArray(cur.page(1 << 31)...) }, "Returns all documents."},
+		{"toArray", "", func(c *call, cur *cursor) goja.Value { return c.rt.NewArray(cur.page(everything)...) }, "Returns all documents."},
 		{"itcount", "", cursorItcount, "Counts the documents by reading them."},
 		{"forEach", "f:function", cursorForEach, "Calls a function for each document, until it returns false."},
 		{"map", "f:function", func(c *call, cur *cursor) goja.Value {

@@ -105,6 +105,7 @@ func (s *Shell) publicError(err error) error {
 		return e
 	case errors.As(err, &exception):
 		e := s.scriptError(exception.Value())
+		s.explainCall(e)
 		e.Stack = exception.String()
 		s.locate(e, exception.Stack())
 		return e
@@ -280,6 +281,9 @@ func (s *Shell) rethrow(err error) {
 		panic(exception)
 	}
 	if e, ok := s.publicError(err).(*ScriptError); ok {
+		if e.IsSyntax() { // of a file that is being loaded
+			s.throw(e.Name, "%s: %s", e.File, e.Message)
+		}
 		s.throw(e.Name, "%s", e.Message)
 	}
 	s.throw("Error", "%s", err)

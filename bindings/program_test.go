@@ -281,3 +281,23 @@ func FuzzParseProgram(f *testing.F) {
 		}
 	})
 }
+
+func TestHints(t *testing.T) {
+	c := connect(t)
+	run(t, c,
+		step{"db.getSibilingDB('x')", "TypeError: app.getSibilingDB is a collection, not a function; did you mean getSiblingDB()?"},
+		step{"db.orders.findOn()", "TypeError: app.orders.findOn is a collection, not a function; did you mean findOne()?"},
+		step{"db.qqqqqqqq()", "TypeError: app.qqqqqqqq is a collection, not a function"},
+		step{"while (sh.isBalancerRunning()) { break }", "Warning: repl:1: sh.isBalancerRunning() returns a document, which is always true; use sh.isBalancerInRound()"},
+		step{"if (sh.isBalancerRunning().inBalancerRound) 1", ""},
+		step{"5", "5"},
+		step{"_ + 1", "6"},
+		step{"throw new Error('x')", "Error: x"},
+		step{"_error.message", "x"},
+	)
+	bad := filepath.Join(t.TempDir(), "bad.js")
+	if err := os.WriteFile(bad, []byte("let x = ;\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run(t, c, step{"load('" + bad + "')", "SyntaxError: " + bad + ": Unexpected token ; (1:8)"})
+}

@@ -39,7 +39,7 @@ func (s *Shell) RenderJSON(ctx context.Context, r Result, canonical bool) (strin
 		text, err = s.try(func() string {
 			v := r.value
 			if cur, ok := receiver[*cursor](v); ok {
-				v = s.rt.NewArray(cur.page(1 << 31)...)
+				v = s.rt.NewArray(cur.page(everything)...)
 			}
 			json, err := s.world.EJSON(v, canonical, "  ")
 			if err != nil {
@@ -80,7 +80,7 @@ func (s *Shell) renderShell(v goja.Value) (string, bool) {
 func (s *Shell) renderPage(cur *cursor) string {
 	size := s.settings.displayBatchSize
 	if !s.cfg.Interactive {
-		size = 1 << 31
+		size = everything
 	}
 	items := cur.page(size)
 	more := cur.mayHaveMore()

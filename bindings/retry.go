@@ -19,7 +19,7 @@ type retrySession struct {
 // transaction number. Servers that keep no such numbers get plain commands.
 func (s *Shell) sendRetryable(r request) (bson.Raw, error) {
 	body, ok := r.body.(bson.D)
-	if !ok || r.session != nil || s.cfg.Guard != nil || !r.on.numbersWrites() {
+	if !ok || r.session != nil || s.cfg.Guard != nil || s.cfg.NoRetryWrites || !r.on.numbersWrites() {
 		return s.send(r)
 	}
 	if r.on.retry == nil {

@@ -43,7 +43,7 @@ func wholeNumber(name string, least float64, where func(*settings) *int) option 
 		if !goja.IsNumber(v) || n != float64(int(n)) && !goja.IsInfinity(v) || n < least {
 			return name + mustBePositive
 		}
-		*where(s) = int(min(n, 1<<31))
+		*where(s) = int(min(n, 1<<30))
 		return ""
 	}}
 }

@@ -111,10 +111,27 @@ func (s *Shell) Eval(ctx context.Context, name, source string) (Result, error) {
 		}
 		return s.settle(v)
 	})
+	s.remember(v, err)
 	if err != nil {
 		return Result{}, err
 	}
 	return Result{value: v}, nil
+}
+
+// remember keeps the last result and the last error of a REPL under the names
+// they have there (spec 04 §2.3).
+func (s *Shell) remember(v goja.Value, err error) {
+	if !s.cfg.Interactive {
+		return
+	}
+	global := s.rt.GlobalObject()
+	var script *ScriptError
+	switch {
+	case err == nil && v != nil:
+		define(global, "_", v)
+	case asError(err, &script) && script.value != nil:
+		define(global, "_error", script.value)
+	}
 }
 
 // RunFile runs a script. "-" is Config.Stdin, whose top-level expressions are
