@@ -56,7 +56,7 @@ func (c *Cluster) buildConfig() error {
 		return err
 	}
 	return c.configInsert("mongos", bson.D{
-		{Key: "_id", Value: hostName + ":27017"},
+		{Key: "_id", Value: routerName},
 		{Key: "advisoryHostFQDNs", Value: bson.A{}},
 		{Key: "created", Value: now},
 		{Key: "mongoVersion", Value: Version},

@@ -1,6 +1,8 @@
 package mock
 
 import (
+	"time"
+
 	"fmt"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -17,6 +19,9 @@ const (
 
 // hostName is the host that log entries name.
 const hostName = "mock"
+
+// routerName is the mock's mongos in config.mongos.
+const routerName = hostName + ":27017"
 
 // configShard is the name config server entries carry as their shard.
 const configShard catalog.ShardID = "config"
@@ -62,6 +67,22 @@ func trim(coll *store.Collection, limit int64) {
 			break
 		}
 	}
+}
+
+// pingInterval is how often a mongos tells that it is alive (spec 03 §3.8).
+const pingInterval = 10 * time.Second
+
+// ping renews the mongos's document in config.mongos.
+func (c *Cluster) ping() {
+	now := c.now()
+	_, err := c.configModify("mongos", routerName, func(doc *bson.D) {
+		set(doc, "ping", bson.NewDateTimeFromTime(now))
+		set(doc, "up", int64(now.Sub(c.started)/time.Second))
+	})
+	if err != nil {
+		c.logger.Warn("ping not written", "error", err)
+	}
+	c.after(pingInterval, c.ping)
 }
 
 // versionDoc is a version as log entries and replies between shards show it:

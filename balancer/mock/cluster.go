@@ -40,6 +40,7 @@ type Cluster struct {
 	cond *sync.Cond
 
 	realTime bool
+	started  time.Time
 	queue    *balancer.Queue
 	kick     chan struct{}
 
@@ -95,6 +96,7 @@ func New(cfg Config) (*Cluster, error) {
 		removed:    map[string]*shard{},
 		pending:    map[*migration]bool{},
 	}
+	c.started = c.now()
 	c.cond = sync.NewCond(&c.mu)
 	binary.BigEndian.PutUint32(c.process[:4], c.rand.Uint32())
 	for name, value := range cfg.Parameters {
@@ -128,6 +130,7 @@ func (c *Cluster) startBalancer(seed uint64) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	c.cancel = cancel
+	c.after(pingInterval, c.ping)
 	if !c.realTime {
 		c.loop = balancer.NewLoop(cfg)
 		c.driver = balancer.NewEventDriver(c.queue, c.loop, engine{c})

@@ -31,6 +31,26 @@ func (c *Cluster) Documents(ns string, filter *store.Filter) iter.Seq[bson.Raw] 
 	}
 }
 
+// CheckFilter runs a filter whose expression may fail ($expr) over the
+// documents it will be asked about, and gives the first failure. Other filters
+// cost nothing.
+func (c *Cluster) CheckFilter(ns string, filter *store.Filter) error {
+	if !filter.CanFail() {
+		return nil
+	}
+	for _, t := range c.targets(ns, filter) {
+		for _, doc := range t.docs.Candidates(filter) {
+			if !t.owns(doc) {
+				continue
+			}
+			if _, err := filter.Test(doc); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // places finds the documents that match, wherever the namespace lives.
 func (c *Cluster) places(ns string, filter *store.Filter) iter.Seq[place] {
 	if ns == chunksNamespace {
@@ -201,6 +221,9 @@ type UpdateResult struct {
 
 // Update applies one statement to the documents that match.
 func (c *Cluster) Update(ns string, req UpdateRequest) (UpdateResult, error) {
+	if err := c.CheckFilter(ns, req.Filter); err != nil {
+		return UpdateResult{}, err
+	}
 	return c.updatePlaces(ns, req, c.find(ns, req.Filter, !req.Multi))
 }
 
@@ -313,6 +336,9 @@ func (c *Cluster) replace(ns string, p place, after bson.Raw) error {
 
 // Delete removes the documents that match, or the first, and counts them.
 func (c *Cluster) Delete(ns string, filter *store.Filter, justOne bool) (int, error) {
+	if err := c.CheckFilter(ns, filter); err != nil {
+		return 0, err
+	}
 	found := c.find(ns, filter, justOne)
 	for _, p := range found {
 		if err := c.remove(ns, p); err != nil {
@@ -345,6 +371,9 @@ type FindOneRequest struct {
 
 // FindAndModify updates or removes one document.
 func (c *Cluster) FindAndModify(ns string, req FindOneRequest) (UpdateResult, error) {
+	if err := c.CheckFilter(ns, req.Filter); err != nil {
+		return UpdateResult{}, err
+	}
 	found := c.find(ns, req.Filter, req.Sort == nil)
 	if req.Sort != nil {
 		slices.SortStableFunc(found, func(a, b place) int { return req.Sort.Compare(a.doc, b.doc) })

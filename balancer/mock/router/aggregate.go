@@ -108,8 +108,11 @@ func (r *Router) input(c *call, ns string, database bool, stages []bson.Raw) (it
 			return slices.Values(docs), stages[1:], err
 		}
 		if filter, isDoc := spec.DocumentOK(); name == "$match" && isDoc {
-			compiled, err := store.CompileFilter(filter)
+			compiled, err := c.filter(filter)
 			if err != nil {
+				return nil, nil, err
+			}
+			if err := r.cluster.CheckFilter(ns, compiled); err != nil {
 				return nil, nil, err
 			}
 			return r.cluster.Documents(ns, compiled), stages[1:], nil

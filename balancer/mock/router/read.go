@@ -1,6 +1,7 @@
 package router
 
 import (
+	"iter"
 	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -39,7 +40,7 @@ func (c *call) readQuery(filterField string) (query, error) {
 	if err != nil {
 		return q, err
 	}
-	if q.filter, err = store.CompileFilter(filter); err != nil {
+	if q.filter, err = c.filter(filter); err != nil {
 		return q, err
 	}
 	if collation, _ := c.document("collation"); len(collation) > 5 {
@@ -93,7 +94,7 @@ func (r *Router) find(c *call) (bson.D, error) {
 		return nil, err
 	}
 	if len(projection) > 5 {
-		if q.projection, err = store.CompileProjection(projection); err != nil {
+		if q.projection, err = c.projection(projection, q.filter); err != nil {
 			return nil, err
 		}
 	}
@@ -134,11 +135,41 @@ func (c *call) batchSize(v bson.RawValue) (int, error) {
 	return int(n), nil
 }
 
+// filter compiles a query with the command's variables and time.
+func (c *call) filter(query bson.Raw) (*store.Filter, error) {
+	let, err := c.document("let")
+	if err != nil {
+		return nil, err
+	}
+	return store.CompileFilterWith(query, store.FilterOptions{Let: let, Now: c.now})
+}
+
+func (c *call) projection(spec bson.Raw, filter *store.Filter) (*store.Projection, error) {
+	let, err := c.document("let")
+	if err != nil {
+		return nil, err
+	}
+	return store.CompileProjectionWith(spec, store.ProjectionOptions{Filter: filter, Let: let, Now: c.now})
+}
+
+// matching gives a query's documents, unsorted. A filter that fails on one of
+// them fails the command.
+func (r *Router) matching(q query) (iter.Seq[bson.Raw], error) {
+	if err := r.cluster.CheckFilter(q.ns, q.filter); err != nil {
+		return nil, err
+	}
+	return r.cluster.Documents(q.ns, q.filter), nil
+}
+
 // run executes a query to its end.
 func (r *Router) run(q query) ([]bson.Raw, error) {
+	docs, err := r.matching(q)
+	if err != nil {
+		return nil, err
+	}
 	var results []bson.Raw
 	wanted := q.skip + q.limit
-	for doc := range r.cluster.Documents(q.ns, q.filter) {
+	for doc := range docs {
 		results = append(results, doc)
 		if q.sort == nil && q.limit > 0 && int64(len(results)) == wanted {
 			break
@@ -187,8 +218,12 @@ func (r *Router) count(c *call) (bson.D, error) {
 		}
 		return bson.D{{Key: "shards", Value: byShard}, {Key: "n", Value: smallest(total)}}, nil
 	}
+	docs, err := r.matching(q)
+	if err != nil {
+		return nil, err
+	}
 	n := int64(0)
-	for range r.cluster.Documents(q.ns, q.filter) {
+	for range docs {
 		if n++; q.limit > 0 && n == q.skip+q.limit {
 			break
 		}
@@ -213,8 +248,12 @@ func (r *Router) distinct(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
+	docs, err := r.matching(q)
+	if err != nil {
+		return nil, err
+	}
 	values := bson.A{}
-	for _, v := range store.Distinct(key, r.cluster.Documents(q.ns, q.filter)) {
+	for _, v := range store.Distinct(key, docs) {
 		values = append(values, v)
 	}
 	return bson.D{{Key: "values", Value: values}}, nil

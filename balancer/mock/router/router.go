@@ -80,7 +80,8 @@ type call struct {
 	args    args
 	client  *wire.Client
 	legacy  bool
-	invoked string // the name it was called by
+	now     time.Time // the cluster's, when the command came
+	invoked string    // the name it was called by
 	// deadline comes from maxTimeMS; zero without one.
 	deadline time.Time
 }
@@ -88,8 +89,9 @@ type call struct {
 // Handle answers one command.
 func (r *Router) Handle(ctx context.Context, req wire.Request) bson.Raw {
 	cmd := r.commands[req.Command]
+	c := &call{ctx: ctx, db: req.Database, body: req.Body, client: req.Client, legacy: req.Legacy, invoked: req.Command}
 	if cmd != nil && cmd.outside {
-		reply, err := cmd.run(r, &call{ctx: ctx, db: req.Database, body: req.Body, client: req.Client, legacy: req.Legacy, invoked: req.Command})
+		reply, err := cmd.run(r, c)
 		return r.reply(reply, err)
 	}
 	r.cluster.Lock()
@@ -98,7 +100,7 @@ func (r *Router) Handle(ctx context.Context, req wire.Request) bson.Raw {
 	if cmd == nil {
 		return r.reply(nil, mongoerr.New(mongoerr.CommandNotFound, "no such command: '%s'", req.Command))
 	}
-	c := &call{ctx: ctx, db: req.Database, body: req.Body, client: req.Client, legacy: req.Legacy, invoked: req.Command}
+	c.now = r.cluster.Now()
 	if err := r.check(cmd, c); err != nil {
 		return r.reply(nil, err)
 	}

@@ -96,7 +96,7 @@ func (r *Router) update(c *call) (bson.D, error) {
 	var matched, modified int
 	upserted := bson.A{}
 	failures, err := c.statements("updates", func(i int, statement bson.Raw) error {
-		req, err := r.updateRequest(statement.Lookup("q"), statement.Lookup("u"), statement)
+		req, err := r.updateRequest(c, statement.Lookup("q"), statement.Lookup("u"), statement)
 		if err != nil {
 			return err
 		}
@@ -128,13 +128,17 @@ func (c *call) retryable() bool { return !c.body.Lookup("txnNumber").IsZero() }
 
 // updateRequest compiles one update; options are the statement that carries
 // multi, upsert and arrayFilters.
-func (r *Router) updateRequest(q, u bson.RawValue, options bson.Raw) (mock.UpdateRequest, error) {
+func (r *Router) updateRequest(c *call, q, u bson.RawValue, options bson.Raw) (mock.UpdateRequest, error) {
 	var req mock.UpdateRequest
 	query, isDoc := q.DocumentOK()
 	if !isDoc {
 		return req, mongoerr.New(mongoerr.TypeMismatch, "the query of an update must be an object")
 	}
-	filter, err := store.CompileFilter(query)
+	filter, err := c.filter(query)
+	if err != nil {
+		return req, err
+	}
+	let, err := c.document("let")
 	if err != nil {
 		return req, err
 	}
@@ -145,7 +149,7 @@ func (r *Router) updateRequest(q, u bson.RawValue, options bson.Raw) (mock.Updat
 		}
 	}
 	update, err := store.CompileUpdate(u, store.UpdateOptions{
-		ArrayFilters: arrayFilters, Filter: filter, Now: r.cluster.Now(), NewID: r.cluster.NewObjectID,
+		ArrayFilters: arrayFilters, Filter: filter, Let: let, Now: c.now, NewID: r.cluster.NewObjectID,
 	})
 	if err != nil {
 		return req, err
@@ -171,7 +175,7 @@ func (r *Router) delete(c *call) (bson.D, error) {
 		if !isDoc {
 			return mongoerr.New(mongoerr.TypeMismatch, "the query of a delete must be an object")
 		}
-		filter, err := store.CompileFilter(query)
+		filter, err := c.filter(query)
 		if err != nil {
 			return err
 		}
@@ -206,7 +210,7 @@ func (r *Router) findAndModify(c *call) (bson.D, error) {
 	case !remove && update.IsZero():
 		return nil, mongoerr.New(mongoerr.FailedToParse, "Either an update or remove=true must be specified")
 	case remove:
-		if req.Filter, err = store.CompileFilter(query); err != nil {
+		if req.Filter, err = c.filter(query); err != nil {
 			return nil, err
 		}
 	default:
@@ -214,7 +218,7 @@ func (r *Router) findAndModify(c *call) (bson.D, error) {
 		if err != nil {
 			return nil, err
 		}
-		if req.UpdateRequest, err = r.updateRequest(bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: q}, update, c.body); err != nil {
+		if req.UpdateRequest, err = r.updateRequest(c, bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: q}, update, c.body); err != nil {
 			return nil, err
 		}
 	}
@@ -250,7 +254,7 @@ func (c *call) modified(result mock.UpdateResult, remove, after bool) (bson.D, e
 		return nil, err
 	}
 	if doc != nil && len(fields) > 5 {
-		projection, err := store.CompileProjection(fields)
+		projection, err := c.projection(fields, nil)
 		if err != nil {
 			return nil, err
 		}

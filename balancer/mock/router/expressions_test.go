@@ -1,0 +1,71 @@
+package router_test
+
+import (
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// A query whose expression fails on a document answers with that error and
+// changes nothing; it never leaves the document out silently.
+func TestFailingExpressions(t *testing.T) {
+	failing := d("$expr", d("$gt", bson.A{d("$divide", bson.A{1, "$zero"}), 0}))
+	tests := []struct {
+		name    string
+		command bson.D
+	}{
+		{"find", d("find", "c", "filter", failing)},
+		{"count", d("count", "c", "query", failing)},
+		{"aggregate", d("aggregate", "c", "pipeline", bson.A{d("$match", failing)}, "cursor", d())},
+		{"update", d("update", "c", "updates", bson.A{d("q", failing, "u", d("$set", d("x", 1)), "multi", true)})},
+		{"delete", d("delete", "c", "deletes", bson.A{d("q", failing, "limit", 0)})},
+		{"findAndModify", d("findAndModify", "c", "query", failing, "remove", true)},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			x := newS0(t)
+			x.ok("db", d("insert", "c", "documents", bson.A{d("_id", 1, "zero", 1), d("_id", 2, "zero", 0)}))
+			reply := x.run("db", tt.command)
+			code := reply.Lookup("code")
+			if code.IsZero() {
+				code = reply.Lookup("writeErrors", "0", "code")
+			}
+			if n, _ := code.AsInt64OK(); n == 0 {
+				t.Errorf("answered %s", reply)
+			}
+			if n := x.ok("db", d("count", "c", "query", d("x", d("$exists", false)))).Lookup("n").Int32(); n != 2 {
+				t.Errorf("%d documents are as they were, want 2", n)
+			}
+		})
+	}
+}
+
+// The variables of let reach queries, updates and projections.
+func TestLet(t *testing.T) {
+	x := newS0(t)
+	x.ok("db", d("insert", "c", "documents", bson.A{d("_id", 1, "n", 1), d("_id", 2, "n", 2)}))
+	byLet := d("$expr", d("$eq", bson.A{"$n", "$$wanted"}))
+	reply := x.ok("db", d("find", "c", "filter", byLet, "let", d("wanted", 2)))
+	if got := reply.Lookup("cursor", "firstBatch", "0", "_id").Int32(); got != 2 {
+		t.Errorf("found %s", reply)
+	}
+	x.ok("db", d("update", "c", "updates", bson.A{d("q", byLet, "u", bson.A{d("$set", d("m", "$$wanted"))})}, "let", d("wanted", 1)))
+	if n := x.ok("db", d("count", "c", "query", d("_id", 1, "m", 1))).Lookup("n").Int32(); n != 1 {
+		t.Error("the update did not see its variable")
+	}
+}
+
+// The mongos tells every ten seconds that it is alive, so that sh.status()
+// counts it as active.
+func TestMongosPings(t *testing.T) {
+	x := newS0(t)
+	x.sleep(time.Hour)
+	doc := x.ok("config", d("find", "mongos")).Lookup("cursor", "firstBatch", "0").Document()
+	x.cluster.Lock()
+	age := x.cluster.Now().Sub(doc.Lookup("ping").Time())
+	x.cluster.Unlock()
+	if age > 11*time.Second || doc.Lookup("up").Int64() < 3590 {
+		t.Errorf("%s old: %s", age, doc)
+	}
+}
