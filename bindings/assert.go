@@ -158,24 +158,24 @@ func (c *call) callArgument() (goja.Value, error) {
 		args = c.items(list)
 	}
 	v, err := f(goja.Undefined(), args...)
-	if ex, isThrown := asException(err); err != nil && !isThrown {
-		c.rethrow(ex)
+	if err != nil && thrownBy(err) == nil {
+		c.rethrow(err)
 	}
 	return v, err
 }
 
-func asException(err error) (error, bool) {
+// thrownBy is what a script threw; nil for errors of other kinds.
+func thrownBy(err error) goja.Value {
 	var ex *goja.Exception
 	if asError(err, &ex) {
-		return ex, true
+		return ex.Value()
 	}
-	return err, false
+	return nil
 }
 
 func (c *call) errorText(err error) string {
-	var ex *goja.Exception
-	if asError(err, &ex) {
-		return c.scriptError(ex.Value()).Error()
+	if v := thrownBy(err); v != nil {
+		return c.scriptError(v).Error()
 	}
 	return err.Error()
 }
@@ -187,9 +187,7 @@ func assertThrows(c *call) goja.Value {
 	if err == nil {
 		c.failAssert(2, "Missing expected exception.")
 	}
-	var ex *goja.Exception
-	asError(err, &ex)
-	thrown := ex.Value()
+	thrown := thrownBy(err)
 	expected := c.object(1)
 	switch {
 	case expected == nil || expected.ClassName() == "Array":
@@ -254,7 +252,7 @@ func (c *call) waitAssert(swallow bool) goja.Value {
 	done := c.poll(timeout, c.milliseconds(3, 200*time.Millisecond), func() bool {
 		v, err := f(goja.Undefined())
 		if err != nil {
-			if _, thrown := asException(err); swallow && thrown {
+			if swallow && thrownBy(err) != nil {
 				return false
 			}
 			c.rethrow(err)

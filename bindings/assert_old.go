@@ -161,11 +161,11 @@ func (c *call) assertFailed(withCode bool) goja.Value {
 		if withCode {
 			return c.wantCode(err, c.arg(1))
 		}
-		ex, thrown := asException(err)
-		if !thrown {
-			c.rethrow(ex)
+		v = thrownBy(err)
+		if v == nil {
+			c.rethrow(err)
 		}
-		return ex.(*goja.Exception).Value()
+		return v
 	}
 	if o == nil || !isError(o) && (property(o, "ok") == nil || property(o, "ok").ToFloat() == 1) {
 		c.failOld(message, "command worked when it should have failed: %s", c.shown(0))
@@ -177,11 +177,10 @@ func (c *call) assertFailed(withCode bool) goja.Value {
 }
 
 func (c *call) wantCode(err error, codes goja.Value) goja.Value {
-	ex, thrown := asException(err)
-	if !thrown {
-		c.rethrow(ex)
+	v := thrownBy(err)
+	if v == nil {
+		c.rethrow(err)
 	}
-	v := ex.(*goja.Exception).Value()
 	o, _ := v.(*goja.Object)
 	if o == nil || !c.hasCode(o, codes) {
 		c.failOld(2, "failed with another code: %s", c.errorText(err))

@@ -117,8 +117,8 @@ func bulkMethods() []method[*bulk] {
 			return c.instance(f, prototype(c.Shell, "BulkFindOp", bulkFindMethods()))
 		}, "Chooses the documents of the update or delete that follows."},
 		{"execute", "writeConcern?:object", bulkExecute, "Does the writes."},
-		{"toJSON", "", func(c *call, b *bulk) goja.Value { return b.summary() }, ""},
-		{"tojson", "", func(c *call, b *bulk) goja.Value { return b.summary() }, ""},
+		{"toJSON", "", func(_ *call, b *bulk) goja.Value { return b.summary() }, ""},
+		{"tojson", "", func(_ *call, b *bulk) goja.Value { return b.summary() }, ""},
 		{"toString", "", func(c *call, b *bulk) goja.Value { return c.rt.ToValue(c.inspect(b.summary())) }, ""},
 		{"getOperations", "", bulkGetOperations, "Returns the writes that were done."},
 	}

@@ -1,8 +1,11 @@
 package bindings
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -177,6 +180,7 @@ func receiver[T any](v goja.Value) (T, bool) {
 // function makes a function of the shell's own.
 func (s *Shell) function(name string, f func(c *call) goja.Value) *goja.Object {
 	fn := s.rt.ToValue(func(fc goja.FunctionCall) goja.Value {
+		defer s.containFaults()
 		v := f(&call{Shell: s, this: fc.This, args: fc.Arguments})
 		if v == nil {
 			return goja.Undefined()
@@ -186,6 +190,21 @@ func (s *Shell) function(name string, f func(c *call) goja.Value) *goja.Object {
 	must(fn.DefineDataProperty("name", s.rt.ToValue(name), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE))
 	must(fn.SetPrototype(s.functionPrototype()))
 	return fn
+}
+
+// containFaults makes a fault of our own an error scripts can report; what the
+// engine throws passes.
+func (s *Shell) containFaults() {
+	p := recover()
+	if p == nil {
+		return
+	}
+	if fault, ok := p.(runtime.Error); ok {
+		e := s.world.NewError(internalError, fault.Error())
+		define(e, "goStack", s.rt.ToValue(string(debug.Stack())))
+		panic(e)
+	}
+	panic(p)
 }
 
 // functionPrototype is what the shell's functions inherit from: help, on top of
@@ -221,10 +240,15 @@ func define(o *goja.Object, name string, v goja.Value) {
 	must(o.DefineDataProperty(name, v, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
 }
 
-// must is for definitions on objects of our own, which cannot fail.
+// must is for setting properties: on objects of our own that cannot fail, and on
+// a script's it throws what the script made it throw.
 func must(err error) {
+	var exception *goja.Exception
+	if errors.As(err, &exception) {
+		panic(exception)
+	}
 	if err != nil {
-		panic(fmt.Sprintf("defining a property: %v", err))
+		panic(fmt.Sprintf("setting a property: %v", err))
 	}
 }
 

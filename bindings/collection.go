@@ -32,23 +32,23 @@ func (s *Shell) collectionPrototype() *goja.Object {
 	return prototype(s, "Collection", all)
 }
 
-func (c *collection) namespace() string { return c.d.name + "." + c.name }
+func (coll *collection) namespace() string { return coll.d.name + "." + coll.name }
 
 // Get answers names that are no method of collections: db.a.b is the collection
 // a.b.
-func (c *collection) Get(name string) goja.Value {
-	if !isCollectionProperty(name, c.s.collectionPrototype()) {
+func (coll *collection) Get(name string) goja.Value {
+	if !isCollectionProperty(name, coll.s.collectionPrototype()) {
 		return nil
 	}
-	return c.d.collection(c.name + "." + name).object
+	return coll.d.collection(coll.name + "." + name).object
 }
 
 func collectionMethods() []method[*collection] {
 	return []method[*collection]{
 		{"getName", "", func(c *call, coll *collection) goja.Value { return c.rt.ToValue(coll.name) }, "Returns the name without the database."},
 		{"getFullName", "", func(c *call, coll *collection) goja.Value { return c.rt.ToValue(coll.namespace()) }, "Returns the namespace."},
-		{"getDB", "", func(c *call, coll *collection) goja.Value { return coll.d.object }, "Returns the database."},
-		{"getMongo", "", func(c *call, coll *collection) goja.Value { return coll.d.on.js() }, "Returns the connection."},
+		{"getDB", "", func(_ *call, coll *collection) goja.Value { return coll.d.object }, "Returns the database."},
+		{"getMongo", "", func(_ *call, coll *collection) goja.Value { return coll.d.on.js() }, "Returns the connection."},
 		{"getCollection", "name:string", func(c *call, coll *collection) goja.Value {
 			return coll.d.checkedCollection(coll.name + "." + c.text(0)).object
 		}, "Returns the collection whose name starts with this one's."},

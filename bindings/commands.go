@@ -203,8 +203,8 @@ func showCommands() map[string]func(*call, *database) goja.Value {
 			return c.shownValue(c.world.ToJS(d.admin(bson.D{{Key: "getLog", Value: "*"}}, reads).Lookup("names")))
 		},
 		"startupWarnings":        showStartupWarnings,
-		"automationNotices":      func(c *call, d *database) goja.Value { return c.shownText("") },
-		"nonGenuineMongoDBCheck": func(c *call, d *database) goja.Value { return c.shownText("") },
+		"automationNotices":      func(c *call, _ *database) goja.Value { return c.shownText("") },
+		"nonGenuineMongoDBCheck": func(c *call, _ *database) goja.Value { return c.shownText("") },
 		"shards":                 showShards, "zones": showZones, "chunks": showChunks,
 		"migrations": showMigrations, "balancer": showBalancer,
 	}

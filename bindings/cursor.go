@@ -146,13 +146,11 @@ func (cur *cursor) advance(try bool) bool {
 	if cur.closed {
 		return false
 	}
-	ok := false
+	next := cur.server.Next
 	if try {
-		ok = cur.server.TryNext(cur.context())
-	} else {
-		ok = cur.server.Next(cur.context())
+		next = cur.server.TryNext
 	}
-	if ok {
+	if next(cur.context()) {
 		cur.ahead = cur.server.Current
 		return true
 	}

@@ -88,22 +88,22 @@ func cursorMethods() []method[*cursor] {
 			return c.this
 		}, "Stays open at the end of a capped collection."},
 		{"addOption", "flag:number", cursorAddOption, "Sets an option by its number in the old protocol."},
-		{"pretty", "", func(c *call, cur *cursor) goja.Value { return c.this }, "Has no effect."},
-		{"oplogReplay", "", func(c *call, cur *cursor) goja.Value { return c.this }, "Has no effect."},
-		{"disableBlockWarnings", "", func(c *call, cur *cursor) goja.Value { return c.this }, "Has no effect."},
-		{"maxScan", "", func(c *call, cur *cursor) goja.Value {
+		{"pretty", "", func(c *call, _ *cursor) goja.Value { return c.this }, "Has no effect."},
+		{"oplogReplay", "", func(c *call, _ *cursor) goja.Value { return c.this }, "Has no effect."},
+		{"disableBlockWarnings", "", func(c *call, _ *cursor) goja.Value { return c.this }, "Has no effect."},
+		{"maxScan", "", func(c *call, _ *cursor) goja.Value {
 			c.throwCoded(deprecated, codeDeprecated, "`maxScan()` was removed because it was deprecated in MongoDB 4.0")
 			return nil
 		}, "Removed."},
 		{"hasNext", "", func(c *call, cur *cursor) goja.Value { return c.rt.ToValue(cur.hasNext()) }, "Tells whether there is another document."},
-		{"next", "", func(c *call, cur *cursor) goja.Value {
+		{"next", "", func(_ *call, cur *cursor) goja.Value {
 			if cur.explain != "" {
 				return cur.plan()
 			}
 			return orNull(cur.next())
 		}, "Returns the next document; null at the end."},
-		{"finish", "", func(c *call, cur *cursor) goja.Value { return cur.plan() }, "Returns the plan of an explained query."},
-		{"tryNext", "", func(c *call, cur *cursor) goja.Value {
+		{"finish", "", func(_ *call, cur *cursor) goja.Value { return cur.plan() }, "Returns the plan of an explained query."},
+		{"tryNext", "", func(_ *call, cur *cursor) goja.Value {
 			if cur.ahead == nil && !cur.advance(true) {
 				return goja.Null()
 			}
@@ -124,8 +124,8 @@ func cursorMethods() []method[*cursor] {
 		{"isExhausted", "", func(c *call, cur *cursor) goja.Value { return c.rt.ToValue(cur.done() && cur.buffered() == 0) },
 			"Tells whether the cursor is closed and every document was read."},
 		{"objsLeftInBatch", "", func(c *call, cur *cursor) goja.Value { return c.rt.ToValue(cur.buffered()) }, "Returns how many documents are at hand."},
-		{"close", "", func(c *call, cur *cursor) goja.Value { cur.close(); return nil }, "Closes the cursor."},
-		{"toJSON", "", func(c *call, cur *cursor) goja.Value {
+		{"close", "", func(_ *call, cur *cursor) goja.Value { cur.close(); return nil }, "Closes the cursor."},
+		{"toJSON", "", func(c *call, _ *cursor) goja.Value {
 			c.throwInvalid("Cannot serialize a cursor to JSON. Did you mean to call .toArray() first?")
 			return nil
 		}, ""},

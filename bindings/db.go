@@ -115,7 +115,7 @@ func command(name string, rest ...bson.E) bson.D {
 func databaseMethods() []method[*database] {
 	return []method[*database]{
 		{"getName", "", func(c *call, d *database) goja.Value { return c.rt.ToValue(d.name) }, "Returns the name of the database."},
-		{"getMongo", "", func(c *call, d *database) goja.Value { return d.on.js() }, "Returns the connection."},
+		{"getMongo", "", func(_ *call, d *database) goja.Value { return d.on.js() }, "Returns the connection."},
 		{"getSiblingDB", "name:string", dbSibling, "Returns another database of the same connection."},
 		{"getSisterDB", "name:string", dbSibling, "The old name of getSiblingDB."},
 		{"getCollection", "name:string", func(c *call, d *database) goja.Value { return d.checkedCollection(c.text(0)).object },

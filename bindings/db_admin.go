@@ -48,19 +48,19 @@ func databaseAdminMethods() []method[*database] {
 			}
 			return c.reply(d.admin(body))
 		}, "Loads the TLS certificates again."},
-		{"getLastError", "w?:any wtimeout?:number", func(c *call, d *database) goja.Value {
+		{"getLastError", "w?:any wtimeout?:number", func(c *call, _ *database) goja.Value {
 			c.deprecate("Database.getLastError() is deprecated and has no effect. Errors are thrown.")
 			return goja.Null()
 		}, ""},
-		{"getLastErrorObj", "", func(c *call, d *database) goja.Value {
+		{"getLastErrorObj", "", func(c *call, _ *database) goja.Value {
 			c.deprecate("Database.getLastErrorObj() is deprecated and has no effect. Errors are thrown.")
 			return c.newObject("err", goja.Null(), "ok", 1)
 		}, ""},
-		{"setSecondaryOk", "", func(c *call, d *database) goja.Value {
+		{"setSecondaryOk", "", func(_ *call, d *database) goja.Value {
 			d.on.readPreference = readpref.SecondaryPreferred()
 			return nil
 		}, "Allows reads from secondaries."},
-		{"setSlaveOk", "", func(c *call, d *database) goja.Value {
+		{"setSlaveOk", "", func(_ *call, d *database) goja.Value {
 			d.on.readPreference = readpref.SecondaryPreferred()
 			return nil
 		}, ""},
@@ -75,7 +75,7 @@ func adminCommand(name string) func(*call, *database) goja.Value {
 }
 
 func removed(name string) func(*call, *database) goja.Value {
-	return func(c *call, d *database) goja.Value {
+	return func(c *call, _ *database) goja.Value {
 		c.throwCoded(deprecated, codeDeprecated, "`%s()` was removed because it was deprecated in MongoDB 4.0", name)
 		return nil
 	}

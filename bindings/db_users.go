@@ -42,7 +42,7 @@ func databaseUserMethods() []method[*database] {
 		{"getRoles", "options?:object", func(c *call, d *database) goja.Value {
 			return c.reply(d.run(c.merge(command("rolesInfo"), c.arg(0)), reads))
 		}, "Returns the roles of this database."},
-		{"auth", "user?:any password?:any", func(c *call, d *database) goja.Value {
+		{"auth", "user?:any password?:any", func(c *call, _ *database) goja.Value {
 			if !c.has(0) || len(c.args) > 2 {
 				c.throwInvalid("auth expects (username), (username, password), or ({ user: username, pwd: password })")
 			}

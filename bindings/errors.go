@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/dop251/goja"
-	"github.com/dop251/goja/parser"
 )
 
 // ExitError is what quit(n) and exit(n) end a script with.
@@ -41,7 +40,7 @@ type ScriptError struct {
 	// Details are the lines a REPL shows under the first: additional
 	// information, results and causes (spec 04 §3.5). May be empty.
 	Details string
-	// Stack is JavaScript's own rendering of the stack, for showStackTraces.
+	// Stack lists the calls the error came from, innermost first, one a line.
 	Stack string
 
 	value goja.Value
@@ -101,18 +100,19 @@ func (s *Shell) publicError(err error) error {
 		return s.interruption(interrupted)
 	case errors.As(err, &overflow):
 		e := &ScriptError{Name: "RangeError", Message: "Maximum call stack size exceeded"}
+		e.Stack = stackText(overflow.Stack()[:min(10, len(overflow.Stack()))])
 		s.locate(e, overflow.Stack())
 		return e
 	case errors.As(err, &exception):
 		e := s.scriptError(exception.Value())
 		s.explainCall(e)
-		e.Stack = exception.String()
+		e.Stack = stackText(exception.Stack())
 		s.locate(e, exception.Stack())
 		return e
 	case errors.As(err, &rejected):
 		e := s.scriptError(rejected.value)
 		if o, ok := rejected.value.(*goja.Object); ok && isError(o) {
-			e.Stack = optionalText(o.Get("stack"))
+			s.rt.Try(func() { _, e.Stack, _ = strings.Cut(optionalText(o.Get("stack")), "\n") })
 			s.locateIn(e, e.Stack)
 		}
 		return e
@@ -143,6 +143,23 @@ func (s *Shell) syntaxError(message, file string, line, column int) *ScriptError
 	s.place(e)
 	e.Message = fmt.Sprintf("%s (%d:%d)", message, e.Line, e.Column-1)
 	return e
+}
+
+// stackText lists calls as Node does.
+func stackText(frames []goja.StackFrame) string {
+	lines := make([]string, len(frames))
+	for i, f := range frames {
+		name, pos := f.FuncName(), f.Position()
+		switch {
+		case pos.Line == 0:
+			lines[i] = fmt.Sprintf("    at %s (native)", name)
+		case name == "":
+			lines[i] = fmt.Sprintf("    at %s:%d:%d", f.SrcName(), pos.Line, pos.Column)
+		default:
+			lines[i] = fmt.Sprintf("    at %s (%s:%d:%d)", name, f.SrcName(), pos.Line, pos.Column)
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // locate gives the error the innermost place in code that is the user's.
@@ -189,7 +206,14 @@ func (s *Shell) place(e *ScriptError) {
 
 // scriptError describes a thrown value. Values that are no errors get the name
 // the shell gives them (spec 04 §3.5).
-func (s *Shell) scriptError(thrown goja.Value) *ScriptError {
+func (s *Shell) scriptError(thrown goja.Value) (e *ScriptError) {
+	if ex := s.rt.Try(func() { e = s.describeThrown(thrown) }); ex != nil {
+		e = &ScriptError{Name: "Error", Message: "a value was thrown that cannot be looked at", value: thrown}
+	}
+	return e
+}
+
+func (s *Shell) describeThrown(thrown goja.Value) *ScriptError {
 	e := &ScriptError{Name: "Error", value: thrown}
 	obj, ok := thrown.(*goja.Object)
 	if !ok {
@@ -280,7 +304,8 @@ func (s *Shell) rethrow(err error) {
 	case errors.As(err, &exception):
 		panic(exception)
 	}
-	if e, ok := s.publicError(err).(*ScriptError); ok {
+	var e *ScriptError
+	if asError(s.publicError(err), &e) {
 		if e.IsSyntax() { // of a file that is being loaded
 			s.throw(e.Name, "%s: %s", e.File, e.Message)
 		}
@@ -293,13 +318,6 @@ func (s *Shell) rethrow(err error) {
 func (s *Shell) abort(cause error) {
 	s.cause = cause
 	panic(&goja.InterruptedError{})
-}
-
-// isParseError tells apart what the parser says from what a script throws.
-func isParseError(err error) bool {
-	var list parser.ErrorList
-	var syntax *goja.CompilerSyntaxError
-	return errors.As(err, &list) || errors.As(err, &syntax)
 }
 
 // asError is errors.As.

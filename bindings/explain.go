@@ -95,7 +95,7 @@ func explainMethods() []method[*explainable] {
 			e.verbosity = c.verbosity(0)
 			return nil
 		}, "Sets the verbosity."},
-		{"getCollection", "", func(c *call, e *explainable) goja.Value { return e.coll.object }, "Returns the collection."},
+		{"getCollection", "", func(_ *call, e *explainable) goja.Value { return e.coll.object }, "Returns the collection."},
 	}
 }
 
@@ -135,8 +135,8 @@ func planCacheMethods() []method[*planCache] {
 			}
 			return c.reply(p.coll.d.run(body))
 		}, "Forgets the plans of one kind of query."},
-		{"listQueryShapes", "", func(c *call, p *planCache) goja.Value { return c.planCacheGone("listQueryShapes") }, ""},
-		{"getPlansByQuery", "", func(c *call, p *planCache) goja.Value { return c.planCacheGone("getPlansByQuery") }, ""},
+		{"listQueryShapes", "", func(c *call, _ *planCache) goja.Value { return c.planCacheGone("listQueryShapes") }, ""},
+		{"getPlansByQuery", "", func(c *call, _ *planCache) goja.Value { return c.planCacheGone("getPlansByQuery") }, ""},
 	}
 }
 

@@ -46,7 +46,7 @@ func legacyGlobals() []global {
 		{"isNumber", "", func(c *call) goja.Value { return c.rt.ToValue(typeOf(c.arg(0)) == "number") }, ""},
 		{"isString", "", func(c *call) goja.Value { return c.rt.ToValue(typeOf(c.arg(0)) == "string") }, ""},
 		{"isObject", "", func(c *call) goja.Value { return c.rt.ToValue(typeOf(c.arg(0)) == "object") }, ""},
-		{"setVerboseShell", "", func(c *call) goja.Value { return nil }, ""},
+		{"setVerboseShell", "", func(_ *call) goja.Value { return nil }, ""},
 		{"shellPrint", "", func(c *call) goja.Value { c.print(c.args); return nil }, ""},
 		{"runProgram", "", refused("runProgram"), ""},
 		{"run", "", refused("run"), ""},

@@ -10,18 +10,6 @@ import (
 	"time"
 )
 
-// session is one sitting: inputs in order, what each shows.
-type step struct{ input, want string }
-
-func run(t *testing.T, c *connected, steps ...step) {
-	t.Helper()
-	for _, st := range steps {
-		if got, _ := c.show(st.input); got != st.want {
-			t.Errorf("%s\n shows %s\n want  %s", st.input, got, st.want)
-		}
-	}
-}
-
 func TestPrograms(t *testing.T) {
 	run(t, connect(t),
 		step{"let a = 1, {b, ...rest} = {b: 2, c: 3}", ""},
@@ -267,7 +255,7 @@ func FuzzParseProgram(f *testing.F) {
 	for _, seed := range []string{"let a = 1", "use x\nshow dbs", "await f()", "return 1", "class A {}\nclass A {}", "const {a, b: [c]} = d", "#!x\n1", "`\nuse x\n`", "exit"} {
 		f.Add(seed)
 	}
-	f.Fuzz(func(t *testing.T, text string) {
+	f.Fuzz(func(_ *testing.T, text string) {
 		p, err := parseProgram("fuzz", text)
 		incomplete(text)
 		if err != nil {
@@ -300,4 +288,19 @@ func TestHints(t *testing.T) {
 		t.Fatal(err)
 	}
 	run(t, c, step{"load('" + bad + "')", "SyntaxError: " + bad + ": Unexpected token ; (1:8)"})
+}
+
+// TestHostileValues: scripts cannot take the shell down with objects that bite.
+func TestHostileValues(t *testing.T) {
+	run(t, connect(t),
+		step{"throw {get code() { throw 1 }}", "Error: a value was thrown that cannot be looked at"},
+		step{"throw {toString() { throw 1 }, get message() { throw 2 }, code: 1, get errmsg() { throw 3 }}", "Error: a value was thrown that cannot be looked at"},
+		step{"db.orders.insertOne(Object.freeze({a: 1}))", "TypeError: Cannot add property _id, object is not extensible"},
+		step{"db.orders.insertOne({get a() { throw new Error('bite') }})", "Error: bite"},
+		step{"db.orders.find({}, {}, {get limit() { throw new Error('bite') }})", "Error: bite"},
+		step{"db.orders.find().map(() => { throw new Error('bite') }).toArray()", "Error: bite"},
+		step{"db.getSiblingDB.call(5, 'x')", "TypeError: getSiblingDB was called on something that is no Database"},
+		step{"Object.prototype.polluted = 1; db.orders.findOne({_id: 1})", "{ _id: 1, a: 'v1' }"},
+		step{"delete Object.prototype.polluted; Promise.resolve(1).then(x => x + 1)", "2"},
+	)
 }

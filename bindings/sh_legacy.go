@@ -72,27 +72,27 @@ func shardLegacyMethods() []method[*shard] {
 			return c.rt.ToValue(doc == nil || truthyAt(doc, "enabled"))
 		}, ""},
 		{"_getBalancerStatus", "", func(c *call, sh *shard) goja.Value { return c.reply(sh.balancerStatus()) }, ""},
-		{"_getConfigDB", "", func(c *call, sh *shard) goja.Value {
+		{"_getConfigDB", "", func(_ *call, sh *shard) goja.Value {
 			sh.needMongos()
 			return sh.config().object
 		}, ""},
-		{"_checkMongos", "", func(c *call, sh *shard) goja.Value { sh.needMongos(); return nil }, ""},
-		{"_checkFullName", "ns:string", func(c *call, sh *shard) goja.Value {
+		{"_checkMongos", "", func(_ *call, sh *shard) goja.Value { sh.needMongos(); return nil }, ""},
+		{"_checkFullName", "ns:string", func(c *call, _ *shard) goja.Value {
 			if !strings.Contains(c.text(0), ".") {
 				c.throw("Error", "needs a fully qualified namespace")
 			}
 			return nil
 		}, ""},
 		{"_adminCommand", "command:object|string skipCheck?:any", shAdminCommand, ""},
-		{"_dataFormat", "bytes:any", func(c *call, sh *shard) goja.Value { return c.rt.ToValue(byteText(c.arg(0).ToFloat())) }, ""},
-		{"_collRE", "collection:any", func(c *call, sh *shard) goja.Value {
+		{"_dataFormat", "bytes:any", func(c *call, _ *shard) goja.Value { return c.rt.ToValue(byteText(c.arg(0).ToFloat())) }, ""},
+		{"_collRE", "collection:any", func(c *call, _ *shard) goja.Value {
 			re, err := c.rt.New(c.rt.GlobalObject().Get("RegExp"), c.rt.ToValue("^"+regexp.QuoteMeta(c.namespaceArgument(0))+"-.*"))
 			if err != nil {
 				c.rethrow(err)
 			}
 			return re
 		}, ""},
-		{"_pchunk", "chunk:object", func(c *call, sh *shard) goja.Value {
+		{"_pchunk", "chunk:object", func(c *call, _ *shard) goja.Value {
 			chunk := c.object(0)
 			return c.rt.ToValue("[" + c.toJSON(chunk.Get("min"), true) + "] -> [" + c.toJSON(chunk.Get("max"), true) + "]")
 		}, ""},
@@ -102,7 +102,7 @@ func shardLegacyMethods() []method[*shard] {
 
 // lockEra is a helper whose subject is gone: until 3.2 the balancer held a lock.
 func lockEra(name string) func(*call, *shard) goja.Value {
-	return func(c *call, sh *shard) goja.Value {
+	return func(c *call, _ *shard) goja.Value {
 		c.warnOnce("sh." + name + "() has nothing to look at: the balancer runs on the config server primary and holds no lock.")
 		return goja.Null()
 	}
