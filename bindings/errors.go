@@ -112,7 +112,7 @@ func (s *Shell) publicError(err error) error {
 	case errors.As(err, &rejected):
 		e := s.scriptError(rejected.value)
 		if o, ok := rejected.value.(*goja.Object); ok && isError(o) {
-			s.rt.Try(func() { _, e.Stack, _ = strings.Cut(optionalText(o.Get("stack")), "\n") })
+			_ = s.rt.Try(func() { _, e.Stack, _ = strings.Cut(optionalText(o.Get("stack")), "\n") })
 			s.locateIn(e, e.Stack)
 		}
 		return e
