@@ -3,6 +3,7 @@ package balancer
 import (
 	"context"
 	"errors"
+	"log/slog"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mongoerr"
@@ -124,10 +125,17 @@ func (l *Loop) candidatesFor(coll catalog.Collection, sizes map[catalog.ShardID]
 	}
 	settings := l.Settings()
 	situation := NewSituation(routing, sizes, shards, settings)
+	ctx := context.Background()
+	if !l.cfg.Logger.Enabled(ctx, slog.LevelError) {
+		// Nobody reads the log: a report would only cost the walk over flagged
+		// chunks that it tells of.
+		chosen, _, err := policy.SelectMigrations(situation, available, nil)
+		return chosen, err
+	}
 	report := &policy.Report{EventsOnly: true}
 	chosen, _, err := policy.SelectMigrations(situation, available, report)
 	for _, e := range report.Events {
-		if ctx := context.Background(); l.cfg.Logger.Enabled(ctx, e.Level()) {
+		if l.cfg.Logger.Enabled(ctx, e.Level()) {
 			l.cfg.Logger.LogAttrs(ctx, e.Level(), e.Text(), e.Attrs()...)
 		}
 	}

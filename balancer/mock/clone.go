@@ -63,7 +63,7 @@ func (c *Cluster) checkSize(m *migration, local *localCollection) error {
 		}
 		limit = 2 * max(m.req.MaxChunkSizeBytes/average, 1)
 	}
-	virtual, _ := m.virtual.totals()
+	virtual := m.virtual.docs
 	if n := int64(len(m.records)) + virtual; n > limit {
 		return mongoerr.New(mongoerr.ChunkTooBig,
 			"Cannot move chunk: the maximum number of documents for a chunk is %d, the range holds %d", limit, n)
@@ -163,7 +163,7 @@ func (c *Cluster) copyBatch(m *migration) {
 		c.after(wait, func() { c.copyBatch(m) })
 		return
 	}
-	docs, bytes := m.virtual.totals()
+	docs, bytes := m.virtual.docs, m.virtual.bytes
 	m.cloned += docs
 	m.clonedSize += bytes
 	c.after(wait+transferTime(bytes), func() {

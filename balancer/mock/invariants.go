@@ -155,8 +155,8 @@ func (c *Cluster) checkVirtual(s *shard, local *localCollection, coll catalog.Co
 		return
 	}
 	table := c.tables[coll.Namespace]
-	for i, e := range local.virtual {
-		if i > 0 && e.min.Less(local.virtual[i-1].max) {
+	for i, e := range local.virtual.extents {
+		if i > 0 && e.min.Less(local.virtual.extents[i-1].max) {
 			fail("%s: virtual data of %s overlaps at %s", coll.Namespace, s.id, e.min)
 		}
 		for chunk := range table.Overlapping(e.min, e.max) {

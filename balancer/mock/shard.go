@@ -49,7 +49,7 @@ func (s *shard) orphans(ns string) int64 {
 // counts are the fast counters of a collection, orphans and virtual data
 // included.
 func (l *localCollection) counts() (docs, bytes int64) {
-	docs, bytes = l.virtual.totals()
+	docs, bytes = l.virtual.docs, l.virtual.bytes
 	return docs + l.docs.Count(), bytes + l.docs.Bytes()
 }
 

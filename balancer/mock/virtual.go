@@ -18,15 +18,10 @@ type extent struct {
 }
 
 // virtualData is the virtual part of a collection on one shard: extents in
-// key order that do not overlap. The zero value is empty.
-type virtualData []extent
-
-func (v virtualData) totals() (docs, bytes int64) {
-	for _, e := range v {
-		docs += e.docs
-		bytes += e.bytes
-	}
-	return docs, bytes
+// key order that do not overlap, and their sums. The zero value is empty.
+type virtualData struct {
+	extents     []extent
+	docs, bytes int64
 }
 
 // within sums what lies in [min, max). Extents that a bound cuts count in
@@ -41,53 +36,43 @@ func (v virtualData) within(p catalog.KeyPattern, min, max catalog.Key) (docs, b
 	return docs, bytes
 }
 
-func (v virtualData) overlapping(min, max catalog.Key) virtualData {
-	from, to := v.span(min, max)
-	return v[from:to]
-}
-
-// span is where the extents that overlap [min, max) lie.
-func (v virtualData) span(min, max catalog.Key) (from, to int) {
-	from, _ = slices.BinarySearchFunc(v, min, func(e extent, k catalog.Key) int {
+func (v virtualData) overlapping(min, max catalog.Key) []extent {
+	from, _ := slices.BinarySearchFunc(v.extents, min, func(e extent, k catalog.Key) int {
 		if e.max.Compare(k) <= 0 {
 			return -1
 		}
 		return 1
 	})
-	to = from
-	for to < len(v) && v[to].min.Compare(max) < 0 {
+	to := from
+	for to < len(v.extents) && v.extents[to].min.Compare(max) < 0 {
 		to++
 	}
-	return from, to
+	return v.extents[from:to]
 }
 
 // take cuts [min, max) out and gives what is left and what was taken.
 func (v virtualData) take(p catalog.KeyPattern, min, max catalog.Key) (left, taken virtualData) {
-	from, to := v.span(min, max)
-	var kept virtualData
-	for _, e := range v[from:to] {
+	for _, e := range v.extents {
 		before, rest := e.cut(p, min)
 		inside, after := rest.cut(p, max)
-		kept = kept.append(before).append(after)
+		left = left.append(before).append(after)
 		taken = taken.append(inside)
 	}
-	return slices.Concat(v[:from], kept, v[to:]), taken
+	return left, taken
 }
 
-// merge puts in the extents of a range in which there are none.
+// merge puts other extents in, in key order.
 func (v virtualData) merge(other virtualData) virtualData {
-	if len(other) == 0 {
-		return v
-	}
-	at, _ := slices.BinarySearchFunc(v, other[0].min, func(e extent, k catalog.Key) int { return e.min.Compare(k) })
-	return slices.Insert(v, at, other...)
+	all := append(slices.Clone(v.extents), other.extents...)
+	slices.SortFunc(all, func(a, b extent) int { return a.min.Compare(b.min) })
+	return virtualData{extents: all, docs: v.docs + other.docs, bytes: v.bytes + other.bytes}
 }
 
 func (v virtualData) append(e extent) virtualData {
 	if e.docs == 0 && e.bytes == 0 {
 		return v
 	}
-	return append(v, e)
+	return virtualData{extents: append(v.extents, e), docs: v.docs + e.docs, bytes: v.bytes + e.bytes}
 }
 
 // cut splits an extent at a key; either part may be empty.
