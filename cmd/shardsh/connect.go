@@ -11,6 +11,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/connstring"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
 
@@ -26,6 +27,10 @@ type connection struct {
 	address    string // as it may be shown
 	database   string
 	deployment string // for the prompt
+	setName    string
+	// From the connection string, for the commands that scripts send.
+	readPreference *readpref.ReadPref
+	noRetryWrites  bool
 	// For the banner: the server's version and a few words on its size.
 	serverVersion, cluster string
 	clock                  bindings.Clock
@@ -156,7 +161,9 @@ func connectLive(ctx context.Context, address string) (*connection, error) {
 	}
 	c := &connection{
 		client: client, address: redact(uri), database: parsed.Database,
-		close: func() { disconnect(client) },
+		setName: parsed.ReplicaSet, readPreference: settings.ReadPreference,
+		noRetryWrites: settings.RetryWrites != nil && !*settings.RetryWrites,
+		close:         func() { disconnect(client) },
 	}
 	if c.database == "" {
 		c.database = "test"

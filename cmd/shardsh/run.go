@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"shardsh/bindings"
+	"shardsh/scripts"
 )
 
 // run does what the command line says and gives the exit code.
@@ -99,18 +100,24 @@ func (env environment) shell(ctx context.Context, o commandLine) error {
 		Stdin: env.stdin, Stdout: env.stdout, Stderr: env.stderr,
 		Clock: conn.clock, Color: env.color(), Interactive: interactive,
 		Args: o.args, Executable: os.Args[0], Version: version(),
-		Guard: env.guard(o),
+		Guard: env.guard(o), Scripts: scripts.Files,
+		SetName: conn.setName, ReadPreference: conn.readPreference, NoRetryWrites: conn.noRetryWrites,
 	})
 	if err != nil {
 		return err
 	}
-	if err := env.runScripts(ctx, o, shell); err != nil {
-		return err
+	err = env.runScripts(ctx, o, shell)
+	if err == nil && interactive {
+		err = env.repl(ctx, o, conn, shell)
 	}
-	if !interactive {
-		return nil
+	// What scripts left to do at the end is done however they ended.
+	if closeErr := shell.Close(ctx); err == nil && closeErr != nil {
+		return closeErr
 	}
-	return env.repl(ctx, o, conn, shell)
+	if code := shell.ExitCode(); err == nil && code != exitOK {
+		return &bindings.ExitError{Code: code}
+	}
+	return err
 }
 
 // runScripts runs the evals, prints the last one's result, then the files.
