@@ -2,6 +2,7 @@ package values
 
 import (
 	_ "embed"
+	"errors"
 	"strings"
 	"testing"
 
@@ -141,7 +142,7 @@ func (s *shell) run(input string) (kind, text string) {
 		}
 		return "eval", strings.Join(s.out, "\n")
 	}
-	if ex, ok := err.(*goja.Exception); ok {
+	if ex := (*goja.Exception)(nil); errors.As(err, &ex) {
 		s.out = append(s.out, s.w.ErrorText(ex.Value(), DefaultInspect()))
 	} else {
 		s.out = append(s.out, err.Error())

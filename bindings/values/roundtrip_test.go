@@ -208,7 +208,7 @@ func FuzzToJS(f *testing.F) {
 	f.Add(byte(bson.TypeCodeWithScope), []byte("\x0e\x00\x00\x00\x02\x00\x00\x00x\x00\x05\x00\x00\x00\x00"))
 	f.Add(byte(bson.TypeBinary), []byte("\x04\x00\x00\x00\x02\x00\x00\x00\x00"))
 	w := Install(goja.New(), Options{})
-	f.Fuzz(func(t *testing.T, typ byte, data []byte) {
+	f.Fuzz(func(_ *testing.T, typ byte, data []byte) {
 		v := w.ToJS(bson.RawValue{Type: bson.Type(typ), Value: data})
 		w.Inspect(v, DefaultInspect())
 		_, _ = w.ToBSON(v)

@@ -106,7 +106,7 @@ func (w *World) class(k kind) *class {
 	spec := specOf(k)
 	c := &class{}
 	w.classes[k] = c
-	c.ctor = w.constructor(spec.name, k, spec.construct)
+	c.ctor = w.constructor(spec.name, spec.construct)
 	c.proto = c.ctor.Get("prototype").(*goja.Object)
 	if spec.parent != kindCount {
 		parent := w.class(spec.parent)
@@ -132,7 +132,7 @@ func (w *World) class(k kind) *class {
 
 // constructor makes a function that works with and without new, and as the
 // base of a script's own class.
-func (w *World) constructor(name string, k kind, construct func(*World, []goja.Value) payload) *goja.Object {
+func (w *World) constructor(name string, construct func(*World, []goja.Value) payload) *goja.Object {
 	ctor := w.rt.ToValue(func(call goja.ConstructorCall) *goja.Object {
 		p := construct(w, call.Arguments)
 		if call.NewTarget != nil {
