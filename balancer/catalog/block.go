@@ -3,7 +3,6 @@ package catalog
 import (
 	"cmp"
 	"slices"
-	"sort"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
@@ -123,7 +122,15 @@ func (b *bounds) offset(i int) uint32 {
 // find is the position of the chunk that contains the key; the key is not
 // below the block.
 func (b *block) find(order string) int {
-	return sort.Search(b.len()-1, func(i int) bool { return order < b.low(i+1) })
+	from, to := 0, b.len()
+	for to-from > 1 {
+		if mid := int(uint(from+to) >> 1); b.low(mid) <= order {
+			from = mid
+		} else {
+			to = mid
+		}
+	}
+	return from
 }
 
 // of is what the shard has in the block, nil when nothing.

@@ -67,11 +67,26 @@ type place struct{ shelf, block, chunk int }
 // locate finds the chunk that contains a key.
 func (t *RoutingTable) locate(order string) place {
 	var p place
-	p.shelf = sort.Search(len(t.lows)-1, func(i int) bool { return order < t.lows[i+1] })
+	p.shelf = lastAtMost(t.lows, order)
 	s := t.shelves[p.shelf]
-	p.block = sort.Search(len(s.lows)-1, func(i int) bool { return order < s.lows[i+1] })
+	p.block = lastAtMost(s.lows, order)
 	p.chunk = s.blocks[p.block].find(order)
 	return p
+}
+
+// lastAtMost is the position of the last bound that is not above the key; the
+// first when all are. It is written out because finding a chunk is the inner
+// loop of routing.
+func lastAtMost(lows []string, order string) int {
+	from, to := 0, len(lows)
+	for to-from > 1 {
+		if mid := int(uint(from+to) >> 1); lows[mid] <= order {
+			from = mid
+		} else {
+			to = mid
+		}
+	}
+	return from
 }
 
 // position finds chunk i.
