@@ -33,7 +33,7 @@ type recordedStep struct {
 // What a real MongoDB 8.0.10 cluster answered, step by step, is what the mock
 // answers through the whole program: shell, driver, wire protocol, router.
 func TestGoldenScenarios(t *testing.T) {
-	for _, name := range []string{"01-commands", "03-zones", "04-settings", "05-balance-by-size"} {
+	for _, name := range []string{"01-commands", "03-zones", "04-settings", "05-balance-by-size", "07-jumbo"} {
 		t.Run(name, func(t *testing.T) {
 			want := readRecording(t, name)
 			got := runScenario(t, name)
