@@ -32,12 +32,19 @@ const (
 // onConfigServer tells whether the config server holds a database.
 func onConfigServer(db string) bool { return db == "config" || db == "admin" }
 
+// newDocs is an empty collection whose duplicate key errors name it.
+func newDocs(ns string) *store.Collection {
+	docs := store.New()
+	docs.Namespace = ns
+	return docs
+}
+
 // configData is a collection that the config server holds, made when it is
 // missing. config.chunks is none: it is made from the routing tables.
 func (c *Cluster) configData(ns string) *store.Collection {
 	coll := c.config[ns]
 	if coll == nil {
-		coll = store.New()
+		coll = newDocs(ns)
 		c.config[ns] = coll
 	}
 	return coll

@@ -8,7 +8,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
-	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -163,7 +162,7 @@ func (c *Cluster) localPrimary(ns string, options bson.D) *localCollection {
 	s := c.shards[primary]
 	l := s.colls[ns]
 	if l == nil {
-		l = &localCollection{uuid: c.NewUUID(), options: options, docs: store.New()}
+		l = &localCollection{uuid: c.NewUUID(), options: options, docs: newDocs(ns)}
 		s.colls[ns] = l
 	}
 	return l

@@ -272,7 +272,7 @@ func (c *Cluster) spreadCollection(ns string, like *localCollection, table *cata
 		if l := s.colls[ns]; l != nil && l.uuid.Equal(like.uuid) {
 			continue
 		}
-		l := &localCollection{uuid: like.uuid, options: like.options, docs: store.New()}
+		l := &localCollection{uuid: like.uuid, options: like.options, docs: newDocs(ns)}
 		for _, spec := range like.docs.Indexes() {
 			if spec.Name == "_id_" {
 				continue

@@ -69,3 +69,25 @@ func TestMongosPings(t *testing.T) {
 		t.Errorf("%s old: %s", age, doc)
 	}
 }
+
+// find refuses fields it does not know, and hints that name no index.
+func TestFindRefusals(t *testing.T) {
+	x := newS0(t)
+	tests := []struct {
+		command bson.D
+		code    int
+	}{
+		{d("find", "users", "nope", 1), 40415},
+		{d("find", "users", "hint", "nope_1"), 2},
+		{d("find", "users", "hint", d("nope", 1)), 2},
+	}
+	for _, tt := range tests {
+		if code := x.code("shop", tt.command); code != tt.code {
+			t.Errorf("%v: code %d, want %d", tt.command, code, tt.code)
+		}
+	}
+	for _, hint := range []any{"_id_", d("_id", 1), d("$natural", 1)} {
+		x.ok("shop", d("find", "users", "hint", hint))
+	}
+	x.ok("shop", d("find", "nowhere", "hint", "nope_1"))
+}

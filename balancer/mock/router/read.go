@@ -12,13 +12,46 @@ import (
 
 func readCommands() []command {
 	return []command{
-		{name: "find", stable: true, takesReadConcern: true, run: (*Router).find},
+		{name: "find", stable: true, takesReadConcern: true, strict: true, declared: findFields(), run: (*Router).find},
 		{name: "getMore", stable: true, run: (*Router).getMore},
 		{name: "killCursors", stable: true, run: (*Router).killCursors},
 		{name: "aggregate", stable: true, takesReadConcern: true, takesWriteConcern: true, run: (*Router).aggregate},
 		{name: "count", stable: true, takesReadConcern: true, run: (*Router).count},
 		{name: "distinct", takesReadConcern: true, run: (*Router).distinct},
 	}
+}
+
+// findFields are what find takes; it reads most of them by hand, and refuses
+// everything else.
+func findFields() []field {
+	var fields []field
+	for _, name := range []string{
+		"find", "filter", "projection", "sort", "hint", "collation", "skip", "limit", "batchSize", "singleBatch",
+		"min", "max", "returnKey", "showRecordId", "let", "tailable", "awaitData", "oplogReplay", "noCursorTimeout",
+		"allowPartialResults", "allowDiskUse", "readOnce", "includeQueryStatsMetrics",
+	} {
+		fields = append(fields, field{name, anyValue, false})
+	}
+	return fields
+}
+
+// checkHint refuses a hint that names no index of the collection.
+func (r *Router) checkHint(ns string, hint bson.RawValue) error {
+	specs, exists := r.cluster.Indexes(ns)
+	if hint.IsZero() || hint.Type == bson.TypeNull || !exists {
+		return nil
+	}
+	name, byName := hint.StringValueOK()
+	key, byKey := hint.DocumentOK()
+	if byKey && (len(key) <= 5 || !key.Lookup("$natural").IsZero()) {
+		return nil
+	}
+	for _, s := range specs {
+		if byName && s.Name == name || byKey && sameDocument(s.Key, key) {
+			return nil
+		}
+	}
+	return mongoerr.New(mongoerr.BadValue, "hint provided does not correspond to an existing index")
 }
 
 // query is what find, count and distinct share.
@@ -81,6 +114,9 @@ func (c *call) document(name string) (bson.Raw, error) {
 func (r *Router) find(c *call) (bson.D, error) {
 	q, err := c.readQuery("filter")
 	if err != nil {
+		return nil, err
+	}
+	if err := r.checkHint(q.ns, c.body.Lookup("hint")); err != nil {
 		return nil, err
 	}
 	if q.sort, err = c.sort("sort"); err != nil {
