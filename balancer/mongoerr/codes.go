@@ -79,6 +79,7 @@ const (
 	ZoneStillInUse                                              Code = 163
 	CommandNotSupportedOnView                                   Code = 166
 	InvalidPipelineOperator                                     Code = 168
+	CannotIndexParallelArrays                                   Code = 171
 	QueryPlanKilled                                             Code = 175
 	ZoneNotFound                                                Code = 177
 	RangeOverlapConflict                                        Code = 178
@@ -102,6 +103,7 @@ const (
 	CursorKilled                                                Code = 237
 	NotImplemented                                              Code = 238
 	SnapshotTooOld                                              Code = 239
+	ConversionFailure                                           Code = 241
 	CannotCreateCollection                                      Code = 242
 	SnapshotUnavailable                                         Code = 246
 	StaleDbVersion                                              Code = 249
@@ -204,6 +206,8 @@ const (
 )
 
 var names = map[Code]string{
+	ConversionFailure:                          "ConversionFailure",
+	CannotIndexParallelArrays:                  "CannotIndexParallelArrays",
 	InternalError:                              "InternalError",
 	BadValue:                                   "BadValue",
 	NoSuchKey:                                  "NoSuchKey",
