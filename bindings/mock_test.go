@@ -56,7 +56,7 @@ func TestOnTheMockCluster(t *testing.T) {
 		step{"sh.stopBalancer().ok && sh.getBalancerState()", "false"},
 		step{"try { db.orders.insertOne({_id: 1, k: 1}) } catch (e) { [e.name, e.code, e.codeName] }", "[ 'MongoServerError', 11000, undefined ]"},
 		step{"try { db.orders.insertOne({_id: 1, k: 1}) } catch (e) { e.message }", "E11000 duplicate key error collection: shop.orders index: _id_ dup key: { _id: 1 }"},
-		step{"try { db.plain.insertMany([{_id: 1}, {_id: 1}]) } catch (e) { e.message }", "E11000 duplicate key error collection: shop.plain index: _id_ dup key: { _id: 1 }"},
 		step{"db.orders.drop() && db.getCollectionNames()", "[]"},
+		step{"try { db.plain.insertMany([{_id: 1}, {_id: 1}]) } catch (e) { e.message }", "E11000 duplicate key error collection: shop.plain index: _id_ dup key: { _id: 1 }"},
 	)
 }
