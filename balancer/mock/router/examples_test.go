@@ -347,6 +347,21 @@ func TestCursors(t *testing.T) {
 	if got := reply.Lookup("cursor", "firstBatch", "0", "_id").Int32(); got != 249 || reply.Lookup("cursor", "id").Int64() != 0 {
 		t.Errorf("sorted: %s", reply)
 	}
+	for _, backwards := range []bson.D{d("find", "many", "limit", 3, "sort", d("$natural", -1)), d("find", "many", "limit", 3, "hint", d("$natural", -1))} {
+		reply = x.ok("shop", backwards)
+		if got := reply.Lookup("cursor", "firstBatch", "2", "_id").Int32(); got != 247 {
+			t.Errorf("from the end: %s", reply)
+		}
+	}
+	reply = x.ok("shop", d("find", "many", "limit", 3, "sort", d("$natural", 1)))
+	if got := reply.Lookup("cursor", "firstBatch", "2", "_id").Int32(); got != 2 {
+		t.Errorf("as they come: %s", reply)
+	}
+	for _, wrong := range []bson.D{d("$natural", 0), d("$natural", "x"), d("$natural", 1, "a", 1)} {
+		if code := x.code("shop", d("find", "many", "sort", wrong)); code != 2 {
+			t.Errorf("sort %v: code %d", wrong, code)
+		}
+	}
 }
 
 // An awaitable hello answers when its time is over, and needs both arguments.

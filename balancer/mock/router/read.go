@@ -59,6 +59,7 @@ type query struct {
 	ns          string
 	filter      *store.Filter
 	sort        *store.Sort // nil: as the documents come
+	backwards   bool        // from the last document to the first
 	projection  *store.Projection
 	skip, limit int64
 }
@@ -119,7 +120,7 @@ func (r *Router) find(c *call) (bson.D, error) {
 	if err := r.checkHint(q.ns, c.body.Lookup("hint")); err != nil {
 		return nil, err
 	}
-	if q.sort, err = c.sort("sort"); err != nil {
+	if err := c.order(&q); err != nil {
 		return nil, err
 	}
 	if order, _ := c.document("sort"); q.sort != nil && r.cluster.InOrder(q.ns, q.filter, order) {
@@ -146,6 +147,32 @@ func (r *Router) find(c *call) (bson.D, error) {
 	return bson.D{{Key: "cursor", Value: bson.D{
 		{Key: "firstBatch", Value: cursor.batch}, {Key: "id", Value: cursor.id}, {Key: "ns", Value: q.ns},
 	}}}, nil
+}
+
+// order reads how find sorts. {$natural: 1 | -1}, as the sort or as the hint, is
+// the order of the records or its reverse.
+func (c *call) order(q *query) error {
+	order, err := c.document("sort")
+	if err != nil {
+		return err
+	}
+	natural := order.Lookup("$natural")
+	if hint, isDoc := c.body.Lookup("hint").DocumentOK(); isDoc && natural.IsZero() && len(order) <= 5 {
+		natural = hint.Lookup("$natural")
+	}
+	if natural.IsZero() {
+		q.sort, err = c.sort("sort")
+		return err
+	}
+	if fields, _ := order.Elements(); len(fields) > 1 {
+		return mongoerr.New(mongoerr.BadValue, "Cannot include '$natural' in compound sort")
+	}
+	direction, isNumber := natural.AsInt64OK()
+	if !isNumber || direction != 1 && direction != -1 {
+		return mongoerr.New(mongoerr.BadValue, "$natural sort cannot be set to a value other than -1 or 1.")
+	}
+	q.backwards = direction < 0
+	return nil
 }
 
 func (c *call) sort(name string) (*store.Sort, error) {
@@ -207,12 +234,15 @@ func (r *Router) run(q query) ([]bson.Raw, error) {
 	wanted := q.skip + q.limit
 	for doc := range docs {
 		results = append(results, doc)
-		if q.sort == nil && q.limit > 0 && int64(len(results)) == wanted {
+		if q.sort == nil && !q.backwards && q.limit > 0 && int64(len(results)) == wanted {
 			break
 		}
 	}
 	if q.sort != nil {
 		slices.SortStableFunc(results, q.sort.Compare)
+	}
+	if q.backwards {
+		slices.Reverse(results)
 	}
 	results = results[min(q.skip, int64(len(results))):]
 	if q.limit > 0 {
