@@ -107,6 +107,9 @@ func (r *Router) input(c *call, ns string, database bool, stages []bson.Raw) (it
 			docs, err := src.run(r, c, ns, spec)
 			return slices.Values(docs), stages[1:], err
 		}
+		if name == "$changeStream" {
+			return nil, nil, mongoerr.New(mongoerr.NotImplemented, "the mock does not support change streams")
+		}
 		if filter, isDoc := spec.DocumentOK(); name == "$match" && isDoc {
 			compiled, err := c.filter(filter)
 			if err != nil {

@@ -1,6 +1,7 @@
 package router
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 
@@ -120,6 +121,9 @@ func (r *Router) find(c *call) (bson.D, error) {
 	if err := r.checkHint(q.ns, c.body.Lookup("hint")); err != nil {
 		return nil, err
 	}
+	if err := c.supported(); err != nil {
+		return nil, err
+	}
 	if err := c.order(&q); err != nil {
 		return nil, err
 	}
@@ -147,6 +151,22 @@ func (r *Router) find(c *call) (bson.D, error) {
 	return bson.D{{Key: "cursor", Value: bson.D{
 		{Key: "firstBatch", Value: cursor.batch}, {Key: "id", Value: cursor.id}, {Key: "ns", Value: q.ns},
 	}}}, nil
+}
+
+// supported refuses the fields of find that would change the result and that
+// the mock has not.
+func (c *call) supported() error {
+	for _, name := range []string{"min", "max"} {
+		if bound, err := c.document(name); err != nil || len(bound) > 5 {
+			return cmp.Or(err, error(mongoerr.New(mongoerr.NotImplemented, "the mock does not support find with %s", name)))
+		}
+	}
+	for _, name := range []string{"returnKey", "showRecordId", "tailable"} {
+		if truth(c.body.Lookup(name)) {
+			return mongoerr.New(mongoerr.NotImplemented, "the mock does not support find with %s", name)
+		}
+	}
+	return nil
 }
 
 // order reads how find sorts. {$natural: 1 | -1}, as the sort or as the hint, is
