@@ -2,6 +2,7 @@ package mock
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -127,6 +128,9 @@ func (c *Cluster) buildCollection(t TopologyCollection) error {
 	}
 	if err := c.CreateDatabase(db, ""); err != nil {
 		return fmt.Errorf("ns: %w", err)
+	}
+	if !given(t.Key) {
+		return errors.New("key: it is missing")
 	}
 	key, err := document(t.Key)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -172,6 +173,12 @@ func describeJSON(data []byte, err error) error {
 	switch {
 	case errors.As(err, &syntax):
 		return fmt.Errorf("line %d: %w", lineAt(data, syntax.Offset), err)
+	case errors.Is(err, io.EOF):
+		return errors.New("the file is empty")
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return fmt.Errorf("line %d: the JSON ends too early", lineAt(data, int64(len(data))))
+	case errors.As(err, &mistyped) && mistyped.Field == "":
+		return fmt.Errorf("expected an object, got %s (line %d)", mistyped.Value, lineAt(data, mistyped.Offset))
 	case errors.As(err, &mistyped):
 		return fmt.Errorf("%s: expected %s, got %s (line %d)", mistyped.Field, mistyped.Type, mistyped.Value, lineAt(data, mistyped.Offset))
 	}

@@ -238,6 +238,9 @@ func TestTopologyErrorsNameTheField(t *testing.T) {
 		{`{"shards": []}`, "shards: at least one is needed"},
 		{`{"shards": [{"id": ""}]}`, `shards[0].id: "" is empty, reserved or taken`},
 		{`{"shards": [{"id": "a"}, {"id": "a"}]}`, `shards[1].id: "a" is empty, reserved or taken`},
+		{``, "the file is empty"},
+		{"{\n\"shards\":", "line 2: the JSON ends too early"},
+		{`[]`, "expected an object, got array (line 1)"},
 		{`{"shards": 3}`, "shards: expected []mock.TopologyShard, got number (line 1)"},
 		{"{\n\"shards\": [}\n", "line 2: invalid character '}' looking for beginning of value"},
 		{`{"shards": [{"id": "a"}], "nope": 1}`, `json: unknown field "nope"`},
@@ -251,6 +254,7 @@ func TestTopologyErrorsNameTheField(t *testing.T) {
 	building := []struct{ text, want string }{
 		{`{` + shard + `, "collections": [{"ns": "x", "key": {"k": 1}}]}`, "collections[0].ns"},
 		{`{` + shard + `, "collections": [{"ns": "x.y", "key": {"k": 2}}]}`, "collections[0].key"},
+		{`{` + shard + `, "collections": [{"ns": "x.y"}]}`, "collections[0].key: it is missing"},
 		{`{` + shard + `, "collections": [{"ns": "x.y", "key": {"k": 1}, "chunks": [{"shard": "b"}]}]}`, "collections[0].chunks[0].shard"},
 		{`{` + shard + `, "collections": [{"ns": "x.y", "key": {"k": 1}, "chunks": [{"shard": "a", "max": {"z": 1}}]}]}`, "collections[0].chunks[0].max"},
 		{`{` + shard + `, "collections": [{"ns": "x.y", "key": {"k": 1}, "chunks": [{"shard": "a", "max": {"k": 1}}]}]}`, "collections[0].chunks[0].max"},
