@@ -37,7 +37,7 @@ func (s *Shell) RenderJSON(ctx context.Context, r Result, canonical bool) (strin
 	_, err := s.within(ctx, func() (goja.Value, error) {
 		var err error
 		text, err = s.try(func() string {
-			v := r.value
+			v := s.withoutGossip(r.value)
 			if cur, ok := receiver[*cursor](v); ok {
 				v = s.rt.NewArray(cur.page(everything)...)
 			}

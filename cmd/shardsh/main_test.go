@@ -54,6 +54,8 @@ func TestCommandLine(t *testing.T) {
 		{"a pipe is a script", "print(1+2)\n", []string{"--nodb"}, 0, "3\n", ""},
 		{"json", "", []string{"--nodb", "--json=relaxed", "--eval", "({a: NumberLong('5')})"}, 0, "{\n  \"a\": 5\n}\n", ""},
 		{"canonical json", "", []string{"--nodb", "--json", "--eval", "({a: NumberLong('5')})"}, 0, "{\n  \"a\": {\n    \"$numberLong\": \"5\"\n  }\n}\n", ""},
+		{"json of a reply", "", []string{"--quiet", "--json=relaxed", "--eval", "db.adminCommand({ping: 1})"}, 0, "{\n  \"ok\": 1\n}\n", ""},
+		{"json of an error", "", []string{"--quiet", "--json", "--eval", "db.adminCommand({nope: 1})"}, 1, "~\"errmsg\": \"no such command", ""},
 		{"the mock says that it is one", "", []string{"--eval", "db.getName()"}, 0, "test\n", "embedded mock cluster"},
 		{"quiet", "", []string{"--quiet", "--eval", "db.getName()"}, 0, "test\n", ""},
 		{"a number of shards", "", []string{"--quiet", "--mock=5", "--eval", "sh.listShards().length"}, 0, "5\n", ""},

@@ -162,7 +162,8 @@ func (env environment) report(o commandLine, err error) error {
 		{Key: "message", Value: redact(script.Message)},
 	}
 	if script.Code != 0 {
-		doc = append(doc, bson.E{Key: "code", Value: script.Code}, bson.E{Key: "codeName", Value: script.CodeName})
+		doc = append(doc, bson.E{Key: "code", Value: script.Code}, bson.E{Key: "codeName", Value: script.CodeName},
+			bson.E{Key: "errmsg", Value: redact(script.Message)})
 	}
 	if at := script.At(); at != "" {
 		doc = append(doc, bson.E{Key: "at", Value: at})
