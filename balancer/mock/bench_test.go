@@ -59,7 +59,7 @@ var million = sync.OnceValues(func() (*model, bson.RawValue) {
 	}
 	coll := mock.TopologyCollection{Namespace: "big.data", Key: json.RawMessage(`{"k": 1}`), Chunks: make([]mock.TopologyChunk, chunks)}
 	for i := range coll.Chunks {
-		coll.Chunks[i] = mock.TopologyChunk{Shard: top.Shards[i%shards].ID, Docs: 1000, Bytes: 100 << 20}
+		coll.Chunks[i] = mock.TopologyChunk{Shard: top.Shards[i%shards].ID, Docs: 1000, Bytes: json.RawMessage("104857600")}
 		if i > 0 {
 			coll.Chunks[i].Min = json.RawMessage(fmt.Sprintf(`{"k": %d}`, i))
 		}

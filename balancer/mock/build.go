@@ -205,14 +205,18 @@ func (c *Cluster) readChunks(p catalog.KeyPattern, t TopologyCollection) ([]buil
 		if min.Compare(max) >= 0 {
 			return nil, fmt.Errorf("%s: it is not above min", field("max"))
 		}
+		bytes, err := readBytes(chunk.Bytes)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", field("bytes"), err)
+		}
 		built[i] = builtChunk{
 			chunk: catalog.Chunk{Min: min, Max: max, Shard: catalog.ShardID(chunk.Shard)},
-			bytes: int64(chunk.Bytes), docs: chunk.Docs,
+			bytes: bytes, docs: chunk.Docs,
 		}
 		if chunk.Jumbo {
 			built[i].chunk.Jumbo = catalog.JumboTrue
 		}
-		if chunk.Docs < 0 || chunk.Docs == 0 && chunk.Bytes > 0 {
+		if chunk.Docs < 0 || chunk.Docs == 0 && bytes > 0 {
 			return nil, fmt.Errorf("%s: bytes need a number of documents above zero", field("docs"))
 		}
 		at = max

@@ -69,31 +69,28 @@ type TopologyChunk struct {
 	Shard string          `json:"shard"`
 	Jumbo bool            `json:"jumbo"`
 	// Bytes is a number or text with a unit: "10GB", "512MiB".
-	Bytes Size  `json:"bytes"`
-	Docs  int64 `json:"docs"`
+	Bytes json.RawMessage `json:"bytes"`
+	Docs  int64           `json:"docs"`
 }
 
-// Size is a number of bytes.
-type Size int64
-
-// UnmarshalJSON reads a number, or text with a unit (decimal KB to PB, binary
-// KiB to PiB).
-func (s *Size) UnmarshalJSON(data []byte) error {
+// readBytes reads a size: a number, or text with a unit (decimal KB to PB,
+// binary KiB to PiB). None is 0.
+func readBytes(data json.RawMessage) (int64, error) {
+	if !given(data) {
+		return 0, nil
+	}
 	var n int64
 	if err := json.Unmarshal(data, &n); err == nil {
 		if n < 0 {
-			return fmt.Errorf("%d bytes are less than none", n)
+			return 0, fmt.Errorf("%d bytes are less than none", n)
 		}
-		*s = Size(n)
-		return nil
+		return n, nil
 	}
 	var text string
 	if err := json.Unmarshal(data, &text); err != nil {
-		return fmt.Errorf("%s is neither a number of bytes nor text like \"10GB\"", data)
+		return 0, fmt.Errorf("%s is neither a number of bytes nor text like \"10GB\"", data)
 	}
-	n, err := parseSize(text)
-	*s = Size(n)
-	return err
+	return parseSize(text)
 }
 
 var sizeUnits = []struct {

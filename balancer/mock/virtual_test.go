@@ -79,9 +79,7 @@ func topologyOf(t testing.TB, shards, chunks int, bytes string, docs int64) stri
 	coll := mock.TopologyCollection{Namespace: "big.data", Key: json.RawMessage(`{"k": 1}`)}
 	for i := range chunks {
 		chunk := mock.TopologyChunk{Shard: "s00", Docs: docs}
-		if err := json.Unmarshal([]byte(`"`+bytes+`"`), &chunk.Bytes); err != nil {
-			t.Fatal(err)
-		}
+		chunk.Bytes = json.RawMessage(`"` + bytes + `"`)
 		if i > 0 {
 			chunk.Min = json.RawMessage(fmt.Sprintf(`{"k": %d}`, i*1000))
 		}
@@ -259,6 +257,8 @@ func TestTopologyErrorsNameTheField(t *testing.T) {
 		{`{` + shard + `, "collections": [{"ns": "x.y", "key": {"k": 1}, "chunks": [{"shard": "a", "max": {"z": 1}}]}]}`, "collections[0].chunks[0].max"},
 		{`{` + shard + `, "collections": [{"ns": "x.y", "key": {"k": 1}, "chunks": [{"shard": "a", "max": {"k": 1}}]}]}`, "collections[0].chunks[0].max"},
 		{`{` + shard + `, "collections": [{"ns": "x.y", "key": {"k": 1}, "chunks": [{"shard": "a", "bytes": 5}]}]}`, "collections[0].chunks[0].docs"},
+		{`{` + shard + `, "collections": [{"ns": "x.y", "key": {"k": 1}, "chunks": [{"shard": "a", "bytes": "5XB", "docs": 1}]}]}`, "collections[0].chunks[0].bytes"},
+		{`{` + shard + `, "collections": [{"ns": "x.y", "key": {"k": 1}, "chunks": [{"shard": "a", "bytes": -5, "docs": 1}]}]}`, "collections[0].chunks[0].bytes"},
 		{`{` + shard + `, "collections": [{"ns": "x.y", "key": {"k": 1}, "zones": [{"zone": "Z", "min": {"k": 0}, "max": {"k": 1}}]}]}`, "collections[0].zones[0]"},
 		{`{` + shard + `, "settings": {"chunkSizeMB": 5000}}`, "settings.chunkSizeMB"},
 		{`{` + shard + `, "settings": {"balancer": {"mode": "weird"}}}`, "settings.balancer"},
