@@ -72,27 +72,11 @@ func (s *Shell) globalFunction(g global) *goja.Object {
 // lazy defines a global that is built when it is first read. Assigning to it
 // makes it an ordinary variable (spec 04 §10, trap 31).
 func (s *Shell) lazy(name string, build func() goja.Value) {
-	s.lazyOn(s.rt.GlobalObject(), name, func() goja.Value {
+	s.world.DefineLazy(s.rt.GlobalObject(), name, func() goja.Value {
 		v := build()
 		s.builtins[name] = v
 		return v
 	})
-}
-
-func (s *Shell) lazyOn(o *goja.Object, name string, build func() goja.Value) {
-	settle := func(v goja.Value) {
-		must(o.DefineDataProperty(name, v, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
-	}
-	get := func(goja.FunctionCall) goja.Value {
-		v := build()
-		settle(v)
-		return v
-	}
-	set := func(fc goja.FunctionCall) goja.Value {
-		settle(fc.Argument(0))
-		return goja.Undefined()
-	}
-	must(o.DefineAccessorProperty(name, s.rt.ToValue(get), s.rt.ToValue(set), goja.FLAG_TRUE, goja.FLAG_FALSE))
 }
 
 // builtin reports whether a global is still what the shell put there.

@@ -128,5 +128,5 @@ func (s *Shell) helpFunction(text func(*Shell) string) goja.Value {
 
 // helpProperty gives a class's prototype a help that needs no parentheses.
 func (s *Shell) helpProperty(proto *goja.Object, text func(*Shell) string) {
-	s.lazyOn(proto, "help", func() goja.Value { return s.helpFunction(text) })
+	s.world.DefineLazy(proto, "help", func() goja.Value { return s.helpFunction(text) })
 }

@@ -48,7 +48,7 @@ func (s *Shell) definePolyfills() {
 			target = target.Get("prototype").(*goja.Object)
 		}
 		for _, member := range strings.Fields(names) {
-			s.lazyOn(target, member, func() goja.Value {
+			s.world.DefineLazy(target, member, func() goja.Value {
 				load()
 				return loaded[owner].Get(member)
 			})

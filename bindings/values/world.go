@@ -57,7 +57,7 @@ func Install(rt *goja.Runtime, opts Options) *World {
 	w.js = intrinsicsOf(rt)
 	global := rt.GlobalObject()
 	for _, g := range globals() {
-		w.defineLazy(global, g.name, func() goja.Value { return g.make(w) })
+		w.DefineLazy(global, g.name, func() goja.Value { return g.make(w) })
 	}
 	return w
 }
@@ -65,9 +65,9 @@ func Install(rt *goja.Runtime, opts Options) *World {
 // Runtime is the runtime the World was installed in.
 func (w *World) Runtime() *goja.Runtime { return w.rt }
 
-// defineLazy puts an accessor on target that becomes a plain writable value
+// DefineLazy puts an accessor on target that becomes a plain writable value
 // when first read or assigned (spec 04 §10, trap 31).
-func (w *World) defineLazy(target *goja.Object, name string, create func() goja.Value) {
+func (w *World) DefineLazy(target *goja.Object, name string, create func() goja.Value) {
 	settle := func(v goja.Value) {
 		must(target.DefineDataProperty(name, v, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
 	}
