@@ -88,11 +88,7 @@ func (c *Cluster) ping() {
 // versionDoc is a version as log entries and replies between shards show it:
 // epoch, timestamp, version.
 func versionDoc(t *catalog.RoutingTable, v catalog.ChunkVersion) bson.D {
-	return bson.D{
-		{Key: "e", Value: t.Epoch()},
-		{Key: "t", Value: t.Timestamp()},
-		{Key: "v", Value: v.Timestamp()},
-	}
+	return catalog.Version{Epoch: t.Epoch(), Timestamp: t.Timestamp(), ChunkVersion: v}.Doc()
 }
 
 func chunkDoc(t *catalog.RoutingTable, chunk catalog.Chunk, v catalog.ChunkVersion) bson.D {

@@ -54,7 +54,7 @@ func (c *Cluster) checkDatabase(name, primary string) (done bool, err error) {
 	case "admin", "local", "config":
 		return false, mongoerr.New(mongoerr.InvalidOptions, "Cannot manually create database '%s'", name)
 	}
-	if !catalog.ValidDatabaseName(name) || strings.Contains(name, "$") {
+	if !catalog.ValidNewDatabaseName(name) {
 		return false, mongoerr.New(mongoerr.InvalidNamespace, "Invalid db name specified: %s", name)
 	}
 	if primary != "" {

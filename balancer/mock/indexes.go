@@ -3,6 +3,8 @@ package mock
 import (
 	"slices"
 
+	"go.mongodb.org/mongo-driver/v2/bson"
+
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
@@ -87,8 +89,7 @@ func (c *Cluster) checkUniqueAgainstShardKey(ns string, specs []store.IndexSpec)
 		return err
 	}
 	for _, spec := range specs {
-		fields := fieldNames(spec.Key)
-		if spec.Unique && (len(fields) < coll.Pattern.Len() || !slices.Equal(fields[:coll.Pattern.Len()], coll.Pattern.Fields())) {
+		if spec.Unique && !beginsWith(spec.Key, coll.Pattern) {
 			return mongoerr.New(mongoerr.CannotCreateIndex, "cannot create unique index over %s with shard key pattern %s", spec.Key, coll.Pattern.Doc())
 		}
 	}
@@ -127,6 +128,13 @@ func (c *Cluster) IndexesOn(ns string, id catalog.ShardID) []store.IndexSpec {
 	return s.colls[ns].docs.Indexes()
 }
 
+// beginsWith tells whether an index's key begins with the fields of a shard
+// key, in order.
+func beginsWith(key bson.Raw, p catalog.KeyPattern) bool {
+	fields := fieldNames(key)
+	return len(fields) >= p.Len() && slices.Equal(fields[:p.Len()], p.Fields())
+}
+
 // DroppableIndexes are those that dropIndexes "*" drops: all but _id and the
 // last one that serves the shard key.
 func (c *Cluster) DroppableIndexes(ns string) []string {
@@ -134,8 +142,7 @@ func (c *Cluster) DroppableIndexes(ns string) []string {
 	coll, sharded, _ := c.shardedEntry(ns)
 	var names []string
 	for _, spec := range specs {
-		fields := fieldNames(spec.Key)
-		serves := sharded && len(fields) >= coll.Pattern.Len() && slices.Equal(fields[:coll.Pattern.Len()], coll.Pattern.Fields())
+		serves := sharded && beginsWith(spec.Key, coll.Pattern)
 		if spec.Name != "_id_" && !serves {
 			names = append(names, spec.Name)
 		}
@@ -179,8 +186,7 @@ func (c *Cluster) lastForShardKey(coll catalog.Collection, specs []store.IndexSp
 	serving := 0
 	isServing := false
 	for _, spec := range specs {
-		fields := fieldNames(spec.Key)
-		if len(fields) >= coll.Pattern.Len() && slices.Equal(fields[:coll.Pattern.Len()], coll.Pattern.Fields()) {
+		if beginsWith(spec.Key, coll.Pattern) {
 			serving++
 			isServing = isServing || spec.Name == name
 		}

@@ -13,9 +13,6 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// maxShardedName is the length limit of a sharded namespace, in bytes.
-const maxShardedName = 235
-
 // ShardRequest are the options of shardCollection (spec 03 §1.4).
 type ShardRequest struct {
 	Namespace string
@@ -54,8 +51,8 @@ func (c *Cluster) ShardCollection(req ShardRequest) error {
 	if req.Unique && pattern.HashedField() >= 0 {
 		return mongoerr.New(mongoerr.InvalidOptions, "Hashed shard keys cannot be declared unique.")
 	}
-	if len(req.Namespace) > maxShardedName {
-		return mongoerr.New(mongoerr.InvalidNamespace, "Fully qualified namespace is too long. Namespace: %s Max: %d", req.Namespace, maxShardedName)
+	if len(req.Namespace) > catalog.MaxShardedNamespaceBytes {
+		return mongoerr.New(mongoerr.InvalidNamespace, "Fully qualified namespace is too long. Namespace: %s Max: %d", req.Namespace, catalog.MaxShardedNamespaceBytes)
 	}
 	if err := c.checkUUID(req); err != nil {
 		return err
@@ -167,11 +164,10 @@ func (c *Cluster) prepareSharding(req ShardRequest, pattern catalog.KeyPattern, 
 // shard key's fields.
 func checkUniqueIndexes(local *localCollection, pattern catalog.KeyPattern) error {
 	for _, spec := range local.docs.Indexes() {
-		fields := fieldNames(spec.Key)
-		if !spec.Unique || fields[0] == "_id" {
+		if !spec.Unique || fieldNames(spec.Key)[0] == "_id" {
 			continue
 		}
-		if len(fields) < pattern.Len() || !slices.Equal(fields[:pattern.Len()], pattern.Fields()) {
+		if !beginsWith(spec.Key, pattern) {
 			return mongoerr.New(mongoerr.InvalidOptions, "can't shard the collection with unique index %s: it does not begin with the shard key", spec.Name)
 		}
 	}

@@ -36,7 +36,7 @@ func checkSplitPoints(p catalog.KeyPattern, chunk catalog.Chunk, points []catalo
 		if err := p.CheckHashed(point); err != nil {
 			return mongoerr.New(mongoerr.CannotSplit, "split failed :: caused by :: %s", err)
 		}
-		if err := storable(p.Bound(point)); err != nil {
+		if err := catalog.CheckStorable(p.Bound(point)); err != nil {
 			return err
 		}
 		if point.Compare(last) <= 0 || point.Compare(chunk.Max) >= 0 {

@@ -73,7 +73,7 @@ func (c *Cluster) zoneInUse(zone string) bool {
 // AssignZone gives a range to a zone; spec 03 §4.7 has the order of checks.
 func (c *Cluster) AssignZone(ns string, min, max bson.Raw, zone string) error {
 	for _, bound := range []bson.Raw{min, max} {
-		if err := storable(bound); err != nil {
+		if err := catalog.CheckStorable(bound); err != nil {
 			return err
 		}
 	}
@@ -193,29 +193,4 @@ func sameZone(raw bson.Raw, ns string, min bson.Raw) bool {
 func docAt(raw bson.Raw, field string) bson.Raw {
 	doc, _ := raw.Lookup(field).DocumentOK()
 	return doc
-}
-
-// storable refuses what metadata can't hold: regular expressions, and
-// embedded documents with names that begin with $ (spec 03 §4.3).
-func storable(bound bson.Raw) error {
-	elems, err := bound.Elements()
-	if err != nil {
-		return mongoerr.New(mongoerr.BadValue, "malformed bound")
-	}
-	for _, e := range elems {
-		v := e.Value()
-		if v.Type == bson.TypeRegex {
-			return mongoerr.New(mongoerr.BadValue, "a bound can't hold a regular expression")
-		}
-		doc, ok := v.DocumentOK()
-		if !ok {
-			continue
-		}
-		for _, name := range fieldNames(doc) {
-			if len(name) > 0 && name[0] == '$' {
-				return mongoerr.New(mongoerr.BadValue, "a bound can't hold the field name %s", name)
-			}
-		}
-	}
-	return nil
 }
