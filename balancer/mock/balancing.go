@@ -168,6 +168,17 @@ func (c *Cluster) AwaitDonation(ctx context.Context, deadline time.Time, ns stri
 	return c.Await(ctx, deadline, func() bool { return !c.Donating(ns, id) })
 }
 
+// putChunks writes changed chunks of a tracked collection into the catalog,
+// all or none.
+func (c *Cluster) putChunks(ns string, changed ...catalog.Chunk) error {
+	next, err := c.tables[ns].Apply(changed)
+	if err != nil {
+		return err
+	}
+	c.tables[ns] = next
+	return nil
+}
+
 // setJumbo writes a chunk's jumbo flag without a new version.
 func (c *Cluster) setJumbo(ns string, min catalog.Key, flag catalog.Jumbo) error {
 	table := c.tables[ns]
@@ -179,12 +190,7 @@ func (c *Cluster) setJumbo(ns string, min catalog.Key, flag catalog.Jumbo) error
 		return mongoerr.New(mongoerr.NoMatchingDocument, "no chunk begins at %s", table.Pattern().Bound(min))
 	}
 	chunk.Jumbo = flag
-	next, err := table.Apply([]catalog.Chunk{chunk})
-	if err != nil {
-		return err
-	}
-	c.tables[ns] = next
-	return nil
+	return c.putChunks(ns, chunk)
 }
 
 // ClearJumbo removes a chunk's jumbo flag and gives it a new major version
@@ -196,12 +202,7 @@ func (c *Cluster) ClearJumbo(ns string, chunk catalog.Chunk) error {
 	table := c.tables[ns]
 	chunk.Jumbo = catalog.JumboUnset
 	chunk.Version = catalog.ChunkVersion{Major: table.Version().Major + 1}
-	next, err := table.Apply([]catalog.Chunk{chunk})
-	if err != nil {
-		return err
-	}
-	c.tables[ns] = next
-	return nil
+	return c.putChunks(ns, chunk)
 }
 
 // BumpVersion gives the newest chunk the next minor version, as metadata
@@ -213,12 +214,7 @@ func (c *Cluster) BumpVersion(ns string) error {
 	}
 	chunk := table.Newest()
 	chunk.Version.Minor++
-	next, err := table.Apply([]catalog.Chunk{chunk})
-	if err != nil {
-		return err
-	}
-	c.tables[ns] = next
-	return nil
+	return c.putChunks(ns, chunk)
 }
 
 // BalancingChange is configureCollectionBalancing; nil fields stay.

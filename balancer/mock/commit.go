@@ -228,11 +228,10 @@ func (c *Cluster) applyMove(m *migration, table *catalog.RoutingTable, chunk cat
 		}
 	}
 	first := table.Count(m.req.To) == 0
-	applied, err := table.Apply(changed)
-	if err != nil {
+	if err := c.putChunks(m.req.Namespace, changed...); err != nil {
 		return err
 	}
-	c.tables[m.req.Namespace] = applied
+	applied := c.tables[m.req.Namespace]
 	if first || applied.Count(m.req.From) == 0 {
 		c.logPlacement(m.req.Namespace, &m.coll.UUID, at, applied.Owners())
 	}

@@ -41,11 +41,9 @@ func (c *Cluster) MergeRange(coll catalog.Collection, min, max catalog.Key) erro
 	since := newestSince(chunks)
 	merged.OnCurrentShardSince = since
 	merged.History = []catalog.ChunkHistory{{ValidAfter: since, Shard: owner}}
-	next, err := table.Apply([]catalog.Chunk{merged})
-	if err != nil {
+	if err := c.putChunks(coll.Namespace, merged); err != nil {
 		return err
 	}
-	c.tables[coll.Namespace] = next
 	c.logMerge("merge", coll.Namespace, table, merged, before, len(chunks))
 	return nil
 }
@@ -99,12 +97,10 @@ func (c *Cluster) MergeAll(coll catalog.Collection, id catalog.ShardID, most int
 	if len(merged) == 0 {
 		return 0, nil
 	}
-	next, err := table.Apply(merged)
-	if err != nil {
+	if err := c.putChunks(coll.Namespace, merged...); err != nil {
 		return 0, err
 	}
-	before := table.Version().ChunkVersion
-	c.tables[coll.Namespace] = next
+	before := table.Version().ChunkVersion // table is as it was before the merge
 	for i, chunk := range merged {
 		c.logMerge("autoMerge", coll.Namespace, table, chunk, before, len(runs[i]))
 		before = chunk.Version

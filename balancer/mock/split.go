@@ -21,11 +21,9 @@ func (c *Cluster) Split(coll catalog.Collection, chunk catalog.Chunk, points []c
 	}
 	before := table.Version().ChunkVersion
 	pieces := c.pieces(chunk, points, before)
-	next, err := table.Apply(pieces)
-	if err != nil {
+	if err := c.putChunks(coll.Namespace, pieces...); err != nil {
 		return err
 	}
-	c.tables[coll.Namespace] = next
 	c.logSplit(coll.Namespace, table, chunk, pieces, before)
 	return nil
 }
