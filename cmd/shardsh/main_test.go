@@ -72,6 +72,8 @@ func TestCommandLine(t *testing.T) {
 		{"a topology with an error names the field", "", []string{"--mock=" + topology, "--eval", "1"}, 2, "", "collections[0].chunks[0].shard"},
 		{"version", "", []string{"--version"}, 0, "~0", ""},
 		{"help", "", []string{"--help"}, 0, "~Usage:", ""},
+		{"help names the subcommands", "", []string{"--help"}, 0, "~shardsh check [options] [address]", ""},
+		{"help of a subcommand", "", []string{"help", "check"}, 0, "~Checks the balance", ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

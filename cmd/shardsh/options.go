@@ -163,8 +163,7 @@ func (env environment) printHelp() {
 
 Usage:
   shardsh [options] [address] [script.js ...] [-- script arguments]
-  shardsh check [options] [address]     balance of every collection, for CI
-
+%s
 Without an address the cluster is the embedded mock. An address is a
 connection string (mongodb://...), host:port/db, or the name of a database.
 
@@ -172,5 +171,5 @@ Options:
 %s
 Exit codes: 0 fine; 1 a script failed or the cluster can't be reached; 2 wrong
 command line; 3 check found a collection that is not balanced; 130 Ctrl-C.
-`, newFlags(&o).FlagUsages())
+`, subcommandUsage(), newFlags(&o).FlagUsages())
 }

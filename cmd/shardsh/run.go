@@ -17,9 +17,8 @@ import (
 
 // run does what the command line says and gives the exit code.
 func (env environment) run(ctx context.Context) int {
-	if len(env.args) > 0 && env.args[0] == "check" {
-		env.args = env.args[1:]
-		return env.finish(ctx, env.check(ctx))
+	if command, env, ok := env.subcommand(); ok {
+		return env.finish(ctx, command.run(env, ctx))
 	}
 	o, err := parseOptions(env.args)
 	switch {

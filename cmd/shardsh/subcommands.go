@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// subcommand is a first word that has a command line of its own. A database
+// of that name is reached with its host before it: 127.0.0.1/check.
+type subcommand struct {
+	name      string
+	arguments string // as the help shows them
+	about     string // a few words for the help
+	// run gets an environment whose args are those after the name.
+	run func(env environment, ctx context.Context) error
+}
+
+// subcommands are in the order of the help.
+func subcommands() []subcommand {
+	return []subcommand{
+		{"check", "[options] [address]", "balance of every collection, for CI", environment.check},
+	}
+}
+
+// subcommand finds the one that the command line begins with, and gives the
+// environment to run it in. "help NAME" is "NAME --help".
+func (env environment) subcommand() (subcommand, environment, bool) {
+	args := env.args
+	if len(args) > 1 && args[0] == "help" {
+		args = []string{args[1], "--help"}
+	}
+	if len(args) == 0 {
+		return subcommand{}, env, false
+	}
+	for _, c := range subcommands() {
+		if c.name == args[0] {
+			env.args = args[1:]
+			return c, env, true
+		}
+	}
+	return subcommand{}, env, false
+}
+
+// subcommandUsage is one line each for the help.
+func subcommandUsage() string {
+	var lines strings.Builder
+	for _, c := range subcommands() {
+		fmt.Fprintf(&lines, "  shardsh %-30s %s\n", c.name+" "+c.arguments, c.about)
+	}
+	return lines.String()
+}
