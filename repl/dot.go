@@ -74,7 +74,7 @@ func (l *loop[R]) edit(ctx context.Context) error {
 	for {
 		line, err := l.readLine(ctx, "")
 		switch {
-		case errors.Is(err, ErrInterrupted):
+		case errors.Is(err, ErrInterrupted), errors.Is(err, ErrDropped):
 			return nil
 		case errors.Is(err, io.EOF):
 			fmt.Fprintln(l.Out)

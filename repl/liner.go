@@ -12,25 +12,29 @@ import (
 	"golang.org/x/term"
 )
 
-// lineBreak stands for the end of a line in an input of several lines that was
-// recalled, as liner edits a single line: the input can be changed and sent
-// again with its lines kept.
-const lineBreak = "⏎"
-
 // workingSpace is the room liner wants after a prompt, in columns, plus one.
 // With less it takes lines without editing.
 const workingSpace = 11
 
 // terminal is a LineEditor on liner.
 type terminal struct {
-	state *liner.State
-	width func() int // in columns; 0 is unknown
+	state    *liner.State
+	keyboard *keyboard  // nil: liner reads the terminal itself
+	width    func() int // in columns; 0 is unknown
+	folder   folder
+	// given is the terminal's mode as it was before, and editing the mode between
+	// prompts. nil where there is no telling.
+	given, editing liner.ModeApplier
+	suggestion     string
 }
 
 // NewTerminal edits lines on the process's own terminal. Until Close the
 // terminal neither echoes nor edits by itself.
 func NewTerminal() LineEditor {
-	t := &terminal{state: liner.NewLiner(), width: columns}
+	t := &terminal{width: columns}
+	t.given, _ = liner.TerminalMode()
+	t.state, t.keyboard = newKeyboard(t.folder.show)
+	t.editing, _ = liner.TerminalMode()
 	t.state.SetCtrlCAborts(true)
 	t.state.SetTabCompletionStyle(liner.TabPrints)
 	t.state.SetMultiLineMode(true) // long lines wrap instead of scrolling sideways
@@ -50,16 +54,47 @@ func (t *terminal) ReadLine(prompt string) (string, error) {
 	if above != "" {
 		fmt.Println(above)
 	}
-	line, err := t.state.Prompt(prompt)
+	// A program that was run, or the shell that stopped us, may have changed it.
+	apply(t.editing)
+	line, left, err := t.prompt(prompt)
 	if errors.Is(err, liner.ErrPromptAborted) {
 		return "", ErrInterrupted
 	}
-	return strings.ReplaceAll(line, lineBreak, "\n"), err
+	if left {
+		if strings.TrimSuffix(line, stopMark) != "" {
+			return "", ErrDropped
+		}
+		return "", ErrInterrupted
+	}
+	return t.folder.read(line), err
 }
 
-func (t *terminal) Remember(input string) {
-	t.state.AppendHistory(strings.ReplaceAll(input, "\n", lineBreak))
+func (t *terminal) prompt(prompt string) (line string, left bool, err error) {
+	suggestion := t.suggestion
+	t.suggestion = ""
+	if t.keyboard != nil {
+		t.keyboard.begin()
+		defer func() { left = t.keyboard.end() }()
+	}
+	line, err = t.state.PromptWithSuggestion(prompt, suggestion, -1)
+	return line, false, err
 }
+
+func apply(mode liner.ModeApplier) {
+	if mode != nil {
+		_ = mode.ApplyMode()
+	}
+}
+
+func (t *terminal) Suggest(text string) { t.suggestion = t.folder.show(text) }
+
+func (t *terminal) Lend(run func() error) error {
+	apply(t.given)
+	defer apply(t.editing)
+	return run()
+}
+
+func (t *terminal) Remember(input string) { t.state.AppendHistory(t.folder.show(input)) }
 
 func (t *terminal) OnTab(complete func(line string) (head string, completions []string)) {
 	t.state.SetWordCompleter(func(line string, pos int) (string, []string, string) {
@@ -69,7 +104,12 @@ func (t *terminal) OnTab(complete func(line string) (head string, completions []
 	})
 }
 
-func (t *terminal) Close() error { return t.state.Close() }
+func (t *terminal) Close() error {
+	if t.keyboard != nil {
+		t.keyboard.rest()
+	}
+	return t.state.Close()
+}
 
 // printable leaves out names that would disturb the terminal.
 func printable(names []string) []string {

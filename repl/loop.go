@@ -102,7 +102,10 @@ func (l *loop[R]) step(ctx context.Context) error {
 	}
 	line, err := l.readLine(ctx, prompt)
 	switch {
-	case errors.Is(err, ErrInterrupted):
+	case errors.Is(err, ErrDropped) && len(l.pending) == 0:
+		l.hinted = time.Time{}
+		return nil
+	case errors.Is(err, ErrInterrupted), errors.Is(err, ErrDropped):
 		l.interrupted()
 		return nil
 	case errors.Is(err, io.EOF):

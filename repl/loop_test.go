@@ -19,6 +19,7 @@ type script struct {
 	steps      []any // a line, or an error for a key
 	prompts    []string
 	remembered []string
+	suggested  []string
 	complete   func(string) (string, []string)
 	closed     int
 }
@@ -54,6 +55,8 @@ func (s *script) ReadLine(prompt string) (string, error) {
 
 func (s *script) Remember(input string)                          { s.remembered = append(s.remembered, input) }
 func (s *script) OnTab(complete func(string) (string, []string)) { s.complete = complete }
+func (s *script) Suggest(text string)                            { s.suggested = append(s.suggested, text) }
+func (s *script) Lend(run func() error) error                    { return run() }
 func (s *script) Close() error                                   { s.closed++; return nil }
 
 // fake is a shell that knows a few words and for which a line is complete when

@@ -33,5 +33,7 @@ func (e *plainEditor) ReadLine(prompt string) (string, error) {
 }
 
 func (*plainEditor) Remember(string)                       {}
+func (*plainEditor) Suggest(string)                        {}
+func (*plainEditor) Lend(run func() error) error           { return run() }
 func (*plainEditor) OnTab(func(string) (string, []string)) {}
 func (*plainEditor) Close() error                          { return nil }

@@ -31,21 +31,30 @@ type Shell[R any] interface {
 	Prompt() string
 }
 
-// ErrInterrupted is a LineEditor's way to say that Ctrl-C was pressed.
-var ErrInterrupted = errors.New("interrupted")
+// ErrInterrupted is a LineEditor's way to say that Ctrl-C was pressed, and
+// ErrDropped that it was pressed on a line with text. An editor that cannot tell
+// says ErrInterrupted.
+var (
+	ErrInterrupted = errors.New("interrupted")
+	ErrDropped     = errors.New("line dropped")
+)
 
 // LineEditor reads lines from a terminal. Its methods are called by one
 // goroutine at a time, except Close, which may come in the midst of ReadLine
 // when the process is told to end.
 type LineEditor interface {
 	// ReadLine shows the prompt and returns the line without its end. The
-	// error is io.EOF for Ctrl-D on an empty line, and ErrInterrupted for
-	// Ctrl-C, which drops the line.
+	// error is io.EOF for Ctrl-D on an empty line, and ErrInterrupted or
+	// ErrDropped for Ctrl-C, which drops the line.
 	ReadLine(prompt string) (string, error)
 	// Remember makes an input available to the keys that go back.
 	Remember(input string)
 	// OnTab sets what completes a line up to the cursor.
 	OnTab(complete func(line string) (head string, completions []string))
+	// Suggest puts a text into the next line, to be changed and sent.
+	Suggest(text string)
+	// Lend gives the terminal as it was before to a program, until run returns.
+	Lend(run func() error) error
 	// Close gives the terminal back as it was.
 	Close() error
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -31,6 +32,13 @@ func TestMain(m *testing.M) {
 			return "", ctx.Err()
 		},
 	}}
+	shell.eval["ask"] = func(context.Context) (string, error) {
+		line := make([]byte, len("secret"))
+		if _, err := io.ReadFull(os.Stdin, line); err != nil {
+			return "", err
+		}
+		return string(line), nil
+	}
 	history, err := repl.OpenHistory(os.Getenv("SHARDSH_HISTORY"))
 	if err != nil {
 		panic(err)
@@ -156,7 +164,7 @@ func TestOnATerminal(t *testing.T) {
 	s.expect("=> 1+1\r\n")
 	s.expect(prompt)
 
-	// Several lines pasted at once, and the whole recalled and changed.
+	// Several lines typed at once, and the whole recalled and changed.
 	s.press("f {\r  a\r}\r")
 	s.expect("... ")
 	s.expect("=> f {\r\n  a\r\n}\r\n")
@@ -168,8 +176,8 @@ func TestOnATerminal(t *testing.T) {
 	s.press("sh.\t\t")
 	s.expect("addShard")
 	s.press("\x03")
-	s.expect("^C\r\n" + strings.TrimSuffix(hint, "\n"))
-	s.expect(prompt)
+	s.expect("sh.^C")
+	s.expect("\r\n\x1b[?2004l\x1b[?2004h" + prompt) // no hint: there was text
 
 	s.press("sleep\r")
 	s.expect("asleep\r\n")
@@ -191,4 +199,41 @@ func TestOnATerminal(t *testing.T) {
 	if want := "1+1\nf {\\n  a\\n}\nf {\\n  a\\n};\nsleep\n"; err != nil || string(kept) != want {
 		t.Errorf("history %q, want %q (%v)", kept, want, err)
 	}
+}
+
+// paste is what a terminal sends for a text from the clipboard.
+func paste(text string) string {
+	return "\x1b[200~" + strings.ReplaceAll(text, "\n", "\r") + "\x1b[201~"
+}
+
+func TestPastedBlocksAreOneInput(t *testing.T) {
+	const prompt = "[mock: mongos] test> "
+	history := t.TempDir() + "/history"
+	s := start(t, history)
+	s.expect(prompt)
+	for _, tt := range []struct{ name, keys, result string }{
+		{"calls chained over lines, tabs, a blank line", paste("db.orders\n\t.find()\n\n\t.limit(1)\n") + "\r", "db.orders\n\t.find()\n\n\t.limit(1)"},
+		{"in the midst of a line, which goes on", "a " + paste("b\nc") + " d\r", "a b\nc d"},
+		{"keys a paste must not press", paste("a\x03b\x04c\x1b[Ad") + "\r", "abc[Ad"},
+		{"letters of two and four bytes", paste("größe 🍃\nx") + "\r", "größe 🍃\nx"},
+		{"a long block", paste(strings.Repeat("print('a line of some length')\n", 300)) + "\r", strings.TrimSpace(strings.Repeat("print('a line of some length')\n", 300))},
+		{"and what is typed after all that", "1+1\r", "1+1"},
+	} {
+		s.press(tt.keys)
+		s.expect("=> " + strings.ReplaceAll(tt.result, "\n", "\r\n") + "\r\n")
+		s.expect(prompt)
+	}
+	s.press("\x04")
+	s.expect("left with 0")
+	kept, err := os.ReadFile(history)
+	if err != nil || !strings.HasPrefix(string(kept), "db.orders\\n\t.find()\\n\\n\t.limit(1)\na b\\nc d\n") {
+		t.Errorf("history %.200q (%v)", kept, err)
+	}
+}
+
+func TestTypedAheadOfACommandThatReads(t *testing.T) {
+	s := start(t, "")
+	s.expect("[mock: mongos] test> ")
+	s.press("ask\rsecret\r")
+	s.expect("=> secret\r\n")
 }

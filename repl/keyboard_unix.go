@@ -1,0 +1,208 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd
+
+package repl
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/peterh/liner"
+	"golang.org/x/sys/unix"
+)
+
+const (
+	keyCtrlD = 4
+	keyCtrlZ = 26
+
+	// stopKeys is what liner gets for Ctrl-C: go to the end of the line, put the
+	// mark there, return the line. That is how we learn whether it was empty.
+	stopMark = "^C"
+	stopKeys = "\x05" + stopMark + "\r"
+
+	// settled is how long to wait for a prompt to end after a key that may have
+	// ended it, before reading on: what is typed ahead belongs to who reads next.
+	settled = 200 * time.Millisecond
+)
+
+// keyboard stands between the terminal and liner, which knows nothing of pasted
+// texts. While a prompt is shown it hands on what is typed.
+type keyboard struct {
+	fd     int
+	toEdit *os.File // what liner reads comes from here
+	wakeR  *os.File
+	wakeW  *os.File
+	shown  func(text string) string // how a pasted text goes into the line
+
+	filter  pasteFilter
+	last    time.Time // when the last byte came
+	forward sync.WaitGroup
+	ended   chan struct{} // the prompt is over
+	close   sync.Once
+
+	mu      sync.Mutex
+	showing bool // a prompt is shown
+	stopped bool // the line was left by Ctrl-C
+}
+
+// newKeyboard makes liner read through a keyboard. Without one, liner reads the
+// terminal itself, and pasted texts come line by line.
+func newKeyboard(shown func(string) string) (*liner.State, *keyboard) {
+	k := &keyboard{fd: int(os.Stdin.Fd()), shown: shown}
+	forLiner, toEdit, err := os.Pipe()
+	if err == nil {
+		k.wakeR, k.wakeW, err = os.Pipe()
+	}
+	if err != nil || !liner.TerminalSupported() {
+		return liner.NewLiner(), nil
+	}
+	k.toEdit = toEdit
+	terminal := os.Stdin
+	os.Stdin = forLiner // liner keeps it
+	state := liner.NewLiner()
+	os.Stdin = terminal
+	return state, k
+}
+
+// begin hands on keys until end is called.
+func (k *keyboard) begin() {
+	k.ended = make(chan struct{})
+	k.mu.Lock()
+	k.showing, k.stopped = true, false
+	k.mu.Unlock()
+	fmt.Print(pasteOn)
+	k.forward.Go(k.run)
+}
+
+// end stops handing on. left tells whether Ctrl-C ended the line.
+func (k *keyboard) end() (left bool) {
+	close(k.ended)
+	_, _ = k.wakeW.Write([]byte{0})
+	k.forward.Wait()
+	k.rest()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.stopped
+}
+
+// rest gives the terminal's paste mode back, also in the midst of a prompt.
+func (k *keyboard) rest() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.showing {
+		fmt.Print(pasteOff)
+	}
+	k.showing = false
+}
+
+func (k *keyboard) setStopped(yes bool) {
+	k.mu.Lock()
+	k.stopped = yes
+	k.mu.Unlock()
+}
+
+// run is the loop behind begin.
+func (k *keyboard) run() {
+	for {
+		b, err := k.readByte()
+		if errors.Is(err, errWoken) {
+			return
+		}
+		if err != nil {
+			k.close.Do(func() { _ = k.toEdit.Close() }) // liner sees the end of the input
+			<-k.ended
+			_, _ = k.wakeR.Read(make([]byte, 1))
+			return
+		}
+		k.filter.giveUp(b, time.Since(k.last))
+		k.last = time.Now()
+		wasPasting := k.filter.pasting
+		key, text := k.filter.next(b)
+		if text != nil {
+			k.send(k.shown(string(text)))
+		}
+		if !wasPasting && key != nil {
+			k.press(key[0])
+		}
+	}
+}
+
+func (k *keyboard) press(key byte) {
+	switch key {
+	case keyCtrlC:
+		k.setStopped(true)
+		k.send(stopKeys)
+	case keyCtrlZ:
+		k.suspend()
+		return
+	default:
+		k.send(string([]byte{key}))
+	}
+	switch key {
+	case '\r', '\n', keyCtrlC, keyCtrlD:
+		select {
+		case <-k.ended:
+		case <-time.After(settled): // liner had another use for the key
+			k.setStopped(false)
+		}
+	}
+}
+
+func (k *keyboard) send(keys string) { _, _ = k.toEdit.WriteString(keys) }
+
+var errWoken = errors.New("the prompt is over")
+
+// readByte waits for a byte from the terminal or for end.
+func (k *keyboard) readByte() (byte, error) {
+	files := []unix.PollFd{{Fd: int32(k.fd), Events: unix.POLLIN}, {Fd: int32(k.wakeR.Fd()), Events: unix.POLLIN}}
+	for {
+		_, err := unix.Poll(files, -1)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if err != nil {
+			return 0, err
+		}
+		if files[1].Revents != 0 {
+			_, _ = k.wakeR.Read(make([]byte, 1))
+			return 0, errWoken
+		}
+		var b [1]byte
+		n, err := unix.Read(k.fd, b[:])
+		switch {
+		case errors.Is(err, unix.EINTR), errors.Is(err, unix.EAGAIN):
+			continue
+		case err != nil:
+			return 0, err
+		case n == 0:
+			return 0, os.ErrClosed
+		}
+		return b[0], nil
+	}
+}
+
+// suspend stops the process as Ctrl-Z does elsewhere, with the terminal given
+// back until it goes on.
+func (k *keyboard) suspend() {
+	editing, err := liner.TerminalMode()
+	if err != nil {
+		return
+	}
+	goesOn := make(chan os.Signal, 1)
+	signal.Notify(goesOn, syscall.SIGCONT)
+	defer signal.Stop(goesOn)
+	fmt.Print(pasteOff)
+	if err := unix.Kill(0, syscall.SIGTSTP); err == nil {
+		select {
+		case <-goesOn:
+		case <-time.After(settled): // a process without a shell above it is not stopped
+		}
+	}
+	_ = editing.ApplyMode()
+	fmt.Print(pasteOn)
+	_ = unix.Kill(os.Getpid(), syscall.SIGWINCH) // liner draws the line again
+}

@@ -1,0 +1,64 @@
+package repl
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+)
+
+// liner edits a single line. In an input that was pasted or recalled these stand
+// for what such a line cannot hold, so that it can be changed and sent again
+// with its lines kept.
+const (
+	lineBreak = "⏎"
+	tabMark   = "⇥"
+)
+
+var (
+	marker   = strings.NewReplacer("\r\n", lineBreak, "\n", lineBreak, "\r", lineBreak, "\t", tabMark)
+	unmarker = strings.NewReplacer(lineBreak, "\n", tabMark, "\t")
+)
+
+// foldedColumns is how long a line may be before it is shown in short: liner
+// cannot edit what does not fit on the screen.
+const foldedColumns = 1200
+
+// folder shows long inputs as one mark each.
+type folder struct {
+	blocks map[string]string // by mark
+	marks  map[string]string // by block
+}
+
+// show is an input as a single line of printable characters.
+func (f *folder) show(input string) string {
+	line := strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return -1
+		}
+		return r
+	}, marker.Replace(input))
+	if len(line) <= foldedColumns {
+		return line
+	}
+	if mark, ok := f.marks[input]; ok {
+		return mark
+	}
+	lines := strings.Count(line, lineBreak) + 1
+	start := []rune(strings.TrimSpace(strings.NewReplacer(lineBreak, " ", tabMark, " ").Replace(line[:200])))
+	mark := fmt.Sprintf("⟦%d: %s… (%d lines, %d characters)⟧", len(f.blocks)+1, string(start[:min(40, len(start))]), lines, len([]rune(input)))
+	if f.blocks == nil {
+		f.blocks, f.marks = make(map[string]string), make(map[string]string)
+	}
+	f.blocks[mark], f.marks[input] = unmarker.Replace(line), mark
+	return mark
+}
+
+// read is what a line that may hold marks stands for. Line ends at its end are
+// what a block was copied with, and mean nothing.
+func (f *folder) read(line string) string {
+	line = unmarker.Replace(line)
+	for mark, block := range f.blocks {
+		line = strings.ReplaceAll(line, mark, block)
+	}
+	return strings.TrimRight(line, "\n")
+}
