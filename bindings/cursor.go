@@ -156,7 +156,7 @@ func (cur *cursor) advance(try bool) bool {
 	}
 	if err := cur.server.Err(); err != nil {
 		if cur.s.ctx.Err() != nil {
-			cur.s.abort(context.Cause(cur.s.ctx))
+			cur.s.interrupt()
 		}
 		cur.closed = true
 		cur.s.throwServer(err)

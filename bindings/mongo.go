@@ -26,7 +26,7 @@ type mongoObject struct {
 	readConcern    bson.Raw // sent with reads; nil for the server's default
 	writeConcern   bson.Raw // sent with writes; nil for the server's default
 	hello          bson.Raw
-	retry          *retrySession
+	home           *homeSession
 }
 
 func newMongoObject(s *Shell, client *mongo.Client, address string) *mongoObject {
@@ -278,8 +278,8 @@ func (s *Shell) closeConnections(ctx context.Context) error {
 		}
 	}
 	s.opened = nil
-	if s.mongo != nil && s.mongo.retry != nil {
-		s.mongo.retry.driver.EndSession(ctx)
+	if s.mongo != nil && s.mongo.home != nil {
+		s.mongo.home.driver.EndSession(ctx)
 	}
 	return errors.Join(errs...)
 }

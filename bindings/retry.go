@@ -7,13 +7,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// retrySession numbers the writes of a connection, so that one whose answer got
-// lost can be sent again without being done twice.
-type retrySession struct {
-	driver *mongo.Session
-	number int64
-}
-
 // sendRetryable is send for writes of single documents: after a network error,
 // or one the server labels so, the same command goes out once more with the same
 // transaction number. Servers that keep no such numbers get plain commands.
@@ -22,23 +15,20 @@ func (s *Shell) sendRetryable(r request) (bson.Raw, error) {
 	if !ok || r.session != nil || s.cfg.Guard != nil || s.cfg.NoRetryWrites || !r.on.numbersWrites() {
 		return s.send(r)
 	}
-	if r.on.retry == nil {
-		sess, err := r.on.client.StartSession()
-		if err != nil {
-			return s.send(r)
-		}
-		r.on.retry = &retrySession{driver: sess}
+	home := r.on.homeSession()
+	if home == nil {
+		return s.send(r)
 	}
-	r.on.retry.number++
-	r.body = append(body[:len(body):len(body)], bson.E{Key: "txnNumber", Value: r.on.retry.number})
-	ctx := mongo.NewSessionContext(s.ctx, r.on.retry.driver)
+	home.number++
+	r.body = append(body[:len(body):len(body)], bson.E{Key: "txnNumber", Value: home.number})
+	ctx := r.context(s.ctx)
 	reply, err := r.db().RunCommand(ctx, r.body).Raw()
 	if err != nil && s.ctx.Err() == nil && retryable(err) {
 		reply, err = r.db().RunCommand(ctx, r.body).Raw()
 	}
-	if isNetworkError(err) { // its numbers may be anywhere now
-		r.on.retry.driver.EndSession(context.WithoutCancel(s.ctx))
-		r.on.retry = nil
+	if isNetworkError(err) && s.ctx.Err() == nil { // its numbers may be anywhere now
+		home.driver.EndSession(context.WithoutCancel(s.ctx))
+		r.on.home = nil
 	}
 	return s.answer(reply, err)
 }

@@ -16,7 +16,7 @@ type request struct {
 	on       *mongoObject
 	database string
 	body     any // bson.D or bson.Raw
-	// session is the script's own; nil lets the driver choose.
+	// session is the script's own; nil is the connection's.
 	session *session
 	// reads says that sending it twice does no harm.
 	reads bool
@@ -45,7 +45,7 @@ func (s *Shell) answer(reply bson.Raw, err error) (bson.Raw, error) {
 		return reply, nil
 	}
 	if s.ctx.Err() != nil {
-		s.abort(context.Cause(s.ctx))
+		s.interrupt()
 	}
 	var write mongo.WriteException
 	if errors.As(err, &write) {
@@ -72,7 +72,7 @@ func (s *Shell) open(r request) (*mongo.Cursor, error) {
 		c, err = r.db().RunCommandCursor(ctx, r.body, r.options())
 	}
 	if err != nil && s.ctx.Err() != nil {
-		s.abort(context.Cause(s.ctx))
+		s.interrupt()
 	}
 	return c, err
 }
@@ -94,10 +94,22 @@ func (s *Shell) guard(r request) (bson.Raw, error) {
 func (r request) db() *mongo.Database { return r.on.client.Database(r.database) }
 
 func (r request) context(ctx context.Context) context.Context {
-	if r.session != nil {
-		return mongo.NewSessionContext(ctx, r.session.driver)
+	sess := r.driverSession()
+	r.on.s.sentIn(r.on, sess)
+	if sess == nil {
+		return ctx
 	}
-	return ctx
+	return mongo.NewSessionContext(ctx, sess)
+}
+
+func (r request) driverSession() *mongo.Session {
+	if r.session != nil {
+		return r.session.driver
+	}
+	if home := r.on.homeSession(); home != nil {
+		return home.driver
+	}
+	return nil
 }
 
 func (r request) options() *options.RunCmdOptionsBuilder {
@@ -184,7 +196,7 @@ func (s *Shell) tryAll(r request) ([]bson.Raw, error) {
 	}
 	if err := c.Err(); err != nil {
 		if s.ctx.Err() != nil {
-			s.abort(context.Cause(s.ctx))
+			s.interrupt()
 		}
 		return nil, err
 	}

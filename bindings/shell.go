@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"shardsh/bindings/values"
 )
@@ -38,6 +39,11 @@ type Shell struct {
 	lists  completionLists
 	db     *database
 	cursor *cursor // what "it" goes on with
+	// sent is where the last command went.
+	sent struct {
+		on      *mongoObject
+		session *mongo.Session
+	}
 
 	classes  classes
 	builtins map[string]goja.Value

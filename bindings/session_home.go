@@ -1,0 +1,56 @@
+package bindings
+
+import (
+	"context"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+// killWait is how long to wait for the server to kill what Ctrl-C interrupted.
+const killWait = time.Second
+
+// homeSession is what the commands of a connection belong to unless the script
+// started a session for them. That the shell knows its id is what lets Ctrl-C
+// kill an operation on every shard it runs on; the numbers let a write whose
+// answer got lost be sent again without being done twice.
+type homeSession struct {
+	driver *mongo.Session
+	number int64
+}
+
+// home starts the session when it is first used; nil when there is none to be
+// had.
+func (m *mongoObject) homeSession() *homeSession {
+	if m.home == nil {
+		sess, err := m.client.StartSession(options.Session().SetCausalConsistency(false))
+		if err != nil {
+			return nil
+		}
+		m.home = &homeSession{driver: sess}
+	}
+	return m.home
+}
+
+// sentIn notes the session of the command that goes out now.
+func (s *Shell) sentIn(m *mongoObject, sess *mongo.Session) { s.sent.on, s.sent.session = m, sess }
+
+// interrupt ends a script whose context has ended while a command ran: the
+// server is told to stop working on it. The guard has no say in that, as it
+// changes nothing but what the shell itself has begun.
+func (s *Shell) interrupt() {
+	if m, sess := s.sent.on, s.sent.session; m != nil && sess != nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), killWait)
+		defer cancel()
+		// Nobody waits for the answer to an operation that is gone by itself, or
+		// cannot be reached any more.
+		_ = m.client.Database("admin").RunCommand(ctx, bson.D{{Key: "killSessions", Value: bson.A{sess.ID()}}}).Err()
+		if m.home != nil && m.home.driver == sess {
+			m.home = nil // not ended: the driver would hand it out again, and its numbers are used up
+		}
+		s.sentIn(nil, nil)
+	}
+	s.abort(context.Cause(s.ctx))
+}
