@@ -23,7 +23,7 @@ func handshakeCommands() []command {
 		{name: "isMaster", aliases: []string{"ismaster"}, outside: true, run: (*Router).hello},
 		{name: "ping", outside: true, run: ok},
 		{name: "endSessions", outside: true, run: ok},
-		{name: "killSessions", outside: true, run: ok},
+		{name: "killSessions", outside: true, run: (*Router).killSessions},
 		{name: "refreshSessions", outside: true, run: ok},
 		{name: "startSession", run: (*Router).startSession},
 		{name: "connectionStatus", run: connectionStatus},

@@ -29,6 +29,7 @@ type Router struct {
 	logger   *slog.Logger
 	commands map[string]*command
 	cursors  cursors
+	running  running
 	process  bson.ObjectID
 	started  time.Time
 }
@@ -94,6 +95,9 @@ func (r *Router) Handle(ctx context.Context, req wire.Request) bson.Raw {
 		reply, err := cmd.run(r, c)
 		return r.reply(reply, err)
 	}
+	ctx, done := r.running.track(ctx, req.Body)
+	defer done()
+	c.ctx = ctx
 	r.cluster.Lock()
 	defer r.cluster.Unlock()
 	r.cluster.Spend(commandTime)
