@@ -129,7 +129,7 @@ func TestNothingHoldsUpTheEnd(t *testing.T) {
 		"try { for (;;) sleep(1000) } catch (e) { print('caught') }",
 		"try { for (;;) db.orders.findOne() } catch (e) { print('caught') }",
 		"try { db.orders.find().forEach(() => { while (true) {} }) } catch (e) { print('caught') }",
-		"setInterval(() => {}, 10)",
+		"setInterval(() => {}, 10); new Promise(() => {})",
 		"try { [3, 1].sort(() => { while (true) {} }) } finally { print('finally') }",
 	} {
 		ctx, cancel := context.WithCancelCause(context.Background())
@@ -165,7 +165,7 @@ func TestExitCodes(t *testing.T) {
 }
 
 func TestTimersRunOnTheClock(t *testing.T) {
-	c := connect(t)
+	c := connect(t, func(c *Config) { c.Interactive = false })
 	start := time.Now()
 	run(t, c,
 		step{"const t0 = Date.now(); setTimeout(x => print(x, Date.now() - t0), 3600000, 'hour'); setTimeout(() => print('first'), 5); queueMicrotask(() => print('micro')); print('now')",

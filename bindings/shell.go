@@ -106,7 +106,8 @@ func (r Result) Undefined() bool { return r.value == nil || goja.IsUndefined(r.v
 
 // Eval runs source as one program in the global scope all inputs share. The
 // name stands for it in errors. The end of ctx stops the script; neither catch
-// nor finally see that. Timers the program set run before Eval returns.
+// nor finally see that. Timers the program set run before Eval returns, except
+// that a prompt does not wait for those beyond its result.
 //
 // Errors are *ScriptError, *ExitError for quit(), and the cause of ctx.
 func (s *Shell) Eval(ctx context.Context, name, source string) (Result, error) {
@@ -198,7 +199,9 @@ func (s *Shell) within(ctx context.Context, run func() (goja.Value, error)) (v g
 			v, err = nil, &ScriptError{Name: "MongoshInternalError", Message: fmt.Sprint(p), Stack: string(debug.Stack())}
 		}
 		if err != nil {
-			s.loop.clear()
+			if !s.cfg.Interactive || ctx.Err() != nil { // at a prompt a mistake ends no timers
+				s.loop.clear()
+			}
 			err = s.publicError(err)
 		}
 		s.ctx, s.cause = outer, outerCause
@@ -308,7 +311,7 @@ func (s *Shell) try(f func() string) (text string, err error) {
 // settle runs what the program left to do — timers and promises — and, when its
 // value is a promise, waits for that.
 func (s *Shell) settle(v goja.Value) (goja.Value, error) {
-	if err := s.drain(); err != nil {
+	if err := s.drain(v); err != nil {
 		return nil, err
 	}
 	promise, ok := asPromise(v)

@@ -78,9 +78,19 @@ func (l *eventLoop) clear() {
 	l.queue, l.byID = nil, nil
 }
 
-// drain runs timers until none is left.
-func (s *Shell) drain() error {
+// drain runs timers until none is left. At a prompt it runs them until the
+// input's own result is there, and those that are due by then: an interval that
+// was left running must not keep the prompt away. The others go on with the next
+// input.
+func (s *Shell) drain(result goja.Value) error {
+	var there time.Time // when the result was
 	for len(s.loop.queue) > 0 {
+		if s.cfg.Interactive && there.IsZero() && !pending(result) {
+			there = s.clock.Now()
+		}
+		if !there.IsZero() && s.loop.queue[0].due.After(there) {
+			return nil
+		}
 		t := heap.Pop(&s.loop.queue).(*timer)
 		if wait := t.due.Sub(s.clock.Now()); wait > 0 {
 			if err := s.clock.Sleep(s.ctx, wait); err != nil {
@@ -89,15 +99,36 @@ func (s *Shell) drain() error {
 		}
 		if t.interval > 0 {
 			t.due = t.due.Add(t.interval)
+			if now := s.clock.Now(); t.due.Before(now) { // what was missed is not made up for
+				t.due = now.Add(t.interval)
+			}
 			heap.Push(&s.loop.queue, t)
 		} else {
 			delete(s.loop.byID, t.id)
 		}
 		if _, err := t.f(goja.Undefined(), t.args...); err != nil {
-			return err
+			if !s.cfg.Interactive || !s.tell(err) {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// tell writes an exception that belongs to no input; anything else is for the
+// caller to pass on.
+func (s *Shell) tell(err error) bool {
+	var script *ScriptError
+	if !asError(s.publicError(err), &script) {
+		return false
+	}
+	s.warn("Uncaught " + script.Text())
+	return true
+}
+
+func pending(v goja.Value) bool {
+	promise, ok := asPromise(v)
+	return ok && promise.State() == goja.PromiseStatePending
 }
 
 func (s *Shell) defineTimers() {
