@@ -5,6 +5,7 @@ const (
 	codeFailedToParse     = 9
 	codeNamespaceNotFound = 26
 	codeCommandNotFound   = 59
+	codeMaxTimeMSExpired  = 50
 	codeStaleConfig       = 13388
 	codeRecvStaleConfig   = 9996
 	codeUnknownStage      = 40324

@@ -2,6 +2,7 @@ package bindings
 
 import (
 	"slices"
+	"time"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -13,7 +14,7 @@ func readMethods() []method[*collection] {
 			return coll.find(c).object
 		}, "Returns a cursor over the documents that match."},
 		{"findOne", "query?:object projection?:object options?:object", collFindOne, "Returns one document that matches, or null."},
-		{"aggregate", "pipeline:object options?:object", collAggregate, "Returns a cursor over the results of a pipeline."},
+		{"aggregate", "pipeline?:object options?:object", collAggregate, "Returns a cursor over the results of a pipeline."},
 		{"countDocuments", "query?:object options?:object", collCountDocuments, "Counts the documents that match."},
 		{"estimatedDocumentCount", "options?:object", func(c *call, coll *collection) goja.Value {
 			return c.count(coll, c.merge(bson.D{{Key: "count", Value: coll.name}}, c.arg(0)))
@@ -27,7 +28,7 @@ func readMethods() []method[*collection] {
 			return c.array(c.aggregateAll(coll.d, coll.name, bson.D{{Key: "$collStats", Value: bson.D{{Key: "latencyStats", Value: c.optional(c.arg(0))}}}}))
 		}, "Returns the collection's latencies."},
 		{"watch", "pipeline?:object options?:object", func(c *call, coll *collection) goja.Value {
-			return c.watch(coll.d, coll.name, c.arg(0), c.arg(1))
+			return c.watch(coll.d, coll.name, nil, c.arg(0), c.arg(1))
 		}, "Opens a change stream on this collection."},
 		{"mapReduce", "map?: reduce?: optionsOrOut?:", collMapReduce, "Deprecated: use aggregate."},
 		{"getPlanCache", "", func(c *call, coll *collection) goja.Value { return c.newPlanCache(coll) }, "Returns the plan cache."},
@@ -82,7 +83,7 @@ func collFindOne(c *call, coll *collection) goja.Value {
 
 // readBody adds what the connection and the settings say about reads.
 func (d *database) readBody(body bson.D) bson.D {
-	if d.on.readConcern != nil && !hasKey(body, "readConcern") {
+	if d.on.readConcern != nil && !d.inTransaction() && !hasKey(body, "readConcern") {
 		body = append(body, bson.E{Key: "readConcern", Value: d.on.readConcern})
 	}
 	if ms := d.s.settings.maxTimeMS; ms > 0 && !hasKey(body, "maxTimeMS") {
@@ -96,15 +97,20 @@ func hasKey(d bson.D, key string) bool {
 }
 
 func collAggregate(c *call, coll *collection) goja.Value {
-	pipeline, options := c.arg(0), c.arg(1)
-	if o := c.object(0); o != nil && o.ClassName() != "Array" { // stages one by one
-		items := make([]any, len(c.args))
-		for i, a := range c.args {
-			items[i] = a
-		}
-		pipeline, options = c.rt.NewArray(items...), goja.Undefined()
-	}
+	pipeline, options := c.stageArguments()
 	return c.aggregate(coll.d, coll.name, pipeline, options)
+}
+
+// stageArguments are a pipeline and options, or stages given one by one.
+func (c *call) stageArguments() (pipeline, options goja.Value) {
+	if o := c.object(0); o != nil && o.ClassName() == "Array" {
+		return c.arg(0), c.arg(1)
+	}
+	items := make([]any, len(c.args))
+	for i, a := range c.args {
+		items[i] = a
+	}
+	return c.rt.NewArray(items...), goja.Undefined()
 }
 
 // aggregate makes the cursor of a pipeline. One that writes runs at once
@@ -218,9 +224,12 @@ func collMapReduce(c *call, coll *collection) goja.Value {
 	return c.reply(coll.d.run(body))
 }
 
-// watch opens a change stream.
-func (c *call) watch(d *database, on any, pipeline, options goja.Value) goja.Value {
-	opts := bson.D{}
+// watch opens a change stream; base is what the stage says whatever the options.
+func (c *call) watch(d *database, on any, base bson.D, pipeline, options goja.Value) goja.Value {
+	opts := append(bson.D{}, base...)
+	if o, ok := pipeline.(*goja.Object); ok && o.ClassName() != "Array" {
+		pipeline, options = goja.Undefined(), pipeline
+	}
 	var batch goja.Value
 	if o, ok := options.(*goja.Object); ok {
 		batch = property(o, "batchSize")
@@ -236,15 +245,26 @@ func (c *call) watch(d *database, on any, pipeline, options goja.Value) goja.Val
 			stages = append(stages, st)
 		}
 	}
-	cur := c.newCursor(d, kindAggregate, bson.D{
-		{Key: "aggregate", Value: on}, {Key: "pipeline", Value: stages}, {Key: "cursor", Value: bson.D{}},
-	})
+	body := bson.D{{Key: "aggregate", Value: on}, {Key: "pipeline", Value: stages}, {Key: "cursor", Value: bson.D{}}}
+	from, _ := options.(*goja.Object)
+	for _, name := range []string{"collation", "comment"} {
+		if v := property(from, name); v != nil {
+			body = append(body, bson.E{Key: name, Value: c.value(v)})
+		}
+	}
+	cur := c.newCursor(d, kindAggregate, body)
 	cur.stream = true
 	if batch != nil {
 		cur.batchSize, cur.batchSizeSet = int32(batch.ToInteger()), true
 	}
 	cur.open()
+	if v := property(from, "maxAwaitTimeMS"); v != nil {
+		cur.server.SetMaxAwaitTime(time.Duration(v.ToInteger()) * time.Millisecond)
+	}
 	target := d.name
+	if base != nil { // of the whole cluster
+		target = d.on.address
+	}
 	if name, ok := on.(string); ok {
 		target += "." + name
 	}

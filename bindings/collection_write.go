@@ -295,7 +295,7 @@ func optionsOrUndefined(o *goja.Object) goja.Value {
 }
 
 func (c *call) findAndModify(coll *collection, body bson.D, options *goja.Object) goja.Value {
-	if wc := coll.d.on.writeConcern; wc != nil && !hasKey(body, "writeConcern") {
+	if wc := coll.d.on.writeConcern; wc != nil && !coll.d.inTransaction() && !hasKey(body, "writeConcern") {
 		body = append(body, bson.E{Key: "writeConcern", Value: wc})
 	}
 	reply, err := c.sendRetryable(coll.d.request(body))

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -72,47 +71,27 @@ func (s *Shell) requireDB() *database {
 
 func (s *Shell) use(name string) goja.Value {
 	d := s.requireDB()
-	if !validDatabaseName(name) {
-		s.throwInvalid("Invalid database name: %s", name)
+	if d.session == nil {
+		return s.useOn(d.on, name)
 	}
-	s.cursor = nil
 	if d.name == name {
+		return s.switched(d, name)
+	}
+	return s.switched(d.session.database(name), name)
+}
+
+// useOn is use with a database of another connection.
+func (s *Shell) useOn(m *mongoObject, name string) goja.Value {
+	return s.switched(m.checkedDatabase(name), name)
+}
+
+func (s *Shell) switched(to *database, name string) goja.Value {
+	s.cursor = nil
+	if s.db == to {
 		return s.rt.ToValue("already on db " + name)
 	}
-	s.db = d.sibling(name)
+	s.db = to
 	return s.rt.ToValue("switched to db " + name)
-}
-
-// connectDatabase is connect(): a database of a new connection.
-func (c *call) connectDatabase() goja.Value {
-	uri := c.text(0)
-	if c.has(1) {
-		before, after, found := strings.Cut(uri, "://")
-		if !found {
-			before, after = "mongodb", uri
-		}
-		uri = before + "://" + escapeUser(c.text(1)) + ":" + escapeUser(optionalText(c.arg(2))) + "@" + after
-	}
-	m := c.connect(uri)
-	_, rest, _ := strings.Cut(uri, "://")
-	rest, _, _ = strings.Cut(rest, "?")
-	_, name, _ := strings.Cut(rest, "/")
-	if name == "" {
-		name = "test"
-	}
-	return m.checkedDatabase(name).object
-}
-
-func escapeUser(text string) string {
-	var b strings.Builder
-	for _, r := range []byte(text) {
-		if r < 0x80 && (unicode.IsLetter(rune(r)) || unicode.IsDigit(rune(r)) || strings.IndexByte("-._~", r) >= 0) {
-			b.WriteByte(r)
-			continue
-		}
-		b.WriteString("%" + strings.ToUpper(strconv.FormatUint(uint64(r)+256, 16)[1:]))
-	}
-	return b.String()
 }
 
 // defineIt makes the global it, whose reading hands out the next page.

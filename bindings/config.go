@@ -8,6 +8,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 )
 
@@ -67,9 +68,9 @@ type Config struct {
 
 	// Guard sees every command before it is sent; nil lets all pass.
 	Guard Guard
-	// Connect opens the connections scripts ask for with Mongo() and connect();
-	// nil uses the driver as it is.
-	Connect func(ctx context.Context, uri string) (*mongo.Client, error)
+	// Settings are what Client was opened with, for db.auth() to connect again as
+	// another user; nil refuses that.
+	Settings *options.ClientOptions
 }
 
 // Guard decides about a command before it is sent. An error refuses the command

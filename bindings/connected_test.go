@@ -64,6 +64,17 @@ func (c *connected) renew(t *testing.T) {
 // dial serves a handler in memory and connects a client to it.
 func dial(t testing.TB, handler wire.Handler) *mongo.Client {
 	t.Helper()
+	client, err := mongo.Connect(listen(t, handler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Disconnect(context.Background()) })
+	return client
+}
+
+// listen serves a handler in memory and says how to connect to it.
+func listen(t testing.TB, handler wire.Handler) *options.ClientOptions {
+	t.Helper()
 	pipe := wire.NewPipe()
 	server := &wire.Server{Handler: handler}
 	served := make(chan struct{})
@@ -71,17 +82,12 @@ func dial(t testing.TB, handler wire.Handler) *mongo.Client {
 		defer close(served)
 		_ = server.Serve(context.Background(), pipe)
 	}()
-	client, err := mongo.Connect(options.Client().ApplyURI("mongodb://fixture:27017/?directConnection=true").SetDialer(pipe).SetServerMonitoringMode("poll"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	t.Cleanup(func() {
-		_ = client.Disconnect(context.Background())
 		_ = pipe.Close()
 		_ = server.Close()
 		<-served
 	})
-	return client
+	return options.Client().ApplyURI("mongodb://fixture:27017/?directConnection=true").SetDialer(pipe).SetServerMonitoringMode("poll")
 }
 
 // stillClock is a clock that moves only when somebody sleeps.

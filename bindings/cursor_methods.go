@@ -71,8 +71,8 @@ func cursorMethods() []method[*cursor] {
 			cur.set("readConcern", bson.D{{Key: "level", Value: c.text(0)}})
 			return c.this
 		}, "Sets the read concern."},
-		{"readPref", "mode:string tags?:object", func(c *call, cur *cursor) goja.Value {
-			cur.readPreference = c.readPreference(0, 1)
+		{"readPref", "mode:string tags?:object hedge?:object", func(c *call, cur *cursor) goja.Value {
+			cur.readPreference = c.readPreferenceOf(c.arg(0), c.arg(1), c.arg(2))
 			return c.this
 		}, "Sets the read preference."},
 		{"returnKey", "on?:boolean", cursorFlag("returnKey"), "Returns index keys instead of documents."},

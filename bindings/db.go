@@ -1,6 +1,7 @@
 package bindings
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/dop251/goja"
@@ -28,7 +29,7 @@ func newDatabase(s *Shell, on *mongoObject, name string, sess *session) *databas
 }
 
 func (s *Shell) databasePrototype() *goja.Object {
-	return prototype(s, "Database", append(append(append([]method[*database]{}, databaseMethods()...), databaseAdminMethods()...), databaseUserMethods()...))
+	return prototype(s, "Database", slices.Concat(databaseMethods(), databaseAdminMethods(), databaseUserMethods(), replicationMethods()))
 }
 
 // Get answers names that are no method of databases: they are collections
@@ -131,7 +132,7 @@ func databaseMethods() []method[*database] {
 		{"_adminCommand", "command:object|string options?:object", func(c *call, d *database) goja.Value {
 			return c.reply(c.mustSend(d.sibling("admin").request(c.commandBody(0))))
 		}, ""},
-		{"aggregate", "pipeline:object options?:object", dbAggregate, "Runs a pipeline that starts without a collection."},
+		{"aggregate", "pipeline?:object options?:object", dbAggregate, "Runs a pipeline that starts without a collection."},
 		{"version", "", func(c *call, d *database) goja.Value {
 			return c.rt.ToValue(textAt(d.admin(command("buildInfo"), reads), "version"))
 		}, "Returns the server's version."},
@@ -147,12 +148,12 @@ func databaseMethods() []method[*database] {
 		{"printShardingStatus", "verbose?:boolean", func(c *call, d *database) goja.Value {
 			return c.shardingStatus(d, d.sibling("config"), c.arg(0).ToBoolean())
 		}, "The same as sh.status()."},
-		{"printCollectionStats", "scale?:number", dbPrintCollectionStats, "Shows stats() of every collection."},
+		{"printCollectionStats", "scale?:any", dbPrintCollectionStats, "Shows stats() of every collection."},
 		{"checkMetadataConsistency", "options?:object", func(c *call, d *database) goja.Value {
 			return c.commandCursor(d, c.merge(command("checkMetadataConsistency"), c.arg(0)))
 		}, "Looks for inconsistencies in the sharding metadata of this database."},
 		{"watch", "pipeline?:object options?:object", func(c *call, d *database) goja.Value {
-			return c.watch(d, int32(1), c.arg(0), c.arg(1))
+			return c.watch(d, int32(1), nil, c.arg(0), c.arg(1))
 		}, "Opens a change stream on this database."},
 		{"toString", "", func(c *call, d *database) goja.Value { return c.rt.ToValue(d.name) }, ""},
 		{"toJSON", "", func(c *call, d *database) goja.Value { return c.rt.ToValue(d.name) }, ""},
@@ -199,7 +200,8 @@ func dbCollectionInfos(c *call, d *database) goja.Value {
 }
 
 func dbAggregate(c *call, d *database) goja.Value {
-	return c.aggregate(d, int32(1), c.arg(0), c.arg(1))
+	pipeline, options := c.stageArguments()
+	return c.aggregate(d, int32(1), pipeline, options)
 }
 
 func dbIsMaster(c *call, d *database) goja.Value {
@@ -258,6 +260,9 @@ func dbPrintCollectionStats(c *call, d *database) goja.Value {
 	scale := 1.0
 	if c.has(0) {
 		scale = c.arg(0).ToFloat()
+		if !goja.IsNumber(c.arg(0)) || !(scale >= 1) {
+			c.throwInvalid("scale has to be a number >=1, got %s", c.arg(0))
+		}
 	}
 	value := c.rt.NewObject()
 	for _, info := range d.listCollections(emptyDocument, true, nil) {

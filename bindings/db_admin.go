@@ -5,7 +5,6 @@ import (
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 )
 
 // databaseAdminMethods() are about servers rather than data.
@@ -17,9 +16,13 @@ func databaseAdminMethods() []method[*database] {
 		{"serverBuildInfo", "", adminCommand("buildInfo"), "Returns the server's version and how it was built."},
 		{"hostInfo", "", adminCommand("hostInfo"), "Returns what the server runs on."},
 		{"serverCmdLineOpts", "", adminCommand("getCmdLineOpts"), "Returns the options the server was started with."},
-		{"listCommands", "", adminCommand("listCommands"), "Returns the commands the server knows."},
+		{"listCommands", "", dbListCommands, "Returns the commands the server knows."},
 		{"commandHelp", "name:string", func(c *call, d *database) goja.Value {
-			return c.reply(d.run(bson.D{{Key: c.text(0), Value: int32(1)}, {Key: "help", Value: true}}))
+			help, err := d.run(bson.D{{Key: c.text(0), Value: int32(1)}, {Key: "help", Value: true}}).LookupErr("help")
+			if err != nil {
+				c.throwCoded(runtimeError, codeCommandFailed, "Error running command commandHelp ")
+			}
+			return c.world.ToJS(help)
 		}, "Returns the server's own help on a command."},
 		{"currentOp", "filter?:boolean|object", dbCurrentOp, "Returns the operations that run now."},
 		{"killOp", "id:any", func(c *call, d *database) goja.Value {
@@ -31,9 +34,13 @@ func databaseAdminMethods() []method[*database] {
 		{"setProfilingLevel", "level:number options?:number|object", dbSetProfilingLevel, "Sets the profiler's level."},
 		{"getLogComponents", "", func(c *call, d *database) goja.Value {
 			reply := d.admin(command("getParameter", bson.E{Key: "logComponentVerbosity", Value: int32(1)}), reads)
-			return c.world.ToJS(reply.Lookup("logComponentVerbosity"))
+			components, err := reply.LookupErr("logComponentVerbosity")
+			if err != nil {
+				c.throwCoded(runtimeError, codeCommandFailed, "Error running command  %s", textAt(reply, "errmsg"))
+			}
+			return c.world.ToJS(components)
 		}, "Returns the verbosity of each log component."},
-		{"setLogLevel", "level:number component?:string|object", dbSetLogLevel, "Sets the verbosity of a log component."},
+		{"setLogLevel", "level:number component?:any", dbSetLogLevel, "Sets the verbosity of a log component."},
 		{"fsyncLock", "", func(c *call, d *database) goja.Value {
 			return c.reply(d.admin(command("fsync", bson.E{Key: "lock", Value: true})))
 		}, "Flushes and blocks writes."},
@@ -56,14 +63,8 @@ func databaseAdminMethods() []method[*database] {
 			c.deprecate("Database.getLastErrorObj() is deprecated and has no effect. Errors are thrown.")
 			return c.newObject("err", goja.Null(), "ok", 1)
 		}, ""},
-		{"setSecondaryOk", "", func(_ *call, d *database) goja.Value {
-			d.on.readPreference = readpref.SecondaryPreferred()
-			return nil
-		}, "Allows reads from secondaries."},
-		{"setSlaveOk", "", func(_ *call, d *database) goja.Value {
-			d.on.readPreference = readpref.SecondaryPreferred()
-			return nil
-		}, ""},
+		{"setSecondaryOk", "", func(_ *call, d *database) goja.Value { d.on.allowSecondaries(); return nil }, "Deprecated: use setReadPref."},
+		{"setSlaveOk", "", func(_ *call, d *database) goja.Value { d.on.allowSecondaries(); return nil }, ""},
 		{"cloneDatabase", "", removed("cloneDatabase"), ""},
 		{"copyDatabase", "", removed("copyDatabase"), ""},
 		{"cloneCollection", "", removed("cloneCollection"), ""},
@@ -79,6 +80,25 @@ func removed(name string) func(*call, *database) goja.Value {
 		c.throwCoded(deprecated, codeDeprecated, "`%s()` was removed because it was deprecated in MongoDB 4.0", name)
 		return nil
 	}
+}
+
+// dbListCommands shows the commands with today's words for secondaries.
+func dbListCommands(c *call, d *database) goja.Value {
+	list, ok := d.run(command("listCommands"), reads).Lookup("commands").DocumentOK()
+	if !ok {
+		c.throwCoded(runtimeError, codeCommandFailed, "Error running command listCommands ")
+	}
+	commands := c.world.DocToJS(list)
+	for _, name := range commands.Keys() {
+		about, _ := commands.Get(name).(*goja.Object)
+		for _, word := range [][2]string{{"slaveOk", "secondaryOk"}, {"slaveOverrideOk", "secondaryOverrideOk"}} {
+			if v := property(about, word[0]); v != nil {
+				must(about.Set(word[1], v))
+				must(about.Delete(word[0]))
+			}
+		}
+	}
+	return commands
 }
 
 // dbCurrentOp lists operations through $currentOp (spec 04 §6.1). Some keys of
@@ -147,7 +167,7 @@ func dbSetLogLevel(c *call, d *database) goja.Value {
 	var verbosity any = bson.D{{Key: "verbosity", Value: c.value(c.arg(0))}}
 	if c.has(1) {
 		if !goja.IsString(c.arg(1)) {
-			c.throwInvalid("setLogLevel component must be a string: %s", c.arg(1))
+			c.throwInvalid("setLogLevel component must be a string: got %s", typeOf(c.arg(1)))
 		}
 		parts := strings.Split(c.text(1), ".")
 		for i := len(parts) - 1; i >= 0; i-- {

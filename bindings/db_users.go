@@ -1,6 +1,9 @@
 package bindings
 
 import (
+	"crypto/md5"
+	"encoding/hex"
+
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
@@ -8,18 +11,11 @@ import (
 // databaseUserMethods() manage users and roles. All of them are one command.
 func databaseUserMethods() []method[*database] {
 	return []method[*database]{
-		{"createUser", "user:object writeConcern?:object", func(c *call, d *database) goja.Value {
-			return c.createPrincipal(d, "createUser", "user")
-		}, "Creates a user."},
-		{"createRole", "role:object writeConcern?:object", func(c *call, d *database) goja.Value {
-			return c.createPrincipal(d, "createRole", "role")
-		}, "Creates a role."},
-		{"updateUser", "name:string changes:object writeConcern?:object", changePrincipal("updateUser"), "Changes a user."},
-		{"updateRole", "name:string changes:object writeConcern?:object", changePrincipal("updateRole"), "Changes a role."},
-		{"changeUserPassword", "name:string password:string writeConcern?:object", func(c *call, d *database) goja.Value {
-			d.run(c.concern(bson.D{{Key: "updateUser", Value: c.text(0)}, {Key: "pwd", Value: c.text(1)}}, 2))
-			return c.newObject("ok", 1)
-		}, "Changes a user's password."},
+		{"createUser", "user:object writeConcern?:object", createUser, "Creates a user; asks for the password when it is missing."},
+		{"createRole", "role:object writeConcern?:object", createRole, "Creates a role."},
+		{"updateUser", "name:string changes:object writeConcern?:object", updateUser, "Changes a user."},
+		{"updateRole", "name:string changes:object writeConcern?:object", updateRole, "Changes a role."},
+		{"changeUserPassword", "name:string password?:string writeConcern?:object", changeUserPassword, "Changes a user's password; asks for it when it is missing."},
 		{"dropUser", "name:string writeConcern?:object", dropPrincipal("dropUser"), "Drops a user."},
 		{"dropRole", "name:string writeConcern?:object", dropPrincipal("dropRole"), "Drops a role."},
 		{"dropAllUsers", "writeConcern?:object", dropAll("dropAllUsersFromDatabase"), "Drops all users of this database."},
@@ -42,16 +38,10 @@ func databaseUserMethods() []method[*database] {
 		{"getRoles", "options?:object", func(c *call, d *database) goja.Value {
 			return c.reply(d.run(c.merge(command("rolesInfo"), c.arg(0)), reads))
 		}, "Returns the roles of this database."},
-		{"auth", "user?:any password?:any", func(c *call, _ *database) goja.Value {
-			if !c.has(0) || len(c.args) > 2 {
-				c.throwInvalid("auth expects (username), (username, password), or ({ user: username, pwd: password })")
-			}
-			c.throwCoded(unimplemented, codeNotImplemented, "db.auth() is not supported; give the user in the connection string")
-			return nil
-		}, ""},
+		{"auth", "user?:string|object password?:any", dbAuth, "Logs in: connects again as that user."},
 		{"logout", "", func(c *call, d *database) goja.Value {
-			d.run(command("logout"))
-			return c.newObject("ok", 1)
+			c.cursor = nil
+			return c.reply(d.run(command("logout")))
 		}, "Ends the login of this connection."},
 	}
 }
@@ -65,44 +55,101 @@ func (c *call) firstOf(reply bson.Raw, field string) goja.Value {
 	return c.world.ToJS(docs[0])
 }
 
-// createPrincipal makes a command of a document whose field says the name.
-func (c *call) createPrincipal(d *database, name, field string) goja.Value {
-	doc := c.object(0)
-	for _, required := range []string{field, "roles"} {
-		if property(doc, required) == nil {
-			c.throwInvalid("Missing required property: %q", required)
+// createUser takes the password from the user when it is missing.
+func createUser(c *call, d *database) goja.Value {
+	o := c.object(0)
+	c.requireProperties(o, "user", "roles")
+	body := c.merge(bson.D{{Key: "createUser", Value: c.value(o.Get("user"))}}, o, "user", "passwordDigestor")
+	switch pwd := property(o, "pwd"); {
+	case d.name == "$external":
+		if pwd != nil {
+			c.throwInvalid("Cannot set password for users on the $external database")
 		}
+	case pwd == nil:
+		typed := c.askPassword()
+		if typed == nil {
+			c.requireProperties(o, "pwd")
+		}
+		set(&body, "pwd", c.value(typed))
 	}
-	body := c.merge(bson.D{{Key: name, Value: c.value(doc.Get(field))}}, doc, field)
-	d.run(c.concern(body, 1))
-	return c.newObject("ok", 1)
+	c.refuseField(o, "createUser")
+	return c.reply(d.run(c.concern(c.digested(body, o.Get("user").String(), o), 1)))
 }
 
-func changePrincipal(name string) func(*call, *database) goja.Value {
-	return func(c *call, d *database) goja.Value {
-		d.run(c.concern(c.merge(bson.D{{Key: name, Value: c.text(0)}}, c.arg(1)), 2))
-		return c.newObject("ok", 1)
+func createRole(c *call, d *database) goja.Value {
+	o := c.object(0)
+	c.requireProperties(o, "role", "privileges", "roles")
+	c.refuseField(o, "createRole")
+	return c.reply(d.run(c.concern(c.merge(bson.D{{Key: "createRole", Value: c.value(o.Get("role"))}}, o, "role"), 1)))
+}
+
+// refuseField keeps a document from naming the command itself.
+func (c *call) refuseField(o *goja.Object, name string) {
+	if v := property(o, name); v != nil && v.ToBoolean() {
+		c.throwInvalid("Cannot set %s field in helper method", name)
 	}
+}
+
+func (c *call) requireProperties(o *goja.Object, names ...string) {
+	for _, name := range names {
+		if property(o, name) == nil {
+			c.throwInvalid("Missing required property: %q", name)
+		}
+	}
+}
+
+// digested says who hashes the password. Hashing it here is what old servers
+// wanted; the hash is MongoDB's, not a choice.
+func (c *call) digested(body bson.D, user string, o *goja.Object) bson.D {
+	v := property(o, "passwordDigestor")
+	if v == nil {
+		return body
+	}
+	switch v.String() {
+	case "server":
+		set(&body, "digestPassword", true)
+	case "client":
+		pwd := orUndefined(property(o, "pwd"))
+		if !goja.IsString(pwd) {
+			c.throwInvalid("User passwords must be of type string. Was given password with type %s", typeOf(pwd))
+		}
+		sum := md5.Sum([]byte(user + ":mongo:" + pwd.String()))
+		set(&body, "digestPassword", false)
+		set(&body, "pwd", hex.EncodeToString(sum[:]))
+	default:
+		c.throwInvalid("Invalid field: passwordDigestor must be 'client' or 'server', got %s", v)
+	}
+	return body
+}
+
+func updateUser(c *call, d *database) goja.Value {
+	body := c.merge(bson.D{{Key: "updateUser", Value: c.text(0)}}, c.arg(1), "passwordDigestor")
+	return c.reply(d.run(c.concern(c.digested(body, c.text(0), c.object(1)), 2)))
+}
+
+func updateRole(c *call, d *database) goja.Value {
+	return c.reply(d.run(c.concern(c.merge(bson.D{{Key: "updateRole", Value: c.text(0)}}, c.arg(1)), 2)))
+}
+
+func changeUserPassword(c *call, d *database) goja.Value {
+	return c.reply(d.run(c.concern(bson.D{{Key: "updateUser", Value: c.text(0)}, {Key: "pwd", Value: c.passwordArgument(1)}}, 2)))
 }
 
 func changeList(name, field string) func(*call, *database) goja.Value {
 	return func(c *call, d *database) goja.Value {
-		d.run(c.concern(bson.D{{Key: name, Value: c.text(0)}, {Key: field, Value: c.value(c.arg(1))}}, 2))
-		return c.newObject("ok", 1)
+		return c.reply(d.run(c.concern(bson.D{{Key: name, Value: c.text(0)}, {Key: field, Value: c.value(c.arg(1))}}, 2)))
 	}
 }
 
 func dropPrincipal(name string) func(*call, *database) goja.Value {
 	return func(c *call, d *database) goja.Value {
-		d.run(c.concern(bson.D{{Key: name, Value: c.text(0)}}, 1))
-		return c.newObject("ok", 1)
+		return c.reply(d.run(c.concern(bson.D{{Key: name, Value: c.text(0)}}, 1)))
 	}
 }
 
 func dropAll(name string) func(*call, *database) goja.Value {
 	return func(c *call, d *database) goja.Value {
-		reply := d.run(c.concern(command(name), 0))
-		return c.newObject("n", intOf(reply, "n"), "ok", 1)
+		return c.reply(d.run(c.concern(command(name), 0)))
 	}
 }
 

@@ -268,6 +268,7 @@ const (
 	codeNoReplicaSet     = "SHAPI-10002"
 	codeNoMongos         = "SHAPI-10003"
 	codeNotConnected     = "SHAPI-10004"
+	codeNoEncryption     = "SHAPI-10005"
 )
 
 // throw ends the running Go code with a JavaScript error.

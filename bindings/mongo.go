@@ -1,8 +1,6 @@
 package bindings
 
 import (
-	"context"
-	"errors"
 	"strings"
 
 	"github.com/dop251/goja"
@@ -10,6 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
+	"go.mongodb.org/mongo-driver/v2/tag"
 )
 
 // mongoObject is one connection: what db.getMongo() gives.
@@ -20,6 +19,8 @@ type mongoObject struct {
 	address string
 	own     bool // opened by a script, closed with the shell
 	object  *goja.Object
+	// settings open the connection again, as another user; nil when unknown.
+	settings *options.ClientOptions
 
 	databases      map[string]*database
 	readPreference *readpref.ReadPref
@@ -68,9 +69,9 @@ func mongoMethods() []method[*mongoObject] {
 	return []method[*mongoObject]{
 		{"getDB", "name:string", func(c *call, m *mongoObject) goja.Value { return m.checkedDatabase(c.text(0)).object },
 			"Returns the database of that name."},
-		{"getDBs", "", func(c *call, m *mongoObject) goja.Value { return c.reply(m.listDatabases()) },
+		{"getDBs", "options?:object", func(c *call, m *mongoObject) goja.Value { return c.reply(m.listDatabases()) },
 			"Returns the reply of listDatabases."},
-		{"getDBNames", "", mongoGetDBNames, "Returns the names of all databases."},
+		{"getDBNames", "options?:object", mongoGetDBNames, "Returns the names of all databases."},
 		{"getCollection", "namespace:string", mongoGetCollection, "Returns the collection of a full name."},
 		{"getURI", "", func(c *call, m *mongoObject) goja.Value { return c.rt.ToValue(m.address) },
 			"Returns the connection string, credentials hidden."},
@@ -79,16 +80,39 @@ func mongoMethods() []method[*mongoObject] {
 		{"getReadPref", "", mongoGetReadPref, "Returns the read preference."},
 		{"getReadPrefTagSet", "", func(c *call, m *mongoObject) goja.Value { return c.tagSets(m.readPref()) },
 			"Returns the tag sets of the read preference."},
-		{"setReadPref", "mode:string tags?:object", mongoSetReadPref, "Sets the read preference of everything read from now on."},
+		{"setReadPref", "mode?:any tags?:any hedge?:object", mongoSetReadPref, "Sets the read preference of everything read from now on."},
 		{"getReadConcern", "", func(c *call, m *mongoObject) goja.Value { return c.optionalDocument(m.readConcern, "level") },
 			"Returns the level of the read concern, if one was set."},
 		{"setReadConcern", "level:string", mongoSetReadConcern, "Sets the read concern of everything read from now on."},
 		{"getWriteConcern", "", func(c *call, m *mongoObject) goja.Value { return c.optionalDocument(m.writeConcern, "") },
 			"Returns the write concern, if one was set."},
-		{"setWriteConcern", "w:any wtimeout?:number journal?:boolean", mongoSetWriteConcern, "Sets the write concern of everything written from now on."},
-		{"startSession", "options?:object", func(c *call, m *mongoObject) goja.Value { return c.newSession(m).object },
+		{"setWriteConcern", "w?:any wtimeout?:any journal?:any", mongoSetWriteConcern, "Sets the write concern of everything written from now on."},
+		{"setSecondaryOk", "", func(_ *call, m *mongoObject) goja.Value { m.allowSecondaries(); return nil }, "Deprecated: use setReadPref."},
+		{"setSlaveOk", "", func(c *call, _ *mongoObject) goja.Value {
+			c.throwCoded(deprecated, codeDeprecated, "Setting slaveOk is deprecated, use setReadPref instead.")
+			return nil
+		}, ""},
+		{"setCausalConsistency", "", notForConnections("It is not possible to set causal consistency for an entire connection due to the driver, use startSession({causalConsistency: <>}) instead."), ""},
+		{"isCausalConsistency", "", notForConnections("Causal consistency for drivers is set via Mongo.startSession and can be checked via session.getOptions. The default value is true"), ""},
+		{"getClientEncryption", "", noEncryption, ""},
+		{"getKeyVault", "", noEncryption, ""},
+		{"startSession", "options?:object", func(c *call, m *mongoObject) goja.Value { return c.newSession(m, c.object(0)).object },
 			"Starts a session, for transactions and causally consistent reads."},
-		{"close", "", func(c *call, m *mongoObject) goja.Value {
+		{"watch", "pipeline?:object options?:object", func(c *call, m *mongoObject) goja.Value {
+			return c.watch(m.database("admin"), int32(1), bson.D{{Key: "allChangesForCluster", Value: true}}, c.arg(0), c.arg(1))
+		}, "Opens a change stream on all databases."},
+		{"bulkWrite", "models:object options?:object", func(c *call, m *mongoObject) goja.Value {
+			return c.clientBulkWrite(m.database("admin"))
+		}, "Does a list of writes to several collections."},
+		{"use", "database:string", func(c *call, m *mongoObject) goja.Value { return c.useOn(m, c.text(0)) }, "Makes a database of this connection db."},
+		{"convertShardKeyToHashed", "value:any", func(c *call, _ *mongoObject) goja.Value { return c.hashed(c.arg(0)) }, "Returns the hash of a shard key value."},
+		{"connect", "user?:string password?:string", func(c *call, m *mongoObject) goja.Value {
+			if c.has(0) {
+				c.login(m, options.Credential{Username: c.text(0), Password: optionalText(c.arg(1)), PasswordSet: c.has(1)})
+			}
+			return nil
+		}, ""},
+		{"close", "force?:boolean", func(c *call, m *mongoObject) goja.Value {
 			if m.own {
 				_ = m.client.Disconnect(c.ctx)
 			}
@@ -137,14 +161,21 @@ func (m *mongoObject) readPref() *readpref.ReadPref {
 func mongoGetReadPref(c *call, m *mongoObject) goja.Value {
 	o := c.rt.NewObject()
 	must(o.Set("mode", m.readPref().Mode().String()))
-	if len(m.readPref().TagSets()) > 0 {
-		must(o.Set("tags", c.tagSets(m.readPref())))
+	if tags := c.tagSets(m.readPref()); tags != nil {
+		must(o.Set("tags", tags))
+	}
+	if enabled := m.readPref().HedgeEnabled(); enabled != nil {
+		must(o.Set("hedge", c.newObject("enabled", *enabled)))
 	}
 	return o
 }
 
+// tagSets are the read preference's, undefined when it has none.
 func (c *call) tagSets(pref *readpref.ReadPref) goja.Value {
-	var sets []any
+	if len(pref.TagSets()) == 0 {
+		return nil
+	}
+	sets := make([]any, 0, len(pref.TagSets()))
 	for _, set := range pref.TagSets() {
 		o := c.rt.NewObject()
 		for _, t := range set {
@@ -156,30 +187,48 @@ func (c *call) tagSets(pref *readpref.ReadPref) goja.Value {
 }
 
 func mongoSetReadPref(c *call, m *mongoObject) goja.Value {
-	m.readPreference = c.readPreference(0, 1)
+	m.readPreference = c.readPreferenceOf(c.arg(0), c.arg(1), c.arg(2))
 	return nil
 }
 
-// readPreference reads a mode and an array of tag sets from two arguments.
-func (c *call) readPreference(mode, tags int) *readpref.ReadPref {
-	kind, err := readpref.ModeFromString(c.text(mode))
-	if err != nil {
-		c.throw("MongoInvalidArgumentError", "Invalid read preference mode %q", c.text(mode))
+// allowSecondaries is setSecondaryOk.
+func (m *mongoObject) allowSecondaries() {
+	m.s.deprecate(".setSecondaryOk() is deprecated. Use .setReadPref(\"primaryPreferred\") instead")
+	mode := m.readPref().Mode()
+	if mode != readpref.PrimaryMode {
+		m.s.write("Leaving read preference unchanged (is already \"" + mode.String() + "\")\n")
+		return
+	}
+	m.s.write("Setting read preference from \"primary\" to \"primaryPreferred\"\n")
+	m.readPreference = readpref.PrimaryPreferred()
+}
+
+// readPreferenceOf reads a mode, an array of tag sets, and {enabled} for hedged
+// reads.
+func (c *call) readPreferenceOf(mode, tags, hedge goja.Value) *readpref.ReadPref {
+	if goja.IsUndefined(mode) {
+		mode = c.rt.ToValue("primary")
+	}
+	kind, err := readpref.ModeFromString(mode.String())
+	if err != nil || strings.ToLower(mode.String()[:1]) != mode.String()[:1] {
+		c.throw("MongoInvalidArgumentError", "Invalid read preference mode %q", mode)
 	}
 	var opts []readpref.Option
-	if sets := c.object(tags); sets != nil {
-		for _, i := range sets.Keys() {
-			set, ok := sets.Get(i).(*goja.Object)
-			if !ok {
-				continue
-			}
-			var pairs []string
-			for _, k := range set.Keys() {
-				pairs = append(pairs, k, set.Get(k).String())
-			}
-			if len(pairs) > 0 {
-				opts = append(opts, readpref.WithTags(pairs...))
-			}
+	if sets, ok := tags.(*goja.Object); ok {
+		if sets.ClassName() != "Array" {
+			c.throw("MongoInvalidArgumentError", "ReadPreference tags must be an array")
+		}
+		if kind == readpref.PrimaryMode && len(sets.Keys()) > 0 {
+			c.throw("MongoInvalidArgumentError", "Primary read preference cannot be combined with tags")
+		}
+		opts = append(opts, readpref.WithTagSets(c.readTagSets(sets)...))
+	}
+	if o, ok := hedge.(*goja.Object); ok {
+		if kind == readpref.PrimaryMode {
+			c.throw("MongoInvalidArgumentError", "Primary read preference cannot be combined with hedge")
+		}
+		if enabled := property(o, "enabled"); enabled != nil {
+			opts = append(opts, readpref.WithHedgeEnabled(enabled.ToBoolean()))
 		}
 	}
 	pref, err := readpref.New(kind, opts...)
@@ -189,27 +238,88 @@ func (c *call) readPreference(mode, tags int) *readpref.ReadPref {
 	return pref
 }
 
+func (c *call) readTagSets(list *goja.Object) []tag.Set {
+	var sets []tag.Set
+	for _, item := range c.items(list) {
+		from, ok := item.(*goja.Object)
+		if !ok {
+			continue
+		}
+		set := tag.Set{}
+		for _, k := range from.Keys() {
+			set = append(set, tag.Tag{Name: k, Value: from.Get(k).String()})
+		}
+		sets = append(sets, set)
+	}
+	return sets
+}
+
 func mongoSetReadConcern(c *call, m *mongoObject) goja.Value {
 	m.readConcern = rawOf(bson.D{{Key: "level", Value: c.text(0)}})
 	return nil
 }
 
 func mongoSetWriteConcern(c *call, m *mongoObject) goja.Value {
-	if doc := c.object(0); doc != nil {
-		m.writeConcern = c.document(doc)
+	if typeOf(c.arg(0)) == "object" {
+		if c.has(1) || c.has(2) {
+			c.throwInvalid("If concern is given as an object no other arguments must be specified")
+		}
+		m.writeConcern = c.writeConcernOf(c.object(0))
 		return nil
 	}
-	if goja.IsNumber(c.arg(0)) && c.arg(0).ToFloat() < 0 {
-		c.throwInvalid("w value must be equal to or greather than 0, got: %s", c.arg(0))
+	w := c.arg(0)
+	switch {
+	case !goja.IsNumber(w) && !goja.IsString(w):
+		c.throwInvalid("w value must be a number or string, got: %s", typeOf(w))
+	case goja.IsNumber(w) && w.ToFloat() < 0:
+		c.throwInvalid("w value must be equal to or greather than 0, got: %s", w)
 	}
-	wc := bson.D{{Key: "w", Value: c.value(c.arg(0))}}
-	if c.has(1) {
-		wc = append(wc, bson.E{Key: "wtimeout", Value: c.value(c.arg(1))})
+	wc := bson.D{{Key: "w", Value: c.value(w)}}
+	if limit := c.arg(1); c.has(1) {
+		if !goja.IsNumber(limit) {
+			c.throwInvalid("wtimeoutMS value must be a number, got: %s", typeOf(limit))
+		}
+		if limit.ToFloat() < 0 {
+			c.throwInvalid("wtimeoutMS must be equal to or greather than 0, got: %s", limit)
+		}
+		wc = append(wc, bson.E{Key: "wtimeout", Value: c.value(limit)})
 	}
-	if c.has(2) {
-		wc = append(wc, bson.E{Key: "j", Value: c.arg(2).ToBoolean()})
+	if j := c.arg(2); c.has(2) {
+		if typeOf(j) != "boolean" {
+			c.throwInvalid("j value must be a boolean, got: %s", typeOf(j))
+		}
+		wc = append(wc, bson.E{Key: "j", Value: j.ToBoolean()})
 	}
 	m.writeConcern = rawOf(wc)
+	return nil
+}
+
+// writeConcernOf takes the fields a write concern has; nil without any.
+func (c *call) writeConcernOf(o *goja.Object) bson.Raw {
+	wc := bson.D{}
+	for _, name := range []string{"w", "wtimeout", "j"} {
+		if v := property(o, name); v != nil {
+			wc = append(wc, bson.E{Key: name, Value: c.value(v)})
+		}
+	}
+	if v := property(o, "fsync"); v != nil {
+		set(&wc, "j", v.ToBoolean())
+	}
+	if len(wc) == 0 {
+		return nil
+	}
+	return rawOf(wc)
+}
+
+func notForConnections(text string) func(*call, *mongoObject) goja.Value {
+	return func(c *call, _ *mongoObject) goja.Value {
+		c.throwCoded(unimplemented, codeNotImplemented, "%s", text)
+		return nil
+	}
+}
+
+func noEncryption(c *call, _ *mongoObject) goja.Value {
+	c.throwCoded(invalidInput, codeNoEncryption, "Cannot call getClientEncryption() without field-level encryption options")
 	return nil
 }
 
@@ -223,63 +333,4 @@ func (c *call) optionalDocument(doc bson.Raw, field string) goja.Value {
 		return c.world.ToJS(doc.Lookup(field))
 	}
 	return c.world.DocToJS(doc)
-}
-
-// newMongoConstructor makes the global Mongo, which opens a connection.
-func (s *Shell) newMongoConstructor() goja.Value {
-	proto := prototype(s, "Mongo", mongoMethods())
-	f := s.rt.ToValue(func(cc goja.ConstructorCall) *goja.Object {
-		uri := "mongodb://localhost:27017"
-		if a := cc.Argument(0); !goja.IsUndefined(a) {
-			uri = a.String()
-		}
-		return s.connect(uri).js()
-	}).(*goja.Object)
-	must(f.DefineDataProperty("name", s.rt.ToValue("Mongo"), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE))
-	must(f.Set("prototype", proto))
-	return f
-}
-
-// connect opens another connection.
-func (s *Shell) connect(uri string) *mongoObject {
-	if !strings.Contains(uri, "://") {
-		uri = "mongodb://" + uri
-	}
-	open := s.cfg.Connect
-	if open == nil {
-		open = func(_ context.Context, uri string) (*mongo.Client, error) {
-			return mongo.Connect(options.Client().ApplyURI(uri))
-		}
-	}
-	client, err := open(s.ctx, uri)
-	if err == nil {
-		if err = client.Ping(s.ctx, nil); err != nil {
-			_ = client.Disconnect(context.WithoutCancel(s.ctx))
-		}
-	}
-	if err != nil {
-		if s.ctx.Err() != nil {
-			s.abort(context.Cause(s.ctx))
-		}
-		name, message := ConnectionError(err)
-		s.throw(name, "%s", message)
-	}
-	m := newMongoObject(s, client, uri)
-	m.own = true
-	s.opened = append(s.opened, m)
-	return m
-}
-
-func (s *Shell) closeConnections(ctx context.Context) error {
-	var errs []error
-	for _, m := range s.opened {
-		if err := m.client.Disconnect(ctx); err != nil && !errors.Is(err, mongo.ErrClientDisconnected) {
-			errs = append(errs, err)
-		}
-	}
-	s.opened = nil
-	if s.mongo != nil && s.mongo.home != nil {
-		s.mongo.home.driver.EndSession(ctx)
-	}
-	return errors.Join(errs...)
 }

@@ -1,6 +1,9 @@
 package bindings
 
 import (
+	"math"
+	"slices"
+
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
@@ -28,8 +31,9 @@ func rsCommand(name string) func(*call, *replicaSet) goja.Value {
 	return func(c *call, rs *replicaSet) goja.Value { return c.reply(rs.admin(command(name))) }
 }
 
-func rsConfig(c *call, rs *replicaSet) goja.Value {
-	return c.world.ToJS(rs.admin(command("replSetGetConfig")).Lookup("config"))
+// viaAdmin runs a helper of databases on the admin database.
+func viaAdmin(f func(*call, *database) goja.Value) func(*call, *replicaSet) goja.Value {
+	return func(c *call, rs *replicaSet) goja.Value { return f(c, rs.s.requireDB().sibling("admin")) }
 }
 
 func replicaSetMethods() []method[*replicaSet] {
@@ -38,7 +42,20 @@ func replicaSetMethods() []method[*replicaSet] {
 		{"conf", "", rsConfig, "Returns the replica set's configuration."},
 		{"config", "", rsConfig, "The same as conf."},
 		{"hello", "", rsCommand("hello"), "Returns the server's part in the set."},
-		{"isMaster", "", rsCommand("isMaster"), "The old name of hello."},
+		{"isMaster", "", viaAdmin(dbIsMaster), "The old name of hello."},
+		{"initiate", "config?:object", func(c *call, rs *replicaSet) goja.Value {
+			return c.reply(rs.admin(bson.D{{Key: "replSetInitiate", Value: c.optional(c.arg(0))}}))
+		}, "Makes the server a replica set."},
+		{"reconfig", "config:object options?:object", func(c *call, rs *replicaSet) goja.Value {
+			return rs.reconfigure(c, c.object(0), c.arg(1))
+		}, "Gives the set another configuration; the version is counted up for you."},
+		{"reconfigForPSASet", "newMemberIndex:number config:object options?:object", rsReconfigForPSA,
+			"Adds a data-bearing member to a primary-secondary-arbiter set in two safe steps."},
+		{"add", "member:string|object arbiter?:boolean", func(c *call, rs *replicaSet) goja.Value {
+			return rs.addMember(c, c.arg(1).ToBoolean())
+		}, "Adds a member."},
+		{"addArb", "host:string", func(c *call, rs *replicaSet) goja.Value { return rs.addMember(c, true) }, "Adds an arbiter."},
+		{"remove", "host:string", rsRemove, "Removes a member."},
 		{"stepDown", "seconds?:number catchUp?:number", func(c *call, rs *replicaSet) goja.Value {
 			var seconds any = int32(60)
 			if c.has(0) {
@@ -53,5 +70,202 @@ func replicaSetMethods() []method[*replicaSet] {
 		{"freeze", "seconds:number", func(c *call, rs *replicaSet) goja.Value {
 			return c.reply(rs.admin(bson.D{{Key: "replSetFreeze", Value: c.value(c.arg(0))}}))
 		}, "Keeps a member from becoming primary."},
+		{"syncFrom", "host:string", func(c *call, rs *replicaSet) goja.Value {
+			return c.reply(rs.admin(bson.D{{Key: "replSetSyncFrom", Value: c.text(0)}}))
+		}, "Makes this member read from another one."},
+		{"secondaryOk", "", func(c *call, rs *replicaSet) goja.Value {
+			rs.s.requireDB().on.allowSecondaries()
+			return nil
+		}, "Allows reads from secondaries."},
+		{"printReplicationInfo", "", viaAdmin(dbPrintReplicationInfo), "Shows size and time span of the oplog."},
+		{"printSecondaryReplicationInfo", "", viaAdmin(dbPrintSecondaryReplicationInfo), "Shows how far the secondaries are behind."},
+		{"printSlaveReplicationInfo", "", func(c *call, _ *replicaSet) goja.Value {
+			c.throwCoded(deprecated, codeDeprecated, "printSlaveReplicationInfo has been deprecated. Use printSecondaryReplicationInfo instead")
+			return nil
+		}, ""},
 	}
+}
+
+func rsConfig(c *call, rs *replicaSet) goja.Value { return c.world.DocToJS(rs.config()) }
+
+// config is the set's configuration, from the document the server keeps where it
+// does not know the command.
+func (rs *replicaSet) config() bson.Raw {
+	d := rs.s.requireDB()
+	reply, err := rs.s.send(d.sibling("admin").request(command("replSetGetConfig"), reads))
+	if codeOf(err) == codeCommandNotFound {
+		doc := rs.s.findOne(d.sibling("local"), "system.replset", emptyDocument)
+		if doc == nil {
+			rs.s.throwCoded(runtimeError, codeCommandFailed, "No documents in local.system.replset")
+		}
+		return doc
+	}
+	if err != nil {
+		rs.s.throwServer(err)
+	}
+	config, ok := reply.Lookup("config").DocumentOK()
+	if !ok {
+		rs.s.throwCoded(runtimeError, codeCommandFailed, "Documented returned from command replSetGetConfig does not contain 'config'")
+	}
+	return config
+}
+
+// editedConfig is the configuration as a document to change, its version counted
+// up, and its members.
+func (rs *replicaSet) editedConfig() (config bson.D, members []bson.D) {
+	raw := rs.config()
+	if err := bson.Unmarshal(raw, &config); err != nil {
+		rs.s.throwConversion(err)
+	}
+	set(&config, "version", small(intOf(raw, "version")+1))
+	list, _ := raw.Lookup("members").ArrayOK()
+	values, _ := list.Values()
+	for _, v := range values {
+		var m bson.D
+		if err := v.Unmarshal(&m); err != nil {
+			rs.s.throwConversion(err)
+		}
+		members = append(members, m)
+	}
+	return config, members
+}
+
+// set gives a field of a document a value, at its old place if it has one.
+func set(d *bson.D, key string, value any) {
+	if i := slices.IndexFunc(*d, func(e bson.E) bool { return e.Key == key }); i >= 0 {
+		(*d)[i].Value = value
+		return
+	}
+	*d = append(*d, bson.E{Key: key, Value: value})
+}
+
+func (rs *replicaSet) setMembers(c *call, config bson.D, members []bson.D) goja.Value {
+	set(&config, "members", members)
+	return c.reply(rs.admin(bson.D{{Key: "replSetReconfig", Value: config}}))
+}
+
+func (rs *replicaSet) addMember(c *call, arbiter bool) goja.Value {
+	var member bson.D
+	if o := c.object(0); o != nil {
+		if arbiter {
+			c.throwInvalid("Expected first parameter to be a host-and-port string of arbiter, but got %s", c.json(o))
+		}
+		member = c.merge(bson.D{}, o)
+	} else {
+		member = bson.D{{Key: "host", Value: c.text(0)}}
+		if arbiter {
+			member = append(member, bson.E{Key: "arbiterOnly", Value: true})
+		}
+	}
+	config, members := rs.editedConfig()
+	if !hasKey(member, "_id") {
+		highest := int64(-1)
+		for _, m := range members {
+			highest = max(highest, intOf(rawOf(m), "_id"))
+		}
+		member = append(bson.D{{Key: "_id", Value: small(highest + 1)}}, member...)
+	}
+	return rs.setMembers(c, config, append(members, member))
+}
+
+func rsRemove(c *call, rs *replicaSet) goja.Value {
+	config, members := rs.editedConfig()
+	i := slices.IndexFunc(members, func(m bson.D) bool { return textAt(rawOf(m), "host") == c.text(0) })
+	if i < 0 {
+		c.throwInvalid("Couldn't find %s in %s. Is %s a member of this replset?", c.text(0), c.json(c.goValue(members)), c.text(0))
+	}
+	return rs.setMembers(c, config, slices.Delete(members, i, i+1))
+}
+
+// reconfigure counts the version up in the script's own object, as scripts that
+// go on with it expect.
+func (rs *replicaSet) reconfigure(c *call, config *goja.Object, options goja.Value) goja.Value {
+	old := rs.config()
+	version := int64(1)
+	if v := numberOf(old, "version"); v != 0 {
+		version = int64(v) + 1
+	}
+	must(config.Set("version", version))
+	if v, err := old.LookupErr("protocolVersion"); err == nil && property(config, "protocolVersion") == nil {
+		must(config.Set("protocolVersion", c.world.ToJS(v)))
+	}
+	body := bson.D{{Key: "replSetReconfig", Value: c.document(config)}}
+	return c.reply(rs.admin(c.merge(body, options)))
+}
+
+// rsReconfigForPSA gives the new member a vote first and its priority second: one
+// step could lose majority-committed writes.
+func rsReconfigForPSA(c *call, rs *replicaSet) goja.Value {
+	index, config := c.arg(0).ToInteger(), c.object(1)
+	say := func(text string) { c.print([]goja.Value{c.rt.ToValue(text)}) }
+	list, _ := property(config, "members").(*goja.Object)
+	var member *goja.Object
+	if list != nil {
+		member, _ = list.Get(itoa(int(index))).(*goja.Object)
+	}
+	if member == nil {
+		c.throwInvalid("Node at index %d does not exist in the new config", index)
+	}
+	if votes := property(member, "votes"); votes == nil || votes.ToFloat() != 1 {
+		c.throwInvalid("Node at index %d must have { votes: 1 } in the new config (actual: { votes: %s })", index, orUndefined(votes))
+	}
+	rs.checkNoVoteYet(c, index, member, say)
+	priority := property(member, "priority")
+	say("Running first reconfig to give member at index " + itoa(int(index)) + " { votes: 1, priority: 0 }")
+	must(member.Set("votes", 1))
+	must(member.Set("priority", 0))
+	first := rs.reconfigure(c, config, c.arg(2))
+	if priority != nil && priority.ToFloat() == 0 {
+		say("No second reconfig necessary because .priority = 0")
+		return first
+	}
+	say("Running second reconfig to give member at index " + itoa(int(index)) + " { priority: " + orUndefined(priority).String() + " }")
+	must(member.Set("priority", orUndefined(priority)))
+	var second goja.Value
+	if ex := c.rt.Try(func() { second = rs.reconfigure(c, config, c.arg(2)) }); ex != nil {
+		say("Second reconfig did not succeed, giving up")
+		say("Attempted command: rs.reconfig(" + c.json(config) + ", " + c.json(optionsOrUndefined(c.object(2))) + ")")
+		panic(ex)
+	}
+	return second
+}
+
+// checkNoVoteYet refuses when the member votes in the present configuration.
+func (rs *replicaSet) checkNoVoteYet(c *call, index int64, member *goja.Object, say func(string)) {
+	_, members := rs.editedConfig()
+	id := math.NaN()
+	if v := property(member, "_id"); v != nil {
+		id = v.ToFloat()
+	}
+	host := optionalText(member.Get("host"))
+	sameHost := false
+	for _, m := range members {
+		raw := rawOf(m)
+		if numberOf(raw, "_id") == id {
+			if votes, err := raw.LookupErr("votes"); err == nil && truthy(votes) {
+				c.throwInvalid("Node at index %d must have { votes: 0 } in the old config (actual: { votes: %s })", index, c.world.ToJS(votes))
+			}
+			return
+		}
+		sameHost = sameHost || textAt(raw, "host") == host
+	}
+	if sameHost {
+		say("Warning: Node at index " + itoa(int(index)) + " has { host: \"" + host + "\" }, which is also present in the old config, but with a different _id field.")
+	}
+}
+
+func orUndefined(v goja.Value) goja.Value {
+	if v == nil {
+		return goja.Undefined()
+	}
+	return v
+}
+
+// json is a value as JSON.stringify writes it, for messages.
+func (c *call) json(v goja.Value) string {
+	text, err := c.world.EJSON(v, false, "")
+	if err != nil {
+		return v.String()
+	}
+	return text
 }

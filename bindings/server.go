@@ -117,7 +117,7 @@ func (r request) options() *options.RunCmdOptionsBuilder {
 	if pref == nil {
 		pref = r.on.readPreference
 	}
-	if pref == nil || r.session != nil && r.session.driver.TransactionRunning() {
+	if pref == nil || r.session != nil && r.session.driver.TransactionRunning() { // whose own preference the driver takes
 		pref = readpref.Primary()
 	}
 	return options.RunCmd().SetReadPreference(pref)

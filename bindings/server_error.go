@@ -13,6 +13,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+	driversession "go.mongodb.org/mongo-driver/v2/x/mongo/driver/session"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
 
 	"shardsh/balancer/mongoerr"
@@ -43,6 +44,8 @@ func (s *Shell) errorOf(err error) *goja.Object {
 	}
 	return e
 }
+
+const sessionEnded = "Cannot use a session that has ended"
 
 // gossip are the fields a cluster adds to every reply (spec 03 §0.3).
 var gossip = []string{"$clusterTime", "operationTime"}
@@ -139,6 +142,8 @@ func ConnectionError(err error) (name, message string) {
 		return "MongoServerSelectionError", "Server selection timed out"
 	}
 	switch {
+	case errors.Is(err, driversession.ErrSessionEnded):
+		return "MongoExpiredSessionError", sessionEnded
 	case errors.As(err, &dns):
 		return "MongoNetworkError", "getaddrinfo ENOTFOUND " + dns.Name
 	case errors.As(err, &op) && op.Op == "dial" && errors.Is(err, syscall.ECONNREFUSED):
@@ -153,9 +158,9 @@ func ConnectionError(err error) (name, message string) {
 	return "MongoRuntimeError", oneLine(err.Error())
 }
 
-var credentials = regexp.MustCompile(`(mongodb(?:\+srv)?://)[^@/\s]*@`)
+var credentials = regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://)[^@/\s]*@`)
 
-// Redact hides the user and password of every connection string in a text.
+// Redact hides the user and password of every address in a text.
 func Redact(text string) string { return credentials.ReplaceAllString(text, "$1<credentials>@") }
 
 func oneLine(text string) string {

@@ -2,9 +2,17 @@ package bindings
 
 import (
 	"context"
+	"errors"
+	"strings"
+	"time"
 
 	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/mongo/readconcern"
+	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
+	driversession "go.mongodb.org/mongo-driver/v2/x/mongo/driver/session"
 )
 
 // session is what startSession() gives.
@@ -12,20 +20,90 @@ type session struct {
 	tail
 	on        *mongoObject
 	driver    *mongo.Session
+	given     *goja.Object // the options, as getOptions() returns them
 	databases map[string]*database
 	object    *goja.Object
 	ended     bool
 }
 
-func (s *Shell) newSession(m *mongoObject) *session {
-	started, err := m.client.StartSession()
+func (c *call) newSession(m *mongoObject, from *goja.Object) *session {
+	s := c.Shell
+	given := s.sessionOptions(from)
+	opts := options.Session()
+	if v := property(given, "causalConsistency"); v != nil {
+		opts.SetCausalConsistency(v.ToBoolean())
+	}
+	if v := property(given, "snapshot"); v != nil {
+		opts.SetSnapshot(v.ToBoolean())
+	}
+	if o, ok := property(given, "defaultTransactionOptions").(*goja.Object); ok {
+		opts.SetDefaultTransactionOptions(c.transactionOptions(o))
+	}
+	started, err := m.client.StartSession(opts)
 	if err != nil {
 		s.throwServer(err)
 	}
-	sess := &session{on: m, driver: started, databases: make(map[string]*database)}
+	sess := &session{on: m, driver: started, given: given, databases: make(map[string]*database)}
 	sess.object = s.instance(sess, prototype(s, "Session", sessionMethods()))
 	s.world.SetPrinter(sess.object, func() string { return s.inspect(s.world.DocToJS(started.ID())) })
 	return sess
+}
+
+// sessionOptions sorts options into those of the session and those of its
+// transactions; others are dropped.
+func (s *Shell) sessionOptions(from *goja.Object) *goja.Object {
+	given, transactions := s.rt.NewObject(), s.rt.NewObject()
+	for _, name := range []string{"readConcern", "writeConcern", "readPreference", "maxCommitTimeMS"} {
+		if v := property(from, name); v != nil {
+			must(transactions.Set(name, v))
+		}
+	}
+	if len(transactions.Keys()) > 0 {
+		must(given.Set("defaultTransactionOptions", transactions))
+	}
+	for _, name := range []string{"causalConsistency", "snapshot", "defaultTimeoutMS"} {
+		if v := property(from, name); v != nil {
+			must(given.Set(name, v))
+		}
+	}
+	is := func(name string) bool { v := property(given, name); return v != nil && v.ToBoolean() }
+	if is("causalConsistency") && is("snapshot") {
+		s.throw("MongoInvalidArgumentError", "Properties \"causalConsistency\" and \"snapshot\" are mutually exclusive")
+	}
+	return given
+}
+
+// transactionOptions reads readConcern, writeConcern and readPreference. The
+// driver has no maxCommitTimeMS.
+func (c *call) transactionOptions(o *goja.Object) *options.TransactionOptionsBuilder {
+	opts := options.Transaction()
+	if v, ok := property(o, "readConcern").(*goja.Object); ok {
+		opts.SetReadConcern(&readconcern.ReadConcern{Level: optionalText(v.Get("level"))})
+	}
+	if v, ok := property(o, "writeConcern").(*goja.Object); ok {
+		wc := &writeconcern.WriteConcern{}
+		switch w := c.document(v).Lookup("w"); w.Type {
+		case bson.TypeString:
+			wc.W = w.StringValue()
+		default:
+			if n, ok := w.AsInt64OK(); ok {
+				wc.W = int(n)
+			}
+		}
+		if j := property(v, "j"); j != nil {
+			journal := j.ToBoolean()
+			wc.Journal = &journal
+		}
+		opts.SetWriteConcern(wc)
+	}
+	if v := property(o, "readPreference"); v != nil {
+		mode, tags := v, goja.Undefined()
+		if pref, ok := v.(*goja.Object); ok {
+			mode, tags = orUndefined(property(pref, "mode")), orUndefined(property(pref, "tags"))
+		}
+		opts.SetReadPreference(c.readPreferenceOf(mode, tags, goja.Undefined()))
+	}
+	return opts
 }
 
 func (sess *session) database(name string) *database {
@@ -40,18 +118,27 @@ func (sess *session) database(name string) *database {
 	return d
 }
 
+// inTransaction reports whether the database's commands belong to a transaction:
+// they take their concerns from it then.
+func (d *database) inTransaction() bool {
+	return d.session != nil && d.session.driver.TransactionRunning()
+}
+
 func sessionMethods() []method[*session] {
 	return []method[*session]{
 		{"getDatabase", "name:string", func(c *call, sess *session) goja.Value { return sess.database(c.text(0)).object },
 			"Returns a database whose commands belong to this session."},
 		{"startTransaction", "options?:object", func(c *call, sess *session) goja.Value {
-			return c.transaction(sess.driver.StartTransaction())
+			c.transaction(sess.start(c, c.object(0)))
+			return nil
 		}, "Starts a transaction."},
 		{"commitTransaction", "", func(c *call, sess *session) goja.Value {
-			return c.transaction(sess.driver.CommitTransaction(c.ctx))
+			c.transaction(sess.commit(c.ctx))
+			return nil
 		}, "Commits the transaction."},
 		{"abortTransaction", "", func(c *call, sess *session) goja.Value {
-			return c.transaction(sess.driver.AbortTransaction(c.ctx))
+			c.transaction(sess.driver.AbortTransaction(c.ctx))
+			return nil
 		}, "Gives up the transaction."},
 		{"withTransaction", "f:function options?:object", sessionWithTransaction, "Runs a function in a transaction, again when it has to."},
 		{"endSession", "", func(c *call, sess *session) goja.Value {
@@ -60,7 +147,8 @@ func sessionMethods() []method[*session] {
 			return nil
 		}, "Ends the session."},
 		{"hasEnded", "", func(c *call, sess *session) goja.Value { return c.rt.ToValue(sess.ended) }, "Tells whether the session was ended."},
-		{"getClusterTime", "", func(c *call, sess *session) goja.Value { return c.optionalDocument(sess.driver.ClusterTime(), "") },
+		{"getOptions", "", func(_ *call, sess *session) goja.Value { return sess.given }, "Returns the options the session was started with."},
+		{"getClusterTime", "", func(c *call, sess *session) goja.Value { return c.clusterTime(sess.driver.ClusterTime()) },
 			"Returns the newest cluster time seen."},
 		{"getOperationTime", "", func(c *call, sess *session) goja.Value {
 			if t := sess.driver.OperationTime(); t != nil {
@@ -68,27 +156,137 @@ func sessionMethods() []method[*session] {
 			}
 			return nil
 		}, "Returns the newest operation time seen."},
+		{"advanceClusterTime", "clusterTime:object", func(c *call, sess *session) goja.Value {
+			doc := c.document(c.arg(0))
+			if _, _, ok := doc.Lookup("clusterTime").TimestampOK(); !ok {
+				c.throw("MongoInvalidArgumentError", "Input cluster time \"clusterTime\" property must be a valid BSON Timestamp")
+			}
+			c.transaction(sess.driver.AdvanceClusterTime(rawOf(bson.D{{Key: "$clusterTime", Value: doc}})))
+			return nil
+		}, "Takes over a cluster time another session saw."},
+		{"advanceOperationTime", "time:object", func(c *call, sess *session) goja.Value {
+			t, i, ok := c.value(c.arg(0)).TimestampOK()
+			if !ok {
+				c.throw("MongoInvalidArgumentError", "Operation time must be a valid BSON Timestamp")
+			}
+			c.transaction(sess.driver.AdvanceOperationTime(&bson.Timestamp{T: t, I: i}))
+			return nil
+		}, "Takes over an operation time another session saw."},
+		{"bulkWrite", "models:object options?:object", func(c *call, sess *session) goja.Value {
+			return c.clientBulkWrite(sess.database("admin"))
+		}, "Does a list of writes to several collections."},
 	}
 }
 
-func (c *call) transaction(err error) goja.Value {
-	if err != nil {
-		_, err = c.answer(nil, err)
+// clusterTime is what is inside the driver's document.
+func (c *call) clusterTime(doc bson.Raw) goja.Value {
+	if inner, ok := doc.Lookup("$clusterTime").DocumentOK(); ok {
+		doc = inner
+	}
+	return c.optionalDocument(doc, "")
+}
+
+func (sess *session) start(c *call, o *goja.Object) error {
+	if sess.ended {
+		return driversession.ErrSessionEnded
+	}
+	if o == nil {
+		return sess.driver.StartTransaction()
+	}
+	return sess.driver.StartTransaction(c.transactionOptions(o))
+}
+
+func (sess *session) commit(ctx context.Context) error { return sess.driver.CommitTransaction(ctx) }
+
+// transaction throws the error of a step of a transaction.
+func (c *call) transaction(err error) {
+	switch {
+	case err == nil:
+		return
+	case errors.Is(err, driversession.ErrSnapshotTransaction):
+		c.throw("MongoCompatibilityError", "Transactions are not supported in snapshot sessions")
+	case isTransactionState(err):
+		text := err.Error()
+		c.throw("MongoTransactionError", "%s", strings.ToUpper(text[:1])+text[1:])
+	}
+	if _, err = c.answer(nil, err); err != nil {
 		c.throwServer(err)
 	}
-	return nil
 }
 
+func isTransactionState(err error) bool {
+	for _, state := range []error{
+		driversession.ErrNoTransactStarted, driversession.ErrTransactInProgress, driversession.ErrAbortAfterCommit,
+		driversession.ErrAbortTwice, driversession.ErrCommitAfterAbort, driversession.ErrUnackWCUnsupported,
+	} {
+		if errors.Is(err, state) {
+			return true
+		}
+	}
+	return false
+}
+
+// transactionPatience is how long withTransaction goes on trying, as all drivers
+// do.
+const transactionPatience = 120 * time.Second
+
 // sessionWithTransaction commits what the function did, and gives it up when the
-// function throws.
+// function throws. What the server labels as passing is tried again: the whole
+// for TransientTransactionError, the commit for UnknownTransactionCommitResult.
 func sessionWithTransaction(c *call, sess *session) goja.Value {
 	f, _ := goja.AssertFunction(c.arg(0))
-	c.transaction(sess.driver.StartTransaction())
-	v, err := f(goja.Undefined(), sess.object)
-	if err != nil {
-		_ = sess.driver.AbortTransaction(context.WithoutCancel(c.ctx))
-		c.rethrow(err)
+	end := c.clock.Now().Add(transactionPatience)
+	for {
+		c.transaction(sess.start(c, c.object(1)))
+		v, err := f(goja.Undefined(), sess.object)
+		if err != nil {
+			if sess.driver.TransactionRunning() {
+				_ = sess.driver.AbortTransaction(context.WithoutCancel(c.ctx))
+			}
+			if c.labelled(err, "TransientTransactionError") && c.clock.Now().Before(end) {
+				continue
+			}
+			c.rethrow(err)
+		}
+		if !sess.driver.TransactionRunning() { // the function ended it itself
+			return v
+		}
+		again, err := sess.commitPatiently(c, end)
+		if again {
+			continue
+		}
+		c.transaction(err)
+		return v
 	}
-	c.transaction(sess.driver.CommitTransaction(c.ctx))
-	return v
+}
+
+// commitPatiently commits until the outcome is known. It reports whether the
+// whole transaction has to be done again.
+func (sess *session) commitPatiently(c *call, end time.Time) (again bool, err error) {
+	for {
+		err = sess.commit(c.ctx)
+		var command mongo.CommandError
+		if err == nil || c.ctx.Err() != nil || !errors.As(err, &command) || !c.clock.Now().Before(end) {
+			return false, err
+		}
+		switch {
+		case command.HasErrorLabel("UnknownTransactionCommitResult") && command.Code != codeMaxTimeMSExpired:
+		case command.HasErrorLabel("TransientTransactionError"):
+			return true, nil
+		default:
+			return false, err
+		}
+	}
+}
+
+// labelled reports whether a script's error carries a label of the server.
+func (c *call) labelled(err error, label string) bool {
+	o, _ := thrownBy(err).(*goja.Object)
+	set, _ := property(o, "errorLabelSet").(*goja.Object)
+	if set == nil {
+		return false
+	}
+	has, _ := goja.AssertFunction(set.Get("has"))
+	v, err := has(set, c.rt.ToValue(label))
+	return err == nil && v.ToBoolean()
 }

@@ -89,7 +89,7 @@ func New(cfg Config) (*Shell, error) {
 	s.world = values.Install(s.rt, values.Options{Now: s.clock.Now, Warn: func(text string) { s.warnOnce("Warning: " + text) }})
 	if cfg.Client != nil {
 		s.mongo = newMongoObject(s, cfg.Client, cfg.Address)
-		s.mongo.readPreference = cfg.ReadPreference
+		s.mongo.readPreference, s.mongo.settings = cfg.ReadPreference, cfg.Settings
 		s.db = s.mongo.database(s.cfg.Database)
 	}
 	s.defineGlobals()

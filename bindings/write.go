@@ -77,7 +77,7 @@ func (coll *collection) write(ops []writeOp, opts writeOptions) *writeResult {
 	if concern == nil {
 		concern = coll.d.on.writeConcern
 	}
-	if coll.d.session != nil && coll.d.session.driver.TransactionRunning() {
+	if coll.d.inTransaction() {
 		concern = nil
 	}
 	if w, err := concern.LookupErr("w"); err == nil {

@@ -31,6 +31,7 @@ type connection struct {
 	// From the connection string, for the commands that scripts send.
 	readPreference *readpref.ReadPref
 	noRetryWrites  bool
+	settings       *options.ClientOptions // to connect again as another user
 	// For the banner: the server's version and a few words on its size.
 	serverVersion, cluster string
 	clock                  bindings.Clock
@@ -89,11 +90,12 @@ func (env environment) connectMock(o commandLine, interactive bool) (*connection
 		_ = server.Shutdown(ctx)
 		<-served
 	}
-	client, err := mongo.Connect(options.Client().
+	settings := options.Client().
 		ApplyURI("mongodb://mock:27017/?directConnection=true").
 		SetAppName("shardsh " + version()).
 		SetDialer(pipe).
-		SetServerMonitoringMode(connstring.ServerMonitoringModePoll))
+		SetServerMonitoringMode(connstring.ServerMonitoringModePoll)
+	client, err := mongo.Connect(settings)
 	if err != nil {
 		stop()
 		return nil, err
@@ -103,6 +105,7 @@ func (env environment) connectMock(o commandLine, interactive bool) (*connection
 		serverVersion: mock.Version,
 		cluster:       fmt.Sprintf("mock cluster, %d shards, %s time", len(topology.Shards), timeName(cfg.RealTime)),
 		clock:         cluster.Clock(),
+		settings:      settings,
 		close: func() {
 			disconnect(client)
 			stop()
@@ -161,7 +164,7 @@ func connectLive(ctx context.Context, address string) (*connection, error) {
 	}
 	c := &connection{
 		client: client, address: redact(uri), database: parsed.Database,
-		setName: parsed.ReplicaSet, readPreference: settings.ReadPreference,
+		setName: parsed.ReplicaSet, readPreference: settings.ReadPreference, settings: settings,
 		noRetryWrites: settings.RetryWrites != nil && !*settings.RetryWrites,
 		close:         func() { disconnect(client) },
 	}

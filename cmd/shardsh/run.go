@@ -100,7 +100,7 @@ func (env environment) shell(ctx context.Context, o commandLine) error {
 		Clock: conn.clock, Color: env.color(), Interactive: interactive,
 		Args: o.args, Executable: os.Args[0], Version: version(),
 		Guard: env.guard(o), Scripts: scripts.Files,
-		SetName: conn.setName, ReadPreference: conn.readPreference, NoRetryWrites: conn.noRetryWrites,
+		SetName: conn.setName, ReadPreference: conn.readPreference, NoRetryWrites: conn.noRetryWrites, Settings: conn.settings,
 	})
 	if err != nil {
 		return err

@@ -1,0 +1,192 @@
+package bindings
+
+import (
+	"strings"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// clientBulk is a list of writes to several collections, sent as one bulkWrite
+// command (MongoDB 8.0).
+type clientBulk struct {
+	ops, namespaces bson.A
+	known           map[string]int
+	inserted        map[int]bson.RawValue // ids, by position
+	deletes         map[int]bool
+}
+
+// clientBulkWrite takes [{namespace: "db.coll", name: "insertOne", …}, …].
+func (c *call) clientBulkWrite(admin *database) goja.Value {
+	list := c.object(0)
+	if list.ClassName() != "Array" || len(list.Keys()) == 0 {
+		c.throw("MongoClientBulkWriteExecutionError", "Models can not be empty.")
+	}
+	b := &clientBulk{known: map[string]int{}, inserted: map[int]bson.RawValue{}, deletes: map[int]bool{}}
+	for i, v := range c.items(list) {
+		b.add(c, i, v)
+	}
+	options := c.object(1)
+	is := func(name string, otherwise bool) bool {
+		if v := property(options, name); v != nil {
+			return v.ToBoolean()
+		}
+		return otherwise
+	}
+	ordered, verbose := is("ordered", true), is("verboseResults", false)
+	body := command("bulkWrite",
+		bson.E{Key: "errorsOnly", Value: !verbose}, bson.E{Key: "ordered", Value: ordered},
+		bson.E{Key: "ops", Value: b.ops}, bson.E{Key: "nsInfo", Value: b.namespaces})
+	for _, name := range []string{"bypassDocumentValidation", "comment", "let", "writeConcern"} {
+		if v := property(options, name); v != nil {
+			body = append(body, bson.E{Key: name, Value: c.value(v)})
+		}
+	}
+	if wc := admin.on.writeConcern; wc != nil && !hasKey(body, "writeConcern") && !admin.inTransaction() {
+		body = append(body, bson.E{Key: "writeConcern", Value: wc})
+	}
+	reply := c.mustSend(admin.request(body))
+	return b.result(c, admin, reply, ordered, verbose)
+}
+
+func (b *clientBulk) add(c *call, i int, v goja.Value) {
+	model, _ := v.(*goja.Object)
+	ns := optionalText(property(model, "namespace"))
+	if _, coll, ok := strings.Cut(ns, "."); !ok || coll == "" {
+		c.throwInvalid("bulkWrite model %d needs a namespace \"<db>.<collection>\"", i)
+	}
+	at, ok := b.known[ns]
+	if !ok {
+		at = len(b.namespaces)
+		b.known[ns] = at
+		b.namespaces = append(b.namespaces, bson.D{{Key: "ns", Value: ns}})
+	}
+	name := optionalText(property(model, "name"))
+	filter := func() bson.RawValue { return c.value(c.bulkField(model, "filter", i)) }
+	var op bson.D
+	switch name {
+	case "insertOne":
+		w := c.insertion(orUndefined(property(model, "document")), i)
+		b.inserted[i] = w.doc.Lookup("_id")
+		op = bson.D{{Key: "insert", Value: int32(at)}, {Key: "document", Value: w.doc}}
+	case "updateOne", "updateMany", "replaceOne":
+		u := c.replacementOrUpdate(model, name)
+		op = bson.D{{Key: "update", Value: int32(at)}, {Key: "filter", Value: filter()}, {Key: "updateMods", Value: *u}, {Key: "multi", Value: name == "updateMany"}}
+	case "deleteOne", "deleteMany":
+		b.deletes[i] = true
+		op = bson.D{{Key: "delete", Value: int32(at)}, {Key: "filter", Value: filter()}, {Key: "multi", Value: name == "deleteMany"}}
+	default:
+		c.throwInvalidBulk(i)
+	}
+	for _, field := range []string{"upsert", "arrayFilters", "collation", "hint", "sort"} {
+		if v := property(model, field); v != nil && name != "insertOne" {
+			op = append(op, bson.E{Key: field, Value: c.value(v)})
+		}
+	}
+	b.ops = append(b.ops, op)
+}
+
+func (c *call) replacementOrUpdate(model *goja.Object, name string) *bson.RawValue {
+	if name == "replaceOne" {
+		return c.replacement(orUndefined(property(model, "replacement")))
+	}
+	return c.updateValue(orUndefined(property(model, "update")))
+}
+
+// result counts what was done; the first error of an ordered list, or any of an
+// unordered one, throws.
+func (b *clientBulk) result(c *call, admin *database, reply bson.Raw, ordered, verbose bool) goja.Value {
+	o := c.newObject(
+		"acknowledged", true,
+		"insertedCount", intOf(reply, "nInserted"),
+		"matchedCount", intOf(reply, "nMatched"),
+		"modifiedCount", intOf(reply, "nModified"),
+		"deletedCount", intOf(reply, "nDeleted"),
+		"upsertedCount", intOf(reply, "nUpserted"),
+		"insertResults", goja.Undefined(), "updateResults", goja.Undefined(), "deleteResults", goja.Undefined(),
+	)
+	if verbose {
+		for _, name := range []string{"insertResults", "updateResults", "deleteResults"} {
+			must(o.Set(name, c.newMap()))
+		}
+	}
+	failures := c.newMap()
+	failed := false
+	for _, doc := range c.rest(admin, reply) {
+		i := int(intOf(doc, "idx"))
+		if intOf(doc, "ok") != 1 {
+			failed = true
+			c.put(failures, i, c.newObject("code", c.world.ToJS(doc.Lookup("code")), "message", textAt(doc, "errmsg")))
+			continue
+		}
+		if verbose {
+			b.note(c, o, i, doc)
+		}
+	}
+	if !failed {
+		return o
+	}
+	message := "Mongo client unordered bulk write encountered write errors."
+	if ordered {
+		message = "Mongo client ordered bulk write encountered a write error."
+	}
+	e := c.world.NewError("MongoClientBulkWriteError", message)
+	c.addLabels(e, nil)
+	must(e.Set("writeErrors", failures))
+	must(e.Set("writeConcernErrors", c.rt.NewArray()))
+	must(e.Set("partialResult", o))
+	panic(e)
+}
+
+func (b *clientBulk) note(c *call, o *goja.Object, i int, doc bson.Raw) {
+	in := func(name string) *goja.Object { m, _ := o.Get(name).(*goja.Object); return m }
+	if id, ok := b.inserted[i]; ok {
+		c.put(in("insertResults"), i, c.newObject("insertedId", c.world.ToJS(id)))
+		return
+	}
+	if b.deletes[i] {
+		c.put(in("deleteResults"), i, c.newObject("deletedCount", intOf(doc, "n")))
+		return
+	}
+	one := c.newObject("matchedCount", intOf(doc, "n"), "modifiedCount", intOf(doc, "nModified"), "didUpsert", false)
+	if id, err := doc.LookupErr("upserted", "_id"); err == nil {
+		must(one.Set("didUpsert", true))
+		must(one.Set("upsertedId", c.world.ToJS(id)))
+	}
+	c.put(in("updateResults"), i, one)
+}
+
+// rest are the documents of a reply's cursor, read to its end.
+func (c *call) rest(d *database, reply bson.Raw) []bson.Raw {
+	var docs []bson.Raw
+	batch := firstBatch(reply)
+	for {
+		values, _ := batch.Values()
+		for _, v := range values {
+			doc, _ := v.DocumentOK()
+			docs = append(docs, doc)
+		}
+		id := intOf(reply, "cursor", "id")
+		if id == 0 {
+			return docs
+		}
+		_, name, _ := strings.Cut(textAt(reply, "cursor", "ns"), ".")
+		reply = d.run(bson.D{{Key: "getMore", Value: id}, {Key: "collection", Value: name}})
+		batch, _ = reply.Lookup("cursor", "nextBatch").ArrayOK()
+	}
+}
+
+func (s *Shell) newMap() *goja.Object {
+	m, err := s.rt.New(s.rt.GlobalObject().Get("Map"))
+	if err != nil {
+		s.rethrow(err)
+	}
+	return m
+}
+
+func (s *Shell) put(m *goja.Object, key int, v goja.Value) {
+	set, _ := goja.AssertFunction(m.Get("set"))
+	if _, err := set(m, s.rt.ToValue(key), v); err != nil {
+		s.rethrow(err)
+	}
+}

@@ -1,0 +1,151 @@
+package bindings
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// replicationMethods() look at the oplog and at the members of a replica set.
+func replicationMethods() []method[*database] {
+	return []method[*database]{
+		{"getReplicationInfo", "", func(c *call, d *database) goja.Value { return c.replicationInfo(d) },
+			"Returns size and time span of the oplog."},
+		{"printReplicationInfo", "", dbPrintReplicationInfo, "Shows size and time span of the oplog."},
+		{"printSecondaryReplicationInfo", "", dbPrintSecondaryReplicationInfo, "Shows how far the secondaries are behind."},
+		{"printSlaveReplicationInfo", "", func(c *call, _ *database) goja.Value {
+			c.throwCoded(deprecated, codeDeprecated, "Method deprecated, use db.printSecondaryReplicationInfo instead")
+			return nil
+		}, ""},
+	}
+}
+
+const megabyte = 1 << 20
+
+// replicationInfo measures local.oplog.rs.
+func (c *call) replicationInfo(d *database) *goja.Object {
+	local := d.sibling("local")
+	if !slices.ContainsFunc(local.listCollections(emptyDocument, true, nil), func(info bson.Raw) bool { return textAt(info, "name") == "oplog.rs" }) {
+		c.throwCoded(invalidInput, codeNoReplicaSet, "Replication not detected. Are you connected to a replset?")
+	}
+	stats, _ := c.collectionStats(local.collection("oplog.rs"), statsOptions{scale: 1}).(*goja.Object)
+	most := property(stats, "maxSize")
+	if most == nil || !most.ToBoolean() {
+		c.throwCoded(runtimeError, codeCommandFailed, "Could not get stats for local.oplog.rs collection. collstats returned %s", c.json(stats))
+	}
+	size := 0.0
+	if v := property(stats, "size"); v != nil {
+		size = v.ToFloat()
+	}
+	first := c.findOne(local, "oplog.rs", emptyDocument, sortedBy("$natural", 1))
+	last := c.findOne(local, "oplog.rs", emptyDocument, sortedBy("$natural", -1))
+	if first == nil || last == nil {
+		c.throwCoded(runtimeError, codeCommandFailed, "objects not found in local.oplog.$main -- is this a new and empty db instance?")
+	}
+	o := c.newObject(
+		"configuredLogSizeMB", most.ToFloat()/megabyte,
+		"logSizeMB", max(most.ToFloat(), size)/megabyte,
+		"usedMB", math.Ceil(size/megabyte*100)/100,
+	)
+	from, _, okFrom := first.Lookup("ts").TimestampOK()
+	to, _, okTo := last.Lookup("ts").TimestampOK()
+	if !okFrom || !okTo {
+		must(o.Set("errmsg", "ts element not found in oplog objects"))
+		return o
+	}
+	span := float64(to) - float64(from)
+	must(o.Set("timeDiff", span))
+	must(o.Set("timeDiffHours", hours(span)))
+	must(o.Set("tFirst", dateText(time.Unix(int64(from), 0))))
+	must(o.Set("tLast", dateText(time.Unix(int64(to), 0))))
+	must(o.Set("now", dateText(c.clock.Now())))
+	return o
+}
+
+func hours(seconds float64) float64 { return math.Round(seconds/36) / 100 }
+
+// dateText is Date.prototype.toString.
+func dateText(t time.Time) string { return t.Local().Format("Mon Jan 02 2006 15:04:05 GMT-0700 (MST)") }
+
+func dbPrintReplicationInfo(c *call, d *database) goja.Value {
+	var info *goja.Object
+	if ex := c.rt.Try(func() { info = c.replicationInfo(d) }); ex != nil {
+		hello := d.run(command("hello"), reads)
+		switch {
+		case truthyAt(hello, "arbiterOnly"):
+			return c.statsResult(c.newObject("message", "cannot provide replication status from an arbiter"))
+		case !truthyAt(hello, "isWritablePrimary"):
+			o := c.newObject("message", "this is a secondary, printing secondary replication info.")
+			c.secondaryInfo(d, o)
+			return c.statsResult(o)
+		}
+		panic(ex)
+	}
+	text := func(name string) string { return optionalText(info.Get(name)) }
+	return c.statsResult(c.newObject(
+		"actual oplog size", text("logSizeMB")+" MB",
+		"configured oplog size", text("configuredLogSizeMB")+" MB",
+		"log length start to end", text("timeDiff")+" secs ("+text("timeDiffHours")+" hrs)",
+		"oplog first event time", text("tFirst"),
+		"oplog last event time", text("tLast"),
+		"now", text("now"),
+	))
+}
+
+func dbPrintSecondaryReplicationInfo(c *call, d *database) goja.Value {
+	o := c.rt.NewObject()
+	c.secondaryInfo(d, o)
+	return c.statsResult(o)
+}
+
+// States of members as replSetGetStatus numbers them.
+const (
+	statePrimary = 1
+	stateArbiter = 7
+)
+
+// secondaryInfo adds a section for each member that copies data.
+func (c *call) secondaryInfo(d *database, o *goja.Object) {
+	if c.findOne(d.sibling("local"), "system.replset", emptyDocument) == nil {
+		c.throwCoded(invalidInput, codeNoReplicaSet, "local.system.replset is empty. Are you connected to a replica set?")
+	}
+	list, _ := d.admin(command("replSetGetStatus"), reads).Lookup("members").ArrayOK()
+	values, _ := list.Values()
+	var members []bson.Raw
+	var newest time.Time
+	behind := "freshest member (no primary available at the moment)"
+	for _, v := range values {
+		m, _ := v.DocumentOK()
+		members = append(members, m)
+		if t, ok := m.Lookup("optimeDate").TimeOK(); ok && t.After(newest) {
+			newest = t
+		}
+	}
+	for _, m := range members {
+		if intOf(m, "state") == statePrimary {
+			newest, _ = m.Lookup("optimeDate").TimeOK()
+			behind = "primary "
+		}
+	}
+	for _, m := range members {
+		if state := intOf(m, "state"); state == statePrimary || state == stateArbiter {
+			continue
+		}
+		section := c.rt.NewObject()
+		_, noOptime := m.LookupErr("optime")
+		health, noHealth := m.LookupErr("health")
+		if noOptime == nil && (noHealth != nil || truthy(health)) {
+			at, _ := m.Lookup("optimeDate").TimeOK()
+			ago := newest.Sub(at).Seconds()
+			must(section.Set("syncedTo", dateText(at)))
+			must(section.Set("replLag", fmt.Sprintf("%s secs (%s hrs) behind the %s", plainNumber(math.Round(ago)), plainNumber(hours(ago)), behind)))
+		} else {
+			must(section.Set("no replication info, yet.  State", textAt(m, "stateStr")))
+		}
+		must(o.Set("source: "+textAt(m, "name"), section))
+	}
+}

@@ -1,0 +1,91 @@
+package bindings
+
+import (
+	"strings"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock"
+)
+
+func TestSessionOptions(t *testing.T) {
+	s := "db.getMongo().startSession("
+	check(t, connect(t), []caseOf{
+		{s + `).getOptions()`, "", "{}"},
+		{s + `{causalConsistency: false, readConcern: {level: "majority"}, other: 1}).getOptions()`, "",
+			"{\n  defaultTransactionOptions: { readConcern: { level: 'majority' } },\n  causalConsistency: false\n}"},
+		{s + `{snapshot: true, causalConsistency: true})`, "", `MongoInvalidArgumentError: Properties "causalConsistency" and "snapshot" are mutually exclusive`},
+		{s + `).getDatabase("a.b")`, "", "MongoshInvalidInputError: [COMMON-10001] Invalid database name: a.b"},
+		{s + `).commitTransaction()`, "", "MongoTransactionError: No transaction started"},
+		{s + `).abortTransaction()`, "", "MongoTransactionError: No transaction started"},
+		{`const a = ` + s + `); a.startTransaction(); a.startTransaction()`, "", "MongoTransactionError: Transaction already in progress"},
+		{`const b = ` + s + `); b.endSession(); b.startTransaction()`, "", "MongoExpiredSessionError: Cannot use a session that has ended"},
+		{`const b2 = ` + s + `); b2.endSession(); b2.getDatabase("app").orders.findOne()`, "", "MongoExpiredSessionError: Cannot use a session that has ended"},
+		{s + `).advanceClusterTime({})`, "", `MongoInvalidArgumentError: Input cluster time "clusterTime" property must be a valid BSON Timestamp`},
+		{`const d = ` + s + `); d.advanceOperationTime(Timestamp(7, 1)); d.getOperationTime()`, "", "Timestamp({ t: 7, i: 1 })"},
+		{`const e = ` + s + `); e.advanceClusterTime({clusterTime: Timestamp(2000000000, 1), signature: {}}); e.getClusterTime()`, "",
+			"{ clusterTime: Timestamp({ t: 2000000000, i: 1 }), signature: {} }"},
+		{s + `).withTransaction(5)`, "", "MongoshInvalidInputError: [COMMON-10001] Argument at position 0 must be of type function, got number instead (Session.withTransaction)"},
+	})
+}
+
+// TestTransaction: the first command carries the options, all carry the number,
+// and the concerns of the connection stay out.
+func TestTransaction(t *testing.T) {
+	c := connect(t)
+	c.script(map[string]bsonDoc{"commitTransaction": ok(), "abortTransaction": ok()})
+	const in = `const s = db.getMongo().startSession(); const o = s.getDatabase("app").orders; `
+	check(t, c, []caseOf{
+		{in + `db.getMongo().setReadConcern("local"); db.getMongo().setWriteConcern(1);
+			s.startTransaction({readConcern: {level: "snapshot"}, writeConcern: {w: "majority"}});
+			o.findOne({_id: 1}); o.insertOne({_id: 900}); o.findOneAndUpdate({_id: 1}, {$set: {a: 1}}); s.commitTransaction()`,
+			`app {"find":"orders","filter":{"_id":1},"limit":1,"readConcern":{"level":"snapshot"},"startTransaction":true,"autocommit":false}` + "\n" +
+				`app {"insert":"orders","documents":[{"_id":900}],"ordered":true,"autocommit":false}` + "\n" +
+				`app {"findAndModify":"orders","query":{"_id":1},"remove":false,"new":false,"upsert":false,"update":{"$set":{"a":1}},"autocommit":false}` + "\n" +
+				`admin {"commitTransaction":1,"writeConcern":{"w":"majority"},"autocommit":false}`, ""},
+		{in + `s.withTransaction(() => { o.insertOne({_id: 901}); return 7 })`, "", "7"},
+		{in + `try { s.withTransaction(() => { o.insertOne({_id: 902}); throw new Error("no") }) } catch (e) { e.message }`,
+			`app {"insert":"orders","documents":[{"_id":902}],"ordered":true,"startTransaction":true,"autocommit":false}` + "\n" + `admin {"abortTransaction":1,"autocommit":false}`, "no"},
+		{in + `s.withTransaction(() => { o.findOne(); s.abortTransaction(); return "gave up" })`, "", "gave up"},
+	})
+}
+
+// TestWithTransactionTriesAgain: the whole for a passing error, the commit for an
+// unknown outcome, and not for ever.
+func TestWithTransactionTriesAgain(t *testing.T) {
+	label := func(name string) bsonDoc {
+		return bson.D{field("ok", 0.0), field("errmsg", name), field("code", int32(251)), field("codeName", "NoSuchTransaction"), field("errorLabels", bson.A{name})}
+	}
+	const call = `const s = db.getMongo().startSession(); const o = s.getDatabase("app").orders; let n = 0;
+		try { s.withTransaction(() => { n++; o.findOne(); sleep(50000) }) } catch (e) { print(e.codeName, e.hasErrorLabel("TransientTransactionError")) } n`
+	c := connect(t)
+	for _, tc := range []struct {
+		answers map[string]bsonDoc
+		shows   string
+	}{
+		{map[string]bsonDoc{"find": label("TransientTransactionError"), "abortTransaction": ok()}, "1"},
+		{map[string]bsonDoc{"commitTransaction": label("TransientTransactionError"), "abortTransaction": ok()}, "NoSuchTransaction true\n3"},
+		{map[string]bsonDoc{"commitTransaction": ok()}, "1"},
+	} {
+		c.renew(t)
+		c.script(tc.answers)
+		input := call
+		if tc.answers["find"] != nil { // ends by itself at the second try
+			input = strings.Replace(call, "o.findOne(); sleep(50000)", "if (n < 2) o.findOne()", 1)
+			tc.shows = "2"
+		}
+		if got, _ := c.show(input); got != tc.shows {
+			t.Errorf("%v: shows %s, want %s", tc.answers, got, tc.shows)
+		}
+	}
+}
+
+// TestCursorsOfSessions: later batches belong to the session too.
+func TestCursorsOfSessions(t *testing.T) {
+	run(t, onMock(t, mock.Config{Seed: 7}),
+		step{"db.c.insertMany([{_id: 1}, {_id: 2}, {_id: 3}]).acknowledged", "true"},
+		step{"const s = db.getMongo().startSession(); s.getDatabase('test').c.find().batchSize(1).toArray().length", "3"},
+		step{"s.endSession(); s.hasEnded()", "true"},
+	)
+}
