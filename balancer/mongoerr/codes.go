@@ -109,6 +109,7 @@ const (
 	StaleDbVersion                                              Code = 249
 	StaleChunkHistory                                           Code = 250
 	NoSuchTransaction                                           Code = 251
+	TooManyLogicalSessions                                      Code = 261
 	TransactionCommitted                                        Code = 256
 	ExceededTimeLimit                                           Code = 262
 	OperationNotSupportedInTransaction                          Code = 263
@@ -132,6 +133,7 @@ const (
 	APIVersionError                                             Code = 322
 	APIStrictError                                              Code = 323
 	APIDeprecationError                                         Code = 324
+	MechanismUnavailable                                        Code = 334
 	ReshardCollectionInProgress                                 Code = 338
 	NoSuchReshardCollection                                     Code = 339
 	ReshardCollectionCommitted                                  Code = 340
@@ -188,13 +190,19 @@ const (
 	CollStatsSpec            Code = 40166
 	UnknownStage             Code = 40324
 	StageNotFirst            Code = 40602
+	GetMoreForeignSession    Code = 50799
+	GetMoreWithoutSession    Code = 50800
+	GetMoreOtherSession      Code = 50801
 	ClearJumboFindWithoutKey Code = 51260
 	ClearJumboNoSuchChunk    Code = 51261
 	ClearJumboChunkVanished  Code = 51262
+	UserExists               Code = 51003
 	HelloNegativeCounter     Code = 51758
 	HelloNegativeWait        Code = 51759
 	HelloAwaitIncomplete     Code = 51760
 	MoveChunkFindWithoutKey  Code = 656450
+	NoAPIVersion             Code = 4886600
+	AlreadyAuthenticated     Code = 5626703
 	MoveChunkBadBound        Code = 656451
 	MoveChunkNoSuchChunk     Code = 656452
 	CollStatsScale           Code = 4390200
@@ -313,6 +321,7 @@ var names = map[Code]string{
 	StaleDbVersion:                             "StaleDbVersion",
 	StaleChunkHistory:                          "StaleChunkHistory",
 	NoSuchTransaction:                          "NoSuchTransaction",
+	TooManyLogicalSessions:                     "TooManyLogicalSessions",
 	TransactionCommitted:                       "TransactionCommitted",
 	ExceededTimeLimit:                          "ExceededTimeLimit",
 	OperationNotSupportedInTransaction:         "OperationNotSupportedInTransaction",
@@ -336,6 +345,7 @@ var names = map[Code]string{
 	APIVersionError:                                             "APIVersionError",
 	APIStrictError:                                              "APIStrictError",
 	APIDeprecationError:                                         "APIDeprecationError",
+	MechanismUnavailable:                                        "MechanismUnavailable",
 	ReshardCollectionInProgress:                                 "ReshardCollectionInProgress",
 	NoSuchReshardCollection:                                     "NoSuchReshardCollection",
 	ReshardCollectionCommitted:                                  "ReshardCollectionCommitted",

@@ -24,6 +24,8 @@ func sources() map[string]source {
 		"$collStats":               {run: (*Router).collStatsStage},
 		"$indexStats":              {run: (*Router).indexStatsStage},
 		"$currentOp":               {database: true, adminOnly: true, run: (*Router).currentOpStage},
+		"$listSessions":            {run: (*Router).sessionsStage},
+		"$listLocalSessions":       {database: true, run: (*Router).sessionsStage},
 		"$shardedDataDistribution": {database: true, run: (*Router).dataDistribution},
 	}
 }
@@ -73,7 +75,7 @@ func (r *Router) aggregate(c *call) (bson.D, error) {
 		}
 		results = append(results, doc)
 	}
-	return r.firstBatch(ns, results, size), nil
+	return r.firstBatch(c, ns, results, size)
 }
 
 // aggregateNamespace: a collection's, or <db>.$cmd.aggregate for {aggregate: 1}.

@@ -85,7 +85,7 @@ func (r *Router) listCollections(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.firstBatch(c.db+".$cmd.listCollections", list, size), nil
+	return r.firstBatch(c, c.db+".$cmd.listCollections", list, size)
 }
 
 // refusedOptions would change what a collection does in ways the mock can't.

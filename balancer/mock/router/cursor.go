@@ -26,12 +26,15 @@ type cursor struct {
 	ns   string
 	left []bson.Raw
 	used time.Time
+	// lsid is the session it was made in; nil without one.
+	lsid *sessionID
 }
 
 // cursors are the open cursors by id. The cluster's lock guards them.
 type cursors struct {
 	rand *rand.Rand
 	open map[int64]*cursor
+	life time.Duration
 }
 
 // take cuts the next batch off: at most n documents (any number when n is
@@ -50,23 +53,29 @@ func (c *cursor) take(n int) bson.A {
 	return batch
 }
 
+// maxCursors is how many cursors may be open at once.
+const maxCursors = 10_000
+
 // keep stores a cursor that is not exhausted and gives its id, else 0.
-func (cs *cursors) keep(c *cursor) int64 {
+func (cs *cursors) keep(c *cursor) (int64, error) {
 	if len(c.left) == 0 {
-		return 0
+		return 0, nil
 	}
 	if cs.open == nil {
 		cs.open = map[int64]*cursor{}
 	}
 	now := time.Now()
-	maps.DeleteFunc(cs.open, func(_ int64, c *cursor) bool { return now.Sub(c.used) > cursorLife })
+	maps.DeleteFunc(cs.open, func(_ int64, c *cursor) bool { return now.Sub(c.used) > cs.life })
+	if len(cs.open) >= maxCursors {
+		return 0, mongoerr.New(mongoerr.TemporarilyUnavailable, "%d cursors are open: close some, or wait %v until they time out", len(cs.open), cs.life)
+	}
 	c.used = now
 	id := cs.rand.Int64()
 	for id == 0 || cs.open[id] != nil {
 		id = cs.rand.Int64()
 	}
 	cs.open[id] = c
-	return id
+	return id, nil
 }
 
 func (cs *cursors) kill(id int64) bool {
@@ -75,31 +84,53 @@ func (cs *cursors) kill(id int64) bool {
 	return ok
 }
 
+// killWhere closes the cursors of some sessions.
+func (cs *cursors) killWhere(of func(sessionID) bool) {
+	maps.DeleteFunc(cs.open, func(_ int64, c *cursor) bool { return c.lsid != nil && of(*c.lsid) })
+}
+
 // opened is a cursor as a reply shows it.
 type opened struct {
 	id    int64
 	batch bson.A
 }
 
-// open makes a cursor and takes its first batch.
-func (r *Router) open(ns string, results []bson.Raw, size int, single bool) opened {
-	c := &cursor{ns: ns, left: results}
+// open makes a cursor in the session of a call and takes its first batch.
+func (r *Router) open(call *call, ns string, results []bson.Raw, size int, single bool) (opened, error) {
+	c := &cursor{ns: ns, left: results, lsid: call.lsid}
 	batch := c.take(size)
 	if single {
 		c.left = nil
 	}
-	return opened{id: r.cursors.keep(c), batch: batch}
+	id, err := r.cursors.keep(c)
+	return opened{id: id, batch: batch}, err
 }
 
 // firstBatch answers with a cursor, its fields in the order of all commands
 // but find.
-func (r *Router) firstBatch(ns string, results []bson.Raw, size int) bson.D {
-	c := r.open(ns, results, size, false)
+func (r *Router) firstBatch(call *call, ns string, results []bson.Raw, size int) (bson.D, error) {
+	c, err := r.open(call, ns, results, size, false)
+	if err != nil {
+		return nil, err
+	}
 	return bson.D{{Key: "cursor", Value: bson.D{
 		{Key: "id", Value: c.id},
 		{Key: "ns", Value: ns},
 		{Key: "firstBatch", Value: c.batch},
-	}}}
+	}}}, nil
+}
+
+// checkSession: a cursor is read in the session it was made in.
+func (c *call) checkSession(id int64, open *cursor) error {
+	switch {
+	case open.lsid == nil && c.lsid == nil || open.lsid != nil && c.lsid != nil && *open.lsid == *c.lsid:
+		return nil
+	case open.lsid == nil:
+		return mongoerr.New(mongoerr.GetMoreForeignSession, "Cannot run getMore on cursor %d, which was not created in a session, in session %s", id, c.body.Lookup("lsid"))
+	case c.lsid == nil:
+		return mongoerr.New(mongoerr.GetMoreWithoutSession, "Cannot run getMore on cursor %d, which was created in session %s, without an lsid", id, bson.D{{Key: "id", Value: open.lsid.doc()[0].Value}})
+	}
+	return mongoerr.New(mongoerr.GetMoreOtherSession, "Cannot run getMore on cursor %d, which was created in session %s, in session %s", id, bson.D{{Key: "id", Value: open.lsid.doc()[0].Value}}, c.body.Lookup("lsid"))
 }
 
 func (r *Router) getMore(c *call) (bson.D, error) {
@@ -114,6 +145,9 @@ func (r *Router) getMore(c *call) (bson.D, error) {
 	}
 	if open.ns != c.db+"."+coll {
 		return nil, mongoerr.New(mongoerr.Unauthorized, "Requested getMore on namespace '%s.%s', but cursor belongs to a different namespace %s", c.db, coll, open.ns)
+	}
+	if err := c.checkSession(id, open); err != nil {
+		return nil, err
 	}
 	size := -1
 	if n, ok := c.body.Lookup("batchSize").AsInt64OK(); ok {

@@ -15,15 +15,15 @@ import (
 
 func diagnosticCommands() []command {
 	return []command{
-		{name: "buildInfo", aliases: []string{"buildinfo"}, run: buildInfo},
+		{name: "buildInfo", aliases: []string{"buildinfo"}, anyone: true, run: buildInfo},
 		{name: "getLog", adminOnly: true, run: getLog},
 		{name: "hostInfo", adminOnly: true, run: (*Router).hostInfo},
 		{name: "getCmdLineOpts", adminOnly: true, run: getCmdLineOpts},
 		{name: "getParameter", adminOnly: true, run: noParameter},
 		{name: "setParameter", adminOnly: true, run: noParameter},
-		{name: "listCommands", run: (*Router).listCommands},
+		{name: "listCommands", anyone: true, run: (*Router).listCommands},
 		{name: "serverStatus", run: (*Router).serverStatus},
-		{name: "isdbgrid", run: isDBGrid},
+		{name: "isdbgrid", anyone: true, run: isDBGrid},
 		{name: "netstat", adminOnly: true, run: netstat},
 		{name: "getShardMap", adminOnly: true, run: (*Router).getShardMap},
 		{name: "getShardVersion", aliases: []string{"getshardversion"}, adminOnly: true, run: (*Router).getShardVersion},
@@ -95,7 +95,7 @@ func (r *Router) listCommands(*call) (bson.D, error) {
 	for name, cmd := range r.commands {
 		if name == cmd.name {
 			list = append(list, bson.E{Key: name, Value: bson.D{
-				{Key: "help", Value: ""}, {Key: "requiresAuth", Value: true},
+				{Key: "help", Value: ""}, {Key: "requiresAuth", Value: !cmd.anyone},
 				{Key: "secondaryOk", Value: false}, {Key: "adminOnly", Value: cmd.adminOnly},
 			}})
 		}

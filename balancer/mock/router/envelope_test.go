@@ -42,7 +42,7 @@ func TestOrderOfRejections(t *testing.T) {
 		{"an optional bool may not be null", "test", d("moveChunk", "shop.orders", "to", "shardA", "waitForDelete", null), 14},
 		{"another optional field may", "admin", d("moveRange", "shop.orders", "min", d("a", 0), "max", null, "forceJumbo", null, "toShard", "shardA"), 0},
 		{"a strict command and an unknown field", "test", d("balancerCollectionStatus", "shop.geo", "x", 1), 40415},
-		{"generic fields are never unknown", "admin", d("balancerCollectionStatus", "shop.geo", "comment", "hi", "lsid", d("id", 1)), 0},
+		{"generic fields are never unknown", "admin", d("balancerCollectionStatus", "shop.geo", "comment", "hi", "lsid", lsid(1)), 0},
 		{"the read concern's type", "test", d("balancerStop", 1, "readConcern", 1, "writeConcern", d("w", 1)), 14},
 		{"the read concern's level", "test", d("balancerStop", 1, "readConcern", d("level", "best")), 9},
 		{"the write concern before the read concern's level", "local", d("balancerStop", 1, "readConcern", d("level", "majority"), "writeConcern", d("w", 1)), 72},
@@ -53,7 +53,7 @@ func TestOrderOfRejections(t *testing.T) {
 		{"a bad database name", "a b", d("find", "x"), 73},
 		{"duplicates before the admin check", "test", append(d("balancerStop", 1), d("balancerStop", 1)...), 9},
 		{"only on admin", "test", d("balancerStop", 1), 13},
-		{"transactions", "shop", d("insert", "x", "documents", bson.A{d("a", 1)}, "lsid", d("id", 1), "txnNumber", int64(1), "autocommit", false, "startTransaction", true), 238},
+		{"transactions", "shop", d("insert", "x", "documents", bson.A{d("a", 1)}, "lsid", lsid(1), "txnNumber", int64(1), "autocommit", false, "startTransaction", true), 263},
 		{"numbers are cut", "admin", d("configureCollectionBalancing", "shop.orders", "chunkSize", decimal(t, "64.7")), 0},
 		{"a stage that makes documents comes first", "shop", d("aggregate", "orders", "pipeline", bson.A{d("$match", d()), d("$collStats", d())}, "cursor", d()), 40602},
 		{"flushRouterConfig takes names", "admin", d("flushRouterConfig", "no.such"), 0},
@@ -123,7 +123,7 @@ func TestUpdatesOfTheShardKey(t *testing.T) {
 	for _, tt := range []struct {
 		command bson.D
 		code    int64
-	}{{update(false), 20}, {update(true, "txnNumber", int64(1)), 72}, {update(false, "txnNumber", int64(1)), 0}} {
+	}{{update(false), 20}, {update(true), 72}, {update(false, "lsid", lsid(1), "txnNumber", int64(1)), 0}} {
 		code, _ := x.run("shop", tt.command).Lookup("writeErrors", "0", "code").AsInt64OK()
 		if code != tt.code {
 			t.Errorf("%v: code %d, want %d", tt.command, code, tt.code)

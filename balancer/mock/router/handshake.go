@@ -1,6 +1,7 @@
 package router
 
 import (
+	"bytes"
 	"context"
 	"time"
 
@@ -19,23 +20,24 @@ const (
 
 func handshakeCommands() []command {
 	return []command{
-		{name: "hello", outside: true, run: (*Router).hello},
-		{name: "isMaster", aliases: []string{"ismaster"}, outside: true, run: (*Router).hello},
-		{name: "ping", outside: true, run: ok},
-		{name: "endSessions", outside: true, run: ok},
-		{name: "killSessions", outside: true, run: (*Router).killSessions},
-		{name: "refreshSessions", outside: true, run: ok},
-		{name: "startSession", run: (*Router).startSession},
-		{name: "connectionStatus", run: connectionStatus},
-		{name: "whatsmyuri", run: whatsMyURI},
-		{name: "logout", run: ok},
+		{name: "hello", anyone: true, stable: true, outside: true, run: (*Router).hello},
+		{name: "isMaster", aliases: []string{"ismaster"}, anyone: true, outside: true, run: (*Router).hello},
+		{name: "ping", anyone: true, stable: true, outside: true, run: ok},
+		{name: "whatsmyuri", anyone: true, run: whatsMyURI},
 	}
 }
 
 // hello answers the handshake, and the driver's monitor, which may ask to be
 // answered only when something changes: nothing ever does here.
 func (r *Router) hello(c *call) (bson.D, error) {
-	if err := awaitChange(c); err != nil {
+	if err := r.awaitChange(c); err != nil {
+		return nil, err
+	}
+	if err := c.readMetadata(); err != nil {
+		return nil, err
+	}
+	mechanisms, err := r.mechanismsOf(c)
+	if err != nil {
 		return nil, err
 	}
 	role := "ismaster"
@@ -50,7 +52,7 @@ func (r *Router) hello(c *call) (bson.D, error) {
 	if truth(c.body.Lookup("helloOk")) {
 		reply = append(reply, bson.E{Key: "helloOk", Value: true})
 	}
-	return append(reply,
+	reply = append(reply,
 		bson.E{Key: "maxBsonObjectSize", Value: int32(maxDocumentBytes)},
 		bson.E{Key: "maxMessageSizeBytes", Value: int32(maxMessageBytes)},
 		bson.E{Key: "maxWriteBatchSize", Value: int32(maxWriteBatch)},
@@ -59,11 +61,48 @@ func (r *Router) hello(c *call) (bson.D, error) {
 		bson.E{Key: "connectionId", Value: c.client.ID},
 		bson.E{Key: "maxWireVersion", Value: int32(maxWireVersion)},
 		bson.E{Key: "minWireVersion", Value: int32(0)},
-	), nil
+	)
+	if mechanisms != nil {
+		reply = append(reply, bson.E{Key: "saslSupportedMechs", Value: mechanisms})
+	}
+	if first := r.speculate(c); first != nil {
+		reply = append(reply, bson.E{Key: "speculativeAuthenticate", Value: first})
+	}
+	return reply, nil
 }
 
-// awaitChange delays an awaitable hello by the time it asks for.
-func awaitChange(c *call) error {
+// maxMetadataBytes is the largest client document that a server takes, and
+// maxAppNameBytes the longest name in it.
+const (
+	maxMetadataBytes = 512
+	maxAppNameBytes  = 128
+)
+
+// readMetadata keeps what the client says of itself, once.
+func (c *call) readMetadata() error {
+	v := c.body.Lookup("client")
+	if v.IsZero() {
+		return nil
+	}
+	doc, isDoc := v.DocumentOK()
+	app := textOf(doc.Lookup("application", "name"))
+	switch {
+	case !isDoc:
+		return mongoerr.New(mongoerr.TypeMismatch, "The client metadata document must be a document in the hello command, not %s", typeName(v.Type))
+	case c.peer.metadata != nil && !bytes.Equal(c.peer.metadata, doc):
+		return mongoerr.New(mongoerr.ClientMetadataCannotBeMutated, "The client metadata document may only be sent in the first hello")
+	case len(doc) > maxMetadataBytes:
+		return mongoerr.New(mongoerr.ClientMetadataDocumentTooLarge, "The client metadata document must be less then or equal to %d bytes", maxMetadataBytes)
+	case len(app) > maxAppNameBytes:
+		return mongoerr.New(mongoerr.ClientMetadataAppNameTooLarge, "The 'application.name' field must be less then or equal to %d bytes", maxAppNameBytes)
+	}
+	c.peer.metadata = doc
+	return nil
+}
+
+// awaitChange delays an awaitable hello by the time it asks for. News of
+// another process there is at once.
+func (r *Router) awaitChange(c *call) error {
 	version, wait := c.body.Lookup("topologyVersion"), c.body.Lookup("maxAwaitTimeMS")
 	if version.IsZero() && wait.IsZero() {
 		return nil
@@ -76,6 +115,9 @@ func awaitChange(c *call) error {
 		return mongoerr.New(mongoerr.HelloNegativeWait, "maxAwaitTimeMS must be a non-negative integer")
 	}
 	if doc, isDoc := version.DocumentOK(); isDoc {
+		if process, isID := doc.Lookup("processId").ObjectIDOK(); isID && process != r.process {
+			return nil
+		}
 		if counter, isLong := doc.Lookup("counter").AsInt64OK(); isLong && counter < 0 {
 			return mongoerr.New(mongoerr.HelloNegativeCounter, "topologyVersion must have a non-negative counter")
 		}
@@ -84,21 +126,6 @@ func awaitChange(c *call) error {
 	defer cancel()
 	<-ctx.Done()
 	return nil
-}
-
-func (r *Router) startSession(*call) (bson.D, error) {
-	return bson.D{
-		{Key: "id", Value: bson.D{{Key: "id", Value: r.cluster.NewUUID()}}},
-		{Key: "timeoutMinutes", Value: int32(30)},
-	}, nil
-}
-
-func connectionStatus(_ *Router, c *call) (bson.D, error) {
-	info := bson.D{{Key: "authenticatedUsers", Value: bson.A{}}, {Key: "authenticatedUserRoles", Value: bson.A{}}}
-	if truth(c.body.Lookup("showPrivileges")) {
-		info = append(info, bson.E{Key: "authenticatedUserPrivileges", Value: bson.A{}})
-	}
-	return bson.D{{Key: "authInfo", Value: info}}, nil
 }
 
 func whatsMyURI(_ *Router, c *call) (bson.D, error) {

@@ -104,7 +104,7 @@ func (r *Router) listIndexes(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.firstBatch(ns, list, size), nil
+	return r.firstBatch(c, ns, list, size)
 }
 
 func (r *Router) dropIndexes(c *call) (bson.D, error) {

@@ -147,7 +147,10 @@ func (r *Router) find(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	cursor := r.open(q.ns, results, size, truth(c.body.Lookup("singleBatch")))
+	cursor, err := r.open(c, q.ns, results, size, truth(c.body.Lookup("singleBatch")))
+	if err != nil {
+		return nil, err
+	}
 	return bson.D{{Key: "cursor", Value: bson.D{
 		{Key: "firstBatch", Value: cursor.batch}, {Key: "id", Value: cursor.id}, {Key: "ns", Value: q.ns},
 	}}}, nil

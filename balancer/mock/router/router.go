@@ -16,6 +16,7 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/users"
 	"shardsh/balancer/mock/wire"
 	"shardsh/balancer/mongoerr"
 )
@@ -30,25 +31,49 @@ type Router struct {
 	commands map[string]*command
 	cursors  cursors
 	running  running
+	sessions sessions
 	process  bson.ObjectID
 	started  time.Time
+
+	users        *users.Directory
+	authRequired bool
 }
 
 var _ wire.Handler = (*Router)(nil)
 
+// Option changes how a router is made.
+type Option func(*Router)
+
+// WithUsers lets clients authenticate as one of these users. Where it is
+// required, a client that has not may ask nothing but how.
+func WithUsers(d *users.Directory, required bool) Option {
+	return func(r *Router) { r.users, r.authRequired = d, required }
+}
+
+// WithIdleCursors sets how long a cursor stays open that nobody reads, in real
+// time.
+func WithIdleCursors(d time.Duration) Option {
+	return func(r *Router) { r.cursors.life = d }
+}
+
 // New makes a router. A nil logger discards.
-func New(c *mock.Cluster, logger *slog.Logger) *Router {
+func New(c *mock.Cluster, logger *slog.Logger, options ...Option) *Router {
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
 	}
-	return &Router{
+	r := &Router{
 		cluster:  c,
 		logger:   logger,
 		commands: commandTable(),
-		cursors:  cursors{rand: rand.New(rand.NewPCG(1, 2))},
+		cursors:  cursors{rand: rand.New(rand.NewPCG(1, 2)), life: cursorLife},
 		process:  bson.NewObjectID(),
 		started:  time.Now(),
+		users:    users.NewDirectory(),
 	}
+	for _, change := range options {
+		change(r)
+	}
+	return r
 }
 
 // command is one entry of the command table.
@@ -68,6 +93,10 @@ type command struct {
 	// declared fields, parsed before anything else; nil for commands that read
 	// their fields by hand.
 	declared []field
+	// anyone may run it, authenticated or not.
+	anyone bool
+	// retryable: takes txnNumber.
+	retryable bool
 	// outside runs without the cluster's lock and takes no virtual time.
 	outside bool
 	run     func(*Router, *call) (bson.D, error)
@@ -80,22 +109,36 @@ type call struct {
 	body    bson.Raw
 	args    args
 	client  *wire.Client
+	peer    *peer
 	legacy  bool
 	now     time.Time // the cluster's, when the command came
 	invoked string    // the name it was called by
 	// deadline comes from maxTimeMS; zero without one.
 	deadline time.Time
+	// lsid and session are nil without a session, txnNumber outside of a
+	// retryable write.
+	lsid      *sessionID
+	lsidErr   error
+	session   *session
+	txnNumber *int64
 }
 
 // Handle answers one command.
 func (r *Router) Handle(ctx context.Context, req wire.Request) bson.Raw {
 	cmd := r.commands[req.Command]
-	c := &call{ctx: ctx, db: req.Database, body: req.Body, client: req.Client, legacy: req.Legacy, invoked: req.Command}
-	if cmd != nil && cmd.outside {
-		reply, err := cmd.run(r, c)
-		return r.reply(reply, err)
+	c := &call{ctx: ctx, db: req.Database, body: req.Body, client: req.Client, peer: peerOf(req.Client), legacy: req.Legacy, invoked: req.Command}
+	if cmd != nil {
+		if err := r.authorize(cmd, c); err != nil {
+			return r.reply(nil, err)
+		}
+		if cmd.outside {
+			return r.reply(r.runOutside(cmd, c))
+		}
 	}
-	ctx, done := r.running.track(ctx, req.Body)
+	if v := req.Body.Lookup("lsid"); !v.IsZero() {
+		c.lsid, c.lsidErr = c.readSessionID("OperationSessionInfo.lsid", v)
+	}
+	ctx, done := r.running.track(ctx, c.lsid)
 	defer done()
 	c.ctx = ctx
 	r.cluster.Lock()
@@ -112,13 +155,26 @@ func (r *Router) Handle(ctx context.Context, req wire.Request) bson.Raw {
 	return r.reply(reply, err)
 }
 
+// runOutside runs a command that needs no cluster.
+func (r *Router) runOutside(cmd *command, c *call) (bson.D, error) {
+	if err := c.checkAPIVersion(cmd); err != nil {
+		return nil, err
+	}
+	parsed, err := parseArgs(cmd, c.body)
+	if err != nil {
+		return nil, err
+	}
+	c.args = parsed
+	return cmd.run(r, c)
+}
+
 // check rejects a request in the server's order (spec 03 §0.4).
 func (r *Router) check(cmd *command, c *call) error {
 	if err := c.readMaxTime(r.cluster.Now()); err != nil {
 		return err
 	}
-	if strict, ok := c.body.Lookup("apiStrict").BooleanOK(); ok && strict && !cmd.stable {
-		return mongoerr.New(mongoerr.APIStrictError, "Provided apiStrict:true, but the command %s is not in API Version 1", cmd.name)
+	if err := c.checkAPIVersion(cmd); err != nil {
+		return err
 	}
 	parsed, err := parseArgs(cmd, c.body)
 	if err != nil {
@@ -129,8 +185,8 @@ func (r *Router) check(cmd *command, c *call) error {
 	if err != nil {
 		return err
 	}
-	if !cmd.takesWriteConcern && !c.body.Lookup("writeConcern").IsZero() {
-		return mongoerr.New(mongoerr.InvalidOptions, "Command %s does not support writeConcern", cmd.name)
+	if err := c.checkWriteConcern(cmd); err != nil {
+		return err
 	}
 	if level != "" && level != "local" && !cmd.takesReadConcern {
 		return mongoerr.New(mongoerr.InvalidOptions, "Command %s does not support read concern %s", cmd.name, level)
@@ -147,36 +203,10 @@ func (r *Router) check(cmd *command, c *call) error {
 	if cmd.adminOnly && c.db != "admin" {
 		return mongoerr.New(mongoerr.Unauthorized, "%s may only be run against the admin database.", cmd.name)
 	}
-	// Without transactions a part of one would take effect at once and for good.
-	if v := c.body.Lookup("autocommit"); !v.IsZero() {
-		return mongoerr.New(mongoerr.NotImplemented, "the mock does not support transactions")
+	if err := c.checkGossip(); err != nil {
+		return err
 	}
-	return nil
-}
-
-// readConcern reads the level asked for; "" when none is.
-func (c *call) readConcern() (string, error) {
-	v := c.body.Lookup("readConcern")
-	if v.IsZero() {
-		return "", nil
-	}
-	doc, isDoc := v.DocumentOK()
-	if !isDoc {
-		return "", mongoerr.New(mongoerr.TypeMismatch, "\"readConcern\" had the wrong type. Expected object, found %s", typeName(v.Type))
-	}
-	v = doc.Lookup("level")
-	if v.IsZero() {
-		return "", nil
-	}
-	level, isText := v.StringValueOK()
-	if !isText {
-		return "", mongoerr.New(mongoerr.TypeMismatch, "\"readConcern.level\" had the wrong type. Expected string, found %s", typeName(v.Type))
-	}
-	switch level {
-	case "local", "available", "majority", "linearizable", "snapshot":
-		return level, nil
-	}
-	return "", mongoerr.New(mongoerr.FailedToParse, "readConcern.level must be either 'local', 'majority', 'linearizable', 'available', or 'snapshot'")
+	return r.readOperation(cmd, c)
 }
 
 func (c *call) readMaxTime(now time.Time) error {

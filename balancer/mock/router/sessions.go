@@ -1,78 +1,295 @@
 package router
 
 import (
-	"context"
+	"cmp"
+	"crypto/sha256"
+	"maps"
+	"slices"
 	"sync"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mongoerr"
 )
 
-// running are the commands under way, by the id of their session, for
-// killSessions.
-type running struct {
-	mu    sync.Mutex
-	calls map[string][]*killable
+func sessionCommands() []command {
+	ids := func(name string) []field { return []field{{name, arrayValue, true}} }
+	return []command{
+		{name: "startSession", run: (*Router).startSession},
+		{name: "endSessions", anyone: true, stable: true, outside: true, declared: ids("endSessions"), run: (*Router).endSessions},
+		{name: "refreshSessions", stable: true, outside: true, declared: ids("refreshSessions"), run: (*Router).refreshSessions},
+		{name: "killSessions", outside: true, declared: ids("killSessions"), run: (*Router).killSessions},
+		{name: "killAllSessions", outside: true, declared: ids("killAllSessions"), run: (*Router).killAllSessions},
+		{name: "commitTransaction", adminOnly: true, stable: true, takesWriteConcern: true, run: noTransaction},
+		{name: "abortTransaction", adminOnly: true, stable: true, takesWriteConcern: true, run: noTransaction},
+	}
 }
 
-type killable struct{ kill context.CancelCauseFunc }
+const (
+	// sessionLife is how long a session lives that nobody uses, in real time:
+	// logicalSessionTimeoutMinutes of hello.
+	sessionLife = 30 * time.Minute
+	// maxSessions is the default of the server parameter of that name.
+	maxSessions = 1_000_000
+)
 
-// track makes a command one that killSessions ends. done takes it off the list.
-func (r *running) track(ctx context.Context, body bson.Raw) (tracked context.Context, done func()) {
-	lsid, isDoc := body.Lookup("lsid").DocumentOK()
+// sessionID is an lsid: what the client chose, and whose it is.
+type sessionID struct {
+	id   [16]byte
+	user [sha256.Size]byte
+}
+
+func (s sessionID) doc() bson.D {
+	return bson.D{
+		{Key: "id", Value: bson.Binary{Subtype: bson.TypeBinaryUUID, Data: s.id[:]}},
+		{Key: "uid", Value: bson.Binary{Data: s.user[:]}},
+	}
+}
+
+// session is what the router remembers of a client's session.
+type session struct {
+	used time.Time
+	user string // "name@db", empty without authentication
+	// writes is the newest retryable write; nil before the first.
+	writes *retryableWrite
+}
+
+// sessions are the sessions in use. Unlike the rest of the router they have a
+// lock of their own, as clients end them without the cluster's.
+type sessions struct {
+	mu   sync.Mutex
+	open map[sessionID]*session
+}
+
+// use notes that a session is in use and makes it where it is new.
+func (s *sessions) use(id sessionID, user string) (*session, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	known := s.open[id]
+	if known == nil {
+		if err := s.makeRoom(now); err != nil {
+			return nil, err
+		}
+		known = &session{user: user}
+		s.open[id] = known
+	}
+	known.used = now
+	return known, nil
+}
+
+// makeRoom forgets the sessions that have timed out, each time their number
+// has doubled.
+func (s *sessions) makeRoom(now time.Time) error {
+	if s.open == nil {
+		s.open = map[sessionID]*session{}
+	}
+	if n := len(s.open); n >= 1024 && n&(n-1) == 0 || n >= maxSessions {
+		maps.DeleteFunc(s.open, func(_ sessionID, s *session) bool { return now.Sub(s.used) > sessionLife })
+	}
+	if len(s.open) >= maxSessions {
+		return mongoerr.New(mongoerr.TooManyLogicalSessions, "Unable to add session into the cache because the number of active sessions is too high")
+	}
+	return nil
+}
+
+func (s *sessions) end(ids []sessionID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, id := range ids {
+		delete(s.open, id)
+	}
+}
+
+// list gives the sessions that are alive, in the order of their ids.
+func (s *sessions) list() []bson.Raw {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ids := slices.SortedFunc(maps.Keys(s.open), func(a, b sessionID) int {
+		return cmp.Or(slices.Compare(a.id[:], b.id[:]), slices.Compare(a.user[:], b.user[:]))
+	})
+	now := time.Now()
+	var docs []bson.Raw
+	for _, id := range ids {
+		open := s.open[id]
+		if now.Sub(open.used) > sessionLife {
+			continue
+		}
+		doc := bson.D{{Key: "_id", Value: id.doc()}, {Key: "lastUse", Value: bson.NewDateTimeFromTime(open.used)}}
+		if open.user != "" {
+			doc = append(doc, bson.E{Key: "user", Value: bson.D{{Key: "name", Value: open.user}}})
+		}
+		raw, err := bson.Marshal(doc)
+		if err != nil {
+			continue // ids, times and names always encode
+		}
+		docs = append(docs, raw)
+	}
+	return docs
+}
+
+// readSessionID reads an lsid. where names it in errors.
+func (c *call) readSessionID(where string, v bson.RawValue) (*sessionID, error) {
+	doc, isDoc := v.DocumentOK()
 	if !isDoc {
-		return ctx, func() {}
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s' is the wrong type '%s', expected type 'object'", where, typeName(v.Type))
 	}
-	ctx, kill := context.WithCancelCause(ctx)
-	k, session := &killable{kill}, sessionKey(lsid)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.calls == nil {
-		r.calls = make(map[string][]*killable)
-	}
-	r.calls[session] = append(r.calls[session], k)
-	return ctx, func() {
-		kill(nil)
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		var others []*killable
-		for _, c := range r.calls[session] {
-			if c != k {
-				others = append(others, c)
-			}
-		}
-		if r.calls[session] = others; others == nil {
-			delete(r.calls, session)
-		}
-	}
-}
-
-func sessionKey(lsid bson.Raw) string { return lsid.Lookup("id").String() }
-
-func (r *running) kill(session string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, c := range r.calls[session] {
-		c.kill(mongoerr.New(mongoerr.Interrupted, "operation was interrupted"))
-	}
-}
-
-// killSessions ends what runs in some sessions.
-func (r *Router) killSessions(c *call) (bson.D, error) {
-	list, isArray := c.body.Lookup("killSessions").ArrayOK()
-	if !isArray {
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'KillSessionsCmd.killSessions' is the wrong type '%s', expected type 'array'",
-			typeName(c.body.Lookup("killSessions").Type))
-	}
-	values, err := list.Values()
+	elems, err := doc.Elements()
 	if err != nil {
 		return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
 	}
-	for _, v := range values {
-		if id, isDoc := v.DocumentOK(); isDoc {
-			r.running.kill(sessionKey(id))
+	for _, e := range elems {
+		if name := e.Key(); name != "id" && name != "uid" {
+			return nil, mongoerr.New(mongoerr.IDLUnknownField, "BSON field '%s.%s' is an unknown field.", where, name)
+		}
+	}
+	id := doc.Lookup("id")
+	subtype, data, isBinary := id.BinaryOK()
+	switch {
+	case id.IsZero():
+		return nil, mongoerr.New(mongoerr.IDLFailedToParse, "BSON field '%s.id' is missing but a required field", where)
+	case !isBinary:
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.id' is the wrong type '%s', expected type 'binData'", where, typeName(id.Type))
+	case subtype != bson.TypeBinaryUUID:
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.id' is the wrong binData type '%d', expected type 'UUID'", where, subtype)
+	case len(data) != 16:
+		return nil, mongoerr.New(mongoerr.InvalidUUID, "uuid must be a 16-byte binary field with UUID (4) subtype")
+	}
+	s := &sessionID{id: [16]byte(data), user: c.peer.digest()}
+	if _, uid, ok := doc.Lookup("uid").BinaryOK(); ok && len(uid) == len(s.user) {
+		if [sha256.Size]byte(uid) != s.user {
+			return nil, mongoerr.New(mongoerr.Unauthorized, "Unauthorized to set user digest in LogicalSessionId")
+		}
+	}
+	return s, nil
+}
+
+// readSessionIDs reads the array that is the command's value.
+func (c *call) readSessionIDs() ([]sessionID, error) {
+	docs, err := documents(c.body.Lookup(c.invoked))
+	if err != nil {
+		return nil, err
+	}
+	var ids []sessionID
+	for _, doc := range docs {
+		id, err := c.readSessionID("KillSessionsCmd."+c.invoked, embedded(doc))
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, *id)
+	}
+	return ids, nil
+}
+
+func embedded(doc bson.Raw) bson.RawValue {
+	return bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: doc}
+}
+
+func (r *Router) startSession(c *call) (bson.D, error) {
+	id := r.cluster.NewUUID()
+	if _, err := r.sessions.use(sessionID{id: [16]byte(id.Data), user: c.peer.digest()}, c.peer.name()); err != nil {
+		return nil, err
+	}
+	return bson.D{
+		{Key: "id", Value: bson.D{{Key: "id", Value: id}}},
+		{Key: "timeoutMinutes", Value: int32(sessionLife / time.Minute)},
+	}, nil
+}
+
+// name is the user of a connection as name@db; empty without one.
+func (p *peer) name() string {
+	if p.user == nil {
+		return ""
+	}
+	return p.user.Name + "@" + p.user.Database
+}
+
+// endSessions forgets sessions. Their cursors go when nobody reads them.
+func (r *Router) endSessions(c *call) (bson.D, error) {
+	ids, err := c.readSessionIDs()
+	if err != nil {
+		return nil, err
+	}
+	r.sessions.end(ids)
+	return bson.D{}, nil
+}
+
+func (r *Router) refreshSessions(c *call) (bson.D, error) {
+	ids, err := c.readSessionIDs()
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range ids {
+		if _, err := r.sessions.use(id, c.peer.name()); err != nil {
+			return nil, err
 		}
 	}
 	return bson.D{}, nil
+}
+
+// killSessions ends sessions, what runs in them and their cursors; without ids,
+// those of the connection's user.
+func (r *Router) killSessions(c *call) (bson.D, error) {
+	ids, err := c.readSessionIDs()
+	if err != nil {
+		return nil, err
+	}
+	if len(ids) == 0 {
+		mine := c.peer.digest()
+		r.killWhere(func(id sessionID) bool { return id.user == mine })
+		return bson.D{}, nil
+	}
+	r.killWhere(func(id sessionID) bool { return slices.Contains(ids, id) })
+	return bson.D{}, nil
+}
+
+// killAllSessions takes users; none means everybody's sessions.
+func (r *Router) killAllSessions(c *call) (bson.D, error) {
+	docs, err := documents(c.body.Lookup(c.invoked))
+	if err != nil {
+		return nil, err
+	}
+	var whose [][sha256.Size]byte
+	for _, doc := range docs {
+		user, db := textOf(doc.Lookup("user")), textOf(doc.Lookup("db"))
+		if user == "" || db == "" {
+			return nil, mongoerr.New(mongoerr.IDLFailedToParse, "BSON field 'KillAllSessionsCmd.killAllSessions' takes documents {user, db}")
+		}
+		whose = append(whose, sha256.Sum256([]byte(user+"@"+db)))
+	}
+	r.killWhere(func(id sessionID) bool { return len(whose) == 0 || slices.Contains(whose, id.user) })
+	return bson.D{}, nil
+}
+
+func (r *Router) killWhere(of func(sessionID) bool) {
+	r.sessions.mu.Lock()
+	maps.DeleteFunc(r.sessions.open, func(id sessionID, _ *session) bool { return of(id) })
+	r.sessions.mu.Unlock()
+	// What runs holds the cluster's lock and gives it back soon after.
+	r.running.killWhere(of)
+	r.cluster.Lock()
+	defer r.cluster.Unlock()
+	r.cursors.killWhere(of)
+}
+
+// sessionsStage is $listSessions and $listLocalSessions: the mock's only
+// router knows all sessions, and none waits to be written to config.
+func (r *Router) sessionsStage(c *call, ns string, spec bson.RawValue) ([]bson.Raw, error) {
+	options, isDoc := spec.DocumentOK()
+	if !isDoc {
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "$listSessions options must be specified in an object, but found: %s", typeName(spec.Type))
+	}
+	all, mine := r.sessions.list(), c.peer.digest()
+	if truth(options.Lookup("allUsers")) {
+		return all, nil
+	}
+	return slices.DeleteFunc(all, func(doc bson.Raw) bool {
+		_, uid, _ := doc.Lookup("_id", "uid").BinaryOK()
+		return !slices.Equal(uid, mine[:])
+	}), nil
+}
+
+func noTransaction(*Router, *call) (bson.D, error) {
+	return nil, mongoerr.New(mongoerr.NoSuchTransaction, "Transaction isn't in progress")
 }

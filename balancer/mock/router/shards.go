@@ -80,7 +80,7 @@ func (r *Router) checkMetadataConsistency(c *call) (bson.D, error) {
 	if name, isText := c.body.Lookup(c.invoked).StringValueOK(); isText {
 		ns = c.db + "." + name
 	}
-	return r.firstBatch(ns, nil, firstBatchDefault), nil
+	return r.firstBatch(c, ns, nil, firstBatchDefault)
 }
 
 // listShards shows the documents in the field order of spec 03 §1.5.

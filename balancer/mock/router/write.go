@@ -2,6 +2,7 @@ package router
 
 import (
 	"errors"
+	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -12,16 +13,24 @@ import (
 
 func writeCommands() []command {
 	return []command{
-		{name: "insert", stable: true, takesWriteConcern: true, run: (*Router).insert},
-		{name: "update", stable: true, takesWriteConcern: true, run: (*Router).update},
-		{name: "delete", stable: true, takesWriteConcern: true, run: (*Router).delete},
-		{name: "findAndModify", aliases: []string{"findandmodify"}, stable: true, takesWriteConcern: true, run: (*Router).findAndModify},
+		{name: "insert", stable: true, takesWriteConcern: true, retryable: true, run: (*Router).insert},
+		{name: "update", stable: true, takesWriteConcern: true, retryable: true, run: (*Router).update},
+		{name: "delete", stable: true, takesWriteConcern: true, retryable: true, run: (*Router).delete},
+		{name: "findAndModify", aliases: []string{"findandmodify"}, stable: true, takesWriteConcern: true, retryable: true, run: (*Router).findAndModify},
 	}
+}
+
+// batch is what a batch of writes has done.
+type batch struct {
+	matched, modified int
+	upserted          bson.A
+	failures          bson.A
+	statements        *statementIDs
 }
 
 // statements runs a batch of writes one by one. An ordered batch ends at the
 // first that fails.
-func (c *call) statements(field string, each func(i int, statement bson.Raw) error) (bson.A, error) {
+func (c *call) statements(field string, each func(statement bson.Raw) (*outcome, error)) (*batch, error) {
 	docs, err := documents(c.body.Lookup(field))
 	if err != nil {
 		if c.body.Lookup(field).IsZero() {
@@ -36,16 +45,39 @@ func (c *call) statements(field string, each func(i int, statement bson.Raw) err
 	if v := c.body.Lookup("ordered"); !v.IsZero() {
 		ordered = truth(v)
 	}
-	failures := bson.A{}
+	b := &batch{upserted: bson.A{}, failures: bson.A{}}
+	if b.statements, err = c.beginRetryable(len(docs)); err != nil {
+		return nil, err
+	}
 	for i, doc := range docs {
-		if err := each(i, doc); err != nil {
-			failures = append(failures, writeError(i, err))
+		done, err := b.statements.once(i, func() (*outcome, error) { return each(doc) })
+		if done != nil {
+			b.add(i, done)
+		}
+		if err != nil {
+			b.failures = append(b.failures, writeError(i, err))
 			if ordered {
 				break
 			}
 		}
 	}
-	return failures, nil
+	return b, nil
+}
+
+func (b *batch) add(i int, done *outcome) {
+	b.matched += done.matched
+	b.modified += done.modified
+	if !done.upserted.IsZero() {
+		b.upserted = append(b.upserted, bson.D{{Key: "index", Value: int32(i)}, {Key: "_id", Value: done.upserted}})
+	}
+}
+
+// reply puts what all batches have after a command's own fields.
+func (b *batch) reply(fields bson.D) bson.D {
+	if len(b.failures) > 0 {
+		fields = append(fields, bson.E{Key: "writeErrors", Value: b.failures})
+	}
+	return b.statements.note(fields)
 }
 
 // writeError is one entry of writeErrors: no codeName, the extra fields last.
@@ -62,30 +94,24 @@ func writeError(index int, err error) bson.D {
 	return append(doc, server.Extra...)
 }
 
-func withWriteErrors(reply bson.D, failures bson.A) bson.D {
-	if len(failures) > 0 {
-		reply = append(reply, bson.E{Key: "writeErrors", Value: failures})
-	}
-	return reply
-}
+// inserted is what every insert does.
+var inserted = &outcome{matched: 1, modified: 1}
 
 func (r *Router) insert(c *call) (bson.D, error) {
 	ns, err := c.namespace()
 	if err != nil {
 		return nil, err
 	}
-	n := 0
-	failures, err := c.statements("documents", func(_ int, doc bson.Raw) error {
+	b, err := c.statements("documents", func(doc bson.Raw) (*outcome, error) {
 		if err := r.cluster.Insert(ns, doc); err != nil {
-			return err
+			return nil, err
 		}
-		n++
-		return nil
+		return inserted, nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	return withWriteErrors(bson.D{{Key: "n", Value: int32(n)}}, failures), nil
+	return b.reply(bson.D{{Key: "n", Value: int32(b.matched)}}), nil
 }
 
 func (r *Router) update(c *call) (bson.D, error) {
@@ -93,38 +119,37 @@ func (r *Router) update(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	var matched, modified int
-	upserted := bson.A{}
-	failures, err := c.statements("updates", func(i int, statement bson.Raw) error {
+	b, err := c.statements("updates", func(statement bson.Raw) (*outcome, error) {
 		req, err := r.updateRequest(c, statement.Lookup("q"), statement.Lookup("u"), statement)
 		if err != nil {
-			return err
+			return nil, err
+		}
+		if err := c.notMany(req.Multi, "multi=true"); err != nil {
+			return nil, err
 		}
 		req.Retryable = c.retryable()
 		result, err := r.cluster.Update(ns, req)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		matched += result.Matched
-		modified += result.Modified
-		if !result.UpsertedID.IsZero() {
-			matched++
-			upserted = append(upserted, bson.D{{Key: "index", Value: int32(i)}, {Key: "_id", Value: result.UpsertedID}})
+		done := &outcome{matched: result.Matched, modified: result.Modified, upserted: result.UpsertedID}
+		if !done.upserted.IsZero() {
+			done.matched++
 		}
-		return nil
+		return done, nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	reply := bson.D{{Key: "nModified", Value: int32(modified)}, {Key: "n", Value: int32(matched)}}
-	if len(upserted) > 0 {
-		reply = append(reply, bson.E{Key: "upserted", Value: upserted})
+	reply := bson.D{{Key: "nModified", Value: int32(b.modified)}, {Key: "n", Value: int32(b.matched)}}
+	if len(b.upserted) > 0 {
+		reply = append(reply, bson.E{Key: "upserted", Value: b.upserted})
 	}
-	return withWriteErrors(reply, failures), nil
+	return b.reply(reply), nil
 }
 
 // retryable tells whether the command is a retryable write.
-func (c *call) retryable() bool { return !c.body.Lookup("txnNumber").IsZero() }
+func (c *call) retryable() bool { return c.txnNumber != nil }
 
 // updateRequest compiles one update; options are the statement that carries
 // multi, upsert and arrayFilters.
@@ -169,27 +194,46 @@ func (r *Router) delete(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := 0
-	failures, err := c.statements("deletes", func(_ int, statement bson.Raw) error {
+	b, err := c.statements("deletes", func(statement bson.Raw) (*outcome, error) {
 		query, isDoc := statement.Lookup("q").DocumentOK()
 		if !isDoc {
-			return mongoerr.New(mongoerr.TypeMismatch, "the query of a delete must be an object")
+			return nil, mongoerr.New(mongoerr.TypeMismatch, "the query of a delete must be an object")
+		}
+		justOne := truth(statement.Lookup("limit"))
+		if err := c.notMany(!justOne, "limit=0"); err != nil {
+			return nil, err
 		}
 		filter, err := c.filter(query)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		deleted, err := r.cluster.Delete(ns, filter, truth(statement.Lookup("limit")))
-		n += deleted
-		return err
+		deleted, err := r.cluster.Delete(ns, filter, justOne)
+		return &outcome{matched: deleted, modified: deleted}, err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return withWriteErrors(bson.D{{Key: "n", Value: int32(n)}}, failures), nil
+	return b.reply(bson.D{{Key: "n", Value: int32(b.matched)}}), nil
 }
 
+// findAndModify of a retryable write gives its first reply again.
 func (r *Router) findAndModify(c *call) (bson.D, error) {
+	statements, err := c.beginRetryable(1)
+	if err != nil {
+		return nil, err
+	}
+	done, err := statements.once(0, func() (*outcome, error) { return r.findAndModifyOnce(c) })
+	if err != nil {
+		return nil, err
+	}
+	reply := slices.Clone(done.reply)
+	if len(statements.retried) > 0 {
+		reply = append(reply, bson.E{Key: "retriedStmtId", Value: statements.id(0)})
+	}
+	return reply, nil
+}
+
+func (r *Router) findAndModifyOnce(c *call) (*outcome, error) {
 	ns, err := c.namespace()
 	if err != nil {
 		return nil, err
@@ -230,7 +274,8 @@ func (r *Router) findAndModify(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.modified(result, remove, after)
+	reply, err := c.modified(result, remove, after)
+	return &outcome{matched: result.Matched, modified: result.Modified, upserted: result.UpsertedID, removed: remove && result.Matched > 0, reply: reply}, err
 }
 
 // modified is the reply of findAndModify.

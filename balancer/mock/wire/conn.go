@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 
 	"shardsh/balancer/mongoerr"
 )
@@ -42,7 +43,9 @@ type conn struct {
 	state sync.Mutex
 	// pending counts messages read and not done with: 0, 1 or 2.
 	pending int
-	retired bool
+	// receiving: a message has begun to come.
+	receiving bool
+	retired   bool
 }
 
 // baton is a lock. Waiting for it counts as waiting in a testing/synctest
@@ -72,15 +75,37 @@ func newConn(s *service, nc net.Conn) *conn {
 
 // serve returns when the connection is closed and nothing runs for it.
 func (c *conn) serve() {
-	c.setReadDeadline()
-	var other sync.WaitGroup
-	other.Go(c.loop)
-	c.loop()
-	other.Wait()
+	if err := c.shakeHands(); err != nil {
+		c.service.server.log().Warn("connection closed: the TLS handshake failed", "client", c.client.ID, "remote", c.client.Remote, "error", err)
+	} else {
+		c.state.Lock()
+		c.setReadDeadline()
+		c.state.Unlock()
+		var other sync.WaitGroup
+		other.Go(c.loop)
+		c.loop()
+		other.Wait()
+	}
 	c.hangUp(errPeerGone)
 	if l, ok := c.service.server.Handler.(Leaver); ok {
 		l.Leave(c.client)
 	}
+}
+
+// shakeHands does what a TLS connection begins with, in the time that a
+// message may take.
+func (c *conn) shakeHands() error {
+	secured, ok := c.nc.(interface{ HandshakeContext(context.Context) error })
+	if !ok {
+		return nil
+	}
+	ctx := c.ctx
+	if limit := c.service.server.Limits.Transfer; limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, limit)
+		defer cancel()
+	}
+	return secured.HandshakeContext(ctx)
 }
 
 func (c *conn) loop() {
@@ -112,11 +137,7 @@ func (c *conn) next() (incoming, error) {
 	if err := context.Cause(c.ctx); err != nil {
 		return incoming{}, err
 	}
-	h, payload, err := readMessage(c.in, &c.scratch, c.service.server.messageBytes())
-	var m incoming
-	if err == nil {
-		m, err = parseMessage(h, payload)
-	}
+	m, err := c.receive()
 	if err != nil {
 		c.explain(err)
 		c.hangUp(errPeerGone)
@@ -126,6 +147,32 @@ func (c *conn) next() (incoming, error) {
 		return incoming{}, errStopping
 	}
 	return m, nil
+}
+
+// receive waits for the first byte of a message for as long as it takes, and
+// for the rest no longer than the limit.
+func (c *conn) receive() (incoming, error) {
+	if _, err := c.in.Peek(1); err != nil {
+		return incoming{}, err
+	}
+	c.began()
+	h, payload, err := readMessage(c.in, &c.scratch, c.service.server.messageBytes())
+	if err != nil {
+		return incoming{}, err
+	}
+	return parseMessage(h, payload)
+}
+
+// began notes the first byte of a message.
+func (c *conn) began() {
+	limit := c.service.server.Limits.Transfer
+	if limit <= 0 {
+		return
+	}
+	c.state.Lock()
+	defer c.state.Unlock()
+	c.receiving = true
+	c.nc.SetReadDeadline(time.Now().Add(limit)) //nolint:errcheck // a closed connection fails the next read
 }
 
 // explain logs why a connection ends, unless the peer just left or we did it.
@@ -139,19 +186,64 @@ func (c *conn) explain(err error) {
 	}
 }
 
-// answer handles one message and sends the reply if one is wanted.
+// answer handles one message and sends the reply if one is wanted. A monitor
+// that takes a stream of replies gets them until the connection or the server
+// ends, each in answer to the one before.
 func (c *conn) answer(m incoming) error {
-	doc := c.reply(m)
-	if m.silent {
-		return nil
+	answers := m.requestID
+	for {
+		doc := c.reply(m)
+		if m.silent {
+			return nil
+		}
+		flags := int32(0)
+		if m.exhaust && waitsForNews(m.request) && succeeded(doc) && c.service.server.draining.Err() == nil {
+			flags = flagMoreToCome
+		}
+		id := c.service.server.requestID.Add(1)
+		if err := c.send(m, id, answers, flags, doc); err != nil || flags == 0 {
+			return err
+		}
+		answers = id
+		m.request.Body = sinceThen(m.request.Body, doc)
 	}
+}
+
+// sinceThen is a hello that asks for news since a reply to it.
+func sinceThen(hello, reply bson.Raw) bson.Raw {
+	const field = "topologyVersion"
+	was, is := hello.Lookup(field), reply.Lookup(field)
+	if is.IsZero() || was.Equal(is) {
+		return hello
+	}
+	elems, err := bsoncore.Document(hello).Elements()
+	if err != nil {
+		return hello
+	}
+	next := bsoncore.NewDocumentBuilder()
+	for _, e := range elems {
+		v := e.Value()
+		if e.Key() == field {
+			v = bsoncore.Value{Type: bsoncore.Type(is.Type), Data: is.Value}
+		}
+		next.AppendValue(e.Key(), v)
+	}
+	return bson.Raw(next.Build())
+}
+
+func succeeded(doc bson.Raw) bool {
+	n, ok := doc.Lookup("ok").DoubleOK()
+	return ok && n == 1
+}
+
+func (c *conn) send(m incoming, id, answers, flags int32, doc bson.Raw) error {
 	write := appendMsg
 	if m.request.Legacy {
 		write = appendLegacy
 	}
-	c.out = write(c.out[:0], c.service.server.requestID.Add(1), m.requestID, doc)
-	if idle := c.service.server.Limits.Idle; idle > 0 {
-		if err := c.nc.SetWriteDeadline(time.Now().Add(idle)); err != nil {
+	c.out = write(c.out[:0], id, answers, flags, doc)
+	if limit := c.service.server.Limits.Transfer; limit > 0 {
+		if err := c.nc.SetWriteDeadline(time.Now().Add(limit)); err != nil {
 			return err
 		}
 	}
@@ -233,7 +325,8 @@ func (c *conn) took() bool {
 		return false
 	}
 	c.pending++
-	if c.service.server.Limits.Idle > 0 {
+	c.receiving = false
+	if limits := c.service.server.Limits; limits.Idle > 0 || limits.Transfer > 0 {
 		c.nc.SetReadDeadline(time.Time{}) //nolint:errcheck // a closed connection fails the next read
 	}
 	return true
@@ -244,7 +337,7 @@ func (c *conn) done() {
 	c.state.Lock()
 	c.pending--
 	idle, retired := c.pending == 0, c.retired
-	if idle && !retired {
+	if idle && !retired && !c.receiving {
 		c.setReadDeadline()
 	}
 	c.state.Unlock()
@@ -253,6 +346,8 @@ func (c *conn) done() {
 	}
 }
 
+// setReadDeadline starts the time that a connection may idle. The caller holds
+// the state.
 func (c *conn) setReadDeadline() {
 	if idle := c.service.server.Limits.Idle; idle > 0 {
 		c.nc.SetReadDeadline(time.Now().Add(idle)) //nolint:errcheck // a closed connection fails the next read

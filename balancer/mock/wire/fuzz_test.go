@@ -46,8 +46,8 @@ func seeds(t testing.TB) [][]byte {
 		build(opQuery, flags(0), []byte("admin.$cmd\x00"), make([]byte, 8), doc),
 		build(opQuery, flags(0), []byte("admin.$cmd\x00"), make([]byte, 8), doc, doc),
 		build(opCompressed, flags(2013), flags(10), []byte{1}),
-		appendMsg(nil, 1, 2, doc),
-		appendLegacy(nil, 1, 2, doc),
+		appendMsg(nil, 1, 2, 0, doc),
+		appendLegacy(nil, 1, 2, 0, doc),
 	}
 }
 

@@ -227,7 +227,7 @@ func TestMessageLimit(t *testing.T) {
 }
 
 func TestIdleConnectionsAreClosed(t *testing.T) {
-	const idle = time.Minute
+	const idle, transfer = time.Minute, 12 * time.Second
 	for _, tt := range []struct {
 		name string
 		say  func(p peer, h *slow)
@@ -241,7 +241,21 @@ func TestIdleConnectionsAreClosed(t *testing.T) {
 		{"in the middle of a message", func(p peer, _ *slow) {
 			time.Sleep(idle / 2)
 			p.send(make([]byte, 3))
-		}, idle},
+		}, idle/2 + transfer},
+		{"a message that comes by the byte", func(p peer, _ *slow) {
+			for _, b := range msg(p.t, 0, command("ping"))[:5] {
+				p.send([]byte{b})
+				time.Sleep(transfer / 6)
+			}
+		}, transfer},
+		{"a message begun while a command runs", func(p peer, h *slow) {
+			p.send(msg(p.t, 0, command("moveChunk")))
+			<-h.started
+			p.send(make([]byte, 3))
+			time.Sleep(transfer / 2)
+			close(h.release)
+			p.receive()
+		}, transfer},
 		{"a command may take longer", func(p peer, h *slow) {
 			p.send(msg(p.t, 0, command("moveChunk")))
 			time.Sleep(10 * idle)
@@ -253,7 +267,7 @@ func TestIdleConnectionsAreClosed(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := newSlow()
 				pipe := wire.NewPipe()
-				s := &wire.Server{Handler: h, Limits: wire.Limits{Idle: idle}}
+				s := &wire.Server{Handler: h, Limits: wire.Limits{Idle: idle, Transfer: transfer}}
 				served := make(chan error, 1)
 				go func() { served <- s.Serve(t.Context(), pipe) }()
 				p := dial(t, pipe)
@@ -277,7 +291,7 @@ func TestPeerThatTakesNoReplyIsClosed(t *testing.T) {
 			return bson.D{{Key: "much", Value: make([]byte, 1<<20)}}
 		})
 		pipe := wire.NewPipe()
-		s := &wire.Server{Handler: h, Limits: wire.Limits{Idle: time.Minute}}
+		s := &wire.Server{Handler: h, Limits: wire.Limits{Transfer: time.Minute}}
 		served := make(chan error, 1)
 		go func() { served <- s.Serve(t.Context(), pipe) }()
 		p := dial(t, pipe)

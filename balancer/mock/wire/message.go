@@ -114,6 +114,8 @@ type incoming struct {
 	request   Request
 	// silent: the peer wants no reply.
 	silent bool
+	// exhaust: the peer takes a stream of replies.
+	exhaust bool
 	// refusal is the answer when the message is well formed but not for the
 	// handler.
 	refusal error

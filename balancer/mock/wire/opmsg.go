@@ -15,6 +15,7 @@ import (
 const (
 	flagChecksum     = 1 << 0
 	flagMoreToCome   = 1 << 1
+	flagExhaust      = 1 << 16
 	requiredFlagBits = 0xffff
 
 	checksumBytes = 4
@@ -54,7 +55,7 @@ func parseMsg(payload []byte) (incoming, error) {
 		}
 		rest = rest[:len(rest)-checksumBytes]
 	}
-	in := incoming{silent: flags&flagMoreToCome != 0}
+	in := incoming{silent: flags&flagMoreToCome != 0, exhaust: flags&flagExhaust != 0}
 	body, sequences, tooLarge, err := parseSections(rest)
 	if err != nil {
 		return incoming{}, err
@@ -197,9 +198,9 @@ func firstField(doc bson.Raw) string {
 }
 
 // appendMsg appends the reply to an OP_MSG to an empty dst.
-func appendMsg(dst []byte, requestID, responseTo int32, doc bson.Raw) []byte {
+func appendMsg(dst []byte, requestID, responseTo, flags int32, doc bson.Raw) []byte {
 	dst = appendHeader(dst, requestID, responseTo, opMsg)
-	dst = appendInt32(dst, 0)
+	dst = appendInt32(dst, flags)
 	dst = append(dst, sectionBody)
 	return finishMessage(append(dst, doc...))
 }

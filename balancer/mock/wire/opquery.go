@@ -79,7 +79,7 @@ func unsupportedQuery(what string) error {
 }
 
 // appendLegacy appends the OP_REPLY to an OP_QUERY to an empty dst.
-func appendLegacy(dst []byte, requestID, responseTo int32, doc bson.Raw) []byte {
+func appendLegacy(dst []byte, requestID, responseTo, _ int32, doc bson.Raw) []byte {
 	dst = appendHeader(dst, requestID, responseTo, opReply)
 	dst = appendInt32(dst, flagAwaitCapable)
 	dst = append(dst, make([]byte, 8)...) // cursor id

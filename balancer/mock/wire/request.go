@@ -34,6 +34,9 @@ type Client struct {
 	// Local is the address the peer dialled. On a Pipe it is the very text
 	// given to DialContext, so one handler can play several hosts.
 	Local string
+	// State is the handler's own, for as long as the connection lives. Commands
+	// of a connection come one at a time, so it needs no lock.
+	State any
 }
 
 // Handler answers commands.

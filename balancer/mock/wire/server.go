@@ -29,10 +29,13 @@ type Limits struct {
 	// Connections is how many may be open at once; a connection more is closed
 	// at once. 1000 by default.
 	Connections int
-	// Idle is how long a connection may go without a command, or take over
-	// receiving one or over accepting a reply; none by default, as drivers keep
-	// idle connections for good. Time spent in the handler does not count.
+	// Idle is how long a connection may go without a command; none by default,
+	// as drivers keep idle connections for good. Time spent in the handler does
+	// not count.
 	Idle time.Duration
+	// Transfer is how long a message may take from its first byte to its last,
+	// a reply to be accepted, and a TLS handshake; any time by default.
+	Transfer time.Duration
 }
 
 const defaultConnections = 1000

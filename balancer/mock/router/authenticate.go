@@ -1,0 +1,219 @@
+package router
+
+import (
+	"crypto/sha256"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/users"
+	"shardsh/balancer/mock/wire"
+	"shardsh/balancer/mongoerr"
+)
+
+func authenticationCommands() []command {
+	return []command{
+		{name: "saslStart", stable: true, anyone: true, outside: true, run: (*Router).saslStart},
+		{name: "saslContinue", stable: true, anyone: true, outside: true, run: (*Router).saslContinue},
+		{name: "logout", anyone: true, outside: true, run: logout},
+		{name: "connectionStatus", anyone: true, run: connectionStatus},
+	}
+}
+
+// peer is what the router knows of a connection.
+type peer struct {
+	user         *users.User
+	conversation *conversation
+	// metadata is the client document of the handshake.
+	metadata bson.Raw
+}
+
+// conversation is an authentication under way and its number.
+type conversation struct {
+	*users.Conversation
+	id       int32
+	database string
+}
+
+// peerOf gives a connection's state. A request without a client is one of its
+// own.
+func peerOf(c *wire.Client) *peer {
+	if c == nil {
+		return &peer{}
+	}
+	if p, ok := c.State.(*peer); ok {
+		return p
+	}
+	p := &peer{}
+	c.State = p
+	return p
+}
+
+// authorize refuses what a connection may not ask before it has said who it
+// is.
+func (r *Router) authorize(cmd *command, c *call) error {
+	if !r.authRequired || cmd.anyone || c.peer.user != nil {
+		return nil
+	}
+	return mongoerr.New(mongoerr.Unauthorized, "Command %s requires authentication", cmd.name)
+}
+
+// conversationID is the number of every conversation: a connection has one at
+// a time.
+const conversationID = 1
+
+func (r *Router) saslStart(c *call) (bson.D, error) {
+	c.peer.conversation = nil
+	mechanism, err := c.text("mechanism")
+	if err != nil {
+		return nil, err
+	}
+	payload, err := c.payload()
+	if err != nil {
+		return nil, err
+	}
+	inner, err := r.users.Begin(users.Mechanism(mechanism), c.db, truth(c.body.Lookup("options", "skipEmptyExchange")))
+	if err != nil {
+		return nil, err
+	}
+	c.peer.conversation = &conversation{Conversation: inner, id: conversationID, database: c.db}
+	return r.converse(c, payload)
+}
+
+func (r *Router) saslContinue(c *call) (bson.D, error) {
+	under := c.peer.conversation
+	if under == nil {
+		return nil, mongoerr.New(mongoerr.ProtocolError, "No SASL session state found")
+	}
+	if id, ok := c.body.Lookup("conversationId").AsInt64OK(); !ok || id != int64(under.id) {
+		return nil, mongoerr.New(mongoerr.ProtocolError, "sasl: Mismatched conversation id")
+	}
+	if c.db != under.database {
+		return nil, mongoerr.New(mongoerr.ProtocolError, "Attempt to switch database target during SASL authentication.")
+	}
+	payload, err := c.payload()
+	if err != nil {
+		return nil, err
+	}
+	return r.converse(c, payload)
+}
+
+// converse takes the conversation a step further.
+func (r *Router) converse(c *call, payload []byte) (bson.D, error) {
+	under := c.peer.conversation
+	answer, done, err := under.Step(payload)
+	if err != nil {
+		c.peer.conversation = nil
+		r.logger.Warn("authentication failed", "client", c.client.ID, "remote", c.client.Remote,
+			"user", under.Who(), "db", under.database, "reason", under.Why())
+		return nil, err
+	}
+	if done {
+		c.peer.conversation = nil
+		if err := c.peer.become(under.User()); err != nil {
+			return nil, err
+		}
+		r.logger.Debug("authenticated", "client", c.client.ID, "user", under.User().Name, "db", under.database)
+	}
+	return bson.D{
+		{Key: "conversationId", Value: under.id},
+		{Key: "done", Value: done},
+		{Key: "payload", Value: bson.Binary{Data: answer}},
+	}, nil
+}
+
+// become makes a user the connection's only one.
+func (p *peer) become(u *users.User) error {
+	if was := p.user; was != nil && (was.Name != u.Name || was.Database != u.Database) {
+		return mongoerr.New(mongoerr.AlreadyAuthenticated,
+			"Each client connection may only be authenticated once. Previously authenticated as: %s@%s", was.Name, was.Database)
+	}
+	p.user = u
+	return nil
+}
+
+// payload reads the message of a SASL step: bytes, or base64 in text, which no
+// driver has sent for long.
+func (c *call) payload() ([]byte, error) {
+	v := c.body.Lookup("payload")
+	_, data, ok := v.BinaryOK()
+	if !ok {
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.payload' is the wrong type '%s', expected type 'binData'", c.invoked, typeName(v.Type))
+	}
+	return data, nil
+}
+
+// speculate is the first step of an authentication that came with hello. What
+// fails there is left out of the reply: the client then begins anew.
+func (r *Router) speculate(c *call) bson.D {
+	start, isDoc := c.body.Lookup("speculativeAuthenticate").DocumentOK()
+	if !isDoc {
+		return nil
+	}
+	db, ok := start.Lookup("db").StringValueOK()
+	if !ok {
+		db = c.db
+	}
+	inner := &call{ctx: c.ctx, db: db, body: start, client: c.client, peer: c.peer, invoked: "saslStart"}
+	reply, err := r.saslStart(inner)
+	if err != nil {
+		return nil
+	}
+	return reply
+}
+
+// mechanismsOf answers saslSupportedMechs: nothing for a user that is not
+// there.
+func (r *Router) mechanismsOf(c *call) (bson.A, error) {
+	v := c.body.Lookup("saslSupportedMechs")
+	if v.IsZero() {
+		return nil, nil
+	}
+	full, isText := v.StringValueOK()
+	if !isText {
+		return nil, mongoerr.New(mongoerr.BadValue, "saslSupportedMechs must be a string \"db.user\"")
+	}
+	db, name, ok := cutUserName(full)
+	if !ok {
+		return nil, mongoerr.New(mongoerr.BadValue, "UserName must contain a '.' separated database.user pair")
+	}
+	user, exists := r.users.Find(db, name)
+	if !exists {
+		return nil, nil
+	}
+	list := bson.A{}
+	for _, m := range user.Mechanisms() {
+		list = append(list, string(m))
+	}
+	return list, nil
+}
+
+func logout(_ *Router, c *call) (bson.D, error) {
+	if c.peer.user != nil && c.peer.user.Database == c.db {
+		c.peer.user = nil
+	}
+	return bson.D{}, nil
+}
+
+func connectionStatus(_ *Router, c *call) (bson.D, error) {
+	names, roles := bson.A{}, bson.A{}
+	if u := c.peer.user; u != nil {
+		names = append(names, bson.D{{Key: "user", Value: u.Name}, {Key: "db", Value: u.Database}})
+		for _, role := range u.Roles {
+			roles = append(roles, role)
+		}
+	}
+	info := bson.D{{Key: "authenticatedUsers", Value: names}, {Key: "authenticatedUserRoles", Value: roles}}
+	if truth(c.body.Lookup("showPrivileges")) {
+		info = append(info, bson.E{Key: "authenticatedUserPrivileges", Value: bson.A{}})
+	}
+	return bson.D{{Key: "authInfo", Value: info}}, nil
+}
+
+// digest tells the sessions of one user from those of another: the uid of a
+// session's id.
+func (p *peer) digest() [sha256.Size]byte {
+	if p.user == nil {
+		return sha256.Sum256(nil)
+	}
+	return sha256.Sum256([]byte(p.user.Name + "@" + p.user.Database))
+}

@@ -1,0 +1,84 @@
+package router
+
+import (
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mongoerr"
+)
+
+// readConcern reads the level asked for; "" when none is.
+func (c *call) readConcern() (string, error) {
+	v := c.body.Lookup("readConcern")
+	if v.IsZero() {
+		return "", nil
+	}
+	doc, isDoc := v.DocumentOK()
+	if !isDoc {
+		return "", mongoerr.New(mongoerr.TypeMismatch, "\"readConcern\" had the wrong type. Expected object, found %s", typeName(v.Type))
+	}
+	v = doc.Lookup("level")
+	if v.IsZero() {
+		return "", nil
+	}
+	level, isText := v.StringValueOK()
+	if !isText {
+		return "", mongoerr.New(mongoerr.TypeMismatch, "\"readConcern.level\" had the wrong type. Expected string, found %s", typeName(v.Type))
+	}
+	switch level {
+	case "local", "available", "majority", "linearizable", "snapshot":
+		return level, nil
+	}
+	return "", mongoerr.New(mongoerr.FailedToParse, "readConcern.level must be either 'local', 'majority', 'linearizable', 'available', or 'snapshot'")
+}
+
+// checkWriteConcern checks a write concern. Every write of the mock is
+// everywhere at once, so there is nothing to wait for.
+func (c *call) checkWriteConcern(cmd *command) error {
+	v := c.body.Lookup("writeConcern")
+	if v.IsZero() {
+		return nil
+	}
+	if !cmd.takesWriteConcern {
+		return mongoerr.New(mongoerr.InvalidOptions, "Command %s does not support writeConcern", cmd.name)
+	}
+	doc, isDoc := v.DocumentOK()
+	if !isDoc {
+		return mongoerr.New(mongoerr.TypeMismatch, "\"writeConcern\" had the wrong type. Expected object, found %s", typeName(v.Type))
+	}
+	elems, err := doc.Elements()
+	if err != nil {
+		return mongoerr.New(mongoerr.InvalidBSON, "%s", err)
+	}
+	for _, e := range elems {
+		if err := checkWriteConcernField(e.Key(), e.Value()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// maxWriteConcern is the largest number of nodes that can be waited for.
+const maxWriteConcern = 50
+
+func checkWriteConcernField(name string, v bson.RawValue) error {
+	n, isNumber := numberOf(v)
+	switch name {
+	case "w":
+		_, isTags := v.DocumentOK()
+		_, isText := v.StringValueOK()
+		if !isNumber && !isText && !isTags {
+			return mongoerr.New(mongoerr.FailedToParse, "w has to be a number, string, or object; found: %s", typeName(v.Type))
+		}
+		if isNumber && (n < 0 || n > maxWriteConcern) {
+			return mongoerr.New(mongoerr.FailedToParse, "w has to be a non-negative number and not greater than %d; found: %v", maxWriteConcern, n)
+		}
+	case "j", "fsync":
+		if !isNumber && v.Type != bson.TypeBoolean {
+			return mongoerr.New(mongoerr.TypeMismatch, "BSON field 'writeConcern.%s' is the wrong type '%s', expected types '[bool, long, int, decimal, double]'", name, typeName(v.Type))
+		}
+	case "wtimeout", "provenance", "getLastError":
+	default:
+		return mongoerr.New(mongoerr.IDLUnknownField, "BSON field 'writeConcern.%s' is an unknown field.", name)
+	}
+	return nil
+}

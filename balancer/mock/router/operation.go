@@ -1,0 +1,110 @@
+package router
+
+import (
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mongoerr"
+)
+
+// readOperation checks what a command says of its session and its transaction,
+// and notes that the session is in use.
+func (r *Router) readOperation(cmd *command, c *call) error {
+	if c.lsidErr != nil {
+		return c.lsidErr
+	}
+	if c.lsid != nil {
+		var err error
+		if c.session, err = r.sessions.use(*c.lsid, c.peer.name()); err != nil {
+			return err
+		}
+	}
+	if err := c.checkTransaction(); err != nil {
+		return err
+	}
+	v := c.body.Lookup("txnNumber")
+	if v.IsZero() {
+		return nil
+	}
+	n, isLong := v.Int64OK()
+	switch {
+	case !isLong:
+		return mongoerr.New(mongoerr.TypeMismatch, "BSON field 'OperationSessionInfo.txnNumber' is the wrong type '%s', expected type 'long'", typeName(v.Type))
+	case c.session == nil:
+		return mongoerr.New(mongoerr.InvalidOptions, "Transaction number requires a session ID to also be specified")
+	case n < 0:
+		return mongoerr.New(mongoerr.InvalidOptions, "Transaction number cannot be negative")
+	case !cmd.retryable:
+		return mongoerr.New(mongoerr.NotARetryableWriteCommand,
+			"txnNumber may only be provided for multi-document transactions and retryable write commands. "+
+				"autocommit:false was not provided, and %s is not a retryable write command.", cmd.name)
+	}
+	c.txnNumber = &n
+	return nil
+}
+
+// checkTransaction refuses transactions: without them a part of one would take
+// effect at once and for good.
+func (c *call) checkTransaction() error {
+	autocommit, start := c.body.Lookup("autocommit"), c.body.Lookup("startTransaction")
+	if autocommit.IsZero() && start.IsZero() {
+		return nil
+	}
+	on, isBool := autocommit.BooleanOK()
+	begins, startIsBool := start.BooleanOK()
+	switch {
+	case autocommit.IsZero():
+		return mongoerr.New(mongoerr.InvalidOptions, "'startTransaction' field requires 'autocommit' field to also be specified")
+	case !isBool:
+		return mongoerr.New(mongoerr.TypeMismatch, "BSON field 'OperationSessionInfo.autocommit' is the wrong type '%s', expected type 'bool'", typeName(autocommit.Type))
+	case on:
+		return mongoerr.New(mongoerr.InvalidOptions, "Specifying autocommit=true is not allowed.")
+	case c.body.Lookup("txnNumber").IsZero():
+		return mongoerr.New(mongoerr.InvalidOptions, "'autocommit' field requires a transaction number to also be specified")
+	case !start.IsZero() && (!startIsBool || !begins):
+		return mongoerr.New(mongoerr.InvalidOptions, "Specifying startTransaction=false is not allowed.")
+	}
+	return mongoerr.New(mongoerr.OperationNotSupportedInTransaction, "the mock does not support transactions")
+}
+
+// checkAPIVersion checks the three parameters of the stable API.
+func (c *call) checkAPIVersion(cmd *command) error {
+	version, strict, deprecation := c.body.Lookup("apiVersion"), c.body.Lookup("apiStrict"), c.body.Lookup("apiDeprecationErrors")
+	for name, v := range map[string]bson.RawValue{"apiStrict": strict, "apiDeprecationErrors": deprecation} {
+		if !v.IsZero() && v.Type != bson.TypeBoolean {
+			return mongoerr.New(mongoerr.TypeMismatch, "BSON field 'APIParametersFromClient.%s' is the wrong type '%s', expected type 'bool'", name, typeName(v.Type))
+		}
+	}
+	if version.IsZero() {
+		if !strict.IsZero() || !deprecation.IsZero() {
+			return mongoerr.New(mongoerr.NoAPIVersion, "Provided apiStrict and/or apiDeprecationErrors without passing apiVersion")
+		}
+		return nil
+	}
+	text, isText := version.StringValueOK()
+	switch {
+	case !isText:
+		return mongoerr.New(mongoerr.TypeMismatch, "BSON field 'APIParametersFromClient.apiVersion' is the wrong type '%s', expected type 'string'", typeName(version.Type))
+	case text != "1":
+		return mongoerr.New(mongoerr.APIVersionError, "API version must be \"1\"")
+	case truth(strict) && !cmd.stable:
+		return mongoerr.New(mongoerr.APIStrictError, "Provided apiStrict:true, but the command %s is not in API Version 1", cmd.name)
+	}
+	return nil
+}
+
+// checkGossip looks at the $clusterTime that clients send back. The mock is
+// the only keeper of its time, so there is nothing to learn from it.
+func (c *call) checkGossip() error {
+	v := c.body.Lookup("$clusterTime")
+	if v.IsZero() {
+		return nil
+	}
+	doc, isDoc := v.DocumentOK()
+	if !isDoc {
+		return mongoerr.New(mongoerr.TypeMismatch, "BSON field '$clusterTime' is the wrong type '%s', expected type 'object'", typeName(v.Type))
+	}
+	if at := doc.Lookup("clusterTime"); at.Type != bson.TypeTimestamp {
+		return mongoerr.New(mongoerr.TypeMismatch, "\"clusterTime\" had the wrong type. Expected timestamp, found %s", typeName(at.Type))
+	}
+	return nil
+}

@@ -1,0 +1,147 @@
+package router
+
+import (
+	"maps"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mongoerr"
+)
+
+// outcome is what one write statement did.
+type outcome struct {
+	matched, modified int
+	upserted          bson.RawValue
+	removed           bool
+	// reply is the whole reply of a findAndModify.
+	reply bson.D
+}
+
+// changed: only what has changed something is remembered. The rest may as
+// well run again.
+func (o *outcome) changed() bool {
+	return o.modified > 0 || o.removed || !o.upserted.IsZero()
+}
+
+// retryableWrite is a session's newest write that may come again, when its
+// client has lost the reply.
+type retryableWrite struct {
+	number int64
+	// done holds what each statement did, by its id.
+	done map[int32]*outcome
+}
+
+// statementIDs are the ids of a retryable command's statements, and the ids of
+// those that had been done before.
+type statementIDs struct {
+	write   *retryableWrite // nil unless the command is retryable
+	first   int32
+	ids     []int32 // instead of first, first+1, …
+	retried map[int32]bool
+}
+
+// beginRetryable opens the session's write under the command's txnNumber. An
+// older number than the newest is refused with TransactionTooOld.
+func (c *call) beginRetryable(statements int) (*statementIDs, error) {
+	s := &statementIDs{retried: map[int32]bool{}}
+	if err := c.readStatementIDs(s, statements); err != nil {
+		return nil, err
+	}
+	if c.txnNumber == nil {
+		return s, nil
+	}
+	newest := c.session.writes
+	switch {
+	case newest == nil || newest.number < *c.txnNumber:
+		newest = &retryableWrite{number: *c.txnNumber, done: map[int32]*outcome{}}
+		c.session.writes = newest
+	case newest.number > *c.txnNumber:
+		return nil, mongoerr.New(mongoerr.TransactionTooOld,
+			"Retryable write with txnNumber %d is prohibited on session %s because a newer retryable write with txnNumber %d has already started on this session.",
+			*c.txnNumber, c.body.Lookup("lsid"), newest.number)
+	}
+	s.write = newest
+	return s, nil
+}
+
+func (c *call) readStatementIDs(s *statementIDs, statements int) error {
+	if v := c.body.Lookup("stmtId"); !v.IsZero() {
+		n, isInt := v.Int32OK()
+		if !isInt {
+			return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.stmtId' is the wrong type '%s', expected type 'int'", c.invoked, typeName(v.Type))
+		}
+		s.first = n
+	}
+	v := c.body.Lookup("stmtIds")
+	if v.IsZero() {
+		return nil
+	}
+	array, isArray := v.ArrayOK()
+	if !isArray {
+		return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.stmtIds' is the wrong type '%s', expected type 'array'", c.invoked, typeName(v.Type))
+	}
+	if !c.body.Lookup("stmtId").IsZero() {
+		return mongoerr.New(mongoerr.InvalidOptions, "May not specify both stmtId and stmtIds in write command")
+	}
+	values, err := array.Values()
+	if err != nil {
+		return mongoerr.New(mongoerr.InvalidBSON, "%s", err)
+	}
+	if len(values) != statements {
+		return mongoerr.New(mongoerr.InvalidLength, "Number of statement ids must match the number of batch entries. Got %d statement ids but %d operations.", len(values), statements)
+	}
+	for _, v := range values {
+		n, isInt := v.Int32OK()
+		if !isInt {
+			return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.stmtIds' holds a %s, expected type 'int'", c.invoked, typeName(v.Type))
+		}
+		s.ids = append(s.ids, n)
+	}
+	return nil
+}
+
+func (s *statementIDs) id(i int) int32 {
+	if s.ids != nil {
+		return s.ids[i]
+	}
+	return s.first + int32(i)
+}
+
+// once runs the i-th statement, or gives what it did before.
+func (s *statementIDs) once(i int, run func() (*outcome, error)) (*outcome, error) {
+	if s.write == nil {
+		return run()
+	}
+	id := s.id(i)
+	if before, done := s.write.done[id]; done {
+		s.retried[id] = true
+		return before, nil
+	}
+	result, err := run()
+	if err == nil && result.changed() {
+		s.write.done[id] = result
+	}
+	return result, err
+}
+
+// note adds to a reply which statements had been done before.
+func (s *statementIDs) note(reply bson.D) bson.D {
+	if len(s.retried) == 0 {
+		return reply
+	}
+	ids := bson.A{}
+	for _, id := range slices.Sorted(maps.Keys(s.retried)) {
+		ids = append(ids, id)
+	}
+	return append(reply, bson.E{Key: "retriedStmtIds", Value: ids})
+}
+
+// notMany refuses a statement that may touch many documents in a retryable
+// write, where it could not be told what a lost one had done.
+func (c *call) notMany(many bool, what string) error {
+	if !many || c.txnNumber == nil {
+		return nil
+	}
+	return mongoerr.New(mongoerr.InvalidOptions, "Cannot use (or request) retryable writes with %s", what)
+}
