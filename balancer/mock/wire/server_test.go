@@ -16,6 +16,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/connstring"
 
 	"shardsh/balancer/mock/wire"
 	"shardsh/balancer/mongoerr"
@@ -125,7 +126,11 @@ func checkGoroutines(t testing.TB, before int) {
 
 func connect(t testing.TB, dialer options.ContextDialer, host string, more ...func(*options.ClientOptions)) *mongo.Client {
 	t.Helper()
-	opts := options.Client().SetHosts([]string{host}).SetDirect(true).SetServerSelectionTimeout(10 * time.Second)
+	// A streaming monitor now and then takes ten seconds to notice that its
+	// client is done (the driver loses the news); TestMonitorsGetAStream has one
+	// without a driver.
+	opts := options.Client().SetHosts([]string{host}).SetDirect(true).SetServerSelectionTimeout(10 * time.Second).
+		SetServerMonitoringMode(connstring.ServerMonitoringModePoll)
 	if dialer != nil {
 		opts.SetDialer(dialer)
 	}
