@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/dop251/goja"
+	"github.com/dop251/goja/file"
 )
 
 // ExitError is what quit(n) and exit(n) end a script with.
@@ -94,6 +96,8 @@ func (s *Shell) publicError(err error) error {
 		rejected    *rejection
 		syntax      *goja.CompilerSyntaxError
 		usage       *usageError
+		transpiling *transpileError
+		noFile      *fileFailure
 	)
 	switch {
 	case errors.As(err, &interrupted):
@@ -119,6 +123,12 @@ func (s *Shell) publicError(err error) error {
 	case errors.As(err, &syntax):
 		pos := syntax.File.Position(syntax.Offset)
 		return s.syntaxError(syntax.Message, pos.Filename, pos.Line, pos.Column)
+	case errors.As(err, &transpiling):
+		e := s.syntaxError(transpiling.message, transpiling.file, transpiling.line, transpiling.column)
+		e.SourceLine = transpiling.lineText
+		return e
+	case errors.As(err, &noFile):
+		return &ScriptError{Name: "Error", Message: noFile.text}
 	case errors.As(err, &usage):
 		return &ScriptError{Name: invalidInput, Message: "[COMMON-10001] " + usage.message}
 	}
@@ -149,27 +159,39 @@ func (s *Shell) syntaxError(message, file string, line, column int) *ScriptError
 func stackText(frames []goja.StackFrame) string {
 	lines := make([]string, len(frames))
 	for i, f := range frames {
-		name, pos := f.FuncName(), f.Position()
+		name, pos := f.FuncName(), framePosition(f)
 		switch {
 		case pos.Line == 0:
 			lines[i] = fmt.Sprintf("    at %s (native)", name)
 		case name == "":
-			lines[i] = fmt.Sprintf("    at %s:%d:%d", f.SrcName(), pos.Line, pos.Column)
+			lines[i] = fmt.Sprintf("    at %s:%d:%d", pos.Filename, pos.Line, pos.Column)
 		default:
-			lines[i] = fmt.Sprintf("    at %s (%s:%d:%d)", name, f.SrcName(), pos.Line, pos.Column)
+			lines[i] = fmt.Sprintf("    at %s (%s:%d:%d)", name, pos.Filename, pos.Line, pos.Column)
 		}
 	}
 	return strings.Join(lines, "\n")
 }
 
+// framePosition is where a frame is in the text the user wrote. Names that come
+// from source maps are URLs.
+func framePosition(f goja.StackFrame) file.Position {
+	pos := f.Position()
+	if pos.Filename != f.SrcName() {
+		if name, err := url.PathUnescape(pos.Filename); err == nil {
+			pos.Filename = name
+		}
+	}
+	return pos
+}
+
 // locate gives the error the innermost place in code that is the user's.
 func (s *Shell) locate(e *ScriptError, stack []goja.StackFrame) {
 	for _, f := range stack {
-		pos := f.Position()
-		if _, ok := s.sources[f.SrcName()]; !ok || pos.Line == 0 {
+		pos := framePosition(f)
+		if _, ok := s.sources[pos.Filename]; !ok || pos.Line == 0 {
 			continue
 		}
-		e.File, e.Line, e.Column = f.SrcName(), pos.Line, pos.Column
+		e.File, e.Line, e.Column = pos.Filename, pos.Line, pos.Column
 		s.place(e)
 		return
 	}
@@ -304,6 +326,16 @@ func (s *Shell) rethrow(err error) {
 		panic(overflow)
 	case errors.As(err, &exception):
 		panic(exception)
+	}
+	var file *fileFailure
+	if errors.As(err, &file) {
+		e := s.world.NewError("Error", file.text)
+		for name, v := range map[string]string{"code": file.code, "syscall": file.syscall, "path": file.path} {
+			if v != "" {
+				must(e.Set(name, v))
+			}
+		}
+		panic(e)
 	}
 	var e *ScriptError
 	if asError(s.publicError(err), &e) {

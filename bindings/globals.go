@@ -34,7 +34,7 @@ func (s *Shell) defineGlobals() {
 		"DBQuery":         s.newDBQuery,
 		"help":            func() goja.Value { return s.helpFunction(shellHelp) },
 		"Mongo":           s.newMongoConstructor,
-		"require":         s.newRequire,
+		"require":         func() goja.Value { return s.newRequire("") },
 		"fs":              func() goja.Value { return s.module("fs") },
 		"path":            func() goja.Value { return s.module("path") },
 		"os":              func() goja.Value { return s.module("os") },
@@ -55,6 +55,7 @@ func (s *Shell) defineGlobals() {
 	for _, name := range []string{"Buffer", "TextEncoder", "TextDecoder"} {
 		s.lazy(name, func() goja.Value { return s.bytesGlobal(name) })
 	}
+	define(s.rt.GlobalObject(), importer, s.function(importer, func(c *call) goja.Value { return c.importModule() }))
 	s.defineIt()
 	s.definePolyfills()
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/dop251/goja"
 )
@@ -21,7 +22,16 @@ func (s *Shell) loadFile(name string) (goja.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.inFile(path, func() (goja.Value, error) { return s.runText(name, text, true) })
+	return s.inFile(path, func() (goja.Value, error) {
+		if !isModule(path, text) {
+			return s.runText(name, text, true)
+		}
+		done, err := s.runESModule(name, path, func(*goja.Object) {})
+		if err != nil || done == nil {
+			return goja.Undefined(), err
+		}
+		return done, nil
+	})
 }
 
 // readScript finds a script and reads it.
@@ -50,23 +60,35 @@ func (s *Shell) readScript(name string) (text, path string, err error) {
 	return string(data), path, nil
 }
 
+// fileFailure is an error of the file system or of the search for a module, with
+// what Node says about it.
+type fileFailure struct{ code, syscall, path, text string }
+
+func (e *fileFailure) Error() string { return e.text }
+
 // fileError words an error of the file system as Node does.
-func fileError(err error, operation, path string) *ScriptError {
+func fileError(err error, operation, path string) error {
 	code, text := "EIO", err.Error()
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		code, text = "ENOENT", "no such file or directory"
 	case errors.Is(err, fs.ErrPermission):
 		code, text = "EACCES", "permission denied"
+	case errors.Is(err, syscall.ENOTEMPTY):
+		code, text = "ENOTEMPTY", "directory not empty"
 	case errors.Is(err, fs.ErrExist):
 		code, text = "EEXIST", "file already exists"
+	case errors.Is(err, syscall.EISDIR):
+		code, text = "EISDIR", "illegal operation on a directory"
+	case errors.Is(err, syscall.ENOTDIR):
+		code, text = "ENOTDIR", "not a directory"
 	default:
 		var p *fs.PathError
 		if errors.As(err, &p) {
 			text = p.Err.Error()
 		}
 	}
-	return &ScriptError{Name: "Error", Message: fmt.Sprintf("%s: %s, %s '%s'", code, text, operation, path)}
+	return &fileFailure{code: code, syscall: operation, path: path, text: fmt.Sprintf("%s: %s, %s '%s'", code, text, operation, path)}
 }
 
 // inFile runs something as the code of a file.
@@ -96,8 +118,12 @@ func (s *Shell) inFile(path string, run func() (goja.Value, error)) (goja.Value,
 func fileGlobals() []global {
 	return []global{
 		{"load", "path:string", func(c *call) goja.Value {
-			if _, err := c.loadFile(c.text(0)); err != nil {
+			v, err := c.loadFile(c.text(0))
+			if err != nil {
 				c.rethrow(err)
+			}
+			if p, ok := asPromise(v); ok && p.State() == goja.PromiseStatePending {
+				return v // it awaits at its top level, and so may the caller
 			}
 			return c.rt.ToValue(true)
 		}, "Runs a script."},

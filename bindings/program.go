@@ -42,7 +42,23 @@ func (t source) line(n int) string {
 // calls, a program that only lacks a function around it gets one (top-level
 // await and return, spec 04 §4.1), and program-level let, const and class become
 // var so that a later input can declare them again.
+//
+// What the engine does not know — TypeScript, import, for await — is translated
+// first (spec 04 §4.3).
 func parseProgram(name, text string) (*program, error) {
+	if typeScript(name) {
+		return transpiledProgram(name, text)
+	}
+	p, err := parsePlain(name, text)
+	var usage *usageError
+	switch {
+	case err != nil && !errors.As(err, &usage) && beyondEngine(text), err == nil && failsToCompile(text):
+		return transpiledProgram(name, text)
+	}
+	return p, err
+}
+
+func parsePlain(name, text string) (*program, error) {
 	p := &program{text: source{lines: text}}
 	tree, err := parseScript(name, text)
 	if err != nil {
@@ -88,7 +104,7 @@ func (p *program) parseWrapped(name, text string) (*ast.Program, bool) {
 		}
 		p.async = true
 		p.text.shift = len(awaitPrefix)
-		hoistToProgram(tree)
+		hoistToProgram(tree, func(string) bool { return true })
 		return tree, true
 	case strings.Contains(body, "return"):
 		tree, err := parseScript(name, returnPrefix+body+wrapSuffix)
@@ -130,20 +146,29 @@ func undefinedAt(at file.Idx) ast.Expression {
 
 // hoistToProgram moves the declarations of a wrapped program out of the wrapping
 // function, so that they are globals as everywhere else, and makes its last
-// expression its result.
-func hoistToProgram(tree *ast.Program) {
+// expression its result. Names that nobody wrote stay inside.
+func hoistToProgram(tree *ast.Program, written func(name string) bool) {
 	arrow := tree.Body[0].(*ast.ExpressionStatement).Expression.(*ast.CallExpression).Callee.(*ast.ArrowFunctionLiteral)
 	block := arrow.Body.(*ast.BlockStatement)
 	inner := &ast.Program{Body: block.List, DeclarationList: arrow.DeclarationList}
 	redeclarable(inner)
-	tree.DeclarationList = inner.DeclarationList
 	arrow.DeclarationList = nil
+	for _, d := range inner.DeclarationList {
+		if name, ok := d.List[0].Target.(*ast.Identifier); ok && !written(name.Name.String()) {
+			arrow.DeclarationList = append(arrow.DeclarationList, d)
+		} else {
+			tree.DeclarationList = append(tree.DeclarationList, d)
+		}
+	}
 
 	var functions, rest []ast.Statement
 	for _, st := range inner.Body {
 		switch st := st.(type) {
 		case *ast.FunctionDeclaration:
-			functions = append(functions, st)
+			functions = append(functions, functionAssignment(st))
+			tree.DeclarationList = append(tree.DeclarationList, &ast.VariableDeclaration{
+				Var: st.Function.Function, List: []*ast.Binding{{Target: st.Function.Name}},
+			})
 		case *ast.VariableStatement:
 			rest = append(rest, assignments(st)...)
 		default:
@@ -155,8 +180,11 @@ func hoistToProgram(tree *ast.Program) {
 			rest[len(rest)-1] = &ast.ReturnStatement{Return: last.Idx0(), Argument: last.Expression}
 		}
 	}
-	block.List = rest
-	tree.Body = append(functions, tree.Body...)
+	block.List = append(functions, rest...)
+}
+
+func functionAssignment(st *ast.FunctionDeclaration) ast.Statement {
+	return &ast.ExpressionStatement{Expression: &ast.AssignExpression{Operator: token.ASSIGN, Left: st.Function.Name, Right: st.Function}}
 }
 
 func assignments(st *ast.VariableStatement) []ast.Statement {
@@ -227,6 +255,13 @@ func incomplete(text string) bool {
 	_, err := parseScript("", text)
 	if err == nil {
 		return false
+	}
+	if beyondEngine(text) {
+		if _, err := transpile("", text); err == nil {
+			return false
+		} else if endsEarlyBeyond(err) {
+			return true
+		}
 	}
 	if endsEarly(err, text) {
 		p := &program{}

@@ -1,74 +1,167 @@
 package bindings
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/dop251/goja"
+	"github.com/dop251/goja/ast"
 )
 
-// newRequire makes require: built-in modules, and files that see the shell's
-// globals (spec 04 §4.6).
-func (s *Shell) newRequire() goja.Value {
-	loaded := map[string]*goja.Object{}
-	f := s.function("require", func(c *call) goja.Value {
+// newRequire makes require for code of a directory; empty for whatever file is
+// running. It gives built-in modules, and files that see the shell's globals
+// (spec 04 §4.6).
+func (s *Shell) newRequire(dir string) *goja.Object {
+	in := func(f func()) {
+		if dir != "" {
+			s.dirs = append(s.dirs, dir)
+			defer func() { s.dirs = s.dirs[:len(s.dirs)-1] }()
+		}
+		f()
+	}
+	f := s.function("require", func(c *call) (exports goja.Value) {
 		c.check("require", parseSignature("id:string"))
-		id := strings.TrimPrefix(c.text(0), "node:")
-		if m := c.module(id); m != nil {
-			return m
-		}
-		if refusedModules()[id] {
-			c.throw("Error", "module '%s' is not available in shardsh", id)
-		}
-		text, path, err := c.findModule(id)
-		if err != nil {
-			c.rethrow(err)
-		}
-		if m := loaded[path]; m != nil {
-			return m.Get("exports")
-		}
-		m := c.newObject("exports", c.rt.NewObject(), "filename", path, "id", path)
-		loaded[path] = m
-		if err := c.runModule(m, text, path); err != nil {
-			delete(loaded, path)
-			c.rethrow(err)
-		}
-		return m.Get("exports")
+		in(func() { exports = c.require(c.text(0)) })
+		return exports
 	})
+	define(f, "resolve", s.function("resolve", func(c *call) (path goja.Value) {
+		in(func() {
+			if c.module(builtinName(c.text(0))) != nil {
+				path = c.arg(0)
+				return
+			}
+			_, file, err := c.findModule(c.text(0))
+			if err != nil {
+				c.rethrow(err)
+			}
+			path = c.rt.ToValue(file)
+		})
+		return path
+	}))
+	define(f, "cache", s.moduleCache())
 	return f
 }
 
-func refusedModules() map[string]bool {
-	return map[string]bool{
-		"child_process": true, "net": true, "http": true, "https": true, "tls": true, "dgram": true, "cluster": true, "worker_threads": true,
+// moduleCache holds the modules that were read from files, by path.
+func (s *Shell) moduleCache() *goja.Object { return s.cached("modules", s.rt.NewObject) }
+
+func builtinName(id string) string { return strings.TrimPrefix(id, "node:") }
+
+// require gives what a module exports, or throws.
+func (s *Shell) require(id string) goja.Value {
+	exports, done := s.requireOrImport(id)
+	if done != nil {
+		s.rethrow(errAsyncModule)
 	}
+	return exports()
 }
 
-// findModule looks for a file beside the one that asks, then under the working
+// requireOrImport is require that also takes modules that await: done is the
+// promise of their end, and exports is not to be called before.
+func (s *Shell) requireOrImport(id string) (exports func() goja.Value, done goja.Value) {
+	name := builtinName(id)
+	if m := s.module(name); m != nil {
+		return func() goja.Value { return m }, nil
+	}
+	if refusedModules()[name] || strings.HasPrefix(id, "node:") {
+		s.throw("Error", "module '%s' is not available in shardsh", name)
+	}
+	text, path, err := s.findModule(id)
+	if err != nil {
+		s.rethrow(err)
+	}
+	cache := s.moduleCache()
+	if m, ok := cache.Get(path).(*goja.Object); ok {
+		return exportsOf(m), nil
+	}
+	m := s.newObject("exports", s.rt.NewObject(), "filename", path, "id", path, "loaded", false)
+	must(cache.Set(path, m))
+	if done, err = s.runModule(m, text, path); err != nil {
+		must(cache.Delete(path))
+		s.rethrow(err)
+	}
+	must(m.Set("loaded", true))
+	return exportsOf(m), done
+}
+
+func exportsOf(m *goja.Object) func() goja.Value {
+	return func() goja.Value { return m.Get("exports") }
+}
+
+func refusedModules() map[string]bool {
+	names := map[string]bool{}
+	for name := range strings.FieldsSeq("child_process cluster dgram dns http http2 https inspector net repl tls tty v8 vm wasi worker_threads zlib stream") {
+		names[name] = true
+	}
+	return names
+}
+
+// findModule looks for a file: a name that starts with a dot beside the file
+// that asks, any other in the node_modules above that; then under the working
 // directory, then in the user's library.
 func (s *Shell) findModule(id string) (text, path string, err error) {
-	var dirs []string
+	if strings.HasPrefix(id, shippedPrefix) {
+		return s.readScript(id)
+	}
+	here := "."
 	if n := len(s.dirs); n > 0 {
-		dirs = append(dirs, s.dirs[n-1])
+		here = s.dirs[n-1]
 	}
-	dirs = append(dirs, ".")
-	if home, err := os.UserHomeDir(); err == nil {
-		dirs = append(dirs, filepath.Join(home, ".shardsh", "lib"))
-	}
-	for _, dir := range dirs {
-		base := id
-		if !filepath.IsAbs(id) {
-			base = filepath.Join(dir, id)
-		}
-		for _, suffix := range []string{"", ".js", ".json", "/index.js"} {
-			if info, err := os.Stat(base + suffix); err == nil && !info.IsDir() {
-				return s.readScript(must2(filepath.Abs(base + suffix)))
+	var bases []string
+	switch {
+	case filepath.IsAbs(id):
+		bases = []string{id}
+	case strings.HasPrefix(id, "./"), strings.HasPrefix(id, "../"), id == ".", id == "..":
+		bases = []string{filepath.Join(here, id), id}
+	default:
+		for dir := must2(filepath.Abs(here)); ; dir = filepath.Dir(dir) {
+			bases = append(bases, filepath.Join(dir, "node_modules", id))
+			if dir == filepath.Dir(dir) {
+				break
 			}
 		}
+		bases = append(bases, id)
 	}
-	return "", "", &ScriptError{Name: "Error", Message: fmt.Sprintf("Cannot find module '%s'", id)}
+	if lib := userLibrary(); lib != "" && !filepath.IsAbs(id) {
+		bases = append(bases, filepath.Join(lib, id))
+	}
+	for _, base := range bases {
+		if file := moduleFile(base); file != "" {
+			return s.readScript(must2(filepath.Abs(file)))
+		}
+	}
+	return "", "", &fileFailure{code: "MODULE_NOT_FOUND", text: fmt.Sprintf("Cannot find module '%s'", id)}
+}
+
+// moduleFile is the file a name without its end stands for; empty when there is
+// none.
+func moduleFile(base string) string {
+	names := []string{base, base + ".js", base + ".json", base + ".mjs", base + ".ts"}
+	if data, err := os.ReadFile(filepath.Join(base, "package.json")); err == nil {
+		var pkg struct{ Main string }
+		if json.Unmarshal(data, &pkg) == nil && pkg.Main != "" {
+			main := filepath.Join(base, pkg.Main)
+			names = append(names, main, main+".js", filepath.Join(main, "index.js"))
+		}
+	}
+	for _, name := range append(names, filepath.Join(base, "index.js"), filepath.Join(base, "index.ts")) {
+		if info, err := os.Stat(name); err == nil && !info.IsDir() {
+			return name
+		}
+	}
+	return ""
+}
+
+// userLibrary is the directory of the user's own scripts; empty without a home.
+func userLibrary() string {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(home, ".shardsh", "lib")
 }
 
 // must2 passes on a value whose error cannot happen or does no harm.
@@ -79,38 +172,62 @@ const (
 	moduleSuffix = "\n})"
 )
 
-func (s *Shell) runModule(m *goja.Object, text, path string) error {
+// runModule fills a module from its text. For an ES module that awaits it gives
+// the promise of its end.
+func (s *Shell) runModule(m *goja.Object, text, path string) (done goja.Value, err error) {
 	if filepath.Ext(path) == ".json" {
 		parse, _ := goja.AssertFunction(s.rt.GlobalObject().Get("JSON").(*goja.Object).Get("parse"))
-		v, err := parse(goja.Undefined(), s.rt.ToValue(text))
+		v, err := parse(goja.Undefined(), s.rt.ToValue(strings.TrimPrefix(text, "\ufeff")))
 		if err != nil {
-			return err
+			return nil, fmt.Errorf("%s: %w", path, err)
 		}
-		return m.Set("exports", v)
+		return nil, m.Set("exports", v)
 	}
-	if strings.HasPrefix(text, "#!") {
-		text = "//" + text[2:]
+	if isModule(path, text) {
+		return s.runESModule(path, path, func(space *goja.Object) { must(m.Set("exports", space)) })
 	}
-	s.sources[path] = source{lines: text, shift: len(modulePrefix)}
-	tree, err := parseScript(path, modulePrefix+text+moduleSuffix)
+	tree, err := s.parseModule(text, path)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	compiled, err := goja.CompileAST(tree, false)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	v, err := s.rt.RunProgram(compiled)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	f, _ := goja.AssertFunction(v)
 	dir := filepath.Dir(path)
 	s.dirs = append(s.dirs, dir)
 	defer func() { s.dirs = s.dirs[:len(s.dirs)-1] }()
-	require := s.rt.GlobalObject().Get("require")
-	_, err = f(m.Get("exports"), m.Get("exports"), require, m, s.rt.ToValue(path), s.rt.ToValue(dir))
-	return err
+	_, err = f(m.Get("exports"), m.Get("exports"), s.newRequire(dir), m, s.rt.ToValue(path), s.rt.ToValue(dir))
+	return nil, err
+}
+
+// parseModule reads a module of the old kind as a function of what it finds.
+func (s *Shell) parseModule(text, path string) (*ast.Program, error) {
+	if strings.HasPrefix(text, "#!") {
+		text = "//" + text[2:]
+	}
+	s.sources[path] = source{lines: text}
+	if !typeScript(path) && !failsToCompile(text) {
+		tree, err := parseScript(path, modulePrefix+text+moduleSuffix)
+		if err == nil || !beyondEngine(text) {
+			s.sources[path] = source{lines: text, shift: len(modulePrefix)}
+			return tree, err
+		}
+	}
+	t, err := transpile(path, text)
+	if err != nil {
+		return nil, err
+	}
+	tree, async, err := t.parse(path, strings.TrimPrefix(modulePrefix, "("), "})", nil)
+	if async {
+		return nil, errAsyncModule
+	}
+	return tree, err
 }
 
 // module gives a built-in module, made once; nil when there is none.

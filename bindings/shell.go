@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 
@@ -392,17 +393,19 @@ func (s *Shell) ExitCode() int {
 }
 
 // scriptPath is where a file named by a script is: next to the script that names
-// it when the name starts with a dot, else under the working directory
-// (spec 04 §4.6).
+// it when the name starts with a dot, else under the working directory, else in
+// the user's library (spec 04 §4.6).
 func (s *Shell) scriptPath(name string) string {
 	if filepath.IsAbs(name) {
 		return name
 	}
-	if n := len(s.dirs); n > 0 && (name[0] == '.') {
-		beside := filepath.Join(s.dirs[n-1], name)
-		if _, err := os.Stat(beside); err == nil {
+	if n := len(s.dirs); n > 0 && strings.HasPrefix(name, ".") {
+		if beside := filepath.Join(s.dirs[n-1], name); exists(beside) {
 			return beside
 		}
+	}
+	if lib := userLibrary(); lib != "" && !exists(name) && exists(filepath.Join(lib, name)) {
+		return filepath.Join(lib, name)
 	}
 	return name
 }

@@ -1,0 +1,181 @@
+package bindings
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// moduleFiles are the files of the tests about modules.
+var moduleFiles = map[string]string{
+	"lib.mjs": `import { existsSync } from "node:fs";
+export const base = 10;
+export default function twice(x) { return 2 * x; }
+export function fail(x) {
+  return x.nope.deeper;
+}
+export let counter = 0;
+export function inc() { counter++; return existsSync("/"); }
+`,
+	"types.ts": `interface Row { _id: number; name?: string }
+export enum Color { Red = 1, Green }
+export const row = (id: number): Row => ({ _id: id });
+`,
+	"slow.mjs":  "export const slow = await Promise.resolve(7);\n",
+	"data.json": `{"n": 5}`,
+	"old.cjs":   "exports.seen = typeof print + typeof ObjectId;",
+	"main.mjs": `#!/usr/bin/env shardsh
+import twice, { base, inc, counter } from "./lib.mjs";
+import * as types from "./types.ts";
+import { slow } from "./slow.mjs";
+import data from "./data.json";
+import old from "./old.cjs";
+inc();
+print(twice(base), counter, data.n, types.Color.Green, types.row(3), slow, old.seen);
+print(import.meta.url === "file://" + __filename, import.meta.dirname === __dirname);
+print(await new Promise(r => setTimeout(r, 3600000, "later")), typeof ObjectId);
+const late = await import("./lib.mjs");
+print(late.default(4), late.base);
+for await (const d of db.orders.find({}, {_id: 1}).sort({_id: 1}).limit(2)) print(d);
+`,
+	"script.ts": `type A = { a: number };
+const v: A = { a: 1 };
+class P { constructor(private x: number) {} get() { return this.x } }
+var fromScript: number = new P(v.a + 1).get();
+`,
+	"fails.mjs":                     "import { fail } from './lib.mjs';\n\nfail({});\n",
+	"a.js":                          "exports.early = 1; exports.b = require('./b'); exports.late = 2;",
+	"b.js":                          "const a = require('./a'); exports.saw = [a.early, a.late]; exports.whole = () => a.late;",
+	"node_modules/pkg/package.json": `{"main": "lib/start.js"}`,
+	"node_modules/pkg/lib/start.js": "module.exports = x => 'pkg ' + x;",
+	"sub/inner.js":                  "module.exports = [require('../data').n, require('pkg')(__dirname.endsWith('sub'))];",
+	"sub/load.js":                   "load('./other.js'); load('top.js');",
+	"sub/other.js":                  "print('beside');",
+	"sub/top.js":                    "print('wrong top');",
+	"other.js":                      "print('wrong other');",
+	"top.js":                        "print('top');",
+	"await.js":                      "var awaited = await new Promise(r => setTimeout(r, 5, 'done'));",
+	"brand.js":                      "class A { #m; static is(o) { return #m in o } }\nvar brands = [A.is(new A), A.is({})];",
+}
+
+// inModules changes to a directory with moduleFiles.
+func inModules(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range moduleFiles {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(dir)
+	t.Setenv("HOME", filepath.Join(dir, "home"))
+	return dir
+}
+
+func TestModuleFile(t *testing.T) {
+	inModules(t)
+	c := connect(t, func(cfg *Config) { cfg.Interactive = false })
+	if _, err := c.RunFile(context.Background(), "main.mjs"); err != nil {
+		t.Fatal(err)
+	}
+	want := "20 1 5 2 { _id: 3 } 7 functionfunction\ntrue true\nlater function\n8 10\n{ _id: 0 }\n{ _id: 1 }\n"
+	if c.out.String() != want {
+		t.Errorf("main.mjs wrote\n%s", c.out)
+	}
+}
+
+func TestModulesInInputs(t *testing.T) {
+	inModules(t)
+	run(t, connect(t),
+		step{`import fs, {existsSync as there} from "fs"; there("data.json")`, "true"},
+		step{`fs.existsSync("none")`, "false"}, // what one input imports is there in the next
+		step{`import * as lib from "./lib.mjs"; import {slow} from "./slow.mjs"; lib.default(slow)`, "14"},
+		step{`slow + lib.base`, "17"},
+		step{`import twice from "./lib.mjs"; twice === lib.default`, "true"},
+		step{`(await import("./lib.mjs")).base`, "10"},
+		step{`require("./types.ts").Color.Green`, "2"},
+		step{`require("./lib.mjs").base`, "10"},
+		step{`require("./slow.mjs").slow`, "7"}, // it has ended by now
+		step{`load("script.ts"); fromScript`, "2"},
+		step{`require("./a").b.saw`, "[ 1, undefined ]"},
+		step{`require("./a").b.whole()`, "2"},
+		step{`require("./sub/inner")`, "[ 5, 'pkg true' ]"},
+		step{`load("sub/load.js")`, "beside\ntop\ntrue"},
+		step{`await load("await.js"); awaited`, "done"},
+		step{`load("brand.js"); brands`, "[ true, false ]"},
+		step{`require.resolve("./data.json") === process.cwd() + "/data.json"`, "true"},
+		step{`require("http")`, "Error: module 'http' is not available in shardsh"},
+		step{`require("node:child_process")`, "Error: module 'child_process' is not available in shardsh"},
+		step{`try { require("./none") } catch (e) { e.code }`, "MODULE_NOT_FOUND"},
+		step{`import {nothing} from "./none.mjs"`, "Error: Cannot find module './none.mjs'"},
+		step{`export const x = 1`, "SyntaxError: export is for files (1:0)"},
+		step{`import x fom "fs"`, `SyntaxError: Expected "from" but found "fom" (1:9)`},
+	)
+	run(t, connect(t), step{`require("./slow.mjs")`, "Error: the module awaits at its top level; use import"})
+}
+
+func TestForAwait(t *testing.T) {
+	run(t, connect(t),
+		step{"var total = 0; for await (const d of db.orders.find({_id: {$lt: 4}})) total += d._id; total", "6"},
+		step{"async function* twoOf(x) { yield x; yield await Promise.resolve(x) }", ""},
+		step{"const two = []; for await (const x of twoOf(4)) two.push(x); two", "[ 4, 4 ]"},
+		step{"var more = 'mine', error = 'mine'; for await (const x of [Promise.resolve(1)]) more += x; more + error", "mine1mine"},
+		step{"async function sum(c) { let n = 0; for await (const d of c) n += d._id; return n }\nsum(db.orders.find({_id: {$lt: 3}}))", "3"},
+		step{"Object.keys(globalThis).filter(k => k.startsWith('__'))", "[]"},
+	)
+}
+
+// TestPlacesInTranslatedFiles: errors point at the text the user wrote.
+func TestPlacesInTranslatedFiles(t *testing.T) {
+	dir := inModules(t)
+	write := func(name, text string) {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("bad.ts", "let x: number = 1;\nlet y: number = ;\n")
+	write("typed.ts", "interface A {\n  a: number\n}\nconst a: A | null = null;\nfunction f(x: any) {\n  const deep: any = x.a.b;\n}\nf(1);\n")
+	write("imports.mjs", "import {a} from './bad.ts';\n")
+	write("missing.mjs", "import twice from './lib.mjs';\nimport {nothere} from './lib.mjs';\nprint(nothere);\n")
+	write("plain.js", "for await (const x of [1]) print(x);\n\n   nosuch;\n")
+	for name, want := range map[string]string{
+		"fails.mjs":   filepath.Join(dir, "lib.mjs") + ":5:17   return x.nope.deeper;",
+		"bad.ts":      "bad.ts:2:17 let y: number = ;",
+		"typed.ts":    "typed.ts:6:25   const deep: any = x.a.b;",
+		"imports.mjs": filepath.Join(dir, "bad.ts") + ":2:17 let y: number = ;",
+		"missing.mjs": "missing.mjs:2:9 import {nothere} from './lib.mjs';",
+		"plain.js":    "plain.js:3:4    nosuch;",
+	} {
+		c := connect(t, func(cfg *Config) { cfg.Interactive = false })
+		_, err := c.RunFile(context.Background(), name)
+		var script *ScriptError
+		if !errors.As(err, &script) {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if got := script.At() + " " + script.SourceLine; got != want {
+			t.Errorf("%s: %s at %s\nwant %s", name, script, got, want)
+		}
+	}
+}
+
+func TestIncompleteModules(t *testing.T) {
+	s, err := New(Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for source, want := range map[string]bool{
+		"import {": true, "import fs from 'fs'": false, "for await (const x of y) {": true, "for await (const x of y) 1": false,
+		"async function* g() {": true, "import x fom": false,
+	} {
+		if got := s.Incomplete(source); got != want {
+			t.Errorf("Incomplete(%q) is %v", source, got)
+		}
+	}
+}
