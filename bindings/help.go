@@ -20,7 +20,7 @@ const helpColumn = 47
 func receivers() map[string]string {
 	return map[string]string{
 		"Shard": "sh.", "Database": "db.", "Collection": "db.collection.", "Cursor": "cursor.", "Mongo": "db.getMongo().",
-		"ReplicaSet": "rs.", "Bulk": "bulk.", "Explainable": "db.collection.explain().",
+		"ReplicaSet": "rs.", "Bulk": "bulk.", "Explainable": "db.collection.explain().", configClass: "config.",
 	}
 }
 

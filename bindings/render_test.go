@@ -2,7 +2,6 @@ package bindings
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -71,53 +70,6 @@ func TestPages(t *testing.T) {
 		step{"it\nuse config\nit", "no cursor"},
 		step{"db.getSiblingDB('app').orders.find().project({a: 0}).limit(1)", "[ { _id: 0 } ]"},
 	)
-}
-
-func TestComplete(t *testing.T) {
-	c := connect(t)
-	for _, tc := range []struct {
-		line, head string
-		want       []string
-	}{
-		{"db.or", "db.", []string{"orders"}},
-		{"db.orders.findOneAndU", "db.orders.", []string{"findOneAndUpdate"}},
-		{"db.orders.fi", "db.orders.", []string{"find", "findAndModify", "findOne", "findOneAndDelete", "findOneAndReplace", "findOneAndUpdate"}},
-		{"db.system.v", "db.system.", []string{"validate", "views"}},
-		{"use A", "use ", []string{"admin", "app"}},
-		{"show c", "show ", []string{"chunks", "collections"}},
-		{"show d", "show ", []string{"databases"}},
-		{"sh.moveC", "sh.", []string{"moveChunk", "moveCollection"}},
-		{"sh._ge", "sh.", []string{"_getBalancerStatus", "_getConfigDB"}},
-		{"x = ObjectI", "x = ", []string{"ObjectId"}},
-		{"db.orders.aggregate([{$ma", "db.orders.aggregate([{", []string{"$match"}},
-		{"db.orders.find({}).so", "db.orders.find({}).", []string{"sort"}},
-		{"sh.balancerCollectionStatus(\"app.", "sh.balancerCollectionStatus(\"", []string{"app.orders", "app.users"}},
-		{"sh.moveChunk('app.orders', {k: 1}, 's", "sh.moveChunk('app.orders', {k: 1}, '", []string{"sh0", "sh1"}},
-		{"sh.addShardToZone('sh0', '", "sh.addShardToZone('sh0', '", []string{"EU"}},
-		{"db.orders.dropIndex('k", "db.orders.dropIndex('", []string{"k_1"}},
-		{"db.getSiblingDB('co", "db.getSiblingDB('", []string{"config"}},
-		{"nosuch.fo", "nosuch.", nil},
-		{"", "", nil},
-		{"1 + ", "1 + ", nil},
-	} {
-		head, got := c.Complete(tc.line)
-		if head != tc.head || !slices.Equal(got, tc.want) {
-			t.Errorf("Complete(%q) offers %q before %q, want %q before %q", tc.line, head, got, tc.head, tc.want)
-		}
-	}
-	_, all := c.Complete("sh.")
-	if len(all) < 50 || slices.ContainsFunc(all, func(w string) bool { return strings.HasPrefix(w, "_") }) {
-		t.Errorf("sh. offers %v", all)
-	}
-	nodb, err := New(Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, line := range []string{"sh.", "db.", "use ", "show chunks a"} {
-		if _, got := nodb.Complete(line); len(got) > 0 {
-			t.Errorf("without a connection %q offers %v", line, got)
-		}
-	}
 }
 
 func TestPrompt(t *testing.T) {

@@ -35,6 +35,9 @@ type option struct {
 	set  func(s *settings, v goja.Value) (wrong string)
 }
 
+// configClass is the class of config in helps.
+const configClass = "Config"
+
 const mustBePositive = " must be a positive integer"
 
 func wholeNumber(name string, least float64, where func(*settings) *int) option {
@@ -128,23 +131,25 @@ func optionNamed(name string) *option {
 // (spec 04 §2.10).
 func (s *Shell) newSettings() goja.Value {
 	o := s.rt.NewObject()
-	add := func(name, signature string, f func(c *call) goja.Value) {
+	add := func(name, signature, help string, f func(c *call) goja.Value) {
 		params := parseSignature(signature)
-		define(o, name, s.function(name, func(c *call) goja.Value {
+		fn := s.function(name, func(c *call) goja.Value {
 			c.check("config."+name, params)
 			return f(c)
-		}))
+		})
+		s.describe(fn, helpEntry{form: callForm(name, signature), class: configClass, text: help})
+		define(o, name, fn)
 	}
 	unknown := func(name string) goja.Value {
 		return s.rt.ToValue("Option \"" + name + "\" is not available in this environment")
 	}
-	add("get", "key:string", func(c *call) goja.Value {
+	add("get", "key:string", "Returns the value of a setting.", func(c *call) goja.Value {
 		if opt := optionNamed(c.text(0)); opt != nil {
 			return c.rt.ToValue(opt.get(&c.settings))
 		}
 		return nil
 	})
-	add("set", "key:string value:any", func(c *call) goja.Value {
+	add("set", "key:string value:any", "Changes a setting.", func(c *call) goja.Value {
 		name := c.text(0)
 		opt := optionNamed(name)
 		if opt == nil {
@@ -155,7 +160,7 @@ func (s *Shell) newSettings() goja.Value {
 		}
 		return c.rt.ToValue("Setting \"" + name + "\" has been changed")
 	})
-	add("reset", "key:string", func(c *call) goja.Value {
+	add("reset", "key:string", "Gives a setting its default value.", func(c *call) goja.Value {
 		name := c.text(0)
 		opt := optionNamed(name)
 		if opt == nil {

@@ -37,9 +37,11 @@ type Shell struct {
 
 	mongo  *mongoObject   // the connection db started on; nil without one
 	opened []*mongoObject // by scripts
-	lists  completionLists
-	db     *database
-	cursor *cursor // what "it" goes on with
+	lists  nameLists      // for completion
+	// ownProperty is Object.getOwnPropertyDescriptor, for completion.
+	ownProperty goja.Callable
+	db          *database
+	cursor      *cursor // what "it" goes on with
 	// sent is where the last command went.
 	sent struct {
 		on      *mongoObject
@@ -112,6 +114,7 @@ func (r Result) Undefined() bool { return r.value == nil || goja.IsUndefined(r.v
 //
 // Errors are *ScriptError, *ExitError for quit(), and the cause of ctx.
 func (s *Shell) Eval(ctx context.Context, name, source string) (Result, error) {
+	s.lists.stale()
 	v, err := s.within(ctx, func() (goja.Value, error) {
 		v, err := s.runText(name, source, false)
 		if err != nil {
@@ -361,6 +364,7 @@ func (s *Shell) Close(ctx context.Context) error {
 		errs = append(errs, err)
 	}
 	s.exits = nil
+	s.lists.close()
 	errs = append(errs, s.closeConnections(ctx))
 	return errors.Join(errs...)
 }

@@ -100,6 +100,9 @@ func (f *fake) Render(_ context.Context, r string) (string, error) {
 }
 
 func (f *fake) Complete(line string) (string, []string) {
+	if strings.HasSuffix(line, "{\nsh.") {
+		return strings.TrimSuffix(line, "sh.") + "sh.", []string{"inner"}
+	}
 	if line == "sh." {
 		return "sh.", []string{"status", "addShard"}
 	}
@@ -261,6 +264,13 @@ func TestEditorMode(t *testing.T) {
 
 func TestCompletionIsTheShells(t *testing.T) {
 	editor := &script{}
+	within := func() string {
+		if head, names := editor.complete("sh."); head != "sh." || !slices.Equal(names, []string{"inner"}) {
+			t.Errorf("within an input: %q %q", head, names)
+		}
+		return "}"
+	}
+	editor.steps = []any{"f {", within}
 	if _, err := repl.Run(t.Context(), &fake{}, repl.Config{Editor: editor, Out: io.Discard}); err != nil {
 		t.Fatal(err)
 	}

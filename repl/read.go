@@ -3,6 +3,8 @@ package repl
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 )
 
 // answer is what a line editor has read.
@@ -47,8 +49,11 @@ func (l *loop[R]) prompt() string {
 	return l.shell.Prompt()
 }
 
+// complete completes a line with the lines before it in mind.
 func (l *loop[R]) complete(line string) (head string, completions []string) {
 	l.asking.Lock()
 	defer l.asking.Unlock()
-	return l.shell.Complete(line)
+	above := strings.Join(append(slices.Clone(l.pending), ""), "\n")
+	head, completions = l.shell.Complete(above + line)
+	return strings.TrimPrefix(head, above), completions
 }

@@ -1,0 +1,240 @@
+package bindings
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/dop251/goja"
+)
+
+// called is the function that a call names, as its help describes it, and what
+// it is called on.
+func (s *Shell) called(callee string) (help helpEntry, on known, ok bool) {
+	dot := strings.LastIndexByte(callee, '.')
+	name := strings.TrimSpace(callee[dot+1:])
+	on = known{value: s.rt.GlobalObject()}
+	if dot >= 0 {
+		on = s.know(callee[:dot])
+	}
+	f, _ := s.member(on, name).value.(*goja.Object)
+	if f == nil {
+		return helpEntry{}, known{}, false
+	}
+	help, ok = s.classes.helps[f]
+	return help, on, ok
+}
+
+// parameter is the name a call form has for an argument.
+func (h helpEntry) parameter(i int) string {
+	_, list, _ := strings.Cut(h.form, "(")
+	names := strings.Split(strings.TrimSuffix(list, ")"), ", ")
+	if i >= len(names) {
+		return ""
+	}
+	return names[i]
+}
+
+func (h helpEntry) method() string {
+	name, _, _ := strings.Cut(h.form, "(")
+	return name
+}
+
+// argumentNames are what a string in a call can be, by the name of the parameter.
+func (s *Shell) argumentNames(t *typing) []string {
+	callee, i, within, ok := t.call()
+	if !ok {
+		return nil
+	}
+	help, on, ok := s.called(callee)
+	if !ok {
+		return nil
+	}
+	parameter := help.parameter(i)
+	if len(within) > 0 {
+		in := within[len(within)-1]
+		if in.bracket == '{' && in.key == "" || in.bracket == '[' && help.method() != "dropIndexes" {
+			return nil
+		}
+		if in.bracket == '{' {
+			parameter = in.key
+		}
+	}
+	return s.namesFor(parameter, help, on, t.typed())
+}
+
+// namesFor finds names by what a parameter, or a field of a command, is called.
+func (s *Shell) namesFor(parameter string, help helpEntry, on known, typed string) []string {
+	if names, ok := s.localNames(parameter, help, typed); ok {
+		return names
+	}
+	if s.db == nil {
+		return nil
+	}
+	d := s.db
+	coll, onCollection := receiver[*collection](on.value)
+	if other, ok := receiver[*database](on.value); ok {
+		d = other
+	}
+	if onCollection {
+		d = coll.d
+	}
+	switch parameter {
+	case "ns", "collection", "namespace":
+		every := strings.HasPrefix(help.method(), "shard") || help.method() == "moveCollection" || parameter == "namespace"
+		return s.namespaces(d.on, typed, every)
+	case "shard", "toShard", "to", "primaryShard":
+		return s.ids(d.on, "shards")
+	case "zone":
+		return s.zoneNames(d.on)
+	case "database", "db":
+		return s.databaseNames(d.on)
+	case "source", "from":
+		return s.collectionNames(d.on, d.name)
+	case "index", "indexes", "hint":
+		if onCollection {
+			return s.indexNames(coll)
+		}
+	case "name":
+		switch help.method() {
+		case "getCollection":
+			return s.collectionNames(d.on, d.name)
+		case "getSiblingDB", "getSisterDB", "getDB", "getDatabase":
+			return s.databaseNames(d.on)
+		}
+	}
+	return nil
+}
+
+// localNames are those no server is asked for.
+func (s *Shell) localNames(parameter string, help helpEntry, typed string) ([]string, bool) {
+	switch {
+	case parameter == "key" && help.class == configClass:
+		var names []string
+		for _, o := range allOptions() {
+			names = append(names, o.name)
+		}
+		return names, true
+	case parameter == "path" || parameter == "directory":
+		return s.fileNames(typed, parameter == "directory", help.method() == "load"), true
+	}
+	return nil, false
+}
+
+// fileNames are the files in the directory that was typed, and for load the
+// scripts that are shipped.
+func (s *Shell) fileNames(typed string, onlyDirectories, shipped bool) []string {
+	var names []string
+	if shipped && s.cfg.Scripts != nil {
+		if scripts, err := fs.Glob(s.cfg.Scripts, "*.js"); err == nil {
+			for _, n := range scripts {
+				names = append(names, shippedPrefix+n)
+			}
+		}
+	}
+	directory, start := filepath.Split(typed)
+	where := directory
+	if where == "" {
+		where = "."
+	}
+	entries, err := os.ReadDir(where)
+	if err != nil {
+		return names
+	}
+	for _, e := range entries {
+		name := e.Name()
+		info, err := os.Stat(filepath.Join(where, name))
+		if err != nil || strings.HasPrefix(name, ".") && !strings.HasPrefix(start, ".") {
+			continue
+		}
+		switch {
+		case info.IsDir():
+			names = append(names, directory+name+string(filepath.Separator))
+		case !onlyDirectories:
+			names = append(names, directory+name)
+		}
+	}
+	return names
+}
+
+// operatorNames are stages and operators that can be a key where the cursor is.
+func (s *Shell) operatorNames(t *typing) []string {
+	callee, i, within, ok := t.call()
+	if !ok || len(within) == 0 || within[len(within)-1].bracket != '{' {
+		return nil
+	}
+	help, _, ok := s.called(callee)
+	if !ok {
+		return nil
+	}
+	depth := 0
+	stage := ""
+	for _, in := range within {
+		if in.bracket != '{' {
+			continue
+		}
+		if depth++; depth == 1 {
+			stage = in.key
+		}
+	}
+	switch help.parameter(i) {
+	case "pipeline":
+		return pipelineOperators(depth, stage)
+	case "query", "filter":
+		return queryOperators(depth)
+	case "update":
+		if depth == 1 {
+			return strings.Fields(updateOperators)
+		}
+		return strings.Fields(updateModifiers)
+	}
+	return nil
+}
+
+func pipelineOperators(depth int, stage string) []string {
+	switch {
+	case depth == 1:
+		return strings.Fields(stages)
+	case stage == "$match":
+		return queryOperators(depth - 1)
+	}
+	return slices.Concat(strings.Fields(accumulators), strings.Fields(expressions))
+}
+
+func queryOperators(depth int) []string {
+	if depth == 1 {
+		return strings.Fields(queryTop)
+	}
+	return slices.Concat(strings.Fields(queryTop), strings.Fields(queryField))
+}
+
+// The operators of MongoDB 8.0.
+const (
+	stages = `$addFields $bucket $bucketAuto $changeStream $changeStreamSplitLargeEvent $collStats $count $currentOp $densify
+		$documents $facet $fill $geoNear $graphLookup $group $indexStats $limit $listClusterCatalog $listLocalSessions
+		$listSampledQueries $listSearchIndexes $listSessions $lookup $match $merge $out $planCacheStats $project $queryStats
+		$redact $replaceRoot $replaceWith $sample $search $searchMeta $set $setWindowFields $shardedDataDistribution $skip
+		$sort $sortByCount $unionWith $unset $unwind $vectorSearch`
+	queryTop = `$and $comment $expr $jsonSchema $nor $or $sampleRate $text $where`
+
+	queryField = `$all $bitsAllClear $bitsAllSet $bitsAnyClear $bitsAnySet $elemMatch $eq $exists $geoIntersects
+		$geoWithin $gt $gte $in $lt $lte $mod $ne $near $nearSphere $nin $not $options $regex $size $type`
+	updateOperators = `$addToSet $bit $currentDate $inc $max $min $mul $pop $pull $pullAll $push $rename $set $setOnInsert $unset`
+	updateModifiers = `$each $position $slice $sort $eq $exists $gt $gte $in $lt $lte $ne $nin`
+	accumulators    = `$accumulator $addToSet $avg $bottom $bottomN $count $first $firstN $last $lastN $max $maxN $median
+		$mergeObjects $min $minN $percentile $push $stdDevPop $stdDevSamp $sum $top $topN`
+	expressions = `$abs $acos $acosh $add $allElementsTrue $and $anyElementTrue $arrayElemAt $arrayToObject $asin $asinh
+		$atan $atan2 $atanh $binarySize $bitAnd $bitNot $bitOr $bitXor $bsonSize $ceil $cmp $concat $concatArrays $cond
+		$convert $cos $cosh $dateAdd $dateDiff $dateFromParts $dateFromString $dateSubtract $dateToParts $dateToString
+		$dateTrunc $dayOfMonth $dayOfWeek $dayOfYear $degreesToRadians $divide $eq $exp $filter $floor $function $getField
+		$gt $gte $hour $ifNull $in $indexOfArray $indexOfBytes $indexOfCP $isArray $isNumber $isoDayOfWeek $isoWeek
+		$isoWeekYear $let $literal $ln $log $log10 $lt $lte $ltrim $map $meta $millisecond $minute $mod $month $multiply
+		$ne $not $objectToArray $or $pow $radiansToDegrees $rand $range $reduce $regexFind $regexFindAll $regexMatch
+		$replaceAll $replaceOne $reverseArray $round $rtrim $second $setDifference $setEquals $setField $setIntersection
+		$setIsSubset $setUnion $sin $sinh $size $slice $sortArray $split $sqrt $strLenBytes $strLenCP $strcasecmp $substr
+		$substrBytes $substrCP $subtract $switch $tan $tanh $toBool $toDate $toDecimal $toDouble $toHashedIndexKey $toInt
+		$toLong $toLower $toObjectId $toString $toUUID $toUpper $trim $trunc $tsIncrement $tsSecond $type $unsetField $week
+		$year $zip`
+)

@@ -1,0 +1,185 @@
+package bindings
+
+import "strings"
+
+// typing is where the end of a line stands in the program: in which brackets, in
+// a string or not, and which word it is in the midst of.
+type typing struct {
+	text string
+	// open are the brackets that were not closed, outermost first.
+	open []opening
+	// quote is the quote of the string that was not closed; 0 outside of one.
+	quote byte
+	// word is where the word being typed begins.
+	word int
+}
+
+// opening is a bracket that was not closed.
+type opening struct {
+	at      int
+	bracket byte
+	commas  int    // that separate what is in it
+	key     string // in an object: of the value being typed
+}
+
+// typingAt reads a line up to the cursor.
+func typingAt(line string) typing {
+	t := typing{text: line, word: len(line)}
+	key := "" // the last name or string, which a colon makes a key
+	for i := 0; i < len(line); i++ {
+		switch c := line[i]; c {
+		case '\'', '"', '`':
+			end := closingQuote(line, i)
+			if end < 0 {
+				t.quote, t.word = c, i+1
+				return t
+			}
+			key, i = line[i+1:end], end
+		case '/':
+			i = pastComment(line, i)
+		case '(', '[', '{':
+			t.open = append(t.open, opening{at: i, bracket: c})
+		case ')', ']', '}':
+			t.open = t.open[:max(0, len(t.open)-1)]
+		case ',':
+			if in := t.innermost(); in != nil {
+				in.commas++
+				in.key = ""
+			}
+		case ':':
+			if in := t.innermost(); in != nil && in.bracket == '{' {
+				in.key = key
+			}
+		default:
+			if !isWordByte(c) {
+				continue
+			}
+			start := i
+			for i+1 < len(line) && isWordByte(line[i+1]) {
+				i++
+			}
+			key = line[start : i+1]
+			if i+1 == len(line) {
+				t.word = start
+			}
+		}
+	}
+	return t
+}
+
+func (t *typing) innermost() *opening {
+	if len(t.open) == 0 {
+		return nil
+	}
+	return &t.open[len(t.open)-1]
+}
+
+// typed is the word so far.
+func (t *typing) typed() string { return t.text[t.word:] }
+
+// call is the innermost call around the cursor: the text of what is called, and
+// the brackets within its argument.
+func (t *typing) call() (callee string, argument int, within []opening, ok bool) {
+	for i := len(t.open) - 1; i >= 0; i-- {
+		if t.open[i].bracket == '(' {
+			callee = expressionBefore(t.text, t.open[i].at)
+			return callee, t.open[i].commas, t.open[i+1:], callee != ""
+		}
+	}
+	return "", 0, nil, false
+}
+
+func isWordByte(c byte) bool {
+	return c == '_' || c == '$' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
+}
+
+// closingQuote is where the string that begins at i ends; negative when it does
+// not.
+func closingQuote(line string, i int) int {
+	for j := i + 1; j < len(line); j++ {
+		switch line[j] {
+		case '\\':
+			j++
+		case line[i]:
+			return j
+		}
+	}
+	return -1
+}
+
+// pastComment is the last byte of the comment at i, or i when there is none.
+func pastComment(line string, i int) int {
+	rest := line[i:]
+	end := -1
+	switch {
+	case strings.HasPrefix(rest, "//"):
+		end = strings.IndexByte(rest, '\n')
+	case strings.HasPrefix(rest, "/*"):
+		if end = strings.Index(rest[2:], "*/"); end >= 0 {
+			end += 3
+		}
+	default:
+		return i
+	}
+	if end < 0 {
+		return len(line)
+	}
+	return i + end
+}
+
+// expressionBefore is the chain of names, calls and indexes that ends at end,
+// such as db.getSiblingDB("config").chunks; empty when there is none.
+func expressionBefore(line string, end int) string {
+	i := skipSpaceBefore(line, end)
+	end = i
+	for i > 0 {
+		start := i
+		switch c := line[i-1]; {
+		case isWordByte(c):
+			for i > 0 && isWordByte(line[i-1]) {
+				i--
+			}
+		case c == ')' || c == ']':
+			i = openingOf(line, i-1)
+		case c == '"' || c == '\'':
+			i = strings.LastIndexByte(line[:i-1], c)
+		}
+		if i == start || i < 0 {
+			return ""
+		}
+		if i > 0 && (line[i] == '(' || line[i] == '[') && (isWordByte(line[i-1]) || line[i-1] == ')' || line[i-1] == ']') {
+			continue // what is called or indexed
+		}
+		before := skipSpaceBefore(line, i)
+		if before == 0 || line[before-1] != '.' {
+			break
+		}
+		i = skipSpaceBefore(line, before-1)
+	}
+	return line[i:end]
+}
+
+// skipSpaceBefore steps back over white space, also the mark of a line's end.
+func skipSpaceBefore(line string, i int) int {
+	return len(strings.TrimRight(line[:i], " \t\n⏎⇥"))
+}
+
+// openingOf is where the bracket opens that closes at i; negative when nowhere.
+func openingOf(line string, i int) int {
+	depth := 0
+	for ; i >= 0; i-- {
+		switch c := line[i]; c {
+		case ')', ']', '}':
+			depth++
+		case '(', '[', '{':
+			if depth--; depth == 0 {
+				return i
+			}
+		case '\'', '"', '`':
+			if i = strings.LastIndexByte(line[:i], c); i < 0 {
+				return -1
+			}
+		}
+	}
+	return -1
+}

@@ -1,0 +1,291 @@
+package bindings
+
+import (
+	"reflect"
+	"strings"
+
+	"github.com/dop251/goja"
+)
+
+// known is what completion knows of an expression without evaluating it: its
+// value, or only what it inherits from.
+type known struct {
+	value goja.Value
+	proto *goja.Object
+}
+
+func (s *Shell) knownValue(v goja.Value) known {
+	switch o, isObject := v.(*goja.Object); {
+	case v == nil || goja.IsUndefined(v) || goja.IsNull(v):
+		return known{}
+	case isObject:
+		return known{value: v, proto: o.Prototype()}
+	default:
+		return known{value: v, proto: v.ToObject(s.rt).Prototype()}
+	}
+}
+
+func (s *Shell) builtinPrototype(class string) known {
+	c, _ := s.rt.GlobalObject().Get(class).(*goja.Object)
+	if c == nil {
+		return known{}
+	}
+	p, _ := c.Get("prototype").(*goja.Object)
+	return known{proto: p}
+}
+
+// know finds out what it can about a chain of names, calls and indexes. Nothing
+// is called but what gives databases and collections by name.
+func (s *Shell) know(expression string) known {
+	switch {
+	case expression == "":
+		return known{}
+	case expression[0] == '\'' || expression[0] == '"':
+		return s.builtinPrototype("String")
+	case expression[0] == '[':
+		return s.builtinPrototype("Array")
+	}
+	var k, on known // on is what a call is made on
+	name, first := "", true
+	for rest := expression; rest != ""; {
+		rest = strings.TrimLeft(rest, " \t\n⏎⇥.")
+		if rest == "" {
+			break
+		}
+		if rest[0] == '(' || rest[0] == '[' {
+			end := closingOf(rest)
+			if end < 0 {
+				return known{}
+			}
+			argument := rest[1:end]
+			if rest[0] == '(' {
+				k = s.result(on, name, argument)
+			} else {
+				on, name = k, unquoted(argument)
+				k = s.member(k, name)
+			}
+			rest = rest[end+1:]
+			continue
+		}
+		n := 0
+		for n < len(rest) && isWordByte(rest[n]) {
+			n++
+		}
+		if n == 0 {
+			return known{}
+		}
+		name = rest[:n]
+		switch {
+		case first && name == "db":
+			if s.db == nil {
+				return known{}
+			}
+			k = s.knownValue(s.db.object)
+		case first && (name == "sh" || name == "rs") && s.db == nil:
+			return known{}
+		case first:
+			on = known{value: s.rt.GlobalObject()}
+			k = s.member(on, name)
+		default:
+			on = k
+			k = s.member(k, name)
+		}
+		first, rest = false, rest[n:]
+	}
+	return k
+}
+
+// closingOf is where the bracket at the start of text closes; negative when
+// nowhere.
+func closingOf(text string) int {
+	depth := 0
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; c {
+		case '(', '[', '{':
+			depth++
+		case ')', ']', '}':
+			if depth--; depth == 0 {
+				return i
+			}
+		case '\'', '"', '`':
+			if i = closingQuote(text, i); i < 0 {
+				return -1
+			}
+		}
+	}
+	return -1
+}
+
+func unquoted(text string) string { return strings.Trim(strings.TrimSpace(text), "\"'`") }
+
+// member reads a property without running anybody's code: getters of scripts and
+// proxies are left alone.
+func (s *Shell) member(k known, name string) known {
+	o, _ := k.value.(*goja.Object)
+	if o == nil {
+		o = k.proto
+	}
+	for ; o != nil && !isProxy(o); o = o.Prototype() {
+		v, found := s.own(o, name)
+		if found {
+			return s.knownValue(v)
+		}
+	}
+	return known{}
+}
+
+func isProxy(o *goja.Object) bool {
+	return o.ExportType() == reflect.TypeFor[goja.Proxy]()
+}
+
+// own is an object's own property; nil for one that cannot be read without
+// effects.
+func (s *Shell) own(o *goja.Object, name string) (v goja.Value, found bool) {
+	descriptor, err := s.descriptor(o, name)
+	if err != nil || descriptor == nil {
+		return nil, err != nil
+	}
+	getter, _ := descriptor.Get("get").(*goja.Object)
+	if getter == nil {
+		return descriptor.Get("value"), true
+	}
+	if name == "it" || name == "shellBatchSize" || !strings.HasSuffix(getter.String(), "{ [native code] }") {
+		return nil, true // reading it does something
+	}
+	return o.Get(name), true
+}
+
+// descriptor is Object.getOwnPropertyDescriptor.
+func (s *Shell) descriptor(o *goja.Object, name string) (*goja.Object, error) {
+	if s.ownProperty == nil {
+		object, _ := s.rt.GlobalObject().Get("Object").(*goja.Object)
+		s.ownProperty, _ = goja.AssertFunction(object.Get("getOwnPropertyDescriptor"))
+	}
+	v, err := s.ownProperty(goja.Undefined(), o, s.rt.ToValue(name))
+	d, _ := v.(*goja.Object)
+	return d, err
+}
+
+// result is what a method gives, as far as its name tells.
+func (s *Shell) result(on known, name, argument string) known {
+	if d, ok := receiver[*database](on.value); ok {
+		switch name {
+		case "getSiblingDB", "getSisterDB":
+			if text := unquoted(argument); validDatabaseName(text) {
+				return s.knownValue(d.sibling(text).object)
+			}
+		case "getCollection":
+			if text := unquoted(argument); validCollectionName(text) {
+				return s.knownValue(d.collection(text).object)
+			}
+		case "getMongo":
+			return s.knownValue(d.on.js())
+		case "aggregate", "watch":
+			return known{proto: s.cursorPrototype()}
+		}
+		return known{}
+	}
+	if m, ok := receiver[*mongoObject](on.value); ok {
+		switch text := unquoted(argument); {
+		case name == "getDB" && validDatabaseName(text):
+			return s.knownValue(m.database(text).object)
+		case name == "startSession":
+			return known{proto: prototype(s, "Session", sessionMethods())}
+		}
+		return known{}
+	}
+	if coll, ok := receiver[*collection](on.value); ok {
+		switch name {
+		case "find", "aggregate", "watch":
+			return known{proto: s.cursorPrototype()}
+		case "explain":
+			return known{proto: prototype(s, "Explainable", explainMethods())}
+		case "getPlanCache":
+			return known{proto: prototype(s, "PlanCache", planCacheMethods())}
+		case "initializeOrderedBulkOp", "initializeUnorderedBulkOp":
+			return known{proto: prototype(s, "Bulk", bulkMethods())}
+		case "getDB":
+			return s.knownValue(coll.d.object)
+		case "getMongo":
+			return s.knownValue(coll.d.on.js())
+		}
+		return known{}
+	}
+	switch {
+	case name == "toArray":
+		return s.builtinPrototype("Array")
+	case on.proto == s.cursorPrototype() || isCursor(on):
+		if strings.Contains(" count explain forEach hasNext itcount length map next objsLeftInBatch size tryNext close isClosed isExhausted ", " "+name+" ") {
+			return known{}
+		}
+		return known{proto: s.cursorPrototype()}
+	}
+	return known{}
+}
+
+func isCursor(k known) bool {
+	_, ok := receiver[*cursor](k.value)
+	return ok
+}
+
+// memberNames are what may follow a dot.
+func (s *Shell) memberNames(k known) []string {
+	o, _ := k.value.(*goja.Object)
+	if o == nil {
+		o = k.proto
+	}
+	if o == nil {
+		return nil
+	}
+	words := s.members(o)
+	if d, ok := receiver[*database](k.value); ok {
+		return append(reachable(s.collectionNames(d.on, d.name)), words...)
+	}
+	if coll, ok := receiver[*collection](k.value); ok {
+		for _, n := range reachable(s.collectionNames(coll.d.on, coll.d.name)) {
+			if rest, ok := strings.CutPrefix(n, coll.name+"."); ok {
+				words = append(words, rest)
+			}
+		}
+	}
+	return words
+}
+
+// reachable are the names of collections that can be typed behind a dot.
+func reachable(names []string) []string {
+	var list []string
+	for _, n := range names {
+		fits := true
+		for part := range strings.SplitSeq(n, ".") {
+			fits = fits && identifierOnly(part)
+		}
+		if fits {
+			list = append(list, n)
+		}
+	}
+	return list
+}
+
+// members lists the names an object and its prototypes have, but not those every
+// object has.
+func (s *Shell) members(o *goja.Object) []string {
+	everything := s.rt.NewObject().Prototype()
+	var words []string
+	for p := o; p != nil && p != everything && !isProxy(p); p = p.Prototype() {
+		for _, name := range p.GetOwnPropertyNames() {
+			if name != "constructor" && identifierOnly(name) {
+				words = append(words, name)
+			}
+		}
+	}
+	return words
+}
+
+func identifierOnly(name string) bool {
+	for i := range len(name) {
+		if !isWordByte(name[i]) || i == 0 && name[i] >= '0' && name[i] <= '9' {
+			return false
+		}
+	}
+	return name != ""
+}

@@ -1,0 +1,207 @@
+package bindings
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+)
+
+const (
+	// completionWait is how long a Tab waits for names from the server. The
+	// request goes on for completionLimit, for the next Tab.
+	completionWait  = 250 * time.Millisecond
+	completionLimit = 10 * time.Second
+	// completionFresh is how long names are used without asking again, unless an
+	// input was evaluated in between.
+	completionFresh = 10 * time.Second
+)
+
+// nameLists are names that the server has, for completion. The zero value is
+// empty.
+type nameLists struct {
+	mu       sync.Mutex
+	lists    map[nameKey]*nameList
+	fetching sync.WaitGroup
+	cancels  []context.CancelFunc
+}
+
+type nameKey struct {
+	client *mongo.Client
+	what   string
+}
+
+type nameList struct {
+	names   []string
+	until   time.Time
+	loading chan struct{} // nil when nothing is under way
+}
+
+// get gives names from the server: those it answers soon, else those it answered
+// last.
+func (l *nameLists) get(client *mongo.Client, what string, fetch func(context.Context, *mongo.Client) []string) []string {
+	list, loading := l.request(nameKey{client, what}, fetch)
+	if loading != nil {
+		soon := time.NewTimer(completionWait)
+		defer soon.Stop()
+		select {
+		case <-loading:
+		case <-soon.C:
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return list.names
+}
+
+// request starts to fetch what is not fresh.
+func (l *nameLists) request(key nameKey, fetch func(context.Context, *mongo.Client) []string) (list *nameList, loading <-chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.lists == nil {
+		l.lists = make(map[nameKey]*nameList)
+	}
+	list = l.lists[key]
+	if list == nil {
+		list = &nameList{}
+		l.lists[key] = list
+	}
+	if list.loading != nil || time.Now().Before(list.until) {
+		return list, list.loading
+	}
+	done := make(chan struct{})
+	list.loading = done
+	ctx, cancel := context.WithTimeout(context.Background(), completionLimit)
+	l.cancels = append(l.cancels, cancel)
+	l.fetching.Go(func() {
+		defer cancel()
+		names := fetch(ctx, key.client)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if names != nil {
+			list.names = names
+		}
+		list.until, list.loading = time.Now().Add(completionFresh), nil
+		close(done)
+	})
+	return list, done
+}
+
+// stale makes the next Tab ask again: an input may have changed anything.
+func (l *nameLists) stale() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, list := range l.lists {
+		list.until = time.Time{}
+	}
+}
+
+// close ends what is under way.
+func (l *nameLists) close() {
+	l.mu.Lock()
+	for _, cancel := range l.cancels {
+		cancel()
+	}
+	l.cancels = nil
+	l.mu.Unlock()
+	l.fetching.Wait()
+}
+
+// quietly runs a command for completion: its failure is nobody's business.
+func quietly(ctx context.Context, client *mongo.Client, database string, body bson.D) bson.Raw {
+	reply, err := client.Database(database).RunCommand(ctx, body).Raw()
+	if err != nil {
+		return nil
+	}
+	return reply
+}
+
+func fieldsOf(list bson.RawArray, field string) []string {
+	values, err := list.Values()
+	if err != nil {
+		return nil
+	}
+	names := []string{}
+	for _, v := range values {
+		doc, _ := v.DocumentOK()
+		if name := textAt(doc, field); name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func (s *Shell) databaseNames(m *mongoObject) []string {
+	return s.lists.get(m.client, "databases", func(ctx context.Context, client *mongo.Client) []string {
+		reply := quietly(ctx, client, "admin", command("listDatabases", bson.E{Key: "nameOnly", Value: true}))
+		list, _ := reply.Lookup("databases").ArrayOK()
+		return fieldsOf(list, "name")
+	})
+}
+
+func (s *Shell) collectionNames(m *mongoObject, database string) []string {
+	return s.lists.get(m.client, "collections of "+database, func(ctx context.Context, client *mongo.Client) []string {
+		return fieldsOf(firstBatch(quietly(ctx, client, database, command("listCollections",
+			bson.E{Key: "nameOnly", Value: true}, bson.E{Key: "authorizedCollections", Value: true},
+			bson.E{Key: "cursor", Value: bson.D{{Key: "batchSize", Value: int32(10000)}}}))), "name")
+	})
+}
+
+// ids are those of a collection of config.
+func (s *Shell) ids(m *mongoObject, collection string) []string {
+	return s.lists.get(m.client, "config."+collection, func(ctx context.Context, client *mongo.Client) []string {
+		return fieldsOf(firstBatch(quietly(ctx, client, "config", bson.D{
+			{Key: "find", Value: collection}, {Key: "projection", Value: bson.D{{Key: "_id", Value: int32(1)}}},
+			{Key: "limit", Value: int32(10000)}, {Key: "batchSize", Value: int32(10000)}, {Key: "singleBatch", Value: true},
+		})), "_id")
+	})
+}
+
+func (s *Shell) zoneNames(m *mongoObject) []string {
+	return s.lists.get(m.client, "zones", func(ctx context.Context, client *mongo.Client) []string {
+		reply := quietly(ctx, client, "config", bson.D{{Key: "distinct", Value: "shards"}, {Key: "key", Value: "tags"}})
+		list, _ := reply.Lookup("values").ArrayOK()
+		values, _ := list.Values()
+		names := []string{}
+		for _, v := range values {
+			if name, ok := v.StringValueOK(); ok {
+				names = append(names, name)
+			}
+		}
+		return names
+	})
+}
+
+func (s *Shell) indexNames(coll *collection) []string {
+	database, name := coll.d.name, coll.name
+	return s.lists.get(coll.d.on.client, "indexes of "+coll.namespace(), func(ctx context.Context, client *mongo.Client) []string {
+		return fieldsOf(firstBatch(quietly(ctx, client, database, bson.D{{Key: "listIndexes", Value: name}, {Key: "cursor", Value: bson.D{}}})), "name")
+	})
+}
+
+// namespaces are those of sharded collections, and with every also the others of
+// the database that was typed.
+func (s *Shell) namespaces(m *mongoObject, typed string, every bool) []string {
+	sharded := s.ids(m, "collections")
+	database, _, dotted := strings.Cut(typed, ".")
+	if !every {
+		return sharded
+	}
+	all := slices.Clone(sharded)
+	if !dotted {
+		for _, name := range s.databaseNames(m) {
+			all = append(all, name+".")
+		}
+		return all
+	}
+	for _, name := range s.collectionNames(m, database) {
+		if !strings.HasPrefix(name, "system.") {
+			all = append(all, database+"."+name)
+		}
+	}
+	return all
+}

@@ -1,0 +1,192 @@
+package bindings
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/wire"
+)
+
+func TestComplete(t *testing.T) {
+	c := connect(t, func(c *Config) { c.Scripts = fstest.MapFS{"status.js": {}, "drain.js": {}} })
+	dir := t.TempDir()
+	for _, name := range []string{"fix.js", "fill.js", ".fixed"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "figures"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, input := range []string{
+		"var order = {customer: {name: 'Ada', nested: [{deep: 1}]}}, cur = db.orders.find(), count = 0",
+		"var trap = {get price() { count++; return {eur: 1} }, plain: 1}",
+		"var proxy = new Proxy({a: 1}, {get() { count++ }, ownKeys() { count++; return [] }, getOwnPropertyDescriptor() { count++ }})",
+	} {
+		if text, failed := c.show(input); failed {
+			t.Fatal(text)
+		}
+	}
+	find := []string{"find", "findAndModify", "findOne", "findOneAndDelete", "findOneAndReplace", "findOneAndUpdate"}
+	for _, tc := range []struct {
+		line string
+		want []string // behind all that is typed but its last word
+	}{
+		{"db.or", []string{"orders"}},
+		{"db.orders.findOneAndU", []string{"findOneAndUpdate"}},
+		{"db.orders.fi", find},
+		{"print(db.orders.fi", find},
+		{"if (x) { db . orders . fi", find},
+		{"db.orders⏎  .fi", find},
+		{"db['orders'].fi", find},
+		{"db.getCollection('orders').fi", find},
+		{"db.getSiblingDB('shop').getCollection('a b').fi", find},
+		{"db.getSiblingDB('config').or", []string{"orders"}},
+		{"db.getMongo().getDB('app').orders.fi", find},
+		{"db['or", []string{"orders"}},
+		{"db.system.v", []string{"validate", "views"}},
+		{"use A", []string{"admin", "app"}},
+		{"show c", []string{"chunks", "collections"}},
+		{"show d", []string{"databases"}},
+		{"sh.moveC", []string{"moveChunk", "moveCollection"}},
+		{"sh._ge", []string{"_getBalancerStatus", "_getConfigDB"}},
+		{"x = ObjectI", []string{"ObjectId"}},
+		{"Objec", []string{"Object", "ObjectId"}},
+		{"orde", []string{"order"}},
+		{"order.cu", []string{"customer"}},
+		{"order.customer.na", []string{"name"}},
+		{"order.customer.nested[0].de", []string{"deep"}},
+		{"order.customer.name.toUp", []string{"toUpperCase"}},
+		{"'abc'.toUp", []string{"toUpperCase"}},
+		{"[1, 2].redu", []string{"reduce", "reduceRight"}},
+		{"trap.pl", []string{"plain"}},
+		{"trap.price.", nil},
+		{"proxy.", nil},
+		{"proxy.a.", nil},
+		{"cur.hasN", []string{"hasNext"}},
+		{"it.so", nil},
+		{"db.orders.find({}).so", []string{"sort"}},
+		{"db.orders.find({a: ')'}).sort({a: 1}).lim", []string{"limit"}},
+		{"db.orders.find().toArray().forE", []string{"forEach"}},
+		{"db.orders.explain().disti", []string{"distinct"}},
+		{"db.orders.aggregate([{$ma", []string{"$match"}},
+		{"db.orders.aggregate([{\"$ma", []string{"$match"}},
+		{"db.orders.aggregate([{$match: {a: 1}}, {$sortB", []string{"$sortByCount"}},
+		{"db.orders.aggregate([{$match: {a: {$gt", []string{"$gt", "$gte"}},
+		{"db.orders.aggregate([{$group: {_id: null, n: {$su", []string{"$substr", "$substrBytes", "$substrCP", "$subtract", "$sum"}},
+		{"db.orders.find({$o", []string{"$or"}},
+		{"db.orders.find({a: {$exi", []string{"$exists"}},
+		{"db.orders.updateOne({_id: 1}, {$setO", []string{"$setOnInsert"}},
+		{"db.orders.updateOne({_id: 1}, {$push: {a: {$ea", []string{"$each"}},
+		{"db.orders.countDocuments({a: {$el", []string{"$elemMatch"}},
+		{"sh.balancerCollectionStatus(\"app.", []string{"app.orders", "app.users"}},
+		{"sh.moveChunk('app.orders', {k: 1}, 's", []string{"sh0", "sh1"}},
+		{"sh.moveChunk('app.orders', {k: 'a, b', l: [1, 2]}, 's", []string{"sh0", "sh1"}},
+		{"sh.moveRange('app.orders', 's", []string{"sh0", "sh1"}},
+		{"sh.shardCollection('shop.v", []string{"shop.vw"}},
+		{"sh.addShardToZone('", []string{"sh0", "sh1"}},
+		{"sh.addShardToZone('sh0', '", []string{"EU"}},
+		{"sh.enableSharding('sho", nil},
+		{"db.adminCommand({moveChunk: 'app.orders', find: {k: 1}, to: 's", []string{"sh0", "sh1"}},
+		{"db.orders.dropIndex('k", []string{"k_1"}},
+		{"db.getCollection('orders').hideIndex('k", []string{"k_1"}},
+		{"db.getSiblingDB('co", []string{"config"}},
+		{"db.getCollection('sy", []string{"system.views"}},
+		{"config.set('redact", []string{"redactHistory"}},
+		{"config.set('editor', '", nil},
+		{"load('shardsh:d", []string{"shardsh:drain.js"}},
+		{"load('" + dir + "/fi", []string{dir + "/figures/", dir + "/fill.js", dir + "/fix.js"}},
+		{"nosuch.fo", nil},
+		{"nosuch('x", nil},
+		{"print(\"it's", nil},
+		{"// don't db.or", nil},
+		{"", nil},
+		{"1 + ", nil},
+		{"1.", nil},
+		{")]}", nil},
+		{"f(((((((", nil},
+	} {
+		head, got := c.Complete(tc.line)
+		if !slices.Equal(got, tc.want) {
+			t.Errorf("Complete(%q) offers %q, want %q", tc.line, got, tc.want)
+		}
+		if !strings.HasPrefix(tc.line, head) {
+			t.Errorf("Complete(%q) has the head %q", tc.line, head)
+		}
+		for _, w := range got {
+			if typed := tc.line[len(head):]; !strings.EqualFold(w[:min(len(w), len(typed))], typed) {
+				t.Errorf("Complete(%q) offers %q for %q", tc.line, w, typed)
+			}
+		}
+	}
+	run(t, c, step{"count", "0"}) // no getter was called, no proxy asked
+	for _, line := range []string{"sh.", "db.orders.", "cur."} {
+		_, all := c.Complete(line)
+		if len(all) < 40 || slices.ContainsFunc(all, func(w string) bool { return strings.HasPrefix(w, "_") }) {
+			t.Errorf("%s offers %v", line, all)
+		}
+	}
+}
+
+func TestCompleteWithoutAConnection(t *testing.T) {
+	nodb, err := New(Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"sh.", "db.", "use ", "show chunks a", "sh.moveChunk('"} {
+		if _, got := nodb.Complete(line); len(got) > 0 {
+			t.Errorf("%q offers %v", line, got)
+		}
+	}
+	if _, got := nodb.Complete("Objec"); len(got) != 2 {
+		t.Errorf("%v", got)
+	}
+}
+
+// deafServer answers lists of names only when told to.
+type deafServer struct {
+	*fixture
+	answer chan struct{}
+}
+
+func (f *deafServer) Handle(ctx context.Context, r wire.Request) bson.Raw {
+	if r.Command == "listCollections" {
+		select {
+		case <-f.answer:
+		case <-ctx.Done():
+		}
+	}
+	return f.fixture.Handle(ctx, r)
+}
+
+// A Tab does not wait for a server that does not answer, and a late answer is
+// there for the next one.
+func TestCompleteOnADeafServer(t *testing.T) {
+	c := connect(t)
+	server := &deafServer{fixture: c.fixture, answer: make(chan struct{})}
+	c.cfg.Client = dial(t, server)
+	c.renew(t)
+	began := time.Now()
+	if _, got := c.Complete("db.or"); len(got) > 0 {
+		t.Errorf("offers %v", got)
+	}
+	if took := time.Since(began); took > 2*time.Second { // 0.25 on a machine that is not busy
+		t.Errorf("took %s", took)
+	}
+	close(server.answer)
+	c.lists.fetching.Wait()
+	if _, got := c.Complete("db.or"); !slices.Equal(got, []string{"orders"}) {
+		t.Errorf("offers %v", got)
+	}
+	if err := c.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
