@@ -131,6 +131,7 @@ type classes struct {
 
 	hasErrorLabel *goja.Object // method of server errors
 	reply         *goja.Symbol // on replies of commands
+	table         *goja.Symbol // on values with tables for terminals
 }
 
 // prototype gives the prototype of a kind of object with its methods. The label

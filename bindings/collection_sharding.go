@@ -93,7 +93,33 @@ func collShardDistribution(c *call, coll *collection) goja.Value {
 		shares = append(shares, share)
 	}
 	slices.SortFunc(shares, func(a, b shardShare) int { return strings.Compare(a.shard, b.shard) })
-	return c.statsResult(c.distribution(shares))
+	result := c.distribution(shares)
+	c.statsResult(result)
+	return c.withTable(result, func(t *tables) { t.distribution(coll.namespace(), shares) })
+}
+
+// distribution is a row a shard, and what they have together.
+func (t *tables) distribution(ns string, shares []shardShare) {
+	var all shardShare
+	for _, sh := range shares {
+		all.data += sh.data
+		all.docs += sh.docs
+		all.chunks += sh.chunks
+	}
+	var rows [][]string
+	for _, sh := range shares {
+		perChunk := 0.0
+		if sh.chunks > 0 {
+			perChunk = sh.data / sh.chunks
+		}
+		rows = append(rows, []string{
+			sh.shard, byteText(sh.data), percentText(sh.data, all.data) + " %", plainNumber(sh.docs), percentText(sh.docs, all.docs) + " %",
+			plainNumber(sh.chunks), byteText(perChunk), byteText(sh.average),
+		})
+	}
+	rows = append(rows, []string{"total", byteText(all.data), "", plainNumber(all.docs), "", plainNumber(all.chunks), "", ""})
+	t.heading(ns)
+	t.grid([]string{"shard", "data#", "of all#", "documents#", "of all#", "chunks#", "a chunk#", "a document#"}, rows)
 }
 
 // catalogEntry is the collection's document in config.collections; for time

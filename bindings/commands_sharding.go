@@ -1,6 +1,9 @@
 package bindings
 
 import (
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/dop251/goja"
@@ -10,25 +13,36 @@ import (
 // The show commands that are about shards; mongosh has none of them.
 
 func showShards(c *call, d *database) goja.Value {
-	return c.shownValue(c.array(c.findAll(d.sibling("config"), "shards", bson.D{}, sortedBy("_id", 1))))
+	config := d.sibling("config")
+	shards := c.findAll(config, "shards", bson.D{}, sortedBy("_id", 1))
+	if !c.showsTables() {
+		return c.shownValue(c.array(shards))
+	}
+	r := c.newStatusReport(d)
+	r.counts = c.chunkCountsOf(config, bson.D{})
+	r.readDistribution()
+	return c.shownTables(func(t *tables) { t.grid(r.shardRows(shards)) })
 }
 
 func showZones(c *call, d *database) goja.Value {
-	config := d.sibling("config")
-	filter := bson.D{}
+	config, ns := d.sibling("config"), ""
 	if c.has(1) {
-		filter = bson.D{{Key: "ns", Value: d.qualified(c.text(1))}}
+		ns = d.qualified(c.text(1))
+	}
+	zones := c.zones(config, ns)
+	if c.showsTables() {
+		return c.shownTables(func(t *tables) { t.zones(zones) })
+	}
+	byCollection := map[string][]any{}
+	for _, z := range zones {
+		for _, doc := range z.ranges {
+			entry := c.newObject("zone", c.lookup(doc, "tag"), "min", c.lookup(doc, "min"), "max", c.lookup(doc, "max"))
+			byCollection[textAt(doc, "ns")] = append(byCollection[textAt(doc, "ns")], c.onOneLine(entry))
+		}
 	}
 	o := c.rt.NewObject()
-	for _, doc := range c.findAll(config, "tags", filter, bson.E{Key: "sort", Value: bson.D{{Key: "ns", Value: int32(1)}, {Key: "min", Value: int32(1)}}}) {
-		ns := textAt(doc, "ns")
-		list, _ := o.Get(ns).(*goja.Object)
-		if list == nil {
-			list = c.rt.NewArray()
-			must(o.Set(ns, list))
-		}
-		entry := c.newObject("zone", c.lookup(doc, "tag"), "min", c.lookup(doc, "min"), "max", c.lookup(doc, "max"))
-		must(list.Set(itoa(len(list.Keys())), c.onOneLine(entry)))
+	for _, ns := range slices.Sorted(maps.Keys(byCollection)) {
+		must(o.Set(ns, c.rt.NewArray(byCollection[ns]...)))
 	}
 	return c.shownValue(o)
 }
@@ -43,42 +57,81 @@ func (d *database) qualified(name string) string {
 
 // showChunks shows the chunks of a collection, or counts those of all.
 func showChunks(c *call, d *database) goja.Value {
-	config := d.sibling("config")
 	if !c.has(1) {
-		o := c.rt.NewObject()
-		for _, entry := range c.findAll(config, "collections", bson.D{notDropped, notUnsplittable}, sortedBy("_id", 1)) {
-			counts := c.rt.NewObject()
-			for _, g := range c.aggregateAll(config, "chunks",
-				bson.D{{Key: "$match", Value: chunkFilter(entry)}},
-				bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: "$shard"}, {Key: "n", Value: bson.D{{Key: "$sum", Value: int32(1)}}}}}},
-				bson.D{{Key: "$sort", Value: bson.D{{Key: "_id", Value: int32(1)}}}},
-			) {
-				must(counts.Set(textAt(g, "_id"), c.lookup(g, "n")))
-			}
-			must(o.Set(textAt(entry, "_id"), counts))
-		}
-		return c.shownValue(o)
+		return c.showChunkCounts(d)
 	}
-	ns := d.qualified(c.text(1))
+	config, ns := d.sibling("config"), d.qualified(c.text(1))
 	entry := c.catalogEntry(config, ns, nil)
 	if entry == nil {
 		c.throwCoded(invalidInput, codeNotSharded, "Collection %s is not sharded", ns)
 	}
-	r := &statusReport{s: c.Shell, config: config}
-	return c.shownValue(r.listed("chunks", chunkFilter(entry), maxStatusChunks, r.chunk))
+	r := c.newStatusReport(d)
+	if !c.showsTables() {
+		return c.shownValue(r.listed("chunks", chunkFilter(entry), maxStatusChunks, r.chunk))
+	}
+	n, _ := c.chunkCountsOf(config, chunkFilter(entry))[chunkKey(entry)].total()
+	chunks := c.findAll(config, "chunks", chunkFilter(entry), sortedBy("min", 1), limitedTo(maxTableRows))
+	return c.shownTables(func(t *tables) {
+		t.grid(chunkRows(chunks))
+		if more := n - int64(len(chunks)); more > 0 {
+			t.line("", fmt.Sprintf("… and %d more: sh.chunks(%q)", more, ns))
+		}
+	})
+}
+
+func chunkRows(chunks []bson.Raw) (header []string, rows [][]string) {
+	for _, doc := range chunks {
+		jumbo := ""
+		if truthyAt(doc, "jumbo") {
+			jumbo = "jumbo"
+		}
+		t, i, _ := doc.Lookup("lastmod").TimestampOK()
+		rows = append(rows, []string{bound(doc, "min"), bound(doc, "max"), textAt(doc, "shard"), fmt.Sprintf("%d|%d", t, i), jumbo})
+	}
+	return []string{"from", "up to", "shard", "version", ""}, rows
+}
+
+// showChunkCounts counts the chunks of all collections.
+func (c *call) showChunkCounts(d *database) goja.Value {
+	config := d.sibling("config")
+	counts := c.chunkCountsOf(config, bson.D{})
+	entries := c.shardedCollections(config)
+	if c.showsTables() {
+		var rows [][]string
+		for _, entry := range entries {
+			for _, n := range counts[chunkKey(entry)] {
+				rows = append(rows, []string{textAt(entry, "_id"), n.shard, fmt.Sprint(n.n), fmt.Sprint(n.jumbo)})
+			}
+		}
+		return c.shownTables(func(t *tables) { t.grid([]string{"collection", "shard", "chunks#", "jumbo#"}, rows) })
+	}
+	o := c.rt.NewObject()
+	for _, entry := range entries {
+		perShard := c.rt.NewObject()
+		for _, n := range counts[chunkKey(entry)] {
+			must(perShard.Set(n.shard, n.n))
+		}
+		must(o.Set(textAt(entry, "_id"), perShard))
+	}
+	return c.shownValue(o)
 }
 
 func showMigrations(c *call, d *database) goja.Value {
-	config := d.sibling("config")
-	active := c.rt.NewArray()
-	for i, m := range c.activeMigrations(d, config) {
-		must(active.Set(itoa(i), c.newObject("ns", m.ns, "since", c.goValue(m.when))))
+	r := c.newStatusReport(d)
+	if c.showsTables() {
+		return c.shownTables(r.migrationLines)
 	}
-	r := &statusReport{s: c.Shell, config: config, now: c.clock.Now()}
+	active := c.rt.NewArray()
+	for i, m := range c.activeMigrations(d, r.config) {
+		must(active.Set(itoa(i), m.object(c.Shell)))
+	}
 	return c.shownValue(c.newObject("active", active, "last 24 hours", r.migrationResults()))
 }
 
 func showBalancer(c *call, d *database) goja.Value {
-	r := &statusReport{s: c.Shell, d: d, config: d.sibling("config"), now: c.clock.Now()}
+	r := c.newStatusReport(d)
+	if c.showsTables() {
+		return c.shownTables(r.balancerLines)
+	}
 	return c.shownValue(r.balancer())
 }

@@ -48,6 +48,9 @@ type Config struct {
 
 	// Color allows escape sequences in rendered values.
 	Color bool
+	// Terminal says that Stdout is a terminal: a REPL then shows tables where
+	// there are some, and long waits one line that is written again and again.
+	Terminal bool
 	// Interactive is true for a REPL: results are cut to a page and to a depth
 	// there, and isInteractive() says so.
 	Interactive bool

@@ -64,7 +64,7 @@ func collectionHelp(s *Shell) string {
 func cursorHelp(s *Shell) string { return s.helpTable("Cursor Class", helpOf(cursorMethods())) }
 
 func shardHelp(s *Shell) string {
-	return s.helpTable("Shard Class", helpOf(shardMethods(), shardSettingMethods(), shardReshardMethods(), shardExtraMethods(), shardLegacyMethods()))
+	return s.helpTable("Shard Class", helpOf(shardTables()...))
 }
 
 func replicaSetHelp(s *Shell) string {

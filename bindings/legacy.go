@@ -26,7 +26,9 @@ func legacyGlobals() []global {
 			} else if typeOf(c.arg(0)) == "boolean" {
 				verbose = c.arg(0).ToBoolean()
 			}
-			c.print([]goja.Value{c.shardingStatus(d, config, verbose)})
+			if v := c.printedShardingStatus(d, config, statusOptions{verbose: verbose}); v != nil {
+				c.print([]goja.Value{v})
+			}
 			return nil
 		}, "Prints sh.status()."},
 		{"printShardingSizes", "configDB?:any", func(c *call) goja.Value { c.shardingSizes(); return nil }, ""},

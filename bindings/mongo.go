@@ -28,6 +28,7 @@ type mongoObject struct {
 	writeConcern   bson.Raw // sent with writes; nil for the server's default
 	hello          bson.Raw
 	home           *homeSession
+	version        serverVersion // asked for once; zero before
 }
 
 func newMongoObject(s *Shell, client *mongo.Client, address string) *mongoObject {

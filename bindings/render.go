@@ -54,6 +54,9 @@ func (s *Shell) RenderJSON(ctx context.Context, r Result, canonical bool) (strin
 
 // render is Render inside a running call; it may throw.
 func (s *Shell) render(v goja.Value) string {
+	if text, ok := s.renderTables(v); ok {
+		return text
+	}
 	if text, ok := s.renderShell(v); ok {
 		return text
 	}

@@ -1,6 +1,8 @@
 package bindings
 
 import (
+	"slices"
+
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
@@ -9,16 +11,13 @@ import (
 // (spec 04 §5). It works on the connection of the current db.
 type shard struct {
 	tail
-	s *Shell
+	s  *Shell
+	on *database // nil for the current one
 }
 
 func (s *Shell) newShard() goja.Value {
-	var all []method[*shard]
-	for _, table := range [][]method[*shard]{shardMethods(), shardSettingMethods(), shardReshardMethods(), shardExtraMethods(), shardLegacyMethods()} {
-		all = append(all, table...)
-	}
 	sh := &shard{s: s}
-	o := s.instance(sh, prototype(s, "Shard", all))
+	o := s.instance(sh, prototype(s, "Shard", slices.Concat(shardTables()...)))
 	s.world.SetPrinter(o, func() string {
 		if s.db == nil {
 			return "Shard class not connected"
@@ -28,8 +27,21 @@ func (s *Shell) newShard() goja.Value {
 	return o
 }
 
+// shardTables are all methods of sh, in the order of its help: mongosh's, those
+// that only shardsh has, those of the old shell.
+func shardTables() [][]method[*shard] {
+	return [][]method[*shard]{
+		shardMethods(), shardSettingMethods(), shardReshardMethods(),
+		shardBalanceMethods(), shardDrainMethods(), shardDefragmentMethods(), shardMergeMethods(), shardWindowMethods(), shardExtraMethods(),
+		shardLegacyMethods(),
+	}
+}
+
 // current is the database helpers work through.
 func (sh *shard) current() *database {
+	if sh.on != nil {
+		return sh.on
+	}
 	if sh.s.db == nil {
 		sh.s.throwCoded(invalidInput, codeNotConnected, "No connected database")
 	}
@@ -94,11 +106,11 @@ func shardMethods() []method[*shard] {
 			return c.askingMongos(func() goja.Value { return c.reply(sh.admin(c.shardKeyCommand("shardCollection"))) })
 		}), "Shards a collection by a key."},
 		{"reshardCollection", "ns:string key:object unique?:boolean|object options?:object", checked(func(c *call, sh *shard) goja.Value {
-			return c.askingMongos(func() goja.Value { return c.reply(sh.admin(c.shardKeyCommand("reshardCollection"))) })
+			return c.askingMongos(func() goja.Value { return shReshard(c, sh) })
 		}), "Shards a collection by another key; answers when done, which can take hours."},
 		{"status", "verbose?:boolean|object configDB?:object", checked(func(c *call, sh *shard) goja.Value {
-			return c.shardingStatus(sh.current(), sh.configArgument(c, 1), c.verboseArgument(0))
-		}), "Shows the shards, the balancer and the sharded collections."},
+			return c.shardingStatus(sh.current(), sh.configArgument(c, 1), c.statusOptions(0))
+		}), "Shows the shards, the balancer and the sharded collections; true for everything, {full: true} for mongosh's layout on a terminal too."},
 		{"addShard", "url:string options?:object", checked(simple("addShard")), "Adds a replica set to the cluster as a shard."},
 		{"addShardToZone", "shard:string zone:string", checked(simple("addShardToZone", "zone")), "Makes a shard part of a zone."},
 		{"addShardTag", "shard:string zone:string", checked(simple("addShardToZone", "zone")), "The old name of addShardToZone."},
@@ -173,12 +185,20 @@ func (c *call) askingMongos(f func() goja.Value) (v goja.Value) {
 	return v
 }
 
-func (c *call) verboseArgument(i int) bool {
-	if o := c.object(i); o != nil {
-		full := property(o, "full")
-		return full != nil && full.ToBoolean()
+// statusOptions is how sh.status() is to look.
+type statusOptions struct {
+	verbose bool // all chunks and zones, whole documents
+	full    bool // mongosh's layout, on a terminal too
+}
+
+func (c *call) statusOptions(i int) statusOptions {
+	if c.object(i) == nil {
+		verbose := c.arg(i).ToBoolean()
+		return statusOptions{verbose: verbose, full: verbose}
 	}
-	return c.arg(i).ToBoolean()
+	o := c.options("status", i, "verbose", "full")
+	verbose := o.flag("verbose", false)
+	return statusOptions{verbose: verbose, full: o.flag("full", verbose)}
 }
 
 // configArgument is a config database given as an argument, or the current one.

@@ -2,6 +2,7 @@ package bindings
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/dop251/goja"
@@ -96,32 +97,76 @@ func (s *Shell) recentMigrations(config *database, now time.Time) []migrationRes
 
 // activeMigration is a migration in progress.
 type activeMigration struct {
-	ns   string
-	when time.Time
+	ns       string
+	from, to string // empty when only a lock tells of it
+	when     time.Time // zero when nobody tells
 }
 
-// activeMigrations asks the shards' operations: current servers keep no lock
-// documents for migrations. Who may not look sees none.
+// text is a migration as sh.status() lists it.
+func (m activeMigration) text() string {
+	if m.when.IsZero() {
+		return m.ns
+	}
+	return m.ns + " started at " + m.when.Format("Mon Jan 02 2006 15:04:05 GMT-0700 (MST)")
+}
+
+// began is when a migration started, or null.
+func (m activeMigration) began(s *Shell) goja.Value {
+	if m.when.IsZero() {
+		return goja.Null()
+	}
+	return s.goValue(m.when)
+}
+
+// activeMigrations asks the donors' operations, as servers since 5.0 keep
+// nothing else of a migration that a router can read, and before that the
+// config server's lists (spec 03 §1.7). Who may not look sees none.
 func (s *Shell) activeMigrations(d, config *database) []activeMigration {
 	var list []activeMigration
-	locks, err := s.tryAll(config.request(bson.D{{Key: "find", Value: "locks"}, {Key: "filter", Value: bson.D{{Key: "state", Value: bson.D{{Key: "$eq", Value: int32(2)}}}}}}, reads))
-	if err != nil {
-		return nil
-	}
-	for _, doc := range locks {
-		when, _ := doc.Lookup("when").TimeOK()
-		list = append(list, activeMigration{ns: textAt(doc, "_id"), when: when})
+	add := func(m activeMigration) {
+		for _, other := range list {
+			if other.ns == m.ns && (other.from == m.from || other.from == "" || m.from == "") {
+				return
+			}
+		}
+		list = append(list, m)
 	}
 	ops, err := s.tryAggregate(d.sibling("admin"), int32(1),
 		bson.D{{Key: "$currentOp", Value: bson.D{{Key: "allUsers", Value: true}, {Key: "idleConnections", Value: false}}}},
-		bson.D{{Key: "$match", Value: bson.D{{Key: "desc", Value: bson.Regex{Pattern: "^MoveChunk|^migrateThread"}}}}},
+		bson.D{{Key: "$match", Value: bson.D{{Key: "$or", Value: bson.A{
+			bson.D{{Key: "desc", Value: bson.Regex{Pattern: "^MoveChunk|^migrateThread"}}},
+			bson.D{{Key: "command._shardsvrMoveRange", Value: bson.D{{Key: "$exists", Value: true}}}},
+		}}}}},
 	)
-	if err != nil {
-		return list
+	if err == nil {
+		// Those that name the donor first: others of the same migration add nothing.
+		slices.SortStableFunc(ops, func(a, b bson.Raw) int {
+			return len(textAt(b, "command", "fromShard")) - len(textAt(a, "command", "fromShard"))
+		})
+		now := s.clock.Now()
+		for _, op := range ops {
+			m := activeMigration{
+				ns: textAt(op, "command", "_shardsvrMoveRange"), from: textAt(op, "command", "fromShard"), to: textAt(op, "command", "toShard"),
+				when: now.Add(-time.Duration(numberOf(op, "secs_running") * float64(time.Second))),
+			}
+			if m.ns == "" {
+				m.ns = textAt(op, "ns")
+			}
+			add(m)
+		}
 	}
-	now := s.clock.Now()
-	for _, op := range ops {
-		list = append(list, activeMigration{ns: textAt(op, "ns"), when: now.Add(-time.Duration(numberOf(op, "secs_running") * float64(time.Second)))})
+	for _, doc := range s.readable(config, "migrations", bson.D{}) {
+		add(activeMigration{ns: textAt(doc, "ns"), from: textAt(doc, "fromShard"), to: textAt(doc, "toShard")})
+	}
+	for _, doc := range s.readable(config, "locks", bson.D{{Key: "state", Value: bson.D{{Key: "$eq", Value: int32(2)}}}}) {
+		when, _ := doc.Lookup("when").TimeOK()
+		add(activeMigration{ns: textAt(doc, "_id"), when: when})
 	}
 	return list
+}
+
+// readable finds documents; none when the user may not look.
+func (s *Shell) readable(d *database, collection string, filter bson.D) []bson.Raw {
+	docs, _ := s.tryAll(d.request(bson.D{{Key: "find", Value: collection}, {Key: "filter", Value: filter}}, reads))
+	return docs
 }

@@ -42,7 +42,7 @@ func shardLegacyMethods() []method[*shard] {
 		{"getActiveMigrations", "configDB?:object", func(c *call, sh *shard) goja.Value {
 			var items []any
 			for _, m := range c.activeMigrations(sh.current(), sh.configArgument(c, 0)) {
-				items = append(items, c.newObject("_id", m.ns, "when", c.goValue(m.when)))
+				items = append(items, c.newObject("_id", m.ns, "when", m.began(c.Shell)))
 			}
 			return c.rt.NewArray(items...)
 		}, "Returns the migrations in progress."},

@@ -1,6 +1,10 @@
 package bindings
 
 import (
+	"context"
+	"sync"
+	"time"
+
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
@@ -27,6 +31,106 @@ func shardReshardMethods() []method[*shard] {
 			return c.reply(sh.admin(command("getTransitionToDedicatedConfigServerStatus")))
 		}), "Returns how far the config shard's draining is."},
 	}
+}
+
+// reshardPause is how often a resharding is looked at for its progress.
+const reshardPause = 5 * time.Second
+
+// shReshard sends reshardCollection, which answers when all is done, and tells
+// meanwhile how far it is. Of the options, progress and interval are the
+// helper's own.
+func shReshard(c *call, sh *shard) goja.Value {
+	body := c.shardKeyCommand("reshardCollection")
+	wanted, every := true, reshardPause
+	kept := body[:0]
+	for _, e := range body {
+		v, _ := e.Value.(bson.RawValue)
+		switch e.Key {
+		case "progress":
+			wanted = truthy(v)
+		case "interval":
+			ms, _ := v.AsFloat64OK()
+			every = max(time.Duration(ms*float64(time.Millisecond)), time.Millisecond)
+		default:
+			kept = append(kept, e)
+		}
+	}
+	// On the mock's virtual time nobody waits.
+	if _, real := c.clock.(wallClock); !wanted || !real || c.cfg.Guard != nil {
+		return c.reply(sh.admin(kept))
+	}
+	return c.reply(sh.adminTelling(kept, c.text(0), every))
+}
+
+// adminTelling runs a command on a goroutine of its own, which it waits for, and
+// tells how far the operation on ns is.
+func (sh *shard) adminTelling(body bson.D, ns string, every time.Duration) bson.Raw {
+	s, admin := sh.s, sh.current().sibling("admin")
+	r := admin.request(body)
+	ctx, finished := context.WithCancel(s.ctx)
+	var reply bson.Raw
+	var err error
+	var running sync.WaitGroup
+	running.Go(func() {
+		defer finished()
+		reply, err = r.db().RunCommand(r.context(s.ctx), r.body, r.options()).Raw()
+	})
+	p := s.newProgress(true)
+	defer func() {
+		finished()
+		running.Wait()
+		p.end()
+		if s.ctx.Err() != nil {
+			s.warn("Stopped waiting; the resharding of " + ns + " goes on: sh.abortReshardCollection ends it.")
+		}
+	}()
+	for s.clock.Sleep(ctx, every) == nil {
+		if p.due() {
+			p.say(reshardText(ns, sh.reshardOps(ns)))
+		}
+	}
+	running.Wait()
+	reply, err = s.answer(reply, err)
+	if err != nil {
+		s.throwServer(err)
+	}
+	return reply
+}
+
+// reshardOps are the operations of a resharding, as its coordinator and its
+// participants tell them (spec 03 §1.7).
+func (sh *shard) reshardOps(ns string) []bson.Raw {
+	docs, _ := sh.s.tryAggregate(sh.current().sibling("admin"), int32(1),
+		bson.D{{Key: "$currentOp", Value: bson.D{{Key: "allUsers", Value: true}, {Key: "localOps", Value: false}}}},
+		bson.D{{Key: "$match", Value: bson.D{{Key: "type", Value: "op"}, {Key: "desc", Value: bson.Regex{Pattern: "^ReshardingMetrics"}}, {Key: "ns", Value: ns}}}},
+	)
+	return docs
+}
+
+// reshardText says in which state the operations are, and how much recipients
+// have copied. What they have to copy is their own guess.
+func reshardText(ns string, ops []bson.Raw) (string, *amount) {
+	state, left := "", -1.0
+	var copied, total float64
+	for _, op := range ops {
+		if text := textAt(op, "coordinatorState"); text != "" {
+			state = text
+		}
+		copied += numberOf(op, "bytesCopied")
+		total += numberOf(op, "approxBytesToCopy")
+		left = max(left, numberOf(op, "remainingOperationTimeEstimatedSecs"))
+	}
+	text := "resharding " + ns
+	if state != "" {
+		text += " (" + state + ")"
+	}
+	if left > 0 {
+		text += ", servers expect " + durationText(time.Duration(left*float64(time.Second))) + " more"
+	}
+	if total == 0 {
+		return text, nil
+	}
+	return text, &amount{done: copied, left: max(0, total-copied), text: sizeText}
 }
 
 // shShardAndDistribute shards, then reshards to the same key, which spreads the

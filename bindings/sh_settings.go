@@ -125,7 +125,9 @@ func shAutoMerger(on bool) func(*call, *shard) goja.Value {
 
 func shAutoSplit(on bool) func(*call, *shard) goja.Value {
 	return func(c *call, sh *shard) goja.Value {
-		c.deprecate("sh.enableAutoSplit() and sh.disableAutoSplit() have no effect on servers since 6.0.3.")
+		if sh.version().atLeast(serverVersion{6, 0, 3}) {
+			c.deprecate("sh.enableAutoSplit() and sh.disableAutoSplit() have no effect on servers since 6.0.3.")
+		}
 		update := bson.D{{Key: "$set", Value: bson.D{{Key: "enabled", Value: on}}}}
 		return c.updateResult(c.updateConfig(sh.config(), "settings", "autosplit", update, true, 30_000))
 	}

@@ -25,10 +25,21 @@ type statusReport struct {
 	config  *database
 	verbose bool
 	now     time.Time
+
+	// What was read, for the tables.
+	distribution []bson.Raw // nil when the server does not tell
+	primaries    []bson.Raw // of config.databases
+	entries      []bson.Raw // of config.collections
+	counts       map[string]chunkCounts
 }
 
-func (s *Shell) shardingStatus(d, config *database, verbose bool) goja.Value {
-	r := &statusReport{s: s, d: d, config: config, verbose: verbose, now: s.clock.Now()}
+func (s *Shell) newStatusReport(d *database) *statusReport {
+	return &statusReport{s: s, d: d, config: d.sibling("config"), now: s.clock.Now()}
+}
+
+func (s *Shell) shardingStatus(d, config *database, o statusOptions) goja.Value {
+	r := s.newStatusReport(d)
+	r.config, r.verbose = config, o.verbose
 	version := s.findOne(config, "version", bson.D{}, bson.E{Key: "projection", Value: bson.D{
 		{Key: "minCompatibleVersion", Value: int32(0)}, {Key: "excluding", Value: int32(0)},
 		{Key: "upgradeId", Value: int32(0)}, {Key: "upgradeState", Value: int32(0)},
@@ -49,7 +60,11 @@ func (s *Shell) shardingStatus(d, config *database, verbose bool) goja.Value {
 	section("balancer", r.balancer())
 	section("shardedDataDistribution", r.dataDistribution())
 	section("databases", r.databases())
-	return s.statsResult(value)
+	result := s.statsResult(value)
+	if o.full {
+		return result
+	}
+	return s.withTable(value, r.draw)
 }
 
 func without(o *goja.Object, names ...string) *goja.Object {
@@ -82,29 +97,44 @@ func (r *statusReport) enabled(id string, byDefault bool) *goja.Object {
 
 func (r *statusReport) mongoses() (section string, value any) {
 	s := r.s
-	newest := s.findAll(r.config, "mongos", bson.D{}, sortedBy("ping", -1), limitedTo(1))
-	section = "most recently active mongoses"
-	if len(newest) == 0 {
+	section, recent, newest := r.recentMongoses()
+	if newest == nil {
 		return section, "none"
 	}
-	ping, _ := newest[0].Lookup("ping").TimeOK()
-	if ping.After(r.now.Add(-mongosFresh)) {
-		section = "active mongoses"
-	}
-	recent := bson.D{{Key: "ping", Value: bson.D{{Key: "$gt", Value: ping.Add(-mongosFresh)}}}}
 	if r.verbose {
 		return section, s.array(s.findAll(r.config, "mongos", recent, sortedBy("ping", -1)))
 	}
-	groups := s.aggregateAll(r.config, "mongos",
-		bson.D{{Key: "$match", Value: recent}},
-		bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: "$mongoVersion"}, {Key: "num", Value: bson.D{{Key: "$sum", Value: int32(1)}}}}}},
-		bson.D{{Key: "$sort", Value: bson.D{{Key: "num", Value: int32(-1)}}}},
-	)
+	groups := r.mongosVersions(recent)
 	items := make([]any, len(groups))
 	for i, g := range groups {
 		items[i] = s.newObject(textAt(g, "_id"), s.world.ToJS(g.Lookup("num")))
 	}
 	return section, s.rt.NewArray(items...)
+}
+
+// recentMongoses finds the routers that reported at about the time of the newest
+// report, and names them by how long ago that was. Newest is nil when none ever
+// did.
+func (r *statusReport) recentMongoses() (name string, filter bson.D, newest bson.Raw) {
+	name = "most recently active mongoses"
+	first := r.s.findAll(r.config, "mongos", bson.D{}, sortedBy("ping", -1), limitedTo(1))
+	if len(first) == 0 {
+		return name, nil, nil
+	}
+	ping, _ := first[0].Lookup("ping").TimeOK()
+	if ping.After(r.now.Add(-mongosFresh)) {
+		name = "active mongoses"
+	}
+	return name, bson.D{{Key: "ping", Value: bson.D{{Key: "$gt", Value: ping.Add(-mongosFresh)}}}}, first[0]
+}
+
+// mongosVersions counts routers by their version.
+func (r *statusReport) mongosVersions(filter bson.D) []bson.Raw {
+	return r.s.aggregateAll(r.config, "mongos",
+		bson.D{{Key: "$match", Value: filter}},
+		bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: "$mongoVersion"}, {Key: "num", Value: bson.D{{Key: "$sum", Value: int32(1)}}}}}},
+		bson.D{{Key: "$sort", Value: bson.D{{Key: "num", Value: int32(-1)}}}},
+	)
 }
 
 func (r *statusReport) balancer() *goja.Object {
@@ -127,7 +157,7 @@ func (r *statusReport) balancer() *goja.Object {
 	if active := s.activeMigrations(r.d, r.config); len(active) > 0 {
 		items := make([]any, len(active))
 		for i, m := range active {
-			items[i] = m.ns + " started at " + m.when.Format("Mon Jan 02 2006 15:04:05 GMT-0700 (MST)")
+			items[i] = m.text()
 		}
 		must(o.Set("Collections with active migrations", s.rt.NewArray(items...)))
 	}
@@ -179,23 +209,36 @@ func (r *statusReport) migrationResults() any {
 }
 
 func (r *statusReport) dataDistribution() goja.Value {
-	docs, err := r.s.tryAggregate(r.d.sibling("admin"), int32(1), bson.D{{Key: "$shardedDataDistribution", Value: bson.D{}}})
-	if err != nil {
+	r.readDistribution()
+	if r.distribution == nil {
 		return goja.Undefined()
 	}
+	return r.s.array(r.distribution)
+}
+
+// readDistribution asks for the data of shards, which servers before 6.0.3 do not
+// tell.
+func (r *statusReport) readDistribution() {
+	docs, err := r.s.tryAggregate(r.d.sibling("admin"), int32(1), bson.D{{Key: "$shardedDataDistribution", Value: bson.D{}}})
+	if err != nil {
+		return
+	}
 	slices.SortStableFunc(docs, func(a, b bson.Raw) int { return strings.Compare(textAt(a, "ns"), textAt(b, "ns")) })
-	return r.s.array(docs)
+	r.distribution = docs
 }
 
 // databases lists every database with its sharded collections.
 func (r *statusReport) databases() goja.Value {
 	s := r.s
-	byName := map[string]bson.Raw{"config": rawOf(bson.D{{Key: "_id", Value: "config"}, {Key: "primary", Value: "config"}, {Key: "partitioned", Value: true}})}
-	for _, doc := range s.findAll(r.config, "databases", bson.D{}, sortedBy("_id", 1)) {
+	byName := map[string]bson.Raw{"config": configEntry()}
+	r.primaries = s.findAll(r.config, "databases", bson.D{}, sortedBy("_id", 1))
+	for _, doc := range r.primaries {
 		byName[textAt(doc, "_id")] = doc
 	}
 	collections := map[string][]bson.Raw{}
-	for _, doc := range s.findAll(r.config, "collections", bson.D{notDropped, notUnsplittable}, sortedBy("_id", 1)) {
+	r.entries = s.shardedCollections(r.config)
+	r.counts = s.chunkCountsOf(r.config, bson.D{})
+	for _, doc := range r.entries {
 		name, _, _ := strings.Cut(textAt(doc, "_id"), ".")
 		collections[name] = append(collections[name], doc)
 		if byName[name] == nil {
@@ -218,6 +261,12 @@ func (r *statusReport) databases() goja.Value {
 	return s.rt.NewArray(items...)
 }
 
+// configEntry stands for the config database, which config.databases does not
+// list.
+func configEntry() bson.Raw {
+	return rawOf(bson.D{{Key: "_id", Value: "config"}, {Key: "primary", Value: "config"}, {Key: "partitioned", Value: true}})
+}
+
 func (r *statusReport) collection(entry bson.Raw) *goja.Object {
 	s := r.s
 	o := s.newObject(
@@ -227,12 +276,12 @@ func (r *statusReport) collection(entry bson.Raw) *goja.Object {
 		"allowMigrations", !isFalse(entry, "permitMigrations") && !isFalse(entry, "allowMigrations"),
 	)
 	filter := chunkFilter(entry)
-	must(o.Set("chunkMetadata", s.array(s.aggregateAll(r.config, "chunks",
-		bson.D{{Key: "$match", Value: filter}},
-		bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: "$shard"}, {Key: "cnt", Value: bson.D{{Key: "$sum", Value: int32(1)}}}}}},
-		bson.D{{Key: "$project", Value: bson.D{{Key: "_id", Value: int32(0)}, {Key: "shard", Value: "$_id"}, {Key: "nChunks", Value: "$cnt"}}}},
-		bson.D{{Key: "$sort", Value: bson.D{{Key: "shard", Value: int32(1)}}}},
-	))))
+	counts := r.counts[chunkKey(entry)]
+	perShard := make([]any, len(counts))
+	for i, c := range counts {
+		perShard[i] = s.newObject("shard", c.shard, "nChunks", c.n)
+	}
+	must(o.Set("chunkMetadata", s.rt.NewArray(perShard...)))
 	must(o.Set("chunks", r.listed("chunks", filter, maxStatusChunks, r.chunk)))
 	must(o.Set("tags", r.listed("tags", bson.D{{Key: "ns", Value: entry.Lookup("_id")}}, maxStatusZones, r.zone)))
 	return o

@@ -33,7 +33,7 @@ func TestHelpersSend(t *testing.T) {
 		{`sh.removeTagRange("app.x", {k: 0}, {k: 9}, "EU")`, `admin {"updateZoneKeyRange":"app.x","min":{"k":0},"max":{"k":9},"zone":null}`},
 		{`sh.removeShardFromZone("sh0", "EU")`, `admin {"removeShardFromZone":"sh0","zone":"EU"}`},
 		{`sh.removeShardTag("sh0", "EU")`, `admin {"removeShardFromZone":"sh0","zone":"EU"}`},
-		{`sh.enableAutoSplit()`, `config {"update":"settings","updates":[{"q":{"_id":"autosplit"},"u":{"$set":{"enabled":true}},"upsert":true}],"ordered":true,` + majority30 + `}`},
+		{`sh.enableAutoSplit()`, `admin {"buildInfo":1}` + "\n" + `config {"update":"settings","updates":[{"q":{"_id":"autosplit"},"u":{"$set":{"enabled":true}},"upsert":true}],"ordered":true,` + majority30 + `}`},
 		{`sh.splitAt("app.x", {k: NumberLong(5)})`, `admin {"split":"app.x","middle":{"k":5}}`},
 		{`sh.splitFind("app.x", {k: 5})`, `admin {"split":"app.x","find":{"k":5}}`},
 		{`sh.moveChunk("app.x", {k: 5}, "sh1")`, `admin {"moveChunk":"app.x","find":{"k":5},"to":"sh1"}`},
@@ -76,7 +76,6 @@ func TestHelpersSend(t *testing.T) {
 		{`sh.getTransitionToDedicatedConfigServerStatus()`, `admin {"getTransitionToDedicatedConfigServerStatus":1}`},
 		{`sh.mergeChunks("app.x", {k: 0}, {k: 9})`, `admin {"mergeChunks":"app.x","bounds":[{"k":0},{"k":9}]}`},
 		{`sh.removeShard("sh0")`, `admin {"removeShard":"sh0"}`},
-		{`sh.startDefragmentation("app.x", {chunkSize: 5})`, `admin {"configureCollectionBalancing":"app.x","defragmentCollection":true,"chunkSize":5}`},
 	} {
 		t.Run(tc.call, func(t *testing.T) {
 			c.renew(t)

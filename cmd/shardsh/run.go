@@ -97,7 +97,7 @@ func (env environment) shell(ctx context.Context, o commandLine) error {
 	shell, err := bindings.New(bindings.Config{
 		Client: conn.client, Address: conn.address, Database: conn.database, Deployment: conn.deployment,
 		Stdin: env.stdin, Stdout: env.stdout, Stderr: env.stderr,
-		Clock: conn.clock, Color: env.color(), Interactive: interactive,
+		Clock: conn.clock, Color: env.color(), Terminal: isTerminal(env.stdout), Interactive: interactive,
 		Args: o.args, Executable: os.Args[0], Version: version(),
 		Guard: env.guard(o), Scripts: scripts.Files,
 		SetName: conn.setName, ReadPreference: conn.readPreference, NoRetryWrites: conn.noRetryWrites, Settings: conn.settings,

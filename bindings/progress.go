@@ -1,0 +1,120 @@
+package bindings
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// How often a long wait says how far it is.
+const (
+	progressOnTerminal = time.Second
+	progressElsewhere  = time.Minute
+	progressWidth      = 79 // of the rewritten line; a full one would wrap
+)
+
+// progress tells how far a long wait is: on a terminal in one line that is
+// written again and again, elsewhere in lines of the error stream. A nil
+// progress is silent. It keeps the shell's time.
+type progress struct {
+	s      *Shell
+	began  time.Time
+	said   time.Time
+	first  *amount
+	onLine bool // the terminal's line holds something
+}
+
+// amount is how much work a wait has behind it and before it.
+type amount struct {
+	done, left float64
+	text       func(float64) string // of either
+}
+
+func (s *Shell) newProgress(wanted bool) *progress {
+	if !wanted {
+		return nil
+	}
+	now := s.clock.Now()
+	return &progress{s: s, began: now, said: now}
+}
+
+// due reports whether something should be said now.
+func (p *progress) due() bool {
+	if p == nil {
+		return false
+	}
+	every := progressElsewhere
+	if p.s.cfg.Terminal {
+		every = progressOnTerminal
+	}
+	return p.s.clock.Now().Sub(p.said) >= every
+}
+
+// say writes what is going on, and what can be told from an amount.
+func (p *progress) say(what string, a *amount) {
+	now := p.s.clock.Now()
+	p.said = now
+	text := what
+	if a != nil {
+		text += ": " + p.measure(a, now)
+	}
+	if !p.s.cfg.Terminal {
+		p.s.warn(text)
+		return
+	}
+	if r := []rune(text); len(r) > progressWidth {
+		text = string(r[:progressWidth-1]) + "…"
+	}
+	p.s.write("\r\x1b[K" + text)
+	p.onLine = true
+}
+
+// measure adds rate and time to go, once there is a rate.
+func (p *progress) measure(a *amount, now time.Time) string {
+	if p.first == nil {
+		p.first = &amount{done: a.done}
+	}
+	parts := []string{a.text(a.done) + " done", a.text(a.left) + " left"}
+	done, elapsed := a.done-p.first.done, now.Sub(p.began)
+	if done > 0 && elapsed > 0 {
+		rate := done / elapsed.Seconds()
+		parts = append(parts, rateText(rate, a.text))
+		if a.left > 0 {
+			parts = append(parts, "about "+durationText(time.Duration(a.left/rate*float64(time.Second)))+" to go")
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// rateText is an amount a second, or a minute when that is less than one.
+func rateText(rate float64, text func(float64) string) string {
+	if rate < 1 {
+		return text(rate*60) + "/min"
+	}
+	return text(rate) + "/s"
+}
+
+// durationText is a time in its two largest units.
+func durationText(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return "1s"
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
+	case d < 100*time.Hour:
+		return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return fmt.Sprintf("%dd%dh", int(d.Hours())/24, int(d.Hours())%24)
+}
+
+// end leaves the terminal's line empty.
+func (p *progress) end() {
+	if p != nil && p.onLine {
+		p.s.write("\r\x1b[K")
+		p.onLine = false
+	}
+}
+
+func chunksText(n float64) string { return plainNumber(float64(int64(n*10+0.5))/10) + " chunks" }

@@ -1,0 +1,224 @@
+package bindings
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// shardBalanceMethods() tell whether the cluster is balanced.
+func shardBalanceMethods() []method[*shard] {
+	return []method[*shard]{
+		{"isBalancerInRound", "", checked(func(c *call, sh *shard) goja.Value {
+			return c.rt.ToValue(truthyAt(sh.balancerStatus(), "inBalancerRound"))
+		}), "Tells whether the balancer is in a round right now; between two rounds there may still be work."},
+		{"balancerSummary", "", checked(shBalancerSummary), "Returns what the balancer does and what is out of balance, and why."},
+		{"waitForBalance", "ns?:string|object options?:object", checked(shWaitForBalance),
+			"Waits until a collection is balanced, or all are; {timeout, interval, progress}, times in ms."},
+	}
+}
+
+func (sh *shard) collectionStatus(ns string) bson.Raw {
+	return sh.current().admin(bson.D{{Key: "balancerCollectionStatus", Value: ns}}, reads)
+}
+
+// needBalancer throws when the balancer is off: what is waited for will not come.
+func (sh *shard) needBalancer(what string) {
+	if textAt(sh.balancerStatus(), "mode") == "off" {
+		sh.s.throw(runtimeError, "%s, and the balancer is off: sh.startBalancer()", what)
+	}
+}
+
+// balancedCollections are the entries of the collections the balancer may touch,
+// and the names of those it may not.
+func (sh *shard) balancedCollections() (entries []bson.Raw, left []string) {
+	for _, entry := range sh.s.shardedCollections(sh.config()) {
+		if leftAlone(entry) != "" {
+			left = append(left, textAt(entry, "_id"))
+			continue
+		}
+		entries = append(entries, entry)
+	}
+	return entries, left
+}
+
+func (s *Shell) shardedCollections(config *database) []bson.Raw {
+	return s.findAll(config, "collections", bson.D{notDropped, notUnsplittable}, sortedBy("_id", 1))
+}
+
+// leftAlone says why the balancer does not touch a collection; empty when it
+// may.
+func leftAlone(entry bson.Raw) string {
+	switch {
+	case truthyAt(entry, "noBalance"):
+		return "balancing is disabled"
+	case isFalse(entry, "permitMigrations"), isFalse(entry, "allowMigrations"):
+		return "migrations are disabled"
+	}
+	return ""
+}
+
+// violation says why a collection is not balanced; empty when it is.
+func (sh *shard) violation(ns string) string {
+	status := sh.collectionStatus(ns)
+	if truthyAt(status, "balancerCompliant") {
+		return ""
+	}
+	return textAt(status, "firstComplianceViolation")
+}
+
+func shWaitForBalance(c *call, sh *shard) goja.Value {
+	at := 1
+	if o := c.object(0); o != nil && !isCollection(o) { // options alone
+		at = 0
+	}
+	o := c.options("waitForBalance", at, waitOptionNames()...)
+	w := o.wait("the balancer goes on")
+	if at == 0 || !c.has(0) || goja.IsNull(c.arg(0)) || c.arg(0).String() == "all" {
+		return sh.waitForAll(c, w)
+	}
+	ns := c.namespaceArgument(0)
+	entry := sh.sharded(ns)
+	watch := sh.watchMoves(ns)
+	waited := w.until(func() standing {
+		why := sh.violation(ns)
+		if why == "" {
+			return standing{done: true}
+		}
+		if reason := leftAlone(entry); reason != "" {
+			c.throw(runtimeError, "%s is not balanced (%s), and %s for it: sh.enableBalancing, sh.enableMigrations", ns, why, reason)
+		}
+		text := ns + " is not balanced (" + why + ")"
+		sh.needBalancer(text)
+		return standing{why: text, amount: watch.amount}
+	})
+	return c.newObject("balanced", true, "ns", ns, "moves", watch.moves(), "waitedMS", milliseconds(waited))
+}
+
+// waitForAll waits for every collection the balancer may touch.
+func (sh *shard) waitForAll(c *call, w *wait) goja.Value {
+	entries, left := sh.balancedCollections()
+	watch := sh.watchMoves("")
+	waited := w.until(func() standing {
+		var why []string
+		for _, ns := range names(entries) {
+			if v := sh.violation(ns); v != "" {
+				why = append(why, ns+" ("+v+")")
+			}
+		}
+		if len(why) == 0 {
+			return standing{done: true}
+		}
+		text := notBalanced(why)
+		sh.needBalancer(text)
+		return standing{why: text, amount: watch.amount}
+	})
+	return c.newObject("balanced", true, "collections", len(entries), "leftAlone", c.texts(left),
+		"moves", watch.moves(), "waitedMS", milliseconds(waited))
+}
+
+func notBalanced(why []string) string {
+	const shown = 5
+	text := "not balanced: " + strings.Join(why[:min(shown, len(why))], ", ")
+	if more := len(why) - shown; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+func (s *Shell) texts(list []string) *goja.Object {
+	items := make([]any, len(list))
+	for i, text := range list {
+		items[i] = text
+	}
+	return s.rt.NewArray(items...)
+}
+
+// moveWatch follows what the balancer moves from a point in time on.
+type moveWatch struct {
+	sh    *shard
+	ns    string // empty for all collections
+	since time.Time
+	known bool // the server tells the data of shards
+}
+
+func (sh *shard) watchMoves(ns string) *moveWatch {
+	return &moveWatch{sh: sh, ns: ns, since: sh.s.clock.Now(), known: sh.version().atLeast(serverVersion{6, 0, 3})}
+}
+
+// committed finds the migrations since the watch began.
+func (m *moveWatch) committed() bson.D {
+	filter := bson.D{{Key: "time", Value: bson.D{{Key: "$gte", Value: m.since}}}, {Key: "what", Value: "moveChunk.commit"}}
+	if m.ns != "" {
+		filter = append(filter, bson.E{Key: "ns", Value: m.ns})
+	}
+	return filter
+}
+
+func (m *moveWatch) moves() any {
+	n, _ := m.moved()
+	return number(n)
+}
+
+func (m *moveWatch) moved() (moves, bytes float64) {
+	sum := func(of any) bson.D { return bson.D{{Key: "$sum", Value: of}} }
+	docs := m.sh.s.aggregateAll(m.sh.config(), "changelog",
+		bson.D{{Key: "$match", Value: m.committed()}},
+		bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: nil}, {Key: "n", Value: sum(int32(1))}, {Key: "bytes", Value: sum("$details.counts.clonedBytes")}}}},
+	)
+	if len(docs) == 0 {
+		return 0, 0
+	}
+	return numberOf(docs[0], "n"), numberOf(docs[0], "bytes")
+}
+
+// amount is the data moved so far, and the data above an even share, which is
+// the most that is left where no zones are; servers before 6.0.3 only tell the
+// former.
+func (m *moveWatch) amount() *amount {
+	if !m.known {
+		return nil
+	}
+	docs, err := m.sh.s.tryAggregate(m.sh.current().sibling("admin"), int32(1), bson.D{{Key: "$shardedDataDistribution", Value: bson.D{}}})
+	if err != nil {
+		return nil
+	}
+	shards := float64(len(m.sh.s.findAll(m.sh.config(), "shards", bson.D{{Key: "draining", Value: bson.D{{Key: "$ne", Value: true}}}})))
+	_, bytes := m.moved()
+	a := &amount{done: bytes, text: sizeText}
+	for _, doc := range docs {
+		if m.ns == "" || textAt(doc, "ns") == m.ns {
+			a.left += aboveShare(doc, shards)
+		}
+	}
+	return a
+}
+
+// aboveShare is the data of a collection that lies above an even share.
+func aboveShare(distribution bson.Raw, shards float64) (above float64) {
+	var sizes []float64
+	total := 0.0
+	for _, s := range documentsAt(distribution, "shards") {
+		sizes = append(sizes, numberOf(s, "ownedSizeBytes"))
+		total += numberOf(s, "ownedSizeBytes")
+	}
+	for _, size := range sizes {
+		above += max(0, size-total/max(1, shards))
+	}
+	return above
+}
+
+// documentsAt are the documents of an array.
+func documentsAt(doc bson.Raw, path ...string) (docs []bson.Raw) {
+	array, _ := doc.Lookup(path...).ArrayOK()
+	values, _ := array.Values()
+	for _, v := range values {
+		if d, ok := v.DocumentOK(); ok {
+			docs = append(docs, d)
+		}
+	}
+	return docs
+}

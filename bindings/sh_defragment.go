@@ -1,0 +1,106 @@
+package bindings
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// withDefragmentation is when configureCollectionBalancing came.
+var withDefragmentation = serverVersion{5, 3, 0}
+
+// shardDefragmentMethods() merge the small chunks of a collection.
+func shardDefragmentMethods() []method[*shard] {
+	return []method[*shard]{
+		{"defragment", "ns:string|object options?:object", needing("defragment", withDefragmentation, shDefragment),
+			"Starts merging a collection's small chunks; {chunkSize: MB, wait: true, timeout, interval, progress}."},
+		{"stopDefragment", "ns:string|object", needing("stopDefragment", withDefragmentation, func(c *call, sh *shard) goja.Value {
+			return c.reply(sh.configureBalancing(c.namespaceArgument(0), bson.E{Key: "defragmentCollection", Value: false}))
+		}), "Stops it; what is merged stays merged."},
+		{"defragmentStatus", "ns:string|object", needing("defragmentStatus", withDefragmentation, func(c *call, sh *shard) goja.Value {
+			ns := c.namespaceArgument(0)
+			return sh.defragmentation(ns).object(c, ns)
+		}), "Tells whether a collection is being defragmented, in which phase, and how many chunks are left."},
+	}
+}
+
+func (sh *shard) configureBalancing(ns string, options ...bson.E) bson.Raw {
+	return sh.admin(append(bson.D{{Key: "configureCollectionBalancing", Value: ns}}, options...))
+}
+
+func shDefragment(c *call, sh *shard) goja.Value {
+	ns := c.namespaceArgument(0)
+	o := c.options("defragment", 1, waitOptionNames("chunkSize", "wait")...)
+	command := []bson.E{{Key: "defragmentCollection", Value: true}}
+	if v := o.get("chunkSize"); v != nil {
+		command = append(command, bson.E{Key: "chunkSize", Value: c.chunkSizeArgument("option chunkSize of sh.defragment", v)})
+	}
+	w := o.wait("the balancer goes on defragmenting " + ns + "; sh.stopDefragment stops it")
+	waits := o.flag("wait", false)
+	reply := sh.configureBalancing(ns, command...)
+	if !waits || truthyAt(reply, "dryRun") {
+		return c.reply(reply)
+	}
+	waited := w.until(func() standing {
+		sh.needBalancer(ns + " is not defragmented")
+		return sh.defragmentation(ns).standing(ns)
+	})
+	return c.newObject("defragmented", true, "ns", ns, "waitedMS", milliseconds(waited))
+}
+
+// defragmentation is how far a collection's is.
+type defragmentation struct {
+	running bool
+	phase   string
+	left    float64 // chunks the phase has still to look at; NaN when unknown
+}
+
+func (sh *shard) defragmentation(ns string) defragmentation {
+	status := sh.collectionStatus(ns)
+	d := defragmentation{left: math.NaN()}
+	if textAt(status, "firstComplianceViolation") != "defragmentingChunks" {
+		return d
+	}
+	d.running, d.phase = true, textAt(status, "details", "currentPhase")
+	if v, err := status.LookupErr("details", "progress", "remainingChunksToProcess"); err == nil {
+		d.left, _ = v.AsFloat64OK()
+	}
+	return d
+}
+
+// idle reports that the collection waits for the balancer to begin, or to clean
+// up after a stop.
+func (d defragmentation) idle() bool { return d.running && (d.phase == "" || d.phase == "none") }
+
+func (d defragmentation) object(c *call, ns string) *goja.Object {
+	o := c.newObject("ns", ns, "running", d.running)
+	if !d.running {
+		return o
+	}
+	must(o.Set("phase", d.phase))
+	if d.left == d.left {
+		must(o.Set("remainingChunks", number(d.left)))
+	}
+	if d.idle() {
+		must(o.Set("note", "the balancer has not taken it up: it is off, its window is closed, or its next round is to come"))
+	}
+	return o
+}
+
+func (d defragmentation) text() string {
+	switch {
+	case !d.running:
+		return "not running"
+	case d.idle():
+		return "waits for the balancer"
+	case d.left == d.left:
+		return fmt.Sprintf("%s, %s left", d.phase, chunksText(d.left))
+	}
+	return d.phase
+}
+
+func (d defragmentation) standing(ns string) standing {
+	return standing{done: !d.running, why: ns + " is being defragmented (" + d.text() + ")"}
+}

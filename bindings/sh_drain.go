@@ -1,0 +1,237 @@
+package bindings
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// Since 8.3 draining has commands of its own; before, removeShard does all of it,
+// step by step (spec 03 §1.5, spec 05 §A2).
+var withDrainCommands = serverVersion{8, 3, 0}
+
+// configShardID is the shard the config servers are, if they are one. It leaves
+// by commands of its own.
+const configShardID = "config"
+
+// shardDrainMethods() empty a shard.
+func shardDrainMethods() []method[*shard] {
+	return []method[*shard]{
+		{"drain", "shard:string options?:object", checked(shDrain),
+			"Starts emptying a shard; {wait: true} waits until it is empty, {remove: true} then removes it; timeout, interval, progress."},
+		{"drainStatus", "shard:string", checked(func(c *call, sh *shard) goja.Value {
+			return c.reply(sh.draining(c.text(0)))
+		}), "Returns how far draining is and what must be moved by hand; changes nothing."},
+		{"stopDrain", "shard:string", checked(shStopDrain), "Ends draining; the shard stays. Servers since 8.3."},
+		{"waitForDrain", "shard:string options?:object", checked(func(c *call, sh *shard) goja.Value {
+			o := c.options("waitForDrain", 1, waitOptionNames()...)
+			return sh.waitForDrain(c, o, c.text(0), false)
+		}), "Waits until a draining shard is empty; {timeout, interval, progress}."},
+	}
+}
+
+// drainCommand is a command about a shard, or about the config shard.
+func drainCommand(shard, name, ofConfigShard string) bson.D {
+	if shard == configShardID {
+		return command(ofConfigShard)
+	}
+	return bson.D{{Key: name, Value: shard}}
+}
+
+// startDrain sends what starts draining.
+func (sh *shard) startDrain(shard string) bson.Raw {
+	if sh.version().atLeast(withDrainCommands) {
+		return sh.admin(drainCommand(shard, "startShardDraining", "startTransitionToDedicatedConfigServer"))
+	}
+	return sh.admin(drainCommand(shard, "removeShard", "transitionToDedicatedConfigServer"))
+}
+
+// commitDrain removes an empty shard.
+func (sh *shard) commitDrain(shard string) bson.Raw {
+	if sh.version().atLeast(withDrainCommands) {
+		return sh.admin(drainCommand(shard, "commitShardRemoval", "commitTransitionToDedicatedConfigServer"))
+	}
+	return sh.admin(drainCommand(shard, "removeShard", "transitionToDedicatedConfigServer"))
+}
+
+// shDrain starts draining. A shard that drains already is only looked at: before
+// 8.3 the same command once more would remove it when it is empty.
+func shDrain(c *call, sh *shard) goja.Value {
+	id := c.text(0)
+	o := c.options("drain", 1, waitOptionNames("wait", "remove")...)
+	remove := o.flag("remove", false)
+	waits := o.flag("wait", remove) || remove
+	var reply bson.Raw
+	if sh.isDraining(id) {
+		reply = sh.draining(id)
+	} else {
+		reply = sh.startDrain(id)
+	}
+	if !waits || truthyAt(reply, "dryRun") {
+		return c.reply(reply)
+	}
+	return sh.waitForDrain(c, o, id, remove)
+}
+
+func shStopDrain(c *call, sh *shard) goja.Value {
+	id := c.text(0)
+	sh.need("stopDrain", withDrainCommands, fmt.Sprintf("It has no command for it: an administrator takes the field draining "+
+		"out of the shard's document by hand, db.getSiblingDB(\"config\").shards.updateOne({ _id: %q }, { $unset: { draining: 1 } })", id))
+	return c.reply(sh.admin(drainCommand(id, "stopShardDraining", "stopTransitionToDedicatedConfigServer")))
+}
+
+func (sh *shard) isDraining(id string) bool {
+	return truthyAt(sh.s.findOne(sh.config(), "shards", bson.D{{Key: "_id", Value: id}}), "draining")
+}
+
+// States of a draining, as servers since 8.3 call them.
+const (
+	drainOff     = "notDraining"
+	drainOngoing = "ongoing"
+	drainEmpty   = "drainingComplete"
+)
+
+// draining is how far a shard's draining is. Servers since 8.3 are asked for it.
+// On older ones only removeShard tells, and that would start draining or remove
+// the shard, so the same document is read from the catalog.
+func (sh *shard) draining(id string) bson.Raw {
+	if sh.version().atLeast(withDrainCommands) {
+		return sh.admin(drainCommand(id, "shardDrainingStatus", "getTransitionToDedicatedConfigServerStatus"))
+	}
+	s, config := sh.s, sh.config()
+	entry := s.findOne(config, "shards", bson.D{{Key: "_id", Value: id}})
+	if entry == nil {
+		s.throwInvalid("There is no shard %s: sh.listShards() has their names", id)
+	}
+	if !truthyAt(entry, "draining") {
+		return rawOf(bson.D{{Key: "state", Value: drainOff}, {Key: "shard", Value: id}, {Key: "ok", Value: 1.0}})
+	}
+	dbs := names(s.findAll(config, "databases", bson.D{{Key: "primary", Value: id}}, sortedBy("_id", 1)))
+	collections := sh.unshardedOn(id)
+	chunks := sh.countChunks(bson.D{{Key: "shard", Value: id}})
+	state := drainOngoing
+	if chunks == 0 && len(dbs) == 0 {
+		state = drainEmpty
+	}
+	return rawOf(bson.D{
+		{Key: "state", Value: state}, {Key: "shard", Value: id},
+		{Key: "remaining", Value: bson.D{
+			{Key: "chunks", Value: chunks}, {Key: "dbs", Value: int64(len(dbs))},
+			{Key: "jumboChunks", Value: sh.countChunks(bson.D{{Key: "shard", Value: id}, {Key: "jumbo", Value: true}})},
+			{Key: "collectionsToMove", Value: int64(len(collections))},
+		}},
+		{Key: "dbsToMove", Value: dbs}, {Key: "collectionsToMove", Value: collections}, {Key: "ok", Value: 1.0},
+	})
+}
+
+func names(docs []bson.Raw) []string {
+	list := make([]string, len(docs))
+	for i, d := range docs {
+		list[i] = textAt(d, "_id")
+	}
+	return list
+}
+
+// unshardedOn lists the unsharded collections the catalog has on a shard.
+func (sh *shard) unshardedOn(id string) []string {
+	list := []string{}
+	for _, entry := range sh.s.findAll(sh.config(), "collections", bson.D{{Key: "unsplittable", Value: true}}, sortedBy("_id", 1)) {
+		if sh.countChunks(append(chunkFilter(entry), bson.E{Key: "shard", Value: id})) > 0 {
+			list = append(list, textAt(entry, "_id"))
+		}
+	}
+	return list
+}
+
+func (sh *shard) countChunks(filter bson.D) int64 {
+	counted := sh.s.aggregateAll(sh.config(), "chunks",
+		bson.D{{Key: "$match", Value: filter}},
+		bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: int32(1)}, {Key: "n", Value: bson.D{{Key: "$sum", Value: int32(1)}}}}}},
+	)
+	if len(counted) == 0 {
+		return 0
+	}
+	return intOf(counted[0], "n")
+}
+
+// drained reports that a status leaves nothing to move.
+func drained(status bson.Raw) bool {
+	switch textAt(status, "state") {
+	case drainEmpty, "completed":
+		return true
+	case drainOngoing:
+		remaining, ok := status.Lookup("remaining").DocumentOK()
+		return ok && numberOf(remaining, "chunks") == 0 && numberOf(remaining, "dbs") == 0
+	}
+	return false
+}
+
+// waitForDrain waits until a shard is empty, and removes it if asked to.
+func (sh *shard) waitForDrain(c *call, o helperOptions, id string, remove bool) goja.Value {
+	w := o.wait("shard " + id + " goes on draining")
+	first := -1.0
+	waited := w.until(func() standing {
+		status := sh.draining(id)
+		if drained(status) {
+			return standing{done: true}
+		}
+		if textAt(status, "state") == drainOff {
+			c.throw(runtimeError, "shard %s is not draining: sh.drain(%q)", id, id)
+		}
+		sh.refuseWhatMustBeMoved(id, status)
+		sh.needBalancer("shard " + id + " is not empty")
+		left := numberOf(status, "remaining", "chunks")
+		first = max(first, left)
+		return standing{why: drainText(id, status), amount: func() *amount {
+			return &amount{done: first - left, left: left, text: chunksText}
+		}}
+	})
+	result := c.newObject("drained", true, "shard", id, "removed", remove, "waitedMS", milliseconds(waited))
+	if remove {
+		if reply := sh.commitDrain(id); !sh.version().atLeast(withDrainCommands) && textAt(reply, "state") != "completed" {
+			c.throw(runtimeError, "shard %s was not removed: %s", id, textAt(reply, "msg"))
+		}
+	}
+	return result
+}
+
+// refuseWhatMustBeMoved ends a wait for what the balancer will not do: only
+// databases and unsharded collections are left.
+func (sh *shard) refuseWhatMustBeMoved(id string, status bson.Raw) {
+	dbs, collections := stringsAt(status, "dbsToMove"), stringsAt(status, "collectionsToMove")
+	if len(dbs)+len(collections) == 0 || int(numberOf(status, "remaining", "chunks")) > len(collections) {
+		return
+	}
+	var todo []string
+	for _, ns := range collections {
+		todo = append(todo, fmt.Sprintf("sh.moveCollection(%q, <shard>)", ns))
+	}
+	for _, name := range dbs {
+		todo = append(todo, fmt.Sprintf("sh.movePrimary(%q, <shard>)", name))
+	}
+	sh.s.throw(runtimeError, "shard %s has no chunks left that the balancer moves; the rest is yours: %s", id, strings.Join(todo, ", "))
+}
+
+func stringsAt(doc bson.Raw, field string) (list []string) {
+	array, _ := doc.Lookup(field).ArrayOK()
+	values, _ := array.Values()
+	for _, v := range values {
+		if text, ok := v.StringValueOK(); ok {
+			list = append(list, text)
+		}
+	}
+	return list
+}
+
+func drainText(id string, status bson.Raw) string {
+	text := fmt.Sprintf("shard %s is draining, %s left", id, chunksText(numberOf(status, "remaining", "chunks")))
+	if jumbo := numberOf(status, "remaining", "jumboChunks"); jumbo > 0 {
+		text += fmt.Sprintf(" (%s jumbo)", plainNumber(jumbo))
+	}
+	if dbs := stringsAt(status, "dbsToMove"); len(dbs) > 0 {
+		text += ", databases to move: " + strings.Join(dbs, " ")
+	}
+	return text
+}

@@ -1,0 +1,54 @@
+package bindings
+
+import (
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+var (
+	withMergeAll   = serverVersion{7, 0, 0}
+	withClearJumbo = serverVersion{4, 2, 3}
+)
+
+// shardMergeMethods() look after chunks one by one.
+func shardMergeMethods() []method[*shard] {
+	return []method[*shard]{
+		{"mergeChunks", "ns:string|object min:object max:object options?:object", checked(func(c *call, sh *shard) goja.Value {
+			body := bson.D{{Key: "mergeChunks", Value: c.namespaceArgument(0)}, {Key: "bounds", Value: bson.A{c.document(c.arg(1)), c.document(c.arg(2))}}}
+			return c.reply(sh.admin(c.merge(body, c.arg(3))))
+		}), "Merges neighbouring chunks of one shard: from the lower bound of the first to the upper of the last."},
+		{"mergeAllChunks", "ns:string|object shard?:string options?:object", needing("mergeAllChunks", withMergeAll, shMergeAll),
+			"Merges what may be merged on one shard or on all; counts the chunks before and after."},
+		{"clearJumbo", "ns:string|object query:object options?:object", needing("clearJumbo", withClearJumbo, func(c *call, sh *shard) goja.Value {
+			body := bson.D{{Key: "clearJumboFlag", Value: c.namespaceArgument(0)}, {Key: "find", Value: c.document(c.arg(1))}}
+			return c.reply(sh.admin(c.merge(body, c.arg(2))))
+		}), "Clears the jumbo flag of the chunk that holds a document."},
+	}
+}
+
+// shMergeAll counts for itself: the command does not tell what it merged.
+func shMergeAll(c *call, sh *shard) goja.Value {
+	ns := c.namespaceArgument(0)
+	shards := []string{c.text(1)}
+	if !c.has(1) || goja.IsNull(c.arg(1)) {
+		shards = nil
+	}
+	before := sh.chunkCounts(ns)
+	if shards == nil {
+		shards = before.shards()
+	}
+	var replies []bson.Raw
+	for _, id := range shards {
+		body := bson.D{{Key: "mergeAllChunksOnShard", Value: ns}, {Key: "shard", Value: id}}
+		replies = append(replies, sh.admin(c.merge(body, c.arg(2))))
+	}
+	if len(replies) > 0 && truthyAt(replies[0], "dryRun") {
+		return c.reply(replies[0])
+	}
+	after := sh.chunkCounts(ns)
+	items := make([]any, len(shards))
+	for i, id := range shards {
+		items[i] = c.newObject("shard", id, "chunksBefore", before.on(id), "chunksAfter", after.on(id))
+	}
+	return c.newObject("ns", ns, "shards", c.rt.NewArray(items...), "ok", 1)
+}

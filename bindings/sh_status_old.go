@@ -1,0 +1,162 @@
+package bindings
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// printedShardingStatus is what printShardingStatus does: the same as
+// sh.status(), or with Config.Compat the old shell's text, printed
+// (spec 04 §7.4).
+func (c *call) printedShardingStatus(d, config *database, o statusOptions) goja.Value {
+	if !c.cfg.Compat {
+		return c.shardingStatus(d, config, o)
+	}
+	r := c.newStatusReport(d)
+	r.config, r.verbose = config, o.verbose
+	c.write(r.oldText())
+	return nil
+}
+
+// oldStatus writes lines at the old shell's indents.
+type oldStatus struct{ b strings.Builder }
+
+func (w *oldStatus) line(indent int, format string, args ...any) {
+	w.b.WriteString(strings.Repeat(" ", indent) + fmt.Sprintf(format, args...) + "\n")
+}
+
+func (r *statusReport) oldText() string {
+	s, w := r.s, &oldStatus{}
+	version := s.findOne(r.config, "version", bson.D{})
+	if version == nil {
+		return "printShardingStatus: this db does not have sharding enabled. be sure you are connecting to a mongos from the shell and not to a mongod.\n"
+	}
+	w.line(0, "--- Sharding Status --- ")
+	w.line(2, "sharding version: %s", strings.ReplaceAll(oldJSON(bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: version}, "", false), "\n", "\n  "))
+	w.line(2, "shards:")
+	for _, doc := range s.findAll(r.config, "shards", bson.D{}, sortedBy("_id", 1)) {
+		w.line(8, "%s", spaced(doc))
+	}
+	r.oldMongoses(w)
+	w.line(2, "autosplit:")
+	w.line(8, "Currently enabled: %s", yesNo(r.autosplits()))
+	r.oldBalancer(w)
+	r.oldDatabases(w)
+	return w.b.String()
+}
+
+func (r *statusReport) autosplits() bool {
+	doc := r.s.setting(r.config, "autosplit")
+	return doc == nil || truthyAt(doc, "enabled")
+}
+
+// spaced is a document with the blanks the old shell had in lists: two around
+// the fields.
+func spaced(doc bson.Raw) string {
+	elems, _ := doc.Elements()
+	parts := make([]string, len(elems))
+	for i, el := range elems {
+		parts[i] = jsonString(el.Key()) + " : " + oldJSON(el.Value(), "", true)
+	}
+	return "{  " + strings.Join(parts, ",  ") + " }"
+}
+
+func (r *statusReport) oldMongoses(w *oldStatus) {
+	name, recent, newest := r.recentMongoses()
+	w.line(2, "%s:", name)
+	switch {
+	case newest == nil:
+		w.line(8, "none")
+	case r.verbose:
+		for _, doc := range r.s.findAll(r.config, "mongos", recent, sortedBy("ping", -1)) {
+			w.line(8, "%s", oldJSON(bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: doc}, "", true))
+		}
+	default:
+		for _, g := range r.mongosVersions(recent) {
+			w.line(8, "%s : %d", oldJSON(g.Lookup("_id"), "", true), intOf(g, "num"))
+		}
+	}
+}
+
+func (r *statusReport) oldBalancer(w *oldStatus) {
+	s := r.s
+	settings := s.setting(r.config, "balancer")
+	w.line(2, "balancer:")
+	w.line(8, "Currently enabled:  %s", yesNo(settings == nil || !truthyAt(settings, "stopped")))
+	w.line(8, "Currently running:  %s", r.running())
+	if window, ok := settings.Lookup("activeWindow").DocumentOK(); ok {
+		w.line(8, "Balancer active window is set between %s and %s server local time", s.plainText(window.Lookup("start")), s.plainText(window.Lookup("stop")))
+	}
+	if active := s.activeMigrations(r.d, r.config); len(active) > 0 {
+		w.line(8, "Collections with active migrations: ")
+		for _, m := range active {
+			w.line(16, "%s", m.text())
+		}
+	}
+	failed := s.failedRounds(r.config)
+	w.line(8, "Failed balancer rounds in last 5 attempts:  %d", failed.count)
+	if failed.count > 0 {
+		w.line(8, "Last reported error:  %s", optionalText(failed.message))
+		w.line(8, "Time of Reported error:  %s", optionalText(failed.when))
+	}
+	w.line(8, "Migration Results for the last 24 hours: ")
+	results := s.recentMigrations(r.config, r.now)
+	for _, m := range results {
+		w.line(16, "%s : %s", plainNumber(m.count), m.text())
+	}
+	if len(results) == 0 {
+		w.line(16, "No recent migrations")
+	}
+}
+
+func (r *statusReport) oldDatabases(w *oldStatus) {
+	s := r.s
+	counts := s.chunkCountsOf(r.config, bson.D{})
+	entries := s.shardedCollections(r.config)
+	databases := append(s.findAll(r.config, "databases", bson.D{}), configEntry())
+	slices.SortFunc(databases, func(a, b bson.Raw) int { return localeCompare(textAt(a, "_id"), textAt(b, "_id")) })
+	w.line(2, "databases:")
+	for _, doc := range databases {
+		w.line(8, "%s", spaced(doc))
+		for _, entry := range entries {
+			if strings.HasPrefix(textAt(entry, "_id"), textAt(doc, "_id")+".") {
+				r.oldCollection(w, entry, counts[chunkKey(entry)])
+			}
+		}
+	}
+}
+
+func (r *statusReport) oldCollection(w *oldStatus, entry bson.Raw, counts chunkCounts) {
+	w.line(16, "%s", textAt(entry, "_id"))
+	w.line(24, "shard key: %s", oldJSON(entry.Lookup("key"), "", true))
+	w.line(24, "unique: %t", truthyAt(entry, "unique"))
+	w.line(24, "balancing: %t", !truthyAt(entry, "noBalance"))
+	w.line(24, "chunks:")
+	for _, c := range counts {
+		w.line(32, "%s\t%d", c.shard, c.n)
+	}
+	total, _ := counts.total()
+	if total > maxStatusChunks && !r.verbose {
+		w.line(24, tooManyText, "chunks")
+	} else {
+		for _, doc := range r.s.findAll(r.config, "chunks", chunkFilter(entry), sortedBy("min", 1)) {
+			w.line(24, "%s", oldChunk(doc))
+		}
+	}
+	for _, doc := range r.s.findAll(r.config, "tags", bson.D{{Key: "ns", Value: entry.Lookup("_id")}}, sortedBy("min", 1)) {
+		w.line(24, " tag: %s  %s -->> %s", textAt(doc, "tag"), oldJSON(doc.Lookup("min"), "", true), oldJSON(doc.Lookup("max"), "", true))
+	}
+}
+
+func oldChunk(doc bson.Raw) string {
+	t, i, _ := doc.Lookup("lastmod").TimestampOK()
+	text := fmt.Sprintf("%s -->> %s on : %s Timestamp(%d, %d) ", oldJSON(doc.Lookup("min"), "", true), oldJSON(doc.Lookup("max"), "", true), textAt(doc, "shard"), t, i)
+	if truthyAt(doc, "jumbo") {
+		text += "jumbo "
+	}
+	return text
+}

@@ -1,0 +1,318 @@
+package bindings
+
+import (
+	"fmt"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// maxStatusCollections is how many collections the tables of sh.status() tell
+// about: each costs a command.
+const maxStatusCollections = 50
+
+// draw shows the report as tables: at most one screen a collection.
+func (r *statusReport) draw(t *tables) {
+	r.balancerLines(t)
+	t.heading("Shards")
+	t.grid(r.shardRows(r.s.findAll(r.config, "shards", bson.D{}, sortedBy("_id", 1))))
+	r.databaseLines(t)
+	zones := r.s.zones(r.config, "")
+	shown := r.entries[:min(len(r.entries), maxStatusCollections)]
+	for _, entry := range shown {
+		r.collectionTable(t, entry, zones)
+	}
+	if more := len(r.entries) - len(shown); more > 0 {
+		t.heading(fmt.Sprintf("… and %d more collections", more))
+	}
+}
+
+func (r *statusReport) balancerLines(t *tables) {
+	s := r.s
+	settings := s.setting(r.config, "balancer")
+	t.heading("Balancer")
+	t.line("mode", r.modeText())
+	t.line("window", windowText(settings))
+	t.line("chunk size", megabytes(r.sh().chunkSize(nil)))
+	if automerge := s.setting(r.config, "automerge"); automerge != nil {
+		t.line("auto-merger", onOff(truthyAt(automerge, "enabled")))
+	}
+	failed := s.failedRounds(r.config)
+	t.line("failed rounds", fmt.Sprintf("%d of the last 5", failed.count))
+	if failed.count > 0 {
+		t.line("last error", fmt.Sprintf("%s (%s)", optionalText(failed.message), s.inspect(failed.when)))
+	}
+	r.migrationLines(t)
+}
+
+func (r *statusReport) migrationLines(t *tables) {
+	active := r.s.activeMigrations(r.d, r.config)
+	if len(active) == 0 {
+		t.line("moving now", "nothing")
+	}
+	for _, m := range active {
+		text := m.ns
+		if m.from != "" {
+			text += fmt.Sprintf(" from %s to %s", m.from, m.to)
+		}
+		if !m.when.IsZero() {
+			text += ", for " + durationText(r.s.clock.Now().Sub(m.when))
+		}
+		t.line("moving now", text)
+	}
+	results := r.s.recentMigrations(r.config, r.now)
+	if len(results) == 0 {
+		t.line("last 24 hours", "no migrations")
+		return
+	}
+	t.heading("Migrations of the last 24 hours")
+	var rows [][]string
+	for _, m := range results {
+		rows = append(rows, []string{m.result, plainNumber(m.count), m.from, m.to})
+	}
+	t.grid([]string{"result", "count#", "from", "to"}, rows)
+}
+
+func (r *statusReport) sh() *shard { return &shard{s: r.s, on: r.d} }
+
+func onOff(on bool) string {
+	if on {
+		return "on"
+	}
+	return "off"
+}
+
+// modeText is the balancer's mode and whether it works right now.
+func (r *statusReport) modeText() string {
+	reply, err := r.s.send(r.d.sibling("admin").request(command("balancerStatus"), reads))
+	if err != nil {
+		return "unknown: " + err.Error()
+	}
+	round := "not in a round"
+	if truthyAt(reply, "inBalancerRound") {
+		round = "in a round"
+	}
+	return fmt.Sprintf("%s, %s (%s so far)", textAt(reply, "mode"), round, counted(int(intOf(reply, "numBalancerRounds")), "round"))
+}
+
+// shardRows are the shards with their data and chunks. The data is that of
+// sharded collections, orphans included; servers before 6.0.3 do not tell it.
+func (r *statusReport) shardRows(shards []bson.Raw) (header []string, rows [][]string) {
+	data := map[string]float64{}
+	for _, coll := range r.distribution {
+		for _, d := range documentsAt(coll, "shards") {
+			data[textAt(d, "shardName")] += numberOf(d, "ownedSizeBytes") + numberOf(d, "orphanedSizeBytes")
+		}
+	}
+	chunks := map[string]int64{}
+	for _, list := range r.counts {
+		for _, c := range list {
+			chunks[c.shard] += c.n
+		}
+	}
+	for _, doc := range shards {
+		id, size, state := textAt(doc, "_id"), "?", ""
+		if r.distribution != nil {
+			size = sizeText(data[id])
+		}
+		if truthyAt(doc, "draining") {
+			state = "draining"
+		}
+		rows = append(rows, []string{id, size, fmt.Sprint(chunks[id]), state, strings.Join(stringsAt(doc, "tags"), " "), textAt(doc, "host")})
+	}
+	return []string{"shard", "sharded data#", "chunks#", "state", "zones", "host"}, rows
+}
+
+func (r *statusReport) databaseLines(t *tables) {
+	t.heading("Databases")
+	sharded := map[string]int{}
+	for _, entry := range r.entries {
+		name, _, _ := strings.Cut(textAt(entry, "_id"), ".")
+		sharded[name]++
+	}
+	for _, doc := range r.primaries {
+		name := textAt(doc, "_id")
+		n := "no sharded collections"
+		if sharded[name] == 1 {
+			n = "1 sharded collection"
+		} else if sharded[name] > 1 {
+			n = fmt.Sprintf("%d sharded collections", sharded[name])
+		}
+		t.line(clip(name, labelWidth-3), fmt.Sprintf("primary %s, %s", textAt(doc, "primary"), n))
+	}
+	if len(r.primaries) == 0 {
+		t.line("none", "")
+	}
+}
+
+// collectionTable is one collection: what it is, whether it is balanced, and a
+// row a shard.
+func (r *statusReport) collectionTable(t *tables, entry bson.Raw, zones []zoneLayout) {
+	ns := textAt(entry, "_id")
+	t.heading(ns)
+	key := oldJSON(entry.Lookup("key"), "", true)
+	if truthyAt(entry, "unique") {
+		key += ", unique"
+	}
+	t.line("shard key", key)
+	t.line("balanced", r.balancedText(entry))
+	size := megabytes(r.sh().chunkSize(entry))
+	if numberOf(entry, "maxChunkSizeBytes") > 0 {
+		size += " (its own)"
+	}
+	t.line("chunk size", size)
+	if text := zonesText(ns, zones); text != "" {
+		t.line("zones", text)
+	}
+	t.grid(r.distributionRows(ns, r.counts[chunkKey(entry)]))
+}
+
+func (r *statusReport) balancedText(entry bson.Raw) string {
+	ns := textAt(entry, "_id")
+	text := "yes"
+	status, err := r.s.send(r.d.sibling("admin").request(bson.D{{Key: "balancerCollectionStatus", Value: ns}}, reads))
+	switch {
+	case err != nil:
+		text = "unknown: " + err.Error()
+	case textAt(status, "firstComplianceViolation") == "defragmentingChunks":
+		text = "NO, it is being defragmented: " + r.sh().defragmentation(ns).text()
+	case !truthyAt(status, "balancerCompliant"):
+		text = "NO, " + textAt(status, "firstComplianceViolation")
+	}
+	if reason := leftAlone(entry); reason != "" {
+		text += "; " + reason
+	}
+	return text
+}
+
+// zonesText names the zones of a collection with the number of their ranges.
+func zonesText(ns string, zones []zoneLayout) string {
+	var parts []string
+	for _, z := range zones {
+		n := 0
+		for _, doc := range z.ranges {
+			if textAt(doc, "ns") == ns {
+				n++
+			}
+		}
+		switch {
+		case n == 0:
+			continue
+		case len(z.shards) == 0:
+			parts = append(parts, fmt.Sprintf("%s (%s, NO SHARD)", z.name, counted(n, "range")))
+		default:
+			parts = append(parts, fmt.Sprintf("%s (%s on %s)", z.name, counted(n, "range"), strings.Join(z.shards, " ")))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return itoa(n) + " " + what + "s"
+}
+
+// distributionRows are the shards of a collection, with its data where the
+// server tells it.
+func (r *statusReport) distributionRows(ns string, counts chunkCounts) (header []string, rows [][]string) {
+	sizes := map[string]bson.Raw{}
+	for _, coll := range r.distribution {
+		if textAt(coll, "ns") == ns {
+			for _, d := range documentsAt(coll, "shards") {
+				sizes[textAt(d, "shardName")] = d
+			}
+		}
+	}
+	for _, c := range counts {
+		row := []string{c.shard, fmt.Sprint(c.n), fmt.Sprint(c.jumbo), "?", "?", "?"}
+		if d := sizes[c.shard]; d != nil {
+			row = append(row[:3], sizeText(numberOf(d, "ownedSizeBytes")), plainNumber(numberOf(d, "numOwnedDocuments")), plainNumber(numberOf(d, "numOrphanedDocs")))
+		}
+		rows = append(rows, row)
+	}
+	return []string{"shard", "chunks#", "jumbo#", "data#", "documents#", "orphans#"}, rows
+}
+
+// zones is a row a range, and one for each zone that has none.
+func (t *tables) zones(zones []zoneLayout) {
+	t.heading("Zones")
+	if len(zones) == 0 {
+		t.line("none", "")
+		return
+	}
+	var rows [][]string
+	for _, z := range zones {
+		shards := strings.Join(z.shards, " ")
+		if text := z.problem(); text != "" {
+			shards = "NO SHARD"
+		}
+		for _, doc := range z.ranges {
+			rows = append(rows, []string{z.name, shards, textAt(doc, "ns"), bound(doc, "min"), bound(doc, "max")})
+		}
+		if len(z.ranges) == 0 {
+			rows = append(rows, []string{z.name, shards, "no range", "", ""})
+		}
+	}
+	t.grid([]string{"zone", "shards", "collection", "from", "up to"}, rows)
+}
+
+// bound is a bound of a chunk or of a zone: its values, without the names of the
+// shard key's fields.
+func bound(doc bson.Raw, field string) string {
+	key, _ := doc.Lookup(field).DocumentOK()
+	values, _ := key.Values()
+	parts := make([]string, len(values))
+	for i, v := range values {
+		switch v.Type {
+		case bson.TypeMinKey:
+			parts[i] = "MinKey"
+		case bson.TypeMaxKey:
+			parts[i] = "MaxKey"
+		default:
+			parts[i] = oldJSON(v, "", true)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (t *tables) summary(b *balancerSummary) {
+	t.heading("Balancer")
+	state := "yes"
+	if !b.balanced() {
+		state = "NO"
+	}
+	t.line("balanced", state)
+	round := "not in a round"
+	if truthyAt(b.status, "inBalancerRound") {
+		round = "in a round"
+	}
+	t.line("mode", textAt(b.status, "mode")+", "+round)
+	t.line("window", windowText(b.settings))
+	for _, m := range b.active {
+		t.line("moving now", fmt.Sprintf("%s from %s to %s", m.ns, m.from, m.to))
+	}
+	if len(b.draining) > 0 {
+		t.line("draining", strings.Join(names(b.draining), " "))
+	}
+	for _, text := range b.problems() {
+		t.line("problem", text)
+	}
+	if len(b.collections) == 0 {
+		return
+	}
+	t.heading("Collections")
+	var rows [][]string
+	for _, c := range b.collections {
+		why := "yes"
+		if c.why != "" {
+			why = "NO, " + c.why
+		}
+		if c.defragged != "" {
+			why += " (" + c.defragged + ")"
+		}
+		rows = append(rows, []string{c.ns, why, c.alone, fmt.Sprint(c.chunks), fmt.Sprint(c.jumbo)})
+	}
+	t.grid([]string{"collection", "balanced", "left alone", "chunks#", "jumbo#"}, rows)
+}

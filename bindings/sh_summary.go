@@ -1,0 +1,130 @@
+package bindings
+
+import (
+	"fmt"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// balancerSummary answers "is it balanced, and is something moving?"
+// (spec 04 §8, row 15).
+type balancerSummary struct {
+	settings bson.Raw
+	status   bson.Raw
+
+	active      []activeMigration
+	collections []collectionBalance
+	draining    []bson.Raw // of config.shards
+	zones       []zoneLayout
+}
+
+// collectionBalance is how the balancer sees a collection.
+type collectionBalance struct {
+	ns, why   string // why it is not balanced; empty when it is
+	alone     string // why the balancer leaves it alone; empty when it does not
+	chunks    int64
+	jumbo     int64
+	defragged string // phase of defragmentation; empty when there is none
+}
+
+func (sh *shard) summary() *balancerSummary {
+	s, config := sh.s, sh.config()
+	b := &balancerSummary{
+		settings: s.setting(config, "balancer"), status: sh.balancerStatus(),
+		active:   s.activeMigrations(sh.current(), config),
+		draining: s.findAll(config, "shards", bson.D{{Key: "draining", Value: true}}, sortedBy("_id", 1)),
+		zones:    s.zones(config, ""),
+	}
+	counts := s.chunkCountsOf(config, bson.D{})
+	for _, entry := range s.shardedCollections(config) {
+		ns := textAt(entry, "_id")
+		one := collectionBalance{ns: ns, why: sh.violation(ns), alone: leftAlone(entry)}
+		one.chunks, one.jumbo = counts[chunkKey(entry)].total()
+		if one.why == "defragmentingChunks" {
+			one.defragged = textAt(entry, "defragmentationPhase")
+		}
+		b.collections = append(b.collections, one)
+	}
+	return b
+}
+
+// balanced reports whether the balancer has nothing left to do.
+func (b *balancerSummary) balanced() bool {
+	for _, c := range b.collections {
+		if c.why != "" && c.alone == "" {
+			return false
+		}
+	}
+	return len(b.draining) == 0
+}
+
+// problems lists what keeps the balancer from doing its work.
+func (b *balancerSummary) problems() []string {
+	var list []string
+	if textAt(b.status, "mode") == "off" && !b.balanced() {
+		list = append(list, "the balancer is off: sh.startBalancer()")
+	}
+	for _, c := range b.collections {
+		if c.why != "" && c.alone != "" {
+			list = append(list, fmt.Sprintf("%s is not balanced (%s), but %s for it", c.ns, c.why, c.alone))
+		}
+		if c.jumbo > 0 {
+			list = append(list, fmt.Sprintf("%s has %s the balancer does not move: sh.chunks(%q, { jumbo: true })", c.ns, jumboText(c.jumbo), c.ns))
+		}
+	}
+	for _, z := range b.zones {
+		if text := z.problem(); text != "" {
+			list = append(list, "zone "+z.name+" "+text)
+		}
+	}
+	return list
+}
+
+func jumboText(n int64) string {
+	if n == 1 {
+		return "1 jumbo chunk"
+	}
+	return fmt.Sprintf("%d jumbo chunks", n)
+}
+
+func shBalancerSummary(c *call, sh *shard) goja.Value {
+	b := sh.summary()
+	collections := make([]any, len(b.collections))
+	for i, one := range b.collections {
+		o := c.newObject("ns", one.ns, "balanced", one.why == "")
+		for _, f := range [][2]string{{"violation", one.why}, {"leftAlone", one.alone}, {"defragmentationPhase", one.defragged}} {
+			if f[1] != "" {
+				must(o.Set(f[0], f[1]))
+			}
+		}
+		must(o.Set("chunks", one.chunks))
+		must(o.Set("jumboChunks", one.jumbo))
+		collections[i] = o
+	}
+	active := make([]any, len(b.active))
+	for i, m := range b.active {
+		active[i] = m.object(c.Shell)
+	}
+	o := c.newObject(
+		"balanced", b.balanced(),
+		"mode", textAt(b.status, "mode"),
+		"window", c.balancerWindow(b.settings),
+		"inBalancerRound", truthyAt(b.status, "inBalancerRound"),
+		"activeMigrations", c.rt.NewArray(active...),
+		"drainingShards", c.texts(names(b.draining)),
+		"collections", c.rt.NewArray(collections...),
+		"problems", c.texts(b.problems()),
+	)
+	return c.withTable(o, func(t *tables) { t.summary(b) })
+}
+
+func (m activeMigration) object(s *Shell) *goja.Object {
+	o := s.newObject("ns", m.ns)
+	if m.from != "" {
+		must(o.Set("from", m.from))
+		must(o.Set("to", m.to))
+	}
+	must(o.Set("since", m.began(s)))
+	return o
+}

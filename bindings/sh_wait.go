@@ -1,0 +1,79 @@
+package bindings
+
+import (
+	"fmt"
+	"time"
+)
+
+// How long the waiting helpers wait and how often they look, unless told.
+const (
+	longWait  = 24 * time.Hour
+	longPause = 5 * time.Second
+)
+
+// waitOptionNames are the options all waiting helpers have.
+func waitOptionNames(more ...string) []string {
+	return append([]string{"timeout", "interval", "progress"}, more...)
+}
+
+// wait is a wait for work that others do: the balancer, or a resharding.
+type wait struct {
+	s                 *Shell
+	goesOn            string // what goes on when the user stops waiting
+	timeout, interval time.Duration
+	progress          *progress
+}
+
+// standing is how the work stood when it was looked at.
+type standing struct {
+	done bool
+	// why says what is missing, for progress and for the error of a timeout.
+	why string
+	// amount measures the work; nil when that cannot be told. It is asked only
+	// when it is to be shown.
+	amount func() *amount
+}
+
+func (h helperOptions) wait(goesOn string) *wait {
+	return &wait{
+		s: h.c.Shell, goesOn: goesOn,
+		timeout: h.duration("timeout", longWait), interval: max(h.duration("interval", longPause), time.Millisecond),
+		progress: h.c.newProgress(h.flag("progress", true)),
+	}
+}
+
+// until looks again and again until the work is done, and returns how long that
+// took. It throws when time is over. Ctrl-C ends the waiting, not the work.
+func (w *wait) until(look func() standing) time.Duration {
+	began := w.s.clock.Now()
+	defer w.leave()
+	for {
+		now := look()
+		waited := w.s.clock.Now().Sub(began)
+		if now.done {
+			return waited
+		}
+		if waited >= w.timeout {
+			w.progress.end()
+			w.s.throw(runtimeError, "after %s: %s", w.timeout, now.why)
+		}
+		if w.progress.due() {
+			var a *amount
+			if now.amount != nil {
+				a = now.amount()
+			}
+			w.progress.say(now.why, a)
+		}
+		w.s.sleep(min(w.interval, w.timeout-waited))
+	}
+}
+
+// leave tidies up, however the wait ended.
+func (w *wait) leave() {
+	w.progress.end()
+	if w.s.ctx.Err() != nil {
+		w.s.warn(fmt.Sprintf("Stopped waiting; %s.", w.goesOn))
+	}
+}
+
+func milliseconds(d time.Duration) int64 { return d.Milliseconds() }

@@ -1,0 +1,79 @@
+package bindings
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// zoneLayout is one zone: its shards and its ranges.
+type zoneLayout struct {
+	name   string
+	shards []string
+	ranges []bson.Raw // documents of config.tags
+}
+
+// problem says what is wrong with a zone; empty when nothing is.
+func (z zoneLayout) problem() string {
+	if len(z.ranges) > 0 && len(z.shards) == 0 {
+		return "has ranges and no shard: their chunks stay where they are"
+	}
+	return ""
+}
+
+// zones are all zones in the order of their names, with the ranges of one
+// collection or, for an empty name, of all.
+func (s *Shell) zones(config *database, ns string) []zoneLayout {
+	byName := map[string]*zoneLayout{}
+	zone := func(name string) *zoneLayout {
+		if byName[name] == nil {
+			byName[name] = &zoneLayout{name: name}
+		}
+		return byName[name]
+	}
+	for _, doc := range s.findAll(config, "shards", bson.D{}, sortedBy("_id", 1)) {
+		for _, name := range stringsAt(doc, "tags") {
+			z := zone(name)
+			z.shards = append(z.shards, textAt(doc, "_id"))
+		}
+	}
+	filter := bson.D{}
+	if ns != "" {
+		filter = bson.D{{Key: "ns", Value: ns}}
+	}
+	for _, doc := range s.findAll(config, "tags", filter, bson.E{Key: "sort", Value: bson.D{{Key: "ns", Value: int32(1)}, {Key: "min", Value: int32(1)}}}) {
+		z := zone(textAt(doc, "tag"))
+		z.ranges = append(z.ranges, doc)
+	}
+	var list []zoneLayout
+	for _, z := range byName {
+		if ns == "" || len(z.ranges) > 0 {
+			list = append(list, *z)
+		}
+	}
+	slices.SortFunc(list, func(a, b zoneLayout) int { return strings.Compare(a.name, b.name) })
+	return list
+}
+
+func shZones(c *call, sh *shard) goja.Value {
+	ns := ""
+	if c.has(0) && !goja.IsNull(c.arg(0)) {
+		ns = c.namespaceArgument(0)
+	}
+	zones := c.zones(sh.config(), ns)
+	items := make([]any, len(zones))
+	for i, z := range zones {
+		ranges := make([]any, len(z.ranges))
+		for n, doc := range z.ranges {
+			ranges[n] = c.onOneLine(c.newObject("ns", c.lookup(doc, "ns"), "min", c.lookup(doc, "min"), "max", c.lookup(doc, "max")))
+		}
+		o := c.newObject("zone", z.name, "shards", c.texts(z.shards), "ranges", c.rt.NewArray(ranges...))
+		if text := z.problem(); text != "" {
+			must(o.Set("problem", text))
+		}
+		items[i] = o
+	}
+	return c.withTable(c.rt.NewArray(items...), func(t *tables) { t.zones(zones) })
+}

@@ -1,0 +1,222 @@
+package bindings
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/dop251/goja"
+	"github.com/olekukonko/tablewriter"
+	"github.com/olekukonko/tablewriter/pkg/twwidth"
+	"github.com/olekukonko/tablewriter/renderer"
+	"github.com/olekukonko/tablewriter/tw"
+)
+
+// tableWidth is what tables fit in; maxTableRows is about a screen.
+const (
+	tableWidth   = 80
+	maxTableRows = 20
+	labelWidth   = 16
+)
+
+// tables collects what a terminal shows in place of a value: headings, lines and
+// grids, none wider than tableWidth.
+type tables struct {
+	s *Shell
+	b strings.Builder
+}
+
+// withTable gives a value that a REPL on a terminal shows as tables. Scripts see
+// the value and print it as any other.
+func (s *Shell) withTable(o *goja.Object, draw func(*tables)) *goja.Object {
+	if !s.showsTables() {
+		return o
+	}
+	v := s.rt.ToValue(func(goja.FunctionCall) goja.Value {
+		t := &tables{s: s}
+		draw(t)
+		return s.rt.ToValue(strings.TrimRight(t.b.String(), "\n"))
+	})
+	must(o.DefineDataPropertySymbol(s.tableMark(), v, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE))
+	return o
+}
+
+// showsTables reports whether a result that has tables is shown as them.
+func (s *Shell) showsTables() bool { return s.cfg.Interactive && s.cfg.Terminal }
+
+func (s *Shell) tableMark() *goja.Symbol {
+	if s.classes.table == nil {
+		s.classes.table = goja.NewSymbol("shardsh.table")
+	}
+	return s.classes.table
+}
+
+// renderTables shows a value that has tables.
+func (s *Shell) renderTables(v goja.Value) (string, bool) {
+	o, ok := v.(*goja.Object)
+	if !ok || s.classes.table == nil {
+		return "", false
+	}
+	draw, ok := goja.AssertFunction(o.GetSymbol(s.classes.table))
+	if !ok {
+		return "", false
+	}
+	text, err := draw(goja.Undefined())
+	if err != nil {
+		s.rethrow(err)
+	}
+	return text.String(), true
+}
+
+// shownTables is the result of a show command on a terminal.
+func (s *Shell) shownTables(draw func(*tables)) goja.Value {
+	t := &tables{s: s}
+	draw(t)
+	return s.shownText(t.b.String())
+}
+
+func (t *tables) heading(text string) {
+	if t.b.Len() > 0 {
+		t.b.WriteString("\n")
+	}
+	t.b.WriteString(t.s.paint(headingColor, clip(text, tableWidth)) + "\n")
+}
+
+// line is a label and what it is about, on as many lines as it takes.
+func (t *tables) line(label, text string) {
+	indent := strings.Repeat(" ", labelWidth)
+	for i, part := range wrapped(text, tableWidth-labelWidth-1) {
+		head := indent
+		if i == 0 {
+			head = "  " + label + strings.Repeat(" ", max(1, labelWidth-2-twwidth.Width(label)))
+		}
+		t.b.WriteString(head + part + "\n")
+	}
+}
+
+// wrapped breaks a text at blanks; words that are too long are broken too.
+func wrapped(text string, width int) (lines []string) {
+	line := ""
+	for _, word := range strings.Fields(text) {
+		for twwidth.Width(word) > width {
+			if line != "" {
+				lines, line = append(lines, line), ""
+			}
+			head := cut(word, width)
+			lines, word = append(lines, head), word[len(head):]
+		}
+		if line != "" && twwidth.Width(line)+1+twwidth.Width(word) > width {
+			lines, line = append(lines, line), ""
+		}
+		line = strings.TrimLeft(line+" "+word, " ")
+	}
+	return append(lines, line)
+}
+
+// grid is a table. Columns whose name ends in "#" hold numbers and are flush
+// right. Rows beyond a screen are counted.
+func (t *tables) grid(header []string, rows [][]string) {
+	hidden := max(0, len(rows)-maxTableRows)
+	rows = slices.Clone(rows[:len(rows)-hidden])
+	header = slices.Clone(header)
+	align := make([]tw.Align, len(header))
+	for i, name := range header {
+		align[i] = tw.AlignLeft
+		if numeric, ok := strings.CutSuffix(name, "#"); ok {
+			header[i], align[i] = numeric, tw.AlignRight
+		}
+	}
+	fit(append([][]string{header}, rows...), tableWidth-2)
+	for i, name := range header {
+		header[i] = t.s.paint(nameColor, name)
+	}
+	t.b.WriteString(indented(drawGrid(header, rows, align)))
+	if hidden > 0 {
+		t.b.WriteString("  … and " + itoa(hidden) + " more\n")
+	}
+}
+
+// fit cuts the widest columns until all columns and the gaps between them take no
+// more than the width.
+func fit(rows [][]string, width int) {
+	const gap, least = 2, 6
+	columns := len(rows[0])
+	widths := make([]int, columns)
+	total := gap * (columns - 1)
+	for i := range columns {
+		for _, row := range rows {
+			widths[i] = max(widths[i], twwidth.Width(row[i]))
+		}
+		total += widths[i]
+	}
+	for ; total > width; total-- {
+		widest := 0
+		for i := range widths {
+			if widths[i] > widths[widest] {
+				widest = i
+			}
+		}
+		if widths[widest] <= least {
+			break
+		}
+		widths[widest]--
+	}
+	for _, row := range rows {
+		for i := range row {
+			row[i] = clip(row[i], widths[i])
+		}
+	}
+}
+
+// clip cuts a text that is too wide, and shows it.
+func clip(text string, width int) string {
+	if twwidth.Width(text) <= width {
+		return text
+	}
+	return cut(text, width-1) + "…"
+}
+
+// cut is the beginning of a text that is no wider than width.
+func cut(text string, width int) string {
+	for i, r := range text {
+		if width -= twwidth.Width(string(r)); width < 0 {
+			return text[:i]
+		}
+	}
+	return text
+}
+
+func indented(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if line = strings.TrimRight(line, " \n"); line != "" {
+			b.WriteString("  " + strings.TrimPrefix(line, " ") + "\n")
+		}
+	}
+	return b.String()
+}
+
+// drawGrid draws rows without lines around them.
+func drawGrid(header []string, rows [][]string, align []tw.Align) string {
+	var b strings.Builder
+	none := tw.Padding{Left: "", Right: "  "}
+	table := tablewriter.NewTable(&b,
+		tablewriter.WithRenderer(renderer.NewBlueprint(tw.Rendition{
+			Borders: tw.BorderNone,
+			Settings: tw.Settings{
+				Separators: tw.SeparatorsNone, Lines: tw.LinesNone,
+			},
+		})),
+		tablewriter.WithHeaderAutoFormat(tw.Off), tablewriter.WithTrimSpace(tw.Off), tablewriter.WithPadding(none),
+		tablewriter.WithHeaderAlignmentConfig(tw.CellAlignment{PerColumn: align}), tablewriter.WithRowAlignmentConfig(tw.CellAlignment{PerColumn: align}),
+		tablewriter.WithHeaderAutoWrap(tw.WrapNone), tablewriter.WithRowAutoWrap(tw.WrapNone))
+	table.Header(header)
+	for _, row := range rows {
+		if err := table.Append(row); err != nil {
+			return err.Error()
+		}
+	}
+	if err := table.Render(); err != nil {
+		return err.Error()
+	}
+	return b.String()
+}
