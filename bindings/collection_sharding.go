@@ -113,13 +113,13 @@ func (t *tables) distribution(ns string, shares []shardShare) {
 			perChunk = sh.data / sh.chunks
 		}
 		rows = append(rows, []string{
-			sh.shard, byteText(sh.data), percentText(sh.data, all.data) + " %", plainNumber(sh.docs), percentText(sh.docs, all.docs) + " %",
-			plainNumber(sh.chunks), byteText(perChunk), byteText(sh.average),
+			sh.shard, sizeText(sh.data), percentText(sh.data, all.data), plainNumber(sh.docs), percentText(sh.docs, all.docs),
+			plainNumber(sh.chunks), sizeText(math.Floor(perChunk)), sizeText(sh.average),
 		})
 	}
-	rows = append(rows, []string{"total", byteText(all.data), "", plainNumber(all.docs), "", plainNumber(all.chunks), "", ""})
+	rows = append(rows, []string{"total", sizeText(all.data), "", plainNumber(all.docs), "", plainNumber(all.chunks), "", ""})
 	t.heading(ns)
-	t.grid([]string{"shard", "data#", "of all#", "documents#", "of all#", "chunks#", "a chunk#", "a document#"}, rows)
+	t.grid([]string{"shard", "data#", "%#", "documents#", "%#", "chunks#", "a chunk#", "a document#"}, rows)
 }
 
 // catalogEntry is the collection's document in config.collections; for time

@@ -26,7 +26,7 @@ type progress struct {
 
 // amount is how much work a wait has behind it and before it.
 type amount struct {
-	done, left float64
+	done, left float64              // left is NaN where nobody can tell
 	text       func(float64) string // of either
 }
 
@@ -54,18 +54,16 @@ func (p *progress) due() bool {
 func (p *progress) say(what string, a *amount) {
 	now := p.s.clock.Now()
 	p.said = now
-	text := what
+	measured := ""
 	if a != nil {
-		text += ": " + p.measure(a, now)
+		measured = ": " + p.measure(a, now)
 	}
 	if !p.s.cfg.Terminal {
-		p.s.warn(text)
+		p.s.warn(what + measured)
 		return
 	}
-	if r := []rune(text); len(r) > progressWidth {
-		text = string(r[:progressWidth-1]) + "…"
-	}
-	p.s.write("\r\x1b[K" + text)
+	what = clip(what, max(10, progressWidth-len(measured)))
+	p.s.write("\r\x1b[K" + clip(what+measured, progressWidth))
 	p.onLine = true
 }
 
@@ -74,13 +72,16 @@ func (p *progress) measure(a *amount, now time.Time) string {
 	if p.first == nil {
 		p.first = &amount{done: a.done}
 	}
-	parts := []string{a.text(a.done) + " done", a.text(a.left) + " left"}
+	parts := []string{a.text(a.done) + " moved"}
+	if a.left == a.left {
+		parts = append(parts, a.text(a.left)+" left")
+	}
 	done, elapsed := a.done-p.first.done, now.Sub(p.began)
 	if done > 0 && elapsed > 0 {
 		rate := done / elapsed.Seconds()
 		parts = append(parts, rateText(rate, a.text))
 		if a.left > 0 {
-			parts = append(parts, "about "+durationText(time.Duration(a.left/rate*float64(time.Second)))+" to go")
+			parts = append(parts, durationText(time.Duration(a.left/rate*float64(time.Second)))+" to go")
 		}
 	}
 	return strings.Join(parts, ", ")

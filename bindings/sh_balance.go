@@ -2,6 +2,7 @@ package bindings
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -78,55 +79,63 @@ func shWaitForBalance(c *call, sh *shard) goja.Value {
 	o := c.options("waitForBalance", at, waitOptionNames()...)
 	w := o.wait("the balancer goes on")
 	if at == 0 || !c.has(0) || goja.IsNull(c.arg(0)) || c.arg(0).String() == "all" {
-		return sh.waitForAll(c, w)
+		entries, left := sh.balancedCollections()
+		waited, watch := sh.waitForEntries(w, "", entries)
+		return c.newObject("balanced", true, "collections", len(entries), "leftAlone", c.texts(left),
+			"moves", watch.moves(), "waitedMS", waited.Milliseconds())
 	}
 	ns := c.namespaceArgument(0)
-	entry := sh.sharded(ns)
+	waited, watch := sh.waitForEntries(w, ns, []bson.Raw{sh.sharded(ns)})
+	return c.newObject("balanced", true, "ns", ns, "moves", watch.moves(), "waitedMS", waited.Milliseconds())
+}
+
+// unbalanced is a collection that is not balanced, and why.
+type unbalanced struct{ ns, why string }
+
+// waitForEntries waits until all of some collections are balanced at one time.
+func (sh *shard) waitForEntries(w *wait, ns string, entries []bson.Raw) (time.Duration, *moveWatch) {
 	watch := sh.watchMoves(ns)
 	waited := w.until(func() standing {
-		why := sh.violation(ns)
-		if why == "" {
-			return standing{done: true}
-		}
-		if reason := leftAlone(entry); reason != "" {
-			c.throw(runtimeError, "%s is not balanced (%s), and %s for it: sh.enableBalancing, sh.enableMigrations", ns, why, reason)
-		}
-		text := ns + " is not balanced (" + why + ")"
-		sh.needBalancer(text)
-		return standing{why: text, amount: watch.amount}
-	})
-	return c.newObject("balanced", true, "ns", ns, "moves", watch.moves(), "waitedMS", milliseconds(waited))
-}
-
-// waitForAll waits for every collection the balancer may touch.
-func (sh *shard) waitForAll(c *call, w *wait) goja.Value {
-	entries, left := sh.balancedCollections()
-	watch := sh.watchMoves("")
-	waited := w.until(func() standing {
-		var why []string
-		for _, ns := range names(entries) {
-			if v := sh.violation(ns); v != "" {
-				why = append(why, ns+" ("+v+")")
+		var list []unbalanced
+		for _, entry := range entries {
+			name := textAt(entry, "_id")
+			why := sh.violation(name)
+			if why == "" {
+				continue
 			}
+			if reason := leftAlone(entry); reason != "" {
+				sh.s.throw(runtimeError, "%s is not balanced (%s), and %s for it: sh.enableBalancing, sh.enableMigrations", name, why, reason)
+			}
+			list = append(list, unbalanced{name, why})
 		}
-		if len(why) == 0 {
+		if len(list) == 0 {
 			return standing{done: true}
 		}
-		text := notBalanced(why)
+		text := notBalanced(list)
 		sh.needBalancer(text)
-		return standing{why: text, amount: watch.amount}
+		return standing{why: text, what: balancingText(list), amount: func() *amount { return watch.amount(list) }}
 	})
-	return c.newObject("balanced", true, "collections", len(entries), "leftAlone", c.texts(left),
-		"moves", watch.moves(), "waitedMS", milliseconds(waited))
+	return waited, watch
 }
 
-func notBalanced(why []string) string {
+func notBalanced(list []unbalanced) string {
 	const shown = 5
-	text := "not balanced: " + strings.Join(why[:min(shown, len(why))], ", ")
-	if more := len(why) - shown; more > 0 {
+	var parts []string
+	for _, u := range list[:min(shown, len(list))] {
+		parts = append(parts, u.ns+" ("+u.why+")")
+	}
+	text := "not balanced: " + strings.Join(parts, ", ")
+	if more := len(list) - shown; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text
+}
+
+func balancingText(list []unbalanced) string {
+	if len(list) > 1 {
+		return counted(len(list), "collection")
+	}
+	return list[0].ns + " (" + list[0].why + ")"
 }
 
 func (s *Shell) texts(list []string) *goja.Object {
@@ -175,40 +184,64 @@ func (m *moveWatch) moved() (moves, bytes float64) {
 	return numberOf(docs[0], "n"), numberOf(docs[0], "bytes")
 }
 
-// amount is the data moved so far, and the data above an even share, which is
-// the most that is left where no zones are; servers before 6.0.3 only tell the
-// former.
-func (m *moveWatch) amount() *amount {
+// amount is the data moved so far, and what is left for the collections that are
+// not balanced. Servers before 6.0.3 do not tell the data of shards.
+func (m *moveWatch) amount(list []unbalanced) *amount {
 	if !m.known {
 		return nil
 	}
-	docs, err := m.sh.s.tryAggregate(m.sh.current().sibling("admin"), int32(1), bson.D{{Key: "$shardedDataDistribution", Value: bson.D{}}})
+	sh := m.sh
+	docs, err := sh.s.tryAggregate(sh.current().sibling("admin"), int32(1), bson.D{{Key: "$shardedDataDistribution", Value: bson.D{}}})
 	if err != nil {
 		return nil
 	}
-	shards := float64(len(m.sh.s.findAll(m.sh.config(), "shards", bson.D{{Key: "draining", Value: bson.D{{Key: "$ne", Value: true}}}})))
+	byNS := map[string]bson.Raw{}
+	for _, doc := range docs {
+		byNS[textAt(doc, "ns")] = doc
+	}
+	shards := map[string]bool{} // true for those that stay
+	for _, doc := range sh.s.findAll(sh.config(), "shards", bson.D{}) {
+		shards[textAt(doc, "_id")] = !truthyAt(doc, "draining")
+	}
 	_, bytes := m.moved()
 	a := &amount{done: bytes, text: sizeText}
-	for _, doc := range docs {
-		if m.ns == "" || textAt(doc, "ns") == m.ns {
-			a.left += aboveShare(doc, shards)
-		}
+	for _, u := range list {
+		a.left += sh.left(u, byNS[u.ns], shards)
 	}
 	return a
 }
 
-// aboveShare is the data of a collection that lies above an even share.
-func aboveShare(distribution bson.Raw, shards float64) (above float64) {
+// left is the data of a collection that is to move: what lies on draining shards,
+// or above an even share. Where zones are, and for other reasons, nobody can
+// tell.
+func (sh *shard) left(u unbalanced, distribution bson.Raw, stays map[string]bool) float64 {
+	var draining, above, total float64
 	var sizes []float64
-	total := 0.0
 	for _, s := range documentsAt(distribution, "shards") {
-		sizes = append(sizes, numberOf(s, "ownedSizeBytes"))
-		total += numberOf(s, "ownedSizeBytes")
+		size := numberOf(s, "ownedSizeBytes")
+		total += size
+		if stays[textAt(s, "shardName")] {
+			sizes = append(sizes, size)
+		} else {
+			draining += size
+		}
+	}
+	shards := 0.0
+	for _, staying := range stays {
+		if staying {
+			shards++
+		}
 	}
 	for _, size := range sizes {
 		above += max(0, size-total/max(1, shards))
 	}
-	return above
+	switch {
+	case u.why == "draining":
+		return draining
+	case u.why == "chunksImbalance" && sh.s.findOne(sh.config(), "tags", bson.D{{Key: "ns", Value: u.ns}}) == nil:
+		return above
+	}
+	return math.NaN()
 }
 
 // documentsAt are the documents of an array.

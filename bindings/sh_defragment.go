@@ -47,7 +47,7 @@ func shDefragment(c *call, sh *shard) goja.Value {
 		sh.needBalancer(ns + " is not defragmented")
 		return sh.defragmentation(ns).standing(ns)
 	})
-	return c.newObject("defragmented", true, "ns", ns, "waitedMS", milliseconds(waited))
+	return c.newObject("defragmented", true, "ns", ns, "waitedMS", waited.Milliseconds())
 }
 
 // defragmentation is how far a collection's is.

@@ -77,8 +77,8 @@ func shDrain(c *call, sh *shard) goja.Value {
 
 func shStopDrain(c *call, sh *shard) goja.Value {
 	id := c.text(0)
-	sh.need("stopDrain", withDrainCommands, fmt.Sprintf("It has no command for it: an administrator takes the field draining "+
-		"out of the shard's document by hand, db.getSiblingDB(\"config\").shards.updateOne({ _id: %q }, { $unset: { draining: 1 } })", id))
+	sh.need("stopDrain", withDrainCommands, fmt.Sprintf("It has no command for that; MongoDB's way there is that an administrator takes the "+
+		"field draining out of the shard's document by hand, db.getSiblingDB(\"config\").shards.updateOne({ _id: %q }, { $unset: { draining: 1 } })", id))
 	return c.reply(sh.admin(drainCommand(id, "stopShardDraining", "stopTransitionToDedicatedConfigServer")))
 }
 
@@ -184,11 +184,11 @@ func (sh *shard) waitForDrain(c *call, o helperOptions, id string, remove bool) 
 		sh.needBalancer("shard " + id + " is not empty")
 		left := numberOf(status, "remaining", "chunks")
 		first = max(first, left)
-		return standing{why: drainText(id, status), amount: func() *amount {
+		return standing{what: "shard " + id + " is draining", why: drainText(id, status), amount: func() *amount {
 			return &amount{done: first - left, left: left, text: chunksText}
 		}}
 	})
-	result := c.newObject("drained", true, "shard", id, "removed", remove, "waitedMS", milliseconds(waited))
+	result := c.newObject("drained", true, "shard", id, "removed", remove, "waitedMS", waited.Milliseconds())
 	if remove {
 		if reply := sh.commitDrain(id); !sh.version().atLeast(withDrainCommands) && textAt(reply, "state") != "completed" {
 			c.throw(runtimeError, "shard %s was not removed: %s", id, textAt(reply, "msg"))

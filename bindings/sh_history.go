@@ -98,7 +98,7 @@ func (s *Shell) recentMigrations(config *database, now time.Time) []migrationRes
 // activeMigration is a migration in progress.
 type activeMigration struct {
 	ns       string
-	from, to string // empty when only a lock tells of it
+	from, to string    // empty when only a lock tells of it
 	when     time.Time // zero when nobody tells
 }
 

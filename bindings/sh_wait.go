@@ -27,7 +27,9 @@ type wait struct {
 // standing is how the work stood when it was looked at.
 type standing struct {
 	done bool
-	// why says what is missing, for progress and for the error of a timeout.
+	// what is going on, for progress; why where it is empty.
+	what string
+	// why says what is missing, for the error of a timeout.
 	why string
 	// amount measures the work; nil when that cannot be told. It is asked only
 	// when it is to be shown.
@@ -58,14 +60,22 @@ func (w *wait) until(look func() standing) time.Duration {
 			w.s.throw(runtimeError, "after %s: %s", w.timeout, now.why)
 		}
 		if w.progress.due() {
-			var a *amount
-			if now.amount != nil {
-				a = now.amount()
-			}
-			w.progress.say(now.why, a)
+			w.tell(now)
 		}
 		w.s.sleep(min(w.interval, w.timeout-waited))
 	}
+}
+
+func (w *wait) tell(now standing) {
+	var a *amount
+	if now.amount != nil {
+		a = now.amount()
+	}
+	what := now.what
+	if what == "" {
+		what = now.why
+	}
+	w.progress.say(what, a)
 }
 
 // leave tidies up, however the wait ended.
@@ -75,5 +85,3 @@ func (w *wait) leave() {
 		w.s.warn(fmt.Sprintf("Stopped waiting; %s.", w.goesOn))
 	}
 }
-
-func milliseconds(d time.Duration) int64 { return d.Milliseconds() }

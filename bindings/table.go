@@ -126,10 +126,13 @@ func (t *tables) grid(header []string, rows [][]string) {
 		}
 	}
 	fit(append([][]string{header}, rows...), tableWidth-2)
-	for i, name := range header {
-		header[i] = t.s.paint(nameColor, name)
+	for i, line := range strings.Split(strings.TrimSuffix(drawGrid(header, rows, align), "\n"), "\n") {
+		line = strings.TrimRight(line, " ")
+		if i == 0 {
+			line = t.s.paint(nameColor, line)
+		}
+		t.b.WriteString("  " + line + "\n")
 	}
-	t.b.WriteString(indented(drawGrid(header, rows, align)))
 	if hidden > 0 {
 		t.b.WriteString("  … and " + itoa(hidden) + " more\n")
 	}
@@ -183,16 +186,6 @@ func cut(text string, width int) string {
 		}
 	}
 	return text
-}
-
-func indented(text string) string {
-	var b strings.Builder
-	for line := range strings.Lines(text) {
-		if line = strings.TrimRight(line, " \n"); line != "" {
-			b.WriteString("  " + strings.TrimPrefix(line, " ") + "\n")
-		}
-	}
-	return b.String()
 }
 
 // drawGrid draws rows without lines around them.

@@ -1,0 +1,59 @@
+package bindings
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/olekukonko/tablewriter/pkg/twwidth"
+)
+
+var escapes = regexp.MustCompile("\x1b\\[[0-9;]*[A-Za-z]")
+
+// TestTablesFitTheTerminal: whatever cells hold, no line is wider than 80
+// columns, colours or not.
+func TestTablesFitTheTerminal(t *testing.T) {
+	long := strings.Repeat("x", 70)
+	for _, color := range []bool{false, true} {
+		s, err := New(Config{Color: color})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, rows := range [][][]string{
+			{{"a", "1", "b"}},
+			{{long, "1", long}, {"", "22", "b"}},
+			{{"日本語日本語日本語日本語日本語日本語日本語日本語", "1", long}},
+		} {
+			tb := &tables{s: s}
+			tb.heading(long + long)
+			tb.line("label", long+" "+long+long)
+			tb.grid([]string{"first", "number#", "a longer name"}, rows)
+			for line := range strings.Lines(tb.b.String()) {
+				plain := escapes.ReplaceAllString(strings.TrimSuffix(line, "\n"), "")
+				if w := twwidth.Width(plain); w > tableWidth {
+					t.Errorf("%d columns: %q", w, plain)
+				}
+				if strings.HasSuffix(plain, " ") {
+					t.Errorf("blanks at the end of %q", plain)
+				}
+			}
+		}
+	}
+}
+
+func TestTablesShowAScreen(t *testing.T) {
+	s, err := New(Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows [][]string
+	for i := range 25 {
+		rows = append(rows, []string{itoa(i), "x"})
+	}
+	tb := &tables{s: s}
+	tb.grid([]string{"n#", "name"}, rows)
+	want := "   n  name\n   0  x\n"
+	if got := tb.b.String(); !strings.HasPrefix(got, want) || !strings.HasSuffix(got, "  19  x\n  … and 5 more\n") {
+		t.Error(got)
+	}
+}
