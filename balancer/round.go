@@ -8,7 +8,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
-	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/policy"
 )
 
@@ -146,7 +145,7 @@ func (l *Loop) migrate(candidates []policy.Migration) (moved int, err error) {
 		switch {
 		case moveErr == nil:
 			moved++
-		case tooBig(moveErr):
+		case policy.TooBig(moveErr):
 			// Handled counts as moved whatever became of it (spec 01 §10.1).
 			if err := l.handleTooBig(m); err != nil {
 				return moved, err
@@ -158,11 +157,6 @@ func (l *Loop) migrate(candidates []policy.Migration) (moved int, err error) {
 		}
 	}
 	return moved, nil
-}
-
-func tooBig(err error) bool {
-	code, _ := mongoerr.CodeOf(err)
-	return code == mongoerr.ChunkTooBig || code == mongoerr.ExceededMemoryLimit
 }
 
 func (l *Loop) logRound(details bson.D) {

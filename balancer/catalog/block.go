@@ -28,7 +28,7 @@ func usual() layout { return layout{64, 256, 512, 16, 64, 128} }
 type block struct {
 	bounds
 	rows    []row
-	sizes   []int64    // nil = all zero
+	sizes   []Estimate // nil = none measured
 	history *histories // nil = none are kept
 
 	owned     []ownership // by shard
@@ -157,7 +157,7 @@ func (b *block) read(i int, names []ShardID, slab *historySlab, c *Chunk) {
 		Jumbo: Jumbo(r.flags & jumboBits), OnCurrentShardSince: r.since,
 	}
 	if b.sizes != nil {
-		c.EstimatedBytes = b.sizes[i]
+		c.Estimate = b.sizes[i]
 	}
 	if r.flags&historyBits != historyNone || !r.since.IsZero() {
 		c.History = b.historyOf(i, c.Shard, names, slab)

@@ -9,7 +9,7 @@ type blockWriter struct {
 	forms   []string
 	formOf  []uint16
 	rows    []row
-	sizes   []int64
+	sizes   []Estimate
 	sized   bool     // one of sizes is not zero
 	starts  []uint32 // where histories begin in entries
 	entries []historyEntry
@@ -27,7 +27,7 @@ func (w *blockWriter) reserve(n int, like *block) {
 	w.offsets = make([]uint32, 0, n+1)
 	w.formOf = make([]uint16, 0, n+1)
 	w.rows = make([]row, 0, n)
-	w.sizes = make([]int64, 0, n)
+	w.sizes = make([]Estimate, 0, n)
 	w.starts = make([]uint32, 0, n)
 }
 
@@ -59,13 +59,13 @@ func seekForm[T ~string | ~[]byte](forms []string, form T) int {
 
 // chunk adds a chunk whose lower bound was just added; its history follows
 // with entry.
-func (w *blockWriter) chunk(r row, size int64) {
+func (w *blockWriter) chunk(r row, size Estimate) {
 	w.rows = append(w.rows, r)
 	w.size(size)
 	w.starts = append(w.starts, uint32(len(w.entries)))
 }
 
-func (w *blockWriter) size(size int64) {
+func (w *blockWriter) size(size Estimate) {
 	w.sizes = append(w.sizes, size)
 	w.sized = w.sized || size != 0
 }
@@ -119,7 +119,7 @@ func (w *blockWriter) copy(b *block, from, to int) {
 	}
 	w.rows = append(w.rows, b.rows[from:to]...)
 	for i := from; i < to; i++ {
-		var size int64
+		var size Estimate
 		if b.sizes != nil {
 			size = b.sizes[i]
 		}

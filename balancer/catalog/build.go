@@ -230,7 +230,7 @@ func (w *tableWriter) shard(name []byte) (uint16, error) {
 }
 
 // chunk adds a chunk, closing a full block first.
-func (w *tableWriter) chunk(low bound, r row, size int64) {
+func (w *tableWriter) chunk(low bound, r row, size Estimate) {
 	if w.block.len() >= w.fill {
 		w.finish(low.order, low.form)
 	}
@@ -255,7 +255,7 @@ func (w *tableWriter) add(c Chunk) error {
 	}
 	w.scratch.order = append(w.scratch.order[:0], c.Min.order...)
 	w.scratch.form = append(w.scratch.form[:0], c.Min.form...)
-	w.chunk(w.scratch, r, c.EstimatedBytes)
+	w.chunk(w.scratch, r, c.Estimate)
 	for _, h := range c.History {
 		e, err := w.entry(h)
 		if err != nil {

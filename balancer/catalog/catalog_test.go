@@ -120,7 +120,7 @@ func TestChunkDocument(t *testing.T) {
 	p := keyOf(t, "x")
 	c := Chunk{
 		ID: bson.ObjectID{1}, Min: p.GlobalMin(), Max: x(t, int64(0)), Shard: "shard01", Version: ChunkVersion{5, 2},
-		Jumbo: JumboFalse, OnCurrentShardSince: bson.Timestamp{T: 300, I: 4}, EstimatedBytes: 77,
+		Jumbo: JumboFalse, OnCurrentShardSince: bson.Timestamp{T: 300, I: 4}, Estimate: EstimateOf(77),
 		History: []ChunkHistory{{bson.Timestamp{T: 300, I: 4}, "shard01"}, {bson.Timestamp{T: 100, I: 1}, "shard02"}},
 	}
 	entry := func(seconds, increment uint32, shard string) bson.D {
@@ -134,7 +134,7 @@ func TestChunkDocument(t *testing.T) {
 	if got := doc(t, c.Doc(p, uuid)); string(got) != string(want) {
 		t.Errorf("written as %s\nwant %s", got, want)
 	}
-	c.EstimatedBytes, c.Jumbo, c.History = 0, JumboUnset, nil
+	c.Estimate, c.Jumbo, c.History = 0, JumboUnset, nil
 	want = doc(t, bson.D{
 		e("_id", c.ID), e("uuid", uuid), e("min", bson.D{e("x", bson.MinKey{})}), e("max", bson.D{e("x", int64(0))}), e("shard", "shard01"),
 		e("lastmod", bson.Timestamp{T: 5, I: 2}), e("onCurrentShardSince", bson.Timestamp{T: 300, I: 4}), e("history", bson.A{entry(300, 4, "shard01")}),

@@ -36,7 +36,7 @@ type Chunk struct {
 	Jumbo               Jumbo
 	OnCurrentShardSince bson.Timestamp // zero = absent (before 7.0)
 	History             []ChunkHistory // newest first
-	EstimatedBytes      int64          // 0 = absent; set during defragmentation
+	Estimate            Estimate       // set during defragmentation
 }
 
 // Doc is the config.chunks document in the server's field order. A chunk with
@@ -51,8 +51,8 @@ func (c Chunk) Doc(p KeyPattern, uuid bson.Binary) bson.D {
 		{Key: "shard", Value: string(c.Shard)},
 		{Key: "lastmod", Value: c.Version.Timestamp()},
 	}
-	if c.EstimatedBytes != 0 {
-		d = append(d, bson.E{Key: "estimatedDataSizeBytes", Value: c.EstimatedBytes})
+	if c.Estimate.Known() {
+		d = append(d, bson.E{Key: "estimatedDataSizeBytes", Value: c.Estimate.Bytes()})
 	}
 	if c.Jumbo != JumboUnset {
 		d = append(d, bson.E{Key: "jumbo", Value: c.Jumbo == JumboTrue})
@@ -87,7 +87,7 @@ func ParseChunk(p KeyPattern, raw bson.Raw) (Chunk, error) {
 		Version:             s.version,
 		Jumbo:               s.jumbo,
 		OnCurrentShardSince: s.since,
-		EstimatedBytes:      s.size,
+		Estimate:            s.size,
 	}
 	var err error
 	if c.Min, err = p.Key(s.min); err != nil {
@@ -121,7 +121,7 @@ type storedChunk struct {
 	jumbo    Jumbo
 	since    bson.Timestamp
 	history  []byte
-	size     int64
+	size     Estimate
 
 	hasVersion bool
 }
@@ -195,7 +195,10 @@ func (s *storedChunk) take(e *keyorder.Element) error {
 		}
 		s.history = v.Value
 	case "estimatedDataSizeBytes":
-		return field{"estimatedDataSizeBytes", *v}.int64(&s.size)
+		var bytes int64
+		err := field{"estimatedDataSizeBytes", *v}.int64(&bytes)
+		s.size = EstimateOf(bytes)
+		return err
 	}
 	return nil
 }

@@ -53,7 +53,7 @@ func normal(c Chunk) Chunk {
 func sameChunk(a, b Chunk) bool {
 	return a.ID == b.ID && a.Min == b.Min && a.Max == b.Max && a.Shard == b.Shard && a.Version == b.Version &&
 		a.Jumbo == b.Jumbo && a.OnCurrentShardSince == b.OnCurrentShardSince &&
-		a.EstimatedBytes == b.EstimatedBytes && slices.Equal(a.History, b.History)
+		a.Estimate == b.Estimate && slices.Equal(a.History, b.History)
 }
 
 func (m model) check(t interface {
@@ -237,7 +237,7 @@ func (w *world) change(t *rapid.T) []Chunk {
 		c.History = []ChunkHistory{{bson.Timestamp{T: 7}, w.shard(t)}} // as before 7.0
 	}
 	c.Jumbo = rapid.SampledFrom([]Jumbo{JumboUnset, JumboFalse, JumboTrue}).Draw(t, "jumbo")
-	c.EstimatedBytes = rapid.SampledFrom([]int64{0, 5}).Draw(t, "size")
+	c.Estimate = rapid.SampledFrom([]Estimate{0, EstimateOf(0), EstimateOf(5), EstimateOf(TooBig)}).Draw(t, "size")
 	return []Chunk{c}
 }
 

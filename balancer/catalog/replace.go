@@ -53,12 +53,12 @@ func (a *application) replaced(old *block, changed []Chunk) (*block, error) {
 			}
 		}
 		b.rows[i] = r
-		sized = sized || c.EstimatedBytes != 0
+		sized = sized || c.Estimate != 0
 		if sized && b.sizes == nil {
-			b.sizes = make([]int64, old.len())
+			b.sizes = make([]Estimate, old.len())
 		}
 		if sized {
-			b.sizes[i] = c.EstimatedBytes
+			b.sizes[i] = c.Estimate
 		}
 	}
 	b.history = old.history.replaced(old.len(), patches)

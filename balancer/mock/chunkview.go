@@ -54,8 +54,8 @@ func chunkDocument(coll catalog.Collection, chunk catalog.Chunk) bson.Raw {
 	dst = bsoncore.AppendDocumentElement(dst, "max", bsoncore.Document(upper))
 	dst = bsoncore.AppendStringElement(dst, "shard", string(chunk.Shard))
 	dst = bsoncore.AppendTimestampElement(dst, "lastmod", chunk.Version.Major, chunk.Version.Minor)
-	if chunk.EstimatedBytes != 0 {
-		dst = bsoncore.AppendInt64Element(dst, "estimatedDataSizeBytes", chunk.EstimatedBytes)
+	if chunk.Estimate.Known() {
+		dst = bsoncore.AppendInt64Element(dst, "estimatedDataSizeBytes", chunk.Estimate.Bytes())
 	}
 	if chunk.Jumbo != catalog.JumboUnset {
 		dst = bsoncore.AppendBooleanElement(dst, "jumbo", chunk.Jumbo == catalog.JumboTrue)

@@ -37,7 +37,7 @@ func (c *Cluster) MergeRange(coll catalog.Collection, min, max catalog.Key) erro
 	merged := chunks[0]
 	merged.Max = last.Max
 	merged.Version = catalog.ChunkVersion{Major: before.Major, Minor: before.Minor + 1}
-	merged.EstimatedBytes = 0
+	merged.Estimate = 0
 	since := newestSince(chunks)
 	merged.OnCurrentShardSince = since
 	merged.History = []catalog.ChunkHistory{{ValidAfter: since, Shard: owner}}
@@ -88,7 +88,7 @@ func (c *Cluster) MergeAll(coll catalog.Collection, id catalog.ShardID, most int
 		chunk.Max = run[len(run)-1].Max
 		chunk.Version = version
 		chunk.Jumbo = catalog.JumboUnset
-		chunk.EstimatedBytes = 0
+		chunk.Estimate = 0
 		chunk.OnCurrentShardSince = newestSince(run)
 		chunk.History = []catalog.ChunkHistory{{ValidAfter: chunk.OnCurrentShardSince, Shard: id}}
 		merged = append(merged, chunk)

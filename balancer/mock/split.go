@@ -57,7 +57,7 @@ func (c *Cluster) pieces(chunk catalog.Chunk, points []catalog.Key, version cata
 		version.Minor++
 		piece.Version = version
 		piece.Jumbo = catalog.JumboFalse
-		piece.EstimatedBytes = 0
+		piece.Estimate = 0
 		if i > 0 {
 			piece.ID = c.NewObjectID()
 		}

@@ -129,6 +129,7 @@ const (
 	RangeDeletionAbandonedBecauseTaskDocumentDoesNotExist       Code = 307
 	ResumableRangeDeleterDisabled                               Code = 313
 	ObjectIsBusy                                                Code = 314
+	ConnectionPoolExpired                                       Code = 317
 	MovePrimaryInProgress                                       Code = 319
 	APIVersionError                                             Code = 322
 	APIStrictError                                              Code = 323
@@ -149,12 +150,15 @@ const (
 	TemporarilyUnavailable                                      Code = 365
 	CannotDropShardKeyIndex                                     Code = 370
 	UserWritesBlocked                                           Code = 371
+	ConnectionError                                             Code = 384
 	InvalidSignature                                            Code = 390
 	ReauthenticationRequired                                    Code = 391
+	ResourceExhausted                                           Code = 402
 	UnsupportedShardingEventNotification                        Code = 403
 	CannotCreateChunkDistribution                               Code = 405
 	MigrationBlockingOperationCoordinatorCleaningUp             Code = 406
 	PooledConnectionAcquisitionExceededTimeLimit                Code = 407
+	UpdatesStillPending                                         Code = 412
 	AddOrRemoveShardInProgress                                  Code = 414
 	SocketException                                             Code = 9001
 	LegacyNotPrimary                                            Code = 10058
@@ -177,6 +181,7 @@ const (
 	IDLUnknownField                                             Code = 40415
 	ClientMarkedKilled                                          Code = 46841
 	NotARetryableWriteCommand                                   Code = 50768
+	BackupCursorOpenConflictWithCheckpoint                      Code = 50915
 	ConfigServerUnreachable                                     Code = 56846
 	RetryableInternalTransactionNotSupported                    Code = 57986
 	RetriableRemoteCommandFailure                               Code = 91331
@@ -341,6 +346,7 @@ var names = map[Code]string{
 	RangeDeletionAbandonedBecauseTaskDocumentDoesNotExist:       "RangeDeletionAbandonedBecauseTaskDocumentDoesNotExist",
 	ResumableRangeDeleterDisabled:                               "ResumableRangeDeleterDisabled",
 	ObjectIsBusy:                                                "ObjectIsBusy",
+	ConnectionPoolExpired:                                       "ConnectionPoolExpired",
 	MovePrimaryInProgress:                                       "MovePrimaryInProgress",
 	APIVersionError:                                             "APIVersionError",
 	APIStrictError:                                              "APIStrictError",
@@ -361,12 +367,15 @@ var names = map[Code]string{
 	TemporarilyUnavailable:                                      "TemporarilyUnavailable",
 	CannotDropShardKeyIndex:                                     "CannotDropShardKeyIndex",
 	UserWritesBlocked:                                           "UserWritesBlocked",
+	ConnectionError:                                             "ConnectionError",
 	InvalidSignature:                                            "InvalidSignature",
 	ReauthenticationRequired:                                    "ReauthenticationRequired",
+	ResourceExhausted:                                           "ResourceExhausted",
 	UnsupportedShardingEventNotification:                        "UnsupportedShardingEventNotification",
 	CannotCreateChunkDistribution:                               "CannotCreateChunkDistribution",
 	MigrationBlockingOperationCoordinatorCleaningUp:             "MigrationBlockingOperationCoordinatorCleaningUp",
 	PooledConnectionAcquisitionExceededTimeLimit:                "PooledConnectionAcquisitionExceededTimeLimit",
+	UpdatesStillPending:                                         "UpdatesStillPending",
 	AddOrRemoveShardInProgress:                                  "AddOrRemoveShardInProgress",
 	SocketException:                                             "SocketException",
 	LegacyNotPrimary:                                            "LegacyNotPrimary",
@@ -389,6 +398,7 @@ var names = map[Code]string{
 	IDLUnknownField:                                             "IDLUnknownField",
 	ClientMarkedKilled:                                          "ClientMarkedKilled",
 	NotARetryableWriteCommand:                                   "NotARetryableWriteCommand",
+	BackupCursorOpenConflictWithCheckpoint:                      "BackupCursorOpenConflictWithCheckpoint",
 	ConfigServerUnreachable:                                     "ConfigServerUnreachable",
 	RetryableInternalTransactionNotSupported:                    "RetryableInternalTransactionNotSupported",
 	RetriableRemoteCommandFailure:                               "RetriableRemoteCommandFailure",

@@ -6,6 +6,7 @@ package mongoerr
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -70,6 +71,12 @@ func CodeOf(err error) (Code, bool) {
 func Is(err error, code Code) bool {
 	c, ok := CodeOf(err)
 	return ok && c == code
+}
+
+// HasExtra reports whether err carries a further field of the reply.
+func HasExtra(err error, name string) bool {
+	var e *ServerError
+	return errors.As(err, &e) && slices.ContainsFunc(e.Extra, func(f bson.E) bool { return f.Key == name })
 }
 
 // Wrap puts a context before the message the way the server does and keeps

@@ -107,7 +107,8 @@ func (s scene) available(sit Situation) *Available {
 	return a
 }
 
-// table has chunks [shard, min, max(, "jumbo")] given in any order.
+// table has chunks [shard, min, max(, "jumbo" or measured size)] given in any
+// order.
 func table(t testing.TB, tuples []tuple) *catalog.RoutingTable {
 	t.Helper()
 	var chunks []catalog.Chunk
@@ -120,6 +121,11 @@ func table(t testing.TB, tuples []tuple) *catalog.RoutingTable {
 		}
 		if len(c) > 3 && c[3] == "jumbo" {
 			chunk.Jumbo = catalog.JumboTrue
+		}
+		if len(c) > 3 {
+			if size, measured := c[3].(int); measured {
+				chunk.Estimate = catalog.EstimateOf(int64(size))
+			}
 		}
 		chunks = append(chunks, chunk)
 	}

@@ -4,6 +4,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
 )
 
 // SessionsNamespace is the collection whose zones cause no splits (spec 01
@@ -20,6 +21,9 @@ const (
 	ReasonDrain           Reason = "drain"
 	ReasonZoneViolation   Reason = "zoneViolation"
 	ReasonChunksImbalance Reason = "chunksImbalance"
+	// ReasonDefragmentation is for moves that bring a small chunk beside one it
+	// will be merged with; the selection knows nothing of them.
+	ReasonDefragmentation Reason = "defragmentation"
 )
 
 // ForceJumbo tells the donor what to do with a range larger than the limit
@@ -50,4 +54,9 @@ type Migration struct {
 	Force             ForceJumbo
 	MaxChunkSizeBytes int64
 	Reason            Reason
+}
+
+// TooBig tells whether a migration failed because there was too much to move.
+func TooBig(err error) bool {
+	return mongoerr.Is(err, mongoerr.ChunkTooBig) || mongoerr.Is(err, mongoerr.ExceededMemoryLimit)
 }

@@ -1,0 +1,30 @@
+package catalog
+
+import "math"
+
+// Estimate is the size of a chunk that a defragmentation measured
+// (estimatedDataSizeBytes, spec 02 §2.1). The zero value is not measured,
+// which is something else than measured and empty.
+type Estimate int64
+
+// TooBig is the size of a chunk that is known not to be small, however large
+// it may be.
+const TooBig int64 = math.MaxInt64
+
+// EstimateOf is a measured size in bytes, 0 to TooBig.
+func EstimateOf(bytes int64) Estimate { return Estimate(bytes + 1) } // TooBig wraps around, and back
+
+// Known reports whether the chunk was measured.
+func (e Estimate) Known() bool { return e != 0 }
+
+// Bytes is the size; it means something only when Known.
+func (e Estimate) Bytes() int64 { return int64(e) - 1 }
+
+// Plus is the size of two chunks merged: too big if one of them is.
+func (e Estimate) Plus(o Estimate) Estimate {
+	a, b := e.Bytes(), o.Bytes()
+	if a > TooBig-b {
+		return EstimateOf(TooBig)
+	}
+	return EstimateOf(a + b)
+}

@@ -1,0 +1,142 @@
+package policy
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
+)
+
+// maxOutstandingMergeAll is how many merges the auto-merger has under way at
+// most (spec 02 §3.4).
+const maxOutstandingMergeAll = 10
+
+// MergerEvent is an entry of the change log about the auto-merger; its
+// namespace and details are empty (spec 02 §3.2).
+type MergerEvent string
+
+// The events.
+const (
+	MergerEnabled  MergerEvent = "autoMerge.enable"
+	MergerDisabled MergerEvent = "autoMerge.disable"
+	MergerStarts   MergerEvent = "autoMerge.start"
+	MergerEnds     MergerEvent = "autoMerge.end"
+)
+
+// AutoMerger merges, round by round, what may be merged on every shard
+// (spec 02 §3). The zero value is disabled. Events it returns are to be
+// logged in their order.
+type AutoMerger struct {
+	enabled     bool
+	round       int // which one; actions of older ones are ignored
+	began       time.Time
+	first       bool // the round has yet to look for work
+	ended       bool
+	outstanding int
+	work        []MergeWork
+	again       []MergeWork
+}
+
+// MergeWork is what the auto-merger has to look at on one shard.
+type MergeWork struct {
+	Shard      catalog.ShardID
+	Namespaces []string // taken from the end
+}
+
+// Enabled reports whether the auto-merger may be asked for work.
+func (m *AutoMerger) Enabled() bool { return m.enabled }
+
+// Enable begins a round, unless the auto-merger is enabled already.
+func (m *AutoMerger) Enable(now time.Time) []MergerEvent {
+	if m.enabled {
+		return nil
+	}
+	m.enabled = true
+	return append([]MergerEvent{MergerEnabled}, m.begin(now))
+}
+
+// Disable forgets the work of the round.
+func (m *AutoMerger) Disable() []MergerEvent {
+	if !m.enabled {
+		return nil
+	}
+	m.enabled, m.work = false, nil
+	return []MergerEvent{MergerDisabled}
+}
+
+func (m *AutoMerger) begin(now time.Time) MergerEvent {
+	m.round++
+	m.began, m.first, m.ended, m.work, m.outstanding = now, true, false, nil, 0
+	return MergerStarts
+}
+
+// CheckRound begins a new round when the last one is over and more whole
+// seconds than the interval have passed since it began.
+func (m *AutoMerger) CheckRound(now time.Time, interval time.Duration) []MergerEvent {
+	if !m.enabled || len(m.work) > 0 || m.outstanding > 0 || now.Sub(m.began).Truncate(time.Second) <= interval {
+		return nil
+	}
+	return []MergerEvent{m.begin(now)}
+}
+
+// WantsWork is true once a round: its first request has to give it work.
+func (m *AutoMerger) WantsWork() bool { return m.enabled && m.first }
+
+// GiveWork is the answer to WantsWork: by shard, in ascending order.
+func (m *AutoMerger) GiveWork(work []MergeWork) { m.work = work }
+
+// Next is the next merge, and what is to be logged when there is none.
+func (m *AutoMerger) Next() (Action, bool, []MergerEvent) {
+	if !m.enabled {
+		return Action{}, false, nil
+	}
+	throttle := m.first
+	m.first = false
+	if m.outstanding >= maxOutstandingMergeAll {
+		return Action{}, false, nil
+	}
+	for len(m.work)+len(m.again) > 0 {
+		if len(m.work) == 0 {
+			m.work, m.again = m.again, nil
+		}
+		w := &m.work[0]
+		if len(w.Namespaces) == 0 {
+			m.work, throttle = m.work[1:], true
+			continue
+		}
+		last := len(w.Namespaces) - 1
+		ns := w.Namespaces[last]
+		w.Namespaces = w.Namespaces[:last]
+		m.outstanding++
+		return Action{Kind: MergeAll, Namespace: ns, Shard: w.Shard, Throttled: throttle, round: m.round}, true, nil
+	}
+	if m.ended {
+		return Action{}, false, nil
+	}
+	m.ended = true
+	return Action{}, false, []MergerEvent{MergerEnds}
+}
+
+// Done takes over how a merge ended, and tells whether there is room for
+// another. Replies to merges of an older round are ignored, unlike in the
+// server, where they could block the policy.
+func (m *AutoMerger) Done(a Action, r ActionResult) (wake bool) {
+	if a.round != m.round {
+		return false
+	}
+	m.outstanding--
+	if r.Err == nil && r.Merged > 0 || mongoerr.Is(r.Err, mongoerr.ConflictingOperationInProgress) {
+		m.reschedule(a)
+	}
+	return m.outstanding < maxOutstandingMergeAll
+}
+
+func (m *AutoMerger) reschedule(a Action) {
+	i, there := slices.BinarySearchFunc(m.again, a.Shard, func(w MergeWork, id catalog.ShardID) int { return cmp.Compare(w.Shard, id) })
+	if !there {
+		m.again = slices.Insert(m.again, i, MergeWork{Shard: a.Shard})
+	}
+	m.again[i].Namespaces = append(m.again[i].Namespaces, a.Namespace)
+}

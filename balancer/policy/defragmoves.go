@@ -1,0 +1,392 @@
+package policy
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/tidwall/btree"
+
+	"shardsh/balancer/catalog"
+)
+
+// movePhase brings small chunks beside a neighbour in key order and merges the
+// two: the second phase (spec 02 §2.5).
+type movePhase struct {
+	subject
+	ending
+
+	shards  []moveShard
+	order   []int // of shards: the fullest first
+	chunks  []smallOrLarge
+	avoided map[int32][]int // shards that refused a chunk, by chunk
+	left    int             // small chunks
+	moving  map[catalog.Key]pair
+	merging map[span]pair
+	toMerge []pair
+}
+
+// moveShard is a shard with its part of the collection.
+type moveShard struct {
+	id       catalog.ShardID
+	draining bool
+	size     int64
+	small    *btree.BTreeG[rank]
+}
+
+// rank is where a small chunk stands among those of its shard: first those
+// that were never postponed, the smallest first, then in key order.
+type rank struct {
+	failed, size int64
+	from         int32
+	chunk        int32 // its position in chunks
+}
+
+func (a rank) before(b rank) bool {
+	return cmp.Or(cmp.Compare(a.failed, b.failed), cmp.Compare(a.size, b.size), cmp.Compare(a.from, b.from)) < 0
+}
+
+// smallOrLarge is a chunk, or what became of several, linked with its
+// neighbours.
+type smallOrLarge struct {
+	span
+	size       int64
+	failed     int64 // when it was postponed, 0 = never
+	prev, next int32 // -1 at the ends
+	shard      int
+	zone       string
+	busy       bool
+	listed     bool // among its shard's small chunks
+}
+
+// pair is a chunk on its way to a sibling.
+type pair struct{ chunk, sibling int32 }
+
+func newMovePhase(s Situation) *movePhase {
+	p := &movePhase{
+		subject: newSubject(s),
+		ending:  ending{usual: PhaseMerge},
+		avoided: make(map[int32][]int),
+		moving:  make(map[catalog.Key]pair),
+		merging: make(map[span]pair),
+		chunks:  make([]smallOrLarge, 0, s.Table.Len()),
+	}
+	number := make(map[catalog.ShardID]int)
+	for _, shard := range s.Shards {
+		number[shard.ID] = p.addShard(shard, s.Sizes.ByShard[shard.ID])
+	}
+	for c := range s.Table.All() {
+		if !c.Estimate.Known() {
+			p.Abort(PhaseMergeAndMeasure)
+			return p
+		}
+		n, known := number[c.Shard]
+		if !known {
+			n = p.addShard(catalog.Shard{ID: c.Shard}, 0)
+			number[c.Shard] = n
+		}
+		i := int32(len(p.chunks))
+		p.chunks = append(p.chunks, smallOrLarge{
+			span: span{i, i + 1}, size: c.Estimate.Bytes(), prev: i - 1, next: i + 1,
+			shard: n, zone: s.Zones.ZoneOf(c.Min, c.Max),
+		})
+	}
+	p.chunks[len(p.chunks)-1].next = -1
+	for i := range p.chunks {
+		if p.chunks[i].size <= p.small {
+			p.list(int32(i))
+		}
+	}
+	p.reorder()
+	return p
+}
+
+func (p *movePhase) addShard(s catalog.Shard, size int64) int {
+	p.shards = append(p.shards, moveShard{
+		id: s.ID, draining: s.Draining, size: size,
+		small: btree.NewBTreeGOptions(rank.before, btree.Options{NoLocks: true}),
+	})
+	p.order = append(p.order, len(p.order))
+	return len(p.shards) - 1
+}
+
+func (p *movePhase) rank(i int32) rank {
+	c := &p.chunks[i]
+	return rank{c.failed, c.size, c.from, i}
+}
+
+func (p *movePhase) list(i int32) {
+	p.chunks[i].listed = true
+	p.shards[p.chunks[i].shard].small.Set(p.rank(i))
+	p.left++
+}
+
+// discard takes a chunk from the small ones for good. It stays a sibling.
+func (p *movePhase) discard(i int32) {
+	c := &p.chunks[i]
+	if c.listed {
+		c.listed = false
+		p.shards[c.shard].small.Delete(p.rank(i))
+		p.left--
+	}
+}
+
+func (p *movePhase) reorder() {
+	slices.SortStableFunc(p.order, func(a, b int) int { return cmp.Compare(p.shards[b].size, p.shards[a].size) })
+}
+
+func (p *movePhase) Name() PhaseName { return PhaseMoveAndMerge }
+
+// NextMigration takes the smallest chunk that can move from the fullest shard
+// that has one.
+func (p *movePhase) NextMigration(avail *Available, now time.Time) (Migration, bool) {
+	if p.aborted {
+		return Migration{}, false
+	}
+	for _, n := range p.order {
+		if !avail.Has(p.shards[n].id) {
+			continue
+		}
+		found, ok := p.pick(n, avail, now)
+		if !ok {
+			continue
+		}
+		c, to := &p.chunks[found.chunk], &p.chunks[found.sibling]
+		c.busy, to.busy = true, true
+		m := Migration{
+			From: p.shards[n].id, To: p.shards[to.shard].id, Namespace: p.ns, UUID: p.uuid,
+			MaxChunkSizeBytes: p.maxChunk, Reason: ReasonDefragmentation,
+		}
+		m.Min, m.Max = p.bounds(c.span)
+		avail.Take(m.From, m.To)
+		p.moving[m.Min] = found
+		p.outstanding++
+		return m, true
+	}
+	return Migration{}, false
+}
+
+// pick scans the small chunks of a shard.
+func (p *movePhase) pick(n int, avail *Available, now time.Time) (pair, bool) {
+	for i := range p.scan(n) {
+		if p.chunks[i].busy {
+			continue
+		}
+		siblings := p.siblings(i)
+		if len(siblings) == 0 {
+			p.discard(i)
+			continue
+		}
+		var eligible []int32
+		avoided := 0
+		for _, j := range siblings {
+			switch s := &p.chunks[j]; {
+			case s.busy || !avail.Has(p.shards[s.shard].id):
+			case slices.Contains(p.avoided[i], s.shard):
+				avoided++
+			default:
+				eligible = append(eligible, j)
+			}
+		}
+		if len(eligible) > 0 {
+			return pair{i, p.recipient(i, eligible)}, true
+		}
+		if avoided == len(siblings) {
+			p.postpone(i, now)
+		}
+	}
+	return pair{}, false
+}
+
+// scan goes over the small chunks of a shard while they change: what is put
+// back behind the present one is met again.
+func (p *movePhase) scan(n int) iter.Seq[int32] {
+	return func(yield func(int32) bool) {
+		small := p.shards[n].small
+		at, ok := small.Min()
+		for ok && yield(at.chunk) {
+			last := at
+			ok = false
+			small.Ascend(last, func(r rank) bool {
+				at, ok = r, last.before(r)
+				return !ok
+			})
+		}
+	}
+}
+
+// postpone puts a chunk that all its siblings' shards refused behind the
+// others and lets it try them again, once.
+func (p *movePhase) postpone(i int32, now time.Time) {
+	again := p.chunks[i].failed == 0
+	p.discard(i)
+	if !again {
+		return
+	}
+	delete(p.avoided, i)
+	p.chunks[i].failed = now.UnixNano()
+	p.list(i)
+}
+
+// siblings are the neighbours a chunk may be merged with, the right one first.
+func (p *movePhase) siblings(i int32) []int32 {
+	var list []int32
+	c := &p.chunks[i]
+	for _, j := range []int32{c.next, c.prev} {
+		if j < 0 {
+			continue
+		}
+		s := &p.chunks[j]
+		if s.zone == c.zone && (s.shard == c.shard || !p.shards[s.shard].draining) {
+			list = append(list, j)
+		}
+	}
+	return list
+}
+
+// recipient chooses between the siblings: the first unless the second scores
+// more, or as much and lies on a smaller shard.
+func (p *movePhase) recipient(i int32, siblings []int32) int32 {
+	first := siblings[0]
+	if len(siblings) == 1 {
+		return first
+	}
+	second := siblings[1]
+	a, b := p.score(i, first), p.score(i, second)
+	if b > a || b == a && p.shards[p.chunks[second].shard].size < p.shards[p.chunks[first].shard].size {
+		return second
+	}
+	return first
+}
+
+// The points a sibling scores.
+const (
+	scoreSameShard  = 8 // nothing has to be copied
+	scoreSmaller    = 4 // the smaller part is copied
+	scoreFirstToFit = 2 // two small chunks become one that is not
+	scoreFits       = 1
+)
+
+func (p *movePhase) score(i, j int32) int {
+	c, s := &p.chunks[i], &p.chunks[j]
+	score := 0
+	switch {
+	case c.shard == s.shard:
+		score = scoreSameShard
+	case c.size < s.size:
+		score = scoreSmaller
+	}
+	if merged(c.size, s.size) > p.small {
+		if s.size < p.small {
+			return score + scoreFirstToFit
+		}
+		return score + scoreFits
+	}
+	return score
+}
+
+func merged(a, b int64) int64 {
+	return catalog.EstimateOf(a).Plus(catalog.EstimateOf(b)).Bytes()
+}
+
+func (p *movePhase) MigrationDone(m Migration, err error) {
+	done, ok := p.moving[m.Min]
+	if !ok {
+		return
+	}
+	delete(p.moving, m.Min)
+	p.outstanding--
+	if p.aborted {
+		return
+	}
+	c, s := &p.chunks[done.chunk], &p.chunks[done.sibling]
+	if err == nil {
+		from, to := &p.shards[c.shard], &p.shards[s.shard]
+		from.size = max(0, from.size-c.size)
+		to.size = merged(to.size, c.size)
+		p.reorder()
+		p.toMerge = append(p.toMerge, done)
+		return
+	}
+	c.busy, s.busy = false, false
+	switch {
+	case TooBig(err):
+		p.discard(done.chunk)
+	case retry(err):
+	case pendingDeletion(err):
+		p.avoided[done.chunk] = append(p.avoided[done.chunk], s.shard)
+	default:
+		p.Abort(PhaseMergeAndMeasure)
+	}
+}
+
+func (p *movePhase) NextAction() (Action, bool) {
+	if len(p.toMerge) == 0 {
+		return Action{}, false
+	}
+	next := p.toMerge[0]
+	p.toMerge = p.toMerge[1:]
+	union := p.union(next)
+	p.merging[union] = next
+	p.outstanding++
+	return p.merge(p.shards[p.chunks[next.sibling].shard].id, union), true
+}
+
+func (p *movePhase) union(of pair) span {
+	c, s := p.chunks[of.chunk], p.chunks[of.sibling]
+	return span{min(c.from, s.from), max(c.to, s.to)}
+}
+
+func (p *movePhase) ActionDone(a Action, r ActionResult) *Measurement {
+	done, ok := p.merging[a.item]
+	if !ok {
+		return nil
+	}
+	delete(p.merging, a.item)
+	p.outstanding--
+	switch {
+	case p.aborted:
+	case r.Err == nil:
+		p.unite(done)
+	case retry(r.Err):
+		p.toMerge = append(p.toMerge, done)
+	default:
+		p.Abort(PhaseMergeAndMeasure)
+	}
+	return nil
+}
+
+// unite makes the sibling the union of the two.
+func (p *movePhase) unite(of pair) {
+	union := p.union(of)
+	p.discard(of.chunk)
+	c, s := &p.chunks[of.chunk], &p.chunks[of.sibling]
+	wasListed := s.listed
+	p.discard(of.sibling)
+	s.span, s.size, s.busy = union, merged(c.size, s.size), false
+	if wasListed && s.size <= p.small {
+		p.list(of.sibling)
+	}
+	if c.prev >= 0 {
+		p.chunks[c.prev].next = c.next
+	}
+	if c.next >= 0 {
+		p.chunks[c.next].prev = c.prev
+	}
+}
+
+func (p *movePhase) Abort(next PhaseName) {
+	p.abort(next)
+	p.toMerge = nil
+	for n := range p.shards {
+		p.shards[n].small.Clear()
+	}
+	p.left = 0
+}
+
+func (p *movePhase) Complete() bool {
+	return p.left == 0 && p.outstanding == 0 && len(p.toMerge) == 0
+}
+
+func (p *movePhase) Remaining() int64 { return int64(p.left) }

@@ -1,0 +1,165 @@
+package policy
+
+import (
+	"iter"
+	"slices"
+	"time"
+
+	"shardsh/balancer/catalog"
+)
+
+// runsPhase merges runs of neighbouring chunks that lie on one shard and in
+// one zone: the first phase, which also measures what comes out, and the last
+// (spec 02 §2.4, §2.6).
+type runsPhase struct {
+	subject
+	ending
+	name     PhaseName
+	measures bool
+	shards   []shardRuns
+	turn     int // of shards
+}
+
+// shardRuns is the work on one shard. Work is taken from the end.
+type shardRuns struct {
+	shard              catalog.ShardID
+	toMerge, toMeasure []span
+}
+
+func newRunsPhase(name PhaseName, s Situation) *runsPhase {
+	p := &runsPhase{subject: newSubject(s), name: name, measures: name == PhaseMergeAndMeasure}
+	p.usual = PhaseFinished
+	if p.measures {
+		p.usual = PhaseMoveAndMerge
+	}
+	work := make(map[catalog.ShardID]*shardRuns)
+	for r := range runs(s.Table, s.Zones) {
+		if r.len() == 1 && (!p.measures || r.measured) {
+			continue
+		}
+		w := work[r.shard]
+		if w == nil {
+			w = &shardRuns{shard: r.shard}
+			work[r.shard] = w
+		}
+		if r.len() > 1 {
+			w.toMerge = append(w.toMerge, r.span)
+		} else {
+			w.toMeasure = append(w.toMeasure, r.span)
+		}
+	}
+	for _, shard := range s.Table.Owners() {
+		if w := work[shard]; w != nil {
+			// The lowest range of a shard comes first.
+			slices.Reverse(w.toMerge)
+			slices.Reverse(w.toMeasure)
+			p.shards = append(p.shards, *w)
+		}
+	}
+	return p
+}
+
+// chunkRun is a run of chunks that could be one.
+type chunkRun struct {
+	span
+	shard    catalog.ShardID
+	measured bool // of the first chunk
+}
+
+func (r chunkRun) len() int { return int(r.to - r.from) }
+
+// runs are the maximal runs of chunks on one shard and in one zone, in key
+// order. A chunk that lies only partly in a zone counts as in none.
+func runs(t *catalog.RoutingTable, zones *catalog.ZoneSet) iter.Seq[chunkRun] {
+	return func(yield func(chunkRun) bool) {
+		var run chunkRun
+		var zone string
+		for c := range t.All() {
+			z := zones.ZoneOf(c.Min, c.Max)
+			if run.len() > 0 && (c.Shard != run.shard || z != zone) {
+				if !yield(run) {
+					return
+				}
+				run.from = run.to
+			}
+			if run.len() == 0 {
+				run.shard, run.measured, zone = c.Shard, c.Estimate.Known(), z
+			}
+			run.to++
+		}
+		yield(run)
+	}
+}
+
+func (p *runsPhase) Name() PhaseName { return p.name }
+
+// NextAction serves the shards in turn. A shard with more to measure than to
+// merge measures.
+func (p *runsPhase) NextAction() (Action, bool) {
+	for range p.shards {
+		w := &p.shards[p.turn]
+		p.turn = (p.turn + 1) % len(p.shards)
+		switch measures, merges := len(w.toMeasure), len(w.toMerge); {
+		case measures > merges:
+			p.outstanding++
+			return p.measure(w.shard, pop(&w.toMeasure)), true
+		case merges > 0:
+			p.outstanding++
+			return p.merge(w.shard, pop(&w.toMerge)), true
+		}
+	}
+	return Action{}, false
+}
+
+func pop(list *[]span) span {
+	last := len(*list) - 1
+	r := (*list)[last]
+	*list = (*list)[:last]
+	return r
+}
+
+func (p *runsPhase) ActionDone(a Action, r ActionResult) *Measurement {
+	p.outstanding--
+	if p.aborted {
+		return nil
+	}
+	if r.Err != nil && !retry(r.Err) {
+		p.Abort(p.name)
+		return nil
+	}
+	i := slices.IndexFunc(p.shards, func(w shardRuns) bool { return w.shard == a.Shard })
+	w := &p.shards[i]
+	switch {
+	case a.Kind == MergeRange && r.Err != nil:
+		w.toMerge = append(w.toMerge, a.item)
+	case a.Kind == MergeRange && p.measures:
+		w.toMeasure = append(w.toMeasure, a.item)
+	case a.Kind == MeasureRange && r.Err != nil:
+		w.toMeasure = append(w.toMeasure, a.item)
+	case a.Kind == MeasureRange:
+		size := r.Size
+		if r.MaxReached {
+			size = catalog.TooBig
+		}
+		return &Measurement{a.Min, a.Max, catalog.EstimateOf(size)}
+	}
+	return nil
+}
+
+func (*runsPhase) NextMigration(*Available, time.Time) (Migration, bool) { return Migration{}, false }
+func (*runsPhase) MigrationDone(Migration, error)                        {}
+
+func (p *runsPhase) Abort(next PhaseName) {
+	p.abort(next)
+	p.shards, p.turn = nil, 0
+}
+
+func (p *runsPhase) Complete() bool { return p.Remaining() == 0 }
+
+func (p *runsPhase) Remaining() int64 {
+	left := p.outstanding
+	for _, w := range p.shards {
+		left += len(w.toMerge) + len(w.toMeasure)
+	}
+	return int64(left)
+}
