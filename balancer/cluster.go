@@ -48,13 +48,37 @@ type Cluster interface {
 
 	// LogAction writes one entry of config.actionlog.
 	LogAction(ctx context.Context, what string, details bson.D) error
+
+	// LogChange writes one entry of config.changelog about the balancer itself,
+	// with an empty namespace and empty details.
+	LogChange(ctx context.Context, what string) error
+
+	// Act runs one streaming action to its end (spec 02 §4.2). It blocks.
+	Act(ctx context.Context, a policy.Action) policy.ActionResult
+
+	// Mergeable lists, by shard in ascending order, the collections the
+	// auto-merger may work on that have a chunk old enough there (spec 02 §3.3).
+	Mergeable(ctx context.Context) ([]policy.MergeWork, error)
+
+	// SetEstimate stores the measured size with the chunk that has exactly
+	// these bounds; an error when there is none.
+	SetEstimate(ctx context.Context, ns string, uuid bson.Binary, m policy.Measurement) error
+
+	// SetDefragmentationPhase stores the phase with the collection; an error
+	// when the collection is gone.
+	SetDefragmentationPhase(ctx context.Context, ns string, uuid bson.Binary, phase policy.PhaseName) error
+
+	// EndDefragmentation removes the phase and the flag from the collection and
+	// the estimates from its chunks.
+	EndDefragmentation(ctx context.Context, ns string, uuid bson.Binary) error
 }
 
-// EventCluster is a Cluster whose migrations take virtual time: StartMove
-// returns at once, and done is called, once, by an event of the queue.
+// EventCluster is a Cluster whose migrations and actions take virtual time:
+// they are started, and done is called, once, by an event of the queue.
 type EventCluster interface {
 	Cluster
 	StartMove(m policy.Migration, done func(error))
+	StartAction(a policy.Action, done func(policy.ActionResult))
 }
 
 // Routing is a collection as the catalog has it at one moment.

@@ -1,10 +1,6 @@
 package balancer
 
-import (
-	"context"
-
-	"shardsh/balancer/catalog"
-)
+import "shardsh/balancer/catalog"
 
 // warnDraining looks, at most every ten minutes, for shards whose draining
 // can't get on: the balancer is off, or a collection may not be balanced
@@ -13,9 +9,7 @@ func (l *Loop) warnDraining() error {
 	if !l.lastDrainCheck.IsZero() && l.now.Sub(l.lastDrainCheck) < DrainWarningInterval {
 		return nil
 	}
-	shards, err := call(l, "shards", func(ctx context.Context, c Cluster) ([]catalog.Shard, error) {
-		return c.Shards(ctx)
-	})
+	shards, err := readShards(&l.thread)
 	if err != nil {
 		return err
 	}

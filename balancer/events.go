@@ -2,7 +2,6 @@ package balancer
 
 import (
 	"container/heap"
-	"context"
 	"time"
 )
 
@@ -109,66 +108,4 @@ func (h *eventHeap) Pop() any {
 	old[len(old)-1] = nil
 	*h = old[:len(old)-1]
 	return e
-}
-
-// EventDriver turns a loop on the virtual time of a queue. It runs inside the
-// queue's events and starts no goroutine.
-type EventDriver struct {
-	queue       *Queue
-	loop        *Loop
-	cluster     EventCluster
-	cancelSleep func()
-	stopped     bool
-}
-
-// NewEventDriver makes a driver; Start begins the loop.
-func NewEventDriver(q *Queue, l *Loop, c EventCluster) *EventDriver {
-	return &EventDriver{queue: q, loop: l, cluster: c}
-}
-
-// Start puts the loop's first step into the queue, due now.
-func (d *EventDriver) Start() { d.queue.After(0, func() { d.resume(nil) }) }
-
-// Stop terminates the loop. Migrations under way end on their own.
-func (d *EventDriver) Stop() {
-	if d.stopped {
-		return
-	}
-	d.stopped = true
-	d.loop.Terminate()
-	if d.cancelSleep != nil {
-		d.cancelSleep()
-	}
-	d.loop.Close()
-}
-
-// resume runs the loop until it has to wait for time to pass.
-func (d *EventDriver) resume(result any) {
-	for !d.stopped {
-		switch step := d.loop.Resume(d.queue.Now(), result).(type) {
-		case Stopped:
-			d.stopped = true
-		case Sleep:
-			d.cancelSleep = d.queue.At(step.Until, func() { d.resume(nil) })
-			return
-		case Call:
-			result = step.Do(context.Background(), d.cluster)
-		case Moves:
-			d.startMoves(step)
-			return
-		}
-	}
-}
-
-func (d *EventDriver) startMoves(step Moves) {
-	results := make([]error, len(step.Migrations))
-	left := len(step.Migrations)
-	for i, m := range step.Migrations {
-		d.cluster.StartMove(m, func(err error) {
-			results[i] = err
-			if left--; left == 0 {
-				d.queue.After(0, func() { d.resume(results) })
-			}
-		})
-	}
 }

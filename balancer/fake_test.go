@@ -40,6 +40,22 @@ type fakeCluster struct {
 	log      []loggedAction
 	active   map[catalog.ShardID]bool
 	overlaps int
+
+	actions      []startedAction
+	actionTime   time.Duration
+	actionResult func(policy.Action) policy.ActionResult
+	noReplies    bool
+	replies      []func(policy.ActionResult)
+	mergeable    []policy.MergeWork
+	mergeableErr error
+	asked        []time.Time
+	changes      []string
+	phases       []policy.PhaseName
+}
+
+type startedAction struct {
+	at     time.Time
+	action policy.Action
 }
 
 type fakeCollection struct {
@@ -239,3 +255,71 @@ func field(t testing.TB, doc bson.D, name string) any {
 }
 
 func moveText(m policy.Migration) string { return fmt.Sprintf("%s %s>%s", m.Namespace, m.From, m.To) }
+
+func (f *fakeCluster) LogChange(_ context.Context, what string) error {
+	f.changes = append(f.changes, what)
+	return nil
+}
+
+func (f *fakeCluster) Act(context.Context, policy.Action) policy.ActionResult {
+	return policy.ActionResult{Err: errors.New("the event driver must not call Act")}
+}
+
+// StartAction answers after actionTime what actionResult says; at once and
+// well without it.
+func (f *fakeCluster) StartAction(a policy.Action, done func(policy.ActionResult)) {
+	f.actions = append(f.actions, startedAction{f.queue.Now(), a})
+	if f.noReplies {
+		f.replies = append(f.replies, done)
+		return
+	}
+	f.queue.After(f.actionTime, func() {
+		var r policy.ActionResult
+		if f.actionResult != nil {
+			r = f.actionResult(a)
+		}
+		done(r)
+	})
+}
+
+func (f *fakeCluster) Mergeable(context.Context) ([]policy.MergeWork, error) {
+	if f.mergeableErr != nil {
+		f.asked = append(f.asked, f.queue.Now())
+		return nil, f.mergeableErr
+	}
+	return f.mergeable, nil
+}
+
+func (f *fakeCluster) SetEstimate(_ context.Context, ns string, _ bson.Binary, m policy.Measurement) error {
+	c := f.find(ns)
+	chunk := c.table.Find(m.Min)
+	if !chunk.Min.Equal(m.Min) || !chunk.Max.Equal(m.Max) {
+		return mongoerr.New(6049401, "no such chunk")
+	}
+	chunk.Estimate = m.Size
+	return c.apply(chunk)
+}
+
+func (f *fakeCluster) SetDefragmentationPhase(_ context.Context, ns string, _ bson.Binary, phase policy.PhaseName) error {
+	c := f.find(ns)
+	if c == nil {
+		return mongoerr.New(mongoerr.NamespaceNotFound, "%s not found", ns)
+	}
+	c.entry.DefragmentationPhase = string(phase)
+	f.phases = append(f.phases, phase)
+	return nil
+}
+
+func (f *fakeCluster) EndDefragmentation(_ context.Context, ns string, _ bson.Binary) error {
+	c := f.find(ns)
+	c.entry.Defragment, c.entry.DefragmentationPhase = false, ""
+	return nil
+}
+
+func (c *fakeCollection) apply(changed ...catalog.Chunk) error {
+	table, err := c.table.Apply(changed)
+	if err == nil {
+		c.table = table
+	}
+	return err
+}

@@ -3,7 +3,6 @@ package balancer
 import (
 	"context"
 	"errors"
-	"iter"
 	"log/slog"
 	"math/rand/v2"
 	"sync"
@@ -35,11 +34,22 @@ type Parameters struct {
 	// SelectionTimeout bounds one selection once it has a candidate
 	// (balancerChunksSelectionTimeoutMs).
 	SelectionTimeout time.Duration
+	// DefragmentationThrottling is the least gap before a merge of a
+	// defragmentation (chunkDefragmentationThrottlingMS), AutoMergerThrottling
+	// that before the auto-merger goes on to another shard
+	// (autoMergerThrottlingMS). Both count from the same last action.
+	DefragmentationThrottling, AutoMergerThrottling time.Duration
+	// AutoMergerInterval is the least time between the beginnings of two rounds
+	// of the auto-merger (autoMergerIntervalSecs).
+	AutoMergerInterval time.Duration
 }
 
 // DefaultParameters are the server's.
 func DefaultParameters() Parameters {
-	return Parameters{MigrationsThrottling: time.Second, SelectionTimeout: 5 * time.Second}
+	return Parameters{
+		MigrationsThrottling: time.Second, SelectionTimeout: 5 * time.Second,
+		DefragmentationThrottling: time.Second, AutoMergerThrottling: 15 * time.Second, AutoMergerInterval: time.Hour,
+	}
 }
 
 // Config makes a Loop.
@@ -70,24 +80,22 @@ type Status struct {
 // from one driver at a time; Status, Settings, SetSettings and Terminate may
 // be called from anywhere.
 type Loop struct {
-	cfg  Config
-	next func() (Step, bool)
-	stop func()
-
-	// Set by Resume, read by the coroutine between two steps.
-	now    time.Time
-	result any
-	emit   func(Step) bool
+	thread
+	cfg Config
 
 	cache          imbalancedCache
 	lastMigration  time.Time
 	lastDrainCheck time.Time
 
-	mu          sync.Mutex
+	shared      sync.Mutex
 	settings    catalog.Settings
 	settingsSet int64 // how often settings were set
 	status      Status
-	terminating bool
+
+	chance           sync.Mutex // of cfg.Rand
+	defragmentations defragmentations
+	merger           autoMerger
+	streams          *Streams
 }
 
 // NewLoop makes a loop that begins with the start-up sequence (spec 01 §1.2).
@@ -102,101 +110,69 @@ func NewLoop(cfg Config) *Loop {
 		cfg.Location = time.Local
 	}
 	l := &Loop{cfg: cfg, settings: catalog.DefaultSettings()}
-	l.next, l.stop = iter.Pull(func(emit func(Step) bool) {
-		l.emit = emit
-		l.main()
-	})
+	l.begin(l.main)
+	l.streams = newStreams(l)
 	return l
 }
 
-// Resume tells the loop the time and the result of its last step and returns
-// the next step. The first call takes a nil result. After Stopped it keeps
-// answering Stopped.
-func (l *Loop) Resume(now time.Time, result any) Step {
-	l.now, l.result = now, result
-	step, ok := l.next()
-	if !ok {
-		return Stopped{}
-	}
-	return step
-}
-
-// Terminate asks the loop to stop: the next Resume unwinds to Stopped. The
-// driver must also end a Sleep that is under way.
+// Terminate asks the loop and its streams to stop.
 func (l *Loop) Terminate() {
-	l.mu.Lock()
-	l.terminating = true
-	l.mu.Unlock()
+	l.thread.Terminate()
+	l.streams.Terminate()
+	l.streams.notify()
 }
 
-// Close frees the coroutine of a loop that will not be resumed again.
-func (l *Loop) Close() { l.stop() }
+// Close frees the loop, and its streams, when neither will be resumed again.
+func (l *Loop) Close() {
+	l.thread.Close()
+	l.streams.Close()
+}
+
+// Streams is the secondary thread of the loop. It is turned by a driver of
+// its own, beside the loop.
+func (l *Loop) Streams() *Streams { return l.streams }
 
 // Status reports whether a round is in progress and how many ended.
 func (l *Loop) Status() Status {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.shared.Lock()
+	defer l.shared.Unlock()
 	return l.status
 }
 
 // Settings are those last read or set.
 func (l *Loop) Settings() catalog.Settings {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.shared.Lock()
+	defer l.shared.Unlock()
 	return l.settings
 }
 
 // SetSettings makes settings that a command has just read take effect, so
 // that a round in progress sees balancerStop at once (spec 01 §1.6).
 func (l *Loop) SetSettings(s catalog.Settings) {
-	l.mu.Lock()
+	l.shared.Lock()
 	l.settings = s
 	l.settingsSet++
-	l.mu.Unlock()
+	l.shared.Unlock()
 }
 
 // settingsNow are the settings and how often they were set so far.
 func (l *Loop) settingsNow() (catalog.Settings, int64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.shared.Lock()
+	defer l.shared.Unlock()
 	return l.settings, l.settingsSet
 }
 
 // setSettingsUnless sets settings that were read while nobody else set any:
 // a command that comes meanwhile has read newer ones.
 func (l *Loop) setSettingsUnless(set int64, s catalog.Settings) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.shared.Lock()
+	defer l.shared.Unlock()
 	if l.settingsSet != set {
 		return false
 	}
 	l.settings = s
 	l.settingsSet++
 	return true
-}
-
-func (l *Loop) terminated() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.terminating
-}
-
-// yield hands a step to the driver and gives its result; nil when the loop is
-// being torn down.
-func (l *Loop) yield(s Step) any {
-	l.result = nil
-	if !l.emit(s) {
-		l.Terminate()
-		return nil
-	}
-	return l.result
-}
-
-// sleep waits for d, unless the loop terminates first.
-func (l *Loop) sleep(d time.Duration) {
-	if d > 0 && !l.terminated() {
-		l.yield(Sleep{Until: l.now.Add(d)})
-	}
 }
 
 // enabled is the enabled check of a round: mode full, inside the window, no
@@ -223,10 +199,12 @@ func (l *Loop) main() {
 
 // refreshSettings reads the three documents in order. What parsed before a
 // failure stays in effect (spec 01 §2.1).
-func (l *Loop) refreshSettings() error {
+func (l *Loop) refreshSettings() error { return l.refreshSettingsBy(&l.thread) }
+
+func (l *Loop) refreshSettingsBy(t *thread) error {
 	for {
 		known, set := l.settingsNow()
-		loaded, err := call(l, "settings", func(ctx context.Context, c Cluster) (catalog.Settings, error) {
+		loaded, err := call(t, "settings", func(ctx context.Context, c Cluster) (catalog.Settings, error) {
 			return LoadSettings(ctx, c, known)
 		})
 		if errors.Is(err, errTerminated) || l.setSettingsUnless(set, loaded) {
@@ -242,18 +220,18 @@ func LoadSettings(ctx context.Context, c Cluster, known catalog.Settings) (catal
 	return known, err
 }
 
-func (l *Loop) begin() {
-	l.mu.Lock()
+func (l *Loop) beginRound() {
+	l.shared.Lock()
 	l.status.InRound = true
-	l.mu.Unlock()
+	l.shared.Unlock()
 	l.changed()
 }
 
-func (l *Loop) end() {
-	l.mu.Lock()
+func (l *Loop) endRound() {
+	l.shared.Lock()
 	l.status.InRound = false
 	l.status.Rounds++
-	l.mu.Unlock()
+	l.shared.Unlock()
 	l.changed()
 }
 
@@ -264,7 +242,19 @@ func (l *Loop) changed() {
 }
 
 func (l *Loop) shuffle(n int, swap func(i, j int)) {
+	l.chance.Lock()
+	defer l.chance.Unlock()
 	if l.cfg.Rand != nil {
 		l.cfg.Rand.Shuffle(n, swap)
 	}
+}
+
+// intn is a number below n.
+func (l *Loop) intn(n int) int {
+	l.chance.Lock()
+	defer l.chance.Unlock()
+	if l.cfg.Rand == nil {
+		return 0
+	}
+	return l.cfg.Rand.IntN(n)
 }

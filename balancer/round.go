@@ -26,8 +26,8 @@ type roundDetails struct {
 // numbered as the table of spec 01 §1.3.
 func (l *Loop) round() time.Duration {
 	details := roundDetails{started: l.now}
-	l.begin()
-	defer l.end()
+	l.beginRound()
+	defer l.endRound()
 
 	logged, sleep, err := l.steps(&details)
 	if errors.Is(err, errTerminated) || l.terminated() {
@@ -60,8 +60,17 @@ func (l *Loop) steps(details *roundDetails) (logged bool, sleep time.Duration, e
 		return false, 0, err
 	}
 	if !l.enabled() { // step 6
+		l.disableAutoMerger()
 		return false, RoundInterval, nil
 	}
+	if l.mayAutoMerge() { // step 7
+		l.enableAutoMerger()
+	}
+	if err := l.startDefragmentations(); err != nil { // step 8
+		return false, 0, err
+	}
+	l.checkAutoMergeRound()                  // step 9
+	l.streams.wake()                         // step 10
 	if err := l.splitAtZones(); err != nil { // step 11
 		return false, 0, err
 	}
@@ -72,10 +81,12 @@ func (l *Loop) steps(details *roundDetails) (logged bool, sleep time.Duration, e
 		return false, 0, err
 	}
 	available := policy.NewAvailable(shards)
-	candidates, err := l.selectMigrations(shards, available) // step 13
+	defragmenting := l.defragmentationMoves(available) // step 13
+	candidates, err := l.selectMigrations(shards, available)
 	if err != nil {
 		return false, 0, err
 	}
+	candidates = append(candidates, defragmenting...)
 	details.selection = l.now.Sub(selecting)
 	if len(candidates) == 0 { // step 14
 		return false, RoundInterval, nil
@@ -108,9 +119,7 @@ func (l *Loop) onlyTermination(err error) error {
 // shards reads and shuffles config.shards: each call draws a new order
 // (spec 01 §3.1).
 func (l *Loop) shards() ([]catalog.Shard, error) {
-	shards, err := call(l, "shards", func(ctx context.Context, c Cluster) ([]catalog.Shard, error) {
-		return c.Shards(ctx)
-	})
+	shards, err := readShards(&l.thread)
 	if err != nil {
 		return nil, err
 	}
@@ -118,14 +127,26 @@ func (l *Loop) shards() ([]catalog.Shard, error) {
 	return shards, nil
 }
 
+func readShards(t *thread) ([]catalog.Shard, error) {
+	return call(t, "shards", func(ctx context.Context, c Cluster) ([]catalog.Shard, error) { return c.Shards(ctx) })
+}
+
+func readSizes(t *thread, colls []catalog.Collection) (map[string]map[catalog.ShardID]int64, error) {
+	return call(t, "sizes", func(ctx context.Context, c Cluster) (map[string]map[catalog.ShardID]int64, error) {
+		return c.DataSizes(ctx, colls)
+	})
+}
+
 func (l *Loop) collections() ([]catalog.Collection, error) {
-	return call(l, "collections", func(ctx context.Context, c Cluster) ([]catalog.Collection, error) {
+	return call(&l.thread, "collections", func(ctx context.Context, c Cluster) ([]catalog.Collection, error) {
 		return c.Collections(ctx)
 	})
 }
 
-func (l *Loop) routing(ns string) (Routing, error) {
-	return call(l, "routing", func(ctx context.Context, c Cluster) (Routing, error) {
+func (l *Loop) routing(ns string) (Routing, error) { return readRouting(&l.thread, ns) }
+
+func readRouting(t *thread, ns string) (Routing, error) {
+	return call(t, "routing", func(ctx context.Context, c Cluster) (Routing, error) {
 		return c.Routing(ctx, ns)
 	})
 }
@@ -142,9 +163,14 @@ func (l *Loop) migrate(candidates []policy.Migration) (moved int, err error) {
 	}
 	for i, moveErr := range results {
 		m := candidates[i]
+		if m.Reason == policy.ReasonDefragmentation {
+			l.defragmentations.migrationDone(m, moveErr)
+		}
 		switch {
 		case moveErr == nil:
 			moved++
+		case m.Reason == policy.ReasonDefragmentation:
+			// The phase decides what becomes of it.
 		case policy.TooBig(moveErr):
 			// Handled counts as moved whatever became of it (spec 01 §10.1).
 			if err := l.handleTooBig(m); err != nil {
@@ -160,7 +186,7 @@ func (l *Loop) migrate(candidates []policy.Migration) (moved int, err error) {
 }
 
 func (l *Loop) logRound(details bson.D) {
-	err := run(l, "actionlog", func(ctx context.Context, c Cluster) error {
+	err := run(&l.thread, "actionlog", func(ctx context.Context, c Cluster) error {
 		return c.LogAction(ctx, "balancer.round", details)
 	})
 	if err != nil && !errors.Is(err, errTerminated) {

@@ -6,13 +6,17 @@ import (
 	"time"
 )
 
-// Run turns the loop on real time until ctx ends. It blocks; it starts one
-// goroutine for each migration under way and waits for all of them before it
-// returns.
+// Run turns the loop and its streams on real time until ctx ends. It blocks;
+// it starts one goroutine for the streams and one for each migration and
+// action under way, and waits for all of them before it returns.
 func Run(ctx context.Context, l *Loop, c Cluster) {
 	defer l.Close()
 	stop := context.AfterFunc(ctx, l.Terminate)
 	defer stop()
+
+	var streams sync.WaitGroup
+	streams.Go(func() { runStreams(ctx, l.Streams(), c) })
+	defer streams.Wait()
 
 	var result any
 	for {
@@ -30,11 +34,51 @@ func Run(ctx context.Context, l *Loop, c Cluster) {
 	}
 }
 
-func sleepUntil(ctx context.Context, until time.Time) {
-	timer := time.NewTimer(time.Until(until))
-	defer timer.Stop()
+func runStreams(ctx context.Context, s *Streams, c Cluster) {
+	woken := make(chan struct{}, 1)
+	s.OnWake(func() {
+		select {
+		case woken <- struct{}{}:
+		default:
+		}
+	})
+	var actions sync.WaitGroup
+	defer actions.Wait()
+
+	var result any
+	for {
+		switch step := s.Resume(time.Now(), result).(type) {
+		case Stopped:
+			return
+		case Sleep:
+			sleepUntil(ctx, step.Until)
+			result = nil
+		case Wait:
+			waitUntil(ctx, woken, step.Until)
+			result = nil
+		case Call:
+			result = step.Do(ctx, c)
+		case Act:
+			actions.Go(func() { s.Done(ctx, c, step.Action, c.Act(ctx, step.Action)) })
+			result = nil
+		}
+	}
+}
+
+func sleepUntil(ctx context.Context, until time.Time) { waitUntil(ctx, nil, until) }
+
+// waitUntil waits for a time, for a signal, or for the end of ctx; a zero time
+// never comes.
+func waitUntil(ctx context.Context, signal <-chan struct{}, until time.Time) {
+	var due <-chan time.Time
+	if !until.IsZero() {
+		timer := time.NewTimer(time.Until(until))
+		defer timer.Stop()
+		due = timer.C
+	}
 	select {
-	case <-timer.C:
+	case <-due:
+	case <-signal:
 	case <-ctx.Done():
 	}
 }

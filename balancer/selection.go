@@ -77,9 +77,7 @@ func (l *Loop) firstBatch(colls []catalog.Collection) (batch, rest []catalog.Col
 // processBatch measures a batch with one command a shard and chooses among
 // its collections until fewer than two shards are left.
 func (l *Loop) processBatch(batch []catalog.Collection, shards []catalog.Shard, available *policy.Available) ([]policy.Migration, error) {
-	sizes, err := call(l, "sizes", func(ctx context.Context, c Cluster) (map[string]map[catalog.ShardID]int64, error) {
-		return c.DataSizes(ctx, batch)
-	})
+	sizes, err := readSizes(&l.thread, batch)
 	if err != nil {
 		return nil, err
 	}

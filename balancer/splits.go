@@ -22,7 +22,7 @@ func (l *Loop) splitAtZones() error {
 			l.cfg.Logger.Warn("zone splits given up", "id", 21878, "error", err)
 			return l.onlyTermination(err)
 		}
-		err := run(l, "split", func(ctx context.Context, c Cluster) error { return c.Split(ctx, split) })
+		err := run(&l.thread, "split", func(ctx context.Context, c Cluster) error { return c.Split(ctx, split) })
 		if errors.Is(err, errTerminated) {
 			return err
 		}
@@ -72,16 +72,16 @@ func (l *Loop) handleTooBig(m policy.Migration) error {
 	if _, err := l.routing(m.Namespace); err != nil {
 		return err
 	}
-	split, err := call(l, "splitPoint", func(ctx context.Context, c Cluster) (policy.Split, error) {
+	split, err := call(&l.thread, "splitPoint", func(ctx context.Context, c Cluster) (policy.Split, error) {
 		return c.SplitPoint(ctx, m)
 	})
 	if err == nil && len(split.Points) == 0 {
 		l.cfg.Logger.Info("chunk can't be split, flagging it jumbo", "id", 21873, "ns", m.Namespace)
-		err = run(l, "markJumbo", func(ctx context.Context, c Cluster) error {
+		err = run(&l.thread, "markJumbo", func(ctx context.Context, c Cluster) error {
 			return c.MarkJumbo(ctx, m.Namespace, split.Min)
 		})
 	} else if err == nil {
-		err = run(l, "split", func(ctx context.Context, c Cluster) error { return c.Split(ctx, split) })
+		err = run(&l.thread, "split", func(ctx context.Context, c Cluster) error { return c.Split(ctx, split) })
 	}
 	if errors.Is(err, errTerminated) {
 		return err

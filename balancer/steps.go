@@ -7,8 +7,8 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// Step is what the loop wants done next. A driver carries it out and hands
-// the result to Loop.Resume.
+// Step is what the loop or its streams want done next. A driver carries it out
+// and hands the result to Resume.
 type Step interface{ step() }
 
 // Sleep asks to be resumed at Until, or earlier only to terminate. Settings
@@ -18,6 +18,14 @@ type Sleep struct{ Until time.Time }
 // Moves asks for migrations that run side by side; no shard takes part in two
 // of them. The result is a []error of the same length and order.
 type Moves struct{ Migrations []policy.Migration }
+
+// Wait asks to be resumed when the streams are woken, or at Until unless that
+// is zero. Its result is nil.
+type Wait struct{ Until time.Time }
+
+// Act asks for a streaming action to be started. Its result is nil, at once;
+// how the action ends goes to Streams.Done.
+type Act struct{ Action policy.Action }
 
 // Call asks for one exchange with the cluster that takes no time worth
 // modelling. The result is what Do returns.
@@ -32,6 +40,8 @@ type Call struct {
 type Stopped struct{}
 
 func (Sleep) step()   {}
+func (Wait) step()    {}
+func (Act) step()     {}
 func (Moves) step()   {}
 func (Call) step()    {}
 func (Stopped) step() {}
@@ -42,13 +52,13 @@ type callResult[T any] struct {
 }
 
 // call yields one exchange and gives its result. It fails with errTerminated
-// when the loop is being torn down instead.
-func call[T any](l *Loop, name string, do func(ctx context.Context, c Cluster) (T, error)) (T, error) {
+// when the thread is being torn down instead.
+func call[T any](t *thread, name string, do func(ctx context.Context, c Cluster) (T, error)) (T, error) {
 	step := Call{Name: name, Do: func(ctx context.Context, c Cluster) any {
 		v, err := do(ctx, c)
 		return callResult[T]{value: v, err: err}
 	}}
-	result, ok := l.yield(step).(callResult[T])
+	result, ok := t.yield(step).(callResult[T])
 	if !ok {
 		return result.value, errTerminated
 	}
@@ -56,8 +66,8 @@ func call[T any](l *Loop, name string, do func(ctx context.Context, c Cluster) (
 }
 
 // run is call for exchanges without a value.
-func run(l *Loop, name string, do func(ctx context.Context, c Cluster) error) error {
-	_, err := call(l, name, func(ctx context.Context, c Cluster) (struct{}, error) {
+func run(t *thread, name string, do func(ctx context.Context, c Cluster) error) error {
+	_, err := call(t, name, func(ctx context.Context, c Cluster) (struct{}, error) {
 		return struct{}{}, do(ctx, c)
 	})
 	return err

@@ -1,6 +1,9 @@
 package catalog
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Estimate is the size of a chunk that a defragmentation measured
 // (estimatedDataSizeBytes, spec 02 §2.1). The zero value is not measured,
@@ -27,4 +30,31 @@ func (e Estimate) Plus(o Estimate) Estimate {
 		return EstimateOf(TooBig)
 	}
 	return EstimateOf(a + b)
+}
+
+// WithoutEstimates is the table with no chunk measured. It shares the blocks
+// in which none is.
+func (t *RoutingTable) WithoutEstimates() *RoutingTable {
+	next := *t
+	next.shelves = make([]*shelf, len(t.shelves))
+	for i, s := range t.shelves {
+		next.shelves[i] = s.withoutEstimates()
+	}
+	return &next
+}
+
+func (s *shelf) withoutEstimates() *shelf {
+	if !slices.ContainsFunc(s.blocks, func(b *block) bool { return b.sizes != nil }) {
+		return s
+	}
+	next := *s
+	next.blocks = slices.Clone(s.blocks)
+	for i, b := range next.blocks {
+		if b.sizes != nil {
+			unmeasured := *b
+			unmeasured.sizes = nil
+			next.blocks[i] = &unmeasured
+		}
+	}
+	return &next
 }

@@ -112,7 +112,7 @@ func (c *Cluster) Compliance(ns string) (policy.Compliance, error) {
 		return policy.Compliance{}, err
 	}
 	situation := balancer.NewSituation(routing, c.ownedBytes(coll), shards, settings)
-	return policy.CollectionStatus(situation, policy.Defragmentation{Running: coll.Defragment, Phase: coll.DefragmentationPhase})
+	return policy.CollectionStatus(situation, c.loop.Defragmentation(coll))
 }
 
 // MaxChunkSizeBytes is the chunk size in force for a collection. The global
@@ -235,8 +235,10 @@ func (c *Cluster) ConfigureBalancing(ns string, change BalancingChange) error {
 		}
 		return mongoerr.New(mongoerr.NamespaceNotSharded, "Namespace %s is not sharded", ns)
 	}
-	if change.Defragment != nil && *change.Defragment {
-		return mongoerr.New(mongoerr.NotImplemented, "the mock does not defragment yet")
+	if change.Defragment != nil && !*change.Defragment {
+		if err := c.abortDefragmentation(ns); err != nil {
+			return err
+		}
 	}
 	details := bson.D{}
 	_, err := c.configModify(configCollections, ns, func(doc *bson.D) {
@@ -249,8 +251,10 @@ func (c *Cluster) ConfigureBalancing(ns string, change BalancingChange) error {
 			}
 		}
 		if change.Defragment != nil {
-			details = append(details, bson.E{Key: "defragmentCollection", Value: false})
-			unset(doc, "defragmentCollection")
+			details = append(details, bson.E{Key: "defragmentCollection", Value: *change.Defragment})
+		}
+		if change.Defragment != nil && *change.Defragment {
+			set(doc, "defragmentCollection", true)
 		}
 		if change.AutoMerge != nil {
 			set(doc, "enableAutoMerge", *change.AutoMerge)
@@ -263,7 +267,29 @@ func (c *Cluster) ConfigureBalancing(ns string, change BalancingChange) error {
 		return err
 	}
 	c.logChange(configShard, "configureCollectionBalancing", ns, details)
+	if change.onlyAborts() {
+		return nil
+	}
 	return c.BumpVersion(ns)
+}
+
+// onlyAborts: an abort alone changes no metadata that routers know of.
+func (b BalancingChange) onlyAborts() bool {
+	return b.Defragment != nil && !*b.Defragment && b.ChunkSizeMB == nil && b.AutoMerge == nil && b.Balance == nil
+}
+
+// abortDefragmentation lets a defragmentation under way end; without one there
+// is nothing to do (spec 02 §2.9).
+func (c *Cluster) abortDefragmentation(ns string) error {
+	coll, ok, err := c.Tracked(ns)
+	if err != nil || !ok || !coll.Defragment {
+		return err
+	}
+	c.loop.AbortDefragmentation(coll.UUID)
+	_, err = c.configModify(configCollections, ns, func(doc *bson.D) {
+		set(doc, "defragmentationPhase", string(policy.PhaseFinished))
+	})
+	return err
 }
 
 // PermitMigrations is setAllowMigrations (spec 03 §1.2).

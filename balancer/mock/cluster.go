@@ -151,6 +151,10 @@ func (c *Cluster) engineParameters() balancer.Parameters {
 	return balancer.Parameters{
 		MigrationsThrottling: c.parameters.Milliseconds("balancerMigrationsThrottlingMs"),
 		SelectionTimeout:     c.parameters.Milliseconds("balancerChunksSelectionTimeoutMs"),
+
+		DefragmentationThrottling: c.parameters.Milliseconds("chunkDefragmentationThrottlingMS"),
+		AutoMergerThrottling:      c.parameters.Milliseconds("autoMergerThrottlingMS"),
+		AutoMergerInterval:        c.parameters.Seconds("autoMergerIntervalSecs"),
 	}
 }
 

@@ -1,0 +1,56 @@
+package balancer
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"shardsh/balancer/policy"
+)
+
+// autoMerger is the policy, shared between the loop, which switches it, and
+// the streams, which work for it.
+type autoMerger struct {
+	mu     sync.Mutex
+	policy policy.AutoMerger
+}
+
+func (m *autoMerger) do(f func(*policy.AutoMerger) []policy.MergerEvent) []policy.MergerEvent {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return f(&m.policy)
+}
+
+// mayAutoMerge: the auto-merger's own switch, mode and window.
+func (l *Loop) mayAutoMerge() bool {
+	s := l.Settings()
+	return s.ShouldAutoMerge(l.now.In(l.cfg.Location))
+}
+
+func (l *Loop) enableAutoMerger() {
+	l.logMerger(&l.thread, l.merger.do(func(m *policy.AutoMerger) []policy.MergerEvent { return m.Enable(l.now) }))
+}
+
+func (l *Loop) disableAutoMerger() {
+	l.logMerger(&l.thread, l.merger.do((*policy.AutoMerger).Disable))
+}
+
+func (l *Loop) checkAutoMergeRound() {
+	l.logMerger(&l.thread, l.merger.do(func(m *policy.AutoMerger) []policy.MergerEvent {
+		return m.CheckRound(l.now, l.cfg.Parameters().AutoMergerInterval)
+	}))
+}
+
+// logMerger writes the auto-merger's events into the change log. A failure is
+// a warning.
+func (l *Loop) logMerger(t *thread, events []policy.MergerEvent) {
+	for _, e := range events {
+		if e == policy.MergerStarts {
+			l.streams.wake()
+		}
+		err := run(t, "changelog", func(ctx context.Context, c Cluster) error { return c.LogChange(ctx, string(e)) })
+		if err != nil && !errors.Is(err, errTerminated) {
+			l.cfg.Logger.Warn("change log entry not written", "what", e, "error", err)
+		}
+	}
+}

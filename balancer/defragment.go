@@ -1,0 +1,214 @@
+package balancer
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
+	"shardsh/balancer/policy"
+)
+
+// defragmentations are those under way. The loop adds them and takes
+// migrations from them, the streams take actions and let phases follow each
+// other, commands abort them and ask how far they are.
+type defragmentations struct {
+	mu      sync.Mutex
+	running []*defragmentation // by UUID
+}
+
+// defragmentation is one collection's, in its present phase.
+type defragmentation struct {
+	ns    string
+	uuid  bson.Binary
+	phase policy.Phase
+}
+
+// startDefragmentations picks up the collections flagged since the last round
+// (spec 02 §2.2). A collection that fails is tried again in the next one.
+func (l *Loop) startDefragmentations() error {
+	colls, err := l.collections()
+	if err != nil {
+		return err
+	}
+	for _, coll := range colls {
+		if !coll.Defragment || l.defragmentations.find(coll.UUID) != nil {
+			continue
+		}
+		name := policy.PhaseName(coll.DefragmentationPhase)
+		phase, err := l.enterPhase(&l.thread, coll.Namespace, coll.UUID, cmp.Or(name, policy.PhaseMergeAndMeasure), name == "")
+		switch {
+		case errors.Is(err, errTerminated):
+			return err
+		case err != nil:
+			l.cfg.Logger.Error("defragmentation can't begin, trying again in the next round", "id", 6172701, "ns", coll.Namespace, "error", err)
+		case phase != nil:
+			l.defragmentations.add(&defragmentation{coll.Namespace, coll.UUID, phase})
+		}
+	}
+	return nil
+}
+
+// enterPhase begins a phase, and those that follow as long as there is nothing
+// to do in them. Each is stored before it is built. The phase is nil when the
+// defragmentation is over.
+func (l *Loop) enterPhase(t *thread, ns string, uuid bson.Binary, name policy.PhaseName, store bool) (policy.Phase, error) {
+	for {
+		if store {
+			err := run(t, "phase", func(ctx context.Context, c Cluster) error {
+				return c.SetDefragmentationPhase(ctx, ns, uuid, name)
+			})
+			if err != nil {
+				return nil, err
+			}
+		}
+		phase, err := l.buildPhase(t, ns, uuid, name)
+		if err != nil {
+			return nil, err
+		}
+		if phase.Name() == policy.PhaseFinished {
+			return nil, run(t, "end of defragmentation", func(ctx context.Context, c Cluster) error {
+				return c.EndDefragmentation(ctx, ns, uuid)
+			})
+		}
+		l.cfg.Logger.Info("defragmentation enters a phase", "id", 6172702, "ns", ns, "phase", name, "remaining", phase.Remaining())
+		if !phase.Complete() {
+			return phase, nil
+		}
+		name, store = phase.Next(), true
+	}
+}
+
+// buildPhase reads what a phase looks at.
+func (l *Loop) buildPhase(t *thread, ns string, uuid bson.Binary, name policy.PhaseName) (policy.Phase, error) {
+	if name == policy.PhaseFinished {
+		return policy.NewPhase(name, policy.Situation{}), nil
+	}
+	routing, err := readRouting(t, ns)
+	if err != nil {
+		return nil, err
+	}
+	coll := routing.Collection
+	if !bytes.Equal(coll.UUID.Data, uuid.Data) {
+		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "collection %s was made anew", ns)
+	}
+	if err := l.refreshSettingsBy(t); err != nil {
+		return nil, err
+	}
+	var shards []catalog.Shard
+	var sizes map[string]map[catalog.ShardID]int64
+	if name == policy.PhaseMoveAndMerge {
+		if shards, err = readShards(t); err != nil {
+			return nil, err
+		}
+		if sizes, err = readSizes(t, []catalog.Collection{coll}); err != nil {
+			return nil, err
+		}
+	}
+	return policy.NewPhase(name, NewSituation(routing, sizes[ns], shards, l.Settings())), nil
+}
+
+// defragmentationMoves takes one migration after the other from the
+// collections in turn, as long as shards are available (spec 02 §2.5).
+func (l *Loop) defragmentationMoves(available *policy.Available) []policy.Migration {
+	left := l.defragmentations.all()
+	l.shuffle(len(left), func(i, j int) { left[i], left[j] = left[j], left[i] })
+	var moves []policy.Migration
+	for i := 0; len(left) > 0 && available.Len() > 0; {
+		i %= len(left)
+		m, ok := l.defragmentations.nextMigration(left[i], available, l.now)
+		if ok {
+			moves = append(moves, m)
+			i++
+			continue
+		}
+		left[i] = left[len(left)-1]
+		left = left[:len(left)-1]
+	}
+	if len(moves) == 0 {
+		l.streams.wake()
+	}
+	return moves
+}
+
+// AbortDefragmentation tells the defragmentation of a collection, if one is
+// under way, to end as soon as nothing of it is (spec 02 §2.9).
+func (l *Loop) AbortDefragmentation(uuid bson.Binary) {
+	l.defragmentations.do(uuid, func(p policy.Phase) { p.Abort(policy.PhaseFinished) })
+	l.streams.wake()
+}
+
+// Defragmentation is how far the defragmentation of a collection is, for the
+// status command; the phase is empty when the loop has no state for it.
+func (l *Loop) Defragmentation(coll catalog.Collection) policy.Defragmentation {
+	d := policy.Defragmentation{Running: coll.Defragment}
+	if d.Running {
+		l.defragmentations.do(coll.UUID, func(p policy.Phase) {
+			d.Phase, d.RemainingChunks = string(p.Name()), p.Remaining()
+		})
+	}
+	return d
+}
+
+func (d *defragmentations) search(uuid bson.Binary) (int, bool) {
+	return slices.BinarySearchFunc(d.running, uuid, func(r *defragmentation, id bson.Binary) int {
+		return bytes.Compare(r.uuid.Data, id.Data)
+	})
+}
+
+func (d *defragmentations) find(uuid bson.Binary) *defragmentation {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if i, ok := d.search(uuid); ok {
+		return d.running[i]
+	}
+	return nil
+}
+
+func (d *defragmentations) all() []*defragmentation {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.running)
+}
+
+func (d *defragmentations) add(r *defragmentation) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if i, ok := d.search(r.uuid); !ok {
+		d.running = slices.Insert(d.running, i, r)
+	}
+}
+
+func (d *defragmentations) remove(r *defragmentation) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if i, ok := d.search(r.uuid); ok {
+		d.running = slices.Delete(d.running, i, i+1)
+	}
+}
+
+// do lets a phase be looked at or told something.
+func (d *defragmentations) do(uuid bson.Binary, f func(policy.Phase)) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if i, ok := d.search(uuid); ok {
+		f(d.running[i].phase)
+	}
+}
+
+func (d *defragmentations) nextMigration(r *defragmentation, available *policy.Available, now time.Time) (policy.Migration, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return r.phase.NextMigration(available, now)
+}
+
+func (d *defragmentations) migrationDone(m policy.Migration, err error) {
+	d.do(m.UUID, func(p policy.Phase) { p.MigrationDone(m, err) })
+}

@@ -1,0 +1,119 @@
+package balancer
+
+import (
+	"context"
+	"time"
+
+	"shardsh/balancer/policy"
+)
+
+// EventDriver turns a loop and its streams on the virtual time of a queue. It
+// runs inside the queue's events and starts no goroutine.
+type EventDriver struct {
+	loop          *Loop
+	main, streams *eventThread
+}
+
+// NewEventDriver makes a driver; Start begins the loop.
+func NewEventDriver(q *Queue, l *Loop, c EventCluster) *EventDriver {
+	d := &EventDriver{
+		loop:    l,
+		main:    &eventThread{queue: q, cluster: c, turn: l.Resume},
+		streams: &eventThread{queue: q, cluster: c, turn: l.Streams().Resume, done: l.Streams().Done},
+	}
+	l.Streams().OnWake(d.streams.wake)
+	return d
+}
+
+// Start puts the first steps of both threads into the queue, due now.
+func (d *EventDriver) Start() {
+	d.main.start()
+	d.streams.start()
+}
+
+// Stop terminates the loop. Migrations and actions under way end on their own.
+func (d *EventDriver) Stop() {
+	if d.main.stopped {
+		return
+	}
+	d.main.stop()
+	d.streams.stop()
+	d.loop.Terminate()
+	d.loop.Close()
+}
+
+// eventThread turns one of the two threads.
+type eventThread struct {
+	queue   *Queue
+	cluster EventCluster
+	turn    func(now time.Time, result any) Step
+	done    func(context.Context, Cluster, policy.Action, policy.ActionResult)
+
+	cancel  func() // of the event that ends a Sleep or a Wait
+	waiting bool
+	stopped bool
+}
+
+func (t *eventThread) start() { t.queue.After(0, func() { t.resume(nil) }) }
+
+func (t *eventThread) stop() {
+	t.stopped = true
+	if t.cancel != nil {
+		t.cancel()
+	}
+}
+
+// wake ends a Wait, by an event of its own.
+func (t *eventThread) wake() {
+	if !t.waiting || t.stopped {
+		return
+	}
+	t.waiting = false
+	if t.cancel != nil {
+		t.cancel()
+	}
+	t.start()
+}
+
+// resume runs the thread until it has to wait for time to pass.
+func (t *eventThread) resume(result any) {
+	t.waiting, t.cancel = false, nil
+	for !t.stopped {
+		switch step := t.turn(t.queue.Now(), result).(type) {
+		case Stopped:
+			t.stopped = true
+		case Sleep:
+			t.cancel = t.queue.At(step.Until, func() { t.resume(nil) })
+			return
+		case Wait:
+			t.waiting = true
+			if !step.Until.IsZero() {
+				t.cancel = t.queue.At(step.Until, func() { t.resume(nil) })
+			}
+			return
+		case Call:
+			result = step.Do(context.Background(), t.cluster)
+		case Moves:
+			t.startMoves(step)
+			return
+		case Act:
+			t.cluster.StartAction(step.Action, func(r policy.ActionResult) {
+				t.done(context.Background(), t.cluster, step.Action, r)
+			})
+			result = nil
+		}
+	}
+}
+
+func (t *eventThread) startMoves(step Moves) {
+	results := make([]error, len(step.Migrations))
+	left := len(step.Migrations)
+	for i, m := range step.Migrations {
+		t.cluster.StartMove(m, func(err error) {
+			results[i] = err
+			if left--; left == 0 {
+				t.queue.After(0, func() { t.resume(results) })
+			}
+		})
+	}
+}

@@ -1,0 +1,273 @@
+package balancer
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"shardsh/balancer/policy"
+)
+
+// maxOutstanding is the number of streaming actions under way above which no
+// other is handed out; the server compares so that one more can be (spec 02
+// §1.2).
+const maxOutstanding = 50
+
+// The pauses of the streams after an error (spec 02 §1.2).
+const (
+	firstBackoff = time.Millisecond
+	longBackoff  = time.Second
+)
+
+// Streams is the balancer's secondary thread as a state machine: it hands out
+// the merges and measurements of defragmentations and of the auto-merger.
+// Turn it with Resume from one driver, which calls Done when an action ends.
+type Streams struct {
+	thread
+	loop *Loop
+
+	lastThrottled time.Time
+	backoff       time.Duration
+
+	shared      sync.Mutex
+	updated     bool
+	outstanding int
+	woken       func() // of the driver; nil until it sets one
+}
+
+func newStreams(l *Loop) *Streams {
+	s := &Streams{loop: l, updated: true}
+	s.begin(s.main)
+	return s
+}
+
+// OnWake sets what resumes the streams while they Wait. It may be called from
+// any goroutine, also when they do not wait.
+func (s *Streams) OnWake(f func()) {
+	s.shared.Lock()
+	s.woken = f
+	s.shared.Unlock()
+}
+
+// wake tells the streams that there may be something to do.
+func (s *Streams) wake() {
+	s.shared.Lock()
+	s.updated = true
+	s.shared.Unlock()
+	s.notify()
+}
+
+func (s *Streams) notify() {
+	s.shared.Lock()
+	woken := s.woken
+	s.shared.Unlock()
+	if woken != nil {
+		woken()
+	}
+}
+
+func (s *Streams) main() {
+	failed := false
+	for s.wait(failed); !s.terminated(); s.wait(failed) {
+		action, ok, err := s.next()
+		if errors.Is(err, errTerminated) {
+			return
+		}
+		failed = err != nil
+		if !ok {
+			continue
+		}
+		s.count(+1)
+		s.throttle(action)
+		s.yield(Act{action})
+	}
+}
+
+// wait until there may be something to do and room for it, or, after a
+// failure, for a while.
+func (s *Streams) wait(failed bool) {
+	var until time.Time
+	if failed {
+		s.backoff = min(max(2*s.backoff, firstBackoff), longBackoff)
+		until = s.now.Add(s.backoff)
+	}
+	for !s.ready() && !s.terminated() && (until.IsZero() || s.now.Before(until)) {
+		s.yield(Wait{until})
+	}
+	s.shared.Lock()
+	s.updated = false
+	s.shared.Unlock()
+}
+
+func (s *Streams) ready() bool {
+	s.shared.Lock()
+	defer s.shared.Unlock()
+	return s.updated && s.outstanding <= maxOutstanding
+}
+
+// count changes the number of actions under way; a new one is a reason to
+// look for another.
+func (s *Streams) count(by int) {
+	s.shared.Lock()
+	s.outstanding += by
+	s.updated = s.updated || by > 0
+	s.shared.Unlock()
+}
+
+// next asks the active streams in a random order for one action. The error is
+// that of the last stream that failed.
+func (s *Streams) next() (policy.Action, bool, error) {
+	settings := s.loop.Settings()
+	now := s.now.In(s.loop.cfg.Location)
+	var streams []func() (policy.Action, bool, error)
+	if settings.ShouldAutoMerge(now) {
+		streams = append(streams, s.mergerAction)
+	}
+	if settings.ShouldBalance(now) {
+		streams = append(streams, s.defragmentationAction)
+	}
+	s.loop.shuffle(len(streams), func(i, j int) { streams[i], streams[j] = streams[j], streams[i] })
+	var failure error
+	for _, stream := range streams {
+		action, ok, err := stream()
+		switch {
+		case errors.Is(err, errTerminated):
+			return policy.Action{}, false, err
+		case err != nil:
+			s.loop.cfg.Logger.Warn("a stream of the balancer failed", "id", 6441900, "error", err)
+			failure = err
+		case ok:
+			return action, true, nil
+		}
+	}
+	return policy.Action{}, false, failure
+}
+
+func (s *Streams) mergerAction() (policy.Action, bool, error) {
+	merger := &s.loop.merger
+	s.loop.logMerger(&s.thread, merger.do(func(m *policy.AutoMerger) []policy.MergerEvent {
+		return m.CheckRound(s.now, s.loop.cfg.Parameters().AutoMergerInterval)
+	}))
+	wants := false
+	merger.do(func(m *policy.AutoMerger) []policy.MergerEvent { wants = m.WantsWork(); return nil })
+	if wants {
+		work, err := call(&s.thread, "mergeable", func(ctx context.Context, c Cluster) ([]policy.MergeWork, error) {
+			return c.Mergeable(ctx)
+		})
+		if err != nil {
+			return policy.Action{}, false, err
+		}
+		merger.do(func(m *policy.AutoMerger) []policy.MergerEvent { m.GiveWork(work); return nil })
+	}
+	var action policy.Action
+	var ok bool
+	events := merger.do(func(m *policy.AutoMerger) (events []policy.MergerEvent) {
+		action, ok, events = m.Next()
+		return events
+	})
+	s.loop.logMerger(&s.thread, events)
+	return action, ok, nil
+}
+
+// defragmentationAction visits the collections once, beginning at a random
+// one, and lets the next phase follow where one is complete.
+func (s *Streams) defragmentationAction() (policy.Action, bool, error) {
+	all := s.loop.defragmentations.all()
+	if len(all) == 0 {
+		return policy.Action{}, false, nil
+	}
+	first := s.loop.intn(len(all))
+	for i := range all {
+		d := all[(first+i)%len(all)]
+		action, ok, err := s.actionOf(d)
+		switch {
+		case errors.Is(err, errTerminated):
+			return policy.Action{}, false, err
+		case err != nil:
+			s.loop.cfg.Logger.Error("defragmentation given up until the next round", "id", 6172700, "ns", d.ns, "error", err)
+			s.loop.defragmentations.remove(d)
+		case ok:
+			return action, true, nil
+		}
+	}
+	return policy.Action{}, false, nil
+}
+
+func (s *Streams) actionOf(d *defragmentation) (policy.Action, bool, error) {
+	running := &s.loop.defragmentations
+	for {
+		running.mu.Lock()
+		complete, next := d.phase.Complete(), d.phase.Next()
+		running.mu.Unlock()
+		if !complete {
+			break
+		}
+		phase, err := s.loop.enterPhase(&s.thread, d.ns, d.uuid, next, true)
+		if err != nil {
+			return policy.Action{}, false, err
+		}
+		if phase == nil {
+			running.remove(d)
+			return policy.Action{}, false, nil
+		}
+		running.mu.Lock()
+		d.phase = phase
+		running.mu.Unlock()
+	}
+	running.mu.Lock()
+	defer running.mu.Unlock()
+	action, ok := d.phase.NextAction()
+	return action, ok, nil
+}
+
+// throttle sleeps before an action that has to keep a distance from the last
+// one that had to; all collections share one clock (spec 02 §1.3).
+func (s *Streams) throttle(a policy.Action) {
+	var distance time.Duration
+	switch p := s.loop.cfg.Parameters(); {
+	case a.Kind == policy.MergeRange:
+		distance = p.DefragmentationThrottling
+	case a.Kind == policy.MergeAll && a.Throttled:
+		distance = p.AutoMergerThrottling
+	default:
+		return
+	}
+	if !s.lastThrottled.IsZero() {
+		s.sleep(distance - s.now.Sub(s.lastThrottled))
+	}
+	s.lastThrottled = s.now
+}
+
+// Done takes over how an action ended. It may be called from any goroutine.
+func (s *Streams) Done(ctx context.Context, c Cluster, a policy.Action, r policy.ActionResult) {
+	s.count(-1)
+	if a.Kind == policy.MergeAll {
+		s.mergeAllDone(a, r)
+		return
+	}
+	var measured *policy.Measurement
+	s.loop.defragmentations.do(a.UUID, func(p policy.Phase) { measured = p.ActionDone(a, r) })
+	if measured != nil {
+		if err := c.SetEstimate(ctx, a.Namespace, a.UUID, *measured); err != nil {
+			// Phase 2 will notice, and nobody is woken (spec 02 §2.4).
+			s.loop.cfg.Logger.Warn("the size of a chunk was not stored", "id", 6172703, "ns", a.Namespace, "error", err)
+			s.notify()
+			return
+		}
+	}
+	s.wake()
+}
+
+func (s *Streams) mergeAllDone(a policy.Action, r policy.ActionResult) {
+	if r.Err != nil {
+		s.loop.cfg.Logger.Info("merging all chunks of a shard failed", "id", 7312600, "ns", a.Namespace, "shard", a.Shard, "error", r.Err)
+	}
+	wake := false
+	s.loop.merger.do(func(m *policy.AutoMerger) []policy.MergerEvent { wake = m.Done(a, r); return nil })
+	if wake {
+		s.wake()
+	} else {
+		s.notify()
+	}
+}

@@ -1,0 +1,78 @@
+package balancer
+
+import (
+	"iter"
+	"sync"
+	"time"
+)
+
+// thread is a thread of the server as a state machine: a coroutine that gives
+// one Step after the other and is resumed with the result of each. It has no
+// goroutine of its own running beside others, and no clock.
+type thread struct {
+	next func() (Step, bool)
+	stop func()
+
+	// Set by Resume, read by the coroutine between two steps.
+	now    time.Time
+	result any
+	emit   func(Step) bool
+
+	mu          sync.Mutex
+	terminating bool
+}
+
+// begin makes main the coroutine. Nothing of it runs before the first Resume.
+func (t *thread) begin(main func()) {
+	t.next, t.stop = iter.Pull(func(emit func(Step) bool) {
+		t.emit = emit
+		main()
+	})
+}
+
+// Resume tells the thread the time and the result of its last step and
+// returns the next step. The first call takes a nil result. After Stopped it
+// keeps answering Stopped.
+func (t *thread) Resume(now time.Time, result any) Step {
+	t.now, t.result = now, result
+	step, ok := t.next()
+	if !ok {
+		return Stopped{}
+	}
+	return step
+}
+
+// Terminate asks the thread to stop: the next Resume unwinds to Stopped. The
+// driver must also end a Sleep or a Wait that is under way.
+func (t *thread) Terminate() {
+	t.mu.Lock()
+	t.terminating = true
+	t.mu.Unlock()
+}
+
+// Close frees the coroutine of a thread that will not be resumed again.
+func (t *thread) Close() { t.stop() }
+
+func (t *thread) terminated() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.terminating
+}
+
+// yield hands a step to the driver and gives its result; nil when the thread
+// is being torn down.
+func (t *thread) yield(s Step) any {
+	t.result = nil
+	if !t.emit(s) {
+		t.Terminate()
+		return nil
+	}
+	return t.result
+}
+
+// sleep waits for d, unless the thread terminates first.
+func (t *thread) sleep(d time.Duration) {
+	if d > 0 && !t.terminated() {
+		t.yield(Sleep{Until: t.now.Add(d)})
+	}
+}
