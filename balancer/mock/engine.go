@@ -62,7 +62,7 @@ func (e engine) Split(_ context.Context, s policy.Split) error {
 	}
 	chunk := e.c.tables[s.Namespace].Find(s.Min)
 	if chunk.Shard != s.Shard || !chunk.Min.Equal(s.Min) || !chunk.Max.Equal(s.Max) {
-		return staleConfig(s.Namespace, s.Shard, "no chunk with these bounds")
+		return e.c.staleConfig(s.Namespace, s.Shard, "no chunk with these bounds")
 	}
 	return e.c.Split(coll, chunk, s.Points)
 }
@@ -95,7 +95,7 @@ func (e engine) chosen(m policy.Migration) (catalog.Collection, error) {
 		return coll, mongoerr.New(mongoerr.NamespaceNotFound, "collection %s not found", m.Namespace)
 	}
 	if len(m.Min.Values()) != coll.Pattern.Len() {
-		return coll, staleConfig(m.Namespace, m.From, "the shard key of %s has changed", m.Namespace)
+		return coll, e.c.staleConfig(m.Namespace, m.From, "the shard key of %s has changed", m.Namespace)
 	}
 	return coll, nil
 }

@@ -28,7 +28,7 @@ func (c *Cluster) MergeRange(coll catalog.Collection, min, max catalog.Key) erro
 		tiled = tiled && chunk.Shard == owner
 	}
 	if !tiled {
-		return staleConfig(coll.Namespace, owner, "the range is not made of whole chunks of shard %s", owner)
+		return c.staleConfig(coll.Namespace, owner, "the range is not made of whole chunks of shard %s", owner)
 	}
 	if len(chunks) == 1 {
 		return nil

@@ -189,7 +189,7 @@ func (c *Cluster) donated(m *migration) (catalog.Collection, error) {
 		return coll, err
 	}
 	if !ok || c.tables[ns].Count(m.donor.id) == 0 {
-		return coll, staleConfig(ns, m.donor.id, "shard %s owns no chunk of %s", m.donor.id, ns)
+		return coll, c.staleConfig(ns, m.donor.id, "shard %s owns no chunk of %s", m.donor.id, ns)
 	}
 	if !coll.AllowMigrations || !coll.PermitMigrations {
 		return coll, mongoerr.New(mongoerr.ConflictingOperationInProgress, "Collection %s does not allow migrations", ns)
@@ -207,11 +207,11 @@ func (c *Cluster) checkRange(m *migration) error {
 		return err
 	}
 	if !coll.UUID.Equal(m.coll.UUID) || coll.Epoch != m.coll.Epoch {
-		return staleConfig(ns, m.donor.id, "collection %s was made anew", ns)
+		return c.staleConfig(ns, m.donor.id, "collection %s was made anew", ns)
 	}
 	chunk := c.tables[ns].Find(m.min)
 	if chunk.Shard != m.donor.id || m.max.Compare(chunk.Max) > 0 {
-		return staleConfig(ns, m.donor.id, "the range is not inside one chunk of shard %s", m.donor.id)
+		return c.staleConfig(ns, m.donor.id, "the range is not inside one chunk of shard %s", m.donor.id)
 	}
 	m.before = chunk.Version
 	return nil
@@ -260,14 +260,19 @@ func (c *Cluster) badBound(m *migration, bound bson.Raw, err error) error {
 	case !slices.Equal(names, fields[:len(names)]):
 		return mongoerr.New(mongoerr.BoundFieldMismatch, "bound %s is no prefix of the shard key %s", bound, m.coll.Pattern.Doc())
 	}
-	return staleConfig(m.req.Namespace, m.donor.id, "%s", err)
+	return c.staleConfig(m.req.Namespace, m.donor.id, "%s", err)
 }
 
 // staleConfig is a shard's refusal of a request routed by a table it does not
 // share; mongos tries again (spec 03 §0.7).
-func staleConfig(ns string, id catalog.ShardID, format string, args ...any) error {
+func (c *Cluster) staleConfig(ns string, id catalog.ShardID, format string, args ...any) error {
 	err := mongoerr.New(mongoerr.StaleConfig, "%s", fmt.Sprintf(format, args...))
-	err.Extra = bson.D{{Key: "ns", Value: ns}, {Key: "shardId", Value: string(id)}}
+	err.Extra = bson.D{{Key: "ns", Value: ns}}
+	if table := c.tables[ns]; table != nil {
+		version := versionDoc(table, table.ShardVersion(id))
+		err.Extra = append(err.Extra, bson.E{Key: "vReceived", Value: version}, bson.E{Key: "vWanted", Value: version})
+	}
+	err.Extra = append(err.Extra, bson.E{Key: "shardId", Value: string(id)})
 	return err
 }
 

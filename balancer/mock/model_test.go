@@ -328,6 +328,10 @@ func (m *model) administration() map[string]func(*rapid.T) {
 			m.run("admin", d("configureCollectionBalancing", anyNamespace(t), "enableBalancing", rapid.Bool().Draw(t, "balance"),
 				"chunkSize", rapid.SampledFrom([]int{0, 1, 2}).Draw(t, "MB")))
 		},
+		"defragment": func(t *rapid.T) {
+			m.run("admin", d("configureCollectionBalancing", anyNamespace(t), "defragmentCollection", rapid.IntRange(0, 3).Draw(t, "not off") > 0))
+		},
+		"hours": func(t *rapid.T) { m.sleep(time.Duration(rapid.IntRange(1, 3).Draw(t, "hours")) * time.Hour) },
 		"index": func(t *rapid.T) {
 			db, coll := split(anyNamespace(t))
 			m.run(db, d("createIndexes", coll, "indexes", bson.A{d("key", d("v", 1), "name", "v")}))

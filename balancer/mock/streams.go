@@ -69,28 +69,13 @@ func (c *Cluster) act(a policy.Action) policy.ActionResult {
 	return c.measure(coll, a)
 }
 
-// mergeWhole merges for the balancer: a shard that does not know the range
-// names the version it wants.
+// mergeWhole merges for the balancer, which names the shard it takes for the
+// owner.
 func (c *Cluster) mergeWhole(coll catalog.Collection, a policy.Action) error {
-	table := c.tables[a.Namespace]
-	if !table.Find(a.Min).Min.Equal(a.Min) || table.ShardOf(a.Min) != a.Shard {
-		return c.staleKnown(table, a)
+	if owner := c.tables[a.Namespace].ShardOf(a.Min); owner != a.Shard {
+		return c.staleConfig(a.Namespace, a.Shard, "the range belongs to shard %s", owner)
 	}
-	err := c.MergeRange(coll, a.Min, a.Max)
-	if mongoerr.Is(err, mongoerr.StaleConfig) {
-		return c.staleKnown(table, a)
-	}
-	return err
-}
-
-func (c *Cluster) staleKnown(table *catalog.RoutingTable, a policy.Action) error {
-	err := mongoerr.New(mongoerr.StaleConfig, "the range is not made of whole chunks of shard %s", a.Shard)
-	err.Extra = bson.D{
-		{Key: "ns", Value: a.Namespace},
-		{Key: "vWanted", Value: versionDoc(table, table.ShardVersion(a.Shard))},
-		{Key: "shardId", Value: string(a.Shard)},
-	}
-	return err
+	return c.MergeRange(coll, a.Min, a.Max)
 }
 
 // measure is dataSize with an estimate: the truncated average document for

@@ -20,7 +20,13 @@ var goldenParameters = []string{
 }
 
 // knownDifferences are steps that do not match the recording, with the reason.
-var knownDifferences = map[string]string{}
+var knownDifferences = map[string]string{
+	"09-drain: addShard back": "mongosh does not catch the error of a call that is returned inside try; shardsh does, and the step sees the same code as a value",
+}
+
+// before are the scenarios that ran on the recorded cluster earlier and left
+// something behind that shows: shards whose zones were taken away.
+var before = map[string][]string{"09-drain": {"03-zones"}}
 
 // recordedStep is one entry of a recording.
 type recordedStep struct {
@@ -33,7 +39,7 @@ type recordedStep struct {
 // What a real MongoDB 8.0.10 cluster answered, step by step, is what the mock
 // answers through the whole program: shell, driver, wire protocol, router.
 func TestGoldenScenarios(t *testing.T) {
-	for _, name := range []string{"01-commands", "03-zones", "04-settings", "05-balance-by-size", "07-jumbo"} {
+	for _, name := range []string{"01-commands", "03-zones", "04-settings", "05-balance-by-size", "06-defrag", "07-jumbo", "09-drain"} {
 		t.Run(name, func(t *testing.T) {
 			want := readRecording(t, name)
 			got := runScenario(t, name)
@@ -79,7 +85,7 @@ func readRecording(t *testing.T, name string) []recordedStep {
 
 func parseSteps(t *testing.T, data []byte) []recordedStep {
 	t.Helper()
-	from, to := bytes.Index(data, []byte("[\n")), bytes.LastIndexByte(data, ']')
+	from, to := bytes.LastIndex(data, []byte("\n[\n"))+1, bytes.LastIndexByte(data, ']')
 	if from < 0 || to < from {
 		t.Fatalf("no recording in %q", data)
 	}
@@ -95,6 +101,9 @@ func runScenario(t *testing.T, name string) []recordedStep {
 	t.Helper()
 	dir := filepath.Join("testdata", "golden")
 	args := append([]string{"--quiet"}, goldenParameters...)
+	for _, earlier := range before[name] {
+		args = append(args, filepath.Join(dir, "lib.js"), filepath.Join(dir, earlier+".js"))
+	}
 	code, stdout, stderr := runProgram(t, "", append(args, filepath.Join(dir, "lib.js"), filepath.Join(dir, name+".js"))...)
 	if code != exitOK {
 		t.Fatalf("exit code %d\n%s", code, stderr)
