@@ -7,28 +7,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock"
-	"shardsh/balancer/mock/router"
 )
 
-// newWalk is a cluster driven by hand, as the random walk drives one.
-func newWalk(t *testing.T, parameters map[string]any) *model {
-	t.Helper()
-	c, err := mock.New(mock.Config{Start: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC), Parameters: parameters})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
-	return &model{cluster: c, router: router.New(c, nil), colls: map[string]*contents{}}
-}
-
-func (m *model) ok(t *testing.T, db string, command bson.D) bson.Raw {
-	t.Helper()
-	reply, ok := m.run(db, command)
-	if !ok {
-		t.Fatalf("%v answered %s", command, reply)
-	}
-	return reply
-}
+const threeShards = `{"shards": [{"id": "shard0"}, {"id": "shard1"}, {"id": "shard2"}]}`
 
 func (m *model) count(t *testing.T, coll string, filter bson.D) int64 {
 	t.Helper()
@@ -44,14 +25,13 @@ func (m *model) scattered(t *testing.T) {
 	for k := range 30 {
 		m.ok(t, "db", d("insert", "c", "documents", bson.A{d("_id", k, "k", k, "pad", make([]byte, 40_000))}))
 		if k > 0 {
-			m.ok(t, "admin", d("split", ns, "middle", d("k", k)))
 			m.ok(t, "admin", d("moveRange", ns, "min", d("k", k), "max", d("k", k+1), "toShard", []string{"shard0", "shard1", "shard2"}[k%3]))
 		}
 	}
 }
 
 func TestDefragmentationOnTheMock(t *testing.T) {
-	m := newWalk(t, map[string]any{"orphanCleanupDelaySecs": 0})
+	m := newCluster(t, threeShards, mock.Config{Parameters: map[string]any{"orphanCleanupDelaySecs": 0}})
 	m.scattered(t)
 	m.ok(t, "admin", d("configureCollectionBalancing", ns, "chunkSize", 1, "defragmentCollection", true))
 	m.ok(t, "admin", d("balancerStart", 1))
@@ -76,7 +56,7 @@ func TestDefragmentationOnTheMock(t *testing.T) {
 // wrong: the shard says so, with the version it wants, and the phase begins
 // anew instead of trying for ever.
 func TestDefragmentationSurvivesASplitByHand(t *testing.T) {
-	m := newWalk(t, map[string]any{"orphanCleanupDelaySecs": 0})
+	m := newCluster(t, threeShards, mock.Config{Parameters: map[string]any{"orphanCleanupDelaySecs": 0}})
 	m.scattered(t)
 	m.ok(t, "admin", d("configureCollectionBalancing", ns, "chunkSize", 1, "defragmentCollection", true))
 	m.ok(t, "admin", d("balancerStart", 1))
@@ -93,7 +73,7 @@ func TestDefragmentationSurvivesASplitByHand(t *testing.T) {
 }
 
 func TestAutoMergerRound(t *testing.T) {
-	m := newWalk(t, nil)
+	m := newCluster(t, threeShards, mock.Config{})
 	m.ok(t, "admin", d("shardCollection", ns, "key", d("k", 1)))
 	for k := range 20 {
 		m.ok(t, "admin", d("split", ns, "middle", d("k", k)))
