@@ -97,7 +97,7 @@ func TestErrorReplyFields(t *testing.T) {
 		"with a code":    {d("moveRange", "shop.orders", "toShard", "shardB"), []string{"ok", "errmsg", "code", "codeName", "$clusterTime", "operationTime"}},
 		"without a code": {d("split", "shop.orders"), []string{"ok", "errmsg", "$clusterTime", "operationTime"}},
 		"stale config": {d("mergeChunks", "shop.orders", "bounds", bson.A{d("a", 0), d("a", bson.MaxKey{})}),
-			[]string{"ok", "errmsg", "code", "codeName", "ns", "shardId", "$clusterTime", "operationTime"}},
+			[]string{"ok", "errmsg", "code", "codeName", "ns", "vReceived", "vWanted", "shardId", "$clusterTime", "operationTime"}},
 	} {
 		elems, err := x.run("admin", tt.command).Elements()
 		if err != nil {
