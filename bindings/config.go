@@ -54,6 +54,11 @@ type Config struct {
 	// Interactive is true for a REPL: results are cut to a page and to a depth
 	// there, and isInteractive() says so.
 	Interactive bool
+	// Shallow cuts a script's result at config's inspectDepth, too
+	// (--deepInspect=false).
+	Shallow bool
+	// Limit is how many documents of a cursor a script's result shows; 0 is all.
+	Limit int
 	// Compat makes helpers that differ between the old shell and mongosh answer
 	// like the old shell (spec 04 §5.3).
 	Compat bool

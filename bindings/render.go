@@ -27,31 +27,6 @@ func (s *Shell) Render(ctx context.Context, r Result) (string, error) {
 	return text, err
 }
 
-// RenderJSON is a result as extended JSON, indented by two; empty for undefined.
-// Cursors are drained into an array.
-func (s *Shell) RenderJSON(ctx context.Context, r Result, canonical bool) (string, error) {
-	if r.Undefined() {
-		return "", nil
-	}
-	var text string
-	_, err := s.within(ctx, func() (goja.Value, error) {
-		var err error
-		text, err = s.try(func() string {
-			v := s.withoutGossip(r.value)
-			if cur, ok := receiver[*cursor](v); ok {
-				v = s.rt.NewArray(cur.page(everything)...)
-			}
-			json, err := s.world.EJSON(v, canonical, "  ")
-			if err != nil {
-				s.rethrow(err)
-			}
-			return json
-		})
-		return nil, err
-	})
-	return text, err
-}
-
 // render is Render inside a running call; it may throw.
 func (s *Shell) render(v goja.Value) string {
 	if text, ok := s.renderTables(v); ok {
@@ -61,7 +36,7 @@ func (s *Shell) render(v goja.Value) string {
 		return text
 	}
 	o := s.inspectOptions()
-	if !s.cfg.Interactive {
+	if !s.cfg.Interactive && !s.cfg.Shallow {
 		o.Depth, o.MaxItems, o.MaxString = values.Unlimited, values.Unlimited, values.Unlimited
 	}
 	return s.world.InspectResult(s.withoutGossip(v), o, true)
@@ -84,6 +59,9 @@ func (s *Shell) renderPage(cur *cursor) string {
 	size := s.settings.displayBatchSize
 	if !s.cfg.Interactive {
 		size = everything
+		if s.cfg.Limit > 0 {
+			size = s.cfg.Limit
+		}
 	}
 	items := cur.page(size)
 	more := cur.mayHaveMore()

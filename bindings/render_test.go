@@ -26,17 +26,61 @@ func TestJSON(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := c.RenderJSON(context.Background(), r, tc.canonical)
-		if err != nil || got != tc.want {
-			t.Errorf("%s: %s %v", tc.input, got, err)
+		var got strings.Builder
+		if tc.want != "" {
+			tc.want += "\n"
+		}
+		err = c.WriteJSON(context.Background(), &got, r, JSONStyle{Canonical: tc.canonical})
+		if err != nil || got.String() != tc.want {
+			t.Errorf("%s: %s %v", tc.input, got.String(), err)
 		}
 	}
 	r, err := c.Eval(context.Background(), "eval", "sh.status()")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := c.RenderJSON(context.Background(), r, false); err != nil || !strings.HasPrefix(got, "{\n  \"shardingVersion\"") || strings.Contains(got, "StatsResult") {
-		t.Errorf("sh.status(): %s %v", got, err)
+	var got strings.Builder
+	err = c.WriteJSON(context.Background(), &got, r, JSONStyle{})
+	if err != nil || !strings.HasPrefix(got.String(), "{\n  \"shardingVersion\"") || strings.Contains(got.String(), "StatsResult") {
+		t.Errorf("sh.status(): %s %v", got.String(), err)
+	}
+}
+
+// TestJSONLines: one document a line, of cursors and of arrays.
+func TestJSONLines(t *testing.T) {
+	c := connect(t)
+	for _, tc := range []struct {
+		input string
+		style JSONStyle
+		want  string
+	}{
+		{"db.orders.find({}, {a: 0})", JSONStyle{Lines: true, Limit: 2}, "{\"_id\":0}\n{\"_id\":1}\n"},
+		{"db.orders.find({_id: -1})", JSONStyle{Lines: true}, ""},
+		{"db.orders.find({_id: -1})", JSONStyle{}, "[]\n"},
+		{"[{a: 1}, 'b']", JSONStyle{Lines: true}, "{\"a\":1}\n\"b\"\n"},
+		{"({a: [1]})", JSONStyle{Lines: true, Canonical: true}, "{\"a\":[{\"$numberInt\":\"1\"}]}\n"},
+		{"undefined", JSONStyle{Lines: true}, ""},
+	} {
+		r, err := c.Eval(context.Background(), "eval", tc.input)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got strings.Builder
+		if err := c.WriteJSON(context.Background(), &got, r, tc.style); err != nil || got.String() != tc.want {
+			t.Errorf("%s: %q %v, want %q", tc.input, got.String(), err, tc.want)
+		}
+	}
+}
+
+// TestLimits of what a script's result shows.
+func TestLimits(t *testing.T) {
+	c := connect(t, func(cfg *Config) { cfg.Interactive, cfg.Limit, cfg.Shallow = false, 2, true })
+	run(t, c, step{"({a: {b: {c: {d: {e: {f: {g: {h: 1}}}}}}}}).a ? 1 : 0", "1"})
+	if got, _ := c.show("db.orders.find({}, {a: 0})"); got != "[ { _id: 0 }, { _id: 1 } ]" {
+		t.Errorf("find() shows %s", got)
+	}
+	if got, _ := c.show("({a: {b: {c: {d: {e: {f: {g: {h: 1}}}}}}}})"); !strings.Contains(got, "[Object]") {
+		t.Errorf("a deep object shows as %s", got)
 	}
 }
 

@@ -23,7 +23,7 @@ func (s *Shell) explainCall(e *ScriptError) {
 		proto, name = s.collectionPrototype(), name[i+1:]
 	}
 	e.Message = ns + " is a collection, not a function"
-	if near := nearest(name, s.methodNames(proto)); near != "" {
+	if near := Nearest(name, s.methodNames(proto)); near != "" {
 		e.Message += "; did you mean " + near + "()?"
 	}
 }
@@ -32,9 +32,9 @@ func (s *Shell) methodNames(proto *goja.Object) []string {
 	return slices.DeleteFunc(proto.GetOwnPropertyNames(), func(n string) bool { return strings.HasPrefix(n, "_") })
 }
 
-// nearest is the name that takes the fewest changes to become the given one;
+// Nearest is the name that takes the fewest changes to become the given one;
 // empty when all take too many.
-func nearest(name string, names []string) string {
+func Nearest(name string, names []string) string {
 	best, least := "", len(name)/3+2
 	for _, n := range names {
 		if d := editDistance(strings.ToLower(name), strings.ToLower(n)); d < least {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/pflag"
@@ -15,30 +14,34 @@ import (
 // them is not balanced.
 func (env environment) check(ctx context.Context) error {
 	var o commandLine
-	flags := pflag.NewFlagSet("shardsh check", pflag.ContinueOnError)
-	flags.SetOutput(env.stderr)
-	flags.Usage = func() {}
-	asJSON := flags.Bool("json", false, "print one JSON document")
-	flags.StringVar(&o.mock, "mock", "", "check a mock cluster: N shards or a topology file")
-	flags.Lookup("mock").NoOptDefVal = mockGiven
-	flags.BoolVar(&o.quiet, "quiet", false, "print nothing but collections that are not balanced")
-	if err := flags.Parse(env.args); err != nil {
-		if errors.Is(err, pflag.ErrHelp) {
-			env.printCheckHelp(flags)
-			return nil
-		}
-		return usageError{err}
+	var asJSON bool
+	groups := checkFlags(&o, &asJSON)
+	positional, rest, warnings, err := parseFlags(groups, env.args)
+	switch {
+	case err != nil:
+		return err
+	case o.help:
+		env.printCheckHelp(groups)
+		return nil
 	}
-	if flags.NArg() > 1 {
-		return usagef("check takes one address, not also %q", redact(flags.Arg(1)))
+	if positional = append(positional, rest...); len(positional) > 1 {
+		return usagef("check takes one address, not also %q", redact(positional[1]))
 	}
-	o.address = flags.Arg(0)
+	if len(positional) > 0 {
+		o.takeAddress(positional[0])
+	}
+	o.quiet = o.quietChoice.on
 	if err := o.check(); err != nil {
 		return err
 	}
+	for _, w := range warnings {
+		fmt.Fprintln(env.stderr, w)
+	}
+	ctx, cancel := o.bounded(ctx)
+	defer cancel()
 	conn, err := env.connect(ctx, o, false)
 	if err != nil {
-		return err
+		return because(ctx, err)
 	}
 	defer conn.close()
 	if o.usesMock() && o.mock == "" {
@@ -46,9 +49,9 @@ func (env environment) check(ctx context.Context) error {
 	}
 	list, err := live.Balance(ctx, conn.client)
 	if err != nil {
-		return err
+		return because(ctx, err)
 	}
-	return env.printBalance(list, *asJSON, o.quiet)
+	return env.printBalance(list, asJSON, o.quiet)
 }
 
 func (env environment) printBalance(list []live.Compliance, asJSON, quiet bool) error {
@@ -99,15 +102,27 @@ func (env environment) printLines(list []live.Compliance, quiet bool) {
 	}
 }
 
-func (env environment) printCheckHelp(flags *pflag.FlagSet) {
+// checkFlags are the options of check.
+func checkFlags(o *commandLine, asJSON *bool) []flagGroup {
+	groups := []flagGroup{group("Options", func(f *pflag.FlagSet) {
+		f.BoolVar(asJSON, "json", false, "print one JSON document")
+		choiceVar(f, &o.quietChoice, "quiet", "print nothing but collections that are not balanced")
+		f.Var(&o.timeout, "timeout", "`TIME` give up after 90, 30s, 5m")
+		f.StringVar(&o.mock, "mock", "", "`N|FILE` check a mock cluster: number of shards, or a topology file")
+		f.Lookup("mock").NoOptDefVal = mockGiven
+		f.BoolVarP(&o.help, "help", "h", false, "print this help")
+	})}
+	return append(groups, connectionFlags(&o.server)...)
+}
+
+func (env environment) printCheckHelp(groups []flagGroup) {
 	fmt.Fprintf(env.stdout, `Checks the balance of every sharded collection, one line each.
 
 Usage:
   shardsh check [options] [address]
 
-Options:
 %s
 Exit codes: 0 every collection is balanced; 3 one is not; 1 the cluster can't
 be asked; 2 wrong command line.
-`, flags.FlagUsages())
+`, groupUsage(groups))
 }

@@ -2,18 +2,13 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
-	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
-	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/connstring"
-	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
 
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/router"
@@ -32,6 +27,7 @@ type connection struct {
 	readPreference *readpref.ReadPref
 	noRetryWrites  bool
 	settings       *options.ClientOptions // to connect again as another user
+	apiVersion     string
 	// For the banner: the server's version and a few words on its size.
 	serverVersion, cluster string
 	clock                  bindings.Clock
@@ -50,7 +46,7 @@ func (env environment) connect(ctx context.Context, o commandLine, interactive b
 	case o.usesMock():
 		return env.connectMock(o, interactive)
 	}
-	return connectLive(ctx, o.address)
+	return env.connectLive(ctx, o.server)
 }
 
 func (env environment) connectMock(o commandLine, interactive bool) (*connection, error) {
@@ -90,18 +86,24 @@ func (env environment) connectMock(o commandLine, interactive bool) (*connection
 		_ = server.Shutdown(ctx)
 		<-served
 	}
-	settings := options.Client().
-		ApplyURI("mongodb://mock:27017/?directConnection=true").
-		SetAppName("shardsh " + version()).
-		SetDialer(pipe).
-		SetServerMonitoringMode(connstring.ServerMonitoringModePoll)
+	settings, err := env.clientOptions(context.Background(), o.server, mockAddress())
+	if err != nil {
+		stop()
+		return nil, err
+	}
+	settings.SetDialer(pipe)
 	client, err := mongo.Connect(settings)
 	if err != nil {
 		stop()
 		return nil, err
 	}
+	database := o.database
+	if database == "" {
+		database = "test"
+	}
 	return &connection{
-		client: client, address: "mongodb://mock:27017/", database: "test", deployment: "mock: mongos",
+		noRetryWrites: o.server.retryWrites.given && !o.server.retryWrites.on, apiVersion: o.server.apiVersion,
+		client: client, address: "mongodb://mock:27017/", database: database, deployment: "mock: mongos",
 		serverVersion: mock.Version,
 		cluster:       fmt.Sprintf("mock cluster, %d shards, %s time", len(topology.Shards), timeName(cfg.RealTime)),
 		clock:         cluster.Clock(),
@@ -111,6 +113,11 @@ func (env environment) connectMock(o commandLine, interactive bool) (*connection
 			stop()
 		},
 	}, nil
+}
+
+// mockAddress is where the mock would be if it had an address.
+func mockAddress() *connectionString {
+	return withDefaults(&connectionString{scheme: scheme, hosts: []string{"mock:27017"}})
 }
 
 func timeName(real bool) string {
@@ -133,78 +140,6 @@ func mockTopology(o commandLine) (*mock.Topology, error) {
 		return nil, usageError{fmt.Errorf("--mock: %w", err)}
 	}
 	return t, nil
-}
-
-func connectLive(ctx context.Context, address string) (*connection, error) {
-	uri, err := connectionString(address)
-	if err != nil {
-		return nil, err
-	}
-	parsed, err := connstring.ParseAndValidate(uri)
-	if err != nil {
-		return nil, usagef("%s: %s", redact(address), redact(err.Error()))
-	}
-	settings := options.Client().ApplyURI(uri).SetAppName("shardsh " + version())
-	if settings.ServerMonitoringMode == nil {
-		// A shell needs no news of the topology by the second, and the streaming
-		// monitor costs a second connection and, now and then, ten seconds at
-		// the end, when the driver waits for a hello that it does not cancel.
-		settings.SetServerMonitoringMode(connstring.ServerMonitoringModePoll)
-	}
-	client, err := mongo.Connect(settings)
-	if err != nil {
-		return nil, usagef("%s: %s", redact(address), redact(err.Error()))
-	}
-	var hello struct {
-		Msg string `bson:"msg"`
-	}
-	if err := client.Database("admin").RunCommand(ctx, bson.D{{Key: "hello", Value: 1}}).Decode(&hello); err != nil {
-		disconnect(client)
-		return nil, unreachable(address, err)
-	}
-	c := &connection{
-		client: client, address: redact(uri), database: parsed.Database,
-		setName: parsed.ReplicaSet, readPreference: settings.ReadPreference, settings: settings,
-		noRetryWrites: settings.RetryWrites != nil && !*settings.RetryWrites,
-		close:         func() { disconnect(client) },
-	}
-	if c.database == "" {
-		c.database = "test"
-	}
-	if hello.Msg == "isdbgrid" {
-		c.deployment = "mongos"
-		if len(parsed.Hosts) == 1 {
-			c.deployment = "direct: mongos"
-		}
-	}
-	return c, nil
-}
-
-// disconnect gives the driver a moment to end its sessions.
-func disconnect(client *mongo.Client) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	_ = client.Disconnect(ctx)
-}
-
-// unreachable makes a driver's error one line about the address, with the
-// reason the network gave.
-func unreachable(address string, err error) error {
-	reason := err
-	var selection topology.ServerSelectionError
-	if errors.As(err, &selection) {
-		for _, server := range selection.Desc.Servers {
-			if server.LastError != nil {
-				reason = server.LastError
-				break
-			}
-		}
-	}
-	for cause := reason; cause != nil; cause = errors.Unwrap(cause) {
-		reason = cause
-	}
-	text, _, _ := strings.Cut(redact(reason.Error()), "\n")
-	return fmt.Errorf("can't reach %s: %s", redact(address), text)
 }
 
 // notice writes a line for people, unless they want quiet.

@@ -43,7 +43,17 @@ type signalError struct{ signal os.Signal }
 
 func (e signalError) Error() string { return "stopped by signal: " + e.signal.String() }
 
+func (e signalError) exitCode() int {
+	if e.signal == syscall.SIGTERM {
+		return exitSIGTERM
+	}
+	return exitSIGINT
+}
+
 func exitCode(ctx context.Context, err error) int {
+	if cause := new(signalError); errors.As(err, cause) {
+		return cause.exitCode()
+	}
 	var quit *bindings.ExitError
 	var usage usageError
 	var findings findingsError
@@ -54,10 +64,7 @@ func exitCode(ctx context.Context, err error) int {
 	case errors.As(err, &quit):
 		return quit.Code
 	case errors.As(context.Cause(ctx), &caught):
-		if caught.signal == syscall.SIGTERM {
-			return exitSIGTERM
-		}
-		return exitSIGINT
+		return caught.exitCode()
 	case errors.As(err, &usage):
 		return exitUsage
 	case errors.As(err, &findings):

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"os"
 
-	"go.mongodb.org/mongo-driver/v2/bson"
-
 	"shardsh/bindings"
 	"shardsh/repl"
 )
@@ -17,6 +15,9 @@ func (env environment) repl(ctx context.Context, o commandLine, conn *connection
 	history, err := repl.OpenHistory(env.historyPath())
 	if err != nil {
 		notice(env.stderr, o.quiet, "The history is not kept: %s", err)
+	}
+	if err := env.runRC(ctx, o, shell); err != nil {
+		return err
 	}
 	if env.releaseInterrupt != nil {
 		env.releaseInterrupt()
@@ -53,27 +54,6 @@ func (env environment) lineEditor() repl.LineEditor {
 		return repl.NewTerminal()
 	}
 	return repl.NewPlain(env.stdin, env.stdout)
-}
-
-// banner asks a live cluster for its version and size; what it does not tell
-// is left out.
-func banner(ctx context.Context, o commandLine, conn *connection) string {
-	if o.quiet {
-		return ""
-	}
-	b := repl.Banner{ShellVersion: version(), Address: conn.address, ServerVersion: conn.serverVersion, Cluster: conn.cluster}
-	if conn.client != nil && b.ServerVersion == "" {
-		var info struct{ Version string }
-		var list struct{ Shards []bson.Raw }
-		admin := conn.client.Database("admin")
-		if admin.RunCommand(ctx, bson.D{{Key: "buildInfo", Value: 1}}).Decode(&info) == nil {
-			b.ServerVersion = info.Version
-		}
-		if admin.RunCommand(ctx, bson.D{{Key: "listShards", Value: 1}}).Decode(&list) == nil {
-			b.Cluster = fmt.Sprintf("%d shards", len(list.Shards))
-		}
-	}
-	return b.String()
 }
 
 func askedToLeave(err error) (int, bool) {

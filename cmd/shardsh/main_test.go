@@ -194,37 +194,3 @@ func TestReadOnlyAndDryRun(t *testing.T) {
 		t.Errorf("exit code %d, stdout %q, stderr %q", code, stdout, stderr)
 	}
 }
-
-func TestPasswordIn(t *testing.T) {
-	tests := []struct{ arg, want string }{
-		{"mongodb://joe:secret@h:1/db", "secret"},
-		{"mongodb+srv://joe:p:w@h/db", "p:w"},
-		{"mongodb://joe@h:1", ""},
-		{"mongodb://h:1/db", ""},
-		{"script.js", ""},
-	}
-	for _, tt := range tests {
-		from, to, ok := passwordIn(tt.arg)
-		if got := tt.arg[from:to]; ok != (tt.want != "") || got != tt.want {
-			t.Errorf("passwordIn(%q) = %q, want %q", tt.arg, got, tt.want)
-		}
-	}
-}
-
-func TestConnectionString(t *testing.T) {
-	const local = "directConnection=true&serverSelectionTimeoutMS=2000"
-	tests := []struct{ address, want string }{
-		{"app", "mongodb://127.0.0.1:27017/app?" + local},
-		{"h:9999/app", "mongodb://h:9999/app?directConnection=true"},
-		{"localhost:9999", "mongodb://localhost:9999/?" + local},
-		{"mongodb://h1,h2/app", "mongodb://h1,h2/app"},
-		{"mongodb://h1/app?replicaSet=rs", "mongodb://h1/app?replicaSet=rs"},
-		{"mongodb://u:p@h.example?tls=true", "mongodb://u:p@h.example/?tls=true&directConnection=true"},
-		{"mongodb+srv://h.example/app", "mongodb+srv://h.example/app"},
-	}
-	for _, tt := range tests {
-		if got, err := connectionString(tt.address); err != nil || got != tt.want {
-			t.Errorf("connectionString(%q) = %q, %v, want %q", tt.address, got, err, tt.want)
-		}
-	}
-}

@@ -1,15 +1,12 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/spf13/pflag"
+	"time"
 )
 
 // environment is what the program knows of the world around it, so that tests
@@ -21,102 +18,156 @@ type environment struct {
 	getenv         func(string) (string, bool)
 	// releaseInterrupt leaves Ctrl-C to the REPL; nil where there is none.
 	releaseInterrupt func()
+	// stdinIsScript keeps questions from being answered by the script.
+	stdinIsScript bool
 }
 
 // commandLine is what was asked for.
 type commandLine struct {
-	address string
-	files   []string
-	args    []string // script arguments, after --
+	server   server
+	database string // on the mock; a live cluster's is in the address
+	files    []string
+	args     []string // script arguments, after --
+	warnings []string
 
-	evals      []string
-	quiet      bool
-	nodb       bool
-	shell      bool
-	json       string // "", relaxed or canonical
+	evals       []string
+	shell       bool
+	interactive bool
+	set         []string
+	setJSON     []string
+	timeout     duration
+	compat      bool
+	norc        bool
+	nodb        bool
+
+	json                string // "", relaxed or canonical
+	jsonl               bool
+	limit               int
+	deepInspect         choice
+	quietChoice         choice
+	verbose             choice
+	quiet               bool
+	skipStartupWarnings bool
+
 	mock       string
 	mockTime   string // "", real or virtual
 	parameters map[string]string
 	seed       uint64
 	seeded     bool
-	readOnly   bool
-	dryRun     bool
-	version    bool
-	help       bool
+
+	readOnly bool
+	dryRun   bool
+	sandbox  bool
+
+	version   bool
+	buildInfo bool
+	help      bool
+	ipv6      bool
 }
 
 // mockGiven is what a bare --mock means.
 const mockGiven = "3"
 
-func newFlags(o *commandLine) *pflag.FlagSet {
-	flags := pflag.NewFlagSet("shardsh", pflag.ContinueOnError)
-	flags.SortFlags = false
-	flags.SetOutput(io.Discard)
-	flags.StringArrayVar(&o.evals, "eval", nil, "run this JavaScript and print its result; repeat to add")
-	flags.StringArrayVarP(&o.files, "file", "f", nil, "run this script; repeat to add (- is stdin)")
-	flags.BoolVar(&o.shell, "shell", false, "open the shell after --eval and the scripts")
-	flags.BoolVar(&o.quiet, "quiet", false, "no banner, no notices")
-	flags.BoolVar(&o.nodb, "nodb", false, "no cluster at all")
-	flags.StringVar(&o.json, "json", "", "print the result as extended JSON: canonical or relaxed")
-	flags.Lookup("json").NoOptDefVal = "canonical"
-	flags.StringVar(&o.mock, "mock", "", "use the mock cluster, with N shards or as a topology file says")
-	flags.Lookup("mock").NoOptDefVal = mockGiven
-	flags.StringVar(&o.mockTime, "mock-time", "", "real or virtual; virtual is the default for scripts, real for the shell")
-	flags.StringToStringVar(&o.parameters, "set-parameter", nil, "set a server parameter of the mock, name=value; repeat to add")
-	flags.Uint64Var(&o.seed, "seed", 0, "seed of the mock; with one, virtual time begins on 2026-01-01 and runs repeat exactly")
-	flags.BoolVar(&o.readOnly, "read-only", false, "refuse every command that changes something")
-	flags.BoolVar(&o.dryRun, "dry-run", false, "print commands that change something instead of sending them")
-	flags.BoolVar(&o.version, "version", false, "print the version")
-	flags.BoolVarP(&o.help, "help", "h", false, "print this help")
-	return flags
-}
-
 // parseOptions reads the command line. Errors are usage errors that name the
 // argument.
 func parseOptions(args []string) (commandLine, error) {
 	var o commandLine
-	flags := newFlags(&o)
-	if err := flags.Parse(args); err != nil {
-		if errors.Is(err, pflag.ErrHelp) {
-			o.help = true
-			return o, nil
-		}
-		return o, usageError{err}
+	groups := shellFlags(&o)
+	positional, rest, warnings, err := parseFlags(groups, args)
+	if err != nil {
+		return o, err
 	}
-	o.seeded = flags.Changed("seed")
-	positional := flags.Args()
-	if at := flags.ArgsLenAtDash(); at >= 0 {
-		positional, o.args = flags.Args()[:at], flags.Args()[at:]
+	if o.help || o.version || o.buildInfo {
+		return o, nil
 	}
+	o.args, o.warnings = rest, warnings
+	o.seeded = allFlags(groups).Changed("seed")
+	o.quiet = o.quietChoice.on
 	if len(positional) > 0 && !o.nodb && !isScript(positional[0]) {
-		o.address, positional = positional[0], positional[1:]
+		o.takeAddress(positional[0])
+		positional = positional[1:]
 	}
 	o.files = append(o.files, positional...)
 	return o, o.check()
 }
 
-func (o commandLine) check() error {
-	switch {
-	case !slices.Contains([]string{"", "canonical", "relaxed"}, o.json):
-		return usagef("--json takes canonical or relaxed, not %q", o.json)
-	case !slices.Contains([]string{"", "real", "virtual"}, o.mockTime):
-		return usagef("--mock-time takes real or virtual, not %q", o.mockTime)
-	case o.nodb && o.mock != "":
-		return usagef("--nodb and --mock exclude each other")
-	case o.address != "" && o.mock != "":
-		return usagef("--mock and the address %s exclude each other", redact(o.address))
-	case !o.usesMock() && (o.mockTime != "" || len(o.parameters) > 0 || o.seeded):
-		return usagef("--mock-time, --set-parameter and --seed are for the mock cluster only")
-	case o.json != "" && len(o.evals)+len(o.files) == 0:
-		return usagef("--json needs --eval or a script")
-	case o.json != "" && o.shell:
-		return usagef("--json and --shell exclude each other")
+// takeAddress: with --mock a word can only be the name of a database.
+func (o *commandLine) takeAddress(word string) {
+	if o.mock != "" && !strings.ContainsAny(word, "/\\. \"$:") {
+		o.database = word
+		return
 	}
-	return nil
+	o.server.address = word
 }
 
-// usesMock: without an address and without --nodb the cluster is the mock.
-func (o commandLine) usesMock() bool { return !o.nodb && o.address == "" }
+func (o commandLine) check() error {
+	scripted := o.scripted()
+	for _, rule := range []struct {
+		broken bool
+		format string
+		args   []any
+	}{
+		{o.json != "" && o.json != "canonical" && o.json != "relaxed", "--json takes canonical or relaxed, not %q", []any{o.json}},
+		{o.mockTime != "" && o.mockTime != "real" && o.mockTime != "virtual", "--mock-time takes real or virtual, not %q", []any{o.mockTime}},
+		{o.nodb && o.mock != "", "--nodb and --mock exclude each other", nil},
+		{o.nodb && o.server.named(), "--nodb needs no host, user or TLS; leave those options out", nil},
+		{o.mock != "" && o.server.address != "", "--mock and the address %s exclude each other", []any{redact(o.server.address)}},
+		{o.mock != "" && (o.server.host != "" || o.server.port != ""), "--mock and --host or --port exclude each other", nil},
+		{o.mock != "" && o.server.option() != "", "%s is for a live cluster, not for the mock", []any{o.server.option()}},
+		{!o.usesMock() && (o.mockTime != "" || len(o.parameters) > 0 || o.seeded), "--mock-time, --set-parameter and --seed are for the mock cluster only", nil},
+		{(o.json != "" || o.jsonl) && !scripted, "--json and --jsonl need --eval or a script", nil},
+		{(o.json != "" || o.jsonl) && (o.shell || o.interactive), "--json or --jsonl, and a shell exclude each other", nil},
+		{o.limit < 0, "--limit takes a number from 1, not %d", []any{o.limit}},
+		{o.timeout < 0, "--timeout takes a time above 0", nil},
+	} {
+		if rule.broken {
+			return usagef(rule.format, rule.args...)
+		}
+	}
+	return o.server.check()
+}
+
+// scripted tells whether there is something to run besides a shell and a pipe.
+func (o commandLine) scripted() bool { return len(o.evals)+len(o.files) > 0 }
+
+// usesMock: without anything that says where, and without --nodb, the cluster
+// is the mock.
+func (o commandLine) usesMock() bool { return !o.nodb && !o.server.named() }
+
+// wantsNotices: the quiet option decides, then --verbose, then whether there
+// is anybody to read them (spec 04 §1.5).
+func (o commandLine) wantsNotices(interactive bool) bool {
+	switch {
+	case o.quietChoice.given:
+		return !o.quietChoice.on
+	case o.verbose.given:
+		return o.verbose.on
+	}
+	return interactive
+}
+
+// duration is a time as --timeout takes it: a plain number is seconds.
+type duration time.Duration
+
+func (d *duration) String() string {
+	if *d == 0 {
+		return ""
+	}
+	return time.Duration(*d).String()
+}
+func (d *duration) Type() string { return "duration" }
+
+func (d *duration) Set(text string) error {
+	parsed, err := time.ParseDuration(text)
+	if seconds, numberErr := strconv.ParseFloat(text, 64); numberErr == nil {
+		parsed, err = time.Duration(seconds*float64(time.Second)), nil
+	}
+	if err != nil || parsed <= 0 {
+		return fmt.Errorf("%q is no time above 0, such as 90, 30s or 5m", text)
+	}
+	*d = duration(parsed)
+	return nil
+}
 
 // shards reads --mock as a number of shards; false when it names a file.
 func (o commandLine) shards() (int, bool, error) {
@@ -145,7 +196,7 @@ func isScript(arg string) bool {
 	if arg == "-" || arg == "/dev/stdin" {
 		return true
 	}
-	if strings.HasPrefix(arg, "mongodb://") || strings.HasPrefix(arg, "mongodb+srv://") {
+	if isURI(arg) {
 		return false
 	}
 	for _, suffix := range scriptSuffixes {
@@ -155,21 +206,4 @@ func isScript(arg string) bool {
 	}
 	info, err := os.Stat(arg)
 	return err == nil && !info.IsDir()
-}
-
-func (env environment) printHelp() {
-	var o commandLine
-	fmt.Fprintf(env.stdout, `shardsh: a shell for sharded MongoDB clusters, with a mock cluster inside
-
-Usage:
-  shardsh [options] [address] [script.js ...] [-- script arguments]
-%s
-Without an address the cluster is the embedded mock. An address is a
-connection string (mongodb://...), host:port/db, or the name of a database.
-
-Options:
-%s
-Exit codes: 0 fine; 1 a script failed or the cluster can't be reached; 2 wrong
-command line; 3 check found a collection that is not balanced; 130 Ctrl-C.
-`, subcommandUsage(), newFlags(&o).FlagUsages())
 }

@@ -5,11 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime/debug"
+	"slices"
 	"strings"
-
-	"go.mongodb.org/mongo-driver/v2/bson"
-	"golang.org/x/term"
 
 	"shardsh/bindings"
 	"shardsh/scripts"
@@ -27,6 +24,8 @@ func (env environment) run(ctx context.Context) int {
 		env.printHelp()
 	case o.version:
 		fmt.Fprintln(env.stdout, version())
+	case o.buildInfo:
+		err = env.printBuildInfo()
 	default:
 		err = env.shell(ctx, o)
 	}
@@ -68,45 +67,50 @@ func errorText(err error) string {
 	return text
 }
 
-// version is the module's, as the build recorded it.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
-		return "0.1.0-dev"
-	}
-	return info.Main.Version
-}
-
 // shell runs evals and scripts, then the REPL where one is wanted.
 func (env environment) shell(ctx context.Context, o commandLine) error {
-	scripted := len(o.evals)+len(o.files) > 0
-	if !scripted && !o.shell && !isTerminal(env.stdin) {
+	scripted := o.scripted()
+	if !scripted && !o.shell && !o.interactive && !isTerminal(env.stdin) {
 		// A pipe is a script.
 		o.files = append(o.files, "-")
 		scripted = true
 	}
-	interactive := !scripted || o.shell
-	conn, err := env.connect(ctx, o, interactive)
+	interactive := !scripted || o.shell || o.interactive
+	env.stdinIsScript = interactive || slices.Contains(o.files, "-") || slices.Contains(o.files, "/dev/stdin")
+	for _, w := range o.warnings {
+		fmt.Fprintln(env.stderr, w)
+	}
+	bounded, cancel := o.bounded(ctx)
+	defer cancel()
+	conn, err := env.connect(bounded, o, interactive)
 	if err != nil {
-		return err
+		return because(bounded, err)
 	}
 	defer conn.close()
-	if o.usesMock() && o.mock == "" {
+	switch {
+	case o.usesMock() && o.mock == "":
 		notice(env.stderr, o.quiet, "No address given: using the embedded %s.", conn.cluster)
+	case conn.address != "" && !interactive:
+		notice(env.stderr, !o.wantsNotices(interactive), "Connected to %s", conn.address)
 	}
 	shell, err := bindings.New(bindings.Config{
 		Client: conn.client, Address: conn.address, Database: conn.database, Deployment: conn.deployment,
-		Stdin: env.stdin, Stdout: env.stdout, Stderr: env.stderr,
+		Stdin: env.scriptInput(bounded, interactive), Stdout: env.stdout, Stderr: env.stderr,
 		Clock: conn.clock, Color: env.color(), Terminal: isTerminal(env.stdout), Interactive: interactive,
 		Args: o.args, Executable: os.Args[0], Version: version(),
 		Guard: env.guard(o), Scripts: scripts.Files,
 		SetName: conn.setName, ReadPreference: conn.readPreference, NoRetryWrites: conn.noRetryWrites, Settings: conn.settings,
+		Compat: o.compat, Sandbox: o.sandbox, Limit: o.limit, Shallow: o.deepInspect.given && !o.deepInspect.on,
 	})
 	if err != nil {
 		return err
 	}
-	err = env.runScripts(ctx, o, shell)
+	if err := o.define(shell); err != nil {
+		return err
+	}
+	err = env.runScripts(bounded, o, shell)
 	if err == nil && interactive {
+		cancel()
 		err = env.repl(ctx, o, conn, shell)
 	}
 	// What scripts left to do at the end is done however they ended.
@@ -119,86 +123,46 @@ func (env environment) shell(ctx context.Context, o commandLine) error {
 	return err
 }
 
+// because names what stopped a run instead of what it was doing then.
+func because(ctx context.Context, err error) error {
+	var timeout timeoutError
+	if errors.As(context.Cause(ctx), &timeout) {
+		return timeout
+	}
+	return err
+}
+
 // runScripts runs the evals, prints the last one's result, then the files.
 func (env environment) runScripts(ctx context.Context, o commandLine, shell *bindings.Shell) error {
+	err := env.runEvals(ctx, o, shell)
+	for i, path := range o.files {
+		if err != nil {
+			break
+		}
+		notice(env.stderr, !o.verbose.on || o.quiet, "Loading file: %s", path)
+		var result bindings.Result
+		result, err = shell.RunFile(ctx, path)
+		if err == nil && o.wantsJSON() && i == len(o.files)-1 {
+			err = env.print(ctx, o, shell, result)
+		}
+	}
+	if err == nil {
+		return nil
+	}
+	return env.report(o, because(ctx, err))
+}
+
+func (env environment) runEvals(ctx context.Context, o commandLine, shell *bindings.Shell) error {
 	var last bindings.Result
 	for _, source := range o.evals {
 		result, err := shell.Eval(ctx, "eval", source)
 		if err != nil {
-			return env.report(o, err)
+			return err
 		}
 		last = result
 	}
-	if len(o.evals) > 0 && (o.json == "" || len(o.files) == 0) {
-		if err := env.print(ctx, o, shell, last); err != nil {
-			return env.report(o, err)
-		}
+	if len(o.evals) == 0 || o.wantsJSON() && len(o.files) > 0 {
+		return nil
 	}
-	for i, path := range o.files {
-		result, err := shell.RunFile(ctx, path)
-		if err != nil {
-			return env.report(o, err)
-		}
-		if o.json != "" && i == len(o.files)-1 {
-			if err := env.print(ctx, o, shell, result); err != nil {
-				return env.report(o, err)
-			}
-		}
-	}
-	return nil
-}
-
-// report tells about a script's error as a document, where JSON was asked
-// for (spec 04 §1.8).
-func (env environment) report(o commandLine, err error) error {
-	var script *bindings.ScriptError
-	if o.json == "" || !errors.As(err, &script) {
-		return err
-	}
-	doc := bson.D{
-		{Key: "ok", Value: 0},
-		{Key: "name", Value: script.Name},
-		{Key: "message", Value: redact(script.Message)},
-	}
-	if script.Code != 0 {
-		doc = append(doc, bson.E{Key: "code", Value: script.Code}, bson.E{Key: "codeName", Value: script.CodeName},
-			bson.E{Key: "errmsg", Value: redact(script.Message)})
-	}
-	if at := script.At(); at != "" {
-		doc = append(doc, bson.E{Key: "at", Value: at})
-	}
-	text, marshalErr := bson.MarshalExtJSONIndent(doc, false, false, "", "  ")
-	if marshalErr != nil {
-		return err
-	}
-	fmt.Fprintln(env.stdout, string(text))
-	return reportedError{err}
-}
-
-// print shows a result as the shell does, or as extended JSON.
-func (env environment) print(ctx context.Context, o commandLine, shell *bindings.Shell, result bindings.Result) error {
-	render := shell.Render
-	if o.json != "" {
-		render = func(ctx context.Context, r bindings.Result) (string, error) {
-			return shell.RenderJSON(ctx, r, o.json == "canonical")
-		}
-	}
-	text, err := render(ctx, result)
-	if err != nil || text == "" {
-		return err
-	}
-	_, err = fmt.Fprintln(env.stdout, text)
-	return err
-}
-
-func isTerminal(r any) bool {
-	f, ok := r.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
-}
-
-// color: only on a terminal that has it, and not where NO_COLOR forbids it.
-func (env environment) color() bool {
-	noColor, _ := env.getenv("NO_COLOR")
-	terminal, _ := env.getenv("TERM")
-	return isTerminal(env.stdout) && noColor == "" && terminal != "dumb"
+	return env.print(ctx, o, shell, last)
 }

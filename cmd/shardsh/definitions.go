@@ -1,0 +1,51 @@
+package main
+
+import (
+	"regexp"
+	"strings"
+
+	"shardsh/bindings"
+)
+
+var identifier = regexp.MustCompile(`^[\p{L}_$][\p{L}\p{N}_$]*$`)
+
+// define makes the globals of --set and --setJSON, and scriptArgs (spec 04
+// §4.5).
+func (o commandLine) define(shell *bindings.Shell) error {
+	if err := shell.Set("scriptArgs", o.args); err != nil {
+		return err
+	}
+	for _, text := range o.set {
+		name, value, err := definition(shell, "--set", text)
+		if err == nil {
+			err = shell.Set(name, value)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for _, text := range o.setJSON {
+		name, value, err := definition(shell, "--setJSON", text)
+		if err != nil {
+			return err
+		}
+		if err := shell.SetEJSON(name, value); err != nil {
+			return usagef("--setJSON %s: the value is no extended JSON: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// definition takes NAME=VALUE apart. What the shell itself defines stays.
+func definition(shell *bindings.Shell, option, text string) (name, value string, err error) {
+	name, value, ok := strings.Cut(text, "=")
+	switch {
+	case !ok:
+		return "", "", usagef("%s takes NAME=VALUE, not %q", option, text)
+	case !identifier.MatchString(name):
+		return "", "", usagef("%s: %q can't be the name of a variable", option, name)
+	case shell.Defines(name):
+		return "", "", usagef("%s: the shell itself has a %s; choose another name", option, name)
+	}
+	return name, value, nil
+}

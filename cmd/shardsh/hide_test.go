@@ -1,0 +1,51 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// What ps shows of a command line.
+func TestSecretsAreHidden(t *testing.T) {
+	tests := []struct{ args, want string }{
+		{"mongodb://joe:secret@h:1/db", "mongodb://joe:xxxxxx@h:1/db"},
+		{"mongodb+srv://joe:p:w@h/db", "mongodb+srv://joe:xxx@h/db"},
+		{"mongodb://joe@h:1", "mongodb://joe@h:1"},
+		{"mongodb://h:1/db", "mongodb://h:1/db"},
+		{"mongodb://h/?tlsCertificateKeyFilePassword=abc&x=y", "mongodb://h/?tlsCertificateKeyFilePassword=xxx&x=y"},
+		{"mongodb://h/?authMechanismProperties=AWS_SESSION_TOKEN:abc", "mongodb://h/?authMechanismProperties=xxxxxxxxxxxxxxxxxxxxx"},
+		{"script.js", "script.js"},
+		{"-u joe -p secret h", "-u joe -p xxxxxx h"},
+		{"-u joe -p=secret", "-u joe -p=xxxxxx"},
+		{"-u joe -psecret", "-u joe -pxxxxxx"},
+		{"-u joe -p --tls", "-u joe -p --tls"},
+		{"--password secret --passwordFile f", "--password xxxxxx --passwordFile f"},
+		{"--password=secret", "--password=xxxxxx"},
+		{"--tls-certificate-key-file-password abc", "--tls-certificate-key-file-password xxx"},
+		{"--sslPEMKeyPassword=abc", "--sslPEMKeyPassword=xxx"},
+		{"--awsSecretAccessKey abc", "--awsSecretAccessKey xxx"},
+		{"--eval connect('mongodb://u:pw@h')", "--eval connect('mongodb://u:xx@h')"},
+	}
+	for _, tt := range tests {
+		var args []string
+		for _, word := range strings.Fields(tt.args) {
+			args = append(args, string([]byte(word))) // memory that can be written
+		}
+		hidePasswords(args)
+		if got := strings.Join(args, " "); got != tt.want {
+			t.Errorf("%s\ngot  %s\nwant %s", tt.args, got, tt.want)
+		}
+	}
+}
+
+func TestRedact(t *testing.T) {
+	for text, want := range map[string]string{
+		"dial mongodb://joe:se/cr@t@h:1/ failed":           "dial mongodb://<credentials>@h:1/ failed",
+		"mongodb://h/?tlsCertificateKeyFilePassword=x&y=z": "mongodb://h/?tlsCertificateKeyFilePassword=<credentials>&y=z",
+		"mongodb://h/db": "mongodb://h/db",
+	} {
+		if got := redact(text); got != want {
+			t.Errorf("redact(%q) = %q", text, got)
+		}
+	}
+}

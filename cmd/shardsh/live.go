@@ -1,0 +1,230 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/connstring"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
+)
+
+// connectLive opens a cluster that has an address. On the wire that is the
+// driver's handshakes and one hello, which also proves the login (spec 04
+// §1.12).
+func (env environment) connectLive(ctx context.Context, s server) (*connection, error) {
+	c, err := s.connectionString()
+	if err != nil {
+		return nil, err
+	}
+	if err := env.fillPassword(ctx, s, c); err != nil {
+		return nil, err
+	}
+	if ignored := ignoredIn(c); len(ignored) > 0 {
+		notice(env.stderr, false, "shardsh: of no effect in the connection string: %s", strings.Join(ignored, ", "))
+	}
+	settings, err := env.clientOptions(ctx, s, c)
+	if err != nil {
+		return nil, err
+	}
+	dialing, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	watch := &heartbeats{hosts: settings.Hosts, fail: fail}
+	client, err := mongo.Connect(settings.SetServerMonitor(watch.monitor()))
+	if err != nil {
+		return nil, connectError(c, err)
+	}
+	greeting, err := greet(dialing, client)
+	watch.stop()
+	if err != nil {
+		disconnect(client)
+		switch {
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case dialing.Err() != nil:
+			err = context.Cause(dialing)
+		}
+		return nil, unreachable(c, err)
+	}
+	conn := &connection{
+		client: client, address: c.shown(), setName: greeting.SetName, readPreference: settings.ReadPreference,
+		noRetryWrites: settings.RetryWrites != nil && !*settings.RetryWrites,
+		deployment:    greeting.kind(), apiVersion: s.apiVersion, settings: settings,
+		close: func() { disconnect(client) },
+	}
+	if settings.Direct != nil && *settings.Direct && conn.deployment != "" {
+		conn.deployment = "direct: " + conn.deployment
+	}
+	if conn.database, err = url.PathUnescape(c.database); err != nil || conn.database == "" {
+		conn.database = "test"
+	}
+	return conn, nil
+}
+
+// clientOptions are what the driver needs to know.
+func (env environment) clientOptions(ctx context.Context, s server, c *connectionString) (*options.ClientOptions, error) {
+	checks, err := takeTLSChecks(c)
+	if err != nil {
+		return nil, err
+	}
+	if unknown := unknownIn(c); unknown != "" {
+		return nil, usagef("the connection string has an option that is not supported: %s", unknown)
+	}
+	keyFile, hasKey := c.get("tlsCertificateKeyFile")
+	_, hasPassword := c.get("tlsCertificateKeyFilePassword")
+	switch {
+	case s.tls.keyPassword.given && !hasKey:
+		return nil, usagef("--tlsCertificateKeyFilePassword needs --tlsCertificateKeyFile")
+	case hasKey && !hasPassword:
+		password, err := env.keyPassword(ctx, s, keyFile)
+		if err != nil {
+			return nil, err
+		}
+		if password != "" {
+			c.set("tlsCertificateKeyFilePassword", password)
+		}
+	}
+	settings := options.Client().ApplyURI(c.String())
+	if err := settings.Validate(); err != nil {
+		return nil, connectError(c, err)
+	}
+	if err := s.tls.configure(settings.TLSConfig, checks); err != nil {
+		return nil, err
+	}
+	if s.apiVersion != "" {
+		settings.SetServerAPIOptions(options.ServerAPI(options.ServerAPIVersion(s.apiVersion)).
+			SetStrict(s.apiStrict).SetDeprecationErrors(s.apiDeprecationErrors))
+	}
+	if settings.ServerMonitoringMode == nil {
+		// A shell needs no news of the topology by the second, and the streaming
+		// monitor costs a second connection and, now and then, ten seconds at
+		// the end, when the driver waits for a hello that it does not cancel.
+		settings.SetServerMonitoringMode(connstring.ServerMonitoringModePoll)
+	}
+	return settings, nil
+}
+
+// ignoredParameters are options of connection strings that the driver has no
+// use for, and that do no harm when left out.
+var ignoredParameters = []string{"waitqueuetimeoutms", "waitqueuemultiple", "waitqueuesize", "wtimeout", "wtimeoutms"}
+
+// unknownParameters are those that the driver does not know, in lower case.
+func unknownParameters(c *connectionString) []string {
+	plain := *c
+	plain.scheme = scheme // asks no name server
+	parsed, err := connstring.Parse(plain.String())
+	if err != nil {
+		return nil // which the driver will tell
+	}
+	var names []string
+	for name := range parsed.UnknownOptions {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func ignoredIn(c *connectionString) []string {
+	return slices.DeleteFunc(unknownParameters(c), func(n string) bool { return !slices.Contains(ignoredParameters, n) })
+}
+
+func unknownIn(c *connectionString) string {
+	return strings.Join(slices.DeleteFunc(unknownParameters(c), func(n string) bool {
+		return slices.Contains(ignoredParameters, n)
+	}), ", ")
+}
+
+// greeting is what a server's hello says of it.
+type greeting struct {
+	Msg       string `bson:"msg"`
+	SetName   string `bson:"setName"`
+	Primary   bool   `bson:"isWritablePrimary"`
+	Secondary bool   `bson:"secondary"`
+	Arbiter   bool   `bson:"arbiterOnly"`
+}
+
+func greet(ctx context.Context, client *mongo.Client) (g greeting, err error) {
+	err = client.Database("admin").RunCommand(ctx, bson.D{{Key: "hello", Value: 1}}).Decode(&g)
+	return g, err
+}
+
+// kind is what the prompt says of the server (spec 04 §2.2); nothing for one
+// that stands alone.
+func (g greeting) kind() string {
+	switch {
+	case g.Msg == "isdbgrid":
+		return "mongos"
+	case g.SetName == "":
+		return ""
+	case g.Primary:
+		return "primary"
+	case g.Secondary:
+		return "secondary"
+	case g.Arbiter:
+		return "arbiter"
+	}
+	return "other"
+}
+
+// disconnect gives the driver a moment to end its sessions.
+func disconnect(client *mongo.Client) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_ = client.Disconnect(ctx)
+}
+
+// connectError is an error from before anything was sent: a usage error, but
+// for a name that could not be looked up.
+func connectError(c *connectionString, err error) error {
+	if errors.As(err, new(*net.DNSError)) {
+		return unreachable(c, err)
+	}
+	return usagef("%s: %s", c.shown(), redact(err.Error()))
+}
+
+// authenticationFailed is the server's code.
+const authenticationFailed = 18
+
+// unreachable makes a driver's error one line about the address, with the
+// reason the network gave, or the server.
+func unreachable(c *connectionString, err error) error {
+	reason := err
+	var selection topology.ServerSelectionError
+	if errors.As(err, &selection) {
+		for _, server := range selection.Desc.Servers {
+			if server.LastError != nil {
+				reason = server.LastError
+				break
+			}
+		}
+	}
+	var refused driver.Error
+	if errors.As(reason, &refused) && refused.Code != 0 {
+		source, ok := c.get("authSource")
+		if !ok {
+			source = "admin"
+			if c.database != "" {
+				source = c.database
+			}
+		}
+		if refused.Code == authenticationFailed {
+			return fmt.Errorf("can't log in to %s: %s (the user was looked for in the database %s; --authenticationDatabase names another)",
+				c.shown(), redact(refused.Message), source)
+		}
+		return fmt.Errorf("can't use %s: %s", c.shown(), redact(refused.Message))
+	}
+	for cause := reason; cause != nil; cause = errors.Unwrap(cause) {
+		reason = cause
+	}
+	text, _, _ := strings.Cut(redact(reason.Error()), "\n")
+	return fmt.Errorf("can't reach %s: %s", c.shown(), text)
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+)
+
+// timeoutError is the cause of a run that --timeout ended.
+type timeoutError struct{ after time.Duration }
+
+func (e timeoutError) Error() string {
+	return fmt.Sprintf("not finished within --timeout %s; the run was stopped", e.after)
+}
+
+// bounded is ctx for connecting and for all scripts. JavaScript can't catch
+// its end.
+func (o commandLine) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	if o.timeout == 0 {
+		return context.WithCancel(ctx)
+	}
+	d := time.Duration(o.timeout)
+	return context.WithTimeoutCause(ctx, d, timeoutError{d})
+}
+
+// scriptInput is standard input for a script. A shell reads its own.
+func (env environment) scriptInput(ctx context.Context, interactive bool) io.Reader {
+	if interactive || isTerminal(env.stdin) {
+		return env.stdin
+	}
+	return interruptible{ctx, env.stdin}
+}
+
+// interruptible is a reader that does not wait longer than ctx lasts: for a
+// pipe whose other end says nothing. A read that comes too late is lost.
+type interruptible struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (i interruptible) Read(p []byte) (int, error) {
+	if i.ctx.Err() != nil {
+		return 0, context.Cause(i.ctx)
+	}
+	type outcome struct {
+		data []byte
+		err  error
+	}
+	done := make(chan outcome, 1)
+	go func() { // ends with the read, at the latest with the process
+		data := make([]byte, len(p))
+		n, err := i.r.Read(data)
+		done <- outcome{data[:n], err}
+	}()
+	select {
+	case o := <-done:
+		return copy(p, o.data), o.err
+	case <-i.ctx.Done():
+		return 0, context.Cause(i.ctx)
+	}
+}
