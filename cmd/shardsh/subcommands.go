@@ -20,6 +20,7 @@ type subcommand struct {
 func subcommands() []subcommand {
 	return []subcommand{
 		{"check", "[options] [address]", "balance of every collection, for CI", environment.check},
+		{"serve", "[options]", "the mock cluster on a port", environment.serve},
 	}
 }
 

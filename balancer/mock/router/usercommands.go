@@ -34,10 +34,11 @@ var roleNames = []string{
 	"enableSharding", "directShardOperations", "__system",
 }
 
-// cutUserName takes "db.user" apart. Database names have no dot.
+// cutUserName takes "db.user" apart. Database names have no dot, and drivers
+// leave the database empty where none was given.
 func cutUserName(full string) (db, name string, ok bool) {
 	db, name, ok = strings.Cut(full, ".")
-	return db, name, ok && db != "" && name != ""
+	return db, name, ok
 }
 
 func (r *Router) createUser(c *call) (bson.D, error) {

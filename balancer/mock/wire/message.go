@@ -27,6 +27,14 @@ const (
 	opMsg        opcode = 2013
 )
 
+func (o opcode) known() bool {
+	switch o {
+	case opQuery, opCompressed, opMsg:
+		return true
+	}
+	return false
+}
+
 // errMalformed is why a connection is closed from our side: the peer broke the
 // protocol.
 var errMalformed = errors.New("malformed message")
@@ -79,6 +87,11 @@ func readMessage(r io.Reader, scratch *[headerBytes]byte, limit int32) (header, 
 	h := parseHeader(scratch[:])
 	if h.length < headerBytes || h.length > limit {
 		return h, nil, malformed("length %d is outside %d to %d", h.length, headerBytes, limit)
+	}
+	// Before the payload: what speaks another protocol, such as TLS, should not
+	// wait for the rest of what it never began.
+	if !h.op.known() {
+		return h, nil, malformed("opcode %d", h.op)
 	}
 	payload, err := readPayload(r, int(h.length)-headerBytes)
 	if err != nil {

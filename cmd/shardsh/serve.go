@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"slices"
+	"time"
+
+	"github.com/spf13/pflag"
+)
+
+// serveLine is the command line of "shardsh serve".
+type serveLine struct {
+	port       int
+	bind       []string
+	shards     int
+	topology   string
+	shardPorts bool
+
+	auth    []string // user:file
+	tlsCert string
+	tlsKey  string
+
+	mockTime   string
+	seed       uint64
+	seeded     bool
+	parameters map[string]string
+
+	maxConnections int
+	idleCursors    time.Duration
+	grace          time.Duration
+
+	logLevel string
+	logJSON  bool
+	help     bool
+}
+
+func serveFlags(o *serveLine) *pflag.FlagSet {
+	flags := pflag.NewFlagSet("shardsh serve", pflag.ContinueOnError)
+	flags.SortFlags = false
+	flags.SetOutput(io.Discard)
+	flags.IntVar(&o.port, "port", 27017, "listen on this port; 0 is any that is free")
+	flags.StringSliceVar(&o.bind, "bind", []string{"127.0.0.1"}, "listen on these addresses, with a comma between or repeated")
+	flags.IntVar(&o.shards, "shards", 3, "how many empty shards the cluster has")
+	flags.StringVar(&o.topology, "topology", "", "a file that describes the cluster instead")
+	flags.BoolVar(&o.shardPorts, "shard-ports", false, "let each shard and the config server listen, too, on the ports that follow")
+	flags.StringArrayVar(&o.auth, "auth", nil, "a user and the file with the password, user:file; repeat to add. Clients must authenticate then")
+	flags.StringVar(&o.tlsCert, "tls-cert", "", "a PEM file with the certificate: clients must use TLS then")
+	flags.StringVar(&o.tlsKey, "tls-key", "", "a PEM file with the certificate's key, where it is another file")
+	flags.StringVar(&o.mockTime, "mock-time", "real", "real, or virtual: time stands still but for the commands, and jumps when one waits")
+	flags.Uint64Var(&o.seed, "seed", 0, "seed of the mock; with one, virtual time begins on 2026-01-01")
+	flags.StringToStringVar(&o.parameters, "set-parameter", nil, "set a server parameter of the mock, name=value; repeat to add")
+	flags.IntVar(&o.maxConnections, "max-connections", 1000, "how many connections may be open at once on a port")
+	flags.DurationVar(&o.idleCursors, "idle-cursor-timeout", 10*time.Minute, "close cursors that nobody reads for so long")
+	flags.DurationVar(&o.grace, "grace", 5*time.Second, "how long commands may go on when the server is to stop")
+	flags.StringVar(&o.logLevel, "log-level", "info", "debug, info, warn or error")
+	flags.BoolVar(&o.logJSON, "log-json", false, "log JSON lines")
+	flags.BoolVarP(&o.help, "help", "h", false, "print this help")
+	return flags
+}
+
+// serve is "shardsh serve": the mock cluster behind a port, until a signal
+// comes.
+func (env environment) serve(ctx context.Context) error {
+	var o serveLine
+	flags := serveFlags(&o)
+	if err := flags.Parse(env.args); err != nil {
+		return usageError{err}
+	}
+	if o.help {
+		env.printServeHelp(flags)
+		return nil
+	}
+	o.seeded = flags.Changed("seed")
+	if flags.NArg() > 0 {
+		return usagef("serve takes no address: %q. Say where to listen with --bind and --port", redact(flags.Arg(0)))
+	}
+	if flags.Changed("shards") && o.topology != "" {
+		return usagef("--shards and --topology exclude each other")
+	}
+	if err := o.check(); err != nil {
+		return err
+	}
+	logger := o.logger(env.stderr)
+	c, err := o.open(ctx, logger)
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	if _, err := fmt.Fprintln(env.stdout, c.uri()); err != nil {
+		return err
+	}
+	return c.serve(ctx)
+}
+
+// check finds what is wrong on the command line alone.
+func (o serveLine) check() error {
+	switch {
+	case o.port < 0 || o.port > 65535:
+		return usagef("--port takes 0 to 65535, not %d", o.port)
+	case o.shards < 1 || o.shards > 1000:
+		return usagef("--shards takes 1 to 1000, not %d", o.shards)
+	case !slices.Contains([]string{"real", "virtual"}, o.mockTime):
+		return usagef("--mock-time takes real or virtual, not %q", o.mockTime)
+	case o.maxConnections < 1:
+		return usagef("--max-connections takes a number above 0, not %d", o.maxConnections)
+	case o.idleCursors <= 0:
+		return usagef("--idle-cursor-timeout takes a time above 0 such as 10m, not %v", o.idleCursors)
+	case o.grace < 0:
+		return usagef("--grace takes a time such as 5s, not %v", o.grace)
+	case o.tlsKey != "" && o.tlsCert == "":
+		return usagef("--tls-key needs --tls-cert")
+	case len(o.bind) == 0:
+		return usagef("--bind takes an address to listen on, such as 127.0.0.1")
+	}
+	if _, err := o.level(); err != nil {
+		return err
+	}
+	for _, host := range o.bind {
+		if host == "" {
+			return usagef("--bind takes addresses; one of them is empty")
+		}
+		if _, _, err := net.SplitHostPort(host); err == nil {
+			return usagef("--bind takes an address without a port, not %q: use --port", host)
+		}
+		if !loopback(host) && len(o.auth) == 0 {
+			return usagef("%s can be reached from other machines and nobody would have to authenticate: give users with --auth user:file, or leave --bind out to serve this machine only", host)
+		}
+	}
+	return nil
+}
+
+// loopback tells whether an address can be reached from this machine only.
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+func (o serveLine) level() (slog.Level, error) {
+	var level slog.Level
+	if !slices.Contains([]string{"debug", "info", "warn", "error"}, o.logLevel) {
+		return level, usagef("--log-level takes debug, info, warn or error, not %q", o.logLevel)
+	}
+	return level, level.UnmarshalText([]byte(o.logLevel))
+}
+
+func (o serveLine) logger(w io.Writer) *slog.Logger {
+	level, _ := o.level() // check has looked at it
+	options := &slog.HandlerOptions{Level: level}
+	if o.logJSON {
+		return slog.New(slog.NewJSONHandler(w, options))
+	}
+	return slog.New(slog.NewTextHandler(w, options))
+}
+
+func (env environment) printServeHelp(flags *pflag.FlagSet) {
+	fmt.Fprintf(env.stdout, `Serves a mock cluster on a port, for drivers, mongosh and other tools. Prints one
+line, the connection string, when it is ready, and logs to stderr.
+
+Usage:
+  shardsh serve [options]
+
+Options:
+%s
+Nothing is stored: when the server ends, so does the cluster. SIGINT and SIGTERM
+stop it: commands may finish, and the exit code is 0. Others: 1 it can't listen;
+2 wrong command line.
+`, flags.FlagUsages())
+}
+
+// listenError makes an error of the network one that says what to do.
+func listenError(address string, err error) error {
+	var op *net.OpError
+	if errors.As(err, &op) {
+		err = op.Err
+	}
+	return fmt.Errorf("can't listen on %s: %w. --port takes another port, 0 any that is free", address, err)
+}
