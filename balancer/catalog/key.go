@@ -44,6 +44,10 @@ func (k Key) Equal(o Key) bool { return k.order == o.order }
 // fields one after another, as in an index on the shard key.
 func (k Key) Bytes() []byte { return []byte(k.order) }
 
+// Place is a key that only compares, made of comparable bytes: for looking up
+// where in a routing table a range of keys lies. It has no values.
+func Place(order []byte) Key { return Key{order: string(order)} }
+
 // Append adds the comparable bytes to dst.
 func (k Key) Append(dst []byte) []byte { return append(dst, k.order...) }
 

@@ -38,12 +38,13 @@ func (c *Cluster) CheckFilter(ns string, filter *store.Filter) error {
 	if !filter.CanFail() {
 		return nil
 	}
-	for _, t := range c.targets(ns, filter) {
-		for _, doc := range t.docs.Candidates(filter) {
-			if !t.owns(doc) {
-				continue
-			}
-			if _, err := filter.Test(doc); err != nil {
+	reads, err := c.Reads(ns, store.Query{Filter: filter})
+	if err != nil {
+		return err
+	}
+	for _, r := range reads {
+		for _, err := range r.Documents(&store.Counts{}) {
+			if err != nil {
 				return err
 			}
 		}
@@ -100,17 +101,38 @@ func (c *Cluster) targets(ns string, filter *store.Filter) []target {
 		return []target{{docs: c.shards[primary].colls[ns].docs, shard: c.shards[primary]}}
 	}
 	table := c.tables[ns]
-	owners := table.Owners()
-	if key, ok := shardKeyOf(filter, coll.Pattern); ok {
-		owners = []catalog.ShardID{table.Find(key).Shard}
-	}
 	var targets []target
-	for _, id := range owners {
+	for _, id := range owners(table, coll.Pattern, filter) {
 		if l := c.shards[id].colls[ns]; l != nil {
 			targets = append(targets, target{docs: l.docs, shard: c.shards[id], coll: coll, table: table})
 		}
 	}
 	return targets
+}
+
+// owners are the shards that can own documents which match: those whose chunks
+// share keys with what the filter says about the shard key.
+func owners(table *catalog.RoutingTable, p catalog.KeyPattern, filter *store.Filter) []catalog.ShardID {
+	if key, ok := shardKeyOf(filter, p); ok {
+		return []catalog.ShardID{table.Find(key).Shard}
+	}
+	ranges, ok := filter.KeyRanges(p.Doc())
+	if !ok {
+		return table.Owners()
+	}
+	var ids []catalog.ShardID
+	for _, r := range ranges {
+		for _, id := range table.OwnersIn(catalog.Place(r.From), catalog.Place(r.To)) {
+			if !slices.Contains(ids, id) {
+				ids = append(ids, id)
+			}
+		}
+	}
+	slices.Sort(ids)
+	if len(ids) == 0 { // nothing can match: any shard may say so
+		return table.Owners()[:1]
+	}
+	return ids
 }
 
 // shardKeyOf reads the whole shard key from a filter's equalities.
@@ -208,6 +230,10 @@ type UpdateRequest struct {
 	// Retryable: the statement may move a document to another shard. Without
 	// a retryable write the server refuses that.
 	Retryable bool
+	// Sort says which document comes first where only one is updated.
+	Sort *store.Sort
+	// Hint is an index's name or key.
+	Hint bson.RawValue
 }
 
 // UpdateResult counts what an update did.
@@ -221,22 +247,38 @@ type UpdateResult struct {
 
 // Update applies one statement to the documents that match.
 func (c *Cluster) Update(ns string, req UpdateRequest) (UpdateResult, error) {
-	if err := c.CheckFilter(ns, req.Filter); err != nil {
+	found, err := c.find(ns, store.Query{Filter: req.Filter, Hint: req.Hint}, req.Sort, !req.Multi)
+	if err != nil {
 		return UpdateResult{}, err
 	}
-	return c.updatePlaces(ns, req, c.find(ns, req.Filter, !req.Multi))
+	return c.updatePlaces(ns, req, found)
 }
 
-// find gives all places that match, or the first.
-func (c *Cluster) find(ns string, filter *store.Filter, justOne bool) []place {
+// find gives all places that match, or the first in the order asked for.
+func (c *Cluster) find(ns string, q store.Query, sort *store.Sort, justOne bool) ([]place, error) {
+	reads, err := c.Reads(ns, q)
+	if err != nil {
+		return nil, err
+	}
 	var found []place
-	for p := range c.places(ns, filter) {
-		found = append(found, p)
-		if justOne {
-			break
+	for _, r := range reads {
+		for f, err := range r.Documents(&store.Counts{}) {
+			if err != nil {
+				return nil, err
+			}
+			found = append(found, place{docs: r.target.docs, shard: r.target.shard, record: f.ID, doc: f.Doc})
+			if justOne && sort.IsEmpty() {
+				return found, nil
+			}
 		}
 	}
-	return found
+	if !sort.IsEmpty() {
+		slices.SortStableFunc(found, func(a, b place) int { return sort.Compare(a.doc, b.doc) })
+	}
+	if justOne {
+		found = found[:min(1, len(found))]
+	}
+	return found, nil
 }
 
 func (c *Cluster) updatePlaces(ns string, req UpdateRequest, found []place) (UpdateResult, error) {
@@ -335,11 +377,11 @@ func (c *Cluster) replace(ns string, p place, after bson.Raw) error {
 }
 
 // Delete removes the documents that match, or the first, and counts them.
-func (c *Cluster) Delete(ns string, filter *store.Filter, justOne bool) (int, error) {
-	if err := c.CheckFilter(ns, filter); err != nil {
+func (c *Cluster) Delete(ns string, q store.Query, justOne bool) (int, error) {
+	found, err := c.find(ns, q, nil, justOne)
+	if err != nil {
 		return 0, err
 	}
-	found := c.find(ns, filter, justOne)
 	for _, p := range found {
 		if err := c.remove(ns, p); err != nil {
 			return 0, err
@@ -365,20 +407,15 @@ func (c *Cluster) remove(ns string, p place) error {
 // FindOneRequest is a findAndModify: the first match in the order given.
 type FindOneRequest struct {
 	UpdateRequest
-	Sort   *store.Sort
 	Remove bool
 }
 
 // FindAndModify updates or removes one document.
 func (c *Cluster) FindAndModify(ns string, req FindOneRequest) (UpdateResult, error) {
-	if err := c.CheckFilter(ns, req.Filter); err != nil {
+	found, err := c.find(ns, store.Query{Filter: req.Filter, Hint: req.Hint}, req.Sort, true)
+	if err != nil {
 		return UpdateResult{}, err
 	}
-	found := c.find(ns, req.Filter, req.Sort == nil)
-	if req.Sort != nil {
-		slices.SortStableFunc(found, func(a, b place) int { return req.Sort.Compare(a.doc, b.doc) })
-	}
-	found = found[:min(1, len(found))]
 	if !req.Remove {
 		return c.updatePlaces(ns, req.UpdateRequest, found)
 	}

@@ -107,7 +107,24 @@ func (c *Cluster) firstMember(id catalog.ShardID) string {
 	return first
 }
 
+// Home is where a collection would be made: its database's primary, or any
+// shard while there is no database.
+func (c *Cluster) Home(ns string) (catalog.ShardID, string) {
+	db, _, _ := catalog.SplitNamespace(ns)
+	if onConfigServer(db) {
+		return configShard, c.hostOf(configShard)
+	}
+	id, ok := c.Primary(db)
+	if !ok {
+		id = c.shardIDs()[0]
+	}
+	return id, c.hostOf(id)
+}
+
 func (c *Cluster) hostOf(id catalog.ShardID) string {
+	if id == configShard && c.shards[id] == nil {
+		return "config/" + configHost
+	}
 	shard, err := c.ShardByID(string(id))
 	if err != nil {
 		return ""

@@ -27,17 +27,33 @@ func sources() map[string]source {
 		"$listSessions":            {run: (*Router).sessionsStage},
 		"$listLocalSessions":       {database: true, run: (*Router).sessionsStage},
 		"$shardedDataDistribution": {database: true, run: (*Router).dataDistribution},
+		"$planCacheStats":          {run: (*Router).planCacheStage},
 	}
 }
 
+// aggregation is an aggregate command, read and checked.
+type aggregation struct {
+	ns       string
+	database bool // {aggregate: 1}
+	env      store.Env
+	// source makes the documents; nil where a query reads them.
+	source func() ([]bson.Raw, error)
+	// query is what the first stages amount to.
+	query query
+	read  int // how many stages the query stands for
+	// stages are those after the source or query, without the output.
+	stages []bson.Raw
+	output output
+}
+
+// output writes an aggregation's results: $out or $merge.
+type output interface {
+	write(r *Router, c *call, results []bson.Raw) error
+}
+
 func (r *Router) aggregate(c *call) (bson.D, error) {
-	ns, database, err := c.aggregateNamespace()
-	if err != nil {
-		return nil, err
-	}
-	stages, err := documents(c.body.Lookup("pipeline"))
-	if err != nil {
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "'pipeline' option must be specified as an array of objects")
+	if truth(c.body.Lookup("explain")) {
+		return r.explainAggregate(c, planOnly)
 	}
 	cursorSpec, err := c.document("cursor")
 	if err != nil {
@@ -50,21 +66,30 @@ func (r *Router) aggregate(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	input, rest, err := r.input(c, ns, database, stages)
+	a, err := r.readAggregate(c)
 	if err != nil {
 		return nil, err
 	}
-	let, err := c.document("let")
+	results, err := r.aggregated(c, a)
 	if err != nil {
 		return nil, err
 	}
-	pipeline, err := store.CompilePipeline(rest, store.Env{
-		Now:       r.cluster.Now,
-		Variables: let,
-		Collection: func(name string) (iter.Seq[bson.Raw], error) {
-			return r.cluster.Documents(c.db+"."+name, nil), nil
-		},
-	})
+	if a.output != nil {
+		if err := a.output.write(r, c, results); err != nil {
+			return nil, mongoerr.Wrap(err, "PlanExecutor error during aggregation")
+		}
+		results = nil
+	}
+	return r.firstBatch(c, a.ns, results, size)
+}
+
+// aggregated runs everything but the output.
+func (r *Router) aggregated(c *call, a aggregation) ([]bson.Raw, error) {
+	pipeline, err := store.CompilePipeline(a.stages, a.env)
+	if err != nil {
+		return nil, err
+	}
+	input, err := r.input(a)
 	if err != nil {
 		return nil, err
 	}
@@ -73,9 +98,70 @@ func (r *Router) aggregate(c *call) (bson.D, error) {
 		if err != nil {
 			return nil, err
 		}
+		if len(doc) > store.MaxDocumentSize+16<<10 {
+			return nil, mongoerr.New(mongoerr.BSONObjectTooLarge, "PlanExecutor error during aggregation :: caused by :: BSONObj size: %d is invalid. Size must be between 0 and %d(16MB)", len(doc), store.MaxDocumentSize+16<<10)
+		}
 		results = append(results, doc)
 	}
-	return r.firstBatch(c, ns, results, size)
+	return results, nil
+}
+
+func (r *Router) input(a aggregation) (iter.Seq[bson.Raw], error) {
+	switch {
+	case a.source != nil:
+		docs, err := a.source()
+		return slices.Values(docs), err
+	case a.database:
+		return slices.Values([]bson.Raw(nil)), nil
+	case a.read == 0:
+		return r.cluster.Documents(a.ns, nil), nil
+	}
+	docs, err := r.run(a.query)
+	return slices.Values(docs), err
+}
+
+// readAggregate checks the whole command before anything runs.
+func (r *Router) readAggregate(c *call) (aggregation, error) {
+	var a aggregation
+	var err error
+	if a.ns, a.database, err = c.aggregateNamespace(); err != nil {
+		return a, err
+	}
+	stages, err := documents(c.body.Lookup("pipeline"))
+	if err != nil {
+		return a, mongoerr.New(mongoerr.TypeMismatch, "'pipeline' option must be specified as an array of objects")
+	}
+	if err := c.simpleCollation(c.body); err != nil {
+		return a, err
+	}
+	let, err := c.document("let")
+	if err != nil {
+		return a, err
+	}
+	a.env = store.Env{
+		Now:       r.cluster.Now,
+		Variables: let,
+		Collection: func(name string) (iter.Seq[bson.Raw], error) {
+			return r.cluster.Documents(c.db+"."+name, nil), nil
+		},
+	}
+	if err := sourcesFirst(stages); err != nil {
+		return a, err
+	}
+	if stages, err = r.takeSource(c, &a, stages); err != nil {
+		return a, err
+	}
+	if a.output, stages, err = r.takeOutput(c, stages); err != nil {
+		return a, err
+	}
+	if _, err := store.CompilePipeline(stages, a.env); err != nil {
+		return a, err
+	}
+	a.stages = stages
+	if a.source == nil && !a.database {
+		err = r.pushDown(c, &a)
+	}
+	return a, err
 }
 
 // aggregateNamespace: a collection's, or <db>.$cmd.aggregate for {aggregate: 1}.
@@ -91,47 +177,103 @@ func (c *call) aggregateNamespace() (ns string, database bool, err error) {
 	return ns, false, err
 }
 
-// input is what flows into the pipeline: a source stage's documents, or the
-// collection's, with a leading $match done while reading.
-func (r *Router) input(c *call, ns string, database bool, stages []bson.Raw) (iter.Seq[bson.Raw], []bson.Raw, error) {
-	if err := sourcesFirst(stages); err != nil {
-		return nil, nil, err
-	}
+// takeSource takes a first stage off that makes documents.
+func (r *Router) takeSource(c *call, a *aggregation, stages []bson.Raw) ([]bson.Raw, error) {
+	var name string
+	var spec bson.RawValue
 	if len(stages) > 0 {
-		name, spec, err := stage(stages[0])
+		var err error
+		if name, spec, err = stage(stages[0]); err != nil {
+			return nil, err
+		}
+	}
+	if src, known := sources()[name]; known {
+		if src.adminOnly && c.db != "admin" || src.database != a.database && name != "$shardedDataDistribution" {
+			return nil, mongoerr.New(mongoerr.InvalidNamespace, "%s is not allowed on %s", name, a.ns)
+		}
+		a.source = func() ([]bson.Raw, error) { return src.run(r, c, a.ns, spec) }
+		return stages[1:], nil
+	}
+	if name == "$changeStream" {
+		return nil, mongoerr.New(mongoerr.NotImplemented, "the mock does not support change streams")
+	}
+	if a.database && name != "$documents" {
+		return nil, mongoerr.New(mongoerr.InvalidNamespace, "{aggregate: 1} is not valid for this pipeline: its first stage needs a collection")
+	}
+	return stages, nil
+}
+
+// pushDown makes a query of the first stages: $match, $sort and $limit in this
+// order, each at most once.
+func (r *Router) pushDown(c *call, a *aggregation) error {
+	q := query{ns: a.ns}
+	var err error
+	if q.hint, err = c.hint(c.body); err != nil {
+		return err
+	}
+	order := []string{"$match", "$sort", "$limit"}
+	for len(a.stages) > 0 {
+		name, spec, err := stage(a.stages[0])
 		if err != nil {
-			return nil, nil, err
+			return err
 		}
-		if src, known := sources()[name]; known {
-			if src.adminOnly && c.db != "admin" || src.database != database && name != "$shardedDataDistribution" {
-				return nil, nil, mongoerr.New(mongoerr.InvalidNamespace, "%s is not allowed on %s", name, ns)
-			}
-			docs, err := src.run(r, c, ns, spec)
-			return slices.Values(docs), stages[1:], err
+		at := slices.Index(order, name)
+		if at < 0 {
+			break
 		}
-		if name == "$changeStream" {
-			return nil, nil, mongoerr.New(mongoerr.NotImplemented, "the mock does not support change streams")
+		order = order[at+1:]
+		taken, err := q.take(c, name, spec)
+		if err != nil {
+			return err
 		}
-		if filter, isDoc := spec.DocumentOK(); name == "$match" && isDoc {
-			compiled, err := c.filter(filter)
-			if err != nil {
-				return nil, nil, err
-			}
-			if err := r.cluster.CheckFilter(ns, compiled); err != nil {
-				return nil, nil, err
-			}
-			return r.cluster.Documents(ns, compiled), stages[1:], nil
+		if !taken {
+			break
 		}
+		a.stages = a.stages[1:]
+		a.read++
 	}
-	if database {
-		if len(stages) > 0 {
-			if name, _, _ := stage(stages[0]); name == "$documents" {
-				return slices.Values([]bson.Raw(nil)), stages, nil
+	if !q.hint.IsZero() {
+		a.read++ // the query must see to it
+	}
+	a.query = q
+	return nil
+}
+
+// take makes one stage a part of the query, if it can be.
+func (q *query) take(c *call, name string, spec bson.RawValue) (bool, error) {
+	var err error
+	switch name {
+	case "$match":
+		filter, isDoc := spec.DocumentOK()
+		if !isDoc {
+			return false, nil
+		}
+		q.filter, err = c.filter(filter)
+	case "$sort":
+		pattern, isDoc := spec.DocumentOK()
+		if !isDoc {
+			return false, nil
+		}
+		elems, err := pattern.Elements()
+		if err != nil {
+			return false, err
+		}
+		for _, e := range elems {
+			if _, isMeta := e.Value().DocumentOK(); isMeta || e.Key() == "$natural" {
+				return false, nil
 			}
 		}
-		return nil, nil, mongoerr.New(mongoerr.InvalidNamespace, "{aggregate: 1} is not valid for this pipeline: its first stage needs a collection")
+		q.order = pattern
+		q.sort, err = store.CompileSort(pattern)
+		return err == nil, err
+	case "$limit":
+		n, isNumber := spec.AsInt64OK()
+		if !isNumber {
+			return false, nil
+		}
+		q.limit = n
 	}
-	return r.cluster.Documents(ns, nil), stages, nil
+	return err == nil, err
 }
 
 // sourcesFirst: a stage that makes documents must be the first.

@@ -7,7 +7,7 @@ import "go.mongodb.org/mongo-driver/v2/bson"
 func commandTable() map[string]*command {
 	table := map[string]*command{}
 	for _, group := range [][]command{
-		handshakeCommands(), authenticationCommands(), userCommands(), sessionCommands(), diagnosticCommands(), readCommands(), writeCommands(),
+		handshakeCommands(), authenticationCommands(), userCommands(), sessionCommands(), diagnosticCommands(), readCommands(), writeCommands(), explainCommands(),
 		catalogCommands(), indexCommands(), statisticsCommands(), balancerCommands(),
 		moveCommands(), chunkCommands(), shardingCommands(), zoneCommands(), shardCommands(),
 	} {

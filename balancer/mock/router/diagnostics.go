@@ -32,10 +32,13 @@ func diagnosticCommands() []command {
 	}
 }
 
+// gitVersion stands where a server names the commit it was built from.
+const gitVersion = "0000000000000000000000000000000000000000"
+
 func buildInfo(*Router, *call) (bson.D, error) {
 	return bson.D{
 		{Key: "version", Value: mock.Version},
-		{Key: "gitVersion", Value: "0000000000000000000000000000000000000000"},
+		{Key: "gitVersion", Value: gitVersion},
 		{Key: "modules", Value: bson.A{}},
 		{Key: "allocator", Value: "system"},
 		{Key: "javascriptEngine", Value: "none"},

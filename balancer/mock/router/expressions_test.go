@@ -20,7 +20,7 @@ func TestFailingExpressions(t *testing.T) {
 		{"aggregate", d("aggregate", "c", "pipeline", bson.A{d("$match", failing)}, "cursor", d())},
 		{"update", d("update", "c", "updates", bson.A{d("q", failing, "u", d("$set", d("x", 1)), "multi", true)})},
 		{"delete", d("delete", "c", "deletes", bson.A{d("q", failing, "limit", 0)})},
-		{"findAndModify", d("findAndModify", "c", "query", failing, "remove", true)},
+		{"findAndModify", d("findAndModify", "c", "query", failing, "sort", d("zero", 1), "remove", true)},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -1,8 +1,6 @@
 package router
 
 import (
-	"cmp"
-	"iter"
 	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -36,33 +34,28 @@ func findFields() []field {
 	return fields
 }
 
-// checkHint refuses a hint that names no index of the collection.
-func (r *Router) checkHint(ns string, hint bson.RawValue) error {
-	specs, exists := r.cluster.Indexes(ns)
-	if hint.IsZero() || hint.Type == bson.TypeNull || !exists {
-		return nil
-	}
-	name, byName := hint.StringValueOK()
-	key, byKey := hint.DocumentOK()
-	if byKey && (len(key) <= 5 || !key.Lookup("$natural").IsZero()) {
-		return nil
-	}
-	for _, s := range specs {
-		if byName && s.Name == name || byKey && sameDocument(s.Key, key) {
-			return nil
-		}
-	}
-	return mongoerr.New(mongoerr.BadValue, "hint provided does not correspond to an existing index")
-}
-
 // query is what find, count and distinct share.
 type query struct {
 	ns          string
 	filter      *store.Filter
 	sort        *store.Sort // nil: as the documents come
-	backwards   bool        // from the last document to the first
+	order       bson.Raw    // the pattern of sort, or {$natural: ±1}
+	hint        bson.RawValue
+	min, max    bson.Raw
 	projection  *store.Projection
+	projected   bson.Raw // the projection as it was given
 	skip, limit int64
+	returnKey   bool
+	showRecord  bool
+}
+
+// plain queries may go the shortest way to a document by its _id.
+func (q query) plain() bool {
+	return q.skip == 0 && q.hint.IsZero() && !q.returnKey && !q.showRecord
+}
+
+func (q query) request() store.Query {
+	return store.Query{Filter: q.filter, Sort: q.order, Hint: q.hint, Min: q.min, Max: q.max, Plain: q.plain()}
 }
 
 func (c *call) readQuery(filterField string) (query, error) {
@@ -78,10 +71,11 @@ func (c *call) readQuery(filterField string) (query, error) {
 	if q.filter, err = c.filter(filter); err != nil {
 		return q, err
 	}
-	if collation, _ := c.document("collation"); len(collation) > 5 {
-		if locale, _ := collation.Lookup("locale").StringValueOK(); locale != "simple" {
-			return q, mongoerr.New(mongoerr.NotImplemented, "the mock compares by bytes only: collation %s is not supported", collation)
-		}
+	if err := c.simpleCollation(c.body); err != nil {
+		return q, err
+	}
+	if q.hint, err = c.hint(c.body); err != nil {
+		return q, err
 	}
 	for name, into := range map[string]*int64{"skip": &q.skip, "limit": &q.limit} {
 		v := c.body.Lookup(name)
@@ -100,6 +94,26 @@ func (c *call) readQuery(filterField string) (query, error) {
 	return q, nil
 }
 
+// simpleCollation refuses every other.
+func (c *call) simpleCollation(from bson.Raw) error {
+	v := from.Lookup("collation")
+	if v.IsZero() || v.Type == bson.TypeNull {
+		return nil
+	}
+	collation, isDoc := v.DocumentOK()
+	if !isDoc {
+		return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.collation' is the wrong type '%s', expected type 'object'", c.invoked, typeName(v.Type))
+	}
+	locale, named := collation.Lookup("locale").StringValueOK()
+	switch {
+	case len(collation) <= 5 || locale == "simple":
+		return nil
+	case !named:
+		return mongoerr.New(mongoerr.IDLFailedToParse, "BSON field 'collation.locale' is missing but a required field")
+	}
+	return mongoerr.New(mongoerr.NotImplemented, "the mock compares by bytes only: collation %s is not supported", collation)
+}
+
 // document reads an optional object; nil when it is absent.
 func (c *call) document(name string) (bson.Raw, error) {
 	v := c.body.Lookup(name)
@@ -114,30 +128,9 @@ func (c *call) document(name string) (bson.Raw, error) {
 }
 
 func (r *Router) find(c *call) (bson.D, error) {
-	q, err := c.readQuery("filter")
+	q, err := r.findQuery(c)
 	if err != nil {
 		return nil, err
-	}
-	if err := r.checkHint(q.ns, c.body.Lookup("hint")); err != nil {
-		return nil, err
-	}
-	if err := c.supported(); err != nil {
-		return nil, err
-	}
-	if err := c.order(&q); err != nil {
-		return nil, err
-	}
-	if order, _ := c.document("sort"); q.sort != nil && r.cluster.InOrder(q.ns, q.filter, order) {
-		q.sort = nil
-	}
-	projection, err := c.document("projection")
-	if err != nil {
-		return nil, err
-	}
-	if len(projection) > 5 {
-		if q.projection, err = c.projection(projection, q.filter); err != nil {
-			return nil, err
-		}
 	}
 	size, err := c.batchSize(c.body.Lookup("batchSize"))
 	if err != nil {
@@ -156,20 +149,32 @@ func (r *Router) find(c *call) (bson.D, error) {
 	}}}, nil
 }
 
-// supported refuses the fields of find that would change the result and that
-// the mock has not.
-func (c *call) supported() error {
-	for _, name := range []string{"min", "max"} {
-		if bound, err := c.document(name); err != nil || len(bound) > 5 {
-			return cmp.Or(err, error(mongoerr.New(mongoerr.NotImplemented, "the mock does not support find with %s", name)))
-		}
+// findQuery reads a find command.
+func (r *Router) findQuery(c *call) (query, error) {
+	q, err := c.readQuery("filter")
+	if err != nil {
+		return q, err
 	}
-	for _, name := range []string{"returnKey", "showRecordId", "tailable"} {
-		if truth(c.body.Lookup(name)) {
-			return mongoerr.New(mongoerr.NotImplemented, "the mock does not support find with %s", name)
-		}
+	if err := c.order(&q); err != nil {
+		return q, err
 	}
-	return nil
+	if truth(c.body.Lookup("tailable")) {
+		return q, mongoerr.New(mongoerr.BadValue, "error processing query: ns=%s: tailable cursor requested on non capped collection", q.ns)
+	}
+	q.returnKey, q.showRecord = truth(c.body.Lookup("returnKey")), truth(c.body.Lookup("showRecordId"))
+	if q.min, err = c.document("min"); err != nil {
+		return q, err
+	}
+	if q.max, err = c.document("max"); err != nil {
+		return q, err
+	}
+	if q.projected, err = c.document("projection"); err != nil {
+		return q, err
+	}
+	if len(q.projected) > 5 {
+		q.projection, err = c.projection(q.projected, q.filter)
+	}
+	return q, err
 }
 
 // order reads how find sorts. {$natural: 1 | -1}, as the sort or as the hint, is
@@ -179,10 +184,8 @@ func (c *call) order(q *query) error {
 	if err != nil {
 		return err
 	}
+	q.order = order
 	natural := order.Lookup("$natural")
-	if hint, isDoc := c.body.Lookup("hint").DocumentOK(); isDoc && natural.IsZero() && len(order) <= 5 {
-		natural = hint.Lookup("$natural")
-	}
 	if natural.IsZero() {
 		q.sort, err = c.sort("sort")
 		return err
@@ -190,12 +193,32 @@ func (c *call) order(q *query) error {
 	if fields, _ := order.Elements(); len(fields) > 1 {
 		return mongoerr.New(mongoerr.BadValue, "Cannot include '$natural' in compound sort")
 	}
-	direction, isNumber := natural.AsInt64OK()
-	if !isNumber || direction != 1 && direction != -1 {
+	return checkNatural(natural)
+}
+
+func checkNatural(direction bson.RawValue) error {
+	if n, isNumber := direction.AsInt64OK(); !isNumber || n != 1 && n != -1 {
 		return mongoerr.New(mongoerr.BadValue, "$natural sort cannot be set to a value other than -1 or 1.")
 	}
-	q.backwards = direction < 0
 	return nil
+}
+
+// hint reads an index's name or key, or {$natural: ±1}.
+func (c *call) hint(from bson.Raw) (bson.RawValue, error) {
+	v := from.Lookup("hint")
+	switch v.Type {
+	case 0, bson.TypeNull, bson.TypeString:
+		return v, nil
+	case bson.TypeEmbeddedDocument:
+		if direction := v.Document().Lookup("$natural"); !direction.IsZero() {
+			return v, checkNatural(direction)
+		}
+		if len(v.Value) <= 5 {
+			return bson.RawValue{}, nil
+		}
+		return v, nil
+	}
+	return v, mongoerr.New(mongoerr.FailedToParse, "Hint must be a string or an object")
 }
 
 func (c *call) sort(name string) (*store.Sort, error) {
@@ -238,52 +261,6 @@ func (c *call) projection(spec bson.Raw, filter *store.Filter) (*store.Projectio
 	return store.CompileProjectionWith(spec, store.ProjectionOptions{Filter: filter, Let: let, Now: c.now})
 }
 
-// matching gives a query's documents, unsorted. A filter that fails on one of
-// them fails the command.
-func (r *Router) matching(q query) (iter.Seq[bson.Raw], error) {
-	if err := r.cluster.CheckFilter(q.ns, q.filter); err != nil {
-		return nil, err
-	}
-	return r.cluster.Documents(q.ns, q.filter), nil
-}
-
-// run executes a query to its end.
-func (r *Router) run(q query) ([]bson.Raw, error) {
-	docs, err := r.matching(q)
-	if err != nil {
-		return nil, err
-	}
-	var results []bson.Raw
-	wanted := q.skip + q.limit
-	for doc := range docs {
-		results = append(results, doc)
-		if q.sort == nil && !q.backwards && q.limit > 0 && int64(len(results)) == wanted {
-			break
-		}
-	}
-	if q.sort != nil {
-		slices.SortStableFunc(results, q.sort.Compare)
-	}
-	if q.backwards {
-		slices.Reverse(results)
-	}
-	results = results[min(q.skip, int64(len(results))):]
-	if q.limit > 0 {
-		results = results[:min(q.limit, int64(len(results)))]
-	}
-	if q.projection == nil {
-		return results, nil
-	}
-	for i, doc := range results {
-		projected, err := q.projection.Apply(doc)
-		if err != nil {
-			return nil, err
-		}
-		results[i] = projected
-	}
-	return results, nil
-}
-
 // count without a query sums the shards' fast counts, orphans included, as
 // the server does (spec 03 §2.5).
 func (r *Router) count(c *call) (bson.D, error) {
@@ -307,17 +284,8 @@ func (r *Router) count(c *call) (bson.D, error) {
 		}
 		return bson.D{{Key: "shards", Value: byShard}, {Key: "n", Value: smallest(total)}}, nil
 	}
-	docs, err := r.matching(q)
-	if err != nil {
-		return nil, err
-	}
-	n := int64(0)
-	for range docs {
-		if n++; q.limit > 0 && n == q.skip+q.limit {
-			break
-		}
-	}
-	return bson.D{{Key: "n", Value: smallest(max(0, n-q.skip))}}, nil
+	n, err := r.countMatching(q)
+	return bson.D{{Key: "n", Value: smallest(n)}}, err
 }
 
 // smallest is the server's "append as smallest number": Int32 where it fits.
@@ -337,12 +305,12 @@ func (r *Router) distinct(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	docs, err := r.matching(q)
+	docs, err := r.run(q)
 	if err != nil {
 		return nil, err
 	}
 	values := bson.A{}
-	for _, v := range store.Distinct(key, docs) {
+	for _, v := range store.Distinct(key, slices.Values(docs)) {
 		values = append(values, v)
 	}
 	return bson.D{{Key: "values", Value: values}}, nil

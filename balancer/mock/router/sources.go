@@ -155,3 +155,11 @@ func (r *Router) dataDistribution(c *call, _ string, spec bson.RawValue) ([]bson
 	}
 	return docs, nil
 }
+
+// planCacheStage is $planCacheStats: the mock keeps no plans.
+func (r *Router) planCacheStage(_ *call, _ string, spec bson.RawValue) ([]bson.Raw, error) {
+	if _, isDoc := spec.DocumentOK(); !isDoc {
+		return nil, mongoerr.New(mongoerr.FailedToParse, "$planCacheStats value must be an object. Found: %s", typeName(spec.Type))
+	}
+	return nil, nil
+}

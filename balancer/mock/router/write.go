@@ -183,10 +183,59 @@ func (r *Router) updateRequest(c *call, q, u bson.RawValue, options bson.Raw) (m
 		Filter: filter, Query: query, Update: update,
 		Multi: truth(options.Lookup("multi")), Upsert: truth(options.Lookup("upsert")),
 	}
+	if req.Sort, req.Hint, err = c.pick(options); err != nil {
+		return req, err
+	}
+	if req.Multi && !req.Sort.IsEmpty() {
+		return req, mongoerr.New(mongoerr.FailedToParse, "Cannot specify sort with multi=true")
+	}
 	if req.Multi && update.IsReplacement() {
 		return req, mongoerr.New(mongoerr.FailedToParse, "multi update is not supported for replacement-style update")
 	}
 	return req, nil
+}
+
+// pick reads what decides which document a write takes: sort and hint.
+func (c *call) pick(options bson.Raw) (*store.Sort, bson.RawValue, error) {
+	hint, err := c.hint(options)
+	if err != nil {
+		return nil, hint, err
+	}
+	if err := c.simpleCollation(options); err != nil {
+		return nil, hint, err
+	}
+	order := options.Lookup("sort")
+	if order.IsZero() || order.Type == bson.TypeNull {
+		return nil, hint, nil
+	}
+	doc, isDoc := order.DocumentOK()
+	if !isDoc {
+		return nil, hint, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.sort' is the wrong type '%s', expected type 'object'", c.invoked, typeName(order.Type))
+	}
+	sort, err := store.CompileSort(doc)
+	return sort, hint, err
+}
+
+// deleteQuery reads one statement of a delete.
+func (c *call) deleteQuery(ns string, statement bson.Raw) (query, error) {
+	q := query{ns: ns}
+	doc, isDoc := statement.Lookup("q").DocumentOK()
+	if !isDoc {
+		return q, mongoerr.New(mongoerr.TypeMismatch, "the query of a delete must be an object")
+	}
+	limit, isNumber := statement.Lookup("limit").AsInt64OK()
+	switch {
+	case statement.Lookup("limit").IsZero():
+		return q, mongoerr.New(mongoerr.IDLFailedToParse, "BSON field 'delete.deletes.limit' is missing but a required field")
+	case !isNumber || limit != 0 && limit != 1:
+		return q, mongoerr.New(mongoerr.FailedToParse, "The limit field in delete objects must be 0 or 1. Got %s", statement.Lookup("limit"))
+	}
+	q.limit = limit
+	var err error
+	if q.filter, err = c.filter(doc); err == nil {
+		_, q.hint, err = c.pick(statement)
+	}
+	return q, err
 }
 
 func (r *Router) delete(c *call) (bson.D, error) {
@@ -195,19 +244,14 @@ func (r *Router) delete(c *call) (bson.D, error) {
 		return nil, err
 	}
 	b, err := c.statements("deletes", func(statement bson.Raw) (*outcome, error) {
-		query, isDoc := statement.Lookup("q").DocumentOK()
-		if !isDoc {
-			return nil, mongoerr.New(mongoerr.TypeMismatch, "the query of a delete must be an object")
-		}
-		justOne := truth(statement.Lookup("limit"))
-		if err := c.notMany(!justOne, "limit=0"); err != nil {
-			return nil, err
-		}
-		filter, err := c.filter(query)
+		q, err := c.deleteQuery(ns, statement)
 		if err != nil {
 			return nil, err
 		}
-		deleted, err := r.cluster.Delete(ns, filter, justOne)
+		if err := c.notMany(q.limit != 1, "limit=0"); err != nil {
+			return nil, err
+		}
+		deleted, err := r.cluster.Delete(ns, q.request(), q.limit == 1)
 		return &outcome{matched: deleted, modified: deleted}, err
 	})
 	if err != nil {
@@ -238,44 +282,52 @@ func (r *Router) findAndModifyOnce(c *call) (*outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	remove, after := truth(c.body.Lookup("remove")), truth(c.body.Lookup("new"))
-	req := mock.FindOneRequest{Remove: remove}
-	query, err := c.document("query")
+	req, err := r.findOneRequest(c)
 	if err != nil {
-		return nil, err
-	}
-	if query == nil {
-		query = bson.Raw{5, 0, 0, 0, 0}
-	}
-	update := c.body.Lookup("update")
-	switch {
-	case remove && !update.IsZero():
-		return nil, mongoerr.New(mongoerr.FailedToParse, "Cannot specify both an update and remove=true")
-	case !remove && update.IsZero():
-		return nil, mongoerr.New(mongoerr.FailedToParse, "Either an update or remove=true must be specified")
-	case remove:
-		if req.Filter, err = c.filter(query); err != nil {
-			return nil, err
-		}
-	default:
-		_, q, err := bson.MarshalValue(query)
-		if err != nil {
-			return nil, err
-		}
-		if req.UpdateRequest, err = r.updateRequest(c, bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: q}, update, c.body); err != nil {
-			return nil, err
-		}
-	}
-	req.Retryable = c.retryable()
-	if req.Sort, err = c.sort("sort"); err != nil {
 		return nil, err
 	}
 	result, err := r.cluster.FindAndModify(ns, req)
 	if err != nil {
 		return nil, err
 	}
-	reply, err := c.modified(result, remove, after)
-	return &outcome{matched: result.Matched, modified: result.Modified, upserted: result.UpsertedID, removed: remove && result.Matched > 0, reply: reply}, err
+	reply, err := c.modified(result, req.Remove, truth(c.body.Lookup("new")))
+	return &outcome{matched: result.Matched, modified: result.Modified, upserted: result.UpsertedID, removed: req.Remove && result.Matched > 0, reply: reply}, err
+}
+
+// findOneRequest reads a findAndModify.
+func (r *Router) findOneRequest(c *call) (mock.FindOneRequest, error) {
+	req := mock.FindOneRequest{Remove: truth(c.body.Lookup("remove"))}
+	query, err := c.document("query")
+	if err != nil {
+		return req, err
+	}
+	if query == nil {
+		query = bson.Raw{5, 0, 0, 0, 0}
+	}
+	update := c.body.Lookup("update")
+	switch {
+	case req.Remove && !update.IsZero():
+		return req, mongoerr.New(mongoerr.FailedToParse, "Cannot specify both an update and remove=true")
+	case req.Remove && truth(c.body.Lookup("upsert")):
+		return req, mongoerr.New(mongoerr.FailedToParse, "Cannot specify both upsert=true and remove=true")
+	case req.Remove && truth(c.body.Lookup("new")):
+		return req, mongoerr.New(mongoerr.FailedToParse, "Cannot specify both new=true and remove=true; 'remove' always returns the deleted document")
+	case !req.Remove && update.IsZero():
+		return req, mongoerr.New(mongoerr.FailedToParse, "Either an update or remove=true must be specified")
+	case req.Remove:
+		if req.Filter, err = c.filter(query); err != nil {
+			return req, err
+		}
+		req.Sort, req.Hint, err = c.pick(c.body)
+	default:
+		_, q, marshalErr := bson.MarshalValue(query)
+		if marshalErr != nil {
+			return req, marshalErr
+		}
+		req.UpdateRequest, err = r.updateRequest(c, bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: q}, update, c.body)
+	}
+	req.Retryable = c.retryable()
+	return req, err
 }
 
 // modified is the reply of findAndModify.

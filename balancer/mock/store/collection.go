@@ -207,24 +207,12 @@ func (c *Collection) Find(f *Filter) iter.Seq2[RecordID, bson.Raw] {
 }
 
 // Candidates walks documents among which are all that match: those an index
-// gives for the equalities of the filter, otherwise all in the order of
-// insertion. They are as they are now: later changes do not show.
+// gives, otherwise all in the order of insertion. They are as they are now:
+// later changes do not show.
 func (c *Collection) Candidates(f *Filter) iter.Seq2[RecordID, bson.Raw] {
-	for _, ix := range c.indexes {
-		key, ok := ix.equalityKey(f)
-		if !ok {
-			continue
-		}
-		entries, records := ix.entries.Copy(), c.records.Copy()
-		return func(yield func(RecordID, bson.Raw) bool) {
-			entries.Ascend(entry{key: key}, func(e entry) bool {
-				if !bytes.HasPrefix(e.key, key) {
-					return false
-				}
-				doc, ok := records.Get(e.id)
-				return !ok || yield(e.id, doc)
-			})
-		}
+	p := &Plan{coll: c, query: Query{Filter: f}}
+	if f != nil {
+		p.clauses = clausesOf(f.source)
 	}
-	return c.Scan()
+	return p.best().candidates(&Counts{})
 }

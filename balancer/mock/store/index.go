@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/tidwall/btree"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -22,6 +23,9 @@ type IndexSpec struct {
 	Options        bson.Raw
 }
 
+// Partial tells whether the index has only documents that fit an expression.
+func (s IndexSpec) Partial() bool { return isObject(lookup(s.Options, "partialFilterExpression")) }
+
 // Index is one index of a collection. Its keys are the encodings of its fields
 // one after another, all ascending; "hashed" fields are the encoded hash.
 type Index struct {
@@ -30,6 +34,8 @@ type Index struct {
 	partial  *Filter
 	entries  *btree.BTreeG[entry]
 	multikey int64 // documents with more than one key or an array
+	hidden   bool  // kept up, but not used for queries
+	special  bool  // text, geo and wildcard indexes: no query uses them
 }
 
 type indexField struct {
@@ -57,6 +63,7 @@ func newIndex(spec IndexSpec) (*Index, error) {
 			return nil, err
 		}
 		hashed := isString(v) && textAt(v.Value) == "hashed"
+		ix.special = ix.special || isString(v) && !hashed || strings.Contains(string(name), "$**")
 		if hashed && slices.ContainsFunc(ix.fields, func(f indexField) bool { return f.hashed }) {
 			return nil, fail(31303, "A maximum of one index field is allowed to be hashed but found 2 for 'key' %s", spec.Key)
 		}
@@ -68,6 +75,7 @@ func newIndex(spec IndexSpec) (*Index, error) {
 	if len(ix.fields) > 32 {
 		return nil, serverError(13103, "too many compound keys")
 	}
+	ix.hidden = truthy(lookup(spec.Options, "hidden"))
 	if p := lookup(spec.Options, "partialFilterExpression"); isObject(p) {
 		f, err := CompileFilter(p.Value)
 		if err != nil {
@@ -267,23 +275,4 @@ func (ix *Index) remove(keys indexKeys, id RecordID) {
 	for _, key := range keys.keys {
 		ix.entries.Delete(entry{key, id})
 	}
-}
-
-// equalityKey is where the entries lie that a filter's equalities ask for: on
-// the first fields of the index, at least one. Values that a regular index
-// entry does not tell apart (null and missing, arrays) are left to the scan, as
-// are paths with a number, which can mean a place or a name.
-func (ix *Index) equalityKey(f *Filter) ([]byte, bool) {
-	if f == nil || ix.spec.Sparse || ix.partial != nil {
-		return nil, false
-	}
-	var key []byte
-	for _, field := range ix.fields {
-		v, ok := f.Equality(field.name)
-		if !ok || isNullish(v) || isArray(v) || slices.ContainsFunc(field.path, isArrayIndex) {
-			break
-		}
-		key = field.append(key, v)
-	}
-	return key, key != nil
 }

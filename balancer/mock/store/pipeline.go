@@ -85,6 +85,27 @@ func (p *Pipeline) Run(ctx context.Context, in iter.Seq[bson.Raw]) iter.Seq2[bso
 	return runStages(r, p.stages, watched(ctx, in))
 }
 
+// RunCounted is Run that counts what each stage gives.
+func (p *Pipeline) RunCounted(ctx context.Context, in iter.Seq[bson.Raw], counts []int64) iter.Seq2[bson.Raw, error] {
+	r := &run{ctx: ctx, env: &p.env, vars: p.scope.values, now: now(&p.env)}
+	flow := watched(ctx, in)
+	for i, s := range p.stages {
+		flow = counted(s.run(r, flow), &counts[i])
+	}
+	return flow
+}
+
+func counted(in docs, n *int64) docs {
+	return func(yield func(bson.Raw, error) bool) {
+		for doc, err := range in {
+			*n++
+			if !yield(doc, err) {
+				return
+			}
+		}
+	}
+}
+
 func now(env *Env) time.Time {
 	if env.Now == nil {
 		return time.Now()

@@ -35,6 +35,8 @@ func (c *pipelineCompiler) stage(name string, arg value, place, of int) (stage, 
 	switch {
 	case c.facet && (producers[name] || name == "$facet" || name == "$out" || name == "$merge"):
 		return nil, fail(40600, "%s is not allowed to be used within a $facet stage", name)
+	case c.depth > 0 && (name == "$out" || name == "$merge"):
+		return nil, fail(51047, "%s is not allowed within a $lookup's sub-pipeline", name)
 	case producers[name] && (place > 0 || !known):
 		return nil, serverError(mongoerr.StageNotFirst, "%s is only valid as the first stage in a pipeline.", name)
 	case (name == "$out" || name == "$merge") && place < of-1:

@@ -1,0 +1,96 @@
+package mock
+
+import (
+	"iter"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/store"
+)
+
+// Read is one shard's part of a query.
+type Read struct {
+	// Shard is "config" for the config server.
+	Shard catalog.ShardID
+	// Host is the shard's connection string.
+	Host string
+	Plan *store.Plan
+	// ShardKey are the fields by which the shard leaves orphans out; nil when
+	// the collection is not sharded or the query gives the whole key.
+	ShardKey []string
+	target   target
+	chunks   iter.Seq[place] // of config.chunks
+}
+
+// Reads plans a query: a part for each shard that can have documents that
+// match. A collection that does not exist has none.
+func (c *Cluster) Reads(ns string, q store.Query) ([]Read, error) {
+	var reads []Read
+	if ns == chunksNamespace {
+		return c.chunkReads(q)
+	}
+	for _, t := range c.targets(ns, q.Filter) {
+		plan, err := t.docs.Plan(q)
+		if err != nil {
+			return nil, err
+		}
+		r := Read{Shard: configShard, Plan: plan, target: t}
+		if t.shard != nil {
+			r.Shard = t.shard.id
+		}
+		r.Host = c.hostOf(r.Shard)
+		if t.table != nil && !q.Filter.WholeKey(t.coll.Pattern.Fields()) {
+			r.ShardKey = t.coll.Pattern.Fields()
+		}
+		reads = append(reads, r)
+	}
+	return reads, nil
+}
+
+// chunkReads plans a query of config.chunks, which is made from the routing
+// tables when asked for: all of it is looked through, in the order of the
+// tables.
+func (c *Cluster) chunkReads(q store.Query) ([]Read, error) {
+	like := store.New()
+	for _, spec := range chunkIndexes()[1:] {
+		if err := like.CreateIndex(spec); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := like.Plan(q); err != nil { // the hint may be wrong
+		return nil, err
+	}
+	natural := store.Query{Filter: q.Filter, Sort: q.Sort}
+	if c.InOrder(chunksNamespace, q.Filter, q.Sort) {
+		natural.Sort = nil
+	}
+	plan, err := store.New().Plan(natural)
+	if err != nil {
+		return nil, err
+	}
+	return []Read{{Shard: configShard, Host: c.hostOf(configShard), Plan: plan, chunks: c.chunkPlaces(q.Filter)}}, nil
+}
+
+// Documents gives what matches and belongs to the shard, in the plan's order,
+// and counts.
+func (r Read) Documents(counts *store.Counts) iter.Seq2[store.Found, error] {
+	return func(yield func(store.Found, error) bool) {
+		if r.chunks != nil {
+			for p := range r.chunks {
+				counts.Docs, counts.Found, counts.Matched, counts.Owned = counts.Docs+1, counts.Found+1, counts.Matched+1, counts.Owned+1
+				if !yield(store.Found{Doc: p.doc}, nil) {
+					return
+				}
+			}
+			return
+		}
+		for found, err := range r.Plan.Run(counts) {
+			if err == nil && !r.target.owns(found.Doc) {
+				continue
+			}
+			counts.Owned++
+			if !yield(found, err) || err != nil {
+				return
+			}
+		}
+	}
+}

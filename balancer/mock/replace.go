@@ -1,0 +1,38 @@
+package mock
+
+import (
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/store"
+)
+
+// ReplaceCollection gives an unsharded collection new contents, all or nothing.
+// It keeps its indexes and options, and is made when it is missing.
+func (c *Cluster) ReplaceCollection(ns string, contents []bson.Raw) error {
+	db, _, err := catalog.SplitNamespace(ns)
+	if err != nil {
+		return err
+	}
+	if err := c.CreateDatabase(db, ""); err != nil {
+		return err
+	}
+	local := c.localPrimary(ns, nil)
+	docs := newDocs(ns)
+	for _, spec := range local.docs.Indexes() {
+		if err := docs.CreateIndex(spec); err != nil {
+			return err
+		}
+	}
+	for _, doc := range contents {
+		if doc, err = store.PrepareInsert(doc, c.NewObjectID); err != nil {
+			return err
+		}
+		if _, err := docs.Insert(doc); err != nil {
+			return err
+		}
+	}
+	local.docs = docs
+	c.Tick()
+	return nil
+}

@@ -1,0 +1,490 @@
+package router
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash/fnv"
+	"strconv"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mongoerr"
+)
+
+func explainCommands() []command {
+	return []command{{name: "explain", stable: true, run: (*Router).explain}}
+}
+
+// explainers are the commands that can be explained.
+func explainers() map[string]func(*Router, *call, verbosity) (bson.D, error) {
+	return map[string]func(*Router, *call, verbosity) (bson.D, error){
+		"find": (*Router).explainFind, "count": (*Router).explainCount, "distinct": (*Router).explainDistinct,
+		"aggregate": (*Router).explainAggregate, "update": (*Router).explainUpdate, "delete": (*Router).explainDelete,
+		"findAndModify": (*Router).explainFindAndModify, "findandmodify": (*Router).explainFindAndModify,
+	}
+}
+
+// verbosity is how much is explained; each level has what those before it have.
+type verbosity int
+
+const (
+	planOnly verbosity = iota
+	withExecution
+	withAllPlans
+)
+
+func readVerbosity(v bson.RawValue) (verbosity, error) {
+	if v.IsZero() {
+		return withAllPlans, nil
+	}
+	name, isText := v.StringValueOK()
+	if !isText {
+		return 0, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'explain.verbosity' is the wrong type '%s', expected type 'string'", typeName(v.Type))
+	}
+	switch name {
+	case "queryPlanner":
+		return planOnly, nil
+	case "executionStats":
+		return withExecution, nil
+	case "allPlansExecution":
+		return withAllPlans, nil
+	}
+	return 0, mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field 'explain.verbosity' is not a valid value.", name)
+}
+
+// explain tells how a command would be run, which shards it goes to and, beyond
+// queryPlanner, what it takes. Nothing is changed.
+func (r *Router) explain(c *call) (bson.D, error) {
+	inner, isDoc := c.body.Lookup("explain").DocumentOK()
+	if !isDoc {
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'explain.explain' is the wrong type '%s', expected type 'object'", typeName(c.body.Lookup("explain").Type))
+	}
+	level, err := readVerbosity(c.body.Lookup("verbosity"))
+	if err != nil {
+		return nil, err
+	}
+	if db, ok := inner.Lookup("$db").StringValueOK(); ok && db != c.db {
+		return nil, mongoerr.New(mongoerr.InvalidNamespace, "Mismatched $db in explain command. Expected %s but got %s", c.db, db)
+	}
+	elems, err := inner.Elements()
+	if err != nil || len(elems) == 0 {
+		return nil, mongoerr.New(mongoerr.CommandNotFound, "Explain failed due to unknown command: ")
+	}
+	return r.explained(c, elems[0].Key(), inner, level)
+}
+
+func (r *Router) explained(c *call, name string, inner bson.Raw, level verbosity) (bson.D, error) {
+	cmd := r.commands[name]
+	if cmd == nil {
+		return nil, mongoerr.New(mongoerr.CommandNotFound, "Explain failed due to unknown command: %s", name)
+	}
+	run := explainers()[name]
+	if run == nil {
+		return nil, mongoerr.New(mongoerr.IllegalOperation, "Cannot explain cmd: %s", name)
+	}
+	parsed, err := parseArgs(cmd, inner)
+	if err != nil {
+		return nil, err
+	}
+	of := *c
+	of.body, of.args, of.invoked = inner, parsed, name
+	return run(r, &of, level)
+}
+
+// explainTail are the fields that end every explanation but the aggregation's.
+func (r *Router) explainTail(c *call) bson.D {
+	command := bson.D{}
+	if elems, err := c.body.Elements(); err == nil {
+		for _, e := range elems {
+			if e.Key() != "$db" {
+				command = append(command, bson.E{Key: e.Key(), Value: e.Value()})
+			}
+		}
+	}
+	return bson.D{
+		{Key: "serverInfo", Value: serverInfo("localhost", 27017)},
+		{Key: "serverParameters", Value: explainParameters()},
+		{Key: "command", Value: append(command, bson.E{Key: "$db", Value: c.db})},
+	}
+}
+
+func serverInfo(host string, port int32) bson.D {
+	return bson.D{
+		{Key: "host", Value: host}, {Key: "port", Value: port}, {Key: "version", Value: mock.Version},
+		{Key: "gitVersion", Value: gitVersion},
+	}
+}
+
+// shardInfo is a shard's server as its connection string names it first.
+func shardInfo(connection string) bson.D {
+	_, members, _ := strings.Cut(connection, "/")
+	member, _, _ := strings.Cut(members, ",")
+	host, port, _ := strings.Cut(member, ":")
+	n, _ := strconv.ParseInt(port, 10, 32)
+	return serverInfo(host, int32(n))
+}
+
+// explainParameters are the server's settings of its query engine. The mock's
+// plans are those of the classic one.
+func explainParameters() bson.D {
+	const memory = int32(100 << 20)
+	return bson.D{
+		{Key: "internalQueryFacetBufferSizeBytes", Value: memory},
+		{Key: "internalQueryFacetMaxOutputDocSizeBytes", Value: memory},
+		{Key: "internalLookupStageIntermediateDocumentMaxSizeBytes", Value: memory},
+		{Key: "internalDocumentSourceGroupMaxMemoryBytes", Value: memory},
+		{Key: "internalQueryMaxBlockingSortMemoryUsageBytes", Value: memory},
+		{Key: "internalQueryProhibitBlockingMergeOnMongoS", Value: int32(0)},
+		{Key: "internalQueryMaxAddToSetBytes", Value: memory},
+		{Key: "internalDocumentSourceSetWindowFieldsMaxMemoryBytes", Value: memory},
+		{Key: "internalQueryFrameworkControl", Value: "forceClassicEngine"},
+		{Key: "internalQueryPlannerIgnoreIndexWithCollationForRegex", Value: int32(1)},
+	}
+}
+
+// shardPlan is what one shard explains.
+type shardPlan struct {
+	shard  catalog.ShardID
+	host   string
+	stage  *store.Stage
+	totals store.Totals
+	others bson.A // rejected plans
+	ran    store.Ran
+}
+
+// explanation is what the shards explain together.
+type explanation struct {
+	ns    string
+	query query
+	top   string // the stage of the merging
+	parts []shardPlan
+}
+
+func mergeStage(shards int, sorted bool) string {
+	switch {
+	case shards == 1:
+		return "SINGLE_SHARD"
+	case sorted:
+		return "SHARD_MERGE_SORT"
+	}
+	return "SHARD_MERGE"
+}
+
+// plans turns what the shards did into stages; wrap puts the command's own
+// stage on top.
+func (r *Router) plans(q query, parts []part, wrap func(p part, shape store.Shape) (*store.Stage, store.Totals)) []shardPlan {
+	var plans []shardPlan
+	for _, p := range parts {
+		shape := p.shape(q, len(parts))
+		stage, totals := wrap(p, shape)
+		plans = append(plans, shardPlan{p.read.Shard, p.read.Host, stage, totals, p.read.Plan.Rejected(shape), p.ran})
+	}
+	if len(plans) == 0 { // there is no such collection
+		shard, host := r.cluster.Home(q.ns)
+		plans = []shardPlan{{shard: shard, host: host, stage: &store.Stage{Name: "EOF", Works: 1}, others: bson.A{}}}
+	}
+	return plans
+}
+
+// shape: of several shards each gives as much as the whole result may need, and
+// the skipping is left to the router.
+func (p part) shape(q query, shards int) store.Shape {
+	shape := store.Shape{ShardKey: p.read.ShardKey, Projection: q.projected, Skip: q.skip, Limit: q.limit}
+	if shards > 1 && q.skip > 0 {
+		shape.Skip = 0
+		if q.limit > 0 {
+			shape.Limit = q.limit + q.skip
+		}
+	}
+	return shape
+}
+
+func stages(p part, shape store.Shape) (*store.Stage, store.Totals) {
+	return p.read.Plan.Stages(shape, p.ran)
+}
+
+// reply shows an explanation.
+func (e explanation) reply(r *Router, level verbosity) bson.D {
+	shards := bson.A{}
+	for _, p := range e.parts {
+		shards = append(shards, append(bson.D{
+			{Key: "explainVersion", Value: "1"},
+			{Key: "shardName", Value: string(p.shard)},
+			{Key: "connectionString", Value: p.host},
+			{Key: "serverInfo", Value: shardInfo(p.host)},
+		}, e.planner(p)...))
+	}
+	doc := bson.D{{Key: "queryPlanner", Value: bson.D{{Key: "winningPlan", Value: bson.D{{Key: "stage", Value: e.top}, {Key: "shards", Value: shards}}}}}}
+	if level == planOnly {
+		return doc
+	}
+	return append(doc, bson.E{Key: "executionStats", Value: e.execution(level)})
+}
+
+// planner is one shard's plan.
+func (e explanation) planner(p shardPlan) bson.D {
+	shape, key := e.hashes(p)
+	return bson.D{
+		{Key: "namespace", Value: e.ns},
+		{Key: "parsedQuery", Value: e.query.filter.Parsed()},
+		{Key: "indexFilterSet", Value: false},
+		{Key: "queryHash", Value: shape},
+		{Key: "planCacheShapeHash", Value: shape},
+		{Key: "planCacheKey", Value: key},
+		{Key: "optimizationTimeMillis", Value: int32(0)},
+		{Key: "maxIndexedOrSolutionsReached", Value: false},
+		{Key: "maxIndexedAndSolutionsReached", Value: false},
+		{Key: "maxScansToExplodeReached", Value: false},
+		{Key: "prunedSimilarIndexes", Value: false},
+		{Key: "winningPlan", Value: append(bson.D{{Key: "isCached", Value: false}}, p.stage.Planned()...)},
+		{Key: "rejectedPlans", Value: p.others},
+	}
+}
+
+// hashes name the shape of a query, and the shape with its plan: alike for
+// queries that differ in their values only. They are not the server's numbers.
+func (e explanation) hashes(p shardPlan) (shape, key string) {
+	h := fnv.New32a()
+	fmt.Fprint(h, e.query.filter.Shape(), e.query.order, e.query.projected)
+	shape = fmt.Sprintf("%08X", h.Sum32())
+	fmt.Fprint(h, p.stage.Name, len(p.others))
+	return shape, fmt.Sprintf("%08X", h.Sum32())
+}
+
+// shapeHash is queryShapeHash: alike for queries that differ in their values
+// only.
+func (q query) shapeHash(command string) bson.E {
+	sum := sha256.Sum256(fmt.Append(nil, command, q.ns, q.filter.Shape(), q.order, q.projected))
+	return bson.E{Key: "queryShapeHash", Value: strings.ToUpper(hex.EncodeToString(sum[:]))}
+}
+
+// execution is executionStats: the sums, then each shard's.
+func (e explanation) execution(level verbosity) bson.D {
+	var total store.Totals
+	var returned int64
+	shards, all := bson.A{}, bson.A{}
+	for _, p := range e.parts {
+		returned += p.stage.Returned
+		total.Keys += p.totals.Keys
+		total.Docs += p.totals.Docs
+		shards = append(shards, append(append(bson.D{{Key: "shardName", Value: string(p.shard)}, {Key: "executionSuccess", Value: true}},
+			sums(p.stage.Returned, p.totals)...), bson.E{Key: "executionStages", Value: p.executed()}))
+		all = append(all, bson.D{{Key: "shardName", Value: string(p.shard)}, {Key: "allPlans", Value: bson.A{}}})
+	}
+	stages := append(bson.D{{Key: "stage", Value: e.top}}, sums(returned, total)...)
+	stages = append(stages, bson.E{Key: "totalChildMillis", Value: int64(0)}, bson.E{Key: "shards", Value: shards})
+	doc := append(sums(returned, total), bson.E{Key: "executionStages", Value: stages})
+	if level == withAllPlans {
+		doc = append(doc, bson.E{Key: "allPlansExecution", Value: all})
+	}
+	return doc
+}
+
+func (p shardPlan) executed() bson.D {
+	return append(bson.D{{Key: "isCached", Value: false}}, p.stage.Executed()...)
+}
+
+func sums(returned int64, totals store.Totals) bson.D {
+	return bson.D{
+		{Key: "nReturned", Value: smallest(returned)}, {Key: "executionTimeMillis", Value: int32(0)},
+		{Key: "totalKeysExamined", Value: smallest(totals.Keys)}, {Key: "totalDocsExamined", Value: smallest(totals.Docs)},
+	}
+}
+
+// planOrRun gives the shards' parts of a query, run unless only the plan is
+// asked for.
+func (r *Router) planOrRun(q query, level verbosity) ([]part, error) {
+	if level != planOnly {
+		return r.parts(q)
+	}
+	reads, err := r.cluster.Reads(q.ns, q.request())
+	if err != nil {
+		return nil, err
+	}
+	parts := make([]part, len(reads))
+	for i, read := range reads {
+		parts[i].read = read
+	}
+	return parts, nil
+}
+
+func (r *Router) explainFind(c *call, level verbosity) (bson.D, error) {
+	q, err := r.findQuery(c)
+	if err != nil {
+		return nil, err
+	}
+	parts, err := r.planOrRun(q, level)
+	if err != nil {
+		return nil, err
+	}
+	e := explanation{ns: q.ns, query: q, parts: r.plans(q, parts, stages)}
+	e.top = mergeStage(len(e.parts), !q.sort.IsEmpty())
+	return append(append(e.reply(r, level), q.shapeHash("find")), r.explainTail(c)...), nil
+}
+
+func (r *Router) explainCount(c *call, level verbosity) (bson.D, error) {
+	q, err := c.readQuery("query")
+	if err != nil {
+		return nil, err
+	}
+	parts, err := r.planOrRun(q, level)
+	if err != nil {
+		return nil, err
+	}
+	plans := r.plans(q, parts, func(p part, shape store.Shape) (*store.Stage, store.Totals) { return countStages(q, p, shape) })
+	e := explanation{ns: q.ns, query: q, parts: plans, top: mergeStage(len(plans), false)}
+	return append(e.reply(r, level), r.explainTail(c)...), nil
+}
+
+// countStages: without a query the shard's own counter answers, and a query
+// that one stretch of an index settles needs no documents.
+func countStages(q query, p part, shape store.Shape) (*store.Stage, store.Totals) {
+	n := p.ran.Returned
+	count := &store.Stage{Name: "COUNT", Works: n + 1, Done: bson.D{{Key: "nCounted", Value: smallest(n)}, {Key: "nSkipped", Value: smallest(min(q.skip, n))}}}
+	if len(q.filter.Parsed()) <= 5 && q.hint.IsZero() {
+		return count.Over(&store.Stage{Name: "RECORD_STORE_FAST_COUNT"}), store.Totals{}
+	}
+	if shape.ShardKey == nil {
+		if scan, ok := p.read.Plan.CountScan(p.ran); ok {
+			return count.Over(scan), store.Totals{Keys: p.ran.Keys}
+		}
+	}
+	shape.Counting, shape.Skip, shape.Limit, shape.Projection = true, 0, 0, nil
+	stage, totals := p.read.Plan.Stages(shape, p.ran)
+	return count.Over(stage), totals
+}
+
+func (r *Router) explainDistinct(c *call, level verbosity) (bson.D, error) {
+	q, err := c.readQuery("query")
+	if err != nil {
+		return nil, err
+	}
+	if _, err := c.text("key"); err != nil {
+		return nil, err
+	}
+	parts, err := r.planOrRun(q, level)
+	if err != nil {
+		return nil, err
+	}
+	plans := r.plans(q, parts, stages)
+	e := explanation{ns: q.ns, query: q, parts: plans, top: mergeStage(len(plans), false)}
+	return append(e.reply(r, level), r.explainTail(c)...), nil
+}
+
+// writeStage is the stage of a write that is explained, and not done.
+func writeStage(name string, input *store.Stage, done bson.D) *store.Stage {
+	return (&store.Stage{Name: name, Works: input.Works + 1, Done: done}).Over(input)
+}
+
+// statement is the one statement of a write command that may be explained.
+func (c *call) statement(field string) (bson.Raw, error) {
+	docs, err := documents(c.body.Lookup(field))
+	if err != nil {
+		return nil, err
+	}
+	if len(docs) != 1 {
+		return nil, mongoerr.New(mongoerr.InvalidLength, "explained write batches must be of size 1")
+	}
+	return docs[0], nil
+}
+
+func (r *Router) explainUpdate(c *call, level verbosity) (bson.D, error) {
+	ns, err := c.namespace()
+	if err != nil {
+		return nil, err
+	}
+	statement, err := c.statement("updates")
+	if err != nil {
+		return nil, err
+	}
+	req, err := r.updateRequest(c, statement.Lookup("q"), statement.Lookup("u"), statement)
+	if err != nil {
+		return nil, err
+	}
+	q := query{ns: ns, filter: req.Filter, hint: req.Hint}
+	if !req.Multi {
+		q.limit = 1
+	}
+	return r.explainWrite(c, q, level, "SHARD_WRITE", func(p part, input *store.Stage) *store.Stage { return updateStage(req, p, input) })
+}
+
+func updateStage(req mock.UpdateRequest, p part, input *store.Stage) *store.Stage {
+	modified, upserted := 0, 0
+	for _, doc := range p.docs {
+		if _, changed, err := req.Update.Apply(doc); err == nil && changed {
+			modified++
+		}
+	}
+	if len(p.docs) == 0 && req.Upsert {
+		upserted = 1
+	}
+	return writeStage("UPDATE", input, bson.D{
+		{Key: "nMatched", Value: smallest(int64(len(p.docs)))}, {Key: "nWouldModify", Value: int32(modified)}, {Key: "nWouldUpsert", Value: int32(upserted)},
+	})
+}
+
+func deleteStage(p part, input *store.Stage) *store.Stage {
+	return writeStage("DELETE", input, bson.D{{Key: "nWouldDelete", Value: smallest(int64(len(p.docs)))}})
+}
+
+func (r *Router) explainDelete(c *call, level verbosity) (bson.D, error) {
+	ns, err := c.namespace()
+	if err != nil {
+		return nil, err
+	}
+	statement, err := c.statement("deletes")
+	if err != nil {
+		return nil, err
+	}
+	q, err := c.deleteQuery(ns, statement)
+	if err != nil {
+		return nil, err
+	}
+	return r.explainWrite(c, q, level, "SHARD_WRITE", deleteStage)
+}
+
+func (r *Router) explainFindAndModify(c *call, level verbosity) (bson.D, error) {
+	ns, err := c.namespace()
+	if err != nil {
+		return nil, err
+	}
+	req, err := r.findOneRequest(c)
+	if err != nil {
+		return nil, err
+	}
+	q := query{ns: ns, filter: req.Filter, sort: req.Sort, hint: req.Hint, limit: 1}
+	if q.order, err = c.document("sort"); err != nil {
+		return nil, err
+	}
+	if req.Remove {
+		return r.explainWrite(c, q, level, "SINGLE_SHARD", deleteStage)
+	}
+	return r.explainWrite(c, q, level, "SINGLE_SHARD", func(p part, input *store.Stage) *store.Stage {
+		return updateStage(req.UpdateRequest, p, input)
+	})
+}
+
+func (r *Router) explainWrite(c *call, q query, level verbosity, top string, write func(part, *store.Stage) *store.Stage) (bson.D, error) {
+	parts, err := r.planOrRun(q, level)
+	if err != nil {
+		return nil, err
+	}
+	limited := q
+	plans := r.plans(limited, parts, func(p part, shape store.Shape) (*store.Stage, store.Totals) {
+		if q.sort.IsEmpty() {
+			shape.Limit = 0
+		}
+		input, totals := stages(p, shape)
+		return write(p, input), totals
+	})
+	if top == "SINGLE_SHARD" {
+		top = mergeStage(len(plans), false)
+	}
+	e := explanation{ns: q.ns, query: q, parts: plans, top: top}
+	return append(e.reply(r, level), r.explainTail(c)...), nil
+}

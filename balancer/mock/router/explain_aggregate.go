@@ -1,0 +1,248 @@
+package router
+
+import (
+	"slices"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mongoerr"
+)
+
+// shardStages are those that each shard can do on its own documents. The first
+// of another kind ends the shards' part of a pipeline.
+var shardStages = map[string]bool{
+	"$match": true, "$project": true, "$addFields": true, "$set": true, "$unset": true, "$unwind": true,
+	"$redact": true, "$replaceRoot": true, "$replaceWith": true,
+}
+
+// splitStages have a part on the shards and a part that merges.
+var splitStages = map[string]bool{"$group": true, "$sort": true, "$limit": true}
+
+// split cuts a pipeline for several shards: what they do, and what is done with
+// what they give.
+func split(stages []bson.Raw) (shards, merger []bson.Raw) {
+	for i, s := range stages {
+		name, spec, err := stage(s)
+		if err == nil && shardStages[name] {
+			continue
+		}
+		if !splitStages[name] {
+			return stages[:i], stages[i:]
+		}
+		rest := slices.Clone(stages[i:])
+		switch name {
+		case "$group":
+			rest[0] = mergingGroup(spec)
+		case "$sort":
+			rest = rest[1:] // the shards' streams are merged in order
+		}
+		return stages[:i+1], rest
+	}
+	return stages, nil
+}
+
+// mergingGroup puts the shards' groups together.
+func mergingGroup(spec bson.RawValue) bson.Raw {
+	group := bson.D{}
+	elems, _ := spec.Document().Elements()
+	for _, e := range elems {
+		if e.Key() == "_id" {
+			group = append(group, bson.E{Key: "_id", Value: "$$ROOT._id"})
+			continue
+		}
+		op := "$sum"
+		if doc, isDoc := e.Value().DocumentOK(); isDoc {
+			if inner, err := doc.Elements(); err == nil && len(inner) > 0 && inner[0].Key() != "$count" {
+				op = inner[0].Key()
+			}
+		}
+		group = append(group, bson.E{Key: e.Key(), Value: bson.D{{Key: op, Value: "$$ROOT." + e.Key()}}})
+	}
+	raw, err := bson.Marshal(bson.D{{Key: "$group", Value: append(group, bson.E{Key: "$doingMerge", Value: true})}})
+	if err != nil {
+		return nil
+	}
+	return raw
+}
+
+// explainAggregate shows the plan of each shard's query and the stages after
+// it, and where the pipeline is split.
+func (r *Router) explainAggregate(c *call, level verbosity) (bson.D, error) {
+	if !c.body.Lookup("writeConcern").IsZero() {
+		return nil, mongoerr.New(mongoerr.FailedToParse, "Aggregation explain does not support the'writeConcern' option")
+	}
+	a, err := r.readAggregate(c)
+	if err != nil {
+		return nil, err
+	}
+	all := a.stages
+	if a.output != nil {
+		pipeline, err := documents(c.body.Lookup("pipeline"))
+		if err != nil {
+			return nil, err
+		}
+		all = append(slices.Clone(all), pipeline[len(pipeline)-1])
+	}
+	if a.source != nil || a.database {
+		return r.explainSource(c, a, all), nil
+	}
+	parts, err := r.planOrRun(a.query, level)
+	if err != nil {
+		return nil, err
+	}
+	head := bson.D{{Key: "serverInfo", Value: serverInfo("localhost", 27017)}, {Key: "serverParameters", Value: explainParameters()}}
+	mine, merger := all, []bson.Raw(nil)
+	if len(parts) > 1 {
+		mine, merger = split(all)
+		head = append(head, bson.E{Key: "mergeType", Value: "mongos"}, bson.E{Key: "splitPipeline", Value: bson.D{
+			{Key: "shardsPart", Value: append(a.query.asStages(), rawList(mine)...)},
+			{Key: "mergerPart", Value: append(bson.A{mergeCursors(a.query)}, rawList(merger)...)},
+		}})
+	} else {
+		head = append(head, bson.E{Key: "splitPipeline", Value: nil})
+	}
+	e := explanation{ns: a.ns, query: a.query, parts: r.plans(a.query, parts, stages)}
+	shards := bson.D{}
+	for i, p := range e.parts {
+		var docs []bson.Raw
+		if i < len(parts) {
+			docs = parts[i].docs
+		}
+		one, err := r.explainShard(c, a, e, p, mine, docs, level)
+		if err != nil {
+			return nil, err
+		}
+		shards = append(shards, bson.E{Key: string(p.shard), Value: one})
+	}
+	return append(head, bson.E{Key: "shards", Value: shards}, a.query.shapeHash("aggregate"), bson.E{Key: "command", Value: aggregateCommand(c)}), nil
+}
+
+// explainShard is one shard's part: its query alone, or a list of stages that
+// begins with it.
+func (r *Router) explainShard(c *call, a aggregation, e explanation, p shardPlan, mine, docs []bson.Raw, level verbosity) (bson.D, error) {
+	_, members, _ := strings.Cut(p.host, "/")
+	host, _, _ := strings.Cut(members, ",")
+	doc := bson.D{{Key: "host", Value: host}, {Key: "explainVersion", Value: "1"}}
+	query := bson.D{{Key: "queryPlanner", Value: append(e.planner(p)[:7:7], append(bson.D{{Key: "optimizedPipeline", Value: true}}, e.planner(p)[7:]...)...)}}
+	if level != planOnly {
+		stats := append(bson.D{{Key: "executionSuccess", Value: true}}, sums(p.stage.Returned, p.totals)...)
+		stats = append(stats, bson.E{Key: "executionStages", Value: p.executed()})
+		if level == withAllPlans {
+			stats = append(stats, bson.E{Key: "allPlansExecution", Value: bson.A{}})
+		}
+		query = append(query, bson.E{Key: "executionStats", Value: stats})
+	}
+	if len(mine) == 0 {
+		return append(doc, query...), nil
+	}
+	counts := make([]int64, len(mine))
+	if level != planOnly {
+		if err := countStagesOf(c, a, mine, docs, counts); err != nil {
+			return nil, err
+		}
+	}
+	list := bson.A{bson.D{{Key: "$cursor", Value: query}}}
+	if level != planOnly {
+		list[0] = bson.D{{Key: "$cursor", Value: query}, {Key: "nReturned", Value: p.stage.Returned}, {Key: "executionTimeMillisEstimate", Value: int64(0)}}
+	}
+	for i, s := range mine {
+		list = append(list, explainedStage(s, counts[i], level))
+	}
+	return append(doc, bson.E{Key: "stages", Value: list}), nil
+}
+
+func explainedStage(s bson.Raw, returned int64, level verbosity) bson.D {
+	name, spec, err := stage(s)
+	if err != nil {
+		return nil
+	}
+	var shown any = spec
+	if name == "$sort" {
+		shown = bson.D{{Key: "sortKey", Value: spec}}
+	}
+	doc := bson.D{{Key: name, Value: shown}}
+	if level != planOnly {
+		doc = append(doc, bson.E{Key: "nReturned", Value: returned}, bson.E{Key: "executionTimeMillisEstimate", Value: int64(0)})
+	}
+	return doc
+}
+
+// countStagesOf runs a shard's stages over the documents its query gave. A
+// stage that writes is not run.
+func countStagesOf(c *call, a aggregation, mine, docs []bson.Raw, counts []int64) error {
+	if a.output != nil {
+		if name, _, err := stage(mine[len(mine)-1]); err == nil && (name == "$out" || name == "$merge") {
+			mine = mine[:len(mine)-1]
+		}
+	}
+	pipeline, err := store.CompilePipeline(mine, a.env)
+	if err != nil {
+		return err
+	}
+	for _, err := range pipeline.RunCounted(c.ctx, slices.Values(docs), counts) {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// explainSource explains a pipeline whose first stage makes its documents.
+func (r *Router) explainSource(c *call, a aggregation, rest []bson.Raw) bson.D {
+	shown := rawList(rest)
+	if first, err := documents(c.body.Lookup("pipeline")); err == nil && a.source != nil {
+		shown = append(bson.A{first[0]}, shown...)
+	}
+	return bson.D{
+		{Key: "serverInfo", Value: serverInfo("localhost", 27017)}, {Key: "serverParameters", Value: explainParameters()},
+		{Key: "mongos", Value: bson.D{{Key: "host", Value: "localhost:27017"}, {Key: "stages", Value: shown}}},
+		{Key: "command", Value: aggregateCommand(c)},
+	}
+}
+
+// asStages writes the part of a pipeline that became a query.
+func (q query) asStages() bson.A {
+	list := bson.A{}
+	if q.filter != nil {
+		list = append(list, bson.D{{Key: "$match", Value: q.filter.Parsed()}})
+	}
+	if len(q.order) > 5 {
+		list = append(list, bson.D{{Key: "$sort", Value: bson.D{{Key: "sortKey", Value: q.order}}}})
+	}
+	if q.limit > 0 {
+		list = append(list, bson.D{{Key: "$limit", Value: q.limit}})
+	}
+	return list
+}
+
+func mergeCursors(q query) bson.D {
+	options := bson.D{}
+	if len(q.order) > 5 {
+		options = append(options, bson.E{Key: "sort", Value: q.order})
+	}
+	return bson.D{{Key: "$mergeCursors", Value: append(options, bson.E{Key: "compareWholeSortKey", Value: false})}}
+}
+
+func rawList(stages []bson.Raw) bson.A {
+	list := bson.A{}
+	for _, s := range stages {
+		list = append(list, s)
+	}
+	return list
+}
+
+// aggregateCommand is the command as it is shown.
+func aggregateCommand(c *call) bson.D {
+	shown := bson.D{}
+	for _, name := range []string{c.invoked, "pipeline", "cursor", "let", "hint"} {
+		if v := c.body.Lookup(name); !v.IsZero() {
+			shown = append(shown, bson.E{Key: name, Value: v})
+		}
+	}
+	if c.body.Lookup("cursor").IsZero() {
+		shown = append(shown, bson.E{Key: "cursor", Value: bson.D{}})
+	}
+	return shown
+}

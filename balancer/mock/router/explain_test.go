@@ -1,0 +1,171 @@
+package router_test
+
+import (
+	"strings"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// newExplained has the collection db.c, sharded by k, with k from 0 to 9 on
+// shard0 and from 10 to 19 on shard1, indexes on i (k modulo 5) and tags, and
+// one orphan of each chunk that moved.
+func newExplained(t *testing.T) *tester {
+	t.Helper()
+	x := newRecordedState(t)
+	x.ok("admin", d("shardCollection", "doc1.e", "key", d("k", 1)))
+	x.ok("doc1", d("createIndexes", "e", "indexes", bson.A{
+		d("key", d("i", 1, "k", 1), "name", "i_1_k_1"), d("key", d("tags", 1), "name", "tags_1"),
+	}))
+	for k := range 20 {
+		x.ok("doc1", d("insert", "e", "documents", bson.A{d("_id", k, "k", k, "i", k%5, "tags", bson.A{"a", k}, "n", k)}))
+	}
+	x.ok("admin", d("split", "doc1.e", "middle", d("k", 10)))
+	x.ok("admin", d("moveChunk", "doc1.e", "find", d("k", 15), "to", "shard1"))
+	return x
+}
+
+// chain names the stages of a plan from the top.
+func chain(plan bson.Raw) string {
+	var names []string
+	for plan != nil {
+		names = append(names, plan.Lookup("stage").StringValue())
+		plan, _ = plan.Lookup("inputStage").DocumentOK()
+	}
+	return strings.Join(names, " ")
+}
+
+// Which shards a query goes to, what each does there, and the true numbers:
+// keys and documents looked at, and documents returned.
+func TestExplainFind(t *testing.T) {
+	x := newExplained(t)
+	tests := []struct {
+		name    string
+		command bson.D
+		top     string
+		shards  string
+		plan    string // of the first shard
+		n, keys int64
+		docs    int64
+	}{
+		{"whole shard key", d("find", "e", "filter", d("k", 5)), "SINGLE_SHARD", "shard0", "FETCH IXSCAN", 1, 1, 1},
+		{"shard key with more", d("find", "e", "filter", d("k", 5, "n", 4)), "SINGLE_SHARD", "shard0", "FETCH IXSCAN", 0, 1, 1},
+		{"range of the shard key on one shard", d("find", "e", "filter", d("k", d("$gte", 3, "$lt", 6))), "SINGLE_SHARD", "shard0", "FETCH SHARDING_FILTER IXSCAN", 3, 3, 3},
+		{"range over both", d("find", "e", "filter", d("k", d("$gte", 8, "$lt", 12))), "SHARD_MERGE", "shard0 shard1", "FETCH SHARDING_FILTER IXSCAN", 4, 6, 4},
+		{"in", d("find", "e", "filter", d("k", d("$in", bson.A{12, 14}))), "SINGLE_SHARD", "shard1", "FETCH SHARDING_FILTER IXSCAN", 2, 2, 2},
+		{"no index", d("find", "e", "filter", d("n", 4)), "SHARD_MERGE", "shard0 shard1", "SHARDING_FILTER COLLSCAN", 1, 0, 30},
+		{"everything", d("find", "e"), "SHARD_MERGE", "shard0 shard1", "SHARDING_FILTER COLLSCAN", 20, 0, 30},
+		{"an index", d("find", "e", "filter", d("i", 4)), "SHARD_MERGE", "shard0 shard1", "FETCH SHARDING_FILTER IXSCAN", 4, 6, 4},
+		{"index gives the order", d("find", "e", "filter", d("i", 4), "sort", d("k", -1)), "SHARD_MERGE_SORT", "shard0 shard1", "FETCH SHARDING_FILTER IXSCAN", 4, 6, 4},
+		{"sort in memory", d("find", "e", "filter", d("i", 4), "sort", d("n", 1)), "SHARD_MERGE_SORT", "shard0 shard1", "SORT FETCH SHARDING_FILTER IXSCAN", 4, 6, 4},
+		{"multikey", d("find", "e", "filter", d("tags", "a"), "limit", 2), "SHARD_MERGE", "shard0 shard1", "LIMIT SHARDING_FILTER FETCH IXSCAN", 4, 4, 4},
+		{"covered", d("find", "e", "filter", d("i", 4), "projection", d("_id", 0, "k", 1)), "SHARD_MERGE", "shard0 shard1", "PROJECTION_COVERED SHARDING_FILTER IXSCAN", 4, 6, 0},
+		{"by id", d("find", "e", "filter", d("_id", 4)), "SHARD_MERGE", "shard0 shard1", "EXPRESS_IXSCAN", 1, 1, 1},
+		{"nothing there", d("find", "none", "filter", d("a", 1)), "SINGLE_SHARD", "shard0", "EOF", 0, 0, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			reply := x.ok("doc1", d("explain", tt.command, "verbosity", "executionStats"))
+			plan := reply.Lookup("queryPlanner", "winningPlan")
+			var shards []string
+			values, err := plan.Document().Lookup("shards").Array().Values()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, v := range values {
+				shards = append(shards, v.Document().Lookup("shardName").StringValue())
+			}
+			if top := plan.Document().Lookup("stage").StringValue(); top != tt.top || strings.Join(shards, " ") != tt.shards {
+				t.Errorf("%s on %s, want %s on %s", top, shards, tt.top, tt.shards)
+			}
+			if got := chain(values[0].Document().Lookup("winningPlan").Document()); got != tt.plan {
+				t.Errorf("plan %s, want %s", got, tt.plan)
+			}
+			stats := reply.Lookup("executionStats").Document()
+			for name, want := range map[string]int64{"nReturned": tt.n, "totalKeysExamined": tt.keys, "totalDocsExamined": tt.docs} {
+				if got := stats.Lookup(name).AsInt64(); got != want {
+					t.Errorf("%s %d, want %d", name, got, want)
+				}
+			}
+		})
+	}
+}
+
+func TestExplainOtherCommands(t *testing.T) {
+	x := newExplained(t)
+	tests := []struct {
+		name    string
+		command bson.D
+		plan    string
+		field   string // of the topmost stage's execution
+		want    int64
+	}{
+		{"count by the whole key", d("count", "e", "query", d("k", 5)), "COUNT COUNT_SCAN", "nCounted", 1},
+		{"count of all", d("count", "e"), "COUNT RECORD_STORE_FAST_COUNT", "nSkipped", 0},
+		{"count by an index", d("count", "e", "query", d("i", 1)), "COUNT SHARDING_FILTER IXSCAN", "nCounted", 2},
+		{"distinct", d("distinct", "e", "key", "i", "query", d("n", d("$lt", 5))), "SHARDING_FILTER COLLSCAN", "nReturned", 5},
+		{"update", d("update", "e", "updates", bson.A{d("q", d("i", 1), "u", d("$set", d("n", 1)), "multi", true)}), "UPDATE FETCH SHARDING_FILTER IXSCAN", "nWouldModify", 1},
+		{"delete", d("delete", "e", "deletes", bson.A{d("q", d("k", 3), "limit", 1)}), "DELETE FETCH IXSCAN", "nWouldDelete", 1},
+		{"findAndModify", d("findAndModify", "e", "query", d("k", 3), "remove", true), "DELETE FETCH IXSCAN", "nWouldDelete", 1},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			reply := x.ok("doc1", d("explain", tt.command))
+			if got := chain(reply.Lookup("queryPlanner", "winningPlan", "shards", "0", "winningPlan").Document()); got != tt.plan {
+				t.Errorf("plan %s, want %s", got, tt.plan)
+			}
+			got := reply.Lookup("executionStats", "executionStages", "shards", "0", "executionStages", tt.field)
+			if n, ok := got.AsInt64OK(); !ok || n != tt.want {
+				t.Errorf("%s is %s, want %d", tt.field, got, tt.want)
+			}
+		})
+	}
+	if n := x.ok("doc1", d("count", "e", "query", d("n", d("$gte", 0)))).Lookup("n").AsInt64(); n != 20 {
+		t.Errorf("explaining left %d documents, want 20", n)
+	}
+}
+
+// A pipeline on several shards is split: what they do, and what merges.
+func TestExplainAggregate(t *testing.T) {
+	x := newExplained(t)
+	group := d("$group", d("_id", "$i", "n", d("$sum", 1)))
+	reply := x.ok("doc1", d("explain", d("aggregate", "e", "pipeline", bson.A{d("$match", d("n", d("$gte", 5))), group, d("$limit", 2)}, "cursor", d()), "verbosity", "executionStats"))
+	if n, _ := reply.Lookup("splitPipeline", "shardsPart").Array().Values(); len(n) != 2 {
+		t.Errorf("the shards' part is %s", reply.Lookup("splitPipeline", "shardsPart"))
+	}
+	if n, _ := reply.Lookup("splitPipeline", "mergerPart").Array().Values(); len(n) != 3 {
+		t.Errorf("the merging part is %s", reply.Lookup("splitPipeline", "mergerPart"))
+	}
+	for shard, want := range map[string]int64{"shard0": 5, "shard1": 5} {
+		stages := reply.Lookup("shards", shard, "stages")
+		if got := reply.Lookup("shards", shard, "stages", "1", "nReturned").AsInt64(); got != want {
+			t.Errorf("%s has %d groups, want %d: %s", shard, got, want, stages)
+		}
+	}
+	reply = x.ok("doc1", d("aggregate", "e", "pipeline", bson.A{d("$match", d("k", 5))}, "explain", true))
+	if got := chain(reply.Lookup("shards", "shard0", "queryPlanner", "winningPlan").Document()); got != "FETCH IXSCAN" {
+		t.Errorf("plan %s", got)
+	}
+}
+
+func TestExplainRefusals(t *testing.T) {
+	x := newExplained(t)
+	for _, tt := range []struct {
+		command bson.D
+		code    int
+	}{
+		{d("explain", d("find", "e"), "verbosity", "loud"), 2},
+		{d("explain", d("find", "e"), "verbosity", 1), 14},
+		{d("explain", "find"), 14},
+		{d("explain", d("nope", 1)), 59},
+		{d("explain", d("insert", "e", "documents", bson.A{d()})), 20},
+		{d("explain", d("find", "e", "nope", 1)), 40415},
+		{d("explain", d("find", "e", "$db", "other")), 73},
+		{d("explain", d("find", "e", "hint", "nope")), 2},
+		{d("explain", d("delete", "e", "deletes", bson.A{d("q", d(), "limit", 1), d("q", d(), "limit", 1)})), 16},
+	} {
+		if code := x.code("doc1", tt.command); code != tt.code {
+			t.Errorf("%v: code %d, want %d", tt.command, code, tt.code)
+		}
+	}
+}

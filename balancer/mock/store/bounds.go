@@ -1,0 +1,403 @@
+package store
+
+import (
+	"bytes"
+	"math"
+	"slices"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/keyorder"
+)
+
+// boundary is one end of an keyInterval of values.
+type boundary struct {
+	key      []byte // the encoded value
+	value    value
+	included bool
+}
+
+// keyInterval is what lies between two values in the order of an index.
+type keyInterval struct{ low, high boundary }
+
+// bounds are the values of one index field that a scan looks at: ascending
+// intervals that do not overlap.
+type bounds []keyInterval
+
+func boundaryOf(v value, included bool) boundary {
+	return boundary{keyorder.Append(nil, v), v, included}
+}
+
+func boundText(v value) string {
+	if f := doubleAt(v.Value); v.Type == bson.TypeDouble && (math.IsNaN(f) || math.IsInf(f, 0)) {
+		return map[bool]string{true: "nan.0", false: strings.TrimPrefix(strings.ToLower(doubleText(f)), "+") + ".0"}[math.IsNaN(f)]
+	}
+	return text(v)
+}
+
+// String is the interval in explain's words: [1, 5).
+func (i keyInterval) String() string {
+	return leftBracket(i.low.included) + boundText(i.low.value) + ", " + boundText(i.high.value) + rightBracket(i.high.included)
+}
+
+// backwards is the interval as a scan in falling order meets it.
+func (i keyInterval) backwards() string {
+	return leftBracket(i.high.included) + boundText(i.high.value) + ", " + boundText(i.low.value) + rightBracket(i.low.included)
+}
+
+func leftBracket(included bool) string {
+	if included {
+		return "["
+	}
+	return "("
+}
+
+func rightBracket(included bool) string {
+	if included {
+		return "]"
+	}
+	return ")"
+}
+
+func minKeyValue() value { return value{Type: bson.TypeMinKey} }
+func maxKeyValue() value { return value{Type: bson.TypeMaxKey} }
+
+func allValues() bounds {
+	return bounds{{boundaryOf(minKeyValue(), true), boundaryOf(maxKeyValue(), true)}}
+}
+
+func point(v value) bounds {
+	b := boundaryOf(v, true)
+	return bounds{{b, b}}
+}
+
+func (i keyInterval) isPoint() bool {
+	return i.low.included && i.high.included && bytes.Equal(i.low.key, i.high.key)
+}
+
+// onePoint tells whether the bounds are a single value.
+func (b bounds) onePoint() bool { return len(b) == 1 && b[0].isPoint() }
+
+func (b bounds) points() bool {
+	return !slices.ContainsFunc(b, func(i keyInterval) bool { return !i.isPoint() })
+}
+
+func (b bounds) everything() bool {
+	all := allValues()[0]
+	return len(b) == 1 && bytes.Equal(b[0].low.key, all.low.key) && bytes.Equal(b[0].high.key, all.high.key) &&
+		b[0].low.included && b[0].high.included
+}
+
+// contains tells whether an encoded value lies in the bounds.
+func (b bounds) contains(key []byte) bool {
+	return slices.ContainsFunc(b, func(i keyInterval) bool {
+		low, high := bytes.Compare(key, i.low.key), bytes.Compare(key, i.high.key)
+		return (low > 0 || low == 0 && i.low.included) && (high < 0 || high == 0 && i.high.included)
+	})
+}
+
+// laterLow orders lower ends: an excluded one comes after the same included.
+func laterLow(a, b boundary) boundary {
+	if c := bytes.Compare(a.key, b.key); c > 0 || c == 0 && !a.included {
+		return a
+	}
+	return b
+}
+
+func earlierHigh(a, b boundary) boundary {
+	if c := bytes.Compare(a.key, b.key); c < 0 || c == 0 && !a.included {
+		return a
+	}
+	return b
+}
+
+func (i keyInterval) empty() bool {
+	c := bytes.Compare(i.low.key, i.high.key)
+	return c > 0 || c == 0 && !(i.low.included && i.high.included)
+}
+
+// and is what lies in both.
+func (b bounds) and(o bounds) bounds {
+	out := bounds{}
+	for i, j := 0, 0; i < len(b) && j < len(o); {
+		both := keyInterval{laterLow(b[i].low, o[j].low), earlierHigh(b[i].high, o[j].high)}
+		if !both.empty() {
+			out = append(out, both)
+		}
+		c := bytes.Compare(b[i].high.key, o[j].high.key)
+		if c < 0 || c == 0 && !b[i].high.included {
+			i++
+		} else {
+			j++
+		}
+	}
+	return out
+}
+
+// or is what lies in one of them.
+func (b bounds) or(o bounds) bounds {
+	all := slices.Concat(b, o)
+	slices.SortStableFunc(all, func(x, y keyInterval) int {
+		if c := bytes.Compare(x.low.key, y.low.key); c != 0 {
+			return c
+		}
+		switch {
+		case x.low.included == y.low.included:
+			return 0
+		case x.low.included:
+			return -1
+		}
+		return 1
+	})
+	var out bounds
+	for _, i := range all {
+		if len(out) > 0 && out[len(out)-1].meets(i) {
+			last := &out[len(out)-1]
+			if c := bytes.Compare(i.high.key, last.high.key); c > 0 || c == 0 && i.high.included {
+				last.high = i.high
+			}
+			continue
+		}
+		out = append(out, i)
+	}
+	return out
+}
+
+// meets tells whether there is nothing between the interval and a later one.
+func (i keyInterval) meets(later keyInterval) bool {
+	c := bytes.Compare(later.low.key, i.high.key)
+	return c < 0 || c == 0 && (later.low.included || i.high.included)
+}
+
+// not is everything else.
+func (b bounds) not() bounds {
+	out := bounds{}
+	low := boundaryOf(minKeyValue(), true)
+	for _, i := range b {
+		high := i.low
+		high.included = !high.included
+		if gap := (keyInterval{low, high}); !gap.empty() {
+			out = append(out, gap)
+		}
+		low = i.high
+		low.included = !low.included
+	}
+	if gap := (keyInterval{low, boundaryOf(maxKeyValue(), true)}); !gap.empty() {
+		out = append(out, gap)
+	}
+	return out
+}
+
+// within tells whether all of b lies in o.
+func (b bounds) within(o bounds) bool { return len(b.and(o.not())) == 0 }
+
+// hashedBounds are the bounds of equalities in a hashed field.
+func hashedBounds(c clause) (bounds, bool) {
+	var list []value
+	switch c.op {
+	case "$eq":
+		list = []value{c.arg}
+	case "$in":
+		list = items(c.arg)
+	default:
+		return nil, false
+	}
+	var out bounds
+	for _, v := range list {
+		if v.Type == bson.TypeRegex || isArray(v) || v.Type == bson.TypeUndefined {
+			return nil, false
+		}
+		b := boundary{keyorder.AppendInt64(nil, keyorder.Hash(v)), int64Value(keyorder.Hash(v)), true}
+		out = out.or(bounds{{b, b}})
+	}
+	return out, true
+}
+
+// boundsOf are the values an index has for documents that match a clause.
+// exact means that all documents with such values match; ok false, that an
+// index does not help.
+func boundsOf(c clause) (b bounds, exact, ok bool) {
+	switch c.op {
+	case "$eq":
+		return equalBounds(c.arg)
+	case "$lt", "$lte", "$gt", "$gte":
+		return rangeBounds(c.op, c.arg)
+	case "$in":
+		exact = true
+		for _, v := range items(c.arg) {
+			one, oneExact, _ := equalBounds(v)
+			if v.Type == bson.TypeRegex {
+				one, oneExact = regexBounds(v), false
+			}
+			b, exact = b.or(one), exact && oneExact
+		}
+		return b, exact, true
+	case "$regex":
+		return regexBounds(c.arg), false, true
+	case "$exists":
+		return allValues(), false, true
+	case "$mod":
+		return bounds{{boundaryOf(doubleValue(math.NaN()), true), boundaryOf(doubleValue(math.Inf(1)), true)}}, false, true
+	case "$not":
+		return negatedBounds(c.path, c.arg)
+	case "$elemMatch":
+		return elementBounds(c.path, c.arg)
+	}
+	return nil, false, false
+}
+
+func equalBounds(v value) (b bounds, exact, ok bool) {
+	switch {
+	case isNullish(v):
+		// Missing counts as null, and so does undefined in an empty array.
+		return point(value{Type: bson.TypeUndefined}).or(point(nullValue())), false, true
+	case isArray(v):
+		inside := value{Type: bson.TypeUndefined}
+		if list := items(v); len(list) > 0 {
+			inside = list[0]
+		}
+		return point(inside).or(point(v)), false, true
+	}
+	return point(v), true, true
+}
+
+// rangeBounds keep to the type of the value compared with.
+func rangeBounds(op string, v value) (b bounds, exact, ok bool) {
+	if v.Type == bson.TypeMinKey || v.Type == bson.TypeMaxKey {
+		i := allValues()[0]
+		switch op {
+		case "$lt", "$lte":
+			i.high = boundaryOf(v, op == "$lte")
+		default:
+			i.low = boundaryOf(v, op == "$gte")
+		}
+		if i.empty() {
+			return bounds{}, true, true
+		}
+		return bounds{i}, false, true
+	}
+	if isNullish(v) || isNaN(v) {
+		if op == "$lt" || op == "$gt" {
+			return bounds{}, true, true
+		}
+		return equalBounds(v)
+	}
+	i, ok := typeInterval(v)
+	if !ok {
+		return allValues(), false, true
+	}
+	switch op {
+	case "$lt", "$lte":
+		i.high = boundaryOf(v, op == "$lte")
+	default:
+		i.low = boundaryOf(v, op == "$gte")
+	}
+	if i.empty() {
+		return bounds{}, true, true
+	}
+	return bounds{i}, true, true
+}
+
+// typeInterval holds all values that compare with v.
+func typeInterval(v value) (keyInterval, bool) {
+	between := func(low, high value, included bool) (keyInterval, bool) {
+		return keyInterval{boundaryOf(low, true), boundaryOf(high, included)}, true
+	}
+	switch v.Type {
+	case bson.TypeInt32, bson.TypeInt64, bson.TypeDouble, bson.TypeDecimal128:
+		return between(doubleValue(math.Inf(-1)), doubleValue(math.Inf(1)), true)
+	case bson.TypeString, bson.TypeSymbol:
+		return between(stringValue(""), objectValue(emptyDocument), false)
+	case bson.TypeEmbeddedDocument:
+		return between(objectValue(emptyDocument), arrayValue(emptyDocument), false)
+	case bson.TypeBoolean:
+		return between(boolValue(false), boolValue(true), true)
+	case bson.TypeDateTime:
+		return between(dateValue(math.MinInt64), dateValue(math.MaxInt64), true)
+	case bson.TypeTimestamp:
+		return between(timestampValue(0, 0), timestampValue(math.MaxUint32, math.MaxUint32), true)
+	case bson.TypeObjectID:
+		var last bson.ObjectID
+		for i := range last {
+			last[i] = 0xff
+		}
+		return between(objectIDValue(bson.ObjectID{}), objectIDValue(last), true)
+	}
+	return keyInterval{}, false
+}
+
+// regexBounds: a pattern with a fixed beginning limits the strings, and the
+// same pattern stored as a value matches too.
+func regexBounds(v value) bounds {
+	pattern, options := regexAt(v.Value)
+	low, high := boundaryOf(stringValue(""), true), boundaryOf(objectValue(emptyDocument), false)
+	if prefix := fixedPrefix(pattern, options); prefix != "" {
+		low = boundaryOf(stringValue(prefix), true)
+		if above := []byte(prefix); above[len(above)-1] < 0x7f {
+			above[len(above)-1]++
+			high = boundaryOf(stringValue(string(above)), false)
+		}
+	}
+	return bounds{{low, high}}.or(point(v))
+}
+
+// fixedPrefix is what every match of a pattern begins with.
+func fixedPrefix(pattern, options string) string {
+	rest, ok := strings.CutPrefix(pattern, "^")
+	if !ok || options != "" || strings.Contains(pattern, "|") {
+		return ""
+	}
+	n := strings.IndexAny(rest, `\.[]{}()*+?^$`)
+	if n < 0 {
+		return rest
+	}
+	if strings.IndexByte("*?{", rest[n]) >= 0 {
+		n-- // the character before may be absent
+	}
+	prefix := rest[:max(n, 0)]
+	if strings.ContainsFunc(prefix, func(r rune) bool { return r > 0x7f }) {
+		return "" // a byte cut off might be half a character
+	}
+	return prefix
+}
+
+// negatedBounds: what a single test does not take. Arrays have other values
+// beside the one that counts, so that they must be looked at.
+func negatedBounds(path string, arg value) (b bounds, exact, ok bool) {
+	if !isObject(arg) {
+		return nil, false, false
+	}
+	inner := pathClauses(path, arg)
+	if len(inner) != 1 {
+		return nil, false, false
+	}
+	if c := inner[0]; c.op == "$exists" {
+		return point(value{Type: bson.TypeUndefined}).or(point(nullValue())), false, true
+	}
+	if isNullish(inner[0].arg) && inner[0].op == "$eq" {
+		return point(nullValue()).not(), false, true
+	}
+	b, exact, ok = boundsOf(inner[0])
+	if !ok || !exact {
+		return nil, false, false
+	}
+	return b.not(), false, true
+}
+
+// elementBounds are those of {$elemMatch: {$gt: 1, $lt: 5}}.
+func elementBounds(path string, arg value) (b bounds, exact, ok bool) {
+	op, _, _ := first(arg.Value)
+	if _, comparing := comparisonOps[op]; !comparing && op != "$in" {
+		return nil, false, false
+	}
+	b = allValues()
+	for _, c := range pathClauses(path, arg) {
+		one, _, oneOK := boundsOf(c)
+		if isArray(c.arg) || isNullish(c.arg) || !oneOK {
+			continue
+		}
+		b, ok = b.and(one), true
+	}
+	return b, false, ok
+}
