@@ -39,7 +39,7 @@ type recordedStep struct {
 // What a real MongoDB 8.0.10 cluster answered, step by step, is what the mock
 // answers through the whole program: shell, driver, wire protocol, router.
 func TestGoldenScenarios(t *testing.T) {
-	for _, name := range []string{"01-commands", "03-zones", "04-settings", "05-balance-by-size", "06-defrag", "07-jumbo", "09-drain"} {
+	for _, name := range []string{"01-commands", "03-zones", "04-settings", "05-balance-by-size", "06-defrag", "07-jumbo", "09-drain", "11-queries"} {
 		t.Run(name, func(t *testing.T) {
 			want := readRecording(t, name)
 			got := runScenario(t, name)
