@@ -18,6 +18,7 @@ const (
 // progress is silent. It keeps the shell's time.
 type progress struct {
 	s      *Shell
+	every  time.Duration
 	began  time.Time
 	said   time.Time
 	first  *amount
@@ -34,20 +35,17 @@ func (s *Shell) newProgress(wanted bool) *progress {
 	if !wanted {
 		return nil
 	}
+	every := progressElsewhere
+	if s.cfg.Terminal {
+		every = progressOnTerminal
+	}
 	now := s.clock.Now()
-	return &progress{s: s, began: now, said: now}
+	return &progress{s: s, every: every, began: now, said: now}
 }
 
 // due reports whether something should be said now.
 func (p *progress) due() bool {
-	if p == nil {
-		return false
-	}
-	every := progressElsewhere
-	if p.s.cfg.Terminal {
-		every = progressOnTerminal
-	}
-	return p.s.clock.Now().Sub(p.said) >= every
+	return p != nil && p.s.clock.Now().Sub(p.said) >= p.every
 }
 
 // say writes what is going on, and what can be told from an amount.

@@ -33,63 +33,59 @@ func shardReshardMethods() []method[*shard] {
 	}
 }
 
-// reshardPause is how often a resharding is looked at for its progress.
-const reshardPause = 5 * time.Second
-
 // shReshard sends reshardCollection, which answers when all is done, and tells
 // meanwhile how far it is. Of the options, progress and interval are the
 // helper's own.
 func shReshard(c *call, sh *shard) goja.Value {
 	body := c.shardKeyCommand("reshardCollection")
-	wanted, every := true, reshardPause
-	kept := body[:0]
+	p := c.newProgress(true)
+	kept := bson.D{}
 	for _, e := range body {
 		v, _ := e.Value.(bson.RawValue)
-		switch e.Key {
-		case "progress":
-			wanted = truthy(v)
-		case "interval":
+		switch {
+		case e.Key == "progress":
+			p = c.newProgress(truthy(v))
+		case e.Key == "interval" && p != nil:
 			ms, _ := v.AsFloat64OK()
-			every = max(time.Duration(ms*float64(time.Millisecond)), time.Millisecond)
-		default:
+			p.every = max(time.Duration(ms*float64(time.Millisecond)), time.Millisecond)
+		case e.Key != "interval":
 			kept = append(kept, e)
 		}
 	}
-	// On the mock's virtual time nobody waits.
-	if _, real := c.clock.(wallClock); !wanted || !real || c.cfg.Guard != nil {
+	// Nobody waits on the mock's virtual time; a session is for one command at a
+	// time; and a guard may keep the command from being sent.
+	_, onWall := c.clock.(wallClock)
+	if p == nil || !onWall || c.cfg.Guard != nil || sh.current().session != nil {
 		return c.reply(sh.admin(kept))
 	}
-	return c.reply(sh.adminTelling(kept, c.text(0), every))
+	return c.reply(sh.adminTelling(kept, c.text(0), p))
 }
 
 // adminTelling runs a command on a goroutine of its own, which it waits for, and
-// tells how far the operation on ns is.
-func (sh *shard) adminTelling(body bson.D, ns string, every time.Duration) bson.Raw {
-	s, admin := sh.s, sh.current().sibling("admin")
-	r := admin.request(body)
-	ctx, finished := context.WithCancel(s.ctx)
+// tells how far the operation on ns is. The command has no session: Ctrl-C ends
+// the waiting and kills nothing.
+func (sh *shard) adminTelling(body bson.D, ns string, p *progress) bson.Raw {
+	s := sh.s
+	r := sh.current().sibling("admin").request(body)
+	pause, finished := context.WithCancel(s.ctx)
 	var reply bson.Raw
 	var err error
 	var running sync.WaitGroup
 	running.Go(func() {
 		defer finished()
-		reply, err = r.db().RunCommand(r.context(s.ctx), r.body, r.options()).Raw()
+		reply, err = r.db().RunCommand(s.ctx, r.body, r.options()).Raw()
 	})
-	p := s.newProgress(true)
-	defer func() {
-		finished()
-		running.Wait()
-		p.end()
-		if s.ctx.Err() != nil {
-			s.warn("Stopped waiting; the resharding of " + ns + " goes on: sh.abortReshardCollection ends it.")
-		}
-	}()
-	for s.clock.Sleep(ctx, every) == nil {
-		if p.due() {
-			p.say(reshardText(ns, sh.reshardOps(ns)))
-		}
+	defer p.end()
+	defer running.Wait()
+	for s.clock.Sleep(pause, p.every) == nil {
+		p.say(reshardText(ns, sh.reshardOps(ns)))
 	}
 	running.Wait()
+	if err != nil && s.ctx.Err() != nil {
+		p.end()
+		s.warn("Stopped waiting; the resharding of " + ns + " goes on: sh.abortReshardCollection ends it.")
+		s.abort(context.Cause(s.ctx))
+	}
 	reply, err = s.answer(reply, err)
 	if err != nil {
 		s.throwServer(err)

@@ -1,0 +1,261 @@
+package bindings
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/wire"
+)
+
+// unfolding is a fixture some of whose replies change: each is given once, the
+// last one ever after.
+type unfolding struct {
+	*fixture
+	turn    sync.Mutex
+	replies map[string][]bsonDoc
+}
+
+func (u *unfolding) Handle(ctx context.Context, r wire.Request) bson.Raw {
+	u.turn.Lock()
+	list := u.replies[r.Command]
+	if len(list) > 1 {
+		u.replies[r.Command] = list[1:]
+	}
+	u.turn.Unlock()
+	if len(list) == 0 {
+		return u.fixture.Handle(ctx, r)
+	}
+	return mustMarshal(list[0])
+}
+
+// watching is a shell on such a fixture.
+func watching(t *testing.T, replies map[string][]bsonDoc, change ...func(*Config)) *connected {
+	t.Helper()
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	u := &unfolding{fixture: &fixture{data: fixtureData(now), next: map[int64][]bson.Raw{}, now: now}, replies: replies}
+	return connect(t, append(change, func(cfg *Config) { cfg.Client = dial(t, u) })...)
+}
+
+func collectionStatus(violation string, more ...bson.E) bsonDoc {
+	doc := bsonD(field("chunkSize", 128.0), field("balancerCompliant", violation == ""))
+	if violation != "" {
+		doc = append(doc, field("firstComplianceViolation", violation))
+	}
+	return append(append(doc, more...), field("ok", 1.0))
+}
+
+func defragmenting(phase string, left int64) bsonDoc {
+	return collectionStatus("defragmentingChunks", field("details", bsonD(field("currentPhase", phase),
+		field("progress", bsonD(field("remainingChunksToProcess", left))))))
+}
+
+func TestWaitForBalance(t *testing.T) {
+	uneven, even := collectionStatus("chunksImbalance"), collectionStatus("")
+	off := map[string][]bsonDoc{"balancerStatus": {ok(field("mode", "off"))}, "balancerCollectionStatus": {uneven}}
+	for _, tc := range []struct {
+		replies    map[string][]bsonDoc
+		call, want string
+		slept      time.Duration
+	}{
+		{nil, `sh.waitForBalance("app.orders", {timeout: 20000})`,
+			"MongoshRuntimeError: after 20s: not balanced: app.orders (chunksImbalance)", 20 * time.Second},
+		{map[string][]bsonDoc{"balancerCollectionStatus": {uneven, uneven, uneven, even}}, `sh.waitForBalance(db.orders)`,
+			"{ balanced: true, ns: 'app.orders', moves: 0, waitedMS: 15000 }", 15 * time.Second},
+		{map[string][]bsonDoc{"balancerCollectionStatus": {uneven, even}}, `sh.waitForBalance("all", {interval: 100})`,
+			"{\n  balanced: true,\n  collections: 1,\n  leftAlone: [ 'app.users' ],\n  moves: 0,\n  waitedMS: 100\n}", 100 * time.Millisecond},
+		{map[string][]bsonDoc{"balancerCollectionStatus": {even}}, `sh.waitForBalance().balanced`, "true", 0},
+		{nil, `sh.waitForBalance("app.users")`,
+			"MongoshRuntimeError: app.users is not balanced (chunksImbalance), and balancing is disabled for it: sh.enableBalancing, sh.enableMigrations", 0},
+		{off, `sh.waitForBalance("app.orders")`, "MongoshRuntimeError: not balanced: app.orders (chunksImbalance), and the balancer is off: sh.startBalancer()", 0},
+		{map[string][]bsonDoc{"balancerCollectionStatus": {defragmenting("mergeChunks", 5), defragmenting("mergeChunks", 2), even}},
+			`sh.defragment("app.orders", {wait: true})`, "{ defragmented: true, ns: 'app.orders', waitedMS: 10000 }", 10 * time.Second},
+		{map[string][]bsonDoc{"balancerCollectionStatus": {defragmenting("mergeChunks", 5)}},
+			`sh.defragment("app.orders", {wait: true, timeout: 6000})`,
+			"MongoshRuntimeError: after 6s: app.orders is being defragmented (mergeChunks, 5 chunks left)", 6 * time.Second},
+		{map[string][]bsonDoc{"balancerCollectionStatus": {collectionStatus("defragmentingChunks", field("details", bsonD(field("currentPhase", "none"))))}},
+			`sh.defragmentStatus("app.orders").note.split(":")[0]`, "the balancer has not taken it up", 0},
+		{map[string][]bsonDoc{"balancerCollectionStatus": {defragmenting("moveAndMergeChunks", 7)}},
+			`sh.defragmentStatus("app.orders")`, "{\n  ns: 'app.orders',\n  running: true,\n  phase: 'moveAndMergeChunks',\n  remainingChunks: 7\n}", 0},
+	} {
+		c := watching(t, tc.replies)
+		if got, _ := c.show(tc.call); got != tc.want {
+			t.Errorf("%s shows %s, want %s", tc.call, got, tc.want)
+		}
+		if slept := c.clock.(*stillClock).slept; slept != tc.slept {
+			t.Errorf("%s slept %s, want %s", tc.call, slept, tc.slept)
+		}
+	}
+}
+
+// TestProgress: one line a minute on the error stream, one line that is written
+// again on a terminal, none when it is not wanted.
+func TestProgress(t *testing.T) {
+	const timeout = ", {timeout: 130000"
+	c := watching(t, nil)
+	_, _ = c.show(`sh.waitForBalance("app.orders"` + timeout + `})`)
+	line := "app.orders (chunksImbalance): 0 B moved\n" // it has a zone: what is left, nobody knows
+	if got := c.errs.String(); got != line+line {
+		t.Errorf("elsewhere: %q", got)
+	}
+	_, _ = c.show(`sh.waitForBalance("app.orders"` + timeout + `, progress: false})`)
+	if c.errs.Len() > 0 {
+		t.Errorf("silenced: %q", c.errs)
+	}
+	terminal := watching(t, nil, func(cfg *Config) { cfg.Terminal = true })
+	_, _ = terminal.show(`sh.waitForBalance("app.orders", {timeout: 11000})`)
+	want := "\r\x1b[K" + strings.TrimSuffix(line, "\n")
+	if got := terminal.out.String(); got != want+want+"\r\x1b[K" || terminal.errs.Len() > 0 {
+		t.Errorf("on a terminal: %q and %q", got, terminal.errs)
+	}
+}
+
+func TestProgressMeasures(t *testing.T) {
+	s, err := New(Config{Clock: &stillClock{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := s.newProgress(true)
+	began := s.clock.Now()
+	if got := p.measure(&amount{done: 10, left: 90, text: chunksText}, began); got != "10 chunks moved, 90 chunks left" {
+		t.Error(got) // what was done before is no rate
+	}
+	for _, tc := range []struct {
+		done, left float64
+		after      time.Duration
+		want       string
+	}{
+		{40, 60, 10 * time.Second, "40 chunks moved, 60 chunks left, 3 chunks/s, 20s to go"},
+		{11, 60, 2 * time.Minute, "11 chunks moved, 60 chunks left, 0.5 chunks/min, 2h00m to go"},
+		{11, 0, 2 * time.Minute, "11 chunks moved, 0 chunks left, 0.5 chunks/min"},
+	} {
+		if got := p.measure(&amount{done: tc.done, left: tc.left, text: chunksText}, began.Add(tc.after)); got != tc.want {
+			t.Errorf("%s, want %s", got, tc.want)
+		}
+	}
+}
+
+// leaving is a clock on which the user presses Ctrl-C instead of waiting.
+type leaving struct {
+	stillClock
+	press context.CancelFunc
+}
+
+func (l *leaving) Sleep(ctx context.Context, _ time.Duration) error {
+	l.press()
+	return ctx.Err()
+}
+
+func TestCtrlCEndsTheWaiting(t *testing.T) {
+	ctx, press := context.WithCancel(context.Background())
+	c := connect(t, func(cfg *Config) { cfg.Clock = &leaving{press: press} })
+	if _, err := c.Eval(ctx, "repl", `try { sh.waitForBalance("app.orders") } catch (e) { print(e) }`); !errors.Is(err, context.Canceled) {
+		t.Errorf("ended with %v", err)
+	}
+	if got := c.errs.String(); got != "Stopped waiting; the balancer goes on.\n" {
+		t.Errorf("said %q", got)
+	}
+}
+
+func draining(state string, chunks, dbs int, dbsToMove ...string) bsonDoc {
+	return ok(field("state", state), field("remaining", bsonD(field("chunks", int64(chunks)), field("dbs", int64(dbs)))), field("dbsToMove", dbsToMove))
+}
+
+// TestDrainOnNewServers waits on shardDrainingStatus and removes the shard with
+// commitShardRemoval.
+func TestDrainOnNewServers(t *testing.T) {
+	newServer := func(statuses ...bsonDoc) map[string][]bsonDoc {
+		return map[string][]bsonDoc{
+			"buildInfo": {ok(field("version", "8.3.0"))}, "startShardDraining": {ok()}, "commitShardRemoval": {ok()},
+			"shardDrainingStatus": statuses,
+		}
+	}
+	for _, tc := range []struct {
+		statuses   []bsonDoc
+		call, want string
+	}{
+		{[]bsonDoc{draining("ongoing", 4, 0), draining("ongoing", 2, 0), draining("drainingComplete", 0, 0)},
+			`sh.drain("sh1", {wait: true})`, "{ drained: true, shard: 'sh1', removed: false, waitedMS: 10000 }"},
+		{[]bsonDoc{draining("ongoing", 4, 0), draining("drainingComplete", 0, 0)},
+			`sh.drain("sh1", {remove: true, interval: 1})`, "{ drained: true, shard: 'sh1', removed: true, waitedMS: 1 }"},
+		{[]bsonDoc{draining("ongoing", 0, 1, "shop")}, `sh.waitForDrain("sh1")`,
+			`MongoshRuntimeError: shard sh1 has no chunks left that the balancer moves; the rest is yours: sh.movePrimary("shop", <shard>)`},
+		{[]bsonDoc{draining("ongoing", 4, 1, "shop")}, `sh.waitForDrain("sh1", {timeout: 3000})`,
+			"MongoshRuntimeError: after 3s: shard sh1 is draining, 4 chunks left, databases to move: shop"},
+		{[]bsonDoc{ok(field("state", "notDraining"))}, `sh.waitForDrain("sh1")`, `MongoshRuntimeError: shard sh1 is not draining: sh.drain("sh1")`},
+	} {
+		if got, _ := watching(t, newServer(tc.statuses...)).show(tc.call); got != tc.want {
+			t.Errorf("%s shows %s, want %s", tc.call, got, tc.want)
+		}
+	}
+}
+
+// TestDrainOnOldServers: before 8.3 a second removeShard would remove the shard,
+// so looking must never send it.
+func TestDrainOnOldServers(t *testing.T) {
+	c := onMock(t, mock.Config{Seed: 7})
+	run(t, c,
+		step{"sh.enableSharding('shop', 'shard0').ok && sh.shardCollection('shop.orders', {k: 1}).ok", "1"},
+		step{"sh.splitAt('shop.orders', {k: 0}).ok && sh.moveChunk('shop.orders', {k: 1}, 'shard2').ok", "1"},
+		step{"sh.drainStatus('shard2').state", "notDraining"},
+		step{"sh.drain('shard2').state", "started"},
+		step{"[sh.drain('shard2').state, sh.drainStatus('shard2').remaining.chunks]", "[ 'ongoing', Long('1') ]"},
+		step{"sh.startBalancer().ok", "1"},
+		step{"sh.waitForDrain('shard2', {progress: false}).drained", "true"},
+		step{"[sh.drain('shard2').state, sh.drainStatus('shard2').state, sh.listShards().length]", "[ 'drainingComplete', 'drainingComplete', 3 ]"},
+		step{"sh.drain('shard2', {remove: true}).removed && sh.listShards().length", "2"},
+		step{"sh.waitForBalance('shop.orders').balanced", "true"},
+	)
+}
+
+// resharding holds reshardCollection back until its progress was asked for.
+type resharding struct {
+	*fixture
+	asked chan struct{}
+	once  sync.Once
+}
+
+func (r *resharding) Handle(ctx context.Context, q wire.Request) bson.Raw {
+	if q.Command == "reshardCollection" {
+		select {
+		case <-r.asked:
+		case <-ctx.Done():
+		}
+	}
+	reply := r.fixture.Handle(ctx, q)
+	if q.Command == "aggregate" && strings.Contains(q.Body.String(), "ReshardingMetrics") {
+		r.once.Do(func() { close(r.asked) })
+	}
+	return reply
+}
+
+func TestReshardingTellsHowFarItIs(t *testing.T) {
+	now := time.Now()
+	h := &resharding{fixture: &fixture{data: fixtureData(now), next: map[int64][]bson.Raw{}, now: now}, asked: make(chan struct{})}
+	c := connect(t, func(cfg *Config) { cfg.Client, cfg.Clock = dial(t, h), nil })
+	got, _ := c.show(`sh.reshardCollection("app.orders", {j: 1}, {numInitialChunks: 2, interval: 1}).ok`)
+	if !strings.HasPrefix(got, "resharding app.orders\n") || !strings.HasSuffix(got, "\n1") {
+		t.Error(got)
+	}
+	if sent := strings.Join(h.commands(), "\n"); !strings.Contains(sent, `admin {"reshardCollection":"app.orders","key":{"j":1},"numInitialChunks":2}`) {
+		t.Errorf("sent %s", sent)
+	}
+}
+
+func TestReshardText(t *testing.T) {
+	op := func(fields ...bson.E) bson.Raw { return mustMarshal(bsonD(fields...)) }
+	text, a := reshardText("app.x", []bson.Raw{
+		op(field("coordinatorState", "cloning"), field("remainingOperationTimeEstimatedSecs", int64(90))),
+		op(field("recipientState", "cloning"), field("bytesCopied", int64(100)), field("approxBytesToCopy", int64(400))),
+		op(field("recipientState", "cloning"), field("bytesCopied", int64(50)), field("approxBytesToCopy", int64(400))),
+	})
+	if text != "resharding app.x (cloning), servers expect 1m30s more" || a.done != 150 || a.left != 650 {
+		t.Error(text, a)
+	}
+}
