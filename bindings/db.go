@@ -145,7 +145,7 @@ func databaseMethods() []method[*database] {
 		{"createCollection", "name:string options?:object", dbCreateCollection, "Creates a collection."},
 		{"createView", "name:string source:string pipeline:object options?:object", dbCreateView, "Creates a view."},
 		{"dropDatabase", "writeConcern?:object", dbDrop, "Drops this database and everything in it."},
-		{"printShardingStatus", "verbose?:boolean", func(c *call, d *database) goja.Value {
+		{"printShardingStatus", "verbose?:boolean|object", func(c *call, d *database) goja.Value {
 			return c.printedShardingStatus(d, d.sibling("config"), c.statusOptions(0))
 		}, "The same as sh.status()."},
 		{"printCollectionStats", "scale?:any", dbPrintCollectionStats, "Shows stats() of every collection."},

@@ -97,17 +97,13 @@ func simple(names ...string) func(*call, *shard) goja.Value {
 
 func shardMethods() []method[*shard] {
 	return []method[*shard]{
-		{"enableSharding", "database:string primaryShard?:string options?:object", checked(func(c *call, sh *shard) goja.Value {
-			return c.askingMongos(func() goja.Value { return simple("enableSharding", "primaryShard")(c, sh) })
-		}), "Makes sure that a database exists, on a shard of choice."},
-		{"commitReshardCollection", "ns:string", simple("commitReshardCollection"), "Ends a resharding's copying now."},
-		{"abortReshardCollection", "ns:string", simple("abortReshardCollection"), "Gives up a resharding."},
-		{"shardCollection", "ns:string key:object unique?:boolean|object options?:object", checked(func(c *call, sh *shard) goja.Value {
-			return c.askingMongos(func() goja.Value { return c.reply(sh.admin(c.shardKeyCommand("shardCollection"))) })
-		}), "Shards a collection by a key."},
-		{"reshardCollection", "ns:string key:object unique?:boolean|object options?:object", checked(func(c *call, sh *shard) goja.Value {
-			return c.askingMongos(func() goja.Value { return shReshard(c, sh) })
-		}), "Shards a collection by another key; answers when done, which can take hours."},
+		{"enableSharding", "database:string primaryShard?:string options?:object", checked(onMongos(simple("enableSharding", "primaryShard"))), "Makes sure that a database exists, on a shard of choice."},
+		{"commitReshardCollection", "ns:string", onMongos(simple("commitReshardCollection")), "Ends a resharding's copying now."},
+		{"abortReshardCollection", "ns:string", onMongos(simple("abortReshardCollection")), "Gives up a resharding."},
+		{"shardCollection", "ns:string key:object unique?:boolean|object options?:object", checked(onMongos(func(c *call, sh *shard) goja.Value {
+			return c.reply(sh.admin(c.shardKeyCommand("shardCollection")))
+		})), "Shards a collection by a key."},
+		{"reshardCollection", "ns:string key:object unique?:boolean|object options?:object", checked(onMongos(shReshard)), "Shards a collection by another key and tells how far that is; {progress: false} silences it."},
 		{"status", "verbose?:boolean|object configDB?:object", checked(func(c *call, sh *shard) goja.Value {
 			return c.shardingStatus(sh.current(), sh.configArgument(c, 1), c.statusOptions(0))
 		}), "Shows the shards, the balancer and the sharded collections; true for everything, {full: true} for mongosh's layout on a terminal too."},
@@ -171,18 +167,20 @@ func (c *call) shardKeyCommand(name string) bson.D {
 	return c.merge(body, c.arg(3))
 }
 
-// askingMongos adds a question to the error of a server that does not know the
-// command.
-func (c *call) askingMongos(f func() goja.Value) (v goja.Value) {
-	if ex := c.rt.Try(func() { v = f() }); ex != nil {
-		if e, ok := ex.Value().(*goja.Object); ok {
-			if code := property(e, "code"); code != nil && code.ToInteger() == codeCommandNotFound {
-				define(e, "message", c.rt.ToValue(optionalText(e.Get("message"))+". Are you connected to mongos?"))
+// onMongos wraps a helper: the error of a server that does not know its command
+// gets a question.
+func onMongos(f func(*call, *shard) goja.Value) func(*call, *shard) goja.Value {
+	return func(c *call, sh *shard) (v goja.Value) {
+		if ex := c.rt.Try(func() { v = f(c, sh) }); ex != nil {
+			if e, ok := ex.Value().(*goja.Object); ok {
+				if code := property(e, "code"); code != nil && code.ToInteger() == codeCommandNotFound {
+					define(e, "message", c.rt.ToValue(optionalText(e.Get("message"))+". Are you connected to mongos?"))
+				}
 			}
+			panic(ex)
 		}
-		panic(ex)
+		return v
 	}
-	return v
 }
 
 // statusOptions is how sh.status() is to look.

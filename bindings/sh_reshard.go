@@ -12,7 +12,7 @@ import (
 // shardReshardMethods() move whole collections and look after shards.
 func shardReshardMethods() []method[*shard] {
 	return []method[*shard]{
-		{"shardAndDistributeCollection", "ns:string key:object unique?:boolean|object options?:object", shShardAndDistribute,
+		{"shardAndDistributeCollection", "ns:string key:object unique?:boolean|object options?:object", onMongos(shShardAndDistribute),
 			"Shards a collection and spreads its data at once."},
 		{"moveCollection", "ns:string toShard:string options?:object", simple("moveCollection", "toShard"), "Moves an unsharded collection to a shard."},
 		{"abortMoveCollection", "ns:string", simple("abortMoveCollection"), "Gives up a moveCollection."},

@@ -248,3 +248,27 @@ func TestChunksIsLazy(t *testing.T) {
 		step{"sh.zones('shop.orders')[0].ranges.length + sh.zones().length", "2"},
 	)
 }
+
+// TestRunningAsACondition: the line is named, once for each place; what only
+// looks like it is left alone (spec 04 §5.3).
+func TestRunningAsACondition(t *testing.T) {
+	const warning = "sh.isBalancerRunning() returns a document, which is always true; use sh.isBalancerInRound()"
+	for program, want := range map[string]string{
+		"1\ndo { break } while (sh.isBalancerRunning())":                    "Warning: repl:2: " + warning,
+		"if (false && sh.isBalancerRunning()) 1":                            "Warning: repl:1: " + warning,
+		"if (!sh.isBalancerRunning( )) 1":                                   "Warning: repl:1: " + warning,
+		"if (sh.isBalancerRunning() && false) 1":                            "Warning: repl:1: " + warning,
+		"// while (sh.isBalancerRunning())\nif (!sh.isBalancerRunning()) 1": "Warning: repl:2: " + warning,
+		"// while (sh.isBalancerRunning())\nvar a":                          "",
+		"while (sh.isBalancerRunning().inBalancerRound) {}":                 "",
+		"var status = sh.isBalancerRunning()":                               "",
+		"while (sh.isBalancerInRound()) {}":                                 "",
+	} {
+		if got, _ := connect(t).show(program); got != want && strings.TrimSuffix(got, "\n1") != want {
+			t.Errorf("%q shows %q, want %q", program, got, want)
+		}
+	}
+	if got, _ := connect(t, func(cfg *Config) { cfg.Compat = true }).show("while (sh.isBalancerRunning()) {}"); got != "" {
+		t.Errorf("with Compat: %q", got)
+	}
+}

@@ -7,8 +7,10 @@ import (
 )
 
 // conditionOnRunning finds sh.isBalancerRunning() where only a boolean makes
-// sense.
-var conditionOnRunning = regexp.MustCompile(`(?:!\s*|\b(?:while|if)\s*\(\s*|&&\s*|\|\|\s*)sh\.isBalancerRunning\(\s*\)\s*(?:[^.\s\[]|$)`)
+// sense: behind or before an operator, in a loop. In a choice
+// (a ? b : c) recorded shells are silent.
+var conditionOnRunning = regexp.MustCompile(`(?:!\s*|\b(?:while|if)\s*\(\s*|&&\s*|\|\|\s*)sh\.isBalancerRunning\(\s*\)\s*(?:[^.\s\[]|$)` +
+	`|sh\.isBalancerRunning\(\s*\)\s*(?:&&|\|\|)`)
 
 // warnAboutRunning tells, once, about conditions that are always true: the
 // helper returns a document (spec 04 §5.3).
@@ -16,10 +18,13 @@ func (s *Shell) warnAboutRunning(name, text string) {
 	if s.cfg.Compat || !strings.Contains(text, "isBalancerRunning") {
 		return
 	}
-	at := conditionOnRunning.FindStringIndex(text)
-	if at == nil {
+	for _, at := range conditionOnRunning.FindAllStringIndex(text, -1) {
+		before := text[:at[0]]
+		if comment := before[strings.LastIndexByte(before, '\n')+1:]; strings.Contains(comment, "//") {
+			continue
+		}
+		line := strings.Count(before, "\n") + 1
+		s.warnOnce(fmt.Sprintf("Warning: %s:%d: sh.isBalancerRunning() returns a document, which is always true; use sh.isBalancerInRound()", name, line))
 		return
 	}
-	line := strings.Count(text[:at[0]], "\n") + 1
-	s.warnOnce(fmt.Sprintf("Warning: %s:%d: sh.isBalancerRunning() returns a document, which is always true; use sh.isBalancerInRound()", name, line))
 }
