@@ -116,8 +116,9 @@ func TestStatusAsJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := c.RenderJSON(t.Context(), r, false)
-	if err != nil || !strings.HasPrefix(text, "{\n  \"shardingVersion\": {") || strings.Contains(text, "StatsResult") {
+	var out strings.Builder
+	err = c.WriteJSON(t.Context(), &out, r, JSONStyle{})
+	if text := out.String(); err != nil || !strings.HasPrefix(text, "{\n  \"shardingVersion\": {") || strings.Contains(text, "StatsResult") {
 		t.Error(text, err)
 	}
 }
