@@ -1,6 +1,6 @@
 package bindings
 
-import "github.com/dop251/goja"
+import "slices"
 
 // SetEJSON defines a global by extended JSON, for --setJSON. Numbers are plain
 // ones where they stay exact.
@@ -12,9 +12,7 @@ func (s *Shell) SetEJSON(name, text string) error {
 	return s.rt.GlobalObject().Set(name, v)
 }
 
-// Defines tells whether scripts find something under a name that no script
-// has defined.
+// Defines tells whether a global of that name is there already.
 func (s *Shell) Defines(name string) bool {
-	v := s.rt.GlobalObject().Get(name)
-	return v != nil && !goja.IsUndefined(v)
+	return slices.Contains(s.rt.GlobalObject().GetOwnPropertyNames(), name)
 }

@@ -158,7 +158,7 @@ func validPort(text string) bool {
 }
 
 // withDefaults adds what mongosh adds: a direct connection to a single host,
-// a short wait for a server on this machine, and who is asking.
+// and a short wait for a server on this machine.
 func withDefaults(c *connectionString) *connectionString {
 	given := func(name string) bool { _, ok := c.get(name); return ok }
 	if c.scheme == scheme {
@@ -169,6 +169,5 @@ func withDefaults(c *connectionString) *connectionString {
 			c.setUnlessGiven("serverSelectionTimeoutMS", localSelectionTimeout)
 		}
 	}
-	c.setUnlessGiven("appName", "shardsh "+version())
 	return c
 }

@@ -15,17 +15,24 @@ func (o commandLine) define(shell *bindings.Shell) error {
 	if err := shell.Set("scriptArgs", o.args); err != nil {
 		return err
 	}
+	own := make(map[string]bool) // may be given again
 	for _, text := range o.set {
-		name, value, err := definition(shell, "--set", text)
+		name, value, err := definition("--set", text)
 		if err == nil {
-			err = shell.Set(name, value)
+			err = free(shell, own, "--set", name)
 		}
 		if err != nil {
 			return err
 		}
+		if err := shell.Set(name, value); err != nil {
+			return err
+		}
 	}
 	for _, text := range o.setJSON {
-		name, value, err := definition(shell, "--setJSON", text)
+		name, value, err := definition("--setJSON", text)
+		if err == nil {
+			err = free(shell, own, "--setJSON", name)
+		}
 		if err != nil {
 			return err
 		}
@@ -36,16 +43,23 @@ func (o commandLine) define(shell *bindings.Shell) error {
 	return nil
 }
 
-// definition takes NAME=VALUE apart. What the shell itself defines stays.
-func definition(shell *bindings.Shell, option, text string) (name, value string, err error) {
+// free refuses names that the shell itself defines.
+func free(shell *bindings.Shell, own map[string]bool, option, name string) error {
+	if !own[name] && shell.Defines(name) {
+		return usagef("%s: the shell itself has a %s; choose another name", option, name)
+	}
+	own[name] = true
+	return nil
+}
+
+// definition takes NAME=VALUE apart.
+func definition(option, text string) (name, value string, err error) {
 	name, value, ok := strings.Cut(text, "=")
 	switch {
 	case !ok:
 		return "", "", usagef("%s takes NAME=VALUE, not %q", option, text)
 	case !identifier.MatchString(name):
 		return "", "", usagef("%s: %q can't be the name of a variable", option, name)
-	case shell.Defines(name):
-		return "", "", usagef("%s: the shell itself has a %s; choose another name", option, name)
 	}
 	return name, value, nil
 }

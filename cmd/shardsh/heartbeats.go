@@ -71,10 +71,13 @@ func hopeless(err error) bool {
 	if errors.As(err, &dns) {
 		return dns.IsNotFound
 	}
+	var op *net.OpError
+	if errors.As(err, &op) && op.Op == "remote error" { // the other side's TLS
+		return true
+	}
 	return errors.As(err, new(certificateError)) ||
 		errors.As(err, new(*tls.CertificateVerificationError)) ||
 		errors.As(err, new(tls.RecordHeaderError)) ||
-		errors.As(err, new(tls.AlertError)) ||
 		errors.As(err, new(x509.UnknownAuthorityError)) ||
 		errors.As(err, new(x509.HostnameError)) ||
 		errors.As(err, new(x509.CertificateInvalidError))

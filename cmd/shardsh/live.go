@@ -2,12 +2,15 @@ package main
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/url"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -104,6 +107,9 @@ func (env environment) clientOptions(ctx context.Context, s server, c *connectio
 		settings.SetServerAPIOptions(options.ServerAPI(options.ServerAPIVersion(s.apiVersion)).
 			SetStrict(s.apiStrict).SetDeprecationErrors(s.apiDeprecationErrors))
 	}
+	if settings.AppName == nil {
+		settings.SetAppName("shardsh " + version())
+	}
 	if settings.ServerMonitoringMode == nil {
 		// A shell needs no news of the topology by the second, and the streaming
 		// monitor costs a second connection and, now and then, ten seconds at
@@ -188,7 +194,11 @@ func connectError(c *connectionString, err error) error {
 	if errors.As(err, new(*net.DNSError)) {
 		return unreachable(c, err)
 	}
-	return usagef("%s: %s", c.shown(), redact(err.Error()))
+	if _, hasKey := c.get("tlsCertificateKeyFile"); hasKey &&
+		(errors.Is(err, x509.IncorrectPasswordError) || strings.Contains(err.Error(), "pkcs8: incorrect password")) {
+		return usagef("--tlsCertificateKeyFile: the password of the key is wrong")
+	}
+	return usagef("%s: %s", c.place(), redact(err.Error()))
 }
 
 // authenticationFailed is the server's code.
@@ -218,13 +228,25 @@ func unreachable(c *connectionString, err error) error {
 		}
 		if refused.Code == authenticationFailed {
 			return fmt.Errorf("can't log in to %s: %s (the user was looked for in the database %s; --authenticationDatabase names another)",
-				c.shown(), redact(refused.Message), source)
+				c.place(), redact(refused.Message), source)
 		}
-		return fmt.Errorf("can't use %s: %s", c.shown(), redact(refused.Message))
+		return fmt.Errorf("can't use %s: %s", c.place(), redact(refused.Message))
 	}
 	for cause := reason; cause != nil; cause = errors.Unwrap(cause) {
 		reason = cause
 	}
 	text, _, _ := strings.Cut(redact(reason.Error()), "\n")
-	return fmt.Errorf("can't reach %s: %s", c.shown(), text)
+	if errors.Is(reason, io.EOF) || errors.Is(reason, syscall.ECONNRESET) {
+		text = "the server closed the connection at once; " + c.tlsHint()
+	}
+	return fmt.Errorf("can't reach %s: %s", c.place(), text)
+}
+
+// tlsHint is for servers that do not talk to us: most do not expect TLS, or
+// expect it.
+func (c *connectionString) tlsHint() string {
+	if on, ok := c.get("tls"); ok && on == "true" {
+		return "perhaps it does not use TLS (--tls)"
+	}
+	return "perhaps it wants TLS (--tls)"
 }

@@ -9,16 +9,36 @@ import (
 	"testing"
 )
 
-// runProgram runs the whole program inside the test.
-func runProgram(t *testing.T, stdin string, args ...string) (code int, stdout, stderr string) {
+// program is one run of the whole program inside the test.
+type program struct {
+	stdin string
+	env   map[string]string
+	args  []string
+}
+
+func (p program) run(t *testing.T) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
 	env := environment{
-		args: args, stdin: strings.NewReader(stdin), stdout: &out, stderr: &errs,
-		getenv: func(string) (string, bool) { return "", false },
+		args: p.args, stdin: strings.NewReader(p.stdin), stdout: &out, stderr: &errs,
+		getenv: func(name string) (string, bool) { v, ok := p.env[name]; return v, ok },
 	}
 	code = env.run(context.Background())
 	return code, out.String(), errs.String()
+}
+
+func runProgram(t *testing.T, stdin string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	return program{stdin: stdin, args: args}.run(t)
+}
+
+// isTerminalAvailable tells whether the test itself runs on a terminal.
+func isTerminalAvailable() bool {
+	tty, err := os.Open("/dev/tty")
+	if err != nil {
+		return false
+	}
+	return tty.Close() == nil
 }
 
 func writeFile(t *testing.T, name, text string) string {

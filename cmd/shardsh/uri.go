@@ -151,6 +151,11 @@ func (c *connectionString) shown() string {
 	return c.text(credentials, query)
 }
 
+// place is the cluster and the database, for errors.
+func (c *connectionString) place() string {
+	return strings.TrimSuffix(c.text("", nil), "/")
+}
+
 // secretParameters may hold a password or a token.
 var secretParameters = []string{"tlsCertificateKeyFilePassword", "sslClientCertificateKeyPassword", "authMechanismProperties", "proxyPassword"}
 

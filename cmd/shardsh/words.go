@@ -1,8 +1,8 @@
 package main
 
 import (
+	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -107,8 +107,7 @@ func (w *words) value(flag *pflag.Flag, name string, next []string) (value strin
 	}
 	switch {
 	case flag.NoOptDefVal != "":
-		// --json relaxed, --tls true
-		if slices.Contains(loneValues(flag), word) {
+		if standsAlone(flag, word) {
 			return word, 1, nil
 		}
 		return flag.NoOptDefVal, 0, nil
@@ -122,16 +121,18 @@ func (w *words) value(flag *pflag.Flag, name string, next []string) (value strin
 	return "", 0, usagef("%s needs a value", name)
 }
 
-// loneValues are the values that an option takes as a word of their own
-// though it needs none.
-func loneValues(flag *pflag.Flag) []string {
+// standsAlone tells whether a word is the value of an option that needs none:
+// --json relaxed, --tls true, --mock 5.
+func standsAlone(flag *pflag.Flag, word string) bool {
 	switch {
 	case flag.Value.Type() == "bool":
-		return []string{"true", "false"}
+		return word == "true" || word == "false"
 	case flag.Name == "json":
-		return []string{"canonical", "relaxed"}
+		return word == "canonical" || word == "relaxed"
+	case flag.Name == "mock":
+		return word != "" && strings.Trim(word, "0123456789") == "" || strings.HasSuffix(word, ".json")
 	}
-	return nil
+	return false
 }
 
 // isOption tells an option from a value that begins with a dash.
@@ -172,7 +173,7 @@ func (w *words) unknown(name string) error {
 }
 
 func (w *words) badValue(flag *pflag.Flag, value string, err error) error {
-	want := "a value of another kind"
+	var want string
 	switch flag.Value.Type() {
 	case "bool":
 		want = "true or false"
@@ -181,6 +182,9 @@ func (w *words) badValue(flag *pflag.Flag, value string, err error) error {
 	case "stringToString":
 		want = "NAME=VALUE"
 	default:
+		if cause := errors.Unwrap(err); cause != nil { // without pflag's words around it
+			err = cause
+		}
 		return usagef("--%s: %w", flag.Name, err)
 	}
 	return usagef("--%s takes %s, not %s", flag.Name, want, strconv.Quote(value))
