@@ -15,7 +15,7 @@ func TestAuth(t *testing.T) {
 		{`db.auth("a", "b", "c")`, "", "MongoshInvalidInputError: [COMMON-10001] auth expects (username), (username, password), or ({ user: username, pwd: password })"},
 		{`db.auth({user: "a"})`, "", "MongoshInvalidInputError: [COMMON-10001] auth expects user document with at least 'user' and 'pwd' or 'mechanism' fields"},
 		{`db.auth({user: "a", pwd: "b", digestPassword: true})`, "", "MongoshUnimplementedError: [COMMON-90002] digestPassword is not supported for authentication."},
-		{`db.auth("a")`, "", "MongoshInvalidInputError: [COMMON-10001] The password is missing: pass it, or passwordPrompt(), as an argument"},
+		{`db.auth("a")`, "", "Enter password\nError: no password was given: the input has ended"},
 		{`db.auth("a", "sesame")`, "", "MongoshUnimplementedError: [COMMON-90002] this connection cannot log in again; give the user in the connection string"},
 	})
 

@@ -168,10 +168,14 @@ func (c *call) commandBody(i int) any {
 	if goja.IsString(c.arg(i)) {
 		return c.merge(command(c.text(i)), c.arg(i+1))
 	}
-	if c.has(i + 1) {
-		return c.merge(c.merge(bson.D{}, c.arg(i)), c.arg(i+1))
+	if !c.has(i+1) && c.settings.maxTimeMS == 0 {
+		return c.document(c.arg(i))
 	}
-	return c.document(c.arg(i))
+	body := c.merge(c.merge(bson.D{}, c.arg(i)), c.arg(i+1))
+	if ms := c.settings.maxTimeMS; ms > 0 && !hasKey(body, "maxTimeMS") {
+		body = append(body, bson.E{Key: "maxTimeMS", Value: ms})
+	}
+	return body
 }
 
 // listCollections asks for the infos of collections, names only or whole.

@@ -16,7 +16,7 @@ type global struct {
 // defineGlobals puts everything scripts see into the global object. What costs
 // time to make is made when it is first looked at.
 func (s *Shell) defineGlobals() {
-	for _, table := range [][]global{printGlobals(), shellGlobals(), legacyGlobals(), fileGlobals()} {
+	for _, table := range [][]global{printGlobals(), shellGlobals(), legacyGlobals(), fileGlobals(), consoleGlobals()} {
 		for _, g := range table {
 			s.lazy(g.name, func() goja.Value { return s.globalFunction(g) })
 		}
@@ -29,6 +29,7 @@ func (s *Shell) defineGlobals() {
 		"console":         s.newConsole,
 		"process":         s.newProcess,
 		"config":          s.newSettings,
+		"log":             s.newLog,
 		"assert":          s.newAssert,
 		"Random":          s.newRandom,
 		"DBQuery":         s.newDBQuery,

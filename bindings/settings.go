@@ -4,10 +4,12 @@ import (
 	"slices"
 
 	"github.com/dop251/goja"
+
+	"shardsh/bindings/values"
 )
 
-// settings are what config.set changes, for this shell only: a script leaves
-// nothing behind in the home directory (spec 04 §10, trap 37).
+// settings are what config.set changes. An interactive session keeps them; a
+// script leaves nothing behind in the home directory (spec 04 §10, trap 37).
 type settings struct {
 	displayBatchSize      int
 	maxTimeMS             int64 // 0: none
@@ -18,6 +20,9 @@ type settings struct {
 	redactHistory         string
 	editor                string // empty: none
 	disableSchemaSampling bool
+	loadMongoshrc         bool
+
+	set map[string]bool // what was changed in this run
 }
 
 func defaultSettings() settings {
@@ -71,18 +76,26 @@ func allOptions() []option {
 			s.maxTimeMS = v.ToInteger()
 			return ""
 		}},
-		{"inspectCompact", func(s *settings) any { return s.inspectCompact }, func(s *settings, v goja.Value) string {
+		{"inspectCompact", func(s *settings) any {
+			switch s.inspectCompact {
+			case values.MultiLine:
+				return false
+			case values.CompactFull:
+				return true
+			}
+			return s.inspectCompact
+		}, func(s *settings, v goja.Value) string {
 			if typeOf(v) == "boolean" {
-				s.inspectCompact = -1
+				s.inspectCompact = values.MultiLine
 				if v.ToBoolean() {
-					s.inspectCompact = 3
+					s.inspectCompact = values.CompactFull
 				}
 				return ""
 			}
 			if !goja.IsNumber(v) || v.ToFloat() < 0 {
 				return "inspectCompact must be a boolean or a positive integer"
 			}
-			s.inspectCompact = int(v.ToInteger())
+			s.inspectCompact = int(min(v.ToInteger(), 1<<30))
 			return ""
 		}},
 		wholeNumber("inspectDepth", 0, func(s *settings) *int { return &s.inspectDepth }),
@@ -97,7 +110,7 @@ func allOptions() []option {
 		}},
 		{"editor", func(s *settings) any {
 			if s.editor == "" {
-				return goja.Null()
+				return nil
 			}
 			return s.editor
 		}, func(s *settings, v goja.Value) string {
@@ -108,12 +121,13 @@ func allOptions() []option {
 			return ""
 		}},
 		boolean("disableSchemaSampling", func(s *settings) *bool { return &s.disableSchemaSampling }),
+		boolean("loadMongoshrc", func(s *settings) *bool { return &s.loadMongoshrc }),
 	}
 }
 
 func nullWhenZero(n int64) any {
 	if n == 0 {
-		return goja.Null()
+		return nil
 	}
 	return n
 }
@@ -158,7 +172,7 @@ func (s *Shell) newSettings() goja.Value {
 		if wrong := opt.set(&c.settings, c.arg(1)); wrong != "" {
 			return c.rt.ToValue("Cannot set option \"" + name + "\": " + wrong)
 		}
-		return c.rt.ToValue("Setting \"" + name + "\" has been changed")
+		return c.changed(opt, "has been changed")
 	})
 	add("reset", "key:string", "Gives a setting its default value.", func(c *call) goja.Value {
 		name := c.text(0)
@@ -168,7 +182,7 @@ func (s *Shell) newSettings() goja.Value {
 		}
 		standard := defaultSettings()
 		opt.set(&c.settings, c.rt.ToValue(opt.get(&standard)))
-		return c.rt.ToValue("Setting \"" + name + "\" has been reset to its default value")
+		return c.changed(opt, "has been reset to its default value")
 	})
 	s.world.SetPrinter(o, func() string {
 		m, err := s.rt.New(s.rt.GlobalObject().Get("Map"))
@@ -184,6 +198,19 @@ func (s *Shell) newSettings() goja.Value {
 		return s.inspect(m)
 	})
 	return o
+}
+
+// changed keeps a setting and says so.
+func (c *call) changed(opt *option, how string) goja.Value {
+	text := "Setting \"" + opt.name + "\" " + how
+	if c.settings.set == nil {
+		c.settings.set = make(map[string]bool)
+	}
+	c.settings.set[opt.name] = true
+	if err := c.keepSetting(opt); err != nil {
+		text += " for this session only: " + err.Error()
+	}
+	return c.rt.ToValue(text)
 }
 
 // newDBQuery makes DBQuery, whose shellBatchSize is a setting today.

@@ -53,6 +53,11 @@ type Shell struct {
 	sources  map[string]source
 	warned   map[string]bool
 	settings settings
+	// Of an interactive session: what it lends, what edit left for the next line,
+	// and the text edited last.
+	console            *Console
+	suggestion, edited string
+
 	loop     eventLoop
 	rejected []*goja.Promise
 	exits    []goja.Callable

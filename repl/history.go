@@ -12,21 +12,16 @@ import (
 	"strings"
 )
 
-// HistoryLimit is how many inputs are kept. A file may grow to twice as many
-// before it is cut.
+// HistoryLimit is how many inputs are kept unless the rules say otherwise. A file
+// may grow to twice as many before it is cut.
 const HistoryLimit = 1000
 
-// HistoryPath is where the history lies: $SHARDSH_HISTORY, else
-// .shardsh/history in the home directory. It is empty, which means to keep
-// none, when the variable is set to nothing or no home is known.
-func HistoryPath(lookupEnv func(string) (string, bool), home string) string {
-	if path, ok := lookupEnv("SHARDSH_HISTORY"); ok {
-		return path
-	}
-	if home == "" {
-		return ""
-	}
-	return filepath.Join(home, ".shardsh", "history")
+// HistoryRules say what a History keeps. They may change while it is in use.
+type HistoryRules struct {
+	// Limit is how many inputs are kept; 0 keeps none.
+	Limit int
+	// Redact is what becomes of inputs that may hold a password.
+	Redact Redact
 }
 
 // History is a file of inputs, oldest first, one a line, read and written by
@@ -35,16 +30,21 @@ func HistoryPath(lookupEnv func(string) (string, bool), home string) string {
 // History keeps nothing.
 type History struct {
 	path    string
+	rules   func() HistoryRules
 	entries []string
 }
 
 // OpenHistory reads the file, which need not exist. An empty path gives a nil
 // History. With an error the History is nil, too: the shell goes on without.
-func OpenHistory(path string) (*History, error) {
+// nil rules are to keep HistoryLimit inputs, and none with passwords.
+func OpenHistory(path string, rules func() HistoryRules) (*History, error) {
 	if path == "" {
 		return nil, nil
 	}
-	h := &History{path: path}
+	if rules == nil {
+		rules = func() HistoryRules { return HistoryRules{Limit: HistoryLimit} }
+	}
+	h := &History{path: path, rules: rules}
 	data, err := os.ReadFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -54,15 +54,15 @@ func OpenHistory(path string) (*History, error) {
 	}
 	lines := bufio.NewScanner(bytes.NewReader(data))
 	lines.Buffer(nil, len(data)+1)
-	n := 0
+	n, limit := 0, rules().Limit
 	for ; lines.Scan(); n++ {
 		// A line kept by other means is no reason to offer it.
-		if entry := unescape(lines.Text()); entry != "" && !Sensitive(entry) {
+		if entry := unescape(lines.Text()); entry != "" && h.Keeps(entry) {
 			h.entries = append(h.entries, entry)
 		}
 	}
-	h.entries = last(h.entries, HistoryLimit)
-	if n > 2*HistoryLimit {
+	h.entries = last(h.entries, limit)
+	if n > 2*limit {
 		if err := h.rewrite(); err != nil {
 			return nil, fmt.Errorf("cutting the history: %w", err)
 		}
@@ -78,15 +78,29 @@ func (h *History) Entries() []string {
 	return slices.Clone(h.entries)
 }
 
-// Add keeps one more input, unless it is the same as the last or Sensitive.
+// Keeps tells whether an input may be kept, here or in the memory of a session.
+func (h *History) Keeps(input string) bool {
+	return !Sensitive(input) || h != nil && h.rules().Redact == Keep
+}
+
+// Add keeps one more input, unless it is the same as the last or must not be
+// kept.
 func (h *History) Add(input string) error {
-	if h == nil || input == "" || Sensitive(input) {
+	if h == nil || input == "" || !h.Keeps(input) {
+		return nil
+	}
+	rules := h.rules()
+	if rules.Redact == RemoveRedact {
+		input = redacted(input)
+	}
+	if rules.Limit == 0 {
+		h.entries = nil
 		return nil
 	}
 	if n := len(h.entries); n > 0 && h.entries[n-1] == input {
 		return nil
 	}
-	h.entries = last(append(h.entries, input), HistoryLimit)
+	h.entries = last(append(h.entries, input), rules.Limit)
 	if err := h.append(input); err != nil {
 		h.path = "" // said once
 		return err

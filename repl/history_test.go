@@ -16,7 +16,7 @@ import (
 
 func open(t rapid.TB, path string) *repl.History {
 	t.Helper()
-	h, err := repl.OpenHistory(path)
+	h, err := repl.OpenHistory(path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,22 +32,67 @@ func add(t rapid.TB, h *repl.History, inputs ...string) {
 	}
 }
 
-func TestHistoryPath(t *testing.T) {
+func TestWhereThingsAreKept(t *testing.T) {
 	for _, tt := range []struct {
-		name, env string
-		set       bool
-		home      string
-		want      string
+		name, home        string
+		env               map[string]string
+		history, settings string
 	}{
-		{"home", "", false, "/home/ada", "/home/ada/.shardsh/history"},
-		{"variable", "/tmp/h", true, "/home/ada", "/tmp/h"},
-		{"variable set to nothing", "", true, "/home/ada", ""},
-		{"no home", "", false, "", ""},
+		{"home", "/home/ada", nil, "/home/ada/.shardsh/history", "/home/ada/.shardsh/config"},
+		{"history elsewhere", "/home/ada", map[string]string{"SHARDSH_HISTORY": "/tmp/h"}, "/tmp/h", "/home/ada/.shardsh/config"},
+		{"no history", "/home/ada", map[string]string{"SHARDSH_HISTORY": ""}, "", "/home/ada/.shardsh/config"},
+		{"all elsewhere", "/home/ada", map[string]string{"SHARDSH_HOME": "/x"}, "/x/history", "/x/config"},
+		{"nothing", "/home/ada", map[string]string{"SHARDSH_HOME": ""}, "", ""},
+		{"no home", "", nil, "", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := repl.HistoryPath(func(name string) (string, bool) { return tt.env, tt.set && name == "SHARDSH_HISTORY" }, tt.home)
-			if got != filepath.FromSlash(tt.want) {
-				t.Errorf("%q, want %q", got, tt.want)
+			lookup := func(name string) (string, bool) { text, ok := tt.env[name]; return text, ok }
+			if got := repl.HistoryPath(lookup, tt.home); got != filepath.FromSlash(tt.history) {
+				t.Errorf("history %q, want %q", got, tt.history)
+			}
+			if got := repl.SettingsPath(lookup, tt.home); got != filepath.FromSlash(tt.settings) {
+				t.Errorf("settings %q, want %q", got, tt.settings)
+			}
+		})
+	}
+}
+
+func TestHistoryRules(t *testing.T) {
+	inputs := []string{
+		"db.auth('ada', 'hunter2')", "db.createUser({user: 'a', pwd: 'hunter2'})", "x = {pwd: 'hunter2'}",
+		"u = 'mongodb://ada:hunter2@db.example.com/'",
+		"sh.addShard('rs/10.1.2.3:27018')", "mail('ada@example.com', 'https://example.com/x?y=1')",
+		"load('/home/ada/fix.js'); BinData(0, 'aHVudGVyMg==')", "u = 'mongodb://db.example.com/'", "[1, 2, 3].map(x => x::y)",
+	}
+	redacted := []string{
+		"sh.addShard('rs/<ip address>:27018')", "mail('<email>', '<url>')",
+		"load('/home/<user>/fix.js'); BinData(0, <data>)", "u = '<mongodb uri>'", "[1, 2, 3].map(x => x::y)",
+	}
+	for _, tt := range []struct {
+		name  string
+		rules repl.HistoryRules
+		want  []string
+	}{
+		{"remove", repl.HistoryRules{Limit: 100, Redact: repl.RedactNamed("remove")}, inputs[4:]},
+		{"remove-redact", repl.HistoryRules{Limit: 100, Redact: repl.RedactNamed("remove-redact")}, redacted},
+		{"keep", repl.HistoryRules{Limit: 100, Redact: repl.RedactNamed("keep")}, inputs},
+		{"a limit", repl.HistoryRules{Limit: 2}, inputs[7:]},
+		{"none", repl.HistoryRules{}, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "history")
+			rules := func() repl.HistoryRules { return tt.rules }
+			for range 2 {
+				h, err := repl.OpenHistory(path, rules)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(h.Entries()) == 0 {
+					add(t, h, inputs...)
+				}
+				if got := h.Entries(); !slices.Equal(got, tt.want) {
+					t.Errorf("%q, want %q", got, tt.want)
+				}
 			}
 		})
 	}
@@ -210,10 +255,10 @@ func TestHistoryThatCannotBeWrittenWarnsOnce(t *testing.T) {
 	if !slices.Equal(editor.remembered, []string{"1", "2"}) {
 		t.Errorf("in the session: %q", editor.remembered)
 	}
-	if h, err := repl.OpenHistory(filepath.Join(dir, "history")); h != nil || err == nil {
+	if h, err := repl.OpenHistory(filepath.Join(dir, "history"), nil); h != nil || err == nil {
 		t.Errorf("reading it: %v, %v", h, err)
 	}
-	if h, err := repl.OpenHistory(""); h != nil || err != nil {
+	if h, err := repl.OpenHistory("", nil); h != nil || err != nil {
 		t.Errorf("no path: %v, %v", h, err)
 	}
 }

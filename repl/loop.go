@@ -45,6 +45,8 @@ type Config struct {
 	// line editor does not get it; nil listens to the process's own interrupt
 	// signal for as long as the loop runs.
 	Interrupts <-chan os.Signal
+	// Suggestion gives a text to put into the next line, once; nil has none.
+	Suggestion func() string
 	// Now tells the time between two presses of Ctrl-C; nil is the wall clock.
 	Now func() time.Time
 }
@@ -99,6 +101,11 @@ func (l *loop[R]) step(ctx context.Context) error {
 	prompt := continuation
 	if len(l.pending) == 0 {
 		prompt = l.prompt()
+	}
+	if l.Suggestion != nil && len(l.pending) == 0 {
+		if text := l.Suggestion(); text != "" {
+			l.Editor.Suggest(text)
+		}
 	}
 	line, err := l.readLine(ctx, prompt)
 	switch {
@@ -186,7 +193,7 @@ func (l *loop[R]) explain(err error) Failure {
 // remember keeps an input for the keys that go back and for later sessions,
 // unless it may hold a password.
 func (l *loop[R]) remember(input string) {
-	if Sensitive(input) {
+	if !l.History.Keeps(input) {
 		return
 	}
 	l.Editor.Remember(input)

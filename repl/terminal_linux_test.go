@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 		}
 		return string(line), nil
 	}
-	history, err := repl.OpenHistory(os.Getenv("SHARDSH_HISTORY"))
+	history, err := repl.OpenHistory(os.Getenv("SHARDSH_HISTORY"), nil)
 	if err != nil {
 		panic(err)
 	}

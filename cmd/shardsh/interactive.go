@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 
 	"shardsh/bindings"
 	"shardsh/repl"
@@ -12,7 +13,30 @@ import (
 
 // repl runs the interactive loop until the user leaves.
 func (env environment) repl(ctx context.Context, o commandLine, conn *connection, shell *bindings.Shell) error {
-	history, err := repl.OpenHistory(env.historyPath())
+	var history *repl.History
+	var editor repl.LineEditor
+	console := bindings.Console{
+		Settings: env.kept(repl.SettingsPath),
+		History:  func() []string { return history.Entries() },
+		Run: func(program *exec.Cmd) error {
+			if editor == nil { // a script before the first prompt
+				return program.Run()
+			}
+			return editor.Lend(program.Run)
+		},
+		Getenv: env.getenv,
+	}
+	if !isTerminal(env.stdin) {
+		editor = env.lineEditor()
+		console.ReadLine = func() (string, error) { return editor.ReadLine("") }
+	}
+	if err := shell.Attach(console); err != nil {
+		notice(env.stderr, o.quiet, "Settings are not what they were: %s", err)
+	}
+	history, err := repl.OpenHistory(env.kept(repl.HistoryPath), func() repl.HistoryRules {
+		length, redact := shell.HistoryRules()
+		return repl.HistoryRules{Limit: length, Redact: repl.RedactNamed(redact)}
+	})
 	if err != nil {
 		notice(env.stderr, o.quiet, "The history is not kept: %s", err)
 	}
@@ -22,14 +46,17 @@ func (env environment) repl(ctx context.Context, o commandLine, conn *connection
 	if env.releaseInterrupt != nil {
 		env.releaseInterrupt()
 	}
+	if editor == nil {
+		editor = env.lineEditor()
+	}
 	code, err := repl.Run(ctx, shell, repl.Config{
-		Editor:  env.lineEditor(),
+		Editor:  editor,
 		Out:     env.stdout,
 		History: history,
 		Banner:  banner(ctx, o, conn),
 		Color:   env.color(),
 		Exit:    askedToLeave,
-		Explain: explain,
+		Explain: explain, Suggestion: shell.Suggestion,
 	})
 	if err != nil {
 		return err
@@ -40,12 +67,13 @@ func (env environment) repl(ctx context.Context, o commandLine, conn *connection
 	return nil
 }
 
-func (env environment) historyPath() string {
+// kept is the place of a file that lasts between sessions.
+func (env environment) kept(path func(lookupEnv func(string) (string, bool), home string) string) string {
 	home, err := os.UserHomeDir()
 	if err != nil {
 		home = ""
 	}
-	return repl.HistoryPath(env.getenv, home)
+	return path(env.getenv, home)
 }
 
 // lineEditor edits on a terminal, and reads lines as they come elsewhere.

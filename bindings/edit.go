@@ -1,0 +1,104 @@
+package bindings
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/dop251/goja"
+)
+
+// editable is what edit takes for a name rather than for code.
+var editable = regexp.MustCompile(`^[A-Za-z_$][\w$]*(\.[A-Za-z_$][\w$]*)*$`)
+
+// edit opens the user's editor on a text and puts what comes back into the next
+// line (spec 04 §2.12): the text of last time, the given code, or what a name
+// stands for.
+func (c *call) edit() goja.Value {
+	words := make([]string, len(c.args))
+	for i, v := range c.args {
+		words[i] = v.String()
+	}
+	given := strings.Join(words, " ")
+	if c.console == nil || c.console.Run == nil || c.cfg.Sandbox {
+		c.throw("Error", "edit works at a prompt only")
+	}
+	c.write("Opening an editor...\n")
+	editor := c.editor()
+	if len(editor) == 0 {
+		c.throw("Error", "Command failed with an error: please define an external editor: config.set(\"editor\", \"...\"), or $VISUAL or $EDITOR")
+	}
+	text, assigned := c.edited, ""
+	switch {
+	case editable.MatchString(given):
+		text, assigned = c.sourceOf(given), given+" = "
+	case given != "":
+		text = given
+	}
+	text, err := c.runEditor(editor, text)
+	if err != nil {
+		c.throw("Error", "Command failed with an error: %s", err)
+	}
+	c.edited = text
+	c.suggestion = assigned + text
+	return nil
+}
+
+// editor is the program and its arguments.
+func (s *Shell) editor() []string {
+	if s.settings.editor != "" {
+		return strings.Fields(s.settings.editor)
+	}
+	for _, name := range []string{"VISUAL", "EDITOR"} {
+		if s.console.Getenv == nil {
+			break
+		}
+		if text, _ := s.console.Getenv(name); text != "" {
+			return strings.Fields(text)
+		}
+	}
+	return nil
+}
+
+// sourceOf is the text that stands for a value: a function's source, a value as
+// it is printed; nothing for a name that is not known yet.
+func (c *call) sourceOf(name string) string {
+	v := c.know(name).value
+	if v == nil || goja.IsUndefined(v) {
+		return ""
+	}
+	if _, isFunction := goja.AssertFunction(v); !isFunction {
+		return c.world.Printjson(v)
+	}
+	source := v.String()
+	if strings.HasSuffix(source, "{ [native code] }") {
+		c.throw("Error", "%s is part of the shell: there is no source to edit", name)
+	}
+	return source
+}
+
+func (c *call) runEditor(editor []string, text string) (string, error) {
+	dir, err := os.MkdirTemp("", "shardsh-edit-") // 0700
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(dir) //nolint:errcheck // a file in the temporary directory
+	path := filepath.Join(dir, "edit.js")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		return "", err
+	}
+	cmd := exec.Command(editor[0], append(editor[1:], path)...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	if err := c.console.Run(cmd); err != nil {
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			return "", errors.New(editor[0] + " ended with " + exit.Error())
+		}
+		return "", err
+	}
+	back, err := os.ReadFile(path)
+	return strings.TrimRight(string(back), "\n"), err
+}
