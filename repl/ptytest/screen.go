@@ -1,0 +1,224 @@
+package ptytest
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/width"
+)
+
+// Screen draws what is printed on a terminal, as far as line editors and
+// coloured text need it: cursor moves, erasing, scrolling, wrapping, colours.
+type Screen struct {
+	rows, columns int
+	cells         [][]cell
+	row, column   int // of the cursor; column is columns when the next character wraps
+	style         string
+	pending       string // the begin of a sequence or a character, whose rest has not come
+	// Strange collects sequences that were not understood.
+	Strange []string
+}
+
+// cell is one place; the second of a wide character is empty.
+type cell struct {
+	text, style string
+}
+
+var blank = cell{text: " "}
+
+// NewScreen is an empty screen.
+func NewScreen(rows, columns int) *Screen {
+	s := &Screen{rows: rows, columns: columns}
+	for range rows {
+		s.cells = append(s.cells, s.emptyRow())
+	}
+	return s
+}
+
+func (s *Screen) emptyRow() []cell {
+	row := make([]cell, s.columns)
+	for i := range row {
+		row[i] = blank
+	}
+	return row
+}
+
+// WriteString draws what a program prints.
+func (s *Screen) WriteString(text string) {
+	text = s.pending + text
+	s.pending = ""
+	for text != "" {
+		n := s.next(text)
+		if n == 0 {
+			s.pending = text
+			return
+		}
+		text = text[n:]
+	}
+}
+
+// next draws the first character or obeys the first sequence, and gives its
+// length: 0 when its rest has not come yet.
+func (s *Screen) next(text string) int {
+	switch text[0] {
+	case '\r':
+		s.column = 0
+	case '\n':
+		s.lineFeed()
+	case '\b':
+		s.column = max(0, s.column-1)
+	case '\t':
+		s.column = min(s.columns-1, s.column/8*8+8)
+	case '\a':
+	case 0x1b:
+		return s.sequence(text)
+	default:
+		if !utf8.FullRuneInString(text) {
+			return 0
+		}
+		r, n := utf8.DecodeRuneInString(text)
+		s.put(r)
+		return n
+	}
+	return 1
+}
+
+func (s *Screen) lineFeed() {
+	if s.row < s.rows-1 {
+		s.row++
+		return
+	}
+	s.cells = append(s.cells[1:], s.emptyRow())
+}
+
+func (s *Screen) put(r rune) {
+	wide := columnsOf(r)
+	if wide == 0 { // joins the one before
+		if s.column > 0 {
+			s.cells[s.row][s.column-1].text += string(r)
+		}
+		return
+	}
+	if s.column+wide > s.columns {
+		s.column = 0
+		s.lineFeed()
+	}
+	s.cells[s.row][s.column] = cell{string(r), s.style}
+	for i := 1; i < wide; i++ {
+		s.cells[s.row][s.column+i] = cell{style: s.style}
+	}
+	s.column += wide
+}
+
+// columnsOf is how many places a character takes.
+func columnsOf(r rune) int {
+	if unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf) {
+		return 0
+	}
+	switch width.LookupRune(r).Kind() {
+	case width.EastAsianWide, width.EastAsianFullwidth:
+		return 2
+	}
+	return 1
+}
+
+// sequence obeys an escape sequence.
+func (s *Screen) sequence(text string) int {
+	if len(text) < 2 {
+		return 0
+	}
+	if text[1] != '[' {
+		s.Strange = append(s.Strange, text[:2])
+		return 2
+	}
+	end := strings.IndexFunc(text[2:], func(r rune) bool { return r >= '@' && r <= '~' })
+	if end < 0 {
+		return 0
+	}
+	s.control(text[2+end], text[2:2+end])
+	return end + 3
+}
+
+func (s *Screen) control(command byte, arguments string) {
+	first, rest, _ := strings.Cut(arguments, ";")
+	n, _ := strconv.Atoi(first)
+	m, _ := strconv.Atoi(rest)
+	switch command {
+	case 'A':
+		s.row = max(0, s.row-max(n, 1))
+	case 'B':
+		s.row = min(s.rows-1, s.row+max(n, 1))
+	case 'C':
+		s.column = min(s.columns-1, s.column+max(n, 1))
+	case 'D':
+		s.column = max(0, s.column-max(n, 1))
+	case 'G':
+		s.column = min(s.columns, max(n, 1)) - 1
+	case 'H':
+		s.row, s.column = min(s.rows, max(n, 1))-1, min(s.columns, max(m, 1))-1
+	case 'J', 'K':
+		s.erase(command == 'J', n)
+	case 'm':
+		s.setStyle(arguments)
+	case 'h', 'l': // modes, such as that of bracketed paste
+	default:
+		s.Strange = append(s.Strange, fmt.Sprintf("\x1b[%s%c", arguments, command))
+	}
+}
+
+// erase clears the line or the whole screen: from the cursor on, up to it, or
+// all of it.
+func (s *Screen) erase(screen bool, how int) {
+	for r := range s.rows {
+		for c := range s.columns {
+			from := r == s.row && c >= s.column || screen && r > s.row
+			upTo := r == s.row && c <= s.column || screen && r < s.row
+			if how == 0 && from || how == 1 && upTo || how == 2 && (screen || r == s.row) {
+				s.cells[r][c] = blank
+			}
+		}
+	}
+}
+
+// ends are the codes that end a style.
+var ends = map[string]bool{"": true, "0": true, "22": true, "39": true, "49": true}
+
+func (s *Screen) setStyle(arguments string) {
+	s.style = arguments
+	if ends[arguments] {
+		s.style = ""
+	}
+}
+
+// String is the text, with the cursor as ▮, without what is empty at the ends.
+func (s *Screen) String() string { return s.draw(false) }
+
+// Styled is String with the places where colours change: {32} before green
+// text, {} where it ends.
+func (s *Screen) Styled() string { return s.draw(true) }
+
+func (s *Screen) draw(styled bool) string {
+	var b strings.Builder
+	for r, row := range s.cells {
+		var line strings.Builder
+		style := ""
+		for c, cell := range append(row, blank) {
+			if styled && cell.style != style {
+				style = cell.style
+				line.WriteString("{" + style + "}")
+			}
+			if r == s.row && c == s.column {
+				line.WriteString("▮")
+				if cell == blank {
+					continue
+				}
+			}
+			line.WriteString(cell.text)
+		}
+		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
+	return strings.TrimRight(b.String(), "\n")
+}

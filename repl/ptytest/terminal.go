@@ -1,0 +1,182 @@
+//go:build linux
+
+// Package ptytest runs a program on a terminal of its own, for tests: what they
+// type comes in as from a keyboard, and what the program prints is drawn.
+package ptytest
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// patience is how long a test waits for what must come; it is spent only when
+// the test fails.
+const patience = 20 * time.Second
+
+// Terminal is a running program and the terminal it runs on.
+type Terminal struct {
+	t        testing.TB
+	keyboard *os.File
+	printed  chan string
+	seen     string // printed, and not expected yet
+	screen   *Screen
+	exited   func() error // waits for it
+}
+
+// Start runs a program on a terminal of 24 rows and 80 columns. Its three
+// streams are set; it is killed with the test.
+func Start(t testing.TB, cmd *exec.Cmd) *Terminal {
+	t.Helper()
+	keyboard, terminal := open(t)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = terminal, terminal, terminal
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	terminal.Close()
+	term := &Terminal{t: t, keyboard: keyboard, printed: make(chan string), screen: NewScreen(rows, columns), exited: sync.OnceValue(cmd.Wait)}
+	go term.read()
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill() // in case the test failed
+		var exited *exec.ExitError
+		if err := term.exited(); err != nil && !errors.As(err, &exited) {
+			t.Error(err)
+		}
+		for range term.printed { // until the reader has ended
+		}
+	})
+	return term
+}
+
+const rows, columns = 24, 80
+
+// open makes a terminal: what is typed at the one end comes in at the other.
+func open(t testing.TB) (keyboard, terminal *os.File) {
+	t.Helper()
+	keyboard, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Skipf("no pseudo terminals here: %v", err)
+	}
+	t.Cleanup(func() { keyboard.Close() })
+	fd := int(keyboard.Fd())
+	number, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: rows, Col: columns}); err != nil {
+		t.Fatal(err)
+	}
+	terminal, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keyboard, terminal
+}
+
+// read passes on what is printed until the program has closed its end.
+func (term *Terminal) read() {
+	defer close(term.printed)
+	for buf := make([]byte, 4096); ; {
+		n, err := term.keyboard.Read(buf)
+		if n > 0 {
+			term.printed <- string(buf[:n])
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// Press types keys as they are.
+func (term *Terminal) Press(keys string) {
+	term.t.Helper()
+	if _, err := term.keyboard.WriteString(keys); err != nil {
+		term.t.Fatal(err)
+	}
+}
+
+// Expect waits until a text is printed after what was expected before.
+func (term *Terminal) Expect(text string) {
+	term.t.Helper()
+	term.wait(func() bool {
+		_, rest, ok := strings.Cut(term.seen, text)
+		if ok {
+			term.seen = rest
+		}
+		return ok
+	}, func() string { return fmt.Sprintf("no %q in %q", text, term.seen) })
+}
+
+// ExpectScreen waits until the terminal looks so: see Screen.String.
+func (term *Terminal) ExpectScreen(want string) {
+	term.t.Helper()
+	term.seen = ""
+	term.wait(func() bool { return term.screen.String() == want }, func() string {
+		return fmt.Sprintf("the screen is\n%s\n\nwant\n%s", term.screen, want)
+	})
+}
+
+// ExpectStyled is ExpectScreen with colours: see Screen.Styled.
+func (term *Terminal) ExpectStyled(want string) {
+	term.t.Helper()
+	term.wait(func() bool { return term.screen.Styled() == want }, func() string {
+		return fmt.Sprintf("the screen is\n%s\n\nwant\n%s", term.screen.Styled(), want)
+	})
+}
+
+// ExpectExit waits until the program ends, with this exit code.
+func (term *Terminal) ExpectExit(code int) {
+	term.t.Helper()
+	for timeout := time.After(patience); ; {
+		select {
+		case more, ok := <-term.printed:
+			if ok {
+				term.draw(more)
+				continue
+			}
+			var exited *exec.ExitError
+			got := 0
+			if errors.As(term.exited(), &exited) {
+				got = exited.ExitCode()
+			}
+			if got != code {
+				term.t.Fatalf("exit code %d, want %d; the screen is\n%s", got, code, term.screen)
+			}
+			return
+		case <-timeout:
+			term.t.Fatalf("still running; the screen is\n%s", term.screen)
+		}
+	}
+}
+
+func (term *Terminal) wait(come func() bool, missing func() string) {
+	term.t.Helper()
+	for timeout := time.After(patience); !come(); {
+		select {
+		case more, ok := <-term.printed:
+			if !ok {
+				term.t.Fatalf("the program ended: %s", missing())
+			}
+			term.draw(more)
+		case <-timeout:
+			term.t.Fatal(missing())
+		}
+	}
+}
+
+func (term *Terminal) draw(text string) {
+	term.seen += text
+	term.screen.WriteString(text)
+}
