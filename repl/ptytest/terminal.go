@@ -43,7 +43,7 @@ func Start(t testing.TB, cmd *exec.Cmd) *Terminal {
 		t.Fatal(err)
 	}
 	terminal.Close()
-	term := &Terminal{t: t, keyboard: keyboard, printed: make(chan string), screen: NewScreen(rows, columns), exited: sync.OnceValue(cmd.Wait)}
+	term := &Terminal{t: t, keyboard: keyboard, printed: make(chan string), screen: NewScreen(Rows, Columns), exited: sync.OnceValue(cmd.Wait)}
 	go term.read()
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill() // in case the test failed
@@ -57,7 +57,8 @@ func Start(t testing.TB, cmd *exec.Cmd) *Terminal {
 	return term
 }
 
-const rows, columns = 24, 80
+// Rows and Columns are the size of the terminals.
+const Rows, Columns = 24, 80
 
 // open makes a terminal: what is typed at the one end comes in at the other.
 func open(t testing.TB) (keyboard, terminal *os.File) {
@@ -75,7 +76,7 @@ func open(t testing.TB) (keyboard, terminal *os.File) {
 	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
 		t.Fatal(err)
 	}
-	if err := unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: rows, Col: columns}); err != nil {
+	if err := unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: Rows, Col: Columns}); err != nil {
 		t.Fatal(err)
 	}
 	terminal, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
