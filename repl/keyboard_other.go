@@ -11,6 +11,6 @@ const stopMark = ""
 
 func newKeyboard(func(string) string) (*liner.State, *keyboard) { return liner.NewLiner(), nil }
 
-func (*keyboard) begin()    {}
-func (*keyboard) end() bool { return false }
-func (*keyboard) rest()     {}
+func (*keyboard) begin()          {}
+func (*keyboard) end(string) bool { return false }
+func (*keyboard) rest()           {}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -37,6 +38,8 @@ type keyboard struct {
 	wakeR  *os.File
 	wakeW  *os.File
 	shown  func(text string) string // how a pasted text goes into the line
+
+	signals *unix.Termios // the mode between prompts; nil where there is no telling
 
 	filter  pasteFilter
 	last    time.Time // when the last byte came
@@ -72,21 +75,40 @@ func newKeyboard(shown func(string) string) (*liner.State, *keyboard) {
 func (k *keyboard) begin() {
 	k.ended = make(chan struct{})
 	k.mu.Lock()
-	k.showing, k.stopped = true, false
+	k.showing = true
 	k.mu.Unlock()
+	k.signals, _ = unix.IoctlGetTermios(k.fd, getTermios)
+	k.setSignals(false)
 	fmt.Print(pasteOn)
 	k.forward.Go(k.run)
 }
 
-// end stops handing on. left tells whether Ctrl-C ended the line.
-func (k *keyboard) end() (left bool) {
+// end stops handing on. left tells whether Ctrl-C ended the line: one that
+// liner has not read yet, because it was busy, ends the next.
+func (k *keyboard) end(line string) (left bool) {
 	close(k.ended)
 	_, _ = k.wakeW.Write([]byte{0})
 	k.forward.Wait()
 	k.rest()
+	k.setSignals(true)
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.stopped
+	left = k.stopped && strings.HasSuffix(line, stopMark)
+	k.stopped = k.stopped && !left
+	return left
+}
+
+// setSignals makes Ctrl-C a signal, as it is between prompts, or a key. liner
+// does so only after it has shown the prompt, when the key may have come.
+func (k *keyboard) setSignals(on bool) {
+	if k.signals == nil {
+		return
+	}
+	mode := *k.signals
+	if !on {
+		mode.Lflag &^= unix.ISIG
+	}
+	_ = unix.IoctlSetTermios(k.fd, setTermios, &mode)
 }
 
 // rest gives the terminal's paste mode back, also in the midst of a prompt.
@@ -97,12 +119,6 @@ func (k *keyboard) rest() {
 		fmt.Print(pasteOff)
 	}
 	k.showing = false
-}
-
-func (k *keyboard) setStopped(yes bool) {
-	k.mu.Lock()
-	k.stopped = yes
-	k.mu.Unlock()
 }
 
 // run is the loop behind begin.
@@ -134,7 +150,9 @@ func (k *keyboard) run() {
 func (k *keyboard) press(key byte) {
 	switch key {
 	case keyCtrlC:
-		k.setStopped(true)
+		k.mu.Lock()
+		k.stopped = true
+		k.mu.Unlock()
 		k.send(stopKeys)
 	case keyCtrlZ:
 		k.suspend()
@@ -146,8 +164,7 @@ func (k *keyboard) press(key byte) {
 	case '\r', '\n', keyCtrlC, keyCtrlD:
 		select {
 		case <-k.ended:
-		case <-time.After(settled): // liner had another use for the key
-			k.setStopped(false)
+		case <-time.After(settled): // liner had another use for the key, or is busy
 		}
 	}
 }

@@ -74,7 +74,7 @@ func (t *terminal) prompt(prompt string) (line string, left bool, err error) {
 	t.suggestion = ""
 	if t.keyboard != nil {
 		t.keyboard.begin()
-		defer func() { left = t.keyboard.end() }()
+		defer func() { left = t.keyboard.end(line) }()
 	}
 	line, err = t.state.PromptWithSuggestion(prompt, suggestion, -1)
 	return line, false, err

@@ -138,7 +138,7 @@ func answersOfShardsh(t *testing.T, inputs []typed, args ...string) []string {
 	t.Helper()
 	var out bytes.Buffer
 	env := environment{
-		args:  append([]string{"--quiet", "--shell"}, args...),
+		args:  append([]string{"--quiet", "--interactive"}, args...),
 		stdin: strings.NewReader(script(inputs)), stdout: &out, stderr: &out,
 		getenv: func(name string) (string, bool) { return "", name == "SHARDSH_HISTORY" },
 	}
