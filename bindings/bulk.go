@@ -10,6 +10,9 @@ func itoa(i int) string { return strconv.Itoa(i) }
 
 // collBulkWrite reads a list of {operation: {…}} and does it.
 func collBulkWrite(c *call, coll *collection) goja.Value {
+	if c.object(0).ClassName() != "Array" {
+		c.throw("MongoInvalidArgumentError", "Argument \"operations\" must be an array of documents")
+	}
 	list := c.items(c.object(0))
 	if len(list) == 0 {
 		c.throw("MongoInvalidArgumentError", "Invalid BulkOperation, Batch cannot be empty")
@@ -42,9 +45,9 @@ func (c *call) bulkOperation(item goja.Value, index int) writeOp {
 		}
 		return c.insertion(doc, index)
 	case "updateOne", "updateMany":
-		op = c.updateStatement(c.bulkField(spec, "filter", index), c.updateValue(spec.Get("update")), spec, name == "updateMany")
+		op = c.updateStatement(c.bulkField(spec, "filter", index), c.updateValue(orUndefined(spec.Get("update"))), spec, name == "updateMany")
 	case "replaceOne":
-		op = c.updateStatement(c.bulkField(spec, "filter", index), c.replacement(spec.Get("replacement")), spec, false)
+		op = c.updateStatement(c.bulkField(spec, "filter", index), c.replacement(orUndefined(spec.Get("replacement"))), spec, false)
 	case "deleteOne", "deleteMany":
 		op = c.deleteStatement(c.bulkField(spec, "filter", index), spec, name == "deleteOne")
 	default:
@@ -57,7 +60,7 @@ func (c *call) bulkOperation(item goja.Value, index int) writeOp {
 func (c *call) bulkField(spec *goja.Object, name string, index int) *goja.Object {
 	o, _ := property(spec, name).(*goja.Object)
 	if o == nil {
-		c.throwInvalidBulk(index)
+		c.throw("MongoInvalidArgumentError", "bulkWrite operation %d needs a document as its %s", index, name)
 	}
 	return o
 }

@@ -34,6 +34,10 @@ func adminMethods() []method[*collection] {
 		{"storageSize", "", collSize("storageSize", "$storageStats.storageSize"), "Returns the size on disk without indexes."},
 		{"totalSize", "", collSize("totalSize", "$storageStats.totalSize"), "Returns the size on disk with indexes."},
 		{"totalIndexSize", "", collSize("totalIndexSize", "$storageStats.totalIndexSize"), "Returns the size of the indexes."},
+		{"compactStructuredEncryptionData", "", func(c *call, _ *collection) goja.Value {
+			c.throwInvalid("The \"compactStructuredEncryptionData\" command requires Mongo instance configured with auto encryption.")
+			return nil
+		}, ""},
 		{"checkMetadataConsistency", "options?:object", func(c *call, coll *collection) goja.Value {
 			return c.commandCursor(coll.d, c.merge(bson.D{{Key: "checkMetadataConsistency", Value: coll.name}}, c.arg(0)))
 		}, "Looks for inconsistencies in the sharding metadata of the collection."},

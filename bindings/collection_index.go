@@ -16,6 +16,9 @@ func indexMethods() []method[*collection] {
 			return c.rt.NewArray(c.createIndexes(coll, []goja.Value{c.arg(0)})...)
 		}, "The old name of createIndex."},
 		{"createIndexes", "keys:object options?:any commitQuorum?:any", func(c *call, coll *collection) goja.Value {
+			if c.object(0).ClassName() != "Array" {
+				c.throwInvalid("createIndexes takes an array of keys; createIndex takes one")
+			}
 			return c.rt.NewArray(c.createIndexes(coll, c.items(c.object(0)))...)
 		}, "Creates several indexes and returns their names."},
 		{"getIndexes", "", collGetIndexes, "Returns the indexes."},
@@ -41,6 +44,27 @@ func indexMethods() []method[*collection] {
 			"Hides an index from queries."},
 		{"unhideIndex", "index:string|object", func(c *call, coll *collection) goja.Value { return c.setHidden(coll, false) },
 			"Ends hideIndex."},
+		{"getSearchIndexes", "name?:string|object options?:object", func(c *call, coll *collection) goja.Value {
+			stage := bson.D{}
+			if goja.IsString(c.arg(0)) {
+				stage = bson.D{{Key: "name", Value: c.text(0)}}
+			}
+			return c.array(c.aggregateAll(coll.d, coll.name, bson.D{{Key: "$listSearchIndexes", Value: stage}}))
+		}, "Returns the search indexes."},
+		{"createSearchIndex", "nameOrDefinition:string|object typeOrDefinition?:string|object definition?:object", func(c *call, coll *collection) goja.Value {
+			return c.createSearchIndexes(coll, []goja.Value{c.searchIndex()}).Get("0")
+		}, "Creates a search index and returns its name."},
+		{"createSearchIndexes", "indexes:object", func(c *call, coll *collection) goja.Value {
+			return c.createSearchIndexes(coll, c.items(c.object(0)))
+		}, "Creates search indexes and returns their names."},
+		{"dropSearchIndex", "name:string", func(c *call, coll *collection) goja.Value {
+			coll.d.run(bson.D{{Key: "dropSearchIndex", Value: coll.name}, {Key: "name", Value: c.text(0)}})
+			return nil
+		}, "Drops a search index."},
+		{"updateSearchIndex", "name:string definition:object", func(c *call, coll *collection) goja.Value {
+			coll.d.run(bson.D{{Key: "updateSearchIndex", Value: coll.name}, {Key: "name", Value: c.text(0)}, {Key: "definition", Value: c.document(c.arg(1))}})
+			return nil
+		}, "Changes a search index."},
 		{"reIndex", "", func(c *call, coll *collection) goja.Value {
 			return c.reply(coll.d.run(bson.D{{Key: "reIndex", Value: coll.name}}))
 		}, "Builds all indexes again."},
@@ -78,20 +102,20 @@ func (c *call) indexKey(v goja.Value) bson.Raw {
 		return rawOf(bson.D{{Key: v.String(), Value: int32(1)}})
 	}
 	key := c.document(v)
-	c.checkKeyOrder(key)
+	c.checkKeyOrder(v, key)
 	return key
 }
 
-// checkKeyOrder refuses keys whose order JavaScript has changed: integer-like
-// fields come first in any object (spec 04 §4.9).
-func (c *call) checkKeyOrder(key bson.Raw) {
+// checkKeyOrder refuses keys whose order JavaScript may have changed:
+// integer-like fields come first in any object (spec 04 §4.9).
+func (c *call) checkKeyOrder(given goja.Value, key bson.Raw) {
 	elems, err := key.Elements()
-	if err != nil || len(elems) < 2 {
+	if err != nil || len(elems) < 2 || c.world.KeepsOrder(given) {
 		return
 	}
 	for _, el := range elems {
 		if n, err := strconv.ParseUint(el.Key(), 10, 32); err == nil && strconv.FormatUint(n, 10) == el.Key() {
-			c.throwInvalid("Key field %q looks like an array index: JavaScript moves such fields to the front, so the order of this key cannot be trusted", el.Key())
+			c.throwInvalid("Key field %q looks like an array index: JavaScript moves such fields to the front, so the order of this key cannot be trusted. Write it as a Map: new Map([[\"a\", 1], [\"%s\", 1]])", el.Key(), el.Key())
 		}
 	}
 }
@@ -143,4 +167,55 @@ func (c *call) setHidden(coll *collection, hidden bool) goja.Value {
 	return c.reply(coll.d.run(bson.D{{Key: "collMod", Value: coll.name}, {Key: "index", Value: bson.D{
 		{Key: which, Value: c.value(c.arg(0))}, {Key: "hidden", Value: hidden},
 	}}}))
+}
+
+// searchIndex reads ({name, type, definition}), (name, definition),
+// (name, type, definition) and (definition).
+func (c *call) searchIndex() goja.Value {
+	if o := c.object(0); o != nil && property(o, "definition") != nil {
+		return o
+	}
+	name, definition := c.rt.ToValue("default"), c.arg(2)
+	if goja.IsString(c.arg(0)) {
+		name = c.arg(0)
+	}
+	for _, i := range []int{1, 0} {
+		if o := c.object(i); o != nil {
+			definition = o
+		}
+	}
+	spec := c.newObject("name", name)
+	if goja.IsString(c.arg(1)) {
+		must(spec.Set("type", c.arg(1)))
+	}
+	if goja.IsUndefined(definition) {
+		definition = c.rt.NewObject()
+	}
+	must(spec.Set("definition", definition))
+	return spec
+}
+
+// createSearchIndexes sends the type only when it is not the usual one.
+func (c *call) createSearchIndexes(coll *collection, specs []goja.Value) *goja.Object {
+	indexes := make(bson.A, len(specs))
+	for i, v := range specs {
+		o, ok := v.(*goja.Object)
+		if !ok {
+			c.throwInvalid("search index %d is no document", i)
+		}
+		if t := property(o, "type"); t != nil && t.String() == "search" {
+			indexes[i] = c.merge(bson.D{}, o, "type")
+			continue
+		}
+		indexes[i] = c.document(o)
+	}
+	reply := coll.d.run(bson.D{{Key: "createSearchIndexes", Value: coll.name}, {Key: "indexes", Value: indexes}})
+	list, _ := reply.Lookup("indexesCreated").ArrayOK()
+	values, _ := list.Values()
+	names := make([]any, len(values))
+	for i, v := range values {
+		doc, _ := v.DocumentOK()
+		names[i] = textAt(doc, "name")
+	}
+	return c.rt.NewArray(names...)
 }

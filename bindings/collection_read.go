@@ -214,14 +214,19 @@ func collDistinct(c *call, coll *collection) goja.Value {
 
 func collMapReduce(c *call, coll *collection) goja.Value {
 	c.deprecate("Collection.mapReduce() is deprecated. Use an aggregation instead.\nSee https://mongodb.com/docs/manual/core/map-reduce for details.")
+	return c.reply(coll.d.run(c.mapReduceBody(coll)))
+}
+
+func (c *call) mapReduceBody(coll *collection) bson.D {
 	c.check("Collection.mapReduce", parseSignature("map:any reduce:any optionsOrOut:any"))
 	body := bson.D{{Key: "mapReduce", Value: coll.name}, {Key: "map", Value: c.value(c.arg(0))}, {Key: "reduce", Value: c.value(c.arg(1))}}
 	if goja.IsString(c.arg(2)) {
-		body = append(body, bson.E{Key: "out", Value: c.text(2)})
-	} else {
-		body = c.merge(body, c.arg(2))
+		return append(body, bson.E{Key: "out", Value: c.text(2)})
 	}
-	return c.reply(coll.d.run(body))
+	if property(c.object(2), "out") == nil {
+		c.throwInvalid("Missing 'out' option")
+	}
+	return c.merge(body, c.arg(2))
 }
 
 // watch opens a change stream; base is what the stage says whatever the options.

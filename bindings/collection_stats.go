@@ -29,6 +29,12 @@ func collStats(c *call, coll *collection) goja.Value {
 		if key != nil && name != nil {
 			c.throwInvalid("Cannot filter indexDetails on both indexDetailsKey and indexDetailsName")
 		}
+		if key != nil && typeOf(key) != "object" {
+			c.throwInvalid("Expected options.indexDetailsKey to be a document, got %s", typeOf(key))
+		}
+		if name != nil && !goja.IsString(name) {
+			c.throwInvalid("Expected options.indexDetailsName to be a string, got %s", typeOf(name))
+		}
 		if key != nil {
 			opts.indexKey = c.document(key)
 		}

@@ -126,7 +126,11 @@ func (c *call) insertAll(coll *collection, list, options *goja.Object) goja.Valu
 
 // items are the elements of an array.
 func (s *Shell) items(list *goja.Object) []goja.Value {
-	n := int(list.Get("length").ToInteger())
+	length := property(list, "length")
+	if length == nil {
+		return nil
+	}
+	n := int(length.ToInteger())
 	items := make([]goja.Value, n)
 	for i := range items {
 		items[i] = list.Get(itoa(i))
@@ -157,14 +161,25 @@ func collSave(c *call, coll *collection) goja.Value {
 // refused as the driver would (spec 04 §6.3).
 func (s *Shell) updateValue(v goja.Value) *bson.RawValue {
 	raw := s.value(v)
-	if raw.Type == bson.TypeArray {
-		return &raw
-	}
-	doc, ok := raw.DocumentOK()
-	if first, err := doc.IndexErr(0); !ok || err != nil || !strings.HasPrefix(first.Key(), "$") {
+	if !hasOperators(raw) {
 		s.throw("MongoInvalidArgumentError", "Update document requires atomic operators")
 	}
 	return &raw
+}
+
+// hasOperators looks at the first field of a document, and of the stages of a
+// pipeline.
+func hasOperators(v bson.RawValue) bool {
+	if v.Type == bson.TypeArray {
+		stages, err := v.Array().Values()
+		return err == nil && slices.ContainsFunc(stages, hasOperators)
+	}
+	doc, ok := v.DocumentOK()
+	if !ok {
+		return false
+	}
+	first, err := doc.IndexErr(0)
+	return err == nil && strings.HasPrefix(first.Key(), "$")
 }
 
 func (s *Shell) replacement(v goja.Value) *bson.RawValue {
@@ -237,10 +252,8 @@ func collUpdate(c *call, coll *collection) goja.Value {
 		multi = v.ToBoolean()
 	}
 	u := c.value(c.arg(1))
-	if doc, ok := u.DocumentOK(); ok {
-		if first, err := doc.IndexErr(0); multi && (err != nil || !strings.HasPrefix(first.Key(), "$")) {
-			c.throw("MongoInvalidArgumentError", "Update document requires atomic operators")
-		}
+	if multi && !hasOperators(u) {
+		c.throw("MongoInvalidArgumentError", "Update document requires atomic operators")
 	}
 	return c.updated(coll, c.updateStatement(c.object(0), &u, options, multi), options)
 }
@@ -264,17 +277,15 @@ func collRemove(c *call, coll *collection) goja.Value {
 
 // findOneAnd runs findAndModify; without an update it removes.
 func (c *call) findOneAnd(coll *collection, update *bson.RawValue, options *goja.Object) goja.Value {
+	return c.findAndModify(coll, c.findOneAndBody(coll, update, options), options)
+}
+
+func (c *call) findOneAndBody(coll *collection, update *bson.RawValue, options *goja.Object) bson.D {
 	body := bson.D{{Key: "findAndModify", Value: coll.name}, {Key: "query", Value: c.document(c.arg(0))}, {Key: "remove", Value: update == nil}}
 	if update != nil {
-		after := false
-		for name, want := range map[string]string{"returnDocument": "after", "returnOriginal": "false", "returnNewDocument": "true", "new": "true"} {
-			if v := property(options, name); v != nil && v.String() == want {
-				after = true
-			}
-		}
 		upsert := property(options, "upsert")
 		body = append(body,
-			bson.E{Key: "new", Value: after},
+			bson.E{Key: "new", Value: c.wantsAfter(options)},
 			bson.E{Key: "upsert", Value: upsert != nil && upsert.ToBoolean()},
 			bson.E{Key: "update", Value: *update},
 		)
@@ -282,9 +293,27 @@ func (c *call) findOneAnd(coll *collection, update *bson.RawValue, options *goja
 	if v := property(options, "projection"); v != nil {
 		body = append(body, bson.E{Key: "fields", Value: c.document(v)})
 	}
-	body = c.merge(body, optionsOrUndefined(options), append(slices.Clone(notSent),
+	return c.merge(body, optionsOrUndefined(options), append(slices.Clone(notSent),
 		"returnDocument", "returnOriginal", "returnNewDocument", "new", "upsert", "projection", "includeResultMetadata", "rawResult")...)
-	return c.findAndModify(coll, body, options)
+}
+
+// wantsAfter reads the four ways to ask for the changed document.
+func (c *call) wantsAfter(options *goja.Object) bool {
+	if v := property(options, "returnDocument"); v != nil {
+		if v.String() != "before" && v.String() != "after" {
+			c.throwInvalid("returnDocument needs to be either 'before' or 'after'")
+		}
+		return v.String() == "after"
+	}
+	if v := property(options, "returnOriginal"); v != nil {
+		return !v.ToBoolean()
+	}
+	for _, name := range []string{"returnNewDocument", "new"} {
+		if v := property(options, name); v != nil && v.ToBoolean() {
+			return true
+		}
+	}
+	return false
 }
 
 func optionsOrUndefined(o *goja.Object) goja.Value {
@@ -315,14 +344,16 @@ func (c *call) findAndModify(coll *collection, body bson.D, options *goja.Object
 }
 
 func collFindAndModify(c *call, coll *collection) goja.Value {
+	return c.findAndModify(coll, c.findAndModifyBody(coll), c.object(0))
+}
+
+func (c *call) findAndModifyBody(coll *collection) bson.D {
 	o := c.object(0)
-	if property(o, "query") == nil {
-		c.throwInvalid("Missing required property: \"query\"")
-	}
+	c.requireProperties(o, "query")
 	update, remove := property(o, "update"), property(o, "remove")
 	if update == nil && (remove == nil || !remove.ToBoolean()) {
 		c.throwInvalid("Must specify options.update or options.remove")
 	}
 	body := bson.D{{Key: "findAndModify", Value: coll.name}, {Key: "query", Value: c.document(o.Get("query"))}}
-	return c.findAndModify(coll, c.merge(body, o, append(slices.Clone(notSent), "includeResultMetadata", "rawResult")...), o)
+	return c.merge(body, o, append(slices.Clone(notSent), "includeResultMetadata", "rawResult")...)
 }

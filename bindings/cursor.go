@@ -3,6 +3,7 @@ package bindings
 import (
 	"context"
 	"math"
+	"time"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -37,6 +38,7 @@ type cursor struct {
 
 	readPreference *readpref.ReadPref // nil for the connection's
 	explain        string             // verbosity of a query that is only explained
+	maxAwait       time.Duration      // of a tailable cursor; 0 for the server's
 
 	server *mongo.Cursor // nil before the first document is asked for
 	ahead  bson.Raw      // read from server, not handed out yet
@@ -64,7 +66,7 @@ func (c *call) commandCursor(d *database, body bson.D) goja.Value {
 // set puts an option into the command.
 func (cur *cursor) set(name string, value any) {
 	if cur.server != nil {
-		cur.s.throw("MongoAPIError", "Cursor is already initialized")
+		cur.s.throw("MongoCursorInUseError", "Cursor is already initialized")
 	}
 	for i := range cur.body {
 		if cur.body[i].Key == name {
@@ -130,6 +132,9 @@ func (cur *cursor) open() {
 	}
 	if cur.batchSize > 0 {
 		server.SetBatchSize(cur.batchSize)
+	}
+	if cur.maxAwait > 0 {
+		server.SetMaxAwaitTime(cur.maxAwait)
 	}
 	cur.server = server
 }

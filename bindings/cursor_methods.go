@@ -1,6 +1,7 @@
 package bindings
 
 import (
+	"strings"
 	"time"
 
 	"github.com/dop251/goja"
@@ -19,8 +20,49 @@ func (s *Shell) cursorPrototype() *goja.Object {
 		}
 		return c.iterator(cur)
 	})
+	s.asyncIteration(p)
+	refuse := s.function("toBSON", func(c *call) goja.Value { c.throwInvalid(cursorIsNoValue); return nil })
+	define(p, "toBSON", refuse)
 	must(p.DefineDataPropertySymbol(goja.SymIterator, iterate, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
 	return p
+}
+
+const cursorIsNoValue = "Cannot serialize a cursor to JSON. Did you mean to call .toArray() first?"
+
+// asyncIteration makes "for await" work where the runtime has the symbol for it:
+// the same documents, in promises.
+func (s *Shell) asyncIteration(p *goja.Object) {
+	class, _ := s.rt.GlobalObject().Get("Symbol").(*goja.Object)
+	symbol, ok := property(class, "asyncIterator").(*goja.Symbol)
+	if !ok {
+		return
+	}
+	iterate := s.function("[Symbol.asyncIterator]", func(c *call) goja.Value {
+		cur, ok := receiver[*cursor](c.this)
+		if !ok {
+			c.throwType("not a cursor")
+		}
+		from := c.iterator(cur)
+		it := c.rt.NewObject()
+		for _, name := range []string{"next", "return"} {
+			step, _ := goja.AssertFunction(from.Get(name))
+			define(it, name, c.function(name, func(c *call) goja.Value {
+				promise, resolve, reject := c.rt.NewPromise()
+				v, err := step(from, c.args...)
+				if thrown := thrownBy(err); thrown != nil {
+					_ = reject(thrown)
+				} else if err != nil {
+					c.rethrow(err)
+				} else {
+					_ = resolve(v)
+				}
+				return c.rt.ToValue(promise)
+			}))
+		}
+		must(it.SetSymbol(symbol, c.rt.ToValue(func(fc goja.FunctionCall) goja.Value { return fc.This })))
+		return it
+	})
+	must(p.DefineDataPropertySymbol(symbol, iterate, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
 }
 
 // iterator makes a cursor work in for…of, spread and destructuring.
@@ -43,7 +85,7 @@ func (s *Shell) iterator(cur *cursor) *goja.Object {
 
 func cursorMethods() []method[*cursor] {
 	return []method[*cursor]{
-		{"sort", "spec:object|string", cursorDocument("sort", "$sort"), "Sorts the results."},
+		{"sort", "spec:object|string", cursorSort, "Sorts the results."},
 		{"projection", "spec:object", cursorDocument("projection", "$project"), "Chooses the fields of the results."},
 		{"project", "spec:object", cursorDocument("projection", "$project"), "The same as projection."},
 		{"limit", "n:any", cursorLimit, "Takes at most n documents."},
@@ -54,10 +96,15 @@ func cursorMethods() []method[*cursor] {
 		{"min", "bound:object", cursorValue("min"), "Sets the lower bound of an index."},
 		{"max", "bound:object", cursorValue("max"), "Sets the upper bound of an index."},
 		{"let", "variables:object", cursorValue("let"), "Defines variables of the query."},
-		{"maxTimeMS", "ms:number", cursorValue("maxTimeMS"), "Limits the time the server spends."},
-		{"maxAwaitTimeMS", "ms:number", func(c *call, cur *cursor) goja.Value {
-			cur.open()
-			cur.server.SetMaxAwaitTime(time.Duration(c.arg(0).ToInteger()) * time.Millisecond)
+		{"maxTimeMS", "ms:any", cursorMilliseconds("maxTimeMS"), "Limits the time the server spends."},
+		{"maxAwaitTimeMS", "ms:any", func(c *call, cur *cursor) goja.Value {
+			if !goja.IsNumber(c.arg(0)) {
+				c.throw("MongoInvalidArgumentError", "Argument for maxAwaitTimeMS must be a number")
+			}
+			cur.maxAwait = time.Duration(c.arg(0).ToInteger()) * time.Millisecond
+			if cur.server != nil {
+				cur.server.SetMaxAwaitTime(cur.maxAwait)
+			}
 			return c.this
 		}, "Limits how long a tailable cursor waits."},
 		{"batchSize", "n:any", func(c *call, cur *cursor) goja.Value {
@@ -79,7 +126,12 @@ func cursorMethods() []method[*cursor] {
 		{"showRecordId", "on?:boolean", cursorFlag("showRecordId"), "Adds the record id to each document."},
 		{"noCursorTimeout", "on?:boolean", cursorFlag("noCursorTimeout"), "Keeps the cursor on the server."},
 		{"allowPartialResults", "on?:boolean", cursorFlag("allowPartialResults"), "Takes the results of the shards that answer."},
-		{"allowDiskUse", "on?:boolean", cursorFlag("allowDiskUse"), "Lets the server use disk for sorting."},
+		{"allowDiskUse", "on?:boolean", func(c *call, cur *cursor) goja.Value {
+			if cur.kind == kindFind && !hasKey(cur.body, "sort") {
+				c.throw("MongoInvalidArgumentError", "Option \"allowDiskUse\" requires a sort specification")
+			}
+			return cursorFlag("allowDiskUse")(c, cur)
+		}, "Lets the server use disk for sorting."},
 		{"tailable", "options?:object", func(c *call, cur *cursor) goja.Value {
 			cur.set("tailable", true)
 			if v := property(c.object(0), "awaitData"); v != nil && v.ToBoolean() {
@@ -87,7 +139,7 @@ func cursorMethods() []method[*cursor] {
 			}
 			return c.this
 		}, "Stays open at the end of a capped collection."},
-		{"addOption", "flag:number", cursorAddOption, "Sets an option by its number in the old protocol."},
+		{"addOption", "flag:any", cursorAddOption, "Sets an option by its number in the old protocol."},
 		{"pretty", "", func(c *call, _ *cursor) goja.Value { return c.this }, "Has no effect."},
 		{"oplogReplay", "", func(c *call, _ *cursor) goja.Value { return c.this }, "Has no effect."},
 		{"disableBlockWarnings", "", func(c *call, _ *cursor) goja.Value { return c.this }, "Has no effect."},
@@ -120,13 +172,13 @@ func cursorMethods() []method[*cursor] {
 		{"count", "", cursorCount, "Counts the documents of the query."},
 		{"size", "", cursorCount, "The same as count."},
 		{"explain", "verbosity?:any", cursorExplain, "Returns the plan of the query."},
-		{"isClosed", "", func(c *call, cur *cursor) goja.Value { return c.rt.ToValue(cur.done()) }, "Tells whether the server has closed the cursor."},
+		{"isClosed", "", func(c *call, cur *cursor) goja.Value { return c.rt.ToValue(cur.done() && cur.buffered() == 0) }, "Tells whether the server has closed the cursor."},
 		{"isExhausted", "", func(c *call, cur *cursor) goja.Value { return c.rt.ToValue(cur.done() && cur.buffered() == 0) },
 			"Tells whether the cursor is closed and every document was read."},
 		{"objsLeftInBatch", "", func(c *call, cur *cursor) goja.Value { return c.rt.ToValue(cur.buffered()) }, "Returns how many documents are at hand."},
 		{"close", "", func(_ *call, cur *cursor) goja.Value { cur.close(); return nil }, "Closes the cursor."},
 		{"toJSON", "", func(c *call, _ *cursor) goja.Value {
-			c.throwInvalid("Cannot serialize a cursor to JSON. Did you mean to call .toArray() first?")
+			c.throwInvalid(cursorIsNoValue)
 			return nil
 		}, ""},
 	}
@@ -169,9 +221,76 @@ func cursorDocument(field, stage string) func(*call, *cursor) goja.Value {
 
 func (cur *cursor) addStage(name string, value any) {
 	if cur.server != nil {
-		cur.s.throw("MongoAPIError", "Cursor is already initialized")
+		cur.s.throw("MongoCursorInUseError", "Cursor is already initialized")
 	}
 	cur.added = append(cur.added, bson.D{{Key: name, Value: value}})
+}
+
+// cursorSort takes what the driver takes: a document, the name of a field, pairs
+// of names and directions. A pipeline's directions are the server's matter.
+func cursorSort(c *call, cur *cursor) goja.Value {
+	o := c.object(0)
+	if o == nil || cur.kind == kindAggregate {
+		return cursorDocument("sort", "$sort")(c, cur)
+	}
+	spec := bson.D{}
+	add := func(field, direction goja.Value) {
+		spec = append(spec, bson.E{Key: field.String(), Value: c.direction(direction)})
+	}
+	if o.ClassName() != "Array" {
+		key := c.document(o)
+		c.checkKeyOrder(o, key)
+		elems, _ := key.Elements()
+		for _, el := range elems {
+			add(c.rt.ToValue(el.Key()), c.world.ToJS(el.Value()))
+		}
+		cur.set("sort", spec)
+		return c.this
+	}
+	items := c.items(o)
+	if len(items) == 2 && goja.IsString(items[0]) && !isDirectionless(items[1]) {
+		items = []goja.Value{c.rt.NewArray(items[0], items[1])}
+	}
+	for _, item := range items {
+		if pair, ok := item.(*goja.Object); ok {
+			add(orUndefined(pair.Get("0")), orUndefined(pair.Get("1")))
+			continue
+		}
+		add(item, c.rt.ToValue(1))
+	}
+	cur.set("sort", spec)
+	return c.this
+}
+
+// isDirectionless tells ["a", "b"], two fields, from ["a", -1].
+func isDirectionless(v goja.Value) bool {
+	_, known := directions()[strings.ToLower(v.String())]
+	return goja.IsString(v) && !known
+}
+
+func directions() map[string]int32 {
+	return map[string]int32{"1": 1, "asc": 1, "ascending": 1, "-1": -1, "desc": -1, "descending": -1}
+}
+
+// direction is 1, -1 or a $meta document.
+func (c *call) direction(v goja.Value) any {
+	if n, ok := directions()[strings.ToLower(v.String())]; ok {
+		return n
+	}
+	if raw := c.value(v); raw.Type == bson.TypeEmbeddedDocument {
+		return raw
+	}
+	c.throw("MongoInvalidArgumentError", "Invalid sort direction: %s", c.json(v))
+	return nil
+}
+
+func cursorMilliseconds(field string) func(*call, *cursor) goja.Value {
+	return func(c *call, cur *cursor) goja.Value {
+		if !goja.IsNumber(c.arg(0)) {
+			c.throw("MongoInvalidArgumentError", "Argument for %s must be a number", field)
+		}
+		return cursorValue(field)(c, cur)
+	}
 }
 
 func cursorValue(field string) func(*call, *cursor) goja.Value {
@@ -210,13 +329,16 @@ func cursorSkip(c *call, cur *cursor) goja.Value {
 
 func cursorAddOption(c *call, cur *cursor) goja.Value {
 	flags := map[int64]string{2: "tailable", 8: "oplogReplay", 16: "noCursorTimeout", 32: "awaitData", 64: "exhaust", 128: "allowPartialResults"}
-	flag := c.arg(0).ToInteger()
+	flag := int64(0)
+	if goja.IsNumber(c.arg(0)) {
+		flag = c.arg(0).ToInteger()
+	}
 	if flag == 4 {
 		c.throwCoded(unimplemented, codeNotImplemented, "the slaveOk option is not supported.")
 	}
 	name, ok := flags[flag]
 	if !ok {
-		c.throwInvalid("Unknown option flag number: %d.", flag)
+		c.throwInvalid("Unknown option flag number: %s.", c.arg(0))
 	}
 	if name != "exhaust" { // says how the driver reads, no field of the command
 		cur.set(name, true)

@@ -49,6 +49,10 @@ func (s *Shell) explained(d *database, body bson.D, verbosity string) goja.Value
 	return o
 }
 
+func (e *explainable) explain(c *call, body bson.D) goja.Value {
+	return c.explained(e.coll.d, body, e.verbosity)
+}
+
 func explainMethods() []method[*explainable] {
 	return []method[*explainable]{
 		{"find", "query?:object projection?:object", func(c *call, e *explainable) goja.Value {
@@ -58,24 +62,25 @@ func explainMethods() []method[*explainable] {
 			cur.explain = e.verbosity
 			return cur.object
 		}, "Explains a find; cursor methods refine it, finish() or printing gives the plan."},
-		{"aggregate", "pipeline:object options?:object", func(c *call, e *explainable) goja.Value {
-			body := bson.D{{Key: "aggregate", Value: e.coll.name}, {Key: "pipeline", Value: c.value(c.arg(0))}, {Key: "cursor", Value: bson.D{}}}
-			return c.explained(e.coll.d, c.merge(body, c.arg(1), notSent...), e.verbosity)
+		{"aggregate", "pipeline?:object options?:object", func(c *call, e *explainable) goja.Value {
+			pipeline, options := c.stageArguments()
+			body := bson.D{{Key: "aggregate", Value: e.coll.name}, {Key: "pipeline", Value: c.value(pipeline)}, {Key: "cursor", Value: bson.D{}}}
+			return e.explain(c, c.merge(body, options, notSent...))
 		}, "Explains a pipeline."},
 		{"count", "query?:object options?:object", func(c *call, e *explainable) goja.Value {
 			body := bson.D{{Key: "count", Value: e.coll.name}, {Key: "query", Value: c.filterArg(0)}}
-			return c.explained(e.coll.d, c.merge(body, c.arg(1), notSent...), e.verbosity)
+			return e.explain(c, c.merge(body, c.arg(1), notSent...))
 		}, "Explains a count."},
 		{"distinct", "field:string query?:object options?:object", func(c *call, e *explainable) goja.Value {
 			body := bson.D{{Key: "distinct", Value: e.coll.name}, {Key: "key", Value: c.text(0)}, {Key: "query", Value: c.filterArg(1)}}
-			return c.explained(e.coll.d, c.merge(body, c.arg(2), notSent...), e.verbosity)
+			return e.explain(c, c.merge(body, c.arg(2), notSent...))
 		}, "Explains a distinct."},
 		{"update", "filter:object update:object options?:object", func(c *call, e *explainable) goja.Value {
 			options := c.object(2)
 			multi := property(options, "multi")
-			u := c.value(c.arg(1))
+			u := c.value(c.arg(1)) // as update() takes it: a replacement too
 			op := c.updateStatement(c.object(0), &u, options, multi != nil && multi.ToBoolean())
-			return c.explained(e.coll.d, bson.D{{Key: "update", Value: e.coll.name}, {Key: "updates", Value: bson.A{op.doc}}}, e.verbosity)
+			return e.explain(c, bson.D{{Key: "update", Value: e.coll.name}, {Key: "updates", Value: bson.A{op.doc}}})
 		}, "Explains an update."},
 		{"remove", "filter:object options?:boolean|object", func(c *call, e *explainable) goja.Value {
 			options := c.object(1)
@@ -84,12 +89,23 @@ func explainMethods() []method[*explainable] {
 				one = v.ToBoolean()
 			}
 			op := c.deleteStatement(c.object(0), options, one)
-			return c.explained(e.coll.d, bson.D{{Key: "delete", Value: e.coll.name}, {Key: "deletes", Value: bson.A{op.doc}}}, e.verbosity)
+			return e.explain(c, bson.D{{Key: "delete", Value: e.coll.name}, {Key: "deletes", Value: bson.A{op.doc}}})
 		}, "Explains a delete."},
 		{"findAndModify", "options:object", func(c *call, e *explainable) goja.Value {
-			body := c.merge(bson.D{{Key: "findAndModify", Value: e.coll.name}}, c.arg(0), notSent...)
-			return c.explained(e.coll.d, body, e.verbosity)
+			return e.explain(c, c.findAndModifyBody(e.coll))
 		}, "Explains a findAndModify."},
+		{"findOneAndUpdate", "filter:object update:object options?:object", func(c *call, e *explainable) goja.Value {
+			return e.explain(c, c.findOneAndBody(e.coll, c.updateValue(c.arg(1)), c.object(2)))
+		}, "Explains a findOneAndUpdate."},
+		{"findOneAndReplace", "filter:object replacement:object options?:object", func(c *call, e *explainable) goja.Value {
+			return e.explain(c, c.findOneAndBody(e.coll, c.replacement(c.arg(1)), c.object(2)))
+		}, "Explains a findOneAndReplace."},
+		{"findOneAndDelete", "filter:object options?:object", func(c *call, e *explainable) goja.Value {
+			return e.explain(c, c.findOneAndBody(e.coll, nil, c.object(1)))
+		}, "Explains a findOneAndDelete."},
+		{"mapReduce", "map:any reduce:any optionsOrOut:any", func(c *call, e *explainable) goja.Value {
+			return e.explain(c, c.mapReduceBody(e.coll))
+		}, "Explains a mapReduce."},
 		{"getVerbosity", "", func(c *call, e *explainable) goja.Value { return c.rt.ToValue(e.verbosity) }, "Returns the verbosity."},
 		{"setVerbosity", "verbosity:any", func(c *call, e *explainable) goja.Value {
 			e.verbosity = c.verbosity(0)

@@ -35,6 +35,9 @@ func (s *Shell) toJSON(v goja.Value, oneLine bool) string {
 	if _, ok := goja.AssertFunction(v); ok {
 		return v.String()
 	}
+	if _, ok := receiver[*cursor](v); ok {
+		s.throwInvalid(cursorIsNoValue)
+	}
 	raw, err := s.world.ToBSON(v)
 	if err != nil {
 		return v.String()

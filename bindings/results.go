@@ -90,85 +90,131 @@ func (s *Shell) legacyMembers(o *goja.Object, w *writeResult) {
 	} {
 		define(o, m.name, s.rt.ToValue(m.value))
 	}
-	must(o.SetPrototype(s.resultPrototype("WriteResult")))
+	must(o.SetPrototype(s.resultPrototype()))
 }
 
 // resultPrototype holds what results of the old shell can do. It does not name
 // its class when it is printed.
-func (s *Shell) resultPrototype(class string) *goja.Object {
-	return s.cached("result "+class, func() *goja.Object {
+func (s *Shell) resultPrototype() *goja.Object {
+	return s.cached("result", func() *goja.Object {
 		base := s.rt.NewObject().Prototype()
 		p := s.rt.CreateObject(base)
-		always := func(name string, v func() goja.Value) {
-			define(p, name, s.function(name, func(*call) goja.Value { return v() }))
+		for name, f := range oldResultMethods() {
+			define(p, name, s.function(name, func(c *call) goja.Value {
+				this, _ := c.this.(*goja.Object)
+				return f(c, this)
+			}))
 		}
-		always("hasWriteError", func() goja.Value { return s.rt.ToValue(false) })
-		always("hasWriteErrors", func() goja.Value { return s.rt.ToValue(false) })
-		always("hasWriteConcernError", func() goja.Value { return s.rt.ToValue(false) })
-		always("getWriteError", goja.Undefined)
-		always("getWriteErrors", func() goja.Value { return s.rt.NewArray() })
-		always("getWriteConcernError", goja.Undefined)
-		define(p, "getUpsertedId", s.function("getUpsertedId", func(c *call) goja.Value {
-			this, _ := c.this.(*goja.Object)
-			id := property(this, "upsertedId")
-			if id == nil || goja.IsNull(id) {
-				return goja.Undefined()
-			}
-			return c.newObject("index", 0, "_id", id)
-		}))
 		define(p, "constructor", base.Get("constructor"))
 		return p
 	})
 }
 
+// oldResultMethods read what the result says of itself; results that are not
+// inside an error have no failures.
+func oldResultMethods() map[string]func(c *call, this *goja.Object) goja.Value {
+	failures := func(c *call, this *goja.Object) *goja.Object {
+		if list, ok := property(this, "writeErrors").(*goja.Object); ok {
+			return list
+		}
+		return c.rt.NewArray()
+	}
+	count := func(c *call, this *goja.Object) int { return len(c.items(failures(c, this))) }
+	concern := func(this *goja.Object) goja.Value { return orUndefined(property(this, "writeConcernError")) }
+	failed := func(c *call, this *goja.Object) goja.Value { return c.rt.ToValue(count(c, this) > 0) }
+	failure := func(c *call, this *goja.Object) goja.Value {
+		return failures(c, this).Get(itoa(int(c.arg(0).ToInteger())))
+	}
+	ids := func(field string) func(*call, *goja.Object) goja.Value {
+		return func(c *call, this *goja.Object) goja.Value { return c.indexedIDs(property(this, field)) }
+	}
+	return map[string]func(c *call, this *goja.Object) goja.Value{
+		"hasWriteError":        failed,
+		"hasWriteErrors":       failed,
+		"getWriteErrors":       func(c *call, this *goja.Object) goja.Value { return failures(c, this) },
+		"getWriteError":        failure,
+		"getWriteErrorAt":      failure,
+		"getWriteErrorCount":   func(c *call, this *goja.Object) goja.Value { return c.rt.ToValue(count(c, this)) },
+		"hasWriteConcernError": func(c *call, this *goja.Object) goja.Value { return c.rt.ToValue(concern(this).ToBoolean()) },
+		"getWriteConcernError": func(_ *call, this *goja.Object) goja.Value { return concern(this) },
+		"isOk":                 func(c *call, _ *goja.Object) goja.Value { return c.rt.ToValue(true) },
+		"getUpsertedIds":       ids("upsertedIds"),
+		"getInsertedIds":       ids("insertedIds"),
+		"getUpsertedIdAt": func(c *call, this *goja.Object) goja.Value {
+			return ids("upsertedIds")(c, this).(*goja.Object).Get(itoa(int(c.arg(0).ToInteger())))
+		},
+		"getUpsertedId": func(c *call, this *goja.Object) goja.Value {
+			id := property(this, "upsertedId")
+			if id == nil || goja.IsNull(id) {
+				return nil
+			}
+			return c.newObject("index", 0, "_id", id)
+		},
+	}
+}
+
+// indexedIDs makes [{index, _id}, …] of {index: _id, …}.
+func (c *call) indexedIDs(v goja.Value) goja.Value {
+	from, _ := v.(*goja.Object)
+	if from == nil {
+		return c.rt.NewArray()
+	}
+	var list []any
+	for _, k := range from.Keys() {
+		i, _ := strconv.Atoi(k)
+		list = append(list, c.newObject("index", i, "_id", from.Get(k)))
+	}
+	return c.rt.NewArray(list...)
+}
+
 // resultClass is a global that results are an instanceof.
 func (s *Shell) resultClass(name string) goja.Value {
-	return s.classStub(name, s.resultPrototype("WriteResult"))
+	return s.classStub(name, s.resultPrototype())
 }
 
 // throwFailures throws what a list of writes ran into, if anything: for a single
 // write the server's error itself, else a bulk error with everything that was
-// done before.
+// done.
 func (s *Shell) throwFailures(w *writeResult, ops []writeOp, bulk bool) {
-	if len(w.failures) == 0 {
-		if w.concern != nil {
-			e := s.serverError(w.concern, nil)
-			must(e.SetPrototype(s.world.NewError("MongoWriteConcernError", "").Prototype()))
-			must(e.Set("result", s.bulkCounts(w, ops)))
-			panic(e)
-		}
-		return
+	switch {
+	case len(w.failures) > 0 && bulk:
+		panic(s.bulkError(w, ops, w.failures[0].raw))
+	case len(w.failures) > 0:
+		panic(s.writeError(w.failures[0].raw))
+	case w.concern != nil && bulk:
+		panic(s.bulkError(w, ops, w.concern))
+	case w.concern != nil:
+		e := s.serverError(w.concern, nil)
+		must(e.SetPrototype(s.world.NewError("MongoWriteConcernError", "").Prototype()))
+		must(e.Set("result", s.world.DocToJS(w.reply)))
+		panic(e)
 	}
-	first := w.failures[0]
-	if !bulk {
-		panic(s.writeError(first.raw))
-	}
-	message := textAt(first.raw, "errmsg")
-	e := s.world.NewError("MongoBulkWriteError", message)
-	s.addLabels(e, nil)
-	must(e.Set("errorResponse", s.world.DocToJS(first.raw)))
-	must(e.Set("code", s.world.ToJS(first.raw.Lookup("code"))))
-	errors := make([]any, len(w.failures))
-	for i, f := range w.failures {
-		errors[i] = s.writeErrorObject(f)
-	}
-	must(e.Set("writeErrors", s.rt.NewArray(errors...)))
-	counts := s.bulkCounts(w, ops)
-	must(e.Set("result", counts))
-	for _, k := range counts.Keys() {
-		must(e.Set(k, counts.Get(k)))
-	}
-	panic(e)
 }
 
-// bulkCounts is the result inside an error.
+// bulkError is the error of a list of writes, worded and numbered after its
+// first cause.
+func (s *Shell) bulkError(w *writeResult, ops []writeOp, cause bson.Raw) *goja.Object {
+	e := s.world.NewError("MongoBulkWriteError", textAt(cause, "errmsg"))
+	s.addLabels(e, nil)
+	must(e.Set("errorResponse", s.world.DocToJS(cause)))
+	must(e.Set("code", s.world.ToJS(cause.Lookup("code"))))
+	if name := textAt(cause, "codeName"); name != "" {
+		must(e.Set("codeName", name))
+	}
+	counts := s.bulkCounts(w, ops)
+	must(e.Set("writeErrors", counts.Get("writeErrors")))
+	must(e.Set("result", counts))
+	for _, k := range counts.Keys() {
+		define(e, k, counts.Get(k))
+	}
+	return e
+}
+
+// bulkCounts is the result inside an error: an ordered list ended at its first
+// failure, an unordered one did all the others.
 func (s *Shell) bulkCounts(w *writeResult, ops []writeOp) *goja.Object {
-	done := ops
-	if len(w.failures) > 0 {
-		done = nil
-		if last := w.failures[0].index; last < len(ops) {
-			done = ops[:last]
-		}
+	if len(w.failures) > 0 && !w.unordered {
+		ops = ops[:min(w.failures[0].index, len(ops))]
 	}
 	o := s.newObject(
 		"insertedCount", w.inserted,
@@ -177,9 +223,20 @@ func (s *Shell) bulkCounts(w *writeResult, ops []writeOp) *goja.Object {
 		"deletedCount", w.deleted,
 		"upsertedCount", len(w.upserted),
 		"upsertedIds", s.upsertedIDs(w),
-		"insertedIds", s.insertedIDs(done, w),
+		"insertedIds", s.insertedIDs(ops, w),
 	)
-	must(o.SetPrototype(s.namedPrototype("BulkWriteResult")))
+	s.legacyMembers(o, w)
+	failures := make([]any, len(w.failures))
+	for i, f := range w.failures {
+		failures[i] = s.writeErrorObject(f)
+	}
+	define(o, "writeErrors", s.rt.NewArray(failures...))
+	if w.concern != nil {
+		define(o, "writeConcernError", s.world.DocToJS(w.concern))
+	}
+	p := s.namedPrototype("BulkWriteResult")
+	must(p.SetPrototype(s.resultPrototype()))
+	must(o.SetPrototype(p))
 	return o
 }
 

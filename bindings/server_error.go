@@ -39,9 +39,8 @@ func (s *Shell) errorOf(err error) *goja.Object {
 	}
 	name, message := ConnectionError(err)
 	e := s.world.NewError(name, message)
-	if errors.As(err, &command) {
-		s.addLabels(e, command.Labels)
-	}
+	errors.As(err, &command)
+	s.addLabels(e, command.Labels)
 	return e
 }
 
@@ -56,6 +55,9 @@ func (s *Shell) serverError(reply bson.Raw, labels []string) *goja.Object {
 	message := "n/a"
 	if m, ok := reply.Lookup("errmsg").StringValueOK(); ok {
 		message = m
+	}
+	if intOf(reply, "code") == codeNotPrimaryNoSecondaryOk && !strings.Contains(message, "db.runCommand") {
+		message = "not primary - consider using db.getMongo().setReadPref() or readPreference in the connection string"
 	}
 	e := s.world.NewError("MongoServerError", message)
 	s.addLabels(e, labels)

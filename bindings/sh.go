@@ -157,7 +157,7 @@ func shMoveRange(c *call, sh *shard) goja.Value {
 // in third place.
 func (c *call) shardKeyCommand(name string) bson.D {
 	key := c.document(c.arg(1))
-	c.checkKeyOrder(key)
+	c.checkKeyOrder(c.arg(1), key)
 	body := bson.D{{Key: name, Value: c.text(0)}, {Key: "key", Value: key}}
 	if typeOf(c.arg(2)) == "boolean" {
 		body = append(body, bson.E{Key: "unique", Value: c.arg(2).ToBoolean()})

@@ -50,7 +50,9 @@ type writeResult struct {
 	upserted                             []upsert
 	failures                             []writeFailure
 	concern                              bson.Raw // writeConcernError
+	reply                                bson.Raw // that had it
 	unacknowledged                       bool
+	unordered                            bool
 }
 
 type upsert struct {
@@ -72,7 +74,7 @@ func (w *writeResult) failed(index int) bool {
 // of a kind together when not (spec 04 §6.3). It throws only what stopped a
 // command as a whole; write errors are in the result.
 func (coll *collection) write(ops []writeOp, opts writeOptions) *writeResult {
-	result := &writeResult{}
+	result := &writeResult{unordered: opts.unordered}
 	concern := opts.writeConcern
 	if concern == nil {
 		concern = coll.d.on.writeConcern
@@ -171,6 +173,6 @@ func (w *writeResult) add(reply bson.Raw, ops []writeOp) {
 		}
 	}
 	if doc, ok := reply.Lookup("writeConcernError").DocumentOK(); ok && w.concern == nil {
-		w.concern = doc
+		w.concern, w.reply = doc, reply
 	}
 }

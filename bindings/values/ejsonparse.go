@@ -130,6 +130,8 @@ func (r *jsonReader) object() goja.Value {
 	r.pos++
 	o := r.w.rt.NewObject()
 	special := false
+	order := orderWatch{highest: -1}
+	var names []string
 	if r.peek() == '}' {
 		r.pos++
 		return o
@@ -144,6 +146,8 @@ func (r *jsonReader) object() goja.Value {
 		}
 		r.expect(':')
 		r.w.setField(o, key, r.value())
+		order.saw(key)
+		names = append(names, key)
 		special = special || strings.HasPrefix(key, "$")
 		if r.peek() == '}' {
 			r.pos++
@@ -153,6 +157,9 @@ func (r *jsonReader) object() goja.Value {
 	}
 	if special {
 		return r.special(o)
+	}
+	if order.broken {
+		r.w.keepOrder(o, names)
 	}
 	return o
 }

@@ -193,6 +193,16 @@ func (j *jsonWriter) object(o *goja.Object) {
 		j.value(unboxed(o))
 		return
 	}
+	if toBSON, ok := goja.AssertFunction(o.Get("toBSON")); ok { // as on its way to a server
+		v, err := toBSON(o)
+		if err != nil {
+			panic(err)
+		}
+		if inner, same := v.(*goja.Object); !same || inner != o {
+			j.value(v)
+			return
+		}
+	}
 	j.at(o)
 	switch {
 	case isArray(o) || isTypedArray(o):
@@ -209,7 +219,7 @@ func (j *jsonWriter) object(o *goja.Object) {
 }
 
 func (j *jsonWriter) fields(o *goja.Object) {
-	for _, key := range o.Keys() {
+	for _, key := range j.w.keys(o) {
 		j.member(key, o.Get(key))
 	}
 }

@@ -25,7 +25,7 @@ func drawnDoc(t *rapid.T, depth int, array bool) (doc, want []byte) {
 		if !array {
 			key = rapid.OneOf(
 				rapid.StringMatching(`[a-z_$][a-zA-Z0-9_.\-]{0,8}`),
-				rapid.SampledFrom([]string{"_id", "__proto__", "constructor", "toString", "length", "toJSON", "valueOf", "", "é", "-1", "01", "1.5", "4294967295x"}),
+				rapid.SampledFrom([]string{"_id", "__proto__", "constructor", "toString", "length", "toJSON", "valueOf", "", "é", "-1", "01", "1.5", "4294967295x", "0", "1", "10", "9", "4294967294", "4294967295"}),
 			).Draw(t, "key")
 		}
 		// a repeated name is one property, and $ref documents have a test of their own

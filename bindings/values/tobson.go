@@ -235,7 +235,7 @@ func (e *encoder) end(start int32) {
 
 func (e *encoder) fields(o *goja.Object) {
 	e.enter(o)
-	for _, key := range o.Keys() {
+	for _, key := range e.w.keys(o) {
 		e.element(key, o.Get(key))
 	}
 	e.leave()

@@ -19,8 +19,8 @@ func (w *World) ToJS(v bson.RawValue) goja.Value {
 	return js
 }
 
-// DocToJS converts a document; see ToJS. Its fields keep their order except
-// that JavaScript moves integer-like names to the front.
+// DocToJS converts a document; see ToJS. Its fields keep their order, though
+// Object.keys lists integer-like names first, as in any object.
 func (w *World) DocToJS(d bson.Raw) *goja.Object {
 	o, _ := w.decodeDocument(d, 0)
 	doc, ok := o.(*goja.Object)
@@ -57,16 +57,22 @@ func (w *World) decodeDocument(d []byte, level int) (goja.Value, extent) {
 			return ref, ext
 		}
 	}
-	for len(body) > 0 {
-		t, key, value, rest, ok := nextElement(body)
+	order := orderWatch{highest: -1}
+	for left := body; len(left) > 0; {
+		t, key, value, rest, ok := nextElement(left)
 		if !ok {
 			break
 		}
-		body = rest
+		left = rest
 		v, inner := w.decode(t, value, level+1)
 		ext.height = max(ext.height, inner.height)
 		ext.long = ext.long || inner.long
-		w.setField(o, string(key), v)
+		name := string(key)
+		w.setField(o, name, v)
+		order.saw(name)
+	}
+	if order.broken {
+		w.keepOrder(o, namesOf(body))
 	}
 	ext.height++
 	w.mark(o, ext, level)

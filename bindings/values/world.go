@@ -33,6 +33,7 @@ type World struct {
 	printer    *goja.Symbol // on objects with a text of their own
 	line       *goja.Symbol // on objects that are shown on one line
 	original   *goja.Symbol // on dates and regular expressions that JavaScript cannot hold exactly
+	fieldOrder *goja.Symbol // on documents whose order JavaScript cannot keep; nil before the first
 	printers   weakPrinters
 }
 

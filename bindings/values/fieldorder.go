@@ -1,0 +1,123 @@
+package values
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/dop251/goja"
+)
+
+// fieldOrder is the order a server's document had its fields in. JavaScript moves
+// integer-like names to the front of any object, which would reorder index keys
+// and compound shard keys (spec 04 §10, trap 8).
+type fieldOrder struct {
+	names []string
+}
+
+// orderWatch notices while a document is read that JavaScript will not keep its
+// order.
+type orderWatch struct {
+	highest int64 // index seen last; -1 before the first
+	named   bool  // a name that is no index was seen
+	broken  bool
+}
+
+func (o *orderWatch) saw(key string) {
+	n, isIndex := arrayIndex(key)
+	if !isIndex {
+		o.named = true
+		return
+	}
+	if o.named || n < o.highest {
+		o.broken = true
+	}
+	o.highest = n
+}
+
+// arrayIndex reads what JavaScript takes for an array index: digits without
+// leading zeros, below 2³²−1.
+func arrayIndex(key string) (int64, bool) {
+	if len(key) == 0 || len(key) > 10 || key[0] < '0' || key[0] > '9' || key[0] == '0' && len(key) > 1 {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(key, 10, 64)
+	return n, err == nil && n < 1<<32-1
+}
+
+// keepOrder notes the order of fields on the object made of them.
+func (w *World) keepOrder(o *goja.Object, names []string) {
+	if w.fieldOrder == nil {
+		w.fieldOrder = goja.NewSymbol("shardsh.fieldOrder")
+	}
+	must(o.DefineDataPropertySymbol(w.fieldOrder, w.rt.ToValue(&fieldOrder{names: names}), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+}
+
+// namesOf are the names of the elements in body.
+func namesOf(body []byte) (names []string) {
+	for len(body) > 0 {
+		_, key, _, rest, ok := nextElement(body)
+		if !ok {
+			break
+		}
+		names = append(names, strings.Clone(string(key)))
+		body = rest
+	}
+	return names
+}
+
+// KeepsOrder reports whether the fields of v are in the order they were given
+// in, whatever their names: a Map's are, and those of a document from a server
+// that nobody added to.
+func (w *World) KeepsOrder(v goja.Value) bool {
+	o, ok := v.(*goja.Object)
+	if !ok {
+		return false
+	}
+	if isMap(o) {
+		return true
+	}
+	order := w.orderOf(o)
+	return order != nil && len(order.arrange(o.Keys())) == len(order.names)
+}
+
+func (w *World) orderOf(o *goja.Object) *fieldOrder {
+	if w.fieldOrder == nil || isProxy(o) {
+		return nil
+	}
+	kept, ok := o.GetSymbol(w.fieldOrder).(*goja.Object)
+	if !ok {
+		return nil
+	}
+	order, _ := kept.Export().(*fieldOrder)
+	return order
+}
+
+// keys are an object's own enumerable names: those of a server's document in the
+// document's order, what a script added after them.
+func (w *World) keys(o *goja.Object) []string {
+	order := w.orderOf(o)
+	if order == nil {
+		return o.Keys()
+	}
+	return order.arrange(o.Keys())
+}
+
+func (order *fieldOrder) arrange(names []string) []string {
+	left := make(map[string]bool, len(names))
+	for _, n := range names {
+		left[n] = true
+	}
+	arranged := make([]string, 0, len(names))
+	for _, n := range order.names {
+		if left[n] {
+			arranged = append(arranged, n)
+			delete(left, n)
+		}
+	}
+	for _, n := range names {
+		if left[n] {
+			arranged = append(arranged, n)
+		}
+	}
+	return arranged
+}
