@@ -317,9 +317,6 @@ func (f *fixture) write(r wire.Request, ns string) (bson.D, error) {
 				failed = append(failed, bson.D{field("index", int32(i)), field("code", int32(11000)), field("keyPattern", bson.D{field("_id", int32(1))}),
 					field("keyValue", bson.D{field("_id", doc.Lookup("_id"))}),
 					field("errmsg", fmt.Sprintf("E11000 duplicate key error collection: %s index: _id_ dup key: { _id: %s }", ns, jsonOf(doc.Lookup("_id"))))})
-				if truthyAt(r.Body, "ordered") {
-					break
-				}
 				continue
 			}
 			f.data[ns] = append(f.data[ns], doc)

@@ -15,8 +15,8 @@ func TestWriteErrors(t *testing.T) {
 	check(t, connect(t), []caseOf{
 		{caught(`db.orders.insertMany([{_id: 910}, {_id: 1}, {_id: 911}, {_id: 2}], {ordered: false})`, `[e.name, e.code, e.message, e.result, Object.keys(e)]`), "",
 			`["MongoBulkWriteError",11000,"` + dup + `1 }",{"insertedCount":2,"matchedCount":0,"modifiedCount":0,"deletedCount":0,"upsertedCount":0,"upsertedIds":{},"insertedIds":{"0":910,"2":911}},["errorLabelSet","errorResponse","code","writeErrors","result"]]`},
-		{caught(`db.orders.insertMany([{_id: 910}, {_id: 1}, {_id: 911}])`, `[e.result.insertedIds, e.insertedCount, e.writeErrors.length, e.writeErrors[0].index, e.writeErrors[0].err.op]`), "",
-			`[{"0":910},1,1,1,{"_id":1}]`},
+		{caught(`db.orders.insertMany([{_id: 910}, {_id: 1}, {_id: 911}])`, `[e.result.insertedIds, e.writeErrors.length, e.writeErrors[0].index, e.writeErrors[0].err.op]`), "",
+			`[{"0":910},1,1,{"_id":1}]`},
 		{caught(`db.orders.bulkWrite([{insertOne: {_id: 920}}, {insertOne: {_id: 1}}, {updateOne: {filter: {_id: 921}, update: {$set: {a: 1}}, upsert: true}}], {ordered: false})`,
 			`[e.result.hasWriteErrors(), e.result.getWriteErrorCount(), e.result.getWriteErrorAt(0).code, e.result.getUpsertedIds(), e.result.getInsertedIds(), e.result.nInserted, e.result instanceof BulkWriteResult]`), "",
 			`[true,1,11000,[{"index":2,"_id":921}],[{"index":0,"_id":920}],1,true]`},
