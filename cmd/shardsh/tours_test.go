@@ -51,8 +51,8 @@ func tour(t *testing.T, take func(t *testing.T, p *servedProgram, uri, authority
 	}
 }
 
-// program runs a tour in another language; it must end well.
-func program(t *testing.T, dir, name string, args ...string) {
+// takeTour runs a tour in another language; it must end well.
+func takeTour(t *testing.T, dir, name string, args ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -93,7 +93,7 @@ func TestNodeTour(t *testing.T) {
 		t.Fatal(err)
 	}
 	tour(t, func(t *testing.T, _ *servedProgram, uri, authority string) {
-		program(t, dir, "node", withAuthority([]string{source, uri}, authority)...)
+		takeTour(t, dir, "node", withAuthority([]string{source, uri}, authority)...)
 	})
 }
 
@@ -114,7 +114,7 @@ func TestPythonTour(t *testing.T) {
 		t.Skip("NO TOUR with PyMongo: no python3 that has it (Debian: python3-pymongo)")
 	}
 	tour(t, func(t *testing.T, _ *servedProgram, uri, authority string) {
-		program(t, ".", python, withAuthority([]string{"testdata/tours/python/tour.py", uri}, authority)...)
+		takeTour(t, ".", python, withAuthority([]string{"testdata/tours/python/tour.py", uri}, authority)...)
 	})
 }
 
