@@ -113,6 +113,9 @@ func (z *ZoneSet) firstAbove(k Key) int {
 	return sort.Search(len(z.ranges), func(i int) bool { return k.Less(z.ranges[i].Max) })
 }
 
+// Pattern is the shard key of the bounds.
+func (z *ZoneSet) Pattern() KeyPattern { return z.pattern }
+
 // Ranges are the ranges in key order. The slice must not be changed.
 func (z *ZoneSet) Ranges() []ZoneRange {
 	if z == nil {

@@ -66,6 +66,8 @@ type Cluster struct {
 	removed map[string]*shard
 	hadTwo  bool
 	pending map[*migration]bool
+	// reshardings are those under way, by namespace.
+	reshardings map[string]*resharding
 }
 
 // New makes a cluster and starts its balancer. Close ends it.
@@ -95,6 +97,8 @@ func New(cfg Config) (*Cluster, error) {
 		shards:     map[catalog.ShardID]*shard{},
 		removed:    map[string]*shard{},
 		pending:    map[*migration]bool{},
+
+		reshardings: map[string]*resharding{},
 	}
 	c.started = c.now()
 	c.cond = sync.NewCond(&c.mu)

@@ -11,11 +11,17 @@ import (
 )
 
 // initialTable makes the first chunks (spec 03 §1.4, initial chunks).
-func (c *Cluster) initialTable(pattern catalog.KeyPattern, zones *catalog.ZoneSet, epoch bson.ObjectID, at bson.Timestamp, primary catalog.ShardID, empty bool) (*catalog.RoutingTable, error) {
-	chunks, err := c.initialChunks(pattern, zones, primary, empty)
+func (c *Cluster) initialTable(pattern catalog.KeyPattern, zones *catalog.ZoneSet, epoch bson.ObjectID, at bson.Timestamp, primary catalog.ShardID, empty, presplit bool) (*catalog.RoutingTable, error) {
+	chunks, err := c.initialChunks(pattern, zones, primary, empty, presplit)
 	if err != nil {
 		return nil, err
 	}
+	return c.tableOf(pattern, chunks, epoch, at)
+}
+
+// tableOf is a new collection's routing table: versions from 1|0, on their
+// shards since now.
+func (c *Cluster) tableOf(pattern catalog.KeyPattern, chunks []catalog.Chunk, epoch bson.ObjectID, at bson.Timestamp) (*catalog.RoutingTable, error) {
 	for i := range chunks {
 		chunks[i].ID = c.NewObjectID()
 		chunks[i].Version = catalog.ChunkVersion{Major: 1, Minor: uint32(i)}
@@ -25,7 +31,7 @@ func (c *Cluster) initialTable(pattern catalog.KeyPattern, zones *catalog.ZoneSe
 	return catalog.NewRoutingTable(pattern, epoch, at, slices.Values(chunks))
 }
 
-func (c *Cluster) initialChunks(pattern catalog.KeyPattern, zones *catalog.ZoneSet, primary catalog.ShardID, empty bool) ([]catalog.Chunk, error) {
+func (c *Cluster) initialChunks(pattern catalog.KeyPattern, zones *catalog.ZoneSet, primary catalog.ShardID, empty, presplit bool) ([]catalog.Chunk, error) {
 	whole := []catalog.Chunk{{Min: pattern.GlobalMin(), Max: pattern.GlobalMax(), Shard: primary}}
 	if !empty {
 		return whole, nil
@@ -39,6 +45,8 @@ func (c *Cluster) initialChunks(pattern catalog.KeyPattern, zones *catalog.ZoneS
 		return nil, mongoerr.New(mongoerr.ShardNotFound, "no shard can take chunks: all are draining")
 	}
 	switch {
+	case presplit:
+		return presplitChunks(pattern, zones, shards, open)
 	case zones.Len() > 0:
 		return zonedChunks(pattern, zones, shards, open)
 	case pattern.HashedField() == 0:
@@ -62,12 +70,7 @@ func zonedChunks(pattern catalog.KeyPattern, zones *catalog.ZoneSet, shards, ope
 	}
 	for _, r := range zones.Ranges() {
 		gap(r.Min)
-		var members []catalog.Shard
-		for _, s := range shards {
-			if s.HasZone(r.Zone) {
-				members = append(members, s)
-			}
-		}
+		members := zoneShards(r.Zone, shards)
 		if len(members) == 0 {
 			return nil, mongoerr.New(mongoerr.CannotCreateChunkDistribution, "zone %s has no shard", r.Zone)
 		}
@@ -84,15 +87,7 @@ func hashedChunks(pattern catalog.KeyPattern, n int, open []catalog.Shard) ([]ca
 	var chunks []catalog.Chunk
 	min := pattern.GlobalMin()
 	for i, point := range hashedPoints(n) {
-		bound := bson.D{{Key: pattern.Fields()[0], Value: point}}
-		for _, field := range pattern.Fields()[1:] {
-			bound = append(bound, bson.E{Key: field, Value: bson.MinKey{}})
-		}
-		raw, err := bson.Marshal(bound)
-		if err != nil {
-			return nil, err
-		}
-		max, err := pattern.Key(raw)
+		max, err := hashedInside(pattern, min, point)
 		if err != nil {
 			return nil, err
 		}

@@ -331,7 +331,31 @@ func (m *model) administration() map[string]func(*rapid.T) {
 		"defragment": func(t *rapid.T) {
 			m.run("admin", d("configureCollectionBalancing", anyNamespace(t), "defragmentCollection", rapid.IntRange(0, 3).Draw(t, "not off") > 0))
 		},
-		"hours": func(t *rapid.T) { m.sleep(time.Duration(rapid.IntRange(1, 3).Draw(t, "hours")) * time.Hour) },
+		"reshard": m.withChunk(func(t *rapid.T, coll catalog.Collection, _ catalog.Chunk, _, _ bson.Raw) {
+			key := rapid.SampledFrom([]bson.D{d("k", 1), d("_id", 1), d("_id", "hashed"), d("j", 1, "_id", 1), d("k", "hashed")}).Draw(t, "new key")
+			m.run("admin", d("reshardCollection", coll.Namespace, "key", key, "numInitialChunks", rapid.IntRange(1, 4).Draw(t, "chunks"),
+				"forceRedistribution", rapid.Bool().Draw(t, "force")))
+		}),
+		"start to reshard": m.withChunk(func(t *rapid.T, coll catalog.Collection, _ catalog.Chunk, _, _ bson.Raw) {
+			// Gives up waiting; the operation goes on.
+			m.run("admin", d("reshardCollection", coll.Namespace, "key", d("_id", 1), "numInitialChunks", 1, "maxTimeMS", rapid.IntRange(1, 400).Draw(t, "ms")))
+		}),
+		"abort resharding": func(t *rapid.T) { m.run("admin", d("abortReshardCollection", anyNamespace(t))) },
+		"refine": m.withChunk(func(t *rapid.T, coll catalog.Collection, _ catalog.Chunk, _, _ bson.Raw) {
+			var key bson.D
+			if err := bson.Unmarshal(coll.Pattern.Doc(), &key); err != nil {
+				t.Fatal(err)
+			}
+			key = append(key, bson.E{Key: fmt.Sprint("r", len(key)), Value: 1})
+			db, name := split(coll.Namespace)
+			m.run(db, d("createIndexes", name, "indexes", bson.A{d("key", key, "name", "refined")}))
+			m.run("admin", d("refineCollectionShardKey", coll.Namespace, "key", key))
+		}),
+		"unshard": m.withChunk(func(t *rapid.T, coll catalog.Collection, _ catalog.Chunk, _, _ bson.Raw) {
+			m.run("admin", d("unshardCollection", coll.Namespace, "toShard", m.shard(t)))
+		}),
+		"move collection": func(t *rapid.T) { m.run("admin", d("moveCollection", anyNamespace(t), "toShard", m.shard(t))) },
+		"hours":           func(t *rapid.T) { m.sleep(time.Duration(rapid.IntRange(1, 3).Draw(t, "hours")) * time.Hour) },
 		"index": func(t *rapid.T) {
 			db, coll := split(anyNamespace(t))
 			m.run(db, d("createIndexes", coll, "indexes", bson.A{d("key", d("v", 1), "name", "v")}))

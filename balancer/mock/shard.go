@@ -78,13 +78,30 @@ func (l *localCollection) keyIndex(p catalog.KeyPattern) (*store.Index, bool) {
 func (l *localCollection) inRange(p catalog.KeyPattern, min, max catalog.Key) iter.Seq2[store.RecordID, []byte] {
 	index, ok := l.keyIndex(p)
 	if !ok {
-		return func(func(store.RecordID, []byte) bool) {}
+		return l.scanRange(p, min, max)
 	}
 	to := max.Bytes()
 	if max.Equal(p.GlobalMax()) {
 		to = nil // the key of all MaxKey belongs to the last chunk
 	}
 	return l.docs.ScanIndex(index, min.Bytes(), to)
+}
+
+// scanRange is inRange without an index: a shard that owned nothing when the
+// key was refined has none for the new key, and orphans all the same.
+func (l *localCollection) scanRange(p catalog.KeyPattern, min, max catalog.Key) iter.Seq2[store.RecordID, []byte] {
+	last := max.Equal(p.GlobalMax())
+	return func(yield func(store.RecordID, []byte) bool) {
+		for record, doc := range l.docs.Scan() {
+			key, err := p.DocumentKey(doc)
+			if err != nil || key.Less(min) || !last && !key.Less(max) {
+				continue
+			}
+			if !yield(record, key.Bytes()) {
+				return
+			}
+		}
+	}
 }
 
 // shardIDs lists the shards in catalog order.

@@ -22,6 +22,8 @@ type ShardRequest struct {
 	NoIndex bool
 	// AcceptNonUnique takes an existing index that is not unique.
 	AcceptNonUnique bool
+	// PresplitZones makes one chunk for each shard of each zone.
+	PresplitZones bool
 	// UUID is that of the collection as the caller knows it; nil does not care.
 	UUID []byte
 }
@@ -54,7 +56,7 @@ func (c *Cluster) ShardCollection(req ShardRequest) error {
 	if len(req.Namespace) > catalog.MaxShardedNamespaceBytes {
 		return mongoerr.New(mongoerr.InvalidNamespace, "Fully qualified namespace is too long. Namespace: %s Max: %d", req.Namespace, catalog.MaxShardedNamespaceBytes)
 	}
-	if err := c.checkUUID(req); err != nil {
+	if err := c.CheckUUID(req.Namespace, req.UUID); err != nil {
 		return err
 	}
 	existing, sharded, err := c.shardedEntry(req.Namespace)
@@ -70,22 +72,24 @@ func (c *Cluster) ShardCollection(req ShardRequest) error {
 	return c.shardNew(req, pattern)
 }
 
-// checkUUID compares the collection there is with the one the caller means.
-func (c *Cluster) checkUUID(req ShardRequest) error {
-	db, name, err := catalog.SplitNamespace(req.Namespace)
-	if err != nil || req.UUID == nil {
+// CheckUUID compares the collection there is with the one the caller means;
+// nil means whichever there is.
+func (c *Cluster) CheckUUID(ns string, uuid []byte) error {
+	db, name, err := catalog.SplitNamespace(ns)
+	if err != nil || uuid == nil {
 		return err
 	}
-	primary, _ := c.Primary(db)
-	if local := c.shards[primary].colls[req.Namespace]; local != nil && bytes.Equal(local.uuid.Data, req.UUID) {
-		return nil
+	for _, s := range c.shards {
+		if local := s.colls[ns]; local != nil && bytes.Equal(local.uuid.Data, uuid) {
+			return nil
+		}
 	}
 	mismatch := mongoerr.New(mongoerr.CollectionUUIDMismatch, "Collection UUID does not match that specified")
 	mismatch.Extra = bson.D{
 		{Key: "db", Value: db},
-		{Key: "collectionUUID", Value: bson.Binary{Subtype: bson.TypeBinaryUUID, Data: req.UUID}},
+		{Key: "collectionUUID", Value: bson.Binary{Subtype: bson.TypeBinaryUUID, Data: uuid}},
 		{Key: "expectedCollection", Value: name},
-		{Key: "actualCollection", Value: c.nameOf(db, req.UUID)},
+		{Key: "actualCollection", Value: c.nameOf(db, uuid)},
 	}
 	return mismatch
 }
@@ -104,8 +108,14 @@ func (c *Cluster) nameOf(db string, uuid []byte) any {
 func (c *Cluster) shardNew(req ShardRequest, pattern catalog.KeyPattern) error {
 	db, _, _ := catalog.SplitNamespace(req.Namespace)
 	primary, _ := c.Primary(db)
+	if table := c.tables[req.Namespace]; table != nil {
+		primary = table.At(0).Shard // tracked already, where moveCollection has put it
+	}
 	existed := c.shards[primary].colls[req.Namespace] != nil
-	local := c.localPrimary(req.Namespace, nil)
+	local := c.shards[primary].colls[req.Namespace]
+	if local == nil {
+		local = c.localPrimary(req.Namespace, nil)
+	}
 	err := c.shardLocal(req, pattern, primary, local)
 	if err != nil && !existed {
 		delete(c.shards[primary].colls, req.Namespace)
@@ -120,7 +130,12 @@ func (c *Cluster) shardLocal(req ShardRequest, pattern catalog.KeyPattern, prima
 	}
 	docs, _ := local.counts()
 	at, epoch := c.Tick(), c.NewObjectID()
-	table, err := c.initialTable(pattern, zones, epoch, at, primary, docs == 0)
+	if req.PresplitZones {
+		if err := checkPresplit(pattern, zones, docs == 0); err != nil {
+			return err
+		}
+	}
+	table, err := c.initialTable(pattern, zones, epoch, at, primary, docs == 0, req.PresplitZones)
 	if err != nil {
 		return err
 	}
@@ -198,9 +213,11 @@ func ensureKeyIndex(req ShardRequest, pattern catalog.KeyPattern, local *localCo
 	if req.NoIndex {
 		return mongoerr.New(mongoerr.NoIndexAndNotImplicit, "there is no index that starts with the shard key")
 	}
-	return local.docs.CreateIndex(store.IndexSpec{
-		Name: indexName(pattern), Key: pattern.Doc(), Unique: req.Unique,
-	})
+	return local.docs.CreateIndex(keyIndexSpec(pattern, req.Unique))
+}
+
+func keyIndexSpec(pattern catalog.KeyPattern, unique bool) store.IndexSpec {
+	return store.IndexSpec{Name: indexName(pattern), Key: pattern.Doc(), Unique: unique}
 }
 
 // indexName joins fields and values, as a_1_b_hashed.
@@ -268,15 +285,20 @@ func (c *Cluster) spreadCollection(ns string, like *localCollection, table *cata
 		if l := s.colls[ns]; l != nil && l.uuid.Equal(like.uuid) {
 			continue
 		}
-		l := &localCollection{uuid: like.uuid, options: like.options, docs: newDocs(ns)}
-		for _, spec := range like.docs.Indexes() {
-			if spec.Name == "_id_" {
-				continue
-			}
-			if err := l.docs.CreateIndex(spec); err != nil {
-				c.logger.Warn("index not made", "ns", ns, "shard", id, "index", spec.Name, "error", err)
-			}
-		}
-		s.colls[ns] = l
+		s.colls[ns] = c.emptyLike(ns, like, id)
 	}
+}
+
+// emptyLike is a collection on a shard with the indexes it has elsewhere.
+func (c *Cluster) emptyLike(ns string, like *localCollection, id catalog.ShardID) *localCollection {
+	l := &localCollection{uuid: like.uuid, options: like.options, docs: newDocs(ns)}
+	for _, spec := range like.docs.Indexes() {
+		if spec.Name == "_id_" {
+			continue
+		}
+		if err := l.docs.CreateIndex(spec); err != nil {
+			c.logger.Warn("index not made", "ns", ns, "shard", id, "index", spec.Name, "error", err)
+		}
+	}
+	return l
 }

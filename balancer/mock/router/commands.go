@@ -9,7 +9,7 @@ func commandTable() map[string]*command {
 	for _, group := range [][]command{
 		handshakeCommands(), authenticationCommands(), userCommands(), sessionCommands(), diagnosticCommands(), readCommands(), writeCommands(), explainCommands(),
 		catalogCommands(), indexCommands(), statisticsCommands(), balancerCommands(),
-		moveCommands(), chunkCommands(), shardingCommands(), zoneCommands(), shardCommands(),
+		moveCommands(), chunkCommands(), shardingCommands(), reshardingCommands(), zoneCommands(), shardCommands(),
 	} {
 		for _, cmd := range group {
 			table[cmd.name] = &cmd

@@ -38,15 +38,11 @@ func (r *Router) enableSharding(c *call) (bson.D, error) {
 
 func (r *Router) shardCollection(c *call) (bson.D, error) {
 	ns := c.args.text("shardCollection")
-	for _, unsupported := range []string{"timeseries", "presplitHashedZones"} {
-		if c.args.has(unsupported) && (unsupported == "timeseries" || c.args.truth(unsupported)) {
-			return nil, mongoerr.New(mongoerr.NotImplemented, "the mock does not support %s of shardCollection yet", unsupported)
-		}
+	if c.args.has("timeseries") {
+		return nil, mongoerr.New(mongoerr.NotImplemented, "the mock has no time-series collections")
 	}
-	if c.args.has("collation") {
-		if locale, _ := c.args.object("collation").Lookup("locale").StringValueOK(); locale != "simple" {
-			return nil, mongoerr.New(mongoerr.BadValue, "the collation for shardCollection must be {locale: 'simple'}")
-		}
+	if err := simpleCollation(c, "shardCollection"); err != nil {
+		return nil, err
 	}
 	create, allow := c.args["implicitlyCreateIndex"], c.args["enforceUniquenessCheck"]
 	err := r.cluster.ShardCollection(mock.ShardRequest{
@@ -56,6 +52,7 @@ func (r *Router) shardCollection(c *call) (bson.D, error) {
 		NoIndex:         !create.IsZero() && !truth(create),
 		UUID:            c.args.binary("collectionUUID"),
 		AcceptNonUnique: !allow.IsZero() && !truth(allow),
+		PresplitZones:   c.args.truth("presplitHashedZones"),
 	})
 	return bson.D{{Key: "collectionsharded", Value: ns}}, err
 }

@@ -116,7 +116,8 @@ func (r *Router) currentOpStage(_ *call, _ string, spec bson.RawValue) ([]bson.R
 		}
 		docs = append(docs, raw)
 	}
-	return docs, nil
+	resharding, err := r.reshardingOps()
+	return append(docs, resharding...), err
 }
 
 // dataDistribution is $shardedDataDistribution (spec 03 §2.1).

@@ -1,0 +1,116 @@
+package mock
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
+)
+
+// MoveCollection moves a collection that is not sharded to a shard, and waits
+// for the end; the collection is tracked from then on (spec 03 §1.4).
+func (c *Cluster) MoveCollection(ctx context.Context, deadline time.Time, ns, to string) error {
+	db, _, err := catalog.SplitNamespace(ns)
+	if err != nil {
+		return err
+	}
+	primary, known := c.Primary(db)
+	if !known {
+		return mongoerr.New(mongoerr.NamespaceNotFound, "database %s not found", db)
+	}
+	coll, tracked, err := c.Tracked(ns)
+	switch {
+	case err != nil:
+		return err
+	case tracked && !coll.Unsplittable:
+		return mongoerr.New(mongoerr.NamespaceNotFound, "moveCollection can only be called on an unsharded collection")
+	case !tracked && c.shards[primary].colls[ns] == nil:
+		return mongoerr.New(mongoerr.NamespaceNotFound, "Namespace %s not found", ns)
+	case !c.hadTwo:
+		return mongoerr.New(mongoerr.IllegalOperation, "Cannot move a collection in a cluster that has never had two shards")
+	}
+	target, err := c.ShardByID(to)
+	if err != nil {
+		return err
+	}
+	if !tracked {
+		if err := c.track(ns, primary); err != nil {
+			return err
+		}
+	}
+	if c.tables[ns].At(0).Shard == target.ID {
+		return nil
+	}
+	return c.toOneShard(ctx, deadline, ns, ByMove, target.ID)
+}
+
+// UnshardCollection gathers a sharded collection on one shard, the emptiest
+// one when none is named, and waits for the end (spec 03 §1.4).
+func (c *Cluster) UnshardCollection(ctx context.Context, deadline time.Time, ns, to string) error {
+	coll, ok, err := c.Tracked(ns)
+	switch {
+	case err != nil:
+		return err
+	case !ok:
+		return mongoerr.New(mongoerr.NamespaceNotFound, "Namespace %s not found", ns)
+	case !c.hadTwo:
+		return mongoerr.New(mongoerr.IllegalOperation, "Cannot unshard a collection in a cluster that has never had two shards")
+	}
+	target, err := c.choosePrimary(to)
+	if err != nil {
+		return err
+	}
+	if coll.Unsplittable {
+		if to == "" || c.tables[ns].At(0).Shard == target {
+			return nil
+		}
+		return mongoerr.New(mongoerr.NamespaceNotSharded, "Namespace %s is not sharded", ns)
+	}
+	return c.toOneShard(ctx, deadline, ns, ByUnshard, target)
+}
+
+func (c *Cluster) toOneShard(ctx context.Context, deadline time.Time, ns string, by Provenance, to catalog.ShardID) error {
+	pattern, err := byID()
+	if err != nil {
+		return err
+	}
+	return c.reshard(ctx, deadline, reshardPlan{
+		Namespace: ns, Provenance: by, Pattern: pattern, Zones: catalog.NewZoneSet(pattern),
+		Layout: func() ([]catalog.Chunk, error) {
+			return []catalog.Chunk{{Min: pattern.GlobalMin(), Max: pattern.GlobalMax(), Shard: to}}, nil
+		},
+		same: fmt.Sprint(by, to),
+	})
+}
+
+// byID is the key of tracked collections that are not sharded.
+func byID() (catalog.KeyPattern, error) {
+	key, err := bson.Marshal(bson.D{{Key: "_id", Value: int32(1)}})
+	if err != nil {
+		return catalog.KeyPattern{}, err
+	}
+	return catalog.ParseKeyPattern(key)
+}
+
+// track enters an unsharded collection into the catalog, where it is.
+func (c *Cluster) track(ns string, primary catalog.ShardID) error {
+	pattern, err := byID()
+	if err != nil {
+		return err
+	}
+	at, epoch := c.Tick(), c.NewObjectID()
+	table, err := c.tableOf(pattern, []catalog.Chunk{{Min: pattern.GlobalMin(), Max: pattern.GlobalMax(), Shard: primary}}, epoch, at)
+	if err != nil {
+		return err
+	}
+	if err := c.enter(ShardRequest{Namespace: ns}, pattern, c.shards[primary].colls[ns].uuid, epoch, at); err != nil {
+		return err
+	}
+	c.tables[ns] = table
+	_, err = c.configModify(configCollections, ns, func(doc *bson.D) { set(doc, "unsplittable", true) })
+	return err
+}

@@ -1,0 +1,136 @@
+package mock
+
+import (
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
+)
+
+// RefineKey adds fields to the end of a collection's shard key. Chunks and
+// zones get the new fields in their bounds; no document moves, and no chunk
+// gets a new version (spec 03 §1.4).
+func (c *Cluster) RefineKey(ns string, key bson.Raw) error {
+	coll, err := c.Sharded(ns)
+	if err != nil {
+		return err
+	}
+	refined, err := catalog.ParseKeyPattern(key)
+	if err != nil {
+		return err
+	}
+	if refined.Equal(coll.Pattern) {
+		return nil
+	}
+	if !beginsWith(key, coll.Pattern) {
+		return mongoerr.New(mongoerr.InvalidOptions, "refineCollectionShardKey shard key %s does not extend the current shard key %s", key, coll.Pattern.Doc())
+	}
+	old := c.tables[ns]
+	for _, id := range old.Owners() {
+		local := c.shards[id].colls[ns]
+		if _, ok := local.keyIndex(refined); !ok {
+			return mongoerr.New(mongoerr.InvalidOptions,
+				"Please create an index that starts with the proposed shard key before refining the shard key of %s", ns)
+		}
+		if err := checkUniqueIndexes(local, refined); err != nil {
+			return err
+		}
+	}
+	zones, err := c.Zones(coll)
+	if err != nil {
+		return err
+	}
+	return c.refine(coll, refined, zones)
+}
+
+func (c *Cluster) refine(coll catalog.Collection, refined catalog.KeyPattern, zones *catalog.ZoneSet) error {
+	ns, old := coll.Namespace, c.tables[coll.Namespace]
+	at, epoch := c.Tick(), c.NewObjectID()
+	bounds := refinement{coll.Pattern, refined}
+	var chunks []catalog.Chunk
+	for chunk := range old.All() {
+		var err error
+		if chunk.Min, err = bounds.extend(chunk.Min); err != nil {
+			return err
+		}
+		if chunk.Max, err = bounds.extend(chunk.Max); err != nil {
+			return err
+		}
+		chunk.Jumbo = catalog.JumboUnset
+		chunks = append(chunks, chunk)
+	}
+	table, err := catalog.NewRoutingTable(refined, epoch, at, slices.Values(chunks))
+	if err != nil {
+		return err
+	}
+	wider := catalog.NewZoneSet(refined)
+	for _, r := range zones.Ranges() {
+		if r.Min, err = bounds.extend(r.Min); err != nil {
+			return err
+		}
+		if r.Max, err = bounds.extend(r.Max); err != nil {
+			return err
+		}
+		if err := wider.Add(r); err != nil {
+			return err
+		}
+	}
+	c.logChange(configShard, "refineCollectionShardKey.start", ns, bson.D{
+		{Key: "oldKey", Value: coll.Pattern.Doc()}, {Key: "newKey", Value: refined.Doc()},
+		{Key: "oldEpoch", Value: coll.Epoch}, {Key: "newEpoch", Value: epoch},
+	})
+	if err := c.replaceZones(ns, wider); err != nil {
+		return err
+	}
+	c.tables[ns] = table
+	c.refineTasks(ns, bounds)
+	_, err = c.configModify(configCollections, ns, func(doc *bson.D) {
+		set(doc, "lastmodEpoch", epoch)
+		set(doc, "lastmod", bson.NewDateTimeFromTime(c.now()))
+		set(doc, "timestamp", at)
+		set(doc, "key", refined.Doc())
+	})
+	if err != nil {
+		return err
+	}
+	c.logChange(configShard, "refineCollectionShardKey.end", ns, nil)
+	return nil
+}
+
+// refineTasks gives what waits for deletion, and virtual data, the new bounds.
+func (c *Cluster) refineTasks(ns string, bounds refinement) {
+	extend := func(k *catalog.Key) {
+		if wider, err := bounds.extend(*k); err == nil {
+			*k = wider
+		}
+	}
+	for _, s := range c.shards {
+		for _, task := range s.deletions {
+			if task.coll.Namespace == ns {
+				task.coll.Pattern = bounds.refined
+				extend(&task.min)
+				extend(&task.max)
+			}
+		}
+		if l := s.colls[ns]; l != nil {
+			for i := range l.virtual.extents {
+				extend(&l.virtual.extents[i].min)
+				extend(&l.virtual.extents[i].max)
+			}
+		}
+	}
+}
+
+// refinement gives bounds of the old key the fields of the new one.
+type refinement struct{ old, refined catalog.KeyPattern }
+
+// extend adds MinKey for every new field, or MaxKey when the bound is the
+// global maximum.
+func (r refinement) extend(k catalog.Key) (catalog.Key, error) {
+	if k.Equal(r.old.GlobalMax()) {
+		return r.refined.GlobalMax(), nil
+	}
+	return r.refined.ExtendBound(r.old.Bound(k))
+}

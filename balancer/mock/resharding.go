@@ -1,0 +1,474 @@
+package mock
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
+)
+
+// Provenance is the command a resharding came from (spec 03 §3.11).
+type Provenance string
+
+// The commands that reshard.
+const (
+	ByReshard Provenance = "reshardCollection"
+	ByMove    Provenance = "moveCollection"
+	ByUnshard Provenance = "unshardCollection"
+)
+
+// reshardState is a state of the coordinator, as the change log has it
+// (spec 03 §1.4).
+type reshardState string
+
+// The states in their order.
+const (
+	reshardUnused       reshardState = "unused"
+	reshardInitializing reshardState = "initializing"
+	reshardPreparing    reshardState = "preparing-to-donate"
+	reshardCloning      reshardState = "cloning"
+	reshardApplying     reshardState = "applying"
+	reshardBlocking     reshardState = "blocking-writes"
+	reshardCommitting   reshardState = "committing"
+	reshardAborting     reshardState = "aborting"
+	reshardDone         reshardState = "done"
+)
+
+// reshardStep is what entering a state and the least of a clone take.
+const reshardStep = 50 * time.Millisecond
+
+// configReshardings holds the operations under way.
+const configReshardings = "reshardingOperations"
+
+// resharding is an operation that gives a collection a new key, a new place,
+// or none. The documents go to their new places at the end, all at once: until
+// then the collection serves as before, writes included.
+type resharding struct {
+	id        bson.Binary
+	request   reshardPlan
+	before    catalog.Collection
+	uuid      bson.Binary // of the collection's entry: another one is not ours
+	donors    []catalog.ShardID
+	state     reshardState
+	started   time.Time
+	cloneEnds time.Time
+	bytes     int64
+	forced    bool  // into the critical section
+	aborted   error // why
+	done      []func(error)
+}
+
+// reshardPlan is a resharding that was checked.
+type reshardPlan struct {
+	Namespace  string
+	Provenance Provenance
+	Pattern    catalog.KeyPattern
+	Zones      *catalog.ZoneSet
+	// Layout makes the chunks of the collection as it will be.
+	Layout func() ([]catalog.Chunk, error)
+	// same tells repeated requests from others.
+	same string
+}
+
+// startResharding begins an operation, or joins the one that the same request
+// began; done is called once, by an event.
+func (c *Cluster) startResharding(plan reshardPlan, done func(error)) {
+	if running := c.reshardings[plan.Namespace]; running != nil {
+		if running.request.same == plan.same {
+			running.done = append(running.done, done)
+			return
+		}
+		err := mongoerr.New(mongoerr.ReshardCollectionInProgress,
+			"Only one resharding operation is allowed to be active at a time, aborting resharding op for %s", plan.Namespace)
+		c.after(0, func() { done(err) })
+		return
+	}
+	coll, _, err := c.Tracked(plan.Namespace)
+	if err != nil {
+		c.after(0, func() { done(err) })
+		return
+	}
+	op := &resharding{
+		id: c.NewUUID(), request: plan, before: coll, uuid: coll.UUID, donors: c.tables[plan.Namespace].Owners(),
+		state: reshardUnused, started: c.now(), done: []func(error){done},
+	}
+	for _, part := range c.Stats(plan.Namespace) {
+		op.bytes += part.Bytes
+	}
+	c.reshardings[plan.Namespace] = op
+	if err := c.configInsert(configReshardings, c.reshardingDoc(op)); err != nil {
+		c.logger.Warn("resharding operation not written", "error", err)
+	}
+	c.enterResharding(op, reshardInitializing)
+	c.after(reshardStep, func() { c.prepareResharding(op) })
+}
+
+// prepareResharding waits until no migration of the collection is under way.
+func (c *Cluster) prepareResharding(op *resharding) {
+	if c.endReshardingEarly(op) {
+		return
+	}
+	for m := range c.pending {
+		if m.req.Namespace == op.request.Namespace {
+			c.after(reshardStep, func() { c.prepareResharding(op) })
+			return
+		}
+	}
+	c.enterResharding(op, reshardPreparing)
+	c.after(reshardStep, func() {
+		if c.endReshardingEarly(op) {
+			return
+		}
+		c.enterResharding(op, reshardCloning)
+		op.cloneEnds = c.now().Add(reshardStep + transferTime(op.bytes))
+		c.after(op.cloneEnds.Sub(c.now()), func() { c.applyResharding(op) })
+	})
+}
+
+// applyResharding keeps up with the writes until the least duration is over,
+// or somebody forces the end.
+func (c *Cluster) applyResharding(op *resharding) {
+	if c.endReshardingEarly(op) {
+		return
+	}
+	if op.state == reshardCloning {
+		c.enterResharding(op, reshardApplying)
+	}
+	least := op.started.Add(c.parameters.Milliseconds("reshardingMinimumOperationDurationMillis"))
+	if wait := least.Sub(c.now()); wait > 0 && !op.forced {
+		c.after(min(wait, time.Second), func() { c.applyResharding(op) })
+		return
+	}
+	c.enterResharding(op, reshardBlocking)
+	c.after(reshardStep, func() { c.finishResharding(op) })
+}
+
+// endReshardingEarly ends an operation that was aborted or whose collection is
+// gone.
+func (c *Cluster) endReshardingEarly(op *resharding) bool {
+	coll, ok, err := c.Tracked(op.request.Namespace)
+	switch {
+	case op.aborted != nil:
+	case err != nil:
+		op.aborted = err
+	case !ok || !coll.UUID.Equal(op.before.UUID):
+		op.aborted = mongoerr.New(mongoerr.ReshardCollectionAborted, "collection %s was dropped", op.request.Namespace)
+	default:
+		return false
+	}
+	c.abandonResharding(op)
+	return true
+}
+
+func (c *Cluster) abandonResharding(op *resharding) {
+	c.enterResharding(op, reshardAborting)
+	c.closeResharding(op, op.aborted)
+}
+
+// finishResharding puts every document where it belongs from now on.
+func (c *Cluster) finishResharding(op *resharding) {
+	if c.endReshardingEarly(op) {
+		return
+	}
+	if err := c.commitResharding(op); err != nil {
+		op.aborted = err
+		c.abandonResharding(op)
+		return
+	}
+	c.closeResharding(op, nil)
+}
+
+func (c *Cluster) commitResharding(op *resharding) error {
+	plan := op.request
+	chunks, err := plan.Layout()
+	if err != nil {
+		return err
+	}
+	at, epoch, uuid := c.Tick(), c.NewObjectID(), c.NewUUID()
+	table, err := c.tableOf(plan.Pattern, chunks, epoch, at)
+	if err != nil {
+		return err
+	}
+	moved, err := c.redistribute(op.before, table, uuid)
+	if err != nil {
+		return err
+	}
+	c.enterResharding(op, reshardCommitting)
+	ns := plan.Namespace
+	for id, s := range c.shards {
+		delete(s.colls, ns)
+		s.dropDeletions(ns)
+		if l := moved[id]; l != nil {
+			s.colls[ns] = l
+		}
+	}
+	c.tables[ns] = table
+	if err := c.replaceZones(ns, plan.Zones); err != nil {
+		return err
+	}
+	err = c.changeEntry(op, func(doc *bson.D) {
+		set(doc, "lastmodEpoch", epoch)
+		set(doc, "lastmod", bson.NewDateTimeFromTime(c.now()))
+		set(doc, "timestamp", at)
+		set(doc, "uuid", uuid)
+		set(doc, "key", plan.Pattern.Doc())
+		set(doc, "unique", false)
+		unset(doc, "unsplittable")
+		if plan.Provenance != ByReshard {
+			set(doc, "unsplittable", true)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	op.uuid = uuid
+	c.logPlacement(ns, &uuid, at, table.Owners())
+	return nil
+}
+
+// redistribute makes the collection anew on its new owners, and changes
+// nothing that is there.
+func (c *Cluster) redistribute(coll catalog.Collection, table *catalog.RoutingTable, uuid bson.Binary) (map[catalog.ShardID]*localCollection, error) {
+	var like *localCollection
+	for _, id := range c.tables[coll.Namespace].Owners() {
+		if like = c.shards[id].colls[coll.Namespace]; like != nil {
+			break
+		}
+	}
+	if like == nil {
+		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "no shard holds %s", coll.Namespace)
+	}
+	like = &localCollection{uuid: uuid, options: like.options, docs: like.docs}
+	moved := make(map[catalog.ShardID]*localCollection)
+	for _, id := range table.Owners() {
+		moved[id] = c.emptyLike(coll.Namespace, like, id)
+		if _, ok := moved[id].keyIndex(table.Pattern()); !ok {
+			if err := moved[id].docs.CreateIndex(keyIndexSpec(table.Pattern(), false)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for doc := range c.Documents(coll.Namespace, nil) {
+		key, err := table.Pattern().DocumentKey(doc)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := moved[table.ShardOf(key)].docs.Insert(doc); err != nil {
+			return nil, err
+		}
+	}
+	c.spreadVirtual(coll, table, moved)
+	return moved, nil
+}
+
+// spreadVirtual lays virtual data evenly over the new chunks: nothing is known
+// of its values of another key.
+func (c *Cluster) spreadVirtual(coll catalog.Collection, table *catalog.RoutingTable, moved map[catalog.ShardID]*localCollection) {
+	var docs, bytes int64
+	for _, s := range c.shards {
+		if l := s.colls[coll.Namespace]; l != nil {
+			docs, bytes = docs+l.virtual.docs, bytes+l.virtual.bytes
+		}
+	}
+	if docs == 0 && bytes == 0 {
+		return
+	}
+	left := int64(table.Len())
+	for chunk := range table.All() {
+		l := moved[chunk.Shard]
+		l.virtual = l.virtual.append(extent{min: chunk.Min, max: chunk.Max, docs: docs / left, bytes: bytes / left})
+		docs, bytes, left = docs-docs/left, bytes-bytes/left, left-1
+	}
+}
+
+// closeResharding tells those who wait.
+func (c *Cluster) closeResharding(op *resharding, err error) {
+	c.enterResharding(op, reshardDone)
+	delete(c.reshardings, op.request.Namespace)
+	c.deleteResharding(op)
+	for _, done := range op.done {
+		done(err)
+	}
+}
+
+// deleteResharding removes what the catalog shows of the operation.
+func (c *Cluster) deleteResharding(op *resharding) {
+	docs := c.Config(configReshardings)
+	for record, raw := range docs.Scan() {
+		if ns, _ := raw.Lookup("ns").StringValueOK(); ns == op.request.Namespace {
+			docs.Delete(record)
+			break
+		}
+	}
+	err := c.changeEntry(op, func(doc *bson.D) {
+		unset(doc, "reshardingFields")
+		if op.before.AllowMigrations {
+			unset(doc, "allowMigrations")
+		}
+	})
+	if err != nil {
+		c.logger.Warn("resharding fields not removed", "ns", op.request.Namespace, "error", err)
+	}
+}
+
+// enterResharding moves to a state: the operation's document, the
+// collection's entry and the change log show it.
+func (c *Cluster) enterResharding(op *resharding, next reshardState) {
+	last := op.state
+	op.state = next
+	docs := c.Config(configReshardings)
+	for record, raw := range docs.Scan() {
+		if ns, _ := raw.Lookup("ns").StringValueOK(); ns != op.request.Namespace {
+			continue
+		}
+		if changed, err := bson.Marshal(c.reshardingDoc(op)); err == nil {
+			_ = docs.Update(record, changed) // a document of our own, by its own _id
+		}
+		break
+	}
+	err := c.changeEntry(op, func(doc *bson.D) {
+		set(doc, "reshardingFields", bson.D{
+			{Key: "reshardingUUID", Value: op.id}, {Key: "state", Value: string(next)},
+			{Key: "provenance", Value: string(op.request.Provenance)},
+			{Key: "startTime", Value: bson.NewDateTimeFromTime(op.started)},
+		})
+		set(doc, "allowMigrations", false)
+	})
+	if err != nil {
+		c.logger.Warn("resharding fields not written", "ns", op.request.Namespace, "error", err)
+	}
+	c.logChange(configShard, "resharding.coordinator.transition", op.request.Namespace, bson.D{
+		{Key: "newState", Value: string(next)}, {Key: "oldState", Value: string(last)},
+		{Key: "namespace", Value: op.request.Namespace},
+		{Key: "collectionUUID", Value: uuidText(op.before.UUID)}, {Key: "reshardingUUID", Value: uuidText(op.id)},
+	})
+}
+
+// changeEntry changes the collection's entry, unless the collection was dropped
+// and another one has its name.
+func (c *Cluster) changeEntry(op *resharding, change func(*bson.D)) error {
+	coll, ok, err := c.Tracked(op.request.Namespace)
+	if err != nil || !ok || !coll.UUID.Equal(op.uuid) {
+		return err
+	}
+	_, err = c.configModify(configCollections, op.request.Namespace, change)
+	return err
+}
+
+func (c *Cluster) reshardingDoc(op *resharding) bson.D {
+	participant := func(id catalog.ShardID) bson.D {
+		return bson.D{{Key: "id", Value: string(id)}, {Key: "mutableState", Value: bson.D{{Key: "state", Value: string(op.state)}}}}
+	}
+	donors, recipients := bson.A{}, bson.A{}
+	for _, id := range op.donors {
+		donors = append(donors, participant(id))
+	}
+	for _, id := range c.shardIDs() {
+		recipients = append(recipients, participant(id))
+	}
+	db, _, _ := catalog.SplitNamespace(op.request.Namespace)
+	return bson.D{
+		{Key: "_id", Value: op.id},
+		{Key: "ns", Value: op.request.Namespace},
+		{Key: "ui", Value: op.before.UUID},
+		{Key: "tempNs", Value: db + ".system.resharding." + uuidText(op.before.UUID)},
+		{Key: "reshardingKey", Value: op.request.Pattern.Doc()},
+		{Key: "startTime", Value: bson.NewDateTimeFromTime(op.started)},
+		{Key: "provenance", Value: string(op.request.Provenance)},
+		{Key: "state", Value: string(op.state)},
+		{Key: "donorShards", Value: donors},
+		{Key: "recipientShards", Value: recipients},
+		{Key: "active", Value: true},
+	}
+}
+
+func uuidText(u bson.Binary) string {
+	d := u.Data
+	return fmt.Sprintf("%x-%x-%x-%x-%x", d[:4], d[4:6], d[6:8], d[8:10], d[10:])
+}
+
+// reshard runs an operation to its end, for a caller who holds the lock.
+func (c *Cluster) reshard(ctx context.Context, deadline time.Time, plan reshardPlan) error {
+	var result error
+	ended := false
+	c.startResharding(plan, func(err error) { result, ended = err, true })
+	if err := c.Await(ctx, deadline, func() bool { return ended }); err != nil {
+		return err
+	}
+	return result
+}
+
+// AbortResharding gives an operation up (abortReshardCollection and the like);
+// its documents stay where they are.
+func (c *Cluster) AbortResharding(ctx context.Context, deadline time.Time, ns string, by Provenance) error {
+	op, err := c.runningResharding(ns)
+	if err != nil {
+		return err
+	}
+	if op.request.Provenance != by {
+		return mongoerr.New(mongoerr.IllegalOperation, "the operation on %s was started by %s", ns, op.request.Provenance)
+	}
+	if op.state == reshardCommitting {
+		return mongoerr.New(mongoerr.ReshardCollectionCommitted, "Can't abort resharding operation after it has been committed")
+	}
+	op.aborted = mongoerr.New(mongoerr.ReshardCollectionAborted, "aborted")
+	return c.Await(ctx, deadline, func() bool { return c.reshardings[ns] != op })
+}
+
+// CommitResharding lets an operation finish as soon as its clone is complete.
+func (c *Cluster) CommitResharding(ns string) error {
+	op, err := c.runningResharding(ns)
+	if err == nil {
+		op.forced = true
+	}
+	return err
+}
+
+func (c *Cluster) runningResharding(ns string) (*resharding, error) {
+	if _, ok, err := c.Tracked(ns); err != nil || !ok {
+		if err == nil {
+			err = mongoerr.New(mongoerr.NamespaceNotFound, "Namespace %s not found", ns)
+		}
+		return nil, err
+	}
+	op := c.reshardings[ns]
+	if op == nil {
+		return nil, mongoerr.New(mongoerr.NoSuchReshardCollection, "Could not find resharding-related metadata that matches the given namespace %s", ns)
+	}
+	return op, nil
+}
+
+// ReshardingInfo is an operation under way, for $currentOp.
+type ReshardingInfo struct {
+	Namespace, State    string
+	Provenance          Provenance
+	ID                  bson.Binary
+	Key                 bson.Raw
+	Elapsed, Remaining  time.Duration
+	BytesToCopy, Copied int64
+	Coordinator         string
+}
+
+// Reshardings lists the operations under way.
+func (c *Cluster) Reshardings() []ReshardingInfo {
+	var list []ReshardingInfo
+	for _, op := range c.reshardings {
+		info := ReshardingInfo{
+			Namespace: op.request.Namespace, State: string(op.state), Provenance: op.request.Provenance, ID: op.id,
+			Key: op.request.Pattern.Doc(), Elapsed: c.now().Sub(op.started), BytesToCopy: op.bytes, Coordinator: string(configShard),
+		}
+		switch op.state {
+		case reshardCloning:
+			info.Remaining = max(0, op.cloneEnds.Sub(c.now()))
+			info.Copied = op.bytes - min(op.bytes, int64(info.Remaining.Seconds()*cloneRate))
+		case reshardApplying, reshardBlocking, reshardCommitting:
+			info.Copied = op.bytes
+		}
+		list = append(list, info)
+	}
+	return list
+}

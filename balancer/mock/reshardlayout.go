@@ -1,0 +1,335 @@
+package mock
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
+)
+
+// defaultReshardChunks is how many chunks a resharded collection gets
+// (spec 03 §1.4).
+const defaultReshardChunks = 90
+
+// ReshardRequest are the options of reshardCollection (spec 03 §1.4).
+type ReshardRequest struct {
+	Namespace     string
+	Key           bson.Raw
+	InitialChunks int64 // 0 = the default
+	// Zones replace the collection's; nil keeps none.
+	Zones []ZoneRequest
+	// Shards the chunks go to: either all without bounds or all with.
+	Distribution []ShardRange
+	Force        bool // also when the key is the one there is
+}
+
+// ZoneRequest is a zone range as a command gives it.
+type ZoneRequest struct {
+	Zone     string
+	Min, Max bson.Raw
+}
+
+// ShardRange is a shard, and what of the key space it shall have.
+type ShardRange struct {
+	Shard    string
+	Min, Max bson.Raw // nil = no bounds
+}
+
+// ReshardCollection gives a collection another key or spreads it anew, and
+// waits for the end (spec 03 §1.4). The caller holds the lock.
+func (c *Cluster) ReshardCollection(ctx context.Context, deadline time.Time, req ReshardRequest) error {
+	coll, err := c.reshardable(req.Namespace)
+	if err != nil {
+		return err
+	}
+	pattern, err := catalog.ParseKeyPattern(req.Key)
+	if err != nil {
+		return err
+	}
+	if pattern.Equal(coll.Pattern) && !req.Force {
+		return nil
+	}
+	zones, err := c.reshardZones(coll, pattern, req)
+	if err != nil {
+		return err
+	}
+	targets, ranges, err := c.checkDistribution(pattern, req.Distribution)
+	if err != nil {
+		return err
+	}
+	l := &reshardLayout{cluster: c, coll: coll, pattern: pattern, zones: zones, targets: targets, ranges: ranges, chunks: int(req.InitialChunks)}
+	if l.chunks == 0 {
+		l.chunks = defaultReshardChunks
+	}
+	if _, err := l.make(); err != nil { // refused before anything begins
+		return err
+	}
+	return c.reshard(ctx, deadline, reshardPlan{
+		Namespace: req.Namespace, Provenance: ByReshard, Pattern: pattern, Zones: zones,
+		Layout: l.make, same: fmt.Sprint(req),
+	})
+}
+
+// reshardable is a sharded collection outside of config, in a cluster that has
+// had two shards.
+func (c *Cluster) reshardable(ns string) (catalog.Collection, error) {
+	db, _, err := catalog.SplitNamespace(ns)
+	if err != nil {
+		return catalog.Collection{}, err
+	}
+	if onConfigServer(db) {
+		return catalog.Collection{}, mongoerr.New(mongoerr.IllegalOperation, "can't reshard %s: it is a system namespace", ns)
+	}
+	coll, ok, err := c.Tracked(ns)
+	switch {
+	case err != nil:
+		return coll, err
+	case !ok:
+		return coll, mongoerr.New(mongoerr.NamespaceNotFound, "Namespace %s not found", ns)
+	case coll.Unsplittable:
+		return coll, mongoerr.New(mongoerr.NamespaceNotSharded, "Namespace %s is not sharded", ns)
+	case !c.hadTwo:
+		return coll, mongoerr.New(mongoerr.IllegalOperation, "Cannot reshard a collection in a cluster that has never had two shards")
+	}
+	return coll, nil
+}
+
+// reshardZones are the zones of the collection as it will be.
+func (c *Cluster) reshardZones(coll catalog.Collection, pattern catalog.KeyPattern, req ReshardRequest) (*catalog.ZoneSet, error) {
+	if req.Zones == nil {
+		existing, err := c.Zones(coll)
+		if err != nil || existing.Len() == 0 {
+			return catalog.NewZoneSet(pattern), err
+		}
+		if pattern.Equal(coll.Pattern) {
+			return existing, nil
+		}
+		return nil, mongoerr.New(mongoerr.BadValue, "Must specify value for zones field")
+	}
+	zones := catalog.NewZoneSet(pattern)
+	for _, z := range req.Zones {
+		if c.zoneMembers(z.Zone) == 0 {
+			return nil, mongoerr.New(mongoerr.ZoneNotFound, "Zone %s does not exist", z.Zone)
+		}
+		min, err := pattern.Key(z.Min)
+		if err != nil {
+			return nil, err
+		}
+		max, err := pattern.Key(z.Max)
+		if err != nil {
+			return nil, err
+		}
+		if err := zones.Add(catalog.ZoneRange{Min: min, Max: max, Zone: z.Zone}); err != nil {
+			return nil, err
+		}
+	}
+	return zones, nil
+}
+
+// checkDistribution reads shardDistribution: shards, or chunks with their
+// shards that tile the key space.
+func (c *Cluster) checkDistribution(pattern catalog.KeyPattern, list []ShardRange) (targets []catalog.Shard, ranges []catalog.Chunk, err error) {
+	shards, err := c.ReadShards()
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(list) == 0 {
+		open := slices.DeleteFunc(shards, func(s catalog.Shard) bool { return s.Draining })
+		return open, nil, nil
+	}
+	invalid := func(format string, args ...any) error {
+		return mongoerr.New(mongoerr.InvalidOptions, format, args...)
+	}
+	bounded := list[0].Min != nil
+	at := pattern.GlobalMin()
+	for _, r := range list {
+		shard, err := c.ShardByID(r.Shard)
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case (r.Min == nil) != (r.Max == nil):
+			return nil, nil, invalid("shardDistribution: shard %s has only one of min and max", r.Shard)
+		case (r.Min != nil) != bounded:
+			return nil, nil, invalid("shardDistribution: either all shards have min and max, or none has")
+		}
+		repeated := slices.ContainsFunc(targets, func(s catalog.Shard) bool { return s.ID == shard.ID })
+		if !bounded && repeated {
+			return nil, nil, invalid("shardDistribution: shard %s is named twice", r.Shard)
+		}
+		if !repeated {
+			targets = append(targets, shard)
+		}
+		if !bounded {
+			continue
+		}
+		min, errMin := pattern.Key(r.Min)
+		max, errMax := pattern.Key(r.Max)
+		switch {
+		case errMin != nil || errMax != nil:
+			return nil, nil, invalid("shardDistribution: min and max must be full shard keys of %s", pattern.Doc())
+		case !min.Equal(at) || !min.Less(max):
+			return nil, nil, invalid("shardDistribution: the ranges must begin at the global minimum and follow each other without gap")
+		}
+		at = max
+		ranges = append(ranges, catalog.Chunk{Min: min, Max: max, Shard: shard.ID})
+	}
+	if bounded && !at.Equal(pattern.GlobalMax()) {
+		return nil, nil, invalid("shardDistribution: the last range must end at the global maximum")
+	}
+	return targets, ranges, nil
+}
+
+// reshardLayout makes the chunks of a resharded collection.
+type reshardLayout struct {
+	cluster *Cluster
+	coll    catalog.Collection
+	pattern catalog.KeyPattern
+	zones   *catalog.ZoneSet
+	targets []catalog.Shard
+	ranges  []catalog.Chunk // as asked for; nil = chunks are made
+	chunks  int             // how many
+}
+
+func (l *reshardLayout) make() ([]catalog.Chunk, error) {
+	if l.ranges != nil {
+		return l.cutRanges(), nil
+	}
+	bounds, err := l.bounds()
+	if err != nil {
+		return nil, err
+	}
+	return l.place(bounds)
+}
+
+// zoneBounds are the zones' bounds inside the key space.
+func (l *reshardLayout) zoneBounds() []catalog.Key {
+	var bounds []catalog.Key
+	for _, r := range l.zones.Ranges() {
+		bounds = append(bounds, r.Min, r.Max)
+	}
+	return bounds
+}
+
+// cutRanges cuts the ranges that were asked for at the zones' bounds.
+func (l *reshardLayout) cutRanges() []catalog.Chunk {
+	var chunks []catalog.Chunk
+	for _, r := range l.ranges {
+		for _, b := range l.zoneBounds() {
+			if r.Min.Less(b) && b.Less(r.Max) {
+				left := r
+				left.Max, r.Min = b, b
+				chunks = append(chunks, left)
+			}
+		}
+		chunks = append(chunks, r)
+	}
+	return chunks
+}
+
+// bounds are the lower bounds of the chunks but the first: the zones' and
+// those that cut the documents evenly.
+func (l *reshardLayout) bounds() ([]catalog.Key, error) {
+	points := l.zoneBounds()
+	points = append(points, l.quantiles(l.chunks-1)...)
+	slices.SortFunc(points, catalog.Key.Compare)
+	points = slices.CompactFunc(points, catalog.Key.Equal)
+	points = slices.DeleteFunc(points, func(k catalog.Key) bool {
+		return k.Equal(l.pattern.GlobalMin()) || k.Equal(l.pattern.GlobalMax())
+	})
+	if len(points)+1 < l.chunks {
+		return nil, mongoerr.New(reshardCardinality,
+			"The shard key provided does not have enough cardinality to make the required amount of chunks of %d, it can only make %d chunks", l.chunks, len(points)+1)
+	}
+	return points, nil
+}
+
+// reshardCardinality is the server's code for too few different keys.
+const reshardCardinality mongoerr.Code = 4952606
+
+// quantiles are up to n different keys that cut the collection into parts of
+// the same number of documents.
+func (l *reshardLayout) quantiles(n int) []catalog.Key {
+	if n <= 0 {
+		return nil
+	}
+	var keys []catalog.Key
+	for doc := range l.cluster.Documents(l.coll.Namespace, nil) {
+		if key, err := l.pattern.DocumentKey(doc); err == nil {
+			keys = append(keys, key)
+		}
+	}
+	if len(keys) == 0 {
+		return l.virtualQuantiles(n)
+	}
+	slices.SortFunc(keys, catalog.Key.Compare)
+	var points []catalog.Key
+	for i := 1; i <= n; i++ {
+		points = append(points, keys[i*len(keys)/(n+1)])
+	}
+	if distinct := slices.CompactFunc(slices.Clone(points), catalog.Key.Equal); len(distinct) < n {
+		// Frequent keys: all there are, as far as they are needed.
+		keys = slices.CompactFunc(keys, catalog.Key.Equal)[1:]
+		return keys[:min(n, len(keys))]
+	}
+	return points
+}
+
+// virtualQuantiles cut virtual data, of which only the present key is known.
+func (l *reshardLayout) virtualQuantiles(n int) []catalog.Key {
+	if l.pattern.HashedField() == 0 {
+		var points []catalog.Key
+		for _, p := range hashedPoints(n + 1) {
+			if bound, err := hashedInside(l.pattern, l.pattern.GlobalMin(), p); err == nil {
+				points = append(points, bound)
+			}
+		}
+		return points
+	}
+	if !l.pattern.Equal(l.coll.Pattern) {
+		return nil
+	}
+	var points []catalog.Key
+	for chunk := range l.cluster.tables[l.coll.Namespace].All() {
+		points = append(points, chunk.Min)
+	}
+	return points[1:]
+}
+
+// place gives each chunk to the shard that has the fewest so far, among those
+// of its zone.
+func (l *reshardLayout) place(bounds []catalog.Key) ([]catalog.Chunk, error) {
+	given := make(map[catalog.ShardID]int)
+	var chunks []catalog.Chunk
+	at := l.pattern.GlobalMin()
+	for _, max := range append(bounds, l.pattern.GlobalMax()) {
+		zone := l.zones.ZoneOf(at, max)
+		members := slices.DeleteFunc(slices.Clone(l.targets), func(s catalog.Shard) bool {
+			return zone != catalog.NoZone && !s.HasZone(zone)
+		})
+		if len(members) == 0 {
+			return nil, mongoerr.New(mongoerr.BadValue, "no shard of the new distribution belongs to zone %s", zone)
+		}
+		to := slices.MinFunc(members, func(a, b catalog.Shard) int { return cmp.Compare(given[a.ID], given[b.ID]) })
+		given[to.ID]++
+		chunks = append(chunks, catalog.Chunk{Min: at, Max: max, Shard: to.ID})
+		at = max
+	}
+	return chunks, nil
+}
+
+// replaceZones writes the zone ranges of a collection anew.
+func (c *Cluster) replaceZones(ns string, zones *catalog.ZoneSet) error {
+	c.dropZones(ns)
+	for _, r := range zones.Ranges() {
+		if err := c.putZone(ns, zones.Pattern().Bound(r.Min), zones.Pattern().Bound(r.Max), r.Zone); err != nil {
+			return err
+		}
+	}
+	return nil
+}

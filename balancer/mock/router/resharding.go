@@ -1,0 +1,187 @@
+package router
+
+import (
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mongoerr"
+)
+
+// reshardingCommands give collections another key or another place (spec 03
+// §1.4). They answer when all is done.
+func reshardingCommands() []command {
+	named := func(name string, run func(*Router, *call) (bson.D, error)) command {
+		return command{name: name, adminOnly: true, takesWriteConcern: true, declared: []field{{name, namespaceValue, true}}, run: run}
+	}
+	return []command{
+		{name: "reshardCollection", adminOnly: true, takesWriteConcern: true,
+			declared: []field{{"reshardCollection", namespaceValue, true}, {"key", objectValue, true}, {"unique", boolValue, false},
+				{"numInitialChunks", safeInt, false}, {"collation", objectValue, false}, {"zones", arrayValue, false},
+				{"shardDistribution", arrayValue, false}, {"forceRedistribution", boolValue, false},
+				{"reshardingUUID", uuidValue, false}, {"collectionUUID", uuidValue, false},
+				{"_presetReshardedChunks", arrayValue, false}},
+			run: (*Router).reshardCollection},
+		named("abortReshardCollection", aborting("abortReshardCollection", mock.ByReshard)),
+		named("commitReshardCollection", func(r *Router, c *call) (bson.D, error) {
+			return bson.D{}, r.cluster.CommitResharding(c.args.text("commitReshardCollection"))
+		}),
+		named("cleanupReshardCollection", (*Router).cleanupReshardCollection),
+		{name: "moveCollection", adminOnly: true, takesWriteConcern: true,
+			declared: []field{{"moveCollection", namespaceValue, true}, {"toShard", shardValue, true}, {"oplogBatchApplierTaskCount", safeInt, false}},
+			run: func(r *Router, c *call) (bson.D, error) {
+				return bson.D{}, r.cluster.MoveCollection(c.ctx, c.deadline, c.args.text("moveCollection"), c.args.text("toShard"))
+			}},
+		named("abortMoveCollection", aborting("abortMoveCollection", mock.ByMove)),
+		{name: "unshardCollection", adminOnly: true, takesWriteConcern: true,
+			declared: []field{{"unshardCollection", namespaceValue, true}, {"toShard", shardValue, false}, {"oplogBatchApplierTaskCount", safeInt, false}},
+			run: func(r *Router, c *call) (bson.D, error) {
+				return bson.D{}, r.cluster.UnshardCollection(c.ctx, c.deadline, c.args.text("unshardCollection"), c.args.text("toShard"))
+			}},
+		named("abortUnshardCollection", aborting("abortUnshardCollection", mock.ByUnshard)),
+		{name: "refineCollectionShardKey", adminOnly: true, takesWriteConcern: true,
+			declared: []field{{"refineCollectionShardKey", namespaceValue, true}, {"key", objectValue, true},
+				{"collectionUUID", uuidValue, false}, {"enforceUniquenessCheck", optionalBool, false}},
+			run: func(r *Router, c *call) (bson.D, error) {
+				ns := c.args.text("refineCollectionShardKey")
+				if err := r.cluster.CheckUUID(ns, c.args.binary("collectionUUID")); err != nil {
+					return nil, err
+				}
+				return bson.D{}, r.cluster.RefineKey(ns, c.args.object("key"))
+			}},
+	}
+}
+
+func aborting(name string, by mock.Provenance) func(*Router, *call) (bson.D, error) {
+	return func(r *Router, c *call) (bson.D, error) {
+		return bson.D{}, r.cluster.AbortResharding(c.ctx, c.deadline, c.args.text(name), by)
+	}
+}
+
+// cleanupReshardCollection has nothing to do: an operation that failed leaves
+// nothing behind here.
+func (r *Router) cleanupReshardCollection(c *call) (bson.D, error) {
+	if _, err := r.cluster.Sharded(c.args.text("cleanupReshardCollection")); mongoerr.Is(err, mongoerr.NamespaceNotFound) {
+		return nil, err
+	}
+	return bson.D{}, nil
+}
+
+func (r *Router) reshardCollection(c *call) (bson.D, error) {
+	ns := c.args.text("reshardCollection")
+	switch {
+	case c.args.truth("unique"):
+		return nil, mongoerr.New(mongoerr.BadValue, "Resharding doesn't support unique: true")
+	case c.args.has("_presetReshardedChunks"):
+		return nil, mongoerr.New(mongoerr.BadValue, "Test commands must be enabled when a value is provided for field: _presetReshardedChunks")
+	}
+	if err := simpleCollation(c, "reshardCollection"); err != nil {
+		return nil, err
+	}
+	if err := r.cluster.CheckUUID(ns, c.args.binary("collectionUUID")); err != nil {
+		return nil, err
+	}
+	req := mock.ReshardRequest{
+		Namespace: ns, Key: c.args.object("key"), InitialChunks: c.args.number("numInitialChunks"), Force: c.args.truth("forceRedistribution"),
+	}
+	if c.args.has("numInitialChunks") && req.InitialChunks <= 0 {
+		return nil, mongoerr.New(mongoerr.BadValue, "numInitialChunks must be greater than 0")
+	}
+	var err error
+	if c.args.has("zones") {
+		if req.Zones, err = zoneRequests(c.args["zones"]); err != nil {
+			return nil, err
+		}
+	}
+	if c.args.has("shardDistribution") {
+		if req.Distribution, err = shardRanges(c.args["shardDistribution"]); err != nil {
+			return nil, err
+		}
+	}
+	return bson.D{}, r.cluster.ReshardCollection(c.ctx, c.deadline, req)
+}
+
+func simpleCollation(c *call, command string) error {
+	if !c.args.has("collation") {
+		return nil
+	}
+	if locale, _ := c.args.object("collation").Lookup("locale").StringValueOK(); locale != "simple" {
+		return mongoerr.New(mongoerr.BadValue, "the collation for %s must be {locale: 'simple'}", command)
+	}
+	return nil
+}
+
+func zoneRequests(list bson.RawValue) ([]mock.ZoneRequest, error) {
+	docs, err := documents(list)
+	if err != nil {
+		return nil, err
+	}
+	zones := []mock.ZoneRequest{}
+	for _, doc := range docs {
+		zone, isText := doc.Lookup("zone").StringValueOK()
+		min, hasMin := doc.Lookup("min").DocumentOK()
+		max, hasMax := doc.Lookup("max").DocumentOK()
+		if !isText || !hasMin || !hasMax {
+			return nil, missingIn("zones", map[string]bool{"zone": isText, "min": hasMin, "max": hasMax})
+		}
+		zones = append(zones, mock.ZoneRequest{Zone: zone, Min: min, Max: max})
+	}
+	return zones, nil
+}
+
+func shardRanges(list bson.RawValue) ([]mock.ShardRange, error) {
+	docs, err := documents(list)
+	if err != nil {
+		return nil, err
+	}
+	var ranges []mock.ShardRange
+	for _, doc := range docs {
+		shard, isText := doc.Lookup("shard").StringValueOK()
+		if !isText {
+			return nil, missingIn("shardDistribution", map[string]bool{"shard": false})
+		}
+		r := mock.ShardRange{Shard: shard}
+		r.Min, _ = doc.Lookup("min").DocumentOK()
+		r.Max, _ = doc.Lookup("max").DocumentOK()
+		ranges = append(ranges, r)
+	}
+	return ranges, nil
+}
+
+func missingIn(list string, there map[string]bool) error {
+	var lacking []string
+	for _, name := range []string{"zone", "shard", "min", "max"} {
+		if present, asked := there[name]; asked && !present {
+			lacking = append(lacking, name)
+		}
+	}
+	return mongoerr.New(mongoerr.IDLFailedToParse, "BSON field 'reshardCollection.%s.%s' is missing but a required field", list, strings.Join(lacking, ", "))
+}
+
+// reshardingOps are the operations under way as $currentOp shows them (spec 03
+// §1.7).
+func (r *Router) reshardingOps() ([]bson.Raw, error) {
+	var docs []bson.Raw
+	for _, op := range r.cluster.Reshardings() {
+		raw, err := bson.Marshal(bson.D{
+			{Key: "shard", Value: op.Coordinator},
+			{Key: "type", Value: "op"},
+			{Key: "desc", Value: "ReshardingMetricsCoordinatorService"},
+			{Key: "op", Value: "command"},
+			{Key: "ns", Value: op.Namespace},
+			{Key: "originatingCommand", Value: bson.D{{Key: string(op.Provenance), Value: op.Namespace}, {Key: "key", Value: op.Key}}},
+			{Key: "provenance", Value: string(op.Provenance)},
+			{Key: "totalOperationTimeElapsedSecs", Value: int64(op.Elapsed.Seconds())},
+			{Key: "remainingOperationTimeEstimatedSecs", Value: int64(op.Remaining.Seconds())},
+			{Key: "approxBytesToCopy", Value: op.BytesToCopy},
+			{Key: "bytesCopied", Value: op.Copied},
+			{Key: "coordinatorState", Value: op.State},
+		})
+		if err != nil {
+			return nil, err
+		}
+		docs = append(docs, raw)
+	}
+	return docs, nil
+}
