@@ -30,8 +30,15 @@ func boundaryOf(v value, included bool) boundary {
 }
 
 func boundText(v value) string {
-	if f := doubleAt(v.Value); v.Type == bson.TypeDouble && (math.IsNaN(f) || math.IsInf(f, 0)) {
-		return map[bool]string{true: "nan.0", false: strings.TrimPrefix(strings.ToLower(doubleText(f)), "+") + ".0"}[math.IsNaN(f)]
+	f := doubleAt(v.Value)
+	switch {
+	case v.Type != bson.TypeDouble:
+	case math.IsNaN(f):
+		return "nan.0"
+	case math.IsInf(f, 1):
+		return "inf.0"
+	case math.IsInf(f, -1):
+		return "-inf.0"
 	}
 	return text(v)
 }

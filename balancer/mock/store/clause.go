@@ -231,3 +231,13 @@ func (c clause) implies(o clause) bool {
 	}
 	return narrow.within(wide)
 }
+
+// isNotNull is {$ne: null}, which also takes arrays without objects, whose
+// elements an index has as null.
+func (c clause) isNotNull() bool {
+	if c.op != "$not" {
+		return false
+	}
+	op, arg, _ := first(c.arg.Value)
+	return op == "$eq" && isNullish(arg)
+}

@@ -266,7 +266,7 @@ func (p *Plan) over(ix *Index) access {
 func (f indexField) narrow(b *bounds, clauses []clause, settled []bool, multikey bool) bool {
 	done := false
 	for i, c := range clauses {
-		if c.path != f.name {
+		if c.path != f.name || multikey && c.isNotNull() {
 			continue
 		}
 		one, exact, ok := boundsOf(c)
