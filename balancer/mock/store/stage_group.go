@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mongoerr"
 )
 
 // groupStage gathers documents by a key. Groups come out in the order they
@@ -336,6 +338,8 @@ func (c *pipelineCompiler) bucketAuto(name string, arg value) (stage, error) {
 		return nil, fail(40242, "The $bucketAuto 'buckets' field must be representable as a 32-bit integer, but found %s", raw[1])
 	case n <= 0:
 		return nil, fail(40243, "The $bucketAuto 'buckets' field must be greater than 0, but found: %d", n)
+	case slices.Contains(granularities, textAt(raw[3].Value)):
+		return nil, serverError(mongoerr.NotImplemented, "the mock does not round the boundaries of $bucketAuto: granularity '%s' is not supported", textAt(raw[3].Value))
 	case !isAbsent(raw[3]):
 		return nil, fail(40257, "Unknown rounding granularity '%s'", textAt(raw[3].Value))
 	}
@@ -345,6 +349,11 @@ func (c *pipelineCompiler) bucketAuto(name string, arg value) (stage, error) {
 	}
 	g := &groupStage{fields: out}
 	return blocking(func(r *run, in docs) ([]bson.Raw, error) { return g.autoBuckets(r, in, key, n) }), nil
+}
+
+// granularities are the series of preferred numbers that the server knows.
+var granularities = []string{
+	"R5", "R10", "R20", "R40", "R80", "1-2-5", "E6", "E12", "E24", "E48", "E96", "E192", "POWERSOF2",
 }
 
 func (g *groupStage) autoBuckets(r *run, in docs, key expression, n int) ([]bson.Raw, error) {

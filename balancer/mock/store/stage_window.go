@@ -16,14 +16,12 @@ type windowStage struct {
 	outputs   []windowOutput
 }
 
+// windowOutput is one field that is added. values gives it for each document of
+// a partition.
 type windowOutput struct {
 	path   []string
 	bounds window
-	rank   string // $rank and the like instead of an accumulator
-	shift  int
-	value  expression // of $shift and $locf
-	other  expression // the default of $shift
-	accumulation
+	values func(ctx *evaluation, part []bson.Raw) ([]value, error)
 }
 
 // window is the part of a partition around a document: by place, or by the
@@ -95,48 +93,15 @@ func (c *pipelineCompiler) windowOutput(s *windowStage, path string, v value) (o
 	if op == "" {
 		return o, failedToParse("Expected a $-prefixed window function, found none in %s", v)
 	}
-	switch op {
-	case "$rank", "$denseRank", "$documentNumber":
-		if s.order == nil || len(s.order.keys) != 1 {
-			return o, fail(5371602, "%s must be specified with a top level sortBy expression with exactly one element", op)
-		}
-		o.rank = op
-		return o, nil
-	case "$shift":
-		return c.shift(s, o, arg)
-	case "$locf":
-		o.rank = op
-		o.value, err = compileExpression(arg, c.scope)
+	if make, ok := windowFunctions[op]; ok {
+		o.values, err = make(c, s, op, arg, o.bounds)
 		return o, err
 	}
 	acc, ok, err := (&exprCompiler{}).compileAccumulator(op, arg, c.scope)
 	if !ok {
 		return o, failedToParse("Unrecognized window function, %s", op)
 	}
-	o.accumulation = acc
-	return o, err
-}
-
-func (c *pipelineCompiler) shift(s *windowStage, o windowOutput, arg value) (windowOutput, error) {
-	raw, err := namedValues("$shift", arg, namedSpec{args: []string{"output", "by", "default"}, notObject: 9, unknown: 9, missing: []int32{9, 9}})
-	if err != nil {
-		return o, err
-	}
-	if s.order == nil {
-		return o, failedToParse("'$shift' requires a sortBy")
-	}
-	by, ok := wholeInt32(raw[1])
-	if !ok {
-		return o, failedToParse("'$shift:by' field must be an integer, but found %s", raw[1])
-	}
-	o.rank, o.shift = "$shift", by
-	if o.value, err = compileExpression(raw[0], c.scope); err != nil {
-		return o, err
-	}
-	o.other = literal(nullValue())
-	if !isAbsent(raw[2]) {
-		o.other, err = compileExpression(raw[2], c.scope)
-	}
+	o.values = func(ctx *evaluation, part []bson.Raw) ([]value, error) { return s.accumulate(ctx, acc, o.bounds, part) }
 	return o, err
 }
 
@@ -214,11 +179,11 @@ func (s *windowStage) apply(r *run, in docs) ([]bson.Raw, error) {
 	for _, part := range parts {
 		done := slices.Clone(part)
 		for _, o := range s.outputs {
-			for i := range part {
-				v, err := s.output(ctx, o, part, i)
-				if err != nil {
-					return nil, err
-				}
+			values, err := o.values(ctx, part)
+			if err != nil {
+				return nil, err
+			}
+			for i, v := range values {
 				done[i] = replaceAt(done[i], o.path, v)
 			}
 		}
@@ -258,64 +223,41 @@ func partitioned(ctx *evaluation, key expression, all []bson.Raw) ([][]bson.Raw,
 	return parts, nil
 }
 
-func (s *windowStage) output(ctx *evaluation, o windowOutput, part []bson.Raw, i int) (value, error) {
-	at := func(e expression, i int) (value, error) {
-		ctx.root = objectValue(part[i])
-		return e.eval(ctx)
-	}
-	switch o.rank {
-	case "$documentNumber":
-		return int32Value(int32(i + 1)), nil
-	case "$rank", "$denseRank":
-		return int32Value(s.rank(part, i, o.rank == "$denseRank")), nil
-	case "$shift":
-		if j := i + o.shift; j < 0 || j >= len(part) {
-			return at(o.other, i)
-		}
-		v, err := at(o.value, i+o.shift)
-		return orNull(v), err
-	case "$locf":
-		for j := i; j >= 0; j-- {
-			if v, err := at(o.value, j); err != nil || !isNullish(v) {
-				return v, err
-			}
-		}
-		return nullValue(), nil
-	}
-	from, to, err := s.span(o.bounds, part, i)
-	if err != nil {
-		return value{}, err
-	}
-	acc, err := o.start(ctx)
-	if err != nil {
-		return value{}, err
-	}
-	for j := from; j < to; j++ {
-		ctx.root = objectValue(part[j])
-		args, err := evalAll(o.args, ctx)
+// accumulate runs an accumulator over each document's window. Windows that
+// begin with the partition only grow, and one accumulator serves them all.
+func (s *windowStage) accumulate(ctx *evaluation, a accumulation, w window, part []bson.Raw) ([]value, error) {
+	out := make([]value, len(part))
+	var acc accumulator
+	done := 0
+	for i := range part {
+		from, to, err := s.span(w, part, i)
 		if err != nil {
-			return value{}, err
+			return nil, err
 		}
-		if err := acc.add(args); err != nil {
-			return value{}, err
+		if acc == nil || w.lower != nil || to < done {
+			ctx.root = objectValue(part[i])
+			if acc, err = a.start(ctx); err != nil {
+				return nil, err
+			}
+			done = from
 		}
-	}
-	return acc.result(), nil
-}
-
-func (s *windowStage) rank(part []bson.Raw, i int, dense bool) int32 {
-	rank := int32(1)
-	for j := 1; j <= i; j++ {
-		if s.order.Compare(part[j-1], part[j]) == 0 {
+		if i > 0 && w.lower == nil && done == to && to > 0 {
+			out[i] = out[i-1]
 			continue
 		}
-		if dense {
-			rank++
-		} else {
-			rank = int32(j + 1)
+		for ; done < to; done++ {
+			ctx.root = objectValue(part[done])
+			args, err := evalAll(a.args, ctx)
+			if err != nil {
+				return nil, err
+			}
+			if err := acc.add(args); err != nil {
+				return nil, err
+			}
 		}
+		out[i] = acc.result()
 	}
-	return rank
+	return out, nil
 }
 
 // span is the half-open range of places a window covers.
