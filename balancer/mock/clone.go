@@ -97,7 +97,7 @@ func (c *Cluster) prepareReceiver(m *migration) error {
 		return mongoerr.New(mongoerr.InvalidUUID, "shard %s has another collection of that name", m.receiver.id)
 	}
 	if to == nil {
-		to = &localCollection{uuid: from.uuid, options: from.options, docs: newDocs(ns)}
+		to = newLocal(from.uuid, from.options, ns)
 		m.receiver.colls[ns] = to
 	}
 	have, wanted := indexesByName(to.docs), indexesByName(from.docs)

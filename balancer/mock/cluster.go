@@ -61,6 +61,7 @@ type Cluster struct {
 
 	config map[string]*store.Collection
 	tables map[string]*catalog.RoutingTable
+	views  map[string]View // by namespace
 	shards map[catalog.ShardID]*shard
 	// removed are former shards by their address.
 	removed map[string]*shard

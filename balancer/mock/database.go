@@ -146,6 +146,9 @@ func (c *Cluster) Exists(ns string) bool {
 	if _, ok := c.configDoc(configCollections, ns); ok {
 		return true
 	}
+	if _, isView := c.views[ns]; isView {
+		return true
+	}
 	db, _, err := catalog.SplitNamespace(ns)
 	if err != nil {
 		return false
@@ -162,7 +165,7 @@ func (c *Cluster) localPrimary(ns string, options bson.D) *localCollection {
 	s := c.shards[primary]
 	l := s.colls[ns]
 	if l == nil {
-		l = &localCollection{uuid: c.NewUUID(), options: options, docs: newDocs(ns)}
+		l = newLocal(c.NewUUID(), options, ns)
 		s.colls[ns] = l
 	}
 	return l
@@ -172,7 +175,9 @@ func (c *Cluster) localPrimary(ns string, options bson.D) *localCollection {
 // whether there was one.
 func (c *Cluster) Drop(ns string) bool {
 	coll, tracked, _ := c.Tracked(ns)
-	found := tracked
+	_, isView := c.views[ns]
+	delete(c.views, ns)
+	found := tracked || isView
 	for _, id := range c.shardIDs() {
 		s := c.shards[id]
 		if s.colls[ns] != nil {
@@ -221,6 +226,7 @@ func (c *Cluster) DropDatabase(db string) bool {
 	for _, ns := range c.Namespaces(db) {
 		c.Drop(ns)
 	}
+	maps.DeleteFunc(c.views, func(ns string, _ View) bool { return strings.HasPrefix(ns, db+".") })
 	c.configDelete(configDatabases, db)
 	c.logPlacement(db, nil, c.Tick(), nil)
 	c.logChange(configShard, "dropDatabase", db, nil)

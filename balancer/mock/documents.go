@@ -174,7 +174,14 @@ func (t target) owns(doc bson.Raw) bool {
 
 // Insert stores a document where its shard key belongs. The namespace is made
 // when it is missing.
-func (c *Cluster) Insert(ns string, doc bson.Raw) error {
+func (c *Cluster) Insert(ns string, doc bson.Raw) error { return c.InsertChecked(ns, doc, true) }
+
+// InsertChecked is Insert that asks the collection's validator only if check is
+// true.
+func (c *Cluster) InsertChecked(ns string, doc bson.Raw, check bool) error {
+	if err := c.refuseView(ns); err != nil {
+		return err
+	}
 	db, _, err := catalog.SplitNamespace(ns)
 	if err != nil {
 		return err
@@ -190,9 +197,15 @@ func (c *Cluster) Insert(ns string, doc bson.Raw) error {
 	if err != nil {
 		return err
 	}
+	if check {
+		if err := local.validate(nil, doc); err != nil {
+			return err
+		}
+	}
 	if _, err := local.docs.Insert(doc); err != nil {
 		return err
 	}
+	local.trim()
 	c.noteWrite(s, ns, nil, doc)
 	c.Tick()
 	return nil
@@ -232,6 +245,8 @@ type UpdateRequest struct {
 	Retryable bool
 	// Sort says which document comes first where only one is updated.
 	Sort *store.Sort
+	// Unchecked leaves the collection's validator out.
+	Unchecked bool
 	// Hint is an index's name or key.
 	Hint bson.RawValue
 }
@@ -256,6 +271,9 @@ func (c *Cluster) Update(ns string, req UpdateRequest) (UpdateResult, error) {
 
 // find gives all places that match, or the first in the order asked for.
 func (c *Cluster) find(ns string, q store.Query, sort *store.Sort, justOne bool) ([]place, error) {
+	if err := c.refuseView(ns); err != nil {
+		return nil, err
+	}
 	reads, err := c.Reads(ns, q)
 	if err != nil {
 		return nil, err
@@ -296,7 +314,7 @@ func (c *Cluster) updatePlaces(ns string, req UpdateRequest, found []place) (Upd
 		if err := c.checkKeyChange(ns, req, p, after); err != nil {
 			return result, err
 		}
-		if err := c.replace(ns, p, after); err != nil {
+		if err := c.replace(ns, p, after, !req.Unchecked); err != nil {
 			return result, err
 		}
 		result.Modified++
@@ -311,7 +329,7 @@ func (c *Cluster) updatePlaces(ns string, req UpdateRequest, found []place) (Upd
 	if doc, err = store.PrepareInsert(doc, c.NewObjectID); err != nil {
 		return result, err
 	}
-	if err := c.Insert(ns, doc); err != nil {
+	if err := c.InsertChecked(ns, doc, !req.Unchecked); err != nil {
 		return result, err
 	}
 	result.After = doc
@@ -346,7 +364,7 @@ func (c *Cluster) checkKeyChange(ns string, req UpdateRequest, p place, after bs
 
 // replace writes a document's new form; when its shard key has changed hands
 // it moves to the owner.
-func (c *Cluster) replace(ns string, p place, after bson.Raw) error {
+func (c *Cluster) replace(ns string, p place, after bson.Raw, check bool) error {
 	if p.shard == nil {
 		return c.replaceConfig(ns, p, after)
 	}
@@ -357,6 +375,11 @@ func (c *Cluster) replace(ns string, p place, after bson.Raw) error {
 	s, local, err := c.destination(ns, db, after)
 	if err != nil {
 		return err
+	}
+	if check {
+		if err := local.validate(p.doc, after); err != nil {
+			return err
+		}
 	}
 	if s != p.shard {
 		if _, err := local.docs.Insert(after); err != nil {

@@ -34,6 +34,9 @@ func (c *Cluster) CreateIndexes(ns string, specs []store.IndexSpec) ([]IndexResu
 	if err != nil {
 		return nil, err
 	}
+	if err := c.refuseView(ns); err != nil {
+		return nil, err
+	}
 	if onConfigServer(db) {
 		return nil, mongoerr.New(mongoerr.IllegalOperation, "can't create indexes on %s", ns)
 	}

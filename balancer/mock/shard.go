@@ -28,6 +28,12 @@ type localCollection struct {
 	options bson.D
 	docs    *store.Collection
 	virtual virtualData
+
+	validator *store.Filter // nil without one
+	// warnOnly: what the validator does not match is stored all the same.
+	// lenient: documents that were bad already may stay so.
+	warnOnly, lenient bool
+	maxBytes, maxDocs int64 // of a capped collection; zero is no limit
 }
 
 func newShard(id catalog.ShardID) *shard {

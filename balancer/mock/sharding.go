@@ -35,6 +35,9 @@ func (c *Cluster) ShardCollection(req ShardRequest) error {
 	if err != nil {
 		return err
 	}
+	if err := c.refuseView(req.Namespace); err != nil {
+		return err
+	}
 	if strings.HasPrefix(coll, "system.buckets.") {
 		return mongoerr.New(mongoerr.ShardBucketsCollection, "can't shard a buckets collection by its own name")
 	}
@@ -115,6 +118,9 @@ func (c *Cluster) shardNew(req ShardRequest, pattern catalog.KeyPattern) error {
 	local := c.shards[primary].colls[req.Namespace]
 	if local == nil {
 		local = c.localPrimary(req.Namespace, nil)
+	}
+	if local.maxBytes > 0 {
+		return mongoerr.New(mongoerr.InvalidOptions, "can't shard a capped collection")
 	}
 	err := c.shardLocal(req, pattern, primary, local)
 	if err != nil && !existed {
@@ -291,7 +297,7 @@ func (c *Cluster) spreadCollection(ns string, like *localCollection, table *cata
 
 // emptyLike is a collection on a shard with the indexes it has elsewhere.
 func (c *Cluster) emptyLike(ns string, like *localCollection, id catalog.ShardID) *localCollection {
-	l := &localCollection{uuid: like.uuid, options: like.options, docs: newDocs(ns)}
+	l := newLocal(like.uuid, like.options, ns)
 	for _, spec := range like.docs.Indexes() {
 		if spec.Name == "_id_" {
 			continue

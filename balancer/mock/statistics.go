@@ -227,6 +227,7 @@ type CollectionInfo struct {
 	Name    string
 	UUID    bson.Binary
 	Options bson.D
+	View    bool // then there is no UUID
 }
 
 // CollectionInfos lists a database's collections, by name.
@@ -255,6 +256,13 @@ func (c *Cluster) CollectionInfos(db string) []CollectionInfo {
 		}
 		infos = append(infos, info)
 	}
+	for ns, v := range c.views {
+		if strings.HasPrefix(ns, db+".") {
+			options := bson.D{{Key: "viewOn", Value: v.On}, {Key: "pipeline", Value: v.Pipeline}}
+			infos = append(infos, CollectionInfo{Name: strings.TrimPrefix(ns, db+"."), Options: options, View: true})
+		}
+	}
+	slices.SortFunc(infos, func(a, b CollectionInfo) int { return cmp.Compare(a.Name, b.Name) })
 	return infos
 }
 

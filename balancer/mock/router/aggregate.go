@@ -138,15 +138,12 @@ func (r *Router) readAggregate(c *call) (aggregation, error) {
 	if err != nil {
 		return a, err
 	}
-	a.env = store.Env{
-		Now:       r.cluster.Now,
-		Variables: let,
-		Collection: func(name string) (iter.Seq[bson.Raw], error) {
-			return r.cluster.Documents(c.db+"."+name, nil), nil
-		},
-	}
+	a.env = r.environment(c.ctx, c.db, let)
 	if err := sourcesFirst(stages); err != nil {
 		return a, err
+	}
+	if on, first, isView := r.cluster.ViewOf(a.ns, c.db); isView {
+		a.ns, stages = on, append(first, stages...)
 	}
 	if stages, err = r.takeSource(c, &a, stages); err != nil {
 		return a, err

@@ -63,10 +63,17 @@ func (r *Router) listCollections(c *call) (bson.D, error) {
 	var list []bson.Raw
 	for _, info := range r.cluster.CollectionInfos(c.db) {
 		doc := bson.D{{Key: "name", Value: info.Name}, {Key: "type", Value: "collection"}}
+		if info.View {
+			doc[1].Value = "view"
+		}
 		whole := append(slices.Clone(doc),
-			bson.E{Key: "options", Value: info.Options},
-			bson.E{Key: "info", Value: bson.D{{Key: "readOnly", Value: false}, {Key: "uuid", Value: info.UUID}}},
-			bson.E{Key: "idIndex", Value: bson.D{{Key: "v", Value: int32(2)}, {Key: "key", Value: bson.D{{Key: "_id", Value: int32(1)}}}, {Key: "name", Value: "_id_"}}})
+			bson.E{Key: "options", Value: info.Options})
+		if info.View {
+			whole = append(whole, bson.E{Key: "info", Value: bson.D{{Key: "readOnly", Value: true}}})
+		} else {
+			whole = append(whole, bson.E{Key: "info", Value: bson.D{{Key: "readOnly", Value: false}, {Key: "uuid", Value: info.UUID}}},
+				bson.E{Key: "idIndex", Value: bson.D{{Key: "v", Value: int32(2)}, {Key: "key", Value: bson.D{{Key: "_id", Value: int32(1)}}}, {Key: "name", Value: "_id_"}}})
+		}
 		raw, err := bson.Marshal(whole)
 		if err != nil {
 			return nil, err
@@ -86,27 +93,6 @@ func (r *Router) listCollections(c *call) (bson.D, error) {
 		return nil, err
 	}
 	return r.firstBatch(c, c.db+".$cmd.listCollections", list, size)
-}
-
-// refusedOptions would change what a collection does in ways the mock can't.
-func refusedOptions() []string {
-	return []string{"capped", "timeseries", "viewOn", "validator", "clusteredIndex", "encryptedFields", "expireAfterSeconds"}
-}
-
-func (r *Router) create(c *call) (bson.D, error) {
-	ns, err := c.namespace()
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range refusedOptions() {
-		if v := c.body.Lookup(name); !v.IsZero() && v.Type != bson.TypeNull && (v.Type != bson.TypeBoolean || v.Boolean()) {
-			return nil, mongoerr.New(mongoerr.NotImplemented, "the mock does not support collections with %s", name)
-		}
-	}
-	if c.db == "config" {
-		return nil, mongoerr.New(mongoerr.IllegalOperation, "can't create collections in config")
-	}
-	return bson.D{}, r.cluster.Create(ns, bson.D{})
 }
 
 func (r *Router) drop(c *call) (bson.D, error) {

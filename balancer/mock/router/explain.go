@@ -299,6 +299,9 @@ func sums(returned int64, totals store.Totals) bson.D {
 // planOrRun gives the shards' parts of a query, run unless only the plan is
 // asked for.
 func (r *Router) planOrRun(q query, level verbosity) ([]part, error) {
+	if r.isView(q.ns) {
+		return nil, mongoerr.New(mongoerr.NotImplemented, "the mock explains only aggregations of a view: %s", q.ns)
+	}
 	if level != planOnly {
 		return r.parts(q)
 	}

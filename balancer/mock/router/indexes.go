@@ -1,6 +1,8 @@
 package router
 
 import (
+	"slices"
+
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock/store"
@@ -22,6 +24,11 @@ func indexDoc(s store.IndexSpec) bson.D {
 	}
 	if s.Sparse {
 		doc = append(doc, bson.E{Key: "sparse", Value: true})
+	}
+	if elems, err := s.Options.Elements(); err == nil {
+		for _, e := range elems {
+			doc = append(doc, bson.E{Key: e.Key(), Value: e.Value()})
+		}
 	}
 	return doc
 }
@@ -71,12 +78,79 @@ func readIndex(doc bson.Raw) (store.IndexSpec, error) {
 	if !isText || name == "" {
 		return spec, mongoerr.New(mongoerr.FailedToParse, "The 'name' field is a required property of an index specification")
 	}
-	for _, unsupported := range []string{"expireAfterSeconds", "partialFilterExpression", "collation", "wildcardProjection"} {
-		if v := doc.Lookup(unsupported); !v.IsZero() {
-			return spec, mongoerr.New(mongoerr.NotImplemented, "the mock does not support indexes with %s", unsupported)
+	spec = store.IndexSpec{Name: name, Key: key, Unique: truth(doc.Lookup("unique")), Sparse: truth(doc.Lookup("sparse"))}
+	return spec, readIndexOptions(&spec, doc)
+}
+
+// keptOptions change what an index holds or is used for.
+var keptOptions = map[string]bool{"partialFilterExpression": true, "hidden": true}
+
+// idleOptions change nothing here.
+var idleOptions = map[string]bool{
+	"key": true, "name": true, "unique": true, "sparse": true, "v": true, "background": true, "ns": true, "prepareUnique": true,
+	"storageEngine": true, "clustered": true,
+}
+
+func readIndexOptions(spec *store.IndexSpec, doc bson.Raw) error {
+	elems, err := doc.Elements()
+	if err != nil {
+		return mongoerr.New(mongoerr.InvalidBSON, "%s", err)
+	}
+	kept := bson.D{}
+	for _, e := range elems {
+		v := e.Value()
+		switch name := e.Key(); {
+		case name == "expireAfterSeconds" || name == "wildcardProjection" || name == "collation" && !isSimple(v):
+			return mongoerr.New(mongoerr.NotImplemented, "the mock does not support indexes with %s", name)
+		case name == "collation" || idleOptions[name]:
+		case name == "partialFilterExpression" && v.Type != bson.TypeEmbeddedDocument:
+			return mongoerr.New(mongoerr.TypeMismatch, "The field 'partialFilterExpression' must be an object, but got %s", typeName(v.Type))
+		case keptOptions[name]:
+			kept = append(kept, bson.E{Key: name, Value: v})
+		case indexTypeOptions[name]:
+			return mongoerr.New(mongoerr.NotImplemented, "the mock does not support indexes with %s", name)
+		default:
+			return mongoerr.New(mongoerr.InvalidIndexSpecificationOption, "The field '%s' is not valid for an index specification. Specification: %s", name, doc)
 		}
 	}
-	return store.IndexSpec{Name: name, Key: key, Unique: truth(doc.Lookup("unique")), Sparse: truth(doc.Lookup("sparse"))}, nil
+	if spec.Sparse && !doc.Lookup("partialFilterExpression").IsZero() {
+		return mongoerr.New(mongoerr.CannotCreateIndex, "cannot mix \"partialFilterExpression\" and \"sparse\" options")
+	}
+	if len(kept) > 0 {
+		spec.Options, err = bson.Marshal(kept)
+	}
+	if err != nil {
+		return err
+	}
+	return refuseSpecialKeys(spec.Key)
+}
+
+// indexTypeOptions belong to kinds of indexes that the mock has not.
+var indexTypeOptions = map[string]bool{
+	"weights": true, "default_language": true, "language_override": true, "textIndexVersion": true,
+	"2dsphereIndexVersion": true, "bits": true, "min": true, "max": true,
+}
+
+// refuseSpecialKeys: text, geo and wildcard indexes would answer queries that
+// the mock can't.
+func refuseSpecialKeys(key bson.Raw) error {
+	elems, err := key.Elements()
+	if err != nil {
+		return mongoerr.New(mongoerr.InvalidBSON, "%s", err)
+	}
+	for _, e := range elems {
+		kind, isText := e.Value().StringValueOK()
+		if e.Key() == "$**" || isText && slices.Contains([]string{"text", "2d", "2dsphere", "wildcard"}, kind) {
+			return mongoerr.New(mongoerr.NotImplemented, "the mock does not support text, geo and wildcard indexes: %s", key)
+		}
+	}
+	return nil
+}
+
+func isSimple(collation bson.RawValue) bool {
+	doc, isDoc := collation.DocumentOK()
+	locale, _ := doc.Lookup("locale").StringValueOK()
+	return isDoc && locale == "simple"
 }
 
 func (r *Router) listIndexes(c *call) (bson.D, error) {

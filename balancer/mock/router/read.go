@@ -272,7 +272,7 @@ func (r *Router) count(c *call) (bson.D, error) {
 	if n, ok := r.cluster.CountChunks(q.ns, query); ok && len(query) > 5 && q.skip == 0 && q.limit == 0 {
 		return bson.D{{Key: "n", Value: smallest(n)}}, nil
 	}
-	if len(query) <= 5 && q.skip == 0 && q.limit == 0 {
+	if len(query) <= 5 && q.skip == 0 && q.limit == 0 && !r.isView(q.ns) {
 		total := int64(0)
 		byShard := bson.D{}
 		for _, part := range r.cluster.Stats(q.ns) {

@@ -70,6 +70,10 @@ func (q query) marker(parts []part) func(doc, out bson.Raw) bson.Raw {
 // parts asks every shard that a query goes to. A shard gives at most as many
 // documents as the whole result may have.
 func (r *Router) parts(q query) ([]part, error) {
+	if r.isView(q.ns) {
+		p, err := r.viewPart(q)
+		return []part{p}, err
+	}
 	reads, err := r.cluster.Reads(q.ns, q.request())
 	if err != nil {
 		return nil, err
@@ -131,6 +135,10 @@ func (q query) merge(parts []part) []bson.Raw {
 
 // countMatching counts without keeping the documents.
 func (r *Router) countMatching(q query) (int64, error) {
+	if r.isView(q.ns) {
+		docs, err := r.run(q)
+		return int64(len(docs)), err
+	}
 	reads, err := r.cluster.Reads(q.ns, q.request())
 	if err != nil {
 		return 0, err

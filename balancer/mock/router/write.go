@@ -103,7 +103,7 @@ func (r *Router) insert(c *call) (bson.D, error) {
 		return nil, err
 	}
 	b, err := c.statements("documents", func(doc bson.Raw) (*outcome, error) {
-		if err := r.cluster.Insert(ns, doc); err != nil {
+		if err := r.cluster.InsertChecked(ns, doc, !truth(c.body.Lookup("bypassDocumentValidation"))); err != nil {
 			return nil, err
 		}
 		return inserted, nil
@@ -182,6 +182,7 @@ func (r *Router) updateRequest(c *call, q, u bson.RawValue, options bson.Raw) (m
 	req = mock.UpdateRequest{
 		Filter: filter, Query: query, Update: update,
 		Multi: truth(options.Lookup("multi")), Upsert: truth(options.Lookup("upsert")),
+		Unchecked: truth(c.body.Lookup("bypassDocumentValidation")),
 	}
 	if req.Sort, req.Hint, err = c.pick(options); err != nil {
 		return req, err

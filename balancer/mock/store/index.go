@@ -72,6 +72,9 @@ func newIndex(spec IndexSpec) (*Index, error) {
 	if len(ix.fields) == 0 {
 		return nil, serverError(mongoerr.CannotCreateIndex, "Index keys cannot be empty.")
 	}
+	if spec.Unique && slices.ContainsFunc(ix.fields, func(f indexField) bool { return f.hashed }) {
+		return nil, fail(16764, "Currently hashed indexes cannot guarantee uniqueness. Use a regular index.")
+	}
 	if len(ix.fields) > 32 {
 		return nil, serverError(13103, "too many compound keys")
 	}
@@ -132,7 +135,8 @@ func (c *Collection) CreateIndex(spec IndexSpec) error {
 	for _, other := range c.indexes {
 		sameKey := bytes.Equal(other.spec.Key, spec.Key)
 		sameName := other.spec.Name == spec.Name
-		sameOptions := other.spec.Unique == spec.Unique && other.spec.Sparse == spec.Sparse || other == c.indexes[0]
+		sameOptions := other.spec.Unique == spec.Unique && other.spec.Sparse == spec.Sparse &&
+			bytes.Equal(other.spec.Options, spec.Options) || other == c.indexes[0]
 		switch {
 		case sameKey && (sameName && sameOptions || other == c.indexes[0]):
 			return nil

@@ -1,0 +1,122 @@
+package mock
+
+import (
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mongoerr"
+)
+
+// newLocal is an empty collection of a shard. Its options have been checked.
+func newLocal(uuid bson.Binary, options bson.D, ns string) *localCollection {
+	l := &localCollection{uuid: uuid, options: options, docs: newDocs(ns)}
+	for _, o := range options {
+		switch v := o.Value.(type) {
+		case bson.Raw:
+			if o.Key == "validator" {
+				l.validator, _ = store.CompileFilter(v)
+			}
+		case int64:
+			switch o.Key {
+			case "size":
+				l.maxBytes = v
+			case "max":
+				l.maxDocs = v
+			}
+		case string:
+			l.warnOnly = l.warnOnly || o.Key == "validationAction" && v == "warn"
+			l.lenient = l.lenient || o.Key == "validationLevel" && v != "strict"
+			if o.Key == "validationLevel" && v == "off" {
+				l.warnOnly = true
+			}
+		}
+	}
+	return l
+}
+
+// trim drops the oldest documents of a capped collection until it is within its
+// limits; one document always stays.
+func (l *localCollection) trim() {
+	if l.maxBytes == 0 {
+		return
+	}
+	for l.docs.Count() > 1 && (l.docs.Bytes() > l.maxBytes || l.maxDocs > 0 && l.docs.Count() > l.maxDocs) {
+		for record := range l.docs.Scan() {
+			l.docs.Delete(record)
+			break
+		}
+	}
+}
+
+// validate refuses a document that the collection's validator does not match
+// (121). With the level "moderate" a document that was bad already may stay so;
+// before is nil for a new one.
+func (l *localCollection) validate(before, doc bson.Raw) error {
+	if l.validator == nil || l.warnOnly || l.validator.Match(doc) || l.lenient && before != nil && !l.validator.Match(before) {
+		return nil
+	}
+	err := mongoerr.New(mongoerr.DocumentValidationFailure, "Document failed validation")
+	err.Extra = bson.D{{Key: "errInfo", Value: bson.D{{Key: "failingDocumentId", Value: doc.Lookup("_id")}}}}
+	return err
+}
+
+// View is a collection that is made of another by a pipeline when it is read.
+type View struct {
+	On       string // a collection or view of the same database
+	Pipeline []bson.Raw
+}
+
+// maxViewDepth is how many views may stand on each other.
+const maxViewDepth = 20
+
+// CreateView makes a view; what it stands on need not exist.
+func (c *Cluster) CreateView(ns, db string, v View) error {
+	if err := c.CreateDatabase(db, ""); err != nil {
+		return err
+	}
+	if c.Exists(ns) {
+		return mongoerr.New(mongoerr.NamespaceExists, "namespace %s already exists", ns)
+	}
+	on, depth := db+"."+v.On, 1
+	for {
+		if on == ns {
+			return mongoerr.New(mongoerr.GraphContainsCycle, "View cycle detected: %s => %s", ns, on)
+		}
+		below, isView := c.views[on]
+		if !isView {
+			break
+		}
+		if depth++; depth > maxViewDepth {
+			return mongoerr.New(165, "View depth limit exceeded; maximum depth is %d", maxViewDepth)
+		}
+		on = db + "." + below.On
+	}
+	if c.views == nil {
+		c.views = map[string]View{}
+	}
+	c.views[ns] = v
+	c.Tick()
+	return nil
+}
+
+// ViewOf is the collection that a view stands on, through other views, and the
+// stages that make the view; false when the namespace is no view.
+func (c *Cluster) ViewOf(ns, db string) (on string, stages []bson.Raw, isView bool) {
+	for {
+		v, ok := c.views[ns]
+		if !ok {
+			return ns, stages, isView
+		}
+		isView = true
+		stages = append(append([]bson.Raw(nil), v.Pipeline...), stages...)
+		ns = db + "." + v.On
+	}
+}
+
+// refuseView: views can't be written to, nor have indexes or chunks.
+func (c *Cluster) refuseView(ns string) error {
+	if _, isView := c.views[ns]; isView {
+		return mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s is a view, not a collection", ns)
+	}
+	return nil
+}

@@ -1,0 +1,127 @@
+package router
+
+import (
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mongoerr"
+)
+
+// refusedOptions would change what a collection does in ways the mock can't.
+func refusedOptions() []string {
+	return []string{"timeseries", "clusteredIndex", "encryptedFields", "expireAfterSeconds", "changeStreamPreAndPostImages"}
+}
+
+func (r *Router) create(c *call) (bson.D, error) {
+	ns, err := c.namespace()
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range refusedOptions() {
+		if v := c.body.Lookup(name); !v.IsZero() && v.Type != bson.TypeNull && (v.Type != bson.TypeBoolean || v.Boolean()) {
+			return nil, mongoerr.New(mongoerr.NotImplemented, "the mock does not support collections with %s", name)
+		}
+	}
+	if c.db == "config" {
+		return nil, mongoerr.New(mongoerr.IllegalOperation, "can't create collections in config")
+	}
+	if err := c.simpleCollation(c.body); err != nil {
+		return nil, err
+	}
+	if on := c.body.Lookup("viewOn"); !on.IsZero() {
+		return bson.D{}, r.createView(c, ns, on)
+	}
+	options, err := c.collectionOptions()
+	if err != nil {
+		return nil, err
+	}
+	return bson.D{}, r.cluster.Create(ns, options)
+}
+
+// maxCapped is the largest size and the largest number of documents of a capped
+// collection.
+const (
+	maxCappedBytes = 1 << 50
+	maxCappedDocs  = 1 << 31
+)
+
+// collectionOptions reads how a collection is limited and what it admits.
+func (c *call) collectionOptions() (bson.D, error) {
+	options := bson.D{}
+	capped := truth(c.body.Lookup("capped"))
+	size, max := c.body.Lookup("size"), c.body.Lookup("max")
+	switch {
+	case capped && size.IsZero():
+		return nil, mongoerr.New(mongoerr.InvalidOptions, "the 'size' field is required when 'capped' is true")
+	case !capped && (!size.IsZero() || !max.IsZero()):
+		return nil, mongoerr.New(mongoerr.InvalidOptions, "the 'capped' field needs to be true when either the 'size' or 'max' fields are present")
+	case capped:
+		n, isNumber := size.AsInt64OK()
+		if !isNumber || n <= 0 || n > maxCappedBytes {
+			return nil, mongoerr.New(mongoerr.BadValue, "BSON field 'create.size' value must be > 0 and <= %d, actual value '%s'", int64(maxCappedBytes), size)
+		}
+		n = (n + 255) / 256 * 256 // as the server rounds it
+		options = append(options, bson.E{Key: "capped", Value: true}, bson.E{Key: "size", Value: n})
+		if most, isNumber := max.AsInt64OK(); isNumber && most > 0 {
+			if most >= maxCappedDocs {
+				return nil, mongoerr.New(mongoerr.BadValue, "max in a capped collection has to be < 2^31")
+			}
+			options = append(options, bson.E{Key: "max", Value: most})
+		}
+	}
+	return c.validationOptions(options)
+}
+
+func (c *call) validationOptions(options bson.D) (bson.D, error) {
+	validator, err := c.document("validator")
+	if err != nil {
+		return nil, err
+	}
+	if len(validator) > 5 {
+		if _, err := store.CompileFilter(validator); err != nil {
+			return nil, err
+		}
+		options = append(options, bson.E{Key: "validator", Value: validator})
+	}
+	for name, allowed := range map[string][]string{"validationLevel": {"strict", "moderate", "off"}, "validationAction": {"error", "warn"}} {
+		v := c.body.Lookup(name)
+		if v.IsZero() {
+			continue
+		}
+		text, _ := v.StringValueOK()
+		if !slices.Contains(allowed, text) {
+			return nil, mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field 'create.%s' is not a valid value.", text, name)
+		}
+		options = append(options, bson.E{Key: name, Value: text})
+	}
+	return options, nil
+}
+
+func (r *Router) createView(c *call, ns string, on bson.RawValue) error {
+	name, isText := on.StringValueOK()
+	if !isText || name == "" {
+		return mongoerr.New(mongoerr.BadValue, "'viewOn' cannot be empty")
+	}
+	if truth(c.body.Lookup("capped")) || !c.body.Lookup("validator").IsZero() {
+		return mongoerr.New(mongoerr.InvalidOptions, "Cannot specify 'capped' or 'validator' together with 'viewOn'")
+	}
+	var stages []bson.Raw
+	if v := c.body.Lookup("pipeline"); !v.IsZero() {
+		var err error
+		if stages, err = documents(v); err != nil {
+			return mongoerr.New(mongoerr.TypeMismatch, "'pipeline' must be an array of objects")
+		}
+	}
+	for _, s := range stages {
+		if name, _, err := stage(s); err == nil && (name == "$out" || name == "$merge") {
+			return mongoerr.New(167, "The aggregation stage %s in location %d of the pipeline cannot be used in a view definition", name, len(stages))
+		}
+	}
+	if _, err := store.CompilePipeline(stages, store.Env{}); err != nil {
+		return mongoerr.Wrap(err, "Invalid pipeline for view "+ns)
+	}
+	return r.cluster.CreateView(ns, c.db, mock.View{On: name, Pipeline: stages})
+}

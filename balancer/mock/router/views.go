@@ -1,0 +1,74 @@
+package router
+
+import (
+	"context"
+	"iter"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mongoerr"
+)
+
+// collection gives all documents of a collection or view of a database.
+func (r *Router) collection(ctx context.Context, db, name string) (iter.Seq[bson.Raw], error) {
+	on, stages, isView := r.cluster.ViewOf(db+"."+name, db)
+	if !isView {
+		return r.cluster.Documents(on, nil), nil
+	}
+	pipeline, err := store.CompilePipeline(stages, r.environment(ctx, db, nil))
+	if err != nil {
+		return nil, err
+	}
+	var docs []bson.Raw
+	for doc, err := range pipeline.Run(ctx, r.cluster.Documents(on, nil)) {
+		if err != nil {
+			return nil, err
+		}
+		docs = append(docs, doc)
+	}
+	return slices.Values(docs), nil
+}
+
+// environment is what pipelines of a database need from outside.
+func (r *Router) environment(ctx context.Context, db string, let bson.Raw) store.Env {
+	return store.Env{
+		Now:        r.cluster.Now,
+		Variables:  let,
+		Collection: func(name string) (iter.Seq[bson.Raw], error) { return r.collection(ctx, db, name) },
+	}
+}
+
+func (r *Router) isView(ns string) bool {
+	_, _, isView := r.cluster.ViewOf(ns, "")
+	return isView
+}
+
+// viewPart reads a view for a query, as one part.
+func (r *Router) viewPart(q query) (part, error) {
+	var p part
+	db, name, err := catalog.SplitNamespace(q.ns)
+	if err != nil {
+		return p, err
+	}
+	if q.marks() {
+		return p, mongoerr.New(mongoerr.InvalidPipelineOperator, "returnKey and showRecordId are not supported on views: %s", q.ns)
+	}
+	docs, err := r.collection(context.Background(), db, name)
+	if err != nil {
+		return p, err
+	}
+	for doc := range docs {
+		ok, err := q.filter.Test(doc)
+		if err != nil {
+			return p, err
+		}
+		if ok {
+			p.docs = append(p.docs, doc)
+		}
+	}
+	q.sort.Documents(p.docs)
+	return p, nil
+}
