@@ -2,6 +2,7 @@ package bindings
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"time"
 )
@@ -21,11 +22,10 @@ type progress struct {
 	every  time.Duration
 	began  time.Time
 	said   time.Time
-	first  *amount
 	onLine bool // the terminal's line holds something
 }
 
-// amount is how much work a wait has behind it and before it.
+// amount is how much work was done since the wait began, and how much is left.
 type amount struct {
 	done, left float64              // left is NaN where nobody can tell
 	text       func(float64) string // of either
@@ -48,6 +48,13 @@ func (p *progress) due() bool {
 	return p != nil && p.s.clock.Now().Sub(p.said) >= p.every
 }
 
+// restart forgets the rate so far: other work has begun.
+func (p *progress) restart() {
+	if p != nil {
+		p.began = p.s.clock.Now()
+	}
+}
+
 // say writes what is going on, and what can be told from an amount.
 func (p *progress) say(what string, a *amount) {
 	now := p.s.clock.Now()
@@ -67,16 +74,12 @@ func (p *progress) say(what string, a *amount) {
 
 // measure adds rate and time to go, once there is a rate.
 func (p *progress) measure(a *amount, now time.Time) string {
-	if p.first == nil {
-		p.first = &amount{done: a.done}
-	}
-	parts := []string{a.text(a.done) + " moved"}
+	parts := []string{a.text(a.done) + " done"}
 	if a.left == a.left {
 		parts = append(parts, a.text(a.left)+" left")
 	}
-	done, elapsed := a.done-p.first.done, now.Sub(p.began)
-	if done > 0 && elapsed > 0 {
-		rate := done / elapsed.Seconds()
+	if elapsed := now.Sub(p.began); a.done > 0 && elapsed > 0 {
+		rate := a.done / elapsed.Seconds()
 		parts = append(parts, rateText(rate, a.text))
 		if a.left > 0 {
 			parts = append(parts, durationText(time.Duration(a.left/rate*float64(time.Second)))+" to go")
@@ -116,4 +119,9 @@ func (p *progress) end() {
 	}
 }
 
-func chunksText(n float64) string { return plainNumber(float64(int64(n*10+0.5))/10) + " chunks" }
+func chunksText(n float64) string {
+	if n == 1 {
+		return "1 chunk"
+	}
+	return plainNumber(math.Round(n*10)/10) + " chunks"
+}

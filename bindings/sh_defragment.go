@@ -43,9 +43,16 @@ func shDefragment(c *call, sh *shard) goja.Value {
 	if !waits || truthyAt(reply, "dryRun") {
 		return c.reply(reply)
 	}
+	var phase string
+	first := 0.0 // chunks the phase had when it was first seen
 	waited := w.until(func() standing {
 		sh.needBalancer(ns + " is not defragmented")
-		return sh.defragmentation(ns).standing(ns)
+		d := sh.defragmentation(ns)
+		if d.phase != phase {
+			phase, first = d.phase, d.left
+			w.progress.restart()
+		}
+		return d.standing(ns, first)
 	})
 	return c.newObject("defragmented", true, "ns", ns, "waitedMS", waited.Milliseconds())
 }
@@ -101,6 +108,12 @@ func (d defragmentation) text() string {
 	return d.phase
 }
 
-func (d defragmentation) standing(ns string) standing {
-	return standing{done: !d.running, why: ns + " is being defragmented (" + d.text() + ")"}
+// standing measures the phase; how long the next ones take, nobody can tell.
+func (d defragmentation) standing(ns string, first float64) standing {
+	s := standing{done: !d.running, why: ns + " is being defragmented (" + d.text() + ")"}
+	if d.left == d.left && first == first {
+		s.what = ns + " (" + d.phase + ")"
+		s.amount = func() *amount { return &amount{done: max(0, first-d.left), left: d.left, text: chunksText} }
+	}
+	return s
 }

@@ -3,6 +3,7 @@ package bindings
 import (
 	"context"
 	"errors"
+	"math"
 	"strings"
 	"sync"
 	"testing"
@@ -100,7 +101,7 @@ func TestProgress(t *testing.T) {
 	const timeout = ", {timeout: 130000"
 	c := watching(t, nil)
 	_, _ = c.show(`sh.waitForBalance("app.orders"` + timeout + `})`)
-	line := "app.orders (chunksImbalance): 0 B moved\n" // it has a zone: what is left, nobody knows
+	line := "app.orders (chunksImbalance): 0 B done\n" // it has a zone: what is left, nobody knows
 	if got := c.errs.String(); got != line+line {
 		t.Errorf("elsewhere: %q", got)
 	}
@@ -116,6 +117,19 @@ func TestProgress(t *testing.T) {
 	}
 }
 
+// TestProgressOfPhases: each phase of a defragmentation has a rate of its own.
+func TestProgressOfPhases(t *testing.T) {
+	c := watching(t, map[string][]bsonDoc{"balancerCollectionStatus": {
+		defragmenting("moveAndMergeChunks", 90), defragmenting("moveAndMergeChunks", 60), defragmenting("mergeChunks", 4), collectionStatus(""),
+	}})
+	_, _ = c.show(`sh.defragment("app.orders", {wait: true, interval: 60000})`)
+	want := "app.orders (moveAndMergeChunks): 30 chunks done, 60 chunks left, 30 chunks/min, 2m00s to go\n" +
+		"app.orders (mergeChunks): 0 chunks done, 4 chunks left\n"
+	if got := c.errs.String(); got != want {
+		t.Error(got)
+	}
+}
+
 func TestProgressMeasures(t *testing.T) {
 	s, err := New(Config{Clock: &stillClock{}})
 	if err != nil {
@@ -123,17 +137,17 @@ func TestProgressMeasures(t *testing.T) {
 	}
 	p := s.newProgress(true)
 	began := s.clock.Now()
-	if got := p.measure(&amount{done: 10, left: 90, text: chunksText}, began); got != "10 chunks moved, 90 chunks left" {
-		t.Error(got) // what was done before is no rate
+	if got := p.measure(&amount{left: math.NaN(), text: chunksText}, began); got != "0 chunks done" {
+		t.Error(got)
 	}
 	for _, tc := range []struct {
 		done, left float64
 		after      time.Duration
 		want       string
 	}{
-		{40, 60, 10 * time.Second, "40 chunks moved, 60 chunks left, 3 chunks/s, 20s to go"},
-		{11, 60, 2 * time.Minute, "11 chunks moved, 60 chunks left, 0.5 chunks/min, 2h00m to go"},
-		{11, 0, 2 * time.Minute, "11 chunks moved, 0 chunks left, 0.5 chunks/min"},
+		{40, 60, 10 * time.Second, "40 chunks done, 60 chunks left, 4 chunks/s, 15s to go"},
+		{1, 60, 2 * time.Minute, "1 chunk done, 60 chunks left, 0.5 chunks/min, 2h00m to go"},
+		{1, 0, 2 * time.Minute, "1 chunk done, 0 chunks left, 0.5 chunks/min"},
 	} {
 		if got := p.measure(&amount{done: tc.done, left: tc.left, text: chunksText}, began.Add(tc.after)); got != tc.want {
 			t.Errorf("%s, want %s", got, tc.want)
