@@ -197,21 +197,37 @@ func (sh *shard) waitForDrain(c *call, o helperOptions, id string, remove bool) 
 	return result
 }
 
-// refuseWhatMustBeMoved ends a wait for what the balancer will not do: only
-// databases and unsharded collections are left.
+// refuseWhatMustBeMoved ends a wait for what the balancer will not do: nothing is
+// left but databases, unsharded collections, and chunks it may not touch.
 func (sh *shard) refuseWhatMustBeMoved(id string, status bson.Raw) {
-	dbs, collections := stringsAt(status, "dbsToMove"), stringsAt(status, "collectionsToMove")
-	if len(dbs)+len(collections) == 0 || int(numberOf(status, "remaining", "chunks")) > len(collections) {
-		return
-	}
+	collections := stringsAt(status, "collectionsToMove")
+	alone, chunks := sh.leftAloneOn(id)
 	var todo []string
+	for _, ns := range alone {
+		todo = append(todo, fmt.Sprintf("sh.enableBalancing(%q) or sh.enableMigrations(%q)", ns, ns))
+	}
 	for _, ns := range collections {
 		todo = append(todo, fmt.Sprintf("sh.moveCollection(%q, <shard>)", ns))
 	}
-	for _, name := range dbs {
+	for _, name := range stringsAt(status, "dbsToMove") {
 		todo = append(todo, fmt.Sprintf("sh.movePrimary(%q, <shard>)", name))
 	}
+	if len(todo) == 0 || int64(numberOf(status, "remaining", "chunks")) > chunks+int64(len(collections)) {
+		return
+	}
 	sh.s.throw(runtimeError, "shard %s has no chunks left that the balancer moves; the rest is yours: %s", id, strings.Join(todo, ", "))
+}
+
+// leftAloneOn lists the collections on a shard that the balancer may not touch,
+// and counts their chunks there.
+func (sh *shard) leftAloneOn(id string) (list []string, chunks int64) {
+	counts := sh.s.chunkCountsOf(sh.config(), bson.D{{Key: "shard", Value: id}})
+	for _, entry := range sh.s.shardedCollections(sh.config()) {
+		if n, _ := counts[chunkKey(entry)].total(); n > 0 && leftAlone(entry) != "" {
+			list, chunks = append(list, textAt(entry, "_id")), chunks+n
+		}
+	}
+	return list, chunks
 }
 
 func stringsAt(doc bson.Raw, field string) (list []string) {
