@@ -17,7 +17,6 @@ func shardExtraMethods() []method[*shard] {
 			"chunkSize() and chunkSize(ns) return the size in MB, chunkSize(64) and chunkSize(ns, 64) set it; (ns, null) goes back to the cluster's."},
 		{"removeShard", "shard:string options?:object", checked(simple("removeShard")),
 			"Sends removeShard: starts draining, tells how far it is, and removes a shard that is empty."},
-		{"clearJumboFlag", "ns:string query:object options?:object", checked(simple("clearJumboFlag", "find")), "The command behind clearJumbo."},
 		{"refineCollectionShardKey", "ns:string key:object options?:object", checked(simple("refineCollectionShardKey", "key")), "Adds fields to the end of a shard key."},
 		{"movePrimary", "database:string to:string options?:object", checked(simple("movePrimary", "to")), "Moves a database's primary shard."},
 		{"configureCollectionBalancing", "ns:string options?:object", checked(simple("configureCollectionBalancing")),
