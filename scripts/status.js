@@ -1,19 +1,18 @@
-// Prints the balance of every sharded collection. Exits with 1 when one of
-// them is not balanced. For CI, see also: shardsh check.
-const collections = db.getSiblingDB("config").collections
-  .find({ dropped: { $ne: true }, unsplittable: { $ne: true } }).sort({ _id: 1 }).toArray();
+// Prints the balance of every sharded collection, and what is wrong. Exits with 1
+// when one of them is not balanced. For CI, see also: shardsh check.
+const summary = sh.balancerSummary();
 
-const rows = collections.map(c => {
-  const status = sh.balancerCollectionStatus(c._id);
-  return {
-    collection: c._id,
-    balanced: status.balancerCompliant ? "yes" : "NO",
-    reason: status.firstComplianceViolation || (c.noBalance ? "balancing is disabled" : ""),
-    "chunk size": status.chunkSize + " MiB",
-  };
-});
+const rows = summary.collections.map(c => ({
+  collection: c.ns,
+  balanced: c.balanced ? "yes" : "NO",
+  reason: [c.violation, c.leftAlone].filter(Boolean).join("; "),
+  chunks: c.chunks,
+  jumbo: c.jumboChunks,
+  "chunk size": sh.chunkSize(c.ns) + " MB",
+}));
 
-print(`balancer: ${sh.getBalancerState() ? "on" : "off"}`);
+print(`balancer: ${summary.mode}`);
 if (rows.length > 0) console.table(rows);
 else print("no sharded collections");
+for (const problem of summary.problems) print("! " + problem);
 if (rows.some(r => r.balanced !== "yes")) quit(1);
