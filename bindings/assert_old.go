@@ -2,6 +2,7 @@ package bindings
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/dop251/goja"
 
@@ -77,8 +78,34 @@ func oldAsserts() map[string]func(*call) goja.Value {
 			}
 			return nil
 		},
-		"soon":         func(c *call) goja.Value { return c.waitAssert(false) },
-		"soonNoExcept": func(c *call) goja.Value { return c.waitAssert(true) },
+		"sameMembers": func(c *call) goja.Value {
+			if !c.sameMembers(c.object(0), c.object(1)) {
+				c.failOld(2, "%s and %s do not have the same members", c.shown(0), c.shown(1))
+			}
+			return nil
+		},
+		"includes": func(c *call) goja.Value {
+			if !strings.Contains(c.text(0), c.text(1)) {
+				c.failOld(2, "string [%s] does not include [%s]", c.text(0), c.text(1))
+			}
+			return nil
+		},
+		"hasFields": func(c *call) goja.Value {
+			o, fields := c.object(0), c.object(1)
+			if o == nil || fields == nil {
+				c.failOld(2, "assert.hasFields takes an object and an array of names")
+			}
+			for _, f := range c.items(fields) {
+				if property(o, f.String()) == nil {
+					c.failOld(2, "%s has no field %q", c.shown(0), f)
+				}
+			}
+			return nil
+		},
+		"retry":         func(c *call) goja.Value { return c.assertRetry(false) },
+		"retryNoExcept": func(c *call) goja.Value { return c.assertRetry(true) },
+		"soon":          func(c *call) goja.Value { return c.waitAssert(false) },
+		"soonNoExcept":  func(c *call) goja.Value { return c.waitAssert(true) },
 		"time": func(c *call) goja.Value {
 			started := c.clock.Now()
 			f, ok := goja.AssertFunction(c.arg(0))
@@ -110,6 +137,48 @@ func oldAsserts() map[string]func(*call) goja.Value {
 		"writeError":                       func(c *call) goja.Value { return c.assertFailed(false) },
 		"writeErrorWithCode":               func(c *call) goja.Value { return c.assertFailed(true) },
 	}
+}
+
+// sameMembers compares two arrays as bags.
+func (c *call) sameMembers(a, b *goja.Object) bool {
+	if a == nil || b == nil {
+		return false
+	}
+	left := c.items(b)
+	for _, v := range c.items(a) {
+		i := slices.IndexFunc(left, func(w goja.Value) bool { return v.Equals(w) || c.sameDocument(v, w) })
+		if i < 0 {
+			return false
+		}
+		left = slices.Delete(left, i, i+1)
+	}
+	return len(left) == 0
+}
+
+// assertRetry is assert.retry(f, message, attempts, milliseconds between).
+func (c *call) assertRetry(swallow bool) goja.Value {
+	f, ok := goja.AssertFunction(c.arg(0))
+	if !ok {
+		c.throwType("assert.retry takes a function")
+	}
+	attempts := int64(10)
+	if c.has(2) {
+		attempts = c.arg(2).ToInteger()
+	}
+	for i := range attempts {
+		if i > 0 {
+			c.sleep(c.milliseconds(3, 0))
+		}
+		v, err := f(goja.Undefined())
+		if err != nil && (!swallow || thrownBy(err) == nil) {
+			c.rethrow(err)
+		}
+		if err == nil && v.ToBoolean() {
+			return nil
+		}
+	}
+	c.failOld(1, "assert.retry failed after %d attempts", attempts)
+	return nil
 }
 
 // compare orders two values as the server would.

@@ -162,6 +162,10 @@ func cursorMethods() []method[*cursor] {
 			return cur.take()
 		}, "Returns the next document if there is one now."},
 		{"toArray", "", func(c *call, cur *cursor) goja.Value { return c.rt.NewArray(cur.page(everything)...) }, "Returns all documents."},
+		{"length", "", func(c *call, cur *cursor) goja.Value { return c.rt.ToValue(len(cur.page(everything))) }, ""},
+		{"showDiskLoc", "", cursorFlag("showRecordId"), ""},
+		{"snapshot", "", func(c *call, _ *cursor) goja.Value { return c.this }, ""},
+		{"readOnly", "", func(c *call, _ *cursor) goja.Value { return c.this }, ""},
 		{"itcount", "", cursorItcount, "Counts the documents by reading them."},
 		{"forEach", "f:function", cursorForEach, "Calls a function for each document, until it returns false."},
 		{"map", "f:function", func(c *call, cur *cursor) goja.Value {

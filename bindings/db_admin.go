@@ -5,6 +5,7 @@ import (
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 )
 
 // databaseAdminMethods() are about servers rather than data.
@@ -65,6 +66,11 @@ func databaseAdminMethods() []method[*database] {
 		}, ""},
 		{"setSecondaryOk", "", func(_ *call, d *database) goja.Value { d.on.allowSecondaries(); return nil }, "Deprecated: use setReadPref."},
 		{"setSlaveOk", "", func(_ *call, d *database) goja.Value { d.on.allowSecondaries(); return nil }, ""},
+		{"getSecondaryOk", "", dbSecondaryOk, ""},
+		{"getSlaveOk", "", dbSecondaryOk, ""},
+		{"getProfilingLevel", "", func(c *call, d *database) goja.Value {
+			return c.world.ToJS(d.run(bson.D{{Key: "profile", Value: int32(-1)}}, reads).Lookup("was"))
+		}, "Returns the profiler's level as a number."},
 		{"cloneDatabase", "", removed("cloneDatabase"), ""},
 		{"copyDatabase", "", removed("copyDatabase"), ""},
 		{"cloneCollection", "", removed("cloneCollection"), ""},
@@ -80,6 +86,10 @@ func removed(name string) func(*call, *database) goja.Value {
 		c.throwCoded(deprecated, codeDeprecated, "`%s()` was removed because it was deprecated in MongoDB 4.0", name)
 		return nil
 	}
+}
+
+func dbSecondaryOk(c *call, d *database) goja.Value {
+	return c.rt.ToValue(d.on.readPref().Mode() != readpref.PrimaryMode)
 }
 
 // dbListCommands shows the commands with today's words for secondaries.

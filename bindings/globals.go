@@ -42,15 +42,12 @@ func (s *Shell) defineGlobals() {
 		"util":            func() goja.Value { return s.module("util") },
 		"crypto":          func() goja.Value { return s.module("crypto") },
 		"global":          func() goja.Value { return s.rt.GlobalObject() },
-		"DB":              func() goja.Value { return s.classStub("DB", s.databasePrototype()) },
-		"DBCollection":    func() goja.Value { return s.classStub("DBCollection", s.collectionPrototype()) },
-		"DBCommandCursor": func() goja.Value { return s.classStub("DBCommandCursor", s.cursorPrototype()) },
-		"BulkWriteResult": func() goja.Value { return s.resultClass("BulkWriteResult") },
-		"WriteResult":     func() goja.Value { return s.resultClass("WriteResult") },
-		"ErrorCodes":      s.newErrorCodes,
 		"structuredClone": s.newStructuredClone,
 		"performance":     s.newPerformance,
 	} {
+		s.lazy(name, build)
+	}
+	for name, build := range s.legacyClasses() {
 		s.lazy(name, build)
 	}
 	for _, name := range []string{"Buffer", "TextEncoder", "TextDecoder"} {

@@ -9,7 +9,6 @@ import (
 	"github.com/dop251/goja"
 
 	"shardsh/balancer/keyorder"
-	"shardsh/balancer/mongoerr"
 )
 
 // legacyGlobals() are functions of the old shell (spec 04 §4.11).
@@ -104,21 +103,3 @@ func (s *Shell) newRandom() goja.Value {
 	add("genExp", func(c *call) any { return -c.arg(0).ToFloat() * math.Log(1-source.Float64()) })
 	return o
 }
-
-// newErrorCodes makes ErrorCodes, from the names of errors to their numbers.
-func (s *Shell) newErrorCodes() goja.Value {
-	o := s.rt.NewObject()
-	for code := range mongoerr.Code(500) {
-		if name := code.Name(); code != 0 && !unnamed(name) {
-			must(o.Set(name, int64(code)))
-		}
-	}
-	for _, code := range []mongoerr.Code{9001, 10003, 10107, 10334, 11000, 11600, 11602, 13388, 13435, 13436} {
-		if name := code.Name(); !unnamed(name) {
-			must(o.Set(name, int64(code)))
-		}
-	}
-	return o
-}
-
-func unnamed(name string) bool { return len(name) > 8 && name[:8] == "Location" }

@@ -15,13 +15,14 @@ var polyfillSource string
 // of them; it is read when the first is.
 func polyfillNames() map[string]string {
 	return map[string]string{
-		"Object":           "groupBy extend merge deepMerge keySet",
+		"Object":           "groupBy extend merge deepMerge keySet isEmpty bsonsize",
 		"Map":              "groupBy",
 		"Promise":          "withResolvers try",
-		"Array":            "contains unique shuffle sum avg stdDev tojson",
+		"Array":            "contains unique shuffle sort fetchRefs sum avg stdDev tojson",
 		"Number.prototype": "zeroPad toPercentStr toLocaleString",
 		"String.prototype": "ltrim rtrim pad",
 		"Date":             "timeFunc",
+		"Date.prototype":   "tojson",
 	}
 }
 

@@ -21,6 +21,8 @@
       merge: function merge(a, b, deep) { return Object.extend(Object.extend({}, a, deep), b, deep); },
       deepMerge: function deepMerge(a, b) { return Object.merge(a, b, true); },
       keySet: function keySet(o) { return Object.keys(o); },
+      isEmpty: function isEmpty(o) { return Object.keys(o).length === 0; },
+      bsonsize: o => bsonsize(o),
     },
     "Map": {
       groupBy: function groupBy(items, f) { var m = new Map(); grouped(items, f, k => m.get(k), (k, v) => m.set(k, v)); return m; },
@@ -33,6 +35,8 @@
       contains: function contains(list, x) { return list.some(y => y == x); },
       unique: function unique(list) { var u = []; for (var x of list) if (!u.some(y => friendlyEqual(x, y))) u.push(x); return u; },
       shuffle: function shuffle(list) { for (var i = list.length - 1; i > 0; i--) { var j = Random.randInt(i + 1); [list[i], list[j]] = [list[j], list[i]]; } return list; },
+      sort: function sort(list, order) { return list.sort(order); },
+      fetchRefs: function fetchRefs(list, coll) { return list.filter(r => !coll || r.collection === coll).map(r => db.getSiblingDB(r.db || db.getName()).getCollection(r.collection).findOne({_id: r.oid})); },
       sum: sum,
       avg: avg,
       stdDev: function stdDev(list) { var m = avg(list); return Math.sqrt(avg(list.map(x => (x - m) * (x - m)))); },
@@ -52,6 +56,9 @@
       ltrim: function ltrim() { return this.trimStart(); },
       rtrim: function rtrim() { return this.trimEnd(); },
       pad: function pad(length, right, chr) { return right ? this.padEnd(length, chr || " ") : this.padStart(length, chr || " "); },
+    },
+    "Date.prototype": {
+      tojson: function () { return tojson(this); },
     },
     "Date": {
       timeFunc: function timeFunc(f, times) { var t = new Date(); for (var i = 0; i < (times || 1); i++) f(); return new Date() - t; },

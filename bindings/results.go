@@ -167,11 +167,6 @@ func (c *call) indexedIDs(v goja.Value) goja.Value {
 	return c.rt.NewArray(list...)
 }
 
-// resultClass is a global that results are an instanceof.
-func (s *Shell) resultClass(name string) goja.Value {
-	return s.classStub(name, s.resultPrototype())
-}
-
 // throwFailures throws what a list of writes ran into, if anything: for a single
 // write the server's error itself, else a bulk error with everything that was
 // done.
@@ -269,18 +264,6 @@ func (s *Shell) namedPrototype(class string) *goja.Object {
 		define(p, "constructor", ctor)
 		return p
 	})
-}
-
-// classStub is a global class without a use of its own: instanceof and patched
-// prototypes work (spec 04 §4.11).
-func (s *Shell) classStub(name string, proto *goja.Object) goja.Value {
-	ctor := s.rt.ToValue(func(goja.ConstructorCall) *goja.Object {
-		s.throwType("%s cannot be constructed", name)
-		return nil
-	}).(*goja.Object)
-	must(ctor.DefineDataProperty("name", s.rt.ToValue(name), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE))
-	must(ctor.Set("prototype", proto))
-	return ctor
 }
 
 // cached keeps an object that is made at most once.

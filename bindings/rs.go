@@ -73,10 +73,8 @@ func replicaSetMethods() []method[*replicaSet] {
 		{"syncFrom", "host:string", func(c *call, rs *replicaSet) goja.Value {
 			return c.reply(rs.admin(bson.D{{Key: "replSetSyncFrom", Value: c.text(0)}}))
 		}, "Makes this member read from another one."},
-		{"secondaryOk", "", func(c *call, rs *replicaSet) goja.Value {
-			rs.s.requireDB().on.allowSecondaries()
-			return nil
-		}, "Allows reads from secondaries."},
+		{"secondaryOk", "", rsSecondaryOk, "Allows reads from secondaries."},
+		{"slaveOk", "", rsSecondaryOk, ""},
 		{"printReplicationInfo", "", viaAdmin(dbPrintReplicationInfo), "Shows size and time span of the oplog."},
 		{"printSecondaryReplicationInfo", "", viaAdmin(dbPrintSecondaryReplicationInfo), "Shows how far the secondaries are behind."},
 		{"printSlaveReplicationInfo", "", func(c *call, _ *replicaSet) goja.Value {
@@ -84,6 +82,11 @@ func replicaSetMethods() []method[*replicaSet] {
 			return nil
 		}, ""},
 	}
+}
+
+func rsSecondaryOk(_ *call, rs *replicaSet) goja.Value {
+	rs.s.requireDB().on.allowSecondaries()
+	return nil
 }
 
 func rsConfig(c *call, rs *replicaSet) goja.Value { return c.world.DocToJS(rs.config()) }

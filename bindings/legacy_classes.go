@@ -1,0 +1,115 @@
+package bindings
+
+import (
+	"strconv"
+
+	"github.com/dop251/goja"
+
+	"shardsh/balancer/mongoerr"
+)
+
+// legacyClasses() are the classes of the old shell: instanceof works, and a
+// method a script puts on their prototypes is there on every object.
+func (s *Shell) legacyClasses() map[string]func() goja.Value {
+	return map[string]func() goja.Value{
+		"DB": func() goja.Value {
+			return s.classOf("DB", "mongo:object name:string", s.databasePrototype(), func(c *call) *goja.Object {
+				return c.mongoArgument(0).checkedDatabase(c.text(1)).object
+			})
+		},
+		"DBCollection": func() goja.Value {
+			return s.classOf("DBCollection", "mongo:object db:object name:string fullName?:string", s.collectionPrototype(), func(c *call) *goja.Object {
+				d, ok := receiver[*database](c.arg(1))
+				if !ok {
+					c.throwInvalid("DBCollection needs a database as its second argument")
+				}
+				return d.checkedCollection(c.text(2)).object
+			})
+		},
+		"DBCommandCursor": func() goja.Value { return s.classStub("DBCommandCursor", s.cursorPrototype()) },
+		"BulkWriteResult": func() goja.Value { return s.classStub("BulkWriteResult", s.resultPrototype()) },
+		"WriteResult":     func() goja.Value { return s.classStub("WriteResult", s.resultPrototype()) },
+		"WriteError":      func() goja.Value { return s.classStub("WriteError", s.namedPrototype("WriteError")) },
+		"BulkWriteError": func() goja.Value {
+			return s.classStub("BulkWriteError", s.world.NewError("MongoBulkWriteError", "").Prototype())
+		},
+		"WriteCommandError": func() goja.Value {
+			return s.classStub("WriteCommandError", s.world.NewError("MongoServerError", "").Prototype())
+		},
+		"ErrorCodes":       s.newErrorCodes,
+		"ErrorCodeStrings": s.newErrorCodeStrings,
+	}
+}
+
+// mongoArgument is an argument that must be a connection.
+func (c *call) mongoArgument(i int) *mongoObject {
+	m, ok := receiver[*mongoObject](c.arg(i))
+	if !ok {
+		c.throwInvalid("Argument at position %d must be a connection, such as db.getMongo()", i)
+	}
+	return m
+}
+
+// classOf is a global class that scripts make objects of.
+func (s *Shell) classOf(name, signature string, proto *goja.Object, build func(c *call) *goja.Object) goja.Value {
+	params := parseSignature(signature)
+	return s.newClass(name, proto, func(args []goja.Value) *goja.Object {
+		c := &call{Shell: s, args: args}
+		c.check(name, params)
+		return build(c)
+	})
+}
+
+// classStub is a global class without a use of its own: instanceof and patched
+// prototypes work (spec 04 §4.11).
+func (s *Shell) classStub(name string, proto *goja.Object) goja.Value {
+	return s.newClass(name, proto, func([]goja.Value) *goja.Object {
+		s.throwType("%s cannot be constructed", name)
+		return nil
+	})
+}
+
+func (s *Shell) newClass(name string, proto *goja.Object, build func(args []goja.Value) *goja.Object) goja.Value {
+	ctor := s.rt.ToValue(func(cc goja.ConstructorCall) *goja.Object {
+		defer s.containFaults()
+		return build(cc.Arguments)
+	}).(*goja.Object)
+	must(ctor.DefineDataProperty("name", s.rt.ToValue(name), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+	must(ctor.Set("prototype", proto))
+	return ctor
+}
+
+// namedCodes are the server's errors that have a name.
+func namedCodes(yield func(code mongoerr.Code, name string) bool) {
+	late := []mongoerr.Code{9001, 10003, 10107, 10334, 11000, 11600, 11602, 13388, 13435, 13436}
+	for code := mongoerr.Code(1); code < 500; code++ {
+		if name := code.Name(); !unnamed(name) && !yield(code, name) {
+			return
+		}
+	}
+	for _, code := range late {
+		if name := code.Name(); !unnamed(name) && !yield(code, name) {
+			return
+		}
+	}
+}
+
+func unnamed(name string) bool { return len(name) > 8 && name[:8] == "Location" }
+
+// newErrorCodes makes ErrorCodes, from the names of errors to their numbers.
+func (s *Shell) newErrorCodes() goja.Value {
+	o := s.rt.NewObject()
+	for code, name := range namedCodes {
+		must(o.Set(name, int64(code)))
+	}
+	return o
+}
+
+// newErrorCodeStrings is ErrorCodes the other way round.
+func (s *Shell) newErrorCodeStrings() goja.Value {
+	o := s.rt.NewObject()
+	for code, name := range namedCodes {
+		must(o.Set(strconv.Itoa(int(code)), name))
+	}
+	return o
+}
