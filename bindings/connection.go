@@ -133,9 +133,18 @@ func (s *Shell) openClient(settings *options.ClientOptions) *mongo.Client {
 		if s.ctx.Err() != nil {
 			s.abort(context.Cause(s.ctx))
 		}
-		s.throwServer(err)
+		s.throwUnreachable(err)
 	}
 	return client
+}
+
+// throwUnreachable is throwServer for a server that was never reached.
+func (s *Shell) throwUnreachable(err error) {
+	e := s.errorOf(err)
+	if name, _ := ConnectionError(err); name == "MongoNetworkError" {
+		must(e.SetPrototype(s.world.NewError(name, "").Prototype()))
+	}
+	panic(e)
 }
 
 // dbAuth is db.auth(user[, password]) and db.auth({user, pwd, mechanism}).

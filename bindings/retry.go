@@ -2,6 +2,7 @@ package bindings
 
 import (
 	"context"
+	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -31,6 +32,18 @@ func (s *Shell) sendRetryable(r request) (bson.Raw, error) {
 		r.on.home = nil
 	}
 	return s.answer(reply, err)
+}
+
+// mayRead reports whether a failed read is worth sending once more: the
+// connection was lost, or the member it went to is on its way out.
+func (s *Shell) mayRead(r request, err error) bool {
+	return err != nil && r.reads && r.session == nil && s.ctx.Err() == nil && (isNetworkError(err) || slices.Contains(passingErrors(), codeOf(err)))
+}
+
+// passingErrors() are the codes on which all drivers read again: elections,
+// shutdowns, and a network that failed behind the server.
+func passingErrors() []int32 {
+	return []int32{6, 7, 89, 91, 134, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436}
 }
 
 func retryable(err error) bool {

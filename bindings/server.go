@@ -33,7 +33,7 @@ func (s *Shell) send(r request) (bson.Raw, error) {
 	}
 	ctx := r.context(s.ctx)
 	reply, err := r.db().RunCommand(ctx, r.body, r.options()).Raw()
-	if r.reads && r.session == nil && isNetworkError(err) && s.ctx.Err() == nil {
+	if s.mayRead(r, err) {
 		reply, err = r.db().RunCommand(ctx, r.body, r.options()).Raw()
 	}
 	return s.answer(reply, err)
@@ -68,7 +68,7 @@ func (s *Shell) open(r request) (*mongo.Cursor, error) {
 	}
 	ctx := r.context(s.ctx)
 	c, err := r.db().RunCommandCursor(ctx, r.body, r.options())
-	if r.session == nil && isNetworkError(err) && s.ctx.Err() == nil {
+	if s.mayRead(r, err) {
 		c, err = r.db().RunCommandCursor(ctx, r.body, r.options())
 	}
 	if err != nil && s.ctx.Err() != nil {

@@ -38,6 +38,9 @@ func (s *Shell) errorOf(err error) *goja.Object {
 		return e
 	}
 	name, message := ConnectionError(err)
+	if selection := (topology.ServerSelectionError{}); errors.As(err, &selection) {
+		name = "MongoServerSelectionError" // a server that was there is gone
+	}
 	e := s.world.NewError(name, message)
 	errors.As(err, &command)
 	s.addLabels(e, command.Labels)
@@ -150,6 +153,8 @@ func ConnectionError(err error) (name, message string) {
 		return "MongoNetworkError", "getaddrinfo ENOTFOUND " + dns.Name
 	case errors.As(err, &op) && op.Op == "dial" && errors.Is(err, syscall.ECONNREFUSED):
 		return "MongoNetworkError", fmt.Sprintf("connect ECONNREFUSED %s", op.Addr)
+	case strings.Contains(err.Error(), "was cleared because another operation failed"):
+		return "MongoPoolClearedError", "C" + strings.TrimPrefix(oneLine(err.Error()), "c")
 	case errors.Is(err, mongo.ErrClientDisconnected):
 		return "MongoNotConnectedError", "Client must be connected before running operations"
 	case errors.As(err, &command) && command.HasErrorLabel("NetworkError"), mongo.IsNetworkError(err), errors.As(err, &op):

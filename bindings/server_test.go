@@ -187,7 +187,7 @@ func TestNobodyListens(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = s.Eval(context.Background(), "f.js", "db.c.findOne()")
-	if err == nil || err.Error() != "MongoNetworkError: connect ECONNREFUSED 10.0.0.1:27017" {
+	if err == nil || err.Error() != "MongoServerSelectionError: connect ECONNREFUSED 10.0.0.1:27017" {
 		t.Errorf("%v", err)
 	}
 	if got, _ := s.Eval(context.Background(), "f.js", "db.getMongo().getURI()"); got.value.String() != "mongodb://<credentials>@10.0.0.1:27017/" {

@@ -87,3 +87,21 @@ func TestFieldOrderSurvives(t *testing.T) {
 		{`sh.shardCollection("app.copy", {b: 1, 1: 1})`, "", refusal},
 	})
 }
+
+// TestReadsAreTriedAgain: once, on a member that is stepping down, and never when
+// the command writes.
+func TestReadsAreTriedAgain(t *testing.T) {
+	c := connect(t)
+	gone := bsonDoc{field("ok", 0.0), field("errmsg", "shutting down"), field("code", int32(91)), field("codeName", "ShutdownInProgress")}
+	c.script(map[string]bsonDoc{"find": gone, "aggregate": gone, "count": gone, "drop": gone})
+	const find = `app {"find":"orders","filter":{}}`
+	out := `app {"aggregate":"orders","pipeline":[{"$out":"x"}],"cursor":{}}`
+	failure := "MongoServerError[ShutdownInProgress]: shutting down"
+	check(t, c, []caseOf{
+		{`db.orders.find().toArray()`, find + "\n" + find, failure},
+		{`db.orders.estimatedDocumentCount()`, `app {"count":"orders"}` + "\n" + `app {"count":"orders"}`, failure},
+		{`db.orders.aggregate([{$out: "x"}])`, out, failure},
+		{`db.orders.drop()`, `app {"drop":"orders"}`, failure},
+		{`db.getMongo().startSession().getDatabase("app").orders.find().toArray()`, find, failure},
+	})
+}

@@ -87,6 +87,7 @@ func TestConstructors(t *testing.T) {
 		{`Binary([1]).toUUID()`, `throws BSONError: Binary sub_type "0" (number) is not supported for converting to UUID. Only 0x04 is currently supported.`},
 		{`DBRef('a.b', 1)`, `DBRef('b', 1, 'a')`},
 		{`DBRef('c', 1, undefined, {x: 2})`, `DBRef('c', 1, { x: 2 })`},
+		{`DBRef('c', 1, 5)`, `throws MongoshInvalidInputError: [COMMON-10001] Argument at position 2 must be of type string, got number instead (DBRef)`},
 		{`DBRef('c')`, `throws MongoshInvalidInputError: [COMMON-10001] Missing required argument at position 1 (DBRef)`},
 
 		{`BinData(300, 'aa')`, `throws MongoshInvalidInputError: [COMMON-10001] Binary subtype must be an integer between 0 and 255, got 300 instead (BinData)`},
