@@ -159,8 +159,8 @@ func prototype[T any](s *Shell, label string, methods []method[T]) *goja.Object 
 		s.describe(f, helpEntry{form: callForm(m.name, m.signature), class: label, text: m.help})
 		define(p, m.name, f)
 	}
-	if text := classHelp(label); text != nil {
-		s.helpProperty(p, text)
+	if rows := helpOf(methods); len(rows) > 0 && p.Get("help") == nil {
+		s.helpProperty(p, func(s *Shell) string { return s.helpTable(label+" Class", rows) })
 	}
 	return p
 }

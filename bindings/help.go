@@ -41,34 +41,14 @@ func (s *Shell) helpTable(heading string, rows [][2]string) string {
 }
 
 // helpOf makes a table of methods that say what they do.
-func helpOf[T any](methods ...[]method[T]) [][2]string {
+func helpOf[T any](methods []method[T]) [][2]string {
 	var rows [][2]string
-	for _, table := range methods {
-		for _, m := range table {
-			if m.help != "" {
-				rows = append(rows, [2]string{m.name, m.help})
-			}
+	for _, m := range methods {
+		if m.help != "" {
+			rows = append(rows, [2]string{m.name, m.help})
 		}
 	}
 	return rows
-}
-
-func databaseHelp(s *Shell) string {
-	return s.helpTable("Database Class", helpOf(databaseMethods(), databaseAdminMethods(), databaseUserMethods()))
-}
-
-func collectionHelp(s *Shell) string {
-	return s.helpTable("Collection Class", helpOf(collectionMethods(), readMethods(), writeMethods(), indexMethods(), adminMethods(), shardingMethods()))
-}
-
-func cursorHelp(s *Shell) string { return s.helpTable("Cursor Class", helpOf(cursorMethods())) }
-
-func shardHelp(s *Shell) string {
-	return s.helpTable("Shard Class", helpOf(shardTables()...))
-}
-
-func replicaSetHelp(s *Shell) string {
-	return s.helpTable("ReplicaSet Class", helpOf(replicaSetMethods()))
 }
 
 func shellHelp(s *Shell) string {
@@ -83,8 +63,10 @@ func shellHelp(s *Shell) string {
 		{"db.collection.help()", "Methods of collections."},
 		{"sh.help()", "Helpers for sharded clusters."},
 		{"rs.help()", "Helpers for replica sets."},
+		{"config.help()", "Settings of the shell."},
+		{"sh.moveChunk.help()", "What a method does; each has such a help."},
 	}
-	for _, table := range [][]global{printGlobals(), shellGlobals(), fileGlobals()} {
+	for _, table := range [][]global{printGlobals(), shellGlobals(), consoleGlobals(), fileGlobals()} {
 		for _, g := range table {
 			if g.help != "" && g.name != "use" && g.name != "show" {
 				rows = append(rows, [2]string{callForm(g.name, g.signature), g.help})
@@ -92,23 +74,6 @@ func shellHelp(s *Shell) string {
 		}
 	}
 	return s.helpTable("Shell Help", rows)
-}
-
-// classHelp is the help of a class's objects; nil when there is none.
-func classHelp(label string) func(*Shell) string {
-	switch label {
-	case "Database":
-		return databaseHelp
-	case "Collection":
-		return collectionHelp
-	case "Cursor":
-		return cursorHelp
-	case "Shard":
-		return shardHelp
-	case "ReplicaSet":
-		return replicaSetHelp
-	}
-	return nil
 }
 
 // helpObject is a help text as a value: it prints as the text.

@@ -184,6 +184,7 @@ func (s *Shell) newSettings() goja.Value {
 		opt.set(&c.settings, c.rt.ToValue(opt.get(&standard)))
 		return c.changed(opt, "has been reset to its default value")
 	})
+	s.helpProperty(o, configHelp)
 	s.world.SetPrinter(o, func() string {
 		m, err := s.rt.New(s.rt.GlobalObject().Get("Map"))
 		if err != nil {
@@ -198,6 +199,24 @@ func (s *Shell) newSettings() goja.Value {
 		return s.inspect(m)
 	})
 	return o
+}
+
+func configHelp(s *Shell) string {
+	return s.helpTable("Config Class", [][2]string{
+		{"config", "Shows all settings."},
+		{"config.get(key)", "Returns the value of a setting."},
+		{"config.set(key, value)", "Changes a setting; one made at a prompt lasts."},
+		{"config.reset(key)", "Gives a setting its default value."},
+		{"displayBatchSize", "How many documents a page has."},
+		{"maxTimeMS", "How long the server may work on a read or command."},
+		{"inspectDepth, inspectCompact", "How deep values are shown, and how closely."},
+		{"showStackTraces", "Whether errors show where they come from."},
+		{"historyLength", "How many inputs are kept."},
+		{"redactHistory", "\"remove\" keeps no input with a password, \"remove-redact\" no addresses either, \"keep\" keeps all."},
+		{"editor", "The program that edit opens, before $VISUAL and $EDITOR."},
+		{"disableSchemaSampling", "Whether completion may not read documents for names of fields."},
+		{"loadMongoshrc", "Whether ~/.mongoshrc.js is run where there is no ~/.shardshrc.js."},
+	})
 }
 
 // changed keeps a setting and says so.

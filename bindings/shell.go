@@ -94,7 +94,9 @@ func New(cfg Config) (*Shell, error) {
 	s.rt.SetMaxCallStackSize(maxCallDepth)
 	s.rt.SetTimeSource(s.clock.Now)
 	s.rt.SetPromiseRejectionTracker(s.trackRejection)
-	s.world = values.Install(s.rt, values.Options{Now: s.clock.Now, Warn: func(text string) { s.warnOnce("Warning: " + text) }})
+	s.world = values.Install(s.rt, values.Options{
+		Now: s.clock.Now, Warn: func(text string) { s.warnOnce("Warning: " + text) }, Made: s.helpBSON,
+	})
 	if cfg.Client != nil {
 		s.mongo = newMongoObject(s, cfg.Client, cfg.Address)
 		s.mongo.readPreference, s.mongo.settings = cfg.ReadPreference, cfg.Settings

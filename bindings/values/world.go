@@ -16,6 +16,8 @@ type Options struct {
 	// Warn receives a one-line notice for the user, without the word
 	// "Warning:" in front; each text is passed once per World. nil drops them.
 	Warn func(text string)
+	// Made sees each global object when it is first looked at; nil sees none.
+	Made func(name string, o *goja.Object)
 }
 
 // World holds what belongs to one runtime: prototypes, constructors and the
@@ -58,7 +60,13 @@ func Install(rt *goja.Runtime, opts Options) *World {
 	w.js = intrinsicsOf(rt)
 	global := rt.GlobalObject()
 	for _, g := range globals() {
-		w.DefineLazy(global, g.name, func() goja.Value { return g.make(w) })
+		w.DefineLazy(global, g.name, func() goja.Value {
+			v := g.make(w)
+			if o, ok := v.(*goja.Object); ok && opts.Made != nil {
+				opts.Made(g.name, o)
+			}
+			return v
+		})
 	}
 	return w
 }

@@ -1,0 +1,39 @@
+package bindings
+
+import (
+	"strings"
+	"testing"
+)
+
+// Everything has a help, with and without parentheses, in the layout of spec 04
+// §2.13.
+func TestEverythingHasAHelp(t *testing.T) {
+	c := connect(t)
+	for object, heading := range map[string]string{
+		"db": "Database Class", "db.orders": "Collection Class", "db.orders.find()": "Cursor Class", "sh": "Shard Class",
+		"rs": "ReplicaSet Class", "db.getMongo()": "Mongo Class", "db.getMongo().startSession()": "Session Class",
+		"db.orders.initializeOrderedBulkOp()": "Bulk Class", "db.orders.explain()": "Explainable Class",
+		"db.orders.getPlanCache()": "PlanCache Class", "config": "Config Class",
+		"db.orders.find": "db.collection.find(query, projection, options)", "db.getMongo().getDB": "db.getMongo().getDB(name)",
+		"config.set": "config.set(key, value)", "passwordPrompt": "passwordPrompt()", "load": "load(path)",
+		"ObjectId": "ObjectId(hex)", "ISODate": "ISODate(text)", "NumberLong": "NumberLong(value)", "MaxKey": "MaxKey()",
+	} {
+		for _, call := range []string{".help", ".help()"} {
+			text, failed := c.show(object + call)
+			if failed || !strings.HasPrefix(text, "\n  "+heading+":\n\n  ") {
+				t.Errorf("%s%s shows %s", object, call, text)
+			}
+			for line := range strings.Lines(text) {
+				name, explained, isRow := strings.Cut(strings.TrimPrefix(line, "    "), "  ")
+				if isRow && strings.HasPrefix(line, "    ") && len(name) < helpColumn-6 && strings.Index(line, strings.TrimLeft(explained, " ")) != helpColumn {
+					t.Errorf("%s: not at column %d: %s", object, helpColumn, line)
+				}
+			}
+		}
+	}
+	for name := range bsonForms() {
+		if text, failed := c.show(name + ".help"); failed || !strings.HasPrefix(text, "\n  "+name+"(") {
+			t.Errorf("%s.help shows %s", name, text)
+		}
+	}
+}
