@@ -27,6 +27,7 @@ type mongoObject struct {
 	readConcern    bson.Raw // sent with reads; nil for the server's default
 	writeConcern   bson.Raw // sent with writes; nil for the server's default
 	hello          bson.Raw
+	edition        *string // for the prompt; nil until it is asked for
 	home           *homeSession
 	version        serverVersion // asked for once; zero before
 }

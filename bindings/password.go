@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/dop251/goja"
@@ -81,10 +82,11 @@ func (s *Shell) readHidden(terminal *os.File) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer func() {
+	giveBack := sync.OnceFunc(func() {
 		_ = term.Restore(int(terminal.Fd()), before)
 		fmt.Fprintln(s.cfg.Stdout)
-	}()
+	})
+	defer giveBack()
 	type outcome struct {
 		text string
 		err  error
@@ -96,6 +98,7 @@ func (s *Shell) readHidden(terminal *os.File) (string, error) {
 	}()
 	select {
 	case o := <-done:
+		giveBack()
 		if errors.Is(o.err, errInterruptKey) {
 			return "", s.interruptKey()
 		}

@@ -2,8 +2,11 @@ package bindings
 
 import (
 	"context"
+	"slices"
+	"time"
 
 	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
 // Prompt is what a REPL shows before an input (spec 04 §2.2). A global named
@@ -15,7 +18,7 @@ func (s *Shell) Prompt() string {
 	if s.db == nil {
 		return "> "
 	}
-	prompt := ""
+	prompt := s.edition()
 	if s.cfg.SetName != "" {
 		prompt = s.cfg.SetName + " "
 	}
@@ -25,13 +28,45 @@ func (s *Shell) Prompt() string {
 	return prompt + s.db.name + "> "
 }
 
+const (
+	// editionWait is how long the first prompt waits to learn the server's edition.
+	editionWait = time.Second
+	// promptWait is how long a prompt of the user's own may take: nobody could
+	// stop it.
+	promptWait = 5 * time.Second
+)
+
+// edition is what the prompt puts in front for servers that are not the plain
+// ones. It is asked for once.
+func (s *Shell) edition() string {
+	if s.db.on.edition != nil {
+		return *s.db.on.edition
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), editionWait)
+	defer cancel()
+	text := ""
+	modules, _ := quietly(ctx, s.db.on.client, "admin", command("buildInfo")).Lookup("modules").ArrayOK()
+	if values, err := modules.Values(); err == nil && slices.ContainsFunc(values, isEnterprise) {
+		text = "Enterprise "
+	}
+	s.db.on.edition = &text
+	return text
+}
+
+func isEnterprise(module bson.RawValue) bool {
+	name, _ := module.StringValueOK()
+	return name == "enterprise"
+}
+
 func (s *Shell) ownPrompt() (string, bool) {
 	v := s.rt.GlobalObject().Get("prompt")
 	if v == nil {
 		return "", false
 	}
 	if f, ok := goja.AssertFunction(v); ok {
-		result, err := s.within(context.Background(), func() (goja.Value, error) { return f(goja.Undefined()) })
+		ctx, cancel := context.WithTimeout(context.Background(), promptWait)
+		defer cancel()
+		result, err := s.within(ctx, func() (goja.Value, error) { return f(goja.Undefined()) })
 		if err != nil {
 			return "", false
 		}

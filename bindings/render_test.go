@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
 // TestJSON: results as extended JSON; cursors are drained, wrappers bare (spec
@@ -131,6 +133,11 @@ func TestPrompt(t *testing.T) {
 		if got := c.Prompt(); got != want {
 			t.Errorf("%s: %q", input, got)
 		}
+	}
+	c = connect(t, func(c *Config) { c.SetName, c.Deployment = "rs0", "direct: primary" })
+	c.script(map[string]bsonDoc{"buildInfo": ok(field("version", "8.0.4"), field("modules", bson.A{"enterprise"}))})
+	if got := c.Prompt(); got != "Enterprise rs0 [direct: primary] app> " {
+		t.Errorf("prompt %q", got)
 	}
 	nodb, err := New(Config{})
 	if err != nil {
