@@ -78,6 +78,9 @@ func (s *Shell) wordsAt(t *typing) []string {
 		chain = expressionBefore(strings.TrimSuffix(chain, "?"), len(strings.TrimSuffix(chain, "?")))
 		return s.memberNames(s.know(chain))
 	}
+	if names := s.fieldNames(t); names != nil && !strings.HasPrefix(t.typed(), "$") {
+		return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !identifierOnly(n) })
+	}
 	switch typed := t.typed(); {
 	case strings.HasPrefix(typed, "$"):
 		if words := s.operatorNames(t); words != nil {
@@ -95,6 +98,9 @@ func (s *Shell) stringWords(t *typing) []string {
 	if in := t.innermost(); in != nil {
 		if in.bracket == '{' && in.key == "" && strings.HasPrefix(t.typed(), "$") {
 			return s.operatorNames(t)
+		}
+		if names := s.fieldNames(t); names != nil {
+			return names
 		}
 		if object := expressionBefore(t.text, in.at); in.bracket == '[' && object != "" && in.at == t.word-2 {
 			k := s.know(object)

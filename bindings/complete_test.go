@@ -136,6 +136,36 @@ func TestComplete(t *testing.T) {
 	}
 }
 
+// Fields are offered only when the user wants documents to be read for that.
+func TestCompleteFields(t *testing.T) {
+	c := connect(t)
+	sampled := func() bool {
+		return slices.ContainsFunc(c.commands(), func(sent string) bool { return strings.Contains(sent, "$sample") })
+	}
+	c.fixture.data["app.orders"] = []bson.Raw{
+		mustMarshal(bson.D{field("_id", 1), field("customer", bson.D{field("name", "Ada"), field("no", 1)})}),
+		mustMarshal(bson.D{field("_id", 2), field("count", 1)}),
+	}
+	if _, got := c.Complete("db.orders.find({cu"); got != nil || sampled() {
+		t.Errorf("unasked: %q", got)
+	}
+	c.show("config.set('disableSchemaSampling', false)")
+	for line, want := range map[string][]string{
+		"db.orders.find({c":                          {"count", "customer"},
+		"db.orders.find({count: 1, 'customer.":       {"customer.name", "customer.no"},
+		"db.orders.aggregate([{$match: {cou":         {"count"},
+		"db.orders.find().sort({a: 1}); print({coun": nil,
+		"db.orders.find({$o":                         {"$or"},
+	} {
+		if _, got := c.Complete(line); !slices.Equal(got, want) {
+			t.Errorf("Complete(%q) offers %q, want %q", line, got, want)
+		}
+	}
+	if !sampled() {
+		t.Error("no document was read")
+	}
+}
+
 func TestCompleteWithoutAConnection(t *testing.T) {
 	nodb, err := New(Config{})
 	if err != nil {

@@ -20,7 +20,7 @@ func (s *Shell) Prompt() string {
 	}
 	prompt := s.edition()
 	if s.cfg.SetName != "" {
-		prompt = s.cfg.SetName + " "
+		prompt += s.cfg.SetName + " "
 	}
 	if s.cfg.Deployment != "" {
 		prompt += "[" + s.cfg.Deployment + "] "

@@ -1,0 +1,70 @@
+package bindings
+
+import (
+	"context"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+)
+
+const (
+	// sampleSize is how many documents are read for names of fields, and
+	// sampleDepth how deep into them.
+	sampleSize  = 10
+	sampleDepth = 3
+)
+
+// fieldNames are those of some documents of the collection, where a key of an
+// object is typed in a call on one. They are offered only to those who asked for
+// it by config.set("disableSchemaSampling", false): reading a user's data is no
+// shell's own idea.
+func (s *Shell) fieldNames(t *typing) []string {
+	in := t.innermost()
+	if s.settings.disableSchemaSampling || in == nil || in.bracket != '{' || in.key != "" {
+		return nil
+	}
+	callee, _, _, ok := t.call()
+	if !ok {
+		return nil
+	}
+	_, on, _ := s.called(callee)
+	coll, ok := receiver[*collection](on.value)
+	if !ok {
+		return nil
+	}
+	database, name := coll.d.name, coll.name
+	return s.lists.get(coll.d.on.client, "fields of "+coll.namespace(), func(ctx context.Context, client *mongo.Client) []string {
+		reply := quietly(ctx, client, database, bson.D{
+			{Key: "aggregate", Value: name}, {Key: "cursor", Value: bson.D{}},
+			{Key: "pipeline", Value: bson.A{bson.D{{Key: "$sample", Value: bson.D{{Key: "size", Value: sampleSize}}}}}},
+		})
+		docs, err := firstBatch(reply).Values()
+		if err != nil {
+			return nil
+		}
+		names := []string{}
+		for _, doc := range docs {
+			names = appendFields(names, "", doc, sampleDepth)
+		}
+		slices.Sort(names)
+		return slices.Compact(names)
+	})
+}
+
+// appendFields adds the names of a document's fields, those inside as paths.
+func appendFields(names []string, prefix string, v bson.RawValue, depth int) []string {
+	doc, isDocument := v.DocumentOK()
+	if !isDocument || depth == 0 {
+		return names
+	}
+	elements, err := doc.Elements()
+	if err != nil {
+		return names
+	}
+	for _, e := range elements {
+		names = append(names, prefix+e.Key())
+		names = appendFields(names, prefix+e.Key()+".", e.Value(), depth-1)
+	}
+	return names
+}
