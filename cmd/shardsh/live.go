@@ -227,7 +227,7 @@ func unreachable(c *connectionString, err error) error {
 			}
 		}
 		if refused.Code == authenticationFailed {
-			return fmt.Errorf("can't log in to %s: %s (the user was looked for in the database %s; --authenticationDatabase names another)",
+			return fmt.Errorf("can't log in to %s: %s (looked for the user in the database %s; see --authenticationDatabase)",
 				c.place(), redact(refused.Message), source)
 		}
 		return fmt.Errorf("can't use %s: %s", c.place(), redact(refused.Message))

@@ -187,7 +187,7 @@ func TestLoggingIn(t *testing.T) {
 		{"asked for, as none was given", odd, "", []string{address, "-u", "joe"}, 0, "joe\n", "Enter password: \n"},
 		{"the end of input is no password", "", "", []string{address, "-u", "joe", "-p"}, 2, "", "no password was given; use --passwordFile"},
 		{"the database that knows the user", "", odd, []string{address + "/shop", "-u", "joe", "--authenticationDatabase", "admin"}, 0, "joe\n", ""},
-		{"another database", "", odd, []string{address + "/shop", "-u", "joe"}, 1, "", "looked for in the database shop; --authenticationDatabase"},
+		{"another database", "", odd, []string{address + "/shop", "-u", "joe"}, 1, "", "looked for the user in the database shop; see --authenticationDatabase"},
 		{"a wrong password", "", "", []string{address, "-u", "joe", "-p", "wrong"}, 1, "", "can't log in to mongodb://" + address + ": Authentication failed."},
 		{"X.509 asks for no password", "", "", []string{address, "-u", "joe", "--authenticationMechanism", "MONGODB-X509"}, 1, "", "can't"},
 	}
