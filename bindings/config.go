@@ -79,6 +79,9 @@ type Config struct {
 	// Settings are what Client was opened with, for db.auth() to connect again as
 	// another user; nil refuses that.
 	Settings *options.ClientOptions
+	// ClientOptions reads the connection strings of Mongo() and connect(); nil
+	// takes them as the driver does.
+	ClientOptions func(ctx context.Context, uri string) (*options.ClientOptions, error)
 }
 
 // Guard decides about a command before it is sent. An error refuses the command

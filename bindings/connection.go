@@ -61,6 +61,13 @@ func (c *call) addressed(uri string) *options.ClientOptions {
 	case scheme != "mongodb" && scheme != "mongodb+srv":
 		c.throwInvalid("Invalid URI: %s", Redact(uri))
 	}
+	if c.cfg.ClientOptions != nil {
+		settings, err := c.cfg.ClientOptions(c.ctx, uri)
+		if err != nil {
+			c.throw("MongoParseError", "%s", oneLine(err.Error()))
+		}
+		return settings
+	}
 	if _, err := connstring.ParseAndValidate(uri); err != nil {
 		c.throw("MongoParseError", "%s", oneLine(err.Error()))
 	}

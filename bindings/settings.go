@@ -250,3 +250,7 @@ func (s *Shell) newDBQuery() goja.Value {
 	must(o.DefineAccessorProperty("shellBatchSize", get, set, goja.FLAG_TRUE, goja.FLAG_TRUE))
 	return o
 }
+
+// LoadsMongoshRC tells whether mongosh's rc file is to be run where there is
+// none of our own (spec 04 §2.11).
+func (s *Shell) LoadsMongoshRC() bool { return s.settings.loadMongoshrc }

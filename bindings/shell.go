@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -389,18 +390,22 @@ func (s *Shell) Set(name string, value any) error {
 	return s.rt.GlobalObject().Set(name, value)
 }
 
-// ExitCode is what the script left in process.exitCode; 0 when it did not, or
-// left no number from 0 to 255 there.
+// ExitCode is what the script left in process.exitCode: 0 when it left
+// nothing, 1 for what is no exit code.
 func (s *Shell) ExitCode() int {
 	process, ok := s.builtins["process"].(*goja.Object)
 	if !ok {
 		return 0
 	}
-	code, ok := process.Get("exitCode").Export().(int64)
-	if !ok || code < 0 || code > 255 {
+	v := process.Get("exitCode")
+	if v == nil || goja.IsUndefined(v) || goja.IsNull(v) {
 		return 0
 	}
-	return int(code)
+	if code := v.ToFloat(); code == math.Trunc(code) && code >= 0 && code <= 255 {
+		return int(code)
+	}
+	s.warn("process.exitCode " + v.String() + " is not between 0 and 255")
+	return 1
 }
 
 // scriptPath is where a file named by a script is: next to the script that names

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 
 	"shardsh/bindings"
@@ -69,11 +68,7 @@ func (env environment) repl(ctx context.Context, o commandLine, conn *connection
 
 // kept is the place of a file that lasts between sessions.
 func (env environment) kept(path func(lookupEnv func(string) (string, bool), home string) string) string {
-	home, err := os.UserHomeDir()
-	if err != nil {
-		home = ""
-	}
-	return path(env.getenv, home)
+	return path(env.getenv, homeDirectory())
 }
 
 // lineEditor edits on a terminal, and reads lines as they come elsewhere.

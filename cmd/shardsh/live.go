@@ -73,6 +73,17 @@ func (env environment) connectLive(ctx context.Context, s server) (*connection, 
 	return conn, nil
 }
 
+// scriptClientOptions reads an address that a script gives to Mongo() or
+// connect() as the command line reads one. The options of the command line
+// are not for it, and nobody is asked for the password of a user.
+func (env environment) scriptClientOptions(ctx context.Context, uri string) (*options.ClientOptions, error) {
+	c, err := parseConnectionString(uri)
+	if err != nil {
+		return nil, err
+	}
+	return env.clientOptions(ctx, server{}, withDefaults(c))
+}
+
 // clientOptions are what the driver needs to know.
 func (env environment) clientOptions(ctx context.Context, s server, c *connectionString) (*options.ClientOptions, error) {
 	checks, err := takeTLSChecks(c)

@@ -161,6 +161,23 @@ func TestWhatAOneLinerSends(t *testing.T) {
 	}
 }
 
+// Addresses that scripts give are read as those of the command line.
+func TestConnectionsOfScripts(t *testing.T) {
+	address := listen(t, unbalanced)
+	tests := []struct{ source, stdout, stderr string }{
+		{"connect('" + address + "/shop').getName()", "shop\n", ""},
+		{"Mongo('mongodb://" + address + "').getURI()", "mongodb://" + address + "/?directConnection=true&serverSelectionTimeoutMS=2000\n", ""},
+		{"Mongo('mongodb://" + address + "/?nope=1')", "", "MongoParseError: the connection string has an option that is not supported: nope"},
+		{"Mongo('mongodb://joe:se/cret@" + address + "')", "", "percent-encoded"},
+	}
+	for _, tt := range tests {
+		code, stdout, stderr := runProgram(t, "", "--nodb", "--eval", tt.source)
+		if (code == exitOK) != (tt.stderr == "") || stdout != tt.stdout || !strings.Contains(stderr, tt.stderr) || strings.Contains(stderr, "cret") {
+			t.Errorf("%s: exit code %d, stdout %q, stderr %q", tt.source, code, stdout, stderr)
+		}
+	}
+}
+
 const odd = `p:/?#[]@%+"` // what must be encoded in a connection string
 
 func TestLoggingIn(t *testing.T) {

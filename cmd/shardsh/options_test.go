@@ -177,6 +177,7 @@ func TestRCFile(t *testing.T) {
 		{"it knows its own name", "print(__filename.split('/').pop())", "", []string{"--interactive"}, 0, ".shardshrc.js\n> \n"},
 		{"an error in it", "throw new Error('oops')", "1\n", []string{"--interactive"}, 0, "~Error while running ~/.shardshrc.js:\nError: oops"},
 		{"it may leave", "quit(4)", "1\n", []string{"--interactive"}, 4, ""},
+		{"mongosh's own, when it is wanted", "", "", []string{"--eval", "config.set('loadMongoshrc', true); undefined", "--interactive"}, 0, "mongosh\n> \n"},
 		{"mongosh's own is not for us", "", "", []string{"--interactive"}, 0, "> \n"},
 	}
 	for _, tt := range tests {

@@ -14,17 +14,17 @@ import (
 // 04 §2.11). What goes wrong in it is shown, and the shell opens. The error is
 // that of a quit() in the file.
 func (env environment) runRC(ctx context.Context, o commandLine, shell *bindings.Shell) error {
-	home, err := os.UserHomeDir()
-	if o.norc || err != nil {
+	home := homeDirectory()
+	if o.norc || home == "" {
 		return nil
 	}
 	name := ".shardshrc.js"
 	if !isFile(filepath.Join(home, name)) {
-		if name = ".mongoshrc.js"; !isFile(filepath.Join(home, name)) || !wantsMongoshRC(ctx, shell) {
+		if name = ".mongoshrc.js"; !isFile(filepath.Join(home, name)) || !shell.LoadsMongoshRC() {
 			return nil
 		}
 	}
-	_, err = shell.RunFile(ctx, filepath.Join(home, name))
+	_, err := shell.RunFile(ctx, filepath.Join(home, name))
 	var quit *bindings.ExitError
 	if err == nil || errors.As(err, &quit) || ctx.Err() != nil {
 		return err
@@ -33,17 +33,16 @@ func (env environment) runRC(ctx context.Context, o commandLine, shell *bindings
 	return nil
 }
 
+// homeDirectory is empty where there is none.
+func homeDirectory() string {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return ""
+	}
+	return home
+}
+
 func isFile(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular()
-}
-
-// wantsMongoshRC reads the setting that lets mongosh's file be used.
-func wantsMongoshRC(ctx context.Context, shell *bindings.Shell) bool {
-	r, err := shell.Eval(ctx, "rc", `config.get("loadMongoshrc")`)
-	if err != nil {
-		return false
-	}
-	text, err := shell.Render(ctx, r)
-	return err == nil && text == "true"
 }

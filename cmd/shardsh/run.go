@@ -101,6 +101,7 @@ func (env environment) shell(ctx context.Context, o commandLine) error {
 		Guard: env.guard(o), Scripts: scripts.Files,
 		SetName: conn.setName, ReadPreference: conn.readPreference, NoRetryWrites: conn.noRetryWrites, Settings: conn.settings,
 		Compat: o.compat, Sandbox: o.sandbox, Limit: o.limit, Shallow: o.deepInspect.given && !o.deepInspect.on,
+		ClientOptions: env.scriptClientOptions,
 	})
 	if err != nil {
 		return err
