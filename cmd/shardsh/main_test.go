@@ -96,6 +96,9 @@ func TestCommandLine(t *testing.T) {
 		{"version", "", []string{"--version"}, 0, "~0", ""},
 		{"help", "", []string{"--help"}, 0, "~Usage:", ""},
 		{"help names the subcommands", "", []string{"--help"}, 0, "~shardsh check [options] [address]", ""},
+		{"help as a word", "", []string{"help"}, 0, "~Usage:", ""},
+		{"help of nothing", "", []string{"help", "nothing"}, 0, "~Usage:", ""},
+		{"json of a pipe", "1", []string{"--json", "-"}, 2, "", "need a script in a file"},
 		{"help of a subcommand", "", []string{"help", "check"}, 0, "~Checks the balance", ""},
 	}
 	for _, tt := range tests {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -115,8 +116,9 @@ func (o commandLine) check() error {
 		{o.mock != "" && (o.server.host != "" || o.server.port != ""), "--mock and --host or --port exclude each other", nil},
 		{o.mock != "" && o.server.option() != "", "%s is for a live cluster, not for the mock", []any{o.server.option()}},
 		{!o.usesMock() && (o.mockTime != "" || len(o.parameters) > 0 || o.seeded), "--mock-time, --set-parameter and --seed are for the mock cluster only", nil},
-		{(o.json != "" || o.jsonl) && !scripted, "--json and --jsonl need --eval or a script", nil},
-		{(o.json != "" || o.jsonl) && (o.shell || o.interactive), "--json or --jsonl, and a shell exclude each other", nil},
+		{o.wantsJSON() && !scripted, "--json and --jsonl need --eval or a script", nil},
+		{o.wantsJSON() && slices.Contains(o.files, "-"), "--json and --jsonl need a script in a file, not on standard input", nil},
+		{o.wantsJSON() && (o.shell || o.interactive), "--json or --jsonl, and a shell exclude each other", nil},
 		{o.limit < 0, "--limit takes a number from 1, not %d", []any{o.limit}},
 		{o.timeout < 0, "--timeout takes a time above 0", nil},
 	} {

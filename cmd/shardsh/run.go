@@ -19,6 +19,9 @@ func (env environment) run(ctx context.Context) int {
 	}
 	o, err := parseOptions(env.args)
 	switch {
+	case env.asksForHelp():
+		err = nil
+		env.printHelp()
 	case err != nil:
 	case o.help:
 		env.printHelp()

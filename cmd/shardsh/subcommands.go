@@ -31,17 +31,17 @@ func (env environment) subcommand() (subcommand, environment, bool) {
 	if len(args) > 1 && args[0] == "help" {
 		args = []string{args[1], "--help"}
 	}
-	if len(args) == 0 {
-		return subcommand{}, env, false
-	}
 	for _, c := range subcommands() {
-		if c.name == args[0] {
+		if len(args) > 0 && c.name == args[0] {
 			env.args = args[1:]
 			return c, env, true
 		}
 	}
 	return subcommand{}, env, false
 }
+
+// asksForHelp: "help" alone, or with what is no subcommand.
+func (env environment) asksForHelp() bool { return len(env.args) > 0 && env.args[0] == "help" }
 
 // subcommandUsage is one line each for the help.
 func subcommandUsage() string {

@@ -82,14 +82,8 @@ func (o tlsOptions) parameters() []parameter {
 	return list
 }
 
-// protocolVersions are the names that --tlsDisabledProtocols takes, oldest
-// first.
-var protocolVersions = []struct {
-	name    string
-	version uint16
-}{
-	{"TLS1_0", tls.VersionTLS10}, {"TLS1_1", tls.VersionTLS11}, {"TLS1_2", tls.VersionTLS12}, {"TLS1_3", tls.VersionTLS13},
-}
+// protocolVersions are the names that --tlsDisabledProtocols takes.
+var protocolVersions = []string{"TLS1_0", "TLS1_1", "TLS1_2", "TLS1_3"}
 
 // protocols gives the least and the greatest version that the list leaves. As
 // everywhere in Go, TLS 1.0 and 1.1 are off anyhow.
@@ -100,13 +94,8 @@ func protocols(disabled string) (least, greatest uint16, err error) {
 		if name == "" || strings.EqualFold(name, "none") {
 			continue
 		}
-		if !slices.ContainsFunc(protocolVersions, func(p struct {
-			name    string
-			version uint16
-		}) bool {
-			return p.name == name
-		}) {
-			return 0, 0, usagef("--tlsDisabledProtocols takes TLS1_0, TLS1_1, TLS1_2 and TLS1_3 with commas between, not %q", name)
+		if !slices.Contains(protocolVersions, name) {
+			return 0, 0, usagef("--tlsDisabledProtocols takes %s, not %q", strings.Join(protocolVersions, ","), name)
 		}
 		off[name] = true
 	}
