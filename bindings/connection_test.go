@@ -51,8 +51,8 @@ func TestConnect(t *testing.T) {
 		{`try { Mongo("mongodb://u:secret@a:b:c") } catch (e) { [e.name, /secret/.test(e.message)] }`, "", "[ 'MongoParseError', false ]"},
 		{`Mongo("mongodb://x", {keyVaultNamespace: "a.b"})`, "", "MongoshUnimplementedError: [COMMON-90002] client-side field level encryption is not available in shardsh"},
 		{`Mongo("mongodb://x", {}, {api: {version: "2"}})`, "", "MongoInvalidArgumentError: Invalid server API version=2; must be in the following enum: [\"1\"]"},
-		{`connect("mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=50")`, "", "MongoNetworkError: connect ECONNREFUSED 127.0.0.1:1"},
-		{`connect("mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=50", "kim", "sesame")`, "", "MongoNetworkError: connect ECONNREFUSED 127.0.0.1:1"},
+		{`connect("mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=1000")`, "", "MongoNetworkError: connect ECONNREFUSED 127.0.0.1:1"},
+		{`connect("mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=1000", "kim", "sesame")`, "", "MongoNetworkError: connect ECONNREFUSED 127.0.0.1:1"},
 	})
 }
 

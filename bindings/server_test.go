@@ -177,7 +177,7 @@ func TestLostConnections(t *testing.T) {
 func TestNobodyListens(t *testing.T) {
 	pipe := wire.NewPipe()
 	_ = pipe.Close()
-	client, err := mongo.Connect(options.Client().ApplyURI("mongodb://user:secret@10.0.0.1:27017/?directConnection=true&serverSelectionTimeoutMS=50").SetDialer(pipe))
+	client, err := mongo.Connect(options.Client().ApplyURI("mongodb://user:secret@10.0.0.1:27017/?directConnection=true&serverSelectionTimeoutMS=1000").SetDialer(pipe))
 	if err != nil {
 		t.Fatal(err)
 	}
