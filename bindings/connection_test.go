@@ -19,6 +19,12 @@ func TestAuth(t *testing.T) {
 		{`db.auth("a", "sesame")`, "", "MongoshUnimplementedError: [COMMON-90002] this connection cannot log in again; give the user in the connection string"},
 	})
 
+	c.cfg.Interactive = false // nobody to ask
+	check(t, c, []caseOf{
+		{`db.auth("a")`, "", "MongoshInvalidInputError: [COMMON-10001] The password is missing: pass it, or passwordPrompt(), as an argument"},
+	})
+	c.cfg.Interactive = true
+
 	c.cfg.Settings = listen(t, c.fixture)
 	refusal := bson.D{field("ok", 0.0), field("errmsg", "Authentication failed."), field("code", int32(18)), field("codeName", "AuthenticationFailed")}
 	c.script(map[string]bsonDoc{"saslStart": refusal})

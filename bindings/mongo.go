@@ -166,7 +166,7 @@ func mongoGetReadPref(c *call, m *mongoObject) goja.Value {
 	if tags := c.tagSets(m.readPref()); tags != nil {
 		must(o.Set("tags", tags))
 	}
-	if enabled := m.readPref().HedgeEnabled(); enabled != nil {
+	if enabled := m.readPref().HedgeEnabled(); enabled != nil { //nolint:staticcheck // servers before 8.0 hedge
 		must(o.Set("hedge", c.newObject("enabled", *enabled)))
 	}
 	return o
@@ -230,7 +230,7 @@ func (c *call) readPreferenceOf(mode, tags, hedge goja.Value) *readpref.ReadPref
 			c.throw("MongoInvalidArgumentError", "Primary read preference cannot be combined with hedge")
 		}
 		if enabled := property(o, "enabled"); enabled != nil {
-			opts = append(opts, readpref.WithHedgeEnabled(enabled.ToBoolean()))
+			opts = append(opts, readpref.WithHedgeEnabled(enabled.ToBoolean())) //nolint:staticcheck // servers before 8.0 hedge
 		}
 	}
 	pref, err := readpref.New(kind, opts...)

@@ -13,7 +13,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
-	driversession "go.mongodb.org/mongo-driver/v2/x/mongo/driver/session"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
 
 	"shardsh/balancer/mongoerr"
@@ -147,7 +146,7 @@ func ConnectionError(err error) (name, message string) {
 		return "MongoServerSelectionError", "Server selection timed out"
 	}
 	switch {
-	case errors.Is(err, driversession.ErrSessionEnded):
+	case err.Error() == "ended session was used":
 		return "MongoExpiredSessionError", sessionEnded
 	case errors.As(err, &dns):
 		return "MongoNetworkError", "getaddrinfo ENOTFOUND " + dns.Name

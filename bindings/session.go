@@ -3,6 +3,7 @@ package bindings
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,7 +13,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/mongo/readconcern"
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
-	driversession "go.mongodb.org/mongo-driver/v2/x/mongo/driver/session"
 )
 
 // session is what startSession() gives.
@@ -188,7 +188,7 @@ func (c *call) clusterTime(doc bson.Raw) goja.Value {
 
 func (sess *session) start(c *call, o *goja.Object) error {
 	if sess.ended {
-		return driversession.ErrSessionEnded
+		c.throw("MongoExpiredSessionError", sessionEnded)
 	}
 	if o == nil {
 		return sess.driver.StartTransaction()
@@ -200,13 +200,14 @@ func (sess *session) commit(ctx context.Context) error { return sess.driver.Comm
 
 // transaction throws the error of a step of a transaction.
 func (c *call) transaction(err error) {
-	switch {
-	case err == nil:
+	if err == nil {
 		return
-	case errors.Is(err, driversession.ErrSnapshotTransaction):
+	}
+	text := err.Error()
+	if text == "transactions are not supported in snapshot sessions" {
 		c.throw("MongoCompatibilityError", "Transactions are not supported in snapshot sessions")
-	case isTransactionState(err):
-		text := err.Error()
+	}
+	if slices.Contains(transactionStates(), text) {
 		c.throw("MongoTransactionError", "%s", strings.ToUpper(text[:1])+text[1:])
 	}
 	if _, err = c.answer(nil, err); err != nil {
@@ -214,16 +215,14 @@ func (c *call) transaction(err error) {
 	}
 }
 
-func isTransactionState(err error) bool {
-	for _, state := range []error{
-		driversession.ErrNoTransactStarted, driversession.ErrTransactInProgress, driversession.ErrAbortAfterCommit,
-		driversession.ErrAbortTwice, driversession.ErrCommitAfterAbort, driversession.ErrUnackWCUnsupported,
-	} {
-		if errors.Is(err, state) {
-			return true
-		}
+// transactionStates() are the driver's errors for a step that does not fit the
+// one before. It has no public names for them.
+func transactionStates() []string {
+	return []string{
+		"no transaction started", "transaction already in progress", "cannot call abortTransaction after calling commitTransaction",
+		"cannot call abortTransaction twice", "cannot call commitTransaction after calling abortTransaction",
+		"transactions do not support unacknowledged write concerns",
 	}
-	return false
 }
 
 // transactionPatience is how long withTransaction goes on trying, as all drivers
