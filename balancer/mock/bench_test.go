@@ -50,6 +50,32 @@ func BenchmarkIdleHour(b *testing.B) {
 	}
 }
 
+// A virtual day of a hundred shards that begin with all data on ten of them.
+func BenchmarkDay(b *testing.B) {
+	var top mock.Topology
+	for i := range 100 {
+		top.Shards = append(top.Shards, mock.TopologyShard{ID: fmt.Sprintf("s%02d", i)})
+	}
+	coll := mock.TopologyCollection{Namespace: "big.data", Key: json.RawMessage(`{"k": 1}`), Chunks: make([]mock.TopologyChunk, 200_000)}
+	for i := range coll.Chunks {
+		coll.Chunks[i] = mock.TopologyChunk{Shard: top.Shards[i%10].ID, Docs: 1000, Bytes: json.RawMessage("104857600")}
+		if i > 0 {
+			coll.Chunks[i].Min = json.RawMessage(fmt.Sprintf(`{"k": %d}`, i))
+		}
+	}
+	top.Collections = []mock.TopologyCollection{coll}
+	c, err := mock.New(mock.Config{Topology: &top, Start: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(c.Close)
+	m := newModelOn(c)
+	for b.Loop() {
+		m.sleep(24 * time.Hour)
+	}
+	b.ReportMetric(float64(c.BalancerStatus().Rounds)/float64(b.N), "rounds/op")
+}
+
 // million is a cluster with a million chunks on a hundred shards, evened out.
 var million = sync.OnceValues(func() (*model, bson.RawValue) {
 	const chunks, shards = 1_000_000, 100

@@ -274,7 +274,7 @@ func (c *Cluster) shardAs(t TopologyCollection, p catalog.KeyPattern, built []bu
 	c.spreadCollection(t.Namespace, local, table)
 	for _, b := range built {
 		l := c.shards[b.chunk.Shard].colls[t.Namespace]
-		l.virtual = l.virtual.append(extent{min: b.chunk.Min, max: b.chunk.Max, docs: b.docs, bytes: b.bytes})
+		l.virtual.add(extent{min: b.chunk.Min, max: b.chunk.Max, docs: b.docs, bytes: b.bytes})
 	}
 	c.logPlacement(t.Namespace, &local.uuid, at, table.Owners())
 	return nil

@@ -34,7 +34,7 @@ func (c *Cluster) startClone(m *migration) {
 	for record := range local.inRange(m.coll.Pattern, m.min, m.max) {
 		m.records = append(m.records, record)
 	}
-	_, m.virtual = local.virtual.take(m.coll.Pattern, m.min, m.max)
+	m.virtualDocs, m.virtualBytes = local.virtual.within(m.coll.Pattern, m.min, m.max)
 	if err := c.checkSize(m, local); err != nil {
 		c.fail(m, err)
 		return
@@ -63,7 +63,7 @@ func (c *Cluster) checkSize(m *migration, local *localCollection) error {
 		}
 		limit = 2 * max(m.req.MaxChunkSizeBytes/average, 1)
 	}
-	virtual := m.virtual.docs
+	virtual := m.virtualDocs
 	if n := int64(len(m.records)) + virtual; n > limit {
 		return mongoerr.New(mongoerr.ChunkTooBig,
 			"Cannot move chunk: the maximum number of documents for a chunk is %d, the range holds %d", limit, n)
@@ -163,7 +163,7 @@ func (c *Cluster) copyBatch(m *migration) {
 		c.after(wait, func() { c.copyBatch(m) })
 		return
 	}
-	docs, bytes := m.virtual.docs, m.virtual.bytes
+	docs, bytes := m.virtualDocs, m.virtualBytes
 	m.cloned += docs
 	m.clonedSize += bytes
 	c.after(wait+transferTime(bytes), func() {

@@ -152,9 +152,7 @@ func (c *Cluster) commit(m *migration) {
 // hand passes virtual data on and turns the donor's copies into orphans.
 func (c *Cluster) hand(m *migration) {
 	from, to := m.local(m.donor), m.local(m.receiver)
-	var moved virtualData
-	from.virtual, moved = from.virtual.take(m.coll.Pattern, m.min, m.max)
-	to.virtual = to.virtual.merge(moved)
+	to.virtual.merge(from.virtual.take(m.coll.Pattern, m.min, m.max))
 	m.donorTask.orphans = m.recvTask.orphans
 	m.receiver.removeDeletion(m.recvTask)
 }

@@ -155,10 +155,12 @@ func (c *Cluster) checkVirtual(s *shard, local *localCollection, coll catalog.Co
 		return
 	}
 	table := c.tables[coll.Namespace]
-	for i, e := range local.virtual.extents {
-		if i > 0 && e.min.Less(local.virtual.extents[i-1].max) {
+	var end catalog.Key
+	for e := range local.virtual.all() {
+		if e.min.Less(end) {
 			fail("%s: virtual data of %s overlaps at %s", coll.Namespace, s.id, e.min)
 		}
+		end = e.max
 		for chunk := range table.Overlapping(e.min, e.max) {
 			if chunk.Shard != s.id {
 				fail("%s: virtual data of %s lies in the chunk at %s of %s", coll.Namespace, s.id, chunk.Min, chunk.Shard)

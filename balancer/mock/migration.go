@@ -59,9 +59,9 @@ type migration struct {
 	recvTime  []time.Duration
 
 	// Clone: the documents seen at the start, still to be copied.
-	records []store.RecordID
-	virtual virtualData
-	cloning bool
+	records                   []store.RecordID
+	virtualDocs, virtualBytes int64
+	cloning                   bool
 	// rejected: the config server refused the commit.
 	rejected   bool
 	mods       modifications

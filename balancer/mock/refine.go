@@ -115,10 +115,13 @@ func (c *Cluster) refineTasks(ns string, bounds refinement) {
 			}
 		}
 		if l := s.colls[ns]; l != nil {
-			for i := range l.virtual.extents {
-				extend(&l.virtual.extents[i].min)
-				extend(&l.virtual.extents[i].max)
+			var wider virtualData
+			for e := range l.virtual.all() {
+				extend(&e.min)
+				extend(&e.max)
+				wider.add(e)
 			}
+			l.virtual = wider
 		}
 	}
 }

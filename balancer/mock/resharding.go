@@ -280,7 +280,7 @@ func (c *Cluster) spreadVirtual(coll catalog.Collection, table *catalog.RoutingT
 	left := int64(table.Len())
 	for chunk := range table.All() {
 		l := moved[chunk.Shard]
-		l.virtual = l.virtual.append(extent{min: chunk.Min, max: chunk.Max, docs: docs / left, bytes: bytes / left})
+		l.virtual.add(extent{min: chunk.Min, max: chunk.Max, docs: docs / left, bytes: bytes / left})
 		docs, bytes, left = docs-docs/left, bytes-bytes/left, left-1
 	}
 }

@@ -1,9 +1,10 @@
 package mock
 
 import (
+	"iter"
 	"math"
-	"slices"
 
+	"github.com/tidwall/btree"
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
@@ -18,66 +19,104 @@ type extent struct {
 }
 
 // virtualData is the virtual part of a collection on one shard: extents in
-// key order that do not overlap, and their sums. The zero value is empty.
+// key order that do not overlap, and their sums. The zero value is empty; a
+// copy shares the extents.
 type virtualData struct {
-	extents     []extent
+	extents     *btree.BTreeG[extent] // by lower bound; nil = none
 	docs, bytes int64
+}
+
+// all are the extents in key order.
+func (v virtualData) all() iter.Seq[extent] { return v.from(catalog.Key{}) }
+
+// from are the extents that end above a key, in key order; all for the zero
+// Key.
+func (v virtualData) from(k catalog.Key) iter.Seq[extent] {
+	return func(yield func(extent) bool) {
+		if v.extents == nil {
+			return
+		}
+		first := extent{min: k}
+		v.extents.Descend(first, func(e extent) bool {
+			if k.Less(e.max) {
+				first = e
+			}
+			return false
+		})
+		v.extents.Ascend(first, yield)
+	}
+}
+
+// inside are the extents, or the parts of extents, that lie in [min, max).
+func (v virtualData) inside(p catalog.KeyPattern, min, max catalog.Key) iter.Seq[extent] {
+	return func(yield func(extent) bool) {
+		for e := range v.from(min) {
+			if e.min.Compare(max) >= 0 {
+				return
+			}
+			_, part := e.cut(p, min)
+			if part, _ = part.cut(p, max); !part.empty() && !yield(part) {
+				return
+			}
+		}
+	}
 }
 
 // within sums what lies in [min, max). Extents that a bound cuts count in
 // part.
 func (v virtualData) within(p catalog.KeyPattern, min, max catalog.Key) (docs, bytes int64) {
-	for _, e := range v.overlapping(min, max) {
-		_, part := e.cut(p, min)
-		part, _ = part.cut(p, max)
-		docs += part.docs
-		bytes += part.bytes
+	for e := range v.inside(p, min, max) {
+		docs += e.docs
+		bytes += e.bytes
 	}
 	return docs, bytes
 }
 
-func (v virtualData) overlapping(min, max catalog.Key) []extent {
-	from, _ := slices.BinarySearchFunc(v.extents, min, func(e extent, k catalog.Key) int {
-		if e.max.Compare(k) <= 0 {
-			return -1
+// take cuts [min, max) out and gives what it held.
+func (v *virtualData) take(p catalog.KeyPattern, min, max catalog.Key) (taken virtualData) {
+	var touched []extent
+	for e := range v.from(min) {
+		if e.min.Compare(max) >= 0 {
+			break
 		}
-		return 1
-	})
-	to := from
-	for to < len(v.extents) && v.extents[to].min.Compare(max) < 0 {
-		to++
+		touched = append(touched, e)
 	}
-	return v.extents[from:to]
-}
-
-// take cuts [min, max) out and gives what is left and what was taken.
-func (v virtualData) take(p catalog.KeyPattern, min, max catalog.Key) (left, taken virtualData) {
-	for _, e := range v.extents {
+	for _, e := range touched {
+		v.extents.Delete(e)
+		v.docs, v.bytes = v.docs-e.docs, v.bytes-e.bytes
 		before, rest := e.cut(p, min)
-		inside, after := rest.cut(p, max)
-		left = left.append(before).append(after)
-		taken = taken.append(inside)
+		part, after := rest.cut(p, max)
+		v.add(before)
+		v.add(after)
+		taken.add(part)
 	}
-	return left, taken
+	return taken
 }
 
-// merge puts other extents in, in key order.
-func (v virtualData) merge(other virtualData) virtualData {
-	all := append(slices.Clone(v.extents), other.extents...)
-	slices.SortFunc(all, func(a, b extent) int { return a.min.Compare(b.min) })
-	return virtualData{extents: all, docs: v.docs + other.docs, bytes: v.bytes + other.bytes}
+// add puts an extent in that overlaps none.
+func (v *virtualData) add(e extent) {
+	if e.empty() {
+		return
+	}
+	if v.extents == nil {
+		v.extents = btree.NewBTreeGOptions(func(a, b extent) bool { return a.min.Less(b.min) }, btree.Options{NoLocks: true})
+	}
+	v.extents.Set(e)
+	v.docs, v.bytes = v.docs+e.docs, v.bytes+e.bytes
 }
 
-func (v virtualData) append(e extent) virtualData {
-	if e.docs == 0 && e.bytes == 0 {
-		return v
+// merge puts other extents in.
+func (v *virtualData) merge(other virtualData) {
+	for e := range other.all() {
+		v.add(e)
 	}
-	return virtualData{extents: append(v.extents, e), docs: v.docs + e.docs, bytes: v.bytes + e.bytes}
 }
+
+func (e extent) empty() bool { return e.docs == 0 && e.bytes == 0 }
 
 // cut splits an extent at a key; either part may be empty.
 func (e extent) cut(p catalog.KeyPattern, at catalog.Key) (before, after extent) {
-	if e.docs == 0 && e.bytes == 0 || at.Compare(e.min) <= 0 {
+	if e.empty() || at.Compare(e.min) <= 0 {
 		return extent{}, e
 	}
 	if at.Compare(e.max) >= 0 {
@@ -96,9 +135,7 @@ func (e extent) cut(p catalog.KeyPattern, at catalog.Key) (before, after extent)
 // pointAfter is a key with about n of the documents of [min, max) below it;
 // false when the data has no room for one.
 func (v virtualData) pointAfter(p catalog.KeyPattern, min, max catalog.Key, n int64) (catalog.Key, bool) {
-	for _, e := range v.overlapping(min, max) {
-		_, part := e.cut(p, min)
-		part, _ = part.cut(p, max)
+	for part := range v.inside(p, min, max) {
 		if part.docs <= n {
 			n -= part.docs
 			continue
