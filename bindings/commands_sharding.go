@@ -2,8 +2,6 @@ package bindings
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/dop251/goja"
@@ -29,20 +27,24 @@ func showZones(c *call, d *database) goja.Value {
 	if c.has(1) {
 		ns = d.qualified(c.text(1))
 	}
-	zones := c.zones(config, ns)
 	if c.showsTables() {
+		zones := c.zones(config, ns)
 		return c.shownTables(func(t *tables) { t.zones(zones) })
 	}
-	byCollection := map[string][]any{}
-	for _, z := range zones {
-		for _, doc := range z.ranges {
-			entry := c.newObject("zone", c.lookup(doc, "tag"), "min", c.lookup(doc, "min"), "max", c.lookup(doc, "max"))
-			byCollection[textAt(doc, "ns")] = append(byCollection[textAt(doc, "ns")], c.onOneLine(entry))
-		}
+	filter := bson.D{}
+	if ns != "" {
+		filter = bson.D{{Key: "ns", Value: ns}}
 	}
 	o := c.rt.NewObject()
-	for _, ns := range slices.Sorted(maps.Keys(byCollection)) {
-		must(o.Set(ns, c.rt.NewArray(byCollection[ns]...)))
+	for _, doc := range c.findAll(config, "tags", filter, byRange()) {
+		ns := textAt(doc, "ns")
+		list, _ := o.Get(ns).(*goja.Object)
+		if list == nil {
+			list = c.rt.NewArray()
+			must(o.Set(ns, list))
+		}
+		entry := c.newObject("zone", c.lookup(doc, "tag"), "min", c.lookup(doc, "min"), "max", c.lookup(doc, "max"))
+		must(list.Set(itoa(len(list.Keys())), c.onOneLine(entry)))
 	}
 	return c.shownValue(o)
 }

@@ -68,7 +68,10 @@ func (sh *shard) violation(ns string) string {
 	if truthyAt(status, "balancerCompliant") {
 		return ""
 	}
-	return textAt(status, "firstComplianceViolation")
+	if why := textAt(status, "firstComplianceViolation"); why != "" {
+		return why
+	}
+	return "the server does not say why"
 }
 
 func shWaitForBalance(c *call, sh *shard) goja.Value {

@@ -65,7 +65,11 @@ type defragmentation struct {
 }
 
 func (sh *shard) defragmentation(ns string) defragmentation {
-	status := sh.collectionStatus(ns)
+	return defragmentationOf(sh.collectionStatus(ns))
+}
+
+// defragmentationOf reads the reply of balancerCollectionStatus (spec 02 §2.8).
+func defragmentationOf(status bson.Raw) defragmentation {
 	d := defragmentation{left: math.NaN()}
 	if textAt(status, "firstComplianceViolation") != "defragmentingChunks" {
 		return d

@@ -155,27 +155,25 @@ func (r *statusReport) collectionTable(t *tables, entry bson.Raw, zones []zoneLa
 		key += ", unique"
 	}
 	t.line("shard key", key)
-	t.line("balanced", r.balancedText(entry))
-	size := megabytes(r.sh().chunkSize(entry))
-	if numberOf(entry, "maxChunkSizeBytes") > 0 {
-		size += " (its own)"
+	status, err := r.s.send(r.d.sibling("admin").request(bson.D{{Key: "balancerCollectionStatus", Value: ns}}, reads))
+	if err != nil {
+		t.line("balanced", "unknown: "+err.Error())
+	} else {
+		t.line("balanced", balancedText(entry, status))
 	}
-	t.line("chunk size", size)
+	t.line("chunk size", r.chunkSizeText(entry, status))
 	if text := zonesText(ns, zones); text != "" {
 		t.line("zones", text)
 	}
 	t.grid(r.distributionRows(ns, r.counts[chunkKey(entry)]))
 }
 
-func (r *statusReport) balancedText(entry bson.Raw) string {
-	ns := textAt(entry, "_id")
+// balancedText is the answer to whether a collection is balanced.
+func balancedText(entry, status bson.Raw) string {
 	text := "yes"
-	status, err := r.s.send(r.d.sibling("admin").request(bson.D{{Key: "balancerCollectionStatus", Value: ns}}, reads))
 	switch {
-	case err != nil:
-		text = "unknown: " + err.Error()
 	case textAt(status, "firstComplianceViolation") == "defragmentingChunks":
-		text = "NO, it is being defragmented: " + r.sh().defragmentation(ns).text()
+		text = "NO, it is being defragmented: " + defragmentationOf(status).text()
 	case !truthyAt(status, "balancerCompliant"):
 		text = "NO, " + textAt(status, "firstComplianceViolation")
 	}
@@ -183,6 +181,19 @@ func (r *statusReport) balancedText(entry bson.Raw) string {
 		text += "; " + reason
 	}
 	return text
+}
+
+// chunkSizeText is the size the balancer goes by; servers of old do not tell it
+// with the status.
+func (r *statusReport) chunkSizeText(entry, status bson.Raw) string {
+	size := numberOf(status, "chunkSize")
+	if size == 0 {
+		size = r.sh().chunkSize(entry)
+	}
+	if numberOf(entry, "maxChunkSizeBytes") > 0 {
+		return megabytes(size) + " (its own)"
+	}
+	return megabytes(size)
 }
 
 // zonesText names the zones of a collection with the number of their ranges.

@@ -110,6 +110,19 @@ func TestStatusReadsLittle(t *testing.T) {
 	}
 }
 
+// TestShowZonesByRange: in the order of the ranges, not of the zones' names.
+func TestShowZonesByRange(t *testing.T) {
+	c := connect(t)
+	c.fixture.data["config.tags"] = append(c.fixture.data["config.tags"],
+		mustMarshal(bsonD(field("ns", "app.orders"), field("tag", "A"), field("min", bsonD(field("k", int32(500)))), field("max", bsonD(field("k", int32(900)))))))
+	run(t, c, step{"show zones", `{
+  'app.orders': [
+    { zone: 'EU', min: { k: 0 }, max: { k: 500 } },
+    { zone: 'A', min: { k: 500 }, max: { k: 900 } }
+  ]
+}`})
+}
+
 func TestStatusAsJSON(t *testing.T) {
 	c := connect(t)
 	r, err := c.Eval(t.Context(), "eval", "sh.status()")

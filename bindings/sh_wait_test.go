@@ -71,6 +71,8 @@ func TestWaitForBalance(t *testing.T) {
 			"{ balanced: true, ns: 'app.orders', moves: 0, waitedMS: 15000 }", 15 * time.Second},
 		{map[string][]bsonDoc{"balancerCollectionStatus": {uneven, even}}, `sh.waitForBalance("all", {interval: 100})`,
 			"{\n  balanced: true,\n  collections: 1,\n  leftAlone: [ 'app.users' ],\n  moves: 0,\n  waitedMS: 100\n}", 100 * time.Millisecond},
+		{map[string][]bsonDoc{"balancerCollectionStatus": {ok(field("balancerCompliant", false))}}, `sh.waitForBalance("app.orders", {timeout: 1})`,
+			"MongoshRuntimeError: after 1ms: not balanced: app.orders (the server does not say why)", time.Millisecond},
 		{map[string][]bsonDoc{"balancerCollectionStatus": {even}}, `sh.waitForBalance().balanced`, "true", 0},
 		{nil, `sh.waitForBalance("app.users")`,
 			"MongoshRuntimeError: app.users is not balanced (chunksImbalance), and balancing is disabled for it: sh.enableBalancing, sh.enableMigrations", 0},

@@ -43,7 +43,7 @@ func (s *Shell) zones(config *database, ns string) []zoneLayout {
 	if ns != "" {
 		filter = bson.D{{Key: "ns", Value: ns}}
 	}
-	for _, doc := range s.findAll(config, "tags", filter, bson.E{Key: "sort", Value: bson.D{{Key: "ns", Value: int32(1)}, {Key: "min", Value: int32(1)}}}) {
+	for _, doc := range s.findAll(config, "tags", filter, byRange()) {
 		z := zone(textAt(doc, "tag"))
 		z.ranges = append(z.ranges, doc)
 	}
@@ -55,6 +55,11 @@ func (s *Shell) zones(config *database, ns string) []zoneLayout {
 	}
 	slices.SortFunc(list, func(a, b zoneLayout) int { return strings.Compare(a.name, b.name) })
 	return list
+}
+
+// byRange sorts the ranges of zones.
+func byRange() bson.E {
+	return bson.E{Key: "sort", Value: bson.D{{Key: "ns", Value: int32(1)}, {Key: "min", Value: int32(1)}}}
 }
 
 func shZones(c *call, sh *shard) goja.Value {

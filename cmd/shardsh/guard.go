@@ -20,6 +20,7 @@ func readOnlyCommands() map[string]bool {
 		"listDatabases", "listCollections", "listIndexes", "listShards", "dbStats", "dbstats", "collStats", "collstats",
 		"dataSize", "datasize", "splitVector", "validate", "dbHash", "usersInfo", "rolesInfo",
 		"balancerStatus", "balancerCollectionStatus", "checkMetadataConsistency", "analyzeShardKey", "shardDrainingStatus",
+		"getTransitionToDedicatedConfigServerStatus",
 		"startSession", "refreshSessions", "endSessions", "replSetGetStatus", "replSetGetConfig", "saslStart", "saslContinue", "logout",
 	}
 	set := make(map[string]bool, len(names))
