@@ -110,7 +110,7 @@ func closingQuote(line string, i int) int {
 // pastComment is the last byte of the comment at i, or i when there is none.
 func pastComment(line string, i int) int {
 	rest := line[i:]
-	end := -1
+	var end int
 	switch {
 	case strings.HasPrefix(rest, "//"):
 		end = strings.IndexByte(rest, '\n')

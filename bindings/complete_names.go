@@ -27,7 +27,8 @@ type nameLists struct {
 	mu       sync.Mutex
 	lists    map[nameKey]*nameList
 	fetching sync.WaitGroup
-	cancels  []context.CancelFunc
+	ctx      context.Context // of what is under way; nil before the first request
+	cancel   context.CancelFunc
 }
 
 type nameKey struct {
@@ -75,8 +76,10 @@ func (l *nameLists) request(key nameKey, fetch func(context.Context, *mongo.Clie
 	}
 	done := make(chan struct{})
 	list.loading = done
-	ctx, cancel := context.WithTimeout(context.Background(), completionLimit)
-	l.cancels = append(l.cancels, cancel)
+	if l.ctx == nil {
+		l.ctx, l.cancel = context.WithCancel(context.Background())
+	}
+	ctx, cancel := context.WithTimeout(l.ctx, completionLimit)
 	l.fetching.Go(func() {
 		defer cancel()
 		names := fetch(ctx, key.client)
@@ -103,10 +106,9 @@ func (l *nameLists) stale() {
 // close ends what is under way.
 func (l *nameLists) close() {
 	l.mu.Lock()
-	for _, cancel := range l.cancels {
-		cancel()
+	if l.cancel != nil {
+		l.cancel()
 	}
-	l.cancels = nil
 	l.mu.Unlock()
 	l.fetching.Wait()
 }

@@ -85,7 +85,7 @@ func (c *call) runEditor(editor []string, text string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer os.RemoveAll(dir) //nolint:errcheck // a file in the temporary directory
+	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "edit.js")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		return "", err
