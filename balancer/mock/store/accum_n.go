@@ -145,6 +145,10 @@ var topNames = map[string]bool{"$top": true, "$topN": true, "$bottom": true, "$b
 // compileAccumulator compiles an accumulator of $group; ok is false when there
 // is none of that name.
 func (c *exprCompiler) compileAccumulator(name string, arg value, sc *scope) (acc accumulation, ok bool, err error) {
+	if name == "$accumulator" {
+		_, err = noJavaScript(name, arg, sc)
+		return acc, true, err
+	}
 	if start, ok := listAccumulators[name]; ok {
 		acc, err = c.oneArgument(name, arg, sc, start)
 		return acc, true, err

@@ -17,7 +17,6 @@ var arithmeticFunctions = map[string]function{
 	"$abs":      {1, 1, exprAbs},
 	"$ceil":     {1, 1, toWhole("$ceil", math.Ceil, roundUp)},
 	"$floor":    {1, 1, toWhole("$floor", math.Floor, roundDown)},
-	"$rand":     {0, 0, exprRand},
 }
 
 var bitFunctions = map[string]function{
@@ -191,7 +190,13 @@ func toWhole(op string, double func(float64) float64, mode roundMode) func(*eval
 	}
 }
 
-func exprRand(c *evaluation, _ []value) (value, error) { return doubleValue(c.random()), nil }
+// compileRand takes {} and [] for no arguments.
+func compileRand(_ string, arg value, _ *scope) (expression, error) {
+	if !isObject(arg) && !isArray(arg) || !isEmpty(arg.Value) {
+		return nil, fail(3040501, "$rand does not currently accept arguments")
+	}
+	return evalFunc(func(c *evaluation) (value, error) { return doubleValue(c.random()), nil }), nil
+}
 
 func bitwise(op string, identity int32, f func(a, b int64) int64) func(*evaluation, []value) (value, error) {
 	return func(_ *evaluation, args []value) (value, error) {

@@ -5,6 +5,12 @@ type evalFunc func(c *evaluation) (value, error)
 
 func (f evalFunc) eval(c *evaluation) (value, error) { return f(c) }
 
+// noJavaScript refuses what runs in the server's own JavaScript, as a server
+// does where that is switched off.
+func noJavaScript(string, value, *scope) (expression, error) {
+	return nil, fail(31264, "Cannot run server-side javascript without the javascript engine enabled")
+}
+
 // specialForms are the operators that do not simply look at all their
 // arguments: they choose which to evaluate, bind variables, or read a part of
 // their specification as it stands.
@@ -18,6 +24,8 @@ func (c *exprCompiler) specialForms() map[string]form {
 		"$let": c.let, "$map": c.mapForm, "$filter": c.filter, "$reduce": c.reduce,
 		"$sortArray": c.sortArray, "$getField": c.getField, "$setField": c.setField, "$unsetField": c.setField,
 		"$zip":        c.zip,
+		"$rand":       compileRand,
+		"$function":   noJavaScript,
 		"$regexMatch": c.regex, "$regexFind": c.regex, "$regexFindAll": c.regex,
 	}
 	for _, name := range []string{"$median", "$percentile"} {

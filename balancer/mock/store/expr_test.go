@@ -279,3 +279,16 @@ func TestDecimalLaws(t *testing.T) {
 		}
 	})
 }
+
+// A random number needs no arguments, written either way.
+func TestRandTakesNothing(t *testing.T) {
+	for _, none := range []string{"{}", "[]"} {
+		got, err := aggregate(list(t, `[{"$documents": [{}]}, {"$project": {"r": {"$rand": `+none+`}}}]`), Env{Rand: func() float64 { return 0.25 }}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := lookup(items(got)[0].Value, "r"); toDouble(r) != 0.25 {
+			t.Errorf("$rand: %s gives %s", none, r)
+		}
+	}
+}

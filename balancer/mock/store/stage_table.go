@@ -37,7 +37,9 @@ func (c *pipelineCompiler) stage(name string, arg value, place, of int) (stage, 
 		return nil, fail(40600, "%s is not allowed to be used within a $facet stage", name)
 	case c.depth > 0 && (name == "$out" || name == "$merge"):
 		return nil, fail(51047, "%s is not allowed within a $lookup's sub-pipeline", name)
-	case producers[name] && (place > 0 || !known):
+	case producers[name] && place == 0 && !known:
+		return nil, unavailable(name)
+	case producers[name] && place > 0:
 		return nil, serverError(mongoerr.StageNotFirst, "%s is only valid as the first stage in a pipeline.", name)
 	case (name == "$out" || name == "$merge") && place < of-1:
 		return nil, fail(40601, "%s can only be the final stage in the pipeline", name)
@@ -45,6 +47,18 @@ func (c *pipelineCompiler) stage(name string, arg value, place, of int) (stage, 
 		return nil, serverError(mongoerr.UnknownStage, "Unrecognized pipeline stage name: '%s'", name)
 	}
 	return f(name, arg)
+}
+
+// unavailable says why a stage that makes documents has none to make.
+func unavailable(name string) error {
+	switch name {
+	case "$geoNear":
+		return serverError(mongoerr.IndexNotFound, "unable to find index for $geoNear query")
+	case "$search", "$searchMeta", "$vectorSearch", "$listSearchIndexes":
+		return fail(31082, "Using $search and $vectorSearch aggregation stages requires additional configuration. "+
+			"Please connect to Atlas or an AtlasCLI local deployment to enable.")
+	}
+	return serverError(mongoerr.NotImplemented, "the mock does not support the stage %s", name)
 }
 
 // updateStages may make up an update.
