@@ -209,7 +209,7 @@ func stages(p part, shape store.Shape) (*store.Stage, store.Totals) {
 }
 
 // reply shows an explanation.
-func (e explanation) reply(r *Router, level verbosity) bson.D {
+func (e explanation) reply(level verbosity) bson.D {
 	shards := bson.A{}
 	for _, p := range e.parts {
 		shards = append(shards, append(bson.D{
@@ -327,7 +327,7 @@ func (r *Router) explainFind(c *call, level verbosity) (bson.D, error) {
 	}
 	e := explanation{ns: q.ns, query: q, parts: r.plans(q, parts, stages)}
 	e.top = mergeStage(len(e.parts), !q.sort.IsEmpty())
-	return append(append(e.reply(r, level), q.shapeHash("find")), r.explainTail(c)...), nil
+	return append(append(e.reply(level), q.shapeHash("find")), r.explainTail(c)...), nil
 }
 
 func (r *Router) explainCount(c *call, level verbosity) (bson.D, error) {
@@ -341,7 +341,7 @@ func (r *Router) explainCount(c *call, level verbosity) (bson.D, error) {
 	}
 	plans := r.plans(q, parts, func(p part, shape store.Shape) (*store.Stage, store.Totals) { return countStages(q, p, shape) })
 	e := explanation{ns: q.ns, query: q, parts: plans, top: mergeStage(len(plans), false)}
-	return append(e.reply(r, level), r.explainTail(c)...), nil
+	return append(e.reply(level), r.explainTail(c)...), nil
 }
 
 // countStages: without a query the shard's own counter answers, and a query
@@ -376,7 +376,7 @@ func (r *Router) explainDistinct(c *call, level verbosity) (bson.D, error) {
 	}
 	plans := r.plans(q, parts, stages)
 	e := explanation{ns: q.ns, query: q, parts: plans, top: mergeStage(len(plans), false)}
-	return append(e.reply(r, level), r.explainTail(c)...), nil
+	return append(e.reply(level), r.explainTail(c)...), nil
 }
 
 // writeStage is the stage of a write that is explained, and not done.
@@ -477,8 +477,7 @@ func (r *Router) explainWrite(c *call, q query, level verbosity, top string, wri
 	if err != nil {
 		return nil, err
 	}
-	limited := q
-	plans := r.plans(limited, parts, func(p part, shape store.Shape) (*store.Stage, store.Totals) {
+	plans := r.plans(q, parts, func(p part, shape store.Shape) (*store.Stage, store.Totals) {
 		if q.sort.IsEmpty() {
 			shape.Limit = 0
 		}
@@ -489,5 +488,5 @@ func (r *Router) explainWrite(c *call, q query, level verbosity, top string, wri
 		top = mergeStage(len(plans), false)
 	}
 	e := explanation{ns: q.ns, query: q, parts: plans, top: top}
-	return append(e.reply(r, level), r.explainTail(c)...), nil
+	return append(e.reply(level), r.explainTail(c)...), nil
 }

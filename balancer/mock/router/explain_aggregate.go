@@ -93,9 +93,10 @@ func (r *Router) explainAggregate(c *call, level verbosity) (bson.D, error) {
 		return nil, err
 	}
 	head := bson.D{{Key: "serverInfo", Value: serverInfo("localhost", 27017)}, {Key: "serverParameters", Value: explainParameters()}}
-	mine, merger := all, []bson.Raw(nil)
+	mine := all
 	if len(parts) > 1 {
-		mine, merger = split(all)
+		shards, merger := split(all)
+		mine = shards
 		head = append(head, bson.E{Key: "mergeType", Value: "mongos"}, bson.E{Key: "splitPipeline", Value: bson.D{
 			{Key: "shardsPart", Value: append(a.query.asStages(), rawList(mine)...)},
 			{Key: "mergerPart", Value: append(bson.A{mergeCursors(a.query)}, rawList(merger)...)},

@@ -170,7 +170,7 @@ func (f *Filter) Parsed() bson.Raw {
 	if f == nil {
 		return emptyDocument
 	}
-	return queryOf(clausesOf(f.source))
+	return queryOf(f.clauses)
 }
 
 // Shape is the query with the types of its values in their place.

@@ -212,7 +212,7 @@ func (c *Collection) Find(f *Filter) iter.Seq2[RecordID, bson.Raw] {
 func (c *Collection) Candidates(f *Filter) iter.Seq2[RecordID, bson.Raw] {
 	p := &Plan{coll: c, query: Query{Filter: f}}
 	if f != nil {
-		p.clauses = clausesOf(f.source)
+		p.clauses = f.clauses
 	}
 	return p.best().candidates(&Counts{})
 }

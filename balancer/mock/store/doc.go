@@ -9,12 +9,14 @@
 // was handed in must not be changed afterwards. Everything compiled is
 // immutable and may be used by several goroutines; a Collection may not.
 //
+// A Query is planned: Plan says which index is read and within which bounds,
+// Run reads and counts, and Stages tells both as explain does.
+//
 // What is not implemented fails with the server's error for something unknown
-// and never answers otherwise: JavaScript ($where, $function, $accumulator),
-// text and geo queries, collations, $meta, the window functions $derivative,
-// $integral, $expMovingAvg, $covariancePop, $covarianceSamp and $linearFill,
-// and the granularities of $bucketAuto. Trigonometry and logarithms of
-// decimals have a double's precision; dates in text are read in ISO 8601 and a
-// few other plain forms only. Stages with sources or targets of their own
-// ($collStats, $currentOp, $out, $merge and the like) belong to the caller.
+// or unavailable and never answers otherwise: JavaScript ($where, $function,
+// $accumulator), text and geo queries, collations, $meta, and the granularities
+// of $bucketAuto. Trigonometry and logarithms of decimals have a double's
+// precision; dates in text are read in ISO 8601 and a few other plain forms
+// only. Stages with sources or targets of their own ($collStats, $currentOp,
+// $out, $merge and the like) belong to the caller.
 package store

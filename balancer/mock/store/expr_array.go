@@ -74,18 +74,29 @@ func elementAt(op string, i int) func(*evaluation, []value) (value, error) {
 	}
 }
 
+// exprConcatArrays takes the first array as it stands, so that a $reduce that
+// adds to an array one by one does not build it anew each time.
 func exprConcatArrays(_ *evaluation, args []value) (value, error) {
-	var out []value
-	for _, v := range args {
+	out, start := openDocument(nil)
+	n := 0
+	for i, v := range args {
 		if isNullish(v) {
 			return nullValue(), nil
 		}
 		if !isArray(v) {
 			return value{}, fail(28664, "$concatArrays only supports arrays, not %s", typeName(v))
 		}
-		out = append(out, items(v)...)
+		if i == 0 && len(v.Value) > 5 {
+			out = append(make([]byte, 0, len(v.Value)+len(v.Value)/16+64), v.Value[:len(v.Value)-1]...)
+			n = fieldCount(v.Value)
+			continue
+		}
+		for _, item := range fields(v.Value) {
+			out = appendItem(out, n, item)
+			n++
+		}
 	}
-	return arrayOf(out), nil
+	return arrayValue(closeDocument(out, start)), nil
 }
 
 func exprSlice(_ *evaluation, args []value) (value, error) {

@@ -12,8 +12,8 @@ type Filter struct {
 	scope *scope
 	now   time.Time
 	fails bool
-	// source is the query as it was given.
-	source bson.Raw
+	// clauses are what planning looks at.
+	clauses []clause
 }
 
 // FilterOptions are what a query may refer to besides the document.
@@ -67,7 +67,7 @@ func compileFilter(filter bson.Raw, sc *scope, now time.Time) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Filter{root: root, scope: sc, now: now, fails: c.fails, source: filter}, nil
+	return &Filter{root: root, scope: sc, now: now, fails: c.fails, clauses: clausesOf(filter)}, nil
 }
 
 // CanFail reports whether matching may end in an error: the filter has a $expr.

@@ -38,6 +38,8 @@ func (c *comparison) test(v value, _ *matching) bool {
 	have, want := keyorder.Rank(v.Type), keyorder.Rank(c.to.Type)
 	if have != want {
 		switch {
+		case v.Type == bson.TypeUndefined && c.op == opEqual:
+			return false // since 8.0 null is not equal to undefined
 		case isNullish(v) && isNullish(c.to):
 			return c.op != opLess && c.op != opGreater
 		case c.to.Type == bson.TypeMaxKey:
@@ -108,7 +110,7 @@ func newMembership(op string, v value) (*membership, error) {
 
 func (t *membership) test(v value, m *matching) bool {
 	if isNullish(v) {
-		return t.null
+		return t.null && v.Type != bson.TypeUndefined
 	}
 	var room [64]byte
 	if _, ok := t.values[string(keyorder.Append(room[:0], v))]; ok {

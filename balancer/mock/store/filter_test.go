@@ -254,3 +254,19 @@ func TestFilterLaws(t *testing.T) {
 		}
 	})
 }
+
+// Since 8.0 null is not equal to undefined.
+func TestNullIsNotUndefined(t *testing.T) {
+	undefined := documentOf(field{"a", value{Type: bson.TypeUndefined}})
+	for query, want := range map[string]bool{
+		`{"a": null}`: false, `{"a": {"$in": [null]}}`: false, `{"a": {"$ne": null}}`: true, `{"a": {"$type": "undefined"}}`: true,
+	} {
+		f, err := CompileFilter(raw(t, query))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.Match(undefined) != want {
+			t.Errorf("%s matches undefined: %v, want %v", query, !want, want)
+		}
+	}
+}

@@ -54,7 +54,7 @@ type access struct {
 func (c *Collection) Plan(q Query) (*Plan, error) {
 	p := &Plan{coll: c, query: q}
 	if q.Filter != nil {
-		p.clauses = clausesOf(q.Filter.source)
+		p.clauses = q.Filter.clauses
 	}
 	if direction := lookup(q.Sort, "$natural"); !isMissing(direction) {
 		return p.natural(direction), nil
@@ -235,7 +235,7 @@ func (ix *Index) usable(clauses []clause) bool {
 	if ix.partial == nil {
 		return true
 	}
-	for _, needed := range clausesOf(ix.partial.source) {
+	for _, needed := range ix.partial.clauses {
 		if !slices.ContainsFunc(clauses, func(c clause) bool { return c.implies(needed) }) {
 			return false
 		}

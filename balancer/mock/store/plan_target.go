@@ -19,7 +19,7 @@ func (f *Filter) KeyRanges(key bson.Raw) ([]KeyRange, bool) {
 	if f == nil {
 		return nil, false
 	}
-	clauses := clausesOf(f.source)
+	clauses := f.clauses
 	var a access
 	for name, v := range fields(key) {
 		b := allValues()

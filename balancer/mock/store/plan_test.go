@@ -106,9 +106,9 @@ func TestPlansFindWhatAScanFinds(t *testing.T) {
 			want := idsOf(t, all)
 			if sorted := slices.Sorted(slices.Values(got)); !slices.Equal(sorted, want) {
 				shape, _ := plan.Stages(Shape{}, Ran{})
-				t.Fatalf("round %d: %s finds %v, want %v, by %v", round, bson.Raw(query), sorted, want, shape.Planned())
+				t.Fatalf("round %d: %s finds %v, want %v, by %v", round, query, sorted, want, shape.Planned())
 			}
-			checkOrder(t, indexed, plan, q)
+			checkOrder(t, plan, q)
 		}
 	}
 	for _, key := range indexes {
@@ -147,7 +147,7 @@ func idsOf(t *testing.T, p *Plan) []int32 {
 	return ids
 }
 
-func checkOrder(t *testing.T, c *Collection, p *Plan, q Query) {
+func checkOrder(t *testing.T, p *Plan, q Query) {
 	t.Helper()
 	if isEmpty(q.Sort) || !p.Sorted() {
 		return
