@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/dop251/goja"
+	"github.com/dop251/goja/ast"
 	"github.com/evanw/esbuild/pkg/api"
 )
 
@@ -137,11 +138,12 @@ func (s *Shell) runESModule(name, path string, export func(space *goja.Object)) 
 		}
 		return source
 	}
-	s.addSources(t.sourceMap, rename)
 	tree, async, err := t.parse(path, "(__require, __exports) => {"+b.metaDeclarations(), "})", rename)
 	if err != nil {
 		return nil, err
 	}
+	s.addSources(t.sourceMap, tree, rename)
+	clarifyCatches(tree)
 	compiled, err := goja.CompileAST(tree, false)
 	if err != nil {
 		return nil, err
@@ -175,14 +177,14 @@ func (b *bundler) metaDeclarations() string {
 }
 
 // addSources keeps the texts of a bundle's files for errors to quote.
-func (s *Shell) addSources(sourceMap []byte, rename func(string) string) {
+func (s *Shell) addSources(sourceMap []byte, tree *ast.Program, rename func(string) string) {
 	var m struct{ Sources, SourcesContent []string }
 	if json.Unmarshal(sourceMap, &m) != nil {
 		return
 	}
 	for i, name := range m.Sources {
 		if i < len(m.SourcesContent) && !strings.HasPrefix(name, "shardsh:") {
-			s.sources[rename(name)] = source{lines: m.SourcesContent[i]}
+			s.sources[rename(name)] = source{lines: m.SourcesContent[i], tree: tree}
 		}
 	}
 }

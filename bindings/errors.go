@@ -104,13 +104,12 @@ func (s *Shell) publicError(err error) error {
 		return s.interruption(interrupted)
 	case errors.As(err, &overflow):
 		e := &ScriptError{Name: "RangeError", Message: "Maximum call stack size exceeded"}
-		e.Stack = stackText(overflow.Stack()[:min(10, len(overflow.Stack()))])
+		e.Stack = s.stackText(overflow.Stack()[:min(10, len(overflow.Stack()))])
 		s.locate(e, overflow.Stack())
 		return e
 	case errors.As(err, &exception):
 		e := s.scriptError(exception.Value())
-		s.explainCall(e)
-		e.Stack = stackText(exception.Stack())
+		e.Stack = s.stackText(exception.Stack())
 		s.locate(e, exception.Stack())
 		return e
 	case errors.As(err, &rejected):
@@ -156,10 +155,10 @@ func (s *Shell) syntaxError(message, file string, line, column int) *ScriptError
 }
 
 // stackText lists calls as Node does.
-func stackText(frames []goja.StackFrame) string {
+func (s *Shell) stackText(frames []goja.StackFrame) string {
 	lines := make([]string, len(frames))
 	for i, f := range frames {
-		name, pos := f.FuncName(), framePosition(f)
+		name, pos := f.FuncName(), s.callee(s.framePosition(f))
 		switch {
 		case pos.Line == 0:
 			lines[i] = fmt.Sprintf("    at %s (native)", name)
@@ -172,22 +171,35 @@ func stackText(frames []goja.StackFrame) string {
 	return strings.Join(lines, "\n")
 }
 
-// framePosition is where a frame is in the text the user wrote. Names that come
-// from source maps are URLs.
-func framePosition(f goja.StackFrame) file.Position {
+// framePosition is where a frame is in the text the user wrote.
+func (s *Shell) framePosition(f goja.StackFrame) file.Position {
 	pos := f.Position()
 	if pos.Filename != f.SrcName() {
-		if name, err := url.PathUnescape(pos.Filename); err == nil {
-			pos.Filename = name
-		}
+		pos.Filename = fromURL(pos.Filename)
 	}
 	return pos
+}
+
+// originalPosition is a position whose file may come from a source map.
+func originalPosition(in *file.File, pos file.Position) file.Position {
+	if pos.Filename != in.Name() {
+		pos.Filename = fromURL(pos.Filename)
+	}
+	return pos
+}
+
+// fromURL undoes what the engine does to names in source maps.
+func fromURL(name string) string {
+	if plain, err := url.PathUnescape(name); err == nil {
+		return plain
+	}
+	return name
 }
 
 // locate gives the error the innermost place in code that is the user's.
 func (s *Shell) locate(e *ScriptError, stack []goja.StackFrame) {
 	for _, f := range stack {
-		pos := framePosition(f)
+		pos := s.callee(s.framePosition(f))
 		if _, ok := s.sources[pos.Filename]; !ok || pos.Line == 0 {
 			continue
 		}
@@ -200,15 +212,22 @@ func (s *Shell) locate(e *ScriptError, stack []goja.StackFrame) {
 // stackLine is a line of the engine's stacks: a name or none, and a place.
 var stackLine = regexp.MustCompile(`(?m)^\s*at (?:.* \()?(.+?):(\d+):(\d+)\(\d+\)\)?$`)
 
+// stackPosition is the place in a match of stackLine.
+func stackPosition(m []string) file.Position {
+	line, _ := strconv.Atoi(m[2])
+	column, _ := strconv.Atoi(m[3])
+	return file.Position{Filename: m[1], Line: line, Column: column}
+}
+
 // locateIn is locate for errors of which only the text of the stack is left.
 func (s *Shell) locateIn(e *ScriptError, stack string) {
 	for _, m := range stackLine.FindAllStringSubmatch(stack, -1) {
-		if _, ok := s.sources[m[1]]; !ok {
+		pos := stackPosition(m)
+		if _, ok := s.sources[pos.Filename]; !ok {
 			continue
 		}
-		e.File = m[1]
-		e.Line, _ = strconv.Atoi(m[2])
-		e.Column, _ = strconv.Atoi(m[3])
+		pos = s.callee(pos)
+		e.File, e.Line, e.Column = pos.Filename, pos.Line, pos.Column
 		s.place(e)
 		return
 	}
@@ -242,6 +261,7 @@ func (s *Shell) describeThrown(thrown goja.Value) *ScriptError {
 		e.Message = thrown.String()
 		return e
 	}
+	s.clarify(obj)
 	code, message := obj.Get("code"), obj.Get("message")
 	e.CodeName = optionalText(obj.Get("codeName"))
 	if code != nil && goja.IsNumber(code) {

@@ -53,6 +53,12 @@ func (s *Shell) defineGlobals() {
 	for _, name := range []string{"Buffer", "TextEncoder", "TextDecoder"} {
 		s.lazy(name, func() goja.Value { return s.bytesGlobal(name) })
 	}
+	define(s.rt.GlobalObject(), clarifier, s.function(clarifier, func(c *call) goja.Value {
+		if e := c.object(0); e != nil {
+			c.clarify(e)
+		}
+		return nil
+	}))
 	define(s.rt.GlobalObject(), importer, s.function(importer, func(c *call) goja.Value { return c.importModule() }))
 	s.defineIt()
 	s.definePolyfills()

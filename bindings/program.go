@@ -27,6 +27,9 @@ type source struct {
 	lines string
 	// shift is how many columns the first line was pushed right by wrapping.
 	shift int
+	// tree is the program, and places what may fail in it; nil until asked for.
+	tree   *ast.Program
+	places places
 }
 
 func (t source) line(n int) string {
@@ -72,7 +75,8 @@ func parsePlain(name, text string) (*program, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.tree = tree
+	p.tree, p.text.tree = tree, tree
+	clarifyCatches(tree)
 	redeclarable(tree)
 	return p, nil
 }

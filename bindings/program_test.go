@@ -97,9 +97,9 @@ func TestPlaces(t *testing.T) {
 		{"let x = ;", "f.js:1:9", "let x = ;"},
 		{"await 1; nosuch", "f.js:1:10", "await 1; nosuch"},
 		{"if (1) return nosuch", "f.js:1:15", "if (1) return nosuch"},
-		{"function f() {\n  db.orders.insertOne()\n}\nf()", "f.js:2:22", "  db.orders.insertOne()"},
+		{"function f() {\n  db.orders.insertOne()\n}\nf()", "f.js:2:13", "  db.orders.insertOne()"},
 		{"[1].map(x => x.y.z)", "f.js:1:18", "[1].map(x => x.y.z)"},
-		{"(function f() { f() })()", "f.js:1:18", "(function f() { f() })()"},
+		{"(function f() { f() })()", "f.js:1:17", "(function f() { f() })()"},
 	} {
 		c := connect(t)
 		_, err := c.Eval(context.Background(), "f.js", tc.source)
@@ -220,7 +220,7 @@ show collections
 	}
 	_, err := c.RunFile(context.Background(), bad)
 	var script *ScriptError
-	if !errors.As(err, &script) || script.At() != bad+":3:5" {
+	if !errors.As(err, &script) || script.At() != bad+":3:1" {
 		t.Errorf("bad.js: %v %s", err, script.At())
 	}
 	_, err = c.RunFile(context.Background(), filepath.Join(dir, "none.js"))

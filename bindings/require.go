@@ -190,6 +190,7 @@ func (s *Shell) runModule(m *goja.Object, text, path string) (done goja.Value, e
 	if err != nil {
 		return nil, err
 	}
+	clarifyCatches(tree)
 	compiled, err := goja.CompileAST(tree, false)
 	if err != nil {
 		return nil, err
@@ -215,7 +216,7 @@ func (s *Shell) parseModule(text, path string) (*ast.Program, error) {
 	if !typeScript(path) && !failsToCompile(text) {
 		tree, err := parseScript(path, modulePrefix+text+moduleSuffix)
 		if err == nil || !beyondEngine(text) {
-			s.sources[path] = source{lines: text, shift: len(modulePrefix)}
+			s.sources[path] = source{lines: text, shift: len(modulePrefix), tree: tree}
 			return tree, err
 		}
 	}
@@ -224,6 +225,7 @@ func (s *Shell) parseModule(text, path string) (*ast.Program, error) {
 		return nil, err
 	}
 	tree, async, err := t.parse(path, strings.TrimPrefix(modulePrefix, "("), "})", nil)
+	s.sources[path] = source{lines: text, tree: tree}
 	if async {
 		return nil, errAsyncModule
 	}

@@ -7,25 +7,27 @@ import (
 	"github.com/dop251/goja"
 )
 
-// explainCall says what went wrong when a method that does not exist was called:
-// its name is that of a collection then (spec 04 §4.11).
-func (s *Shell) explainCall(e *ScriptError) {
-	ns, ok := strings.CutPrefix(e.Message, "Not a function: ")
-	if !ok || e.Name != "TypeError" || s.db == nil {
-		return
+// collectionCalled says what went wrong when a method that does not exist was
+// called: its name is that of a collection then (spec 04 §4.11). Empty when the
+// message is about something else.
+func (s *Shell) collectionCalled(message string) string {
+	ns, ok := strings.CutPrefix(message, "Not a function: ")
+	if !ok || s.db == nil {
+		return ""
 	}
 	database, name, ok := strings.Cut(ns, ".")
 	if !ok || s.db.on.databases[database] == nil {
-		return
+		return ""
 	}
 	proto := s.databasePrototype()
 	if i := strings.LastIndexByte(name, '.'); i >= 0 {
 		proto, name = s.collectionPrototype(), name[i+1:]
 	}
-	e.Message = ns + " is a collection, not a function"
+	text := ns + " is a collection, not a function"
 	if near := Nearest(name, s.methodNames(proto)); near != "" {
-		e.Message += "; did you mean " + near + "()?"
+		text += "; did you mean " + near + "()?"
 	}
+	return text
 }
 
 func (s *Shell) methodNames(proto *goja.Object) []string {

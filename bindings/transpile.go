@@ -166,6 +166,8 @@ func transpiledProgram(name, text string) (*program, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.text.tree = p.tree
+	clarifyCatches(p.tree)
 	hoistToProgram(p.tree, func(id string) bool {
 		return regexp.MustCompile(`(^|[^\w$])` + regexp.QuoteMeta(id) + `($|[^\w$])`).MatchString(text)
 	})
