@@ -32,7 +32,7 @@ func TestWordsOfErrors(t *testing.T) {
 		`var a = {b: null}; a.b.c`:                     "Cannot read properties of null (reading 'c')",
 		`db.orders.findOne({_id: 'none'}).a`:           "Cannot read properties of null (reading 'a')",
 		`(() => { const x = db.orders; x.a.b.c() })()`: "app.orders.a.b.c is a collection, not a function",
-		`(x => x.y.z)({})`:                             "Cannot read properties of undefined or null (reading 'z')", // the engine does not say which
+		`(local => local.y.z)({})`:                     "Cannot read properties of undefined or null (reading 'z')", // the engine does not say which
 		`eval("1+")`:                                   "Unexpected end of input",
 		`await 1; null.foo`:                            "Cannot read properties of null (reading 'foo')",
 		`async function f() { await 1; null.foo }` + "\n" + `f()`: "Cannot read properties of null (reading 'foo')",

@@ -40,20 +40,13 @@ func shellGlobals() []global {
 	}
 }
 
-// sleep waits on the shell's clock.
-func (s *Shell) sleep(d time.Duration) {
-	if err := s.clock.Sleep(s.ctx, d); err != nil {
-		s.rethrow(s.stopped(err))
-	}
-}
-
 // quit ends the script; nothing in it can hold that up (spec 04 §1.7).
 func (c *call) quit() goja.Value {
 	code := 0
 	if c.has(0) {
 		f := c.arg(0).ToFloat()
 		if f != math.Trunc(f) || f < 0 || f > 255 {
-			c.warn("exit code " + c.text(0) + " is not between 0 and 255")
+			c.warn(c.here() + "exit code " + c.text(0) + " is not between 0 and 255")
 			f = 1
 		}
 		code = int(f)

@@ -150,7 +150,10 @@ func (s *Shell) interruption(err *goja.InterruptedError) error {
 func (s *Shell) syntaxError(message, file string, line, column int) *ScriptError {
 	e := &ScriptError{Name: "SyntaxError", File: file, Line: line, Column: column}
 	s.place(e)
-	e.Message = fmt.Sprintf("%s (%d:%d)", message, e.Line, e.Column-1)
+	e.Message = message
+	if s.cfg.Interactive { // elsewhere the place is named in a line of its own
+		e.Message = fmt.Sprintf("%s (%d:%d)", message, e.Line, e.Column-1)
+	}
 	return e
 }
 
@@ -231,6 +234,17 @@ func (s *Shell) locateIn(e *ScriptError, stack string) {
 		s.place(e)
 		return
 	}
+}
+
+// here is where in the user's code a function was called from, as the head of a
+// message; empty when that is unknown.
+func (s *Shell) here() string {
+	e := &ScriptError{}
+	s.locate(e, s.rt.CaptureCallStack(10, nil))
+	if e.Line == 0 {
+		return ""
+	}
+	return e.At() + ": "
 }
 
 // place undoes what wrapping did to columns and adds the line's text.
@@ -360,7 +374,11 @@ func (s *Shell) rethrow(err error) {
 	var e *ScriptError
 	if asError(s.publicError(err), &e) {
 		if e.IsSyntax() { // of a file that is being loaded
-			s.throw(e.Name, "%s: %s", e.File, e.Message)
+			at := e.File
+			if !s.cfg.Interactive {
+				at = e.At()
+			}
+			s.throw(e.Name, "%s: %s", at, e.Message)
 		}
 		s.throw(e.Name, "%s", e.Message)
 	}

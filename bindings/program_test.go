@@ -173,6 +173,8 @@ func TestTimersRunOnTheClock(t *testing.T) {
 		step{"let k = 0; const h = setInterval(() => { if (++k == 3) clearInterval(h) }, 1000); 'done'", "done"},
 		step{"k", "3"},
 		step{"const s0 = Date.now(); sleep(86400000); (Date.now() - s0) / 3600000", "24"},
+		step{"const seen = []; setTimeout(() => seen.push('a'), 100); const tick = setInterval(() => { seen.push('i'); sleep(1000) }, 400); while (seen.length < 4) sleep(150); clearInterval(tick); seen.join('')", "aiii"},
+		step{"await new Promise(r => setTimeout(r, 10, 'waited'))", "waited"},
 		step{"clearTimeout(setTimeout(() => print('no'), 1))", ""},
 		step{"setTimeout(() => { throw new Error('late') }, 1)", "Error: late"},
 		step{"new Promise(r => setTimeout(r, 1000, 'slept'))", "slept"},
@@ -181,6 +183,56 @@ func TestTimersRunOnTheClock(t *testing.T) {
 	)
 	if time.Since(start) > 5*time.Second {
 		t.Error("somebody waited for real")
+	}
+}
+
+// TestTimersOfInputs: a prompt does not wait for timers, and they go on.
+func TestTimersOfInputs(t *testing.T) {
+	ctx := context.Background()
+	c := connect(t)
+	run(t, c,
+		step{"let n = 0; const every = setInterval(() => n++, 1000); n", "0"},
+		step{"const later = (async () => { await new Promise(r => setTimeout(r, 2500)); return 'settled' })(); 1", "1"},
+		step{"sleep(2000); n", "2"},
+		step{"later", "settled"},
+		step{"n", "2"},
+		step{"throw new Error('other')", "Error: other"}, // and the interval goes on
+		step{"sleep(1000); n", "3"},
+	)
+	if wait, ok := c.NextTimer(); !ok || wait != 500*time.Millisecond {
+		t.Errorf("the next timer is due in %v, %v", wait, ok)
+	}
+	run(t, c, step{"clearInterval(every); setTimeout(() => print('background'), 0); setTimeout(() => Promise.reject(new Error('nobody')), 0); 'set'", "background\nError: nobody"},
+		step{"setTimeout(() => { throw new Error('in the background') }, 10); 1", "1"})
+	if err := c.clock.Sleep(ctx, 10*time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	c.errs.Reset()
+	if err := c.RunTimers(ctx); err != nil || c.errs.String() != "Uncaught Error: in the background\n" {
+		t.Errorf("RunTimers gives %v and tells %s", err, c.errs)
+	}
+	if _, ok := c.NextTimer(); ok {
+		t.Error("there is a timer left")
+	}
+}
+
+// TestAtExit: what scripts registered runs however they end.
+func TestAtExit(t *testing.T) {
+	const register = "atExit(() => print('first')); process.on('exit', () => print('second')); "
+	for _, end := range []string{"", "quit(3)", "throw 1", "process.exit(2)", "null.x", "atExit(() => quit(4))", "Promise.reject(1)", "while (true) {}"} {
+		c := connect(t)
+		ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+		_, _ = c.Eval(ctx, "f.js", register+end)
+		if end == "while (true) {}" && ctx.Err() == nil {
+			t.Error("the script was not stopped")
+		}
+		if err := c.Close(ctx); err != nil {
+			t.Errorf("%s: %v", end, err)
+		}
+		cancel()
+		if c.out.String() != "second\nfirst\n" {
+			t.Errorf("after %q: %s", end, c.out)
+		}
 	}
 }
 

@@ -24,6 +24,9 @@ import (
 // recursion is an error that scripts cannot catch.
 const maxCallDepth = 5000
 
+// closingTime is what functions of atExit get after the end of the context.
+const closingTime = 10 * time.Second
+
 // Shell is one JavaScript runtime with its connection.
 type Shell struct {
 	cfg   Config
@@ -321,24 +324,42 @@ func (s *Shell) try(f func() string) (text string, err error) {
 }
 
 // settle runs what the program left to do — timers and promises — and, when its
-// value is a promise, waits for that.
+// value is a promise, waits for that. An interactive shell waits for nothing
+// else: its timers go on between the inputs.
 func (s *Shell) settle(v goja.Value) (goja.Value, error) {
-	if err := s.drain(v); err != nil {
+	promise, ok := asPromise(v)
+	settled := func() bool { return !ok || promise.State() != goja.PromiseStatePending }
+	never := func() bool { return false }
+	if s.cfg.Interactive {
+		never = settled
+		if err := s.runDue(s.clock.Now()); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.drain(never); err != nil {
 		return nil, err
 	}
-	promise, ok := asPromise(v)
 	if ok && promise.State() == goja.PromiseStateRejected {
 		s.rejected = nil
 		return nil, &rejection{promise.Result()}
 	}
-	if pending := s.rejected; len(pending) > 0 {
-		s.rejected = nil
-		return nil, &rejection{pending[0].Result()}
+	if err := s.unhandled(); err != nil {
+		return nil, err
 	}
 	if ok && promise.State() == goja.PromiseStateFulfilled {
 		return promise.Result(), nil
 	}
 	return v, nil
+}
+
+// unhandled is the first rejection nobody handled.
+func (s *Shell) unhandled() error {
+	pending := s.rejected
+	s.rejected = nil
+	if len(pending) == 0 {
+		return nil
+	}
+	return &rejection{pending[0].Result()}
 }
 
 func asPromise(v goja.Value) (*goja.Promise, bool) {
@@ -365,13 +386,27 @@ func (s *Shell) trackRejection(p *goja.Promise, op goja.PromiseRejectionOperatio
 
 // Close runs what scripts registered with atExit and closes the connections they
 // opened; not Config.Client.
+//
+// They run however the shell ends. When that is the end of ctx they have
+// closingTime.
 func (s *Shell) Close(ctx context.Context) error {
-	var errs []error
-	for i := len(s.exits) - 1; i >= 0; i-- {
-		_, err := s.within(ctx, func() (goja.Value, error) { return s.exits[i](goja.Undefined()) })
-		errs = append(errs, err)
+	if ctx.Err() != nil && len(s.exits) > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), closingTime)
+		defer cancel()
 	}
-	s.exits = nil
+	var errs []error
+	code := s.rt.ToValue(s.ExitCode())
+	for len(s.exits) > 0 {
+		last := len(s.exits) - 1
+		exit := s.exits[last]
+		s.exits = s.exits[:last]
+		_, err := s.within(ctx, func() (goja.Value, error) { return exit(goja.Undefined(), code) })
+		var quit *ExitError
+		if !errors.As(err, &quit) {
+			errs = append(errs, err)
+		}
+	}
 	s.lists.close()
 	errs = append(errs, s.closeConnections(ctx))
 	return errors.Join(errs...)

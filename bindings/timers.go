@@ -2,6 +2,7 @@ package bindings
 
 import (
 	"container/heap"
+	"context"
 	"slices"
 	"time"
 
@@ -9,11 +10,13 @@ import (
 )
 
 // eventLoop holds what setTimeout and its kin left to run. It has no goroutine:
-// drain runs it at the end of each program, on the shell's clock.
+// its timers run at the end of each program and during sleep(), on the shell's
+// clock.
 type eventLoop struct {
-	queue timerQueue
-	byID  map[int64]*timer
-	last  int64
+	queue   timerQueue
+	byID    map[int64]*timer
+	last    int64
+	running bool // a timer's function is being called
 }
 
 type timer struct {
@@ -78,39 +81,37 @@ func (l *eventLoop) clear() {
 	l.queue, l.byID = nil, nil
 }
 
-// drain runs timers until none is left. At a prompt it runs them until the
-// input's own result is there, and those that are due by then: an interval that
-// was left running must not keep the prompt away. The others go on with the next
-// input.
-func (s *Shell) drain(result goja.Value) error {
-	var there time.Time // when the result was
-	for len(s.loop.queue) > 0 {
-		if s.cfg.Interactive && there.IsZero() && !pending(result) {
-			there = s.clock.Now()
-		}
-		if !there.IsZero() && s.loop.queue[0].due.After(there) {
-			return nil
-		}
-		t := heap.Pop(&s.loop.queue).(*timer)
-		if wait := t.due.Sub(s.clock.Now()); wait > 0 {
-			if err := s.clock.Sleep(s.ctx, wait); err != nil {
-				return s.stopped(err)
-			}
-		}
-		if t.interval > 0 {
-			t.due = t.due.Add(t.interval)
-			if now := s.clock.Now(); t.due.Before(now) { // what was missed is not made up for
-				t.due = now.Add(t.interval)
-			}
+// next is the timer that is due first; nil when there is none.
+func (l *eventLoop) next() *timer {
+	if len(l.queue) == 0 {
+		return nil
+	}
+	return l.queue[0]
+}
+
+// runNext waits for the next timer and runs it.
+func (s *Shell) runNext() error {
+	t := heap.Pop(&s.loop.queue).(*timer)
+	if wait := t.due.Sub(s.clock.Now()); wait > 0 {
+		if err := s.clock.Sleep(s.ctx, wait); err != nil {
 			heap.Push(&s.loop.queue, t)
-		} else {
-			delete(s.loop.byID, t.id)
+			return s.stopped(err)
 		}
-		if _, err := t.f(goja.Undefined(), t.args...); err != nil {
-			if !s.cfg.Interactive || !s.tell(err) {
-				return err
-			}
+	}
+	if now := s.clock.Now(); t.interval > 0 {
+		if t.due.Before(now) { // a slow one does not catch up
+			t.due = now
 		}
+		t.due = t.due.Add(t.interval)
+		heap.Push(&s.loop.queue, t)
+	} else {
+		delete(s.loop.byID, t.id)
+	}
+	outer := s.loop.running
+	s.loop.running = true
+	defer func() { s.loop.running = outer }()
+	if _, err := t.f(goja.Undefined(), t.args...); err != nil && (!s.cfg.Interactive || !s.tell(err)) {
+		return err
 	}
 	return nil
 }
@@ -126,9 +127,67 @@ func (s *Shell) tell(err error) bool {
 	return true
 }
 
-func pending(v goja.Value) bool {
-	promise, ok := asPromise(v)
-	return ok && promise.State() == goja.PromiseStatePending
+// drain runs timers until none is left, or until done.
+func (s *Shell) drain(done func() bool) error {
+	for s.loop.next() != nil && !done() {
+		if err := s.runNext(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// runDue runs the timers that are due until a time; those that become due by
+// then too.
+func (s *Shell) runDue(until time.Time) error {
+	for t := s.loop.next(); t != nil && !t.due.After(until); t = s.loop.next() {
+		if err := s.runNext(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sleep waits. Timers go on meanwhile, as they do in mongosh, but not from
+// within one of them: an interval whose function sleeps would never end.
+func (s *Shell) sleep(d time.Duration) {
+	end := s.clock.Now().Add(d)
+	if !s.loop.running {
+		if err := s.runDue(end); err != nil {
+			s.rethrow(err)
+		}
+	}
+	if rest := end.Sub(s.clock.Now()); rest > 0 {
+		if err := s.clock.Sleep(s.ctx, rest); err != nil {
+			s.rethrow(s.stopped(err))
+		}
+	}
+}
+
+// NextTimer tells in how long RunTimers will have something to do; ok is false
+// when no timer is set. An interactive shell has timers left after an input.
+func (s *Shell) NextTimer() (wait time.Duration, ok bool) {
+	t := s.loop.next()
+	if t == nil {
+		return 0, false
+	}
+	return max(0, t.due.Sub(s.clock.Now())), true
+}
+
+// RunTimers runs the timers that are due by now, while an interactive shell
+// waits for input. What they throw is told on the error stream; the error is that
+// of ctx or of quit().
+func (s *Shell) RunTimers(ctx context.Context) error {
+	_, err := s.within(ctx, func() (goja.Value, error) {
+		if err := s.runDue(s.clock.Now()); err != nil {
+			return nil, err
+		}
+		if err := s.unhandled(); err != nil && !s.tell(err) {
+			return nil, err
+		}
+		return nil, nil
+	})
+	return err
 }
 
 func (s *Shell) defineTimers() {
