@@ -66,6 +66,9 @@ type Config struct {
 	// Args is process.argv after the script; Executable comes first in it.
 	Args       []string
 	Executable string
+	// MemoryLimit is how large the process's heap may grow, in bytes, before the
+	// running program is stopped; 0 is a large part of the machine's memory.
+	MemoryLimit uint64
 	// Version is what version() answers.
 	Version string
 

@@ -141,6 +141,9 @@ func (s *Shell) interruption(err *goja.InterruptedError) error {
 	if s.cause != nil {
 		return s.cause
 	}
+	if e := s.outOfMemory(err); e != nil {
+		return e
+	}
 	if cause := errors.Unwrap(err); cause != nil {
 		return cause
 	}

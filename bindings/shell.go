@@ -21,8 +21,9 @@ import (
 )
 
 // maxCallDepth is how many JavaScript calls may be open at once. Deeper
-// recursion is an error that scripts cannot catch.
-const maxCallDepth = 5000
+// recursion is an error that scripts cannot catch. The engine takes time that
+// grows with the square of the depth to get out of calls from Go.
+const maxCallDepth = 3000
 
 // closingTime is what functions of atExit get after the end of the context.
 const closingTime = 10 * time.Second
@@ -205,10 +206,12 @@ func (s *Shell) within(ctx context.Context, run func() (goja.Value, error)) (v g
 		defer interrupting.Done()
 		s.rt.Interrupt(context.Cause(ctx))
 	})
+	unwatch := s.watchMemory()
 	defer func() {
 		if !stop() {
 			interrupting.Wait()
 		}
+		unwatch()
 		s.rt.ClearInterrupt()
 		if p := recover(); p != nil {
 			v, err = nil, &ScriptError{Name: "MongoshInternalError", Message: fmt.Sprint(p), Stack: string(debug.Stack())}
