@@ -144,6 +144,9 @@ func (s *Shell) runESModule(name, path string, export func(space *goja.Object)) 
 	}
 	s.addSources(t.sourceMap, tree, rename)
 	clarifyCatches(tree)
+	if err := s.expandRegexps(tree); err != nil {
+		return nil, err
+	}
 	compiled, err := goja.CompileAST(tree, false)
 	if err != nil {
 		return nil, err

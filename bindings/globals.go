@@ -62,6 +62,7 @@ func (s *Shell) defineGlobals() {
 	define(s.rt.GlobalObject(), importer, s.function(importer, func(c *call) goja.Value { return c.importModule() }))
 	s.defineIt()
 	s.definePolyfills()
+	s.defineRegExp()
 }
 
 func (s *Shell) globalFunction(g global) *goja.Object {

@@ -191,6 +191,9 @@ func (s *Shell) runModule(m *goja.Object, text, path string) (done goja.Value, e
 		return nil, err
 	}
 	clarifyCatches(tree)
+	if err := s.expandRegexps(tree); err != nil {
+		return nil, err
+	}
 	compiled, err := goja.CompileAST(tree, false)
 	if err != nil {
 		return nil, err

@@ -57,6 +57,7 @@ type Shell struct {
 	builtins map[string]goja.Value
 	sources  map[string]source
 	warned   map[string]bool
+	patterns map[string]string // of regular expressions as written, by what the engine got
 	settings settings
 	// Of an interactive session: what it lends, what edit left for the next line,
 	// and the text edited last.
@@ -255,6 +256,9 @@ func (s *Shell) prepare(name, text string) (*program, error) {
 		return nil, err
 	}
 	s.sources[name] = p.text
+	if err := s.expandRegexps(p.tree); err != nil {
+		return nil, err
+	}
 	p.bareCommands(s.builtin)
 	s.warnAboutRunning(name, text)
 	return p, nil
