@@ -12,11 +12,23 @@ import (
 //go:embed bytes.js
 var bytesSource string
 
+//go:embed web.js
+var webSource string
+
 // bytesGlobal gives one of the globals that bytes.js defines: Buffer,
 // TextEncoder, TextDecoder.
 func (s *Shell) bytesGlobal(name string) goja.Value {
-	return s.cached("bytes", func() *goja.Object {
-		v, err := s.rt.RunScript("<bytes>", bytesSource)
+	return s.fromSource("<bytes>", bytesSource, name)
+}
+
+// webGlobal gives one of what web.js defines: events, abort signals, atob.
+func (s *Shell) webGlobal(name string) goja.Value { return s.fromSource("<web>", webSource, name) }
+
+// fromSource gives a member of the table that a source of the shell's own makes
+// from the conversions of bytes.
+func (s *Shell) fromSource(file, text, name string) goja.Value {
+	return s.cached(file, func() *goja.Object {
+		v, err := s.rt.RunScript(file, text)
 		if err != nil {
 			s.rethrow(err)
 		}
@@ -75,4 +87,23 @@ func decodeBytes(data []byte, encoding string) string {
 		return string(runes)
 	}
 	return strings.ToValidUTF8(string(data), "\uFFFD")
+}
+
+// buffer makes a Buffer of bytes.
+func (s *Shell) buffer(data []byte) goja.Value {
+	b, err := s.rt.New(s.bytesGlobal("Buffer"), s.rt.ToValue(s.rt.NewArrayBuffer(data)))
+	if err != nil {
+		s.rethrow(err)
+	}
+	return b
+}
+
+// bytesText is an argument that is text or bytes.
+func (c *call) bytesText(i int) string {
+	if o := c.object(i); o != nil {
+		if data, ok := o.Export().([]byte); ok {
+			return string(data)
+		}
+	}
+	return c.text(i)
 }

@@ -53,6 +53,15 @@ func (s *Shell) defineGlobals() {
 	for _, name := range []string{"Buffer", "TextEncoder", "TextDecoder"} {
 		s.lazy(name, func() goja.Value { return s.bytesGlobal(name) })
 	}
+	for _, name := range []string{"AbortController", "AbortSignal", "Event", "EventTarget", "atob", "btoa", "fetch"} {
+		s.lazy(name, func() goja.Value { return s.webGlobal(name) })
+	}
+	for _, name := range []string{"URL", "URLSearchParams"} {
+		s.lazy(name, func() goja.Value { return s.module("url").(*goja.Object).Get(name) })
+	}
+	for _, name := range []string{"url", "events", "timers"} {
+		s.lazy(name, func() goja.Value { return s.module(name) })
+	}
 	define(s.rt.GlobalObject(), clarifier, s.function(clarifier, func(c *call) goja.Value {
 		if e := c.object(0); e != nil {
 			c.clarify(e)

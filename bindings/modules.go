@@ -7,7 +7,6 @@ import (
 	"crypto/sha1"
 	"crypto/sha256"
 	"crypto/sha512"
-	"encoding/base64"
 	"encoding/hex"
 	"fmt"
 	"hash"
@@ -44,9 +43,46 @@ func (m moduleBuilder) add(name string, f func(c *call) any) {
 // newFS is fs, the synchronous part that scripts use.
 func (s *Shell) newFS() *goja.Object {
 	m := s.buildModule()
-	m.add("readFileSync", func(c *call) any { return c.readFile(c.text(0)) })
-	m.add("writeFileSync", func(c *call) any { c.writeFile(c.text(0), c.text(1), os.O_TRUNC); return nil })
-	m.add("appendFileSync", func(c *call) any { c.writeFile(c.text(0), c.text(1), os.O_APPEND); return nil })
+	m.add("readFileSync", func(c *call) any {
+		text := c.readFile(c.text(0))
+		if c.has(1) && (c.object(1) == nil || property(c.object(1), "encoding") != nil) {
+			return strings.ToValidUTF8(text, "\uFFFD")
+		}
+		return c.buffer([]byte(text))
+	})
+	m.add("rmSync", func(c *call) any {
+		c.mayWrite()
+		remove := os.Remove
+		if v := property(c.object(1), "recursive"); v != nil && v.ToBoolean() {
+			remove = os.RemoveAll
+		}
+		force := property(c.object(1), "force")
+		if err := remove(c.text(0)); err != nil && (force == nil || !force.ToBoolean() || !os.IsNotExist(err)) {
+			c.rethrow(fileError(err, "rm", c.text(0)))
+		}
+		return nil
+	})
+	m.add("rmdirSync", func(c *call) any {
+		c.mayWrite()
+		if err := os.Remove(c.text(0)); err != nil {
+			c.rethrow(fileError(err, "rmdir", c.text(0)))
+		}
+		return nil
+	})
+	m.add("copyFileSync", func(c *call) any {
+		c.writeFile(c.text(1), c.readFile(c.text(0)), os.O_TRUNC)
+		return nil
+	})
+	m.add("mkdtempSync", func(c *call) any {
+		c.mayWrite()
+		dir, err := os.MkdirTemp(filepath.Dir(c.text(0)), filepath.Base(c.text(0))+"*")
+		if err != nil {
+			c.rethrow(fileError(err, "mkdtemp", c.text(0)))
+		}
+		return dir
+	})
+	m.add("writeFileSync", func(c *call) any { c.writeFile(c.text(0), c.bytesText(1), os.O_TRUNC); return nil })
+	m.add("appendFileSync", func(c *call) any { c.writeFile(c.text(0), c.bytesText(1), os.O_APPEND); return nil })
 	m.add("existsSync", func(c *call) any { return exists(c.text(0)) })
 	m.add("readdirSync", func(c *call) any {
 		names := []any{}
@@ -90,6 +126,7 @@ func (s *Shell) newFS() *goja.Object {
 		}
 		return nil
 	})
+	m.addPromises()
 	return m.o
 }
 
@@ -132,6 +169,23 @@ func (s *Shell) newPath() *goja.Object {
 		}
 		return rel
 	})
+	m.add("parse", func(c *call) any {
+		dir, base, ext := filepath.Dir(c.text(0)), filepath.Base(c.text(0)), filepath.Ext(c.text(0))
+		root := ""
+		if filepath.IsAbs(c.text(0)) {
+			root = "/"
+		}
+		return c.newObject("root", root, "dir", dir, "base", base, "ext", ext, "name", strings.TrimSuffix(base, ext))
+	})
+	m.add("format", func(c *call) any {
+		part := func(name string) string { return optionalText(property(c.object(0), name)) }
+		base := part("base")
+		if base == "" {
+			base = part("name") + part("ext")
+		}
+		return filepath.Join(part("dir"), base)
+	})
+	must(m.o.Set("posix", m.o))
 	must(m.o.Set("sep", string(filepath.Separator)))
 	must(m.o.Set("delimiter", string(filepath.ListSeparator)))
 	return m.o
@@ -151,6 +205,9 @@ func (s *Shell) newOS() *goja.Object {
 		}
 		return c.rt.NewArray(list...)
 	})
+	m.add("totalmem", func(*call) any { return int64(memInfo()["MemTotal"]) })
+	m.add("freemem", func(*call) any { return int64(memInfo()["MemAvailable"]) })
+	m.add("type", func(*call) any { return map[string]string{"linux": "Linux", "darwin": "Darwin"}[runtime.GOOS] })
 	must(m.o.Set("EOL", "\n"))
 	return m.o
 }
@@ -175,6 +232,8 @@ func (s *Shell) newUtil() *goja.Object {
 		return c.world.Inspect(c.arg(0), o)
 	})
 	m.add("format", func(c *call) any { return c.format() })
+	must(m.o.Set("promisify", m.s.fromSource("<web>", webSource, "promisify")))
+	must(m.o.Set("types", m.s.fromSource("<web>", webSource, "types")))
 	m.add("isDeepStrictEqual", func(c *call) any { return c.deepEqual(c.arg(0), c.arg(1), true) })
 	return m.o
 }
@@ -253,6 +312,11 @@ func (s *Shell) newCrypto() *goja.Object {
 		}
 		return c.hasher(hmac.New(make, []byte(c.text(1))))
 	})
+	m.add("randomBytes", func(c *call) any {
+		data := make([]byte, max(0, min(c.arg(0).ToInteger(), 1<<26)))
+		_, _ = crand.Read(data)
+		return c.buffer(data)
+	})
 	m.add("randomUUID", func(*call) any {
 		var b [16]byte
 		_, _ = crand.Read(b[:])
@@ -276,15 +340,15 @@ func (s *Shell) newCrypto() *goja.Object {
 func (s *Shell) hasher(h hash.Hash) *goja.Object {
 	m := s.buildModule()
 	m.add("update", func(c *call) any {
-		_, _ = h.Write([]byte(c.text(0)))
+		_, _ = h.Write([]byte(c.bytesText(0)))
 		return c.this
 	})
 	m.add("digest", func(c *call) any {
 		sum := h.Sum(nil)
-		if c.has(0) && c.text(0) == "base64" {
-			return base64.StdEncoding.EncodeToString(sum)
+		if !c.has(0) {
+			return c.buffer(sum)
 		}
-		return hex.EncodeToString(sum)
+		return decodeBytes(sum, c.text(0))
 	})
 	return m.o
 }

@@ -18,12 +18,26 @@ func polyfillNames() map[string]string {
 		"Object":           "groupBy extend merge deepMerge keySet isEmpty bsonsize",
 		"Map":              "groupBy",
 		"Promise":          "withResolvers try",
-		"Array":            "contains unique shuffle sort fetchRefs sum avg stdDev tojson",
+		"Array":            "contains unique shuffle sort fetchRefs sum avg stdDev tojson fromAsync",
 		"Number.prototype": "zeroPad toPercentStr toLocaleString",
-		"String.prototype": "ltrim rtrim pad",
+		"String.prototype": "ltrim rtrim pad isWellFormed toWellFormed",
 		"Date":             "timeFunc",
-		"Date.prototype":   "tojson",
+		"Date.prototype":   "tojson toLocaleString toLocaleDateString toLocaleTimeString",
+		iterators:          "map filter take drop flatMap reduce toArray forEach some every find",
 	}
+}
+
+// iterators is the object all iterators inherit from.
+const iterators = "Iterator.prototype"
+
+// iteratorPrototype is what the prototype of array iterators inherits from.
+func (s *Shell) iteratorPrototype() *goja.Object {
+	values, _ := goja.AssertFunction(s.rt.NewArray().Get("values"))
+	iterator, err := values(s.rt.NewArray())
+	if err != nil {
+		s.rethrow(err)
+	}
+	return iterator.(*goja.Object).Prototype().Prototype()
 }
 
 func (s *Shell) definePolyfills() {
@@ -42,7 +56,23 @@ func (s *Shell) definePolyfills() {
 		}
 	}
 	global := s.rt.GlobalObject()
+	iteratorPrototype := s.iteratorPrototype()
+	s.lazy("Iterator", func() goja.Value {
+		load()
+		class := loaded["Iterator"].Get("Iterator").(*goja.Object)
+		must(class.Set("prototype", iteratorPrototype))
+		return class
+	})
 	for owner, names := range polyfillNames() {
+		if owner == iterators {
+			for _, member := range strings.Fields(names) {
+				s.world.DefineLazy(iteratorPrototype, member, func() goja.Value {
+					load()
+					return loaded[iterators].Get(member)
+				})
+			}
+			continue
+		}
 		name, _, onPrototype := strings.Cut(owner, ".")
 		target := global.Get(name).(*goja.Object)
 		if onPrototype {

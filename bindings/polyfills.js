@@ -6,7 +6,35 @@
     var i = 0;
     for (var x of items) { var k = f(x, i++); var g = get(k); if (g) g.push(x); else put(k, [x]); }
   }
+  const two = n => String(n).padStart(2, "0");
+  function localDate(d) { return (d.getMonth() + 1) + "/" + d.getDate() + "/" + d.getFullYear(); }
+  function localTime(d) { return (d.getHours() % 12 || 12) + ":" + two(d.getMinutes()) + ":" + two(d.getSeconds()) + (d.getHours() < 12 ? " AM" : " PM"); }
+  function whole(n) { n = Math.trunc(+n); if (!(n >= 0)) throw new RangeError(n + " must be positive"); return n; }
+  function lazily(make) { return function (...args) { const it = this; return make(it, ...args); }; }
   return {
+    "Iterator": {
+      Iterator: Object.assign(function Iterator() {}, {
+        from: function from(x) { const it = (x[Symbol.iterator] ? x[Symbol.iterator]() : x); return (function* () { for (let r = it.next(); !r.done; r = it.next()) yield r.value; })(); },
+      }),
+    },
+    "Iterator.prototype": {
+      map: lazily(function* (it, f) { let i = 0; for (const x of it) yield f(x, i++); }),
+      filter: lazily(function* (it, f) { let i = 0; for (const x of it) if (f(x, i++)) yield x; }),
+      take: lazily(function (it, n) { n = whole(n); return (function* () { if (n > 0) for (const x of it) { yield x; if (--n <= 0) return; } })(); }),
+      drop: lazily(function (it, n) { n = whole(n); return (function* () { for (const x of it) if (n > 0) n--; else yield x; })(); }),
+      flatMap: lazily(function* (it, f) { let i = 0; for (const x of it) yield* f(x, i++); }),
+      reduce: lazily(function (it, f, ...first) {
+        let started = first.length > 0, sum = first[0], i = 0;
+        for (const x of it) { if (started) sum = f(sum, x, i); else { sum = x; started = true; } i++; }
+        if (!started) throw new TypeError("Reduce of a done iterator with no initial value");
+        return sum;
+      }),
+      toArray: lazily(it => Array.from(it)),
+      forEach: lazily((it, f) => { let i = 0; for (const x of it) f(x, i++); }),
+      some: lazily((it, f) => { let i = 0; for (const x of it) if (f(x, i++)) return true; return false; }),
+      every: lazily((it, f) => { let i = 0; for (const x of it) if (!f(x, i++)) return false; return true; }),
+      find: lazily((it, f) => { let i = 0; for (const x of it) if (f(x, i++)) return x; }),
+    },
     "Object": {
       groupBy: function groupBy(items, f) { var o = Object.create(null); grouped(items, f, k => o[k], (k, v) => { o[k] = v; }); return o; },
       extend: function extend(dst, src, deep) {
@@ -32,6 +60,12 @@
       "try": function (f, ...args) { return new this(resolve => resolve(f(...args))); },
     },
     "Array": {
+      fromAsync: async function fromAsync(items, f) {
+        const list = [];
+        const it = items[Symbol.asyncIterator] ? items[Symbol.asyncIterator]() : items[Symbol.iterator] ? items[Symbol.iterator]() : Array.from(items)[Symbol.iterator]();
+        for (let r = await it.next(); !r.done; r = await it.next()) { const x = await r.value; list.push(f ? await f(x, list.length) : x); }
+        return list;
+      },
       contains: function contains(list, x) { return list.some(y => y == x); },
       unique: function unique(list) { var u = []; for (var x of list) if (!u.some(y => friendlyEqual(x, y))) u.push(x); return u; },
       shuffle: function shuffle(list) { for (var i = list.length - 1; i > 0; i--) { var j = Random.randInt(i + 1); [list[i], list[j]] = [list[j], list[i]]; } return list; },
@@ -53,11 +87,16 @@
       },
     },
     "String.prototype": {
+      isWellFormed: function isWellFormed() { return Array.from(String(this)).every(c => c.length > 1 || c < "\ud800" || c > "\udfff"); },
+      toWellFormed: function toWellFormed() { return Array.from(String(this), c => c.length === 1 && c >= "\ud800" && c <= "\udfff" ? "\ufffd" : c).join(""); },
       ltrim: function ltrim() { return this.trimStart(); },
       rtrim: function rtrim() { return this.trimEnd(); },
       pad: function pad(length, right, chr) { return right ? this.padEnd(length, chr || " ") : this.padStart(length, chr || " "); },
     },
     "Date.prototype": {
+      toLocaleString: function toLocaleString() { return isNaN(this) ? "Invalid Date" : localDate(this) + ", " + localTime(this); },
+      toLocaleDateString: function toLocaleDateString() { return isNaN(this) ? "Invalid Date" : localDate(this); },
+      toLocaleTimeString: function toLocaleTimeString() { return isNaN(this) ? "Invalid Date" : localTime(this); },
       tojson: function () { return tojson(this); },
     },
     "Date": {

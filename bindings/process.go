@@ -1,6 +1,7 @@
 package bindings
 
 import (
+	"math/big"
 	"os"
 	"runtime"
 	"strings"
@@ -41,10 +42,13 @@ func (s *Shell) newProcess() goja.Value {
 	})
 	add("cwd", func(c *call) goja.Value { return c.rt.ToValue(c.workingDirectory()) })
 	add("uptime", func(c *call) goja.Value { return c.rt.ToValue(time.Since(started).Seconds()) })
-	add("hrtime", func(c *call) goja.Value {
+	hrtime := s.function("hrtime", func(c *call) goja.Value {
 		t := time.Since(started)
 		return c.rt.NewArray(int64(t/time.Second), int64(t%time.Second))
 	})
+	must(hrtime.Set("bigint", s.function("bigint", func(c *call) goja.Value { return c.rt.ToValue(big.NewInt(int64(time.Since(started)))) })))
+	must(o.Set("hrtime", hrtime))
+	must(o.Set("stdin", s.newObject("isTTY", s.cfg.Interactive, "fd", 0)))
 	add("memoryUsage", func(c *call) goja.Value {
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)

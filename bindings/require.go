@@ -241,6 +241,8 @@ func (s *Shell) module(name string) goja.Value {
 	switch name {
 	case "fs":
 		build = s.newFS
+	case "fs/promises":
+		return s.module("fs").(*goja.Object).Get("promises")
 	case "path":
 		build = s.newPath
 	case "os":
@@ -249,6 +251,16 @@ func (s *Shell) module(name string) goja.Value {
 		build = s.newUtil
 	case "crypto":
 		build = s.newCrypto
+	case "url":
+		build = s.newURL
+	case "timers":
+		build = s.newTimersModule
+	case "timers/promises":
+		build = s.newTimerPromises
+	case "events":
+		return s.webGlobal("EventEmitter")
+	case "buffer":
+		return s.newObject("Buffer", s.rt.GlobalObject().Get("Buffer"))
 	case "assert":
 		return s.rt.GlobalObject().Get("assert")
 	case "process":
