@@ -97,7 +97,7 @@ func (s *Shell) publicError(err error) error {
 		syntax      *goja.CompilerSyntaxError
 		usage       *usageError
 		transpiling *transpileError
-		noFile      *fileFailure
+		noFile      *missingFileError
 	)
 	switch {
 	case errors.As(err, &interrupted):
@@ -364,7 +364,7 @@ func (s *Shell) rethrow(err error) {
 	case errors.As(err, &exception):
 		panic(exception)
 	}
-	var file *fileFailure
+	var file *missingFileError
 	if errors.As(err, &file) {
 		e := s.world.NewError("Error", file.text)
 		for name, v := range map[string]string{"code": file.code, "syscall": file.syscall, "path": file.path} {

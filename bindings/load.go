@@ -60,11 +60,11 @@ func (s *Shell) readScript(name string) (text, path string, err error) {
 	return string(data), path, nil
 }
 
-// fileFailure is an error of the file system or of the search for a module, with
+// missingFileError is an error of the file system or of the search for a module, with
 // what Node says about it.
-type fileFailure struct{ code, syscall, path, text string }
+type missingFileError struct{ code, syscall, path, text string }
 
-func (e *fileFailure) Error() string { return e.text }
+func (e *missingFileError) Error() string { return e.text }
 
 // fileError words an error of the file system as Node does.
 func fileError(err error, operation, path string) error {
@@ -88,7 +88,7 @@ func fileError(err error, operation, path string) error {
 			text = p.Err.Error()
 		}
 	}
-	return &fileFailure{code: code, syscall: operation, path: path, text: fmt.Sprintf("%s: %s, %s '%s'", code, text, operation, path)}
+	return &missingFileError{code: code, syscall: operation, path: path, text: fmt.Sprintf("%s: %s, %s '%s'", code, text, operation, path)}
 }
 
 // inFile runs something as the code of a file.

@@ -58,7 +58,7 @@ func (s *Shell) newTimerPromises() *goja.Object {
 	for name, delayed := range map[string]bool{"setTimeout": true, "setImmediate": false} {
 		m.add(name, func(c *call) any {
 			promise, resolve, _ := c.rt.NewPromise()
-			value, delay := c.arg(0), goja.Value(c.rt.ToValue(0))
+			value, delay := c.arg(0), c.rt.ToValue(0)
 			if delayed {
 				value, delay = c.arg(1), c.arg(0)
 			}

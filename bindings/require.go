@@ -133,7 +133,7 @@ func (s *Shell) findModule(id string) (text, path string, err error) {
 			return s.readScript(must2(filepath.Abs(file)))
 		}
 	}
-	return "", "", &fileFailure{code: "MODULE_NOT_FOUND", text: fmt.Sprintf("Cannot find module '%s'", id)}
+	return "", "", &missingFileError{code: "MODULE_NOT_FOUND", text: fmt.Sprintf("Cannot find module '%s'", id)}
 }
 
 // moduleFile is the file a name without its end stands for; empty when there is
