@@ -1,6 +1,7 @@
 package mock
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -30,6 +31,9 @@ type Config struct {
 	Seed uint64
 	// Parameters are server parameters under their own names.
 	Parameters map[string]any
+	// ConfigServer is host:port of the config server's only member;
+	// DefaultConfigServer by default.
+	ConfigServer string
 	// Logger gets the engine's log events; nil discards them.
 	Logger *slog.Logger
 }
@@ -53,11 +57,12 @@ type Cluster struct {
 	background sync.WaitGroup
 	closed     bool
 
-	process   [5]byte
-	idCounter uint32
-	lastStamp bson.Timestamp
-	gossip    atomic.Uint64 // lastStamp, for readers without the lock
-	term      int64
+	configHost string
+	process    [5]byte
+	idCounter  uint32
+	lastStamp  bson.Timestamp
+	gossip     atomic.Uint64 // lastStamp, for readers without the lock
+	term       int64
 
 	config map[string]*store.Collection
 	tables map[string]*catalog.RoutingTable
@@ -87,6 +92,7 @@ func New(cfg Config) (*Cluster, error) {
 	}
 	c := &Cluster{
 		realTime:   cfg.RealTime,
+		configHost: cmp.Or(cfg.ConfigServer, DefaultConfigServer),
 		queue:      balancer.NewQueue(start.Truncate(time.Millisecond)),
 		kick:       make(chan struct{}, 1),
 		rand:       rand.New(rand.NewPCG(cfg.Seed, 0x5ead)),

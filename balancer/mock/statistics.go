@@ -57,7 +57,7 @@ func (c *Cluster) Stats(ns string) []LocalStats {
 
 // configStats is a collection that the config server holds.
 func (c *Cluster) configStats(ns string) []LocalStats {
-	stats := LocalStats{Shard: configShard, Host: configHost}
+	stats := LocalStats{Shard: configShard, Host: c.configHost}
 	switch docs := c.config[ns]; {
 	case ns == chunksNamespace:
 		for _, table := range c.tables {
@@ -78,8 +78,11 @@ func (c *Cluster) configStats(ns string) []LocalStats {
 // chunkBytes is about what a document of config.chunks takes.
 const chunkBytes = 200
 
-// configHost is the config server's only member.
-const configHost = "127.0.0.1:27019"
+// DefaultConfigServer is the config server's only member.
+const DefaultConfigServer = "127.0.0.1:27019"
+
+// ConfigServer is the config server's connection string.
+func (c *Cluster) ConfigServer() string { return "cfg/" + c.configHost }
 
 func cappedOptions(ns string) bson.D {
 	size, capped := map[string]int64{
@@ -123,7 +126,7 @@ func (c *Cluster) Home(ns string) (catalog.ShardID, string) {
 
 func (c *Cluster) hostOf(id catalog.ShardID) string {
 	if id == configShard && c.shards[id] == nil {
-		return "config/" + configHost
+		return "config/" + c.configHost
 	}
 	shard, err := c.ShardByID(string(id))
 	if err != nil {

@@ -8,9 +8,11 @@ import (
 	"log/slog"
 	"net"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/router"
 	"shardsh/balancer/mock/wire"
@@ -26,18 +28,33 @@ type served struct {
 	tls     *tls.Config // nil without
 	cluster *mock.Cluster
 	nodes   []*node
+	// configServer is its address; empty where it does not listen.
+	configServer string
 }
 
 // node is one process of the cluster: the mongos, a shard or the config
 // server.
 type node struct {
 	name      string
+	member    *router.Member // nil for the mongos
 	listeners []net.Listener
 	server    *wire.Server
 }
 
-// address is where a node is to be reached first.
-func (n *node) address() string { return n.listeners[0].Addr().String() }
+// address is where a node is to be reached first. One that listens everywhere
+// is reached on this machine.
+func (n *node) address() string {
+	address := n.listeners[0].Addr().String()
+	host, port, err := net.SplitHostPort(address)
+	ip := net.ParseIP(host)
+	switch {
+	case err != nil || ip == nil || !ip.IsUnspecified():
+		return address
+	case ip.To4() == nil:
+		return net.JoinHostPort("::1", port)
+	}
+	return net.JoinHostPort("127.0.0.1", port)
+}
 
 // open makes the cluster and listens. What fails leaves nothing open.
 func (o serveLine) open(ctx context.Context, logger *slog.Logger) (*served, error) {
@@ -57,7 +74,7 @@ func (o serveLine) open(ctx context.Context, logger *slog.Logger) (*served, erro
 		c.close()
 		return nil, err
 	}
-	if c.cluster, err = o.newCluster(topology, logger); err != nil {
+	if c.cluster, err = o.newCluster(topology, c.configServer, logger); err != nil {
 		c.close()
 		return nil, usageError{err}
 	}
@@ -65,7 +82,7 @@ func (o serveLine) open(ctx context.Context, logger *slog.Logger) (*served, erro
 		router.WithUsers(directory, len(o.auth) > 0), router.WithIdleCursors(o.idleCursors))
 	for _, n := range c.nodes {
 		n.server = &wire.Server{
-			Handler: front, Logger: logger.With("node", n.name),
+			Handler: n.handler(front), Logger: logger.With("node", n.name),
 			Limits: wire.Limits{Connections: o.maxConnections, Transfer: transferLimit},
 		}
 	}
@@ -90,9 +107,10 @@ func (o serveLine) readTopology() (*mock.Topology, error) {
 	return topology, nil
 }
 
-func (o serveLine) newCluster(topology *mock.Topology, logger *slog.Logger) (*mock.Cluster, error) {
+func (o serveLine) newCluster(topology *mock.Topology, configServer string, logger *slog.Logger) (*mock.Cluster, error) {
 	cfg := mock.Config{
 		Topology: topology, RealTime: o.mockTime == "real", Seed: o.seed, Logger: logger, Parameters: map[string]any{},
+		ConfigServer: configServer,
 	}
 	if o.seeded {
 		cfg.Start = mockEpoch
@@ -104,21 +122,60 @@ func (o serveLine) newCluster(topology *mock.Topology, logger *slog.Logger) (*mo
 }
 
 // listen opens the ports: the mongos's, and those of the shards and the config
-// server after it where they are wanted.
-func (c *served) listen(ctx context.Context, o serveLine, _ *mock.Topology) error {
-	return c.addNode(ctx, o, "mongos", o.port)
+// server after it where they are wanted. The topology learns the shards'
+// addresses, but for those that it gives itself.
+func (c *served) listen(ctx context.Context, o serveLine, topology *mock.Topology) error {
+	if _, err := c.addNode(ctx, o, "mongos", o.port); err != nil || !o.shardPorts {
+		return err
+	}
+	port := func(i int) int {
+		if o.port == 0 {
+			return 0
+		}
+		return o.port + 1 + i
+	}
+	if last := port(len(topology.Shards)); last > 65535 {
+		return usagef("--shard-ports needs the ports %d to %d: choose a lower --port", o.port, last)
+	}
+	for i := range topology.Shards {
+		shard := &topology.Shards[i]
+		n, err := c.addNode(ctx, o, shard.ID, port(i))
+		if err != nil {
+			return err
+		}
+		if shard.Host == "" {
+			shard.Host = fmt.Sprintf("rs%d/%s", i, n.address())
+		}
+		set, _, _ := strings.Cut(shard.Host, "/")
+		n.member = &router.Member{ID: catalog.ShardID(shard.ID), Set: set, Address: n.address()}
+	}
+	n, err := c.addNode(ctx, o, "config", port(len(topology.Shards)))
+	if err != nil {
+		return err
+	}
+	c.configServer = n.address()
+	n.member = &router.Member{ID: mock.ConfigServerID, Set: "cfg", Address: n.address()}
+	return nil
+}
+
+// handler answers for a node.
+func (n *node) handler(front *router.Router) *router.Router {
+	if n.member == nil {
+		return front
+	}
+	return n.member.Of(front)
 }
 
 // addNode listens on one port of every address. Where any port will do, the
 // first address chooses for all.
-func (c *served) addNode(ctx context.Context, o serveLine, name string, port int) error {
+func (c *served) addNode(ctx context.Context, o serveLine, name string, port int) (*node, error) {
 	n := &node{name: name}
 	c.nodes = append(c.nodes, n)
 	for _, host := range o.bind {
 		address := net.JoinHostPort(host, strconv.Itoa(port))
 		l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 		if err != nil {
-			return listenError(address, err)
+			return nil, listenError(address, err)
 		}
 		if tcp, ok := l.Addr().(*net.TCPAddr); ok {
 			port = tcp.Port
@@ -129,19 +186,12 @@ func (c *served) addNode(ctx context.Context, o serveLine, name string, port int
 		n.listeners = append(n.listeners, l)
 		c.logger.Info("listening", "node", name, "address", l.Addr().String())
 	}
-	return nil
+	return n, nil
 }
 
 // uri is the connection string of the mongos.
 func (c *served) uri() string {
-	host, port, err := net.SplitHostPort(c.nodes[0].address())
-	if ip := net.ParseIP(host); err == nil && ip != nil && ip.IsUnspecified() {
-		host = "127.0.0.1"
-		if ip.To4() == nil {
-			host = "::1"
-		}
-	}
-	uri := "mongodb://" + net.JoinHostPort(host, port) + "/"
+	uri := "mongodb://" + c.nodes[0].address() + "/"
 	if c.tls != nil {
 		uri += "?tls=true"
 	}

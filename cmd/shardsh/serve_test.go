@@ -311,3 +311,33 @@ func writeCertificate(t *testing.T) (certFile, keyFile string) {
 	}
 	return certFile, keyFile
 }
+
+// Shards and the config server answer on ports of their own, found where a
+// client looks for them: in listShards and getShardMap.
+func TestServeShardPorts(t *testing.T) {
+	p := startServe(t, "--shard-ports", "--shards", "2", "--auth", "root:"+writeFile(t, "password", "secret"))
+	auth := func(o *options.ClientOptions) {
+		o.SetAuth(options.Credential{Username: "root", Password: "secret"})
+	}
+	client := p.driver(p.uri, auth)
+	command(t, client, "enableSharding", "app", "primaryShard", "shard0")
+	command(t, client, "shardCollection", "app.orders", "key", document("k", 1))
+	orders := client.Database("app").Collection("orders")
+	if _, err := orders.InsertMany(t.Context(), []any{document("k", 1), document("k", 2)}); err != nil {
+		t.Fatal(err)
+	}
+	command(t, client, "moveChunk", "app.orders", "find", document("k", 1), "to", "shard1")
+	var shards struct {
+		Map map[string]string
+	}
+	if err := bson.Unmarshal(command(t, client, "getShardMap", 1), &shards); err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[string]int64{"shard0": 2, "shard1": 2, "config": 0} { // shard0 has orphans
+		set, host, _ := strings.Cut(shards.Map[id], "/")
+		member := p.driver("mongodb://"+host+"/?replicaSet="+set, auth)
+		if n, err := member.Database("app").Collection("orders").CountDocuments(t.Context(), bson.D{}); err != nil || n != want {
+			t.Errorf("%s at %s/%s has %d documents, %v, want %d", id, set, host, n, err, want)
+		}
+	}
+}

@@ -114,7 +114,7 @@ func (r *Router) input(a aggregation) (iter.Seq[bson.Raw], error) {
 	case a.database:
 		return slices.Values([]bson.Raw(nil)), nil
 	case a.read == 0:
-		return r.cluster.Documents(a.ns, nil), nil
+		return r.documents(a.ns)
 	}
 	docs, err := r.run(a.query)
 	return slices.Values(docs), err
@@ -187,6 +187,9 @@ func (r *Router) takeSource(c *call, a *aggregation, stages []bson.Raw) ([]bson.
 	if src, known := sources()[name]; known {
 		if src.adminOnly && c.db != "admin" || src.database != a.database && name != "$shardedDataDistribution" {
 			return nil, mongoerr.New(mongoerr.InvalidNamespace, "%s is not allowed on %s", name, a.ns)
+		}
+		if err := r.memberSource(name); err != nil {
+			return nil, err
 		}
 		a.source = func() ([]bson.Raw, error) { return src.run(r, c, a.ns, spec) }
 		return stages[1:], nil

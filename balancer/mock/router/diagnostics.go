@@ -80,10 +80,10 @@ func (r *Router) hostInfo(*call) (bson.D, error) {
 	}, nil
 }
 
-func getCmdLineOpts(*Router, *call) (bson.D, error) {
+func getCmdLineOpts(r *Router, _ *call) (bson.D, error) {
 	return bson.D{
-		{Key: "argv", Value: bson.A{"mongos", "--configdb", configServer}},
-		{Key: "parsed", Value: bson.D{{Key: "sharding", Value: bson.D{{Key: "configDB", Value: configServer}}}}},
+		{Key: "argv", Value: bson.A{"mongos", "--configdb", r.cluster.ConfigServer()}},
+		{Key: "parsed", Value: bson.D{{Key: "sharding", Value: bson.D{{Key: "configDB", Value: r.cluster.ConfigServer()}}}}},
 	}, nil
 }
 
@@ -122,24 +122,21 @@ func (r *Router) serverStatus(*call) (bson.D, error) {
 		{Key: "localTime", Value: bson.NewDateTimeFromTime(r.cluster.Now())},
 		{Key: "sharding", Value: bson.D{
 			{Key: "routerServiceEnabled", Value: true},
-			{Key: "configsvrConnectionString", Value: configServer},
+			{Key: "configsvrConnectionString", Value: r.cluster.ConfigServer()},
 			{Key: "maxChunkSizeInBytes", Value: settings.MaxChunkSizeBytes},
 		}},
 	}, nil
 }
 
-// Addresses that the mock's mongos shows.
-const (
-	routerHost   = "mock:27017"
-	configServer = "cfg/127.0.0.1:27019"
-)
+// routerHost is the address that the mock's mongos shows.
+const routerHost = "mock:27017"
 
 func isDBGrid(*Router, *call) (bson.D, error) {
 	return bson.D{{Key: "isdbgrid", Value: int32(1)}, {Key: "hostname", Value: "mock"}}, nil
 }
 
-func netstat(*Router, *call) (bson.D, error) {
-	return bson.D{{Key: "configserver", Value: configServer}, {Key: "isdbgrid", Value: int32(1)}}, nil
+func netstat(r *Router, _ *call) (bson.D, error) {
+	return bson.D{{Key: "configserver", Value: r.cluster.ConfigServer()}, {Key: "isdbgrid", Value: int32(1)}}, nil
 }
 
 func (r *Router) getShardMap(*call) (bson.D, error) {
@@ -147,7 +144,7 @@ func (r *Router) getShardMap(*call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	names, hosts, strs := bson.D{{Key: "config", Value: configServer}}, bson.D{}, bson.D{}
+	names, hosts, strs := bson.D{{Key: "config", Value: r.cluster.ConfigServer()}}, bson.D{}, bson.D{}
 	add := func(id, host string) {
 		strs = append(strs, bson.E{Key: host, Value: id})
 		_, members, _ := strings.Cut(host, "/")
@@ -155,7 +152,7 @@ func (r *Router) getShardMap(*call) (bson.D, error) {
 			hosts = append(hosts, bson.E{Key: m, Value: id})
 		}
 	}
-	add("config", configServer)
+	add("config", r.cluster.ConfigServer())
 	for _, s := range shards {
 		names = append(names, bson.E{Key: string(s.ID), Value: s.Host})
 		add(string(s.ID), s.Host)

@@ -305,7 +305,7 @@ func (r *Router) planOrRun(q query, level verbosity) ([]part, error) {
 	if level != planOnly {
 		return r.parts(q)
 	}
-	reads, err := r.cluster.Reads(q.ns, q.request())
+	reads, err := r.reads(q.ns, q.request())
 	if err != nil {
 		return nil, err
 	}

@@ -49,6 +49,9 @@ func (r *Router) hello(c *call) (bson.D, error) {
 		{Key: "msg", Value: "isdbgrid"},
 		{Key: "topologyVersion", Value: bson.D{{Key: "processId", Value: r.process}, {Key: "counter", Value: int64(0)}}},
 	}
+	if r.member != nil {
+		reply = append(r.member.hello(role), reply[2:]...)
+	}
 	if truth(c.body.Lookup("helloOk")) {
 		reply = append(reply, bson.E{Key: "helloOk", Value: true})
 	}

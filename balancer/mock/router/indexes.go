@@ -158,7 +158,7 @@ func (r *Router) listIndexes(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	specs, found := r.cluster.Indexes(ns)
+	specs, found := r.indexes(ns)
 	if !found {
 		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "ns does not exist: %s", ns)
 	}

@@ -31,6 +31,8 @@ type Router struct {
 	commands map[string]*command
 	cursors  cursors
 	running  running
+	// member is the shard or config server that this plays instead of a mongos.
+	member   *Member
 	sessions sessions
 	process  bson.ObjectID
 	started  time.Time

@@ -74,7 +74,7 @@ func (r *Router) parts(q query) ([]part, error) {
 		p, err := r.viewPart(q)
 		return []part{p}, err
 	}
-	reads, err := r.cluster.Reads(q.ns, q.request())
+	reads, err := r.reads(q.ns, q.request())
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +139,7 @@ func (r *Router) countMatching(q query) (int64, error) {
 		docs, err := r.run(q)
 		return int64(len(docs)), err
 	}
-	reads, err := r.cluster.Reads(q.ns, q.request())
+	reads, err := r.reads(q.ns, q.request())
 	if err != nil {
 		return 0, err
 	}

@@ -27,7 +27,7 @@ func (r *Router) collStatsStage(_ *call, ns string, spec bson.RawValue) ([]bson.
 			return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '$collStats.%s' is the wrong type '%s', expected type 'object'", e.Key(), typeName(e.Value().Type))
 		}
 	}
-	parts := r.cluster.Stats(ns)
+	parts := r.stats(ns)
 	asked := func(name string) bool { return !options.Lookup(name).IsZero() }
 	if len(parts) == 0 && (asked("storageStats") || asked("count")) {
 		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "Collection [%s] not found.", ns)
@@ -70,7 +70,7 @@ func (r *Router) indexStatsStage(_ *call, ns string, spec bson.RawValue) ([]bson
 		return nil, mongoerr.New(28803, "The $indexStats stage specification must be an empty object")
 	}
 	var docs []bson.Raw
-	for _, p := range r.cluster.Stats(ns) {
+	for _, p := range r.stats(ns) {
 		for _, index := range r.cluster.IndexesOn(ns, p.Shard) {
 			raw, err := bson.Marshal(bson.D{
 				{Key: "name", Value: index.Name},

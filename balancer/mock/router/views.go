@@ -14,6 +14,9 @@ import (
 
 // collection gives all documents of a collection or view of a database.
 func (r *Router) collection(ctx context.Context, db, name string) (iter.Seq[bson.Raw], error) {
+	if r.member != nil {
+		return r.documents(db + "." + name)
+	}
 	on, stages, isView := r.cluster.ViewOf(db+"."+name, db)
 	if !isView {
 		return r.cluster.Documents(on, nil), nil
@@ -41,7 +44,12 @@ func (r *Router) environment(ctx context.Context, db string, let bson.Raw) store
 	}
 }
 
+// isView tells whether a namespace is a view. A member shows none: its router
+// has them.
 func (r *Router) isView(ns string) bool {
+	if r.member != nil {
+		return false
+	}
 	_, _, isView := r.cluster.ViewOf(ns, "")
 	return isView
 }

@@ -1,0 +1,96 @@
+package mock
+
+import (
+	"maps"
+	"slices"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/store"
+)
+
+// ConfigServerID is the config server among the members of the cluster.
+const ConfigServerID = configShard
+
+// MemberReads plans a query on what one shard holds itself, orphans included:
+// what a client sees that connects to the shard and not to a router. The config
+// server holds the config and admin databases.
+func (c *Cluster) MemberReads(id catalog.ShardID, ns string, q store.Query) ([]Read, error) {
+	if id == configShard {
+		if db, _, err := catalog.SplitNamespace(ns); err != nil || !onConfigServer(db) {
+			return nil, err
+		}
+		return c.Reads(ns, q)
+	}
+	l := c.member(id, ns)
+	if l == nil {
+		return nil, nil
+	}
+	plan, err := l.docs.Plan(q)
+	if err != nil {
+		return nil, err
+	}
+	return []Read{{Shard: id, Host: c.hostOf(id), Plan: plan, target: target{docs: l.docs, shard: c.shards[id]}}}, nil
+}
+
+// member is a collection on a shard; nil when either is missing.
+func (c *Cluster) member(id catalog.ShardID, ns string) *localCollection {
+	if s := c.shards[id]; s != nil {
+		return s.colls[ns]
+	}
+	return nil
+}
+
+// MemberStats are the counters of a collection on one shard, whether it owns
+// chunks or not. It is false when the shard has no such collection.
+func (c *Cluster) MemberStats(id catalog.ShardID, ns string) (LocalStats, bool) {
+	if id == configShard {
+		if stats := c.configStats(ns); len(stats) > 0 {
+			return stats[0], true
+		}
+		return LocalStats{}, false
+	}
+	l := c.member(id, ns)
+	if l == nil {
+		return LocalStats{}, false
+	}
+	docs, bytes := l.counts()
+	return LocalStats{
+		Shard: id, Host: c.firstMember(id), Docs: docs, Bytes: bytes,
+		Orphans: c.shards[id].orphans(ns), Indexes: indexNames(l.docs),
+	}, true
+}
+
+// MemberNamespaces lists the collections of one shard in order.
+func (c *Cluster) MemberNamespaces(id catalog.ShardID) []string {
+	if id == configShard {
+		return slices.Concat(c.configNamespaces("admin"), c.configNamespaces("config"))
+	}
+	if s := c.shards[id]; s != nil {
+		return slices.Sorted(maps.Keys(s.colls))
+	}
+	return nil
+}
+
+// MemberIndexes are the indexes of a collection on one shard. It is false when
+// the shard has no such collection.
+func (c *Cluster) MemberIndexes(id catalog.ShardID, ns string) ([]store.IndexSpec, bool) {
+	if id == configShard {
+		if db, _, err := catalog.SplitNamespace(ns); err != nil || !onConfigServer(db) {
+			return nil, false
+		}
+		return c.Indexes(ns)
+	}
+	l := c.member(id, ns)
+	if l == nil {
+		return nil, false
+	}
+	return l.docs.Indexes(), true
+}
+
+// RangeDeletions counts the ranges that a shard has still to delete.
+func (c *Cluster) RangeDeletions(id catalog.ShardID) int {
+	if s := c.shards[id]; s != nil {
+		return len(s.deletions)
+	}
+	return 0
+}

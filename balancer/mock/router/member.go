@@ -1,0 +1,223 @@
+package router
+
+import (
+	"iter"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mongoerr"
+)
+
+// Member is a node of the cluster that is no router: the primary, and only
+// member, of a shard's replica set or of the config server's.
+type Member struct {
+	ID catalog.ShardID
+	// Set is the replica set's name, Address its host:port.
+	Set, Address string
+}
+
+// Of makes the node of a cluster's member beside its router. It shows what the
+// member holds itself, orphans included, and takes no writes.
+func (m Member) Of(r *Router) *Router {
+	return &Router{
+		cluster:  r.cluster,
+		logger:   r.logger,
+		commands: memberTable(),
+		cursors:  cursors{rand: r.cursors.rand, life: r.cursors.life},
+		member:   &m,
+		process:  bson.NewObjectID(),
+		started:  time.Now(),
+
+		users: r.users, authRequired: r.authRequired,
+	}
+}
+
+// memberTable has the commands of a shard or config server.
+func memberTable() map[string]*command {
+	shared := map[string]bool{
+		"buildInfo": true, "getLog": true, "hostInfo": true, "listCommands": true, "listIndexes": true,
+		"find": true, "getMore": true, "killCursors": true, "aggregate": true, "distinct": true, "explain": true,
+	}
+	commands := slices.Concat(handshakeCommands(), authenticationCommands(), sessionCommands(), []command{
+		{name: "count", stable: true, takesReadConcern: true, run: (*Router).memberCount},
+		{name: "listDatabases", adminOnly: true, stable: true, run: (*Router).memberDatabases},
+		{name: "listCollections", stable: true, run: (*Router).memberCollections},
+		{name: "serverStatus", run: (*Router).memberStatus},
+	})
+	for _, cmd := range slices.Concat(diagnosticCommands(), readCommands(), explainCommands(), indexCommands()) {
+		if shared[cmd.name] {
+			commands = append(commands, cmd)
+		}
+	}
+	for _, cmd := range slices.Concat(writeCommands(), catalogCommands(), indexCommands()) {
+		if cmd.takesWriteConcern {
+			cmd.run = refuseDirect
+			commands = append(commands, cmd)
+		}
+	}
+	return tableOf(commands)
+}
+
+// refuseDirect: what is written to a shard past the router would be lost to
+// the cluster.
+func refuseDirect(_ *Router, c *call) (bson.D, error) {
+	return nil, mongoerr.New(mongoerr.Unauthorized, "%s is refused: you are connecting to a sharded cluster improperly by connecting directly to a shard. Please connect to the cluster via a router (mongos).", c.invoked)
+}
+
+// hello is how a primary begins its answer, in place of a mongos's first two
+// fields.
+func (m *Member) hello(role string) bson.D {
+	reply := bson.D{
+		{Key: "hosts", Value: bson.A{m.Address}},
+		{Key: "setName", Value: m.Set},
+		{Key: "setVersion", Value: int32(1)},
+		{Key: role, Value: true},
+		{Key: "secondary", Value: false},
+		{Key: "primary", Value: m.Address},
+		{Key: "me", Value: m.Address},
+		{Key: "readOnly", Value: false},
+	}
+	if m.ID == mock.ConfigServerID {
+		reply = append(reply, bson.E{Key: "configsvr", Value: int32(2)})
+	}
+	return reply
+}
+
+// reads plans a query: on the member alone where this is one.
+func (r *Router) reads(ns string, q store.Query) ([]mock.Read, error) {
+	if r.member != nil {
+		return r.cluster.MemberReads(r.member.ID, ns, q)
+	}
+	return r.cluster.Reads(ns, q)
+}
+
+// documents are all that a namespace has.
+func (r *Router) documents(ns string) (iter.Seq[bson.Raw], error) {
+	if r.member == nil {
+		return r.cluster.Documents(ns, nil), nil
+	}
+	docs, err := r.run(query{ns: ns})
+	return slices.Values(docs), err
+}
+
+// stats are a collection's counters on the shards that own chunks, or on the
+// member.
+func (r *Router) stats(ns string) []mock.LocalStats {
+	if r.member == nil {
+		return r.cluster.Stats(ns)
+	}
+	if own, ok := r.cluster.MemberStats(r.member.ID, ns); ok {
+		return []mock.LocalStats{own}
+	}
+	return nil
+}
+
+func (r *Router) indexes(ns string) ([]store.IndexSpec, bool) {
+	if r.member == nil {
+		return r.cluster.Indexes(ns)
+	}
+	return r.cluster.MemberIndexes(r.member.ID, ns)
+}
+
+// memberSource refuses on a member the stages that speak of the whole cluster.
+func (r *Router) memberSource(name string) error {
+	switch name {
+	case "$collStats", "$listLocalSessions":
+		return nil
+	}
+	if r.member == nil {
+		return nil
+	}
+	return mongoerr.New(mongoerr.NotImplemented, "the mock answers %s on its mongos only", name)
+}
+
+// memberCount without a query is the fast count, orphans included.
+func (r *Router) memberCount(c *call) (bson.D, error) {
+	q, err := c.readQuery("query")
+	if err != nil {
+		return nil, err
+	}
+	if query, _ := c.document("query"); len(query) <= 5 && q.skip == 0 && q.limit == 0 {
+		n := int64(0)
+		for _, part := range r.stats(q.ns) {
+			n += part.Docs
+		}
+		return bson.D{{Key: "n", Value: smallest(n)}}, nil
+	}
+	n, err := r.countMatching(q)
+	return bson.D{{Key: "n", Value: smallest(n)}}, err
+}
+
+func (r *Router) memberDatabases(*call) (bson.D, error) {
+	list := bson.A{}
+	total, last := int64(0), -1
+	for _, ns := range r.cluster.MemberNamespaces(r.member.ID) {
+		name, _, _ := strings.Cut(ns, ".")
+		own, _ := r.cluster.MemberStats(r.member.ID, ns)
+		total += own.Bytes
+		if last >= 0 {
+			if entry := list[last].(bson.D); entry[0].Value == name {
+				entry[1].Value = entry[1].Value.(int64) + own.Bytes
+				continue
+			}
+		}
+		list = append(list, bson.D{{Key: "name", Value: name}, {Key: "sizeOnDisk", Value: own.Bytes}, {Key: "empty", Value: false}})
+		last++
+	}
+	return bson.D{{Key: "databases", Value: list}, {Key: "totalSize", Value: total}, {Key: "totalSizeMb", Value: total >> 20}}, nil
+}
+
+func (r *Router) memberCollections(c *call) (bson.D, error) {
+	filter, err := c.document("filter")
+	if err != nil {
+		return nil, err
+	}
+	wanted, err := store.CompileFilter(filter)
+	if err != nil {
+		return nil, err
+	}
+	var list []bson.Raw
+	for _, ns := range r.cluster.MemberNamespaces(r.member.ID) {
+		name, ok := strings.CutPrefix(ns, c.db+".")
+		if !ok {
+			continue
+		}
+		raw, err := bson.Marshal(bson.D{{Key: "name", Value: name}, {Key: "type", Value: "collection"}})
+		if err != nil {
+			return nil, err
+		}
+		if wanted.Match(raw) {
+			list = append(list, raw)
+		}
+	}
+	return r.firstBatch(c, c.db+".$cmd.listCollections", list, firstBatchDefault)
+}
+
+func (r *Router) memberStatus(*call) (bson.D, error) {
+	up, m := time.Since(r.started), r.member
+	reply := bson.D{
+		{Key: "host", Value: m.Address},
+		{Key: "version", Value: mock.Version},
+		{Key: "process", Value: "mongod"},
+		{Key: "service", Value: bson.A{"shard"}},
+		{Key: "pid", Value: int64(os.Getpid())},
+		{Key: "uptime", Value: up.Seconds()},
+		{Key: "uptimeMillis", Value: up.Milliseconds()},
+		{Key: "uptimeEstimate", Value: int64(up.Seconds())},
+		{Key: "localTime", Value: bson.NewDateTimeFromTime(r.cluster.Now())},
+		{Key: "repl", Value: m.hello("isWritablePrimary")},
+	}
+	if m.ID == mock.ConfigServerID {
+		return reply, nil
+	}
+	return append(reply, bson.E{Key: "shardingStatistics", Value: bson.D{
+		{Key: "rangeDeleterTasks", Value: smallest(int64(r.cluster.RangeDeletions(m.ID)))},
+	}}), nil
+}
