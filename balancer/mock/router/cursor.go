@@ -35,6 +35,8 @@ type cursors struct {
 	rand *rand.Rand
 	open map[int64]*cursor
 	life time.Duration
+	// swept is when idle cursors were looked for.
+	swept time.Time
 }
 
 // take cuts the next batch off: at most n documents (any number when n is
@@ -65,7 +67,7 @@ func (cs *cursors) keep(c *cursor) (int64, error) {
 		cs.open = map[int64]*cursor{}
 	}
 	now := time.Now()
-	maps.DeleteFunc(cs.open, func(_ int64, c *cursor) bool { return now.Sub(c.used) > cs.life })
+	cs.sweep(now)
 	if len(cs.open) >= maxCursors {
 		return 0, mongoerr.New(mongoerr.TemporarilyUnavailable, "%d cursors are open: close some, or wait %v until they time out", len(cs.open), cs.life)
 	}
@@ -76,6 +78,16 @@ func (cs *cursors) keep(c *cursor) (int64, error) {
 	}
 	cs.open[id] = c
 	return id, nil
+}
+
+// sweep closes the cursors that nobody has read for too long. It looks for them
+// ten times in their life, and when there is no more room.
+func (cs *cursors) sweep(now time.Time) {
+	if now.Sub(cs.swept) < cs.life/10 && len(cs.open) < maxCursors {
+		return
+	}
+	cs.swept = now
+	maps.DeleteFunc(cs.open, func(_ int64, c *cursor) bool { return now.Sub(c.used) > cs.life })
 }
 
 func (cs *cursors) kill(id int64) bool {

@@ -1,0 +1,97 @@
+package router_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/router"
+	"shardsh/balancer/mock/wire"
+)
+
+func TestIdleCursorsAreClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, err := mock.New(mock.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		x := &tester{t: t, router: router.New(c, nil, router.WithIdleCursors(time.Minute)), cluster: c}
+		x.ok("app", d("insert", "few", "documents", bson.A{d("_id", 1), d("_id", 2), d("_id", 3)}))
+		open := func() int64 {
+			return x.ok("app", d("find", "few", "batchSize", 1)).Lookup("cursor", "id").Int64()
+		}
+		read := func(id int64) bson.D { return d("getMore", id, "collection", "few", "batchSize", 1) }
+		idle, busy := open(), open()
+		time.Sleep(40 * time.Second)
+		x.ok("app", read(busy))
+		time.Sleep(40 * time.Second)
+		open() // the time to look for idle ones
+		if code := x.code("app", read(idle)); code != 43 {
+			t.Errorf("an idle cursor: code %d, want 43", code)
+		}
+		x.ok("app", read(busy))
+	})
+}
+
+func TestTooManyCursors(t *testing.T) {
+	x := newS0(t)
+	x.ok("shop", d("insert", "few", "documents", bson.A{d("_id", 1), d("_id", 2)}))
+	find := d("find", "few", "batchSize", 1)
+	for range 10_000 {
+		x.ok("shop", find)
+	}
+	if code := x.code("shop", find); code != 365 {
+		t.Errorf("code %d, want 365", code)
+	}
+	x.ok("shop", d("find", "few")) // needs no cursor
+}
+
+func TestClientsSayOnceWhatTheyAre(t *testing.T) {
+	x := newS0(t)
+	driver := func(name string) bson.D {
+		return d("driver", d("name", name, "version", "1"), "os", d("type", "Linux"))
+	}
+	conn := &wire.Client{ID: 7}
+	for _, tt := range []struct {
+		name   string
+		client any
+		code   int64
+	}{
+		{"not a document", 1, 14},
+		{"too long a name", d("application", d("name", strings.Repeat("x", 129))), 184},
+		{"too much", driver(strings.Repeat("x", 600)), 185},
+		{"a driver", driver("go"), 0},
+		{"the same again", driver("go"), 0},
+		{"another", driver("node"), 186},
+	} {
+		code, _ := x.onConnection(conn, "admin", d("hello", 1, "client", tt.client)).Lookup("code").AsInt64OK()
+		if code != tt.code {
+			t.Errorf("%s: code %d, want %d", tt.name, code, tt.code)
+		}
+	}
+}
+
+// A monitor that knew another process is told of this one at once.
+func TestNewsOfAnotherProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, err := mock.New(mock.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		x := &tester{t: t, router: router.New(c, nil), cluster: c}
+		known := x.ok("admin", d("hello", 1)).Lookup("topologyVersion", "processId").ObjectID()
+		for process, want := range map[bson.ObjectID]time.Duration{known: 10 * time.Second, {1}: 0} {
+			start := time.Now()
+			x.ok("admin", d("hello", 1, "topologyVersion", d("processId", process, "counter", int64(0)), "maxAwaitTimeMS", int64(10_000)))
+			if took := time.Since(start); took != want {
+				t.Errorf("process %v: answered after %v, want %v", process, took, want)
+			}
+		}
+	})
+}
