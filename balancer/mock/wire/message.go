@@ -141,7 +141,7 @@ func parseMessage(h header, payload []byte) (incoming, error) {
 	)
 	switch h.op {
 	case opMsg:
-		in, err = parseMsg(payload)
+		in, err = parseMsg(h, payload)
 	case opQuery:
 		in, err = parseQuery(payload)
 	case opCompressed:

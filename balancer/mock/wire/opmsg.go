@@ -2,6 +2,7 @@ package wire
 
 import (
 	"encoding/binary"
+	"hash/crc32"
 	"strconv"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -40,8 +41,8 @@ type sequence struct {
 }
 
 // parseMsg reads the payload of an OP_MSG: flags, sections, perhaps a
-// checksum, which is not verified.
-func parseMsg(payload []byte) (incoming, error) {
+// checksum.
+func parseMsg(h header, payload []byte) (incoming, error) {
 	flags, rest, ok := cutInt32(payload)
 	if !ok {
 		return incoming{}, malformed("OP_MSG without flags")
@@ -52,6 +53,9 @@ func parseMsg(payload []byte) (incoming, error) {
 	if flags&flagChecksum != 0 {
 		if len(rest) < checksumBytes {
 			return incoming{}, malformed("OP_MSG without its checksum")
+		}
+		if !sumsUp(h, payload) {
+			return incoming{}, malformed("OP_MSG checksum does not match contents")
 		}
 		rest = rest[:len(rest)-checksumBytes]
 	}
@@ -71,6 +75,17 @@ func parseMsg(payload []byte) (incoming, error) {
 	}
 	in.request.Database = db
 	return in, nil
+}
+
+// sumsUp compares the CRC-32C at the end of a message with what is before it,
+// header included.
+func sumsUp(h header, payload []byte) bool {
+	at := len(payload) - checksumBytes
+	head := appendInt32(nil, h.length)
+	head = appendInt32(appendInt32(appendInt32(head, h.requestID), h.responseTo), int32(h.op))
+	castagnoli := crc32.MakeTable(crc32.Castagnoli)
+	sum := crc32.Update(crc32.Checksum(head, castagnoli), castagnoli, payload[:at])
+	return sum == binary.LittleEndian.Uint32(payload[at:])
 }
 
 func parseSections(b []byte) (body bson.Raw, sequences []sequence, tooLarge, err error) {

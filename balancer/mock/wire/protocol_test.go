@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"hash/crc32"
 	"io"
 	"net"
 	"runtime"
@@ -254,13 +255,12 @@ func TestSequencesBecomeArraysAfterTheBody(t *testing.T) {
 	serve(t, &wire.Server{Handler: h}, pipe)
 	p := dial(t, pipe)
 	one, two := document(t, bson.D{{Key: "a", Value: int32(1)}}), document(t, bson.D{{Key: "a", Value: int32(2)}})
-	// The body may come after the sequences; a checksum is passed over, as are
-	// exhaustAllowed and flags that a receiver need not know.
-	p.send(message(opMsg, int32s(1|1<<16|1<<20),
+	// The body may come after the sequences; exhaustAllowed and flags that a
+	// receiver need not know are passed over.
+	p.send(message(opMsg, int32s(1<<16|1<<20),
 		sequenceSection("ops", one, two),
 		bodySection(document(t, command("bulkWrite"))),
-		sequenceSection("nsInfo"),
-		int32s(0x1badc0de)))
+		sequenceSection("nsInfo")))
 	p.receive()
 	r := <-got
 	want := `{"bulkWrite": {"$numberInt":"1"},"$db": "admin","ops": [{"a": {"$numberInt":"1"}},{"a": {"$numberInt":"2"}}],"nsInfo": []}`
@@ -272,6 +272,27 @@ func TestSequencesBecomeArraysAfterTheBody(t *testing.T) {
 	}
 	if r.Database != "admin" || r.Command != "bulkWrite" {
 		t.Errorf("%+v", r)
+	}
+}
+
+// The checksum is the CRC-32C of all that is before it; one that is wrong
+// closes the connection.
+func TestChecksums(t *testing.T) {
+	pipe := wire.NewPipe()
+	serve(t, &wire.Server{Handler: new(toy)}, pipe)
+	for _, flip := range []uint32{0, 1} {
+		p := dial(t, pipe)
+		m := message(opMsg, int32s(1), bodySection(document(t, command("ping"))), int32s(0))
+		sum := crc32.Checksum(m[:len(m)-4], crc32.MakeTable(crc32.Castagnoli))
+		binary.LittleEndian.PutUint32(m[len(m)-4:], sum^flip)
+		p.send(m)
+		if flip != 0 {
+			p.expectClosed()
+			continue
+		}
+		if _, doc := p.receive(); doc.Lookup("ok").Double() != 1 {
+			t.Errorf("answered %s", doc)
+		}
 	}
 }
 
