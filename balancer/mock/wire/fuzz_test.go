@@ -2,7 +2,9 @@ package wire
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
+	"hash/crc32"
 	"io"
 	"slices"
 	"testing"
@@ -39,10 +41,13 @@ func seeds(t testing.TB) [][]byte {
 		return finishMessage(append(appendHeader(nil, 1, 0, op), slices.Concat(parts...)...))
 	}
 	flags := func(v int32) []byte { return appendInt32(nil, v) }
+	summed := build(opMsg, flags(flagChecksum|flagExhaust), []byte{sectionBody}, doc, section, flags(0))
+	sum := crc32.Checksum(summed[:len(summed)-checksumBytes], crc32.MakeTable(crc32.Castagnoli))
+	binary.LittleEndian.PutUint32(summed[len(summed)-checksumBytes:], sum)
 	return [][]byte{
 		build(opMsg, flags(0), []byte{sectionBody}, doc),
 		build(opMsg, flags(flagMoreToCome), section, []byte{sectionBody}, doc),
-		build(opMsg, flags(flagChecksum|1<<16), []byte{sectionBody}, doc, section, flags(1)),
+		summed,
 		build(opQuery, flags(0), []byte("admin.$cmd\x00"), make([]byte, 8), doc),
 		build(opQuery, flags(0), []byte("admin.$cmd\x00"), make([]byte, 8), doc, doc),
 		build(opCompressed, flags(2013), flags(10), []byte{1}),
