@@ -275,7 +275,7 @@ func (r *Router) killWhere(of func(sessionID) bool) {
 
 // sessionsStage is $listSessions and $listLocalSessions: the mock's only
 // router knows all sessions, and none waits to be written to config.
-func (r *Router) sessionsStage(c *call, ns string, spec bson.RawValue) ([]bson.Raw, error) {
+func (r *Router) sessionsStage(c *call, _ string, spec bson.RawValue) ([]bson.Raw, error) {
 	options, isDoc := spec.DocumentOK()
 	if !isDoc {
 		return nil, mongoerr.New(mongoerr.TypeMismatch, "$listSessions options must be specified in an object, but found: %s", typeName(spec.Type))
