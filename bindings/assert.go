@@ -58,29 +58,56 @@ func (c *call) messageText(i int) string {
 	return c.text(i)
 }
 
-func (c *call) throwAssertion(text string) {
+// comparison is what a comparison that failed says, with the script's message
+// if it gave one.
+func (c *call) comparison(operator, format string) string {
+	text := ""
+	switch {
+	case c.has(2):
+		text = c.messageText(2)
+	case operator == "deepStrictEqual":
+		text = format
+	default:
+		return fmt.Sprintf(format, c.shown(0), c.shown(1))
+	}
+	if operator == "deepStrictEqual" {
+		text += "\n+ actual - expected\n\n" + lineDiff(c.world.Printjson(c.arg(0)), c.world.Printjson(c.arg(1)))
+	}
+	return text
+}
+
+func (c *call) throwAssertion(text string) { panic(c.assertion(text)) }
+
+func (c *call) assertion(text string) *goja.Object {
 	e := c.world.NewError("AssertionError", text)
 	must(e.Set("generatedMessage", false))
 	must(e.Set("code", "ERR_ASSERTION"))
-	panic(e)
+	return e
 }
 
 func (c *call) assertTrue() goja.Value {
 	if !c.arg(0).ToBoolean() {
-		c.failAssert(1, "The expression evaluated to a falsy value")
+		c.failAssert(1, "%s == true", c.shown(0))
 	}
 	return nil
 }
 
 func (c *call) shown(i int) string { return c.inspect(c.arg(i)) }
 
-// callAssert compares the first two arguments.
-func compareAssert(words string, ok func(c *call, a, b goja.Value) bool) func(*call) goja.Value {
+// compareAssert compares the first two arguments. format takes both.
+func compareAssert(operator, format string, ok func(c *call, a, b goja.Value) bool) func(*call) goja.Value {
 	return func(c *call) goja.Value {
-		if !ok(c, c.arg(0), c.arg(1)) {
-			c.failAssert(2, "Expected values to be %s:\n%s\nand\n%s", words, c.shown(0), c.shown(1))
+		if ok(c, c.arg(0), c.arg(1)) {
+			return nil
 		}
-		return nil
+		if given := c.object(2); given != nil && isError(given) {
+			panic(given)
+		}
+		e := c.assertion(c.comparison(operator, format))
+		for name, v := range map[string]any{"generatedMessage": !c.has(2), "actual": c.arg(0), "expected": c.arg(1), "operator": operator} {
+			must(e.Set(name, v))
+		}
+		panic(e)
 	}
 }
 
@@ -94,14 +121,16 @@ func nodeAsserts() map[string]func(*call) goja.Value {
 	deepStrict := func(c *call, a, b goja.Value) bool { return c.deepEqual(a, b, true) }
 	return map[string]func(*call) goja.Value{
 		"ok":                 func(c *call) goja.Value { return c.assertTrue() },
-		"equal":              compareAssert("equal", loose),
-		"notEqual":           compareAssert("unequal", not(loose)),
-		"strictEqual":        compareAssert("strictly equal", strict),
-		"notStrictEqual":     compareAssert("strictly unequal", not(strict)),
-		"deepEqual":          compareAssert("loosely deep-equal", deep),
-		"notDeepEqual":       compareAssert("not deep-equal", not(deep)),
-		"deepStrictEqual":    compareAssert("strictly deep-equal", deepStrict),
-		"notDeepStrictEqual": compareAssert("not strictly deep-equal", not(deepStrict)),
+		"equal":              compareAssert("==", "%s == %s", loose),
+		"notEqual":           compareAssert("!=", "%s != %s", not(loose)),
+		"strictEqual":        compareAssert("strictEqual", "Expected values to be strictly equal:\n\n%s !== %s\n", strict),
+		"notStrictEqual":     compareAssert("notStrictEqual", "Expected \"actual\" to be strictly unequal to: %[2]s", not(strict)),
+		"deepEqual":          compareAssert("deepEqual", "Expected values to be loosely deep-equal:\n\n%s\n\nshould loosely deep-equal\n\n%s", deep),
+		"notDeepEqual":       compareAssert("notDeepEqual", "Expected \"actual\" not to be loosely deep-equal to: %[2]s", not(deep)),
+		"deepStrictEqual":    compareAssert("deepStrictEqual", "Expected values to be strictly deep-equal:", deepStrict),
+		"notDeepStrictEqual": compareAssert("notDeepStrictEqual", "Expected \"actual\" not to be strictly deep-equal to: %[2]s", not(deepStrict)),
+		"rejects":            assertRejects(true),
+		"doesNotReject":      assertRejects(false),
 		"fail": func(c *call) goja.Value {
 			c.failAssert(0, "Failed")
 			return nil
@@ -112,13 +141,17 @@ func nodeAsserts() map[string]func(*call) goja.Value {
 		"doesNotThrow": func(c *call) goja.Value {
 			v, err := c.callArgument()
 			if err != nil {
-				c.failAssert(2, "Got unwanted exception: %s", c.errorText(err))
+				c.throwUnwanted("exception", thrownBy(err))
 			}
 			return v
 		},
 		"ifError": func(c *call) goja.Value {
 			if c.has(0) && !goja.IsNull(c.arg(0)) {
-				c.throwAssertion("ifError got unwanted exception: " + c.shown(0))
+				text := c.shown(0)
+				if e := c.object(0); e != nil && isError(e) {
+					text = optionalText(e.Get("message"))
+				}
+				c.throwAssertion("ifError got unwanted exception: " + text)
 			}
 			return nil
 		},
@@ -128,7 +161,7 @@ func nodeAsserts() map[string]func(*call) goja.Value {
 func matchAssert(want bool) func(*call) goja.Value {
 	return func(c *call) goja.Value {
 		if c.matches(c.arg(0).String(), c.object(1)) != want {
-			c.failAssert(2, "The input %s the regular expression %s", map[bool]string{true: "did not match", false: "was expected to not match"}[want], c.arg(1))
+			c.failAssert(2, "The input %s the regular expression %s. Input:\n\n%s\n", map[bool]string{true: "did not match", false: "was expected to not match"}[want], c.arg(1), c.shown(0))
 		}
 		return nil
 	}
@@ -188,15 +221,40 @@ func (c *call) errorText(err error) string {
 func assertThrows(c *call) goja.Value {
 	_, err := c.callArgument()
 	if err == nil {
-		c.failAssert(2, "Missing expected exception.")
+		c.throwAssertion("Missing expected exception" + c.missing())
 	}
 	thrown := thrownBy(err)
+	c.checkThrown(thrown, c.errorText(err))
+	return thrown
+}
+
+// missing ends the message of what was not thrown: with the class that was
+// expected, and the script's own message.
+func (c *call) missing() string {
+	text, message := "", 2
+	expected := c.object(1)
+	switch {
+	case goja.IsString(c.arg(1)):
+		message = 1
+	case expected != nil && expected.ClassName() == "Function":
+		if _, isClass := property(expected, "prototype").(*goja.Object); isClass {
+			text = " (" + optionalText(expected.Get("name")) + ")"
+		}
+	}
+	if c.has(message) {
+		return text + ": " + c.messageText(message)
+	}
+	return text + "."
+}
+
+// checkThrown holds what was thrown against the second argument.
+func (c *call) checkThrown(thrown goja.Value, text string) {
 	expected := c.object(1)
 	switch {
 	case expected == nil || expected.ClassName() == "Array":
 	case expected.ClassName() == "RegExp":
-		if !c.matches(c.errorText(err), expected) {
-			c.failAssert(2, "The error %s does not match %s", c.errorText(err), expected)
+		if !c.matches(text, expected) {
+			c.failAssert(2, "The input did not match the regular expression %s. Input:\n\n%s\n", expected, c.inspect(c.rt.ToValue(text)))
 		}
 	default:
 		if f, ok := goja.AssertFunction(expected); ok {
@@ -211,11 +269,10 @@ func assertThrows(c *call) goja.Value {
 				continue
 			}
 			if have == nil || !c.deepEqual(have, want, true) {
-				c.failAssert(2, "The error has another %s than expected: %s", k, c.errorText(err))
+				c.failAssert(2, "The error has another %s than expected: %s", k, text)
 			}
 		}
 	}
-	return thrown
 }
 
 // validateThrown takes a class or a function that checks.

@@ -251,11 +251,7 @@ func collUpdate(c *call, coll *collection) goja.Value {
 	} else if v := property(options, "multi"); v != nil {
 		multi = v.ToBoolean()
 	}
-	u := c.value(c.arg(1))
-	if multi && !hasOperators(u) {
-		c.throw("MongoInvalidArgumentError", "Update document requires atomic operators")
-	}
-	return c.updated(coll, c.updateStatement(c.object(0), &u, options, multi), options)
+	return c.updated(coll, c.updateStatement(c.object(0), c.updateValue(c.arg(1)), options, multi), options)
 }
 
 func (c *call) delete(coll *collection, options *goja.Object, one bool) goja.Value {

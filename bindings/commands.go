@@ -14,7 +14,7 @@ import (
 // shellGlobals() are the shell's own functions.
 func shellGlobals() []global {
 	return []global{
-		{"use", "database:string", func(c *call) goja.Value { return c.use(c.text(0)) }, "Makes another database db."},
+		{"use", "database?:any", func(c *call) goja.Value { return c.useCommand() }, "Makes another database db."},
 		{"show", "", func(c *call) goja.Value { return c.showCommand() }, "Shows dbs, collections, users, roles, profile, logs, shards, zones, chunks, migrations or the balancer."},
 		{"exit", "code?:number", func(c *call) goja.Value { return c.quit() }, "Ends the shell with an exit code."},
 		{"quit", "code?:number", func(c *call) goja.Value { return c.quit() }, "Ends the shell with an exit code."},
@@ -60,6 +60,13 @@ func (s *Shell) requireDB() *database {
 		s.throwCoded(invalidInput, codeNotConnected, "No connected database")
 	}
 	return s.db
+}
+
+// useCommand needs a connection before it needs a name, as a method of Mongo.
+func (c *call) useCommand() goja.Value {
+	c.requireDB()
+	c.check("Mongo.use", parseSignature("database:string"))
+	return c.use(c.text(0))
 }
 
 func (s *Shell) use(name string) goja.Value {
@@ -141,6 +148,7 @@ func (s *Shell) shownValue(v goja.Value) goja.Value {
 
 // showCommand is show (spec 04 §2.5).
 func (c *call) showCommand() goja.Value {
+	d := c.requireDB()
 	word := "undefined"
 	if c.has(0) {
 		word = c.text(0)
@@ -149,7 +157,7 @@ func (c *call) showCommand() goja.Value {
 	if !ok {
 		c.throwInvalid("'%s' is not a valid argument for \"show\".", word)
 	}
-	return show(c, c.requireDB())
+	return show(c, d)
 }
 
 func showCommands() map[string]func(*call, *database) goja.Value {

@@ -10,6 +10,9 @@ import (
 	"github.com/olekukonko/tablewriter/tw"
 )
 
+// nodeDepth is how deep Node itself shows a value: console.dir, util.inspect.
+const nodeDepth = 2
+
 // newConsole makes console. All of it writes to standard output, as mongosh's
 // does (spec 04 §1.7).
 func (s *Shell) newConsole() goja.Value {
@@ -47,7 +50,11 @@ func (s *Shell) newConsole() goja.Value {
 		c.write("Trace: ")
 		print(c, c.args)
 	})
-	add("dir", func(c *call) { c.write(c.inspect(c.arg(0)) + "\n") })
+	add("dir", func(c *call) {
+		o := c.inspectOptions()
+		o.Depth = nodeDepth
+		c.write(c.world.Inspect(c.arg(0), o) + "\n")
+	})
 	add("table", func(c *call) { c.write(c.table(c.arg(0)) + "\n") })
 	add("assert", func(c *call) {
 		if !c.arg(0).ToBoolean() {

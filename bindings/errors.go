@@ -275,7 +275,7 @@ func (s *Shell) describeThrown(thrown goja.Value) *ScriptError {
 	e := &ScriptError{Name: "Error", value: thrown}
 	obj, ok := thrown.(*goja.Object)
 	if !ok {
-		e.Message = thrown.String()
+		e.Message = s.world.InspectResult(thrown, s.inspectOptions(), false)
 		return e
 	}
 	s.clarify(obj)

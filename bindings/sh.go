@@ -19,10 +19,8 @@ func (s *Shell) newShard() goja.Value {
 	sh := &shard{s: s}
 	o := s.instance(sh, prototype(s, "Shard", slices.Concat(shardTables()...)))
 	s.world.SetPrinter(o, func() string {
-		if s.db == nil {
-			return "Shard class not connected"
-		}
-		return "Shard class connected to " + s.db.on.address + " via db " + s.db.name
+		d := s.requireDB()
+		return "Shard class connected to " + d.on.address + " via db " + d.name
 	})
 	return o
 }

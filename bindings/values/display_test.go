@@ -106,7 +106,7 @@ func TestErrors(t *testing.T) {
 		t.Errorf("with its stack: %s", got)
 	}
 	v, _ = rt.RunString(`Object.assign(new Error('bulk'), {result: {n: 1}, writeErrors: [{index: 0}], violations: [1], cause: 'why'})`)
-	want := "Error: bulk\nResult: { n: 1 }\nWrite Errors: [ { index: 0 } ]\nViolations: [ 1 ]\nCaused by: \nError: why"
+	want := "Error: bulk\nResult: { n: 1 }\nWrite Errors: [ { index: 0 } ]\nViolations: [ 1 ]\nCaused by: \n'why'"
 	if got := w.ErrorText(v, DefaultInspect()); got != want {
 		t.Errorf("with details: %s", got)
 	}

@@ -88,6 +88,9 @@ func (w *World) Printjson(v goja.Value) string {
 	if s, ok := v.(goja.String); ok {
 		return s.String()
 	}
+	if goja.IsUndefined(v) {
+		return ""
+	}
 	o := UnlimitedInspect()
 	o.Compact = MultiLine
 	return w.Inspect(v, o)

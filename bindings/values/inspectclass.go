@@ -1,6 +1,7 @@
 package values
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"strconv"
@@ -116,6 +117,9 @@ func (in *inspector) shapeOf(o *goja.Object, name string, known bool) shape {
 		if n > 0 {
 			s.entries = in.mapEntries(o, n)
 		}
+	case isTypedArray(o) && name == "Buffer":
+		s.base, s.alone = bufferText(o), true
+		s.keys = extraKeys(o, arrayLength(o))
 	case isTypedArray(o):
 		n := arrayLength(o)
 		s.array, s.closing = true, "]"
@@ -143,7 +147,8 @@ func (in *inspector) plainShape(o *goja.Object, s *shape, name string, known boo
 	s.keys = in.w.keys(o)
 	switch class := o.ClassName(); {
 	case class == "RegExp":
-		s.base, s.alone = o.String(), true
+		// The engine writes a slash as its code.
+		s.base, s.alone = strings.ReplaceAll(o.String(), `\u002f`, `\/`), true
 		if name != "RegExp" {
 			s.base = prefix(name, known, tag, "RegExp", "") + s.base
 		}
@@ -196,7 +201,28 @@ func extraKeys(o *goja.Object, length int) []string {
 			extra = append(extra, k)
 		}
 	}
+	if slices.Equal(extra, []string{"input", "index", "groups"}) {
+		// A match of a regular expression, in the order that the language gives.
+		extra[0], extra[1] = extra[1], extra[0]
+	}
 	return extra
+}
+
+// bufferShown is how many bytes of a Buffer are shown.
+const bufferShown = 50
+
+// bufferText is <Buffer 68 65 6c 6c 6f>.
+func bufferText(o *goja.Object) string {
+	n := arrayLength(o)
+	var b strings.Builder
+	b.WriteString("<Buffer")
+	for i := range min(n, bufferShown) {
+		fmt.Fprintf(&b, " %02x", o.Get(strconv.Itoa(i)).ToInteger())
+	}
+	if rest := n - bufferShown; rest > 0 {
+		b.WriteString(" ... " + count(rest, "more byte"))
+	}
+	return b.String() + ">"
 }
 
 // functionText is [Function: name], [class A extends B] and the like.

@@ -56,6 +56,9 @@ const maxCauses = 20
 func (w *World) errorText(v goja.Value, o InspectOptions, causes int) string {
 	in := newInspector(w, o)
 	e, ok := v.(*goja.Object)
+	if !ok && causes > 0 {
+		return w.Inspect(v, o)
+	}
 	if !ok {
 		return in.paint(styleErrorName, "Error") + ": " + w.thrownText(v, o)
 	}

@@ -1,0 +1,55 @@
+package bindings
+
+import "strings"
+
+// maxDiff bounds the lines that are compared one by one.
+const maxDiff = 1000
+
+// lineDiff writes two texts as one, as Node does for values that are to be
+// equal: lines of both as they are, those of the first only after "+", those of
+// the second only after "-".
+func lineDiff(actual, expected string) string {
+	a, b := strings.Split(actual, "\n"), strings.Split(expected, "\n")
+	if len(a) > maxDiff || len(b) > maxDiff {
+		return mark("+ ", a) + mark("- ", b)
+	}
+	common := commonLines(a, b)
+	var text strings.Builder
+	i, j := 0, 0
+	for i < len(a) || j < len(b) {
+		switch {
+		case i < len(a) && j < len(b) && a[i] == b[j]:
+			text.WriteString(mark("  ", a[i:i+1]))
+			i, j = i+1, j+1
+		case j == len(b) || i < len(a) && common[i+1][j] >= common[i][j+1]:
+			text.WriteString(mark("+ ", a[i:i+1]))
+			i++
+		default:
+			text.WriteString(mark("- ", b[j:j+1]))
+			j++
+		}
+	}
+	return text.String()
+}
+
+func mark(sign string, lines []string) string {
+	return sign + strings.Join(lines, "\n"+sign) + "\n"
+}
+
+// commonLines counts, for every two places, the lines that the rests of a and b
+// have in common in the same order.
+func commonLines(a, b []string) [][]int {
+	common := make([][]int, len(a)+1)
+	for i := range common {
+		common[i] = make([]int, len(b)+1)
+	}
+	for i := len(a) - 1; i >= 0; i-- {
+		for j := len(b) - 1; j >= 0; j-- {
+			common[i][j] = max(common[i+1][j], common[i][j+1])
+			if a[i] == b[j] {
+				common[i][j] = common[i+1][j+1] + 1
+			}
+		}
+	}
+	return common
+}
