@@ -119,11 +119,12 @@ func TestAsMongosh(t *testing.T) {
 			return []string{"mongodb://" + listen(t, string(topology)) + "/app?directConnection=true"}
 		}},
 	} {
+		inputs := readTyped(t, "testdata/mongosh/"+session.name+".txt")
+		for _, in := range inputs {
+			seen[in.input] = true
+		}
 		t.Run(session.name, func(t *testing.T) {
-			inputs := readTyped(t, "testdata/mongosh/"+session.name+".txt")
-			for _, in := range inputs {
-				seen[in.input] = true
-			}
+			t.Parallel()
 			theirs := answersOfMongosh(t, program, inputs, session.args(t)...)
 			ours := answersOfShardsh(t, inputs, session.args(t)...)
 			compare(t, inputs, theirs, ours, differ, open)
