@@ -42,8 +42,14 @@ func (s *Shell) render(v goja.Value) string {
 	return s.world.InspectResult(s.withoutGossip(v), o, true)
 }
 
-// renderShell renders what is no ordinary value: cursors.
+// renderShell renders what is no ordinary value: cursors. sh and rs need a
+// connection to be shown at all.
 func (s *Shell) renderShell(v goja.Value) (string, bool) {
+	_, isShard := receiver[*shard](v)
+	_, isReplicaSet := receiver[*replicaSet](v)
+	if isShard || isReplicaSet {
+		s.requireDB()
+	}
 	cur, ok := receiver[*cursor](v)
 	if !ok || cur.stream {
 		return "", false

@@ -17,8 +17,10 @@ type replicaSet struct {
 func (s *Shell) newReplicaSet() goja.Value {
 	o := s.instance(&replicaSet{s: s}, prototype(s, "ReplicaSet", replicaSetMethods()))
 	s.world.SetPrinter(o, func() string {
-		d := s.requireDB()
-		return "ReplicaSet class connected to " + d.on.address + " via db " + d.name
+		if s.db == nil {
+			return "ReplicaSet class not connected"
+		}
+		return "ReplicaSet class connected to " + s.db.on.address + " via db " + s.db.name
 	})
 	return o
 }

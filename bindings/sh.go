@@ -19,8 +19,10 @@ func (s *Shell) newShard() goja.Value {
 	sh := &shard{s: s}
 	o := s.instance(sh, prototype(s, "Shard", slices.Concat(shardTables()...)))
 	s.world.SetPrinter(o, func() string {
-		d := s.requireDB()
-		return "Shard class connected to " + d.on.address + " via db " + d.name
+		if s.db == nil {
+			return "Shard class not connected"
+		}
+		return "Shard class connected to " + s.db.on.address + " via db " + s.db.name
 	})
 	return o
 }
