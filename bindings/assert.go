@@ -16,9 +16,6 @@ func (s *Shell) newAssert() goja.Value {
 			define(o, name, s.function(name, f))
 		}
 	}
-	for _, name := range []string{"rejects", "doesNotReject"} {
-		define(o, name, s.webGlobal(name))
-	}
 	define(o, "strict", o)
 	return o
 }

@@ -53,10 +53,10 @@ func (s *Shell) shardingStatus(d, config *database, o statusOptions) goja.Value 
 	section("shards", s.array(s.findAll(config, "shards", bson.D{}, sortedBy("_id", 1))))
 	name, mongoses := r.mongoses()
 	section(name, mongoses)
+	section("autosplit", r.enabled("autosplit", true))
 	if automerge := s.setting(config, "automerge"); automerge != nil {
 		section("automerge", s.newObject("Currently enabled", yesNo(truthyAt(automerge, "enabled"))))
 	}
-	section("autosplit", r.enabled("autosplit", true))
 	section("balancer", r.balancer())
 	section("shardedDataDistribution", r.dataDistribution())
 	section("databases", r.databases())

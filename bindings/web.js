@@ -53,11 +53,8 @@
   const is = name => v => v instanceof globalThis[name];
   const types = { isDate: is("Date"), isRegExp: is("RegExp"), isMap: is("Map"), isSet: is("Set"), isPromise: is("Promise"), isNativeError: is("Error"), isUint8Array: is("Uint8Array") };
   function promisify(f) { return function (...args) { return new Promise((yes, no) => f.call(this, ...args, (e, v) => (e ? no(e) : yes(v)))); }; }
-  async function fails(work) { try { await (typeof work === "function" ? work() : work); } catch (e) { return { e }; } }
-  async function rejects(work, ...expected) { const r = await fails(work); assert.throws(() => { if (r) throw r.e; }, ...expected); }
-  async function doesNotReject(work, ...message) { const r = await fails(work); assert.doesNotThrow(() => { if (r) throw r.e; }, ...message); }
   return {
-    types, promisify, rejects, doesNotReject,
+    types, promisify,
     EventEmitter, Event, EventTarget, AbortSignal, AbortController,
     atob: function atob(text) { return decode(new Uint8Array(encode(String(text), "base64")), "latin1"); },
     btoa: function btoa(text) {
