@@ -54,9 +54,22 @@ func FuzzCompileFilter(f *testing.F) {
 				filter.Match(d)
 				filter.position(d)
 			}
+			// By indexes or by a scan, the same documents are found.
 			c := collectionOf(t, docs[1:2])
-			for range c.Find(filter) {
+			for _, key := range []string{`{"a": 1}`, `{"b.c": -1}`, `{"s": "hashed"}`} {
+				if err := c.CreateIndex(IndexSpec{Name: key, Key: raw(t, key)}); err != nil {
+					t.Fatal(err)
+				}
 			}
+			found := 0
+			for range c.Find(filter) {
+				found++
+			}
+			if want := filter.Match(docs[1]); want != (found == 1) && !filter.CanFail() {
+				t.Errorf("%s finds %d documents, and matches: %v", query, found, want)
+			}
+			_ = filter.Parsed()
+			_ = filter.Shape()
 		}
 	})
 }
