@@ -139,7 +139,7 @@ func (ix *Index) boundKey(doc bson.Raw) ([]byte, bool) {
 func (p *Plan) best() *Plan {
 	var candidates []*Plan
 	for _, ix := range p.coll.indexes {
-		if !ix.usable(p.clauses) {
+		if isEmpty(p.query.Sort) && !p.mentions(ix.fields[0].name) || !ix.usable(p.clauses) {
 			continue
 		}
 		a := p.over(ix)
@@ -159,6 +159,10 @@ func (p *Plan) best() *Plan {
 	}
 	candidates[0].rejected = candidates[1:]
 	return candidates[0]
+}
+
+func (p *Plan) mentions(path string) bool {
+	return slices.ContainsFunc(p.clauses, func(c clause) bool { return c.path == path })
 }
 
 // asksFor tells whether a clause gives bounds, even if they are everything.
