@@ -57,10 +57,11 @@ func collShardLocation(c *call, coll *collection) goja.Value {
 	return c.world.DocToJS(docs[0])
 }
 
-// shardShare is one shard's part of a collection.
+// shardShare is one shard's part of a collection: data without orphans, docs
+// with them, as mongosh counts.
 type shardShare struct {
-	shard, host                 string
-	data, docs, average, chunks float64
+	shard, host                          string
+	data, docs, orphans, average, chunks float64
 }
 
 // collShardDistribution follows spec 04 §6.4, with the shards sorted by name.
@@ -78,7 +79,8 @@ func collShardDistribution(c *call, coll *collection) goja.Value {
 	for _, doc := range docs {
 		stats, _ := doc.Lookup("storageStats").DocumentOK()
 		share := shardShare{shard: textAt(doc, "shard"), docs: numberOf(stats, "count"), average: numberOf(stats, "avgObjSize")}
-		share.data = numberOf(stats, "size") - numberOf(stats, "numOrphanDocs")*share.average
+		share.orphans = numberOf(stats, "numOrphanDocs")
+		share.data = numberOf(stats, "size") - share.orphans*share.average
 		if shard := c.findOne(config, "shards", bson.D{{Key: "_id", Value: share.shard}}); shard != nil {
 			share.host = textAt(shard, "host")
 		}
@@ -98,12 +100,14 @@ func collShardDistribution(c *call, coll *collection) goja.Value {
 	return c.withTable(result, func(t *tables) { t.distribution(coll.namespace(), shares) })
 }
 
-// distribution is a row a shard, and what they have together.
+// distribution is a row a shard, and what they have together. Here orphans are
+// told from documents: with them a shard seems to hold what it gave away.
 func (t *tables) distribution(ns string, shares []shardShare) {
 	var all shardShare
 	for _, sh := range shares {
 		all.data += sh.data
 		all.docs += sh.docs
+		all.orphans += sh.orphans
 		all.chunks += sh.chunks
 	}
 	var rows [][]string
@@ -113,13 +117,13 @@ func (t *tables) distribution(ns string, shares []shardShare) {
 			perChunk = sh.data / sh.chunks
 		}
 		rows = append(rows, []string{
-			sh.shard, sizeText(sh.data), percentText(sh.data, all.data), plainNumber(sh.docs), percentText(sh.docs, all.docs),
+			sh.shard, sizeText(sh.data), percentText(sh.data, all.data), plainNumber(sh.docs - sh.orphans), plainNumber(sh.orphans),
 			plainNumber(sh.chunks), sizeText(math.Floor(perChunk)), sizeText(sh.average),
 		})
 	}
-	rows = append(rows, []string{"total", sizeText(all.data), "", plainNumber(all.docs), "", plainNumber(all.chunks), "", ""})
+	rows = append(rows, []string{"total", sizeText(all.data), "", plainNumber(all.docs - all.orphans), plainNumber(all.orphans), plainNumber(all.chunks), "", ""})
 	t.heading(ns)
-	t.grid([]string{"shard", "data#", "%#", "documents#", "%#", "chunks#", "a chunk#", "a document#"}, rows)
+	t.grid([]string{"shard", "data#", "%#", "documents#", "orphans#", "chunks#", "a chunk#", "a document#"}, rows)
 }
 
 // catalogEntry is the collection's document in config.collections; for time
