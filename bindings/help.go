@@ -13,8 +13,12 @@ type helpEntry struct {
 	text  string
 }
 
-// helpColumn is where explanations start (spec 04 §2.13).
-const helpColumn = 47
+// helpColumn is where explanations start, and go on in the lines that follow
+// (spec 04 §2.13); helpWidth is where they end.
+const (
+	helpColumn = 47
+	helpWidth  = 80
+)
 
 // receivers() is how an object of a class is written in a call form.
 func receivers() map[string]string {
@@ -33,9 +37,12 @@ func (s *Shell) helpTable(heading string, rows [][2]string) string {
 	var b strings.Builder
 	b.WriteString("\n  " + s.paint(headingColor, heading+":") + "\n\n")
 	for _, r := range rows {
-		name := "    " + r[0]
-		gap := max(1, helpColumn-len([]rune(name)))
-		b.WriteString(name + strings.Repeat(" ", gap) + r[1] + "\n")
+		column := "    " + r[0]
+		for _, line := range wrapped(r[1], helpWidth-helpColumn) {
+			gap := max(1, helpColumn-len([]rune(column)))
+			b.WriteString(column + strings.Repeat(" ", gap) + line + "\n")
+			column = ""
+		}
 	}
 	return strings.TrimRight(b.String(), "\n")
 }
