@@ -58,7 +58,10 @@ func Start(t testing.TB, cmd *exec.Cmd) *Terminal {
 }
 
 // Rows and Columns are the size of the terminals.
-const Rows, Columns = 24, 80
+const (
+	Rows    = 24
+	Columns = 80
+)
 
 // open makes a terminal: what is typed at the one end comes in at the other.
 func open(t testing.TB) (keyboard, terminal *os.File) {
