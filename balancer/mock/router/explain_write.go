@@ -1,0 +1,121 @@
+package router
+
+import (
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mongoerr"
+)
+
+// writeStage is the stage of a write that is explained, and not done.
+func writeStage(name string, input *store.Stage, done bson.D) *store.Stage {
+	return (&store.Stage{Name: name, Works: input.Works + 1, Done: done}).Over(input)
+}
+
+// statement is the one statement of a write command that may be explained.
+func (c *call) statement(field string) (bson.Raw, error) {
+	docs, err := documents(c.body.Lookup(field))
+	if err != nil {
+		return nil, err
+	}
+	if len(docs) != 1 {
+		return nil, mongoerr.New(mongoerr.InvalidLength, "explained write batches must be of size 1")
+	}
+	return docs[0], nil
+}
+
+func (r *Router) explainUpdate(c *call, level verbosity) (bson.D, error) {
+	ns, err := c.namespace()
+	if err != nil {
+		return nil, err
+	}
+	statement, err := c.statement("updates")
+	if err != nil {
+		return nil, err
+	}
+	req, err := r.updateRequest(c, statement.Lookup("q"), statement.Lookup("u"), statement)
+	if err != nil {
+		return nil, err
+	}
+	q := query{ns: ns, filter: req.Filter, hint: req.Hint}
+	if !req.Multi {
+		q.limit = 1
+	}
+	return r.explainWrite(c, q, level, "SHARD_WRITE", func(p part, input *store.Stage) *store.Stage { return updateStage(req, p, input) })
+}
+
+func updateStage(req mock.UpdateRequest, p part, input *store.Stage) *store.Stage {
+	modified, upserted := 0, 0
+	for _, doc := range p.docs {
+		if _, changed, err := req.Update.Apply(doc); err == nil && changed {
+			modified++
+		}
+	}
+	if len(p.docs) == 0 && req.Upsert {
+		upserted = 1
+	}
+	return writeStage("UPDATE", input, bson.D{
+		{Key: "nMatched", Value: smallest(int64(len(p.docs)))}, {Key: "nWouldModify", Value: int32(modified)}, {Key: "nWouldUpsert", Value: int32(upserted)},
+	})
+}
+
+func deleteStage(p part, input *store.Stage) *store.Stage {
+	return writeStage("DELETE", input, bson.D{{Key: "nWouldDelete", Value: smallest(int64(len(p.docs)))}})
+}
+
+func (r *Router) explainDelete(c *call, level verbosity) (bson.D, error) {
+	ns, err := c.namespace()
+	if err != nil {
+		return nil, err
+	}
+	statement, err := c.statement("deletes")
+	if err != nil {
+		return nil, err
+	}
+	q, err := c.deleteQuery(ns, statement)
+	if err != nil {
+		return nil, err
+	}
+	return r.explainWrite(c, q, level, "SHARD_WRITE", deleteStage)
+}
+
+func (r *Router) explainFindAndModify(c *call, level verbosity) (bson.D, error) {
+	ns, err := c.namespace()
+	if err != nil {
+		return nil, err
+	}
+	req, err := r.findOneRequest(c)
+	if err != nil {
+		return nil, err
+	}
+	q := query{ns: ns, filter: req.Filter, sort: req.Sort, hint: req.Hint, limit: 1}
+	if q.order, err = c.document("sort"); err != nil {
+		return nil, err
+	}
+	if req.Remove {
+		return r.explainWrite(c, q, level, "SINGLE_SHARD", deleteStage)
+	}
+	return r.explainWrite(c, q, level, "SINGLE_SHARD", func(p part, input *store.Stage) *store.Stage {
+		return updateStage(req.UpdateRequest, p, input)
+	})
+}
+
+func (r *Router) explainWrite(c *call, q query, level verbosity, top string, write func(part, *store.Stage) *store.Stage) (bson.D, error) {
+	parts, err := r.planOrRun(q, level)
+	if err != nil {
+		return nil, err
+	}
+	plans := r.plans(q, parts, func(p part, shape store.Shape) (*store.Stage, store.Totals) {
+		if q.sort.IsEmpty() {
+			shape.Limit = 0
+		}
+		input, totals := stages(p, shape)
+		return write(p, input), totals
+	})
+	if top == "SINGLE_SHARD" {
+		top = mergeStage(len(plans), false)
+	}
+	e := explanation{ns: q.ns, query: q, parts: plans, top: top}
+	return append(e.reply(level), r.explainTail(c)...), nil
+}

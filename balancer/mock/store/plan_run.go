@@ -1,0 +1,307 @@
+package store
+
+import (
+	"bytes"
+	"iter"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/keyorder"
+)
+
+// keyRange is a stretch of entries: from <= key < to; a nil to is open.
+type keyRange struct{ from, to []byte }
+
+// maxRanges is how many stretches a scan is cut into; more are read as one and
+// looked through.
+const maxRanges = 10_000
+
+// ranges are the stretches that can hold keys in the bounds; checked is how
+// many fields they settle.
+func (a *access) ranges() (list []keyRange, checked int) {
+	prefixes := [][]byte{nil}
+	for i, b := range a.bounds {
+		if !b.points() || len(prefixes)*len(b) > maxRanges {
+			return stretches(prefixes, b), i + 1
+		}
+		var next [][]byte
+		for _, p := range prefixes {
+			for _, v := range b {
+				next = append(next, slices.Concat(p, v.low.key))
+			}
+		}
+		prefixes = next
+	}
+	for _, p := range prefixes {
+		list = append(list, keyRange{p, above(p)})
+	}
+	return list, len(a.bounds)
+}
+
+func stretches(prefixes [][]byte, b bounds) []keyRange {
+	var list []keyRange
+	for _, p := range prefixes {
+		for _, i := range b {
+			r := keyRange{slices.Concat(p, i.low.key), slices.Concat(p, i.high.key)}
+			if !i.low.included {
+				r.from = above(r.from)
+			}
+			if i.high.included {
+				r.to = above(r.to)
+			}
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// above is the first key after all that begin with a prefix.
+func above(prefix []byte) []byte {
+	b := slices.Clone(prefix)
+	for i := len(b) - 1; i >= 0; i-- {
+		if b[i] < 0xff {
+			b[i]++
+			return b[:i+1]
+		}
+	}
+	return nil
+}
+
+// scanned is one entry that a scan came by.
+type scanned struct {
+	id     RecordID
+	key    []byte
+	within bool // its key is in the bounds
+	seek   bool // the first of a stretch
+}
+
+// entries walks the index as the bounds say, every key that is looked at.
+func (a *access) entries() iter.Seq[scanned] {
+	ranges, checked := a.ranges()
+	if a.limited {
+		ranges = slices.DeleteFunc(ranges, func(r keyRange) bool {
+			return a.to != nil && bytes.Compare(r.from, a.to) >= 0 || a.from != nil && r.to != nil && bytes.Compare(r.to, a.from) <= 0
+		})
+		for i, r := range ranges {
+			if bytes.Compare(r.from, a.from) < 0 {
+				ranges[i].from = a.from
+			}
+			if a.to != nil && (r.to == nil || bytes.Compare(a.to, r.to) < 0) {
+				ranges[i].to = a.to
+			}
+		}
+	}
+	if a.reversed {
+		slices.Reverse(ranges)
+	}
+	tree := a.index.entries.Copy()
+	return func(yield func(scanned) bool) {
+		for _, r := range ranges {
+			more, seek := true, true
+			visit := func(e entry) bool {
+				if a.reversed && bytes.Compare(e.key, r.from) < 0 || !a.reversed && r.to != nil && bytes.Compare(e.key, r.to) >= 0 {
+					return false
+				}
+				if a.reversed && r.to != nil && bytes.Compare(e.key, r.to) >= 0 {
+					return true // the pivot itself
+				}
+				more = yield(scanned{e.id, e.key, a.within(e.key, checked), seek})
+				seek = false
+				return more
+			}
+			switch {
+			case !a.reversed:
+				tree.Ascend(entry{key: r.from}, visit)
+			case r.to == nil:
+				tree.Reverse(visit)
+			default:
+				tree.Descend(entry{key: r.to}, visit)
+			}
+			if !more {
+				return
+			}
+		}
+	}
+}
+
+// within tests the fields of a key that its stretch does not settle.
+func (a *access) within(key []byte, checked int) bool {
+	if checked == len(a.bounds) {
+		return true
+	}
+	for i, b := range a.bounds {
+		n := keyorder.Size(key)
+		if n == 0 {
+			return true
+		}
+		if i >= checked && !b.everything() && !b.contains(key[:n]) {
+			return false
+		}
+		key = key[n:]
+	}
+	return true
+}
+
+// Counts is what reading by a plan took.
+type Counts struct {
+	Keys, Docs, Seeks       int64
+	DupsTested, DupsDropped int64
+	// Found are the documents that the scan gave, Matched those of them that
+	// match, Owned those of them that the reader kept.
+	Found, Matched, Owned int64
+	branches              []*Counts
+}
+
+// Run walks the documents that match, and counts. An expression that fails ends
+// the walk.
+func (p *Plan) Run(counts *Counts) iter.Seq2[Found, error] {
+	return func(yield func(Found, error) bool) {
+		var key []byte
+		for id, doc := range p.keyed(counts, &key) {
+			counts.Found++
+			ok, err := p.query.Filter.Test(doc)
+			if err == nil && !ok {
+				continue
+			}
+			counts.Matched++
+			if !yield(Found{id, doc, key}, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// Found is a document, the record it lies in, and the key of the index entry
+// that led to it, nil without an index.
+type Found struct {
+	ID  RecordID
+	Doc bson.Raw
+	key []byte
+}
+
+// KeyOf is what returnKey shows: the values of the index that was used.
+func (p *Plan) KeyOf(f Found) bson.Raw {
+	if p.index == nil {
+		return emptyDocument
+	}
+	b, start := openDocument(nil)
+	key := f.key
+	for _, field := range p.index.fields {
+		n := keyorder.Size(key)
+		b = appendField(b, field.name, field.valueOf(f.Doc, key[:n]))
+		key = key[n:]
+	}
+	return closeDocument(b, start)
+}
+
+// valueOf finds the value in a document that an index has under a key.
+func (f indexField) valueOf(doc bson.Raw, key []byte) value {
+	found := nullValue()
+	if f.hashed {
+		return int64Value(keyorder.Hash(valueAt(doc, f.path)))
+	}
+	same := func(v value) {
+		if !isMissing(v) && bytes.Equal(keyorder.Append(nil, v), key) {
+			found = v
+		}
+	}
+	walkPath(doc, f.path, true, func(v value, _ int) bool {
+		same(v)
+		return false
+	})
+	return found
+}
+
+// WithRecordID adds what showRecordId shows.
+func WithRecordID(doc bson.Raw, id RecordID) bson.Raw {
+	return withField(doc, "$recordId", int64Value(int64(id)))
+}
+
+// Sorted tells whether the documents come in the order asked for.
+func (p *Plan) Sorted() bool { return p.sorted || isEmpty(p.query.Sort) }
+
+// candidates are documents among which are all that match, each once.
+func (p *Plan) candidates(counts *Counts) iter.Seq2[RecordID, bson.Raw] {
+	var key []byte
+	return p.keyed(counts, &key)
+}
+
+// keyed is candidates that leaves the key of the entry in key.
+func (p *Plan) keyed(counts *Counts, key *[]byte) iter.Seq2[RecordID, bson.Raw] {
+	records := p.coll.records.Copy()
+	switch {
+	case p.branches != nil:
+		return p.fromBranches(counts)
+	case p.index == nil:
+		return func(yield func(RecordID, bson.Raw) bool) {
+			walk := records.Scan
+			if p.reversed {
+				walk = records.Reverse
+			}
+			walk(func(id RecordID, doc bson.Raw) bool {
+				counts.Docs++
+				return yield(id, doc)
+			})
+		}
+	}
+	entries := p.entries()
+	var seen map[RecordID]bool
+	if p.index.Multikey() {
+		seen = map[RecordID]bool{}
+	}
+	return func(yield func(RecordID, bson.Raw) bool) {
+		for e := range entries {
+			counts.Keys++
+			if e.seek {
+				counts.Seeks++
+			}
+			if !e.within {
+				continue
+			}
+			if seen != nil {
+				counts.DupsTested++
+				if seen[e.id] {
+					counts.DupsDropped++
+					continue
+				}
+				seen[e.id] = true
+			}
+			counts.Docs++
+			*key = e.key
+			if doc, ok := records.Get(e.id); ok && !yield(e.id, doc) {
+				return
+			}
+		}
+	}
+}
+
+func (p *Plan) fromBranches(counts *Counts) iter.Seq2[RecordID, bson.Raw] {
+	seen := map[RecordID]bool{}
+	return func(yield func(RecordID, bson.Raw) bool) {
+		for _, b := range p.branches {
+			part := &Counts{}
+			counts.branches = append(counts.branches, part)
+			for id, doc := range b.candidates(part) {
+				part.Found++
+				counts.DupsTested++
+				if seen[id] {
+					counts.DupsDropped++
+					continue
+				}
+				seen[id] = true
+				if !yield(id, doc) {
+					counts.add(part)
+					return
+				}
+			}
+			counts.add(part)
+		}
+	}
+}
+
+func (c *Counts) add(part *Counts) {
+	c.Keys += part.Keys
+	c.Docs += part.Docs
+	c.Seeks += part.Seeks
+}
