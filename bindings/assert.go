@@ -58,7 +58,7 @@ func (c *call) messageText(i int) string {
 // comparison is what a comparison that failed says, with the script's message
 // if it gave one.
 func (c *call) comparison(operator, format string) string {
-	text := ""
+	var text string
 	switch {
 	case c.has(2):
 		text = c.messageText(2)
