@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"shardsh/balancer/mongoerr"
@@ -23,8 +24,11 @@ const maxInt32 = 1<<31 - 1
 
 // Parameters are the server parameters of all the mock's nodes together. They
 // live on the config server and the shards: a mongos does not answer for them
-// (code 72).
-type Parameters struct{ byName map[string]*parameter }
+// (code 72). They may be read and set from any goroutine.
+type Parameters struct {
+	mu     sync.RWMutex
+	byName map[string]*parameter
+}
 
 // NewParameters gives every parameter its default.
 func NewParameters() *Parameters {
@@ -77,8 +81,38 @@ func (p *Parameters) SetAtStart(name string, value any) error {
 	if err != nil {
 		return fmt.Errorf("server parameter %s: %w", name, err)
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	known.value = n
 	return nil
+}
+
+// Set changes a parameter while the cluster runs and gives the value it had.
+// It is InvalidOptions where there is none of that name, IllegalOperation
+// where it can be set at the start only, BadValue where the value does not fit.
+func (p *Parameters) Set(name string, value any) (was any, err error) {
+	was, runtime, known := p.Value(name)
+	switch {
+	case !known:
+		return nil, mongoerr.New(mongoerr.InvalidOptions, "Unrecognized parameter: %s", name)
+	case !runtime:
+		return nil, mongoerr.New(mongoerr.IllegalOperation, "not allowed to change [%s] at runtime", name)
+	}
+	return was, p.SetAtStart(name, value)
+}
+
+// Value is a parameter as a server shows it, a bool or an int32, and whether it
+// can be set while the server runs.
+func (p *Parameters) Value(name string) (value any, runtime, known bool) {
+	one := p.byName[name]
+	if one == nil {
+		return nil, false, false
+	}
+	n := p.Int(name)
+	if one.isBool {
+		return n != 0, !one.atStart, true
+	}
+	return int32(n), !one.atStart, true
 }
 
 func (p *parameter) parse(value any) (int64, error) {
@@ -119,7 +153,11 @@ func (p *parameter) parseText(text string) (int64, error) {
 }
 
 // Int is a parameter's value; bools are 0 or 1. The name must exist.
-func (p *Parameters) Int(name string) int64 { return p.byName[name].value }
+func (p *Parameters) Int(name string) int64 {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return p.byName[name].value
+}
 
 // Milliseconds is a parameter in milliseconds as a duration.
 func (p *Parameters) Milliseconds(name string) time.Duration {

@@ -19,8 +19,6 @@ func diagnosticCommands() []command {
 		{name: "getLog", adminOnly: true, run: getLog},
 		{name: "hostInfo", adminOnly: true, run: (*Router).hostInfo},
 		{name: "getCmdLineOpts", adminOnly: true, run: getCmdLineOpts},
-		{name: "getParameter", adminOnly: true, run: noParameter},
-		{name: "setParameter", adminOnly: true, run: noParameter},
 		{name: "listCommands", anyone: true, run: (*Router).listCommands},
 		{name: "serverStatus", run: (*Router).serverStatus},
 		{name: "isdbgrid", anyone: true, run: isDBGrid},
@@ -85,12 +83,6 @@ func getCmdLineOpts(r *Router, _ *call) (bson.D, error) {
 		{Key: "argv", Value: bson.A{"mongos", "--configdb", r.cluster.ConfigServer()}},
 		{Key: "parsed", Value: bson.D{{Key: "sharding", Value: bson.D{{Key: "configDB", Value: r.cluster.ConfigServer()}}}}},
 	}, nil
-}
-
-// noParameter: the parameters the mock has live on the config server and the
-// shards, and can't be reached through a mongos.
-func noParameter(_ *Router, c *call) (bson.D, error) {
-	return nil, mongoerr.New(mongoerr.InvalidOptions, "no option found to %s", strings.TrimSuffix(c.invoked, "Parameter"))
 }
 
 func (r *Router) listCommands(*call) (bson.D, error) {

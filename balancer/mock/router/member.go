@@ -45,7 +45,7 @@ func memberTable() map[string]*command {
 		"buildInfo": true, "getLog": true, "hostInfo": true, "listCommands": true, "listIndexes": true,
 		"find": true, "getMore": true, "killCursors": true, "aggregate": true, "distinct": true, "explain": true,
 	}
-	commands := slices.Concat(handshakeCommands(), authenticationCommands(), sessionCommands(), []command{
+	commands := slices.Concat(handshakeCommands(), authenticationCommands(), sessionCommands(), parameterCommands(), []command{
 		{name: "count", stable: true, takesReadConcern: true, run: (*Router).memberCount},
 		{name: "listDatabases", adminOnly: true, stable: true, run: (*Router).memberDatabases},
 		{name: "listCollections", stable: true, run: (*Router).memberCollections},

@@ -36,6 +36,8 @@ type Router struct {
 	sessions sessions
 	process  bson.ObjectID
 	started  time.Time
+	// parameters are the mongos's own; nil on a member.
+	parameters map[string]*ownParameter
 
 	users        *users.Directory
 	authRequired bool
@@ -71,6 +73,8 @@ func New(c *mock.Cluster, logger *slog.Logger, options ...Option) *Router {
 		process:  bson.NewObjectID(),
 		started:  time.Now(),
 		users:    users.NewDirectory(),
+
+		parameters: ownParameters(),
 	}
 	for _, change := range options {
 		change(r)

@@ -1,0 +1,215 @@
+package router
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mongoerr"
+)
+
+func parameterCommands() []command {
+	return []command{
+		{name: "getParameter", adminOnly: true, run: (*Router).getParameter},
+		{name: "setParameter", adminOnly: true, run: (*Router).setParameter},
+	}
+}
+
+// ownParameter is a parameter that a mongos has itself. Those of the balancer
+// and of migrations live on the config server and the shards.
+type ownParameter struct {
+	value   any // bool, int32, int64, string or bson.A
+	runtime bool
+	startup bool
+}
+
+// ownParameters are those of a mongos that tools ask for, with their defaults.
+// Setting them is remembered; only cursorTimeoutMillis changes anything here.
+func ownParameters() map[string]*ownParameter {
+	fixed := func(v any) *ownParameter { return &ownParameter{value: v, startup: true} }
+	free := func(v any) *ownParameter { return &ownParameter{value: v, runtime: true, startup: true} }
+	return map[string]*ownParameter{
+		"authenticationMechanisms":          fixed(bson.A{"MONGODB-X509", "SCRAM-SHA-1", "SCRAM-SHA-256"}),
+		"connPoolMaxConnsPerHost":           fixed(int32(200)),
+		"cursorTimeoutMillis":               free(int64(cursorLife / time.Millisecond)),
+		"disableLogicalSessionCacheRefresh": fixed(false),
+		"enableTestCommands":                fixed(false),
+		"loadBalancerPort":                  fixed(int32(0)),
+		"localLogicalSessionTimeoutMinutes": fixed(int32(sessionLife / time.Minute)),
+		"logLevel":                          free(int32(0)),
+		"logicalSessionRefreshMillis":       fixed(int32(300000)),
+		"maxSessions":                       fixed(int32(maxSessions)),
+		"maxTimeMSForHedgedReads":           free(int32(10)),
+		"quiet":                             free(false),
+		"readHedgingMode":                   free("off"),
+		"scramIterationCount":               free(int32(10000)),
+		"scramSHA256IterationCount":         free(int32(15000)),
+		"tlsMode":                           free("disabled"),
+		"traceExceptions":                   free(false),
+	}
+}
+
+// parameter is one that this node has, and how it can be set.
+func (r *Router) parameter(name string) (value any, runtime, startup, known bool) {
+	if r.member != nil {
+		value, runtime, known = r.cluster.Parameters().Value(name)
+		return value, runtime, true, known
+	}
+	own := r.parameters[name]
+	if own == nil {
+		return nil, false, false, false
+	}
+	return own.value, own.runtime, own.startup, true
+}
+
+func (r *Router) parameterNames() []string {
+	if r.member != nil {
+		return r.cluster.Parameters().Names()
+	}
+	return slices.Sorted(maps.Keys(r.parameters))
+}
+
+// parameterQuery is what getParameter asks for besides names.
+type parameterQuery struct {
+	all, details   bool
+	runtime, start bool // only those that can be set then
+}
+
+func readParameterQuery(v bson.RawValue) (parameterQuery, error) {
+	if text, isText := v.StringValueOK(); isText && text == "*" {
+		return parameterQuery{all: true}, nil
+	}
+	doc, isDoc := v.DocumentOK()
+	if !isDoc {
+		return parameterQuery{}, nil
+	}
+	q := parameterQuery{all: truth(doc.Lookup("allParameters")), details: truth(doc.Lookup("showDetails"))}
+	at := doc.Lookup("setAt")
+	if at.IsZero() {
+		return q, nil
+	}
+	switch text, _ := at.StringValueOK(); text {
+	case "runtime":
+		q.runtime = true
+	case "startup":
+		q.start = true
+	default:
+		return q, mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field 'getParameter.setAt' is not a valid value.", text)
+	}
+	return q, nil
+}
+
+// getParameter shows parameters by name, or all of them (spec 03 §1.10). Names
+// that the node does not know are left out.
+func (r *Router) getParameter(c *call) (bson.D, error) {
+	q, err := readParameterQuery(c.body.Lookup("getParameter"))
+	if err != nil {
+		return nil, err
+	}
+	reply := bson.D{}
+	for _, name := range r.parameterNames() {
+		value, runtime, startup, _ := r.parameter(name)
+		if !q.all && c.body.Lookup(name).IsZero() || q.runtime && !runtime || q.start && !startup {
+			continue
+		}
+		if q.details {
+			value = bson.D{{Key: "value", Value: value}, {Key: "settableAtRuntime", Value: runtime}, {Key: "settableAtStartup", Value: startup}}
+		}
+		reply = append(reply, bson.E{Key: name, Value: value})
+	}
+	if len(reply) == 0 {
+		return nil, mongoerr.New(mongoerr.InvalidOptions, "no option found to get")
+	}
+	return reply, nil
+}
+
+// setParameter sets parameters in their order and answers with what the first
+// one was. All are checked before the first is set.
+func (r *Router) setParameter(c *call) (bson.D, error) {
+	elems, err := c.body.Elements()
+	if err != nil {
+		return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
+	}
+	var asked []bson.RawElement
+	for _, e := range elems {
+		if e.Key() == "setParameter" || generic[e.Key()] {
+			continue
+		}
+		_, runtime, _, known := r.parameter(e.Key())
+		switch {
+		case !known:
+			return nil, mongoerr.New(mongoerr.InvalidOptions, "attempted to set unrecognized parameter [%s], use help:true to see options ", e.Key())
+		case !runtime:
+			return nil, mongoerr.New(mongoerr.IllegalOperation, "not allowed to change [%s] at runtime", e.Key())
+		}
+		asked = append(asked, e)
+	}
+	if len(asked) == 0 {
+		return nil, mongoerr.New(mongoerr.InvalidOptions, "no option found to set, use help:true to see options ")
+	}
+	var was any
+	for i, e := range asked {
+		old, err := r.assignParameter(e.Key(), e.Value())
+		if err != nil {
+			return nil, err
+		}
+		if i == 0 {
+			was = old
+		}
+	}
+	return bson.D{{Key: "was", Value: was}}, nil
+}
+
+func (r *Router) assignParameter(name string, v bson.RawValue) (was any, err error) {
+	if r.member != nil {
+		var value any
+		if err := v.Unmarshal(&value); err != nil {
+			return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
+		}
+		return r.cluster.Parameters().Set(name, value)
+	}
+	own := r.parameters[name]
+	value, err := likeParameter(name, own.value, v)
+	if err != nil {
+		return nil, err
+	}
+	was, own.value = own.value, value
+	if name == "cursorTimeoutMillis" {
+		r.cursors.life = time.Duration(value.(int64)) * time.Millisecond
+	}
+	return was, nil
+}
+
+// likeParameter reads a value of the type that a parameter has: numbers that
+// are not negative, bools, and texts.
+func likeParameter(name string, is any, v bson.RawValue) (any, error) {
+	n, isNumber := numberOf(v)
+	text, isText := v.StringValueOK()
+	bad := func() error {
+		return mongoerr.New(mongoerr.BadValue, "Invalid value for parameter %s: %s", name, v)
+	}
+	switch is.(type) {
+	case bool:
+		if !isNumber && v.Type != bson.TypeBoolean {
+			return nil, bad()
+		}
+		return truth(v), nil
+	case string:
+		if name == "readHedgingMode" && !slices.Contains([]string{"on", "off"}, text) || !isText {
+			return nil, bad()
+		}
+		return text, nil
+	case int64:
+		if !isNumber || cmp.Compare(n, 0) < 0 {
+			return nil, bad()
+		}
+		return int64(n), nil
+	}
+	if !isNumber || cmp.Compare(n, 0) < 0 || n > 1<<31-1 {
+		return nil, bad()
+	}
+	return int32(n), nil
+}
