@@ -72,6 +72,7 @@ type Cluster struct {
 	removed map[string]*shard
 	hadTwo  bool
 	pending map[*migration]bool
+	lastOp  int32 // number of the newest operation on a shard
 	// reshardings are those under way, by namespace.
 	reshardings map[string]*resharding
 }

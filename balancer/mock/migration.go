@@ -17,16 +17,17 @@ import (
 // What the steps of a migration take, on top of the time for its bytes. The
 // figures are of the size a small idle cluster shows.
 const (
-	refuseTime   = 100 * time.Millisecond // a donor that refuses after a refresh
-	prepareTime  = 20 * time.Millisecond  // up to the start of the clone
-	batchTime    = 5 * time.Millisecond   // round trip of one clone batch
-	catchUpTime  = 50 * time.Millisecond  // replication before the critical section
-	commitTime   = 100 * time.Millisecond // critical section and commit
-	cloneRate    = 64 << 20               // bytes a second
-	cloneBatch   = 16 << 20               // bytes of one clone batch
-	donorSteps   = 6
-	recvSteps    = 8
-	deletionPoll = time.Second // how often a waiting recipient looks at range deletions
+	refuseTime     = 100 * time.Millisecond // a donor that refuses after a refresh
+	prepareTime    = 20 * time.Millisecond  // up to the start of the clone
+	batchTime      = 5 * time.Millisecond   // round trip of one clone batch
+	catchUpTime    = 50 * time.Millisecond  // replication before the critical section
+	commitTime     = 100 * time.Millisecond // critical section and commit
+	cloneRate      = 64 << 20               // bytes a second
+	cloneBatch     = 16 << 20               // bytes of one clone batch
+	donorSteps     = 6
+	recvSteps      = 8
+	opsOfMigration = 3           // numbers that a migration takes among its shards' operations
+	deletionPoll   = time.Second // how often a waiting recipient looks at range deletions
 )
 
 // MoveRequest asks a donor for a migration. Bounds are documents as they were
@@ -53,6 +54,8 @@ type migration struct {
 	receiver *shard
 	before   catalog.ChunkVersion // version of the chunk when the migration began
 
+	// op numbers the donor's command in $currentOp.
+	op        int32
 	started   time.Time
 	stepEnd   time.Time
 	donorTime []time.Duration // of each finished donor step
@@ -122,6 +125,8 @@ func (c *Cluster) StartMove(req MoveRequest, done func(error)) {
 	}
 	m.donor.busy = m
 	c.pending[m] = true
+	c.lastOp += opsOfMigration
+	m.op = c.lastOp
 	m.endDonorStep(c.now()) // step 1: accepted
 	c.after(prepareTime, func() { c.prepare(m) })
 }

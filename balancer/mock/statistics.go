@@ -12,6 +12,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
+	"shardsh/balancer/policy"
 )
 
 // LocalStats is a collection on one shard: the fast counters, orphans and
@@ -275,7 +276,16 @@ type MigrationInfo struct {
 	From, To  catalog.ShardID
 	Min, Max  bson.Raw
 	Started   time.Time
-	Step      int
+	// Step is how many of the donor's six steps are done, RecipientStep how
+	// many of the recipient's eight, zero before it began.
+	Step, RecipientStep int
+	// Op numbers the donor's command; the two after it are the workers'.
+	Op                int32
+	WaitForDelete     bool
+	Force             policy.ForceJumbo
+	MaxChunkSizeBytes int64
+	Epoch             bson.ObjectID
+	Timestamp         bson.Timestamp
 }
 
 // Migrations lists the migrations under way, by donor.
@@ -285,12 +295,28 @@ func (c *Cluster) Migrations() []MigrationInfo {
 		list = append(list, MigrationInfo{
 			Namespace: m.req.Namespace, From: m.req.From, To: m.req.To,
 			Min: orEmpty(m.req.Min), Max: orEmpty(m.req.Max),
-			Started: m.started, Step: len(m.donorTime),
+			Started: m.started, Step: len(m.donorTime), RecipientStep: len(m.recvTime),
+			Op: m.op, WaitForDelete: m.req.WaitForDelete, Force: m.req.Force, MaxChunkSizeBytes: m.req.MaxChunkSizeBytes,
+			Epoch: m.coll.Epoch, Timestamp: m.coll.Timestamp,
 		})
 	}
 	slices.SortFunc(list, func(a, b MigrationInfo) int { return cmp.Compare(a.From, b.From) })
 	return list
 }
+
+// KillMigration ends the migration that an operation of a shard belongs to, if
+// it is copying: later it can't be stopped any more.
+func (c *Cluster) KillMigration(id catalog.ShardID, op int32) {
+	for m := range c.pending {
+		mine := m.req.From == id && (op == m.op || op == m.op+1) || m.req.To == id && op == m.op+2
+		if mine && m.cloning {
+			c.fail(m, mongoerr.New(mongoerr.Interrupted, "operation was interrupted"))
+		}
+	}
+}
+
+// FirstMember is the host:port of a shard's first member.
+func (c *Cluster) FirstMember(id catalog.ShardID) string { return c.firstMember(id) }
 
 func orEmpty(doc bson.Raw) bson.Raw {
 	if doc == nil {

@@ -215,7 +215,9 @@ func TestServeInterruptsWhatTakesTooLong(t *testing.T) {
 		}).Err()
 	}()
 	for under := false; !under; time.Sleep(time.Millisecond) {
-		cursor, err := admin.Aggregate(t.Context(), bson.A{bson.D{{Key: "$currentOp", Value: bson.D{}}}})
+		cursor, err := admin.Aggregate(t.Context(), bson.A{
+			bson.D{{Key: "$currentOp", Value: bson.D{}}}, bson.D{{Key: "$match", Value: bson.D{{Key: "desc", Value: "MoveChunk"}}}},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

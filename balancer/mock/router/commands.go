@@ -13,7 +13,7 @@ func commandTable() map[string]*command {
 		handshakeCommands(), authenticationCommands(), userCommands(), sessionCommands(), diagnosticCommands(), readCommands(), writeCommands(), explainCommands(),
 		catalogCommands(), indexCommands(), statisticsCommands(), balancerCommands(),
 		moveCommands(), chunkCommands(), shardingCommands(), reshardingCommands(), zoneCommands(), shardCommands(),
-		parameterCommands(),
+		parameterCommands(), operationCommands(),
 	))
 }
 

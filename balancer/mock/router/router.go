@@ -26,11 +26,12 @@ const commandTime = time.Millisecond
 
 // Router answers commands as a mongos in front of the mock cluster.
 type Router struct {
-	cluster  *mock.Cluster
-	logger   *slog.Logger
-	commands map[string]*command
-	cursors  cursors
-	running  running
+	cluster    *mock.Cluster
+	logger     *slog.Logger
+	commands   map[string]*command
+	cursors    cursors
+	running    running
+	operations operations
 	// member is the shard or config server that this plays instead of a mongos.
 	member   *Member
 	sessions sessions
@@ -127,6 +128,8 @@ type call struct {
 	lsidErr   error
 	session   *session
 	txnNumber *int64
+	// opid is the number that killOp takes.
+	opid int32
 }
 
 // Handle answers one command.
@@ -144,6 +147,8 @@ func (r *Router) Handle(ctx context.Context, req wire.Request) bson.Raw {
 	if v := req.Body.Lookup("lsid"); !v.IsZero() {
 		c.lsid, c.lsidErr = c.readSessionID("OperationSessionInfo.lsid", v)
 	}
+	ctx, end := r.operations.begin(ctx, req.Command, c)
+	defer end()
 	ctx, done := r.running.track(ctx, c.lsid)
 	defer done()
 	c.ctx = ctx

@@ -1,8 +1,6 @@
 package router
 
 import (
-	"strconv"
-
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mongoerr"
@@ -87,37 +85,6 @@ func (r *Router) indexStatsStage(_ *call, ns string, spec bson.RawValue) ([]bson
 		}
 	}
 	return docs, nil
-}
-
-// currentOpStage shows the migrations under way, as donors do (spec 03 §1.7).
-func (r *Router) currentOpStage(_ *call, _ string, spec bson.RawValue) ([]bson.Raw, error) {
-	if _, isDoc := spec.DocumentOK(); !isDoc {
-		return nil, mongoerr.New(mongoerr.FailedToParse, "$currentOp options must be specified in an object, but found: %s", typeName(spec.Type))
-	}
-	var docs []bson.Raw
-	for i, m := range r.cluster.Migrations() {
-		raw, err := bson.Marshal(bson.D{
-			{Key: "shard", Value: string(m.From)},
-			{Key: "type", Value: "op"},
-			{Key: "desc", Value: "MoveChunk"},
-			{Key: "active", Value: true},
-			{Key: "opid", Value: string(m.From) + ":" + strconv.Itoa(i+1)},
-			{Key: "secs_running", Value: int64(r.cluster.Now().Sub(m.Started).Seconds())},
-			{Key: "op", Value: "none"},
-			{Key: "ns", Value: m.Namespace},
-			{Key: "command", Value: bson.D{
-				{Key: "_shardsvrMoveRange", Value: m.Namespace}, {Key: "toShard", Value: string(m.To)},
-				{Key: "min", Value: m.Min}, {Key: "max", Value: m.Max}, {Key: "fromShard", Value: string(m.From)},
-			}},
-			{Key: "msg", Value: "step " + strconv.Itoa(m.Step) + " of 6"},
-		})
-		if err != nil {
-			return nil, err
-		}
-		docs = append(docs, raw)
-	}
-	resharding, err := r.reshardingOps()
-	return append(docs, resharding...), err
 }
 
 // dataDistribution is $shardedDataDistribution (spec 03 §2.1).

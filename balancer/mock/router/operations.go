@@ -1,0 +1,342 @@
+package router
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
+)
+
+func operationCommands() []command {
+	return []command{
+		{name: "currentOp", adminOnly: true, run: (*Router).currentOp},
+		{name: "killOp", adminOnly: true, run: (*Router).killOp},
+	}
+}
+
+// operations are the commands under way, by the numbers that killOp takes.
+type operations struct {
+	mu    sync.Mutex
+	last  int32
+	under map[int32]operation
+}
+
+// operation is one command under way. The cluster's lock guards the call's
+// time.
+type operation struct {
+	id   int32
+	call *call
+	name string
+	kill context.CancelCauseFunc
+}
+
+// begin numbers a command and makes it one that killOp ends.
+func (o *operations) begin(ctx context.Context, name string, c *call) (killable context.Context, end func()) {
+	ctx, kill := context.WithCancelCause(ctx)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.under == nil {
+		o.under = map[int32]operation{}
+	}
+	o.last = max(1, o.last+1)
+	id := o.last
+	c.opid = id
+	o.under[id] = operation{id: id, call: c, name: name, kill: kill}
+	return ctx, func() {
+		kill(nil)
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		delete(o.under, id)
+	}
+}
+
+func (o *operations) list() []operation {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var list []operation
+	for _, op := range o.under {
+		list = append(list, op)
+	}
+	slices.SortFunc(list, func(a, b operation) int { return cmp.Compare(a.id, b.id) })
+	return list
+}
+
+func (o *operations) kill(id int32) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if op, ok := o.under[id]; ok {
+		op.kill(mongoerr.New(mongoerr.Interrupted, "operation was interrupted"))
+	}
+}
+
+// opTypes are the kinds of operations that are no mere commands.
+var opTypes = map[string]string{
+	"find": "query", "getMore": "getmore", "insert": "insert", "update": "update", "delete": "remove", "killCursors": "killcursors",
+}
+
+// document shows a command of the mongos in $currentOp.
+func (o operation) document(r *Router) bson.D {
+	c := o.call
+	running := c.now
+	if running.IsZero() { // waits for others
+		running = r.cluster.Now()
+	}
+	elapsed := max(0, r.cluster.Now().Sub(running))
+	kind, known := opTypes[o.name]
+	if !known {
+		kind = "command"
+	}
+	ns := c.db + ".$cmd"
+	if name, isText := c.body.Lookup(c.invoked).StringValueOK(); isText && !strings.Contains(name, ".") && name != "" {
+		ns = c.db + "." + name
+	} else if o.name == "aggregate" {
+		ns += ".aggregate"
+	}
+	doc := bson.D{
+		{Key: "type", Value: "op"},
+		{Key: "host", Value: routerHost},
+		{Key: "desc", Value: "conn" + strconv.Itoa(int(c.client.ID))},
+		{Key: "connectionId", Value: c.client.ID},
+		{Key: "client", Value: c.client.Remote},
+	}
+	if metadata := c.peer.metadata; metadata != nil {
+		if app := textOf(metadata.Lookup("application", "name")); app != "" {
+			doc = append(doc, bson.E{Key: "appName", Value: app})
+		}
+		doc = append(doc, bson.E{Key: "clientMetadata", Value: metadata})
+	}
+	doc = append(doc,
+		bson.E{Key: "active", Value: true},
+		bson.E{Key: "currentOpTime", Value: r.cluster.Now().Format("2006-01-02T15:04:05.000-07:00")},
+		bson.E{Key: "opid", Value: o.id},
+	)
+	if c.lsid != nil {
+		doc = append(doc, bson.E{Key: "lsid", Value: c.lsid.doc()})
+	}
+	return append(doc,
+		bson.E{Key: "secs_running", Value: int64(elapsed.Seconds())},
+		bson.E{Key: "microsecs_running", Value: elapsed.Microseconds()},
+		bson.E{Key: "op", Value: kind},
+		bson.E{Key: "ns", Value: ns},
+		bson.E{Key: "redacted", Value: false},
+		bson.E{Key: "command", Value: c.body},
+	)
+}
+
+// currentOpOptions are the fields of the stage (spec 03 §1.7).
+type currentOpOptions struct{ allUsers, localOps bool }
+
+func readCurrentOpOptions(spec bson.RawValue) (o currentOpOptions, err error) {
+	doc, isDoc := spec.DocumentOK()
+	if !isDoc {
+		return o, mongoerr.New(mongoerr.FailedToParse, "$currentOp options must be specified in an object, but found: %s", typeName(spec.Type))
+	}
+	elems, err := doc.Elements()
+	if err != nil {
+		return o, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
+	}
+	var ignored bool
+	known := map[string]*bool{
+		"allUsers": &o.allUsers, "localOps": &o.localOps, "idleConnections": &ignored, "idleCursors": &ignored,
+		"idleSessions": &ignored, "truncateOps": &ignored, "backtrace": &ignored, "targetAllNodes": &ignored,
+	}
+	for _, e := range elems {
+		into := known[e.Key()]
+		if into == nil {
+			return o, mongoerr.New(mongoerr.FailedToParse, "Unrecognized option '%s' in $currentOp stage.", e.Key())
+		}
+		v, isBool := e.Value().BooleanOK()
+		if !isBool {
+			return o, mongoerr.New(mongoerr.TypeMismatch, "The '%s' parameter of the $currentOp stage must be a boolean value, but found: %s", e.Key(), typeName(e.Value().Type))
+		}
+		*into = v
+	}
+	return o, nil
+}
+
+// currentOpStage shows the mongos's own operations, or those of the shards:
+// migrations and reshardings under way, and the stage itself on each shard.
+func (r *Router) currentOpStage(c *call, _ string, spec bson.RawValue) ([]bson.Raw, error) {
+	options, err := readCurrentOpOptions(spec)
+	if err != nil {
+		return nil, err
+	}
+	if options.localOps {
+		return r.localOps(c, options.allUsers)
+	}
+	docs := r.stageOnShards(c)
+	for _, m := range r.cluster.Migrations() {
+		docs = append(docs, r.migrationOps(m)...)
+	}
+	raws, err := marshalAll(docs)
+	if err != nil {
+		return nil, err
+	}
+	resharding, err := r.reshardingOps()
+	return append(raws, resharding...), err
+}
+
+func (r *Router) localOps(c *call, allUsers bool) ([]bson.Raw, error) {
+	var docs []bson.D
+	for _, op := range r.operations.list() {
+		if allUsers || op.call.peer.name() == c.peer.name() {
+			docs = append(docs, op.document(r))
+		}
+	}
+	return marshalAll(docs)
+}
+
+// stageOnShards is the asking itself, which each shard runs and shows.
+func (r *Router) stageOnShards(c *call) []bson.D {
+	shards, err := r.cluster.ReadShards()
+	if err != nil {
+		return nil
+	}
+	var docs []bson.D
+	for _, s := range shards {
+		docs = append(docs, bson.D{
+			{Key: "shard", Value: string(s.ID)},
+			{Key: "type", Value: "op"},
+			{Key: "host", Value: r.cluster.FirstMember(s.ID)},
+			{Key: "desc", Value: "conn" + strconv.Itoa(int(c.client.ID))},
+			{Key: "connectionId", Value: c.client.ID},
+			{Key: "client_s", Value: c.client.Remote},
+			{Key: "active", Value: true},
+			{Key: "currentOpTime", Value: r.cluster.Now().Format("2006-01-02T15:04:05.000-07:00")},
+			{Key: "opid", Value: fmt.Sprintf("%s:%d", s.ID, c.opid)},
+			{Key: "secs_running", Value: int64(0)},
+			{Key: "microsecs_running", Value: int64(1)},
+			{Key: "op", Value: "command"},
+			{Key: "ns", Value: "admin.$cmd.aggregate"},
+			{Key: "redacted", Value: false},
+			{Key: "command", Value: c.body},
+			{Key: "numYields", Value: int32(0)},
+			{Key: "waitingForLock", Value: false},
+		})
+	}
+	return docs
+}
+
+func marshalAll(docs []bson.D) ([]bson.Raw, error) {
+	raws := make([]bson.Raw, len(docs))
+	for i, doc := range docs {
+		var err error
+		if raws[i], err = bson.Marshal(doc); err != nil {
+			return nil, err
+		}
+	}
+	return raws, nil
+}
+
+// currentOp is the stage as a command: the fields that begin with $ are
+// options, the others a filter (spec 03 §1.7).
+func (r *Router) currentOp(c *call) (bson.D, error) {
+	options := bson.D{{Key: "allUsers", Value: !truth(c.body.Lookup("$ownOps"))}, {Key: "idleConnections", Value: truth(c.body.Lookup("$all"))}}
+	elems, err := c.body.Elements()
+	if err != nil {
+		return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
+	}
+	filter := bson.D{}
+	for _, e := range elems[1:] {
+		if !generic[e.Key()] && !strings.HasPrefix(e.Key(), "$") {
+			filter = append(filter, bson.E{Key: e.Key(), Value: e.Value()})
+		}
+	}
+	raw, err := bson.Marshal(bson.D{{Key: "o", Value: options}, {Key: "f", Value: filter}})
+	if err != nil {
+		return nil, err
+	}
+	docs, err := r.currentOpStage(c, "", bson.Raw(raw).Lookup("o"))
+	if err != nil {
+		return nil, err
+	}
+	wanted, err := c.filter(bson.Raw(raw).Lookup("f").Document())
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(docs, func(a, b bson.Raw) int { return cmp.Compare(textOf(a.Lookup("shard")), textOf(b.Lookup("shard"))) })
+	list := bson.A{}
+	for _, doc := range docs {
+		if wanted.Match(doc) {
+			list = append(list, doc)
+		}
+	}
+	return bson.D{{Key: "inprog", Value: list}}, nil
+}
+
+// killOp ends a command of the mongos by its number, or an operation of a shard
+// by "<shard>:<number>". Success does not mean that there was one.
+func (r *Router) killOp(c *call) (bson.D, error) {
+	v := c.body.Lookup("op")
+	if v.IsZero() {
+		return nil, mongoerr.New(50759, "did not provide \"op\" field")
+	}
+	if text, isText := v.StringValueOK(); isText {
+		return r.killOnShard(text)
+	}
+	n, isNumber := numberOf(v)
+	if !isNumber {
+		return nil, mongoerr.New(50760, "\"op\" field was of unsupported type %s", typeName(v.Type))
+	}
+	id, err := opNumber(int64(n))
+	if err != nil {
+		return nil, err
+	}
+	r.operations.kill(id)
+	return bson.D{}, nil
+}
+
+func opNumber(n int64) (int32, error) {
+	if n < math.MinInt32 || n > math.MaxInt32 {
+		return 0, mongoerr.New(26823, "invalid op : %d. Op ID cannot be represented with 32 bits", n)
+	}
+	return int32(n), nil
+}
+
+func (r *Router) killOnShard(text string) (bson.D, error) {
+	at := strings.LastIndex(text, ":")
+	if at <= 0 || at == len(text)-1 {
+		return nil, mongoerr.New(28625, "The op argument to killOp must be of the format shardid:opid but found \"%s\"", text)
+	}
+	shard, err := r.cluster.ShardByID(text[:at])
+	if err != nil {
+		return nil, err
+	}
+	n, err := strconv.ParseInt(text[at+1:], 10, 64)
+	if err != nil {
+		return nil, mongoerr.New(mongoerr.FailedToParse, "Failed to parse the op id of \"%s\": it is no number", text)
+	}
+	id, err := opNumber(n)
+	if err != nil {
+		return nil, err
+	}
+	r.cluster.KillMigration(shard.ID, id)
+	return bson.D{{Key: "shard", Value: string(shard.ID)}, {Key: "shardid", Value: id}}, nil
+}
+
+// shardOp is how an operation of a shard begins.
+func (r *Router) shardOp(on catalog.ShardID, opid int32, desc, op, ns string, seconds int64) bson.D {
+	return bson.D{
+		{Key: "shard", Value: string(on)},
+		{Key: "type", Value: "op"},
+		{Key: "host", Value: r.cluster.FirstMember(on)},
+		{Key: "desc", Value: desc},
+		{Key: "active", Value: true},
+		{Key: "currentOpTime", Value: r.cluster.Now().Format("2006-01-02T15:04:05.000-07:00")},
+		{Key: "opid", Value: fmt.Sprintf("%s:%d", on, opid)},
+		{Key: "secs_running", Value: seconds},
+		{Key: "microsecs_running", Value: seconds * 1_000_000},
+		{Key: "op", Value: op},
+		{Key: "ns", Value: ns},
+		{Key: "redacted", Value: false},
+	}
+}

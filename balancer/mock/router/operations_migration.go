@@ -1,0 +1,43 @@
+package router
+
+import (
+	"fmt"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock"
+)
+
+// migrationOps are what a migration under way shows in $currentOp: the donor's
+// command, the donor's worker and the recipient's (spec 03 §1.7).
+func (r *Router) migrationOps(m mock.MigrationInfo) []bson.D {
+	seconds := int64(r.cluster.Now().Sub(m.Started).Seconds())
+	command := append(
+		r.shardOp(m.From, m.Op, fmt.Sprintf("conn%d", m.Op), "command", "admin.$cmd", seconds),
+		bson.E{Key: "command", Value: bson.D{
+			{Key: "_shardsvrMoveRange", Value: m.Namespace},
+			{Key: "toShard", Value: string(m.To)},
+			{Key: "min", Value: m.Min},
+			{Key: "max", Value: m.Max},
+			{Key: "waitForDelete", Value: m.WaitForDelete},
+			{Key: "epoch", Value: m.Epoch},
+			{Key: "collectionTimestamp", Value: m.Timestamp},
+			{Key: "fromShard", Value: string(m.From)},
+			{Key: "maxChunkSizeBytes", Value: m.MaxChunkSizeBytes},
+			{Key: "forceJumbo", Value: int32(m.Force)},
+			{Key: "secondaryThrottle", Value: false},
+			{Key: "$db", Value: "admin"},
+		}})
+	donor := append(
+		r.shardOp(m.From, m.Op+1, "MoveChunk", "none", m.Namespace, seconds),
+		bson.E{Key: "command", Value: bson.D{}},
+		bson.E{Key: "msg", Value: fmt.Sprintf("step %d of 6", m.Step)})
+	ops := []bson.D{command, donor}
+	if m.RecipientStep > 0 {
+		ops = append(ops, append(
+			r.shardOp(m.To, m.Op+2, "migrateThread", "none", m.Namespace, seconds),
+			bson.E{Key: "command", Value: bson.D{}},
+			bson.E{Key: "msg", Value: fmt.Sprintf("step %d of 8", m.RecipientStep)}))
+	}
+	return ops
+}
