@@ -73,6 +73,7 @@ type Cluster struct {
 	hadTwo  bool
 	pending map[*migration]bool
 	lastOp  int32 // number of the newest operation on a shard
+	reached int   // how many shards the newest query or insert went to
 	// reshardings are those under way, by namespace.
 	reshardings map[string]*resharding
 }

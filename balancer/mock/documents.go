@@ -58,7 +58,9 @@ func (c *Cluster) places(ns string, filter *store.Filter) iter.Seq[place] {
 		return c.chunkPlaces(filter)
 	}
 	return func(yield func(place) bool) {
-		for _, t := range c.targets(ns, filter) {
+		targets := c.targets(ns, filter)
+		c.reached = len(targets)
+		for _, t := range targets {
 			for record, doc := range t.docs.Find(filter) {
 				if t.owns(doc) && !yield(place{docs: t.docs, shard: t.shard, record: record, doc: doc}) {
 					return
@@ -206,6 +208,7 @@ func (c *Cluster) InsertChecked(ns string, doc bson.Raw, check bool) error {
 		return err
 	}
 	local.trim()
+	c.reached = 1
 	c.noteWrite(s, ns, nil, doc)
 	c.Tick()
 	return nil

@@ -43,8 +43,12 @@ func (c *Cluster) Reads(ns string, q store.Query) ([]Read, error) {
 		}
 		reads = append(reads, r)
 	}
+	c.reached = len(reads)
 	return reads, nil
 }
+
+// Reached is how many shards the newest query or insert went to.
+func (c *Cluster) Reached() int { return c.reached }
 
 // chunkReads plans a query of config.chunks, which is made from the routing
 // tables when asked for: all of it is looked through, in the order of the

@@ -4,7 +4,6 @@ import (
 	"os"
 	"runtime"
 	"strings"
-	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -97,27 +96,6 @@ func (r *Router) listCommands(*call) (bson.D, error) {
 	}
 	sortFields(list)
 	return bson.D{{Key: "commands", Value: list}}, nil
-}
-
-func (r *Router) serverStatus(*call) (bson.D, error) {
-	up := time.Since(r.started)
-	settings, _ := r.cluster.RefreshSettings()
-	return bson.D{
-		{Key: "host", Value: routerHost},
-		{Key: "version", Value: mock.Version},
-		{Key: "process", Value: "mongos"},
-		{Key: "service", Value: bson.A{"router"}},
-		{Key: "pid", Value: int64(os.Getpid())},
-		{Key: "uptime", Value: up.Seconds()},
-		{Key: "uptimeMillis", Value: up.Milliseconds()},
-		{Key: "uptimeEstimate", Value: int64(up.Seconds())},
-		{Key: "localTime", Value: bson.NewDateTimeFromTime(r.cluster.Now())},
-		{Key: "sharding", Value: bson.D{
-			{Key: "routerServiceEnabled", Value: true},
-			{Key: "configsvrConnectionString", Value: r.cluster.ConfigServer()},
-			{Key: "maxChunkSizeInBytes", Value: settings.MaxChunkSizeBytes},
-		}},
-	}, nil
 }
 
 // routerHost is the address that the mock's mongos shows.

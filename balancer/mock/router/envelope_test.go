@@ -296,7 +296,7 @@ func (x *tester) migrations() []mock.MigrationInfo {
 
 // A cluster that closes ends the waits of its clients.
 func TestCloseEndsWaits(t *testing.T) {
-	topology, err := mock.ParseTopology([]byte(`{"shards": [{"id": "a"}, {"id": "b"}], "collections": [{"ns": "x.y", "key": {"k": 1}, "chunks": [
+	topology, err := mock.ParseTopology([]byte(`{"shards": [{"id": "a"}, {"id": "b"}], "settings": {"balancer": {"stopped": true}}, "collections": [{"ns": "x.y", "key": {"k": 1}, "chunks": [
 	  {"shard": "a", "bytes": "900GB", "docs": 100}]}]}`))
 	if err != nil {
 		t.Fatal(err)

@@ -32,6 +32,7 @@ func (m Member) Of(r *Router) *Router {
 		commands: memberTable(),
 		cursors:  cursors{rand: r.cursors.rand, life: r.cursors.life},
 		member:   &m,
+		counters: newCounters(),
 		process:  bson.NewObjectID(),
 		started:  time.Now(),
 

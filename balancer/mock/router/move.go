@@ -216,7 +216,10 @@ func (r *Router) move(c *call, request func(*call) (mock.MoveRequest, error)) er
 			return err
 		}
 		err = r.cluster.Move(c.ctx, req, c.deadline)
-		if attempt == staleAttempts || !mongoerr.Is(err, mongoerr.StaleConfig) {
+		if !mongoerr.Is(err, mongoerr.StaleConfig) {
+			return err
+		}
+		if r.counters.stale.Add(1); attempt == staleAttempts {
 			return err
 		}
 	}

@@ -17,7 +17,7 @@ import (
 // what that command answers in the end.
 func newMoving(t *testing.T) (*tester, <-chan bson.Raw) {
 	t.Helper()
-	topology, err := mock.ParseTopology([]byte(`{"shards": [{"id": "a"}, {"id": "b"}],
+	topology, err := mock.ParseTopology([]byte(`{"shards": [{"id": "a"}, {"id": "b"}], "settings": {"balancer": {"stopped": true}},
 	  "collections": [{"ns": "x.y", "key": {"k": 1}, "chunks": [{"shard": "a", "bytes": "900GB", "docs": 100}]}]}`))
 	if err != nil {
 		t.Fatal(err)

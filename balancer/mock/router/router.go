@@ -32,6 +32,7 @@ type Router struct {
 	cursors    cursors
 	running    running
 	operations operations
+	counters   *counters
 	// member is the shard or config server that this plays instead of a mongos.
 	member   *Member
 	sessions sessions
@@ -76,6 +77,7 @@ func New(c *mock.Cluster, logger *slog.Logger, options ...Option) *Router {
 		users:    users.NewDirectory(),
 
 		parameters: ownParameters(),
+		counters:   newCounters(),
 	}
 	for _, change := range options {
 		change(r)
@@ -134,6 +136,13 @@ type call struct {
 
 // Handle answers one command.
 func (r *Router) Handle(ctx context.Context, req wire.Request) bson.Raw {
+	counted := r.counters.begin(req)
+	reply := r.handle(ctx, req)
+	counted(reply)
+	return reply
+}
+
+func (r *Router) handle(ctx context.Context, req wire.Request) bson.Raw {
 	cmd := r.commands[req.Command]
 	c := &call{ctx: ctx, db: req.Database, body: req.Body, client: req.Client, peer: peerOf(req.Client), legacy: req.Legacy, invoked: req.Command}
 	if cmd != nil {
@@ -163,6 +172,7 @@ func (r *Router) Handle(ctx context.Context, req wire.Request) bson.Raw {
 		return r.reply(nil, err)
 	}
 	reply, err := cmd.run(r, c)
+	r.countTargets(cmd, c)
 	return r.reply(reply, err)
 }
 

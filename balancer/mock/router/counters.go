@@ -1,0 +1,145 @@
+package router
+
+import (
+	"sync/atomic"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/wire"
+	"shardsh/balancer/mongoerr"
+)
+
+// counters are what a mongos counts of its work since it began. They are safe
+// for any number of connections at once.
+type counters struct {
+	inserted, queried, updated, deleted, gotMore, commanded atomic.Int64
+	userErrors                                              atomic.Int64
+	stale                                                   atomic.Int64 // refusals of shards for a stale routing table
+	bytesIn, bytesOut                                       atomic.Int64
+	connections, connected                                  atomic.Int64 // open now; ever
+	active                                                  atomic.Int64
+	reads, writes, others                                   latency
+	// targeted counts the requests that went to all shards, many, one, or were
+	// of collections that are not sharded, by command.
+	targeted map[string]*[4]atomic.Int64
+}
+
+// latency sums what operations took, in real time.
+type latency struct{ micros, count atomic.Int64 }
+
+func (l *latency) add(d time.Duration) {
+	l.micros.Add(d.Microseconds())
+	l.count.Add(1)
+}
+
+// Where a request went.
+const (
+	toAllShards = iota
+	toManyShards
+	toOneShard
+	toUnsharded
+)
+
+func newCounters() *counters {
+	c := &counters{targeted: map[string]*[4]atomic.Int64{}}
+	for _, name := range targetedCommands() {
+		c.targeted[name] = new([4]atomic.Int64)
+	}
+	return c
+}
+
+func targetedCommands() []string { return []string{"find", "insert", "update", "delete", "aggregate"} }
+
+// greet counts a connection at its first command.
+func (c *counters) greet(client *wire.Client) {
+	if client != nil && client.State == nil {
+		c.connections.Add(1)
+		c.connected.Add(1)
+	}
+}
+
+// Leave is called at the end of a connection.
+func (r *Router) Leave(client *wire.Client) {
+	if client.State != nil {
+		r.counters.connections.Add(-1)
+	}
+}
+
+// begin counts a request; what it gives counts the reply.
+func (c *counters) begin(req wire.Request) func(reply bson.Raw) {
+	c.greet(req.Client)
+	c.active.Add(1)
+	c.bytesIn.Add(int64(len(req.Body)))
+	began := time.Now()
+	return func(reply bson.Raw) {
+		c.active.Add(-1)
+		c.bytesOut.Add(int64(len(reply)))
+		if code, isNumber := reply.Lookup("code").AsInt64OK(); isNumber && mongoerr.Code(code) != mongoerr.CommandNotFound {
+			c.userErrors.Add(1)
+		}
+		took := time.Since(began)
+		switch req.Command {
+		case "find", "getMore", "aggregate", "count", "distinct":
+			c.reads.add(took)
+		case "insert", "update", "delete", "findAndModify", "findandmodify":
+			c.writes.add(took)
+		default:
+			c.others.add(took)
+		}
+		c.operation(req)
+	}
+}
+
+// operation counts what a request did by kind: inserts by document, updates
+// and deletes by statement.
+func (c *counters) operation(req wire.Request) {
+	switch req.Command {
+	case "insert":
+		c.inserted.Add(lengthOf(req.Body.Lookup("documents")))
+	case "update":
+		c.updated.Add(lengthOf(req.Body.Lookup("updates")))
+	case "delete":
+		c.deleted.Add(lengthOf(req.Body.Lookup("deletes")))
+	case "find":
+		c.queried.Add(1)
+	case "getMore":
+		c.gotMore.Add(1)
+	default:
+		c.commanded.Add(1)
+	}
+}
+
+func lengthOf(v bson.RawValue) int64 {
+	array, isArray := v.ArrayOK()
+	if !isArray {
+		return 0
+	}
+	values, err := array.Values()
+	if err != nil {
+		return 0
+	}
+	return int64(len(values))
+}
+
+// countTargets counts how far a request went. The cluster's lock is held.
+func (r *Router) countTargets(cmd *command, c *call) {
+	by := r.counters.targeted[cmd.name]
+	name, isText := c.body.Lookup(c.invoked).StringValueOK()
+	if by == nil || !isText {
+		return
+	}
+	coll, err := r.cluster.Sharded(c.db + "." + name)
+	if err != nil || coll.Unsplittable {
+		by[toUnsharded].Add(1)
+		return
+	}
+	switch n := r.cluster.Reached(); {
+	case n <= 1:
+		by[toOneShard].Add(1)
+	case n >= len(r.cluster.Table(coll.Namespace).Owners()):
+		by[toAllShards].Add(1)
+	default:
+		by[toManyShards].Add(1)
+	}
+}
