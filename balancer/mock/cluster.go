@@ -25,6 +25,9 @@ type Config struct {
 	Topology *Topology
 	// RealTime lets time pass as on the wall; otherwise it is virtual.
 	RealTime bool
+	// Pace lets virtual time go by on its own, so many times as fast as real
+	// time; 0 = it moves with commands and waits only.
+	Pace float64
 	// Start is where virtual time begins; zero means the wall clock's now.
 	Start time.Time
 	// Seed feeds the one source of chance.
@@ -120,7 +123,7 @@ func New(cfg Config) (*Cluster, error) {
 	if err := c.build(topology); err != nil {
 		return nil, fmt.Errorf("topology: %w", err)
 	}
-	c.startBalancer(cfg.Seed)
+	c.startBalancer(cfg.Seed, cfg.Pace)
 	return c, nil
 }
 
@@ -135,7 +138,7 @@ func (c *Cluster) Parameters() *Parameters { return c.parameters }
 
 // startBalancer makes the engine: an event driver on virtual time, the
 // goroutine driver on real time.
-func (c *Cluster) startBalancer(seed uint64) {
+func (c *Cluster) startBalancer(seed uint64, pace float64) {
 	cfg := balancer.Config{
 		Parameters: c.engineParameters,
 		Rand:       rand.New(rand.NewPCG(seed, 0xba1a)),
@@ -148,6 +151,9 @@ func (c *Cluster) startBalancer(seed uint64) {
 		c.loop = balancer.NewLoop(cfg)
 		c.driver = balancer.NewEventDriver(c.queue, c.loop, engine{c})
 		c.driver.Start()
+		if pace > 0 {
+			c.background.Go(func() { c.keepPace(ctx, pace) })
+		}
 		return
 	}
 	cfg.Changed = func() {

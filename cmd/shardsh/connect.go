@@ -54,9 +54,14 @@ func (env environment) connectMock(o commandLine, interactive bool) (*connection
 	if err != nil {
 		return nil, err
 	}
+	pace, err := mockPace(o.mockTime)
+	if err != nil {
+		return nil, err
+	}
 	cfg := mock.Config{
 		Topology:   topology,
 		RealTime:   o.mockTime == "real" || o.mockTime == "" && interactive,
+		Pace:       pace,
 		Seed:       o.seed,
 		Parameters: map[string]any{},
 	}
@@ -105,7 +110,7 @@ func (env environment) connectMock(o commandLine, interactive bool) (*connection
 		noRetryWrites: o.server.retryWrites.given && !o.server.retryWrites.on, apiVersion: o.server.apiVersion,
 		client: client, address: "mongodb://mock:27017/", database: database, deployment: "mock: mongos",
 		serverVersion: mock.Version,
-		cluster:       fmt.Sprintf("mock cluster, %d shards, %s time", len(topology.Shards), timeName(cfg.RealTime)),
+		cluster:       fmt.Sprintf("mock cluster, %d shards, %s time", len(topology.Shards), timeName(cfg.RealTime, o.mockTime)),
 		clock:         cluster.Clock(),
 		settings:      settings,
 		close: func() {
@@ -118,13 +123,6 @@ func (env environment) connectMock(o commandLine, interactive bool) (*connection
 // mockAddress is where the mock would be if it had an address.
 func mockAddress() *connectionString {
 	return withDefaults(&connectionString{scheme: scheme, hosts: []string{"mock:27017"}})
-}
-
-func timeName(real bool) string {
-	if real {
-		return "real"
-	}
-	return "virtual"
 }
 
 func mockTopology(o commandLine) (*mock.Topology, error) {

@@ -79,7 +79,7 @@ func shellFlags(o *commandLine) []flagGroup {
 		group("Mock cluster", func(f *pflag.FlagSet) {
 			f.StringVar(&o.mock, "mock", "", "`N|FILE` use the mock: number of shards, or a topology file")
 			f.Lookup("mock").NoOptDefVal = mockGiven
-			f.StringVar(&o.mockTime, "mock-time", "", "`real|virtual` how time goes by; virtual is the default for scripts")
+			f.StringVar(&o.mockTime, "mock-time", "", "`real|virtual|60x` how time goes by: really, by jumps (scripts), or at a pace")
 			f.StringToStringVar(&o.parameters, "set-parameter", nil, "`NAME=VALUE` set a server parameter; repeat to add")
 			f.Uint64Var(&o.seed, "seed", 0, "`N` runs with the same seed repeat exactly, from 2026-01-01 on")
 		}),

@@ -109,7 +109,6 @@ func (o commandLine) check() error {
 		args   []any
 	}{
 		{o.json != "" && o.json != "canonical" && o.json != "relaxed", "--json takes canonical or relaxed, not %q", []any{o.json}},
-		{o.mockTime != "" && o.mockTime != "real" && o.mockTime != "virtual", "--mock-time takes real or virtual, not %q", []any{o.mockTime}},
 		{o.nodb && o.mock != "", "--nodb and --mock exclude each other", nil},
 		{o.nodb && o.server.named(), "--nodb needs no host, user or TLS; leave those options out", nil},
 		{o.mock != "" && o.server.address != "", "--mock and the address %s exclude each other", []any{redact(o.server.address)}},
@@ -125,6 +124,9 @@ func (o commandLine) check() error {
 		if rule.broken {
 			return usagef(rule.format, rule.args...)
 		}
+	}
+	if _, err := mockPace(o.mockTime); err != nil {
+		return err
 	}
 	return o.server.check()
 }

@@ -51,7 +51,7 @@ func serveFlags(o *serveLine) *pflag.FlagSet {
 	flags.StringArrayVar(&o.auth, "auth", nil, "a user and the file with the password, user:file; repeat to add. Clients must authenticate then")
 	flags.StringVar(&o.tlsCert, "tls-cert", "", "a PEM file with the certificate: clients must use TLS then")
 	flags.StringVar(&o.tlsKey, "tls-key", "", "a PEM file with the certificate's key, where it is another file")
-	flags.StringVar(&o.mockTime, "mock-time", "real", "real, or virtual: time stands still but for the commands, and jumps when one waits")
+	flags.StringVar(&o.mockTime, "mock-time", "real", "real, virtual (time stands still but for the commands, and jumps when one waits), or a pace such as 60x")
 	flags.Uint64Var(&o.seed, "seed", 0, "seed of the mock; with one, virtual time begins on 2026-01-01")
 	flags.StringToStringVar(&o.parameters, "set-parameter", nil, "set a server parameter of the mock, name=value; repeat to add")
 	flags.IntVar(&o.maxConnections, "max-connections", 1000, "how many connections may be open at once on a port")
@@ -104,8 +104,8 @@ func (o serveLine) check() error {
 		return usagef("--port takes 0 to 65535, not %d", o.port)
 	case o.shards < 1 || o.shards > 1000:
 		return usagef("--shards takes 1 to 1000, not %d", o.shards)
-	case !slices.Contains([]string{"real", "virtual"}, o.mockTime):
-		return usagef("--mock-time takes real or virtual, not %q", o.mockTime)
+	case o.mockTime == "":
+		return usagef("--mock-time takes real, virtual, or a pace such as 60x")
 	case o.maxConnections < 1:
 		return usagef("--max-connections takes a number above 0, not %d", o.maxConnections)
 	case o.idleCursors <= 0:
@@ -116,6 +116,9 @@ func (o serveLine) check() error {
 		return usagef("--tls-key needs --tls-cert")
 	case len(o.bind) == 0:
 		return usagef("--bind takes an address to listen on, such as 127.0.0.1")
+	}
+	if _, err := mockPace(o.mockTime); err != nil {
+		return err
 	}
 	if _, err := o.level(); err != nil {
 		return err

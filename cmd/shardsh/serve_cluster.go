@@ -108,8 +108,12 @@ func (o serveLine) readTopology() (*mock.Topology, error) {
 }
 
 func (o serveLine) newCluster(topology *mock.Topology, configServer string, logger *slog.Logger) (*mock.Cluster, error) {
+	pace, err := mockPace(o.mockTime)
+	if err != nil {
+		return nil, err
+	}
 	cfg := mock.Config{
-		Topology: topology, RealTime: o.mockTime == "real", Seed: o.seed, Logger: logger, Parameters: map[string]any{},
+		Topology: topology, Pace: pace, RealTime: o.mockTime == "real", Seed: o.seed, Logger: logger, Parameters: map[string]any{},
 		ConfigServer: configServer,
 	}
 	if o.seeded {

@@ -155,7 +155,7 @@ func TestServeCommandLine(t *testing.T) {
 		{"no shards", []string{"--shards", "0"}, 2, "--shards takes 1 to 1000"},
 		{"shards and a topology", []string{"--shards", "2", "--topology", "x"}, 2, "exclude each other"},
 		{"a topology that is not there", []string{"--topology", "nowhere.json"}, 2, "nowhere.json"},
-		{"a bad time", []string{"--mock-time", "fast"}, 2, "real or virtual"},
+		{"a bad time", []string{"--mock-time", "fast"}, 2, "real, virtual, or a pace"},
 		{"a bad level", []string{"--log-level", "loud"}, 2, "debug, info, warn or error"},
 		{"no connections", []string{"--max-connections", "0"}, 2, "--max-connections"},
 		{"no time for cursors", []string{"--idle-cursor-timeout", "0s"}, 2, "--idle-cursor-timeout"},
