@@ -54,7 +54,7 @@ func parseArgs(cmd *command, body bson.Raw) (args, error) {
 	}
 	parsed := args{}
 	for _, f := range cmd.declared {
-		v := body.Lookup(f.name)
+		v := cmd.lookup(body, f.name)
 		absent := v.IsZero() || (v.Type == bson.TypeNull || v.Type == bson.TypeUndefined) && f.kind != optionalBool
 		if absent && f.required {
 			return nil, mongoerr.New(mongoerr.IDLFailedToParse, "BSON field '%s.%s' is missing but a required field", cmd.name, f.name)
@@ -73,8 +73,25 @@ func parseArgs(cmd *command, body bson.Raw) (args, error) {
 	return parsed, nil
 }
 
+// lookup finds a field. That of the command's own name may be under an alias.
+func (cmd *command) lookup(body bson.Raw, name string) bson.RawValue {
+	v := body.Lookup(name)
+	if name != cmd.name {
+		return v
+	}
+	for _, alias := range cmd.aliases {
+		if v.IsZero() {
+			v = body.Lookup(alias)
+		}
+	}
+	return v
+}
+
 func refuseUnknown(cmd *command, body bson.Raw) error {
 	known := map[string]bool{}
+	for _, alias := range cmd.aliases {
+		known[alias] = true
+	}
 	for _, f := range cmd.declared {
 		known[f.name] = true
 	}

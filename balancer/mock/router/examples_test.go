@@ -122,6 +122,8 @@ func TestExampleCodes(t *testing.T) {
 		{"E100", "admin", d("getShardVersion", "shop.users"), 26},
 		{"E102", "admin", d("flushRouterConfig", 1), 0},
 		{"E103", "shop", d("dataSize", "shop.orders", "min", d("a", 0)), 2},
+		{"the alias of dataSize", "shop", d("datasize", "shop.orders"), 0},
+		{"the alias of moveChunk", "admin", d("movechunk", "shop.orders", "find", d("a", 0), "to", "nowhere"), 70},
 		{"E105", "admin", d("aggregate", 1, "pipeline", bson.A{d("$shardedDataDistribution", d("x", 1))}, "cursor", d()), 6789100},
 		{"E105b", "shop", d("aggregate", 1, "pipeline", bson.A{d("$shardedDataDistribution", d())}, "cursor", d()), 6789102},
 		{"E106", "shop", d("collStats", "orders", "scale", 0), 4390200},
