@@ -38,7 +38,16 @@ func (s *Shell) print(args []goja.Value) {
 	s.write(strings.Join(texts, " ") + "\n")
 }
 
-func (s *Shell) write(text string) { s.writeTo(s.cfg.Stdout, text) }
+func (s *Shell) write(text string) {
+	s.writeTo(s.cfg.Stdout, text)
+	if text != "" {
+		s.midLine.Store(!strings.HasSuffix(text, "\n") && !strings.HasSuffix(text, clearLine))
+	}
+}
+
+// MidLine reports whether the output stands within a line, as it does while a
+// wait shows how far it is. It may be asked while a command runs.
+func (s *Shell) MidLine() bool { return s.midLine.Load() }
 
 // writeTo writes a text. A reader that went away ends the script: there is
 // nobody to tell.

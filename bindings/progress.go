@@ -14,6 +14,9 @@ const (
 	progressWidth      = 79 // of the rewritten line; a full one would wrap
 )
 
+// clearLine empties the terminal's line and goes to its beginning.
+const clearLine = "\r\x1b[K"
+
 // progress tells how far a long wait is: on a terminal in one line that is
 // written again and again, elsewhere in lines of the error stream. A nil
 // progress is silent. It keeps the shell's time.
@@ -68,7 +71,7 @@ func (p *progress) say(what string, a *amount) {
 		return
 	}
 	what = clip(what, max(10, progressWidth-len(measured)))
-	p.s.write("\r\x1b[K" + clip(what+measured, progressWidth))
+	p.s.write(clearLine + clip(what+measured, progressWidth))
 	p.onLine = true
 }
 
@@ -114,7 +117,7 @@ func durationText(d time.Duration) string {
 // end leaves the terminal's line empty.
 func (p *progress) end() {
 	if p != nil && p.onLine {
-		p.s.write("\r\x1b[K")
+		p.s.write(clearLine)
 		p.onLine = false
 	}
 }

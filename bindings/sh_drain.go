@@ -184,7 +184,7 @@ func (sh *shard) waitForDrain(c *call, o helperOptions, id string, remove bool) 
 		sh.needBalancer("shard " + id + " is not empty")
 		left := numberOf(status, "remaining", "chunks")
 		first = max(first, left)
-		return standing{what: "shard " + id + " is draining", why: drainText(id, status), amount: func() *amount {
+		return standing{what: "draining " + id, why: drainText(id, status), amount: func() *amount {
 			return &amount{done: first - left, left: left, text: chunksText}
 		}}
 	})

@@ -119,6 +119,26 @@ func TestProgress(t *testing.T) {
 	}
 }
 
+// TestMidLine: a prompt that wants to say something must know whether a line is
+// open.
+func TestMidLine(t *testing.T) {
+	c := watching(t, nil, func(cfg *Config) { cfg.Terminal = true })
+	for _, tc := range []struct {
+		call string
+		want bool
+	}{
+		{`print("a")`, false},
+		{`process.stdout.write("a")`, true},
+		{`process.stdout.write("")`, true},
+		{`print()`, false},
+		{`sh.waitForBalance("app.orders", {timeout: 11000})`, false}, // its line is cleared
+	} {
+		if _, _ = c.show(tc.call); c.MidLine() != tc.want {
+			t.Errorf("%s leaves it at %v", tc.call, !tc.want)
+		}
+	}
+}
+
 // TestProgressOfPhases: each phase of a defragmentation has a rate of its own.
 func TestProgressOfPhases(t *testing.T) {
 	c := watching(t, map[string][]bsonDoc{"balancerCollectionStatus": {

@@ -12,6 +12,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/dop251/goja"
@@ -63,6 +64,7 @@ type Shell struct {
 	// and the text edited last.
 	console            *Console
 	suggestion, edited string
+	midLine            atomic.Bool // what was written last has no line end
 
 	loop     eventLoop
 	rejected []*goja.Promise

@@ -21,7 +21,7 @@ const (
 .exit     leave the shell
 .help     this list
 
-Ctrl+C drops the line and stops a running command, Ctrl+D on an empty line leaves.
+Ctrl+C drops the line or stops the command, Ctrl+D on an empty line leaves.
 For commands and helpers type help.`
 )
 
@@ -77,7 +77,6 @@ func (l *loop[R]) edit(ctx context.Context) error {
 		case errors.Is(err, ErrInterrupted), errors.Is(err, ErrDropped):
 			return nil
 		case errors.Is(err, io.EOF):
-			fmt.Fprintln(l.Out)
 			if source := strings.Join(lines, "\n"); strings.TrimSpace(source) != "" {
 				l.evaluate(ctx, source)
 			}

@@ -46,6 +46,9 @@ func (l *loop[R]) interruptibly(ctx context.Context, f func(context.Context) (st
 		}
 		switch presses {
 		case 1:
+			if l.MidLine != nil && l.MidLine() {
+				fmt.Fprintln(l.Out)
+			}
 			fmt.Fprintln(l.Out, stoppingNotice)
 			cancel(errStopped)
 		case 2:

@@ -63,6 +63,26 @@ func TestCtrlCWhileACommandRuns(t *testing.T) {
 	}
 }
 
+func TestCtrlCInTheMidstOfAProgressLine(t *testing.T) {
+	interrupts, out := make(chan os.Signal), &buffer{}
+	shell := &fake{eval: map[string]func(context.Context) (string, error){
+		"wait": func(ctx context.Context) (string, error) {
+			fmt.Fprint(out, "3 chunks left")
+			interrupts <- os.Interrupt
+			<-ctx.Done()
+			return "", ctx.Err()
+		},
+	}}
+	midLine := func() bool { return !strings.HasSuffix(out.String(), "\n") }
+	editor := &script{steps: []any{"wait", ".exit"}}
+	if _, err := repl.Run(t.Context(), shell, repl.Config{Editor: editor, Out: out, Interrupts: interrupts, MidLine: midLine}); err != nil {
+		t.Fatal(err)
+	}
+	if want := "3 chunks left\nStopping execution...\n"; out.String() != want {
+		t.Errorf("output %q, want %q", out.String(), want)
+	}
+}
+
 func TestCtrlCBeforeACommandDoesNotStopIt(t *testing.T) {
 	interrupts := make(chan os.Signal, 1)
 	interrupts <- os.Interrupt
@@ -101,9 +121,9 @@ func TestCtrlCAsASignalAtThePrompt(t *testing.T) {
 		output string
 	}{
 		{"twice leaves", []any{ctrlC, ctrlC}, "\n" + hint + prompt + "\n"},
-		{"a line after it counts", []any{ctrlC, "1"}, "\n" + hint + prompt + "=> 1\n\n"},
-		{"an unfinished input is dropped", []any{"f {", ctrlC, "1"}, "\n" + hint + prompt + "=> 1\n\n"},
-		{"editor mode is left", []any{".editor", "x", ctrlC, "1"}, "// Entering editor mode (Ctrl+D on an empty line to finish, Ctrl+C to cancel)\n\n" + prompt + "=> 1\n\n"},
+		{"a line after it counts", []any{ctrlC, "1"}, "\n" + hint + prompt + "=> 1\n"},
+		{"an unfinished input is dropped", []any{"f {", ctrlC, "1"}, "\n" + hint + prompt + "=> 1\n"},
+		{"editor mode is left", []any{".editor", "x", ctrlC, "1"}, "// Entering editor mode (Ctrl+D on an empty line to finish, Ctrl+C to cancel)\n\n" + prompt + "=> 1\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			interrupts, out := make(chan os.Signal), &buffer{}
@@ -149,7 +169,7 @@ func TestTheInterruptSignalOfTheProcess(t *testing.T) {
 	if _, err := repl.Run(t.Context(), shell, repl.Config{Editor: &script{steps: []any{"run"}}, Out: out}); err != nil {
 		t.Fatal(err)
 	}
-	if out.String() != "Stopping execution...\n\n" {
+	if out.String() != "Stopping execution...\n" {
 		t.Errorf("output %q", out.String())
 	}
 }

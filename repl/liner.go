@@ -3,6 +3,7 @@ package repl
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"regexp"
 	"strings"
@@ -57,6 +58,9 @@ func (t *terminal) ReadLine(prompt string) (string, error) {
 	// A program that was run, or the shell that stopped us, may have changed it.
 	apply(t.editing)
 	line, left, err := t.prompt(prompt)
+	if errors.Is(err, io.EOF) {
+		fmt.Println()
+	}
 	if errors.Is(err, liner.ErrPromptAborted) {
 		return "", ErrInterrupted
 	}

@@ -47,6 +47,9 @@ type Config struct {
 	Interrupts <-chan os.Signal
 	// Suggestion gives a text to put into the next line, once; nil has none.
 	Suggestion func() string
+	// MidLine reports whether a running command left its output within a line;
+	// nil is never.
+	MidLine func() bool
 	// Now tells the time between two presses of Ctrl-C; nil is the wall clock.
 	Now func() time.Time
 }
@@ -116,7 +119,6 @@ func (l *loop[R]) step(ctx context.Context) error {
 		l.interrupted()
 		return nil
 	case errors.Is(err, io.EOF):
-		fmt.Fprintln(l.Out) // whatever comes next starts on a line of its own
 		l.left = true
 		return nil
 	case err != nil:

@@ -149,7 +149,7 @@ func TestSessions(t *testing.T) {
 		code      int
 	}{
 		{"a line is evaluated and its result shown", []any{"1+1", ".exit"}, []string{"1+1"}, "=> 1+1\n", 0},
-		{"ctrl-d leaves, on a line of its own", []any{ctrlD, "1"}, nil, "\n", 0},
+		{"ctrl-d leaves without a word", []any{ctrlD, "1"}, nil, "", 0},
 		{".exit leaves", []any{"  .exit ", "1"}, nil, "", 0},
 		{"quit(n) leaves with its code", []any{"quit(3)", "1"}, []string{"quit(3)"}, "", 3},
 		{"undefined shows nothing", []any{"undefined", ".exit"}, []string{"undefined"}, "", 0},
@@ -157,7 +157,7 @@ func TestSessions(t *testing.T) {
 		{"so is one that comes with showing", []any{"broken cursor", ".exit"}, []string{"broken cursor"}, "Uncaught cursor not found\n", 0},
 		{"empty lines are nothing", []any{"", "   ", ".exit"}, nil, "", 0},
 		{"lines are joined until they are complete", []any{"f() {", "", "}", ".exit"}, []string{"f() {\n\n}"}, "=> f() {\n\n}\n", 0},
-		{"ctrl-d in an unfinished input leaves without a word", []any{"f() {", ctrlD}, nil, "\n", 0},
+		{"ctrl-d in an unfinished input too", []any{"f() {", ctrlD}, nil, "", 0},
 		{"ctrl-c drops an unfinished input", []any{"f() {", ctrlC, "1", ".exit"}, []string{"1"}, hint + "=> 1\n", 0},
 		{".break does too", []any{"f() {", ".break", "1", ".exit"}, []string{"1"}, "=> 1\n", 0},
 		{".exit leaves from there too", []any{"f() {", ".exit"}, nil, "", 0},
@@ -186,6 +186,22 @@ func TestSessions(t *testing.T) {
 				t.Errorf("editor closed %d times", editor.closed)
 			}
 		})
+	}
+}
+
+func TestHelpOfTheLoopFitsATerminal(t *testing.T) {
+	out := &buffer{}
+	if _, err := repl.Run(t.Context(), &fake{}, repl.Config{Editor: &script{steps: []any{".help", ".exit"}}, Out: out}); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(out.String(), "\n")
+	if len(lines) < 5 {
+		t.Errorf("output %q", out.String())
+	}
+	for _, line := range lines {
+		if len(line) > 79 {
+			t.Errorf("%d columns: %s", len(line), line)
+		}
 	}
 }
 
@@ -245,10 +261,10 @@ func TestEditorMode(t *testing.T) {
 		evaluated []string
 		output    string
 	}{
-		{"ctrl-d ends it", []any{".editor", "a", ".exit", "", "b", ctrlD, ".exit"}, []string{"a\n.exit\n\nb"}, entering + "\n=> a\n.exit\n\nb\n"},
-		{"an input is whole, complete or not", []any{".editor", "{", ctrlD, ".exit"}, []string{"{"}, entering + "\n=> {\n"},
+		{"ctrl-d ends it", []any{".editor", "a", ".exit", "", "b", ctrlD, ".exit"}, []string{"a\n.exit\n\nb"}, entering + "=> a\n.exit\n\nb\n"},
+		{"an input is whole, complete or not", []any{".editor", "{", ctrlD, ".exit"}, []string{"{"}, entering + "=> {\n"},
 		{"ctrl-c abandons it", []any{".editor", "a", ctrlC, "1", ".exit"}, []string{"1"}, entering + "=> 1\n"},
-		{"nothing written", []any{".editor", ctrlD, ".exit"}, nil, entering + "\n"},
+		{"nothing written", []any{".editor", ctrlD, ".exit"}, nil, entering},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			shell, out := &fake{}, &buffer{}
@@ -326,7 +342,7 @@ func TestPlainEditor(t *testing.T) {
 	in := strings.NewReader("1+1\r\nf() {\n}\nlast")
 	out := &buffer{}
 	code, err := repl.Run(t.Context(), &fake{}, repl.Config{Editor: repl.NewPlain(in, out), Out: out, Banner: "hello"})
-	want := "hello\n[mock: mongos] test> => 1+1\n[mock: mongos] test> ... => f() {\n}\n[mock: mongos] test> => last\n[mock: mongos] test> \n"
+	want := "hello\n[mock: mongos] test> => 1+1\n[mock: mongos] test> ... => f() {\n}\n[mock: mongos] test> => last\n[mock: mongos] test> "
 	if err != nil || code != 0 || out.String() != want {
 		t.Errorf("%d, %v, %q", code, err, out.String())
 	}

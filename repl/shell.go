@@ -45,7 +45,8 @@ var (
 type LineEditor interface {
 	// ReadLine shows the prompt and returns the line without its end. The
 	// error is io.EOF for Ctrl-D on an empty line, and ErrInterrupted or
-	// ErrDropped for Ctrl-C, which drops the line.
+	// ErrDropped for Ctrl-C, which drops the line. On a terminal the next
+	// output is at the beginning of a line, whichever it was.
 	ReadLine(prompt string) (string, error)
 	// Remember makes an input available to the keys that go back.
 	Remember(input string)

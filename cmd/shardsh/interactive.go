@@ -55,7 +55,7 @@ func (env environment) repl(ctx context.Context, o commandLine, conn *connection
 		Banner:  banner(ctx, o, conn),
 		Color:   env.color(),
 		Exit:    askedToLeave,
-		Explain: explain, Suggestion: shell.Suggestion,
+		Explain: explain, Suggestion: shell.Suggestion, MidLine: shell.MidLine,
 	})
 	if err != nil {
 		return err
