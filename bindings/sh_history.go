@@ -60,7 +60,11 @@ func (m migrationResult) text() string {
 // recentMigrations groups what the change log says of the last day's migrations
 // (spec 03 §6.1, rows 12 and 13).
 func (s *Shell) recentMigrations(config *database, now time.Time) []migrationResult {
-	since := bson.D{{Key: "time", Value: bson.D{{Key: "$gt", Value: now.Add(-24 * time.Hour)}}}, {Key: "what", Value: "moveChunk.from"}}
+	return s.migrationsAfter(config, now.Add(-24*time.Hour))
+}
+
+func (s *Shell) migrationsAfter(config *database, then time.Time) []migrationResult {
+	since := bson.D{{Key: "time", Value: bson.D{{Key: "$gt", Value: then}}}, {Key: "what", Value: "moveChunk.from"}}
 	exists := func(yes bool) bson.D { return bson.D{{Key: "$exists", Value: yes}} }
 	sum := bson.E{Key: "count", Value: bson.D{{Key: "$sum", Value: int32(1)}}}
 	good := s.aggregateAll(config, "changelog",

@@ -245,6 +245,20 @@ zone MOON has ranges and no shard: their chunks stay where they are`},
 	)
 }
 
+// TestSummaryTellsOfFailedMigrations: why a drain stands still. What is long ago
+// does not count.
+func TestSummaryTellsOfFailedMigrations(t *testing.T) {
+	c := onMock(t, mock.Config{Seed: 7})
+	run(t, c,
+		step{`function ended(minutes, note) {
+  db.getSiblingDB('config').changelog.insertOne({ time: new Date(Date.now() - minutes * 60000), what: 'moveChunk.from', ns: 'shop.orders',
+    details: { note, from: 'shard1', to: 'shard0' } })
+}
+ended(1, 'aborted'), ended(2, 'aborted'), ended(1, 'success'), ended(11, 'aborted')
+sh.balancerSummary().problems`, "[\n  'migrations from shard1 to shard0 failed in the last 10 minutes: aborted, 2 times'\n]"},
+	)
+}
+
 // TestChunksIsLazy: a cursor that asks for a batch at a time.
 func TestChunksIsLazy(t *testing.T) {
 	c := onMock(t, mock.Config{Seed: 7})

@@ -2,10 +2,15 @@ package bindings
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
+
+// failureMinutes is how long a summary remembers a migration that failed: some
+// rounds, as one that cannot succeed is tried again in every round.
+const failureMinutes = 10
 
 // balancerSummary answers "is it balanced, and is something moving?"
 // (spec 04 §8, row 15).
@@ -14,6 +19,7 @@ type balancerSummary struct {
 	status   bson.Raw
 
 	active      []activeMigration
+	failed      []migrationResult // in the last failureMinutes
 	collections []collectionBalance
 	draining    []bson.Raw // of config.shards
 	zones       []zoneLayout
@@ -35,6 +41,11 @@ func (sh *shard) summary() *balancerSummary {
 		active:   s.activeMigrations(sh.current(), config),
 		draining: s.findAll(config, "shards", bson.D{{Key: "draining", Value: true}}, sortedBy("_id", 1)),
 		zones:    s.zones(config, ""),
+	}
+	for _, m := range s.migrationsAfter(config, s.clock.Now().Add(-failureMinutes*time.Minute)) {
+		if m.from != "" {
+			b.failed = append(b.failed, m)
+		}
 	}
 	counts := s.chunkCountsOf(config, bson.D{})
 	for _, entry := range s.shardedCollections(config) {
@@ -65,6 +76,9 @@ func (b *balancerSummary) problems() []string {
 	if textAt(b.status, "mode") == "off" && !b.balanced() {
 		list = append(list, "the balancer is off: sh.startBalancer()")
 	}
+	for _, m := range b.failed {
+		list = append(list, fmt.Sprintf("migrations from %s to %s failed in the last %d minutes: %s, %s", m.from, m.to, failureMinutes, m.id, timesText(m.count)))
+	}
 	for _, c := range b.collections {
 		if c.why != "" && c.alone != "" {
 			list = append(list, fmt.Sprintf("%s is not balanced (%s), but %s for it", c.ns, c.why, c.alone))
@@ -79,6 +93,13 @@ func (b *balancerSummary) problems() []string {
 		}
 	}
 	return list
+}
+
+func timesText(n float64) string {
+	if n == 1 {
+		return "once"
+	}
+	return plainNumber(n) + " times"
 }
 
 func jumboText(n int64) string {
