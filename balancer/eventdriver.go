@@ -98,6 +98,9 @@ func (t *eventThread) resume(result any) {
 			return
 		case Act:
 			t.cluster.StartAction(step.Action, func(r policy.ActionResult) {
+				if t.stopped {
+					return // nobody waits for the reply any more
+				}
 				t.done(context.Background(), t.cluster, step.Action, r)
 			})
 			result = nil

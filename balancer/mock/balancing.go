@@ -111,6 +111,9 @@ func (c *Cluster) Compliance(ns string) (policy.Compliance, error) {
 	if err != nil {
 		return policy.Compliance{}, err
 	}
+	if err := c.reachShards(configShard); err != nil {
+		return policy.Compliance{}, err
+	}
 	situation := balancer.NewSituation(routing, c.ownedBytes(coll), shards, settings)
 	return policy.CollectionStatus(situation, c.loop.Defragmentation(coll))
 }

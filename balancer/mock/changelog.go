@@ -39,6 +39,10 @@ func (c *Cluster) LogAction(what string, details bson.D) {
 // appendLog adds an entry in the form of spec 03 §3.7 and drops the oldest
 // beyond the cap. A failure to write is a warning, as on the server.
 func (c *Cluster) appendLog(log string, limit int64, by catalog.ShardID, what, ns string, details bson.D) {
+	if err := c.reach(by, configShard); err != nil {
+		c.logger.Warn("log entry not written", "log", log, "what", what, "error", err)
+		return
+	}
 	now := c.now()
 	if details == nil {
 		details = bson.D{}
@@ -74,6 +78,10 @@ const pingInterval = 10 * time.Second
 
 // ping renews the mongos's document in config.mongos.
 func (c *Cluster) ping() {
+	c.after(pingInterval, c.ping)
+	if c.reach(routerNode, configShard) != nil {
+		return
+	}
 	now := c.now()
 	_, err := c.configModify("mongos", routerName, func(doc *bson.D) {
 		set(doc, "ping", bson.NewDateTimeFromTime(now))
@@ -82,7 +90,6 @@ func (c *Cluster) ping() {
 	if err != nil {
 		c.logger.Warn("ping not written", "error", err)
 	}
-	c.after(pingInterval, c.ping)
 }
 
 // versionDoc is a version as log entries and replies between shards show it:

@@ -105,7 +105,9 @@ func (c *Cluster) awaitReal(ctx context.Context, deadline time.Time, done func()
 		if c.closed {
 			return errClosed()
 		}
-		c.cond.Wait()
+		mine := c.faults.request
+		c.cond.Wait() // other commands run meanwhile
+		c.faults.request = mine
 	}
 	return nil
 }

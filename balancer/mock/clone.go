@@ -1,8 +1,6 @@
 package mock
 
 import (
-	"time"
-
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/policy"
@@ -20,7 +18,11 @@ func errDropped() error {
 
 // startClone logs the start, applies the size rule and asks the recipient.
 func (c *Cluster) startClone(m *migration) {
-	m.endDonorStep(c.now()) // step 2: checks done
+	m.endDonorStep(c.now())                                  // step 2: checks done
+	if err := c.reach(m.donor.id, configShard); err != nil { // the start can't be logged
+		c.finish(m, err)
+		return
+	}
 	c.logChange(m.donor.id, "moveChunk.start", m.req.Namespace, m.rangeDoc())
 	if m.min.Compare(m.max) >= 0 {
 		c.fail(m, mongoerr.New(mongoerr.FailedToParse, "min must be less than max"))
@@ -36,6 +38,10 @@ func (c *Cluster) startClone(m *migration) {
 	}
 	m.virtualDocs, m.virtualBytes = local.virtual.within(m.coll.Pattern, m.min, m.max)
 	if err := c.checkSize(m, local); err != nil {
+		c.fail(m, err)
+		return
+	}
+	if err := c.reach(m.donor.id, m.receiver.id); err != nil {
 		c.fail(m, err)
 		return
 	}
@@ -81,7 +87,7 @@ func (c *Cluster) beginCopy(m *migration) {
 	m.recvTask = m.receiver.addDeletion(m, deletionNow)
 	m.endRecvStep(c.now(), 3)
 	m.endDonorStep(c.now()) // step 3: clone started
-	c.after(batchTime, func() { c.copyBatch(m) })
+	c.after(batchTime+c.lagOf(m), func() { c.copyBatch(m) })
 }
 
 // prepareReceiver gives the recipient the collection and the donor's indexes.
@@ -158,7 +164,7 @@ func (c *Cluster) copyBatch(m *migration) {
 		m.recvTask.orphans++
 	}
 	m.clonedSize += size
-	wait := batchTime + transferTime(size)
+	wait := batchTime + c.lagOf(m) + c.transferTime(size, m.donor.id, m.receiver.id)
 	if len(m.records) > 0 {
 		c.after(wait, func() { c.copyBatch(m) })
 		return
@@ -166,12 +172,11 @@ func (c *Cluster) copyBatch(m *migration) {
 	docs, bytes := m.virtualDocs, m.virtualBytes
 	m.cloned += docs
 	m.clonedSize += bytes
-	c.after(wait+transferTime(bytes), func() {
+	c.after(wait+c.transferTime(bytes, m.donor.id, m.receiver.id), func() {
+		if !m.cloning {
+			return
+		}
 		m.endRecvStep(c.now(), 4)
 		c.catchUp(m)
 	})
-}
-
-func transferTime(bytes int64) time.Duration {
-	return time.Duration(float64(bytes) / cloneRate * float64(time.Second))
 }

@@ -55,7 +55,10 @@ type Cluster struct {
 	logger     *slog.Logger
 	parameters *Parameters
 	loop       *balancer.Loop
-	driver     *balancer.EventDriver
+	driver     *balancer.EventDriver // on virtual time
+	runner     *runner               // on real time
+	seed       uint64
+	ctx        context.Context // ends with the cluster
 	cancel     context.CancelFunc
 	background sync.WaitGroup
 	closed     bool
@@ -79,6 +82,10 @@ type Cluster struct {
 	reached int   // how many shards the newest query or insert went to
 	// reshardings are those under way, by namespace.
 	reshardings map[string]*resharding
+
+	faults faults
+	// unfinished are migrations whose decision could not be carried out yet.
+	unfinished []*migration
 }
 
 // New makes a cluster and starts its balancer. Close ends it.
@@ -123,7 +130,8 @@ func New(cfg Config) (*Cluster, error) {
 	if err := c.build(topology); err != nil {
 		return nil, fmt.Errorf("topology: %w", err)
 	}
-	c.startBalancer(cfg.Seed, cfg.Pace)
+	c.seed = cfg.Seed
+	c.start(cfg.Pace)
 	return c, nil
 }
 
@@ -136,34 +144,17 @@ func (c *Cluster) Unlock() { c.mu.Unlock() }
 // Parameters are the server parameters in force.
 func (c *Cluster) Parameters() *Parameters { return c.parameters }
 
-// startBalancer makes the engine: an event driver on virtual time, the
-// goroutine driver on real time.
-func (c *Cluster) startBalancer(seed uint64, pace float64) {
-	cfg := balancer.Config{
-		Parameters: c.engineParameters,
-		Rand:       rand.New(rand.NewPCG(seed, 0xba1a)),
-		Logger:     c.logger,
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	c.cancel = cancel
+// start begins what goes on by itself: events on real time or at a pace,
+// pings, the balancer.
+func (c *Cluster) start(pace float64) {
+	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.after(pingInterval, c.ping)
-	if !c.realTime {
-		c.loop = balancer.NewLoop(cfg)
-		c.driver = balancer.NewEventDriver(c.queue, c.loop, engine{c})
-		c.driver.Start()
-		if pace > 0 {
-			c.background.Go(func() { c.keepPace(ctx, pace) })
-		}
-		return
+	if c.realTime {
+		c.background.Go(func() { c.pump(c.ctx) })
+	} else if pace > 0 {
+		c.background.Go(func() { c.keepPace(c.ctx, pace) })
 	}
-	cfg.Changed = func() {
-		c.mu.Lock()
-		c.cond.Broadcast()
-		c.mu.Unlock()
-	}
-	c.loop = balancer.NewLoop(cfg)
-	c.background.Go(func() { c.pump(ctx) })
-	c.background.Go(func() { balancer.Run(ctx, c.loop, lockedEngine{c}) })
+	c.startBalancer()
 }
 
 func (c *Cluster) engineParameters() balancer.Parameters {
@@ -182,9 +173,7 @@ func (c *Cluster) Close() {
 	c.cancel()
 	c.mu.Lock()
 	c.closed = true
-	if c.driver != nil {
-		c.driver.Stop()
-	}
+	c.stopBalancer()
 	c.cond.Broadcast()
 	c.mu.Unlock()
 	c.background.Wait()

@@ -47,17 +47,17 @@ func (c *Cluster) catchUp(m *migration) {
 			c.fail(m, err)
 			return
 		}
-		c.after(batchTime, func() { c.catchUp(m) })
+		c.after(batchTime+c.lagOf(m), func() { c.catchUp(m) })
 		return
 	}
 	m.endRecvStep(c.now(), 5)
-	c.after(catchUpTime, func() {
+	c.after(catchUpTime+c.lagOf(m), func() {
 		if !m.cloning {
 			return
 		}
 		m.endRecvStep(c.now(), 6)
 		m.endDonorStep(c.now()) // step 4: caught up
-		c.after(commitTime, func() { c.commit(m) })
+		c.after(commitTime+c.lagOf(m), func() { c.commit(m) })
 	})
 }
 
@@ -119,6 +119,10 @@ func (c *Cluster) commit(m *migration) {
 	if !m.cloning {
 		return
 	}
+	if err := c.reach(m.donor.id, configShard); err != nil {
+		c.breakOff(m, err)
+		return
+	}
 	if err := c.transferMods(m); err != nil {
 		c.fail(m, err)
 		return
@@ -131,9 +135,21 @@ func (c *Cluster) commit(m *migration) {
 		return
 	}
 	m.cloning = false
-	c.hand(m)
+	m.decision = committed
+	from, to := m.local(m.donor), m.local(m.receiver)
+	to.virtual.merge(from.virtual.take(m.coll.Pattern, m.min, m.max))
 	m.endRecvStep(c.now(), 8)
 	c.logChange(m.receiver.id, "moveChunk.to", m.req.Namespace, stepsDoc(m.recvTime, recvSteps, m, "success"))
+	// An event of its own: a shard may crash before it knows the decision.
+	c.after(0, func() { c.conclude(m) })
+}
+
+// conclude tells both shards of the commit, and then whoever waits. A shard
+// that is away learns of it when it is back.
+func (c *Cluster) conclude(m *migration) {
+	if m.over {
+		return
+	}
 	details := append(m.rangeDoc(), bson.E{Key: "counts", Value: bson.D{
 		{Key: "cloned", Value: m.cloned},
 		{Key: "clonedBytes", Value: m.clonedSize},
@@ -141,20 +157,15 @@ func (c *Cluster) commit(m *migration) {
 		{Key: "steady", Value: int64(0)},
 	}})
 	c.logChange(m.donor.id, "moveChunk.commit", m.req.Namespace, details)
-	if m.req.WaitForDelete {
-		c.deleteRange(m.donor, m.donorTask, 0, func() { c.finish(m, nil) })
+	if !m.req.WaitForDelete {
+		c.settle(m, nil)
+		c.finish(m, nil)
 		return
 	}
-	c.scheduleDeletion(m.donor, m.donorTask)
-	c.finish(m, nil)
-}
-
-// hand passes virtual data on and turns the donor's copies into orphans.
-func (c *Cluster) hand(m *migration) {
-	from, to := m.local(m.donor), m.local(m.receiver)
-	to.virtual.merge(from.virtual.take(m.coll.Pattern, m.min, m.max))
-	m.donorTask.orphans = m.recvTask.orphans
-	m.receiver.removeDeletion(m.recvTask)
+	c.settle(m, func() { c.finish(m, nil) })
+	if !m.delivered {
+		c.finish(m, nil) // the deletion would be waited for too long
+	}
 }
 
 // commitCatalog is the config server's part (spec 02 §6.5): checks, versions,
@@ -250,12 +261,8 @@ func (c *Cluster) trimHistory(history []catalog.ChunkHistory) []catalog.ChunkHis
 // the range, the recipient deletes what it copied.
 func (c *Cluster) fail(m *migration, err error) {
 	m.cloning = false
-	if m.donorTask != nil {
-		m.donor.removeDeletion(m.donorTask)
-	}
-	if m.recvTask != nil {
-		c.scheduleDeletion(m.receiver, m.recvTask)
-	}
+	m.decision = aborted
+	c.settle(m, nil)
 	if m.receiver.busy == m {
 		note := "aborted"
 		if m.rejected {
@@ -273,21 +280,30 @@ func (c *Cluster) fail(m *migration, err error) {
 
 // finish frees the shards, logs the donor's steps and tells whoever waits.
 func (c *Cluster) finish(m *migration, err error) {
+	if m.over {
+		return
+	}
 	note := "aborted"
 	if err == nil {
 		m.endDonorStep(c.now()) // step 6
 		note = "success"
 	}
 	c.logChange(m.donor.id, "moveChunk.from", m.req.Namespace, stepsDoc(m.donorTime, donorSteps, m, note))
+	c.free(m)
+	for _, done := range m.done {
+		done(err)
+	}
+}
+
+// free lets both shards take part in other migrations.
+func (c *Cluster) free(m *migration) {
+	m.over, m.cloning = true, false
 	for _, s := range []*shard{m.donor, m.receiver} {
 		if s.busy == m {
 			s.busy = nil
 		}
 	}
 	delete(c.pending, m)
-	for _, done := range m.done {
-		done(err)
-	}
 }
 
 func stepsDoc(times []time.Duration, of int, m *migration, note string) bson.D {

@@ -21,6 +21,9 @@ func (c *Cluster) CreateDatabase(name, primary string) error {
 	if done {
 		return nil
 	}
+	if err := c.AskConfig(); err != nil {
+		return err
+	}
 	id, err := c.choosePrimary(primary)
 	if err != nil {
 		return mongoerr.Wrap(err, "Database "+name+" could not be created")
@@ -86,7 +89,7 @@ func (c *Cluster) choosePrimary(asked string) (catalog.ShardID, error) {
 	var best catalog.ShardID
 	var least int64
 	for _, s := range shards {
-		if s.Draining || asked != "" && string(s.ID) != asked && s.Host != asked && !hasMember(s.Host, asked) {
+		if s.Draining || c.reach(configShard, s.ID) != nil || asked != "" && string(s.ID) != asked && s.Host != asked && !hasMember(s.Host, asked) {
 			continue
 		}
 		if size := c.shards[s.ID].totalBytes(); best == "" || size < least {
@@ -94,7 +97,7 @@ func (c *Cluster) choosePrimary(asked string) (catalog.ShardID, error) {
 		}
 	}
 	if best == "" {
-		return "", mongoerr.New(mongoerr.ShardNotFound, "no shard can take a new database: all are draining or unknown")
+		return "", mongoerr.New(mongoerr.ShardNotFound, "no shard can take a new database: all are draining, down or unknown")
 	}
 	return best, nil
 }

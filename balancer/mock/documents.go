@@ -193,11 +193,17 @@ func (c *Cluster) InsertChecked(ns string, doc bson.Raw, check bool) error {
 		return err
 	}
 	if onConfigServer(db) {
+		if err := c.AskConfig(); err != nil {
+			return err
+		}
 		return c.insertConfig(ns, doc)
 	}
 	s, local, err := c.destination(ns, db, doc)
 	if err != nil {
 		return err
+	}
+	if err := c.ask(s.id); err != nil {
+		return unacknowledged(s.id, err)
 	}
 	if check {
 		if err := local.validate(nil, doc); err != nil {
@@ -385,6 +391,9 @@ func (c *Cluster) replace(ns string, p place, after bson.Raw, check bool) error 
 		}
 	}
 	if s != p.shard {
+		if err := c.ask(s.id); err != nil {
+			return unacknowledged(s.id, err)
+		}
 		if _, err := local.docs.Insert(after); err != nil {
 			return err
 		}

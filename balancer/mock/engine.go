@@ -42,6 +42,9 @@ func (e engine) Routing(_ context.Context, ns string) (balancer.Routing, error) 
 }
 
 func (e engine) DataSizes(_ context.Context, colls []catalog.Collection) (map[string]map[catalog.ShardID]int64, error) {
+	if err := e.c.reachShards(configShard); err != nil {
+		return nil, err
+	}
 	sizes := make(map[string]map[catalog.ShardID]int64, len(colls))
 	for _, coll := range colls {
 		sizes[coll.Namespace] = e.c.ownedBytes(coll)
@@ -121,6 +124,9 @@ func (e engine) SplitPoint(_ context.Context, m policy.Migration) (policy.Split,
 	split := policy.Split{
 		Namespace: m.Namespace, Shard: chunk.Shard, Version: table.Version(),
 		ChunkVersion: chunk.Version, Min: chunk.Min, Max: chunk.Max,
+	}
+	if err := e.c.reach(configShard, chunk.Shard); err != nil {
+		return split, err
 	}
 	local := e.c.shards[chunk.Shard].colls[m.Namespace]
 	if point, ok := local.splitPoint(coll.Pattern, chunk.Min, chunk.Max, m.MaxChunkSizeBytes, forward); ok {

@@ -224,6 +224,11 @@ func (c *Cluster) MovePrimary(db, to string) error {
 	if shard.Draining {
 		return mongoerr.New(mongoerr.ShardNotFound, "Shard %s is currently draining", shard.ID)
 	}
+	for _, id := range []catalog.ShardID{from, shard.ID} {
+		if err := c.reach(configShard, id); err != nil {
+			return err
+		}
+	}
 	return c.movePrimary(db, c.shards[from], c.shards[shard.ID])
 }
 

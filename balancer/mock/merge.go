@@ -22,6 +22,9 @@ func (c *Cluster) MergeRange(coll catalog.Collection, min, max catalog.Key) erro
 		chunks = append(chunks, chunk)
 	}
 	owner := chunks[0].Shard
+	if err := c.reach(configShard, owner); err != nil {
+		return err
+	}
 	last := chunks[len(chunks)-1]
 	tiled := chunks[0].Min.Equal(min) && last.Max.Equal(max)
 	for _, chunk := range chunks {
@@ -72,6 +75,9 @@ func (c *Cluster) logMerge(what, ns string, table *catalog.RoutingTable, merged 
 // MergeAll merges every run of mergeable chunks of a shard (spec 02 §3.5) and
 // gives the number of chunks that went into merged ones.
 func (c *Cluster) MergeAll(coll catalog.Collection, id catalog.ShardID, most int) (int, error) {
+	if err := c.reach(configShard, id); err != nil {
+		return 0, err
+	}
 	table := c.tables[coll.Namespace]
 	zones, err := c.Zones(coll)
 	if err != nil {

@@ -73,6 +73,12 @@ type migration struct {
 	donorTask  *rangeDeletion
 	recvTask   *rangeDeletion
 
+	// over: the shards are free again and whoever waited was told.
+	over bool
+	// decision is what becomes of the range, delivered that both shards know.
+	decision  decision
+	delivered bool
+
 	// done are those that wait: more than one when the same request came again.
 	done []func(error)
 }
@@ -128,7 +134,7 @@ func (c *Cluster) StartMove(req MoveRequest, done func(error)) {
 	c.lastOp += opsOfMigration
 	m.op = c.lastOp
 	m.endDonorStep(c.now()) // step 1: accepted
-	c.after(prepareTime, func() { c.prepare(m) })
+	c.after(prepareTime+c.lag(m.req.From), func() { c.prepare(m) })
 }
 
 // admit is what the donor checks before it registers (spec 02 §5.3 #1-#5).
@@ -146,7 +152,10 @@ func (c *Cluster) admit(m *migration) error {
 	if m.receiver == nil {
 		return mongoerr.New(mongoerr.ShardNotFound, "Shard %s not found", m.req.To)
 	}
-	return nil
+	if err := c.reach(configShard, m.donor.id); err != nil {
+		return err
+	}
+	return c.checkRecovered(m.donor)
 }
 
 func busyError(s *shard) error {
@@ -157,6 +166,9 @@ func busyError(s *shard) error {
 // prepare is the rest of the donor's work before cloning (spec 02 §5.3 #6 to
 // #12): identity, bounds, range deletions, and the chunk around the range.
 func (c *Cluster) prepare(m *migration) {
+	if m.over {
+		return
+	}
 	if err := c.identify(m); err != nil {
 		c.giveUp(m, err)
 		return
@@ -289,6 +301,7 @@ func (c *Cluster) waitForDeletions(m *migration, s *shard, then func()) {
 	var look func()
 	look = func() {
 		switch {
+		case m.over:
 		case s.overlappingDeletion(m.coll, m.min, m.max) == nil:
 			then()
 		case !c.now().Before(deadline):

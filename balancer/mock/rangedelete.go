@@ -63,6 +63,10 @@ func (c *Cluster) deleteRange(s *shard, task *rangeDeletion, delay time.Duration
 }
 
 func (c *Cluster) deleteBatch(s *shard, task *rangeDeletion, then func()) {
+	if s.down {
+		c.after(deletionPoll, func() { c.deleteBatch(s, task, then) })
+		return
+	}
 	deleted := 0
 	local := s.colls[task.coll.Namespace]
 	// The task is gone when the collection was dropped.

@@ -28,7 +28,11 @@ func (c *Cluster) Reads(ns string, q store.Query) ([]Read, error) {
 	if ns == chunksNamespace {
 		return c.chunkReads(q)
 	}
-	for _, t := range c.targets(ns, q.Filter) {
+	targets := c.targets(ns, q.Filter)
+	if err := c.askTargets(targets); err != nil {
+		return nil, err
+	}
+	for _, t := range targets {
 		plan, err := t.docs.Plan(q)
 		if err != nil {
 			return nil, err
@@ -54,6 +58,9 @@ func (c *Cluster) Reached() int { return c.reached }
 // tables when asked for: all of it is looked through, in the order of the
 // tables.
 func (c *Cluster) chunkReads(q store.Query) ([]Read, error) {
+	if err := c.AskConfig(); err != nil {
+		return nil, err
+	}
 	like := store.New()
 	for _, spec := range chunkIndexes()[1:] {
 		if err := like.CreateIndex(spec); err != nil {

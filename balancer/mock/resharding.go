@@ -104,7 +104,19 @@ func (c *Cluster) startResharding(plan reshardPlan, done func(error)) {
 		c.logger.Warn("resharding operation not written", "error", err)
 	}
 	c.enterResharding(op, reshardInitializing)
-	c.after(reshardStep, func() { c.prepareResharding(op) })
+	c.reshardAfter(reshardStep, op, c.prepareResharding)
+}
+
+// reshardAfter takes the next step in d, or as soon as the coordinator, which
+// is the config server, and every shard are there to take it.
+func (c *Cluster) reshardAfter(d time.Duration, op *resharding, step func(*resharding)) {
+	c.after(d, func() {
+		if c.reachShards(configShard) != nil {
+			c.reshardAfter(time.Second, op, step)
+			return
+		}
+		step(op)
+	})
 }
 
 // prepareResharding waits until no migration of the collection is under way.
@@ -114,19 +126,22 @@ func (c *Cluster) prepareResharding(op *resharding) {
 	}
 	for m := range c.pending {
 		if m.req.Namespace == op.request.Namespace {
-			c.after(reshardStep, func() { c.prepareResharding(op) })
+			c.reshardAfter(reshardStep, op, c.prepareResharding)
 			return
 		}
 	}
 	c.enterResharding(op, reshardPreparing)
-	c.after(reshardStep, func() {
-		if c.endReshardingEarly(op) {
-			return
-		}
-		c.enterResharding(op, reshardCloning)
-		op.cloneEnds = c.now().Add(reshardStep + transferTime(op.bytes))
-		c.after(op.cloneEnds.Sub(c.now()), func() { c.applyResharding(op) })
-	})
+	c.reshardAfter(reshardStep, op, c.cloneResharding)
+}
+
+func (c *Cluster) cloneResharding(op *resharding) {
+	if c.endReshardingEarly(op) {
+		return
+	}
+	c.enterResharding(op, reshardCloning)
+	takes := reshardStep + c.transferTime(op.bytes, c.shardIDs()...)
+	op.cloneEnds = c.now().Add(takes)
+	c.reshardAfter(takes, op, c.applyResharding)
 }
 
 // applyResharding keeps up with the writes until the least duration is over,
@@ -140,11 +155,11 @@ func (c *Cluster) applyResharding(op *resharding) {
 	}
 	least := op.started.Add(c.parameters.Milliseconds("reshardingMinimumOperationDurationMillis"))
 	if wait := least.Sub(c.now()); wait > 0 && !op.forced {
-		c.after(min(wait, time.Second), func() { c.applyResharding(op) })
+		c.reshardAfter(min(wait, time.Second), op, c.applyResharding)
 		return
 	}
 	c.enterResharding(op, reshardBlocking)
-	c.after(reshardStep, func() { c.finishResharding(op) })
+	c.reshardAfter(reshardStep, op, c.finishResharding)
 }
 
 // endReshardingEarly ends an operation that was aborted or whose collection is

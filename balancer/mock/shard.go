@@ -18,6 +18,8 @@ type shard struct {
 	// busy is the migration the shard takes part in, as donor or recipient:
 	// at most one, over all collections (spec 02 §5.2).
 	busy *migration
+	// down: the shard has crashed and answers nothing. What it holds stays.
+	down bool
 	// deletions are the range deletion tasks, in the order they were made.
 	deletions []*rangeDeletion
 }

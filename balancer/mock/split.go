@@ -19,6 +19,9 @@ func (c *Cluster) Split(coll catalog.Collection, chunk catalog.Chunk, points []c
 	if err := checkSplitPoints(coll.Pattern, chunk, points); err != nil {
 		return err
 	}
+	if err := c.reach(configShard, chunk.Shard); err != nil {
+		return err
+	}
 	before := table.Version().ChunkVersion
 	pieces := c.pieces(chunk, points, before)
 	if err := c.putChunks(coll.Namespace, pieces...); err != nil {

@@ -35,7 +35,7 @@ func (e engine) StartAction(a policy.Action, done func(policy.ActionResult)) {
 		}
 		done(e.c.act(a))
 	}
-	e.c.after(takes, act)
+	e.c.after(takes+e.c.lag(a.Shard), act)
 }
 
 // Act is for a caller that may wait; the event driver uses StartAction.
@@ -50,6 +50,9 @@ func (e engine) Act(ctx context.Context, a policy.Action) policy.ActionResult {
 }
 
 func (c *Cluster) act(a policy.Action) policy.ActionResult {
+	if err := c.reach(configShard, a.Shard); err != nil {
+		return policy.ActionResult{Err: err}
+	}
 	coll, ok, err := c.Tracked(a.Namespace)
 	switch {
 	case err != nil:

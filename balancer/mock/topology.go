@@ -90,7 +90,7 @@ func readBytes(data json.RawMessage) (int64, error) {
 	if err := json.Unmarshal(data, &text); err != nil {
 		return 0, fmt.Errorf("%s is neither a number of bytes nor text like \"10GB\"", data)
 	}
-	return parseSize(text)
+	return ParseSize(text)
 }
 
 var sizeUnits = []struct {
@@ -101,7 +101,8 @@ var sizeUnits = []struct {
 	{"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"PB", 1e15}, {"B", 1},
 }
 
-func parseSize(text string) (int64, error) {
+// ParseSize reads a size like "10GB" or "512MiB"; a bare number is bytes.
+func ParseSize(text string) (int64, error) {
 	number, factor := strings.TrimSpace(text), 1.0
 	for _, unit := range sizeUnits {
 		if rest, ok := strings.CutSuffix(number, unit.suffix); ok {

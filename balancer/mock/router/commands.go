@@ -13,14 +13,15 @@ func commandTable() map[string]*command {
 		handshakeCommands(), authenticationCommands(), userCommands(), sessionCommands(), diagnosticCommands(), readCommands(), writeCommands(), explainCommands(),
 		catalogCommands(), indexCommands(), statisticsCommands(), balancerCommands(),
 		moveCommands(), chunkCommands(), shardingCommands(), reshardingCommands(), zoneCommands(), shardCommands(),
-		parameterCommands(), operationCommands(),
+		parameterCommands(), operationCommands(), mockCommands(),
 	))
 }
 
 // tableOf finds commands by their names and aliases; the last of a name counts.
 func tableOf(commands []command) map[string]*command {
-	table := map[string]*command{}
+	table, needs := map[string]*command{}, participantsOf()
 	for _, cmd := range commands {
+		cmd.needs = needs[cmd.name]
 		table[cmd.name] = &cmd
 		for _, alias := range cmd.aliases {
 			table[alias] = &cmd

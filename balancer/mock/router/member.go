@@ -102,7 +102,7 @@ func (r *Router) reads(ns string, q store.Query) ([]mock.Read, error) {
 // documents are all that a namespace has.
 func (r *Router) documents(ns string) (iter.Seq[bson.Raw], error) {
 	if r.member == nil {
-		return r.cluster.Documents(ns, nil), nil
+		return r.cluster.Documents(ns, nil), r.cluster.Ask(ns, nil)
 	}
 	docs, err := r.run(query{ns: ns})
 	return slices.Values(docs), err

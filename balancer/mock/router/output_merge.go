@@ -212,6 +212,9 @@ func (m mergeOutput) writeOne(r *Router, c *call, doc bson.Raw) error {
 	}
 	matched := 0
 	if m.matched == "keepExisting" {
+		if err := r.cluster.Ask(m.ns, filter); err != nil {
+			return err
+		}
 		for range r.cluster.Documents(m.ns, filter) {
 			matched++
 			break

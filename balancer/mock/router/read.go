@@ -269,10 +269,18 @@ func (r *Router) count(c *call) (bson.D, error) {
 		return nil, err
 	}
 	query, _ := c.document("query") // readQuery has found it well-formed
+	if q.ns == "config.chunks" {
+		if err := r.cluster.AskConfig(); err != nil {
+			return nil, err
+		}
+	}
 	if n, ok := r.cluster.CountChunks(q.ns, query); ok && len(query) > 5 && q.skip == 0 && q.limit == 0 {
 		return bson.D{{Key: "n", Value: smallest(n)}}, nil
 	}
 	if len(query) <= 5 && q.skip == 0 && q.limit == 0 && !r.isView(q.ns) {
+		if err := r.cluster.Ask(q.ns, nil); err != nil {
+			return nil, err
+		}
 		total := int64(0)
 		byShard := bson.D{}
 		for _, part := range r.cluster.Stats(q.ns) {

@@ -106,6 +106,10 @@ type command struct {
 	anyone bool
 	// retryable: takes txnNumber.
 	retryable bool
+	// needs are nodes besides those of the documents it reads or writes.
+	needs participants
+	// ours: a command of the mock's own, which no fault stops.
+	ours bool
 	// outside runs without the cluster's lock and takes no virtual time.
 	outside bool
 	run     func(*Router, *call) (bson.D, error)
@@ -145,6 +149,10 @@ func (r *Router) Handle(ctx context.Context, req wire.Request) bson.Raw {
 func (r *Router) handle(ctx context.Context, req wire.Request) bson.Raw {
 	cmd := r.commands[req.Command]
 	c := &call{ctx: ctx, db: req.Database, body: req.Body, client: req.Client, peer: peerOf(req.Client), legacy: req.Legacy, invoked: req.Command}
+	if r.crashed() {
+		c.drop()
+		return r.reply(nil, errCrashed())
+	}
 	if cmd != nil {
 		if err := r.authorize(cmd, c); err != nil {
 			return r.reply(nil, err)
@@ -161,19 +169,29 @@ func (r *Router) handle(ctx context.Context, req wire.Request) bson.Raw {
 	ctx, done := r.running.track(ctx, c.lsid)
 	defer done()
 	c.ctx = ctx
+	reply, late := r.answer(cmd, c)
+	late.sleep(ctx)
+	return reply
+}
+
+// answer runs a command with the cluster's lock held, and tells how much
+// later than now the reply is due.
+func (r *Router) answer(cmd *command, c *call) (bson.Raw, lateness) {
 	r.cluster.Lock()
 	defer r.cluster.Unlock()
 	r.cluster.Spend(commandTime)
 	if cmd == nil {
-		return r.reply(nil, mongoerr.New(mongoerr.CommandNotFound, "no such command: '%s'", req.Command))
+		return r.reply(nil, mongoerr.New(mongoerr.CommandNotFound, "no such command: '%s'", c.invoked)), 0
 	}
 	c.now = r.cluster.Now()
 	if err := r.check(cmd, c); err != nil {
-		return r.reply(nil, err)
+		return r.reply(nil, err), 0
+	}
+	if !cmd.ours && r.member == nil {
+		return r.runFaulty(cmd, c)
 	}
 	reply, err := cmd.run(r, c)
-	r.countTargets(cmd, c)
-	return r.reply(reply, err)
+	return r.reply(reply, err), 0
 }
 
 // runOutside runs a command that needs no cluster.

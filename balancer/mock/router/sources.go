@@ -25,6 +25,9 @@ func (r *Router) collStatsStage(_ *call, ns string, spec bson.RawValue) ([]bson.
 			return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '$collStats.%s' is the wrong type '%s', expected type 'object'", e.Key(), typeName(e.Value().Type))
 		}
 	}
+	if err := r.cluster.Ask(ns, nil); err != nil {
+		return nil, err
+	}
 	parts := r.stats(ns)
 	asked := func(name string) bool { return !options.Lookup(name).IsZero() }
 	if len(parts) == 0 && (asked("storageStats") || asked("count")) {
@@ -67,6 +70,9 @@ func (r *Router) indexStatsStage(_ *call, ns string, spec bson.RawValue) ([]bson
 	if doc, isDoc := spec.DocumentOK(); !isDoc || len(doc) > 5 {
 		return nil, mongoerr.New(28803, "The $indexStats stage specification must be an empty object")
 	}
+	if err := r.cluster.Ask(ns, nil); err != nil {
+		return nil, err
+	}
 	var docs []bson.Raw
 	for _, p := range r.stats(ns) {
 		for _, index := range r.cluster.IndexesOn(ns, p.Shard) {
@@ -94,6 +100,9 @@ func (r *Router) dataDistribution(c *call, _ string, spec bson.RawValue) ([]bson
 	}
 	if _, isNumber := c.body.Lookup("aggregate").AsInt64OK(); c.db != "admin" || !isNumber {
 		return nil, mongoerr.New(mongoerr.DataDistributionNotAdmin, "$shardedDataDistribution must be run against the 'admin' database with {aggregate: 1}")
+	}
+	if err := r.cluster.AskShards(); err != nil {
+		return nil, err
 	}
 	colls, err := r.cluster.ShardedCollections()
 	if err != nil {

@@ -18,6 +18,9 @@ func (r *Router) collection(ctx context.Context, db, name string) (iter.Seq[bson
 		return r.documents(db + "." + name)
 	}
 	on, stages, isView := r.cluster.ViewOf(db+"."+name, db)
+	if err := r.cluster.Ask(on, nil); err != nil {
+		return nil, err
+	}
 	if !isView {
 		return r.cluster.Documents(on, nil), nil
 	}

@@ -193,6 +193,9 @@ func (c *conn) answer(m incoming) error {
 	answers := m.requestID
 	for {
 		doc := c.reply(m)
+		if c.client.dropped {
+			return errDropped
+		}
 		if m.silent {
 			return nil
 		}

@@ -37,7 +37,13 @@ type Client struct {
 	// State is the handler's own, for as long as the connection lives. Commands
 	// of a connection come one at a time, so it needs no lock.
 	State any
+
+	dropped bool
 }
+
+// Drop closes the connection in place of the reply to the command that is
+// being handled, as a server does that is gone. Only its handler may call it.
+func (c *Client) Drop() { c.dropped = true }
 
 // Handler answers commands.
 type Handler interface {

@@ -17,6 +17,7 @@ var ErrStopped = errors.New("wire: server is stopped")
 
 var (
 	errPeerGone = mongoerr.New(mongoerr.ClientDisconnect, "the client closed its connection")
+	errDropped  = mongoerr.New(mongoerr.ClientDisconnect, "the handler dropped the connection")
 	errStopping = mongoerr.New(mongoerr.InterruptedAtShutdown, "the server is shutting down")
 )
 

@@ -1,0 +1,173 @@
+package mock
+
+import (
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mongoerr"
+)
+
+// Failure makes commands fail without being applied.
+type Failure struct {
+	Command string
+	// Shard limits it to commands that ask this shard; empty is any command.
+	Shard catalog.ShardID
+	// After commands go through first, then Times commands fail.
+	After, Times int64
+	// Code and Message are the error; a code of 0 is none.
+	Code    mongoerr.Code
+	Message string
+	// Labels are error labels; nil means those that the server would add.
+	Labels []string
+	// CloseConnection drops the client instead of an answer.
+	CloseConnection bool
+	// WriteConcernError is added to the reply of a command that was applied.
+	WriteConcernError bson.D
+}
+
+// Err is the error that the command fails with.
+func (f *Failure) Err() error {
+	err := mongoerr.New(f.Code, "%s", f.Message)
+	if f.Labels != nil {
+		labels := bson.A{}
+		for _, l := range f.Labels {
+			labels = append(labels, l)
+		}
+		err.Extra = bson.D{{Key: "errorLabels", Value: labels}}
+	}
+	return err
+}
+
+// FailNext arms a failure. Several of one command come in their order.
+func (c *Cluster) FailNext(f Failure) error {
+	if f.Shard != "" {
+		id, err := c.server(string(f.Shard))
+		if err != nil {
+			return err
+		}
+		f.Shard = id
+	}
+	c.faults.failures = append(c.faults.failures, &f)
+	return nil
+}
+
+// takeFailure counts a command against the first failure armed for it.
+func (c *Cluster) takeFailure(command string, shard catalog.ShardID) *Failure {
+	for i, f := range c.faults.failures {
+		if f.Command != command || f.Shard != shard {
+			continue
+		}
+		if f.After > 0 {
+			f.After--
+			return nil
+		}
+		if f.Times--; f.Times <= 0 {
+			c.faults.failures = append(c.faults.failures[:i:i], c.faults.failures[i+1:]...)
+		}
+		return f
+	}
+	return nil
+}
+
+// request is one command of a client under way.
+type request struct {
+	command string
+	// asked are the nodes it went to and what came of that.
+	asked map[catalog.ShardID]error
+}
+
+// BeginRequest notes that a client's command begins; the failure armed for it,
+// if any, is the caller's to report.
+func (c *Cluster) BeginRequest(command string) *Failure {
+	c.faults.request = &request{command: command}
+	return c.takeFailure(command, "")
+}
+
+// EndRequest tells how much longer slow nodes make the command, which sent
+// and received so many bytes.
+func (c *Cluster) EndRequest(bytes int64) time.Duration {
+	r := c.faults.request
+	c.faults.request = nil
+	if r == nil || len(c.faults.slow) == 0 {
+		return 0
+	}
+	return c.delay(r.asked, bytes)
+}
+
+// ask lets the router send the command under way to a node.
+func (c *Cluster) ask(id catalog.ShardID) error {
+	r := c.faults.request
+	if r == nil {
+		return nil // no client's command
+	}
+	if err := c.reach(routerNode, id); err != nil {
+		return err
+	}
+	err, known := r.asked[id]
+	if known {
+		return err
+	}
+	if f := c.takeFailure(r.command, id); f != nil {
+		err = f.Err()
+	}
+	if r.asked == nil {
+		r.asked = map[catalog.ShardID]error{}
+	}
+	r.asked[id] = err
+	return err
+}
+
+// askTargets asks the shards that can have documents which match.
+func (c *Cluster) askTargets(targets []target) error {
+	for _, t := range targets {
+		id := configShard
+		if t.shard != nil {
+			id = t.shard.id
+		}
+		if err := c.ask(id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Ask tells whether the router reaches what a request for a namespace goes to.
+func (c *Cluster) Ask(ns string, filter *store.Filter) error {
+	if ns == chunksNamespace {
+		return c.ask(configShard)
+	}
+	return c.askTargets(c.targets(ns, filter))
+}
+
+// AskConfig tells whether the router reaches the config server.
+func (c *Cluster) AskConfig() error { return c.ask(configShard) }
+
+// AskShards tells whether the router reaches every shard.
+func (c *Cluster) AskShards() error {
+	for _, id := range c.shardIDs() {
+		if err := c.ask(id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// AskPrimary tells whether the router reaches a database's primary.
+func (c *Cluster) AskPrimary(db string) error {
+	primary, known := c.Primary(db)
+	if !known {
+		return nil
+	}
+	return c.ask(primary)
+}
+
+// unacknowledged is how a mongos reports a write whose shard did not answer.
+func unacknowledged(id catalog.ShardID, err error) error {
+	if !mongoerr.Is(err, mongoerr.HostUnreachable) {
+		return err
+	}
+	return mongoerr.Wrap(err, "Write results unavailable from "+string(id))
+}

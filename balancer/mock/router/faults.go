@@ -1,0 +1,191 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mongoerr"
+)
+
+// lateness is how much later than the command ran its answer is due, on real
+// time. On virtual time the cluster's clock has moved instead.
+type lateness time.Duration
+
+func (l lateness) sleep(ctx context.Context) {
+	if l <= 0 {
+		return
+	}
+	timer := time.NewTimer(time.Duration(l))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// runFaulty runs a command on a cluster whose nodes may be away or slow, or
+// that was told to fail it.
+func (r *Router) runFaulty(cmd *command, c *call) (bson.Raw, lateness) {
+	failure := r.cluster.BeginRequest(cmd.name)
+	reply, err := r.runUnless(failure, cmd, c)
+	raw := r.reply(reply, c.labelled(err))
+	took := r.cluster.EndRequest(int64(len(c.body) + len(raw)))
+	if took == 0 {
+		return raw, 0
+	}
+	if late := r.cluster.Now().Add(took); !c.deadline.IsZero() && late.After(c.deadline) {
+		took = max(0, c.deadline.Sub(r.cluster.Now()))
+		raw = r.reply(nil, mongoerr.New(mongoerr.MaxTimeMSExpired, "operation exceeded time limit"))
+	}
+	if r.cluster.RealTime() {
+		return raw, lateness(took)
+	}
+	r.cluster.Spend(took)
+	return raw, 0
+}
+
+func (r *Router) runUnless(failure *mock.Failure, cmd *command, c *call) (bson.D, error) {
+	if failure != nil && failure.CloseConnection {
+		c.drop()
+		return nil, errCrashed()
+	}
+	if failure != nil && failure.Code != 0 {
+		return nil, failure.Err()
+	}
+	if err := r.askParticipants(cmd, c); err != nil {
+		return nil, err
+	}
+	reply, err := cmd.run(r, c)
+	r.countTargets(cmd, c)
+	if failure != nil && failure.WriteConcernError != nil && err == nil {
+		reply = append(reply, bson.E{Key: "writeConcernError", Value: failure.WriteConcernError})
+	}
+	return reply, err
+}
+
+// crashed tells whether this is a member of the cluster that has crashed: it
+// drops who talks to it.
+func (r *Router) crashed() bool {
+	if r.member == nil {
+		return false
+	}
+	r.cluster.Lock()
+	defer r.cluster.Unlock()
+	return r.cluster.Crashed(r.member.ID)
+}
+
+// drop closes the connection of the call in place of an answer.
+func (c *call) drop() {
+	if c.client != nil {
+		c.client.Drop()
+	}
+}
+
+// errCrashed is what a client without a connection gets.
+func errCrashed() error {
+	return mongoerr.New(mongoerr.HostUnreachable, "the connection is closed")
+}
+
+// retryableCodes are the errors after which a driver may send a retryable
+// write again.
+func retryableCodes() []mongoerr.Code {
+	return []mongoerr.Code{
+		mongoerr.HostUnreachable, mongoerr.HostNotFound, mongoerr.NetworkTimeout, mongoerr.ShutdownInProgress,
+		mongoerr.PrimarySteppedDown, mongoerr.ExceededTimeLimit, mongoerr.SocketException, mongoerr.NotWritablePrimary,
+		mongoerr.InterruptedAtShutdown, mongoerr.InterruptedDueToReplStateChange, mongoerr.NotPrimaryNoSecondaryOk,
+		mongoerr.NotPrimaryOrSecondary,
+	}
+}
+
+// labelled adds the label that tells drivers they may try a write again.
+func (c *call) labelled(err error) error {
+	code, known := mongoerr.CodeOf(err)
+	if !known || c.txnNumber == nil || !slices.Contains(retryableCodes(), code) || mongoerr.HasExtra(err, "errorLabels") {
+		return err
+	}
+	var server *mongoerr.ServerError
+	errors.As(err, &server)
+	labelled := *server
+	labelled.Message = err.Error()
+	labelled.Extra = append(slices.Clone(server.Extra), bson.E{Key: "errorLabels", Value: bson.A{"RetryableWriteError"}})
+	return &labelled
+}
+
+// participants are the nodes that a command needs whatever it is about; the
+// shards that hold the documents it reads or writes come on top.
+type participants uint8
+
+const (
+	theConfig participants = 1 << iota
+	everyShard
+	theOwners // of the namespace
+	thePrimary
+)
+
+// participantsOf has the commands that need nodes besides those of their
+// documents. DDL commands go to every shard: a server's coordinator would wait
+// for those that are away, the mock refuses.
+func participantsOf() map[string]participants {
+	return map[string]participants{
+		"balancerStart": theConfig, "balancerStop": theConfig, "balancerStatus": theConfig, "balancerCollectionStatus": theConfig,
+		"configureCollectionBalancing": theConfig, "setAllowMigrations": theConfig, "enableSharding": theConfig,
+		"addShard": theConfig, "removeShard": theConfig, "listShards": theConfig, "movePrimary": theConfig,
+		"addShardToZone": theConfig, "removeShardFromZone": theConfig, "updateZoneKeyRange": theConfig,
+		"split": theConfig, "mergeChunks": theConfig, "mergeAllChunksOnShard": theConfig,
+		"clearJumboFlag": theConfig, "moveChunk": theConfig, "moveRange": theConfig,
+
+		"shardCollection": theConfig | everyShard, "refineCollectionShardKey": theConfig | everyShard,
+		"reshardCollection": theConfig | everyShard, "moveCollection": theConfig | everyShard, "unshardCollection": theConfig | everyShard,
+		"abortReshardCollection": theConfig | everyShard, "abortMoveCollection": theConfig | everyShard,
+		"abortUnshardCollection": theConfig | everyShard, "commitReshardCollection": theConfig,
+		"checkMetadataConsistency": theConfig | everyShard,
+		"drop":                     theConfig | everyShard, "dropDatabase": theConfig | everyShard, "renameCollection": theConfig | everyShard,
+
+		"create": thePrimary, "collMod": theOwners, "createIndexes": theOwners, "dropIndexes": theOwners, "validate": theOwners,
+		"listCollections": thePrimary, "listIndexes": theOwners, "listDatabases": everyShard | theConfig,
+		"collStats": theOwners, "dbStats": everyShard, "dataSize": theOwners,
+	}
+}
+
+// askParticipants fails when one of them can't be reached.
+func (r *Router) askParticipants(cmd *command, c *call) error {
+	needs := cmd.needs
+	if needs == 0 {
+		return nil
+	}
+	ns := c.subject(cmd)
+	db, _, _ := strings.Cut(ns, ".")
+	for _, need := range []struct {
+		of  participants
+		ask func() error
+	}{
+		{theConfig, r.cluster.AskConfig},
+		{everyShard, r.cluster.AskShards},
+		{theOwners, func() error { return r.cluster.Ask(ns, nil) }},
+		{thePrimary, func() error { return r.cluster.AskPrimary(db) }},
+	} {
+		if needs&need.of == 0 {
+			continue
+		}
+		if err := need.ask(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// subject is the namespace that a command is about: commands on admin name all
+// of it.
+func (c *call) subject(cmd *command) string {
+	name, _ := c.body.Lookup(c.invoked).StringValueOK()
+	if cmd.adminOnly || cmd.name == "dataSize" {
+		return name
+	}
+	return c.db + "." + name
+}

@@ -1,0 +1,354 @@
+package router
+
+import (
+	"slices"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mongoerr"
+)
+
+// mockCommands are the mock's own: time, faults and virtual data. A server
+// answers them with CommandNotFound. docs/mock.md describes each.
+func mockCommands() []command {
+	return []command{
+		ours("mockStatus", (*Router).mockStatus),
+		ours("mockNow", (*Router).mockNow),
+		ours("mockAdvance", (*Router).mockAdvance),
+		ours("mockAddShard", (*Router).mockAddShard),
+		ours("mockCrash", (*Router).mockCrash),
+		ours("mockRestart", (*Router).mockRestart),
+		ours("mockPartition", (*Router).mockPartition),
+		ours("mockHeal", (*Router).mockHeal),
+		ours("mockSlow", (*Router).mockSlow, field{"bandwidth", anyValue, false}, field{"latency", anyValue, false}),
+		ours("mockFailNext", (*Router).mockFailNext, field{"times", safeInt, false}, field{"after", safeInt, false},
+			field{"code", safeInt, false}, field{"errmsg", stringValue, false}, field{"errorLabels", arrayValue, false},
+			field{"shard", shardValue, false}, field{"closeConnection", boolValue, false}, field{"writeConcernError", objectValue, false}),
+		ours("mockStepDown", (*Router).mockStepDown),
+		ours("mockFill", (*Router).mockFill, field{"bytes", anyValue, true}, field{"docs", safeInt, false}, field{"distribution", anyValue, false}),
+		ours("mockInvariants", (*Router).mockInvariants),
+	}
+}
+
+// ours is a command of the mock's own on admin.
+func ours(name string, run func(*Router, *call) (bson.D, error), fields ...field) command {
+	return command{
+		name: name, adminOnly: true, strict: true, ours: true, run: run,
+		declared: append([]field{{name, anyValue, true}}, fields...),
+	}
+}
+
+// subjectArg is the command's own value.
+func (c *call) subjectArg() bson.RawValue { return c.args[c.invoked] }
+
+func (c *call) mistyped(field string, v bson.RawValue, expected string) error {
+	return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s' is the wrong type '%s', expected %s", c.invoked, field, typeName(v.Type), expected)
+}
+
+// name is the command's own value as the name of a node or a namespace.
+func (c *call) name(what string) (string, error) {
+	v := c.subjectArg()
+	name, isText := v.StringValueOK()
+	if !isText {
+		return "", c.mistyped(c.invoked, v, what)
+	}
+	return name, nil
+}
+
+// duration reads a text like "2h" or "20ms", or a number of milliseconds.
+func (c *call) duration(field string) (time.Duration, error) {
+	v := c.args[field]
+	if text, isText := v.StringValueOK(); isText {
+		d, err := time.ParseDuration(text)
+		if err != nil {
+			return 0, mongoerr.New(mongoerr.BadValue, "BSON field '%s.%s': %q is not a duration like \"2h\", \"1h30m\" or \"20ms\"", c.invoked, field, text)
+		}
+		return d, nil
+	}
+	ms, isNumber := numberOf(v)
+	if !isNumber {
+		return 0, c.mistyped(field, v, "a duration like \"2h\" or a number of milliseconds")
+	}
+	if ms < 0 || ms > float64(maxDuration/time.Millisecond) {
+		return 0, mongoerr.New(mongoerr.BadValue, "BSON field '%s.%s': %v milliseconds are out of range", c.invoked, field, ms)
+	}
+	return time.Duration(ms * float64(time.Millisecond)), nil
+}
+
+// maxDuration is the longest that time may jump at once.
+const maxDuration = 100 * 365 * 24 * time.Hour
+
+// size reads a text like "10GB", or a number of bytes.
+func (c *call) size(field string) (int64, error) {
+	v := c.args[field]
+	if text, isText := v.StringValueOK(); isText {
+		n, err := mock.ParseSize(text)
+		if err != nil {
+			return 0, mongoerr.New(mongoerr.BadValue, "BSON field '%s.%s': %s", c.invoked, field, err)
+		}
+		return n, nil
+	}
+	n, isNumber := numberOf(v)
+	if !isNumber {
+		return 0, c.mistyped(field, v, "a size like \"10GB\" or a number of bytes")
+	}
+	if !(n >= 0 && n < 1<<62) {
+		return 0, mongoerr.New(mongoerr.BadValue, "BSON field '%s.%s': %v bytes are out of range", c.invoked, field, n)
+	}
+	return int64(n), nil
+}
+
+func (r *Router) mockNow(*call) (bson.D, error) {
+	return bson.D{{Key: "now", Value: bson.NewDateTimeFromTime(r.cluster.Now())}}, nil
+}
+
+func (r *Router) mockAdvance(c *call) (bson.D, error) {
+	d, err := c.duration(c.invoked)
+	if err != nil {
+		return nil, err
+	}
+	if d > maxDuration {
+		return nil, mongoerr.New(mongoerr.BadValue, "time jumps by at most %v at once", maxDuration)
+	}
+	if err := r.cluster.Advance(d); err != nil {
+		return nil, err
+	}
+	return r.mockNow(c)
+}
+
+// mockAddShard adds an empty shard: {name, host, zones}, all of which may be
+// left out.
+func (r *Router) mockAddShard(c *call) (bson.D, error) {
+	options, isDoc := c.subjectArg().DocumentOK()
+	if n, isNumber := numberOf(c.subjectArg()); !isDoc && (!isNumber || n != 1) {
+		return nil, c.mistyped(c.invoked, c.subjectArg(), "an object {name, host, zones} or 1")
+	}
+	var shard mock.NewShard
+	elems, err := options.Elements()
+	if err != nil && isDoc {
+		return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
+	}
+	for _, e := range elems {
+		isText := e.Value().Type == bson.TypeString
+		switch key := e.Key(); {
+		case key == "name" && isText:
+			shard.Name = e.Value().StringValue()
+		case key == "host" && isText:
+			shard.Host = e.Value().StringValue()
+		case key == "zones":
+			if shard.Zones, err = c.texts("zones", e.Value()); err != nil {
+				return nil, err
+			}
+		default:
+			return nil, mongoerr.New(mongoerr.BadValue, "mockAddShard takes {name: text, host: text, zones: [text]}, not %s: %s", key, e.Value())
+		}
+	}
+	id, err := r.cluster.GrowBy(shard)
+	if err != nil {
+		return nil, err
+	}
+	return bson.D{{Key: "shardAdded", Value: string(id)}}, nil
+}
+
+// texts reads an array of strings.
+func (c *call) texts(field string, v bson.RawValue) ([]string, error) {
+	array, isArray := v.ArrayOK()
+	if !isArray {
+		return nil, c.mistyped(field, v, "an array of strings")
+	}
+	values, err := array.Values()
+	if err != nil {
+		return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
+	}
+	list := make([]string, len(values))
+	for i, v := range values {
+		text, isText := v.StringValueOK()
+		if !isText {
+			return nil, c.mistyped(field, v, "an array of strings")
+		}
+		list[i] = text
+	}
+	return list, nil
+}
+
+func (r *Router) mockCrash(c *call) (bson.D, error) {
+	name, err := c.name("a shard's id or \"config\"")
+	if err != nil {
+		return nil, err
+	}
+	return bson.D{}, r.cluster.Crash(name)
+}
+
+// mockRestart takes a node, or 1 for all that are down.
+func (r *Router) mockRestart(c *call) (bson.D, error) {
+	if n, isNumber := numberOf(c.subjectArg()); isNumber && n == 1 {
+		return bson.D{}, r.cluster.Restart("")
+	}
+	name, err := c.name("a shard's id, \"config\", or 1 for all")
+	if err != nil {
+		return nil, err
+	}
+	if name == "" {
+		return nil, mongoerr.New(mongoerr.BadValue, "mockRestart takes a shard's id, \"config\", or 1 for all that are down")
+	}
+	return bson.D{}, r.cluster.Restart(name)
+}
+
+func (r *Router) mockPartition(c *call) (bson.D, error) {
+	nodes, err := c.texts(c.invoked, c.subjectArg())
+	if err != nil {
+		return nil, err
+	}
+	if len(nodes) != 2 {
+		return nil, mongoerr.New(mongoerr.BadValue, "mockPartition takes two nodes, [a, b], not %d", len(nodes))
+	}
+	return bson.D{}, r.cluster.Partition(nodes[0], nodes[1])
+}
+
+// mockHeal takes two nodes, one, or 1 for everything.
+func (r *Router) mockHeal(c *call) (bson.D, error) {
+	v := c.subjectArg()
+	if n, isNumber := numberOf(v); isNumber && n == 1 {
+		return bson.D{}, r.cluster.Heal()
+	}
+	if name, isText := v.StringValueOK(); isText {
+		return bson.D{}, r.cluster.Heal(name)
+	}
+	nodes, err := c.texts(c.invoked, v)
+	if err != nil {
+		return nil, err
+	}
+	if len(nodes) != 2 {
+		return nil, mongoerr.New(mongoerr.BadValue, "mockHeal takes two nodes, [a, b], one, or 1 for everything")
+	}
+	return bson.D{}, r.cluster.Heal(nodes...)
+}
+
+// mockSlow without figures gives a node its speed back.
+func (r *Router) mockSlow(c *call) (bson.D, error) {
+	name, err := c.name("a shard's id, \"config\" or \"router\"")
+	if err != nil {
+		return nil, err
+	}
+	var s mock.Slowness
+	if c.args.has("bandwidth") {
+		if s.Bandwidth, err = c.size("bandwidth"); err != nil {
+			return nil, err
+		}
+		if s.Bandwidth == 0 {
+			return nil, mongoerr.New(mongoerr.BadValue, "a bandwidth of 0 lets nothing through: use mockPartition, or leave bandwidth out for no limit")
+		}
+	}
+	if c.args.has("latency") {
+		if s.Latency, err = c.duration("latency"); err != nil {
+			return nil, err
+		}
+	}
+	return bson.D{}, r.cluster.Slow(name, s)
+}
+
+func (r *Router) mockStepDown(*call) (bson.D, error) {
+	if err := r.cluster.StepDown(); err != nil {
+		return nil, err
+	}
+	return bson.D{{Key: "term", Value: r.cluster.Term()}}, nil
+}
+
+func (r *Router) mockInvariants(*call) (bson.D, error) {
+	broken := bson.A{}
+	for _, text := range r.cluster.Broken() {
+		broken = append(broken, text)
+	}
+	return bson.D{{Key: "holds", Value: len(broken) == 0}, {Key: "broken", Value: broken}}, nil
+}
+
+func (r *Router) mockStatus(*call) (bson.D, error) {
+	state := r.cluster.FaultState()
+	nodes := bson.A{}
+	for _, id := range r.cluster.ServerIDs() {
+		nodes = append(nodes, bson.D{{Key: "node", Value: id}, {Key: "up", Value: !slices.Contains(state.Down, id)}})
+	}
+	partitions, slow, failures := bson.A{}, bson.D{}, bson.A{}
+	for _, p := range state.Partitions {
+		partitions = append(partitions, bson.A{p[0], p[1]})
+	}
+	for id, s := range state.Slow {
+		slow = append(slow, bson.E{Key: id, Value: bson.D{{Key: "bandwidth", Value: s.Bandwidth}, {Key: "latencyMillis", Value: s.Latency.Milliseconds()}}})
+	}
+	sortFields(slow)
+	for _, f := range state.Failures {
+		failures = append(failures, failureDoc(f))
+	}
+	clock := "virtual"
+	if r.cluster.RealTime() {
+		clock = "real"
+	}
+	return bson.D{
+		{Key: "now", Value: bson.NewDateTimeFromTime(r.cluster.Now())},
+		{Key: "time", Value: clock},
+		{Key: "term", Value: r.cluster.Term()},
+		{Key: "nodes", Value: nodes},
+		{Key: "partitions", Value: partitions},
+		{Key: "slow", Value: slow},
+		{Key: "failures", Value: failures},
+		{Key: "migrations", Value: int32(len(r.cluster.Migrations()))},
+		{Key: "unfinishedMigrations", Value: int32(state.Unfinished)},
+	}, nil
+}
+
+// mockFill lays virtual data over a collection's chunks.
+func (r *Router) mockFill(c *call) (bson.D, error) {
+	ns, err := c.name("a namespace")
+	if err != nil {
+		return nil, err
+	}
+	f := mock.Fill{}
+	if f.Bytes, err = c.size("bytes"); err != nil {
+		return nil, err
+	}
+	if v, given := c.args["docs"]; given {
+		n, _ := numberOf(v)
+		if !(n >= 1 && n < 1<<62) {
+			return nil, mongoerr.New(mongoerr.BadValue, "BSON field 'mockFill.docs': %v is not a number of documents", n)
+		}
+		f.Docs = int64(n)
+	}
+	if err := c.distribution(&f); err != nil {
+		return nil, err
+	}
+	return bson.D{}, r.cluster.Fill(ns, f)
+}
+
+func (c *call) distribution(f *mock.Fill) error {
+	v, given := c.args["distribution"]
+	if !given {
+		return nil
+	}
+	switch text, _ := v.StringValueOK(); {
+	case text == "even":
+		return nil
+	case text == "skewed":
+		f.Skewed = true
+		return nil
+	}
+	doc, isDoc := v.DocumentOK()
+	if !isDoc {
+		return mongoerr.New(mongoerr.BadValue, "BSON field 'mockFill.distribution': %s is neither \"even\" nor \"skewed\" nor shares like {shard0: 0.7, shard1: 0.3}", v)
+	}
+	elems, err := doc.Elements()
+	if err != nil {
+		return mongoerr.New(mongoerr.InvalidBSON, "%s", err)
+	}
+	f.Shares = map[catalog.ShardID]float64{}
+	for _, e := range elems {
+		share, isNumber := numberOf(e.Value())
+		if !isNumber {
+			return c.mistyped("distribution."+e.Key(), e.Value(), "a share from 0 to 1")
+		}
+		f.Shares[catalog.ShardID(e.Key())] = share
+	}
+	return nil
+}

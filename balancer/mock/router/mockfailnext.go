@@ -1,0 +1,108 @@
+package router
+
+import (
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mongoerr"
+)
+
+// mockFailNext arms a failure of a command by its name, or one of its aliases.
+func (r *Router) mockFailNext(c *call) (bson.D, error) {
+	name, err := c.name("a command's name")
+	if err != nil {
+		return nil, err
+	}
+	cmd := r.commands[name]
+	if cmd == nil || cmd.ours || cmd.outside {
+		return nil, mongoerr.New(mongoerr.CommandNotFound, "no such command to fail: '%s'", name)
+	}
+	f := mock.Failure{Command: cmd.name, Times: 1, Shard: catalog.ShardID(c.args.text("shard")), CloseConnection: c.args.truth("closeConnection")}
+	if err := c.readCounts(&f); err != nil {
+		return nil, err
+	}
+	if err := c.readFailure(&f); err != nil {
+		return nil, err
+	}
+	return bson.D{}, r.cluster.FailNext(f)
+}
+
+func (c *call) readCounts(f *mock.Failure) error {
+	if c.args.has("times") {
+		f.Times = c.args.number("times")
+	}
+	f.After = c.args.number("after")
+	if f.Times < 1 || f.After < 0 {
+		return mongoerr.New(mongoerr.BadValue, "mockFailNext: times is at least 1 and after not below 0")
+	}
+	return nil
+}
+
+// readFailure reads what happens: an error, a closed connection, or a write
+// concern error.
+func (c *call) readFailure(f *mock.Failure) error {
+	concern := c.args.object("writeConcernError")
+	kinds := 0
+	for _, given := range []bool{c.args.has("code"), f.CloseConnection, concern != nil} {
+		if given {
+			kinds++
+		}
+	}
+	switch {
+	case kinds > 1:
+		return mongoerr.New(mongoerr.InvalidOptions, "mockFailNext: only one of code, closeConnection and writeConcernError can happen to a command")
+	case f.Shard != "" && (f.CloseConnection || concern != nil):
+		return mongoerr.New(mongoerr.InvalidOptions, "mockFailNext: with a shard only a code can be given")
+	case concern != nil:
+		return readConcernError(f, concern)
+	case f.CloseConnection:
+		return nil
+	}
+	f.Code = mongoerr.HostUnreachable
+	if c.args.has("code") {
+		f.Code = mongoerr.Code(c.args.number("code"))
+	}
+	if f.Code <= 0 {
+		return mongoerr.New(mongoerr.BadValue, "mockFailNext: %d is no error code", f.Code)
+	}
+	f.Message = "Failing command via mockFailNext"
+	if c.args.has("errmsg") {
+		f.Message = c.args.text("errmsg")
+	}
+	if !c.args.has("errorLabels") {
+		return nil
+	}
+	var err error
+	f.Labels, err = c.texts("errorLabels", c.args["errorLabels"])
+	return err
+}
+
+func readConcernError(f *mock.Failure, given bson.Raw) error {
+	code, isNumber := numberOf(given.Lookup("code"))
+	if !isNumber || code < 1 {
+		return mongoerr.New(mongoerr.BadValue, "mockFailNext: writeConcernError needs a code, like {code: 64, errmsg: \"waiting for replication timed out\"}")
+	}
+	text, isText := given.Lookup("errmsg").StringValueOK()
+	if !isText {
+		text = "Failing write concern via mockFailNext"
+	}
+	f.WriteConcernError = bson.D{
+		{Key: "code", Value: int32(code)}, {Key: "codeName", Value: mongoerr.Code(int32(code)).Name()}, {Key: "errmsg", Value: text},
+	}
+	return nil
+}
+
+func failureDoc(f mock.Failure) bson.D {
+	doc := bson.D{{Key: "command", Value: f.Command}, {Key: "after", Value: f.After}, {Key: "times", Value: f.Times}}
+	if f.Shard != "" {
+		doc = append(doc, bson.E{Key: "shard", Value: string(f.Shard)})
+	}
+	switch {
+	case f.CloseConnection:
+		return append(doc, bson.E{Key: "closeConnection", Value: true})
+	case f.WriteConcernError != nil:
+		return append(doc, bson.E{Key: "writeConcernError", Value: f.WriteConcernError})
+	}
+	return append(doc, bson.E{Key: "code", Value: int32(f.Code)})
+}
