@@ -143,19 +143,10 @@ func (s *Shell) runESModule(name, path string, export func(space *goja.Object)) 
 		return nil, err
 	}
 	s.addSources(t.sourceMap, tree, rename)
-	clarifyCatches(tree)
-	if err := s.expandRegexps(tree); err != nil {
-		return nil, err
-	}
-	compiled, err := goja.CompileAST(tree, false)
+	f, err := s.moduleFunction(tree)
 	if err != nil {
 		return nil, err
 	}
-	v, err := s.rt.RunProgram(compiled)
-	if err != nil {
-		return nil, err
-	}
-	f, _ := goja.AssertFunction(v)
 	exports := s.function("__exports", func(c *call) goja.Value {
 		space := c.object(0)
 		define(space, "__esModule", c.rt.ToValue(true))

@@ -190,19 +190,10 @@ func (s *Shell) runModule(m *goja.Object, text, path string) (done goja.Value, e
 	if err != nil {
 		return nil, err
 	}
-	clarifyCatches(tree)
-	if err := s.expandRegexps(tree); err != nil {
-		return nil, err
-	}
-	compiled, err := goja.CompileAST(tree, false)
+	f, err := s.moduleFunction(tree)
 	if err != nil {
 		return nil, err
 	}
-	v, err := s.rt.RunProgram(compiled)
-	if err != nil {
-		return nil, err
-	}
-	f, _ := goja.AssertFunction(v)
 	dir := filepath.Dir(path)
 	s.dirs = append(s.dirs, dir)
 	defer func() { s.dirs = s.dirs[:len(s.dirs)-1] }()
@@ -269,4 +260,22 @@ func (s *Shell) module(name string) goja.Value {
 		return nil
 	}
 	return s.cached("module "+name, build)
+}
+
+// moduleFunction makes a module, parsed as one function expression, callable.
+func (s *Shell) moduleFunction(tree *ast.Program) (goja.Callable, error) {
+	clarifyCatches(tree)
+	if err := s.expandRegexps(tree); err != nil {
+		return nil, err
+	}
+	compiled, err := goja.CompileAST(tree, false)
+	if err != nil {
+		return nil, err
+	}
+	v, err := s.rt.RunProgram(compiled)
+	if err != nil {
+		return nil, err
+	}
+	f, _ := goja.AssertFunction(v)
+	return f, nil
 }

@@ -274,17 +274,8 @@ func equalBounds(v value) (b bounds, exact, ok bool) {
 // rangeBounds keep to the type of the value compared with.
 func rangeBounds(op string, v value) (b bounds, exact, ok bool) {
 	if v.Type == bson.TypeMinKey || v.Type == bson.TypeMaxKey {
-		i := allValues()[0]
-		switch op {
-		case "$lt", "$lte":
-			i.high = boundaryOf(v, op == "$lte")
-		default:
-			i.low = boundaryOf(v, op == "$gte")
-		}
-		if i.empty() {
-			return bounds{}, true, true
-		}
-		return bounds{i}, false, true
+		b = cutBounds(allValues()[0], op, v)
+		return b, len(b) == 0, true
 	}
 	if isNullish(v) || isNaN(v) {
 		if op == "$lt" || op == "$gt" {
@@ -296,6 +287,11 @@ func rangeBounds(op string, v value) (b bounds, exact, ok bool) {
 	if !ok {
 		return allValues(), false, true
 	}
+	return cutBounds(i, op, v), true, true
+}
+
+// cutBounds are the values of an interval that an operator lets pass.
+func cutBounds(i keyInterval, op string, v value) bounds {
 	switch op {
 	case "$lt", "$lte":
 		i.high = boundaryOf(v, op == "$lte")
@@ -303,9 +299,9 @@ func rangeBounds(op string, v value) (b bounds, exact, ok bool) {
 		i.low = boundaryOf(v, op == "$gte")
 	}
 	if i.empty() {
-		return bounds{}, true, true
+		return bounds{}
 	}
-	return bounds{i}, true, true
+	return bounds{i}
 }
 
 // typeInterval holds all values that compare with v.
