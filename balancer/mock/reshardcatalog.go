@@ -1,0 +1,137 @@
+package mock
+
+import (
+	"fmt"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+)
+
+// deleteResharding removes what the catalog shows of the operation.
+func (c *Cluster) deleteResharding(op *resharding) {
+	docs := c.Config(configReshardings)
+	for record, raw := range docs.Scan() {
+		if ns, _ := raw.Lookup("ns").StringValueOK(); ns == op.request.Namespace {
+			docs.Delete(record)
+			break
+		}
+	}
+	err := c.changeEntry(op, func(doc *bson.D) {
+		unset(doc, "reshardingFields")
+		if op.before.AllowMigrations {
+			unset(doc, "allowMigrations")
+		}
+	})
+	if err != nil {
+		c.logger.Warn("resharding fields not removed", "ns", op.request.Namespace, "error", err)
+	}
+}
+
+// enterResharding moves to a state: the operation's document, the
+// collection's entry and the change log show it.
+func (c *Cluster) enterResharding(op *resharding, next reshardState) {
+	last := op.state
+	op.state = next
+	docs := c.Config(configReshardings)
+	for record, raw := range docs.Scan() {
+		if ns, _ := raw.Lookup("ns").StringValueOK(); ns != op.request.Namespace {
+			continue
+		}
+		if changed, err := bson.Marshal(c.reshardingDoc(op)); err == nil {
+			_ = docs.Update(record, changed) // a document of our own, by its own _id
+		}
+		break
+	}
+	err := c.changeEntry(op, func(doc *bson.D) {
+		set(doc, "reshardingFields", bson.D{
+			{Key: "reshardingUUID", Value: op.id}, {Key: "state", Value: string(next)},
+			{Key: "provenance", Value: string(op.request.Provenance)},
+			{Key: "startTime", Value: bson.NewDateTimeFromTime(op.started)},
+		})
+		set(doc, "allowMigrations", false)
+	})
+	if err != nil {
+		c.logger.Warn("resharding fields not written", "ns", op.request.Namespace, "error", err)
+	}
+	c.logChange(configShard, "resharding.coordinator.transition", op.request.Namespace, bson.D{
+		{Key: "newState", Value: string(next)}, {Key: "oldState", Value: string(last)},
+		{Key: "namespace", Value: op.request.Namespace},
+		{Key: "collectionUUID", Value: uuidText(op.before.UUID)}, {Key: "reshardingUUID", Value: uuidText(op.id)},
+	})
+}
+
+// changeEntry changes the collection's entry, unless the collection was dropped
+// and another one has its name.
+func (c *Cluster) changeEntry(op *resharding, change func(*bson.D)) error {
+	coll, ok, err := c.Tracked(op.request.Namespace)
+	if err != nil || !ok || !coll.UUID.Equal(op.uuid) {
+		return err
+	}
+	_, err = c.configModify(configCollections, op.request.Namespace, change)
+	return err
+}
+
+func (c *Cluster) reshardingDoc(op *resharding) bson.D {
+	participant := func(id catalog.ShardID) bson.D {
+		return bson.D{{Key: "id", Value: string(id)}, {Key: "mutableState", Value: bson.D{{Key: "state", Value: string(op.state)}}}}
+	}
+	donors, recipients := bson.A{}, bson.A{}
+	for _, id := range op.donors {
+		donors = append(donors, participant(id))
+	}
+	for _, id := range c.shardIDs() {
+		recipients = append(recipients, participant(id))
+	}
+	db, _, _ := catalog.SplitNamespace(op.request.Namespace)
+	return bson.D{
+		{Key: "_id", Value: op.id},
+		{Key: "ns", Value: op.request.Namespace},
+		{Key: "ui", Value: op.before.UUID},
+		{Key: "tempNs", Value: db + ".system.resharding." + uuidText(op.before.UUID)},
+		{Key: "reshardingKey", Value: op.request.Pattern.Doc()},
+		{Key: "startTime", Value: bson.NewDateTimeFromTime(op.started)},
+		{Key: "provenance", Value: string(op.request.Provenance)},
+		{Key: "state", Value: string(op.state)},
+		{Key: "donorShards", Value: donors},
+		{Key: "recipientShards", Value: recipients},
+		{Key: "active", Value: true},
+	}
+}
+
+func uuidText(u bson.Binary) string {
+	d := u.Data
+	return fmt.Sprintf("%x-%x-%x-%x-%x", d[:4], d[4:6], d[6:8], d[8:10], d[10:])
+}
+
+// ReshardingInfo is an operation under way, for $currentOp.
+type ReshardingInfo struct {
+	Namespace, State    string
+	Provenance          Provenance
+	ID                  bson.Binary
+	Key                 bson.Raw
+	Elapsed, Remaining  time.Duration
+	BytesToCopy, Copied int64
+	Coordinator         string
+}
+
+// Reshardings lists the operations under way.
+func (c *Cluster) Reshardings() []ReshardingInfo {
+	var list []ReshardingInfo
+	for _, op := range c.reshardings {
+		info := ReshardingInfo{
+			Namespace: op.request.Namespace, State: string(op.state), Provenance: op.request.Provenance, ID: op.id,
+			Key: op.request.Pattern.Doc(), Elapsed: c.now().Sub(op.started), BytesToCopy: op.bytes, Coordinator: string(configShard),
+		}
+		switch op.state {
+		case reshardCloning:
+			info.Remaining = max(0, op.cloneEnds.Sub(c.now()))
+			info.Copied = op.bytes - min(op.bytes, int64(info.Remaining.Seconds()*cloneRate))
+		case reshardApplying, reshardBlocking, reshardCommitting:
+			info.Copied = op.bytes
+		}
+		list = append(list, info)
+	}
+	return list
+}
