@@ -77,6 +77,11 @@ func (c *Cluster) CreateView(ns, db string, v View) error {
 	if c.Exists(ns) {
 		return mongoerr.New(mongoerr.NamespaceExists, "namespace %s already exists", ns)
 	}
+	return c.ReplaceView(ns, db, v)
+}
+
+// ReplaceView gives a view another definition, or makes one.
+func (c *Cluster) ReplaceView(ns, db string, v View) error {
 	on, depth := db+"."+v.On, 1
 	for {
 		if on == ns {

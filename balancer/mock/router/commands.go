@@ -14,6 +14,7 @@ func commandTable() map[string]*command {
 		catalogCommands(), indexCommands(), statisticsCommands(), balancerCommands(),
 		moveCommands(), chunkCommands(), shardingCommands(), reshardingCommands(), zoneCommands(), shardCommands(),
 		parameterCommands(), operationCommands(), mockCommands(),
+		collectionCommands(),
 	))
 }
 

@@ -101,27 +101,36 @@ func (c *call) validationOptions(options bson.D) (bson.D, error) {
 }
 
 func (r *Router) createView(c *call, ns string, on bson.RawValue) error {
+	view, err := readView(c, ns, on)
+	if err != nil {
+		return err
+	}
+	return r.cluster.CreateView(ns, c.db, view)
+}
+
+// readView checks what a view is made of.
+func readView(c *call, ns string, on bson.RawValue) (mock.View, error) {
 	name, isText := on.StringValueOK()
 	if !isText || name == "" {
-		return mongoerr.New(mongoerr.BadValue, "'viewOn' cannot be empty")
+		return mock.View{}, mongoerr.New(mongoerr.BadValue, "'viewOn' cannot be empty")
 	}
 	if truth(c.body.Lookup("capped")) || !c.body.Lookup("validator").IsZero() {
-		return mongoerr.New(mongoerr.InvalidOptions, "Cannot specify 'capped' or 'validator' together with 'viewOn'")
+		return mock.View{}, mongoerr.New(mongoerr.InvalidOptions, "Cannot specify 'capped' or 'validator' together with 'viewOn'")
 	}
 	var stages []bson.Raw
 	if v := c.body.Lookup("pipeline"); !v.IsZero() {
 		var err error
 		if stages, err = documents(v); err != nil {
-			return mongoerr.New(mongoerr.TypeMismatch, "'pipeline' must be an array of objects")
+			return mock.View{}, mongoerr.New(mongoerr.TypeMismatch, "'pipeline' must be an array of objects")
 		}
 	}
 	for _, s := range stages {
 		if name, _, err := stage(s); err == nil && (name == "$out" || name == "$merge") {
-			return mongoerr.New(167, "The aggregation stage %s in location %d of the pipeline cannot be used in a view definition", name, len(stages))
+			return mock.View{}, mongoerr.New(167, "The aggregation stage %s in location %d of the pipeline cannot be used in a view definition", name, len(stages))
 		}
 	}
 	if _, err := store.CompilePipeline(stages, store.Env{}); err != nil {
-		return mongoerr.Wrap(err, "Invalid pipeline for view "+ns)
+		return mock.View{}, mongoerr.Wrap(err, "Invalid pipeline for view "+ns)
 	}
-	return r.cluster.CreateView(ns, c.db, mock.View{On: name, Pipeline: stages})
+	return mock.View{On: name, Pipeline: stages}, nil
 }

@@ -1,0 +1,247 @@
+package mock
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
+)
+
+// RenameCollection gives a collection another name, and with dropTarget the
+// place of one there is. A sharded one gets a new epoch and timestamp; its
+// chunks, UUID and zones stay. Only collections that are not tracked can change
+// the database, and only on one primary.
+func (c *Cluster) RenameCollection(from, to string, dropTarget bool) error {
+	if err := c.checkRename(from, to, dropTarget); err != nil {
+		return err
+	}
+	coll, tracked, err := c.Tracked(from)
+	if err != nil {
+		return err
+	}
+	details := bson.D{{Key: "source", Value: from}, {Key: "destination", Value: to}}
+	primary, _ := c.Primary(databaseOf(from))
+	if err := c.CreateDatabase(databaseOf(to), string(primary)); err != nil {
+		return err
+	}
+	c.logChange(primary, "renameCollection.start", from, details)
+	c.forget(to)
+	c.renameLocal(from, to)
+	if tracked {
+		if err := c.renameEntry(coll, to); err != nil {
+			return err
+		}
+		c.logChange(configShard, "renameCollection.metadata", from, details)
+	}
+	c.renameZones(from, to)
+	c.Tick()
+	c.logChange(primary, "renameCollection.end", from, details)
+	return nil
+}
+
+func databaseOf(ns string) string {
+	db, _, _ := catalog.SplitNamespace(ns)
+	return db
+}
+
+func (c *Cluster) checkRename(from, to string, dropTarget bool) error {
+	for _, ns := range []string{from, to} {
+		db, name, err := catalog.SplitNamespace(ns)
+		switch {
+		case err != nil:
+			return err
+		case onConfigServer(db) || db == "local" || strings.HasPrefix(name, "system."):
+			return mongoerr.New(mongoerr.IllegalOperation, "can't rename a system collection: %s", ns)
+		}
+	}
+	if from == to {
+		return mongoerr.New(mongoerr.IllegalOperation, "Can't rename a collection to itself")
+	}
+	if err := c.refuseView(from); err != nil {
+		return err
+	}
+	if !c.Exists(from) {
+		return mongoerr.New(mongoerr.NamespaceNotFound, "Source collection %s does not exist", from)
+	}
+	if _, isView := c.views[to]; isView {
+		return mongoerr.New(mongoerr.NamespaceExists, "a view already exists with that name: %s", to)
+	}
+	if c.Exists(to) && !dropTarget {
+		return mongoerr.New(mongoerr.NamespaceExists, "Target collection %s exists", to)
+	}
+	if err := c.checkRenameAcross(from, to); err != nil {
+		return err
+	}
+	for _, ns := range []string{from, to} {
+		if c.reshardings[ns] != nil {
+			return mongoerr.New(mongoerr.LockBusy, "Failed to acquire the DDL lock of %s: it is being resharded", ns)
+		}
+		for m := range c.pending {
+			if m.req.Namespace == ns {
+				return mongoerr.New(mongoerr.ConflictingOperationInProgress, "a chunk of %s is being moved", ns)
+			}
+		}
+	}
+	return nil
+}
+
+// checkRenameAcross refuses what would need documents to go to another shard.
+func (c *Cluster) checkRenameAcross(from, to string) error {
+	if c.isTracked(from) && len(to) > catalog.MaxShardedNamespaceBytes {
+		return mongoerr.New(mongoerr.InvalidNamespace, "Fully qualified namespace is too long. Namespace: %s Max: %d", to, catalog.MaxShardedNamespaceBytes)
+	}
+	old, db := databaseOf(from), databaseOf(to)
+	if old == db {
+		return nil
+	}
+	for _, ns := range []string{from, to} {
+		if c.isTracked(ns) {
+			return mongoerr.New(mongoerr.CommandFailed, "Source and destination collections must be on the same database because %s is sharded.", ns)
+		}
+	}
+	primary, _ := c.Primary(old)
+	if other, known := c.Primary(db); known && other != primary {
+		return mongoerr.New(mongoerr.CommandFailed, "Source and destination collections must be on same shard")
+	}
+	return nil
+}
+
+// forget takes a collection away without a word in the logs: another gets its
+// name.
+func (c *Cluster) forget(ns string) {
+	for _, s := range c.shards {
+		delete(s.colls, ns)
+		s.dropDeletions(ns)
+	}
+	c.configDelete(configCollections, ns)
+	delete(c.tables, ns)
+	c.dropZones(ns)
+}
+
+func (c *Cluster) renameLocal(from, to string) {
+	for _, s := range c.shards {
+		if l := s.colls[from]; l != nil {
+			l.docs.Namespace = to
+			s.colls[to] = l
+			delete(s.colls, from)
+		}
+		for _, task := range s.deletions {
+			if task.coll.Namespace == from {
+				task.coll.Namespace = to
+			}
+		}
+	}
+}
+
+// renameEntry renames a tracked collection in the catalog.
+func (c *Cluster) renameEntry(coll catalog.Collection, to string) error {
+	from, old := coll.Namespace, c.tables[coll.Namespace]
+	at, epoch := c.Tick(), c.NewObjectID()
+	table, err := catalog.NewRoutingTable(old.Pattern(), epoch, at, old.All())
+	if err != nil {
+		return err
+	}
+	raw, _ := c.configDoc(configCollections, from)
+	var entry bson.D
+	if err := bson.Unmarshal(bytes.Clone(raw), &entry); err != nil {
+		return err
+	}
+	set(&entry, "_id", to)
+	set(&entry, "lastmodEpoch", epoch)
+	set(&entry, "lastmod", bson.NewDateTimeFromTime(c.now()))
+	set(&entry, "timestamp", at)
+	c.configDelete(configCollections, from)
+	delete(c.tables, from)
+	if err := c.configInsert(configCollections, entry); err != nil {
+		return err
+	}
+	c.tables[to] = table
+	c.logPlacement(from, &coll.UUID, at, nil)
+	c.logPlacement(to, &coll.UUID, at, table.Owners())
+	return nil
+}
+
+func (c *Cluster) renameZones(from, to string) {
+	tags := c.Config(configTags)
+	for record, raw := range tags.Scan() {
+		if of, _ := raw.Lookup("ns").StringValueOK(); of != from {
+			continue
+		}
+		var doc bson.D
+		if err := bson.Unmarshal(raw, &doc); err != nil {
+			continue
+		}
+		set(&doc, "ns", to)
+		if renamed, err := bson.Marshal(doc); err == nil {
+			if err := tags.Update(record, renamed); err != nil {
+				c.logger.Warn("zone not renamed", "ns", from, "error", err)
+			}
+		}
+	}
+}
+
+// ModifyCollection changes options of a collection on every shard that has it;
+// fields whose value is nil go.
+func (c *Cluster) ModifyCollection(ns string, changes bson.D) {
+	for _, s := range c.shards {
+		l := s.colls[ns]
+		if l == nil {
+			continue
+		}
+		options := slices.Clone(l.options)
+		for _, change := range changes {
+			if change.Value == nil {
+				unset(&options, change.Key)
+				continue
+			}
+			set(&options, change.Key, change.Value)
+		}
+		like := newLocal(l.uuid, options, ns)
+		l.options, l.validator, l.warnOnly, l.lenient = options, like.validator, like.warnOnly, like.lenient
+		l.maxBytes, l.maxDocs = like.maxBytes, like.maxDocs
+		l.trim()
+	}
+	c.Tick()
+}
+
+// HideIndex hides an index of a collection from queries, or shows it again, on
+// every shard. It tells whether it was hidden.
+func (c *Cluster) HideIndex(ns, name string, hidden bool) (was bool, err error) {
+	for _, id := range c.holders(ns) {
+		if was, err = c.shards[id].colls[ns].docs.HideIndex(name, hidden); err != nil {
+			return was, err
+		}
+	}
+	c.Tick()
+	return was, nil
+}
+
+// UntrackCollection takes a collection that is not sharded out of the catalog
+// again. It must be where it would be without an entry.
+func (c *Cluster) UntrackCollection(ns string) error {
+	coll, tracked, err := c.Tracked(ns)
+	switch {
+	case err != nil:
+		return err
+	case !tracked:
+		if !c.Exists(ns) {
+			return mongoerr.New(mongoerr.NamespaceNotFound, "Namespace %s not found", ns)
+		}
+		return nil
+	case !coll.Unsplittable:
+		return mongoerr.New(mongoerr.InvalidNamespace, "Namespace %s is sharded: it can't be untracked", ns)
+	}
+	if !c.isPrimary(databaseOf(ns), c.tables[ns].At(0).Shard) {
+		return mongoerr.New(mongoerr.OperationFailed, "Collection %s is not on its database's primary shard", ns)
+	}
+	c.logChange(configShard, "untrackCollection.start", ns, nil)
+	c.configDelete(configCollections, ns)
+	delete(c.tables, ns)
+	c.logPlacement(ns, &coll.UUID, c.Tick(), nil)
+	c.logChange(configShard, "untrackCollection.end", ns, nil)
+	return nil
+}

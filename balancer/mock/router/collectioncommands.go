@@ -1,0 +1,209 @@
+package router
+
+import (
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mongoerr"
+)
+
+// collectionCommands change or check collections that are there.
+func collectionCommands() []command {
+	return []command{
+		{name: "renameCollection", adminOnly: true, takesWriteConcern: true, strict: true,
+			declared: []field{{"renameCollection", namespaceValue, true}, {"to", namespaceValue, true}, {"dropTarget", boolValue, false}, {"stayTemp", boolValue, false}},
+			run: func(r *Router, c *call) (bson.D, error) {
+				return bson.D{}, r.cluster.RenameCollection(c.args.text("renameCollection"), c.args.text("to"), c.args.truth("dropTarget"))
+			}},
+		{name: "collMod", stable: true, takesWriteConcern: true, run: (*Router).collMod},
+		{name: "validate", run: (*Router).validate},
+		{name: "splitVector", run: (*Router).splitVector},
+		{name: "untrackUnshardedCollection", adminOnly: true, takesWriteConcern: true,
+			declared: []field{{"untrackUnshardedCollection", namespaceValue, true}},
+			run: func(r *Router, c *call) (bson.D, error) {
+				return bson.D{}, r.cluster.UntrackCollection(c.args.text("untrackUnshardedCollection"))
+			}},
+	}
+}
+
+// collModFields are the changes that the mock can make.
+var collModFields = []string{"validator", "validationLevel", "validationAction", "index", "viewOn", "pipeline", "cappedSize", "cappedMax"}
+
+// collMod changes a validator, a view, a capped collection's limits, or hides
+// an index. Each shard that has the collection answers in raw.
+func (r *Router) collMod(c *call) (bson.D, error) {
+	ns, err := c.namespace()
+	if err != nil {
+		return nil, err
+	}
+	elems, err := c.body.Elements()
+	if err != nil {
+		return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
+	}
+	for _, e := range elems[1:] {
+		if generic[e.Key()] || slices.Contains(collModFields, e.Key()) {
+			continue
+		}
+		if slices.Contains(refusedOptions(), e.Key()) {
+			return nil, mongoerr.New(mongoerr.NotImplemented, "the mock does not support collections with %s", e.Key())
+		}
+		return nil, mongoerr.New(mongoerr.IDLUnknownField, "BSON field 'collMod.%s' is an unknown field.", e.Key())
+	}
+	if !r.cluster.Exists(ns) {
+		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "ns does not exist")
+	}
+	if r.isView(ns) {
+		return r.modifyView(c, ns)
+	}
+	if !c.body.Lookup("viewOn").IsZero() || !c.body.Lookup("pipeline").IsZero() {
+		return nil, mongoerr.New(mongoerr.InvalidOptions, "option not supported on a collection: viewOn and pipeline are a view's")
+	}
+	changes, err := c.modifiedOptions()
+	if err != nil {
+		return nil, err
+	}
+	result, err := r.modifyIndex(c, ns)
+	if err != nil {
+		return nil, err
+	}
+	if len(changes) > 0 {
+		r.cluster.ModifyCollection(ns, changes)
+	}
+	raw := bson.D{}
+	for _, host := range r.cluster.HostsOf(ns) {
+		raw = append(raw, bson.E{Key: host, Value: append(slices.Clone(result), bson.E{Key: "ok", Value: 1.0})})
+	}
+	return bson.D{{Key: "raw", Value: raw}}, nil
+}
+
+func (r *Router) modifyView(c *call, ns string) (bson.D, error) {
+	on := c.body.Lookup("viewOn")
+	if on.IsZero() || c.body.Lookup("pipeline").IsZero() {
+		return nil, mongoerr.New(mongoerr.InvalidOptions, "Must specify both 'viewOn' and 'pipeline' when modifying a view")
+	}
+	view, err := readView(c, ns, on)
+	if err != nil {
+		return nil, err
+	}
+	return bson.D{}, r.cluster.ReplaceView(ns, c.db, view)
+}
+
+// modifiedOptions reads the validator and limits; nil takes an option away.
+func (c *call) modifiedOptions() (bson.D, error) {
+	changes, err := c.validationOptions(bson.D{})
+	if err != nil {
+		return nil, err
+	}
+	if doc, isDoc := c.body.Lookup("validator").DocumentOK(); isDoc && len(doc) <= 5 {
+		changes = append(changes, bson.E{Key: "validator"})
+	}
+	for option, kept := range map[string]string{"cappedSize": "size", "cappedMax": "max"} {
+		v := c.body.Lookup(option)
+		if v.IsZero() {
+			continue
+		}
+		n, isNumber := numberOf(v)
+		if !isNumber {
+			return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'collMod.%s' is the wrong type '%s', expected types '[long, int, decimal, double]'", option, typeName(v.Type))
+		}
+		if n <= 0 && kept == "size" {
+			return nil, mongoerr.New(mongoerr.BadValue, "BSON field 'cappedSize' value must be > 0, actual value '%v'", n)
+		}
+		changes = append(changes, bson.E{Key: kept, Value: int64(max(0, n))})
+	}
+	return changes, nil
+}
+
+// modifyIndex hides or shows one index and tells what it was before.
+func (r *Router) modifyIndex(c *call, ns string) (bson.D, error) {
+	v := c.body.Lookup("index")
+	if v.IsZero() {
+		return bson.D{}, nil
+	}
+	doc, isDoc := v.DocumentOK()
+	if !isDoc {
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'collMod.index' is the wrong type '%s', expected type 'object'", typeName(v.Type))
+	}
+	for _, name := range []string{"expireAfterSeconds", "unique", "prepareUnique", "forceNonUnique"} {
+		if !doc.Lookup(name).IsZero() {
+			return nil, mongoerr.New(mongoerr.NotImplemented, "the mock's collMod does not change %s of an index", name)
+		}
+	}
+	spec, err := r.indexMeant(ns, doc)
+	if err != nil {
+		return nil, err
+	}
+	hidden := doc.Lookup("hidden")
+	if hidden.Type != bson.TypeBoolean {
+		return nil, mongoerr.New(mongoerr.InvalidOptions, "no expireAfterSeconds, hidden, unique, or prepareUnique field")
+	}
+	if spec.Name == "_id_" {
+		return nil, mongoerr.New(mongoerr.BadValue, "can't hide _id index")
+	}
+	was, err := r.cluster.HideIndex(ns, spec.Name, hidden.Boolean())
+	if err != nil || was == hidden.Boolean() {
+		return bson.D{}, err
+	}
+	return bson.D{{Key: "hidden_old", Value: was}, {Key: "hidden_new", Value: hidden.Boolean()}}, nil
+}
+
+func (r *Router) indexMeant(ns string, doc bson.Raw) (store.IndexSpec, error) {
+	name, byName := doc.Lookup("name").StringValueOK()
+	key, byKey := doc.Lookup("keyPattern").DocumentOK()
+	if byName == byKey {
+		return store.IndexSpec{}, mongoerr.New(mongoerr.InvalidOptions, "must specify either index name or key pattern")
+	}
+	specs, _ := r.cluster.Indexes(ns)
+	at := slices.IndexFunc(specs, func(s store.IndexSpec) bool {
+		return byName && s.Name == name || byKey && sameDocument(s.Key, key)
+	})
+	if at < 0 {
+		return store.IndexSpec{}, mongoerr.New(mongoerr.IndexNotFound, "cannot find index %s for ns %s", doc, ns)
+	}
+	return specs[at], nil
+}
+
+// validate finds every collection in order: the mock's can't be otherwise.
+func (r *Router) validate(c *call) (bson.D, error) {
+	ns, err := c.namespace()
+	if err != nil {
+		return nil, err
+	}
+	if r.isView(ns) {
+		return nil, mongoerr.New(mongoerr.CommandNotSupportedOnView, "Cannot validate a view")
+	}
+	parts := r.cluster.Stats(ns)
+	if len(parts) == 0 {
+		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "Collection '%s' does not exist to validate.", ns)
+	}
+	raw := bson.D{}
+	for _, p := range parts {
+		uuid, entries := r.cluster.Held(ns, p.Shard)
+		keys, details := bson.D{}, bson.D{}
+		for _, name := range p.Indexes {
+			keys = append(keys, bson.E{Key: name, Value: entries[name]})
+			details = append(details, bson.E{Key: name, Value: bson.D{{Key: "valid", Value: true}}})
+		}
+		raw = append(raw, bson.E{Key: r.cluster.HostOf(p.Shard), Value: bson.D{
+			{Key: "ns", Value: ns},
+			{Key: "uuid", Value: uuid},
+			{Key: "nInvalidDocuments", Value: int64(0)},
+			{Key: "nNonCompliantDocuments", Value: int64(0)},
+			{Key: "nrecords", Value: p.Docs},
+			{Key: "nIndexes", Value: int32(len(p.Indexes))},
+			{Key: "keysPerIndex", Value: keys},
+			{Key: "indexDetails", Value: details},
+			{Key: "valid", Value: true},
+			{Key: "repaired", Value: false},
+			{Key: "warnings", Value: bson.A{}},
+			{Key: "errors", Value: bson.A{}},
+			{Key: "extraIndexEntries", Value: bson.A{}},
+			{Key: "missingIndexEntries", Value: bson.A{}},
+			{Key: "corruptRecords", Value: bson.A{}},
+			{Key: "ok", Value: 1.0},
+		}})
+	}
+	return bson.D{{Key: "valid", Value: true}, {Key: "raw", Value: raw}}, nil
+}

@@ -1,0 +1,80 @@
+package router
+
+import (
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mongoerr"
+)
+
+// splitVector gives the points at which the shard that owns a range would cut
+// it (spec 03 §1.8).
+func (r *Router) splitVector(c *call) (bson.D, error) {
+	req, err := c.vectorRequest()
+	if err != nil {
+		return nil, err
+	}
+	points, err := r.cluster.SplitVector(req)
+	if err != nil {
+		return nil, err
+	}
+	if points == nil {
+		points = []bson.Raw{}
+	}
+	return bson.D{{Key: "splitKeys", Value: points}}, nil
+}
+
+func (c *call) vectorRequest() (req mock.VectorRequest, err error) {
+	if req.Namespace, err = c.text("splitVector"); err != nil {
+		return req, err
+	}
+	if _, _, err := catalog.SplitNamespace(req.Namespace); err != nil {
+		return req, err
+	}
+	if db, _, _ := strings.Cut(req.Namespace, "."); db != c.db {
+		return req, mongoerr.New(mongoerr.IllegalOperation, "Performing splitVector across dbs isn't supported via mongos")
+	}
+	for name, into := range map[string]*bson.Raw{"keyPattern": &req.Key, "min": &req.Min, "max": &req.Max} {
+		if doc, isDoc := c.body.Lookup(name).DocumentOK(); isDoc && len(doc) > 5 {
+			*into = doc
+		}
+	}
+	switch {
+	case req.Key == nil:
+		return req, mongoerr.New(mongoerr.UnknownError, "no key pattern found in splitVector")
+	case (req.Min == nil) != (req.Max == nil):
+		return req, mongoerr.New(mongoerr.UnknownError, "either provide both min and max or leave both empty")
+	}
+	return req, c.vectorLimits(&req)
+}
+
+func (c *call) vectorLimits(req *mock.VectorRequest) error {
+	req.Force = truth(c.body.Lookup("force"))
+	points, _ := numberOf(c.body.Lookup("maxSplitPoints"))
+	req.MaxPoints = int64(points)
+	if v := c.body.Lookup("maxChunkObjects"); !v.IsZero() {
+		n, isNumber := numberOf(v)
+		if !isNumber || n <= 0 {
+			return mongoerr.New(mongoerr.InvalidOptions, "maxChunkObjects must be greater than 0")
+		}
+		req.MaxKeys = int64(n)
+	}
+	megabytes, hasMB := numberOf(c.body.Lookup("maxChunkSize"))
+	size, hasBytes := numberOf(c.body.Lookup("maxChunkSizeBytes"))
+	if hasMB {
+		size = megabytes * (1 << 20)
+	}
+	switch {
+	case !hasMB && !hasBytes && !req.Force:
+		return mongoerr.New(mongoerr.InvalidOptions, "need to specify the desired max chunk size (maxChunkSize or maxChunkSizeBytes)")
+	case !hasMB && !hasBytes:
+		return nil
+	case size < leastChunkMB<<20 || size > mostChunkMB<<20:
+		return mongoerr.New(mongoerr.InvalidOptions, "the max chunk size must be between %d and %d MB", leastChunkMB, mostChunkMB)
+	}
+	req.ChunkBytes = int64(size)
+	return nil
+}

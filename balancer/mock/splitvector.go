@@ -1,0 +1,154 @@
+package mock
+
+import (
+	"bytes"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mongoerr"
+)
+
+// VectorRequest asks for the split points of a range (splitVector, spec 03
+// §1.8). Bounds may be left out together.
+type VectorRequest struct {
+	Namespace  string
+	Key        bson.Raw
+	Min, Max   bson.Raw
+	ChunkBytes int64 // zero without a limit
+	MaxPoints  int64 // zero without a limit
+	MaxKeys    int64 // of a piece; zero is the default
+	Force      bool  // the median, whatever the sizes
+}
+
+// keysOfPiece is how many keys a piece has at most by default.
+const keysOfPiece = 250_000
+
+// SplitVector gives the keys at which a range would be cut into pieces of half
+// the chunk size: every time that many keys have passed, the next different
+// one.
+func (c *Cluster) SplitVector(req VectorRequest) ([]bson.Raw, error) {
+	pattern, err := catalog.ParseKeyPattern(req.Key)
+	if err != nil {
+		return nil, err
+	}
+	local, lower, upper, err := c.vectorRange(req, pattern)
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := local.keyIndex(pattern); !ok {
+		return nil, mongoerr.New(mongoerr.IndexNotFound, "couldn't find index over splitting key %s", req.Key)
+	}
+	docs, size := local.counts()
+	if docs == 0 {
+		if req.Force {
+			return nil, mongoerr.New(mongoerr.InvalidOptions, "need to specify the desired max chunk size: the collection is empty")
+		}
+		return nil, nil
+	}
+	if !req.Force && (size < req.ChunkBytes || size/docs == 0) {
+		return nil, nil
+	}
+	var records []store.RecordID
+	var keys [][]byte
+	for record, key := range local.inRange(pattern, lower, upper) {
+		records, keys = append(records, record), append(keys, key)
+	}
+	if virtual, _ := local.virtual.within(pattern, lower, upper); len(keys) == 0 && virtual > 0 {
+		return local.virtualVector(req, pattern, lower, upper, virtual, req.piece(size/docs, virtual)), nil
+	}
+	if len(keys) == 0 {
+		return nil, mongoerr.New(mongoerr.OperationFailed, "can't open a cursor to scan the range (desired range is possibly empty)")
+	}
+	if bytes.Equal(keys[0], keys[len(keys)-1]) {
+		return nil, nil
+	}
+	var points []bson.Raw
+	for _, at := range vectorPoints(keys, req.piece(size/docs, int64(len(keys))), req.MaxPoints) {
+		doc, _ := local.docs.Get(records[at])
+		key, err := pattern.DocumentKey(doc)
+		if err != nil {
+			return nil, err
+		}
+		points = append(points, pattern.Bound(key))
+	}
+	return points, nil
+}
+
+// piece is how many keys a piece has.
+func (r VectorRequest) piece(average, keys int64) int64 {
+	if r.Force {
+		return keys / 2
+	}
+	most := int64(keysOfPiece)
+	if r.MaxKeys > 0 {
+		most = r.MaxKeys
+	}
+	return min(r.ChunkBytes/(2*average), most)
+}
+
+// vectorPoints walks keys in order; a point comes when more than n keys have
+// passed since the last one, at the next key that differs from it.
+func vectorPoints(keys [][]byte, n, limit int64) []int {
+	var points []int
+	last, passed := keys[0], int64(0)
+	for i, key := range keys {
+		if passed++; passed <= n || bytes.Equal(key, last) {
+			continue
+		}
+		points = append(points, i)
+		if last, passed = key, 0; limit > 0 && int64(len(points)) == limit {
+			break
+		}
+	}
+	return points
+}
+
+// virtualVector cuts virtual data, whose keys are spread evenly.
+func (l *localCollection) virtualVector(req VectorRequest, p catalog.KeyPattern, lower, upper catalog.Key, docs, n int64) []bson.Raw {
+	var points []bson.Raw
+	for passed := n + 1; passed < docs && (req.MaxPoints == 0 || int64(len(points)) < req.MaxPoints); passed += n + 1 {
+		key, ok := l.virtual.pointAfter(p, lower, upper, passed)
+		if !ok {
+			break
+		}
+		points = append(points, p.Bound(key))
+	}
+	return points
+}
+
+// vectorRange is the shard's collection that a range lies in, and its bounds.
+func (c *Cluster) vectorRange(req VectorRequest, pattern catalog.KeyPattern) (l *localCollection, lower, upper catalog.Key, err error) {
+	db := databaseOf(req.Namespace)
+	primary, known := c.Primary(db)
+	if !known || !c.Exists(req.Namespace) {
+		return nil, lower, upper, mongoerr.New(mongoerr.NamespaceNotFound, "ns %s not found", req.Namespace)
+	}
+	lower, upper = pattern.GlobalMin(), pattern.GlobalMax()
+	if req.Min != nil {
+		if lower, err = pattern.Key(req.Min); err == nil {
+			upper, err = pattern.Key(req.Max)
+		}
+		if err != nil {
+			return nil, lower, upper, mongoerr.New(mongoerr.BadValue, "bounds are no keys of %s: %s", req.Key, err)
+		}
+	}
+	id := primary
+	if table := c.tables[req.Namespace]; table != nil {
+		if pattern.Equal(table.Pattern()) {
+			id = table.Find(lower).Shard
+			for chunk := range table.Overlapping(lower, upper) {
+				if chunk.Shard != id && req.Min != nil {
+					return nil, lower, upper, mongoerr.New(mongoerr.InvalidOptions, "the range [%s, %s) is not on one shard", req.Min, req.Max)
+				}
+			}
+		} else {
+			id = table.At(0).Shard
+		}
+	}
+	if l = c.member(id, req.Namespace); l == nil {
+		return nil, lower, upper, mongoerr.New(mongoerr.NamespaceNotFound, "ns %s not found", req.Namespace)
+	}
+	return l, lower, upper, nil
+}
