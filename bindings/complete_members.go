@@ -81,7 +81,7 @@ func (s *Shell) know(expression string) known {
 				return known{}
 			}
 			k = s.knownValue(s.db.object)
-		case first && (name == "sh" || name == "rs") && s.db == nil:
+		case first && (name == "sh" || name == "rs" || name == "mock") && s.db == nil:
 			return known{}
 		case first:
 			on = known{value: s.rt.GlobalObject()}

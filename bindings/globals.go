@@ -26,6 +26,7 @@ func (s *Shell) defineGlobals() {
 	for name, build := range map[string]func() goja.Value{
 		"sh":              s.newShard,
 		"rs":              s.newReplicaSet,
+		"mock":            s.newMock,
 		"console":         s.newConsole,
 		"process":         s.newProcess,
 		"config":          s.newSettings,

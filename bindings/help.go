@@ -24,7 +24,7 @@ const (
 func receivers() map[string]string {
 	return map[string]string{
 		"Shard": "sh.", "Database": "db.", "Collection": "db.collection.", "Cursor": "cursor.", "Mongo": "db.getMongo().",
-		"ReplicaSet": "rs.", "Bulk": "bulk.", "Explainable": "db.collection.explain().", configClass: "config.",
+		"ReplicaSet": "rs.", mockClass: "mock.", "Bulk": "bulk.", "Explainable": "db.collection.explain().", configClass: "config.",
 	}
 }
 
@@ -70,6 +70,7 @@ func shellHelp(s *Shell) string {
 		{"db.collection.help()", "Methods of collections."},
 		{"sh.help()", "Helpers for sharded clusters."},
 		{"rs.help()", "Helpers for replica sets."},
+		{"mock.help()", "Time and faults of the mock cluster."},
 		{"config.help()", "Settings of the shell."},
 		{"sh.moveChunk.help()", "What a method does; each has such a help."},
 	}

@@ -11,7 +11,7 @@ func TestEverythingHasAHelp(t *testing.T) {
 	c := connect(t)
 	for object, heading := range map[string]string{
 		"db": "Database Class", "db.orders": "Collection Class", "db.orders.find()": "Cursor Class", "sh": "Shard Class",
-		"rs": "ReplicaSet Class", "db.getMongo()": "Mongo Class", "db.getMongo().startSession()": "Session Class",
+		"rs": "ReplicaSet Class", "mock": "MockCluster Class", "db.getMongo()": "Mongo Class", "db.getMongo().startSession()": "Session Class",
 		"db.orders.initializeOrderedBulkOp()": "Bulk Class", "db.orders.explain()": "Explainable Class",
 		"db.orders.getPlanCache()": "PlanCache Class", "config": "Config Class",
 		"db.orders.find": "db.collection.find(query, projection, options)", "db.getMongo().getDB": "db.getMongo().getDB(name)",

@@ -19,15 +19,15 @@ func (c *Cluster) GrowBy(s NewShard) (catalog.ShardID, error) {
 	if err := c.reach(routerNode, configShard); err != nil {
 		return "", err
 	}
-	n := 0
-	for c.shards[catalog.ShardID(fmt.Sprintf("shard%d", n))] != nil || c.usesPort(firstPort+n) {
-		n++
+	for n := 0; s.Name == ""; n++ {
+		if name := fmt.Sprintf("shard%d", n); c.shards[catalog.ShardID(name)] == nil {
+			s.Name = name
+		}
 	}
-	if s.Name == "" {
-		s.Name = fmt.Sprintf("shard%d", n)
-	}
-	if s.Host == "" {
-		s.Host = fmt.Sprintf("rs%d/127.0.0.1:%d", n, firstPort+n)
+	for n := 0; s.Host == ""; n++ {
+		if !c.usesPort(firstPort + n) {
+			s.Host = fmt.Sprintf("rs%d/127.0.0.1:%d", n, firstPort+n)
+		}
 	}
 	id, err := c.AddShard(s.Host, s.Name)
 	if err != nil {

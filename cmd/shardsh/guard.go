@@ -21,6 +21,7 @@ func readOnlyCommands() map[string]bool {
 		"dataSize", "datasize", "splitVector", "validate", "dbHash", "usersInfo", "rolesInfo",
 		"balancerStatus", "balancerCollectionStatus", "checkMetadataConsistency", "analyzeShardKey", "shardDrainingStatus",
 		"getTransitionToDedicatedConfigServerStatus",
+		"mockStatus", "mockNow", "mockInvariants",
 		"startSession", "refreshSessions", "endSessions", "replSetGetStatus", "replSetGetConfig", "saslStart", "saslContinue", "logout",
 	}
 	set := make(map[string]bool, len(names))

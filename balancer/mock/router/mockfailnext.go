@@ -16,7 +16,7 @@ func (r *Router) mockFailNext(c *call) (bson.D, error) {
 	}
 	cmd := r.commands[name]
 	if cmd == nil || cmd.ours || cmd.outside {
-		return nil, mongoerr.New(mongoerr.CommandNotFound, "no such command to fail: '%s'", name)
+		return nil, mongoerr.New(mongoerr.BadValue, "no such command to fail: '%s'", name)
 	}
 	f := mock.Failure{Command: cmd.name, Times: 1, Shard: catalog.ShardID(c.args.text("shard")), CloseConnection: c.args.truth("closeConnection")}
 	if err := c.readCounts(&f); err != nil {

@@ -1,0 +1,107 @@
+package bindings
+
+import (
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// mockControl is the mock object: time, faults and virtual data of the mock
+// cluster. It does nothing but send the mock's own commands to the server that
+// the shell is connected to, wherever that runs.
+type mockControl struct {
+	tail
+	s *Shell
+}
+
+const mockClass = "MockCluster"
+
+func (s *Shell) newMock() goja.Value {
+	o := s.instance(&mockControl{s: s}, prototype(s, mockClass, mockMethods()))
+	s.world.SetPrinter(o, func() string {
+		if s.db == nil {
+			return "MockCluster class not connected"
+		}
+		return "MockCluster class connected to " + s.db.on.address + " via db " + s.db.name
+	})
+	return o
+}
+
+// mockMethods are what mock has; most are the command of the same name.
+func mockMethods() []method[*mockControl] {
+	return []method[*mockControl]{
+		{"status", "", mockSends("mockStatus"), "Shows the time, which nodes are up, and the faults in force."},
+		{"now", "", mockDate("mockNow"), "The cluster's time."},
+		{"advance", "duration:string|number", mockDate("mockAdvance"),
+			"Lets virtual time jump (\"2h\", or milliseconds) and returns the new time."},
+		{"addShard", "options?:object", mockSends("mockAddShard"), "Adds an empty shard: {name, host, zones}, all optional."},
+		{"crash", "shard:string", mockSends("mockCrash"), "Takes a shard, or \"config\", away."},
+		{"restart", "shard?:string", mockSends("mockRestart"), "Brings a crashed shard or \"config\" back; without a name, all."},
+		{"partition", "shard:string to:string", mockPair("mockPartition"),
+			"Cuts two nodes off from each other: shards, \"config\", \"router\"."},
+		{"heal", "shard?:string to?:string", mockPair("mockHeal"),
+			"Ends a partition; with one node all of its, without any every fault but crashes."},
+		{"slow", "shard:string options?:object", mockSends("mockSlow"),
+			"Makes a node slow: {bandwidth: \"10MB\", latency: \"20ms\"}; without them it is fast again."},
+		{"failNext", "command:string options?:object", mockSends("mockFailNext"),
+			"Lets commands fail: {times, after, code, errmsg, errorLabels, shard}, or {closeConnection}, or {writeConcernError}."},
+		{"stepDown", "", mockSends("mockStepDown"), "Gives the config server another primary, and with it a new balancer."},
+		{"fill", "ns:string options:object", mockSends("mockFill"),
+			"Lays virtual data over a collection's chunks: {bytes: \"10GB\", docs, distribution: \"even\" | \"skewed\" | {shard: share}}."},
+		{"invariants", "", mockSends("mockInvariants"), "Checks that nothing is lost, doubled or left uncovered."},
+	}
+}
+
+// run sends one of the mock's commands. A server that does not know it is real.
+func (m *mockControl) run(c *call, name string, value any, options goja.Value) bson.Raw {
+	body := bson.D{{Key: name, Value: value}}
+	if options != nil {
+		body = c.merge(body, options)
+	}
+	reply, err := m.s.send(m.s.requireDB().sibling("admin").request(body))
+	if codeOf(err) == codeCommandNotFound {
+		m.s.throwCoded(invalidInput, codeInvalidOperation, "mock.%s works on the mock cluster only (this is a real server)", mockMethodOf(name))
+	}
+	if err != nil {
+		m.s.throwServer(err)
+	}
+	return reply
+}
+
+// mockMethodOf is the method that a command belongs to: crash of mockCrash.
+func mockMethodOf(command string) string {
+	name := []byte(command[len("mock"):])
+	name[0] |= 'a' - 'A'
+	return string(name)
+}
+
+// subject is the first argument, or 1 when there is none.
+func (c *call) subject() any {
+	if !c.has(0) {
+		return int32(1)
+	}
+	return c.value(c.arg(0))
+}
+
+// mockSends sends the first argument as the command's value and the second,
+// if any, as its options.
+func mockSends(name string) func(*call, *mockControl) goja.Value {
+	return func(c *call, m *mockControl) goja.Value { return c.reply(m.run(c, name, c.subject(), c.arg(1))) }
+}
+
+// mockPair sends one argument as it is and two as an array.
+func mockPair(name string) func(*call, *mockControl) goja.Value {
+	return func(c *call, m *mockControl) goja.Value {
+		value := c.subject()
+		if c.has(1) {
+			value = bson.A{value, c.value(c.arg(1))}
+		}
+		return c.reply(m.run(c, name, value, nil))
+	}
+}
+
+// mockDate gives the time that a command answers with.
+func mockDate(name string) func(*call, *mockControl) goja.Value {
+	return func(c *call, m *mockControl) goja.Value {
+		return property(c.world.DocToJS(m.run(c, name, c.subject(), nil)), "now")
+	}
+}
