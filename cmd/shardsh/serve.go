@@ -43,21 +43,21 @@ func serveFlags(o *serveLine) *pflag.FlagSet {
 	flags := pflag.NewFlagSet("shardsh serve", pflag.ContinueOnError)
 	flags.SortFlags = false
 	flags.SetOutput(io.Discard)
-	flags.IntVar(&o.port, "port", 27017, "listen on this port; 0 is any that is free")
-	flags.StringSliceVar(&o.bind, "bind", []string{"127.0.0.1"}, "listen on these addresses, with a comma between or repeated")
-	flags.IntVar(&o.shards, "shards", 3, "how many empty shards the cluster has")
-	flags.StringVar(&o.topology, "topology", "", "a file that describes the cluster instead")
+	flags.IntVar(&o.port, "port", 27017, "listen on this `PORT`; 0 is any that is free")
+	flags.StringSliceVar(&o.bind, "bind", []string{"127.0.0.1"}, "listen on these `ADDRESSES`, with a comma between or repeated")
+	flags.IntVar(&o.shards, "shards", 3, "have `N` empty shards")
+	flags.StringVar(&o.topology, "topology", "", "a `FILE` that describes the cluster instead")
 	flags.BoolVar(&o.shardPorts, "shard-ports", false, "let each shard and the config server listen, too, on the ports that follow")
-	flags.StringArrayVar(&o.auth, "auth", nil, "a user and the file with the password, user:file; repeat to add. Clients must authenticate then")
-	flags.StringVar(&o.tlsCert, "tls-cert", "", "a PEM file with the certificate: clients must use TLS then")
-	flags.StringVar(&o.tlsKey, "tls-key", "", "a PEM file with the certificate's key, where it is another file")
-	flags.StringVar(&o.mockTime, "mock-time", "real", "real, virtual (time stands still but for the commands, and jumps when one waits), or a pace such as 60x")
-	flags.Uint64Var(&o.seed, "seed", 0, "seed of the mock; with one, virtual time begins on 2026-01-01")
-	flags.StringToStringVar(&o.parameters, "set-parameter", nil, "set a server parameter of the mock, name=value; repeat to add")
-	flags.IntVar(&o.maxConnections, "max-connections", 1000, "how many connections may be open at once on a port")
-	flags.DurationVar(&o.idleCursors, "idle-cursor-timeout", 10*time.Minute, "close cursors that nobody reads for so long")
-	flags.DurationVar(&o.grace, "grace", 5*time.Second, "how long commands may go on when the server is to stop")
-	flags.StringVar(&o.logLevel, "log-level", "info", "debug, info, warn or error")
+	flags.StringArrayVar(&o.auth, "auth", nil, "`USER:FILE`, a user and the file with the password; repeat to add. Clients must authenticate then")
+	flags.StringVar(&o.tlsCert, "tls-cert", "", "a PEM `FILE` with the certificate: clients must use TLS then")
+	flags.StringVar(&o.tlsKey, "tls-key", "", "a PEM `FILE` with the certificate's key, where it is another one")
+	flags.StringVar(&o.mockTime, "mock-time", "real", "`real|virtual|60x`: as it is; standing still but for the commands, with a jump when one waits; or at a pace")
+	flags.Uint64Var(&o.seed, "seed", 0, "`N`, seed of the mock; with one, virtual time begins on 2026-01-01")
+	flags.StringToStringVar(&o.parameters, "set-parameter", nil, "`NAME=VALUE`, a server parameter of the mock; repeat to add")
+	flags.IntVar(&o.maxConnections, "max-connections", 1000, "how many connections, `N`, may be open at once on a port")
+	flags.DurationVar(&o.idleCursors, "idle-cursor-timeout", 10*time.Minute, "close cursors that nobody reads for this `TIME`")
+	flags.DurationVar(&o.grace, "grace", 5*time.Second, "how much `TIME` commands have left when the server is to stop")
+	flags.StringVar(&o.logLevel, "log-level", "info", "`LEVEL`: debug, info, warn or error")
 	flags.BoolVar(&o.logJSON, "log-json", false, "log JSON lines")
 	flags.BoolVarP(&o.help, "help", "h", false, "print this help")
 	return flags
@@ -161,8 +161,8 @@ func (o serveLine) logger(w io.Writer) *slog.Logger {
 }
 
 func (env environment) printServeHelp(flags *pflag.FlagSet) {
-	fmt.Fprintf(env.stdout, `Serves a mock cluster on a port, for drivers, mongosh and other tools. Prints one
-line, the connection string, when it is ready, and logs to stderr.
+	fmt.Fprintf(env.stdout, `Serves a mock cluster on a port, for drivers, mongosh and other tools. Prints
+one line, the connection string, when it is ready, and logs to stderr.
 
 Usage:
   shardsh serve [options]
@@ -172,7 +172,7 @@ Options:
 Nothing is stored: when the server ends, so does the cluster. SIGINT and SIGTERM
 stop it: commands may finish, and the exit code is 0. Others: 1 it can't listen;
 2 wrong command line.
-`, flags.FlagUsages())
+`, flags.FlagUsagesWrapped(80))
 }
 
 // listenError makes an error of the network one that says what to do.
