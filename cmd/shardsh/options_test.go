@@ -169,16 +169,16 @@ func TestRCFile(t *testing.T) {
 		code            int
 		stdout          string
 	}{
-		{"before the first prompt", "var mine = 7", "mine\n", []string{"--interactive"}, 0, "> 7\n> \n"},
-		{"after scripts", "print(made)", "", []string{"--eval", "var made = 'there'; undefined", "--interactive"}, 0, "there\n> \n"},
-		{"not with --norc", "print('rc')", "", []string{"--interactive", "--norc"}, 0, "> \n"},
+		{"before the first prompt", "var mine = 7", "mine\n", []string{"--interactive"}, 0, "> 7\n> "},
+		{"after scripts", "print(made)", "", []string{"--eval", "var made = 'there'; undefined", "--interactive"}, 0, "there\n> "},
+		{"not with --norc", "print('rc')", "", []string{"--interactive", "--norc"}, 0, "> "},
 		{"not for scripts", "print('rc')", "", []string{"--eval", "1"}, 0, "1\n"},
 		{"not for a pipe", "print('rc')", "print(1)\n", nil, 0, "1\n"},
-		{"it knows its own name", "print(__filename.split('/').pop())", "", []string{"--interactive"}, 0, ".shardshrc.js\n> \n"},
+		{"it knows its own name", "print(__filename.split('/').pop())", "", []string{"--interactive"}, 0, ".shardshrc.js\n> "},
 		{"an error in it", "throw new Error('oops')", "1\n", []string{"--interactive"}, 0, "~Error while running ~/.shardshrc.js:\nError: oops"},
 		{"it may leave", "quit(4)", "1\n", []string{"--interactive"}, 4, ""},
-		{"mongosh's own, when it is wanted", "", "", []string{"--eval", "config.set('loadMongoshrc', true); undefined", "--interactive"}, 0, "mongosh\n> \n"},
-		{"mongosh's own is not for us", "", "", []string{"--interactive"}, 0, "> \n"},
+		{"mongosh's own, when it is wanted", "", "", []string{"--eval", "config.set('loadMongoshrc', true); undefined", "--interactive"}, 0, "mongosh\n> "},
+		{"mongosh's own is not for us", "", "", []string{"--interactive"}, 0, "> "},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
