@@ -178,7 +178,8 @@ func (r *Router) assignParameter(name string, v bson.RawValue) (was any, err err
 	}
 	was, own.value = own.value, value
 	if name == "cursorTimeoutMillis" {
-		r.cursors.life = time.Duration(value.(int64)) * time.Millisecond
+		ms := value.(int64)
+		r.cursors.life = time.Duration(ms) * time.Millisecond
 	}
 	return was, nil
 }

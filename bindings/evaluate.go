@@ -1,0 +1,165 @@
+package bindings
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/dop251/goja"
+)
+
+// runText runs one program and returns its completion value. A file's value is
+// never shown, so its last command line prints too.
+func (s *Shell) runText(name, text string, isFile bool) (goja.Value, error) {
+	p, err := s.prepare(name, text)
+	if err != nil {
+		return nil, err
+	}
+	p.printCommands(isFile)
+	compiled, err := p.compile()
+	if err != nil {
+		return nil, err
+	}
+	return s.rt.RunProgram(compiled)
+}
+
+func (s *Shell) prepare(name, text string) (*program, error) {
+	p, err := parseProgram(name, text)
+	s.sources[name] = source{lines: text}
+	if err != nil {
+		return nil, err
+	}
+	s.sources[name] = p.text
+	if err := s.expandRegexps(p.tree); err != nil {
+		return nil, err
+	}
+	p.bareCommands(s.builtin)
+	s.warnAboutRunning(name, text)
+	return p, nil
+}
+
+// runShowing runs a program statement by statement and shows the value of each
+// expression.
+func (s *Shell) runShowing(name, text string) error {
+	p, err := s.prepare(name, text)
+	if err != nil {
+		return err
+	}
+	if p.async {
+		v, err := s.runText(name, text, false)
+		if err == nil {
+			v, err = s.settle(v)
+		}
+		if err != nil {
+			return err
+		}
+		return s.show(v)
+	}
+	for i, part := range p.parts() {
+		compiled, err := goja.CompileAST(part, false)
+		if err != nil {
+			return err
+		}
+		v, err := s.rt.RunProgram(compiled)
+		if err != nil {
+			return err
+		}
+		if i == 0 || !showsValue(part) {
+			continue
+		}
+		if v, err = s.settle(v); err != nil {
+			return err
+		}
+		if err := s.show(v); err != nil {
+			return err
+		}
+	}
+	_, err = s.settle(goja.Undefined())
+	return err
+}
+
+func (s *Shell) show(v goja.Value) error {
+	text, err := s.try(func() string { return s.render(v) })
+	if err != nil || text == "" {
+		return err
+	}
+	_, err = fmt.Fprintln(s.cfg.Stdout, text)
+	return err
+}
+
+// try runs Go code that may throw outside of a program.
+func (s *Shell) try(f func() string) (text string, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			uncaught, ok := p.(*goja.InterruptedError)
+			if !ok {
+				panic(p)
+			}
+			err = uncaught
+		}
+	}()
+	if ex := s.rt.Try(func() { text = f() }); ex != nil {
+		return "", ex
+	}
+	return text, nil
+}
+
+// settle runs what the program left to do — timers and promises — and, when its
+// value is a promise, waits for that. An interactive shell waits for nothing
+// else: its timers go on between the inputs.
+func (s *Shell) settle(v goja.Value) (goja.Value, error) {
+	promise, ok := asPromise(v)
+	settled := func() bool { return !ok || promise.State() != goja.PromiseStatePending }
+	never := func() bool { return false }
+	if s.cfg.Interactive {
+		never = settled
+		if err := s.runDue(s.clock.Now()); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.drain(never); err != nil {
+		return nil, err
+	}
+	if ok && promise.State() == goja.PromiseStateRejected {
+		s.rejected = nil
+		return nil, &rejection{promise.Result()}
+	}
+	if err := s.unhandled(); err != nil {
+		return nil, err
+	}
+	if ok && promise.State() == goja.PromiseStateFulfilled {
+		return promise.Result(), nil
+	}
+	return v, nil
+}
+
+// unhandled is the first rejection nobody handled.
+func (s *Shell) unhandled() error {
+	pending := s.rejected
+	s.rejected = nil
+	if len(pending) == 0 {
+		return nil
+	}
+	return &rejection{pending[0].Result()}
+}
+
+func asPromise(v goja.Value) (*goja.Promise, bool) {
+	obj, ok := v.(*goja.Object)
+	if !ok || obj.ExportType() != reflect.TypeFor[*goja.Promise]() {
+		return nil, false
+	}
+	p, ok := obj.Export().(*goja.Promise)
+	return p, ok
+}
+
+func (s *Shell) trackRejection(p *goja.Promise, op goja.PromiseRejectionOperation) {
+	if op == goja.PromiseRejectionReject {
+		s.rejected = append(s.rejected, p)
+		return
+	}
+	for i, q := range s.rejected {
+		if q == p {
+			s.rejected = append(s.rejected[:i], s.rejected[i+1:]...)
+			return
+		}
+	}
+}
