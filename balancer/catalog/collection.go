@@ -101,6 +101,17 @@ func (c Collection) Balanceable() bool {
 	return !c.NoBalance && !c.Defragment && c.AllowMigrations && c.PermitMigrations
 }
 
+// BalanceableIn is Balanceable by the flags that a release knows.
+func (c Collection) BalanceableIn(r Release) bool {
+	switch {
+	case r.BalancesBySize():
+		return c.Balanceable()
+	case r.AtLeast(Release50):
+		return !c.NoBalance && c.AllowMigrations && c.PermitMigrations
+	}
+	return !c.NoBalance
+}
+
 // Doc is the config.collections document in the order of spec 03 §3.3; flags
 // at their default are left out, except unique and noBalance.
 func (c Collection) Doc() bson.D {

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"slices"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -11,53 +12,83 @@ import (
 // Mode is the balancer mode.
 type Mode string
 
-// The modes of 8.0.
+// The modes. ModeAutoSplitOnly exists from 3.4 to 5.0: shards split chunks that
+// have grown, and nothing moves.
 const (
-	ModeFull Mode = "full"
-	ModeOff  Mode = "off"
+	ModeFull          Mode = "full"
+	ModeOff           Mode = "off"
+	ModeAutoSplitOnly Mode = "autoSplitOnly"
 )
 
-// The documents of config.settings that Load reads, in this order.
+// The documents of config.settings that Load reads, in this order; the third
+// one depends on the release.
 const (
 	SettingBalancer  = "balancer"
 	SettingChunkSize = "chunksize"
 	SettingAutoMerge = "automerge"
+	SettingAutoSplit = "autosplit"
 )
 
 // Settings are the balancer's settings (spec 01 §2). Start from
-// DefaultSettings.
+// SettingsOf a release.
 type Settings struct {
-	Mode              Mode
-	UnknownMode       string  // mode text that counted as off (warning 7575700), else ""
-	Window            *Window // nil = always
+	// Release decides how the documents are read; it is none of their fields.
+	Release Release
+
+	Mode        Mode
+	UnknownMode string  // mode text that counted as off (warning 7575700), else ""
+	Window      *Window // nil = always
+	// Days, when there are any, are the windows in place of Window.
+	Days              []DayWindow
 	SecondaryThrottle Throttle
 	WaitForDelete     bool
 	AttemptJumbo      bool
 	MaxChunkSizeBytes int64
 	AutoMerge         bool
+	AutoSplit         bool
 }
 
-// DefaultSettings are in effect as long as nothing is stored.
-func DefaultSettings() Settings {
-	return Settings{Mode: ModeFull, MaxChunkSizeBytes: DefaultMaxChunkSizeBytes, AutoMerge: true}
+// DefaultSettings are in effect in the present release as long as nothing is
+// stored.
+func DefaultSettings() Settings { return SettingsOf(Release{}) }
+
+// SettingsOf are in effect in a release as long as nothing is stored.
+func SettingsOf(r Release) Settings {
+	return Settings{
+		Release: r, Mode: ModeFull, MaxChunkSizeBytes: r.DefaultChunkSize(),
+		AutoMerge: r.AutoMerges(), AutoSplit: r.AutoSplits(),
+	}
 }
 
-// Load reads the three documents with get, which gives nil for a missing one.
+type settingsGroup struct {
+	id      string
+	context string
+	load    func(*Settings, bson.Raw) error
+}
+
+// groups are the documents that the release reads.
+func (r Release) groups() []settingsGroup {
+	groups := []settingsGroup{
+		{SettingBalancer, "failed to refresh the balancer settings", (*Settings).LoadBalancer},
+		{SettingChunkSize, "failed to refresh the chunk size settings", (*Settings).LoadChunkSize},
+	}
+	switch {
+	case r.AutoMerges():
+		return append(groups, settingsGroup{SettingAutoMerge, "failed to refresh the auto-merge settings", (*Settings).LoadAutoMerge})
+	case r.AutoSplits() && r.HasModes():
+		return append(groups, settingsGroup{SettingAutoSplit, "failed to refresh the auto-split settings", (*Settings).LoadAutoSplit})
+	}
+	return groups
+}
+
+// Load reads the documents with get, which gives nil for a missing one.
 // It stops at the first failure: what was read before is in effect, the rest
 // keeps its values (spec 01 §2.1).
 func (s *Settings) Load(get func(id string) (bson.Raw, error)) error {
-	for _, group := range []struct {
-		id      string
-		context string
-		load    func(bson.Raw) error
-	}{
-		{SettingBalancer, "failed to refresh the balancer settings", s.LoadBalancer},
-		{SettingChunkSize, "failed to refresh the chunk size settings", s.LoadChunkSize},
-		{SettingAutoMerge, "failed to refresh the auto-merge settings", s.LoadAutoMerge},
-	} {
+	for _, group := range s.Release.groups() {
 		raw, err := get(group.id)
 		if err == nil {
-			err = group.load(raw)
+			err = group.load(s, raw)
 		}
 		if err != nil {
 			return mongoerr.Wrap(err, group.context)
@@ -69,11 +100,11 @@ func (s *Settings) Load(get func(id string) (bson.Raw, error)) error {
 // LoadBalancer takes over the document with _id "balancer"; nil means the
 // defaults. After an error nothing has changed.
 func (s *Settings) LoadBalancer(raw bson.Raw) error {
-	next := DefaultSettings()
-	next.MaxChunkSizeBytes, next.AutoMerge = s.MaxChunkSizeBytes, s.AutoMerge
+	next := SettingsOf(s.Release)
+	next.MaxChunkSizeBytes, next.AutoMerge, next.AutoSplit = s.MaxChunkSizeBytes, s.AutoMerge, s.AutoSplit
 
 	var stopped bool
-	var mode, window, throttle field
+	var mode, window, days, throttle field
 	err := eachField(raw, func(f field) error {
 		switch f.name {
 		case "stopped":
@@ -82,12 +113,16 @@ func (s *Settings) LoadBalancer(raw bson.Raw) error {
 			mode = f
 		case "activeWindow":
 			window = f
+		case "activeWindowDOW":
+			days = f
 		case "_secondaryThrottle":
 			throttle = f
 		case "_waitForDelete":
 			return f.lenientBool(&next.WaitForDelete)
 		case "attemptToBalanceJumboChunks":
-			return f.lenientBool(&next.AttemptJumbo)
+			if next.Release.AtLeast(Release44) {
+				return f.lenientBool(&next.AttemptJumbo)
+			}
 		}
 		return nil
 	})
@@ -99,7 +134,7 @@ func (s *Settings) LoadBalancer(raw bson.Raw) error {
 	} else if err := next.loadMode(mode); err != nil {
 		return err
 	}
-	if next.Window, err = ParseWindow(window.value); err != nil {
+	if err := next.loadWindows(window, days); err != nil {
 		return err
 	}
 	if next.SecondaryThrottle, err = ParseThrottle(throttle.value); err != nil {
@@ -110,29 +145,54 @@ func (s *Settings) LoadBalancer(raw bson.Raw) error {
 }
 
 // loadMode takes an unknown text for off, which is worth a warning and no
-// error (spec 01 §2.2).
+// error; up to 5.0 it is an error (spec 01 §2.2).
 func (s *Settings) loadMode(f field) error {
-	if f.value.Type == 0 {
+	if f.value.Type == 0 || !s.Release.HasModes() {
 		return nil
 	}
 	var text string
 	if err := f.text(&text); err != nil {
 		return err
 	}
-	switch Mode(text) {
-	case ModeFull, ModeOff:
-		s.Mode = Mode(text)
+	switch mode := Mode(text); {
+	case mode == ModeFull, mode == ModeOff, mode == ModeAutoSplitOnly && s.Release.AutoSplits():
+		s.Mode = mode
+	case !s.Release.BalancesBySize():
+		return mongoerr.New(mongoerr.BadValue, "invalid balancer mode %q", text)
 	default:
 		s.Mode, s.UnknownMode = ModeOff, text
 	}
 	return nil
 }
 
+// loadWindows reads the window, or from 8.3 on those of the days, which leave
+// the other unread. 2.4 takes a window that does not parse for none.
+func (s *Settings) loadWindows(window, days field) (err error) {
+	if s.Release.AtLeast(Release83) && days.value.Type != 0 {
+		if s.Days, err = ParseDayWindows(days.value); err != nil || len(s.Days) > 0 {
+			return err
+		}
+	}
+	s.Window, err = ParseWindow(window.value)
+	if !s.Release.HasModes() {
+		return nil
+	}
+	return err
+}
+
+// open reports whether now lies in the windows.
+func (s *Settings) open(now time.Time) bool {
+	if len(s.Days) == 0 {
+		return s.Window.Contains(now)
+	}
+	return slices.ContainsFunc(s.Days, func(d DayWindow) bool { return d.Contains(now) })
+}
+
 // LoadChunkSize takes over the document with _id "chunksize": an integer
 // number of MiB from 1 to 1024. nil means the default.
 func (s *Settings) LoadChunkSize(raw bson.Raw) error {
 	if raw == nil {
-		s.MaxChunkSizeBytes = DefaultMaxChunkSizeBytes
+		s.MaxChunkSizeBytes = s.Release.DefaultChunkSize()
 		return nil
 	}
 	value, err := raw.LookupErr("value")
@@ -153,25 +213,41 @@ func (s *Settings) LoadChunkSize(raw bson.Raw) error {
 // LoadAutoMerge takes over the document with _id "automerge", which must have
 // a bool enabled. nil means on.
 func (s *Settings) LoadAutoMerge(raw bson.Raw) error {
+	return loadSwitch(raw, "auto-merge setting", &s.AutoMerge)
+}
+
+// LoadAutoSplit takes over the document with _id "autosplit", of the same form
+// as that of the auto-merger.
+func (s *Settings) LoadAutoSplit(raw bson.Raw) error {
+	return loadSwitch(raw, "auto-split setting", &s.AutoSplit)
+}
+
+func loadSwitch(raw bson.Raw, what string, on *bool) error {
 	if raw == nil {
-		s.AutoMerge = true
+		*on = true
 		return nil
 	}
 	value, err := raw.LookupErr("enabled")
 	if err != nil {
-		return missing("auto-merge setting", "enabled")
+		return missing(what, "enabled")
 	}
-	return field{"enabled", value}.bool(&s.AutoMerge)
+	return field{"enabled", value}.bool(on)
 }
 
 // ShouldBalance reports whether a round may move chunks now: mode full and
 // inside the window.
 func (s *Settings) ShouldBalance(now time.Time) bool {
-	return s.Mode == ModeFull && s.Window.Contains(now)
+	return s.Mode == ModeFull && s.open(now)
+}
+
+// ShouldAutoSplit reports whether shards may split chunks that have grown now:
+// mode not off, auto-split on and inside the window.
+func (s *Settings) ShouldAutoSplit(now time.Time) bool {
+	return s.Mode != ModeOff && s.AutoSplit && s.open(now)
 }
 
 // ShouldAutoMerge reports whether the auto-merger may work now: mode not off,
 // auto-merge on and inside the window.
 func (s *Settings) ShouldAutoMerge(now time.Time) bool {
-	return s.Mode != ModeOff && s.AutoMerge && s.Window.Contains(now)
+	return s.Mode != ModeOff && s.AutoMerge && s.open(now)
 }

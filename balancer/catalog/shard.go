@@ -19,7 +19,15 @@ type Shard struct {
 	Draining bool
 	Zones    []string // the tags; nil when the field is absent
 	State    int32    // 1 = shard aware
+
+	// MaxSizeMB is the limit of releases up to 5.0, in MiB; 0 = none. SizeMB is
+	// what the shard holds then, in MiB; it is not in the document (spec 01 §3.1).
+	MaxSizeMB, SizeMB int64
 }
+
+// Full reports whether the shard has reached its maxSize: it receives nothing
+// then. Releases after 5.0 don't ask.
+func (s Shard) Full() bool { return s.MaxSizeMB > 0 && s.SizeMB > 0 && s.SizeMB >= s.MaxSizeMB }
 
 // ParseShard reads a config.shards document. _id and host must be non-empty
 // strings; unknown fields are ignored.
@@ -37,6 +45,9 @@ func ParseShard(raw bson.Raw) (Shard, error) {
 			return f.texts(&s.Zones)
 		case "state":
 			return f.int32(&s.State)
+		case "maxSize":
+			// Releases without it take anything there.
+			s.MaxSizeMB, _ = f.value.AsInt64OK()
 		}
 		return nil
 	})

@@ -11,8 +11,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// workedExamples reads the lines of spec 01 §11.2 that are about the data-size
-// policy, as they stand there.
+// workedExamples reads the lines of spec 01 §11.2, as they stand there.
 func workedExamples(t testing.TB) []scene {
 	t.Helper()
 	f, err := os.Open("testdata/selection.jsonl")
@@ -45,13 +44,17 @@ func workedExample(t testing.TB, id string) scene {
 // Spec 01 §11.2.
 func TestWorkedExamples(t *testing.T) {
 	scenes := workedExamples(t)
-	if len(scenes) != 54 {
-		t.Errorf("%d worked examples, the spec has 54 of kind dataSize", len(scenes))
+	if len(scenes) != 72 {
+		t.Errorf("%d worked examples, the spec has 54 of kind dataSize and 18 of chunkCount", len(scenes))
 	}
 	for _, s := range scenes {
 		t.Run(s.ID, func(t *testing.T) {
 			t.Log(s.Why)
-			s.play(t)
+			if s.Kind == "dataSize" {
+				s.play(t)
+			} else {
+				s.playCount(t)
+			}
 		})
 	}
 }

@@ -14,6 +14,8 @@ import (
 // scene is one collection in the notation of spec 01 §11.1.
 type scene struct {
 	ID          string            `json:"id"`
+	Kind        string            `json:"kind"`
+	Moved       bool              `json:"movedLastRound"`
 	Why         string            `json:"why"`
 	Unit        string            `json:"unit"`
 	Shards      []sceneShard      `json:"shards"`
@@ -32,6 +34,8 @@ type sceneShard struct {
 	Size     int64           `json:"size"`
 	Zones    []string        `json:"zones"`
 	Draining bool            `json:"draining"`
+	MaxSize  int64           `json:"maxSizeMB"`
+	CurrSize int64           `json:"currSizeMB"`
 }
 
 type expectation struct {
@@ -68,7 +72,9 @@ func (s scene) situation(t testing.TB) Situation {
 	sit.Sizes.ByShard = map[catalog.ShardID]int64{}
 	sit.Sizes.MaxChunkSizeBytes = s.MaxChunk * unit
 	for _, sh := range s.Shards {
-		sit.Shards = append(sit.Shards, catalog.Shard{ID: sh.ID, Draining: sh.Draining, Zones: sh.Zones})
+		sit.Shards = append(sit.Shards, catalog.Shard{
+			ID: sh.ID, Draining: sh.Draining, Zones: sh.Zones, MaxSizeMB: sh.MaxSize, SizeMB: sh.CurrSize,
+		})
 		if !slices.Contains(s.NoStats, sh.ID) {
 			sit.Sizes.ByShard[sh.ID] = sh.Size * unit
 		}

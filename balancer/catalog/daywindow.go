@@ -1,0 +1,68 @@
+package catalog
+
+import (
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mongoerr"
+)
+
+// DayWindow is the time of activity on one day of the week: an entry of
+// activeWindowDOW, which 8.3 reads (spec 01 §2.4).
+type DayWindow struct {
+	Day time.Weekday
+	Window
+}
+
+// ParseDayWindows reads the activeWindowDOW field. Not an array is
+// TypeMismatch, an entry without a day NoSuchKey, everything else that is wrong
+// with an entry BadValue.
+func ParseDayWindows(v bson.RawValue) ([]DayWindow, error) {
+	list, ok := v.ArrayOK()
+	if !ok {
+		return nil, field{"activeWindowDOW", v}.mismatch("an array")
+	}
+	entries, err := list.Values()
+	if err != nil {
+		return nil, mongoerr.New(mongoerr.BadValue, "activeWindowDOW: %v", err)
+	}
+	var days []DayWindow
+	for _, entry := range entries {
+		day, err := parseDayWindow(entry)
+		if err != nil {
+			return nil, err
+		}
+		days = append(days, day)
+	}
+	return days, nil
+}
+
+func parseDayWindow(entry bson.RawValue) (DayWindow, error) {
+	doc, ok := entry.DocumentOK()
+	if !ok {
+		return DayWindow{}, mongoerr.New(mongoerr.BadValue, "activeWindowDOW has the entry %s, which is no document", entry)
+	}
+	day, err := doc.LookupErr("day")
+	if err != nil {
+		return DayWindow{}, missing("entry of activeWindowDOW", "day")
+	}
+	name, _ := day.StringValueOK()
+	window, err := ParseWindow(entry)
+	if err != nil {
+		return DayWindow{}, mongoerr.Wrap(err, "activeWindowDOW")
+	}
+	for d := time.Sunday; d <= time.Saturday; d++ {
+		if d.String() == name {
+			return DayWindow{d, *window}, nil
+		}
+	}
+	return DayWindow{}, mongoerr.New(mongoerr.BadValue, "activeWindowDOW has the day %s, which is none of Monday to Sunday", day)
+}
+
+// Contains reports whether now lies in the window on its day. A window over
+// midnight has both its parts on that day: it does not go on in the morning
+// after (spec 01 §12, trap 18).
+func (d DayWindow) Contains(now time.Time) bool {
+	return now.Weekday() == d.Day && d.Window.Contains(now)
+}

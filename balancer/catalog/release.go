@@ -1,0 +1,105 @@
+package catalog
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Release is a line of server releases, such as 5.0, in whose way a balancer
+// behaves. The zero value is Release80.
+type Release struct{ major, minor uint8 }
+
+// The releases that differ in balancing.
+var (
+	Release24 = Release{2, 4}
+	Release34 = Release{3, 4}
+	Release44 = Release{4, 4}
+	Release50 = Release{5, 0}
+	Release60 = Release{6, 0}
+	Release70 = Release{7, 0}
+	Release80 = Release{8, 0}
+	Release83 = Release{8, 3}
+)
+
+// Releases lists them in order.
+func Releases() []Release {
+	return []Release{Release24, Release34, Release44, Release50, Release60, Release70, Release80, Release83}
+}
+
+// ParseRelease reads one of Releases, as "5.0".
+func ParseRelease(text string) (Release, error) {
+	var known []string
+	for _, r := range Releases() {
+		if r.String() == text {
+			return r, nil
+		}
+		known = append(known, r.String())
+	}
+	return Release{}, fmt.Errorf("unknown server version %q: choose one of %s", text, strings.Join(known, ", "))
+}
+
+// ReleaseOf is the line that a version such as 5.0.7 belongs to: the newest one
+// that is not newer. False when the text does not begin with two numbers, or
+// the version is older than all lines.
+func ReleaseOf(version string) (line Release, ok bool) {
+	var major, minor uint8
+	if n, _ := fmt.Sscanf(version, "%d.%d", &major, &minor); n != 2 {
+		return Release{}, false
+	}
+	for _, r := range Releases() {
+		if (Release{major, minor}).AtLeast(r) {
+			line, ok = r, true
+		}
+	}
+	return line, ok
+}
+
+func (r Release) orDefault() Release {
+	if r == (Release{}) {
+		return Release80
+	}
+	return r
+}
+
+// String is the release as "5.0".
+func (r Release) String() string {
+	r = r.orDefault()
+	return fmt.Sprintf("%d.%d", r.major, r.minor)
+}
+
+// AtLeast reports whether the release is not older than another.
+func (r Release) AtLeast(other Release) bool {
+	r, other = r.orDefault(), other.orDefault()
+	return r.major > other.major || r.major == other.major && r.minor >= other.minor
+}
+
+// The switches below name what changed between releases, so that callers ask
+// for the thing and not for a number (spec 01 §9, 02 §12).
+
+// BalancesBySize: sizes in bytes count, before that numbers of chunks.
+func (r Release) BalancesBySize() bool { return r.AtLeast(Release60) }
+
+// Defragments: collections can be defragmented.
+func (r Release) Defragments() bool { return r.AtLeast(Release60) }
+
+// AutoMerges: the auto-merger exists, with its setting and its merge command.
+func (r Release) AutoMerges() bool { return r.AtLeast(Release70) }
+
+// AutoSplits: shards split chunks that have grown beyond the chunk size.
+func (r Release) AutoSplits() bool { return !r.AtLeast(Release60) }
+
+// HasModes: the setting mode exists beside stopped, and the balancer runs on
+// the config servers, which has it hold its lock for good. Before that each
+// router has a balancer and takes the lock for a round.
+func (r Release) HasModes() bool { return r.AtLeast(Release34) }
+
+// LimitsShards: config.shards may have a maxSize.
+func (r Release) LimitsShards() bool { return !r.AtLeast(Release60) }
+
+// DefaultChunkSize is the chunk size in bytes where none is set.
+func (r Release) DefaultChunkSize() int64 {
+	if r.BalancesBySize() {
+		return DefaultMaxChunkSizeBytes
+	}
+	return 64 << 20
+}

@@ -1,0 +1,151 @@
+package catalog
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mongoerr"
+)
+
+func TestParseRelease(t *testing.T) {
+	for _, r := range Releases() {
+		if got, err := ParseRelease(r.String()); err != nil || got != r {
+			t.Errorf("%s is read as %s: %v", r, got, err)
+		}
+	}
+	for _, text := range []string{"", "8", "8.0.10", "9.0", "x"} {
+		if _, err := ParseRelease(text); err == nil || !strings.Contains(err.Error(), "2.4, 3.4, 4.4") {
+			t.Errorf("%q: %v, want the list of releases", text, err)
+		}
+	}
+	for version, want := range map[string]string{
+		"8.0.10": "8.0", "8.2.1": "8.0", "8.3.0-rc1": "8.3", "9.1.0": "8.3", "5.0.7": "5.0", "5.3.0": "5.0",
+		"4.2.0": "3.4", "3.6.1": "3.4", "3.2.0": "2.4", "2.4.9": "2.4", "2.2.0": "", "rubbish": "",
+	} {
+		got, ok := ReleaseOf(version)
+		if ok != (want != "") || ok && got.String() != want {
+			t.Errorf("%s is of %s, %v; want %s", version, got, ok, want)
+		}
+	}
+}
+
+// What the balancer document means in the releases (spec 01 §2.2 and §2.3).
+func TestBalancerSettingsOfReleases(t *testing.T) {
+	badWindow := bson.D{e("activeWindow", bson.D{e("start", "4"), e("stop", "5:00")})}
+	for _, c := range []struct {
+		name    string
+		release Release
+		doc     bson.D
+		mode    Mode
+		code    mongoerr.Code
+	}{
+		{"W06 in 5.0", Release50, bson.D{e("mode", "auto")}, "", mongoerr.BadValue},
+		{"W06 in 8.0", Release80, bson.D{e("mode", "auto")}, ModeOff, 0},
+		{"W06, hidden by stopped", Release50, bson.D{e("mode", "auto"), e("stopped", true)}, ModeOff, 0},
+		{"autoSplitOnly in 4.4", Release44, bson.D{e("mode", "autoSplitOnly")}, ModeAutoSplitOnly, 0},
+		{"autoSplitOnly in 6.0", Release60, bson.D{e("mode", "autoSplitOnly")}, ModeOff, 0},
+		{"2.4 has no mode", Release24, bson.D{e("mode", "off")}, ModeFull, 0},
+		{"2.4 has stopped", Release24, bson.D{e("stopped", true)}, ModeOff, 0},
+		{"a bad window in 2.4", Release24, badWindow, ModeFull, 0},
+		{"a bad window in 3.4", Release34, badWindow, "", mongoerr.BadValue},
+		{"jumbo chunks in 3.4", Release34, bson.D{e("attemptToBalanceJumboChunks", "yes")}, ModeFull, 0},
+		{"jumbo chunks in 4.4", Release44, bson.D{e("attemptToBalanceJumboChunks", "yes")}, "", mongoerr.TypeMismatch},
+	} {
+		s := SettingsOf(c.release)
+		err := s.LoadBalancer(doc(t, c.doc))
+		checkCode(t, c.name, err, c.code)
+		if err == nil && s.Mode != c.mode {
+			t.Errorf("%s: mode %s, want %s", c.name, s.Mode, c.mode)
+		}
+	}
+}
+
+// Which documents a release reads, and what it does without them.
+func TestSettingsOfReleases(t *testing.T) {
+	for _, c := range []struct {
+		release          Release
+		read             string
+		chunkMB          int64
+		merges, autoSplt bool
+	}{
+		{Release24, "balancer chunksize", 64, false, true},
+		{Release34, "balancer chunksize autosplit", 64, false, true},
+		{Release50, "balancer chunksize autosplit", 64, false, true},
+		{Release60, "balancer chunksize", 128, false, false},
+		{Release70, "balancer chunksize automerge", 128, true, false},
+		{Release{}, "balancer chunksize automerge", 128, true, false},
+		{Release83, "balancer chunksize automerge", 128, true, false},
+	} {
+		var read []string
+		s := SettingsOf(c.release)
+		err := s.Load(func(id string) (bson.Raw, error) {
+			read = append(read, id)
+			return nil, nil
+		})
+		noon := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+		if err != nil || strings.Join(read, " ") != c.read || s.MaxChunkSizeBytes != c.chunkMB<<20 ||
+			s.ShouldAutoMerge(noon) != c.merges || s.ShouldAutoSplit(noon) != c.autoSplt {
+			t.Errorf("%s reads %v: %+v, %v", c.release, read, s, err)
+		}
+	}
+	s := SettingsOf(Release44)
+	checkCode(t, "autosplit without enabled", s.LoadAutoSplit(doc(t, bson.D{})), mongoerr.NoSuchKey)
+	if err := s.LoadAutoSplit(doc(t, bson.D{e("enabled", false)})); err != nil || s.ShouldAutoSplit(time.Now()) {
+		t.Errorf("auto-split off: %+v, %v", s, err)
+	}
+}
+
+// Spec 01 §2.4 and §12, trap 18.
+func TestTrap18WindowsOfDays(t *testing.T) {
+	monday := func(day string) bson.D { return bson.D{e("day", day), e("start", "22:00"), e("stop", "6:00")} }
+	at := func(day, clock string) time.Time { // 2026-03-02 is a Monday
+		when, err := time.Parse("2006-01-02 15:04:05", "2026-03-"+day+" "+clock)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return when
+	}
+	s := SettingsOf(Release83)
+	// A window beside it is not even looked at.
+	if err := s.LoadBalancer(doc(t, bson.D{e("activeWindow", 7), e("activeWindowDOW", bson.A{monday("Monday"),
+		bson.D{e("day", "Wednesday"), e("start", "1:00"), e("stop", "2:00")}, bson.D{e("day", "Wednesday"), e("start", "5:00"), e("stop", "5:30")}})})); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		day, clock string
+		want       bool
+	}{
+		{"02", "00:00:00", true}, {"02", "06:00:00", true}, {"02", "06:00:01", false}, {"02", "21:59:59", false}, {"02", "22:00:00", true},
+		{"03", "00:00:00", false}, {"03", "03:00:00", false},
+		{"04", "01:30:00", true}, {"04", "03:00:00", false}, {"04", "05:30:00", true},
+		{"05", "12:00:00", false},
+	} {
+		if got := s.ShouldBalance(at(c.day, c.clock)); got != c.want {
+			t.Errorf("2026-03-%s %s: %v", c.day, c.clock, got)
+		}
+	}
+
+	for _, c := range []struct {
+		name  string
+		value any
+		code  mongoerr.Code
+	}{
+		{"no array", "Monday", mongoerr.TypeMismatch},
+		{"no document", bson.A{1}, mongoerr.BadValue},
+		{"no day", bson.A{bson.D{e("start", "1:00"), e("stop", "2:00")}}, mongoerr.NoSuchKey},
+		{"bad day", bson.A{monday("monday")}, mongoerr.BadValue},
+		{"no stop", bson.A{bson.D{e("day", "Monday"), e("start", "1:00")}}, mongoerr.BadValue},
+		{"start is stop", bson.A{bson.D{e("day", "Monday"), e("start", "1:00"), e("stop", "01:00")}}, mongoerr.BadValue},
+		{"empty: activeWindow applies", bson.A{}, 0},
+	} {
+		s := SettingsOf(Release83)
+		checkCode(t, c.name, s.LoadBalancer(doc(t, bson.D{e("activeWindowDOW", c.value)})), c.code)
+	}
+	old := SettingsOf(Release80)
+	if err := old.LoadBalancer(doc(t, bson.D{e("activeWindowDOW", "rubbish")})); err != nil || !old.ShouldBalance(at("05", "12:00:00")) {
+		t.Errorf("8.0 reads activeWindowDOW: %v", err)
+	}
+}

@@ -1,0 +1,305 @@
+package policy
+
+import "shardsh/balancer/catalog"
+
+// CountSituation is one collection as a round of the rules before 6.0 sees it.
+// The sizes of its Situation are not looked at, but for the chunk size.
+type CountSituation struct {
+	Situation
+	Rules Rules
+	// MovedLastRound makes the thresholds of the older rules smaller.
+	MovedLastRound bool
+	// Shuffle puts the zones of RulesSpread in another order; nil keeps it.
+	Shuffle func(n int, swap func(i, j int))
+}
+
+// SelectByCount chooses the chunks of one collection that move this round by
+// the rules before 6.0, which count chunks (spec 01 §9): away from draining
+// shards, then into their zones, then from shards with many chunks to those
+// with few. It takes both shards of every migration out of avail. Whole chunks
+// move. What the server logs goes to the report, if there is one.
+//
+// The table must be aligned with the zones (CheckAligned).
+func SelectByCount(s CountSituation, avail *Available, why *Report) ([]Migration, Reason) {
+	sel := newCountSelection(s, avail, why)
+	for _, phase := range []func(){sel.drain, sel.repairZones, sel.balance} {
+		if !sel.done() {
+			phase()
+		}
+	}
+	if len(sel.chosen) == 0 {
+		return nil, ReasonNone
+	}
+	return sel.chosen, sel.chosen[0].Reason
+}
+
+// CountStatus is CollectionStatus by the rules before 6.0, which know nothing
+// of chunk sizes and defragmentation (spec 01 §7).
+func CountStatus(s CountSituation) (Compliance, error) {
+	if len(SplitsAtZones(s.Namespace, s.Table, s.Zones)) > 0 {
+		return Compliance{Violation: ViolationZone}, nil
+	}
+	if err := CheckAligned(s.Table, s.Zones); err != nil {
+		return Compliance{}, err
+	}
+	_, first := SelectByCount(s, NewAvailable(s.Shards), nil)
+	return Compliance{Compliant: first == ReasonNone, Violation: first.violation()}, nil
+}
+
+// countSelection is the choice for one collection in the making.
+type countSelection struct {
+	CountSituation
+	members []countMember
+	layout  *zoneLayout
+	avail   *Available
+	why     *Report
+	chosen  []Migration
+}
+
+// countMember is a shard of the round with its chunks of the collection.
+type countMember struct {
+	catalog.Shard
+	free   bool
+	total  int
+	inZone []int // by number of the zone
+}
+
+func newCountSelection(s CountSituation, avail *Available, why *Report) *countSelection {
+	sel := &countSelection{
+		CountSituation: s,
+		members:        make([]countMember, len(s.Shards)),
+		layout:         newZoneLayout(s.Table, s.Zones),
+		avail:          avail,
+		why:            why,
+	}
+	for i, shard := range s.Shards {
+		m := countMember{Shard: shard, free: avail.Has(shard.ID), total: s.Table.Count(shard.ID)}
+		m.inZone = make([]int, len(sel.layout.names))
+		zoned := 0
+		for zone := range sel.layout.noZone() {
+			for range sel.layout.chunks(shard.ID, zone) {
+				m.inZone[zone]++
+			}
+			zoned += m.inZone[zone]
+		}
+		m.inZone[sel.layout.noZone()] = m.total - zoned
+		sel.members[i] = m
+	}
+	return sel
+}
+
+// done: the collection has all the migrations it may have.
+func (sel *countSelection) done() bool { return sel.Rules.oneMove() && len(sel.chosen) > 0 }
+
+// drain empties draining shards, one chunk from each. Unlike with sizes, too
+// few shards left end nothing.
+func (sel *countSelection) drain() {
+	for i := range sel.members {
+		donor := &sel.members[i]
+		if !donor.Draining || !donor.free || donor.total == 0 {
+			continue
+		}
+		sel.evict(donor, ReasonDrain, func(int) bool { return true })
+		if sel.done() {
+			return
+		}
+		if len(sel.chosen) == 0 {
+			sel.event(Event{ID: EventDrainStuck, Shard: donor.ID, Flagged: sel.Table.JumboCount(donor.ID)})
+		}
+	}
+}
+
+// repairZones moves chunks to a shard of their zone, one from each shard that
+// holds some it should not.
+func (sel *countSelection) repairZones() {
+	for i := range sel.members {
+		donor := &sel.members[i]
+		if !donor.free || sel.done() {
+			continue
+		}
+		sel.evict(donor, ReasonZoneViolation, func(zone int) bool { return !sel.belongs(donor, zone) })
+	}
+}
+
+// evict moves the first chunk of a shard, in key order over all zones asked
+// for, that is not flagged and that some shard can receive.
+func (sel *countSelection) evict(donor *countMember, reason Reason, concerns func(zone int) bool) {
+	var first catalog.Chunk
+	var to *countMember
+	for zone, owned := range donor.inZone {
+		if owned == 0 || !concerns(zone) {
+			continue
+		}
+		if reason == ReasonZoneViolation {
+			sel.warnFlagged(donor, zone)
+		}
+		recipient := sel.least(zone)
+		c, ok := sel.layout.firstUnflagged(donor.ID, zone)
+		if ok && recipient != nil && (to == nil || c.Min.Less(first.Min)) {
+			first, to = c, recipient
+		}
+	}
+	if to != nil {
+		sel.take(donor, to, first, reason)
+	}
+}
+
+// warnFlagged tells of the flagged chunks before the first that may move.
+func (sel *countSelection) warnFlagged(donor *countMember, zone int) {
+	if sel.why == nil || sel.Table.JumboCount(donor.ID) == 0 {
+		return
+	}
+	for c := range sel.layout.chunks(donor.ID, zone) {
+		if c.Jumbo != catalog.JumboTrue {
+			return
+		}
+		sel.event(Event{ID: EventJumboOutsideZone, ChunkMin: c.Min, Zone: sel.layout.names[zone]})
+	}
+}
+
+// balance evens out the zones, NoZone last but for RulesSpread, which draws
+// the order.
+func (sel *countSelection) balance() {
+	zones := make([]int, len(sel.layout.names))
+	for i := range zones {
+		zones[i] = i
+	}
+	if sel.Rules.oneMove() && sel.Shuffle != nil {
+		sel.Shuffle(len(zones), func(i, j int) { zones[i], zones[j] = zones[j], zones[i] })
+	}
+	for _, zone := range zones {
+		if sel.Rules.oneMove() {
+			if sel.narrow(zone) {
+				return
+			}
+			continue
+		}
+		if ideal, ok := sel.ideal(zone); ok {
+			for sel.pair(zone, ideal) {
+			}
+		}
+	}
+}
+
+// ideal is the number of chunks of a zone that each of its shards should have.
+// For NoZone all chunks of the collection count, those of zones too (spec 01
+// §12, trap 36).
+func (sel *countSelection) ideal(zone int) (ideal int, ok bool) {
+	chunks, shards := 0, 0
+	for i := range sel.members {
+		m := &sel.members[i]
+		chunks += m.inZone[zone]
+		if sel.belongs(m, zone) {
+			shards++
+		}
+	}
+	if zone == sel.layout.noZone() {
+		chunks = sel.Table.Len()
+	}
+	if shards == 0 {
+		if zone != sel.layout.noZone() {
+			sel.event(Event{ID: EventZoneWithoutShards, Zone: sel.layout.names[zone]})
+		}
+		return 0, false
+	}
+	return sel.Rules.ideal(chunks, shards), true
+}
+
+// pair moves a chunk of a zone from the shard with the most of them to the
+// shard with the fewest chunks at all, if they are on both sides of the ideal.
+func (sel *countSelection) pair(zone, ideal int) bool {
+	donor := sel.most(zone)
+	if donor == nil || donor.inZone[zone] <= ideal {
+		return false
+	}
+	recipient := sel.least(zone)
+	if recipient == nil {
+		if len(sel.chosen) == 0 {
+			sel.event(Event{ID: EventNoSizeRecipient, Zone: sel.layout.names[zone]})
+		}
+		return false
+	}
+	if recipient.inZone[zone] >= ideal {
+		return false
+	}
+	return donor.inZone[zone]-ideal >= sel.threshold() && sel.takeFirst(donor, recipient, zone)
+}
+
+// narrow is the rule of RulesSpread for one zone. It is true when the
+// collection is done with: something moves, or no shard can receive.
+func (sel *countSelection) narrow(zone int) bool {
+	donor := sel.most(zone)
+	if donor == nil {
+		return false
+	}
+	recipient := sel.least(zone)
+	if recipient == nil {
+		return true
+	}
+	apart := donor.inZone[zone] - recipient.inZone[zone]
+	return apart >= sel.threshold() && sel.takeFirst(donor, recipient, zone)
+}
+
+func (sel *countSelection) threshold() int {
+	return sel.Rules.threshold(sel.Table.Len(), sel.MovedLastRound)
+}
+
+// takeFirst moves the first unflagged chunk of a zone.
+func (sel *countSelection) takeFirst(donor, recipient *countMember, zone int) bool {
+	c, ok := sel.layout.firstUnflagged(donor.ID, zone)
+	if !ok {
+		sel.event(Event{ID: EventOnlyJumboChunks, Shard: donor.ID, Zone: sel.layout.names[zone], Flagged: donor.inZone[zone]})
+		return false
+	}
+	sel.take(donor, recipient, c, ReasonChunksImbalance)
+	return true
+}
+
+// most is the free shard with the most chunks of a zone, at least one; the
+// first of equals. Draining and full shards may give.
+func (sel *countSelection) most(zone int) *countMember {
+	var best *countMember
+	for i := range sel.members {
+		if m := &sel.members[i]; m.free && m.inZone[zone] > 0 && (best == nil || m.inZone[zone] > best.inZone[zone]) {
+			best = m
+		}
+	}
+	return best
+}
+
+// least is the free shard with the fewest chunks of the collection, in all
+// zones, that may receive chunks of a zone; the first of equals.
+func (sel *countSelection) least(zone int) *countMember {
+	var best *countMember
+	for i := range sel.members {
+		m := &sel.members[i]
+		if m.free && !m.Full() && !m.Draining && sel.belongs(m, zone) && (best == nil || m.total < best.total) {
+			best = m
+		}
+	}
+	return best
+}
+
+func (sel *countSelection) belongs(m *countMember, zone int) bool {
+	return zone == sel.layout.noZone() || m.HasZone(sel.layout.names[zone])
+}
+
+func (sel *countSelection) take(donor, recipient *countMember, c catalog.Chunk, reason Reason) {
+	force := ForceNone
+	if sel.Rules.forcesJumbo() && (reason == ReasonDrain || sel.ForceJumbo) {
+		force = ForceBalancer
+	}
+	sel.chosen = append(sel.chosen, Migration{
+		From: donor.ID, To: recipient.ID,
+		Namespace: sel.Namespace, UUID: sel.UUID,
+		Min: c.Min, Max: c.Max, ChunkVersion: c.Version,
+		Force: force, MaxChunkSizeBytes: sel.maxChunkSize(), Reason: reason,
+	})
+	donor.free, recipient.free = false, false
+	sel.avail.Take(donor.ID, recipient.ID)
+}
+
+func (sel *countSelection) event(e Event) {
+	e.Namespace = sel.Namespace
+	sel.why.Log(e)
+}

@@ -1,0 +1,80 @@
+package policy
+
+import "shardsh/balancer/catalog"
+
+// Rules are what a balancer evens out, and when it begins.
+type Rules uint8
+
+// The rules, newest first (spec 01 §6 and §9.1).
+const (
+	// RulesDataSize evens out bytes: 6.0 and later.
+	RulesDataSize Rules = iota
+	// RulesNearest evens out chunks to the nearest whole number of them a
+	// shard: late 4.0 to 5.0.
+	RulesNearest
+	// RulesCeiling evens out chunks to the next whole number, with a threshold
+	// of 2 for collections at rest: 3.4, 3.6.
+	RulesCeiling
+	// RulesSpread moves one chunk a round while the fullest and the emptiest
+	// shard are 2, 4 or 8 apart: 2.2 to 3.2.
+	RulesSpread
+	// RulesSpread8 is that with a threshold of 8 whatever the number of chunks:
+	// up to 2.0.
+	RulesSpread8
+)
+
+// RulesOf are the rules of a release.
+func RulesOf(r catalog.Release) Rules {
+	switch {
+	case r.BalancesBySize():
+		return RulesDataSize
+	case r.AtLeast(catalog.Release44):
+		return RulesNearest
+	case r.AtLeast(catalog.Release34):
+		return RulesCeiling
+	}
+	return RulesSpread
+}
+
+// String names the rules in a line of a report.
+func (r Rules) String() string {
+	return [...]string{
+		"by data size: shards that differ by 3 chunk sizes or more",
+		"by number of chunks: shards above the ideal, rounded to the nearest number",
+		"by number of chunks: shards 2 above the ideal, rounded up (1 after a move, or below 20 chunks)",
+		"by number of chunks: one migration at a time, fullest and emptiest shard 2, 4 or 8 apart",
+		"by number of chunks: one migration at a time, fullest and emptiest shard 8 apart",
+	}[r]
+}
+
+// forcesJumbo: migrations may ask the donor to move too much (4.4 and later).
+func (r Rules) forcesJumbo() bool { return r <= RulesNearest }
+
+// oneMove: a collection has one migration a round at most, and a round runs
+// one after the other.
+func (r Rules) oneMove() bool { return r >= RulesSpread }
+
+// threshold is how far a shard with the most chunks may be from the ideal, or
+// from the shard with the fewest, before a chunk moves.
+func (r Rules) threshold(chunks int, moved bool) int {
+	small := moved || chunks < 20
+	switch {
+	case r == RulesNearest, r == RulesCeiling && small:
+		return 1
+	case r == RulesCeiling:
+		return 2
+	case moved, r == RulesSpread && small:
+		return 2
+	case r == RulesSpread && chunks < 80:
+		return 4
+	}
+	return 8
+}
+
+// ideal is the number of chunks a shard should have.
+func (r Rules) ideal(chunks, shards int) int {
+	if r == RulesCeiling {
+		return (chunks + shards - 1) / shards
+	}
+	return (2*chunks + shards) / (2 * shards)
+}
