@@ -16,7 +16,8 @@ type Cluster interface {
 	// there is none (spec 01 §2.1).
 	Setting(ctx context.Context, id string) (bson.Raw, error)
 
-	// Shards lists config.shards in catalog order. The engine shuffles.
+	// Shards lists config.shards in catalog order. The engine shuffles. For
+	// releases that limit shards, those with a limit have SizeMB filled in.
 	Shards(ctx context.Context) ([]catalog.Shard, error)
 
 	// Collections lists the sharded collections by namespace; unsplittable
@@ -32,10 +33,16 @@ type Cluster interface {
 	// left out of the maps; any other failing shard fails the call.
 	DataSizes(ctx context.Context, colls []catalog.Collection) (map[string]map[catalog.ShardID]int64, error)
 
+	// Unsharded lists the collections that are not sharded and may move: no
+	// views, nothing of admin, config and local. It is asked only while
+	// Parameters.RandomMigrations is on.
+	Unsharded(ctx context.Context) ([]policy.Unsharded, error)
+
 	// Split asks the owning shard to split a chunk (spec 01 §5.3).
 	Split(ctx context.Context, s policy.Split) error
 
-	// Move runs one migration to its end (spec 01 §1.6). It blocks.
+	// Move runs one migration to its end (spec 01 §1.6). It blocks. One with
+	// ReasonUnsharded moves a whole collection that is not sharded.
 	Move(ctx context.Context, m policy.Migration) error
 
 	// SplitPoint asks the owner of the chunk containing the migration's lower
@@ -79,6 +86,15 @@ type EventCluster interface {
 	Cluster
 	StartMove(m policy.Migration, done func(error))
 	StartAction(a policy.Action, done func(policy.ActionResult))
+}
+
+// RoundLock is the lock "balancer" of config.locks, for clusters of releases
+// whose routers take it for each round (spec 01 §9.5). A Cluster that also is
+// one is asked for it there.
+type RoundLock interface {
+	// LockRound is false while somebody else holds the lock.
+	LockRound(ctx context.Context) (bool, error)
+	UnlockRound(ctx context.Context) error
 }
 
 // Routing is a collection as the catalog has it at one moment.

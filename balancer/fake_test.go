@@ -32,6 +32,7 @@ type fakeCluster struct {
 	// measuring takes this long, by the clock of the queue.
 	measureTime time.Duration
 	failShards  error
+	unsharded   []policy.Unsharded
 
 	measured [][]string
 	moves    []policy.Migration
@@ -177,6 +178,10 @@ func (f *fakeCluster) DataSizes(_ context.Context, colls []catalog.Collection) (
 	return sizes, nil
 }
 
+func (f *fakeCluster) Unsharded(context.Context) ([]policy.Unsharded, error) {
+	return f.unsharded, nil
+}
+
 func (f *fakeCluster) Split(_ context.Context, s policy.Split) error {
 	f.splits = append(f.splits, s)
 	return nil
@@ -211,6 +216,9 @@ func (f *fakeCluster) StartMove(m policy.Migration, done func(error)) {
 // move shifts one chunk size of data, and the chunk with the given minimum.
 func (f *fakeCluster) move(m policy.Migration) {
 	c := f.find(m.Namespace)
+	if c == nil {
+		return // it is not sharded
+	}
 	step := min(m.MaxChunkSizeBytes, c.sizes[m.From])
 	c.sizes[m.From] -= step
 	c.sizes[m.To] += step

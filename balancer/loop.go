@@ -42,6 +42,13 @@ type Parameters struct {
 	// AutoMergerInterval is the least time between the beginnings of two rounds
 	// of the auto-merger (autoMergerIntervalSecs).
 	AutoMergerInterval time.Duration
+	// RandomMigrations is the server's fail point for tests of itself
+	// (balancerShouldReturnRandomMigrations): chunks and unsharded collections
+	// move at random (spec 01 §6.10 and §8).
+	RandomMigrations bool
+	// ReshardingDuration is the least time a resharding takes
+	// (reshardingMinimumOperationDurationMillis).
+	ReshardingDuration time.Duration
 }
 
 // DefaultParameters are the server's.
@@ -49,11 +56,14 @@ func DefaultParameters() Parameters {
 	return Parameters{
 		MigrationsThrottling: time.Second, SelectionTimeout: 5 * time.Second,
 		DefragmentationThrottling: time.Second, AutoMergerThrottling: 15 * time.Second, AutoMergerInterval: time.Hour,
+		ReshardingDuration: 5 * time.Minute,
 	}
 }
 
 // Config makes a Loop.
 type Config struct {
+	// Version is the release whose balancer this is; zero is the present one.
+	Version catalog.Release
 	// Parameters is asked at every use, since they change at run time. Nil
 	// means the defaults.
 	Parameters func() Parameters
@@ -85,6 +95,7 @@ type Loop struct {
 
 	cache          imbalancedCache
 	lastMigration  time.Time
+	movedLast      bool // the last round moved something: for older releases
 	lastDrainCheck time.Time
 
 	shared      sync.Mutex
@@ -109,7 +120,7 @@ func NewLoop(cfg Config) *Loop {
 	if cfg.Location == nil {
 		cfg.Location = time.Local
 	}
-	l := &Loop{cfg: cfg, settings: catalog.DefaultSettings()}
+	l := &Loop{cfg: cfg, settings: catalog.SettingsOf(cfg.Version)}
 	l.begin(l.main)
 	l.streams = newStreams(l)
 	return l
@@ -207,9 +218,26 @@ func (l *Loop) refreshSettingsBy(t *thread) error {
 		loaded, err := call(t, "settings", func(ctx context.Context, c Cluster) (catalog.Settings, error) {
 			return LoadSettings(ctx, c, known)
 		})
-		if errors.Is(err, errTerminated) || l.setSettingsUnless(set, loaded) {
+		if errors.Is(err, errTerminated) {
 			return err
 		}
+		if l.setSettingsUnless(set, loaded) {
+			l.logSettings(known, loaded)
+			return err
+		}
+	}
+}
+
+// logSettings tells of a mode nobody knows and of a new chunk size (spec 01
+// §2.2 and §2.6).
+func (l *Loop) logSettings(before, now catalog.Settings) {
+	if now.UnknownMode != "" {
+		l.cfg.Logger.Warn("unknown balancer mode, taken for off", "id", 7575700,
+			"mode", now.UnknownMode, "supported", []catalog.Mode{catalog.ModeFull, catalog.ModeOff})
+	}
+	if before.MaxChunkSizeBytes != now.MaxChunkSizeBytes {
+		l.cfg.Logger.Info("the chunk size has changed", "id", 22640,
+			"oldMB", before.MaxChunkSizeBytes>>20, "newMB", now.MaxChunkSizeBytes>>20)
 	}
 }
 

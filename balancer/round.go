@@ -3,6 +3,7 @@ package balancer
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -16,6 +17,7 @@ type roundDetails struct {
 	started    time.Time
 	candidates int
 	moved      int
+	unsharded  struct{ candidates, moved int }
 	cached     int
 	selection  time.Duration
 	throttle   time.Duration
@@ -35,11 +37,11 @@ func (l *Loop) round() time.Duration {
 	}
 	if err != nil {
 		l.cfg.Logger.Error("round failed", "id", 21865, "error", err)
-		l.logRound(details.failed(l.now, err))
-		return RoundInterval
+		l.logRound(details.failed(l.now, err, l.cfg.Version))
+		return pausesOf(l.cfg.Version).failed
 	}
 	if logged {
-		l.logRound(details.done(l.now))
+		l.logRound(details.done(l.now, l.cfg.Version))
 	}
 	return sleep
 }
@@ -47,6 +49,7 @@ func (l *Loop) round() time.Duration {
 // steps is the body of a round. It tells whether the round goes into the
 // action log, and the sleep after it.
 func (l *Loop) steps(details *roundDetails) (logged bool, sleep time.Duration, err error) {
+	pause := pausesOf(l.cfg.Version)
 	if _, err := l.shards(); err != nil { // step 2
 		return false, 0, err
 	}
@@ -54,59 +57,97 @@ func (l *Loop) steps(details *roundDetails) (logged bool, sleep time.Duration, e
 		if !errors.Is(err, errTerminated) {
 			l.cfg.Logger.Warn("round skipped, settings can't be read", "id", 21877, "error", err)
 		}
-		return false, RoundInterval, l.onlyTermination(err)
+		return false, pause.failed, l.onlyTermination(err)
 	}
-	if err := l.warnDraining(); err != nil { // step 5
-		return false, 0, err
+	if l.cfg.Version.AtLeast(catalog.Release60) {
+		if err := l.warnDraining(); err != nil { // step 5
+			return false, 0, err
+		}
 	}
 	if !l.enabled() { // step 6
 		l.disableAutoMerger()
-		return false, RoundInterval, nil
+		return false, pause.disabled, nil
 	}
-	if l.mayAutoMerge() { // step 7
-		l.enableAutoMerger()
+	locked, unlock, err := l.lockRound()
+	if err != nil || !locked {
+		return false, pause.disabled, err
 	}
-	if err := l.startDefragmentations(); err != nil { // step 8
+	defer unlock()
+	if err := l.prepareStreams(); err != nil { // steps 7 to 10
 		return false, 0, err
 	}
-	l.checkAutoMergeRound()                  // step 9
-	l.streams.wake()                         // step 10
 	if err := l.splitAtZones(); err != nil { // step 11
 		return false, 0, err
 	}
 
 	selecting := l.now
-	shards, err := l.shards() // step 12
+	unsharded, candidates, err := l.selectAll() // steps 12 and 13
 	if err != nil {
 		return false, 0, err
 	}
-	available := policy.NewAvailable(shards)
-	defragmenting := l.defragmentationMoves(available) // step 13
-	candidates, err := l.selectMigrations(shards, available)
-	if err != nil {
-		return false, 0, err
-	}
-	candidates = append(candidates, defragmenting...)
 	details.selection = l.now.Sub(selecting)
+	details.unsharded.candidates, details.candidates = len(unsharded), len(candidates)
+	candidates = append(unsharded, candidates...)
 	if len(candidates) == 0 { // step 14
-		return false, RoundInterval, nil
+		l.movedLast = false
+		return false, pause.idle, nil
 	}
-	details.candidates = len(candidates)
 
-	if wait := l.cfg.Parameters().MigrationsThrottling - l.now.Sub(l.lastMigration); wait > 0 { // step 15
+	if wait := l.cfg.Parameters().MigrationsThrottling - l.now.Sub(l.lastMigration); wait > 0 && pause.throttled { // step 15
 		details.throttle = wait
 		l.sleep(wait)
 	}
 
 	migrating := l.now
-	details.moved, err = l.migrate(candidates) // step 16
-	if err != nil {
+	if err := l.migrate(candidates, details); err != nil { // step 16
 		return false, 0, err
 	}
 	l.lastMigration = l.now
+	l.movedLast = details.moved > 0
 	details.migration = l.now.Sub(migrating)
 	details.cached = l.cache.len()
-	return true, 0, nil // steps 17 and 18
+	if !l.movedLast { // steps 17 and 18
+		return true, pause.nothingMoved, nil
+	}
+	return true, pause.moved, nil
+}
+
+// prepareStreams gives the secondary thread what there is to do.
+func (l *Loop) prepareStreams() error {
+	if l.mayAutoMerge() { // step 7
+		l.enableAutoMerger()
+	}
+	if l.cfg.Version.Defragments() {
+		if err := l.startDefragmentations(); err != nil { // step 8
+			return err
+		}
+	}
+	l.checkAutoMergeRound() // step 9
+	l.streams.wake()        // step 10
+	return nil
+}
+
+// selectAll asks the policies in their order, which share the shards: whole
+// collections, defragmentation, chunks. The order of the result is that of the
+// migrations.
+func (l *Loop) selectAll() (unsharded, chunks []policy.Migration, err error) {
+	shards, err := l.shards()
+	if err != nil {
+		return nil, nil, err
+	}
+	if !l.cfg.Version.BalancesBySize() {
+		chunks, err = l.selectByCount(shards)
+		return nil, chunks, err
+	}
+	available := policy.NewAvailable(shards)
+	if unsharded, err = l.selectUnsharded(shards, available); err != nil {
+		return nil, nil, err
+	}
+	defragmenting := l.defragmentationMoves(available)
+	if chunks, err = l.selectMigrations(shards, available); err != nil {
+		return nil, nil, err
+	}
+	return unsharded, append(chunks, defragmenting...), nil
 }
 
 func (l *Loop) onlyTermination(err error) error {
@@ -151,41 +192,60 @@ func readRouting(t *thread, ns string) (Routing, error) {
 	})
 }
 
-// migrate runs the chosen migrations side by side and counts those that
-// moved something (spec 01 §1.6).
-func (l *Loop) migrate(candidates []policy.Migration) (moved int, err error) {
-	if !l.enabled() {
-		return 0, nil
+// migrate runs the chosen migrations side by side, in releases of old one
+// after the other, and counts those that moved something (spec 01 §1.6).
+func (l *Loop) migrate(candidates []policy.Migration, details *roundDetails) error {
+	batch := len(candidates)
+	if !l.cfg.Version.HasModes() {
+		batch = 1
 	}
-	results, ok := l.yield(Moves{Migrations: candidates}).([]error)
-	if !ok {
-		return 0, errTerminated
-	}
-	for i, moveErr := range results {
-		m := candidates[i]
-		if m.Reason == policy.ReasonDefragmentation {
-			l.defragmentations.migrationDone(m, moveErr)
+	for chosen := range slices.Chunk(candidates, batch) {
+		if !l.enabled() {
+			return nil
 		}
-		switch {
-		case moveErr == nil:
-			moved++
-		case m.Reason == policy.ReasonDefragmentation:
-			// The phase decides what becomes of it.
-		case policy.TooBig(moveErr):
-			// Handled counts as moved whatever became of it (spec 01 §10.1).
-			if err := l.handleTooBig(m); err != nil {
-				return moved, err
+		results, ok := l.yield(Moves{Migrations: chosen}).([]error)
+		if !ok {
+			return errTerminated
+		}
+		for i, moveErr := range results {
+			if err := l.migrated(chosen[i], moveErr, details); err != nil {
+				return err
 			}
-			moved++
-		default:
-			l.cfg.Logger.Info("migration failed", "id", 21872, "ns", m.Namespace, "from", m.From, "to", m.To, "error", moveErr)
-			l.cache.remove(m.Namespace)
 		}
 	}
-	return moved, nil
+	return nil
+}
+
+// migrated deals with the end of one migration.
+func (l *Loop) migrated(m policy.Migration, moveErr error, details *roundDetails) error {
+	if m.Reason == policy.ReasonDefragmentation {
+		l.defragmentations.migrationDone(m, moveErr)
+	}
+	switch {
+	case moveErr == nil && m.Reason == policy.ReasonUnsharded:
+		details.unsharded.moved++
+	case moveErr == nil:
+		details.moved++
+	case m.Reason == policy.ReasonDefragmentation:
+		// The phase decides what becomes of it.
+		l.cache.remove(m.Namespace)
+	case m.Reason != policy.ReasonUnsharded && policy.TooBig(moveErr):
+		// Handled counts as moved whatever became of it (spec 01 §10.1).
+		if err := l.handleTooBig(m); err != nil {
+			return err
+		}
+		details.moved++
+	default:
+		l.cfg.Logger.Info("migration failed", "id", 21872, "ns", m.Namespace, "from", m.From, "to", m.To, "error", moveErr)
+		l.cache.remove(m.Namespace)
+	}
+	return nil
 }
 
 func (l *Loop) logRound(details bson.D) {
+	if !l.cfg.Version.HasModes() {
+		return // there is no action log yet
+	}
 	err := run(&l.thread, "actionlog", func(ctx context.Context, c Cluster) error {
 		return c.LogAction(ctx, "balancer.round", details)
 	})
@@ -194,27 +254,40 @@ func (l *Loop) logRound(details bson.D) {
 	}
 }
 
-func (d roundDetails) done(now time.Time) bson.D {
-	return bson.D{
+// errorOccurred is the name of the field, which had one r less up to 6.0.
+func errorOccurred(r catalog.Release) string {
+	if r.AtLeast(catalog.Release70) {
+		return "errorOccurred"
+	}
+	return "errorOccured"
+}
+
+func (d roundDetails) done(now time.Time, r catalog.Release) bson.D {
+	doc := bson.D{
 		{Key: "executionTimeMillis", Value: int32(now.Sub(d.started).Milliseconds())},
-		{Key: "errorOccurred", Value: false},
+		{Key: errorOccurred(r), Value: false},
 		{Key: "candidateChunks", Value: int32(d.candidates)},
 		{Key: "chunksMoved", Value: int32(d.moved)},
-		{Key: "candidateUnshardedCollections", Value: int32(0)},
-		{Key: "unshardedCollectionsMoved", Value: int32(0)},
-		{Key: "imbalancedCachedCollections", Value: int32(d.cached)},
-		{Key: "times", Value: bson.D{
+	}
+	if !r.AtLeast(catalog.Release80) {
+		return doc
+	}
+	return append(doc,
+		bson.E{Key: "candidateUnshardedCollections", Value: int32(d.unsharded.candidates)},
+		bson.E{Key: "unshardedCollectionsMoved", Value: int32(d.unsharded.moved)},
+		bson.E{Key: "imbalancedCachedCollections", Value: int32(d.cached)},
+		bson.E{Key: "times", Value: bson.D{
 			{Key: "selectionTimeMillis", Value: d.selection.Milliseconds()},
 			{Key: "throttleTimeMillis", Value: d.throttle.Milliseconds()},
 			{Key: "migrationTimeMillis", Value: d.migration.Milliseconds()},
 		}},
-	}
+	)
 }
 
-func (d roundDetails) failed(now time.Time, err error) bson.D {
+func (d roundDetails) failed(now time.Time, err error, r catalog.Release) bson.D {
 	return bson.D{
 		{Key: "executionTimeMillis", Value: int32(now.Sub(d.started).Milliseconds())},
-		{Key: "errorOccurred", Value: true},
+		{Key: errorOccurred(r), Value: true},
 		{Key: "errmsg", Value: err.Error()},
 	}
 }

@@ -123,8 +123,8 @@ func (l *Loop) candidatesFor(coll catalog.Collection, sizes map[catalog.ShardID]
 	}
 	settings := l.Settings()
 	situation := NewSituation(routing, sizes, shards, settings)
-	ctx := context.Background()
-	if !l.cfg.Logger.Enabled(ctx, slog.LevelError) {
+	situation.Random = l.random()
+	if !l.cfg.Logger.Enabled(context.Background(), slog.LevelError) {
 		// Nobody reads the log: a report would only cost the walk over flagged
 		// chunks that it tells of.
 		chosen, _, err := policy.SelectMigrations(situation, available, nil)
@@ -132,12 +132,17 @@ func (l *Loop) candidatesFor(coll catalog.Collection, sizes map[catalog.ShardID]
 	}
 	report := &policy.Report{EventsOnly: true}
 	chosen, _, err := policy.SelectMigrations(situation, available, report)
+	l.logReport(report)
+	return chosen, err
+}
+
+func (l *Loop) logReport(report *policy.Report) {
+	ctx := context.Background()
 	for _, e := range report.Events {
 		if l.cfg.Logger.Enabled(ctx, e.Level()) {
 			l.cfg.Logger.LogAttrs(ctx, e.Level(), e.Text(), e.Attrs()...)
 		}
 	}
-	return chosen, err
 }
 
 // NewSituation puts together what the policy looks at for one collection: its

@@ -16,7 +16,8 @@ type Step interface{ step() }
 type Sleep struct{ Until time.Time }
 
 // Moves asks for migrations that run side by side; no shard takes part in two
-// of them. The result is a []error of the same length and order.
+// of them, but for those of 3.4, which chose for each collection on its own.
+// The result is a []error of the same length and order.
 type Moves struct{ Migrations []policy.Migration }
 
 // Wait asks to be resumed when the streams are woken, or at Until unless that

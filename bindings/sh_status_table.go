@@ -32,6 +32,7 @@ func (r *statusReport) balancerLines(t *tables) {
 	settings := s.setting(r.config, "balancer")
 	t.heading("Balancer")
 	t.line("mode", r.modeText())
+	t.line("policy", r.sh().policyText())
 	t.line("window", windowText(settings))
 	t.line("chunk size", megabytes(r.sh().chunkSize(nil)))
 	if automerge := s.setting(r.config, "automerge"); automerge != nil {
@@ -300,6 +301,7 @@ func (t *tables) summary(b *balancerSummary) {
 		round = "in a round"
 	}
 	t.line("mode", textAt(b.status, "mode")+", "+round)
+	t.line("policy", b.policy)
 	t.line("window", windowText(b.settings))
 	for _, m := range b.active {
 		t.line("moving now", fmt.Sprintf("%s from %s to %s", m.ns, m.from, m.to))

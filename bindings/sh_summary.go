@@ -18,6 +18,7 @@ type balancerSummary struct {
 	settings bson.Raw
 	status   bson.Raw
 
+	policy      string // what it evens out
 	active      []activeMigration
 	failed      []migrationResult // in the last failureMinutes
 	collections []collectionBalance
@@ -38,6 +39,7 @@ func (sh *shard) summary() *balancerSummary {
 	s, config := sh.s, sh.config()
 	b := &balancerSummary{
 		settings: s.setting(config, "balancer"), status: sh.balancerStatus(),
+		policy:   sh.policyText(),
 		active:   s.activeMigrations(sh.current(), config),
 		draining: s.findAll(config, "shards", bson.D{{Key: "draining", Value: true}}, sortedBy("_id", 1)),
 		zones:    s.zones(config, ""),
@@ -130,6 +132,7 @@ func shBalancerSummary(c *call, sh *shard) goja.Value {
 	o := c.newObject(
 		"balanced", b.balanced(),
 		"mode", textAt(b.status, "mode"),
+		"policy", b.policy,
 		"window", c.balancerWindow(b.settings),
 		"inBalancerRound", truthyAt(b.status, "inBalancerRound"),
 		"activeMigrations", c.rt.NewArray(active...),

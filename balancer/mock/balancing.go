@@ -79,8 +79,15 @@ func (c *Cluster) setBalancer(mode string, stopped bool) error {
 	if err != nil {
 		return err
 	}
-	if err := c.setSetting("automerge", bson.D{{Key: "enabled", Value: !stopped}}); err != nil {
-		return err
+	// The auto-splitter of old goes off and on with the balancer, as the
+	// auto-merger does now.
+	for id, exists := range map[string]bool{"automerge": c.release.AutoMerges(), "autosplit": c.release.AutoSplits()} {
+		if !exists {
+			continue
+		}
+		if err := c.setSetting(id, bson.D{{Key: "enabled", Value: !stopped}}); err != nil {
+			return err
+		}
 	}
 	_, err = c.RefreshSettings()
 	return err
@@ -111,6 +118,12 @@ func (c *Cluster) Compliance(ns string) (policy.Compliance, error) {
 	if err != nil {
 		return policy.Compliance{}, err
 	}
+	if !c.release.BalancesBySize() {
+		c.markFull(shards)
+		return policy.CountStatus(policy.CountSituation{
+			Situation: balancer.NewSituation(routing, nil, shards, settings), Rules: policy.RulesOf(c.release),
+		})
+	}
 	if err := c.reachShards(configShard); err != nil {
 		return policy.Compliance{}, err
 	}
@@ -133,6 +146,9 @@ func (c *Cluster) MaxChunkSizeBytes(coll catalog.Collection) int64 {
 
 // Move runs a manual migration to its end. The caller holds the lock.
 func (c *Cluster) Move(ctx context.Context, req MoveRequest, deadline time.Time) error {
+	if err := c.checkManualMove(req); err != nil {
+		return err
+	}
 	var result error
 	ended := false
 	c.StartMove(req, func(err error) { result, ended = err, true })

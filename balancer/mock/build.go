@@ -12,9 +12,6 @@ import (
 	"shardsh/balancer/mock/store"
 )
 
-// Version is what the mock shows of itself, as a mongos.
-const Version = "8.0.10"
-
 // firstPort of the hosts that the mock makes up.
 const firstPort = 27018
 
@@ -52,6 +49,9 @@ func (c *Cluster) buildConfig() error {
 	if err := c.indexConfig(); err != nil {
 		return err
 	}
+	if err := c.buildLocks(); err != nil {
+		return err
+	}
 	now := bson.NewDateTimeFromTime(c.now())
 	if err := c.configInsert("version", bson.D{{Key: "_id", Value: int32(1)}, {Key: "clusterId", Value: c.NewObjectID()}}); err != nil {
 		return err
@@ -60,7 +60,7 @@ func (c *Cluster) buildConfig() error {
 		{Key: "_id", Value: routerName},
 		{Key: "advisoryHostFQDNs", Value: bson.A{}},
 		{Key: "created", Value: now},
-		{Key: "mongoVersion", Value: Version},
+		{Key: "mongoVersion", Value: c.Version()},
 		{Key: "ping", Value: now},
 		{Key: "up", Value: int64(0)},
 		{Key: "waiting", Value: true},
@@ -81,6 +81,12 @@ func (c *Cluster) addShard(i int, s TopologyShard) error {
 	}
 	if s.Draining {
 		doc = append(doc, bson.E{Key: "draining", Value: true})
+	}
+	if s.MaxSizeMB != 0 {
+		if !c.release.LimitsShards() || s.MaxSizeMB < 0 {
+			return fmt.Errorf("maxSizeMB: releases up to 5.0 have it, and it is positive")
+		}
+		doc = append(doc, bson.E{Key: "maxSize", Value: s.MaxSizeMB})
 	}
 	if len(s.Zones) > 0 {
 		doc = append(doc, bson.E{Key: "tags", Value: s.Zones})
@@ -113,7 +119,7 @@ func (c *Cluster) buildSettings(s TopologySettings) error {
 	if err != nil {
 		return fmt.Errorf("settings.balancer: %w", err)
 	}
-	if err := CheckSettings(doc); err != nil {
+	if err := c.CheckSettings(doc); err != nil {
 		return fmt.Errorf("settings.balancer: %w", err)
 	}
 	return c.setSetting("balancer", fields)

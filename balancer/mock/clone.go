@@ -1,6 +1,7 @@
 package mock
 
 import (
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/policy"
@@ -55,7 +56,7 @@ func (c *Cluster) startClone(m *migration) {
 }
 
 // checkSize is the rule of spec 02 §5.7: at most twice as many documents as a
-// chunk of average ones may hold, unless forced.
+// chunk of average ones may hold, unless forced. Up to 4.4 it was 1.3 times.
 func (c *Cluster) checkSize(m *migration, local *localCollection) error {
 	if m.req.Force != policy.ForceNone {
 		return nil
@@ -68,6 +69,9 @@ func (c *Cluster) checkSize(m *migration, local *localCollection) error {
 			average = 5
 		}
 		limit = 2 * max(m.req.MaxChunkSizeBytes/average, 1)
+		if !c.release.AtLeast(catalog.Release50) {
+			limit = 130 * max(m.req.MaxChunkSizeBytes/average, 1) / 100
+		}
 	}
 	virtual := m.virtualDocs
 	if n := int64(len(m.records)) + virtual; n > limit {

@@ -30,6 +30,9 @@ type Config struct {
 	Pace float64
 	// Start is where virtual time begins; zero means the wall clock's now.
 	Start time.Time
+	// Version is the release whose ways the cluster has; zero is the present
+	// one.
+	Version catalog.Release
 	// Seed feeds the one source of chance.
 	Seed uint64
 	// Parameters are server parameters under their own names.
@@ -46,6 +49,7 @@ type Cluster struct {
 	mu   sync.Mutex
 	cond *sync.Cond
 
+	release  catalog.Release
 	realTime bool
 	started  time.Time
 	queue    *balancer.Queue
@@ -102,7 +106,12 @@ func New(cfg Config) (*Cluster, error) {
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
 	}
+	release := cfg.Version
+	if release == (catalog.Release{}) {
+		release = catalog.Release80
+	}
 	c := &Cluster{
+		release:    release,
 		realTime:   cfg.RealTime,
 		configHost: cmp.Or(cfg.ConfigServer, DefaultConfigServer),
 		queue:      balancer.NewQueue(start.Truncate(time.Millisecond)),
@@ -165,6 +174,9 @@ func (c *Cluster) engineParameters() balancer.Parameters {
 		DefragmentationThrottling: c.parameters.Milliseconds("chunkDefragmentationThrottlingMS"),
 		AutoMergerThrottling:      c.parameters.Milliseconds("autoMergerThrottlingMS"),
 		AutoMergerInterval:        c.parameters.Seconds("autoMergerIntervalSecs"),
+
+		RandomMigrations:   c.parameters.Int(randomMigrations) != 0,
+		ReshardingDuration: c.parameters.Milliseconds("reshardingMinimumOperationDurationMillis"),
 	}
 }
 

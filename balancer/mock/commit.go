@@ -216,6 +216,9 @@ func (c *Cluster) applyMove(m *migration, table *catalog.RoutingTable, chunk cat
 	moved := chunk
 	moved.Min, moved.Max, moved.Shard, moved.Version = m.min, m.max, m.req.To, version
 	moved.OnCurrentShardSince = at
+	if !c.release.AtLeast(catalog.Release50) {
+		moved.Jumbo = catalog.JumboUnset // a forced migration clears it (spec 01 §10.2)
+	}
 	moved.History = append([]catalog.ChunkHistory{{ValidAfter: at, Shard: m.req.To}}, c.trimHistory(chunk.History)...)
 	changed := []catalog.Chunk{moved}
 

@@ -243,11 +243,21 @@ func (c *Cluster) Primary(db string) (catalog.ShardID, bool) {
 	return catalog.ShardID(primary), true
 }
 
-// CheckSettings is the validator of config.settings (spec 01 §2.2).
-func CheckSettings(doc bson.Raw) error {
+// CheckSettings is the validator of config.settings (spec 01 §2.2): there is
+// none up to 5.0, and up to 7.0 it takes anything for the balancer.
+func (c *Cluster) CheckSettings(doc bson.Raw) error {
+	balancerDoc := validBalancer
+	switch {
+	case !c.release.AtLeast(catalog.Release60):
+		return nil
+	case !c.release.AtLeast(catalog.Release80):
+		balancerDoc = anything
+	case c.release.AtLeast(catalog.Release83):
+		balancerDoc = func(doc bson.Raw) bool { return validBalancer(without(doc, "activeWindowDOW")) }
+	}
 	id, _ := doc.Lookup("_id").StringValueOK()
 	check, ok := map[string]func(bson.Raw) bool{
-		"balancer":                 validBalancer,
+		"balancer":                 balancerDoc,
 		"chunksize":                validChunkSize,
 		"automerge":                anything,
 		"ReadWriteConcernDefaults": anything,
@@ -260,6 +270,20 @@ func CheckSettings(doc bson.Raw) error {
 }
 
 func anything(bson.Raw) bool { return true }
+
+// without is a document without one field.
+func without(doc bson.Raw, name string) bson.Raw {
+	var fields bson.D
+	if err := bson.Unmarshal(doc, &fields); err != nil {
+		return doc
+	}
+	unset(&fields, name)
+	short, err := bson.Marshal(fields)
+	if err != nil {
+		return doc
+	}
+	return short
+}
 
 func validBalancer(doc bson.Raw) bool {
 	elems, err := doc.Elements()

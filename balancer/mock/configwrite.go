@@ -28,7 +28,7 @@ func (c *Cluster) insertConfig(ns string, doc bson.Raw) error {
 	case "config." + configDatabases:
 		err = c.checkPrimary(ns, doc)
 	case "config." + configSettings:
-		err = CheckSettings(doc)
+		err = c.CheckSettings(doc)
 	}
 	if err != nil {
 		return err
@@ -61,7 +61,7 @@ func (c *Cluster) replaceConfig(ns string, p place, after bson.Raw) error {
 	case "config." + configDatabases:
 		err = c.checkPrimary(ns, after)
 	case "config." + configSettings:
-		err = CheckSettings(after)
+		err = c.CheckSettings(after)
 	}
 	if err != nil {
 		return err

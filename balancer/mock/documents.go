@@ -216,6 +216,7 @@ func (c *Cluster) InsertChecked(ns string, doc bson.Raw, check bool) error {
 	local.trim()
 	c.reached = 1
 	c.noteWrite(s, ns, nil, doc)
+	c.autoSplit(s, ns, doc)
 	c.Tick()
 	return nil
 }
@@ -407,6 +408,7 @@ func (c *Cluster) replace(ns string, p place, after bson.Raw, check bool) error 
 		return err
 	}
 	c.noteWrite(s, ns, p.doc, after)
+	c.autoSplit(s, ns, after)
 	c.Tick()
 	return nil
 }

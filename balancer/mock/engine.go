@@ -23,7 +23,13 @@ func (e engine) Setting(_ context.Context, id string) (bson.Raw, error) {
 	return raw, nil
 }
 
-func (e engine) Shards(context.Context) ([]catalog.Shard, error) { return e.c.ReadShards() }
+func (e engine) Shards(context.Context) ([]catalog.Shard, error) {
+	shards, err := e.c.ReadShards()
+	if e.c.release.LimitsShards() {
+		e.c.markFull(shards)
+	}
+	return shards, err
+}
 
 func (e engine) Collections(context.Context) ([]catalog.Collection, error) {
 	return e.c.ShardedCollections()
@@ -71,6 +77,10 @@ func (e engine) Split(_ context.Context, s policy.Split) error {
 }
 
 func (e engine) StartMove(m policy.Migration, done func(error)) {
+	if m.Reason == policy.ReasonUnsharded {
+		e.c.startMoveUnsharded(m, done)
+		return
+	}
 	coll, err := e.chosen(m)
 	if err != nil {
 		done(err)
@@ -127,6 +137,10 @@ func (e engine) SplitPoint(_ context.Context, m policy.Migration) (policy.Split,
 	}
 	if err := e.c.reach(configShard, chunk.Shard); err != nil {
 		return split, err
+	}
+	if !e.c.release.BalancesBySize() {
+		split.Points = e.c.halvesOfChunks(coll, chunk, m.MaxChunkSizeBytes)
+		return split, nil
 	}
 	local := e.c.shards[chunk.Shard].colls[m.Namespace]
 	if point, ok := local.splitPoint(coll.Pattern, chunk.Min, chunk.Max, m.MaxChunkSizeBytes, forward); ok {

@@ -74,17 +74,26 @@ func (c *Cluster) UnshardCollection(ctx context.Context, deadline time.Time, ns,
 }
 
 func (c *Cluster) toOneShard(ctx context.Context, deadline time.Time, ns string, by Provenance, to catalog.ShardID) error {
-	pattern, err := byID()
+	plan, err := c.onePlan(ns, by, to)
 	if err != nil {
 		return err
 	}
-	return c.reshard(ctx, deadline, reshardPlan{
+	return c.reshard(ctx, deadline, plan)
+}
+
+// onePlan puts a collection on one shard.
+func (c *Cluster) onePlan(ns string, by Provenance, to catalog.ShardID) (reshardPlan, error) {
+	pattern, err := byID()
+	if err != nil {
+		return reshardPlan{}, err
+	}
+	return reshardPlan{
 		Namespace: ns, Provenance: by, Pattern: pattern, Zones: catalog.NewZoneSet(pattern),
 		Layout: func() ([]catalog.Chunk, error) {
 			return []catalog.Chunk{{Min: pattern.GlobalMin(), Max: pattern.GlobalMax(), Shard: to}}, nil
 		},
 		same: fmt.Sprint(by, to),
-	})
+	}, nil
 }
 
 // byID is the key of tracked collections that are not sharded.

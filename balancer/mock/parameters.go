@@ -22,6 +22,10 @@ type parameter struct {
 
 const maxInt32 = 1<<31 - 1
 
+// randomMigrations is the server's fail point under the name it has as a
+// parameter; here it is on or off.
+const randomMigrations = "failpoint.balancerShouldReturnRandomMigrations"
+
 // Parameters are the server parameters of all the mock's nodes together. They
 // live on the config server and the shards: a mongos does not answer for them
 // (code 72). They may be read and set from any goroutine.
@@ -64,6 +68,7 @@ func NewParameters() *Parameters {
 		"minSnapshotHistoryWindowInSeconds":        number(300, 0),
 		"transactionLifetimeLimitSeconds":          number(60, 1),
 		"reshardingMinimumOperationDurationMillis": number(300000, 0),
+		randomMigrations:                           flag(false, false),
 	}}
 }
 

@@ -18,6 +18,8 @@ const (
 	ByReshard Provenance = "reshardCollection"
 	ByMove    Provenance = "moveCollection"
 	ByUnshard Provenance = "unshardCollection"
+
+	byBalancer Provenance = "balancerMoveCollection"
 )
 
 // reshardState is a state of the coordinator, as the change log has it

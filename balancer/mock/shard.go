@@ -36,6 +36,10 @@ type localCollection struct {
 	// lenient: documents that were bad already may stay so.
 	warnOnly, lenient bool
 	maxBytes, maxDocs int64 // of a capped collection; zero is no limit
+
+	// written counts the bytes since a shard last looked at a chunk to split it,
+	// by the lower bound of the chunk.
+	written map[string]int64
 }
 
 func newShard(id catalog.ShardID) *shard {

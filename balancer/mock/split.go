@@ -59,7 +59,9 @@ func (c *Cluster) pieces(chunk catalog.Chunk, points []catalog.Key, version cata
 		piece.Min, piece.Max = min, max
 		version.Minor++
 		piece.Version = version
-		piece.Jumbo = catalog.JumboFalse
+		if c.release != catalog.Release50 {
+			piece.Jumbo = catalog.JumboFalse // 5.0 keeps the flag (spec 01 §10.2)
+		}
 		piece.Estimate = 0
 		if i > 0 {
 			piece.ID = c.NewObjectID()

@@ -59,38 +59,52 @@ func (l *localCollection) splitPoint(p catalog.KeyPattern, min, max catalog.Key,
 	return key, err == nil
 }
 
-// firstPiece is the search itself over the keys of a range in walking order:
-// the position of the first split point. Keys equal to the point before are
-// skipped; a short last piece is made up for by the pieces before it.
+// firstPiece is the position of the first split point.
 func firstPiece(keys [][]byte, perPiece int) (int, bool) {
-	if len(keys) == 0 || bytes.Equal(keys[0], keys[len(keys)-1]) {
-		return 0, false
-	}
-	points, count := walkPieces(keys, 0, 1, perPiece, 2)
-	if len(points) == 0 {
-		return 0, false
-	}
-	if float64(count) >= 0.8*float64(perPiece) {
-		return points[0], true
-	}
-	again := min(3, len(points))
-	smaller := perPiece - (perPiece-count)/(again+1)
-	if count < perPiece-smaller {
-		points = points[:len(points)-1]
-	} else {
-		points = points[:len(points)-again]
-		from := 0
-		if len(points) > 0 {
-			from = points[len(points)-1]
-		}
-		// The key walked from counts as the first of its piece.
-		more, _ := walkPieces(keys, from, 1, smaller, again)
-		points = append(points, more...)
-	}
+	points := piecePoints(keys, perPiece, 1)
 	if len(points) == 0 {
 		return 0, false
 	}
 	return points[0], true
+}
+
+// piecePoints is the search itself over the keys of a range in walking order:
+// the positions of the first split points, up to limit of them, or all for 0.
+// Keys equal to the point before are skipped; a short last piece is made up for
+// by the pieces before it.
+func piecePoints(keys [][]byte, perPiece, limit int) []int {
+	if len(keys) == 0 || bytes.Equal(keys[0], keys[len(keys)-1]) {
+		return nil
+	}
+	most := len(keys)
+	if limit > 0 {
+		most = limit + 1
+	}
+	points, count := walkPieces(keys, 0, 1, perPiece, most)
+	if len(points) > 0 && float64(count) < 0.8*float64(perPiece) {
+		points = evenOut(keys, points, count, perPiece)
+	}
+	if limit > 0 {
+		points = points[:min(limit, len(points))]
+	}
+	return points
+}
+
+// evenOut takes what the last piece lacks from the pieces before it.
+func evenOut(keys [][]byte, points []int, count, perPiece int) []int {
+	again := min(3, len(points))
+	smaller := perPiece - (perPiece-count)/(again+1)
+	if count < perPiece-smaller {
+		return points[:len(points)-1]
+	}
+	points = points[:len(points)-again]
+	from := 0
+	if len(points) > 0 {
+		from = points[len(points)-1]
+	}
+	// The key walked from counts as the first of its piece.
+	more, _ := walkPieces(keys, from, 1, smaller, again)
+	return append(points, more...)
 }
 
 // walkPieces picks up to limit points behind keys[from], one every n keys,

@@ -52,6 +52,7 @@ func (c *Cluster) startBalancer() {
 		return
 	}
 	cfg := balancer.Config{
+		Version:    c.release,
 		Parameters: c.engineParameters,
 		Rand:       rand.New(rand.NewPCG(c.seed, 0xba19+uint64(c.term))),
 		Logger:     c.logger,

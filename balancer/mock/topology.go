@@ -27,6 +27,8 @@ type TopologyShard struct {
 	Host     string   `json:"host"`
 	Zones    []string `json:"zones"`
 	Draining bool     `json:"draining"`
+	// MaxSizeMB is the limit of releases up to 5.0.
+	MaxSizeMB int64 `json:"maxSizeMB"`
 }
 
 // TopologySettings are the documents of config.settings worth setting up.

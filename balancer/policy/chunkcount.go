@@ -21,6 +21,11 @@ type CountSituation struct {
 //
 // The table must be aligned with the zones (CheckAligned).
 func SelectByCount(s CountSituation, avail *Available, why *Report) ([]Migration, Reason) {
+	if s.Random != nil {
+		if m, ok := randomMove(s.Situation, avail); ok {
+			return []Migration{m}, m.Reason
+		}
+	}
 	sel := newCountSelection(s, avail, why)
 	for _, phase := range []func(){sel.drain, sel.repairZones, sel.balance} {
 		if !sel.done() {

@@ -19,6 +19,8 @@ type Situation struct {
 	Sizes     catalog.DataSizes
 	// ForceJumbo is the setting attemptToBalanceJumboChunks.
 	ForceJumbo bool
+	// Random is set while the server's fail point for random migrations is on.
+	Random Chance
 }
 
 // maxChunkSize is the chunk size of the collection, the default one if unset.
@@ -43,11 +45,24 @@ const imbalanceFactor = 3
 // and why, goes to the report, if there is one.
 func SelectMigrations(s Situation, avail *Available, why *Report) ([]Migration, Reason, error) {
 	sel := newSelection(s, avail, why)
-	if sel.drain() && sel.repairZones() {
+	if !sel.drain() {
+		return sel.result()
+	}
+	if s.Random != nil && !anyDrains(s.Shards) {
+		if m, ok := randomMove(s, avail); ok {
+			sel.chosen = append(sel.chosen, m)
+			return sel.result()
+		}
+	}
+	if sel.repairZones() {
 		if err := sel.balanceSizes(); err != nil {
 			return nil, ReasonNone, err
 		}
 	}
+	return sel.result()
+}
+
+func (sel *selection) result() ([]Migration, Reason, error) {
 	if len(sel.chosen) == 0 {
 		return nil, ReasonNone, nil
 	}

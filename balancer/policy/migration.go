@@ -24,6 +24,9 @@ const (
 	// ReasonDefragmentation is for moves that bring a small chunk beside one it
 	// will be merged with; the selection knows nothing of them.
 	ReasonDefragmentation Reason = "defragmentation"
+	// ReasonUnsharded is for collections that are not sharded and move whole, by
+	// moveCollection: such a migration has no bounds.
+	ReasonUnsharded Reason = "unshardedCollection"
 )
 
 // ForceJumbo tells the donor what to do with a range larger than the limit

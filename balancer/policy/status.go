@@ -41,7 +41,9 @@ type Defragmentation struct {
 // as flagged ones on a draining shard, and zones without shards are compliant
 // too; a Report tells them.
 type Compliance struct {
-	ChunkSizeMB float64 // MiB, rounded up to two decimals
+	// ChunkSizeMB is in MiB, rounded up to two decimals; 0 for rules that count
+	// chunks, which don't tell it.
+	ChunkSizeMB float64
 	Compliant   bool
 	Violation   string           // empty when compliant
 	Details     *Defragmentation // only with ViolationDefragmenting
@@ -85,7 +87,10 @@ func chunkSizeMB(bytes int64) float64 {
 
 // Doc has the fields of the command's reply, without ok.
 func (c Compliance) Doc() bson.D {
-	doc := bson.D{{Key: "chunkSize", Value: c.ChunkSizeMB}, {Key: "balancerCompliant", Value: c.Compliant}}
+	doc := bson.D{{Key: "balancerCompliant", Value: c.Compliant}}
+	if c.ChunkSizeMB != 0 {
+		doc = append(bson.D{{Key: "chunkSize", Value: c.ChunkSizeMB}}, doc...)
+	}
 	if c.Compliant {
 		return doc
 	}

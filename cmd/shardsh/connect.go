@@ -63,6 +63,7 @@ func (env environment) connectMock(o commandLine, interactive bool) (*connection
 		RealTime:   o.mockTime == "real" || o.mockTime == "" && interactive,
 		Pace:       pace,
 		Seed:       o.seed,
+		Version:    o.serverVersion.release,
 		Parameters: map[string]any{},
 	}
 	if o.seeded {
@@ -109,7 +110,7 @@ func (env environment) connectMock(o commandLine, interactive bool) (*connection
 	return &connection{
 		noRetryWrites: o.server.retryWrites.given && !o.server.retryWrites.on, apiVersion: o.server.apiVersion,
 		client: client, address: "mongodb://mock:27017/", database: database, deployment: "mock: mongos",
-		serverVersion: mock.Version,
+		serverVersion: cluster.Version(),
 		cluster:       fmt.Sprintf("mock cluster, %d shards, %s time", len(topology.Shards), timeName(cfg.RealTime, o.mockTime)),
 		clock:         cluster.Clock(),
 		settings:      settings,

@@ -80,6 +80,7 @@ func shellFlags(o *commandLine) []flagGroup {
 			f.StringVar(&o.mock, "mock", "", "`N|FILE` use the mock: number of shards, or a topology file")
 			f.Lookup("mock").NoOptDefVal = mockGiven
 			f.StringVar(&o.mockTime, "mock-time", "", "`real|virtual|60x` how time goes by: really, by jumps (scripts), or at a pace")
+			f.Var(&o.serverVersion, "server-version", "`VERSION` release to behave like: 2.4, 3.4, 4.4, 5.0, 6.0, 7.0, 8.0 (default), 8.3")
 			f.StringToStringVar(&o.parameters, "set-parameter", nil, "`NAME=VALUE` set a server parameter; repeat to add")
 			f.Uint64Var(&o.seed, "seed", 0, "`N` runs with the same seed repeat exactly, from 2026-01-01 on")
 		}),

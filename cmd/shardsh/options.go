@@ -50,8 +50,11 @@ type commandLine struct {
 	quiet               bool
 	skipStartupWarnings bool
 
-	mock       string
-	mockTime   string // "", real or virtual
+	mock     string
+	mockTime string // "", real or virtual
+
+	serverVersion serverVersion
+
 	parameters map[string]string
 	seed       uint64
 	seeded     bool
@@ -114,7 +117,8 @@ func (o commandLine) check() error {
 		{o.mock != "" && o.server.address != "", "--mock and the address %s exclude each other", []any{redact(o.server.address)}},
 		{o.mock != "" && (o.server.host != "" || o.server.port != ""), "--mock and --host or --port exclude each other", nil},
 		{o.mock != "" && o.server.option() != "", "%s is for a live cluster, not for the mock", []any{o.server.option()}},
-		{!o.usesMock() && (o.mockTime != "" || len(o.parameters) > 0 || o.seeded), "--mock-time, --set-parameter and --seed are for the mock cluster only", nil},
+		{!o.usesMock() && (o.mockTime != "" || len(o.parameters) > 0 || o.seeded || o.serverVersion.given),
+			"--mock-time, --set-parameter, --seed and --server-version are for the mock cluster only", nil},
 		{o.wantsJSON() && !scripted, "--json and --jsonl need --eval or a script", nil},
 		{o.wantsJSON() && slices.Contains(o.files, "-"), "--json and --jsonl need a script in a file, not on standard input", nil},
 		{o.wantsJSON() && (o.shell || o.interactive), "--json or --jsonl, and a shell exclude each other", nil},

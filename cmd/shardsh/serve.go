@@ -25,8 +25,11 @@ type serveLine struct {
 	tlsCert string
 	tlsKey  string
 
-	mockTime   string
-	seed       uint64
+	mockTime string
+	seed     uint64
+
+	serverVersion serverVersion
+
 	seeded     bool
 	parameters map[string]string
 
@@ -58,6 +61,7 @@ func serveFlags(o *serveLine) *pflag.FlagSet {
 	flags.DurationVar(&o.idleCursors, "idle-cursor-timeout", 10*time.Minute, "close cursors that nobody reads for this `TIME`")
 	flags.DurationVar(&o.grace, "grace", 5*time.Second, "how much `TIME` commands have left when the server is to stop")
 	flags.StringVar(&o.logLevel, "log-level", "info", "`LEVEL`: debug, info, warn or error")
+	flags.Var(&o.serverVersion, "server-version", "release to behave like: 2.4, 3.4, 4.4, 5.0, 6.0, 7.0, 8.0 or 8.3")
 	flags.BoolVar(&o.logJSON, "log-json", false, "log JSON lines")
 	flags.BoolVarP(&o.help, "help", "h", false, "print this help")
 	return flags

@@ -91,7 +91,7 @@ func (o serveLine) open(ctx context.Context, logger *slog.Logger) (*served, erro
 			logger.Warn("passwords and data cross the network in the clear: use --tls-cert", "bind", host)
 		}
 	}
-	logger.Info("serving a mock cluster", "version", mock.Version, "shards", len(topology.Shards), "time", o.mockTime,
+	logger.Info("serving a mock cluster", "version", c.cluster.Version(), "shards", len(topology.Shards), "time", o.mockTime,
 		"authentication", len(o.auth) > 0, "tls", c.tls != nil)
 	return c, nil
 }
@@ -113,7 +113,7 @@ func (o serveLine) newCluster(topology *mock.Topology, configServer string, logg
 		return nil, err
 	}
 	cfg := mock.Config{
-		Topology: topology, Pace: pace, RealTime: o.mockTime == "real", Seed: o.seed, Logger: logger, Parameters: map[string]any{},
+		Topology: topology, Pace: pace, RealTime: o.mockTime == "real", Version: o.serverVersion.release, Seed: o.seed, Logger: logger, Parameters: map[string]any{},
 		ConfigServer: configServer,
 	}
 	if o.seeded {

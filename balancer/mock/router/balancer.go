@@ -38,12 +38,15 @@ func (r *Router) balancerStop(c *call) (bson.D, error) {
 func (r *Router) balancerStatus(*call) (bson.D, error) {
 	settings, _ := r.cluster.RefreshSettings()
 	status := r.cluster.BalancerStatus()
-	return bson.D{
+	reply := bson.D{
 		{Key: "mode", Value: string(settings.Mode)},
 		{Key: "inBalancerRound", Value: status.InRound},
 		{Key: "numBalancerRounds", Value: status.Rounds},
-		{Key: "term", Value: r.cluster.Term()},
-	}, nil
+	}
+	if r.cluster.Release().AtLeast(catalog.Release60) {
+		reply = append(reply, bson.E{Key: "term", Value: r.cluster.Term()})
+	}
+	return reply, nil
 }
 
 func (r *Router) balancerCollectionStatus(c *call) (bson.D, error) {

@@ -4,18 +4,40 @@ import (
 	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
 )
 
-// commandTable has every command of the mock's mongos under its name and
+// since is the first release that has a command, for those that the oldest one
+// lacks.
+var since = map[string]catalog.Release{
+	"balancerStart": catalog.Release34, "balancerStop": catalog.Release34, "balancerStatus": catalog.Release34,
+	"addShardToZone": catalog.Release34, "removeShardFromZone": catalog.Release34, "updateZoneKeyRange": catalog.Release34,
+	"balancerCollectionStatus": catalog.Release44, "clearJumboFlag": catalog.Release44, "refineCollectionShardKey": catalog.Release44,
+	"setAllowMigrations": catalog.Release50, "reshardCollection": catalog.Release50, "abortReshardCollection": catalog.Release50,
+	"commitReshardCollection": catalog.Release50, "cleanupReshardCollection": catalog.Release50,
+	"configureCollectionBalancing": catalog.Release60, "moveRange": catalog.Release60,
+	"mergeAllChunksOnShard": catalog.Release70, "checkMetadataConsistency": catalog.Release70,
+	"moveCollection": catalog.Release80, "abortMoveCollection": catalog.Release80,
+	"unshardCollection": catalog.Release80, "abortUnshardCollection": catalog.Release80,
+}
+
+// commandTable has every command of a mongos of the release under its name and
 // aliases. A command that is not here answers CommandNotFound.
-func commandTable() map[string]*command {
-	return tableOf(slices.Concat(
+func commandTable(r catalog.Release) map[string]*command {
+	table := tableOf(slices.Concat(
 		handshakeCommands(), authenticationCommands(), userCommands(), sessionCommands(), diagnosticCommands(), readCommands(), writeCommands(), explainCommands(),
 		catalogCommands(), indexCommands(), statisticsCommands(), balancerCommands(),
 		moveCommands(), chunkCommands(), shardingCommands(), reshardingCommands(), zoneCommands(), shardCommands(),
 		parameterCommands(), operationCommands(), mockCommands(),
 		collectionCommands(),
 	))
+	for name, cmd := range table {
+		if first, newer := since[cmd.name]; newer && !r.AtLeast(first) {
+			delete(table, name)
+		}
+	}
+	return table
 }
 
 // tableOf finds commands by their names and aliases; the last of a name counts.

@@ -8,13 +8,12 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
-	"shardsh/balancer/mock"
 	"shardsh/balancer/mongoerr"
 )
 
 func diagnosticCommands() []command {
 	return []command{
-		{name: "buildInfo", aliases: []string{"buildinfo"}, anyone: true, run: buildInfo},
+		{name: "buildInfo", aliases: []string{"buildinfo"}, anyone: true, run: (*Router).buildInfo},
 		{name: "getLog", adminOnly: true, run: getLog},
 		{name: "hostInfo", adminOnly: true, run: (*Router).hostInfo},
 		{name: "getCmdLineOpts", adminOnly: true, run: getCmdLineOpts},
@@ -32,15 +31,15 @@ func diagnosticCommands() []command {
 // gitVersion stands where a server names the commit it was built from.
 const gitVersion = "0000000000000000000000000000000000000000"
 
-func buildInfo(*Router, *call) (bson.D, error) {
+func (r *Router) buildInfo(*call) (bson.D, error) {
 	return bson.D{
-		{Key: "version", Value: mock.Version},
+		{Key: "version", Value: r.cluster.Version()},
 		{Key: "gitVersion", Value: gitVersion},
 		{Key: "modules", Value: bson.A{}},
 		{Key: "allocator", Value: "system"},
 		{Key: "javascriptEngine", Value: "none"},
 		{Key: "sysInfo", Value: "deprecated"},
-		{Key: "versionArray", Value: bson.A{int32(8), int32(0), int32(10), int32(0)}},
+		{Key: "versionArray", Value: r.cluster.VersionArray()},
 		{Key: "openssl", Value: bson.D{{Key: "running", Value: "disabled"}, {Key: "compiled", Value: "disabled"}}},
 		{Key: "buildEnvironment", Value: bson.D{{Key: "target_arch", Value: runtime.GOARCH}, {Key: "target_os", Value: runtime.GOOS}}},
 		{Key: "bits", Value: int32(64)},

@@ -11,7 +11,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
-	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
 )
@@ -107,26 +106,26 @@ func (r *Router) explainTail(c *call) bson.D {
 		}
 	}
 	return bson.D{
-		{Key: "serverInfo", Value: serverInfo("localhost", 27017)},
+		{Key: "serverInfo", Value: r.serverInfo("localhost", 27017)},
 		{Key: "serverParameters", Value: explainParameters()},
 		{Key: "command", Value: append(command, bson.E{Key: "$db", Value: c.db})},
 	}
 }
 
-func serverInfo(host string, port int32) bson.D {
+func (r *Router) serverInfo(host string, port int32) bson.D {
 	return bson.D{
-		{Key: "host", Value: host}, {Key: "port", Value: port}, {Key: "version", Value: mock.Version},
+		{Key: "host", Value: host}, {Key: "port", Value: port}, {Key: "version", Value: r.cluster.Version()},
 		{Key: "gitVersion", Value: gitVersion},
 	}
 }
 
 // shardInfo is a shard's server as its connection string names it first.
-func shardInfo(connection string) bson.D {
+func (r *Router) shardInfo(connection string) bson.D {
 	_, members, _ := strings.Cut(connection, "/")
 	member, _, _ := strings.Cut(members, ",")
 	host, port, _ := strings.Cut(member, ":")
 	n, _ := strconv.ParseInt(port, 10, 32)
-	return serverInfo(host, int32(n))
+	return r.serverInfo(host, int32(n))
 }
 
 // explainParameters are the server's settings of its query engine. The mock's
@@ -209,14 +208,14 @@ func stages(p part, shape store.Shape) (*store.Stage, store.Totals) {
 }
 
 // reply shows an explanation.
-func (e explanation) reply(level verbosity) bson.D {
+func (e explanation) reply(r *Router, level verbosity) bson.D {
 	shards := bson.A{}
 	for _, p := range e.parts {
 		shards = append(shards, append(bson.D{
 			{Key: "explainVersion", Value: "1"},
 			{Key: "shardName", Value: string(p.shard)},
 			{Key: "connectionString", Value: p.host},
-			{Key: "serverInfo", Value: shardInfo(p.host)},
+			{Key: "serverInfo", Value: r.shardInfo(p.host)},
 		}, e.planner(p)...))
 	}
 	doc := bson.D{{Key: "queryPlanner", Value: bson.D{{Key: "winningPlan", Value: bson.D{{Key: "stage", Value: e.top}, {Key: "shards", Value: shards}}}}}}
@@ -327,7 +326,7 @@ func (r *Router) explainFind(c *call, level verbosity) (bson.D, error) {
 	}
 	e := explanation{ns: q.ns, query: q, parts: r.plans(q, parts, stages)}
 	e.top = mergeStage(len(e.parts), !q.sort.IsEmpty())
-	return append(append(e.reply(level), q.shapeHash("find")), r.explainTail(c)...), nil
+	return append(append(e.reply(r, level), q.shapeHash("find")), r.explainTail(c)...), nil
 }
 
 func (r *Router) explainCount(c *call, level verbosity) (bson.D, error) {
@@ -341,7 +340,7 @@ func (r *Router) explainCount(c *call, level verbosity) (bson.D, error) {
 	}
 	plans := r.plans(q, parts, func(p part, shape store.Shape) (*store.Stage, store.Totals) { return countStages(q, p, shape) })
 	e := explanation{ns: q.ns, query: q, parts: plans, top: mergeStage(len(plans), false)}
-	return append(e.reply(level), r.explainTail(c)...), nil
+	return append(e.reply(r, level), r.explainTail(c)...), nil
 }
 
 // countStages: without a query the shard's own counter answers, and a query
@@ -376,5 +375,5 @@ func (r *Router) explainDistinct(c *call, level verbosity) (bson.D, error) {
 	}
 	plans := r.plans(q, parts, stages)
 	e := explanation{ns: q.ns, query: q, parts: plans, top: mergeStage(len(plans), false)}
-	return append(e.reply(level), r.explainTail(c)...), nil
+	return append(e.reply(r, level), r.explainTail(c)...), nil
 }

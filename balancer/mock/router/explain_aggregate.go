@@ -92,7 +92,7 @@ func (r *Router) explainAggregate(c *call, level verbosity) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	head := bson.D{{Key: "serverInfo", Value: serverInfo("localhost", 27017)}, {Key: "serverParameters", Value: explainParameters()}}
+	head := bson.D{{Key: "serverInfo", Value: r.serverInfo("localhost", 27017)}, {Key: "serverParameters", Value: explainParameters()}}
 	mine := all
 	if len(parts) > 1 {
 		shards, merger := split(all)
@@ -197,7 +197,7 @@ func (r *Router) explainSource(c *call, a aggregation, rest []bson.Raw) bson.D {
 		shown = append(bson.A{first[0]}, shown...)
 	}
 	return bson.D{
-		{Key: "serverInfo", Value: serverInfo("localhost", 27017)}, {Key: "serverParameters", Value: explainParameters()},
+		{Key: "serverInfo", Value: r.serverInfo("localhost", 27017)}, {Key: "serverParameters", Value: explainParameters()},
 		{Key: "mongos", Value: bson.D{{Key: "host", Value: "localhost:27017"}, {Key: "stages", Value: shown}}},
 		{Key: "command", Value: aggregateCommand(c)},
 	}

@@ -117,5 +117,5 @@ func (r *Router) explainWrite(c *call, q query, level verbosity, top string, wri
 		top = mergeStage(len(plans), false)
 	}
 	e := explanation{ns: q.ns, query: q, parts: plans, top: top}
-	return append(e.reply(level), r.explainTail(c)...), nil
+	return append(e.reply(r, level), r.explainTail(c)...), nil
 }

@@ -15,7 +15,6 @@ const (
 	maxDocumentBytes = 16 << 20
 	maxMessageBytes  = 48_000_000
 	maxWriteBatch    = 100_000
-	maxWireVersion   = 25
 )
 
 func handshakeCommands() []command {
@@ -62,7 +61,7 @@ func (r *Router) hello(c *call) (bson.D, error) {
 		bson.E{Key: "localTime", Value: bson.NewDateTimeFromTime(time.Now())},
 		bson.E{Key: "logicalSessionTimeoutMinutes", Value: int32(30)},
 		bson.E{Key: "connectionId", Value: c.client.ID},
-		bson.E{Key: "maxWireVersion", Value: int32(maxWireVersion)},
+		bson.E{Key: "maxWireVersion", Value: r.cluster.MaxWireVersion()},
 		bson.E{Key: "minWireVersion", Value: int32(0)},
 	)
 	if mechanisms != nil {

@@ -205,7 +205,7 @@ func (r *Router) memberStatus(*call) (bson.D, error) {
 	up, m := time.Since(r.started), r.member
 	reply := bson.D{
 		{Key: "host", Value: m.Address},
-		{Key: "version", Value: mock.Version},
+		{Key: "version", Value: r.cluster.Version()},
 		{Key: "process", Value: "mongod"},
 		{Key: "service", Value: bson.A{"shard"}},
 		{Key: "pid", Value: int64(os.Getpid())},

@@ -70,7 +70,7 @@ func New(c *mock.Cluster, logger *slog.Logger, options ...Option) *Router {
 	r := &Router{
 		cluster:  c,
 		logger:   logger,
-		commands: commandTable(),
+		commands: commandTable(c.Release()),
 		cursors:  cursors{rand: rand.New(rand.NewPCG(1, 2)), life: cursorLife},
 		process:  bson.NewObjectID(),
 		started:  time.Now(),

@@ -45,7 +45,7 @@ func (r *Router) serverStatus(c *call) (bson.D, error) {
 	up := time.Since(r.started)
 	reply := bson.D{
 		{Key: "host", Value: routerHost},
-		{Key: "version", Value: mock.Version},
+		{Key: "version", Value: r.cluster.Version()},
 		{Key: "process", Value: "mongos"},
 		{Key: "service", Value: bson.A{"router"}},
 		{Key: "pid", Value: int64(os.Getpid())},

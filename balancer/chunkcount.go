@@ -1,0 +1,102 @@
+package balancer
+
+import (
+	"context"
+	"errors"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
+	"shardsh/balancer/policy"
+)
+
+// selectByCount is the chunk selection of releases that count chunks: all
+// collections one after the other, without sizes, batches and memory (spec 01
+// §3.4 and §9.2).
+func (l *Loop) selectByCount(shards []catalog.Shard) ([]policy.Migration, error) {
+	if len(shards) < 2 {
+		return nil, nil
+	}
+	for _, s := range shards {
+		if s.MaxSizeMB < 0 {
+			return nil, mongoerr.New(mongoerr.BadValue, "shard %s has the maxSize %d", s.ID, s.MaxSizeMB)
+		}
+	}
+	colls, err := l.collections()
+	if err != nil {
+		return nil, err
+	}
+	rules := policy.RulesOf(l.cfg.Version)
+	if rules == policy.RulesNearest {
+		l.shuffle(len(colls), func(i, j int) { colls[i], colls[j] = colls[j], colls[i] })
+	}
+	var candidates []policy.Migration
+	available := policy.NewAvailable(shards)
+	for _, coll := range colls {
+		if !coll.BalanceableIn(l.cfg.Version) {
+			continue
+		}
+		if rules != policy.RulesNearest {
+			// Each collection has all shards: two may choose the same one.
+			available = policy.NewAvailable(shards)
+		}
+		chosen, err := l.countCandidates(coll, rules, shards, available)
+		switch {
+		case errors.Is(err, errTerminated):
+			return nil, err
+		case err != nil && !mongoerr.Is(err, mongoerr.NamespaceNotFound):
+			l.cfg.Logger.Warn("collection left out of this round", "id", 21853, "ns", coll.Namespace, "error", err)
+		}
+		candidates = append(candidates, chosen...)
+	}
+	return candidates, nil
+}
+
+func (l *Loop) countCandidates(coll catalog.Collection, rules policy.Rules, shards []catalog.Shard, available *policy.Available) ([]policy.Migration, error) {
+	routing, err := l.routing(coll.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	if err := policy.CheckAligned(routing.Table, routing.Zones); err != nil {
+		return nil, err
+	}
+	report := &policy.Report{EventsOnly: true}
+	situation := policy.CountSituation{
+		Situation: NewSituation(routing, nil, shards, l.Settings()), Rules: rules, MovedLastRound: l.movedLast, Shuffle: l.shuffle,
+	}
+	situation.Random = l.random()
+	chosen, _ := policy.SelectByCount(situation, available, report)
+	l.logReport(report)
+	return chosen, nil
+}
+
+// lockRound takes the lock that releases before 3.4 hold for a round. What it
+// gives back releases the lock.
+func (l *Loop) lockRound() (locked bool, unlock func(), err error) {
+	nothing := func() {}
+	if l.cfg.Version.HasModes() {
+		return true, nothing, nil
+	}
+	locked, err = call(&l.thread, "lock", func(ctx context.Context, c Cluster) (bool, error) {
+		lock, has := c.(RoundLock)
+		if !has {
+			return true, nil
+		}
+		return lock.LockRound(ctx)
+	})
+	if err != nil || !locked {
+		return false, nothing, err
+	}
+	return true, l.unlockRound, nil
+}
+
+func (l *Loop) unlockRound() {
+	err := run(&l.thread, "unlock", func(ctx context.Context, c Cluster) error {
+		if lock, has := c.(RoundLock); has {
+			return lock.UnlockRound(ctx)
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, errTerminated) {
+		l.cfg.Logger.Warn("the lock of the round is not released", "error", err)
+	}
+}

@@ -1,0 +1,235 @@
+package mock_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock"
+)
+
+// chunkCounts are the chunks by shard.
+func (m *model) chunkCounts(t *testing.T, ns string) map[string]int64 {
+	t.Helper()
+	counts := map[string]int64{}
+	for chunk := range m.cluster.Table(ns).All() {
+		counts[string(chunk.Shard)]++
+	}
+	return counts
+}
+
+// Spec 01 §9.1: numbers of chunks even out, whatever they hold; 2.4 rests at a
+// difference that the others don't.
+func TestChunkCountsEvenOut(t *testing.T) {
+	topology := `{"shards":[{"id":"a"},{"id":"b"},{"id":"c"}],"collections":[{"ns":"big.data","key":{"k":1},"chunks":[`
+	for i := range 90 {
+		topology += fmt.Sprintf(`{"shard":"a","docs":100,"bytes":"1MB"%s},`, map[bool]string{true: fmt.Sprintf(`,"min":{"k":%d}`, i)}[i > 0])
+	}
+	topology = strings.TrimSuffix(topology, ",") + "]}]}"
+	for release, want := range map[catalog.Release]map[string]int64{
+		catalog.Release24: {"a": 30, "b": 30, "c": 30},
+		catalog.Release34: {"a": 30, "b": 30, "c": 30},
+		catalog.Release50: {"a": 30, "b": 30, "c": 30},
+		catalog.Release60: {"a": 90}, // 90 MB are less than three chunks
+	} {
+		t.Run(release.String(), func(t *testing.T) {
+			m := newCluster(t, topology, mock.Config{Version: release})
+			m.sleep(2 * time.Hour)
+			if got := m.chunkCounts(t, "big.data"); fmt.Sprint(got) != fmt.Sprint(want) {
+				t.Errorf("chunks %v, want %v", got, want)
+			}
+		})
+	}
+}
+
+// Spec 01 §9.1: up to 3.2 migrations ran one after the other, under the lock.
+func TestOneMigrationAtATime(t *testing.T) {
+	m := newCluster(t, topologyOf(t, 6, 40, "30MB", 300), mock.Config{Version: catalog.Release24})
+	held := 0
+	for range 300 {
+		m.sleep(time.Second)
+		running := len(m.all(t, "config", d("find", "changelog", "filter", d("what", "moveChunk.start")))) -
+			len(m.all(t, "config", d("find", "changelog", "filter", d("what", "moveChunk.from"))))
+		if running > 1 {
+			t.Fatalf("%d migrations at once", running)
+		}
+		if doc := m.first(t, "config", d("find", "locks", "filter", d("_id", "balancer"))); doc.Lookup("state").Int32() == 2 {
+			held++
+		} else if running > 0 {
+			t.Fatalf("a migration while the lock is free: %s", doc)
+		}
+	}
+	if held == 0 || held == 300 {
+		t.Errorf("the lock was held at %d of 300 moments: rounds take it and give it back", held)
+	}
+
+	// Somebody else holds the lock: nothing moves.
+	m = newCluster(t, topologyOf(t, 3, 40, "30MB", 300), mock.Config{Version: catalog.Release24})
+	change := func(coll, id, field string, value any) {
+		m.ok(t, "config", d("update", coll, "updates", bson.A{d("q", d("_id", id), "u", d("$set", d(field, value)), "upsert", true)}))
+	}
+	change("settings", "balancer", "stopped", true)
+	m.sleep(time.Minute)
+	change("locks", "balancer", "state", int32(2))
+	before := m.chunkCounts(t, "big.data")
+	change("settings", "balancer", "stopped", false)
+	m.sleep(time.Hour)
+	if got := m.chunkCounts(t, "big.data"); fmt.Sprint(got) != fmt.Sprint(before) {
+		t.Errorf("chunks moved without the lock: %v, before %v", got, before)
+	}
+}
+
+// Spec 01 §9.4.
+func TestMaxSize(t *testing.T) {
+	topology := strings.Replace(topologyOf(t, 3, 30, "40MB", 300), `{"id":"s01","host":"","zones":null,"draining":false,"maxSizeMB":0}`,
+		`{"id":"s01","maxSizeMB":100}`, 1)
+	m := newCluster(t, topology, mock.Config{Version: catalog.Release44})
+	m.sleep(time.Hour)
+	// It takes chunks until it holds 100 MiB, and stays in the number of shards
+	// that the ideal is for.
+	if got := m.chunkCounts(t, "big.data"); got["s01"] != 3 || got["s02"] != 10 {
+		t.Errorf("chunks %v, want 3 on s01 and 10 on s02", got)
+	}
+	chunk := m.cluster.Table("big.data").At(0)
+	m.refused(t, "admin", d("moveChunk", "big.data", "find", d("k", -1), "to", "s01"), 20)
+	if m.cluster.Table("big.data").At(0).Shard != chunk.Shard {
+		t.Error("the refused chunk moved")
+	}
+	if _, err := mock.ParseTopology([]byte(topology)); err != nil {
+		t.Fatal(err)
+	}
+	parsed, _ := mock.ParseTopology([]byte(topology))
+	if _, err := mock.New(mock.Config{Topology: parsed}); err == nil || !strings.Contains(err.Error(), "maxSizeMB") {
+		t.Errorf("8.0 takes a maxSize: %v", err)
+	}
+}
+
+// Spec 01 §1.9: up to 5.0 a move by hand must be one that the balancer could
+// make.
+func TestMovesByHandOfOld(t *testing.T) {
+	for _, tt := range []struct {
+		release  catalog.Release
+		draining int64
+		outside  int64
+	}{{catalog.Release50, 20, 20}, {catalog.Release80, 70, 0}} {
+		m := newCluster(t, topologyOf(t, 4, 8, "1MB", 100), mock.Config{Version: tt.release})
+		if tt.release == catalog.Release50 {
+			m.ok(t, "admin", d("balancerStop", 1))
+		}
+		m.ok(t, "admin", d("addShardToZone", "s00", "zone", "Z"))
+		m.ok(t, "admin", d("updateZoneKeyRange", "big.data", "min", d("k", 1000), "max", d("k", 2000), "zone", "Z"))
+		m.ok(t, "admin", d("removeShard", "s03"))
+		m.refused(t, "admin", d("moveChunk", "big.data", "find", d("k", 3500), "to", "s03"), tt.draining)
+		outside := d("moveChunk", "big.data", "find", d("k", 1500), "to", "s01")
+		if tt.outside != 0 {
+			m.refused(t, "admin", outside, tt.outside)
+		} else {
+			m.ok(t, "admin", outside)
+		}
+	}
+}
+
+// Spec 01 §10.2.
+func TestJumboFlagOfReleases(t *testing.T) {
+	for _, tt := range []struct {
+		release               catalog.Release
+		afterSplit, afterMove catalog.Jumbo
+	}{
+		{catalog.Release44, catalog.JumboFalse, catalog.JumboUnset},
+		{catalog.Release50, catalog.JumboTrue, catalog.JumboTrue},
+		{catalog.Release80, catalog.JumboFalse, catalog.JumboTrue},
+	} {
+		m := newCluster(t, `{"shards":[{"id":"a"},{"id":"b"}],"collections":[{"ns":"big.data","key":{"k":1},
+			"chunks":[{"shard":"a","jumbo":true,"docs":10,"bytes":1000},{"min":{"k":5},"shard":"a","jumbo":true,"docs":10,"bytes":1000}]}]}`,
+			mock.Config{Version: tt.release})
+		m.ok(t, "admin", d("split", "big.data", "middle", d("k", 0)))
+		m.ok(t, "admin", d("moveChunk", "big.data", "find", d("k", 7), "to", "b", "forceJumbo", true))
+		table := m.cluster.Table("big.data")
+		if got := table.At(0).Jumbo; got != tt.afterSplit {
+			t.Errorf("%s: flag %v after a split, want %v", tt.release, got, tt.afterSplit)
+		}
+		if got := table.At(2); got.Shard != "b" || got.Jumbo != tt.afterMove {
+			t.Errorf("%s: flag %v on %s after a forced migration, want %v on b", tt.release, got.Jumbo, got.Shard, tt.afterMove)
+		}
+	}
+}
+
+// Up to 5.0 shards split chunks that inserts make larger than the chunk size.
+func TestAutoSplit(t *testing.T) {
+	grow := func(t *testing.T, release catalog.Release, prepare ...bson.D) int {
+		t.Helper()
+		m := newCluster(t, `{"shards":[{"id":"a"},{"id":"b"}],"settings":{"chunkSizeMB":1}}`, mock.Config{Version: release})
+		for _, command := range prepare {
+			m.ok(t, "config", command)
+		}
+		m.sleep(11 * time.Second) // a round reads the settings
+		m.ok(t, "admin", d("enableSharding", "db"))
+		m.ok(t, "admin", d("shardCollection", "db.c", "key", d("k", 1)))
+		text := strings.Repeat("x", 10_000)
+		for batch := range 10 {
+			var docs bson.A
+			for i := range 100 {
+				docs = append(docs, d("k", batch*100+i, "text", text))
+			}
+			m.ok(t, "db", d("insert", "c", "documents", docs))
+		}
+		if err := m.cluster.Invariants(); err != nil {
+			t.Error(err)
+		}
+		return m.cluster.Table("db.c").Len()
+	}
+	if n := grow(t, catalog.Release80); n != 1 {
+		t.Errorf("8.0 splits on insert: %d chunks", n)
+	}
+	// 10 MB in chunks of up to 1 MiB, cut into halves when they are full.
+	if n := grow(t, catalog.Release44); n < 10 || n > 20 {
+		t.Errorf("4.4 makes %d chunks of 10 MB, want 10 to 20", n)
+	}
+	off := d("update", "settings", "updates", bson.A{d("q", d("_id", "autosplit"), "u", d("$set", d("enabled", false)), "upsert", true)})
+	if n := grow(t, catalog.Release44, off); n != 1 {
+		t.Errorf("4.4 splits with autosplit off: %d chunks", n)
+	}
+	stopped := d("update", "settings", "updates", bson.A{d("q", d("_id", "balancer"), "u", d("$set", d("mode", "autoSplitOnly")), "upsert", true)})
+	if n := grow(t, catalog.Release44, stopped); n < 10 {
+		t.Errorf("mode autoSplitOnly: %d chunks", n)
+	}
+}
+
+// Spec 01 §8: with the fail point on, the balancer moves collections that are
+// not sharded, and the round's entry counts them.
+func TestBalancerMovesUnshardedCollections(t *testing.T) {
+	run := func(parameters map[string]any) *model {
+		m := newCluster(t, `{"shards":[{"id":"a"},{"id":"b"},{"id":"c"}],"databases":[{"name":"db","primary":"a"}]}`, mock.Config{Parameters: parameters})
+		m.ok(t, "db", d("insert", "c", "documents", bson.A{d("_id", 1), d("_id", 2)}))
+		m.sleep(10 * time.Minute)
+		return m
+	}
+	m := run(map[string]any{"failpoint.balancerShouldReturnRandomMigrations": true, "reshardingMinimumOperationDurationMillis": 0})
+	entry := m.first(t, "config", d("find", "actionlog", "filter", d("details.unshardedCollectionsMoved", 1)))
+	if entry == nil {
+		t.Fatal("no round moved a collection")
+	}
+	if n := entry.Lookup("details", "candidateUnshardedCollections").Int32(); n != 1 {
+		t.Errorf("%d candidates, want 1: at most one a round", n)
+	}
+	tracked := m.first(t, "config", d("find", "collections", "filter", d("_id", "db.c")))
+	if tracked == nil || !tracked.Lookup("unsplittable").Boolean() {
+		t.Errorf("the collection is not tracked: %s", tracked)
+	}
+	if n := len(m.all(t, "db", d("find", "c"))); n != 2 {
+		t.Errorf("%d documents, want 2", n)
+	}
+
+	for _, parameters := range []map[string]any{
+		{"reshardingMinimumOperationDurationMillis": 0},
+		{"failpoint.balancerShouldReturnRandomMigrations": true},
+	} {
+		if entry := run(parameters).first(t, "config", d("find", "collections", "filter", d("_id", "db.c"))); entry != nil {
+			t.Errorf("with %v the collection moved: %s", parameters, entry)
+		}
+	}
+}

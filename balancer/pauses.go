@@ -1,0 +1,31 @@
+package balancer
+
+import (
+	"time"
+
+	"shardsh/balancer/catalog"
+)
+
+// pauses are the sleeps of the main thread after a round (spec 01 §1.8).
+type pauses struct {
+	moved, nothingMoved    time.Duration // there were candidates
+	idle, disabled, failed time.Duration
+	throttled              bool // a batch of migrations waits for the throttle
+}
+
+// pausesOf a release. From 7.0 on a round with candidates is followed by the
+// next at once, and its migrations wait for the throttle instead.
+func pausesOf(r catalog.Release) pauses {
+	const short = time.Second
+	p := pauses{idle: RoundInterval, disabled: RoundInterval, failed: RoundInterval}
+	switch {
+	case r.AtLeast(catalog.Release70):
+		p.throttled = true
+	case r.HasModes():
+		p.moved, p.nothingMoved = short, RoundInterval
+	default:
+		p.moved, p.nothingMoved = 5*time.Second, RoundInterval
+		p.disabled, p.failed = 30*time.Second, 30*time.Second
+	}
+	return p
+}

@@ -1,0 +1,56 @@
+package policy
+
+import (
+	"strings"
+
+	"shardsh/balancer/catalog"
+)
+
+// randomMove is what the fail point for random migrations chooses for a
+// collection, whatever its sizes, zones and flags: a whole chunk of the first
+// available shard, in an order drawn, that owns any, for the shard after it
+// (spec 01 §6.10).
+func randomMove(s Situation, avail *Available) (Migration, bool) {
+	if strings.HasPrefix(s.Namespace, "config.") {
+		return Migration{}, false
+	}
+	var free []catalog.ShardID
+	for _, shard := range s.Shards {
+		if avail.Has(shard.ID) {
+			free = append(free, shard.ID)
+		}
+	}
+	if len(free) < 2 {
+		return Migration{}, false
+	}
+	s.Random.Shuffle(len(free), func(i, j int) { free[i], free[j] = free[j], free[i] })
+	for i, from := range free {
+		owned := s.Table.Count(from)
+		if owned == 0 {
+			continue
+		}
+		to, at := free[(i+1)%len(free)], s.Random.IntN(owned)
+		for c := range s.Table.Owned(from, catalog.Key{}, catalog.Key{}) {
+			if at > 0 {
+				at--
+				continue
+			}
+			avail.Take(from, to)
+			return Migration{
+				From: from, To: to, Namespace: s.Namespace, UUID: s.UUID, Min: c.Min, Max: c.Max, ChunkVersion: c.Version,
+				MaxChunkSizeBytes: s.maxChunkSize(), Reason: ReasonChunksImbalance,
+			}, true
+		}
+	}
+	return Migration{}, false
+}
+
+// anyDrains: random migrations stand back until shards are drained.
+func anyDrains(shards []catalog.Shard) bool {
+	for _, s := range shards {
+		if s.Draining {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,127 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+)
+
+// Chance is where a choice at random comes from. *rand.Rand is one.
+type Chance interface {
+	IntN(n int) int
+	Shuffle(n int, swap func(i, j int))
+}
+
+// longestResharding is the least duration of a resharding up to which
+// unsharded collections are moved: with a longer one a round would wait for it.
+const longestResharding = 5 * time.Second
+
+// Unsharded is a collection that lives whole on one shard.
+type Unsharded struct {
+	Namespace string
+	UUID      bson.Binary
+	Shard     catalog.ShardID
+	// Tracked ones are in config.collections. The others live on the primary
+	// shard of their database.
+	Tracked   bool
+	NoBalance bool
+}
+
+// UnshardedSituation is what a round sees of collections that are not sharded.
+type UnshardedSituation struct {
+	Shards      []catalog.Shard
+	Collections []Unsharded
+	// Sharded are the namespaces of the sharded collections.
+	Sharded []string
+	// LeastDuration of a resharding, which moves such a collection.
+	LeastDuration time.Duration
+}
+
+// SelectUnsharded moves one collection that is not sharded to another shard at
+// random, at most. The server does this only to test itself, while the fail
+// point for random migrations is on (spec 01 §8); callers ask only then. It
+// takes both shards out of avail.
+func SelectUnsharded(s UnshardedSituation, avail *Available, chance Chance) (Migration, bool) {
+	if avail.Len() < 2 || s.LeastDuration > longestResharding {
+		return Migration{}, false
+	}
+	var draining, others []catalog.ShardID
+	for _, shard := range s.Shards {
+		switch {
+		case !avail.Has(shard.ID):
+		case shard.Draining:
+			draining = append(draining, shard.ID)
+		default:
+			others = append(others, shard.ID)
+		}
+	}
+	chance.Shuffle(len(draining), func(i, j int) { draining[i], draining[j] = draining[j], draining[i] })
+	chance.Shuffle(len(others), func(i, j int) { others[i], others[j] = others[j], others[i] })
+
+	m, ok := s.pick(draining, others, chance)
+	if !ok {
+		if s.someSharded() && chance.IntN(2) == 1 {
+			return Migration{}, false
+		}
+		if m, ok = s.pick(others, others, chance); !ok {
+			return Migration{}, false
+		}
+	}
+	avail.Take(m.From, m.To)
+	return m, true
+}
+
+// someSharded: there are sharded collections to leave room for. Those of
+// config count only while a shard drains.
+func (s UnshardedSituation) someSharded() bool {
+	drains := anyDrains(s.Shards)
+	return slices.ContainsFunc(s.Sharded, func(ns string) bool { return drains || !strings.HasPrefix(ns, "config.") })
+}
+
+// pick is a collection of the first donor that has one, and the first other
+// shard as its recipient.
+func (s UnshardedSituation) pick(donors, recipients []catalog.ShardID, chance Chance) (Migration, bool) {
+	for _, from := range donors {
+		to := slices.IndexFunc(recipients, func(id catalog.ShardID) bool { return id != from })
+		if to < 0 {
+			continue
+		}
+		coll, ok := s.pickOn(from, chance)
+		if ok {
+			return Migration{From: from, To: recipients[to], Namespace: coll.Namespace, UUID: coll.UUID, Reason: ReasonUnsharded}, true
+		}
+	}
+	return Migration{}, false
+}
+
+// pickOn is a collection of a shard: one that is not tracked, of a database
+// drawn first, else one that is.
+func (s UnshardedSituation) pickOn(shard catalog.ShardID, chance Chance) (Unsharded, bool) {
+	byDatabase := map[string][]Unsharded{}
+	var databases []string
+	var tracked []Unsharded
+	for _, coll := range s.Collections {
+		db, _, _ := strings.Cut(coll.Namespace, ".")
+		switch {
+		case coll.Shard != shard, coll.Tracked && coll.NoBalance:
+		case coll.Tracked:
+			tracked = append(tracked, coll)
+		default:
+			if byDatabase[db] == nil {
+				databases = append(databases, db)
+			}
+			byDatabase[db] = append(byDatabase[db], coll)
+		}
+	}
+	if len(databases) > 0 {
+		tracked = byDatabase[databases[chance.IntN(len(databases))]]
+	}
+	if len(tracked) == 0 {
+		return Unsharded{}, false
+	}
+	return tracked[chance.IntN(len(tracked))], true
+}

@@ -1,0 +1,254 @@
+package balancer_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer"
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/policy"
+)
+
+// runConfig turns a loop on the fake's queue.
+func (f *fakeCluster) runConfig(t testing.TB, cfg balancer.Config) *balancer.Loop {
+	t.Helper()
+	loop := balancer.NewLoop(cfg)
+	driver := balancer.NewEventDriver(f.queue, loop, f)
+	driver.Start()
+	t.Cleanup(driver.Stop)
+	return loop
+}
+
+// addChunks makes a collection with one chunk after the other on the shards
+// named, without sizes.
+func (f *fakeCluster) addChunks(t testing.TB, ns string, owners ...string) *fakeCollection {
+	t.Helper()
+	coll := f.add(t, ns, 0)
+	min := coll.entry.Pattern.GlobalMin()
+	var chunks []catalog.Chunk
+	for i, owner := range owners {
+		max := coll.entry.Pattern.GlobalMax()
+		if i < len(owners)-1 {
+			var err error
+			if max, err = coll.entry.Pattern.Key(document(t, bson.D{{Key: "x", Value: int32(10 * (i + 1))}})); err != nil {
+				t.Fatal(err)
+			}
+		}
+		chunks = append(chunks, catalog.Chunk{Min: min, Max: max, Shard: catalog.ShardID(owner), Version: catalog.ChunkVersion{Major: 1, Minor: uint32(i)}})
+		min = max
+	}
+	var err error
+	coll.table, err = catalog.NewRoutingTable(coll.entry.Pattern, bson.ObjectID{1}, bson.Timestamp{T: 1}, slices.Values(chunks))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return coll
+}
+
+// Spec 01 §1.8, the sleeps of each release. Migrations take 2 s and move
+// nothing that the counts would show, so that every round has a candidate.
+func TestSleepsOfReleases(t *testing.T) {
+	for _, tt := range []struct {
+		release  catalog.Release
+		moving   time.Duration // from one migration to the next, over its 2 s
+		failing  time.Duration // the same when each fails
+		disabled time.Duration
+		failed   time.Duration // after a round that failed
+	}{
+		{catalog.Release24, 5 * time.Second, 10 * time.Second, 30 * time.Second, 30 * time.Second},
+		{catalog.Release34, time.Second, 10 * time.Second, 10 * time.Second, 10 * time.Second},
+		{catalog.Release50, time.Second, 10 * time.Second, 10 * time.Second, 10 * time.Second},
+		{catalog.Release60, time.Second, 10 * time.Second, 10 * time.Second, 10 * time.Second},
+		{catalog.Release70, time.Second, time.Second, 10 * time.Second, 10 * time.Second},
+		{catalog.Release80, time.Second, time.Second, 10 * time.Second, 10 * time.Second},
+	} {
+		t.Run(tt.release.String(), func(t *testing.T) {
+			cluster := func() *fakeCluster {
+				f := newFake("a", "b")
+				f.addChunks(t, "db.c", "a", "a", "a", "a").sizes = map[catalog.ShardID]int64{"a": 1 << 40, "b": 0}
+				return f
+			}
+			between := func(f *fakeCluster) time.Duration {
+				var starts []time.Time
+				moves := 0
+				f.runConfig(t, balancer.Config{Version: tt.release})
+				for range 400 {
+					if len(f.moves) > moves {
+						starts, moves = append(starts, f.queue.Now()), len(f.moves)
+					}
+					f.advance(100 * time.Millisecond)
+				}
+				if len(starts) < 3 {
+					t.Fatalf("%d migrations", len(starts))
+				}
+				return starts[2].Sub(starts[1]) - f.moveTime
+			}
+			if got := between(cluster()); got != tt.moving {
+				t.Errorf("%v after a round that moved something, want %v", got, tt.moving)
+			}
+			f := cluster()
+			f.moveErr = func(policy.Migration) error { return errors.New("no") }
+			if got := between(f); got != tt.failing {
+				t.Errorf("%v after a round whose migration failed, want %v", got, tt.failing)
+			}
+
+			f = cluster()
+			f.settings["balancer"] = bson.D{{Key: "stopped", Value: true}}
+			loop := f.runConfig(t, balancer.Config{Version: tt.release})
+			f.advance(2 * time.Minute)
+			if got, want := loop.Status().Rounds, int64(2*time.Minute/tt.disabled)+1; got != want {
+				t.Errorf("%d rounds in two minutes while disabled, want %d", got, want)
+			}
+			f = cluster()
+			f.failShards = errors.New("gone")
+			loop = f.runConfig(t, balancer.Config{Version: tt.release})
+			f.advance(2 * time.Minute)
+			if got, want := loop.Status().Rounds, int64(2*time.Minute/tt.failed)+1; got != want {
+				t.Errorf("%d failed rounds in two minutes, want %d", got, want)
+			}
+		})
+	}
+}
+
+// Spec 01 §12, trap 38: 3.4 chooses for each collection on its own, later
+// releases do not.
+func TestTrap38ConflictingMigrationsOf34(t *testing.T) {
+	for release, want := range map[catalog.Release][]string{
+		catalog.Release34: {"db.c a>b", "db.d a>b"},
+		catalog.Release44: {"db.c a>b"},
+	} {
+		f := newFake("a", "b")
+		f.addChunks(t, "db.c", "a", "a", "a")
+		f.addChunks(t, "db.d", "a", "a", "a")
+		f.runConfig(t, balancer.Config{Version: release})
+		f.advance(time.Second)
+		var got []string
+		for _, m := range f.moves {
+			got = append(got, moveText(m))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: the first round moves %v, want %v", release, got, want)
+		}
+	}
+}
+
+// Spec 01 §9.3: up to 3.2 the migrations of a round run one after the other.
+func TestMigrationsOf24RunOneByOne(t *testing.T) {
+	f := newFake("a", "b")
+	f.addChunks(t, "db.c", "a", "a", "a")
+	f.addChunks(t, "db.d", "a", "a", "a")
+	f.runConfig(t, balancer.Config{Version: catalog.Release24})
+	f.advance(time.Second)
+	if len(f.moves) != 1 {
+		t.Errorf("%d migrations at once", len(f.moves))
+	}
+	f.advance(2 * time.Second)
+	if len(f.moves) != 2 || f.moves[1].Namespace != "db.d" {
+		t.Errorf("the second collection does not follow: %d migrations", len(f.moves))
+	}
+	if len(f.log) != 0 {
+		t.Error("2.4 has no action log")
+	}
+}
+
+// Spec 01 §2.8: which switches of a collection a release knows.
+func TestSwitchesOfCollections(t *testing.T) {
+	for _, tt := range []struct {
+		release catalog.Release
+		change  func(*catalog.Collection)
+		moves   bool
+	}{
+		{catalog.Release44, func(c *catalog.Collection) { c.NoBalance = true }, false},
+		{catalog.Release44, func(c *catalog.Collection) { c.AllowMigrations = false }, true},
+		{catalog.Release50, func(c *catalog.Collection) { c.AllowMigrations = false }, false},
+		{catalog.Release50, func(c *catalog.Collection) { c.PermitMigrations = false }, false},
+		{catalog.Release50, func(c *catalog.Collection) { c.Defragment = true }, true},
+	} {
+		f := newFake("a", "b")
+		tt.change(&f.addChunks(t, "db.c", "a", "a", "a").entry)
+		f.runConfig(t, balancer.Config{Version: tt.release})
+		f.advance(time.Second)
+		if moves := len(f.moves) > 0; moves != tt.moves {
+			t.Errorf("%s with %+v: moves %v", tt.release, f.colls[0].entry, moves)
+		}
+	}
+}
+
+// A shard's maxSize must not be negative (spec 01 §3.1).
+func TestNegativeMaxSizeFailsTheRound(t *testing.T) {
+	f := newFake("a", "b")
+	f.addChunks(t, "db.c", "a", "a", "a")
+	f.shards[1].MaxSizeMB = -1
+	f.runConfig(t, balancer.Config{Version: catalog.Release44})
+	f.advance(time.Second)
+	if len(f.moves) != 0 || len(f.log) != 1 || field(t, f.log[0].details, "errorOccured") != true {
+		t.Errorf("%d moves, log %v", len(f.moves), f.log)
+	}
+}
+
+// Spec 01 §1.3, step 13: the move of an unsharded collection comes first and
+// takes its shards from the others.
+func TestUnshardedMovesGoFirst(t *testing.T) {
+	f := newFake("a", "b", "c")
+	f.add(t, "db.c", 1000, 0, 0)
+	f.unsharded = []policy.Unsharded{{Namespace: "db.u", Shard: "b"}}
+	parameters := balancer.DefaultParameters()
+	parameters.RandomMigrations, parameters.ReshardingDuration = true, 0
+	f.runConfig(t, balancer.Config{Parameters: func() balancer.Parameters { return parameters }})
+	f.advance(3 * time.Second)
+	if len(f.moves) == 0 || moveText(f.moves[0]) != "db.u b>a" || f.moves[0].Reason != policy.ReasonUnsharded {
+		t.Fatalf("moves %v", f.moves)
+	}
+	// One shard is left, so no chunk could move beside it.
+	details := f.log[0].details
+	for name, want := range map[string]int32{"candidateUnshardedCollections": 1, "unshardedCollectionsMoved": 1, "candidateChunks": 0, "chunksMoved": 0} {
+		if got := field(t, details, name); got != want {
+			t.Errorf("%s = %v, want %d", name, got, want)
+		}
+	}
+}
+
+// warned collects the ids of log events.
+type warned struct {
+	slog.Handler
+	ids *[]string
+}
+
+func (warned) Enabled(context.Context, slog.Level) bool { return true }
+
+func (w warned) Handle(_ context.Context, r slog.Record) error {
+	r.Attrs(func(a slog.Attr) bool {
+		if a.Key == "id" {
+			*w.ids = append(*w.ids, fmt.Sprint(a.Value))
+		}
+		return true
+	})
+	return nil
+}
+
+// W06 and spec 01 §2.6: an unknown mode and a new chunk size are logged.
+func TestW06SettingsThatAreLogged(t *testing.T) {
+	var ids []string
+	f := newFake("a", "b")
+	f.settings["balancer"] = bson.D{{Key: "mode", Value: "auto"}}
+	f.runConfig(t, balancer.Config{Logger: slog.New(warned{slog.DiscardHandler, &ids})})
+	f.advance(time.Second)
+	if !slices.Contains(ids, "7575700") || slices.Contains(ids, "22640") {
+		t.Errorf("log events %v, want 7575700 and not 22640", ids)
+	}
+	f.settings["chunksize"] = bson.D{{Key: "value", Value: 64}}
+	f.advance(aRoundLater)
+	if !slices.Contains(ids, "22640") {
+		t.Errorf("log events %v, want 22640 for the new chunk size", ids)
+	}
+}
+
+// aRoundLater is long enough for the next round to begin.
+const aRoundLater = balancer.RoundInterval + time.Second

@@ -1,0 +1,50 @@
+package balancer
+
+import (
+	"context"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/policy"
+)
+
+// selectUnsharded is the policy for collections that are not sharded. It
+// chooses something only for the server's tests of itself (spec 01 §8).
+func (l *Loop) selectUnsharded(shards []catalog.Shard, available *policy.Available) ([]policy.Migration, error) {
+	random := l.random()
+	if random == nil || !l.cfg.Version.AtLeast(catalog.Release80) {
+		return nil, nil
+	}
+	colls, err := call(&l.thread, "unsharded", func(ctx context.Context, c Cluster) ([]policy.Unsharded, error) {
+		return c.Unsharded(ctx)
+	})
+	if err != nil {
+		return nil, err
+	}
+	sharded, err := l.collections()
+	if err != nil {
+		return nil, err
+	}
+	situation := policy.UnshardedSituation{Shards: shards, Collections: colls, LeastDuration: l.cfg.Parameters().ReshardingDuration}
+	for _, coll := range sharded {
+		situation.Sharded = append(situation.Sharded, coll.Namespace)
+	}
+	m, ok := policy.SelectUnsharded(situation, available, random)
+	if !ok {
+		return nil, nil
+	}
+	return []policy.Migration{m}, nil
+}
+
+// random is set while migrations are to be random.
+func (l *Loop) random() policy.Chance {
+	if !l.cfg.Parameters().RandomMigrations {
+		return nil
+	}
+	return loopChance{l}
+}
+
+// loopChance draws from the loop's source, which others draw from too.
+type loopChance struct{ l *Loop }
+
+func (c loopChance) IntN(n int) int                     { return c.l.intn(n) }
+func (c loopChance) Shuffle(n int, swap func(i, j int)) { c.l.shuffle(n, swap) }
