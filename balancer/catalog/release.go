@@ -76,24 +76,24 @@ func (r Release) AtLeast(other Release) bool {
 // The switches below name what changed between releases, so that callers ask
 // for the thing and not for a number (spec 01 §9, 02 §12).
 
-// BalancesBySize: sizes in bytes count, before that numbers of chunks.
+// BalancesBySize reports whether sizes in bytes count; before that numbers of chunks.
 func (r Release) BalancesBySize() bool { return r.AtLeast(Release60) }
 
-// Defragments: collections can be defragmented.
+// Defragments reports whether collections can be defragmented.
 func (r Release) Defragments() bool { return r.AtLeast(Release60) }
 
-// AutoMerges: the auto-merger exists, with its setting and its merge command.
+// AutoMerges reports whether the auto-merger exists, with its setting and its merge command.
 func (r Release) AutoMerges() bool { return r.AtLeast(Release70) }
 
-// AutoSplits: shards split chunks that have grown beyond the chunk size.
+// AutoSplits reports whether shards split chunks that have grown beyond the chunk size.
 func (r Release) AutoSplits() bool { return !r.AtLeast(Release60) }
 
-// HasModes: the setting mode exists beside stopped, and the balancer runs on
+// HasModes reports whether the setting mode exists beside stopped, and the balancer runs on
 // the config servers, which has it hold its lock for good. Before that each
 // router has a balancer and takes the lock for a round.
 func (r Release) HasModes() bool { return r.AtLeast(Release34) }
 
-// LimitsShards: config.shards may have a maxSize.
+// LimitsShards reports whether config.shards may have a maxSize.
 func (r Release) LimitsShards() bool { return !r.AtLeast(Release60) }
 
 // DefaultChunkSize is the chunk size in bytes where none is set.
