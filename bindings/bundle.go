@@ -124,25 +124,30 @@ func (b *bundler) bundle(path string) (*transpiled, error) {
 // When the module awaits, done is the promise of its end, and the namespace
 // comes then. Errors call the file name.
 func (s *Shell) runESModule(name, path string, export func(space *goja.Object)) (done goja.Value, err error) {
+	// The source map's files are absolute, and must be found under their names.
+	if path, err = filepath.Abs(path); err != nil {
+		return nil, err
+	}
 	b := &bundler{}
 	t, err := b.bundle(path)
 	if err != nil {
 		return nil, s.renamed(err, path, name)
 	}
-	rename := func(source string) string {
-		if !filepath.IsAbs(source) {
-			source = filepath.Join(filepath.Dir(path), source)
+	absolute := func(source string) string {
+		if filepath.IsAbs(source) {
+			return source
 		}
-		if source == path {
-			return name
-		}
-		return source
+		return filepath.Join(filepath.Dir(path), source)
 	}
-	tree, async, err := t.parse(path, "(__require, __exports) => {"+b.metaDeclarations(), "})", rename)
+	tree, async, err := t.parse(path, "(__require, __exports) => {"+b.metaDeclarations(), "})", absolute)
 	if err != nil {
 		return nil, err
 	}
-	s.addSources(t.sourceMap, tree, rename)
+	s.addSources(t.sourceMap, tree, absolute)
+	if main, ok := s.sources[path]; ok {
+		main.name = name
+		s.sources[path] = main
+	}
 	f, err := s.moduleFunction(tree)
 	if err != nil {
 		return nil, err
@@ -171,14 +176,14 @@ func (b *bundler) metaDeclarations() string {
 }
 
 // addSources keeps the texts of a bundle's files for errors to quote.
-func (s *Shell) addSources(sourceMap []byte, tree *ast.Program, rename func(string) string) {
+func (s *Shell) addSources(sourceMap []byte, tree *ast.Program, absolute func(string) string) {
 	var m struct{ Sources, SourcesContent []string }
 	if json.Unmarshal(sourceMap, &m) != nil {
 		return
 	}
 	for i, name := range m.Sources {
 		if i < len(m.SourcesContent) && !strings.HasPrefix(name, "shardsh:") {
-			s.sources[rename(name)] = source{lines: m.SourcesContent[i], tree: tree}
+			s.sources[absolute(name)] = source{lines: m.SourcesContent[i], tree: tree}
 		}
 	}
 }

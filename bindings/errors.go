@@ -256,6 +256,9 @@ func (s *Shell) place(e *ScriptError) {
 	if !ok {
 		return
 	}
+	if src.name != "" {
+		e.File = src.name
+	}
 	if e.Line == 1 {
 		e.Column = max(1, e.Column-src.shift)
 	}

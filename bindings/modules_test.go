@@ -143,6 +143,8 @@ func TestPlacesInTranslatedFiles(t *testing.T) {
 	write("typed.ts", "interface A {\n  a: number\n}\nconst a: A | null = null;\nfunction f(x: any) {\n  const deep: any = x.a.b;\n}\nf(1);\n")
 	write("imports.mjs", "import {a} from './bad.ts';\n")
 	write("missing.mjs", "import twice from './lib.mjs';\nimport {nothere} from './lib.mjs';\nprint(nothere);\n")
+	write("throws.mjs", "import {base} from './lib.mjs';\nthrow new Error('here');\n")
+	write("later.mjs", "import {base} from './lib.mjs';\nawait 1;\nthrow new Error('here');\n")
 	write("plain.js", "for await (const x of [1]) print(x);\n\n   nosuch;\n")
 	for name, want := range map[string]string{
 		"fails.mjs":   filepath.Join(dir, "lib.mjs") + ":5:17   return x.nope.deeper;",
@@ -151,6 +153,9 @@ func TestPlacesInTranslatedFiles(t *testing.T) {
 		"imports.mjs": filepath.Join(dir, "bad.ts") + ":2:17 let y: number = ;",
 		"missing.mjs": "missing.mjs:2:9 import {nothere} from './lib.mjs';",
 		"plain.js":    "plain.js:3:4    nosuch;",
+		"throws.mjs":  "throws.mjs:2:7 throw new Error('here');",
+		"later.mjs":   "later.mjs:3:7 throw new Error('here');",
+		filepath.Join("..", filepath.Base(dir), "later.mjs"): filepath.Join("..", filepath.Base(dir), "later.mjs") + ":3:7 throw new Error('here');",
 	} {
 		c := connect(t, func(cfg *Config) { cfg.Interactive = false })
 		_, err := c.RunFile(context.Background(), name)

@@ -25,6 +25,8 @@ type program struct {
 // source is what positions of a program refer to.
 type source struct {
 	lines string
+	// name is what the user calls the file, where positions call it by its path.
+	name string
 	// shift is how many columns the first line was pushed right by wrapping.
 	shift int
 	// tree is the program, and places what may fail in it; nil until asked for.
