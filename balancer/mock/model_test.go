@@ -389,6 +389,9 @@ func (m *model) startMove(t *rapid.T, coll catalog.Collection, chunk catalog.Chu
 func (m *model) check(t *rapid.T) {
 	m.cluster.Lock()
 	defer m.cluster.Unlock()
+	if found, err := m.cluster.Inconsistencies("", "", true); err != nil || len(found) > 0 {
+		t.Fatalf("inconsistent: %v %v\nafter %q", found, err, m.log)
+	}
 	if err := m.cluster.Invariants(); err != nil {
 		t.Fatalf("%v\nafter %q", err, m.log)
 	}

@@ -17,7 +17,10 @@ func shardCommands() []command {
 		{name: "movePrimary", aliases: []string{"moveprimary"}, adminOnly: true, takesWriteConcern: true,
 			declared: []field{{"movePrimary", stringValue, true}, {"to", shardValue, true}},
 			run:      (*Router).movePrimary},
-		{name: "checkMetadataConsistency", run: (*Router).checkMetadataConsistency},
+		{name: "checkMetadataConsistency",
+			declared: []field{{"checkMetadataConsistency", anyValue, true}, {"checkIndexes", safeBool, false},
+				{"dbMetadataLockMaxTimeMS", safeInt, false}, {"cursor", objectValue, false}},
+			run: (*Router).checkMetadataConsistency},
 	}
 }
 
@@ -71,16 +74,6 @@ func (r *Router) removeShard(c *call) (bson.D, error) {
 
 func (r *Router) movePrimary(c *call) (bson.D, error) {
 	return bson.D{}, r.cluster.MovePrimary(c.args.text("movePrimary"), c.args.text("to"))
-}
-
-// checkMetadataConsistency finds nothing: the mock's metadata can't be
-// inconsistent.
-func (r *Router) checkMetadataConsistency(c *call) (bson.D, error) {
-	ns := c.db + ".$cmd.aggregate"
-	if name, isText := c.body.Lookup(c.invoked).StringValueOK(); isText {
-		ns = c.db + "." + name
-	}
-	return r.firstBatch(c, ns, nil, firstBatchDefault)
 }
 
 // listShards shows the documents in the field order of spec 03 §1.5.

@@ -1,0 +1,268 @@
+package mock
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/store"
+)
+
+// Inconsistency is where the catalog and the shards contradict each other
+// (checkMetadataConsistency, spec 03 §1.7).
+type Inconsistency struct {
+	Type, Description string
+	Details           bson.D
+}
+
+// inspection gathers what is wrong with one collection.
+type inspection struct {
+	cluster *Cluster
+	coll    catalog.Collection
+	found   []Inconsistency
+}
+
+func (i *inspection) report(kind, description string, details ...bson.E) {
+	i.found = append(i.found, Inconsistency{kind, description, append(bson.D{{Key: "namespace", Value: i.coll.Namespace}}, details...)})
+}
+
+// Inconsistencies checks one collection, a database where coll is empty, or
+// the whole cluster where db is empty too. With indexes it also compares the
+// indexes of the shards.
+func (c *Cluster) Inconsistencies(db, coll string, indexes bool) ([]Inconsistency, error) {
+	wanted := func(ns string) bool {
+		return db == "" || coll == "" && databaseOf(ns) == db || ns == db+"."+coll
+	}
+	var found []Inconsistency
+	for _, raw := range c.Config(configCollections).Scan() {
+		ns, _ := raw.Lookup("_id").StringValueOK()
+		if !wanted(ns) {
+			continue
+		}
+		entry, err := catalog.ParseCollection(raw)
+		if err != nil {
+			return nil, err
+		}
+		i := inspection{cluster: c, coll: entry}
+		i.inspect(indexes)
+		found = append(found, i.found...)
+	}
+	found = append(found, c.misplaced(wanted)...)
+	slices.SortStableFunc(found, func(a, b Inconsistency) int {
+		return cmp.Compare(a.Details[0].Value.(string), b.Details[0].Value.(string))
+	})
+	return found, nil
+}
+
+func (i *inspection) inspect(indexes bool) {
+	c, ns := i.cluster, i.coll.Namespace
+	uuid := bson.E{Key: "collectionUUID", Value: i.coll.UUID}
+	if _, known := c.Primary(databaseOf(ns)); !known && !onConfigServer(databaseOf(ns)) {
+		i.report("HiddenShardedCollection", "Found a sharded collection whose database has no entry in config.databases", bson.E{Key: "collection", Value: ns})
+	}
+	if c.tables[ns] == nil {
+		i.report("MissingRoutingTable", "No routing table found for the given collection UUID", uuid)
+		return
+	}
+	if i.coll.Unsplittable {
+		i.checkUnsplittable()
+	}
+	i.checkRouting(func(yield func(bson.Raw) bool) {
+		for chunk := range c.tables[ns].All() {
+			if !yield(chunkDocument(i.coll, chunk)) {
+				return
+			}
+		}
+	})
+	i.checkZones()
+	i.checkShards()
+	if indexes {
+		i.checkIndexes()
+	}
+}
+
+func (i *inspection) checkUnsplittable() {
+	uuid := bson.E{Key: "uuid", Value: i.coll.UUID}
+	if n := i.cluster.tables[i.coll.Namespace].Len(); n != 1 {
+		i.report("TrackedUnshardedCollectionHasMultipleChunks", "Found a tracked unsharded collection with several chunks", uuid, bson.E{Key: "numChunks", Value: int32(n)})
+	}
+	if fields := i.coll.Pattern.Fields(); !slices.Equal(fields, []string{"_id"}) {
+		i.report("TrackedUnshardedCollectionHasInvalidKey", "Found a tracked unsharded collection whose key is not {_id: 1}", uuid, bson.E{Key: "shardKey", Value: i.coll.Pattern.Doc()})
+	}
+}
+
+// checkRouting goes over documents of config.chunks, in the order of their
+// lower bounds: their keys must be those of the pattern, and they must cover
+// the key space without a gap or an overlap.
+func (i *inspection) checkRouting(chunks iter.Seq[bson.Raw]) {
+	p := i.coll.Pattern
+	uuid := bson.E{Key: "collectionUUID", Value: i.coll.UUID}
+	at := p.GlobalMin()
+	var before bson.Raw
+	for chunk := range chunks {
+		lower, upper, ok := keyRange(p, chunk)
+		if !ok {
+			i.report("CorruptedChunkShardKey", "Found a chunk whose bounds are no keys of the shard key pattern",
+				uuid, bson.E{Key: "chunk", Value: chunk}, bson.E{Key: "shardKeyPattern", Value: p.Doc()})
+			return
+		}
+		pair := []bson.E{uuid, {Key: "chunkA", Value: before}, {Key: "chunkB", Value: chunk}}
+		switch {
+		case before == nil && !lower.Equal(at):
+			i.report("RoutingTableMissingMinKey", "The routing table does not begin at the global minimum",
+				uuid, bson.E{Key: "minKeyObj", Value: chunk.Lookup("min")}, bson.E{Key: "globalMin", Value: p.Bound(at)})
+		case at.Less(lower):
+			i.report("RoutingTableRangeGap", "Found a gap between two chunks of the routing table", pair...)
+		case lower.Less(at):
+			i.report("RoutingTableRangeOverlap", "Found two chunks of the routing table that overlap", pair...)
+		}
+		at, before = upper, chunk
+	}
+	if before != nil && !at.Equal(p.GlobalMax()) {
+		i.report("RoutingTableMissingMaxKey", "The routing table does not end at the global maximum",
+			uuid, bson.E{Key: "maxKeyObj", Value: p.Bound(at)}, bson.E{Key: "globalMax", Value: p.Bound(p.GlobalMax())})
+	}
+}
+
+// keyRange reads the bounds of a chunk or zone; false when they are no keys of
+// the pattern, in its order.
+func keyRange(p catalog.KeyPattern, doc bson.Raw) (lower, upper catalog.Key, ok bool) {
+	for name, into := range map[string]*catalog.Key{"min": &lower, "max": &upper} {
+		bound, isDoc := doc.Lookup(name).DocumentOK()
+		if !isDoc || !slices.Equal(fieldNames(bound), p.Fields()) {
+			return lower, upper, false
+		}
+		key, err := p.Key(bound)
+		if err != nil {
+			return lower, upper, false
+		}
+		*into = key
+	}
+	return lower, upper, true
+}
+
+func (i *inspection) checkZones() {
+	type zone struct {
+		lower, upper catalog.Key
+		doc          bson.Raw
+	}
+	uuid := bson.E{Key: "collectionUUID", Value: i.coll.UUID}
+	var zones []zone
+	for _, raw := range i.cluster.Config(configTags).Scan() {
+		if ns, _ := raw.Lookup("ns").StringValueOK(); ns != i.coll.Namespace {
+			continue
+		}
+		lower, upper, ok := keyRange(i.coll.Pattern, raw)
+		if !ok {
+			i.report("CorruptedZoneShardKey", "Found a zone whose bounds are no keys of the shard key pattern",
+				uuid, bson.E{Key: "zone", Value: raw}, bson.E{Key: "shardKeyPattern", Value: i.coll.Pattern.Doc()})
+			continue
+		}
+		zones = append(zones, zone{lower, upper, raw})
+	}
+	slices.SortFunc(zones, func(a, b zone) int { return a.lower.Compare(b.lower) })
+	for n := 1; n < len(zones); n++ {
+		if a, b := zones[n-1], zones[n]; b.lower.Less(a.upper) {
+			i.report("ZonesRangeOverlap", "Found two zones that overlap", uuid, bson.E{Key: "zoneA", Value: a.doc}, bson.E{Key: "zoneB", Value: b.doc})
+		}
+	}
+}
+
+// checkShards asks each shard what it holds of the collection.
+func (i *inspection) checkShards() {
+	c, ns := i.cluster, i.coll.Namespace
+	byOptions := map[string][]string{}
+	for _, id := range c.shardIDs() {
+		shard := bson.E{Key: "shard", Value: string(id)}
+		local, owns := c.shards[id].colls[ns], c.tables[ns].Count(id) > 0
+		switch {
+		case local == nil && owns:
+			i.report("MissingLocalCollection", "Found a shard that owns chunks of a collection and does not have it", bson.E{Key: "uuid", Value: i.coll.UUID}, shard)
+		case local == nil:
+		case !local.uuid.Equal(i.coll.UUID):
+			i.report("CollectionUUIDMismatch", "Found a collection with another UUID than the catalog's",
+				shard, bson.E{Key: "localUUID", Value: local.uuid}, bson.E{Key: "uuid", Value: i.coll.UUID})
+		case owns:
+			text := fmt.Sprint(local.options)
+			byOptions[text] = append(byOptions[text], string(id))
+			if _, ok := local.keyIndex(i.coll.Pattern); !ok && !i.coll.Unsplittable {
+				i.report("MissingShardKeyIndex", "Found a sharded collection without an index on its shard key", shard, bson.E{Key: "shardKey", Value: i.coll.Pattern.Doc()})
+			}
+		}
+	}
+	if len(byOptions) < 2 {
+		return
+	}
+	options := bson.A{}
+	for _, text := range slices.Sorted(maps.Keys(byOptions)) {
+		like := c.shards[catalog.ShardID(byOptions[text][0])].colls[ns].options
+		options = append(options, bson.D{{Key: "shards", Value: byOptions[text]}, {Key: "options", Value: orNone(like)}})
+	}
+	i.report("CollectionOptionsMismatch", "Found a collection with other options on some shards", bson.E{Key: "options", Value: options})
+}
+
+func orNone(options bson.D) bson.D {
+	if options == nil {
+		return bson.D{}
+	}
+	return options
+}
+
+// checkIndexes compares the indexes of the shards that own chunks.
+func (i *inspection) checkIndexes() {
+	c, ns := i.cluster, i.coll.Namespace
+	owners := c.tables[ns].Owners()
+	having := map[string][]string{}
+	var specs []store.IndexSpec
+	for _, id := range owners {
+		for _, spec := range c.IndexesOn(ns, id) {
+			if having[spec.Name] == nil {
+				specs = append(specs, spec)
+			}
+			having[spec.Name] = append(having[spec.Name], string(id))
+		}
+	}
+	for _, spec := range specs {
+		var missing []string
+		same := true
+		for _, id := range owners {
+			at := slices.IndexFunc(c.IndexesOn(ns, id), func(s store.IndexSpec) bool { return s.Name == spec.Name })
+			if at < 0 {
+				missing = append(missing, string(id))
+				continue
+			}
+			same = same && bytes.Equal(c.IndexesOn(ns, id)[at].Key, spec.Key)
+		}
+		if len(missing) == 0 && same {
+			continue
+		}
+		i.report("InconsistentIndex", "Found an index that is not the same on all shards of a collection", bson.E{Key: "info", Value: bson.D{
+			{Key: "indexName", Value: spec.Name}, {Key: "key", Value: spec.Key}, {Key: "shards", Value: having[spec.Name]}, {Key: "missingFromShards", Value: missing},
+		}})
+	}
+}
+
+// misplaced finds collections that are not tracked on shards that are not their
+// database's primary.
+func (c *Cluster) misplaced(wanted func(ns string) bool) []Inconsistency {
+	var found []Inconsistency
+	for _, id := range c.shardIDs() {
+		for _, ns := range slices.Sorted(maps.Keys(c.shards[id].colls)) {
+			db, name, _ := strings.Cut(ns, ".")
+			if !wanted(ns) || c.isTracked(ns) || c.isPrimary(db, id) || onConfigServer(db) || strings.HasPrefix(name, "system.resharding.") {
+				continue
+			}
+			found = append(found, Inconsistency{"MisplacedCollection", "Unsharded collection found on shard different from the db primary shard", bson.D{
+				{Key: "namespace", Value: ns}, {Key: "shard", Value: string(id)}, {Key: "localUUID", Value: c.shards[id].colls[ns].uuid},
+			}})
+		}
+	}
+	return found
+}

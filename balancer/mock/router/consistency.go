@@ -1,0 +1,51 @@
+package router
+
+import (
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mongoerr"
+)
+
+// checkMetadataConsistency compares the catalog with what the shards hold: of
+// the cluster on admin, of a database, or of one collection (spec 03 §1.7).
+func (r *Router) checkMetadataConsistency(c *call) (bson.D, error) {
+	db, ns, coll := c.db, c.db+".$cmd.aggregate", ""
+	v := c.args["checkMetadataConsistency"]
+	name, isText := v.StringValueOK()
+	if n, isNumber := numberOf(v); !isText && !(isNumber && n == 1) {
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'checkMetadataConsistency.checkMetadataConsistency' is the wrong type '%s', expected a collection name or 1", typeName(v.Type))
+	}
+	switch {
+	case c.db == "admin" && isText || isText && name == "":
+		return nil, mongoerr.New(mongoerr.InvalidNamespace, "Collection level mode command cannot be run on the admin database or without a name")
+	case c.db == "admin":
+		db = ""
+	case isText:
+		coll, ns = name, c.db+"."+name
+	}
+	if n := c.args.number("dbMetadataLockMaxTimeMS"); n < 0 {
+		return nil, mongoerr.New(mongoerr.BadValue, "BSON field 'dbMetadataLockMaxTimeMS' value must be >= 0, actual value '%d'", n)
+	}
+	if db != "" && db != "config" {
+		if err := r.knownDatabase(db + ".x"); err != nil {
+			return nil, err
+		}
+	}
+	size, err := c.batchSize(c.args.object("cursor").Lookup("batchSize"))
+	if err != nil {
+		return nil, err
+	}
+	found, err := r.cluster.Inconsistencies(db, coll, c.args.truth("checkIndexes"))
+	if err != nil {
+		return nil, err
+	}
+	var docs []bson.D
+	for _, one := range found {
+		docs = append(docs, bson.D{{Key: "type", Value: one.Type}, {Key: "description", Value: one.Description}, {Key: "details", Value: one.Details}})
+	}
+	list, err := marshalAll(docs)
+	if err != nil {
+		return nil, err
+	}
+	return r.firstBatch(c, ns, list, size)
+}
