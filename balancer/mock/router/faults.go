@@ -63,6 +63,7 @@ func (r *Router) runUnless(failure *mock.Failure, cmd *command, c *call) (bson.D
 	}
 	reply, err := cmd.run(r, c)
 	r.countTargets(cmd, c)
+	r.noteQuery(cmd, c)
 	if failure != nil && failure.WriteConcernError != nil && err == nil {
 		reply = append(reply, bson.E{Key: "writeConcernError", Value: failure.WriteConcernError})
 	}

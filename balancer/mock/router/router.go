@@ -38,6 +38,8 @@ type Router struct {
 	sessions sessions
 	process  bson.ObjectID
 	started  time.Time
+	// analyzers sample queries, by namespace; the cluster's lock guards them.
+	analyzers map[string]*analyzer
 	// parameters are the mongos's own; nil on a member.
 	parameters map[string]*ownParameter
 

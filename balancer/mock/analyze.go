@@ -1,0 +1,239 @@
+package mock
+
+import (
+	"bytes"
+	"cmp"
+	"math"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mongoerr"
+)
+
+// mostCommon is how many of the most frequent values analyzeShardKey shows, and
+// monotonicFrom the least correlation of a key that grows with time.
+const (
+	mostCommon    = 5
+	monotonicFrom = 0.7
+)
+
+// KeyCharacteristics are what the data say of a shard key (analyzeShardKey).
+// Orphans are among the documents, as on the server.
+type KeyCharacteristics struct {
+	Docs, Orphans, AverageBytes int64
+	Sampled, Distinct           int64
+	Unique, Sharded             bool
+	Common                      []CommonValue
+	// Correlation is that of the order of the keys with the order in which the
+	// documents came; NaN where it makes no sense.
+	Correlation float64
+}
+
+// CommonValue is a value of the key and how many documents have it.
+type CommonValue struct {
+	Value     bson.Raw
+	Frequency int64
+}
+
+// Monotonicity is the word for the correlation.
+func (k KeyCharacteristics) Monotonicity() string {
+	switch {
+	case math.IsNaN(k.Correlation):
+		return "unknown"
+	case math.Abs(k.Correlation) >= monotonicFrom:
+		return "monotonic"
+	}
+	return "not monotonic"
+}
+
+// keyed is a document's key, and where it stands in the order of arrival.
+type keyed struct {
+	key  catalog.Key
+	came int
+}
+
+// AnalyzeKey looks at the documents of a collection by a shard key. rate is the
+// part of them to look at. It is nil without an index that serves the key.
+func (c *Cluster) AnalyzeKey(ns string, key bson.Raw, rate func(docs int64) float64) (*KeyCharacteristics, error) {
+	pattern, err := catalog.ParseKeyPattern(key)
+	if err != nil {
+		return nil, err
+	}
+	plain, err := withoutHash(pattern)
+	if err != nil {
+		return nil, err
+	}
+	parts := c.Stats(ns)
+	var result KeyCharacteristics
+	var bytesTotal int64
+	for _, p := range parts {
+		result.Docs += p.Docs
+		result.Orphans += p.Orphans
+		bytesTotal += p.Bytes
+	}
+	if result.Docs == 0 {
+		return nil, mongoerr.New(mongoerr.IllegalOperation, "Cannot analyze the characteristics of a shard key for an empty collection")
+	}
+	result.AverageBytes = bytesTotal / result.Docs
+	index, ok := c.supporting(ns, pattern, plain)
+	if !ok {
+		return nil, nil
+	}
+	result.Unique = index.Unique && len(fieldNames(index.Key)) == pattern.Len()
+	_, result.Sharded, err = c.shardedEntry(ns)
+	if err != nil {
+		return nil, err
+	}
+	var all []keyed
+	result.Correlation = math.NaN()
+	for _, p := range parts {
+		found := c.keysOn(ns, p.Shard, plain, rate(result.Docs))
+		if r := correlation(found); math.IsNaN(result.Correlation) || len(found) > len(all) {
+			result.Correlation = r
+		}
+		all = append(all, found...)
+	}
+	if pattern.HashedField() == 0 {
+		result.Correlation = 0
+	}
+	result.count(all, plain)
+	return &result, nil
+}
+
+// withoutHash is a pattern whose keys are the values themselves.
+func withoutHash(p catalog.KeyPattern) (catalog.KeyPattern, error) {
+	doc := bson.D{}
+	for _, field := range p.Fields() {
+		doc = append(doc, bson.E{Key: field, Value: int32(1)})
+	}
+	raw, err := bson.Marshal(doc)
+	if err != nil {
+		return p, err
+	}
+	return catalog.ParseKeyPattern(raw)
+}
+
+// supporting finds an index that begins with the key, hashed or not.
+func (c *Cluster) supporting(ns string, patterns ...catalog.KeyPattern) (store.IndexSpec, bool) {
+	specs, _ := c.Indexes(ns)
+	for _, p := range patterns {
+		for _, spec := range specs {
+			if beginsWith(spec.Key, p) && !spec.Sparse && !spec.Partial() {
+				return spec, true
+			}
+		}
+	}
+	return store.IndexSpec{}, false
+}
+
+// keysOn reads the keys of one shard's documents, in the order of the keys.
+func (c *Cluster) keysOn(ns string, id catalog.ShardID, p catalog.KeyPattern, rate float64) []keyed {
+	var keys []keyed
+	came, seen := 0, 0
+	for _, doc := range c.member(id, ns).docs.Scan() {
+		// Whole numbers are not what sums of fractions are.
+		if seen++; math.Floor(float64(seen)*rate+1e-9) == math.Floor(float64(seen-1)*rate+1e-9) {
+			continue
+		}
+		key, err := p.DocumentKey(doc)
+		if err != nil { // an array: no document of a sharded collection has one there
+			continue
+		}
+		came++
+		keys = append(keys, keyed{key, came})
+	}
+	slices.SortStableFunc(keys, func(a, b keyed) int { return a.key.Compare(b.key) })
+	return keys
+}
+
+// correlation is Pearson's coefficient of the places in the order of the keys
+// and in the order of arrival.
+func correlation(keys []keyed) float64 {
+	n := float64(len(keys))
+	if n < 2 {
+		return math.NaN()
+	}
+	mean := (n - 1) / 2
+	var both, spread float64
+	for i, k := range keys {
+		both += (float64(i) - mean) * (float64(k.came-1) - mean)
+		spread += (float64(i) - mean) * (float64(i) - mean)
+	}
+	return both / spread
+}
+
+// count finds the number of different keys and the most frequent ones.
+func (k *KeyCharacteristics) count(keys []keyed, p catalog.KeyPattern) {
+	k.Sampled = int64(len(keys))
+	slices.SortFunc(keys, func(a, b keyed) int { return a.key.Compare(b.key) })
+	type group struct {
+		key catalog.Key
+		n   int64
+	}
+	var groups []group
+	for i, one := range keys {
+		if i == 0 || !keys[i-1].key.Equal(one.key) {
+			groups = append(groups, group{key: one.key})
+		}
+		groups[len(groups)-1].n++
+	}
+	k.Distinct = int64(len(groups))
+	slices.SortStableFunc(groups, func(a, b group) int { return cmp.Compare(b.n, a.n) })
+	for _, g := range groups[:min(mostCommon, len(groups))] {
+		k.Common = append(k.Common, CommonValue{p.Bound(g.key), g.n})
+	}
+}
+
+// KeyRanges cuts the keys of a collection into n ranges of about as many
+// documents each, and gives the bounds between them.
+func (c *Cluster) KeyRanges(ns string, key bson.Raw, n int) ([]catalog.Key, error) {
+	pattern, err := catalog.ParseKeyPattern(key)
+	if err != nil {
+		return nil, err
+	}
+	var keys []catalog.Key
+	for doc := range c.Documents(ns, nil) {
+		if key, err := pattern.DocumentKey(doc); err == nil {
+			keys = append(keys, key)
+		}
+	}
+	slices.SortFunc(keys, func(a, b catalog.Key) int { return bytes.Compare(a.Bytes(), b.Bytes()) })
+	var bounds []catalog.Key
+	for i := 1; i < n && len(keys) > 0; i++ {
+		if at := keys[i*len(keys)/n]; len(bounds) == 0 || bounds[len(bounds)-1].Less(at) {
+			bounds = append(bounds, at)
+		}
+	}
+	return bounds, nil
+}
+
+// configAnalyzers is where the config server keeps whose queries are sampled.
+const configAnalyzers = "queryAnalyzers"
+
+// ConfigureAnalyzer writes a collection's entry of config.queryAnalyzers and
+// gives the configuration it had, nil without one.
+func (c *Cluster) ConfigureAnalyzer(ns string, is bson.D) (was bson.D, err error) {
+	if old, ok := c.configDoc(configAnalyzers, ns); ok {
+		was = bson.D{{Key: "mode", Value: old.Lookup("mode")}}
+		if rate := old.Lookup("samplesPerSecond"); !rate.IsZero() {
+			was = append(was, bson.E{Key: "samplesPerSecond", Value: rate})
+		}
+		c.configDelete(configAnalyzers, ns)
+	}
+	var uuid bson.Binary
+	for _, p := range c.Stats(ns) {
+		uuid = c.member(p.Shard, ns).uuid
+	}
+	now := bson.NewDateTimeFromTime(c.now())
+	entry := append(bson.D{{Key: "_id", Value: ns}, {Key: "collUuid", Value: uuid}}, is...)
+	if is[0].Value == "off" {
+		entry = append(entry, bson.E{Key: "stopTime", Value: now})
+	} else {
+		entry = append(entry, bson.E{Key: "startTime", Value: now})
+	}
+	c.Tick()
+	return was, c.configInsert(configAnalyzers, entry)
+}
