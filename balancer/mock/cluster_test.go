@@ -37,6 +37,7 @@ func fewerChecks(t *testing.T) {
 }
 
 func (m *model) comeToRest(t *rapid.T) {
+	m.mend(t)
 	m.drainNone(t)
 	// Forced moves of jumbo chunks may go back and forth for ever.
 	m.set(t, "settings", "balancer", d("$unset", d("activeWindow", "", "attemptToBalanceJumboChunks", "")))

@@ -28,6 +28,8 @@ type model struct {
 	next    int64
 	shards  int
 	log     []string
+	// faulty: something was made to fail, so commands may be refused.
+	faulty bool
 }
 
 // contents are a collection's documents: _id to the value last acknowledged.
@@ -102,7 +104,7 @@ func newModel(t *rapid.T) *model {
 // set writes a document of the config database by hand.
 func (m *model) set(t *rapid.T, collection, id string, update bson.D) {
 	upsert := collection == "settings"
-	m.must(t, "config", d("update", collection, "updates", bson.A{d("q", d("_id", id), "u", update, "upsert", upsert)}))
+	m.attempt(t, "config", d("update", collection, "updates", bson.A{d("q", d("_id", id), "u", update, "upsert", upsert)}))
 }
 
 func split(name string) (db, coll string) {
@@ -172,8 +174,9 @@ func (m *model) insert(t *rapid.T, name string, n int, k func() int32) {
 		id := m.next
 		m.next++
 		doc := d("_id", id, "k", k(), "j", rapid.Int32Range(-3, 3).Draw(t, "j"), "v", id, "pad", make([]byte, 40_000))
-		m.must(t, db, d("insert", coll, "documents", bson.A{doc}))
-		(*m.colls[name])[id] = id
+		if _, ok := m.attempt(t, db, d("insert", coll, "documents", bson.A{doc})); ok {
+			(*m.colls[name])[id] = id
+		}
 	}
 }
 
@@ -191,7 +194,7 @@ func (m *model) withChunk(act func(t *rapid.T, coll catalog.Collection, chunk ca
 // what the check after each action sees.
 func (m *model) actions() map[string]func(*rapid.T) {
 	all := map[string]func(*rapid.T){"": m.check}
-	for _, group := range []map[string]func(*rapid.T){m.writes(), m.chunkActions(), m.administration()} {
+	for _, group := range []map[string]func(*rapid.T){m.writes(), m.chunkActions(), m.administration(), m.faults()} {
 		maps.Copy(all, group)
 	}
 	return all
@@ -209,7 +212,10 @@ func (m *model) writes() map[string]func(*rapid.T) {
 		"update": func(t *rapid.T) {
 			id, v, name := m.anyID(t), rapid.Int64().Draw(t, "v"), anyNamespace(t)
 			db, coll := split(name)
-			reply := m.must(t, db, d("update", coll, "updates", bson.A{d("q", d("_id", id), "u", d("$set", d("v", v)))}))
+			reply, ok := m.attempt(t, db, d("update", coll, "updates", bson.A{d("q", d("_id", id), "u", d("$set", d("v", v)))}))
+			if !ok {
+				return
+			}
 			_, known := (*m.colls[name])[id]
 			if n, _ := reply.Lookup("n").AsInt64OK(); (n == 1) != known {
 				t.Fatalf("update of _id %d matched %d, known %v\nafter %q", id, n, known, m.log)
@@ -228,21 +234,25 @@ func (m *model) writes() map[string]func(*rapid.T) {
 		"delete": func(t *rapid.T) {
 			id, name := m.anyID(t), anyNamespace(t)
 			db, coll := split(name)
-			m.must(t, db, d("delete", coll, "deletes", bson.A{d("q", d("_id", id), "limit", 1)}))
-			delete(*m.colls[name], id)
+			if _, ok := m.attempt(t, db, d("delete", coll, "deletes", bson.A{d("q", d("_id", id), "limit", 1)})); ok {
+				delete(*m.colls[name], id)
+			}
 		},
 		"drop": func(t *rapid.T) {
 			name := anyNamespace(t)
 			db, coll := split(name)
-			m.must(t, db, d("drop", coll))
+			if _, ok := m.attempt(t, db, d("drop", coll)); !ok {
+				return
+			}
 			m.colls[name] = &contents{}
 			if rapid.Bool().Draw(t, "again") {
 				m.shardCollection(t, name)
 			}
 		},
 		"drop database": func(t *rapid.T) {
-			m.must(t, "more", d("dropDatabase", 1))
-			m.colls["more.c"] = &contents{}
+			if _, ok := m.attempt(t, "more", d("dropDatabase", 1)); ok {
+				m.colls["more.c"] = &contents{}
+			}
 		},
 		"shard": func(t *rapid.T) { m.shardCollection(t, anyNamespace(t)) },
 	}
