@@ -5,6 +5,17 @@ import (
 	"testing"
 )
 
+// TestWordsOfSyntaxErrors: none has the parser's own names in it.
+func TestWordsOfSyntaxErrors(t *testing.T) {
+	run(t, connect(t),
+		step{`print("a`, "SyntaxError: Unterminated string constant (1:6)"},
+		step{"'a", "SyntaxError: Unterminated string constant (1:0)"},
+		step{"db..x", "SyntaxError: Invalid or unexpected token (1:2)"},
+		step{"#foo", "SyntaxError: Private names are only allowed in property accesses (1:0)"},
+		step{"5 5", "SyntaxError: Unexpected number (1:2)"},
+	)
+}
+
 // TestWordsOfErrors: messages are V8's, as node 20 gives them, where that is
 // sure.
 func TestWordsOfErrors(t *testing.T) {

@@ -153,6 +153,7 @@ func (s *Shell) interruption(err *goja.InterruptedError) error {
 func (s *Shell) syntaxError(message, file string, line, column int) *ScriptError {
 	e := &ScriptError{Name: "SyntaxError", File: file, Line: line, Column: column}
 	s.place(e)
+	message = clearSyntaxMessage(message, e.SourceLine, e.Column)
 	e.Message = message
 	if s.cfg.Interactive { // elsewhere the place is named in a line of its own
 		e.Message = fmt.Sprintf("%s (%d:%d)", message, e.Line, e.Column-1)

@@ -5,6 +5,8 @@ import (
 	"strings"
 )
 
+const bannerWidth = 80
+
 // Banner is what a session begins with (spec 04 §2.1): one line on the cluster,
 // one on help, and the server's warnings if it has any.
 type Banner struct {
@@ -25,7 +27,7 @@ type Banner struct {
 func (b Banner) String() string {
 	var lines []string
 	if b.Address != "" {
-		lines = append(lines, "Connected to "+b.Address+b.server())
+		lines = append(lines, b.connected())
 	}
 	lines = append(lines, strings.Join(strings.Fields("shardsh "+b.ShellVersion), " ")+
 		": type help, sh.help() for sharding, .exit to leave")
@@ -39,6 +41,18 @@ func (b Banner) String() string {
 	return strings.Join(lines, "\n")
 }
 
+// connected is one line, or two where it would be too long for a terminal.
+func (b Banner) connected() string {
+	address, server := "Connected to "+b.Address, b.server()
+	switch {
+	case server == "":
+		return address
+	case len(address)+len(server)+3 > bannerWidth:
+		return address + "\n  " + server
+	}
+	return fmt.Sprintf("%s (%s)", address, server)
+}
+
 func (b Banner) server() string {
 	var about []string
 	if b.ServerVersion != "" {
@@ -47,8 +61,5 @@ func (b Banner) server() string {
 	if b.Cluster != "" {
 		about = append(about, b.Cluster)
 	}
-	if len(about) == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" (%s)", strings.Join(about, ", "))
+	return strings.Join(about, ", ")
 }

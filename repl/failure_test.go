@@ -71,6 +71,8 @@ func TestBanner(t *testing.T) {
 		{"not connected", repl.Banner{ShellVersion: "1.2.0"}, help},
 		{"connected", repl.Banner{Address: "mongodb://h:1/", ServerVersion: "8.0.10", Cluster: "3 shards", ShellVersion: "1.2.0"},
 			"Connected to mongodb://h:1/ (MongoDB 8.0.10, 3 shards)\n" + help},
+		{"a long address", repl.Banner{Address: "mongodb://h:1/?directConnection=true&serverSelectionTimeoutMS=2000", ServerVersion: "8.0.10", Cluster: "3 shards", ShellVersion: "1.2.0"},
+			"Connected to mongodb://h:1/?directConnection=true&serverSelectionTimeoutMS=2000\n  MongoDB 8.0.10, 3 shards\n" + help},
 		{"little known", repl.Banner{Address: "mongodb://h:1/", ShellVersion: "1.2.0"}, "Connected to mongodb://h:1/\n" + help},
 		{"warnings", repl.Banner{ShellVersion: "1.2.0", Warnings: []string{"access control is off"}},
 			help + "\n------\n   access control is off\n------"},
