@@ -16,8 +16,8 @@ func shellGlobals() []global {
 	return []global{
 		{"use", "database?:any", func(c *call) goja.Value { return c.useCommand() }, "Makes another database db."},
 		{"show", "", func(c *call) goja.Value { return c.showCommand() }, "Shows dbs, collections, users, roles, profile, logs, shards, zones, chunks, migrations or the balancer."},
-		{"exit", "code?:number", func(c *call) goja.Value { return c.quit() }, "Ends the shell with an exit code."},
-		{"quit", "code?:number", func(c *call) goja.Value { return c.quit() }, "Ends the shell with an exit code."},
+		{"exit", "code?:any", func(c *call) goja.Value { return c.quit() }, "Ends the shell with an exit code."},
+		{"quit", "code?:any", func(c *call) goja.Value { return c.quit() }, "Ends the shell with an exit code."},
 		{"cls", "", func(c *call) goja.Value { c.clearScreen(); return nil }, "Clears the screen."},
 		{"sleep", "", func(c *call) goja.Value {
 			ms := c.arg(0).ToFloat()
@@ -42,6 +42,7 @@ func shellGlobals() []global {
 
 // quit ends the script; nothing in it can hold that up (spec 04 §1.7).
 func (c *call) quit() goja.Value {
+	c.check("exit", parseSignature("code?:number")) // mongosh's quit says so, too
 	code := 0
 	if c.has(0) {
 		f := c.arg(0).ToFloat()

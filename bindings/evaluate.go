@@ -107,7 +107,16 @@ func (s *Shell) try(f func() string) (text string, err error) {
 // value is a promise, waits for that. An interactive shell waits for nothing
 // else: its timers go on between the inputs.
 func (s *Shell) settle(v goja.Value) (goja.Value, error) {
+	v, err := s.awaitable(v)
+	if err != nil {
+		return nil, err
+	}
 	promise, ok := asPromise(v)
+	if ok {
+		outer := s.awaited
+		s.awaited = promise
+		defer func() { s.awaited = outer }()
+	}
 	settled := func() bool { return !ok || promise.State() != goja.PromiseStatePending }
 	never := func() bool { return false }
 	if s.cfg.Interactive {
@@ -120,7 +129,7 @@ func (s *Shell) settle(v goja.Value) (goja.Value, error) {
 		return nil, err
 	}
 	if ok && promise.State() == goja.PromiseStateRejected {
-		s.rejected = nil
+		s.forgive(promise)
 		return nil, &rejection{promise.Result()}
 	}
 	if err := s.unhandled(); err != nil {
@@ -132,16 +141,6 @@ func (s *Shell) settle(v goja.Value) (goja.Value, error) {
 	return v, nil
 }
 
-// unhandled is the first rejection nobody handled.
-func (s *Shell) unhandled() error {
-	pending := s.rejected
-	s.rejected = nil
-	if len(pending) == 0 {
-		return nil
-	}
-	return &rejection{pending[0].Result()}
-}
-
 func asPromise(v goja.Value) (*goja.Promise, bool) {
 	obj, ok := v.(*goja.Object)
 	if !ok || obj.ExportType() != reflect.TypeFor[*goja.Promise]() {
@@ -149,17 +148,4 @@ func asPromise(v goja.Value) (*goja.Promise, bool) {
 	}
 	p, ok := obj.Export().(*goja.Promise)
 	return p, ok
-}
-
-func (s *Shell) trackRejection(p *goja.Promise, op goja.PromiseRejectionOperation) {
-	if op == goja.PromiseRejectionReject {
-		s.rejected = append(s.rejected, p)
-		return
-	}
-	for i, q := range s.rejected {
-		if q == p {
-			s.rejected = append(s.rejected[:i], s.rejected[i+1:]...)
-			return
-		}
-	}
 }

@@ -17,8 +17,6 @@ import (
 	"strings"
 
 	"github.com/dop251/goja"
-
-	"shardsh/bindings/values"
 )
 
 // moduleBuilder fills the object of a built-in module.
@@ -210,80 +208,6 @@ func (s *Shell) newOS() *goja.Object {
 	m.add("type", func(*call) any { return map[string]string{"linux": "Linux", "darwin": "Darwin"}[runtime.GOOS] })
 	must(m.o.Set("EOL", "\n"))
 	return m.o
-}
-
-func (s *Shell) newUtil() *goja.Object {
-	m := s.buildModule()
-	m.add("inspect", func(c *call) any {
-		o := c.inspectOptions()
-		opts := c.object(1)
-		if v := property(opts, "depth"); v != nil {
-			o.Depth = int(v.ToInteger())
-			switch {
-			case goja.IsNull(v) || goja.IsInfinity(v):
-				o.Depth = values.Unlimited
-			case o.Depth == 0:
-				o.Depth = values.TopLevel
-			}
-		}
-		if v := property(opts, "colors"); v != nil {
-			o.Color = v.ToBoolean()
-		}
-		return c.world.Inspect(c.arg(0), o)
-	})
-	m.add("format", func(c *call) any { return c.format() })
-	must(m.o.Set("promisify", m.s.fromSource("<web>", webSource, "promisify")))
-	must(m.o.Set("types", m.s.fromSource("<web>", webSource, "types")))
-	m.add("isDeepStrictEqual", func(c *call) any { return c.deepEqual(c.arg(0), c.arg(1), true) })
-	return m.o
-}
-
-// format is util.format, the one place where %s means something.
-func (c *call) format() string {
-	args := c.args
-	if len(args) == 0 {
-		return ""
-	}
-	var b strings.Builder
-	if goja.IsString(args[0]) {
-		text := []rune(args[0].String())
-		args = args[1:]
-		for i := 0; i < len(text); i++ {
-			if text[i] != '%' || i+1 == len(text) {
-				b.WriteRune(text[i])
-				continue
-			}
-			i++
-			if text[i] == '%' {
-				b.WriteRune('%')
-				continue
-			}
-			if len(args) == 0 || !strings.ContainsRune("sdifjoO", text[i]) {
-				b.WriteString("%" + string(text[i]))
-				continue
-			}
-			switch v := args[0]; text[i] {
-			case 's':
-				b.WriteString(c.printed(v))
-			case 'd', 'f':
-				b.WriteString(v.ToNumber().String())
-			case 'i':
-				fmt.Fprint(&b, v.ToInteger())
-			case 'j':
-				b.WriteString(c.toJSON(v, true))
-			default:
-				b.WriteString(c.inspect(v))
-			}
-			args = args[1:]
-		}
-	} else {
-		b.WriteString(c.printed(args[0]))
-		args = args[1:]
-	}
-	for _, v := range args {
-		b.WriteString(" " + c.printed(v))
-	}
-	return b.String()
 }
 
 func newHash(name string) func() hash.Hash {

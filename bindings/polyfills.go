@@ -17,7 +17,7 @@ func polyfillNames() map[string]string {
 	return map[string]string{
 		"Object":           "groupBy extend merge deepMerge keySet isEmpty bsonsize",
 		"Map":              "groupBy",
-		"Promise":          "withResolvers try",
+		"Promise":          "withResolvers try any",
 		"Array":            "contains unique shuffle sort fetchRefs sum avg stdDev tojson fromAsync",
 		"Number.prototype": "zeroPad toPercentStr toLocaleString",
 		"String.prototype": "ltrim rtrim pad isWellFormed toWellFormed",

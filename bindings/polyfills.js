@@ -57,6 +57,22 @@
     },
     "Promise": {
       withResolvers: function withResolvers() { var r = {}; r.promise = new this((a, b) => { r.resolve = a; r.reject = b; }); return r; },
+      // The engine's rejects with an error without a message.
+      any: function any(items) {
+        const from = this.resolve.bind(this);
+        return new this((resolve, reject) => {
+          const errors = [];
+          let left = 1;
+          const failed = () => { if (--left === 0) reject(new AggregateError(errors, "All promises were rejected")); };
+          let i = 0;
+          for (const item of items) {
+            const at = i++;
+            left++;
+            from(item).then(resolve, error => { errors[at] = error; failed(); });
+          }
+          failed();
+        });
+      },
       "try": function (f, ...args) { return new this(resolve => resolve(f(...args))); },
     },
     "Array": {

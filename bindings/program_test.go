@@ -202,7 +202,7 @@ func TestTimersOfInputs(t *testing.T) {
 	if wait, ok := c.NextTimer(); !ok || wait != 500*time.Millisecond {
 		t.Errorf("the next timer is due in %v, %v", wait, ok)
 	}
-	run(t, c, step{"clearInterval(every); setTimeout(() => print('background'), 0); setTimeout(() => Promise.reject(new Error('nobody')), 0); 'set'", "background\nError: nobody"},
+	run(t, c, step{"clearInterval(every); setTimeout(() => print('background'), 0); setTimeout(() => Promise.reject(new Error('nobody')), 0); 'set'", "Uncaught Error: nobody\nbackground\nset"},
 		step{"setTimeout(() => { throw new Error('in the background') }, 10); 1", "1"})
 	if err := c.clock.Sleep(ctx, 10*time.Millisecond); err != nil {
 		t.Fatal(err)

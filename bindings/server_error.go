@@ -46,7 +46,7 @@ func (s *Shell) errorOf(err error) *goja.Object {
 	return e
 }
 
-const sessionEnded = "Cannot use a session that has ended"
+const sessionEnded = "Use of expired sessions is not permitted"
 
 // gossip are the fields a cluster adds to every reply (spec 03 §0.3).
 var gossip = []string{"$clusterTime", "operationTime"}

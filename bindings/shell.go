@@ -66,7 +66,8 @@ type Shell struct {
 	midLine            atomic.Bool // what was written last has no line end
 
 	loop     eventLoop
-	rejected []*goja.Promise
+	rejected []*goja.Promise // and not handled yet
+	awaited  *goja.Promise   // the result of the running input
 	exits    []goja.Callable
 	dirs     []string // directories of the files being loaded, innermost last
 }
@@ -130,11 +131,20 @@ func (r Result) Undefined() bool { return r.value == nil || goja.IsUndefined(r.v
 func (s *Shell) Eval(ctx context.Context, name, source string) (Result, error) {
 	s.lists.stale()
 	v, err := s.within(ctx, func() (goja.Value, error) {
+		if err := s.tellRejections(); err != nil { // what showing the last result left
+			return nil, err
+		}
 		v, err := s.runText(name, source, false)
+		if err == nil {
+			v, err = s.settle(v)
+		}
+		if told := s.tellRejections(); err == nil {
+			err = told
+		}
 		if err != nil {
 			return nil, err
 		}
-		return s.settle(v)
+		return v, nil
 	})
 	s.remember(v, err)
 	if err != nil {

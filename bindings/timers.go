@@ -17,6 +17,7 @@ type eventLoop struct {
 	byID    map[int64]*timer
 	last    int64
 	running bool // a timer's function is being called
+	inside  bool // of a program that sleeps
 }
 
 type timer struct {
@@ -113,6 +114,9 @@ func (s *Shell) runNext() error {
 	if _, err := t.f(goja.Undefined(), t.args...); err != nil && (!s.cfg.Interactive || !s.tell(err)) {
 		return err
 	}
+	if s.cfg.Interactive && !s.loop.inside {
+		return s.tellRejections() // they are no matter of the input that runs
+	}
 	return nil
 }
 
@@ -153,7 +157,10 @@ func (s *Shell) runDue(until time.Time) error {
 func (s *Shell) sleep(d time.Duration) {
 	end := s.clock.Now().Add(d)
 	if !s.loop.running {
-		if err := s.runDue(end); err != nil {
+		s.loop.inside = true
+		err := s.runDue(end)
+		s.loop.inside = false
+		if err != nil {
 			s.rethrow(err)
 		}
 	}
@@ -182,10 +189,7 @@ func (s *Shell) RunTimers(ctx context.Context) error {
 		if err := s.runDue(s.clock.Now()); err != nil {
 			return nil, err
 		}
-		if err := s.unhandled(); err != nil && !s.tell(err) {
-			return nil, err
-		}
-		return nil, nil
+		return nil, s.tellRejections()
 	})
 	return err
 }

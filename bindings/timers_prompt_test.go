@@ -25,3 +25,22 @@ func TestTimersOfAScript(t *testing.T) {
 		step{"var n = 0; const i = setInterval(() => { if (++n == 5) clearInterval(i) }, 1000); setTimeout(() => print(n), 9000); 'set'", "5\nset"},
 	)
 }
+
+// What an input left rejected is told at once, and never the next one's error.
+func TestRejectionsBelongToTheirInput(t *testing.T) {
+	run(t, connect(t),
+		step{"Promise.reject(new Error('left')); throw new Error('thrown')", "Uncaught Error: left\nError: thrown"},
+		step{"1", "1"},
+		step{"Promise.reject(new Error('a')); Promise.reject(new Error('b')); 2", "Uncaught Error: b\nError: a"},
+		step{"3", "3"},
+		step{"setTimeout(async () => { throw new Error('of the timer') }, 10); 4", "4"},
+		step{"sleep(5); 5", "5"},
+		step{"await new Promise(r => setTimeout(r, 20)); 6", "Uncaught Error: of the timer\n6"},
+		step{"(async () => { await new Promise(r => setTimeout(r, 10)); throw new Error('own') })()", "Error: own"},
+		step{"7", "7"},
+		step{"Promise.reject(new Error('a')); (async () => { throw new Error('result') })()", "Uncaught Error: a\nError: result"},
+		step{"const p = Promise.reject(new Error('handled')); p.catch(() => 8)", "8"},
+		step{"[{get a() { Promise.reject(new Error('x')); return 1 }}].map(x => x.a)", "Error: x"},
+		step{"9", "9"},
+	)
+}

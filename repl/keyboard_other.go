@@ -11,6 +11,7 @@ const stopMark = ""
 
 func newKeyboard(func(string) string) (*liner.State, *keyboard) { return liner.NewLiner(), nil }
 
-func (*keyboard) begin()          {}
-func (*keyboard) end(string) bool { return false }
-func (*keyboard) rest()           {}
+func (*keyboard) begin(bool)            {}
+func (*keyboard) end(string) bool       { return false }
+func (*keyboard) rest()                 {}
+func (*keyboard) untouched(func()) bool { return false }

@@ -22,8 +22,9 @@ const (
 
 	// stopKeys is what liner gets for Ctrl-C: go to the end of the line, put the
 	// mark there, return the line. That is how we learn whether it was empty.
-	stopMark = "^C"
-	stopKeys = "\x05" + stopMark + "\r"
+	endOfLine = "\x05" // Ctrl-E
+	stopMark  = "^C"
+	stopKeys  = endOfLine + stopMark + "\r"
 
 	// settled is how long to wait for a prompt to end after a key that may have
 	// ended it, before reading on: what is typed ahead belongs to who reads next.
@@ -49,6 +50,7 @@ type keyboard struct {
 
 	mu      sync.Mutex
 	showing bool // a prompt is shown
+	touched bool // there may be text behind it
 	stopped bool // the line was left by Ctrl-C
 }
 
@@ -71,11 +73,12 @@ func newKeyboard(shown func(string) string) (*liner.State, *keyboard) {
 	return state, k
 }
 
-// begin hands on keys until end is called.
-func (k *keyboard) begin() {
+// begin hands on keys until end is called. touched tells that the line begins
+// with some text.
+func (k *keyboard) begin(touched bool) {
 	k.ended = make(chan struct{})
 	k.mu.Lock()
-	k.showing = true
+	k.showing, k.touched = true, touched
 	k.mu.Unlock()
 	k.signals, _ = unix.IoctlGetTermios(k.fd, getTermios)
 	k.setSignals(false)
@@ -134,6 +137,7 @@ func (k *keyboard) run() {
 			_, _ = k.wakeR.Read(make([]byte, 1))
 			return
 		}
+		k.touch()
 		k.filter.giveUp(b, time.Since(k.last))
 		k.last = time.Now()
 		wasPasting := k.filter.pasting
@@ -145,6 +149,26 @@ func (k *keyboard) run() {
 			k.press(key[0])
 		}
 	}
+}
+
+func (k *keyboard) touch() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.touched = true
+}
+
+// untouched prints in place of a prompt behind which nothing has been typed, and
+// has liner show it again; otherwise it does nothing.
+func (k *keyboard) untouched(print func()) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !k.showing || k.touched {
+		return false
+	}
+	fmt.Print("\r\x1b[K")
+	print()
+	k.send(endOfLine)
+	return true
 }
 
 func (k *keyboard) press(key byte) {

@@ -77,11 +77,16 @@ func (t *terminal) prompt(prompt string) (line string, left bool, err error) {
 	suggestion := t.suggestion
 	t.suggestion = ""
 	if t.keyboard != nil {
-		t.keyboard.begin()
+		t.keyboard.begin(suggestion != "")
 		defer func() { left = t.keyboard.end(line) }()
 	}
 	line, err = t.state.PromptWithSuggestion(prompt, suggestion, -1)
 	return line, false, err
+}
+
+// Above prints above the prompt while nothing has been typed behind it.
+func (t *terminal) Above(print func()) bool {
+	return t.keyboard != nil && t.keyboard.untouched(print)
 }
 
 func apply(mode liner.ModeApplier) {

@@ -50,6 +50,10 @@ type Config struct {
 	// MidLine reports whether a running command left its output within a line;
 	// nil is never.
 	MidLine func() bool
+	// Timers are run while a line is read; nil has none. What they print comes
+	// through Screen.
+	Timers Timers
+	Screen *Screen
 	// Now tells the time between two presses of Ctrl-C; nil is the wall clock.
 	Now func() time.Time
 }
@@ -69,6 +73,9 @@ func Run[R any](ctx context.Context, shell Shell[R], cfg Config) (code int, err 
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
+	}
+	if cfg.Screen == nil {
+		cfg.Screen = new(Screen)
 	}
 	l := &loop[R]{Config: cfg, shell: shell}
 	cfg.Editor.OnTab(l.complete)
@@ -112,6 +119,9 @@ func (l *loop[R]) step(ctx context.Context) error {
 	}
 	line, err := l.readLine(ctx, prompt)
 	switch {
+	case errors.Is(err, errLeft):
+		fmt.Fprintln(l.Out)
+		return nil
 	case errors.Is(err, ErrDropped) && len(l.pending) == 0:
 		l.hinted = time.Time{}
 		return nil

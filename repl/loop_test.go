@@ -31,6 +31,9 @@ const (
 
 type key string
 
+// dropped is what a step gives for Ctrl-C on a line with text.
+const dropped = "(dropped)"
+
 func (s *script) ReadLine(prompt string) (string, error) {
 	s.prompts = append(s.prompts, prompt)
 	if len(s.steps) == 0 {
@@ -44,7 +47,10 @@ func (s *script) ReadLine(prompt string) (string, error) {
 	case error:
 		return "", step
 	case func() string:
-		return step(), nil
+		if line := step(); line != dropped {
+			return line, nil
+		}
+		return "", repl.ErrDropped
 	case key:
 		if step == ctrlC {
 			return "", repl.ErrInterrupted

@@ -2,6 +2,7 @@ package repl
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,7 +14,11 @@ type answer struct {
 	err  error
 }
 
-// readLine is the editor's ReadLine, but two things do not wait for it: the
+// errLeft is what became of a line when a timer ended the session.
+var errLeft = errors.New("left by a timer")
+
+// readLine is the editor's ReadLine, but some things do not wait for it: timers,
+// the
 // end of ctx, so that a process that is told to end leaves the terminal in
 // order, and an interrupt signal. The signal comes instead of the key while
 // the editor is not in charge of the terminal: a moment after the prompt is
@@ -31,16 +36,47 @@ func (l *loop[R]) readLine(ctx context.Context, prompt string) (string, error) {
 		// ask again.
 		fmt.Fprint(l.Out, prompt)
 	}
+	for {
+		line, err, waits := l.await(ctx)
+		if !waits {
+			l.Screen.release()
+			return line, err
+		}
+	}
+}
+
+// await waits for the line, or runs what is due before it comes: waits tells
+// that it has not come yet.
+func (l *loop[R]) await(ctx context.Context) (line string, err error, waits bool) {
+	due, stop := l.nextTimer()
+	defer stop()
 	select {
 	case a := <-l.reading:
 		l.reading = nil
-		return a.line, a.err
+		return a.line, a.err, false
 	case <-l.Interrupts:
 		fmt.Fprintln(l.Out)
-		return "", ErrInterrupted
+		return "", ErrInterrupted, false
 	case <-ctx.Done():
-		return "", context.Cause(ctx)
+		return "", context.Cause(ctx), false
+	case <-due:
 	}
+	read, err := l.runTimers(ctx)
+	if read != nil {
+		l.reading = nil
+	}
+	switch {
+	case l.left:
+		return "", errLeft, false
+	case errors.Is(err, errStopped):
+		return "", ErrDropped, false
+	case err != nil:
+		return "", err, false
+	case read != nil:
+		return read.line, read.err, false
+	}
+	l.showHeld()
+	return "", nil, true
 }
 
 func (l *loop[R]) prompt() string {
@@ -51,7 +87,9 @@ func (l *loop[R]) prompt() string {
 
 // complete completes a line with the lines before it in mind.
 func (l *loop[R]) complete(line string) (head string, completions []string) {
-	l.asking.Lock()
+	if !l.asking.TryLock() { // a timer runs
+		return "", nil
+	}
 	defer l.asking.Unlock()
 	above := strings.Join(append(slices.Clone(l.pending), ""), "\n")
 	head, completions = l.shell.Complete(above + line)

@@ -36,6 +36,12 @@ type InspectOptions struct {
 	Compact   int  // levels that may share a line, default 3; MultiLine, CompactFull
 	Color     bool // SGR colour codes (spec 04 §3.7)
 	Stacks    bool // errors inside values with their stack and fields
+	Hidden    bool // properties that are not enumerable too, in brackets
+	Plain     bool // an object's own way of showing itself does not count
+	BareDates bool // dates without ISODate around them
+
+	Sorted  bool                                      // entries of objects in order
+	Compare func(a, b goja.Value) (goja.Value, error) // of their texts; nil goes by bytes
 }
 
 // DefaultInspect is how print() shows a value: depth 6, 100 items, no colour.
@@ -214,6 +220,9 @@ func (in *inspector) object(o *goja.Object, level int) string {
 		if p, ok := payloadOf(o); ok {
 			return p.show(in)
 		}
+	}
+	if text, ok := in.custom(o, level); ok {
+		return text
 	}
 	if b := in.w.boundOf(o); b != nil {
 		return b.show(in)

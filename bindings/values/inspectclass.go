@@ -306,6 +306,9 @@ func (in *inspector) date(o *goja.Object) string {
 	if !ok {
 		return in.paint(styleDate, "Invalid Date")
 	}
+	if in.o.BareDates {
+		return in.paint(styleDate, isoString(t))
+	}
 	return "ISODate('" + isoString(t) + "')"
 }
 

@@ -25,6 +25,9 @@ type shape struct {
 func (in *inspector) container(o *goja.Object, level int) string {
 	name, known := in.className(o)
 	s := in.shapeOf(o, name, known)
+	if in.o.Hidden {
+		s.keys, s.symbols = in.hiddenKeys(o), in.allSymbols(o)
+	}
 	if s.entries == nil && len(s.keys) == 0 && len(s.symbols) == 0 {
 		if s.alone {
 			return s.base
@@ -50,6 +53,13 @@ func (in *inspector) container(o *goja.Object, level int) string {
 	for _, sym := range s.symbols {
 		output = append(output, in.symbolProperty(o, sym, level, s.array))
 	}
+	if in.o.Sorted {
+		first := 0
+		if s.array {
+			first = len(output) - len(s.keys) - len(s.symbols)
+		}
+		in.sort(output[first:])
+	}
 	in.seen = in.seen[:len(in.seen)-1]
 	if n, ok := in.circular[o]; ok {
 		ref := in.paint(styleSpecial, "<ref *"+strconv.Itoa(n)+">")
@@ -67,7 +77,11 @@ func (in *inspector) container(o *goja.Object, level int) string {
 
 // property shows one entry of an object: its key and its value.
 func (in *inspector) property(o *goja.Object, key string, level int, array bool) string {
-	return in.key(key) + ":" + in.named(o, in.w.rt.ToValue(key), level, array)
+	shown := in.key(key)
+	if in.o.Hidden && !in.enumerable(o, in.w.rt.ToValue(key)) {
+		shown = "[" + key + "]"
+	}
+	return shown + ":" + in.named(o, in.w.rt.ToValue(key), level, array)
 }
 
 func (in *inspector) symbolProperty(o *goja.Object, sym *goja.Symbol, level int, array bool) string {

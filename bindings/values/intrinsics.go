@@ -12,6 +12,8 @@ type intrinsics struct {
 	weakMap             goja.Constructor
 	errors              map[string]*goja.Object // prototypes of the error classes
 	getOwn              goja.Callable           // Object.getOwnPropertyDescriptor
+	ownSymbols          goja.Callable           // Object.getOwnPropertySymbols
+	symbolFor           goja.Callable           // Symbol.for
 	dateParse           goja.Callable
 	stringify, parse    goja.Callable // of JSON
 	mapEntries, mapSize goja.Callable
@@ -40,6 +42,8 @@ func intrinsicsOf(rt *goja.Runtime) intrinsics {
 		weakMap:     constructor("WeakMap"),
 		errors:      make(map[string]*goja.Object),
 		getOwn:      callable(object("Object").Get("getOwnPropertyDescriptor")),
+		ownSymbols:  callable(object("Object").Get("getOwnPropertySymbols")),
+		symbolFor:   callable(object("Symbol").Get("for")),
 		dateParse:   callable(object("Date").Get("parse")),
 		stringify:   callable(object("JSON").Get("stringify")),
 		parse:       callable(object("JSON").Get("parse")),

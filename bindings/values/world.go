@@ -36,6 +36,8 @@ type World struct {
 	line       *goja.Symbol // on objects that are shown on one line
 	original   *goja.Symbol // on dates and regular expressions that JavaScript cannot hold exactly
 	fieldOrder *goja.Symbol // on documents whose order JavaScript cannot keep; nil before the first
+	custom     *goja.Symbol // util.inspect.custom; nil before the first look
+	inspecting *goja.Object // util.inspect; nil before the first look
 	printers   weakPrinters
 }
 

@@ -31,6 +31,7 @@ type connection struct {
 	// For the banner: the server's version and a few words on its size.
 	serverVersion, cluster string
 	clock                  bindings.Clock
+	virtualTime            bool // the clock goes on only while something waits
 	close                  func()
 }
 
@@ -111,8 +112,9 @@ func (env environment) connectMock(o commandLine, interactive bool) (*connection
 		noRetryWrites: o.server.retryWrites.given && !o.server.retryWrites.on, apiVersion: o.server.apiVersion,
 		client: client, address: "mongodb://mock:27017/", database: database, deployment: "mock: mongos",
 		serverVersion: cluster.Version(),
-		cluster:       fmt.Sprintf("mock cluster, %d shards, %s time", len(topology.Shards), timeName(cfg.RealTime, o.mockTime)),
+		cluster:       fmt.Sprintf("mock, %d shards, %s time", len(topology.Shards), timeName(cfg.RealTime, o.mockTime)),
 		clock:         cluster.Clock(),
+		virtualTime:   !cfg.RealTime,
 		settings:      settings,
 		close: func() {
 			disconnect(client)

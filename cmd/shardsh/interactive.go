@@ -11,7 +11,7 @@ import (
 )
 
 // repl runs the interactive loop until the user leaves.
-func (env environment) repl(ctx context.Context, o commandLine, conn *connection, shell *bindings.Shell) error {
+func (env environment) repl(ctx context.Context, o commandLine, conn *connection, shell *bindings.Shell, screen *repl.Screen) error {
 	var history *repl.History
 	var editor repl.LineEditor
 	console := bindings.Console{
@@ -48,6 +48,10 @@ func (env environment) repl(ctx context.Context, o commandLine, conn *connection
 	if editor == nil {
 		editor = env.lineEditor()
 	}
+	var timers repl.Timers
+	if isTerminal(env.stdin) && !conn.virtualTime { // virtual time stands still at the prompt
+		timers = shell
+	}
 	code, err := repl.Run(ctx, shell, repl.Config{
 		Editor:  editor,
 		Out:     env.stdout,
@@ -56,6 +60,7 @@ func (env environment) repl(ctx context.Context, o commandLine, conn *connection
 		Color:   env.color(),
 		Exit:    askedToLeave,
 		Explain: explain, Suggestion: shell.Suggestion, MidLine: shell.MidLine,
+		Timers: timers, Screen: screen,
 	})
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"shardsh/bindings"
+	"shardsh/repl"
 	"shardsh/scripts"
 )
 
@@ -91,14 +92,16 @@ func (env environment) shell(ctx context.Context, o commandLine) error {
 	}
 	defer conn.close()
 	switch {
+	case interactive: // the banner says it
 	case o.usesMock() && o.mock == "":
 		notice(env.stderr, o.quiet, "No address given: using the embedded %s.", conn.cluster)
-	case conn.address != "" && !interactive:
+	case conn.address != "":
 		notice(env.stderr, !o.wantsNotices(interactive), "Connected to %s", conn.address)
 	}
+	screen := new(repl.Screen)
 	shell, err := bindings.New(bindings.Config{
 		Client: conn.client, Address: conn.address, Database: conn.database, Deployment: conn.deployment,
-		Stdin: env.scriptInput(bounded, interactive), Stdout: env.stdout, Stderr: env.stderr,
+		Stdin: env.scriptInput(bounded, interactive), Stdout: screen.Writer(env.stdout), Stderr: screen.Writer(env.stderr),
 		Clock: conn.clock, Color: env.color(), Terminal: isTerminal(env.stdout), Interactive: interactive,
 		Args: o.args, Executable: os.Args[0], Version: version(),
 		Guard: env.guard(o), Scripts: scripts.Files,
@@ -115,7 +118,7 @@ func (env environment) shell(ctx context.Context, o commandLine) error {
 	err = env.runScripts(bounded, o, shell)
 	if err == nil && interactive {
 		cancel()
-		err = env.repl(ctx, o, conn, shell)
+		err = env.repl(ctx, o, conn, shell, screen)
 	}
 	// What scripts left to do at the end is done however they ended.
 	if closeErr := shell.Close(ctx); err == nil && closeErr != nil {

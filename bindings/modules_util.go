@@ -1,0 +1,175 @@
+package bindings
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/dop251/goja"
+
+	"shardsh/bindings/values"
+)
+
+// newUtil is util. Its inspect and format show values as Node does, not as
+// print() does.
+func (s *Shell) newUtil() *goja.Object {
+	m := s.buildModule()
+	must(m.o.Set("inspect", s.world.InspectFunction()))
+	m.add("format", func(c *call) any { return c.format() })
+	must(m.o.Set("promisify", m.s.fromSource("<web>", webSource, "promisify")))
+	must(m.o.Set("types", m.s.fromSource("<web>", webSource, "types")))
+	m.add("isDeepStrictEqual", func(c *call) any { return c.deepEqual(c.arg(0), c.arg(1), true) })
+	return m.o
+}
+
+// format is util.format, the one place where %s means something.
+func (c *call) format() string {
+	if len(c.args) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	args := c.args
+	if text := args[0]; goja.IsString(text) {
+		args = args[1:]
+		if len(args) == 0 {
+			return text.String()
+		}
+		args = c.fill(&b, text.String(), args)
+	} else {
+		b.WriteString(c.unquoted(text))
+		args = args[1:]
+	}
+	for _, v := range args {
+		b.WriteString(" " + c.unquoted(v))
+	}
+	return b.String()
+}
+
+// fill writes a text with arguments in the places of its % words, and gives the
+// arguments that are left.
+func (c *call) fill(b *strings.Builder, text string, args []goja.Value) []goja.Value {
+	for {
+		before, rest, found := strings.Cut(text, "%")
+		b.WriteString(before)
+		switch {
+		case !found:
+			return args
+		case rest == "":
+			b.WriteByte('%')
+			return args
+		case rest[0] == '%':
+			b.WriteByte('%')
+			text = rest[1:]
+			continue
+		}
+		show := formatWords()[rest[0]]
+		if show == nil || len(args) == 0 {
+			b.WriteByte('%')
+			text = rest
+			continue
+		}
+		b.WriteString(show(c, args[0]))
+		args, text = args[1:], rest[1:]
+	}
+}
+
+// formatWords are the letters behind % and how each writes its argument.
+func formatWords() map[byte]func(c *call, v goja.Value) string {
+	return map[byte]func(c *call, v goja.Value) string{
+		's': (*call).formatText,
+		'd': func(c *call, v goja.Value) string { return c.formatNumber(v, "Number") },
+		'i': func(c *call, v goja.Value) string { return c.formatNumber(v, "parseInt") },
+		'f': func(c *call, v goja.Value) string { return c.formatNumber(v, "parseFloat") },
+		'j': (*call).formatJSON,
+		'o': func(c *call, v goja.Value) string {
+			o := values.NodeInspect()
+			o.Hidden, o.Depth = true, 4
+			return c.world.Inspect(v, o)
+		},
+		'O': func(c *call, v goja.Value) string { return c.world.Inspect(v, values.NodeInspect()) },
+		'c': func(*call, goja.Value) string { return "" }, // a style, of which there is none here
+	}
+}
+
+// unquoted is an argument that stands for itself.
+func (c *call) unquoted(v goja.Value) string {
+	if goja.IsString(v) {
+		return v.String()
+	}
+	return c.world.Inspect(v, values.NodeInspect())
+}
+
+// formatText is %s: the text that an object of a script's own class makes of
+// itself, and everything else as it is shown.
+func (c *call) formatText(v goja.Value) string {
+	o, isObject := v.(*goja.Object)
+	_, isFunction := goja.AssertFunction(v)
+	switch {
+	case isFunction, isObject && ownText(o):
+		return v.String()
+	case isObject:
+		options := values.NodeInspect()
+		options.Depth = values.TopLevel
+		return c.world.Inspect(v, options)
+	case goja.IsString(v):
+		return v.String()
+	}
+	return c.world.Inspect(v, values.NodeInspect())
+}
+
+// ownText reports whether the method toString of an object is none of the
+// language's own.
+func ownText(o *goja.Object) bool {
+	if _, ok := goja.AssertFunction(o.Get("toString")); !ok {
+		return false
+	}
+	for at := o; at != nil; at = at.Prototype() {
+		if !slices.Contains(at.GetOwnPropertyNames(), "toString") {
+			continue
+		}
+		class, ok := at.Get("constructor").(*goja.Object)
+		return at == o || !ok || !slices.Contains(strings.Fields(languageClasses), optionalText(class.Get("name")))
+	}
+	return false
+}
+
+const languageClasses = "Object Array Function Date RegExp Error TypeError RangeError SyntaxError ReferenceError EvalError URIError " +
+	"AggregateError Map Set WeakMap WeakSet Promise Symbol BigInt Number String Boolean ArrayBuffer DataView Uint8Array"
+
+// formatNumber is a number as one of the language's functions reads it.
+func (c *call) formatNumber(v goja.Value, reader string) string {
+	if _, ok := v.(*goja.Symbol); ok {
+		return "NaN"
+	}
+	if goja.IsBigInt(v) {
+		return v.String() + "n"
+	}
+	if _, ok := v.(*goja.Object); ok && reader == "Number" {
+		// Objects of which no number can be made are none.
+		if err := c.rt.Try(func() { v = v.ToNumber() }); err != nil {
+			return "NaN"
+		}
+	}
+	read, _ := goja.AssertFunction(c.rt.GlobalObject().Get(reader))
+	n, err := read(goja.Undefined(), v)
+	if err != nil {
+		c.rethrow(err)
+	}
+	if f := n.ToFloat(); f == 0 && math.Signbit(f) {
+		return "-0"
+	}
+	return n.String()
+}
+
+// formatJSON is %j.
+func (c *call) formatJSON(v goja.Value) string {
+	stringify, _ := goja.AssertFunction(c.rt.GlobalObject().Get("JSON").(*goja.Object).Get("stringify"))
+	text, err := stringify(goja.Undefined(), v)
+	if err != nil {
+		if strings.Contains(err.Error(), "circular") {
+			return "[Circular]"
+		}
+		c.rethrow(err)
+	}
+	return text.String()
+}

@@ -1,0 +1,179 @@
+package values
+
+import (
+	"math"
+	"strings"
+
+	"github.com/dop251/goja"
+)
+
+// nodeDepth is how many levels below a value Node shows.
+const nodeDepth = 2
+
+// NodeInspect is how Node itself shows a value: depth 2, no colour, dates as
+// their text, errors with their stack.
+func NodeInspect() InspectOptions {
+	o := DefaultInspect()
+	o.Depth, o.BareDates, o.Stacks = nodeDepth, true, true
+	return o
+}
+
+// InspectFunction is util.inspect with its member custom, the same object at
+// each call.
+func (w *World) InspectFunction() *goja.Object {
+	if w.inspecting != nil {
+		return w.inspecting
+	}
+	f := w.function("inspect", func(call goja.FunctionCall) goja.Value {
+		in := newInspector(w, w.inspectArguments(call.Arguments))
+		return w.rt.ToValue(in.value(call.Argument(0), 0, false))
+	})
+	must(f.Set("custom", w.customSymbol()))
+	must(f.Set("defaultOptions", newInspector(w, NodeInspect()).userOptions(nodeDepth)))
+	w.inspecting = f
+	return f
+}
+
+// inspectArguments reads what stands behind the value: an object of options, or
+// showHidden, depth and colors.
+func (w *World) inspectArguments(args []goja.Value) InspectOptions {
+	o := NodeInspect()
+	if given, ok := arg(args, 1).(*goja.Object); ok {
+		for name, set := range inspectSettings() {
+			if v := given.Get(name); v != nil && !goja.IsUndefined(v) {
+				set(&o, v)
+			}
+		}
+		return o
+	}
+	for i, name := range []string{"showHidden", "depth", "colors"} {
+		if v := arg(args, i+1); !goja.IsUndefined(v) {
+			inspectSettings()[name](&o, v)
+		}
+	}
+	return o
+}
+
+// inspectSettings reads the options of util.inspect, by their names.
+func inspectSettings() map[string]func(o *InspectOptions, v goja.Value) {
+	return map[string]func(o *InspectOptions, v goja.Value){
+		"depth":           func(o *InspectOptions, v goja.Value) { o.Depth = nodeLimit(v, TopLevel) },
+		"maxArrayLength":  func(o *InspectOptions, v goja.Value) { o.MaxItems = nodeLimit(v, TopLevel) },
+		"maxStringLength": func(o *InspectOptions, v goja.Value) { o.MaxString = nodeLimit(v, TopLevel) },
+		"breakLength":     func(o *InspectOptions, v goja.Value) { o.Width = nodeLimit(v, TopLevel) },
+		"showHidden":      func(o *InspectOptions, v goja.Value) { o.Hidden = v.ToBoolean() },
+		"colors":          func(o *InspectOptions, v goja.Value) { o.Color = v.ToBoolean() },
+		"customInspect":   func(o *InspectOptions, v goja.Value) { o.Plain = !v.ToBoolean() },
+		"sorted": func(o *InspectOptions, v goja.Value) {
+			o.Sorted, o.Compare = v.ToBoolean(), nil
+			if compare := callable(v); compare != nil {
+				o.Compare = func(a, b goja.Value) (goja.Value, error) { return compare(goja.Undefined(), a, b) }
+			}
+		},
+		"compact": func(o *InspectOptions, v goja.Value) {
+			switch n, isNumber := v.Export().(int64); {
+			case isNumber && n > 0:
+				o.Compact = int(min(n, math.MaxInt16))
+			case !isNumber && v.ToBoolean():
+				o.Compact = CompactFull
+			default:
+				o.Compact = MultiLine
+			}
+		},
+	}
+}
+
+// nodeLimit reads a limit of Node: null and Infinity are none.
+func nodeLimit(v goja.Value, zero int) int {
+	switch f := v.ToFloat(); {
+	case goja.IsNull(v) || f > math.MaxInt32:
+		return Unlimited
+	case f >= 1:
+		return int(f)
+	default:
+		return zero
+	}
+}
+
+// userOptions are the options in the form a script gives them.
+func (in *inspector) userOptions(depth int) *goja.Object {
+	number := func(n int) any {
+		if n == math.MaxInt {
+			return math.Inf(1)
+		}
+		return n
+	}
+	var compact any
+	switch in.o.Compact {
+	case CompactFull, MultiLine:
+		compact = in.o.Compact == CompactFull
+	default:
+		compact = in.o.Compact
+	}
+	o := in.w.rt.NewObject()
+	for _, field := range []struct {
+		name  string
+		value any
+	}{
+		{"showHidden", in.o.Hidden}, {"depth", number(depth)}, {"colors", in.o.Color}, {"customInspect", !in.o.Plain},
+		{"showProxy", false}, {"maxArrayLength", number(in.o.MaxItems)}, {"maxStringLength", number(in.o.MaxString)},
+		{"breakLength", number(in.o.Width)}, {"compact", compact}, {"sorted", in.o.Sorted}, {"getters", false},
+		{"numericSeparator", false},
+	} {
+		must(o.Set(field.name, field.value))
+	}
+	return o
+}
+
+// customSymbol is util.inspect.custom.
+func (w *World) customSymbol() *goja.Symbol {
+	if w.custom == nil {
+		v, err := w.js.symbolFor(goja.Undefined(), w.rt.ToValue("nodejs.util.inspect.custom"))
+		must(err)
+		w.custom = v.(*goja.Symbol)
+	}
+	return w.custom
+}
+
+// custom shows an object by its own method for that, as Node does; ok is false
+// when it has none.
+func (in *inspector) custom(o *goja.Object, level int) (text string, ok bool) {
+	if in.o.Plain {
+		return "", false
+	}
+	show, isCallable := goja.AssertFunction(o.GetSymbol(in.w.customSymbol()))
+	if !isCallable || isPrototype(o) {
+		return "", false
+	}
+	depth := in.o.Depth
+	if depth != math.MaxInt {
+		depth -= level
+	}
+	options := in.userOptions(in.o.Depth)
+	must(options.Set("stylize", in.w.function("stylize", func(call goja.FunctionCall) goja.Value { return call.Argument(0) })))
+	levels := in.w.rt.ToValue(depth)
+	if depth == math.MaxInt {
+		levels = in.w.rt.ToValue(math.Inf(1))
+	}
+	v, err := show(o, levels, options, in.w.InspectFunction())
+	if err != nil {
+		panic(err)
+	}
+	shown, isObject := v.(*goja.Object)
+	switch {
+	case isObject && shown == o:
+		return "", false
+	case !isObject && !goja.IsNull(v):
+		text = v.String()
+	default:
+		text = in.value(v, level, false)
+	}
+	return strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", in.indent)), true
+}
+
+// isPrototype tells the prototype of a class, which has the methods of its
+// objects and nothing to show.
+func isPrototype(o *goja.Object) bool {
+	class, ok := o.Get("constructor").(*goja.Object)
+	return ok && class.Get("prototype") == goja.Value(o)
+}

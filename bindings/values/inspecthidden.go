@@ -1,0 +1,74 @@
+package values
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/dop251/goja"
+)
+
+// hiddenKeys are all names of an object's own properties but the items of an
+// array.
+func (in *inspector) hiddenKeys(o *goja.Object) []string {
+	names := o.GetOwnPropertyNames()
+	switch {
+	case o.ClassName() == "Array", o.ClassName() == "String", isTypedArray(o):
+		names = slices.DeleteFunc(names, isIndex)
+	}
+	return names
+}
+
+func isIndex(key string) bool {
+	n, err := strconv.ParseUint(key, 10, 32)
+	return err == nil && strconv.FormatUint(n, 10) == key
+}
+
+// allSymbols are an object's own symbols but the ones of this package, which
+// scripts have no way to name.
+func (in *inspector) allSymbols(o *goja.Object) []*goja.Symbol {
+	own := []*goja.Symbol{in.w.fromServer, in.w.printer, in.w.line, in.w.original, in.w.fieldOrder}
+	list, err := in.w.js.ownSymbols(nil, o)
+	if err != nil {
+		panic(err)
+	}
+	var symbols []*goja.Symbol
+	in.w.rt.ForOf(list, func(v goja.Value) bool {
+		if s, ok := v.(*goja.Symbol); ok && !slices.Contains(own, s) {
+			symbols = append(symbols, s)
+		}
+		return true
+	})
+	return symbols
+}
+
+// enumerable reports whether an own property is.
+func (in *inspector) enumerable(o *goja.Object, key goja.Value) bool {
+	d, err := in.w.js.getOwn(nil, o, key)
+	if err != nil {
+		panic(err)
+	}
+	descriptor, ok := d.(*goja.Object)
+	return ok && descriptor.Get("enumerable").ToBoolean()
+}
+
+// sort orders the texts of entries.
+func (in *inspector) sort(entries []string) {
+	if in.o.Compare == nil {
+		slices.SortStableFunc(entries, strings.Compare)
+		return
+	}
+	slices.SortStableFunc(entries, func(a, b string) int {
+		v, err := in.o.Compare(in.w.rt.ToValue(a), in.w.rt.ToValue(b))
+		if err != nil {
+			panic(err)
+		}
+		switch f := v.ToFloat(); {
+		case f < 0:
+			return -1
+		case f > 0:
+			return 1
+		}
+		return 0
+	})
+}

@@ -1,0 +1,173 @@
+package repl
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+)
+
+// Timers are what earlier inputs left to run while the next line is read.
+type Timers interface {
+	// NextTimer tells in how long there will be something to run, if ever.
+	NextTimer() (wait time.Duration, ok bool)
+	// RunTimers runs what is due. The end of ctx interrupts it.
+	RunTimers(ctx context.Context) error
+}
+
+// maxHeld is how much a Screen keeps, in bytes.
+const maxHeld = 1 << 20
+
+// Screen keeps what timers print off a line that is being edited. The zero value
+// is ready.
+type Screen struct {
+	mu      sync.Mutex
+	holding bool
+	held    []piece
+	size    int
+	dropped int
+}
+
+type piece struct {
+	to   io.Writer
+	text []byte
+}
+
+// Writer is a way to w that the screen may hold up.
+func (s *Screen) Writer(w io.Writer) io.Writer { return screenWriter{s, w} }
+
+type screenWriter struct {
+	screen *Screen
+	to     io.Writer
+}
+
+func (w screenWriter) Write(p []byte) (int, error) {
+	s := w.screen
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.holding {
+		return w.to.Write(p)
+	}
+	if s.size+len(p) > maxHeld {
+		s.dropped += len(p)
+		return len(p), nil
+	}
+	s.size += len(p)
+	s.held = append(s.held, piece{w.to, bytes.Clone(p)})
+	return len(p), nil
+}
+
+func (s *Screen) hold() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.holding = true
+}
+
+func (s *Screen) empty() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.held) == 0
+}
+
+// release writes what was held, with a line end behind it.
+func (s *Screen) release() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, p := range s.held {
+		if i == len(s.held)-1 && !bytes.HasSuffix(p.text, []byte("\n")) {
+			p.text = append(p.text, '\n')
+		}
+		_, _ = p.to.Write(p.text)
+	}
+	if s.dropped > 0 {
+		fmt.Fprintf(s.held[0].to, "(%d more bytes were printed by timers and left out)\n", s.dropped)
+	}
+	s.holding, s.held, s.size, s.dropped = false, nil, 0, 0
+}
+
+// nextTimer fires when there is something to run; nil never does.
+func (l *loop[R]) nextTimer() (due <-chan time.Time, stop func()) {
+	if l.Timers == nil {
+		return nil, func() {}
+	}
+	l.asking.Lock()
+	wait, ok := l.Timers.NextTimer()
+	l.asking.Unlock()
+	if !ok {
+		return nil, func() {}
+	}
+	t := time.NewTimer(wait)
+	return t.C, func() { t.Stop() }
+}
+
+// runTimers runs what is due while a line is read. Ctrl-C stops it, which is
+// errStopped, and drops the line. read is the line, when it came meanwhile.
+func (l *loop[R]) runTimers(ctx context.Context) (read *answer, err error) {
+	running, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	l.Screen.hold()
+	done := make(chan error, 1)
+	go func() {
+		l.asking.Lock()
+		defer l.asking.Unlock()
+		done <- l.Timers.RunTimers(running)
+	}()
+	stopped := false
+	stop := func() {
+		if !stopped {
+			stopped = true
+			fmt.Fprintln(l.Out, stoppingNotice)
+			cancel(errStopped)
+		}
+	}
+	reading := l.reading
+	for {
+		select {
+		case err := <-done:
+			if l.left, l.code = l.leaves(err); l.left {
+				l.Screen.release()
+				return read, nil
+			}
+			if stopped {
+				return read, errStopped
+			}
+			if ctx.Err() != nil {
+				return read, context.Cause(ctx)
+			}
+			return read, nil
+		case a := <-reading:
+			read, reading = &a, nil
+			if errors.Is(a.err, ErrInterrupted) || errors.Is(a.err, ErrDropped) {
+				stop()
+			}
+		case <-l.Interrupts:
+			stop()
+		}
+	}
+}
+
+func (l *loop[R]) leaves(err error) (bool, int) {
+	code, leaves := l.exitCode(err)
+	return leaves, code
+}
+
+// above is what editors may be able to do: run print above a prompt behind which
+// nothing has been typed, and show the prompt again. They report whether they
+// did.
+type above interface {
+	Above(print func()) bool
+}
+
+// showHeld prints what timers have printed, if it does not disturb; else it
+// waits for the end of the line.
+func (l *loop[R]) showHeld() {
+	if l.Screen.empty() {
+		return
+	}
+	if editor, ok := l.Editor.(above); ok {
+		editor.Above(l.Screen.release)
+	}
+}
