@@ -36,13 +36,13 @@ func TestTimersWhileALineIsRead(t *testing.T) {
 	}{
 		{"what it prints comes before the result of the line",
 			func(_ context.Context, print func(string)) error { print("tick\n"); print("no line end"); return nil },
-			"input", false, "tick\nno line end\n=> input\n\n", 0},
+			"input", false, "tick\nno line end\n=> input\n", 0},
 		{"a line that comes meanwhile waits for it",
 			func(_ context.Context, print func(string)) error { print("tick\n"); return nil },
-			"input", true, "tick\n=> input\n\n", 0},
+			"input", true, "tick\n=> input\n", 0},
 		{"Ctrl-C stops it",
 			func(ctx context.Context, _ func(string)) error { <-ctx.Done(); return ctx.Err() },
-			repl.ErrDropped, true, "Stopping execution...\n\n", 0},
+			repl.ErrDropped, true, "Stopping execution...\n", 0},
 		{"quit() ends the session",
 			func(_ context.Context, print func(string)) error { print("bye\n"); return exitError{4} },
 			nil, false, "bye\n\n", 4},
@@ -52,7 +52,7 @@ func TestTimersWhileALineIsRead(t *testing.T) {
 				print(strings.Repeat("x", 2<<20))
 				return nil
 			},
-			"input", false, "first\n(2097152 more bytes were printed by timers and left out)\n=> input\n\n", 0},
+			"input", false, "first\n(2097152 more bytes were printed by timers and left out)\n=> input\n", 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var screen repl.Screen
