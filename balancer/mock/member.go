@@ -15,10 +15,7 @@ const ConfigServerID = configShard
 // what a client sees that connects to the shard and not to a router. The config
 // server holds the config and admin databases.
 func (c *Cluster) MemberReads(id catalog.ShardID, ns string, q store.Query) ([]Read, error) {
-	if id == configShard {
-		if db, _, err := catalog.SplitNamespace(ns); err != nil || !onConfigServer(db) {
-			return nil, err
-		}
+	if id == configShard && onConfigServer(databaseOf(ns)) {
 		return c.Reads(ns, q)
 	}
 	l := c.member(id, ns)
@@ -43,7 +40,7 @@ func (c *Cluster) member(id catalog.ShardID, ns string) *localCollection {
 // MemberStats are the counters of a collection on one shard, whether it owns
 // chunks or not. It is false when the shard has no such collection.
 func (c *Cluster) MemberStats(id catalog.ShardID, ns string) (LocalStats, bool) {
-	if id == configShard {
+	if id == configShard && onConfigServer(databaseOf(ns)) {
 		if stats := c.configStats(ns); len(stats) > 0 {
 			return stats[0], true
 		}
@@ -62,22 +59,20 @@ func (c *Cluster) MemberStats(id catalog.ShardID, ns string) (LocalStats, bool) 
 
 // MemberNamespaces lists the collections of one shard in order.
 func (c *Cluster) MemberNamespaces(id catalog.ShardID) []string {
+	var own []string
 	if id == configShard {
-		return slices.Concat(c.configNamespaces("admin"), c.configNamespaces("config"))
+		own = slices.Concat(c.configNamespaces("admin"), c.configNamespaces("config"))
 	}
 	if s := c.shards[id]; s != nil {
-		return slices.Sorted(maps.Keys(s.colls))
+		own = append(own, slices.Sorted(maps.Keys(s.colls))...)
 	}
-	return nil
+	return own
 }
 
 // MemberIndexes are the indexes of a collection on one shard. It is false when
 // the shard has no such collection.
 func (c *Cluster) MemberIndexes(id catalog.ShardID, ns string) ([]store.IndexSpec, bool) {
-	if id == configShard {
-		if db, _, err := catalog.SplitNamespace(ns); err != nil || !onConfigServer(db) {
-			return nil, false
-		}
+	if id == configShard && onConfigServer(databaseOf(ns)) {
 		return c.Indexes(ns)
 	}
 	l := c.member(id, ns)

@@ -19,6 +19,11 @@ type Removal struct {
 	Chunks, JumboChunks int64
 	// Databases have the shard as their primary.
 	Databases []string
+	// Cleaning: a config server is drained, and still holds what waits for
+	// deletion, or a collection with documents.
+	Cleaning         bool
+	PendingDeletions int64
+	FirstNonEmpty    string
 }
 
 // RemoveShard begins, or goes on with, the removal of a shard, named by its
@@ -28,9 +33,17 @@ func (c *Cluster) RemoveShard(name string) (Removal, error) {
 	if err != nil {
 		return Removal{}, err
 	}
+	if shard.ID == configShard {
+		return Removal{}, mongoerr.New(mongoerr.IllegalOperation, "Cannot remove a config shard with removeShard: use transitionToDedicatedConfigServer")
+	}
 	if err := c.checkRemoval(shard); err != nil {
 		return Removal{}, err
 	}
+	return c.drain(shard)
+}
+
+// drain begins or goes on with a removal that may be.
+func (c *Cluster) drain(shard catalog.Shard) (Removal, error) {
 	r := Removal{Shard: shard.ID, Started: !shard.Draining, Databases: c.databasesOn(shard.ID)}
 	if r.Started {
 		if _, err := c.configModify(configShards, string(shard.ID), func(doc *bson.D) { set(doc, "draining", true) }); err != nil {
@@ -46,15 +59,15 @@ func (c *Cluster) RemoveShard(name string) (Removal, error) {
 	if r.Chunks > 0 || len(r.Databases) > 0 {
 		return r, nil
 	}
+	if shard.ID == configShard && !c.cleanConfigShard(&r) {
+		return r, nil
+	}
 	r.Completed = true
 	return r, c.finishRemoval(shard)
 }
 
 // checkRemoval runs the checks that every call repeats.
 func (c *Cluster) checkRemoval(shard catalog.Shard) error {
-	if shard.ID == configShard {
-		return mongoerr.New(mongoerr.IllegalOperation, "Cannot remove a config shard with removeShard")
-	}
 	shards, err := c.ReadShards()
 	if err != nil {
 		return err
@@ -85,7 +98,9 @@ func (c *Cluster) databasesOn(id catalog.ShardID) []string {
 // finishRemoval takes an empty shard out. Its process keeps what it holds.
 func (c *Cluster) finishRemoval(shard catalog.Shard) error {
 	c.configDelete(configShards, string(shard.ID))
-	c.removed[shard.Host] = c.shards[shard.ID]
+	if shard.ID != configShard {
+		c.removed[shard.Host] = c.shards[shard.ID]
+	}
 	delete(c.shards, shard.ID)
 	at := c.Tick()
 	rest, err := c.ReadShards()

@@ -30,7 +30,7 @@ func commandTable(r catalog.Release) map[string]*command {
 		catalogCommands(), indexCommands(), statisticsCommands(), balancerCommands(),
 		moveCommands(), chunkCommands(), shardingCommands(), reshardingCommands(), zoneCommands(), shardCommands(),
 		parameterCommands(), operationCommands(), mockCommands(),
-		collectionCommands(), analyzerCommands(),
+		collectionCommands(), analyzerCommands(), clusterCommands(),
 	))
 	for name, cmd := range table {
 		if first, newer := since[cmd.name]; newer && !r.AtLeast(first) {

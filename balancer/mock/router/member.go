@@ -51,6 +51,7 @@ func memberTable() map[string]*command {
 		{name: "listDatabases", adminOnly: true, stable: true, run: (*Router).memberDatabases},
 		{name: "listCollections", stable: true, run: (*Router).memberCollections},
 		{name: "serverStatus", run: (*Router).memberStatus},
+		{name: "features", anyone: true, run: (*Router).features},
 	})
 	for _, cmd := range slices.Concat(diagnosticCommands(), readCommands(), explainCommands(), indexCommands()) {
 		if shared[cmd.name] {

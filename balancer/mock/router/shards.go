@@ -6,6 +6,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/mock"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -56,20 +57,32 @@ func (r *Router) removeShard(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
+	return removalDoc(removal), nil
+}
+
+// removalDoc tells how far the removal of a shard is.
+func removalDoc(removal mock.Removal) bson.D {
 	shard := bson.E{Key: "shard", Value: string(removal.Shard)}
 	left := bson.D{{Key: "note", Value: "you need to drop or movePrimary these databases"}, {Key: "dbsToMove", Value: removal.Databases}}
 	switch {
 	case removal.Started:
-		return append(bson.D{{Key: "msg", Value: "draining started successfully"}, {Key: "state", Value: "started"}, shard}, left...), nil
+		return append(bson.D{{Key: "msg", Value: "draining started successfully"}, {Key: "state", Value: "started"}, shard}, left...)
 	case removal.Completed:
-		return bson.D{{Key: "msg", Value: "removeshard completed successfully"}, {Key: "state", Value: "completed"}, shard}, nil
+		return bson.D{{Key: "msg", Value: "removeshard completed successfully"}, {Key: "state", Value: "completed"}, shard}
+	case removal.Cleaning:
+		doc := bson.D{{Key: "msg", Value: "waiting for data to be cleaned up"}, {Key: "state", Value: "pendingDataCleanup"},
+			{Key: "pendingRangeDeletions", Value: removal.PendingDeletions}}
+		if removal.FirstNonEmpty != "" {
+			doc = append(doc, bson.E{Key: "firstNonEmptyCollection", Value: removal.FirstNonEmpty})
+		}
+		return doc
 	}
 	remaining := bson.D{
 		{Key: "chunks", Value: removal.Chunks},
 		{Key: "dbs", Value: int64(len(removal.Databases))},
 		{Key: "jumboChunks", Value: removal.JumboChunks},
 	}
-	return append(bson.D{{Key: "msg", Value: "draining ongoing"}, {Key: "state", Value: "ongoing"}, {Key: "remaining", Value: remaining}}, left...), nil
+	return append(bson.D{{Key: "msg", Value: "draining ongoing"}, {Key: "state", Value: "ongoing"}, {Key: "remaining", Value: remaining}}, left...)
 }
 
 func (r *Router) movePrimary(c *call) (bson.D, error) {

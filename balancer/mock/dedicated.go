@@ -1,0 +1,74 @@
+package mock
+
+import (
+	"maps"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mongoerr"
+)
+
+// AddConfigShard makes the config server a shard of the cluster
+// (transitionFromDedicatedConfigServer). That it is one already is no error.
+func (c *Cluster) AddConfigShard() error {
+	if c.shards[configShard] != nil {
+		return nil
+	}
+	err := c.configInsert(configShards, bson.D{
+		{Key: "_id", Value: string(configShard)}, {Key: "host", Value: c.ConfigServer()}, {Key: "state", Value: int32(1)},
+		{Key: "topologyTime", Value: c.Tick()}, {Key: "replSetConfigVersion", Value: int64(-1)},
+	})
+	if err != nil {
+		return err
+	}
+	c.shards[configShard] = newShard(configShard)
+	c.hadTwo = c.hadTwo || len(c.shards) > 1
+	c.logChange(configShard, "addShard", "", bson.D{{Key: "name", Value: string(configShard)}, {Key: "host", Value: c.ConfigServer()}})
+	return nil
+}
+
+// RemoveConfigShard begins, or goes on with, making the config server a
+// dedicated one again (transitionToDedicatedConfigServer). Call it again until
+// it is completed.
+func (c *Cluster) RemoveConfigShard() (Removal, error) {
+	shard, err := c.ShardByID(string(configShard))
+	if err != nil {
+		return Removal{}, err
+	}
+	if err := c.checkRemoval(shard); err != nil {
+		return Removal{}, err
+	}
+	return c.drain(shard)
+}
+
+// cleanConfigShard waits until a drained config server holds nothing of the
+// users any more: it stays a member of the cluster, so what it holds must go.
+// It tells whether all is gone.
+func (c *Cluster) cleanConfigShard(r *Removal) bool {
+	s := c.shards[configShard]
+	r.PendingDeletions = int64(len(s.deletions))
+	for _, ns := range slices.Sorted(maps.Keys(s.colls)) {
+		if docs, _ := s.colls[ns].counts(); docs > 0 && r.FirstNonEmpty == "" {
+			r.FirstNonEmpty = ns
+		}
+	}
+	r.Cleaning = r.PendingDeletions > 0 || r.FirstNonEmpty != ""
+	return !r.Cleaning
+}
+
+// The compatibility version of the cluster. There is no other here.
+const compatibilityVersion = "8.0"
+
+// SetCompatibilityVersion takes the version the cluster has, and refuses
+// others: 2 for what is no version, and those that the mock can't be.
+func (c *Cluster) SetCompatibilityVersion(version string) error {
+	switch version {
+	case compatibilityVersion:
+		c.Tick()
+		return nil
+	case "7.0", "7.3":
+		return mongoerr.New(mongoerr.NotImplemented, "the mock has no compatibility version but %s", compatibilityVersion)
+	}
+	return mongoerr.New(mongoerr.BadValue, "Invalid feature compatibility version value '%s'; expected '7.0' or '7.3' or '8.0'.", version)
+}

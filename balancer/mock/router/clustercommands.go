@@ -1,0 +1,113 @@
+package router
+
+import (
+	"hash/fnv"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mongoerr"
+)
+
+// clusterCommands are about the cluster as a whole, or about the node.
+func clusterCommands() []command {
+	return []command{
+		{name: "transitionFromDedicatedConfigServer", adminOnly: true, takesWriteConcern: true, strict: true,
+			declared: []field{{"transitionFromDedicatedConfigServer", anyValue, true}},
+			run:      func(r *Router, _ *call) (bson.D, error) { return bson.D{}, r.cluster.AddConfigShard() }},
+		{name: "transitionToDedicatedConfigServer", adminOnly: true, takesWriteConcern: true,
+			run: func(r *Router, _ *call) (bson.D, error) {
+				removal, err := r.cluster.RemoveConfigShard()
+				if err != nil {
+					return nil, err
+				}
+				return removalDoc(removal), nil
+			}},
+		{name: "setFeatureCompatibilityVersion", adminOnly: true, takesWriteConcern: true, run: (*Router).setCompatibility},
+		{name: "getDefaultRWConcern", adminOnly: true, strict: true,
+			declared: []field{{"getDefaultRWConcern", anyValue, true}, {"inMemory", boolValue, false}},
+			run:      func(r *Router, _ *call) (bson.D, error) { return r.concernStatus().(bson.D), nil }},
+		{name: "setDefaultRWConcern", adminOnly: true, takesWriteConcern: true, strict: true,
+			declared: []field{{"setDefaultRWConcern", anyValue, true}, {"defaultReadConcern", objectValue, false}, {"defaultWriteConcern", objectValue, false}},
+			run:      (*Router).setDefaultConcerns},
+		{name: "features", anyone: true, run: (*Router).features},
+		{name: "profile", run: profile},
+		{name: "replSetGetStatus", adminOnly: true, run: func(*Router, *call) (bson.D, error) {
+			refused := mongoerr.NewNoCode("replSetGetStatus is not supported through mongos")
+			refused.Extra = bson.D{{Key: "info", Value: "mongos"}}
+			return nil, refused
+		}},
+		{name: "planCacheClear", run: func(_ *Router, c *call) (bson.D, error) {
+			_, err := c.namespace()
+			return bson.D{}, err
+		}},
+	}
+}
+
+// setCompatibility wants to be told that it is meant.
+func (r *Router) setCompatibility(c *call) (bson.D, error) {
+	v := c.body.Lookup("setFeatureCompatibilityVersion")
+	version, isText := v.StringValueOK()
+	if !isText {
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'setFeatureCompatibilityVersion.setFeatureCompatibilityVersion' is the wrong type '%s', expected type 'string'", typeName(v.Type))
+	}
+	if !truth(c.body.Lookup("confirm")) {
+		return nil, mongoerr.New(7369100, "Once you have upgraded to %s, you will not be able to downgrade FCV and binary version without support assistance. "+
+			"Please re-run this command with 'confirm: true' to acknowledge this and continue with the FCV upgrade.", version)
+	}
+	return bson.D{}, r.cluster.SetCompatibilityVersion(version)
+}
+
+func (r *Router) setDefaultConcerns(c *call) (bson.D, error) {
+	read, write := c.args.object("defaultReadConcern"), c.args.object("defaultWriteConcern")
+	if read == nil && write == nil {
+		return nil, mongoerr.New(mongoerr.BadValue, "At least one of the \"defaultReadConcern\" or \"defaultWriteConcern\" fields must be present")
+	}
+	if len(read) > 5 {
+		level := textOf(read.Lookup("level"))
+		if !slices.Contains([]string{"local", "available", "majority"}, level) {
+			return nil, mongoerr.New(mongoerr.BadValue, "level: '%s' is not suitable for the default read concern", level)
+		}
+	}
+	if len(write) > 5 {
+		elems, err := write.Elements()
+		if err != nil {
+			return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
+		}
+		for _, e := range elems {
+			if err := checkWriteConcernField(e.Key(), e.Value()); err != nil {
+				return nil, err
+			}
+		}
+		if n, isNumber := numberOf(write.Lookup("w")); isNumber && n == 0 {
+			return nil, mongoerr.New(mongoerr.BadValue, "w: 0 is not suitable for the default write concern")
+		}
+	}
+	if err := r.cluster.SetDefaultConcerns(read, write); err != nil {
+		return nil, err
+	}
+	return r.concernStatus().(bson.D), nil
+}
+
+// features tells the number that a node puts into the ObjectIds it makes: the
+// balancer looks whether two shards have the same (spec 01 §1.4).
+func (r *Router) features(*call) (bson.D, error) {
+	name := fnv.New32a()
+	name.Write([]byte(routerHost))
+	if r.member != nil {
+		name.Write([]byte(r.member.Address))
+	}
+	return bson.D{{Key: "oidMachine", Value: int32(name.Sum32() >> 8)}}, nil
+}
+
+// profile refuses what a mongos can't: it has no data to look at the reading of.
+func profile(_ *Router, c *call) (bson.D, error) {
+	level, isNumber := numberOf(c.body.Lookup("profile"))
+	if !isNumber {
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'profile.profile' is the wrong type '%s', expected types '[long, int, decimal, double']", typeName(c.body.Lookup("profile").Type))
+	}
+	if level != 0 && level != -1 {
+		return nil, mongoerr.New(mongoerr.BadValue, "Profiling is not permitted on mongoS: the profile level must be 0 or -1")
+	}
+	return bson.D{{Key: "was", Value: int32(0)}, {Key: "slowms", Value: int32(100)}, {Key: "sampleRate", Value: 1.0}}, nil
+}
