@@ -15,7 +15,7 @@ import (
 	"shardsh/balancer/mock/wire"
 )
 
-// Clients, the balancer and the event pump on real time at once: nothing
+// Clients, faults, the balancer and the event pump on real time at once: nothing
 // hangs, and what is left obeys the invariants. The race detector looks on.
 func TestManyClientsOnRealTime(t *testing.T) {
 	c, err := mock.New(mock.Config{RealTime: true, Parameters: map[string]any{"orphanCleanupDelaySecs": 0, "balancerMigrationsThrottlingMs": 0}})
@@ -55,6 +55,13 @@ func TestManyClientsOnRealTime(t *testing.T) {
 					{"admin", d("balancerStatus", 1)},
 					{"admin", d([]string{"balancerStart", "balancerStop"}[random.IntN(2)], 1, "maxTimeMS", 100)},
 					{"admin", d("balancerCollectionStatus", ns)},
+					{"admin", d([]string{"mockCrash", "mockRestart"}[random.IntN(2)], []string{"shard0", "shard1", "config"}[random.IntN(3)])},
+					{"admin", d("mockPartition", bson.A{"shard0", "shard2"})},
+					{"admin", d("mockSlow", "shard1", "latency", random.IntN(3))},
+					{"admin", d("mockFailNext", "update", "code", 91)},
+					{"admin", d("mockHeal", 1)},
+					{"admin", d("mockRestart", 1)},
+					{"admin", d("mockStepDown", 1)},
 				}
 				next := commands[random.IntN(len(commands))]
 				run(ctx, next.db, next.command)
@@ -66,6 +73,7 @@ func TestManyClientsOnRealTime(t *testing.T) {
 		})
 	}
 	clients.Wait()
+	run(t.Context(), "admin", d("mockRestart", 1))
 	c.Lock()
 	if err := c.Invariants(); err != nil {
 		t.Error(err)
