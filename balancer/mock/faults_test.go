@@ -252,8 +252,11 @@ func TestStepDown(t *testing.T) {
 		t.Errorf("term %d, want 2", term)
 	}
 	m.sleep(500 * time.Millisecond)
-	if n := status("numBalancerRounds"); n != 0 {
-		t.Errorf("%d rounds while the old migration is under way", n)
+	if n := m.ok(t, "admin", d("mockStatus", 1)).Lookup("migrations").AsInt64(); n != 1 {
+		t.Fatalf("%d migrations under way after the step-down, want the one of the old term", n)
+	}
+	if m.ok(t, "admin", d("balancerStatus", 1)).Lookup("inBalancerRound").Boolean() || status("numBalancerRounds") != 0 {
+		t.Error("a round has begun while the old migration is under way")
 	}
 	m.sleep(time.Hour)
 	if n := status("numBalancerRounds"); n == 0 {
