@@ -106,6 +106,7 @@ func TestModules(t *testing.T) {
 		step{"crypto.createHash('sha256').update('abc').digest('hex').slice(0, 8)", "ba7816bf"},
 		step{"Buffer.from('aGk=', 'base64').toString() + Buffer.from('hi').toString('hex')", "hi6869"},
 		step{"new TextDecoder().decode(new TextEncoder().encode('äb'))", "äb"},
+		step{"require('readline')", "Error: module 'readline' is not available in shardsh"},
 		step{"require('child_process')", "Error: module 'child_process' is not available in shardsh"},
 		step{"require('./nosuch')", "Error: Cannot find module './nosuch'"},
 		step{"structuredClone({a: [1, new Map([[1, {b: 2}]])]})", "{\n  a: [ 1, Map(1) { 1 => { b: 2 } } ]\n}"},
