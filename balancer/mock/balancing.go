@@ -265,6 +265,9 @@ func (c *Cluster) ConfigureBalancing(ns string, change BalancingChange) error {
 			details = append(details, bson.E{Key: "chunkSizeMB", Value: int32(*change.ChunkSizeMB)})
 			if *change.ChunkSizeMB == 0 {
 				unset(doc, "maxChunkSizeBytes")
+				if ns == sessionsNamespace {
+					set(doc, "maxChunkSizeBytes", int64(sessionsChunkBytes))
+				}
 			} else {
 				set(doc, "maxChunkSizeBytes", *change.ChunkSizeMB<<20)
 			}

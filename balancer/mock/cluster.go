@@ -158,6 +158,7 @@ func (c *Cluster) Parameters() *Parameters { return c.parameters }
 func (c *Cluster) start(pace float64) {
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.after(pingInterval, c.ping)
+	c.after(sessionsInterval, c.watchSessions)
 	if c.realTime {
 		c.background.Go(func() { c.pump(c.ctx) })
 	} else if pace > 0 {

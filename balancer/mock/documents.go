@@ -85,7 +85,7 @@ func (c *Cluster) targets(ns string, filter *store.Filter) []target {
 	if err != nil {
 		return nil
 	}
-	if onConfigServer(db) {
+	if c.heldByConfig(ns) {
 		if c.config[ns] == nil {
 			return nil
 		}
@@ -192,7 +192,7 @@ func (c *Cluster) InsertChecked(ns string, doc bson.Raw, check bool) error {
 	if err != nil {
 		return err
 	}
-	if onConfigServer(db) {
+	if c.heldByConfig(ns) {
 		if err := c.AskConfig(); err != nil {
 			return err
 		}

@@ -37,7 +37,7 @@ func (c *Cluster) CreateIndexes(ns string, specs []store.IndexSpec) ([]IndexResu
 	if err := c.refuseView(ns); err != nil {
 		return nil, err
 	}
-	if onConfigServer(db) {
+	if c.heldByConfig(ns) {
 		return nil, mongoerr.New(mongoerr.IllegalOperation, "can't create indexes on %s", ns)
 	}
 	if err := c.CreateDatabase(db, ""); err != nil {
@@ -101,14 +101,13 @@ func (c *Cluster) checkUniqueAgainstShardKey(ns string, specs []store.IndexSpec)
 
 // Indexes lists a collection's indexes; false when there is no collection.
 func (c *Cluster) Indexes(ns string) ([]store.IndexSpec, bool) {
-	db, _, err := catalog.SplitNamespace(ns)
-	if err != nil {
+	if _, _, err := catalog.SplitNamespace(ns); err != nil {
 		return nil, false
 	}
 	if ns == chunksNamespace {
 		return chunkIndexes(), true
 	}
-	if onConfigServer(db) {
+	if c.heldByConfig(ns) {
 		docs := c.config[ns]
 		if docs == nil {
 			return nil, false

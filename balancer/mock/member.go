@@ -15,7 +15,7 @@ const ConfigServerID = configShard
 // what a client sees that connects to the shard and not to a router. The config
 // server holds the config and admin databases.
 func (c *Cluster) MemberReads(id catalog.ShardID, ns string, q store.Query) ([]Read, error) {
-	if id == configShard && onConfigServer(databaseOf(ns)) {
+	if id == configShard && c.heldByConfig(ns) {
 		return c.Reads(ns, q)
 	}
 	l := c.member(id, ns)
@@ -40,7 +40,7 @@ func (c *Cluster) member(id catalog.ShardID, ns string) *localCollection {
 // MemberStats are the counters of a collection on one shard, whether it owns
 // chunks or not. It is false when the shard has no such collection.
 func (c *Cluster) MemberStats(id catalog.ShardID, ns string) (LocalStats, bool) {
-	if id == configShard && onConfigServer(databaseOf(ns)) {
+	if id == configShard && c.heldByConfig(ns) {
 		if stats := c.configStats(ns); len(stats) > 0 {
 			return stats[0], true
 		}
@@ -72,7 +72,7 @@ func (c *Cluster) MemberNamespaces(id catalog.ShardID) []string {
 // MemberIndexes are the indexes of a collection on one shard. It is false when
 // the shard has no such collection.
 func (c *Cluster) MemberIndexes(id catalog.ShardID, ns string) ([]store.IndexSpec, bool) {
-	if id == configShard && onConfigServer(databaseOf(ns)) {
+	if id == configShard && c.heldByConfig(ns) {
 		return c.Indexes(ns)
 	}
 	l := c.member(id, ns)

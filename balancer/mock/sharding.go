@@ -156,14 +156,19 @@ func (c *Cluster) shardLocal(req ShardRequest, pattern catalog.KeyPattern, prima
 	c.tables[req.Namespace] = table
 	c.spreadCollection(req.Namespace, local, table)
 	c.logPlacement(req.Namespace, &local.uuid, at, table.Owners())
-	first := table.At(table.Len() - 1).Version
-	c.logChange(primary, "shardCollection.end", req.Namespace, bson.D{
-		{Key: "uuid", Value: local.uuid},
-		{Key: "placementVersion", Value: fmt.Sprintf("||%s||%s||Timestamp(%d, %d)", first, epoch.Hex(), at.T, at.I)},
-		{Key: "empty", Value: docs == 0},
-		{Key: "numChunks", Value: int32(table.Len())},
-	})
+	c.logChange(primary, "shardCollection.end", req.Namespace, shardedDetails(local.uuid, table, docs == 0))
 	return nil
+}
+
+// shardedDetails are what the log says of a collection that was sharded.
+func shardedDetails(uuid bson.Binary, table *catalog.RoutingTable, empty bool) bson.D {
+	newest, at := table.At(table.Len()-1).Version, table.Timestamp()
+	return bson.D{
+		{Key: "uuid", Value: uuid},
+		{Key: "placementVersion", Value: fmt.Sprintf("||%s||%s||Timestamp(%d, %d)", newest, table.Epoch().Hex(), at.T, at.I)},
+		{Key: "empty", Value: empty},
+		{Key: "numChunks", Value: int32(table.Len())},
+	}
 }
 
 // prepareSharding checks indexes and zones, and makes the index.

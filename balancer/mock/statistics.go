@@ -31,7 +31,7 @@ func (c *Cluster) Stats(ns string) []LocalStats {
 	if err != nil {
 		return nil
 	}
-	if onConfigServer(db) {
+	if c.heldByConfig(ns) {
 		return c.configStats(ns)
 	}
 	var owners []catalog.ShardID
@@ -115,7 +115,7 @@ func (c *Cluster) firstMember(id catalog.ShardID) string {
 // shard while there is no database.
 func (c *Cluster) Home(ns string) (catalog.ShardID, string) {
 	db, _, _ := catalog.SplitNamespace(ns)
-	if onConfigServer(db) {
+	if c.heldByConfig(ns) {
 		return configShard, c.hostOf(configShard)
 	}
 	id, ok := c.Primary(db)
@@ -244,6 +244,10 @@ func (c *Cluster) CollectionInfos(db string) []CollectionInfo {
 				UUID:    bson.Binary{Subtype: bson.TypeBinaryUUID, Data: make([]byte, 16)},
 				Options: cappedOptions(ns),
 			})
+		}
+		if coll, tracked, err := c.Tracked(sessionsNamespace); db == "config" && tracked && err == nil {
+			infos = append(infos, CollectionInfo{Name: strings.TrimPrefix(sessionsNamespace, "config."), UUID: coll.UUID, Options: bson.D{}})
+			slices.SortFunc(infos, func(a, b CollectionInfo) int { return cmp.Compare(a.Name, b.Name) })
 		}
 		return infos
 	}

@@ -37,6 +37,10 @@ func clusterCommands() []command {
 			refused.Extra = bson.D{{Key: "info", Value: "mongos"}}
 			return nil, refused
 		}},
+		{name: "refreshLogicalSessionCacheNow", adminOnly: true, run: func(r *Router, _ *call) (bson.D, error) {
+			return bson.D{}, r.cluster.CreateSessions()
+		}},
+		{name: "reapLogicalSessionCacheNow", adminOnly: true, run: ok},
 		{name: "planCacheClear", run: func(_ *Router, c *call) (bson.D, error) {
 			_, err := c.namespace()
 			return bson.D{}, err

@@ -1,0 +1,85 @@
+package mock
+
+import (
+	"slices"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+)
+
+// sessionsNamespace is the one collection of the config database that shards
+// hold (spec 03 §3.12).
+const sessionsNamespace = "config.system.sessions"
+
+const (
+	// sessionsInterval is how often the config server looks after it
+	// (logicalSessionRefreshMillis).
+	sessionsInterval = 5 * time.Minute
+	// sessionsChunkBytes is its chunk size.
+	sessionsChunkBytes = 200_000
+	// sessionsTTL is when a session that nobody uses is deleted, in seconds.
+	sessionsTTL = 1800
+)
+
+// heldByConfig tells whether the config server holds a collection. Only the
+// sessions are of its databases and on the shards.
+func (c *Cluster) heldByConfig(ns string) bool {
+	return onConfigServer(databaseOf(ns)) && c.tables[ns] == nil
+}
+
+// watchSessions makes the collection of the sessions at the next look, as soon
+// as there is a shard for it.
+func (c *Cluster) watchSessions() {
+	if err := c.CreateSessions(); err != nil {
+		c.logger.Warn("config.system.sessions not made", "error", err)
+	}
+	if c.tables[sessionsNamespace] == nil {
+		c.after(sessionsInterval, c.watchSessions)
+	}
+}
+
+// CreateSessions makes the collection of the sessions, sharded by _id, with one
+// chunk on the first shard. That it is there already is no error.
+func (c *Cluster) CreateSessions() error {
+	ids := slices.DeleteFunc(c.shardIDs(), func(id catalog.ShardID) bool {
+		s, err := c.ShardByID(string(id))
+		return err != nil || s.Draining
+	})
+	if c.tables[sessionsNamespace] != nil || len(ids) == 0 {
+		return nil
+	}
+	pattern, err := byID()
+	if err != nil {
+		return err
+	}
+	local := newLocal(c.NewUUID(), nil, sessionsNamespace)
+	ttl, err := bson.Marshal(bson.D{{Key: "expireAfterSeconds", Value: int32(sessionsTTL)}})
+	if err != nil {
+		return err
+	}
+	index := configIndex("lsidTTLIndex", false, "lastUse")
+	index.Options = ttl
+	if err := local.docs.CreateIndex(index); err != nil {
+		return err
+	}
+	at, epoch := c.Tick(), c.NewObjectID()
+	table, err := c.tableOf(pattern, []catalog.Chunk{{Min: pattern.GlobalMin(), Max: pattern.GlobalMax(), Shard: ids[0]}}, epoch, at)
+	if err != nil {
+		return err
+	}
+	details := bson.D{{Key: "shardKey", Value: pattern.Doc()}, {Key: "collection", Value: sessionsNamespace}, {Key: "primary", Value: string(ids[0])}}
+	c.logChange(ids[0], "shardCollection.start", sessionsNamespace, details)
+	if err := c.enter(ShardRequest{Namespace: sessionsNamespace}, pattern, local.uuid, epoch, at); err != nil {
+		return err
+	}
+	if _, err := c.configModify(configCollections, sessionsNamespace, func(doc *bson.D) { set(doc, "maxChunkSizeBytes", int64(sessionsChunkBytes)) }); err != nil {
+		return err
+	}
+	c.shards[ids[0]].colls[sessionsNamespace] = local
+	c.tables[sessionsNamespace] = table
+	c.logPlacement(sessionsNamespace, &local.uuid, at, table.Owners())
+	c.logChange(ids[0], "shardCollection.end", sessionsNamespace, shardedDetails(local.uuid, table, true))
+	return nil
+}
