@@ -37,7 +37,7 @@ func (l *loop[R]) readLine(ctx context.Context, prompt string) (string, error) {
 		fmt.Fprint(l.Out, prompt)
 	}
 	for {
-		line, err, waits := l.await(ctx)
+		line, waits, err := l.await(ctx)
 		if !waits {
 			l.Screen.release()
 			return line, err
@@ -47,18 +47,18 @@ func (l *loop[R]) readLine(ctx context.Context, prompt string) (string, error) {
 
 // await waits for the line, or runs what is due before it comes: waits tells
 // that it has not come yet.
-func (l *loop[R]) await(ctx context.Context) (line string, err error, waits bool) {
+func (l *loop[R]) await(ctx context.Context) (line string, waits bool, err error) {
 	due, stop := l.nextTimer()
 	defer stop()
 	select {
 	case a := <-l.reading:
 		l.reading = nil
-		return a.line, a.err, false
+		return a.line, false, a.err
 	case <-l.Interrupts:
 		fmt.Fprintln(l.Out)
-		return "", ErrInterrupted, false
+		return "", false, ErrInterrupted
 	case <-ctx.Done():
-		return "", context.Cause(ctx), false
+		return "", false, context.Cause(ctx)
 	case <-due:
 	}
 	read, err := l.runTimers(ctx)
@@ -67,16 +67,16 @@ func (l *loop[R]) await(ctx context.Context) (line string, err error, waits bool
 	}
 	switch {
 	case l.left:
-		return "", errLeft, false
+		return "", false, errLeft
 	case errors.Is(err, errStopped):
-		return "", ErrDropped, false
+		return "", false, ErrDropped
 	case err != nil:
-		return "", err, false
+		return "", false, err
 	case read != nil:
-		return read.line, read.err, false
+		return read.line, false, read.err
 	}
 	l.showHeld()
-	return "", nil, true
+	return "", true, nil
 }
 
 func (l *loop[R]) prompt() string {
