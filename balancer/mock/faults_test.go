@@ -308,6 +308,31 @@ func TestRouterCutOff(t *testing.T) {
 	m.ok(t, "db", d("find", "c", "filter", d("a", 50)))
 }
 
+// Nobody waits for ever for a resharding that a node keeps from going on: it
+// goes on when the node is back.
+func TestReshardingWaitsForANode(t *testing.T) {
+	m := orders(t)
+	m.ok(t, "admin", d("mockPartition", bson.A{"config", "shard1"}))
+	m.refused(t, "admin", d("reshardCollection", ns, "key", d("b", 1), "numInitialChunks", 3), hostUnreachable)
+	if n := m.count(t, "reshardingOperations", d()); n != 0 {
+		t.Error("a refused resharding is under way")
+	}
+	m.ok(t, "admin", d("mockHeal", 1))
+	m.refused(t, "admin", d("reshardCollection", ns, "key", d("b", 1), "numInitialChunks", 3, "maxTimeMS", 60), 50) // goes on
+	m.ok(t, "admin", d("mockPartition", bson.A{"config", "shard1"}))
+	m.refused(t, "admin", d("reshardCollection", ns, "key", d("b", 1), "numInitialChunks", 3), hostUnreachable)
+	m.refused(t, "admin", d("abortReshardCollection", ns), hostUnreachable)
+	m.sleep(time.Hour)
+	if n := m.count(t, "reshardingOperations", d()); n != 1 {
+		t.Errorf("%d operations wait for the node, want 1", n)
+	}
+	m.ok(t, "admin", d("mockHeal", 1))
+	m.sleep(time.Minute)
+	if n := m.count(t, "collections", d("_id", ns, "key", d("b", 1))); n != 1 {
+		t.Error("the resharding has not gone on")
+	}
+}
+
 func TestFill(t *testing.T) {
 	tests := []struct {
 		name  string

@@ -78,6 +78,10 @@ type reshardPlan struct {
 // startResharding begins an operation, or joins the one that the same request
 // began; done is called once, by an event.
 func (c *Cluster) startResharding(plan reshardPlan, done func(error)) {
+	if err := c.reachShards(configShard); err != nil {
+		c.after(0, func() { done(err) })
+		return
+	}
 	if running := c.reshardings[plan.Namespace]; running != nil {
 		if running.request.same == plan.same {
 			running.done = append(running.done, done)
@@ -109,10 +113,16 @@ func (c *Cluster) startResharding(plan reshardPlan, done func(error)) {
 }
 
 // reshardAfter takes the next step in d, or as soon as the coordinator, which
-// is the config server, and every shard are there to take it.
+// is the config server, and every shard are there to take it. Whoever waits for
+// the operation does not wait for them.
 func (c *Cluster) reshardAfter(d time.Duration, op *resharding, step func(*resharding)) {
 	c.after(d, func() {
-		if c.reachShards(configShard) != nil {
+		if err := c.reachShards(configShard); err != nil {
+			waiting := op.done
+			op.done = nil
+			for _, done := range waiting {
+				done(err)
+			}
 			c.reshardAfter(time.Second, op, step)
 			return
 		}
@@ -334,6 +344,9 @@ func (c *Cluster) AbortResharding(ctx context.Context, deadline time.Time, ns st
 	}
 	if op.state == reshardCommitting {
 		return mongoerr.New(mongoerr.ReshardCollectionCommitted, "Can't abort resharding operation after it has been committed")
+	}
+	if err := c.reachShards(configShard); err != nil {
+		return err
 	}
 	op.aborted = mongoerr.New(mongoerr.ReshardCollectionAborted, "aborted")
 	return c.Await(ctx, deadline, func() bool { return c.reshardings[ns] != op })
