@@ -88,16 +88,24 @@ func (c *Cluster) choosePrimary(asked string) (catalog.ShardID, error) {
 	}
 	var best catalog.ShardID
 	var least int64
+	var away error
 	for _, s := range shards {
-		if s.Draining || c.reach(configShard, s.ID) != nil || asked != "" && string(s.ID) != asked && s.Host != asked && !hasMember(s.Host, asked) {
+		if s.Draining || asked != "" && string(s.ID) != asked && s.Host != asked && !hasMember(s.Host, asked) {
+			continue
+		}
+		if err := c.reach(configShard, s.ID); err != nil {
+			away = err
 			continue
 		}
 		if size := c.shards[s.ID].totalBytes(); best == "" || size < least {
 			best, least = s.ID, size
 		}
 	}
+	if best == "" && away != nil {
+		return "", away
+	}
 	if best == "" {
-		return "", mongoerr.New(mongoerr.ShardNotFound, "no shard can take a new database: all are draining, down or unknown")
+		return "", mongoerr.New(mongoerr.ShardNotFound, "no shard can take a new database: all are draining or unknown")
 	}
 	return best, nil
 }

@@ -67,6 +67,8 @@ func TestCrashedShard(t *testing.T) {
 			t.Errorf("%s answered %s", write[0].Key, reply)
 		}
 	}
+	m.refused(t, "admin", d("enableSharding", "new", "primaryShard", "shard1"), hostUnreachable)
+	m.ok(t, "admin", d("enableSharding", "new2")) // another shard takes it
 	m.ok(t, "admin", d("mockRestart", "shard1"))
 	if n := m.documents(t, "c"); n != 120 {
 		t.Errorf("%d documents, want the 120 there were", n)
@@ -429,6 +431,7 @@ func TestMockCommandsRefuse(t *testing.T) {
 		{d("mockSlow", "shard0", "bandwidth", 0), 2},
 		{d("mockFailNext", "nope"), 2},
 		{d("mockFailNext", "mockCrash"), 2},
+		{d("mockFailNext", "ping"), 2},
 		{d("mockFailNext", "find", "times", 0), 2},
 		{d("mockFailNext", "find", "code", -1), 2},
 		{d("mockFailNext", "find", "code", 6, "closeConnection", true), 72},

@@ -15,8 +15,11 @@ func (r *Router) mockFailNext(c *call) (bson.D, error) {
 		return nil, err
 	}
 	cmd := r.commands[name]
-	if cmd == nil || cmd.ours || cmd.outside {
-		return nil, mongoerr.New(mongoerr.BadValue, "no such command to fail: '%s'", name)
+	switch {
+	case cmd == nil:
+		return nil, mongoerr.New(mongoerr.BadValue, "mockFailNext: there is no command '%s'", name)
+	case cmd.ours || cmd.outside:
+		return nil, mongoerr.New(mongoerr.BadValue, "mockFailNext: %s can't be made to fail; commands that do something with the cluster can", name)
 	}
 	f := mock.Failure{Command: cmd.name, Times: 1, Shard: catalog.ShardID(c.args.text("shard")), CloseConnection: c.args.truth("closeConnection")}
 	if err := c.readCounts(&f); err != nil {
