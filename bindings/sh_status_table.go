@@ -134,10 +134,8 @@ func (r *statusReport) databaseLines(t *tables) {
 	for _, doc := range r.primaries {
 		name := textAt(doc, "_id")
 		n := "no sharded collections"
-		if sharded[name] == 1 {
-			n = "1 sharded collection"
-		} else if sharded[name] > 1 {
-			n = fmt.Sprintf("%d sharded collections", sharded[name])
+		if sharded[name] > 0 {
+			n = counted(sharded[name], "sharded collection")
 		}
 		t.line(clip(name, labelWidth-3), fmt.Sprintf("primary %s, %s", textAt(doc, "primary"), n))
 	}

@@ -86,7 +86,7 @@ func (b *balancerSummary) problems() []string {
 			list = append(list, fmt.Sprintf("%s is not balanced (%s), but %s for it", c.ns, c.why, c.alone))
 		}
 		if c.jumbo > 0 {
-			list = append(list, fmt.Sprintf("%s has %s the balancer does not move: sh.chunks(%q, { jumbo: true })", c.ns, jumboText(c.jumbo), c.ns))
+			list = append(list, fmt.Sprintf("%s has %s the balancer does not move: sh.chunks(%q, { jumbo: true })", c.ns, counted(int(c.jumbo), "jumbo chunk"), c.ns))
 		}
 	}
 	for _, z := range b.zones {
@@ -102,13 +102,6 @@ func timesText(n float64) string {
 		return "once"
 	}
 	return plainNumber(n) + " times"
-}
-
-func jumboText(n int64) string {
-	if n == 1 {
-		return "1 jumbo chunk"
-	}
-	return fmt.Sprintf("%d jumbo chunks", n)
 }
 
 func shBalancerSummary(c *call, sh *shard) goja.Value {
