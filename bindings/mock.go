@@ -47,6 +47,8 @@ func mockMethods() []method[*mockControl] {
 		{"stepDown", "", mockSends("mockStepDown"), "Gives the config server another primary, and with it a new balancer."},
 		{"fill", "ns:string options:object", mockSends("mockFill"),
 			"Lays virtual data over a collection's chunks: {bytes: \"10GB\", docs, distribution: \"even\" | \"skewed\" | {shard: share}}."},
+		{"save", "file:string", mockSends("mockSave"), "Writes the whole cluster to a file, for mock.load() and --snapshot."},
+		{"load", "file:string", mockSends("mockLoad"), "Replaces the whole cluster by the one in a file."},
 		{"invariants", "", mockSends("mockInvariants"), "Checks that nothing is lost, doubled or left uncovered."},
 	}
 }

@@ -40,6 +40,7 @@ func (c *Cluster) pump(ctx context.Context) {
 	for {
 		c.mu.Lock()
 		c.queue.Advance(time.Now())
+		c.persist()
 		c.cond.Broadcast()
 		wait := time.Hour
 		if due, ok := c.queue.Next(); ok {
@@ -75,12 +76,27 @@ func (c *Cluster) Await(ctx context.Context, deadline time.Time, done func() boo
 			return errNothingToWaitFor
 		}
 		if !deadline.IsZero() && due.After(deadline) {
-			c.queue.Advance(deadline)
+			c.advance(deadline)
 			return errMaxTime()
 		}
 		c.queue.RunNext()
+		c.persist()
 	}
 	return nil
+}
+
+// advance runs everything due until t. Each event's changes are written on
+// their own, so that a process that is killed leaves no burst half done.
+func (c *Cluster) advance(t time.Time) {
+	for c.disk != nil {
+		due, ok := c.queue.Next()
+		if !ok || due.After(t) {
+			break
+		}
+		c.queue.RunNext()
+		c.persist()
+	}
+	c.queue.Advance(t)
 }
 
 func (c *Cluster) awaitReal(ctx context.Context, deadline time.Time, done func() bool) error {
@@ -95,7 +111,11 @@ func (c *Cluster) awaitReal(ctx context.Context, deadline time.Time, done func()
 		c.mu.Unlock()
 	})
 	defer stop()
+	replaced := c.replaced
 	for !done() {
+		if c.replaced != replaced {
+			return mongoerr.New(mongoerr.Interrupted, "operation was interrupted: a snapshot was loaded")
+		}
 		if err := ctx.Err(); err != nil {
 			if errors.Is(err, context.DeadlineExceeded) && !deadline.IsZero() {
 				return errMaxTime()
@@ -124,7 +144,7 @@ func errMaxTime() error {
 // sleeping see time pass. It does nothing on real time.
 func (c *Cluster) Spend(d time.Duration) {
 	if !c.realTime {
-		c.queue.Advance(c.queue.Now().Add(d))
+		c.advance(c.queue.Now().Add(d))
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -42,6 +43,12 @@ type Config struct {
 	ConfigServer string
 	// Logger gets the engine's log events; nil discards them.
 	Logger *slog.Logger
+	// DBPath is the directory that keeps the cluster; empty keeps nothing. A
+	// cluster that is there goes on where it was: with a Topology or a Snapshot
+	// it fails with ErrHoldsCluster.
+	DBPath string
+	// Snapshot is a file, made by Save, to begin with instead of a Topology.
+	Snapshot string
 }
 
 // Cluster is a mock sharded cluster.
@@ -56,13 +63,14 @@ type Cluster struct {
 	kick     chan struct{}
 
 	rand       *rand.Rand
+	chance     *rand.PCG // what rand draws from
+	seed       uint64
 	logger     *slog.Logger
 	parameters *Parameters
 	loop       *balancer.Loop
 	driver     *balancer.EventDriver // on virtual time
 	runner     *runner               // on real time
-	seed       uint64
-	ctx        context.Context // ends with the cluster
+	ctx        context.Context       // ends with the cluster
 	cancel     context.CancelFunc
 	background sync.WaitGroup
 	closed     bool
@@ -90,14 +98,35 @@ type Cluster struct {
 	faults faults
 	// unfinished are migrations whose decision could not be carried out yet.
 	unfinished []*migration
+
+	// users are those of the router, by database and name.
+	users map[string][]byte
+
+	disk  *disk   // nil keeps nothing
+	notes []entry // what goes to the disk with the next changes
+	// writes were kept by a router before the cluster was opened.
+	writes     []KeptWrite
+	diskClosed bool
+	// replaced counts how often the whole state was: what waits for something
+	// of the state before waits in vain.
+	replaced int
 }
 
 // New makes a cluster and starts its balancer. Close ends it.
 func New(cfg Config) (*Cluster, error) {
-	topology := cfg.Topology
-	if topology == nil {
-		topology = DefaultTopology(3)
+	c := newCluster(cfg)
+	if err := c.setParameters(cfg); err != nil {
+		return nil, err
 	}
+	if err := c.furnish(cfg); err != nil {
+		return nil, err
+	}
+	c.start(cfg.Pace)
+	return c, nil
+}
+
+// newCluster makes a cluster that holds nothing and does not run.
+func newCluster(cfg Config) *Cluster {
 	start := cfg.Start
 	if cfg.RealTime || start.IsZero() {
 		start = time.Now()
@@ -116,32 +145,71 @@ func New(cfg Config) (*Cluster, error) {
 		configHost: cmp.Or(cfg.ConfigServer, DefaultConfigServer),
 		queue:      balancer.NewQueue(start.Truncate(time.Millisecond)),
 		kick:       make(chan struct{}, 1),
-		rand:       rand.New(rand.NewPCG(cfg.Seed, 0x5ead)),
+		chance:     rand.NewPCG(cfg.Seed, 0x5ead),
+		seed:       cfg.Seed,
 		logger:     logger,
 		parameters: NewParameters(),
 		term:       1,
-		config:     map[string]*store.Collection{},
-		tables:     map[string]*catalog.RoutingTable{},
-		shards:     map[catalog.ShardID]*shard{},
-		removed:    map[string]*shard{},
-		pending:    map[*migration]bool{},
-
-		reshardings: map[string]*resharding{},
 	}
+	c.rand = rand.New(c.chance)
+	c.makeEmpty()
 	c.started = c.now()
 	c.cond = sync.NewCond(&c.mu)
 	binary.BigEndian.PutUint32(c.process[:4], c.rand.Uint32())
+	return c
+}
+
+// makeEmpty makes the cluster an empty one.
+func (c *Cluster) makeEmpty() {
+	c.config = map[string]*store.Collection{}
+	c.tables = map[string]*catalog.RoutingTable{}
+	c.shards = map[catalog.ShardID]*shard{}
+	c.removed = map[string]*shard{}
+	c.pending = map[*migration]bool{}
+	c.reshardings = map[string]*resharding{}
+	c.users = map[string][]byte{}
+	c.views, c.hadTwo = nil, false
+}
+
+// adjust lets what was asked for now take the place of what was kept.
+func (c *Cluster) adjust(cfg Config) error {
+	if cfg.Version != (catalog.Release{}) {
+		c.release = cfg.Version
+	}
+	return c.setParameters(cfg)
+}
+
+func (c *Cluster) setParameters(cfg Config) error {
 	for name, value := range cfg.Parameters {
 		if err := c.parameters.SetAtStart(name, value); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	if err := c.build(topology); err != nil {
-		return nil, fmt.Errorf("topology: %w", err)
+	return nil
+}
+
+// furnish gives the empty cluster what it holds at the start.
+func (c *Cluster) furnish(cfg Config) error {
+	switch {
+	case cfg.Topology != nil && cfg.Snapshot != "":
+		return errors.New("a topology and a snapshot exclude each other")
+	case cfg.DBPath != "":
+		return c.openDisk(cfg)
+	case cfg.Snapshot != "":
+		return c.openSnapshot(cfg)
 	}
-	c.seed = cfg.Seed
-	c.start(cfg.Pace)
-	return c, nil
+	return c.buildNew(cfg)
+}
+
+func (c *Cluster) buildNew(cfg Config) error {
+	topology := cfg.Topology
+	if topology == nil {
+		topology = DefaultTopology(3)
+	}
+	if err := c.build(topology); err != nil {
+		return fmt.Errorf("topology: %w", err)
+	}
+	return nil
 }
 
 // Lock takes the cluster's lock.
@@ -190,6 +258,7 @@ func (c *Cluster) Close() {
 	c.cond.Broadcast()
 	c.mu.Unlock()
 	c.background.Wait()
+	c.closeDisk()
 }
 
 // NewObjectID makes an id from the cluster's time and counter, so that runs

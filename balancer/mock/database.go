@@ -215,6 +215,7 @@ func (s *shard) dropDeletions(ns string) {
 			kept = append(kept, task)
 		}
 	}
+	s.deletionsChanged = s.deletionsChanged || len(kept) < len(s.deletions)
 	s.deletions = kept
 }
 

@@ -217,5 +217,6 @@ func (l lockedEngine) LogAction(ctx context.Context, what string, details bson.D
 func (l lockedEngine) do(run func(engine) error) error {
 	l.c.Lock()
 	defer l.c.Unlock()
+	defer l.c.persist()
 	return run(engine(l))
 }

@@ -77,9 +77,9 @@ func d(pairs ...any) bson.D {
 // namespaces the walk works on.
 var namespaces = []string{ns, "db.other", "more.c"}
 
-func newModel(t *rapid.T) *model {
+func newModel(t *rapid.T, change ...func(*mock.Config)) *model {
 	shards := rapid.IntRange(2, 5).Draw(t, "shards")
-	c, err := mock.New(mock.Config{
+	cfg := mock.Config{
 		Topology: mock.DefaultTopology(shards),
 		Start:    time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC),
 		Seed:     rapid.Uint64().Draw(t, "seed"),
@@ -88,7 +88,11 @@ func newModel(t *rapid.T) *model {
 			"rangeDeleterBatchSize":             rapid.SampledFrom([]int{0, 3}).Draw(t, "rangeDeleterBatchSize"),
 			"minSnapshotHistoryWindowInSeconds": rapid.SampledFrom([]int{0, 300}).Draw(t, "minSnapshotHistoryWindowInSeconds"),
 		},
-	})
+	}
+	for _, c := range change {
+		c(&cfg)
+	}
+	c, err := mock.New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

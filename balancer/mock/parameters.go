@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"go.mongodb.org/mongo-driver/v2/bson"
+
 	"shardsh/balancer/mongoerr"
 )
 
@@ -74,6 +76,29 @@ func NewParameters() *Parameters {
 
 // Names lists the parameters in order.
 func (p *Parameters) Names() []string { return slices.Sorted(maps.Keys(p.byName)) }
+
+// values are all parameters, in order.
+func (p *Parameters) values() bson.D {
+	values := bson.D{}
+	for _, name := range p.Names() {
+		values = append(values, bson.E{Key: name, Value: p.Int(name)})
+	}
+	return values
+}
+
+// restore sets parameters as they were; those that are not known any more are
+// left out.
+func (p *Parameters) restore(values bson.Raw) error {
+	elems, err := values.Elements()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, e := range elems {
+		if known := p.byName[e.Key()]; known != nil {
+			known.value, _ = e.Value().AsInt64OK()
+		}
+	}
+	return err
+}
 
 // SetAtStart sets a parameter before the cluster starts. The value is a
 // number, a bool, or text as typed on a command line.

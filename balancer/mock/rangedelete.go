@@ -28,11 +28,13 @@ type rangeDeletion struct {
 func (s *shard) addDeletion(m *migration, when whenToDelete) *rangeDeletion {
 	task := &rangeDeletion{coll: m.coll, min: m.min, max: m.max, when: when}
 	s.deletions = append(s.deletions, task)
+	s.deletionsChanged = true
 	return task
 }
 
 func (s *shard) removeDeletion(task *rangeDeletion) {
 	s.deletions = slices.DeleteFunc(s.deletions, func(t *rangeDeletion) bool { return t == task })
+	s.deletionsChanged = true
 }
 
 // overlappingDeletion finds a task, decided or not, that shares keys with the

@@ -112,6 +112,7 @@ func (c *Cluster) refineTasks(ns string, bounds refinement) {
 				task.coll.Pattern = bounds.refined
 				extend(&task.min)
 				extend(&task.max)
+				s.deletionsChanged = true
 			}
 		}
 		if l := s.colls[ns]; l != nil {

@@ -132,6 +132,7 @@ func (c *Cluster) renameLocal(from, to string) {
 		for _, task := range s.deletions {
 			if task.coll.Namespace == from {
 				task.coll.Namespace = to
+				s.deletionsChanged = true
 			}
 		}
 	}

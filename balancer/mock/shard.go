@@ -22,6 +22,9 @@ type shard struct {
 	down bool
 	// deletions are the range deletion tasks, in the order they were made.
 	deletions []*rangeDeletion
+	// deletionsChanged: tasks came, went or have other bounds since the state
+	// was last written.
+	deletionsChanged bool
 }
 
 // localCollection is a collection's data on one shard, orphans included.

@@ -24,6 +24,7 @@ type extent struct {
 type virtualData struct {
 	extents     *btree.BTreeG[extent] // by lower bound; nil = none
 	docs, bytes int64
+	watch       *extentWatch // nil keeps no notes of changes
 }
 
 // all are the extents in key order.
@@ -83,6 +84,7 @@ func (v *virtualData) take(p catalog.KeyPattern, min, max catalog.Key) (taken vi
 	}
 	for _, e := range touched {
 		v.extents.Delete(e)
+		v.watch.note(e.min)
 		v.docs, v.bytes = v.docs-e.docs, v.bytes-e.bytes
 		before, rest := e.cut(p, min)
 		part, after := rest.cut(p, max)
@@ -102,6 +104,7 @@ func (v *virtualData) add(e extent) {
 		v.extents = btree.NewBTreeGOptions(func(a, b extent) bool { return a.min.Less(b.min) }, btree.Options{NoLocks: true})
 	}
 	v.extents.Set(e)
+	v.watch.note(e.min)
 	v.docs, v.bytes = v.docs+e.docs, v.bytes+e.bytes
 }
 

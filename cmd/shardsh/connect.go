@@ -66,6 +66,11 @@ func (env environment) connectMock(o commandLine, interactive bool) (*connection
 		Seed:       o.seed,
 		Version:    o.serverVersion.release,
 		Parameters: map[string]any{},
+		DBPath:     o.dbpath,
+		Snapshot:   o.snapshot,
+	}
+	if o.mock == "" && o.keeps() {
+		cfg.Topology = nil
 	}
 	if o.seeded {
 		cfg.Start = mockEpoch
@@ -73,12 +78,12 @@ func (env environment) connectMock(o commandLine, interactive bool) (*connection
 	for name, value := range o.parameters {
 		cfg.Parameters[name] = value
 	}
-	cluster, err := mock.New(cfg)
+	cluster, err := newMock(cfg, "--mock and --snapshot")
 	if err != nil {
 		return nil, usageError{err}
 	}
 	pipe := wire.NewPipe()
-	server := &wire.Server{Handler: router.New(cluster, nil)}
+	server := &wire.Server{Handler: router.New(cluster, nil, router.WithSnapshots(snapshotsAnywhere(o.sandbox)))}
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
@@ -112,7 +117,7 @@ func (env environment) connectMock(o commandLine, interactive bool) (*connection
 		noRetryWrites: o.server.retryWrites.given && !o.server.retryWrites.on, apiVersion: o.server.apiVersion,
 		client: client, address: "mongodb://mock:27017/", database: database, deployment: "mock: mongos",
 		serverVersion: cluster.Version(),
-		cluster:       fmt.Sprintf("mock, %d shards, %s time", len(topology.Shards), timeName(cfg.RealTime, o.mockTime)),
+		cluster:       fmt.Sprintf("mock, %d shards, %s time", cluster.ShardCount(), timeName(cfg.RealTime, o.mockTime)),
 		clock:         cluster.Clock(),
 		virtualTime:   !cfg.RealTime,
 		settings:      settings,

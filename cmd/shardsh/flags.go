@@ -79,6 +79,8 @@ func shellFlags(o *commandLine) []flagGroup {
 		group("Mock cluster", func(f *pflag.FlagSet) {
 			f.StringVar(&o.mock, "mock", "", "`N|FILE` use the mock: number of shards, or a topology file")
 			f.Lookup("mock").NoOptDefVal = mockGiven
+			f.StringVar(&o.dbpath, "dbpath", "", "`DIR` keep the mock here, and go on with the one that is there")
+			f.StringVar(&o.snapshot, "snapshot", "", "`FILE` begin with the mock that mock.save() put there")
 			f.StringVar(&o.mockTime, "mock-time", "", "`real|virtual|60x` how time goes by: really, by jumps (scripts), or at a pace")
 			f.Var(&o.serverVersion, "server-version", "`VERSION` release to behave like: 2.4, 3.4, 4.4, 5.0, 6.0, 7.0, 8.0 (default), 8.3")
 			f.StringToStringVar(&o.parameters, "set-parameter", nil, "`NAME=VALUE` set a server parameter; repeat to add")

@@ -58,6 +58,8 @@ type commandLine struct {
 	parameters map[string]string
 	seed       uint64
 	seeded     bool
+	dbpath     string
+	snapshot   string
 
 	readOnly bool
 	dryRun   bool
@@ -117,6 +119,8 @@ func (o commandLine) check() error {
 		{o.mock != "" && o.server.address != "", "--mock and the address %s exclude each other", []any{redact(o.server.address)}},
 		{o.mock != "" && (o.server.host != "" || o.server.port != ""), "--mock and --host or --port exclude each other", nil},
 		{o.mock != "" && o.server.option() != "", "%s is for a live cluster, not for the mock", []any{o.server.option()}},
+		{!o.usesMock() && o.keeps(), "--dbpath and --snapshot are for the mock cluster only", nil},
+		{o.mock != "" && o.snapshot != "", "--mock and --snapshot exclude each other: a snapshot has shards of its own", nil},
 		{!o.usesMock() && (o.mockTime != "" || len(o.parameters) > 0 || o.seeded || o.serverVersion.given),
 			"--mock-time, --set-parameter, --seed and --server-version are for the mock cluster only", nil},
 		{o.wantsJSON() && !scripted, "--json and --jsonl need --eval or a script", nil},
@@ -141,6 +145,9 @@ func (o commandLine) scripted() bool { return len(o.evals)+len(o.files) > 0 }
 // usesMock: without anything that says where, and without --nodb, the cluster
 // is the mock.
 func (o commandLine) usesMock() bool { return !o.nodb && !o.server.named() }
+
+// keeps tells whether the mock cluster may have come from somewhere.
+func (o commandLine) keeps() bool { return o.dbpath != "" || o.snapshot != "" }
 
 // wantsNotices: the quiet option decides, then --verbose, then whether there
 // is anybody to read them (spec 04 §1.5).

@@ -19,7 +19,10 @@ type serveLine struct {
 	bind       []string
 	shards     int
 	topology   string
+	described  bool // by shards or topology
 	shardPorts bool
+	dbpath     string
+	snapshot   string
 
 	auth    []string // user:file
 	tlsCert string
@@ -50,6 +53,8 @@ func serveFlags(o *serveLine) *pflag.FlagSet {
 	flags.StringSliceVar(&o.bind, "bind", []string{"127.0.0.1"}, "listen on these `ADDRESSES`, with a comma between or repeated")
 	flags.IntVar(&o.shards, "shards", 3, "have `N` empty shards")
 	flags.StringVar(&o.topology, "topology", "", "a `FILE` that describes the cluster instead")
+	flags.StringVar(&o.dbpath, "dbpath", "", "keep the cluster in this `DIR`, and go on with the one that is there")
+	flags.StringVar(&o.snapshot, "snapshot", "", "begin with the cluster in this `FILE`, made by mock.save()")
 	flags.BoolVar(&o.shardPorts, "shard-ports", false, "let each shard and the config server listen, too, on the ports that follow")
 	flags.StringArrayVar(&o.auth, "auth", nil, "`USER:FILE`, a user and the file with the password; repeat to add. Clients must authenticate then")
 	flags.StringVar(&o.tlsCert, "tls-cert", "", "a PEM `FILE` with the certificate: clients must use TLS then")
@@ -80,6 +85,7 @@ func (env environment) serve(ctx context.Context) error {
 		return nil
 	}
 	o.seeded = flags.Changed("seed")
+	o.described = flags.Changed("shards") || o.topology != ""
 	if flags.NArg() > 0 {
 		return usagef("serve takes no address: %q. Say where to listen with --bind and --port", redact(flags.Arg(0)))
 	}
@@ -116,6 +122,10 @@ func (o serveLine) check() error {
 		return usagef("--idle-cursor-timeout takes a time above 0 such as 10m, not %v", o.idleCursors)
 	case o.grace < 0:
 		return usagef("--grace takes a time such as 5s, not %v", o.grace)
+	case o.snapshot != "" && o.described:
+		return usagef("--snapshot excludes --shards and --topology: it has shards of its own")
+	case o.shardPorts && (o.dbpath != "" || o.snapshot != ""):
+		return usagef("--shard-ports excludes --dbpath and --snapshot: a kept cluster has the addresses of its shards already")
 	case o.tlsKey != "" && o.tlsCert == "":
 		return usagef("--tls-key needs --tls-cert")
 	case len(o.bind) == 0:
@@ -173,9 +183,9 @@ Usage:
 
 Options:
 %s
-Nothing is stored: when the server ends, so does the cluster. SIGINT and SIGTERM
-stop it: commands may finish, and the exit code is 0. Others: 1 it can't listen;
-2 wrong command line.
+Without --dbpath nothing is stored: when the server ends, so does the cluster.
+SIGINT and SIGTERM stop it: commands may finish, and the exit code is 0. Others:
+1 it can't listen; 2 wrong command line.
 `, flags.FlagUsagesWrapped(80))
 }
 

@@ -79,7 +79,7 @@ func (o serveLine) open(ctx context.Context, logger *slog.Logger) (*served, erro
 		return nil, usageError{err}
 	}
 	front := router.New(c.cluster, logger,
-		router.WithUsers(directory, len(o.auth) > 0), router.WithIdleCursors(o.idleCursors))
+		router.WithUsers(directory, len(o.auth) > 0), router.WithIdleCursors(o.idleCursors), router.WithSnapshots(snapshotsIn(o.dbpath)))
 	for _, n := range c.nodes {
 		n.server = &wire.Server{
 			Handler: n.handler(front), Logger: logger.With("node", n.name),
@@ -91,7 +91,7 @@ func (o serveLine) open(ctx context.Context, logger *slog.Logger) (*served, erro
 			logger.Warn("passwords and data cross the network in the clear: use --tls-cert", "bind", host)
 		}
 	}
-	logger.Info("serving a mock cluster", "version", c.cluster.Version(), "shards", len(topology.Shards), "time", o.mockTime,
+	logger.Info("serving a mock cluster", "version", c.cluster.Version(), "shards", c.cluster.ShardCount(), "time", o.mockTime,
 		"authentication", len(o.auth) > 0, "tls", c.tls != nil)
 	return c, nil
 }
@@ -114,7 +114,10 @@ func (o serveLine) newCluster(topology *mock.Topology, configServer string, logg
 	}
 	cfg := mock.Config{
 		Topology: topology, Pace: pace, RealTime: o.mockTime == "real", Version: o.serverVersion.release, Seed: o.seed, Logger: logger, Parameters: map[string]any{},
-		ConfigServer: configServer,
+		ConfigServer: configServer, DBPath: o.dbpath, Snapshot: o.snapshot,
+	}
+	if o.keeps() && !o.described {
+		cfg.Topology = nil
 	}
 	if o.seeded {
 		cfg.Start = mockEpoch
@@ -122,8 +125,11 @@ func (o serveLine) newCluster(topology *mock.Topology, configServer string, logg
 	for name, value := range o.parameters {
 		cfg.Parameters[name] = value
 	}
-	return mock.New(cfg)
+	return newMock(cfg, "--shards, --topology and --snapshot")
 }
+
+// keeps tells whether the cluster may have come from somewhere.
+func (o serveLine) keeps() bool { return o.dbpath != "" || o.snapshot != "" }
 
 // listen opens the ports: the mongos's, and those of the shards and the config
 // server after it where they are wanted. The topology learns the shards'

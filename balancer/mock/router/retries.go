@@ -30,6 +30,8 @@ type retryableWrite struct {
 	number int64
 	// done holds what each statement did, by its id.
 	done map[int32]*outcome
+	// fresh: something was done that has not been kept yet.
+	fresh bool
 }
 
 // statementIDs are the ids of a retryable command's statements, and the ids of
@@ -121,6 +123,7 @@ func (s *statementIDs) once(i int, run func() (*outcome, error)) (*outcome, erro
 	result, err := run()
 	if err == nil && result.changed() {
 		s.write.done[id] = result
+		s.write.fresh = true
 	}
 	return result, err
 }

@@ -45,6 +45,7 @@ type Router struct {
 
 	users        *users.Directory
 	authRequired bool
+	snapshots    SnapshotFile // nil refuses all
 }
 
 var _ wire.Handler = (*Router)(nil)
@@ -84,6 +85,9 @@ func New(c *mock.Cluster, logger *slog.Logger, options ...Option) *Router {
 	for _, change := range options {
 		change(r)
 	}
+	c.Lock()
+	defer c.Unlock()
+	r.restore()
 	return r
 }
 
@@ -171,17 +175,27 @@ func (r *Router) handle(ctx context.Context, req wire.Request) bson.Raw {
 	ctx, done := r.running.track(ctx, c.lsid)
 	defer done()
 	c.ctx = ctx
-	reply, late := r.answer(cmd, c)
+	reply, late, written := r.answer(cmd, c)
+	if err := written(); err != nil {
+		return r.reply(nil, err)
+	}
 	late.sleep(ctx)
 	return reply
 }
 
 // answer runs a command with the cluster's lock held, and tells how much
-// later than now the reply is due.
-func (r *Router) answer(cmd *command, c *call) (bson.Raw, lateness) {
+// later than now the reply is due. It may be sent when what the command has
+// changed is written.
+func (r *Router) answer(cmd *command, c *call) (reply bson.Raw, late lateness, written func() error) {
 	r.cluster.Lock()
 	defer r.cluster.Unlock()
 	r.cluster.Spend(commandTime)
+	reply, late = r.perform(cmd, c)
+	r.keepWrites(c)
+	return reply, late, r.cluster.Written()
+}
+
+func (r *Router) perform(cmd *command, c *call) (bson.Raw, lateness) {
 	if cmd == nil {
 		return r.reply(nil, mongoerr.New(mongoerr.CommandNotFound, "no such command: '%s'", c.invoked)), 0
 	}

@@ -52,7 +52,11 @@ func (r *Router) createUser(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	return bson.D{}, r.users.Create(c.db, c.args.text("createUser"), draft)
+	if err := r.users.Create(c.db, c.args.text("createUser"), draft); err != nil {
+		return nil, err
+	}
+	r.keepUser(c.db, c.args.text("createUser"))
+	return bson.D{}, nil
 }
 
 func (r *Router) updateUser(c *call) (bson.D, error) {
@@ -63,7 +67,11 @@ func (r *Router) updateUser(c *call) (bson.D, error) {
 	if len(c.args) == 1 {
 		return nil, mongoerr.New(mongoerr.BadValue, "Must specify at least one field to update in updateUser")
 	}
-	return bson.D{}, r.users.Update(c.db, c.args.text("updateUser"), draft)
+	if err := r.users.Update(c.db, c.args.text("updateUser"), draft); err != nil {
+		return nil, err
+	}
+	r.keepUser(c.db, c.args.text("updateUser"))
+	return bson.D{}, nil
 }
 
 // userDraft reads what createUser and updateUser say of a user.
@@ -147,6 +155,7 @@ func (r *Router) dropUser(c *call) (bson.D, error) {
 	if !r.users.Drop(c.db, name) {
 		return nil, mongoerr.New(mongoerr.UserNotFound, "User '%s@%s' not found", name, c.db)
 	}
+	r.keepUser(c.db, name)
 	return bson.D{}, nil
 }
 
@@ -154,6 +163,7 @@ func (r *Router) dropAllUsers(c *call) (bson.D, error) {
 	n := int32(0)
 	for _, u := range r.users.All() {
 		if u.Database == c.db && r.users.Drop(u.Database, u.Name) {
+			r.keepUser(u.Database, u.Name)
 			n++
 		}
 	}

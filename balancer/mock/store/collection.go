@@ -30,6 +30,7 @@ type Collection struct {
 	indexes []*Index
 	last    RecordID
 	bytes   int64
+	watch   *watch // nil keeps no notes of changes
 }
 
 // New makes an empty collection with the index on _id.
@@ -110,6 +111,7 @@ func (c *Collection) Insert(doc bson.Raw) (RecordID, error) {
 	c.last = id
 	c.records.Set(id, doc)
 	c.bytes += int64(len(doc))
+	c.noteRecord(id)
 	return id, nil
 }
 
@@ -145,6 +147,7 @@ func (c *Collection) Update(id RecordID, doc bson.Raw) error {
 	}
 	c.records.Set(id, doc)
 	c.bytes += int64(len(doc)) - int64(len(old))
+	c.noteRecord(id)
 	return nil
 }
 
@@ -160,6 +163,7 @@ func (c *Collection) Delete(id RecordID) bool {
 		}
 	}
 	c.bytes -= int64(len(doc))
+	c.noteRecord(id)
 	return true
 }
 

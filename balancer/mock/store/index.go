@@ -159,6 +159,7 @@ func (c *Collection) CreateIndex(spec IndexSpec) error {
 		ix.add(keys, id)
 	}
 	c.indexes = append(c.indexes, ix)
+	c.noteIndexes()
 	return nil
 }
 
@@ -173,6 +174,7 @@ func (c *Collection) DropIndex(name string) error {
 		return serverError(mongoerr.IndexNotFound, "index not found with name [%s]", name)
 	}
 	c.indexes = slices.Delete(c.indexes, i, i+1)
+	c.noteIndexes()
 	return nil
 }
 

@@ -27,6 +27,7 @@ func (c *Collection) HideIndex(name string, hidden bool) (was bool, err error) {
 	if hidden {
 		options = append(options, bson.E{Key: "hidden", Value: true})
 	}
+	c.noteIndexes()
 	ix.hidden, ix.spec.Options = hidden, nil
 	if len(options) > 0 {
 		ix.spec.Options, err = bson.Marshal(options)

@@ -1,0 +1,99 @@
+package router
+
+import (
+	"crypto/sha256"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// What the router knows and the cluster keeps: users, and what retryable
+// writes have done, so that one whose reply was lost with the process is not
+// done twice.
+
+// keptWrites is a session's newest retryable write.
+type keptWrites struct {
+	Number int64         `bson:"number"`
+	User   string        `bson:"user"`
+	Used   time.Time     `bson:"used"`
+	Done   []keptOutcome `bson:"done"`
+}
+
+type keptOutcome struct {
+	ID       int32         `bson:"id"`
+	Matched  int           `bson:"matched"`
+	Modified int           `bson:"modified"`
+	Upserted bson.RawValue `bson:"upserted,omitempty"`
+	Removed  bool          `bson:"removed,omitempty"`
+	Reply    bson.D        `bson:"reply,omitempty"`
+}
+
+// keepWrites keeps what a retryable command has done.
+func (r *Router) keepWrites(c *call) {
+	if c.txnNumber == nil || !r.cluster.KeepsWrites() || c.session.writes == nil || !c.session.writes.fresh {
+		return
+	}
+	w := c.session.writes
+	w.fresh = false
+	kept := keptWrites{Number: w.number, User: c.session.user, Used: time.Now()}
+	for id, o := range w.done {
+		kept.Done = append(kept.Done, keptOutcome{id, o.matched, o.modified, o.upserted, o.removed, o.reply})
+	}
+	raw, err := bson.Marshal(kept)
+	if err != nil {
+		r.logger.Error("retryable write not kept", "error", err)
+		return
+	}
+	r.cluster.KeepWrite(string(c.lsid.id[:])+string(c.lsid.user[:]), raw)
+}
+
+// restore takes over what the cluster kept. Users that are there stay. The
+// caller holds the lock.
+func (r *Router) restore() {
+	for name, user := range r.cluster.KeptUsers() {
+		if err := r.users.Restore(user, false); err != nil {
+			r.logger.Error("user not restored", "user", name, "error", err)
+		}
+	}
+	for _, w := range r.cluster.TakeWrites() {
+		if !r.restoreWrites(w.Session, w.Write) {
+			r.cluster.KeepWrite(w.Session, nil)
+		}
+	}
+}
+
+// restoreWrites is false for a session that is over.
+func (r *Router) restoreWrites(session string, raw bson.Raw) bool {
+	var id sessionID
+	var kept keptWrites
+	if len(session) != len(id.id)+sha256.Size || bson.Unmarshal(raw, &kept) != nil || time.Since(kept.Used) > sessionLife {
+		return false
+	}
+	copy(id.id[:], session)
+	copy(id.user[:], session[len(id.id):])
+	s, err := r.sessions.use(id, kept.User)
+	if err != nil {
+		return false
+	}
+	s.used = kept.Used
+	s.writes = &retryableWrite{number: kept.Number, done: map[int32]*outcome{}}
+	for _, o := range kept.Done {
+		s.writes.done[o.ID] = &outcome{matched: o.Matched, modified: o.Modified, upserted: o.Upserted, removed: o.Removed, reply: o.Reply}
+	}
+	return true
+}
+
+// keepUser keeps a user as it is now.
+func (r *Router) keepUser(db, name string) {
+	user, there := r.users.Find(db, name)
+	if !there {
+		r.cluster.KeepUser(db+"."+name, nil)
+		return
+	}
+	stored, err := user.Stored()
+	if err != nil {
+		r.logger.Error("user not kept", "user", name, "error", err)
+		return
+	}
+	r.cluster.KeepUser(db+"."+name, stored)
+}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/router"
+)
+
+// newMock makes a mock cluster. What says what a new one is to hold does not
+// go with one that is there.
+func newMock(cfg mock.Config, newOnly string) (*mock.Cluster, error) {
+	cluster, err := mock.New(cfg)
+	if errors.Is(err, mock.ErrHoldsCluster) {
+		return nil, usagef("--dbpath %s holds a cluster already, which goes on as it is: leave %s out, or give another directory", cfg.DBPath, newOnly)
+	}
+	return cluster, err
+}
+
+// snapshotsIn keeps the snapshots of a served mock in its dbpath, since its
+// clients must not choose among the files of this machine. Without a dbpath
+// there is no place.
+func snapshotsIn(dbpath string) router.SnapshotFile {
+	if dbpath == "" {
+		return nil
+	}
+	dir := filepath.Join(dbpath, "snapshots")
+	return func(name string, write bool) (string, error) {
+		if name != filepath.Base(name) || !filepath.IsLocal(name) {
+			return "", fmt.Errorf("%q is no plain file name: a served mock keeps its snapshots in %s", name, dir)
+		}
+		if write {
+			if err := os.MkdirAll(dir, 0o700); err != nil {
+				return "", err
+			}
+		}
+		return filepath.Join(dir, name), nil
+	}
+}
+
+// snapshotsAnywhere are those of the mock in this process: its script may do
+// what this process may.
+func snapshotsAnywhere(sandbox bool) router.SnapshotFile {
+	return func(name string, write bool) (string, error) {
+		if write && sandbox {
+			return "", errors.New("--sandbox: scripts may not write files")
+		}
+		return filepath.Abs(name)
+	}
+}
