@@ -110,6 +110,7 @@ func New(cfg Config) (*Shell, error) {
 		s.mongo.readPreference, s.mongo.settings = cfg.ReadPreference, cfg.Settings
 		s.db = s.mongo.database(s.cfg.Database)
 	}
+	s.limitGenerators()
 	s.defineGlobals()
 	return s, nil
 }
