@@ -129,8 +129,8 @@ func mergeableRuns(table *catalog.RoutingTable, zones *catalog.ZoneSet, id catal
 	}
 	border := newBorderPointer(zones)
 	for chunk := range table.Owned(id, catalog.Key{}, catalog.Key{}) {
-		if chunk.Jumbo == catalog.JumboTrue || !chunk.OnCurrentShardSince.Before(cutoff) {
-			continue
+		if chunk.Jumbo == catalog.JumboTrue || chunk.OnCurrentShardSince.IsZero() || !chunk.OnCurrentShardSince.Before(cutoff) {
+			continue // a chunk of which nobody knows since when it is there stays
 		}
 		crossed := border.advance(chunk.Max)
 		if len(run) > 0 && (crossed || !run[len(run)-1].Max.Equal(chunk.Min)) {
