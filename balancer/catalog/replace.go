@@ -19,10 +19,12 @@ func (a *application) replaceInPlace(changed []Chunk) error {
 		}
 		s := a.shelves[p.shelf]
 		if s == a.old.shelves[p.shelf] {
-			s = &shelf{blocks: slices.Clone(s.blocks), lows: s.lows, starts: s.starts}
+			s = &shelf{blocks: slices.Clone(s.blocks), lows: s.lows, starts: s.starts, owned: slices.Clone(s.owned)}
 			a.shelves[p.shelf] = s
 		}
 		s.blocks[p.block] = b
+		s.count(old, -1)
+		s.count(b, 1)
 		a.removed = append(a.removed, old)
 		a.w.blocks = append(a.w.blocks, b)
 		changed = changed[n:]

@@ -199,11 +199,39 @@ type shelf struct {
 	blocks []*block
 	lows   []string // comparable lower bound of each block
 	starts []int32  // position in the shelf of each block's first chunk, and the number of chunks
+
+	// owned has what each shard owns on the shelf, by its number, so that a
+	// search for a shard's chunks passes whole shelves over.
+	owned []shelfTotal
+}
+
+type shelfTotal struct{ chunks, jumbo int32 }
+
+// count adds what a block holds to the totals of the shelf, or with -1 takes it
+// away.
+func (s *shelf) count(b *block, sign int32) {
+	if n := len(b.owned); n > 0 && int(b.owned[n-1].shard) >= len(s.owned) {
+		s.owned = append(s.owned, make([]shelfTotal, int(b.owned[n-1].shard)+1-len(s.owned))...)
+	}
+	for _, o := range b.owned {
+		total := &s.owned[o.shard]
+		total.chunks += sign * int32(o.chunks)
+		total.jumbo += sign * int32(o.jumbo)
+	}
+}
+
+// of is what a shard owns on the shelf.
+func (s *shelf) of(shard uint16) shelfTotal {
+	if int(shard) >= len(s.owned) {
+		return shelfTotal{}
+	}
+	return s.owned[shard]
 }
 
 func newShelf(blocks []*block) *shelf {
 	s := &shelf{blocks: blocks, lows: make([]string, len(blocks)), starts: make([]int32, len(blocks)+1)}
 	for i, b := range blocks {
+		s.count(b, 1)
 		s.lows[i] = b.low(0)
 		s.starts[i+1] = s.starts[i] + int32(b.len())
 	}

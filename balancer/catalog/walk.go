@@ -35,7 +35,7 @@ func (t *RoutingTable) Owned(s ShardID, from, to Key) iter.Seq[Chunk] {
 		n := t.shards.number[s]
 		slab := historySlab{size: firstSlab}
 		var c Chunk
-		for b, span := range t.spans(from, to) {
+		for b, span := range t.spansWith(from, to, func(s *shelf) bool { return s.of(n).chunks > 0 }) {
 			for _, i := range b.ownedIn(n, span) {
 				if b.read(int(i), t.shards.names, &slab, &c); !yield(c) {
 					return
@@ -54,7 +54,8 @@ func (t *RoutingTable) FirstUnflagged(s ShardID, from, to Key) (Chunk, bool) {
 		return Chunk{}, false
 	}
 	n := t.shards.number[s]
-	for b, span := range t.spans(from, to) {
+	movable := func(s *shelf) bool { total := s.of(n); return total.chunks > total.jumbo }
+	for b, span := range t.spansWith(from, to, movable) {
 		if o := b.of(n); o == nil || o.jumbo == o.chunks {
 			continue
 		}
@@ -133,6 +134,11 @@ type span struct{ from, to int }
 
 // spans are the blocks that overlap [from, to), each with the part that does.
 func (t *RoutingTable) spans(from, to Key) iter.Seq2[*block, span] {
+	return t.spansWith(from, to, func(*shelf) bool { return true })
+}
+
+// spansWith are the spans on shelves that are wanted.
+func (t *RoutingTable) spansWith(from, to Key, wanted func(*shelf) bool) iter.Seq2[*block, span] {
 	return func(yield func(*block, span) bool) {
 		if !to.IsZero() && to.order <= from.order {
 			return
@@ -143,6 +149,10 @@ func (t *RoutingTable) spans(from, to Key) iter.Seq2[*block, span] {
 		}
 		start := p.chunk
 		for _, s := range t.shelves[p.shelf:] {
+			if !wanted(s) {
+				start, p.block = 0, 0
+				continue
+			}
 			for _, b := range s.blocks[p.block:] {
 				part, last := b.before(to)
 				part.from = start
