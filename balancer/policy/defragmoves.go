@@ -25,6 +25,12 @@ type movePhase struct {
 	moving  map[catalog.Key]pair
 	merging map[span]pair
 	toMerge []pair
+	changes int // of the lists of small chunks
+
+	// barren are the shards that had nothing to give to those of asked. As a round
+	// takes more of these, there is not more to give; a reply ends that.
+	asked  *Available
+	barren []bool
 }
 
 // moveShard is a shard with its part of the collection.
@@ -118,6 +124,7 @@ func (p *movePhase) rank(i int32) rank {
 
 func (p *movePhase) list(i int32) {
 	p.chunks[i].listed = true
+	p.changes++
 	p.shards[p.chunks[i].shard].small.Set(p.rank(i))
 	p.left++
 }
@@ -127,6 +134,7 @@ func (p *movePhase) discard(i int32) {
 	c := &p.chunks[i]
 	if c.listed {
 		c.listed = false
+		p.changes++
 		p.shards[c.shard].small.Delete(p.rank(i))
 		p.left--
 	}
@@ -144,12 +152,16 @@ func (p *movePhase) NextMigration(avail *Available, now time.Time) (Migration, b
 	if p.aborted {
 		return Migration{}, false
 	}
+	if p.asked != avail {
+		p.asked, p.barren = avail, make([]bool, len(p.shards))
+	}
 	for _, n := range p.order {
-		if !avail.Has(p.shards[n].id) {
+		if p.barren[n] || !avail.Has(p.shards[n].id) {
 			continue
 		}
 		found, ok := p.pick(n, avail, now)
 		if !ok {
+			p.barren[n] = true
 			continue
 		}
 		c, to := &p.chunks[found.chunk], &p.chunks[found.sibling]
@@ -200,18 +212,35 @@ func (p *movePhase) pick(n int, avail *Available, now time.Time) (pair, bool) {
 }
 
 // scan goes over the small chunks of a shard while they change: what is put
-// back behind the present one is met again.
+// back behind the present one is met again. Chunks are read some at a time, and
+// anew from the last one when the list has changed since.
 func (p *movePhase) scan(n int) iter.Seq[int32] {
 	return func(yield func(int32) bool) {
+		const some = 64
 		small := p.shards[n].small
-		at, ok := small.Min()
-		for ok && yield(at.chunk) {
-			last := at
-			ok = false
+		var ahead [some]rank
+		var last rank
+		for first := true; ; first = false {
+			read := 0
 			small.Ascend(last, func(r rank) bool {
-				at, ok = r, last.before(r)
-				return !ok
+				if first || last.before(r) {
+					ahead[read] = r
+					read++
+				}
+				return read < some
 			})
+			changes := p.changes
+			for _, r := range ahead[:read] {
+				if last = r; !yield(r.chunk) {
+					return
+				}
+				if p.changes != changes {
+					break
+				}
+			}
+			if read == 0 {
+				return
+			}
 		}
 	}
 }
@@ -297,6 +326,7 @@ func (p *movePhase) MigrationDone(m Migration, err error) {
 	}
 	delete(p.moving, m.Min)
 	p.outstanding--
+	p.asked = nil
 	if p.aborted {
 		return
 	}
@@ -345,6 +375,7 @@ func (p *movePhase) ActionDone(a Action, r ActionResult) *Measurement {
 	}
 	delete(p.merging, a.item)
 	p.outstanding--
+	p.asked = nil
 	switch {
 	case p.aborted:
 	case r.Err == nil:

@@ -30,11 +30,10 @@ type serveLine struct {
 
 	mockTime string
 	seed     uint64
+	seeded   bool
 
 	serverVersion serverVersion
-
-	seeded     bool
-	parameters map[string]string
+	parameters    map[string]string
 
 	maxConnections int
 	idleCursors    time.Duration
@@ -60,13 +59,13 @@ func serveFlags(o *serveLine) *pflag.FlagSet {
 	flags.StringVar(&o.tlsCert, "tls-cert", "", "a PEM `FILE` with the certificate: clients must use TLS then")
 	flags.StringVar(&o.tlsKey, "tls-key", "", "a PEM `FILE` with the certificate's key, where it is another one")
 	flags.StringVar(&o.mockTime, "mock-time", "real", "`real|virtual|60x`: as it is; standing still but for the commands, with a jump when one waits; or at a pace")
+	flags.Var(&o.serverVersion, "server-version", "the `RELEASE` to behave like: 2.4, 3.4, 4.4, 5.0, 6.0, 7.0, 8.0 or 8.3")
 	flags.Uint64Var(&o.seed, "seed", 0, "`N`, seed of the mock; with one, virtual time begins on 2026-01-01")
 	flags.StringToStringVar(&o.parameters, "set-parameter", nil, "`NAME=VALUE`, a server parameter of the mock; repeat to add")
 	flags.IntVar(&o.maxConnections, "max-connections", 1000, "how many connections, `N`, may be open at once on a port")
 	flags.DurationVar(&o.idleCursors, "idle-cursor-timeout", 10*time.Minute, "close cursors that nobody reads for this `TIME`")
 	flags.DurationVar(&o.grace, "grace", 5*time.Second, "how much `TIME` commands have left when the server is to stop")
 	flags.StringVar(&o.logLevel, "log-level", "info", "`LEVEL`: debug, info, warn or error")
-	flags.Var(&o.serverVersion, "server-version", "release to behave like: 2.4, 3.4, 4.4, 5.0, 6.0, 7.0, 8.0 or 8.3")
 	flags.BoolVar(&o.logJSON, "log-json", false, "log JSON lines")
 	flags.BoolVarP(&o.help, "help", "h", false, "print this help")
 	return flags
