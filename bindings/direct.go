@@ -16,6 +16,8 @@ var directCommands = []string{"use", "show", "it", "exit", "quit", "cls", "edit"
 
 var commandLine = regexp.MustCompile(`^\s*([a-z]+)\s+([^\s(=].*?)\s*;?\s*$`)
 
+var memberPath = regexp.MustCompile(`^[A-Za-z_$][\w$]*(\.[A-Za-z_$][\w$]*)*$`)
+
 // parseCommands reads text again with its command lines as calls. A line is one
 // only when JavaScript stops making sense there and everything before it is
 // complete, so neither a continuation nor the inside of a comment or a template
@@ -75,6 +77,9 @@ func (e *usageError) Error() string { return e.message }
 // commandCall writes a command line as the call it stands for.
 func commandCall(line string) (call string, ok bool, usage error) {
 	m := commandLine.FindStringSubmatch(line)
+	if m != nil && m[1] == "help" && memberPath.MatchString(m[2]) {
+		return m[2] + ".help()", true, nil // "help sh", as the old shell had it
+	}
 	if m == nil || !slices.Contains(directCommands, m[1]) {
 		return "", false, nil
 	}

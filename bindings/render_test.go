@@ -150,7 +150,7 @@ func TestPrompt(t *testing.T) {
 
 func TestHelp(t *testing.T) {
 	c := connect(t)
-	for _, input := range []string{"help", "help()", "db.help", "db.help()", "sh.help()", "db.orders.help()", "db.orders.find().help()", "rs.help", "sh.moveChunk.help", "sh.moveChunk.help()", "print.help()"} {
+	for _, input := range []string{"help", "help()", "db.help", "db.help()", "sh.help()", "db.orders.help()", "db.orders.find().help()", "rs.help", "sh.moveChunk.help", "sh.moveChunk.help()", "print.help()", "help sh", "help sh.moveChunk;", "help db.orders"} {
 		got, failed := c.show(input)
 		if failed || !strings.HasPrefix(got, "\n  ") {
 			t.Errorf("%s shows %s", input, got)
