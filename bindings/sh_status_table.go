@@ -2,6 +2,7 @@ package bindings
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -47,7 +48,9 @@ func (r *statusReport) balancerLines(t *tables) {
 }
 
 func (r *statusReport) migrationLines(t *tables) {
-	active := r.s.activeMigrations(r.d, r.config)
+	active := slices.DeleteFunc(r.s.activeMigrations(r.d, r.config), func(m activeMigration) bool {
+		return m.ns == "balancer" // the lock that config servers up to 5.0 hold for good
+	})
 	if len(active) == 0 {
 		t.line("moving now", "nothing")
 	}

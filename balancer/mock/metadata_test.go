@@ -599,7 +599,7 @@ func TestAM01CollectionsPicked(t *testing.T) {
 		if err := c.buildCollection(empty); err != nil {
 			t.Fatal(err)
 		}
-		table, err := c.tables[name], error(nil)
+		table := c.tables[name]
 		var list []catalog.Chunk
 		for i, text := range entry.chunks {
 			shard, since, _ := strings.Cut(text, " ")
@@ -612,9 +612,11 @@ func TestAM01CollectionsPicked(t *testing.T) {
 			}
 			list = append(list, readChunk(t, table.Pattern(), fmt.Sprintf("a %s %s %s 1|%d %s", min, max, shard, i, since)))
 		}
-		if c.tables[name], err = catalog.NewRoutingTable(table.Pattern(), table.Epoch(), table.Timestamp(), slices.Values(list)); err != nil {
+		table, err := catalog.NewRoutingTable(table.Pattern(), table.Epoch(), table.Timestamp(), slices.Values(list))
+		if err != nil {
 			t.Fatal(err)
 		}
+		c.tables[name] = table
 		if entry.change != nil {
 			if _, err := c.configModify(configCollections, name, entry.change); err != nil {
 				t.Fatal(err)
