@@ -204,7 +204,7 @@ func (t *tracker) captureTables(c *Cluster) {
 				Number: int64(known.number), Key: table.Pattern().Doc(), Epoch: table.Epoch(), Timestamp: table.Timestamp(),
 			}))
 		}
-		t.captureChunks(c, ns, known, table)
+		t.captureChunks(ns, known, table)
 		t.tables[ns] = trackedTable{known.number, table}
 	}
 	if len(t.tables) == len(c.tables) {
@@ -219,7 +219,7 @@ func (t *tracker) captureTables(c *Cluster) {
 	}
 }
 
-func (t *tracker) captureChunks(c *Cluster, ns string, known trackedTable, table *catalog.RoutingTable) {
+func (t *tracker) captureChunks(ns string, known trackedTable, table *catalog.RoutingTable) {
 	bucket := numbered(bucketChunks, known.number)
 	coll := catalog.Collection{Namespace: ns, Pattern: table.Pattern()}
 	for change := range table.Since(known.table) {

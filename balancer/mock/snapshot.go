@@ -104,7 +104,7 @@ func readSnapshot(path string) (snapshot, error) {
 	if err != nil {
 		return nil, fmt.Errorf("snapshot: %w", err)
 	}
-	defer file.Close() //nolint:errcheck // it was only read
+	defer file.Close()
 	s, err := decodeSnapshot(file)
 	if err != nil {
 		return nil, fmt.Errorf("snapshot %s: %w", path, err)
