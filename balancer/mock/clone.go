@@ -51,6 +51,8 @@ func (c *Cluster) startClone(m *migration) {
 		return
 	}
 	m.receiver.busy = m
+	m.donor.counters.donorStarted++
+	m.receiver.counters.recipientStarted++
 	m.donorTask = m.donor.addDeletion(m, deletionDelayed)
 	c.waitForDeletions(m, m.receiver, func() { c.beginCopy(m) })
 }
@@ -152,6 +154,7 @@ func (c *Cluster) copyBatch(m *migration) {
 		return
 	}
 	var size int64
+	before := m.cloned
 	for len(m.records) > 0 && size < cloneBatch {
 		record := m.records[0]
 		m.records = m.records[1:]
@@ -168,6 +171,7 @@ func (c *Cluster) copyBatch(m *migration) {
 		m.recvTask.orphans++
 	}
 	m.clonedSize += size
+	m.countClone(m.cloned-before, size)
 	wait := batchTime + c.lagOf(m) + c.transferTime(size, m.donor.id, m.receiver.id)
 	if len(m.records) > 0 {
 		c.after(wait, func() { c.copyBatch(m) })
@@ -176,6 +180,7 @@ func (c *Cluster) copyBatch(m *migration) {
 	docs, bytes := m.virtualDocs, m.virtualBytes
 	m.cloned += docs
 	m.clonedSize += bytes
+	m.countClone(docs, bytes)
 	c.after(wait+c.transferTime(bytes, m.donor.id, m.receiver.id), func() {
 		if !m.cloning {
 			return

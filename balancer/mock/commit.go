@@ -100,6 +100,8 @@ func (m *migration) upsert(to *localCollection, id bson.RawValue, doc bson.Raw) 
 		return err
 	}
 	m.recvTask.orphans++
+	m.receiver.counters.catchUpDocs++
+	m.receiver.counters.catchUpBytes += int64(len(doc))
 	return nil
 }
 
@@ -291,6 +293,7 @@ func (c *Cluster) finish(m *migration, err error) {
 		m.endDonorStep(c.now()) // step 6
 		note = "success"
 	}
+	m.countEnd(c.now(), err)
 	c.logChange(m.donor.id, "moveChunk.from", m.req.Namespace, stepsDoc(m.donorTime, donorSteps, m, note))
 	c.free(m)
 	for _, done := range m.done {

@@ -73,7 +73,7 @@ func (c *Cluster) deleteBatch(s *shard, task *rangeDeletion, then func()) {
 	local := s.colls[task.coll.Namespace]
 	// The task is gone when the collection was dropped.
 	if slices.Contains(s.deletions, task) && local != nil && local.uuid.Equal(task.coll.UUID) {
-		deleted = c.deleteSome(local, task)
+		deleted = c.deleteSome(s, local, task)
 	}
 	task.orphans = max(0, task.orphans-int64(deleted))
 	if deleted > 0 {
@@ -90,7 +90,7 @@ func (c *Cluster) deleteBatch(s *shard, task *rangeDeletion, then func()) {
 func (c *Cluster) ScheduledDeletions(id catalog.ShardID) int { return len(c.shards[id].deletions) }
 
 // deleteSome deletes one batch and tells how many documents it held.
-func (c *Cluster) deleteSome(local *localCollection, task *rangeDeletion) int {
+func (c *Cluster) deleteSome(s *shard, local *localCollection, task *rangeDeletion) int {
 	limit := int(c.parameters.Int("rangeDeleterBatchSize"))
 	if limit == 0 {
 		limit = maxInt32
@@ -102,8 +102,11 @@ func (c *Cluster) deleteSome(local *localCollection, task *rangeDeletion) int {
 			break
 		}
 	}
+	before := local.docs.Bytes()
 	for _, record := range records {
 		local.docs.Delete(record)
 	}
+	s.counters.deletedDocs += int64(len(records))
+	s.counters.deletedBytes += before - local.docs.Bytes()
 	return len(records)
 }

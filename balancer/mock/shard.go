@@ -25,6 +25,7 @@ type shard struct {
 	// deletionsChanged: tasks came, went or have other bounds since the state
 	// was last written.
 	deletionsChanged bool
+	counters  shardCounters
 }
 
 // localCollection is a collection's data on one shard, orphans included.

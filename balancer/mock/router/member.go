@@ -219,7 +219,9 @@ func (r *Router) memberStatus(*call) (bson.D, error) {
 	if m.ID == mock.ConfigServerID {
 		return reply, nil
 	}
-	return append(reply, bson.E{Key: "shardingStatistics", Value: bson.D{
-		{Key: "rangeDeleterTasks", Value: smallest(int64(r.cluster.RangeDeletions(m.ID)))},
-	}}), nil
+	if migration := r.cluster.MigrationSection(m.ID); migration != nil {
+		reply = append(reply, bson.E{Key: "sharding", Value: bson.D{{Key: "migrations", Value: migration}}})
+	}
+	return append(reply, bson.E{Key: "shardingStatistics", Value: append(r.cluster.ShardingStatistics(m.ID),
+		bson.E{Key: "rangeDeleterTasks", Value: smallest(int64(r.cluster.RangeDeletions(m.ID)))})}), nil
 }
