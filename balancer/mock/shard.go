@@ -25,7 +25,7 @@ type shard struct {
 	// deletionsChanged: tasks came, went or have other bounds since the state
 	// was last written.
 	deletionsChanged bool
-	counters  shardCounters
+	counters         shardCounters
 }
 
 // localCollection is a collection's data on one shard, orphans included.
