@@ -227,12 +227,12 @@ func (c *Cluster) start(pace float64) {
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.after(pingInterval, c.ping)
 	c.after(sessionsInterval, c.watchSessions)
+	c.startBalancer() // before events run beside it: nobody holds the lock here
 	if c.realTime {
 		c.background.Go(func() { c.pump(c.ctx) })
 	} else if pace > 0 {
 		c.background.Go(func() { c.keepPace(c.ctx, pace) })
 	}
-	c.startBalancer()
 }
 
 func (c *Cluster) engineParameters() balancer.Parameters {
