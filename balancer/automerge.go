@@ -35,9 +35,10 @@ func (l *Loop) disableAutoMerger() {
 	l.logMerger(&l.thread, l.merger.do((*policy.AutoMerger).Disable))
 }
 
-func (l *Loop) checkAutoMergeRound() {
-	l.logMerger(&l.thread, l.merger.do(func(m *policy.AutoMerger) []policy.MergerEvent {
-		return m.CheckRound(l.now, l.cfg.Parameters().AutoMergerInterval)
+// checkAutoMergeRound begins a round that is due; either thread may find it.
+func (l *Loop) checkAutoMergeRound(t *thread) {
+	l.logMerger(t, l.merger.do(func(m *policy.AutoMerger) []policy.MergerEvent {
+		return m.CheckRound(t.now, l.cfg.Parameters().AutoMergerInterval)
 	}))
 }
 

@@ -122,8 +122,8 @@ func (l *Loop) prepareStreams() error {
 			return err
 		}
 	}
-	l.checkAutoMergeRound() // step 9
-	l.streams.wake()        // step 10
+	l.checkAutoMergeRound(&l.thread) // step 9
+	l.streams.wake()                 // step 10
 	return nil
 }
 

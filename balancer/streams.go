@@ -146,9 +146,7 @@ func (s *Streams) next() (policy.Action, bool, error) {
 
 func (s *Streams) mergerAction() (policy.Action, bool, error) {
 	merger := &s.loop.merger
-	s.loop.logMerger(&s.thread, merger.do(func(m *policy.AutoMerger) []policy.MergerEvent {
-		return m.CheckRound(s.now, s.loop.cfg.Parameters().AutoMergerInterval)
-	}))
+	s.loop.checkAutoMergeRound(&s.thread)
 	wants := false
 	merger.do(func(m *policy.AutoMerger) []policy.MergerEvent { wants = m.WantsWork(); return nil })
 	if wants {

@@ -309,9 +309,10 @@ func (l *reshardLayout) place(bounds []catalog.Key) ([]catalog.Chunk, error) {
 	at := l.pattern.GlobalMin()
 	for _, max := range append(bounds, l.pattern.GlobalMax()) {
 		zone := l.zones.ZoneOf(at, max)
-		members := slices.DeleteFunc(slices.Clone(l.targets), func(s catalog.Shard) bool {
-			return zone != catalog.NoZone && !s.HasZone(zone)
-		})
+		members := l.targets
+		if zone != catalog.NoZone {
+			members = zoneShards(zone, l.targets)
+		}
 		if len(members) == 0 {
 			return nil, mongoerr.New(mongoerr.BadValue, "no shard of the new distribution belongs to zone %s", zone)
 		}
