@@ -7,16 +7,13 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/store"
 )
 
 // deleteResharding removes what the catalog shows of the operation.
 func (c *Cluster) deleteResharding(op *resharding) {
-	docs := c.Config(configReshardings)
-	for record, raw := range docs.Scan() {
-		if ns, _ := raw.Lookup("ns").StringValueOK(); ns == op.request.Namespace {
-			docs.Delete(record)
-			break
-		}
+	if docs, record, ok := c.reshardingRecord(op); ok {
+		docs.Delete(record)
 	}
 	err := c.changeEntry(op, func(doc *bson.D) {
 		unset(doc, "reshardingFields")
@@ -34,15 +31,10 @@ func (c *Cluster) deleteResharding(op *resharding) {
 func (c *Cluster) enterResharding(op *resharding, next reshardState) {
 	last := op.state
 	op.state = next
-	docs := c.Config(configReshardings)
-	for record, raw := range docs.Scan() {
-		if ns, _ := raw.Lookup("ns").StringValueOK(); ns != op.request.Namespace {
-			continue
-		}
+	if docs, record, ok := c.reshardingRecord(op); ok {
 		if changed, err := bson.Marshal(c.reshardingDoc(op)); err == nil {
 			_ = docs.Update(record, changed) // a document of our own, by its own _id
 		}
-		break
 	}
 	err := c.changeEntry(op, func(doc *bson.D) {
 		set(doc, "reshardingFields", bson.D{
@@ -134,4 +126,15 @@ func (c *Cluster) Reshardings() []ReshardingInfo {
 		list = append(list, info)
 	}
 	return list
+}
+
+// reshardingRecord finds the document of an operation.
+func (c *Cluster) reshardingRecord(op *resharding) (*store.Collection, store.RecordID, bool) {
+	docs := c.Config(configReshardings)
+	for record, raw := range docs.Scan() {
+		if ns, _ := raw.Lookup("ns").StringValueOK(); ns == op.request.Namespace {
+			return docs, record, true
+		}
+	}
+	return docs, 0, false
 }

@@ -304,15 +304,7 @@ func (r *Router) planOrRun(q query, level verbosity) ([]part, error) {
 	if level != planOnly {
 		return r.parts(q)
 	}
-	reads, err := r.reads(q.ns, q.request())
-	if err != nil {
-		return nil, err
-	}
-	parts := make([]part, len(reads))
-	for i, read := range reads {
-		parts[i].read = read
-	}
-	return parts, nil
+	return r.planned(q)
 }
 
 func (r *Router) explainFind(c *call, level verbosity) (bson.D, error) {

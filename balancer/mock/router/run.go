@@ -74,6 +74,20 @@ func (r *Router) parts(q query) ([]part, error) {
 		p, err := r.viewPart(q)
 		return []part{p}, err
 	}
+	parts, err := r.planned(q)
+	if err != nil {
+		return nil, err
+	}
+	for i := range parts {
+		if err := parts[i].gather(q); err != nil {
+			return nil, err
+		}
+	}
+	return parts, nil
+}
+
+// planned are the parts of a query on a collection, with nothing read yet.
+func (r *Router) planned(q query) ([]part, error) {
 	reads, err := r.reads(q.ns, q.request())
 	if err != nil {
 		return nil, err
@@ -81,9 +95,6 @@ func (r *Router) parts(q query) ([]part, error) {
 	parts := make([]part, len(reads))
 	for i, read := range reads {
 		parts[i].read = read
-		if err := parts[i].gather(q); err != nil {
-			return nil, err
-		}
 	}
 	return parts, nil
 }
