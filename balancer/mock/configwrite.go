@@ -51,7 +51,8 @@ func (c *Cluster) replaceConfig(ns string, p place, after bson.Raw) error {
 	var err error
 	switch ns {
 	case chunksNamespace:
-		return errChunksByHand()
+		defer c.Tick()
+		return c.replaceChunk(p.doc, after)
 	case "config." + configCollections:
 		for _, field := range []string{"key", "uuid", "lastmodEpoch", "timestamp", "unique"} {
 			if !p.doc.Lookup(field).Equal(after.Lookup(field)) {

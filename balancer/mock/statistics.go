@@ -127,7 +127,7 @@ func (c *Cluster) Home(ns string) (catalog.ShardID, string) {
 
 func (c *Cluster) hostOf(id catalog.ShardID) string {
 	if id == configShard && c.shards[id] == nil {
-		return "config/" + c.configHost
+		return c.ConfigServer()
 	}
 	shard, err := c.ShardByID(string(id))
 	if err != nil {

@@ -1,0 +1,68 @@
+package mock
+
+import (
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
+)
+
+// replaceChunk takes a change of a config.chunks document by hand, as an
+// administrator makes it to take a jumbo flag away: the routing table has it
+// at once. Where a chunk begins and ends, whose it is and its _id can't be
+// changed: the table would have a gap.
+func (c *Cluster) replaceChunk(before, after bson.Raw) error {
+	coll, ok, err := c.collectionOf(before.Lookup("uuid"))
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return mongoerr.New(mongoerr.NamespaceNotFound, "the chunk's collection is gone")
+	}
+	for _, field := range []string{"_id", "uuid", "min", "max"} {
+		if !before.Lookup(field).Equal(after.Lookup(field)) {
+			return errByHand(chunksNamespace+"."+field, "split, mergeChunks and moveRange")
+		}
+	}
+	changed, err := catalog.ParseChunk(coll.Pattern, after)
+	if err != nil {
+		return err
+	}
+	if c.shards[changed.Shard] == nil {
+		return errByHand(chunksNamespace, "the id of a shard there is")
+	}
+	return c.exchangeChunk(coll, changed)
+}
+
+// collectionOf finds a tracked collection by the UUID its chunks carry.
+func (c *Cluster) collectionOf(uuid bson.RawValue) (catalog.Collection, bool, error) {
+	for _, raw := range c.Config(configCollections).Scan() {
+		if raw.Lookup("uuid").Equal(uuid) {
+			ns, _ := raw.Lookup("_id").StringValueOK()
+			return c.Tracked(ns)
+		}
+	}
+	return catalog.Collection{}, false, nil
+}
+
+// exchangeChunk builds the table anew: unlike those of commands, a version by
+// hand may be older than the one before.
+func (c *Cluster) exchangeChunk(coll catalog.Collection, changed catalog.Chunk) error {
+	old := c.tables[coll.Namespace]
+	chunks := slices.Collect(old.All())
+	chunks[old.IndexOf(changed.Min)] = changed
+	table, err := catalog.NewRoutingTable(coll.Pattern, old.Epoch(), old.Timestamp(), slices.Values(chunks))
+	if err != nil {
+		return err
+	}
+	for _, id := range old.Owners() {
+		if like := c.shards[id].colls[coll.Namespace]; like != nil {
+			c.spreadCollection(coll.Namespace, like, table)
+			break
+		}
+	}
+	c.tables[coll.Namespace] = table
+	return nil
+}

@@ -1,0 +1,307 @@
+package router_test
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/router"
+	"shardsh/balancer/mongoerr"
+)
+
+// specCase is one line of testdata/spec03-*.jsonl: on the state S0 of spec 03
+// §7, a command and what it must answer. A refused command changes nothing, and
+// nor does one that says so.
+type specCase struct {
+	ID      string     `bson:"id"`
+	Why     string     `bson:"why"`     // the rule, where the id does not name an example
+	Release string     `bson:"release"` // 8.0 when empty
+	Prepare []specStep `bson:"prepare"`
+	Step    specStep   `bson:",inline"`
+	Nothing bool       `bson:"nothing"` // it succeeds and changes nothing
+	Then    []specStep `bson:"then"`
+}
+
+// specStep is one of: a command, a look at documents of config or at the chunks
+// of a collection, or time that goes by.
+type specStep struct {
+	On   string   `bson:"on"` // the database; admin when empty
+	Run  bson.Raw `bson:"run"`
+	Want bson.Raw `bson:"want"` // the whole reply but for the gossip fields; see wanted.match
+	// Code is the failure's: a number, or "none" for one without a code.
+	Code    bson.RawValue `bson:"code"`
+	Message string        `bson:"message"` // a part of errmsg
+
+	Find   string        `bson:"find"` // a collection of config, read with a filter and a sort
+	Filter bson.Raw      `bson:"filter"`
+	Sort   bson.Raw      `bson:"sort"`
+	Docs   bson.RawValue `bson:"docs"`
+
+	Chunks string   `bson:"chunks"` // a namespace
+	Are    []string `bson:"are"`    // its chunks as specTester.chunkLines shows them
+
+	Sleep string `bson:"sleep"`
+}
+
+// Every line of every file of spec 03's rules and examples.
+func TestSpec03(t *testing.T) {
+	files, err := filepath.Glob("testdata/spec03-*.jsonl")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no files: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(strings.TrimPrefix(filepath.Base(file), "spec03-"), ".jsonl"), func(t *testing.T) {
+			for _, c := range readSpecCases(t, file) {
+				t.Run(c.ID, func(t *testing.T) { newSpecTester(t, c.Release).play(c) })
+			}
+		})
+	}
+}
+
+func readSpecCases(t *testing.T, file string) []specCase {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []specCase
+	seen := map[string]bool{}
+	lines := bufio.NewScanner(bytes.NewReader(data))
+	lines.Buffer(nil, 1<<20)
+	for n := 1; lines.Scan(); n++ {
+		if len(bytes.TrimSpace(lines.Bytes())) == 0 || bytes.HasPrefix(lines.Bytes(), []byte("//")) {
+			continue
+		}
+		var c specCase
+		if err := bson.UnmarshalExtJSON(lines.Bytes(), false, &c); err != nil {
+			t.Fatalf("%s:%d: %v", file, n, err)
+		}
+		if c.ID == "" || seen[c.ID] {
+			t.Fatalf("%s:%d: the id %q is empty or taken", file, n, c.ID)
+		}
+		seen[c.ID] = true
+		cases = append(cases, c)
+	}
+	return cases
+}
+
+// specTester is a cluster in the state S0 and the values that a case has named.
+type specTester struct {
+	*tester
+	bound map[string]bson.RawValue
+	names map[string]string // of chunks there at the start, by _id
+}
+
+func newSpecTester(t *testing.T, release string) *specTester {
+	t.Helper()
+	topology, err := mock.ParseTopology([]byte(stateS0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	line, err := catalog.ParseRelease(cmp.Or(release, "8.0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := mock.New(mock.Config{Topology: topology, Version: line, ConfigServer: "c0:27019", Start: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	x := &specTester{tester: &tester{t: t, router: router.New(c, nil), cluster: c}, bound: map[string]bson.RawValue{}, names: map[string]string{}}
+	for i := range 10 {
+		x.ok("shop", d("insert", "users", "documents", bson.A{d("_id", i)}))
+	}
+	x.setVersions()
+	return x
+}
+
+// setVersions gives the chunks of shop.orders the versions and times of S0.
+func (x *specTester) setVersions() {
+	x.t.Helper()
+	since := bson.Timestamp{T: 100, I: 1}
+	for i, version := range []bson.Timestamp{{T: 5, I: 1}, {T: 5, I: 2}, {T: 5, I: 0}} {
+		chunk := x.chunkDocs("shop.orders")[i]
+		id := chunk.Lookup("_id")
+		x.names[id.ObjectID().Hex()] = fmt.Sprintf("C%d", i)
+		x.ok("config", d("update", "chunks", "updates", bson.A{d("q", d("_id", id), "u", d("$set", d(
+			"lastmod", version, "onCurrentShardSince", since,
+			"history", bson.A{d("validAfter", since, "shard", chunk.Lookup("shard"))})))}))
+	}
+}
+
+func (x *specTester) play(c specCase) {
+	x.t.Helper()
+	for i, step := range c.Prepare {
+		x.step(fmt.Sprintf("prepare[%d]", i), step)
+	}
+	before := ""
+	if c.Nothing || !c.Step.Code.IsZero() {
+		before = x.state()
+	}
+	x.step("the command", c.Step)
+	if before != "" && x.state() != before {
+		x.t.Errorf("it has changed something:\n%s\n%s", before, x.state())
+	}
+	for i, step := range c.Then {
+		x.step(fmt.Sprintf("then[%d]", i), step)
+	}
+	x.cluster.Lock()
+	defer x.cluster.Unlock()
+	if err := x.cluster.Invariants(); err != nil {
+		x.t.Error(err)
+	}
+}
+
+func (x *specTester) step(name string, s specStep) {
+	x.t.Helper()
+	switch {
+	case s.Run != nil:
+		x.command(name, s)
+	case s.Find != "":
+		x.look(name, s)
+	case s.Chunks != "":
+		if got := x.chunkLines(s.Chunks); !slices.Equal(got, s.Are) {
+			x.t.Errorf("%s: the chunks of %s are\n%s\nwant\n%s", name, s.Chunks, strings.Join(got, "\n"), strings.Join(s.Are, "\n"))
+		}
+	case s.Sleep != "":
+		d, err := time.ParseDuration(s.Sleep)
+		if err != nil {
+			x.t.Fatal(err)
+		}
+		x.sleep(d)
+	default:
+		x.t.Fatalf("%s does nothing", name)
+	}
+}
+
+func (x *specTester) command(name string, s specStep) {
+	x.t.Helper()
+	reply := x.run(cmp.Or(s.On, "admin"), x.substitute(s.Run))
+	for _, gossip := range []string{"$clusterTime", "operationTime"} {
+		if reply.Lookup(gossip).IsZero() {
+			x.t.Errorf("%s: the reply lacks %s", name, gossip)
+		}
+	}
+	reply = withoutGossip(x.t, reply)
+	if !s.Code.IsZero() {
+		x.failure(name, s, reply)
+		return
+	}
+	want := s.Want
+	if want == nil {
+		want = raw(x.t, d("…", 1, "ok", 1.0))
+	}
+	if err := x.match("reply", document(want), document(reply)); err != nil {
+		x.t.Errorf("%s %s answered %s\n%v", name, s.Run, reply, err)
+	}
+}
+
+// failure compares an error reply: its fields, their order and the code's name.
+func (x *specTester) failure(name string, s specStep, reply bson.Raw) {
+	x.t.Helper()
+	want := d("ok", 0.0, "errmsg", "…")
+	if code, isNumber := s.Code.AsInt64OK(); isNumber {
+		want = append(want, d("code", int32(code), "codeName", mongoerr.Code(code).Name())...)
+	}
+	if s.Want != nil {
+		var extra bson.D
+		if err := bson.Unmarshal(s.Want, &extra); err != nil {
+			x.t.Fatal(err)
+		}
+		want = append(want, extra...)
+	}
+	if err := x.match("reply", document(raw(x.t, want)), document(reply)); err != nil {
+		x.t.Errorf("%s %s answered %s\n%v", name, s.Run, reply, err)
+		return
+	}
+	if text := reply.Lookup("errmsg").StringValue(); !strings.Contains(text, s.Message) {
+		x.t.Errorf("%s: errmsg %q lacks %q", name, text, s.Message)
+	}
+}
+
+// look compares documents of the config database.
+func (x *specTester) look(name string, s specStep) {
+	x.t.Helper()
+	find := d("find", s.Find, "batchSize", 1000)
+	if s.Filter != nil {
+		find = append(find, bson.E{Key: "filter", Value: x.substitute(s.Filter)})
+	}
+	if s.Sort != nil {
+		find = append(find, bson.E{Key: "sort", Value: s.Sort})
+	}
+	got := x.ok("config", find).Lookup("cursor", "firstBatch")
+	if err := x.match(s.Find, s.Docs, got); err != nil {
+		x.t.Errorf("%s: config.%s has %s\n%v", name, s.Find, got, err)
+	}
+}
+
+func (x *specTester) chunkDocs(ns string) []bson.Raw {
+	x.t.Helper()
+	entry := x.first("config", d("find", "collections", "filter", d("_id", ns)))
+	if entry == nil {
+		return nil
+	}
+	reply := x.ok("config", d("find", "chunks", "filter", d("uuid", entry.Lookup("uuid")), "sort", d("min", 1), "batchSize", 1000))
+	values, err := reply.Lookup("cursor", "firstBatch").Array().Values()
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	docs := make([]bson.Raw, len(values))
+	for i, v := range values {
+		docs[i] = v.Document()
+	}
+	return docs
+}
+
+// chunkLines are a collection's chunks as the spec writes them: bounds, shard,
+// version, C0 to C2 or new for the _id, and the jumbo flag if there is one.
+func (x *specTester) chunkLines(ns string) []string {
+	x.t.Helper()
+	var lines []string
+	for _, doc := range x.chunkDocs(ns) {
+		t, i := doc.Lookup("lastmod").Timestamp()
+		line := fmt.Sprintf("[%s, %s) %s %d|%d", boundText(doc.Lookup("min")), boundText(doc.Lookup("max")), doc.Lookup("shard").StringValue(), t, i)
+		if ns == "shop.orders" {
+			line += " " + cmp.Or(x.names[doc.Lookup("_id").ObjectID().Hex()], "new")
+		}
+		if jumbo := doc.Lookup("jumbo"); !jumbo.IsZero() {
+			line += fmt.Sprintf(" jumbo: %v", jumbo.Boolean())
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func boundText(v bson.RawValue) string {
+	elems, err := v.Document().Elements()
+	if err != nil {
+		return err.Error()
+	}
+	var parts []string
+	for _, e := range elems {
+		text := e.Value().String()
+		switch e.Value().Type {
+		case bson.TypeMinKey:
+			text = "MinKey"
+		case bson.TypeMaxKey:
+			text = "MaxKey"
+		case bson.TypeInt32:
+			text = fmt.Sprint(e.Value().Int32())
+		case bson.TypeInt64:
+			text = fmt.Sprintf("Long(%d)", e.Value().Int64())
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, ",")
+}
