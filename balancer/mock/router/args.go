@@ -2,7 +2,9 @@ package router
 
 import (
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -26,6 +28,9 @@ const (
 	safeInt      // any number, cut to int32
 	optionalBool // a bool; null is a type error
 	uuidValue
+	longValue  // an int64 and no other number
+	countValue // any number that is not negative
+	hintValue
 )
 
 // field is one declared field.
@@ -52,62 +57,98 @@ func parseArgs(cmd *command, body bson.Raw) (args, error) {
 	if cmd.declared == nil {
 		return nil, nil
 	}
+	elems, err := body.Elements()
+	if err != nil {
+		return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
+	}
 	parsed := args{}
-	for _, f := range cmd.declared {
-		v := cmd.lookup(body, f.name)
-		absent := v.IsZero() || (v.Type == bson.TypeNull || v.Type == bson.TypeUndefined) && f.kind != optionalBool
-		if absent && f.required {
-			return nil, mongoerr.New(mongoerr.IDLFailedToParse, "BSON field '%s.%s' is missing but a required field", cmd.name, f.name)
+	for _, e := range elems {
+		name, v := cmd.fieldName(e.Key()), e.Value()
+		f, known := findField(cmd.declared, name)
+		if !known {
+			if cmd.strict && !generic[name] && name != cmd.name {
+				return nil, unknownField(cmd.name, name)
+			}
+			continue
 		}
-		if absent {
+		if f.absent(v) {
 			continue
 		}
 		if err := f.check(cmd.name, v); err != nil {
 			return nil, err
 		}
-		parsed[f.name] = v
+		if _, twice := parsed[name]; !twice {
+			parsed[name] = v
+		}
 	}
-	if cmd.strict {
-		return parsed, refuseUnknown(cmd, body)
+	for _, f := range cmd.declared {
+		if f.required && !parsed.has(f.name) {
+			return nil, missingField(cmd.name, f.name)
+		}
 	}
 	return parsed, nil
 }
 
-// lookup finds a field. That of the command's own name may be under an alias.
-func (cmd *command) lookup(body bson.Raw, name string) bson.RawValue {
-	v := body.Lookup(name)
-	if name != cmd.name {
-		return v
+// fieldName is the declared name of a field: that of the command's own name may
+// be an alias.
+func (cmd *command) fieldName(name string) string {
+	if slices.Contains(cmd.aliases, name) {
+		return cmd.name
 	}
-	for _, alias := range cmd.aliases {
-		if v.IsZero() {
-			v = body.Lookup(alias)
-		}
-	}
-	return v
+	return name
 }
 
-func refuseUnknown(cmd *command, body bson.Raw) error {
-	known := map[string]bool{}
-	for _, alias := range cmd.aliases {
-		known[alias] = true
+func findField(fields []field, name string) (field, bool) {
+	for _, f := range fields {
+		if f.name == name {
+			return f, true
+		}
 	}
-	for _, f := range cmd.declared {
-		known[f.name] = true
-	}
-	elems, err := body.Elements()
+	return field{}, false
+}
+
+// absent: null is as good as nothing.
+func (f field) absent(v bson.RawValue) bool {
+	return v.IsZero() || (v.Type == bson.TypeNull || v.Type == bson.TypeUndefined) && f.kind != optionalBool
+}
+
+// checkFields checks a document that a command takes. Messages name the fields
+// with the place before them.
+func checkFields(place string, fields []field, doc bson.Raw) error {
+	elems, err := doc.Elements()
 	if err != nil {
 		return mongoerr.New(mongoerr.InvalidBSON, "%s", err)
 	}
 	for _, e := range elems {
-		if !known[e.Key()] && !generic[e.Key()] {
-			return mongoerr.New(mongoerr.IDLUnknownField, "BSON field '%s.%s' is an unknown field.", cmd.name, e.Key())
+		f, known := findField(fields, e.Key())
+		if !known {
+			return unknownField(place, e.Key())
+		}
+		if f.absent(e.Value()) {
+			continue
+		}
+		if err := f.check(place, e.Value()); err != nil {
+			return err
+		}
+	}
+	for _, f := range fields {
+		if f.required && f.absent(doc.Lookup(f.name)) {
+			return missingField(place, f.name)
 		}
 	}
 	return nil
 }
 
-// accepts lists the BSON types of each kind.
+func unknownField(place, name string) error {
+	return mongoerr.New(mongoerr.IDLUnknownField, "BSON field '%s.%s' is an unknown field.", place, name)
+}
+
+func missingField(place, name string) error {
+	return mongoerr.New(mongoerr.IDLFailedToParse, "BSON field '%s.%s' is missing but a required field", place, name)
+}
+
+// accepts lists the BSON types of each kind, in the order in which the server
+// names them.
 var accepts = map[kind][]bson.Type{
 	stringValue:       {bson.TypeString},
 	namespaceValue:    {bson.TypeString},
@@ -117,8 +158,11 @@ var accepts = map[kind][]bson.Type{
 	arrayValue:        {bson.TypeArray},
 	boolValue:         {bson.TypeBoolean},
 	optionalBool:      {bson.TypeBoolean},
-	safeBool:          {bson.TypeBoolean, bson.TypeInt32, bson.TypeInt64, bson.TypeDouble, bson.TypeDecimal128},
-	safeInt:           {bson.TypeInt32, bson.TypeInt64, bson.TypeDouble, bson.TypeDecimal128},
+	safeBool:          {bson.TypeBoolean, bson.TypeInt64, bson.TypeInt32, bson.TypeDecimal128, bson.TypeDouble},
+	safeInt:           {bson.TypeInt64, bson.TypeInt32, bson.TypeDecimal128, bson.TypeDouble},
+	countValue:        {bson.TypeInt64, bson.TypeInt32, bson.TypeDecimal128, bson.TypeDouble},
+	longValue:         {bson.TypeInt64},
+	hintValue:         {bson.TypeString, bson.TypeEmbeddedDocument},
 	uuidValue:         {bson.TypeBinary},
 }
 
@@ -127,23 +171,43 @@ func (f field) check(cmd string, v bson.RawValue) error {
 	if !limited {
 		return nil
 	}
-	for _, t := range types {
-		if v.Type != t {
-			continue
-		}
-		if f.kind == shardValue && v.StringValue() == "" {
+	if !slices.Contains(types, v.Type) {
+		return f.wrongType(cmd, v)
+	}
+	switch f.kind {
+	case shardValue:
+		if v.StringValue() == "" {
 			return mongoerr.New(mongoerr.NoSuchKey, "BSON field '%s.%s' must not be empty", cmd, f.name)
 		}
-		if f.kind == namespaceValue || f.kind == oldNamespaceValue {
-			_, _, err := catalog.SplitNamespace(v.StringValue())
-			return err
+	case namespaceValue, oldNamespaceValue:
+		_, _, err := catalog.SplitNamespace(v.StringValue())
+		return err
+	case countValue:
+		if n, _ := numberOf(v); n < 0 {
+			return mongoerr.New(mongoerr.BadValue, "BSON field '%s' value must be >= 0, actual value '%d'", f.name, int64(n))
 		}
-		return nil
 	}
-	if f.kind == oldNamespaceValue {
+	return nil
+}
+
+func (f field) wrongType(cmd string, v bson.RawValue) error {
+	switch f.kind {
+	case oldNamespaceValue:
 		return mongoerr.New(mongoerr.BadValue, "collection name has invalid type %s", typeName(v.Type))
+	case optionalBool:
+		return mongoerr.New(mongoerr.TypeMismatch, "Field '%s' should be a boolean value, but found: %s", f.name, typeName(v.Type))
+	case hintValue:
+		return mongoerr.New(mongoerr.FailedToParse, "Hint must be a string or an object")
 	}
-	return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s' is the wrong type '%s', expected type '%s'", cmd, f.name, typeName(v.Type), typeName(types[0]))
+	expected := "type '" + typeName(accepts[f.kind][0]) + "'"
+	if types := accepts[f.kind]; len(types) > 1 {
+		var names []string
+		for _, t := range types {
+			names = append(names, typeName(t))
+		}
+		expected = "types '[" + strings.Join(names, ", ") + "]'"
+	}
+	return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s' is the wrong type '%s', expected %s", cmd, f.name, typeName(v.Type), expected)
 }
 
 func (a args) has(name string) bool {
@@ -197,9 +261,14 @@ func (a args) number(name string) int64 {
 
 // documents reads an array of documents.
 func documents(v bson.RawValue) ([]bson.Raw, error) {
+	return documentsAt("array", v)
+}
+
+// documentsAt is documents with the array's place for messages.
+func documentsAt(place string, v bson.RawValue) ([]bson.Raw, error) {
 	array, ok := v.ArrayOK()
 	if !ok {
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "expected an array, got %s", typeName(v.Type))
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s' is the wrong type '%s', expected type 'array'", place, typeName(v.Type))
 	}
 	values, err := array.Values()
 	if err != nil {
@@ -209,7 +278,7 @@ func documents(v bson.RawValue) ([]bson.Raw, error) {
 	for i, v := range values {
 		doc, ok := v.DocumentOK()
 		if !ok {
-			return nil, mongoerr.New(mongoerr.TypeMismatch, "element %d is a %s, expected an object", i, typeName(v.Type))
+			return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%d' is the wrong type '%s', expected type 'object'", place, i, typeName(v.Type))
 		}
 		docs[i] = doc
 	}

@@ -19,14 +19,14 @@ var since = map[string]catalog.Release{
 	"configureCollectionBalancing": catalog.Release60, "moveRange": catalog.Release60,
 	"mergeAllChunksOnShard": catalog.Release70, "checkMetadataConsistency": catalog.Release70,
 	"moveCollection": catalog.Release80, "abortMoveCollection": catalog.Release80,
-	"unshardCollection": catalog.Release80, "abortUnshardCollection": catalog.Release80,
+	"unshardCollection": catalog.Release80, "abortUnshardCollection": catalog.Release80, "bulkWrite": catalog.Release80,
 }
 
 // commandTable has every command of a mongos of the release under its name and
 // aliases. A command that is not here answers CommandNotFound.
 func commandTable(r catalog.Release) map[string]*command {
 	table := tableOf(slices.Concat(
-		handshakeCommands(), authenticationCommands(), userCommands(), sessionCommands(), diagnosticCommands(), readCommands(), writeCommands(), explainCommands(),
+		handshakeCommands(), authenticationCommands(), userCommands(), sessionCommands(), diagnosticCommands(), readCommands(), writeCommands(), bulkWriteCommands(), explainCommands(),
 		catalogCommands(), indexCommands(), statisticsCommands(), balancerCommands(),
 		moveCommands(), chunkCommands(), shardingCommands(), reshardingCommands(), zoneCommands(), shardCommands(),
 		parameterCommands(), operationCommands(), mockCommands(), snapshotCommands(),

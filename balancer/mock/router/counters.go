@@ -82,7 +82,7 @@ func (c *counters) begin(req wire.Request) func(reply bson.Raw) {
 		switch req.Command {
 		case "find", "getMore", "aggregate", "count", "distinct":
 			c.reads.add(took)
-		case "insert", "update", "delete", "findAndModify", "findandmodify":
+		case "insert", "update", "delete", "bulkWrite", "findAndModify", "findandmodify":
 			c.writes.add(took)
 		default:
 			c.others.add(took)
@@ -101,12 +101,33 @@ func (c *counters) operation(req wire.Request) {
 		c.updated.Add(lengthOf(req.Body.Lookup("updates")))
 	case "delete":
 		c.deleted.Add(lengthOf(req.Body.Lookup("deletes")))
+	case "bulkWrite":
+		c.bulk(req.Body.Lookup("ops"))
 	case "find":
 		c.queried.Add(1)
 	case "getMore":
 		c.gotMore.Add(1)
 	default:
 		c.commanded.Add(1)
+	}
+}
+
+// bulk counts the operations of a bulkWrite.
+func (c *counters) bulk(v bson.RawValue) {
+	ops, _ := documents(v)
+	for _, op := range ops {
+		first, err := op.IndexErr(0)
+		if err != nil {
+			continue
+		}
+		switch first.Key() {
+		case "insert":
+			c.inserted.Add(1)
+		case "update":
+			c.updated.Add(1)
+		case "delete":
+			c.deleted.Add(1)
+		}
 	}
 }
 

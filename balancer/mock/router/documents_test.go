@@ -80,11 +80,13 @@ func TestWritesTakeHintAndSort(t *testing.T) {
 		d("update", "e", "updates", bson.A{d("q", d(), "u", d("$set", d("x", 1)), "hint", "nope")}),
 		d("update", "e", "updates", bson.A{d("q", d(), "u", d("$set", d("x", 1)), "sort", d("n", 1), "multi", true)}),
 		d("delete", "e", "deletes", bson.A{d("q", d(), "limit", 0, "hint", "nope")}),
-		d("delete", "e", "deletes", bson.A{d("q", d(), "limit", 5)}),
 	} {
 		if reply := x.run("doc1", wrong); reply.Lookup("writeErrors", "0", "code").IsZero() {
 			t.Errorf("%v answered %s", wrong, reply)
 		}
+	}
+	if code := x.code("doc1", d("delete", "e", "deletes", bson.A{d("q", d(), "limit", 5)})); code != 9 {
+		t.Errorf("a limit of 5: code %d", code)
 	}
 	if n := x.ok("doc1", d("count", "e", "query", d("x", d("$exists", true)))).Lookup("n").AsInt64(); n != 0 {
 		t.Errorf("%d documents were changed", n)

@@ -16,7 +16,7 @@ import (
 )
 
 func explainCommands() []command {
-	return []command{{name: "explain", stable: true, run: (*Router).explain}}
+	return []command{{name: "explain", stable: true, strict: true, declared: explainFields(), run: (*Router).explain}}
 }
 
 // explainers are the commands that can be explained.

@@ -34,6 +34,9 @@ func (r *Router) explainUpdate(c *call, level verbosity) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := checkFields("update.updates", updateStatementFields(), statement); err != nil {
+		return nil, err
+	}
 	req, err := r.updateRequest(c, statement.Lookup("q"), statement.Lookup("u"), statement)
 	if err != nil {
 		return nil, err
@@ -73,7 +76,10 @@ func (r *Router) explainDelete(c *call, level verbosity) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	q, err := c.deleteQuery(ns, statement)
+	if err := checkDelete(statement); err != nil {
+		return nil, err
+	}
+	q, err := c.deleteQuery(ns, statement.Lookup("q").Document(), truth(statement.Lookup("limit")), statement)
 	if err != nil {
 		return nil, err
 	}

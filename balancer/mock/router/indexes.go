@@ -11,9 +11,9 @@ import (
 
 func indexCommands() []command {
 	return []command{
-		{name: "createIndexes", stable: true, takesWriteConcern: true, run: (*Router).createIndexes},
-		{name: "listIndexes", stable: true, run: (*Router).listIndexes},
-		{name: "dropIndexes", aliases: []string{"deleteIndexes"}, stable: true, takesWriteConcern: true, run: (*Router).dropIndexes},
+		{name: "createIndexes", stable: true, takesWriteConcern: true, strict: true, declared: createIndexesFields(), run: (*Router).createIndexes},
+		{name: "listIndexes", stable: true, strict: true, declared: listIndexesFields(), run: (*Router).listIndexes},
+		{name: "dropIndexes", aliases: []string{"deleteIndexes"}, stable: true, takesWriteConcern: true, strict: true, declared: dropIndexesFields(), run: (*Router).dropIndexes},
 	}
 }
 

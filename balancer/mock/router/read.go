@@ -12,26 +12,12 @@ import (
 func readCommands() []command {
 	return []command{
 		{name: "find", stable: true, takesReadConcern: true, strict: true, declared: findFields(), run: (*Router).find},
-		{name: "getMore", stable: true, run: (*Router).getMore},
-		{name: "killCursors", stable: true, run: (*Router).killCursors},
-		{name: "aggregate", stable: true, takesReadConcern: true, takesWriteConcern: true, run: (*Router).aggregate},
-		{name: "count", stable: true, takesReadConcern: true, run: (*Router).count},
-		{name: "distinct", takesReadConcern: true, run: (*Router).distinct},
+		{name: "getMore", stable: true, strict: true, declared: getMoreFields(), run: (*Router).getMore},
+		{name: "killCursors", stable: true, strict: true, declared: killCursorsFields(), run: (*Router).killCursors},
+		{name: "aggregate", stable: true, takesReadConcern: true, takesWriteConcern: true, strict: true, declared: aggregateFields(), run: (*Router).aggregate},
+		{name: "count", stable: true, takesReadConcern: true, strict: true, declared: countFields(), run: (*Router).count},
+		{name: "distinct", takesReadConcern: true, strict: true, declared: distinctFields(), run: (*Router).distinct},
 	}
-}
-
-// findFields are what find takes; it reads most of them by hand, and refuses
-// everything else.
-func findFields() []field {
-	var fields []field
-	for _, name := range []string{
-		"find", "filter", "projection", "sort", "hint", "collation", "skip", "limit", "batchSize", "singleBatch",
-		"min", "max", "returnKey", "showRecordId", "let", "tailable", "awaitData", "oplogReplay", "noCursorTimeout",
-		"allowPartialResults", "allowDiskUse", "readOnce", "includeQueryStatsMetrics",
-	} {
-		fields = append(fields, field{name, anyValue, false})
-	}
-	return fields
 }
 
 // query is what find, count and distinct share.

@@ -1,7 +1,6 @@
 package router
 
 import (
-	"errors"
 	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -13,10 +12,10 @@ import (
 
 func writeCommands() []command {
 	return []command{
-		{name: "insert", stable: true, takesWriteConcern: true, retryable: true, run: (*Router).insert},
-		{name: "update", stable: true, takesWriteConcern: true, retryable: true, run: (*Router).update},
-		{name: "delete", stable: true, takesWriteConcern: true, retryable: true, run: (*Router).delete},
-		{name: "findAndModify", aliases: []string{"findandmodify"}, stable: true, takesWriteConcern: true, retryable: true, run: (*Router).findAndModify},
+		{name: "insert", stable: true, takesWriteConcern: true, retryable: true, strict: true, declared: insertFields(), run: (*Router).insert},
+		{name: "update", stable: true, takesWriteConcern: true, retryable: true, strict: true, declared: updateFields(), run: (*Router).update},
+		{name: "delete", stable: true, takesWriteConcern: true, retryable: true, strict: true, declared: deleteFields(), run: (*Router).delete},
+		{name: "findAndModify", aliases: []string{"findandmodify"}, stable: true, takesWriteConcern: true, retryable: true, strict: true, declared: findAndModifyFields(), run: (*Router).findAndModify},
 	}
 }
 
@@ -25,32 +24,51 @@ type batch struct {
 	matched, modified int
 	upserted          bson.A
 	failures          bson.A
+	ended             []ended
 	statements        *statementIDs
 }
 
-// statements runs a batch of writes one by one. An ordered batch ends at the
-// first that fails.
-func (c *call) statements(field string, each func(statement bson.Raw) (*outcome, error)) (*batch, error) {
-	docs, err := documents(c.body.Lookup(field))
+// ended is one statement that has been run: what it did, or why it failed.
+type ended struct {
+	index int
+	done  *outcome
+	err   error
+}
+
+// statements reads the documents of a batch of writes: 1 to 100,000.
+func (c *call) statements(field string) ([]bson.Raw, error) {
+	if c.body.Lookup(field).IsZero() {
+		return nil, missingField(c.invoked, field)
+	}
+	docs, err := documentsAt(c.invoked+"."+field, c.body.Lookup(field))
 	if err != nil {
-		if c.body.Lookup(field).IsZero() {
-			return nil, mongoerr.New(mongoerr.IDLFailedToParse, "BSON field '%s.%s' is missing but a required field", c.invoked, field)
-		}
 		return nil, err
 	}
-	if len(docs) == 0 || len(docs) > maxWriteBatch {
-		return nil, mongoerr.New(mongoerr.InvalidLength, "Write batch sizes must be between 1 and %d. Got %d operations.", maxWriteBatch, len(docs))
+	return docs, checkBatchSize(len(docs))
+}
+
+func checkBatchSize(n int) error {
+	if n == 0 || n > maxWriteBatch {
+		return mongoerr.New(mongoerr.InvalidLength, "Write batch sizes must be between 1 and %d. Got %d operations.", maxWriteBatch, n)
 	}
+	return nil
+}
+
+// batch runs statements one by one. An ordered batch ends at the first that
+// fails.
+func (c *call) batch(n int, each func(i int) (*outcome, error)) (*batch, error) {
 	ordered := true
 	if v := c.body.Lookup("ordered"); !v.IsZero() {
 		ordered = truth(v)
 	}
 	b := &batch{upserted: bson.A{}, failures: bson.A{}}
-	if b.statements, err = c.beginRetryable(len(docs)); err != nil {
+	var err error
+	if b.statements, err = c.beginRetryable(n); err != nil {
 		return nil, err
 	}
-	for i, doc := range docs {
-		done, err := b.statements.once(i, func() (*outcome, error) { return each(doc) })
+	for i := range n {
+		done, err := b.statements.once(i, func() (*outcome, error) { return each(i) })
+		b.ended = append(b.ended, ended{i, done, err})
 		if done != nil {
 			b.add(i, done)
 		}
@@ -82,10 +100,7 @@ func (b *batch) reply(fields bson.D) bson.D {
 
 // writeError is one entry of writeErrors: no codeName, the extra fields last.
 func writeError(index int, err error) bson.D {
-	var server *mongoerr.ServerError
-	if !errors.As(err, &server) {
-		server = mongoerr.New(mongoerr.InternalError, "%s", err)
-	}
+	server := asServerError(err)
 	doc := bson.D{
 		{Key: "index", Value: int32(index)},
 		{Key: "code", Value: int32(server.Code)},
@@ -97,17 +112,23 @@ func writeError(index int, err error) bson.D {
 // inserted is what every insert does.
 var inserted = &outcome{matched: 1, modified: 1}
 
+func (r *Router) insertOne(c *call, ns string, doc bson.Raw) (*outcome, error) {
+	if err := r.cluster.InsertChecked(ns, doc, !truth(c.body.Lookup("bypassDocumentValidation"))); err != nil {
+		return nil, err
+	}
+	return inserted, nil
+}
+
 func (r *Router) insert(c *call) (bson.D, error) {
 	ns, err := c.namespace()
 	if err != nil {
 		return nil, err
 	}
-	b, err := c.statements("documents", func(doc bson.Raw) (*outcome, error) {
-		if err := r.cluster.InsertChecked(ns, doc, !truth(c.body.Lookup("bypassDocumentValidation"))); err != nil {
-			return nil, err
-		}
-		return inserted, nil
-	})
+	docs, err := c.statements("documents")
+	if err != nil {
+		return nil, err
+	}
+	b, err := c.batch(len(docs), func(i int) (*outcome, error) { return r.insertOne(c, ns, docs[i]) })
 	if err != nil {
 		return nil, err
 	}
@@ -119,24 +140,18 @@ func (r *Router) update(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := c.statements("updates", func(statement bson.Raw) (*outcome, error) {
-		req, err := r.updateRequest(c, statement.Lookup("q"), statement.Lookup("u"), statement)
-		if err != nil {
+	statements, err := c.statements("updates")
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range statements {
+		if err := checkFields("update.updates", updateStatementFields(), s); err != nil {
 			return nil, err
 		}
-		if err := c.notMany(req.Multi, "multi=true"); err != nil {
-			return nil, err
-		}
-		req.Retryable = c.retryable()
-		result, err := r.cluster.Update(ns, req)
-		if err != nil {
-			return nil, err
-		}
-		done := &outcome{matched: result.Matched, modified: result.Modified, upserted: result.UpsertedID}
-		if !done.upserted.IsZero() {
-			done.matched++
-		}
-		return done, nil
+	}
+	b, err := c.batch(len(statements), func(i int) (*outcome, error) {
+		s := statements[i]
+		return r.updateOne(c, ns, s.Lookup("q"), s.Lookup("u"), s)
 	})
 	if err != nil {
 		return nil, err
@@ -146,6 +161,27 @@ func (r *Router) update(c *call) (bson.D, error) {
 		reply = append(reply, bson.E{Key: "upserted", Value: b.upserted})
 	}
 	return b.reply(reply), nil
+}
+
+// updateOne runs one statement of an update.
+func (r *Router) updateOne(c *call, ns string, q, u bson.RawValue, statement bson.Raw) (*outcome, error) {
+	req, err := r.updateRequest(c, q, u, statement)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.notMany(req.Multi, "multi=true"); err != nil {
+		return nil, err
+	}
+	req.Retryable = c.retryable()
+	result, err := r.cluster.Update(ns, req)
+	if err != nil {
+		return nil, err
+	}
+	done := &outcome{matched: result.Matched, modified: result.Modified, upserted: result.UpsertedID}
+	if !done.upserted.IsZero() {
+		done.matched++
+	}
+	return done, nil
 }
 
 // retryable tells whether the command is a retryable write.
@@ -169,9 +205,12 @@ func (r *Router) updateRequest(c *call, q, u bson.RawValue, options bson.Raw) (m
 	}
 	var arrayFilters []bson.Raw
 	if v := options.Lookup("arrayFilters"); !v.IsZero() {
-		if arrayFilters, err = documents(v); err != nil {
+		if arrayFilters, err = documentsAt(c.invoked+".arrayFilters", v); err != nil {
 			return req, err
 		}
+	}
+	if let, err = withConstants(let, u, options); err != nil {
+		return req, err
 	}
 	update, err := store.CompileUpdate(u, store.UpdateOptions{
 		ArrayFilters: arrayFilters, Filter: filter, Let: let, Now: c.now, NewID: r.cluster.NewObjectID,
@@ -196,6 +235,29 @@ func (r *Router) updateRequest(c *call, q, u bson.RawValue, options bson.Raw) (m
 	return req, nil
 }
 
+// withConstants adds an update's own variables, which pipelines may use.
+func withConstants(let bson.Raw, u bson.RawValue, options bson.Raw) (bson.Raw, error) {
+	v := options.Lookup("c")
+	if v.IsZero() {
+		v = options.Lookup("constants")
+	}
+	constants, isDoc := v.DocumentOK()
+	if !isDoc {
+		return let, nil
+	}
+	if u.Type != bson.TypeArray {
+		return nil, mongoerr.New(51198, "Constant values may only be specified for pipeline updates")
+	}
+	var all bson.D
+	for _, of := range []bson.Raw{let, constants} {
+		elems, _ := of.Elements()
+		for _, e := range elems {
+			all = append(all, bson.E{Key: e.Key(), Value: e.Value()})
+		}
+	}
+	return bson.Marshal(all)
+}
+
 // pick reads what decides which document a write takes: sort and hint.
 func (c *call) pick(options bson.Raw) (*store.Sort, bson.RawValue, error) {
 	hint, err := c.hint(options)
@@ -217,26 +279,41 @@ func (c *call) pick(options bson.Raw) (*store.Sort, bson.RawValue, error) {
 	return sort, hint, err
 }
 
+// checkDelete: a delete says how many it may delete, all or one.
+func checkDelete(statement bson.Raw) error {
+	if err := checkFields("delete.deletes", deleteStatementFields(), statement); err != nil {
+		return err
+	}
+	v := statement.Lookup("limit")
+	if n, isNumber := numberOf(v); !isNumber || n != 0 && n != 1 {
+		return mongoerr.New(mongoerr.FailedToParse, "The limit field in delete objects must be 0 or 1. Got %s", v)
+	}
+	return nil
+}
+
 // deleteQuery reads one statement of a delete.
-func (c *call) deleteQuery(ns string, statement bson.Raw) (query, error) {
+func (c *call) deleteQuery(ns string, filter bson.Raw, justOne bool, statement bson.Raw) (query, error) {
 	q := query{ns: ns}
-	doc, isDoc := statement.Lookup("q").DocumentOK()
-	if !isDoc {
-		return q, mongoerr.New(mongoerr.TypeMismatch, "the query of a delete must be an object")
+	if justOne {
+		q.limit = 1
 	}
-	limit, isNumber := statement.Lookup("limit").AsInt64OK()
-	switch {
-	case statement.Lookup("limit").IsZero():
-		return q, mongoerr.New(mongoerr.IDLFailedToParse, "BSON field 'delete.deletes.limit' is missing but a required field")
-	case !isNumber || limit != 0 && limit != 1:
-		return q, mongoerr.New(mongoerr.FailedToParse, "The limit field in delete objects must be 0 or 1. Got %s", statement.Lookup("limit"))
-	}
-	q.limit = limit
 	var err error
-	if q.filter, err = c.filter(doc); err == nil {
+	if q.filter, err = c.filter(filter); err == nil {
 		_, q.hint, err = c.pick(statement)
 	}
 	return q, err
+}
+
+func (r *Router) deleteMatching(c *call, ns string, filter bson.Raw, justOne bool, statement bson.Raw) (*outcome, error) {
+	q, err := c.deleteQuery(ns, filter, justOne, statement)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.notMany(!justOne, "limit=0"); err != nil {
+		return nil, err
+	}
+	deleted, err := r.cluster.Delete(ns, q.request(), justOne)
+	return &outcome{matched: deleted, modified: deleted}, err
 }
 
 func (r *Router) delete(c *call) (bson.D, error) {
@@ -244,16 +321,18 @@ func (r *Router) delete(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := c.statements("deletes", func(statement bson.Raw) (*outcome, error) {
-		q, err := c.deleteQuery(ns, statement)
-		if err != nil {
+	statements, err := c.statements("deletes")
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range statements {
+		if err := checkDelete(s); err != nil {
 			return nil, err
 		}
-		if err := c.notMany(q.limit != 1, "limit=0"); err != nil {
-			return nil, err
-		}
-		deleted, err := r.cluster.Delete(ns, q.request(), q.limit == 1)
-		return &outcome{matched: deleted, modified: deleted}, err
+	}
+	b, err := c.batch(len(statements), func(i int) (*outcome, error) {
+		s := statements[i]
+		return r.deleteMatching(c, ns, s.Lookup("q").Document(), truth(s.Lookup("limit")), s)
 	})
 	if err != nil {
 		return nil, err

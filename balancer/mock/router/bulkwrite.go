@@ -1,0 +1,233 @@
+package router
+
+import (
+	"errors"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
+)
+
+func bulkWriteCommands() []command {
+	return []command{{
+		name: "bulkWrite", adminOnly: true, stable: true, takesWriteConcern: true, retryable: true, strict: true,
+		declared: []field{
+			{"bulkWrite", anyValue, true}, {"ops", arrayValue, true}, {"nsInfo", arrayValue, true},
+			{"bypassDocumentValidation", safeBool, false}, {"ordered", boolValue, false}, {"errorsOnly", boolValue, false},
+			{"stmtId", anyValue, false}, {"stmtIds", anyValue, false}, {"let", objectValue, false}, {"cursor", objectValue, false},
+		},
+		run: (*Router).bulkWrite,
+	}}
+}
+
+// bulkOp is one kind of operation of bulkWrite.
+type bulkOp struct {
+	fields []field
+	run    func(r *Router, c *call, ns string, op bson.Raw) (*outcome, error)
+}
+
+func bulkOps() map[string]bulkOp {
+	return map[string]bulkOp{
+		"insert": {[]field{{"insert", safeInt, true}, {"document", objectValue, true}}, (*Router).bulkInsert},
+		"update": {append([]field{
+			{"update", safeInt, true}, {"filter", objectValue, true}, {"updateMods", anyValue, true}, {"constants", objectValue, false},
+		}, updateOptionFields()...), (*Router).bulkUpdate},
+		"delete": {[]field{
+			{"delete", safeInt, true}, {"filter", objectValue, true}, {"multi", boolValue, false}, {"hint", hintValue, false},
+			{"collation", objectValue, false}, {"sampleId", uuidValue, false},
+		}, (*Router).bulkDelete},
+	}
+}
+
+// bulkStatement is one operation, read.
+type bulkStatement struct {
+	kind string
+	ns   string
+	doc  bson.Raw
+}
+
+// bulkWrite runs writes on several collections (MongoDB 8.0).
+func (r *Router) bulkWrite(c *call) (bson.D, error) {
+	ops, err := c.bulkStatements()
+	if err != nil {
+		return nil, err
+	}
+	size, err := c.batchSize(c.args.object("cursor").Lookup("batchSize"))
+	if err != nil {
+		return nil, err
+	}
+	if c.args.object("cursor").Lookup("batchSize").IsZero() {
+		size = -1
+	}
+	kinds := bulkOps()
+	b, err := c.batch(len(ops), func(i int) (*outcome, error) {
+		return kinds[ops[i].kind].run(r, c, ops[i].ns, ops[i].doc)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return r.bulkReply(c, ops, b, size)
+}
+
+// bulkStatements checks the whole command before anything is written.
+func (c *call) bulkStatements() ([]bulkStatement, error) {
+	docs, err := documentsAt("bulkWrite.ops", c.args["ops"])
+	if err != nil {
+		return nil, err
+	}
+	if err := checkBatchSize(len(docs)); err != nil {
+		return nil, err
+	}
+	namespaces, err := c.bulkNamespaces()
+	if err != nil {
+		return nil, err
+	}
+	kinds := bulkOps()
+	ops := make([]bulkStatement, len(docs))
+	for i, doc := range docs {
+		first, err := doc.IndexErr(0)
+		if err != nil {
+			return nil, mongoerr.New(mongoerr.IDLFailedToParse, "BSON field 'bulkWrite.ops' holds an empty operation")
+		}
+		kind, known := kinds[first.Key()]
+		if !known {
+			return nil, mongoerr.New(mongoerr.IDLUnknownField, "BSON field 'bulkWrite.ops.%s' is an unknown field.", first.Key())
+		}
+		if err := checkFields("bulkWrite.ops", kind.fields, doc); err != nil {
+			return nil, err
+		}
+		at, _ := numberOf(first.Value())
+		if at < 0 || int(at) >= len(namespaces) {
+			return nil, mongoerr.New(mongoerr.BadValue, "BulkWrite ops entry %s has an invalid nsInfo index.", doc)
+		}
+		if err := c.notMany(truth(doc.Lookup("multi")), "multi=true"); err != nil {
+			return nil, err
+		}
+		ops[i] = bulkStatement{first.Key(), namespaces[int(at)], doc}
+	}
+	return ops, nil
+}
+
+func (c *call) bulkNamespaces() ([]string, error) {
+	infos, err := documentsAt("bulkWrite.nsInfo", c.args["nsInfo"])
+	if err != nil {
+		return nil, err
+	}
+	fields := []field{{"ns", namespaceValue, true}, {"collectionUUID", uuidValue, false}, {"encryptionInformation", objectValue, false}}
+	var names []string
+	for _, info := range infos {
+		if err := checkFields("bulkWrite.nsInfo", fields, info); err != nil {
+			return nil, err
+		}
+		if !info.Lookup("encryptionInformation").IsZero() {
+			return nil, mongoerr.New(mongoerr.NotImplemented, "the mock does not support encrypted collections")
+		}
+		ns := info.Lookup("ns").StringValue()
+		if db, _, _ := strings.Cut(ns, "."); db == "local" {
+			return nil, mongoerr.New(mongoerr.IllegalOperation, "Can't use 'local' database through mongos")
+		} else if !catalog.ValidDatabaseName(db) {
+			return nil, mongoerr.New(mongoerr.InvalidNamespace, "Invalid namespace specified '%s'", ns)
+		}
+		names = append(names, ns)
+	}
+	return names, nil
+}
+
+func (r *Router) bulkInsert(c *call, ns string, op bson.Raw) (*outcome, error) {
+	return r.insertOne(c, ns, op.Lookup("document").Document())
+}
+
+func (r *Router) bulkUpdate(c *call, ns string, op bson.Raw) (*outcome, error) {
+	return r.updateOne(c, ns, op.Lookup("filter"), op.Lookup("updateMods"), op)
+}
+
+func (r *Router) bulkDelete(c *call, ns string, op bson.Raw) (*outcome, error) {
+	return r.deleteMatching(c, ns, op.Lookup("filter").Document(), !truth(op.Lookup("multi")), op)
+}
+
+// bulkTotals are the sums of a bulkWrite.
+type bulkTotals struct{ errors, inserted, matched, modified, upserted, deleted int32 }
+
+func (t *bulkTotals) add(kind string, e ended) {
+	if e.err != nil {
+		t.errors++
+	}
+	if e.done == nil {
+		return
+	}
+	n := int32(e.done.matched)
+	switch kind {
+	case "insert":
+		t.inserted += n
+	case "delete":
+		t.deleted += n
+	case "update":
+		if !e.done.upserted.IsZero() {
+			t.upserted++
+			n--
+		}
+		t.matched += n
+		t.modified += int32(e.done.modified)
+	}
+}
+
+// bulkItem is what one operation did, as the reply's cursor has it.
+func bulkItem(kind string, e ended) bson.D {
+	item := bson.D{{Key: "ok", Value: 1.0}, {Key: "idx", Value: int32(e.index)}}
+	if e.err != nil {
+		item[0].Value = 0.0
+		item = append(item, writeError(e.index, e.err)[1:]...)
+	}
+	done := e.done
+	if done == nil {
+		done = &outcome{}
+	}
+	item = append(item, bson.E{Key: "n", Value: int32(done.matched)})
+	if kind == "update" {
+		item = append(item, bson.E{Key: "nModified", Value: int32(done.modified)})
+	}
+	if !done.upserted.IsZero() {
+		item = append(item, bson.E{Key: "upserted", Value: bson.D{{Key: "_id", Value: done.upserted}}})
+	}
+	return item
+}
+
+func (r *Router) bulkReply(c *call, ops []bulkStatement, b *batch, size int) (bson.D, error) {
+	var totals bulkTotals
+	var items []bson.Raw
+	onlyErrors := c.args.truth("errorsOnly")
+	for _, e := range b.ended {
+		kind := ops[e.index].kind
+		totals.add(kind, e)
+		if onlyErrors && e.err == nil {
+			continue
+		}
+		raw, err := bson.Marshal(bulkItem(kind, e))
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, raw)
+	}
+	const ns = "admin.$cmd.bulkWrite"
+	cursor, err := r.open(c, ns, items, size, false)
+	if err != nil {
+		return nil, err
+	}
+	return b.statements.note(bson.D{
+		{Key: "cursor", Value: bson.D{{Key: "id", Value: cursor.id}, {Key: "firstBatch", Value: cursor.batch}, {Key: "ns", Value: ns}}},
+		{Key: "nErrors", Value: totals.errors}, {Key: "nInserted", Value: totals.inserted},
+		{Key: "nMatched", Value: totals.matched}, {Key: "nModified", Value: totals.modified},
+		{Key: "nUpserted", Value: totals.upserted}, {Key: "nDeleted", Value: totals.deleted},
+	}), nil
+}
+
+// asServerError is the server's form of any error.
+func asServerError(err error) *mongoerr.ServerError {
+	var server *mongoerr.ServerError
+	if !errors.As(err, &server) {
+		return mongoerr.New(mongoerr.InternalError, "%s", err)
+	}
+	return server
+}
