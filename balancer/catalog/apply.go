@@ -118,7 +118,7 @@ func (a *application) table(changed []Chunk) *RoutingTable {
 func (a *application) sum(t *RoutingTable) {
 	t.totals = make([]shardTotal, len(t.shards.names))
 	copy(t.totals, a.old.totals)
-	var stale map[uint16]bool
+	var stale []bool // by shard; nil = none
 	for _, b := range a.removed {
 		for _, o := range b.owned {
 			total := &t.totals[o.shard]
@@ -126,7 +126,7 @@ func (a *application) sum(t *RoutingTable) {
 			total.jumbo -= int32(o.jumbo)
 			if o.newest == total.newest {
 				if stale == nil {
-					stale = map[uint16]bool{}
+					stale = make([]bool, len(t.totals))
 				}
 				stale[o.shard] = true
 			}
@@ -135,20 +135,23 @@ func (a *application) sum(t *RoutingTable) {
 	for _, b := range a.w.blocks {
 		for _, o := range b.owned {
 			total := &t.totals[o.shard]
-			if o.newest.Compare(total.newest) >= 0 {
-				delete(stale, o.shard)
+			if stale != nil && o.newest.Compare(total.newest) >= 0 {
+				stale[o.shard] = false
 			}
 			total.add(o)
 		}
 	}
-	for n := range stale {
+	for n, asked := range stale {
 		total := &t.totals[n]
+		if !asked {
+			continue
+		}
 		total.newest = ChunkVersion{}
 		if total.chunks == 0 {
 			continue
 		}
 		for b := range t.allBlocks() {
-			if o := b.of(n); o != nil && total.newest.Compare(o.newest) < 0 {
+			if o := b.of(uint16(n)); o != nil && total.newest.Compare(o.newest) < 0 {
 				total.newest = o.newest
 			}
 		}
