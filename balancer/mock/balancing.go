@@ -17,8 +17,10 @@ import (
 // ShardedCollections lists the sharded collections by namespace.
 func (c *Cluster) ShardedCollections() ([]catalog.Collection, error) {
 	var colls []catalog.Collection
-	for _, raw := range c.Config(configCollections).Scan() {
-		coll, err := catalog.ParseCollection(raw)
+	known := c.collectionEntries()
+	for raw := range c.Config(configCollections).Documents() {
+		ns, _ := raw.Lookup("_id").StringValueOK() // an _id of another type is no namespace
+		coll, err := known.parse(ns, raw)
 		if err != nil {
 			return nil, err
 		}

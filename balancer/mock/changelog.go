@@ -66,10 +66,8 @@ func (c *Cluster) appendLog(log string, limit int64, by catalog.ShardID, what, n
 
 func trim(coll *store.Collection, limit int64) {
 	for coll.Bytes() > limit {
-		for record := range coll.Scan() {
-			coll.Delete(record)
-			break
-		}
+		oldest, _, _ := coll.First()
+		coll.Delete(oldest)
 	}
 }
 

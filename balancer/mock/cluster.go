@@ -83,6 +83,7 @@ type Cluster struct {
 	term       int64
 
 	config map[string]*store.Collection
+	parsed parsed
 	tables map[string]*catalog.RoutingTable
 	views  map[string]View // by namespace
 	shards map[catalog.ShardID]*shard

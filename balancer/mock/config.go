@@ -80,7 +80,7 @@ func (c *Cluster) configDoc(collection, id string) (bson.Raw, bool) {
 
 // configInsert adds a document that begins with its _id.
 func (c *Cluster) configInsert(collection string, doc bson.D) error {
-	raw, err := bson.Marshal(doc)
+	raw, err := store.Encode(doc)
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (c *Cluster) configModify(collection, id string, change func(*bson.D)) (boo
 		return true, err
 	}
 	change(&doc)
-	changed, err := bson.Marshal(doc)
+	changed, err := store.Encode(doc)
 	if err != nil {
 		return true, err
 	}
@@ -144,22 +144,14 @@ func (c *Cluster) setSetting(id string, fields bson.D) error {
 
 // ReadShards parses config.shards, by id.
 func (c *Cluster) ReadShards() ([]catalog.Shard, error) {
-	var shards []catalog.Shard
-	for _, raw := range c.Config(configShards).Scan() {
-		s, err := catalog.ParseShard(raw)
-		if err != nil {
-			return nil, err
-		}
-		shards = append(shards, s)
-	}
-	slices.SortFunc(shards, func(a, b catalog.Shard) int { return cmp.Compare(a.ID, b.ID) })
-	return shards, nil
+	shards, err := c.shardList()
+	return slices.Clone(shards), err
 }
 
 // FindShard looks a shard up by _id, connection string or member host
 // (spec 03 §0.6).
 func (c *Cluster) FindShard(name string) (catalog.Shard, error) {
-	shards, err := c.ReadShards()
+	shards, err := c.shardList()
 	if err != nil {
 		return catalog.Shard{}, err
 	}
@@ -173,6 +165,13 @@ func (c *Cluster) FindShard(name string) (catalog.Shard, error) {
 
 // ShardByID looks a shard up by its _id only.
 func (c *Cluster) ShardByID(id string) (catalog.Shard, error) {
+	if shards, err := c.shardList(); err == nil {
+		i, found := slices.BinarySearchFunc(shards, catalog.ShardID(id), func(s catalog.Shard, id catalog.ShardID) int { return cmp.Compare(s.ID, id) })
+		if found {
+			return shards[i], nil
+		}
+	}
+	// It is missing, or config.shards makes no sense, but perhaps this entry does.
 	raw, ok := c.configDoc(configShards, id)
 	if !ok {
 		return catalog.Shard{}, mongoerr.New(mongoerr.ShardNotFound, "Shard %s not found", id)
@@ -183,12 +182,11 @@ func (c *Cluster) ShardByID(id string) (catalog.Shard, error) {
 // Tracked reads a collection's entry in config.collections. A tracked
 // collection has a routing table.
 func (c *Cluster) Tracked(ns string) (catalog.Collection, bool, error) {
-	raw, ok := c.configDoc(configCollections, ns)
-	if !ok || c.tables[ns] == nil {
+	if c.tables[ns] == nil {
 		return catalog.Collection{}, false, nil
 	}
-	coll, err := catalog.ParseCollection(raw)
-	return coll, err == nil, err
+	coll, ok, err := c.collectionEntry(ns)
+	return coll, ok && err == nil, err
 }
 
 // Sharded reads a sharded collection's entry, with the routing errors of

@@ -43,7 +43,7 @@ func (e engine) Routing(_ context.Context, ns string) (balancer.Routing, error) 
 	if !ok {
 		return balancer.Routing{}, mongoerr.New(mongoerr.NamespaceNotFound, "collection %s not found", ns)
 	}
-	zones, err := e.c.Zones(coll)
+	zones, err := e.c.zonesOf(coll)
 	return balancer.Routing{Collection: coll, Table: e.c.tables[ns], Zones: zones}, err
 }
 

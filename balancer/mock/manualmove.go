@@ -37,7 +37,7 @@ func (c *Cluster) checkManualMove(req MoveRequest) error {
 }
 
 func (c *Cluster) zoneOf(coll catalog.Collection, req MoveRequest) (string, error) {
-	zones, err := c.Zones(coll)
+	zones, err := c.zonesOf(coll)
 	if err != nil {
 		return catalog.NoZone, err
 	}

@@ -79,7 +79,7 @@ func (c *Cluster) MergeAll(coll catalog.Collection, id catalog.ShardID, most int
 		return 0, err
 	}
 	table := c.tables[coll.Namespace]
-	zones, err := c.Zones(coll)
+	zones, err := c.zonesOf(coll)
 	if err != nil {
 		return 0, err
 	}

@@ -41,7 +41,7 @@ func (s *shard) removeDeletion(task *rangeDeletion) {
 // range: no data may come into such a range.
 func (s *shard) overlappingDeletion(coll catalog.Collection, min, max catalog.Key) *rangeDeletion {
 	for _, task := range s.deletions {
-		if task.coll.UUID.Equal(coll.UUID) && task.min.Compare(max) < 0 && min.Compare(task.max) < 0 {
+		if task.min.Less(max) && min.Less(task.max) && task.coll.UUID.Equal(coll.UUID) {
 			return task
 		}
 	}

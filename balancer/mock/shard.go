@@ -55,7 +55,7 @@ func newShard(id catalog.ShardID) *shard {
 func (s *shard) orphans(ns string) int64 {
 	var n int64
 	for _, task := range s.deletions {
-		if task.coll.Namespace == ns {
+		if task.orphans != 0 && task.coll.Namespace == ns {
 			n += task.orphans
 		}
 	}

@@ -16,6 +16,7 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mock/users"
 	"shardsh/balancer/mock/wire"
 	"shardsh/balancer/mongoerr"
@@ -312,7 +313,7 @@ func (r *Router) reply(fields bson.D, err error) bson.Raw {
 	} else if !hasOK(fields) {
 		fields = append(fields, bson.E{Key: "ok", Value: 1.0})
 	}
-	raw, marshalErr := bson.Marshal(append(fields, r.gossip()...))
+	raw, marshalErr := store.Encode(append(fields, r.gossip()...))
 	if marshalErr != nil {
 		r.logger.Error("reply not encoded", "error", marshalErr)
 		raw, _ = bson.Marshal(mongoerr.Reply(mongoerr.New(mongoerr.InternalError, "reply not encoded: %s", marshalErr)))

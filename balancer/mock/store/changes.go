@@ -47,6 +47,7 @@ func (w *watch) begin() {
 
 // noteRecord is called at every write of a document.
 func (c *Collection) noteRecord(id RecordID) {
+	c.writes++
 	if c.watch != nil {
 		c.watch.begin()
 		c.watch.records[id] = struct{}{}

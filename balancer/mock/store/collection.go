@@ -30,6 +30,7 @@ type Collection struct {
 	indexes []*Index
 	last    RecordID
 	bytes   int64
+	writes  uint64
 	watch   *watch // nil keeps no notes of changes
 }
 
@@ -48,6 +49,10 @@ func (c *Collection) Count() int64 { return int64(c.records.Len()) }
 
 // Bytes is the sum of the sizes of all documents.
 func (c *Collection) Bytes() int64 { return c.bytes }
+
+// Writes counts the changes of documents so far: while it stays the same, so do
+// they.
+func (c *Collection) Writes() uint64 { return c.writes }
 
 // PrepareInsert gives the document as it is stored: _id first, made by newID
 // (nil for random ones) when the document has none. It refuses what the server does: an _id that is
@@ -187,6 +192,10 @@ func (c *Collection) Scan() iter.Seq2[RecordID, bson.Raw] {
 	snapshot := c.records.Copy()
 	return func(yield func(RecordID, bson.Raw) bool) { snapshot.Scan(yield) }
 }
+
+// First is the document that was inserted before all others; false when there
+// is none.
+func (c *Collection) First() (RecordID, bson.Raw, bool) { return c.records.Min() }
 
 // Documents is Scan without the records.
 func (c *Collection) Documents() iter.Seq[bson.Raw] {

@@ -1,0 +1,131 @@
+package mock
+
+import (
+	"cmp"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/store"
+)
+
+// parsed are config documents as the cluster understands them. The documents
+// are the truth; what was made of them is kept until one is written. Every
+// step of every migration asks for them.
+type parsed struct {
+	shards shardList
+	colls  collectionEntries
+	zones  zoneSets
+}
+
+// asOf tells of which collection something was made, and when.
+type asOf struct {
+	docs   *store.Collection
+	writes uint64
+}
+
+// outdated tells whether documents were written since, or others took their
+// place, and takes note of those there are now.
+func (a *asOf) outdated(docs *store.Collection) bool {
+	now := asOf{docs, docs.Writes()}
+	if *a == now {
+		return false
+	}
+	*a = now
+	return true
+}
+
+// shardList is config.shards, by id; err is that of a document that makes no
+// sense.
+type shardList struct {
+	asOf
+	list []catalog.Shard
+	err  error
+}
+
+// shardList is config.shards, not to be changed.
+func (c *Cluster) shardList() ([]catalog.Shard, error) {
+	docs, known := c.Config(configShards), &c.parsed.shards
+	if !known.outdated(docs) {
+		return known.list, known.err
+	}
+	known.list, known.err = nil, nil
+	for raw := range docs.Documents() {
+		s, err := catalog.ParseShard(raw)
+		if err != nil {
+			known.list, known.err = nil, err
+			return nil, err
+		}
+		known.list = append(known.list, s)
+	}
+	slices.SortFunc(known.list, func(a, b catalog.Shard) int { return cmp.Compare(a.ID, b.ID) })
+	return known.list, nil
+}
+
+// collectionEntries are the entries of config.collections that were asked for.
+type collectionEntries struct {
+	asOf
+	byNamespace map[string]collectionEntry
+}
+
+type collectionEntry struct {
+	coll catalog.Collection
+	err  error
+}
+
+// collectionEntry is a namespace's entry in config.collections; false when
+// there is none.
+func (c *Cluster) collectionEntry(ns string) (catalog.Collection, bool, error) {
+	known := c.collectionEntries()
+	if e, ok := known.byNamespace[ns]; ok {
+		return e.coll, true, e.err
+	}
+	raw, ok := c.configDoc(configCollections, ns)
+	if !ok {
+		return catalog.Collection{}, false, nil
+	}
+	coll, err := known.parse(ns, raw)
+	return coll, true, err
+}
+
+func (c *Cluster) collectionEntries() *collectionEntries {
+	known := &c.parsed.colls
+	if known.outdated(c.Config(configCollections)) {
+		known.byNamespace = map[string]collectionEntry{}
+	}
+	return known
+}
+
+// parse reads an entry, if it was not read before.
+func (known *collectionEntries) parse(ns string, raw bson.Raw) (catalog.Collection, error) {
+	e, ok := known.byNamespace[ns]
+	if !ok {
+		e.coll, e.err = catalog.ParseCollection(raw)
+		known.byNamespace[ns] = e
+	}
+	return e.coll, e.err
+}
+
+// zoneSets are the zone ranges of the collections that were asked for.
+type zoneSets struct {
+	asOf
+	byNamespace map[string]*catalog.ZoneSet
+}
+
+// zonesOf are the zone ranges of a collection, not to be changed.
+func (c *Cluster) zonesOf(coll catalog.Collection) (*catalog.ZoneSet, error) {
+	known := &c.parsed.zones
+	if known.outdated(c.Config(configTags)) {
+		known.byNamespace = map[string]*catalog.ZoneSet{}
+	}
+	zones := known.byNamespace[coll.Namespace]
+	if zones != nil && zones.Pattern().Equal(coll.Pattern) {
+		return zones, nil
+	}
+	zones, err := c.Zones(coll)
+	if err == nil {
+		known.byNamespace[coll.Namespace] = zones
+	}
+	return zones, err
+}
