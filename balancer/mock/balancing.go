@@ -151,6 +151,9 @@ func (c *Cluster) Move(ctx context.Context, req MoveRequest, deadline time.Time)
 	if err := c.checkManualMove(req); err != nil {
 		return err
 	}
+	if err := c.awaitScheduler(ctx, deadline); err != nil {
+		return err
+	}
 	var result error
 	ended := false
 	c.StartMove(req, func(err error) { result, ended = err, true })

@@ -70,7 +70,8 @@ type Cluster struct {
 	loop       *balancer.Loop
 	driver     *balancer.EventDriver // on virtual time
 	runner     *runner               // on real time
-	ctx        context.Context       // ends with the cluster
+	scheduler  schedulerState
+	ctx        context.Context // ends with the cluster
 	cancel     context.CancelFunc
 	background sync.WaitGroup
 	closed     bool

@@ -73,6 +73,9 @@ func (e engine) Split(_ context.Context, s policy.Split) error {
 	if chunk.Shard != s.Shard || !chunk.Min.Equal(s.Min) || !chunk.Max.Equal(s.Max) {
 		return e.c.staleConfig(s.Namespace, s.Shard, "no chunk with these bounds")
 	}
+	if err := e.c.send(s.Shard, sendsSplit, func() bson.D { return splitCommand(coll, s) }); err != nil {
+		return err
+	}
 	return e.c.Split(coll, chunk, s.Points)
 }
 
@@ -86,11 +89,12 @@ func (e engine) StartMove(m policy.Migration, done func(error)) {
 		done(err)
 		return
 	}
+	settings := e.c.loop.Settings()
 	req := MoveRequest{
 		Namespace: m.Namespace, From: m.From, To: m.To, Min: coll.Pattern.Bound(m.Min),
-		Force: m.Force, MaxChunkSizeBytes: m.MaxChunkSizeBytes,
-		WaitForDelete: e.c.loop.Settings().WaitForDelete,
+		Force: m.Force, MaxChunkSizeBytes: m.MaxChunkSizeBytes, WaitForDelete: settings.WaitForDelete,
 	}
+	req.SecondaryThrottle, req.WriteConcern = settings.SecondaryThrottle.Sent()
 	if !m.Max.IsZero() {
 		req.Max = coll.Pattern.Bound(m.Max)
 	}
@@ -135,7 +139,8 @@ func (e engine) SplitPoint(_ context.Context, m policy.Migration) (policy.Split,
 		Namespace: m.Namespace, Shard: chunk.Shard, Version: table.Version(),
 		ChunkVersion: chunk.Version, Min: chunk.Min, Max: chunk.Max,
 	}
-	if err := e.c.reach(configShard, chunk.Shard); err != nil {
+	points := func() bson.D { return pointsCommand(coll, split, m.MaxChunkSizeBytes) }
+	if err := e.c.send(chunk.Shard, sendsPoints, points); err != nil {
 		return split, err
 	}
 	if !e.c.release.BalancesBySize() {

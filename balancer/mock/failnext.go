@@ -22,6 +22,8 @@ type Failure struct {
 	Message string
 	// Labels are error labels; nil means those that the server would add.
 	Labels []string
+	// Extra are further fields of the error.
+	Extra bson.D
 	// CloseConnection drops the client instead of an answer.
 	CloseConnection bool
 	// WriteConcernError is added to the reply of a command that was applied.
@@ -31,12 +33,13 @@ type Failure struct {
 // Err is the error that the command fails with.
 func (f *Failure) Err() error {
 	err := mongoerr.New(f.Code, "%s", f.Message)
+	err.Extra = f.Extra
 	if f.Labels != nil {
 		labels := bson.A{}
 		for _, l := range f.Labels {
 			labels = append(labels, l)
 		}
-		err.Extra = bson.D{{Key: "errorLabels", Value: labels}}
+		err.Extra = append(err.Extra[:len(err.Extra):len(err.Extra)], bson.E{Key: "errorLabels", Value: labels})
 	}
 	return err
 }

@@ -2,6 +2,9 @@ package mock_test
 
 import (
 	"fmt"
+	"maps"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,22 +14,30 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mongoerr"
 )
 
-// manyChunks is db.c in 12 chunks that lie on three shards in turn, a document
-// of 100 kB in each.
+// manyChunks is db.c in 12 chunks on three shards, a document of 100 kB in
+// each, but for the first and the third: they are large, lie on one shard, and
+// have a small one between them, so that every phase of a defragmentation has
+// something to do.
 func manyChunks(t *testing.T) *model {
 	t.Helper()
+	const layout = "010212012102"
 	var chunks []string
-	for i := range 11 {
-		chunks = append(chunks, fmt.Sprintf(`{"shard": "shard%d", "max": {"k": %d}}`, i%3, i+1))
+	for i, shard := range layout[:11] {
+		chunks = append(chunks, fmt.Sprintf(`{"shard": "shard%c", "max": {"k": %d}}`, shard, i+1))
 	}
 	m := newCluster(t, `{"shards": [{"id": "shard0"}, {"id": "shard1"}, {"id": "shard2"}],
 	  "settings": {"balancer": {"mode": "off"}},
 	  "collections": [{"ns": "db.c", "key": {"k": 1}, "chunkSizeMB": 1, "chunks": [`+strings.Join(chunks, ",")+`, {"shard": "shard2"}]}]}`,
 		mock.Config{Parameters: map[string]any{"orphanCleanupDelaySecs": 0, "reshardingMinimumOperationDurationMillis": 2000}})
 	for k := range 12 {
-		m.ok(t, "db", d("insert", "c", "documents", bson.A{d("_id", k, "k", k, "j", -k, "pad", make([]byte, 100_000))}))
+		size := 100_000
+		if k == 0 || k == 2 {
+			size = 300_000
+		}
+		m.ok(t, "db", d("insert", "c", "documents", bson.A{d("_id", k, "k", k, "j", -k, "pad", make([]byte, size))}))
 	}
 	return m
 }
@@ -37,6 +48,8 @@ type undertaking struct {
 	begin func(*testing.T, *model)
 	// ended is asked with the lock held, and takes no time.
 	ended func(*mock.Cluster) bool
+	// phases of a defragmentation that must be met, in the order of their names.
+	phases []string
 	// check what must hold in the end besides that nothing is lost.
 	check func(*testing.T, *model)
 }
@@ -57,10 +70,11 @@ func undertakings() []undertaking {
 				}
 				return true
 			},
+			phases: []string{"mergeAndMeasureChunks", "mergeChunks", "moveAndMergeChunks"},
 			check: func(t *testing.T, m *model) {
-				// 12 × 100 kB in chunks of more than a quarter of 1 MiB.
-				if n := m.count(t, "chunks", d()); n > 4 {
-					t.Errorf("%d chunks are left, want 4 at most", n)
+				// 10 × 100 kB and 2 × 300 kB in chunks of more than a quarter of 1 MiB.
+				if n := m.count(t, "chunks", d()); n > 5 {
+					t.Errorf("%d chunks are left, want 5 at most", n)
 				}
 			},
 		},
@@ -70,7 +84,7 @@ func undertakings() []undertaking {
 				m.cluster.Lock()
 				defer m.cluster.Unlock()
 				m.cluster.StartMove(mock.MoveRequest{
-					Namespace: ns, From: "shard0", To: "shard1", Min: raw(t, d("k", 3)), Max: raw(t, d("k", 4)), MaxChunkSizeBytes: 1 << 20,
+					Namespace: ns, From: "shard0", To: "shard1", Min: raw(t, d("k", 6)), Max: raw(t, d("k", 7)), MaxChunkSizeBytes: 1 << 20,
 				}, func(error) {})
 			},
 			ended: func(c *mock.Cluster) bool {
@@ -146,34 +160,131 @@ func (m *model) await(t *testing.T, u undertaking) bool {
 	return false
 }
 
+// trouble is something that happens to a cluster at one moment, and what mends
+// it half a minute later.
+type trouble struct {
+	name  string
+	begin func(*testing.T, *model)
+}
+
+// troubles are a step-down of the config server, a crash of each node, each
+// partition between nodes, and, for each class of spec 02 §2.7, an error of the
+// balancer's next command.
+func troubles() []trouble {
+	command := func(name string, doc bson.D) trouble {
+		return trouble{name, func(t *testing.T, m *model) { m.ok(t, "admin", doc) }}
+	}
+	list := []trouble{command("step-down", d("mockStepDown", 1))}
+	nodes := []string{"config", "shard0", "shard1", "shard2"}
+	for _, node := range nodes {
+		list = append(list, command("crash of "+node, d("mockCrash", node)))
+	}
+	for i, a := range nodes {
+		for _, b := range nodes[i+1:] {
+			list = append(list, command("partition of "+a+" and "+b, d("mockPartition", bson.A{a, b})))
+		}
+	}
+	for _, class := range []struct {
+		name string
+		fail mock.Failure
+	}{
+		{"retriable error", mock.Failure{Code: mongoerr.NetworkTimeout}},
+		{"stale without a wanted version", mock.Failure{Code: mongoerr.StaleConfig}},
+		{"stale with a wanted version", mock.Failure{Code: mongoerr.StaleConfig, Extra: d("vWanted", d())}},
+		{"too big", mock.Failure{Code: mongoerr.ChunkTooBig}},
+		{"range deletion pending", mock.Failure{Code: mongoerr.OperationFailed, Message: "ExceededTimeLimit: range deletion"}},
+		{"busy shard", mock.Failure{Code: mongoerr.ConflictingOperationInProgress}},
+		{"other error", mock.Failure{Code: mongoerr.IllegalOperation}},
+	} {
+		list = append(list, trouble{class.name, func(t *testing.T, m *model) { m.failNextOfBalancer(t, class.fail) }})
+	}
+	return list
+}
+
+// failNextOfBalancer lets the next command that the balancer sends to a shard
+// fail, whichever that is.
+func (m *model) failNextOfBalancer(t *testing.T, f mock.Failure) {
+	t.Helper()
+	m.cluster.Lock()
+	defer m.cluster.Unlock()
+	armed := 0
+	for _, name := range []string{"_shardsvrMoveRange", "mergeChunks", "dataSize"} {
+		for _, shard := range []catalog.ShardID{"shard0", "shard1", "shard2"} {
+			f.Command, f.Shard, f.Times = name, shard, 1
+			if err := m.cluster.FailNext(f); err != nil {
+				t.Fatal(err)
+			}
+			armed++
+		}
+	}
+	for range 100 {
+		if !m.cluster.RunNextEvent() || len(m.cluster.FaultState().Failures) < armed {
+			break
+		}
+	}
+	if err := m.cluster.Heal(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// everyFault, when set, lets every trouble happen at every event; otherwise
+// each event meets some of them in turn.
+const everyFault = "SHARDSH_EVERY_FAULT"
+
 // Whatever happens at whatever moment of a defragmentation, a migration or a
 // resharding: it goes on or ends, and nothing is lost, doubled or left behind.
 func TestFaultsAtEveryEvent(t *testing.T) {
-	const mostRuns = 60 // of each fault in each undertaking
-	faults := []bson.D{d("mockStepDown", 1), d("mockCrash", "config"), d("mockCrash", "shard0"), d("mockCrash", "shard1"), d("mockCrash", "shard2")}
+	const inTurn = 4 // troubles an event meets in the usual run
+	all := troubles()
 	for _, u := range undertakings() {
 		t.Run(u.name, func(t *testing.T) {
-			m := manyChunks(t)
-			u.begin(t, m)
-			events := 0
-			for ; !m.has(u.ended); events++ {
-				m.nextEvent()
-				if events > 10_000 {
-					t.Fatal("it does not end even when nothing happens")
+			t.Parallel()
+			events, phases := pointsOf(t, u)
+			t.Logf("%d events: %v", events, phases)
+			for at := range events {
+				met := all
+				if os.Getenv(everyFault) == "" {
+					met = nil
+					for i := range inTurn {
+						met = append(met, all[(at*inTurn+i)%len(all)])
+					}
 				}
-			}
-			step := events/mostRuns + 1
-			t.Logf("%d events, a fault at every %d", events, step)
-			for i, fault := range faults {
-				for at := i % step; at < events; at += step {
-					meetFault(t, u, fault, at)
+				for _, what := range met {
+					meetFault(t, u, what, at)
 				}
 			}
 		})
 	}
 }
 
-func meetFault(t *testing.T, u undertaking, fault bson.D, at int) {
+// pointsOf counts the events of an undertaking that nothing happens to, in all
+// and by the phase of the defragmentation they find.
+func pointsOf(t *testing.T, u undertaking) (events int, phases map[string]int) {
+	t.Helper()
+	m := manyChunks(t)
+	u.begin(t, m)
+	phases = map[string]int{}
+	for ; !m.has(u.ended); events++ {
+		m.has(func(c *mock.Cluster) bool {
+			for _, doc := range c.Config("collections").Scan() {
+				if phase, ok := doc.Lookup("defragmentationPhase").StringValueOK(); ok {
+					phases[phase]++
+				}
+			}
+			return true
+		})
+		m.nextEvent()
+		if events > 10_000 {
+			t.Fatal("it does not end even when nothing happens")
+		}
+	}
+	if u.phases != nil && !slices.Equal(slices.Sorted(maps.Keys(phases)), u.phases) {
+		t.Fatalf("events in the phases %v, want some in each of %v", phases, u.phases)
+	}
+	return events, phases
+}
+
+func meetFault(t *testing.T, u undertaking, what trouble, at int) {
 	t.Helper()
 	m := manyChunks(t)
 	defer m.cluster.Close()
@@ -181,29 +292,30 @@ func meetFault(t *testing.T, u undertaking, fault bson.D, at int) {
 	for range at {
 		m.nextEvent()
 	}
-	m.ok(t, "admin", fault)
+	what.begin(t, m)
 	m.sleep(30 * time.Second)
 	if err := m.whole(); err != nil {
-		t.Errorf("%v at event %d: after half a minute: %v", fault, at, err)
+		t.Errorf("%s at event %d: after half a minute: %v", what.name, at, err)
 	}
 	m.ok(t, "admin", d("mockRestart", 1))
+	m.ok(t, "admin", d("mockHeal", 1))
 	if !m.await(t, u) {
-		t.Errorf("%v at event %d: it has not ended after an hour", fault, at)
+		t.Errorf("%s at event %d: it has not ended after an hour", what.name, at)
 	}
 	m.sleep(time.Minute) // range deletions
 	if err := m.whole(); err != nil {
-		t.Errorf("%v at event %d: in the end: %v", fault, at, err)
+		t.Errorf("%s at event %d: in the end: %v", what.name, at, err)
 	}
 	if u.check != nil {
 		u.check(t, m)
 	}
 	for _, part := range stats(m) {
 		if part.Orphans != 0 {
-			t.Errorf("%v at event %d: %d orphans on %s", fault, at, part.Orphans, part.Shard)
+			t.Errorf("%s at event %d: %d orphans on %s", what.name, at, part.Orphans, part.Shard)
 		}
 	}
 	if t.Failed() {
-		t.FailNow()
+		t.Fatalf("%s at event %d", what.name, at)
 	}
 }
 

@@ -41,6 +41,11 @@ type MoveRequest struct {
 	WaitForDelete bool
 	// MaxChunkSizeBytes is the size the donor cuts by.
 	MaxChunkSizeBytes int64
+	// SecondaryThrottle and WriteConcern say how each batch of the clone waits
+	// for replication (spec 02 §5.9); no write concern is {w: 1}. The mock's
+	// shards have nothing to wait for.
+	SecondaryThrottle bool
+	WriteConcern      bson.Raw
 }
 
 // migration is one chunk migration under way (spec 02 §5).
@@ -109,12 +114,17 @@ func (m *modifications) empty() bool { return len(m.upserts)+len(m.deletes) == 0
 // same tells whether two requests are equal in all fields.
 func (r MoveRequest) same(o MoveRequest) bool {
 	return r.Namespace == o.Namespace && r.From == o.From && r.To == o.To && bytes.Equal(r.Min, o.Min) && bytes.Equal(r.Max, o.Max) &&
-		r.Force == o.Force && r.WaitForDelete == o.WaitForDelete && r.MaxChunkSizeBytes == o.MaxChunkSizeBytes
+		r.Force == o.Force && r.WaitForDelete == o.WaitForDelete && r.MaxChunkSizeBytes == o.MaxChunkSizeBytes &&
+		r.SecondaryThrottle == o.SecondaryThrottle && bytes.Equal(r.WriteConcern, o.WriteConcern)
 }
 
 // StartMove begins a migration, or joins the one that the same request began.
 // done is called once, by an event, with the lock held.
 func (c *Cluster) StartMove(req MoveRequest, done func(error)) {
+	if err := c.sendMove(req); err != nil {
+		c.after(batchTime, func() { done(err) })
+		return
+	}
 	if donor := c.shards[req.From]; donor != nil && donor.busy != nil && donor.busy.asked.same(req) {
 		donor.busy.done = append(donor.busy.done, done)
 		return
@@ -143,17 +153,11 @@ func (c *Cluster) admit(m *migration) error {
 		return mongoerr.New(mongoerr.IllegalOperation, "Cannot move chunks in a cluster that has never had two shards")
 	}
 	m.donor, m.receiver = c.shards[m.req.From], c.shards[m.req.To]
-	if m.donor == nil {
-		return mongoerr.New(mongoerr.ShardNotFound, "Shard %s not found", m.req.From)
-	}
 	if m.donor.busy != nil {
 		return busyError(m.donor)
 	}
 	if m.receiver == nil {
 		return mongoerr.New(mongoerr.ShardNotFound, "Shard %s not found", m.req.To)
-	}
-	if err := c.reach(configShard, m.donor.id); err != nil {
-		return err
 	}
 	return c.checkRecovered(m.donor)
 }

@@ -12,7 +12,6 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
-	"shardsh/balancer/policy"
 )
 
 // LocalStats is a collection on one shard: the fast counters, orphans and
@@ -284,12 +283,9 @@ type MigrationInfo struct {
 	// many of the recipient's eight, zero before it began.
 	Step, RecipientStep int
 	// Op numbers the donor's command; the two after it are the workers'.
-	Op                int32
-	WaitForDelete     bool
-	Force             policy.ForceJumbo
-	MaxChunkSizeBytes int64
-	Epoch             bson.ObjectID
-	Timestamp         bson.Timestamp
+	Op int32
+	// Command is what the donor was sent.
+	Command bson.D
 }
 
 // Migrations lists the migrations under way, by donor.
@@ -300,8 +296,7 @@ func (c *Cluster) Migrations() []MigrationInfo {
 			Namespace: m.req.Namespace, From: m.req.From, To: m.req.To,
 			Min: orEmpty(m.req.Min), Max: orEmpty(m.req.Max),
 			Started: m.started, Step: len(m.donorTime), RecipientStep: len(m.recvTime),
-			Op: m.op, WaitForDelete: m.req.WaitForDelete, Force: m.req.Force, MaxChunkSizeBytes: m.req.MaxChunkSizeBytes,
-			Epoch: m.coll.Epoch, Timestamp: m.coll.Timestamp,
+			Op: m.op, Command: moveCommand(m.asked, m.coll.Epoch, m.coll.Timestamp),
 		})
 	}
 	slices.SortFunc(list, func(a, b MigrationInfo) int { return cmp.Compare(a.From, b.From) })

@@ -36,6 +36,7 @@ func (c *Cluster) StepDown() error {
 
 // stopBalancer ends the loop, if one runs.
 func (c *Cluster) stopBalancer() {
+	c.scheduler = schedulerStopped
 	if c.driver != nil {
 		c.driver.Stop()
 	}
@@ -94,8 +95,10 @@ func (c *Cluster) runBalancer(loop *balancer.Loop) {
 }
 
 // joinMigrations waits for the migrations now under way
-// (_shardsvrJoinMigrations).
+// (_shardsvrJoinMigrations). Until then the scheduler takes no commands.
 func (c *Cluster) joinMigrations(then func()) {
+	c.scheduler = schedulerRecovering
+	term := c.term
 	joined := c.pendingByDonor()
 	var look func()
 	look = func() {
@@ -104,6 +107,10 @@ func (c *Cluster) joinMigrations(then func()) {
 				c.after(joinPoll, look)
 				return
 			}
+		}
+		if c.term == term && c.scheduler == schedulerRecovering {
+			c.scheduler = schedulerRunning
+			c.cond.Broadcast()
 		}
 		then()
 	}

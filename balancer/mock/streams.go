@@ -50,15 +50,13 @@ func (e engine) Act(ctx context.Context, a policy.Action) policy.ActionResult {
 }
 
 func (c *Cluster) act(a policy.Action) policy.ActionResult {
-	if err := c.reach(configShard, a.Shard); err != nil {
+	if err := c.send(a.Shard, actionNames[a.Kind], func() bson.D { return c.actionCommand(a) }); err != nil {
 		return policy.ActionResult{Err: err}
 	}
 	coll, ok, err := c.Tracked(a.Namespace)
 	switch {
 	case err != nil:
 		return policy.ActionResult{Err: err}
-	case c.shards[a.Shard] == nil:
-		return policy.ActionResult{Err: mongoerr.New(mongoerr.ShardNotFound, "Shard %s not found", a.Shard)}
 	case a.Kind == policy.MergeAll && !ok:
 		return policy.ActionResult{Err: mongoerr.New(mongoerr.ConflictingOperationInProgress, "collection %s is gone", a.Namespace)}
 	case a.Kind == policy.MergeAll:

@@ -65,10 +65,16 @@ func (r *Router) chunkMove(c *call) (req mock.MoveRequest, err error) {
 	if throttle.IsZero() {
 		throttle = c.args["_secondaryThrottle"]
 	}
-	if truth(throttle) && c.body.Lookup("writeConcern").IsZero() {
+	concern := c.body.Lookup("writeConcern")
+	if truth(throttle) && concern.IsZero() {
 		return req, mongoerr.New(mongoerr.FailedToParse, "secondaryThrottle needs a writeConcern")
 	}
+	if truth(throttle) { // a write concern without it is ignored
+		req.SecondaryThrottle = true
+		req.WriteConcern, _ = concern.DocumentOK()
+	}
 	return mock.MoveRequest{
+		SecondaryThrottle: req.SecondaryThrottle, WriteConcern: req.WriteConcern,
 		Namespace: ns, From: chunk.Shard, To: to.ID,
 		Min: coll.Pattern.Bound(chunk.Min), Max: coll.Pattern.Bound(chunk.Max),
 		WaitForDelete:     c.args.truth("waitForDelete") || c.args.truth("_waitForDelete"),

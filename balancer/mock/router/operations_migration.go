@@ -14,20 +14,7 @@ func (r *Router) migrationOps(m mock.MigrationInfo) []bson.D {
 	seconds := int64(r.cluster.Now().Sub(m.Started).Seconds())
 	command := append(
 		r.shardOp(m.From, m.Op, fmt.Sprintf("conn%d", m.Op), "command", "admin.$cmd", seconds),
-		bson.E{Key: "command", Value: bson.D{
-			{Key: "_shardsvrMoveRange", Value: m.Namespace},
-			{Key: "toShard", Value: string(m.To)},
-			{Key: "min", Value: m.Min},
-			{Key: "max", Value: m.Max},
-			{Key: "waitForDelete", Value: m.WaitForDelete},
-			{Key: "epoch", Value: m.Epoch},
-			{Key: "collectionTimestamp", Value: m.Timestamp},
-			{Key: "fromShard", Value: string(m.From)},
-			{Key: "maxChunkSizeBytes", Value: m.MaxChunkSizeBytes},
-			{Key: "forceJumbo", Value: int32(m.Force)},
-			{Key: "secondaryThrottle", Value: false},
-			{Key: "$db", Value: "admin"},
-		}})
+		bson.E{Key: "command", Value: append(m.Command, bson.E{Key: "$db", Value: "admin"})})
 	donor := append(
 		r.shardOp(m.From, m.Op+1, "MoveChunk", "none", m.Namespace, seconds),
 		bson.E{Key: "command", Value: bson.D{}},
