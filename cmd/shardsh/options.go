@@ -14,6 +14,7 @@ import (
 // can run it whole.
 type environment struct {
 	args           []string
+	command        string // the subcommand, with a space before it; "" for the shell
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	getenv         func(string) (string, bool)

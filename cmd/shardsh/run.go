@@ -47,7 +47,7 @@ func (env environment) finish(ctx context.Context, err error) int {
 	case code == exitSIGINT || code == exitSIGTERM:
 		fmt.Fprintln(env.stderr, "Stopping execution...")
 	case errors.As(err, &usage):
-		fmt.Fprintf(env.stderr, "shardsh: %s\nSee shardsh --help.\n", redact(err.Error()))
+		fmt.Fprintf(env.stderr, "shardsh: %s\nSee shardsh%s --help.\n", redact(err.Error()), env.command)
 	default:
 		fmt.Fprintln(env.stderr, redact(errorText(err)))
 	}

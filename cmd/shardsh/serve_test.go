@@ -145,6 +145,7 @@ func TestServeCommandLine(t *testing.T) {
 	}{
 		{"an address", []string{"127.0.0.1"}, 2, "--bind"},
 		{"an unknown option", []string{"--nope"}, 2, "--nope"},
+		{"where the options are", []string{"--nope"}, 2, "See shardsh serve --help."},
 		{"a port out of range", []string{"--port", "70000"}, 2, "--port takes 0 to 65535"},
 		{"a port that is taken", []string{"--port", port}, 1, "0 any that is free"},
 		{"a port in --bind", []string{"--bind", "127.0.0.1:5"}, 2, "use --port"},

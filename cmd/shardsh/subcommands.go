@@ -33,7 +33,7 @@ func (env environment) subcommand() (subcommand, environment, bool) {
 	}
 	for _, c := range subcommands() {
 		if len(args) > 0 && c.name == args[0] {
-			env.args = args[1:]
+			env.args, env.command = args[1:], " "+c.name
 			return c, env, true
 		}
 	}
