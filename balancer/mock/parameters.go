@@ -70,6 +70,7 @@ func NewParameters() *Parameters {
 		"minSnapshotHistoryWindowInSeconds":        number(300, 0),
 		"transactionLifetimeLimitSeconds":          number(60, 1),
 		"reshardingMinimumOperationDurationMillis": number(300000, 0),
+		"enableTestCommands":                       flag(false, true),
 		randomMigrations:                           flag(false, false),
 	}}
 }

@@ -29,7 +29,7 @@ func commandTable(r catalog.Release) map[string]*command {
 		handshakeCommands(), authenticationCommands(), userCommands(), sessionCommands(), diagnosticCommands(), readCommands(), writeCommands(), bulkWriteCommands(), explainCommands(),
 		catalogCommands(), indexCommands(), statisticsCommands(), balancerCommands(),
 		moveCommands(), chunkCommands(), shardingCommands(), reshardingCommands(), zoneCommands(), shardCommands(),
-		parameterCommands(), operationCommands(), mockCommands(), snapshotCommands(),
+		parameterCommands(), operationCommands(), mockCommands(), failPointCommands(), snapshotCommands(),
 		collectionCommands(), analyzerCommands(), clusterCommands(),
 	))
 	for name, cmd := range table {

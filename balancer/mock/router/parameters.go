@@ -62,6 +62,9 @@ func (r *Router) parameter(name string) (value any, runtime, startup, known bool
 	if own == nil {
 		return nil, false, false, false
 	}
+	if name == "enableTestCommands" {
+		return r.testCommands(), false, true, true
+	}
 	return own.value, own.runtime, own.startup, true
 }
 

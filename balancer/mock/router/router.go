@@ -34,6 +34,7 @@ type Router struct {
 	running    running
 	operations operations
 	counters   *counters
+	failPoint  failPoint
 	// member is the shard or config server that this plays instead of a mongos.
 	member   *Member
 	sessions sessions
@@ -164,9 +165,13 @@ func (r *Router) handle(ctx context.Context, req wire.Request) bson.Raw {
 		if err := r.authorize(cmd, c); err != nil {
 			return r.reply(nil, err)
 		}
-		if cmd.outside {
-			return r.reply(r.runOutside(cmd, c))
-		}
+	}
+	fault := r.failPointFor(cmd, c)
+	if reply, done := r.failBefore(ctx, fault, c); done {
+		return reply
+	}
+	if cmd != nil && cmd.outside {
+		return r.reply(r.runOutside(cmd, c))
 	}
 	if v := req.Body.Lookup("lsid"); !v.IsZero() {
 		c.lsid, c.lsidErr = c.readSessionID("OperationSessionInfo.lsid", v)
@@ -181,7 +186,7 @@ func (r *Router) handle(ctx context.Context, req wire.Request) bson.Raw {
 		return r.reply(nil, err)
 	}
 	late.sleep(ctx)
-	return reply
+	return fault.failAfter(reply)
 }
 
 // answer runs a command with the cluster's lock held, and tells how much
