@@ -50,15 +50,8 @@ func (c *Cluster) CreateDatabase(name, primary string) error {
 // checkDatabase runs the checks in the server's order; done means that there
 // is nothing to create.
 func (c *Cluster) checkDatabase(name, primary string) (done bool, err error) {
-	if name == "config" {
-		return true, nil
-	}
-	switch strings.ToLower(name) {
-	case "admin", "local", "config":
-		return false, mongoerr.New(mongoerr.InvalidOptions, "Cannot manually create database '%s'", name)
-	}
-	if !catalog.ValidNewDatabaseName(name) {
-		return false, mongoerr.New(mongoerr.InvalidNamespace, "Invalid db name specified: %s", name)
+	if done, err = c.CheckDatabaseName(name); done || err != nil {
+		return done, err
 	}
 	if primary != "" {
 		shard, err := c.FindShard(primary)
@@ -77,6 +70,22 @@ func (c *Cluster) checkDatabase(name, primary string) (done bool, err error) {
 		if other, _ := raw.Lookup("_id").StringValueOK(); strings.EqualFold(other, name) {
 			return false, mongoerr.New(mongoerr.DatabaseDifferCase, "can't have 2 databases that just differ on case: have %s, want %s", other, name)
 		}
+	}
+	return false, nil
+}
+
+// CheckDatabaseName refuses names that no database of the users' can have; there
+// tells that it is one of the cluster's own.
+func (c *Cluster) CheckDatabaseName(name string) (there bool, err error) {
+	if name == "config" {
+		return true, nil
+	}
+	switch strings.ToLower(name) {
+	case "admin", "local", "config":
+		return false, mongoerr.New(mongoerr.InvalidOptions, "Cannot manually create database '%s'", name)
+	}
+	if !catalog.ValidNewDatabaseName(name) {
+		return false, mongoerr.New(mongoerr.InvalidNamespace, "Invalid db name specified: %s", name)
 	}
 	return false, nil
 }

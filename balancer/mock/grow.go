@@ -29,7 +29,11 @@ func (c *Cluster) GrowBy(s NewShard) (catalog.ShardID, error) {
 			s.Host = fmt.Sprintf("rs%d/127.0.0.1:%d", n, firstPort+n)
 		}
 	}
-	id, err := c.AddShard(s.Host, s.Name)
+	at, err := ParseShardAddress(s.Host)
+	if err != nil {
+		return "", err
+	}
+	id, err := c.AddShard(at, s.Name)
 	if err != nil {
 		return "", err
 	}

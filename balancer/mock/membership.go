@@ -1,8 +1,11 @@
 package mock
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -124,31 +127,47 @@ const (
 	lastRemoval    = "latestShardRemovalLog"
 )
 
-// AddShard adds a replica set ("rs/host:port,…") or a single host as a shard
-// and gives its id. An empty name chooses one.
-func (c *Cluster) AddShard(address, name string) (catalog.ShardID, error) {
-	set, hosts, named := strings.Cut(address, "/")
+// ShardAddress is where a shard is: the members of a replica set, or a single
+// host without one.
+type ShardAddress struct{ set, hosts string }
+
+// ParseShardAddress reads "rs/host:port,…" or "host:port"; 9 for what is neither.
+func ParseShardAddress(text string) (ShardAddress, error) {
+	set, hosts, named := strings.Cut(text, "/")
 	if !named {
-		set, hosts = "", address
+		set, hosts = "", text
 	}
-	if hosts == "" || named && set == "" || !named && strings.Contains(hosts, ",") {
-		return "", mongoerr.New(mongoerr.FailedToParse, "%q is no connection string of a shard", address)
+	wrong := named && set == "" || !named && strings.Contains(hosts, ",")
+	for host := range strings.SplitSeq(hosts, ",") {
+		name, port, hasPort := strings.Cut(host, ":")
+		if n, err := strconv.Atoi(port); name == "" || hasPort && (err != nil || n < 1 || n > math.MaxUint16) {
+			wrong = true
+		}
 	}
+	if wrong {
+		return ShardAddress{}, mongoerr.New(mongoerr.FailedToParse, "%q is no connection string of a shard", text)
+	}
+	return ShardAddress{set, hosts}, nil
+}
+
+// AddShard adds a shard and gives its id. An empty name chooses one.
+func (c *Cluster) AddShard(at ShardAddress, name string) (catalog.ShardID, error) {
+	set, hosts := at.set, at.hosts
 	known, err := c.knownShard(set, hosts, name)
 	if known != "" || err != nil {
 		return known, err
 	}
 	if name == "" {
 		if name = set; name == "" {
-			name = c.freeName()
+			if name = c.freeName(); len(name) > len("shard9999") {
+				return "", mongoerr.New(mongoerr.OperationFailed, "unable to generate a new shard name")
+			}
 		}
 	}
 	if name == string(configShard) {
 		return "", mongoerr.New(mongoerr.BadValue, "use of shard replica set with name 'config' is not allowed")
 	}
-	if !named {
-		address = name + "/" + hosts
-	}
+	address := cmp.Or(set, name) + "/" + hosts
 	s := newShard(catalog.ShardID(name))
 	if old := c.removed[address]; old != nil {
 		if err := c.checkReturning(old); err != nil {

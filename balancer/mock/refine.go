@@ -9,12 +9,29 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
+// RefineRequest are the options of refineCollectionShardKey.
+type RefineRequest struct {
+	Namespace string
+	Key       bson.Raw
+	// UUID is that of the collection as the caller knows it; nil does not care.
+	UUID []byte
+	// AcceptNonUnique does not look at unique indexes.
+	AcceptNonUnique bool
+}
+
 // RefineKey adds fields to the end of a collection's shard key. Chunks and
 // zones get the new fields in their bounds; no document moves, and no chunk
 // gets a new version (spec 03 §1.4).
-func (c *Cluster) RefineKey(ns string, key bson.Raw) error {
+func (c *Cluster) RefineKey(req RefineRequest) error {
+	ns, key := req.Namespace, req.Key
 	coll, err := c.Sharded(ns)
+	if mongoerr.Is(err, mongoerr.NamespaceNotSharded) && !c.Exists(ns) {
+		err = mongoerr.New(mongoerr.NamespaceNotFound, "Namespace %s not found", ns)
+	}
 	if err != nil {
+		return err
+	}
+	if err := c.CheckUUID(ns, req.UUID); err != nil {
 		return err
 	}
 	refined, err := catalog.ParseKeyPattern(key)
@@ -33,6 +50,9 @@ func (c *Cluster) RefineKey(ns string, key bson.Raw) error {
 		if _, ok := local.keyIndex(refined); !ok {
 			return mongoerr.New(mongoerr.InvalidOptions,
 				"Please create an index that starts with the proposed shard key before refining the shard key of %s", ns)
+		}
+		if req.AcceptNonUnique {
+			continue
 		}
 		if err := checkUniqueIndexes(local, refined); err != nil {
 			return err

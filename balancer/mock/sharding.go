@@ -24,6 +24,8 @@ type ShardRequest struct {
 	AcceptNonUnique bool
 	// PresplitZones makes one chunk for each shard of each zone.
 	PresplitZones bool
+	// OtherCollation: a collation was asked for that is not the simple one.
+	OtherCollation bool
 	// UUID is that of the collection as the caller knows it; nil does not care.
 	UUID []byte
 }
@@ -35,12 +37,6 @@ func (c *Cluster) ShardCollection(req ShardRequest) error {
 	if err != nil {
 		return err
 	}
-	if err := c.refuseView(req.Namespace); err != nil {
-		return err
-	}
-	if strings.HasPrefix(coll, "system.buckets.") {
-		return mongoerr.New(mongoerr.ShardBucketsCollection, "can't shard a buckets collection by its own name")
-	}
 	if !onConfigServer(db) {
 		if err := c.CreateDatabase(db, ""); err != nil {
 			return err
@@ -50,7 +46,7 @@ func (c *Cluster) ShardCollection(req ShardRequest) error {
 	if err != nil {
 		return err
 	}
-	if onConfigServer(db) || strings.HasPrefix(coll, "system.") {
+	if onConfigServer(db) && req.Namespace != sessionsNamespace || strings.HasPrefix(coll, "system.") && !onConfigServer(db) {
 		return mongoerr.New(mongoerr.IllegalOperation, "can't shard %s: it is a system namespace", req.Namespace)
 	}
 	if req.Unique && pattern.HashedField() >= 0 {
@@ -59,8 +55,16 @@ func (c *Cluster) ShardCollection(req ShardRequest) error {
 	if len(req.Namespace) > catalog.MaxShardedNamespaceBytes {
 		return mongoerr.New(mongoerr.InvalidNamespace, "Fully qualified namespace is too long. Namespace: %s Max: %d", req.Namespace, catalog.MaxShardedNamespaceBytes)
 	}
+	if err := c.refuseView(req.Namespace); err != nil {
+		return err
+	}
 	if err := c.CheckUUID(req.Namespace, req.UUID); err != nil {
 		return err
+	}
+	if req.Namespace == sessionsNamespace {
+		if err := c.CreateSessions(); err != nil {
+			return err
+		}
 	}
 	existing, sharded, err := c.shardedEntry(req.Namespace)
 	if err != nil {
@@ -119,9 +123,6 @@ func (c *Cluster) shardNew(req ShardRequest, pattern catalog.KeyPattern) error {
 	if local == nil {
 		local = c.localPrimary(req.Namespace, nil)
 	}
-	if local.maxBytes > 0 {
-		return mongoerr.New(mongoerr.InvalidOptions, "can't shard a capped collection")
-	}
 	err := c.shardLocal(req, pattern, primary, local)
 	if err != nil && !existed {
 		delete(c.shards[primary].colls, req.Namespace)
@@ -130,7 +131,10 @@ func (c *Cluster) shardNew(req ShardRequest, pattern catalog.KeyPattern) error {
 }
 
 func (c *Cluster) shardLocal(req ShardRequest, pattern catalog.KeyPattern, primary catalog.ShardID, local *localCollection) error {
-	zones, err := c.prepareSharding(req, pattern, local)
+	if err := checkLocal(req, pattern, local); err != nil {
+		return err
+	}
+	zones, err := c.zonesForSharding(req.Namespace, pattern)
 	if err != nil {
 		return err
 	}
@@ -144,6 +148,11 @@ func (c *Cluster) shardLocal(req ShardRequest, pattern catalog.KeyPattern, prima
 	table, err := c.initialTable(pattern, zones, epoch, at, primary, docs == 0, req.PresplitZones)
 	if err != nil {
 		return err
+	}
+	if _, there := local.keyIndex(pattern); !there {
+		if err := local.docs.CreateIndex(keyIndexSpec(pattern, req.Unique)); err != nil {
+			return err
+		}
 	}
 	c.logChange(primary, "shardCollection.start", req.Namespace, bson.D{
 		{Key: "shardKey", Value: pattern.Doc()},
@@ -171,19 +180,18 @@ func shardedDetails(uuid bson.Binary, table *catalog.RoutingTable, empty bool) b
 	}
 }
 
-// prepareSharding checks indexes and zones, and makes the index.
-func (c *Cluster) prepareSharding(req ShardRequest, pattern catalog.KeyPattern, local *localCollection) (*catalog.ZoneSet, error) {
+// checkLocal checks the collection as it is, and its indexes.
+func checkLocal(req ShardRequest, pattern catalog.KeyPattern, local *localCollection) error {
+	if local.maxBytes > 0 {
+		return mongoerr.New(mongoerr.InvalidOptions, "can't shard a capped collection")
+	}
+	if req.OtherCollation {
+		return mongoerr.New(mongoerr.BadValue, "the collation for shardCollection must be {locale: 'simple'}")
+	}
 	if err := checkUniqueIndexes(local, pattern); err != nil {
-		return nil, err
+		return err
 	}
-	zones, err := c.zonesForSharding(req.Namespace, pattern)
-	if err != nil {
-		return nil, err
-	}
-	if err := ensureKeyIndex(req, pattern, local); err != nil {
-		return nil, err
-	}
-	return zones, nil
+	return checkKeyIndex(req, pattern, local)
 }
 
 // checkUniqueIndexes: a unique index, other than on _id, must begin with the
@@ -209,7 +217,9 @@ func fieldNames(doc bson.Raw) []string {
 	return names
 }
 
-func ensureKeyIndex(req ShardRequest, pattern catalog.KeyPattern, local *localCollection) error {
+// checkKeyIndex wants an index that the shard key can use, or that it can be
+// made.
+func checkKeyIndex(req ShardRequest, pattern catalog.KeyPattern, local *localCollection) error {
 	if index, ok := local.keyIndex(pattern); ok {
 		exact := slices.Equal(fieldNames(index.Spec().Key), pattern.Fields())
 		if req.Unique && !req.AcceptNonUnique && exact && !index.Spec().Unique && pattern.Fields()[0] != "_id" {
@@ -224,7 +234,7 @@ func ensureKeyIndex(req ShardRequest, pattern catalog.KeyPattern, local *localCo
 	if req.NoIndex {
 		return mongoerr.New(mongoerr.NoIndexAndNotImplicit, "there is no index that starts with the shard key")
 	}
-	return local.docs.CreateIndex(keyIndexSpec(pattern, req.Unique))
+	return nil
 }
 
 func keyIndexSpec(pattern catalog.KeyPattern, unique bool) store.IndexSpec {

@@ -213,6 +213,7 @@ const (
 	CollStatsScale           Code = 4390200
 	CollStatsScaleType       Code = 4390201
 	ShardBucketsCollection   Code = 5731501
+	ShardEncryptionState     Code = 6464401
 	NoIndexAndNotImplicit    Code = 6373200
 	DataDistributionSpec     Code = 6789100
 	DataDistributionNotAdmin Code = 6789102

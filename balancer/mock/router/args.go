@@ -20,9 +20,11 @@ const (
 	stringValue
 	namespaceValue    // a full namespace string
 	oldNamespaceValue // the same, of old-style commands: another type is BadValue
+	namespaceToShard  // the same, of a collection that may be sharded
 	shardValue        // a shard id: not empty
 	objectValue
 	arrayValue
+	objectsValue // an array of objects
 	boolValue
 	safeBool     // a bool or a number
 	safeInt      // any number, cut to int32
@@ -30,6 +32,7 @@ const (
 	uuidValue
 	longValue  // an int64 and no other number
 	countValue // any number that is not negative
+	tasksValue // any number from 1 to 256
 	hintValue
 )
 
@@ -107,9 +110,12 @@ func findField(fields []field, name string) (field, bool) {
 	return field{}, false
 }
 
-// absent: null is as good as nothing.
+// absent: null is as good as nothing, but for kinds where it is a wrong type.
 func (f field) absent(v bson.RawValue) bool {
-	return v.IsZero() || (v.Type == bson.TypeNull || v.Type == bson.TypeUndefined) && f.kind != optionalBool
+	if v.Type == bson.TypeNull || v.Type == bson.TypeUndefined {
+		return f.kind != optionalBool && f.kind != oldNamespaceValue && f.kind != namespaceToShard
+	}
+	return v.IsZero()
 }
 
 // checkFields checks a document that a command takes. Messages name the fields
@@ -153,14 +159,17 @@ var accepts = map[kind][]bson.Type{
 	stringValue:       {bson.TypeString},
 	namespaceValue:    {bson.TypeString},
 	oldNamespaceValue: {bson.TypeString},
+	namespaceToShard:  {bson.TypeString},
 	shardValue:        {bson.TypeString},
 	objectValue:       {bson.TypeEmbeddedDocument},
 	arrayValue:        {bson.TypeArray},
+	objectsValue:      {bson.TypeArray},
 	boolValue:         {bson.TypeBoolean},
 	optionalBool:      {bson.TypeBoolean},
 	safeBool:          {bson.TypeBoolean, bson.TypeInt64, bson.TypeInt32, bson.TypeDecimal128, bson.TypeDouble},
 	safeInt:           {bson.TypeInt64, bson.TypeInt32, bson.TypeDecimal128, bson.TypeDouble},
 	countValue:        {bson.TypeInt64, bson.TypeInt32, bson.TypeDecimal128, bson.TypeDouble},
+	tasksValue:        {bson.TypeInt64, bson.TypeInt32, bson.TypeDecimal128, bson.TypeDouble},
 	longValue:         {bson.TypeInt64},
 	hintValue:         {bson.TypeString, bson.TypeEmbeddedDocument},
 	uuidValue:         {bson.TypeBinary},
@@ -179,6 +188,15 @@ func (f field) check(cmd string, v bson.RawValue) error {
 		if v.StringValue() == "" {
 			return mongoerr.New(mongoerr.NoSuchKey, "BSON field '%s.%s' must not be empty", cmd, f.name)
 		}
+	case namespaceToShard:
+		return checkNamespaceToShard(v.StringValue())
+	case objectsValue:
+		_, err := documents(v)
+		return err
+	case tasksValue:
+		if n := wholeNumber(v); n < 1 || n > 256 {
+			return mongoerr.New(mongoerr.BadValue, "BSON field '%s' value must be >= 1 and <= 256, actual value '%d'", f.name, n)
+		}
 	case namespaceValue, oldNamespaceValue:
 		_, _, err := catalog.SplitNamespace(v.StringValue())
 		return err
@@ -190,9 +208,24 @@ func (f field) check(cmd string, v bson.RawValue) error {
 	return nil
 }
 
+// checkNamespaceToShard refuses, before anything else, the collections that
+// others are made of.
+func checkNamespaceToShard(ns string) error {
+	_, coll, err := catalog.SplitNamespace(ns)
+	switch {
+	case err != nil:
+		return err
+	case strings.HasPrefix(coll, "system.buckets."):
+		return mongoerr.New(mongoerr.ShardBucketsCollection, "Cannot shard time-series buckets collection %s: shard the time-series collection", ns)
+	case strings.HasPrefix(coll, "enxcol_.") && (strings.HasSuffix(coll, ".esc") || strings.HasSuffix(coll, ".ecoc") || strings.HasSuffix(coll, ".ecc")):
+		return mongoerr.New(mongoerr.ShardEncryptionState, "Cannot shard %s: it holds the state of an encrypted collection", ns)
+	}
+	return nil
+}
+
 func (f field) wrongType(cmd string, v bson.RawValue) error {
 	switch f.kind {
-	case oldNamespaceValue:
+	case oldNamespaceValue, namespaceToShard:
 		return mongoerr.New(mongoerr.BadValue, "collection name has invalid type %s", typeName(v.Type))
 	case optionalBool:
 		return mongoerr.New(mongoerr.TypeMismatch, "Field '%s' should be a boolean value, but found: %s", f.name, typeName(v.Type))
@@ -250,9 +283,12 @@ func numberOf(v bson.RawValue) (float64, bool) {
 	return v.AsFloat64OK()
 }
 
-// number reads a safeInt: doubles are cut, NaN is 0, the rest is clamped.
-func (a args) number(name string) int64 {
-	f, ok := numberOf(a[name])
+// number reads a safeInt.
+func (a args) number(name string) int64 { return wholeNumber(a[name]) }
+
+// wholeNumber reads a safeInt: doubles are cut, NaN is 0, the rest is clamped.
+func wholeNumber(v bson.RawValue) int64 {
+	f, ok := numberOf(v)
 	if !ok || math.IsNaN(f) {
 		return 0
 	}

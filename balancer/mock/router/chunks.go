@@ -18,7 +18,7 @@ func chunkCommands() []command {
 				{"maxNumberOfChunksToMerge", safeInt, false}, {"maxTimeProcessingChunksMS", safeInt, false}},
 			run: (*Router).mergeAllChunksOnShard},
 		{name: "clearJumboFlag", adminOnly: true,
-			declared: []field{{"clearJumboFlag", namespaceValue, true}, {"find", objectValue, false}, {"bounds", arrayValue, false}},
+			declared: []field{{"clearJumboFlag", namespaceValue, true}, {"find", objectValue, false}, {"bounds", objectsValue, false}},
 			run:      (*Router).clearJumboFlag},
 	}
 }
@@ -27,22 +27,25 @@ func chunkCommands() []command {
 // absent (spec 03 §1.3).
 type splitArgs struct {
 	find, middle bson.Raw
-	bounds       []bson.Raw
+	bounds       []bson.RawValue
 }
 
 func readSplitArgs(body bson.Raw) (splitArgs, error) {
 	var a splitArgs
-	for name, into := range map[string]*bson.Raw{"find": &a.find, "middle": &a.middle} {
-		v := body.Lookup(name)
+	for _, f := range []struct {
+		name string
+		into *bson.Raw
+	}{{"find", &a.find}, {"middle", &a.middle}} {
+		v := body.Lookup(f.name)
 		if v.IsZero() {
 			continue
 		}
 		doc, isDoc := v.DocumentOK()
 		if !isDoc {
-			return a, mongoerr.NewNoCode("%s must be an object", name)
+			return a, mongoerr.NewNoCode("%s must be an object", f.name)
 		}
 		if len(doc) > 5 {
-			*into = doc
+			*f.into = doc
 		}
 	}
 	if v := body.Lookup("bounds"); !v.IsZero() {
@@ -50,19 +53,12 @@ func readSplitArgs(body bson.Raw) (splitArgs, error) {
 		if !isArray {
 			return a, mongoerr.NewNoCode("bounds must be an array")
 		}
-		values, err := array.Values()
-		if err != nil {
+		var err error
+		if a.bounds, err = array.Values(); err != nil {
 			return a, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
 		}
-		if len(values) == 1 {
+		if len(a.bounds) == 1 {
 			return a, mongoerr.NewNoCode("bounds lacks its second element")
-		}
-		for _, v := range values {
-			doc, isDoc := v.DocumentOK()
-			if !isDoc {
-				return a, mongoerr.New(mongoerr.WrongFieldType, "an element of bounds is not an object")
-			}
-			a.bounds = append(a.bounds, doc)
 		}
 	}
 	return a, a.exactlyOne()
@@ -70,13 +66,13 @@ func readSplitArgs(body bson.Raw) (splitArgs, error) {
 
 func (a splitArgs) exactlyOne() error {
 	switch {
-	case a.find != nil && a.bounds != nil:
+	case a.find != nil && len(a.bounds) > 0:
 		return mongoerr.NewNoCode("cannot specify bounds and find")
-	case a.find == nil && a.bounds == nil && a.middle == nil:
+	case a.find == nil && len(a.bounds) == 0 && a.middle == nil:
 		return mongoerr.NewNoCode("need to specify find, bounds or middle")
 	case a.find != nil && a.middle != nil:
 		return mongoerr.NewNoCode("cannot specify find and middle")
-	case a.bounds != nil && a.middle != nil:
+	case len(a.bounds) > 0 && a.middle != nil:
 		return mongoerr.NewNoCode("cannot specify bounds and middle")
 	}
 	return nil
@@ -127,12 +123,29 @@ func (r *Router) splitPlace(coll catalog.Collection, a splitArgs) (chunk catalog
 		}
 		chunk = table.Find(key)
 	default:
-		if chunk, err = r.exactChunk(coll, a.bounds); err != nil {
+		bounds, err := boundsOf(a.bounds)
+		if err != nil {
+			return chunk, point, err
+		}
+		if chunk, err = r.exactChunk(coll, bounds); err != nil {
 			return chunk, point, errOld(err)
 		}
 	}
 	point, err = r.cluster.Median(coll, chunk)
 	return chunk, point, err
+}
+
+// boundsOf are the first two elements of split's bounds.
+func boundsOf(values []bson.RawValue) ([]bson.Raw, error) {
+	var bounds []bson.Raw
+	for _, v := range values[:2] {
+		doc, isDoc := v.DocumentOK()
+		if !isDoc {
+			return nil, mongoerr.New(mongoerr.WrongFieldType, "an element of bounds is not an object")
+		}
+		bounds = append(bounds, doc)
+	}
+	return bounds, nil
 }
 
 // exactChunk is the chunk with exactly these bounds.

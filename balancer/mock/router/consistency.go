@@ -23,9 +23,6 @@ func (r *Router) checkMetadataConsistency(c *call) (bson.D, error) {
 	case isText:
 		coll, ns = name, c.db+"."+name
 	}
-	if n := c.args.number("dbMetadataLockMaxTimeMS"); n < 0 {
-		return nil, mongoerr.New(mongoerr.BadValue, "BSON field 'dbMetadataLockMaxTimeMS' value must be >= 0, actual value '%d'", n)
-	}
 	if db != "" && db != "config" {
 		if err := r.knownDatabase(db + ".x"); err != nil {
 			return nil, err

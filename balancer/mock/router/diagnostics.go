@@ -8,6 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -108,24 +109,28 @@ func netstat(r *Router, _ *call) (bson.D, error) {
 	return bson.D{{Key: "configserver", Value: r.cluster.ConfigServer()}, {Key: "isdbgrid", Value: int32(1)}}, nil
 }
 
+// getShardMap has the shards by id, then the config server, as recorded (spec
+// 03's example E95 has it first).
 func (r *Router) getShardMap(*call) (bson.D, error) {
 	shards, err := r.cluster.ReadShards()
 	if err != nil {
 		return nil, err
 	}
-	names, hosts, strs := bson.D{{Key: "config", Value: r.cluster.ConfigServer()}}, bson.D{}, bson.D{}
+	names, hosts, strs := bson.D{}, bson.D{}, bson.D{}
 	add := func(id, host string) {
+		names = append(names, bson.E{Key: id, Value: host})
 		strs = append(strs, bson.E{Key: host, Value: id})
 		_, members, _ := strings.Cut(host, "/")
 		for m := range strings.SplitSeq(members, ",") {
 			hosts = append(hosts, bson.E{Key: m, Value: id})
 		}
 	}
-	add("config", r.cluster.ConfigServer())
 	for _, s := range shards {
-		names = append(names, bson.E{Key: string(s.ID), Value: s.Host})
-		add(string(s.ID), s.Host)
+		if s.ID != mock.ConfigServerID {
+			add(string(s.ID), s.Host)
+		}
 	}
+	add(string(mock.ConfigServerID), r.cluster.ConfigServer())
 	return bson.D{{Key: "map", Value: names}, {Key: "hosts", Value: hosts}, {Key: "connStrings", Value: strs}}, nil
 }
 

@@ -20,7 +20,7 @@ const staleAttempts = 10
 func moveCommands() []command {
 	return []command{
 		{name: "moveChunk", aliases: []string{"movechunk"}, adminOnly: true, takesWriteConcern: true,
-			declared: []field{{"moveChunk", namespaceValue, true}, {"find", objectValue, false}, {"bounds", arrayValue, false},
+			declared: []field{{"moveChunk", namespaceValue, true}, {"find", objectValue, false}, {"bounds", objectsValue, false},
 				{"to", stringValue, true}, {"forceJumbo", boolValue, false},
 				{"secondaryThrottle", optionalBool, false}, {"_secondaryThrottle", optionalBool, false},
 				{"waitForDelete", optionalBool, false}, {"_waitForDelete", optionalBool, false}},

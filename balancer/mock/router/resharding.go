@@ -12,45 +12,47 @@ import (
 // reshardingCommands give collections another key or another place (spec 03
 // §1.4). They answer when all is done.
 func reshardingCommands() []command {
-	named := func(name string, run func(*Router, *call) (bson.D, error)) command {
-		return command{name: name, adminOnly: true, takesWriteConcern: true, declared: []field{{name, namespaceValue, true}}, run: run}
+	named := func(name string, strict bool, run func(*Router, *call) (bson.D, error)) command {
+		return command{name: name, adminOnly: true, strict: strict, declared: []field{{name, namespaceValue, true}}, run: run}
 	}
 	return []command{
-		{name: "reshardCollection", adminOnly: true, takesWriteConcern: true,
+		{name: "reshardCollection", adminOnly: true, strict: true,
 			declared: []field{{"reshardCollection", namespaceValue, true}, {"key", objectValue, true}, {"unique", boolValue, false},
-				{"numInitialChunks", safeInt, false}, {"collation", objectValue, false}, {"zones", arrayValue, false},
-				{"shardDistribution", arrayValue, false}, {"forceRedistribution", boolValue, false},
+				{"numInitialChunks", safeInt, false}, {"collation", objectValue, false}, {"zones", objectsValue, false},
+				{"shardDistribution", objectsValue, false}, {"forceRedistribution", boolValue, false},
 				{"reshardingUUID", uuidValue, false}, {"collectionUUID", uuidValue, false},
-				{"_presetReshardedChunks", arrayValue, false}},
+				{"_presetReshardedChunks", objectsValue, false}},
 			run: (*Router).reshardCollection},
-		named("abortReshardCollection", aborting("abortReshardCollection", mock.ByReshard)),
-		named("commitReshardCollection", func(r *Router, c *call) (bson.D, error) {
+		named("abortReshardCollection", true, aborting("abortReshardCollection", mock.ByReshard)),
+		named("commitReshardCollection", true, func(r *Router, c *call) (bson.D, error) {
 			return bson.D{}, r.cluster.CommitResharding(c.args.text("commitReshardCollection"))
 		}),
-		named("cleanupReshardCollection", (*Router).cleanupReshardCollection),
-		{name: "moveCollection", adminOnly: true, takesWriteConcern: true,
-			declared: []field{{"moveCollection", namespaceValue, true}, {"toShard", shardValue, true}, {"oplogBatchApplierTaskCount", safeInt, false}},
+		named("cleanupReshardCollection", true, (*Router).cleanupReshardCollection),
+		{name: "moveCollection", adminOnly: true, strict: true,
+			declared: []field{{"moveCollection", namespaceValue, true}, {"toShard", shardValue, true}, {"oplogBatchApplierTaskCount", tasksValue, false}},
 			run: func(r *Router, c *call) (bson.D, error) {
 				return bson.D{}, r.cluster.MoveCollection(c.ctx, c.deadline, c.args.text("moveCollection"), c.args.text("toShard"))
 			}},
-		named("abortMoveCollection", aborting("abortMoveCollection", mock.ByMove)),
-		{name: "unshardCollection", adminOnly: true, takesWriteConcern: true,
-			declared: []field{{"unshardCollection", namespaceValue, true}, {"toShard", shardValue, false}, {"oplogBatchApplierTaskCount", safeInt, false}},
+		named("abortMoveCollection", false, aborting("abortMoveCollection", mock.ByMove)),
+		{name: "unshardCollection", adminOnly: true, strict: true,
+			declared: []field{{"unshardCollection", namespaceValue, true}, {"toShard", shardValue, false}, {"oplogBatchApplierTaskCount", tasksValue, false}},
 			run: func(r *Router, c *call) (bson.D, error) {
 				return bson.D{}, r.cluster.UnshardCollection(c.ctx, c.deadline, c.args.text("unshardCollection"), c.args.text("toShard"))
 			}},
-		named("abortUnshardCollection", aborting("abortUnshardCollection", mock.ByUnshard)),
+		named("abortUnshardCollection", false, aborting("abortUnshardCollection", mock.ByUnshard)),
 		{name: "refineCollectionShardKey", adminOnly: true, takesWriteConcern: true,
 			declared: []field{{"refineCollectionShardKey", namespaceValue, true}, {"key", objectValue, true},
 				{"collectionUUID", uuidValue, false}, {"enforceUniquenessCheck", optionalBool, false}},
-			run: func(r *Router, c *call) (bson.D, error) {
-				ns := c.args.text("refineCollectionShardKey")
-				if err := r.cluster.CheckUUID(ns, c.args.binary("collectionUUID")); err != nil {
-					return nil, err
-				}
-				return bson.D{}, r.cluster.RefineKey(ns, c.args.object("key"))
-			}},
+			run: (*Router).refineKey},
 	}
+}
+
+func (r *Router) refineKey(c *call) (bson.D, error) {
+	unique := c.args["enforceUniquenessCheck"]
+	return bson.D{}, r.cluster.RefineKey(mock.RefineRequest{
+		Namespace: c.args.text("refineCollectionShardKey"), Key: c.args.object("key"), UUID: c.args.binary("collectionUUID"),
+		AcceptNonUnique: !unique.IsZero() && !truth(unique),
+	})
 }
 
 func aborting(name string, by mock.Provenance) func(*Router, *call) (bson.D, error) {
@@ -62,10 +64,12 @@ func aborting(name string, by mock.Provenance) func(*Router, *call) (bson.D, err
 // cleanupReshardCollection has nothing to do: an operation that failed leaves
 // nothing behind here.
 func (r *Router) cleanupReshardCollection(c *call) (bson.D, error) {
-	if _, err := r.cluster.Sharded(c.args.text("cleanupReshardCollection")); mongoerr.Is(err, mongoerr.NamespaceNotFound) {
-		return nil, err
+	ns := c.args.text("cleanupReshardCollection")
+	_, tracked, err := r.cluster.Tracked(ns)
+	if err == nil && !tracked {
+		err = mongoerr.New(mongoerr.NamespaceNotFound, "Namespace %s not found", ns)
 	}
-	return bson.D{}, nil
+	return bson.D{}, err
 }
 
 func (r *Router) reshardCollection(c *call) (bson.D, error) {

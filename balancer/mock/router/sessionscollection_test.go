@@ -50,7 +50,7 @@ func TestSystemSessions(t *testing.T) {
 	x.refusals("admin", []refusal{
 		{d("renameCollection", "config.system.sessions", "to", "config.other"), 20},
 		{d("reshardCollection", "config.system.sessions", "key", d("x", 1)), 20},
-		{d("shardCollection", "config.system.sessions", "key", d("x", 1)), 20},
+		{d("shardCollection", "config.system.sessions", "key", d("x", 1)), 23},
 	})
 	if code := x.code("config", d("drop", "system.sessions")); code != 20 {
 		t.Errorf("drop: code %d", code)

@@ -9,9 +9,11 @@ import (
 
 func shardingCommands() []command {
 	return []command{
-		{name: "enableSharding", aliases: []string{"enablesharding"}, adminOnly: true, takesWriteConcern: true, run: (*Router).enableSharding},
+		{name: "enableSharding", aliases: []string{"enablesharding"}, adminOnly: true, takesWriteConcern: true,
+			declared: []field{{"enableSharding", stringValue, true}, {"primaryShard", stringValue, false}},
+			run:      (*Router).enableSharding},
 		{name: "shardCollection", aliases: []string{"shardcollection"}, adminOnly: true, takesWriteConcern: true,
-			declared: []field{{"shardCollection", oldNamespaceValue, true}, {"key", objectValue, true}, {"unique", boolValue, false},
+			declared: []field{{"shardCollection", namespaceToShard, true}, {"key", objectValue, true}, {"unique", boolValue, false},
 				{"numInitialChunks", safeInt, false}, {"presplitHashedZones", boolValue, false},
 				{"implicitlyCreateIndex", optionalBool, false}, {"enforceUniquenessCheck", optionalBool, false},
 				{"collation", objectValue, false}, {"timeseries", objectValue, false}, {"collectionUUID", uuidValue, false}},
@@ -20,29 +22,21 @@ func shardingCommands() []command {
 }
 
 func (r *Router) enableSharding(c *call) (bson.D, error) {
-	name, isText := c.body.Lookup(c.invoked).StringValueOK()
-	if !isText {
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "enableSharding takes the name of a database")
+	name, primary := c.args.text("enableSharding"), c.args.text("primaryShard")
+	if primary != "" || !c.args.has("primaryShard") {
+		return bson.D{}, r.cluster.CreateDatabase(name, primary)
 	}
-	primary := c.body.Lookup("primaryShard")
-	switch {
-	case primary.IsZero() || primary.Type == bson.TypeNull:
-		return bson.D{}, r.cluster.CreateDatabase(name, "")
-	case primary.Type != bson.TypeString:
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "primaryShard must be a string")
-	case primary.StringValue() == "":
-		return nil, mongoerr.New(mongoerr.BadValue, "primaryShard must not be empty")
+	there, err := r.cluster.CheckDatabaseName(name)
+	if err == nil && !there {
+		err = mongoerr.New(mongoerr.BadValue, "invalid shard name: it is empty")
 	}
-	return bson.D{}, r.cluster.CreateDatabase(name, primary.StringValue())
+	return bson.D{}, mongoerr.Wrap(err, "Database "+name+" could not be created")
 }
 
 func (r *Router) shardCollection(c *call) (bson.D, error) {
 	ns := c.args.text("shardCollection")
 	if c.args.has("timeseries") {
 		return nil, mongoerr.New(mongoerr.NotImplemented, "the mock has no time-series collections")
-	}
-	if err := simpleCollation(c, "shardCollection"); err != nil {
-		return nil, err
 	}
 	create, allow := c.args["implicitlyCreateIndex"], c.args["enforceUniquenessCheck"]
 	err := r.cluster.ShardCollection(mock.ShardRequest{
@@ -53,6 +47,7 @@ func (r *Router) shardCollection(c *call) (bson.D, error) {
 		UUID:            c.args.binary("collectionUUID"),
 		AcceptNonUnique: !allow.IsZero() && !truth(allow),
 		PresplitZones:   c.args.truth("presplitHashedZones"),
+		OtherCollation:  simpleCollation(c, "shardCollection") != nil,
 	})
 	return bson.D{{Key: "collectionsharded", Value: ns}}, err
 }

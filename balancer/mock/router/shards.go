@@ -14,13 +14,15 @@ func shardCommands() []command {
 	return []command{
 		{name: "listShards", aliases: []string{"listshards"}, adminOnly: true, run: (*Router).listShards},
 		{name: "addShard", aliases: []string{"addshard"}, adminOnly: true, takesWriteConcern: true, run: (*Router).addShard},
-		{name: "removeShard", aliases: []string{"removeshard"}, adminOnly: true, takesWriteConcern: true, run: (*Router).removeShard},
+		{name: "removeShard", aliases: []string{"removeshard"}, adminOnly: true, takesWriteConcern: true,
+			declared: []field{{"removeShard", stringValue, true}, {"destinationShard", stringValue, false}},
+			run:      (*Router).removeShard},
 		{name: "movePrimary", aliases: []string{"moveprimary"}, adminOnly: true, takesWriteConcern: true,
 			declared: []field{{"movePrimary", stringValue, true}, {"to", shardValue, true}},
 			run:      (*Router).movePrimary},
 		{name: "checkMetadataConsistency",
 			declared: []field{{"checkMetadataConsistency", anyValue, true}, {"checkIndexes", safeBool, false},
-				{"dbMetadataLockMaxTimeMS", safeInt, false}, {"cursor", objectValue, false}},
+				{"dbMetadataLockMaxTimeMS", countValue, false}, {"cursor", objectValue, false}},
 			run: (*Router).checkMetadataConsistency},
 	}
 }
@@ -30,9 +32,12 @@ func (r *Router) addShard(c *call) (bson.D, error) {
 	if !isText {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "addShard takes a connection string")
 	}
+	set, err := mock.ParseShardAddress(address)
+	if err != nil {
+		return nil, err
+	}
 	name := ""
 	if v := c.body.Lookup("name"); !v.IsZero() {
-		var err error
 		if name, err = c.text("name"); err != nil {
 			return nil, err
 		}
@@ -43,17 +48,13 @@ func (r *Router) addShard(c *call) (bson.D, error) {
 	if name == "" && !c.body.Lookup("name").IsZero() {
 		return nil, mongoerr.New(mongoerr.BadValue, "shard name cannot be empty")
 	}
-	id, err := r.cluster.AddShard(address, name)
+	id, err := r.cluster.AddShard(set, name)
 	return bson.D{{Key: "shardAdded", Value: string(id)}}, err
 }
 
 // removeShard tells how far the removal is.
 func (r *Router) removeShard(c *call) (bson.D, error) {
-	name, err := c.text(c.invoked)
-	if err != nil {
-		return nil, err
-	}
-	removal, err := r.cluster.RemoveShard(name)
+	removal, err := r.cluster.RemoveShard(c.args.text("removeShard"))
 	if err != nil {
 		return nil, err
 	}

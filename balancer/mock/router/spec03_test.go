@@ -150,8 +150,8 @@ func (x *specTester) play(c specCase) {
 		before = x.state()
 	}
 	x.step("the command", c.Step)
-	if before != "" && x.state() != before {
-		x.t.Errorf("it has changed something:\n%s\n%s", before, x.state())
+	if before != "" {
+		x.unchanged(before)
 	}
 	for i, step := range c.Then {
 		x.step(fmt.Sprintf("then[%d]", i), step)
@@ -160,6 +160,16 @@ func (x *specTester) play(c specCase) {
 	defer x.cluster.Unlock()
 	if err := x.cluster.Invariants(); err != nil {
 		x.t.Error(err)
+	}
+}
+
+func (x *specTester) unchanged(before string) {
+	x.t.Helper()
+	was, is := strings.Split(before, "\n"), strings.Split(x.state(), "\n")
+	for i := range was {
+		if was[i] != is[i] {
+			x.t.Errorf("it has changed\n%s\nto\n%s", was[i], is[i])
+		}
 	}
 }
 
