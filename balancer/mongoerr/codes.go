@@ -32,6 +32,7 @@ const (
 	LockBusy                                                    Code = 46
 	NoMatchingDocument                                          Code = 47
 	NamespaceExists                                             Code = 48
+	InvalidRoleModification                                     Code = 49
 	MaxTimeMSExpired                                            Code = 50
 	DollarPrefixedFieldName                                     Code = 52
 	InvalidIdField                                              Code = 53
@@ -201,6 +202,7 @@ const (
 	ClearJumboFindWithoutKey Code = 51260
 	ClearJumboNoSuchChunk    Code = 51261
 	ClearJumboChunkVanished  Code = 51262
+	RoleExists               Code = 51002
 	UserExists               Code = 51003
 	HelloNegativeCounter     Code = 51758
 	HelloNegativeWait        Code = 51759
@@ -252,6 +254,7 @@ var names = map[Code]string{
 	LockBusy:                                   "LockBusy",
 	NoMatchingDocument:                         "NoMatchingDocument",
 	NamespaceExists:                            "NamespaceExists",
+	InvalidRoleModification:                    "InvalidRoleModification",
 	MaxTimeMSExpired:                           "MaxTimeMSExpired",
 	DollarPrefixedFieldName:                    "DollarPrefixedFieldName",
 	InvalidIdField:                             "InvalidIdField",

@@ -55,7 +55,7 @@ func serveFlags(o *serveLine) *pflag.FlagSet {
 	flags.StringVar(&o.dbpath, "dbpath", "", "keep the cluster in this `DIR`, and go on with the one that is there")
 	flags.StringVar(&o.snapshot, "snapshot", "", "begin with the cluster in this `FILE`, made by mock.save()")
 	flags.BoolVar(&o.shardPorts, "shard-ports", false, "let each shard and the config server listen, too, on the ports that follow")
-	flags.StringArrayVar(&o.auth, "auth", nil, "`USER:FILE`, a user and the file with the password; repeat to add. Clients must authenticate then")
+	flags.StringArrayVar(&o.auth, "auth", nil, "`USER:FILE`, a user and the file with the password and, unless it is root, roles; repeat to add. Clients must authenticate then")
 	flags.StringVar(&o.tlsCert, "tls-cert", "", "a PEM `FILE` with the certificate: clients must use TLS then")
 	flags.StringVar(&o.tlsKey, "tls-key", "", "a PEM `FILE` with the certificate's key, where it is another one")
 	flags.StringVar(&o.mockTime, "mock-time", "real", "`real|virtual|60x`: as it is; standing still but for the commands, with a jump when one waits; or at a pace")

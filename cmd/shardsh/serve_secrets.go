@@ -7,13 +7,15 @@ import (
 	"io/fs"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 
 	"shardsh/balancer/mock/users"
 	"shardsh/balancer/mongoerr"
 )
 
-// readUsers makes the users of --auth: all on admin, with the role root.
+// readUsers makes the users of --auth: all on admin, with the roles that their
+// files give them, or root.
 func readUsers(specs []string) (*users.Directory, error) {
 	directory := users.NewDirectory()
 	for _, spec := range specs {
@@ -21,11 +23,11 @@ func readUsers(specs []string) (*users.Directory, error) {
 		if !ok || name == "" || path == "" {
 			return nil, usagef("--auth takes user:file, the file holding the password, not %q", spec)
 		}
-		password, err := readPassword(path)
+		draft, err := readUser(path)
 		if err != nil {
 			return nil, usageError{fmt.Errorf("--auth %s: %w", name, err)}
 		}
-		err = directory.Create("admin", name, users.Draft{Password: password, Roles: []users.Role{{Role: "root", Database: "admin"}}})
+		err = directory.Create("admin", name, draft)
 		if mongoerr.Is(err, mongoerr.UserExists) {
 			return nil, usagef("--auth: the user %s is given twice", name)
 		}
@@ -43,8 +45,51 @@ const (
 	othersMode = fs.FileMode(0o077)
 )
 
-// readPassword reads a file of one line. Its text never shows in an error.
-func readPassword(path string) (string, error) {
+// readUser reads a user's file: the password in the first line, and in those
+// after it, if there are any, a role each. What may be a part of a password
+// never shows in an error.
+func readUser(path string) (users.Draft, error) {
+	draft := users.Draft{Roles: []users.Role{{Role: "root", Database: "admin"}}}
+	text, err := readGuarded(path)
+	if err != nil {
+		return draft, err
+	}
+	lines := strings.Split(strings.TrimRight(text, "\r\n"), "\n")
+	if draft.Password = strings.TrimSuffix(lines[0], "\r"); draft.Password == "" {
+		return draft, fmt.Errorf("the first line of %s is empty: it should hold the password", path)
+	}
+	if len(lines) > 1 {
+		draft.Roles = nil
+	}
+	for i, line := range lines[1:] {
+		role, err := readRole(line)
+		if err != nil {
+			return draft, fmt.Errorf("line %d of %s: %w", i+2, path, err)
+		}
+		draft.Roles = append(draft.Roles, role)
+	}
+	return draft, nil
+}
+
+// readRole reads "role: NAME@DB", or "role: NAME" for one of admin's.
+func readRole(line string) (users.Role, error) {
+	full, isRole := strings.CutPrefix(line, "role:")
+	if !isRole {
+		return users.Role{}, errors.New("after the password there are only lines such as \"role: readWrite@app\" or \"role: clusterMonitor\"")
+	}
+	name, db, scoped := strings.Cut(strings.TrimSpace(full), "@")
+	if !scoped {
+		db = "admin"
+	}
+	role := users.Role{Role: name, Database: db}
+	if !slices.Contains(users.BuiltinRoles(db), role) {
+		return role, fmt.Errorf("the database %s has no built-in role %s", db, name)
+	}
+	return role, nil
+}
+
+// readGuarded reads a small file that nobody else may read.
+func readGuarded(path string) (string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return "", err
@@ -55,20 +100,10 @@ func readPassword(path string) (string, error) {
 	case runtime.GOOS != "windows" && info.Mode().Perm()&othersMode != 0:
 		return "", fmt.Errorf("others may read %s (mode %#o): chmod 600 it", path, info.Mode().Perm())
 	case info.Size() > maxPasswordBytes:
-		return "", fmt.Errorf("%s holds more than a password", path)
+		return "", fmt.Errorf("%s holds more than a password and roles", path)
 	}
 	data, err := os.ReadFile(path)
-	if err != nil {
-		return "", err
-	}
-	password := strings.TrimSuffix(strings.TrimSuffix(string(data), "\n"), "\r")
-	switch {
-	case password == "":
-		return "", fmt.Errorf("%s is empty: it should hold the password", path)
-	case strings.ContainsAny(password, "\r\n"):
-		return "", fmt.Errorf("%s has more than one line: it should hold the password only", path)
-	}
-	return password, nil
+	return string(data), err
 }
 
 // readTLS reads the certificate and its key, which may be in one file. It is

@@ -165,7 +165,9 @@ func TestServeCommandLine(t *testing.T) {
 		{"a user without a file", []string{"--auth", "me"}, 2, "user:file"},
 		{"a password file that is not there", []string{"--auth", "me:nowhere"}, 2, "nowhere"},
 		{"a password that others may read", []string{"--auth", "me:" + open}, 2, "chmod 600"},
-		{"a password of two lines", []string{"--auth", "me:" + lines}, 2, "more than one line"},
+		{"a password of two lines", []string{"--auth", "me:" + lines}, 2, "after the password there are only lines such as"},
+		{"a role that is none", []string{"--auth", "me:" + writeFile(t, "king", "secret\nrole: king\n")}, 2, "line 2 of "},
+		{"a role of another database", []string{"--auth", "me:" + writeFile(t, "far", "secret\nrole: root@app\n")}, 2, "the database app has no built-in role root"},
 		{"an empty password", []string{"--auth", "me:" + empty}, 2, "empty"},
 		{"a directory for a password", []string{"--auth", "me:" + t.TempDir()}, 2, "directory"},
 		{"a user twice", []string{"--auth", "me:" + password, "--auth", "me:" + password}, 2, "twice"},
@@ -201,6 +203,29 @@ func TestServeStopsWellOnSignals(t *testing.T) {
 		if log := p.log.String(); !strings.Contains(log, "msg=listening") || !strings.Contains(log, "msg=stopped") {
 			t.Errorf("the log is %s", log)
 		}
+	}
+}
+
+// The file of a user's password may give roles, which are enforced.
+func TestServeUsersHaveRoles(t *testing.T) {
+	p := startServe(t, "--auth", "reader:"+writeFile(t, "reader", "secret\nrole: read@app\r\nrole: clusterMonitor\n"), "--auth", "root:"+writeFile(t, "root", "secret"))
+	as := func(name string) *mongo.Client {
+		return p.driver(p.uri, func(o *options.ClientOptions) { o.SetAuth(options.Credential{Username: name, Password: "secret"}) })
+	}
+	reader, root := as("reader"), as("root")
+	if _, err := root.Database("app").Collection("orders").InsertOne(t.Context(), document("k", 1)); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := reader.Database("app").Collection("orders").CountDocuments(t.Context(), bson.D{}); err != nil || n != 1 {
+		t.Errorf("%d documents, %v", n, err)
+	}
+	command(t, reader, "listShards", 1)
+	_, err := reader.Database("app").Collection("orders").InsertOne(t.Context(), document("k", 2))
+	if err == nil || !strings.Contains(err.Error(), "not authorized on app to execute command { insert: \"orders\"") {
+		t.Errorf("an insert of a reader: %v", err)
+	}
+	if err := reader.Database("admin").RunCommand(t.Context(), document("balancerStop", 1)).Err(); err == nil {
+		t.Error("a reader stops the balancer")
 	}
 }
 

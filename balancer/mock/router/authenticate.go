@@ -15,7 +15,7 @@ func authenticationCommands() []command {
 		{name: "saslStart", stable: true, anyone: true, outside: true, run: (*Router).saslStart},
 		{name: "saslContinue", stable: true, anyone: true, outside: true, run: (*Router).saslContinue},
 		{name: "logout", anyone: true, outside: true, run: logout},
-		{name: "connectionStatus", anyone: true, run: connectionStatus},
+		{name: "connectionStatus", anyone: true, run: (*Router).connectionStatus},
 	}
 }
 
@@ -51,7 +51,7 @@ func peerOf(c *wire.Client) *peer {
 // authorize refuses what a connection may not ask before it has said who it
 // is.
 func (r *Router) authorize(cmd *command, c *call) error {
-	if !r.authRequired || cmd.anyone || c.peer.user != nil {
+	if !r.authRequired || cmd.anyone || r.user(c.peer) != nil {
 		return nil
 	}
 	return mongoerr.New(mongoerr.Unauthorized, "Command %s requires authentication", cmd.name)
@@ -194,17 +194,15 @@ func logout(_ *Router, c *call) (bson.D, error) {
 	return bson.D{}, nil
 }
 
-func connectionStatus(_ *Router, c *call) (bson.D, error) {
-	names, roles := bson.A{}, bson.A{}
-	if u := c.peer.user; u != nil {
+func (r *Router) connectionStatus(c *call) (bson.D, error) {
+	names, roles := bson.A{}, []users.Role{}
+	if u := r.user(c.peer); u != nil {
 		names = append(names, bson.D{{Key: "user", Value: u.Name}, {Key: "db", Value: u.Database}})
-		for _, role := range u.Roles {
-			roles = append(roles, role)
-		}
+		roles = r.users.Inherited(u.Roles)
 	}
-	info := bson.D{{Key: "authenticatedUsers", Value: names}, {Key: "authenticatedUserRoles", Value: roles}}
+	info := bson.D{{Key: "authenticatedUsers", Value: names}, {Key: "authenticatedUserRoles", Value: roleDocs(roles)}}
 	if truth(c.body.Lookup("showPrivileges")) {
-		info = append(info, bson.E{Key: "authenticatedUserPrivileges", Value: bson.A{}})
+		info = append(info, bson.E{Key: "authenticatedUserPrivileges", Value: privilegeDocs(r.grants(c.peer).Privileges())})
 	}
 	return bson.D{{Key: "authInfo", Value: info}}, nil
 }

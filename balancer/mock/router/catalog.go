@@ -31,7 +31,11 @@ func (r *Router) listDatabases(c *call) (bson.D, error) {
 	}
 	list := bson.A{}
 	var total int64
+	shows := r.showsDatabase(c)
 	for _, db := range r.cluster.Databases() {
+		if !shows(db.Name) {
+			continue
+		}
 		shards := bson.D{}
 		for _, part := range db.ByShard {
 			shards = append(shards, bson.E{Key: string(part.Shard), Value: part.Bytes})
@@ -61,7 +65,11 @@ func (r *Router) listCollections(c *call) (bson.D, error) {
 		return nil, err
 	}
 	var list []bson.Raw
+	shows := r.showsCollection(c)
 	for _, info := range r.cluster.CollectionInfos(c.db) {
+		if !shows(info.Name) {
+			continue
+		}
 		doc := bson.D{{Key: "name", Value: info.Name}, {Key: "type", Value: "collection"}}
 		if info.View {
 			doc[1].Value = "view"

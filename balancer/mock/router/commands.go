@@ -26,7 +26,7 @@ var since = map[string]catalog.Release{
 // aliases. A command that is not here answers CommandNotFound.
 func commandTable(r catalog.Release) map[string]*command {
 	table := tableOf(slices.Concat(
-		handshakeCommands(), authenticationCommands(), userCommands(), sessionCommands(), diagnosticCommands(), readCommands(), writeCommands(), bulkWriteCommands(), explainCommands(),
+		handshakeCommands(), authenticationCommands(), userCommands(), roleCommands(), sessionCommands(), diagnosticCommands(), readCommands(), writeCommands(), bulkWriteCommands(), explainCommands(),
 		catalogCommands(), indexCommands(), statisticsCommands(), balancerCommands(),
 		moveCommands(), chunkCommands(), shardingCommands(), reshardingCommands(), zoneCommands(), shardCommands(),
 		parameterCommands(), operationCommands(), mockCommands(), failPointCommands(), snapshotCommands(),
@@ -42,9 +42,9 @@ func commandTable(r catalog.Release) map[string]*command {
 
 // tableOf finds commands by their names and aliases; the last of a name counts.
 func tableOf(commands []command) map[string]*command {
-	table, needs := map[string]*command{}, participantsOf()
+	table, needs, privileges := map[string]*command{}, participantsOf(), privilegesOf()
 	for _, cmd := range commands {
-		cmd.needs = needs[cmd.name]
+		cmd.needs, cmd.privilege = needs[cmd.name], privileges[cmd.name]
 		table[cmd.name] = &cmd
 		for _, alias := range cmd.aliases {
 			table[alias] = &cmd

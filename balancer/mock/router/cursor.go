@@ -7,6 +7,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/mock/users"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -28,6 +29,8 @@ type cursor struct {
 	used time.Time
 	// lsid is the session it was made in; nil without one.
 	lsid *sessionID
+	// owner is who made it; nil without a login.
+	owner *users.User
 }
 
 // cursors are the open cursors by id. The cluster's lock guards them.
@@ -109,7 +112,7 @@ type opened struct {
 
 // open makes a cursor in the session of a call and takes its first batch.
 func (r *Router) open(call *call, ns string, results []bson.Raw, size int, single bool) (opened, error) {
-	c := &cursor{ns: ns, left: results, lsid: call.lsid}
+	c := &cursor{ns: ns, left: results, lsid: call.lsid, owner: call.peer.user}
 	batch := c.take(size)
 	if single {
 		c.left = nil
@@ -158,6 +161,9 @@ func (r *Router) getMore(c *call) (bson.D, error) {
 	if open.ns != c.db+"."+coll {
 		return nil, mongoerr.New(mongoerr.Unauthorized, "Requested getMore on namespace '%s.%s', but cursor belongs to a different namespace %s", c.db, coll, open.ns)
 	}
+	if r.authRequired && !c.peer.is(open.owner) {
+		return nil, mongoerr.New(mongoerr.Unauthorized, "cursor id %d was not created by the authenticated user", id)
+	}
 	if err := c.checkSession(id, open); err != nil {
 		return nil, err
 	}
@@ -197,6 +203,9 @@ func (r *Router) killCursors(c *call) (bson.D, error) {
 		id, ok := v.AsInt64OK()
 		if !ok {
 			return nil, mongoerr.New(mongoerr.TypeMismatch, "cursor ids must be numbers")
+		}
+		if open := r.cursors.open[id]; open != nil && r.authRequired && !c.peer.is(open.owner) && !r.grants(c.peer).Allows(users.TheCluster(), "killAnyCursor") {
+			return nil, c.unauthorized()
 		}
 		if r.cursors.kill(id) {
 			killed = append(killed, id)

@@ -2,12 +2,15 @@ package router
 
 import (
 	"crypto/sha256"
+	"strings"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/users"
 )
 
-// What the router knows and the cluster keeps: users, and what retryable
+// What the router knows and the cluster keeps: users and roles, and what retryable
 // writes have done, so that one whose reply was lost with the process is not
 // done twice.
 
@@ -50,8 +53,12 @@ func (r *Router) keepWrites(c *call) {
 // restore takes over what the cluster kept. Users that are there stay. The
 // caller holds the lock.
 func (r *Router) restore() {
-	for name, user := range r.cluster.KeptUsers() {
-		if err := r.users.Restore(user, false); err != nil {
+	for name, kept := range r.cluster.KeptUsers() {
+		restore := func() error { return r.users.Restore(kept, false) }
+		if strings.HasPrefix(name, keptRole) {
+			restore = func() error { return r.users.RestoreRole(kept) }
+		}
+		if err := restore(); err != nil {
 			r.logger.Error("user not restored", "user", name, "error", err)
 		}
 	}
@@ -81,6 +88,26 @@ func (r *Router) restoreWrites(session string, raw bson.Raw) bool {
 		s.writes.done[o.ID] = &outcome{matched: o.Matched, modified: o.Modified, upserted: o.Upserted, removed: o.Removed, reply: o.Reply}
 	}
 	return true
+}
+
+// keptRole is before the names of roles, which are kept with the users. No
+// database's name has a blank.
+const keptRole = "role "
+
+// keepRole keeps a role as it is now.
+func (r *Router) keepRole(role users.Role) {
+	name := keptRole + role.Database + "." + role.Role
+	def, there := r.users.FindRole(role)
+	if !there {
+		r.cluster.KeepUser(name, nil)
+		return
+	}
+	stored, err := def.Stored()
+	if err != nil {
+		r.logger.Error("role not kept", "role", role.Role, "error", err)
+		return
+	}
+	r.cluster.KeepUser(name, stored)
 }
 
 // keepUser keeps a user as it is now.

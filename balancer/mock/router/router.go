@@ -116,6 +116,8 @@ type command struct {
 	retryable bool
 	// needs are nodes besides those of the documents it reads or writes.
 	needs participants
+	// privilege is what the caller's roles must allow.
+	privilege rule
 	// ours: a command of the mock's own, which no fault stops.
 	ours bool
 	// outside runs without the cluster's lock and takes no virtual time.
@@ -226,6 +228,9 @@ func (r *Router) runOutside(cmd *command, c *call) (bson.D, error) {
 		return nil, err
 	}
 	c.args = parsed
+	if err := r.checkPrivileges(cmd, c); err != nil {
+		return nil, err
+	}
 	return cmd.run(r, c)
 }
 
@@ -263,6 +268,9 @@ func (r *Router) check(cmd *command, c *call) error {
 	}
 	if cmd.adminOnly && c.db != "admin" {
 		return mongoerr.New(mongoerr.Unauthorized, "%s may only be run against the admin database.", cmd.name)
+	}
+	if err := r.checkPrivileges(cmd, c); err != nil {
+		return err
 	}
 	if err := c.checkGossip(); err != nil {
 		return err

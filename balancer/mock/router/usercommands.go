@@ -6,6 +6,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mock/users"
 	"shardsh/balancer/mongoerr"
 )
@@ -24,14 +25,6 @@ func userCommands() []command {
 		{name: "dropAllUsersFromDatabase", takesWriteConcern: true, run: (*Router).dropAllUsers},
 		{name: "usersInfo", run: (*Router).usersInfo},
 	}
-}
-
-// roleNames are the built-in roles. Privileges are not checked, so a role of
-// another name would only look as if it meant something.
-var roleNames = []string{
-	"read", "readWrite", "dbAdmin", "dbOwner", "userAdmin", "clusterAdmin", "clusterManager", "clusterMonitor", "hostManager",
-	"backup", "restore", "readAnyDatabase", "readWriteAnyDatabase", "userAdminAnyDatabase", "dbAdminAnyDatabase", "root",
-	"enableSharding", "directShardOperations", "__system",
 }
 
 // cutUserName takes "db.user" apart. Database names have no dot, and drivers
@@ -92,7 +85,9 @@ func (c *call) userDraft() (users.Draft, error) {
 	if err := c.readMechanisms(&draft); err != nil {
 		return draft, err
 	}
-	return draft, c.readRoles(&draft)
+	var err error
+	draft.Roles, err = c.readRoles()
+	return draft, err
 }
 
 func (c *call) readMechanisms(draft *users.Draft) error {
@@ -125,29 +120,26 @@ func textOf(v bson.RawValue) string {
 	return text
 }
 
-// readRoles reads a role by its name, in the command's database, or as
-// {role, db}.
-func (c *call) readRoles(draft *users.Draft) error {
-	array, ok := c.args["roles"].ArrayOK()
+// readRoles reads the field roles: names, in the command's database, or
+// {role, db}. It is nil without the field.
+func (c *call) readRoles() ([]users.Role, error) {
+	array, ok := c.body.Lookup("roles").ArrayOK()
 	if !ok {
-		return nil
+		return nil, nil
 	}
 	values, err := array.Values()
 	if err != nil {
-		return mongoerr.New(mongoerr.InvalidBSON, "%s", err)
+		return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
 	}
-	draft.Roles = []users.Role{}
+	roles := []users.Role{}
 	for _, v := range values {
-		role := users.Role{Role: textOf(v), Database: c.db}
-		if doc, isDoc := v.DocumentOK(); isDoc {
-			role = users.Role{Role: textOf(doc.Lookup("role")), Database: textOf(doc.Lookup("db"))}
+		role, ok := c.roleOf(v)
+		if !ok {
+			return nil, mongoerr.New(mongoerr.BadValue, "Role names must be either strings or objects")
 		}
-		if !slices.Contains(roleNames, role.Role) {
-			return mongoerr.New(mongoerr.RoleNotFound, "Could not find role: %s@%s", role.Role, role.Database)
-		}
-		draft.Roles = append(draft.Roles, role)
+		roles = append(roles, role)
 	}
-	return nil
+	return roles, nil
 }
 
 func (r *Router) dropUser(c *call) (bson.D, error) {
@@ -173,30 +165,66 @@ func (r *Router) dropAllUsers(c *call) (bson.D, error) {
 // usersInfo takes 1 for all of the database, {forAllDBs: true}, a name, a
 // {user, db}, or an array of such.
 func (r *Router) usersInfo(c *call) (bson.D, error) {
-	wanted, err := c.usersWanted(c.body.Lookup("usersInfo"))
+	which := c.body.Lookup("usersInfo")
+	wanted, err := c.usersWanted(which)
 	if err != nil {
 		return nil, err
 	}
+	if truth(c.body.Lookup("showCredentials")) {
+		return nil, mongoerr.New(mongoerr.NotImplemented, "the mock shows nobody's credentials")
+	}
+	privileges := truth(c.body.Lookup("showPrivileges"))
+	if doc, isDoc := which.DocumentOK(); privileges && (isNumber(which) || isDoc && truth(doc.Lookup("forAllDBs"))) {
+		return nil, mongoerr.New(mongoerr.IllegalOperation, "Privilege or restriction details require exact-match usersInfo queries")
+	}
+	filter, err := c.document("filter")
+	if err != nil {
+		return nil, err
+	}
+	matching, err := store.CompileFilter(filter)
+	if err != nil {
+		return nil, err
+	}
+	custom := c.body.Lookup("showCustomData")
 	list := bson.A{}
 	for _, u := range r.users.All() {
 		if !wanted(u) {
 			continue
 		}
-		doc := bson.D{{Key: "_id", Value: u.Database + "." + u.Name}, {Key: "userId", Value: u.ID}, {Key: "user", Value: u.Name}, {Key: "db", Value: u.Database}}
-		if u.CustomData != nil {
-			doc = append(doc, bson.E{Key: "customData", Value: u.CustomData})
+		raw, err := bson.Marshal(r.userDoc(u, custom.IsZero() || truth(custom), privileges))
+		if err != nil {
+			return nil, err
 		}
-		mechanisms := bson.A{}
-		for _, m := range u.Mechanisms() {
-			mechanisms = append(mechanisms, string(m))
+		if matching.Match(raw) {
+			list = append(list, bson.Raw(raw))
 		}
-		roles := bson.A{}
-		for _, role := range u.Roles {
-			roles = append(roles, role)
-		}
-		list = append(list, append(doc, bson.E{Key: "roles", Value: roles}, bson.E{Key: "mechanisms", Value: mechanisms}))
 	}
 	return bson.D{{Key: "users", Value: list}}, nil
+}
+
+func isNumber(v bson.RawValue) bool {
+	_, ok := numberOf(v)
+	return ok
+}
+
+func (r *Router) userDoc(u *users.User, custom, privileges bool) bson.D {
+	doc := bson.D{{Key: "_id", Value: u.Database + "." + u.Name}, {Key: "userId", Value: u.ID}, {Key: "user", Value: u.Name}, {Key: "db", Value: u.Database}}
+	if u.CustomData != nil && custom {
+		doc = append(doc, bson.E{Key: "customData", Value: u.CustomData})
+	}
+	mechanisms := bson.A{}
+	for _, m := range u.Mechanisms() {
+		mechanisms = append(mechanisms, string(m))
+	}
+	doc = append(doc, bson.E{Key: "roles", Value: roleDocs(u.Roles)}, bson.E{Key: "mechanisms", Value: mechanisms})
+	if !privileges {
+		return doc
+	}
+	return append(doc,
+		bson.E{Key: "inheritedRoles", Value: roleDocs(r.users.Inherited(u.Roles))},
+		bson.E{Key: "inheritedPrivileges", Value: privilegeDocs(r.users.RoleGrants(u.Roles).Privileges())},
+		bson.E{Key: "inheritedAuthenticationRestrictions", Value: bson.A{}},
+		bson.E{Key: "authenticationRestrictions", Value: bson.A{}})
 }
 
 // usersWanted compiles the value of usersInfo.

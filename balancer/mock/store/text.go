@@ -100,3 +100,6 @@ func readable(args []any) []any {
 	}
 	return out
 }
+
+// Shown writes a document the way the server's messages do.
+func Shown(doc bson.Raw) string { return text(objectValue(doc)) }

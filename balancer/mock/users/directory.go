@@ -52,11 +52,14 @@ type Directory struct {
 
 	mu    sync.RWMutex
 	users map[key]*User
+	roles map[key]*Definition // those that were created
+	// grants are what users may do, as far as somebody has asked.
+	grants map[key]*Grants
 }
 
 // NewDirectory makes a directory without users.
 func NewDirectory() *Directory {
-	return &Directory{decoy: random(32), users: map[key]*User{}}
+	return &Directory{decoy: random(32), users: map[key]*User{}, roles: map[key]*Definition{}, grants: map[key]*Grants{}}
 }
 
 // random never fails: crypto/rand ends the process rather than give less.
@@ -76,8 +79,8 @@ type Draft struct {
 	CustomData bson.Raw
 }
 
-// Create adds a user. It fails with 51003 for one that exists, and with
-// BadValue for a password that can't be prepared.
+// Create adds a user. It fails with 51003 for one that exists, with BadValue
+// for a password that can't be prepared, and with RoleNotFound.
 func (d *Directory) Create(database, name string, draft Draft) error {
 	u := &User{Name: name, Database: database, ID: newID()}
 	if err := u.apply(draft); err != nil {
@@ -87,6 +90,9 @@ func (d *Directory) Create(database, name string, draft Draft) error {
 	defer d.mu.Unlock()
 	if d.users[key{database, name}] != nil {
 		return mongoerr.New(mongoerr.UserExists, "User \"%s@%s\" already exists", name, database)
+	}
+	if err := d.checkRoles(u.Roles); err != nil {
+		return err
 	}
 	d.users[key{database, name}] = u
 	return nil
@@ -116,7 +122,17 @@ func (u *User) apply(draft Draft) error {
 	return nil
 }
 
-// Update changes a user. It fails with UserNotFound.
+// checkRoles fails with RoleNotFound. The caller holds the lock.
+func (d *Directory) checkRoles(roles []Role) error {
+	for _, r := range roles {
+		if _, known := d.findRole(r); !known {
+			return RoleMissing(r)
+		}
+	}
+	return nil
+}
+
+// Update changes a user. It fails with UserNotFound and RoleNotFound.
 func (d *Directory) Update(database, name string, draft Draft) error {
 	was, ok := d.Find(database, name)
 	if !ok {
@@ -131,7 +147,11 @@ func (d *Directory) Update(database, name string, draft Draft) error {
 	if d.users[key{database, name}] == nil {
 		return NotFound(database, name)
 	}
+	if err := d.checkRoles(draft.Roles); err != nil {
+		return err
+	}
 	d.users[key{database, name}] = &is
+	d.forget()
 	return nil
 }
 
@@ -141,6 +161,7 @@ func (d *Directory) Drop(database, name string) bool {
 	defer d.mu.Unlock()
 	_, ok := d.users[key{database, name}]
 	delete(d.users, key{database, name})
+	d.forget()
 	return ok
 }
 

@@ -57,6 +57,7 @@ func (d *Directory) Restore(stored bson.Raw, replace bool) error {
 	k := key{u.Database, u.Name}
 	if d.users[k] == nil || replace {
 		d.users[k] = u
+		d.forget()
 	}
 	return nil
 }

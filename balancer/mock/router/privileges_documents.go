@@ -1,0 +1,219 @@
+package router
+
+import (
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/users"
+)
+
+func mayInsert(a asking) bool { return a.may.Allows(a.target(), a.unvalidated("insert")...) }
+
+// unvalidated adds the action of bypassDocumentValidation where it is asked
+// for.
+func (c *call) unvalidated(actions ...users.Action) []users.Action {
+	if truth(c.body.Lookup("bypassDocumentValidation")) {
+		actions = append(actions, "bypassDocumentValidation")
+	}
+	return actions
+}
+
+func mayUpdate(a asking) bool {
+	wanted := a.unvalidated("update")
+	statements, _ := documents(a.body.Lookup("updates"))
+	for _, s := range statements {
+		if truth(s.Lookup("upsert")) {
+			wanted = append(wanted, "insert")
+			break
+		}
+	}
+	return a.may.Allows(a.target(), wanted...)
+}
+
+func mayFindAndModify(a asking) bool {
+	wanted := a.unvalidated("find")
+	switch {
+	case truth(a.body.Lookup("remove")):
+		wanted = append(wanted, "remove")
+	default:
+		wanted = append(wanted, "update")
+	}
+	if truth(a.body.Lookup("upsert")) {
+		wanted = append(wanted, "insert")
+	}
+	return a.may.Allows(a.target(), wanted...)
+}
+
+// mayBulkWrite: each operation's namespace must allow it.
+func mayBulkWrite(a asking) bool {
+	ops, err := a.bulkStatements()
+	if err != nil {
+		return true // the command fails
+	}
+	actions := map[string]users.Action{"insert": "insert", "update": "update", "delete": "remove"}
+	for _, op := range ops {
+		wanted := a.unvalidated(actions[op.kind])
+		if truth(op.doc.Lookup("upsert")) {
+			wanted = append(wanted, "insert")
+		}
+		if !a.may.Allows(users.OnNamespace(op.ns), wanted...) {
+			return false
+		}
+	}
+	return true
+}
+
+// mayAggregate: each stage has its own needs; reading is the first's.
+func mayAggregate(a asking) bool {
+	stages := a.body.Lookup("pipeline")
+	if _, isNumber := a.body.Lookup("aggregate").AsInt64OK(); isNumber {
+		return mayRunPipeline(a, "$cmd.aggregate", stages)
+	}
+	coll := textOf(a.body.Lookup("aggregate"))
+	if !readsNoDocuments(stages) && !a.may.Allows(users.On(a.db, coll), "find") {
+		return false
+	}
+	return mayRunPipeline(a, coll, stages)
+}
+
+// readsNoDocuments: the first stage makes documents of its own.
+func readsNoDocuments(pipeline bson.RawValue) bool {
+	stages, _ := documents(pipeline)
+	if len(stages) == 0 {
+		return false
+	}
+	_, makes := sourceRules()[firstKey(stages[0])]
+	return makes
+}
+
+// stageRule tells whether a stage of a pipeline on a collection is allowed.
+type stageRule func(a asking, coll string, spec bson.RawValue) bool
+
+// sourceRules are what the stages need that make documents of their own.
+func sourceRules() map[string]stageRule {
+	onPipelines := func(action users.Action) stageRule {
+		return func(a asking, coll string, _ bson.RawValue) bool { return a.may.Allows(users.On(a.db, coll), action) }
+	}
+	cluster := func(action users.Action) stageRule {
+		return func(a asking, _ string, _ bson.RawValue) bool { return a.may.Allows(users.TheCluster(), action) }
+	}
+	// unlessOwn needs the action to see others' things.
+	unlessOwn := func(action users.Action) stageRule {
+		return func(a asking, _ string, spec bson.RawValue) bool {
+			options, _ := spec.DocumentOK()
+			return !truth(options.Lookup("allUsers")) || a.may.Allows(users.TheCluster(), action)
+		}
+	}
+	return map[string]stageRule{
+		"$collStats": onPipelines("collStats"), "$indexStats": onPipelines("indexStats"), "$planCacheStats": onPipelines("planCacheRead"),
+		"$currentOp":    mayListOperations,
+		"$listSessions": unlessOwn("listSessions"), "$listLocalSessions": unlessOwn("listSessions"),
+		"$shardedDataDistribution": cluster("shardedDataDistribution"), "$listSampledQueries": cluster("listSampledQueries"),
+		"$queryStats": cluster("queryStatsRead"), "$listClusterCatalog": cluster("listDatabases"), "$documents": func(asking, string, bson.RawValue) bool { return true },
+		"$changeStream": func(a asking, coll string, _ bson.RawValue) bool {
+			if coll == "$cmd.aggregate" {
+				coll = ""
+			}
+			return a.may.Allows(users.On(a.db, coll), "changeStream", "find")
+		},
+	}
+}
+
+// mayListOperations: one's own on this mongos need nothing.
+func mayListOperations(a asking, _ string, spec bson.RawValue) bool {
+	options, _ := spec.DocumentOK()
+	own := truth(options.Lookup("localOps")) && !truth(options.Lookup("allUsers"))
+	return own || a.may.Allows(users.TheCluster(), "inprog")
+}
+
+// joinRules are what the other stages need that read or write another
+// collection.
+func joinRules() map[string]stageRule {
+	return map[string]stageRule{
+		"$lookup": mayJoin("from"), "$graphLookup": mayJoin("from"), "$unionWith": mayJoin("coll"),
+		"$facet": mayFacet, "$out": mayReplace, "$merge": mayMerge,
+	}
+}
+
+// mayRunPipeline looks at the stages. What is no pipeline fails later anyway.
+func mayRunPipeline(a asking, coll string, pipeline bson.RawValue) bool {
+	stages, err := documents(pipeline)
+	if err != nil {
+		return true
+	}
+	makes, joins := sourceRules(), joinRules()
+	for _, s := range stages {
+		name := firstKey(s)
+		of := makes[name]
+		if of == nil {
+			of = joins[name]
+		}
+		if of != nil && !of(a, coll, s.Lookup(name)) {
+			return false
+		}
+	}
+	return true
+}
+
+// mayJoin reads another collection, perhaps through a pipeline.
+func mayJoin(field string) stageRule {
+	return func(a asking, coll string, spec bson.RawValue) bool {
+		options, _ := spec.DocumentOK()
+		pipeline := options.Lookup("pipeline")
+		from := options.Lookup(field)
+		if name := textOf(spec); name != "" {
+			from = spec
+		}
+		if from.IsZero() {
+			return mayRunPipeline(a, coll, pipeline)
+		}
+		of := namespaceOf(a.db, from)
+		if !readsNoDocuments(pipeline) && !a.may.Allows(of, "find") {
+			return false
+		}
+		return mayRunPipeline(a, of.Collection, pipeline)
+	}
+}
+
+// namespaceOf reads a collection's name or {db, coll}.
+func namespaceOf(db string, v bson.RawValue) users.Resource {
+	if name, isText := v.StringValueOK(); isText {
+		return users.On(db, name)
+	}
+	doc, _ := v.DocumentOK()
+	if other := textOf(doc.Lookup("db")); other != "" {
+		db = other
+	}
+	return users.On(db, textOf(doc.Lookup("coll")))
+}
+
+func mayFacet(a asking, coll string, spec bson.RawValue) bool {
+	doc, _ := spec.DocumentOK()
+	elems, _ := doc.Elements()
+	for _, e := range elems {
+		if !mayRunPipeline(a, coll, e.Value()) {
+			return false
+		}
+	}
+	return true
+}
+
+func mayReplace(a asking, _ string, spec bson.RawValue) bool {
+	return a.may.Allows(namespaceOf(a.db, spec), a.unvalidated("insert", "remove")...)
+}
+
+// mayMerge: the modes say whether it inserts, updates or both.
+func mayMerge(a asking, _ string, spec bson.RawValue) bool {
+	options, isDoc := spec.DocumentOK()
+	into := spec
+	if isDoc {
+		into = options.Lookup("into")
+	}
+	var wanted []users.Action
+	if mode := textOf(options.Lookup("whenNotMatched")); mode == "" || mode == "insert" {
+		wanted = append(wanted, "insert")
+	}
+	if mode := textOf(options.Lookup("whenMatched")); mode != "keepExisting" && mode != "fail" {
+		wanted = append(wanted, "update")
+	}
+	return a.may.Allows(namespaceOf(a.db, into), a.unvalidated(wanted...)...)
+}

@@ -1,0 +1,98 @@
+package router
+
+import (
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/users"
+)
+
+// mayGrant: whoever grants a role needs grantRole on its database.
+func mayGrant(a asking) bool { return onRoles(a, "grantRole") }
+
+func mayRevoke(a asking) bool { return onRoles(a, "revokeRole") }
+
+func onRoles(a asking, action users.Action) bool {
+	roles, _ := a.readRoles()
+	return !slices.ContainsFunc(roles, func(r users.Role) bool { return !a.may.Allows(users.In(r.Database), action) })
+}
+
+func mayGrantPrivileges(a asking) bool { return onPrivileges(a, "grantRole") }
+
+func mayRevokePrivileges(a asking) bool { return onPrivileges(a, "revokeRole") }
+
+// onPrivileges wants an action on the database of each privilege, on admin
+// where it is of no database.
+func onPrivileges(a asking, action users.Action) bool {
+	docs, _ := documents(a.body.Lookup("privileges"))
+	for _, doc := range docs {
+		p, err := users.ReadPrivilege(doc)
+		if err != nil {
+			continue // the command fails
+		}
+		db := p.Resource.Database
+		if db == "" {
+			db = "admin"
+		}
+		if !a.may.Allows(users.In(db), action) {
+			return false
+		}
+	}
+	return true
+}
+
+// mayUpdateUser: nobody knows which roles go when others are given, so that
+// takes the right to revoke any.
+func mayUpdateUser(a asking) bool {
+	own := a.peer.is(&users.User{Name: textOf(a.body.Lookup("updateUser")), Database: a.db})
+	for _, change := range []struct {
+		field            string
+		action, ownField users.Action
+	}{
+		{"pwd", "changePassword", "changeOwnPassword"},
+		{"customData", "changeCustomData", "changeOwnCustomData"},
+	} {
+		if a.body.Lookup(change.field).IsZero() || a.may.Allows(users.In(a.db), change.action) {
+			continue
+		}
+		if !own || !a.may.Allows(users.In(a.db), change.ownField) {
+			return false
+		}
+	}
+	return a.body.Lookup("roles").IsZero() || a.may.Allows(users.In(""), "revokeRole") && mayGrant(a)
+}
+
+// mayViewUsers: everybody may see themselves.
+func mayViewUsers(a asking) bool {
+	return mayView(a, a.body.Lookup("usersInfo"), "user", "viewUser", func(db, name string) bool {
+		return a.peer.is(&users.User{Name: name, Database: db})
+	})
+}
+
+// mayViewRoles: everybody may see the roles they have.
+func mayViewRoles(a asking) bool {
+	return mayView(a, a.body.Lookup("rolesInfo"), "role", "viewRole", func(db, name string) bool {
+		u := a.router.user(a.peer)
+		return u != nil && slices.Contains(a.router.users.Inherited(u.Roles), users.Role{Role: name, Database: db})
+	})
+}
+
+func mayView(a asking, v bson.RawValue, field string, action users.Action, own func(db, name string) bool) bool {
+	if name, isText := v.StringValueOK(); isText {
+		return own(a.db, name) || a.may.Allows(users.In(a.db), action)
+	}
+	if array, isArray := v.ArrayOK(); isArray {
+		values, err := array.Values()
+		return err == nil && !slices.ContainsFunc(values, func(v bson.RawValue) bool { return !mayView(a, v, field, action, own) })
+	}
+	doc, isDoc := v.DocumentOK()
+	switch {
+	case isDoc && truth(doc.Lookup("forAllDBs")):
+		return a.may.Allows(users.TheCluster(), action)
+	case isDoc:
+		db := textOf(doc.Lookup("db"))
+		return own(db, textOf(doc.Lookup(field))) || a.may.Allows(users.In(db), action)
+	}
+	return a.may.Allows(users.In(a.db), action)
+}

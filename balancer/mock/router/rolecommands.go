@@ -1,0 +1,365 @@
+package router
+
+import (
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/users"
+	"shardsh/balancer/mongoerr"
+)
+
+func roleCommands() []command {
+	named := func(name string, run func(*Router, *call) (bson.D, error), fields ...field) command {
+		return command{name: name, takesWriteConcern: true, strict: true, run: run, declared: append([]field{{name, stringValue, true}}, fields...)}
+	}
+	privileges, roles := field{"privileges", arrayValue, true}, field{"roles", arrayValue, true}
+	restrictions := field{"authenticationRestrictions", arrayValue, false}
+	return []command{
+		named("createRole", (*Router).createRole, privileges, roles, restrictions),
+		named("updateRole", (*Router).updateRole, field{"privileges", arrayValue, false}, field{"roles", arrayValue, false}, restrictions),
+		named("dropRole", (*Router).dropRole),
+		{name: "dropAllRolesFromDatabase", takesWriteConcern: true, run: (*Router).dropAllRoles},
+		named("grantRolesToUser", changeUserRoles(addRoles), roles),
+		named("revokeRolesFromUser", changeUserRoles(removeRoles), roles),
+		named("grantRolesToRole", changeRoleRoles(addRoles), roles),
+		named("revokeRolesFromRole", changeRoleRoles(removeRoles), roles),
+		named("grantPrivilegesToRole", changePrivileges(addPrivileges), privileges),
+		named("revokePrivilegesFromRole", changePrivileges(removePrivileges), privileges),
+		{name: "rolesInfo", run: (*Router).rolesInfo},
+	}
+}
+
+// namedRole is the role that the command's value names in its database.
+func (c *call) namedRole() users.Role {
+	return users.Role{Role: c.args.text(c.invoked), Database: c.db}
+}
+
+// definition reads what createRole and updateRole say of a role.
+func (c *call) definition() (users.Definition, error) {
+	def := users.Definition{Role: c.namedRole()}
+	if def.Role.Role == "" {
+		return def, mongoerr.New(mongoerr.BadValue, "Role name must be non-empty")
+	}
+	if c.args.has("authenticationRestrictions") {
+		return def, mongoerr.New(mongoerr.NotImplemented, "the mock does not support authenticationRestrictions")
+	}
+	var err error
+	if def.Roles, err = c.readRoles(); err != nil {
+		return def, err
+	}
+	def.Privileges, err = c.readPrivileges()
+	return def, err
+}
+
+// readPrivileges reads the privileges of a role, which may reach beyond its
+// database on admin only.
+func (c *call) readPrivileges() ([]users.Privilege, error) {
+	if !c.args.has("privileges") {
+		return nil, nil
+	}
+	docs, err := documents(c.args["privileges"])
+	if err != nil {
+		return nil, err
+	}
+	var list []users.Privilege
+	for _, doc := range docs {
+		p, err := users.ReadPrivilege(doc)
+		if err != nil {
+			return nil, err
+		}
+		if c.db != "admin" && (p.Resource.Cluster || p.Resource.Any || p.Resource.Database != c.db) {
+			return nil, mongoerr.New(mongoerr.InvalidRoleModification, "Roles on the '%s' database cannot be granted privileges that target other databases or the cluster", c.db)
+		}
+		list = append(list, p)
+	}
+	return list, nil
+}
+
+// checkOwnRoles: a role outside of admin inherits from its database's only.
+func (c *call) checkOwnRoles(roles []users.Role) error {
+	if c.db != "admin" && slices.ContainsFunc(roles, func(r users.Role) bool { return r.Database != c.db }) {
+		return mongoerr.New(mongoerr.InvalidRoleModification, "Roles on the '%s' database cannot be granted roles from other databases", c.db)
+	}
+	return nil
+}
+
+func (r *Router) createRole(c *call) (bson.D, error) {
+	def, err := c.definition()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.checkOwnRoles(def.Roles); err != nil {
+		return nil, err
+	}
+	if err := r.users.CreateRole(def); err != nil {
+		return nil, err
+	}
+	r.keepRole(def.Role)
+	return bson.D{}, nil
+}
+
+func (r *Router) updateRole(c *call) (bson.D, error) {
+	def, err := c.definition()
+	if err != nil {
+		return nil, err
+	}
+	if !c.args.has("roles") && !c.args.has("privileges") {
+		return nil, mongoerr.New(mongoerr.BadValue, "Must specify at least one field to update in updateRole")
+	}
+	return r.changeRole(c, func(is *users.Definition) error {
+		if c.args.has("roles") {
+			is.Roles = def.Roles
+		}
+		if c.args.has("privileges") {
+			is.Privileges = def.Privileges
+		}
+		return nil
+	})
+}
+
+func (r *Router) changeRole(c *call, change func(*users.Definition) error) (bson.D, error) {
+	role := c.namedRole()
+	err := r.users.ChangeRole(role, func(is *users.Definition) error {
+		if err := change(is); err != nil {
+			return err
+		}
+		return c.checkOwnRoles(is.Roles)
+	})
+	if err != nil {
+		return nil, err
+	}
+	r.keepRole(role)
+	return bson.D{}, nil
+}
+
+func (r *Router) dropRole(c *call) (bson.D, error) {
+	return bson.D{}, r.removeRole(c.namedRole())
+}
+
+// removeRole drops a role and keeps what that changes.
+func (r *Router) removeRole(role users.Role) error {
+	changedUsers, changedRoles, err := r.users.DropRole(role)
+	if err != nil {
+		return err
+	}
+	r.keepRole(role)
+	for _, u := range changedUsers {
+		r.keepUser(u.Database, u.Name)
+	}
+	for _, def := range changedRoles {
+		r.keepRole(def.Role)
+	}
+	return nil
+}
+
+func (r *Router) dropAllRoles(c *call) (bson.D, error) {
+	n := int32(0)
+	for _, def := range r.users.Roles() {
+		if def.Database != c.db {
+			continue
+		}
+		if err := r.removeRole(def.Role); err != nil {
+			return nil, err
+		}
+		n++
+	}
+	return bson.D{{Key: "n", Value: n}}, nil
+}
+
+func addRoles(has, given []users.Role) []users.Role {
+	has = slices.Clone(has)
+	for _, role := range given {
+		if !slices.Contains(has, role) {
+			has = append(has, role)
+		}
+	}
+	return has
+}
+
+func removeRoles(has, given []users.Role) []users.Role {
+	return slices.DeleteFunc(append([]users.Role{}, has...), func(r users.Role) bool { return slices.Contains(given, r) })
+}
+
+// changeUserRoles is grantRolesToUser and revokeRolesFromUser.
+func changeUserRoles(change func(has, given []users.Role) []users.Role) func(*Router, *call) (bson.D, error) {
+	return func(r *Router, c *call) (bson.D, error) {
+		given, err := c.givenRoles(r)
+		if err != nil {
+			return nil, err
+		}
+		name := c.args.text(c.invoked)
+		user, there := r.users.Find(c.db, name)
+		if !there {
+			return nil, users.NotFound(c.db, name)
+		}
+		if err := r.users.Update(c.db, name, users.Draft{Roles: change(user.Roles, given)}); err != nil {
+			return nil, err
+		}
+		r.keepUser(c.db, name)
+		return bson.D{}, nil
+	}
+}
+
+// changeRoleRoles is grantRolesToRole and revokeRolesFromRole.
+func changeRoleRoles(change func(has, given []users.Role) []users.Role) func(*Router, *call) (bson.D, error) {
+	return func(r *Router, c *call) (bson.D, error) {
+		given, err := c.givenRoles(r)
+		if err != nil {
+			return nil, err
+		}
+		return r.changeRole(c, func(is *users.Definition) error {
+			is.Roles = change(is.Roles, given)
+			return nil
+		})
+	}
+}
+
+// givenRoles are the roles to grant or revoke: at least one, and all there.
+func (c *call) givenRoles(r *Router) ([]users.Role, error) {
+	given, err := c.readRoles()
+	if err != nil {
+		return nil, err
+	}
+	if len(given) == 0 {
+		return nil, mongoerr.New(mongoerr.BadValue, "%s command requires a non-empty \"roles\" array", c.invoked)
+	}
+	for _, role := range given {
+		if _, there := r.users.FindRole(role); !there {
+			return nil, users.RoleMissing(role)
+		}
+	}
+	return given, nil
+}
+
+func addPrivileges(has, given []users.Privilege) []users.Privilege { return append(has, given...) }
+
+func removePrivileges(has, given []users.Privilege) []users.Privilege {
+	var left []users.Privilege
+	for _, p := range has {
+		p.Actions = slices.Clone(p.Actions)
+		for _, take := range given {
+			if take.Resource == p.Resource {
+				p.Actions = slices.DeleteFunc(p.Actions, func(a users.Action) bool { return slices.Contains(take.Actions, a) })
+			}
+		}
+		if len(p.Actions) > 0 {
+			left = append(left, p)
+		}
+	}
+	return left
+}
+
+// changePrivileges is grantPrivilegesToRole and revokePrivilegesFromRole.
+func changePrivileges(change func(has, given []users.Privilege) []users.Privilege) func(*Router, *call) (bson.D, error) {
+	return func(r *Router, c *call) (bson.D, error) {
+		given, err := c.readPrivileges()
+		if err != nil {
+			return nil, err
+		}
+		if len(given) == 0 {
+			return nil, mongoerr.New(mongoerr.BadValue, "%s command requires a non-empty \"privileges\" array", c.invoked)
+		}
+		return r.changeRole(c, func(is *users.Definition) error {
+			is.Privileges = change(is.Privileges, given)
+			return nil
+		})
+	}
+}
+
+// rolesInfo takes 1 for all of the database, a name, a {role, db}, or an array
+// of such.
+func (r *Router) rolesInfo(c *call) (bson.D, error) {
+	shows := c.body.Lookup("showPrivileges")
+	if _, isText := shows.StringValueOK(); isText {
+		return nil, mongoerr.New(mongoerr.NotImplemented, "the mock does not support showPrivileges: \"asUserFragment\"")
+	}
+	wanted, err := c.rolesWanted(r, c.body.Lookup("rolesInfo"))
+	if err != nil {
+		return nil, err
+	}
+	list := bson.A{}
+	for _, role := range wanted {
+		if def, there := r.users.FindRole(role); there {
+			list = append(list, r.roleDoc(def, truth(shows)))
+		}
+	}
+	return bson.D{{Key: "roles", Value: list}}, nil
+}
+
+func (c *call) rolesWanted(r *Router, v bson.RawValue) ([]users.Role, error) {
+	if n, isNumber := numberOf(v); isNumber && n == 1 {
+		var list []users.Role
+		for _, def := range r.users.Roles() {
+			if def.Database == c.db {
+				list = append(list, def.Role)
+			}
+		}
+		if truth(c.body.Lookup("showBuiltinRoles")) {
+			list = append(list, users.BuiltinRoles(c.db)...)
+		}
+		return list, nil
+	}
+	if array, isArray := v.ArrayOK(); isArray {
+		values, err := array.Values()
+		if err != nil {
+			return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
+		}
+		var list []users.Role
+		for _, v := range values {
+			role, ok := c.roleOf(v)
+			if !ok {
+				return nil, mongoerr.New(mongoerr.BadValue, "Role names must be either strings or objects")
+			}
+			list = append(list, role)
+		}
+		return list, nil
+	}
+	role, ok := c.roleOf(v)
+	if !ok {
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "rolesInfo takes 1, a name, {role, db} or an array of roles, not %s", typeName(v.Type))
+	}
+	return []users.Role{role}, nil
+}
+
+// roleOf reads a role: its name, in the command's database, or {role, db}.
+func (c *call) roleOf(v bson.RawValue) (users.Role, bool) {
+	if name, isText := v.StringValueOK(); isText {
+		return users.Role{Role: name, Database: c.db}, true
+	}
+	doc, isDoc := v.DocumentOK()
+	role := users.Role{Role: textOf(doc.Lookup("role")), Database: textOf(doc.Lookup("db"))}
+	return role, isDoc && role.Role != ""
+}
+
+func (r *Router) roleDoc(def *users.Definition, privileges bool) bson.D {
+	doc := bson.D{}
+	if !def.Builtin {
+		doc = append(doc, bson.E{Key: "_id", Value: def.Database + "." + def.Role.Role})
+	}
+	doc = append(doc,
+		bson.E{Key: "role", Value: def.Role.Role}, bson.E{Key: "db", Value: def.Database}, bson.E{Key: "isBuiltin", Value: def.Builtin},
+		bson.E{Key: "roles", Value: roleDocs(def.Roles)}, bson.E{Key: "inheritedRoles", Value: roleDocs(r.users.Inherited(def.Roles))})
+	if privileges {
+		doc = append(doc,
+			bson.E{Key: "privileges", Value: privilegeDocs(def.Privileges)},
+			bson.E{Key: "inheritedPrivileges", Value: privilegeDocs(r.users.RoleGrants([]users.Role{def.Role}).Privileges())})
+	}
+	return doc
+}
+
+func roleDocs(roles []users.Role) bson.A {
+	docs := bson.A{}
+	for _, role := range roles {
+		docs = append(docs, role)
+	}
+	return docs
+}
+
+func privilegeDocs(privileges []users.Privilege) bson.A {
+	docs := bson.A{}
+	for _, p := range privileges {
+		docs = append(docs, p.Document())
+	}
+	return docs
+}
