@@ -330,8 +330,6 @@ func TestIndexOptions(t *testing.T) {
 	}{
 		{d("key", d("a", 1), "name", "a", "sparse", true, "partialFilterExpression", partial), 67},
 		{d("key", d("a", 1), "name", "a", "nope", 1), 197},
-		{d("key", d("a", "text"), "name", "a"), 238},
-		{d("key", d("$**", 1), "name", "a"), 238},
 		{d("key", d("a", 1), "name", "a", "expireAfterSeconds", 1), 238},
 		{d("key", d("a", "hashed"), "name", "a", "unique", true), 16764},
 		{d("key", d("a", "nope"), "name", "a"), 67},

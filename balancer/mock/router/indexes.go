@@ -1,8 +1,6 @@
 package router
 
 import (
-	"slices"
-
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock/store"
@@ -96,19 +94,19 @@ func readIndexOptions(spec *store.IndexSpec, doc bson.Raw) error {
 	if err != nil {
 		return mongoerr.New(mongoerr.InvalidBSON, "%s", err)
 	}
-	kept := bson.D{}
+	kept, ofKind := bson.D{}, bson.D{}
 	for _, e := range elems {
 		v := e.Value()
 		switch name := e.Key(); {
-		case name == "expireAfterSeconds" || name == "wildcardProjection" || name == "collation" && !isSimple(v):
+		case name == "expireAfterSeconds" || name == "collation" && !isSimple(v):
 			return mongoerr.New(mongoerr.NotImplemented, "the mock does not support indexes with %s", name)
 		case name == "collation" || idleOptions[name]:
 		case name == "partialFilterExpression" && v.Type != bson.TypeEmbeddedDocument:
 			return mongoerr.New(mongoerr.TypeMismatch, "The field 'partialFilterExpression' must be an object, but got %s", typeName(v.Type))
 		case keptOptions[name]:
 			kept = append(kept, bson.E{Key: name, Value: v})
-		case indexTypeOptions[name]:
-			return mongoerr.New(mongoerr.NotImplemented, "the mock does not support indexes with %s", name)
+		case kindOptions[name] != "":
+			ofKind = append(ofKind, bson.E{Key: name, Value: v})
 		default:
 			return mongoerr.New(mongoerr.InvalidIndexSpecificationOption, "The field '%s' is not valid for an index specification. Specification: %s", name, doc)
 		}
@@ -116,35 +114,13 @@ func readIndexOptions(spec *store.IndexSpec, doc bson.Raw) error {
 	if spec.Sparse && !doc.Lookup("partialFilterExpression").IsZero() {
 		return mongoerr.New(mongoerr.CannotCreateIndex, "cannot mix \"partialFilterExpression\" and \"sparse\" options")
 	}
-	if len(kept) > 0 {
-		spec.Options, err = bson.Marshal(kept)
-	}
-	if err != nil {
+	if ofKind, err = completeKind(spec, ofKind); err != nil {
 		return err
 	}
-	return refuseSpecialKeys(spec.Key)
-}
-
-// indexTypeOptions belong to kinds of indexes that the mock has not.
-var indexTypeOptions = map[string]bool{
-	"weights": true, "default_language": true, "language_override": true, "textIndexVersion": true,
-	"2dsphereIndexVersion": true, "bits": true, "min": true, "max": true,
-}
-
-// refuseSpecialKeys: text, geo and wildcard indexes would answer queries that
-// the mock can't.
-func refuseSpecialKeys(key bson.Raw) error {
-	elems, err := key.Elements()
-	if err != nil {
-		return mongoerr.New(mongoerr.InvalidBSON, "%s", err)
+	if kept = append(kept, ofKind...); len(kept) > 0 {
+		spec.Options, err = bson.Marshal(kept)
 	}
-	for _, e := range elems {
-		kind, isText := e.Value().StringValueOK()
-		if e.Key() == "$**" || isText && slices.Contains([]string{"text", "2d", "2dsphere", "wildcard"}, kind) {
-			return mongoerr.New(mongoerr.NotImplemented, "the mock does not support text, geo and wildcard indexes: %s", key)
-		}
-	}
-	return nil
+	return err
 }
 
 func isSimple(collation bson.RawValue) bool {

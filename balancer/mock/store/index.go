@@ -133,7 +133,7 @@ func (c *Collection) CreateIndex(spec IndexSpec) error {
 		return err
 	}
 	for _, other := range c.indexes {
-		sameKey := bytes.Equal(other.spec.Key, spec.Key)
+		sameKey := compare(objectValue(other.spec.Key), objectValue(spec.Key)) == 0
 		sameName := other.spec.Name == spec.Name
 		sameOptions := other.spec.Unique == spec.Unique && other.spec.Sparse == spec.Sparse &&
 			bytes.Equal(other.spec.Options, spec.Options) || other == c.indexes[0]
@@ -193,7 +193,7 @@ func (c *Collection) Indexes() []IndexSpec {
 func (c *Collection) IndexFor(prefix bson.Raw) (*Index, bool) {
 	var found *Index
 	for _, ix := range c.indexes {
-		if ix.spec.Sparse || ix.partial != nil || !hasPrefix(ix.spec.Key, prefix) {
+		if ix.spec.Sparse || ix.partial != nil || ix.special || !hasPrefix(ix.spec.Key, prefix) {
 			continue
 		}
 		if !ix.Multikey() {

@@ -37,7 +37,7 @@ func (f indexField) append(dst []byte, v value) []byte {
 // two arrays side by side cannot be indexed (171), nor can a hashed array
 // (16766).
 func (ix *Index) keysOf(doc bson.Raw) (indexKeys, error) {
-	if ix.partial != nil && !ix.partial.Match(doc) {
+	if ix.special || ix.partial != nil && !ix.partial.Match(doc) {
 		return indexKeys{}, nil
 	}
 	x := extraction{ix: ix}
