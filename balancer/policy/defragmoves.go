@@ -2,11 +2,8 @@ package policy
 
 import (
 	"cmp"
-	"iter"
 	"slices"
 	"time"
-
-	"github.com/tidwall/btree"
 
 	"shardsh/balancer/catalog"
 )
@@ -20,50 +17,17 @@ type movePhase struct {
 	shards  []moveShard
 	order   []int // of shards: the fullest first
 	chunks  []smallOrLarge
-	avoided map[int32][]int // shards that refused a chunk, by chunk
-	left    int             // small chunks
+	avoided map[int32][]int32 // shards that refused a chunk, by chunk
+	left    int               // small chunks
 	moving  map[catalog.Key]pair
 	merging map[span]pair
 	toMerge []pair
-	changes int // of the lists of small chunks
+	reached rank // by the present scan of small chunks
 
 	// barren are the shards that had nothing to give to those of asked. As a round
 	// takes more of these, there is not more to give; a reply ends that.
 	asked  *Available
 	barren []bool
-}
-
-// moveShard is a shard with its part of the collection.
-type moveShard struct {
-	id       catalog.ShardID
-	draining bool
-	size     int64
-	small    *btree.BTreeG[rank]
-}
-
-// rank is where a small chunk stands among those of its shard: first those
-// that were never postponed, the smallest first, then in key order.
-type rank struct {
-	failed, size int64
-	from         int32
-	chunk        int32 // its position in chunks
-}
-
-func (a rank) before(b rank) bool {
-	return cmp.Or(cmp.Compare(a.failed, b.failed), cmp.Compare(a.size, b.size), cmp.Compare(a.from, b.from)) < 0
-}
-
-// smallOrLarge is a chunk, or what became of several, linked with its
-// neighbours.
-type smallOrLarge struct {
-	span
-	size       int64
-	failed     int64 // when it was postponed, 0 = never
-	prev, next int32 // -1 at the ends
-	shard      int
-	zone       string
-	busy       bool
-	listed     bool // among its shard's small chunks
 }
 
 // pair is a chunk on its way to a sibling.
@@ -73,12 +37,13 @@ func newMovePhase(s Situation) *movePhase {
 	p := &movePhase{
 		subject: newSubject(s),
 		ending:  ending{usual: PhaseMerge},
-		avoided: make(map[int32][]int),
+		avoided: make(map[int32][]int32),
 		moving:  make(map[catalog.Key]pair),
 		merging: make(map[span]pair),
 		chunks:  make([]smallOrLarge, 0, s.Table.Len()),
 	}
-	number := make(map[catalog.ShardID]int)
+	number := make(map[catalog.ShardID]int32)
+	zoneNumber := make(map[string]int32)
 	for _, shard := range s.Shards {
 		number[shard.ID] = p.addShard(shard, s.Sizes.ByShard[shard.ID])
 	}
@@ -92,10 +57,16 @@ func newMovePhase(s Situation) *movePhase {
 			n = p.addShard(catalog.Shard{ID: c.Shard}, 0)
 			number[c.Shard] = n
 		}
+		name := s.Zones.ZoneOf(c.Min, c.Max)
+		zone, known := zoneNumber[name]
+		if !known {
+			zone = int32(len(zoneNumber))
+			zoneNumber[name] = zone
+		}
 		i := int32(len(p.chunks))
 		p.chunks = append(p.chunks, smallOrLarge{
 			span: span{i, i + 1}, size: c.Estimate.Bytes(), prev: i - 1, next: i + 1,
-			shard: n, zone: s.Zones.ZoneOf(c.Min, c.Max),
+			shard: n, zone: zone,
 		})
 	}
 	p.chunks[len(p.chunks)-1].next = -1
@@ -108,36 +79,10 @@ func newMovePhase(s Situation) *movePhase {
 	return p
 }
 
-func (p *movePhase) addShard(s catalog.Shard, size int64) int {
-	p.shards = append(p.shards, moveShard{
-		id: s.ID, draining: s.Draining, size: size,
-		small: btree.NewBTreeGOptions(rank.before, btree.Options{NoLocks: true}),
-	})
+func (p *movePhase) addShard(s catalog.Shard, size int64) int32 {
+	p.shards = append(p.shards, moveShard{id: s.ID, draining: s.Draining, size: size})
 	p.order = append(p.order, len(p.order))
-	return len(p.shards) - 1
-}
-
-func (p *movePhase) rank(i int32) rank {
-	c := &p.chunks[i]
-	return rank{c.failed, c.size, c.from, i}
-}
-
-func (p *movePhase) list(i int32) {
-	p.chunks[i].listed = true
-	p.changes++
-	p.shards[p.chunks[i].shard].small.Set(p.rank(i))
-	p.left++
-}
-
-// discard takes a chunk from the small ones for good. It stays a sibling.
-func (p *movePhase) discard(i int32) {
-	c := &p.chunks[i]
-	if c.listed {
-		c.listed = false
-		p.changes++
-		p.shards[c.shard].small.Delete(p.rank(i))
-		p.left--
-	}
+	return int32(len(p.shards) - 1)
 }
 
 func (p *movePhase) reorder() {
@@ -164,8 +109,8 @@ func (p *movePhase) NextMigration(avail *Available, now time.Time) (Migration, b
 			p.barren[n] = true
 			continue
 		}
+		p.change(found, func(c, s *smallOrLarge) { c.busy, s.busy = true, true })
 		c, to := &p.chunks[found.chunk], &p.chunks[found.sibling]
-		c.busy, to.busy = true, true
 		m := Migration{
 			From: p.shards[n].id, To: p.shards[to.shard].id, Namespace: p.ns, UUID: p.uuid,
 			MaxChunkSizeBytes: p.maxChunk, Reason: ReasonDefragmentation,
@@ -181,18 +126,15 @@ func (p *movePhase) NextMigration(avail *Available, now time.Time) (Migration, b
 
 // pick scans the small chunks of a shard.
 func (p *movePhase) pick(n int, avail *Available, now time.Time) (pair, bool) {
-	for i := range p.scan(n) {
-		if p.chunks[i].busy {
-			continue
-		}
-		siblings := p.siblings(i)
-		if len(siblings) == 0 {
+	for i := range p.scan(n, avail) {
+		siblings, count := p.siblings(i)
+		if count == 0 {
 			p.discard(i)
 			continue
 		}
-		var eligible []int32
+		eligible := make([]int32, 0, len(siblings))
 		avoided := 0
-		for _, j := range siblings {
+		for _, j := range siblings[:count] {
 			switch s := &p.chunks[j]; {
 			case s.busy || !avail.Has(p.shards[s.shard].id):
 			case slices.Contains(p.avoided[i], s.shard):
@@ -204,45 +146,11 @@ func (p *movePhase) pick(n int, avail *Available, now time.Time) (pair, bool) {
 		if len(eligible) > 0 {
 			return pair{i, p.recipient(i, eligible)}, true
 		}
-		if avoided == len(siblings) {
+		if avoided == count {
 			p.postpone(i, now)
 		}
 	}
 	return pair{}, false
-}
-
-// scan goes over the small chunks of a shard while they change: what is put
-// back behind the present one is met again. Chunks are read some at a time, and
-// anew from the last one when the list has changed since.
-func (p *movePhase) scan(n int) iter.Seq[int32] {
-	return func(yield func(int32) bool) {
-		const some = 64
-		small := p.shards[n].small
-		var ahead [some]rank
-		var last rank
-		for first := true; ; first = false {
-			read := 0
-			small.Ascend(last, func(r rank) bool {
-				if first || last.before(r) {
-					ahead[read] = r
-					read++
-				}
-				return read < some
-			})
-			changes := p.changes
-			for _, r := range ahead[:read] {
-				if last = r; !yield(r.chunk) {
-					return
-				}
-				if p.changes != changes {
-					break
-				}
-			}
-			if read == 0 {
-				return
-			}
-		}
-	}
 }
 
 // postpone puts a chunk that all its siblings' shards refused behind the
@@ -256,22 +164,6 @@ func (p *movePhase) postpone(i int32, now time.Time) {
 	delete(p.avoided, i)
 	p.chunks[i].failed = now.UnixNano()
 	p.list(i)
-}
-
-// siblings are the neighbours a chunk may be merged with, the right one first.
-func (p *movePhase) siblings(i int32) []int32 {
-	var list []int32
-	c := &p.chunks[i]
-	for _, j := range []int32{c.next, c.prev} {
-		if j < 0 {
-			continue
-		}
-		s := &p.chunks[j]
-		if s.zone == c.zone && (s.shard == c.shard || !p.shards[s.shard].draining) {
-			list = append(list, j)
-		}
-	}
-	return list
 }
 
 // recipient chooses between the siblings: the first unless the second scores
@@ -339,7 +231,7 @@ func (p *movePhase) MigrationDone(m Migration, err error) {
 		p.toMerge = append(p.toMerge, done)
 		return
 	}
-	c.busy, s.busy = false, false
+	p.change(done, func(c, s *smallOrLarge) { c.busy, s.busy = false, false })
 	switch {
 	case TooBig(err):
 		p.discard(done.chunk)
@@ -390,28 +282,33 @@ func (p *movePhase) ActionDone(a Action, r ActionResult) *Measurement {
 
 // unite makes the sibling the union of the two.
 func (p *movePhase) unite(of pair) {
-	union := p.union(of)
-	p.discard(of.chunk)
-	c, s := &p.chunks[of.chunk], &p.chunks[of.sibling]
-	wasListed := s.listed
-	p.discard(of.sibling)
-	s.span, s.size, s.busy = union, merged(c.size, s.size), false
-	if wasListed && s.size <= p.small {
-		p.list(of.sibling)
-	}
-	if c.prev >= 0 {
-		p.chunks[c.prev].next = c.next
-	}
-	if c.next >= 0 {
-		p.chunks[c.next].prev = c.prev
-	}
+	p.change(of, func(c, s *smallOrLarge) {
+		wasListed := s.listed
+		for _, gone := range []*smallOrLarge{c, s} {
+			if gone.listed {
+				gone.listed = false
+				p.left--
+			}
+		}
+		s.span, s.size, s.busy = p.union(of), merged(c.size, s.size), false
+		if wasListed && s.size <= p.small {
+			s.listed = true
+			p.left++
+		}
+		if c.prev >= 0 {
+			p.chunks[c.prev].next = c.next
+		}
+		if c.next >= 0 {
+			p.chunks[c.next].prev = c.prev
+		}
+	})
 }
 
 func (p *movePhase) Abort(next PhaseName) {
 	p.abort(next)
 	p.toMerge = nil
 	for n := range p.shards {
-		p.shards[n].small.Clear()
+		p.shards[n].small = nil
 	}
 	p.left = 0
 }

@@ -1,0 +1,213 @@
+package policy
+
+import (
+	"iter"
+
+	"github.com/tidwall/btree"
+
+	"shardsh/balancer/catalog"
+)
+
+// moveShard is a shard with its part of the collection.
+type moveShard struct {
+	id       catalog.ShardID
+	draining bool
+	size     int64
+	// small are lists of its small chunks by rank, but for busy ones. The first
+	// has those without a sibling, the one at n+1 those with a sibling on shard n
+	// that is not busy: a chunk may be on two lists. A round that has taken most
+	// shards looks at the lists of the others only.
+	small []*btree.BTreeG[int32] // nil = empty
+}
+
+// smallOrLarge is a chunk, or what became of several, linked with its
+// neighbours.
+type smallOrLarge struct {
+	span
+	size       int64
+	failed     int64 // when it was postponed, 0 = never
+	prev, next int32 // -1 at the ends
+	shard      int32
+	zone       int32 // a number for its name
+	busy       bool
+	listed     bool // among its shard's small chunks
+}
+
+// rank is where a small chunk stands among those of its shard: first those
+// that were never postponed, the smallest first, then in key order.
+type rank struct {
+	failed, size int64
+	from         int32
+}
+
+func (a rank) before(b rank) bool {
+	switch {
+	case a.failed != b.failed:
+		return a.failed < b.failed
+	case a.size != b.size:
+		return a.size < b.size
+	}
+	return a.from < b.from
+}
+
+// reached stands for the rank that a scan has reached, in place of a chunk.
+const reached int32 = -1
+
+func (p *movePhase) rank(i int32) rank {
+	if i == reached {
+		return p.reached
+	}
+	c := &p.chunks[i]
+	return rank{c.failed, c.size, c.from}
+}
+
+func (p *movePhase) before(i, j int32) bool { return p.rank(i).before(p.rank(j)) }
+
+// siblings are the neighbours a chunk may be merged with, the right one first.
+func (p *movePhase) siblings(i int32) (list [2]int32, n int) {
+	c := &p.chunks[i]
+	for _, j := range [2]int32{c.next, c.prev} {
+		if j < 0 {
+			continue
+		}
+		s := &p.chunks[j]
+		if s.zone == c.zone && (s.shard == c.shard || !p.shards[s.shard].draining) {
+			list[n] = j
+			n++
+		}
+	}
+	return list, n
+}
+
+// lists are the numbers of the lists that a chunk belongs to.
+func (p *movePhase) lists(i int32) (numbers [2]int32, n int) {
+	c := &p.chunks[i]
+	if !c.listed || c.busy {
+		return numbers, 0
+	}
+	siblings, count := p.siblings(i)
+	if count == 0 {
+		return numbers, 1
+	}
+	for _, j := range siblings[:count] {
+		s := &p.chunks[j]
+		if number := s.shard + 1; !s.busy && (n == 0 || numbers[0] != number) {
+			numbers[n] = number
+			n++
+		}
+	}
+	return numbers, n
+}
+
+// place puts a small chunk on its lists.
+func (p *movePhase) place(i int32) {
+	numbers, n := p.lists(i)
+	for _, number := range numbers[:n] {
+		p.listAt(p.chunks[i].shard, number).Load(i)
+	}
+}
+
+func (p *movePhase) listAt(shard, number int32) *btree.BTreeG[int32] {
+	s := &p.shards[shard]
+	if grow := int(number) + 1 - len(s.small); grow > 0 {
+		s.small = append(s.small, make([]*btree.BTreeG[int32], grow)...)
+	}
+	if s.small[number] == nil {
+		s.small[number] = btree.NewBTreeGOptions(p.before, btree.Options{NoLocks: true})
+	}
+	return s.small[number]
+}
+
+// displace takes a small chunk from its lists, before anything that they depend
+// on changes.
+func (p *movePhase) displace(i int32) {
+	numbers, n := p.lists(i)
+	for _, number := range numbers[:n] {
+		p.shards[p.chunks[i].shard].small[number].Delete(i)
+	}
+}
+
+// list makes a chunk one of the small ones.
+func (p *movePhase) list(i int32) {
+	p.chunks[i].listed = true
+	p.left++
+	p.place(i)
+}
+
+// discard takes a chunk from the small ones for good. It stays a sibling.
+func (p *movePhase) discard(i int32) {
+	if p.chunks[i].listed {
+		p.displace(i)
+		p.chunks[i].listed = false
+		p.left--
+	}
+}
+
+// change does something with a chunk and its sibling that their lists, and
+// those of the neighbours on both sides, depend on.
+func (p *movePhase) change(of pair, do func(c, s *smallOrLarge)) {
+	left, right := of.chunk, of.sibling
+	if p.chunks[left].next != right {
+		left, right = right, left
+	}
+	around := [4]int32{p.chunks[left].prev, left, right, p.chunks[right].next}
+	for _, i := range around {
+		if i >= 0 {
+			p.displace(i)
+		}
+	}
+	do(&p.chunks[of.chunk], &p.chunks[of.sibling])
+	for _, i := range around {
+		if i >= 0 {
+			p.place(i)
+		}
+	}
+}
+
+// scan goes over the small chunks of a shard that have a sibling on an
+// available shard, or none at all, by rank and while they change: what is put
+// back behind the present one is met again.
+func (p *movePhase) scan(n int, avail *Available) iter.Seq[int32] {
+	return func(yield func(int32) bool) {
+		for i := p.smallest(n, avail, false); i >= 0; i = p.smallest(n, avail, true) {
+			p.reached = p.rank(i)
+			if !yield(i) {
+				return
+			}
+		}
+	}
+}
+
+// smallest is the first chunk of a scan, or the next one; -1 at its end.
+func (p *movePhase) smallest(n int, avail *Available, next bool) int32 {
+	best := int32(-1)
+	for number, list := range p.shards[n].small {
+		i := head(list, next)
+		if i >= 0 && (best < 0 || p.before(i, best)) && (number == 0 || avail.Has(p.shards[number-1].id)) {
+			best = i
+		}
+	}
+	return best
+}
+
+// head is the first chunk of a list, or the first behind what is reached; -1
+// when there is none.
+func head(list *btree.BTreeG[int32], next bool) int32 {
+	if list == nil {
+		return -1
+	}
+	if !next {
+		if i, ok := list.Min(); ok {
+			return i
+		}
+		return -1
+	}
+	found := int32(-1)
+	list.Ascend(reached, func(i int32) bool {
+		if list.Less(reached, i) {
+			found = i
+		}
+		return found < 0
+	})
+	return found
+}
