@@ -41,7 +41,7 @@ func (l *Loop) selectByCount(shards []catalog.Shard) ([]policy.Migration, error)
 		}
 		chosen, err := l.countCandidates(coll, rules, shards, available)
 		switch {
-		case errors.Is(err, errTerminated):
+		case errors.Is(err, errTerminated), failsRound(err):
 			return nil, err
 		case err != nil && !mongoerr.Is(err, mongoerr.NamespaceNotFound):
 			l.cfg.Logger.Warn("collection left out of this round", "id", 21853, "ns", coll.Namespace, "error", err)

@@ -53,6 +53,10 @@ type Cluster interface {
 	// MarkJumbo flags the chunk with this lower bound, without a new version.
 	MarkJumbo(ctx context.Context, ns string, min catalog.Key) error
 
+	// SwitchOffBalancing sets noBalance in the entry of a collection (spec 01
+	// §1.6).
+	SwitchOffBalancing(ctx context.Context, ns string) error
+
 	// LogAction writes one entry of config.actionlog.
 	LogAction(ctx context.Context, what string, details bson.D) error
 
@@ -86,6 +90,16 @@ type EventCluster interface {
 	Cluster
 	StartMove(m policy.Migration, done func(error))
 	StartAction(a policy.Action, done func(policy.ActionResult))
+}
+
+// MachineIDs is a Cluster whose nodes tell the numbers that they put into the
+// ObjectIds they make: no two shards should have the same. A round begins with
+// that check where the Cluster is one (spec 01 §1.4).
+type MachineIDs interface {
+	// MachineID is false when the shard does not tell its number.
+	MachineID(ctx context.Context, id catalog.ShardID) (number int64, tells bool, err error)
+	// ResetMachineID lets the shard draw another number.
+	ResetMachineID(ctx context.Context, id catalog.ShardID) error
 }
 
 // RoundLock is the lock "balancer" of config.locks, for clusters of releases

@@ -51,7 +51,7 @@ func (l *Loop) warnBlocked(draining []catalog.ShardID) error {
 		}
 		if len(owning) > 0 {
 			l.cfg.Logger.Warn("a draining shard owns chunks of a collection that may not be balanced",
-				"id", 7977400, "ns", coll.Namespace, "shards", owning)
+				"id", 7977400, "uuid", coll.UUID, "ns", coll.Namespace, "shards", owning)
 		}
 	}
 	return nil

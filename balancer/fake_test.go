@@ -234,6 +234,11 @@ func (f *fakeCluster) MarkJumbo(_ context.Context, ns string, _ catalog.Key) err
 	return nil
 }
 
+func (f *fakeCluster) SwitchOffBalancing(_ context.Context, ns string) error {
+	f.find(ns).entry.NoBalance = true
+	return nil
+}
+
 func (f *fakeCluster) LogAction(_ context.Context, what string, details bson.D) error {
 	f.log = append(f.log, loggedAction{f.queue.Now(), what, details})
 	return nil

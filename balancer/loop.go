@@ -42,6 +42,9 @@ type Parameters struct {
 	// AutoMergerInterval is the least time between the beginnings of two rounds
 	// of the auto-merger (autoMergerIntervalSecs).
 	AutoMergerInterval time.Duration
+	// SessionsChunks is the number of chunks into which releases up to 7.0 cut
+	// the sessions collection (minNumChunksForSessionsCollection).
+	SessionsChunks int
 	// RandomMigrations is the server's fail point for tests of itself
 	// (balancerShouldReturnRandomMigrations): chunks and unsharded collections
 	// move at random (spec 01 §6.10 and §8).
@@ -56,7 +59,7 @@ func DefaultParameters() Parameters {
 	return Parameters{
 		MigrationsThrottling: time.Second, SelectionTimeout: 5 * time.Second,
 		DefragmentationThrottling: time.Second, AutoMergerThrottling: 15 * time.Second, AutoMergerInterval: time.Hour,
-		ReshardingDuration: 5 * time.Minute,
+		SessionsChunks: 1024, ReshardingDuration: 5 * time.Minute,
 	}
 }
 

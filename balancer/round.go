@@ -9,6 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/policy"
 )
 
@@ -50,7 +51,11 @@ func (l *Loop) round() time.Duration {
 // action log, and the sleep after it.
 func (l *Loop) steps(details *roundDetails) (logged bool, sleep time.Duration, err error) {
 	pause := pausesOf(l.cfg.Version)
-	if _, err := l.shards(); err != nil { // step 2
+	shards, err := l.shards() // step 2
+	if err != nil {
+		return false, 0, err
+	}
+	if err := l.checkMachineIDs(shards); err != nil { // step 3
 		return false, 0, err
 	}
 	if err := l.refreshSettings(); err != nil { // step 4
@@ -231,10 +236,13 @@ func (l *Loop) migrated(m policy.Migration, moveErr error, details *roundDetails
 		l.cache.remove(m.Namespace)
 	case m.Reason != policy.ReasonUnsharded && policy.TooBig(moveErr):
 		// Handled counts as moved whatever became of it (spec 01 §10.1).
+		l.cfg.Logger.Info("too much to move, the chunk is split or flagged", "id", 21871, "ns", m.Namespace, "from", m.From, "to", m.To, "error", moveErr)
 		if err := l.handleTooBig(m); err != nil {
 			return err
 		}
 		details.moved++
+	case m.Reason != policy.ReasonUnsharded && mongoerr.Is(moveErr, mongoerr.IndexNotFound) && l.lostHashedIndex(m):
+		l.cache.remove(m.Namespace)
 	default:
 		l.cfg.Logger.Info("migration failed", "id", 21872, "ns", m.Namespace, "from", m.From, "to", m.To, "error", moveErr)
 		l.cache.remove(m.Namespace)

@@ -16,6 +16,7 @@ func (l *Loop) selectMigrations(shards []catalog.Shard, available *policy.Availa
 	if available.Len() < 2 {
 		return nil, nil
 	}
+	started := l.now
 	colls, err := l.collections()
 	if err != nil {
 		return nil, err
@@ -24,7 +25,6 @@ func (l *Loop) selectMigrations(shards []catalog.Shard, available *policy.Availa
 	l.shuffle(len(rest), func(i, j int) { rest[i], rest[j] = rest[j], rest[i] })
 
 	var candidates []policy.Migration
-	started := l.now
 	for _, coll := range rest {
 		if coll.Balanceable() {
 			batch = append(batch, coll)
@@ -93,7 +93,7 @@ func (l *Loop) processBatch(batch []catalog.Collection, shards []catalog.Shard, 
 		}
 		chosen, err := l.candidatesFor(coll, sizes[coll.Namespace], shards, available)
 		switch {
-		case errors.Is(err, errTerminated):
+		case errors.Is(err, errTerminated), failsRound(err):
 			return nil, err
 		case mongoerr.Is(err, mongoerr.NamespaceNotFound):
 			l.cache.remove(coll.Namespace)

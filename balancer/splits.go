@@ -10,9 +10,12 @@ import (
 
 // splitAtZones splits chunks at zone boundaries, for every sharded collection
 // whatever its switches say (spec 01 §5.2 and §5.3). Refusals are warnings;
-// only termination comes back.
+// only termination and what fails the round come back.
 func (l *Loop) splitAtZones() error {
 	splits, err := l.selectSplits()
+	if failsRound(err) {
+		return err
+	}
 	if err != nil {
 		l.cfg.Logger.Warn("zone splits not selected", "id", 21878, "error", err)
 		return l.onlyTermination(err)
@@ -49,7 +52,7 @@ func (l *Loop) selectSplits() ([]policy.Split, error) {
 	for _, coll := range colls {
 		routing, err := l.routing(coll.Namespace)
 		switch {
-		case errors.Is(err, errTerminated):
+		case errors.Is(err, errTerminated), failsRound(err):
 			return nil, err
 		case mongoerr.Is(err, mongoerr.NamespaceNotFound):
 			continue
@@ -60,17 +63,38 @@ func (l *Loop) selectSplits() ([]policy.Split, error) {
 		if coll.Namespace == policy.SessionsNamespace && routing.Zones.Len() > 0 {
 			l.cfg.Logger.Warn("zones of the sessions collection are ignored", "id", 4562401)
 		}
-		splits = append(splits, policy.SplitsAtZones(coll.Namespace, routing.Table, routing.Zones)...)
+		splits = append(splits, l.splitsOf(routing)...)
 	}
 	return splits, nil
 }
 
+// splitsOf are the splits at the zones of a collection. The sessions have their
+// own instead, up to 7.0 (spec 01 §5.4).
+func (l *Loop) splitsOf(r Routing) []policy.Split {
+	if r.Collection.Namespace == policy.SessionsNamespace && l.cfg.Version.SplitsSessions() {
+		return policy.SplitsOfSessions(r.Table, l.cfg.Parameters().SessionsChunks)
+	}
+	return policy.SplitsAtZones(r.Collection.Namespace, r.Table, r.Zones)
+}
+
+// failsRound tells the errors that the server throws, which end the round for
+// all collections, from those it returns, which concern the collection alone:
+// zone bounds that do not fit the shard key (spec 01 §4.1).
+func failsRound(err error) bool {
+	return mongoerr.Is(err, mongoerr.BoundFieldMismatch) || mongoerr.Is(err, mongoerr.KeyPatternShorterThanBound)
+}
+
 // handleTooBig deals with a range that was too big to move: split its chunk,
 // or flag it jumbo when it can't be split (spec 01 §10.1). Only a failing
-// refresh comes back; everything after it is swallowed.
+// refresh comes back, which is also that of a collection made anew; everything
+// after it is swallowed.
 func (l *Loop) handleTooBig(m policy.Migration) error {
-	if _, err := l.routing(m.Namespace); err != nil {
+	routing, err := l.routing(m.Namespace)
+	if err != nil {
 		return err
+	}
+	if !routing.Collection.UUID.Equal(m.UUID) {
+		return mongoerr.New(mongoerr.NamespaceNotFound, "collection %s of the migration is gone, another has its name", m.Namespace)
 	}
 	split, err := call(&l.thread, "splitPoint", func(ctx context.Context, c Cluster) (policy.Split, error) {
 		return c.SplitPoint(ctx, m)

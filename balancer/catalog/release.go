@@ -88,6 +88,9 @@ func (r Release) AutoMerges() bool { return r.AtLeast(Release70) }
 // AutoSplits reports whether shards split chunks that have grown beyond the chunk size.
 func (r Release) AutoSplits() bool { return !r.AtLeast(Release60) }
 
+// SplitsSessions reports whether the balancer cuts the sessions collection into many chunks.
+func (r Release) SplitsSessions() bool { return r.AtLeast(Release44) && !r.AtLeast(Release80) }
+
 // HasModes reports whether the setting mode exists beside stopped, and the balancer runs on
 // the config servers, which has it hold its lock for good. Before that each
 // router has a balancer and takes the lock for a round.

@@ -246,6 +246,7 @@ func (c *Cluster) engineParameters() balancer.Parameters {
 		AutoMergerThrottling:      c.parameters.Milliseconds("autoMergerThrottlingMS"),
 		AutoMergerInterval:        c.parameters.Seconds("autoMergerIntervalSecs"),
 
+		SessionsChunks:     int(c.parameters.Int("minNumChunksForSessionsCollection")),
 		RandomMigrations:   c.parameters.Int(randomMigrations) != 0,
 		ReshardingDuration: c.parameters.Milliseconds("reshardingMinimumOperationDurationMillis"),
 	}

@@ -158,6 +158,11 @@ func (e engine) MarkJumbo(_ context.Context, ns string, min catalog.Key) error {
 	return e.c.setJumbo(ns, min, catalog.JumboTrue)
 }
 
+func (e engine) SwitchOffBalancing(_ context.Context, ns string) error {
+	_, err := e.c.configModify(configCollections, ns, func(doc *bson.D) { set(doc, "noBalance", true) })
+	return err
+}
+
 func (e engine) LogAction(_ context.Context, what string, details bson.D) error {
 	e.c.LogAction(what, details)
 	return nil
@@ -213,6 +218,10 @@ func (l lockedEngine) Move(ctx context.Context, m policy.Migration) error {
 
 func (l lockedEngine) MarkJumbo(ctx context.Context, ns string, min catalog.Key) error {
 	return l.do(func(e engine) error { return e.MarkJumbo(ctx, ns, min) })
+}
+
+func (l lockedEngine) SwitchOffBalancing(ctx context.Context, ns string) error {
+	return l.do(func(e engine) error { return e.SwitchOffBalancing(ctx, ns) })
 }
 
 func (l lockedEngine) LogAction(ctx context.Context, what string, details bson.D) error {

@@ -26,6 +26,8 @@ type shard struct {
 	// was last written.
 	deletionsChanged bool
 	counters         shardCounters
+	// machineID is the one drawn or given; 0 is that of the address.
+	machineID int32
 }
 
 // localCollection is a collection's data on one shard, orphans included.

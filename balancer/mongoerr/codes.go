@@ -192,6 +192,7 @@ const (
 // Location<code>. The names here are ours.
 const (
 	WrongFieldType           Code = 13111
+	SameMachineIDs           Code = 13258
 	BoundFieldMismatch       Code = 16634
 	CollStatsSpec            Code = 40166
 	UnknownStage             Code = 40324

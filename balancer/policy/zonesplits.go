@@ -22,25 +22,29 @@ func SplitsAtZones(ns string, t *catalog.RoutingTable, z *catalog.ZoneSet) []Spl
 	}
 	var splits []Split
 	for point := range cuts(t, z) {
-		c := t.Find(point)
-		last := len(splits) - 1
-		if last < 0 || !splits[last].Min.Equal(c.Min) {
-			splits = append(splits, Split{
-				Namespace:    ns,
-				Shard:        c.Shard,
-				Version:      t.Version(),
-				ChunkVersion: c.Version,
-				Min:          c.Min,
-				Max:          c.Max,
-				Points:       []catalog.Key{point},
-			})
-			continue
-		}
-		// Zones that touch name their common boundary twice.
-		points := splits[last].Points
-		if !points[len(points)-1].Equal(point) {
-			splits[last].Points = append(points, point)
-		}
+		splits = cut(splits, ns, t, t.Find(point), point)
+	}
+	return splits
+}
+
+// cut adds a point, the points ascending, to the split of a chunk.
+func cut(splits []Split, ns string, t *catalog.RoutingTable, c catalog.Chunk, point catalog.Key) []Split {
+	last := len(splits) - 1
+	if last < 0 || !splits[last].Min.Equal(c.Min) {
+		return append(splits, Split{
+			Namespace:    ns,
+			Shard:        c.Shard,
+			Version:      t.Version(),
+			ChunkVersion: c.Version,
+			Min:          c.Min,
+			Max:          c.Max,
+			Points:       []catalog.Key{point},
+		})
+	}
+	// Zones that touch name their common boundary twice.
+	points := splits[last].Points
+	if !points[len(points)-1].Equal(point) {
+		splits[last].Points = append(points, point)
 	}
 	return splits
 }

@@ -1,11 +1,11 @@
 package router
 
 import (
-	"hash/fnv"
 	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -94,14 +94,19 @@ func (r *Router) setDefaultConcerns(c *call) (bson.D, error) {
 }
 
 // features tells the number that a node puts into the ObjectIds it makes: the
-// balancer looks whether two shards have the same (spec 01 §1.4).
-func (r *Router) features(*call) (bson.D, error) {
-	name := fnv.New32a()
-	name.Write([]byte(routerHost))
+// balancer looks whether two shards have the same (spec 01 §1.4). With oidReset
+// a shard takes another one.
+func (r *Router) features(c *call) (bson.D, error) {
+	id := catalog.ShardID(routerHost)
 	if r.member != nil {
-		name.Write([]byte(r.member.Address))
+		id = r.member.ID
 	}
-	return bson.D{{Key: "oidMachine", Value: int32(name.Sum32() >> 8)}}, nil
+	reset := c.body.Lookup("oidReset")
+	on, _ := reset.BooleanOK()
+	if n, _ := numberOf(reset); on || n != 0 {
+		r.cluster.ResetMachineID(id)
+	}
+	return bson.D{{Key: "oidMachine", Value: r.cluster.MachineID(id)}}, nil
 }
 
 // profile refuses what a mongos can't: it has no data to look at the reading of.

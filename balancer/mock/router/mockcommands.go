@@ -27,6 +27,7 @@ func mockCommands() []command {
 		ours("mockFailNext", (*Router).mockFailNext, field{"times", safeInt, false}, field{"after", safeInt, false},
 			field{"code", safeInt, false}, field{"errmsg", stringValue, false}, field{"errorLabels", arrayValue, false},
 			field{"shard", shardValue, false}, field{"closeConnection", boolValue, false}, field{"writeConcernError", objectValue, false}),
+		ours("mockSameMachineId", (*Router).mockSameMachineID),
 		ours("mockStepDown", (*Router).mockStepDown),
 		ours("mockFill", (*Router).mockFill, field{"bytes", anyValue, true}, field{"docs", safeInt, false}, field{"distribution", anyValue, false}),
 		ours("mockInvariants", (*Router).mockInvariants),
@@ -206,6 +207,18 @@ func (r *Router) mockPartition(c *call) (bson.D, error) {
 		return nil, mongoerr.New(mongoerr.BadValue, "mockPartition takes two nodes, [a, b], not %d", len(nodes))
 	}
 	return bson.D{}, r.cluster.Partition(nodes[0], nodes[1])
+}
+
+// mockSameMachineID takes the number of the first of two shards for the other.
+func (r *Router) mockSameMachineID(c *call) (bson.D, error) {
+	shards, err := c.texts(c.invoked, c.subjectArg())
+	if err != nil {
+		return nil, err
+	}
+	if len(shards) != 2 {
+		return nil, mongoerr.New(mongoerr.BadValue, "mockSameMachineId takes two shards, [a, b], not %d", len(shards))
+	}
+	return bson.D{}, r.cluster.ShareMachineID(shards[0], shards[1])
 }
 
 // mockHeal takes two nodes, one, or 1 for everything.

@@ -1,0 +1,31 @@
+package balancer
+
+import (
+	"context"
+	"errors"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/policy"
+)
+
+// lostHashedIndex deals with a migration that failed with IndexNotFound. From
+// 8.0 on a collection with a hashed shard key may lose the index of it: then
+// its balancing is switched off, as nothing could move (spec 01 §1.6). It is
+// false for every other collection.
+func (l *Loop) lostHashedIndex(m policy.Migration) bool {
+	if !l.cfg.Version.AtLeast(catalog.Release80) {
+		return false
+	}
+	routing, err := l.routing(m.Namespace)
+	if err != nil || routing.Collection.Pattern.HashedField() < 0 {
+		return false
+	}
+	l.cfg.Logger.Info("a hashed shard key has no index, balancing of the collection is switched off", "id", 78252, "ns", m.Namespace)
+	err = run(&l.thread, "switchOff", func(ctx context.Context, c Cluster) error {
+		return c.SwitchOffBalancing(ctx, m.Namespace)
+	})
+	if err != nil && !errors.Is(err, errTerminated) {
+		l.cfg.Logger.Warn("balancing not switched off", "ns", m.Namespace, "error", err)
+	}
+	return true
+}

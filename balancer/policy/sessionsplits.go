@@ -1,0 +1,43 @@
+package policy
+
+import (
+	"encoding/binary"
+	"math/bits"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+)
+
+// SplitsOfSessions cuts the collection of the sessions, up to 7.0, into equal
+// parts of the UUIDs in _id.id: as many as least, rounded up to a power of two,
+// as long as it has fewer chunks than least. Points that are chunk boundaries
+// already are left out (spec 01 §5.4).
+func SplitsOfSessions(t *catalog.RoutingTable, least int) []Split {
+	if t.Len() >= least {
+		return nil
+	}
+	parts := bits.Len(uint(least - 1)) // of the UUID: its first so many bits
+	var splits []Split
+	for i := uint64(1); i < 1<<parts; i++ {
+		point, err := sessionsPoint(t.Pattern(), i<<(64-parts))
+		if err != nil {
+			return nil // the collection has another shard key
+		}
+		if c := t.Find(point); !c.Min.Equal(point) {
+			splits = cut(splits, SessionsNamespace, t, c, point)
+		}
+	}
+	return splits
+}
+
+// sessionsPoint is the bound whose UUID begins with these 64 bits.
+func sessionsPoint(p catalog.KeyPattern, high uint64) (catalog.Key, error) {
+	uuid := make([]byte, 16)
+	binary.BigEndian.PutUint64(uuid, high)
+	bound, err := bson.Marshal(bson.D{{Key: "_id", Value: bson.D{{Key: "id", Value: bson.Binary{Subtype: bson.TypeBinaryUUID, Data: uuid}}}}})
+	if err != nil {
+		return catalog.Key{}, err
+	}
+	return p.Key(bound)
+}
