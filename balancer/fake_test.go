@@ -32,7 +32,17 @@ type fakeCluster struct {
 	// measuring takes this long, by the clock of the queue.
 	measureTime time.Duration
 	failShards  error
-	unsharded   []policy.Unsharded
+	failSizes   error
+	failSplit   func(policy.Split) error
+	splitPoints func(catalog.Chunk) []catalog.Key // nil finds none
+	failSetting map[string]error
+	failRouting map[string]error // by namespace
+	// machineIDs are the numbers of the shards; one left out does not tell.
+	// Nil lets them be different.
+	machineIDs    map[catalog.ShardID]int64
+	failMachineID error
+	resets        []catalog.ShardID
+	unsharded     []policy.Unsharded
 
 	measured [][]string
 	moves    []policy.Migration
@@ -129,6 +139,16 @@ func (f *fakeCluster) add(t testing.TB, ns string, sizes ...int64) *fakeCollecti
 	return coll
 }
 
+// key is a bound of the fake's collections.
+func (f *fakeCluster) key(t testing.TB, x int) catalog.Key {
+	t.Helper()
+	key, err := f.colls[0].entry.Pattern.Key(document(t, bson.D{{Key: "x", Value: int32(x)}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
 func (f *fakeCluster) find(ns string) *fakeCollection {
 	for _, c := range f.colls {
 		if c.entry.Namespace == ns {
@@ -140,8 +160,8 @@ func (f *fakeCluster) find(ns string) *fakeCollection {
 
 func (f *fakeCluster) Setting(_ context.Context, id string) (bson.Raw, error) {
 	doc, ok := f.settings[id]
-	if !ok {
-		return nil, nil
+	if !ok || f.failSetting[id] != nil {
+		return nil, f.failSetting[id]
 	}
 	return bson.Marshal(doc)
 }
@@ -159,6 +179,9 @@ func (f *fakeCluster) Collections(context.Context) ([]catalog.Collection, error)
 }
 
 func (f *fakeCluster) Routing(_ context.Context, ns string) (balancer.Routing, error) {
+	if err := f.failRouting[ns]; err != nil {
+		return balancer.Routing{}, err
+	}
 	c := f.find(ns)
 	if c == nil {
 		return balancer.Routing{}, mongoerr.New(mongoerr.NamespaceNotFound, "%s not found", ns)
@@ -175,7 +198,7 @@ func (f *fakeCluster) DataSizes(_ context.Context, colls []catalog.Collection) (
 	}
 	f.measured = append(f.measured, names)
 	f.queue.Advance(f.queue.Now().Add(f.measureTime))
-	return sizes, nil
+	return sizes, f.failSizes
 }
 
 func (f *fakeCluster) Unsharded(context.Context) ([]policy.Unsharded, error) {
@@ -184,7 +207,23 @@ func (f *fakeCluster) Unsharded(context.Context) ([]policy.Unsharded, error) {
 
 func (f *fakeCluster) Split(_ context.Context, s policy.Split) error {
 	f.splits = append(f.splits, s)
-	return nil
+	if f.failSplit != nil {
+		if err := f.failSplit(s); err != nil {
+			return err
+		}
+	}
+	c := f.find(s.Namespace)
+	minor := c.table.Version().Minor
+	var pieces []catalog.Chunk
+	for min, i := s.Min, 0; i <= len(s.Points); i++ {
+		piece := catalog.Chunk{Min: min, Max: s.Max, Shard: s.Shard, Version: c.table.Version().ChunkVersion}
+		if i < len(s.Points) {
+			piece.Max, min = s.Points[i], s.Points[i]
+		}
+		piece.Version.Minor = minor + 1 + uint32(i)
+		pieces = append(pieces, piece)
+	}
+	return c.apply(pieces...)
 }
 
 func (f *fakeCluster) Move(context.Context, policy.Migration) error {
@@ -226,11 +265,29 @@ func (f *fakeCluster) move(m policy.Migration) {
 
 func (f *fakeCluster) SplitPoint(_ context.Context, m policy.Migration) (policy.Split, error) {
 	chunk := f.find(m.Namespace).table.Find(m.Min)
-	return policy.Split{Namespace: m.Namespace, Shard: chunk.Shard, Min: chunk.Min, Max: chunk.Max}, nil
+	split := policy.Split{Namespace: m.Namespace, Shard: chunk.Shard, Min: chunk.Min, Max: chunk.Max}
+	if f.splitPoints != nil {
+		split.Points = f.splitPoints(chunk)
+	}
+	return split, nil
 }
 
 func (f *fakeCluster) MarkJumbo(_ context.Context, ns string, _ catalog.Key) error {
 	f.jumbo = append(f.jumbo, ns)
+	return nil
+}
+
+func (f *fakeCluster) MachineID(_ context.Context, id catalog.ShardID) (int64, bool, error) {
+	if f.machineIDs == nil {
+		return int64(slices.IndexFunc(f.shards, func(s catalog.Shard) bool { return s.ID == id })), true, f.failMachineID
+	}
+	number, tells := f.machineIDs[id]
+	return number, tells, f.failMachineID
+}
+
+func (f *fakeCluster) ResetMachineID(_ context.Context, id catalog.ShardID) error {
+	f.resets = append(f.resets, id)
+	f.machineIDs[id] = 1000 + int64(len(f.resets))
 	return nil
 }
 

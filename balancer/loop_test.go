@@ -113,8 +113,8 @@ func TestSwitchedOffOrOutsideTheWindow(t *testing.T) {
 			if len(f.moves) != tt.moves {
 				t.Errorf("%d moves, want %d", len(f.moves), tt.moves)
 			}
-			// Trap 35: skipped rounds count too. Settings that can't be read
-			// keep the main thread from starting its first round at all.
+			// Skipped rounds count too. Settings that can't be read keep the main
+			// thread from starting its first round at all.
 			if rounds := loop.Status().Rounds; tt.name != "bad window" && rounds == 0 {
 				t.Error("no round was counted")
 			}
@@ -164,44 +164,6 @@ func TestFailedRound(t *testing.T) {
 	f.advance(20 * time.Second)
 	if len(f.moves) == 0 {
 		t.Error("the loop did not recover")
-	}
-}
-
-// Trap 22 and B06: too big counts as moved and keeps the collection cached,
-// other failures do not and evict it.
-func TestB06OutcomesOfAMigration(t *testing.T) {
-	tests := []struct {
-		name          string
-		err           error
-		moved, cached int32
-		jumbo         int
-	}{
-		{"success", nil, 1, 1, 0},
-		{"network error", mongoerr.New(mongoerr.HostUnreachable, "gone"), 0, 0, 0},
-		{"too big, can't be split", mongoerr.New(mongoerr.ChunkTooBig, "too big"), 1, 1, 1},
-		{"too many modifications", mongoerr.New(mongoerr.ExceededMemoryLimit, "memory"), 1, 1, 1},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			f := newFake("a", "b")
-			f.add(t, "db.c", 1000, 0)
-			f.moveErr = func(policy.Migration) error { return tt.err }
-			f.run(t)
-			f.advance(2 * time.Second)
-			if len(f.log) == 0 {
-				t.Fatal("no round was logged")
-			}
-			details := f.log[0].details
-			if got := field(t, details, "chunksMoved"); got != tt.moved {
-				t.Errorf("chunksMoved = %v, want %d", got, tt.moved)
-			}
-			if got := field(t, details, "imbalancedCachedCollections"); got != tt.cached {
-				t.Errorf("cached = %v, want %d", got, tt.cached)
-			}
-			if len(f.jumbo) != tt.jumbo {
-				t.Errorf("%d chunks flagged, want %d", len(f.jumbo), tt.jumbo)
-			}
-		})
 	}
 }
 

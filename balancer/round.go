@@ -98,9 +98,10 @@ func (l *Loop) steps(details *roundDetails) (logged bool, sleep time.Duration, e
 		return false, pause.idle, nil
 	}
 
-	if wait := l.cfg.Parameters().MigrationsThrottling - l.now.Sub(l.lastMigration); wait > 0 && pause.throttled { // step 15
-		details.throttle = wait
-		l.sleep(wait)
+	// Step 15. The throttle may be negative, and no migration infinitely long ago.
+	if throttle, since := l.cfg.Parameters().MigrationsThrottling, l.now.Sub(l.lastMigration); since < throttle && pause.throttled {
+		details.throttle = throttle - since
+		l.sleep(details.throttle)
 	}
 
 	migrating := l.now
