@@ -243,7 +243,7 @@ func TestSplitOfATooBigRangeMayFail(t *testing.T) {
 	f := newFake("a", "b")
 	f.add(t, "db.c", 1000, 0)
 	f.moveErr = func(policy.Migration) error { return mongoerr.New(mongoerr.ChunkTooBig, "too big") }
-	f.splitPoints = func(c catalog.Chunk) []catalog.Key { return []catalog.Key{f.key(t, 5)} }
+	f.splitPoints = func(catalog.Chunk) []catalog.Key { return []catalog.Key{f.key(t, 5)} }
 	f.failSplit = func(policy.Split) error { return errors.New("no") }
 	f.run(t)
 	f.advance(f.moveTime)
@@ -326,7 +326,7 @@ func TestFailuresOfZoneSplits(t *testing.T) {
 	}
 	var ids []string
 	f.failRouting = map[string]error{"db.c": mongoerr.New(mongoerr.NamespaceNotFound, "dropped")}
-	f.failSplit = func(s policy.Split) error { return errors.New("busy") }
+	f.failSplit = func(policy.Split) error { return errors.New("busy") }
 	f.traced(t, logging(&ids), 1, nil)
 	if len(f.splits) != 2 || !slices.Equal(ids[:2], []string{"21879", "21879"}) {
 		t.Errorf("splits %v, log events %v: one that fails does not keep the next from being tried", f.splits, ids)

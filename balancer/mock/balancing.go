@@ -126,11 +126,15 @@ func (c *Cluster) Compliance(ns string) (policy.Compliance, error) {
 			Situation: balancer.NewSituation(routing, nil, shards, settings), Rules: policy.RulesOf(c.release),
 		})
 	}
+	situation, defragmentation := balancer.NewSituation(routing, nil, shards, settings), c.loop.Defragmentation(coll)
+	if status, settled := policy.StatusWithoutSizes(situation, defragmentation); settled {
+		return status, nil
+	}
 	if err := c.reachShards(configShard); err != nil {
 		return policy.Compliance{}, err
 	}
-	situation := balancer.NewSituation(routing, c.ownedBytes(coll), shards, settings)
-	return policy.CollectionStatus(situation, c.loop.Defragmentation(coll))
+	situation.Sizes.ByShard = c.ownedBytes(coll)
+	return policy.CollectionStatus(situation, defragmentation)
 }
 
 // MaxChunkSizeBytes is the chunk size in force for a collection. The global

@@ -133,8 +133,8 @@ func TestMovesByHandOfOld(t *testing.T) {
 	}
 }
 
-// Spec 01 §10.2.
-func TestJumboFlagOfReleases(t *testing.T) {
+// And spec 01 §10.2.
+func TestTrap32JumboFlagOfReleases(t *testing.T) {
 	for _, tt := range []struct {
 		release               catalog.Release
 		afterSplit, afterMove catalog.Jumbo
@@ -230,6 +230,19 @@ func TestBalancerMovesUnshardedCollections(t *testing.T) {
 	} {
 		if entry := run(parameters).first(t, "config", d("find", "collections", "filter", d("_id", "db.c"))); entry != nil {
 			t.Errorf("with %v the collection moved: %s", parameters, entry)
+		}
+	}
+}
+
+// Spec 01 §5.4: the balancer of 4.4 to 7.0 cuts the collection of the sessions.
+func TestSessionsAreCutUpTo70(t *testing.T) {
+	for release, want := range map[catalog.Release]int{
+		catalog.Release34: 1, catalog.Release44: 16, catalog.Release50: 16, catalog.Release70: 16, catalog.Release80: 1,
+	} {
+		m := newCluster(t, `{"shards":[{"id":"a"},{"id":"b"}]}`, mock.Config{Version: release, Parameters: map[string]any{"minNumChunksForSessionsCollection": 10}})
+		m.sleep(6 * time.Minute)
+		if got := m.cluster.Table("config.system.sessions").Len(); got != want {
+			t.Errorf("%s: %d chunks, want %d", release, got, want)
 		}
 	}
 }

@@ -59,13 +59,8 @@ func CollectionStatus(s Situation, d Defragmentation) (Compliance, error) {
 
 // ExplainStatus is CollectionStatus with a report of what would not be chosen.
 func ExplainStatus(s Situation, d Defragmentation, why *Report) (Compliance, error) {
-	status := Compliance{ChunkSizeMB: chunkSizeMB(s.maxChunkSize())}
-	if d.Running {
-		status.Violation, status.Details = ViolationDefragmenting, &d
-		return status, nil
-	}
-	if len(SplitsAtZones(s.Namespace, s.Table, s.Zones)) > 0 {
-		status.Violation = ViolationZone
+	status, settled := StatusWithoutSizes(s, d)
+	if settled {
 		return status, nil
 	}
 	if err := CheckAligned(s.Table, s.Zones); err != nil {
@@ -77,6 +72,22 @@ func ExplainStatus(s Situation, d Defragmentation, why *Report) (Compliance, err
 	}
 	status.Compliant, status.Violation = first == ReasonNone, first.violation()
 	return status, nil
+}
+
+// StatusWithoutSizes is the part of CollectionStatus that comes before any shard
+// is asked for sizes: a defragmentation, and zones that need splits. It is
+// false when the sizes decide.
+func StatusWithoutSizes(s Situation, d Defragmentation) (status Compliance, settled bool) {
+	status.ChunkSizeMB = chunkSizeMB(s.maxChunkSize())
+	switch {
+	case d.Running:
+		status.Violation, status.Details = ViolationDefragmenting, &d
+	case len(SplitsAtZones(s.Namespace, s.Table, s.Zones)) > 0:
+		status.Violation = ViolationZone
+	default:
+		return status, false
+	}
+	return status, true
 }
 
 // chunkSizeMB rounds up to two decimals: 200000 bytes are 0.2.
