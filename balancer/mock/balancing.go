@@ -222,12 +222,27 @@ func (c *Cluster) setJumbo(ns string, min catalog.Key, flag catalog.Jumbo) error
 }
 
 // ClearJumbo removes a chunk's jumbo flag and gives it a new major version
-// (spec 01 §10.2); a chunk without the flag stays as it is.
-func (c *Cluster) ClearJumbo(ns string, chunk catalog.Chunk) error {
+// (spec 02 §6.7); a chunk without the flag stays as it is. coll is the
+// collection as the router knows it.
+func (c *Cluster) ClearJumbo(known catalog.Collection, min, max catalog.Key) error {
+	ns := known.Namespace
+	coll, ok, err := c.Tracked(ns)
+	switch {
+	case err != nil:
+		return err
+	case !ok || coll.Unsplittable:
+		return mongoerr.New(mongoerr.NamespaceNotSharded, "Namespace %s is not sharded", ns)
+	case coll.Epoch != known.Epoch:
+		return errStaleEpoch(ns)
+	}
+	table := c.tables[ns]
+	chunk := table.Find(min)
+	if !chunk.Min.Equal(min) || !chunk.Max.Equal(max) {
+		return mongoerr.New(mongoerr.ClearJumboChunkVanished, "no chunk of %s with these bounds", ns)
+	}
 	if chunk.Jumbo != catalog.JumboTrue {
 		return nil
 	}
-	table := c.tables[ns]
 	chunk.Jumbo = catalog.JumboUnset
 	chunk.Version = catalog.ChunkVersion{Major: table.Version().Major + 1}
 	return c.putChunks(ns, chunk)

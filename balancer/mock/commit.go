@@ -131,7 +131,8 @@ func (c *Cluster) commit(m *migration) {
 	}
 	m.endDonorStep(c.now()) // step 5: the recipient has everything
 	m.endRecvStep(c.now(), 7)
-	if err := c.commitCatalog(m); err != nil {
+	failure := c.takeFailureOf(commitsMigration, configShard)
+	if err := c.commitUnless(failure, m); err != nil {
 		m.rejected = true
 		c.fail(m, err)
 		return
@@ -143,7 +144,36 @@ func (c *Cluster) commit(m *migration) {
 	m.endRecvStep(c.now(), 8)
 	c.logChange(m.receiver.id, "moveChunk.to", m.req.Namespace, stepsDoc(m.recvTime, recvSteps, m, "success"))
 	// An event of its own: a shard may crash before it knows the decision.
-	c.after(0, func() { c.conclude(m) })
+	c.after(0, func() {
+		if failure != nil {
+			c.concludeUnanswered(m)
+			return
+		}
+		c.conclude(m)
+	})
+}
+
+// commitUnless commits, but for a failure that lets the config server refuse:
+// one that closes the connection loses its answer only.
+func (c *Cluster) commitUnless(failure *Failure, m *migration) error {
+	if failure != nil && !failure.CloseConnection {
+		return failure.Err()
+	}
+	reply, err := c.commitCatalog(m, c.Tick)
+	if err == nil {
+		c.logger.Debug("migration committed", "ns", m.req.Namespace, "shardVersion", reply)
+	}
+	return err
+}
+
+// concludeUnanswered ends a migration whose donor did not hear that it is
+// committed: it fails, finds the range on the recipient, and tells both shards.
+func (c *Cluster) concludeUnanswered(m *migration) {
+	if m.over {
+		return
+	}
+	c.settle(m, nil)
+	c.finish(m, c.connectionLost(configShard))
 }
 
 // conclude tells both shards of the commit, and then whoever waits. A shard
@@ -171,45 +201,59 @@ func (c *Cluster) conclude(m *migration) {
 }
 
 // commitCatalog is the config server's part (spec 02 §6.5): checks, versions,
-// history, placement.
-func (c *Cluster) commitCatalog(m *migration) error {
+// history, placement. It answers with the version of the control chunk, or 0|0
+// when there is none, also while the donor keeps remainders.
+func (c *Cluster) commitCatalog(m *migration, tick func() bson.Timestamp) (reply catalog.ChunkVersion, err error) {
 	ns := m.req.Namespace
 	to, err := c.ShardByID(string(m.req.To))
 	if err != nil {
-		return err
+		return reply, err
 	}
 	if to.Draining {
-		return mongoerr.New(mongoerr.ShardNotFound, "Shard %s is currently draining", to.ID)
+		return reply, mongoerr.New(mongoerr.ShardNotFound, "Shard %s is currently draining", to.ID)
 	}
 	coll, ok, err := c.Tracked(ns)
-	if err != nil {
-		return err
+	switch {
+	case err != nil:
+		return reply, err
+	case !ok || !coll.AllowMigrations || !coll.PermitMigrations:
+		return reply, mongoerr.New(mongoerr.ConflictingOperationInProgress, "Collection %s is gone or does not allow migrations", ns)
+	case coll.Unsplittable:
+		return reply, mongoerr.New(mongoerr.NamespaceNotSharded, "Namespace %s is not sharded", ns)
+	case coll.Epoch != m.coll.Epoch || coll.Timestamp != m.coll.Timestamp:
+		return reply, errStaleEpoch(ns)
+	case m.before == catalog.ChunkVersion{}:
+		return reply, mongoerr.New(commitWithoutVersion, "the request has no version of the chunk")
 	}
 	table := c.tables[ns]
-	if !ok || !coll.AllowMigrations || !coll.PermitMigrations {
-		return mongoerr.New(mongoerr.ConflictingOperationInProgress, "Collection %s is gone or does not allow migrations", ns)
-	}
-	if !coll.UUID.Equal(m.coll.UUID) || coll.Epoch != m.coll.Epoch {
-		return mongoerr.New(mongoerr.StaleEpoch, "The epoch of collection %s has changed", ns)
-	}
 	chunk := table.Find(m.min)
 	switch {
-	case chunk.Shard == m.req.To:
-		return nil
-	case chunk.Shard != m.req.From:
-		return mongoerr.New(4914702, "the chunk is on shard %s", chunk.Shard)
 	case m.max.Compare(chunk.Max) > 0:
-		return mongoerr.New(40165, "no chunk contains the range")
+		return reply, mongoerr.New(commitOfNoChunk, "no chunk contains the range")
+	case chunk.Shard == m.req.To:
+		return reply, nil
+	case chunk.Shard != m.req.From:
+		return reply, mongoerr.New(commitOfAnothers, "the chunk is on shard %s", chunk.Shard)
 	case m.before.Compare(chunk.Version) < 0:
-		return mongoerr.New(mongoerr.ConflictingOperationInProgress, "the chunk has changed since the migration began")
+		return reply, mongoerr.New(mongoerr.ConflictingOperationInProgress, "the chunk has changed since the migration began")
 	}
-	return c.applyMove(m, table, chunk)
+	at := tick()
+	if len(chunk.History) > 0 && !chunk.History[0].ValidAfter.Before(at) {
+		return reply, mongoerr.New(mongoerr.IncompatibleShardingMetadata, "the chunk came to shard %s at %v, after the time of the commit", chunk.Shard, chunk.History[0].ValidAfter)
+	}
+	return c.applyMove(m, table, chunk, at)
 }
+
+// The server's codes for commits that can't be.
+const (
+	commitOfNoChunk      mongoerr.Code = 40165
+	commitWithoutVersion mongoerr.Code = 4683300
+	commitOfAnothers     mongoerr.Code = 4914702
+)
 
 // applyMove writes the moved chunk, the remainders and the control chunk
 // (spec 02 §6.3 and §6.4).
-func (c *Cluster) applyMove(m *migration, table *catalog.RoutingTable, chunk catalog.Chunk) error {
-	at := c.Tick()
+func (c *Cluster) applyMove(m *migration, table *catalog.RoutingTable, chunk catalog.Chunk, at bson.Timestamp) (reply catalog.ChunkVersion, err error) {
 	version := catalog.ChunkVersion{Major: table.Version().Major + 1}
 	next := func() catalog.ChunkVersion {
 		version.Minor++
@@ -221,7 +265,7 @@ func (c *Cluster) applyMove(m *migration, table *catalog.RoutingTable, chunk cat
 	if !c.release.AtLeast(catalog.Release50) {
 		moved.Jumbo = catalog.JumboUnset // a forced migration clears it (spec 01 §10.2)
 	}
-	moved.History = append([]catalog.ChunkHistory{{ValidAfter: at, Shard: m.req.To}}, c.trimHistory(chunk.History)...)
+	moved.History = append([]catalog.ChunkHistory{{ValidAfter: at, Shard: m.req.To}}, c.trimHistory(chunk.History, at)...)
 	changed := []catalog.Chunk{moved}
 
 	remainder := func(min, max catalog.Key) {
@@ -237,24 +281,25 @@ func (c *Cluster) applyMove(m *migration, table *catalog.RoutingTable, chunk cat
 	for control := range table.Owned(m.req.From, catalog.Key{}, catalog.Key{}) {
 		if !control.Min.Equal(chunk.Min) {
 			control.Version = next()
+			reply = control.Version
 			changed = append(changed, control)
 			break
 		}
 	}
 	first := table.Count(m.req.To) == 0
 	if err := c.putChunks(m.req.Namespace, changed...); err != nil {
-		return err
+		return reply, err
 	}
 	applied := c.tables[m.req.Namespace]
 	if first || applied.Count(m.req.From) == 0 {
 		c.logPlacement(m.req.Namespace, &m.coll.UUID, at, applied.Owners())
 	}
-	return nil
+	return reply, nil
 }
 
 // trimHistory drops entries older than the history window, but for the newest.
-func (c *Cluster) trimHistory(history []catalog.ChunkHistory) []catalog.ChunkHistory {
-	oldest := c.now().Add(-c.historyWindow()).Unix()
+func (c *Cluster) trimHistory(history []catalog.ChunkHistory, at bson.Timestamp) []catalog.ChunkHistory {
+	oldest := int64(at.T) - int64(c.historyWindow().Seconds())
 	kept := slices.Clone(history)
 	for len(kept) > 1 && int64(kept[len(kept)-1].ValidAfter.T) < oldest {
 		kept = kept[:len(kept)-1]

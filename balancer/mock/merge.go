@@ -1,6 +1,7 @@
 package mock
 
 import (
+	"slices"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -17,48 +18,77 @@ func (c *Cluster) MergeRange(coll catalog.Collection, min, max catalog.Key) erro
 		return mongoerr.New(mongoerr.UnknownError, "bounds can't have max <= min")
 	}
 	table := c.tables[coll.Namespace]
-	chunks := make([]catalog.Chunk, 0, 16)
-	for chunk := range table.Overlapping(min, max) {
-		chunks = append(chunks, chunk)
-	}
-	owner := chunks[0].Shard
+	owner := table.ShardOf(min)
 	if err := c.reach(configShard, owner); err != nil {
 		return err
 	}
-	last := chunks[len(chunks)-1]
-	tiled := chunks[0].Min.Equal(min) && last.Max.Equal(max)
-	for _, chunk := range chunks {
-		tiled = tiled && chunk.Shard == owner
-	}
-	if !tiled {
+	if !tiles(slices.Collect(table.Owned(owner, min, max)), min, max) {
 		return c.staleConfig(coll.Namespace, owner, "the range is not made of whole chunks of shard %s", owner)
+	}
+	return c.commitMerge(coll, owner, min, max)
+}
+
+// tiles tells whether chunks in key order make up [min, max) exactly.
+func tiles(chunks []catalog.Chunk, min, max catalog.Key) bool {
+	at := min
+	for _, chunk := range chunks {
+		if !chunk.Min.Equal(at) {
+			return false
+		}
+		at = chunk.Max
+	}
+	return len(chunks) > 0 && at.Equal(max)
+}
+
+// commitMerge is the config server's part (_configsvrCommitChunksMerge): coll
+// is the collection as the shard knows it.
+func (c *Cluster) commitMerge(known catalog.Collection, shard catalog.ShardID, min, max catalog.Key) error {
+	ns := known.Namespace
+	coll, ok, err := c.Tracked(ns)
+	switch {
+	case err != nil:
+		return err
+	case !ok:
+		return mongoerr.New(mongoerr.ConflictingOperationInProgress, "collection %s is gone", ns)
+	case coll.Epoch != known.Epoch || coll.Timestamp != known.Timestamp:
+		return errStaleEpoch(ns)
+	case !coll.UUID.Equal(known.UUID):
+		return mongoerr.New(mongoerr.InvalidUUID, "the UUID of collection %s is another one", ns)
+	}
+	table := c.tables[ns]
+	var chunks []catalog.Chunk
+	for chunk := range table.Owned(shard, min, max) {
+		if chunk.Min.Compare(min) >= 0 {
+			chunks = append(chunks, chunk)
+		}
+	}
+	if !tiles(chunks, min, max) {
+		return mongoerr.New(mongoerr.IllegalOperation, "the range is not made of whole chunks of shard %s", shard)
 	}
 	if len(chunks) == 1 {
 		return nil
 	}
 	before := table.Version().ChunkVersion
 	merged := chunks[0]
-	merged.Max = last.Max
+	merged.Max = max
 	merged.Version = catalog.ChunkVersion{Major: before.Major, Minor: before.Minor + 1}
 	merged.Estimate = 0
-	since := newestSince(chunks)
-	merged.OnCurrentShardSince = since
-	merged.History = []catalog.ChunkHistory{{ValidAfter: since, Shard: owner}}
-	if err := c.putChunks(coll.Namespace, merged); err != nil {
+	merged.OnCurrentShardSince = bson.Timestamp{}
+	for _, chunk := range chunks {
+		if len(chunk.History) > 0 && chunk.History[0].ValidAfter.After(merged.OnCurrentShardSince) {
+			merged.OnCurrentShardSince = chunk.History[0].ValidAfter
+		}
+	}
+	merged.History = []catalog.ChunkHistory{{ValidAfter: merged.OnCurrentShardSince, Shard: shard}}
+	if err := c.putChunks(ns, merged); err != nil {
 		return err
 	}
-	c.logMerge("merge", coll.Namespace, table, merged, before, len(chunks))
+	c.logMerge("merge", ns, table, merged, before, len(chunks))
 	return nil
 }
 
-func newestSince(chunks []catalog.Chunk) bson.Timestamp {
-	var since bson.Timestamp
-	for _, chunk := range chunks {
-		if chunk.OnCurrentShardSince.After(since) {
-			since = chunk.OnCurrentShardSince
-		}
-	}
-	return since
+func errStaleEpoch(ns string) error {
+	return mongoerr.New(mongoerr.StaleEpoch, "The epoch of collection %s has changed", ns)
 }
 
 func (c *Cluster) logMerge(what, ns string, table *catalog.RoutingTable, merged catalog.Chunk, before catalog.ChunkVersion, count int) {
@@ -72,22 +102,61 @@ func (c *Cluster) logMerge(what, ns string, table *catalog.RoutingTable, merged 
 	})
 }
 
+// MergeLimits end the reading of chunks to merge early (spec 02 §3.5).
+type MergeLimits struct {
+	// Chunks that are read into ranges at most.
+	Chunks int
+	// Time after which nothing more is read once a range can be merged.
+	Time time.Duration
+}
+
+// mergeAllAttempts is how often chunks are read anew when the collection has
+// changed before they could be merged.
+const mergeAllAttempts = 5
+
+// chunkReadTime is what the config server takes to read a chunk.
+const chunkReadTime = 2 * time.Microsecond
+
 // MergeAll merges every run of mergeable chunks of a shard (spec 02 §3.5) and
 // gives the number of chunks that went into merged ones.
-func (c *Cluster) MergeAll(coll catalog.Collection, id catalog.ShardID, most int) (int, error) {
+func (c *Cluster) MergeAll(coll catalog.Collection, id catalog.ShardID, limits MergeLimits) (int, error) {
 	if err := c.reach(configShard, id); err != nil {
 		return 0, err
 	}
-	table := c.tables[coll.Namespace]
-	zones, err := c.zonesOf(coll)
-	if err != nil {
-		return 0, err
+	return c.mergeAll(coll, id, limits, func() *catalog.RoutingTable { return c.tables[coll.Namespace] })
+}
+
+// mergeAll reads chunks without a lock and merges them if the collection has
+// not changed meanwhile; else it reads once more what may have changed.
+func (c *Cluster) mergeAll(coll catalog.Collection, id catalog.ShardID, limits MergeLimits, read func() *catalog.RoutingTable) (int, error) {
+	var from catalog.Key
+	for range mergeAllAttempts {
+		table := read()
+		if table == nil {
+			break
+		}
+		zones, err := c.Zones(coll)
+		if err != nil {
+			return 0, err
+		}
+		runs := c.mergeableRuns(table, zones, id, from, limits)
+		if len(runs) == 0 {
+			return 0, nil
+		}
+		if now := c.tables[coll.Namespace]; now != nil && now.Version() == table.Version() {
+			return c.mergeRuns(coll.Namespace, table, runs)
+		}
+		from = runs[0][0].Min
 	}
-	runs := mergeableRuns(table, zones, id, c.historyCutoff(), most)
+	return 0, mongoerr.New(mongoerr.ConflictingOperationInProgress, "collection %s changes too often for its chunks to be merged", coll.Namespace)
+}
+
+// mergeRuns writes one new chunk for each run.
+func (c *Cluster) mergeRuns(ns string, table *catalog.RoutingTable, runs [][]catalog.Chunk) (int, error) {
 	version := table.Version().ChunkVersion
 	count := 0
-	var merged []catalog.Chunk
-	for _, run := range runs {
+	merged := make([]catalog.Chunk, len(runs))
+	for i, run := range runs {
 		version.Minor++
 		chunk := run[0]
 		chunk.ID = c.NewObjectID()
@@ -96,27 +165,35 @@ func (c *Cluster) MergeAll(coll catalog.Collection, id catalog.ShardID, most int
 		chunk.Jumbo = catalog.JumboUnset
 		chunk.Estimate = 0
 		chunk.OnCurrentShardSince = newestSince(run)
-		chunk.History = []catalog.ChunkHistory{{ValidAfter: chunk.OnCurrentShardSince, Shard: id}}
-		merged = append(merged, chunk)
+		chunk.History = []catalog.ChunkHistory{{ValidAfter: chunk.OnCurrentShardSince, Shard: chunk.Shard}}
+		merged[i] = chunk
 		count += len(run)
 	}
-	if len(merged) == 0 {
-		return 0, nil
-	}
-	if err := c.putChunks(coll.Namespace, merged...); err != nil {
+	if err := c.putChunks(ns, merged...); err != nil {
 		return 0, err
 	}
 	before := table.Version().ChunkVersion // table is as it was before the merge
 	for i, chunk := range merged {
-		c.logMerge("autoMerge", coll.Namespace, table, chunk, before, len(runs[i]))
+		c.logMerge("autoMerge", ns, table, chunk, before, len(runs[i]))
 		before = chunk.Version
 	}
 	return count, nil
 }
 
-// mergeableRuns groups a shard's contiguous chunks that are old enough, not
-// jumbo, and within one zone interval; runs of one are left out.
-func mergeableRuns(table *catalog.RoutingTable, zones *catalog.ZoneSet, id catalog.ShardID, cutoff bson.Timestamp, most int) [][]catalog.Chunk {
+// newestSince is when the last of some chunks came to its shard.
+func newestSince(chunks []catalog.Chunk) bson.Timestamp {
+	since := bson.Timestamp{I: 1}
+	for _, chunk := range chunks {
+		if chunk.OnCurrentShardSince.After(since) {
+			since = chunk.OnCurrentShardSince
+		}
+	}
+	return since
+}
+
+// mergeableRuns groups a shard's contiguous chunks from a key on that are old
+// enough, not jumbo, and within one zone interval; runs of one are left out.
+func (c *Cluster) mergeableRuns(table *catalog.RoutingTable, zones *catalog.ZoneSet, id catalog.ShardID, from catalog.Key, limits MergeLimits) [][]catalog.Chunk {
 	var runs [][]catalog.Chunk
 	var run []catalog.Chunk
 	total := 0
@@ -128,16 +205,19 @@ func mergeableRuns(table *catalog.RoutingTable, zones *catalog.ZoneSet, id catal
 		run = nil
 	}
 	border := newBorderPointer(zones)
-	for chunk := range table.Owned(id, catalog.Key{}, catalog.Key{}) {
+	cutoff := c.historyCutoff()
+	took := c.lag(configShard)
+	for chunk := range table.Owned(id, from, catalog.Key{}) {
 		if chunk.Jumbo == catalog.JumboTrue || chunk.OnCurrentShardSince.IsZero() || !chunk.OnCurrentShardSince.Before(cutoff) {
 			continue // a chunk of which nobody knows since when it is there stays
 		}
+		took += chunkReadTime
 		crossed := border.advance(chunk.Max)
 		if len(run) > 0 && (crossed || !run[len(run)-1].Max.Equal(chunk.Min)) {
 			closeRun()
 		}
 		run = append(run, chunk)
-		if total+len(run) >= most {
+		if total+len(run) >= limits.Chunks || len(runs) > 0 && took > limits.Time {
 			break
 		}
 	}

@@ -110,20 +110,21 @@ func (c *Cluster) decide(m *migration) bool {
 	m.decision = committed
 	if chunk.Shard == m.donor.id {
 		m.decision = aborted
-		c.fence(m, chunk)
+		c.fence(m.req.Namespace, m.donorTask.min, m.donorTask.max, m.before)
 	}
 	return true
 }
 
 // fence gives a whole chunk that was to move a new version, so that a commit
 // still on its way fails (_configsvrEnsureChunkVersionIsGreaterThan).
-func (c *Cluster) fence(m *migration, chunk catalog.Chunk) {
-	if !chunk.Min.Equal(m.donorTask.min) || !chunk.Max.Equal(m.donorTask.max) || m.before.Compare(chunk.Version) < 0 {
+func (c *Cluster) fence(ns string, min, max catalog.Key, version catalog.ChunkVersion) {
+	chunk := c.tables[ns].Find(min)
+	if !chunk.Min.Equal(min) || !chunk.Max.Equal(max) || version.Compare(chunk.Version) < 0 {
 		return
 	}
-	chunk.Version = catalog.ChunkVersion{Major: c.tables[m.req.Namespace].Version().Major + 1}
-	if err := c.putChunks(m.req.Namespace, chunk); err != nil {
-		c.logger.Warn("chunk version not raised", "ns", m.req.Namespace, "error", err)
+	chunk.Version = catalog.ChunkVersion{Major: c.tables[ns].Version().Major + 1}
+	if err := c.putChunks(ns, chunk); err != nil {
+		c.logger.Warn("chunk version not raised", "ns", ns, "error", err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package mock
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"slices"
@@ -40,10 +41,13 @@ const (
 	sendsPoints   = "autoSplitVector"
 )
 
-// BalancerSends tells whether the balancer sends a command of this name to
-// shards, so that it can be made to fail there.
-func BalancerSends(name string) bool {
-	return slices.Contains([]string{sendsMove, sendsMergeAll, sendsMerge, sendsMeasure, sendsSplit, sendsPoints}, name)
+// commitsMigration is what a donor sends to the config server.
+const commitsMigration = "_configsvrCommitChunkMigration"
+
+// BetweenNodes tells whether the balancer or a shard sends a command of this
+// name to another node, so that it can be made to fail there.
+func BetweenNodes(name string) bool {
+	return slices.Contains([]string{sendsMove, sendsMergeAll, sendsMerge, sendsMeasure, sendsSplit, sendsPoints, commitsMigration}, name)
 }
 
 // send brings a command of the balancer to a shard. It is ShardNotFound for a
@@ -56,7 +60,11 @@ func (c *Cluster) send(to catalog.ShardID, name string, document func() bson.D) 
 	if err := c.reach(configShard, to); err != nil {
 		return err
 	}
-	if f := c.takeFailureOf(name, to); f != nil {
+	switch f := c.takeFailureOf(name, to); {
+	case f == nil || f.WriteConcernError != nil: // the command was applied
+	case f.CloseConnection:
+		return c.connectionLost(to)
+	default:
 		return f.Err()
 	}
 	if c.logger.Enabled(context.Background(), slog.LevelDebug) {
@@ -64,6 +72,10 @@ func (c *Cluster) send(to catalog.ShardID, name string, document func() bson.D) 
 		c.logger.Debug("the balancer sends a command", "shard", to, "command", string(text), "error", err)
 	}
 	return nil
+}
+
+func (c *Cluster) connectionLost(to catalog.ShardID) error {
+	return mongoerr.New(mongoerr.HostUnreachable, "Error connecting to %s :: caused by :: Connection reset by peer", cmp.Or(c.hostOf(to), string(to)))
 }
 
 // sendMove is send for a request to a donor.
@@ -77,7 +89,7 @@ func (c *Cluster) sendMove(req MoveRequest) error {
 	})
 }
 
-// takeFailureOf counts a command of the balancer against the failures armed
+// takeFailureOf counts a command between nodes against the failures armed
 // for it on this shard, or on any. A name that routers know too is meant for
 // them unless a shard is named.
 func (c *Cluster) takeFailureOf(name string, to catalog.ShardID) *Failure {

@@ -9,34 +9,74 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Split cuts the chunk that begins at min at the given points, in ascending
-// order, and writes the catalog and the change log (spec 02 §6.6).
+// Split cuts a chunk at the given points, in ascending order: the shard's
+// part, then the config server's (spec 02 §6.6).
 func (c *Cluster) Split(coll catalog.Collection, chunk catalog.Chunk, points []catalog.Key) error {
-	table := c.tables[coll.Namespace]
-	if table == nil {
-		return mongoerr.New(mongoerr.ConflictingOperationInProgress, "collection %s is gone", coll.Namespace)
-	}
-	if err := checkSplitPoints(coll.Pattern, chunk, points); err != nil {
-		return err
+	for _, point := range points {
+		if err := coll.Pattern.CheckHashed(point); err != nil {
+			return mongoerr.New(mongoerr.CannotSplit, "split failed :: caused by :: %s", err)
+		}
 	}
 	if err := c.reach(configShard, chunk.Shard); err != nil {
 		return err
 	}
-	before := table.Version().ChunkVersion
-	pieces := c.pieces(chunk, points, before)
-	if err := c.putChunks(coll.Namespace, pieces...); err != nil {
+	return c.commitSplit(coll, chunk.Shard, chunk.Min, chunk.Max, points)
+}
+
+// commitSplit writes the catalog and the change log
+// (_configsvrCommitChunkSplit): coll is the collection as the shard knows it.
+func (c *Cluster) commitSplit(known catalog.Collection, shard catalog.ShardID, min, max catalog.Key, points []catalog.Key) error {
+	ns := known.Namespace
+	coll, ok, err := c.Tracked(ns)
+	switch {
+	case err != nil:
+		return err
+	case !ok:
+		return mongoerr.New(mongoerr.ConflictingOperationInProgress, "collection %s is gone", ns)
+	case coll.Unsplittable:
+		return mongoerr.New(mongoerr.NamespaceNotSharded, "Namespace %s is not sharded", ns)
+	case coll.Epoch != known.Epoch:
+		return errStaleEpoch(ns)
+	}
+	table := c.tables[ns]
+	chunk := table.Find(min)
+	switch {
+	case !chunk.Min.Equal(min):
+		return mongoerr.New(mongoerr.IncompatibleShardingMetadata, "no chunk of %s begins at %s", ns, coll.Pattern.Bound(min))
+	case isSplit(table, shard, min, max, points):
+		return nil // the request again
+	case !chunk.Max.Equal(max) || chunk.Shard != shard:
+		return mongoerr.New(mongoerr.BadValue, "no chunk of %s on shard %s has these bounds", ns, shard)
+	}
+	if err := checkSplitPoints(coll.Pattern, chunk, points); err != nil {
 		return err
 	}
-	c.logSplit(coll.Namespace, table, chunk, pieces, before)
+	before := table.Version().ChunkVersion
+	pieces := c.pieces(chunk, points, before)
+	if err := c.putChunks(ns, pieces...); err != nil {
+		return err
+	}
+	c.logSplit(ns, table, chunk, pieces, before)
 	return nil
+}
+
+// isSplit tells whether [min, max) of a shard is cut at exactly these points
+// already.
+func isSplit(table *catalog.RoutingTable, shard catalog.ShardID, min, max catalog.Key, points []catalog.Key) bool {
+	bounds := append(slices.Clone(points), max)
+	for _, bound := range bounds {
+		chunk := table.Find(min)
+		if chunk.Shard != shard || !chunk.Min.Equal(min) || !chunk.Max.Equal(bound) {
+			return false
+		}
+		min = bound
+	}
+	return true
 }
 
 func checkSplitPoints(p catalog.KeyPattern, chunk catalog.Chunk, points []catalog.Key) error {
 	last := chunk.Min
 	for _, point := range points {
-		if err := p.CheckHashed(point); err != nil {
-			return mongoerr.New(mongoerr.CannotSplit, "split failed :: caused by :: %s", err)
-		}
 		if err := catalog.CheckStorable(p.Bound(point)); err != nil {
 			return err
 		}

@@ -60,7 +60,9 @@ func (c *Cluster) act(a policy.Action) policy.ActionResult {
 	case a.Kind == policy.MergeAll && !ok:
 		return policy.ActionResult{Err: mongoerr.New(mongoerr.ConflictingOperationInProgress, "collection %s is gone", a.Namespace)}
 	case a.Kind == policy.MergeAll:
-		merged, err := c.MergeAll(coll, a.Shard, autoMergeMost)
+		merged, err := c.MergeAll(coll, a.Shard, MergeLimits{
+			Chunks: autoMergeMost, Time: c.parameters.Milliseconds("autoMergerMaxTimeProcessingChunksMS"),
+		})
 		return policy.ActionResult{Merged: merged, Err: err}
 	case !ok || !coll.UUID.Equal(a.UUID):
 		return policy.ActionResult{Err: mongoerr.New(mongoerr.NamespaceNotFound, "collection %s not found", a.Namespace)}

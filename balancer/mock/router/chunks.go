@@ -2,10 +2,12 @@ package router
 
 import (
 	"math"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -216,11 +218,14 @@ func (r *Router) mergeAllChunksOnShard(c *call) (bson.D, error) {
 	if coll.Unsplittable {
 		return nil, mongoerr.New(mongoerr.NamespaceNotSharded, "Namespace %s is not sharded", ns)
 	}
-	most := math.MaxInt32
+	limits := mock.MergeLimits{Chunks: math.MaxInt32, Time: math.MaxInt32 * time.Millisecond}
 	if c.args.has("maxNumberOfChunksToMerge") {
-		most = int(c.args.number("maxNumberOfChunksToMerge"))
+		limits.Chunks = int(c.args.number("maxNumberOfChunksToMerge"))
 	}
-	_, err = r.cluster.MergeAll(coll, shard.ID, most)
+	if c.args.has("maxTimeProcessingChunksMS") {
+		limits.Time = time.Duration(c.args.number("maxTimeProcessingChunksMS")) * time.Millisecond
+	}
+	_, err = r.cluster.MergeAll(coll, shard.ID, limits)
 	return bson.D{}, err
 }
 
@@ -243,5 +248,5 @@ func (r *Router) clearJumboFlag(c *call) (bson.D, error) {
 	} else if chunk, err = r.exactChunk(coll, bounds); err != nil {
 		return nil, mongoerr.New(mongoerr.ClearJumboNoSuchChunk, "%s", err)
 	}
-	return bson.D{}, r.cluster.ClearJumbo(coll.Namespace, chunk)
+	return bson.D{}, r.cluster.ClearJumbo(coll, chunk.Min, chunk.Max)
 }

@@ -16,8 +16,8 @@ func (r *Router) mockFailNext(c *call) (bson.D, error) {
 	}
 	cmd := r.commands[name]
 	switch {
-	case mock.BalancerSends(name) && (cmd == nil || cmd.outside):
-		cmd = &command{name: name} // of the balancer to a shard
+	case mock.BetweenNodes(name) && (cmd == nil || cmd.outside):
+		cmd = &command{name: name} // of a node to another
 	case cmd == nil:
 		return nil, mongoerr.New(mongoerr.BadValue, "mockFailNext: there is no command '%s'", name)
 	case cmd.ours || cmd.outside:

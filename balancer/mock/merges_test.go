@@ -1,0 +1,193 @@
+package mock
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
+)
+
+// workedExamples are the cases of a data file, one a line.
+func workedExamples[T any](t *testing.T, path string) []T {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []T
+	for line := range strings.Lines(string(text)) {
+		decoder := json.NewDecoder(strings.NewReader(line))
+		decoder.DisallowUnknownFields()
+		var c T
+		if err := decoder.Decode(&c); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		cases = append(cases, c)
+	}
+	return cases
+}
+
+// mergeCase is a worked example of spec 02 §9.1.
+type mergeCase struct {
+	ID    string
+	Given []string
+	// Merge is the range of a mergeChunks, as the config server gets it; Other is
+	// what of the collection is not as the shard knows it.
+	Merge []string
+	Other string
+	// MergeAll is the shard of a mergeAllChunksOnShard.
+	MergeAll  catalog.ShardID
+	Most      int
+	MaxTimeMS int64
+	ElapsedMS int64
+	Zones     [][2]string
+	Repeat    int
+	// Races are changes of the collection between reading and merging.
+	Races    int
+	Attempts int
+
+	Merged  int
+	Then    []string // nil: unchanged
+	Log     [][3]any // previous version, merged one, number of chunks
+	Code    mongoerr.Code
+	OnShard mongoerr.Code // what the shard refuses it with before
+	Why     string
+}
+
+func TestWorkedExamplesOfMerging(t *testing.T) {
+	for i, tt := range workedExamples[mergeCase](t, "testdata/merges.jsonl") {
+		t.Run(fmt.Sprintf("%s/%d %s", tt.ID, i, tt.Why), tt.play)
+	}
+}
+
+func (tt mergeCase) play(t *testing.T) {
+	c := examples(t, 10000, catalog.Release80, tt.Given...) // with the window of 300 seconds the cutoff is 9700
+	c.zoneExample(t, tt.Zones)
+	for range max(tt.Repeat, 1) {
+		err := tt.merge(t, c)
+		if code, _ := mongoerr.CodeOf(err); code != tt.Code || (err == nil) != (tt.Code == 0) {
+			t.Fatalf("ended with %v, want code %d", err, tt.Code)
+		}
+	}
+	want := tt.Then
+	if want == nil {
+		want = tt.Given
+	}
+	if tt.Races == 0 {
+		sameChunks(t, c, want...)
+	}
+	if tt.Repeat == 0 && tt.Races == 0 {
+		tt.checkLog(t, c)
+	}
+}
+
+func (tt mergeCase) merge(t *testing.T, c *Cluster) error {
+	t.Helper()
+	coll := c.exampleCollection(t)
+	p := coll.Pattern
+	if tt.MergeAll == "" {
+		min, max := exampleKey(t, p, tt.Merge[0]), exampleKey(t, p, tt.Merge[1])
+		if tt.Other == "" {
+			if err := c.MergeRange(coll, min, max); tt.OnShard != 0 && !mongoerr.Is(err, tt.OnShard) {
+				t.Errorf("the shard says %v, want code %d", err, tt.OnShard)
+			}
+		}
+		return c.commitMerge(otherwise(coll, tt.Other), "A", min, max)
+	}
+	limits := MergeLimits{Chunks: 1 << 30, Time: time.Hour}
+	if tt.Most > 0 {
+		limits.Chunks = tt.Most
+	}
+	if tt.MaxTimeMS > 0 {
+		limits.Time = time.Duration(tt.MaxTimeMS) * time.Millisecond
+	}
+	c.faults.slow = map[catalog.ShardID]Slowness{configShard: {Latency: time.Duration(tt.ElapsedMS) * time.Millisecond}}
+	attempts := 0
+	merged, err := c.mergeAll(coll, tt.MergeAll, limits, func() *catalog.RoutingTable {
+		table := c.tables[exampleNS]
+		if attempts++; attempts <= tt.Races {
+			if err := c.BumpVersion(exampleNS); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return table
+	})
+	if merged != tt.Merged {
+		t.Errorf("%d chunks merged, want %d", merged, tt.Merged)
+	}
+	if tt.Attempts > 0 && attempts != tt.Attempts {
+		t.Errorf("%d attempts, want %d", attempts, tt.Attempts)
+	}
+	return err
+}
+
+// otherwise is a collection as somebody knows it who is wrong about one thing.
+func otherwise(coll catalog.Collection, what string) catalog.Collection {
+	switch what {
+	case "epoch":
+		coll.Epoch[0]++
+	case "timestamp":
+		coll.Timestamp.T++
+	case "uuid":
+		coll.UUID.Data = append(slices.Clone(coll.UUID.Data[:15]), coll.UUID.Data[15]+1)
+	case "namespace":
+		coll.Namespace = "db.gone"
+	}
+	return coll
+}
+
+// checkLog compares the entries of the change log, field by field.
+func (tt mergeCase) checkLog(t *testing.T, c *Cluster) {
+	t.Helper()
+	what, shard := "merge", "A"
+	if tt.MergeAll != "" {
+		what, shard = "autoMerge", string(tt.MergeAll)
+	}
+	entries := c.logged(what)
+	if len(entries) != len(tt.Log) {
+		t.Fatalf("%d entries in the change log, want %d", len(entries), len(tt.Log))
+	}
+	table := c.tables[exampleNS]
+	var merged []catalog.Chunk
+	for chunk := range table.All() {
+		if !slices.Contains(tt.Given, showChunk(chunk)) && chunk.Version.Major > 0 {
+			merged = append(merged, chunk)
+		}
+	}
+	for i, entry := range entries {
+		version := func(n int) bson.D { return versionDoc(table, readVersion(t, tt.Log[i][n].(string))) }
+		same(t, entry, bson.D{
+			{Key: "prevPlacementVersion", Value: version(0)},
+			{Key: "mergedVersion", Value: version(1)},
+			{Key: "owningShard", Value: shard},
+			{Key: "min", Value: table.Pattern().Bound(merged[i].Min)},
+			{Key: "max", Value: table.Pattern().Bound(merged[i].Max)},
+			{Key: "numChunks", Value: int32(tt.Log[i][2].(float64))},
+		})
+	}
+}
+
+func readVersion(t *testing.T, text string) (v catalog.ChunkVersion) {
+	t.Helper()
+	if _, err := fmt.Sscanf(text, "%d|%d", &v.Major, &v.Minor); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// same compares a document with what it should be, the order of its fields
+// included.
+func same(t *testing.T, got bson.Raw, want bson.D) {
+	t.Helper()
+	if w := rawDoc(t, want); !slices.Equal(got, w) {
+		t.Errorf("got  %s\nwant %s", got, w)
+	}
+}

@@ -1,0 +1,302 @@
+package mock_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock"
+)
+
+// migrationCase is a worked example of spec 02 §9.6: db.c with the shard key x
+// on the shards A, B and C, and what happens to it step by step.
+type migrationCase struct {
+	ID     string
+	Chunks [][3]any // min, max, shard
+	Docs   [][2]int // _id, x
+	// Other is the shard of db.d, which is sharded as well then.
+	Other string
+	Steps []migrationStep
+	Then  state
+	Later *struct {
+		After string
+		state
+	}
+	Why string
+}
+
+// migrationStep is one thing that is done; the code is what it ends with.
+type migrationStep struct {
+	// Move a range by hand, Direct past the router; Start it and go on.
+	Move, Start   []any // min, max, from, to
+	NS            string
+	WaitForDelete bool
+	Direct        bool
+	// Copying goes on until the recipient copies, Ends until what was started has
+	// ended, with Code or Results; Ended says with what it has ended by now.
+	Copying, Ends  bool
+	Results, Ended []int32
+	StepDownIn     string
+	DB             string
+	Run            json.RawMessage
+
+	Code  int32
+	Text  string
+	Takes string
+}
+
+// state is what a cluster looks like.
+type state struct {
+	Owner      map[string]string // of the chunk at a key
+	Tasks      map[string][]string
+	Held       map[string]int64 // documents by shard, orphans included
+	Log        []string         // what, by shard, and note; entries of one shard in order
+	Unfinished *int
+	Chunks     int
+	Versions   string // unchanged
+}
+
+func TestWorkedExamplesOfMigrations(t *testing.T) {
+	text, err := os.ReadFile("testdata/migrations.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for line := range strings.Lines(string(text)) {
+		decoder := json.NewDecoder(strings.NewReader(line))
+		decoder.DisallowUnknownFields()
+		var c migrationCase
+		if err := decoder.Decode(&c); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		n++
+		t.Run(fmt.Sprintf("%s/%d %s", c.ID, n, c.Why), func(t *testing.T) { c.play(t) })
+	}
+}
+
+// played is a case under way.
+type played struct {
+	*meeting
+	before catalog.Version
+}
+
+func (tt migrationCase) play(t *testing.T) {
+	x := played{meeting: &meeting{model: tt.cluster(t), t: t}}
+	x.before = x.version()
+	for i, step := range tt.Steps {
+		x.step(i, step)
+	}
+	x.check(tt.Then)
+	if tt.Later != nil {
+		d, err := time.ParseDuration(tt.Later.After)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x.sleep(d)
+		x.check(tt.Later.state)
+	}
+	x.cluster.Lock()
+	defer x.cluster.Unlock()
+	if err := x.cluster.Invariants(); err != nil && tt.ID != "MF-02" { // it has one _id twice on purpose
+		t.Error(err)
+	}
+}
+
+func (tt migrationCase) cluster(t *testing.T) *model {
+	t.Helper()
+	var chunks []string
+	for _, c := range tt.Chunks {
+		max := ""
+		if n, isNumber := c[1].(float64); isNumber {
+			max = fmt.Sprintf(`, "max": {"x": %v}`, n)
+		}
+		chunks = append(chunks, fmt.Sprintf(`{"shard": %q%s}`, c[2], max))
+	}
+	collections := fmt.Sprintf(`{"ns": "db.c", "key": {"x": 1}, "chunks": [%s]}`, strings.Join(chunks, ","))
+	if tt.Other != "" {
+		collections += fmt.Sprintf(`, {"ns": "db.d", "key": {"x": 1}, "chunks": [{"shard": %q}]}`, tt.Other)
+	}
+	m := newCluster(t, `{"shards": [{"id": "A"}, {"id": "B"}, {"id": "C"}], "databases": [{"name": "db", "primary": "A"}],
+	  "settings": {"balancer": {"mode": "off", "stopped": true}}, "collections": [`+collections+`]}`,
+		mock.Config{Parameters: map[string]any{"minSnapshotHistoryWindowInSeconds": 0, "transactionLifetimeLimitSeconds": 1}})
+	for _, doc := range tt.Docs {
+		m.ok(t, "db", d("insert", "c", "documents", bson.A{d("_id", doc[0], "x", doc[1])}))
+	}
+	m.sleep(10 * time.Second) // the chunks are old enough to be merged
+	return m
+}
+
+func (x *played) version() catalog.Version {
+	x.cluster.Lock()
+	defer x.cluster.Unlock()
+	return x.cluster.Table(ns).Version()
+}
+
+func boundDoc(v any) bson.D {
+	switch v {
+	case "MIN":
+		return d("x", bson.MinKey{})
+	case "MAX":
+		return d("x", bson.MaxKey{})
+	}
+	return d("x", int(v.(float64)))
+}
+
+func (x *played) request(step migrationStep, move []any) mock.MoveRequest {
+	name := ns
+	if step.NS != "" {
+		name = step.NS
+	}
+	return mock.MoveRequest{
+		Namespace: name, From: catalog.ShardID(move[2].(string)), To: catalog.ShardID(move[3].(string)),
+		Min: raw(x.t, boundDoc(move[0])), Max: raw(x.t, boundDoc(move[1])), MaxChunkSizeBytes: 128 << 20, WaitForDelete: step.WaitForDelete,
+	}
+}
+
+func (x *played) step(i int, step migrationStep) {
+	x.t.Helper()
+	began := x.now()
+	var code int32
+	var text string
+	switch {
+	case step.Start != nil:
+		x.start(x.request(step, step.Start))
+		return
+	case step.Copying:
+		x.copying()
+		return
+	case step.Ended != nil:
+		x.ends(step.Ended)
+		return
+	case step.Ends:
+		x.sleep(10 * time.Second)
+		want := step.Results
+		if want == nil {
+			want = []int32{step.Code}
+		}
+		x.ends(want)
+		return
+	case step.StepDownIn != "":
+		d, err := time.ParseDuration(step.StepDownIn)
+		if err != nil {
+			x.t.Fatal(err)
+		}
+		x.cluster.Lock()
+		defer x.cluster.Unlock()
+		x.cluster.StepDownIn(d)
+		return
+	case step.Direct:
+		req := x.request(step, step.Move)
+		x.cluster.Lock()
+		err := x.cluster.Move(x.t.Context(), req, time.Time{})
+		x.cluster.Unlock()
+		code = codeOf(x.t, err)
+	default:
+		code, text = x.command(step)
+	}
+	if code != step.Code || !strings.Contains(text, step.Text) {
+		x.t.Fatalf("step %d ended with code %d %q, want %d and %q", i+1, code, text, step.Code, step.Text)
+	}
+	if step.Takes != "" {
+		want, err := time.ParseDuration(step.Takes)
+		if took := x.now().Sub(began); err != nil || took < want || took > want+time.Second {
+			x.t.Errorf("step %d took %v, want about %v", i+1, took, want)
+		}
+	}
+}
+
+func (x *played) now() time.Time {
+	x.cluster.Lock()
+	defer x.cluster.Unlock()
+	return x.cluster.Now()
+}
+
+// command runs a command through the router.
+func (x *played) command(step migrationStep) (code int32, text string) {
+	db, command := "admin", bson.D{}
+	if step.DB != "" {
+		db = step.DB
+	}
+	if step.Move != nil {
+		req := x.request(step, step.Move)
+		command = d("moveRange", req.Namespace, "min", req.Min, "max", req.Max, "toShard", string(req.To), "waitForDelete", req.WaitForDelete)
+	} else if err := bson.UnmarshalExtJSON(step.Run, false, &command); err != nil {
+		x.t.Fatal(err)
+	}
+	reply, ok := x.run(db, command)
+	if ok {
+		return 0, ""
+	}
+	return reply.Lookup("code").Int32(), reply.Lookup("errmsg").StringValue()
+}
+
+// ends compares what the migrations that were started ended with so far.
+func (x *played) ends(want []int32) {
+	x.t.Helper()
+	codes := []int32{}
+	for _, err := range x.errs {
+		codes = append(codes, codeOf(x.t, err))
+	}
+	if !slices.Equal(codes, want) {
+		x.t.Fatalf("ended with %v (%v), want %v", codes, x.errs, want)
+	}
+}
+
+func (x *played) check(want state) {
+	x.t.Helper()
+	if want.Log != nil {
+		var got []string
+		for _, line := range x.entries() {
+			got = append(got, strings.TrimPrefix(line, "moveChunk."))
+		}
+		// The order between two shards' entries is not fixed.
+		if got, want := byShard(got), byShard(want.Log); !slices.Equal(got, want) {
+			x.t.Errorf("change log %q, want %q", got, want)
+		}
+	}
+	if want.Versions == "unchanged" && x.version() != x.before {
+		x.t.Errorf("version %v, it was %v", x.version(), x.before)
+	}
+	x.cluster.Lock()
+	defer x.cluster.Unlock()
+	table := x.cluster.Table(ns)
+	for at, owner := range want.Owner {
+		var n int
+		fmt.Sscan(at, &n)
+		key, err := table.Pattern().Key(raw(x.t, d("x", n)))
+		if got := table.ShardOf(key); err != nil || string(got) != owner {
+			x.t.Errorf("%s owns %s, want %s", got, at, owner)
+		}
+	}
+	for shard, tasks := range want.Tasks {
+		if got := x.cluster.Tasks(shard); !slices.Equal(got, tasks) {
+			x.t.Errorf("%s has the tasks %q, want %q", shard, got, tasks)
+		}
+	}
+	for shard, held := range want.Held {
+		if got := x.cluster.HeldDocuments(shard, ns); got != held {
+			x.t.Errorf("%s holds %d documents, want %d", shard, got, held)
+		}
+	}
+	if got := x.cluster.FaultState().Unfinished; want.Unfinished != nil && got != *want.Unfinished {
+		x.t.Errorf("%d unfinished migrations, want %d", got, *want.Unfinished)
+	}
+	if got := table.Len(); want.Chunks != 0 && got != want.Chunks {
+		x.t.Errorf("%d chunks, want %d", got, want.Chunks)
+	}
+}
+
+func byShard(log []string) []string {
+	sorted := slices.Clone(log)
+	slices.SortStableFunc(sorted, func(a, b string) int {
+		return strings.Compare(strings.Fields(a)[1], strings.Fields(b)[1])
+	})
+	return sorted
+}
