@@ -56,8 +56,20 @@ func (l *localCollection) validate(before, doc bson.Raw) error {
 		return nil
 	}
 	err := mongoerr.New(mongoerr.DocumentValidationFailure, "Document failed validation")
-	err.Extra = bson.D{{Key: "errInfo", Value: bson.D{{Key: "failingDocumentId", Value: doc.Lookup("_id")}}}}
+	err.Extra = bson.D{{Key: "errInfo", Value: bson.D{
+		{Key: "failingDocumentId", Value: doc.Lookup("_id")}, {Key: "details", Value: store.Mismatch(l.rules(), doc)},
+	}}}
 	return err
+}
+
+// rules is the validator as it was given.
+func (l *localCollection) rules() bson.Raw {
+	for _, o := range l.options {
+		if raw, isRaw := o.Value.(bson.Raw); isRaw && o.Key == "validator" {
+			return raw
+		}
+	}
+	return nil
 }
 
 // View is a collection that is made of another by a pipeline when it is read.

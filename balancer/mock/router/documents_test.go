@@ -294,6 +294,9 @@ func TestValidators(t *testing.T) {
 	if id := reply.Lookup("writeErrors", "0", "errInfo", "failingDocumentId"); id.AsInt64() != 2 {
 		t.Errorf("the failing document is %s", id)
 	}
+	if rule := reply.Lookup("writeErrors", "0", "errInfo", "details", "schemaRulesNotSatisfied", "0", "operatorName"); rule.StringValue() != "properties" {
+		t.Errorf("no details: %s", reply)
+	}
 	if reply := x.run("doc1", d("update", "v", "updates", bson.A{d("q", d("_id", 1), "u", d("$unset", d("n", 1)))})); reply.Lookup("writeErrors", "0", "code").AsInt64() != 121 {
 		t.Errorf("a bad update: %s", reply)
 	}

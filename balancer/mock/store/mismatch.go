@@ -1,0 +1,266 @@
+package store
+
+import (
+	"slices"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// Mismatch tells why a document does not match a collection's validator, as
+// errInfo.details of error 121 does. It looks at the parts of the validator one
+// by one, and so is for documents that are known not to match only.
+func Mismatch(validator, doc bson.Raw) bson.D {
+	m := mismatch{doc: doc}
+	return m.conjunction(validator, false)
+}
+
+type mismatch struct{ doc bson.Raw }
+
+// queryClause is one predicate of a query: {path: {op: arg}}, {path: value} or
+// {op: arg}.
+type queryClause struct {
+	op, path string
+	arg      value
+	spec     bson.Raw
+}
+
+func queryClauses(query []byte) []queryClause {
+	var list []queryClause
+	for n, v := range fields(query) {
+		name := string(n)
+		if isOperator(name) {
+			list = append(list, queryClause{op: name, arg: v, spec: documentOf(field{name, v})})
+			continue
+		}
+		list = append(list, predicatesAt(name, v)...)
+	}
+	return slices.DeleteFunc(list, func(c queryClause) bool { return c.op == "$comment" })
+}
+
+func predicatesAt(path string, v value) []queryClause {
+	whole := documentOf(field{path, v})
+	if v.Type == bson.TypeRegex {
+		return []queryClause{{"$regex", path, v, whole}}
+	}
+	if !isObject(v) || !isExpressionDoc(v.Value) {
+		return []queryClause{{"$eq", path, v, whole}}
+	}
+	var list []queryClause
+	options := lookup(v.Value, "$options")
+	for op, arg := range fields(v.Value) {
+		switch string(op) {
+		case "$options":
+			continue
+		case "$regex":
+			arg = objectValue(documentOf(field{"$regex", arg}, field{"$options", options}))
+		default:
+			arg = objectValue(documentOf(field{string(op), arg}))
+		}
+		_, inner, _ := first(arg.Value)
+		list = append(list, queryClause{string(op), path, inner, documentOf(field{path, arg})})
+	}
+	return list
+}
+
+// conjunction explains a query: its only clause, or an $and of them. Inverted
+// means that the query should not match.
+func (m mismatch) conjunction(query []byte, inverted bool) bson.D {
+	list := queryClauses(query)
+	if len(list) == 1 {
+		return m.clause(list[0], inverted)
+	}
+	return m.group("$and", inverted, len(list), func(i int) bson.D { return m.clause(list[i], inverted) })
+}
+
+// group explains the members of $and, $or and $nor that are to blame.
+func (m mismatch) group(op string, inverted bool, n int, each func(i int) bson.D) bson.D {
+	blamed := bson.A{}
+	for i := range n {
+		if details := each(i); details != nil {
+			blamed = append(blamed, bson.D{{Key: "index", Value: int32(i)}, {Key: "details", Value: details}})
+		}
+	}
+	if len(blamed) == 0 {
+		return nil
+	}
+	name := "clausesNotSatisfied"
+	if inverted != (op == "$nor") {
+		name = "clausesSatisfied"
+	}
+	return bson.D{{Key: "operatorName", Value: op}, {Key: name, Value: blamed}}
+}
+
+// clause explains one predicate; nil when it is as it should be.
+func (m mismatch) clause(c queryClause, inverted bool) bson.D {
+	if f, err := CompileFilter(c.spec); err != nil || f.Match(m.doc) == !inverted {
+		return nil
+	}
+	switch c.op {
+	case "$and", "$or", "$nor":
+		list := items(c.arg)
+		below := inverted != (c.op == "$nor")
+		return m.group(c.op, inverted, len(list), func(i int) bson.D { return m.conjunction(list[i].Value, below) })
+	case "$not":
+		if isObject(c.arg) {
+			return bson.D{{Key: "operatorName", Value: "$not"}, {Key: "details", Value: m.conjunction(documentOf(field{c.path, c.arg}), !inverted)}}
+		}
+		inner := queryClause{"$regex", c.path, c.arg, documentOf(field{c.path, c.arg})}
+		return bson.D{{Key: "operatorName", Value: "$not"}, {Key: "details", Value: m.clause(inner, !inverted)}}
+	case "$jsonSchema":
+		if !inverted {
+			return m.schema(c.arg)
+		}
+	}
+	out := bson.D{{Key: "operatorName", Value: c.op}, {Key: "specifiedAs", Value: c.spec}}
+	return append(out, m.reasons(c, inverted)...)
+}
+
+// mismatchReasons are the words for predicates that should match and don't, and
+// for those that should not.
+var mismatchReasons = map[string][2]string{
+	"$eq": {"comparison failed", "comparison succeeded"}, "$gt": {"comparison failed", "comparison succeeded"},
+	"$gte": {"comparison failed", "comparison succeeded"}, "$lt": {"comparison failed", "comparison succeeded"},
+	"$lte": {"comparison failed", "comparison succeeded"}, "$ne": {"comparison succeeded", "comparison failed"},
+	"$in":          {"no matching value found in array", "matching value found in array"},
+	"$nin":         {"matching value found in array", "no matching value found in array"},
+	"$exists":      {"path does not exist", "path does exist"},
+	"$type":        {"type did not match", "type did match"},
+	"$regex":       {"regular expression did not match", "regular expression did match"},
+	"$mod":         {"$mod did not evaluate to expected remainder", "$mod did evaluate to expected remainder"},
+	"$size":        {"array length was not equal to given size", "array length was equal to given size"},
+	"$all":         {"array did not contain all specified values", "array did contain all specified values"},
+	"$elemMatch":   {"array did not satisfy the child predicate", "array did satisfy the child predicate"},
+	"$expr":        {"expression did not match", "expression did match"},
+	"$jsonSchema":  {"schema did not match", "schema matched"},
+	"$alwaysFalse": {"expression always evaluates to false", ""},
+	"$alwaysTrue":  {"", "expression always evaluates to true"},
+
+	"$bitsAllSet": {"bitwise operator failed to match", "bitwise operator matched successfully"}, "$bitsAllClear": {"bitwise operator failed to match", "bitwise operator matched successfully"},
+	"$bitsAnySet": {"bitwise operator failed to match", "bitwise operator matched successfully"}, "$bitsAnyClear": {"bitwise operator failed to match", "bitwise operator matched successfully"},
+}
+
+func (m mismatch) reasons(c queryClause, inverted bool) bson.D {
+	words := mismatchReasons[c.op][0]
+	if inverted {
+		words = mismatchReasons[c.op][1]
+	}
+	if c.op == "$exists" && truthy(c.arg) == inverted {
+		words = mismatchReasons[c.op][1]
+	} else if c.op == "$exists" {
+		words = mismatchReasons[c.op][0]
+	}
+	reason := bson.D{{Key: "reason", Value: words}}
+	if c.path == "" {
+		if c.op == "$expr" {
+			return append(reason, bson.E{Key: "expressionResult", Value: m.result(c)})
+		}
+		return reason
+	}
+	seen := m.considered(c)
+	if len(seen) == 0 {
+		if c.op != "$exists" {
+			reason[0].Value = "field was missing"
+		}
+		return reason
+	}
+	expected := expectedTypes(c)
+	wrongType := !inverted && len(expected) > 0 && !slices.ContainsFunc(seen, func(v value) bool { return slices.Contains(expected, typeName(v)) })
+	if wrongType {
+		reason[0].Value = "type did not match"
+	}
+	reason = append(reason, considered(seen)...)
+	if c.op == "$type" || wrongType {
+		reason = append(reason, oneOrMany("consideredType", typesOf(seen)))
+	}
+	if wrongType {
+		reason = append(reason, oneOrMany("expectedType", expected))
+	}
+	return reason
+}
+
+// result is what the expression of $expr gives.
+func (m mismatch) result(c queryClause) any {
+	sc, err := newScope(nil)
+	if err != nil {
+		return nil
+	}
+	e, err := compileExpression(c.arg, sc)
+	if err != nil {
+		return nil
+	}
+	ctx := newEvaluation(sc, time.Time{})
+	ctx.root = objectValue(m.doc)
+	v, err := e.eval(ctx)
+	if err != nil || isMissing(v) {
+		return nil
+	}
+	return v
+}
+
+// considered are the values that a predicate has looked at: an array's elements
+// and the array, or only the array where it looks at no elements.
+func (m mismatch) considered(c queryClause) []value {
+	whole := c.op == "$size" || c.op == "$elemMatch" || c.op == "$all" || c.op == "$exists"
+	var seen []value
+	walkPath(m.doc, splitPath(c.path), !whole, func(v value, _ int) bool {
+		if !isMissing(v) {
+			seen = append(seen, v)
+		}
+		return false
+	})
+	return seen
+}
+
+// expectedTypes are those that a predicate can match at all; nil where that
+// says nothing.
+func expectedTypes(c queryClause) []string {
+	numbers := []string{"decimal", "double", "int", "long"}
+	switch c.op {
+	case "$gt", "$gte", "$lt", "$lte", "$eq":
+		switch {
+		case isNumber(c.arg):
+			return numbers
+		case c.arg.Type == bson.TypeNull || c.arg.Type == bson.TypeMinKey || c.arg.Type == bson.TypeMaxKey:
+			return nil
+		}
+		return []string{typeName(c.arg)}
+	case "$mod":
+		return numbers
+	case "$bitsAllSet", "$bitsAllClear", "$bitsAnySet", "$bitsAnyClear":
+		return append([]string{"binData"}, numbers...)
+	case "$regex":
+		return []string{"regex", "string", "symbol"}
+	case "$size", "$elemMatch":
+		return []string{"array"}
+	}
+	return nil
+}
+
+func considered(seen []value) bson.D {
+	if len(seen) == 1 {
+		return bson.D{{Key: "consideredValue", Value: seen[0]}}
+	}
+	list := bson.A{}
+	for _, v := range seen {
+		list = append(list, v)
+	}
+	return bson.D{{Key: "consideredValues", Value: list}}
+}
+
+func typesOf(seen []value) []string {
+	var names []string
+	for _, v := range seen {
+		names = append(names, typeName(v))
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// oneOrMany is a field for one name, or its plural for a list of them.
+func oneOrMany(name string, list []string) bson.E {
+	if len(list) == 1 {
+		return bson.E{Key: name, Value: list[0]}
+	}
+	return bson.E{Key: name + "s", Value: list}
+}
