@@ -202,6 +202,7 @@ func (c *Cluster) Drop(ns string) bool {
 		s := c.shards[id]
 		if s.colls[ns] != nil {
 			found = true
+			c.wakeTails(s.colls[ns])
 			delete(s.colls, ns)
 		}
 		s.dropDeletions(ns)

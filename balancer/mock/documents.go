@@ -214,6 +214,7 @@ func (c *Cluster) InsertChecked(ns string, doc bson.Raw, check bool) error {
 		return err
 	}
 	local.trim()
+	c.wakeTails(local)
 	c.reached = 1
 	c.noteWrite(s, ns, nil, doc)
 	c.autoSplit(s, ns, doc)

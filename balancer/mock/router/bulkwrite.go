@@ -211,7 +211,7 @@ func (r *Router) bulkReply(c *call, ops []bulkStatement, b *batch, size int) (bs
 		items = append(items, raw)
 	}
 	const ns = "admin.$cmd.bulkWrite"
-	cursor, err := r.open(c, ns, items, size, false)
+	cursor, err := r.open(c, &cursor{ns: ns, left: items}, size, false)
 	if err != nil {
 		return nil, err
 	}

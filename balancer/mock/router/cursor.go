@@ -3,6 +3,7 @@ package router
 import (
 	"maps"
 	"math/rand/v2"
+	"strconv"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -31,7 +32,16 @@ type cursor struct {
 	lsid *sessionID
 	// owner is who made it; nil without a login.
 	owner *users.User
+	// tail gives what comes later; nil but for tailable cursors.
+	tail *tail
+	// patient cursors are not closed when nobody reads them.
+	patient bool
+	// busy: a getMore waits for more.
+	busy bool
 }
+
+// over: there is nothing left to give, now or later.
+func (c *cursor) over() bool { return len(c.left) == 0 && c.tail == nil }
 
 // cursors are the open cursors by id. The cluster's lock guards them.
 type cursors struct {
@@ -61,11 +71,8 @@ func (c *cursor) take(n int) bson.A {
 // maxCursors is how many cursors may be open at once.
 const maxCursors = 10_000
 
-// keep stores a cursor that is not exhausted and gives its id, else 0.
+// keep stores a cursor and gives its id.
 func (cs *cursors) keep(c *cursor) (int64, error) {
-	if len(c.left) == 0 {
-		return 0, nil
-	}
 	if cs.open == nil {
 		cs.open = map[int64]*cursor{}
 	}
@@ -90,7 +97,7 @@ func (cs *cursors) sweep(now time.Time) {
 		return
 	}
 	cs.swept = now
-	maps.DeleteFunc(cs.open, func(_ int64, c *cursor) bool { return now.Sub(c.used) > cs.life })
+	maps.DeleteFunc(cs.open, func(_ int64, c *cursor) bool { return !c.patient && now.Sub(c.used) > cs.life })
 }
 
 func (cs *cursors) kill(id int64) bool {
@@ -110,12 +117,13 @@ type opened struct {
 	batch bson.A
 }
 
-// open makes a cursor in the session of a call and takes its first batch.
-func (r *Router) open(call *call, ns string, results []bson.Raw, size int, single bool) (opened, error) {
-	c := &cursor{ns: ns, left: results, lsid: call.lsid, owner: call.peer.user}
+// open makes a cursor in the session of a call and takes its first batch. One
+// that has nothing left is not kept, unless the first batch was to be empty.
+func (r *Router) open(call *call, c *cursor, size int, single bool) (opened, error) {
+	c.lsid, c.owner = call.lsid, call.peer.user
 	batch := c.take(size)
-	if single {
-		c.left = nil
+	if single || c.over() && size != 0 {
+		return opened{batch: batch}, nil
 	}
 	id, err := r.cursors.keep(c)
 	return opened{id: id, batch: batch}, err
@@ -124,7 +132,7 @@ func (r *Router) open(call *call, ns string, results []bson.Raw, size int, singl
 // firstBatch answers with a cursor, its fields in the order of all commands
 // but find.
 func (r *Router) firstBatch(call *call, ns string, results []bson.Raw, size int) (bson.D, error) {
-	c, err := r.open(call, ns, results, size, false)
+	c, err := r.open(call, &cursor{ns: ns, left: results}, size, false)
 	if err != nil {
 		return nil, err
 	}
@@ -149,12 +157,9 @@ func (c *call) checkSession(id int64, open *cursor) error {
 }
 
 func (r *Router) getMore(c *call) (bson.D, error) {
-	id, ok := c.body.Lookup("getMore").AsInt64OK()
-	if !ok {
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "getMore must be a cursor id")
-	}
+	id := c.args["getMore"].Int64()
 	open := r.cursors.open[id]
-	coll, _ := c.body.Lookup("collection").StringValueOK()
+	coll := c.args.text("collection")
 	if open == nil {
 		return nil, mongoerr.New(mongoerr.CursorNotFound, "cursor id %d not found", id)
 	}
@@ -167,18 +172,29 @@ func (r *Router) getMore(c *call) (bson.D, error) {
 	if err := c.checkSession(id, open); err != nil {
 		return nil, err
 	}
+	if !c.body.Lookup("maxTimeMS").IsZero() && !open.awaits() {
+		return nil, mongoerr.New(mongoerr.BadValue, "cannot set maxTimeMS on getMore command for a non-awaitData cursor")
+	}
 	size := -1
-	if n, ok := c.body.Lookup("batchSize").AsInt64OK(); ok {
-		if n < 0 {
-			return nil, mongoerr.New(mongoerr.BadValue, "BSON field 'batchSize' value must be >= 0, actual value '%d'", n)
-		}
-		if n > 0 {
-			size = int(n)
-		}
+	if n, _ := numberOf(c.args["batchSize"]); n > 0 {
+		size = int(n)
+	}
+	if open.busy {
+		return nil, mongoerr.New(mongoerr.CursorInUse, "cursor id %d is already in use", id)
+	}
+	open.busy = true
+	err := r.more(c, open)
+	open.busy = false
+	if err != nil {
+		r.cursors.kill(id)
+		return nil, err
+	}
+	if r.cursors.open[id] != open {
+		return nil, mongoerr.New(mongoerr.CursorKilled, "cursor id %d was killed", id)
 	}
 	batch := open.take(size)
 	open.used = time.Now()
-	if len(open.left) == 0 {
+	if open.over() {
 		r.cursors.kill(id)
 		id = 0
 	}
@@ -190,20 +206,18 @@ func (r *Router) getMore(c *call) (bson.D, error) {
 }
 
 func (r *Router) killCursors(c *call) (bson.D, error) {
-	array, ok := c.body.Lookup("cursors").ArrayOK()
-	if !ok {
-		return nil, mongoerr.New(mongoerr.IDLFailedToParse, "BSON field 'killCursors.cursors' is missing but a required field")
-	}
-	values, err := array.Values()
+	values, err := c.args["cursors"].Array().Values()
 	if err != nil {
 		return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
 	}
+	for i, v := range values {
+		if err := (field{strconv.Itoa(i), longValue, true}).check("killCursors.cursors", v); err != nil {
+			return nil, err
+		}
+	}
 	killed, notFound := bson.A{}, bson.A{}
 	for _, v := range values {
-		id, ok := v.AsInt64OK()
-		if !ok {
-			return nil, mongoerr.New(mongoerr.TypeMismatch, "cursor ids must be numbers")
-		}
+		id := v.Int64()
 		if open := r.cursors.open[id]; open != nil && r.authRequired && !c.peer.is(open.owner) && !r.grants(c.peer).Allows(users.TheCluster(), "killAnyCursor") {
 			return nil, c.unauthorized()
 		}

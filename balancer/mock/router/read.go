@@ -126,7 +126,11 @@ func (r *Router) find(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	cursor, err := r.open(c, q.ns, results, size, truth(c.body.Lookup("singleBatch")))
+	open := &cursor{ns: q.ns, left: results, patient: c.args.truth("noCursorTimeout")}
+	if open.tail, err = r.tail(c, q, len(results)); err != nil {
+		return nil, err
+	}
+	cursor, err := r.open(c, open, size, c.args.truth("singleBatch"))
 	if err != nil {
 		return nil, err
 	}
@@ -144,8 +148,8 @@ func (r *Router) findQuery(c *call) (query, error) {
 	if err := c.order(&q); err != nil {
 		return q, err
 	}
-	if truth(c.body.Lookup("tailable")) {
-		return q, mongoerr.New(mongoerr.BadValue, "error processing query: ns=%s: tailable cursor requested on non capped collection", q.ns)
+	if err := c.checkTailable(); err != nil {
+		return q, err
 	}
 	q.returnKey, q.showRecord = truth(c.body.Lookup("returnKey")), truth(c.body.Lookup("showRecordId"))
 	if q.min, err = c.document("min"); err != nil {

@@ -197,6 +197,15 @@ func (c *Collection) Scan() iter.Seq2[RecordID, bson.Raw] {
 // is none.
 func (c *Collection) First() (RecordID, bson.Raw, bool) { return c.records.Min() }
 
+// Last is the newest record there has ever been; 0 before the first.
+func (c *Collection) Last() RecordID { return c.last }
+
+// After walks the documents behind a record, in the order of insertion.
+func (c *Collection) After(id RecordID) iter.Seq2[RecordID, bson.Raw] {
+	snapshot := c.records.Copy()
+	return func(yield func(RecordID, bson.Raw) bool) { snapshot.Ascend(id+1, yield) }
+}
+
 // Documents is Scan without the records.
 func (c *Collection) Documents() iter.Seq[bson.Raw] {
 	snapshot := c.records.Copy()

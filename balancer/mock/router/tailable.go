@@ -1,0 +1,120 @@
+package router
+
+import (
+	"slices"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mongoerr"
+)
+
+// awaitDefault is how long a getMore waits for documents when it does not say.
+const awaitDefault = time.Second
+
+// tail is what a tailable cursor goes on with at its end.
+type tail struct {
+	place *mock.Tail
+	query query
+	await bool
+	// wanted is how many documents the limit leaves; negative without one.
+	wanted int64
+}
+
+// awaits tells whether getMore waits at the end.
+func (c *cursor) awaits() bool { return c.tail != nil && c.tail.await }
+
+// checkTailable checks the arguments of find that go with tailable.
+func (c *call) checkTailable() error {
+	if !c.args.truth("tailable") {
+		if c.args.truth("awaitData") {
+			return mongoerr.New(mongoerr.FailedToParse, "Cannot set 'awaitData' without also setting 'tailable'")
+		}
+		return nil
+	}
+	if c.args.truth("singleBatch") {
+		return mongoerr.New(mongoerr.BadValue, "cannot use tailable option with the 'singleBatch' option")
+	}
+	sort := c.args.object("sort")
+	elems, _ := sort.Elements()
+	if natural, _ := sort.Lookup("$natural").AsInt64OK(); len(elems) > 0 && natural != 1 {
+		return mongoerr.New(mongoerr.BadValue, "cannot use tailable option with a sort other than {$natural: 1}")
+	}
+	return nil
+}
+
+// tail opens the end of a capped collection after a find that gave some
+// documents; nil for other finds.
+func (r *Router) tail(c *call, q query, found int) (*tail, error) {
+	if !c.args.truth("tailable") {
+		return nil, nil
+	}
+	place, err := r.cluster.StartTail(q.ns)
+	if err != nil || place == nil {
+		return nil, err
+	}
+	t := &tail{place: place, query: q, await: c.args.truth("awaitData"), wanted: -1}
+	if q.limit > 0 {
+		if t.wanted = q.limit - int64(found); t.wanted <= 0 {
+			return nil, nil
+		}
+	}
+	return t, nil
+}
+
+// more adds to a tailable cursor that has nothing left what has come
+// meanwhile. Without documents it waits for some, where it was asked to, until
+// maxTimeMS is over.
+func (r *Router) more(c *call, open *cursor) error {
+	t := open.tail
+	if t == nil || len(open.left) > 0 {
+		return nil
+	}
+	deadline := c.deadline
+	if deadline.IsZero() {
+		deadline = r.cluster.Now().Add(awaitDefault)
+	}
+	for {
+		docs, err := r.cluster.ReadTail(t.place, t.query.filter)
+		if err != nil {
+			return err
+		}
+		if len(docs) > 0 || !t.await || !r.cluster.Now().Before(deadline) {
+			open.left, err = t.give(docs)
+			if t.wanted == 0 {
+				open.tail = nil
+			}
+			return err
+		}
+		err = r.cluster.Await(c.ctx, deadline, func() bool { return r.cluster.TailGrown(t.place) })
+		if err != nil && !isTimeout(err) {
+			return err
+		}
+		if err != nil { // the time is over, or nothing can happen any more
+			return nil
+		}
+	}
+}
+
+func isTimeout(err error) bool {
+	code, known := mongoerr.CodeOf(err)
+	return !known || code == mongoerr.MaxTimeMSExpired
+}
+
+// give projects documents, and keeps to the limit.
+func (t *tail) give(docs []bson.Raw) ([]bson.Raw, error) {
+	if t.wanted >= 0 {
+		docs = docs[:min(t.wanted, int64(len(docs)))]
+		t.wanted -= int64(len(docs))
+	}
+	docs = slices.Clone(docs)
+	for i, doc := range docs {
+		out, err := t.query.projection.Apply(doc)
+		if err != nil {
+			return nil, err
+		}
+		docs[i] = out
+	}
+	return docs, nil
+}
