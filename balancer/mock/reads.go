@@ -2,6 +2,7 @@ package mock
 
 import (
 	"iter"
+	"slices"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/store"
@@ -24,7 +25,6 @@ type Read struct {
 // Reads plans a query: a part for each shard that can have documents that
 // match. A collection that does not exist has none.
 func (c *Cluster) Reads(ns string, q store.Query) ([]Read, error) {
-	var reads []Read
 	if ns == chunksNamespace {
 		return c.chunkReads(q)
 	}
@@ -32,6 +32,25 @@ func (c *Cluster) Reads(ns string, q store.Query) ([]Read, error) {
 	if err := c.askTargets(targets); err != nil {
 		return nil, err
 	}
+	return c.planTargets(targets, q)
+}
+
+// PartialReads is Reads that leaves out the shards which can't be reached, and
+// tells whether there were such.
+func (c *Cluster) PartialReads(ns string, q store.Query) (reads []Read, partial bool, err error) {
+	if ns == chunksNamespace {
+		reads, err = c.chunkReads(q)
+		return reads, false, err
+	}
+	targets := c.targets(ns, q.Filter)
+	all := len(targets)
+	targets = slices.DeleteFunc(targets, func(t target) bool { return c.askTargets([]target{t}) != nil })
+	reads, err = c.planTargets(targets, q)
+	return reads, len(targets) < all, err
+}
+
+func (c *Cluster) planTargets(targets []target, q store.Query) ([]Read, error) {
+	var reads []Read
 	for _, t := range targets {
 		plan, err := t.docs.Plan(q)
 		if err != nil {

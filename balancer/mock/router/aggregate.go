@@ -55,14 +55,7 @@ func (r *Router) aggregate(c *call) (bson.D, error) {
 	if truth(c.body.Lookup("explain")) {
 		return r.explainAggregate(c, planOnly)
 	}
-	cursorSpec, err := c.document("cursor")
-	if err != nil {
-		return nil, err
-	}
-	if cursorSpec == nil {
-		return nil, mongoerr.New(mongoerr.FailedToParse, "The 'cursor' option is required, except for aggregate with the explain argument")
-	}
-	size, err := c.batchSize(cursorSpec.Lookup("batchSize"))
+	size, err := c.cursorSize()
 	if err != nil {
 		return nil, err
 	}
@@ -81,6 +74,29 @@ func (r *Router) aggregate(c *call) (bson.D, error) {
 		results = nil
 	}
 	return r.firstBatch(c, a.ns, results, size)
+}
+
+// cursorSize reads the cursor option, which must be there.
+func (c *call) cursorSize() (int, error) {
+	v := c.body.Lookup("cursor")
+	if v.IsZero() {
+		return 0, mongoerr.New(mongoerr.FailedToParse, "The 'cursor' option is required, except for aggregate with the explain argument")
+	}
+	spec, isDoc := v.DocumentOK()
+	if !isDoc {
+		return 0, mongoerr.New(mongoerr.TypeMismatch, "cursor field must be missing or an object")
+	}
+	if err := checkFields("cursor", []field{{"batchSize", countValue, false}}, spec); err != nil {
+		return 0, err
+	}
+	return c.batchSize(spec.Lookup("batchSize"))
+}
+
+func pipelineError(v bson.RawValue) error {
+	if v.Type != bson.TypeArray {
+		return mongoerr.New(mongoerr.TypeMismatch, "'pipeline' option must be specified as an array")
+	}
+	return mongoerr.New(mongoerr.TypeMismatch, "Each element of the 'pipeline' array must be an object")
 }
 
 // aggregated runs everything but the output.
@@ -129,7 +145,7 @@ func (r *Router) readAggregate(c *call) (aggregation, error) {
 	}
 	stages, err := documents(c.body.Lookup("pipeline"))
 	if err != nil {
-		return a, mongoerr.New(mongoerr.TypeMismatch, "'pipeline' option must be specified as an array of objects")
+		return a, pipelineError(c.body.Lookup("pipeline"))
 	}
 	if err := c.simpleCollation(c.body); err != nil {
 		return a, err

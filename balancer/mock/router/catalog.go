@@ -18,8 +18,8 @@ func catalogCommands() []command {
 			declared: []field{{"listCollections", anyValue, true}, {"filter", objectValue, false}, {"nameOnly", safeBool, false},
 				{"authorizedCollections", safeBool, false}, {"cursor", objectValue, false}},
 			run: (*Router).listCollections},
-		{name: "create", stable: true, takesWriteConcern: true, run: (*Router).create},
-		{name: "drop", stable: true, takesWriteConcern: true, run: (*Router).drop},
+		{name: "create", stable: true, takesWriteConcern: true, strict: true, declared: createFields(), run: (*Router).create},
+		{name: "drop", stable: true, takesWriteConcern: true, strict: true, declared: dropFields(), run: (*Router).drop},
 		{name: "dropDatabase", stable: true, takesWriteConcern: true, run: (*Router).dropDatabase},
 	}
 }

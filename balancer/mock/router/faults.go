@@ -65,7 +65,10 @@ func (r *Router) runUnless(failure *mock.Failure, cmd *command, c *call) (bson.D
 	r.countTargets(cmd, c)
 	r.noteQuery(cmd, c)
 	if failure != nil && failure.WriteConcernError != nil && err == nil {
-		reply = append(reply, bson.E{Key: "writeConcernError", Value: failure.WriteConcernError})
+		return append(reply, bson.E{Key: "writeConcernError", Value: failure.WriteConcernError}), nil
+	}
+	if short := r.unsatisfied(cmd, c); short != nil && err == nil {
+		reply = append(reply, bson.E{Key: "writeConcernError", Value: short})
 	}
 	return reply, err
 }

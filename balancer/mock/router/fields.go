@@ -137,3 +137,18 @@ func listIndexesFields() []field {
 func dropIndexesFields() []field {
 	return append([]field{{"dropIndexes", anyValue, true}, {"index", anyValue, true}, {"collectionUUID", uuidValue, false}}, internalFields()...)
 }
+
+func createFields() []field {
+	return append([]field{
+		{"create", anyValue, true}, {"capped", safeBool, false}, {"autoIndexId", safeBool, false}, {"idIndex", objectValue, false},
+		{"size", safeInt, false}, {"max", safeInt, false}, {"storageEngine", objectValue, false}, {"validator", objectValue, false},
+		{"validationLevel", stringValue, false}, {"validationAction", stringValue, false}, {"indexOptionDefaults", objectValue, false},
+		{"viewOn", stringValue, false}, {"pipeline", arrayValue, false}, {"collation", objectValue, false},
+		{"changeStreamPreAndPostImages", objectValue, false}, {"timeseries", objectValue, false}, {"clusteredIndex", anyValue, false},
+		{"expireAfterSeconds", safeInt, false}, {"encryptedFields", objectValue, false}, {"temp", safeBool, false}, {"flags", anyValue, false},
+	}, internalFields()...)
+}
+
+func dropFields() []field {
+	return append([]field{{"drop", anyValue, true}, {"collectionUUID", uuidValue, false}}, internalFields()...)
+}

@@ -33,6 +33,8 @@ type query struct {
 	skip, limit int64
 	returnKey   bool
 	showRecord  bool
+	// partial is set where shards were left out; nil refuses that.
+	partial *bool
 }
 
 // plain queries may go the shortest way to a document by its _id.
@@ -122,6 +124,9 @@ func (r *Router) find(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.args.truth("allowPartialResults") {
+		q.partial = new(bool)
+	}
 	results, err := r.run(q)
 	if err != nil {
 		return nil, err
@@ -134,9 +139,11 @@ func (r *Router) find(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	return bson.D{{Key: "cursor", Value: bson.D{
-		{Key: "firstBatch", Value: cursor.batch}, {Key: "id", Value: cursor.id}, {Key: "ns", Value: q.ns},
-	}}}, nil
+	first := bson.D{{Key: "firstBatch", Value: cursor.batch}}
+	if q.partial != nil && *q.partial {
+		first = append(first, bson.E{Key: "partialResultsReturned", Value: true})
+	}
+	return bson.D{{Key: "cursor", Value: append(first, bson.E{Key: "id", Value: cursor.id}, bson.E{Key: "ns", Value: q.ns})}}, nil
 }
 
 // findQuery reads a find command.

@@ -88,7 +88,7 @@ func (r *Router) parts(q query) ([]part, error) {
 
 // planned are the parts of a query on a collection, with nothing read yet.
 func (r *Router) planned(q query) ([]part, error) {
-	reads, err := r.reads(q.ns, q.request())
+	reads, err := r.reached(q)
 	if err != nil {
 		return nil, err
 	}
@@ -97,6 +97,17 @@ func (r *Router) planned(q query) ([]part, error) {
 		parts[i].read = read
 	}
 	return parts, nil
+}
+
+// reached are the reads of a query; of one that is content with partial
+// results, those of the shards that can be reached.
+func (r *Router) reached(q query) ([]mock.Read, error) {
+	if q.partial == nil || r.member != nil {
+		return r.reads(q.ns, q.request())
+	}
+	reads, partial, err := r.cluster.PartialReads(q.ns, q.request())
+	*q.partial = partial
+	return reads, err
 }
 
 func (p *part) gather(q query) error {
