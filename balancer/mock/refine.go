@@ -47,7 +47,7 @@ func (c *Cluster) RefineKey(req RefineRequest) error {
 	old := c.tables[ns]
 	for _, id := range old.Owners() {
 		local := c.shards[id].colls[ns]
-		if _, ok := local.keyIndex(refined); !ok {
+		if _, ok := local.newKeyIndex(refined); !ok {
 			return mongoerr.New(mongoerr.InvalidOptions,
 				"Please create an index that starts with the proposed shard key before refining the shard key of %s", ns)
 		}

@@ -91,6 +91,15 @@ func (l *localCollection) keyIndex(p catalog.KeyPattern) (*store.Index, bool) {
 	return l.docs.IndexFor(p.Doc())
 }
 
+// newKeyIndex is one that the collection can be sharded by: without arrays.
+func (l *localCollection) newKeyIndex(p catalog.KeyPattern) (*store.Index, bool) {
+	index, ok := l.keyIndex(p)
+	if !ok || index.Multikey() {
+		return nil, false
+	}
+	return index, true
+}
+
 // inRange walks the documents whose shard key is in [min, max), in key order,
 // orphans included. The range of the last chunk includes its upper bound.
 func (l *localCollection) inRange(p catalog.KeyPattern, min, max catalog.Key) iter.Seq2[store.RecordID, []byte] {

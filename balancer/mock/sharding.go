@@ -149,7 +149,7 @@ func (c *Cluster) shardLocal(req ShardRequest, pattern catalog.KeyPattern, prima
 	if err != nil {
 		return err
 	}
-	if _, there := local.keyIndex(pattern); !there {
+	if _, there := local.newKeyIndex(pattern); !there {
 		if err := local.docs.CreateIndex(keyIndexSpec(pattern, req.Unique)); err != nil {
 			return err
 		}
@@ -220,7 +220,7 @@ func fieldNames(doc bson.Raw) []string {
 // checkKeyIndex wants an index that the shard key can use, or that it can be
 // made.
 func checkKeyIndex(req ShardRequest, pattern catalog.KeyPattern, local *localCollection) error {
-	if index, ok := local.keyIndex(pattern); ok {
+	if index, ok := local.newKeyIndex(pattern); ok {
 		exact := slices.Equal(fieldNames(index.Spec().Key), pattern.Fields())
 		if req.Unique && !req.AcceptNonUnique && exact && !index.Spec().Unique && pattern.Fields()[0] != "_id" {
 			return mongoerr.New(mongoerr.InvalidOptions, "can't shard %s uniquely: index %s is not unique", req.Namespace, index.Spec().Name)

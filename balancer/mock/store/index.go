@@ -76,7 +76,7 @@ func newIndex(spec IndexSpec) (*Index, error) {
 		return nil, fail(16764, "Currently hashed indexes cannot guarantee uniqueness. Use a regular index.")
 	}
 	if len(ix.fields) > 32 {
-		return nil, serverError(13103, "too many compound keys")
+		return nil, serverError(mongoerr.CannotCreateIndex, "Index key contains too many fields")
 	}
 	ix.hidden = truthy(lookup(spec.Options, "hidden"))
 	if p := lookup(spec.Options, "partialFilterExpression"); isObject(p) {
