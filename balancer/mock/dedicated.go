@@ -32,20 +32,16 @@ func (c *Cluster) AddConfigShard() error {
 // dedicated one again (transitionToDedicatedConfigServer). Call it again until
 // it is completed.
 func (c *Cluster) RemoveConfigShard() (Removal, error) {
-	shard, err := c.ShardByID(string(configShard))
+	shard, err := c.ConfigShardToDrain()
 	if err != nil {
 		return Removal{}, err
 	}
-	if err := c.checkRemoval(shard); err != nil {
-		return Removal{}, err
-	}
-	return c.drain(shard)
+	return c.removeStep(shard)
 }
 
 // cleanConfigShard waits until a drained config server holds nothing of the
 // users any more: it stays a member of the cluster, so what it holds must go.
-// It tells whether all is gone.
-func (c *Cluster) cleanConfigShard(r *Removal) bool {
+func (c *Cluster) cleanConfigShard(r *Removal) {
 	s := c.shards[configShard]
 	r.PendingDeletions = int64(len(s.deletions))
 	for _, ns := range slices.Sorted(maps.Keys(s.colls)) {
@@ -54,7 +50,6 @@ func (c *Cluster) cleanConfigShard(r *Removal) bool {
 		}
 	}
 	r.Cleaning = r.PendingDeletions > 0 || r.FirstNonEmpty != ""
-	return !r.Cleaning
 }
 
 // The compatibility version of the cluster. There is no other here.

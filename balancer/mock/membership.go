@@ -20,8 +20,9 @@ type Removal struct {
 	// Started: this call has begun it. Completed: the shard is gone.
 	Started, Completed  bool
 	Chunks, JumboChunks int64
-	// Databases have the shard as their primary.
-	Databases []string
+	// Databases have the shard as their primary; Collections are on it, tracked
+	// and not sharded.
+	Databases, Collections []string
 	// Cleaning: a config server is drained, and still holds what waits for
 	// deletion, or a collection with documents.
 	Cleaning         bool
@@ -29,40 +30,30 @@ type Removal struct {
 	FirstNonEmpty    string
 }
 
+// Empty: nothing is left to move.
+func (r Removal) Empty() bool { return r.Chunks == 0 && len(r.Databases) == 0 }
+
 // RemoveShard begins, or goes on with, the removal of a shard, named by its
 // id, connection string or host. Call it again until it is completed.
 func (c *Cluster) RemoveShard(name string) (Removal, error) {
-	shard, err := c.FindShard(name)
+	shard, err := c.ShardToDrain(name)
 	if err != nil {
 		return Removal{}, err
 	}
-	if shard.ID == configShard {
-		return Removal{}, mongoerr.New(mongoerr.IllegalOperation, "Cannot remove a config shard with removeShard: use transitionToDedicatedConfigServer")
-	}
+	return c.removeStep(shard)
+}
+
+// removeStep begins or goes on with a removal.
+func (c *Cluster) removeStep(shard catalog.Shard) (Removal, error) {
 	if err := c.checkRemoval(shard); err != nil {
 		return Removal{}, err
 	}
-	return c.drain(shard)
-}
-
-// drain begins or goes on with a removal that may be.
-func (c *Cluster) drain(shard catalog.Shard) (Removal, error) {
-	r := Removal{Shard: shard.ID, Started: !shard.Draining, Databases: c.databasesOn(shard.ID)}
-	if r.Started {
-		if _, err := c.configModify(configShards, string(shard.ID), func(doc *bson.D) { set(doc, "draining", true) }); err != nil {
-			return r, err
-		}
-		c.logChange(configShard, "removeShard.start", "", bson.D{{Key: "shard", Value: string(shard.ID)}})
-		return r, nil
-	}
-	for _, table := range c.tables {
-		r.Chunks += int64(table.Count(shard.ID))
-		r.JumboChunks += int64(table.JumboCount(shard.ID))
-	}
-	if r.Chunks > 0 || len(r.Databases) > 0 {
-		return r, nil
-	}
-	if shard.ID == configShard && !c.cleanConfigShard(&r) {
+	r := c.DrainingStatus(shard)
+	switch {
+	case !shard.Draining:
+		r.Started = true
+		return r, c.StartDraining(shard)
+	case !r.Empty() || r.Cleaning:
 		return r, nil
 	}
 	r.Completed = true
@@ -273,13 +264,16 @@ func (c *Cluster) movePrimary(db string, from, to *shard) error {
 			moving = append(moving, ns)
 		}
 	}
-	for _, ns := range moving {
-		if to.colls[ns] != nil {
-			return mongoerr.New(mongoerr.NamespaceExists, "shard %s holds an orphaned collection %s", to.id, ns)
-		}
-	}
+	slices.Sort(moving)
 	details := bson.D{{Key: "from", Value: string(from.id)}, {Key: "to", Value: string(to.id)}}
 	c.logChange(from.id, "movePrimary.start", db, details)
+	for _, ns := range moving {
+		if to.colls[ns] != nil {
+			err := mongoerr.New(mongoerr.NamespaceExists, "shard %s holds an orphaned collection %s", to.id, ns)
+			c.logChange(from.id, "movePrimary.error", db, append(details, bson.E{Key: "error", Value: err.Error()}))
+			return err
+		}
+	}
 	for _, ns := range moving {
 		to.colls[ns] = from.colls[ns]
 		delete(from.colls, ns)

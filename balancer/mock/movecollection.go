@@ -116,10 +116,17 @@ func (c *Cluster) track(ns string, primary catalog.ShardID) error {
 	if err != nil {
 		return err
 	}
-	if err := c.enter(ShardRequest{Namespace: ns}, pattern, c.shards[primary].colls[ns].uuid, epoch, at); err != nil {
+	local := c.shards[primary].colls[ns]
+	c.logChange(primary, "createCollection.start", ns, startedDetails(ns, pattern, primary))
+	if err := c.enter(ShardRequest{Namespace: ns}, pattern, local.uuid, epoch, at); err != nil {
+		return err
+	}
+	if _, err = c.configModify(configCollections, ns, func(doc *bson.D) { set(doc, "unsplittable", true) }); err != nil {
 		return err
 	}
 	c.tables[ns] = table
-	_, err = c.configModify(configCollections, ns, func(doc *bson.D) { set(doc, "unsplittable", true) })
-	return err
+	c.logPlacement(ns, &local.uuid, at, table.Owners())
+	docs, _ := local.counts()
+	c.logChange(primary, "createCollection.end", ns, shardedDetails(local.uuid, table, docs == 0))
+	return nil
 }

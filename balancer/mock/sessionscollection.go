@@ -69,8 +69,7 @@ func (c *Cluster) CreateSessions() error {
 	if err != nil {
 		return err
 	}
-	details := bson.D{{Key: "shardKey", Value: pattern.Doc()}, {Key: "collection", Value: sessionsNamespace}, {Key: "primary", Value: string(ids[0])}}
-	c.logChange(ids[0], "shardCollection.start", sessionsNamespace, details)
+	c.logChange(ids[0], "shardCollection.start", sessionsNamespace, startedDetails(sessionsNamespace, pattern, ids[0]))
 	if err := c.enter(ShardRequest{Namespace: sessionsNamespace}, pattern, local.uuid, epoch, at); err != nil {
 		return err
 	}

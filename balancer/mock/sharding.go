@@ -154,11 +154,7 @@ func (c *Cluster) shardLocal(req ShardRequest, pattern catalog.KeyPattern, prima
 			return err
 		}
 	}
-	c.logChange(primary, "shardCollection.start", req.Namespace, bson.D{
-		{Key: "shardKey", Value: pattern.Doc()},
-		{Key: "collection", Value: req.Namespace},
-		{Key: "primary", Value: string(primary)},
-	})
+	c.logChange(primary, "shardCollection.start", req.Namespace, startedDetails(req.Namespace, pattern, primary))
 	if err := c.enter(req, pattern, local.uuid, epoch, at); err != nil {
 		return err
 	}
@@ -167,6 +163,16 @@ func (c *Cluster) shardLocal(req ShardRequest, pattern catalog.KeyPattern, prima
 	c.logPlacement(req.Namespace, &local.uuid, at, table.Owners())
 	c.logChange(primary, "shardCollection.end", req.Namespace, shardedDetails(local.uuid, table, docs == 0))
 	return nil
+}
+
+// startedDetails are what the log says of a collection that is to be sharded, or
+// tracked.
+func startedDetails(ns string, pattern catalog.KeyPattern, primary catalog.ShardID) bson.D {
+	return bson.D{
+		{Key: "shardKey", Value: pattern.Doc()},
+		{Key: "collection", Value: ns},
+		{Key: "primary", Value: string(primary)},
+	}
 }
 
 // shardedDetails are what the log says of a collection that was sharded.

@@ -274,6 +274,14 @@ func truth(v bson.RawValue) bool {
 	return ok && n != 0
 }
 
+// trueValue takes anything for true but false, zero, null and nothing.
+func trueValue(v bson.RawValue) bool {
+	if _, isNumber := numberOf(v); isNumber || v.Type == bson.TypeBoolean {
+		return truth(v)
+	}
+	return !v.IsZero() && v.Type != bson.TypeNull && v.Type != bson.TypeUndefined
+}
+
 // numberOf reads a number of any type.
 func numberOf(v bson.RawValue) (float64, bool) {
 	if d, ok := v.Decimal128OK(); ok {

@@ -20,6 +20,10 @@ var since = map[string]catalog.Release{
 	"mergeAllChunksOnShard": catalog.Release70, "checkMetadataConsistency": catalog.Release70,
 	"moveCollection": catalog.Release80, "abortMoveCollection": catalog.Release80,
 	"unshardCollection": catalog.Release80, "abortUnshardCollection": catalog.Release80, "bulkWrite": catalog.Release80,
+	"transitionFromDedicatedConfigServer": catalog.Release80, "transitionToDedicatedConfigServer": catalog.Release80,
+	"startShardDraining": catalog.Release83, "stopShardDraining": catalog.Release83, "commitShardRemoval": catalog.Release83, "shardDrainingStatus": catalog.Release83,
+	"startTransitionToDedicatedConfigServer": catalog.Release83, "stopTransitionToDedicatedConfigServer": catalog.Release83,
+	"commitTransitionToDedicatedConfigServer": catalog.Release83, "getTransitionToDedicatedConfigServerStatus": catalog.Release83,
 }
 
 // commandTable has every command of a mongos of the release under its name and
@@ -28,7 +32,7 @@ func commandTable(r catalog.Release) map[string]*command {
 	table := tableOf(slices.Concat(
 		handshakeCommands(), authenticationCommands(), userCommands(), roleCommands(), sessionCommands(), diagnosticCommands(), readCommands(), writeCommands(), bulkWriteCommands(), explainCommands(),
 		catalogCommands(), indexCommands(), statisticsCommands(), balancerCommands(),
-		moveCommands(), chunkCommands(), shardingCommands(), reshardingCommands(), zoneCommands(), shardCommands(),
+		moveCommands(), chunkCommands(), shardingCommands(), reshardingCommands(), zoneCommands(), shardCommands(), drainingCommands(),
 		parameterCommands(), operationCommands(), mockCommands(), failPointCommands(), snapshotCommands(),
 		collectionCommands(), analyzerCommands(), clusterCommands(),
 	))

@@ -155,7 +155,7 @@ func (r *Router) getShardVersion(c *call) (bson.D, error) {
 		{Key: "versionEpoch", Value: table.Epoch()},
 		{Key: "versionTimestamp", Value: table.Timestamp()},
 	}
-	if !truth(c.body.Lookup("fullMetadata")) {
+	if !trueValue(c.body.Lookup("fullMetadata")) {
 		return reply, nil
 	}
 	return append(reply, allBounds(table)), nil

@@ -64,7 +64,7 @@ func (r *Router) removeShard(c *call) (bson.D, error) {
 // removalDoc tells how far the removal of a shard is.
 func removalDoc(removal mock.Removal) bson.D {
 	shard := bson.E{Key: "shard", Value: string(removal.Shard)}
-	left := bson.D{{Key: "note", Value: "you need to drop or movePrimary these databases"}, {Key: "dbsToMove", Value: removal.Databases}}
+	left := bson.D{{Key: "note", Value: noteToMove}, {Key: "dbsToMove", Value: removal.Databases}}
 	switch {
 	case removal.Started:
 		return append(bson.D{{Key: "msg", Value: "draining started successfully"}, {Key: "state", Value: "started"}, shard}, left...)
@@ -78,12 +78,7 @@ func removalDoc(removal mock.Removal) bson.D {
 		}
 		return doc
 	}
-	remaining := bson.D{
-		{Key: "chunks", Value: removal.Chunks},
-		{Key: "dbs", Value: int64(len(removal.Databases))},
-		{Key: "jumboChunks", Value: removal.JumboChunks},
-	}
-	return append(bson.D{{Key: "msg", Value: "draining ongoing"}, {Key: "state", Value: "ongoing"}, {Key: "remaining", Value: remaining}}, left...)
+	return append(bson.D{{Key: "msg", Value: "draining ongoing"}, {Key: "state", Value: drainingOngoing}, {Key: "remaining", Value: remainingDoc(removal)}}, left...)
 }
 
 func (r *Router) movePrimary(c *call) (bson.D, error) {

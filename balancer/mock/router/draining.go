@@ -1,0 +1,91 @@
+package router
+
+import (
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock"
+)
+
+// drainingCommands are the steps of a removal one by one, as servers since 8.3
+// have them, and the same of a config server that is a shard (spec 05). No
+// reply of them was recorded: fields are named as removeShard's are.
+func drainingCommands() []command {
+	var list []command
+	for _, step := range []struct {
+		ofShard, ofConfig string
+		run               func(*Router, catalog.Shard) (bson.D, error)
+	}{
+		{"startShardDraining", "startTransitionToDedicatedConfigServer", func(r *Router, s catalog.Shard) (bson.D, error) {
+			return bson.D{}, r.cluster.StartDraining(s)
+		}},
+		{"stopShardDraining", "stopTransitionToDedicatedConfigServer", func(r *Router, s catalog.Shard) (bson.D, error) {
+			return bson.D{}, r.cluster.StopDraining(s)
+		}},
+		{"commitShardRemoval", "commitTransitionToDedicatedConfigServer", func(r *Router, s catalog.Shard) (bson.D, error) {
+			return bson.D{}, r.cluster.CommitRemoval(s)
+		}},
+		{"shardDrainingStatus", "getTransitionToDedicatedConfigServerStatus", drainingStatus},
+	} {
+		list = append(list, drainingCommand(step.ofShard, stringValue, step.run), drainingCommand(step.ofConfig, anyValue, step.run))
+	}
+	return list
+}
+
+// drainingCommand runs a step on the shard that a command names, or on the
+// config server where its value says nothing.
+func drainingCommand(name string, takes kind, run func(*Router, catalog.Shard) (bson.D, error)) command {
+	return command{name: name, adminOnly: true, takesWriteConcern: true, declared: []field{{name, takes, true}},
+		run: func(r *Router, c *call) (bson.D, error) {
+			var shard catalog.Shard
+			var err error
+			if takes == stringValue {
+				shard, err = r.cluster.ShardToDrain(c.args.text(name))
+			} else {
+				shard, err = r.cluster.ConfigShardToDrain()
+			}
+			if err != nil {
+				return nil, err
+			}
+			return run(r, shard)
+		}}
+}
+
+// The states of a draining.
+const (
+	notDraining      = "notDraining"
+	drainingOngoing  = "ongoing"
+	drainingComplete = "drainingComplete"
+)
+
+func drainingStatus(r *Router, shard catalog.Shard) (bson.D, error) {
+	if !shard.Draining {
+		return bson.D{{Key: "state", Value: notDraining}}, nil
+	}
+	status := r.cluster.DrainingStatus(shard)
+	if status.Cleaning {
+		return removalDoc(status), nil
+	}
+	state := drainingOngoing
+	if status.Empty() {
+		state = drainingComplete
+	}
+	return bson.D{
+		{Key: "state", Value: state},
+		{Key: "remaining", Value: append(remainingDoc(status), bson.E{Key: "collectionsToMove", Value: int64(len(status.Collections))})},
+		{Key: "note", Value: noteToMove},
+		{Key: "dbsToMove", Value: status.Databases},
+		{Key: "collectionsToMove", Value: status.Collections},
+	}, nil
+}
+
+const noteToMove = "you need to drop or movePrimary these databases"
+
+// remainingDoc counts what a shard still has.
+func remainingDoc(status mock.Removal) bson.D {
+	return bson.D{
+		{Key: "chunks", Value: status.Chunks},
+		{Key: "dbs", Value: int64(len(status.Databases))},
+		{Key: "jumboChunks", Value: status.JumboChunks},
+	}
+}
