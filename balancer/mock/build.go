@@ -25,7 +25,7 @@ func (c *Cluster) build(t *Topology) error {
 			return fmt.Errorf("shards[%d]: %w", i, err)
 		}
 	}
-	c.hadTwo = len(t.Shards) > 1
+	c.noteShardCount()
 	if err := c.buildSettings(t.Settings); err != nil {
 		return err
 	}
@@ -40,31 +40,6 @@ func (c *Cluster) build(t *Topology) error {
 		}
 	}
 	return nil
-}
-
-func (c *Cluster) buildConfig() error {
-	for _, name := range []string{configShards, configDatabases, configCollections, configTags, configSettings, configChangelog, configActionlog, configPlacement} {
-		c.Config(name)
-	}
-	if err := c.indexConfig(); err != nil {
-		return err
-	}
-	if err := c.buildLocks(); err != nil {
-		return err
-	}
-	now := bson.NewDateTimeFromTime(c.now())
-	if err := c.configInsert("version", bson.D{{Key: "_id", Value: int32(1)}, {Key: "clusterId", Value: c.NewObjectID()}}); err != nil {
-		return err
-	}
-	return c.configInsert("mongos", bson.D{
-		{Key: "_id", Value: routerName},
-		{Key: "advisoryHostFQDNs", Value: bson.A{}},
-		{Key: "created", Value: now},
-		{Key: "mongoVersion", Value: c.Version()},
-		{Key: "ping", Value: now},
-		{Key: "up", Value: int64(0)},
-		{Key: "waiting", Value: true},
-	})
 }
 
 func (c *Cluster) addShard(i int, s TopologyShard) error {

@@ -81,7 +81,7 @@ func (c *Cluster) ping() {
 		return
 	}
 	now := c.now()
-	_, err := c.configModify("mongos", routerName, func(doc *bson.D) {
+	_, err := c.configModify(configMongos, routerName, func(doc *bson.D) {
 		set(doc, "ping", bson.NewDateTimeFromTime(now))
 		set(doc, "up", int64(now.Sub(c.started)/time.Second))
 	})

@@ -2,6 +2,7 @@ package mock
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"slices"
 	"strings"
 
@@ -25,6 +26,8 @@ const (
 	configChangelog   = "changelog"
 	configActionlog   = "actionlog"
 	configPlacement   = "placementHistory"
+	configVersion     = "version"
+	configMongos      = "mongos"
 
 	chunksNamespace = "config." + configChunks
 )
@@ -66,6 +69,19 @@ func (c *Cluster) configNamespaces(db string) []string {
 	}
 	slices.Sort(list)
 	return list
+}
+
+// configUUID is the UUID of a collection that the config server holds: always
+// the same one.
+func (c *Cluster) configUUID(ns string) bson.Binary {
+	var cluster bson.ObjectID
+	for _, doc := range c.Config(configVersion).Scan() {
+		cluster, _ = doc.Lookup("clusterId").ObjectIDOK()
+	}
+	sum := sha256.Sum256(append(cluster[:], ns...))
+	id := sum[:16]
+	id[6], id[8] = id[6]&0x0f|0x40, id[8]&0x3f|0x80
+	return bson.Binary{Subtype: bson.TypeBinaryUUID, Data: id}
 }
 
 func textValue(s string) bson.RawValue {

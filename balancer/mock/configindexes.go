@@ -27,11 +27,19 @@ func chunkIndexes() []store.IndexSpec {
 	}
 }
 
+// placementIndex finds the newest row of a namespace.
+func placementIndex() store.IndexSpec {
+	key := bsoncore.NewDocumentBuilder().AppendInt32("nss", 1).AppendInt32("timestamp", -1)
+	return store.IndexSpec{Name: "nss_1_timestamp_-1", Key: bson.Raw(key.Build()), Unique: true}
+}
+
 // indexConfig makes the indexes of the stored collections (spec 03 §3).
 func (c *Cluster) indexConfig() error {
 	for name, specs := range map[string][]store.IndexSpec{
 		configShards: {configIndex("host_1", true, "host")},
 		configTags:   {configIndex("ns_1_min_1", true, "ns", "min"), configIndex("ns_1_tag_1", false, "ns", "tag")},
+
+		configPlacement: {placementIndex()},
 	} {
 		for _, spec := range specs {
 			if err := c.Config(name).CreateIndex(spec); err != nil {

@@ -23,7 +23,7 @@ func (c *Cluster) AddConfigShard() error {
 		return err
 	}
 	c.shards[configShard] = newShard(configShard)
-	c.hadTwo = c.hadTwo || len(c.shards) > 1
+	c.noteShardCount()
 	c.logChange(configShard, "addShard", "", bson.D{{Key: "name", Value: string(configShard)}, {Key: "host", Value: c.ConfigServer()}})
 	return nil
 }

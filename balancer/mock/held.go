@@ -25,7 +25,7 @@ func (c *Cluster) Held(ns string, id catalog.ShardID) (uuid bson.Binary, entries
 		return l.uuid, l.docs.IndexEntries()
 	}
 	if docs := c.config[ns]; docs != nil {
-		return bson.Binary{Subtype: bson.TypeBinaryUUID, Data: make([]byte, 16)}, docs.IndexEntries()
+		return c.configUUID(ns), docs.IndexEntries()
 	}
-	return bson.Binary{Subtype: bson.TypeBinaryUUID, Data: make([]byte, 16)}, nil
+	return c.configUUID(ns), nil
 }

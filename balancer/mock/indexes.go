@@ -123,6 +123,10 @@ func (c *Cluster) Indexes(ns string) ([]store.IndexSpec, bool) {
 
 // IndexesOn lists the indexes of a collection on one shard.
 func (c *Cluster) IndexesOn(ns string, id catalog.ShardID) []store.IndexSpec {
+	if c.heldByConfig(ns) {
+		specs, _ := c.Indexes(ns)
+		return specs
+	}
 	s := c.shards[id]
 	if s == nil || s.colls[ns] == nil {
 		return nil

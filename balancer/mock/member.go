@@ -46,15 +46,7 @@ func (c *Cluster) MemberStats(id catalog.ShardID, ns string) (LocalStats, bool) 
 		}
 		return LocalStats{}, false
 	}
-	l := c.member(id, ns)
-	if l == nil {
-		return LocalStats{}, false
-	}
-	docs, bytes := l.counts()
-	return LocalStats{
-		Shard: id, Host: c.firstMember(id), Docs: docs, Bytes: bytes,
-		Orphans: c.shards[id].orphans(ns), Indexes: indexNames(l.docs),
-	}, true
+	return c.shardStats(id, ns)
 }
 
 // MemberNamespaces lists the collections of one shard in order.

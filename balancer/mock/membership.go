@@ -108,6 +108,7 @@ func (c *Cluster) finishRemoval(shard catalog.Shard) error {
 	if err == nil && !found {
 		err = c.configInsert(configRemovals, bson.D{{Key: "_id", Value: lastRemoval}, {Key: "timestamp", Value: at}})
 	}
+	c.noteShardCount()
 	c.logChange(configShard, "removeShard", "", bson.D{{Key: "shard", Value: string(shard.ID)}})
 	return err
 }
@@ -174,7 +175,7 @@ func (c *Cluster) AddShard(at ShardAddress, name string) (catalog.ShardID, error
 		return "", err
 	}
 	c.shards[s.id] = s
-	c.hadTwo = c.hadTwo || len(c.shards) > 1
+	c.noteShardCount()
 	c.logChange(configShard, "addShard", "", bson.D{{Key: "name", Value: name}, {Key: "host", Value: address}})
 	return s.id, nil
 }

@@ -2,7 +2,6 @@ package mock
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -21,7 +20,19 @@ type LocalStats struct {
 	Host                 string // host:port of the shard's first member
 	Docs, Bytes, Orphans int64
 	Indexes              []string
+	// Capped collections have limits: bytes, and documents unless it is zero.
+	Capped            bool
+	MaxBytes, MaxDocs int64
 }
+
+// StorageUnit is what a collection or an index is said to occupy at least.
+const StorageUnit = 4096
+
+// Stored is what the documents are said to occupy.
+func (s LocalStats) Stored() int64 { return max(s.Bytes, StorageUnit) }
+
+// IndexBytes is what the indexes are said to occupy.
+func (s LocalStats) IndexBytes() int64 { return int64(len(s.Indexes)) * StorageUnit }
 
 // Stats asks the shards that own chunks of a collection, or the primary of an
 // untracked one. Config collections are on the config server.
@@ -41,23 +52,48 @@ func (c *Cluster) Stats(ns string) []LocalStats {
 	}
 	var stats []LocalStats
 	for _, id := range owners {
-		s := c.shards[id]
-		l := s.colls[ns]
-		if l == nil {
+		if own, ok := c.shardStats(id, ns); ok {
+			stats = append(stats, own)
+		}
+	}
+	return stats
+}
+
+// shardStats are the counters of a collection on one shard, whether it owns
+// chunks or not. It is false when the shard has no such collection.
+func (c *Cluster) shardStats(id catalog.ShardID, ns string) (LocalStats, bool) {
+	l := c.member(id, ns)
+	if l == nil {
+		return LocalStats{}, false
+	}
+	docs, bytes := l.counts()
+	return LocalStats{
+		Shard: id, Host: c.firstMember(id), Docs: docs, Bytes: bytes,
+		Orphans: c.shards[id].orphans(ns), Indexes: indexNames(l.docs),
+		Capped: l.maxBytes > 0, MaxBytes: l.maxBytes, MaxDocs: l.maxDocs,
+	}, true
+}
+
+// Distribution is Stats, with the shards that own no chunk any more but hold
+// orphans.
+func (c *Cluster) Distribution(ns string) []LocalStats {
+	stats := c.Stats(ns)
+	for _, id := range c.shardIDs() {
+		if slices.ContainsFunc(stats, func(s LocalStats) bool { return s.Shard == id }) || c.shards[id].orphans(ns) == 0 {
 			continue
 		}
-		docs, bytes := l.counts()
-		stats = append(stats, LocalStats{
-			Shard: id, Host: c.firstMember(id), Docs: docs, Bytes: bytes,
-			Orphans: s.orphans(ns), Indexes: indexNames(l.docs),
-		})
+		if own, ok := c.shardStats(id, ns); ok {
+			stats = append(stats, own)
+		}
 	}
+	slices.SortFunc(stats, func(a, b LocalStats) int { return cmp.Compare(a.Shard, b.Shard) })
 	return stats
 }
 
 // configStats is a collection that the config server holds.
 func (c *Cluster) configStats(ns string) []LocalStats {
-	stats := LocalStats{Shard: configShard, Host: c.configHost}
+	limit := cappedBytes(ns)
+	stats := LocalStats{Shard: configShard, Host: c.configHost, Capped: limit > 0, MaxBytes: limit}
 	switch docs := c.config[ns]; {
 	case ns == chunksNamespace:
 		for _, table := range c.tables {
@@ -84,15 +120,22 @@ const DefaultConfigServer = "127.0.0.1:27019"
 // ConfigServer is the config server's connection string.
 func (c *Cluster) ConfigServer() string { return "cfg/" + c.configHost }
 
-func cappedOptions(ns string) bson.D {
-	size, capped := map[string]int64{
-		"config." + configChangelog: changelogBytes,
-		"config." + configActionlog: actionlogBytes,
-	}[ns]
-	if !capped {
-		return bson.D{}
+// cappedBytes are the limits of the config server's capped collections.
+func cappedBytes(ns string) int64 {
+	switch ns {
+	case "config." + configChangelog:
+		return changelogBytes
+	case "config." + configActionlog:
+		return actionlogBytes
 	}
-	return bson.D{{Key: "capped", Value: true}, {Key: "size", Value: size}}
+	return 0
+}
+
+func cappedOptions(ns string) bson.D {
+	if size := cappedBytes(ns); size > 0 {
+		return bson.D{{Key: "capped", Value: true}, {Key: "size", Value: size}}
+	}
+	return bson.D{}
 }
 
 func indexNames(docs *store.Collection) []string {
@@ -179,52 +222,6 @@ func (c *Cluster) RangeSize(ns string, pattern, min, max bson.Raw) (docs, bytes 
 	return docs, bytes, nil
 }
 
-// DatabaseSize is a database with data, as listDatabases shows it.
-type DatabaseSize struct {
-	Name    string
-	Bytes   int64
-	ByShard []LocalStats
-}
-
-// Databases lists the databases that hold data, by name. admin and config are
-// always there.
-func (c *Cluster) Databases() []DatabaseSize {
-	sizes := map[string]*DatabaseSize{}
-	at := func(name string) *DatabaseSize {
-		if sizes[name] == nil {
-			sizes[name] = &DatabaseSize{Name: name}
-		}
-		return sizes[name]
-	}
-	for _, name := range []string{"admin", "config"} {
-		db := at(name)
-		for _, ns := range c.configNamespaces(name) {
-			for _, part := range c.configStats(ns) {
-				db.Bytes += part.Bytes
-			}
-		}
-		db.ByShard = []LocalStats{{Shard: configShard, Bytes: db.Bytes}}
-	}
-	for _, id := range c.shardIDs() {
-		local := map[string]int64{}
-		for ns, l := range c.shards[id].colls {
-			name, _, _ := catalog.SplitNamespace(ns)
-			_, bytes := l.counts()
-			local[name] += bytes
-		}
-		for name, bytes := range local {
-			db := at(name)
-			db.Bytes += bytes
-			db.ByShard = append(db.ByShard, LocalStats{Shard: id, Bytes: bytes})
-		}
-	}
-	var list []DatabaseSize
-	for _, name := range slices.Sorted(maps.Keys(sizes)) {
-		list = append(list, *sizes[name])
-	}
-	return list
-}
-
 // CollectionInfo is a collection as listCollections shows it.
 type CollectionInfo struct {
 	Name    string
@@ -240,7 +237,7 @@ func (c *Cluster) CollectionInfos(db string) []CollectionInfo {
 		for _, ns := range c.configNamespaces(db) {
 			infos = append(infos, CollectionInfo{
 				Name:    strings.TrimPrefix(ns, db+"."),
-				UUID:    bson.Binary{Subtype: bson.TypeBinaryUUID, Data: make([]byte, 16)},
+				UUID:    c.configUUID(ns),
 				Options: cappedOptions(ns),
 			})
 		}

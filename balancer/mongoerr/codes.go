@@ -186,6 +186,8 @@ const (
 	ConfigServerUnreachable                                     Code = 56846
 	RetryableInternalTransactionNotSupported                    Code = 57986
 	RetriableRemoteCommandFailure                               Code = 91331
+	SearchNotEnabled                                            Code = 31082
+	CannotConvertIndexToUnique                                  Code = 359
 )
 
 // Codes without a name of their own (spec 03 §5.2); the server shows them as
@@ -220,6 +222,9 @@ const (
 	NoIndexAndNotImplicit    Code = 6373200
 	DataDistributionSpec     Code = 6789100
 	DataDistributionNotAdmin Code = 6789102
+
+	ClusterCatalogOnCollection Code = 9621301
+	ClusterCatalogSpec         Code = 9621302
 )
 
 var names = map[Code]string{
@@ -398,6 +403,8 @@ var names = map[Code]string{
 	NotPrimaryOrSecondary:                                       "NotPrimaryOrSecondary",
 	OutOfDiskSpace:                                              "OutOfDiskSpace",
 	NamespaceCannotBeSharded:                                    "NamespaceCannotBeSharded",
+	SearchNotEnabled:                                            "SearchNotEnabled",
+	CannotConvertIndexToUnique:                                  "CannotConvertIndexToUnique",
 	IDLDuplicateField:                                           "IDLDuplicateField",
 	IDLFailedToParse:                                            "IDLFailedToParse",
 	IDLUnknownField:                                             "IDLUnknownField",

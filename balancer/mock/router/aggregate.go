@@ -16,7 +16,9 @@ type source struct {
 	database bool
 	// adminOnly sources answer on admin only.
 	adminOnly bool
-	run       func(r *Router, c *call, ns string, spec bson.RawValue) ([]bson.Raw, error)
+	// anywhere: it refuses the wrong place itself, with a code of its own.
+	anywhere bool
+	run      func(r *Router, c *call, ns string, spec bson.RawValue) ([]bson.Raw, error)
 }
 
 func sources() map[string]source {
@@ -26,7 +28,8 @@ func sources() map[string]source {
 		"$currentOp":               {database: true, adminOnly: true, run: (*Router).currentOpStage},
 		"$listSessions":            {run: (*Router).sessionsStage},
 		"$listLocalSessions":       {database: true, run: (*Router).sessionsStage},
-		"$shardedDataDistribution": {database: true, run: (*Router).dataDistribution},
+		"$shardedDataDistribution": {database: true, anywhere: true, run: (*Router).dataDistribution},
+		"$listClusterCatalog":      {database: true, anywhere: true, run: (*Router).clusterCatalogStage},
 		"$planCacheStats":          {run: (*Router).planCacheStage},
 	}
 }
@@ -201,7 +204,7 @@ func (r *Router) takeSource(c *call, a *aggregation, stages []bson.Raw) ([]bson.
 		}
 	}
 	if src, known := sources()[name]; known {
-		if src.adminOnly && c.db != "admin" || src.database != a.database && name != "$shardedDataDistribution" {
+		if src.adminOnly && c.db != "admin" || src.database != a.database && !src.anywhere {
 			return nil, mongoerr.New(mongoerr.InvalidNamespace, "%s is not allowed on %s", name, a.ns)
 		}
 		if err := r.memberSource(name); err != nil {

@@ -1,10 +1,9 @@
 package router
 
 import (
-	"slices"
-
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
 )
@@ -70,19 +69,8 @@ func (r *Router) listCollections(c *call) (bson.D, error) {
 		if !shows(info.Name) {
 			continue
 		}
-		doc := bson.D{{Key: "name", Value: info.Name}, {Key: "type", Value: "collection"}}
-		if info.View {
-			doc[1].Value = "view"
-		}
-		whole := append(slices.Clone(doc),
-			bson.E{Key: "options", Value: info.Options})
-		if info.View {
-			whole = append(whole, bson.E{Key: "info", Value: bson.D{{Key: "readOnly", Value: true}}})
-		} else {
-			whole = append(whole, bson.E{Key: "info", Value: bson.D{{Key: "readOnly", Value: false}, {Key: "uuid", Value: info.UUID}}},
-				bson.E{Key: "idIndex", Value: bson.D{{Key: "v", Value: int32(2)}, {Key: "key", Value: bson.D{{Key: "_id", Value: int32(1)}}}, {Key: "name", Value: "_id_"}}})
-		}
-		raw, err := bson.Marshal(whole)
+		doc := listedCollection(info)
+		raw, err := bson.Marshal(doc)
 		if err != nil {
 			return nil, err
 		}
@@ -90,7 +78,7 @@ func (r *Router) listCollections(c *call) (bson.D, error) {
 			continue
 		}
 		if c.args.truth("nameOnly") {
-			if raw, err = bson.Marshal(doc); err != nil {
+			if raw, err = bson.Marshal(doc[:2]); err != nil {
 				return nil, err
 			}
 		}
@@ -101,6 +89,19 @@ func (r *Router) listCollections(c *call) (bson.D, error) {
 		return nil, err
 	}
 	return r.firstBatch(c, c.db+".$cmd.listCollections", list, size)
+}
+
+// listedCollection is a collection as listCollections shows it: name and type
+// first.
+func listedCollection(info mock.CollectionInfo) bson.D {
+	doc := bson.D{{Key: "name", Value: info.Name}, {Key: "type", Value: "collection"}, {Key: "options", Value: info.Options}}
+	if info.View {
+		doc[1].Value = "view"
+		return append(doc, bson.E{Key: "info", Value: bson.D{{Key: "readOnly", Value: true}}})
+	}
+	return append(doc,
+		bson.E{Key: "info", Value: bson.D{{Key: "readOnly", Value: false}, {Key: "uuid", Value: info.UUID}}},
+		bson.E{Key: "idIndex", Value: bson.D{{Key: "v", Value: int32(2)}, {Key: "key", Value: bson.D{{Key: "_id", Value: int32(1)}}}, {Key: "name", Value: "_id_"}}})
 }
 
 func (r *Router) drop(c *call) (bson.D, error) {

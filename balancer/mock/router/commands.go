@@ -11,6 +11,15 @@ import (
 // since is the first release that has a command, for those that the oldest one
 // lacks.
 var since = map[string]catalog.Release{
+	"validateDBMetadata": catalog.Release50, "getClusterParameter": catalog.Release60, "setClusterParameter": catalog.Release60,
+	"setUserWriteBlockMode": catalog.Release60, "compactStructuredEncryptionData": catalog.Release60, "setProfilingFilterGlobally": catalog.Release70,
+	"createSearchIndexes": catalog.Release70, "updateSearchIndex": catalog.Release70, "dropSearchIndex": catalog.Release70,
+	"listSearchIndexes": catalog.Release70, "cleanupStructuredEncryptionData": catalog.Release70, "analyze": catalog.Release70,
+	"autoSplitVector": catalog.Release70, "resetPlacementHistory": catalog.Release70,
+	"changePrimary": catalog.Release80, "setQuerySettings": catalog.Release80, "removeQuerySettings": catalog.Release80,
+	"getQueryableEncryptionCountInfo": catalog.Release80, "rotateFTDC": catalog.Release80, "_dropConnectionsToMongot": catalog.Release80,
+	"_mongotConnPoolStats": catalog.Release80,
+
 	"balancerStart": catalog.Release34, "balancerStop": catalog.Release34, "balancerStatus": catalog.Release34,
 	"addShardToZone": catalog.Release34, "removeShardFromZone": catalog.Release34, "updateZoneKeyRange": catalog.Release34,
 	"balancerCollectionStatus": catalog.Release44, "clearJumboFlag": catalog.Release44, "refineCollectionShardKey": catalog.Release44,
@@ -30,11 +39,13 @@ var since = map[string]catalog.Release{
 // aliases. A command that is not here answers CommandNotFound.
 func commandTable(r catalog.Release) map[string]*command {
 	table := tableOf(slices.Concat(
+		unbuiltCommands(),
 		handshakeCommands(), authenticationCommands(), userCommands(), roleCommands(), sessionCommands(), diagnosticCommands(), readCommands(), writeCommands(), bulkWriteCommands(), explainCommands(),
 		catalogCommands(), indexCommands(), statisticsCommands(), balancerCommands(),
 		moveCommands(), chunkCommands(), shardingCommands(), reshardingCommands(), zoneCommands(), shardCommands(), drainingCommands(),
 		parameterCommands(), operationCommands(), mockCommands(), failPointCommands(), snapshotCommands(),
 		collectionCommands(), analyzerCommands(), clusterCommands(),
+		clusterParameterCommands(), nodeCommands(),
 	))
 	for name, cmd := range table {
 		if first, newer := since[cmd.name]; newer && !r.AtLeast(first) {
@@ -48,7 +59,10 @@ func commandTable(r catalog.Release) map[string]*command {
 func tableOf(commands []command) map[string]*command {
 	table, needs, privileges := map[string]*command{}, participantsOf(), privilegesOf()
 	for _, cmd := range commands {
-		cmd.needs, cmd.privilege = needs[cmd.name], privileges[cmd.name]
+		cmd.needs = needs[cmd.name]
+		if may, named := privileges[cmd.name]; named {
+			cmd.privilege = may
+		}
 		table[cmd.name] = &cmd
 		for _, alias := range cmd.aliases {
 			table[alias] = &cmd

@@ -69,12 +69,38 @@ func (r *Router) hostInfo(*call) (bson.D, error) {
 			{Key: "currentTime", Value: bson.NewDateTimeFromTime(r.cluster.Now())},
 			{Key: "hostname", Value: name},
 			{Key: "cpuAddrSize", Value: int32(64)},
+			{Key: "memSizeMB", Value: hostMegabytes},
+			{Key: "memLimitMB", Value: hostMegabytes},
 			{Key: "numCores", Value: int32(runtime.NumCPU())},
-			{Key: "cpuArch", Value: runtime.GOARCH},
+			{Key: "numCoresAvailableToProcess", Value: int32(runtime.NumCPU())},
+			{Key: "numPhysicalCores", Value: int32(runtime.NumCPU())},
+			{Key: "numCpuSockets", Value: int32(1)},
+			{Key: "cpuArch", Value: architecture()},
+			{Key: "numaEnabled", Value: false},
+			{Key: "numNumaNodes", Value: int32(1)},
 		}},
-		{Key: "os", Value: bson.D{{Key: "type", Value: runtime.GOOS}, {Key: "name", Value: "mock"}, {Key: "version", Value: ""}}},
+		{Key: "os", Value: bson.D{{Key: "type", Value: systemName()}, {Key: "name", Value: "mock"}, {Key: "version", Value: ""}}},
 		{Key: "extra", Value: bson.D{}},
 	}, nil
+}
+
+// hostMegabytes stands where a server tells the memory of its machine.
+const hostMegabytes = int64(4096)
+
+// architecture and systemName are what a server calls the machine's processor
+// and system.
+func architecture() string {
+	if name, differs := map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH]; differs {
+		return name
+	}
+	return runtime.GOARCH
+}
+
+func systemName() string {
+	if name, differs := map[string]string{"linux": "Linux", "windows": "Windows", "darwin": "Darwin"}[runtime.GOOS]; differs {
+		return name
+	}
+	return runtime.GOOS
 }
 
 func getCmdLineOpts(r *Router, _ *call) (bson.D, error) {
@@ -84,15 +110,22 @@ func getCmdLineOpts(r *Router, _ *call) (bson.D, error) {
 	}, nil
 }
 
+// listCommands lists the command table.
 func (r *Router) listCommands(*call) (bson.D, error) {
 	list := bson.D{}
 	for name, cmd := range r.commands {
-		if name == cmd.name {
-			list = append(list, bson.E{Key: name, Value: bson.D{
-				{Key: "help", Value: ""}, {Key: "requiresAuth", Value: !cmd.anyone},
-				{Key: "secondaryOk", Value: false}, {Key: "adminOnly", Value: cmd.adminOnly},
-			}})
+		if name != cmd.name {
+			continue
 		}
+		versions := bson.A{}
+		if cmd.stable {
+			versions = bson.A{"1"}
+		}
+		list = append(list, bson.E{Key: name, Value: bson.D{
+			{Key: "help", Value: ""}, {Key: "requiresAuth", Value: !cmd.anyone},
+			{Key: "secondaryOk", Value: true}, {Key: "adminOnly", Value: cmd.adminOnly},
+			{Key: "apiVersions", Value: versions}, {Key: "deprecatedApiVersions", Value: bson.A{}},
+		}})
 	}
 	sortFields(list)
 	return bson.D{{Key: "commands", Value: list}}, nil

@@ -134,6 +134,11 @@ func (r *Router) listIndexes(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
+	if r.member == nil {
+		if err := r.makeDatabase(c.db); err != nil {
+			return nil, err
+		}
+	}
 	specs, found := r.indexes(ns)
 	if !found {
 		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "ns does not exist: %s", ns)

@@ -76,6 +76,13 @@ func privilegesOf() map[string]rule {
 		"getDefaultRWConcern": onCluster("getDefaultRWConcern"), "setDefaultRWConcern": onCluster("setDefaultRWConcern"),
 		"setFeatureCompatibilityVersion": onCluster("setFeatureCompatibilityVersion"), "replSetGetStatus": onCluster("replSetGetStatus"),
 
+		"connPoolStats": onCluster("connPoolStats"), "connPoolSync": onCluster("connPoolSync"), "dropConnections": onCluster("dropConnections"),
+		"getDiagnosticData": onCluster("serverStatus"), "lockInfo": onCluster("serverStatus"), "logRotate": onCluster("logRotate"),
+		"fsync": onCluster("fsync"), "fsyncUnlock": onCluster("unlock"), "invalidateUserCache": onCluster("invalidateUserCache"),
+		"planCacheListFilters": onCollection("planCacheIndexFilter"), "planCacheClearFilters": onCollection("planCacheIndexFilter"),
+		"validateDBMetadata": onDatabase("validate"), "convertToCapped": onCollection("convertToCapped"),
+		"getClusterParameter": onCluster("getClusterParameter"), "setClusterParameter": onCluster("setClusterParameter"),
+
 		"startSession": loggedIn, "refreshSessions": loggedIn, "killSessions": loggedIn, // one's own only
 		"killAllSessions": onCluster("killAnySession"), "commitTransaction": loggedIn, "abortTransaction": loggedIn,
 		"refreshLogicalSessionCacheNow": loggedIn, "reapLogicalSessionCacheNow": loggedIn,

@@ -239,6 +239,7 @@ func (r *Router) check(cmd *command, c *call) error {
 	if err := c.readMaxTime(r.cluster.Now()); err != nil {
 		return err
 	}
+	r.limitReads(cmd, c)
 	if err := c.checkAPIVersion(cmd); err != nil {
 		return err
 	}

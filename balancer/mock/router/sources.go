@@ -46,16 +46,16 @@ func (r *Router) collStatsStage(_ *call, ns string, spec bson.RawValue) ([]bson.
 			{Key: "localTime", Value: bson.NewDateTimeFromTime(r.cluster.Now())},
 		}
 		if asked("latencyStats") {
-			none := bson.D{{Key: "latency", Value: int64(0)}, {Key: "ops", Value: int64(0)}}
-			doc = append(doc, bson.E{Key: "latencyStats", Value: bson.D{
-				{Key: "reads", Value: none}, {Key: "writes", Value: none}, {Key: "commands", Value: none}, {Key: "transactions", Value: none},
-			}})
+			doc = append(doc, bson.E{Key: "latencyStats", Value: latencyDoc(truth(options.Lookup("latencyStats", "histograms")))})
 		}
 		if asked("storageStats") {
 			doc = append(doc, bson.E{Key: "storageStats", Value: storageDoc(p, scale)})
 		}
 		if asked("count") {
 			doc = append(doc, bson.E{Key: "count", Value: smallest(p.Docs)})
+		}
+		if asked("queryExecStats") {
+			doc = append(doc, bson.E{Key: "queryExecStats", Value: bson.D{{Key: "collectionScans", Value: longs("total", "nonTailable")}}})
 		}
 		raw, err := bson.Marshal(doc)
 		if err != nil {
@@ -64,6 +64,19 @@ func (r *Router) collStatsStage(_ *call, ns string, spec bson.RawValue) ([]bson.
 		docs = append(docs, raw)
 	}
 	return docs, nil
+}
+
+// latencyDoc is $collStats.latencyStats: shards of the mock measure nothing.
+func latencyDoc(histograms bool) bson.D {
+	doc := bson.D{}
+	for _, kind := range []string{"reads", "writes", "commands", "transactions"} {
+		of := bson.D{}
+		if histograms {
+			of = append(of, bson.E{Key: "histogram", Value: bson.A{}})
+		}
+		doc = append(doc, bson.E{Key: kind, Value: append(of, longs("latency", "ops", "queryableEncryptionLatencyMicros")...)})
+	}
+	return doc
 }
 
 func (r *Router) indexStatsStage(_ *call, ns string, spec bson.RawValue) ([]bson.Raw, error) {
@@ -80,7 +93,7 @@ func (r *Router) indexStatsStage(_ *call, ns string, spec bson.RawValue) ([]bson
 				{Key: "name", Value: index.Name},
 				{Key: "key", Value: index.Key},
 				{Key: "host", Value: p.Host},
-				{Key: "accesses", Value: bson.D{{Key: "ops", Value: int64(0)}, {Key: "since", Value: bson.NewDateTimeFromTime(r.cluster.Now())}}},
+				{Key: "accesses", Value: bson.D{{Key: "ops", Value: int64(0)}, {Key: "since", Value: bson.NewDateTimeFromTime(r.cluster.Started())}}},
 				{Key: "shard", Value: string(p.Shard)},
 				{Key: "spec", Value: indexDoc(index)},
 			})
@@ -111,7 +124,7 @@ func (r *Router) dataDistribution(c *call, _ string, spec bson.RawValue) ([]bson
 	var docs []bson.Raw
 	for _, coll := range colls {
 		shards := bson.A{}
-		for _, p := range r.cluster.Stats(coll.Namespace) {
+		for _, p := range r.cluster.Distribution(coll.Namespace) {
 			average, owned := int64(0), max(0, p.Docs-p.Orphans)
 			if p.Docs > 0 {
 				average = p.Bytes / p.Docs

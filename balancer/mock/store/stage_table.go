@@ -55,7 +55,7 @@ func unavailable(name string) error {
 	case "$geoNear":
 		return serverError(mongoerr.IndexNotFound, "unable to find index for $geoNear query")
 	case "$search", "$searchMeta", "$vectorSearch", "$listSearchIndexes":
-		return fail(31082, "Using $search and $vectorSearch aggregation stages requires additional configuration. "+
+		return serverError(mongoerr.SearchNotEnabled, "Using $search and $vectorSearch aggregation stages requires additional configuration. "+
 			"Please connect to Atlas or an AtlasCLI local deployment to enable.")
 	}
 	return serverError(mongoerr.NotImplemented, "the mock does not support the stage %s", name)

@@ -1,0 +1,80 @@
+package mock
+
+import (
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+)
+
+// configFromStart are the collections that the config database has before
+// anything has happened.
+func configFromStart() []string {
+	return []string{
+		configShards, configDatabases, configCollections, configTags, configSettings, configChangelog, configActionlog,
+		configPlacement, configReshardings, configVersion, configMongos,
+	}
+}
+
+// configFromStart80 are those of 8.0 that stay empty here: as recorded.
+func configFromStart80() []string {
+	return []string{
+		"analyzeShardKeySplitPoints", "image_collection", "rangeDeletions", "sampledQueries", "sampledQueriesDiff",
+		"sharding_configsvr_coordinators", "system.indexBuilds", "system.preimages", "transactions", configParameters,
+	}
+}
+
+// buildConfig puts into the config server what a new cluster's has (spec 03
+// §3).
+func (c *Cluster) buildConfig() error {
+	for _, name := range configFromStart() {
+		c.Config(name)
+	}
+	if c.release.AtLeast(catalog.Release80) {
+		for _, name := range configFromStart80() {
+			c.Config(name)
+		}
+	}
+	if err := c.indexConfig(); err != nil {
+		return err
+	}
+	if err := c.buildLocks(); err != nil {
+		return err
+	}
+	if err := c.configInsert(configVersion, bson.D{{Key: "_id", Value: int32(1)}, {Key: "clusterId", Value: c.NewObjectID()}}); err != nil {
+		return err
+	}
+	if err := c.buildCompatibility(); err != nil {
+		return err
+	}
+	if c.release.AtLeast(catalog.Release70) {
+		// The row without a name marks since when the rows below are complete.
+		c.logPlacement("", nil, c.Tick(), nil)
+	}
+	now := bson.NewDateTimeFromTime(c.now())
+	return c.configInsert(configMongos, bson.D{
+		{Key: "_id", Value: routerName},
+		{Key: "advisoryHostFQDNs", Value: bson.A{}},
+		{Key: "created", Value: now},
+		{Key: "mongoVersion", Value: c.Version()},
+		{Key: "ping", Value: now},
+		{Key: "up", Value: int64(0)},
+		{Key: "waiting", Value: true},
+	})
+}
+
+// buildCompatibility notes the compatibility version, which servers have since
+// 3.4, in admin.system.version.
+func (c *Cluster) buildCompatibility() error {
+	if !c.release.AtLeast(catalog.Release34) {
+		return nil
+	}
+	parts := strings.SplitN(c.Version(), ".", 3)
+	doc, err := bson.Marshal(bson.D{{Key: "_id", Value: "featureCompatibilityVersion"}, {Key: "version", Value: parts[0] + "." + parts[1]}})
+	if err != nil {
+		return err
+	}
+	_, err = c.configData("admin.system.version").Insert(doc)
+	return err
+}

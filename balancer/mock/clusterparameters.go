@@ -1,0 +1,183 @@
+package mock
+
+import (
+	"math"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
+)
+
+// configParameters keeps the cluster parameters that somebody has set.
+const configParameters = "clusterParameters"
+
+// Cluster parameters (spec 03 §1.10).
+const (
+	parameterTwoShards    = "shardedClusterCardinalityForDirectConns"
+	parameterShardsChange = "addOrRemoveShardInProgress"
+	parameterMaxTime      = "defaultMaxTimeMS"
+)
+
+// clusterParameter is one of them: each has one field.
+type clusterParameter struct {
+	name, field string
+	standard    any // bool or int64
+}
+
+func clusterParameters() []clusterParameter {
+	return []clusterParameter{
+		{parameterShardsChange, "inProgress", false},
+		{parameterMaxTime, "readOperations", int64(0)},
+		{parameterTwoShards, "hasTwoOrMoreShards", false},
+	}
+}
+
+// ClusterParameterNames lists the cluster parameters in order; those here came
+// with 8.0.
+func (c *Cluster) ClusterParameterNames() []string {
+	if !c.release.AtLeast(catalog.Release80) {
+		return nil
+	}
+	var names []string
+	for _, p := range clusterParameters() {
+		names = append(names, p.name)
+	}
+	return names
+}
+
+func (c *Cluster) clusterParameter(name string) (clusterParameter, bool) {
+	if c.release.AtLeast(catalog.Release80) {
+		for _, p := range clusterParameters() {
+			if p.name == name {
+				return p, true
+			}
+		}
+	}
+	return clusterParameter{}, false
+}
+
+// ClusterParameter is what getClusterParameter shows of one: its default where
+// nobody has set it. It is NoSuchKey where there is none of that name.
+func (c *Cluster) ClusterParameter(name string) (bson.D, error) {
+	p, known := c.clusterParameter(name)
+	if !known {
+		return nil, mongoerr.New(mongoerr.NoSuchKey, "Unknown server parameter: %s", name)
+	}
+	raw, set := c.configDoc(configParameters, name)
+	if !set {
+		return bson.D{{Key: "_id", Value: name}, {Key: p.field, Value: p.standard}}, nil
+	}
+	var doc bson.D
+	err := bson.Unmarshal(raw, &doc)
+	return doc, err
+}
+
+// SetClusterParameter sets one for the whole cluster. It is InvalidOptions
+// where there is none of that name, and as a command's fields are refused where
+// the value does not fit.
+func (c *Cluster) SetClusterParameter(name string, value bson.Raw) error {
+	p, known := c.clusterParameter(name)
+	if !known {
+		return mongoerr.New(mongoerr.InvalidOptions, "unknown cluster parameter %s", name)
+	}
+	to, err := p.parse(value)
+	if err != nil {
+		return err
+	}
+	return c.storeParameter(p, to)
+}
+
+// parse reads the parameter's one field; without it the default is meant.
+func (p clusterParameter) parse(value bson.Raw) (any, error) {
+	elems, err := value.Elements()
+	if err != nil {
+		return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
+	}
+	to := p.standard
+	for _, e := range elems {
+		if e.Key() != p.field {
+			return nil, mongoerr.New(mongoerr.IDLUnknownField, "BSON field '%s.%s' is an unknown field.", p.name, e.Key())
+		}
+		if to, err = p.parseField(e.Value()); err != nil {
+			return nil, err
+		}
+	}
+	return to, nil
+}
+
+func (p clusterParameter) parseField(v bson.RawValue) (any, error) {
+	mismatch := func(expected string) error {
+		return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s' is the wrong type '%s', expected %s", p.name, p.field, v.Type, expected)
+	}
+	if _, isFlag := p.standard.(bool); isFlag {
+		on, ok := v.BooleanOK()
+		if !ok {
+			return nil, mismatch("type 'bool'")
+		}
+		return on, nil
+	}
+	n, ok := v.AsInt64OK()
+	switch {
+	case !ok:
+		return nil, mismatch("types '[long, int, decimal, double]'")
+	case n < 0 || n > math.MaxInt32:
+		return nil, mongoerr.New(mongoerr.BadValue, "BSON field '%s' value must be >= 0 and <= %d, actual value '%d'", p.field, math.MaxInt32, n)
+	}
+	return n, nil
+}
+
+func (c *Cluster) storeParameter(p clusterParameter, to any) error {
+	at := c.Tick()
+	details := bson.D{{Key: "name", Value: p.name}, {Key: "value", Value: bson.D{{Key: p.field, Value: to}}}, {Key: "time", Value: at}}
+	ns := "config." + configParameters
+	c.logChange(configShard, "setClusterParameter.start", ns, details)
+	if err := c.keepParameter(p, to, at); err != nil {
+		return err
+	}
+	c.logChange(configShard, "setClusterParameter.end", ns, details)
+	return nil
+}
+
+func (c *Cluster) keepParameter(p clusterParameter, to any, at bson.Timestamp) error {
+	found, err := c.configModify(configParameters, p.name, func(doc *bson.D) {
+		set(doc, "clusterParameterTime", at)
+		set(doc, p.field, to)
+	})
+	if found || err != nil {
+		return err
+	}
+	return c.configInsert(configParameters, bson.D{{Key: "_id", Value: p.name}, {Key: "clusterParameterTime", Value: at}, {Key: p.field, Value: to}})
+}
+
+// noteShardCount sets the parameters that follow the number of shards, after a
+// shard has come or gone. That there were two once is never forgotten.
+func (c *Cluster) noteShardCount() {
+	had := c.hadTwo
+	c.hadTwo = c.hadTwo || len(c.shards) > 1
+	changes := map[string]bool{parameterShardsChange: false}
+	if c.hadTwo && !had {
+		changes[parameterTwoShards] = true
+	}
+	for _, p := range clusterParameters() {
+		to, changed := changes[p.name]
+		if _, known := c.clusterParameter(p.name); !changed || !known {
+			continue
+		}
+		if err := c.keepParameter(p, to, c.Tick()); err != nil {
+			c.logger.Warn("cluster parameter not written", "name", p.name, "error", err)
+		}
+	}
+}
+
+// DefaultMaxTime is how long a read may take that does not say it itself; zero
+// is no limit.
+func (c *Cluster) DefaultMaxTime() time.Duration {
+	if !c.release.AtLeast(catalog.Release80) {
+		return 0
+	}
+	raw, _ := c.configDoc(configParameters, parameterMaxTime)
+	ms, _ := raw.Lookup("readOperations").AsInt64OK()
+	return time.Duration(ms) * time.Millisecond
+}

@@ -1,0 +1,114 @@
+package router
+
+import (
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mongoerr"
+)
+
+func clusterParameterCommands() []command {
+	return []command{
+		{name: "getClusterParameter", adminOnly: true, run: (*Router).getClusterParameter},
+		{name: "setClusterParameter", adminOnly: true, takesWriteConcern: true, run: (*Router).setClusterParameter},
+	}
+}
+
+// getClusterParameter shows one by its name, some, or all with "*" (spec 03
+// §1.10).
+func (r *Router) getClusterParameter(c *call) (bson.D, error) {
+	names, err := r.clusterParametersAsked(c.body.Lookup("getClusterParameter"))
+	if err != nil {
+		return nil, err
+	}
+	shown := bson.A{}
+	for _, name := range names {
+		doc, err := r.cluster.ClusterParameter(name)
+		if err != nil {
+			return nil, err
+		}
+		shown = append(shown, doc)
+	}
+	return bson.D{{Key: "clusterParameters", Value: shown}}, nil
+}
+
+func (r *Router) clusterParametersAsked(v bson.RawValue) ([]string, error) {
+	if name, isText := v.StringValueOK(); isText {
+		if name == "*" {
+			return r.cluster.ClusterParameterNames(), nil
+		}
+		return []string{name}, nil
+	}
+	mismatch := func(field string, v bson.RawValue, expected string) error {
+		return mongoerr.New(mongoerr.TypeMismatch, "BSON field 'getClusterParameter.%s' is the wrong type '%s', expected %s", field, typeName(v.Type), expected)
+	}
+	array, isArray := v.ArrayOK()
+	if !isArray {
+		return nil, mismatch("getClusterParameter", v, "types '[string, array]'")
+	}
+	values, err := array.Values()
+	if err != nil {
+		return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
+	}
+	if len(values) == 0 {
+		return nil, mongoerr.New(mongoerr.BadValue, "Must supply at least one cluster server parameter name to getClusterParameter")
+	}
+	var names []string
+	for _, v := range values {
+		name, isText := v.StringValueOK()
+		if !isText {
+			return nil, mismatch("getClusterParameter.0", v, "type 'string'")
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+// setClusterParameter takes {name: {field: value}}, one parameter at a time.
+func (r *Router) setClusterParameter(c *call) (bson.D, error) {
+	v := c.body.Lookup("setClusterParameter")
+	doc, isDoc := v.DocumentOK()
+	if !isDoc {
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'setClusterParameter.setClusterParameter' is the wrong type '%s', expected type 'object'", typeName(v.Type))
+	}
+	elems, err := doc.Elements()
+	if err != nil {
+		return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
+	}
+	if len(elems) != 1 {
+		return nil, mongoerr.New(mongoerr.InvalidOptions, "setClusterParameter only supports setting exactly one parameter")
+	}
+	value, isDoc := elems[0].Value().DocumentOK()
+	if !isDoc {
+		return nil, mongoerr.New(mongoerr.IllegalOperation, "Cluster parameter value must be an object")
+	}
+	return bson.D{}, r.cluster.SetClusterParameter(elems[0].Key(), value)
+}
+
+// limitReads gives a read that says nothing of its time the cluster's default.
+// A pipeline that writes is no read.
+func (r *Router) limitReads(cmd *command, c *call) {
+	switch cmd.name {
+	case "find", "count", "distinct", "aggregate":
+	default:
+		return
+	}
+	most := r.cluster.DefaultMaxTime()
+	if most == 0 || r.member != nil || !c.body.Lookup("maxTimeMS").IsZero() || writesOut(c.body) {
+		return
+	}
+	c.deadline = r.cluster.Now().Add(most)
+}
+
+// writesOut tells whether a pipeline ends in $out or $merge.
+func writesOut(body bson.Raw) bool {
+	stages, err := documents(body.Lookup("pipeline"))
+	if err != nil || len(stages) == 0 {
+		return false
+	}
+	name, _, err := stage(stages[len(stages)-1])
+	return err == nil && (name == "$out" || name == "$merge")
+}

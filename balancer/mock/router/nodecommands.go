@@ -1,0 +1,140 @@
+package router
+
+import (
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
+)
+
+// nodeCommands are about the mongos as a process: what monitoring asks, and
+// what an administrator tells it.
+func nodeCommands() []command {
+	return []command{
+		{name: "connPoolStats", run: (*Router).connPoolStats},
+		{name: "connPoolSync", run: ok},
+		{name: "dropConnections", adminOnly: true, strict: true,
+			declared: []field{{"dropConnections", anyValue, true}, {"hostAndPort", arrayValue, true}}, run: ok},
+		{name: "echo", anyone: true, run: func(_ *Router, c *call) (bson.D, error) { return bson.D{{Key: "echo", Value: c.body}}, nil }},
+		{name: "fsync", adminOnly: true, run: (*Router).fsync},
+		{name: "fsyncUnlock", adminOnly: true, run: func(*Router, *call) (bson.D, error) {
+			return nil, mongoerr.New(mongoerr.IllegalOperation, "fsyncUnlock called when not locked")
+		}},
+		{name: "getDiagnosticData", adminOnly: true, run: (*Router).getDiagnosticData},
+		{name: "invalidateUserCache", adminOnly: true, run: ok},
+		{name: "lockInfo", adminOnly: true, run: func(*Router, *call) (bson.D, error) { return bson.D{{Key: "lockInfo", Value: bson.A{}}}, nil }},
+		{name: "logRotate", adminOnly: true, run: logRotate},
+		{name: "planCacheListFilters", run: func(_ *Router, c *call) (bson.D, error) {
+			_, err := c.namespace()
+			return bson.D{{Key: "filters", Value: bson.A{}}}, err
+		}},
+		{name: "planCacheClearFilters", run: func(_ *Router, c *call) (bson.D, error) {
+			_, err := c.namespace()
+			return bson.D{}, err
+		}},
+		{name: "validateDBMetadata", run: validateDBMetadata},
+		{name: "_isSelf", anyone: true, run: func(r *Router, _ *call) (bson.D, error) { return bson.D{{Key: "id", Value: r.process}}, nil }},
+	}
+}
+
+// connPoolStats shows the replica sets a mongos watches. The mock's router
+// calls its shards without connections, so it has no pools.
+func (r *Router) connPoolStats(*call) (bson.D, error) {
+	shards, err := r.cluster.ReadShards()
+	if err != nil {
+		return nil, err
+	}
+	sets := bson.D{}
+	watch := func(id catalog.ShardID, connection string) {
+		name, members, _ := strings.Cut(connection, "/")
+		hosts := bson.A{}
+		for i, address := range strings.Split(members, ",") {
+			up := !r.cluster.Crashed(id)
+			hosts = append(hosts, bson.D{
+				{Key: "addr", Value: address}, {Key: "ok", Value: up}, {Key: "ismaster", Value: up && i == 0},
+				{Key: "hidden", Value: false}, {Key: "secondary", Value: up && i > 0}, {Key: "pingTimeMillis", Value: int32(0)},
+			})
+		}
+		sets = append(sets, bson.E{Key: name, Value: bson.D{{Key: "hosts", Value: hosts}}})
+	}
+	watch("config", r.cluster.ConfigServer())
+	for _, s := range shards {
+		if s.Host != r.cluster.ConfigServer() {
+			watch(s.ID, s.Host)
+		}
+	}
+	sortFields(sets)
+	reply := bson.D{
+		{Key: "numClientConnections", Value: int32(0)},
+		{Key: "numAScopedConnections", Value: int32(0)},
+	}
+	for _, name := range []string{"totalInUse", "totalAvailable", "totalLeased", "totalCreated", "totalRefreshing", "totalRefreshed", "totalWasNeverUsed"} {
+		reply = append(reply, bson.E{Key: name, Value: int32(0)})
+	}
+	return append(reply,
+		bson.E{Key: "pools", Value: bson.D{}}, bson.E{Key: "hosts", Value: bson.D{}}, bson.E{Key: "replicaSets", Value: sets}), nil
+}
+
+// getDiagnosticData gives what a server samples every second, as of now.
+func (r *Router) getDiagnosticData(c *call) (bson.D, error) {
+	now := func() bson.DateTime { return bson.NewDateTimeFromTime(r.cluster.Now()) }
+	data := bson.D{{Key: "start", Value: now()}}
+	for _, sample := range []struct {
+		name string
+		take func(*call) (bson.D, error)
+	}{{"serverStatus", r.serverStatus}, {"connPoolStats", r.connPoolStats}} {
+		doc, err := sample.take(&call{ctx: c.ctx, db: c.db, client: c.client, now: c.now, body: bson.Raw{5, 0, 0, 0, 0}})
+		if err != nil {
+			return nil, err
+		}
+		whole := append(bson.D{{Key: "start", Value: now()}}, doc...)
+		data = append(data, bson.E{Key: sample.name, Value: append(whole, bson.E{Key: "ok", Value: 1.0}, bson.E{Key: "end", Value: now()})})
+	}
+	return bson.D{{Key: "data", Value: append(data, bson.E{Key: "end", Value: now()})}}, nil
+}
+
+// fsync has nothing to flush: what is kept on a disk is there when a command
+// is answered. It can't lock the cluster.
+func (r *Router) fsync(c *call) (bson.D, error) {
+	if truth(c.body.Lookup("lock")) {
+		return nil, mongoerr.New(mongoerr.NotImplemented, "the mock can't lock the cluster for a backup: use mock.save() for a snapshot")
+	}
+	all := bson.D{}
+	for _, id := range r.cluster.ShardIDs() {
+		all = append(all, bson.E{Key: string(id), Value: bson.D{{Key: "numFiles", Value: int32(1)}, {Key: "ok", Value: 1.0}}})
+	}
+	return bson.D{{Key: "numFiles", Value: int32(len(all))}, {Key: "all", Value: all}}, nil
+}
+
+// logRotate has no log file to rotate; it checks what it is told.
+func logRotate(_ *Router, c *call) (bson.D, error) {
+	v := c.body.Lookup("logRotate")
+	_, isNumber := numberOf(v)
+	text, isText := v.StringValueOK()
+	switch {
+	case !isNumber && !isText && v.Type != bson.TypeBoolean:
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'logRotate.logRotate' is the wrong type '%s', expected types '[string, number]'", typeName(v.Type))
+	case isText && text != "server" && text != "audit":
+		return nil, mongoerr.New(mongoerr.NoSuchKey, "Unknown log type '%s' for rotation: it is 'server' or 'audit'", text)
+	}
+	return bson.D{}, nil
+}
+
+// validateDBMetadata finds nothing that the stable API lacks: the mock has no
+// index or view of that kind.
+func validateDBMetadata(_ *Router, c *call) (bson.D, error) {
+	v := c.body.Lookup("apiParameters")
+	if v.IsZero() {
+		return nil, mongoerr.New(mongoerr.IDLFailedToParse, "BSON field 'validateDBMetadata.apiParameters' is missing but a required field")
+	}
+	doc, isDoc := v.DocumentOK()
+	if !isDoc {
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'validateDBMetadata.apiParameters' is the wrong type '%s', expected type 'object'", typeName(v.Type))
+	}
+	if version := textOf(doc.Lookup("version")); version != "1" {
+		return nil, mongoerr.New(mongoerr.APIVersionError, "API version must be \"1\"")
+	}
+	return bson.D{{Key: "apiVersionErrors", Value: bson.A{}}, {Key: "hasMoreErrors", Value: false}}, nil
+}
