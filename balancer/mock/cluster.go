@@ -98,6 +98,8 @@ type Cluster struct {
 	reshardings map[string]*resharding
 
 	faults faults
+	// expiring: a look for expired documents is planned.
+	expiring bool
 	// unfinished are migrations whose decision could not be carried out yet.
 	unfinished []*migration
 
@@ -229,6 +231,7 @@ func (c *Cluster) start(pace float64) {
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.after(pingInterval, c.ping)
 	c.after(sessionsInterval, c.watchSessions)
+	c.watchExpiry()
 	c.startBalancer() // before events run beside it: nobody holds the lock here
 	if c.realTime {
 		c.background.Go(func() { c.pump(c.ctx) })

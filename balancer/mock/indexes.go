@@ -50,6 +50,9 @@ func (c *Cluster) CreateIndexes(ns string, specs []store.IndexSpec) ([]IndexResu
 	if err := c.checkUniqueAgainstShardKey(ns, specs); err != nil {
 		return nil, err
 	}
+	if err := c.checkExpiry(ns, specs); err != nil {
+		return nil, err
+	}
 	var results []IndexResult
 	for _, id := range c.holders(ns) {
 		docs := c.shards[id].colls[ns].docs
@@ -60,6 +63,7 @@ func (c *Cluster) CreateIndexes(ns string, specs []store.IndexSpec) ([]IndexResu
 		result.After = len(docs.Indexes())
 		results = append(results, result)
 	}
+	c.watchExpiry()
 	c.Tick()
 	return results, nil
 }

@@ -61,6 +61,8 @@ func NewParameters() *Parameters {
 		"rangeDeleterBatchDelayMS":                 number(20, 0),
 		"rangeDeleterHighPriority":                 flag(false, false),
 		"disableResumableRangeDeleter":             flag(false, true),
+		"ttlMonitorEnabled":                        flag(true, false),
+		"ttlMonitorSleepSecs":                      number(60, 1),
 		"orphanCleanupDelaySecs":                   number(900, 0),
 		"receiveChunkWaitForRangeDeleterTimeoutMS": number(10000, 0),
 		"migrateCloneInsertionBatchSize":           number(0, 0),

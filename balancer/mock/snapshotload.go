@@ -36,6 +36,8 @@ func (c *Cluster) Load(path string) error {
 	}
 	c.rollBack()
 	c.after(pingInterval, c.ping)
+	c.expiring = false
+	c.watchExpiry()
 	c.startBalancer()
 	if c.disk != nil {
 		c.notes = []entry{{bucket: bucketWrites}} // they were of the state before

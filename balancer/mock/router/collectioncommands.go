@@ -126,7 +126,7 @@ func (r *Router) modifyIndex(c *call, ns string) (bson.D, error) {
 	if !isDoc {
 		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'collMod.index' is the wrong type '%s', expected type 'object'", typeName(v.Type))
 	}
-	for _, name := range []string{"expireAfterSeconds", "unique", "prepareUnique", "forceNonUnique"} {
+	for _, name := range []string{"unique", "prepareUnique", "forceNonUnique"} {
 		if !doc.Lookup(name).IsZero() {
 			return nil, mongoerr.New(mongoerr.NotImplemented, "the mock's collMod does not change %s of an index", name)
 		}
@@ -134,6 +134,9 @@ func (r *Router) modifyIndex(c *call, ns string) (bson.D, error) {
 	spec, err := r.indexMeant(ns, doc)
 	if err != nil {
 		return nil, err
+	}
+	if seconds := doc.Lookup("expireAfterSeconds"); !seconds.IsZero() && doc.Lookup("hidden").IsZero() {
+		return r.modifyExpiry(ns, spec, seconds)
 	}
 	hidden := doc.Lookup("hidden")
 	if hidden.Type != bson.TypeBoolean {

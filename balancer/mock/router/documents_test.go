@@ -333,7 +333,10 @@ func TestIndexOptions(t *testing.T) {
 	}{
 		{d("key", d("a", 1), "name", "a", "sparse", true, "partialFilterExpression", partial), 67},
 		{d("key", d("a", 1), "name", "a", "nope", 1), 197},
-		{d("key", d("a", 1), "name", "a", "expireAfterSeconds", 1), 238},
+		{d("key", d("a", 1), "name", "a", "expireAfterSeconds", "x"), 14},
+		{d("key", d("a", 1), "name", "a", "expireAfterSeconds", -1), 67},
+		{d("key", d("a", 1, "b", 1), "name", "a", "expireAfterSeconds", 1), 67},
+		{d("key", d("_id", 1), "name", "a", "expireAfterSeconds", 1), 197},
 		{d("key", d("a", "hashed"), "name", "a", "unique", true), 16764},
 		{d("key", d("a", "nope"), "name", "a"), 67},
 	} {

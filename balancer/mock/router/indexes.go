@@ -98,11 +98,17 @@ func readIndexOptions(spec *store.IndexSpec, doc bson.Raw) error {
 	for _, e := range elems {
 		v := e.Value()
 		switch name := e.Key(); {
-		case name == "expireAfterSeconds" || name == "collation" && !isSimple(v):
+		case name == "collation" && !isSimple(v):
 			return mongoerr.New(mongoerr.NotImplemented, "the mock does not support indexes with %s", name)
 		case name == "collation" || idleOptions[name]:
 		case name == "partialFilterExpression" && v.Type != bson.TypeEmbeddedDocument:
 			return mongoerr.New(mongoerr.TypeMismatch, "The field 'partialFilterExpression' must be an object, but got %s", typeName(v.Type))
+		case name == "expireAfterSeconds":
+			if err := checkExpiry(spec, v); err != nil {
+				return err
+			}
+			seconds, _ := numberOf(v)
+			kept = append(kept, bson.E{Key: name, Value: int32(seconds)})
 		case keptOptions[name]:
 			kept = append(kept, bson.E{Key: name, Value: v})
 		case kindOptions[name] != "":

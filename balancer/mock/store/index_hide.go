@@ -17,22 +17,41 @@ func (c *Collection) HideIndex(name string, hidden bool) (was bool, err error) {
 	}
 	ix := c.indexes[at]
 	was = ix.hidden
+	var v any
+	if hidden {
+		v = true
+	}
+	if _, err := c.SetIndexOption(name, "hidden", v); err != nil {
+		return was, err
+	}
+	ix.hidden = hidden
+	return was, nil
+}
+
+// SetIndexOption changes what an index was made with, without building it
+// again; nil takes the option away. It gives the value before.
+func (c *Collection) SetIndexOption(name, option string, v any) (before bson.RawValue, err error) {
+	at := slices.IndexFunc(c.indexes, func(ix *Index) bool { return ix.spec.Name == name })
+	if at < 0 {
+		return before, serverError(mongoerr.IndexNotFound, "cannot find index %s", name)
+	}
+	ix := c.indexes[at]
+	before = lookup(ix.spec.Options, option)
 	var options bson.D
-	if ix.spec.Options != nil {
-		if err := bson.Unmarshal(ix.spec.Options, &options); err != nil {
-			return was, err
+	for n, old := range fields(ix.spec.Options) {
+		if string(n) != option {
+			options = append(options, bson.E{Key: string(n), Value: old})
 		}
 	}
-	options = slices.DeleteFunc(options, func(e bson.E) bool { return e.Key == "hidden" })
-	if hidden {
-		options = append(options, bson.E{Key: "hidden", Value: true})
+	if v != nil {
+		options = append(options, bson.E{Key: option, Value: v})
 	}
 	c.noteIndexes()
-	ix.hidden, ix.spec.Options = hidden, nil
+	ix.spec.Options = nil
 	if len(options) > 0 {
 		ix.spec.Options, err = bson.Marshal(options)
 	}
-	return was, err
+	return before, err
 }
 
 // IndexEntries counts the keys of each index by its name.

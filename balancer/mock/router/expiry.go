@@ -1,0 +1,61 @@
+package router
+
+import (
+	"math"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mongoerr"
+)
+
+// checkExpiry: a TTL index is on one field, but not _id, and its seconds fit an
+// int32.
+func checkExpiry(spec *store.IndexSpec, v bson.RawValue) error {
+	seconds, isNumber := numberOf(v)
+	first, err := spec.Key.IndexErr(0)
+	if err != nil {
+		return mongoerr.New(mongoerr.InvalidBSON, "%s", err)
+	}
+	elems, _ := spec.Key.Elements()
+	switch {
+	case !isNumber:
+		return mongoerr.New(mongoerr.TypeMismatch, "The field 'expireAfterSeconds' must be a number, but got %s", typeName(v.Type))
+	case len(elems) == 1 && first.Key() == "_id":
+		return mongoerr.New(mongoerr.InvalidIndexSpecificationOption, "The field 'expireAfterSeconds' is not valid for an _id index specification. Specification: %s", spec.Key)
+	case len(elems) > 1:
+		return mongoerr.New(mongoerr.CannotCreateIndex, "TTL indexes are single-field indexes, compound indexes do not support TTL. Index spec: %s", spec.Key)
+	}
+	return checkSeconds(mongoerr.CannotCreateIndex, seconds)
+}
+
+func checkSeconds(code mongoerr.Code, seconds float64) error {
+	if seconds < 0 || seconds > math.MaxInt32 {
+		return mongoerr.New(code, "TTL index 'expireAfterSeconds' option must be within an acceptable range, try a different value than %v", seconds)
+	}
+	return nil
+}
+
+// modifyExpiry is collMod of an index's expireAfterSeconds. The reply has what
+// it was, if it was a TTL index, and what it is.
+func (r *Router) modifyExpiry(ns string, spec store.IndexSpec, v bson.RawValue) (bson.D, error) {
+	seconds, isNumber := numberOf(v)
+	if !isNumber {
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'collMod.index.expireAfterSeconds' is the wrong type '%s', expected types '[long, int, decimal, double]'", typeName(v.Type))
+	}
+	if elems, _ := spec.Key.Elements(); len(elems) > 1 || spec.Name == "_id_" {
+		return nil, mongoerr.New(mongoerr.InvalidOptions, "TTL indexes are single-field indexes, compound indexes do not support TTL. Index spec: %s", spec.Key)
+	}
+	if err := checkSeconds(mongoerr.InvalidOptions, seconds); err != nil {
+		return nil, err
+	}
+	before, was, err := r.cluster.SetIndexExpiry(ns, spec.Name, int64(seconds))
+	if err != nil {
+		return nil, err
+	}
+	reply := bson.D{}
+	if was {
+		reply = append(reply, bson.E{Key: "expireAfterSeconds_old", Value: before})
+	}
+	return append(reply, bson.E{Key: "expireAfterSeconds_new", Value: int64(seconds)}), nil
+}
