@@ -20,13 +20,15 @@ func (w *blockWriter) len() int { return len(w.rows) }
 // reserve makes room for n chunks more or less like those of a block, so that
 // slices need not grow step by step.
 func (w *blockWriter) reserve(n int, like *block) {
-	if cap(w.rows) >= n {
+	if cap(w.rows) < n {
+		w.rows = make([]row, 0, n)
+	}
+	if cap(w.starts) >= n {
 		return
 	}
 	w.order = make([]byte, 0, (len(like.order)/like.len()+2)*(n+1))
 	w.offsets = make([]uint32, 0, n+1)
 	w.formOf = make([]uint16, 0, n+1)
-	w.rows = make([]row, 0, n)
 	w.sizes = make([]Estimate, 0, n)
 	w.starts = make([]uint32, 0, n)
 }
@@ -138,7 +140,12 @@ func (w *blockWriter) finish(order, form []byte, counters []uint16) *block {
 	w.bound(order, form)
 	b := &block{
 		bounds: bounds{order: string(w.order), stride: w.stride(), forms: slices.Clone(w.forms)},
-		rows:   slices.Clone(w.rows),
+		rows:   w.rows,
+	}
+	if len(w.rows) == cap(w.rows) {
+		w.rows = nil // the block keeps them: they had just the room that was reserved
+	} else {
+		b.rows = slices.Clone(w.rows)
 	}
 	if b.stride == 0 {
 		b.offsets = make([]uint32, len(w.offsets)+1)

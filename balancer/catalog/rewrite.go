@@ -87,11 +87,16 @@ func (a *application) rewrite(changed []Chunk) error {
 			}
 			st = st.join(old.shelves[next])
 		}
+		removed, added := len(a.removed), len(a.w.blocks)
 		blocks, err := a.rewriteStrip(st, runs[:n])
 		if err != nil {
 			return err
 		}
-		a.shelves = append(a.shelves, old.layout.shelve(blocks)...)
+		if next == first+1 && len(blocks) <= old.layout.shelfMost {
+			a.shelves = append(a.shelves, old.shelves[first].with(blocks, a.removed[removed:], a.w.blocks[added:]))
+		} else {
+			a.shelves = append(a.shelves, old.layout.shelve(blocks)...)
+		}
 		runs = runs[n:]
 	}
 	a.shelves = append(a.shelves, old.shelves[next:]...)

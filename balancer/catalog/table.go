@@ -229,13 +229,23 @@ func (s *shelf) of(shard uint16) shelfTotal {
 }
 
 func newShelf(blocks []*block) *shelf {
-	s := &shelf{blocks: blocks, lows: make([]string, len(blocks)), starts: make([]int32, len(blocks)+1)}
+	return (&shelf{}).with(blocks, nil, blocks)
+}
+
+// with is a shelf of other blocks: some were removed, some added.
+func (s *shelf) with(blocks, removed, added []*block) *shelf {
+	next := &shelf{blocks: blocks, lows: make([]string, len(blocks)), starts: make([]int32, len(blocks)+1), owned: slices.Clone(s.owned)}
 	for i, b := range blocks {
-		s.count(b, 1)
-		s.lows[i] = b.low(0)
-		s.starts[i+1] = s.starts[i] + int32(b.len())
+		next.lows[i] = b.low(0)
+		next.starts[i+1] = next.starts[i] + int32(b.len())
 	}
-	return s
+	for _, b := range removed {
+		next.count(b, -1)
+	}
+	for _, b := range added {
+		next.count(b, 1)
+	}
+	return next
 }
 
 // shelve puts blocks on shelves of even size.
