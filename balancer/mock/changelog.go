@@ -1,9 +1,8 @@
 package mock
 
 import (
+	"encoding/hex"
 	"time"
-
-	"fmt"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -47,9 +46,12 @@ func (c *Cluster) appendLog(log string, limit int64, by catalog.ShardID, what, n
 	if details == nil {
 		details = bson.D{}
 	}
-	id := fmt.Sprintf("%s-%s-%s", hostName, now.Format("2006-01-02T15:04:05.000-07:00"), c.NewObjectID().Hex())
+	id := make([]byte, 0, 64)
+	id = now.AppendFormat(append(id, hostName+"-"...), "2006-01-02T15:04:05.000-07:00-")
+	number := c.NewObjectID()
+	id = hex.AppendEncode(id, number[:])
 	err := c.configInsert(log, bson.D{
-		{Key: "_id", Value: id},
+		{Key: "_id", Value: string(id)},
 		{Key: "server", Value: hostName},
 		{Key: "shard", Value: string(by)},
 		{Key: "clientAddr", Value: ""},

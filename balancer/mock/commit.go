@@ -1,8 +1,8 @@
 package mock
 
 import (
-	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -357,10 +357,11 @@ func (c *Cluster) free(m *migration) {
 	delete(c.pending, m)
 }
 
-func stepsDoc(times []time.Duration, of int, m *migration, note string) bson.D {
-	doc := bson.D{}
+func stepsDoc(times []time.Duration, steps int, m *migration, note string) bson.D {
+	doc := make(bson.D, 0, len(times)+5)
+	of := " of " + strconv.Itoa(steps)
 	for i, d := range times {
-		doc = append(doc, bson.E{Key: fmt.Sprintf("step %d of %d", i+1, of), Value: int32(d.Milliseconds())})
+		doc = append(doc, bson.E{Key: "step " + strconv.Itoa(i+1) + of, Value: int32(d.Milliseconds())})
 	}
 	min, max := m.req.Min, m.req.Max
 	if min == nil || max == nil {

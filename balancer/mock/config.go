@@ -54,7 +54,12 @@ func (c *Cluster) configData(ns string) *store.Collection {
 }
 
 // Config is a collection of the config database, made when it is missing.
-func (c *Cluster) Config(name string) *store.Collection { return c.configData("config." + name) }
+func (c *Cluster) Config(name string) *store.Collection {
+	if coll := c.config["config."+name]; coll != nil {
+		return coll
+	}
+	return c.configData("config." + name)
+}
 
 // configNamespaces lists what the config server holds of a database, in order.
 func (c *Cluster) configNamespaces(db string) []string {

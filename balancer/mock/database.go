@@ -219,6 +219,7 @@ func (c *Cluster) Drop(ns string) bool {
 }
 
 func (s *shard) dropDeletions(ns string) {
+	s.byRange = deletionOrder{}
 	kept := s.deletions[:0]
 	for _, task := range s.deletions {
 		if task.coll.Namespace != ns {

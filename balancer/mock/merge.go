@@ -135,7 +135,7 @@ func (c *Cluster) mergeAll(coll catalog.Collection, id catalog.ShardID, limits M
 		if table == nil {
 			break
 		}
-		zones, err := c.Zones(coll)
+		zones, err := c.zonesOf(coll)
 		if err != nil {
 			return 0, err
 		}
@@ -198,10 +198,12 @@ func (c *Cluster) mergeableRuns(table *catalog.RoutingTable, zones *catalog.Zone
 	var run []catalog.Chunk
 	total := 0
 	closeRun := func() {
-		if len(run) >= 2 {
-			runs = append(runs, run)
-			total += len(run)
+		if len(run) < 2 {
+			run = run[:0] // nearly always: its room serves the next one
+			return
 		}
+		runs = append(runs, run)
+		total += len(run)
 		run = nil
 	}
 	border := newBorderPointer(zones)

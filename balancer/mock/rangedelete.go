@@ -27,25 +27,18 @@ type rangeDeletion struct {
 
 func (s *shard) addDeletion(m *migration, when whenToDelete) *rangeDeletion {
 	task := &rangeDeletion{coll: m.coll, min: m.min, max: m.max, when: when}
+	s.order().add(task)
 	s.deletions = append(s.deletions, task)
 	s.deletionsChanged = true
 	return task
 }
 
 func (s *shard) removeDeletion(task *rangeDeletion) {
-	s.deletions = slices.DeleteFunc(s.deletions, func(t *rangeDeletion) bool { return t == task })
-	s.deletionsChanged = true
-}
-
-// overlappingDeletion finds a task, decided or not, that shares keys with the
-// range: no data may come into such a range.
-func (s *shard) overlappingDeletion(coll catalog.Collection, min, max catalog.Key) *rangeDeletion {
-	for _, task := range s.deletions {
-		if task.min.Less(max) && min.Less(task.max) && task.coll.UUID.Equal(coll.UUID) {
-			return task
-		}
+	if i := slices.Index(s.deletions, task); i >= 0 {
+		s.order().remove(task)
+		s.deletions = slices.Delete(s.deletions, i, i+1)
 	}
-	return nil
+	s.deletionsChanged = true
 }
 
 // scheduleDeletion makes a task ready: a delayed one waits, so that queries

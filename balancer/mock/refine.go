@@ -127,6 +127,7 @@ func (c *Cluster) refineTasks(ns string, bounds refinement) {
 		}
 	}
 	for _, s := range c.shards {
+		s.byRange = deletionOrder{}
 		for _, task := range s.deletions {
 			if task.coll.Namespace == ns {
 				task.coll.Pattern = bounds.refined

@@ -22,6 +22,7 @@ type shard struct {
 	down bool
 	// deletions are the range deletion tasks, in the order they were made.
 	deletions []*rangeDeletion
+	byRange   deletionOrder
 	// deletionsChanged: tasks came, went or have other bounds since the state
 	// was last written.
 	deletionsChanged bool

@@ -1,9 +1,9 @@
 package store
 
 import (
-	"bytes"
 	"encoding/binary"
 	"math"
+	"strconv"
 	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -13,20 +13,66 @@ import (
 // and replies that a busy cluster writes by the million. The types that these
 // are made of are written without reflection; the driver encodes all others.
 func Encode(doc bson.D) (bson.Raw, error) {
-	var room [1024]byte
-	b, err := appendD(room[:0], doc)
-	return bytes.Clone(b), err
+	b, err := appendD(make([]byte, 0, encodedSize(doc)), doc)
+	return bson.Raw(b), err
+}
+
+// encodedSize is how many bytes a document takes, when it is made of the types
+// that are common in log entries; otherwise it is a guess.
+func encodedSize(doc bson.D) int {
+	n := len(emptyDocument)
+	for _, e := range doc {
+		n += len(e.Key) + 2
+		switch v := e.Value.(type) {
+		case string:
+			n += len(v) + 5
+		case int32:
+			n += 4
+		case bson.D:
+			n += encodedSize(v)
+		case bson.Raw:
+			n += len(v)
+		case []bson.Raw:
+			for _, doc := range v {
+				n += len(doc) + len("0: 1234")
+			}
+		case bson.A:
+			for _, item := range v {
+				doc, _ := item.(bson.Raw)
+				n += len(doc) + len("0: 1234")
+			}
+		case bson.ObjectID:
+			n += len(v)
+		case bool:
+			n++
+		case nil:
+		default:
+			n += 8
+		}
+	}
+	return n
 }
 
 func appendD(dst []byte, doc bson.D) ([]byte, error) {
 	dst, start := openDocument(dst)
+	var err error
 	for _, e := range doc {
 		if strings.IndexByte(e.Key, 0) >= 0 {
 			_, err := bson.Marshal(bson.D{e}) // says what is wrong
 			return nil, err
 		}
-		var err error
 		if dst, err = appendAny(dst, e.Key, e.Value); err != nil {
+			return nil, err
+		}
+	}
+	return closeDocument(dst, start), nil
+}
+
+func appendArray[T any](dst []byte, name string, items []T) ([]byte, error) {
+	dst, start := openDocument(appendHead(dst, bson.TypeArray, name))
+	var err error
+	for i, v := range items {
+		if dst, err = appendAny(dst, strconv.Itoa(i), v); err != nil {
 			return nil, err
 		}
 	}
@@ -65,6 +111,14 @@ func appendAny(dst []byte, name string, v any) ([]byte, error) {
 	case bson.Raw:
 		if len(v) >= len(emptyDocument) && int(binary.LittleEndian.Uint32(v)) == len(v) {
 			return append(appendHead(dst, bson.TypeEmbeddedDocument, name), v...), nil
+		}
+	case bson.A:
+		if v != nil {
+			return appendArray(dst, name, v)
+		}
+	case []bson.Raw:
+		if v != nil {
+			return appendArray(dst, name, v)
 		}
 	case nil:
 		return appendHead(dst, bson.TypeNull, name), nil

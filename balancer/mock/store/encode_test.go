@@ -21,6 +21,7 @@ func TestEncodeIsMarshal(t *testing.T) {
 		"timestamp": bson.Timestamp{T: 7, I: 9}, "id": bson.ObjectID{1, 2, 3}, "null": nil, "nil document": bson.D(nil), "nil array": bson.A(nil),
 		"empty document": bson.D{}, "document": bson.D{{Key: "x", Value: bson.D{{Key: "y", Value: "z"}}}}, "raw": bson.Raw(sub),
 		"array": bson.A{int32(1), "two", bson.D{{Key: "three", Value: nil}}}, "documents": []bson.D{{{Key: "a", Value: 1}}}, "texts": []string{"a", "b"},
+		"raws": []bson.Raw{sub, sub}, "no raws": []bson.Raw(nil), "nested arrays": bson.A{bson.A{}, nil, bson.A{1, nil}},
 		"uuid": bson.Binary{Subtype: 4, Data: make([]byte, 16)}, "old binary": bson.Binary{Subtype: 2, Data: []byte{1}},
 		"raw value": bson.Raw(sub).Lookup("a"), "min": bson.MinKey{}, "decimal": bson.NewDecimal128(1, 2), "map": map[string]int{"a": 1},
 		"pattern": bson.Regex{Pattern: "a", Options: "i"}, "pointer": new(int32), "nil pointer": (*int32)(nil),
@@ -43,6 +44,7 @@ func TestEncodeRefuses(t *testing.T) {
 		"a name with a NUL":        {{Key: "a\x00b", Value: 1}},
 		"a name with a NUL inside": {{Key: "x", Value: bson.D{{Key: "\x00", Value: 1}}}},
 		"no BSON":                  {{Key: "x", Value: make(chan int)}},
+		"a damaged one in a list":  {{Key: "x", Value: []bson.Raw{{9, 0, 0, 0, 0}}}},
 		"a damaged document":       {{Key: "x", Value: bson.Raw{9, 0, 0, 0, 0}}},
 	} {
 		t.Run(name, func(t *testing.T) {
