@@ -66,32 +66,6 @@ func (c *call) checkTransaction() error {
 	return mongoerr.New(mongoerr.OperationNotSupportedInTransaction, "the mock does not support transactions")
 }
 
-// checkAPIVersion checks the three parameters of the stable API.
-func (c *call) checkAPIVersion(cmd *command) error {
-	version, strict, deprecation := c.body.Lookup("apiVersion"), c.body.Lookup("apiStrict"), c.body.Lookup("apiDeprecationErrors")
-	for name, v := range map[string]bson.RawValue{"apiStrict": strict, "apiDeprecationErrors": deprecation} {
-		if !v.IsZero() && v.Type != bson.TypeBoolean {
-			return mongoerr.New(mongoerr.TypeMismatch, "BSON field 'APIParametersFromClient.%s' is the wrong type '%s', expected type 'bool'", name, typeName(v.Type))
-		}
-	}
-	if version.IsZero() {
-		if !strict.IsZero() || !deprecation.IsZero() {
-			return mongoerr.New(mongoerr.NoAPIVersion, "Provided apiStrict and/or apiDeprecationErrors without passing apiVersion")
-		}
-		return nil
-	}
-	text, isText := version.StringValueOK()
-	switch {
-	case !isText:
-		return mongoerr.New(mongoerr.TypeMismatch, "BSON field 'APIParametersFromClient.apiVersion' is the wrong type '%s', expected type 'string'", typeName(version.Type))
-	case text != "1":
-		return mongoerr.New(mongoerr.APIVersionError, "API version must be \"1\"")
-	case truth(strict) && !cmd.stable:
-		return mongoerr.New(mongoerr.APIStrictError, "Provided apiStrict:true, but the command %s is not in API Version 1", cmd.name)
-	}
-	return nil
-}
-
 // checkGossip looks at the $clusterTime that clients send back. The mock is
 // the only keeper of its time, so there is nothing to learn from it.
 func (c *call) checkGossip() error {

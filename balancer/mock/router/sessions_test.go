@@ -47,6 +47,8 @@ func TestWhatCommandsSayOfTheirSession(t *testing.T) {
 		{"strict without a version", find("apiStrict", true), 4886600},
 		{"a version that is a number", find("apiVersion", 1), 14},
 		{"strictness that is a number", find("apiVersion", "1", "apiStrict", 1), 14},
+		{"a stage outside the stable API", d("aggregate", 1, "pipeline", bson.A{d("$currentOp", d())}, "cursor", d(), "apiVersion", "1", "apiStrict", true), 323},
+		{"stages of the stable API", d("aggregate", "orders", "pipeline", bson.A{d("$match", d())}, "cursor", d(), "apiVersion", "1", "apiStrict", true), 0},
 		{"not in the stable API", d("distinct", "orders", "key", "a", "apiVersion", "1", "apiStrict", true), 323},
 		{"a write concern of no kind", insert("writeConcern", d("w", true)), 9},
 		{"a write concern for too many", insert("writeConcern", d("w", 51)), 9},

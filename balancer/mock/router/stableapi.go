@@ -1,0 +1,70 @@
+package router
+
+import (
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mongoerr"
+)
+
+// checkAPIVersion checks the three parameters of the stable API.
+func (c *call) checkAPIVersion(cmd *command) error {
+	version, strict, deprecation := c.body.Lookup("apiVersion"), c.body.Lookup("apiStrict"), c.body.Lookup("apiDeprecationErrors")
+	for name, v := range map[string]bson.RawValue{"apiStrict": strict, "apiDeprecationErrors": deprecation} {
+		if !v.IsZero() && v.Type != bson.TypeBoolean {
+			return mongoerr.New(mongoerr.TypeMismatch, "BSON field 'APIParametersFromClient.%s' is the wrong type '%s', expected type 'bool'", name, typeName(v.Type))
+		}
+	}
+	if version.IsZero() {
+		if !strict.IsZero() || !deprecation.IsZero() {
+			return mongoerr.New(mongoerr.NoAPIVersion, "Provided apiStrict and/or apiDeprecationErrors without passing apiVersion")
+		}
+		return nil
+	}
+	text, isText := version.StringValueOK()
+	switch {
+	case !isText:
+		return mongoerr.New(mongoerr.TypeMismatch, "BSON field 'APIParametersFromClient.apiVersion' is the wrong type '%s', expected type 'string'", typeName(version.Type))
+	case text != "1":
+		return mongoerr.New(mongoerr.APIVersionError, "API version must be \"1\"")
+	case truth(strict) && !cmd.stable:
+		return mongoerr.New(mongoerr.APIStrictError, "Provided apiStrict:true, but the command %s is not in API Version 1", cmd.name)
+	case truth(strict) && cmd.name == "aggregate":
+		return checkStableStages(c.body.Lookup("pipeline"))
+	}
+	return nil
+}
+
+// unstableStages are not in version 1 of the stable API (MongoDB's manual,
+// "Stable API").
+var unstableStages = map[string]bool{
+	"$currentOp": true, "$indexStats": true, "$listClusterCatalog": true, "$listLocalSessions": true, "$listSampledQueries": true,
+	"$listSearchIndexes": true, "$listSessions": true, "$planCacheStats": true, "$queryStats": true, "$search": true, "$searchMeta": true,
+	"$shardedDataDistribution": true, "$vectorSearch": true,
+}
+
+// checkStableStages refuses a pipeline under apiStrict with stages that may
+// change between releases.
+func checkStableStages(pipeline bson.RawValue) error {
+	array, isArray := pipeline.ArrayOK()
+	if !isArray {
+		return nil // refused where the command's arguments are
+	}
+	stages, err := array.Values()
+	if err != nil {
+		return mongoerr.New(mongoerr.InvalidBSON, "%s", err)
+	}
+	for _, v := range stages {
+		stage, isDoc := v.DocumentOK()
+		if !isDoc {
+			continue
+		}
+		elems, err := stage.Elements()
+		if err != nil {
+			return mongoerr.New(mongoerr.InvalidBSON, "%s", err)
+		}
+		if len(elems) == 1 && unstableStages[elems[0].Key()] {
+			return mongoerr.New(mongoerr.APIStrictError, "stage %s is not allowed with 'apiStrict: true' in API Version 1", elems[0].Key())
+		}
+	}
+	return nil
+}
