@@ -45,63 +45,6 @@ func newS0(t *testing.T) *tester {
 	return x
 }
 
-// Codes of the examples of spec 03 §7: 0 is success, noCode a failure without
-// a code.
-const noCode = -1
-
-func TestExampleCodes(t *testing.T) {
-	tests := []struct {
-		id, db  string
-		command bson.D
-		code    int
-	}{
-		{"E1", "test", d("ping", 1), 0},
-		{"E2", "admin", d("fooBar", 1), 59},
-		{"E3", "test", d("balancerStatus", 1), 13},
-		{"E4", "test", d("moveRange", "shop.orders", "min", d("a", 0)), 40414},
-		{"E5", "admin", d("BalancerStatus", 1), 59},
-		{"E6", "admin", d("balancerStop", 1, "writeConcern", d("w", 1)), 72},
-		{"E7", "admin", d("clearJumboFlag", "shop.orders", "find", d("a", 1), "apiVersion", "1", "apiStrict", true), 323},
-		{"E100", "admin", d("getShardVersion", "shop.users"), 26},
-		{"E102", "admin", d("flushRouterConfig", 1), 0},
-		{"E103", "shop", d("dataSize", "shop.orders", "min", d("a", 0)), 2},
-		{"the alias of dataSize", "shop", d("datasize", "shop.orders"), 0},
-		{"the alias of moveChunk", "admin", d("movechunk", "shop.orders", "find", d("a", 0), "to", "nowhere"), 70},
-		{"E105", "admin", d("aggregate", 1, "pipeline", bson.A{d("$shardedDataDistribution", d("x", 1))}, "cursor", d()), 6789100},
-		{"E105b", "shop", d("aggregate", 1, "pipeline", bson.A{d("$shardedDataDistribution", d())}, "cursor", d()), 6789102},
-		{"E106", "shop", d("collStats", "orders", "scale", 0), 4390200},
-		{"E108", "admin", d("getParameter", 1, "noSuchThing", 1), 72},
-		{"E108b", "admin", d("setParameter", 1, "noSuchThing", 1), 72},
-		{"E110", "shop", d("listIndexes", "nope"), 26},
-	}
-	for _, tt := range tests {
-		t.Run(tt.id, func(t *testing.T) {
-			x := newS0(t)
-			before := x.state()
-			reply := x.run(tt.db, tt.command)
-			ok, _ := reply.Lookup("ok").AsFloat64OK()
-			got := noCode
-			if n, isNumber := reply.Lookup("code").AsInt64OK(); isNumber {
-				got = int(n)
-			}
-			if ok == 1 {
-				got = 0
-			}
-			if got != tt.code {
-				t.Errorf("%v answered %s, want code %d", tt.command, reply, tt.code)
-			}
-			if tt.code != 0 && x.state() != before {
-				t.Errorf("%v was refused and changed something:\n%s\n%s", tt.command, before, x.state())
-			}
-			for _, gossip := range []string{"$clusterTime", "operationTime"} {
-				if reply.Lookup(gossip).IsZero() {
-					t.Errorf("the reply lacks %s", gossip)
-				}
-			}
-		})
-	}
-}
-
 // state is the config database, but for logs.
 func (x *tester) state() string {
 	text := ""
