@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"shardsh/balancer/policy"
 )
@@ -33,6 +34,21 @@ func (l *Loop) enableAutoMerger() {
 
 func (l *Loop) disableAutoMerger() {
 	l.logMerger(&l.thread, l.merger.do((*policy.AutoMerger).Disable))
+}
+
+// SettingsChanged tells the loop that a command has written settings, or those
+// of a collection, which it has read since. Where they forbid auto-merging, that
+// ends now and not with the next round (spec 02 §1.4).
+func (l *Loop) SettingsChanged(ctx context.Context, c Cluster, now time.Time) {
+	settings := l.Settings()
+	if settings.ShouldAutoMerge(now.In(l.cfg.Location)) {
+		return
+	}
+	for _, e := range l.merger.do((*policy.AutoMerger).Disable) {
+		if err := c.LogChange(ctx, string(e)); err != nil {
+			l.cfg.Logger.Warn("change log entry not written", "what", e, "error", err)
+		}
+	}
 }
 
 // checkAutoMergeRound begins a round that is due; either thread may find it.

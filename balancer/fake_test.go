@@ -59,6 +59,7 @@ type fakeCluster struct {
 	replies      []func(policy.ActionResult)
 	mergeable    []policy.MergeWork
 	mergeableErr error
+	onPhase      func() // while a phase is stored
 	asked        []time.Time
 	changes      []string
 	phases       []policy.PhaseName
@@ -353,8 +354,8 @@ func (f *fakeCluster) StartAction(a policy.Action, done func(policy.ActionResult
 }
 
 func (f *fakeCluster) Mergeable(context.Context) ([]policy.MergeWork, error) {
+	f.asked = append(f.asked, f.queue.Now())
 	if f.mergeableErr != nil {
-		f.asked = append(f.asked, f.queue.Now())
 		return nil, f.mergeableErr
 	}
 	return f.mergeable, nil
@@ -374,6 +375,9 @@ func (f *fakeCluster) SetDefragmentationPhase(_ context.Context, ns string, _ bs
 	c := f.find(ns)
 	if c == nil {
 		return mongoerr.New(mongoerr.NamespaceNotFound, "%s not found", ns)
+	}
+	if f.onPhase != nil {
+		f.onPhase()
 	}
 	c.entry.DefragmentationPhase = string(phase)
 	f.phases = append(f.phases, phase)

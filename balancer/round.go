@@ -226,6 +226,7 @@ func (l *Loop) migrate(candidates []policy.Migration, details *roundDetails) err
 func (l *Loop) migrated(m policy.Migration, moveErr error, details *roundDetails) error {
 	if m.Reason == policy.ReasonDefragmentation {
 		l.defragmentations.migrationDone(m, moveErr)
+		l.streams.wake()
 	}
 	switch {
 	case moveErr == nil && m.Reason == policy.ReasonUnsharded:

@@ -3,9 +3,11 @@ package balancer
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync"
 	"time"
 
+	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/policy"
 )
 
@@ -116,7 +118,7 @@ func (s *Streams) count(by int) {
 }
 
 // next asks the active streams in a random order for one action. The error is
-// that of the last stream that failed.
+// that of the last stream that failed, also when another one had an action.
 func (s *Streams) next() (policy.Action, bool, error) {
 	settings := s.loop.Settings()
 	now := s.now.In(s.loop.cfg.Location)
@@ -138,7 +140,7 @@ func (s *Streams) next() (policy.Action, bool, error) {
 			s.loop.cfg.Logger.Warn("a stream of the balancer failed", "id", 6441900, "error", err)
 			failure = err
 		case ok:
-			return action, true, nil
+			return action, true, failure
 		}
 	}
 	return policy.Action{}, false, failure
@@ -241,7 +243,7 @@ func (s *Streams) throttle(a policy.Action) {
 func (s *Streams) Done(ctx context.Context, c Cluster, a policy.Action, r policy.ActionResult) {
 	s.count(-1)
 	if a.Kind == policy.MergeAll {
-		s.mergeAllDone(a, r)
+		s.mergeAllDone(ctx, a, r)
 		return
 	}
 	var measured *policy.Measurement
@@ -257,9 +259,13 @@ func (s *Streams) Done(ctx context.Context, c Cluster, a policy.Action, r policy
 	s.wake()
 }
 
-func (s *Streams) mergeAllDone(a policy.Action, r policy.ActionResult) {
+func (s *Streams) mergeAllDone(ctx context.Context, a policy.Action, r policy.ActionResult) {
 	if r.Err != nil {
-		s.loop.cfg.Logger.Info("merging all chunks of a shard failed", "id", 7312600, "ns", a.Namespace, "shard", a.Shard, "error", r.Err)
+		level := slog.LevelDebug
+		if mongoerr.Is(r.Err, mongoerr.KeyPatternShorterThanBound) || mongoerr.Is(r.Err, mongoerr.BoundFieldMismatch) {
+			level = slog.LevelWarn // the zones do not fit the shard key
+		}
+		s.loop.cfg.Logger.Log(ctx, level, "merging all chunks of a shard failed", "id", 7312600, "ns", a.Namespace, "shard", a.Shard, "error", r.Err)
 	}
 	wake := false
 	s.loop.merger.do(func(m *policy.AutoMerger) []policy.MergerEvent { wake = m.Done(a, r); return nil })

@@ -1,8 +1,11 @@
 package balancer_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -103,43 +106,76 @@ func TestTH01MergeAllIsThrottledBetweenShards(t *testing.T) {
 	}
 }
 
-func TestTH02OutstandingLimit(t *testing.T) {
+// streamsCase is a worked example of spec 02 §9.4.
+type streamsCase struct {
+	ID string
+	// Always is how many actions there are at any time, without replies.
+	Always, Issued, AfterAReply int
+	// PausesMS are those between requests that all fail.
+	PausesMS []int64
+}
+
+func TestWorkedExamplesOfTheStreams(t *testing.T) {
+	text, err := os.ReadFile("testdata/streams.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		var c streamsCase
+		if err := json.Unmarshal([]byte(line), &c); err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case c.Always > 0:
+			t.Run(c.ID, c.outstandingLimit)
+		case c.PausesMS != nil:
+			t.Run(c.ID, c.errorBackoff)
+		}
+	}
+}
+
+func (c streamsCase) outstandingLimit(t *testing.T) {
 	f := newFake("A")
-	for i := range 60 {
+	for i := range c.Always {
 		f.defragment(t, fmt.Sprintf("db.c%02d", i), 1)
 	}
 	f.settings["automerge"] = bson.D{{Key: "enabled", Value: false}}
 	f.noReplies = true
 	f.run(t)
 	f.advance(time.Minute)
-	if len(f.actions) != 51 {
-		t.Fatalf("%d actions under way, want 51", len(f.actions))
+	if len(f.actions) != c.Issued {
+		t.Fatalf("%d actions under way, want %d", len(f.actions), c.Issued)
 	}
 	f.replies[0](policy.ActionResult{Size: 1})
 	f.advance(0)
-	if len(f.actions) != 52 {
-		t.Errorf("%d actions after one reply, want 52", len(f.actions))
+	if len(f.actions) != c.AfterAReply {
+		t.Errorf("%d actions after one reply, want %d", len(f.actions), c.AfterAReply)
 	}
 }
 
-func TestTH03ErrorBackoff(t *testing.T) {
+func (c streamsCase) errorBackoff(t *testing.T) {
 	f := newFake("A")
 	f.mergeableErr = mongoerr.New(mongoerr.HostUnreachable, "no answer")
 	f.run(t)
 	f.advance(4 * time.Second)
-	want := []int64{1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000, 1000}
-	var got []int64
-	for i := 1; i < len(f.asked); i++ {
-		got = append(got, f.asked[i].Sub(f.asked[i-1]).Milliseconds())
-	}
 	// The first question may come twice: the round that enables the
 	// auto-merger wakes the streams once more.
+	got := f.pauses()
 	if len(got) > 0 && got[0] == 0 {
 		got = got[1:]
 	}
-	if len(got) < len(want) || !slices.Equal(got[:len(want)-1], want[:len(want)-1]) {
+	want := c.PausesMS
+	if len(got) < len(want)-1 || !slices.Equal(got[:len(want)-1], want[:len(want)-1]) {
 		t.Errorf("pauses of %v ms, want %v", got, want)
 	}
+}
+
+// pauses are the milliseconds between questions for mergeable collections.
+func (f *fakeCluster) pauses() (ms []int64) {
+	for i := 1; i < len(f.asked); i++ {
+		ms = append(ms, f.asked[i].Sub(f.asked[i-1]).Milliseconds())
+	}
+	return ms
 }
 
 func TestAM07Switching(t *testing.T) {

@@ -92,6 +92,7 @@ func (c *Cluster) setBalancer(mode string, stopped bool) error {
 		}
 	}
 	_, err = c.RefreshSettings()
+	c.loop.SettingsChanged(context.Background(), engine{c}, c.now())
 	return err
 }
 
@@ -316,7 +317,11 @@ func (c *Cluster) ConfigureBalancing(ns string, change BalancingChange) error {
 	if change.onlyAborts() {
 		return nil
 	}
-	return c.BumpVersion(ns)
+	if err := c.BumpVersion(ns); err != nil {
+		return err
+	}
+	c.loop.SettingsChanged(context.Background(), engine{c}, c.now())
+	return nil
 }
 
 // onlyAborts: an abort alone changes no metadata that routers know of.

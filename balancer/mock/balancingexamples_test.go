@@ -1,0 +1,230 @@
+package mock_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock"
+)
+
+// balancingCase is a worked example of spec 02 that goes by commands: db.c lies
+// on the shards A, from 0 on, and B, with the balancer off.
+type balancingCase struct {
+	ID          string
+	ChunkSizeMB int
+	Docs        [][3]int // x, how many, bytes of each
+	Steps       []balancingStep
+	Why         string
+}
+
+// balancingStep is a command or a find, and what of the reply, or of the first
+// document, is told, or a look at the logs.
+type balancingStep struct {
+	Start  bool // the balancer, without a command
+	Sleep  string
+	Round  int64 // goes on until so many are in the action log
+	Run    json.RawMessage
+	Find   string // in config
+	Filter json.RawMessage
+
+	Code   int64
+	Reply  json.RawMessage
+	Absent []string
+
+	Changes *[]string // entries of the change log since the last look
+	Actions *[]string // of the action log
+	Newest  *uint32   // how often the collection's minor version has grown
+}
+
+func TestWorkedExamplesOfBalancing(t *testing.T) {
+	text, err := os.ReadFile("testdata/balancing.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for line := range strings.Lines(string(text)) {
+		decoder := json.NewDecoder(strings.NewReader(line))
+		decoder.DisallowUnknownFields()
+		var c balancingCase
+		if err := decoder.Decode(&c); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		n++
+		t.Run(fmt.Sprintf("%s/%d %s", c.ID, n, c.Why), c.play)
+	}
+}
+
+// balanced is a case under way.
+type balanced struct {
+	*model
+	t                *testing.T
+	before           catalog.Version
+	changes, actions int
+}
+
+func (c balancingCase) play(t *testing.T) {
+	size := ""
+	if c.ChunkSizeMB > 0 {
+		size = fmt.Sprintf(`"chunkSizeMB": %d, `, c.ChunkSizeMB)
+	}
+	m := newCluster(t, `{"shards": [{"id": "A"}, {"id": "B"}], "settings": {"balancer": {"mode": "off", "stopped": true}},
+	  "collections": [{"ns": "db.c", "key": {"x": 1}, `+size+`"chunks": [{"shard": "B", "max": {"x": 0}}, {"shard": "A"}]}]}`, mock.Config{})
+	id := 0
+	for _, doc := range c.Docs {
+		for range doc[1] {
+			id++
+			m.ok(t, "db", d("insert", "c", "documents", bson.A{d("_id", id, "x", doc[0], "pad", make([]byte, doc[2]))}))
+		}
+	}
+	x := &balanced{model: m, t: t}
+	x.before = x.version()
+	x.news("actionlog", &x.actions)
+	x.news("changelog", &x.changes)
+	for i, step := range c.Steps {
+		x.step(step)
+		if t.Failed() {
+			t.Fatalf("at step %d", i+1)
+		}
+	}
+}
+
+func (x *balanced) version() catalog.Version {
+	x.cluster.Lock()
+	defer x.cluster.Unlock()
+	return x.cluster.Table(ns).Version()
+}
+
+// news are what entries of a log say that came since the last look.
+func (x *balanced) news(log string, seen *int) []string {
+	x.cluster.Lock()
+	defer x.cluster.Unlock()
+	what := []string{}
+	for _, doc := range x.cluster.Config(log).Scan() {
+		what = append(what, doc.Lookup("what").StringValue())
+	}
+	fresh := what[*seen:]
+	*seen = len(what)
+	return fresh
+}
+
+func (x *balanced) step(step balancingStep) {
+	x.t.Helper()
+	switch {
+	case step.Start:
+		x.ok(x.t, "config", d("delete", "settings", "deletes", bson.A{d("q", d("_id", "balancer"), "limit", 1)}))
+	case step.Sleep != "":
+		d, err := time.ParseDuration(step.Sleep)
+		if err != nil {
+			x.t.Fatal(err)
+		}
+		x.sleep(d)
+	case step.Round > 0:
+		for n := 0; x.rounds() < step.Round; n++ {
+			if x.nextEvent(); n > 1000 {
+				x.t.Fatal("no round comes to its end")
+			}
+		}
+	case step.Find != "":
+		docs := x.all(x.t, "config", d("find", step.Find, "filter", x.document(step.Filter)))
+		if len(docs) == 0 {
+			x.t.Fatalf("%s has nothing for %s", step.Find, step.Filter)
+		}
+		x.compare(docs[0], step)
+	case step.Run != nil:
+		reply, _ := x.run("admin", x.document(step.Run))
+		if code, _ := reply.Lookup("code").AsInt64OK(); code != step.Code {
+			x.t.Fatalf("%s answered %s, want code %d", step.Run, reply, step.Code)
+		}
+		x.compare(reply, step)
+	}
+	if step.Changes != nil {
+		x.sameNews("change log", x.news("changelog", &x.changes), *step.Changes)
+	}
+	if step.Actions != nil {
+		x.sameNews("action log", x.news("actionlog", &x.actions), *step.Actions)
+	}
+	if step.Newest != nil {
+		if now := x.version(); now.Major != x.before.Major || now.Minor != x.before.Minor+*step.Newest {
+			x.t.Errorf("version %v, it was %v and should have grown by %d", now, x.before, *step.Newest)
+		}
+	}
+}
+
+func (x *balanced) sameNews(log string, got, want []string) {
+	x.t.Helper()
+	if !slices.Equal(got, want) {
+		x.t.Errorf("%s has %q, want %q", log, got, want)
+	}
+}
+
+func (x *balanced) rounds() (n int64) {
+	x.cluster.Lock()
+	defer x.cluster.Unlock()
+	for _, doc := range x.cluster.Config("actionlog").Scan() {
+		if doc.Lookup("what").StringValue() == "balancer.round" {
+			n++
+		}
+	}
+	return n
+}
+
+func (x *balanced) document(text json.RawMessage) bson.D {
+	x.t.Helper()
+	var doc bson.D
+	if err := bson.UnmarshalExtJSON(text, false, &doc); err != nil {
+		x.t.Fatalf("%s: %v", text, err)
+	}
+	return doc
+}
+
+// compare looks at those fields of a document that a step names.
+func (x *balanced) compare(got bson.Raw, step balancingStep) {
+	x.t.Helper()
+	for _, name := range step.Absent {
+		if !got.Lookup(name).IsZero() {
+			x.t.Errorf("%s has %s", got, name)
+		}
+	}
+	if step.Reply == nil {
+		return
+	}
+	text, err := bson.MarshalExtJSON(got, false, false)
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	var g, w any
+	if err := json.Unmarshal(text, &g); err != nil {
+		x.t.Fatal(err)
+	}
+	if err := json.Unmarshal(step.Reply, &w); err != nil {
+		x.t.Fatal(err)
+	}
+	if !contains(g, w) {
+		x.t.Errorf("got %s, want %s", text, step.Reply)
+	}
+}
+
+// contains tells whether a document has the fields of another one; an empty one
+// is equal to an empty one only.
+func contains(got, want any) bool {
+	w, isDoc := want.(map[string]any)
+	if !isDoc || len(w) == 0 {
+		return reflect.DeepEqual(got, want)
+	}
+	g, isDoc := got.(map[string]any)
+	for name, value := range w {
+		if !isDoc || !contains(g[name], value) {
+			return false
+		}
+	}
+	return true
+}
