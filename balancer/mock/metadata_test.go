@@ -1,7 +1,6 @@
 package mock
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -237,70 +236,5 @@ func (c *Cluster) zoneExample(t *testing.T, zones [][2]string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-	}
-}
-
-// AM-01: which collections the auto-merger picks, by shard.
-func TestAM01CollectionsPicked(t *testing.T) {
-	old, recent := "1", "9800"
-	type coll struct {
-		chunks []string // "shard since"
-		change func(*bson.D)
-	}
-	flag := func(name string, value bool) func(*bson.D) { return func(doc *bson.D) { set(doc, name, value) } }
-	c := examples(t, 10000, catalog.Release80)
-	if _, err := c.configModify(configCollections, exampleNS, flag("enableAutoMerge", false)); err != nil {
-		t.Fatal(err)
-	}
-	for name, entry := range map[string]coll{
-		"db.c1": {[]string{"A " + old, "A " + old, "B " + old, "B " + old}, nil},
-		"db.c2": {[]string{"A " + old, "B " + old}, flag("defragmentCollection", true)},
-		"db.c3": {[]string{"A " + old, "B " + old}, flag("enableAutoMerge", false)},
-		"db.c4": {[]string{"A " + recent, "A " + recent, "B " + old}, nil},
-		"db.c5": {[]string{"B " + old}, flag("noBalance", true)},
-		"db.c6": {[]string{"A " + old}, flag("unsplittable", true)},
-		"db.c7": {[]string{"C -"}, nil}, // trap 37: never
-	} {
-		empty := TopologyCollection{Namespace: name, Key: json.RawMessage(`{"x":1}`), Chunks: []TopologyChunk{{Shard: "A"}}}
-		if err := c.buildCollection(empty); err != nil {
-			t.Fatal(err)
-		}
-		table := c.tables[name]
-		var list []catalog.Chunk
-		for i, text := range entry.chunks {
-			shard, since, _ := strings.Cut(text, " ")
-			min, max := fmt.Sprint(i), fmt.Sprint(i+1)
-			if i == 0 {
-				min = "MIN"
-			}
-			if i == len(entry.chunks)-1 {
-				max = "MAX"
-			}
-			list = append(list, readChunk(t, table.Pattern(), fmt.Sprintf("a %s %s %s 1|%d %s", min, max, shard, i, since)))
-		}
-		table, err := catalog.NewRoutingTable(table.Pattern(), table.Epoch(), table.Timestamp(), slices.Values(list))
-		if err != nil {
-			t.Fatal(err)
-		}
-		c.tables[name] = table
-		if entry.change != nil {
-			if _, err := c.configModify(configCollections, name, entry.change); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	work, err := engine{c}.Mergeable(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := map[string][]string{}
-	for _, w := range work {
-		for _, ns := range w.Namespaces {
-			got[string(w.Shard)] = append(got[string(w.Shard)], strings.TrimPrefix(ns, "db."))
-		}
-	}
-	want := map[string][]string{"A": {"c1"}, "B": {"c1", "c4", "c5"}}
-	if fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("picked %v, want %v", got, want)
 	}
 }
