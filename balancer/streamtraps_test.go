@@ -129,3 +129,24 @@ func TestStreamsTrap07AHangingShardHoldsUpTheRoundOnly(t *testing.T) {
 		t.Errorf("moved %d times, want one: nothing is sent again", len(f.moves))
 	}
 }
+
+// Trap 25: while a collection is defragmented, nothing of it drains but small
+// chunks, and none of it is balanced.
+func TestDefragmentationTrap25OrdinaryMovesAreSuspended(t *testing.T) {
+	f := newFake("A", "B", "C")
+	f.settings["automerge"] = bson.D{{Key: "enabled", Value: false}}
+	c := f.defragment(t, "db.c", 3)
+	f.shards[0].Draining = true
+	c.sizes["B"] = 100_000 * mib
+	f.noReplies = true // the first phase goes on for ever
+	f.run(t)
+	f.advance(time.Minute)
+	if len(f.moves) != 0 {
+		t.Errorf("moved %v", f.moves)
+	}
+	c.entry.Defragment = false
+	f.advance(time.Minute)
+	if len(f.moves) == 0 {
+		t.Error("nothing drains although the defragmentation is over")
+	}
+}

@@ -3,10 +3,8 @@ package mock_test
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -46,21 +44,13 @@ type balancingStep struct {
 }
 
 func TestWorkedExamplesOfBalancing(t *testing.T) {
-	text, err := os.ReadFile("testdata/balancing.jsonl")
-	if err != nil {
-		t.Fatal(err)
+	for i, c := range balancingCases(t) {
+		t.Run(fmt.Sprintf("%s/%d %s", c.ID, i, c.Why), c.play)
 	}
-	n := 0
-	for line := range strings.Lines(string(text)) {
-		decoder := json.NewDecoder(strings.NewReader(line))
-		decoder.DisallowUnknownFields()
-		var c balancingCase
-		if err := decoder.Decode(&c); err != nil {
-			t.Fatalf("%s: %v", line, err)
-		}
-		n++
-		t.Run(fmt.Sprintf("%s/%d %s", c.ID, n, c.Why), c.play)
-	}
+}
+
+func balancingCases(t *testing.T) []balancingCase {
+	return casesOf[balancingCase](t, "testdata/balancing.jsonl")
 }
 
 // balanced is a case under way.

@@ -52,7 +52,14 @@ func (c *Cluster) collectionOf(uuid bson.RawValue) (catalog.Collection, bool, er
 func (c *Cluster) exchangeChunk(coll catalog.Collection, changed catalog.Chunk) error {
 	old := c.tables[coll.Namespace]
 	chunks := slices.Collect(old.All())
-	chunks[old.IndexOf(changed.Min)] = changed
+	at := old.IndexOf(changed.Min)
+	for i, chunk := range chunks {
+		if i != at && chunk.Version == changed.Version {
+			return mongoerr.New(mongoerr.DuplicateKey, "E11000 duplicate key error collection: config.chunks index: uuid_1_lastmod_1 dup key: { lastmod: Timestamp(%d, %d) }",
+				chunk.Version.Major, chunk.Version.Minor)
+		}
+	}
+	chunks[at] = changed
 	table, err := catalog.NewRoutingTable(coll.Pattern, old.Epoch(), old.Timestamp(), slices.Values(chunks))
 	if err != nil {
 		return err

@@ -1,6 +1,9 @@
 package mock
 
 import (
+	"context"
+	"time"
+
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
@@ -58,29 +61,51 @@ func (c *Cluster) startClone(m *migration) {
 }
 
 // checkSize is the rule of spec 02 §5.7: at most twice as many documents as a
-// chunk of average ones may hold, unless forced. Up to 4.4 it was 1.3 times.
+// chunk of average ones may hold, unless forced. A user's force lets writes wait
+// for the whole clone.
 func (c *Cluster) checkSize(m *migration, local *localCollection) error {
-	if m.req.Force != policy.ForceNone {
+	limit := c.sizeLimit(m, local)
+	n := int64(len(m.records)) + m.virtualDocs
+	switch {
+	case n <= limit:
 		return nil
-	}
-	total, bytes := local.counts()
-	limit := int64(250001)
-	if total > 0 {
-		average := bytes / total
-		if average == 0 {
-			average = 5
-		}
-		limit = 2 * max(m.req.MaxChunkSizeBytes/average, 1)
-		if !c.release.AtLeast(catalog.Release50) {
-			limit = 130 * max(m.req.MaxChunkSizeBytes/average, 1) / 100
-		}
-	}
-	virtual := m.virtualDocs
-	if n := int64(len(m.records)) + virtual; n > limit {
+	case m.req.Force == policy.ForceNone:
 		return mongoerr.New(mongoerr.ChunkTooBig,
 			"Cannot move chunk: the maximum number of documents for a chunk is %d, the range holds %d", limit, n)
 	}
+	m.blocksWrites = m.req.Force == policy.ForceManual
 	return nil
+}
+
+// sizeLimit is how many documents a range may have. Up to 4.4 it was 1.3 times
+// those of a chunk.
+func (c *Cluster) sizeLimit(m *migration, local *localCollection) int64 {
+	total, bytes := local.counts()
+	if total == 0 {
+		return 250001
+	}
+	average := bytes / total
+	if average == 0 {
+		average = 5
+	}
+	perChunk := max(m.req.MaxChunkSizeBytes/average, 1)
+	if !c.release.AtLeast(catalog.Release50) {
+		return 130 * perChunk / 100
+	}
+	return 2 * perChunk
+}
+
+// AwaitWritable blocks a write to a collection while a range of it that a user
+// forces to move is copied under the donor's critical section.
+func (c *Cluster) AwaitWritable(ctx context.Context, deadline time.Time, ns string) error {
+	return c.Await(ctx, deadline, func() bool {
+		for m := range c.pending {
+			if m.blocksWrites && m.cloning && m.req.Namespace == ns {
+				return false
+			}
+		}
+		return true
+	})
 }
 
 // beginCopy is the recipient's preparation: its collection, its own deletion

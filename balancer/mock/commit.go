@@ -9,6 +9,7 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mongoerr"
+	"shardsh/balancer/policy"
 )
 
 // noteWrite tells the migration that a shard gives away what was written:
@@ -23,10 +24,18 @@ func (c *Cluster) noteWrite(s *shard, ns string, before, after bson.Raw) {
 	switch {
 	case is:
 		m.mods.note(m.mods.upserts, m.mods.deletes, after)
+		m.tracked += trackedBytes(after)
 	case was:
 		m.mods.note(m.mods.deletes, m.mods.upserts, before)
+		m.tracked += trackedBytes(before)
 	}
 }
+
+// mostTracked is the memory that tracked modifications may take, over the whole
+// clone; a migration that blocks writes has no such limit (spec 02 §5.5).
+const mostTracked = 500 << 20
+
+func trackedBytes(doc bson.Raw) int64 { return int64(len(doc.Lookup("_id").Value)) + 5 }
 
 // note puts a document's _id on one list and takes it off the other.
 func (*modifications) note(on, off map[string]bson.RawValue, doc bson.Raw) {
@@ -40,6 +49,10 @@ func (*modifications) note(on, off map[string]bson.RawValue, doc bson.Raw) {
 // the critical section.
 func (c *Cluster) catchUp(m *migration) {
 	if !m.cloning {
+		return
+	}
+	if m.tracked > mostTracked && m.req.Force != policy.ForceManual {
+		c.fail(m, mongoerr.New(mongoerr.ExceededMemoryLimit, "the modifications of the range take more than %d bytes to track", mostTracked))
 		return
 	}
 	if !m.mods.empty() {

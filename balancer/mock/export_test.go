@@ -54,3 +54,11 @@ func shownKey(k catalog.Key) string {
 		return fmt.Sprint(n)
 	}
 }
+
+// Outcome is what a move by hand reports.
+func (c *Cluster) Outcome(req MoveRequest, err error) error { return c.outcome(req, err) }
+
+// TrackModifications adds to what a donor's migration has tracked.
+func (c *Cluster) TrackModifications(donor string, bytes int64) {
+	c.shards[catalog.ShardID(donor)].busy.tracked += bytes
+}

@@ -71,12 +71,16 @@ type migration struct {
 	virtualDocs, virtualBytes int64
 	cloning                   bool
 	// rejected: the config server refused the commit.
-	rejected   bool
-	mods       modifications
-	cloned     int64
-	clonedSize int64
-	donorTask  *rangeDeletion
-	recvTask   *rangeDeletion
+	rejected bool
+	mods     modifications
+	// tracked is the memory that ids of modifications took, in bytes.
+	tracked int64
+	// blocksWrites: writes to the collection wait for the clone.
+	blocksWrites bool
+	cloned       int64
+	clonedSize   int64
+	donorTask    *rangeDeletion
+	recvTask     *rangeDeletion
 
 	// over: the shards are free again and whoever waited was told.
 	over bool

@@ -64,21 +64,33 @@ type state struct {
 }
 
 func TestWorkedExamplesOfMigrations(t *testing.T) {
-	text, err := os.ReadFile("testdata/migrations.jsonl")
+	for i, c := range migrationCases(t) {
+		t.Run(fmt.Sprintf("%s/%d %s", c.ID, i, c.Why), c.play)
+	}
+}
+
+func migrationCases(t *testing.T) []migrationCase {
+	return casesOf[migrationCase](t, "testdata/migrations.jsonl")
+}
+
+// casesOf are the cases of a data file, one a line.
+func casesOf[T any](t *testing.T, path string) []T {
+	t.Helper()
+	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := 0
+	var cases []T
 	for line := range strings.Lines(string(text)) {
 		decoder := json.NewDecoder(strings.NewReader(line))
 		decoder.DisallowUnknownFields()
-		var c migrationCase
+		var c T
 		if err := decoder.Decode(&c); err != nil {
 			t.Fatalf("%s: %v", line, err)
 		}
-		n++
-		t.Run(fmt.Sprintf("%s/%d %s", c.ID, n, c.Why), func(t *testing.T) { c.play(t) })
+		cases = append(cases, c)
 	}
+	return cases
 }
 
 // played is a case under way.

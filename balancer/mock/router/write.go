@@ -113,6 +113,9 @@ func writeError(index int, err error) bson.D {
 var inserted = &outcome{matched: 1, modified: 1}
 
 func (r *Router) insertOne(c *call, ns string, doc bson.Raw) (*outcome, error) {
+	if err := r.cluster.AwaitWritable(c.ctx, c.deadline, ns); err != nil {
+		return nil, err
+	}
 	if err := r.cluster.InsertChecked(ns, doc, !truth(c.body.Lookup("bypassDocumentValidation"))); err != nil {
 		return nil, err
 	}
@@ -167,6 +170,9 @@ func (r *Router) update(c *call) (bson.D, error) {
 func (r *Router) updateOne(c *call, ns string, q, u bson.RawValue, statement bson.Raw) (*outcome, error) {
 	req, err := r.updateRequest(c, q, u, statement)
 	if err != nil {
+		return nil, err
+	}
+	if err := r.cluster.AwaitWritable(c.ctx, c.deadline, ns); err != nil {
 		return nil, err
 	}
 	if err := c.notMany(req.Multi, "multi=true"); err != nil {
@@ -309,6 +315,9 @@ func (r *Router) deleteMatching(c *call, ns string, filter bson.Raw, justOne boo
 	if err != nil {
 		return nil, err
 	}
+	if err := r.cluster.AwaitWritable(c.ctx, c.deadline, ns); err != nil {
+		return nil, err
+	}
 	if err := c.notMany(!justOne, "limit=0"); err != nil {
 		return nil, err
 	}
@@ -364,6 +373,9 @@ func (r *Router) findAndModifyOnce(c *call) (*outcome, error) {
 	}
 	req, err := r.findOneRequest(c)
 	if err != nil {
+		return nil, err
+	}
+	if err := r.cluster.AwaitWritable(c.ctx, c.deadline, ns); err != nil {
 		return nil, err
 	}
 	result, err := r.cluster.FindAndModify(ns, req)
