@@ -298,9 +298,6 @@ func sums(returned int64, totals store.Totals) bson.D {
 // planOrRun gives the shards' parts of a query, run unless only the plan is
 // asked for.
 func (r *Router) planOrRun(q query, level verbosity) ([]part, error) {
-	if r.isView(q.ns) {
-		return nil, mongoerr.New(mongoerr.NotImplemented, "the mock explains only aggregations of a view: %s", q.ns)
-	}
 	if level != planOnly {
 		return r.parts(q)
 	}
@@ -311,6 +308,9 @@ func (r *Router) explainFind(c *call, level verbosity) (bson.D, error) {
 	q, err := r.findQuery(c)
 	if err != nil {
 		return nil, err
+	}
+	if r.isView(q.ns) {
+		return r.explainOnView(c, q, level, q.pipeline(c.args.object("filter")))
 	}
 	parts, err := r.planOrRun(q, level)
 	if err != nil {
@@ -325,6 +325,9 @@ func (r *Router) explainCount(c *call, level verbosity) (bson.D, error) {
 	q, err := c.readQuery("query")
 	if err != nil {
 		return nil, err
+	}
+	if r.isView(q.ns) {
+		return r.explainOnView(c, q, level, q.countPipeline(c.args.object("query")))
 	}
 	parts, err := r.planOrRun(q, level)
 	if err != nil {
@@ -358,8 +361,12 @@ func (r *Router) explainDistinct(c *call, level verbosity) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := c.text("key"); err != nil {
+	key, err := c.text("key")
+	if err != nil {
 		return nil, err
+	}
+	if r.isView(q.ns) {
+		return r.explainOnView(c, q, level, q.distinctPipeline(c.args.object("query"), key))
 	}
 	parts, err := r.planOrRun(q, level)
 	if err != nil {

@@ -169,3 +169,41 @@ func TestExplainRefusals(t *testing.T) {
 		}
 	}
 }
+
+// What a mongos explains of a query on a view is the aggregation that it makes
+// of it.
+func TestExplainOnViews(t *testing.T) {
+	x := newExplained(t)
+	x.ok("doc1", d("create", "low", "viewOn", "e", "pipeline", bson.A{d("$match", d("k", d("$lt", 10)))}))
+	for _, tt := range []struct {
+		name     string
+		command  bson.D
+		pipeline string
+		shards   int
+	}{
+		{"find", d("find", "low", "filter", d("i", 3), "sort", d("n", -1), "limit", 2, "projection", d("n", 1)),
+			`[{"$match":{"i":3}},{"$sort":{"n":-1}},{"$limit":2},{"$project":{"n":1}}]`, 1},
+		{"count", d("count", "low", "query", d("i", 3)), `[{"$match":{"i":3}},{"$count":"count"}]`, 1},
+		{"distinct", d("distinct", "low", "key", "tags"),
+			`[{"$unwind":{"path":"$tags","preserveNullAndEmptyArrays":true}},{"$group":{"_id":null,"distinct":{"$addToSet":"$tags"}}}]`, 1},
+	} {
+		for _, verbosity := range []string{"queryPlanner", "executionStats", "allPlansExecution"} {
+			reply := x.ok("doc1", d("explain", tt.command, "verbosity", verbosity))
+			if got := plainJSON(t, reply.Lookup("command", "pipeline")); got != tt.pipeline {
+				t.Errorf("%s: %s", tt.name, got)
+			}
+			shards, _ := reply.Lookup("shards").Document().Elements()
+			if len(shards) != tt.shards || reply.Lookup("command", "aggregate").StringValue() != "low" {
+				t.Errorf("%s: %s", tt.name, reply)
+			}
+		}
+	}
+	for _, command := range []bson.D{
+		d("update", "low", "updates", bson.A{d("q", d(), "u", d("$set", d("x", 1)))}), d("delete", "low", "deletes", bson.A{d("q", d(), "limit", 0)}),
+		d("findAndModify", "low", "remove", true),
+	} {
+		if code := x.code("doc1", d("explain", command)); code != 166 {
+			t.Errorf("%v: code %d, want 166", command, code)
+		}
+	}
+}

@@ -108,6 +108,9 @@ func (r *Router) explainFindAndModify(c *call, level verbosity) (bson.D, error) 
 }
 
 func (r *Router) explainWrite(c *call, q query, level verbosity, top string, write func(part, *store.Stage) *store.Stage) (bson.D, error) {
+	if r.isView(q.ns) {
+		return nil, mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s is a view, not a collection", q.ns)
+	}
 	parts, err := r.planOrRun(q, level)
 	if err != nil {
 		return nil, err
