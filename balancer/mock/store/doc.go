@@ -14,8 +14,7 @@
 //
 // What is not implemented fails with the server's error for something unknown
 // or unavailable and never answers otherwise: JavaScript ($where, $function,
-// $accumulator), text and geo queries, collations, $meta, and the granularities
-// of $bucketAuto. Trigonometry and logarithms of decimals have a double's
+// $accumulator), text and geo queries, collations, and $meta. Trigonometry and logarithms of decimals have a double's
 // precision; dates in text are read in ISO 8601 and a few other plain forms
 // only. Stages with sources or targets of their own ($collStats, $currentOp,
 // $out, $merge and the like) belong to the caller.

@@ -110,7 +110,7 @@ func TestPipelineErrors(t *testing.T) {
 		`[{"$project": {"a": {"$rand": 1}}}]`:  3040501,
 		`[{"$project": {"a": {"$function": {"body": "f", "args": [], "lang": "js"}}}}]`: 31264,
 		`[{"$group": {"_id": 1, "a": {"$accumulator": {"lang": "js"}}}}]`:               31264,
-		`[{"$bucketAuto": {"groupBy": "$a", "buckets": 2, "granularity": "R5"}}]`:       238,
+		`[{"$bucketAuto": {"groupBy": "$a", "buckets": 2, "granularity": "R6"}}]`:       40257,
 		`[{"$unionWith": {"coll": "c", "pipeline": [{"$out": "x"}]}}]`:                  51047,
 		`[{"$match": {}}, {"$currentOp": {}}]`:                                          40602,
 		`[{"$out": "x"}, {"$match": {}}]`:                                               40601,

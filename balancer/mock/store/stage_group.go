@@ -1,13 +1,10 @@
 package store
 
 import (
-	"math"
 	"slices"
 	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-
-	"shardsh/balancer/mongoerr"
 )
 
 // groupStage gathers documents by a key. Groups come out in the order they
@@ -313,93 +310,6 @@ func (c *pipelineCompiler) constants(v value, code int32) ([]value, error) {
 		if out[i], err = e.eval(newEvaluation(c.scope, now(c.env))); err != nil {
 			return nil, err
 		}
-	}
-	return out, nil
-}
-
-// bucketAuto divides the documents into groups of about the same size; equal
-// values stay together.
-func (c *pipelineCompiler) bucketAuto(name string, arg value) (stage, error) {
-	raw, err := namedValues(name, arg, namedSpec{
-		args: []string{"groupBy", "buckets", "output", "granularity"}, notObject: 40240, unknown: 40245, missing: []int32{40246, 40246},
-	})
-	if err != nil {
-		return nil, err
-	}
-	key, err := c.groupByOf(raw[0], 40239)
-	if err != nil {
-		return nil, err
-	}
-	n, ok := wholeInt32(raw[1])
-	switch {
-	case !isNumber(raw[1]):
-		return nil, fail(40241, "The $bucketAuto 'buckets' field must be a numeric value, but found type: %s", typeName(raw[1]))
-	case !ok:
-		return nil, fail(40242, "The $bucketAuto 'buckets' field must be representable as a 32-bit integer, but found %s", raw[1])
-	case n <= 0:
-		return nil, fail(40243, "The $bucketAuto 'buckets' field must be greater than 0, but found: %d", n)
-	case slices.Contains(granularities, textAt(raw[3].Value)):
-		return nil, serverError(mongoerr.NotImplemented, "the mock does not round the boundaries of $bucketAuto: granularity '%s' is not supported", textAt(raw[3].Value))
-	case !isAbsent(raw[3]):
-		return nil, fail(40257, "Unknown rounding granularity '%s'", textAt(raw[3].Value))
-	}
-	out, err := c.bucketOutput(raw[2], 40244)
-	if err != nil {
-		return nil, err
-	}
-	g := &groupStage{fields: out}
-	return blocking(func(r *run, in docs) ([]bson.Raw, error) { return g.autoBuckets(r, in, key, n) }), nil
-}
-
-// granularities are the series of preferred numbers that the server knows.
-var granularities = []string{
-	"R5", "R10", "R20", "R40", "R80", "1-2-5", "E6", "E12", "E24", "E48", "E96", "E192", "POWERSOF2",
-}
-
-func (g *groupStage) autoBuckets(r *run, in docs, key expression, n int) ([]bson.Raw, error) {
-	type keyed struct {
-		key value
-		doc bson.Raw
-	}
-	var all []keyed
-	ctx := r.evaluation()
-	for doc, err := range in {
-		if err != nil {
-			return nil, err
-		}
-		ctx.root = objectValue(doc)
-		v, err := key.eval(ctx)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, keyed{orNull(v), doc})
-	}
-	slices.SortStableFunc(all, func(a, b keyed) int { return compare(a.key, b.key) })
-	size := max(int(math.Round(float64(len(all))/float64(n))), 1)
-	var out []bson.Raw
-	for i := 0; i < len(all); {
-		end := min(i+size, len(all))
-		if len(out) == n-1 {
-			end = len(all)
-		}
-		for end < len(all) && compare(all[end].key, all[end-1].key) == 0 {
-			end++
-		}
-		top := all[len(all)-1].key
-		if end < len(all) {
-			top = all[end].key
-		}
-		one, err := g.start(ctx, objectValue(documentOf(field{"min", all[i].key}, field{"max", top})))
-		if err != nil {
-			return nil, err
-		}
-		for ; i < end; i++ {
-			ctx.root = objectValue(all[i].doc)
-			if err := g.add(ctx, one); err != nil {
-				return nil, err
-			}
-		}
-		out = append(out, g.document(one))
 	}
 	return out, nil
 }
