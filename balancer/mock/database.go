@@ -157,7 +157,29 @@ func (c *Cluster) Create(ns string, options bson.D) error {
 	if c.Exists(ns) {
 		return mongoerr.New(mongoerr.NamespaceExists, "Collection %s already exists.", ns)
 	}
+	if err := checkNewCollection(ns); err != nil {
+		return err
+	}
 	c.localPrimary(ns, options)
+	return nil
+}
+
+// maxNamespace is the length of the longest namespace, in bytes.
+const maxNamespace = 255
+
+// checkNewCollection refuses names that users may not give to collections.
+func checkNewCollection(ns string) error {
+	if len(ns) > maxNamespace {
+		return mongoerr.New(mongoerr.InvalidNamespace, "Fully qualified namespace is too long. Namespace: %s Max: %d", ns, maxNamespace)
+	}
+	db, coll, err := catalog.SplitNamespace(ns)
+	if err != nil {
+		return err
+	}
+	known := []string{"system.js", "system.profile", "system.views"}
+	if strings.HasPrefix(coll, "system.") && !onConfigServer(db) && !slices.Contains(known, coll) {
+		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid system namespace: %s", ns)
+	}
 	return nil
 }
 

@@ -230,6 +230,11 @@ func (c *Cluster) destination(ns, db string, doc bson.Raw) (*shard, *localCollec
 		return nil, nil, err
 	}
 	if !tracked {
+		if !c.Exists(ns) {
+			if err := checkNewCollection(ns); err != nil {
+				return nil, nil, err
+			}
+		}
 		if err := c.CreateDatabase(db, ""); err != nil {
 			return nil, nil, err
 		}

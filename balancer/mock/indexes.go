@@ -10,7 +10,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// IndexResult is what createIndexes did on one shard.
+// IndexResult is what createIndexes or dropIndexes did on one shard.
 type IndexResult struct {
 	Host          string
 	Before, After int
@@ -45,6 +45,9 @@ func (c *Cluster) CreateIndexes(ns string, specs []store.IndexSpec) ([]IndexResu
 	}
 	created := !c.Exists(ns)
 	if created {
+		if err := checkNewCollection(ns); err != nil {
+			return nil, err
+		}
 		c.localPrimary(ns, nil)
 	}
 	if err := c.checkUniqueAgainstShardKey(ns, specs); err != nil {
@@ -160,34 +163,39 @@ func (c *Cluster) DroppableIndexes(ns string) []string {
 	return names
 }
 
-// DropIndexes drops indexes by name on every shard that has them.
-func (c *Cluster) DropIndexes(ns string, names []string) error {
+// DropIndexes drops indexes by name on every shard that has the collection.
+func (c *Cluster) DropIndexes(ns string, names []string) ([]IndexResult, error) {
 	specs, _ := c.Indexes(ns)
 	coll, sharded, err := c.shardedEntry(ns)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, name := range names {
 		at := slices.IndexFunc(specs, func(s store.IndexSpec) bool { return s.Name == name })
 		if at < 0 {
-			return mongoerr.New(mongoerr.IndexNotFound, "index not found with name [%s]", name)
+			return nil, mongoerr.New(mongoerr.IndexNotFound, "index not found with name [%s]", name)
 		}
 		if name == "_id_" {
-			return mongoerr.New(mongoerr.InvalidOptions, "cannot drop _id index")
+			return nil, mongoerr.New(mongoerr.InvalidOptions, "cannot drop _id index")
 		}
 		if sharded && c.lastForShardKey(coll, specs, name) {
-			return mongoerr.New(mongoerr.CannotDropShardKeyIndex, "Cannot drop the only compatible index for this collection's shard key")
+			return nil, mongoerr.New(mongoerr.CannotDropShardKeyIndex, "Cannot drop the only compatible index for this collection's shard key")
 		}
 	}
+	var results []IndexResult
 	for _, id := range c.holders(ns) {
+		docs := c.shards[id].colls[ns].docs
+		result := IndexResult{Host: c.hostOf(id), Before: len(docs.Indexes())}
 		for _, name := range names {
-			if err := c.shards[id].colls[ns].docs.DropIndex(name); err != nil {
-				return err
+			if err := docs.DropIndex(name); err != nil {
+				return nil, err
 			}
 		}
+		result.After = len(docs.Indexes())
+		results = append(results, result)
 	}
 	c.Tick()
-	return nil
+	return results, nil
 }
 
 // lastForShardKey tells whether an index is the only one that serves the

@@ -89,6 +89,9 @@ func (c *Cluster) CreateView(ns, db string, v View) error {
 	if c.Exists(ns) {
 		return mongoerr.New(mongoerr.NamespaceExists, "namespace %s already exists", ns)
 	}
+	if err := checkNewCollection(ns); err != nil {
+		return err
+	}
 	return c.ReplaceView(ns, db, v)
 }
 

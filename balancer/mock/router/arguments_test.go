@@ -1,6 +1,7 @@
 package router_test
 
 import (
+	"strings"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -54,6 +55,24 @@ func TestRefusedArguments(t *testing.T) {
 		{d("aggregate", "e", "pipeline", bson.A{}, "cursor", 1), 14, "cursor field must be missing or an object"},
 		{d("aggregate", "e", "pipeline", bson.A{}, "cursor", d("nope", 1)), 40415, "BSON field 'cursor.nope' is an unknown field."},
 		{d("insert", "e", "documents", bson.A{}), 16, "Write batch sizes must be between 1 and 100000. Got 0 operations."},
+
+		{d("find", "e", "sort", d("k", d("$meta", "textScore"))), 40218, "query requires textScore metadata, but it is not available"},
+		{d("find", "e", "projection", d("k", d("$meta", "nope"))), 17308, "Unsupported argument to $meta: nope"},
+		{d("count", "e", "readConcern", d("level", "snapshot")), 72,
+			`Command count does not support { readConcern: { level: "snapshot", provenance: "clientSupplied" } } :: caused by :: read concern snapshot not supported`},
+		{d("insert", ".x", "documents", bson.A{d()}), 73, "Invalid namespace specified 'doc1..x'"},
+		{d("create", "system.x"), 73, "Invalid system namespace: doc1.system.x"},
+		{d("create", strings.Repeat("x", 251)), 73, "Fully qualified namespace is too long. Namespace: doc1." + strings.Repeat("x", 251) + " Max: 255"},
+		{d("createIndexes", "e", "indexes", bson.A{d("key", d("a", 1))}), 9,
+			`Error in specification { key: { a: 1 } } :: caused by :: The 'name' field is a required property of an index specification`},
+		{d("createIndexes", "e", "indexes", bson.A{d("name", "a")}), 9,
+			`Error in specification { name: "a" } :: caused by :: The 'key' field is a required property of an index specification`},
+		{d("createIndexes", "e", "indexes", bson.A{d("key", d("a", 1), "name", "*")}), 2,
+			`Error in specification { key: { a: 1 }, name: "*" } :: caused by :: The index name '*' is not valid.`},
+		{d("createIndexes", "e", "indexes", bson.A{d("key", d("a", 1), "name", "a", "nope", 1)}), 197,
+			`Error in specification { key: { a: 1 }, name: "a", nope: 1 } :: caused by :: The field 'nope' is not valid for an index specification. Specification: { key: { a: 1 }, name: "a", nope: 1 }`},
+		{d("findAndModify", "e", "query", d("k", 1), "update", d("$inc", d("tags", 1))), 14,
+			"Plan executor error during findAndModify :: caused by :: Cannot apply $inc to a value of non-numeric type. {_id: 1} has the field 'tags' of non-numeric type array"},
 	}
 	for _, tt := range tests {
 		reply := x.run("doc1", tt.command)
@@ -109,5 +128,24 @@ func TestPartialResults(t *testing.T) {
 	x.ok("admin", d("mockRestart", 1))
 	if !x.ok("doc1", find).Lookup("cursor", "partialResultsReturned").IsZero() {
 		t.Error("all shards are there")
+	}
+}
+
+func TestRepliesOfIndexCommands(t *testing.T) {
+	x := newExplained(t)
+	create := d("createIndexes", "e", "indexes", bson.A{d("key", d("n", 1), "name", "n_1")})
+	const shard = "rs0/127.0.0.1:27120"
+	for _, tt := range []struct {
+		command bson.D
+		want    string
+	}{
+		{create, `{"numIndexesBefore":4,"numIndexesAfter":5,"createdCollectionAutomatically":false,"commitQuorum":"votingMembers","ok":1.0}`},
+		{create, `{"numIndexesBefore":5,"numIndexesAfter":5,"note":"all indexes already exist","ok":1.0}`},
+		{d("dropIndexes", "e", "index", "n_1"), `{"nIndexesWas":5,"ok":1.0}`},
+		{d("dropIndexes", "e", "index", "*"), `{"nIndexesWas":4,"msg":"non-_id and non-shard key indexes dropped for collection","ok":1.0}`},
+	} {
+		if got := plainJSON(t, x.ok("doc1", tt.command).Lookup("raw", shard)); got != tt.want {
+			t.Errorf("%v answered %s, want %s", tt.command, got, tt.want)
+		}
 	}
 }

@@ -36,7 +36,7 @@ func (r *Router) createIndexes(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	docs, err := documents(c.body.Lookup("indexes"))
+	docs, err := documentsAt("createIndexes.indexes", c.body.Lookup("indexes"))
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func (r *Router) createIndexes(c *call) (bson.D, error) {
 	specs := make([]store.IndexSpec, len(docs))
 	for i, doc := range docs {
 		if specs[i], err = readIndex(doc); err != nil {
-			return nil, err
+			return nil, mongoerr.Wrap(err, "Error in specification "+mongoerr.Text(doc))
 		}
 	}
 	results, err := r.cluster.CreateIndexes(ns, specs)
@@ -55,29 +55,58 @@ func (r *Router) createIndexes(c *call) (bson.D, error) {
 	}
 	raw := bson.D{}
 	for _, done := range results {
-		raw = append(raw, bson.E{Key: done.Host, Value: bson.D{
-			{Key: "numIndexesBefore", Value: int32(done.Before)},
-			{Key: "numIndexesAfter", Value: int32(done.After)},
-			{Key: "createdCollectionAutomatically", Value: done.Created},
-			{Key: "commitQuorum", Value: "votingMembers"},
-			{Key: "ok", Value: 1.0},
-		}})
+		one := bson.D{{Key: "numIndexesBefore", Value: int32(done.Before)}, {Key: "numIndexesAfter", Value: int32(done.After)}}
+		if done.Before == done.After && !done.Created {
+			one = append(one, bson.E{Key: "note", Value: "all indexes already exist"})
+		} else {
+			one = append(one, bson.E{Key: "createdCollectionAutomatically", Value: done.Created}, bson.E{Key: "commitQuorum", Value: "votingMembers"})
+		}
+		raw = append(raw, bson.E{Key: done.Host, Value: append(one, bson.E{Key: "ok", Value: 1.0})})
 	}
 	return bson.D{{Key: "raw", Value: raw}}, nil
 }
 
 func readIndex(doc bson.Raw) (store.IndexSpec, error) {
 	var spec store.IndexSpec
-	key, isDoc := doc.Lookup("key").DocumentOK()
-	if !isDoc || len(key) <= 5 {
-		return spec, mongoerr.New(mongoerr.FailedToParse, "The 'key' field of an index must be an object that is not empty")
-	}
-	name, isText := doc.Lookup("name").StringValueOK()
-	if !isText || name == "" {
-		return spec, mongoerr.New(mongoerr.FailedToParse, "The 'name' field is a required property of an index specification")
+	key, name, err := keyAndName(doc)
+	if err != nil {
+		return spec, err
 	}
 	spec = store.IndexSpec{Name: name, Key: key, Unique: truth(doc.Lookup("unique")), Sparse: truth(doc.Lookup("sparse"))}
 	return spec, readIndexOptions(&spec, doc)
+}
+
+// keyAndName are the two properties that an index must have.
+func keyAndName(doc bson.Raw) (key bson.Raw, name string, err error) {
+	k, n := doc.Lookup("key"), doc.Lookup("name")
+	key, isDoc := k.DocumentOK()
+	name, isText := n.StringValueOK()
+	switch {
+	case k.IsZero():
+		return nil, "", mongoerr.New(mongoerr.FailedToParse, "The 'key' field is a required property of an index specification")
+	case !isDoc:
+		return nil, "", mongoerr.New(mongoerr.TypeMismatch, "The field 'key' must be an object, but got %s", typeName(k.Type))
+	case len(key) <= 5:
+		return nil, "", mongoerr.New(mongoerr.CannotCreateIndex, "Index keys cannot be empty.")
+	case n.IsZero():
+		return nil, "", mongoerr.New(mongoerr.FailedToParse, "The 'name' field is a required property of an index specification")
+	case !isText:
+		return nil, "", mongoerr.New(mongoerr.TypeMismatch, "The field 'name' must be a string, but got %s", typeName(n.Type))
+	case name == "":
+		return nil, "", mongoerr.New(mongoerr.CannotCreateIndex, "The index name cannot be empty")
+	case name == "*":
+		return nil, "", mongoerr.New(mongoerr.BadValue, "The index name '*' is not valid.")
+	}
+	if v, isNumber := doc.Lookup("v").AsInt64OK(); isNumber && v != 1 && v != 2 {
+		return nil, "", mongoerr.New(mongoerr.CannotCreateIndex, "Invalid index specification %s; cannot create an index with v=%d", doc, v)
+	}
+	for _, option := range []string{"unique", "sparse", "hidden"} {
+		v := doc.Lookup(option)
+		if _, isNumber := numberOf(v); !v.IsZero() && !isNumber && v.Type != bson.TypeBoolean {
+			return nil, "", mongoerr.New(mongoerr.TypeMismatch, "The field '%s' has value %s: %s, which is not convertible to bool", option, option, v)
+		}
+	}
+	return key, name, nil
 }
 
 // keptOptions change what an index holds or is used for.
@@ -173,11 +202,32 @@ func (r *Router) dropIndexes(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	names, err := r.indexesToDrop(ns, c.body.Lookup("index"))
+	which := c.body.Lookup("index")
+	names, err := r.indexesToDrop(ns, which)
 	if err != nil {
 		return nil, err
 	}
-	return bson.D{}, r.cluster.DropIndexes(ns, names)
+	results, err := r.cluster.DropIndexes(ns, names)
+	if err != nil {
+		return nil, err
+	}
+	raw := bson.D{}
+	for _, done := range results {
+		one := bson.D{{Key: "nIndexesWas", Value: int32(done.Before)}}
+		if text, _ := which.StringValueOK(); text == "*" {
+			one = append(one, bson.E{Key: "msg", Value: r.droppedAll(ns)})
+		}
+		raw = append(raw, bson.E{Key: done.Host, Value: append(one, bson.E{Key: "ok", Value: 1.0})})
+	}
+	return bson.D{{Key: "raw", Value: raw}}, nil
+}
+
+// droppedAll is what dropIndexes says of "*".
+func (r *Router) droppedAll(ns string) string {
+	if coll, err := r.cluster.Sharded(ns); err == nil && !coll.Unsplittable {
+		return "non-_id and non-shard key indexes dropped for collection"
+	}
+	return "non-_id indexes dropped for collection"
 }
 
 // indexesToDrop reads "*", a name, a list of names, or a key.

@@ -255,6 +255,9 @@ func (r *Router) check(cmd *command, c *call) error {
 	if err := c.checkWriteConcern(cmd); err != nil {
 		return err
 	}
+	if level == "snapshot" && cmd.name == "count" {
+		return mongoerr.New(mongoerr.InvalidOptions, "Command count does not support { readConcern: { level: \"snapshot\", provenance: \"clientSupplied\" } } :: caused by :: read concern snapshot not supported")
+	}
 	if level != "" && level != "local" && !cmd.takesReadConcern {
 		return mongoerr.New(mongoerr.InvalidOptions, "Command %s does not support read concern %s", cmd.name, level)
 	}
@@ -366,7 +369,7 @@ func (c *call) namespace() (string, error) {
 	if !ok {
 		return "", mongoerr.New(mongoerr.InvalidNamespace, "collection name has invalid type %s", typeName(v.Type))
 	}
-	if name == "" || strings.ContainsAny(name, "\x00") {
+	if name == "" || name[0] == '.' || strings.ContainsRune(name, 0) {
 		return "", mongoerr.New(mongoerr.InvalidNamespace, "Invalid namespace specified '%s.%s'", c.db, name)
 	}
 	return c.db + "." + name, nil

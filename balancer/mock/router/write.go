@@ -379,6 +379,9 @@ func (r *Router) findAndModifyOnce(c *call) (*outcome, error) {
 		return nil, err
 	}
 	result, err := r.cluster.FindAndModify(ns, req)
+	if code, known := mongoerr.CodeOf(err); known && code != mongoerr.BadValue && code != mongoerr.CommandNotSupportedOnView && code != mongoerr.HostUnreachable {
+		return nil, mongoerr.Wrap(err, "Plan executor error during findAndModify")
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"slices"
 	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -92,12 +93,20 @@ func (p *projectionParser) field(name string, v value, prefix []string) error {
 		return p.slice(path, arg)
 	case p.find && op == "$elemMatch":
 		return p.elemMatch(path, arg)
+	case op == "$meta" && !slices.Contains(metaNames, textAt(arg.Value)):
+		return fail(17308, "Unsupported argument to $meta: %s", textAt(arg.Value))
 	case op == "$meta":
 		return fail(40218, "query requires %s metadata, but it is not available", textAt(arg.Value))
 	case !p.add && !knownExpression(op):
 		return fail(31325, "Unknown expression %s", op)
 	}
 	return p.computed(path, v)
+}
+
+// metaNames are what $meta can ask for on a server.
+var metaNames = []string{
+	"textScore", "recordId", "indexKey", "sortKey", "searchScore", "searchHighlights", "searchScoreDetails", "searchSequenceToken",
+	"geoNearDistance", "geoNearPoint", "randVal", "vectorSearchScore", "timeseriesBucketMinTime", "timeseriesBucketMaxTime",
 }
 
 // simple is a number or bool, which includes or excludes, or a literal or path.

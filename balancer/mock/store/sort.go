@@ -31,6 +31,9 @@ func CompileSort(pattern bson.Raw) (*Sort, error) {
 			if op != "$meta" {
 				return nil, fail(17312, "$meta is the only expression supported by $sort right now")
 			}
+			if err := checkMetaSort(kind); err != nil {
+				return nil, err
+			}
 			s.keys = append(s.keys, sortKey{meta: textAt(kind.Value)})
 			continue
 		}
@@ -54,6 +57,18 @@ func CompileSort(pattern bson.Raw) (*Sort, error) {
 		return nil, serverError(13103, "too many compound keys")
 	}
 	return s, nil
+}
+
+// checkMetaSort: of what $meta knows only random numbers are there without a
+// search.
+func checkMetaSort(kind value) error {
+	switch name := textAt(kind.Value); name {
+	case "randVal":
+		return nil
+	case "textScore", "searchScore", "vectorSearchScore", "geoNearDistance":
+		return fail(40218, "query requires %s metadata, but it is not available", name)
+	}
+	return fail(31138, "Illegal $meta sort: $meta: %s", kind)
 }
 
 // IsEmpty reports whether the sort leaves any order as it is.
