@@ -4,6 +4,8 @@ import (
 	"bytes"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mongoerr"
 )
 
 const (
@@ -17,6 +19,10 @@ const (
 	objectIDBytes    = 12
 )
 
+// errTooDeep is the answer to a message with a document that nests too deep.
+// It is no breach of the protocol: the server stays with such a client.
+var errTooDeep = mongoerr.New(mongoerr.Overflow, "BSONObj exceeds maximum nested object depth: %d", maxDepth)
+
 // cutDocument takes one document off the front and checks it to the last
 // nested value, so that no reader of it can fail later. (bson.Raw.Validate
 // looks at the outermost level only.) Text is not checked to be UTF-8: the
@@ -27,7 +33,7 @@ func cutDocument(b []byte) (doc bson.Raw, rest []byte, err error) {
 
 func cutNested(b []byte, depth int) (doc bson.Raw, rest []byte, err error) {
 	if depth > maxDepth {
-		return nil, nil, malformed("BSON nested deeper than %d", maxDepth)
+		return nil, nil, errTooDeep
 	}
 	size, _, ok := cutInt32(b)
 	if !ok || size < minDocumentBytes || int(size) > len(b) {

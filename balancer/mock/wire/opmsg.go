@@ -2,6 +2,7 @@ package wire
 
 import (
 	"encoding/binary"
+	"errors"
 	"hash/crc32"
 	"strconv"
 
@@ -61,6 +62,10 @@ func parseMsg(h header, payload []byte) (incoming, error) {
 	}
 	in := incoming{silent: flags&flagMoreToCome != 0, exhaust: flags&flagExhaust != 0}
 	body, sequences, tooLarge, err := parseSections(rest)
+	if errors.Is(err, errTooDeep) {
+		in.refusal = err
+		return in, nil
+	}
 	if err != nil {
 		return incoming{}, err
 	}

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"errors"
 	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -37,7 +38,12 @@ func parseQuery(payload []byte) (incoming, error) {
 	if !ok || len(rest) < 8 {
 		return incoming{}, malformed("OP_QUERY cut short")
 	}
+	in := incoming{request: Request{Legacy: true}}
 	query, rest, err := cutDocument(rest[8:])
+	if errors.Is(err, errTooDeep) {
+		in.refusal = err
+		return in, nil
+	}
 	if err != nil {
 		return incoming{}, err
 	}
@@ -46,7 +52,6 @@ func parseQuery(payload []byte) (incoming, error) {
 			return incoming{}, malformed("OP_QUERY with %d bytes too many", len(rest))
 		}
 	}
-	in := incoming{request: Request{Legacy: true}}
 	db, isCommand := strings.CutSuffix(namespace, commandSuffix)
 	if !isCommand {
 		in.refusal = unsupportedQuery("find on " + namespace)

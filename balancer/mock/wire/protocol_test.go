@@ -178,8 +178,6 @@ func TestBrokenMessagesCloseTheirConnectionOnly(t *testing.T) {
 		"document longer than message":    message(opMsg, int32s(0), []byte{0}, int32s(500), ping[4:]),
 		"document of negative length":     message(opMsg, int32s(0), []byte{0}, int32s(-1), ping[4:]),
 		"document without final zero":     message(opMsg, int32s(0), bodySection(noFinalZero)),
-		"document nested too deep":        message(opMsg, int32s(0), bodySection(nested(201))),
-		"document nested beyond reason":   message(opMsg, int32s(0), bodySection(nested(3000))),
 		"field name without end":          message(opMsg, int32s(0), bodySection(append(int32s(8), 10, 'a', 'b', 0)[:8])),
 		"unknown BSON type":               field(0x42),
 		"boolean of 2":                    field(8, 2),
@@ -243,6 +241,16 @@ func TestNestingUpToTheLimitIsTaken(t *testing.T) {
 	if _, doc := p.receive(); doc.Lookup("code").Int32() != 40571 {
 		t.Errorf("%v", doc)
 	}
+}
+
+// What wants no reply gets none, refused or not.
+func TestRefusedMessagesWithoutReply(t *testing.T) {
+	pipe := wire.NewPipe()
+	serve(t, &wire.Server{Handler: new(toy)}, pipe)
+	p := dial(t, pipe)
+	p.send(message(opMsg, int32s(moreToCome), bodySection(nested(201))))
+	p.send(msg(t, moreToCome, bson.D{{Key: "ping", Value: 1}}))
+	p.expectPing()
 }
 
 func TestSequencesBecomeArraysAfterTheBody(t *testing.T) {
@@ -311,6 +319,10 @@ func TestRefusalsAreReplies(t *testing.T) {
 		{"OP_QUERY of another command", query(t, "app.$cmd", find), opReply, mongoerr.UnsupportedOpQueryCommand},
 		{"OP_QUERY of no command", query(t, "app.$cmd", bson.D{}), opReply, mongoerr.UnsupportedOpQueryCommand},
 		{"OP_QUERY that finds", query(t, "app.orders", bson.D{}), opReply, mongoerr.UnsupportedOpQueryCommand},
+		{"OP_MSG nested too deep", message(opMsg, int32s(0), bodySection(nested(201))), opMsg, mongoerr.Overflow},
+		{"OP_MSG nested beyond reason", message(opMsg, int32s(0), bodySection(nested(3000))), opMsg, mongoerr.Overflow},
+		{"OP_MSG with a sequence nested too deep", message(opMsg, int32s(0), bodySection(document(t, command("ping"))), sequenceSection("d", nested(199))), opMsg, mongoerr.Overflow},
+		{"OP_QUERY nested too deep", message(opQuery, int32s(0), append([]byte("app.$cmd"), 0), int32s(0, -1), nested(201)), opReply, mongoerr.Overflow},
 		{"OP_MSG with a document too large", msg(t, 0, append(command("ping"), bson.E{Key: "pad", Value: make([]byte, 16<<20+16<<10)})), opMsg, mongoerr.BSONObjectTooLarge},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
