@@ -38,6 +38,8 @@ type cursor struct {
 	patient bool
 	// busy: a getMore waits for more.
 	busy bool
+	// bytes are what it holds at most.
+	bytes int64
 }
 
 // over: there is nothing left to give, now or later.
@@ -50,6 +52,8 @@ type cursors struct {
 	life time.Duration
 	// swept is when idle cursors were looked for.
 	swept time.Time
+	// bytes are those of all cursors, and most how many they may be.
+	bytes, most int64
 }
 
 // take cuts the next batch off: at most n documents (any number when n is
@@ -82,12 +86,48 @@ func (cs *cursors) keep(c *cursor) (int64, error) {
 		return 0, mongoerr.New(mongoerr.TemporarilyUnavailable, "%d cursors are open: close some, or wait %v until they time out", len(cs.open), cs.life)
 	}
 	c.used = now
+	c.weigh()
+	for cs.bytes+c.bytes > cs.limit() && cs.forgetOldest() {
+	}
 	id := cs.rand.Int64()
 	for id == 0 || cs.open[id] != nil {
 		id = cs.rand.Int64()
 	}
 	cs.open[id] = c
+	cs.bytes += c.bytes
 	return id, nil
+}
+
+// cursorBytes is how much the open cursors may hold back from being freed. One
+// alone may hold more.
+const cursorBytes = 1 << 30
+
+func (cs *cursors) limit() int64 {
+	if cs.most > 0 {
+		return cs.most
+	}
+	return cursorBytes
+}
+
+// weigh notes what a cursor holds at most: it may share documents with the
+// collection.
+func (c *cursor) weigh() {
+	const sliceBytes = 24
+	for _, doc := range c.left {
+		c.bytes += int64(len(doc)) + sliceBytes
+	}
+}
+
+// forgetOldest closes the cursor that nobody has read for longest; false where
+// there is none, or somebody reads each.
+func (cs *cursors) forgetOldest() bool {
+	var oldest int64
+	for id, c := range cs.open {
+		if !c.busy && (oldest == 0 || c.used.Before(cs.open[oldest].used)) {
+			oldest = id
+		}
+	}
+	return cs.kill(oldest)
 }
 
 // sweep closes the cursors that nobody has read for too long. It looks for them
@@ -97,18 +137,31 @@ func (cs *cursors) sweep(now time.Time) {
 		return
 	}
 	cs.swept = now
-	maps.DeleteFunc(cs.open, func(_ int64, c *cursor) bool { return !c.patient && now.Sub(c.used) > cs.life })
+	cs.killIf(func(c *cursor) bool { return !c.patient && now.Sub(c.used) > cs.life })
 }
 
 func (cs *cursors) kill(id int64) bool {
-	_, ok := cs.open[id]
-	delete(cs.open, id)
+	c, ok := cs.open[id]
+	if ok {
+		cs.bytes -= c.bytes
+		delete(cs.open, id)
+	}
 	return ok
+}
+
+func (cs *cursors) killIf(of func(*cursor) bool) {
+	maps.DeleteFunc(cs.open, func(_ int64, c *cursor) bool {
+		if !of(c) {
+			return false
+		}
+		cs.bytes -= c.bytes
+		return true
+	})
 }
 
 // killWhere closes the cursors of some sessions.
 func (cs *cursors) killWhere(of func(sessionID) bool) {
-	maps.DeleteFunc(cs.open, func(_ int64, c *cursor) bool { return c.lsid != nil && of(*c.lsid) })
+	cs.killIf(func(c *cursor) bool { return c.lsid != nil && of(*c.lsid) })
 }
 
 // opened is a cursor as a reply shows it.

@@ -51,6 +51,51 @@ func TestTooManyCursors(t *testing.T) {
 	x.ok("shop", d("find", "few")) // needs no cursor
 }
 
+// Cursors hold no more than so much: those that nobody reads go first, and one
+// alone may be larger.
+func TestCursorsHoldSoMuch(t *testing.T) {
+	c, err := mock.New(mock.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	x := &tester{t: t, router: router.New(c, nil, router.WithCursorBytes(25_000)), cluster: c}
+	docs := bson.A{}
+	for i := range 11 {
+		docs = append(docs, d("_id", i, "pad", make([]byte, 1000)))
+	}
+	x.ok("app", d("insert", "c", "documents", docs))
+	open := func() int64 { // 10 KB are left to give
+		return x.ok("app", d("find", "c", "batchSize", 1)).Lookup("cursor", "id").Int64()
+	}
+	read := func(id int64, code int64) {
+		t.Helper()
+		got, _ := x.run("app", d("getMore", id, "collection", "c", "batchSize", 1)).Lookup("code").AsInt64OK()
+		if got != code {
+			t.Errorf("code %d, want %d", got, code)
+		}
+	}
+	first, second := open(), open()
+	read(first, 0)
+	third := open()
+	read(second, 43)
+	read(first, 0)
+	read(third, 0)
+	for range 10 {
+		x.ok("app", d("killCursors", "c", "cursors", bson.A{first, third}))
+		first, third = open(), open()
+	}
+	read(first, 0)
+	big := bson.A{}
+	for i := range 30 {
+		big = append(big, d("_id", 100+i, "pad", make([]byte, 1000)))
+	}
+	x.ok("app", d("insert", "c", "documents", big))
+	alone := open()
+	read(alone, 0)
+	read(third, 43)
+}
+
 func TestClientsSayOnceWhatTheyAre(t *testing.T) {
 	x := newS0(t)
 	driver := func(name string) bson.D {

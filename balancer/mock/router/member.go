@@ -30,7 +30,7 @@ func (m Member) Of(r *Router) *Router {
 		cluster:  r.cluster,
 		logger:   r.logger,
 		commands: memberTable(),
-		cursors:  cursors{rand: r.cursors.rand, life: r.cursors.life},
+		cursors:  cursors{rand: r.cursors.rand, life: r.cursors.life, most: r.cursors.most},
 		member:   &m,
 		counters: newCounters(),
 		process:  bson.NewObjectID(),

@@ -67,6 +67,12 @@ func WithIdleCursors(d time.Duration) Option {
 	return func(r *Router) { r.cursors.life = d }
 }
 
+// WithCursorBytes sets how many bytes open cursors may hold together before the
+// one that nobody has read for longest is closed.
+func WithCursorBytes(n int64) Option {
+	return func(r *Router) { r.cursors.most = n }
+}
+
 // New makes a router. A nil logger discards.
 func New(c *mock.Cluster, logger *slog.Logger, options ...Option) *Router {
 	if logger == nil {
