@@ -1,7 +1,6 @@
 package mock
 
 import (
-	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -38,9 +37,6 @@ type Config struct {
 	Seed uint64
 	// Parameters are server parameters under their own names.
 	Parameters map[string]any
-	// ConfigServer is host:port of the config server's only member;
-	// DefaultConfigServer by default.
-	ConfigServer string
 	// Logger gets the engine's log events; nil discards them.
 	Logger *slog.Logger
 	// DBPath is the directory that keeps the cluster; empty keeps nothing. A
@@ -77,6 +73,8 @@ type Cluster struct {
 	closed     bool
 
 	configHost string
+	// addresses are where members listen, as far as they do.
+	addresses map[catalog.ShardID]string
 	process    [5]byte
 	idCounter  uint32
 	lastStamp  bson.Timestamp
@@ -146,7 +144,7 @@ func newCluster(cfg Config) *Cluster {
 	c := &Cluster{
 		release:    release,
 		realTime:   cfg.RealTime,
-		configHost: cmp.Or(cfg.ConfigServer, DefaultConfigServer),
+		configHost: DefaultConfigServer,
 		queue:      balancer.NewQueue(start.Truncate(time.Millisecond)),
 		kick:       make(chan struct{}, 1),
 		chance:     rand.NewPCG(cfg.Seed, 0x5ead),

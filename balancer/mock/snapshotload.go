@@ -34,6 +34,9 @@ func (c *Cluster) Load(path string) error {
 	if err := c.replaceState(fresh); err != nil {
 		return err
 	}
+	if err := c.takeAddresses(); err != nil {
+		return err
+	}
 	c.rollBack()
 	c.after(pingInterval, c.ping)
 	c.expiring = false

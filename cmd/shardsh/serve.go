@@ -123,8 +123,6 @@ func (o serveLine) check() error {
 		return usagef("--grace takes a time such as 5s, not %v", o.grace)
 	case o.snapshot != "" && o.described:
 		return usagef("--snapshot excludes --shards and --topology: it has shards of its own")
-	case o.shardPorts && (o.dbpath != "" || o.snapshot != ""):
-		return usagef("--shard-ports excludes --dbpath and --snapshot: a kept cluster has the addresses of its shards already")
 	case o.tlsKey != "" && o.tlsCert == "":
 		return usagef("--tls-key needs --tls-cert")
 	case len(o.bind) == 0:

@@ -28,8 +28,6 @@ type served struct {
 	tls     *tls.Config // nil without
 	cluster *mock.Cluster
 	nodes   []*node
-	// configServer is its address; empty where it does not listen.
-	configServer string
 }
 
 // node is one process of the cluster: the mongos, a shard or the config
@@ -70,13 +68,9 @@ func (o serveLine) open(ctx context.Context, logger *slog.Logger) (*served, erro
 	if c.tls, err = o.readTLS(); err != nil {
 		return nil, err
 	}
-	if err := c.listen(ctx, o, topology); err != nil {
+	if err := c.openCluster(ctx, o, topology); err != nil {
 		c.close()
 		return nil, err
-	}
-	if c.cluster, err = o.newCluster(topology, c.configServer, logger); err != nil {
-		c.close()
-		return nil, usageError{err}
 	}
 	front := router.New(c.cluster, logger,
 		router.WithUsers(directory, len(o.auth) > 0), router.WithIdleCursors(o.idleCursors), router.WithSnapshots(snapshotsIn(o.dbpath)))
@@ -96,6 +90,24 @@ func (o serveLine) open(ctx context.Context, logger *slog.Logger) (*served, erro
 	return c, nil
 }
 
+// openCluster listens and makes the cluster or opens the one that was kept.
+func (c *served) openCluster(ctx context.Context, o serveLine, topology *mock.Topology) error {
+	if _, err := c.addNode(ctx, o, "mongos", o.port); err != nil {
+		return err
+	}
+	var err error
+	if c.cluster, err = o.newCluster(topology, c.logger); err != nil {
+		return usageError{err}
+	}
+	if !o.shardPorts {
+		return nil
+	}
+	if o.keeps() && !o.described {
+		topology = nil
+	}
+	return c.listenMembers(ctx, o, topology)
+}
+
 func (o serveLine) readTopology() (*mock.Topology, error) {
 	if o.topology == "" {
 		return mock.DefaultTopology(o.shards), nil
@@ -107,14 +119,14 @@ func (o serveLine) readTopology() (*mock.Topology, error) {
 	return topology, nil
 }
 
-func (o serveLine) newCluster(topology *mock.Topology, configServer string, logger *slog.Logger) (*mock.Cluster, error) {
+func (o serveLine) newCluster(topology *mock.Topology, logger *slog.Logger) (*mock.Cluster, error) {
 	pace, err := mockPace(o.mockTime)
 	if err != nil {
 		return nil, err
 	}
 	cfg := mock.Config{
 		Topology: topology, Pace: pace, RealTime: o.mockTime == "real", Version: o.serverVersion.release, Seed: o.seed, Logger: logger, Parameters: map[string]any{},
-		ConfigServer: configServer, DBPath: o.dbpath, Snapshot: o.snapshot,
+		DBPath: o.dbpath, Snapshot: o.snapshot,
 	}
 	if o.keeps() && !o.described {
 		cfg.Topology = nil
@@ -131,11 +143,12 @@ func (o serveLine) newCluster(topology *mock.Topology, configServer string, logg
 // keeps tells whether the cluster may have come from somewhere.
 func (o serveLine) keeps() bool { return o.dbpath != "" || o.snapshot != "" }
 
-// listen opens the ports: the mongos's, and those of the shards and the config
-// server after it where they are wanted. The topology learns the shards'
-// addresses, but for those that it gives itself.
-func (c *served) listen(ctx context.Context, o serveLine, topology *mock.Topology) error {
-	if _, err := c.addNode(ctx, o, "mongos", o.port); err != nil || !o.shardPorts {
+// listenMembers opens the ports of the shards and the config server, after the
+// mongos's. The cluster learns the addresses, but for those that a topology
+// gives its shards itself.
+func (c *served) listenMembers(ctx context.Context, o serveLine, topology *mock.Topology) error {
+	ids, err := c.shardsToServe(topology)
+	if err != nil {
 		return err
 	}
 	port := func(i int) int {
@@ -144,27 +157,77 @@ func (c *served) listen(ctx context.Context, o serveLine, topology *mock.Topolog
 		}
 		return o.port + 1 + i
 	}
-	if last := port(len(topology.Shards)); last > 65535 {
+	if last := port(len(ids)); last > 65535 {
 		return usagef("--shard-ports needs the ports %d to %d: choose a lower --port", o.port, last)
 	}
-	for i := range topology.Shards {
-		shard := &topology.Shards[i]
-		n, err := c.addNode(ctx, o, shard.ID, port(i))
+	own := ownHosts(topology)
+	addresses := map[catalog.ShardID]string{}
+	for i, id := range append(ids, mock.ConfigServerID) {
+		n, err := c.addNode(ctx, o, string(id), port(i))
 		if err != nil {
 			return err
 		}
-		if shard.Host == "" {
-			shard.Host = fmt.Sprintf("rs%d/%s", i, n.address())
+		n.member = &router.Member{ID: id, Address: n.address()}
+		if !own[id] {
+			addresses[id] = n.address()
 		}
-		set, _, _ := strings.Cut(shard.Host, "/")
-		n.member = &router.Member{ID: catalog.ShardID(shard.ID), Set: set, Address: n.address()}
 	}
-	n, err := c.addNode(ctx, o, "config", port(len(topology.Shards)))
-	if err != nil {
+	if err := c.cluster.ListenAt(addresses); err != nil {
 		return err
 	}
-	c.configServer = n.address()
-	n.member = &router.Member{ID: mock.ConfigServerID, Set: "cfg", Address: n.address()}
+	return c.nameSets()
+}
+
+// shardsToServe are the shards in the topology's order, else in that of their
+// names. A config server that is a shard, too, comes last anyway.
+func (c *served) shardsToServe(topology *mock.Topology) ([]catalog.ShardID, error) {
+	var ids []catalog.ShardID
+	if topology != nil {
+		for _, s := range topology.Shards {
+			ids = append(ids, catalog.ShardID(s.ID))
+		}
+		return ids, nil
+	}
+	c.cluster.Lock()
+	defer c.cluster.Unlock()
+	shards, err := c.cluster.ReadShards()
+	for _, s := range shards {
+		if s.ID != mock.ConfigServerID {
+			ids = append(ids, s.ID)
+		}
+	}
+	return ids, err
+}
+
+// ownHosts are the shards whose addresses a topology gives.
+func ownHosts(topology *mock.Topology) map[catalog.ShardID]bool {
+	own := map[catalog.ShardID]bool{}
+	if topology != nil {
+		for _, s := range topology.Shards {
+			own[catalog.ShardID(s.ID)] = s.Host != ""
+		}
+	}
+	return own
+}
+
+// nameSets gives the nodes the names of their replica sets.
+func (c *served) nameSets() error {
+	c.cluster.Lock()
+	defer c.cluster.Unlock()
+	for _, n := range c.nodes {
+		if n.member == nil {
+			continue
+		}
+		host := c.cluster.ConfigServer()
+		if n.member.ID != mock.ConfigServerID {
+			shard, err := c.cluster.ShardByID(string(n.member.ID))
+			if err != nil {
+				return err
+			}
+			host = shard.Host
+		}
+		n.member.Set, _, _ = strings.Cut(host, "/")
+	}
 	return nil
 }
 

@@ -369,3 +369,59 @@ func TestServeShardPorts(t *testing.T) {
 		}
 	}
 }
+
+// The shards of a kept cluster are found where they listen this time, those
+// of a snapshot too.
+func TestServeShardPortsOfAKeptCluster(t *testing.T) {
+	dir := t.TempDir()
+	members := func(client *mongo.Client) map[string]string {
+		t.Helper()
+		var shards struct {
+			Map map[string]string
+		}
+		if err := bson.Unmarshal(command(t, client, "getShardMap", 1), &shards); err != nil {
+			t.Fatal(err)
+		}
+		return shards.Map
+	}
+	count := func(p *servedProgram, address string) int64 {
+		t.Helper()
+		set, host, _ := strings.Cut(address, "/")
+		n, err := p.driver("mongodb://"+host+"/?replicaSet="+set).Database("app").Collection("orders").CountDocuments(t.Context(), bson.D{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	p := startServe(t, "--shard-ports", "--dbpath", dir, "--shards", "2")
+	client := p.driver(p.uri)
+	command(t, client, "enableSharding", "app", "primaryShard", "shard1")
+	if _, err := client.Database("app").Collection("orders").InsertOne(t.Context(), document("k", 1)); err != nil {
+		t.Fatal(err)
+	}
+	command(t, client, "mockSave", "one")
+	first := members(client)
+	p.stop(syscall.SIGTERM)
+
+	for _, args := range [][]string{{"--dbpath", dir}, {"--snapshot", filepath.Join(dir, "snapshots", "one")}, {"--dbpath", t.TempDir(), "--snapshot", filepath.Join(dir, "snapshots", "one")}} {
+		p := startServe(t, append(args, "--shard-ports")...)
+		client := p.driver(p.uri)
+		now := members(client)
+		for _, id := range []string{"shard0", "shard1", "config"} {
+			set, _, _ := strings.Cut(first[id], "/")
+			if now[id] == first[id] || !strings.HasPrefix(now[id], set+"/") {
+				t.Errorf("%v: %s is at %s, before at %s", args, id, now[id], first[id])
+			}
+		}
+		if n := count(p, now["shard1"]); n != 1 {
+			t.Errorf("%v: shard1 has %d documents", args, n)
+		}
+		if len(args) == 2 && args[0] == "--dbpath" {
+			command(t, client, "mockLoad", "one")
+			if again := members(client); again["shard1"] != now["shard1"] {
+				t.Errorf("a loaded snapshot moves shard1 from %s to %s", now["shard1"], again["shard1"])
+			}
+		}
+		p.stop(syscall.SIGTERM)
+	}
+}
