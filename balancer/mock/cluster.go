@@ -1,6 +1,7 @@
 package mock
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -37,6 +38,9 @@ type Config struct {
 	Seed uint64
 	// Parameters are server parameters under their own names.
 	Parameters map[string]any
+	// ConfigServer is host:port of the config server's only member;
+	// DefaultConfigServer by default.
+	ConfigServer string
 	// Logger gets the engine's log events; nil discards them.
 	Logger *slog.Logger
 	// DBPath is the directory that keeps the cluster; empty keeps nothing. A
@@ -75,11 +79,11 @@ type Cluster struct {
 	configHost string
 	// addresses are where members listen, as far as they do.
 	addresses map[catalog.ShardID]string
-	process    [5]byte
-	idCounter  uint32
-	lastStamp  bson.Timestamp
-	gossip     atomic.Uint64 // lastStamp, for readers without the lock
-	term       int64
+	process   [5]byte
+	idCounter uint32
+	lastStamp bson.Timestamp
+	gossip    atomic.Uint64 // lastStamp, for readers without the lock
+	term      int64
 
 	config map[string]*store.Collection
 	parsed parsed
@@ -98,6 +102,8 @@ type Cluster struct {
 	faults faults
 	// expiring: a look for expired documents is planned.
 	expiring bool
+	// armed: there may be failures to take, for who looks without the lock.
+	armed atomic.Bool
 	// unfinished are migrations whose decision could not be carried out yet.
 	unfinished []*migration
 
@@ -144,7 +150,7 @@ func newCluster(cfg Config) *Cluster {
 	c := &Cluster{
 		release:    release,
 		realTime:   cfg.RealTime,
-		configHost: DefaultConfigServer,
+		configHost: cmp.Or(cfg.ConfigServer, DefaultConfigServer),
 		queue:      balancer.NewQueue(start.Truncate(time.Millisecond)),
 		kick:       make(chan struct{}, 1),
 		chance:     rand.NewPCG(cfg.Seed, 0x5ead),

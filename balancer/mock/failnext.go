@@ -54,7 +54,22 @@ func (c *Cluster) FailNext(f Failure) error {
 		f.Shard = id
 	}
 	c.faults.failures = append(c.faults.failures, &f)
+	c.armed.Store(true)
 	return nil
+}
+
+// FailureOf counts a command that needs nothing of the cluster against the
+// failures armed for it. It takes the lock where there are any.
+func (c *Cluster) FailureOf(command string) *Failure {
+	if !c.armed.Load() {
+		return nil
+	}
+	c.Lock()
+	defer c.Unlock()
+	if len(c.faults.failures) == 0 {
+		c.armed.Store(false)
+	}
+	return c.takeFailure(command, "")
 }
 
 // takeFailure counts a command against the first failure armed for it.
@@ -80,6 +95,8 @@ type request struct {
 	command string
 	// asked are the nodes it went to and what came of that.
 	asked map[catalog.ShardID]error
+	// concern is the first write concern error that a shard was made to answer.
+	concern bson.D
 }
 
 // BeginRequest notes that a client's command begins; the failure armed for it,
@@ -114,13 +131,37 @@ func (c *Cluster) ask(id catalog.ShardID) error {
 		return err
 	}
 	if f := c.takeFailure(r.command, id); f != nil {
-		err = f.Err()
+		err = c.failOn(id, f)
 	}
 	if r.asked == nil {
 		r.asked = map[catalog.ShardID]error{}
 	}
 	r.asked[id] = err
 	return err
+}
+
+// failOn is what the router makes of a failure of one shard: a connection that
+// is closed is its own trouble with the shard, and a write concern error does
+// not stop the command.
+func (c *Cluster) failOn(id catalog.ShardID, f *Failure) error {
+	switch r := c.faults.request; {
+	case f.CloseConnection:
+		return c.connectionLost(id)
+	case f.WriteConcernError == nil:
+		return f.Err()
+	case r.concern == nil:
+		r.concern = f.WriteConcernError
+	}
+	return nil
+}
+
+// WriteConcernError is what a shard answered to the command under way besides
+// having done it; nil without.
+func (c *Cluster) WriteConcernError() bson.D {
+	if c.faults.request == nil {
+		return nil
+	}
+	return c.faults.request.concern
 }
 
 // askTargets asks the shards that can have documents which match.

@@ -64,13 +64,45 @@ func (r *Router) runUnless(failure *mock.Failure, cmd *command, c *call) (bson.D
 	reply, err := cmd.run(r, c)
 	r.countTargets(cmd, c)
 	r.noteQuery(cmd, c)
-	if failure != nil && failure.WriteConcernError != nil && err == nil {
-		return append(reply, bson.E{Key: "writeConcernError", Value: failure.WriteConcernError}), nil
+	if err != nil {
+		return reply, err
 	}
-	if short := r.unsatisfied(cmd, c); short != nil && err == nil {
-		reply = append(reply, bson.E{Key: "writeConcernError", Value: short})
+	if concern := r.concernError(failure, cmd, c); concern != nil {
+		reply = append(reply, bson.E{Key: "writeConcernError", Value: concern})
 	}
-	return reply, err
+	return reply, nil
+}
+
+// concernError is the write concern error of a command that was applied: what
+// it, or one of the shards it asked, was made to fail with, or a concern that
+// the cluster can't satisfy. It is nil for none.
+func (r *Router) concernError(failure *mock.Failure, cmd *command, c *call) any {
+	if failure != nil && failure.WriteConcernError != nil {
+		return failure.WriteConcernError
+	}
+	if concern := r.cluster.WriteConcernError(); concern != nil {
+		return concern
+	}
+	if short := r.unsatisfied(cmd, c); short != nil {
+		return short
+	}
+	return nil
+}
+
+// failOutside fails a command that needs no cluster where it was told to.
+func (r *Router) failOutside(cmd *command, c *call) error {
+	if cmd.ours {
+		return nil
+	}
+	failure := r.cluster.FailureOf(cmd.name)
+	if failure == nil {
+		return nil
+	}
+	if failure.CloseConnection {
+		c.drop()
+		return errCrashed()
+	}
+	return failure.Err()
 }
 
 // crashed tells whether this is a member of the cluster that has crashed: it

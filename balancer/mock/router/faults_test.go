@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/router"
@@ -56,6 +57,7 @@ func TestFailNext(t *testing.T) {
 		{"twice, after one", d("mockFailNext", "find", "code", 91, "times", 2, "after", 1), []int64{0, 91, 91, 0}},
 		{"another command", d("mockFailNext", "aggregate", "code", 91), []int64{0, 0}},
 		{"on a shard it asks", d("mockFailNext", "find", "code", 91, "shard", "shard1"), []int64{91, 0}},
+		{"the shard drops its connection", d("mockFailNext", "find", "closeConnection", true, "shard", "shard1"), []int64{6, 0}},
 		{"on another shard", d("mockFailNext", "find", "code", 91, "shard", "shard2"), []int64{0, 0}},
 	}
 	for _, test := range tests {
@@ -128,6 +130,47 @@ func TestWriteConcernErrorIsAdded(t *testing.T) {
 	reply := x.ok("db", d("insert", "c", "documents", bson.A{d("_id", 9, "a", 9)}))
 	if reply.Lookup("writeConcernError", "codeName").StringValue() != "WriteConcernFailed" || reply.Lookup("n").AsInt64() != 1 {
 		t.Errorf("%s", reply)
+	}
+}
+
+// A shard's write concern error comes with what the write did there.
+func TestWriteConcernErrorOfAShard(t *testing.T) {
+	x := faulty(t)
+	x.ok("admin", d("mockFailNext", "insert", "writeConcernError", d("code", 64), "shard", "shard1"))
+	for i, want := range map[int]bool{0: false, 1: true} {
+		reply := x.ok("db", d("insert", "c", "documents", bson.A{d("_id", 90+i, "a", i)}))
+		if got := !reply.Lookup("writeConcernError").IsZero(); got != want || reply.Lookup("n").AsInt64() != 1 {
+			t.Errorf("an insert on shard%d: %s", i, reply)
+		}
+	}
+}
+
+// Commands that need nothing of the cluster can fail, too, but have no shards.
+func TestFailNextOutside(t *testing.T) {
+	x := faulty(t)
+	for _, name := range []string{"ping", "hello", "saslStart", "endSessions"} {
+		x.ok("admin", d("mockFailNext", name, "code", 91, "after", 1))
+		var codes []int64
+		for range 3 {
+			code, _ := x.run("admin", d(name, bson.A{})).Lookup("code").AsInt64OK()
+			codes = append(codes, code)
+		}
+		if codes[0] == 91 || codes[1] != 91 || codes[2] == 91 {
+			t.Errorf("%s: codes %v", name, codes)
+		}
+	}
+	for _, command := range []bson.D{
+		d("mockFailNext", "ping", "shard", "shard0"), d("mockFailNext", "ping", "writeConcernError", d("code", 64)),
+		d("mockFailNext", "mockNow"), d("mockFailNext", "nope"),
+	} {
+		if code := x.code("admin", command); code != 72 && code != 2 {
+			t.Errorf("%v: code %d", command, code)
+		}
+	}
+	client := x.client(nil)
+	x.ok("admin", d("mockFailNext", "ping", "closeConnection", true))
+	if err := client.Database("admin").RunCommand(t.Context(), d("ping", 1)).Err(); !mongo.IsNetworkError(err) {
+		t.Errorf("ping on a connection that is closed: %v", err)
 	}
 }
 

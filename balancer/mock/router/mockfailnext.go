@@ -20,8 +20,10 @@ func (r *Router) mockFailNext(c *call) (bson.D, error) {
 		cmd = &command{name: name} // of a node to another
 	case cmd == nil:
 		return nil, mongoerr.New(mongoerr.BadValue, "mockFailNext: there is no command '%s'", name)
-	case cmd.ours || cmd.outside:
-		return nil, mongoerr.New(mongoerr.BadValue, "mockFailNext: %s can't be made to fail; commands that do something with the cluster can", name)
+	case cmd.ours:
+		return nil, mongoerr.New(mongoerr.BadValue, "mockFailNext: %s is the mock's own and can't be made to fail", name)
+	case cmd.outside && (c.args.has("shard") || c.args.has("writeConcernError")):
+		return nil, mongoerr.New(mongoerr.InvalidOptions, "mockFailNext: %s asks no shard and writes nothing: give a code or closeConnection", name)
 	}
 	f := mock.Failure{Command: cmd.name, Times: 1, Shard: catalog.ShardID(c.args.text("shard")), CloseConnection: c.args.truth("closeConnection")}
 	if err := c.readCounts(&f); err != nil {
@@ -57,8 +59,6 @@ func (c *call) readFailure(f *mock.Failure) error {
 	switch {
 	case kinds > 1:
 		return mongoerr.New(mongoerr.InvalidOptions, "mockFailNext: only one of code, closeConnection and writeConcernError can happen to a command")
-	case f.Shard != "" && (f.CloseConnection || concern != nil):
-		return mongoerr.New(mongoerr.InvalidOptions, "mockFailNext: with a shard only a code can be given")
 	case concern != nil:
 		return readConcernError(f, concern)
 	case f.CloseConnection:

@@ -179,6 +179,9 @@ func (r *Router) handle(ctx context.Context, req wire.Request) bson.Raw {
 		return reply
 	}
 	if cmd != nil && cmd.outside {
+		if err := r.failOutside(cmd, c); err != nil {
+			return r.reply(nil, err)
+		}
 		return r.reply(r.runOutside(cmd, c))
 	}
 	if v := req.Body.Lookup("lsid"); !v.IsZero() {
