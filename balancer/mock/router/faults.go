@@ -76,17 +76,14 @@ func (r *Router) runUnless(failure *mock.Failure, cmd *command, c *call) (bson.D
 // concernError is the write concern error of a command that was applied: what
 // it, or one of the shards it asked, was made to fail with, or a concern that
 // the cluster can't satisfy. It is nil for none.
-func (r *Router) concernError(failure *mock.Failure, cmd *command, c *call) any {
+func (r *Router) concernError(failure *mock.Failure, cmd *command, c *call) bson.D {
 	if failure != nil && failure.WriteConcernError != nil {
 		return failure.WriteConcernError
 	}
 	if concern := r.cluster.WriteConcernError(); concern != nil {
 		return concern
 	}
-	if short := r.unsatisfied(cmd, c); short != nil {
-		return short
-	}
-	return nil
+	return r.unsatisfied(cmd, c)
 }
 
 // failOutside fails a command that needs no cluster where it was told to.
