@@ -118,6 +118,29 @@ func TestPythonTour(t *testing.T) {
 	})
 }
 
+// The C driver is taken where the system has one (Debian's libmongoc-dev), with
+// a compiler.
+func TestCTour(t *testing.T) {
+	if testing.Short() {
+		t.Skip("no tours in short tests")
+	}
+	flags, err := exec.CommandContext(t.Context(), "pkg-config", "--cflags", "--libs", "libmongoc-1.0").Output()
+	if err != nil {
+		t.Skip("NO TOUR with libmongoc: pkg-config does not find libmongoc-1.0 (Debian: libmongoc-dev)")
+	}
+	if _, err := exec.LookPath("gcc"); err != nil {
+		t.Skipf("NO TOUR with libmongoc: %v", err)
+	}
+	program := filepath.Join(t.TempDir(), "tour")
+	args := append([]string{"-Wall", "-Werror", "-o", program, "testdata/tours/c/tour.c"}, strings.Fields(string(flags))...)
+	if out, err := exec.CommandContext(t.Context(), "gcc", args...).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	tour(t, func(t *testing.T, _ *servedProgram, uri, authority string) {
+		takeTour(t, ".", program, withAuthority([]string{uri}, authority)...)
+	})
+}
+
 func TestGoTour(t *testing.T) {
 	tour(t, func(t *testing.T, p *servedProgram, uri, authority string) {
 		if authority != "" {
