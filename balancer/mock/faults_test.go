@@ -431,7 +431,7 @@ func TestMockCommandsRefuse(t *testing.T) {
 		{d("mockSlow", "shard0", "bandwidth", 0), 2},
 		{d("mockFailNext", "nope"), 2},
 		{d("mockFailNext", "mockCrash"), 2},
-		{d("mockFailNext", "ping"), 2},
+		{d("mockFailNext", "ping", "shard", "shard0"), 72},
 		{d("mockFailNext", "find", "times", 0), 2},
 		{d("mockFailNext", "find", "code", -1), 2},
 		{d("mockFailNext", "find", "code", 6, "closeConnection", true), 72},
