@@ -229,6 +229,32 @@ func TestServeUsersHaveRoles(t *testing.T) {
 	}
 }
 
+// Drivers may compress what they send, and get answers so.
+func TestServeCompressors(t *testing.T) {
+	p := startServe(t, "--auth", "root:"+writeFile(t, "password", "secret"))
+	for _, name := range []string{"snappy", "zlib", "zstd"} {
+		client := p.driver(p.uri+"?compressors="+name, func(o *options.ClientOptions) {
+			o.SetAuth(options.Credential{Username: "root", Password: "secret"})
+		})
+		coll := client.Database("app").Collection(name)
+		docs := make([]any, 5000)
+		for i := range docs {
+			docs[i] = document("_id", i, "pad", strings.Repeat("x", i%500))
+		}
+		if _, err := coll.InsertMany(t.Context(), docs); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		var back []bson.Raw
+		cursor, err := coll.Find(t.Context(), bson.D{})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if err := cursor.All(t.Context(), &back); err != nil || len(back) != len(docs) {
+			t.Errorf("%s: %d documents, %v", name, len(back), err)
+		}
+	}
+}
+
 // What waits longer than the grace is interrupted.
 func TestServeInterruptsWhatTakesTooLong(t *testing.T) {
 	p := startServe(t, "--grace", "50ms", "--topology", writeFile(t, "t.json",

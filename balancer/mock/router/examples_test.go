@@ -105,6 +105,19 @@ func TestCursors(t *testing.T) {
 }
 
 // An awaitable hello answers when its time is over, and needs both arguments.
+func TestHelloTellsTheCommonCompressors(t *testing.T) {
+	x := newS0(t)
+	reply := x.ok("admin", d("hello", 1, "compression", bson.A{"zstd", "lz4", "zlib"}))
+	if first, err := reply.IndexErr(0); err != nil || first.Key() != "compression" || first.Value().String() != `["zstd","zlib"]` {
+		t.Errorf("%s", reply)
+	}
+	for _, offered := range []any{nil, bson.A{}, bson.A{"lz4"}, "zlib"} {
+		if reply := x.ok("admin", d("hello", 1, "compression", offered)); !reply.Lookup("compression").IsZero() {
+			t.Errorf("of %v: %s", offered, reply)
+		}
+	}
+}
+
 func TestHello(t *testing.T) {
 	x := newS0(t)
 	reply := x.ok("admin", d("hello", 1, "helloOk", true))

@@ -7,6 +7,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/mock/wire"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -51,6 +52,9 @@ func (r *Router) hello(c *call) (bson.D, error) {
 	if r.member != nil {
 		reply = append(r.member.hello(role), reply[2:]...)
 	}
+	if common := c.compressors(); common != nil {
+		reply = append(bson.D{{Key: "compression", Value: common}}, reply...)
+	}
 	if truth(c.body.Lookup("helloOk")) {
 		reply = append(reply, bson.E{Key: "helloOk", Value: true})
 	}
@@ -71,6 +75,20 @@ func (r *Router) hello(c *call) (bson.D, error) {
 		reply = append(reply, bson.E{Key: "speculativeAuthenticate", Value: first})
 	}
 	return reply, nil
+}
+
+// compressors are those that the client and this server have in common.
+func (c *call) compressors() []string {
+	array, _ := c.body.Lookup("compression").ArrayOK()
+	values, err := array.Values()
+	if err != nil {
+		return nil
+	}
+	var offered []string
+	for _, v := range values {
+		offered = append(offered, textOf(v))
+	}
+	return wire.CommonCompressors(offered)
 }
 
 // maxMetadataBytes is the largest client document that a server takes, and

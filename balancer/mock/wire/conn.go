@@ -160,7 +160,7 @@ func (c *conn) receive() (incoming, error) {
 	if err != nil {
 		return incoming{}, err
 	}
-	return parseMessage(h, payload)
+	return parseMessage(h, payload, c.service.server.messageBytes())
 }
 
 // began notes the first byte of a message.
@@ -245,6 +245,13 @@ func (c *conn) send(m incoming, id, answers, flags int32, doc bson.Raw) error {
 		write = appendLegacy
 	}
 	c.out = write(c.out[:0], id, answers, flags, doc)
+	if m.compressor != noCompressor {
+		packed, err := m.compressor.deflate(nil, c.out)
+		if err != nil {
+			return err
+		}
+		c.out = packed
+	}
 	if limit := c.service.server.Limits.Transfer; limit > 0 {
 		if err := c.nc.SetWriteDeadline(time.Now().Add(limit)); err != nil {
 			return err

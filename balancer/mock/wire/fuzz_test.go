@@ -86,7 +86,7 @@ func FuzzMessages(f *testing.F) {
 			if len(payload) != int(h.length)-headerBytes {
 				t.Fatalf("%d bytes of payload for length %d", len(payload), h.length)
 			}
-			in, err := parseMessage(h, payload)
+			in, err := parseMessage(h, payload, 1<<20)
 			if err != nil {
 				if !errors.Is(err, errMalformed) {
 					t.Fatalf("error without its kind: %v", err)
@@ -163,9 +163,10 @@ func FuzzPayload(f *testing.F) {
 	for _, s := range seeds(f) {
 		f.Add(s[headerBytes:], int32(opMsg))
 		f.Add(s[headerBytes:], int32(opQuery))
+		f.Add(s[headerBytes:], int32(opCompressed))
 	}
 	f.Fuzz(func(t *testing.T, payload []byte, op int32) {
-		in, err := parseMessage(header{op: opcode(op)}, payload)
+		in, err := parseMessage(header{op: opcode(op)}, payload, 1<<20)
 		if err == nil && in.refusal == nil {
 			readAll(t, in.request.Body)
 		}

@@ -129,27 +129,33 @@ type incoming struct {
 	silent bool
 	// exhaust: the peer takes a stream of replies.
 	exhaust bool
+	// compressor is how the message came, and its reply goes.
+	compressor compressor
 	// refusal is the answer when the message is well formed but not for the
 	// handler.
 	refusal error
 }
 
-func parseMessage(h header, payload []byte) (incoming, error) {
+func parseMessage(h header, payload []byte, limit int32) (incoming, error) {
 	var (
 		in  incoming
+		by  compressor
 		err error
 	)
+	if h.op == opCompressed {
+		if h, payload, by, err = inflate(h, payload, limit); err != nil {
+			return in, err
+		}
+	}
 	switch h.op {
 	case opMsg:
 		in, err = parseMsg(h, payload)
 	case opQuery:
 		in, err = parseQuery(payload)
-	case opCompressed:
-		err = malformed("OP_COMPRESSED without a common compressor")
 	default:
 		err = malformed("opcode %d", h.op)
 	}
-	in.requestID = h.requestID
+	in.requestID, in.compressor = h.requestID, by
 	return in, err
 }
 

@@ -160,7 +160,6 @@ func TestBrokenMessagesCloseTheirConnectionOnly(t *testing.T) {
 		"length over the limit":           length(wire.DefaultMessageBytes + 1),
 		"unknown opcode":                  message(4242),
 		"an opcode of long ago":           message(opInsert, int32s(0), []byte("app.orders\x00"), ping),
-		"compressed":                      message(opCompressed, int32s(opMsg, 100), []byte{1, 2, 3}),
 		"a reply as a request":            message(opReply, int32s(0, 0, 0, 0, 1), ping),
 		"no flags":                        message(opMsg, []byte{0, 0}),
 		"unknown required flag":           msg(t, 1<<5, command("ping")),
