@@ -17,6 +17,8 @@ func collectionCommands() []command {
 			run: func(r *Router, c *call) (bson.D, error) {
 				return bson.D{}, r.cluster.RenameCollection(c.args.text("renameCollection"), c.args.text("to"), c.args.truth("dropTarget"))
 			}},
+		{name: "convertToCapped", takesWriteConcern: true,
+			declared: []field{{"convertToCapped", stringValue, true}, {"size", safeInt, true}}, run: (*Router).convertToCapped},
 		{name: "collMod", stable: true, takesWriteConcern: true, run: (*Router).collMod},
 		{name: "validate", run: (*Router).validate},
 		{name: "splitVector", run: (*Router).splitVector},

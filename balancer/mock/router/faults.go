@@ -184,7 +184,7 @@ func participantsOf() map[string]participants {
 		"checkMetadataConsistency": theConfig | everyShard,
 		"drop":                     theConfig | everyShard, "dropDatabase": theConfig | everyShard, "renameCollection": theConfig | everyShard,
 
-		"create": thePrimary, "collMod": theOwners, "createIndexes": theOwners, "dropIndexes": theOwners, "validate": theOwners,
+		"create": thePrimary, "collMod": theOwners, "convertToCapped": theOwners, "createIndexes": theOwners, "dropIndexes": theOwners, "validate": theOwners,
 		"listCollections": thePrimary, "listIndexes": theOwners, "listDatabases": everyShard | theConfig,
 		"collStats": theOwners, "dbStats": everyShard, "dataSize": theOwners,
 	}

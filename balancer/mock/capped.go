@@ -1,0 +1,88 @@
+package mock
+
+import (
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
+)
+
+// ConvertToCapped makes a collection that is not sharded a capped one of so
+// many bytes: the newest documents that fit stay, the indexes but that on _id
+// go, and it has another UUID.
+func (c *Cluster) ConvertToCapped(ns string, size int64) error {
+	if err := c.refuseView(ns); err != nil {
+		return err
+	}
+	coll, tracked, err := c.Tracked(ns)
+	switch {
+	case err != nil:
+		return err
+	case onConfigServer(databaseOf(ns)):
+		return mongoerr.New(mongoerr.IllegalOperation, "can't convert %s to a capped collection", ns)
+	case tracked && !coll.Unsplittable:
+		return mongoerr.New(mongoerr.IllegalOperation, "You can't convertToCapped a sharded collection: %s", ns)
+	case c.reshardings[ns] != nil:
+		return mongoerr.New(mongoerr.LockBusy, "Failed to acquire the DDL lock of %s: it is being moved", ns)
+	}
+	ids := c.holders(ns)
+	if len(ids) == 0 {
+		return mongoerr.New(mongoerr.NamespaceNotFound, "source collection %s does not exist", ns)
+	}
+	primary, _ := c.Primary(databaseOf(ns))
+	c.logChange(primary, "convertToCapped.start", ns, nil)
+	capped, err := c.shards[ids[0]].colls[ns].asCapped(c, ns, size)
+	if err != nil {
+		return err
+	}
+	c.shards[ids[0]].colls[ns] = capped
+	if tracked {
+		if err := c.changeUUID(coll, capped.uuid); err != nil {
+			return err
+		}
+	}
+	c.Tick()
+	c.logChange(primary, "convertToCapped.end", ns, nil)
+	return nil
+}
+
+// asCapped is a copy of a collection that is limited.
+func (l *localCollection) asCapped(c *Cluster, ns string, size int64) (*localCollection, error) {
+	options := bson.D{}
+	for _, o := range l.options {
+		if o.Key != "capped" && o.Key != "size" && o.Key != "max" {
+			options = append(options, o)
+		}
+	}
+	capped := newLocal(c.NewUUID(), append(options, bson.E{Key: "capped", Value: true}, bson.E{Key: "size", Value: size}), ns)
+	for doc := range l.docs.Documents() {
+		if _, err := capped.docs.Insert(doc); err != nil {
+			return nil, err
+		}
+	}
+	capped.trim()
+	return capped, nil
+}
+
+// changeUUID gives a tracked collection that is not sharded another UUID and
+// its one chunk a new version.
+func (c *Cluster) changeUUID(coll catalog.Collection, uuid bson.Binary) error {
+	old := c.tables[coll.Namespace]
+	at, epoch := c.Tick(), c.NewObjectID()
+	table, err := catalog.NewRoutingTable(old.Pattern(), epoch, at, old.All())
+	if err != nil {
+		return err
+	}
+	_, err = c.configModify(configCollections, coll.Namespace, func(doc *bson.D) {
+		set(doc, "uuid", uuid)
+		set(doc, "lastmodEpoch", epoch)
+		set(doc, "lastmod", bson.NewDateTimeFromTime(c.now()))
+		set(doc, "timestamp", at)
+	})
+	if err != nil {
+		return err
+	}
+	c.tables[coll.Namespace] = table
+	c.logPlacement(coll.Namespace, &uuid, at, table.Owners())
+	return nil
+}
