@@ -31,10 +31,10 @@ func collectionCommands() []command {
 }
 
 // collModFields are the changes that the mock can make.
-var collModFields = []string{"validator", "validationLevel", "validationAction", "index", "viewOn", "pipeline", "cappedSize", "cappedMax"}
+var collModFields = []string{"validator", "validationLevel", "validationAction", "index", "viewOn", "pipeline", "cappedSize", "cappedMax", "changeStreamPreAndPostImages", "dryRun"}
 
-// collMod changes a validator, a view, a capped collection's limits, or hides
-// an index. Each shard that has the collection answers in raw.
+// collMod changes a validator, a view, a capped collection's limits, or an
+// index. Each shard that has the collection answers in raw.
 func (r *Router) collMod(c *call) (bson.D, error) {
 	ns, err := c.namespace()
 	if err != nil {
@@ -66,6 +66,9 @@ func (r *Router) collMod(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
+	if limits := slices.ContainsFunc(changes, func(o bson.E) bool { return o.Key == "size" || o.Key == "max" }); limits && !r.isCapped(ns) {
+		return nil, mongoerr.New(mongoerr.InvalidOptions, "collection must be capped.")
+	}
 	result, err := r.modifyIndex(c, ns)
 	if err != nil {
 		return nil, err
@@ -78,6 +81,11 @@ func (r *Router) collMod(c *call) (bson.D, error) {
 		raw = append(raw, bson.E{Key: host, Value: append(slices.Clone(result), bson.E{Key: "ok", Value: 1.0})})
 	}
 	return bson.D{{Key: "raw", Value: raw}}, nil
+}
+
+func (r *Router) isCapped(ns string) bool {
+	parts := r.cluster.Stats(ns)
+	return len(parts) > 0 && parts[0].Capped
 }
 
 func (r *Router) modifyView(c *call, ns string) (bson.D, error) {
@@ -118,7 +126,7 @@ func (c *call) modifiedOptions() (bson.D, error) {
 	return changes, nil
 }
 
-// modifyIndex hides or shows one index and tells what it was before.
+// modifyIndex changes one index and tells what it was before.
 func (r *Router) modifyIndex(c *call, ns string) (bson.D, error) {
 	v := c.body.Lookup("index")
 	if v.IsZero() {
@@ -128,14 +136,12 @@ func (r *Router) modifyIndex(c *call, ns string) (bson.D, error) {
 	if !isDoc {
 		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'collMod.index' is the wrong type '%s', expected type 'object'", typeName(v.Type))
 	}
-	for _, name := range []string{"unique", "prepareUnique", "forceNonUnique"} {
-		if !doc.Lookup(name).IsZero() {
-			return nil, mongoerr.New(mongoerr.NotImplemented, "the mock's collMod does not change %s of an index", name)
-		}
-	}
 	spec, err := r.indexMeant(ns, doc)
 	if err != nil {
 		return nil, err
+	}
+	if reply, is, err := r.modifyUnique(c, ns, spec, doc); is {
+		return reply, err
 	}
 	if seconds := doc.Lookup("expireAfterSeconds"); !seconds.IsZero() && doc.Lookup("hidden").IsZero() {
 		return r.modifyExpiry(ns, spec, seconds)

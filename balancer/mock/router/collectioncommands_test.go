@@ -149,7 +149,11 @@ func TestCollMod(t *testing.T) {
 		{d("collMod", "orders", "index", d("name", "_id_", "hidden", true)), 2},
 		{d("collMod", "orders", "index", 5), 14},
 		{d("collMod", "orders", "validationLevel", "some"), 2},
-		{d("collMod", "orders", "changeStreamPreAndPostImages", d("enabled", true)), 238},
+		{d("collMod", "orders", "changeStreamPreAndPostImages", d("enabled", 1)), 14},
+		{d("collMod", "orders", "changeStreamPreAndPostImages", d("on", true)), 40415},
+		{d("collMod", "orders", "cappedSize", 4096), 72},
+		{d("collMod", "orders", "index", d("name", "b_1", "unique", true)), 72},
+		{d("collMod", "orders", "index", d("name", "b_1", "prepareUnique", "x")), 14},
 		{d("collMod", "orders", "foo", 1), 40415},
 		{d("collMod", "orders", "viewOn", "users", "pipeline", bson.A{}), 72},
 	})

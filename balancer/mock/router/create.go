@@ -12,7 +12,7 @@ import (
 
 // refusedOptions would change what a collection does in ways the mock can't.
 func refusedOptions() []string {
-	return []string{"timeseries", "clusteredIndex", "encryptedFields", "expireAfterSeconds", "changeStreamPreAndPostImages"}
+	return []string{"timeseries", "clusteredIndex", "encryptedFields", "expireAfterSeconds"}
 }
 
 func (r *Router) create(c *call) (bson.D, error) {
@@ -72,7 +72,8 @@ func (c *call) collectionOptions() (bson.D, error) {
 			options = append(options, bson.E{Key: "max", Value: most})
 		}
 	}
-	return c.validationOptions(options)
+	options, err := c.validationOptions(options)
+	return slices.DeleteFunc(options, func(o bson.E) bool { return o.Value == nil }), err
 }
 
 func (c *call) validationOptions(options bson.D) (bson.D, error) {
@@ -86,18 +87,55 @@ func (c *call) validationOptions(options bson.D) (bson.D, error) {
 		}
 		options = append(options, bson.E{Key: "validator", Value: validator})
 	}
-	for name, allowed := range map[string][]string{"validationLevel": {"strict", "moderate", "off"}, "validationAction": {"error", "warn"}} {
-		v := c.body.Lookup(name)
+	for _, choice := range []struct {
+		name    string
+		allowed []string
+	}{{"validationLevel", []string{"strict", "moderate", "off"}}, {"validationAction", []string{"error", "warn"}}} {
+		v := c.body.Lookup(choice.name)
 		if v.IsZero() {
 			continue
 		}
 		text, _ := v.StringValueOK()
-		if !slices.Contains(allowed, text) {
-			return nil, mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field 'create.%s' is not a valid value.", text, name)
+		if !slices.Contains(choice.allowed, text) {
+			return nil, mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field '%s.%s' is not a valid value.", text, c.invoked, choice.name)
 		}
-		options = append(options, bson.E{Key: name, Value: text})
+		options = append(options, bson.E{Key: choice.name, Value: text})
 	}
-	return options, nil
+	return c.imagesOption(options)
+}
+
+// imagesOption reads whether change streams shall show documents before and
+// after a change. It is kept and shown, and nothing else: there are no change
+// streams.
+func (c *call) imagesOption(options bson.D) (bson.D, error) {
+	const name = "changeStreamPreAndPostImages"
+	v := c.body.Lookup(name)
+	if v.IsZero() || v.Type == bson.TypeNull {
+		return options, nil
+	}
+	doc, isDoc := v.DocumentOK()
+	if !isDoc {
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s' is the wrong type '%s', expected type 'object'", c.invoked, name, typeName(v.Type))
+	}
+	elems, err := doc.Elements()
+	if err != nil {
+		return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
+	}
+	for _, e := range elems {
+		if e.Key() != "enabled" {
+			return nil, mongoerr.New(mongoerr.IDLUnknownField, "BSON field '%s.%s.%s' is an unknown field.", c.invoked, name, e.Key())
+		}
+	}
+	enabled := doc.Lookup("enabled")
+	switch {
+	case enabled.IsZero():
+		return nil, mongoerr.New(mongoerr.IDLFailedToParse, "BSON field '%s.%s.enabled' is missing but a required field", c.invoked, name)
+	case enabled.Type != bson.TypeBoolean:
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s.enabled' is the wrong type '%s', expected type 'bool'", c.invoked, name, typeName(enabled.Type))
+	case !enabled.Boolean():
+		return append(options, bson.E{Key: name}), nil
+	}
+	return append(options, bson.E{Key: name, Value: doc}), nil
 }
 
 func (r *Router) createView(c *call, ns string, on bson.RawValue) error {

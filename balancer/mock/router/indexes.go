@@ -110,11 +110,11 @@ func keyAndName(doc bson.Raw) (key bson.Raw, name string, err error) {
 }
 
 // keptOptions change what an index holds or is used for.
-var keptOptions = map[string]bool{"partialFilterExpression": true, "hidden": true}
+var keptOptions = map[string]bool{"partialFilterExpression": true, "hidden": true, "prepareUnique": true}
 
 // idleOptions change nothing here.
 var idleOptions = map[string]bool{
-	"key": true, "name": true, "unique": true, "sparse": true, "v": true, "background": true, "ns": true, "prepareUnique": true,
+	"key": true, "name": true, "unique": true, "sparse": true, "v": true, "background": true, "ns": true,
 	"storageEngine": true, "clustered": true,
 }
 

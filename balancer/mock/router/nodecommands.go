@@ -34,7 +34,6 @@ func nodeCommands() []command {
 			_, err := c.namespace()
 			return bson.D{}, err
 		}},
-		{name: "validateDBMetadata", run: validateDBMetadata},
 		{name: "_isSelf", anyone: true, run: func(r *Router, _ *call) (bson.D, error) { return bson.D{{Key: "id", Value: r.process}}, nil }},
 	}
 }
@@ -120,21 +119,4 @@ func logRotate(_ *Router, c *call) (bson.D, error) {
 		return nil, mongoerr.New(mongoerr.NoSuchKey, "Unknown log type '%s' for rotation: it is 'server' or 'audit'", text)
 	}
 	return bson.D{}, nil
-}
-
-// validateDBMetadata finds nothing that the stable API lacks: the mock has no
-// index or view of that kind.
-func validateDBMetadata(_ *Router, c *call) (bson.D, error) {
-	v := c.body.Lookup("apiParameters")
-	if v.IsZero() {
-		return nil, mongoerr.New(mongoerr.IDLFailedToParse, "BSON field 'validateDBMetadata.apiParameters' is missing but a required field")
-	}
-	doc, isDoc := v.DocumentOK()
-	if !isDoc {
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'validateDBMetadata.apiParameters' is the wrong type '%s', expected type 'object'", typeName(v.Type))
-	}
-	if version := textOf(doc.Lookup("version")); version != "1" {
-		return nil, mongoerr.New(mongoerr.APIVersionError, "API version must be \"1\"")
-	}
-	return bson.D{{Key: "apiVersionErrors", Value: bson.A{}}, {Key: "hasMoreErrors", Value: false}}, nil
 }

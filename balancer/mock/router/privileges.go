@@ -80,7 +80,7 @@ func privilegesOf() map[string]rule {
 		"getDiagnosticData": onCluster("serverStatus"), "lockInfo": onCluster("serverStatus"), "logRotate": onCluster("logRotate"),
 		"fsync": onCluster("fsync"), "fsyncUnlock": onCluster("unlock"), "invalidateUserCache": onCluster("invalidateUserCache"),
 		"planCacheListFilters": onCollection("planCacheIndexFilter"), "planCacheClearFilters": onCollection("planCacheIndexFilter"),
-		"validateDBMetadata": onDatabase("validate"), "convertToCapped": onCollection("convertToCapped"),
+		"convertToCapped":     onCollection("convertToCapped"),
 		"getClusterParameter": onCluster("getClusterParameter"), "setClusterParameter": onCluster("setClusterParameter"),
 
 		"startSession": loggedIn, "refreshSessions": loggedIn, "killSessions": loggedIn, // one's own only

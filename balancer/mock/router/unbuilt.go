@@ -36,6 +36,7 @@ func unbuiltCommands() []command {
 		{[]string{"setQuerySettings", "removeQuerySettings"}, true, mongoerr.NotImplemented, "there are no query settings: use hint"},
 		{[]string{"autoSplitVector"}, false, mongoerr.NotImplemented, "use splitVector"},
 		{[]string{"changePrimary"}, true, mongoerr.NotImplemented, "use movePrimary"},
+		{[]string{"validateDBMetadata"}, false, mongoerr.NotImplemented, ""},
 		{[]string{"analyze"}, false, mongoerr.NotImplemented, "there are no statistics of values for queries"},
 		{[]string{"setIndexCommitQuorum"}, false, mongoerr.NotImplemented, "indexes are built at once, by a set of one member"},
 		{[]string{"setUserWriteBlockMode", "setProfilingFilterGlobally", "appendOplogNote", "repairShardedCollectionChunksHistory",

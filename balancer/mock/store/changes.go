@@ -66,6 +66,6 @@ func (c *Collection) noteIndexes() {
 // ascending order.
 func (c *Collection) Restore(id RecordID, doc bson.Raw) error {
 	c.last = id - 1
-	_, err := c.Insert(doc)
+	_, err := c.insert(doc, true)
 	return err
 }

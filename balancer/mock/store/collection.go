@@ -97,12 +97,16 @@ func PrepareInsert(doc bson.Raw, newID func() bson.ObjectID) (bson.Raw, error) {
 // Insert adds a document, which must have been prepared; it is kept as it is
 // and must not be changed afterwards. An index that does not admit it fails the
 // insert and leaves everything as it was.
-func (c *Collection) Insert(doc bson.Raw) (RecordID, error) {
+func (c *Collection) Insert(doc bson.Raw) (RecordID, error) { return c.insert(doc, false) }
+
+// insert adds a document. One that was here before may have a key in common
+// with another in an index that is only prepared to be unique.
+func (c *Collection) insert(doc bson.Raw, before bool) (RecordID, error) {
 	id := c.last + 1
 	keys := make([]indexKeys, len(c.indexes))
 	for i, ix := range c.indexes {
 		k, err := ix.keysOf(doc)
-		if err == nil {
+		if err == nil && (ix.spec.Unique || !before) {
 			err = ix.admit(c.Namespace, k, id)
 		}
 		if err != nil {

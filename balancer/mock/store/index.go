@@ -35,6 +35,7 @@ type Index struct {
 	entries  *btree.BTreeG[entry]
 	multikey int64 // documents with more than one key or an array
 	hidden   bool  // kept up, but not used for queries
+	prepared bool  // refuses new duplicates, on the way to a unique index
 	special  bool  // text, geo and wildcard indexes: no query uses them
 }
 
@@ -158,6 +159,7 @@ func (c *Collection) CreateIndex(spec IndexSpec) error {
 		}
 		ix.add(keys, id)
 	}
+	ix.prepared = truthy(lookup(spec.Options, "prepareUnique"))
 	c.indexes = append(c.indexes, ix)
 	c.noteIndexes()
 	return nil
@@ -249,7 +251,7 @@ func (ix *Index) firstFrom(key []byte) (found entry, ok bool) {
 
 // admit refuses a key that a unique index already has for another document.
 func (ix *Index) admit(ns string, keys indexKeys, id RecordID) error {
-	if !ix.spec.Unique {
+	if !ix.spec.Unique && !ix.prepared {
 		return nil
 	}
 	for _, key := range keys.keys {

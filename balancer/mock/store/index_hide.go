@@ -1,21 +1,14 @@
 package store
 
-import (
-	"slices"
-
-	"go.mongodb.org/mongo-driver/v2/bson"
-
-	"shardsh/balancer/mongoerr"
-)
+import "go.mongodb.org/mongo-driver/v2/bson"
 
 // HideIndex hides an index from queries, or shows it again, and tells whether
 // it was hidden. It is IndexNotFound where there is none of that name.
 func (c *Collection) HideIndex(name string, hidden bool) (was bool, err error) {
-	at := slices.IndexFunc(c.indexes, func(ix *Index) bool { return ix.spec.Name == name })
-	if at < 0 {
-		return false, serverError(mongoerr.IndexNotFound, "cannot find index %s", name)
+	ix, err := c.index(name)
+	if err != nil {
+		return false, err
 	}
-	ix := c.indexes[at]
 	was = ix.hidden
 	var v any
 	if hidden {
@@ -31,11 +24,10 @@ func (c *Collection) HideIndex(name string, hidden bool) (was bool, err error) {
 // SetIndexOption changes what an index was made with, without building it
 // again; nil takes the option away. It gives the value before.
 func (c *Collection) SetIndexOption(name, option string, v any) (before bson.RawValue, err error) {
-	at := slices.IndexFunc(c.indexes, func(ix *Index) bool { return ix.spec.Name == name })
-	if at < 0 {
-		return before, serverError(mongoerr.IndexNotFound, "cannot find index %s", name)
+	ix, err := c.index(name)
+	if err != nil {
+		return before, err
 	}
-	ix := c.indexes[at]
 	before = lookup(ix.spec.Options, option)
 	var options bson.D
 	for n, old := range fields(ix.spec.Options) {
