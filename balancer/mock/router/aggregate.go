@@ -44,6 +44,8 @@ type aggregation struct {
 	// query is what the first stages amount to.
 	query query
 	read  int // how many stages the query stands for
+	// pushed are those stages.
+	pushed []bson.Raw
 	// stages are those after the source or query, without the output.
 	stages []bson.Raw
 	output output
@@ -104,11 +106,12 @@ func pipelineError(v bson.RawValue) error {
 
 // aggregated runs everything but the output.
 func (r *Router) aggregated(c *call, a aggregation) ([]bson.Raw, error) {
+	counted := r.countedChunks(&a)
 	pipeline, err := store.CompilePipeline(a.stages, a.env)
 	if err != nil {
 		return nil, err
 	}
-	input, err := r.input(a)
+	input, err := r.input(a, counted)
 	if err != nil {
 		return nil, err
 	}
@@ -125,8 +128,10 @@ func (r *Router) aggregated(c *call, a aggregation) ([]bson.Raw, error) {
 	return results, nil
 }
 
-func (r *Router) input(a aggregation) (iter.Seq[bson.Raw], error) {
+func (r *Router) input(a aggregation, counted bool) (iter.Seq[bson.Raw], error) {
 	switch {
+	case counted:
+		return r.countedInput(a.query.filter)
 	case a.source != nil:
 		docs, err := a.source()
 		return slices.Values(docs), err
@@ -248,6 +253,7 @@ func (r *Router) pushDown(c *call, a *aggregation) error {
 		if !taken {
 			break
 		}
+		a.pushed = append(a.pushed, a.stages[0])
 		a.stages = a.stages[1:]
 		a.read++
 	}

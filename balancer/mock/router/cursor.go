@@ -56,6 +56,10 @@ type cursors struct {
 	bytes, most int64
 }
 
+// itemOverhead is what a document in an array takes besides its own bytes, at
+// most: type, position and its end.
+const itemOverhead = 10
+
 // take cuts the next batch off: at most n documents (any number when n is
 // negative) and 16 MiB, but always one if there is one.
 func (c *cursor) take(n int) bson.A {
@@ -63,7 +67,7 @@ func (c *cursor) take(n int) bson.A {
 	size := 0
 	for len(c.left) > 0 && len(batch) != n {
 		doc := c.left[0]
-		if size += len(doc); size > batchBytes && len(batch) > 0 {
+		if size += len(doc) + itemOverhead; size > batchBytes && len(batch) > 0 {
 			break
 		}
 		batch = append(batch, doc)

@@ -1,0 +1,29 @@
+package router
+
+import (
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store"
+)
+
+// The reply to a getMore of many small documents stays below what drivers take:
+// 16 MiB and 16 KiB.
+func TestBatchOfSmallDocumentsFits(t *testing.T) {
+	doc, err := store.Encode(bson.D{{Key: "_id", Value: int32(1)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &cursor{left: make([]bson.Raw, 1_500_000)}
+	for i := range c.left {
+		c.left[i] = doc
+	}
+	reply, err := store.Encode(bson.D{{Key: "nextBatch", Value: c.take(-1)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(reply) > batchBytes+1<<10 || len(reply) < batchBytes/2 {
+		t.Errorf("a reply of %d bytes", len(reply))
+	}
+}
