@@ -72,10 +72,16 @@ func (m model) check(t interface {
 		if i%7 == 0 && !sameChunk(rt.At(i), c) {
 			t.Fatalf("At(%d) is %+v", i, rt.At(i))
 		}
+		if !rt.Begins(c.Min) {
+			t.Fatalf("no chunk begins at %v", c.Min)
+		}
 		i++
 	}
 	if i != len(m) {
 		t.Fatalf("All gave %d of %d chunks", i, len(m))
+	}
+	if begins := slices.ContainsFunc(m, func(c Chunk) bool { return c.Min.Equal(from) }); !from.IsZero() && rt.Begins(from) != begins {
+		t.Fatalf("a chunk begins at %v: %v, want %v", from, !begins, begins)
 	}
 	newest := m.newest()
 	if rt.Version().ChunkVersion != newest.Version || !sameChunk(rt.Newest(), normal(newest)) {

@@ -115,6 +115,12 @@ func (t *RoutingTable) chunk(p place) Chunk {
 // last chunk.
 func (t *RoutingTable) Find(k Key) Chunk { return t.chunk(t.locate(k.order)) }
 
+// Begins reports whether a chunk has the key for its lower bound.
+func (t *RoutingTable) Begins(k Key) bool {
+	p := t.locate(k.order)
+	return t.block(p).low(p.chunk) == k.order
+}
+
 // IndexOf is the position in key order of the chunk that contains the key.
 func (t *RoutingTable) IndexOf(k Key) int {
 	return t.number(t.locate(k.order))

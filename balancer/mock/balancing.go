@@ -1,7 +1,6 @@
 package mock
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -16,20 +15,8 @@ import (
 
 // ShardedCollections lists the sharded collections by namespace.
 func (c *Cluster) ShardedCollections() ([]catalog.Collection, error) {
-	var colls []catalog.Collection
-	known := c.collectionEntries()
-	for raw := range c.Config(configCollections).Documents() {
-		ns, _ := raw.Lookup("_id").StringValueOK() // an _id of another type is no namespace
-		coll, err := known.parse(ns, raw)
-		if err != nil {
-			return nil, err
-		}
-		if !coll.Unsplittable {
-			colls = append(colls, coll)
-		}
-	}
-	slices.SortFunc(colls, func(a, b catalog.Collection) int { return cmp.Compare(a.Namespace, b.Namespace) })
-	return colls, nil
+	colls, err := c.shardedCollections()
+	return slices.Clone(colls), err
 }
 
 // ownedBytes asks every shard for the bytes it owns of a collection.

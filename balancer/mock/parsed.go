@@ -67,6 +67,8 @@ func (c *Cluster) shardList() ([]catalog.Shard, error) {
 type collectionEntries struct {
 	asOf
 	byNamespace map[string]collectionEntry
+	sharded     []catalog.Collection // by namespace
+	listed      bool                 // sharded is made
 }
 
 type collectionEntry struct {
@@ -93,8 +95,32 @@ func (c *Cluster) collectionEntries() *collectionEntries {
 	known := &c.parsed.colls
 	if known.outdated(c.Config(configCollections)) {
 		known.byNamespace = map[string]collectionEntry{}
+		known.sharded, known.listed = nil, false
 	}
 	return known
+}
+
+// shardedCollections are the sharded collections by namespace, not to be
+// changed.
+func (c *Cluster) shardedCollections() ([]catalog.Collection, error) {
+	known := c.collectionEntries()
+	if known.listed {
+		return known.sharded, nil
+	}
+	var colls []catalog.Collection
+	for raw := range known.docs.Documents() {
+		ns, _ := raw.Lookup("_id").StringValueOK() // an _id of another type is no namespace
+		coll, err := known.parse(ns, raw)
+		if err != nil {
+			return nil, err
+		}
+		if !coll.Unsplittable {
+			colls = append(colls, coll)
+		}
+	}
+	slices.SortFunc(colls, func(a, b catalog.Collection) int { return cmp.Compare(a.Namespace, b.Namespace) })
+	known.sharded, known.listed = colls, true
+	return colls, nil
 }
 
 // parse reads an entry, if it was not read before.

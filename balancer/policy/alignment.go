@@ -26,13 +26,13 @@ func cuts(t *catalog.RoutingTable, z *catalog.ZoneSet) iter.Seq2[catalog.Key, st
 	return func(yield func(catalog.Key, string) bool) {
 		end := t.Pattern().GlobalMax()
 		for _, r := range z.Ranges() {
-			if !t.Find(r.Min).Min.Equal(r.Min) && !yield(r.Min, r.Zone) {
+			if !t.Begins(r.Min) && !yield(r.Min, r.Zone) {
 				return
 			}
 			if !r.Max.Less(end) {
 				return
 			}
-			if !t.Find(r.Max).Min.Equal(r.Max) && !yield(r.Max, r.Zone) {
+			if !t.Begins(r.Max) && !yield(r.Max, r.Zone) {
 				return
 			}
 		}

@@ -71,6 +71,7 @@ func (c *cursor) take(n int) bson.A {
 			break
 		}
 		batch = append(batch, doc)
+		c.left[0] = nil // the cursor may live long
 		c.left = c.left[1:]
 	}
 	return batch

@@ -2,6 +2,8 @@ package router
 
 import (
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -59,13 +61,13 @@ func (c *call) name(what string) (string, error) {
 	return name, nil
 }
 
-// duration reads a text like "2h" or "20ms", or a number of milliseconds.
+// duration reads a text like "2h", "30d" or "20ms", or a number of milliseconds.
 func (c *call) duration(field string) (time.Duration, error) {
 	v := c.args[field]
 	if text, isText := v.StringValueOK(); isText {
-		d, err := time.ParseDuration(text)
+		d, err := parseDuration(text)
 		if err != nil {
-			return 0, mongoerr.New(mongoerr.BadValue, "BSON field '%s.%s': %q is not a duration like \"2h\", \"1h30m\" or \"20ms\"", c.invoked, field, text)
+			return 0, mongoerr.New(mongoerr.BadValue, "BSON field '%s.%s': %q is not a duration like \"2h\", \"1d12h\" or \"20ms\"", c.invoked, field, text)
 		}
 		return d, nil
 	}
@@ -77,6 +79,24 @@ func (c *call) duration(field string) (time.Duration, error) {
 		return 0, mongoerr.New(mongoerr.BadValue, "BSON field '%s.%s': %v milliseconds are out of range", c.invoked, field, ms)
 	}
 	return time.Duration(ms * float64(time.Millisecond)), nil
+}
+
+// parseDuration is time.ParseDuration with whole days in front: "30d", "1d12h".
+func parseDuration(text string) (time.Duration, error) {
+	days, rest, found := strings.Cut(text, "d")
+	if !found {
+		return time.ParseDuration(text)
+	}
+	n, err := strconv.ParseUint(days, 10, 16)
+	if err != nil {
+		return 0, err
+	}
+	d := time.Duration(n) * 24 * time.Hour
+	if rest == "" {
+		return d, nil
+	}
+	more, err := time.ParseDuration(rest)
+	return d + more, err
 }
 
 // maxDuration is the longest that time may jump at once.
