@@ -96,6 +96,27 @@ func TestCursorsHoldSoMuch(t *testing.T) {
 	read(third, 43)
 }
 
+// A batch that fails all over is answered: after a megabyte of texts the errors
+// have none.
+func TestManyWriteErrorsFitAReply(t *testing.T) {
+	x := newS0(t)
+	long := strings.Repeat("k", 300)
+	docs := make(bson.A, 100_000)
+	for i := range docs {
+		docs[i] = d("_id", long)
+	}
+	x.ok("shop", d("insert", "dup", "documents", docs[:1]))
+	reply := x.run("shop", d("insert", "dup", "documents", docs, "ordered", false))
+	errs, err := reply.Lookup("writeErrors").Array().Values()
+	if err != nil || len(errs) != len(docs) || len(reply) > 16<<20 {
+		t.Fatalf("%d errors in %d bytes, %v", len(errs), len(reply), err)
+	}
+	first, last := errs[0].Document(), errs[len(errs)-1].Document()
+	if first.Lookup("errmsg").StringValue() == "" || last.Lookup("errmsg").StringValue() != "" || last.Lookup("code").Int32() != 11000 {
+		t.Errorf("the first error %s, the last %s", first, last)
+	}
+}
+
 func TestClientsSayOnceWhatTheyAre(t *testing.T) {
 	x := newS0(t)
 	driver := func(name string) bson.D {

@@ -24,6 +24,7 @@ type batch struct {
 	matched, modified int
 	upserted          bson.A
 	failures          bson.A
+	errorBytes        int
 	ended             []ended
 	statements        *statementIDs
 }
@@ -73,7 +74,7 @@ func (c *call) batch(n int, each func(i int) (*outcome, error)) (*batch, error) 
 			b.add(i, done)
 		}
 		if err != nil {
-			b.failures = append(b.failures, writeError(i, err))
+			b.fail(i, err)
 			if ordered {
 				break
 			}
@@ -96,6 +97,19 @@ func (b *batch) reply(fields bson.D) bson.D {
 		fields = append(fields, bson.E{Key: "writeErrors", Value: b.failures})
 	}
 	return b.statements.note(fields)
+}
+
+// maxErrorBytes is how much the texts of a batch's errors may take. Those after
+// that are empty, as on the server, so that the reply is not too large to send.
+const maxErrorBytes = 1 << 20
+
+func (b *batch) fail(i int, err error) {
+	doc := writeError(i, err)
+	if b.errorBytes > maxErrorBytes {
+		doc[2].Value, doc = "", doc[:3]
+	}
+	b.errorBytes += len(err.Error())
+	b.failures = append(b.failures, doc)
 }
 
 // writeError is one entry of writeErrors: no codeName, the extra fields last.
