@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync"
 
 	"github.com/klauspost/compress/snappy"
 	"github.com/klauspost/compress/zstd"
@@ -116,33 +117,59 @@ func readExactly(r io.Reader, size int) ([]byte, error) {
 	return out, nil
 }
 
+// packers are compressors between two uses: making one costs more than using
+// it. The zero value is ready.
+type packers struct{ zlib, zstd sync.Pool }
+
 // deflate makes an OP_COMPRESSED of a whole message, appended to an empty dst.
-func (c compressor) deflate(dst, message []byte) ([]byte, error) {
+func (p *packers) deflate(c compressor, dst, message []byte) ([]byte, error) {
 	h, payload := parseHeader(message), message[headerBytes:]
 	dst = appendHeader(dst, h.requestID, h.responseTo, opCompressed)
 	dst = appendInt32(appendInt32(dst, int32(h.op)), int32(len(payload)))
 	dst = append(dst, byte(c))
+	var err error
 	switch c {
 	case bySnappy:
-		return finishMessage(append(dst, snappy.Encode(nil, payload)...)), nil
+		dst = append(dst, snappy.Encode(nil, payload)...)
 	case byZlib:
-		w := &appender{dst}
-		z := zlib.NewWriter(w)
-		if _, err := z.Write(payload); err != nil {
-			return nil, err
-		}
-		if err := z.Close(); err != nil {
-			return nil, err
-		}
-		return finishMessage(w.b), nil
+		dst, err = p.appendZlib(dst, payload)
 	case byZstd:
-		z, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true), zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(1<<20))
-		if err != nil {
-			return nil, err
-		}
-		return finishMessage(z.EncodeAll(payload, dst)), nil
+		dst, err = p.appendZstd(dst, payload)
+	default:
+		err = fmt.Errorf("%w: %d", errUnknownCompressor, c)
 	}
-	return nil, fmt.Errorf("%w: %d", errUnknownCompressor, c)
+	return finishMessage(dst), err
+}
+
+func (p *packers) appendZlib(dst, payload []byte) ([]byte, error) {
+	to := &appender{dst}
+	z, kept := p.zlib.Get().(*zlib.Writer)
+	if !kept {
+		z = zlib.NewWriter(to)
+	}
+	z.Reset(to)
+	if _, err := z.Write(payload); err != nil {
+		return dst, err
+	}
+	if err := z.Close(); err != nil {
+		return dst, err
+	}
+	p.zlib.Put(z)
+	return to.b, nil
+}
+
+func (p *packers) appendZstd(dst, payload []byte) ([]byte, error) {
+	z, kept := p.zstd.Get().(*zstd.Encoder)
+	if !kept {
+		var err error
+		z, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true), zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(1<<20))
+		if err != nil {
+			return dst, err
+		}
+	}
+	dst = z.EncodeAll(payload, dst)
+	p.zstd.Put(z)
+	return dst, nil
 }
 
 // appender writes to the end of a slice.

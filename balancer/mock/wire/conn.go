@@ -246,7 +246,7 @@ func (c *conn) send(m incoming, id, answers, flags int32, doc bson.Raw) error {
 	}
 	c.out = write(c.out[:0], id, answers, flags, doc)
 	if m.compressor != noCompressor {
-		packed, err := m.compressor.deflate(nil, c.out)
+		packed, err := c.service.server.packers.deflate(m.compressor, nil, c.out)
 		if err != nil {
 			return err
 		}

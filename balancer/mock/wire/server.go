@@ -52,6 +52,7 @@ type Server struct {
 	open      atomic.Int64 // connections now
 	clients   atomic.Int32 // connections ever
 	requestID atomic.Int32
+	packers   packers
 
 	mu       sync.Mutex
 	services map[*service]struct{}
