@@ -387,3 +387,32 @@ func TestFailuresOfTheSelection(t *testing.T) {
 		})
 	}
 }
+
+// M05: with one shard nothing is examined, and no size is asked for.
+func TestM05OneShardOnly(t *testing.T) {
+	f := newFake("a")
+	f.add(t, "db.c", 1000)
+	for _, step := range f.traced(t, balancer.Config{}, 1, nil) {
+		if strings.HasPrefix(step, "sizes") {
+			t.Error("sizes were asked for")
+		}
+	}
+}
+
+// W18: migrations under way when the window closes finish.
+func TestW18WindowClosesWhileMigrationsRun(t *testing.T) {
+	f := newFake("a", "b")
+	c := f.add(t, "db.c", 1000, 0)
+	f.settings["balancer"] = window("11:00", "12:00")
+	f.moveTime = 2 * time.Minute
+	f.run(t)
+	f.advance(5 * time.Minute)
+	if len(f.moves) != 1 || len(f.log) != 1 || c.sizes["b"] == 0 {
+		t.Fatalf("%d moves, log %v, sizes %v", len(f.moves), f.log, c.sizes)
+	}
+	for name, want := range map[string]any{"errorOccurred": false, "candidateChunks": int32(1), "chunksMoved": int32(1)} {
+		if got := field(t, f.log[0].details, name); got != want {
+			t.Errorf("%s = %v, want %v", name, got, want)
+		}
+	}
+}

@@ -1,8 +1,6 @@
 package catalog
 
 import (
-	"slices"
-	"strings"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -24,75 +22,6 @@ func northAndSouth(t testing.TB) *ZoneSet {
 		}
 	}
 	return z
-}
-
-func TestAddZoneRange(t *testing.T) {
-	low, high := bson.MinKey{}, bson.MaxKey{}
-	for _, c := range []struct {
-		id       string
-		from, to any
-		zone     string
-		code     mongoerr.Code
-		ranges   int
-	}{
-		{"K01", 100, 200, "north", 0, 2},
-		{"K02", 100, 200, "south", mongoerr.RangeOverlapConflict, 2},
-		{"K03", 200, 300, "east", 0, 3},
-		{"K04 inside", 150, 160, "east", mongoerr.RangeOverlapConflict, 2},
-		{"K04 over the start", 50, 101, "east", mongoerr.RangeOverlapConflict, 2},
-		{"K04 over the end", 199, 210, "east", mongoerr.RangeOverlapConflict, 2},
-		{"K04 over both", 150, 350, "north", mongoerr.RangeOverlapConflict, 2},
-		{"K04 around both", 0, 500, "east", mongoerr.RangeOverlapConflict, 2},
-		{"K04 open end", 350, high, "east", mongoerr.RangeOverlapConflict, 2},
-		{"same min, other max", 100, 150, "north", mongoerr.RangeOverlapConflict, 2},
-		{"same range as other numbers", 100.0, int64(200), "north", 0, 2},
-		{"K05 below", low, 100, "east", 0, 3},
-		{"K05 above", 400, high, "north", 0, 3},
-		{"empty", 500, 500, "east", mongoerr.FailedToParse, 2},
-		{"reversed", 600, 500, "east", mongoerr.FailedToParse, 2},
-	} {
-		z := northAndSouth(t)
-		err := z.Add(zoneRange(t, c.from, c.to, c.zone))
-		checkCode(t, c.id, err, c.code)
-		if z.Len() != c.ranges {
-			t.Errorf("%s: %d ranges, want %d", c.id, z.Len(), c.ranges)
-		}
-		if c.code == mongoerr.RangeOverlapConflict && (!strings.Contains(err.Error(), c.zone) || !strings.Contains(err.Error(), " on ")) {
-			t.Errorf("%s: the message does not name both ranges: %v", c.id, err)
-		}
-	}
-	z := northAndSouth(t)
-	for _, r := range []ZoneRange{zoneRange(t, low, 100, "east"), zoneRange(t, 400, high, "north")} {
-		if err := z.Add(r); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if want := []string{"east", "north", "south"}; !slices.Equal(z.Names(), want) {
-		t.Errorf("K05: zones %v, want %v", z.Names(), want)
-	}
-	order := func(a, b ZoneRange) int { return a.Min.Compare(b.Min) }
-	if !slices.IsSortedFunc(z.Ranges(), order) || z.Len() != 4 {
-		t.Errorf("ranges %v", z.Ranges())
-	}
-}
-
-func TestZoneOf(t *testing.T) { // K06
-	z := northAndSouth(t)
-	for _, c := range []struct {
-		from, to any
-		want     string
-	}{
-		{110, 120, "north"}, {100, 200, "north"}, {200, 250, NoZone}, {190, 210, NoZone}, {300, 400, "south"},
-		{bson.MinKey{}, 100, NoZone}, {400, bson.MaxKey{}, NoZone}, {bson.MinKey{}, bson.MaxKey{}, NoZone}, {99, 150, NoZone},
-	} {
-		if got := z.ZoneOf(x(t, c.from), x(t, c.to)); got != c.want {
-			t.Errorf("[%v, %v) is in %q, want %q", c.from, c.to, got, c.want)
-		}
-	}
-	var none *ZoneSet
-	if none.ZoneOf(x(t, 1), x(t, 2)) != NoZone || none.Len() != 0 || none.Ranges() != nil || none.Names() != nil {
-		t.Error("no set is not an empty one")
-	}
 }
 
 // Spec 03 §4.5 and 01 §4.1.
@@ -151,6 +80,13 @@ func TestParseZone(t *testing.T) {
 	want := doc(t, bson.D{e("_id", r.ID), e("ns", "d.c"), e("min", bson.D{e("x", int32(1))}), e("max", bson.D{e("x", int32(2))}), e("tag", "z")})
 	if got := doc(t, r.Doc(p, "d.c")); string(got) != string(want) {
 		t.Errorf("written as %s, want %s", got, want)
+	}
+}
+
+func TestNoZones(t *testing.T) {
+	var none *ZoneSet
+	if none.ZoneOf(x(t, 1), x(t, 2)) != NoZone || none.Len() != 0 || none.Ranges() != nil || none.Names() != nil {
+		t.Error("no set is not an empty one")
 	}
 }
 
