@@ -76,7 +76,7 @@ func (e engine) Split(_ context.Context, s policy.Split) error {
 	if err := e.c.send(s.Shard, sendsSplit, func() bson.D { return splitCommand(coll, s) }); err != nil {
 		return err
 	}
-	return e.c.Split(coll, chunk, s.Points)
+	return e.c.SplitOnShard(coll, chunk, s.Points)
 }
 
 func (e engine) StartMove(m policy.Migration, done func(error)) {

@@ -9,6 +9,23 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
+// maxSplitPoints is how many points a shard splits a chunk at.
+const maxSplitPoints = 8192
+
+// SplitOnShard is a split as the balancer asks the owner for it: the shard looks
+// at the points itself before it asks the config server (spec 01 §5.3).
+func (c *Cluster) SplitOnShard(coll catalog.Collection, chunk catalog.Chunk, points []catalog.Key) error {
+	if len(points) > maxSplitPoints {
+		c.logger.Warn("too many split points, the first ones are used", "ns", coll.Namespace, "points", len(points), "used", maxSplitPoints)
+		points = points[:maxSplitPoints]
+	}
+	if n := len(points); n > 0 && (points[0].Equal(chunk.Min) || points[n-1].Equal(chunk.Max)) {
+		p := coll.Pattern
+		return mongoerr.New(mongoerr.CannotSplit, "a split point is a bound of the chunk %s -->> %s", p.Bound(chunk.Min), p.Bound(chunk.Max))
+	}
+	return c.Split(coll, chunk, points)
+}
+
 // Split cuts a chunk at the given points, in ascending order: the shard's
 // part, then the config server's (spec 02 §6.6).
 func (c *Cluster) Split(coll catalog.Collection, chunk catalog.Chunk, points []catalog.Key) error {

@@ -93,3 +93,26 @@ func TestAutoMergerRound(t *testing.T) {
 		t.Errorf("%d merges are logged, want one", n)
 	}
 }
+
+// Spec 01 §1.9: balancerStop ends the auto-merger at once, not with the next
+// round; the order of its log entries is that of its steps.
+func TestBalancerStopDisablesTheAutoMergerAtOnce(t *testing.T) {
+	m := newCluster(t, threeShards, mock.Config{})
+	m.sleep(time.Second)
+	began := m.cluster.Now()
+	m.ok(t, "admin", d("balancerStop", 1))
+	disabled := m.first(t, "config", d("find", "changelog", "filter", d("what", "autoMerge.disable")))
+	if disabled == nil {
+		t.Fatal("no entry in the change log")
+	}
+	if at := disabled.Lookup("time").Time(); at.Sub(began) > time.Second {
+		t.Errorf("disabled at %v, %v after the command began", at, at.Sub(began))
+	}
+	m.sleep(30 * time.Second)
+	if n := m.count(t, "changelog", d("what", "autoMerge.disable")); n != 1 {
+		t.Errorf("%d entries, want one: only a change is logged", n)
+	}
+	if n := m.count(t, "actionlog", d("what", "balancer.stop", "details", d())); n != 1 {
+		t.Errorf("%d entries of balancer.stop", n)
+	}
+}
