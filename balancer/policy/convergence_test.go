@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"testing"
-
-	"shardsh/balancer/catalog"
 )
 
 // How random clusters come to rest, and how many bytes move until then.
@@ -23,21 +21,19 @@ import (
 // smaller that can't fall for ever (toRest).
 //
 // The bytes are compared with the least that lead to the fairest sizes
-// (leastbytes_test.go). That is no bound for the server's policy, which stops
-// earlier and, with zones and draining shards, does not aim there:
+// (leastbytes_test.go). A tenth more is allowed, and the threshold of three
+// chunk sizes for each shard: differences below it stay, and a move may go
+// beyond the ideal by what moves at once. Collections with draining shards or
+// zones keep to that but for one in a thousand. There the server's policy takes
+// ways that are longer, and so does ours:
 //
-//   - The ideal of a zone counts draining shards (trap 4). While they are
-//     emptied, the others give what they have above this small ideal, and get as
-//     much back from the draining shards.
-//   - The ideal of a zone is that of its members, by the sizes of whole
-//     collections (trap 3). They even out among themselves first, and the ones
-//     that got something give it to shards outside later.
-//   - Differences below three chunk sizes stay, and a move may go beyond the
-//     ideal by what moves at once.
-//
-// So the bound allows a tenth more than the least bytes and the detours that
-// follow from the two ideals (detours), and three chunk sizes for each shard.
-// Without zones and draining shards there are no detours.
+//   - The ideal counts draining shards (trap 4). While they are emptied, the
+//     others give what they have above this small ideal, and get as much back
+//     from the draining shards.
+//   - The ideal of a zone is that of its members (trap 3). They even out among
+//     themselves first; those that got something give it to others later.
+//   - While the smallest shard is busy with another collection, the next one
+//     receives, up to the ideal, and passes it on when the smallest is free.
 
 // outcome is what became of one collection.
 type outcome struct {
@@ -47,16 +43,18 @@ type outcome struct {
 	moved         int64
 	least         int64 // to the fairest sizes
 	toEnd         int64 // the least bytes to the sizes that came about
-	detours       int64
 	slack         int64
 	before, after string
 }
 
 func (o outcome) bound() int64 { return o.least + o.least/10 + o.slack }
 
+// limit is what no collection moves more than, on whatever ways.
+func (o outcome) limit() int64 { return o.least + o.least/2 + o.slack }
+
 func (o outcome) String() string {
-	return fmt.Sprintf("seed %d %s: %d bytes in %d rounds, the least is %d (%.2f), detours of %d, slack %d; sizes %s, at the end %s",
-		o.seed, o.ns, o.moved, o.rounds, o.least, float64(o.moved)/float64(max(1, o.least)), o.detours, o.slack, o.before, o.after)
+	return fmt.Sprintf("seed %d %s: %d bytes in %d rounds, the least is %d (%.2f), slack %d; sizes %s, at the end %s",
+		o.seed, o.ns, o.moved, o.rounds, o.least, float64(o.moved)/float64(max(1, o.least)), o.slack, o.before, o.after)
 }
 
 // play runs a cluster to its rest.
@@ -64,18 +62,17 @@ func play(t testing.TB, seed uint64, kind features) (list []outcome) {
 	w := randomWorld(t, seed, kind)
 	before := make([]string, len(w.colls))
 	hauls := make([]*haul, len(w.colls))
-	detours := make([]int64, len(w.colls))
 	for i, p := range w.colls {
 		before[i] = fmt.Sprint(p.sit.Sizes.ByShard)
 		hauls[i] = newHaul(w.shards, w.unmeasured, p.start)
-		detours[i] = hauls[i].detours(p.sit)
 	}
 	for w.round(t) {
 	}
 	for i, p := range w.colls {
+		p.checkRest(t, w, seed, kind)
 		h := hauls[i]
 		o := outcome{
-			seed: seed, ns: p.sit.Namespace, moved: p.moved, rounds: w.rounds, detours: detours[i],
+			seed: seed, ns: p.sit.Namespace, moved: p.moved, rounds: w.rounds,
 			slack:  int64(len(w.shards)) * imbalanceFactor * p.sit.Sizes.MaxChunkSizeBytes,
 			before: before[i], after: fmt.Sprint(p.sit.Sizes.ByShard),
 		}
@@ -93,37 +90,27 @@ func play(t testing.TB, seed uint64, kind features) (list []outcome) {
 	return list
 }
 
-// detours are the bytes that shards give although they have less than their
-// fair size, or take although they have more, because the policy aims at the
-// ideal of a zone. That is between the one of the sizes at the beginning and
-// the one of the fair sizes, when everything is in its zone.
-func (h *haul) detours(sit Situation) (sum int64) {
-	fair := h.fair()
-	for _, zone := range h.zones {
-		var now, then, members int64
-		for _, s := range sit.Shards {
-			size, measured := sit.Sizes.ByShard[s.ID]
-			if !measured || zone != catalog.NoZone && !s.HasZone(zone) {
-				continue
-			}
-			members++
-			now += size
-			if at := slices.IndexFunc(h.receivers, func(r catalog.Shard) bool { return r.ID == s.ID }); at >= 0 {
-				then += fair[at]
-			}
-		}
-		if members == 0 {
-			continue
-		}
-		low, high := min(now, then)/members, max(now, then)/members
-		for i, s := range h.receivers {
-			if zone == catalog.NoZone || s.HasZone(zone) {
-				size := sit.Sizes.ByShard[s.ID]
-				sum += max(0, min(size, fair[i])-low) + max(0, high-max(size, fair[i]))
-			}
+// checkRest checks what a collection at rest must be like (spec 01 §6.3 to §6.5).
+func (p *populace) checkRest(t testing.TB, w *world, seed uint64, kind features) {
+	t.Helper()
+	h := newHaul(w.shards, w.unmeasured, nil)
+	for _, f := range p.freights() {
+		if (f.from.Draining || f.outside) && !f.flagged && h.open(f.zone) {
+			t.Fatalf("seed %d %s: a chunk of zone %q stays on %s: %+v", seed, p.sit.Namespace, f.zone, f.from.ID, f)
 		}
 	}
-	return sum
+	if kind.zones || kind.draining || kind.jumbo {
+		return // flags, zones and the ideal of what was drained keep sizes apart
+	}
+	var sizes []int64
+	var total int64
+	for _, n := range p.sit.Sizes.ByShard {
+		sizes, total = append(sizes, n), total+n
+	}
+	low, high, ideal := slices.Min(sizes), slices.Max(sizes), total/int64(len(sizes))
+	if high-low >= imbalanceFactor*p.sit.Sizes.MaxChunkSizeBytes && low < ideal && high > ideal {
+		t.Fatalf("seed %d %s: sizes %v at rest", seed, p.sit.Namespace, sizes)
+	}
 }
 
 // clusterKinds are what the clusters have, simple ones first.
@@ -153,16 +140,20 @@ func TestConvergence(t *testing.T) {
 				if o.moved > o.bound() {
 					above++
 				}
-				if o.moved > o.bound()+o.detours+o.detours/10 {
-					t.Error(o)
+				if o.moved > o.limit() {
+					t.Errorf("more than half above the least: %s", o)
 				}
-				sum.moved, sum.least, sum.toEnd, sum.detours = sum.moved+o.moved, sum.least+o.least, sum.toEnd+o.toEnd, sum.detours+o.detours
+				sum.moved, sum.least, sum.toEnd = sum.moved+o.moved, sum.least+o.least, sum.toEnd+o.toEnd
 			}
-			if above > 0 && !kind.zones && !kind.draining {
-				t.Errorf("%d collections above the bound", above)
+			allowed := 0
+			if kind.zones || kind.draining {
+				allowed = len(all) / 50
 			}
-			t.Logf("%d collections, %d moved more than a tenth above the least and the slack; in all %d moved, least %d, %d to the sizes at the end, detours %d",
-				len(all), above, sum.moved, sum.least, sum.toEnd, sum.detours)
+			if above > allowed {
+				t.Errorf("%d of %d collections are above the bound, %d may be", above, len(all), allowed)
+			}
+			t.Logf("%d collections, %d above the bound; in all %d bytes moved, the least is %d, to the sizes at the end %d",
+				len(all), above, sum.moved, sum.least, sum.toEnd)
 			slices.SortFunc(all, func(a, b outcome) int {
 				return cmp.Compare(float64(b.moved)/float64(b.bound()), float64(a.moved)/float64(a.bound()))
 			})
