@@ -168,13 +168,13 @@ func TestTrap13SignalsDoNotShortenSleepsAndBatchesKeepTheirDistance(t *testing.T
 	f.moveTime = 2500 * time.Millisecond
 	var steps []string
 	for _, step := range f.traced(t, balancer.Config{}, 3, nil) {
-		if step[:5] == "moves" || step[:5] == "sleep" {
+		if name := step[:5]; name == "moves" || name == "sleep" || name == "sizes" {
 			steps = append(steps, step)
 		}
 	}
-	// Nothing but the throttle after a round that moved something, and it counts
-	// from the end of the batch.
-	want := []string{"moves 0s", "sleep 2.5s", "moves 3.5s", "sleep 6s", "moves 7s"}
+	// The next round selects at once; the throttle counts from the end of the
+	// batch.
+	want := []string{"sizes 0s", "moves 0s", "sizes 2.5s", "sleep 2.5s", "moves 3.5s", "sizes 6s", "sleep 6s", "moves 7s"}
 	if !slices.Equal(steps, want) {
 		t.Errorf("%v, want %v", steps, want)
 	}
@@ -295,12 +295,13 @@ func TestTrap24TimeoutDiscardsAPartialBatch(t *testing.T) {
 		return sizes
 	})
 	f.measureTime = time.Second
-	// The limit strikes some collections into the second batch.
+	// The limit strikes some collections into the second batch: the parameters
+	// are asked for once with each collection of the first batch and of the walk.
 	asked := 0
 	parameters := func() balancer.Parameters {
 		p := balancer.DefaultParameters()
 		if len(f.measured) > 0 {
-			if asked++; asked > 10 {
+			if asked++; asked > 110 {
 				p.SelectionTimeout = 0
 			}
 		}

@@ -67,13 +67,14 @@ func TestTrap29NoSplitPointWhileTheWholeCollectionIsBelowTheChunkSize(t *testing
 			t.Errorf("chunks of %d bytes: a point %v, want %v", tt.chunkBytes, found, tt.found)
 		}
 	}
-	// What lies outside the chunk counts: with it the chunk, which has 1.4 chunk
-	// sizes less one, is searched.
-	const chunkBytes = 70_000
-	if _, found := local.splitPoint(p, min, max, 101_000, forward); found {
-		t.Error("a point although the collection has less than a chunk size")
+	// With large documents elsewhere the average is 1000 bytes: the chunk counts
+	// as 1000000 bytes, although it holds a tenth of that, and is cut; with the
+	// collection below the chunk size it is not.
+	local.virtual.add(extent{min: exampleKey(t, p, "100"), max: exampleKey(t, p, "200"), docs: 1000, bytes: 1_900_000})
+	if _, found := local.splitPoint(p, min, max, 200_000, forward); !found {
+		t.Error("no point: the size of the chunk alone was looked at")
 	}
-	if _, found := local.splitPoint(p, min, max, chunkBytes, forward); !found {
-		t.Error("no point for 1.4 chunk sizes")
+	if _, found := local.splitPoint(p, min, max, 2_000_001, forward); found {
+		t.Error("a point although the collection has less than a chunk size")
 	}
 }
