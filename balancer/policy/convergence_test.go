@@ -34,6 +34,12 @@ import (
 //     themselves first; those that got something give it to others later.
 //   - While the smallest shard is busy with another collection, the next one
 //     receives, up to the ideal, and passes it on when the smallest is free.
+//
+// Of 14000 clusters with 34753 collections all came to rest. None of the 14914
+// collections without zones and draining was above the bound; of the others 19
+// were, the worst moving 1.35 times the least: "zones" seed 1043, "everything"
+// seeds 1627, 668 and 950; 1.30 "zones, draining" seed 714; 1.21 "draining"
+// seed 586.
 
 // outcome is what became of one collection.
 type outcome struct {

@@ -243,7 +243,6 @@ type freight struct {
 	// flagged chunks never move; a refused one will be flagged when it is tried.
 	flagged, refused bool
 	outside          bool // the shard is not of the zone
-	unmeasured       bool
 }
 
 func (p *populace) freights() (list []freight) {
