@@ -416,3 +416,51 @@ func TestW18WindowClosesWhileMigrationsRun(t *testing.T) {
 		}
 	}
 }
+
+// Spec 01 §2.1: a round reads the settings at its beginning and with each batch
+// of sizes. What changes in between counts from the next reading on.
+func TestSettingsChangeDuringARound(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		when   string // the exchange before which the document changes
+		id     string
+		change bson.D
+		moves  int
+		logged int
+		chunk  int64 // MiB that the migration is told
+		force  policy.ForceJumbo
+	}{
+		{"nothing", "", "", nil, 1, 1, 128, policy.ForceNone},
+		{"chunk size before the sizes", "sizes", "chunksize", bson.D{{Key: "value", Value: 1024}}, 0, 0, 0, 0},
+		{"smaller chunks before the sizes", "sizes", "chunksize", bson.D{{Key: "value", Value: 16}}, 1, 1, 16, policy.ForceNone},
+		{"chunk size after the sizes", "routing of the moves", "chunksize", bson.D{{Key: "value", Value: 1024}}, 1, 1, 128, policy.ForceNone},
+		{"jumbo chunks before the sizes", "sizes", "balancer", bson.D{{Key: "attemptToBalanceJumboChunks", Value: true}}, 1, 1, 128, policy.ForceBalancer},
+		{"off before the sizes", "sizes", "balancer", bson.D{{Key: "mode", Value: "off"}}, 0, 1, 0, 0},
+		{"off after the sizes, by hand", "routing of the moves", "balancer", bson.D{{Key: "mode", Value: "off"}}, 1, 1, 128, policy.ForceNone},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := newFake("a", "b")
+			f.add(t, "db.c", 1000, 0)
+			routings := 0
+			f.traced(t, balancer.Config{}, 1, func(name string) {
+				if name == "routing" {
+					if routings++; routings == 2 { // the first is of the splits
+						name = "routing of the moves"
+					}
+				}
+				if name == tt.when {
+					f.settings[tt.id] = tt.change
+				}
+			})
+			if len(f.moves) != tt.moves || len(f.log) != tt.logged {
+				t.Fatalf("%d moves, %d entries, want %d, %d", len(f.moves), len(f.log), tt.moves, tt.logged)
+			}
+			if tt.moves > 0 && (f.moves[0].MaxChunkSizeBytes != tt.chunk*mib || f.moves[0].Force != tt.force) {
+				t.Errorf("moves %+v", f.moves[0])
+			}
+			if tt.logged > tt.moves && field(t, f.log[0].details, "candidateChunks") != int32(1) {
+				t.Errorf("log %v, want a candidate that was not moved", f.log)
+			}
+		})
+	}
+}
