@@ -46,6 +46,7 @@ type fakeCluster struct {
 
 	measured [][]string
 	moves    []policy.Migration
+	movedAt  []time.Time // when each of moves began
 	splits   []policy.Split
 	jumbo    []string
 	log      []loggedAction
@@ -232,7 +233,7 @@ func (f *fakeCluster) Move(context.Context, policy.Migration) error {
 }
 
 func (f *fakeCluster) StartMove(m policy.Migration, done func(error)) {
-	f.moves = append(f.moves, m)
+	f.moves, f.movedAt = append(f.moves, m), append(f.movedAt, f.queue.Now())
 	for _, id := range []catalog.ShardID{m.From, m.To} {
 		if f.active[id] {
 			f.overlaps++

@@ -417,6 +417,87 @@ func TestW18WindowClosesWhileMigrationsRun(t *testing.T) {
 	}
 }
 
+// Spec 01 §1.6: whatever chose first, a batch is sent in the order whole
+// collections, ranges of the balancing, ranges of defragmentations.
+func TestOrderOfABatch(t *testing.T) {
+	f := newFake("A", "B", "C", "D", "E", "F")
+	c := f.defragment(t, "db.c", 2)
+	f.add(t, "db.z", 5000, 5000, 5000, 0, 0, 0)
+	f.unsharded = []policy.Unsharded{{Namespace: "db.u", Shard: "A"}}
+	f.merging(c, 10*mib)
+	f.moveErr = nil
+	parameters := balancer.DefaultParameters()
+	f.runConfig(t, balancer.Config{Parameters: func() balancer.Parameters {
+		// Unsharded collections move once there is something to defragment.
+		parameters.RandomMigrations, parameters.ReshardingDuration = f.queue.Now().Sub(start) > 30*time.Second, 0
+		return parameters
+	}})
+	f.advance(2 * time.Minute)
+	order := map[policy.Reason]int{policy.ReasonUnsharded: 0, policy.ReasonChunksImbalance: 1, policy.ReasonDefragmentation: 2}
+	mixed := map[policy.Reason]bool{}
+	for i := 1; i < len(f.moves); i++ {
+		if !f.movedAt[i].Equal(f.movedAt[i-1]) {
+			continue
+		}
+		before, after := f.moves[i-1].Reason, f.moves[i].Reason
+		if order[before] > order[after] {
+			t.Errorf("at %v %s comes before %s", f.movedAt[i].Sub(start), before, after)
+		}
+		if before != after {
+			mixed[before], mixed[after] = true, true
+		}
+	}
+	if !mixed[policy.ReasonUnsharded] || !mixed[policy.ReasonChunksImbalance] || !mixed[policy.ReasonDefragmentation] {
+		t.Errorf("batches mix %v only", mixed)
+	}
+}
+
+// Spec 01 §5.1 and §5.4: zones of the sessions cause a warning and no splits;
+// up to 7.0 they are split all the same, into equal parts.
+func TestZonesOfSessions(t *testing.T) {
+	for release, points := range map[catalog.Release]int{catalog.Release80: 0, catalog.Release50: 3} {
+		var ids []string
+		f := newFake("a", "b")
+		c := f.addChunks(t, policy.SessionsNamespace, "a")
+		pattern, err := catalog.ParseKeyPattern(document(t, bson.D{{Key: "_id", Value: int32(1)}}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.entry.Pattern, c.zones = pattern, catalog.NewZoneSet(pattern)
+		chunk := catalog.Chunk{Min: pattern.GlobalMin(), Max: pattern.GlobalMax(), Shard: "a", Version: catalog.ChunkVersion{Major: 1}}
+		if c.table, err = catalog.NewRoutingTable(pattern, bson.ObjectID{1}, bson.Timestamp{T: 1}, slices.Values([]catalog.Chunk{chunk})); err != nil {
+			t.Fatal(err)
+		}
+		bound, err := pattern.Key(document(t, bson.D{{Key: "_id", Value: int32(5)}}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.zones.Add(catalog.ZoneRange{Min: pattern.GlobalMin(), Max: bound, Zone: "Z"}); err != nil {
+			t.Fatal(err)
+		}
+		cfg := logging(&ids)
+		cfg.Version = release
+		parameters := balancer.DefaultParameters()
+		parameters.SessionsChunks = 4
+		cfg.Parameters = func() balancer.Parameters { return parameters }
+		f.traced(t, cfg, 1, nil)
+		if !slices.Contains(ids, "4562401") {
+			t.Errorf("%s: log events %v, want 4562401", release, ids)
+		}
+		got := 0
+		for _, s := range f.splits {
+			got += len(s.Points)
+		}
+		if got != points {
+			t.Errorf("%s: %d split points, want %d", release, got, points)
+		}
+		// The boundary inside a chunk keeps the collection from moving for good.
+		if len(f.moves) != 0 || !slices.Contains(ids, "21853") {
+			t.Errorf("%s: moves %v, log events %v", release, f.moves, ids)
+		}
+	}
+}
+
 // Spec 01 §2.1: a round reads the settings at its beginning and with each batch
 // of sizes. What changes in between counts from the next reading on.
 func TestSettingsChangeDuringARound(t *testing.T) {
