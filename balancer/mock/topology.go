@@ -1,6 +1,7 @@
 package mock
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,8 @@ import (
 	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store"
 )
 
 // Topology is what a mock cluster holds at its start, as a topology file
@@ -81,8 +84,7 @@ func readBytes(data json.RawMessage) (int64, error) {
 	if !given(data) {
 		return 0, nil
 	}
-	var n int64
-	if err := json.Unmarshal(data, &n); err == nil {
+	if n, err := strconv.ParseInt(string(data), 10, 64); err == nil {
 		if n < 0 {
 			return 0, fmt.Errorf("%d bytes are less than none", n)
 		}
@@ -145,7 +147,7 @@ func ReadTopology(path string) (*Topology, error) {
 // building it. Errors name the field.
 func ParseTopology(data []byte) (*Topology, error) {
 	var t Topology
-	decoder := json.NewDecoder(strings.NewReader(string(data)))
+	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&t); err != nil {
 		return nil, describeJSON(data, err)
@@ -194,9 +196,43 @@ func given(data json.RawMessage) bool { return len(data) > 0 && string(data) != 
 
 // document reads extended JSON as a document.
 func document(data json.RawMessage) (bson.Raw, error) {
+	if doc, ok := numberDocument(data); ok {
+		return doc, nil
+	}
 	var doc bson.D
 	if err := bson.UnmarshalExtJSON(data, false, &doc); err != nil {
 		return nil, err
 	}
 	return bson.Marshal(doc)
+}
+
+// numberDocument reads what most bounds are, {"field": 123}, of which a large
+// topology has a million; false leaves it to the driver.
+func numberDocument(data []byte) (bson.Raw, bool) {
+	name, rest, ok := bytes.Cut(data, []byte{':'})
+	name, opened := bytes.CutPrefix(bytes.TrimSpace(name), []byte{'{'})
+	rest, closed := bytes.CutSuffix(bytes.TrimSpace(rest), []byte{'}'})
+	name, rest = bytes.TrimSpace(name), bytes.TrimSpace(rest)
+	if !ok || !opened || !closed || len(name) < 3 || name[0] != '"' || name[len(name)-1] != '"' || len(rest) == 0 {
+		return nil, false
+	}
+	name = name[1 : len(name)-1]
+	for i, b := range name {
+		if b < ' ' || b > '~' || b == '"' || b == '\\' || i == 0 && b == '$' {
+			return nil, false
+		}
+	}
+	if rest[0] != '-' && (rest[0] < '1' || rest[0] > '9') { // a number, but not 0 or -0
+		return nil, false
+	}
+	n, err := strconv.ParseInt(string(rest), 10, 64)
+	if err != nil || n == 0 {
+		return nil, false
+	}
+	var value any = n
+	if n == int64(int32(n)) {
+		value = int32(n)
+	}
+	doc, err := store.Encode(bson.D{{Key: string(name), Value: value}})
+	return doc, err == nil
 }
