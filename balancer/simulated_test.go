@@ -25,6 +25,7 @@ type simulated struct {
 	major    uint32
 	moved    int
 	onMove   func(bytes int64) // nil = nobody counts
+	onMinute func()            // after each minute of rest; nil = nobody looks
 	actions  int
 	bytes    map[string]int64 // of chunks, by comparable lower bound
 }
@@ -201,6 +202,9 @@ func (s *simulated) rest(limit time.Duration) bool {
 	for s.queue.Now().Before(end) {
 		before := s.moved + s.actions
 		s.advance(time.Minute)
+		if s.onMinute != nil {
+			s.onMinute()
+		}
 		if s.moved+s.actions == before && !s.coll.entry.Defragment {
 			return true
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"runtime/metrics"
 	"sync"
 	"testing"
 	"time"
@@ -70,10 +71,19 @@ func BenchmarkDay(b *testing.B) {
 	}
 	b.Cleanup(c.Close)
 	m := newModelOn(c)
+	most := uint64(0)
+	memory := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	for b.Loop() {
-		m.sleep(24 * time.Hour)
+		for range 24 * 60 {
+			m.sleep(time.Minute)
+			metrics.Read(memory)
+			most = max(most, memory[0].Value.Uint64())
+		}
 	}
 	b.ReportMetric(float64(c.BalancerStatus().Rounds)/float64(b.N), "rounds/op")
+	moved := c.Table("big.data").Version().Major // each migration makes the next
+	b.ReportMetric(float64(moved)/b.Elapsed().Seconds(), "moves/s")
+	b.ReportMetric(float64(most)/(1<<20), "peak-MiB")
 }
 
 // million is a cluster with a million chunks on a hundred shards, evened out.
