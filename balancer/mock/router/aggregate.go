@@ -116,12 +116,17 @@ func (r *Router) aggregated(c *call, a aggregation) ([]bson.Raw, error) {
 		return nil, err
 	}
 	var results []bson.Raw
+	held := int64(0)
 	for doc, err := range pipeline.Run(c.ctx, input) {
 		if err != nil {
 			return nil, err
 		}
 		if len(doc) > store.MaxDocumentSize+16<<10 {
 			return nil, mongoerr.New(mongoerr.BSONObjectTooLarge, "PlanExecutor error during aggregation :: caused by :: BSONObj size: %d is invalid. Size must be between 0 and %d(16MB)", len(doc), store.MaxDocumentSize+16<<10)
+		}
+		// Without stages the results are the collection's own documents.
+		if held += int64(len(doc)); held > r.cursors.limit() && len(a.stages) > 0 {
+			return nil, mongoerr.New(mongoerr.ExceededMemoryLimit, "PlanExecutor error during aggregation :: caused by :: the mock keeps all results of a pipeline, and these are more than %d bytes: narrow the pipeline down", r.cursors.limit())
 		}
 		results = append(results, doc)
 	}

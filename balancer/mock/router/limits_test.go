@@ -96,6 +96,29 @@ func TestCursorsHoldSoMuch(t *testing.T) {
 	read(third, 43)
 }
 
+// A pipeline that multiplies documents ends before memory does; one that only
+// reads may read all.
+func TestPipelinesGiveSoMuch(t *testing.T) {
+	c, err := mock.New(mock.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	x := &tester{t: t, router: router.New(c, nil, router.WithCursorBytes(50_000)), cluster: c}
+	docs := bson.A{}
+	for i := range 60 {
+		docs = append(docs, d("_id", i, "pad", make([]byte, 1000)))
+	}
+	x.ok("app", d("insert", "c", "documents", docs))
+	x.ok("app", d("aggregate", "c", "pipeline", bson.A{}, "cursor", d()))
+	cross := bson.A{d("$lookup", d("from", "c", "pipeline", bson.A{}, "as", "x")), d("$unwind", "$x")}
+	if code := x.code("app", d("aggregate", "c", "pipeline", cross, "cursor", d())); code != 146 {
+		t.Errorf("code %d", code)
+	}
+	x.ok("app", d("aggregate", "c", "pipeline", append(cross, d("$limit", 3)), "cursor", d()))
+	x.ok("app", d("aggregate", "c", "pipeline", append(cross, d("$count", "n")), "cursor", d()))
+}
+
 // A batch that fails all over is answered: after a megabyte of texts the errors
 // have none.
 func TestManyWriteErrorsFitAReply(t *testing.T) {
