@@ -1,11 +1,13 @@
 package mock
 
 import (
+	"context"
 	"slices"
 	"time"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mongoerr"
 )
 
 type whenToDelete uint8
@@ -102,4 +104,15 @@ func (c *Cluster) deleteSome(s *shard, local *localCollection, task *rangeDeleti
 	s.counters.deletedDocs += int64(len(records))
 	s.counters.deletedBytes += before - local.docs.Bytes()
 	return len(records)
+}
+
+// AwaitDeletions blocks until a shard has no range of a collection to delete.
+func (c *Cluster) AwaitDeletions(ctx context.Context, deadline time.Time, id catalog.ShardID, ns string) error {
+	if c.parameters.Int("disableResumableRangeDeleter") != 0 {
+		return mongoerr.New(mongoerr.ResumableRangeDeleterDisabled, "Failing cleanupOrphaned because the disableResumableRangeDeleter server parameter is set to true")
+	}
+	return c.Await(ctx, deadline, func() bool {
+		s := c.shards[id]
+		return s == nil || !slices.ContainsFunc(s.deletions, func(task *rangeDeletion) bool { return task.coll.Namespace == ns })
+	})
 }

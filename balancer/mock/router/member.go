@@ -52,6 +52,7 @@ func memberTable() map[string]*command {
 		{name: "listCollections", stable: true, run: (*Router).memberCollections},
 		{name: "serverStatus", run: (*Router).memberStatus},
 		{name: "features", anyone: true, run: (*Router).features},
+		{name: "cleanupOrphaned", adminOnly: true, takesWriteConcern: true, run: (*Router).cleanupOrphaned},
 	})
 	for _, cmd := range slices.Concat(diagnosticCommands(), readCommands(), explainCommands(), indexCommands()) {
 		if shared[cmd.name] {

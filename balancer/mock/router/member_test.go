@@ -107,3 +107,36 @@ func TestShardsShowTheirOwnDocuments(t *testing.T) {
 		t.Errorf("a shard has %d of the config server's documents", len(values))
 	}
 }
+
+// Spec 03 §1.7: cleanupOrphaned waits on a shard until nothing of the collection
+// is to be deleted there.
+func TestCleanupOrphanedWaits(t *testing.T) {
+	x := newS0(t)
+	x.ok("shop", d("insert", "orders", "documents", bson.A{d("a", 1), d("a", 2)}))
+	x.ok("admin", d("moveChunk", "shop.orders", "find", d("a", 1), "to", "shardB"))
+	member := router.Member{ID: "shardA", Set: "rsA", Address: "a1:27018"}
+	donor := &tester{t: t, router: member.Of(x.router), cluster: x.cluster}
+	count := func() int32 { return donor.ok("shop", d("count", "orders")).Lookup("n").Int32() }
+	for _, tt := range []struct {
+		command bson.D
+		code    int
+	}{
+		{d("cleanupOrphaned", "shop"), 73},
+		{d("cleanupOrphaned", 5), 14},
+		{d("cleanupOrphaned", "shop.orders", "startingFromKey", d("b", 1)), 265},
+		{d("cleanupOrphaned", "shop.orders", "maxTimeMS", 1000), 50},
+	} {
+		if code := donor.code("admin", tt.command); code != tt.code {
+			t.Errorf("%v: code %d, want %d", tt.command, code, tt.code)
+		}
+	}
+	donor.ok("admin", d("cleanupOrphaned", "shop.users"))
+	donor.ok("admin", d("cleanupOrphaned", "no.such"))
+	if n := count(); n != 2 {
+		t.Fatalf("%d orphans before", n)
+	}
+	donor.ok("admin", d("cleanupOrphaned", "shop.orders", "startingFromKey", d("a", 1), "writeConcern", d("w", 1)))
+	if n := count(); n != 0 {
+		t.Errorf("%d orphans after", n)
+	}
+}

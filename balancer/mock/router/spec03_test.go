@@ -24,14 +24,16 @@ import (
 // §7, a command and what it must answer. A refused command changes nothing, and
 // nor does one that says so.
 type specCase struct {
-	ID      string     `bson:"id"`
-	Why     string     `bson:"why"`     // the rule, where the id does not name an example
-	Release string     `bson:"release"` // 8.0 when empty
-	Prepare []specStep `bson:"prepare"`
-	Step    specStep   `bson:",inline"`
-	Nothing bool       `bson:"nothing"` // it succeeds and changes nothing
-	Then    []specStep `bson:"then"`
-	Broken  bool       `bson:"broken"` // it breaks the cluster's invariants by hand
+	ID      string `bson:"id"`
+	Why     string `bson:"why"`     // the rule, where the id does not name an example
+	Release string `bson:"release"` // 8.0 when empty
+	// Topology replaces S0's, with nothing else of S0.
+	Topology bson.Raw   `bson:"topology"`
+	Prepare  []specStep `bson:"prepare"`
+	Step     specStep   `bson:",inline"`
+	Nothing  bool       `bson:"nothing"` // it succeeds and changes nothing
+	Then     []specStep `bson:"then"`
+	Broken   bool       `bson:"broken"` // it breaks the cluster's invariants by hand
 }
 
 // specStep is one of: a command, a look at documents of config or at the chunks
@@ -64,7 +66,7 @@ func TestSpec03(t *testing.T) {
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(strings.TrimPrefix(filepath.Base(file), "spec03-"), ".jsonl"), func(t *testing.T) {
 			for _, c := range readSpecCases(t, file) {
-				t.Run(c.ID, func(t *testing.T) { newSpecTester(t, c.Release).play(c) })
+				t.Run(c.ID, func(t *testing.T) { newSpecTester(t, c).play(c) })
 			}
 		})
 	}
@@ -104,13 +106,20 @@ type specTester struct {
 	names map[string]string // of chunks there at the start, by _id
 }
 
-func newSpecTester(t *testing.T, release string) *specTester {
+func newSpecTester(t *testing.T, of specCase) *specTester {
 	t.Helper()
-	topology, err := mock.ParseTopology([]byte(stateS0))
+	described := []byte(stateS0)
+	if of.Topology != nil {
+		var err error
+		if described, err = bson.MarshalExtJSON(of.Topology, false, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	topology, err := mock.ParseTopology(described)
 	if err != nil {
 		t.Fatal(err)
 	}
-	line, err := catalog.ParseRelease(cmp.Or(release, "8.0"))
+	line, err := catalog.ParseRelease(cmp.Or(of.Release, "8.0"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,6 +129,9 @@ func newSpecTester(t *testing.T, release string) *specTester {
 	}
 	t.Cleanup(c.Close)
 	x := &specTester{tester: &tester{t: t, router: router.New(c, nil), cluster: c}, bound: map[string]bson.RawValue{}, names: map[string]string{}}
+	if of.Topology != nil {
+		return x
+	}
 	for i := range 10 {
 		x.ok("shop", d("insert", "users", "documents", bson.A{d("_id", i)}))
 	}

@@ -1,0 +1,34 @@
+package router
+
+import (
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
+)
+
+// cleanupOrphaned waits, on a shard, until it has no range to delete of a
+// collection. Where it starts is only checked (spec 03 §1.7).
+func (r *Router) cleanupOrphaned(c *call) (bson.D, error) {
+	ns, err := c.text("cleanupOrphaned")
+	if err != nil {
+		return nil, err
+	}
+	if _, _, err := catalog.SplitNamespace(ns); err != nil {
+		return nil, err
+	}
+	from, err := c.document("startingFromKey")
+	if err != nil {
+		return nil, err
+	}
+	coll, tracked, err := r.cluster.Tracked(ns)
+	if err != nil || !tracked || coll.Unsplittable {
+		return bson.D{}, err
+	}
+	if len(from) > 5 {
+		if _, err := coll.Pattern.Key(from); err != nil {
+			return nil, mongoerr.New(mongoerr.OrphanedRangeCleanUpFailed, "could not cleanup orphaned data, start value %s does not match shard key pattern %s", from, coll.Pattern.Doc())
+		}
+	}
+	return bson.D{}, r.cluster.AwaitDeletions(c.ctx, c.deadline, r.member.ID, ns)
+}
