@@ -63,7 +63,9 @@ func (c *Cluster) CreateIndexes(ns string, specs []store.IndexSpec) ([]IndexResu
 		if err := createAll(docs, specs); err != nil {
 			return nil, err
 		}
-		result.After = len(docs.Indexes())
+		if result.After = len(docs.Indexes()); result.After > result.Before {
+			c.abortMigrations(ns)
+		}
 		results = append(results, result)
 	}
 	c.watchExpiry()
@@ -182,6 +184,7 @@ func (c *Cluster) DropIndexes(ns string, names []string) ([]IndexResult, error) 
 			return nil, mongoerr.New(mongoerr.CannotDropShardKeyIndex, "Cannot drop the only compatible index for this collection's shard key")
 		}
 	}
+	c.abortMigrations(ns)
 	var results []IndexResult
 	for _, id := range c.holders(ns) {
 		docs := c.shards[id].colls[ns].docs

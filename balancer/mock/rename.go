@@ -212,6 +212,7 @@ func (c *Cluster) ModifyCollection(ns string, changes bson.D) {
 // HideIndex hides an index of a collection from queries, or shows it again, on
 // every shard. It tells whether it was hidden.
 func (c *Cluster) HideIndex(ns, name string, hidden bool) (was bool, err error) {
+	c.abortMigrations(ns)
 	for _, id := range c.holders(ns) {
 		if was, err = c.shards[id].colls[ns].docs.HideIndex(name, hidden); err != nil {
 			return was, err

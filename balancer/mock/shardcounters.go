@@ -17,6 +17,7 @@ type shardCounters struct {
 	recipientStarted, recipientDocs, catchUpDocs int64
 	recipientBytes, catchUpBytes                 int64
 	deletedDocs, deletedBytes                    int64
+	donorAbortedByIndex                          int64
 }
 
 // countClone counts a batch that was copied on both sides.
@@ -77,7 +78,7 @@ func (c *Cluster) ShardingStatistics(id catalog.ShardID) bson.D {
 		{Key: "countDocsDeletedByRangeDeleter", Value: n.deletedDocs},
 		{Key: "countBytesDeletedByRangeDeleter", Value: n.deletedBytes},
 		{Key: "countDonorMoveChunkLockTimeout", Value: int64(0)},
-		{Key: "countDonorMoveChunkAbortConflictingIndexOperation", Value: int64(0)},
+		{Key: "countDonorMoveChunkAbortConflictingIndexOperation", Value: n.donorAbortedByIndex},
 		{Key: "unfinishedMigrationFromPreviousPrimary", Value: int64(0)},
 		{Key: "chunkMigrationConcurrency", Value: c.parameters.Int("chunkMigrationConcurrency")},
 		{Key: "unauthorizedDirectShardOps", Value: int64(0)},
