@@ -60,16 +60,22 @@ func (c *Cluster) pump(ctx context.Context) {
 // Await blocks the caller, who holds the lock, until done. On virtual time it
 // runs the events that come next; on real time it gives the lock away while
 // it waits. A deadline that is not zero ends the wait with MaxTimeMSExpired.
+// Virtual time stands still for everybody else meanwhile: nobody can bring a
+// node back, so who waits for one gives up after a while.
 func (c *Cluster) Await(ctx context.Context, deadline time.Time, done func() bool) error {
 	if c.realTime {
 		return c.awaitReal(ctx, deadline, done)
 	}
+	began := c.now()
 	for !done() {
 		if err := ctx.Err(); err != nil {
 			return mongoerr.New(mongoerr.Interrupted, "operation was interrupted: %s", err)
 		}
 		if c.closed {
 			return errClosed()
+		}
+		if c.now().Sub(began) > faultPatience && c.nodesAway() {
+			return errNodesAway()
 		}
 		due, ok := c.queue.Next()
 		if !ok {
@@ -134,6 +140,13 @@ func (c *Cluster) awaitReal(ctx context.Context, deadline time.Time, done func()
 
 func errClosed() error {
 	return mongoerr.New(mongoerr.ShutdownInProgress, "the mock cluster is closed")
+}
+
+// faultPatience is how much virtual time a command waits while nodes are away.
+const faultPatience = 24 * time.Hour
+
+func errNodesAway() error {
+	return mongoerr.New(mongoerr.HostUnreachable, "operation waits for a node that is away, and virtual time has gone on for %v: mockRestart and mockHeal bring nodes back", faultPatience)
 }
 
 func errMaxTime() error {

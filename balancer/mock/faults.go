@@ -195,6 +195,19 @@ func (c *Cluster) Heal(names ...string) error {
 	return nil
 }
 
+// nodesAway tells whether a node is down or cut off from another.
+func (c *Cluster) nodesAway() bool {
+	if c.faults.configDown || len(c.faults.cut) > 0 {
+		return true
+	}
+	for _, s := range c.shards {
+		if s.down {
+			return true
+		}
+	}
+	return false
+}
+
 // feelFaults lets everything under way see that nodes came or went.
 func (c *Cluster) feelFaults() {
 	for _, m := range c.pendingByDonor() {

@@ -335,6 +335,27 @@ func TestReshardingWaitsForANode(t *testing.T) {
 	}
 }
 
+// On virtual time nobody can mend the cluster while a command waits: one that
+// waits for a node gives up.
+func TestNobodyWaitsForEverOnVirtualTime(t *testing.T) {
+	x := newMeeting(t, nil)
+	x.start(mock.MoveRequest{})
+	x.copying()
+	x.ok(t, "admin", d("mockPartition", bson.A{"a", "b"}))
+	wait := func() error {
+		x.cluster.Lock()
+		defer x.cluster.Unlock()
+		return x.cluster.AwaitDeletions(t.Context(), time.Time{}, "a", ns)
+	}
+	if err := wait(); codeOf(t, err) != hostUnreachable { // the donor can't tell the recipient that it is over
+		t.Errorf("the wait ended with %v", err)
+	}
+	x.ok(t, "admin", d("mockHeal", 1))
+	if err := wait(); err != nil {
+		t.Errorf("the wait ended with %v", err)
+	}
+}
+
 func TestFill(t *testing.T) {
 	tests := []struct {
 		name  string

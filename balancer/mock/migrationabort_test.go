@@ -9,8 +9,8 @@ import (
 	"shardsh/balancer/mock"
 )
 
-// What changes a collection's indexes ends a migration that
-// copies documents: the recipient would miss the change (spec 02 §8).
+// What changes a collection's indexes ends a migration that copies documents:
+// the recipient would miss the change (spec 02 §8).
 func TestIndexOperationsAbortMigrations(t *testing.T) {
 	const interrupted = 11601
 	index := func(name string) bson.D {

@@ -114,9 +114,6 @@ func (r *Router) splitPlace(coll catalog.Collection, a splitArgs) (chunk catalog
 		if chunk.Min.Equal(point) || chunk.Max.Equal(point) {
 			return chunk, point, mongoerr.NewNoCode("new split key %s is a boundary key of existing chunk", a.middle)
 		}
-		if err := coll.Pattern.CheckHashed(point); err != nil {
-			return chunk, point, mongoerr.New(mongoerr.CannotSplit, "split failed :: caused by :: %s", err)
-		}
 		return chunk, point, nil
 	case a.find != nil:
 		key, found := coll.Pattern.QueryKey(a.find)

@@ -5,6 +5,7 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mongoerr"
 )
 
 // drainingCommands are the steps of a removal one by one, as servers since 8.3
@@ -27,28 +28,34 @@ func drainingCommands() []command {
 		}},
 		{"shardDrainingStatus", "getTransitionToDedicatedConfigServerStatus", drainingStatus},
 	} {
-		list = append(list, drainingCommand(step.ofShard, stringValue, step.run), drainingCommand(step.ofConfig, anyValue, step.run))
+		list = append(list, drainingCommand(step.ofShard, namedShard, step.run), drainingCommand(step.ofConfig, configShard, step.run))
 	}
 	return list
 }
 
-// drainingCommand runs a step on the shard that a command names, or on the
-// config server where its value says nothing.
-func drainingCommand(name string, takes kind, run func(*Router, catalog.Shard) (bson.D, error)) command {
-	return command{name: name, adminOnly: true, takesWriteConcern: true, declared: []field{{name, takes, true}},
+func drainingCommand(name string, find func(*Router, bson.RawValue) (catalog.Shard, error), run func(*Router, catalog.Shard) (bson.D, error)) command {
+	return command{name: name, adminOnly: true, takesWriteConcern: true, declared: []field{{name, anyValue, true}},
 		run: func(r *Router, c *call) (bson.D, error) {
-			var shard catalog.Shard
-			var err error
-			if takes == stringValue {
-				shard, err = r.cluster.ShardToDrain(c.args.text(name))
-			} else {
-				shard, err = r.cluster.ConfigShardToDrain()
-			}
+			shard, err := find(r, c.args[name])
 			if err != nil {
 				return nil, err
 			}
 			return run(r, shard)
 		}}
+}
+
+// namedShard is the shard that a command's value names. A shell asks with 1 for
+// the status of all that are draining.
+func namedShard(r *Router, value bson.RawValue) (catalog.Shard, error) {
+	name, isText := value.StringValueOK()
+	if !isText {
+		return catalog.Shard{}, mongoerr.New(mongoerr.NotImplemented, "the mock does this for one shard: name it")
+	}
+	return r.cluster.ShardToDrain(name)
+}
+
+func configShard(r *Router, _ bson.RawValue) (catalog.Shard, error) {
+	return r.cluster.ConfigShardToDrain()
 }
 
 // The states of a draining.
