@@ -98,6 +98,8 @@ type Cluster struct {
 	reached int   // how many shards the newest query or insert went to
 	// reshardings are those under way, by namespace.
 	reshardings map[string]*resharding
+	// quiesced are those that have ended and whose result is kept, by namespace.
+	quiesced map[string]quiesced
 
 	faults faults
 	// expiring: a look for expired documents is planned.
@@ -174,7 +176,7 @@ func (c *Cluster) makeEmpty() {
 	c.shards = map[catalog.ShardID]*shard{}
 	c.removed = map[string]*shard{}
 	c.pending = map[*migration]bool{}
-	c.reshardings = map[string]*resharding{}
+	c.reshardings, c.quiesced = map[string]*resharding{}, map[string]quiesced{}
 	c.users = map[string][]byte{}
 	c.views, c.hadTwo = nil, false
 }

@@ -30,7 +30,7 @@ type Removal struct {
 	FirstNonEmpty    string
 }
 
-// Empty: nothing is left to move.
+// Empty tells that nothing is left to move.
 func (r Removal) Empty() bool { return r.Chunks == 0 && len(r.Databases) == 0 }
 
 // RemoveShard begins, or goes on with, the removal of a shard, named by its

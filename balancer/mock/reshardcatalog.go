@@ -1,6 +1,7 @@
 package mock
 
 import (
+	"bytes"
 	"fmt"
 	"time"
 
@@ -15,6 +16,11 @@ func (c *Cluster) deleteResharding(op *resharding) {
 	if docs, record, ok := c.reshardingRecord(op); ok {
 		docs.Delete(record)
 	}
+	c.leaveEntry(op)
+}
+
+// leaveEntry lets the collection's entry show no operation any more.
+func (c *Cluster) leaveEntry(op *resharding) {
 	err := c.changeEntry(op, func(doc *bson.D) {
 		unset(doc, "reshardingFields")
 		if op.before.AllowMigrations {
@@ -29,8 +35,7 @@ func (c *Cluster) deleteResharding(op *resharding) {
 // enterResharding moves to a state: the operation's document, the
 // collection's entry and the change log show it.
 func (c *Cluster) enterResharding(op *resharding, next reshardState) {
-	last := op.state
-	op.state = next
+	c.logTransition(op, next)
 	if docs, record, ok := c.reshardingRecord(op); ok {
 		if changed, err := bson.Marshal(c.reshardingDoc(op)); err == nil {
 			_ = docs.Update(record, changed) // a document of our own, by its own _id
@@ -47,6 +52,12 @@ func (c *Cluster) enterResharding(op *resharding, next reshardState) {
 	if err != nil {
 		c.logger.Warn("resharding fields not written", "ns", op.request.Namespace, "error", err)
 	}
+}
+
+// logTransition moves to a state in the change log.
+func (c *Cluster) logTransition(op *resharding, next reshardState) {
+	last := op.state
+	op.state = next
 	c.logChange(configShard, "resharding.coordinator.transition", op.request.Namespace, bson.D{
 		{Key: "newState", Value: string(next)}, {Key: "oldState", Value: string(last)},
 		{Key: "namespace", Value: op.request.Namespace},
@@ -77,7 +88,7 @@ func (c *Cluster) reshardingDoc(op *resharding) bson.D {
 		recipients = append(recipients, participant(id))
 	}
 	db, _, _ := catalog.SplitNamespace(op.request.Namespace)
-	return bson.D{
+	doc := bson.D{
 		{Key: "_id", Value: op.id},
 		{Key: "ns", Value: op.request.Namespace},
 		{Key: "ui", Value: op.before.UUID},
@@ -88,8 +99,14 @@ func (c *Cluster) reshardingDoc(op *resharding) bson.D {
 		{Key: "state", Value: string(op.state)},
 		{Key: "donorShards", Value: donors},
 		{Key: "recipientShards", Value: recipients},
-		{Key: "active", Value: true},
 	}
+	if op.request.UserID != nil {
+		doc = append(doc, bson.E{Key: "userReshardingUUID", Value: *op.request.UserID})
+	}
+	if op.state != reshardQuiesced {
+		doc = append(doc, bson.E{Key: "active", Value: true})
+	}
+	return doc
 }
 
 func uuidText(u bson.Binary) string {
@@ -132,7 +149,7 @@ func (c *Cluster) Reshardings() []ReshardingInfo {
 func (c *Cluster) reshardingRecord(op *resharding) (*store.Collection, store.RecordID, bool) {
 	docs := c.Config(configReshardings)
 	for record, raw := range docs.Scan() {
-		if ns, _ := raw.Lookup("ns").StringValueOK(); ns == op.request.Namespace {
+		if _, id, ok := raw.Lookup("_id").BinaryOK(); ok && bytes.Equal(id, op.id.Data) {
 			return docs, record, true
 		}
 	}

@@ -36,6 +36,7 @@ const (
 	reshardBlocking     reshardState = "blocking-writes"
 	reshardCommitting   reshardState = "committing"
 	reshardAborting     reshardState = "aborting"
+	reshardQuiesced     reshardState = "quiesced"
 	reshardDone         reshardState = "done"
 )
 
@@ -73,6 +74,9 @@ type reshardPlan struct {
 	Layout func() ([]catalog.Chunk, error)
 	// same tells repeated requests from others.
 	same string
+	// UserID is the user's name for the operation, whose result is kept under it;
+	// nil without one.
+	UserID *bson.Binary
 }
 
 // startResharding begins an operation, or joins the one that the same request
@@ -80,6 +84,10 @@ type reshardPlan struct {
 func (c *Cluster) startResharding(plan reshardPlan, done func(error)) {
 	if err := c.reachShards(configShard); err != nil {
 		c.after(0, func() { done(err) })
+		return
+	}
+	if kept, ended := c.ended(plan); ended {
+		c.after(0, func() { done(kept.err) })
 		return
 	}
 	if running := c.reshardings[plan.Namespace]; running != nil {
@@ -104,6 +112,7 @@ func (c *Cluster) startResharding(plan reshardPlan, done func(error)) {
 	for _, part := range c.Stats(plan.Namespace) {
 		op.bytes += part.Bytes
 	}
+	c.endQuiesce(plan.Namespace)
 	c.reshardings[plan.Namespace] = op
 	if err := c.configInsert(configReshardings, c.reshardingDoc(op)); err != nil {
 		c.logger.Warn("resharding operation not written", "error", err)
@@ -313,9 +322,15 @@ func (c *Cluster) spreadVirtual(coll catalog.Collection, table *catalog.RoutingT
 
 // closeResharding tells those who wait.
 func (c *Cluster) closeResharding(op *resharding, err error) {
-	c.enterResharding(op, reshardDone)
 	delete(c.reshardings, op.request.Namespace)
-	c.deleteResharding(op)
+	if op.request.UserID != nil {
+		c.enterResharding(op, reshardQuiesced)
+		c.leaveEntry(op)
+		c.quiesce(op, err)
+	} else {
+		c.enterResharding(op, reshardDone)
+		c.deleteResharding(op)
+	}
 	for _, done := range op.done {
 		done(err)
 	}

@@ -27,6 +27,9 @@ type ReshardRequest struct {
 	// Shards the chunks go to: either all without bounds or all with.
 	Distribution []ShardRange
 	Force        bool // also when the key is the one there is
+	// UUID is the user's name for the operation, to ask for its result again; nil
+	// without one.
+	UUID []byte
 }
 
 // ZoneRequest is a zone range as a command gives it.
@@ -72,7 +75,7 @@ func (c *Cluster) ReshardCollection(ctx context.Context, deadline time.Time, req
 	}
 	return c.reshard(ctx, deadline, reshardPlan{
 		Namespace: req.Namespace, Provenance: ByReshard, Pattern: pattern, Zones: zones,
-		Layout: l.make, same: fmt.Sprint(req),
+		Layout: l.make, same: fmt.Sprint(req), UserID: userUUID(req.UUID),
 	})
 }
 

@@ -63,7 +63,7 @@ func (c *Cluster) empty() (*Cluster, error) {
 func (c *Cluster) replaceState(by *Cluster) error {
 	c.config, c.tables, c.views = by.config, by.tables, by.views
 	c.shards, c.removed, c.users, c.hadTwo = by.shards, by.removed, by.users, by.hadTwo
-	c.pending, c.reshardings = by.pending, by.reshardings
+	c.pending, c.reshardings, c.quiesced = by.pending, by.reshardings, by.quiesced
 	*c.chance = *by.chance
 	c.process, c.idCounter, c.term = by.process, by.idCounter, by.term
 	if c.lastStamp.Before(by.lastStamp) {

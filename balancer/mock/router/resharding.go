@@ -88,6 +88,7 @@ func (r *Router) reshardCollection(c *call) (bson.D, error) {
 	}
 	req := mock.ReshardRequest{
 		Namespace: ns, Key: c.args.object("key"), InitialChunks: c.args.number("numInitialChunks"), Force: c.args.truth("forceRedistribution"),
+		UUID: c.args.binary("reshardingUUID"),
 	}
 	if c.args.has("numInitialChunks") && req.InitialChunks <= 0 {
 		return nil, mongoerr.New(mongoerr.BadValue, "numInitialChunks must be greater than 0")
