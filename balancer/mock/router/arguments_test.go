@@ -149,3 +149,40 @@ func TestRepliesOfIndexCommands(t *testing.T) {
 		}
 	}
 }
+
+func TestCollectionUUID(t *testing.T) {
+	x := newExplained(t)
+	uuid := func(name string) bson.RawValue {
+		return x.ok("doc1", d("listCollections", 1, "filter", d("name", name))).Lookup("cursor", "firstBatch", "0", "info", "uuid")
+	}
+	none := bson.Binary{Subtype: bson.TypeBinaryUUID, Data: make([]byte, 16)}
+	for _, tt := range []struct {
+		uuid   any
+		actual string // of a refusal
+	}{{uuid("e"), ""}, {uuid("c"), `"c"`}, {none, "null"}} {
+		for _, command := range []bson.D{
+			d("insert", "e", "documents", bson.A{d("k", 1)}), d("update", "e", "updates", bson.A{d("q", d("k", 1), "u", d("$set", d("x", 1)))}),
+			d("delete", "e", "deletes", bson.A{d("q", d("k", 99), "limit", 0)}), d("aggregate", "e", "pipeline", bson.A{}, "cursor", d()),
+			d("createIndexes", "e", "indexes", bson.A{d("key", d("z", 1), "name", "z")}),
+		} {
+			reply := x.run("doc1", append(command, bson.E{Key: "collectionUUID", Value: tt.uuid}))
+			code, _ := reply.Lookup("code").AsInt64OK()
+			if tt.actual == "" && code == 0 {
+				continue
+			}
+			if code != 361 || plainJSON(t, reply.Lookup("actualCollection")) != tt.actual || reply.Lookup("expectedCollection").StringValue() != "e" {
+				t.Errorf("%v answered %s, want the actual collection %q", command, reply, tt.actual)
+			}
+		}
+	}
+}
+
+func TestIgnoredIndexOptions(t *testing.T) {
+	x := newExplained(t)
+	create := d("createIndexes", "e", "indexes", bson.A{d("key", d("z", 1), "name", "z", "nope", 1, "expireAfterSeconds", 5)}, "ignoreUnknownIndexOptions", true)
+	x.ok("doc1", create)
+	index := x.ok("doc1", d("listIndexes", "e")).Lookup("cursor", "firstBatch", "4")
+	if got := plainJSON(t, index); got != `{"v":2,"key":{"z":1},"name":"z","expireAfterSeconds":5}` {
+		t.Errorf("listed as %s", got)
+	}
+}

@@ -54,6 +54,9 @@ func (r *Router) bulkWrite(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := r.checkBulkUUIDs(c); err != nil {
+		return nil, err
+	}
 	size, err := c.batchSize(c.args.object("cursor").Lookup("batchSize"))
 	if err != nil {
 		return nil, err
@@ -122,7 +125,7 @@ func (c *call) bulkNamespaces() ([]string, error) {
 			return nil, err
 		}
 		if !info.Lookup("encryptionInformation").IsZero() {
-			return nil, mongoerr.New(mongoerr.NotImplemented, "the mock does not support encrypted collections")
+			return nil, errEncrypted()
 		}
 		ns := info.Lookup("ns").StringValue()
 		if db, _, _ := strings.Cut(ns, "."); db == "local" {
@@ -133,6 +136,22 @@ func (c *call) bulkNamespaces() ([]string, error) {
 		names = append(names, ns)
 	}
 	return names, nil
+}
+
+// checkBulkUUIDs refuses namespaces whose collections have other UUIDs.
+func (r *Router) checkBulkUUIDs(c *call) error {
+	infos, err := documents(c.args["nsInfo"])
+	if err != nil {
+		return err
+	}
+	for _, info := range infos {
+		if uuid := info.Lookup("collectionUUID"); uuid.Type == bson.TypeBinary {
+			if err := r.checkUUID(info.Lookup("ns").StringValue(), uuid); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func (r *Router) bulkInsert(c *call, ns string, op bson.Raw) (*outcome, error) {

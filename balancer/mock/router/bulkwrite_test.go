@@ -91,6 +91,7 @@ func TestBulkWriteRefusals(t *testing.T) {
 		{"unknown operation", "admin", bulk(bson.A{d("replace", 0)}), 40415},
 		{"no such namespace", "admin", bulk(bson.A{d("insert", 2, "document", d())}), 2},
 		{"bad namespace", "admin", d("bulkWrite", 1, "ops", bson.A{insert}, "nsInfo", bson.A{d("ns", "nothing")}), 73},
+		{"another UUID", "admin", d("bulkWrite", 1, "ops", bson.A{insert}, "nsInfo", bson.A{d("ns", "doc1.e", "collectionUUID", bson.Binary{Subtype: 4, Data: make([]byte, 16)}), d("ns", "other.c")}), 361},
 		{"no filter", "admin", bulk(bson.A{d("delete", 0)}), 40414},
 		{"a filter that is none", "admin", bulk(bson.A{d("delete", 0, "filter", 1)}), 14},
 		{"many in a retryable write", "admin", retryable(bulk(bson.A{d("delete", 0, "filter", d(), "multi", true)}), 1), 72},

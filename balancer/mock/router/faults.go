@@ -61,6 +61,9 @@ func (r *Router) runUnless(failure *mock.Failure, cmd *command, c *call) (bson.D
 	if err := r.askParticipants(cmd, c); err != nil {
 		return nil, err
 	}
+	if err := r.checkNamed(cmd, c); err != nil {
+		return nil, err
+	}
 	reply, err := cmd.run(r, c)
 	r.countTargets(cmd, c)
 	r.noteQuery(cmd, c)

@@ -45,6 +45,9 @@ func (r *Router) createIndexes(c *call) (bson.D, error) {
 	}
 	specs := make([]store.IndexSpec, len(docs))
 	for i, doc := range docs {
+		if c.args.truth("ignoreUnknownIndexOptions") {
+			doc = withoutUnknown(doc)
+		}
 		if specs[i], err = readIndex(doc); err != nil {
 			return nil, mongoerr.Wrap(err, "Error in specification "+mongoerr.Text(doc))
 		}
@@ -116,6 +119,23 @@ var keptOptions = map[string]bool{"partialFilterExpression": true, "hidden": tru
 var idleOptions = map[string]bool{
 	"key": true, "name": true, "unique": true, "sparse": true, "v": true, "background": true, "ns": true,
 	"storageEngine": true, "clustered": true,
+}
+
+// withoutUnknown is an index without the options that there are not.
+func withoutUnknown(doc bson.Raw) bson.Raw {
+	kept := bson.D{}
+	elems, _ := doc.Elements()
+	for _, e := range elems {
+		name := e.Key()
+		if idleOptions[name] || keptOptions[name] || kindOptions[name] != "" || name == "expireAfterSeconds" || name == "collation" {
+			kept = append(kept, bson.E{Key: name, Value: e.Value()})
+		}
+	}
+	raw, err := bson.Marshal(kept)
+	if err != nil {
+		return doc
+	}
+	return raw
 }
 
 func readIndexOptions(spec *store.IndexSpec, doc bson.Raw) error {

@@ -1,0 +1,48 @@
+package router
+
+import (
+	"bytes"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mongoerr"
+)
+
+// checkNamed refuses a command that expects its collection to have another
+// UUID, or to be encrypted.
+func (r *Router) checkNamed(cmd *command, c *call) error {
+	if c.args.has("encryptionInformation") {
+		return errEncrypted()
+	}
+	if !c.args.has("collectionUUID") {
+		return nil
+	}
+	return r.checkUUID(c.subject(cmd), c.args["collectionUUID"])
+}
+
+func errEncrypted() error {
+	return mongoerr.New(mongoerr.NotImplemented, "the mock does not support encrypted collections")
+}
+
+// checkUUID fails with CollectionUUIDMismatch, and tells which collection of the
+// database has the UUID, if one has.
+func (r *Router) checkUUID(ns string, expected bson.RawValue) error {
+	db, name, _ := strings.Cut(ns, ".")
+	_, want, isBinary := expected.BinaryOK()
+	var actual any
+	for _, info := range r.cluster.CollectionInfos(db) {
+		if isBinary && !info.View && bytes.Equal(info.UUID.Data, want) {
+			if info.Name == name {
+				return nil
+			}
+			actual = info.Name
+		}
+	}
+	err := mongoerr.New(mongoerr.CollectionUUIDMismatch, "Collection UUID does not match that specified")
+	err.Extra = bson.D{
+		{Key: "db", Value: db}, {Key: "collectionUUID", Value: expected},
+		{Key: "expectedCollection", Value: name}, {Key: "actualCollection", Value: actual},
+	}
+	return err
+}
