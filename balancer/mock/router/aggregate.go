@@ -227,7 +227,10 @@ func (r *Router) takeSource(c *call, a *aggregation, stages []bson.Raw) ([]bson.
 		return nil, mongoerr.New(mongoerr.NotImplemented, "the mock does not support change streams")
 	}
 	if a.database && name != "$documents" {
-		return nil, mongoerr.New(mongoerr.InvalidNamespace, "{aggregate: 1} is not valid for this pipeline: its first stage needs a collection")
+		if name == "" {
+			return nil, mongoerr.New(mongoerr.InvalidNamespace, "{aggregate: 1} is not valid for an empty pipeline.")
+		}
+		return nil, mongoerr.New(mongoerr.InvalidNamespace, "{aggregate: 1} is not valid for '%s'; a collection is required.", name)
 	}
 	return stages, nil
 }

@@ -12,7 +12,21 @@ import (
 
 // refusedOptions would change what a collection does in ways the mock can't.
 func refusedOptions() []string {
-	return []string{"timeseries", "clusteredIndex", "encryptedFields", "expireAfterSeconds"}
+	return []string{"timeseries", "clusteredIndex", "encryptedFields"}
+}
+
+func (c *call) refuseOptions() error {
+	for _, name := range refusedOptions() {
+		v := c.body.Lookup(name)
+		off := v.Type == bson.TypeBoolean && !v.Boolean()
+		if !v.IsZero() && v.Type != bson.TypeNull && !off {
+			return mongoerr.New(mongoerr.NotImplemented, "the mock does not support collections with %s", name)
+		}
+	}
+	if c.args.has("expireAfterSeconds") {
+		return mongoerr.New(mongoerr.InvalidOptions, "'expireAfterSeconds' is only supported on time-series collections or when the 'clusteredIndex' option is specified")
+	}
+	return nil
 }
 
 func (r *Router) create(c *call) (bson.D, error) {
@@ -20,10 +34,8 @@ func (r *Router) create(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range refusedOptions() {
-		if v := c.body.Lookup(name); !v.IsZero() && v.Type != bson.TypeNull && (v.Type != bson.TypeBoolean || v.Boolean()) {
-			return nil, mongoerr.New(mongoerr.NotImplemented, "the mock does not support collections with %s", name)
-		}
+	if err := c.refuseOptions(); err != nil {
+		return nil, err
 	}
 	if c.db == "config" {
 		return nil, mongoerr.New(mongoerr.IllegalOperation, "can't create collections in config")
