@@ -87,19 +87,23 @@ func (r *Router) more(c *call, open *cursor) error {
 			}
 			return err
 		}
-		err = r.cluster.Await(c.ctx, deadline, func() bool { return r.cluster.TailGrown(t.place) })
-		if err != nil && !isTimeout(err) {
+		grown := func() bool { return r.cluster.TailGrown(t.place) }
+		if over, err := waitIsOver(r.cluster.Await(c.ctx, deadline, grown)); over {
 			return err
-		}
-		if err != nil { // the time is over, or nothing can happen any more
-			return nil
 		}
 	}
 }
 
-func isTimeout(err error) bool {
-	code, known := mongoerr.CodeOf(err)
-	return !known || code == mongoerr.MaxTimeMSExpired
+// waitIsOver tells whether a wait has ended without what it was for. That its
+// time is over, or that nothing can happen any more, is no error.
+func waitIsOver(err error) (over bool, failure error) {
+	if err == nil {
+		return false, nil
+	}
+	if code, known := mongoerr.CodeOf(err); known && code != mongoerr.MaxTimeMSExpired {
+		return true, err
+	}
+	return true, nil
 }
 
 // give projects documents, and keeps to the limit.
