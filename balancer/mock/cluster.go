@@ -102,6 +102,8 @@ type Cluster struct {
 	quiesced map[string]quiesced
 
 	faults faults
+	// changes is what change streams read.
+	changes changes
 	// expiring: a look for expired documents is planned.
 	expiring bool
 	// armed: there may be failures to take, for who looks without the lock.

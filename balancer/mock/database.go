@@ -237,6 +237,9 @@ func (c *Cluster) Drop(ns string) bool {
 		c.logChange(configShard, "dropCollection", ns, nil)
 	}
 	c.dropZones(ns)
+	if found && !isView {
+		c.noteChange(Change{Kind: ChangeDrop, Namespace: ns})
+	}
 	return found
 }
 
@@ -275,6 +278,7 @@ func (c *Cluster) DropDatabase(db string) bool {
 	c.configDelete(configDatabases, db)
 	c.logPlacement(db, nil, c.Tick(), nil)
 	c.logChange(configShard, "dropDatabase", db, nil)
+	c.noteChange(Change{Kind: ChangeDropDatabase, Namespace: db + "."})
 	return true
 }
 

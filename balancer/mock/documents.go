@@ -215,6 +215,7 @@ func (c *Cluster) InsertChecked(ns string, doc bson.Raw, check bool) error {
 	}
 	local.trim()
 	c.wakeTails(local)
+	c.noteDocument(ChangeInsert, ns, nil, doc)
 	c.reached = 1
 	c.noteWrite(s, ns, nil, doc)
 	c.autoSplit(s, ns, doc)
@@ -334,6 +335,11 @@ func (c *Cluster) updatePlaces(ns string, req UpdateRequest, found []place) (Upd
 			return result, err
 		}
 		result.Modified++
+		kind := ChangeUpdate
+		if req.Update.IsReplacement() {
+			kind = ChangeReplace
+		}
+		c.noteDocument(kind, ns, p.doc, after)
 	}
 	if len(found) > 0 || !req.Upsert {
 		return result, nil
@@ -442,6 +448,7 @@ func (c *Cluster) remove(ns string, p place) error {
 	p.docs.Delete(p.record)
 	if p.shard != nil {
 		c.noteWrite(p.shard, ns, p.doc, nil)
+		c.noteDocument(ChangeDelete, ns, p.doc, nil)
 	}
 	c.Tick()
 	return nil

@@ -40,6 +40,7 @@ func (c *Cluster) RenameCollection(from, to string, dropTarget bool) error {
 	c.renameZones(from, to)
 	c.Tick()
 	c.logChange(primary, "renameCollection.end", from, details)
+	c.noteChange(Change{Kind: ChangeRename, Namespace: from, To: to})
 	return nil
 }
 

@@ -39,7 +39,7 @@ func (c *Cluster) Load(path string) error {
 	}
 	c.rollBack()
 	c.after(pingInterval, c.ping)
-	c.expiring = false
+	c.expiring, c.changes = false, changes{}
 	c.watchExpiry()
 	c.startBalancer()
 	if c.disk != nil {

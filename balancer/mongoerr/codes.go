@@ -122,6 +122,7 @@ const (
 	TransactionCoordinatorReachedAbortDecision                  Code = 282
 	WouldChangeOwningShard                                      Code = 283
 	IndexBuildAlreadyInProgress                                 Code = 285
+	InvalidResumeToken                                          Code = 260
 	ChangeStreamHistoryLost                                     Code = 286
 	TransactionExceededLifetimeLimitSeconds                     Code = 290
 	NoQueryExecutionPlans                                       Code = 291
@@ -348,6 +349,7 @@ var names = map[Code]string{
 	TransactionCoordinatorReachedAbortDecision: "TransactionCoordinatorReachedAbortDecision",
 	WouldChangeOwningShard:                     "WouldChangeOwningShard",
 	IndexBuildAlreadyInProgress:                "IndexBuildAlreadyInProgress",
+	InvalidResumeToken:                         "InvalidResumeToken",
 	ChangeStreamHistoryLost:                    "ChangeStreamHistoryLost",
 	TransactionExceededLifetimeLimitSeconds:    "TransactionExceededLifetimeLimitSeconds",
 	NoQueryExecutionPlans:                      "NoQueryExecutionPlans",

@@ -64,6 +64,9 @@ func (r *Router) aggregate(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
+	if spec, rest, is := c.watches(); is && r.member == nil {
+		return r.watch(c, spec, rest, size)
+	}
 	a, err := r.readAggregate(c)
 	if err != nil {
 		return nil, err
@@ -224,7 +227,7 @@ func (r *Router) takeSource(c *call, a *aggregation, stages []bson.Raw) ([]bson.
 		return stages[1:], nil
 	}
 	if name == "$changeStream" {
-		return nil, mongoerr.New(mongoerr.NotImplemented, "the mock does not support change streams")
+		return nil, mongoerr.New(mongoerr.NotImplemented, "the mock runs change streams only as the first stage of an aggregation, and does not explain them")
 	}
 	if a.database && name != "$documents" {
 		if name == "" {

@@ -65,7 +65,7 @@ func TestRefusedArguments(t *testing.T) {
 			"'expireAfterSeconds' is only supported on time-series collections or when the 'clusteredIndex' option is specified"},
 		{d("aggregate", 1, "pipeline", bson.A{}, "cursor", d()), 73, "{aggregate: 1} is not valid for an empty pipeline."},
 		{d("aggregate", 1, "pipeline", bson.A{d("$match", d())}, "cursor", d()), 73, "{aggregate: 1} is not valid for '$match'; a collection is required."},
-		{d("aggregate", "e", "pipeline", bson.A{d("$changeStream", d())}, "cursor", d()), 238, "the mock does not support change streams"},
+		{d("aggregate", "e", "pipeline", bson.A{d("$changeStream", d("nope", 1))}, "cursor", d()), 40415, "BSON field '$changeStream.nope' is an unknown field."},
 		{d("create", "x", "timeseries", d("timeField", "t")), 238, "the mock does not support collections with timeseries"},
 		{d("create", "system.x"), 73, "Invalid system namespace: doc1.system.x"},
 		{d("create", strings.Repeat("x", 251)), 73, "Fully qualified namespace is too long. Namespace: doc1." + strings.Repeat("x", 251) + " Max: 255"},

@@ -117,8 +117,7 @@ func (c *call) validationOptions(options bson.D) (bson.D, error) {
 }
 
 // imagesOption reads whether change streams shall show documents before and
-// after a change. It is kept and shown, and nothing else: there are no change
-// streams.
+// after a change.
 func (c *call) imagesOption(options bson.D) (bson.D, error) {
 	const name = "changeStreamPreAndPostImages"
 	v := c.body.Lookup(name)

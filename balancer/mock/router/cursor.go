@@ -34,6 +34,8 @@ type cursor struct {
 	owner *users.User
 	// tail gives what comes later; nil but for tailable cursors.
 	tail *tail
+	// stream gives the changes that come later; nil but for change streams.
+	stream *changeStream
 	// patient cursors are not closed when nobody reads them.
 	patient bool
 	// busy: a getMore waits for more.
@@ -43,7 +45,7 @@ type cursor struct {
 }
 
 // over: there is nothing left to give, now or later.
-func (c *cursor) over() bool { return len(c.left) == 0 && c.tail == nil }
+func (c *cursor) over() bool { return len(c.left) == 0 && c.tail == nil && c.stream == nil }
 
 // cursors are the open cursors by id. The cluster's lock guards them.
 type cursors struct {
@@ -256,11 +258,11 @@ func (r *Router) getMore(c *call) (bson.D, error) {
 		r.cursors.kill(id)
 		id = 0
 	}
-	return bson.D{{Key: "cursor", Value: bson.D{
+	return bson.D{{Key: "cursor", Value: open.resumable(bson.D{
 		{Key: "nextBatch", Value: batch},
 		{Key: "id", Value: id},
 		{Key: "ns", Value: open.ns},
-	}}}, nil
+	})}}, nil
 }
 
 func (r *Router) killCursors(c *call) (bson.D, error) {

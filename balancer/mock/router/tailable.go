@@ -23,7 +23,7 @@ type tail struct {
 }
 
 // awaits tells whether getMore waits at the end.
-func (c *cursor) awaits() bool { return c.tail != nil && c.tail.await }
+func (c *cursor) awaits() bool { return c.tail != nil && c.tail.await || c.stream != nil }
 
 // checkTailable checks the arguments of find that go with tailable.
 func (c *call) checkTailable() error {
@@ -68,12 +68,18 @@ func (r *Router) tail(c *call, q query, found int) (*tail, error) {
 // maxTimeMS is over.
 func (r *Router) more(c *call, open *cursor) error {
 	t := open.tail
-	if t == nil || len(open.left) > 0 {
+	if len(open.left) > 0 {
 		return nil
 	}
 	deadline := c.deadline
 	if deadline.IsZero() {
 		deadline = r.cluster.Now().Add(awaitDefault)
+	}
+	if open.stream != nil {
+		return r.moreChanges(c, open, deadline)
+	}
+	if t == nil {
+		return nil
 	}
 	for {
 		docs, err := r.cluster.ReadTail(t.place, t.query.filter)

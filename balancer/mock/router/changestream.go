@@ -1,0 +1,259 @@
+package router
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"slices"
+	"strings"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mongoerr"
+)
+
+// changeStream is a cursor that goes on with what is changed.
+type changeStream struct {
+	db, coll string // what is watched: all databases, one, or a collection of it
+	at       bson.Timestamp
+	full     string // fullDocument
+	before   string // fullDocumentBeforeChange
+	pipeline *store.Pipeline
+}
+
+// watches tells whether an aggregation begins with $changeStream.
+func (c *call) watches() (spec bson.RawValue, rest []bson.Raw, is bool) {
+	stages, err := documents(c.body.Lookup("pipeline"))
+	if err != nil || len(stages) == 0 {
+		return spec, nil, false
+	}
+	name, spec, err := stage(stages[0])
+	return spec, stages[1:], err == nil && name == "$changeStream"
+}
+
+func changeStreamFields() []field {
+	return []field{
+		{"fullDocument", stringValue, false}, {"fullDocumentBeforeChange", stringValue, false},
+		{"resumeAfter", objectValue, false}, {"startAfter", objectValue, false}, {"startAtOperationTime", anyValue, false},
+		{"allChangesForCluster", boolValue, false}, {"showExpandedEvents", boolValue, false},
+	}
+}
+
+// streamStages may follow $changeStream.
+var streamStages = []string{"$addFields", "$match", "$project", "$replaceRoot", "$replaceWith", "$redact", "$set", "$unset"}
+
+// watch opens a change stream.
+func (r *Router) watch(c *call, v bson.RawValue, rest []bson.Raw, size int) (bson.D, error) {
+	spec, isDoc := v.DocumentOK()
+	if !isDoc {
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "the $changeStream stage specification must be an object, found %s", typeName(v.Type))
+	}
+	if err := checkFields("$changeStream", changeStreamFields(), spec); err != nil {
+		return nil, err
+	}
+	if err := checkStreamOptions(spec); err != nil {
+		return nil, err
+	}
+	s := &changeStream{full: textOf(spec.Lookup("fullDocument")), before: textOf(spec.Lookup("fullDocumentBeforeChange"))}
+	ns, err := r.watched(c, s, truth(spec.Lookup("allChangesForCluster")))
+	if err != nil {
+		return nil, err
+	}
+	if s.pipeline, err = r.streamPipeline(c, rest); err != nil {
+		return nil, err
+	}
+	now := r.cluster.StartChanges()
+	if s.at, err = startOf(spec, now); err != nil {
+		return nil, err
+	}
+	open := &cursor{ns: ns, stream: s}
+	if err := r.readChanges(c, open); err != nil {
+		return nil, err
+	}
+	first, err := r.open(c, open, size, false)
+	if err != nil {
+		return nil, err
+	}
+	return bson.D{{Key: "cursor", Value: open.resumable(bson.D{{Key: "id", Value: first.id}, {Key: "ns", Value: ns}, {Key: "firstBatch", Value: first.batch}})}}, nil
+}
+
+func checkStreamOptions(spec bson.Raw) error {
+	for name, known := range map[string][]string{
+		"fullDocument":             {"default", "updateLookup", "whenAvailable", "required"},
+		"fullDocumentBeforeChange": {"off", "whenAvailable", "required"},
+	} {
+		mode, given := spec.Lookup(name).StringValueOK()
+		if given && !slices.Contains(known, mode) {
+			return mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field '$changeStream.%s' is not a valid value.", mode, name)
+		}
+	}
+	if truth(spec.Lookup("showExpandedEvents")) {
+		return mongoerr.New(mongoerr.NotImplemented, "the mock does not support showExpandedEvents of change streams")
+	}
+	return nil
+}
+
+// watched reads what a stream is about, and gives the cursor's namespace.
+func (r *Router) watched(c *call, s *changeStream, everything bool) (string, error) {
+	ns, database, err := c.aggregateNamespace()
+	switch {
+	case err != nil:
+		return "", err
+	case everything && (c.db != "admin" || !database):
+		return "", mongoerr.New(mongoerr.InvalidOptions, "A $changeStream with 'allChangesForCluster:true' may only be opened on the 'admin' database, and with no collection name; found %s", ns)
+	case everything:
+		return ns, nil
+	case c.db == "admin" || c.db == "config":
+		return "", mongoerr.New(mongoerr.InvalidNamespace, "$changeStream may not be opened on the internal %s database", c.db)
+	}
+	s.db = c.db
+	if !database {
+		_, s.coll, _ = strings.Cut(ns, ".")
+		if r.isView(ns) {
+			return "", mongoerr.New(mongoerr.CommandNotSupportedOnView, "$changeStream is not supported on views: %s", ns)
+		}
+	}
+	return ns, nil
+}
+
+func (r *Router) streamPipeline(c *call, stages []bson.Raw) (*store.Pipeline, error) {
+	for _, s := range stages {
+		if name, _, err := stage(s); err == nil && !slices.Contains(streamStages, name) {
+			return nil, mongoerr.New(mongoerr.IllegalOperation, "%s is not permitted in a $changeStream pipeline", name)
+		}
+	}
+	let, err := c.document("let")
+	if err != nil {
+		return nil, err
+	}
+	return store.CompilePipeline(stages, r.environment(c.ctx, c.db, let))
+}
+
+// startOf is the time after which a stream gives changes.
+func startOf(spec bson.Raw, now bson.Timestamp) (bson.Timestamp, error) {
+	after, isAfter := spec.Lookup("startAfter").DocumentOK()
+	token, isToken := spec.Lookup("resumeAfter").DocumentOK()
+	if isAfter && isToken {
+		return now, mongoerr.New(50674, "Do not specify both 'resumeAfter' and 'startAfter' in a $changeStream stage.")
+	}
+	at := spec.Lookup("startAtOperationTime")
+	if !at.IsZero() && at.Type != bson.TypeTimestamp {
+		return now, mongoerr.New(mongoerr.TypeMismatch, "BSON field '$changeStream.startAtOperationTime' is the wrong type '%s', expected type 'timestamp'", typeName(at.Type))
+	}
+	switch {
+	case (isAfter || isToken) && !at.IsZero():
+		return now, mongoerr.New(40674, "Only one type of resume option is allowed, but multiple were found.")
+	case isAfter:
+		return timeOfToken(after)
+	case isToken:
+		return timeOfToken(token)
+	case !at.IsZero():
+		t, i := at.Timestamp()
+		before := uint64(t)<<32 | uint64(i) - 1 // the time itself is included
+		return bson.Timestamp{T: uint32(before >> 32), I: uint32(before)}, nil
+	}
+	return now, nil
+}
+
+// tokenEnd ends the tokens, which begin with 82 and a time.
+const tokenEnd = "2B0229296E04"
+
+func tokenOf(at bson.Timestamp) bson.D {
+	b := binary.BigEndian.AppendUint32([]byte{0x82}, at.T)
+	return bson.D{{Key: "_data", Value: strings.ToUpper(hex.EncodeToString(binary.BigEndian.AppendUint32(b, at.I))) + tokenEnd}}
+}
+
+func timeOfToken(token bson.Raw) (bson.Timestamp, error) {
+	text, _ := token.Lookup("_data").StringValueOK()
+	b, err := hex.DecodeString(text)
+	if err != nil || len(b) < 9 || b[0] != 0x82 {
+		return bson.Timestamp{}, mongoerr.New(mongoerr.InvalidResumeToken, "Resume token %s is not valid", token)
+	}
+	return bson.Timestamp{T: binary.BigEndian.Uint32(b[1:]), I: binary.BigEndian.Uint32(b[5:])}, nil
+}
+
+// resumable adds to a cursor, as a reply shows it, where a stream that resumes
+// goes on.
+func (c *cursor) resumable(shown bson.D) bson.D {
+	if c.stream == nil {
+		return shown
+	}
+	return append(shown, bson.E{Key: "postBatchResumeToken", Value: tokenOf(c.stream.at)})
+}
+
+// moreChanges reads what has changed, and waits for it until a time.
+func (r *Router) moreChanges(c *call, open *cursor, deadline time.Time) error {
+	for {
+		if err := r.readChanges(c, open); err != nil || len(open.left) > 0 || open.stream == nil || !r.cluster.Now().Before(deadline) {
+			return err
+		}
+		changed := func() bool { return r.cluster.ChangedAfter(open.stream.at) }
+		if over, err := waitIsOver(r.cluster.Await(c.ctx, deadline, changed)); over {
+			return err
+		}
+	}
+}
+
+// readChanges takes the changes that have come into the cursor. The end of what
+// is watched ends the stream.
+func (r *Router) readChanges(c *call, open *cursor) error {
+	s := open.stream
+	list, err := r.cluster.ChangesAfter(s.at)
+	if err != nil {
+		return err
+	}
+	var events []bson.Raw
+	for _, ch := range list {
+		s.at = ch.At
+		if !s.concerns(ch) {
+			continue
+		}
+		event, err := r.event(s, ch)
+		if err != nil {
+			return err
+		}
+		docs := []bson.D{event}
+		if s.ends(ch) {
+			open.stream = nil
+			docs = append(docs, eventHead(ch, "invalidate"))
+		}
+		for _, doc := range docs {
+			raw, err := bson.Marshal(doc)
+			if err != nil {
+				return err
+			}
+			events = append(events, raw)
+		}
+		if open.stream == nil {
+			break
+		}
+	}
+	for doc, err := range s.pipeline.Run(c.ctx, slices.Values(events)) {
+		if err != nil {
+			return err
+		}
+		open.left = append(open.left, doc)
+	}
+	return nil
+}
+
+func (s *changeStream) concerns(ch mock.Change) bool {
+	db, coll, _ := strings.Cut(ch.Namespace, ".")
+	if s.coll != "" {
+		return db == s.db && (coll == s.coll || ch.To == s.db+"."+s.coll) && ch.Kind != mock.ChangeDropDatabase
+	}
+	return (s.db == "" || db == s.db) && !strings.HasPrefix(coll, "system.")
+}
+
+// ends: the watched collection, or database, is gone.
+func (s *changeStream) ends(ch mock.Change) bool {
+	switch ch.Kind {
+	case mock.ChangeDrop, mock.ChangeRename:
+		return s.coll != ""
+	case mock.ChangeDropDatabase:
+		return s.db != ""
+	}
+	return false
+}

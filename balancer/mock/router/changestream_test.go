@@ -1,0 +1,199 @@
+package router_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+func (x *tester) watch(db string, coll any, options bson.D, rest ...any) int64 {
+	x.t.Helper()
+	pipeline := append(bson.A{d("$changeStream", options)}, rest...)
+	return x.ok(db, d("aggregate", coll, "pipeline", pipeline, "cursor", d())).Lookup("cursor", "id").AsInt64()
+}
+
+// events reads a stream of doc1 on, and gives what tells one run from another
+// no more.
+func (x *tester) events(id int64, coll string) (list []string, left int64) {
+	x.t.Helper()
+	reply := x.ok("doc1", d("getMore", id, "collection", coll))
+	values, _ := reply.Lookup("cursor", "nextBatch").Array().Values()
+	for _, v := range values {
+		var doc bson.D
+		if err := v.Unmarshal(&doc); err != nil {
+			x.t.Fatal(err)
+		}
+		var shown bson.D
+		for _, e := range doc {
+			if e.Key != "_id" && e.Key != "clusterTime" && e.Key != "wallTime" {
+				shown = append(shown, e)
+			}
+		}
+		raw, err := bson.MarshalExtJSON(shown, false, false)
+		if err != nil {
+			x.t.Fatal(err)
+		}
+		list = append(list, string(raw))
+	}
+	return list, reply.Lookup("cursor", "id").AsInt64()
+}
+
+// The documents of the manual's page "Change Events".
+func TestChangeEvents(t *testing.T) {
+	const ns, key = `"ns":{"db":"doc1","coll":"e"}`, `"documentKey":{"k":1,"_id":1}`
+	update := func(u any, more ...any) bson.D {
+		return d("update", "e", "updates", bson.A{append(d("q", d("k", 1), "u", u), d(more...)...)})
+	}
+	tests := []struct {
+		name    string
+		command bson.D
+		want    string
+	}{
+		{"insert", d("insert", "e", "documents", bson.A{d("_id", 50, "k", 50)}),
+			`{"operationType":"insert","fullDocument":{"_id":50,"k":50},` + ns + `,"documentKey":{"k":50,"_id":50}}`},
+		{"update", update(d("$set", d("n", 5, "o", d("a", 1)), "$unset", d("i", 1))),
+			`{"operationType":"update",` + ns + `,` + key + `,"updateDescription":{"updatedFields":{"n":5,"o":{"a":1}},"removedFields":["i"],"truncatedArrays":[]}}`},
+		{"update of an array", update(d("$push", d("tags", "new"))),
+			`{"operationType":"update",` + ns + `,` + key + `,"updateDescription":{"updatedFields":{"tags.2":"new"},"removedFields":[],"truncatedArrays":[]}}`},
+		{"a shorter array", update(bson.A{d("$set", d("tags", bson.A{"a"}))}),
+			`{"operationType":"update",` + ns + `,` + key + `,"updateDescription":{"updatedFields":{},"removedFields":[],"truncatedArrays":[{"field":"tags","newSize":1}]}}`},
+		{"replacement", update(d("k", 1, "x", 1)), `{"operationType":"replace","fullDocument":{"_id":1,"k":1,"x":1},` + ns + `,` + key + `}`},
+		{"delete", d("delete", "e", "deletes", bson.A{d("q", d("k", 1), "limit", 1)}), `{"operationType":"delete",` + ns + `,` + key + `}`},
+		{"nothing changed", update(d("$set", d("n", 1))), ``},
+		{"another collection", d("insert", "other", "documents", bson.A{d()}), ``},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			x := newExplained(t)
+			id := x.watch("doc1", "e", d())
+			x.ok("doc1", tt.command)
+			if got, left := x.events(id, "e"); strings.Join(got, " ") != tt.want || left != id {
+				t.Errorf("got  %s\nwant %s", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestChangeStreamsOfDatabases(t *testing.T) {
+	x := newExplained(t)
+	database := x.watch("doc1", 1, d())
+	filtered := x.watch("doc1", "e", d("fullDocument", "updateLookup"), d("$match", d("operationType", "update")), d("$project", d("fullDocument.n", 1)))
+	x.ok("doc1", d("insert", "one", "documents", bson.A{d("_id", 1)}))
+	x.ok("other", d("insert", "one", "documents", bson.A{d("_id", 1)}))
+	x.ok("doc1", d("update", "e", "updates", bson.A{d("q", d("k", 1), "u", d("$set", d("n", 5))), d("q", d("k", 1), "u", d("$set", d("n", 6)))}))
+	if got, _ := x.events(database, "$cmd.aggregate"); len(got) != 3 || !strings.Contains(got[0], `"coll":"one"`) {
+		t.Errorf("of the database: %s", got)
+	}
+	if got, _ := x.events(filtered, "e"); strings.Join(got, " ") != `{"fullDocument":{"n":6}} {"fullDocument":{"n":6}}` {
+		t.Errorf("filtered: %s", got)
+	}
+	x.ok("doc1", d("drop", "one"))
+	if got, left := x.events(database, "$cmd.aggregate"); strings.Join(got, " ") != `{"operationType":"drop","ns":{"db":"doc1","coll":"one"}}` || left == 0 {
+		t.Errorf("after a drop: %s", got)
+	}
+	x.ok("doc1", d("drop", "e"))
+	got, left := x.events(filtered, "e")
+	if left != 0 {
+		t.Errorf("the stream of a dropped collection is open: %s", got)
+	}
+	whole := x.watch("doc1", "u", d())
+	x.ok("doc1", d("drop", "u"))
+	if got, left := x.events(whole, "u"); left != 0 || strings.Join(got, " ") != `{"operationType":"drop","ns":{"db":"doc1","coll":"u"}} {"operationType":"invalidate"}` {
+		t.Errorf("after its drop: %s", got)
+	}
+}
+
+// Images are there where the collection keeps them.
+func TestChangeStreamImages(t *testing.T) {
+	x := newExplained(t)
+	x.ok("doc1", d("create", "kept", "changeStreamPreAndPostImages", d("enabled", true)))
+	options := func(mode string) bson.D { return d("fullDocument", mode, "fullDocumentBeforeChange", mode) }
+	for _, coll := range []string{"kept", "not"} {
+		x.ok("doc1", d("insert", coll, "documents", bson.A{d("_id", 1, "n", 1)}))
+		id := x.watch("doc1", coll, options("whenAvailable"))
+		strict := x.watch("doc1", coll, options("required"))
+		x.ok("doc1", d("update", coll, "updates", bson.A{d("q", d(), "u", d("$set", d("n", 2)))}))
+		want := `"fullDocument":{"_id":1,"n":2},"fullDocumentBeforeChange":{"_id":1,"n":1}`
+		if coll == "not" {
+			want = `"fullDocument":null,"fullDocumentBeforeChange":null`
+		}
+		if got, _ := x.events(id, coll); len(got) != 1 || !strings.Contains(got[0], want) {
+			t.Errorf("%s: %s, want %s", coll, got, want)
+		}
+		reply := x.run("doc1", d("getMore", strict, "collection", coll))
+		if code, _ := reply.Lookup("code").AsInt64OK(); (code == 47) != (coll == "not") {
+			t.Errorf("%s, required: %s", coll, reply)
+		}
+	}
+}
+
+func TestChangeStreamRefusals(t *testing.T) {
+	x := newExplained(t)
+	x.ok("doc1", d("create", "v", "viewOn", "e"))
+	stream := func(options bson.D, rest ...any) bson.D {
+		return d("aggregate", "e", "pipeline", append(bson.A{d("$changeStream", options)}, rest...), "cursor", d())
+	}
+	for _, tt := range []struct {
+		db      string
+		command bson.D
+		code    int
+	}{
+		{"doc1", stream(d(), d("$sort", d("a", 1))), 20},
+		{"doc1", stream(d("resumeAfter", d("_data", "zz"))), 260},
+		{"doc1", stream(d("fullDocument", "nope")), 2},
+		{"doc1", stream(d("showExpandedEvents", true)), 238},
+		{"doc1", stream(d("startAtOperationTime", bson.Timestamp{T: 1, I: 1})), 286},
+		{"doc1", stream(d("allChangesForCluster", true)), 72},
+		{"admin", d("aggregate", 1, "pipeline", bson.A{d("$changeStream", d())}, "cursor", d()), 73},
+		{"doc1", d("aggregate", "v", "pipeline", bson.A{d("$changeStream", d())}, "cursor", d()), 166},
+		{"doc1", d("aggregate", "e", "pipeline", bson.A{d("$match", d()), d("$changeStream", d())}, "cursor", d()), 40602},
+	} {
+		if code := x.code(tt.db, tt.command); code != tt.code {
+			t.Errorf("%v: code %d, want %d", tt.command, code, tt.code)
+		}
+	}
+}
+
+// A driver's stream, and another that goes on where the first one was.
+func TestWatchThroughTheDriver(t *testing.T) {
+	x := newExplained(t)
+	ctx := context.Background()
+	coll := x.client(nil).Database("doc1").Collection("e")
+	stream, err := coll.Watch(ctx, mongo.Pipeline{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		if _, err := coll.InsertOne(ctx, d("_id", 100+i, "k", 100+i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	id := func(s *mongo.ChangeStream) any {
+		if !s.Next(ctx) {
+			t.Fatal(s.Err())
+		}
+		return s.Current.Lookup("fullDocument", "_id").AsInt64()
+	}
+	if got := id(stream); got != int64(100) {
+		t.Errorf("first %v", got)
+	}
+	resumed, err := coll.Watch(ctx, mongo.Pipeline{}, options.ChangeStream().SetResumeAfter(stream.ResumeToken()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, b := id(resumed), id(resumed); a != int64(101) || b != int64(102) {
+		t.Errorf("resumed with %v, %v", a, b)
+	}
+	if resumed.TryNext(ctx) {
+		t.Errorf("one more: %s", resumed.Current)
+	}
+	for _, s := range []*mongo.ChangeStream{stream, resumed} {
+		if err := s.Close(ctx); err != nil {
+			t.Error(err)
+		}
+	}
+}
