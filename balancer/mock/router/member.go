@@ -158,11 +158,14 @@ func (r *Router) memberCount(c *call) (bson.D, error) {
 	return bson.D{{Key: "n", Value: smallest(n)}}, err
 }
 
-func (r *Router) memberDatabases(*call) (bson.D, error) {
-	list := bson.A{}
+func (r *Router) memberDatabases(c *call) (bson.D, error) {
+	list, shows := bson.A{}, r.showsDatabase(c)
 	total, last := int64(0), -1
 	for _, ns := range r.cluster.MemberNamespaces(r.member.ID) {
 		name, _, _ := strings.Cut(ns, ".")
+		if !shows(name) {
+			continue
+		}
 		own, _ := r.cluster.MemberStats(r.member.ID, ns)
 		total += own.Bytes
 		if last >= 0 {
@@ -187,9 +190,10 @@ func (r *Router) memberCollections(c *call) (bson.D, error) {
 		return nil, err
 	}
 	var list []bson.Raw
+	shows := r.showsCollection(c)
 	for _, ns := range r.cluster.MemberNamespaces(r.member.ID) {
 		name, ok := strings.CutPrefix(ns, c.db+".")
-		if !ok {
+		if !ok || !shows(name) {
 			continue
 		}
 		raw, err := bson.Marshal(bson.D{{Key: "name", Value: name}, {Key: "type", Value: "collection"}})

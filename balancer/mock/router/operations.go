@@ -174,6 +174,9 @@ func (r *Router) currentOpStage(c *call, _ string, spec bson.RawValue) ([]bson.R
 		return r.localOps(c, options.allUsers)
 	}
 	docs := r.stageOnShards(c)
+	if r.authRequired && !options.allUsers { // what the shards do is nobody's own
+		return marshalAll(docs)
+	}
 	for _, m := range r.cluster.Migrations() {
 		docs = append(docs, r.migrationOps(m)...)
 	}

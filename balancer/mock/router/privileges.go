@@ -252,7 +252,7 @@ func mayListCollections(a asking) bool {
 // showsDatabase tells whether listDatabases may show one to the caller.
 func (r *Router) showsDatabase(c *call) func(name string) bool {
 	may := r.grants(c.peer)
-	only := c.args["authorizedDatabases"]
+	only := c.body.Lookup("authorizedDatabases")
 	if !r.authRequired || !truth(only) && may.Allows(users.TheCluster(), "listDatabases") {
 		return func(string) bool { return true }
 	}
@@ -261,7 +261,7 @@ func (r *Router) showsDatabase(c *call) func(name string) bool {
 
 // showsCollection tells whether listCollections may show one to the caller.
 func (r *Router) showsCollection(c *call) func(name string) bool {
-	if !r.authRequired || !c.args.truth("authorizedCollections") {
+	if !r.authRequired || !truth(c.body.Lookup("authorizedCollections")) {
 		return func(string) bool { return true }
 	}
 	may := r.grants(c.peer)

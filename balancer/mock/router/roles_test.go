@@ -7,6 +7,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/router"
 	"shardsh/balancer/mock/users"
@@ -146,6 +147,30 @@ func TestOnlyWhatOneMayUseIsListed(t *testing.T) {
 	}
 	if reply := x.as("clerk@app", "app", d("listCollections", 1, "nameOnly", true)); !unauthorized(reply) {
 		t.Errorf("all collections: %s", reply)
+	}
+}
+
+// A shard shows no more than its router does.
+func TestOnlyWhatOneMayUseIsListedOnAShard(t *testing.T) {
+	x := newRoled(t)
+	x.as("root", "app", d("createRole", "clerk", "roles", bson.A{}, "privileges", bson.A{d("resource", d("db", "app", "collection", "orders"), "actions", bson.A{"find"})}))
+	x.as("clerk@app", "app", d("find", "orders"))
+	primary := x.as("root", "config", d("find", "databases", "filter", d("_id", "app")))
+	shard := catalog.ShardID(primary.Lookup("cursor", "firstBatch", "0", "primary").StringValue())
+	on := &roled{tester: &tester{t: t, router: router.Member{ID: shard, Set: "rs", Address: "x:1"}.Of(x.router), cluster: x.cluster}}
+	client := on.login("clerk@app", "p", "admin")
+	run := func(db string, command bson.D) string {
+		raw, _ := client.Database(db).RunCommand(t.Context(), command).Raw()
+		return raw.String()
+	}
+	if reply := run("admin", d("listDatabases", 1)); !strings.Contains(reply, `"app"`) || strings.Contains(reply, `"other"`) {
+		t.Errorf("databases %s", reply)
+	}
+	if reply := run("app", d("listCollections", 1, "nameOnly", true, "authorizedCollections", true)); !strings.Contains(reply, `"orders"`) || strings.Contains(reply, `"secret"`) {
+		t.Errorf("collections %s", reply)
+	}
+	if reply := run("app", d("find", "secret")); !strings.Contains(reply, "not authorized on app") {
+		t.Errorf("another collection %s", reply)
 	}
 }
 
