@@ -21,6 +21,10 @@ import (
 // transferLimit is how long a peer may take over one message.
 const transferLimit = time.Minute
 
+// strangerBytes is the largest message from a client that has not logged in yet
+// where it has to: more than the steps of a login take.
+const strangerBytes = 64 << 10
+
 // served is a cluster with its servers and the ports they listen on.
 type served struct {
 	logger  *slog.Logger
@@ -74,11 +78,12 @@ func (o serveLine) open(ctx context.Context, logger *slog.Logger) (*served, erro
 	}
 	front := router.New(c.cluster, logger,
 		router.WithUsers(directory, len(o.auth) > 0), router.WithIdleCursors(o.idleCursors), router.WithSnapshots(snapshotsIn(o.dbpath)))
+	limits := wire.Limits{Connections: o.maxConnections, Transfer: transferLimit}
+	if len(o.auth) > 0 {
+		limits.StrangerBytes = strangerBytes
+	}
 	for _, n := range c.nodes {
-		n.server = &wire.Server{
-			Handler: n.handler(front), Logger: logger.With("node", n.name),
-			Limits: wire.Limits{Connections: o.maxConnections, Transfer: transferLimit},
-		}
+		n.server = &wire.Server{Handler: n.handler(front), Logger: logger.With("node", n.name), Limits: limits}
 	}
 	for _, host := range o.bind {
 		if c.tls == nil && !loopback(host) {

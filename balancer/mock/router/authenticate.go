@@ -112,6 +112,7 @@ func (r *Router) converse(c *call, payload []byte) (bson.D, error) {
 		if err := c.peer.become(under.User()); err != nil {
 			return nil, err
 		}
+		c.client.Trust()
 		r.logger.Debug("authenticated", "client", c.client.ID, "user", under.User().Name, "db", under.database)
 	}
 	return bson.D{

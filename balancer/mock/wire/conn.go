@@ -156,11 +156,12 @@ func (c *conn) receive() (incoming, error) {
 		return incoming{}, err
 	}
 	c.began()
-	h, payload, err := readMessage(c.in, &c.scratch, c.service.server.messageBytes())
+	limit := c.service.server.bytesFrom(c.client)
+	h, payload, err := readMessage(c.in, &c.scratch, limit)
 	if err != nil {
 		return incoming{}, err
 	}
-	return parseMessage(h, payload, c.service.server.messageBytes())
+	return parseMessage(h, payload, limit)
 }
 
 // began notes the first byte of a message.

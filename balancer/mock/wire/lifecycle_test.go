@@ -226,6 +226,32 @@ func TestMessageLimit(t *testing.T) {
 	p.expectClosed()
 }
 
+// Who is not trusted yet may say little at a time; nobody may say more than all.
+func TestStrangersSendSmallMessages(t *testing.T) {
+	pipe := wire.NewPipe()
+	h := new(toy).on("login", func(_ context.Context, r wire.Request) bson.D {
+		r.Client.Trust()
+		return bson.D{{Key: "ok", Value: 1.0}}
+	})
+	serve(t, &wire.Server{Handler: h, Limits: wire.Limits{StrangerBytes: 1000, MessageBytes: 10_000}}, pipe)
+	large := func(n int) []byte {
+		return msg(t, 0, append(command("ping"), bson.E{Key: "pad", Value: make([]byte, n)}))
+	}
+	stranger := dial(t, pipe)
+	stranger.expectPing()
+	stranger.send(large(1000))
+	stranger.expectClosed()
+	friend := dial(t, pipe)
+	friend.send(msg(t, 0, command("login")))
+	friend.receive()
+	friend.send(large(1000))
+	if _, doc := friend.receive(); doc.Lookup("ok").Double() != 1 {
+		t.Errorf("%s", doc)
+	}
+	friend.send(large(10_000))
+	friend.expectClosed()
+}
+
 func TestIdleConnectionsAreClosed(t *testing.T) {
 	const idle, transfer = time.Minute, 12 * time.Second
 	for _, tt := range []struct {

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"sync/atomic"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
@@ -39,11 +40,15 @@ type Client struct {
 	State any
 
 	dropped bool
+	trusted atomic.Bool
 }
 
 // Drop closes the connection in place of the reply to the command that is
 // being handled, as a server does that is gone. Only its handler may call it.
 func (c *Client) Drop() { c.dropped = true }
+
+// Trust takes messages of any size from now on that the server takes at all.
+func (c *Client) Trust() { c.trusted.Store(true) }
 
 // Handler answers commands.
 type Handler interface {

@@ -27,6 +27,9 @@ type Limits struct {
 	// MessageBytes is the largest message taken, header included;
 	// DefaultMessageBytes by default.
 	MessageBytes int32
+	// StrangerBytes is the same for clients that the handler does not Trust yet;
+	// no other limit by default.
+	StrangerBytes int32
 	// Connections is how many may be open at once; a connection more is closed
 	// at once. 1000 by default.
 	Connections int
@@ -163,6 +166,14 @@ func (s *Server) messageBytes() int32 {
 		return s.Limits.MessageBytes
 	}
 	return DefaultMessageBytes
+}
+
+// bytesFrom is the largest message taken from a client.
+func (s *Server) bytesFrom(c *Client) int32 {
+	if s.Limits.StrangerBytes > 0 && !c.trusted.Load() {
+		return min(s.Limits.StrangerBytes, s.messageBytes())
+	}
+	return s.messageBytes()
 }
 
 func (s *Server) maxConnections() int64 {
