@@ -46,8 +46,10 @@ func simulate(t testing.TB, shards []catalog.Shard, n int, chunk func(i int) (ca
 		zones: catalog.NewZoneSet(pattern),
 		sizes: map[catalog.ShardID]int64{},
 	}
-	for _, shard := range shards {
+	f.machineIDs = map[catalog.ShardID]int64{}
+	for i, shard := range shards {
 		s.coll.sizes[shard.ID] = 0
+		f.machineIDs[shard.ID] = int64(i)
 	}
 	f.colls = []*fakeCollection{s.coll}
 	s.coll.table, err = catalog.NewRoutingTable(pattern, bson.ObjectID{1}, bson.Timestamp{T: 1}, s.chunks(t, n, chunk))

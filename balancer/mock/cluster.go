@@ -61,6 +61,7 @@ type Cluster struct {
 	started  time.Time
 	queue    *balancer.Queue
 	kick     chan struct{}
+	pacing   pacing
 
 	rand       *rand.Rand
 	chance     *rand.PCG // what rand draws from
@@ -225,10 +226,16 @@ func (c *Cluster) buildNew(cfg Config) error {
 }
 
 // Lock takes the cluster's lock.
-func (c *Cluster) Lock() { c.mu.Lock() }
+func (c *Cluster) Lock() {
+	c.mu.Lock()
+	c.keepUp()
+}
 
 // Unlock gives the lock back.
-func (c *Cluster) Unlock() { c.mu.Unlock() }
+func (c *Cluster) Unlock() {
+	c.rouse()
+	c.mu.Unlock()
+}
 
 // Parameters are the server parameters in force.
 func (c *Cluster) Parameters() *Parameters { return c.parameters }
@@ -244,7 +251,8 @@ func (c *Cluster) start(pace float64) {
 	if c.realTime {
 		c.background.Go(func() { c.pump(c.ctx) })
 	} else if pace > 0 {
-		c.background.Go(func() { c.keepPace(c.ctx, pace) })
+		c.pacing = pacing{speed: pace, upTo: time.Now()}
+		c.background.Go(func() { c.keepPace(c.ctx) })
 	}
 }
 
