@@ -131,15 +131,27 @@ func ParseShardAddress(text string) (ShardAddress, error) {
 	}
 	wrong := named && set == "" || !named && strings.Contains(hosts, ",")
 	for host := range strings.SplitSeq(hosts, ",") {
-		name, port, hasPort := strings.Cut(host, ":")
-		if n, err := strconv.Atoi(port); name == "" || hasPort && (err != nil || n < 1 || n > math.MaxUint16) {
-			wrong = true
-		}
+		wrong = wrong || !validHost(host)
 	}
 	if wrong {
 		return ShardAddress{}, mongoerr.New(mongoerr.FailedToParse, "%q is no connection string of a shard", text)
 	}
 	return ShardAddress{set, hosts}, nil
+}
+
+// validHost tells whether a text is a host, by name or by address ("[::1]"), with
+// or without a port.
+func validHost(text string) bool {
+	if strings.HasPrefix(text, "[") {
+		address, rest, closed := strings.Cut(text, "]")
+		if !closed || len(address) == 1 || rest != "" && rest[0] != ':' {
+			return false
+		}
+		text = "address" + rest
+	}
+	name, port, hasPort := strings.Cut(text, ":")
+	n, err := strconv.Atoi(port)
+	return name != "" && (!hasPort || err == nil && n >= 1 && n <= math.MaxUint16)
 }
 
 // AddShard adds a shard and gives its id. An empty name chooses one.
