@@ -1,6 +1,7 @@
 package router
 
 import (
+	"cmp"
 	"os"
 	"runtime"
 	"slices"
@@ -17,9 +18,10 @@ type section struct {
 	show func(*Router) any
 }
 
-// statusSections are those of a mongos in the server's order.
+// statusSections are those of a mongos in the server's order: by name, but for
+// mem.
 func statusSections() []section {
-	return []section{
+	sections := append(idleSections(), []section{
 		{"asserts", (*Router).assertStatus},
 		{"connections", (*Router).connectionsStatus},
 		{"defaultRWConcern", (*Router).concernStatus},
@@ -30,13 +32,15 @@ func statusSections() []section {
 		{"logicalSessionRecordCache", (*Router).sessionStatus},
 		{"network", (*Router).networkStatus},
 		{"opLatencies", (*Router).latencyStatus},
+		{"opWorkingTime", (*Router).latencyStatus},
 		{"opcounters", (*Router).opcounterStatus},
 		{"sharding", (*Router).shardingStatus},
 		{"shardingStatistics", (*Router).shardingStatistics},
 		{"trafficRecording", func(*Router) any { return bson.D{{Key: "running", Value: false}} }},
 		{"transactions", func(*Router) any { return transactionStatus() }},
-		{"mem", func(*Router) any { return memoryStatus() }},
-	}
+	}...)
+	slices.SortFunc(sections, func(a, b section) int { return cmp.Compare(a.name, b.name) })
+	return append(sections, section{"mem", func(*Router) any { return memoryStatus() }})
 }
 
 // serverStatus shows the mongos's counters. A section's name with 0 leaves it

@@ -1,0 +1,56 @@
+package router
+
+import "go.mongodb.org/mongo-driver/v2/bson"
+
+// idleSections are the sections of serverStatus about what the mock does not
+// have or does not measure: they stand at their beginnings, so that monitoring
+// finds the fields it knows.
+func idleSections() []section {
+	return []section{
+		{"batchedDeletes", func(*Router) any {
+			return ints("batches", "docs", "stagedSizeBytes", "timeInBatchMillis", "refetchesDueToYield")
+		}},
+		{"collectionCatalog", func(*Router) any { return longs("numScansDueToMissingMapping") }},
+		{"health", func(r *Router) any {
+			return bson.D{{Key: "state", Value: "Ok"}, {Key: "enteredStateAtTime", Value: bson.NewDateTimeFromTime(r.started)}}
+		}},
+		{"indexStats", func(*Router) any { return indexFeatures() }},
+		{"internalTransactions", func(*Router) any { return longs("started", "retriedTransactions", "retriedCommits", "succeeded") }},
+		{"querySettings", func(*Router) any { return ints("count", "size", "rejectCount") }},
+		{"scramCache", func(*Router) any {
+			return bson.D{{Key: "SCRAM-SHA-1", Value: longs("count", "hits", "misses")}, {Key: "SCRAM-SHA-256", Value: longs("count", "hits", "misses")}}
+		}},
+		{"security", func(*Router) any { return authenticationCounts() }},
+	}
+}
+
+// ints are counters of 32 bits that never move here.
+func ints(names ...string) bson.D {
+	doc := make(bson.D, len(names))
+	for i, name := range names {
+		doc[i] = bson.E{Key: name, Value: int32(0)}
+	}
+	return doc
+}
+
+func indexFeatures() bson.D {
+	features := bson.D{}
+	for _, name := range []string{"2d", "2dsphere", "2dsphere_bucket", "collation", "columnstore", "compound", "hashed", "id", "normal",
+		"partial", "prepareUnique", "single", "sparse", "text", "ttl", "unique", "wildcard"} {
+		features = append(features, bson.E{Key: name, Value: longs("count", "accesses")})
+	}
+	return append(longs("count"), bson.E{Key: "features", Value: features})
+}
+
+func authenticationCounts() bson.D {
+	mechanisms := bson.D{}
+	for _, name := range []string{"MONGODB-X509", "SCRAM-SHA-1", "SCRAM-SHA-256"} {
+		kinds := bson.D{}
+		for _, kind := range []string{"speculativeAuthenticate", "clusterAuthenticate", "authenticate"} {
+			kinds = append(kinds, bson.E{Key: kind, Value: longs("received", "successful")})
+		}
+		mechanisms = append(mechanisms, bson.E{Key: name, Value: kinds})
+	}
+	return bson.D{{Key: "authentication", Value: append(append(longs("saslSupportedMechsReceived"), bson.E{Key: "mechanisms", Value: mechanisms}),
+		longs("totalAuthenticationTimeMicros")...)}}
+}
