@@ -178,50 +178,6 @@ func (c *Cluster) hostOf(id catalog.ShardID) string {
 	return shard.Host
 }
 
-// RangeSize counts documents and bytes of a range, or of all when there are
-// no bounds, on the shards that own chunks; orphans count too.
-func (c *Cluster) RangeSize(ns string, pattern, min, max bson.Raw) (docs, bytes int64, err error) {
-	if min == nil {
-		for _, part := range c.Stats(ns) {
-			docs += part.Docs
-			bytes += part.Bytes
-		}
-		return docs, bytes, nil
-	}
-	coll, sharded, err := c.shardedEntry(ns)
-	if err != nil {
-		return 0, 0, err
-	}
-	if !sharded {
-		coll.Pattern, err = looseKey(min, max)
-	} else if pattern != nil {
-		var asked catalog.KeyPattern
-		if asked, err = catalog.ParseKeyPattern(pattern); err == nil && !asked.Equal(coll.Pattern) {
-			err = mongoerr.New(mongoerr.BadValue, "keyPattern must be the shard key %s", coll.Pattern.Doc())
-		}
-	}
-	if err != nil {
-		return 0, 0, err
-	}
-	lower, errMin := coll.Pattern.Key(min)
-	upper, errMax := coll.Pattern.Key(max)
-	if errMin != nil || errMax != nil {
-		return 0, 0, mongoerr.New(mongoerr.BadValue, "min and max must be full shard keys")
-	}
-	for _, part := range c.Stats(ns) {
-		l := c.shards[part.Shard].colls[ns]
-		for record := range l.inRange(coll.Pattern, lower, upper) {
-			doc, _ := l.docs.Get(record)
-			docs++
-			bytes += int64(len(doc))
-		}
-		virtualDocs, virtualBytes := l.virtual.within(coll.Pattern, lower, upper)
-		docs += virtualDocs
-		bytes += virtualBytes
-	}
-	return docs, bytes, nil
-}
-
 // CollectionInfo is a collection as listCollections shows it.
 type CollectionInfo struct {
 	Name    string

@@ -135,7 +135,9 @@ func (r *Router) dataSize(c *call) (bson.D, error) {
 	if (lower == nil) != (upper == nil) {
 		return nil, mongoerr.New(mongoerr.BadValue, "min or max parameters must both be provided, or neither")
 	}
-	docs, bytes, err := r.cluster.RangeSize(ns, c.args.object("keyPattern"), lower, upper)
+	docs, bytes, err := r.cluster.RangeSize(mock.SizeRequest{
+		Namespace: ns, KeyPattern: c.args.object("keyPattern"), Min: lower, Max: upper, Estimate: c.args.truth("estimate"),
+	})
 	if err != nil {
 		return nil, err
 	}
