@@ -345,6 +345,9 @@ func (c *Cluster) PermitMigrations(ns string, permit bool) error {
 	if !found {
 		return mongoerr.New(mongoerr.NamespaceNotSharded, "Namespace %s is not sharded", ns)
 	}
+	if !permit {
+		c.abortMigrations(ns)
+	}
 	c.logChange(configShard, "setPermitMigrations", ns, bson.D{{Key: "permitMigrations", Value: permit}})
 	return c.BumpVersion(ns)
 }

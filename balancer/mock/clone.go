@@ -36,6 +36,8 @@ func (c *Cluster) startClone(m *migration) {
 	// From here on writes are tracked: the list of records is as of now, however
 	// long the recipient takes to begin.
 	m.cloning = true
+	m.cloneBegan = c.now()
+	m.donor.counters.donorStarted++
 	m.mods = newModifications()
 	for record := range local.inRange(m.coll.Pattern, m.min, m.max) {
 		m.records = append(m.records, record)
@@ -53,10 +55,17 @@ func (c *Cluster) startClone(m *migration) {
 		c.fail(m, busyError(m.receiver))
 		return
 	}
+	if to, err := c.ShardByID(string(m.receiver.id)); err == nil && to.Draining && to.ID == configShard {
+		c.fail(m, recipientError("ShardNotFound: the config shard is draining"))
+		return
+	}
 	m.receiver.busy = m
-	m.donor.counters.donorStarted++
 	m.receiver.counters.recipientStarted++
-	m.donorTask = m.donor.addDeletion(m, deletionDelayed)
+	when := deletionDelayed
+	if m.req.WaitForDelete {
+		when = deletionNow
+	}
+	m.donorTask = m.donor.addDeletion(m, when)
 	c.waitForDeletions(m, m.receiver, func() { c.beginCopy(m) })
 }
 
@@ -121,9 +130,26 @@ func (c *Cluster) beginCopy(m *migration) {
 	c.after(batchTime+c.lagOf(m), func() { c.copyBatch(m) })
 }
 
+// catchUpLimit is how long a recipient may take to copy and catch up.
+const catchUpLimit = 6 * time.Hour
+
+// afterClone goes on in d, unless the limit passes before.
+func (c *Cluster) afterClone(m *migration, d time.Duration, then func()) {
+	left := m.cloneBegan.Add(catchUpLimit).Sub(c.now())
+	if d <= left {
+		c.after(d, then)
+		return
+	}
+	c.after(left, func() {
+		if m.cloning {
+			c.fail(m, mongoerr.New(mongoerr.ExceededTimeLimit, "the recipient has not caught up after %v", catchUpLimit))
+		}
+	})
+}
+
 // prepareReceiver gives the recipient the collection and the donor's indexes.
 // Indexes that the donor lacks go, unless the recipient owns chunks: they are
-// left from a time when it did.
+// left from a time when it did. Where it has documents it builds none.
 func (c *Cluster) prepareReceiver(m *migration) error {
 	ns := m.req.Namespace
 	from, to := m.local(m.donor), m.receiver.colls[ns]
@@ -151,6 +177,10 @@ func (c *Cluster) prepareReceiver(m *migration) error {
 	for _, spec := range from.docs.Indexes() {
 		if _, ok := have[spec.Name]; ok {
 			continue
+		}
+		if to.docs.Count() > 0 {
+			return mongoerr.New(mongoerr.CannotCreateCollection,
+				"CannotCreateCollection: shard %s has documents of the collection and lacks its index %s", m.receiver.id, spec.Name)
 		}
 		if err := to.docs.CreateIndex(spec); err != nil {
 			return err
@@ -199,14 +229,14 @@ func (c *Cluster) copyBatch(m *migration) {
 	m.countClone(m.cloned-before, size)
 	wait := batchTime + c.lagOf(m) + c.transferTime(size, m.donor.id, m.receiver.id)
 	if len(m.records) > 0 {
-		c.after(wait, func() { c.copyBatch(m) })
+		c.afterClone(m, wait, func() { c.copyBatch(m) })
 		return
 	}
 	docs, bytes := m.virtualDocs, m.virtualBytes
 	m.cloned += docs
 	m.clonedSize += bytes
 	m.countClone(docs, bytes)
-	c.after(wait+c.transferTime(bytes, m.donor.id, m.receiver.id), func() {
+	c.afterClone(m, wait+c.transferTime(bytes, m.donor.id, m.receiver.id), func() {
 		if !m.cloning {
 			return
 		}

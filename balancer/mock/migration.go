@@ -70,6 +70,7 @@ type migration struct {
 	records                   []store.RecordID
 	virtualDocs, virtualBytes int64
 	cloning                   bool
+	cloneBegan                time.Time // zero before
 	// rejected: the config server refused the commit.
 	rejected bool
 	mods     modifications
@@ -312,18 +313,26 @@ func (c *Cluster) waitForDeletions(m *migration, s *shard, then func()) {
 		case m.over:
 		case s.overlappingDeletion(m.coll, m.min, m.max) == nil:
 			then()
+		case c.parameters.Int("disableResumableRangeDeleter") != 0:
+			c.refuseOn(m, s, mongoerr.New(mongoerr.ResumableRangeDeleterDisabled,
+				"an overlapping range deletion on shard %s will not run: disableResumableRangeDeleter is set", s.id))
 		case !c.now().Before(deadline):
-			err := mongoerr.New(mongoerr.ExceededTimeLimit, "Exceeded time limit waiting for an overlapping range deletion on shard %s", s.id)
-			if s == m.receiver {
-				c.fail(m, recipientError("ExceededTimeLimit: "+err.Message))
-				return
-			}
-			c.finish(m, err)
+			c.refuseOn(m, s, mongoerr.New(mongoerr.ExceededTimeLimit, "Exceeded time limit waiting for an overlapping range deletion on shard %s", s.id))
 		default:
 			c.after(min(deletionPoll, limit/10+time.Millisecond), look)
 		}
 	}
 	look()
+}
+
+// refuseOn ends a migration that one of its shards refuses: what the recipient
+// says arrives as the text of another error.
+func (c *Cluster) refuseOn(m *migration, s *shard, err *mongoerr.ServerError) {
+	if s == m.receiver {
+		c.fail(m, recipientError(err.CodeName()+": "+err.Message))
+		return
+	}
+	c.finish(m, err)
 }
 
 // holds tells whether a document's key is in the migrating range.

@@ -163,9 +163,30 @@ func TestMigrationOutcomes(t *testing.T) {
 				x.start(mock.MoveRequest{Namespace: ns, From: "b", To: "c", Min: raw(x.t, d("k", 100)), Max: raw(x.t, d("k", bson.MaxKey{})), MaxChunkSizeBytes: 1 << 20})
 			},
 			log: []string{"moveChunk.start b", "moveChunk.start a", "moveChunk.error a", "moveChunk.from a aborted", "moveChunk.to c success", "moveChunk.commit b", "moveChunk.from b success"}},
-		{name: "migrations forbidden meanwhile", code: 117, owner: "a", visible: 10,
+		{name: "migrations forbidden meanwhile", code: 11601, owner: "a", visible: 10,
 			meet: func(x *meeting) { x.ok(x.t, "admin", d("setAllowMigrations", ns, "allowMigrations", false)) },
-			log:  []string{"moveChunk.start a", "moveChunk.to b success", "moveChunk.from a aborted"}},
+			log:  []string{"moveChunk.start a", "moveChunk.to b aborted", "moveChunk.error a", "moveChunk.from a aborted"}},
+		{name: "an index is created meanwhile", code: 11601, owner: "a", visible: 10,
+			meet: func(x *meeting) {
+				x.ok(x.t, "db", d("createIndexes", "c", "indexes", bson.A{d("key", d("v", 1), "name", "v")}))
+			},
+			log: []string{"moveChunk.start a", "moveChunk.to b aborted", "moveChunk.error a", "moveChunk.from a aborted"}},
+		{name: "an index is dropped meanwhile", code: 11601, owner: "a", visible: 10,
+			prepare: func(x *meeting) {
+				x.ok(x.t, "db", d("createIndexes", "c", "indexes", bson.A{d("key", d("v", 1), "name", "v")}))
+			},
+			meet: func(x *meeting) { x.ok(x.t, "db", d("dropIndexes", "c", "index", "v")) },
+			log:  []string{"moveChunk.start a", "moveChunk.to b aborted", "moveChunk.error a", "moveChunk.from a aborted"}},
+		{name: "an index that is there is created meanwhile", owner: "b", visible: 10,
+			meet: func(x *meeting) {
+				x.ok(x.t, "db", d("createIndexes", "c", "indexes", bson.A{d("key", d("k", 1), "name", "k_1")}))
+			},
+			log: []string{"moveChunk.start a", "moveChunk.to b success", "moveChunk.commit a", "moveChunk.from a success"}},
+		{name: "the config server alone forbids migrations", code: 117, owner: "a", visible: 10,
+			meet: func(x *meeting) {
+				x.ok(x.t, "config", d("update", "collections", "updates", bson.A{d("q", d("_id", ns), "u", d("$set", d("allowMigrations", false)))}))
+			},
+			log: []string{"moveChunk.start a", "moveChunk.to b success", "moveChunk.from a aborted"}},
 		{name: "the recipient begins to drain", code: 70, owner: "a", visible: 10,
 			meet: func(x *meeting) {
 				x.ok(x.t, "config", d("update", "shards", "updates", bson.A{d("q", d("_id", "b"), "u", d("$set", d("draining", true)))}))

@@ -4,13 +4,14 @@ import "shardsh/balancer/mongoerr"
 
 // abortMigrations ends the migrations of a collection that copy documents just
 // now: an index that is made or dropped meanwhile would be missed on the
-// recipient (spec 02 §8, countDonorMoveChunkAbortConflictingIndexOperation).
+// recipient, and disallowing migrations goes the same way (spec 02 §8,
+// countDonorMoveChunkAbortConflictingIndexOperation).
 // One that is committed stays so.
 func (c *Cluster) abortMigrations(ns string) {
 	for _, m := range c.pendingByDonor() {
 		if m.req.Namespace == ns && m.cloning {
 			m.donor.counters.donorAbortedByIndex++
-			c.fail(m, mongoerr.New(mongoerr.Interrupted, "operation was interrupted: an index of the collection changes"))
+			c.fail(m, mongoerr.New(mongoerr.Interrupted, "operation was interrupted: the collection's indexes change, or its migrations are not allowed any more"))
 		}
 	}
 }

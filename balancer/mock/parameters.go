@@ -20,6 +20,7 @@ type parameter struct {
 	most    int64
 	isBool  bool
 	atStart bool // settable at start only
+	orZero  bool // zero is allowed below the least
 }
 
 const maxInt32 = 1<<31 - 1
@@ -67,13 +68,16 @@ func NewParameters() *Parameters {
 		"receiveChunkWaitForRangeDeleterTimeoutMS": number(10000, 0),
 		"migrateCloneInsertionBatchSize":           number(0, 0),
 		"migrateCloneInsertionBatchDelayMS":        number(0, 0),
-		"migrationLockAcquisitionMaxWaitMS":        number(500, 0),
-		"maxCatchUpPercentageBeforeBlockingWrites": {value: 10, least: 0, most: 100},
-		"minSnapshotHistoryWindowInSeconds":        number(300, 0),
-		"transactionLifetimeLimitSeconds":          number(60, 1),
-		"reshardingMinimumOperationDurationMillis": number(300000, 0),
-		"enableTestCommands":                       flag(false, true),
-		randomMigrations:                           flag(false, false),
+		"defaultConfigCommandTimeoutMS":            number(30000, 0),
+		// 0 or at least the size of a document with room to spare.
+		"chunkMigrationFetcherMaxBufferedSizeBytesPerThread": {value: 67174400, least: 16793600, most: maxInt32, orZero: true},
+		"migrationLockAcquisitionMaxWaitMS":                  number(500, 0),
+		"maxCatchUpPercentageBeforeBlockingWrites":           {value: 10, least: 0, most: 100},
+		"minSnapshotHistoryWindowInSeconds":                  number(300, 0),
+		"transactionLifetimeLimitSeconds":                    number(60, 1),
+		"reshardingMinimumOperationDurationMillis":           number(300000, 0),
+		"enableTestCommands":                                 flag(false, true),
+		randomMigrations:                                     flag(false, false),
 	}}
 }
 
@@ -168,7 +172,7 @@ func (p *parameter) parse(value any) (int64, error) {
 	default:
 		return 0, mongoerr.New(mongoerr.BadValue, "%v is not a number", value)
 	}
-	if n < p.least || n > p.most {
+	if (n < p.least || n > p.most) && (n != 0 || !p.orZero) {
 		return 0, mongoerr.New(mongoerr.BadValue, "%d is not between %d and %d", n, p.least, p.most)
 	}
 	return n, nil

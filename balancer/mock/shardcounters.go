@@ -30,7 +30,7 @@ func (m *migration) countClone(docs, bytes int64) {
 
 // countEnd counts how a migration ended that had begun to copy.
 func (m *migration) countEnd(now time.Time, err error) {
-	if m.donorTask == nil {
+	if m.cloneBegan.IsZero() {
 		return // refused before the clone
 	}
 	counters := &m.donor.counters

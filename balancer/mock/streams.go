@@ -93,6 +93,9 @@ func (c *Cluster) measure(coll catalog.Collection, a policy.Action) policy.Actio
 	if docs == 0 {
 		return policy.ActionResult{}
 	}
+	if _, ok := l.keyIndex(coll.Pattern); !ok {
+		return policy.ActionResult{Err: mongoerr.New(mongoerr.OperationFailed, "couldn't find a valid index to search the key %s", coll.Pattern.Doc())}
+	}
 	average := bytes / docs
 	virtual, _ := l.virtual.within(coll.Pattern, a.Min, a.Max)
 	size := virtual * average
