@@ -25,7 +25,7 @@ func (l *Loop) splitAtZones() error {
 			l.cfg.Logger.Warn("zone splits given up", "id", 21878, "error", err)
 			return l.onlyTermination(err)
 		}
-		err := run(&l.thread, "split", func(ctx context.Context, c Cluster) error { return c.Split(ctx, split) })
+		err := l.split(split)
 		if errors.Is(err, errTerminated) {
 			return err
 		}
@@ -84,6 +84,23 @@ func failsRound(err error) bool {
 	return mongoerr.Is(err, mongoerr.BoundFieldMismatch) || mongoerr.Is(err, mongoerr.KeyPatternShorterThanBound)
 }
 
+// mostSplitPoints is how many points one split command takes (spec 02 §4.3).
+const mostSplitPoints = 8192
+
+// split sends one split to the owner of the chunk, around the scheduler. Points
+// beyond the limit are left for the next round; one at a bound of the chunk is
+// refused here.
+func (l *Loop) split(s policy.Split) error {
+	if n := len(s.Points); n > mostSplitPoints {
+		l.cfg.Logger.Warn("too many split points for one command, the rest is dropped", "id", 6320300, "ns", s.Namespace, "points", n, "limit", mostSplitPoints)
+		s.Points = s.Points[:mostSplitPoints]
+	}
+	if n := len(s.Points); n > 0 && (s.Points[0].Equal(s.Min) || s.Points[n-1].Equal(s.Max)) {
+		return mongoerr.New(mongoerr.CannotSplit, "a split point of %s is a bound of its chunk", s.Namespace)
+	}
+	return run(&l.thread, "split", func(ctx context.Context, c Cluster) error { return c.Split(ctx, s) })
+}
+
 // handleTooBig deals with a range that was too big to move: split its chunk,
 // or flag it jumbo when it can't be split (spec 01 §10.1). Only a failing
 // refresh comes back, which is also that of a collection made anew; everything
@@ -105,7 +122,7 @@ func (l *Loop) handleTooBig(m policy.Migration) error {
 			return c.MarkJumbo(ctx, m.Namespace, split.Min)
 		})
 	} else if err == nil {
-		err = run(&l.thread, "split", func(ctx context.Context, c Cluster) error { return c.Split(ctx, split) })
+		err = l.split(split)
 	}
 	if errors.Is(err, errTerminated) {
 		return err

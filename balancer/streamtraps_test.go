@@ -9,6 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer"
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/policy"
 )
@@ -148,5 +149,30 @@ func TestDefragmentationTrap25OrdinaryMovesAreSuspended(t *testing.T) {
 	f.advance(time.Minute)
 	if len(f.moves) == 0 {
 		t.Error("nothing drains although the defragmentation is over")
+	}
+}
+
+// Spec 02 §4.3: a split command takes 8192 points; the rest follows with the
+// next round.
+func TestSplitPointsOfOneCommand(t *testing.T) {
+	f := newFake("A")
+	c := f.add(t, "db.c", 0)
+	p := c.entry.Pattern
+	bound := func(n int) catalog.Key {
+		key, err := p.Key(document(t, bson.D{{Key: "x", Value: int32(n)}}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return key
+	}
+	for i := range 5000 { // two borders each
+		if err := c.zones.Add(catalog.ZoneRange{Min: bound(2 * i), Max: bound(2*i + 1), Zone: "z"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.run(t)
+	f.advance(time.Second)
+	if len(f.splits) == 0 || len(f.splits[0].Points) != 8192 {
+		t.Fatalf("%d splits, want one at 8192 points", len(f.splits))
 	}
 }
