@@ -127,7 +127,7 @@ func TestWorkedExamplesOfTheStreams(t *testing.T) {
 		}
 		switch {
 		case c.Always > 0:
-			t.Run(c.ID, c.outstandingLimit)
+			t.Run(c.ID+", trap 1: 51 actions, not 50", c.outstandingLimit)
 		case c.PausesMS != nil:
 			t.Run(c.ID, c.errorBackoff)
 		}

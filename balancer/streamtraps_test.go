@@ -14,9 +14,9 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// The traps of spec 02 §11 about the secondary thread. Trap 1 (51 actions, not
-// 50) is TH-02, trap 2 (one clock) is TH-01, trap 8 is tested with the mock's
-// scheduler.
+// The traps of spec 02 §11 about the secondary thread. Trap 1 is a subtest of
+// the worked examples of the streams, trap 2 lies beside the throttle, trap 8 is
+// tested with the mock's scheduler.
 
 // Trap 3: the throttle sleeps in the thread that issues, so a measurement waits
 // for an auto-merge's pause.

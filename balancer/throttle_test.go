@@ -21,8 +21,9 @@ type throttleCase struct {
 	}
 }
 
-// Trap 2: both throttles share one clock; measurements neither wait nor move it.
-func TestWorkedExamplesOfTheThrottle(t *testing.T) {
+// Trap 2: both throttles share one clock; measurements neither wait nor move it
+// (TH-01).
+func TestStreamsTrap02BothThrottlesShareOneClock(t *testing.T) {
 	text, err := os.ReadFile("testdata/streams.jsonl")
 	if err != nil {
 		t.Fatal(err)
