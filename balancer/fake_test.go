@@ -61,6 +61,7 @@ type fakeCluster struct {
 	mergeable    []policy.MergeWork
 	mergeableErr error
 	onPhase      func() // while a phase is stored
+	estimateErr  error  // of the next size to be stored
 	asked        []time.Time
 	changes      []string
 	phases       []policy.PhaseName
@@ -363,6 +364,10 @@ func (f *fakeCluster) Mergeable(context.Context) ([]policy.MergeWork, error) {
 }
 
 func (f *fakeCluster) SetEstimate(_ context.Context, ns string, _ bson.Binary, m policy.Measurement) error {
+	if err := f.estimateErr; err != nil {
+		f.estimateErr = nil
+		return err
+	}
 	c := f.find(ns)
 	chunk := c.table.Find(m.Min)
 	if !chunk.Min.Equal(m.Min) || !chunk.Max.Equal(m.Max) {
