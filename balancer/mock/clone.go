@@ -107,14 +107,19 @@ func (c *Cluster) sizeLimit(m *migration, local *localCollection) int64 {
 // AwaitWritable blocks a write to a collection while a range of it that a user
 // forces to move is copied under the donor's critical section.
 func (c *Cluster) AwaitWritable(ctx context.Context, deadline time.Time, ns string) error {
-	return c.Await(ctx, deadline, func() bool {
-		for m := range c.pending {
-			if m.blocksWrites && m.cloning && m.req.Namespace == ns {
-				return false
-			}
+	if !c.writesBlocked(ns) {
+		return nil // as nearly always
+	}
+	return c.Await(ctx, deadline, func() bool { return !c.writesBlocked(ns) })
+}
+
+func (c *Cluster) writesBlocked(ns string) bool {
+	for m := range c.pending {
+		if m.blocksWrites && m.cloning && m.req.Namespace == ns {
+			return true
 		}
-		return true
-	})
+	}
+	return false
 }
 
 // beginCopy is the recipient's preparation: its collection, its own deletion
