@@ -1,10 +1,13 @@
 package wire_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -214,6 +217,29 @@ func TestConnectionsOverTheLimitAreClosedAtOnce(t *testing.T) {
 	first.Close()
 	waitFor(t, func() bool { return s.Connections() == 1 })
 	dial(t, pipe).expectPing()
+}
+
+func TestAFloodOfConnectionsIsNoFloodOfTheLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		pipe := wire.NewPipe()
+		s := &wire.Server{Handler: new(toy), Limits: wire.Limits{Connections: 1}, Logger: slog.New(slog.NewTextHandler(&log, nil))}
+		served := make(chan error, 1)
+		go func() { served <- s.Serve(t.Context(), pipe) }()
+		dial(t, pipe).expectPing()
+		for range 3 {
+			for range 100 {
+				dial(t, pipe).expectClosed()
+			}
+			time.Sleep(time.Second)
+		}
+		if err := errors.Join(s.Close(), <-served); err != nil {
+			t.Error(err)
+		}
+		if n := strings.Count(log.String(), "connections refused"); n != 3 || strings.Count(log.String(), "refused=100 ") != 2 {
+			t.Errorf("%d lines: %s", n, log.String())
+		}
+	})
 }
 
 func TestMessageLimit(t *testing.T) {

@@ -16,6 +16,11 @@ type service struct {
 	ctx      context.Context
 	cancel   context.CancelCauseFunc
 
+	// refused connections since the log last heard of one, at refusedAt; both
+	// are of the goroutine that accepts.
+	refused   int
+	refusedAt time.Time
+
 	mu      sync.Mutex
 	retired bool
 	conns   map[*conn]struct{}
@@ -88,8 +93,7 @@ func (s *service) admit(nc net.Conn) {
 	server := s.server
 	if server.open.Add(1) > server.maxConnections() {
 		server.open.Add(-1)
-		server.log().Warn("connection refused: too many are open", "remote", nc.RemoteAddr(), "limit", server.maxConnections())
-		nc.Close()
+		s.refuse(nc)
 		return
 	}
 	c := newConn(s, nc)
@@ -108,6 +112,19 @@ func (s *service) admit(nc net.Conn) {
 		s.mu.Unlock()
 		server.open.Add(-1)
 	})
+}
+
+// refusalPause is how often the log hears of connections that are one too many:
+// a flood of them must not become one of the log.
+const refusalPause = time.Second
+
+func (s *service) refuse(nc net.Conn) {
+	s.refused++
+	if now := time.Now(); now.Sub(s.refusedAt) >= refusalPause {
+		s.server.log().Warn("connections refused: too many are open", "refused", s.refused, "last", nc.RemoteAddr(), "limit", s.server.maxConnections())
+		s.refused, s.refusedAt = 0, now
+	}
+	nc.Close()
 }
 
 // retire closes the listener, and each connection as soon as it has nothing
