@@ -156,6 +156,34 @@ func TestRepliesOfIndexCommands(t *testing.T) {
 	}
 }
 
+// Two indexes may not be one to the server, nor have one name.
+func TestIndexConflicts(t *testing.T) {
+	x := newExplained(t)
+	create := func(index bson.D) bson.D { return d("createIndexes", "u", "indexes", bson.A{index}) }
+	x.ok("doc1", create(d("key", d("a", 1), "name", "a_1")))
+	const there = `existing index: { v: 2, key: { a: 1 }, name: "a_1" }`
+	for _, tt := range []struct {
+		index   bson.D
+		code    int
+		message string
+	}{
+		{d("key", d("a", 1), "name", "other"), 85, "Index already exists with a different name: a_1"},
+		{d("key", d("a", 1), "name", "a_1", "expireAfterSeconds", 5), 85,
+			`An equivalent index already exists with the same name but different options. Requested index: { v: 2, key: { a: 1 }, name: "a_1", expireAfterSeconds: 5 }, ` + there},
+		{d("key", d("a", 1), "name", "a_1", "unique", true), 86,
+			`An existing index has the same name as the requested index. When index names are not specified, they are auto generated and can cause conflicts. Please refer to our documentation. Requested index: { v: 2, unique: true, key: { a: 1 }, name: "a_1" }, ` + there},
+		{d("key", d("a", 1), "name", "twin", "unique", true), 0, ""},
+		{d("key", d("_id", 1), "name", "mine"), 0, ""},
+	} {
+		reply := x.run("doc1", create(tt.index))
+		code, _ := reply.Lookup("code").AsInt64OK()
+		message, _ := reply.Lookup("errmsg").StringValueOK()
+		if int(code) != tt.code || message != tt.message {
+			t.Errorf("%v\n got %d %s\nwant %d %s", tt.index, code, message, tt.code, tt.message)
+		}
+	}
+}
+
 func TestCollectionUUID(t *testing.T) {
 	x := newExplained(t)
 	uuid := func(name string) bson.RawValue {

@@ -134,19 +134,11 @@ func (c *Collection) CreateIndex(spec IndexSpec) error {
 		return err
 	}
 	for _, other := range c.indexes {
-		sameKey := compare(objectValue(other.spec.Key), objectValue(spec.Key)) == 0
-		sameName := other.spec.Name == spec.Name
-		sameOptions := other.spec.Unique == spec.Unique && other.spec.Sparse == spec.Sparse &&
-			bytes.Equal(other.spec.Options, spec.Options) || other == c.indexes[0]
-		switch {
-		case sameKey && (sameName && sameOptions || other == c.indexes[0]):
+		if other == c.indexes[0] && compare(objectValue(other.spec.Key), objectValue(spec.Key)) == 0 {
 			return nil
-		case sameName:
-			return serverError(mongoerr.IndexKeySpecsConflict,
-				"An existing index has the same name as the requested index: %s", spec.Name)
-		case sameKey && sameOptions:
-			return serverError(mongoerr.IndexOptionsConflict,
-				"Index already exists with a different name: %s", other.spec.Name)
+		}
+		if same, err := spec.sameAs(other.spec); same || err != nil {
+			return err
 		}
 	}
 	for id, doc := range c.Scan() {
