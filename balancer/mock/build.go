@@ -160,18 +160,19 @@ func (c *Cluster) readChunks(p catalog.KeyPattern, t TopologyCollection) ([]buil
 		t.Chunks = []TopologyChunk{{Shard: string(primary)}}
 	}
 	built := make([]builtChunk, len(t.Chunks))
+	var err error
 	at, next := p.GlobalMin(), p.GlobalMin()
 	for i, chunk := range t.Chunks {
 		field := func(name string) string { return fmt.Sprintf("chunks[%d].%s", i, name) }
 		if c.shards[catalog.ShardID(chunk.Shard)] == nil {
 			return nil, fmt.Errorf("%s: there is no shard %q", field("shard"), chunk.Shard)
 		}
-		min, err := next, error(nil) // what the chunk before looked ahead to
-		if i == 0 || !given(chunk.Min) {
-			if min, err = boundOr(p, chunk.Min, at); err != nil {
+		if i == 0 || !given(chunk.Min) { // else next has it: the chunk before looked ahead
+			if next, err = boundOr(p, chunk.Min, at); err != nil {
 				return nil, fmt.Errorf("%s: %w", field("min"), err)
 			}
 		}
+		min := next
 		next = p.GlobalMax()
 		if i+1 < len(t.Chunks) && given(t.Chunks[i+1].Min) {
 			if next, err = boundOr(p, t.Chunks[i+1].Min, next); err != nil {

@@ -52,7 +52,7 @@ func TestDeletionOrder(t *testing.T) {
 					rt.Fatalf("found %v, want one: %v", found, want)
 				}
 			},
-			"add": func(rt *rapid.T) {
+			"add": func(*rapid.T) {
 				if task := draw(); mayOverlap || !overlapping(task) {
 					m := &migration{coll: task.coll, min: task.min, max: task.max}
 					s.addDeletion(m, deletionNow)
