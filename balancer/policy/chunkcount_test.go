@@ -164,7 +164,17 @@ func TestOneMoveARound(t *testing.T) {
 }
 
 // Spec 01 §12, traps 36 and 37.
-func TestTrap36NoZoneIdealUsesAllChunks(t *testing.T) { workedExample(t, "L18").playCount(t) }
+func TestTrap36NoZoneIdealUsesAllChunks(t *testing.T) {
+	workedExample(t, "L18").playCount(t)
+
+	// L18 moves by either count. Here the 5 unzoned chunks of a are not above the
+	// ideal of all 12, but would be above that of the 6 unzoned ones.
+	got, _ := counted(t, "chunkCount-4.4", `{"shards":[{"id":"a"},{"id":"b","zones":["A"]}],"layout":[["b",6],["a",5],["b",1]],"zones":[["Min",60,"A"]]}`)
+	same(t, "migrations", got, []string{})
+	// The least loaded shard is c with 2 chunks, not b without unzoned ones.
+	got, _ = counted(t, "chunkCount-4.4", `{"shards":[{"id":"a"},{"id":"b","zones":["A"]},{"id":"c"}],"layout":[["b",5],["a",6],["c",2]],"zones":[["Min",50,"A"]]}`)
+	same(t, "migrations to the least loaded", got, []string{"a→c at 50, force 0"})
+}
 
 func TestTrap37IdealsAreRoundedDifferently(t *testing.T) {
 	for _, id := range []string{"L01", "L10", "L11"} {

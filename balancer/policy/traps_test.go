@@ -35,6 +35,11 @@ func TestTrap02MostIgnoresZonesAndDraining(t *testing.T) {
 	for _, id := range []string{"Z10", "R12", "J03"} {
 		t.Run(id, func(t *testing.T) { workedExample(t, id).play(t) })
 	}
+	// p is above the ideal of 3000 here, which it is not in R12: only the larger
+	// g, which can't get rid of its zone's chunk, keeps it from giving.
+	got, _, _ := selected(t, `{"shards":[{"id":"g","size":5000,"zones":["EU"],"draining":true},{"id":"p","size":4000},{"id":"q","size":0}],
+		"chunks":[["g","Min",0],["p",0,10],["p",10,20],["q",20,"Max"]],"zones":[["Min",0,"EU"]]}`)
+	same(t, "migrations beside a larger draining shard", got, []string{})
 }
 
 func TestTrap03SizesAreWholeCollectionSizes(t *testing.T) {
@@ -132,6 +137,14 @@ func TestTrap09FirstReasonNotStrongest(t *testing.T) {
 		t.Errorf("first reason %s, want %s", first, ReasonChunksImbalance)
 	}
 	workedExample(t, "R06").play(t)
+
+	// A drain and a move for the sizes: the first one names the reason.
+	got, first, _ := selected(t, `{"shards":[{"id":"g","size":100,"draining":true},{"id":"p","size":0},{"id":"q","size":9000},{"id":"r","size":10}],
+		"chunks":[["g","Min",0],["p",0,10],["q",10,20],["r",20,"Max"]]}`)
+	same(t, "migrations", got, []string{"g→p at Min, force 2", "q→r at 10, force 0"})
+	if first != ReasonDrain {
+		t.Errorf("first reason %s, want %s", first, ReasonDrain)
+	}
 }
 
 func TestTrap10OneMisalignedZonePostponesTheCollection(t *testing.T) {
