@@ -167,9 +167,9 @@ func TestOneMoveARound(t *testing.T) {
 func TestTrap36NoZoneIdealUsesAllChunks(t *testing.T) {
 	workedExample(t, "L18").playCount(t)
 
-	// L18 moves by either count. Here the 5 unzoned chunks of a are not above the
-	// ideal of all 12, but would be above that of the 6 unzoned ones.
-	got, _ := counted(t, "chunkCount-4.4", `{"shards":[{"id":"a"},{"id":"b","zones":["A"]}],"layout":[["b",6],["a",5],["b",1]],"zones":[["Min",60,"A"]]}`)
+	// L18 moves by either count. Here the 6 unzoned chunks of a are not above the
+	// ideal of all 11, which is 6, but would be above that of the 7 unzoned ones.
+	got, _ := counted(t, "chunkCount-4.4", `{"shards":[{"id":"a"},{"id":"b","zones":["A"]}],"layout":[["b",4],["a",6],["b",1]],"zones":[["Min",40,"A"]]}`)
 	same(t, "migrations", got, []string{})
 	// The least loaded shard is c with 2 chunks, not b without unzoned ones.
 	got, _ = counted(t, "chunkCount-4.4", `{"shards":[{"id":"a"},{"id":"b","zones":["A"]},{"id":"c"}],"layout":[["b",5],["a",6],["c",2]],"zones":[["Min",50,"A"]]}`)
