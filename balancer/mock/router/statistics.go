@@ -1,6 +1,8 @@
 package router
 
 import (
+	"math"
+
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
@@ -29,14 +31,14 @@ func scaleOf(v bson.RawValue) (int64, error) {
 	if b, isBool := v.BooleanOK(); isBool && !b {
 		return 1, nil
 	}
-	n, isNumber := v.AsFloat64OK()
+	n, isNumber := numberOf(v)
 	if !isNumber {
 		return 0, mongoerr.New(mongoerr.CollStatsScaleType, "scale has to be a number")
 	}
-	if n < 1 {
+	if !(n >= 1) { // nor is it NaN
 		return 0, mongoerr.New(mongoerr.CollStatsScale, "scale has to be >= 1")
 	}
-	return int64(n), nil
+	return int64(min(n, math.MaxInt32)), nil
 }
 
 func (r *Router) dbStats(c *call) (bson.D, error) {

@@ -9,7 +9,7 @@ import (
 
 // modifyUnique is collMod of an index on its way to a unique one: prepareUnique
 // refuses new duplicates, unique then makes it one when none are left. It is
-// false where the command is about something else.
+// false where the command is about something else. What is unique stays so.
 func (r *Router) modifyUnique(c *call, ns string, spec store.IndexSpec, doc bson.Raw) (reply bson.D, is bool, err error) {
 	for _, name := range []string{"unique", "prepareUnique", "forceNonUnique"} {
 		v := doc.Lookup(name)
@@ -33,6 +33,9 @@ func (r *Router) modifyUnique(c *call, ns string, spec store.IndexSpec, doc bson
 }
 
 func (r *Router) prepareUnique(ns string, spec store.IndexSpec, on bool) (bson.D, error) {
+	if spec.Unique {
+		return bson.D{}, nil
+	}
 	was, err := r.cluster.PrepareUnique(ns, spec, on)
 	if err != nil || was == on {
 		return bson.D{}, err

@@ -41,6 +41,7 @@ func TestIndexBecomesUnique(t *testing.T) {
 		t.Errorf("a trial made it %s", spec())
 	}
 	x.ok("shop", index("unique", true))
+	x.ok("shop", index("prepareUnique", true)) // it is more than that
 	if !spec().Lookup("unique").Boolean() || !spec().Lookup("prepareUnique").IsZero() {
 		t.Errorf("in the end it is %s", spec())
 	}
