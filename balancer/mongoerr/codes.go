@@ -101,6 +101,7 @@ const (
 	TransactionTooOld                                           Code = 225
 	CannotImplicitlyCreateCollection                            Code = 227
 	SessionTransferIncomplete                                   Code = 228
+	RetryChangeStream                                           Code = 234
 	CursorKilled                                                Code = 237
 	NotImplemented                                              Code = 238
 	SnapshotTooOld                                              Code = 239
@@ -119,6 +120,7 @@ const (
 	MigrationConflict                                           Code = 272
 	IndexBuildAborted                                           Code = 276
 	ClientDisconnect                                            Code = 279
+	ChangeStreamFatalError                                      Code = 280
 	TransactionCoordinatorReachedAbortDecision                  Code = 282
 	WouldChangeOwningShard                                      Code = 283
 	IndexBuildAlreadyInProgress                                 Code = 285
@@ -329,6 +331,7 @@ var names = map[Code]string{
 	TransactionTooOld:                          "TransactionTooOld",
 	CannotImplicitlyCreateCollection:           "CannotImplicitlyCreateCollection",
 	SessionTransferIncomplete:                  "SessionTransferIncomplete",
+	RetryChangeStream:                          "RetryChangeStream",
 	CursorKilled:                               "CursorKilled",
 	NotImplemented:                             "NotImplemented",
 	SnapshotTooOld:                             "SnapshotTooOld",
@@ -346,6 +349,7 @@ var names = map[Code]string{
 	MigrationConflict:                          "MigrationConflict",
 	IndexBuildAborted:                          "IndexBuildAborted",
 	ClientDisconnect:                           "ClientDisconnect",
+	ChangeStreamFatalError:                     "ChangeStreamFatalError",
 	TransactionCoordinatorReachedAbortDecision: "TransactionCoordinatorReachedAbortDecision",
 	WouldChangeOwningShard:                     "WouldChangeOwningShard",
 	IndexBuildAlreadyInProgress:                "IndexBuildAlreadyInProgress",

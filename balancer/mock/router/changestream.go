@@ -234,9 +234,32 @@ func (r *Router) readChanges(c *call, open *cursor) error {
 		if err != nil {
 			return err
 		}
+		if err := checkResumeToken(doc, events); err != nil {
+			return err
+		}
 		open.left = append(open.left, doc)
 	}
 	return nil
+}
+
+// checkResumeToken: a pipeline leaves an event the token to resume from it.
+func checkResumeToken(doc bson.Raw, events []bson.Raw) error {
+	token := doc.Lookup("_id")
+	if slices.ContainsFunc(events, func(e bson.Raw) bool { return token.Equal(e.Lookup("_id")) }) {
+		return nil
+	}
+	return mongoerr.New(mongoerr.ChangeStreamFatalError, "Encountered an event whose _id field, which contains the resume token, was modified by the pipeline. "+
+		"Modifying the _id field of an event makes it impossible to resume the stream from that point. "+
+		"Only transformations that retain the unmodified _id field are allowed. Found: %s", doc)
+}
+
+// resumable tells whether a client may open a stream again after an error.
+func resumable(code mongoerr.Code) bool {
+	const staleShardVersion mongoerr.Code = 63 // of old releases
+	more := []mongoerr.Code{
+		staleShardVersion, mongoerr.FailedToSatisfyReadPreference, mongoerr.StaleEpoch, mongoerr.RetryChangeStream, mongoerr.StaleConfig,
+	}
+	return slices.Contains(append(more, retryableCodes()...), code)
 }
 
 func (s *changeStream) concerns(ch mock.Change) bool {

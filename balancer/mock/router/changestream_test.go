@@ -197,3 +197,15 @@ func TestWatchThroughTheDriver(t *testing.T) {
 		}
 	}
 }
+
+// A pipeline leaves the token to resume from.
+func TestChangeStreamKeepsItsToken(t *testing.T) {
+	x := newRecordedState(t)
+	for _, stage := range []bson.D{d("$project", d("_id", 0)), d("$set", d("_id", 1))} {
+		id := x.watch("doc1", "e", d(), stage)
+		x.ok("doc1", d("insert", "e", "documents", bson.A{d("k", 90)}))
+		if code := x.code("doc1", d("getMore", id, "collection", "e")); code != 280 {
+			t.Errorf("%v: code %d, want 280", stage, code)
+		}
+	}
+}

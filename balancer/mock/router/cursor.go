@@ -232,6 +232,9 @@ func (r *Router) getMore(c *call) (bson.D, error) {
 	if err := c.checkSession(id, open); err != nil {
 		return nil, err
 	}
+	if err := r.failOn(open, c); err != nil {
+		return nil, err
+	}
 	if !c.body.Lookup("maxTimeMS").IsZero() && !open.awaits() {
 		return nil, mongoerr.New(mongoerr.BadValue, "cannot set maxTimeMS on getMore command for a non-awaitData cursor")
 	}

@@ -48,6 +48,10 @@ func TestFindOptions(t *testing.T) {
 	if got := reply.Lookup("cursor", "firstBatch", "0").String(); got != `{"k": {"$numberInt":"4"}}` {
 		t.Errorf("returnKey gives %s", got)
 	}
+	both := x.ok("doc1", d("find", "e", "filter", d("k", 4), "returnKey", true, "showRecordId", true))
+	if got := both.Lookup("cursor", "firstBatch", "0").String(); got != `{"k": {"$numberInt":"4"}}` {
+		t.Errorf("returnKey with showRecordId gives %s (drivers' command-monitoring/find.json)", got)
+	}
 	reply = x.ok("doc1", d("find", "e", "filter", d("k", 4), "showRecordId", true, "projection", d("_id", 1)))
 	if got := reply.Lookup("cursor", "firstBatch", "0").String(); got != `{"_id": {"$numberInt":"4"},"$recordId": {"$numberLong":"5"}}` {
 		t.Errorf("showRecordId gives %s", got)
@@ -343,5 +347,20 @@ func TestIndexOptions(t *testing.T) {
 		if code := x.code("doc1", create(tt.index)); code != tt.code {
 			t.Errorf("%v: code %d, want %d", tt.index, code, tt.code)
 		}
+	}
+}
+
+// A stage that is none fails an update as a whole, one that updates can't have
+// its statement (the drivers' command-logging tests rely on the first).
+func TestUnknownStageFailsTheUpdate(t *testing.T) {
+	x := faulty(t)
+	update := func(stage bson.D) bson.D {
+		return d("update", "c", "updates", bson.A{d("q", d("a", 1), "u", bson.A{stage})})
+	}
+	if code := x.code("db", update(d("$nope", true))); code != 40324 {
+		t.Errorf("code %d, want 40324", code)
+	}
+	if reply := x.run("db", update(d("$match", d()))); reply.Lookup("writeErrors", "0", "code").IsZero() {
+		t.Errorf("no error of the statement: %s", reply)
 	}
 }

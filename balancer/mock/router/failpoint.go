@@ -12,8 +12,12 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// failPointName is the one fail point of a mongos that drivers' tests use.
-const failPointName = "failCommand"
+// The fail points of a mongos that drivers' tests use.
+const (
+	failCommand = "failCommand"
+	// failGetMore fails a getMore when its cursor is in hand.
+	failGetMore = "failGetMoreAfterCursorCheckout"
+)
 
 // failPoint is the server's failCommand: chosen commands fail, whoever sends
 // them, before they are looked at. It counts only commands that match.
@@ -75,6 +79,10 @@ func (r *Router) failPointFor(cmd *command, c *call) *commandFailure {
 	if cmd == nil || cmd.ours {
 		return nil
 	}
+	return r.failPointOf(&r.failPoint, cmd, c)
+}
+
+func (r *Router) failPointOf(point *failPoint, cmd *command, c *call) *commandFailure {
 	app := ""
 	if c.peer != nil {
 		app = textOf(c.peer.metadata.Lookup("application", "name"))
@@ -83,7 +91,7 @@ func (r *Router) failPointFor(cmd *command, c *call) *commandFailure {
 		app = textOf(c.body.Lookup("client", "application", "name"))
 	}
 	namespace := c.db + "." + textOf(c.body.Lookup(c.invoked))
-	return r.failPoint.strike(cmd, app, namespace)
+	return point.strike(cmd, app, namespace)
 }
 
 // failBefore does what a failure does before the command runs; done tells that
@@ -141,6 +149,23 @@ func (r *Router) testCommands() bool {
 	return r.cluster.Parameters().Int("enableTestCommands") != 0
 }
 
+// failOn is what the fail point of getMore does to a cursor.
+func (r *Router) failOn(open *cursor, c *call) error {
+	f := r.failPointOf(&r.failGetMore, r.commands["getMore"], c)
+	switch {
+	case f == nil:
+		return nil
+	case f.closeConnection:
+		c.drop()
+		return errCrashed()
+	}
+	err := mongoerr.New(f.code, "Hit the '%s' failpoint", failGetMore)
+	if open.stream != nil && resumable(f.code) {
+		err.Extra = bson.D{{Key: "errorLabels", Value: bson.A{"ResumableChangeStreamError"}}}
+	}
+	return err
+}
+
 func failPointCommands() []command {
 	return []command{{name: "configureFailPoint", adminOnly: true, ours: true, outside: true, run: (*Router).configureFailPoint}}
 }
@@ -154,14 +179,16 @@ func (r *Router) configureFailPoint(c *call) (bson.D, error) {
 	if c.db != "admin" {
 		return nil, mongoerr.New(mongoerr.Unauthorized, "configureFailPoint may only be run against the admin database.")
 	}
-	if name := textOf(c.body.Lookup(c.invoked)); name != failPointName {
-		return nil, mongoerr.New(mongoerr.BadValue, "the mock has the fail point 'failCommand' only, not '%s'", name)
+	name := textOf(c.body.Lookup(c.invoked))
+	point := map[string]*failPoint{failCommand: &r.failPoint, failGetMore: &r.failGetMore}[name]
+	if point == nil {
+		return nil, mongoerr.New(mongoerr.BadValue, "the mock has the fail points '%s' and '%s', not '%s'", failCommand, failGetMore, name)
 	}
-	next, err := readFailPoint(c.body)
+	next, err := readFailPoint(c.body, name)
 	if err != nil {
 		return nil, err
 	}
-	return bson.D{{Key: "count", Value: r.failPoint.replace(next)}}, nil
+	return bson.D{{Key: "count", Value: point.replace(next)}}, nil
 }
 
 // replace sets a fail point and tells how often the one before it struck.
@@ -172,7 +199,7 @@ func (p *failPoint) replace(next *failPoint) int64 {
 	return p.entered
 }
 
-func readFailPoint(body bson.Raw) (*failPoint, error) {
+func readFailPoint(body bson.Raw, name string) (*failPoint, error) {
 	p := &failPoint{active: true, times: -1}
 	if err := p.readMode(body.Lookup("mode")); err != nil || !p.active {
 		return p, err
@@ -180,6 +207,10 @@ func readFailPoint(body bson.Raw) (*failPoint, error) {
 	data, isDoc := body.Lookup("data").DocumentOK()
 	if !isDoc {
 		return nil, mongoerr.New(mongoerr.TypeMismatch, "failCommand needs data, like {failCommands: [\"insert\"], errorCode: 91}")
+	}
+	if name == failGetMore {
+		p.failure.commands = []string{"getMore"}
+		return p, p.failure.readOutcome(data)
 	}
 	return p, p.failure.read(data)
 }
@@ -242,6 +273,11 @@ func (f *commandFailure) read(data bson.Raw) error {
 	for _, v := range values {
 		f.commands = append(f.commands, textOf(v))
 	}
+	return f.readOutcome(data)
+}
+
+// readOutcome reads what happens, and to whom.
+func (f *commandFailure) readOutcome(data bson.Raw) error {
 	f.appName, f.namespace = textOf(data.Lookup("appName")), textOf(data.Lookup("namespace"))
 	f.closeConnection = truth(data.Lookup("closeConnection"))
 	f.code = mongoerr.Code(intOf(data.Lookup("errorCode")))

@@ -146,3 +146,39 @@ func TestFailPointsAreChecked(t *testing.T) {
 		t.Errorf("on another database: code %d, want 13", code)
 	}
 }
+
+// The fail point of getMore strikes when the cursor is in hand. A change stream
+// is told whether it may be opened again (the drivers' specification of
+// resumable errors).
+func TestFailGetMore(t *testing.T) {
+	x := withTestCommands(t)
+	fail := func(code int) bson.D {
+		return d("configureFailPoint", "failGetMoreAfterCursorCheckout", "mode", d("times", 1), "data", d("errorCode", code))
+	}
+	x.ok("db", d("insert", "c", "documents", bson.A{d("_id", 1), d("_id", 2)}))
+	plain := func() bson.D {
+		id := x.ok("db", d("find", "c", "batchSize", 1)).Lookup("cursor", "id").AsInt64()
+		return d("getMore", id, "collection", "c")
+	}
+	stream := func() bson.D { return d("getMore", x.watch("db", "c", d()), "collection", "c") }
+	for _, tt := range []struct {
+		name    string
+		getMore func() bson.D
+		code    int
+		label   string
+	}{
+		{"of a find", plain, 91, ""},
+		{"of a stream", stream, 91, "ResumableChangeStreamError"},
+		{"of a stream, a stale epoch", stream, 150, "ResumableChangeStreamError"},
+		{"of a stream, for good", stream, 2, ""},
+	} {
+		more := tt.getMore()
+		x.ok("admin", fail(tt.code))
+		reply := x.run("db", more)
+		label, _ := reply.Lookup("errorLabels", "0").StringValueOK()
+		if code := reply.Lookup("code").AsInt64(); code != int64(tt.code) || label != tt.label {
+			t.Errorf("getMore %s: code %d with label %q, want %d with %q", tt.name, code, label, tt.code, tt.label)
+		}
+		x.ok("db", more)
+	}
+}

@@ -65,6 +65,7 @@ func (r *Router) runUnless(failure *mock.Failure, cmd *command, c *call) (bson.D
 		return nil, err
 	}
 	reply, err := cmd.run(r, c)
+	reply = c.withSnapshotTime(reply)
 	r.countTargets(cmd, c)
 	r.noteQuery(cmd, c)
 	if err != nil {

@@ -27,6 +27,9 @@ func (r *Router) takeOutput(c *call, stages []bson.Raw) (output, []bson.Raw, err
 	default:
 		return nil, stages, nil
 	}
+	if level, _ := c.body.Lookup("readConcern", "level").StringValueOK(); level == "linearizable" && err == nil {
+		err = mongoerr.New(mongoerr.InvalidOptions, "Aggregate command cannot run with a readConcern other than 'local' or 'majority', or in a multi-document transaction, with %s", name)
+	}
 	return o, stages[:len(stages)-1], err
 }
 

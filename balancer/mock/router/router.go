@@ -35,6 +35,8 @@ type Router struct {
 	operations operations
 	counters   *counters
 	failPoint  failPoint
+	// failGetMore strikes when a cursor is in hand.
+	failGetMore failPoint
 	// member is the shard or config server that this plays instead of a mongos.
 	member   *Member
 	sessions sessions
@@ -150,6 +152,8 @@ type call struct {
 	lsidErr   error
 	session   *session
 	txnNumber *int64
+	// snapshot is the state that a read with that level is about; nil with others.
+	snapshot *bson.Timestamp
 	// opid is the number that killOp takes.
 	opid int32
 }
@@ -269,6 +273,11 @@ func (r *Router) check(cmd *command, c *call) error {
 	}
 	if level != "" && level != "local" && !cmd.takesReadConcern {
 		return mongoerr.New(mongoerr.InvalidOptions, "Command %s does not support read concern %s", cmd.name, level)
+	}
+	if level == "snapshot" && cmd.takesReadConcern {
+		if err := r.readSnapshot(c); err != nil {
+			return err
+		}
 	}
 	if c.db == "local" {
 		return mongoerr.New(mongoerr.IllegalOperation, "Can't use 'local' database through mongos")

@@ -57,13 +57,10 @@ func (q query) marker(parts []part) func(doc, out bson.Raw) bson.Raw {
 	}
 	return func(doc, out bson.Raw) bson.Raw {
 		at := found[&doc[0]]
-		if q.returnKey {
-			out = at.plan.KeyOf(at.Found)
+		if q.returnKey { // and nothing else, whatever is shown
+			return at.plan.KeyOf(at.Found)
 		}
-		if q.showRecord {
-			out = store.WithRecordID(out, at.ID)
-		}
-		return out
+		return store.WithRecordID(out, at.ID)
 	}
 }
 

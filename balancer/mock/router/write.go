@@ -1,8 +1,6 @@
 package router
 
 import (
-	"slices"
-
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock"
@@ -163,6 +161,9 @@ func (r *Router) update(c *call) (bson.D, error) {
 	}
 	for _, s := range statements {
 		if err := checkFields("update.updates", updateStatementFields(), s); err != nil {
+			return nil, err
+		}
+		if err := knownStages(s.Lookup("u")); err != nil {
 			return nil, err
 		}
 	}
@@ -363,114 +364,20 @@ func (r *Router) delete(c *call) (bson.D, error) {
 	return b.reply(bson.D{{Key: "n", Value: int32(b.matched)}}), nil
 }
 
-// findAndModify of a retryable write gives its first reply again.
-func (r *Router) findAndModify(c *call) (bson.D, error) {
-	statements, err := c.beginRetryable(1)
+// knownStages refuses the whole command for an update's pipeline with a stage
+// that is none; what else is wrong with it fails its statement.
+func knownStages(u bson.RawValue) error {
+	if u.Type != bson.TypeArray {
+		return nil
+	}
+	stages, err := documents(u)
 	if err != nil {
-		return nil, err
+		return nil // refused where the statement is
 	}
-	done, err := statements.once(0, func() (*outcome, error) { return r.findAndModifyOnce(c) })
-	if err != nil {
-		return nil, err
-	}
-	reply := slices.Clone(done.reply)
-	if len(statements.retried) > 0 {
-		reply = append(reply, bson.E{Key: "retriedStmtId", Value: statements.id(0)})
-	}
-	return reply, nil
-}
-
-func (r *Router) findAndModifyOnce(c *call) (*outcome, error) {
-	ns, err := c.namespace()
-	if err != nil {
-		return nil, err
-	}
-	req, err := r.findOneRequest(c)
-	if err != nil {
-		return nil, err
-	}
-	if err := r.cluster.AwaitWritable(c.ctx, c.deadline, ns); err != nil {
-		return nil, err
-	}
-	result, err := r.cluster.FindAndModify(ns, req)
-	if code, known := mongoerr.CodeOf(err); known && code != mongoerr.BadValue && code != mongoerr.CommandNotSupportedOnView && code != mongoerr.HostUnreachable {
-		return nil, mongoerr.Wrap(err, "Plan executor error during findAndModify")
-	}
-	if err != nil {
-		return nil, err
-	}
-	reply, err := c.modified(result, req.Remove, truth(c.body.Lookup("new")))
-	return &outcome{matched: result.Matched, modified: result.Modified, upserted: result.UpsertedID, removed: req.Remove && result.Matched > 0, reply: reply}, err
-}
-
-// findOneRequest reads a findAndModify.
-func (r *Router) findOneRequest(c *call) (mock.FindOneRequest, error) {
-	req := mock.FindOneRequest{Remove: truth(c.body.Lookup("remove"))}
-	query, err := c.document("query")
-	if err != nil {
-		return req, err
-	}
-	if query == nil {
-		query = bson.Raw{5, 0, 0, 0, 0}
-	}
-	update := c.body.Lookup("update")
-	switch {
-	case req.Remove && !update.IsZero():
-		return req, mongoerr.New(mongoerr.FailedToParse, "Cannot specify both an update and remove=true")
-	case req.Remove && truth(c.body.Lookup("upsert")):
-		return req, mongoerr.New(mongoerr.FailedToParse, "Cannot specify both upsert=true and remove=true")
-	case req.Remove && truth(c.body.Lookup("new")):
-		return req, mongoerr.New(mongoerr.FailedToParse, "Cannot specify both new=true and remove=true; 'remove' always returns the deleted document")
-	case !req.Remove && update.IsZero():
-		return req, mongoerr.New(mongoerr.FailedToParse, "Either an update or remove=true must be specified")
-	case req.Remove:
-		if req.Filter, err = c.filter(query); err != nil {
-			return req, err
-		}
-		req.Sort, req.Hint, err = c.pick(c.body)
-	default:
-		_, q, marshalErr := bson.MarshalValue(query)
-		if marshalErr != nil {
-			return req, marshalErr
-		}
-		req.UpdateRequest, err = r.updateRequest(c, bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: q}, update, c.body)
-	}
-	req.Retryable = c.retryable()
-	return req, err
-}
-
-// modified is the reply of findAndModify.
-func (c *call) modified(result mock.UpdateResult, remove, after bool) (bson.D, error) {
-	n := result.Matched
-	last := bson.D{}
-	if !remove {
-		last = append(last, bson.E{Key: "updatedExisting", Value: result.Matched > 0})
-		if !result.UpsertedID.IsZero() {
-			n = 1
-			last = append(last, bson.E{Key: "upserted", Value: result.UpsertedID})
+	for _, s := range stages {
+		if name, _, err := stage(s); err == nil && !store.KnownStage(name) {
+			return mongoerr.New(mongoerr.UnknownStage, "Unrecognized pipeline stage name: '%s'", name)
 		}
 	}
-	last = append(bson.D{{Key: "n", Value: int32(n)}}, last...)
-	doc := result.Before
-	if after && !remove {
-		doc = result.After
-	}
-	fields, err := c.document("fields")
-	if err != nil {
-		return nil, err
-	}
-	if doc != nil && len(fields) > 5 {
-		projection, err := c.projection(fields, nil)
-		if err != nil {
-			return nil, err
-		}
-		if doc, err = projection.Apply(doc); err != nil {
-			return nil, err
-		}
-	}
-	reply := bson.D{{Key: "lastErrorObject", Value: last}}
-	if doc == nil {
-		return append(reply, bson.E{Key: "value", Value: nil}), nil
-	}
-	return append(reply, bson.E{Key: "value", Value: doc}), nil
+	return nil
 }

@@ -87,3 +87,10 @@ func compileUpdatePipeline(list []value, o UpdateOptions) (*Pipeline, error) {
 	}
 	return CompilePipeline(stages, env)
 }
+
+// KnownStage tells whether a stage of this name exists on a server.
+func KnownStage(name string) bool {
+	c := pipelineCompiler{}
+	_, known := c.compilers()[name]
+	return known || producers[name] || name == "$out" || name == "$merge"
+}
