@@ -121,11 +121,43 @@ func (m model) check(t interface {
 			t.Fatalf("%s has %d chunks, %d jumbo, at %v; want %d, %d, %v", s, rt.Count(s), rt.JumboCount(s), rt.ShardVersion(s), counts[s], jumbo[s], versions[s])
 		}
 		same("owned by "+string(s), rt.Owned(s, from, to), owned[s])
+		m.checkAdjoining(t, rt, s)
 		first, ok := rt.FirstUnflagged(s, from, to)
 		i := slices.IndexFunc(owned[s], func(c Chunk) bool { return c.Jumbo != JumboTrue })
 		if ok != (i >= 0) || ok && !sameChunk(first, owned[s][i]) {
 			t.Fatalf("first unflagged of %s in [%v, %v): %+v, %v; want number %d of %+v", s, from, to, first, ok, i, owned[s])
 		}
+	}
+}
+
+// checkAdjoining wants the chunks of a shard that lie beside another of its
+// among those given, and all others passed over or given.
+func (m model) checkAdjoining(t interface {
+	Helper()
+	Fatalf(string, ...any)
+}, rt *RoutingTable, s ShardID) {
+	t.Helper()
+	var all, beside []Chunk
+	for i, c := range m {
+		if c.Shard == s {
+			all = append(all, c)
+			if i > 0 && m[i-1].Shard == s || i < len(m)-1 && m[i+1].Shard == s {
+				beside = append(beside, normal(c))
+			}
+		}
+	}
+	at := 0
+	for passed, c := range rt.Adjoining(s, Key{}, func(bson.Timestamp, Jumbo) bool { return true }) {
+		if at += passed; at >= len(all) || !sameChunk(c, normal(all[at])) {
+			t.Fatalf("chunk %d of %s is %+v", at, s, c)
+		}
+		at++
+		if len(beside) > 0 && sameChunk(c, beside[0]) {
+			beside = beside[1:]
+		}
+	}
+	if len(beside) > 0 {
+		t.Fatalf("%d chunks of %s that lie beside others are missing", len(beside), s)
 	}
 }
 

@@ -3,6 +3,8 @@ package catalog
 import (
 	"iter"
 	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
 // All are the chunks in key order.
@@ -40,6 +42,37 @@ func (t *RoutingTable) Owned(s ShardID, from, to Key) iter.Seq[Chunk] {
 				if b.read(int(i), t.shards.names, &slab, &c); !yield(c) {
 					return
 				}
+			}
+		}
+	}
+}
+
+// Adjoining are the chunks of one shard from a key on beside which it may own
+// another, in key order: what can be merged is among them. Those that stand
+// alone are not built; each chunk comes with how many of them that count were
+// passed over since the one before.
+func (t *RoutingTable) Adjoining(s ShardID, from Key, counts func(since bson.Timestamp, jumbo Jumbo) bool) iter.Seq2[int, Chunk] {
+	return func(yield func(int, Chunk) bool) {
+		if t.Count(s) == 0 {
+			return
+		}
+		n := t.shards.number[s]
+		slab := historySlab{size: firstSlab}
+		var c Chunk
+		passed := 0
+		for b, span := range t.spansWith(from, Key{}, func(s *shelf) bool { return s.of(n).chunks > 0 }) {
+			for _, at := range b.ownedIn(n, span) {
+				i := int(at)
+				if i > 0 && i < b.len()-1 && b.rows[i-1].shard != n && b.rows[i+1].shard != n {
+					if counts(b.rows[i].since, Jumbo(b.rows[i].flags&jumboBits)) {
+						passed++
+					}
+					continue
+				}
+				if b.read(i, t.shards.names, &slab, &c); !yield(passed, c) {
+					return
+				}
+				passed = 0
 			}
 		}
 	}

@@ -209,9 +209,21 @@ func (c *Cluster) mergeableRuns(table *catalog.RoutingTable, zones *catalog.Zone
 	border := newBorderPointer(zones)
 	cutoff := c.historyCutoff()
 	took := c.lag(configShard)
-	for chunk := range table.Owned(id, from, catalog.Key{}) {
-		if chunk.Jumbo == catalog.JumboTrue || chunk.OnCurrentShardSince.IsZero() || !chunk.OnCurrentShardSince.Before(cutoff) {
-			continue // a chunk of which nobody knows since when it is there stays
+	mergeable := func(since bson.Timestamp, jumbo catalog.Jumbo) bool {
+		// A chunk of which nobody knows since when it is there stays.
+		return jumbo != catalog.JumboTrue && !since.IsZero() && since.Before(cutoff)
+	}
+	full := func() bool { return total+len(run) >= limits.Chunks || len(runs) > 0 && took > limits.Time }
+	for alone, chunk := range table.Adjoining(id, from, mergeable) {
+		if alone > 0 { // chunks that were read and lead to no run
+			took += time.Duration(alone) * chunkReadTime
+			closeRun()
+			if total+1 >= limits.Chunks || full() {
+				break
+			}
+		}
+		if !mergeable(chunk.OnCurrentShardSince, chunk.Jumbo) {
+			continue
 		}
 		took += chunkReadTime
 		crossed := border.advance(chunk.Max)
@@ -219,7 +231,7 @@ func (c *Cluster) mergeableRuns(table *catalog.RoutingTable, zones *catalog.Zone
 			closeRun()
 		}
 		run = append(run, chunk)
-		if total+len(run) >= limits.Chunks || len(runs) > 0 && took > limits.Time {
+		if full() {
 			break
 		}
 	}
