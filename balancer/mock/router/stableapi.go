@@ -45,25 +45,9 @@ var unstableStages = map[string]bool{
 // checkStableStages refuses a pipeline under apiStrict with stages that may
 // change between releases.
 func checkStableStages(pipeline bson.RawValue) error {
-	array, isArray := pipeline.ArrayOK()
-	if !isArray {
-		return nil // refused where the command's arguments are
-	}
-	stages, err := array.Values()
-	if err != nil {
-		return mongoerr.New(mongoerr.InvalidBSON, "%s", err)
-	}
-	for _, v := range stages {
-		stage, isDoc := v.DocumentOK()
-		if !isDoc {
-			continue
-		}
-		elems, err := stage.Elements()
-		if err != nil {
-			return mongoerr.New(mongoerr.InvalidBSON, "%s", err)
-		}
-		if len(elems) == 1 && unstableStages[elems[0].Key()] {
-			return mongoerr.New(mongoerr.APIStrictError, "stage %s is not allowed with 'apiStrict: true' in API Version 1", elems[0].Key())
+	for name := range stageNames(pipeline) {
+		if unstableStages[name] {
+			return mongoerr.New(mongoerr.APIStrictError, "stage %s is not allowed with 'apiStrict: true' in API Version 1", name)
 		}
 	}
 	return nil

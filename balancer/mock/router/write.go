@@ -367,15 +367,8 @@ func (r *Router) delete(c *call) (bson.D, error) {
 // knownStages refuses the whole command for an update's pipeline with a stage
 // that is none; what else is wrong with it fails its statement.
 func knownStages(u bson.RawValue) error {
-	if u.Type != bson.TypeArray {
-		return nil
-	}
-	stages, err := documents(u)
-	if err != nil {
-		return nil // refused where the statement is
-	}
-	for _, s := range stages {
-		if name, _, err := stage(s); err == nil && !store.KnownStage(name) {
+	for name := range stageNames(u) {
+		if !store.KnownStage(name) {
 			return mongoerr.New(mongoerr.UnknownStage, "Unrecognized pipeline stage name: '%s'", name)
 		}
 	}
