@@ -154,6 +154,7 @@ func TestGoTour(t *testing.T) {
 		t.Run("documents", func(t *testing.T) { goDocuments(t, client) })
 		t.Run("sessions", func(t *testing.T) { goSessions(t, client) })
 		t.Run("the balancer", func(t *testing.T) { goBalancer(t, client) })
+		t.Run("change streams", func(t *testing.T) { goChangeStream(t, client) })
 		t.Run("refusals", func(t *testing.T) { goRefusals(t, client) })
 		if strings.Contains(uri, "@") {
 			t.Run("authentication", func(t *testing.T) { goAuthentication(t, p, uri) })
@@ -308,11 +309,34 @@ func goBalancer(t *testing.T, client *mongo.Client) {
 	}
 }
 
+func goChangeStream(t *testing.T, client *mongo.Client) {
+	ctx, orders := t.Context(), client.Database("app").Collection("orders")
+	stream, err := orders.Watch(ctx, mongo.Pipeline{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Close(ctx)
+	if _, err := orders.InsertOne(ctx, bson.D{{Key: "customer", Value: 8000}}); err != nil {
+		t.Fatal(err)
+	}
+	if !stream.Next(ctx) || stream.Current.Lookup("fullDocument", "customer").AsInt64() != 8000 {
+		t.Errorf("the stream has %s, %v", stream.Current, stream.Err())
+	}
+	if _, err := orders.DeleteOne(ctx, bson.D{{Key: "customer", Value: 8000}}); err != nil {
+		t.Fatal(err)
+	}
+	behind, err := orders.Watch(ctx, mongo.Pipeline{}, options.ChangeStream().SetResumeAfter(stream.ResumeToken()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer behind.Close(ctx)
+	if !behind.Next(ctx) || behind.Current.Lookup("operationType").StringValue() != "delete" {
+		t.Errorf("the stream behind it has %s, %v", behind.Current, behind.Err())
+	}
+}
+
 func goRefusals(t *testing.T, client *mongo.Client) {
 	ctx, app := t.Context(), client.Database("app")
-	if _, err := app.Collection("orders").Watch(ctx, mongo.Pipeline{}); err == nil {
-		t.Error("a change stream is taken")
-	}
 	session, err := client.StartSession()
 	if err != nil {
 		t.Fatal(err)
