@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"shardsh/balancer/examples"
 )
 
 // Every worked example of spec 02 §9 has a case in a data file, which the test
@@ -17,11 +19,7 @@ func TestEveryWorkedExampleHasACase(t *testing.T) {
 	}
 	played := map[string]bool{}
 	for _, path := range append(files, "testdata/streams.jsonl") {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for line := range strings.Lines(string(text)) {
+		for _, line := range examples.Lines(t, path) {
 			var c struct{ ID string }
 			if err := json.Unmarshal([]byte(line), &c); err != nil {
 				t.Fatalf("%s: %v", path, err)

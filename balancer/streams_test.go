@@ -3,9 +3,7 @@ package balancer_test
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -13,6 +11,7 @@ import (
 
 	"shardsh/balancer"
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/examples"
 	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/policy"
 )
@@ -116,11 +115,7 @@ type streamsCase struct {
 }
 
 func TestWorkedExamplesOfTheStreams(t *testing.T) {
-	text, err := os.ReadFile("testdata/streams.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(text)) {
+	for _, line := range examples.Lines(t, "testdata/streams.jsonl") {
 		var c streamsCase
 		if err := json.Unmarshal([]byte(line), &c); err != nil {
 			t.Fatal(err)

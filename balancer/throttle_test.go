@@ -2,11 +2,10 @@ package balancer
 
 import (
 	"encoding/json"
-	"os"
-	"strings"
 	"testing"
 	"time"
 
+	"shardsh/balancer/examples"
 	"shardsh/balancer/policy"
 )
 
@@ -24,11 +23,7 @@ type throttleCase struct {
 // Trap 2: both throttles share one clock; measurements neither wait nor move it
 // (TH-01).
 func TestStreamsTrap02BothThrottlesShareOneClock(t *testing.T) {
-	text, err := os.ReadFile("testdata/streams.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(text)) {
+	for _, line := range examples.Lines(t, "testdata/streams.jsonl") {
 		var c throttleCase
 		if err := json.Unmarshal([]byte(line), &c); err != nil {
 			t.Fatal(err)

@@ -1,10 +1,8 @@
 package catalog
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -12,30 +10,13 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/examples"
 	"shardsh/balancer/mongoerr"
 )
 
 // The worked examples of spec 01 §11.5 and §11.6 are lines of data files; ids
 // that begin with a section or a trap are of the spec's rules without an
 // example of their own.
-
-// readLines reads a data file of one JSON object a line.
-func readLines[T any](t *testing.T, file string) (lines []T) {
-	t.Helper()
-	f, err := os.Open("testdata/" + file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	for scanner := bufio.NewScanner(f); scanner.Scan(); {
-		var line T
-		if err := json.Unmarshal(scanner.Bytes(), &line); err != nil {
-			t.Fatalf("%s: %v", scanner.Text(), err)
-		}
-		lines = append(lines, line)
-	}
-	return lines
-}
 
 // errorName is the server's name for an error; empty for none.
 func errorName(err error) string {
@@ -160,7 +141,7 @@ func (w settingsWanted) check(t *testing.T, s Settings) {
 
 func TestSettingsExamples(t *testing.T) {
 	seen := map[string]bool{}
-	for _, example := range readLines[settingsExample](t, "settings.jsonl") {
+	for _, example := range examples.Read[settingsExample](t, "testdata/settings.jsonl") {
 		seen[strings.Fields(example.ID)[0]] = true
 		t.Run(example.ID, example.play)
 	}
@@ -208,7 +189,7 @@ func (e windowExample) play(t *testing.T) {
 }
 
 func TestWindowExamples(t *testing.T) {
-	for _, example := range readLines[windowExample](t, "windows.jsonl") {
+	for _, example := range examples.Read[windowExample](t, "testdata/windows.jsonl") {
 		t.Run(example.ID, example.play)
 	}
 	var always *Window
@@ -273,7 +254,7 @@ func (e zoneExample) play(t *testing.T) {
 }
 
 func TestZoneExamples(t *testing.T) {
-	for _, example := range readLines[zoneExample](t, "zones.jsonl") {
+	for _, example := range examples.Read[zoneExample](t, "testdata/zones.jsonl") {
 		t.Run(example.ID, example.play)
 	}
 }
@@ -286,7 +267,7 @@ func TestTrap16UnknownModeIsOffNowAndWasAnError(t *testing.T) {
 
 func TestTrap17WindowEndsAreInclusive(t *testing.T) {
 	played := 0
-	for _, example := range readLines[windowExample](t, "windows.jsonl") {
+	for _, example := range examples.Read[windowExample](t, "testdata/windows.jsonl") {
 		if strings.HasPrefix(example.ID, "T17") || example.ID == "W08" || example.ID == "W09" {
 			t.Run(example.ID, example.play)
 			played++
@@ -303,7 +284,7 @@ func TestTrap19SecondaryThrottleAloneSendsNoWriteConcern(t *testing.T) {
 
 func playSettings(t *testing.T, ids ...string) {
 	t.Helper()
-	examples := readLines[settingsExample](t, "settings.jsonl")
+	examples := examples.Read[settingsExample](t, "testdata/settings.jsonl")
 	for _, id := range ids {
 		i := slices.IndexFunc(examples, func(e settingsExample) bool { return e.ID == id })
 		if i < 0 {

@@ -11,6 +11,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/examples"
 	"shardsh/balancer/mock"
 )
 
@@ -50,7 +51,7 @@ func TestWorkedExamplesOfBalancing(t *testing.T) {
 }
 
 func balancingCases(t *testing.T) []balancingCase {
-	return casesOf[balancingCase](t, "testdata/balancing.jsonl")
+	return examples.Read[balancingCase](t, "testdata/balancing.jsonl")
 }
 
 // balanced is a case under way.

@@ -10,6 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/examples"
 	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/policy"
 )
@@ -34,7 +35,7 @@ type commitCase struct {
 }
 
 func TestWorkedExamplesOfCommits(t *testing.T) {
-	for i, tt := range workedExamples[commitCase](t, "testdata/commits.jsonl") {
+	for i, tt := range examples.Read[commitCase](t, "testdata/commits.jsonl") {
 		t.Run(fmt.Sprintf("%s/%d %s", tt.ID, i, tt.Why), tt.play)
 	}
 }
@@ -44,7 +45,7 @@ func (tt commitCase) play(t *testing.T) {
 	if tt.Now != "" {
 		now = readStamp(t, tt.Now)
 	}
-	c := examples(t, int64(now.T), catalog.Release80, tt.Given...)
+	c := exampleCluster(t, int64(now.T), catalog.Release80, tt.Given...)
 	if tt.Draining != "" {
 		c.setField(t, configShards, tt.Draining, "draining", true)
 	}
@@ -131,7 +132,7 @@ type jumboCase struct {
 }
 
 func TestWorkedExamplesOfJumboChunks(t *testing.T) {
-	for i, tt := range workedExamples[jumboCase](t, "testdata/jumbo.jsonl") {
+	for i, tt := range examples.Read[jumboCase](t, "testdata/jumbo.jsonl") {
 		t.Run(fmt.Sprintf("%s/%d %s", tt.ID, i, tt.Why), tt.play)
 	}
 }
@@ -141,7 +142,7 @@ func (tt jumboCase) play(t *testing.T) {
 	if tt.Release == "4.4" {
 		release = catalog.Release44
 	}
-	c := examples(t, 900, release, tt.Given...)
+	c := exampleCluster(t, 900, release, tt.Given...)
 	coll := c.exampleCollection(t)
 	key := func(text string) catalog.Key { return exampleKey(t, coll.Pattern, text) }
 	var err error
@@ -182,13 +183,13 @@ type sentCase struct {
 }
 
 func TestWorkedExamplesOfCommandsSent(t *testing.T) {
-	for _, tt := range workedExamples[sentCase](t, "testdata/commands.jsonl") {
+	for _, tt := range examples.Read[sentCase](t, "testdata/commands.jsonl") {
 		t.Run(tt.ID+"/"+tt.Action, tt.play)
 	}
 }
 
 func (tt sentCase) play(t *testing.T) {
-	c := examples(t, 900, catalog.Release80, "a 5 20 B 7|3 1")
+	c := exampleCluster(t, 900, catalog.Release80, "a 5 20 B 7|3 1")
 	coll := c.exampleCollection(t)
 	key := func(text string) catalog.Key { return exampleKey(t, coll.Pattern, text) }
 	var sent bson.D
@@ -238,7 +239,7 @@ type splitCase struct {
 }
 
 func TestWorkedExamplesOfSplits(t *testing.T) {
-	for i, tt := range workedExamples[splitCase](t, "testdata/splits.jsonl") {
+	for i, tt := range examples.Read[splitCase](t, "testdata/splits.jsonl") {
 		t.Run(fmt.Sprintf("%s/%d %v", tt.ID, i, tt.Points), func(t *testing.T) {
 			switch {
 			case tt.Vector != nil:
@@ -253,7 +254,7 @@ func TestWorkedExamplesOfSplits(t *testing.T) {
 }
 
 func (tt splitCase) commit(t *testing.T) {
-	c := examples(t, 900, catalog.Release80, tt.Given...)
+	c := exampleCluster(t, 900, catalog.Release80, tt.Given...)
 	coll := c.exampleCollection(t)
 	var points []catalog.Key
 	for _, text := range tt.Points {

@@ -1,39 +1,17 @@
 package mock
 
 import (
-	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/examples"
 	"shardsh/balancer/mongoerr"
 )
-
-// workedExamples are the cases of a data file, one a line.
-func workedExamples[T any](t *testing.T, path string) []T {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var cases []T
-	for line := range strings.Lines(string(text)) {
-		decoder := json.NewDecoder(strings.NewReader(line))
-		decoder.DisallowUnknownFields()
-		var c T
-		if err := decoder.Decode(&c); err != nil {
-			t.Fatalf("%s: %v", line, err)
-		}
-		cases = append(cases, c)
-	}
-	return cases
-}
 
 // mergeCase is a worked example of spec 02 §9.1.
 type mergeCase struct {
@@ -63,13 +41,13 @@ type mergeCase struct {
 }
 
 func TestWorkedExamplesOfMerging(t *testing.T) {
-	for i, tt := range workedExamples[mergeCase](t, "testdata/merges.jsonl") {
+	for i, tt := range examples.Read[mergeCase](t, "testdata/merges.jsonl") {
 		t.Run(fmt.Sprintf("%s/%d %s", tt.ID, i, tt.Why), tt.play)
 	}
 }
 
 func (tt mergeCase) play(t *testing.T) {
-	c := examples(t, 10000, catalog.Release80, tt.Given...) // with the window of 300 seconds the cutoff is 9700
+	c := exampleCluster(t, 10000, catalog.Release80, tt.Given...) // with the window of 300 seconds the cutoff is 9700
 	c.zoneExample(t, tt.Zones)
 	for range max(tt.Repeat, 1) {
 		err := tt.merge(t, c)

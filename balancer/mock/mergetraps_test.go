@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/examples"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -29,7 +30,7 @@ func jumboOf(id string, why ...string) func(*testing.T) {
 func examplesOf[T any](path string, of func(T) (id, why string), play func(T, *testing.T), id string, why []string) func(*testing.T) {
 	return func(t *testing.T) {
 		found := 0
-		for _, c := range workedExamples[T](t, path) {
+		for _, c := range examples.Read[T](t, path) {
 			name, reason := of(c)
 			matches := func(text string) bool { return strings.Contains(reason, text) }
 			if name == id && (len(why) == 0 || slices.ContainsFunc(why, matches)) {
@@ -45,7 +46,7 @@ func examplesOf[T any](path string, of func(T) (id, why string), play func(T, *t
 
 func TestTrapsOfMerging(t *testing.T) {
 	t.Run("29 one old chunk is enough for a command, 30 each round looks at everything again, 37 never without a time", func(t *testing.T) {
-		for _, c := range workedExamples[pickedCase](t, "testdata/picked.jsonl") {
+		for _, c := range examples.Read[pickedCase](t, "testdata/picked.jsonl") {
 			c.play(t)
 		}
 	})
@@ -65,7 +66,7 @@ func TestTrapsOfMerging(t *testing.T) {
 
 // trapEqualVersions: {uuid, lastmod} is a unique index.
 func trapEqualVersions(t *testing.T) {
-	c := examples(t, 900, catalog.Release80, "a MIN 0 A 1|1 1", "b 0 MAX A 1|2 1")
+	c := exampleCluster(t, 900, catalog.Release80, "a MIN 0 A 1|1 1", "b 0 MAX A 1|2 1")
 	chunks := slices.Collect(c.tables[exampleNS].All())
 	chunks[1].Version = chunks[0].Version
 	if err := c.exchangeChunk(c.exampleCollection(t), chunks[1]); !mongoerr.Is(err, mongoerr.DuplicateKey) {
@@ -107,7 +108,7 @@ func TestTrapsOfMetadata(t *testing.T) {
 }
 
 func splitsOf(t *testing.T, id string) {
-	for _, c := range workedExamples[splitCase](t, "testdata/splits.jsonl") {
+	for _, c := range examples.Read[splitCase](t, "testdata/splits.jsonl") {
 		if c.ID == id {
 			c.commit(t)
 		}
@@ -115,7 +116,7 @@ func splitsOf(t *testing.T, id string) {
 }
 
 func trapMarkingJumbo(t *testing.T) {
-	c := examples(t, 900, catalog.Release80, "a MIN 0 A 1|1 1", "b 0 MAX A 1|2 1")
+	c := exampleCluster(t, 900, catalog.Release80, "a MIN 0 A 1|1 1", "b 0 MAX A 1|2 1")
 	if err := c.setJumbo(exampleNS, c.tables[exampleNS].Pattern().GlobalMin(), catalog.JumboTrue); err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +124,7 @@ func trapMarkingJumbo(t *testing.T) {
 }
 
 func trapExplicitFalse(t *testing.T) {
-	c := examples(t, 10000, catalog.Release80, "a MIN 0 A 1|1 1", "b 0 MAX A 1|2 1")
+	c := exampleCluster(t, 10000, catalog.Release80, "a MIN 0 A 1|1 1", "b 0 MAX A 1|2 1")
 	coll := c.exampleCollection(t)
 	key := func(text string) catalog.Key { return exampleKey(t, coll.Pattern, text) }
 	if err := c.commitSplit(coll, "A", key("MIN"), key("0"), []catalog.Key{key("-5")}); err != nil {
@@ -140,7 +141,7 @@ func trapExplicitFalse(t *testing.T) {
 
 // trapOrphansCount: documents that the shard does not own make the average.
 func trapOrphansCount(t *testing.T) {
-	c := examples(t, 900, catalog.Release80)
+	c := exampleCluster(t, 900, catalog.Release80)
 	local := &localCollection{docs: newDocs(exampleNS)}
 	m := &migration{req: MoveRequest{MaxChunkSizeBytes: 1 << 20}}
 	local.virtual.docs, local.virtual.bytes, m.virtualDocs = 100, 100*(100<<10), 20
@@ -157,7 +158,7 @@ func trapOrphansCount(t *testing.T) {
 // Trap 56: the donor waits for overlapping deletions on itself as well, and its
 // own limit keeps its code; trap 18 of a defragmentation tells the two apart.
 func TestTrapOfMigrations56TheDonorWaitsForItsOwnDeletions(t *testing.T) {
-	c := examples(t, 900, catalog.Release80, "a 1 10 A 1|1 1", "b 10 MAX B 1|2 1")
+	c := exampleCluster(t, 900, catalog.Release80, "a 1 10 A 1|1 1", "b 10 MAX B 1|2 1")
 	coll := c.exampleCollection(t)
 	key := func(text string) catalog.Key { return exampleKey(t, coll.Pattern, text) }
 	task := c.shards["A"].addDeletion(&migration{coll: coll, min: key("5"), max: key("7")}, deletionDelayed)

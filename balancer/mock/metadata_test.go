@@ -21,9 +21,9 @@ import (
 
 const exampleNS = "db.c"
 
-// examples is a cluster of the shards A, B, C and D whose collection has these
-// chunks and whose time is now, in seconds.
-func examples(t *testing.T, now int64, release catalog.Release, chunks ...string) *Cluster {
+// exampleCluster has the shards A, B, C and D and a collection with these
+// chunks. Its time is now, in seconds.
+func exampleCluster(t *testing.T, now int64, release catalog.Release, chunks ...string) *Cluster {
 	t.Helper()
 	topology, err := ParseTopology([]byte(`{"shards":[{"id":"A"},{"id":"B"},{"id":"C"},{"id":"D"}],
 		"settings":{"balancer":{"mode":"off","stopped":true}},

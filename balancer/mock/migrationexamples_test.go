@@ -3,7 +3,6 @@ package mock_test
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/examples"
 	"shardsh/balancer/mock"
 )
 
@@ -70,27 +70,7 @@ func TestWorkedExamplesOfMigrations(t *testing.T) {
 }
 
 func migrationCases(t *testing.T) []migrationCase {
-	return casesOf[migrationCase](t, "testdata/migrations.jsonl")
-}
-
-// casesOf are the cases of a data file, one a line.
-func casesOf[T any](t *testing.T, path string) []T {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var cases []T
-	for line := range strings.Lines(string(text)) {
-		decoder := json.NewDecoder(strings.NewReader(line))
-		decoder.DisallowUnknownFields()
-		var c T
-		if err := decoder.Decode(&c); err != nil {
-			t.Fatalf("%s: %v", line, err)
-		}
-		cases = append(cases, c)
-	}
-	return cases
+	return examples.Read[migrationCase](t, "testdata/migrations.jsonl")
 }
 
 // played is a case under way.

@@ -17,7 +17,7 @@ import (
 // way to move that range to B.
 func movable(t *testing.T) (c *Cluster, move func(MoveRequest) (took time.Duration, err error)) {
 	t.Helper()
-	c = examples(t, 900, catalog.Release80, "a 1 10 A 1|1 1", "b 10 MAX B 1|2 1")
+	c = exampleCluster(t, 900, catalog.Release80, "a 1 10 A 1|1 1", "b 10 MAX B 1|2 1")
 	coll := c.exampleCollection(t)
 	return c, func(req MoveRequest) (time.Duration, error) {
 		req.Namespace, req.From, req.To = exampleNS, "A", "B"

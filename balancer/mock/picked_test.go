@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/examples"
 )
 
 // pickedCase is about the collections that the auto-merger looks at: AM-01 of
@@ -26,13 +27,13 @@ type pickedCase struct {
 }
 
 func TestWorkedExamplesOfCollectionsPicked(t *testing.T) {
-	for _, tt := range workedExamples[pickedCase](t, "testdata/picked.jsonl") {
+	for _, tt := range examples.Read[pickedCase](t, "testdata/picked.jsonl") {
 		t.Run(tt.ID, tt.play)
 	}
 }
 
 func (tt pickedCase) play(t *testing.T) {
-	c := examples(t, 10000, catalog.Release80)
+	c := exampleCluster(t, 10000, catalog.Release80)
 	c.setField(t, configCollections, exampleNS, "enableAutoMerge", false)
 	for name, coll := range tt.Collections {
 		c.addExample(t, name, coll.Chunks)

@@ -1,9 +1,7 @@
 package mock_test
 
 import (
-	"bufio"
 	"encoding/json"
-	"os"
 	"slices"
 	"testing"
 	"time"
@@ -11,6 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/examples"
 	"shardsh/balancer/mock"
 )
 
@@ -21,20 +20,12 @@ func TestSettingsValidator(t *testing.T) {
 	for _, release := range []catalog.Release{catalog.Release50, catalog.Release60, catalog.Release80, catalog.Release83} {
 		clusters[release.String()] = newCluster(t, `{"shards":[{"id":"a"}]}`, mock.Config{Version: release})
 	}
-	f, err := os.Open("testdata/settings.jsonl")
-	if err != nil {
-		t.Fatal(err)
+	type settingsCase struct {
+		ID  string
+		Doc json.RawMessage
+		OK  []string
 	}
-	defer f.Close()
-	for scanner := bufio.NewScanner(f); scanner.Scan(); {
-		var line struct {
-			ID  string
-			Doc json.RawMessage
-			OK  []string
-		}
-		if err := json.Unmarshal(scanner.Bytes(), &line); err != nil {
-			t.Fatal(err)
-		}
+	for _, line := range examples.Read[settingsCase](t, "testdata/settings.jsonl") {
 		var doc bson.D
 		if err := bson.UnmarshalExtJSON(line.Doc, false, &doc); err != nil {
 			t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 // chunk [0, 100) and nowhere else.
 func sized(t *testing.T, docs, bytes int64) (*Cluster, catalog.Collection) {
 	t.Helper()
-	c := examples(t, 1000, catalog.Release{}, "c1 0 100 A 1|0 -")
+	c := exampleCluster(t, 1000, catalog.Release{}, "c1 0 100 A 1|0 -")
 	coll := c.exampleCollection(t)
 	local := newLocal(coll.UUID, nil, exampleNS)
 	local.virtual.add(extent{min: exampleKey(t, coll.Pattern, "0"), max: exampleKey(t, coll.Pattern, "100"), docs: docs, bytes: bytes})

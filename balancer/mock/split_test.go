@@ -24,7 +24,7 @@ func TestSplitPointsThatAShardTakes(t *testing.T) {
 		{"the last used one counts", 1, 100_000, 0, 8193, 8192},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := examples(t, 1000, catalog.Release{}, "c1 0 100000 A 1|0 -")
+			c := exampleCluster(t, 1000, catalog.Release{}, "c1 0 100000 A 1|0 -")
 			coll := c.exampleCollection(t)
 			var points []catalog.Key
 			for i := range tt.n {

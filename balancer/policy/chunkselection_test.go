@@ -1,31 +1,21 @@
 package policy
 
 import (
-	"bufio"
 	"fmt"
-	"os"
 	"slices"
 	"testing"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/examples"
 	"shardsh/balancer/mongoerr"
 )
 
 // workedExamples reads the lines of spec 01 §11.2, as they stand there.
 func workedExamples(t testing.TB) []scene {
 	t.Helper()
-	f, err := os.Open("testdata/selection.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
 	var scenes []scene
-	lines := bufio.NewScanner(f)
-	for lines.Scan() {
-		scenes = append(scenes, stage(t, lines.Text()))
-	}
-	if err := lines.Err(); err != nil {
-		t.Fatal(err)
+	for _, line := range examples.Lines(t, "testdata/selection.jsonl") {
+		scenes = append(scenes, stage(t, line))
 	}
 	return scenes
 }

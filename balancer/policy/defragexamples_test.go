@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -13,31 +12,12 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/examples"
 	"shardsh/balancer/mongoerr"
 )
 
 // The worked examples of spec 02 §9.2 and §9.3, one a line of a data file: a
 // scene, and a trace of what a policy is asked and told.
-
-// traces are the cases of a data file.
-func traces[T any](t *testing.T, path string) []T {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var cases []T
-	for line := range strings.Lines(string(text)) {
-		decoder := json.NewDecoder(strings.NewReader(line))
-		decoder.DisallowUnknownFields()
-		var c T
-		if err := decoder.Decode(&c); err != nil {
-			t.Fatalf("%s: %v", line, err)
-		}
-		cases = append(cases, c)
-	}
-	return cases
-}
 
 // phaseCase is a worked example of a defragmentation.
 type phaseCase struct {
@@ -89,7 +69,7 @@ type phaseStep struct {
 }
 
 func TestWorkedExamplesOfDefragmentation(t *testing.T) {
-	for i, c := range traces[phaseCase](t, "testdata/defragmentation.jsonl") {
+	for i, c := range examples.Read[phaseCase](t, "testdata/defragmentation.jsonl") {
 		t.Run(fmt.Sprintf("%s/%d %s", c.ID, i, c.Why), func(t *testing.T) { c.play(t) })
 	}
 }
@@ -98,7 +78,7 @@ func TestWorkedExamplesOfDefragmentation(t *testing.T) {
 func phaseExample(t *testing.T, id, why string) {
 	t.Helper()
 	found := false
-	for _, c := range traces[phaseCase](t, "testdata/defragmentation.jsonl") {
+	for _, c := range examples.Read[phaseCase](t, "testdata/defragmentation.jsonl") {
 		if c.ID == id && strings.Contains(c.Why, why) {
 			found = true
 			c.play(t)
@@ -379,7 +359,7 @@ type mergerCase struct {
 }
 
 func TestWorkedExamplesOfTheAutoMerger(t *testing.T) {
-	for i, c := range traces[mergerCase](t, "testdata/automerger.jsonl") {
+	for i, c := range examples.Read[mergerCase](t, "testdata/automerger.jsonl") {
 		t.Run(fmt.Sprintf("%s/%d %s", c.ID, i, c.Why), func(t *testing.T) { c.play(t) })
 	}
 }

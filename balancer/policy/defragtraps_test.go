@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/examples"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -151,7 +152,7 @@ func TestTrapsOfTheAutoMerger(t *testing.T) {
 func mergerExample(t *testing.T, id, why string) {
 	t.Helper()
 	found := false
-	for _, c := range traces[mergerCase](t, "testdata/automerger.jsonl") {
+	for _, c := range examples.Read[mergerCase](t, "testdata/automerger.jsonl") {
 		if c.ID == id && (why == "" || c.Why != "" && slices.Contains([]string{c.Why}, "one is "+why)) {
 			found = true
 			c.play(t)

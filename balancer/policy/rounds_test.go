@@ -1,14 +1,12 @@
 package policy
 
 import (
-	"bufio"
-	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 	"testing"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/examples"
 )
 
 // roundExample is one of spec 01 §11.3, several collections in one round, or of
@@ -29,20 +27,12 @@ type roundExample struct {
 	Step   int64 // MiB that each migration moves
 	Rounds []string
 	End    []string // log of the round that finds nothing
+	Why    string
 }
 
 func TestRoundExamples(t *testing.T) {
-	f, err := os.Open("testdata/rounds.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
 	var ids []string
-	for scanner := bufio.NewScanner(f); scanner.Scan(); {
-		var e roundExample
-		if err := json.Unmarshal(scanner.Bytes(), &e); err != nil {
-			t.Fatal(err)
-		}
+	for _, e := range examples.Read[roundExample](t, "testdata/rounds.jsonl") {
 		ids = append(ids, e.ID)
 		if e.Scene != nil {
 			t.Run(e.ID, e.playRounds)

@@ -1,0 +1,37 @@
+// Package examples reads the data files of table tests: the worked examples of
+// the spec and cases of their kind, one a line.
+package examples
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+)
+
+// Lines are the lines of a file, for tests that decode them themselves.
+func Lines(t testing.TB, path string) []string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+}
+
+// Read decodes each line of a file. A field that T does not have fails the
+// test: what a case says and nobody looks at would pass.
+func Read[T any](t testing.TB, path string) []T {
+	t.Helper()
+	var cases []T
+	for _, line := range Lines(t, path) {
+		decoder := json.NewDecoder(strings.NewReader(line))
+		decoder.DisallowUnknownFields()
+		var c T
+		if err := decoder.Decode(&c); err != nil {
+			t.Fatalf("%s: %s: %v", path, line, err)
+		}
+		cases = append(cases, c)
+	}
+	return cases
+}
