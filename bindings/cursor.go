@@ -206,6 +206,9 @@ func (cur *cursor) done() bool {
 	return cur.closed || cur.server != nil && cur.server.ID() == 0
 }
 
+// isClosed reports that there is nothing more to come.
+func (cur *cursor) isClosed() bool { return cur.done() && cur.buffered() == 0 }
+
 // buffered is how many documents were read but not handed out.
 func (cur *cursor) buffered() int {
 	n := 0

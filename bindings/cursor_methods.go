@@ -155,7 +155,10 @@ func cursorMethods() []method[*cursor] {
 			return orNull(cur.next())
 		}, "Returns the next document; null at the end."},
 		{"finish", "", func(_ *call, cur *cursor) goja.Value { return cur.plan() }, "Returns the plan of an explained query."},
-		{"tryNext", "", func(_ *call, cur *cursor) goja.Value {
+		{"tryNext", "", func(c *call, cur *cursor) goja.Value {
+			if cur.stream && cur.isClosed() {
+				c.throw(runtimeError, "Cannot call tryNext on closed cursor")
+			}
 			if cur.ahead == nil && !cur.advance(true) {
 				return goja.Null()
 			}
@@ -176,7 +179,7 @@ func cursorMethods() []method[*cursor] {
 		{"count", "", cursorCount, "Counts the documents of the query."},
 		{"size", "", cursorCount, "The same as count."},
 		{"explain", "verbosity?:any", cursorExplain, "Returns the plan of the query."},
-		{"isClosed", "", func(c *call, cur *cursor) goja.Value { return c.rt.ToValue(cur.done() && cur.buffered() == 0) }, "Tells whether the server has closed the cursor."},
+		{"isClosed", "", func(c *call, cur *cursor) goja.Value { return c.rt.ToValue(cur.isClosed()) }, "Tells whether the server has closed the cursor."},
 		{"isExhausted", "", func(c *call, cur *cursor) goja.Value { return c.rt.ToValue(cur.done() && cur.buffered() == 0) },
 			"Tells whether the cursor is closed and every document was read."},
 		{"objsLeftInBatch", "", func(c *call, cur *cursor) goja.Value { return c.rt.ToValue(cur.buffered()) }, "Returns how many documents are at hand."},
