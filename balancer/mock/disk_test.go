@@ -154,7 +154,7 @@ func check(t *testing.T, property func(*rapid.T)) {
 	flag.Visit(func(f *flag.Flag) { asked = asked || f.Name == "rapid.checks" })
 	if runs := flag.Lookup("rapid.checks").Value; !asked {
 		usual := runs.String()
-		if err := runs.Set("15"); err != nil {
+		if err := runs.Set(longRuns); err != nil {
 			t.Fatal(err)
 		}
 		defer func() { _ = runs.Set(usual) }()

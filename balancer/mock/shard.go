@@ -8,6 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/keyorder"
 	"shardsh/balancer/mock/store"
 )
 
@@ -101,8 +102,8 @@ func (l *localCollection) newKeyIndex(p catalog.KeyPattern) (*store.Index, bool)
 	return index, true
 }
 
-// inRange walks the documents whose shard key is in [min, max), in key order,
-// orphans included. The range of the last chunk includes its upper bound.
+// inRange walks the documents whose shard key is in [min, max), with the key and
+// in its order, orphans included. The range of the last chunk includes its upper bound.
 func (l *localCollection) inRange(p catalog.KeyPattern, min, max catalog.Key) iter.Seq2[store.RecordID, []byte] {
 	index, ok := l.keyIndex(p)
 	if !ok {
@@ -112,7 +113,26 @@ func (l *localCollection) inRange(p catalog.KeyPattern, min, max catalog.Key) it
 	if max.Equal(p.GlobalMax()) {
 		to = nil // the key of all MaxKey belongs to the last chunk
 	}
-	return l.docs.ScanIndex(index, min.Bytes(), to)
+	return shardKeys(l.docs.ScanIndex(index, min.Bytes(), to), p.Len(), index.Width())
+}
+
+// shardKeys leaves of the keys of an index the fields of the shard key, which
+// the index may go beyond.
+func shardKeys(entries iter.Seq2[store.RecordID, []byte], fields, of int) iter.Seq2[store.RecordID, []byte] {
+	if fields == of {
+		return entries
+	}
+	return func(yield func(store.RecordID, []byte) bool) {
+		for record, key := range entries {
+			end := 0
+			for range fields {
+				end += keyorder.Size(key[end:])
+			}
+			if !yield(record, key[:end]) {
+				return
+			}
+		}
+	}
 }
 
 // scanRange is inRange without an index: a shard that owned nothing when the

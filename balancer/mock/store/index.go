@@ -215,6 +215,9 @@ func hasPrefix(key, prefix []byte) bool {
 // Spec is what the index was created with.
 func (ix *Index) Spec() IndexSpec { return ix.spec }
 
+// Width is the number of fields in a key of the index.
+func (ix *Index) Width() int { return len(ix.fields) }
+
 // Multikey reports whether some document has an array in an indexed field.
 func (ix *Index) Multikey() bool { return ix.multikey > 0 }
 
