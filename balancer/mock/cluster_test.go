@@ -1,7 +1,6 @@
 package mock_test
 
 import (
-	"flag"
 	"testing"
 	"time"
 
@@ -15,25 +14,12 @@ import (
 // Nothing is lost, doubled or left uncovered, whatever commands and
 // migrations meet; and the balancer comes to rest and stays there.
 func TestRandomOperations(t *testing.T) {
-	fewerChecks(t)
-	rapid.Check(t, func(t *rapid.T) {
+	check(t, 40, func(t *rapid.T) {
 		m := newModel(t)
 		defer m.cluster.Close()
 		t.Repeat(m.actions())
 		m.comeToRest(t)
 	})
-}
-
-// fewerChecks keeps the default run short.
-func fewerChecks(t *testing.T) {
-	asked := false
-	flag.Visit(func(f *flag.Flag) { asked = asked || f.Name == "rapid.checks" })
-	if asked {
-		return
-	}
-	if err := flag.Set("rapid.checks", "40"); err != nil {
-		t.Fatal(err)
-	}
 }
 
 func (m *model) comeToRest(t *rapid.T) {

@@ -1,7 +1,6 @@
 package mock_test
 
 import (
-	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -147,25 +146,10 @@ func temporary(t *rapid.T) (dir string, remove func()) {
 	return dir, func() { _ = os.RemoveAll(dir) }
 }
 
-// check is rapid.Check with fewer runs, unless their number was asked for:
-// these are long.
-func check(t *testing.T, property func(*rapid.T)) {
-	asked := false
-	flag.Visit(func(f *flag.Flag) { asked = asked || f.Name == "rapid.checks" })
-	if runs := flag.Lookup("rapid.checks").Value; !asked {
-		usual := runs.String()
-		if err := runs.Set(longRuns); err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = runs.Set(usual) }()
-	}
-	rapid.Check(t, property)
-}
-
 // What is written of changes adds up to what the cluster holds, after every
 // step of a random walk.
 func TestChangesAddUp(t *testing.T) {
-	check(t, func(t *rapid.T) {
+	check(t, longRuns, func(t *rapid.T) {
 		dir, remove := temporary(t)
 		defer remove()
 		o := newOnDisk(t, dir)
@@ -217,7 +201,7 @@ func difference(is, stored string) string {
 
 // A cluster that is closed and opened again is the same, and goes on.
 func TestReopen(t *testing.T) {
-	check(t, func(t *rapid.T) {
+	check(t, longRuns, func(t *rapid.T) {
 		dir, remove := temporary(t)
 		defer remove()
 		o := newOnDisk(t, dir)
@@ -268,7 +252,7 @@ func (o *onDisk) settle(t *rapid.T) {
 // A process that dies between any two transactions loses nothing that was
 // acknowledged, and has no migration half done.
 func TestEveryInstant(t *testing.T) {
-	check(t, func(t *rapid.T) {
+	check(t, longRuns, func(t *rapid.T) {
 		dir, remove := temporary(t)
 		defer remove()
 		o := newOnDisk(t, dir)
@@ -349,7 +333,7 @@ func (m *model) shows(allowed []acknowledged) string {
 // A snapshot is the whole cluster: it starts as another one, on disk or not,
 // and can be loaded into one that runs.
 func TestSnapshot(t *testing.T) {
-	check(t, func(t *rapid.T) {
+	check(t, longRuns, func(t *rapid.T) {
 		dir, remove := temporary(t)
 		defer remove()
 		o := newOnDisk(t, filepath.Join(dir, "db"))
