@@ -207,6 +207,7 @@ func (l *Loop) migrate(candidates []policy.Migration, details *roundDetails) err
 	}
 	for chosen := range slices.Chunk(candidates, batch) {
 		if !l.enabled() {
+			l.notSent(chosen)
 			return nil
 		}
 		results, ok := l.yield(Moves{Migrations: chosen}).([]error)
@@ -220,6 +221,16 @@ func (l *Loop) migrate(candidates []policy.Migration, details *roundDetails) err
 		}
 	}
 	return nil
+}
+
+// notSent gives migrations back to the defragmentations that chose them. They
+// would wait for their ends for ever otherwise, after the balancer is on again.
+func (l *Loop) notSent(chosen []policy.Migration) {
+	for _, m := range chosen {
+		if m.Reason == policy.ReasonDefragmentation {
+			l.defragmentations.migrationDone(m, mongoerr.New(mongoerr.InterruptedAtShutdown, "the balancer was switched off before the migration was sent"))
+		}
+	}
 }
 
 // migrated deals with the end of one migration.
