@@ -43,6 +43,13 @@ type commandFailure struct {
 	writeConcernError  bson.Raw
 }
 
+// isOn saves the look at commands where nothing is to fail.
+func (p *failPoint) isOn() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.active
+}
+
 // strike counts a command that matches and tells what happens to it, if
 // anything.
 func (p *failPoint) strike(cmd *command, appName, namespace string) *commandFailure {
@@ -83,6 +90,9 @@ func (r *Router) failPointFor(cmd *command, c *call) *commandFailure {
 }
 
 func (r *Router) failPointOf(point *failPoint, cmd *command, c *call) *commandFailure {
+	if !point.isOn() {
+		return nil
+	}
 	app := ""
 	if c.peer != nil {
 		app = textOf(c.peer.metadata.Lookup("application", "name"))
