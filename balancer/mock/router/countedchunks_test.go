@@ -3,12 +3,8 @@ package router_test
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-
-	"shardsh/balancer/mock"
-	"shardsh/balancer/mock/router"
 )
 
 const flaggedChunks = `{
@@ -23,16 +19,7 @@ const flaggedChunks = `{
 // Counting chunks by what the routing tables sum up gives what reading every
 // chunk gives.
 func TestCountedChunks(t *testing.T) {
-	topology, err := mock.ParseTopology([]byte(flaggedChunks))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := mock.New(mock.Config{Topology: topology, Start: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
-	x := &tester{t: t, router: router.New(c, nil), cluster: c}
+	x := described(t, flaggedChunks)
 	x.ok("admin", d("split", "db.one", "middle", d("k", 10))) // pieces say jumbo: false
 	uuid := x.ok("config", d("find", "collections", "filter", d("_id", "db.one"))).Lookup("cursor", "firstBatch", "0", "uuid")
 

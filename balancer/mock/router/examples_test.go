@@ -3,12 +3,8 @@ package router_test
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-
-	"shardsh/balancer/mock"
-	"shardsh/balancer/mock/router"
 )
 
 // stateS0 is the state S0 of spec 03 §7, but for the version numbers, which
@@ -28,16 +24,7 @@ const stateS0 = `{
 
 func newS0(t *testing.T) *tester {
 	t.Helper()
-	topology, err := mock.ParseTopology([]byte(stateS0))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := mock.New(mock.Config{Topology: topology, Start: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
-	x := &tester{t: t, router: router.New(c, nil), cluster: c}
+	x := described(t, stateS0)
 	x.ok("admin", d("balancerStop", 1))
 	for i := range 10 {
 		x.ok("shop", d("insert", "users", "documents", bson.A{d("_id", i)}))

@@ -3,26 +3,16 @@ package router_test
 import (
 	"slices"
 	"testing"
-	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock"
-	"shardsh/balancer/mock/router"
 )
 
 // withTestCommands is a router of a cluster that was started as for tests.
 func withTestCommands(t *testing.T) *tester {
 	t.Helper()
-	cluster, err := mock.New(mock.Config{
-		Topology: mock.DefaultTopology(1), Start: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC),
-		Parameters: map[string]any{"enableTestCommands": true},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(cluster.Close)
-	return &tester{t: t, router: router.New(cluster, nil), cluster: cluster}
+	return newTester(t, mock.Config{Topology: mock.DefaultTopology(1), Parameters: map[string]any{"enableTestCommands": true}})
 }
 
 func failCommand(mode any, data ...any) bson.D {

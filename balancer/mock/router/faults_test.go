@@ -17,12 +17,7 @@ import (
 // one shard each.
 func faulty(t *testing.T) *tester {
 	t.Helper()
-	cluster, err := mock.New(mock.Config{Topology: mock.DefaultTopology(3), Start: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(cluster.Close)
-	x := &tester{t: t, router: router.New(cluster, nil), cluster: cluster}
+	x := newTester(t, mock.Config{Topology: mock.DefaultTopology(3)})
 	x.ok("admin", d("balancerStop", 1))
 	x.ok("admin", d("enableSharding", "db", "primaryShard", "shard0"))
 	x.ok("admin", d("shardCollection", "db.c", "key", d("a", 1)))

@@ -19,6 +19,28 @@ type tester struct {
 	cluster *mock.Cluster
 }
 
+// newTester is a router in front of a new cluster, at noon of 2026-01-01.
+func newTester(t *testing.T, cfg mock.Config) *tester {
+	t.Helper()
+	cfg.Start = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	c, err := mock.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return &tester{t: t, router: router.New(c, nil), cluster: c}
+}
+
+// described is newTester with a topology as its file has it.
+func described(t *testing.T, topology string) *tester {
+	t.Helper()
+	parsed, err := mock.ParseTopology([]byte(topology))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newTester(t, mock.Config{Topology: parsed})
+}
+
 // run sends a command and gives the reply.
 func (x *tester) run(db string, command bson.D) bson.Raw {
 	x.t.Helper()
