@@ -230,11 +230,12 @@ func (r *Router) readChanges(c *call, open *cursor) error {
 			break
 		}
 	}
+	rest := events // the pipeline keeps their order
 	for doc, err := range s.pipeline.Run(c.ctx, slices.Values(events)) {
 		if err != nil {
 			return err
 		}
-		if err := checkResumeToken(doc, events); err != nil {
+		if rest, err = afterToken(doc, rest); err != nil {
 			return err
 		}
 		open.left = append(open.left, doc)
@@ -242,13 +243,14 @@ func (r *Router) readChanges(c *call, open *cursor) error {
 	return nil
 }
 
-// checkResumeToken: a pipeline leaves an event the token to resume from it.
-func checkResumeToken(doc bson.Raw, events []bson.Raw) error {
+// afterToken gives the events from the one that doc was made of. A pipeline
+// leaves an event the token to resume from it.
+func afterToken(doc bson.Raw, events []bson.Raw) ([]bson.Raw, error) {
 	token := doc.Lookup("_id")
-	if slices.ContainsFunc(events, func(e bson.Raw) bool { return token.Equal(e.Lookup("_id")) }) {
-		return nil
+	if i := slices.IndexFunc(events, func(e bson.Raw) bool { return token.Equal(e.Lookup("_id")) }); i >= 0 {
+		return events[i:], nil
 	}
-	return mongoerr.New(mongoerr.ChangeStreamFatalError, "Encountered an event whose _id field, which contains the resume token, was modified by the pipeline. "+
+	return nil, mongoerr.New(mongoerr.ChangeStreamFatalError, "Encountered an event whose _id field, which contains the resume token, was modified by the pipeline. "+
 		"Modifying the _id field of an event makes it impossible to resume the stream from that point. "+
 		"Only transformations that retain the unmodified _id field are allowed. Found: %s", doc)
 }
