@@ -178,6 +178,29 @@ func TestConnectionsOfScripts(t *testing.T) {
 	}
 }
 
+// The mode of watching servers is what the connection string says, also in
+// those that scripts give, and polling without.
+func TestServerMonitoringMode(t *testing.T) {
+	tests := []struct{ uri, want string }{
+		{"mongodb://h.example/", "poll"},
+		{"mongodb://h.example/?serverMonitoringMode=stream", "stream"},
+		{"mongodb://h.example/?servermonitoringmode=auto", "auto"},
+		{"mongodb://h.example/?serverMonitoringMode=poll", "poll"},
+	}
+	for _, tt := range tests {
+		settings, err := environment{}.scriptClientOptions(t.Context(), tt.uri)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := *settings.ServerMonitoringMode; got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.uri, got, tt.want)
+		}
+	}
+	if _, err := (environment{}).scriptClientOptions(t.Context(), "mongodb://h/?serverMonitoringMode=x"); err == nil {
+		t.Error("the mode x is no error")
+	}
+}
+
 const odd = `p:/?#[]@%+"` // what must be encoded in a connection string
 
 func TestLoggingIn(t *testing.T) {
