@@ -9,7 +9,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-func create(t *testing.T, d *access.Directory, name, password string, mechanisms ...users.Mechanism) {
+func create(t *testing.T, d *access.Directory, name, password string, mechanisms ...access.Mechanism) {
 	t.Helper()
 	if err := d.Create("admin", name, access.Draft{Password: password, Mechanisms: mechanisms}); err != nil {
 		t.Fatal(err)
