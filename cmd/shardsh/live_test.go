@@ -12,8 +12,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/access"
 	"shardsh/balancer/mock/router"
-	"shardsh/balancer/mock/users"
 	"shardsh/balancer/mock/wire"
 )
 
@@ -52,8 +52,8 @@ type setting struct {
 }
 
 func withUser(t *testing.T, name, password string) func(*setting) {
-	directory := users.NewDirectory()
-	if err := directory.Create("admin", name, users.Draft{Password: password}); err != nil {
+	directory := access.NewDirectory()
+	if err := directory.Create("admin", name, access.Draft{Password: password}); err != nil {
 		t.Fatal(err)
 	}
 	return func(s *setting) { s.options = append(s.options, router.WithUsers(directory, true)) }
