@@ -1,4 +1,4 @@
-package users
+package access
 
 import (
 	"go.mongodb.org/mongo-driver/v2/bson"

@@ -1,7 +1,7 @@
-// Package users holds the mock cluster's users and lets them prove who they
+// Package access holds the mock cluster's users and lets them prove who they
 // are: SCRAM-SHA-256 and SCRAM-SHA-1, as MongoDB speaks them. Passwords are
 // not kept, only what a server keeps of them.
-package users
+package access
 
 import (
 	"cmp"

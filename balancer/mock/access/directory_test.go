@@ -1,23 +1,23 @@
-package users_test
+package access_test
 
 import (
 	"testing"
 
 	"github.com/xdg-go/scram"
 
-	"shardsh/balancer/mock/users"
+	"shardsh/balancer/mock/access"
 	"shardsh/balancer/mongoerr"
 )
 
-func create(t *testing.T, d *users.Directory, name, password string, mechanisms ...users.Mechanism) {
+func create(t *testing.T, d *access.Directory, name, password string, mechanisms ...access.Mechanism) {
 	t.Helper()
-	if err := d.Create("admin", name, users.Draft{Password: password, Mechanisms: mechanisms}); err != nil {
+	if err := d.Create("admin", name, access.Draft{Password: password, Mechanisms: mechanisms}); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // authenticate plays a driver's part.
-func authenticate(t *testing.T, d *users.Directory, m users.Mechanism, client *scram.Client, skipEmpty bool) (*users.User, error) {
+func authenticate(t *testing.T, d *access.Directory, m access.Mechanism, client *scram.Client, skipEmpty bool) (*access.User, error) {
 	t.Helper()
 	server, err := d.Begin(m, "admin", skipEmpty)
 	if err != nil {
@@ -61,26 +61,26 @@ func sha256Client(t *testing.T, name, password string) *scram.Client {
 }
 
 func TestAuthentication(t *testing.T) {
-	d := users.NewDirectory()
+	d := access.NewDirectory()
 	create(t, d, "both", "secret")
 	create(t, d, "a,b=c", "I\u00adX") // SASLprep takes the soft hyphen away
-	create(t, d, "old", "secret", users.SHA1)
+	create(t, d, "old", "secret", access.SHA1)
 	sha1, err := scram.SHA1.NewClientUnprepped("both", "c6cee6fa92fe861d46b62942953463f8", "") // md5 of both:mongo:secret
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
 		name      string
-		mechanism users.Mechanism
+		mechanism access.Mechanism
 		client    *scram.Client
 		user      string // empty: refused
 	}{
-		{"SHA-256", users.SHA256, sha256Client(t, "both", "secret"), "both"},
-		{"SHA-1", users.SHA1, sha1, "both"},
-		{"a prepared password and a quoted name", users.SHA256, sha256Client(t, "a,b=c", "IX"), "a,b=c"},
-		{"a wrong password", users.SHA256, sha256Client(t, "both", "Secret"), ""},
-		{"an unknown user", users.SHA256, sha256Client(t, "nobody", "secret"), ""},
-		{"a mechanism that the user has not", users.SHA256, sha256Client(t, "old", "secret"), ""},
+		{"SHA-256", access.SHA256, sha256Client(t, "both", "secret"), "both"},
+		{"SHA-1", access.SHA1, sha1, "both"},
+		{"a prepared password and a quoted name", access.SHA256, sha256Client(t, "a,b=c", "IX"), "a,b=c"},
+		{"a wrong password", access.SHA256, sha256Client(t, "both", "Secret"), ""},
+		{"an unknown user", access.SHA256, sha256Client(t, "nobody", "secret"), ""},
+		{"a mechanism that the user has not", access.SHA256, sha256Client(t, "old", "secret"), ""},
 	} {
 		for _, skipEmpty := range []bool{false, true} {
 			user, err := authenticate(t, d, tt.mechanism, tt.client, skipEmpty)
@@ -99,9 +99,9 @@ func TestAuthentication(t *testing.T) {
 
 // A name that is unknown gets the same salt every time, as a real one does.
 func TestUnknownUsersLookLikeOthers(t *testing.T) {
-	d := users.NewDirectory()
+	d := access.NewDirectory()
 	salt := func(name string) string {
-		c, err := d.Begin(users.SHA256, "admin", false)
+		c, err := d.Begin(access.SHA256, "admin", false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -121,13 +121,13 @@ func TestUnknownUsersLookLikeOthers(t *testing.T) {
 }
 
 func TestBrokenConversations(t *testing.T) {
-	d := users.NewDirectory()
+	d := access.NewDirectory()
 	create(t, d, "u", "p")
 	if _, err := d.Begin("MONGODB-X509", "admin", false); !mongoerr.Is(err, mongoerr.MechanismUnavailable) {
 		t.Errorf("an unknown mechanism: %v", err)
 	}
 	for _, first := range []string{"", "nonsense", "n,,r=abc", "p=tls-unique,,n=u,r=abc", "n,,n=u=,r=abc"} {
-		c, err := d.Begin(users.SHA256, "admin", false)
+		c, err := d.Begin(access.SHA256, "admin", false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -140,24 +140,24 @@ func TestBrokenConversations(t *testing.T) {
 }
 
 func TestDirectory(t *testing.T) {
-	d := users.NewDirectory()
+	d := access.NewDirectory()
 	create(t, d, "u", "p")
-	if err := d.Create("admin", "u", users.Draft{Password: "q"}); !mongoerr.Is(err, mongoerr.UserExists) {
+	if err := d.Create("admin", "u", access.Draft{Password: "q"}); !mongoerr.Is(err, mongoerr.UserExists) {
 		t.Errorf("a second of a name: %v", err)
 	}
-	if err := d.Create("admin", "v", users.Draft{Password: "a\x00b"}); !mongoerr.Is(err, mongoerr.BadValue) {
+	if err := d.Create("admin", "v", access.Draft{Password: "a\x00b"}); !mongoerr.Is(err, mongoerr.BadValue) {
 		t.Errorf("a password that can't be prepared: %v", err)
 	}
-	if err := d.Update("admin", "u", users.Draft{Password: "new", Mechanisms: []users.Mechanism{users.SHA256}}); err != nil {
+	if err := d.Update("admin", "u", access.Draft{Password: "new", Mechanisms: []access.Mechanism{access.SHA256}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := authenticate(t, d, users.SHA256, sha256Client(t, "u", "new"), true); err != nil {
+	if _, err := authenticate(t, d, access.SHA256, sha256Client(t, "u", "new"), true); err != nil {
 		t.Errorf("the new password: %v", err)
 	}
-	if _, err := authenticate(t, d, users.SHA256, sha256Client(t, "u", "p"), true); err == nil {
+	if _, err := authenticate(t, d, access.SHA256, sha256Client(t, "u", "p"), true); err == nil {
 		t.Error("the old password still works")
 	}
-	if err := d.Update("admin", "nobody", users.Draft{}); !mongoerr.Is(err, mongoerr.UserNotFound) {
+	if err := d.Update("admin", "nobody", access.Draft{}); !mongoerr.Is(err, mongoerr.UserNotFound) {
 		t.Errorf("update of nobody: %v", err)
 	}
 	if !d.Drop("admin", "u") || d.Drop("admin", "u") || len(d.All()) != 0 {
@@ -170,12 +170,12 @@ func FuzzConversation(f *testing.F) {
 	f.Add("n,,n=u,r=abc", "c=biws,r=abc,p=AAAA")
 	f.Add("y,,n=u,r=abc,x=1", "")
 	f.Add("n,a=u,n=u=2C,r=", "c=biws")
-	d := users.NewDirectory()
-	if err := d.Create("admin", "u", users.Draft{Password: "p"}); err != nil {
+	d := access.NewDirectory()
+	if err := d.Create("admin", "u", access.Draft{Password: "p"}); err != nil {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, first, second string) {
-		for m := range map[users.Mechanism]bool{users.SHA1: true, users.SHA256: true} {
+		for m := range map[access.Mechanism]bool{access.SHA1: true, access.SHA256: true} {
 			c, err := d.Begin(m, "admin", false)
 			if err != nil {
 				t.Fatal(err)
