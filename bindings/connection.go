@@ -67,10 +67,15 @@ func (c *call) addressed(uri string) *options.ClientOptions {
 		}
 		return settings
 	}
-	if _, err := connstring.ParseAndValidate(uri); err != nil {
+	parsed, err := connstring.ParseAndValidate(uri)
+	if err != nil {
 		c.throw("MongoParseError", "%s", oneLine(err.Error()))
 	}
-	return options.Client().ApplyURI(uri).SetServerMonitoringMode(connstring.ServerMonitoringModePoll)
+	mode := connstring.ServerMonitoringModePoll
+	if parsed.ServerMonitoringMode != "" {
+		mode = parsed.ServerMonitoringMode // ApplyURI does not copy it
+	}
+	return options.Client().ApplyURI(uri).SetServerMonitoringMode(mode)
 }
 
 // serverAPI takes over {api: {version, strict, deprecationErrors}}.

@@ -24,7 +24,8 @@ func connect(t *testing.T, h wire.Handler) *mongo.Client {
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(context.Background(), pipe) }()
 	client, err := mongo.Connect(options.Client().
-		ApplyURI("mongodb://mock:27017/?directConnection=true&serverMonitoringMode=poll").SetDialer(pipe))
+		ApplyURI("mongodb://mock:27017/?directConnection=true").SetDialer(pipe).
+		SetServerMonitoringMode(options.ServerMonitoringModePoll))
 	if err != nil {
 		t.Fatal(err)
 	}

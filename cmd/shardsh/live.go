@@ -121,13 +121,20 @@ func (env environment) clientOptions(ctx context.Context, s server, c *connectio
 	if settings.AppName == nil {
 		settings.SetAppName("shardsh " + version())
 	}
-	if settings.ServerMonitoringMode == nil {
-		// A shell needs no news of the topology by the second, and the streaming
-		// monitor costs a second connection and, now and then, ten seconds at
-		// the end, when the driver waits for a hello that it does not cancel.
-		settings.SetServerMonitoringMode(connstring.ServerMonitoringModePoll)
-	}
+	settings.SetServerMonitoringMode(monitoringMode(c))
 	return settings, nil
+}
+
+// monitoringMode returns how the driver watches the servers: as the connection
+// string says, which the driver itself does not copy from there, and by polling
+// otherwise. A shell needs no news of the topology by the second, and the
+// streaming monitor costs a second connection and, now and then, ten seconds at
+// the end, when the driver waits for a hello that it does not cancel.
+func monitoringMode(c *connectionString) string {
+	if mode, ok := c.get("serverMonitoringMode"); ok {
+		return mode
+	}
+	return connstring.ServerMonitoringModePoll
 }
 
 // ignoredParameters are options of connection strings that the driver has no

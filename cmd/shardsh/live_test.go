@@ -12,8 +12,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/access"
 	"shardsh/balancer/mock/router"
-	"shardsh/balancer/mock/users"
 	"shardsh/balancer/mock/wire"
 )
 
@@ -52,8 +52,8 @@ type setting struct {
 }
 
 func withUser(t *testing.T, name, password string) func(*setting) {
-	directory := users.NewDirectory()
-	if err := directory.Create("admin", name, users.Draft{Password: password}); err != nil {
+	directory := access.NewDirectory()
+	if err := directory.Create("admin", name, access.Draft{Password: password}); err != nil {
 		t.Fatal(err)
 	}
 	return func(s *setting) { s.options = append(s.options, router.WithUsers(directory, true)) }
@@ -175,6 +175,29 @@ func TestConnectionsOfScripts(t *testing.T) {
 		if (code == exitOK) != (tt.stderr == "") || stdout != tt.stdout || !strings.Contains(stderr, tt.stderr) || strings.Contains(stderr, "cret") {
 			t.Errorf("%s: exit code %d, stdout %q, stderr %q", tt.source, code, stdout, stderr)
 		}
+	}
+}
+
+// The mode of watching servers is what the connection string says, also in
+// those that scripts give, and polling without.
+func TestServerMonitoringMode(t *testing.T) {
+	tests := []struct{ uri, want string }{
+		{"mongodb://h.example/", "poll"},
+		{"mongodb://h.example/?serverMonitoringMode=stream", "stream"},
+		{"mongodb://h.example/?servermonitoringmode=auto", "auto"},
+		{"mongodb://h.example/?serverMonitoringMode=poll", "poll"},
+	}
+	for _, tt := range tests {
+		settings, err := environment{}.scriptClientOptions(t.Context(), tt.uri)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := *settings.ServerMonitoringMode; got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.uri, got, tt.want)
+		}
+	}
+	if _, err := (environment{}).scriptClientOptions(t.Context(), "mongodb://h/?serverMonitoringMode=x"); err == nil {
+		t.Error("the mode x is no error")
 	}
 }
 

@@ -10,14 +10,14 @@ import (
 	"slices"
 	"strings"
 
-	"shardsh/balancer/mock/users"
+	"shardsh/balancer/mock/access"
 	"shardsh/balancer/mongoerr"
 )
 
 // readUsers makes the users of --auth: all on admin, with the roles that their
 // files give them, or root.
-func readUsers(specs []string) (*users.Directory, error) {
-	directory := users.NewDirectory()
+func readUsers(specs []string) (*access.Directory, error) {
+	directory := access.NewDirectory()
 	for _, spec := range specs {
 		name, path, ok := strings.Cut(spec, ":")
 		if !ok || name == "" || path == "" {
@@ -48,8 +48,8 @@ const (
 // readUser reads a user's file: the password in the first line, and in those
 // after it, if there are any, a role each. What may be a part of a password
 // never shows in an error.
-func readUser(path string) (users.Draft, error) {
-	draft := users.Draft{Roles: []users.Role{{Role: "root", Database: "admin"}}}
+func readUser(path string) (access.Draft, error) {
+	draft := access.Draft{Roles: []access.Role{{Role: "root", Database: "admin"}}}
 	text, err := readGuarded(path)
 	if err != nil {
 		return draft, err
@@ -72,17 +72,17 @@ func readUser(path string) (users.Draft, error) {
 }
 
 // readRole reads "role: NAME@DB", or "role: NAME" for one of admin's.
-func readRole(line string) (users.Role, error) {
+func readRole(line string) (access.Role, error) {
 	full, isRole := strings.CutPrefix(line, "role:")
 	if !isRole {
-		return users.Role{}, errors.New("after the password there are only lines such as \"role: readWrite@app\" or \"role: clusterMonitor\"")
+		return access.Role{}, errors.New("after the password there are only lines such as \"role: readWrite@app\" or \"role: clusterMonitor\"")
 	}
 	name, db, scoped := strings.Cut(strings.TrimSpace(full), "@")
 	if !scoped {
 		db = "admin"
 	}
-	role := users.Role{Role: name, Database: db}
-	if !slices.Contains(users.BuiltinRoles(db), role) {
+	role := access.Role{Role: name, Database: db}
+	if !slices.Contains(access.BuiltinRoles(db), role) {
 		return role, fmt.Errorf("the database %s has no built-in role %s", db, name)
 	}
 	return role, nil

@@ -5,7 +5,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
-	"shardsh/balancer/mock/users"
+	"shardsh/balancer/mock/access"
 	"shardsh/balancer/mock/wire"
 	"shardsh/balancer/mongoerr"
 )
@@ -21,7 +21,7 @@ func authenticationCommands() []command {
 
 // peer is what the router knows of a connection.
 type peer struct {
-	user         *users.User
+	user         *access.User
 	conversation *conversation
 	// metadata is the client document of the handshake.
 	metadata bson.Raw
@@ -29,7 +29,7 @@ type peer struct {
 
 // conversation is an authentication under way and its number.
 type conversation struct {
-	*users.Conversation
+	*access.Conversation
 	id       int32
 	database string
 }
@@ -71,7 +71,7 @@ func (r *Router) saslStart(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	inner, err := r.users.Begin(users.Mechanism(mechanism), c.db, truth(c.body.Lookup("options", "skipEmptyExchange")))
+	inner, err := r.users.Begin(access.Mechanism(mechanism), c.db, truth(c.body.Lookup("options", "skipEmptyExchange")))
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +123,7 @@ func (r *Router) converse(c *call, payload []byte) (bson.D, error) {
 }
 
 // become makes a user the connection's only one.
-func (p *peer) become(u *users.User) error {
+func (p *peer) become(u *access.User) error {
 	if was := p.user; was != nil && (was.Name != u.Name || was.Database != u.Database) {
 		return mongoerr.New(mongoerr.AlreadyAuthenticated,
 			"Each client connection may only be authenticated once. Previously authenticated as: %s@%s", was.Name, was.Database)
@@ -196,7 +196,7 @@ func logout(_ *Router, c *call) (bson.D, error) {
 }
 
 func (r *Router) connectionStatus(c *call) (bson.D, error) {
-	names, roles := bson.A{}, []users.Role{}
+	names, roles := bson.A{}, []access.Role{}
 	if u := r.user(c.peer); u != nil {
 		names = append(names, bson.D{{Key: "user", Value: u.Name}, {Key: "db", Value: u.Database}})
 		roles = r.users.Inherited(u.Roles)

@@ -10,16 +10,16 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/connstring"
 
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/access"
 	"shardsh/balancer/mock/router"
-	"shardsh/balancer/mock/users"
 	"shardsh/balancer/mock/wire"
 )
 
 // guarded is a router that requires authentication, with one user: root.
 func guarded(t *testing.T) *tester {
 	t.Helper()
-	directory := users.NewDirectory()
-	if err := directory.Create("admin", "root", users.Draft{Password: "secret", Roles: []users.Role{{Role: "root", Database: "admin"}}}); err != nil {
+	directory := access.NewDirectory()
+	if err := directory.Create("admin", "root", access.Draft{Password: "secret", Roles: []access.Role{{Role: "root", Database: "admin"}}}); err != nil {
 		t.Fatal(err)
 	}
 	c, err := mock.New(mock.Config{})

@@ -8,7 +8,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
-	"shardsh/balancer/mock/users"
+	"shardsh/balancer/mock/access"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -31,7 +31,7 @@ type cursor struct {
 	// lsid is the session it was made in; nil without one.
 	lsid *sessionID
 	// owner is who made it; nil without a login.
-	owner *users.User
+	owner *access.User
 	// tail gives what comes later; nil but for tailable cursors.
 	tail *tail
 	// stream gives the changes that come later; nil but for change streams.
@@ -281,7 +281,7 @@ func (r *Router) killCursors(c *call) (bson.D, error) {
 	killed, notFound := bson.A{}, bson.A{}
 	for _, v := range values {
 		id := v.Int64()
-		if open := r.cursors.open[id]; open != nil && r.authRequired && !c.peer.is(open.owner) && !r.grants(c.peer).Allows(users.TheCluster(), "killAnyCursor") {
+		if open := r.cursors.open[id]; open != nil && r.authRequired && !c.peer.is(open.owner) && !r.grants(c.peer).Allows(access.TheCluster(), "killAnyCursor") {
 			return nil, c.unauthorized()
 		}
 		if r.cursors.kill(id) {

@@ -7,7 +7,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
-	"shardsh/balancer/mock/users"
+	"shardsh/balancer/mock/access"
 )
 
 // What the router knows and the cluster keeps: users and roles, and what retryable
@@ -95,7 +95,7 @@ func (r *Router) restoreWrites(session string, raw bson.Raw) bool {
 const keptRole = "role "
 
 // keepRole keeps a role as it is now.
-func (r *Router) keepRole(role users.Role) {
+func (r *Router) keepRole(role access.Role) {
 	name := keptRole + role.Database + "." + role.Role
 	def, there := r.users.FindRole(role)
 	if !there {

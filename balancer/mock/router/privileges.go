@@ -5,8 +5,8 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/mock/access"
 	"shardsh/balancer/mock/store"
-	"shardsh/balancer/mock/users"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -15,7 +15,7 @@ type asking struct {
 	*call
 	router *Router
 	cmd    *command
-	may    *users.Grants
+	may    *access.Grants
 }
 
 // rule tells whether a caller may run a command.
@@ -26,7 +26,7 @@ type rule func(asking) bool
 // run, logged in or not, say so in the command table instead. A command that
 // is missing here is refused to all.
 func privilegesOf() map[string]rule {
-	settings, shards, tags := users.On("config", "settings"), users.On("config", "shards"), users.On("config", "tags")
+	settings, shards, tags := access.On("config", "settings"), access.On("config", "shards"), access.On("config", "tags")
 	zones := onCluster("enableSharding")
 	return map[string]rule{
 		"balancerStart": on(settings, "update"), "balancerStop": on(settings, "update"), "balancerStatus": on(settings, "find"),
@@ -107,28 +107,28 @@ func privilegesOf() map[string]rule {
 }
 
 // on wants actions on a resource that is always the same.
-func on(r users.Resource, actions ...users.Action) rule {
+func on(r access.Resource, actions ...access.Action) rule {
 	return func(a asking) bool { return a.may.Allows(r, actions...) }
 }
 
-func onCluster(actions ...users.Action) rule { return on(users.TheCluster(), actions...) }
+func onCluster(actions ...access.Action) rule { return on(access.TheCluster(), actions...) }
 
 // onCollection wants actions on the collection that the command's value names,
 // or on the database where it names none.
-func onCollection(actions ...users.Action) rule {
+func onCollection(actions ...access.Action) rule {
 	return func(a asking) bool { return a.may.Allows(a.target(), actions...) }
 }
 
 // onSubject wants actions on the namespace, or database, that the command's
 // value is.
-func onSubject(actions ...users.Action) rule {
+func onSubject(actions ...access.Action) rule {
 	return func(a asking) bool {
-		return a.may.Allows(users.OnNamespace(textOf(a.body.Lookup(a.invoked))), actions...)
+		return a.may.Allows(access.OnNamespace(textOf(a.body.Lookup(a.invoked))), actions...)
 	}
 }
 
-func onDatabase(actions ...users.Action) rule {
-	return func(a asking) bool { return a.may.Allows(users.In(a.db), actions...) }
+func onDatabase(actions ...access.Action) rule {
+	return func(a asking) bool { return a.may.Allows(access.In(a.db), actions...) }
 }
 
 func either(rules ...rule) rule {
@@ -143,11 +143,11 @@ func all(rules ...rule) rule {
 func loggedIn(asking) bool { return true }
 
 // target is the collection that the command's value names in its database.
-func (c *call) target() users.Resource { return users.On(c.db, textOf(c.body.Lookup(c.invoked))) }
+func (c *call) target() access.Resource { return access.On(c.db, textOf(c.body.Lookup(c.invoked))) }
 
 // user is who the connection is logged in as, with the roles of now; nil
 // without, or where the user was dropped.
-func (r *Router) user(p *peer) *users.User {
+func (r *Router) user(p *peer) *access.User {
 	if p.user == nil {
 		return nil
 	}
@@ -157,7 +157,7 @@ func (r *Router) user(p *peer) *users.User {
 
 // is tells whether a connection is logged in as a user, or as nobody where that
 // is nil.
-func (p *peer) is(u *users.User) bool {
+func (p *peer) is(u *access.User) bool {
 	if p.user == nil || u == nil {
 		return p.user == u
 	}
@@ -166,7 +166,7 @@ func (p *peer) is(u *users.User) bool {
 
 // grants are what a connection may do. Where nobody has to log in it is nil,
 // and not asked.
-func (r *Router) grants(p *peer) *users.Grants {
+func (r *Router) grants(p *peer) *access.Grants {
 	if p.user == nil {
 		return nil
 	}
@@ -219,7 +219,7 @@ func (c *call) withoutSecrets() bson.Raw {
 }
 
 func mayConfigureBalancing(a asking) bool {
-	wanted := []users.Action{"splitChunk"}
+	wanted := []access.Action{"splitChunk"}
 	if truth(a.body.Lookup("defragmentCollection")) || !a.body.Lookup("enableBalancing").IsZero() {
 		wanted = append(wanted, "moveChunk")
 	}
@@ -253,7 +253,7 @@ func mayListCollections(a asking) bool {
 func (r *Router) showsDatabase(c *call) func(name string) bool {
 	may := r.grants(c.peer)
 	only := c.body.Lookup("authorizedDatabases")
-	if !r.authRequired || !truth(only) && may.Allows(users.TheCluster(), "listDatabases") {
+	if !r.authRequired || !truth(only) && may.Allows(access.TheCluster(), "listDatabases") {
 		return func(string) bool { return true }
 	}
 	return may.AllowsSomeIn
@@ -265,13 +265,13 @@ func (r *Router) showsCollection(c *call) func(name string) bool {
 		return func(string) bool { return true }
 	}
 	may := r.grants(c.peer)
-	return func(name string) bool { return may.AllowsSome(users.On(c.db, name)) }
+	return func(name string) bool { return may.AllowsSome(access.On(c.db, name)) }
 }
 
 func mayCreate(a asking) bool {
 	on := textOf(a.body.Lookup("viewOn"))
 	if on != "" {
-		return a.may.Allows(a.target(), "createCollection") && a.may.Allows(users.On(a.db, on), "find") && mayRunPipeline(a, on, a.body.Lookup("pipeline"))
+		return a.may.Allows(a.target(), "createCollection") && a.may.Allows(access.On(a.db, on), "find") && mayRunPipeline(a, on, a.body.Lookup("pipeline"))
 	}
 	if truth(a.body.Lookup("capped")) {
 		return a.may.Allows(a.target(), "createCollection", "convertToCapped")
@@ -282,13 +282,13 @@ func mayCreate(a asking) bool {
 func mayModify(a asking) bool {
 	on := textOf(a.body.Lookup("viewOn"))
 	return a.may.Allows(a.target(), "collMod") &&
-		(on == "" || a.may.Allows(users.On(a.db, on), "find") && mayRunPipeline(a, on, a.body.Lookup("pipeline")))
+		(on == "" || a.may.Allows(access.On(a.db, on), "find") && mayRunPipeline(a, on, a.body.Lookup("pipeline")))
 }
 
 // mayRename: within a database there is an action of its own; else it takes
 // what a copy would.
 func mayRename(a asking) bool {
-	from, to := users.OnNamespace(textOf(a.body.Lookup(a.invoked))), users.OnNamespace(textOf(a.body.Lookup("to")))
+	from, to := access.OnNamespace(textOf(a.body.Lookup(a.invoked))), access.OnNamespace(textOf(a.body.Lookup("to")))
 	replaces := truth(a.body.Lookup("dropTarget"))
 	if from.Database == to.Database && a.may.Allows(from, "renameCollectionSameDB") && a.may.Allows(to, "renameCollectionSameDB") {
 		return (a.may.Allows(from, "find") || !a.may.Allows(to, "find")) && (!replaces || a.may.Allows(to, "dropCollection"))

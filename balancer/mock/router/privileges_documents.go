@@ -3,14 +3,14 @@ package router
 import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
-	"shardsh/balancer/mock/users"
+	"shardsh/balancer/mock/access"
 )
 
 func mayInsert(a asking) bool { return a.may.Allows(a.target(), a.unvalidated("insert")...) }
 
 // unvalidated adds the action of bypassDocumentValidation where it is asked
 // for.
-func (c *call) unvalidated(actions ...users.Action) []users.Action {
+func (c *call) unvalidated(actions ...access.Action) []access.Action {
 	if truth(c.body.Lookup("bypassDocumentValidation")) {
 		actions = append(actions, "bypassDocumentValidation")
 	}
@@ -49,13 +49,13 @@ func mayBulkWrite(a asking) bool {
 	if err != nil {
 		return true // the command fails
 	}
-	actions := map[string]users.Action{"insert": "insert", "update": "update", "delete": "remove"}
+	actions := map[string]access.Action{"insert": "insert", "update": "update", "delete": "remove"}
 	for _, op := range ops {
 		wanted := a.unvalidated(actions[op.kind])
 		if truth(op.doc.Lookup("upsert")) {
 			wanted = append(wanted, "insert")
 		}
-		if !a.may.Allows(users.OnNamespace(op.ns), wanted...) {
+		if !a.may.Allows(access.OnNamespace(op.ns), wanted...) {
 			return false
 		}
 	}
@@ -69,7 +69,7 @@ func mayAggregate(a asking) bool {
 		return mayRunPipeline(a, "$cmd.aggregate", stages)
 	}
 	coll := textOf(a.body.Lookup("aggregate"))
-	if !readsNoDocuments(stages) && !a.may.Allows(users.On(a.db, coll), "find") {
+	if !readsNoDocuments(stages) && !a.may.Allows(access.On(a.db, coll), "find") {
 		return false
 	}
 	return mayRunPipeline(a, coll, stages)
@@ -90,17 +90,17 @@ type stageRule func(a asking, coll string, spec bson.RawValue) bool
 
 // sourceRules are what the stages need that make documents of their own.
 func sourceRules() map[string]stageRule {
-	onPipelines := func(action users.Action) stageRule {
-		return func(a asking, coll string, _ bson.RawValue) bool { return a.may.Allows(users.On(a.db, coll), action) }
+	onPipelines := func(action access.Action) stageRule {
+		return func(a asking, coll string, _ bson.RawValue) bool { return a.may.Allows(access.On(a.db, coll), action) }
 	}
-	cluster := func(action users.Action) stageRule {
-		return func(a asking, _ string, _ bson.RawValue) bool { return a.may.Allows(users.TheCluster(), action) }
+	cluster := func(action access.Action) stageRule {
+		return func(a asking, _ string, _ bson.RawValue) bool { return a.may.Allows(access.TheCluster(), action) }
 	}
 	// unlessOwn needs the action to see others' things.
-	unlessOwn := func(action users.Action) stageRule {
+	unlessOwn := func(action access.Action) stageRule {
 		return func(a asking, _ string, spec bson.RawValue) bool {
 			options, _ := spec.DocumentOK()
-			return !truth(options.Lookup("allUsers")) || a.may.Allows(users.TheCluster(), action)
+			return !truth(options.Lookup("allUsers")) || a.may.Allows(access.TheCluster(), action)
 		}
 	}
 	return map[string]stageRule{
@@ -113,7 +113,7 @@ func sourceRules() map[string]stageRule {
 			if coll == "$cmd.aggregate" {
 				coll = ""
 			}
-			return a.may.Allows(users.On(a.db, coll), "changeStream", "find")
+			return a.may.Allows(access.On(a.db, coll), "changeStream", "find")
 		},
 	}
 }
@@ -122,7 +122,7 @@ func sourceRules() map[string]stageRule {
 func mayListOperations(a asking, _ string, spec bson.RawValue) bool {
 	options, _ := spec.DocumentOK()
 	own := truth(options.Lookup("localOps")) && !truth(options.Lookup("allUsers"))
-	return own || a.may.Allows(users.TheCluster(), "inprog")
+	return own || a.may.Allows(access.TheCluster(), "inprog")
 }
 
 // joinRules are what the other stages need that read or write another
@@ -175,15 +175,15 @@ func mayJoin(field string) stageRule {
 }
 
 // namespaceOf reads a collection's name or {db, coll}.
-func namespaceOf(db string, v bson.RawValue) users.Resource {
+func namespaceOf(db string, v bson.RawValue) access.Resource {
 	if name, isText := v.StringValueOK(); isText {
-		return users.On(db, name)
+		return access.On(db, name)
 	}
 	doc, _ := v.DocumentOK()
 	if other := textOf(doc.Lookup("db")); other != "" {
 		db = other
 	}
-	return users.On(db, textOf(doc.Lookup("coll")))
+	return access.On(db, textOf(doc.Lookup("coll")))
 }
 
 func mayFacet(a asking, coll string, spec bson.RawValue) bool {
@@ -208,7 +208,7 @@ func mayMerge(a asking, _ string, spec bson.RawValue) bool {
 	if isDoc {
 		into = options.Lookup("into")
 	}
-	var wanted []users.Action
+	var wanted []access.Action
 	if mode := textOf(options.Lookup("whenNotMatched")); mode == "" || mode == "insert" {
 		wanted = append(wanted, "insert")
 	}

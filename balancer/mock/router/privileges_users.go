@@ -5,7 +5,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
-	"shardsh/balancer/mock/users"
+	"shardsh/balancer/mock/access"
 )
 
 // mayGrant: whoever grants a role needs grantRole on its database.
@@ -13,9 +13,9 @@ func mayGrant(a asking) bool { return onRoles(a, "grantRole") }
 
 func mayRevoke(a asking) bool { return onRoles(a, "revokeRole") }
 
-func onRoles(a asking, action users.Action) bool {
+func onRoles(a asking, action access.Action) bool {
 	roles, _ := a.readRoles()
-	return !slices.ContainsFunc(roles, func(r users.Role) bool { return !a.may.Allows(users.In(r.Database), action) })
+	return !slices.ContainsFunc(roles, func(r access.Role) bool { return !a.may.Allows(access.In(r.Database), action) })
 }
 
 func mayGrantPrivileges(a asking) bool { return onPrivileges(a, "grantRole") }
@@ -24,10 +24,10 @@ func mayRevokePrivileges(a asking) bool { return onPrivileges(a, "revokeRole") }
 
 // onPrivileges wants an action on the database of each privilege, on admin
 // where it is of no database.
-func onPrivileges(a asking, action users.Action) bool {
+func onPrivileges(a asking, action access.Action) bool {
 	docs, _ := documents(a.body.Lookup("privileges"))
 	for _, doc := range docs {
-		p, err := users.ReadPrivilege(doc)
+		p, err := access.ReadPrivilege(doc)
 		if err != nil {
 			continue // the command fails
 		}
@@ -35,7 +35,7 @@ func onPrivileges(a asking, action users.Action) bool {
 		if db == "" {
 			db = "admin"
 		}
-		if !a.may.Allows(users.In(db), action) {
+		if !a.may.Allows(access.In(db), action) {
 			return false
 		}
 	}
@@ -45,28 +45,28 @@ func onPrivileges(a asking, action users.Action) bool {
 // mayUpdateUser: nobody knows which roles go when others are given, so that
 // takes the right to revoke any.
 func mayUpdateUser(a asking) bool {
-	own := a.peer.is(&users.User{Name: textOf(a.body.Lookup("updateUser")), Database: a.db})
+	own := a.peer.is(&access.User{Name: textOf(a.body.Lookup("updateUser")), Database: a.db})
 	for _, change := range []struct {
 		field            string
-		action, ownField users.Action
+		action, ownField access.Action
 	}{
 		{"pwd", "changePassword", "changeOwnPassword"},
 		{"customData", "changeCustomData", "changeOwnCustomData"},
 	} {
-		if a.body.Lookup(change.field).IsZero() || a.may.Allows(users.In(a.db), change.action) {
+		if a.body.Lookup(change.field).IsZero() || a.may.Allows(access.In(a.db), change.action) {
 			continue
 		}
-		if !own || !a.may.Allows(users.In(a.db), change.ownField) {
+		if !own || !a.may.Allows(access.In(a.db), change.ownField) {
 			return false
 		}
 	}
-	return a.body.Lookup("roles").IsZero() || a.may.Allows(users.In(""), "revokeRole") && mayGrant(a)
+	return a.body.Lookup("roles").IsZero() || a.may.Allows(access.In(""), "revokeRole") && mayGrant(a)
 }
 
 // mayViewUsers: everybody may see themselves.
 func mayViewUsers(a asking) bool {
 	return mayView(a, a.body.Lookup("usersInfo"), "user", "viewUser", func(db, name string) bool {
-		return a.peer.is(&users.User{Name: name, Database: db})
+		return a.peer.is(&access.User{Name: name, Database: db})
 	})
 }
 
@@ -74,13 +74,13 @@ func mayViewUsers(a asking) bool {
 func mayViewRoles(a asking) bool {
 	return mayView(a, a.body.Lookup("rolesInfo"), "role", "viewRole", func(db, name string) bool {
 		u := a.router.user(a.peer)
-		return u != nil && slices.Contains(a.router.users.Inherited(u.Roles), users.Role{Role: name, Database: db})
+		return u != nil && slices.Contains(a.router.users.Inherited(u.Roles), access.Role{Role: name, Database: db})
 	})
 }
 
-func mayView(a asking, v bson.RawValue, field string, action users.Action, own func(db, name string) bool) bool {
+func mayView(a asking, v bson.RawValue, field string, action access.Action, own func(db, name string) bool) bool {
 	if name, isText := v.StringValueOK(); isText {
-		return own(a.db, name) || a.may.Allows(users.In(a.db), action)
+		return own(a.db, name) || a.may.Allows(access.In(a.db), action)
 	}
 	if array, isArray := v.ArrayOK(); isArray {
 		values, err := array.Values()
@@ -89,10 +89,10 @@ func mayView(a asking, v bson.RawValue, field string, action users.Action, own f
 	doc, isDoc := v.DocumentOK()
 	switch {
 	case isDoc && truth(doc.Lookup("forAllDBs")):
-		return a.may.Allows(users.TheCluster(), action)
+		return a.may.Allows(access.TheCluster(), action)
 	case isDoc:
 		db := textOf(doc.Lookup("db"))
-		return own(db, textOf(doc.Lookup(field))) || a.may.Allows(users.In(db), action)
+		return own(db, textOf(doc.Lookup(field))) || a.may.Allows(access.In(db), action)
 	}
-	return a.may.Allows(users.In(a.db), action)
+	return a.may.Allows(access.In(a.db), action)
 }

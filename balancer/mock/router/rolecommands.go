@@ -5,7 +5,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
-	"shardsh/balancer/mock/users"
+	"shardsh/balancer/mock/access"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -31,13 +31,13 @@ func roleCommands() []command {
 }
 
 // namedRole is the role that the command's value names in its database.
-func (c *call) namedRole() users.Role {
-	return users.Role{Role: c.args.text(c.invoked), Database: c.db}
+func (c *call) namedRole() access.Role {
+	return access.Role{Role: c.args.text(c.invoked), Database: c.db}
 }
 
 // definition reads what createRole and updateRole say of a role.
-func (c *call) definition() (users.Definition, error) {
-	def := users.Definition{Role: c.namedRole()}
+func (c *call) definition() (access.Definition, error) {
+	def := access.Definition{Role: c.namedRole()}
 	if def.Role.Role == "" {
 		return def, mongoerr.New(mongoerr.BadValue, "Role name must be non-empty")
 	}
@@ -54,7 +54,7 @@ func (c *call) definition() (users.Definition, error) {
 
 // readPrivileges reads the privileges of a role, which may reach beyond its
 // database on admin only.
-func (c *call) readPrivileges() ([]users.Privilege, error) {
+func (c *call) readPrivileges() ([]access.Privilege, error) {
 	if !c.args.has("privileges") {
 		return nil, nil
 	}
@@ -62,9 +62,9 @@ func (c *call) readPrivileges() ([]users.Privilege, error) {
 	if err != nil {
 		return nil, err
 	}
-	var list []users.Privilege
+	var list []access.Privilege
 	for _, doc := range docs {
-		p, err := users.ReadPrivilege(doc)
+		p, err := access.ReadPrivilege(doc)
 		if err != nil {
 			return nil, err
 		}
@@ -77,8 +77,8 @@ func (c *call) readPrivileges() ([]users.Privilege, error) {
 }
 
 // checkOwnRoles: a role outside of admin inherits from its database's only.
-func (c *call) checkOwnRoles(roles []users.Role) error {
-	if c.db != "admin" && slices.ContainsFunc(roles, func(r users.Role) bool { return r.Database != c.db }) {
+func (c *call) checkOwnRoles(roles []access.Role) error {
+	if c.db != "admin" && slices.ContainsFunc(roles, func(r access.Role) bool { return r.Database != c.db }) {
 		return mongoerr.New(mongoerr.InvalidRoleModification, "Roles on the '%s' database cannot be granted roles from other databases", c.db)
 	}
 	return nil
@@ -107,7 +107,7 @@ func (r *Router) updateRole(c *call) (bson.D, error) {
 	if !c.args.has("roles") && !c.args.has("privileges") {
 		return nil, mongoerr.New(mongoerr.BadValue, "Must specify at least one field to update in updateRole")
 	}
-	return r.changeRole(c, func(is *users.Definition) error {
+	return r.changeRole(c, func(is *access.Definition) error {
 		if c.args.has("roles") {
 			is.Roles = def.Roles
 		}
@@ -118,9 +118,9 @@ func (r *Router) updateRole(c *call) (bson.D, error) {
 	})
 }
 
-func (r *Router) changeRole(c *call, change func(*users.Definition) error) (bson.D, error) {
+func (r *Router) changeRole(c *call, change func(*access.Definition) error) (bson.D, error) {
 	role := c.namedRole()
-	err := r.users.ChangeRole(role, func(is *users.Definition) error {
+	err := r.users.ChangeRole(role, func(is *access.Definition) error {
 		if err := change(is); err != nil {
 			return err
 		}
@@ -138,7 +138,7 @@ func (r *Router) dropRole(c *call) (bson.D, error) {
 }
 
 // removeRole drops a role and keeps what that changes.
-func (r *Router) removeRole(role users.Role) error {
+func (r *Router) removeRole(role access.Role) error {
 	changedUsers, changedRoles, err := r.users.DropRole(role)
 	if err != nil {
 		return err
@@ -167,7 +167,7 @@ func (r *Router) dropAllRoles(c *call) (bson.D, error) {
 	return bson.D{{Key: "n", Value: n}}, nil
 }
 
-func addRoles(has, given []users.Role) []users.Role {
+func addRoles(has, given []access.Role) []access.Role {
 	has = slices.Clone(has)
 	for _, role := range given {
 		if !slices.Contains(has, role) {
@@ -177,12 +177,12 @@ func addRoles(has, given []users.Role) []users.Role {
 	return has
 }
 
-func removeRoles(has, given []users.Role) []users.Role {
-	return slices.DeleteFunc(append([]users.Role{}, has...), func(r users.Role) bool { return slices.Contains(given, r) })
+func removeRoles(has, given []access.Role) []access.Role {
+	return slices.DeleteFunc(append([]access.Role{}, has...), func(r access.Role) bool { return slices.Contains(given, r) })
 }
 
 // changeUserRoles is grantRolesToUser and revokeRolesFromUser.
-func changeUserRoles(change func(has, given []users.Role) []users.Role) func(*Router, *call) (bson.D, error) {
+func changeUserRoles(change func(has, given []access.Role) []access.Role) func(*Router, *call) (bson.D, error) {
 	return func(r *Router, c *call) (bson.D, error) {
 		given, err := c.givenRoles(r)
 		if err != nil {
@@ -191,9 +191,9 @@ func changeUserRoles(change func(has, given []users.Role) []users.Role) func(*Ro
 		name := c.args.text(c.invoked)
 		user, there := r.users.Find(c.db, name)
 		if !there {
-			return nil, users.NotFound(c.db, name)
+			return nil, access.NotFound(c.db, name)
 		}
-		if err := r.users.Update(c.db, name, users.Draft{Roles: change(user.Roles, given)}); err != nil {
+		if err := r.users.Update(c.db, name, access.Draft{Roles: change(user.Roles, given)}); err != nil {
 			return nil, err
 		}
 		r.keepUser(c.db, name)
@@ -202,13 +202,13 @@ func changeUserRoles(change func(has, given []users.Role) []users.Role) func(*Ro
 }
 
 // changeRoleRoles is grantRolesToRole and revokeRolesFromRole.
-func changeRoleRoles(change func(has, given []users.Role) []users.Role) func(*Router, *call) (bson.D, error) {
+func changeRoleRoles(change func(has, given []access.Role) []access.Role) func(*Router, *call) (bson.D, error) {
 	return func(r *Router, c *call) (bson.D, error) {
 		given, err := c.givenRoles(r)
 		if err != nil {
 			return nil, err
 		}
-		return r.changeRole(c, func(is *users.Definition) error {
+		return r.changeRole(c, func(is *access.Definition) error {
 			is.Roles = change(is.Roles, given)
 			return nil
 		})
@@ -216,7 +216,7 @@ func changeRoleRoles(change func(has, given []users.Role) []users.Role) func(*Ro
 }
 
 // givenRoles are the roles to grant or revoke: at least one, and all there.
-func (c *call) givenRoles(r *Router) ([]users.Role, error) {
+func (c *call) givenRoles(r *Router) ([]access.Role, error) {
 	given, err := c.readRoles()
 	if err != nil {
 		return nil, err
@@ -226,21 +226,21 @@ func (c *call) givenRoles(r *Router) ([]users.Role, error) {
 	}
 	for _, role := range given {
 		if _, there := r.users.FindRole(role); !there {
-			return nil, users.RoleMissing(role)
+			return nil, access.RoleMissing(role)
 		}
 	}
 	return given, nil
 }
 
-func addPrivileges(has, given []users.Privilege) []users.Privilege { return append(has, given...) }
+func addPrivileges(has, given []access.Privilege) []access.Privilege { return append(has, given...) }
 
-func removePrivileges(has, given []users.Privilege) []users.Privilege {
-	var left []users.Privilege
+func removePrivileges(has, given []access.Privilege) []access.Privilege {
+	var left []access.Privilege
 	for _, p := range has {
 		p.Actions = slices.Clone(p.Actions)
 		for _, take := range given {
 			if take.Resource == p.Resource {
-				p.Actions = slices.DeleteFunc(p.Actions, func(a users.Action) bool { return slices.Contains(take.Actions, a) })
+				p.Actions = slices.DeleteFunc(p.Actions, func(a access.Action) bool { return slices.Contains(take.Actions, a) })
 			}
 		}
 		if len(p.Actions) > 0 {
@@ -251,7 +251,7 @@ func removePrivileges(has, given []users.Privilege) []users.Privilege {
 }
 
 // changePrivileges is grantPrivilegesToRole and revokePrivilegesFromRole.
-func changePrivileges(change func(has, given []users.Privilege) []users.Privilege) func(*Router, *call) (bson.D, error) {
+func changePrivileges(change func(has, given []access.Privilege) []access.Privilege) func(*Router, *call) (bson.D, error) {
 	return func(r *Router, c *call) (bson.D, error) {
 		given, err := c.readPrivileges()
 		if err != nil {
@@ -260,7 +260,7 @@ func changePrivileges(change func(has, given []users.Privilege) []users.Privileg
 		if len(given) == 0 {
 			return nil, mongoerr.New(mongoerr.BadValue, "%s command requires a non-empty \"privileges\" array", c.invoked)
 		}
-		return r.changeRole(c, func(is *users.Definition) error {
+		return r.changeRole(c, func(is *access.Definition) error {
 			is.Privileges = change(is.Privileges, given)
 			return nil
 		})
@@ -287,16 +287,16 @@ func (r *Router) rolesInfo(c *call) (bson.D, error) {
 	return bson.D{{Key: "roles", Value: list}}, nil
 }
 
-func (c *call) rolesWanted(r *Router, v bson.RawValue) ([]users.Role, error) {
+func (c *call) rolesWanted(r *Router, v bson.RawValue) ([]access.Role, error) {
 	if n, isNumber := numberOf(v); isNumber && n == 1 {
-		var list []users.Role
+		var list []access.Role
 		for _, def := range r.users.Roles() {
 			if def.Database == c.db {
 				list = append(list, def.Role)
 			}
 		}
 		if truth(c.body.Lookup("showBuiltinRoles")) {
-			list = append(list, users.BuiltinRoles(c.db)...)
+			list = append(list, access.BuiltinRoles(c.db)...)
 		}
 		return list, nil
 	}
@@ -305,7 +305,7 @@ func (c *call) rolesWanted(r *Router, v bson.RawValue) ([]users.Role, error) {
 		if err != nil {
 			return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
 		}
-		var list []users.Role
+		var list []access.Role
 		for _, v := range values {
 			role, ok := c.roleOf(v)
 			if !ok {
@@ -319,20 +319,20 @@ func (c *call) rolesWanted(r *Router, v bson.RawValue) ([]users.Role, error) {
 	if !ok {
 		return nil, mongoerr.New(mongoerr.TypeMismatch, "rolesInfo takes 1, a name, {role, db} or an array of roles, not %s", typeName(v.Type))
 	}
-	return []users.Role{role}, nil
+	return []access.Role{role}, nil
 }
 
 // roleOf reads a role: its name, in the command's database, or {role, db}.
-func (c *call) roleOf(v bson.RawValue) (users.Role, bool) {
+func (c *call) roleOf(v bson.RawValue) (access.Role, bool) {
 	if name, isText := v.StringValueOK(); isText {
-		return users.Role{Role: name, Database: c.db}, true
+		return access.Role{Role: name, Database: c.db}, true
 	}
 	doc, isDoc := v.DocumentOK()
-	role := users.Role{Role: textOf(doc.Lookup("role")), Database: textOf(doc.Lookup("db"))}
+	role := access.Role{Role: textOf(doc.Lookup("role")), Database: textOf(doc.Lookup("db"))}
 	return role, isDoc && role.Role != ""
 }
 
-func (r *Router) roleDoc(def *users.Definition, privileges bool) bson.D {
+func (r *Router) roleDoc(def *access.Definition, privileges bool) bson.D {
 	doc := bson.D{}
 	if !def.Builtin {
 		doc = append(doc, bson.E{Key: "_id", Value: def.Database + "." + def.Role.Role})
@@ -343,12 +343,12 @@ func (r *Router) roleDoc(def *users.Definition, privileges bool) bson.D {
 	if privileges {
 		doc = append(doc,
 			bson.E{Key: "privileges", Value: privilegeDocs(def.Privileges)},
-			bson.E{Key: "inheritedPrivileges", Value: privilegeDocs(r.users.RoleGrants([]users.Role{def.Role}).Privileges())})
+			bson.E{Key: "inheritedPrivileges", Value: privilegeDocs(r.users.RoleGrants([]access.Role{def.Role}).Privileges())})
 	}
 	return doc
 }
 
-func roleDocs(roles []users.Role) bson.A {
+func roleDocs(roles []access.Role) bson.A {
 	docs := bson.A{}
 	for _, role := range roles {
 		docs = append(docs, role)
@@ -356,7 +356,7 @@ func roleDocs(roles []users.Role) bson.A {
 	return docs
 }
 
-func privilegeDocs(privileges []users.Privilege) bson.A {
+func privilegeDocs(privileges []access.Privilege) bson.A {
 	docs := bson.A{}
 	for _, p := range privileges {
 		docs = append(docs, p.Document())

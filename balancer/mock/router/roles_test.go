@@ -9,8 +9,8 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/access"
 	"shardsh/balancer/mock/router"
-	"shardsh/balancer/mock/users"
 )
 
 // A command without a rule is refused to all, so each must have one.
@@ -338,7 +338,7 @@ func TestRolesAreKept(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return &tester{t: t, router: router.New(c, nil, router.WithUsers(users.NewDirectory(), false)), cluster: c}, c.Close
+		return &tester{t: t, router: router.New(c, nil, router.WithUsers(access.NewDirectory(), false)), cluster: c}, c.Close
 	}
 	x, end := open()
 	x.ok("app", d("createRole", "kept", "roles", bson.A{"read"}, "privileges", bson.A{d("resource", d("db", "app", "collection", "a"), "actions", bson.A{"update"})}))

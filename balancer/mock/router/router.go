@@ -16,8 +16,8 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/access"
 	"shardsh/balancer/mock/store"
-	"shardsh/balancer/mock/users"
 	"shardsh/balancer/mock/wire"
 	"shardsh/balancer/mongoerr"
 )
@@ -47,7 +47,7 @@ type Router struct {
 	// parameters are the mongos's own; nil on a member.
 	parameters map[string]*ownParameter
 
-	users        *users.Directory
+	users        *access.Directory
 	authRequired bool
 	snapshots    SnapshotFile // nil refuses all
 }
@@ -59,7 +59,7 @@ type Option func(*Router)
 
 // WithUsers lets clients authenticate as one of these users. Where it is
 // required, a client that has not may ask nothing but how.
-func WithUsers(d *users.Directory, required bool) Option {
+func WithUsers(d *access.Directory, required bool) Option {
 	return func(r *Router) { r.users, r.authRequired = d, required }
 }
 
@@ -87,7 +87,7 @@ func New(c *mock.Cluster, logger *slog.Logger, options ...Option) *Router {
 		cursors:  cursors{rand: rand.New(rand.NewPCG(1, 2)), life: cursorLife},
 		process:  bson.NewObjectID(),
 		started:  time.Now(),
-		users:    users.NewDirectory(),
+		users:    access.NewDirectory(),
 
 		parameters: ownParameters(),
 		counters:   newCounters(),
@@ -197,7 +197,7 @@ func (r *Router) handle(ctx context.Context, req wire.Request) bson.Raw {
 	defer done()
 	c.ctx = ctx
 	reply, late, written := r.answer(cmd, c)
-	if err := written(); err != nil {
+	if err := written(ctx); err != nil {
 		return r.reply(nil, err)
 	}
 	late.sleep(ctx)
@@ -207,7 +207,7 @@ func (r *Router) handle(ctx context.Context, req wire.Request) bson.Raw {
 // answer runs a command with the cluster's lock held, and tells how much
 // later than now the reply is due. It may be sent when what the command has
 // changed is written.
-func (r *Router) answer(cmd *command, c *call) (reply bson.Raw, late lateness, written func() error) {
+func (r *Router) answer(cmd *command, c *call) (reply bson.Raw, late lateness, written func(context.Context) error) {
 	r.cluster.Lock()
 	defer r.cluster.Unlock()
 	r.cluster.Spend(commandTime)

@@ -6,8 +6,8 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/mock/access"
 	"shardsh/balancer/mock/store"
-	"shardsh/balancer/mock/users"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -68,8 +68,8 @@ func (r *Router) updateUser(c *call) (bson.D, error) {
 }
 
 // userDraft reads what createUser and updateUser say of a user.
-func (c *call) userDraft() (users.Draft, error) {
-	draft := users.Draft{Password: c.args.text("pwd"), CustomData: c.args.object("customData")}
+func (c *call) userDraft() (access.Draft, error) {
+	draft := access.Draft{Password: c.args.text("pwd"), CustomData: c.args.object("customData")}
 	if c.args.text(c.invoked) == "" {
 		return draft, mongoerr.New(mongoerr.BadValue, "Username cannot be empty")
 	}
@@ -90,7 +90,7 @@ func (c *call) userDraft() (users.Draft, error) {
 	return draft, err
 }
 
-func (c *call) readMechanisms(draft *users.Draft) error {
+func (c *call) readMechanisms(draft *access.Draft) error {
 	array, ok := c.args["mechanisms"].ArrayOK()
 	if !ok {
 		return nil
@@ -100,7 +100,7 @@ func (c *call) readMechanisms(draft *users.Draft) error {
 		return mongoerr.New(mongoerr.InvalidBSON, "%s", err)
 	}
 	for _, v := range values {
-		m := users.Mechanism(textOf(v))
+		m := access.Mechanism(textOf(v))
 		if !m.Known() {
 			return mongoerr.New(mongoerr.BadValue, "Unknown auth mechanism '%s'", string(m))
 		}
@@ -122,7 +122,7 @@ func textOf(v bson.RawValue) string {
 
 // readRoles reads the field roles: names, in the command's database, or
 // {role, db}. It is nil without the field.
-func (c *call) readRoles() ([]users.Role, error) {
+func (c *call) readRoles() ([]access.Role, error) {
 	array, ok := c.body.Lookup("roles").ArrayOK()
 	if !ok {
 		return nil, nil
@@ -131,7 +131,7 @@ func (c *call) readRoles() ([]users.Role, error) {
 	if err != nil {
 		return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
 	}
-	roles := []users.Role{}
+	roles := []access.Role{}
 	for _, v := range values {
 		role, ok := c.roleOf(v)
 		if !ok {
@@ -207,7 +207,7 @@ func isNumber(v bson.RawValue) bool {
 	return ok
 }
 
-func (r *Router) userDoc(u *users.User, custom, privileges bool) bson.D {
+func (r *Router) userDoc(u *access.User, custom, privileges bool) bson.D {
 	doc := bson.D{{Key: "_id", Value: u.Database + "." + u.Name}, {Key: "userId", Value: u.ID}, {Key: "user", Value: u.Name}, {Key: "db", Value: u.Database}}
 	if u.CustomData != nil && custom {
 		doc = append(doc, bson.E{Key: "customData", Value: u.CustomData})
@@ -228,19 +228,19 @@ func (r *Router) userDoc(u *users.User, custom, privileges bool) bson.D {
 }
 
 // usersWanted compiles the value of usersInfo.
-func (c *call) usersWanted(v bson.RawValue) (func(*users.User) bool, error) {
-	one := func(db, name string) func(*users.User) bool {
-		return func(u *users.User) bool { return u.Database == db && u.Name == name }
+func (c *call) usersWanted(v bson.RawValue) (func(*access.User) bool, error) {
+	one := func(db, name string) func(*access.User) bool {
+		return func(u *access.User) bool { return u.Database == db && u.Name == name }
 	}
 	if n, isNumber := numberOf(v); isNumber && n == 1 {
-		return func(u *users.User) bool { return u.Database == c.db }, nil
+		return func(u *access.User) bool { return u.Database == c.db }, nil
 	}
 	if name, isText := v.StringValueOK(); isText {
 		return one(c.db, name), nil
 	}
 	if doc, isDoc := v.DocumentOK(); isDoc {
 		if truth(doc.Lookup("forAllDBs")) {
-			return func(*users.User) bool { return true }, nil
+			return func(*access.User) bool { return true }, nil
 		}
 		return one(textOf(doc.Lookup("db")), textOf(doc.Lookup("user"))), nil
 	}
@@ -252,7 +252,7 @@ func (c *call) usersWanted(v bson.RawValue) (func(*users.User) bool, error) {
 	if err != nil {
 		return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
 	}
-	var each []func(*users.User) bool
+	var each []func(*access.User) bool
 	for _, v := range values {
 		f, err := c.usersWanted(v)
 		if err != nil {
@@ -260,7 +260,7 @@ func (c *call) usersWanted(v bson.RawValue) (func(*users.User) bool, error) {
 		}
 		each = append(each, f)
 	}
-	return func(u *users.User) bool {
-		return slices.ContainsFunc(each, func(f func(*users.User) bool) bool { return f(u) })
+	return func(u *access.User) bool {
+		return slices.ContainsFunc(each, func(f func(*access.User) bool) bool { return f(u) })
 	}, nil
 }

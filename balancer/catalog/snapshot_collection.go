@@ -1,0 +1,116 @@
+package catalog
+
+import (
+	"maps"
+	"slices"
+)
+
+// CollectionState is a collection of a Snapshot: its entry, its chunks and
+// zones, and what lies where.
+//
+// A reader that is only asked for an overview leaves Table nil and counts
+// chunks instead; it leaves Zones nil as well, and what zones there are is in
+// the documents of config.tags.
+type CollectionState struct {
+	Collection
+	Table *RoutingTable
+	Zones *ZoneSet // nil = none
+	// Counts are the chunks by shard, for when there is no Table.
+	Counts map[ShardID]ChunkCount
+
+	// Sizes is what each shard has of the collection. A shard without an entry
+	// did not tell.
+	Sizes map[ShardID]ShardData
+	// ChunkSizes are the sizes of chunks as far as somebody measured them.
+	ChunkSizes []ChunkSize
+
+	// Reported is what balancerCollectionStatus says; nil when nobody asked.
+	Reported *ReportedStatus
+}
+
+// ChunkCount is how many chunks a shard has of a collection.
+type ChunkCount struct{ Chunks, Jumbo int64 }
+
+// CountOn returns how many chunks of the collection a shard has.
+func (c *CollectionState) CountOn(id ShardID) ChunkCount {
+	if c.Table == nil {
+		return c.Counts[id]
+	}
+	return ChunkCount{Chunks: int64(c.Table.Count(id)), Jumbo: int64(c.Table.JumboCount(id))}
+}
+
+// Owners returns the shards that have chunks of the collection, by id.
+func (c *CollectionState) Owners() []ShardID {
+	if c.Table != nil {
+		return c.Table.Owners()
+	}
+	return slices.Sorted(maps.Keys(c.Counts))
+}
+
+// Count returns how many chunks the collection has.
+func (c *CollectionState) Count() ChunkCount {
+	var sum ChunkCount
+	for _, id := range c.Owners() {
+		n := c.CountOn(id)
+		sum.Chunks, sum.Jumbo = sum.Chunks+n.Chunks, sum.Jumbo+n.Jumbo
+	}
+	return sum
+}
+
+// ShardData is what a shard has of a collection. Owned data belong to the
+// shard's chunks, orphans are left behind by migrations.
+type ShardData struct {
+	Bytes     int64 // owned, before compression
+	Documents int64 // owned
+	// Orphans counts documents, OrphanBytes their size.
+	Orphans, OrphanBytes int64
+}
+
+// ChunkSize is the measured size of the chunk that begins at Min.
+type ChunkSize struct {
+	Min       Key
+	Bytes     int64
+	Documents int64
+}
+
+// ReportedStatus is the server's own verdict on a collection (spec 01 §7).
+type ReportedStatus struct {
+	Compliant bool
+	// Violation is the first thing that the balancer would mend; empty when
+	// Compliant.
+	Violation string
+	// ChunkSizeMB is the chunk size in force in MiB; 0 before 6.0.
+	ChunkSizeMB float64
+	// Phase is that of a defragmentation, "none" while it waits, empty when there
+	// is none. RemainingChunks is how many chunks the phase has left; -1 when the
+	// server does not tell.
+	Phase           string
+	RemainingChunks int64
+}
+
+// DataSizes returns the owned bytes by shard as a round reads them, with the
+// collection's chunk size or the given one where it has none.
+func (c *CollectionState) DataSizes(chunkSize int64) DataSizes {
+	sizes := DataSizes{ByShard: make(map[ShardID]int64, len(c.Sizes)), MaxChunkSizeBytes: chunkSize}
+	for id, data := range c.Sizes {
+		sizes.ByShard[id] = data.Bytes
+	}
+	if c.MaxChunkSizeBytes != 0 {
+		sizes.MaxChunkSizeBytes = c.MaxChunkSizeBytes
+	}
+	return sizes
+}
+
+// WithCollection returns a copy in which the collection takes the place of the
+// one with its namespace, or is added.
+func (s *Snapshot) WithCollection(c *CollectionState) *Snapshot {
+	next := *s
+	i, found := s.collectionAt(c.Namespace)
+	next.parts.Collections = slices.Clone(s.parts.Collections)
+	if found {
+		next.parts.Collections[i] = c
+	} else {
+		next.parts.Collections = slices.Insert(next.parts.Collections, i, c)
+	}
+	return &next
+}

@@ -1,0 +1,43 @@
+package catalog
+
+import (
+	"slices"
+	"time"
+)
+
+// WithTime returns a copy at another time.
+func (s *Snapshot) WithTime(t time.Time) *Snapshot {
+	next := *s
+	next.parts.Time = t
+	return &next
+}
+
+// WithSettings returns a copy with other settings.
+func (s *Snapshot) WithSettings(settings Settings) *Snapshot {
+	next := *s
+	next.parts.Settings = settings
+	return &next
+}
+
+// WithShard returns a copy in which the shard takes the place of the one with
+// its id, or is added.
+func (s *Snapshot) WithShard(shard ShardState) *Snapshot {
+	next := *s
+	i, found := s.shardAt(shard.ID)
+	next.parts.Shards = slices.Clone(s.parts.Shards)
+	if found {
+		next.parts.Shards[i] = shard
+	} else {
+		next.parts.Shards = slices.Insert(next.parts.Shards, i, shard)
+	}
+	return &next
+}
+
+// WithoutShard returns a copy without the shard.
+func (s *Snapshot) WithoutShard(id ShardID) *Snapshot {
+	next := *s
+	if i, found := s.shardAt(id); found {
+		next.parts.Shards = slices.Delete(slices.Clone(s.parts.Shards), i, i+1)
+	}
+	return &next
+}

@@ -1,0 +1,194 @@
+package access
+
+import "slices"
+
+// The built-in roles, from MongoDB's documentation of 8.0. What is made of
+// roles of a database takes its name; the empty name makes the role for any
+// database.
+
+// builtin is a role that every cluster has.
+type builtin struct {
+	// everywhere: every database has it; the others are admin's.
+	everywhere bool
+	privileges func(database string) []Privilege
+}
+
+// builtinRoles has them by name.
+func builtinRoles() map[string]builtin {
+	return map[string]builtin{
+		"read":      {true, readRole},
+		"readWrite": {true, readWriteRole},
+		"dbAdmin":   {true, dbAdminRole},
+		"userAdmin": {true, userAdminRole},
+		"dbOwner":   {true, dbOwnerRole},
+
+		"readAnyDatabase":       {false, readAnyDatabaseRole},
+		"readWriteAnyDatabase":  {false, readWriteAnyDatabaseRole},
+		"dbAdminAnyDatabase":    {false, dbAdminAnyDatabaseRole},
+		"userAdminAnyDatabase":  {false, userAdminAnyDatabaseRole},
+		"clusterMonitor":        {false, clusterMonitorRole},
+		"hostManager":           {false, hostManagerRole},
+		"clusterManager":        {false, clusterManagerRole},
+		"clusterAdmin":          {false, clusterAdminRole},
+		"enableSharding":        {false, enableShardingRole},
+		"directShardOperations": {false, directShardOperationsRole},
+		"backup":                {false, backupRole},
+		"restore":               {false, restoreRole},
+		"root":                  {false, rootRole},
+		"__system":              {false, systemRole},
+	}
+}
+
+// builtinPrivileges are those of a built-in role; false for another.
+func builtinPrivileges(r Role) ([]Privilege, bool) {
+	role, known := builtinRoles()[r.Role]
+	if !known || !role.everywhere && r.Database != "admin" {
+		return nil, false
+	}
+	return role.privileges(r.Database), true
+}
+
+// BuiltinRoles lists the built-in roles of a database, by name.
+func BuiltinRoles(database string) []Role {
+	var roles []Role
+	for name, role := range builtinRoles() {
+		if role.everywhere || database == "admin" {
+			roles = append(roles, Role{name, database})
+		}
+	}
+	slices.SortFunc(roles, compareRoles)
+	return roles
+}
+
+var (
+	readActions  = list(`changeStream collStats dbHash dbStats find killCursors listCollections listIndexes listSearchIndexes planCacheRead`)
+	writeActions = list(`convertToCapped createCollection createIndex createSearchIndexes dropCollection dropIndex
+		dropSearchIndex insert remove renameCollectionSameDB update updateSearchIndex`)
+	dbAdminActions = list(`analyzeShardKey bypassDocumentValidation collMod collStats compact configureQueryAnalyzer
+		convertToCapped createCollection createIndex createSearchIndexes dbStats dropCollection dropDatabase dropIndex
+		dropSearchIndex enableProfiler listCollections listIndexes listSearchIndexes planCacheIndexFilter planCacheRead
+		planCacheWrite reIndex renameCollectionSameDB storageDetails updateSearchIndex validate`)
+	profileActions   = list(`changeStream collStats convertToCapped createCollection dbHash dbStats dropCollection find killCursors listCollections listIndexes planCacheRead`)
+	userAdminActions = list(`changeCustomData changePassword createRole createUser dropRole dropUser grantRole revokeRole
+		setAuthenticationRestriction viewRole viewUser`)
+	monitorActions = list(`connPoolStats getClusterParameter getCmdLineOpts getDefaultRWConcern getLog getParameter getShardMap
+		hostInfo inprog listDatabases listSampledQueries listSessions listShards netstat operationMetrics queryStatsRead
+		queryStatsReadTransformed replSetGetConfig replSetGetStatus serverStatus shardedDataDistribution shardingState top useUUID`)
+	hostActions = list(`applicationMessage closeAllDatabases connPoolSync dropConnections flushRouterConfig fsync
+		invalidateUserCache killAnyCursor killAnySession killop logRotate oidReset resync rotateCertificates setParameter
+		shutdown touch unlock`)
+	managerActions = list(`addShard appendOplogNote applicationMessage checkMetadataConsistency cleanupOrphaned flushRouterConfig
+		getClusterParameter getDefaultRWConcern listSessions listShards removeShard replSetConfigure replSetGetConfig
+		replSetGetStatus replSetStateChange resync setClusterParameter setDefaultRWConcern setFeatureCompatibilityVersion
+		setUserWriteBlockMode transitionFromDedicatedConfigServer transitionToDedicatedConfigServer`)
+	shardingActions = list(`analyzeShardKey checkMetadataConsistency clearJumboFlag configureQueryAnalyzer enableSharding moveChunk
+		moveCollection refineCollectionShardKey reshardCollection splitChunk splitVector unshardCollection`)
+)
+
+func readRole(db string) []Privilege {
+	return []Privilege{{In(db), readActions}, {On(db, "system.js"), readActions}}
+}
+
+func readWriteRole(db string) []Privilege {
+	both := slices.Concat(readActions, writeActions)
+	return []Privilege{{In(db), both}, {On(db, "system.js"), both}}
+}
+
+func dbAdminRole(db string) []Privilege {
+	return []Privilege{{In(db), dbAdminActions}, {On(db, "system.profile"), profileActions}}
+}
+
+func userAdminRole(db string) []Privilege { return []Privilege{{In(db), userAdminActions}} }
+
+func dbOwnerRole(db string) []Privilege {
+	return slices.Concat(readWriteRole(db), dbAdminRole(db), userAdminRole(db))
+}
+
+// listsDatabases is what roles for any database have on top.
+func listsDatabases() []Privilege { return []Privilege{{TheCluster(), list("listDatabases")}} }
+
+func readAnyDatabaseRole(string) []Privilege { return append(readRole(""), listsDatabases()...) }
+
+func readWriteAnyDatabaseRole(string) []Privilege {
+	return append(readWriteRole(""), listsDatabases()...)
+}
+
+func dbAdminAnyDatabaseRole(string) []Privilege { return append(dbAdminRole(""), listsDatabases()...) }
+
+func userAdminAnyDatabaseRole(string) []Privilege {
+	seen := list("collStats dbHash dbStats find killCursors listCollections listIndexes planCacheRead")
+	return append(slices.Concat(userAdminRole(""), userAdminRole("config"), userAdminRole("local")),
+		Privilege{TheCluster(), list("invalidateUserCache listCachedAndActiveUsers listDatabases viewRole viewUser")},
+		Privilege{On("admin", "system.users"), seen},
+		Privilege{On("admin", "system.roles"), seen},
+		Privilege{On("admin", "system.version"), seen},
+	)
+}
+
+func clusterMonitorRole(string) []Privilege {
+	internals := slices.Concat(list("getShardVersion indexStats"), readActions)
+	return []Privilege{
+		{TheCluster(), monitorActions},
+		{In(""), list("collStats dbStats getDatabaseVersion getShardVersion indexStats")},
+		{In("config"), internals}, {On("config", "system.js"), readActions},
+		{In("local"), internals}, {On("local", "system.js"), readActions}, {On("local", "system.replset"), list("find")},
+		{On("", "system.profile"), list("find")},
+	}
+}
+
+func hostManagerRole(string) []Privilege {
+	return []Privilege{{TheCluster(), hostActions}, {In(""), list("killCursors")}}
+}
+
+func clusterManagerRole(string) []Privilege {
+	writes := list("enableSharding insert moveChunk remove splitChunk splitVector update")
+	return []Privilege{
+		{TheCluster(), managerActions},
+		{In(""), shardingActions},
+		{In("config"), slices.Concat(readActions, writes)},
+		{On("config", "system.sessions"), shardingActions},
+		{In("local"), writes},
+		{On("local", "system.replset"), readActions},
+	}
+}
+
+func clusterAdminRole(string) []Privilege {
+	return slices.Concat(clusterMonitorRole(""), hostManagerRole(""), clusterManagerRole(""),
+		[]Privilege{{In(""), list("dropDatabase")}})
+}
+
+func enableShardingRole(string) []Privilege {
+	return []Privilege{{In(""), list("enableSharding refineCollectionShardKey reshardCollection")}}
+}
+
+func directShardOperationsRole(string) []Privilege {
+	return []Privilege{{TheCluster(), list("issueDirectShardOperations")}}
+}
+
+func backupRole(string) []Privilege {
+	reads := list("collStats find listCollections listIndexes")
+	return []Privilege{
+		{TheCluster(), list("appendOplogNote getParameter listDatabases serverStatus setUserWriteBlockMode")},
+		{In(""), reads}, {In("config"), reads}, {In("local"), reads},
+		{On("", "system.js"), reads}, {On("", "system.profile"), reads},
+		{On("admin", "system.users"), reads}, {On("admin", "system.roles"), reads}, {On("admin", "system.version"), reads},
+		{On("config", "settings"), list("insert update")},
+	}
+}
+
+func restoreRole(string) []Privilege {
+	writes := list(`bypassDocumentValidation collMod convertToCapped createCollection createIndex dropCollection dropIndex insert listCollections`)
+	return []Privilege{
+		{TheCluster(), list("getParameter setUserWriteBlockMode")},
+		{In(""), slices.Concat(writes, userAdminActions)},
+		{In("config"), writes}, {In("local"), writes},
+		{On("", "system.js"), writes},
+	}
+}
+
+func rootRole(string) []Privilege {
+	return slices.Concat(clusterAdminRole(""), userAdminAnyDatabaseRole(""), dbAdminAnyDatabaseRole(""), readWriteAnyDatabaseRole(""),
+		restoreRole(""), backupRole(""), []Privilege{{Everything(), list("validate")}})
+}
+
+func systemRole(string) []Privilege { return []Privilege{{Everything(), []Action{anyAction}}} }

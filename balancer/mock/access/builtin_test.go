@@ -1,0 +1,76 @@
+package access_test
+
+import (
+	"testing"
+
+	"shardsh/balancer/mock/access"
+)
+
+// Every built-in role can be put together, of actions that a created role may
+// have, too.
+func TestBuiltinRolesHaveKnownActions(t *testing.T) {
+	d := access.NewDirectory()
+	roles := access.BuiltinRoles("admin")
+	if len(roles) < 18 {
+		t.Fatalf("roles %v", roles)
+	}
+	for _, role := range roles {
+		def, there := d.FindRole(role)
+		if !there || !def.Builtin || len(def.Privileges) == 0 {
+			t.Errorf("%s: %v", role.Role, def)
+			continue
+		}
+		for _, p := range def.Privileges {
+			for _, a := range p.Actions {
+				if !a.Known() {
+					t.Errorf("%s on %v: %q is no action", role.Role, p.Resource, a)
+				}
+			}
+		}
+	}
+	if other := access.BuiltinRoles("app"); len(other) != 5 {
+		t.Errorf("roles of another database %v", other)
+	}
+}
+
+func TestGrantsReachAsFarAsTheirResource(t *testing.T) {
+	d := access.NewDirectory()
+	role := access.Role{Role: "r", Database: "admin"}
+	for _, tt := range []struct {
+		name    string
+		has     access.Resource
+		on      access.Resource
+		allowed bool
+	}{
+		{"a collection", access.On("a", "x"), access.On("a", "x"), true},
+		{"another collection", access.On("a", "x"), access.On("a", "y"), false},
+		{"its database is more", access.On("a", "x"), access.In("a"), false},
+		{"a database's collections", access.In("a"), access.On("a", "x"), true},
+		{"a database's system collections are named", access.In("a"), access.On("a", "system.users"), false},
+		{"by name", access.On("a", "system.users"), access.On("a", "system.users"), true},
+		{"a name in any database", access.On("", "x"), access.On("b", "x"), true},
+		{"also on config", access.On("", "x"), access.On("config", "x"), true},
+		{"any database", access.In(""), access.On("a", "x"), true},
+		{"any but config", access.In(""), access.On("config", "settings"), false},
+		{"any but local", access.In(""), access.In("local"), false},
+		{"config by name", access.In("config"), access.On("config", "settings"), true},
+		{"the cluster is no database", access.In(""), access.TheCluster(), false},
+		{"no database is the cluster", access.TheCluster(), access.In("a"), false},
+		{"everything", access.Everything(), access.On("local", "system.x"), true},
+		{"everything has the cluster", access.Everything(), access.TheCluster(), true},
+	} {
+		if err := d.CreateRole(access.Definition{Role: role, Privileges: []access.Privilege{{Resource: tt.has, Actions: []access.Action{"find"}}}}); err != nil {
+			t.Fatal(err)
+		}
+		g := d.RoleGrants([]access.Role{role})
+		if got := g.Allows(tt.on, "find"); got != tt.allowed {
+			t.Errorf("%s: %v", tt.name, got)
+		}
+		if g.Allows(tt.has, "find", "insert") {
+			t.Errorf("%s: an action that was not granted is allowed", tt.name)
+		}
+		if _, _, err := d.DropRole(role); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

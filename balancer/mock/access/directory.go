@@ -1,0 +1,193 @@
+// Package access holds the mock cluster's users and lets them prove who they
+// are: SCRAM-SHA-256 and SCRAM-SHA-1, as MongoDB speaks them. Passwords are
+// not kept, only what a server keeps of them.
+package access
+
+import (
+	"cmp"
+	"crypto/rand"
+	"slices"
+	"sync"
+
+	"github.com/xdg-go/scram"
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mongoerr"
+)
+
+// Role is a role that a user has.
+type Role struct {
+	Role     string `bson:"role"`
+	Database string `bson:"db"`
+}
+
+// User is one user. The exported fields may be read by anybody and are never
+// changed; an update makes a new User.
+type User struct {
+	Name, Database string
+	ID             bson.Binary
+	Roles          []Role
+	CustomData     bson.Raw
+	credentials    map[Mechanism]scram.StoredCredentials
+}
+
+// Mechanisms are those the user can authenticate with, in the order servers
+// list them.
+func (u *User) Mechanisms() []Mechanism {
+	var list []Mechanism
+	for _, m := range []Mechanism{SHA1, SHA256} {
+		if _, ok := u.credentials[m]; ok {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+type key struct{ database, name string }
+
+// Directory is the users of a cluster. It may be used from any goroutine.
+type Directory struct {
+	// decoy makes the salts of users that don't exist.
+	decoy []byte
+
+	mu    sync.RWMutex
+	users map[key]*User
+	roles map[key]*Definition // those that were created
+	// grants are what users may do, as far as somebody has asked.
+	grants map[key]*Grants
+}
+
+// NewDirectory makes a directory without users.
+func NewDirectory() *Directory {
+	return &Directory{decoy: random(32), users: map[key]*User{}, roles: map[key]*Definition{}, grants: map[key]*Grants{}}
+}
+
+// random never fails: crypto/rand ends the process rather than give less.
+func random(n int) []byte {
+	b := make([]byte, n)
+	rand.Read(b)
+	return b
+}
+
+// Draft is a user to be made or, with only some fields, what is to change.
+type Draft struct {
+	// Password in the clear; empty means no change.
+	Password   string
+	Mechanisms []Mechanism
+	// Roles replace the user's; nil means no change.
+	Roles      []Role
+	CustomData bson.Raw
+}
+
+// Create adds a user. It fails with 51003 for one that exists, with BadValue
+// for a password that can't be prepared, and with RoleNotFound.
+func (d *Directory) Create(database, name string, draft Draft) error {
+	u := &User{Name: name, Database: database, ID: newID()}
+	if err := u.apply(draft); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.users[key{database, name}] != nil {
+		return mongoerr.New(mongoerr.UserExists, "User \"%s@%s\" already exists", name, database)
+	}
+	if err := d.checkRoles(u.Roles); err != nil {
+		return err
+	}
+	d.users[key{database, name}] = u
+	return nil
+}
+
+func newID() bson.Binary {
+	id := random(16)
+	id[6] = id[6]&0x0f | 0x40
+	id[8] = id[8]&0x3f | 0x80
+	return bson.Binary{Subtype: bson.TypeBinaryUUID, Data: id}
+}
+
+func (u *User) apply(draft Draft) error {
+	if draft.Password != "" {
+		credentials, err := makeCredentials(u.Name, draft.Password, draft.Mechanisms)
+		if err != nil {
+			return err
+		}
+		u.credentials = credentials
+	}
+	if draft.Roles != nil {
+		u.Roles = draft.Roles
+	}
+	if draft.CustomData != nil {
+		u.CustomData = draft.CustomData
+	}
+	return nil
+}
+
+// checkRoles fails with RoleNotFound. The caller holds the lock.
+func (d *Directory) checkRoles(roles []Role) error {
+	for _, r := range roles {
+		if _, known := d.findRole(r); !known {
+			return RoleMissing(r)
+		}
+	}
+	return nil
+}
+
+// Update changes a user. It fails with UserNotFound and RoleNotFound.
+func (d *Directory) Update(database, name string, draft Draft) error {
+	was, ok := d.Find(database, name)
+	if !ok {
+		return NotFound(database, name)
+	}
+	is := *was
+	if err := is.apply(draft); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.users[key{database, name}] == nil {
+		return NotFound(database, name)
+	}
+	if err := d.checkRoles(draft.Roles); err != nil {
+		return err
+	}
+	d.users[key{database, name}] = &is
+	d.forget()
+	return nil
+}
+
+// Drop removes a user. It is false when there is none.
+func (d *Directory) Drop(database, name string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	_, ok := d.users[key{database, name}]
+	delete(d.users, key{database, name})
+	d.forget()
+	return ok
+}
+
+// Find gives a user.
+func (d *Directory) Find(database, name string) (*User, bool) {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	u, ok := d.users[key{database, name}]
+	return u, ok
+}
+
+// All lists the users by database and name.
+func (d *Directory) All() []*User {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	all := make([]*User, 0, len(d.users))
+	for _, u := range d.users {
+		all = append(all, u)
+	}
+	slices.SortFunc(all, func(a, b *User) int {
+		return cmp.Or(cmp.Compare(a.Database, b.Database), cmp.Compare(a.Name, b.Name))
+	})
+	return all
+}
+
+// NotFound is the server's error for a user that is not there.
+func NotFound(database, name string) error {
+	return mongoerr.New(mongoerr.UserNotFound, "Could not find user \"%s\" for db \"%s\"", name, database)
+}

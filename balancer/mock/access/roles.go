@@ -1,0 +1,218 @@
+package access
+
+import (
+	"cmp"
+	"slices"
+
+	"shardsh/balancer/mongoerr"
+)
+
+// Definition is a role: a built-in one or one that was created. It is never
+// changed; an update makes a new one.
+type Definition struct {
+	Role
+	Builtin    bool
+	Privileges []Privilege
+	// Roles are those whose privileges this one has, too.
+	Roles []Role
+}
+
+func compareRoles(a, b Role) int {
+	return cmp.Or(cmp.Compare(a.Role, b.Role), cmp.Compare(a.Database, b.Database))
+}
+
+// FindRole gives a role, built-in or created.
+func (d *Directory) FindRole(r Role) (*Definition, bool) {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return d.findRole(r)
+}
+
+func (d *Directory) findRole(r Role) (*Definition, bool) {
+	if privileges, known := builtinPrivileges(r); known {
+		return &Definition{Role: r, Builtin: true, Privileges: newGrants(privileges).Privileges()}, true
+	}
+	def, known := d.roles[key{r.Database, r.Role}]
+	return def, known
+}
+
+// Roles lists the created roles by database and name.
+func (d *Directory) Roles() []*Definition {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	all := make([]*Definition, 0, len(d.roles))
+	for _, def := range d.roles {
+		all = append(all, def)
+	}
+	slices.SortFunc(all, func(a, b *Definition) int {
+		return cmp.Or(cmp.Compare(a.Database, b.Database), cmp.Compare(a.Role.Role, b.Role.Role))
+	})
+	return all
+}
+
+// CreateRole adds a role. It fails with 51002 for one that exists, and with
+// RoleNotFound when it inherits from one that does not.
+func (d *Directory) CreateRole(def Definition) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if _, known := builtinPrivileges(def.Role); known {
+		return mongoerr.New(mongoerr.BadValue, "Cannot create roles with the same name as a built-in role")
+	}
+	k := key{def.Database, def.Role.Role}
+	if d.roles[k] != nil {
+		return mongoerr.New(mongoerr.RoleExists, "Role \"%s@%s\" already exists", def.Role.Role, def.Database)
+	}
+	return d.putRole(k, def)
+}
+
+// ChangeRole replaces a created role by what change makes of it.
+func (d *Directory) ChangeRole(r Role, change func(*Definition) error) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if _, builtin := builtinPrivileges(r); builtin {
+		return mongoerr.New(mongoerr.InvalidRoleModification, "%s@%s is a built-in role and cannot be modified", r.Role, r.Database)
+	}
+	was := d.roles[key{r.Database, r.Role}]
+	if was == nil {
+		return RoleMissing(r)
+	}
+	is := Definition{Role: r, Privileges: slices.Clone(was.Privileges), Roles: slices.Clone(was.Roles)}
+	if err := change(&is); err != nil {
+		return err
+	}
+	return d.putRole(key{r.Database, r.Role}, is)
+}
+
+// putRole checks the roles that a role inherits from and stores it. The caller
+// holds the lock.
+func (d *Directory) putRole(k key, def Definition) error {
+	for _, of := range def.Roles {
+		if of == def.Role {
+			return mongoerr.New(mongoerr.InvalidRoleModification, "Cannot grant role %s@%s to itself", of.Role, of.Database)
+		}
+		if _, known := d.findRole(of); !known {
+			return RoleMissing(of)
+		}
+		if slices.Contains(d.inherited([]Role{of}), def.Role) {
+			return mongoerr.New(mongoerr.InvalidRoleModification, "Granting %s@%s to %s@%s would introduce a cycle in the role graph",
+				of.Role, of.Database, def.Role.Role, def.Database)
+		}
+	}
+	def.Privileges = newGrants(def.Privileges).Privileges()
+	slices.SortFunc(def.Roles, compareRoles)
+	def.Roles = slices.Compact(def.Roles)
+	d.roles[k] = &def
+	d.forget()
+	return nil
+}
+
+// DropRole removes a created role, and takes it from the users and roles that
+// have it. changed are these users and roles.
+func (d *Directory) DropRole(r Role) (changedUsers []*User, changedRoles []*Definition, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if _, builtin := builtinPrivileges(r); builtin {
+		return nil, nil, mongoerr.New(mongoerr.InvalidRoleModification, "%s@%s is a built-in role and cannot be modified", r.Role, r.Database)
+	}
+	if d.roles[key{r.Database, r.Role}] == nil {
+		return nil, nil, RoleMissing(r)
+	}
+	delete(d.roles, key{r.Database, r.Role})
+	d.forget()
+	isIt := func(of Role) bool { return of == r }
+	for k, u := range d.users {
+		if slices.ContainsFunc(u.Roles, isIt) {
+			is := *u
+			is.Roles = slices.DeleteFunc(slices.Clone(u.Roles), isIt)
+			d.users[k] = &is
+			changedUsers = append(changedUsers, &is)
+		}
+	}
+	for k, def := range d.roles {
+		if slices.ContainsFunc(def.Roles, isIt) {
+			is := *def
+			is.Roles = slices.DeleteFunc(slices.Clone(def.Roles), isIt)
+			d.roles[k] = &is
+			changedRoles = append(changedRoles, &is)
+		}
+	}
+	return changedUsers, changedRoles, nil
+}
+
+// Inherited lists roles and those they inherit from, each once, by name.
+func (d *Directory) Inherited(roles []Role) []Role {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return d.inherited(roles)
+}
+
+func (d *Directory) inherited(roles []Role) []Role {
+	seen := map[Role]bool{}
+	var list []Role
+	var visit func([]Role)
+	visit = func(roles []Role) {
+		for _, r := range roles {
+			if seen[r] {
+				continue
+			}
+			seen[r] = true
+			list = append(list, r)
+			if def := d.roles[key{r.Database, r.Role}]; def != nil {
+				visit(def.Roles)
+			}
+		}
+	}
+	visit(roles)
+	slices.SortFunc(list, compareRoles)
+	return list
+}
+
+// RoleGrants are all privileges that roles give.
+func (d *Directory) RoleGrants(roles []Role) *Grants {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return d.roleGrants(roles)
+}
+
+func (d *Directory) roleGrants(roles []Role) *Grants {
+	g := newGrants(nil)
+	for _, r := range d.inherited(roles) {
+		privileges, known := builtinPrivileges(r)
+		if def := d.roles[key{r.Database, r.Role}]; !known && def != nil {
+			privileges = def.Privileges
+		}
+		for _, p := range privileges {
+			g.add(p)
+		}
+	}
+	return g
+}
+
+// Grants are what a user may do now; false when there is no such user. They
+// are computed once after each change.
+func (d *Directory) Grants(database, name string) (*Grants, bool) {
+	k := key{database, name}
+	d.mu.RLock()
+	g, known := d.grants[k]
+	d.mu.RUnlock()
+	if known {
+		return g, true
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	u := d.users[k]
+	if u == nil {
+		return nil, false
+	}
+	g = d.roleGrants(u.Roles)
+	d.grants[k] = g
+	return g, true
+}
+
+// forget drops what was computed of users and roles. The caller holds the lock.
+func (d *Directory) forget() { clear(d.grants) }
+
+// RoleMissing is the server's error for a role that is not there.
+func RoleMissing(r Role) error {
+	return mongoerr.New(mongoerr.RoleNotFound, "Could not find role: %s@%s", r.Role, r.Database)
+}

@@ -1,0 +1,185 @@
+package access
+
+import (
+	"crypto/hmac"
+	"crypto/md5" //nolint:gosec // SCRAM-SHA-1 of MongoDB is made so
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+
+	"github.com/xdg-go/scram"
+
+	"shardsh/balancer/mongoerr"
+)
+
+// Mechanism is a way to authenticate.
+type Mechanism string
+
+// The mechanisms there are.
+const (
+	SHA1   Mechanism = "SCRAM-SHA-1"
+	SHA256 Mechanism = "SCRAM-SHA-256"
+)
+
+// scheme is what a mechanism's credentials are made with: the server's
+// scramSHA1IterationCount and scramSHA256IterationCount, and salts four bytes
+// shorter than the hash.
+type scheme struct {
+	hash       scram.HashGeneratorFcn
+	iterations int
+	saltBytes  int
+	hashBytes  int
+}
+
+var schemes = map[Mechanism]scheme{
+	SHA1:   {scram.SHA1, 10000, 16, 20},
+	SHA256: {scram.SHA256, 15000, 28, 32},
+}
+
+// Known tells whether there is such a mechanism.
+func (m Mechanism) Known() bool {
+	_, ok := schemes[m]
+	return ok
+}
+
+func makeCredentials(name, password string, mechanisms []Mechanism) (map[Mechanism]scram.StoredCredentials, error) {
+	if len(mechanisms) == 0 {
+		mechanisms = []Mechanism{SHA1, SHA256}
+	}
+	made := map[Mechanism]scram.StoredCredentials{}
+	for _, m := range mechanisms {
+		s, known := schemes[m]
+		if !known {
+			return nil, mongoerr.New(mongoerr.BadValue, "Unknown auth mechanism '%s'", string(m))
+		}
+		client, err := s.client(m, name, password)
+		if err != nil {
+			// The library's text names no part of the password.
+			return nil, mongoerr.New(mongoerr.BadValue, "Error preflighting normalization: %s", err)
+		}
+		c, err := client.GetStoredCredentialsWithError(scram.KeyFactors{Salt: string(random(s.saltBytes)), Iters: s.iterations})
+		if err != nil {
+			return nil, mongoerr.New(mongoerr.BadValue, "cannot make %s credentials: %s", string(m), err)
+		}
+		made[m] = c
+	}
+	return made, nil
+}
+
+// client derives keys. The name has no part in them but for the digest that
+// SCRAM-SHA-1 takes for the password.
+func (s scheme) client(m Mechanism, name, password string) (*scram.Client, error) {
+	if m == SHA1 {
+		digest := md5.Sum([]byte(name + ":mongo:" + password)) //nolint:gosec // the protocol's
+		return s.hash.NewClientUnprepped("", hex.EncodeToString(digest[:]), "")
+	}
+	return s.hash.NewClient("", password, "")
+}
+
+// ErrFailed is the only thing that a peer hears of why it was refused.
+var ErrFailed error = mongoerr.New(mongoerr.AuthenticationFailed, "Authentication failed.")
+
+// Conversation is one authentication under way. It belongs to one connection.
+type Conversation struct {
+	inner     *scram.ServerConversation
+	user      *User
+	skipEmpty bool
+	verified  bool
+	done      bool
+	// why is for the log: the peer hears ErrFailed.
+	why error
+}
+
+// Begin starts a conversation with a user of a database. skipEmpty leaves out
+// the last, empty exchange (options.skipEmptyExchange of saslStart). It fails
+// with MechanismUnavailable.
+func (d *Directory) Begin(m Mechanism, database string, skipEmpty bool) (*Conversation, error) {
+	s, known := schemes[m]
+	if !known {
+		return nil, mongoerr.New(mongoerr.MechanismUnavailable,
+			"Received authentication for mechanism %s which is not enabled", string(m))
+	}
+	c := &Conversation{skipEmpty: skipEmpty}
+	server, err := s.hash.NewServer(func(name string) (scram.StoredCredentials, error) {
+		user, exists := d.Find(database, name)
+		credentials, usable := scram.StoredCredentials{}, false
+		if exists {
+			credentials, usable = user.credentials[m]
+		}
+		if !usable {
+			c.why = errors.New("no such user, or not with this mechanism: " + name + "@" + database)
+			return d.decoyFor(m, s, database, name), nil
+		}
+		c.user = user
+		return credentials, nil
+	})
+	if err != nil {
+		return nil, mongoerr.New(mongoerr.InternalError, "%s", err)
+	}
+	c.inner = server.NewConversation()
+	return c, nil
+}
+
+// decoyFor makes credentials that no password has, with the same salt every
+// time, so that a name that is unknown takes the same steps and the same time
+// as a wrong password.
+func (d *Directory) decoyFor(m Mechanism, s scheme, database, name string) scram.StoredCredentials {
+	mac := hmac.New(sha256.New, d.decoy)
+	mac.Write([]byte(string(m) + "\x00" + database + "\x00" + name))
+	salt := mac.Sum(nil)[:s.saltBytes]
+	return scram.StoredCredentials{
+		KeyFactors: scram.KeyFactors{Salt: string(salt), Iters: s.iterations},
+		StoredKey:  random(s.hashBytes), ServerKey: random(s.hashBytes),
+	}
+}
+
+// Step takes the peer's next message and gives the answer. done tells that
+// the user is authenticated. An error, always ErrFailed, ends the conversation.
+func (c *Conversation) Step(payload []byte) (answer []byte, done bool, err error) {
+	switch {
+	case c.done:
+		return nil, false, ErrFailed
+	case c.verified && len(payload) == 0:
+		c.done = true
+		return []byte{}, true, nil
+	case c.verified:
+		c.done = true
+		return nil, false, c.fail(errors.New("the last exchange is not empty"))
+	}
+	text, err := c.inner.Step(string(payload))
+	if err != nil {
+		c.done = true
+		return nil, false, c.fail(err)
+	}
+	if !c.inner.Done() {
+		return []byte(text), false, nil
+	}
+	if !c.inner.Valid() || c.user == nil {
+		c.done = true
+		return nil, false, c.fail(errors.New("wrong password"))
+	}
+	c.verified = true
+	c.done = c.skipEmpty
+	return []byte(text), c.done, nil
+}
+
+func (c *Conversation) fail(why error) error {
+	if c.why == nil {
+		c.why = why
+	}
+	return ErrFailed
+}
+
+// User is who was authenticated; nil before the conversation is done.
+func (c *Conversation) User() *User {
+	if !c.done || !c.verified {
+		return nil
+	}
+	return c.user
+}
+
+// Why tells the log why the conversation failed.
+func (c *Conversation) Why() error { return c.why }
+
+// Who is the name the peer gave, for the log.
+func (c *Conversation) Who() string { return c.inner.Username() }

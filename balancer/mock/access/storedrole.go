@@ -1,0 +1,52 @@
+package access
+
+import (
+	"fmt"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// storedRole is a created role as it is kept on disk.
+type storedRole struct {
+	Role       string     `bson:"role"`
+	Database   string     `bson:"db"`
+	Privileges []bson.Raw `bson:"privileges"`
+	Roles      []Role     `bson:"roles"`
+}
+
+// Stored is the role for keeping.
+func (def *Definition) Stored() (bson.Raw, error) {
+	s := storedRole{Role: def.Role.Role, Database: def.Database, Roles: def.Roles}
+	for _, p := range def.Privileges {
+		raw, err := bson.Marshal(p.Document())
+		if err != nil {
+			return nil, err
+		}
+		s.Privileges = append(s.Privileges, raw)
+	}
+	return bson.Marshal(s)
+}
+
+// RestoreRole puts a stored role back, unless it is there.
+func (d *Directory) RestoreRole(stored bson.Raw) error {
+	var s storedRole
+	if err := bson.Unmarshal(stored, &s); err != nil {
+		return fmt.Errorf("stored role: %w", err)
+	}
+	def := &Definition{Role: Role{s.Role, s.Database}, Roles: s.Roles}
+	for _, raw := range s.Privileges {
+		p, err := ReadPrivilege(raw)
+		if err != nil {
+			return fmt.Errorf("stored role %s@%s: %w", s.Role, s.Database, err)
+		}
+		def.Privileges = append(def.Privileges, p)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	k := key{s.Database, s.Role}
+	if d.roles[k] == nil {
+		d.roles[k] = def
+		d.forget()
+	}
+	return nil
+}

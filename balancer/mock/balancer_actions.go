@@ -1,0 +1,190 @@
+package mock
+
+import (
+	"context"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
+	"shardsh/balancer/policy"
+)
+
+// What streaming actions take.
+const (
+	mergeTime    = 20 * time.Millisecond
+	mergeAllTime = 30 * time.Millisecond
+	measureTime  = 5 * time.Millisecond
+)
+
+// autoMergeMost is how many chunks one action of the auto-merger merges at
+// most (spec 02 §3.5).
+const autoMergeMost = 1000
+
+// StartAction begins a merge or a measurement; done is called by an event.
+func (e engine) StartAction(a policy.Action, done func(policy.ActionResult)) {
+	takes := map[policy.ActionKind]time.Duration{
+		policy.MergeRange: mergeTime, policy.MergeAll: mergeAllTime, policy.MeasureRange: measureTime,
+	}[a.Kind]
+	var act func()
+	act = func() {
+		if a.Kind == policy.MergeRange && e.c.Donating(a.Namespace, a.Shard) {
+			e.c.after(takes, act)
+			return
+		}
+		done(e.c.act(a))
+	}
+	e.c.after(takes+e.c.lag(a.Shard), act)
+}
+
+// Act waits, as no event may: the event driver uses StartAction.
+func (e engine) Act(ctx context.Context, a policy.Action) policy.ActionResult {
+	var result policy.ActionResult
+	ended := false
+	e.StartAction(a, func(r policy.ActionResult) { result, ended = r, true })
+	if err := e.c.Await(ctx, time.Time{}, func() bool { return ended }); err != nil {
+		result.Err = err
+	}
+	return result
+}
+
+func (c *Cluster) act(a policy.Action) policy.ActionResult {
+	if err := c.send(a.Shard, actionNames[a.Kind], func() bson.D { return c.actionCommand(a) }); err != nil {
+		return policy.ActionResult{Err: err}
+	}
+	coll, ok, err := c.Tracked(a.Namespace)
+	switch {
+	case err != nil:
+		return policy.ActionResult{Err: err}
+	case a.Kind == policy.MergeAll && !ok:
+		return policy.ActionResult{Err: mongoerr.New(mongoerr.ConflictingOperationInProgress, "collection %s is gone", a.Namespace)}
+	case a.Kind == policy.MergeAll:
+		merged, err := c.MergeAll(coll, a.Shard, policy.MergeLimits{
+			Chunks: autoMergeMost, Time: c.parameters.Milliseconds("autoMergerMaxTimeProcessingChunksMS"),
+		})
+		return policy.ActionResult{Merged: merged, Err: err}
+	case !ok || !coll.UUID.Equal(a.UUID):
+		return policy.ActionResult{Err: mongoerr.New(mongoerr.NamespaceNotFound, "collection %s not found", a.Namespace)}
+	case a.Kind == policy.MergeRange:
+		return policy.ActionResult{Err: c.mergeWhole(coll, a)}
+	}
+	return c.measure(coll, a)
+}
+
+// mergeWhole merges for the balancer, which names the shard it takes for the
+// owner.
+func (c *Cluster) mergeWhole(coll catalog.Collection, a policy.Action) error {
+	if owner := c.tables[a.Namespace].ShardOf(a.Min); owner != a.Shard {
+		return c.staleConfig(a.Namespace, a.Shard, "the range belongs to shard %s", owner)
+	}
+	return c.MergeRange(coll, a.Min, a.Max)
+}
+
+// measure is dataSize with an estimate: the truncated average document for
+// every key of the range, until there are more bytes than asked for
+// (spec 02 §4.4).
+func (c *Cluster) measure(coll catalog.Collection, a policy.Action) policy.ActionResult {
+	l := c.shards[a.Shard].colls[a.Namespace]
+	if l == nil {
+		return policy.ActionResult{}
+	}
+	docs, bytes := l.counts()
+	if docs == 0 {
+		return policy.ActionResult{}
+	}
+	if _, ok := l.keyIndex(coll.Pattern); !ok {
+		return policy.ActionResult{Err: mongoerr.New(mongoerr.OperationFailed, "couldn't find a valid index to search the key %s", coll.Pattern.Doc())}
+	}
+	average := bytes / docs
+	virtual, _ := l.virtual.within(coll.Pattern, a.Min, a.Max)
+	size := virtual * average
+	if size <= a.MaxBytes {
+		for range l.inRange(coll.Pattern, a.Min, a.Max) {
+			if size += average; size > a.MaxBytes {
+				break
+			}
+		}
+	}
+	return policy.ActionResult{Size: size, MaxReached: size > a.MaxBytes}
+}
+
+func (e engine) LogChange(_ context.Context, what string) error {
+	e.c.logChange(configShard, what, "", bson.D{})
+	return nil
+}
+
+// Mergeable looks at every collection the auto-merger may touch for a chunk
+// that came to its shard long enough ago.
+func (e engine) Mergeable(context.Context) ([]policy.MergeWork, error) {
+	colls, err := e.c.ShardedCollections()
+	if err != nil {
+		return nil, err
+	}
+	cutoff := e.c.historyCutoff()
+	var work []policy.MergeWork
+	for _, id := range e.c.shardIDs() {
+		w := policy.MergeWork{Shard: id}
+		for _, coll := range colls {
+			if !coll.Defragment && coll.EnableAutoMerge && ownsOlder(e.c.tables[coll.Namespace], id, cutoff) {
+				w.Namespaces = append(w.Namespaces, coll.Namespace)
+			}
+		}
+		if len(w.Namespaces) > 0 {
+			work = append(work, w)
+		}
+	}
+	return work, nil
+}
+
+func ownsOlder(t *catalog.RoutingTable, id catalog.ShardID, cutoff bson.Timestamp) bool {
+	for chunk := range t.Owned(id, catalog.Key{}, catalog.Key{}) {
+		if since := chunk.OnCurrentShardSince; !since.IsZero() && since.Before(cutoff) {
+			return true
+		}
+	}
+	return false
+}
+
+func (e engine) SetEstimate(_ context.Context, ns string, uuid bson.Binary, m policy.Measurement) error {
+	coll, ok, err := e.c.Tracked(ns)
+	if err != nil {
+		return err
+	}
+	if ok && coll.UUID.Equal(uuid) {
+		if chunk := e.c.tables[ns].Find(m.Min); chunk.Min.Equal(m.Min) && chunk.Max.Equal(m.Max) {
+			chunk.Estimate = m.Size
+			return e.c.putChunks(ns, chunk)
+		}
+	}
+	return mongoerr.New(noSuchChunk, "no chunk of %s with these bounds", ns)
+}
+
+// noSuchChunk is the server's code for a measured chunk that is gone.
+const noSuchChunk mongoerr.Code = 6049401
+
+func (e engine) SetDefragmentationPhase(_ context.Context, ns string, uuid bson.Binary, phase policy.PhaseName) error {
+	return e.c.changeDefragmented(ns, uuid, func(doc *bson.D) { set(doc, "defragmentationPhase", string(phase)) })
+}
+
+func (e engine) EndDefragmentation(_ context.Context, ns string, uuid bson.Binary) error {
+	if table := e.c.tables[ns]; table != nil {
+		e.c.tables[ns] = table.WithoutEstimates()
+	}
+	return e.c.changeDefragmented(ns, uuid, func(doc *bson.D) {
+		unset(doc, "defragmentCollection")
+		unset(doc, "defragmentationPhase")
+	})
+}
+
+func (c *Cluster) changeDefragmented(ns string, uuid bson.Binary, change func(*bson.D)) error {
+	coll, ok, err := c.Tracked(ns)
+	if err != nil {
+		return err
+	}
+	if !ok || !coll.UUID.Equal(uuid) {
+		return mongoerr.New(mongoerr.NamespaceNotFound, "collection %s not found", ns)
+	}
+	_, err = c.configModify(configCollections, ns, change)
+	return err
+}

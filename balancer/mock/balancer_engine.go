@@ -1,0 +1,202 @@
+package mock
+
+import (
+	"context"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer"
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
+	"shardsh/balancer/policy"
+)
+
+// engine is the cluster as the balancer sees it, for a caller that holds the
+// lock: the event driver, the status command, and a sharedEngine.
+type engine struct{ c *Cluster }
+
+var _ balancer.EventCluster = engine{}
+
+func (e engine) Setting(_ context.Context, id string) (bson.Raw, error) {
+	raw, _ := e.c.configDoc(configSettings, id)
+	return raw, nil
+}
+
+func (e engine) Shards(context.Context) ([]catalog.Shard, error) {
+	shards, err := e.c.ReadShards()
+	if e.c.release.LimitsShards() {
+		e.c.markFull(shards)
+	}
+	return shards, err
+}
+
+func (e engine) Collections(context.Context) ([]catalog.Collection, error) {
+	return e.c.ShardedCollections()
+}
+
+func (e engine) Routing(_ context.Context, ns string) (balancer.Routing, error) {
+	coll, ok, err := e.c.Tracked(ns)
+	if err != nil {
+		return balancer.Routing{}, err
+	}
+	if !ok {
+		return balancer.Routing{}, mongoerr.New(mongoerr.NamespaceNotFound, "collection %s not found", ns)
+	}
+	zones, err := e.c.zonesOf(coll)
+	return balancer.Routing{Collection: coll, Table: e.c.tables[ns], Zones: zones}, err
+}
+
+func (e engine) DataSizes(_ context.Context, colls []catalog.Collection) (map[string]map[catalog.ShardID]int64, error) {
+	if err := e.c.reachShards(configShard); err != nil {
+		return nil, err
+	}
+	sizes := make(map[string]map[catalog.ShardID]int64, len(colls))
+	for _, coll := range colls {
+		sizes[coll.Namespace] = e.c.ownedBytes(coll)
+	}
+	return sizes, nil
+}
+
+// Split waits on real time for a migration off the shard. An event must not.
+func (e engine) Split(ctx context.Context, s policy.Split) error {
+	if e.c.realTime {
+		if err := e.c.AwaitDonation(ctx, time.Time{}, s.Namespace, s.Shard); err != nil {
+			return err
+		}
+	}
+	coll, ok, err := e.c.Tracked(s.Namespace)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return mongoerr.New(mongoerr.ConflictingOperationInProgress, "collection %s is gone", s.Namespace)
+	}
+	if coll.Epoch != s.Version.Epoch {
+		return mongoerr.New(mongoerr.StaleEpoch, "The epoch of collection %s has changed", s.Namespace)
+	}
+	chunk := e.c.tables[s.Namespace].Find(s.Min)
+	if chunk.Shard != s.Shard || !chunk.Min.Equal(s.Min) || !chunk.Max.Equal(s.Max) {
+		return e.c.staleConfig(s.Namespace, s.Shard, "no chunk with these bounds")
+	}
+	if err := e.c.send(s.Shard, sendsSplit, func() bson.D { return splitCommand(coll, s) }); err != nil {
+		return err
+	}
+	return e.c.SplitOnShard(coll, chunk, s.Points)
+}
+
+func (e engine) StartMove(m policy.Migration, done func(error)) {
+	if m.Reason == policy.ReasonUnsharded {
+		e.c.startMoveUnsharded(m, done)
+		return
+	}
+	coll, err := e.chosen(m)
+	if err != nil {
+		done(err)
+		return
+	}
+	settings := e.c.loop.Settings()
+	req := MoveRequest{
+		Namespace: m.Namespace, From: m.From, To: m.To, Min: coll.Pattern.Bound(m.Min),
+		Force: m.Force, MaxChunkSizeBytes: m.MaxChunkSizeBytes, WaitForDelete: settings.WaitForDelete,
+	}
+	req.SecondaryThrottle, req.WriteConcern = settings.SecondaryThrottle.Sent()
+	if !m.Max.IsZero() {
+		req.Max = coll.Pattern.Bound(m.Max)
+	}
+	e.c.StartMove(req, done)
+}
+
+// chosen is the collection that a migration was chosen for. It may have been
+// dropped since, and another one made under its name.
+func (e engine) chosen(m policy.Migration) (catalog.Collection, error) {
+	coll, ok, err := e.c.Tracked(m.Namespace)
+	if err != nil {
+		return coll, err
+	}
+	if !ok || !coll.UUID.Equal(m.UUID) {
+		return coll, mongoerr.New(mongoerr.NamespaceNotFound, "collection %s not found", m.Namespace)
+	}
+	if len(m.Min.Values()) != coll.Pattern.Len() {
+		return coll, e.c.staleConfig(m.Namespace, m.From, "the shard key of %s has changed", m.Namespace)
+	}
+	return coll, nil
+}
+
+// Move waits, as no event may: the event driver uses StartMove.
+func (e engine) Move(ctx context.Context, m policy.Migration) error {
+	var result error
+	ended := false
+	e.StartMove(m, func(err error) { result, ended = err, true })
+	if err := e.c.Await(ctx, time.Time{}, func() bool { return ended }); err != nil {
+		return err
+	}
+	return result
+}
+
+func (e engine) SplitPoint(_ context.Context, m policy.Migration) (policy.Split, error) {
+	coll, err := e.chosen(m)
+	if err != nil {
+		return policy.Split{}, err
+	}
+	table := e.c.tables[m.Namespace]
+	chunk := table.Find(m.Min)
+	split := policy.Split{
+		Namespace: m.Namespace, Shard: chunk.Shard, Version: table.Version(),
+		ChunkVersion: chunk.Version, Min: chunk.Min, Max: chunk.Max,
+	}
+	points := func() bson.D { return pointsCommand(coll, split, m.MaxChunkSizeBytes) }
+	if err := e.c.send(chunk.Shard, sendsPoints, points); err != nil {
+		return split, err
+	}
+	if !e.c.release.BalancesBySize() {
+		split.Points = e.c.halvesOfChunks(coll, chunk, m.MaxChunkSizeBytes)
+		return split, nil
+	}
+	local := e.c.shards[chunk.Shard].colls[m.Namespace]
+	if point, ok := local.splitPoint(coll.Pattern, chunk.Min, chunk.Max, m.MaxChunkSizeBytes, forward); ok {
+		split.Points = []catalog.Key{point}
+	}
+	return split, nil
+}
+
+func (e engine) MarkJumbo(_ context.Context, ns string, min catalog.Key) error {
+	return e.c.setJumbo(ns, min, catalog.JumboTrue)
+}
+
+func (e engine) SwitchOffBalancing(_ context.Context, ns string) error {
+	_, err := e.c.configModify(configCollections, ns, func(doc *bson.D) { set(doc, "noBalance", true) })
+	return err
+}
+
+func (e engine) LogAction(_ context.Context, what string, details bson.D) error {
+	e.c.LogAction(what, details)
+	return nil
+}
+
+// sharedEngine is the cluster as the goroutine driver sees it: every exchange
+// takes the lock, and so does what waits, which gives it away meanwhile.
+type sharedEngine struct{ c *Cluster }
+
+var _ balancer.SharedCluster = sharedEngine{}
+
+// Engine is the cluster as an engine on goroutines of its own sees it. The
+// caller does not hold the lock.
+func (c *Cluster) Engine() balancer.SharedCluster { return sharedEngine{c} }
+
+func (s sharedEngine) With(exchange func(balancer.Cluster)) {
+	s.c.Lock()
+	defer s.c.Unlock()
+	defer s.c.persist()
+	exchange(engine(s))
+}
+
+func (s sharedEngine) Move(ctx context.Context, m policy.Migration) (err error) {
+	s.With(func(balancer.Cluster) { err = engine(s).Move(ctx, m) })
+	return err
+}
+
+func (s sharedEngine) Act(ctx context.Context, a policy.Action) (result policy.ActionResult) {
+	s.With(func(balancer.Cluster) { result = engine(s).Act(ctx, a) })
+	return result
+}

@@ -1,0 +1,160 @@
+package mock
+
+import (
+	"slices"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
+	"shardsh/balancer/policy"
+)
+
+// MergeRange merges the chunks that exactly tile [min, max) on the shard that
+// owns min (spec 02 §3.6). One chunk is a success without change.
+func (c *Cluster) MergeRange(coll catalog.Collection, min, max catalog.Key) error {
+	if min.Compare(max) >= 0 {
+		// The shard finds this without a code, and mongos raises it again.
+		return mongoerr.New(mongoerr.UnknownError, "bounds can't have max <= min")
+	}
+	table := c.tables[coll.Namespace]
+	owner := table.ShardOf(min)
+	if err := c.reach(configShard, owner); err != nil {
+		return err
+	}
+	if !tiles(slices.Collect(table.Owned(owner, min, max)), min, max) {
+		return c.staleConfig(coll.Namespace, owner, "the range is not made of whole chunks of shard %s", owner)
+	}
+	return c.commitMerge(coll, owner, min, max)
+}
+
+// tiles tells whether chunks in key order make up [min, max) exactly.
+func tiles(chunks []catalog.Chunk, min, max catalog.Key) bool {
+	at := min
+	for _, chunk := range chunks {
+		if !chunk.Min.Equal(at) {
+			return false
+		}
+		at = chunk.Max
+	}
+	return len(chunks) > 0 && at.Equal(max)
+}
+
+// commitMerge is the config server's part (_configsvrCommitChunksMerge): coll
+// is the collection as the shard knows it.
+func (c *Cluster) commitMerge(known catalog.Collection, shard catalog.ShardID, min, max catalog.Key) error {
+	ns := known.Namespace
+	coll, ok, err := c.Tracked(ns)
+	switch {
+	case err != nil:
+		return err
+	case !ok:
+		return mongoerr.New(mongoerr.ConflictingOperationInProgress, "collection %s is gone", ns)
+	case coll.Epoch != known.Epoch || coll.Timestamp != known.Timestamp:
+		return errStaleEpoch(ns)
+	case !coll.UUID.Equal(known.UUID):
+		return mongoerr.New(mongoerr.InvalidUUID, "the UUID of collection %s is another one", ns)
+	}
+	table := c.tables[ns]
+	var chunks []catalog.Chunk
+	for chunk := range table.Owned(shard, min, max) {
+		if chunk.Min.Compare(min) >= 0 {
+			chunks = append(chunks, chunk)
+		}
+	}
+	if !tiles(chunks, min, max) {
+		return mongoerr.New(mongoerr.IllegalOperation, "the range is not made of whole chunks of shard %s", shard)
+	}
+	if len(chunks) == 1 {
+		return nil
+	}
+	before := table.Version().ChunkVersion
+	merged := c.commits().Merge(table, chunks)
+	if err := c.putChunks(ns, merged); err != nil {
+		return err
+	}
+	c.logMerge("merge", ns, table, merged, before, len(chunks))
+	return nil
+}
+
+func errStaleEpoch(ns string) error {
+	return mongoerr.New(mongoerr.StaleEpoch, "The epoch of collection %s has changed", ns)
+}
+
+func (c *Cluster) logMerge(what, ns string, table *catalog.RoutingTable, merged catalog.Chunk, before catalog.ChunkVersion, count int) {
+	c.logChange(configShard, what, ns, bson.D{
+		{Key: "prevPlacementVersion", Value: versionDoc(table, before)},
+		{Key: "mergedVersion", Value: versionDoc(table, merged.Version)},
+		{Key: "owningShard", Value: string(merged.Shard)},
+		{Key: "min", Value: table.Pattern().Bound(merged.Min)},
+		{Key: "max", Value: table.Pattern().Bound(merged.Max)},
+		{Key: "numChunks", Value: int32(count)},
+	})
+}
+
+// mergeAllAttempts is how often chunks are read anew when the collection has
+// changed before they could be merged.
+const mergeAllAttempts = 5
+
+// MergeAll merges every run of mergeable chunks of a shard (spec 02 §3.5) and
+// gives the number of chunks that went into merged ones.
+func (c *Cluster) MergeAll(coll catalog.Collection, id catalog.ShardID, limits policy.MergeLimits) (int, error) {
+	if err := c.reach(configShard, id); err != nil {
+		return 0, err
+	}
+	return c.mergeAll(coll, id, limits, func() *catalog.RoutingTable { return c.tables[coll.Namespace] })
+}
+
+// mergeAll reads chunks without a lock and merges them if the collection has
+// not changed meanwhile; else it reads once more what may have changed.
+func (c *Cluster) mergeAll(coll catalog.Collection, id catalog.ShardID, limits policy.MergeLimits, read func() *catalog.RoutingTable) (int, error) {
+	var from catalog.Key
+	for range mergeAllAttempts {
+		table := read()
+		if table == nil {
+			break
+		}
+		zones, err := c.zonesOf(coll)
+		if err != nil {
+			return 0, err
+		}
+		runs := policy.MergeableRuns(policy.MergeSearch{
+			Table: table, Zones: zones, Shard: id, From: from, Cutoff: c.historyCutoff(), Limits: limits, Spent: c.lag(configShard),
+		})
+		if len(runs) == 0 {
+			return 0, nil
+		}
+		if now := c.tables[coll.Namespace]; now != nil && now.Version() == table.Version() {
+			return c.mergeRuns(coll.Namespace, table, runs)
+		}
+		from = runs[0][0].Min
+	}
+	return 0, mongoerr.New(mongoerr.ConflictingOperationInProgress, "collection %s changes too often for its chunks to be merged", coll.Namespace)
+}
+
+// mergeRuns writes one new chunk for each run.
+func (c *Cluster) mergeRuns(ns string, table *catalog.RoutingTable, runs [][]catalog.Chunk) (int, error) {
+	merged := c.commits().MergeRuns(table, runs)
+	if err := c.putChunks(ns, merged...); err != nil {
+		return 0, err
+	}
+	count := 0
+	before := table.Version().ChunkVersion // table is as it was before the merge
+	for i, chunk := range merged {
+		c.logMerge("autoMerge", ns, table, chunk, before, len(runs[i]))
+		before = chunk.Version
+		count += len(runs[i])
+	}
+	return count, nil
+}
+
+// historyCutoff is the time before which a chunk must have come to its shard
+// to be merged (spec 02 §3.3).
+func (c *Cluster) historyCutoff() bson.Timestamp {
+	return bson.Timestamp{T: uint32(c.now().Add(-c.historyWindow()).Unix())}
+}
+
+func (c *Cluster) historyWindow() time.Duration {
+	return max(c.parameters.Seconds("minSnapshotHistoryWindowInSeconds"), c.parameters.Seconds("transactionLifetimeLimitSeconds"))
+}

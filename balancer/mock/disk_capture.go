@@ -1,0 +1,247 @@
+package mock
+
+import (
+	"bytes"
+	"iter"
+	"maps"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/disk"
+	"shardsh/balancer/mock/store"
+)
+
+// tracker finds what of a cluster's state has changed since it last looked.
+// Collections, virtual data and shards keep notes of their own changes, and
+// routing tables are compared; of the rest there is little. What it
+// finds first is all there is.
+type tracker struct {
+	once   bool
+	number uint64 // last one given to a shard, collection, table or task
+	look   uint64 // counts looks
+
+	shards map[*shard]*trackedShard
+	colls  map[*store.Collection]*trackedCollection
+	dirty  []*trackedCollection
+	tables map[string]trackedTable
+	views  map[string][]byte
+	users  map[string][]byte
+	meta   map[string][]byte
+
+	counters counters // last written
+
+	emit  func(disk.Entry)
+	found bool // something, at this look
+}
+
+// counters are what is written when they alone have changed.
+type counters struct {
+	stamp bson.Timestamp
+	ids   uint32
+	term  int64
+}
+
+type trackedShard struct {
+	number  uint64
+	look    uint64
+	written bool
+	form    disk.Shard
+	tasks   map[*rangeDeletion]*trackedTask
+}
+
+type trackedTask struct {
+	number uint64
+	look   uint64
+	stored []byte
+}
+
+type trackedTable struct {
+	number uint64
+	table  *catalog.RoutingTable
+}
+
+// newTracker has seen nothing. once: nothing needs to be noted for another look.
+func newTracker(once bool) *tracker {
+	return &tracker{
+		once:   once,
+		shards: map[*shard]*trackedShard{}, colls: map[*store.Collection]*trackedCollection{}, tables: map[string]trackedTable{},
+		views: map[string][]byte{}, users: map[string][]byte{}, meta: map[string][]byte{},
+	}
+}
+
+// capture gives everything that has changed to emit and tells whether there
+// was anything. Virtual time goes with other changes only, or when it is forced:
+// that time goes by is no reason to write.
+func (t *tracker) capture(c *Cluster, force bool, emit func(disk.Entry)) bool {
+	t.look++
+	t.emit, t.found = emit, false
+	t.captureShards(c)
+	t.captureCollections(c)
+	t.captureDocuments()
+	t.captureTables(c)
+	t.captureExtents(c)
+	t.captureSmall(disk.BucketViews, t.views, len(c.views), func(yield func(string, []byte) bool) {
+		for ns, v := range c.views {
+			if !yield(ns, encode(disk.View(v))) {
+				return
+			}
+		}
+	})
+	t.captureSmall(disk.BucketUsers, t.users, len(c.users), maps.All(c.users))
+	t.captureMeta(disk.MetaParameters, encode(c.parameters.values()))
+	if now := (counters{c.lastStamp, c.idCounter, c.term}); t.found || force || t.counters != now {
+		t.counters = now
+		t.captureMeta(disk.MetaState, encode(c.storedState()))
+	}
+	t.emit = nil
+	return t.found
+}
+
+func (t *tracker) put(bucket string, key, value []byte) {
+	t.found = true
+	t.emit(disk.Entry{Bucket: bucket, Key: key, Value: value})
+}
+
+func (t *tracker) next() uint64 {
+	t.number++
+	return t.number
+}
+
+func (t *tracker) captureMeta(key string, value []byte) {
+	if !bytes.Equal(t.meta[key], value) {
+		t.meta[key] = value
+		t.put(disk.BucketMeta, []byte(key), value)
+	}
+}
+
+func (t *tracker) captureShards(c *Cluster) {
+	for id, s := range c.shards {
+		t.captureShard(s, disk.Shard{ID: string(id)})
+	}
+	for address, s := range c.removed {
+		t.captureShard(s, disk.Shard{ID: string(s.id), Removed: true, Address: address})
+	}
+	if len(t.shards) == len(c.shards)+len(c.removed) {
+		return
+	}
+	for s, known := range t.shards {
+		if known.look == t.look {
+			continue
+		}
+		for _, task := range known.tasks {
+			t.put(disk.BucketDeletions, disk.NumberKey(task.number), nil)
+		}
+		t.put(disk.BucketShards, disk.NumberKey(known.number), nil)
+		delete(t.shards, s)
+	}
+}
+
+func (t *tracker) captureShard(s *shard, form disk.Shard) {
+	known := t.shards[s]
+	if known == nil {
+		known = &trackedShard{number: t.next(), tasks: map[*rangeDeletion]*trackedTask{}}
+		t.shards[s] = known
+		s.deletionsChanged = s.deletionsChanged || len(s.deletions) > 0
+	}
+	known.look = t.look
+	if !known.written || known.form != form {
+		known.written, known.form = true, form
+		t.put(disk.BucketShards, disk.NumberKey(known.number), encode(form))
+	}
+	if s.deletionsChanged {
+		t.captureDeletions(s, known)
+		s.deletionsChanged = t.once
+	}
+}
+
+func (t *tracker) captureDeletions(s *shard, known *trackedShard) {
+	for _, task := range s.deletions {
+		was := known.tasks[task]
+		if was == nil {
+			was = &trackedTask{number: t.next()}
+			known.tasks[task] = was
+		}
+		was.look = t.look
+		p := task.coll.Pattern
+		stored := encode(disk.Deletion{
+			Shard: int64(known.number), Namespace: task.coll.Namespace, UUID: task.coll.UUID,
+			Min: p.Bound(task.min), Max: p.Bound(task.max), Now: task.when == deletionNow,
+		})
+		if !bytes.Equal(stored, was.stored) {
+			was.stored = stored
+			t.put(disk.BucketDeletions, disk.NumberKey(was.number), stored)
+		}
+	}
+	for task, was := range known.tasks {
+		if was.look != t.look {
+			t.put(disk.BucketDeletions, disk.NumberKey(was.number), nil)
+			delete(known.tasks, task)
+		}
+	}
+}
+
+// captureTables writes the chunks in which tables differ from what they were.
+// A table of another key or epoch is written anew.
+func (t *tracker) captureTables(c *Cluster) {
+	for ns, table := range c.tables {
+		known, ok := t.tables[ns]
+		if ok && known.table == table {
+			continue
+		}
+		if ok && (known.table.Epoch() != table.Epoch() || !known.table.Pattern().Equal(table.Pattern())) {
+			t.put(disk.Numbered(disk.BucketChunks, known.number), nil, nil)
+			ok = false
+		}
+		if !ok {
+			known = trackedTable{number: t.next()}
+			t.put(disk.BucketTables, []byte(ns), encode(disk.Table{
+				Number: int64(known.number), Key: table.Pattern().Doc(), Epoch: table.Epoch(), Timestamp: table.Timestamp(),
+			}))
+		}
+		t.captureChunks(ns, known, table)
+		t.tables[ns] = trackedTable{known.number, table}
+	}
+	if len(t.tables) == len(c.tables) {
+		return
+	}
+	for ns, known := range t.tables {
+		if c.tables[ns] == nil {
+			t.put(disk.BucketTables, []byte(ns), nil)
+			t.put(disk.Numbered(disk.BucketChunks, known.number), nil, nil)
+			delete(t.tables, ns)
+		}
+	}
+}
+
+func (t *tracker) captureChunks(ns string, known trackedTable, table *catalog.RoutingTable) {
+	bucket := disk.Numbered(disk.BucketChunks, known.number)
+	coll := catalog.Collection{Namespace: ns, Pattern: table.Pattern()}
+	for change := range table.Since(known.table) {
+		var value []byte
+		if !change.Gone {
+			value = chunkDocument(coll, change.Chunk)
+		}
+		t.put(bucket, disk.BoundKey(change.Min), value)
+	}
+}
+
+// captureSmall compares a bucket of few entries as a whole.
+func (t *tracker) captureSmall(bucket string, known map[string][]byte, n int, all iter.Seq2[string, []byte]) {
+	for key, value := range all {
+		if !bytes.Equal(known[key], value) {
+			known[key] = value
+			t.put(bucket, []byte(key), value)
+		}
+	}
+	if len(known) == n {
+		return
+	}
+	there := maps.Collect(all)
+	for key := range known {
+		if there[key] == nil {
+			t.put(bucket, []byte(key), nil)
+			delete(known, key)
+		}
+	}
+}

@@ -1,0 +1,169 @@
+package mock
+
+import (
+	"bytes"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/disk"
+	"shardsh/balancer/mock/store"
+)
+
+type trackedCollection struct {
+	number uint64
+	look   uint64
+	docs   *store.Collection
+	form   disk.Collection
+	stored []byte
+	// local is nil on the config server.
+	local   *localCollection
+	extents *extentWatch
+	// fresh: none of its documents has been written.
+	fresh bool
+}
+
+func (t *tracker) captureCollections(c *Cluster) {
+	n := 0
+	for ns, docs := range c.config {
+		t.captureCollection(disk.Collection{Shard: disk.ConfigNumber, Namespace: ns}, docs, nil)
+		n++
+	}
+	for s, known := range t.shards {
+		for ns, local := range s.colls {
+			t.captureCollection(disk.Collection{Shard: int64(known.number), Namespace: ns, UUID: local.uuid}, local.docs, local)
+			n++
+		}
+	}
+	if n == len(t.colls) {
+		return
+	}
+	for docs, known := range t.colls {
+		if known.look == t.look {
+			continue
+		}
+		t.put(disk.BucketCollections, disk.NumberKey(known.number), nil)
+		t.put(disk.Numbered(disk.BucketDocuments, known.number), nil, nil)
+		if known.extents != nil {
+			t.put(disk.Numbered(disk.BucketExtents, known.number), nil, nil)
+		}
+		delete(t.colls, docs)
+	}
+}
+
+// captureCollection writes what a collection is; its contents come later.
+func (t *tracker) captureCollection(form disk.Collection, docs *store.Collection, local *localCollection) {
+	known := t.colls[docs]
+	if known == nil {
+		known = &trackedCollection{number: t.next(), docs: docs, fresh: true}
+		t.colls[docs] = known
+		t.dirty = append(t.dirty, known)
+	}
+	known.look = t.look
+	same := known.stored != nil && known.local == local && known.form.Shard == form.Shard && known.form.Namespace == form.Namespace
+	known.local = local
+	if same && (local == nil || len(local.options) == 0 && len(known.form.Options) == 0) {
+		return
+	}
+	known.form = form
+	t.describe(known)
+}
+
+// describe writes a collection's entry if it has changed.
+func (t *tracker) describe(known *trackedCollection) {
+	known.form.Options = nil
+	if known.local != nil && len(known.local.options) > 0 {
+		known.form.Options = encode(known.local.options)
+	}
+	known.form.Indexes = storedIndexes(known.docs)
+	if stored := encode(known.form); !bytes.Equal(known.stored, stored) {
+		known.stored = stored
+		t.put(disk.BucketCollections, disk.NumberKey(known.number), stored)
+	}
+}
+
+// captureDocuments writes the documents of the collections that say that they
+// have changed.
+func (t *tracker) captureDocuments() {
+	dirty := t.dirty
+	t.dirty = nil
+	for _, known := range dirty {
+		if t.colls[known.docs] != known {
+			continue // dropped
+		}
+		bucket := disk.Numbered(disk.BucketDocuments, known.number)
+		if known.fresh {
+			known.fresh = false
+			t.watch(known)
+			for record, doc := range known.docs.Scan() {
+				t.put(bucket, disk.NumberKey(uint64(record)), doc)
+			}
+			continue
+		}
+		changes := known.docs.TakeChanges()
+		for _, record := range changes.Records {
+			doc, _ := known.docs.Get(record)
+			t.put(bucket, disk.NumberKey(uint64(record)), doc)
+		}
+		if changes.Indexes {
+			t.describe(known)
+		}
+	}
+}
+
+func (t *tracker) watch(known *trackedCollection) {
+	if !t.once {
+		known.docs.Watch(func() { t.dirty = append(t.dirty, known) })
+	}
+}
+
+// extentWatch are the lower bounds at which virtual data has changed.
+type extentWatch struct{ changed map[catalog.Key]struct{} }
+
+func (w *extentWatch) note(min catalog.Key) {
+	if w != nil {
+		w.changed[min] = struct{}{}
+	}
+}
+
+// captureExtents writes virtual data: what has changed, or all where the data
+// was made anew.
+func (t *tracker) captureExtents(c *Cluster) {
+	for _, known := range t.colls {
+		l := known.local
+		if l == nil || l.virtual.watch == nil && l.virtual.extents == nil && known.extents == nil {
+			continue
+		}
+		table := c.tables[known.form.Namespace]
+		if table == nil {
+			continue // virtual data lies in chunks
+		}
+		bucket, p := disk.Numbered(disk.BucketExtents, known.number), table.Pattern()
+		if l.virtual.watch == nil || l.virtual.watch != known.extents {
+			t.rewriteExtents(known, bucket, p)
+			continue
+		}
+		if len(known.extents.changed) == 0 {
+			continue
+		}
+		for min := range known.extents.changed {
+			var value []byte
+			if e, there := l.virtual.extents.Get(extent{min: min}); there {
+				value = encode(storeExtent(p, e))
+			}
+			t.put(bucket, disk.BoundKey(min), value)
+		}
+		clear(known.extents.changed)
+	}
+}
+
+func (t *tracker) rewriteExtents(known *trackedCollection, bucket string, p catalog.KeyPattern) {
+	if known.extents != nil {
+		t.put(bucket, nil, nil)
+	}
+	for e := range known.local.virtual.all() {
+		t.put(bucket, disk.BoundKey(e.min), encode(storeExtent(p, e)))
+	}
+	known.extents = &extentWatch{changed: map[catalog.Key]struct{}{}}
+	if !t.once {
+		known.local.virtual.watch = known.extents
+	}
+}

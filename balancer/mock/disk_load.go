@@ -1,0 +1,307 @@
+package mock
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer"
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/disk"
+	"shardsh/balancer/mock/store"
+)
+
+// loading puts a stored state into an empty cluster.
+type loading struct {
+	c      *Cluster
+	from   disk.Source
+	shards map[uint64]*shard
+	// tracker learns what is stored, so that only later changes are written.
+	tracker *tracker
+}
+
+// load reads a state. What was under way when it was written has still to be
+// rolled back.
+func (c *Cluster) load(from disk.Source, t *tracker) error {
+	l := loading{c: c, from: from, shards: map[uint64]*shard{}, tracker: t}
+	for _, part := range []struct {
+		bucket string
+		read   func(key, value []byte) error
+	}{
+		{disk.BucketMeta, l.meta},
+		{disk.BucketShards, l.shard},
+		{disk.BucketTables, l.table},
+		{disk.BucketCollections, l.collection},
+		{disk.BucketDeletions, l.deletion},
+		{disk.BucketViews, l.view},
+		{disk.BucketUsers, l.user},
+	} {
+		if err := disk.Read(from, part.bucket, part.read); err != nil {
+			return fmt.Errorf("the state can't be read: %w", err)
+		}
+	}
+	return nil
+}
+
+func (l *loading) saw(number uint64) { l.tracker.number = max(l.tracker.number, number) }
+
+func (l *loading) meta(key, value []byte) error {
+	switch string(key) {
+	case disk.MetaState:
+		var s disk.State
+		if err := bson.Unmarshal(value, &s); err != nil {
+			return err
+		}
+		return l.c.restoreState(s)
+	case disk.MetaParameters:
+		return l.c.parameters.restore(value)
+	}
+	return nil
+}
+
+func (c *Cluster) storedState() disk.State {
+	chance, _ := c.chance.MarshalBinary() // never fails
+	return disk.State{
+		Time: c.now().UnixNano(), Stamp: c.lastStamp, IDs: int64(c.idCounter), Term: c.term,
+		Process: c.process[:], Chance: chance, HadTwo: c.hadTwo, Release: c.release.String(),
+	}
+}
+
+// restoreState goes on with the clocks and counters. A restart is an election:
+// the term is the next one.
+func (c *Cluster) restoreState(s disk.State) error {
+	release, err := catalog.ParseRelease(s.Release)
+	if err != nil {
+		return err
+	}
+	c.release = release
+	if err := c.chance.UnmarshalBinary(s.Chance); err != nil {
+		return err
+	}
+	copy(c.process[:], s.Process)
+	c.idCounter, c.term, c.hadTwo = uint32(s.IDs), s.Term+1, s.HadTwo
+	if c.lastStamp.Before(s.Stamp) {
+		c.lastStamp = s.Stamp
+		c.gossip.Store(uint64(s.Stamp.T)<<32 | uint64(s.Stamp.I))
+	}
+	if !c.realTime {
+		c.queue = balancer.NewQueue(time.Unix(0, s.Time))
+		c.started = c.now()
+	}
+	return nil
+}
+
+func (l *loading) shard(key, value []byte) error {
+	number, err := disk.KeyNumber(key)
+	if err != nil {
+		return err
+	}
+	var form disk.Shard
+	if err := bson.Unmarshal(value, &form); err != nil {
+		return err
+	}
+	s := newShard(catalog.ShardID(form.ID))
+	l.shards[number] = s
+	l.saw(number)
+	l.tracker.shards[s] = &trackedShard{number: number, written: true, form: form, tasks: map[*rangeDeletion]*trackedTask{}}
+	if form.Removed {
+		l.c.removed[form.Address] = s
+	} else {
+		l.c.shards[s.id] = s
+	}
+	return nil
+}
+
+func (l *loading) table(key, value []byte) error {
+	var form disk.Table
+	if err := bson.Unmarshal(value, &form); err != nil {
+		return err
+	}
+	pattern, err := catalog.ParseKeyPattern(form.Key)
+	if err != nil {
+		return err
+	}
+	chunks, err := l.chunks(pattern, disk.Numbered(disk.BucketChunks, uint64(form.Number)))
+	if err != nil {
+		return err
+	}
+	builder := catalog.NewBuilder(pattern, form.Epoch, form.Timestamp)
+	for _, chunk := range chunks {
+		if err := builder.Add(chunk); err != nil {
+			return err
+		}
+	}
+	table, err := builder.Table()
+	if err != nil {
+		return err
+	}
+	l.saw(uint64(form.Number))
+	l.c.tables[string(key)] = table
+	l.tracker.tables[string(key)] = trackedTable{uint64(form.Number), table}
+	return nil
+}
+
+// chunks are a table's chunks in key order. They come in it, but for those
+// with very long bounds.
+func (l *loading) chunks(p catalog.KeyPattern, bucket string) (chunks []bson.Raw, err error) {
+	sorted := true
+	for key, value := range l.from.Each(bucket) {
+		sorted = sorted && len(key) <= disk.MaxKeyBytes
+		chunks = append(chunks, value)
+	}
+	if sorted {
+		return chunks, nil
+	}
+	slices.SortFunc(chunks, func(a, b bson.Raw) int {
+		x, errX := catalog.ParseChunk(p, a)
+		y, errY := catalog.ParseChunk(p, b)
+		if errX != nil || errY != nil {
+			return 0 // the builder will say so
+		}
+		return x.Min.Compare(y.Min)
+	})
+	return chunks, nil
+}
+
+func (l *loading) collection(key, value []byte) error {
+	number, err := disk.KeyNumber(key)
+	if err != nil {
+		return err
+	}
+	var form disk.Collection
+	if err := bson.Unmarshal(value, &form); err != nil {
+		return err
+	}
+	docs := newDocs(form.Namespace)
+	for _, index := range form.Indexes {
+		if err := docs.CreateIndex(indexSpec(index)); err != nil {
+			return fmt.Errorf("index %s: %w", index.Name, err)
+		}
+	}
+	err = disk.Read(l.from, disk.Numbered(disk.BucketDocuments, number), func(key, doc []byte) error {
+		record, err := disk.KeyNumber(key)
+		if err != nil {
+			return err
+		}
+		return docs.Restore(store.RecordID(record), slices.Clone(doc))
+	})
+	if err != nil {
+		return err
+	}
+	known := &trackedCollection{number: number, docs: docs, form: form, stored: slices.Clone(value)}
+	if known.local, err = l.place(form, docs); err != nil {
+		return err
+	}
+	l.saw(number)
+	l.tracker.colls[docs] = known
+	l.tracker.watch(known)
+	return l.extents(known)
+}
+
+// place puts a collection where it belongs.
+func (l *loading) place(form disk.Collection, docs *store.Collection) (*localCollection, error) {
+	if form.Shard == disk.ConfigNumber {
+		l.c.config[form.Namespace] = docs
+		return nil, nil
+	}
+	s := l.shards[uint64(form.Shard)]
+	if s == nil {
+		return nil, fmt.Errorf("there is no shard %d", form.Shard)
+	}
+	options, err := disk.ReadOptions(form.Options)
+	if err != nil {
+		return nil, err
+	}
+	local := newLocal(form.UUID, options, form.Namespace)
+	local.docs = docs
+	s.colls[form.Namespace] = local
+	return local, nil
+}
+
+func (l *loading) extents(known *trackedCollection) error {
+	table := l.c.tables[known.form.Namespace]
+	if known.local == nil || table == nil {
+		return nil
+	}
+	err := disk.Read(l.from, disk.Numbered(disk.BucketExtents, known.number), func(_, value []byte) error {
+		var form disk.Extent
+		if err := bson.Unmarshal(value, &form); err != nil {
+			return err
+		}
+		e, err := extentOf(table.Pattern(), form)
+		if err == nil {
+			known.local.virtual.add(e)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if known.local.virtual.extents != nil && !l.tracker.once {
+		known.extents = &extentWatch{changed: map[catalog.Key]struct{}{}}
+		known.local.virtual.watch = known.extents
+	}
+	return nil
+}
+
+func (l *loading) deletion(key, value []byte) error {
+	number, err := disk.KeyNumber(key)
+	if err != nil {
+		return err
+	}
+	var form disk.Deletion
+	if err := bson.Unmarshal(value, &form); err != nil {
+		return err
+	}
+	s := l.shards[uint64(form.Shard)]
+	if s == nil {
+		return fmt.Errorf("there is no shard %d", form.Shard)
+	}
+	l.saw(number)
+	task, ok := l.task(form)
+	if ok {
+		s.deletions = append(s.deletions, task)
+	}
+	s.deletionsChanged = s.deletionsChanged || !ok
+	l.tracker.shards[s].tasks[task] = &trackedTask{number: number, stored: slices.Clone(value)}
+	return nil
+}
+
+// task makes a range deletion; false when its collection is not there any more
+// as it was, as may be on a former shard.
+func (l *loading) task(form disk.Deletion) (*rangeDeletion, bool) {
+	task := &rangeDeletion{coll: catalog.Collection{Namespace: form.Namespace, UUID: form.UUID}}
+	if form.Now {
+		task.when = deletionNow
+	}
+	table := l.c.tables[form.Namespace]
+	if table == nil {
+		return task, false
+	}
+	task.coll.Pattern = table.Pattern()
+	var errMin, errMax error
+	task.min, errMin = table.Pattern().Key(form.Min)
+	task.max, errMax = table.Pattern().Key(form.Max)
+	return task, errMin == nil && errMax == nil
+}
+
+func (l *loading) view(key, value []byte) error {
+	var form disk.View
+	if err := bson.Unmarshal(value, &form); err != nil {
+		return err
+	}
+	if l.c.views == nil {
+		l.c.views = map[string]View{}
+	}
+	l.c.views[string(key)] = View(form)
+	l.tracker.views[string(key)] = slices.Clone(value)
+	return nil
+}
+
+func (l *loading) user(key, value []byte) error {
+	l.c.users[string(key)] = slices.Clone(value)
+	l.tracker.users[string(key)] = l.c.users[string(key)]
+	return nil
+}

@@ -1,0 +1,103 @@
+package mock
+
+import (
+	"fmt"
+
+	"shardsh/balancer"
+	"shardsh/balancer/mock/disk"
+)
+
+// Save writes the whole cluster to a file that Load and Config.Snapshot read.
+// The file is replaced when all of it is written. Save takes the lock.
+func (c *Cluster) Save(path string) error {
+	var entries []disk.Entry
+	c.Lock()
+	newTracker(true).capture(c, true, func(e disk.Entry) { entries = append(entries, e) })
+	header := disk.Header{Version: c.Version(), Made: c.now().UTC()}
+	c.Unlock()
+	return disk.WriteSnapshot(path, header, entries)
+}
+
+// openSnapshot fills the empty cluster from a file.
+func (c *Cluster) openSnapshot(cfg Config) error {
+	s, err := disk.ReadSnapshot(cfg.Snapshot)
+	if err != nil {
+		return err
+	}
+	if err := c.load(s, newTracker(true)); err != nil {
+		return fmt.Errorf("snapshot %s: %w", cfg.Snapshot, err)
+	}
+	if err := c.adjust(cfg); err != nil {
+		return err
+	}
+	c.rollBack()
+	return nil
+}
+
+// Load replaces the whole cluster by what a file holds that Save has made. A
+// file that can't be read changes nothing. Migrations and reshardings under way
+// end, in the cluster as in the file, and so do faults; whoever waits is
+// interrupted. Load takes the lock.
+func (c *Cluster) Load(path string) error {
+	s, err := disk.ReadSnapshot(path)
+	if err != nil {
+		return err
+	}
+	fresh, err := c.empty()
+	if err != nil {
+		return err
+	}
+	if err := fresh.load(s, newTracker(true)); err != nil {
+		return fmt.Errorf("snapshot %s: %w", path, err)
+	}
+	c.Lock()
+	defer c.Unlock()
+	if c.closed {
+		return errClosed()
+	}
+	if fresh.release != c.release {
+		return fmt.Errorf("snapshot %s: it is of a %s cluster, this one is of %s: start with --snapshot to go on with it", path, fresh.release, c.release)
+	}
+	c.stopBalancer()
+	if err := c.replaceState(fresh); err != nil {
+		return err
+	}
+	if err := c.takeAddresses(); err != nil {
+		return err
+	}
+	c.rollBack()
+	c.after(pingInterval, c.ping)
+	c.expiring, c.changes = false, changes{}
+	c.watchExpiry()
+	c.startBalancer()
+	c.forgetWrites() // they were of the state before
+	c.persist()
+	c.cond.Broadcast()
+	return nil
+}
+
+// empty is a cluster like this one that holds nothing and does not run.
+func (c *Cluster) empty() (*Cluster, error) {
+	c.Lock()
+	defer c.Unlock()
+	fresh := newCluster(Config{RealTime: c.realTime, Start: c.now(), Seed: c.seed, Logger: c.logger, Version: c.release})
+	return fresh, fresh.parameters.restore(encode(c.parameters.values()))
+}
+
+// replaceState takes over what another cluster holds. Events of the state
+// before are dropped with its queue.
+func (c *Cluster) replaceState(by *Cluster) error {
+	c.config, c.tables, c.views = by.config, by.tables, by.views
+	c.shards, c.removed, c.users, c.hadTwo = by.shards, by.removed, by.users, by.hadTwo
+	c.pending, c.reshardings, c.quiesced = by.pending, by.reshardings, by.quiesced
+	*c.chance = *by.chance
+	c.process, c.idCounter, c.term = by.process, by.idCounter, by.term
+	if c.lastStamp.Before(by.lastStamp) {
+		c.lastStamp = by.lastStamp
+		c.gossip.Store(by.gossip.Load())
+	}
+	c.faults, c.unfinished = faults{request: c.faults.request}, nil
+	c.queue = balancer.NewQueue(by.queue.Now())
+	c.replaced++
+	return c.parameters.restore(encode(by.parameters.values()))
+}

@@ -1,0 +1,354 @@
+package mock
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
+	"shardsh/balancer/policy"
+)
+
+// noteWrite tells the migration that a shard gives away what was written:
+// before and after are the document before and after, nil where there is none.
+func (c *Cluster) noteWrite(s *shard, ns string, before, after bson.Raw) {
+	m := s.busy
+	if m == nil || !m.cloning || m.donor != s || m.req.Namespace != ns || m.local(s) == nil {
+		return
+	}
+	was := before != nil && m.holds(before)
+	is := after != nil && m.holds(after)
+	switch {
+	case is:
+		m.mods.note(m.mods.upserts, m.mods.deletes, after)
+		m.tracked += trackedBytes(after)
+	case was:
+		m.mods.note(m.mods.deletes, m.mods.upserts, before)
+		m.tracked += trackedBytes(before)
+	}
+}
+
+// mostTracked is the memory that tracked modifications may take, over the whole
+// clone; a migration that blocks writes has no such limit (spec 02 §5.5).
+const mostTracked = 500 << 20
+
+func trackedBytes(doc bson.Raw) int64 { return int64(len(doc.Lookup("_id").Value)) + 5 }
+
+// note puts a document's _id on one list and takes it off the other.
+func (*modifications) note(on, off map[string]bson.RawValue, doc bson.Raw) {
+	id := doc.Lookup("_id")
+	key := string(append([]byte{byte(id.Type)}, id.Value...))
+	on[key] = id
+	delete(off, key)
+}
+
+// catchUp pulls the donor's modifications until none are left, then enters
+// the critical section.
+func (c *Cluster) catchUp(m *migration) {
+	if !m.cloning {
+		return
+	}
+	if m.tracked > mostTracked && m.req.Force != policy.ForceManual {
+		c.fail(m, mongoerr.New(mongoerr.ExceededMemoryLimit, "the modifications of the range take more than %d bytes to track", mostTracked))
+		return
+	}
+	if !m.mods.empty() {
+		if err := c.transferMods(m); err != nil {
+			c.fail(m, err)
+			return
+		}
+		c.after(batchTime+c.lagOf(m), func() { c.catchUp(m) })
+		return
+	}
+	m.endRecvStep(c.now(), 5)
+	c.after(catchUpTime+c.lagOf(m), func() {
+		if !m.cloning {
+			return
+		}
+		m.endRecvStep(c.now(), 6)
+		m.endDonorStep(c.now()) // step 4: caught up
+		c.after(commitTime+c.lagOf(m), func() { c.commit(m) })
+	})
+}
+
+// transferMods brings the recipient up to date: deletes first, then upserts.
+func (c *Cluster) transferMods(m *migration) error {
+	from, to := m.local(m.donor), m.local(m.receiver)
+	if from == nil || to == nil {
+		return recipientError(errDropped().Error())
+	}
+	mods := m.mods
+	m.mods = newModifications()
+	for _, key := range sortedKeys(mods.deletes) {
+		record, doc, ok := to.docs.ByID(mods.deletes[key])
+		if ok && m.holds(doc) {
+			to.docs.Delete(record)
+			m.recvTask.orphans--
+		}
+	}
+	for _, key := range sortedKeys(mods.upserts) {
+		_, doc, ok := from.docs.ByID(mods.upserts[key])
+		if !ok || !m.holds(doc) {
+			continue
+		}
+		if err := m.upsert(to, mods.upserts[key], doc); err != nil {
+			return recipientError(err.Error())
+		}
+	}
+	return nil
+}
+
+func (m *migration) upsert(to *localCollection, id bson.RawValue, doc bson.Raw) error {
+	record, old, ok := to.docs.ByID(id)
+	switch {
+	case ok && !m.holds(old):
+		return mongoerr.New(16977, "a document with the same _id lies outside the range on the recipient")
+	case ok:
+		return to.docs.Update(record, doc)
+	}
+	if _, err := to.docs.Insert(doc); err != nil {
+		return err
+	}
+	m.recvTask.orphans++
+	m.receiver.counters.catchUpDocs++
+	m.receiver.counters.catchUpBytes += int64(len(doc))
+	return nil
+}
+
+func sortedKeys(m map[string]bson.RawValue) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// commit is the critical section: the last modifications, the catalog's
+// transaction, and the change of ownership, in one instant. Writes before it
+// went to the donor, writes after it go to the recipient.
+func (c *Cluster) commit(m *migration) {
+	if !m.cloning {
+		return
+	}
+	if err := c.reach(m.donor.id, configShard); err != nil {
+		c.breakOff(m, err)
+		return
+	}
+	if err := c.transferMods(m); err != nil {
+		c.fail(m, err)
+		return
+	}
+	m.endDonorStep(c.now()) // step 5: the recipient has everything
+	m.endRecvStep(c.now(), 7)
+	failure := c.takeFailureOf(commitsMigration, configShard)
+	if err := c.commitUnless(failure, m); err != nil {
+		m.rejected = true
+		c.fail(m, err)
+		return
+	}
+	m.cloning = false
+	m.decision = committed
+	from, to := m.local(m.donor), m.local(m.receiver)
+	to.virtual.merge(from.virtual.take(m.coll.Pattern, m.min, m.max))
+	m.endRecvStep(c.now(), 8)
+	c.logChange(m.receiver.id, "moveChunk.to", m.req.Namespace, stepsDoc(m.recvTime, recvSteps, m, "success"))
+	// An event of its own: a shard may crash before it knows the decision.
+	c.after(0, func() {
+		if failure != nil {
+			c.concludeUnanswered(m)
+			return
+		}
+		c.conclude(m)
+	})
+}
+
+// commitUnless commits, but for a failure that lets the config server refuse:
+// one that closes the connection loses its answer only.
+func (c *Cluster) commitUnless(failure *Failure, m *migration) error {
+	if failure != nil && !failure.CloseConnection {
+		return failure.Err()
+	}
+	reply, err := c.commitCatalog(m, c.Tick)
+	if err == nil {
+		c.logger.Debug("migration committed", "ns", m.req.Namespace, "shardVersion", reply)
+	}
+	return err
+}
+
+// concludeUnanswered ends a migration whose donor did not hear that it is
+// committed: it fails, finds the range on the recipient, and tells both shards.
+func (c *Cluster) concludeUnanswered(m *migration) {
+	if m.over {
+		return
+	}
+	c.settle(m, nil)
+	c.finish(m, c.connectionLost(configShard))
+}
+
+// conclude tells both shards of the commit, and then whoever waits. A shard
+// that is away learns of it when it is back.
+func (c *Cluster) conclude(m *migration) {
+	if m.over {
+		return
+	}
+	details := append(m.rangeDoc(), bson.E{Key: "counts", Value: bson.D{
+		{Key: "cloned", Value: m.cloned},
+		{Key: "clonedBytes", Value: m.clonedSize},
+		{Key: "catchup", Value: int64(0)},
+		{Key: "steady", Value: int64(0)},
+	}})
+	c.logChange(m.donor.id, "moveChunk.commit", m.req.Namespace, details)
+	if !m.req.WaitForDelete {
+		c.settle(m, nil)
+		c.finish(m, nil)
+		return
+	}
+	c.settle(m, func() { c.finish(m, nil) })
+	if !m.delivered {
+		c.finish(m, nil) // the deletion would be waited for too long
+	}
+}
+
+// commitCatalog is the config server's part (spec 02 §6.5): checks, versions,
+// history, placement. It answers with the version of the control chunk, or 0|0
+// when there is none, also while the donor keeps remainders.
+func (c *Cluster) commitCatalog(m *migration, tick func() bson.Timestamp) (reply catalog.ChunkVersion, err error) {
+	ns := m.req.Namespace
+	to, err := c.ShardByID(string(m.req.To))
+	if err != nil {
+		return reply, err
+	}
+	if to.Draining {
+		return reply, mongoerr.New(mongoerr.ShardNotFound, "Shard %s is currently draining", to.ID)
+	}
+	coll, ok, err := c.Tracked(ns)
+	switch {
+	case err != nil:
+		return reply, err
+	case !ok || !coll.AllowMigrations || !coll.PermitMigrations:
+		return reply, mongoerr.New(mongoerr.ConflictingOperationInProgress, "Collection %s is gone or does not allow migrations", ns)
+	case coll.Unsplittable:
+		return reply, mongoerr.New(mongoerr.NamespaceNotSharded, "Namespace %s is not sharded", ns)
+	case coll.Epoch != m.coll.Epoch || coll.Timestamp != m.coll.Timestamp:
+		return reply, errStaleEpoch(ns)
+	case m.before == catalog.ChunkVersion{}:
+		return reply, mongoerr.New(commitWithoutVersion, "the request has no version of the chunk")
+	}
+	table := c.tables[ns]
+	chunk := table.Find(m.min)
+	switch {
+	case m.max.Compare(chunk.Max) > 0:
+		return reply, mongoerr.New(commitOfNoChunk, "no chunk contains the range")
+	case chunk.Shard == m.req.To:
+		return reply, nil
+	case chunk.Shard != m.req.From:
+		return reply, mongoerr.New(commitOfAnothers, "the chunk is on shard %s", chunk.Shard)
+	case m.before.Compare(chunk.Version) < 0:
+		return reply, mongoerr.New(mongoerr.ConflictingOperationInProgress, "the chunk has changed since the migration began")
+	}
+	at := tick()
+	if len(chunk.History) > 0 && !chunk.History[0].ValidAfter.Before(at) {
+		return reply, mongoerr.New(mongoerr.IncompatibleShardingMetadata, "the chunk came to shard %s at %v, after the time of the commit", chunk.Shard, chunk.History[0].ValidAfter)
+	}
+	return c.applyMove(m, table, chunk, at)
+}
+
+// The server's codes for commits that can't be.
+const (
+	commitOfNoChunk      mongoerr.Code = 40165
+	commitWithoutVersion mongoerr.Code = 4683300
+	commitOfAnothers     mongoerr.Code = 4914702
+)
+
+// applyMove writes the moved chunk, the remainders and the control chunk
+// (spec 02 §6.3 and §6.4).
+func (c *Cluster) applyMove(m *migration, table *catalog.RoutingTable, chunk catalog.Chunk, at bson.Timestamp) (catalog.ChunkVersion, error) {
+	changed, reply := c.commits().Move(table, chunk, m.min, m.max, m.req.To, at)
+	first := table.Count(m.req.To) == 0
+	if err := c.putChunks(m.req.Namespace, changed...); err != nil {
+		return reply, err
+	}
+	applied := c.tables[m.req.Namespace]
+	if first || applied.Count(m.req.From) == 0 {
+		c.logPlacement(m.req.Namespace, &m.coll.UUID, at, applied.Owners())
+	}
+	return reply, nil
+}
+
+// commits makes the chunks that the config server writes.
+func (c *Cluster) commits() catalog.Commit {
+	return catalog.Commit{Release: c.release, NewID: c.NewObjectID, HistoryWindow: c.historyWindow()}
+}
+
+// fail ends a migration between its start and its commit: the donor keeps
+// the range, the recipient deletes what it copied.
+func (c *Cluster) fail(m *migration, err error) {
+	m.cloning = false
+	m.decision = aborted
+	c.settle(m, nil)
+	if m.receiver.busy == m {
+		note := "aborted"
+		if m.rejected {
+			// Its critical section is released in order all the same.
+			m.endRecvStep(c.now(), 8)
+			note = "success"
+		}
+		c.logChange(m.receiver.id, "moveChunk.to", m.req.Namespace, stepsDoc(m.recvTime, recvSteps, m, note))
+	}
+	if !m.rejected {
+		c.logChange(m.donor.id, "moveChunk.error", m.req.Namespace, m.rangeDoc())
+	}
+	c.finish(m, err)
+}
+
+// finish frees the shards, logs the donor's steps and tells whoever waits.
+func (c *Cluster) finish(m *migration, err error) {
+	if m.over {
+		return
+	}
+	note := "aborted"
+	if err == nil {
+		m.endDonorStep(c.now()) // step 6
+		note = "success"
+	}
+	m.countEnd(c.now(), err)
+	c.logChange(m.donor.id, "moveChunk.from", m.req.Namespace, stepsDoc(m.donorTime, donorSteps, m, note))
+	c.free(m)
+	for _, done := range m.done {
+		done(err)
+	}
+}
+
+// free lets both shards take part in other migrations.
+func (c *Cluster) free(m *migration) {
+	m.over, m.cloning = true, false
+	for _, s := range []*shard{m.donor, m.receiver} {
+		if s.busy == m {
+			s.busy = nil
+		}
+	}
+	delete(c.pending, m)
+}
+
+func stepsDoc(times []time.Duration, steps int, m *migration, note string) bson.D {
+	doc := make(bson.D, 0, len(times)+5)
+	of := " of " + strconv.Itoa(steps)
+	for i, d := range times {
+		doc = append(doc, bson.E{Key: "step " + strconv.Itoa(i+1) + of, Value: int32(d.Milliseconds())})
+	}
+	min, max := m.req.Min, m.req.Max
+	if min == nil || max == nil {
+		// The bounds were never computed.
+		min, max = emptyDoc(), emptyDoc()
+	}
+	return append(doc,
+		bson.E{Key: "min", Value: min}, bson.E{Key: "max", Value: max},
+		bson.E{Key: "to", Value: string(m.req.To)}, bson.E{Key: "from", Value: string(m.req.From)},
+		bson.E{Key: "note", Value: note})
+}
+
+func emptyDoc() bson.Raw { return bson.Raw{5, 0, 0, 0, 0} }
