@@ -145,6 +145,8 @@ type call struct {
 	peer    *peer
 	legacy  bool
 	now     time.Time // the cluster's, when the command came
+	// request is the command as the cluster's nodes see it.
+	request *mock.Request
 	invoked string    // the name it was called by
 	// deadline comes from maxTimeMS; zero without one.
 	deadline time.Time
@@ -222,7 +224,7 @@ func (r *Router) perform(cmd *command, c *call) (bson.Raw, lateness) {
 	if cmd == nil {
 		return r.reply(nil, mongoerr.New(mongoerr.CommandNotFound, "no such command: '%s'", c.invoked)), 0
 	}
-	c.now = r.cluster.Now()
+	c.now, c.request = r.cluster.Now(), r.cluster.Background()
 	if err := r.check(cmd, c); err != nil {
 		return r.reply(nil, err), 0
 	}
