@@ -9,19 +9,19 @@ func assertRejects(want bool) func(*call) goja.Value {
 		given := c.promiseArgument()
 		then, ok := goja.AssertFunction(given.Get("then"))
 		if !ok {
-			c.throwType("%s is no promise", c.inspect(given))
+			c.s.throwType("%s is no promise", c.s.inspect(given))
 		}
-		promise, resolve, reject := c.rt.NewPromise()
+		promise, resolve, reject := c.s.rt.NewPromise()
 		settle := func(check func(goja.Value)) goja.Value {
-			return c.rt.ToValue(func(fc goja.FunctionCall) goja.Value {
+			return c.s.rt.ToValue(func(fc goja.FunctionCall) goja.Value {
 				var err error
-				if failed := c.rt.Try(func() { check(fc.Argument(0)) }); failed != nil {
+				if failed := c.s.rt.Try(func() { check(fc.Argument(0)) }); failed != nil {
 					err = reject(failed.Value())
 				} else {
 					err = resolve(goja.Undefined())
 				}
 				if err != nil {
-					c.rethrow(err)
+					c.s.rethrow(err)
 				}
 				return goja.Undefined()
 			})
@@ -32,9 +32,9 @@ func assertRejects(want bool) func(*call) goja.Value {
 			rejected = func(reason goja.Value) { c.checkThrown(reason, reason.String()) }
 		}
 		if _, err := then(given, settle(fulfilled), settle(rejected)); err != nil {
-			c.rethrow(err)
+			c.s.rethrow(err)
 		}
-		return c.rt.ToValue(promise)
+		return c.s.rt.ToValue(promise)
 	}
 }
 
@@ -44,16 +44,16 @@ func (c *call) promiseArgument() *goja.Object {
 	if f, ok := goja.AssertFunction(v); ok {
 		returned, err := f(goja.Undefined())
 		if err != nil {
-			c.rethrow(err)
+			c.s.rethrow(err)
 		}
 		if o, ok := returned.(*goja.Object); ok {
 			return o
 		}
-		c.throwType("Expected instance of Promise to be returned from the \"promiseFn\" function but got type %s (%s).", typeOf(returned), c.inspect(returned))
+		c.s.throwType("Expected instance of Promise to be returned from the \"promiseFn\" function but got type %s (%s).", typeOf(returned), c.s.inspect(returned))
 	}
 	o := c.object(0)
 	if o == nil {
-		c.throwType("The \"promiseFn\" argument must be of type function or an instance of Promise. Received type %s (%s)", typeOf(v), c.inspect(v))
+		c.s.throwType("The \"promiseFn\" argument must be of type function or an instance of Promise. Received type %s (%s)", typeOf(v), c.s.inspect(v))
 	}
 	return o
 }

@@ -11,19 +11,19 @@ func itoa(i int) string { return strconv.Itoa(i) }
 // collBulkWrite reads a list of {operation: {…}} and does it.
 func collBulkWrite(c *call, coll *collection) goja.Value {
 	if c.object(0).ClassName() != "Array" {
-		c.throw("MongoInvalidArgumentError", "Argument \"operations\" must be an array of documents")
+		c.s.throw("MongoInvalidArgumentError", "Argument \"operations\" must be an array of documents")
 	}
-	list := c.items(c.object(0))
+	list := c.s.items(c.object(0))
 	if len(list) == 0 {
-		c.throw("MongoInvalidArgumentError", "Invalid BulkOperation, Batch cannot be empty")
+		c.s.throw("MongoInvalidArgumentError", "Invalid BulkOperation, Batch cannot be empty")
 	}
 	ops := make([]writeOp, 0, len(list))
 	for i, item := range list {
 		ops = append(ops, c.bulkOperation(item, i))
 	}
-	w := coll.write(ops, c.writeOptions(c.object(1)))
-	c.throwFailures(w, ops, true)
-	return c.bulkResult(w, ops)
+	w := coll.write(ops, c.s.writeOptions(c.object(1)))
+	c.s.throwFailures(w, ops, true)
+	return c.s.bulkResult(w, ops)
 }
 
 func (c *call) bulkOperation(item goja.Value, index int) writeOp {
@@ -43,13 +43,13 @@ func (c *call) bulkOperation(item goja.Value, index int) writeOp {
 		if doc == nil {
 			doc = spec
 		}
-		return c.insertion(doc, index)
+		return c.s.insertion(doc, index)
 	case "updateOne", "updateMany":
-		op = c.updateStatement(c.bulkField(spec, "filter", index), c.updateValue(orUndefined(spec.Get("update"))), spec, name == "updateMany")
+		op = c.s.updateStatement(c.bulkField(spec, "filter", index), c.s.updateValue(orUndefined(spec.Get("update"))), spec, name == "updateMany")
 	case "replaceOne":
-		op = c.updateStatement(c.bulkField(spec, "filter", index), c.replacement(orUndefined(spec.Get("replacement"))), spec, false)
+		op = c.s.updateStatement(c.bulkField(spec, "filter", index), c.s.replacement(orUndefined(spec.Get("replacement"))), spec, false)
 	case "deleteOne", "deleteMany":
-		op = c.deleteStatement(c.bulkField(spec, "filter", index), spec, name == "deleteOne")
+		op = c.s.deleteStatement(c.bulkField(spec, "filter", index), spec, name == "deleteOne")
 	default:
 		c.throwInvalidBulk(index)
 	}
@@ -60,13 +60,13 @@ func (c *call) bulkOperation(item goja.Value, index int) writeOp {
 func (c *call) bulkField(spec *goja.Object, name string, index int) *goja.Object {
 	o, _ := property(spec, name).(*goja.Object)
 	if o == nil {
-		c.throw("MongoInvalidArgumentError", "bulkWrite operation %d needs a document as its %s", index, name)
+		c.s.throw("MongoInvalidArgumentError", "bulkWrite operation %d needs a document as its %s", index, name)
 	}
 	return o
 }
 
 func (c *call) throwInvalidBulk(index int) {
-	c.throw("MongoInvalidArgumentError", "bulkWrite operation %d is none of insertOne, updateOne, updateMany, replaceOne, deleteOne, deleteMany", index)
+	c.s.throw("MongoInvalidArgumentError", "bulkWrite operation %d is none of insertOne, updateOne, updateMany, replaceOne, deleteOne, deleteMany", index)
 }
 
 // bulk is a list of writes that a script builds up step by step.
@@ -112,53 +112,53 @@ func (b *bulk) summary() *goja.Object {
 func bulkMethods() []method[*bulk] {
 	return []method[*bulk]{
 		{"insert", "document:object", func(c *call, b *bulk) goja.Value {
-			b.add(c.insertion(c.arg(0), 0))
+			b.add(c.s.insertion(c.arg(0), 0))
 			return c.this
 		}, "Adds an insert."},
 		{"find", "query:object", func(c *call, b *bulk) goja.Value {
-			f := &bulkFind{bulk: b, filter: c.object(0), options: c.rt.NewObject()}
-			return c.instance(f, prototype(c.Shell, "BulkFindOp", bulkFindMethods()))
+			f := &bulkFind{bulk: b, filter: c.object(0), options: c.s.rt.NewObject()}
+			return c.s.instance(f, prototype(c.s, "BulkFindOp", bulkFindMethods()))
 		}, "Chooses the documents of the update or delete that follows."},
 		{"execute", "writeConcern?:object", bulkExecute, "Does the writes."},
 		{"toJSON", "", func(_ *call, b *bulk) goja.Value { return b.summary() }, ""},
 		{"tojson", "", func(_ *call, b *bulk) goja.Value { return b.summary() }, ""},
-		{"toString", "", func(c *call, b *bulk) goja.Value { return c.rt.ToValue(c.inspect(b.summary())) }, ""},
+		{"toString", "", func(c *call, b *bulk) goja.Value { return c.s.rt.ToValue(c.s.inspect(b.summary())) }, ""},
 		{"getOperations", "", bulkGetOperations, "Returns the writes that were done."},
 	}
 }
 
 func bulkExecute(c *call, b *bulk) goja.Value {
 	if len(b.ops) == 0 {
-		c.throw("MongoInvalidArgumentError", "Invalid BulkOperation, Batch cannot be empty")
+		c.s.throw("MongoInvalidArgumentError", "Invalid BulkOperation, Batch cannot be empty")
 	}
 	if b.executed {
-		c.throw("MongoBatchReExecutionError", "This batch has already been executed, create new batch to execute")
+		c.s.throw("MongoBatchReExecutionError", "This batch has already been executed, create new batch to execute")
 	}
 	b.executed = true
 	opts := writeOptions{unordered: b.unordered}
 	if c.has(0) {
-		opts.writeConcern = c.document(c.arg(0))
+		opts.writeConcern = c.s.document(c.arg(0))
 	}
 	w := b.coll.write(b.ops, opts)
-	c.throwFailures(w, b.ops, true)
-	return c.bulkResult(w, b.ops)
+	c.s.throwFailures(w, b.ops, true)
+	return c.s.bulkResult(w, b.ops)
 }
 
 func bulkGetOperations(c *call, b *bulk) goja.Value {
 	if !b.executed {
-		c.throwCoded(invalidInput, codeInvalidOperation, "Cannot call getOperations on an unexecuted Bulk operation")
+		c.s.throwCoded(invalidInput, codeInvalidOperation, "Cannot call getOperations on an unexecuted Bulk operation")
 	}
 	var groups []any
 	for i := 0; i < len(b.ops); {
 		n := batchLength(b.ops[i:])
 		var docs []any
 		for _, op := range b.ops[i : i+n] {
-			docs = append(docs, c.world.DocToJS(op.doc))
+			docs = append(docs, c.s.world.DocToJS(op.doc))
 		}
-		groups = append(groups, c.newObject("originalZeroIndex", i, "batchType", int(b.ops[i].kind)+1, "operations", c.rt.NewArray(docs...)))
+		groups = append(groups, c.s.newObject("originalZeroIndex", i, "batchType", int(b.ops[i].kind)+1, "operations", c.s.rt.NewArray(docs...)))
 		i += n
 	}
-	return c.rt.NewArray(groups...)
+	return c.s.rt.NewArray(groups...)
 }
 
 // bulkFind is the middle of bulk.find(…).….
@@ -174,10 +174,10 @@ func bulkFindMethods() []method[*bulkFind] {
 		{"update", "update:object", func(c *call, f *bulkFind) goja.Value { return c.bulkUpdate(f, true) }, ""},
 		{"updateOne", "update:object", func(c *call, f *bulkFind) goja.Value { return c.bulkUpdate(f, false) }, ""},
 		{"replaceOne", "replacement:object", func(c *call, f *bulkFind) goja.Value {
-			f.bulk.add(c.updateStatement(f.filter, c.replacement(c.arg(0)), f.options, false))
+			f.bulk.add(c.s.updateStatement(f.filter, c.s.replacement(c.arg(0)), f.options, false))
 			return f.bulk.object
 		}, ""},
-		{"upsert", "", func(c *call, f *bulkFind) goja.Value { return f.option(c, "upsert", c.rt.ToValue(true)) }, ""},
+		{"upsert", "", func(c *call, f *bulkFind) goja.Value { return f.option(c, "upsert", c.s.rt.ToValue(true)) }, ""},
 		{"hint", "index:any", func(c *call, f *bulkFind) goja.Value { return f.option(c, "hint", c.arg(0)) }, ""},
 		{"collation", "spec:object", func(c *call, f *bulkFind) goja.Value { return f.option(c, "collation", c.arg(0)) }, ""},
 		{"arrayFilters", "filters:object", func(c *call, f *bulkFind) goja.Value { return f.option(c, "arrayFilters", c.arg(0)) }, ""},
@@ -194,11 +194,11 @@ func (f *bulkFind) option(c *call, name string, v goja.Value) goja.Value {
 }
 
 func (c *call) bulkUpdate(f *bulkFind, multi bool) goja.Value {
-	f.bulk.add(c.updateStatement(f.filter, c.updateValue(c.arg(0)), f.options, multi))
+	f.bulk.add(c.s.updateStatement(f.filter, c.s.updateValue(c.arg(0)), f.options, multi))
 	return f.bulk.object
 }
 
 func (c *call) bulkDelete(f *bulkFind, one bool) goja.Value {
-	f.bulk.add(c.deleteStatement(f.filter, f.options, one))
+	f.bulk.add(c.s.deleteStatement(f.filter, f.options, one))
 	return f.bulk.object
 }

@@ -154,7 +154,7 @@ func (s *Shell) runESModule(name, path string, export func(space *goja.Object)) 
 	}
 	exports := s.function("__exports", func(c *call) goja.Value {
 		space := c.object(0)
-		define(space, "__esModule", c.rt.ToValue(true))
+		define(space, "__esModule", c.s.rt.ToValue(true))
 		export(space)
 		return nil
 	})
@@ -200,15 +200,15 @@ func (s *Shell) renamed(err error, path, name string) error {
 // importModule is what import statements of inputs come to: the module as a
 // namespace, or the promise of it.
 func (c *call) importModule() goja.Value {
-	m, done := c.requireOrImport(c.text(0))
+	m, done := c.s.requireOrImport(c.text(0))
 	if done == nil {
-		return c.namespace(m())
+		return c.s.namespace(m())
 	}
 	promise, _ := done.(*goja.Object)
 	then, _ := goja.AssertFunction(promise.Get("then"))
-	v, err := then(promise, c.rt.ToValue(func(goja.FunctionCall) goja.Value { return c.namespace(m()) }))
+	v, err := then(promise, c.s.rt.ToValue(func(goja.FunctionCall) goja.Value { return c.s.namespace(m()) }))
 	if err != nil {
-		c.rethrow(err)
+		c.s.rethrow(err)
 	}
 	return v
 }

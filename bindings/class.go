@@ -26,7 +26,7 @@ type method[T any] struct {
 
 // call is one call of a method or of a global function.
 type call struct {
-	*Shell
+	s    *Shell
 	this goja.Value
 	args []goja.Value
 }
@@ -86,10 +86,10 @@ func (c *call) check(label string, params []param) {
 			if p.optional {
 				continue
 			}
-			c.throwInvalid("Missing required argument at position %d (%s)", i, label)
+			c.s.throwInvalid("Missing required argument at position %d (%s)", i, label)
 		}
 		if kind := typeOf(v); p.types != nil && !slices.Contains(p.types, kind) {
-			c.throwInvalid("Argument at position %d must be of type %s, got %s instead (%s)", i, strings.Join(p.types, " or "), kind, label)
+			c.s.throwInvalid("Argument at position %d must be of type %s, got %s instead (%s)", i, strings.Join(p.types, " or "), kind, label)
 		}
 	}
 }
@@ -151,7 +151,7 @@ func prototype[T any](s *Shell, label string, methods []method[T]) *goja.Object 
 		f := s.function(m.name, func(c *call) goja.Value {
 			on, ok := receiver[T](c.this)
 			if !ok {
-				c.throwType("%s was called on something that is no %s", m.name, label)
+				c.s.throwType("%s was called on something that is no %s", m.name, label)
 			}
 			c.check(qualified, params)
 			return m.call(c, on)
@@ -182,7 +182,7 @@ func receiver[T any](v goja.Value) (T, bool) {
 func (s *Shell) function(name string, f func(c *call) goja.Value) *goja.Object {
 	fn := s.rt.ToValue(func(fc goja.FunctionCall) goja.Value {
 		defer s.containFaults()
-		v := f(&call{Shell: s, this: fc.This, args: fc.Arguments})
+		v := f(&call{s: s, this: fc.This, args: fc.Arguments})
 		if v == nil {
 			return goja.Undefined()
 		}

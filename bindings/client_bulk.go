@@ -20,10 +20,10 @@ type clientBulk struct {
 func (c *call) clientBulkWrite(admin *database) goja.Value {
 	list := c.object(0)
 	if list.ClassName() != "Array" || len(list.Keys()) == 0 {
-		c.throw("MongoClientBulkWriteExecutionError", "Models can not be empty.")
+		c.s.throw("MongoClientBulkWriteExecutionError", "Models can not be empty.")
 	}
 	b := &clientBulk{known: map[string]int{}, inserted: map[int]bson.RawValue{}, deletes: map[int]bool{}}
-	for i, v := range c.items(list) {
+	for i, v := range c.s.items(list) {
 		b.add(c, i, v)
 	}
 	options := c.object(1)
@@ -39,13 +39,13 @@ func (c *call) clientBulkWrite(admin *database) goja.Value {
 		bson.E{Key: "ops", Value: b.ops}, bson.E{Key: "nsInfo", Value: b.namespaces})
 	for _, name := range []string{"bypassDocumentValidation", "comment", "let", "writeConcern"} {
 		if v := property(options, name); v != nil {
-			body = append(body, bson.E{Key: name, Value: c.value(v)})
+			body = append(body, bson.E{Key: name, Value: c.s.value(v)})
 		}
 	}
 	if wc := admin.on.writeConcern; wc != nil && !hasKey(body, "writeConcern") && !admin.inTransaction() {
 		body = append(body, bson.E{Key: "writeConcern", Value: wc})
 	}
-	reply := c.mustSend(admin.request(body))
+	reply := c.s.mustSend(admin.request(body))
 	return b.result(c, admin, reply, ordered, verbose)
 }
 
@@ -53,7 +53,7 @@ func (b *clientBulk) add(c *call, i int, v goja.Value) {
 	model, _ := v.(*goja.Object)
 	ns := optionalText(property(model, "namespace"))
 	if _, coll, ok := strings.Cut(ns, "."); !ok || coll == "" {
-		c.throwInvalid("bulkWrite model %d needs a namespace \"<db>.<collection>\"", i)
+		c.s.throwInvalid("bulkWrite model %d needs a namespace \"<db>.<collection>\"", i)
 	}
 	at, ok := b.known[ns]
 	if !ok {
@@ -62,11 +62,11 @@ func (b *clientBulk) add(c *call, i int, v goja.Value) {
 		b.namespaces = append(b.namespaces, bson.D{{Key: "ns", Value: ns}})
 	}
 	name := optionalText(property(model, "name"))
-	filter := func() bson.RawValue { return c.value(c.bulkField(model, "filter", i)) }
+	filter := func() bson.RawValue { return c.s.value(c.bulkField(model, "filter", i)) }
 	var op bson.D
 	switch name {
 	case "insertOne":
-		w := c.insertion(orUndefined(property(model, "document")), i)
+		w := c.s.insertion(orUndefined(property(model, "document")), i)
 		b.inserted[i] = w.doc.Lookup("_id")
 		op = bson.D{{Key: "insert", Value: int32(at)}, {Key: "document", Value: w.doc}}
 	case "updateOne", "updateMany", "replaceOne":
@@ -80,7 +80,7 @@ func (b *clientBulk) add(c *call, i int, v goja.Value) {
 	}
 	for _, field := range []string{"upsert", "arrayFilters", "collation", "hint", "sort"} {
 		if v := property(model, field); v != nil && name != "insertOne" {
-			op = append(op, bson.E{Key: field, Value: c.value(v)})
+			op = append(op, bson.E{Key: field, Value: c.s.value(v)})
 		}
 	}
 	b.ops = append(b.ops, op)
@@ -88,15 +88,15 @@ func (b *clientBulk) add(c *call, i int, v goja.Value) {
 
 func (c *call) replacementOrUpdate(model *goja.Object, name string) *bson.RawValue {
 	if name == "replaceOne" {
-		return c.replacement(orUndefined(property(model, "replacement")))
+		return c.s.replacement(orUndefined(property(model, "replacement")))
 	}
-	return c.updateValue(orUndefined(property(model, "update")))
+	return c.s.updateValue(orUndefined(property(model, "update")))
 }
 
 // result counts what was done; the first error of an ordered list, or any of an
 // unordered one, throws.
 func (b *clientBulk) result(c *call, admin *database, reply bson.Raw, ordered, verbose bool) goja.Value {
-	o := c.newObject(
+	o := c.s.newObject(
 		"acknowledged", true,
 		"insertedCount", intOf(reply, "nInserted"),
 		"matchedCount", intOf(reply, "nMatched"),
@@ -107,16 +107,16 @@ func (b *clientBulk) result(c *call, admin *database, reply bson.Raw, ordered, v
 	)
 	if verbose {
 		for _, name := range []string{"insertResults", "updateResults", "deleteResults"} {
-			must(o.Set(name, c.newMap()))
+			must(o.Set(name, c.s.newMap()))
 		}
 	}
-	failures := c.newMap()
+	failures := c.s.newMap()
 	failed := false
 	for _, doc := range c.rest(admin, reply) {
 		i := int(intOf(doc, "idx"))
 		if intOf(doc, "ok") != 1 {
 			failed = true
-			c.put(failures, i, c.newObject("code", c.world.ToJS(doc.Lookup("code")), "message", textAt(doc, "errmsg")))
+			c.s.put(failures, i, c.s.newObject("code", c.s.world.ToJS(doc.Lookup("code")), "message", textAt(doc, "errmsg")))
 			continue
 		}
 		if verbose {
@@ -130,10 +130,10 @@ func (b *clientBulk) result(c *call, admin *database, reply bson.Raw, ordered, v
 	if ordered {
 		message = "Mongo client ordered bulk write encountered a write error."
 	}
-	e := c.world.NewError("MongoClientBulkWriteError", message)
-	c.addLabels(e, nil)
+	e := c.s.world.NewError("MongoClientBulkWriteError", message)
+	c.s.addLabels(e, nil)
 	must(e.Set("writeErrors", failures))
-	must(e.Set("writeConcernErrors", c.rt.NewArray()))
+	must(e.Set("writeConcernErrors", c.s.rt.NewArray()))
 	must(e.Set("partialResult", o))
 	panic(e)
 }
@@ -141,19 +141,19 @@ func (b *clientBulk) result(c *call, admin *database, reply bson.Raw, ordered, v
 func (b *clientBulk) note(c *call, o *goja.Object, i int, doc bson.Raw) {
 	in := func(name string) *goja.Object { m, _ := o.Get(name).(*goja.Object); return m }
 	if id, ok := b.inserted[i]; ok {
-		c.put(in("insertResults"), i, c.newObject("insertedId", c.world.ToJS(id)))
+		c.s.put(in("insertResults"), i, c.s.newObject("insertedId", c.s.world.ToJS(id)))
 		return
 	}
 	if b.deletes[i] {
-		c.put(in("deleteResults"), i, c.newObject("deletedCount", intOf(doc, "n")))
+		c.s.put(in("deleteResults"), i, c.s.newObject("deletedCount", intOf(doc, "n")))
 		return
 	}
-	one := c.newObject("matchedCount", intOf(doc, "n"), "modifiedCount", intOf(doc, "nModified"), "didUpsert", false)
+	one := c.s.newObject("matchedCount", intOf(doc, "n"), "modifiedCount", intOf(doc, "nModified"), "didUpsert", false)
 	if id, err := doc.LookupErr("upserted", "_id"); err == nil {
 		must(one.Set("didUpsert", true))
-		must(one.Set("upsertedId", c.world.ToJS(id)))
+		must(one.Set("upsertedId", c.s.world.ToJS(id)))
 	}
-	c.put(in("updateResults"), i, one)
+	c.s.put(in("updateResults"), i, one)
 }
 
 // rest are the documents of a reply's cursor, read to its end.

@@ -13,13 +13,13 @@ import (
 func shardingMethods() []method[*collection] {
 	return []method[*collection]{
 		{"getShardVersion", "", func(c *call, coll *collection) goja.Value {
-			return c.reply(coll.d.admin(bson.D{{Key: "getShardVersion", Value: coll.namespace()}}, reads))
+			return c.s.reply(coll.d.admin(bson.D{{Key: "getShardVersion", Value: coll.namespace()}}, reads))
 		}, "Returns the version of the collection's routing table."},
 		{"getShardDistribution", "", collShardDistribution, "Shows how data and chunks spread over the shards."},
 		{"getShardLocation", "", collShardLocation, "Returns the shards that hold the collection."},
 		{"analyzeShardKey", "key:object options?:object", func(c *call, coll *collection) goja.Value {
-			return c.reply(coll.d.admin(c.merge(bson.D{
-				{Key: "analyzeShardKey", Value: coll.namespace()}, {Key: "key", Value: c.document(c.arg(0))},
+			return c.s.reply(coll.d.admin(c.s.merge(bson.D{
+				{Key: "analyzeShardKey", Value: coll.namespace()}, {Key: "key", Value: c.s.document(c.arg(0))},
 			}, c.arg(1)), reads))
 		}, "Measures how good a shard key would be."},
 		{"configureQueryAnalyzer", "options:object", collConfigureQueryAnalyzer, "Starts or stops sampling queries."},
@@ -29,7 +29,7 @@ func shardingMethods() []method[*collection] {
 // collConfigureQueryAnalyzer sends sampleRate as a double: the server takes
 // nothing else (spec 04 §4.9).
 func collConfigureQueryAnalyzer(c *call, coll *collection) goja.Value {
-	body := c.merge(bson.D{{Key: "configureQueryAnalyzer", Value: coll.namespace()}}, c.arg(0))
+	body := c.s.merge(bson.D{{Key: "configureQueryAnalyzer", Value: coll.namespace()}}, c.arg(0))
 	for i := range body {
 		if raw, ok := body[i].Value.(bson.RawValue); ok && body[i].Key == "sampleRate" {
 			if f, isNumber := raw.AsFloat64OK(); isNumber {
@@ -37,16 +37,16 @@ func collConfigureQueryAnalyzer(c *call, coll *collection) goja.Value {
 			}
 		}
 	}
-	return c.reply(coll.d.admin(body))
+	return c.s.reply(coll.d.admin(body))
 }
 
 func collShardLocation(c *call, coll *collection) goja.Value {
-	if stats, err := c.tryAggregate(coll.d, coll.name, bson.D{{Key: "$collStats", Value: bson.D{}}}); err != nil {
-		c.throwServer(err)
+	if stats, err := c.s.tryAggregate(coll.d, coll.name, bson.D{{Key: "$collStats", Value: bson.D{}}}); err != nil {
+		c.s.throwServer(err)
 	} else if len(stats) == 0 {
-		c.throw(runtimeError, "collection %s not found", coll.namespace())
+		c.s.throw(runtimeError, "collection %s not found", coll.namespace())
 	}
-	docs := c.aggregateAll(coll.d, int32(1),
+	docs := c.s.aggregateAll(coll.d, int32(1),
 		bson.D{{Key: "$listClusterCatalog", Value: bson.D{{Key: "shards", Value: true}}}},
 		bson.D{{Key: "$match", Value: bson.D{{Key: "ns", Value: coll.namespace()}}}},
 		bson.D{{Key: "$project", Value: bson.D{{Key: "_id", Value: int32(0)}, {Key: "shards", Value: int32(1)}, {Key: "sharded", Value: int32(1)}}}},
@@ -54,7 +54,7 @@ func collShardLocation(c *call, coll *collection) goja.Value {
 	if len(docs) == 0 {
 		return goja.Null()
 	}
-	return c.world.DocToJS(docs[0])
+	return c.s.world.DocToJS(docs[0])
 }
 
 // shardShare is one shard's part of a collection: data without orphans, docs
@@ -67,13 +67,13 @@ type shardShare struct {
 // collShardDistribution follows spec 04 §6.4, with the shards sorted by name.
 func collShardDistribution(c *call, coll *collection) goja.Value {
 	config := coll.d.sibling("config")
-	docs, err := c.tryAggregate(coll.d, coll.name, bson.D{{Key: "$collStats", Value: bson.D{{Key: "storageStats", Value: bson.D{}}}}})
+	docs, err := c.s.tryAggregate(coll.d, coll.name, bson.D{{Key: "$collStats", Value: bson.D{{Key: "storageStats", Value: bson.D{}}}}})
 	if err != nil {
-		c.throwServer(err)
+		c.s.throwServer(err)
 	}
-	entry := c.catalogEntry(config, coll.namespace(), docs)
+	entry := c.s.catalogEntry(config, coll.namespace(), docs)
 	if entry == nil {
-		c.throwCoded(invalidInput, codeNotSharded, "Collection %s is not sharded", coll.name)
+		c.s.throwCoded(invalidInput, codeNotSharded, "Collection %s is not sharded", coll.name)
 	}
 	var shares []shardShare
 	for _, doc := range docs {
@@ -81,11 +81,11 @@ func collShardDistribution(c *call, coll *collection) goja.Value {
 		share := shardShare{shard: textAt(doc, "shard"), docs: numberOf(stats, "count"), average: numberOf(stats, "avgObjSize")}
 		share.orphans = numberOf(stats, "numOrphanDocs")
 		share.data = numberOf(stats, "size") - share.orphans*share.average
-		if shard := c.findOne(config, "shards", bson.D{{Key: "_id", Value: share.shard}}); shard != nil {
+		if shard := c.s.findOne(config, "shards", bson.D{{Key: "_id", Value: share.shard}}); shard != nil {
 			share.host = textAt(shard, "host")
 		}
 		filter := append(chunkFilter(entry), bson.E{Key: "shard", Value: share.shard})
-		counted := c.aggregateAll(config, "chunks",
+		counted := c.s.aggregateAll(config, "chunks",
 			bson.D{{Key: "$match", Value: filter}},
 			bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: int32(1)}, {Key: "n", Value: bson.D{{Key: "$sum", Value: int32(1)}}}}}},
 		)
@@ -95,9 +95,9 @@ func collShardDistribution(c *call, coll *collection) goja.Value {
 		shares = append(shares, share)
 	}
 	slices.SortFunc(shares, func(a, b shardShare) int { return strings.Compare(a.shard, b.shard) })
-	result := c.distribution(shares)
-	c.statsResult(result)
-	return c.withTable(result, func(t *tables) { t.distribution(coll.namespace(), shares) })
+	result := c.s.distribution(shares)
+	c.s.statsResult(result)
+	return c.s.withTable(result, func(t *tables) { t.distribution(coll.namespace(), shares) })
 }
 
 // distribution is a row a shard, and what they have together. Here orphans are

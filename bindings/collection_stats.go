@@ -27,16 +27,16 @@ func collStats(c *call, coll *collection) goja.Value {
 		}
 		key, name := property(o, "indexDetailsKey"), property(o, "indexDetailsName")
 		if key != nil && name != nil {
-			c.throwInvalid("Cannot filter indexDetails on both indexDetailsKey and indexDetailsName")
+			c.s.throwInvalid("Cannot filter indexDetails on both indexDetailsKey and indexDetailsName")
 		}
 		if key != nil && typeOf(key) != "object" {
-			c.throwInvalid("Expected options.indexDetailsKey to be a document, got %s", typeOf(key))
+			c.s.throwInvalid("Expected options.indexDetailsKey to be a document, got %s", typeOf(key))
 		}
 		if name != nil && !goja.IsString(name) {
-			c.throwInvalid("Expected options.indexDetailsName to be a string, got %s", typeOf(name))
+			c.s.throwInvalid("Expected options.indexDetailsName to be a string, got %s", typeOf(name))
 		}
 		if key != nil {
-			opts.indexKey = c.document(key)
+			opts.indexKey = c.s.document(key)
 		}
 		if name != nil {
 			opts.indexName = name.String()
@@ -47,7 +47,7 @@ func collStats(c *call, coll *collection) goja.Value {
 	if opts.scale == 0 || math.IsNaN(opts.scale) {
 		opts.scale = 1
 	}
-	return c.collectionStats(coll, opts)
+	return c.s.collectionStats(coll, opts)
 }
 
 // Fields of storageStats that are taken as they are from the first shard that

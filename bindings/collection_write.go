@@ -30,19 +30,19 @@ func writeMethods() []method[*collection] {
 		}, "Deletes every document that matches."},
 		{"remove", "filter:object options?:object|boolean", collRemove, "Deprecated: use deleteOne, deleteMany, findOneAndDelete or bulkWrite."},
 		{"findOneAndUpdate", "filter:object update:object options?:object", func(c *call, coll *collection) goja.Value {
-			return c.findOneAnd(coll, c.updateValue(c.arg(1)), c.object(2))
+			return c.findOneAnd(coll, c.s.updateValue(c.arg(1)), c.object(2))
 		}, "Changes one document and returns it."},
 		{"findOneAndReplace", "filter:object replacement:object options?:object", func(c *call, coll *collection) goja.Value {
-			return c.findOneAnd(coll, c.replacement(c.arg(1)), c.object(2))
+			return c.findOneAnd(coll, c.s.replacement(c.arg(1)), c.object(2))
 		}, "Replaces one document and returns it."},
 		{"findOneAndDelete", "filter:object options?:object", func(c *call, coll *collection) goja.Value {
 			return c.findOneAnd(coll, nil, c.object(1))
 		}, "Deletes one document and returns it."},
 		{"findAndModify", "options:object", collFindAndModify, "Changes one document and returns it; all arguments in one object."},
 		{"bulkWrite", "operations:object options?:object", collBulkWrite, "Does a list of writes."},
-		{"initializeOrderedBulkOp", "", func(c *call, coll *collection) goja.Value { return c.newBulk(coll, false).object },
+		{"initializeOrderedBulkOp", "", func(c *call, coll *collection) goja.Value { return c.s.newBulk(coll, false).object },
 			"Starts a list of writes done in order."},
-		{"initializeUnorderedBulkOp", "", func(c *call, coll *collection) goja.Value { return c.newBulk(coll, true).object },
+		{"initializeUnorderedBulkOp", "", func(c *call, coll *collection) goja.Value { return c.s.newBulk(coll, true).object },
 			"Starts a list of writes done in any order."},
 	}
 }
@@ -96,32 +96,32 @@ func (s *Shell) writeOptions(o *goja.Object) writeOptions {
 }
 
 func collInsertOne(c *call, coll *collection) goja.Value {
-	ops := []writeOp{c.insertion(c.arg(0), 0)}
-	w := coll.write(ops, c.writeOptions(c.object(1)))
-	c.throwFailures(w, ops, false)
-	return c.insertOneResult(w, ops[0].doc.Lookup("_id"))
+	ops := []writeOp{c.s.insertion(c.arg(0), 0)}
+	w := coll.write(ops, c.s.writeOptions(c.object(1)))
+	c.s.throwFailures(w, ops, false)
+	return c.s.insertOneResult(w, ops[0].doc.Lookup("_id"))
 }
 
 func collInsertMany(c *call, coll *collection) goja.Value {
 	list := c.object(0)
 	if list.ClassName() != "Array" {
-		c.throw("MongoInvalidArgumentError", "Argument \"docs\" must be an array of documents")
+		c.s.throw("MongoInvalidArgumentError", "Argument \"docs\" must be an array of documents")
 	}
 	return c.insertAll(coll, list, c.object(1))
 }
 
 func (c *call) insertAll(coll *collection, list, options *goja.Object) goja.Value {
-	docs := c.items(list)
+	docs := c.s.items(list)
 	if len(docs) == 0 {
-		c.throw("MongoInvalidArgumentError", "Invalid BulkOperation, Batch cannot be empty")
+		c.s.throw("MongoInvalidArgumentError", "Invalid BulkOperation, Batch cannot be empty")
 	}
 	ops := make([]writeOp, len(docs))
 	for i, d := range docs {
-		ops[i] = c.insertion(d, i)
+		ops[i] = c.s.insertion(d, i)
 	}
-	w := coll.write(ops, c.writeOptions(options))
-	c.throwFailures(w, ops, true)
-	return c.insertManyResult(w, ops)
+	w := coll.write(ops, c.s.writeOptions(options))
+	c.s.throwFailures(w, ops, true)
+	return c.s.insertManyResult(w, ops)
 }
 
 // items are the elements of an array.
@@ -139,21 +139,21 @@ func (s *Shell) items(list *goja.Object) []goja.Value {
 }
 
 func collInsert(c *call, coll *collection) goja.Value {
-	c.deprecate("Collection.insert() is deprecated. Use insertOne, insertMany, or bulkWrite.")
+	c.s.deprecate("Collection.insert() is deprecated. Use insertOne, insertMany, or bulkWrite.")
 	list := c.object(0)
 	if list.ClassName() != "Array" {
-		list = c.rt.NewArray(list)
+		list = c.s.rt.NewArray(list)
 	}
 	return c.insertAll(coll, list, c.object(1))
 }
 
 func collSave(c *call, coll *collection) goja.Value {
-	c.deprecate("Collection.save() is deprecated. Use insertOne, insertMany, updateOne, updateMany, or findOneAndUpdate.")
+	c.s.deprecate("Collection.save() is deprecated. Use insertOne, insertMany, updateOne, updateMany, or findOneAndUpdate.")
 	id := property(c.object(0), "_id")
 	if id == nil {
 		return collInsertOne(c, coll)
 	}
-	op := c.updateStatement(c.newObject("_id", id), c.replacement(c.arg(0)), c.newObject("upsert", true), false)
+	op := c.s.updateStatement(c.s.newObject("_id", id), c.s.replacement(c.arg(0)), c.s.newObject("upsert", true), false)
 	return c.updated(coll, op, c.object(1))
 }
 
@@ -226,43 +226,43 @@ func (s *Shell) deleteStatement(filter, options *goja.Object, one bool) writeOp 
 }
 
 func (c *call) update(coll *collection, multi bool) goja.Value {
-	return c.updated(coll, c.updateStatement(c.object(0), c.updateValue(c.arg(1)), c.object(2), multi), c.object(2))
+	return c.updated(coll, c.s.updateStatement(c.object(0), c.s.updateValue(c.arg(1)), c.object(2), multi), c.object(2))
 }
 
 func (c *call) updated(coll *collection, op writeOp, options *goja.Object) goja.Value {
 	ops := []writeOp{op}
-	w := coll.write(ops, c.writeOptions(options))
-	c.throwFailures(w, ops, false)
-	return c.updateResult(w)
+	w := coll.write(ops, c.s.writeOptions(options))
+	c.s.throwFailures(w, ops, false)
+	return c.s.updateResult(w)
 }
 
 func collReplaceOne(c *call, coll *collection) goja.Value {
-	return c.updated(coll, c.updateStatement(c.object(0), c.replacement(c.arg(1)), c.object(2), false), c.object(2))
+	return c.updated(coll, c.s.updateStatement(c.object(0), c.s.replacement(c.arg(1)), c.object(2), false), c.object(2))
 }
 
 // collUpdate takes options as mongosh does and the two booleans of the old
 // shell.
 func collUpdate(c *call, coll *collection) goja.Value {
-	c.deprecate("Collection.update() is deprecated. Use updateOne, updateMany, or bulkWrite.")
+	c.s.deprecate("Collection.update() is deprecated. Use updateOne, updateMany, or bulkWrite.")
 	options := c.object(2)
 	multi := c.arg(3).ToBoolean()
 	if options == nil {
-		options = c.newObject("upsert", c.arg(2).ToBoolean())
+		options = c.s.newObject("upsert", c.arg(2).ToBoolean())
 	} else if v := property(options, "multi"); v != nil {
 		multi = v.ToBoolean()
 	}
-	return c.updated(coll, c.updateStatement(c.object(0), c.updateValue(c.arg(1)), options, multi), options)
+	return c.updated(coll, c.s.updateStatement(c.object(0), c.s.updateValue(c.arg(1)), options, multi), options)
 }
 
 func (c *call) delete(coll *collection, options *goja.Object, one bool) goja.Value {
-	ops := []writeOp{c.deleteStatement(c.object(0), options, one)}
-	w := coll.write(ops, c.writeOptions(options))
-	c.throwFailures(w, ops, false)
-	return c.deleteResult(w)
+	ops := []writeOp{c.s.deleteStatement(c.object(0), options, one)}
+	w := coll.write(ops, c.s.writeOptions(options))
+	c.s.throwFailures(w, ops, false)
+	return c.s.deleteResult(w)
 }
 
 func collRemove(c *call, coll *collection) goja.Value {
-	c.deprecate("Collection.remove() is deprecated. Use deleteOne, deleteMany, findOneAndDelete, or bulkWrite.")
+	c.s.deprecate("Collection.remove() is deprecated. Use deleteOne, deleteMany, findOneAndDelete, or bulkWrite.")
 	options := c.object(1)
 	one := options == nil && c.arg(1).ToBoolean()
 	if v := property(options, "justOne"); v != nil {
@@ -277,7 +277,7 @@ func (c *call) findOneAnd(coll *collection, update *bson.RawValue, options *goja
 }
 
 func (c *call) findOneAndBody(coll *collection, update *bson.RawValue, options *goja.Object) bson.D {
-	body := bson.D{{Key: "findAndModify", Value: coll.name}, {Key: "query", Value: c.document(c.arg(0))}, {Key: "remove", Value: update == nil}}
+	body := bson.D{{Key: "findAndModify", Value: coll.name}, {Key: "query", Value: c.s.document(c.arg(0))}, {Key: "remove", Value: update == nil}}
 	if update != nil {
 		upsert := property(options, "upsert")
 		body = append(body,
@@ -287,9 +287,9 @@ func (c *call) findOneAndBody(coll *collection, update *bson.RawValue, options *
 		)
 	}
 	if v := property(options, "projection"); v != nil {
-		body = append(body, bson.E{Key: "fields", Value: c.document(v)})
+		body = append(body, bson.E{Key: "fields", Value: c.s.document(v)})
 	}
-	return c.merge(body, optionsOrUndefined(options), append(slices.Clone(notSent),
+	return c.s.merge(body, optionsOrUndefined(options), append(slices.Clone(notSent),
 		"returnDocument", "returnOriginal", "returnNewDocument", "new", "upsert", "projection", "includeResultMetadata", "rawResult")...)
 }
 
@@ -297,7 +297,7 @@ func (c *call) findOneAndBody(coll *collection, update *bson.RawValue, options *
 func (c *call) wantsAfter(options *goja.Object) bool {
 	if v := property(options, "returnDocument"); v != nil {
 		if v.String() != "before" && v.String() != "after" {
-			c.throwInvalid("returnDocument needs to be either 'before' or 'after'")
+			c.s.throwInvalid("returnDocument needs to be either 'before' or 'after'")
 		}
 		return v.String() == "after"
 	}
@@ -323,20 +323,20 @@ func (c *call) findAndModify(coll *collection, body bson.D, options *goja.Object
 	if wc := coll.d.on.writeConcern; wc != nil && !coll.d.inTransaction() && !hasKey(body, "writeConcern") {
 		body = append(body, bson.E{Key: "writeConcern", Value: wc})
 	}
-	reply, err := c.sendRetryable(coll.d.request(body))
+	reply, err := c.s.sendRetryable(coll.d.request(body))
 	if err != nil {
-		c.throwServer(err)
+		c.s.throwServer(err)
 	}
 	for _, name := range []string{"includeResultMetadata", "rawResult"} {
 		if v := property(options, name); v != nil && v.ToBoolean() {
-			return c.reply(reply)
+			return c.s.reply(reply)
 		}
 	}
 	v, err := reply.LookupErr("value")
 	if err != nil {
 		return goja.Null()
 	}
-	return c.world.ToJS(v)
+	return c.s.world.ToJS(v)
 }
 
 func collFindAndModify(c *call, coll *collection) goja.Value {
@@ -348,8 +348,8 @@ func (c *call) findAndModifyBody(coll *collection) bson.D {
 	c.requireProperties(o, "query")
 	update, remove := property(o, "update"), property(o, "remove")
 	if update == nil && (remove == nil || !remove.ToBoolean()) {
-		c.throwInvalid("Must specify options.update or options.remove")
+		c.s.throwInvalid("Must specify options.update or options.remove")
 	}
-	body := bson.D{{Key: "findAndModify", Value: coll.name}, {Key: "query", Value: c.document(o.Get("query"))}}
-	return c.merge(body, o, append(slices.Clone(notSent), "includeResultMetadata", "rawResult")...)
+	body := bson.D{{Key: "findAndModify", Value: coll.name}, {Key: "query", Value: c.s.document(o.Get("query"))}}
+	return c.s.merge(body, o, append(slices.Clone(notSent), "includeResultMetadata", "rawResult")...)
 }

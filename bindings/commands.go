@@ -18,24 +18,24 @@ func shellGlobals() []global {
 		{"show", "", func(c *call) goja.Value { return c.showCommand() }, "Shows dbs, collections, users, roles, profile, logs, shards, zones, chunks, migrations or the balancer."},
 		{"exit", "code?:any", func(c *call) goja.Value { return c.quit() }, "Ends the shell with an exit code."},
 		{"quit", "code?:any", func(c *call) goja.Value { return c.quit() }, "Ends the shell with an exit code."},
-		{"cls", "", func(c *call) goja.Value { c.clearScreen(); return nil }, "Clears the screen."},
+		{"cls", "", func(c *call) goja.Value { c.s.clearScreen(); return nil }, "Clears the screen."},
 		{"sleep", "", func(c *call) goja.Value {
 			ms := c.arg(0).ToFloat()
 			if ms > 0 {
-				c.sleep(time.Duration(math.Min(ms, 1<<53) * float64(time.Millisecond)))
+				c.s.sleep(time.Duration(math.Min(ms, 1<<53) * float64(time.Millisecond)))
 			}
 			return nil
 		}, "Waits for some milliseconds."},
-		{"version", "", func(c *call) goja.Value { return c.rt.ToValue(c.cfg.Version) }, "Returns the shell's version."},
-		{"isInteractive", "", func(c *call) goja.Value { return c.rt.ToValue(c.cfg.Interactive) }, "Tells whether there is a prompt."},
+		{"version", "", func(c *call) goja.Value { return c.s.rt.ToValue(c.s.cfg.Version) }, "Returns the shell's version."},
+		{"isInteractive", "", func(c *call) goja.Value { return c.s.rt.ToValue(c.s.cfg.Interactive) }, "Tells whether there is a prompt."},
 		{"connect", "uri:string user?:string password?:string", func(c *call) goja.Value { return c.connectDatabase() }, "Opens another connection and returns its database."},
 		{"atExit", "f:function", func(c *call) goja.Value {
 			f, _ := goja.AssertFunction(c.arg(0))
-			c.exits = append(c.exits, f)
+			c.s.exits = append(c.s.exits, f)
 			return nil
 		}, "Calls a function when the shell ends, however it ends."},
-		{"disableTelemetry", "", func(c *call) goja.Value { return c.rt.ToValue("Telemetry is now disabled.") }, "Answers that telemetry is off: there is none."},
-		{"enableTelemetry", "", func(c *call) goja.Value { return c.rt.ToValue("Telemetry is not available.") }, "Answers that there is no telemetry."},
+		{"disableTelemetry", "", func(c *call) goja.Value { return c.s.rt.ToValue("Telemetry is now disabled.") }, "Answers that telemetry is off: there is none."},
+		{"enableTelemetry", "", func(c *call) goja.Value { return c.s.rt.ToValue("Telemetry is not available.") }, "Answers that there is no telemetry."},
 		{"convertShardKeyToHashed", "value:any", func(c *call) goja.Value { return c.hashed(c.arg(0)) }, "Returns the hash of a shard key value."},
 	}
 }
@@ -47,12 +47,12 @@ func (c *call) quit() goja.Value {
 	if c.has(0) {
 		f := c.arg(0).ToFloat()
 		if f != math.Trunc(f) || f < 0 || f > 255 {
-			c.warn(c.here() + "exit code " + c.text(0) + " is not between 0 and 255")
+			c.s.warn(c.s.here() + "exit code " + c.text(0) + " is not between 0 and 255")
 			f = 1
 		}
 		code = int(f)
 	}
-	c.abort(&ExitError{Code: code})
+	c.s.abort(&ExitError{Code: code})
 	return nil
 }
 
@@ -65,9 +65,9 @@ func (s *Shell) requireDB() *database {
 
 // useCommand needs a connection before it needs a name, as a method of Mongo.
 func (c *call) useCommand() goja.Value {
-	c.requireDB()
+	c.s.requireDB()
 	c.check("Mongo.use", parseSignature("database:string"))
-	return c.use(c.text(0))
+	return c.s.use(c.text(0))
 }
 
 func (s *Shell) use(name string) goja.Value {
@@ -132,11 +132,11 @@ func (s *Shell) instanceOfShown(sh *shown) goja.Value {
 	must(o.SetPrototype(prototype(s, "ShowResult", []method[*shown]{
 		{"print", "", func(c *call, sh *shown) goja.Value {
 			if sh.text != "" {
-				c.write(sh.text + "\n")
+				c.s.write(sh.text + "\n")
 			}
 			return nil
 		}, ""},
-		{"toString", "", func(c *call, sh *shown) goja.Value { return c.rt.ToValue(sh.text) }, ""},
+		{"toString", "", func(c *call, sh *shown) goja.Value { return c.s.rt.ToValue(sh.text) }, ""},
 	})))
 	return o
 }
@@ -149,14 +149,14 @@ func (s *Shell) shownValue(v goja.Value) goja.Value {
 
 // showCommand is show (spec 04 §2.5).
 func (c *call) showCommand() goja.Value {
-	d := c.requireDB()
+	d := c.s.requireDB()
 	word := "undefined"
 	if c.has(0) {
 		word = c.text(0)
 	}
 	show, ok := showCommands()[word]
 	if !ok {
-		c.throwInvalid("'%s' is not a valid argument for \"show\".", word)
+		c.s.throwInvalid("'%s' is not a valid argument for \"show\".", word)
 	}
 	return show(c, d)
 }
@@ -166,11 +166,11 @@ func showCommands() map[string]func(*call, *database) goja.Value {
 		"dbs": showDatabases, "databases": showDatabases,
 		"collections": showCollections, "tables": showCollections,
 		"users": func(c *call, d *database) goja.Value {
-			return c.shownValue(c.world.ToJS(d.run(command("usersInfo"), reads).Lookup("users")))
+			return c.s.shownValue(c.s.world.ToJS(d.run(command("usersInfo"), reads).Lookup("users")))
 		},
 		"roles": func(c *call, d *database) goja.Value {
 			reply := d.run(command("rolesInfo", bson.E{Key: "showBuiltinRoles", Value: true}), reads)
-			return c.shownValue(c.world.ToJS(reply.Lookup("roles")))
+			return c.s.shownValue(c.s.world.ToJS(reply.Lookup("roles")))
 		},
 		"profile": showProfile,
 		"log": func(c *call, d *database) goja.Value {
@@ -178,14 +178,14 @@ func showCommands() map[string]func(*call, *database) goja.Value {
 			if c.has(1) {
 				name = c.text(1)
 			}
-			return c.shownValue(c.world.ToJS(d.admin(bson.D{{Key: "getLog", Value: name}}, reads).Lookup("log")))
+			return c.s.shownValue(c.s.world.ToJS(d.admin(bson.D{{Key: "getLog", Value: name}}, reads).Lookup("log")))
 		},
 		"logs": func(c *call, d *database) goja.Value {
-			return c.shownValue(c.world.ToJS(d.admin(bson.D{{Key: "getLog", Value: "*"}}, reads).Lookup("names")))
+			return c.s.shownValue(c.s.world.ToJS(d.admin(bson.D{{Key: "getLog", Value: "*"}}, reads).Lookup("names")))
 		},
 		"startupWarnings":        showStartupWarnings,
-		"automationNotices":      func(c *call, _ *database) goja.Value { return c.shownText("") },
-		"nonGenuineMongoDBCheck": func(c *call, _ *database) goja.Value { return c.shownText("") },
+		"automationNotices":      func(c *call, _ *database) goja.Value { return c.s.shownText("") },
+		"nonGenuineMongoDBCheck": func(c *call, _ *database) goja.Value { return c.s.shownText("") },
 		"shards":                 showShards, "zones": showZones, "chunks": showChunks,
 		"migrations": showMigrations, "balancer": showBalancer,
 	}
@@ -200,7 +200,7 @@ func showDatabases(c *call, d *database) goja.Value {
 		rows = append(rows, []string{textAt(doc, "name"), sizeText(numberOf(doc, "sizeOnDisk"))})
 	}
 	slices.SortFunc(rows, func(a, b []string) int { return localeCompare(a[0], b[0]) })
-	return c.shownText(c.columns(rows, nameColor, true))
+	return c.s.shownText(c.s.columns(rows, nameColor, true))
 }
 
 // columns sets two columns, the second flush right when it holds numbers.
@@ -273,19 +273,19 @@ func showCollections(c *call, d *database) goja.Value {
 	pad(system)
 	var b strings.Builder
 	for _, r := range plain {
-		b.WriteString(c.paint(nameColor, r[0]) + r[1] + "\n")
+		b.WriteString(c.s.paint(nameColor, r[0]) + r[1] + "\n")
 	}
 	for _, r := range system {
-		b.WriteString(c.paint(dimColor, r[0]) + r[1] + "\n")
+		b.WriteString(c.s.paint(dimColor, r[0]) + r[1] + "\n")
 	}
-	return c.shownText(b.String())
+	return c.s.shownText(b.String())
 }
 
 func showProfile(c *call, d *database) goja.Value {
-	docs := c.findAll(d, "system.profile", bson.D{{Key: "millis", Value: bson.D{{Key: "$gt", Value: int32(0)}}}},
+	docs := c.s.findAll(d, "system.profile", bson.D{{Key: "millis", Value: bson.D{{Key: "$gt", Value: int32(0)}}}},
 		sortedBy("$natural", -1), limitedTo(5))
 	if len(docs) == 0 {
-		return c.shownText("db.system.profile is empty.\nUse db.setProfilingLevel(2) will enable profiling.\n" +
+		return c.s.shownText("db.system.profile is empty.\nUse db.setProfilingLevel(2) will enable profiling.\n" +
 			"Use db.getCollection('system.profile').find() to show raw profile entries.")
 	}
 	var b strings.Builder
@@ -298,11 +298,11 @@ func showProfile(c *call, d *database) goja.Value {
 			if slices.Contains([]string{"ts", "op", "ns", "millis"}, el.Key()) {
 				continue
 			}
-			fields = append(fields, el.Key()+":"+c.inspect(c.world.ToJS(el.Value()))+" ")
+			fields = append(fields, el.Key()+":"+c.s.inspect(c.s.world.ToJS(el.Value()))+" ")
 		}
 		b.WriteString(strings.Join(fields, "") + "\n")
 	}
-	return c.shownText(b.String())
+	return c.s.shownText(b.String())
 }
 
 // showStartupWarnings prints the lines of the server's log that it wrote when it
@@ -324,7 +324,7 @@ func showStartupWarnings(c *call, d *database) goja.Value {
 		lines = append(lines, "   "+line.T.UTC().Format("2006-01-02T15:04:05.000Z07:00")+": "+line.Msg)
 	}
 	if len(lines) == 0 {
-		return c.shownText("")
+		return c.s.shownText("")
 	}
-	return c.shownText("------\n   The server generated these startup warnings when booting\n" + strings.Join(lines, "\n") + "\n------")
+	return c.s.shownText("------\n   The server generated these startup warnings when booting\n" + strings.Join(lines, "\n") + "\n------")
 }

@@ -17,10 +17,10 @@ func (s *Shell) newMongoConstructor() goja.Value {
 	proto := prototype(s, "Mongo", mongoMethods())
 	f := s.rt.ToValue(func(cc goja.ConstructorCall) *goja.Object {
 		defer s.containFaults()
-		c := &call{Shell: s, args: cc.Arguments}
+		c := &call{s: s, args: cc.Arguments}
 		c.check("Mongo", parseSignature("uri?:string|object encryption?:object options?:object"))
 		if o := c.object(1); o != nil && len(o.Keys()) > 0 {
-			c.throwCoded(unimplemented, codeNotImplemented, "client-side field level encryption is not available in shardsh")
+			c.s.throwCoded(unimplemented, codeNotImplemented, "client-side field level encryption is not available in shardsh")
 		}
 		settings := c.settingsOf(c.arg(0))
 		c.serverAPI(settings, c.object(2))
@@ -47,7 +47,7 @@ func (c *call) settingsOf(v goja.Value) *options.ClientOptions {
 	case goja.IsUndefined(v):
 		return c.addressed("mongodb://localhost:27017")
 	case !goja.IsString(v):
-		c.throwInvalid("Mongo takes a connection string, a connection or a database")
+		c.s.throwInvalid("Mongo takes a connection string, a connection or a database")
 	}
 	return c.addressed(v.String())
 }
@@ -58,18 +58,18 @@ func (c *call) addressed(uri string) *options.ClientOptions {
 	case !found:
 		uri = "mongodb://" + uri
 	case scheme != "mongodb" && scheme != "mongodb+srv":
-		c.throwInvalid("Invalid URI: %s", Redact(uri))
+		c.s.throwInvalid("Invalid URI: %s", Redact(uri))
 	}
-	if c.cfg.ClientOptions != nil {
-		settings, err := c.cfg.ClientOptions(c.ctx, uri)
+	if c.s.cfg.ClientOptions != nil {
+		settings, err := c.s.cfg.ClientOptions(c.s.ctx, uri)
 		if err != nil {
-			c.throw("MongoParseError", "%s", oneLine(err.Error()))
+			c.s.throw("MongoParseError", "%s", oneLine(err.Error()))
 		}
 		return settings
 	}
 	parsed, err := connstring.ParseAndValidate(uri)
 	if err != nil {
-		c.throw("MongoParseError", "%s", oneLine(err.Error()))
+		c.s.throw("MongoParseError", "%s", oneLine(err.Error()))
 	}
 	mode := connstring.ServerMonitoringModePoll
 	if parsed.ServerMonitoringMode != "" {
@@ -90,7 +90,7 @@ func (c *call) serverAPI(settings *options.ClientOptions, o *goja.Object) {
 		version = options.ServerAPIVersion(optionalText(spec.Get("version")))
 	}
 	if version != options.ServerAPIVersion1 {
-		c.throw("MongoInvalidArgumentError", "Invalid server API version=%s; must be in the following enum: [\"1\"]", version)
+		c.s.throw("MongoInvalidArgumentError", "Invalid server API version=%s; must be in the following enum: [\"1\"]", version)
 	}
 	api := options.ServerAPI(version)
 	if strict := property(spec, "strict"); strict != nil {
@@ -120,7 +120,7 @@ func (c *call) connectDatabase() goja.Value {
 		}
 		settings.SetAuth(as)
 	}
-	return c.connect(settings).checkedDatabase(name).object
+	return c.s.connect(settings).checkedDatabase(name).object
 }
 
 // connect opens another connection.
@@ -163,43 +163,43 @@ func dbAuth(c *call, d *database) goja.Value {
 	var as options.Credential
 	switch o := c.object(0); {
 	case len(c.args) == 0 || len(c.args) > 2:
-		c.throwInvalid("auth expects (username), (username, password), or ({ user: username, pwd: password })")
+		c.s.throwInvalid("auth expects (username), (username, password), or ({ user: username, pwd: password })")
 	case o != nil && len(c.args) == 1:
 		as.Username, as.Password = optionalText(o.Get("user")), optionalText(o.Get("pwd"))
 		as.AuthMechanism = optionalText(o.Get("mechanism"))
 		if property(o, "digestPassword") != nil {
-			c.throwCoded(unimplemented, codeNotImplemented, "digestPassword is not supported for authentication.")
+			c.s.throwCoded(unimplemented, codeNotImplemented, "digestPassword is not supported for authentication.")
 		}
 	default:
 		as.Username, as.Password = optionalText(c.arg(0)), c.passwordArgument(1)
 	}
 	if (as.Username == "" || as.Password == "") && as.AuthMechanism == "" {
-		c.throwInvalid("auth expects user document with at least 'user' and 'pwd' or 'mechanism' fields")
+		c.s.throwInvalid("auth expects user document with at least 'user' and 'pwd' or 'mechanism' fields")
 	}
 	as.PasswordSet = as.Password != ""
 	as.AuthSource = d.name
-	c.cursor = nil
+	c.s.cursor = nil
 	c.login(d.on, as)
-	return c.newObject("ok", 1)
+	return c.s.newObject("ok", 1)
 }
 
 // login connects again as a user. The old connection is kept when that fails.
 func (c *call) login(m *mongoObject, as options.Credential) {
 	if m.settings == nil {
-		c.throwCoded(unimplemented, codeNotImplemented, "this connection cannot log in again; give the user in the connection string")
+		c.s.throwCoded(unimplemented, codeNotImplemented, "this connection cannot log in again; give the user in the connection string")
 	}
 	settings := *m.settings
 	settings.SetAuth(as)
-	client := c.openClient(&settings)
+	client := c.s.openClient(&settings)
 	if m.home != nil {
-		m.home.driver.EndSession(context.WithoutCancel(c.ctx))
+		m.home.driver.EndSession(context.WithoutCancel(c.s.ctx))
 		m.home = nil
 	}
 	if m.own {
-		_ = c.opened.disconnect(context.WithoutCancel(c.ctx), m.client)
+		_ = c.s.opened.disconnect(context.WithoutCancel(c.s.ctx), m.client)
 	}
 	m.own = true // the first client stays its owner's, this one is ours
-	c.opened.add(client, m)
+	c.s.opened.add(client, m)
 	m.client, m.settings = client, &settings
 }
 
@@ -210,7 +210,7 @@ func (c *call) passwordArgument(i int) string {
 	}
 	v := c.askPassword()
 	if v == nil {
-		c.throwInvalid("The password is missing: pass it, or passwordPrompt(), as an argument")
+		c.s.throwInvalid("The password is missing: pass it, or passwordPrompt(), as an argument")
 	}
 	return v.String()
 }
@@ -218,19 +218,19 @@ func (c *call) passwordArgument(i int) string {
 // askPassword asks the user through passwordPrompt(); nil when nobody can be
 // asked.
 func (c *call) askPassword() goja.Value {
-	if !c.cfg.Interactive {
+	if !c.s.cfg.Interactive {
 		return nil
 	}
-	ask, ok := goja.AssertFunction(c.rt.GlobalObject().Get("passwordPrompt"))
+	ask, ok := goja.AssertFunction(c.s.rt.GlobalObject().Get("passwordPrompt"))
 	if !ok {
 		return nil
 	}
 	v, err := ask(goja.Undefined())
 	if err == nil {
-		v, err = c.settle(v)
+		v, err = c.s.settle(v)
 	}
 	if err != nil {
-		c.rethrow(err)
+		c.s.rethrow(err)
 	}
 	return v
 }

@@ -29,16 +29,16 @@ func (s *Shell) newConsole() goja.Value {
 	print := func(c *call, args []goja.Value) {
 		texts := make([]string, len(args))
 		for i, v := range args {
-			texts[i] = c.printed(v)
+			texts[i] = c.s.printed(v)
 		}
 		line := strings.Join(texts, " ")
 		if indent != "" {
 			line = indent + strings.ReplaceAll(line, "\n", "\n"+indent)
 		}
-		c.write(line + "\n")
+		c.s.write(line + "\n")
 	}
 	elapsed := func(c *call, name string) string {
-		return fmt.Sprintf("%s: %.3fms", name, float64(c.clock.Now().Sub(timers[name]))/float64(time.Millisecond))
+		return fmt.Sprintf("%s: %.3fms", name, float64(c.s.clock.Now().Sub(timers[name]))/float64(time.Millisecond))
 	}
 	add := func(name string, f func(c *call)) {
 		must(o.Set(name, s.function(name, func(c *call) goja.Value { f(c); return nil })))
@@ -47,24 +47,24 @@ func (s *Shell) newConsole() goja.Value {
 		add(name, func(c *call) { print(c, c.args) })
 	}
 	add("trace", func(c *call) {
-		c.write("Trace: ")
+		c.s.write("Trace: ")
 		print(c, c.args)
 	})
 	add("dir", func(c *call) {
-		o := c.inspectOptions()
+		o := c.s.inspectOptions()
 		o.Depth = nodeDepth
-		c.write(c.world.Inspect(c.arg(0), o) + "\n")
+		c.s.write(c.s.world.Inspect(c.arg(0), o) + "\n")
 	})
-	add("table", func(c *call) { c.write(c.table(c.arg(0)) + "\n") })
+	add("table", func(c *call) { c.s.write(c.s.table(c.arg(0)) + "\n") })
 	add("assert", func(c *call) {
 		if !c.arg(0).ToBoolean() {
-			c.write("Assertion failed")
+			c.s.write("Assertion failed")
 			if len(c.args) > 1 {
-				c.write(": ")
+				c.s.write(": ")
 				print(c, c.args[1:])
 				return
 			}
-			c.write("\n")
+			c.s.write("\n")
 		}
 	})
 	add("group", func(c *call) {
@@ -74,18 +74,18 @@ func (s *Shell) newConsole() goja.Value {
 		indent += "  "
 	})
 	add("groupEnd", func(*call) { indent = strings.TrimSuffix(indent, "  ") })
-	add("time", func(c *call) { timers[label(c)] = c.clock.Now() })
-	add("timeLog", func(c *call) { c.write(elapsed(c, label(c)) + "\n") })
+	add("time", func(c *call) { timers[label(c)] = c.s.clock.Now() })
+	add("timeLog", func(c *call) { c.s.write(elapsed(c, label(c)) + "\n") })
 	add("timeEnd", func(c *call) {
-		c.write(elapsed(c, label(c)) + "\n")
+		c.s.write(elapsed(c, label(c)) + "\n")
 		delete(timers, label(c))
 	})
 	add("count", func(c *call) {
 		counts[label(c)]++
-		c.write(fmt.Sprintf("%s: %d\n", label(c), counts[label(c)]))
+		c.s.write(fmt.Sprintf("%s: %d\n", label(c), counts[label(c)]))
 	})
 	add("countReset", func(c *call) { delete(counts, label(c)) })
-	add("clear", func(c *call) { c.clearScreen() })
+	add("clear", func(c *call) { c.s.clearScreen() })
 	return o
 }
 

@@ -57,7 +57,7 @@ func (s *Shell) newCursor(d *database, kind cursorKind, body bson.D) *cursor {
 
 // commandCursor runs a command that answers with a cursor.
 func (c *call) commandCursor(d *database, body bson.D) goja.Value {
-	cur := c.newCursor(d, kindCommand, body)
+	cur := c.s.newCursor(d, kindCommand, body)
 	cur.reads = false
 	cur.open()
 	return cur.object

@@ -115,7 +115,7 @@ func command(name string, rest ...bson.E) bson.D {
 
 func databaseMethods() []method[*database] {
 	return []method[*database]{
-		{"getName", "", func(c *call, d *database) goja.Value { return c.rt.ToValue(d.name) }, "Returns the name of the database."},
+		{"getName", "", func(c *call, d *database) goja.Value { return c.s.rt.ToValue(d.name) }, "Returns the name of the database."},
 		{"getMongo", "", func(_ *call, d *database) goja.Value { return d.on.js() }, "Returns the connection."},
 		{"getSiblingDB", "name:string", dbSibling, "Returns another database of the same connection."},
 		{"getSisterDB", "name:string", dbSibling, "The old name of getSiblingDB."},
@@ -124,22 +124,22 @@ func databaseMethods() []method[*database] {
 		{"getCollectionNames", "", dbCollectionNames, "Returns the names of the collections and views."},
 		{"getCollectionInfos", "filter?:object options?:object", dbCollectionInfos, "Returns what listCollections says of the collections."},
 		{"runCommand", "command:object|string options?:object", func(c *call, d *database) goja.Value {
-			return c.reply(c.mustSend(d.request(c.commandBody(0))))
+			return c.s.reply(c.s.mustSend(d.request(c.commandBody(0))))
 		}, "Runs a command on this database and returns the reply."},
 		{"adminCommand", "command:object|string options?:object", func(c *call, d *database) goja.Value {
-			return c.reply(c.mustSend(d.sibling("admin").request(c.commandBody(0))))
+			return c.s.reply(c.s.mustSend(d.sibling("admin").request(c.commandBody(0))))
 		}, "Runs a command on the admin database and returns the reply."},
 		{"_adminCommand", "command:object|string options?:object", func(c *call, d *database) goja.Value {
-			return c.reply(c.mustSend(d.sibling("admin").request(c.commandBody(0))))
+			return c.s.reply(c.s.mustSend(d.sibling("admin").request(c.commandBody(0))))
 		}, ""},
 		{"aggregate", "pipeline?:object options?:object", dbAggregate, "Runs a pipeline that starts without a collection."},
 		{"version", "", func(c *call, d *database) goja.Value {
-			return c.rt.ToValue(textAt(d.admin(command("buildInfo"), reads), "version"))
+			return c.s.rt.ToValue(textAt(d.admin(command("buildInfo"), reads), "version"))
 		}, "Returns the server's version."},
 		{"serverBits", "", func(c *call, d *database) goja.Value {
-			return c.rt.ToValue(intOf(d.admin(command("buildInfo"), reads), "bits"))
+			return c.s.rt.ToValue(intOf(d.admin(command("buildInfo"), reads), "bits"))
 		}, "Returns whether the server is built for 32 or 64 bits."},
-		{"hello", "", func(c *call, d *database) goja.Value { return c.reply(d.run(command("hello"), reads)) }, "Returns the server's part in the cluster."},
+		{"hello", "", func(c *call, d *database) goja.Value { return c.s.reply(d.run(command("hello"), reads)) }, "Returns the server's part in the cluster."},
 		{"isMaster", "", dbIsMaster, "The old name of hello."},
 		{"stats", "scaleOrOptions?:number|object", dbStats, "Returns the sizes of the database."},
 		{"createCollection", "name:string options?:object", dbCreateCollection, "Creates a collection."},
@@ -150,13 +150,13 @@ func databaseMethods() []method[*database] {
 		}, "The same as sh.status()."},
 		{"printCollectionStats", "scale?:any", dbPrintCollectionStats, "Shows stats() of every collection."},
 		{"checkMetadataConsistency", "options?:object", func(c *call, d *database) goja.Value {
-			return c.commandCursor(d, c.merge(command("checkMetadataConsistency"), c.arg(0)))
+			return c.commandCursor(d, c.s.merge(command("checkMetadataConsistency"), c.arg(0)))
 		}, "Looks for inconsistencies in the sharding metadata of this database."},
 		{"watch", "pipeline?:object options?:object", func(c *call, d *database) goja.Value {
 			return c.watch(d, int32(1), nil, c.arg(0), c.arg(1))
 		}, "Opens a change stream on this database."},
-		{"toString", "", func(c *call, d *database) goja.Value { return c.rt.ToValue(d.name) }, ""},
-		{"toJSON", "", func(c *call, d *database) goja.Value { return c.rt.ToValue(d.name) }, ""},
+		{"toString", "", func(c *call, d *database) goja.Value { return c.s.rt.ToValue(d.name) }, ""},
+		{"toJSON", "", func(c *call, d *database) goja.Value { return c.s.rt.ToValue(d.name) }, ""},
 	}
 }
 
@@ -166,13 +166,13 @@ func dbSibling(c *call, d *database) goja.Value { return d.sibling(c.text(0)).ob
 // {name: 1}; options of the next argument are added.
 func (c *call) commandBody(i int) any {
 	if goja.IsString(c.arg(i)) {
-		return c.merge(command(c.text(i)), c.arg(i+1))
+		return c.s.merge(command(c.text(i)), c.arg(i+1))
 	}
-	if !c.has(i+1) && c.settings.maxTimeMS == 0 {
-		return c.document(c.arg(i))
+	if !c.has(i+1) && c.s.settings.maxTimeMS == 0 {
+		return c.s.document(c.arg(i))
 	}
-	body := c.merge(c.merge(bson.D{}, c.arg(i)), c.arg(i+1))
-	if ms := c.settings.maxTimeMS; ms > 0 && !hasKey(body, "maxTimeMS") {
+	body := c.s.merge(c.s.merge(bson.D{}, c.arg(i)), c.arg(i+1))
+	if ms := c.s.settings.maxTimeMS; ms > 0 && !hasKey(body, "maxTimeMS") {
 		body = append(body, bson.E{Key: "maxTimeMS", Value: ms})
 	}
 	return body
@@ -196,11 +196,11 @@ func dbCollectionNames(c *call, d *database) goja.Value {
 	for i, info := range infos {
 		names[i] = textAt(info, "name")
 	}
-	return c.rt.NewArray(names...)
+	return c.s.rt.NewArray(names...)
 }
 
 func dbCollectionInfos(c *call, d *database) goja.Value {
-	return c.array(d.listCollections(c.optional(c.arg(0)), false, c.arg(1)))
+	return c.s.array(d.listCollections(c.s.optional(c.arg(0)), false, c.arg(1)))
 }
 
 func dbAggregate(c *call, d *database) goja.Value {
@@ -209,7 +209,7 @@ func dbAggregate(c *call, d *database) goja.Value {
 }
 
 func dbIsMaster(c *call, d *database) goja.Value {
-	o := c.reply(d.run(command("isMaster"), reads)).(*goja.Object)
+	o := c.s.reply(d.run(command("isMaster"), reads)).(*goja.Object)
 	if o.Get("isWritablePrimary") == nil {
 		must(o.Set("isWritablePrimary", o.Get("ismaster")))
 	}
@@ -219,39 +219,39 @@ func dbIsMaster(c *call, d *database) goja.Value {
 func dbStats(c *call, d *database) goja.Value {
 	body := command("dbStats", bson.E{Key: "scale", Value: int32(1)})
 	if goja.IsNumber(c.arg(0)) {
-		body[1].Value = c.value(c.arg(0))
+		body[1].Value = c.s.value(c.arg(0))
 	} else {
-		body = c.merge(body, c.arg(0))
+		body = c.s.merge(body, c.arg(0))
 	}
-	return c.reply(d.run(body, reads))
+	return c.s.reply(d.run(body, reads))
 }
 
 func dbCreateCollection(c *call, d *database) goja.Value {
-	d.run(c.merge(bson.D{{Key: "create", Value: c.text(0)}}, c.arg(1)))
-	return c.newObject("ok", 1)
+	d.run(c.s.merge(bson.D{{Key: "create", Value: c.text(0)}}, c.arg(1)))
+	return c.s.newObject("ok", 1)
 }
 
 func dbCreateView(c *call, d *database) goja.Value {
 	pipeline := c.arg(2)
 	if o := c.object(2); o != nil && o.ClassName() != "Array" {
-		pipeline = c.rt.NewArray(pipeline)
+		pipeline = c.s.rt.NewArray(pipeline)
 	}
 	body := bson.D{
 		{Key: "create", Value: c.text(0)},
 		{Key: "viewOn", Value: c.text(1)},
-		{Key: "pipeline", Value: c.value(pipeline)},
+		{Key: "pipeline", Value: c.s.value(pipeline)},
 	}
-	d.run(c.merge(body, c.arg(3)))
-	return c.newObject("ok", 1)
+	d.run(c.s.merge(body, c.arg(3)))
+	return c.s.newObject("ok", 1)
 }
 
 func dbDrop(c *call, d *database) goja.Value {
 	body := command("dropDatabase")
 	if c.has(0) {
-		body = append(body, bson.E{Key: "writeConcern", Value: c.document(c.arg(0))})
+		body = append(body, bson.E{Key: "writeConcern", Value: c.s.document(c.arg(0))})
 	}
 	reply := d.run(body)
-	o := c.newObject("ok", 1)
+	o := c.s.newObject("ok", 1)
 	dropped := textAt(reply, "dropped")
 	if dropped == "" {
 		dropped = d.name
@@ -265,17 +265,17 @@ func dbPrintCollectionStats(c *call, d *database) goja.Value {
 	if c.has(0) {
 		scale = c.arg(0).ToFloat()
 		if !goja.IsNumber(c.arg(0)) || !(scale >= 1) {
-			c.throwInvalid("scale has to be a number >=1, got %s", c.arg(0))
+			c.s.throwInvalid("scale has to be a number >=1, got %s", c.arg(0))
 		}
 	}
-	value := c.rt.NewObject()
+	value := c.s.rt.NewObject()
 	for _, info := range d.listCollections(emptyDocument, true, nil) {
 		name := textAt(info, "name")
 		var stats goja.Value
-		if ex := c.rt.Try(func() { stats = c.collectionStats(d.collection(name), statsOptions{scale: scale}) }); ex != nil {
-			stats = c.newObject("ok", 0, "errmsg", c.scriptError(ex.Value()).Message)
+		if ex := c.s.rt.Try(func() { stats = c.s.collectionStats(d.collection(name), statsOptions{scale: scale}) }); ex != nil {
+			stats = c.s.newObject("ok", 0, "errmsg", c.s.scriptError(ex.Value()).Message)
 		}
 		must(value.Set(name, stats))
 	}
-	return c.statsResult(value)
+	return c.s.statsResult(value)
 }

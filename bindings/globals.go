@@ -65,7 +65,7 @@ func (s *Shell) defineGlobals() {
 	}
 	define(s.rt.GlobalObject(), clarifier, s.function(clarifier, func(c *call) goja.Value {
 		if e := c.object(0); e != nil {
-			c.clarify(e)
+			c.s.clarify(e)
 		}
 		return nil
 	}))

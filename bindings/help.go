@@ -94,7 +94,7 @@ func (s *Shell) shownHelp(text string) goja.Value { return s.instanceOfShown(&sh
 // helpFunction is a help that works with and without call parentheses
 // (spec 04 §2.4).
 func (s *Shell) helpFunction(text func(*Shell) string) goja.Value {
-	f := s.function("help", func(c *call) goja.Value { return c.helpObject(text) })
+	f := s.function("help", func(c *call) goja.Value { return c.s.helpObject(text) })
 	s.world.SetPrinter(f, func() string { return text(s) })
 	return f
 }

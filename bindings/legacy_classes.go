@@ -21,7 +21,7 @@ func (s *Shell) legacyClasses() map[string]func() goja.Value {
 			return s.classOf("DBCollection", "mongo:object db:object name:string fullName?:string", s.collectionPrototype(), func(c *call) *goja.Object {
 				d, ok := receiver[*database](c.arg(1))
 				if !ok {
-					c.throwInvalid("DBCollection needs a database as its second argument")
+					c.s.throwInvalid("DBCollection needs a database as its second argument")
 				}
 				return d.checkedCollection(c.text(2)).object
 			})
@@ -45,7 +45,7 @@ func (s *Shell) legacyClasses() map[string]func() goja.Value {
 func (c *call) mongoArgument(i int) *mongoObject {
 	m, ok := receiver[*mongoObject](c.arg(i))
 	if !ok {
-		c.throwInvalid("Argument at position %d must be a connection, such as db.getMongo()", i)
+		c.s.throwInvalid("Argument at position %d must be a connection, such as db.getMongo()", i)
 	}
 	return m
 }
@@ -54,7 +54,7 @@ func (c *call) mongoArgument(i int) *mongoObject {
 func (s *Shell) classOf(name, signature string, proto *goja.Object, build func(c *call) *goja.Object) goja.Value {
 	params := parseSignature(signature)
 	return s.newClass(name, proto, func(args []goja.Value) *goja.Object {
-		c := &call{Shell: s, args: args}
+		c := &call{s: s, args: args}
 		c.check(name, params)
 		return build(c)
 	})

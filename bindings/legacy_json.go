@@ -13,8 +13,8 @@ import (
 
 // toJSONArgument is tojson(value, indent, nolint).
 func (c *call) toJSONArgument(oneLine bool) string {
-	text := c.toJSON(c.arg(0), oneLine)
-	if short := c.toJSON(c.arg(0), true); len(short) < 80 && !c.has(1) {
+	text := c.s.toJSON(c.arg(0), oneLine)
+	if short := c.s.toJSON(c.arg(0), true); len(short) < 80 && !c.has(1) {
 		return short
 	}
 	if indent := optionalText(c.arg(1)); indent != "" {

@@ -118,30 +118,30 @@ func (s *Shell) inFile(path string, run func() (goja.Value, error)) (goja.Value,
 func fileGlobals() []global {
 	return []global{
 		{"load", "path:string", func(c *call) goja.Value {
-			v, err := c.loadFile(c.text(0))
+			v, err := c.s.loadFile(c.text(0))
 			if err != nil {
-				c.rethrow(err)
+				c.s.rethrow(err)
 			}
 			if p, ok := asPromise(v); ok && p.State() == goja.PromiseStatePending {
 				return v // it awaits at its top level, and so may the caller
 			}
-			return c.rt.ToValue(true)
+			return c.s.rt.ToValue(true)
 		}, "Runs a script."},
-		{"cat", "path:string", func(c *call) goja.Value { return c.rt.ToValue(c.readFile(c.text(0))) }, "Returns the text of a file."},
+		{"cat", "path:string", func(c *call) goja.Value { return c.s.rt.ToValue(c.s.readFile(c.text(0))) }, "Returns the text of a file."},
 		{"ls", "directory?:string", func(c *call) goja.Value {
 			dir := "."
 			if c.has(0) {
 				dir = c.text(0)
 			}
 			var names []any
-			for _, e := range c.readDir(dir) {
+			for _, e := range c.s.readDir(dir) {
 				name := filepath.Join(dir, e.Name())
 				if e.IsDir() {
 					name += "/"
 				}
 				names = append(names, name)
 			}
-			return c.rt.NewArray(names...)
+			return c.s.rt.NewArray(names...)
 		}, "Returns the names of the files in a directory."},
 		{"listFiles", "directory?:string", func(c *call) goja.Value {
 			dir := "."
@@ -149,42 +149,42 @@ func fileGlobals() []global {
 				dir = c.text(0)
 			}
 			var items []any
-			for _, e := range c.readDir(dir) {
-				o := c.newObject("name", filepath.Join(dir, e.Name()), "baseName", e.Name(), "isDirectory", e.IsDir())
+			for _, e := range c.s.readDir(dir) {
+				o := c.s.newObject("name", filepath.Join(dir, e.Name()), "baseName", e.Name(), "isDirectory", e.IsDir())
 				if info, err := e.Info(); err == nil && !e.IsDir() {
 					must(o.Set("size", info.Size()))
 				}
 				items = append(items, o)
 			}
-			return c.rt.NewArray(items...)
+			return c.s.rt.NewArray(items...)
 		}, "Returns the files in a directory with their sizes."},
-		{"pwd", "", func(c *call) goja.Value { return c.rt.ToValue(c.workingDirectory()) }, "Returns the working directory."},
+		{"pwd", "", func(c *call) goja.Value { return c.s.rt.ToValue(c.s.workingDirectory()) }, "Returns the working directory."},
 		{"cd", "directory:string", func(c *call) goja.Value {
 			if err := os.Chdir(c.text(0)); err != nil {
-				c.rethrow(fileError(err, "chdir", c.text(0)))
+				c.s.rethrow(fileError(err, "chdir", c.text(0)))
 			}
 			return nil
 		}, "Changes the working directory."},
 		{"mkdir", "directory:string", func(c *call) goja.Value {
-			c.mayWrite()
+			c.s.mayWrite()
 			if err := os.MkdirAll(c.text(0), 0o777); err != nil {
-				c.rethrow(fileError(err, "mkdir", c.text(0)))
+				c.s.rethrow(fileError(err, "mkdir", c.text(0)))
 			}
-			return c.newObject("exists", true, "created", true)
+			return c.s.newObject("exists", true, "created", true)
 		}, "Makes a directory."},
 		{"removeFile", "path:string", func(c *call) goja.Value {
-			c.mayWrite()
-			return c.rt.ToValue(os.RemoveAll(c.text(0)) == nil)
+			c.s.mayWrite()
+			return c.s.rt.ToValue(os.RemoveAll(c.text(0)) == nil)
 		}, "Removes a file."},
 		{"writeFile", "path:string text:string", func(c *call) goja.Value {
-			c.writeFile(c.text(0), c.text(1), os.O_TRUNC)
+			c.s.writeFile(c.text(0), c.text(1), os.O_TRUNC)
 			return nil
 		}, "Writes a file."},
-		{"fileExists", "path:string", func(c *call) goja.Value { return c.rt.ToValue(exists(c.text(0))) }, "Tells whether a file exists."},
-		{"md5sumFile", "path:string", func(c *call) goja.Value { return c.rt.ToValue(digest("md5", []byte(c.readFile(c.text(0))))) }, "Returns the MD5 of a file."},
-		{"hostname", "", func(c *call) goja.Value { return c.rt.ToValue(hostname()) }, "Returns this machine's name."},
-		{"getHostName", "", func(c *call) goja.Value { return c.rt.ToValue(hostname()) }, "The same as hostname."},
-		{"getMemInfo", "", func(c *call) goja.Value { return c.memoryUsage() }, "Returns this process's memory in MiB."},
+		{"fileExists", "path:string", func(c *call) goja.Value { return c.s.rt.ToValue(exists(c.text(0))) }, "Tells whether a file exists."},
+		{"md5sumFile", "path:string", func(c *call) goja.Value { return c.s.rt.ToValue(digest("md5", []byte(c.s.readFile(c.text(0))))) }, "Returns the MD5 of a file."},
+		{"hostname", "", func(c *call) goja.Value { return c.s.rt.ToValue(hostname()) }, "Returns this machine's name."},
+		{"getHostName", "", func(c *call) goja.Value { return c.s.rt.ToValue(hostname()) }, "The same as hostname."},
+		{"getMemInfo", "", func(c *call) goja.Value { return c.s.memoryUsage() }, "Returns this process's memory in MiB."},
 	}
 }
 

@@ -59,7 +59,7 @@ func mockMethods() []method[*mockControl] {
 func (m *mockControl) run(c *call, name string, value any, options goja.Value) bson.Raw {
 	body := bson.D{{Key: name, Value: value}}
 	if options != nil {
-		body = c.merge(body, options)
+		body = c.s.merge(body, options)
 	}
 	reply, err := m.s.send(m.s.requireDB().sibling("admin").request(body))
 	if codeOf(err) == codeCommandNotFound {
@@ -83,13 +83,13 @@ func (c *call) subject() any {
 	if !c.has(0) {
 		return int32(1)
 	}
-	return c.value(c.arg(0))
+	return c.s.value(c.arg(0))
 }
 
 // mockSends sends the first argument as the command's value and the second,
 // if any, as its options.
 func mockSends(name string) func(*call, *mockControl) goja.Value {
-	return func(c *call, m *mockControl) goja.Value { return c.reply(m.run(c, name, c.subject(), c.arg(1))) }
+	return func(c *call, m *mockControl) goja.Value { return c.s.reply(m.run(c, name, c.subject(), c.arg(1))) }
 }
 
 // mockPair sends one argument as it is and two as an array.
@@ -97,15 +97,15 @@ func mockPair(name string) func(*call, *mockControl) goja.Value {
 	return func(c *call, m *mockControl) goja.Value {
 		value := c.subject()
 		if c.has(1) {
-			value = bson.A{value, c.value(c.arg(1))}
+			value = bson.A{value, c.s.value(c.arg(1))}
 		}
-		return c.reply(m.run(c, name, value, nil))
+		return c.s.reply(m.run(c, name, value, nil))
 	}
 }
 
 // mockDate gives the time that a command answers with.
 func mockDate(name string) func(*call, *mockControl) goja.Value {
 	return func(c *call, m *mockControl) goja.Value {
-		return property(c.world.DocToJS(m.run(c, name, c.subject(), nil)), "now")
+		return property(c.s.world.DocToJS(m.run(c, name, c.subject(), nil)), "now")
 	}
 }

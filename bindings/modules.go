@@ -34,7 +34,7 @@ func (m moduleBuilder) add(name string, f func(c *call) any) {
 		if v == nil {
 			return nil
 		}
-		return c.rt.ToValue(v)
+		return c.s.rt.ToValue(v)
 	})))
 }
 
@@ -42,85 +42,85 @@ func (m moduleBuilder) add(name string, f func(c *call) any) {
 func (s *Shell) newFS() *goja.Object {
 	m := s.buildModule()
 	m.add("readFileSync", func(c *call) any {
-		text := c.readFile(c.text(0))
+		text := c.s.readFile(c.text(0))
 		if c.has(1) && (c.object(1) == nil || property(c.object(1), "encoding") != nil) {
 			return strings.ToValidUTF8(text, "\uFFFD")
 		}
-		return c.buffer([]byte(text))
+		return c.s.buffer([]byte(text))
 	})
 	m.add("rmSync", func(c *call) any {
-		c.mayWrite()
+		c.s.mayWrite()
 		remove := os.Remove
 		if v := property(c.object(1), "recursive"); v != nil && v.ToBoolean() {
 			remove = os.RemoveAll
 		}
 		force := property(c.object(1), "force")
 		if err := remove(c.text(0)); err != nil && (force == nil || !force.ToBoolean() || !os.IsNotExist(err)) {
-			c.rethrow(fileError(err, "rm", c.text(0)))
+			c.s.rethrow(fileError(err, "rm", c.text(0)))
 		}
 		return nil
 	})
 	m.add("rmdirSync", func(c *call) any {
-		c.mayWrite()
+		c.s.mayWrite()
 		if err := os.Remove(c.text(0)); err != nil {
-			c.rethrow(fileError(err, "rmdir", c.text(0)))
+			c.s.rethrow(fileError(err, "rmdir", c.text(0)))
 		}
 		return nil
 	})
 	m.add("copyFileSync", func(c *call) any {
-		c.writeFile(c.text(1), c.readFile(c.text(0)), os.O_TRUNC)
+		c.s.writeFile(c.text(1), c.s.readFile(c.text(0)), os.O_TRUNC)
 		return nil
 	})
 	m.add("mkdtempSync", func(c *call) any {
-		c.mayWrite()
+		c.s.mayWrite()
 		dir, err := os.MkdirTemp(filepath.Dir(c.text(0)), filepath.Base(c.text(0))+"*")
 		if err != nil {
-			c.rethrow(fileError(err, "mkdtemp", c.text(0)))
+			c.s.rethrow(fileError(err, "mkdtemp", c.text(0)))
 		}
 		return dir
 	})
-	m.add("writeFileSync", func(c *call) any { c.writeFile(c.text(0), c.bytesText(1), os.O_TRUNC); return nil })
-	m.add("appendFileSync", func(c *call) any { c.writeFile(c.text(0), c.bytesText(1), os.O_APPEND); return nil })
+	m.add("writeFileSync", func(c *call) any { c.s.writeFile(c.text(0), c.bytesText(1), os.O_TRUNC); return nil })
+	m.add("appendFileSync", func(c *call) any { c.s.writeFile(c.text(0), c.bytesText(1), os.O_APPEND); return nil })
 	m.add("existsSync", func(c *call) any { return exists(c.text(0)) })
 	m.add("readdirSync", func(c *call) any {
 		names := []any{}
-		for _, e := range c.readDir(c.text(0)) {
+		for _, e := range c.s.readDir(c.text(0)) {
 			names = append(names, e.Name())
 		}
-		return c.rt.NewArray(names...)
+		return c.s.rt.NewArray(names...)
 	})
 	m.add("statSync", func(c *call) any {
 		info, err := os.Stat(c.text(0))
 		if err != nil {
-			c.rethrow(fileError(err, "stat", c.text(0)))
+			c.s.rethrow(fileError(err, "stat", c.text(0)))
 		}
-		o := c.newObject("size", info.Size(), "mode", int64(info.Mode().Perm()), "mtime", c.goValue(info.ModTime()), "mtimeMs", info.ModTime().UnixMilli())
-		define(o, "isFile", c.function("isFile", func(c *call) goja.Value { return c.rt.ToValue(info.Mode().IsRegular()) }))
-		define(o, "isDirectory", c.function("isDirectory", func(c *call) goja.Value { return c.rt.ToValue(info.IsDir()) }))
+		o := c.s.newObject("size", info.Size(), "mode", int64(info.Mode().Perm()), "mtime", c.s.goValue(info.ModTime()), "mtimeMs", info.ModTime().UnixMilli())
+		define(o, "isFile", c.s.function("isFile", func(c *call) goja.Value { return c.s.rt.ToValue(info.Mode().IsRegular()) }))
+		define(o, "isDirectory", c.s.function("isDirectory", func(c *call) goja.Value { return c.s.rt.ToValue(info.IsDir()) }))
 		return o
 	})
 	m.add("mkdirSync", func(c *call) any {
-		c.mayWrite()
+		c.s.mayWrite()
 		mkdir := os.Mkdir
 		if v := property(c.object(1), "recursive"); v != nil && v.ToBoolean() {
 			mkdir = os.MkdirAll
 		}
 		if err := mkdir(c.text(0), 0o777); err != nil {
-			c.rethrow(fileError(err, "mkdir", c.text(0)))
+			c.s.rethrow(fileError(err, "mkdir", c.text(0)))
 		}
 		return nil
 	})
 	m.add("unlinkSync", func(c *call) any {
-		c.mayWrite()
+		c.s.mayWrite()
 		if err := os.Remove(c.text(0)); err != nil {
-			c.rethrow(fileError(err, "unlink", c.text(0)))
+			c.s.rethrow(fileError(err, "unlink", c.text(0)))
 		}
 		return nil
 	})
 	m.add("renameSync", func(c *call) any {
-		c.mayWrite()
+		c.s.mayWrite()
 		if err := os.Rename(c.text(0), c.text(1)); err != nil {
-			c.rethrow(fileError(err, "rename", c.text(0)))
+			c.s.rethrow(fileError(err, "rename", c.text(0)))
 		}
 		return nil
 	})
@@ -139,7 +139,7 @@ func (s *Shell) newPath() *goja.Object {
 	}
 	m.add("join", func(c *call) any { return filepath.Join(texts(c)...) })
 	m.add("resolve", func(c *call) any {
-		path := c.workingDirectory()
+		path := c.s.workingDirectory()
 		for _, p := range texts(c) {
 			if filepath.IsAbs(p) {
 				path = p
@@ -173,7 +173,7 @@ func (s *Shell) newPath() *goja.Object {
 		if filepath.IsAbs(c.text(0)) {
 			root = "/"
 		}
-		return c.newObject("root", root, "dir", dir, "base", base, "ext", ext, "name", strings.TrimSuffix(base, ext))
+		return c.s.newObject("root", root, "dir", dir, "base", base, "ext", ext, "name", strings.TrimSuffix(base, ext))
 	})
 	m.add("format", func(c *call) any {
 		part := func(name string) string { return optionalText(property(c.object(0), name)) }
@@ -199,9 +199,9 @@ func (s *Shell) newOS() *goja.Object {
 	m.add("cpus", func(c *call) any {
 		list := make([]any, runtime.NumCPU())
 		for i := range list {
-			list[i] = c.rt.NewObject()
+			list[i] = c.s.rt.NewObject()
 		}
-		return c.rt.NewArray(list...)
+		return c.s.rt.NewArray(list...)
 	})
 	m.add("totalmem", func(*call) any { return int64(memInfo()["MemTotal"]) })
 	m.add("freemem", func(*call) any { return int64(memInfo()["MemAvailable"]) })
@@ -225,21 +225,21 @@ func (s *Shell) newCrypto() *goja.Object {
 	m.add("createHash", func(c *call) any {
 		make := newHash(c.text(0))
 		if make == nil {
-			c.throw("Error", "Digest method not supported")
+			c.s.throw("Error", "Digest method not supported")
 		}
-		return c.hasher(make())
+		return c.s.hasher(make())
 	})
 	m.add("createHmac", func(c *call) any {
 		make := newHash(c.text(0))
 		if make == nil {
-			c.throw("Error", "Invalid digest: %s", c.text(0))
+			c.s.throw("Error", "Invalid digest: %s", c.text(0))
 		}
-		return c.hasher(hmac.New(make, []byte(c.text(1))))
+		return c.s.hasher(hmac.New(make, []byte(c.text(1))))
 	})
 	m.add("randomBytes", func(c *call) any {
 		data := make([]byte, max(0, min(c.arg(0).ToInteger(), 1<<26)))
 		_, _ = crand.Read(data)
-		return c.buffer(data)
+		return c.s.buffer(data)
 	})
 	m.add("randomUUID", func(*call) any {
 		var b [16]byte
@@ -253,7 +253,7 @@ func (s *Shell) newCrypto() *goja.Object {
 			low, high = high, c.arg(1).ToInteger()
 		}
 		if high <= low {
-			c.throw("RangeError", "max must be greater than min")
+			c.s.throw("RangeError", "max must be greater than min")
 		}
 		return low + rand.Int64N(high-low)
 	})
@@ -270,7 +270,7 @@ func (s *Shell) hasher(h hash.Hash) *goja.Object {
 	m.add("digest", func(c *call) any {
 		sum := h.Sum(nil)
 		if !c.has(0) {
-			return c.buffer(sum)
+			return c.s.buffer(sum)
 		}
 		return decodeBytes(sum, c.text(0))
 	})

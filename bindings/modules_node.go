@@ -16,27 +16,27 @@ func (s *Shell) newURL() *goja.Object {
 	exports := m.Get("exports").(*goja.Object)
 	add := moduleBuilder{s: s, o: exports}.add
 	add("parse", func(c *call) any {
-		u, err := c.rt.New(exports.Get("URL"), c.arg(0))
+		u, err := c.s.rt.New(exports.Get("URL"), c.arg(0))
 		if err != nil {
-			c.rethrow(err)
+			c.s.rethrow(err)
 		}
-		o := c.rt.NewObject()
+		o := c.s.rt.NewObject()
 		for _, name := range []string{"protocol", "host", "port", "hostname", "hash", "search", "pathname", "href"} {
 			must(o.Set(name, u.Get(name)))
 		}
 		return o
 	})
 	add("fileURLToPath", func(c *call) any {
-		u, err := c.rt.New(exports.Get("URL"), c.rt.ToValue(c.text(0)))
+		u, err := c.s.rt.New(exports.Get("URL"), c.s.rt.ToValue(c.text(0)))
 		if err != nil {
-			c.rethrow(err)
+			c.s.rethrow(err)
 		}
 		return fromURL(u.Get("pathname").String())
 	})
 	add("pathToFileURL", func(c *call) any {
-		u, err := c.rt.New(exports.Get("URL"), c.rt.ToValue("file://"+must2(filepath.Abs(c.text(0)))))
+		u, err := c.s.rt.New(exports.Get("URL"), c.s.rt.ToValue("file://"+must2(filepath.Abs(c.text(0)))))
 		if err != nil {
-			c.rethrow(err)
+			c.s.rethrow(err)
 		}
 		return u
 	})
@@ -57,12 +57,12 @@ func (s *Shell) newTimerPromises() *goja.Object {
 	m := s.buildModule()
 	for name, delayed := range map[string]bool{"setTimeout": true, "setImmediate": false} {
 		m.add(name, func(c *call) any {
-			promise, resolve, _ := c.rt.NewPromise()
-			value, delay := c.arg(0), c.rt.ToValue(0)
+			promise, resolve, _ := c.s.rt.NewPromise()
+			value, delay := c.arg(0), c.s.rt.ToValue(0)
 			if delayed {
 				value, delay = c.arg(1), c.arg(0)
 			}
-			c.args = []goja.Value{c.rt.ToValue(func(goja.FunctionCall) goja.Value {
+			c.args = []goja.Value{c.s.rt.ToValue(func(goja.FunctionCall) goja.Value {
 				must(resolve(value))
 				return goja.Undefined()
 			}), delay}
@@ -83,7 +83,7 @@ func (m moduleBuilder) addPromises() {
 			continue
 		}
 		must(promises.Set(plain, m.s.function(plain, func(c *call) goja.Value {
-			promise, resolve, reject := c.rt.NewPromise()
+			promise, resolve, reject := c.s.rt.NewPromise()
 			v, err := sync(goja.Undefined(), c.args...)
 			var thrown *goja.Exception
 			switch {
@@ -92,9 +92,9 @@ func (m moduleBuilder) addPromises() {
 			case errors.As(err, &thrown):
 				must(reject(thrown.Value()))
 			default:
-				c.rethrow(err)
+				c.s.rethrow(err)
 			}
-			return c.rt.ToValue(promise)
+			return c.s.rt.ToValue(promise)
 		})))
 	}
 	must(m.o.Set("promises", promises))

@@ -71,13 +71,13 @@ func mongoMethods() []method[*mongoObject] {
 	return []method[*mongoObject]{
 		{"getDB", "name:string", func(c *call, m *mongoObject) goja.Value { return m.checkedDatabase(c.text(0)).object },
 			"Returns the database of that name."},
-		{"getDBs", "options?:object", func(c *call, m *mongoObject) goja.Value { return c.reply(m.listDatabases()) },
+		{"getDBs", "options?:object", func(c *call, m *mongoObject) goja.Value { return c.s.reply(m.listDatabases()) },
 			"Returns the reply of listDatabases."},
 		{"getDBNames", "options?:object", mongoGetDBNames, "Returns the names of all databases."},
 		{"getCollection", "namespace:string", mongoGetCollection, "Returns the collection of a full name."},
-		{"getURI", "", func(c *call, m *mongoObject) goja.Value { return c.rt.ToValue(m.address) },
+		{"getURI", "", func(c *call, m *mongoObject) goja.Value { return c.s.rt.ToValue(m.address) },
 			"Returns the connection string, credentials hidden."},
-		{"getReadPrefMode", "", func(c *call, m *mongoObject) goja.Value { return c.rt.ToValue(m.readPref().Mode().String()) },
+		{"getReadPrefMode", "", func(c *call, m *mongoObject) goja.Value { return c.s.rt.ToValue(m.readPref().Mode().String()) },
 			"Returns the mode of the read preference."},
 		{"getReadPref", "", mongoGetReadPref, "Returns the read preference."},
 		{"getReadPrefTagSet", "", func(c *call, m *mongoObject) goja.Value { return c.tagSets(m.readPref()) },
@@ -91,7 +91,7 @@ func mongoMethods() []method[*mongoObject] {
 		{"setWriteConcern", "w?:any wtimeout?:any journal?:any", mongoSetWriteConcern, "Sets the write concern of everything written from now on."},
 		{"setSecondaryOk", "", func(_ *call, m *mongoObject) goja.Value { m.allowSecondaries(); return nil }, "Deprecated: use setReadPref."},
 		{"setSlaveOk", "", func(c *call, _ *mongoObject) goja.Value {
-			c.throwCoded(deprecated, codeDeprecated, "Setting slaveOk is deprecated, use setReadPref instead.")
+			c.s.throwCoded(deprecated, codeDeprecated, "Setting slaveOk is deprecated, use setReadPref instead.")
 			return nil
 		}, ""},
 		{"setCausalConsistency", "", notForConnections("It is not possible to set causal consistency for an entire connection due to the driver, use startSession({causalConsistency: <>}) instead."), ""},
@@ -106,7 +106,7 @@ func mongoMethods() []method[*mongoObject] {
 		{"bulkWrite", "models:object options?:object", func(c *call, m *mongoObject) goja.Value {
 			return c.clientBulkWrite(m.database("admin"))
 		}, "Does a list of writes to several collections."},
-		{"use", "database:string", func(c *call, m *mongoObject) goja.Value { return c.useOn(m, c.text(0)) }, "Makes a database of this connection db."},
+		{"use", "database:string", func(c *call, m *mongoObject) goja.Value { return c.s.useOn(m, c.text(0)) }, "Makes a database of this connection db."},
 		{"convertShardKeyToHashed", "value:any", func(c *call, _ *mongoObject) goja.Value { return c.hashed(c.arg(0)) }, "Returns the hash of a shard key value."},
 		{"connect", "user?:string password?:string", func(c *call, m *mongoObject) goja.Value {
 			if c.has(0) {
@@ -116,14 +116,14 @@ func mongoMethods() []method[*mongoObject] {
 		}, ""},
 		{"close", "force?:boolean", func(c *call, m *mongoObject) goja.Value {
 			if m.own {
-				_ = c.opened.disconnect(c.ctx, m.client)
+				_ = c.s.opened.disconnect(c.s.ctx, m.client)
 			}
 			return nil
 		}, "Closes a connection the script opened."},
 		{"adminCommand", "command:object|string", func(c *call, m *mongoObject) goja.Value {
-			return c.reply(c.mustSend(request{on: m, database: "admin", body: c.commandBody(0)}))
+			return c.s.reply(c.s.mustSend(request{on: m, database: "admin", body: c.commandBody(0)}))
 		}, "Runs a command on the admin database."},
-		{"toString", "", func(c *call, m *mongoObject) goja.Value { return c.rt.ToValue(m.address) }, ""},
+		{"toString", "", func(c *call, m *mongoObject) goja.Value { return c.s.rt.ToValue(m.address) }, ""},
 	}
 }
 
@@ -142,13 +142,13 @@ func mongoGetDBNames(c *call, m *mongoObject) goja.Value {
 		name, _ := v.Document().Lookup("name").StringValueOK()
 		names = append(names, name)
 	}
-	return c.rt.NewArray(names...)
+	return c.s.rt.NewArray(names...)
 }
 
 func mongoGetCollection(c *call, m *mongoObject) goja.Value {
 	db, coll, ok := strings.Cut(c.text(0), ".")
 	if !ok || db == "" || coll == "" {
-		c.throwInvalid("Collection must be of the format <db>.<collection>")
+		c.s.throwInvalid("Collection must be of the format <db>.<collection>")
 	}
 	return m.checkedDatabase(db).checkedCollection(coll).object
 }
@@ -161,13 +161,13 @@ func (m *mongoObject) readPref() *readpref.ReadPref {
 }
 
 func mongoGetReadPref(c *call, m *mongoObject) goja.Value {
-	o := c.rt.NewObject()
+	o := c.s.rt.NewObject()
 	must(o.Set("mode", m.readPref().Mode().String()))
 	if tags := c.tagSets(m.readPref()); tags != nil {
 		must(o.Set("tags", tags))
 	}
 	if enabled := m.readPref().HedgeEnabled(); enabled != nil { //nolint:staticcheck // servers before 8.0 hedge
-		must(o.Set("hedge", c.newObject("enabled", *enabled)))
+		must(o.Set("hedge", c.s.newObject("enabled", *enabled)))
 	}
 	return o
 }
@@ -179,13 +179,13 @@ func (c *call) tagSets(pref *readpref.ReadPref) goja.Value {
 	}
 	sets := make([]any, 0, len(pref.TagSets()))
 	for _, set := range pref.TagSets() {
-		o := c.rt.NewObject()
+		o := c.s.rt.NewObject()
 		for _, t := range set {
 			must(o.Set(t.Name, t.Value))
 		}
 		sets = append(sets, o)
 	}
-	return c.rt.NewArray(sets...)
+	return c.s.rt.NewArray(sets...)
 }
 
 func mongoSetReadPref(c *call, m *mongoObject) goja.Value {
@@ -209,25 +209,25 @@ func (m *mongoObject) allowSecondaries() {
 // reads.
 func (c *call) readPreferenceOf(mode, tags, hedge goja.Value) *readpref.ReadPref {
 	if goja.IsUndefined(mode) {
-		mode = c.rt.ToValue("primary")
+		mode = c.s.rt.ToValue("primary")
 	}
 	kind, err := readpref.ModeFromString(mode.String())
 	if err != nil || strings.ToLower(mode.String()[:1]) != mode.String()[:1] {
-		c.throw("MongoInvalidArgumentError", "Invalid read preference mode %q", mode)
+		c.s.throw("MongoInvalidArgumentError", "Invalid read preference mode %q", mode)
 	}
 	var opts []readpref.Option
 	if sets, ok := tags.(*goja.Object); ok {
 		if sets.ClassName() != "Array" {
-			c.throw("MongoInvalidArgumentError", "ReadPreference tags must be an array")
+			c.s.throw("MongoInvalidArgumentError", "ReadPreference tags must be an array")
 		}
 		if kind == readpref.PrimaryMode && len(sets.Keys()) > 0 {
-			c.throw("MongoInvalidArgumentError", "Primary read preference cannot be combined with tags")
+			c.s.throw("MongoInvalidArgumentError", "Primary read preference cannot be combined with tags")
 		}
 		opts = append(opts, readpref.WithTagSets(c.readTagSets(sets)...))
 	}
 	if o, ok := hedge.(*goja.Object); ok {
 		if kind == readpref.PrimaryMode {
-			c.throw("MongoInvalidArgumentError", "Primary read preference cannot be combined with hedge")
+			c.s.throw("MongoInvalidArgumentError", "Primary read preference cannot be combined with hedge")
 		}
 		if enabled := property(o, "enabled"); enabled != nil {
 			opts = append(opts, readpref.WithHedgeEnabled(enabled.ToBoolean())) //nolint:staticcheck // servers before 8.0 hedge
@@ -235,14 +235,14 @@ func (c *call) readPreferenceOf(mode, tags, hedge goja.Value) *readpref.ReadPref
 	}
 	pref, err := readpref.New(kind, opts...)
 	if err != nil {
-		c.throw("MongoInvalidArgumentError", "%s", err)
+		c.s.throw("MongoInvalidArgumentError", "%s", err)
 	}
 	return pref
 }
 
 func (c *call) readTagSets(list *goja.Object) []tag.Set {
 	var sets []tag.Set
-	for _, item := range c.items(list) {
+	for _, item := range c.s.items(list) {
 		from, ok := item.(*goja.Object)
 		if !ok {
 			continue
@@ -264,7 +264,7 @@ func mongoSetReadConcern(c *call, m *mongoObject) goja.Value {
 func mongoSetWriteConcern(c *call, m *mongoObject) goja.Value {
 	if typeOf(c.arg(0)) == "object" {
 		if c.has(1) || c.has(2) {
-			c.throwInvalid("If concern is given as an object no other arguments must be specified")
+			c.s.throwInvalid("If concern is given as an object no other arguments must be specified")
 		}
 		m.writeConcern = c.writeConcernOf(c.object(0))
 		return nil
@@ -272,23 +272,23 @@ func mongoSetWriteConcern(c *call, m *mongoObject) goja.Value {
 	w := c.arg(0)
 	switch {
 	case !goja.IsNumber(w) && !goja.IsString(w):
-		c.throwInvalid("w value must be a number or string, got: %s", typeOf(w))
+		c.s.throwInvalid("w value must be a number or string, got: %s", typeOf(w))
 	case goja.IsNumber(w) && w.ToFloat() < 0:
-		c.throwInvalid("w value must be equal to or greather than 0, got: %s", w)
+		c.s.throwInvalid("w value must be equal to or greather than 0, got: %s", w)
 	}
-	wc := bson.D{{Key: "w", Value: c.value(w)}}
+	wc := bson.D{{Key: "w", Value: c.s.value(w)}}
 	if limit := c.arg(1); c.has(1) {
 		if !goja.IsNumber(limit) {
-			c.throwInvalid("wtimeoutMS value must be a number, got: %s", typeOf(limit))
+			c.s.throwInvalid("wtimeoutMS value must be a number, got: %s", typeOf(limit))
 		}
 		if limit.ToFloat() < 0 {
-			c.throwInvalid("wtimeoutMS must be equal to or greather than 0, got: %s", limit)
+			c.s.throwInvalid("wtimeoutMS must be equal to or greather than 0, got: %s", limit)
 		}
-		wc = append(wc, bson.E{Key: "wtimeout", Value: c.value(limit)})
+		wc = append(wc, bson.E{Key: "wtimeout", Value: c.s.value(limit)})
 	}
 	if j := c.arg(2); c.has(2) {
 		if typeOf(j) != "boolean" {
-			c.throwInvalid("j value must be a boolean, got: %s", typeOf(j))
+			c.s.throwInvalid("j value must be a boolean, got: %s", typeOf(j))
 		}
 		wc = append(wc, bson.E{Key: "j", Value: j.ToBoolean()})
 	}
@@ -301,7 +301,7 @@ func (c *call) writeConcernOf(o *goja.Object) bson.Raw {
 	wc := bson.D{}
 	for _, name := range []string{"w", "wtimeout", "j"} {
 		if v := property(o, name); v != nil {
-			wc = append(wc, bson.E{Key: name, Value: c.value(v)})
+			wc = append(wc, bson.E{Key: name, Value: c.s.value(v)})
 		}
 	}
 	if v := property(o, "fsync"); v != nil {
@@ -315,13 +315,13 @@ func (c *call) writeConcernOf(o *goja.Object) bson.Raw {
 
 func notForConnections(text string) func(*call, *mongoObject) goja.Value {
 	return func(c *call, _ *mongoObject) goja.Value {
-		c.throwCoded(unimplemented, codeNotImplemented, "%s", text)
+		c.s.throwCoded(unimplemented, codeNotImplemented, "%s", text)
 		return nil
 	}
 }
 
 func noEncryption(c *call, _ *mongoObject) goja.Value {
-	c.throwCoded(invalidInput, codeNoEncryption, "Cannot call getClientEncryption() without field-level encryption options")
+	c.s.throwCoded(invalidInput, codeNoEncryption, "Cannot call getClientEncryption() without field-level encryption options")
 	return nil
 }
 
@@ -332,7 +332,7 @@ func (c *call) optionalDocument(doc bson.Raw, field string) goja.Value {
 	case doc == nil:
 		return goja.Undefined()
 	case field != "":
-		return c.world.ToJS(doc.Lookup(field))
+		return c.s.world.ToJS(doc.Lookup(field))
 	}
-	return c.world.DocToJS(doc)
+	return c.s.world.DocToJS(doc)
 }

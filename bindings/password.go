@@ -28,15 +28,15 @@ var errNoPassword = errors.New("no password was given: the input has ended")
 // passwordPrompt asks for a password (spec 04 §2.12). It is never part of an
 // input, so the history does not see it.
 func (c *call) passwordPrompt() goja.Value {
-	c.write("Enter password\n")
-	text, err := c.readPassword()
-	if c.ctx.Err() != nil {
-		c.abort(context.Cause(c.ctx))
+	c.s.write("Enter password\n")
+	text, err := c.s.readPassword()
+	if c.s.ctx.Err() != nil {
+		c.s.abort(context.Cause(c.s.ctx))
 	}
 	if err != nil {
-		c.throw("Error", "%s", err)
+		c.s.throw("Error", "%s", err)
 	}
-	return c.rt.ToValue(text)
+	return c.s.rt.ToValue(text)
 }
 
 func (s *Shell) readPassword() (string, error) {

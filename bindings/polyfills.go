@@ -93,7 +93,7 @@ func (s *Shell) definePolyfills() {
 // newStructuredClone makes structuredClone for the values BSON can carry, and
 // falls back on a deep copy for plain containers.
 func (s *Shell) newStructuredClone() goja.Value {
-	return s.function("structuredClone", func(c *call) goja.Value { return c.clone(c.arg(0), map[*goja.Object]*goja.Object{}) })
+	return s.function("structuredClone", func(c *call) goja.Value { return c.s.clone(c.arg(0), map[*goja.Object]*goja.Object{}) })
 }
 
 func (s *Shell) clone(v goja.Value, seen map[*goja.Object]*goja.Object) goja.Value {

@@ -10,20 +10,20 @@ import (
 // printGlobals() write to standard output.
 func printGlobals() []global {
 	return []global{
-		{"print", "", func(c *call) goja.Value { c.print(c.args); return nil }, "Prints values, separated by spaces."},
+		{"print", "", func(c *call) goja.Value { c.s.print(c.args); return nil }, "Prints values, separated by spaces."},
 		{"printjson", "", func(c *call) goja.Value {
 			texts := make([]string, len(c.args))
 			for i, v := range c.args {
 				if cur, ok := receiver[*cursor](v); ok {
-					v = c.rt.NewArray(cur.page(c.settings.displayBatchSize)...)
+					v = c.s.rt.NewArray(cur.page(c.s.settings.displayBatchSize)...)
 				}
-				texts[i] = c.world.Printjson(c.withoutGossip(v))
+				texts[i] = c.s.world.Printjson(c.s.withoutGossip(v))
 			}
-			c.write(strings.Join(texts, " ") + "\n")
+			c.s.write(strings.Join(texts, " ") + "\n")
 			return nil
 		}, "Prints values with every entry on a line of its own."},
 		{"printjsononeline", "", func(c *call) goja.Value {
-			c.write(c.toJSON(c.arg(0), true) + "\n")
+			c.s.write(c.s.toJSON(c.arg(0), true) + "\n")
 			return nil
 		}, "Prints a value as JSON on one line."},
 	}

@@ -40,28 +40,28 @@ func (s *Shell) newProcess() goja.Value {
 		}
 		return c.quit()
 	})
-	add("cwd", func(c *call) goja.Value { return c.rt.ToValue(c.workingDirectory()) })
-	add("uptime", func(c *call) goja.Value { return c.rt.ToValue(time.Since(started).Seconds()) })
+	add("cwd", func(c *call) goja.Value { return c.s.rt.ToValue(c.s.workingDirectory()) })
+	add("uptime", func(c *call) goja.Value { return c.s.rt.ToValue(time.Since(started).Seconds()) })
 	hrtime := s.function("hrtime", func(c *call) goja.Value {
 		t := time.Since(started)
-		return c.rt.NewArray(int64(t/time.Second), int64(t%time.Second))
+		return c.s.rt.NewArray(int64(t/time.Second), int64(t%time.Second))
 	})
-	must(hrtime.Set("bigint", s.function("bigint", func(c *call) goja.Value { return c.rt.ToValue(big.NewInt(int64(time.Since(started)))) })))
+	must(hrtime.Set("bigint", s.function("bigint", func(c *call) goja.Value { return c.s.rt.ToValue(big.NewInt(int64(time.Since(started)))) })))
 	must(o.Set("hrtime", hrtime))
 	must(o.Set("stdin", s.newObject("isTTY", s.cfg.Interactive, "fd", 0)))
 	add("memoryUsage", func(c *call) goja.Value {
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
-		return c.newObject("rss", int64(m.Sys), "heapTotal", int64(m.HeapSys), "heapUsed", int64(m.HeapAlloc))
+		return c.s.newObject("rss", int64(m.Sys), "heapTotal", int64(m.HeapSys), "heapUsed", int64(m.HeapAlloc))
 	})
 	add("nextTick", func(c *call) goja.Value {
 		args := c.args
-		c.args = append([]goja.Value{c.arg(0), c.rt.ToValue(0)}, args[min(1, len(args)):]...)
+		c.args = append([]goja.Value{c.arg(0), c.s.rt.ToValue(0)}, args[min(1, len(args)):]...)
 		return c.setTimer("nextTick", false)
 	})
 	add("on", func(c *call) goja.Value {
 		if f, ok := goja.AssertFunction(c.arg(1)); ok && c.text(0) == "exit" {
-			c.exits = append(c.exits, f)
+			c.s.exits = append(c.s.exits, f)
 		}
 		return c.this
 	})
@@ -69,7 +69,7 @@ func (s *Shell) newProcess() goja.Value {
 		out := s.rt.NewObject()
 		must(out.Set("write", s.function("write", func(c *call) goja.Value {
 			write(c.text(0))
-			return c.rt.ToValue(true)
+			return c.s.rt.ToValue(true)
 		})))
 		must(out.Set("isTTY", s.cfg.Color))
 		return out
@@ -100,7 +100,7 @@ func (s *Shell) newPerformance() goja.Value {
 	started := time.Now()
 	o := s.rt.NewObject()
 	must(o.Set("now", s.function("now", func(c *call) goja.Value {
-		return c.rt.ToValue(float64(time.Since(started)) / float64(time.Millisecond))
+		return c.s.rt.ToValue(float64(time.Since(started)) / float64(time.Millisecond))
 	})))
 	must(o.Set("timeOrigin", float64(started.UnixMilli())))
 	return o

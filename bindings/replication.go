@@ -18,7 +18,7 @@ func replicationMethods() []method[*database] {
 		{"printReplicationInfo", "", dbPrintReplicationInfo, "Shows size and time span of the oplog."},
 		{"printSecondaryReplicationInfo", "", dbPrintSecondaryReplicationInfo, "Shows how far the secondaries are behind."},
 		{"printSlaveReplicationInfo", "", func(c *call, _ *database) goja.Value {
-			c.throwCoded(deprecated, codeDeprecated, "Method deprecated, use db.printSecondaryReplicationInfo instead")
+			c.s.throwCoded(deprecated, codeDeprecated, "Method deprecated, use db.printSecondaryReplicationInfo instead")
 			return nil
 		}, ""},
 	}
@@ -30,23 +30,23 @@ const megabyte = 1 << 20
 func (c *call) replicationInfo(d *database) *goja.Object {
 	local := d.sibling("local")
 	if !slices.ContainsFunc(local.listCollections(emptyDocument, true, nil), func(info bson.Raw) bool { return textAt(info, "name") == "oplog.rs" }) {
-		c.throwCoded(invalidInput, codeNoReplicaSet, "Replication not detected. Are you connected to a replset?")
+		c.s.throwCoded(invalidInput, codeNoReplicaSet, "Replication not detected. Are you connected to a replset?")
 	}
-	stats, _ := c.collectionStats(local.collection("oplog.rs"), statsOptions{scale: 1}).(*goja.Object)
+	stats, _ := c.s.collectionStats(local.collection("oplog.rs"), statsOptions{scale: 1}).(*goja.Object)
 	most := property(stats, "maxSize")
 	if most == nil || !most.ToBoolean() {
-		c.throwCoded(runtimeError, codeCommandFailed, "Could not get stats for local.oplog.rs collection. collstats returned %s", c.json(stats))
+		c.s.throwCoded(runtimeError, codeCommandFailed, "Could not get stats for local.oplog.rs collection. collstats returned %s", c.json(stats))
 	}
 	size := 0.0
 	if v := property(stats, "size"); v != nil {
 		size = v.ToFloat()
 	}
-	first := c.findOne(local, "oplog.rs", emptyDocument, sortedBy("$natural", 1))
-	last := c.findOne(local, "oplog.rs", emptyDocument, sortedBy("$natural", -1))
+	first := c.s.findOne(local, "oplog.rs", emptyDocument, sortedBy("$natural", 1))
+	last := c.s.findOne(local, "oplog.rs", emptyDocument, sortedBy("$natural", -1))
 	if first == nil || last == nil {
-		c.throwCoded(runtimeError, codeCommandFailed, "objects not found in local.oplog.$main -- is this a new and empty db instance?")
+		c.s.throwCoded(runtimeError, codeCommandFailed, "objects not found in local.oplog.$main -- is this a new and empty db instance?")
 	}
-	o := c.newObject(
+	o := c.s.newObject(
 		"configuredLogSizeMB", most.ToFloat()/megabyte,
 		"logSizeMB", max(most.ToFloat(), size)/megabyte,
 		"usedMB", math.Ceil(size/megabyte*100)/100,
@@ -62,7 +62,7 @@ func (c *call) replicationInfo(d *database) *goja.Object {
 	must(o.Set("timeDiffHours", hours(span)))
 	must(o.Set("tFirst", dateText(time.Unix(int64(from), 0))))
 	must(o.Set("tLast", dateText(time.Unix(int64(to), 0))))
-	must(o.Set("now", dateText(c.clock.Now())))
+	must(o.Set("now", dateText(c.s.clock.Now())))
 	return o
 }
 
@@ -73,20 +73,20 @@ func dateText(t time.Time) string { return t.Local().Format("Mon Jan 02 2006 15:
 
 func dbPrintReplicationInfo(c *call, d *database) goja.Value {
 	var info *goja.Object
-	if ex := c.rt.Try(func() { info = c.replicationInfo(d) }); ex != nil {
+	if ex := c.s.rt.Try(func() { info = c.replicationInfo(d) }); ex != nil {
 		hello := d.run(command("hello"), reads)
 		switch {
 		case truthyAt(hello, "arbiterOnly"):
-			return c.statsResult(c.newObject("message", "cannot provide replication status from an arbiter"))
+			return c.s.statsResult(c.s.newObject("message", "cannot provide replication status from an arbiter"))
 		case !truthyAt(hello, "isWritablePrimary"):
-			o := c.newObject("message", "this is a secondary, printing secondary replication info.")
+			o := c.s.newObject("message", "this is a secondary, printing secondary replication info.")
 			c.secondaryInfo(d, o)
-			return c.statsResult(o)
+			return c.s.statsResult(o)
 		}
 		panic(ex)
 	}
 	text := func(name string) string { return optionalText(info.Get(name)) }
-	return c.statsResult(c.newObject(
+	return c.s.statsResult(c.s.newObject(
 		"actual oplog size", text("logSizeMB")+" MB",
 		"configured oplog size", text("configuredLogSizeMB")+" MB",
 		"log length start to end", text("timeDiff")+" secs ("+text("timeDiffHours")+" hrs)",
@@ -97,9 +97,9 @@ func dbPrintReplicationInfo(c *call, d *database) goja.Value {
 }
 
 func dbPrintSecondaryReplicationInfo(c *call, d *database) goja.Value {
-	o := c.rt.NewObject()
+	o := c.s.rt.NewObject()
 	c.secondaryInfo(d, o)
-	return c.statsResult(o)
+	return c.s.statsResult(o)
 }
 
 // States of members as replSetGetStatus numbers them.
@@ -110,8 +110,8 @@ const (
 
 // secondaryInfo adds a section for each member that copies data.
 func (c *call) secondaryInfo(d *database, o *goja.Object) {
-	if c.findOne(d.sibling("local"), "system.replset", emptyDocument) == nil {
-		c.throwCoded(invalidInput, codeNoReplicaSet, "local.system.replset is empty. Are you connected to a replica set?")
+	if c.s.findOne(d.sibling("local"), "system.replset", emptyDocument) == nil {
+		c.s.throwCoded(invalidInput, codeNoReplicaSet, "local.system.replset is empty. Are you connected to a replica set?")
 	}
 	list, _ := d.admin(command("replSetGetStatus"), reads).Lookup("members").ArrayOK()
 	values, _ := list.Values()
@@ -135,7 +135,7 @@ func (c *call) secondaryInfo(d *database, o *goja.Object) {
 		if state := intOf(m, "state"); state == statePrimary || state == stateArbiter {
 			continue
 		}
-		section := c.rt.NewObject()
+		section := c.s.rt.NewObject()
 		_, noOptime := m.LookupErr("optime")
 		health, noHealth := m.LookupErr("health")
 		if noOptime == nil && (noHealth != nil || truthy(health)) {

@@ -24,20 +24,20 @@ func (s *Shell) newRequire(dir string) *goja.Object {
 	}
 	f := s.function("require", func(c *call) (exports goja.Value) {
 		c.check("require", parseSignature("id:string"))
-		in(func() { exports = c.require(c.text(0)) })
+		in(func() { exports = c.s.require(c.text(0)) })
 		return exports
 	})
 	define(f, "resolve", s.function("resolve", func(c *call) (path goja.Value) {
 		in(func() {
-			if c.module(builtinName(c.text(0))) != nil {
+			if c.s.module(builtinName(c.text(0))) != nil {
 				path = c.arg(0)
 				return
 			}
-			_, file, err := c.findModule(c.text(0))
+			_, file, err := c.s.findModule(c.text(0))
 			if err != nil {
-				c.rethrow(err)
+				c.s.rethrow(err)
 			}
-			path = c.rt.ToValue(file)
+			path = c.s.rt.ToValue(file)
 		})
 		return path
 	}))

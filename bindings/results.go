@@ -117,11 +117,11 @@ func oldResultMethods() map[string]func(c *call, this *goja.Object) goja.Value {
 		if list, ok := property(this, "writeErrors").(*goja.Object); ok {
 			return list
 		}
-		return c.rt.NewArray()
+		return c.s.rt.NewArray()
 	}
-	count := func(c *call, this *goja.Object) int { return len(c.items(failures(c, this))) }
+	count := func(c *call, this *goja.Object) int { return len(c.s.items(failures(c, this))) }
 	concern := func(this *goja.Object) goja.Value { return orUndefined(property(this, "writeConcernError")) }
-	failed := func(c *call, this *goja.Object) goja.Value { return c.rt.ToValue(count(c, this) > 0) }
+	failed := func(c *call, this *goja.Object) goja.Value { return c.s.rt.ToValue(count(c, this) > 0) }
 	failure := func(c *call, this *goja.Object) goja.Value {
 		return failures(c, this).Get(itoa(int(c.arg(0).ToInteger())))
 	}
@@ -134,10 +134,10 @@ func oldResultMethods() map[string]func(c *call, this *goja.Object) goja.Value {
 		"getWriteErrors":       func(c *call, this *goja.Object) goja.Value { return failures(c, this) },
 		"getWriteError":        failure,
 		"getWriteErrorAt":      failure,
-		"getWriteErrorCount":   func(c *call, this *goja.Object) goja.Value { return c.rt.ToValue(count(c, this)) },
-		"hasWriteConcernError": func(c *call, this *goja.Object) goja.Value { return c.rt.ToValue(concern(this).ToBoolean()) },
+		"getWriteErrorCount":   func(c *call, this *goja.Object) goja.Value { return c.s.rt.ToValue(count(c, this)) },
+		"hasWriteConcernError": func(c *call, this *goja.Object) goja.Value { return c.s.rt.ToValue(concern(this).ToBoolean()) },
 		"getWriteConcernError": func(_ *call, this *goja.Object) goja.Value { return concern(this) },
-		"isOk":                 func(c *call, _ *goja.Object) goja.Value { return c.rt.ToValue(true) },
+		"isOk":                 func(c *call, _ *goja.Object) goja.Value { return c.s.rt.ToValue(true) },
 		"getUpsertedIds":       ids("upsertedIds"),
 		"getInsertedIds":       ids("insertedIds"),
 		"getUpsertedIdAt": func(c *call, this *goja.Object) goja.Value {
@@ -148,7 +148,7 @@ func oldResultMethods() map[string]func(c *call, this *goja.Object) goja.Value {
 			if id == nil || goja.IsNull(id) {
 				return nil
 			}
-			return c.newObject("index", 0, "_id", id)
+			return c.s.newObject("index", 0, "_id", id)
 		},
 	}
 }
@@ -157,14 +157,14 @@ func oldResultMethods() map[string]func(c *call, this *goja.Object) goja.Value {
 func (c *call) indexedIDs(v goja.Value) goja.Value {
 	from, _ := v.(*goja.Object)
 	if from == nil {
-		return c.rt.NewArray()
+		return c.s.rt.NewArray()
 	}
 	var list []any
 	for _, k := range from.Keys() {
 		i, _ := strconv.Atoi(k)
-		list = append(list, c.newObject("index", i, "_id", from.Get(k)))
+		list = append(list, c.s.newObject("index", i, "_id", from.Get(k)))
 	}
-	return c.rt.NewArray(list...)
+	return c.s.rt.NewArray(list...)
 }
 
 // throwFailures throws what a list of writes ran into, if anything: for a single

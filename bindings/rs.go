@@ -28,7 +28,7 @@ func (s *Shell) newReplicaSet() goja.Value {
 func (rs *replicaSet) admin(body bson.D) bson.Raw { return rs.s.requireDB().admin(body) }
 
 func rsCommand(name string) func(*call, *replicaSet) goja.Value {
-	return func(c *call, rs *replicaSet) goja.Value { return c.reply(rs.admin(command(name))) }
+	return func(c *call, rs *replicaSet) goja.Value { return c.s.reply(rs.admin(command(name))) }
 }
 
 // viaAdmin runs a helper of databases on the admin database.
@@ -44,7 +44,7 @@ func replicaSetMethods() []method[*replicaSet] {
 		{"hello", "", rsCommand("hello"), "Returns the server's part in the set."},
 		{"isMaster", "", viaAdmin(dbIsMaster), "The old name of hello."},
 		{"initiate", "config?:object", func(c *call, rs *replicaSet) goja.Value {
-			return c.reply(rs.admin(bson.D{{Key: "replSetInitiate", Value: c.optional(c.arg(0))}}))
+			return c.s.reply(rs.admin(bson.D{{Key: "replSetInitiate", Value: c.s.optional(c.arg(0))}}))
 		}, "Makes the server a replica set."},
 		{"reconfig", "config:object options?:object", func(c *call, rs *replicaSet) goja.Value {
 			return rs.reconfigure(c, c.object(0), c.arg(1))
@@ -59,26 +59,26 @@ func replicaSetMethods() []method[*replicaSet] {
 		{"stepDown", "seconds?:number catchUp?:number", func(c *call, rs *replicaSet) goja.Value {
 			var seconds any = int32(60)
 			if c.has(0) {
-				seconds = c.value(c.arg(0))
+				seconds = c.s.value(c.arg(0))
 			}
 			body := bson.D{{Key: "replSetStepDown", Value: seconds}}
 			if c.has(1) {
-				body = append(body, bson.E{Key: "secondaryCatchUpPeriodSecs", Value: c.value(c.arg(1))})
+				body = append(body, bson.E{Key: "secondaryCatchUpPeriodSecs", Value: c.s.value(c.arg(1))})
 			}
-			return c.reply(rs.admin(body))
+			return c.s.reply(rs.admin(body))
 		}, "Makes the primary a secondary."},
 		{"freeze", "seconds:number", func(c *call, rs *replicaSet) goja.Value {
-			return c.reply(rs.admin(bson.D{{Key: "replSetFreeze", Value: c.value(c.arg(0))}}))
+			return c.s.reply(rs.admin(bson.D{{Key: "replSetFreeze", Value: c.s.value(c.arg(0))}}))
 		}, "Keeps a member from becoming primary."},
 		{"syncFrom", "host:string", func(c *call, rs *replicaSet) goja.Value {
-			return c.reply(rs.admin(bson.D{{Key: "replSetSyncFrom", Value: c.text(0)}}))
+			return c.s.reply(rs.admin(bson.D{{Key: "replSetSyncFrom", Value: c.text(0)}}))
 		}, "Makes this member read from another one."},
 		{"secondaryOk", "", rsSecondaryOk, "Allows reads from secondaries."},
 		{"slaveOk", "", rsSecondaryOk, ""},
 		{"printReplicationInfo", "", viaAdmin(dbPrintReplicationInfo), "Shows size and time span of the oplog."},
 		{"printSecondaryReplicationInfo", "", viaAdmin(dbPrintSecondaryReplicationInfo), "Shows how far the secondaries are behind."},
 		{"printSlaveReplicationInfo", "", func(c *call, _ *replicaSet) goja.Value {
-			c.throwCoded(deprecated, codeDeprecated, "printSlaveReplicationInfo has been deprecated. Use printSecondaryReplicationInfo instead")
+			c.s.throwCoded(deprecated, codeDeprecated, "printSlaveReplicationInfo has been deprecated. Use printSecondaryReplicationInfo instead")
 			return nil
 		}, ""},
 	}
@@ -89,7 +89,7 @@ func rsSecondaryOk(_ *call, rs *replicaSet) goja.Value {
 	return nil
 }
 
-func rsConfig(c *call, rs *replicaSet) goja.Value { return c.world.DocToJS(rs.config()) }
+func rsConfig(c *call, rs *replicaSet) goja.Value { return c.s.world.DocToJS(rs.config()) }
 
 // config is the set's configuration, from the document the server keeps where it
 // does not know the command.
@@ -144,16 +144,16 @@ func set(d *bson.D, key string, value any) {
 
 func (rs *replicaSet) setMembers(c *call, config bson.D, members []bson.D) goja.Value {
 	set(&config, "members", members)
-	return c.reply(rs.admin(bson.D{{Key: "replSetReconfig", Value: config}}))
+	return c.s.reply(rs.admin(bson.D{{Key: "replSetReconfig", Value: config}}))
 }
 
 func (rs *replicaSet) addMember(c *call, arbiter bool) goja.Value {
 	var member bson.D
 	if o := c.object(0); o != nil {
 		if arbiter {
-			c.throwInvalid("Expected first parameter to be a host-and-port string of arbiter, but got %s", c.json(o))
+			c.s.throwInvalid("Expected first parameter to be a host-and-port string of arbiter, but got %s", c.json(o))
 		}
-		member = c.merge(bson.D{}, o)
+		member = c.s.merge(bson.D{}, o)
 	} else {
 		member = bson.D{{Key: "host", Value: c.text(0)}}
 		if arbiter {
@@ -175,7 +175,7 @@ func rsRemove(c *call, rs *replicaSet) goja.Value {
 	config, members := rs.editedConfig()
 	i := slices.IndexFunc(members, func(m bson.D) bool { return textAt(rawOf(m), "host") == c.text(0) })
 	if i < 0 {
-		c.throwInvalid("Couldn't find %s in %s. Is %s a member of this replset?", c.text(0), c.json(c.goValue(members)), c.text(0))
+		c.s.throwInvalid("Couldn't find %s in %s. Is %s a member of this replset?", c.text(0), c.json(c.s.goValue(members)), c.text(0))
 	}
 	return rs.setMembers(c, config, slices.Delete(members, i, i+1))
 }
@@ -190,27 +190,27 @@ func (rs *replicaSet) reconfigure(c *call, config *goja.Object, options goja.Val
 	}
 	must(config.Set("version", version))
 	if v, err := old.LookupErr("protocolVersion"); err == nil && property(config, "protocolVersion") == nil {
-		must(config.Set("protocolVersion", c.world.ToJS(v)))
+		must(config.Set("protocolVersion", c.s.world.ToJS(v)))
 	}
-	body := bson.D{{Key: "replSetReconfig", Value: c.document(config)}}
-	return c.reply(rs.admin(c.merge(body, options)))
+	body := bson.D{{Key: "replSetReconfig", Value: c.s.document(config)}}
+	return c.s.reply(rs.admin(c.s.merge(body, options)))
 }
 
 // rsReconfigForPSA gives the new member a vote first and its priority second: one
 // step could lose majority-committed writes.
 func rsReconfigForPSA(c *call, rs *replicaSet) goja.Value {
 	index, config := c.arg(0).ToInteger(), c.object(1)
-	say := func(text string) { c.print([]goja.Value{c.rt.ToValue(text)}) }
+	say := func(text string) { c.s.print([]goja.Value{c.s.rt.ToValue(text)}) }
 	list, _ := property(config, "members").(*goja.Object)
 	var member *goja.Object
 	if list != nil {
 		member, _ = list.Get(itoa(int(index))).(*goja.Object)
 	}
 	if member == nil {
-		c.throwInvalid("Node at index %d does not exist in the new config", index)
+		c.s.throwInvalid("Node at index %d does not exist in the new config", index)
 	}
 	if votes := property(member, "votes"); votes == nil || votes.ToFloat() != 1 {
-		c.throwInvalid("Node at index %d must have { votes: 1 } in the new config (actual: { votes: %s })", index, orUndefined(votes))
+		c.s.throwInvalid("Node at index %d must have { votes: 1 } in the new config (actual: { votes: %s })", index, orUndefined(votes))
 	}
 	rs.checkNoVoteYet(c, index, member, say)
 	priority := property(member, "priority")
@@ -225,7 +225,7 @@ func rsReconfigForPSA(c *call, rs *replicaSet) goja.Value {
 	say("Running second reconfig to give member at index " + itoa(int(index)) + " { priority: " + orUndefined(priority).String() + " }")
 	must(member.Set("priority", orUndefined(priority)))
 	var second goja.Value
-	if ex := c.rt.Try(func() { second = rs.reconfigure(c, config, c.arg(2)) }); ex != nil {
+	if ex := c.s.rt.Try(func() { second = rs.reconfigure(c, config, c.arg(2)) }); ex != nil {
 		say("Second reconfig did not succeed, giving up")
 		say("Attempted command: rs.reconfig(" + c.json(config) + ", " + c.json(optionsOrUndefined(c.object(2))) + ")")
 		panic(ex)
@@ -246,7 +246,7 @@ func (rs *replicaSet) checkNoVoteYet(c *call, index int64, member *goja.Object, 
 		raw := rawOf(m)
 		if numberOf(raw, "_id") == id {
 			if votes, err := raw.LookupErr("votes"); err == nil && truthy(votes) {
-				c.throwInvalid("Node at index %d must have { votes: 0 } in the old config (actual: { votes: %s })", index, c.world.ToJS(votes))
+				c.s.throwInvalid("Node at index %d must have { votes: 0 } in the old config (actual: { votes: %s })", index, c.s.world.ToJS(votes))
 			}
 			return
 		}
@@ -266,7 +266,7 @@ func orUndefined(v goja.Value) goja.Value {
 
 // json is a value as JSON.stringify writes it, for messages.
 func (c *call) json(v goja.Value) string {
-	text, err := c.world.EJSON(v, false, "")
+	text, err := c.s.world.EJSON(v, false, "")
 	if err != nil {
 		return v.String()
 	}

@@ -104,12 +104,12 @@ func (s *Shell) addLabels(e *goja.Object, labels []string) {
 			e, _ := c.this.(*goja.Object)
 			set, _ := e.Get("errorLabelSet").(*goja.Object)
 			if set == nil {
-				return c.rt.ToValue(false)
+				return c.s.rt.ToValue(false)
 			}
 			has, _ := goja.AssertFunction(set.Get("has"))
 			v, err := has(set, c.arg(0))
 			if err != nil {
-				c.rethrow(err)
+				c.s.rethrow(err)
 			}
 			return v
 		})

@@ -27,7 +27,7 @@ type session struct {
 }
 
 func (c *call) newSession(m *mongoObject, from *goja.Object) *session {
-	s := c.Shell
+	s := c.s
 	given := s.sessionOptions(from)
 	opts := options.Session()
 	if v := property(given, "causalConsistency"); v != nil {
@@ -82,7 +82,7 @@ func (c *call) transactionOptions(o *goja.Object) *options.TransactionOptionsBui
 	}
 	if v, ok := property(o, "writeConcern").(*goja.Object); ok {
 		wc := &writeconcern.WriteConcern{}
-		switch w := c.document(v).Lookup("w"); w.Type {
+		switch w := c.s.document(v).Lookup("w"); w.Type {
 		case bson.TypeString:
 			wc.W = w.StringValue()
 		default:
@@ -133,41 +133,41 @@ func sessionMethods() []method[*session] {
 			return nil
 		}, "Starts a transaction."},
 		{"commitTransaction", "", func(c *call, sess *session) goja.Value {
-			c.transaction(sess.commit(c.ctx))
+			c.transaction(sess.commit(c.s.ctx))
 			return nil
 		}, "Commits the transaction."},
 		{"abortTransaction", "", func(c *call, sess *session) goja.Value {
-			c.transaction(sess.driver.AbortTransaction(c.ctx))
+			c.transaction(sess.driver.AbortTransaction(c.s.ctx))
 			return nil
 		}, "Gives up the transaction."},
 		{"withTransaction", "f:function options?:object", sessionWithTransaction, "Runs a function in a transaction, again when it has to."},
 		{"endSession", "", func(c *call, sess *session) goja.Value {
-			sess.driver.EndSession(context.WithoutCancel(c.ctx))
+			sess.driver.EndSession(context.WithoutCancel(c.s.ctx))
 			sess.ended = true
 			return nil
 		}, "Ends the session."},
-		{"hasEnded", "", func(c *call, sess *session) goja.Value { return c.rt.ToValue(sess.ended) }, "Tells whether the session was ended."},
+		{"hasEnded", "", func(c *call, sess *session) goja.Value { return c.s.rt.ToValue(sess.ended) }, "Tells whether the session was ended."},
 		{"getOptions", "", func(_ *call, sess *session) goja.Value { return sess.given }, "Returns the options the session was started with."},
 		{"getClusterTime", "", func(c *call, sess *session) goja.Value { return c.clusterTime(sess.driver.ClusterTime()) },
 			"Returns the newest cluster time seen."},
 		{"getOperationTime", "", func(c *call, sess *session) goja.Value {
 			if t := sess.driver.OperationTime(); t != nil {
-				return c.goValue(*t)
+				return c.s.goValue(*t)
 			}
 			return nil
 		}, "Returns the newest operation time seen."},
 		{"advanceClusterTime", "clusterTime:object", func(c *call, sess *session) goja.Value {
-			doc := c.document(c.arg(0))
+			doc := c.s.document(c.arg(0))
 			if _, _, ok := doc.Lookup("clusterTime").TimestampOK(); !ok {
-				c.throw("MongoInvalidArgumentError", "Input cluster time \"clusterTime\" property must be a valid BSON Timestamp")
+				c.s.throw("MongoInvalidArgumentError", "Input cluster time \"clusterTime\" property must be a valid BSON Timestamp")
 			}
 			c.transaction(sess.driver.AdvanceClusterTime(rawOf(bson.D{{Key: "$clusterTime", Value: doc}})))
 			return nil
 		}, "Takes over a cluster time another session saw."},
 		{"advanceOperationTime", "time:object", func(c *call, sess *session) goja.Value {
-			t, i, ok := c.value(c.arg(0)).TimestampOK()
+			t, i, ok := c.s.value(c.arg(0)).TimestampOK()
 			if !ok {
-				c.throw("MongoInvalidArgumentError", "Operation time must be a valid BSON Timestamp")
+				c.s.throw("MongoInvalidArgumentError", "Operation time must be a valid BSON Timestamp")
 			}
 			c.transaction(sess.driver.AdvanceOperationTime(&bson.Timestamp{T: t, I: i}))
 			return nil
@@ -188,7 +188,7 @@ func (c *call) clusterTime(doc bson.Raw) goja.Value {
 
 func (sess *session) start(c *call, o *goja.Object) error {
 	if sess.ended {
-		c.throw("MongoExpiredSessionError", sessionEnded)
+		c.s.throw("MongoExpiredSessionError", sessionEnded)
 	}
 	if o == nil {
 		return sess.driver.StartTransaction()
@@ -205,13 +205,13 @@ func (c *call) transaction(err error) {
 	}
 	text := err.Error()
 	if text == "transactions are not supported in snapshot sessions" {
-		c.throw("MongoCompatibilityError", "Transactions are not supported in snapshot sessions")
+		c.s.throw("MongoCompatibilityError", "Transactions are not supported in snapshot sessions")
 	}
 	if slices.Contains(transactionStates(), text) {
-		c.throw("MongoTransactionError", "%s", strings.ToUpper(text[:1])+text[1:])
+		c.s.throw("MongoTransactionError", "%s", strings.ToUpper(text[:1])+text[1:])
 	}
-	if _, err = c.answer(nil, err); err != nil {
-		c.throwServer(err)
+	if _, err = c.s.answer(nil, err); err != nil {
+		c.s.throwServer(err)
 	}
 }
 
@@ -234,18 +234,18 @@ const transactionPatience = 120 * time.Second
 // for TransientTransactionError, the commit for UnknownTransactionCommitResult.
 func sessionWithTransaction(c *call, sess *session) goja.Value {
 	f, _ := goja.AssertFunction(c.arg(0))
-	end := c.clock.Now().Add(transactionPatience)
+	end := c.s.clock.Now().Add(transactionPatience)
 	for {
 		c.transaction(sess.start(c, c.object(1)))
 		v, err := f(goja.Undefined(), sess.object)
 		if err != nil {
 			if sess.driver.TransactionRunning() {
-				_ = sess.driver.AbortTransaction(context.WithoutCancel(c.ctx))
+				_ = sess.driver.AbortTransaction(context.WithoutCancel(c.s.ctx))
 			}
-			if c.labelled(err, "TransientTransactionError") && c.clock.Now().Before(end) {
+			if c.labelled(err, "TransientTransactionError") && c.s.clock.Now().Before(end) {
 				continue
 			}
-			c.rethrow(err)
+			c.s.rethrow(err)
 		}
 		if !sess.driver.TransactionRunning() { // the function ended it itself
 			return v
@@ -263,9 +263,9 @@ func sessionWithTransaction(c *call, sess *session) goja.Value {
 // whole transaction has to be done again.
 func (sess *session) commitPatiently(c *call, end time.Time) (again bool, err error) {
 	for {
-		err = sess.commit(c.ctx)
+		err = sess.commit(c.s.ctx)
 		var command mongo.CommandError
-		if err == nil || c.ctx.Err() != nil || !errors.As(err, &command) || !c.clock.Now().Before(end) {
+		if err == nil || c.s.ctx.Err() != nil || !errors.As(err, &command) || !c.s.clock.Now().Before(end) {
 			return false, err
 		}
 		switch {
@@ -286,6 +286,6 @@ func (c *call) labelled(err error, label string) bool {
 		return false
 	}
 	has, _ := goja.AssertFunction(set.Get("has"))
-	v, err := has(set, c.rt.ToValue(label))
+	v, err := has(set, c.s.rt.ToValue(label))
 	return err == nil && v.ToBoolean()
 }

@@ -159,7 +159,7 @@ func (s *Shell) newSettings() goja.Value {
 	}
 	add("get", "key:string", "Returns the value of a setting.", func(c *call) goja.Value {
 		if opt := optionNamed(c.text(0)); opt != nil {
-			return c.rt.ToValue(opt.get(&c.settings))
+			return c.s.rt.ToValue(opt.get(&c.s.settings))
 		}
 		return nil
 	})
@@ -169,8 +169,8 @@ func (s *Shell) newSettings() goja.Value {
 		if opt == nil {
 			return unknown(name)
 		}
-		if wrong := opt.set(&c.settings, c.arg(1)); wrong != "" {
-			return c.rt.ToValue("Cannot set option \"" + name + "\": " + wrong)
+		if wrong := opt.set(&c.s.settings, c.arg(1)); wrong != "" {
+			return c.s.rt.ToValue("Cannot set option \"" + name + "\": " + wrong)
 		}
 		return c.changed(opt, "has been changed")
 	})
@@ -181,7 +181,7 @@ func (s *Shell) newSettings() goja.Value {
 			return unknown(name)
 		}
 		standard := defaultSettings()
-		opt.set(&c.settings, c.rt.ToValue(opt.get(&standard)))
+		opt.set(&c.s.settings, c.s.rt.ToValue(opt.get(&standard)))
 		return c.changed(opt, "has been reset to its default value")
 	})
 	s.helpProperty(o, configHelp)
@@ -222,14 +222,14 @@ func configHelp(s *Shell) string {
 // changed keeps a setting and says so.
 func (c *call) changed(opt *option, how string) goja.Value {
 	text := "Setting \"" + opt.name + "\" " + how
-	if c.settings.set == nil {
-		c.settings.set = make(map[string]bool)
+	if c.s.settings.set == nil {
+		c.s.settings.set = make(map[string]bool)
 	}
-	c.settings.set[opt.name] = true
-	if err := c.keepSetting(opt); err != nil {
+	c.s.settings.set[opt.name] = true
+	if err := c.s.keepSetting(opt); err != nil {
 		text += " for this session only: " + err.Error()
 	}
-	return c.rt.ToValue(text)
+	return c.s.rt.ToValue(text)
 }
 
 // newDBQuery makes DBQuery, whose shellBatchSize is a setting today.

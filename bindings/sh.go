@@ -88,10 +88,10 @@ func simple(names ...string) func(*call, *shard) goja.Value {
 		var body bson.D
 		for i, name := range names {
 			if c.has(i) {
-				body = append(body, bson.E{Key: name, Value: c.value(c.arg(i))})
+				body = append(body, bson.E{Key: name, Value: c.s.value(c.arg(i))})
 			}
 		}
-		return c.reply(sh.admin(c.merge(body, c.arg(len(names)))))
+		return c.s.reply(sh.admin(c.s.merge(body, c.arg(len(names)))))
 	}
 }
 
@@ -101,11 +101,11 @@ func shardMethods() []method[*shard] {
 		{"commitReshardCollection", "ns:string", onMongos(simple("commitReshardCollection")), "Ends a resharding's copying now."},
 		{"abortReshardCollection", "ns:string", onMongos(simple("abortReshardCollection")), "Gives up a resharding."},
 		{"shardCollection", "ns:string key:object unique?:boolean|object options?:object", checked(onMongos(func(c *call, sh *shard) goja.Value {
-			return c.reply(sh.admin(c.shardKeyCommand("shardCollection")))
+			return c.s.reply(sh.admin(c.shardKeyCommand("shardCollection")))
 		})), "Shards a collection by a key."},
 		{"reshardCollection", "ns:string key:object unique?:boolean|object options?:object", checked(onMongos(shReshard)), "Shards a collection by another key and tells how far that is; {progress: false} silences it."},
 		{"status", "verbose?:boolean|object configDB?:object", checked(func(c *call, sh *shard) goja.Value {
-			return c.shardingStatus(sh.current(), sh.configArgument(c, 1), c.statusOptions(0))
+			return c.s.shardingStatus(sh.current(), sh.configArgument(c, 1), c.statusOptions(0))
 		}), "Shows the shards, the balancer and the sharded collections; true for everything, {full: true} for mongosh's layout on a terminal too."},
 		{"addShard", "url:string options?:object", checked(simple("addShard")), "Adds a replica set to the cluster as a shard."},
 		{"addShardToZone", "shard:string zone:string", checked(simple("addShardToZone", "zone")), "Makes a shard part of a zone."},
@@ -131,10 +131,10 @@ func shardMethods() []method[*shard] {
 }
 
 func shRemoveRange(c *call, sh *shard) goja.Value {
-	return c.reply(sh.admin(bson.D{
+	return c.s.reply(sh.admin(bson.D{
 		{Key: "updateZoneKeyRange", Value: c.text(0)},
-		{Key: "min", Value: c.value(c.arg(1))},
-		{Key: "max", Value: c.value(c.arg(2))},
+		{Key: "min", Value: c.s.value(c.arg(1))},
+		{Key: "max", Value: c.s.value(c.arg(2))},
 		{Key: "zone", Value: nil},
 	}))
 }
@@ -144,37 +144,37 @@ func shMoveRange(c *call, sh *shard) goja.Value {
 	body := bson.D{{Key: "moveRange", Value: c.text(0)}, {Key: "toShard", Value: c.text(1)}}
 	for i, name := range []string{"min", "max"} {
 		if v := c.arg(i + 2); !goja.IsUndefined(v) && !goja.IsNull(v) {
-			body = append(body, bson.E{Key: name, Value: c.value(v)})
+			body = append(body, bson.E{Key: name, Value: c.s.value(v)})
 		}
 	}
 	if len(body) == 2 {
-		c.throwInvalid("moveRange needs min or max (Shard.moveRange)")
+		c.s.throwInvalid("moveRange needs min or max (Shard.moveRange)")
 	}
-	return c.reply(sh.admin(c.merge(body, c.arg(4))))
+	return c.s.reply(sh.admin(c.s.merge(body, c.arg(4))))
 }
 
 // shardKeyCommand is a command with a namespace, a key, and unique or options
 // in third place.
 func (c *call) shardKeyCommand(name string) bson.D {
-	key := c.document(c.arg(1))
+	key := c.s.document(c.arg(1))
 	c.checkKeyOrder(c.arg(1), key)
 	body := bson.D{{Key: name, Value: c.text(0)}, {Key: "key", Value: key}}
 	if typeOf(c.arg(2)) == "boolean" {
 		body = append(body, bson.E{Key: "unique", Value: c.arg(2).ToBoolean()})
 	} else {
-		body = c.merge(body, c.arg(2))
+		body = c.s.merge(body, c.arg(2))
 	}
-	return c.merge(body, c.arg(3))
+	return c.s.merge(body, c.arg(3))
 }
 
 // onMongos wraps a helper: the error of a server that does not know its command
 // gets a question.
 func onMongos(f func(*call, *shard) goja.Value) func(*call, *shard) goja.Value {
 	return func(c *call, sh *shard) (v goja.Value) {
-		if ex := c.rt.Try(func() { v = f(c, sh) }); ex != nil {
+		if ex := c.s.rt.Try(func() { v = f(c, sh) }); ex != nil {
 			if e, ok := ex.Value().(*goja.Object); ok {
 				if code := property(e, "code"); code != nil && code.ToInteger() == codeCommandNotFound {
-					define(e, "message", c.rt.ToValue(optionalText(e.Get("message"))+". Are you connected to mongos?"))
+					define(e, "message", c.s.rt.ToValue(optionalText(e.Get("message"))+". Are you connected to mongos?"))
 				}
 			}
 			panic(ex)

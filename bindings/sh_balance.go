@@ -14,7 +14,7 @@ import (
 func shardBalanceMethods() []method[*shard] {
 	return []method[*shard]{
 		{"isBalancerInRound", "", checked(func(c *call, sh *shard) goja.Value {
-			return c.rt.ToValue(truthyAt(sh.balancerStatus(), "inBalancerRound"))
+			return c.s.rt.ToValue(truthyAt(sh.balancerStatus(), "inBalancerRound"))
 		}), "Tells whether the balancer is in a round right now; between two rounds there may still be work."},
 		{"balancerSummary", "", checked(shBalancerSummary), "Returns what the balancer does and what is out of balance, and why."},
 		{"waitForBalance", "ns?:string|object options?:object", checked(shWaitForBalance),
@@ -84,12 +84,12 @@ func shWaitForBalance(c *call, sh *shard) goja.Value {
 	if at == 0 || !c.has(0) || goja.IsNull(c.arg(0)) || c.arg(0).String() == "all" {
 		entries, left := sh.balancedCollections()
 		waited, watch := sh.waitForEntries(w, "", entries)
-		return c.newObject("balanced", true, "collections", len(entries), "leftAlone", c.texts(left),
+		return c.s.newObject("balanced", true, "collections", len(entries), "leftAlone", c.s.texts(left),
 			"moves", watch.moves(), "waitedMS", waited.Milliseconds())
 	}
 	ns := c.namespaceArgument(0)
 	waited, watch := sh.waitForEntries(w, ns, []bson.Raw{sh.sharded(ns)})
-	return c.newObject("balanced", true, "ns", ns, "moves", watch.moves(), "waitedMS", waited.Milliseconds())
+	return c.s.newObject("balanced", true, "ns", ns, "moves", watch.moves(), "waitedMS", waited.Milliseconds())
 }
 
 // unbalanced is a collection that is not balanced, and why.

@@ -114,11 +114,11 @@ func shChunks(c *call, sh *shard) goja.Value {
 	if v := o.get("limit"); v != nil {
 		n, ok := c.numeric(v)
 		if !ok || n < 1 || n != float64(int64(n)) {
-			c.throwInvalid("option limit of sh.chunks is a number of chunks, not %s", c.inspect(v))
+			c.s.throwInvalid("option limit of sh.chunks is a number of chunks, not %s", c.s.inspect(v))
 		}
 		body = append(body, bson.E{Key: "limit", Value: int64(n)})
 	}
-	cur := c.newCursor(sh.config(), kindFind, body)
+	cur := c.s.newCursor(sh.config(), kindFind, body)
 	cur.collection = "chunks"
 	return cur.object
 }
@@ -135,14 +135,14 @@ func jumboFilter(jumbo bool) bson.E {
 // overlapping finds the chunks that lie in a zone, or in part.
 func (c *call) overlapping(sh *shard, ns, zone string) bson.A {
 	alternatives := bson.A{}
-	for _, tag := range c.findAll(sh.config(), "tags", bson.D{{Key: "ns", Value: ns}, {Key: "tag", Value: zone}}) {
+	for _, tag := range c.s.findAll(sh.config(), "tags", bson.D{{Key: "ns", Value: ns}, {Key: "tag", Value: zone}}) {
 		alternatives = append(alternatives, bson.D{
 			{Key: "min", Value: bson.D{{Key: "$lt", Value: tag.Lookup("max")}}},
 			{Key: "max", Value: bson.D{{Key: "$gt", Value: tag.Lookup("min")}}},
 		})
 	}
 	if len(alternatives) == 0 {
-		c.throwInvalid("zone %s has no range in %s: sh.zones(%q) lists them", zone, ns, ns)
+		c.s.throwInvalid("zone %s has no range in %s: sh.zones(%q) lists them", zone, ns, ns)
 	}
 	return alternatives
 }

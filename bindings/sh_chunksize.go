@@ -18,7 +18,7 @@ const (
 func (c *call) chunkSizeArgument(label string, v goja.Value) int32 {
 	mb, ok := c.numeric(v)
 	if !ok || mb != math.Trunc(mb) || mb < minChunkSize || mb > maxChunkSize {
-		c.throwInvalid("%s is a whole number of MB from %d to %d, not %s", label, minChunkSize, maxChunkSize, c.inspect(v))
+		c.s.throwInvalid("%s is a whole number of MB from %d to %d, not %s", label, minChunkSize, maxChunkSize, c.s.inspect(v))
 	}
 	return int32(mb)
 }
@@ -27,13 +27,13 @@ func (c *call) chunkSizeArgument(label string, v goja.Value) int32 {
 func shChunkSize(c *call, sh *shard) goja.Value {
 	switch kind := typeOf(c.arg(0)); {
 	case !c.has(0):
-		return c.rt.ToValue(sh.chunkSize(nil))
+		return c.s.rt.ToValue(sh.chunkSize(nil))
 	case kind == "string", isCollection(c.arg(0)):
 		return c.collectionChunkSize(sh, c.namespaceArgument(0))
 	}
 	mb := c.chunkSizeArgument("mb (argument 1 of sh.chunkSize)", c.arg(0))
 	update := bson.D{{Key: "$set", Value: bson.D{{Key: "value", Value: mb}}}}
-	return c.updateResult(c.updateConfig(sh.config(), "settings", "chunksize", update, true, 30_000))
+	return c.s.updateResult(c.updateConfig(sh.config(), "settings", "chunksize", update, true, 30_000))
 }
 
 func isCollection(v goja.Value) bool {
@@ -45,18 +45,18 @@ func isCollection(v goja.Value) bool {
 // the cluster's again.
 func (c *call) collectionChunkSize(sh *shard, ns string) goja.Value {
 	if !c.has(1) {
-		entry := c.catalogEntry(sh.config(), ns, nil)
+		entry := c.s.catalogEntry(sh.config(), ns, nil)
 		if entry == nil {
-			c.throwCoded(invalidInput, codeNotSharded, "Collection %s is not sharded", ns)
+			c.s.throwCoded(invalidInput, codeNotSharded, "Collection %s is not sharded", ns)
 		}
-		return c.rt.ToValue(sh.chunkSize(entry))
+		return c.s.rt.ToValue(sh.chunkSize(entry))
 	}
 	mb := int32(0)
 	if !goja.IsNull(c.arg(1)) {
 		mb = c.chunkSizeArgument("mb (argument 2 of sh.chunkSize)", c.arg(1))
 	}
 	sh.need("chunkSize for one collection", withDefragmentation, "")
-	return c.reply(sh.configureBalancing(ns, bson.E{Key: "chunkSize", Value: mb}))
+	return c.s.reply(sh.configureBalancing(ns, bson.E{Key: "chunkSize", Value: mb}))
 }
 
 // chunkSize is the size in MiB the balancer uses: a collection's own, the

@@ -17,7 +17,7 @@ func shardDefragmentMethods() []method[*shard] {
 		{"defragment", "ns:string|object options?:object", needing("defragment", withDefragmentation, shDefragment),
 			"Starts merging a collection's small chunks; {chunkSize: MB, wait: true, timeout, interval, progress}."},
 		{"stopDefragment", "ns:string|object", needing("stopDefragment", withDefragmentation, func(c *call, sh *shard) goja.Value {
-			return c.reply(sh.configureBalancing(c.namespaceArgument(0), bson.E{Key: "defragmentCollection", Value: false}))
+			return c.s.reply(sh.configureBalancing(c.namespaceArgument(0), bson.E{Key: "defragmentCollection", Value: false}))
 		}), "Stops it; what is merged stays merged."},
 		{"defragmentStatus", "ns:string|object", needing("defragmentStatus", withDefragmentation, func(c *call, sh *shard) goja.Value {
 			ns := c.namespaceArgument(0)
@@ -41,7 +41,7 @@ func shDefragment(c *call, sh *shard) goja.Value {
 	waits := o.flag("wait", false)
 	reply := sh.configureBalancing(ns, command...)
 	if !waits || truthyAt(reply, "dryRun") {
-		return c.reply(reply)
+		return c.s.reply(reply)
 	}
 	var phase string
 	first := 0.0 // chunks the phase had when it was first seen
@@ -54,7 +54,7 @@ func shDefragment(c *call, sh *shard) goja.Value {
 		}
 		return d.standing(ns, first)
 	})
-	return c.newObject("defragmented", true, "ns", ns, "waitedMS", waited.Milliseconds())
+	return c.s.newObject("defragmented", true, "ns", ns, "waitedMS", waited.Milliseconds())
 }
 
 // defragmentation is how far a collection's is.
@@ -86,7 +86,7 @@ func defragmentationOf(status bson.Raw) defragmentation {
 func (d defragmentation) idle() bool { return d.running && (d.phase == "" || d.phase == "none") }
 
 func (d defragmentation) object(c *call, ns string) *goja.Object {
-	o := c.newObject("ns", ns, "running", d.running)
+	o := c.s.newObject("ns", ns, "running", d.running)
 	if !d.running {
 		return o
 	}

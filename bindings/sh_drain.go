@@ -22,7 +22,7 @@ func shardDrainMethods() []method[*shard] {
 		{"drain", "shard:string options?:object", checked(shDrain),
 			"Starts emptying a shard; {wait: true} waits until it is empty, {remove: true} then removes it; timeout, interval, progress."},
 		{"drainStatus", "shard:string", checked(func(c *call, sh *shard) goja.Value {
-			return c.reply(sh.draining(c.text(0)))
+			return c.s.reply(sh.draining(c.text(0)))
 		}), "Returns how far draining is and what must be moved by hand; changes nothing."},
 		{"stopDrain", "shard:string", checked(shStopDrain), "Ends draining; the shard stays. Servers since 8.3."},
 		{"waitForDrain", "shard:string options?:object", checked(func(c *call, sh *shard) goja.Value {
@@ -70,7 +70,7 @@ func shDrain(c *call, sh *shard) goja.Value {
 		reply = sh.startDrain(id)
 	}
 	if !waits || truthyAt(reply, "dryRun") {
-		return c.reply(reply)
+		return c.s.reply(reply)
 	}
 	return sh.waitForDrain(c, o, id, remove)
 }
@@ -79,7 +79,7 @@ func shStopDrain(c *call, sh *shard) goja.Value {
 	id := c.text(0)
 	sh.need("stopDrain", withDrainCommands, fmt.Sprintf("It has no command for that; MongoDB's way there is that an administrator takes the "+
 		"field draining out of the shard's document by hand, db.getSiblingDB(\"config\").shards.updateOne({ _id: %q }, { $unset: { draining: 1 } })", id))
-	return c.reply(sh.admin(drainCommand(id, "stopShardDraining", "stopTransitionToDedicatedConfigServer")))
+	return c.s.reply(sh.admin(drainCommand(id, "stopShardDraining", "stopTransitionToDedicatedConfigServer")))
 }
 
 func (sh *shard) isDraining(id string) bool {
@@ -178,7 +178,7 @@ func (sh *shard) waitForDrain(c *call, o helperOptions, id string, remove bool) 
 			return standing{done: true}
 		}
 		if textAt(status, "state") == drainOff {
-			c.throw(runtimeError, "shard %s is not draining: sh.drain(%q)", id, id)
+			c.s.throw(runtimeError, "shard %s is not draining: sh.drain(%q)", id, id)
 		}
 		sh.refuseWhatMustBeMoved(id, status)
 		sh.needBalancer("shard " + id + " is not empty")
@@ -188,10 +188,10 @@ func (sh *shard) waitForDrain(c *call, o helperOptions, id string, remove bool) 
 			return &amount{done: first - left, left: left, text: chunksText}
 		}}
 	})
-	result := c.newObject("drained", true, "shard", id, "removed", remove, "waitedMS", waited.Milliseconds())
+	result := c.s.newObject("drained", true, "shard", id, "removed", remove, "waitedMS", waited.Milliseconds())
 	if remove {
 		if reply := sh.commitDrain(id); !sh.version().atLeast(withDrainCommands) && textAt(reply, "state") != "completed" {
-			c.throw(runtimeError, "shard %s was not removed: %s", id, textAt(reply, "msg"))
+			c.s.throw(runtimeError, "shard %s was not removed: %s", id, textAt(reply, "msg"))
 		}
 	}
 	return result

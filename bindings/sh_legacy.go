@@ -33,22 +33,22 @@ func shardLegacyMethods() []method[*shard] {
 		{"getBalancerLockDetails", "", lockEra("getBalancerLockDetails"), ""},
 		{"getBalancerHost", "", lockEra("getBalancerHost"), ""},
 		{"getBalancerWindow", "configDB?:object", func(c *call, sh *shard) goja.Value {
-			doc := c.setting(sh.configArgument(c, 0), "balancer")
+			doc := c.s.setting(sh.configArgument(c, 0), "balancer")
 			if _, err := doc.LookupErr("activeWindow"); err != nil {
 				return goja.Null()
 			}
-			return c.lookup(doc, "activeWindow")
+			return c.s.lookup(doc, "activeWindow")
 		}, "Returns the times between which the balancer works, or null."},
 		{"getActiveMigrations", "configDB?:object", func(c *call, sh *shard) goja.Value {
 			var items []any
-			for _, m := range c.activeMigrations(sh.current(), sh.configArgument(c, 0)) {
-				items = append(items, c.newObject("_id", m.ns, "when", m.began(c.Shell)))
+			for _, m := range c.s.activeMigrations(sh.current(), sh.configArgument(c, 0)) {
+				items = append(items, c.s.newObject("_id", m.ns, "when", m.began(c.s)))
 			}
-			return c.rt.NewArray(items...)
+			return c.s.rt.NewArray(items...)
 		}, "Returns the migrations in progress."},
 		{"getRecentFailedRounds", "configDB?:object", func(c *call, sh *shard) goja.Value {
-			f := c.failedRounds(sh.configArgument(c, 0))
-			o := c.newObject("count", f.count, "lastErr", "", "lastTime", goja.Undefined())
+			f := c.s.failedRounds(sh.configArgument(c, 0))
+			o := c.s.newObject("count", f.count, "lastErr", "", "lastTime", goja.Undefined())
 			if f.count > 0 {
 				must(o.Set("lastErr", f.message))
 				must(o.Set("lastTime", f.when))
@@ -57,21 +57,21 @@ func shardLegacyMethods() []method[*shard] {
 		}, "Returns how many of the last five rounds failed."},
 		{"getRecentMigrations", "configDB?:object", func(c *call, sh *shard) goja.Value {
 			var items []any
-			for _, m := range c.recentMigrations(sh.configArgument(c, 0), c.clock.Now()) {
-				o := c.newObject("_id", m.id, "count", number(m.count))
+			for _, m := range c.s.recentMigrations(sh.configArgument(c, 0), c.s.clock.Now()) {
+				o := c.s.newObject("_id", m.id, "count", number(m.count))
 				if m.from != "" {
 					must(o.Set("from", m.from))
 					must(o.Set("to", m.to))
 				}
 				items = append(items, o)
 			}
-			return c.rt.NewArray(items...)
+			return c.s.rt.NewArray(items...)
 		}, "Returns how the migrations of the last day ended."},
 		{"getShouldAutoSplit", "configDB?:object", func(c *call, sh *shard) goja.Value {
-			doc := c.setting(sh.configArgument(c, 0), "autosplit")
-			return c.rt.ToValue(doc == nil || truthyAt(doc, "enabled"))
+			doc := c.s.setting(sh.configArgument(c, 0), "autosplit")
+			return c.s.rt.ToValue(doc == nil || truthyAt(doc, "enabled"))
 		}, ""},
-		{"_getBalancerStatus", "", func(c *call, sh *shard) goja.Value { return c.reply(sh.balancerStatus()) }, ""},
+		{"_getBalancerStatus", "", func(c *call, sh *shard) goja.Value { return c.s.reply(sh.balancerStatus()) }, ""},
 		{"_getConfigDB", "", func(_ *call, sh *shard) goja.Value {
 			sh.needMongos()
 			return sh.config().object
@@ -79,22 +79,22 @@ func shardLegacyMethods() []method[*shard] {
 		{"_checkMongos", "", func(_ *call, sh *shard) goja.Value { sh.needMongos(); return nil }, ""},
 		{"_checkFullName", "ns:string", func(c *call, _ *shard) goja.Value {
 			if !strings.Contains(c.text(0), ".") {
-				c.throw("Error", "needs a fully qualified namespace")
+				c.s.throw("Error", "needs a fully qualified namespace")
 			}
 			return nil
 		}, ""},
 		{"_adminCommand", "command:object|string skipCheck?:any", shAdminCommand, ""},
-		{"_dataFormat", "bytes:any", func(c *call, _ *shard) goja.Value { return c.rt.ToValue(byteText(c.arg(0).ToFloat())) }, ""},
+		{"_dataFormat", "bytes:any", func(c *call, _ *shard) goja.Value { return c.s.rt.ToValue(byteText(c.arg(0).ToFloat())) }, ""},
 		{"_collRE", "collection:any", func(c *call, _ *shard) goja.Value {
-			re, err := c.rt.New(c.rt.GlobalObject().Get("RegExp"), c.rt.ToValue("^"+regexp.QuoteMeta(c.namespaceArgument(0))+"-.*"))
+			re, err := c.s.rt.New(c.s.rt.GlobalObject().Get("RegExp"), c.s.rt.ToValue("^"+regexp.QuoteMeta(c.namespaceArgument(0))+"-.*"))
 			if err != nil {
-				c.rethrow(err)
+				c.s.rethrow(err)
 			}
 			return re
 		}, ""},
 		{"_pchunk", "chunk:object", func(c *call, _ *shard) goja.Value {
 			chunk := c.object(0)
-			return c.rt.ToValue("[" + c.toJSON(chunk.Get("min"), true) + "] -> [" + c.toJSON(chunk.Get("max"), true) + "]")
+			return c.s.rt.ToValue("[" + c.s.toJSON(chunk.Get("min"), true) + "] -> [" + c.s.toJSON(chunk.Get("max"), true) + "]")
 		}, ""},
 		{"_lastMigration", "of?:any", shLastMigration, ""},
 	}
@@ -103,7 +103,7 @@ func shardLegacyMethods() []method[*shard] {
 // lockEra is a helper whose subject is gone: until 3.2 the balancer held a lock.
 func lockEra(name string) func(*call, *shard) goja.Value {
 	return func(c *call, _ *shard) goja.Value {
-		c.warnOnce("sh." + name + "() has nothing to look at: the balancer runs on the config server primary and holds no lock.")
+		c.s.warnOnce("sh." + name + "() has nothing to look at: the balancer runs on the config server primary and holds no lock.")
 		return goja.Null()
 	}
 }
@@ -123,16 +123,16 @@ func shAdminCommand(c *call, sh *shard) goja.Value {
 	if goja.IsString(c.arg(0)) {
 		body = command(c.text(0))
 	} else {
-		body = c.document(c.arg(0))
+		body = c.s.document(c.arg(0))
 	}
-	reply, err := c.send(sh.current().sibling("admin").request(body))
+	reply, err := c.s.send(sh.current().sibling("admin").request(body))
 	if err == nil {
-		return c.reply(reply)
+		return c.s.reply(reply)
 	}
 	if raw := replyOf(err); raw != nil {
-		return c.reply(raw)
+		return c.s.reply(raw)
 	}
-	c.throwServer(err)
+	c.s.throwServer(err)
 	return nil
 }
 
@@ -176,34 +176,34 @@ func shAwaitCollectionBalance(c *call, sh *shard) goja.Value {
 	ns := c.namespaceArgument(0)
 	timeout, interval := c.milliseconds(1, waitTimeout), c.milliseconds(2, waitInterval)
 	db, coll, _ := strings.Cut(ns, ".")
-	balanced := c.poll(timeout, interval, func() bool {
+	balanced := c.s.poll(timeout, interval, func() bool {
 		return truthyAt(sh.admin(bson.D{{Key: "balancerCollectionStatus", Value: ns}}), "balancerCompliant")
 	})
 	if !balanced {
-		c.throw("Error", "%s was not balanced within %v", ns, timeout)
+		c.s.throw("Error", "%s was not balanced within %v", ns, timeout)
 	}
-	clean := c.poll(timeout, interval, func() bool {
+	clean := c.s.poll(timeout, interval, func() bool {
 		orphans := 0.0
-		for _, doc := range c.aggregateAll(sh.current().sibling(db), coll, bson.D{{Key: "$collStats", Value: bson.D{{Key: "storageStats", Value: bson.D{}}}}}) {
+		for _, doc := range c.s.aggregateAll(sh.current().sibling(db), coll, bson.D{{Key: "$collStats", Value: bson.D{{Key: "storageStats", Value: bson.D{}}}}}) {
 			orphans += numberOf(doc, "storageStats", "numOrphanDocs")
 		}
 		return orphans == 0
 	})
 	if !clean {
-		c.throw("Error", "%s still had orphans after %v", ns, timeout)
+		c.s.throw("Error", "%s still had orphans after %v", ns, timeout)
 	}
 	return nil
 }
 
 // shWaitForPingChange returns the pings that did not change in time.
 func shWaitForPingChange(c *call, sh *shard) goja.Value {
-	waiting := c.items(c.object(0))
+	waiting := c.s.items(c.object(0))
 	config := sh.config()
-	c.poll(c.milliseconds(1, waitTimeout), c.milliseconds(2, waitInterval), func() bool {
+	c.s.poll(c.milliseconds(1, waitTimeout), c.milliseconds(2, waitInterval), func() bool {
 		var left []goja.Value
 		for _, v := range waiting {
-			before := c.document(v)
-			now := c.findOne(config, "mongos", bson.D{{Key: "_id", Value: before.Lookup("_id")}})
+			before := c.s.document(v)
+			now := c.s.findOne(config, "mongos", bson.D{{Key: "_id", Value: before.Lookup("_id")}})
 			if now != nil && now.Lookup("ping").Equal(before.Lookup("ping")) {
 				left = append(left, v)
 			}
@@ -215,7 +215,7 @@ func shWaitForPingChange(c *call, sh *shard) goja.Value {
 	for i, v := range waiting {
 		items[i] = v
 	}
-	return c.rt.NewArray(items...)
+	return c.s.rt.NewArray(items...)
 }
 
 func shLastMigration(c *call, sh *shard) goja.Value {
@@ -227,11 +227,11 @@ func shLastMigration(c *call, sh *shard) goja.Value {
 	} else if goja.IsString(c.arg(0)) {
 		filter = append(filter, bson.E{Key: "ns", Value: c.text(0)})
 	}
-	docs := c.findAll(sh.config(), "changelog", filter, sortedBy("time", -1), limitedTo(1))
+	docs := c.s.findAll(sh.config(), "changelog", filter, sortedBy("time", -1), limitedTo(1))
 	if len(docs) == 0 {
 		return goja.Null()
 	}
-	entry := c.world.DocToJS(docs[0])
-	c.print([]goja.Value{entry})
+	entry := c.s.world.DocToJS(docs[0])
+	c.s.print([]goja.Value{entry})
 	return entry
 }

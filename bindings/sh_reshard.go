@@ -25,10 +25,10 @@ func shardReshardMethods() []method[*shard] {
 			if c.has(0) {
 				id = c.text(0)
 			}
-			return c.reply(sh.admin(bson.D{{Key: "shardDrainingStatus", Value: id}}))
+			return c.s.reply(sh.admin(bson.D{{Key: "shardDrainingStatus", Value: id}}))
 		}), "Returns how far draining is."},
 		{"getTransitionToDedicatedConfigServerStatus", "", checked(func(c *call, sh *shard) goja.Value {
-			return c.reply(sh.admin(command("getTransitionToDedicatedConfigServerStatus")))
+			return c.s.reply(sh.admin(command("getTransitionToDedicatedConfigServerStatus")))
 		}), "Returns how far the config shard's draining is."},
 	}
 }
@@ -38,13 +38,13 @@ func shardReshardMethods() []method[*shard] {
 // helper's own.
 func shReshard(c *call, sh *shard) goja.Value {
 	body := c.shardKeyCommand("reshardCollection")
-	p := c.newProgress(true)
+	p := c.s.newProgress(true)
 	kept := bson.D{}
 	for _, e := range body {
 		v, _ := e.Value.(bson.RawValue)
 		switch {
 		case e.Key == "progress":
-			p = c.newProgress(truthy(v))
+			p = c.s.newProgress(truthy(v))
 		case e.Key == "interval" && p != nil:
 			ms, _ := v.AsFloat64OK()
 			p.every = max(time.Duration(ms*float64(time.Millisecond)), time.Millisecond)
@@ -54,11 +54,11 @@ func shReshard(c *call, sh *shard) goja.Value {
 	}
 	// Nobody waits on the mock's virtual time; a session is for one command at a
 	// time; and a guard may keep the command from being sent.
-	_, onWall := c.clock.(wallClock)
-	if p == nil || !onWall || c.cfg.Guard != nil || sh.current().session != nil {
-		return c.reply(sh.admin(kept))
+	_, onWall := c.s.clock.(wallClock)
+	if p == nil || !onWall || c.s.cfg.Guard != nil || sh.current().session != nil {
+		return c.s.reply(sh.admin(kept))
 	}
-	return c.reply(sh.adminTelling(kept, c.text(0), p))
+	return c.s.reply(sh.adminTelling(kept, c.text(0), p))
 }
 
 // adminTelling runs a command on a goroutine of its own, which it waits for, and
@@ -140,7 +140,7 @@ func shShardAndDistribute(c *call, sh *shard) goja.Value {
 			reshard = append(reshard, e)
 		}
 	}
-	return c.reply(sh.admin(reshard))
+	return c.s.reply(sh.admin(reshard))
 }
 
 func (sh *shard) shards(filter goja.Value) []bson.Raw {
@@ -159,18 +159,18 @@ func (sh *shard) shards(filter goja.Value) []bson.Raw {
 	return docs
 }
 
-func shListShards(c *call, sh *shard) goja.Value { return c.array(sh.shards(c.arg(0))) }
+func shListShards(c *call, sh *shard) goja.Value { return c.s.array(sh.shards(c.arg(0))) }
 
 func shIsConfigShard(c *call, sh *shard) goja.Value {
 	for _, doc := range sh.shards(nil) {
 		if textAt(doc, "_id") != "config" {
 			continue
 		}
-		o := c.newObject("enabled", true, "host", c.world.ToJS(doc.Lookup("host")))
+		o := c.s.newObject("enabled", true, "host", c.s.world.ToJS(doc.Lookup("host")))
 		if tags, err := doc.LookupErr("tags"); err == nil {
-			must(o.Set("tags", c.world.ToJS(tags)))
+			must(o.Set("tags", c.s.world.ToJS(tags)))
 		}
 		return o
 	}
-	return c.newObject("enabled", false)
+	return c.s.newObject("enabled", false)
 }

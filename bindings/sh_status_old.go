@@ -13,12 +13,12 @@ import (
 // sh.status(), or with Config.Compat the old shell's text, printed
 // (spec 04 §7.4).
 func (c *call) printedShardingStatus(d, config *database, o statusOptions) goja.Value {
-	if !c.cfg.Compat {
-		return c.shardingStatus(d, config, o)
+	if !c.s.cfg.Compat {
+		return c.s.shardingStatus(d, config, o)
 	}
-	r := c.newStatusReport(d)
+	r := c.s.newStatusReport(d)
 	r.config, r.verbose = config, o.verbose
-	c.write(r.oldText())
+	c.s.write(r.oldText())
 	return nil
 }
 

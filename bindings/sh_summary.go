@@ -108,7 +108,7 @@ func shBalancerSummary(c *call, sh *shard) goja.Value {
 	b := sh.summary()
 	collections := make([]any, len(b.collections))
 	for i, one := range b.collections {
-		o := c.newObject("ns", one.ns, "balanced", one.why == "")
+		o := c.s.newObject("ns", one.ns, "balanced", one.why == "")
 		for _, f := range [][2]string{{"violation", one.why}, {"leftAlone", one.alone}, {"defragmentationPhase", one.defragged}} {
 			if f[1] != "" {
 				must(o.Set(f[0], f[1]))
@@ -120,20 +120,20 @@ func shBalancerSummary(c *call, sh *shard) goja.Value {
 	}
 	active := make([]any, len(b.active))
 	for i, m := range b.active {
-		active[i] = m.object(c.Shell)
+		active[i] = m.object(c.s)
 	}
-	o := c.newObject(
+	o := c.s.newObject(
 		"balanced", b.balanced(),
 		"mode", textAt(b.status, "mode"),
 		"policy", b.policy,
-		"window", c.balancerWindow(b.settings),
+		"window", c.s.balancerWindow(b.settings),
 		"inBalancerRound", truthyAt(b.status, "inBalancerRound"),
-		"activeMigrations", c.rt.NewArray(active...),
-		"drainingShards", c.texts(names(b.draining)),
-		"collections", c.rt.NewArray(collections...),
-		"problems", c.texts(b.problems()),
+		"activeMigrations", c.s.rt.NewArray(active...),
+		"drainingShards", c.s.texts(names(b.draining)),
+		"collections", c.s.rt.NewArray(collections...),
+		"problems", c.s.texts(b.problems()),
 	)
-	return c.withTable(o, func(t *tables) { t.summary(b) })
+	return c.s.withTable(o, func(t *tables) { t.summary(b) })
 }
 
 func (m activeMigration) object(s *Shell) *goja.Object {

@@ -38,9 +38,9 @@ type standing struct {
 
 func (h helperOptions) wait(goesOn string) *wait {
 	return &wait{
-		s: h.c.Shell, goesOn: goesOn,
+		s: h.c.s, goesOn: goesOn,
 		timeout: h.duration("timeout", longWait), interval: max(h.duration("interval", longPause), time.Millisecond),
-		progress: h.c.newProgress(h.flag("progress", true)),
+		progress: h.c.s.newProgress(h.flag("progress", true)),
 	}
 }
 

@@ -31,7 +31,7 @@ func shardWindowMethods() []method[*shard] {
 				fields = append(fields, bson.E{Key: "activeWindowDOW", Value: int32(1)})
 			}
 			update := bson.D{{Key: "$unset", Value: fields}}
-			return c.updateResult(c.updateConfig(sh.config(), "settings", "balancer", update, false, 30_000))
+			return c.s.updateResult(c.updateConfig(sh.config(), "settings", "balancer", update, false, 30_000))
 		}), "Lets the balancer work at any time."},
 	}
 }
@@ -39,7 +39,7 @@ func shardWindowMethods() []method[*shard] {
 func shBalancerWindow(c *call, sh *shard) goja.Value {
 	switch {
 	case !c.has(0):
-		return c.balancerWindow(c.setting(sh.config(), "balancer"))
+		return c.s.balancerWindow(c.s.setting(sh.config(), "balancer"))
 	case c.object(0) != nil:
 		return c.setWeekdays(sh)
 	}
@@ -49,7 +49,7 @@ func shBalancerWindow(c *call, sh *shard) goja.Value {
 		// A window by weekday would go before the one that is asked for.
 		update = append(update, bson.E{Key: "$unset", Value: bson.D{{Key: "activeWindowDOW", Value: int32(1)}}})
 	}
-	return c.updateResult(c.updateConfig(sh.config(), "settings", "balancer", update, true, 30_000))
+	return c.s.updateResult(c.updateConfig(sh.config(), "settings", "balancer", update, true, 30_000))
 }
 
 // windowTimes checks the two ends of a window.
@@ -62,9 +62,9 @@ func (c *call) windowTimes(label string, start, stop goja.Value) bson.D {
 		if end.v == nil || !goja.IsString(end.v) || !timeOfDay.MatchString(end.v.String()) {
 			shown := "undefined"
 			if end.v != nil {
-				shown = c.inspect(end.v)
+				shown = c.s.inspect(end.v)
 			}
-			c.throwInvalid("%s of %s is a time of day as in \"22:30\", not %s", end.name, label, shown)
+			c.s.throwInvalid("%s of %s is a time of day as in \"22:30\", not %s", end.name, label, shown)
 		}
 		text := end.v.String()
 		if len(text) == len("9:00") {
@@ -73,7 +73,7 @@ func (c *call) windowTimes(label string, start, stop goja.Value) bson.D {
 		ends = append(ends, bson.E{Key: end.name, Value: text})
 	}
 	if ends[0].Value == ends[1].Value {
-		c.throwInvalid("start and stop of %s are the same time: the balancer would never work; sh.clearBalancerWindow() lets it work at any time", label)
+		c.s.throwInvalid("start and stop of %s are the same time: the balancer would never work; sh.clearBalancerWindow() lets it work at any time", label)
 	}
 	return ends
 }
@@ -81,17 +81,17 @@ func (c *call) windowTimes(label string, start, stop goja.Value) bson.D {
 // setWeekdays sets a list of windows, each of one weekday.
 func (c *call) setWeekdays(sh *shard) goja.Value {
 	list := c.object(0)
-	if list.ClassName() != "Array" || len(c.items(list)) == 0 {
-		c.throwInvalid("argument 1 of sh.balancerWindow is a time of day, or a list of {day, start, stop}")
+	if list.ClassName() != "Array" || len(c.s.items(list)) == 0 {
+		c.s.throwInvalid("argument 1 of sh.balancerWindow is a time of day, or a list of {day, start, stop}")
 	}
 	windows := bson.A{}
 	var overnight []string
-	for i, v := range c.items(list) {
+	for i, v := range c.s.items(list) {
 		label := fmt.Sprintf("window %d of sh.balancerWindow", i+1)
 		o, _ := v.(*goja.Object)
 		day := optionalText(property(o, "day"))
 		if !slices.Contains(weekdays(), day) {
-			c.throwInvalid("day of %s is one of %s, not %s", label, strings.Join(weekdays(), ", "), day)
+			c.s.throwInvalid("day of %s is one of %s, not %s", label, strings.Join(weekdays(), ", "), day)
 		}
 		ends := c.windowTimes(label, property(o, "start"), property(o, "stop"))
 		if ends[0].Value.(string) > ends[1].Value.(string) {
@@ -101,11 +101,11 @@ func (c *call) setWeekdays(sh *shard) goja.Value {
 	}
 	sh.need("balancerWindow with weekdays", withWeekdayWindows, "Give one window for all days: sh.balancerWindow(start, stop).")
 	if len(overnight) > 0 {
-		c.warn("Warning: a window over midnight belongs to its own day alone: both its early and its late hours are " + strings.Join(overnight, ", ") +
+		c.s.warn("Warning: a window over midnight belongs to its own day alone: both its early and its late hours are " + strings.Join(overnight, ", ") +
 			"'s. For the next morning add a window of the next day.")
 	}
 	update := bson.D{{Key: "$set", Value: bson.D{{Key: "activeWindowDOW", Value: windows}}}}
-	return c.updateResult(c.updateConfig(sh.config(), "settings", "balancer", update, true, 30_000))
+	return c.s.updateResult(c.updateConfig(sh.config(), "settings", "balancer", update, true, 30_000))
 }
 
 func weekdays() []string {

@@ -67,18 +67,18 @@ func shZones(c *call, sh *shard) goja.Value {
 	if c.has(0) && !goja.IsNull(c.arg(0)) {
 		ns = c.namespaceArgument(0)
 	}
-	zones := c.zones(sh.config(), ns)
+	zones := c.s.zones(sh.config(), ns)
 	items := make([]any, len(zones))
 	for i, z := range zones {
 		ranges := make([]any, len(z.ranges))
 		for n, doc := range z.ranges {
-			ranges[n] = c.onOneLine(c.newObject("ns", c.lookup(doc, "ns"), "min", c.lookup(doc, "min"), "max", c.lookup(doc, "max")))
+			ranges[n] = c.s.onOneLine(c.s.newObject("ns", c.s.lookup(doc, "ns"), "min", c.s.lookup(doc, "min"), "max", c.s.lookup(doc, "max")))
 		}
-		o := c.newObject("zone", z.name, "shards", c.texts(z.shards), "ranges", c.rt.NewArray(ranges...))
+		o := c.s.newObject("zone", z.name, "shards", c.s.texts(z.shards), "ranges", c.s.rt.NewArray(ranges...))
 		if text := z.problem(); text != "" {
 			must(o.Set("problem", text))
 		}
 		items[i] = o
 	}
-	return c.withTable(c.rt.NewArray(items...), func(t *tables) { t.zones(zones) })
+	return c.s.withTable(c.s.rt.NewArray(items...), func(t *tables) { t.zones(zones) })
 }

@@ -204,9 +204,9 @@ func (s *Shell) defineTimers() {
 		s.lazy(name, func() goja.Value {
 			return s.function(name, func(c *call) goja.Value {
 				if handle := c.object(0); handle != nil {
-					c.loop.remove(handle.ToInteger())
+					c.s.loop.remove(handle.ToInteger())
 				} else if c.has(0) {
-					c.loop.remove(c.arg(0).ToInteger())
+					c.s.loop.remove(c.arg(0).ToInteger())
 				}
 				return nil
 			})
@@ -215,14 +215,14 @@ func (s *Shell) defineTimers() {
 	s.lazy("queueMicrotask", func() goja.Value {
 		return s.function("queueMicrotask", func(c *call) goja.Value {
 			if _, ok := goja.AssertFunction(c.arg(0)); !ok {
-				c.throwType("queueMicrotask takes a function")
+				c.s.throwType("queueMicrotask takes a function")
 			}
-			promise, resolve, _ := c.rt.NewPromise()
+			promise, resolve, _ := c.s.rt.NewPromise()
 			must(resolve(goja.Undefined()))
-			done := c.rt.ToValue(promise).(*goja.Object)
+			done := c.s.rt.ToValue(promise).(*goja.Object)
 			then, _ := goja.AssertFunction(done.Get("then"))
 			if _, err := then(done, c.arg(0)); err != nil {
-				c.rethrow(err)
+				c.s.rethrow(err)
 			}
 			return nil
 		})
@@ -232,7 +232,7 @@ func (s *Shell) defineTimers() {
 func (c *call) setTimer(name string, repeats bool) goja.Value {
 	f, ok := goja.AssertFunction(c.arg(0))
 	if !ok {
-		c.throwType("%s takes a function", name)
+		c.s.throwType("%s takes a function", name)
 	}
 	t := &timer{f: f}
 	rest := 2
@@ -246,10 +246,10 @@ func (c *call) setTimer(name string, repeats bool) goja.Value {
 		delay = max(delay, time.Millisecond)
 		t.interval = delay
 	}
-	t.due = c.clock.Now().Add(delay)
+	t.due = c.s.clock.Now().Add(delay)
 	if len(c.args) > rest {
 		t.args = slices.Clone(c.args[rest:]) // the engine uses the space again
 	}
-	c.loop.add(t)
-	return c.rt.ToValue(t.id)
+	c.s.loop.add(t)
+	return c.s.rt.ToValue(t.id)
 }
