@@ -123,7 +123,7 @@ func (b *bundler) bundle(path string) (*transpiled, error) {
 // runESModule runs the ES module in a file and passes its namespace to export.
 // When the module awaits, done is the promise of its end, and the namespace
 // comes then. Errors call the file name.
-func (s *Shell) runESModule(name, path string, export func(space *goja.Object)) (done goja.Value, err error) {
+func (s *Engine) runESModule(name, path string, export func(space *goja.Object)) (done goja.Value, err error) {
 	// The source map's files are absolute, and must be found under their names.
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, err
@@ -152,9 +152,9 @@ func (s *Shell) runESModule(name, path string, export func(space *goja.Object)) 
 	if err != nil {
 		return nil, err
 	}
-	exports := s.function("__exports", func(c *call) goja.Value {
+	exports := s.function("__exports", func(c *Call) goja.Value {
 		space := c.object(0)
-		define(space, "__esModule", c.s.rt.ToValue(true))
+		define(space, "__esModule", c.js.rt.ToValue(true))
 		export(space)
 		return nil
 	})
@@ -176,7 +176,7 @@ func (b *bundler) metaDeclarations() string {
 }
 
 // addSources keeps the texts of a bundle's files for errors to quote.
-func (s *Shell) addSources(sourceMap []byte, tree *ast.Program, absolute func(string) string) {
+func (s *Engine) addSources(sourceMap []byte, tree *ast.Program, absolute func(string) string) {
 	var m struct{ Sources, SourcesContent []string }
 	if json.Unmarshal(sourceMap, &m) != nil {
 		return
@@ -189,7 +189,7 @@ func (s *Shell) addSources(sourceMap []byte, tree *ast.Program, absolute func(st
 }
 
 // renamed makes an error about a file use the name the user gave it.
-func (s *Shell) renamed(err error, path, name string) error {
+func (s *Engine) renamed(err error, path, name string) error {
 	var e *transpileError
 	if errors.As(err, &e) && e.file == path {
 		e.file = name
@@ -199,22 +199,22 @@ func (s *Shell) renamed(err error, path, name string) error {
 
 // importModule is what import statements of inputs come to: the module as a
 // namespace, or the promise of it.
-func (c *call) importModule() goja.Value {
-	m, done := c.s.requireOrImport(c.text(0))
+func (c *Call) importModule() goja.Value {
+	m, done := c.js.requireOrImport(c.text(0))
 	if done == nil {
-		return c.s.namespace(m())
+		return c.js.namespace(m())
 	}
 	promise, _ := done.(*goja.Object)
 	then, _ := goja.AssertFunction(promise.Get("then"))
-	v, err := then(promise, c.s.rt.ToValue(func(goja.FunctionCall) goja.Value { return c.s.namespace(m()) }))
+	v, err := then(promise, c.js.rt.ToValue(func(goja.FunctionCall) goja.Value { return c.js.namespace(m()) }))
 	if err != nil {
-		c.s.rethrow(err)
+		c.js.rethrow(err)
 	}
 	return v
 }
 
 // namespace adds the default export that modules of the old kind lack.
-func (s *Shell) namespace(exports goja.Value) goja.Value {
+func (s *Engine) namespace(exports goja.Value) goja.Value {
 	o, ok := exports.(*goja.Object)
 	if ok && property(o, "__esModule") != nil {
 		return o

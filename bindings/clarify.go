@@ -89,7 +89,7 @@ func memberIdx(callee ast.Expression) file.Idx {
 
 // spots are the expressions at a place; the list is made when an error first
 // asks for it.
-func (s *Shell) spots(at file.Position) []spot {
+func (s *Engine) spots(at file.Position) []spot {
 	src, ok := s.sources[at.Filename]
 	if !ok || src.tree == nil {
 		return nil
@@ -102,7 +102,7 @@ func (s *Shell) spots(at file.Position) []spot {
 }
 
 // callee is the place of what is called, for one of a call's parenthesis.
-func (s *Shell) callee(at file.Position) file.Position {
+func (s *Engine) callee(at file.Position) file.Position {
 	for _, sp := range s.spots(at) {
 		if _, ok := sp.node.(*ast.CallExpression); ok {
 			return sp.at
@@ -144,7 +144,7 @@ var engineWords = []string{
 
 // clarify puts V8's words for the engine's into an error, where the program's
 // text tells for sure what they are.
-func (s *Shell) clarify(e *goja.Object) {
+func (s *Engine) clarify(e *goja.Object) {
 	if !isError(e) {
 		return
 	}
@@ -159,13 +159,16 @@ func (s *Shell) clarify(e *goja.Object) {
 	})
 }
 
-func (s *Shell) reword(e *goja.Object, message string) {
+func (s *Engine) reword(e *goja.Object, message string) {
 	stack := optionalText(e.Get("stack"))
 	head, frames, ok := strings.Cut(stack, "\n")
 	if !ok {
 		return
 	}
-	better := s.collectionCalled(message)
+	better := ""
+	if s.cfg.Reword != nil {
+		better = s.cfg.Reword(message)
+	}
 	if better == "" {
 		better = s.betterWords(message, frames)
 	}
@@ -179,7 +182,7 @@ func (s *Shell) reword(e *goja.Object, message string) {
 
 // betterWords is what V8 says; empty when that is not sure. The frames are the
 // lines of a stack.
-func (s *Shell) betterWords(message, frames string) string {
+func (s *Engine) betterWords(message, frames string) string {
 	if strings.HasPrefix(message, "SyntaxError: <eval>: Line ") {
 		text := regexp.MustCompile(`^SyntaxError: <eval>: Line \d+:\d+ (.*?)( \(and \d+ more errors\))?$`).FindStringSubmatch(message)
 		if text == nil {
@@ -204,7 +207,7 @@ func (s *Shell) betterWords(message, frames string) string {
 }
 
 // nativeWords is about arguments of functions that take a function.
-func (s *Shell) nativeWords(message, frame string) string {
+func (s *Engine) nativeWords(message, frame string) string {
 	value, ok := strings.CutPrefix(message, "Value is not an object: ")
 	if !ok || !regexp.MustCompile(`at (map|filter|forEach|some|every|find|findIndex|findLast|reduce|reduceRight|flatMap) \(native\)`).MatchString(frame) {
 		return ""
@@ -225,7 +228,7 @@ func quoted(message, before string) (name, after string, ok bool) {
 	return rest[:i], rest[i+1:], true
 }
 
-func (s *Shell) spotWords(message string, sp spot) string {
+func (s *Engine) spotWords(message string, sp spot) string {
 	switch node := sp.node.(type) {
 	case *ast.CallExpression:
 		return calledWords(message, node.Callee, "function")
@@ -263,7 +266,7 @@ func calledWords(message string, callee ast.Expression, what string) string {
 
 // memberWords is about a member of something that has none. An empty property
 // is one that is computed.
-func (s *Shell) memberWords(message string, of ast.Expression, property string, assigned bool) string {
+func (s *Engine) memberWords(message string, of ast.Expression, property string, assigned bool) string {
 	if name, _, ok := quoted(message, "Cannot read property '"); ok && (property == "" || property == name) {
 		return "Cannot read properties of " + s.nothing(of) + " (reading '" + name + "')"
 	}
@@ -275,7 +278,7 @@ func (s *Shell) memberWords(message string, of ast.Expression, property string, 
 
 // nothing tells whether an expression gave null or undefined, as far as that is
 // sure: the engine does not say.
-func (s *Shell) nothing(x ast.Expression) string {
+func (s *Engine) nothing(x ast.Expression) string {
 	const unknown = "undefined or null"
 	switch x := bare(x).(type) {
 	case *ast.NullLiteral:
@@ -308,7 +311,7 @@ func (s *Shell) nothing(x ast.Expression) string {
 
 // plainValue reads members of global variables again, as long as that runs no
 // code and ends in null or undefined; nil otherwise.
-func (s *Shell) plainValue(x ast.Expression) goja.Value {
+func (s *Engine) plainValue(x ast.Expression) goja.Value {
 	v := s.plainMember(x)
 	if v == nil || !goja.IsNull(v) && !goja.IsUndefined(v) {
 		return nil
@@ -316,7 +319,7 @@ func (s *Shell) plainValue(x ast.Expression) goja.Value {
 	return v
 }
 
-func (s *Shell) plainMember(x ast.Expression) goja.Value {
+func (s *Engine) plainMember(x ast.Expression) goja.Value {
 	var left ast.Expression
 	var name string
 	switch x := bare(x).(type) {

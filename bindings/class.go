@@ -18,33 +18,33 @@ import (
 // unique?:boolean|object": they are checked in this order before the function
 // runs (spec 04 §5.1). A question mark makes an argument optional; the type any
 // only asks for presence.
-type method[T any] struct {
+type Method[T any] struct {
 	name, signature string
-	call            func(c *call, on T) goja.Value
+	call            func(c *Call, on T) goja.Value
 	help            string
 }
 
 // call is one call of a method or of a global function.
-type call struct {
-	s    *Shell
+type Call struct {
+	js   *Engine
 	this goja.Value
 	args []goja.Value
 }
 
 // arg is the argument at position i; undefined when there is none.
-func (c *call) arg(i int) goja.Value {
+func (c *Call) arg(i int) goja.Value {
 	if i < len(c.args) && c.args[i] != nil {
 		return c.args[i]
 	}
 	return goja.Undefined()
 }
 
-func (c *call) has(i int) bool { return !goja.IsUndefined(c.arg(i)) }
+func (c *Call) has(i int) bool { return !goja.IsUndefined(c.arg(i)) }
 
-func (c *call) text(i int) string { return c.arg(i).String() }
+func (c *Call) text(i int) string { return c.arg(i).String() }
 
 // object is the argument at position i if it is an object; nil otherwise.
-func (c *call) object(i int) *goja.Object {
+func (c *Call) object(i int) *goja.Object {
 	o, _ := c.arg(i).(*goja.Object)
 	return o
 }
@@ -79,17 +79,17 @@ func callForm(name, signature string) string {
 }
 
 // check throws for the first argument that is missing or of a wrong type.
-func (c *call) check(label string, params []param) {
+func (c *Call) check(label string, params []param) {
 	for i, p := range params {
 		v := c.arg(i)
 		if goja.IsUndefined(v) {
 			if p.optional {
 				continue
 			}
-			c.s.throwInvalid("Missing required argument at position %d (%s)", i, label)
+			c.js.throwInvalid("Missing required argument at position %d (%s)", i, label)
 		}
 		if kind := typeOf(v); p.types != nil && !slices.Contains(p.types, kind) {
-			c.s.throwInvalid("Argument at position %d must be of type %s, got %s instead (%s)", i, strings.Join(p.types, " or "), kind, label)
+			c.js.throwInvalid("Argument at position %d must be of type %s, got %s instead (%s)", i, strings.Join(p.types, " or "), kind, label)
 		}
 	}
 }
@@ -130,13 +130,11 @@ type classes struct {
 	function   *goja.Object // prototype of all of the shell's functions
 
 	hasErrorLabel *goja.Object // method of server errors
-	reply         *goja.Symbol // on replies of commands
-	table         *goja.Symbol // on values with tables for terminals
 }
 
-// prototype gives the prototype of a kind of object with its methods. The label
+// classPrototype gives the prototype of a kind of object with its methods. The label
 // is the class's name in argument errors.
-func prototype[T any](s *Shell, label string, methods []method[T]) *goja.Object {
+func classPrototype[T any](s *Engine, label string, methods []Method[T]) *goja.Object {
 	if p := s.classes.prototypes[label]; p != nil {
 		return p
 	}
@@ -148,10 +146,10 @@ func prototype[T any](s *Shell, label string, methods []method[T]) *goja.Object 
 	for _, m := range methods {
 		params := parseSignature(m.signature)
 		qualified := label + "." + m.name
-		f := s.function(m.name, func(c *call) goja.Value {
+		f := s.function(m.name, func(c *Call) goja.Value {
 			on, ok := receiver[T](c.this)
 			if !ok {
-				c.s.throwType("%s was called on something that is no %s", m.name, label)
+				c.js.throwType("%s was called on something that is no %s", m.name, label)
 			}
 			c.check(qualified, params)
 			return m.call(c, on)
@@ -160,10 +158,13 @@ func prototype[T any](s *Shell, label string, methods []method[T]) *goja.Object 
 		define(p, m.name, f)
 	}
 	if rows := helpOf(methods); len(rows) > 0 && p.Get("help") == nil {
-		s.helpProperty(p, func(s *Shell) string { return s.helpTable(label+" Class", rows) })
+		s.helpProperty(p, func() string { return s.helpTable(label+" Class", rows) })
 	}
 	return p
 }
+
+// class is a prototype that was made before; nil for none.
+func (s *Engine) class(label string) *goja.Object { return s.classes.prototypes[label] }
 
 // receiver finds the Go value behind an object, or behind one it inherits from.
 func receiver[T any](v goja.Value) (T, bool) {
@@ -179,10 +180,10 @@ func receiver[T any](v goja.Value) (T, bool) {
 }
 
 // function makes a function of the shell's own.
-func (s *Shell) function(name string, f func(c *call) goja.Value) *goja.Object {
+func (s *Engine) function(name string, f func(c *Call) goja.Value) *goja.Object {
 	fn := s.rt.ToValue(func(fc goja.FunctionCall) goja.Value {
 		defer s.containFaults()
-		v := f(&call{s: s, this: fc.This, args: fc.Arguments})
+		v := f(&Call{js: s, this: fc.This, args: fc.Arguments})
 		if v == nil {
 			return goja.Undefined()
 		}
@@ -195,7 +196,7 @@ func (s *Shell) function(name string, f func(c *call) goja.Value) *goja.Object {
 
 // containFaults makes a fault of our own an error scripts can report; what the
 // engine throws passes.
-func (s *Shell) containFaults() {
+func (s *Engine) containFaults() {
 	p := recover()
 	if p == nil {
 		return
@@ -210,7 +211,7 @@ func (s *Shell) containFaults() {
 
 // functionPrototype is what the shell's functions inherit from: help, on top of
 // what every function has.
-func (s *Shell) functionPrototype() *goja.Object {
+func (s *Engine) functionPrototype() *goja.Object {
 	if s.classes.function != nil {
 		return s.classes.function
 	}
@@ -223,12 +224,12 @@ func (s *Shell) functionPrototype() *goja.Object {
 		if !ok {
 			return goja.Undefined()
 		}
-		return s.helpFunction(entry.render)
+		return s.helpFunction(func() string { return entry.render(s) })
 	}), nil, goja.FLAG_TRUE, goja.FLAG_FALSE))
 	return p
 }
 
-func (s *Shell) describe(fn *goja.Object, h helpEntry) {
+func (s *Engine) describe(fn *goja.Object, h helpEntry) {
 	if s.classes.helps == nil {
 		s.classes.helps = make(map[*goja.Object]helpEntry)
 	}
@@ -264,8 +265,21 @@ func (tail) Keys() []string              { return nil }
 
 // instance makes an object of a class around a Go value, which receiver finds
 // again. The object takes properties like any other.
-func (s *Shell) instance(on goja.DynamicObject, proto *goja.Object) *goja.Object {
+func (s *Engine) instance(on goja.DynamicObject, proto *goja.Object) *goja.Object {
 	hidden := s.rt.NewDynamicObject(on)
 	must(hidden.SetPrototype(proto))
 	return s.rt.CreateObject(hidden)
+}
+
+// cached keeps an object that is made at most once.
+func (s *Engine) cached(key string, build func() *goja.Object) *goja.Object {
+	if s.classes.prototypes == nil {
+		s.classes.prototypes = make(map[string]*goja.Object)
+	}
+	o := s.classes.prototypes[key]
+	if o == nil {
+		o = build()
+		s.classes.prototypes[key] = o
+	}
+	return o
 }

@@ -115,32 +115,6 @@ func (s *Shell) defineIt() {
 	must(global.DefineAccessorProperty("it", s.rt.ToValue(get), s.rt.ToValue(set), goja.FLAG_TRUE, goja.FLAG_FALSE))
 }
 
-// shown is what show commands return: a text, and the value behind it.
-type shown struct {
-	tail
-	text string
-}
-
-func (sh *shown) PrintText() string { return sh.text }
-
-func (s *Shell) shownText(text string) goja.Value {
-	return s.instanceOfShown(&shown{text: strings.TrimRight(text, "\n")})
-}
-
-func (s *Shell) instanceOfShown(sh *shown) goja.Value {
-	o := s.rt.NewDynamicObject(sh)
-	must(o.SetPrototype(prototype(s, "ShowResult", []method[*shown]{
-		{"print", "", func(c *call, sh *shown) goja.Value {
-			if sh.text != "" {
-				c.s.write(sh.text + "\n")
-			}
-			return nil
-		}, ""},
-		{"toString", "", func(c *call, sh *shown) goja.Value { return c.s.rt.ToValue(sh.text) }, ""},
-	})))
-	return o
-}
-
 // shownValue is a result of show that prints as the value it is.
 func (s *Shell) shownValue(v goja.Value) goja.Value {
 	o := s.inspectOptions()

@@ -17,7 +17,7 @@ func (s *Shell) newMongoConstructor() goja.Value {
 	proto := prototype(s, "Mongo", mongoMethods())
 	f := s.rt.ToValue(func(cc goja.ConstructorCall) *goja.Object {
 		defer s.containFaults()
-		c := &call{s: s, args: cc.Arguments}
+		c := &call{&Call{js: s.Engine, args: cc.Arguments}, s}
 		c.check("Mongo", parseSignature("uri?:string|object encryption?:object options?:object"))
 		if o := c.object(1); o != nil && len(o.Keys()) > 0 {
 			c.s.throwCoded(unimplemented, codeNotImplemented, "client-side field level encryption is not available in shardsh")

@@ -8,7 +8,7 @@ import (
 )
 
 // document is a script's object as BSON; anything else throws.
-func (s *Shell) document(v goja.Value) bson.Raw {
+func (s *Engine) document(v goja.Value) bson.Raw {
 	doc, err := s.world.DocFromJS(v)
 	if err != nil {
 		s.throwConversion(err)
@@ -18,7 +18,7 @@ func (s *Shell) document(v goja.Value) bson.Raw {
 
 // optional is document for arguments that may be missing or null: an empty
 // document then.
-func (s *Shell) optional(v goja.Value) bson.Raw {
+func (s *Engine) optional(v goja.Value) bson.Raw {
 	if v == nil || goja.IsUndefined(v) || goja.IsNull(v) {
 		return emptyDocument
 	}
@@ -26,7 +26,7 @@ func (s *Shell) optional(v goja.Value) bson.Raw {
 }
 
 // value is any value of a script as BSON.
-func (s *Shell) value(v goja.Value) bson.RawValue {
+func (s *Engine) value(v goja.Value) bson.RawValue {
 	raw, err := s.world.ToBSON(v)
 	if err != nil {
 		s.throwConversion(err)
@@ -34,7 +34,7 @@ func (s *Shell) value(v goja.Value) bson.RawValue {
 	return raw
 }
 
-func (s *Shell) throwConversion(err error) {
+func (s *Engine) throwConversion(err error) {
 	var exception *goja.Exception
 	if errors.As(err, &exception) {
 		panic(exception)
@@ -54,7 +54,7 @@ func rawOf(d bson.D) bson.Raw {
 }
 
 // goValue shows a value the driver decoded.
-func (s *Shell) goValue(v any) goja.Value {
+func (s *Engine) goValue(v any) goja.Value {
 	if v == nil {
 		return goja.Null()
 	}
@@ -67,7 +67,7 @@ func (s *Shell) goValue(v any) goja.Value {
 
 // merge adds the fields of a script's object to a command. A field the command
 // has already keeps its place and takes the new value, as object spread does.
-func (s *Shell) merge(body bson.D, options goja.Value, except ...string) bson.D {
+func (s *Engine) merge(body bson.D, options goja.Value, except ...string) bson.D {
 	if options == nil || goja.IsUndefined(options) || goja.IsNull(options) {
 		return body
 	}
@@ -108,7 +108,7 @@ func property(o *goja.Object, name string) goja.Value {
 }
 
 // newObject makes an object from names and values in turn.
-func (s *Shell) newObject(pairs ...any) *goja.Object {
+func (s *Engine) newObject(pairs ...any) *goja.Object {
 	o := s.rt.NewObject()
 	for i := 0; i < len(pairs); i += 2 {
 		must(o.Set(pairs[i].(string), pairs[i+1]))
@@ -117,7 +117,7 @@ func (s *Shell) newObject(pairs ...any) *goja.Object {
 }
 
 // array makes an array of documents.
-func (s *Shell) array(docs []bson.Raw) *goja.Object {
+func (s *Engine) array(docs []bson.Raw) *goja.Object {
 	items := make([]any, len(docs))
 	for i, d := range docs {
 		items[i] = s.world.DocToJS(d)

@@ -4,7 +4,7 @@ import "slices"
 
 // SetEJSON defines a global by extended JSON, for --setJSON. Numbers are plain
 // ones where they stay exact.
-func (s *Shell) SetEJSON(name, text string) error {
+func (s *Engine) SetEJSON(name, text string) error {
 	v, err := s.world.ParseEJSON(text, true)
 	if err != nil {
 		return s.publicError(err)
@@ -13,6 +13,6 @@ func (s *Shell) SetEJSON(name, text string) error {
 }
 
 // Defines tells whether a global of that name is there already.
-func (s *Shell) Defines(name string) bool {
+func (s *Engine) Defines(name string) bool {
 	return slices.Contains(s.rt.GlobalObject().GetOwnPropertyNames(), name)
 }

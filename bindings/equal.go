@@ -11,7 +11,7 @@ import (
 
 // sameDocument compares two values as BSON: fields in order, numbers by value
 // whatever their type.
-func (s *Shell) sameDocument(a, b goja.Value) bool {
+func (s *Engine) sameDocument(a, b goja.Value) bool {
 	if a.SameAs(b) {
 		return true
 	}
@@ -25,7 +25,7 @@ func (s *Shell) sameDocument(a, b goja.Value) bool {
 
 // deepEqual compares two values as assert.deepEqual does: the order of fields
 // does not count. Strict comparison tells 1 from "1".
-func (s *Shell) deepEqual(a, b goja.Value, strict bool) bool {
+func (s *Engine) deepEqual(a, b goja.Value, strict bool) bool {
 	x, isObject := a.(*goja.Object)
 	y, isObjectToo := b.(*goja.Object)
 	if !isObject || !isObjectToo {
@@ -67,7 +67,7 @@ func (s *Shell) deepEqual(a, b goja.Value, strict bool) bool {
 }
 
 // collectionClass is the class of a Map or a Set; nil for all else.
-func (s *Shell) collectionClass(o *goja.Object) *goja.Object {
+func (s *Engine) collectionClass(o *goja.Object) *goja.Object {
 	for _, name := range []string{"Map", "Set"} {
 		if class, ok := s.rt.GlobalObject().Get(name).(*goja.Object); ok && s.rt.InstanceOf(o, class) {
 			return class
@@ -77,7 +77,7 @@ func (s *Shell) collectionClass(o *goja.Object) *goja.Object {
 }
 
 // spread is [...iterable].
-func (s *Shell) spread(v goja.Value) *goja.Object {
+func (s *Engine) spread(v goja.Value) *goja.Object {
 	var items []any
 	s.rt.ForOf(v, func(item goja.Value) bool {
 		items = append(items, item)

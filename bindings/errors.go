@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+	"shardsh/bindings/values"
 	"strconv"
 	"strings"
 
@@ -88,7 +89,7 @@ func (r *rejection) Error() string { return "unhandled rejection: " + r.value.St
 
 // publicError turns what goja and the parser report into the errors this package
 // promises.
-func (s *Shell) publicError(err error) error {
+func (s *Engine) publicError(err error) error {
 	var (
 		interrupted *goja.InterruptedError
 		overflow    *goja.StackOverflowError
@@ -137,7 +138,7 @@ func (s *Shell) publicError(err error) error {
 	return err
 }
 
-func (s *Shell) interruption(err *goja.InterruptedError) error {
+func (s *Engine) interruption(err *goja.InterruptedError) error {
 	if s.cause != nil {
 		return s.cause
 	}
@@ -150,7 +151,7 @@ func (s *Shell) interruption(err *goja.InterruptedError) error {
 	return ErrStopped
 }
 
-func (s *Shell) syntaxError(message, file string, line, column int) *ScriptError {
+func (s *Engine) syntaxError(message, file string, line, column int) *ScriptError {
 	e := &ScriptError{Name: "SyntaxError", File: file, Line: line, Column: column}
 	s.place(e)
 	message = clearSyntaxMessage(message, e.SourceLine, e.Column)
@@ -162,7 +163,7 @@ func (s *Shell) syntaxError(message, file string, line, column int) *ScriptError
 }
 
 // stackText lists calls as Node does.
-func (s *Shell) stackText(frames []goja.StackFrame) string {
+func (s *Engine) stackText(frames []goja.StackFrame) string {
 	lines := make([]string, len(frames))
 	for i, f := range frames {
 		name, pos := f.FuncName(), s.callee(s.framePosition(f))
@@ -179,7 +180,7 @@ func (s *Shell) stackText(frames []goja.StackFrame) string {
 }
 
 // framePosition is where a frame is in the text the user wrote.
-func (s *Shell) framePosition(f goja.StackFrame) file.Position {
+func (s *Engine) framePosition(f goja.StackFrame) file.Position {
 	pos := f.Position()
 	if pos.Filename != f.SrcName() {
 		pos.Filename = fromURL(pos.Filename)
@@ -204,7 +205,7 @@ func fromURL(name string) string {
 }
 
 // locate gives the error the innermost place in code that is the user's.
-func (s *Shell) locate(e *ScriptError, stack []goja.StackFrame) {
+func (s *Engine) locate(e *ScriptError, stack []goja.StackFrame) {
 	for _, f := range stack {
 		pos := s.callee(s.framePosition(f))
 		if _, ok := s.sources[pos.Filename]; !ok || pos.Line == 0 {
@@ -227,7 +228,7 @@ func stackPosition(m []string) file.Position {
 }
 
 // locateIn is locate for errors of which only the text of the stack is left.
-func (s *Shell) locateIn(e *ScriptError, stack string) {
+func (s *Engine) locateIn(e *ScriptError, stack string) {
 	for _, m := range stackLine.FindAllStringSubmatch(stack, -1) {
 		pos := stackPosition(m)
 		if _, ok := s.sources[pos.Filename]; !ok {
@@ -242,7 +243,7 @@ func (s *Shell) locateIn(e *ScriptError, stack string) {
 
 // here is where in the user's code a function was called from, as the head of a
 // message; empty when that is unknown.
-func (s *Shell) here() string {
+func (s *Engine) here() string {
 	e := &ScriptError{}
 	s.locate(e, s.rt.CaptureCallStack(10, nil))
 	if e.Line == 0 {
@@ -252,7 +253,7 @@ func (s *Shell) here() string {
 }
 
 // place undoes what wrapping did to columns and adds the line's text.
-func (s *Shell) place(e *ScriptError) {
+func (s *Engine) place(e *ScriptError) {
 	src, ok := s.sources[e.File]
 	if !ok {
 		return
@@ -268,14 +269,14 @@ func (s *Shell) place(e *ScriptError) {
 
 // scriptError describes a thrown value. Values that are no errors get the name
 // the shell gives them (spec 04 §3.5).
-func (s *Shell) scriptError(thrown goja.Value) (e *ScriptError) {
+func (s *Engine) scriptError(thrown goja.Value) (e *ScriptError) {
 	if ex := s.rt.Try(func() { e = s.describeThrown(thrown) }); ex != nil {
 		e = &ScriptError{Name: "Error", Message: "a value was thrown that cannot be looked at", value: thrown}
 	}
 	return e
 }
 
-func (s *Shell) describeThrown(thrown goja.Value) *ScriptError {
+func (s *Engine) describeThrown(thrown goja.Value) *ScriptError {
 	e := &ScriptError{Name: "Error", value: thrown}
 	obj, ok := thrown.(*goja.Object)
 	if !ok {
@@ -335,28 +336,28 @@ const (
 )
 
 // throw ends the running Go code with a JavaScript error.
-func (s *Shell) throw(name, format string, args ...any) {
+func (s *Engine) throw(name, format string, args ...any) {
 	panic(s.world.NewError(name, fmt.Sprintf(format, args...)))
 }
 
 // throwCoded throws one of the shell's own errors, whose messages start with
 // their code.
-func (s *Shell) throwCoded(name, code, format string, args ...any) {
+func (s *Engine) throwCoded(name, code, format string, args ...any) {
 	e := s.world.NewError(name, "["+code+"] "+fmt.Sprintf(format, args...))
 	must(e.Set("code", code))
 	panic(e)
 }
 
-func (s *Shell) throwInvalid(format string, args ...any) {
+func (s *Engine) throwInvalid(format string, args ...any) {
 	s.throwCoded(invalidInput, codeInvalidArgument, format, args...)
 }
 
-func (s *Shell) throwType(format string, args ...any) {
+func (s *Engine) throwType(format string, args ...any) {
 	panic(s.rt.NewTypeError(fmt.Sprintf(format, args...)))
 }
 
 // rethrow passes on an error that came out of JavaScript called from Go.
-func (s *Shell) rethrow(err error) {
+func (s *Engine) rethrow(err error) {
 	var exception *goja.Exception
 	var interrupted *goja.InterruptedError
 	var overflow *goja.StackOverflowError
@@ -393,7 +394,7 @@ func (s *Shell) rethrow(err error) {
 }
 
 // abort ends the script in a way no catch or finally of it sees.
-func (s *Shell) abort(cause error) {
+func (s *Engine) abort(cause error) {
 	s.cause = cause
 	panic(&goja.InterruptedError{})
 }
@@ -403,10 +404,18 @@ func asError[T error](err error, target *T) bool { return errors.As(err, target)
 
 // stopped is the error of a wait: the end of the script when that is why it
 // ended.
-func (s *Shell) stopped(err error) error {
+func (s *Engine) stopped(err error) error {
 	if s.ctx.Err() == nil {
 		return err
 	}
 	s.cause = context.Cause(s.ctx)
 	return &goja.InterruptedError{}
+}
+
+// inspectOptions are how values look in messages.
+func (s *Engine) inspectOptions() values.InspectOptions {
+	if s.cfg.Inspect == nil {
+		return values.DefaultInspect()
+	}
+	return s.cfg.Inspect()
 }

@@ -5,11 +5,12 @@ import (
 	"reflect"
 
 	"github.com/dop251/goja"
+	"github.com/dop251/goja/ast"
 )
 
 // runText runs one program and returns its completion value. A file's value is
 // never shown, so its last command line prints too.
-func (s *Shell) runText(name, text string, isFile bool) (goja.Value, error) {
+func (s *Engine) runText(name, text string, isFile bool) (goja.Value, error) {
 	p, err := s.prepare(name, text)
 	if err != nil {
 		return nil, err
@@ -22,7 +23,7 @@ func (s *Shell) runText(name, text string, isFile bool) (goja.Value, error) {
 	return s.rt.RunProgram(compiled)
 }
 
-func (s *Shell) prepare(name, text string) (*program, error) {
+func (s *Engine) prepare(name, text string) (*program, error) {
 	p, err := parseProgram(name, text)
 	s.sources[name] = source{lines: text}
 	if err != nil {
@@ -33,13 +34,15 @@ func (s *Shell) prepare(name, text string) (*program, error) {
 		return nil, err
 	}
 	p.bareCommands(s.builtin)
-	s.warnAboutRunning(name, text)
+	if s.cfg.Review != nil {
+		s.cfg.Review(name, text)
+	}
 	return p, nil
 }
 
 // runShowing runs a program statement by statement and shows the value of each
 // expression.
-func (s *Shell) runShowing(name, text string) error {
+func (s *Engine) runShowing(name, text string) error {
 	p, err := s.prepare(name, text)
 	if err != nil {
 		return err
@@ -77,8 +80,8 @@ func (s *Shell) runShowing(name, text string) error {
 	return err
 }
 
-func (s *Shell) show(v goja.Value) error {
-	text, err := s.try(func() string { return s.render(v) })
+func (s *Engine) show(v goja.Value) error {
+	text, err := s.try(func() string { return s.cfg.Show(v) })
 	if err != nil || text == "" {
 		return err
 	}
@@ -87,7 +90,7 @@ func (s *Shell) show(v goja.Value) error {
 }
 
 // try runs Go code that may throw outside of a program.
-func (s *Shell) try(f func() string) (text string, err error) {
+func (s *Engine) try(f func() string) (text string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			uncaught, ok := p.(*goja.InterruptedError)
@@ -106,7 +109,7 @@ func (s *Shell) try(f func() string) (text string, err error) {
 // settle runs what the program left to do — timers and promises — and, when its
 // value is a promise, waits for that. An interactive shell waits for nothing
 // else: its timers go on between the inputs.
-func (s *Shell) settle(v goja.Value) (goja.Value, error) {
+func (s *Engine) settle(v goja.Value) (goja.Value, error) {
 	v, err := s.awaitable(v)
 	if err != nil {
 		return nil, err
@@ -148,4 +151,14 @@ func asPromise(v goja.Value) (*goja.Promise, bool) {
 	}
 	p, ok := obj.Export().(*goja.Promise)
 	return p, ok
+}
+
+// showsValue reports whether a statement's value is shown in runs that show
+// values.
+func showsValue(p *ast.Program) bool {
+	if len(p.Body) == 0 {
+		return false
+	}
+	_, ok := p.Body[0].(*ast.ExpressionStatement)
+	return ok
 }

@@ -9,7 +9,7 @@ const maxGeneratorDepth = 500
 
 // limitGenerators makes endless recursion of generators a RangeError, which
 // unlike that of functions can be caught.
-func (s *Shell) limitGenerators() {
+func (s *Engine) limitGenerators() {
 	sample, err := s.rt.RunString("(function* () {})()")
 	if err != nil {
 		return

@@ -39,5 +39,5 @@ func (s *Shell) helpBSON(name string, constructor *goja.Object) {
 	if !ok {
 		return
 	}
-	s.helpProperty(constructor, helpEntry{form: about[0], text: about[1]}.render)
+	s.helpProperty(constructor, func() string { return helpEntry{form: about[0], text: about[1]}.render(s.Engine) })
 }

@@ -54,7 +54,7 @@ func (c *call) mongoArgument(i int) *mongoObject {
 func (s *Shell) classOf(name, signature string, proto *goja.Object, build func(c *call) *goja.Object) goja.Value {
 	params := parseSignature(signature)
 	return s.newClass(name, proto, func(args []goja.Value) *goja.Object {
-		c := &call{s: s, args: args}
+		c := &call{&Call{js: s.Engine, args: args}, s}
 		c.check(name, params)
 		return build(c)
 	})

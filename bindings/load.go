@@ -17,7 +17,7 @@ const shippedPrefix = "shardsh:"
 
 // loadFile runs a script in the shared scope. While it runs, __filename and
 // __dirname are its own.
-func (s *Shell) loadFile(name string) (goja.Value, error) {
+func (s *Engine) loadFile(name string) (goja.Value, error) {
 	text, path, err := s.readScript(name)
 	if err != nil {
 		return nil, err
@@ -35,7 +35,7 @@ func (s *Shell) loadFile(name string) (goja.Value, error) {
 }
 
 // readScript finds a script and reads it.
-func (s *Shell) readScript(name string) (text, path string, err error) {
+func (s *Engine) readScript(name string) (text, path string, err error) {
 	if shipped, ok := strings.CutPrefix(name, shippedPrefix); ok {
 		if s.cfg.Scripts == nil {
 			return "", "", &ScriptError{Name: "Error", Message: "no scripts are shipped with this shell"}
@@ -58,6 +58,24 @@ func (s *Shell) readScript(name string) (text, path string, err error) {
 		return "", "", fileError(err, "open", path)
 	}
 	return string(data), path, nil
+}
+
+// scriptPath is where a file named by a script is: next to the script that names
+// it when the name starts with a dot, else under the working directory, else in
+// the user's library (spec 04 §4.6).
+func (s *Engine) scriptPath(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	if n := len(s.dirs); n > 0 && strings.HasPrefix(name, ".") {
+		if beside := filepath.Join(s.dirs[n-1], name); exists(beside) {
+			return beside
+		}
+	}
+	if lib := userLibrary(); lib != "" && !exists(name) && exists(filepath.Join(lib, name)) {
+		return filepath.Join(lib, name)
+	}
+	return name
 }
 
 // missingFileError is an error of the file system or of the search for a module, with
@@ -91,8 +109,13 @@ func fileError(err error, operation, path string) error {
 	return &missingFileError{code: code, syscall: operation, path: path, text: fmt.Sprintf("%s: %s, %s '%s'", code, text, operation, path)}
 }
 
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
 // inFile runs something as the code of a file.
-func (s *Shell) inFile(path string, run func() (goja.Value, error)) (goja.Value, error) {
+func (s *Engine) inFile(path string, run func() (goja.Value, error)) (goja.Value, error) {
 	global := s.rt.GlobalObject()
 	names := map[string]goja.Value{"__filename": s.rt.ToValue(path), "__dirname": s.rt.ToValue(filepath.Dir(path))}
 	before := make(map[string]goja.Value, len(names))
@@ -112,135 +135,4 @@ func (s *Shell) inFile(path string, run func() (goja.Value, error)) (goja.Value,
 		}
 	}()
 	return run()
-}
-
-// fileGlobals() are functions about files and the host.
-func fileGlobals() []global {
-	return []global{
-		{"load", "path:string", func(c *call) goja.Value {
-			v, err := c.s.loadFile(c.text(0))
-			if err != nil {
-				c.s.rethrow(err)
-			}
-			if p, ok := asPromise(v); ok && p.State() == goja.PromiseStatePending {
-				return v // it awaits at its top level, and so may the caller
-			}
-			return c.s.rt.ToValue(true)
-		}, "Runs a script."},
-		{"cat", "path:string", func(c *call) goja.Value { return c.s.rt.ToValue(c.s.readFile(c.text(0))) }, "Returns the text of a file."},
-		{"ls", "directory?:string", func(c *call) goja.Value {
-			dir := "."
-			if c.has(0) {
-				dir = c.text(0)
-			}
-			var names []any
-			for _, e := range c.s.readDir(dir) {
-				name := filepath.Join(dir, e.Name())
-				if e.IsDir() {
-					name += "/"
-				}
-				names = append(names, name)
-			}
-			return c.s.rt.NewArray(names...)
-		}, "Returns the names of the files in a directory."},
-		{"listFiles", "directory?:string", func(c *call) goja.Value {
-			dir := "."
-			if c.has(0) {
-				dir = c.text(0)
-			}
-			var items []any
-			for _, e := range c.s.readDir(dir) {
-				o := c.s.newObject("name", filepath.Join(dir, e.Name()), "baseName", e.Name(), "isDirectory", e.IsDir())
-				if info, err := e.Info(); err == nil && !e.IsDir() {
-					must(o.Set("size", info.Size()))
-				}
-				items = append(items, o)
-			}
-			return c.s.rt.NewArray(items...)
-		}, "Returns the files in a directory with their sizes."},
-		{"pwd", "", func(c *call) goja.Value { return c.s.rt.ToValue(c.s.workingDirectory()) }, "Returns the working directory."},
-		{"cd", "directory:string", func(c *call) goja.Value {
-			if err := os.Chdir(c.text(0)); err != nil {
-				c.s.rethrow(fileError(err, "chdir", c.text(0)))
-			}
-			return nil
-		}, "Changes the working directory."},
-		{"mkdir", "directory:string", func(c *call) goja.Value {
-			c.s.mayWrite()
-			if err := os.MkdirAll(c.text(0), 0o777); err != nil {
-				c.s.rethrow(fileError(err, "mkdir", c.text(0)))
-			}
-			return c.s.newObject("exists", true, "created", true)
-		}, "Makes a directory."},
-		{"removeFile", "path:string", func(c *call) goja.Value {
-			c.s.mayWrite()
-			return c.s.rt.ToValue(os.RemoveAll(c.text(0)) == nil)
-		}, "Removes a file."},
-		{"writeFile", "path:string text:string", func(c *call) goja.Value {
-			c.s.writeFile(c.text(0), c.text(1), os.O_TRUNC)
-			return nil
-		}, "Writes a file."},
-		{"fileExists", "path:string", func(c *call) goja.Value { return c.s.rt.ToValue(exists(c.text(0))) }, "Tells whether a file exists."},
-		{"md5sumFile", "path:string", func(c *call) goja.Value { return c.s.rt.ToValue(digest("md5", []byte(c.s.readFile(c.text(0))))) }, "Returns the MD5 of a file."},
-		{"hostname", "", func(c *call) goja.Value { return c.s.rt.ToValue(hostname()) }, "Returns this machine's name."},
-		{"getHostName", "", func(c *call) goja.Value { return c.s.rt.ToValue(hostname()) }, "The same as hostname."},
-		{"getMemInfo", "", func(c *call) goja.Value { return c.s.memoryUsage() }, "Returns this process's memory in MiB."},
-	}
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
-}
-
-func hostname() string {
-	name, err := os.Hostname()
-	if err != nil {
-		return "localhost"
-	}
-	return name
-}
-
-func (s *Shell) workingDirectory() string {
-	dir, err := os.Getwd()
-	if err != nil {
-		s.rethrow(fileError(err, "getcwd", "."))
-	}
-	return dir
-}
-
-func (s *Shell) readFile(path string) string {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		s.rethrow(fileError(err, "open", path))
-	}
-	return string(data)
-}
-
-func (s *Shell) readDir(path string) []fs.DirEntry {
-	entries, err := os.ReadDir(path)
-	if err != nil {
-		s.rethrow(fileError(err, "scandir", path))
-	}
-	return entries
-}
-
-// mayWrite refuses what changes files in a sandbox.
-func (s *Shell) mayWrite() {
-	if s.cfg.Sandbox {
-		s.throw("Error", "EACCES: this shell may not write files")
-	}
-}
-
-// writeFile writes a text; how is os.O_TRUNC or os.O_APPEND.
-func (s *Shell) writeFile(path, text string, how int) {
-	s.mayWrite()
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|how, 0o666)
-	if err != nil {
-		s.rethrow(fileError(err, "open", path))
-	}
-	_, err = f.WriteString(text)
-	if err = errors.Join(err, f.Close()); err != nil {
-		s.rethrow(fileError(err, "write", path))
-	}
 }

@@ -21,7 +21,7 @@ const (
 // watchMemory interrupts the running program when the heap outgrows the limit:
 // better than the whole process at the hands of the kernel. The goroutine starts
 // after memoryGrace and has ended when stop returns.
-func (s *Shell) watchMemory() (stop func()) {
+func (s *Engine) watchMemory() (stop func()) {
 	done := make(chan struct{})
 	var watching sync.WaitGroup
 	watching.Add(1)
@@ -78,7 +78,7 @@ func (e *memoryError) Error() string {
 
 // outOfMemory describes a program that watchMemory stopped; nil when something
 // else did.
-func (s *Shell) outOfMemory(err *goja.InterruptedError) *ScriptError {
+func (s *Engine) outOfMemory(err *goja.InterruptedError) *ScriptError {
 	var cause *memoryError
 	if !errors.As(errors.Unwrap(err), &cause) {
 		return nil

@@ -276,3 +276,39 @@ func (s *Shell) hasher(h hash.Hash) *goja.Object {
 	})
 	return m.o
 }
+
+// module gives a built-in module, made once; nil when there is none.
+func (s *Shell) module(name string) goja.Value {
+	var build func() *goja.Object
+	switch name {
+	case "fs":
+		build = s.newFS
+	case "fs/promises":
+		return s.module("fs").(*goja.Object).Get("promises")
+	case "path":
+		build = s.newPath
+	case "os":
+		build = s.newOS
+	case "util":
+		build = s.newUtil
+	case "crypto":
+		build = s.newCrypto
+	case "url":
+		build = s.newURL
+	case "timers":
+		build = s.newTimersModule
+	case "timers/promises":
+		build = s.newTimerPromises
+	case "events":
+		return s.webGlobal("EventEmitter")
+	case "buffer":
+		return s.newObject("Buffer", s.rt.GlobalObject().Get("Buffer"))
+	case "assert":
+		return s.rt.GlobalObject().Get("assert")
+	case "process":
+		return s.rt.GlobalObject().Get("process")
+	default:
+		return nil
+	}
+	return s.cached("module "+name, build)
+}

@@ -31,7 +31,7 @@ func polyfillNames() map[string]string {
 const iterators = "Iterator.prototype"
 
 // iteratorPrototype is what the prototype of array iterators inherits from.
-func (s *Shell) iteratorPrototype() *goja.Object {
+func (s *Engine) iteratorPrototype() *goja.Object {
 	values, _ := goja.AssertFunction(s.rt.NewArray().Get("values"))
 	iterator, err := values(s.rt.NewArray())
 	if err != nil {
@@ -40,7 +40,7 @@ func (s *Shell) iteratorPrototype() *goja.Object {
 	return iterator.(*goja.Object).Prototype().Prototype()
 }
 
-func (s *Shell) definePolyfills() {
+func (s *Engine) definePolyfills() {
 	loaded := map[string]*goja.Object{}
 	load := func() {
 		if len(loaded) > 0 {
@@ -88,52 +88,4 @@ func (s *Shell) definePolyfills() {
 	if symbol := global.Get("Symbol").(*goja.Object); symbol.Get("asyncIterator") == nil {
 		define(symbol, "asyncIterator", goja.NewSymbol("Symbol.asyncIterator"))
 	}
-}
-
-// newStructuredClone makes structuredClone for the values BSON can carry, and
-// falls back on a deep copy for plain containers.
-func (s *Shell) newStructuredClone() goja.Value {
-	return s.function("structuredClone", func(c *call) goja.Value { return c.s.clone(c.arg(0), map[*goja.Object]*goja.Object{}) })
-}
-
-func (s *Shell) clone(v goja.Value, seen map[*goja.Object]*goja.Object) goja.Value {
-	o, ok := v.(*goja.Object)
-	if !ok {
-		return v
-	}
-	if copied := seen[o]; copied != nil {
-		return copied
-	}
-	if class := s.collectionClass(o); class != nil {
-		fresh, err := s.rt.New(class, s.clone(s.spread(o), seen))
-		if err != nil {
-			s.rethrow(err)
-		}
-		return fresh
-	}
-	var copied *goja.Object
-	switch o.ClassName() {
-	case "Array":
-		copied = s.rt.NewArray()
-	case "Date":
-		fresh, err := s.rt.New(s.rt.GlobalObject().Get("Date"), o.ToNumber())
-		if err != nil {
-			s.rethrow(err)
-		}
-		return fresh
-	case "Object":
-		if o.Get("_bsontype") != nil { // values that never change
-			return o
-		}
-		copied = s.rt.NewObject()
-	case "Function":
-		s.throw("DataCloneError", "a function could not be cloned")
-	default:
-		return o
-	}
-	seen[o] = copied
-	for _, k := range o.Keys() {
-		must(copied.Set(k, s.clone(o.Get(k), seen)))
-	}
-	return copied
 }

@@ -1,7 +1,6 @@
 package bindings
 
 import (
-	"io"
 	"strings"
 
 	"github.com/dop251/goja"
@@ -36,23 +35,4 @@ func (s *Shell) print(args []goja.Value) {
 		texts[i] = s.printed(v)
 	}
 	s.write(strings.Join(texts, " ") + "\n")
-}
-
-func (s *Shell) write(text string) {
-	s.writeTo(s.cfg.Stdout, text)
-	if text != "" {
-		s.midLine.Store(!strings.HasSuffix(text, "\n") && !strings.HasSuffix(text, clearLine))
-	}
-}
-
-// MidLine reports whether the output stands within a line, as it does while a
-// wait shows how far it is. It may be asked while a command runs.
-func (s *Shell) MidLine() bool { return s.midLine.Load() }
-
-// writeTo writes a text. A reader that went away ends the script: there is
-// nobody to tell.
-func (s *Shell) writeTo(w io.Writer, text string) {
-	if _, err := io.WriteString(w, text); err != nil && w == s.cfg.Stdout {
-		s.abort(err)
-	}
 }

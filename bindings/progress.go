@@ -14,9 +14,6 @@ const (
 	progressWidth      = 79 // of the rewritten line; a full one would wrap
 )
 
-// clearLine empties the terminal's line and goes to its beginning.
-const clearLine = "\r\x1b[K"
-
 // progress tells how far a long wait is: on a terminal in one line that is
 // written again and again, elsewhere in lines of the error stream. A nil
 // progress is silent. It keeps the shell's time.

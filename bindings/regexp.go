@@ -17,7 +17,7 @@ func hasUnicodeClass(pattern, flags string) bool {
 // defineRegExp makes the engine understand \p{…}, which it takes for the letter
 // p (spec 04 §4.3): RegExp expands the classes, and source shows what was
 // written.
-func (s *Shell) defineRegExp() {
+func (s *Engine) defineRegExp() {
 	global := s.rt.GlobalObject()
 	original := global.Get("RegExp").(*goja.Object)
 	expand := func(args []goja.Value) []goja.Value {
@@ -51,7 +51,7 @@ func (s *Shell) defineRegExp() {
 }
 
 // expandPattern is expandClasses that makes source tell what was written.
-func (s *Shell) expandPattern(pattern string) (string, error) {
+func (s *Engine) expandPattern(pattern string) (string, error) {
 	expanded, err := expandClasses(pattern)
 	if err != nil {
 		return "", err
@@ -67,7 +67,7 @@ func (s *Shell) expandPattern(pattern string) (string, error) {
 }
 
 // defineSource replaces the accessor of a regular expression's text.
-func (s *Shell) defineSource() error {
+func (s *Engine) defineSource() error {
 	v, err := s.rt.RunScript("<regexp>", `(written => {
   const get = Object.getOwnPropertyDescriptor(RegExp.prototype, "source").get;
   Object.defineProperty(RegExp.prototype, "source", {get() { return written(get.call(this)) }, configurable: true});
@@ -88,7 +88,7 @@ func (s *Shell) defineSource() error {
 }
 
 // expandRegexps gives every literal with a Unicode class its meaning.
-func (s *Shell) expandRegexps(tree *ast.Program) (failed error) {
+func (s *Engine) expandRegexps(tree *ast.Program) (failed error) {
 	if text := tree.File.Source(); !strings.Contains(text, `\p{`) && !strings.Contains(text, `\P{`) {
 		return nil
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-func (s *Shell) trackRejection(p *goja.Promise, op goja.PromiseRejectionOperation) {
+func (s *Engine) trackRejection(p *goja.Promise, op goja.PromiseRejectionOperation) {
 	if op == goja.PromiseRejectionReject {
 		s.rejected = append(s.rejected, p)
 		return
@@ -15,7 +15,7 @@ func (s *Shell) trackRejection(p *goja.Promise, op goja.PromiseRejectionOperatio
 }
 
 // unhandled is the first rejection nobody handled. The others are left.
-func (s *Shell) unhandled() error {
+func (s *Engine) unhandled() error {
 	if len(s.rejected) == 0 {
 		return nil
 	}
@@ -27,7 +27,7 @@ func (s *Shell) unhandled() error {
 // tellRejections writes the rejections that are no input's result, so that none
 // becomes the error of the next one. Anything but an error of the script is
 // passed on. A run without a prompt ends at its first error and tells only that.
-func (s *Shell) tellRejections() error {
+func (s *Engine) tellRejections() error {
 	if !s.cfg.Interactive {
 		s.rejected = nil
 		return nil
@@ -47,12 +47,12 @@ func (s *Shell) tellRejections() error {
 }
 
 // forgive takes a promise out of those that nobody handled.
-func (s *Shell) forgive(p *goja.Promise) {
+func (s *Engine) forgive(p *goja.Promise) {
 	s.rejected = slices.DeleteFunc(s.rejected, func(q *goja.Promise) bool { return q == p })
 }
 
 // awaitable is a promise of what a thenable will be; anything else is itself.
-func (s *Shell) awaitable(v goja.Value) (goja.Value, error) {
+func (s *Engine) awaitable(v goja.Value) (goja.Value, error) {
 	o, isObject := v.(*goja.Object)
 	if _, isPromise := asPromise(v); !isObject || isPromise {
 		return v, nil

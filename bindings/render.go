@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/dop251/goja"
-	"github.com/dop251/goja/ast"
 
 	"shardsh/bindings/values"
 )
@@ -120,17 +119,17 @@ func (s *Shell) markReply(o *goja.Object) *goja.Object {
 }
 
 func (s *Shell) replyMark() *goja.Symbol {
-	if s.classes.reply == nil {
-		s.classes.reply = goja.NewSymbol("shardsh.reply")
+	if s.marks.reply == nil {
+		s.marks.reply = goja.NewSymbol("shardsh.reply")
 	}
-	return s.classes.reply
+	return s.marks.reply
 }
 
 // withoutGossip is a reply as it is shown: the fields every reply has are left
 // out (spec 04 §5.1). Scripts can still read and list them.
 func (s *Shell) withoutGossip(v goja.Value) goja.Value {
 	o, ok := v.(*goja.Object)
-	if !ok || s.classes.reply == nil || o.GetSymbol(s.classes.reply) == nil {
+	if !ok || s.marks.reply == nil || o.GetSymbol(s.marks.reply) == nil {
 		return v
 	}
 	shown := s.rt.NewObject()
@@ -177,28 +176,4 @@ func (s *Shell) onOneLine(o *goja.Object) *goja.Object {
 		return "{ " + strings.Join(parts, ", ") + " }"
 	})
 	return o
-}
-
-// Colours of words the shell writes around values (spec 04 §3.7).
-const (
-	headingColor = "1;33"
-	nameColor    = "1"
-	dimColor     = "2"
-)
-
-func (s *Shell) paint(color, text string) string {
-	if !s.cfg.Color {
-		return text
-	}
-	return "\x1b[" + color + "m" + text + "\x1b[0m"
-}
-
-// showsValue reports whether a statement's value is shown in runs that show
-// values.
-func showsValue(p *ast.Program) bool {
-	if len(p.Body) == 0 {
-		return false
-	}
-	_, ok := p.Body[0].(*ast.ExpressionStatement)
-	return ok
 }

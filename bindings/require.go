@@ -14,7 +14,7 @@ import (
 // newRequire makes require for code of a directory; empty for whatever file is
 // running. It gives built-in modules, and files that see the shell's globals
 // (spec 04 §4.6).
-func (s *Shell) newRequire(dir string) *goja.Object {
+func (s *Engine) newRequire(dir string) *goja.Object {
 	in := func(f func()) {
 		if dir != "" {
 			s.dirs = append(s.dirs, dir)
@@ -22,22 +22,22 @@ func (s *Shell) newRequire(dir string) *goja.Object {
 		}
 		f()
 	}
-	f := s.function("require", func(c *call) (exports goja.Value) {
+	f := s.function("require", func(c *Call) (exports goja.Value) {
 		c.check("require", parseSignature("id:string"))
-		in(func() { exports = c.s.require(c.text(0)) })
+		in(func() { exports = c.js.require(c.text(0)) })
 		return exports
 	})
-	define(f, "resolve", s.function("resolve", func(c *call) (path goja.Value) {
+	define(f, "resolve", s.function("resolve", func(c *Call) (path goja.Value) {
 		in(func() {
-			if c.s.module(builtinName(c.text(0))) != nil {
+			if c.js.module(builtinName(c.text(0))) != nil {
 				path = c.arg(0)
 				return
 			}
-			_, file, err := c.s.findModule(c.text(0))
+			_, file, err := c.js.findModule(c.text(0))
 			if err != nil {
-				c.s.rethrow(err)
+				c.js.rethrow(err)
 			}
-			path = c.s.rt.ToValue(file)
+			path = c.js.rt.ToValue(file)
 		})
 		return path
 	}))
@@ -46,12 +46,12 @@ func (s *Shell) newRequire(dir string) *goja.Object {
 }
 
 // moduleCache holds the modules that were read from files, by path.
-func (s *Shell) moduleCache() *goja.Object { return s.cached("modules", s.rt.NewObject) }
+func (s *Engine) moduleCache() *goja.Object { return s.cached("modules", s.rt.NewObject) }
 
 func builtinName(id string) string { return strings.TrimPrefix(id, "node:") }
 
 // require gives what a module exports, or throws.
-func (s *Shell) require(id string) goja.Value {
+func (s *Engine) require(id string) goja.Value {
 	exports, done := s.requireOrImport(id)
 	if done != nil {
 		s.rethrow(errAsyncModule)
@@ -61,7 +61,7 @@ func (s *Shell) require(id string) goja.Value {
 
 // requireOrImport is require that also takes modules that await: done is the
 // promise of their end, and exports is not to be called before.
-func (s *Shell) requireOrImport(id string) (exports func() goja.Value, done goja.Value) {
+func (s *Engine) requireOrImport(id string) (exports func() goja.Value, done goja.Value) {
 	name := builtinName(id)
 	if m := s.module(name); m != nil {
 		return func() goja.Value { return m }, nil
@@ -102,7 +102,7 @@ func refusedModules() map[string]bool {
 // findModule looks for a file: a name that starts with a dot beside the file
 // that asks, any other in the node_modules above that; then under the working
 // directory, then in the user's library.
-func (s *Shell) findModule(id string) (text, path string, err error) {
+func (s *Engine) findModule(id string) (text, path string, err error) {
 	if strings.HasPrefix(id, shippedPrefix) {
 		return s.readScript(id)
 	}
@@ -174,7 +174,7 @@ const (
 
 // runModule fills a module from its text. For an ES module that awaits it gives
 // the promise of its end.
-func (s *Shell) runModule(m *goja.Object, text, path string) (done goja.Value, err error) {
+func (s *Engine) runModule(m *goja.Object, text, path string) (done goja.Value, err error) {
 	if filepath.Ext(path) == ".json" {
 		parse, _ := goja.AssertFunction(s.rt.GlobalObject().Get("JSON").(*goja.Object).Get("parse"))
 		v, err := parse(goja.Undefined(), s.rt.ToValue(strings.TrimPrefix(text, "\ufeff")))
@@ -202,7 +202,7 @@ func (s *Shell) runModule(m *goja.Object, text, path string) (done goja.Value, e
 }
 
 // parseModule reads a module of the old kind as a function of what it finds.
-func (s *Shell) parseModule(text, path string) (*ast.Program, error) {
+func (s *Engine) parseModule(text, path string) (*ast.Program, error) {
 	if strings.HasPrefix(text, "#!") {
 		text = "//" + text[2:]
 	}
@@ -226,44 +226,16 @@ func (s *Shell) parseModule(text, path string) (*ast.Program, error) {
 	return tree, err
 }
 
-// module gives a built-in module, made once; nil when there is none.
-func (s *Shell) module(name string) goja.Value {
-	var build func() *goja.Object
-	switch name {
-	case "fs":
-		build = s.newFS
-	case "fs/promises":
-		return s.module("fs").(*goja.Object).Get("promises")
-	case "path":
-		build = s.newPath
-	case "os":
-		build = s.newOS
-	case "util":
-		build = s.newUtil
-	case "crypto":
-		build = s.newCrypto
-	case "url":
-		build = s.newURL
-	case "timers":
-		build = s.newTimersModule
-	case "timers/promises":
-		build = s.newTimerPromises
-	case "events":
-		return s.webGlobal("EventEmitter")
-	case "buffer":
-		return s.newObject("Buffer", s.rt.GlobalObject().Get("Buffer"))
-	case "assert":
-		return s.rt.GlobalObject().Get("assert")
-	case "process":
-		return s.rt.GlobalObject().Get("process")
-	default:
+// module gives a built-in module; nil when there is none.
+func (s *Engine) module(name string) goja.Value {
+	if s.cfg.Module == nil {
 		return nil
 	}
-	return s.cached("module "+name, build)
+	return s.cfg.Module(name)
 }
 
 // moduleFunction makes a module, parsed as one function expression, callable.
-func (s *Shell) moduleFunction(tree *ast.Program) (goja.Callable, error) {
+func (s *Engine) moduleFunction(tree *ast.Program) (goja.Callable, error) {
 	clarifyCatches(tree)
 	if err := s.expandRegexps(tree); err != nil {
 		return nil, err

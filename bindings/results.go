@@ -265,16 +265,3 @@ func (s *Shell) namedPrototype(class string) *goja.Object {
 		return p
 	})
 }
-
-// cached keeps an object that is made at most once.
-func (s *Shell) cached(key string, build func() *goja.Object) *goja.Object {
-	if s.classes.prototypes == nil {
-		s.classes.prototypes = make(map[string]*goja.Object)
-	}
-	o := s.classes.prototypes[key]
-	if o == nil {
-		o = build()
-		s.classes.prototypes[key] = o
-	}
-	return o
-}

@@ -184,7 +184,7 @@ func (s *Shell) newSettings() goja.Value {
 		opt.set(&c.s.settings, c.s.rt.ToValue(opt.get(&standard)))
 		return c.changed(opt, "has been reset to its default value")
 	})
-	s.helpProperty(o, configHelp)
+	s.helpProperty(o, s.configHelp)
 	s.world.SetPrinter(o, func() string {
 		m, err := s.rt.New(s.rt.GlobalObject().Get("Map"))
 		if err != nil {
@@ -201,7 +201,7 @@ func (s *Shell) newSettings() goja.Value {
 	return o
 }
 
-func configHelp(s *Shell) string {
+func (s *Shell) configHelp() string {
 	return s.helpTable("Config Class", [][2]string{
 		{"config", "Shows all settings."},
 		{"config.get(key)", "Returns the value of a setting."},

@@ -44,19 +44,19 @@ func (s *Shell) withTable(o *goja.Object, draw func(*tables)) *goja.Object {
 func (s *Shell) showsTables() bool { return s.cfg.Interactive && s.cfg.Terminal }
 
 func (s *Shell) tableMark() *goja.Symbol {
-	if s.classes.table == nil {
-		s.classes.table = goja.NewSymbol("shardsh.table")
+	if s.marks.table == nil {
+		s.marks.table = goja.NewSymbol("shardsh.table")
 	}
-	return s.classes.table
+	return s.marks.table
 }
 
 // renderTables shows a value that has tables.
 func (s *Shell) renderTables(v goja.Value) (string, bool) {
 	o, ok := v.(*goja.Object)
-	if !ok || s.classes.table == nil {
+	if !ok || s.marks.table == nil {
 		return "", false
 	}
-	draw, ok := goja.AssertFunction(o.GetSymbol(s.classes.table))
+	draw, ok := goja.AssertFunction(o.GetSymbol(s.marks.table))
 	if !ok {
 		return "", false
 	}
@@ -91,25 +91,6 @@ func (t *tables) line(label, text string) {
 		}
 		t.b.WriteString(head + part + "\n")
 	}
-}
-
-// wrapped breaks a text at blanks; words that are too long are broken too.
-func wrapped(text string, width int) (lines []string) {
-	line := ""
-	for _, word := range strings.Fields(text) {
-		for twwidth.Width(word) > width {
-			if line != "" {
-				lines, line = append(lines, line), ""
-			}
-			head := cut(word, width)
-			lines, word = append(lines, head), word[len(head):]
-		}
-		if line != "" && twwidth.Width(line)+1+twwidth.Width(word) > width {
-			lines, line = append(lines, line), ""
-		}
-		line = strings.TrimLeft(line+" "+word, " ")
-	}
-	return append(lines, line)
 }
 
 // grid is a table. Columns whose name ends in "#" hold numbers and are flush
@@ -178,16 +159,6 @@ func clip(text string, width int) string {
 	return cut(text, width-1) + "…"
 }
 
-// cut is the beginning of a text that is no wider than width.
-func cut(text string, width int) string {
-	for i, r := range text {
-		if width -= twwidth.Width(string(r)); width < 0 {
-			return text[:i]
-		}
-	}
-	return text
-}
-
 // drawGrid draws rows without lines around them.
 func drawGrid(header []string, rows [][]string, align []tw.Align) string {
 	var b strings.Builder
@@ -212,4 +183,11 @@ func drawGrid(header []string, rows [][]string, align []tw.Align) string {
 		return err.Error()
 	}
 	return b.String()
+}
+
+// marks are on values that are shown in a way of their own; each made when it is
+// first needed.
+type marks struct {
+	reply *goja.Symbol // on replies of commands
+	table *goja.Symbol // on values with tables for terminals
 }

@@ -91,7 +91,7 @@ func (l *eventLoop) next() *timer {
 }
 
 // runNext waits for the next timer and runs it.
-func (s *Shell) runNext() error {
+func (s *Engine) runNext() error {
 	t := heap.Pop(&s.loop.queue).(*timer)
 	if wait := t.due.Sub(s.clock.Now()); wait > 0 {
 		if err := s.clock.Sleep(s.ctx, wait); err != nil {
@@ -122,7 +122,7 @@ func (s *Shell) runNext() error {
 
 // tell writes an exception that belongs to no input; anything else is for the
 // caller to pass on.
-func (s *Shell) tell(err error) bool {
+func (s *Engine) tell(err error) bool {
 	var script *ScriptError
 	if !asError(s.publicError(err), &script) {
 		return false
@@ -132,7 +132,7 @@ func (s *Shell) tell(err error) bool {
 }
 
 // drain runs timers until none is left, or until done.
-func (s *Shell) drain(done func() bool) error {
+func (s *Engine) drain(done func() bool) error {
 	for s.loop.next() != nil && !done() {
 		if err := s.runNext(); err != nil {
 			return err
@@ -143,7 +143,7 @@ func (s *Shell) drain(done func() bool) error {
 
 // runDue runs the timers that are due until a time; those that become due by
 // then too.
-func (s *Shell) runDue(until time.Time) error {
+func (s *Engine) runDue(until time.Time) error {
 	for t := s.loop.next(); t != nil && !t.due.After(until); t = s.loop.next() {
 		if err := s.runNext(); err != nil {
 			return err
@@ -154,7 +154,7 @@ func (s *Shell) runDue(until time.Time) error {
 
 // sleep waits. Timers go on meanwhile, as they do in mongosh, but not from
 // within one of them: an interval whose function sleeps would never end.
-func (s *Shell) sleep(d time.Duration) {
+func (s *Engine) sleep(d time.Duration) {
 	end := s.clock.Now().Add(d)
 	if !s.loop.running {
 		s.loop.inside = true
@@ -173,7 +173,7 @@ func (s *Shell) sleep(d time.Duration) {
 
 // NextTimer tells in how long RunTimers will have something to do; ok is false
 // when no timer is set. An interactive shell has timers left after an input.
-func (s *Shell) NextTimer() (wait time.Duration, ok bool) {
+func (s *Engine) NextTimer() (wait time.Duration, ok bool) {
 	t := s.loop.next()
 	if t == nil {
 		return 0, false
@@ -184,7 +184,7 @@ func (s *Shell) NextTimer() (wait time.Duration, ok bool) {
 // RunTimers runs the timers that are due by now, while an interactive shell
 // waits for input. What they throw is told on the error stream; the error is that
 // of ctx or of quit().
-func (s *Shell) RunTimers(ctx context.Context) error {
+func (s *Engine) RunTimers(ctx context.Context) error {
 	_, err := s.within(ctx, func() (goja.Value, error) {
 		if err := s.runDue(s.clock.Now()); err != nil {
 			return nil, err
@@ -194,45 +194,45 @@ func (s *Shell) RunTimers(ctx context.Context) error {
 	return err
 }
 
-func (s *Shell) defineTimers() {
+func (s *Engine) defineTimers() {
 	for name, repeats := range map[string]bool{"setTimeout": false, "setInterval": true, "setImmediate": false} {
 		s.lazy(name, func() goja.Value {
-			return s.function(name, func(c *call) goja.Value { return c.setTimer(name, repeats) })
+			return s.function(name, func(c *Call) goja.Value { return c.setTimer(name, repeats) })
 		})
 	}
 	for _, name := range []string{"clearTimeout", "clearInterval", "clearImmediate"} {
 		s.lazy(name, func() goja.Value {
-			return s.function(name, func(c *call) goja.Value {
+			return s.function(name, func(c *Call) goja.Value {
 				if handle := c.object(0); handle != nil {
-					c.s.loop.remove(handle.ToInteger())
+					c.js.loop.remove(handle.ToInteger())
 				} else if c.has(0) {
-					c.s.loop.remove(c.arg(0).ToInteger())
+					c.js.loop.remove(c.arg(0).ToInteger())
 				}
 				return nil
 			})
 		})
 	}
 	s.lazy("queueMicrotask", func() goja.Value {
-		return s.function("queueMicrotask", func(c *call) goja.Value {
+		return s.function("queueMicrotask", func(c *Call) goja.Value {
 			if _, ok := goja.AssertFunction(c.arg(0)); !ok {
-				c.s.throwType("queueMicrotask takes a function")
+				c.js.throwType("queueMicrotask takes a function")
 			}
-			promise, resolve, _ := c.s.rt.NewPromise()
+			promise, resolve, _ := c.js.rt.NewPromise()
 			must(resolve(goja.Undefined()))
-			done := c.s.rt.ToValue(promise).(*goja.Object)
+			done := c.js.rt.ToValue(promise).(*goja.Object)
 			then, _ := goja.AssertFunction(done.Get("then"))
 			if _, err := then(done, c.arg(0)); err != nil {
-				c.s.rethrow(err)
+				c.js.rethrow(err)
 			}
 			return nil
 		})
 	})
 }
 
-func (c *call) setTimer(name string, repeats bool) goja.Value {
+func (c *Call) setTimer(name string, repeats bool) goja.Value {
 	f, ok := goja.AssertFunction(c.arg(0))
 	if !ok {
-		c.s.throwType("%s takes a function", name)
+		c.js.throwType("%s takes a function", name)
 	}
 	t := &timer{f: f}
 	rest := 2
@@ -246,10 +246,10 @@ func (c *call) setTimer(name string, repeats bool) goja.Value {
 		delay = max(delay, time.Millisecond)
 		t.interval = delay
 	}
-	t.due = c.s.clock.Now().Add(delay)
+	t.due = c.js.clock.Now().Add(delay)
 	if len(c.args) > rest {
 		t.args = slices.Clone(c.args[rest:]) // the engine uses the space again
 	}
-	c.s.loop.add(t)
-	return c.s.rt.ToValue(t.id)
+	c.js.loop.add(t)
+	return c.js.rt.ToValue(t.id)
 }

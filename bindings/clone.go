@@ -1,0 +1,51 @@
+package bindings
+
+import "github.com/dop251/goja"
+
+// newStructuredClone makes structuredClone for the values BSON can carry, and
+// falls back on a deep copy for plain containers.
+func (s *Shell) newStructuredClone() goja.Value {
+	return s.function("structuredClone", func(c *call) goja.Value { return c.s.clone(c.arg(0), map[*goja.Object]*goja.Object{}) })
+}
+
+func (s *Shell) clone(v goja.Value, seen map[*goja.Object]*goja.Object) goja.Value {
+	o, ok := v.(*goja.Object)
+	if !ok {
+		return v
+	}
+	if copied := seen[o]; copied != nil {
+		return copied
+	}
+	if class := s.collectionClass(o); class != nil {
+		fresh, err := s.rt.New(class, s.clone(s.spread(o), seen))
+		if err != nil {
+			s.rethrow(err)
+		}
+		return fresh
+	}
+	var copied *goja.Object
+	switch o.ClassName() {
+	case "Array":
+		copied = s.rt.NewArray()
+	case "Date":
+		fresh, err := s.rt.New(s.rt.GlobalObject().Get("Date"), o.ToNumber())
+		if err != nil {
+			s.rethrow(err)
+		}
+		return fresh
+	case "Object":
+		if o.Get("_bsontype") != nil { // values that never change
+			return o
+		}
+		copied = s.rt.NewObject()
+	case "Function":
+		s.throw("DataCloneError", "a function could not be cloned")
+	default:
+		return o
+	}
+	seen[o] = copied
+	for _, k := range o.Keys() {
+		must(copied.Set(k, s.clone(o.Get(k), seen)))
+	}
+	return copied
+}

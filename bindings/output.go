@@ -1,0 +1,28 @@
+package bindings
+
+import (
+	"io"
+	"strings"
+)
+
+func (s *Engine) write(text string) {
+	s.writeTo(s.cfg.Stdout, text)
+	if text != "" {
+		s.midLine.Store(!strings.HasSuffix(text, "\n") && !strings.HasSuffix(text, clearLine))
+	}
+}
+
+// MidLine reports whether the output stands within a line, as it does while a
+// wait shows how far it is. It may be asked while a command runs.
+func (s *Engine) MidLine() bool { return s.midLine.Load() }
+
+// writeTo writes a text. A reader that went away ends the script: there is
+// nobody to tell.
+func (s *Engine) writeTo(w io.Writer, text string) {
+	if _, err := io.WriteString(w, text); err != nil && w == s.cfg.Stdout {
+		s.abort(err)
+	}
+}
+
+// clearLine empties the terminal's line and goes to its beginning.
+const clearLine = "\r\x1b[K"
