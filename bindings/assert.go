@@ -45,7 +45,7 @@ func (c *call) messageText(i int) string {
 	if f, ok := goja.AssertFunction(c.arg(i)); ok {
 		v, err := f(goja.Undefined())
 		if err != nil {
-			c.s.rethrow(err)
+			c.JS.rethrow(err)
 		}
 		return v.String()
 	}
@@ -68,7 +68,7 @@ func (c *call) comparison(operator, format string) string {
 		return fmt.Sprintf(format, c.shown(0), c.shown(1))
 	}
 	if operator == "deepStrictEqual" {
-		text += "\n+ actual - expected\n\n" + lineDiff(c.s.world.Printjson(c.arg(0)), c.s.world.Printjson(c.arg(1)))
+		text += "\n+ actual - expected\n\n" + lineDiff(c.JS.world.Printjson(c.arg(0)), c.JS.world.Printjson(c.arg(1)))
 	}
 	return text
 }
@@ -76,7 +76,7 @@ func (c *call) comparison(operator, format string) string {
 func (c *call) throwAssertion(text string) { panic(c.assertion(text)) }
 
 func (c *call) assertion(text string) *goja.Object {
-	e := c.s.world.NewError("AssertionError", text)
+	e := c.JS.world.NewError("AssertionError", text)
 	must(e.Set("generatedMessage", false))
 	must(e.Set("code", "ERR_ASSERTION"))
 	return e
@@ -114,8 +114,8 @@ func nodeAsserts() map[string]func(*call) goja.Value {
 	}
 	loose := func(_ *call, a, b goja.Value) bool { return a.Equals(b) || goja.IsNaN(a) && goja.IsNaN(b) }
 	strict := func(_ *call, a, b goja.Value) bool { return a.SameAs(b) }
-	deep := func(c *call, a, b goja.Value) bool { return c.s.deepEqual(a, b, false) }
-	deepStrict := func(c *call, a, b goja.Value) bool { return c.s.deepEqual(a, b, true) }
+	deep := func(c *call, a, b goja.Value) bool { return c.JS.deepEqual(a, b, false) }
+	deepStrict := func(c *call, a, b goja.Value) bool { return c.JS.deepEqual(a, b, true) }
 	return map[string]func(*call) goja.Value{
 		"ok":                 func(c *call) goja.Value { return c.assertTrue() },
 		"equal":              compareAssert("==", "%s == %s", loose),
@@ -172,9 +172,9 @@ func (c *call) matches(text string, re *goja.Object) bool {
 	if !ok {
 		return false
 	}
-	v, err := test(re, c.s.rt.ToValue(text))
+	v, err := test(re, c.JS.rt.ToValue(text))
 	if err != nil {
-		c.s.rethrow(err)
+		c.JS.rethrow(err)
 	}
 	return v.ToBoolean()
 }
@@ -184,7 +184,7 @@ func (c *call) matches(text string, re *goja.Object) bool {
 func (c *call) callArgument() (goja.Value, error) {
 	f, ok := goja.AssertFunction(c.arg(0))
 	if !ok {
-		c.s.throwType("the first argument must be a function")
+		c.JS.throwType("the first argument must be a function")
 	}
 	var args []goja.Value
 	if list := c.object(1); list != nil && list.ClassName() == "Array" {
@@ -192,7 +192,7 @@ func (c *call) callArgument() (goja.Value, error) {
 	}
 	v, err := f(goja.Undefined(), args...)
 	if err != nil && thrownBy(err) == nil {
-		c.s.rethrow(err)
+		c.JS.rethrow(err)
 	}
 	return v, err
 }
@@ -208,7 +208,7 @@ func thrownBy(err error) goja.Value {
 
 func (c *call) errorText(err error) string {
 	if v := thrownBy(err); v != nil {
-		return c.s.scriptError(v).Error()
+		return c.JS.scriptError(v).Error()
 	}
 	return err.Error()
 }
@@ -251,7 +251,7 @@ func (c *call) checkThrown(thrown goja.Value, text string) {
 	case expected == nil || expected.ClassName() == "Array":
 	case expected.ClassName() == "RegExp":
 		if !c.matches(text, expected) {
-			c.failAssert(2, "The input did not match the regular expression %s. Input:\n\n%s\n", expected, c.s.inspect(c.s.rt.ToValue(text)))
+			c.failAssert(2, "The input did not match the regular expression %s. Input:\n\n%s\n", expected, c.s.inspect(c.JS.rt.ToValue(text)))
 		}
 	default:
 		if f, ok := goja.AssertFunction(expected); ok {
@@ -265,7 +265,7 @@ func (c *call) checkThrown(thrown goja.Value, text string) {
 			if re, ok := want.(*goja.Object); ok && re.ClassName() == "RegExp" && have != nil && c.matches(have.String(), re) {
 				continue
 			}
-			if have == nil || !c.s.deepEqual(have, want, true) {
+			if have == nil || !c.JS.deepEqual(have, want, true) {
 				c.failAssert(2, "The error has another %s than expected: %s", k, text)
 			}
 		}
@@ -275,7 +275,7 @@ func (c *call) checkThrown(thrown goja.Value, text string) {
 // validateThrown takes a class or a function that checks.
 func (c *call) validateThrown(thrown goja.Value, expected *goja.Object, f goja.Callable) {
 	if proto, ok := expected.Get("prototype").(*goja.Object); ok && proto != nil {
-		if c.s.rt.InstanceOf(thrown, expected) {
+		if c.JS.rt.InstanceOf(thrown, expected) {
 			return
 		}
 		if isError(proto) || proto.Get("message") != nil {
@@ -284,7 +284,7 @@ func (c *call) validateThrown(thrown goja.Value, expected *goja.Object, f goja.C
 	}
 	v, err := f(goja.Undefined(), thrown)
 	if err != nil {
-		c.s.rethrow(err)
+		c.JS.rethrow(err)
 	}
 	if !v.ToBoolean() {
 		c.failAssert(2, "The validation function is expected to return true")
@@ -295,15 +295,15 @@ func (c *call) validateThrown(thrown goja.Value, expected *goja.Object, f goja.C
 func (c *call) waitAssert(swallow bool) goja.Value {
 	condition := c.arg(0)
 	if goja.IsString(condition) {
-		v, err := c.s.rt.RunScript("<assert.soon>", "(function () { return ("+condition.String()+"); })")
+		v, err := c.JS.rt.RunScript("<assert.soon>", "(function () { return ("+condition.String()+"); })")
 		if err != nil {
-			c.s.rethrow(err)
+			c.JS.rethrow(err)
 		}
 		condition = v
 	}
 	f, ok := goja.AssertFunction(condition)
 	if !ok {
-		c.s.throwType("assert.soon takes a function")
+		c.JS.throwType("assert.soon takes a function")
 	}
 	timeout := c.milliseconds(2, 30*time.Second)
 	done := c.s.poll(timeout, c.milliseconds(3, 200*time.Millisecond), func() bool {
@@ -312,7 +312,7 @@ func (c *call) waitAssert(swallow bool) goja.Value {
 			if swallow && thrownBy(err) != nil {
 				return false
 			}
-			c.s.rethrow(err)
+			c.JS.rethrow(err)
 		}
 		return v.ToBoolean()
 	})

@@ -21,7 +21,7 @@ func oldAsserts() map[string]func(*call) goja.Value {
 	}
 	equal := func(want bool, sign string) func(*call) goja.Value {
 		return func(c *call) goja.Value {
-			if (c.arg(0).Equals(c.arg(1)) || c.s.sameDocument(c.arg(0), c.arg(1))) != want {
+			if (c.arg(0).Equals(c.arg(1)) || c.JS.sameDocument(c.arg(0), c.arg(1))) != want {
 				c.failOld(2, "[%s] %s [%s]", c.shown(0), sign, c.shown(1))
 			}
 			return nil
@@ -54,7 +54,7 @@ func oldAsserts() map[string]func(*call) goja.Value {
 		"contains": func(c *call) goja.Value {
 			list := c.object(1)
 			if list == nil || !slices.ContainsFunc(c.s.items(list), func(v goja.Value) bool {
-				return v.Equals(c.arg(0)) || c.s.sameDocument(v, c.arg(0))
+				return v.Equals(c.arg(0)) || c.JS.sameDocument(v, c.arg(0))
 			}) {
 				c.failOld(2, "%s was not in %s", c.shown(0), c.shown(1))
 			}
@@ -67,13 +67,13 @@ func oldAsserts() map[string]func(*call) goja.Value {
 			return nil
 		},
 		"docEq": func(c *call) goja.Value {
-			if !c.s.deepEqual(c.arg(0), c.arg(1), false) && !c.s.sameDocument(c.arg(0), c.arg(1)) {
+			if !c.JS.deepEqual(c.arg(0), c.arg(1), false) && !c.JS.sameDocument(c.arg(0), c.arg(1)) {
 				c.failOld(2, "expected document %s and actual document %s are not equal", c.shown(0), c.shown(1))
 			}
 			return nil
 		},
 		"setEq": func(c *call) goja.Value {
-			if !c.s.deepEqual(c.arg(0), c.arg(1), false) {
+			if !c.JS.deepEqual(c.arg(0), c.arg(1), false) {
 				c.failOld(2, "expected set %s and actual set %s are not equal", c.shown(0), c.shown(1))
 			}
 			return nil
@@ -107,17 +107,17 @@ func oldAsserts() map[string]func(*call) goja.Value {
 		"soon":          func(c *call) goja.Value { return c.waitAssert(false) },
 		"soonNoExcept":  func(c *call) goja.Value { return c.waitAssert(true) },
 		"time": func(c *call) goja.Value {
-			started := c.s.clock.Now()
+			started := c.JS.clock.Now()
 			f, ok := goja.AssertFunction(c.arg(0))
 			if !ok {
-				c.s.throwType("assert.time takes a function")
+				c.JS.throwType("assert.time takes a function")
 			}
 			v, err := f(goja.Undefined())
 			if err != nil {
-				c.s.rethrow(err)
+				c.JS.rethrow(err)
 			}
 			limit := c.milliseconds(2, waitTimeout/2)
-			if took := c.s.clock.Now().Sub(started); took > limit {
+			if took := c.JS.clock.Now().Sub(started); took > limit {
 				c.failOld(1, "assert.time failed: took %dms, limit %dms", took.Milliseconds(), limit.Milliseconds())
 			}
 			return v
@@ -146,7 +146,7 @@ func (c *call) sameMembers(a, b *goja.Object) bool {
 	}
 	left := c.s.items(b)
 	for _, v := range c.s.items(a) {
-		i := slices.IndexFunc(left, func(w goja.Value) bool { return v.Equals(w) || c.s.sameDocument(v, w) })
+		i := slices.IndexFunc(left, func(w goja.Value) bool { return v.Equals(w) || c.JS.sameDocument(v, w) })
 		if i < 0 {
 			return false
 		}
@@ -159,7 +159,7 @@ func (c *call) sameMembers(a, b *goja.Object) bool {
 func (c *call) assertRetry(swallow bool) goja.Value {
 	f, ok := goja.AssertFunction(c.arg(0))
 	if !ok {
-		c.s.throwType("assert.retry takes a function")
+		c.JS.throwType("assert.retry takes a function")
 	}
 	attempts := int64(10)
 	if c.has(2) {
@@ -167,11 +167,11 @@ func (c *call) assertRetry(swallow bool) goja.Value {
 	}
 	for i := range attempts {
 		if i > 0 {
-			c.s.sleep(c.milliseconds(3, 0))
+			c.JS.sleep(c.milliseconds(3, 0))
 		}
 		v, err := f(goja.Undefined())
 		if err != nil && (!swallow || thrownBy(err) == nil) {
-			c.s.rethrow(err)
+			c.JS.rethrow(err)
 		}
 		if err == nil && v.ToBoolean() {
 			return nil
@@ -183,7 +183,7 @@ func (c *call) assertRetry(swallow bool) goja.Value {
 
 // compare orders two values as the server would.
 func (c *call) compare(a, b goja.Value) int {
-	return keyorder.Compare(c.s.value(a), c.s.value(b))
+	return keyorder.Compare(c.JS.value(a), c.JS.value(b))
 }
 
 func closeTo(a, b, places float64) bool {
@@ -232,7 +232,7 @@ func (c *call) assertFailed(withCode bool) goja.Value {
 		}
 		v = thrownBy(err)
 		if v == nil {
-			c.s.rethrow(err)
+			c.JS.rethrow(err)
 		}
 		return v
 	}
@@ -248,7 +248,7 @@ func (c *call) assertFailed(withCode bool) goja.Value {
 func (c *call) wantCode(err error, codes goja.Value) goja.Value {
 	v := thrownBy(err)
 	if v == nil {
-		c.s.rethrow(err)
+		c.JS.rethrow(err)
 	}
 	o, _ := v.(*goja.Object)
 	if o == nil || !c.hasCode(o, codes) {

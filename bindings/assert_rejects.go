@@ -9,19 +9,19 @@ func assertRejects(want bool) func(*call) goja.Value {
 		given := c.promiseArgument()
 		then, ok := goja.AssertFunction(given.Get("then"))
 		if !ok {
-			c.s.throwType("%s is no promise", c.s.inspect(given))
+			c.JS.throwType("%s is no promise", c.s.inspect(given))
 		}
-		promise, resolve, reject := c.s.rt.NewPromise()
+		promise, resolve, reject := c.JS.rt.NewPromise()
 		settle := func(check func(goja.Value)) goja.Value {
-			return c.s.rt.ToValue(func(fc goja.FunctionCall) goja.Value {
+			return c.JS.rt.ToValue(func(fc goja.FunctionCall) goja.Value {
 				var err error
-				if failed := c.s.rt.Try(func() { check(fc.Argument(0)) }); failed != nil {
+				if failed := c.JS.rt.Try(func() { check(fc.Argument(0)) }); failed != nil {
 					err = reject(failed.Value())
 				} else {
 					err = resolve(goja.Undefined())
 				}
 				if err != nil {
-					c.s.rethrow(err)
+					c.JS.rethrow(err)
 				}
 				return goja.Undefined()
 			})
@@ -32,9 +32,9 @@ func assertRejects(want bool) func(*call) goja.Value {
 			rejected = func(reason goja.Value) { c.checkThrown(reason, reason.String()) }
 		}
 		if _, err := then(given, settle(fulfilled), settle(rejected)); err != nil {
-			c.s.rethrow(err)
+			c.JS.rethrow(err)
 		}
-		return c.s.rt.ToValue(promise)
+		return c.JS.rt.ToValue(promise)
 	}
 }
 
@@ -44,16 +44,16 @@ func (c *call) promiseArgument() *goja.Object {
 	if f, ok := goja.AssertFunction(v); ok {
 		returned, err := f(goja.Undefined())
 		if err != nil {
-			c.s.rethrow(err)
+			c.JS.rethrow(err)
 		}
 		if o, ok := returned.(*goja.Object); ok {
 			return o
 		}
-		c.s.throwType("Expected instance of Promise to be returned from the \"promiseFn\" function but got type %s (%s).", typeOf(returned), c.s.inspect(returned))
+		c.JS.throwType("Expected instance of Promise to be returned from the \"promiseFn\" function but got type %s (%s).", typeOf(returned), c.s.inspect(returned))
 	}
 	o := c.object(0)
 	if o == nil {
-		c.s.throwType("The \"promiseFn\" argument must be of type function or an instance of Promise. Received type %s (%s)", typeOf(v), c.s.inspect(v))
+		c.JS.throwType("The \"promiseFn\" argument must be of type function or an instance of Promise. Received type %s (%s)", typeOf(v), c.s.inspect(v))
 	}
 	return o
 }

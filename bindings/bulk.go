@@ -11,11 +11,11 @@ func itoa(i int) string { return strconv.Itoa(i) }
 // collBulkWrite reads a list of {operation: {…}} and does it.
 func collBulkWrite(c *call, coll *collection) goja.Value {
 	if c.object(0).ClassName() != "Array" {
-		c.s.throw("MongoInvalidArgumentError", "Argument \"operations\" must be an array of documents")
+		c.JS.throw("MongoInvalidArgumentError", "Argument \"operations\" must be an array of documents")
 	}
 	list := c.s.items(c.object(0))
 	if len(list) == 0 {
-		c.s.throw("MongoInvalidArgumentError", "Invalid BulkOperation, Batch cannot be empty")
+		c.JS.throw("MongoInvalidArgumentError", "Invalid BulkOperation, Batch cannot be empty")
 	}
 	ops := make([]writeOp, 0, len(list))
 	for i, item := range list {
@@ -60,13 +60,13 @@ func (c *call) bulkOperation(item goja.Value, index int) writeOp {
 func (c *call) bulkField(spec *goja.Object, name string, index int) *goja.Object {
 	o, _ := property(spec, name).(*goja.Object)
 	if o == nil {
-		c.s.throw("MongoInvalidArgumentError", "bulkWrite operation %d needs a document as its %s", index, name)
+		c.JS.throw("MongoInvalidArgumentError", "bulkWrite operation %d needs a document as its %s", index, name)
 	}
 	return o
 }
 
 func (c *call) throwInvalidBulk(index int) {
-	c.s.throw("MongoInvalidArgumentError", "bulkWrite operation %d is none of insertOne, updateOne, updateMany, replaceOne, deleteOne, deleteMany", index)
+	c.JS.throw("MongoInvalidArgumentError", "bulkWrite operation %d is none of insertOne, updateOne, updateMany, replaceOne, deleteOne, deleteMany", index)
 }
 
 // bulk is a list of writes that a script builds up step by step.
@@ -81,14 +81,14 @@ type bulk struct {
 
 func (s *Shell) newBulk(coll *collection, unordered bool) *bulk {
 	b := &bulk{coll: coll, unordered: unordered}
-	b.object = s.instance(b, prototype(s, "Bulk", bulkMethods()))
-	s.world.SetPrinter(b.object, func() string { return s.inspect(b.summary()) })
+	b.object = s.JS.instance(b, prototype(s, "Bulk", bulkMethods()))
+	s.JS.world.SetPrinter(b.object, func() string { return s.inspect(b.summary()) })
 	return b
 }
 
 func (b *bulk) add(op writeOp) {
 	if b.executed {
-		b.coll.s.throw("MongoBatchReExecutionError", "This batch has already been executed, create new batch to execute")
+		b.coll.s.JS.throw("MongoBatchReExecutionError", "This batch has already been executed, create new batch to execute")
 	}
 	op.index = len(b.ops)
 	b.ops = append(b.ops, op)
@@ -105,7 +105,7 @@ func (b *bulk) summary() *goja.Object {
 			last = int(op.kind)
 		}
 	}
-	return b.coll.s.newObject("nInsertOps", counts[insertKind], "nUpdateOps", counts[updateKind],
+	return b.coll.s.JS.newObject("nInsertOps", counts[insertKind], "nUpdateOps", counts[updateKind],
 		"nRemoveOps", counts[deleteKind], "nBatches", batches)
 }
 
@@ -116,28 +116,28 @@ func bulkMethods() []method[*bulk] {
 			return c.this
 		}, "Adds an insert."},
 		{"find", "query:object", func(c *call, b *bulk) goja.Value {
-			f := &bulkFind{bulk: b, filter: c.object(0), options: c.s.rt.NewObject()}
-			return c.s.instance(f, prototype(c.s, "BulkFindOp", bulkFindMethods()))
+			f := &bulkFind{bulk: b, filter: c.object(0), options: c.JS.rt.NewObject()}
+			return c.JS.instance(f, prototype(c.s, "BulkFindOp", bulkFindMethods()))
 		}, "Chooses the documents of the update or delete that follows."},
 		{"execute", "writeConcern?:object", bulkExecute, "Does the writes."},
 		{"toJSON", "", func(_ *call, b *bulk) goja.Value { return b.summary() }, ""},
 		{"tojson", "", func(_ *call, b *bulk) goja.Value { return b.summary() }, ""},
-		{"toString", "", func(c *call, b *bulk) goja.Value { return c.s.rt.ToValue(c.s.inspect(b.summary())) }, ""},
+		{"toString", "", func(c *call, b *bulk) goja.Value { return c.JS.rt.ToValue(c.s.inspect(b.summary())) }, ""},
 		{"getOperations", "", bulkGetOperations, "Returns the writes that were done."},
 	}
 }
 
 func bulkExecute(c *call, b *bulk) goja.Value {
 	if len(b.ops) == 0 {
-		c.s.throw("MongoInvalidArgumentError", "Invalid BulkOperation, Batch cannot be empty")
+		c.JS.throw("MongoInvalidArgumentError", "Invalid BulkOperation, Batch cannot be empty")
 	}
 	if b.executed {
-		c.s.throw("MongoBatchReExecutionError", "This batch has already been executed, create new batch to execute")
+		c.JS.throw("MongoBatchReExecutionError", "This batch has already been executed, create new batch to execute")
 	}
 	b.executed = true
 	opts := writeOptions{unordered: b.unordered}
 	if c.has(0) {
-		opts.writeConcern = c.s.document(c.arg(0))
+		opts.writeConcern = c.JS.document(c.arg(0))
 	}
 	w := b.coll.write(b.ops, opts)
 	c.s.throwFailures(w, b.ops, true)
@@ -146,19 +146,19 @@ func bulkExecute(c *call, b *bulk) goja.Value {
 
 func bulkGetOperations(c *call, b *bulk) goja.Value {
 	if !b.executed {
-		c.s.throwCoded(invalidInput, codeInvalidOperation, "Cannot call getOperations on an unexecuted Bulk operation")
+		c.JS.throwCoded(invalidInput, codeInvalidOperation, "Cannot call getOperations on an unexecuted Bulk operation")
 	}
 	var groups []any
 	for i := 0; i < len(b.ops); {
 		n := batchLength(b.ops[i:])
 		var docs []any
 		for _, op := range b.ops[i : i+n] {
-			docs = append(docs, c.s.world.DocToJS(op.doc))
+			docs = append(docs, c.JS.world.DocToJS(op.doc))
 		}
-		groups = append(groups, c.s.newObject("originalZeroIndex", i, "batchType", int(b.ops[i].kind)+1, "operations", c.s.rt.NewArray(docs...)))
+		groups = append(groups, c.JS.newObject("originalZeroIndex", i, "batchType", int(b.ops[i].kind)+1, "operations", c.JS.rt.NewArray(docs...)))
 		i += n
 	}
-	return c.s.rt.NewArray(groups...)
+	return c.JS.rt.NewArray(groups...)
 }
 
 // bulkFind is the middle of bulk.find(…).….
@@ -177,7 +177,7 @@ func bulkFindMethods() []method[*bulkFind] {
 			f.bulk.add(c.s.updateStatement(f.filter, c.s.replacement(c.arg(0)), f.options, false))
 			return f.bulk.object
 		}, ""},
-		{"upsert", "", func(c *call, f *bulkFind) goja.Value { return f.option(c, "upsert", c.s.rt.ToValue(true)) }, ""},
+		{"upsert", "", func(c *call, f *bulkFind) goja.Value { return f.option(c, "upsert", c.JS.rt.ToValue(true)) }, ""},
 		{"hint", "index:any", func(c *call, f *bulkFind) goja.Value { return f.option(c, "hint", c.arg(0)) }, ""},
 		{"collation", "spec:object", func(c *call, f *bulkFind) goja.Value { return f.option(c, "collation", c.arg(0)) }, ""},
 		{"arrayFilters", "filters:object", func(c *call, f *bulkFind) goja.Value { return f.option(c, "arrayFilters", c.arg(0)) }, ""},

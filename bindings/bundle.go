@@ -154,7 +154,7 @@ func (s *Engine) runESModule(name, path string, export func(space *goja.Object))
 	}
 	exports := s.function("__exports", func(c *Call) goja.Value {
 		space := c.object(0)
-		define(space, "__esModule", c.js.rt.ToValue(true))
+		define(space, "__esModule", c.JS.rt.ToValue(true))
 		export(space)
 		return nil
 	})
@@ -200,15 +200,15 @@ func (s *Engine) renamed(err error, path, name string) error {
 // importModule is what import statements of inputs come to: the module as a
 // namespace, or the promise of it.
 func (c *Call) importModule() goja.Value {
-	m, done := c.js.requireOrImport(c.text(0))
+	m, done := c.JS.requireOrImport(c.text(0))
 	if done == nil {
-		return c.js.namespace(m())
+		return c.JS.namespace(m())
 	}
 	promise, _ := done.(*goja.Object)
 	then, _ := goja.AssertFunction(promise.Get("then"))
-	v, err := then(promise, c.js.rt.ToValue(func(goja.FunctionCall) goja.Value { return c.js.namespace(m()) }))
+	v, err := then(promise, c.JS.rt.ToValue(func(goja.FunctionCall) goja.Value { return c.JS.namespace(m()) }))
 	if err != nil {
-		c.js.rethrow(err)
+		c.JS.rethrow(err)
 	}
 	return v
 }

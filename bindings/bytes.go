@@ -27,22 +27,22 @@ func (s *Shell) webGlobal(name string) goja.Value { return s.fromSource("<web>",
 // fromSource gives a member of the table that a source of the shell's own makes
 // from the conversions of bytes.
 func (s *Shell) fromSource(file, text, name string) goja.Value {
-	return s.cached(file, func() *goja.Object {
-		v, err := s.rt.RunScript(file, text)
+	return s.JS.cached(file, func() *goja.Object {
+		v, err := s.JS.rt.RunScript(file, text)
 		if err != nil {
-			s.rethrow(err)
+			s.JS.rethrow(err)
 		}
 		build, _ := goja.AssertFunction(v)
-		encode := s.rt.ToValue(func(fc goja.FunctionCall) goja.Value {
-			return s.rt.ToValue(s.rt.NewArrayBuffer(encodeText(fc.Argument(0).String(), fc.Argument(1).String())))
+		encode := s.JS.rt.ToValue(func(fc goja.FunctionCall) goja.Value {
+			return s.JS.rt.ToValue(s.JS.rt.NewArrayBuffer(encodeText(fc.Argument(0).String(), fc.Argument(1).String())))
 		})
-		decode := s.rt.ToValue(func(fc goja.FunctionCall) goja.Value {
+		decode := s.JS.rt.ToValue(func(fc goja.FunctionCall) goja.Value {
 			data, _ := fc.Argument(0).Export().([]byte)
-			return s.rt.ToValue(decodeBytes(data, fc.Argument(1).String()))
+			return s.JS.rt.ToValue(decodeBytes(data, fc.Argument(1).String()))
 		})
 		table, err := build(goja.Undefined(), encode, decode)
 		if err != nil {
-			s.rethrow(err)
+			s.JS.rethrow(err)
 		}
 		return table.(*goja.Object)
 	}).Get(name)
@@ -91,9 +91,9 @@ func decodeBytes(data []byte, encoding string) string {
 
 // buffer makes a Buffer of bytes.
 func (s *Shell) buffer(data []byte) goja.Value {
-	b, err := s.rt.New(s.bytesGlobal("Buffer"), s.rt.ToValue(s.rt.NewArrayBuffer(data)))
+	b, err := s.JS.rt.New(s.bytesGlobal("Buffer"), s.JS.rt.ToValue(s.JS.rt.NewArrayBuffer(data)))
 	if err != nil {
-		s.rethrow(err)
+		s.JS.rethrow(err)
 	}
 	return b
 }

@@ -18,19 +18,19 @@ type method[T any] struct {
 
 // prototype gives the prototype of a kind of object with its methods.
 func prototype[T any](s *Shell, label string, methods []method[T]) *goja.Object {
-	if p := s.class(label); p != nil {
+	if p := s.JS.class(label); p != nil {
 		return p
 	}
 	list := make([]Method[T], len(methods))
 	for i, m := range methods {
 		list[i] = Method[T]{m.name, m.signature, func(c *Call, on T) goja.Value { return m.call(&call{c, s}, on) }, m.help}
 	}
-	return classPrototype(s.Engine, label, list)
+	return classPrototype(s.JS, label, list)
 }
 
 // function makes a function of the shell's own.
 func (s *Shell) function(name string, f func(c *call) goja.Value) *goja.Object {
-	return s.Engine.function(name, func(c *Call) goja.Value { return f(&call{c, s}) })
+	return s.JS.function(name, func(c *Call) goja.Value { return f(&call{c, s}) })
 }
 
 // global is a function scripts find under its name.
@@ -42,8 +42,8 @@ type global struct {
 
 func (s *Shell) defineFunctions(table []global) {
 	for _, g := range table {
-		s.lazy(g.name, func() goja.Value {
-			return s.described(g.name, g.signature, g.help, func(c *Call) goja.Value { return g.call(&call{c, s}) })
+		s.JS.lazy(g.name, func() goja.Value {
+			return s.JS.described(g.name, g.signature, g.help, func(c *Call) goja.Value { return g.call(&call{c, s}) })
 		})
 	}
 }

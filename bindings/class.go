@@ -26,7 +26,7 @@ type Method[T any] struct {
 
 // call is one call of a method or of a global function.
 type Call struct {
-	js   *Engine
+	JS   *Engine
 	this goja.Value
 	args []goja.Value
 }
@@ -86,10 +86,10 @@ func (c *Call) check(label string, params []param) {
 			if p.optional {
 				continue
 			}
-			c.js.throwInvalid("Missing required argument at position %d (%s)", i, label)
+			c.JS.throwInvalid("Missing required argument at position %d (%s)", i, label)
 		}
 		if kind := typeOf(v); p.types != nil && !slices.Contains(p.types, kind) {
-			c.js.throwInvalid("Argument at position %d must be of type %s, got %s instead (%s)", i, strings.Join(p.types, " or "), kind, label)
+			c.JS.throwInvalid("Argument at position %d must be of type %s, got %s instead (%s)", i, strings.Join(p.types, " or "), kind, label)
 		}
 	}
 }
@@ -129,7 +129,6 @@ type classes struct {
 	helps      map[*goja.Object]helpEntry
 	function   *goja.Object // prototype of all of the shell's functions
 
-	hasErrorLabel *goja.Object // method of server errors
 }
 
 // classPrototype gives the prototype of a kind of object with its methods. The label
@@ -149,7 +148,7 @@ func classPrototype[T any](s *Engine, label string, methods []Method[T]) *goja.O
 		f := s.function(m.name, func(c *Call) goja.Value {
 			on, ok := receiver[T](c.this)
 			if !ok {
-				c.js.throwType("%s was called on something that is no %s", m.name, label)
+				c.JS.throwType("%s was called on something that is no %s", m.name, label)
 			}
 			c.check(qualified, params)
 			return m.call(c, on)
@@ -183,7 +182,7 @@ func receiver[T any](v goja.Value) (T, bool) {
 func (s *Engine) function(name string, f func(c *Call) goja.Value) *goja.Object {
 	fn := s.rt.ToValue(func(fc goja.FunctionCall) goja.Value {
 		defer s.containFaults()
-		v := f(&Call{js: s, this: fc.This, args: fc.Arguments})
+		v := f(&Call{JS: s, this: fc.This, args: fc.Arguments})
 		if v == nil {
 			return goja.Undefined()
 		}

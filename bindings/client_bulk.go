@@ -1,6 +1,7 @@
 package bindings
 
 import (
+	"shardsh/bindings/rawdoc"
 	"strings"
 
 	"github.com/dop251/goja"
@@ -20,7 +21,7 @@ type clientBulk struct {
 func (c *call) clientBulkWrite(admin *database) goja.Value {
 	list := c.object(0)
 	if list.ClassName() != "Array" || len(list.Keys()) == 0 {
-		c.s.throw("MongoClientBulkWriteExecutionError", "Models can not be empty.")
+		c.JS.throw("MongoClientBulkWriteExecutionError", "Models can not be empty.")
 	}
 	b := &clientBulk{known: map[string]int{}, inserted: map[int]bson.RawValue{}, deletes: map[int]bool{}}
 	for i, v := range c.s.items(list) {
@@ -39,7 +40,7 @@ func (c *call) clientBulkWrite(admin *database) goja.Value {
 		bson.E{Key: "ops", Value: b.ops}, bson.E{Key: "nsInfo", Value: b.namespaces})
 	for _, name := range []string{"bypassDocumentValidation", "comment", "let", "writeConcern"} {
 		if v := property(options, name); v != nil {
-			body = append(body, bson.E{Key: name, Value: c.s.value(v)})
+			body = append(body, bson.E{Key: name, Value: c.JS.value(v)})
 		}
 	}
 	if wc := admin.on.writeConcern; wc != nil && !hasKey(body, "writeConcern") && !admin.inTransaction() {
@@ -53,7 +54,7 @@ func (b *clientBulk) add(c *call, i int, v goja.Value) {
 	model, _ := v.(*goja.Object)
 	ns := optionalText(property(model, "namespace"))
 	if _, coll, ok := strings.Cut(ns, "."); !ok || coll == "" {
-		c.s.throwInvalid("bulkWrite model %d needs a namespace \"<db>.<collection>\"", i)
+		c.JS.throwInvalid("bulkWrite model %d needs a namespace \"<db>.<collection>\"", i)
 	}
 	at, ok := b.known[ns]
 	if !ok {
@@ -62,7 +63,7 @@ func (b *clientBulk) add(c *call, i int, v goja.Value) {
 		b.namespaces = append(b.namespaces, bson.D{{Key: "ns", Value: ns}})
 	}
 	name := optionalText(property(model, "name"))
-	filter := func() bson.RawValue { return c.s.value(c.bulkField(model, "filter", i)) }
+	filter := func() bson.RawValue { return c.JS.value(c.bulkField(model, "filter", i)) }
 	var op bson.D
 	switch name {
 	case "insertOne":
@@ -80,7 +81,7 @@ func (b *clientBulk) add(c *call, i int, v goja.Value) {
 	}
 	for _, field := range []string{"upsert", "arrayFilters", "collation", "hint", "sort"} {
 		if v := property(model, field); v != nil && name != "insertOne" {
-			op = append(op, bson.E{Key: field, Value: c.s.value(v)})
+			op = append(op, bson.E{Key: field, Value: c.JS.value(v)})
 		}
 	}
 	b.ops = append(b.ops, op)
@@ -96,13 +97,13 @@ func (c *call) replacementOrUpdate(model *goja.Object, name string) *bson.RawVal
 // result counts what was done; the first error of an ordered list, or any of an
 // unordered one, throws.
 func (b *clientBulk) result(c *call, admin *database, reply bson.Raw, ordered, verbose bool) goja.Value {
-	o := c.s.newObject(
+	o := c.JS.newObject(
 		"acknowledged", true,
-		"insertedCount", intOf(reply, "nInserted"),
-		"matchedCount", intOf(reply, "nMatched"),
-		"modifiedCount", intOf(reply, "nModified"),
-		"deletedCount", intOf(reply, "nDeleted"),
-		"upsertedCount", intOf(reply, "nUpserted"),
+		"insertedCount", rawdoc.Int(reply, "nInserted"),
+		"matchedCount", rawdoc.Int(reply, "nMatched"),
+		"modifiedCount", rawdoc.Int(reply, "nModified"),
+		"deletedCount", rawdoc.Int(reply, "nDeleted"),
+		"upsertedCount", rawdoc.Int(reply, "nUpserted"),
 		"insertResults", goja.Undefined(), "updateResults", goja.Undefined(), "deleteResults", goja.Undefined(),
 	)
 	if verbose {
@@ -113,10 +114,10 @@ func (b *clientBulk) result(c *call, admin *database, reply bson.Raw, ordered, v
 	failures := c.s.newMap()
 	failed := false
 	for _, doc := range c.rest(admin, reply) {
-		i := int(intOf(doc, "idx"))
-		if intOf(doc, "ok") != 1 {
+		i := int(rawdoc.Int(doc, "idx"))
+		if rawdoc.Int(doc, "ok") != 1 {
 			failed = true
-			c.s.put(failures, i, c.s.newObject("code", c.s.world.ToJS(doc.Lookup("code")), "message", textAt(doc, "errmsg")))
+			c.s.put(failures, i, c.JS.newObject("code", c.JS.world.ToJS(doc.Lookup("code")), "message", rawdoc.Text(doc, "errmsg")))
 			continue
 		}
 		if verbose {
@@ -130,10 +131,10 @@ func (b *clientBulk) result(c *call, admin *database, reply bson.Raw, ordered, v
 	if ordered {
 		message = "Mongo client ordered bulk write encountered a write error."
 	}
-	e := c.s.world.NewError("MongoClientBulkWriteError", message)
+	e := c.JS.world.NewError("MongoClientBulkWriteError", message)
 	c.s.addLabels(e, nil)
 	must(e.Set("writeErrors", failures))
-	must(e.Set("writeConcernErrors", c.s.rt.NewArray()))
+	must(e.Set("writeConcernErrors", c.JS.rt.NewArray()))
 	must(e.Set("partialResult", o))
 	panic(e)
 }
@@ -141,17 +142,17 @@ func (b *clientBulk) result(c *call, admin *database, reply bson.Raw, ordered, v
 func (b *clientBulk) note(c *call, o *goja.Object, i int, doc bson.Raw) {
 	in := func(name string) *goja.Object { m, _ := o.Get(name).(*goja.Object); return m }
 	if id, ok := b.inserted[i]; ok {
-		c.s.put(in("insertResults"), i, c.s.newObject("insertedId", c.s.world.ToJS(id)))
+		c.s.put(in("insertResults"), i, c.JS.newObject("insertedId", c.JS.world.ToJS(id)))
 		return
 	}
 	if b.deletes[i] {
-		c.s.put(in("deleteResults"), i, c.s.newObject("deletedCount", intOf(doc, "n")))
+		c.s.put(in("deleteResults"), i, c.JS.newObject("deletedCount", rawdoc.Int(doc, "n")))
 		return
 	}
-	one := c.s.newObject("matchedCount", intOf(doc, "n"), "modifiedCount", intOf(doc, "nModified"), "didUpsert", false)
+	one := c.JS.newObject("matchedCount", rawdoc.Int(doc, "n"), "modifiedCount", rawdoc.Int(doc, "nModified"), "didUpsert", false)
 	if id, err := doc.LookupErr("upserted", "_id"); err == nil {
 		must(one.Set("didUpsert", true))
-		must(one.Set("upsertedId", c.s.world.ToJS(id)))
+		must(one.Set("upsertedId", c.JS.world.ToJS(id)))
 	}
 	c.s.put(in("updateResults"), i, one)
 }
@@ -166,27 +167,27 @@ func (c *call) rest(d *database, reply bson.Raw) []bson.Raw {
 			doc, _ := v.DocumentOK()
 			docs = append(docs, doc)
 		}
-		id := intOf(reply, "cursor", "id")
+		id := rawdoc.Int(reply, "cursor", "id")
 		if id == 0 {
 			return docs
 		}
-		_, name, _ := strings.Cut(textAt(reply, "cursor", "ns"), ".")
+		_, name, _ := strings.Cut(rawdoc.Text(reply, "cursor", "ns"), ".")
 		reply = d.run(bson.D{{Key: "getMore", Value: id}, {Key: "collection", Value: name}})
 		batch, _ = reply.Lookup("cursor", "nextBatch").ArrayOK()
 	}
 }
 
 func (s *Shell) newMap() *goja.Object {
-	m, err := s.rt.New(s.rt.GlobalObject().Get("Map"))
+	m, err := s.JS.rt.New(s.JS.rt.GlobalObject().Get("Map"))
 	if err != nil {
-		s.rethrow(err)
+		s.JS.rethrow(err)
 	}
 	return m
 }
 
 func (s *Shell) put(m *goja.Object, key int, v goja.Value) {
 	set, _ := goja.AssertFunction(m.Get("set"))
-	if _, err := set(m, s.rt.ToValue(key), v); err != nil {
-		s.rethrow(err)
+	if _, err := set(m, s.JS.rt.ToValue(key), v); err != nil {
+		s.JS.rethrow(err)
 	}
 }

@@ -26,3 +26,9 @@ func (wallClock) Sleep(ctx context.Context, d time.Duration) error {
 		return ctx.Err()
 	}
 }
+
+// onWallClock reports whether time passes by itself.
+func (s *Engine) onWallClock() bool {
+	_, ok := s.clock.(wallClock)
+	return ok
+}

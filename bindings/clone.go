@@ -16,30 +16,30 @@ func (s *Shell) clone(v goja.Value, seen map[*goja.Object]*goja.Object) goja.Val
 	if copied := seen[o]; copied != nil {
 		return copied
 	}
-	if class := s.collectionClass(o); class != nil {
-		fresh, err := s.rt.New(class, s.clone(s.spread(o), seen))
+	if class := s.JS.collectionClass(o); class != nil {
+		fresh, err := s.JS.rt.New(class, s.clone(s.JS.spread(o), seen))
 		if err != nil {
-			s.rethrow(err)
+			s.JS.rethrow(err)
 		}
 		return fresh
 	}
 	var copied *goja.Object
 	switch o.ClassName() {
 	case "Array":
-		copied = s.rt.NewArray()
+		copied = s.JS.rt.NewArray()
 	case "Date":
-		fresh, err := s.rt.New(s.rt.GlobalObject().Get("Date"), o.ToNumber())
+		fresh, err := s.JS.rt.New(s.JS.rt.GlobalObject().Get("Date"), o.ToNumber())
 		if err != nil {
-			s.rethrow(err)
+			s.JS.rethrow(err)
 		}
 		return fresh
 	case "Object":
 		if o.Get("_bsontype") != nil { // values that never change
 			return o
 		}
-		copied = s.rt.NewObject()
+		copied = s.JS.rt.NewObject()
 	case "Function":
-		s.throw("DataCloneError", "a function could not be cloned")
+		s.JS.throw("DataCloneError", "a function could not be cloned")
 	default:
 		return o
 	}

@@ -3,6 +3,7 @@ package bindings
 import (
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"shardsh/bindings/rawdoc"
 )
 
 func adminMethods() []method[*collection] {
@@ -15,17 +16,17 @@ func adminMethods() []method[*collection] {
 			if info == nil {
 				return goja.Null()
 			}
-			return c.s.world.DocToJS(info)
+			return c.JS.world.DocToJS(info)
 		}, "Returns what listCollections says of the collection, or null."},
 		{"convertToCapped", "size:number", func(c *call, coll *collection) goja.Value {
-			return c.s.reply(coll.d.run(bson.D{{Key: "convertToCapped", Value: coll.name}, {Key: "size", Value: c.s.value(c.arg(0))}}))
+			return c.s.reply(coll.d.run(bson.D{{Key: "convertToCapped", Value: coll.name}, {Key: "size", Value: c.JS.value(c.arg(0))}}))
 		}, "Makes the collection capped."},
 		{"validate", "full?:boolean|object", func(c *call, coll *collection) goja.Value {
 			body := bson.D{{Key: "validate", Value: coll.name}}
 			if typeOf(c.arg(0)) == "boolean" {
 				body = append(body, bson.E{Key: "full", Value: c.arg(0).ToBoolean()})
 			} else {
-				body = c.s.merge(body, c.arg(0))
+				body = c.JS.merge(body, c.arg(0))
 			}
 			return c.s.reply(coll.d.run(body, reads))
 		}, "Checks the collection's data and indexes."},
@@ -35,18 +36,18 @@ func adminMethods() []method[*collection] {
 		{"totalSize", "", collSize("totalSize", "$storageStats.totalSize"), "Returns the size on disk with indexes."},
 		{"totalIndexSize", "", collSize("totalIndexSize", "$storageStats.totalIndexSize"), "Returns the size of the indexes."},
 		{"compactStructuredEncryptionData", "", func(c *call, _ *collection) goja.Value {
-			c.s.throwInvalid("The \"compactStructuredEncryptionData\" command requires Mongo instance configured with auto encryption.")
+			c.JS.throwInvalid("The \"compactStructuredEncryptionData\" command requires Mongo instance configured with auto encryption.")
 			return nil
 		}, ""},
 		{"checkMetadataConsistency", "options?:object", func(c *call, coll *collection) goja.Value {
-			return c.commandCursor(coll.d, c.s.merge(bson.D{{Key: "checkMetadataConsistency", Value: coll.name}}, c.arg(0)))
+			return c.commandCursor(coll.d, c.JS.merge(bson.D{{Key: "checkMetadataConsistency", Value: coll.name}}, c.arg(0)))
 		}, "Looks for inconsistencies in the sharding metadata of the collection."},
 	}
 }
 
 // info is the collection's entry in listCollections; nil when there is none.
 func (coll *collection) info() bson.Raw {
-	infos := coll.d.listCollections(rawOf(bson.D{{Key: "name", Value: coll.name}}), false, nil)
+	infos := coll.d.listCollections(rawdoc.Of(bson.D{{Key: "name", Value: coll.name}}), false, nil)
 	if len(infos) == 0 {
 		return nil
 	}
@@ -54,14 +55,14 @@ func (coll *collection) info() bson.Raw {
 }
 
 func collDrop(c *call, coll *collection) goja.Value {
-	_, err := c.s.send(coll.d.request(c.s.merge(bson.D{{Key: "drop", Value: coll.name}}, c.arg(0))))
+	_, err := c.s.send(coll.d.request(c.JS.merge(bson.D{{Key: "drop", Value: coll.name}}, c.arg(0))))
 	if codeOf(err) == codeNamespaceNotFound {
-		return c.s.rt.ToValue(false)
+		return c.JS.rt.ToValue(false)
 	}
 	if err != nil {
 		c.s.throwServer(err)
 	}
-	return c.s.rt.ToValue(true)
+	return c.JS.rt.ToValue(true)
 }
 
 func collRename(c *call, coll *collection) goja.Value {
@@ -70,30 +71,30 @@ func collRename(c *call, coll *collection) goja.Value {
 		{Key: "to", Value: coll.d.name + "." + c.text(0)},
 		{Key: "dropTarget", Value: c.arg(1).ToBoolean()},
 	})
-	return c.s.newObject("ok", 1)
+	return c.JS.newObject("ok", 1)
 }
 
 func collIsCapped(c *call, coll *collection) goja.Value {
 	info := coll.info()
 	if info == nil {
-		c.s.throw(runtimeError, "collection %s not found", coll.namespace())
+		c.JS.throw(runtimeError, "collection %s not found", coll.namespace())
 	}
-	return c.s.rt.ToValue(truthyAt(info, "options", "capped"))
+	return c.JS.rt.ToValue(rawdoc.TruthyAt(info, "options", "capped"))
 }
 
 // collSize sums one size over all shards.
 func collSize(name, field string) func(*call, *collection) goja.Value {
 	return func(c *call, coll *collection) goja.Value {
 		if len(c.args) > 0 {
-			c.s.throwInvalid("\"%s\" takes no argument. Use db.collection.stats to get detailed information.", name)
+			c.JS.throwInvalid("\"%s\" takes no argument. Use db.collection.stats to get detailed information.", name)
 		}
 		docs := c.s.aggregateAll(coll.d, coll.name,
 			bson.D{{Key: "$collStats", Value: bson.D{{Key: "storageStats", Value: bson.D{}}}}},
 			bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: nil}, {Key: "value", Value: bson.D{{Key: "$sum", Value: field}}}}}},
 		)
 		if len(docs) == 0 {
-			return c.s.rt.ToValue(0)
+			return c.JS.rt.ToValue(0)
 		}
-		return c.s.world.ToJS(docs[0].Lookup("value"))
+		return c.JS.world.ToJS(docs[0].Lookup("value"))
 	}
 }

@@ -1,7 +1,11 @@
 package bindings
 
 import (
+	"shardsh/bindings/plaintext"
+	"slices"
 	"strings"
+
+	"github.com/dop251/goja"
 )
 
 // collectionCalled says what went wrong when a method that does not exist was
@@ -21,8 +25,12 @@ func (s *Shell) collectionCalled(message string) string {
 		proto, name = s.collectionPrototype(), name[i+1:]
 	}
 	text := ns + " is a collection, not a function"
-	if near := Nearest(name, s.methodNames(proto)); near != "" {
+	if near := plaintext.Nearest(name, s.methodNames(proto)); near != "" {
 		text += "; did you mean " + near + "()?"
 	}
 	return text
+}
+
+func (s *Shell) methodNames(proto *goja.Object) []string {
+	return slices.DeleteFunc(proto.GetOwnPropertyNames(), func(n string) bool { return strings.HasPrefix(n, "_") })
 }

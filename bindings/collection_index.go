@@ -1,6 +1,7 @@
 package bindings
 
 import (
+	"shardsh/bindings/rawdoc"
 	"strconv"
 
 	"github.com/dop251/goja"
@@ -10,16 +11,16 @@ import (
 func indexMethods() []method[*collection] {
 	return []method[*collection]{
 		{"createIndex", "keys:object|string options?:any commitQuorum?:any", func(c *call, coll *collection) goja.Value {
-			return c.s.rt.ToValue(c.createIndexes(coll, []goja.Value{c.arg(0)})[0])
+			return c.JS.rt.ToValue(c.createIndexes(coll, []goja.Value{c.arg(0)})[0])
 		}, "Creates an index and returns its name."},
 		{"ensureIndex", "keys:object|string options?:any", func(c *call, coll *collection) goja.Value {
-			return c.s.rt.NewArray(c.createIndexes(coll, []goja.Value{c.arg(0)})...)
+			return c.JS.rt.NewArray(c.createIndexes(coll, []goja.Value{c.arg(0)})...)
 		}, "The old name of createIndex."},
 		{"createIndexes", "keys:object options?:any commitQuorum?:any", func(c *call, coll *collection) goja.Value {
 			if c.object(0).ClassName() != "Array" {
-				c.s.throwInvalid("createIndexes takes an array of keys; createIndex takes one")
+				c.JS.throwInvalid("createIndexes takes an array of keys; createIndex takes one")
 			}
-			return c.s.rt.NewArray(c.createIndexes(coll, c.s.items(c.object(0)))...)
+			return c.JS.rt.NewArray(c.createIndexes(coll, c.s.items(c.object(0)))...)
 		}, "Creates several indexes and returns their names."},
 		{"getIndexes", "", collGetIndexes, "Returns the indexes."},
 		{"getIndices", "", collGetIndexes, "The same as getIndexes."},
@@ -28,15 +29,15 @@ func indexMethods() []method[*collection] {
 			indexes := coll.listIndexes()
 			keys := make([]any, len(indexes))
 			for i, ix := range indexes {
-				keys[i] = c.s.world.ToJS(ix.Lookup("key"))
+				keys[i] = c.JS.world.ToJS(ix.Lookup("key"))
 			}
-			return c.s.rt.NewArray(keys...)
+			return c.JS.rt.NewArray(keys...)
 		}, "Returns the keys of the indexes."},
 		{"dropIndex", "index:any", collDropIndex, "Drops one index."},
 		{"dropIndexes", "indexes?:any", func(c *call, coll *collection) goja.Value {
 			var index any = "*"
 			if c.has(0) {
-				index = c.s.value(c.arg(0))
+				index = c.JS.value(c.arg(0))
 			}
 			return c.s.reply(coll.d.run(bson.D{{Key: "dropIndexes", Value: coll.name}, {Key: "index", Value: index}}))
 		}, "Drops indexes; all but the one on _id without an argument."},
@@ -49,7 +50,7 @@ func indexMethods() []method[*collection] {
 			if goja.IsString(c.arg(0)) {
 				stage = bson.D{{Key: "name", Value: c.text(0)}}
 			}
-			return c.s.array(c.s.aggregateAll(coll.d, coll.name, bson.D{{Key: "$listSearchIndexes", Value: stage}}))
+			return c.JS.array(c.s.aggregateAll(coll.d, coll.name, bson.D{{Key: "$listSearchIndexes", Value: stage}}))
 		}, "Returns the search indexes."},
 		{"createSearchIndex", "nameOrDefinition:string|object typeOrDefinition?:string|object definition?:object", func(c *call, coll *collection) goja.Value {
 			return c.createSearchIndexes(coll, []goja.Value{c.searchIndex()}).Get("0")
@@ -62,7 +63,7 @@ func indexMethods() []method[*collection] {
 			return nil
 		}, "Drops a search index."},
 		{"updateSearchIndex", "name:string definition:object", func(c *call, coll *collection) goja.Value {
-			coll.d.run(bson.D{{Key: "updateSearchIndex", Value: coll.name}, {Key: "name", Value: c.text(0)}, {Key: "definition", Value: c.s.document(c.arg(1))}})
+			coll.d.run(bson.D{{Key: "updateSearchIndex", Value: coll.name}, {Key: "name", Value: c.text(0)}, {Key: "definition", Value: c.JS.document(c.arg(1))}})
 			return nil
 		}, "Changes a search index."},
 		{"reIndex", "", func(c *call, coll *collection) goja.Value {
@@ -75,13 +76,13 @@ func indexMethods() []method[*collection] {
 func (c *call) createIndexes(coll *collection, keys []goja.Value) []any {
 	options := c.object(1)
 	if c.has(1) && options == nil {
-		c.s.throwInvalid("The \"options\" argument must be an object.")
+		c.JS.throwInvalid("The \"options\" argument must be an object.")
 	}
 	names := make([]any, len(keys))
 	indexes := make(bson.A, len(keys))
 	for i, k := range keys {
 		key := c.indexKey(k)
-		spec := c.s.merge(bson.D{}, optionsOrUndefined(options), "name", "key", "commitQuorum")
+		spec := c.JS.merge(bson.D{}, optionsOrUndefined(options), "name", "key", "commitQuorum")
 		name := indexName(key)
 		if v := property(options, "name"); v != nil && len(keys) == 1 {
 			name = v.String()
@@ -91,7 +92,7 @@ func (c *call) createIndexes(coll *collection, keys []goja.Value) []any {
 	}
 	body := bson.D{{Key: "createIndexes", Value: coll.name}, {Key: "indexes", Value: indexes}}
 	if c.has(2) {
-		body = append(body, bson.E{Key: "commitQuorum", Value: c.s.value(c.arg(2))})
+		body = append(body, bson.E{Key: "commitQuorum", Value: c.JS.value(c.arg(2))})
 	}
 	coll.d.run(body)
 	return names
@@ -99,9 +100,9 @@ func (c *call) createIndexes(coll *collection, keys []goja.Value) []any {
 
 func (c *call) indexKey(v goja.Value) bson.Raw {
 	if goja.IsString(v) {
-		return rawOf(bson.D{{Key: v.String(), Value: int32(1)}})
+		return rawdoc.Of(bson.D{{Key: v.String(), Value: int32(1)}})
 	}
-	key := c.s.document(v)
+	key := c.JS.document(v)
 	c.checkKeyOrder(v, key)
 	return key
 }
@@ -110,12 +111,12 @@ func (c *call) indexKey(v goja.Value) bson.Raw {
 // integer-like fields come first in any object (spec 04 §4.9).
 func (c *call) checkKeyOrder(given goja.Value, key bson.Raw) {
 	elems, err := key.Elements()
-	if err != nil || len(elems) < 2 || c.s.world.KeepsOrder(given) {
+	if err != nil || len(elems) < 2 || c.JS.world.KeepsOrder(given) {
 		return
 	}
 	for _, el := range elems {
 		if n, err := strconv.ParseUint(el.Key(), 10, 32); err == nil && strconv.FormatUint(n, 10) == el.Key() {
-			c.s.throwInvalid("Key field %q looks like an array index: JavaScript moves such fields to the front, so the order of this key cannot be trusted. Write it as a Map: new Map([[\"a\", 1], [\"%s\", 1]])", el.Key(), el.Key())
+			c.JS.throwInvalid("Key field %q looks like an array index: JavaScript moves such fields to the front, so the order of this key cannot be trusted. Write it as a Map: new Map([[\"a\", 1], [\"%s\", 1]])", el.Key(), el.Key())
 		}
 	}
 }
@@ -146,17 +147,17 @@ func (coll *collection) listIndexes() []bson.Raw {
 	return coll.s.all(coll.d.request(bson.D{{Key: "listIndexes", Value: coll.name}, {Key: "cursor", Value: bson.D{}}}, reads))
 }
 
-func collGetIndexes(c *call, coll *collection) goja.Value { return c.s.array(coll.listIndexes()) }
+func collGetIndexes(c *call, coll *collection) goja.Value { return c.JS.array(coll.listIndexes()) }
 
 func collDropIndex(c *call, coll *collection) goja.Value {
 	if goja.IsString(c.arg(0)) && c.text(0) == "*" {
-		c.s.throwInvalid("To drop indexes in the collection using '*', use db.collection.dropIndexes().")
+		c.JS.throwInvalid("To drop indexes in the collection using '*', use db.collection.dropIndexes().")
 	}
 	o := c.object(0)
 	if !goja.IsString(c.arg(0)) && (o == nil || o.ClassName() == "Array") {
-		c.s.throwInvalid("The index to drop must be either the index name or the index specification document.")
+		c.JS.throwInvalid("The index to drop must be either the index name or the index specification document.")
 	}
-	return c.s.reply(coll.d.run(bson.D{{Key: "dropIndexes", Value: coll.name}, {Key: "index", Value: c.s.value(c.arg(0))}}))
+	return c.s.reply(coll.d.run(bson.D{{Key: "dropIndexes", Value: coll.name}, {Key: "index", Value: c.JS.value(c.arg(0))}}))
 }
 
 func (c *call) setHidden(coll *collection, hidden bool) goja.Value {
@@ -165,7 +166,7 @@ func (c *call) setHidden(coll *collection, hidden bool) goja.Value {
 		which = "name"
 	}
 	return c.s.reply(coll.d.run(bson.D{{Key: "collMod", Value: coll.name}, {Key: "index", Value: bson.D{
-		{Key: which, Value: c.s.value(c.arg(0))}, {Key: "hidden", Value: hidden},
+		{Key: which, Value: c.JS.value(c.arg(0))}, {Key: "hidden", Value: hidden},
 	}}}))
 }
 
@@ -175,7 +176,7 @@ func (c *call) searchIndex() goja.Value {
 	if o := c.object(0); o != nil && property(o, "definition") != nil {
 		return o
 	}
-	name, definition := c.s.rt.ToValue("default"), c.arg(2)
+	name, definition := c.JS.rt.ToValue("default"), c.arg(2)
 	if goja.IsString(c.arg(0)) {
 		name = c.arg(0)
 	}
@@ -184,12 +185,12 @@ func (c *call) searchIndex() goja.Value {
 			definition = o
 		}
 	}
-	spec := c.s.newObject("name", name)
+	spec := c.JS.newObject("name", name)
 	if goja.IsString(c.arg(1)) {
 		must(spec.Set("type", c.arg(1)))
 	}
 	if goja.IsUndefined(definition) {
-		definition = c.s.rt.NewObject()
+		definition = c.JS.rt.NewObject()
 	}
 	must(spec.Set("definition", definition))
 	return spec
@@ -201,13 +202,13 @@ func (c *call) createSearchIndexes(coll *collection, specs []goja.Value) *goja.O
 	for i, v := range specs {
 		o, ok := v.(*goja.Object)
 		if !ok {
-			c.s.throwInvalid("search index %d is no document", i)
+			c.JS.throwInvalid("search index %d is no document", i)
 		}
 		if t := property(o, "type"); t != nil && t.String() == "search" {
-			indexes[i] = c.s.merge(bson.D{}, o, "type")
+			indexes[i] = c.JS.merge(bson.D{}, o, "type")
 			continue
 		}
-		indexes[i] = c.s.document(o)
+		indexes[i] = c.JS.document(o)
 	}
 	reply := coll.d.run(bson.D{{Key: "createSearchIndexes", Value: coll.name}, {Key: "indexes", Value: indexes}})
 	list, _ := reply.Lookup("indexesCreated").ArrayOK()
@@ -215,7 +216,7 @@ func (c *call) createSearchIndexes(coll *collection, specs []goja.Value) *goja.O
 	names := make([]any, len(values))
 	for i, v := range values {
 		doc, _ := v.DocumentOK()
-		names[i] = textAt(doc, "name")
+		names[i] = rawdoc.Text(doc, "name")
 	}
-	return c.s.rt.NewArray(names...)
+	return c.JS.rt.NewArray(names...)
 }

@@ -17,7 +17,7 @@ func readMethods() []method[*collection] {
 		{"aggregate", "pipeline?:object options?:object", collAggregate, "Returns a cursor over the results of a pipeline."},
 		{"countDocuments", "query?:object options?:object", collCountDocuments, "Counts the documents that match."},
 		{"estimatedDocumentCount", "options?:object", func(c *call, coll *collection) goja.Value {
-			return c.count(coll, c.s.merge(bson.D{{Key: "count", Value: coll.name}}, c.arg(0)))
+			return c.count(coll, c.JS.merge(bson.D{{Key: "count", Value: coll.name}}, c.arg(0)))
 		}, "Returns the count kept in the collection's metadata."},
 		{"count", "query?:object options?:object", collCount, "Deprecated: use countDocuments or estimatedDocumentCount."},
 		{"distinct", "field:string query?:object options?:object", collDistinct, "Returns the distinct values of a field."},
@@ -25,7 +25,7 @@ func readMethods() []method[*collection] {
 			return c.s.newExplainable(coll, c.verbosity(0)).object
 		}, "Returns an object whose methods explain instead of running."},
 		{"latencyStats", "options?:object", func(c *call, coll *collection) goja.Value {
-			return c.s.array(c.s.aggregateAll(coll.d, coll.name, bson.D{{Key: "$collStats", Value: bson.D{{Key: "latencyStats", Value: c.s.optional(c.arg(0))}}}}))
+			return c.JS.array(c.s.aggregateAll(coll.d, coll.name, bson.D{{Key: "$collStats", Value: bson.D{{Key: "latencyStats", Value: c.JS.optional(c.arg(0))}}}}))
 		}, "Returns the collection's latencies."},
 		{"watch", "pipeline?:object options?:object", func(c *call, coll *collection) goja.Value {
 			return c.watch(coll.d, coll.name, nil, c.arg(0), c.arg(1))
@@ -36,7 +36,7 @@ func readMethods() []method[*collection] {
 }
 
 // filterArg is a query as a script may give it: nothing is everything.
-func (c *call) filterArg(i int) bson.Raw { return c.s.optional(c.arg(i)) }
+func (c *call) filterArg(i int) bson.Raw { return c.JS.optional(c.arg(i)) }
 
 // readOptions are fields that go into a command as they are given; names the
 // shell has for itself are translated or left out.
@@ -45,9 +45,9 @@ var notSent = []string{"explain", "session", "promoteLongs", "promoteValues", "p
 func (coll *collection) find(c *call) *cursor {
 	body := bson.D{{Key: "find", Value: coll.name}, {Key: "filter", Value: c.filterArg(0)}}
 	if c.has(1) && !goja.IsNull(c.arg(1)) {
-		body = append(body, bson.E{Key: "projection", Value: c.s.document(c.arg(1))})
+		body = append(body, bson.E{Key: "projection", Value: c.JS.document(c.arg(1))})
 	}
-	cur := c.s.newCursor(coll.d, kindFind, c.s.merge(body, c.arg(2), append(notSent, "tailable", "awaitData", "maxAwaitTimeMS")...))
+	cur := c.s.newCursor(coll.d, kindFind, c.JS.merge(body, c.arg(2), append(notSent, "tailable", "awaitData", "maxAwaitTimeMS")...))
 	cur.collection = coll.name
 	if o := c.object(2); o != nil {
 		if v := property(o, "batchSize"); v != nil {
@@ -69,16 +69,16 @@ func (coll *collection) find(c *call) *cursor {
 func collFindOne(c *call, coll *collection) goja.Value {
 	body := bson.D{{Key: "find", Value: coll.name}, {Key: "filter", Value: c.filterArg(0)}}
 	if c.has(1) && !goja.IsNull(c.arg(1)) {
-		body = append(body, bson.E{Key: "projection", Value: c.s.document(c.arg(1))})
+		body = append(body, bson.E{Key: "projection", Value: c.JS.document(c.arg(1))})
 	}
-	body = c.s.merge(body, c.arg(2), append(notSent, "limit")...)
+	body = c.JS.merge(body, c.arg(2), append(notSent, "limit")...)
 	body = append(body, bson.E{Key: "limit", Value: int32(1)})
 	reply := c.s.mustSend(coll.d.request(coll.d.readBody(body), reads))
 	docs, err := firstBatch(reply).Values()
 	if err != nil || len(docs) == 0 {
 		return goja.Null()
 	}
-	return c.s.world.ToJS(docs[0])
+	return c.JS.world.ToJS(docs[0])
 }
 
 // readBody adds what the connection and the settings say about reads.
@@ -110,15 +110,15 @@ func (c *call) stageArguments() (pipeline, options goja.Value) {
 	for i, a := range c.args {
 		items[i] = a
 	}
-	return c.s.rt.NewArray(items...), goja.Undefined()
+	return c.JS.rt.NewArray(items...), goja.Undefined()
 }
 
 // aggregate makes the cursor of a pipeline. One that writes runs at once
 // (spec 04 §6.2); {explain} gives the plan instead.
 func (c *call) aggregate(d *database, on any, pipeline, options goja.Value) goja.Value {
-	stages := c.s.value(pipeline)
+	stages := c.JS.value(pipeline)
 	if stages.Type != bson.TypeArray {
-		c.s.throwInvalid("Aggregate pipeline must be an array of stages")
+		c.JS.throwInvalid("Aggregate pipeline must be an array of stages")
 	}
 	body := bson.D{
 		{Key: "aggregate", Value: on},
@@ -126,7 +126,7 @@ func (c *call) aggregate(d *database, on any, pipeline, options goja.Value) goja
 		{Key: "cursor", Value: bson.D{}},
 	}
 	opts, _ := options.(*goja.Object)
-	body = c.s.merge(body, options, append(notSent, "batchSize", "cursor", "maxAwaitTimeMS")...)
+	body = c.JS.merge(body, options, append(notSent, "batchSize", "cursor", "maxAwaitTimeMS")...)
 	if v := property(opts, "explain"); v != nil && v.ToBoolean() {
 		verbosity := "queryPlanner"
 		if goja.IsString(v) {
@@ -175,19 +175,19 @@ func collCountDocuments(c *call, coll *collection) goja.Value {
 	options := c.object(1)
 	for _, o := range []string{"skip", "limit"} {
 		if v := property(options, o); v != nil {
-			stages = append(stages, bson.D{{Key: "$" + o, Value: c.s.value(v)}})
+			stages = append(stages, bson.D{{Key: "$" + o, Value: c.JS.value(v)}})
 		}
 	}
 	stages = append(stages, bson.D{{Key: "$group", Value: bson.D{
 		{Key: "_id", Value: int32(1)}, {Key: "n", Value: bson.D{{Key: "$sum", Value: int32(1)}}},
 	}}})
 	body := bson.D{{Key: "aggregate", Value: coll.name}, {Key: "pipeline", Value: stages}, {Key: "cursor", Value: bson.D{}}}
-	body = coll.d.readBody(c.s.merge(body, c.arg(1), append(notSent, "skip", "limit")...))
+	body = coll.d.readBody(c.JS.merge(body, c.arg(1), append(notSent, "skip", "limit")...))
 	docs := c.s.all(coll.d.request(body, reads))
 	if len(docs) == 0 {
-		return c.s.rt.ToValue(0)
+		return c.JS.rt.ToValue(0)
 	}
-	return c.s.world.ToJS(docs[0].Lookup("n"))
+	return c.JS.world.ToJS(docs[0].Lookup("n"))
 }
 
 // count runs a count command.
@@ -195,38 +195,38 @@ func (c *call) count(coll *collection, body bson.D) goja.Value {
 	reply := c.s.mustSend(coll.d.request(coll.d.readBody(body), reads))
 	n, err := reply.LookupErr("n")
 	if err != nil {
-		return c.s.rt.ToValue(0)
+		return c.JS.rt.ToValue(0)
 	}
-	return c.s.world.ToJS(n)
+	return c.JS.world.ToJS(n)
 }
 
 func collCount(c *call, coll *collection) goja.Value {
-	c.s.deprecate("Collection.count() is deprecated. Use countDocuments or estimatedDocumentCount.")
+	c.JS.deprecate("Collection.count() is deprecated. Use countDocuments or estimatedDocumentCount.")
 	body := bson.D{{Key: "count", Value: coll.name}, {Key: "query", Value: c.filterArg(0)}}
-	return c.count(coll, c.s.merge(body, c.arg(1), notSent...))
+	return c.count(coll, c.JS.merge(body, c.arg(1), notSent...))
 }
 
 func collDistinct(c *call, coll *collection) goja.Value {
 	body := bson.D{{Key: "distinct", Value: coll.name}, {Key: "key", Value: c.text(0)}, {Key: "query", Value: c.filterArg(1)}}
-	body = coll.d.readBody(c.s.merge(body, c.arg(2), notSent...))
-	return c.s.world.ToJS(c.s.mustSend(coll.d.request(body, reads)).Lookup("values"))
+	body = coll.d.readBody(c.JS.merge(body, c.arg(2), notSent...))
+	return c.JS.world.ToJS(c.s.mustSend(coll.d.request(body, reads)).Lookup("values"))
 }
 
 func collMapReduce(c *call, coll *collection) goja.Value {
-	c.s.deprecate("Collection.mapReduce() is deprecated. Use an aggregation instead.\nSee https://mongodb.com/docs/manual/core/map-reduce for details.")
+	c.JS.deprecate("Collection.mapReduce() is deprecated. Use an aggregation instead.\nSee https://mongodb.com/docs/manual/core/map-reduce for details.")
 	return c.s.reply(coll.d.run(c.mapReduceBody(coll)))
 }
 
 func (c *call) mapReduceBody(coll *collection) bson.D {
 	c.check("Collection.mapReduce", parseSignature("map:any reduce:any optionsOrOut:any"))
-	body := bson.D{{Key: "mapReduce", Value: coll.name}, {Key: "map", Value: c.s.value(c.arg(0))}, {Key: "reduce", Value: c.s.value(c.arg(1))}}
+	body := bson.D{{Key: "mapReduce", Value: coll.name}, {Key: "map", Value: c.JS.value(c.arg(0))}, {Key: "reduce", Value: c.JS.value(c.arg(1))}}
 	if goja.IsString(c.arg(2)) {
 		return append(body, bson.E{Key: "out", Value: c.text(2)})
 	}
 	if property(c.object(2), "out") == nil {
-		c.s.throwInvalid("Missing 'out' option")
+		c.JS.throwInvalid("Missing 'out' option")
 	}
-	return c.s.merge(body, c.arg(2))
+	return c.JS.merge(body, c.arg(2))
 }
 
 // watch opens a change stream; base is what the stage says whatever the options.
@@ -238,13 +238,13 @@ func (c *call) watch(d *database, on any, base bson.D, pipeline, options goja.Va
 	var batch goja.Value
 	if o, ok := options.(*goja.Object); ok {
 		batch = property(o, "batchSize")
-		opts = c.s.merge(opts, o, "batchSize", "maxAwaitTimeMS", "collation", "comment")
+		opts = c.JS.merge(opts, o, "batchSize", "maxAwaitTimeMS", "collation", "comment")
 	}
 	stages := bson.A{bson.D{{Key: "$changeStream", Value: opts}}}
 	if o, ok := pipeline.(*goja.Object); ok {
-		more, err := c.s.value(o).Array().Values()
+		more, err := c.JS.value(o).Array().Values()
 		if err != nil {
-			c.s.throwInvalid("Aggregate pipeline must be an array of stages")
+			c.JS.throwInvalid("Aggregate pipeline must be an array of stages")
 		}
 		for _, st := range more {
 			stages = append(stages, st)
@@ -254,7 +254,7 @@ func (c *call) watch(d *database, on any, base bson.D, pipeline, options goja.Va
 	from, _ := options.(*goja.Object)
 	for _, name := range []string{"collation", "comment"} {
 		if v := property(from, name); v != nil {
-			body = append(body, bson.E{Key: name, Value: c.s.value(v)})
+			body = append(body, bson.E{Key: name, Value: c.JS.value(v)})
 		}
 	}
 	cur := c.s.newCursor(d, kindAggregate, body)
@@ -273,6 +273,6 @@ func (c *call) watch(d *database, on any, base bson.D, pipeline, options goja.Va
 	if name, ok := on.(string); ok {
 		target += "." + name
 	}
-	c.s.world.SetPrinter(cur.object, func() string { return "ChangeStreamCursor on " + target })
+	c.JS.world.SetPrinter(cur.object, func() string { return "ChangeStreamCursor on " + target })
 	return cur.object
 }

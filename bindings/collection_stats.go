@@ -2,6 +2,7 @@ package bindings
 
 import (
 	"math"
+	"shardsh/bindings/rawdoc"
 	"slices"
 
 	"github.com/dop251/goja"
@@ -27,16 +28,16 @@ func collStats(c *call, coll *collection) goja.Value {
 		}
 		key, name := property(o, "indexDetailsKey"), property(o, "indexDetailsName")
 		if key != nil && name != nil {
-			c.s.throwInvalid("Cannot filter indexDetails on both indexDetailsKey and indexDetailsName")
+			c.JS.throwInvalid("Cannot filter indexDetails on both indexDetailsKey and indexDetailsName")
 		}
 		if key != nil && typeOf(key) != "object" {
-			c.s.throwInvalid("Expected options.indexDetailsKey to be a document, got %s", typeOf(key))
+			c.JS.throwInvalid("Expected options.indexDetailsKey to be a document, got %s", typeOf(key))
 		}
 		if name != nil && !goja.IsString(name) {
-			c.s.throwInvalid("Expected options.indexDetailsName to be a string, got %s", typeOf(name))
+			c.JS.throwInvalid("Expected options.indexDetailsName to be a string, got %s", typeOf(name))
 		}
 		if key != nil {
-			opts.indexKey = c.s.document(key)
+			opts.indexKey = c.JS.document(key)
 		}
 		if name != nil {
 			opts.indexName = name.String()
@@ -64,13 +65,13 @@ func (s *Shell) collectionStats(coll *collection, opts statsOptions) goja.Value 
 		{Key: "storageStats", Value: bson.D{{Key: "scale", Value: int32(1)}}},
 	}}})
 	if code := codeOf(err); err != nil && (code == codeStaleConfig || code == codeFailedToParse || code == codeRecvStaleConfig) {
-		return s.reply(coll.d.run(bson.D{{Key: "collStats", Value: coll.name}, {Key: "scale", Value: small(int64(opts.scale))}}, reads))
+		return s.reply(coll.d.run(bson.D{{Key: "collStats", Value: coll.name}, {Key: "scale", Value: rawdoc.Small(int64(opts.scale))}}, reads))
 	}
 	if err != nil {
 		s.throwServer(err)
 	}
 	if len(docs) == 0 {
-		s.throw(runtimeError, "no statistics of collection %s", coll.namespace())
+		s.JS.throw(runtimeError, "no statistics of collection %s", coll.namespace())
 	}
 	m := newStatsMerge(s, coll)
 	for _, d := range docs {
@@ -98,16 +99,16 @@ type statsMerge struct {
 }
 
 func newStatsMerge(s *Shell, coll *collection) *statsMerge {
-	return &statsMerge{s: s, coll: coll, o: s.newObject("ok", 1), sums: map[string]float64{}, sizes: map[string]float64{}}
+	return &statsMerge{s: s, coll: coll, o: s.JS.newObject("ok", 1), sums: map[string]float64{}, sizes: map[string]float64{}}
 }
 
 func (m *statsMerge) add(doc bson.Raw) {
 	stats, _ := doc.Lookup("storageStats").DocumentOK()
-	if shard := textAt(doc, "shard"); shard != "" {
+	if shard := rawdoc.Text(doc, "shard"); shard != "" {
 		if m.shards == nil {
-			m.shards = m.s.rt.NewObject()
+			m.shards = m.s.JS.rt.NewObject()
 		}
-		must(m.shards.Set(shard, m.s.world.DocToJS(stats)))
+		must(m.shards.Set(shard, m.s.JS.world.DocToJS(stats)))
 	}
 	elems, _ := stats.Elements()
 	for _, el := range elems {
@@ -115,7 +116,7 @@ func (m *statsMerge) add(doc bson.Raw) {
 		switch f, _ := v.AsFloat64OK(); {
 		case slices.Contains(firstStats, key):
 			if property(m.o, key) == nil {
-				must(m.o.Set(key, m.s.world.ToJS(v)))
+				must(m.o.Set(key, m.s.JS.world.ToJS(v)))
 			}
 		case slices.Contains(sumStats, key):
 			if _, ok := m.sums[key]; !ok {
@@ -142,15 +143,15 @@ func (m *statsMerge) add(doc bson.Raw) {
 			m.addSeries(v.Document())
 		}
 	}
-	count := numberOf(stats, "count")
+	count := rawdoc.Number(stats, "count")
 	m.count += count
-	m.bytes += numberOf(stats, "avgObjSize") * count
+	m.bytes += rawdoc.Number(stats, "avgObjSize") * count
 }
 
 // addSeries sums the members of timeseries; the average is weighted by buckets.
 func (m *statsMerge) addSeries(doc bson.Raw) {
-	before := rawOf(m.series)
-	had, more := numberOf(before, "bucketCount"), numberOf(doc, "bucketCount")
+	before := rawdoc.Of(m.series)
+	had, more := rawdoc.Number(before, "bucketCount"), rawdoc.Number(doc, "bucketCount")
 	elems, _ := doc.Elements()
 	var sum bson.D
 	for _, el := range elems {
@@ -161,11 +162,11 @@ func (m *statsMerge) addSeries(doc bson.Raw) {
 		case el.Key() == "avgBucketSize":
 			avg := n
 			if had+more > 0 {
-				avg = (numberOf(before, el.Key())*had + n*more) / (had + more)
+				avg = (rawdoc.Number(before, el.Key())*had + n*more) / (had + more)
 			}
 			sum = append(sum, bson.E{Key: el.Key(), Value: avg})
 		default:
-			sum = append(sum, bson.E{Key: el.Key(), Value: numberOf(before, el.Key()) + n})
+			sum = append(sum, bson.E{Key: el.Key(), Value: rawdoc.Number(before, el.Key()) + n})
 		}
 	}
 	m.series = sum
@@ -173,7 +174,7 @@ func (m *statsMerge) addSeries(doc bson.Raw) {
 
 func (m *statsMerge) result(docs []bson.Raw, opts statsOptions) goja.Value {
 	s, o := m.s, m.o
-	if m.shards != nil && textAt(docs[0], "shard") != "" {
+	if m.shards != nil && rawdoc.Text(docs[0], "shard") != "" {
 		must(o.Set("shards", m.shards))
 	}
 	must(o.Set("sharded", m.sharded(docs)))
@@ -181,9 +182,9 @@ func (m *statsMerge) result(docs []bson.Raw, opts statsOptions) goja.Value {
 		must(o.Set(key, number(m.scaledSize(key, m.sums[key], opts.scale))))
 	}
 	if m.series != nil {
-		must(o.Set("timeseries", s.world.DocToJS(rawOf(m.series))))
+		must(o.Set("timeseries", s.JS.world.DocToJS(rawdoc.Of(m.series))))
 	}
-	sizes := s.rt.NewObject()
+	sizes := s.JS.rt.NewObject()
 	for _, name := range m.names {
 		must(sizes.Set(name, number(m.sizes[name]/opts.scale)))
 	}
@@ -224,7 +225,7 @@ func number(f float64) any {
 // by the number of shards that answered.
 func (m *statsMerge) sharded(docs []bson.Raw) bool {
 	names := bson.A{m.coll.namespace()}
-	if ns := textAt(docs[0], "storageStats", "timeseries", "bucketsNs"); ns != "" {
+	if ns := rawdoc.Text(docs[0], "storageStats", "timeseries", "bucketsNs"); ns != "" {
 		names = append(names, ns)
 	}
 	body := bson.D{
@@ -262,7 +263,7 @@ func (m *statsMerge) filterDetails(opts statsOptions) {
 		name = ""
 		for _, ix := range m.coll.listIndexes() {
 			if key, ok := ix.Lookup("key").DocumentOK(); ok && slices.Equal(key, opts.indexKey) {
-				name = textAt(ix, "name")
+				name = rawdoc.Text(ix, "name")
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package bindings
 
 import (
+	"shardsh/bindings/rawdoc"
 	"slices"
 	"strings"
 
@@ -52,27 +53,27 @@ func writeMethods() []method[*collection] {
 func (s *Shell) insertion(v goja.Value, index int) writeOp {
 	obj, ok := v.(*goja.Object)
 	if !ok {
-		s.throw("MongoInvalidArgumentError", "Document must be a valid JavaScript object")
+		s.JS.throw("MongoInvalidArgumentError", "Document must be a valid JavaScript object")
 	}
-	doc := s.document(obj)
+	doc := s.JS.document(obj)
 	if _, err := doc.LookupErr("_id"); err != nil {
 		id := s.newObjectID()
-		must(obj.Set("_id", s.world.ToJS(id)))
+		must(obj.Set("_id", s.JS.world.ToJS(id)))
 		elems, err := doc.Elements()
 		if err != nil {
-			s.throwConversion(err)
+			s.JS.throwConversion(err)
 		}
 		d := bson.D{{Key: "_id", Value: id}}
 		for _, el := range elems {
 			d = append(d, bson.E{Key: el.Key(), Value: el.Value()})
 		}
-		doc = rawOf(d)
+		doc = rawdoc.Of(d)
 	}
 	return writeOp{kind: insertKind, doc: doc, index: index}
 }
 
 func (s *Shell) newObjectID() bson.RawValue {
-	kind, data, _ := bson.MarshalValue(bson.NewObjectIDFromTimestamp(s.clock.Now()))
+	kind, data, _ := bson.MarshalValue(bson.NewObjectIDFromTimestamp(s.JS.clock.Now()))
 	return bson.RawValue{Type: kind, Value: data}
 }
 
@@ -83,13 +84,13 @@ func (s *Shell) writeOptions(o *goja.Object) writeOptions {
 		opts.unordered = !v.ToBoolean()
 	}
 	if v := property(o, "writeConcern"); v != nil {
-		opts.writeConcern = s.document(v)
+		opts.writeConcern = s.JS.document(v)
 	} else if w := property(o, "w"); w != nil {
-		opts.writeConcern = rawOf(bson.D{{Key: "w", Value: s.value(w)}})
+		opts.writeConcern = rawdoc.Of(bson.D{{Key: "w", Value: s.JS.value(w)}})
 	}
 	for _, name := range []string{"bypassDocumentValidation", "comment", "let", "maxTimeMS"} {
 		if v := property(o, name); v != nil {
-			opts.extra = append(opts.extra, bson.E{Key: name, Value: s.value(v)})
+			opts.extra = append(opts.extra, bson.E{Key: name, Value: s.JS.value(v)})
 		}
 	}
 	return opts
@@ -105,7 +106,7 @@ func collInsertOne(c *call, coll *collection) goja.Value {
 func collInsertMany(c *call, coll *collection) goja.Value {
 	list := c.object(0)
 	if list.ClassName() != "Array" {
-		c.s.throw("MongoInvalidArgumentError", "Argument \"docs\" must be an array of documents")
+		c.JS.throw("MongoInvalidArgumentError", "Argument \"docs\" must be an array of documents")
 	}
 	return c.insertAll(coll, list, c.object(1))
 }
@@ -113,7 +114,7 @@ func collInsertMany(c *call, coll *collection) goja.Value {
 func (c *call) insertAll(coll *collection, list, options *goja.Object) goja.Value {
 	docs := c.s.items(list)
 	if len(docs) == 0 {
-		c.s.throw("MongoInvalidArgumentError", "Invalid BulkOperation, Batch cannot be empty")
+		c.JS.throw("MongoInvalidArgumentError", "Invalid BulkOperation, Batch cannot be empty")
 	}
 	ops := make([]writeOp, len(docs))
 	for i, d := range docs {
@@ -139,30 +140,30 @@ func (s *Shell) items(list *goja.Object) []goja.Value {
 }
 
 func collInsert(c *call, coll *collection) goja.Value {
-	c.s.deprecate("Collection.insert() is deprecated. Use insertOne, insertMany, or bulkWrite.")
+	c.JS.deprecate("Collection.insert() is deprecated. Use insertOne, insertMany, or bulkWrite.")
 	list := c.object(0)
 	if list.ClassName() != "Array" {
-		list = c.s.rt.NewArray(list)
+		list = c.JS.rt.NewArray(list)
 	}
 	return c.insertAll(coll, list, c.object(1))
 }
 
 func collSave(c *call, coll *collection) goja.Value {
-	c.s.deprecate("Collection.save() is deprecated. Use insertOne, insertMany, updateOne, updateMany, or findOneAndUpdate.")
+	c.JS.deprecate("Collection.save() is deprecated. Use insertOne, insertMany, updateOne, updateMany, or findOneAndUpdate.")
 	id := property(c.object(0), "_id")
 	if id == nil {
 		return collInsertOne(c, coll)
 	}
-	op := c.s.updateStatement(c.s.newObject("_id", id), c.s.replacement(c.arg(0)), c.s.newObject("upsert", true), false)
+	op := c.s.updateStatement(c.JS.newObject("_id", id), c.s.replacement(c.arg(0)), c.JS.newObject("upsert", true), false)
 	return c.updated(coll, op, c.object(1))
 }
 
 // updateValue is an update document or pipeline; a document without operators is
 // refused as the driver would (spec 04 §6.3).
 func (s *Shell) updateValue(v goja.Value) *bson.RawValue {
-	raw := s.value(v)
+	raw := s.JS.value(v)
 	if !hasOperators(raw) {
-		s.throw("MongoInvalidArgumentError", "Update document requires atomic operators")
+		s.JS.throw("MongoInvalidArgumentError", "Update document requires atomic operators")
 	}
 	return &raw
 }
@@ -183,20 +184,20 @@ func hasOperators(v bson.RawValue) bool {
 }
 
 func (s *Shell) replacement(v goja.Value) *bson.RawValue {
-	raw := s.value(v)
+	raw := s.JS.value(v)
 	doc, ok := raw.DocumentOK()
 	if !ok {
-		s.throw("MongoInvalidArgumentError", "Replacement document must be an object")
+		s.JS.throw("MongoInvalidArgumentError", "Replacement document must be an object")
 	}
 	if first, err := doc.IndexErr(0); err == nil && strings.HasPrefix(first.Key(), "$") {
-		s.throw("MongoInvalidArgumentError", "Replacement document must not contain atomic operators")
+		s.JS.throw("MongoInvalidArgumentError", "Replacement document must not contain atomic operators")
 	}
 	return &raw
 }
 
 // updateStatement makes one entry of an update command.
 func (s *Shell) updateStatement(filter *goja.Object, u *bson.RawValue, options *goja.Object, multi bool) writeOp {
-	st := bson.D{{Key: "q", Value: s.document(filter)}, {Key: "u", Value: *u}}
+	st := bson.D{{Key: "q", Value: s.JS.document(filter)}, {Key: "u", Value: *u}}
 	if v := property(options, "upsert"); v != nil {
 		st = append(st, bson.E{Key: "upsert", Value: v.ToBoolean()})
 	}
@@ -205,10 +206,10 @@ func (s *Shell) updateStatement(filter *goja.Object, u *bson.RawValue, options *
 	}
 	for _, name := range []string{"arrayFilters", "collation", "hint", "sort"} {
 		if v := property(options, name); v != nil {
-			st = append(st, bson.E{Key: name, Value: s.value(v)})
+			st = append(st, bson.E{Key: name, Value: s.JS.value(v)})
 		}
 	}
-	return writeOp{kind: updateKind, doc: rawOf(st), many: multi}
+	return writeOp{kind: updateKind, doc: rawdoc.Of(st), many: multi}
 }
 
 func (s *Shell) deleteStatement(filter, options *goja.Object, one bool) writeOp {
@@ -216,13 +217,13 @@ func (s *Shell) deleteStatement(filter, options *goja.Object, one bool) writeOp 
 	if one {
 		limit = 1
 	}
-	st := bson.D{{Key: "q", Value: s.document(filter)}, {Key: "limit", Value: limit}}
+	st := bson.D{{Key: "q", Value: s.JS.document(filter)}, {Key: "limit", Value: limit}}
 	for _, name := range []string{"collation", "hint"} {
 		if v := property(options, name); v != nil {
-			st = append(st, bson.E{Key: name, Value: s.value(v)})
+			st = append(st, bson.E{Key: name, Value: s.JS.value(v)})
 		}
 	}
-	return writeOp{kind: deleteKind, doc: rawOf(st), many: !one}
+	return writeOp{kind: deleteKind, doc: rawdoc.Of(st), many: !one}
 }
 
 func (c *call) update(coll *collection, multi bool) goja.Value {
@@ -243,11 +244,11 @@ func collReplaceOne(c *call, coll *collection) goja.Value {
 // collUpdate takes options as mongosh does and the two booleans of the old
 // shell.
 func collUpdate(c *call, coll *collection) goja.Value {
-	c.s.deprecate("Collection.update() is deprecated. Use updateOne, updateMany, or bulkWrite.")
+	c.JS.deprecate("Collection.update() is deprecated. Use updateOne, updateMany, or bulkWrite.")
 	options := c.object(2)
 	multi := c.arg(3).ToBoolean()
 	if options == nil {
-		options = c.s.newObject("upsert", c.arg(2).ToBoolean())
+		options = c.JS.newObject("upsert", c.arg(2).ToBoolean())
 	} else if v := property(options, "multi"); v != nil {
 		multi = v.ToBoolean()
 	}
@@ -262,7 +263,7 @@ func (c *call) delete(coll *collection, options *goja.Object, one bool) goja.Val
 }
 
 func collRemove(c *call, coll *collection) goja.Value {
-	c.s.deprecate("Collection.remove() is deprecated. Use deleteOne, deleteMany, findOneAndDelete, or bulkWrite.")
+	c.JS.deprecate("Collection.remove() is deprecated. Use deleteOne, deleteMany, findOneAndDelete, or bulkWrite.")
 	options := c.object(1)
 	one := options == nil && c.arg(1).ToBoolean()
 	if v := property(options, "justOne"); v != nil {
@@ -277,7 +278,7 @@ func (c *call) findOneAnd(coll *collection, update *bson.RawValue, options *goja
 }
 
 func (c *call) findOneAndBody(coll *collection, update *bson.RawValue, options *goja.Object) bson.D {
-	body := bson.D{{Key: "findAndModify", Value: coll.name}, {Key: "query", Value: c.s.document(c.arg(0))}, {Key: "remove", Value: update == nil}}
+	body := bson.D{{Key: "findAndModify", Value: coll.name}, {Key: "query", Value: c.JS.document(c.arg(0))}, {Key: "remove", Value: update == nil}}
 	if update != nil {
 		upsert := property(options, "upsert")
 		body = append(body,
@@ -287,9 +288,9 @@ func (c *call) findOneAndBody(coll *collection, update *bson.RawValue, options *
 		)
 	}
 	if v := property(options, "projection"); v != nil {
-		body = append(body, bson.E{Key: "fields", Value: c.s.document(v)})
+		body = append(body, bson.E{Key: "fields", Value: c.JS.document(v)})
 	}
-	return c.s.merge(body, optionsOrUndefined(options), append(slices.Clone(notSent),
+	return c.JS.merge(body, optionsOrUndefined(options), append(slices.Clone(notSent),
 		"returnDocument", "returnOriginal", "returnNewDocument", "new", "upsert", "projection", "includeResultMetadata", "rawResult")...)
 }
 
@@ -297,7 +298,7 @@ func (c *call) findOneAndBody(coll *collection, update *bson.RawValue, options *
 func (c *call) wantsAfter(options *goja.Object) bool {
 	if v := property(options, "returnDocument"); v != nil {
 		if v.String() != "before" && v.String() != "after" {
-			c.s.throwInvalid("returnDocument needs to be either 'before' or 'after'")
+			c.JS.throwInvalid("returnDocument needs to be either 'before' or 'after'")
 		}
 		return v.String() == "after"
 	}
@@ -336,7 +337,7 @@ func (c *call) findAndModify(coll *collection, body bson.D, options *goja.Object
 	if err != nil {
 		return goja.Null()
 	}
-	return c.s.world.ToJS(v)
+	return c.JS.world.ToJS(v)
 }
 
 func collFindAndModify(c *call, coll *collection) goja.Value {
@@ -348,8 +349,8 @@ func (c *call) findAndModifyBody(coll *collection) bson.D {
 	c.requireProperties(o, "query")
 	update, remove := property(o, "update"), property(o, "remove")
 	if update == nil && (remove == nil || !remove.ToBoolean()) {
-		c.s.throwInvalid("Must specify options.update or options.remove")
+		c.JS.throwInvalid("Must specify options.update or options.remove")
 	}
-	body := bson.D{{Key: "findAndModify", Value: coll.name}, {Key: "query", Value: c.s.document(o.Get("query"))}}
-	return c.s.merge(body, o, append(slices.Clone(notSent), "includeResultMetadata", "rawResult")...)
+	body := bson.D{{Key: "findAndModify", Value: coll.name}, {Key: "query", Value: c.JS.document(o.Get("query"))}}
+	return c.JS.merge(body, o, append(slices.Clone(notSent), "includeResultMetadata", "rawResult")...)
 }

@@ -2,6 +2,8 @@ package bindings
 
 import (
 	"math"
+	"shardsh/bindings/plaintext"
+	"shardsh/bindings/rawdoc"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,20 +24,20 @@ func shellGlobals() []global {
 		{"sleep", "", func(c *call) goja.Value {
 			ms := c.arg(0).ToFloat()
 			if ms > 0 {
-				c.s.sleep(time.Duration(math.Min(ms, 1<<53) * float64(time.Millisecond)))
+				c.JS.sleep(time.Duration(math.Min(ms, 1<<53) * float64(time.Millisecond)))
 			}
 			return nil
 		}, "Waits for some milliseconds."},
-		{"version", "", func(c *call) goja.Value { return c.s.rt.ToValue(c.s.cfg.Version) }, "Returns the shell's version."},
-		{"isInteractive", "", func(c *call) goja.Value { return c.s.rt.ToValue(c.s.cfg.Interactive) }, "Tells whether there is a prompt."},
+		{"version", "", func(c *call) goja.Value { return c.JS.rt.ToValue(c.s.cfg.Version) }, "Returns the shell's version."},
+		{"isInteractive", "", func(c *call) goja.Value { return c.JS.rt.ToValue(c.s.cfg.Interactive) }, "Tells whether there is a prompt."},
 		{"connect", "uri:string user?:string password?:string", func(c *call) goja.Value { return c.connectDatabase() }, "Opens another connection and returns its database."},
 		{"atExit", "f:function", func(c *call) goja.Value {
 			f, _ := goja.AssertFunction(c.arg(0))
-			c.s.exits = append(c.s.exits, f)
+			c.JS.atExit(f)
 			return nil
 		}, "Calls a function when the shell ends, however it ends."},
-		{"disableTelemetry", "", func(c *call) goja.Value { return c.s.rt.ToValue("Telemetry is now disabled.") }, "Answers that telemetry is off: there is none."},
-		{"enableTelemetry", "", func(c *call) goja.Value { return c.s.rt.ToValue("Telemetry is not available.") }, "Answers that there is no telemetry."},
+		{"disableTelemetry", "", func(c *call) goja.Value { return c.JS.rt.ToValue("Telemetry is now disabled.") }, "Answers that telemetry is off: there is none."},
+		{"enableTelemetry", "", func(c *call) goja.Value { return c.JS.rt.ToValue("Telemetry is not available.") }, "Answers that there is no telemetry."},
 		{"convertShardKeyToHashed", "value:any", func(c *call) goja.Value { return c.hashed(c.arg(0)) }, "Returns the hash of a shard key value."},
 	}
 }
@@ -47,18 +49,18 @@ func (c *call) quit() goja.Value {
 	if c.has(0) {
 		f := c.arg(0).ToFloat()
 		if f != math.Trunc(f) || f < 0 || f > 255 {
-			c.s.warn(c.s.here() + "exit code " + c.text(0) + " is not between 0 and 255")
+			c.JS.warn(c.JS.here() + "exit code " + c.text(0) + " is not between 0 and 255")
 			f = 1
 		}
 		code = int(f)
 	}
-	c.s.abort(&ExitError{Code: code})
+	c.JS.abort(&ExitError{Code: code})
 	return nil
 }
 
 func (s *Shell) requireDB() *database {
 	if s.db == nil {
-		s.throwCoded(invalidInput, codeNotConnected, "No connected database")
+		s.JS.throwCoded(invalidInput, codeNotConnected, "No connected database")
 	}
 	return s.db
 }
@@ -89,22 +91,22 @@ func (s *Shell) useOn(m *mongoObject, name string) goja.Value {
 func (s *Shell) switched(to *database, name string) goja.Value {
 	s.cursor = nil
 	if s.db == to {
-		return s.rt.ToValue("already on db " + name)
+		return s.JS.rt.ToValue("already on db " + name)
 	}
 	s.db = to
-	return s.rt.ToValue("switched to db " + name)
+	return s.JS.rt.ToValue("switched to db " + name)
 }
 
 // defineIt makes the global it, whose reading hands out the next page.
 func (s *Shell) defineIt() {
-	global := s.rt.GlobalObject()
+	global := s.JS.rt.GlobalObject()
 	settle := func(v goja.Value) {
 		must(global.DefineDataProperty("it", v, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
 	}
 	get := func(goja.FunctionCall) goja.Value {
 		if s.cursor == nil || s.cursor.server == nil && s.cursor.closed || !s.cursor.hasNext() {
 			s.cursor = nil
-			return s.rt.ToValue("no cursor")
+			return s.JS.rt.ToValue("no cursor")
 		}
 		return s.cursor.object
 	}
@@ -112,13 +114,13 @@ func (s *Shell) defineIt() {
 		settle(fc.Argument(0))
 		return goja.Undefined()
 	}
-	must(global.DefineAccessorProperty("it", s.rt.ToValue(get), s.rt.ToValue(set), goja.FLAG_TRUE, goja.FLAG_FALSE))
+	must(global.DefineAccessorProperty("it", s.JS.rt.ToValue(get), s.JS.rt.ToValue(set), goja.FLAG_TRUE, goja.FLAG_FALSE))
 }
 
 // shownValue is a result of show that prints as the value it is.
 func (s *Shell) shownValue(v goja.Value) goja.Value {
 	o := s.inspectOptions()
-	return s.shownText(s.world.InspectResult(v, o, false))
+	return s.JS.shownText(s.JS.world.InspectResult(v, o, false))
 }
 
 // showCommand is show (spec 04 §2.5).
@@ -130,7 +132,7 @@ func (c *call) showCommand() goja.Value {
 	}
 	show, ok := showCommands()[word]
 	if !ok {
-		c.s.throwInvalid("'%s' is not a valid argument for \"show\".", word)
+		c.JS.throwInvalid("'%s' is not a valid argument for \"show\".", word)
 	}
 	return show(c, d)
 }
@@ -140,11 +142,11 @@ func showCommands() map[string]func(*call, *database) goja.Value {
 		"dbs": showDatabases, "databases": showDatabases,
 		"collections": showCollections, "tables": showCollections,
 		"users": func(c *call, d *database) goja.Value {
-			return c.s.shownValue(c.s.world.ToJS(d.run(command("usersInfo"), reads).Lookup("users")))
+			return c.s.shownValue(c.JS.world.ToJS(d.run(command("usersInfo"), reads).Lookup("users")))
 		},
 		"roles": func(c *call, d *database) goja.Value {
 			reply := d.run(command("rolesInfo", bson.E{Key: "showBuiltinRoles", Value: true}), reads)
-			return c.s.shownValue(c.s.world.ToJS(reply.Lookup("roles")))
+			return c.s.shownValue(c.JS.world.ToJS(reply.Lookup("roles")))
 		},
 		"profile": showProfile,
 		"log": func(c *call, d *database) goja.Value {
@@ -152,14 +154,14 @@ func showCommands() map[string]func(*call, *database) goja.Value {
 			if c.has(1) {
 				name = c.text(1)
 			}
-			return c.s.shownValue(c.s.world.ToJS(d.admin(bson.D{{Key: "getLog", Value: name}}, reads).Lookup("log")))
+			return c.s.shownValue(c.JS.world.ToJS(d.admin(bson.D{{Key: "getLog", Value: name}}, reads).Lookup("log")))
 		},
 		"logs": func(c *call, d *database) goja.Value {
-			return c.s.shownValue(c.s.world.ToJS(d.admin(bson.D{{Key: "getLog", Value: "*"}}, reads).Lookup("names")))
+			return c.s.shownValue(c.JS.world.ToJS(d.admin(bson.D{{Key: "getLog", Value: "*"}}, reads).Lookup("names")))
 		},
 		"startupWarnings":        showStartupWarnings,
-		"automationNotices":      func(c *call, _ *database) goja.Value { return c.s.shownText("") },
-		"nonGenuineMongoDBCheck": func(c *call, _ *database) goja.Value { return c.s.shownText("") },
+		"automationNotices":      func(c *call, _ *database) goja.Value { return c.JS.shownText("") },
+		"nonGenuineMongoDBCheck": func(c *call, _ *database) goja.Value { return c.JS.shownText("") },
 		"shards":                 showShards, "zones": showZones, "chunks": showChunks,
 		"migrations": showMigrations, "balancer": showBalancer,
 	}
@@ -171,10 +173,10 @@ func showDatabases(c *call, d *database) goja.Value {
 	rows := make([][]string, 0, len(values))
 	for _, v := range values {
 		doc, _ := v.DocumentOK()
-		rows = append(rows, []string{textAt(doc, "name"), sizeText(numberOf(doc, "sizeOnDisk"))})
+		rows = append(rows, []string{rawdoc.Text(doc, "name"), sizeText(rawdoc.Number(doc, "sizeOnDisk"))})
 	}
-	slices.SortFunc(rows, func(a, b []string) int { return localeCompare(a[0], b[0]) })
-	return c.s.shownText(c.s.columns(rows, nameColor, true))
+	slices.SortFunc(rows, func(a, b []string) int { return plaintext.Compare(a[0], b[0]) })
+	return c.JS.shownText(c.s.columns(rows, nameColor, true))
 }
 
 // columns sets two columns, the second flush right when it holds numbers.
@@ -185,7 +187,7 @@ func (s *Shell) columns(rows [][]string, color string, right bool) string {
 	}
 	var b strings.Builder
 	for _, r := range rows {
-		line := s.paint(color, r[0])
+		line := s.JS.paint(color, r[0])
 		gap := strings.Repeat(" ", first-len([]rune(r[0])))
 		switch {
 		case right:
@@ -214,12 +216,12 @@ func sizeText(bytes float64) string {
 
 func showCollections(c *call, d *database) goja.Value {
 	var plain, system [][]string
-	infos := d.listCollections(emptyDocument, true, nil)
-	slices.SortFunc(infos, func(a, b bson.Raw) int { return localeCompare(textAt(a, "name"), textAt(b, "name")) })
+	infos := d.listCollections(rawdoc.Empty, true, nil)
+	slices.SortFunc(infos, func(a, b bson.Raw) int { return plaintext.Compare(rawdoc.Text(a, "name"), rawdoc.Text(b, "name")) })
 	for _, info := range infos {
-		name := textAt(info, "name")
+		name := rawdoc.Text(info, "name")
 		badge := ""
-		switch textAt(info, "type") {
+		switch rawdoc.Text(info, "type") {
 		case "view":
 			badge = "[view]"
 		case "timeseries":
@@ -247,36 +249,36 @@ func showCollections(c *call, d *database) goja.Value {
 	pad(system)
 	var b strings.Builder
 	for _, r := range plain {
-		b.WriteString(c.s.paint(nameColor, r[0]) + r[1] + "\n")
+		b.WriteString(c.JS.paint(nameColor, r[0]) + r[1] + "\n")
 	}
 	for _, r := range system {
-		b.WriteString(c.s.paint(dimColor, r[0]) + r[1] + "\n")
+		b.WriteString(c.JS.paint(dimColor, r[0]) + r[1] + "\n")
 	}
-	return c.s.shownText(b.String())
+	return c.JS.shownText(b.String())
 }
 
 func showProfile(c *call, d *database) goja.Value {
 	docs := c.s.findAll(d, "system.profile", bson.D{{Key: "millis", Value: bson.D{{Key: "$gt", Value: int32(0)}}}},
 		sortedBy("$natural", -1), limitedTo(5))
 	if len(docs) == 0 {
-		return c.s.shownText("db.system.profile is empty.\nUse db.setProfilingLevel(2) will enable profiling.\n" +
+		return c.JS.shownText("db.system.profile is empty.\nUse db.setProfilingLevel(2) will enable profiling.\n" +
 			"Use db.getCollection('system.profile').find() to show raw profile entries.")
 	}
 	var b strings.Builder
 	for _, doc := range docs {
 		when, _ := doc.Lookup("ts").TimeOK()
-		b.WriteString(textAt(doc, "op") + "\t" + textAt(doc, "ns") + " " + plainNumber(numberOf(doc, "millis")) + "ms " + when.Format(time.ANSIC) + "\n")
+		b.WriteString(rawdoc.Text(doc, "op") + "\t" + rawdoc.Text(doc, "ns") + " " + plaintext.PlainNumber(rawdoc.Number(doc, "millis")) + "ms " + when.Format(time.ANSIC) + "\n")
 		elems, _ := doc.Elements()
 		var fields []string
 		for _, el := range elems {
 			if slices.Contains([]string{"ts", "op", "ns", "millis"}, el.Key()) {
 				continue
 			}
-			fields = append(fields, el.Key()+":"+c.s.inspect(c.s.world.ToJS(el.Value()))+" ")
+			fields = append(fields, el.Key()+":"+c.s.inspect(c.JS.world.ToJS(el.Value()))+" ")
 		}
 		b.WriteString(strings.Join(fields, "") + "\n")
 	}
-	return c.s.shownText(b.String())
+	return c.JS.shownText(b.String())
 }
 
 // showStartupWarnings prints the lines of the server's log that it wrote when it
@@ -298,7 +300,7 @@ func showStartupWarnings(c *call, d *database) goja.Value {
 		lines = append(lines, "   "+line.T.UTC().Format("2006-01-02T15:04:05.000Z07:00")+": "+line.Msg)
 	}
 	if len(lines) == 0 {
-		return c.s.shownText("")
+		return c.JS.shownText("")
 	}
-	return c.s.shownText("------\n   The server generated these startup warnings when booting\n" + strings.Join(lines, "\n") + "\n------")
+	return c.JS.shownText("------\n   The server generated these startup warnings when booting\n" + strings.Join(lines, "\n") + "\n------")
 }

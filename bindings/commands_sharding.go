@@ -2,6 +2,7 @@ package bindings
 
 import (
 	"fmt"
+	"shardsh/bindings/rawdoc"
 	"strings"
 
 	"github.com/dop251/goja"
@@ -14,7 +15,7 @@ func showShards(c *call, d *database) goja.Value {
 	config := d.sibling("config")
 	shards := c.s.findAll(config, "shards", bson.D{}, sortedBy("_id", 1))
 	if !c.s.showsTables() {
-		return c.s.shownValue(c.s.array(shards))
+		return c.s.shownValue(c.JS.array(shards))
 	}
 	r := c.s.newStatusReport(d)
 	r.counts = c.s.chunkCountsOf(config, bson.D{})
@@ -35,15 +36,15 @@ func showZones(c *call, d *database) goja.Value {
 	if ns != "" {
 		filter = bson.D{{Key: "ns", Value: ns}}
 	}
-	o := c.s.rt.NewObject()
+	o := c.JS.rt.NewObject()
 	for _, doc := range c.s.findAll(config, "tags", filter, byRange()) {
-		ns := textAt(doc, "ns")
+		ns := rawdoc.Text(doc, "ns")
 		list, _ := o.Get(ns).(*goja.Object)
 		if list == nil {
-			list = c.s.rt.NewArray()
+			list = c.JS.rt.NewArray()
 			must(o.Set(ns, list))
 		}
-		entry := c.s.newObject("zone", c.s.lookup(doc, "tag"), "min", c.s.lookup(doc, "min"), "max", c.s.lookup(doc, "max"))
+		entry := c.JS.newObject("zone", c.s.lookup(doc, "tag"), "min", c.s.lookup(doc, "min"), "max", c.s.lookup(doc, "max"))
 		must(list.Set(itoa(len(list.Keys())), c.s.onOneLine(entry)))
 	}
 	return c.s.shownValue(o)
@@ -65,7 +66,7 @@ func showChunks(c *call, d *database) goja.Value {
 	config, ns := d.sibling("config"), d.qualified(c.text(1))
 	entry := c.s.catalogEntry(config, ns, nil)
 	if entry == nil {
-		c.s.throwCoded(invalidInput, codeNotSharded, "Collection %s is not sharded", ns)
+		c.JS.throwCoded(invalidInput, codeNotSharded, "Collection %s is not sharded", ns)
 	}
 	r := c.s.newStatusReport(d)
 	if !c.s.showsTables() {
@@ -84,11 +85,11 @@ func showChunks(c *call, d *database) goja.Value {
 func chunkRows(chunks []bson.Raw) (header []string, rows [][]string) {
 	for _, doc := range chunks {
 		jumbo := ""
-		if truthyAt(doc, "jumbo") {
+		if rawdoc.TruthyAt(doc, "jumbo") {
 			jumbo = "jumbo"
 		}
 		t, i, _ := doc.Lookup("lastmod").TimestampOK()
-		rows = append(rows, []string{bound(doc, "min"), bound(doc, "max"), textAt(doc, "shard"), fmt.Sprintf("%d|%d", t, i), jumbo})
+		rows = append(rows, []string{bound(doc, "min"), bound(doc, "max"), rawdoc.Text(doc, "shard"), fmt.Sprintf("%d|%d", t, i), jumbo})
 	}
 	return []string{"from", "up to", "shard", "version", ""}, rows
 }
@@ -102,18 +103,18 @@ func (c *call) showChunkCounts(d *database) goja.Value {
 		var rows [][]string
 		for _, entry := range entries {
 			for _, n := range counts[chunkKey(entry)] {
-				rows = append(rows, []string{textAt(entry, "_id"), n.shard, fmt.Sprint(n.n), fmt.Sprint(n.jumbo)})
+				rows = append(rows, []string{rawdoc.Text(entry, "_id"), n.shard, fmt.Sprint(n.n), fmt.Sprint(n.jumbo)})
 			}
 		}
 		return c.s.shownTables(func(t *tables) { t.grid([]string{"collection", "shard", "chunks#", "jumbo#"}, rows) })
 	}
-	o := c.s.rt.NewObject()
+	o := c.JS.rt.NewObject()
 	for _, entry := range entries {
-		perShard := c.s.rt.NewObject()
+		perShard := c.JS.rt.NewObject()
 		for _, n := range counts[chunkKey(entry)] {
 			must(perShard.Set(n.shard, n.n))
 		}
-		must(o.Set(textAt(entry, "_id"), perShard))
+		must(o.Set(rawdoc.Text(entry, "_id"), perShard))
 	}
 	return c.s.shownValue(o)
 }
@@ -123,11 +124,11 @@ func showMigrations(c *call, d *database) goja.Value {
 	if c.s.showsTables() {
 		return c.s.shownTables(r.migrationLines)
 	}
-	active := c.s.rt.NewArray()
+	active := c.JS.rt.NewArray()
 	for i, m := range c.s.activeMigrations(d, r.config) {
 		must(active.Set(itoa(i), m.object(c.s)))
 	}
-	return c.s.shownValue(c.s.newObject("active", active, "last 24 hours", r.migrationResults()))
+	return c.s.shownValue(c.JS.newObject("active", active, "last 24 hours", r.migrationResults()))
 }
 
 func showBalancer(c *call, d *database) goja.Value {

@@ -2,6 +2,7 @@ package bindings
 
 import (
 	"regexp"
+	"shardsh/bindings/plaintext"
 	"slices"
 	"strings"
 )
@@ -34,7 +35,7 @@ func (s *Shell) Complete(input string) (head string, completions []string) {
 			break
 		}
 	}
-	slices.SortFunc(completions, localeCompare)
+	slices.SortFunc(completions, plaintext.Compare)
 	return head, slices.Compact(completions)
 }
 
@@ -89,7 +90,7 @@ func (s *Shell) wordsAt(t *typing) []string {
 	case typed == "" || typed[0] >= '0' && typed[0] <= '9':
 		return nil
 	}
-	return s.members(s.rt.GlobalObject())
+	return s.members(s.JS.rt.GlobalObject())
 }
 
 // stringWords are what can be in a string: an argument, a quoted key, or a name

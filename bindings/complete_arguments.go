@@ -15,7 +15,7 @@ import (
 func (s *Shell) called(callee string) (help helpEntry, on known, ok bool) {
 	dot := strings.LastIndexByte(callee, '.')
 	name := strings.TrimSpace(callee[dot+1:])
-	on = known{value: s.rt.GlobalObject()}
+	on = known{value: s.JS.rt.GlobalObject()}
 	if dot >= 0 {
 		on = s.know(callee[:dot])
 	}
@@ -23,18 +23,8 @@ func (s *Shell) called(callee string) (help helpEntry, on known, ok bool) {
 	if f == nil {
 		return helpEntry{}, known{}, false
 	}
-	help, ok = s.classes.helps[f]
+	help, ok = s.JS.helpOn(f)
 	return help, on, ok
-}
-
-// parameter is the name a call form has for an argument.
-func (h helpEntry) parameter(i int) string {
-	_, list, _ := strings.Cut(h.form, "(")
-	names := strings.Split(strings.TrimSuffix(list, ")"), ", ")
-	if i >= len(names) {
-		return ""
-	}
-	return names[i]
 }
 
 func (h helpEntry) method() string {

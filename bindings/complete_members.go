@@ -21,12 +21,12 @@ func (s *Shell) knownValue(v goja.Value) known {
 	case isObject:
 		return known{value: v, proto: o.Prototype()}
 	default:
-		return known{value: v, proto: v.ToObject(s.rt).Prototype()}
+		return known{value: v, proto: v.ToObject(s.JS.rt).Prototype()}
 	}
 }
 
 func (s *Shell) builtinPrototype(class string) known {
-	c, _ := s.rt.GlobalObject().Get(class).(*goja.Object)
+	c, _ := s.JS.rt.GlobalObject().Get(class).(*goja.Object)
 	if c == nil {
 		return known{}
 	}
@@ -84,7 +84,7 @@ func (s *Shell) know(expression string) known {
 		case first && (name == "sh" || name == "rs" || name == "mock") && s.db == nil:
 			return known{}
 		case first:
-			on = known{value: s.rt.GlobalObject()}
+			on = known{value: s.JS.rt.GlobalObject()}
 			k = s.member(on, name)
 		default:
 			on = k
@@ -158,10 +158,10 @@ func (s *Shell) own(o *goja.Object, name string) (v goja.Value, found bool) {
 // descriptor is Object.getOwnPropertyDescriptor.
 func (s *Shell) descriptor(o *goja.Object, name string) (*goja.Object, error) {
 	if s.ownProperty == nil {
-		object, _ := s.rt.GlobalObject().Get("Object").(*goja.Object)
+		object, _ := s.JS.rt.GlobalObject().Get("Object").(*goja.Object)
 		s.ownProperty, _ = goja.AssertFunction(object.Get("getOwnPropertyDescriptor"))
 	}
-	v, err := s.ownProperty(goja.Undefined(), o, s.rt.ToValue(name))
+	v, err := s.ownProperty(goja.Undefined(), o, s.JS.rt.ToValue(name))
 	d, _ := v.(*goja.Object)
 	return d, err
 }
@@ -269,7 +269,7 @@ func reachable(names []string) []string {
 // members lists the names an object and its prototypes have, but not those every
 // object has.
 func (s *Shell) members(o *goja.Object) []string {
-	everything := s.rt.NewObject().Prototype()
+	everything := s.JS.rt.NewObject().Prototype()
 	var words []string
 	for p := o; p != nil && p != everything && !isProxy(p); p = p.Prototype() {
 		for _, name := range p.GetOwnPropertyNames() {

@@ -15,18 +15,18 @@ import (
 // newMongoConstructor makes the global Mongo, which opens a connection.
 func (s *Shell) newMongoConstructor() goja.Value {
 	proto := prototype(s, "Mongo", mongoMethods())
-	f := s.rt.ToValue(func(cc goja.ConstructorCall) *goja.Object {
-		defer s.containFaults()
-		c := &call{&Call{js: s.Engine, args: cc.Arguments}, s}
+	f := s.JS.rt.ToValue(func(cc goja.ConstructorCall) *goja.Object {
+		defer s.JS.containFaults()
+		c := &call{&Call{JS: s.JS, args: cc.Arguments}, s}
 		c.check("Mongo", parseSignature("uri?:string|object encryption?:object options?:object"))
 		if o := c.object(1); o != nil && len(o.Keys()) > 0 {
-			c.s.throwCoded(unimplemented, codeNotImplemented, "client-side field level encryption is not available in shardsh")
+			c.JS.throwCoded(unimplemented, codeNotImplemented, "client-side field level encryption is not available in shardsh")
 		}
 		settings := c.settingsOf(c.arg(0))
 		c.serverAPI(settings, c.object(2))
 		return s.connect(settings).js()
 	}).(*goja.Object)
-	must(f.DefineDataProperty("name", s.rt.ToValue("Mongo"), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+	must(f.DefineDataProperty("name", s.JS.rt.ToValue("Mongo"), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE))
 	must(f.Set("prototype", proto))
 	return f
 }
@@ -47,7 +47,7 @@ func (c *call) settingsOf(v goja.Value) *options.ClientOptions {
 	case goja.IsUndefined(v):
 		return c.addressed("mongodb://localhost:27017")
 	case !goja.IsString(v):
-		c.s.throwInvalid("Mongo takes a connection string, a connection or a database")
+		c.JS.throwInvalid("Mongo takes a connection string, a connection or a database")
 	}
 	return c.addressed(v.String())
 }
@@ -58,18 +58,18 @@ func (c *call) addressed(uri string) *options.ClientOptions {
 	case !found:
 		uri = "mongodb://" + uri
 	case scheme != "mongodb" && scheme != "mongodb+srv":
-		c.s.throwInvalid("Invalid URI: %s", Redact(uri))
+		c.JS.throwInvalid("Invalid URI: %s", Redact(uri))
 	}
 	if c.s.cfg.ClientOptions != nil {
-		settings, err := c.s.cfg.ClientOptions(c.s.ctx, uri)
+		settings, err := c.s.cfg.ClientOptions(c.JS.context(), uri)
 		if err != nil {
-			c.s.throw("MongoParseError", "%s", oneLine(err.Error()))
+			c.JS.throw("MongoParseError", "%s", oneLine(err.Error()))
 		}
 		return settings
 	}
 	parsed, err := connstring.ParseAndValidate(uri)
 	if err != nil {
-		c.s.throw("MongoParseError", "%s", oneLine(err.Error()))
+		c.JS.throw("MongoParseError", "%s", oneLine(err.Error()))
 	}
 	mode := connstring.ServerMonitoringModePoll
 	if parsed.ServerMonitoringMode != "" {
@@ -90,7 +90,7 @@ func (c *call) serverAPI(settings *options.ClientOptions, o *goja.Object) {
 		version = options.ServerAPIVersion(optionalText(spec.Get("version")))
 	}
 	if version != options.ServerAPIVersion1 {
-		c.s.throw("MongoInvalidArgumentError", "Invalid server API version=%s; must be in the following enum: [\"1\"]", version)
+		c.JS.throw("MongoInvalidArgumentError", "Invalid server API version=%s; must be in the following enum: [\"1\"]", version)
 	}
 	api := options.ServerAPI(version)
 	if strict := property(spec, "strict"); strict != nil {
@@ -136,13 +136,13 @@ func (s *Shell) connect(settings *options.ClientOptions) *mongoObject {
 func (s *Shell) openClient(settings *options.ClientOptions) *mongo.Client {
 	client, err := mongo.Connect(settings)
 	if err == nil {
-		if err = client.Ping(s.ctx, nil); err != nil {
-			_ = client.Disconnect(context.WithoutCancel(s.ctx))
+		if err = client.Ping(s.JS.context(), nil); err != nil {
+			_ = client.Disconnect(context.WithoutCancel(s.JS.context()))
 		}
 	}
 	if err != nil {
-		if s.ctx.Err() != nil {
-			s.abort(context.Cause(s.ctx))
+		if s.JS.context().Err() != nil {
+			s.JS.abort(context.Cause(s.JS.context()))
 		}
 		s.throwUnreachable(err)
 	}
@@ -153,7 +153,7 @@ func (s *Shell) openClient(settings *options.ClientOptions) *mongo.Client {
 func (s *Shell) throwUnreachable(err error) {
 	e := s.errorOf(err)
 	if name, _ := ConnectionError(err); name == "MongoNetworkError" {
-		must(e.SetPrototype(s.world.NewError(name, "").Prototype()))
+		must(e.SetPrototype(s.JS.world.NewError(name, "").Prototype()))
 	}
 	panic(e)
 }
@@ -163,40 +163,40 @@ func dbAuth(c *call, d *database) goja.Value {
 	var as options.Credential
 	switch o := c.object(0); {
 	case len(c.args) == 0 || len(c.args) > 2:
-		c.s.throwInvalid("auth expects (username), (username, password), or ({ user: username, pwd: password })")
+		c.JS.throwInvalid("auth expects (username), (username, password), or ({ user: username, pwd: password })")
 	case o != nil && len(c.args) == 1:
 		as.Username, as.Password = optionalText(o.Get("user")), optionalText(o.Get("pwd"))
 		as.AuthMechanism = optionalText(o.Get("mechanism"))
 		if property(o, "digestPassword") != nil {
-			c.s.throwCoded(unimplemented, codeNotImplemented, "digestPassword is not supported for authentication.")
+			c.JS.throwCoded(unimplemented, codeNotImplemented, "digestPassword is not supported for authentication.")
 		}
 	default:
 		as.Username, as.Password = optionalText(c.arg(0)), c.passwordArgument(1)
 	}
 	if (as.Username == "" || as.Password == "") && as.AuthMechanism == "" {
-		c.s.throwInvalid("auth expects user document with at least 'user' and 'pwd' or 'mechanism' fields")
+		c.JS.throwInvalid("auth expects user document with at least 'user' and 'pwd' or 'mechanism' fields")
 	}
 	as.PasswordSet = as.Password != ""
 	as.AuthSource = d.name
 	c.s.cursor = nil
 	c.login(d.on, as)
-	return c.s.newObject("ok", 1)
+	return c.JS.newObject("ok", 1)
 }
 
 // login connects again as a user. The old connection is kept when that fails.
 func (c *call) login(m *mongoObject, as options.Credential) {
 	if m.settings == nil {
-		c.s.throwCoded(unimplemented, codeNotImplemented, "this connection cannot log in again; give the user in the connection string")
+		c.JS.throwCoded(unimplemented, codeNotImplemented, "this connection cannot log in again; give the user in the connection string")
 	}
 	settings := *m.settings
 	settings.SetAuth(as)
 	client := c.s.openClient(&settings)
 	if m.home != nil {
-		m.home.driver.EndSession(context.WithoutCancel(c.s.ctx))
+		m.home.driver.EndSession(context.WithoutCancel(c.JS.context()))
 		m.home = nil
 	}
 	if m.own {
-		_ = c.s.opened.disconnect(context.WithoutCancel(c.s.ctx), m.client)
+		_ = c.s.opened.disconnect(context.WithoutCancel(c.JS.context()), m.client)
 	}
 	m.own = true // the first client stays its owner's, this one is ours
 	c.s.opened.add(client, m)
@@ -210,7 +210,7 @@ func (c *call) passwordArgument(i int) string {
 	}
 	v := c.askPassword()
 	if v == nil {
-		c.s.throwInvalid("The password is missing: pass it, or passwordPrompt(), as an argument")
+		c.JS.throwInvalid("The password is missing: pass it, or passwordPrompt(), as an argument")
 	}
 	return v.String()
 }
@@ -221,16 +221,16 @@ func (c *call) askPassword() goja.Value {
 	if !c.s.cfg.Interactive {
 		return nil
 	}
-	ask, ok := goja.AssertFunction(c.s.rt.GlobalObject().Get("passwordPrompt"))
+	ask, ok := goja.AssertFunction(c.JS.rt.GlobalObject().Get("passwordPrompt"))
 	if !ok {
 		return nil
 	}
 	v, err := ask(goja.Undefined())
 	if err == nil {
-		v, err = c.s.settle(v)
+		v, err = c.JS.settle(v)
 	}
 	if err != nil {
-		c.s.rethrow(err)
+		c.JS.rethrow(err)
 	}
 	return v
 }

@@ -16,7 +16,7 @@ const nodeDepth = 2
 // newConsole makes console. All of it writes to standard output, as mongosh's
 // does (spec 04 §1.7).
 func (s *Shell) newConsole() goja.Value {
-	o := s.rt.NewObject()
+	o := s.JS.rt.NewObject()
 	indent := ""
 	timers := map[string]time.Time{}
 	counts := map[string]int{}
@@ -35,10 +35,10 @@ func (s *Shell) newConsole() goja.Value {
 		if indent != "" {
 			line = indent + strings.ReplaceAll(line, "\n", "\n"+indent)
 		}
-		c.s.write(line + "\n")
+		c.JS.write(line + "\n")
 	}
 	elapsed := func(c *call, name string) string {
-		return fmt.Sprintf("%s: %.3fms", name, float64(c.s.clock.Now().Sub(timers[name]))/float64(time.Millisecond))
+		return fmt.Sprintf("%s: %.3fms", name, float64(c.JS.clock.Now().Sub(timers[name]))/float64(time.Millisecond))
 	}
 	add := func(name string, f func(c *call)) {
 		must(o.Set(name, s.function(name, func(c *call) goja.Value { f(c); return nil })))
@@ -47,24 +47,24 @@ func (s *Shell) newConsole() goja.Value {
 		add(name, func(c *call) { print(c, c.args) })
 	}
 	add("trace", func(c *call) {
-		c.s.write("Trace: ")
+		c.JS.write("Trace: ")
 		print(c, c.args)
 	})
 	add("dir", func(c *call) {
 		o := c.s.inspectOptions()
 		o.Depth = nodeDepth
-		c.s.write(c.s.world.Inspect(c.arg(0), o) + "\n")
+		c.JS.write(c.JS.world.Inspect(c.arg(0), o) + "\n")
 	})
-	add("table", func(c *call) { c.s.write(c.s.table(c.arg(0)) + "\n") })
+	add("table", func(c *call) { c.JS.write(c.s.table(c.arg(0)) + "\n") })
 	add("assert", func(c *call) {
 		if !c.arg(0).ToBoolean() {
-			c.s.write("Assertion failed")
+			c.JS.write("Assertion failed")
 			if len(c.args) > 1 {
-				c.s.write(": ")
+				c.JS.write(": ")
 				print(c, c.args[1:])
 				return
 			}
-			c.s.write("\n")
+			c.JS.write("\n")
 		}
 	})
 	add("group", func(c *call) {
@@ -74,15 +74,15 @@ func (s *Shell) newConsole() goja.Value {
 		indent += "  "
 	})
 	add("groupEnd", func(*call) { indent = strings.TrimSuffix(indent, "  ") })
-	add("time", func(c *call) { timers[label(c)] = c.s.clock.Now() })
-	add("timeLog", func(c *call) { c.s.write(elapsed(c, label(c)) + "\n") })
+	add("time", func(c *call) { timers[label(c)] = c.JS.clock.Now() })
+	add("timeLog", func(c *call) { c.JS.write(elapsed(c, label(c)) + "\n") })
 	add("timeEnd", func(c *call) {
-		c.s.write(elapsed(c, label(c)) + "\n")
+		c.JS.write(elapsed(c, label(c)) + "\n")
 		delete(timers, label(c))
 	})
 	add("count", func(c *call) {
 		counts[label(c)]++
-		c.s.write(fmt.Sprintf("%s: %d\n", label(c), counts[label(c)]))
+		c.JS.write(fmt.Sprintf("%s: %d\n", label(c), counts[label(c)]))
 	})
 	add("countReset", func(c *call) { delete(counts, label(c)) })
 	add("clear", func(c *call) { c.s.clearScreen() })
@@ -92,7 +92,7 @@ func (s *Shell) newConsole() goja.Value {
 // clearScreen clears a terminal and does nothing else elsewhere.
 func (s *Shell) clearScreen() {
 	if s.cfg.Interactive && s.cfg.Color {
-		s.write("\x1b[H\x1b[2J")
+		s.JS.write("\x1b[H\x1b[2J")
 	}
 }
 

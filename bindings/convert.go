@@ -2,6 +2,7 @@ package bindings
 
 import (
 	"errors"
+	"shardsh/bindings/rawdoc"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -20,7 +21,7 @@ func (s *Engine) document(v goja.Value) bson.Raw {
 // document then.
 func (s *Engine) optional(v goja.Value) bson.Raw {
 	if v == nil || goja.IsUndefined(v) || goja.IsNull(v) {
-		return emptyDocument
+		return rawdoc.Empty
 	}
 	return s.document(v)
 }
@@ -40,17 +41,6 @@ func (s *Engine) throwConversion(err error) {
 		panic(exception)
 	}
 	s.throw("BSONError", "%s", err)
-}
-
-var emptyDocument = bson.Raw{5, 0, 0, 0, 0}
-
-// rawOf marshals a document made in Go, which cannot fail.
-func rawOf(d bson.D) bson.Raw {
-	raw, err := bson.Marshal(d)
-	if err != nil {
-		panic(err)
-	}
-	return raw
 }
 
 // goValue shows a value the driver decoded.
@@ -123,64 +113,4 @@ func (s *Engine) array(docs []bson.Raw) *goja.Object {
 		items[i] = s.world.DocToJS(d)
 	}
 	return s.rt.NewArray(items...)
-}
-
-// int32Of is a number of a reply, whatever its type; 0 when it is missing.
-func intOf(doc bson.Raw, path ...string) int64 {
-	v, err := doc.LookupErr(path...)
-	if err != nil {
-		return 0
-	}
-	if n, ok := v.AsInt64OK(); ok {
-		return n
-	}
-	return 0
-}
-
-// numberOf is a number of a reply as a double; 0 when it is missing.
-func numberOf(doc bson.Raw, path ...string) float64 {
-	v, err := doc.LookupErr(path...)
-	if err != nil {
-		return 0
-	}
-	f, _ := v.AsFloat64OK()
-	return f
-}
-
-// small is a whole number in the type JavaScript's numbers get on the wire.
-func small(n int64) any {
-	if n == int64(int32(n)) {
-		return int32(n)
-	}
-	return n
-}
-
-// truthy is what JavaScript makes of a BSON value in a condition.
-func truthy(v bson.RawValue) bool {
-	switch v.Type {
-	case 0, bson.TypeNull, bson.TypeUndefined:
-		return false
-	case bson.TypeBoolean:
-		return v.Boolean()
-	case bson.TypeString:
-		return v.StringValue() != ""
-	}
-	if f, ok := v.AsFloat64OK(); ok {
-		return f != 0 && f == f
-	}
-	return true
-}
-
-func truthyAt(doc bson.Raw, path ...string) bool {
-	v, err := doc.LookupErr(path...)
-	return err == nil && truthy(v)
-}
-
-func textAt(doc bson.Raw, path ...string) string {
-	v, err := doc.LookupErr(path...)
-	if err != nil {
-		return ""
-	}
-	text, _ := v.StringValueOK()
-	return text
 }

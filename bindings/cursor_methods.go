@@ -1,6 +1,7 @@
 package bindings
 
 import (
+	"shardsh/bindings/rawdoc"
 	"strings"
 	"time"
 
@@ -9,19 +10,19 @@ import (
 )
 
 func (s *Shell) cursorPrototype() *goja.Object {
-	if p := s.classes.prototypes["Cursor"]; p != nil {
+	if p := s.JS.class("Cursor"); p != nil {
 		return p
 	}
 	p := prototype(s, "Cursor", cursorMethods())
 	iterate := s.function("[Symbol.iterator]", func(c *call) goja.Value {
 		cur, ok := receiver[*cursor](c.this)
 		if !ok {
-			c.s.throwType("not a cursor")
+			c.JS.throwType("not a cursor")
 		}
 		return c.s.iterator(cur)
 	})
 	s.asyncIteration(p)
-	refuse := s.function("toBSON", func(c *call) goja.Value { c.s.throwInvalid(cursorIsNoValue); return nil })
+	refuse := s.function("toBSON", func(c *call) goja.Value { c.JS.throwInvalid(cursorIsNoValue); return nil })
 	define(p, "toBSON", refuse)
 	must(p.DefineDataPropertySymbol(goja.SymIterator, iterate, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
 	return p
@@ -32,7 +33,7 @@ const cursorIsNoValue = "Cannot serialize a cursor to JSON. Did you mean to call
 // asyncIteration makes "for await" work where the runtime has the symbol for it:
 // the same documents, in promises.
 func (s *Shell) asyncIteration(p *goja.Object) {
-	class, _ := s.rt.GlobalObject().Get("Symbol").(*goja.Object)
+	class, _ := s.JS.rt.GlobalObject().Get("Symbol").(*goja.Object)
 	symbol, ok := property(class, "asyncIterator").(*goja.Symbol)
 	if !ok {
 		return
@@ -40,26 +41,26 @@ func (s *Shell) asyncIteration(p *goja.Object) {
 	iterate := s.function("[Symbol.asyncIterator]", func(c *call) goja.Value {
 		cur, ok := receiver[*cursor](c.this)
 		if !ok {
-			c.s.throwType("not a cursor")
+			c.JS.throwType("not a cursor")
 		}
 		from := c.s.iterator(cur)
-		it := c.s.rt.NewObject()
+		it := c.JS.rt.NewObject()
 		for _, name := range []string{"next", "return"} {
 			step, _ := goja.AssertFunction(from.Get(name))
 			define(it, name, c.s.function(name, func(c *call) goja.Value {
-				promise, resolve, reject := c.s.rt.NewPromise()
+				promise, resolve, reject := c.JS.rt.NewPromise()
 				v, err := step(from, c.args...)
 				if thrown := thrownBy(err); thrown != nil {
 					_ = reject(thrown)
 				} else if err != nil {
-					c.s.rethrow(err)
+					c.JS.rethrow(err)
 				} else {
 					_ = resolve(v)
 				}
-				return c.s.rt.ToValue(promise)
+				return c.JS.rt.ToValue(promise)
 			}))
 		}
-		must(it.SetSymbol(symbol, c.s.rt.ToValue(func(fc goja.FunctionCall) goja.Value { return fc.This })))
+		must(it.SetSymbol(symbol, c.JS.rt.ToValue(func(fc goja.FunctionCall) goja.Value { return fc.This })))
 		return it
 	})
 	must(p.DefineDataPropertySymbol(symbol, iterate, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
@@ -67,19 +68,19 @@ func (s *Shell) asyncIteration(p *goja.Object) {
 
 // iterator makes a cursor work in for…of, spread and destructuring.
 func (s *Shell) iterator(cur *cursor) *goja.Object {
-	it := s.rt.NewObject()
-	define(it, "next", s.rt.ToValue(func(goja.FunctionCall) goja.Value {
+	it := s.JS.rt.NewObject()
+	define(it, "next", s.JS.rt.ToValue(func(goja.FunctionCall) goja.Value {
 		v := cur.next()
 		if v == nil {
-			return s.newObject("value", goja.Undefined(), "done", true)
+			return s.JS.newObject("value", goja.Undefined(), "done", true)
 		}
-		return s.newObject("value", v, "done", false)
+		return s.JS.newObject("value", v, "done", false)
 	}))
-	define(it, "return", s.rt.ToValue(func(fc goja.FunctionCall) goja.Value {
+	define(it, "return", s.JS.rt.ToValue(func(fc goja.FunctionCall) goja.Value {
 		cur.close()
-		return s.newObject("value", fc.Argument(0), "done", true)
+		return s.JS.newObject("value", fc.Argument(0), "done", true)
 	}))
-	must(it.SetSymbol(goja.SymIterator, s.rt.ToValue(func(fc goja.FunctionCall) goja.Value { return fc.This })))
+	must(it.SetSymbol(goja.SymIterator, s.JS.rt.ToValue(func(fc goja.FunctionCall) goja.Value { return fc.This })))
 	return it
 }
 
@@ -99,7 +100,7 @@ func cursorMethods() []method[*cursor] {
 		{"maxTimeMS", "ms:any", cursorMilliseconds("maxTimeMS"), "Limits the time the server spends."},
 		{"maxAwaitTimeMS", "ms:any", func(c *call, cur *cursor) goja.Value {
 			if !goja.IsNumber(c.arg(0)) {
-				c.s.throw("MongoInvalidArgumentError", "Argument for maxAwaitTimeMS must be a number")
+				c.JS.throw("MongoInvalidArgumentError", "Argument for maxAwaitTimeMS must be a number")
 			}
 			cur.maxAwait = time.Duration(c.arg(0).ToInteger()) * time.Millisecond
 			if cur.server != nil {
@@ -128,7 +129,7 @@ func cursorMethods() []method[*cursor] {
 		{"allowPartialResults", "on?:boolean", cursorFlag("allowPartialResults"), "Takes the results of the shards that answer."},
 		{"allowDiskUse", "on?:boolean", func(c *call, cur *cursor) goja.Value {
 			if cur.kind == kindFind && !hasKey(cur.body, "sort") {
-				c.s.throw("MongoInvalidArgumentError", "Option \"allowDiskUse\" requires a sort specification")
+				c.JS.throw("MongoInvalidArgumentError", "Option \"allowDiskUse\" requires a sort specification")
 			}
 			return cursorFlag("allowDiskUse")(c, cur)
 		}, "Lets the server use disk for sorting."},
@@ -144,10 +145,10 @@ func cursorMethods() []method[*cursor] {
 		{"oplogReplay", "", func(c *call, _ *cursor) goja.Value { return c.this }, "Has no effect."},
 		{"disableBlockWarnings", "", func(c *call, _ *cursor) goja.Value { return c.this }, "Has no effect."},
 		{"maxScan", "", func(c *call, _ *cursor) goja.Value {
-			c.s.throwCoded(deprecated, codeDeprecated, "`maxScan()` was removed because it was deprecated in MongoDB 4.0")
+			c.JS.throwCoded(deprecated, codeDeprecated, "`maxScan()` was removed because it was deprecated in MongoDB 4.0")
 			return nil
 		}, "Removed."},
-		{"hasNext", "", func(c *call, cur *cursor) goja.Value { return c.s.rt.ToValue(cur.hasNext()) }, "Tells whether there is another document."},
+		{"hasNext", "", func(c *call, cur *cursor) goja.Value { return c.JS.rt.ToValue(cur.hasNext()) }, "Tells whether there is another document."},
 		{"next", "", func(_ *call, cur *cursor) goja.Value {
 			if cur.explain != "" {
 				return cur.plan()
@@ -157,15 +158,15 @@ func cursorMethods() []method[*cursor] {
 		{"finish", "", func(_ *call, cur *cursor) goja.Value { return cur.plan() }, "Returns the plan of an explained query."},
 		{"tryNext", "", func(c *call, cur *cursor) goja.Value {
 			if cur.stream && cur.isClosed() {
-				c.s.throw(runtimeError, "Cannot call tryNext on closed cursor")
+				c.JS.throw(runtimeError, "Cannot call tryNext on closed cursor")
 			}
 			if cur.ahead == nil && !cur.advance(true) {
 				return goja.Null()
 			}
 			return cur.take()
 		}, "Returns the next document if there is one now."},
-		{"toArray", "", func(c *call, cur *cursor) goja.Value { return c.s.rt.NewArray(cur.page(everything)...) }, "Returns all documents."},
-		{"length", "", func(c *call, cur *cursor) goja.Value { return c.s.rt.ToValue(len(cur.page(everything))) }, ""},
+		{"toArray", "", func(c *call, cur *cursor) goja.Value { return c.JS.rt.NewArray(cur.page(everything)...) }, "Returns all documents."},
+		{"length", "", func(c *call, cur *cursor) goja.Value { return c.JS.rt.ToValue(len(cur.page(everything))) }, ""},
 		{"showDiskLoc", "", cursorFlag("showRecordId"), ""},
 		{"snapshot", "", func(c *call, _ *cursor) goja.Value { return c.this }, ""},
 		{"readOnly", "", func(c *call, _ *cursor) goja.Value { return c.this }, ""},
@@ -179,13 +180,13 @@ func cursorMethods() []method[*cursor] {
 		{"count", "", cursorCount, "Counts the documents of the query."},
 		{"size", "", cursorCount, "The same as count."},
 		{"explain", "verbosity?:any", cursorExplain, "Returns the plan of the query."},
-		{"isClosed", "", func(c *call, cur *cursor) goja.Value { return c.s.rt.ToValue(cur.isClosed()) }, "Tells whether the server has closed the cursor."},
-		{"isExhausted", "", func(c *call, cur *cursor) goja.Value { return c.s.rt.ToValue(cur.done() && cur.buffered() == 0) },
+		{"isClosed", "", func(c *call, cur *cursor) goja.Value { return c.JS.rt.ToValue(cur.isClosed()) }, "Tells whether the server has closed the cursor."},
+		{"isExhausted", "", func(c *call, cur *cursor) goja.Value { return c.JS.rt.ToValue(cur.done() && cur.buffered() == 0) },
 			"Tells whether the cursor is closed and every document was read."},
-		{"objsLeftInBatch", "", func(c *call, cur *cursor) goja.Value { return c.s.rt.ToValue(cur.buffered()) }, "Returns how many documents are at hand."},
+		{"objsLeftInBatch", "", func(c *call, cur *cursor) goja.Value { return c.JS.rt.ToValue(cur.buffered()) }, "Returns how many documents are at hand."},
 		{"close", "", func(_ *call, cur *cursor) goja.Value { cur.close(); return nil }, "Closes the cursor."},
 		{"toJSON", "", func(c *call, _ *cursor) goja.Value {
-			c.s.throwInvalid(cursorIsNoValue)
+			c.JS.throwInvalid(cursorIsNoValue)
 			return nil
 		}, ""},
 	}
@@ -200,10 +201,10 @@ func orNull(v goja.Value) goja.Value {
 
 // integer is an argument that must be a whole number.
 func (c *call) integer(i int, operation string) int64 {
-	v := c.s.value(c.arg(i))
+	v := c.JS.value(c.arg(i))
 	n, ok := v.AsInt64OK()
 	if f, isFloat := v.AsFloat64OK(); !ok || isFloat && f != float64(int64(f)) {
-		c.s.throw("MongoInvalidArgumentError", "Operation %q requires an integer", operation)
+		c.JS.throw("MongoInvalidArgumentError", "Operation %q requires an integer", operation)
 	}
 	return n
 }
@@ -212,14 +213,14 @@ func (c *call) integer(i int, operation string) int64 {
 func cursorDocument(field, stage string) func(*call, *cursor) goja.Value {
 	return func(c *call, cur *cursor) goja.Value {
 		if cur.kind == kindAggregate {
-			cur.addStage(stage, c.s.document(c.arg(0)))
+			cur.addStage(stage, c.JS.document(c.arg(0)))
 			return c.this
 		}
 		var doc any
 		if goja.IsString(c.arg(0)) {
 			doc = bson.D{{Key: c.text(0), Value: int32(1)}}
 		} else {
-			doc = c.s.document(c.arg(0))
+			doc = c.JS.document(c.arg(0))
 		}
 		cur.set(field, doc)
 		return c.this
@@ -228,7 +229,7 @@ func cursorDocument(field, stage string) func(*call, *cursor) goja.Value {
 
 func (cur *cursor) addStage(name string, value any) {
 	if cur.server != nil {
-		cur.s.throw("MongoCursorInUseError", "Cursor is already initialized")
+		cur.s.JS.throw("MongoCursorInUseError", "Cursor is already initialized")
 	}
 	cur.added = append(cur.added, bson.D{{Key: name, Value: value}})
 }
@@ -245,25 +246,25 @@ func cursorSort(c *call, cur *cursor) goja.Value {
 		spec = append(spec, bson.E{Key: field.String(), Value: c.direction(direction)})
 	}
 	if o.ClassName() != "Array" {
-		key := c.s.document(o)
+		key := c.JS.document(o)
 		c.checkKeyOrder(o, key)
 		elems, _ := key.Elements()
 		for _, el := range elems {
-			add(c.s.rt.ToValue(el.Key()), c.s.world.ToJS(el.Value()))
+			add(c.JS.rt.ToValue(el.Key()), c.JS.world.ToJS(el.Value()))
 		}
 		cur.set("sort", spec)
 		return c.this
 	}
 	items := c.s.items(o)
 	if len(items) == 2 && goja.IsString(items[0]) && !isDirectionless(items[1]) {
-		items = []goja.Value{c.s.rt.NewArray(items[0], items[1])}
+		items = []goja.Value{c.JS.rt.NewArray(items[0], items[1])}
 	}
 	for _, item := range items {
 		if pair, ok := item.(*goja.Object); ok {
 			add(orUndefined(pair.Get("0")), orUndefined(pair.Get("1")))
 			continue
 		}
-		add(item, c.s.rt.ToValue(1))
+		add(item, c.JS.rt.ToValue(1))
 	}
 	cur.set("sort", spec)
 	return c.this
@@ -284,17 +285,17 @@ func (c *call) direction(v goja.Value) any {
 	if n, ok := directions()[strings.ToLower(v.String())]; ok {
 		return n
 	}
-	if raw := c.s.value(v); raw.Type == bson.TypeEmbeddedDocument {
+	if raw := c.JS.value(v); raw.Type == bson.TypeEmbeddedDocument {
 		return raw
 	}
-	c.s.throw("MongoInvalidArgumentError", "Invalid sort direction: %s", c.json(v))
+	c.JS.throw("MongoInvalidArgumentError", "Invalid sort direction: %s", c.json(v))
 	return nil
 }
 
 func cursorMilliseconds(field string) func(*call, *cursor) goja.Value {
 	return func(c *call, cur *cursor) goja.Value {
 		if !goja.IsNumber(c.arg(0)) {
-			c.s.throw("MongoInvalidArgumentError", "Argument for %s must be a number", field)
+			c.JS.throw("MongoInvalidArgumentError", "Argument for %s must be a number", field)
 		}
 		return cursorValue(field)(c, cur)
 	}
@@ -302,7 +303,7 @@ func cursorMilliseconds(field string) func(*call, *cursor) goja.Value {
 
 func cursorValue(field string) func(*call, *cursor) goja.Value {
 	return func(c *call, cur *cursor) goja.Value {
-		cur.set(field, c.s.value(c.arg(0)))
+		cur.set(field, c.JS.value(c.arg(0)))
 		return c.this
 	}
 }
@@ -317,7 +318,7 @@ func cursorFlag(field string) func(*call, *cursor) goja.Value {
 func cursorLimit(c *call, cur *cursor) goja.Value {
 	n := c.integer(0, "limit")
 	if cur.kind == kindAggregate {
-		cur.addStage("$limit", small(n))
+		cur.addStage("$limit", rawdoc.Small(n))
 		return c.this
 	}
 	cur.setLimit(n)
@@ -327,10 +328,10 @@ func cursorLimit(c *call, cur *cursor) goja.Value {
 func cursorSkip(c *call, cur *cursor) goja.Value {
 	n := c.integer(0, "skip")
 	if cur.kind == kindAggregate {
-		cur.addStage("$skip", small(n))
+		cur.addStage("$skip", rawdoc.Small(n))
 		return c.this
 	}
-	cur.set("skip", small(n))
+	cur.set("skip", rawdoc.Small(n))
 	return c.this
 }
 
@@ -341,11 +342,11 @@ func cursorAddOption(c *call, cur *cursor) goja.Value {
 		flag = c.arg(0).ToInteger()
 	}
 	if flag == 4 {
-		c.s.throwCoded(unimplemented, codeNotImplemented, "the slaveOk option is not supported.")
+		c.JS.throwCoded(unimplemented, codeNotImplemented, "the slaveOk option is not supported.")
 	}
 	name, ok := flags[flag]
 	if !ok {
-		c.s.throwInvalid("Unknown option flag number: %s.", c.arg(0))
+		c.JS.throwInvalid("Unknown option flag number: %s.", c.arg(0))
 	}
 	if name != "exhaust" { // says how the driver reads, no field of the command
 		cur.set(name, true)
@@ -359,7 +360,7 @@ func cursorItcount(c *call, cur *cursor) goja.Value {
 		cur.ahead = nil
 		n++
 	}
-	return c.s.rt.ToValue(n)
+	return c.JS.rt.ToValue(n)
 }
 
 func cursorForEach(c *call, cur *cursor) goja.Value {
@@ -367,7 +368,7 @@ func cursorForEach(c *call, cur *cursor) goja.Value {
 	for v := cur.next(); v != nil; v = cur.next() {
 		result, err := f(goja.Undefined(), v)
 		if err != nil {
-			c.s.rethrow(err)
+			c.JS.rethrow(err)
 		}
 		if typeOf(result) == "boolean" && !result.ToBoolean() {
 			cur.close()
@@ -379,7 +380,7 @@ func cursorForEach(c *call, cur *cursor) goja.Value {
 
 func cursorCount(c *call, cur *cursor) goja.Value {
 	if cur.kind != kindFind {
-		c.s.throwType("count is for cursors of find; use itcount")
+		c.JS.throwType("count is for cursors of find; use itcount")
 	}
 	body := bson.D{{Key: "count", Value: cur.collection}}
 	for _, e := range cur.body {

@@ -1,6 +1,7 @@
 package bindings
 
 import (
+	"shardsh/bindings/rawdoc"
 	"slices"
 	"strings"
 
@@ -23,8 +24,8 @@ type database struct {
 
 func newDatabase(s *Shell, on *mongoObject, name string, sess *session) *database {
 	d := &database{s: s, on: on, name: name, session: sess, collections: make(map[string]*collection)}
-	d.object = s.instance(d, s.databasePrototype())
-	s.world.SetPrinter(d.object, func() string { return d.name })
+	d.object = s.JS.instance(d, s.databasePrototype())
+	s.JS.world.SetPrinter(d.object, func() string { return d.name })
 	return d
 }
 
@@ -65,7 +66,7 @@ func (d *database) collection(name string) *collection {
 
 func (d *database) checkedCollection(name string) *collection {
 	if !validCollectionName(name) {
-		d.s.throwInvalid("Invalid collection name: %s", name)
+		d.s.JS.throwInvalid("Invalid collection name: %s", name)
 	}
 	return d.collection(name)
 }
@@ -115,7 +116,7 @@ func command(name string, rest ...bson.E) bson.D {
 
 func databaseMethods() []method[*database] {
 	return []method[*database]{
-		{"getName", "", func(c *call, d *database) goja.Value { return c.s.rt.ToValue(d.name) }, "Returns the name of the database."},
+		{"getName", "", func(c *call, d *database) goja.Value { return c.JS.rt.ToValue(d.name) }, "Returns the name of the database."},
 		{"getMongo", "", func(_ *call, d *database) goja.Value { return d.on.js() }, "Returns the connection."},
 		{"getSiblingDB", "name:string", dbSibling, "Returns another database of the same connection."},
 		{"getSisterDB", "name:string", dbSibling, "The old name of getSiblingDB."},
@@ -134,10 +135,10 @@ func databaseMethods() []method[*database] {
 		}, ""},
 		{"aggregate", "pipeline?:object options?:object", dbAggregate, "Runs a pipeline that starts without a collection."},
 		{"version", "", func(c *call, d *database) goja.Value {
-			return c.s.rt.ToValue(textAt(d.admin(command("buildInfo"), reads), "version"))
+			return c.JS.rt.ToValue(rawdoc.Text(d.admin(command("buildInfo"), reads), "version"))
 		}, "Returns the server's version."},
 		{"serverBits", "", func(c *call, d *database) goja.Value {
-			return c.s.rt.ToValue(intOf(d.admin(command("buildInfo"), reads), "bits"))
+			return c.JS.rt.ToValue(rawdoc.Int(d.admin(command("buildInfo"), reads), "bits"))
 		}, "Returns whether the server is built for 32 or 64 bits."},
 		{"hello", "", func(c *call, d *database) goja.Value { return c.s.reply(d.run(command("hello"), reads)) }, "Returns the server's part in the cluster."},
 		{"isMaster", "", dbIsMaster, "The old name of hello."},
@@ -150,13 +151,13 @@ func databaseMethods() []method[*database] {
 		}, "The same as sh.status()."},
 		{"printCollectionStats", "scale?:any", dbPrintCollectionStats, "Shows stats() of every collection."},
 		{"checkMetadataConsistency", "options?:object", func(c *call, d *database) goja.Value {
-			return c.commandCursor(d, c.s.merge(command("checkMetadataConsistency"), c.arg(0)))
+			return c.commandCursor(d, c.JS.merge(command("checkMetadataConsistency"), c.arg(0)))
 		}, "Looks for inconsistencies in the sharding metadata of this database."},
 		{"watch", "pipeline?:object options?:object", func(c *call, d *database) goja.Value {
 			return c.watch(d, int32(1), nil, c.arg(0), c.arg(1))
 		}, "Opens a change stream on this database."},
-		{"toString", "", func(c *call, d *database) goja.Value { return c.s.rt.ToValue(d.name) }, ""},
-		{"toJSON", "", func(c *call, d *database) goja.Value { return c.s.rt.ToValue(d.name) }, ""},
+		{"toString", "", func(c *call, d *database) goja.Value { return c.JS.rt.ToValue(d.name) }, ""},
+		{"toJSON", "", func(c *call, d *database) goja.Value { return c.JS.rt.ToValue(d.name) }, ""},
 	}
 }
 
@@ -166,12 +167,12 @@ func dbSibling(c *call, d *database) goja.Value { return d.sibling(c.text(0)).ob
 // {name: 1}; options of the next argument are added.
 func (c *call) commandBody(i int) any {
 	if goja.IsString(c.arg(i)) {
-		return c.s.merge(command(c.text(i)), c.arg(i+1))
+		return c.JS.merge(command(c.text(i)), c.arg(i+1))
 	}
 	if !c.has(i+1) && c.s.settings.maxTimeMS == 0 {
-		return c.s.document(c.arg(i))
+		return c.JS.document(c.arg(i))
 	}
-	body := c.s.merge(c.s.merge(bson.D{}, c.arg(i)), c.arg(i+1))
+	body := c.JS.merge(c.JS.merge(bson.D{}, c.arg(i)), c.arg(i+1))
 	if ms := c.s.settings.maxTimeMS; ms > 0 && !hasKey(body, "maxTimeMS") {
 		body = append(body, bson.E{Key: "maxTimeMS", Value: ms})
 	}
@@ -187,20 +188,20 @@ func (d *database) listCollections(filter bson.Raw, nameOnly bool, more goja.Val
 		{Key: "nameOnly", Value: nameOnly},
 		{Key: "authorizedCollections", Value: false},
 	}
-	return d.s.all(d.request(d.s.merge(body, more), reads, nearby))
+	return d.s.all(d.request(d.s.JS.merge(body, more), reads, nearby))
 }
 
 func dbCollectionNames(c *call, d *database) goja.Value {
-	infos := d.listCollections(emptyDocument, true, nil)
+	infos := d.listCollections(rawdoc.Empty, true, nil)
 	names := make([]any, len(infos))
 	for i, info := range infos {
-		names[i] = textAt(info, "name")
+		names[i] = rawdoc.Text(info, "name")
 	}
-	return c.s.rt.NewArray(names...)
+	return c.JS.rt.NewArray(names...)
 }
 
 func dbCollectionInfos(c *call, d *database) goja.Value {
-	return c.s.array(d.listCollections(c.s.optional(c.arg(0)), false, c.arg(1)))
+	return c.JS.array(d.listCollections(c.JS.optional(c.arg(0)), false, c.arg(1)))
 }
 
 func dbAggregate(c *call, d *database) goja.Value {
@@ -219,40 +220,40 @@ func dbIsMaster(c *call, d *database) goja.Value {
 func dbStats(c *call, d *database) goja.Value {
 	body := command("dbStats", bson.E{Key: "scale", Value: int32(1)})
 	if goja.IsNumber(c.arg(0)) {
-		body[1].Value = c.s.value(c.arg(0))
+		body[1].Value = c.JS.value(c.arg(0))
 	} else {
-		body = c.s.merge(body, c.arg(0))
+		body = c.JS.merge(body, c.arg(0))
 	}
 	return c.s.reply(d.run(body, reads))
 }
 
 func dbCreateCollection(c *call, d *database) goja.Value {
-	d.run(c.s.merge(bson.D{{Key: "create", Value: c.text(0)}}, c.arg(1)))
-	return c.s.newObject("ok", 1)
+	d.run(c.JS.merge(bson.D{{Key: "create", Value: c.text(0)}}, c.arg(1)))
+	return c.JS.newObject("ok", 1)
 }
 
 func dbCreateView(c *call, d *database) goja.Value {
 	pipeline := c.arg(2)
 	if o := c.object(2); o != nil && o.ClassName() != "Array" {
-		pipeline = c.s.rt.NewArray(pipeline)
+		pipeline = c.JS.rt.NewArray(pipeline)
 	}
 	body := bson.D{
 		{Key: "create", Value: c.text(0)},
 		{Key: "viewOn", Value: c.text(1)},
-		{Key: "pipeline", Value: c.s.value(pipeline)},
+		{Key: "pipeline", Value: c.JS.value(pipeline)},
 	}
-	d.run(c.s.merge(body, c.arg(3)))
-	return c.s.newObject("ok", 1)
+	d.run(c.JS.merge(body, c.arg(3)))
+	return c.JS.newObject("ok", 1)
 }
 
 func dbDrop(c *call, d *database) goja.Value {
 	body := command("dropDatabase")
 	if c.has(0) {
-		body = append(body, bson.E{Key: "writeConcern", Value: c.s.document(c.arg(0))})
+		body = append(body, bson.E{Key: "writeConcern", Value: c.JS.document(c.arg(0))})
 	}
 	reply := d.run(body)
-	o := c.s.newObject("ok", 1)
-	dropped := textAt(reply, "dropped")
+	o := c.JS.newObject("ok", 1)
+	dropped := rawdoc.Text(reply, "dropped")
 	if dropped == "" {
 		dropped = d.name
 	}
@@ -265,15 +266,15 @@ func dbPrintCollectionStats(c *call, d *database) goja.Value {
 	if c.has(0) {
 		scale = c.arg(0).ToFloat()
 		if !goja.IsNumber(c.arg(0)) || !(scale >= 1) {
-			c.s.throwInvalid("scale has to be a number >=1, got %s", c.arg(0))
+			c.JS.throwInvalid("scale has to be a number >=1, got %s", c.arg(0))
 		}
 	}
-	value := c.s.rt.NewObject()
-	for _, info := range d.listCollections(emptyDocument, true, nil) {
-		name := textAt(info, "name")
+	value := c.JS.rt.NewObject()
+	for _, info := range d.listCollections(rawdoc.Empty, true, nil) {
+		name := rawdoc.Text(info, "name")
 		var stats goja.Value
-		if ex := c.s.rt.Try(func() { stats = c.s.collectionStats(d.collection(name), statsOptions{scale: scale}) }); ex != nil {
-			stats = c.s.newObject("ok", 0, "errmsg", c.s.scriptError(ex.Value()).Message)
+		if ex := c.JS.rt.Try(func() { stats = c.s.collectionStats(d.collection(name), statsOptions{scale: scale}) }); ex != nil {
+			stats = c.JS.newObject("ok", 0, "errmsg", c.JS.scriptError(ex.Value()).Message)
 		}
 		must(value.Set(name, stats))
 	}

@@ -1,6 +1,7 @@
 package bindings
 
 import (
+	"shardsh/bindings/rawdoc"
 	"strings"
 
 	"github.com/dop251/goja"
@@ -12,7 +13,7 @@ import (
 func databaseAdminMethods() []method[*database] {
 	return []method[*database]{
 		{"serverStatus", "options?:object", func(c *call, d *database) goja.Value {
-			return c.s.reply(d.admin(c.s.merge(command("serverStatus"), c.arg(0)), reads))
+			return c.s.reply(d.admin(c.JS.merge(command("serverStatus"), c.arg(0)), reads))
 		}, "Returns the server's counters."},
 		{"serverBuildInfo", "", adminCommand("buildInfo"), "Returns the server's version and how it was built."},
 		{"hostInfo", "", adminCommand("hostInfo"), "Returns what the server runs on."},
@@ -21,13 +22,13 @@ func databaseAdminMethods() []method[*database] {
 		{"commandHelp", "name:string", func(c *call, d *database) goja.Value {
 			help, err := d.run(bson.D{{Key: c.text(0), Value: int32(1)}, {Key: "help", Value: true}}).LookupErr("help")
 			if err != nil {
-				c.s.throwCoded(runtimeError, codeCommandFailed, "Error running command commandHelp ")
+				c.JS.throwCoded(runtimeError, codeCommandFailed, "Error running command commandHelp ")
 			}
-			return c.s.world.ToJS(help)
+			return c.JS.world.ToJS(help)
 		}, "Returns the server's own help on a command."},
 		{"currentOp", "filter?:boolean|object", dbCurrentOp, "Returns the operations that run now."},
 		{"killOp", "id:any", func(c *call, d *database) goja.Value {
-			return c.s.reply(d.admin(command("killOp", bson.E{Key: "op", Value: c.s.value(c.arg(0))})))
+			return c.s.reply(d.admin(command("killOp", bson.E{Key: "op", Value: c.JS.value(c.arg(0))})))
 		}, "Ends an operation."},
 		{"getProfilingStatus", "", func(c *call, d *database) goja.Value {
 			return c.s.reply(d.run(bson.D{{Key: "profile", Value: int32(-1)}}))
@@ -37,9 +38,9 @@ func databaseAdminMethods() []method[*database] {
 			reply := d.admin(command("getParameter", bson.E{Key: "logComponentVerbosity", Value: int32(1)}), reads)
 			components, err := reply.LookupErr("logComponentVerbosity")
 			if err != nil {
-				c.s.throwCoded(runtimeError, codeCommandFailed, "Error running command  %s", textAt(reply, "errmsg"))
+				c.JS.throwCoded(runtimeError, codeCommandFailed, "Error running command  %s", rawdoc.Text(reply, "errmsg"))
 			}
-			return c.s.world.ToJS(components)
+			return c.JS.world.ToJS(components)
 		}, "Returns the verbosity of each log component."},
 		{"setLogLevel", "level:number component?:any", dbSetLogLevel, "Sets the verbosity of a log component."},
 		{"fsyncLock", "", func(c *call, d *database) goja.Value {
@@ -47,7 +48,7 @@ func databaseAdminMethods() []method[*database] {
 		}, "Flushes and blocks writes."},
 		{"fsyncUnlock", "", adminCommand("fsyncUnlock"), "Ends fsyncLock."},
 		{"shutdownServer", "options?:object", func(c *call, d *database) goja.Value {
-			return c.s.reply(d.admin(c.s.merge(command("shutdown"), c.arg(0))))
+			return c.s.reply(d.admin(c.JS.merge(command("shutdown"), c.arg(0))))
 		}, "Stops the server."},
 		{"rotateCertificates", "message?:string", func(c *call, d *database) goja.Value {
 			body := command("rotateCertificates")
@@ -57,19 +58,19 @@ func databaseAdminMethods() []method[*database] {
 			return c.s.reply(d.admin(body))
 		}, "Loads the TLS certificates again."},
 		{"getLastError", "w?:any wtimeout?:number", func(c *call, _ *database) goja.Value {
-			c.s.deprecate("Database.getLastError() is deprecated and has no effect. Errors are thrown.")
+			c.JS.deprecate("Database.getLastError() is deprecated and has no effect. Errors are thrown.")
 			return goja.Null()
 		}, ""},
 		{"getLastErrorObj", "", func(c *call, _ *database) goja.Value {
-			c.s.deprecate("Database.getLastErrorObj() is deprecated and has no effect. Errors are thrown.")
-			return c.s.newObject("err", goja.Null(), "ok", 1)
+			c.JS.deprecate("Database.getLastErrorObj() is deprecated and has no effect. Errors are thrown.")
+			return c.JS.newObject("err", goja.Null(), "ok", 1)
 		}, ""},
 		{"setSecondaryOk", "", func(_ *call, d *database) goja.Value { d.on.allowSecondaries(); return nil }, "Deprecated: use setReadPref."},
 		{"setSlaveOk", "", func(_ *call, d *database) goja.Value { d.on.allowSecondaries(); return nil }, ""},
 		{"getSecondaryOk", "", dbSecondaryOk, ""},
 		{"getSlaveOk", "", dbSecondaryOk, ""},
 		{"getProfilingLevel", "", func(c *call, d *database) goja.Value {
-			return c.s.world.ToJS(d.run(bson.D{{Key: "profile", Value: int32(-1)}}, reads).Lookup("was"))
+			return c.JS.world.ToJS(d.run(bson.D{{Key: "profile", Value: int32(-1)}}, reads).Lookup("was"))
 		}, "Returns the profiler's level as a number."},
 		{"cloneDatabase", "", removed("cloneDatabase"), ""},
 		{"copyDatabase", "", removed("copyDatabase"), ""},
@@ -83,22 +84,22 @@ func adminCommand(name string) func(*call, *database) goja.Value {
 
 func removed(name string) func(*call, *database) goja.Value {
 	return func(c *call, _ *database) goja.Value {
-		c.s.throwCoded(deprecated, codeDeprecated, "`%s()` was removed because it was deprecated in MongoDB 4.0", name)
+		c.JS.throwCoded(deprecated, codeDeprecated, "`%s()` was removed because it was deprecated in MongoDB 4.0", name)
 		return nil
 	}
 }
 
 func dbSecondaryOk(c *call, d *database) goja.Value {
-	return c.s.rt.ToValue(d.on.readPref().Mode() != readpref.PrimaryMode)
+	return c.JS.rt.ToValue(d.on.readPref().Mode() != readpref.PrimaryMode)
 }
 
 // dbListCommands shows the commands with today's words for secondaries.
 func dbListCommands(c *call, d *database) goja.Value {
 	list, ok := d.run(command("listCommands"), reads).Lookup("commands").DocumentOK()
 	if !ok {
-		c.s.throwCoded(runtimeError, codeCommandFailed, "Error running command listCommands ")
+		c.JS.throwCoded(runtimeError, codeCommandFailed, "Error running command listCommands ")
 	}
-	commands := c.s.world.DocToJS(list)
+	commands := c.JS.world.DocToJS(list)
 	for _, name := range commands.Keys() {
 		about, _ := commands.Get(name).(*goja.Object)
 		for _, word := range [][2]string{{"slaveOk", "secondaryOk"}, {"slaveOverrideOk", "secondaryOverrideOk"}} {
@@ -122,18 +123,18 @@ func dbCurrentOp(c *call, d *database) goja.Value {
 		spec[1].Value = a.ToBoolean()
 		filtered = false
 	case c.has(0) && !goja.IsNull(a):
-		elems, err := c.s.document(a).Elements()
+		elems, err := c.JS.document(a).Elements()
 		if err != nil {
-			c.s.throwConversion(err)
+			c.JS.throwConversion(err)
 		}
 		for _, el := range elems {
 			switch el.Key() {
 			case "$all":
-				spec[1].Value = truthy(el.Value())
+				spec[1].Value = rawdoc.Truthy(el.Value())
 			case "$ownOps":
-				spec[0].Value = !truthy(el.Value())
+				spec[0].Value = !rawdoc.Truthy(el.Value())
 			case "$truncateOps":
-				spec[2].Value = truthy(el.Value())
+				spec[2].Value = rawdoc.Truthy(el.Value())
 			default:
 				match = append(match, bson.E{Key: el.Key(), Value: el.Value()})
 			}
@@ -156,28 +157,28 @@ func dbCurrentOp(c *call, d *database) goja.Value {
 	if err != nil {
 		c.s.throwServer(err)
 	}
-	return c.s.newObject("inprog", c.s.array(ops), "ok", 1)
+	return c.JS.newObject("inprog", c.JS.array(ops), "ok", 1)
 }
 
 func dbSetProfilingLevel(c *call, d *database) goja.Value {
 	level := c.arg(0).ToFloat()
 	if level < 0 || level > 2 || level != float64(int(level)) {
-		c.s.throwInvalid("Input level %s is out of range [0..2]", c.arg(0))
+		c.JS.throwInvalid("Input level %s is out of range [0..2]", c.arg(0))
 	}
 	body := bson.D{{Key: "profile", Value: int32(level)}}
 	if goja.IsNumber(c.arg(1)) {
-		body = append(body, bson.E{Key: "slowms", Value: c.s.value(c.arg(1))})
+		body = append(body, bson.E{Key: "slowms", Value: c.JS.value(c.arg(1))})
 	} else {
-		body = c.s.merge(body, c.arg(1))
+		body = c.JS.merge(body, c.arg(1))
 	}
 	return c.s.reply(d.run(body))
 }
 
 func dbSetLogLevel(c *call, d *database) goja.Value {
-	var verbosity any = bson.D{{Key: "verbosity", Value: c.s.value(c.arg(0))}}
+	var verbosity any = bson.D{{Key: "verbosity", Value: c.JS.value(c.arg(0))}}
 	if c.has(1) {
 		if !goja.IsString(c.arg(1)) {
-			c.s.throwInvalid("setLogLevel component must be a string: got %s", typeOf(c.arg(1)))
+			c.JS.throwInvalid("setLogLevel component must be a string: got %s", typeOf(c.arg(1)))
 		}
 		parts := strings.Split(c.text(1), ".")
 		for i := len(parts) - 1; i >= 0; i-- {

@@ -27,16 +27,16 @@ func databaseUserMethods() []method[*database] {
 		{"grantPrivilegesToRole", "name:string privileges:object writeConcern?:object", changeList("grantPrivilegesToRole", "privileges"), "Gives privileges to a role."},
 		{"revokePrivilegesFromRole", "name:string privileges:object writeConcern?:object", changeList("revokePrivilegesFromRole", "privileges"), "Takes privileges from a role."},
 		{"getUser", "name:string options?:object", func(c *call, d *database) goja.Value {
-			return c.firstOf(d.run(c.s.merge(bson.D{{Key: "usersInfo", Value: bson.D{{Key: "user", Value: c.text(0)}, {Key: "db", Value: d.name}}}}, c.arg(1)), reads), "users")
+			return c.firstOf(d.run(c.JS.merge(bson.D{{Key: "usersInfo", Value: bson.D{{Key: "user", Value: c.text(0)}, {Key: "db", Value: d.name}}}}, c.arg(1)), reads), "users")
 		}, "Returns a user, or null."},
 		{"getUsers", "options?:object", func(c *call, d *database) goja.Value {
-			return c.s.reply(d.run(c.s.merge(command("usersInfo"), c.arg(0)), reads))
+			return c.s.reply(d.run(c.JS.merge(command("usersInfo"), c.arg(0)), reads))
 		}, "Returns the users of this database."},
 		{"getRole", "name:string options?:object", func(c *call, d *database) goja.Value {
-			return c.firstOf(d.run(c.s.merge(bson.D{{Key: "rolesInfo", Value: bson.D{{Key: "role", Value: c.text(0)}, {Key: "db", Value: d.name}}}}, c.arg(1)), reads), "roles")
+			return c.firstOf(d.run(c.JS.merge(bson.D{{Key: "rolesInfo", Value: bson.D{{Key: "role", Value: c.text(0)}, {Key: "db", Value: d.name}}}}, c.arg(1)), reads), "roles")
 		}, "Returns a role, or null."},
 		{"getRoles", "options?:object", func(c *call, d *database) goja.Value {
-			return c.s.reply(d.run(c.s.merge(command("rolesInfo"), c.arg(0)), reads))
+			return c.s.reply(d.run(c.JS.merge(command("rolesInfo"), c.arg(0)), reads))
 		}, "Returns the roles of this database."},
 		{"auth", "user?:string|object password?:any", dbAuth, "Logs in: connects again as that user."},
 		{"logout", "", func(c *call, d *database) goja.Value {
@@ -52,25 +52,25 @@ func (c *call) firstOf(reply bson.Raw, field string) goja.Value {
 	if err != nil || len(docs) == 0 {
 		return goja.Null()
 	}
-	return c.s.world.ToJS(docs[0])
+	return c.JS.world.ToJS(docs[0])
 }
 
 // createUser takes the password from the user when it is missing.
 func createUser(c *call, d *database) goja.Value {
 	o := c.object(0)
 	c.requireProperties(o, "user", "roles")
-	body := c.s.merge(bson.D{{Key: "createUser", Value: c.s.value(o.Get("user"))}}, o, "user", "passwordDigestor")
+	body := c.JS.merge(bson.D{{Key: "createUser", Value: c.JS.value(o.Get("user"))}}, o, "user", "passwordDigestor")
 	switch pwd := property(o, "pwd"); {
 	case d.name == "$external":
 		if pwd != nil {
-			c.s.throwInvalid("Cannot set password for users on the $external database")
+			c.JS.throwInvalid("Cannot set password for users on the $external database")
 		}
 	case pwd == nil:
 		typed := c.askPassword()
 		if typed == nil {
 			c.requireProperties(o, "pwd")
 		}
-		set(&body, "pwd", c.s.value(typed))
+		set(&body, "pwd", c.JS.value(typed))
 	}
 	c.refuseField(o, "createUser")
 	return c.s.reply(d.run(c.concern(c.digested(body, o.Get("user").String(), o), 1)))
@@ -80,20 +80,20 @@ func createRole(c *call, d *database) goja.Value {
 	o := c.object(0)
 	c.requireProperties(o, "role", "privileges", "roles")
 	c.refuseField(o, "createRole")
-	return c.s.reply(d.run(c.concern(c.s.merge(bson.D{{Key: "createRole", Value: c.s.value(o.Get("role"))}}, o, "role"), 1)))
+	return c.s.reply(d.run(c.concern(c.JS.merge(bson.D{{Key: "createRole", Value: c.JS.value(o.Get("role"))}}, o, "role"), 1)))
 }
 
 // refuseField keeps a document from naming the command itself.
 func (c *call) refuseField(o *goja.Object, name string) {
 	if v := property(o, name); v != nil && v.ToBoolean() {
-		c.s.throwInvalid("Cannot set %s field in helper method", name)
+		c.JS.throwInvalid("Cannot set %s field in helper method", name)
 	}
 }
 
 func (c *call) requireProperties(o *goja.Object, names ...string) {
 	for _, name := range names {
 		if property(o, name) == nil {
-			c.s.throwInvalid("Missing required property: %q", name)
+			c.JS.throwInvalid("Missing required property: %q", name)
 		}
 	}
 }
@@ -111,24 +111,24 @@ func (c *call) digested(body bson.D, user string, o *goja.Object) bson.D {
 	case "client":
 		pwd := orUndefined(property(o, "pwd"))
 		if !goja.IsString(pwd) {
-			c.s.throwInvalid("User passwords must be of type string. Was given password with type %s", typeOf(pwd))
+			c.JS.throwInvalid("User passwords must be of type string. Was given password with type %s", typeOf(pwd))
 		}
 		sum := md5.Sum([]byte(user + ":mongo:" + pwd.String()))
 		set(&body, "digestPassword", false)
 		set(&body, "pwd", hex.EncodeToString(sum[:]))
 	default:
-		c.s.throwInvalid("Invalid field: passwordDigestor must be 'client' or 'server', got %s", v)
+		c.JS.throwInvalid("Invalid field: passwordDigestor must be 'client' or 'server', got %s", v)
 	}
 	return body
 }
 
 func updateUser(c *call, d *database) goja.Value {
-	body := c.s.merge(bson.D{{Key: "updateUser", Value: c.text(0)}}, c.arg(1), "passwordDigestor")
+	body := c.JS.merge(bson.D{{Key: "updateUser", Value: c.text(0)}}, c.arg(1), "passwordDigestor")
 	return c.s.reply(d.run(c.concern(c.digested(body, c.text(0), c.object(1)), 2)))
 }
 
 func updateRole(c *call, d *database) goja.Value {
-	return c.s.reply(d.run(c.concern(c.s.merge(bson.D{{Key: "updateRole", Value: c.text(0)}}, c.arg(1)), 2)))
+	return c.s.reply(d.run(c.concern(c.JS.merge(bson.D{{Key: "updateRole", Value: c.text(0)}}, c.arg(1)), 2)))
 }
 
 func changeUserPassword(c *call, d *database) goja.Value {
@@ -137,7 +137,7 @@ func changeUserPassword(c *call, d *database) goja.Value {
 
 func changeList(name, field string) func(*call, *database) goja.Value {
 	return func(c *call, d *database) goja.Value {
-		return c.s.reply(d.run(c.concern(bson.D{{Key: name, Value: c.text(0)}, {Key: field, Value: c.s.value(c.arg(1))}}, 2)))
+		return c.s.reply(d.run(c.concern(bson.D{{Key: name, Value: c.text(0)}, {Key: field, Value: c.JS.value(c.arg(1))}}, 2)))
 	}
 }
 
@@ -158,5 +158,5 @@ func (c *call) concern(body bson.D, i int) bson.D {
 	if !c.has(i) {
 		return body
 	}
-	return append(body, bson.E{Key: "writeConcern", Value: c.s.document(c.arg(i))})
+	return append(body, bson.E{Key: "writeConcern", Value: c.JS.document(c.arg(i))})
 }

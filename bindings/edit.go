@@ -24,12 +24,12 @@ func (c *call) edit() goja.Value {
 	}
 	given := strings.Join(words, " ")
 	if c.s.console == nil || c.s.console.Run == nil || c.s.cfg.Sandbox {
-		c.s.throw("Error", "edit works at a prompt only")
+		c.JS.throw("Error", "edit works at a prompt only")
 	}
-	c.s.write("Opening an editor...\n")
+	c.JS.write("Opening an editor...\n")
 	editor := c.s.editor()
 	if len(editor) == 0 {
-		c.s.throw("Error", "Command failed with an error: please define an external editor: config.set(\"editor\", \"...\"), or $VISUAL or $EDITOR")
+		c.JS.throw("Error", "Command failed with an error: please define an external editor: config.set(\"editor\", \"...\"), or $VISUAL or $EDITOR")
 	}
 	text, assigned := c.s.edited, ""
 	switch {
@@ -40,7 +40,7 @@ func (c *call) edit() goja.Value {
 	}
 	text, err := c.runEditor(editor, text)
 	if err != nil {
-		c.s.throw("Error", "Command failed with an error: %s", err)
+		c.JS.throw("Error", "Command failed with an error: %s", err)
 	}
 	c.s.edited = text
 	c.s.suggestion = assigned + text
@@ -71,11 +71,11 @@ func (c *call) sourceOf(name string) string {
 		return ""
 	}
 	if _, isFunction := goja.AssertFunction(v); !isFunction {
-		return c.s.world.Printjson(v)
+		return c.JS.world.Printjson(v)
 	}
 	source := v.String()
 	if strings.HasSuffix(source, "{ [native code] }") {
-		c.s.throw("Error", "%s is part of the shell: there is no source to edit", name)
+		c.JS.throw("Error", "%s is part of the shell: there is no source to edit", name)
 	}
 	return source
 }

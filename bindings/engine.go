@@ -197,7 +197,7 @@ func (s *Engine) remember(v goja.Value, err error) {
 // shown as they come, as heredocs expect (spec 04 §1.9).
 func (s *Engine) RunFile(ctx context.Context, path string) (Result, error) {
 	if path == "-" {
-		text, err := io.ReadAll(s.stdin())
+		text, err := io.ReadAll(s.standardInput())
 		if err != nil {
 			return Result{}, fmt.Errorf("standard input: %w", err)
 		}
@@ -217,7 +217,8 @@ func (s *Engine) RunFile(ctx context.Context, path string) (Result, error) {
 	return Result{value: v}, nil
 }
 
-func (s *Engine) stdin() io.Reader {
+// standardInput is what scripts read.
+func (s *Engine) standardInput() io.Reader {
 	if s.cfg.Stdin != nil {
 		return s.cfg.Stdin
 	}
@@ -346,3 +347,13 @@ func (s *Engine) exitCode() int {
 	s.warn("process.exitCode " + v.String() + " is not between 0 and 255")
 	return 1
 }
+
+// atExit has a function called with the exit code when the shell is closed, the
+// last one first.
+func (s *Engine) atExit(f goja.Callable) { s.exits = append(s.exits, f) }
+
+// inScript reports whether the code of a file runs.
+func (s *Engine) inScript() bool { return len(s.dirs) > 0 }
+
+// context is that of the running call.
+func (s *Engine) context() context.Context { return s.ctx }

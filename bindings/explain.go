@@ -15,8 +15,8 @@ type explainable struct {
 
 func (s *Shell) newExplainable(coll *collection, verbosity string) *explainable {
 	e := &explainable{coll: coll, verbosity: verbosity}
-	e.object = s.instance(e, prototype(s, "Explainable", explainMethods()))
-	s.world.SetPrinter(e.object, func() string { return "Explainable(" + coll.namespace() + ")" })
+	e.object = s.JS.instance(e, prototype(s, "Explainable", explainMethods()))
+	s.JS.world.SetPrinter(e.object, func() string { return "Explainable(" + coll.namespace() + ")" })
 	return e
 }
 
@@ -34,7 +34,7 @@ func (c *call) verbosity(i int) string {
 	case goja.IsString(v):
 		return v.String()
 	}
-	c.s.throwInvalid("verbosity must be a string")
+	c.JS.throwInvalid("verbosity must be a string")
 	return ""
 }
 
@@ -64,21 +64,21 @@ func explainMethods() []method[*explainable] {
 		}, "Explains a find; cursor methods refine it, finish() or printing gives the plan."},
 		{"aggregate", "pipeline?:object options?:object", func(c *call, e *explainable) goja.Value {
 			pipeline, options := c.stageArguments()
-			body := bson.D{{Key: "aggregate", Value: e.coll.name}, {Key: "pipeline", Value: c.s.value(pipeline)}, {Key: "cursor", Value: bson.D{}}}
-			return e.explain(c, c.s.merge(body, options, notSent...))
+			body := bson.D{{Key: "aggregate", Value: e.coll.name}, {Key: "pipeline", Value: c.JS.value(pipeline)}, {Key: "cursor", Value: bson.D{}}}
+			return e.explain(c, c.JS.merge(body, options, notSent...))
 		}, "Explains a pipeline."},
 		{"count", "query?:object options?:object", func(c *call, e *explainable) goja.Value {
 			body := bson.D{{Key: "count", Value: e.coll.name}, {Key: "query", Value: c.filterArg(0)}}
-			return e.explain(c, c.s.merge(body, c.arg(1), notSent...))
+			return e.explain(c, c.JS.merge(body, c.arg(1), notSent...))
 		}, "Explains a count."},
 		{"distinct", "field:string query?:object options?:object", func(c *call, e *explainable) goja.Value {
 			body := bson.D{{Key: "distinct", Value: e.coll.name}, {Key: "key", Value: c.text(0)}, {Key: "query", Value: c.filterArg(1)}}
-			return e.explain(c, c.s.merge(body, c.arg(2), notSent...))
+			return e.explain(c, c.JS.merge(body, c.arg(2), notSent...))
 		}, "Explains a distinct."},
 		{"update", "filter:object update:object options?:object", func(c *call, e *explainable) goja.Value {
 			options := c.object(2)
 			multi := property(options, "multi")
-			u := c.s.value(c.arg(1)) // as update() takes it: a replacement too
+			u := c.JS.value(c.arg(1)) // as update() takes it: a replacement too
 			op := c.s.updateStatement(c.object(0), &u, options, multi != nil && multi.ToBoolean())
 			return e.explain(c, bson.D{{Key: "update", Value: e.coll.name}, {Key: "updates", Value: bson.A{op.doc}}})
 		}, "Explains an update."},
@@ -106,7 +106,7 @@ func explainMethods() []method[*explainable] {
 		{"mapReduce", "map:any reduce:any optionsOrOut:any", func(c *call, e *explainable) goja.Value {
 			return e.explain(c, c.mapReduceBody(e.coll))
 		}, "Explains a mapReduce."},
-		{"getVerbosity", "", func(c *call, e *explainable) goja.Value { return c.s.rt.ToValue(e.verbosity) }, "Returns the verbosity."},
+		{"getVerbosity", "", func(c *call, e *explainable) goja.Value { return c.JS.rt.ToValue(e.verbosity) }, "Returns the verbosity."},
 		{"setVerbosity", "verbosity:any", func(c *call, e *explainable) goja.Value {
 			e.verbosity = c.verbosity(0)
 			return nil
@@ -123,8 +123,8 @@ type planCache struct {
 
 func (s *Shell) newPlanCache(coll *collection) goja.Value {
 	p := &planCache{coll: coll}
-	o := s.instance(p, prototype(s, "PlanCache", planCacheMethods()))
-	s.world.SetPrinter(o, func() string { return "PlanCache for collection " + coll.name + "." })
+	o := s.JS.instance(p, prototype(s, "PlanCache", planCacheMethods()))
+	s.JS.world.SetPrinter(o, func() string { return "PlanCache for collection " + coll.name + "." })
 	return o
 }
 
@@ -134,19 +134,19 @@ func planCacheMethods() []method[*planCache] {
 			stages := []bson.D{{{Key: "$planCacheStats", Value: bson.D{}}}}
 			if o := c.object(0); o != nil {
 				for _, st := range c.s.items(o) {
-					stages = append(stages, c.s.merge(bson.D{}, st))
+					stages = append(stages, c.JS.merge(bson.D{}, st))
 				}
 			}
-			return c.s.array(c.s.aggregateAll(p.coll.d, p.coll.name, stages...))
+			return c.JS.array(c.s.aggregateAll(p.coll.d, p.coll.name, stages...))
 		}, "Returns the cached plans."},
 		{"clear", "", func(c *call, p *planCache) goja.Value {
 			return c.s.reply(p.coll.d.run(bson.D{{Key: "planCacheClear", Value: p.coll.name}}))
 		}, "Forgets all plans."},
 		{"clearPlansByQuery", "query:object projection?:object sort?:object", func(c *call, p *planCache) goja.Value {
-			body := bson.D{{Key: "planCacheClear", Value: p.coll.name}, {Key: "query", Value: c.s.document(c.arg(0))}}
+			body := bson.D{{Key: "planCacheClear", Value: p.coll.name}, {Key: "query", Value: c.JS.document(c.arg(0))}}
 			for i, name := range []string{"projection", "sort"} {
 				if c.has(i + 1) {
-					body = append(body, bson.E{Key: name, Value: c.s.document(c.arg(i + 1))})
+					body = append(body, bson.E{Key: name, Value: c.JS.document(c.arg(i + 1))})
 				}
 			}
 			return c.s.reply(p.coll.d.run(body))
@@ -157,6 +157,6 @@ func planCacheMethods() []method[*planCache] {
 }
 
 func (c *call) planCacheGone(name string) goja.Value {
-	c.s.throwCoded(deprecated, codeDeprecated, "PlanCache.%s was deprecated, please use PlanCache.list instead", name)
+	c.JS.throwCoded(deprecated, codeDeprecated, "PlanCache.%s was deprecated, please use PlanCache.list instead", name)
 	return nil
 }

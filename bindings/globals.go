@@ -22,34 +22,34 @@ func (s *Shell) defineGlobals() {
 		"assert":          s.newAssert,
 		"Random":          s.newRandom,
 		"DBQuery":         s.newDBQuery,
-		"help":            func() goja.Value { return s.helpFunction(s.help) },
+		"help":            func() goja.Value { return s.JS.helpFunction(s.help) },
 		"Mongo":           s.newMongoConstructor,
-		"require":         func() goja.Value { return s.newRequire("") },
+		"require":         func() goja.Value { return s.JS.newRequire("") },
 		"fs":              func() goja.Value { return s.module("fs") },
 		"path":            func() goja.Value { return s.module("path") },
 		"os":              func() goja.Value { return s.module("os") },
 		"util":            func() goja.Value { return s.module("util") },
 		"crypto":          func() goja.Value { return s.module("crypto") },
-		"global":          func() goja.Value { return s.rt.GlobalObject() },
+		"global":          func() goja.Value { return s.JS.rt.GlobalObject() },
 		"structuredClone": s.newStructuredClone,
 		"performance":     s.newPerformance,
 	} {
-		s.lazy(name, build)
+		s.JS.lazy(name, build)
 	}
 	for name, build := range s.legacyClasses() {
-		s.lazy(name, build)
+		s.JS.lazy(name, build)
 	}
 	for _, name := range []string{"Buffer", "TextEncoder", "TextDecoder"} {
-		s.lazy(name, func() goja.Value { return s.bytesGlobal(name) })
+		s.JS.lazy(name, func() goja.Value { return s.bytesGlobal(name) })
 	}
 	for _, name := range []string{"AbortController", "AbortSignal", "Event", "EventTarget", "atob", "btoa", "fetch"} {
-		s.lazy(name, func() goja.Value { return s.webGlobal(name) })
+		s.JS.lazy(name, func() goja.Value { return s.webGlobal(name) })
 	}
 	for _, name := range []string{"URL", "URLSearchParams"} {
-		s.lazy(name, func() goja.Value { return s.module("url").(*goja.Object).Get(name) })
+		s.JS.lazy(name, func() goja.Value { return s.module("url").(*goja.Object).Get(name) })
 	}
 	for _, name := range []string{"url", "events", "timers"} {
-		s.lazy(name, func() goja.Value { return s.module(name) })
+		s.JS.lazy(name, func() goja.Value { return s.module(name) })
 	}
 	s.defineIt()
 }
@@ -59,19 +59,19 @@ func (s *Shell) defineGlobals() {
 func (s *Shell) defineDB() {
 	get := func(goja.FunctionCall) goja.Value {
 		if s.db == nil {
-			s.throwCoded(invalidInput, codeNotConnected, "No connected database")
+			s.JS.throwCoded(invalidInput, codeNotConnected, "No connected database")
 		}
 		return s.db.object
 	}
 	set := func(fc goja.FunctionCall) goja.Value {
 		d, ok := receiver[*database](fc.Argument(0))
 		if !ok {
-			s.throwCoded(invalidInput, codeInvalidOperation, "Cannot reassign 'db' to non-Database type")
+			s.JS.throwCoded(invalidInput, codeInvalidOperation, "Cannot reassign 'db' to non-Database type")
 		}
 		s.useDatabase(d)
 		return goja.Undefined()
 	}
-	must(s.rt.GlobalObject().DefineAccessorProperty("db", s.rt.ToValue(get), s.rt.ToValue(set), goja.FLAG_TRUE, goja.FLAG_TRUE))
+	must(s.JS.rt.GlobalObject().DefineAccessorProperty("db", s.JS.rt.ToValue(get), s.JS.rt.ToValue(set), goja.FLAG_TRUE, goja.FLAG_TRUE))
 }
 
 func (s *Shell) useDatabase(d *database) {

@@ -1,6 +1,7 @@
 package bindings
 
 import (
+	"shardsh/bindings/plaintext"
 	"strings"
 
 	"github.com/dop251/goja"
@@ -30,7 +31,7 @@ func (s *Engine) helpTable(heading string, rows [][2]string) string {
 	b.WriteString("\n  " + s.paint(headingColor, heading+":") + "\n\n")
 	for _, r := range rows {
 		column := "    " + r[0]
-		for _, line := range wrapped(r[1], helpWidth-helpColumn) {
+		for _, line := range plaintext.Wrapped(r[1], helpWidth-helpColumn) {
 			gap := max(1, helpColumn-len([]rune(column)))
 			b.WriteString(column + strings.Repeat(" ", gap) + line + "\n")
 			column = ""
@@ -60,7 +61,7 @@ func (s *Engine) shownHelp(text string) goja.Value { return s.instanceOfShown(&s
 // helpFunction is a help that works with and without call parentheses
 // (spec 04 §2.4).
 func (s *Engine) helpFunction(text func() string) goja.Value {
-	f := s.function("help", func(c *Call) goja.Value { return c.js.helpObject(text) })
+	f := s.function("help", func(c *Call) goja.Value { return c.JS.helpObject(text) })
 	s.world.SetPrinter(f, func() string { return text() })
 	return f
 }
@@ -76,4 +77,20 @@ func (s *Engine) receiver(class string) string {
 		return ""
 	}
 	return s.cfg.Receivers()[class]
+}
+
+// helpOn is the help of a function of the shell's own.
+func (s *Engine) helpOn(f *goja.Object) (h helpEntry, ok bool) {
+	h, ok = s.classes.helps[f]
+	return h, ok
+}
+
+// parameter is the name a call form has for an argument.
+func (h helpEntry) parameter(i int) string {
+	_, list, _ := strings.Cut(h.form, "(")
+	names := strings.Split(strings.TrimSuffix(list, ")"), ", ")
+	if i >= len(names) {
+		return ""
+	}
+	return names[i]
 }

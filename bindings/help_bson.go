@@ -39,5 +39,5 @@ func (s *Shell) helpBSON(name string, constructor *goja.Object) {
 	if !ok {
 		return
 	}
-	s.helpProperty(constructor, func() string { return helpEntry{form: about[0], text: about[1]}.render(s.Engine) })
+	s.JS.helpProperty(constructor, func() string { return helpEntry{form: about[0], text: about[1]}.render(s.JS) })
 }

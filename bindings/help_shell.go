@@ -32,5 +32,5 @@ func (s *Shell) help() string {
 			}
 		}
 	}
-	return s.helpTable("Shell Help", rows)
+	return s.JS.helpTable("Shell Help", rows)
 }

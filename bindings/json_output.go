@@ -25,9 +25,9 @@ func (s *Shell) WriteJSON(ctx context.Context, w io.Writer, r Result, style JSON
 	if r.Undefined() {
 		return nil
 	}
-	_, err := s.within(ctx, func() (goja.Value, error) {
+	_, err := s.JS.within(ctx, func() (goja.Value, error) {
 		out := jsonOutput{s: s, w: w, style: style}
-		_, err := s.try(func() string {
+		_, err := s.JS.try(func() string {
 			out.write(s.withoutGossip(r.value))
 			return ""
 		})
@@ -107,9 +107,9 @@ func (o *jsonOutput) text(v goja.Value) string {
 	if o.style.Lines {
 		indent = ""
 	}
-	text, err := o.s.world.EJSON(v, o.style.Canonical, indent)
+	text, err := o.s.JS.world.EJSON(v, o.style.Canonical, indent)
 	if err != nil {
-		o.s.rethrow(err)
+		o.s.JS.rethrow(err)
 	}
 	return text
 }

@@ -21,7 +21,7 @@ func (s *Shell) legacyClasses() map[string]func() goja.Value {
 			return s.classOf("DBCollection", "mongo:object db:object name:string fullName?:string", s.collectionPrototype(), func(c *call) *goja.Object {
 				d, ok := receiver[*database](c.arg(1))
 				if !ok {
-					c.s.throwInvalid("DBCollection needs a database as its second argument")
+					c.JS.throwInvalid("DBCollection needs a database as its second argument")
 				}
 				return d.checkedCollection(c.text(2)).object
 			})
@@ -31,10 +31,10 @@ func (s *Shell) legacyClasses() map[string]func() goja.Value {
 		"WriteResult":     func() goja.Value { return s.classStub("WriteResult", s.resultPrototype()) },
 		"WriteError":      func() goja.Value { return s.classStub("WriteError", s.namedPrototype("WriteError")) },
 		"BulkWriteError": func() goja.Value {
-			return s.classStub("BulkWriteError", s.world.NewError("MongoBulkWriteError", "").Prototype())
+			return s.classStub("BulkWriteError", s.JS.world.NewError("MongoBulkWriteError", "").Prototype())
 		},
 		"WriteCommandError": func() goja.Value {
-			return s.classStub("WriteCommandError", s.world.NewError("MongoServerError", "").Prototype())
+			return s.classStub("WriteCommandError", s.JS.world.NewError("MongoServerError", "").Prototype())
 		},
 		"ErrorCodes":       s.newErrorCodes,
 		"ErrorCodeStrings": s.newErrorCodeStrings,
@@ -45,7 +45,7 @@ func (s *Shell) legacyClasses() map[string]func() goja.Value {
 func (c *call) mongoArgument(i int) *mongoObject {
 	m, ok := receiver[*mongoObject](c.arg(i))
 	if !ok {
-		c.s.throwInvalid("Argument at position %d must be a connection, such as db.getMongo()", i)
+		c.JS.throwInvalid("Argument at position %d must be a connection, such as db.getMongo()", i)
 	}
 	return m
 }
@@ -54,7 +54,7 @@ func (c *call) mongoArgument(i int) *mongoObject {
 func (s *Shell) classOf(name, signature string, proto *goja.Object, build func(c *call) *goja.Object) goja.Value {
 	params := parseSignature(signature)
 	return s.newClass(name, proto, func(args []goja.Value) *goja.Object {
-		c := &call{&Call{js: s.Engine, args: args}, s}
+		c := &call{&Call{JS: s.JS, args: args}, s}
 		c.check(name, params)
 		return build(c)
 	})
@@ -64,17 +64,17 @@ func (s *Shell) classOf(name, signature string, proto *goja.Object, build func(c
 // prototypes work (spec 04 §4.11).
 func (s *Shell) classStub(name string, proto *goja.Object) goja.Value {
 	return s.newClass(name, proto, func([]goja.Value) *goja.Object {
-		s.throwType("%s cannot be constructed", name)
+		s.JS.throwType("%s cannot be constructed", name)
 		return nil
 	})
 }
 
 func (s *Shell) newClass(name string, proto *goja.Object, build func(args []goja.Value) *goja.Object) goja.Value {
-	ctor := s.rt.ToValue(func(cc goja.ConstructorCall) *goja.Object {
-		defer s.containFaults()
+	ctor := s.JS.rt.ToValue(func(cc goja.ConstructorCall) *goja.Object {
+		defer s.JS.containFaults()
 		return build(cc.Arguments)
 	}).(*goja.Object)
-	must(ctor.DefineDataProperty("name", s.rt.ToValue(name), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+	must(ctor.DefineDataProperty("name", s.JS.rt.ToValue(name), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE))
 	must(ctor.Set("prototype", proto))
 	return ctor
 }
@@ -98,7 +98,7 @@ func unnamed(name string) bool { return len(name) > 8 && name[:8] == "Location" 
 
 // newErrorCodes makes ErrorCodes, from the names of errors to their numbers.
 func (s *Shell) newErrorCodes() goja.Value {
-	o := s.rt.NewObject()
+	o := s.JS.rt.NewObject()
 	for code, name := range namedCodes {
 		must(o.Set(name, int64(code)))
 	}
@@ -107,7 +107,7 @@ func (s *Shell) newErrorCodes() goja.Value {
 
 // newErrorCodeStrings is ErrorCodes the other way round.
 func (s *Shell) newErrorCodeStrings() goja.Value {
-	o := s.rt.NewObject()
+	o := s.JS.rt.NewObject()
 	for code, name := range namedCodes {
 		must(o.Set(strconv.Itoa(int(code)), name))
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"shardsh/bindings/plaintext"
 	"strings"
 
 	"github.com/dop251/goja"
@@ -36,9 +37,9 @@ func (s *Shell) toJSON(v goja.Value, oneLine bool) string {
 		return v.String()
 	}
 	if _, ok := receiver[*cursor](v); ok {
-		s.throwInvalid(cursorIsNoValue)
+		s.JS.throwInvalid(cursorIsNoValue)
 	}
-	raw, err := s.world.ToBSON(v)
+	raw, err := s.JS.world.ToBSON(v)
 	if err != nil {
 		return v.String()
 	}
@@ -96,7 +97,7 @@ func oldScalar(v bson.RawValue) string {
 	case bson.TypeString:
 		return jsonString(v.StringValue())
 	case bson.TypeDouble:
-		return plainNumber(v.Double())
+		return plaintext.PlainNumber(v.Double())
 	case bson.TypeInt32:
 		return fmt.Sprint(v.Int32())
 	case bson.TypeInt64:

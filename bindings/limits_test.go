@@ -2,6 +2,7 @@ package bindings
 
 import (
 	"errors"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -9,7 +10,9 @@ import (
 // TestMemoryLimit: a program that takes too much memory ends, whatever it
 // catches, and the shell goes on.
 func TestMemoryLimit(t *testing.T) {
-	c := connect(t, func(cfg *Config) { cfg.MemoryLimit = heapSize() + 64<<20 })
+	var now runtime.MemStats
+	runtime.ReadMemStats(&now)
+	c := connect(t, func(cfg *Config) { cfg.MemoryLimit = now.HeapAlloc + 64<<20 })
 	_, err := c.Eval(t.Context(), "f.js", "let a = [];\ntry { while (true) a.push(new Array(1e5).fill(1)) } catch (e) { print('caught') } finally { print('finally') }")
 	var script *ScriptError
 	if !errors.As(err, &script) || !strings.Contains(script.Message, "MiB of memory") || script.Line != 2 {

@@ -16,8 +16,8 @@ type mockControl struct {
 const mockClass = "MockCluster"
 
 func (s *Shell) newMock() goja.Value {
-	o := s.instance(&mockControl{s: s}, prototype(s, mockClass, mockMethods()))
-	s.world.SetPrinter(o, func() string {
+	o := s.JS.instance(&mockControl{s: s}, prototype(s, mockClass, mockMethods()))
+	s.JS.world.SetPrinter(o, func() string {
 		if s.db == nil {
 			return "MockCluster class not connected"
 		}
@@ -59,11 +59,11 @@ func mockMethods() []method[*mockControl] {
 func (m *mockControl) run(c *call, name string, value any, options goja.Value) bson.Raw {
 	body := bson.D{{Key: name, Value: value}}
 	if options != nil {
-		body = c.s.merge(body, options)
+		body = c.JS.merge(body, options)
 	}
 	reply, err := m.s.send(m.s.requireDB().sibling("admin").request(body))
 	if codeOf(err) == codeCommandNotFound {
-		m.s.throwCoded(invalidInput, codeInvalidOperation, "mock.%s works on the mock cluster only (this is a real server)", mockMethodOf(name))
+		m.s.JS.throwCoded(invalidInput, codeInvalidOperation, "mock.%s works on the mock cluster only (this is a real server)", mockMethodOf(name))
 	}
 	if err != nil {
 		m.s.throwServer(err)
@@ -83,7 +83,7 @@ func (c *call) subject() any {
 	if !c.has(0) {
 		return int32(1)
 	}
-	return c.s.value(c.arg(0))
+	return c.JS.value(c.arg(0))
 }
 
 // mockSends sends the first argument as the command's value and the second,
@@ -97,7 +97,7 @@ func mockPair(name string) func(*call, *mockControl) goja.Value {
 	return func(c *call, m *mockControl) goja.Value {
 		value := c.subject()
 		if c.has(1) {
-			value = bson.A{value, c.s.value(c.arg(1))}
+			value = bson.A{value, c.JS.value(c.arg(1))}
 		}
 		return c.s.reply(m.run(c, name, value, nil))
 	}
@@ -106,6 +106,6 @@ func mockPair(name string) func(*call, *mockControl) goja.Value {
 // mockDate gives the time that a command answers with.
 func mockDate(name string) func(*call, *mockControl) goja.Value {
 	return func(c *call, m *mockControl) goja.Value {
-		return property(c.s.world.DocToJS(m.run(c, name, c.subject(), nil)), "now")
+		return property(c.JS.world.DocToJS(m.run(c, name, c.subject(), nil)), "now")
 	}
 }

@@ -25,7 +25,7 @@ type moduleBuilder struct {
 	o *goja.Object
 }
 
-func (s *Shell) buildModule() moduleBuilder { return moduleBuilder{s: s, o: s.rt.NewObject()} }
+func (s *Shell) buildModule() moduleBuilder { return moduleBuilder{s: s, o: s.JS.rt.NewObject()} }
 
 // add defines a function. A nil result is undefined.
 func (m moduleBuilder) add(name string, f func(c *call) any) {
@@ -34,7 +34,7 @@ func (m moduleBuilder) add(name string, f func(c *call) any) {
 		if v == nil {
 			return nil
 		}
-		return c.s.rt.ToValue(v)
+		return c.JS.rt.ToValue(v)
 	})))
 }
 
@@ -56,14 +56,14 @@ func (s *Shell) newFS() *goja.Object {
 		}
 		force := property(c.object(1), "force")
 		if err := remove(c.text(0)); err != nil && (force == nil || !force.ToBoolean() || !os.IsNotExist(err)) {
-			c.s.rethrow(fileError(err, "rm", c.text(0)))
+			c.JS.rethrow(fileError(err, "rm", c.text(0)))
 		}
 		return nil
 	})
 	m.add("rmdirSync", func(c *call) any {
 		c.s.mayWrite()
 		if err := os.Remove(c.text(0)); err != nil {
-			c.s.rethrow(fileError(err, "rmdir", c.text(0)))
+			c.JS.rethrow(fileError(err, "rmdir", c.text(0)))
 		}
 		return nil
 	})
@@ -75,7 +75,7 @@ func (s *Shell) newFS() *goja.Object {
 		c.s.mayWrite()
 		dir, err := os.MkdirTemp(filepath.Dir(c.text(0)), filepath.Base(c.text(0))+"*")
 		if err != nil {
-			c.s.rethrow(fileError(err, "mkdtemp", c.text(0)))
+			c.JS.rethrow(fileError(err, "mkdtemp", c.text(0)))
 		}
 		return dir
 	})
@@ -87,16 +87,16 @@ func (s *Shell) newFS() *goja.Object {
 		for _, e := range c.s.readDir(c.text(0)) {
 			names = append(names, e.Name())
 		}
-		return c.s.rt.NewArray(names...)
+		return c.JS.rt.NewArray(names...)
 	})
 	m.add("statSync", func(c *call) any {
 		info, err := os.Stat(c.text(0))
 		if err != nil {
-			c.s.rethrow(fileError(err, "stat", c.text(0)))
+			c.JS.rethrow(fileError(err, "stat", c.text(0)))
 		}
-		o := c.s.newObject("size", info.Size(), "mode", int64(info.Mode().Perm()), "mtime", c.s.goValue(info.ModTime()), "mtimeMs", info.ModTime().UnixMilli())
-		define(o, "isFile", c.s.function("isFile", func(c *call) goja.Value { return c.s.rt.ToValue(info.Mode().IsRegular()) }))
-		define(o, "isDirectory", c.s.function("isDirectory", func(c *call) goja.Value { return c.s.rt.ToValue(info.IsDir()) }))
+		o := c.JS.newObject("size", info.Size(), "mode", int64(info.Mode().Perm()), "mtime", c.JS.goValue(info.ModTime()), "mtimeMs", info.ModTime().UnixMilli())
+		define(o, "isFile", c.s.function("isFile", func(c *call) goja.Value { return c.JS.rt.ToValue(info.Mode().IsRegular()) }))
+		define(o, "isDirectory", c.s.function("isDirectory", func(c *call) goja.Value { return c.JS.rt.ToValue(info.IsDir()) }))
 		return o
 	})
 	m.add("mkdirSync", func(c *call) any {
@@ -106,21 +106,21 @@ func (s *Shell) newFS() *goja.Object {
 			mkdir = os.MkdirAll
 		}
 		if err := mkdir(c.text(0), 0o777); err != nil {
-			c.s.rethrow(fileError(err, "mkdir", c.text(0)))
+			c.JS.rethrow(fileError(err, "mkdir", c.text(0)))
 		}
 		return nil
 	})
 	m.add("unlinkSync", func(c *call) any {
 		c.s.mayWrite()
 		if err := os.Remove(c.text(0)); err != nil {
-			c.s.rethrow(fileError(err, "unlink", c.text(0)))
+			c.JS.rethrow(fileError(err, "unlink", c.text(0)))
 		}
 		return nil
 	})
 	m.add("renameSync", func(c *call) any {
 		c.s.mayWrite()
 		if err := os.Rename(c.text(0), c.text(1)); err != nil {
-			c.s.rethrow(fileError(err, "rename", c.text(0)))
+			c.JS.rethrow(fileError(err, "rename", c.text(0)))
 		}
 		return nil
 	})
@@ -173,7 +173,7 @@ func (s *Shell) newPath() *goja.Object {
 		if filepath.IsAbs(c.text(0)) {
 			root = "/"
 		}
-		return c.s.newObject("root", root, "dir", dir, "base", base, "ext", ext, "name", strings.TrimSuffix(base, ext))
+		return c.JS.newObject("root", root, "dir", dir, "base", base, "ext", ext, "name", strings.TrimSuffix(base, ext))
 	})
 	m.add("format", func(c *call) any {
 		part := func(name string) string { return optionalText(property(c.object(0), name)) }
@@ -199,9 +199,9 @@ func (s *Shell) newOS() *goja.Object {
 	m.add("cpus", func(c *call) any {
 		list := make([]any, runtime.NumCPU())
 		for i := range list {
-			list[i] = c.s.rt.NewObject()
+			list[i] = c.JS.rt.NewObject()
 		}
-		return c.s.rt.NewArray(list...)
+		return c.JS.rt.NewArray(list...)
 	})
 	m.add("totalmem", func(*call) any { return int64(memInfo()["MemTotal"]) })
 	m.add("freemem", func(*call) any { return int64(memInfo()["MemAvailable"]) })
@@ -225,14 +225,14 @@ func (s *Shell) newCrypto() *goja.Object {
 	m.add("createHash", func(c *call) any {
 		make := newHash(c.text(0))
 		if make == nil {
-			c.s.throw("Error", "Digest method not supported")
+			c.JS.throw("Error", "Digest method not supported")
 		}
 		return c.s.hasher(make())
 	})
 	m.add("createHmac", func(c *call) any {
 		make := newHash(c.text(0))
 		if make == nil {
-			c.s.throw("Error", "Invalid digest: %s", c.text(0))
+			c.JS.throw("Error", "Invalid digest: %s", c.text(0))
 		}
 		return c.s.hasher(hmac.New(make, []byte(c.text(1))))
 	})
@@ -253,7 +253,7 @@ func (s *Shell) newCrypto() *goja.Object {
 			low, high = high, c.arg(1).ToInteger()
 		}
 		if high <= low {
-			c.s.throw("RangeError", "max must be greater than min")
+			c.JS.throw("RangeError", "max must be greater than min")
 		}
 		return low + rand.Int64N(high-low)
 	})
@@ -302,13 +302,13 @@ func (s *Shell) module(name string) goja.Value {
 	case "events":
 		return s.webGlobal("EventEmitter")
 	case "buffer":
-		return s.newObject("Buffer", s.rt.GlobalObject().Get("Buffer"))
+		return s.JS.newObject("Buffer", s.JS.rt.GlobalObject().Get("Buffer"))
 	case "assert":
-		return s.rt.GlobalObject().Get("assert")
+		return s.JS.rt.GlobalObject().Get("assert")
 	case "process":
-		return s.rt.GlobalObject().Get("process")
+		return s.JS.rt.GlobalObject().Get("process")
 	default:
 		return nil
 	}
-	return s.cached("module "+name, build)
+	return s.JS.cached("module "+name, build)
 }

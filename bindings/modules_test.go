@@ -179,7 +179,7 @@ func TestIncompleteModules(t *testing.T) {
 		"import {": true, "import fs from 'fs'": false, "for await (const x of y) {": true, "for await (const x of y) 1": false,
 		"async function* g() {": true, "import x fom": false,
 	} {
-		if got := s.Incomplete(source); got != want {
+		if got := s.JS.Incomplete(source); got != want {
 			t.Errorf("Incomplete(%q) is %v", source, got)
 		}
 	}

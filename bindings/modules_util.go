@@ -14,11 +14,11 @@ import (
 // print() does.
 func (s *Shell) newUtil() *goja.Object {
 	m := s.buildModule()
-	must(m.o.Set("inspect", s.world.InspectFunction()))
+	must(m.o.Set("inspect", s.JS.world.InspectFunction()))
 	m.add("format", func(c *call) any { return c.format() })
 	must(m.o.Set("promisify", m.s.fromSource("<web>", webSource, "promisify")))
 	must(m.o.Set("types", m.s.fromSource("<web>", webSource, "types")))
-	m.add("isDeepStrictEqual", func(c *call) any { return c.s.deepEqual(c.arg(0), c.arg(1), true) })
+	m.add("isDeepStrictEqual", func(c *call) any { return c.JS.deepEqual(c.arg(0), c.arg(1), true) })
 	return m.o
 }
 
@@ -84,9 +84,9 @@ func formatWords() map[byte]func(c *call, v goja.Value) string {
 		'o': func(c *call, v goja.Value) string {
 			o := values.NodeInspect()
 			o.Hidden, o.Depth = true, 4
-			return c.s.world.Inspect(v, o)
+			return c.JS.world.Inspect(v, o)
 		},
-		'O': func(c *call, v goja.Value) string { return c.s.world.Inspect(v, values.NodeInspect()) },
+		'O': func(c *call, v goja.Value) string { return c.JS.world.Inspect(v, values.NodeInspect()) },
 		'c': func(*call, goja.Value) string { return "" }, // a style, of which there is none here
 	}
 }
@@ -96,7 +96,7 @@ func (c *call) unquoted(v goja.Value) string {
 	if goja.IsString(v) {
 		return v.String()
 	}
-	return c.s.world.Inspect(v, values.NodeInspect())
+	return c.JS.world.Inspect(v, values.NodeInspect())
 }
 
 // formatText is %s: the text that an object of a script's own class makes of
@@ -110,11 +110,11 @@ func (c *call) formatText(v goja.Value) string {
 	case isObject:
 		options := values.NodeInspect()
 		options.Depth = values.TopLevel
-		return c.s.world.Inspect(v, options)
+		return c.JS.world.Inspect(v, options)
 	case goja.IsString(v):
 		return v.String()
 	}
-	return c.s.world.Inspect(v, values.NodeInspect())
+	return c.JS.world.Inspect(v, values.NodeInspect())
 }
 
 // ownText reports whether the method toString of an object is none of the
@@ -146,14 +146,14 @@ func (c *call) formatNumber(v goja.Value, reader string) string {
 	}
 	if _, ok := v.(*goja.Object); ok && reader == "Number" {
 		// Objects of which no number can be made are none.
-		if err := c.s.rt.Try(func() { v = v.ToNumber() }); err != nil {
+		if err := c.JS.rt.Try(func() { v = v.ToNumber() }); err != nil {
 			return "NaN"
 		}
 	}
-	read, _ := goja.AssertFunction(c.s.rt.GlobalObject().Get(reader))
+	read, _ := goja.AssertFunction(c.JS.rt.GlobalObject().Get(reader))
 	n, err := read(goja.Undefined(), v)
 	if err != nil {
-		c.s.rethrow(err)
+		c.JS.rethrow(err)
 	}
 	if f := n.ToFloat(); f == 0 && math.Signbit(f) {
 		return "-0"
@@ -163,13 +163,13 @@ func (c *call) formatNumber(v goja.Value, reader string) string {
 
 // formatJSON is %j.
 func (c *call) formatJSON(v goja.Value) string {
-	stringify, _ := goja.AssertFunction(c.s.rt.GlobalObject().Get("JSON").(*goja.Object).Get("stringify"))
+	stringify, _ := goja.AssertFunction(c.JS.rt.GlobalObject().Get("JSON").(*goja.Object).Get("stringify"))
 	text, err := stringify(goja.Undefined(), v)
 	if err != nil {
 		if strings.Contains(err.Error(), "circular") {
 			return "[Circular]"
 		}
-		c.s.rethrow(err)
+		c.JS.rethrow(err)
 	}
 	return text.String()
 }

@@ -1,6 +1,7 @@
 package bindings
 
 import (
+	"shardsh/bindings/rawdoc"
 	"strings"
 
 	"github.com/dop251/goja"
@@ -39,8 +40,8 @@ func newMongoObject(s *Shell, client *mongo.Client, address string) *mongoObject
 
 func (m *mongoObject) js() *goja.Object {
 	if m.object == nil {
-		m.object = m.s.instance(m, prototype(m.s, "Mongo", mongoMethods()))
-		m.s.world.SetPrinter(m.object, func() string { return m.address })
+		m.object = m.s.JS.instance(m, prototype(m.s, "Mongo", mongoMethods()))
+		m.s.JS.world.SetPrinter(m.object, func() string { return m.address })
 	}
 	return m.object
 }
@@ -58,7 +59,7 @@ func (m *mongoObject) database(name string) *database {
 // checkedDatabase is database for names scripts give.
 func (m *mongoObject) checkedDatabase(name string) *database {
 	if !validDatabaseName(name) {
-		m.s.throwInvalid("Invalid database name: %s", name)
+		m.s.JS.throwInvalid("Invalid database name: %s", name)
 	}
 	return m.database(name)
 }
@@ -75,9 +76,9 @@ func mongoMethods() []method[*mongoObject] {
 			"Returns the reply of listDatabases."},
 		{"getDBNames", "options?:object", mongoGetDBNames, "Returns the names of all databases."},
 		{"getCollection", "namespace:string", mongoGetCollection, "Returns the collection of a full name."},
-		{"getURI", "", func(c *call, m *mongoObject) goja.Value { return c.s.rt.ToValue(m.address) },
+		{"getURI", "", func(c *call, m *mongoObject) goja.Value { return c.JS.rt.ToValue(m.address) },
 			"Returns the connection string, credentials hidden."},
-		{"getReadPrefMode", "", func(c *call, m *mongoObject) goja.Value { return c.s.rt.ToValue(m.readPref().Mode().String()) },
+		{"getReadPrefMode", "", func(c *call, m *mongoObject) goja.Value { return c.JS.rt.ToValue(m.readPref().Mode().String()) },
 			"Returns the mode of the read preference."},
 		{"getReadPref", "", mongoGetReadPref, "Returns the read preference."},
 		{"getReadPrefTagSet", "", func(c *call, m *mongoObject) goja.Value { return c.tagSets(m.readPref()) },
@@ -91,7 +92,7 @@ func mongoMethods() []method[*mongoObject] {
 		{"setWriteConcern", "w?:any wtimeout?:any journal?:any", mongoSetWriteConcern, "Sets the write concern of everything written from now on."},
 		{"setSecondaryOk", "", func(_ *call, m *mongoObject) goja.Value { m.allowSecondaries(); return nil }, "Deprecated: use setReadPref."},
 		{"setSlaveOk", "", func(c *call, _ *mongoObject) goja.Value {
-			c.s.throwCoded(deprecated, codeDeprecated, "Setting slaveOk is deprecated, use setReadPref instead.")
+			c.JS.throwCoded(deprecated, codeDeprecated, "Setting slaveOk is deprecated, use setReadPref instead.")
 			return nil
 		}, ""},
 		{"setCausalConsistency", "", notForConnections("It is not possible to set causal consistency for an entire connection due to the driver, use startSession({causalConsistency: <>}) instead."), ""},
@@ -116,14 +117,14 @@ func mongoMethods() []method[*mongoObject] {
 		}, ""},
 		{"close", "force?:boolean", func(c *call, m *mongoObject) goja.Value {
 			if m.own {
-				_ = c.s.opened.disconnect(c.s.ctx, m.client)
+				_ = c.s.opened.disconnect(c.JS.context(), m.client)
 			}
 			return nil
 		}, "Closes a connection the script opened."},
 		{"adminCommand", "command:object|string", func(c *call, m *mongoObject) goja.Value {
 			return c.s.reply(c.s.mustSend(request{on: m, database: "admin", body: c.commandBody(0)}))
 		}, "Runs a command on the admin database."},
-		{"toString", "", func(c *call, m *mongoObject) goja.Value { return c.s.rt.ToValue(m.address) }, ""},
+		{"toString", "", func(c *call, m *mongoObject) goja.Value { return c.JS.rt.ToValue(m.address) }, ""},
 	}
 }
 
@@ -142,13 +143,13 @@ func mongoGetDBNames(c *call, m *mongoObject) goja.Value {
 		name, _ := v.Document().Lookup("name").StringValueOK()
 		names = append(names, name)
 	}
-	return c.s.rt.NewArray(names...)
+	return c.JS.rt.NewArray(names...)
 }
 
 func mongoGetCollection(c *call, m *mongoObject) goja.Value {
 	db, coll, ok := strings.Cut(c.text(0), ".")
 	if !ok || db == "" || coll == "" {
-		c.s.throwInvalid("Collection must be of the format <db>.<collection>")
+		c.JS.throwInvalid("Collection must be of the format <db>.<collection>")
 	}
 	return m.checkedDatabase(db).checkedCollection(coll).object
 }
@@ -161,13 +162,13 @@ func (m *mongoObject) readPref() *readpref.ReadPref {
 }
 
 func mongoGetReadPref(c *call, m *mongoObject) goja.Value {
-	o := c.s.rt.NewObject()
+	o := c.JS.rt.NewObject()
 	must(o.Set("mode", m.readPref().Mode().String()))
 	if tags := c.tagSets(m.readPref()); tags != nil {
 		must(o.Set("tags", tags))
 	}
 	if enabled := m.readPref().HedgeEnabled(); enabled != nil { //nolint:staticcheck // servers before 8.0 hedge
-		must(o.Set("hedge", c.s.newObject("enabled", *enabled)))
+		must(o.Set("hedge", c.JS.newObject("enabled", *enabled)))
 	}
 	return o
 }
@@ -179,13 +180,13 @@ func (c *call) tagSets(pref *readpref.ReadPref) goja.Value {
 	}
 	sets := make([]any, 0, len(pref.TagSets()))
 	for _, set := range pref.TagSets() {
-		o := c.s.rt.NewObject()
+		o := c.JS.rt.NewObject()
 		for _, t := range set {
 			must(o.Set(t.Name, t.Value))
 		}
 		sets = append(sets, o)
 	}
-	return c.s.rt.NewArray(sets...)
+	return c.JS.rt.NewArray(sets...)
 }
 
 func mongoSetReadPref(c *call, m *mongoObject) goja.Value {
@@ -195,13 +196,13 @@ func mongoSetReadPref(c *call, m *mongoObject) goja.Value {
 
 // allowSecondaries is setSecondaryOk.
 func (m *mongoObject) allowSecondaries() {
-	m.s.deprecate(".setSecondaryOk() is deprecated. Use .setReadPref(\"primaryPreferred\") instead")
+	m.s.JS.deprecate(".setSecondaryOk() is deprecated. Use .setReadPref(\"primaryPreferred\") instead")
 	mode := m.readPref().Mode()
 	if mode != readpref.PrimaryMode {
-		m.s.write("Leaving read preference unchanged (is already \"" + mode.String() + "\")\n")
+		m.s.JS.write("Leaving read preference unchanged (is already \"" + mode.String() + "\")\n")
 		return
 	}
-	m.s.write("Setting read preference from \"primary\" to \"primaryPreferred\"\n")
+	m.s.JS.write("Setting read preference from \"primary\" to \"primaryPreferred\"\n")
 	m.readPreference = readpref.PrimaryPreferred()
 }
 
@@ -209,25 +210,25 @@ func (m *mongoObject) allowSecondaries() {
 // reads.
 func (c *call) readPreferenceOf(mode, tags, hedge goja.Value) *readpref.ReadPref {
 	if goja.IsUndefined(mode) {
-		mode = c.s.rt.ToValue("primary")
+		mode = c.JS.rt.ToValue("primary")
 	}
 	kind, err := readpref.ModeFromString(mode.String())
 	if err != nil || strings.ToLower(mode.String()[:1]) != mode.String()[:1] {
-		c.s.throw("MongoInvalidArgumentError", "Invalid read preference mode %q", mode)
+		c.JS.throw("MongoInvalidArgumentError", "Invalid read preference mode %q", mode)
 	}
 	var opts []readpref.Option
 	if sets, ok := tags.(*goja.Object); ok {
 		if sets.ClassName() != "Array" {
-			c.s.throw("MongoInvalidArgumentError", "ReadPreference tags must be an array")
+			c.JS.throw("MongoInvalidArgumentError", "ReadPreference tags must be an array")
 		}
 		if kind == readpref.PrimaryMode && len(sets.Keys()) > 0 {
-			c.s.throw("MongoInvalidArgumentError", "Primary read preference cannot be combined with tags")
+			c.JS.throw("MongoInvalidArgumentError", "Primary read preference cannot be combined with tags")
 		}
 		opts = append(opts, readpref.WithTagSets(c.readTagSets(sets)...))
 	}
 	if o, ok := hedge.(*goja.Object); ok {
 		if kind == readpref.PrimaryMode {
-			c.s.throw("MongoInvalidArgumentError", "Primary read preference cannot be combined with hedge")
+			c.JS.throw("MongoInvalidArgumentError", "Primary read preference cannot be combined with hedge")
 		}
 		if enabled := property(o, "enabled"); enabled != nil {
 			opts = append(opts, readpref.WithHedgeEnabled(enabled.ToBoolean())) //nolint:staticcheck // servers before 8.0 hedge
@@ -235,7 +236,7 @@ func (c *call) readPreferenceOf(mode, tags, hedge goja.Value) *readpref.ReadPref
 	}
 	pref, err := readpref.New(kind, opts...)
 	if err != nil {
-		c.s.throw("MongoInvalidArgumentError", "%s", err)
+		c.JS.throw("MongoInvalidArgumentError", "%s", err)
 	}
 	return pref
 }
@@ -257,14 +258,14 @@ func (c *call) readTagSets(list *goja.Object) []tag.Set {
 }
 
 func mongoSetReadConcern(c *call, m *mongoObject) goja.Value {
-	m.readConcern = rawOf(bson.D{{Key: "level", Value: c.text(0)}})
+	m.readConcern = rawdoc.Of(bson.D{{Key: "level", Value: c.text(0)}})
 	return nil
 }
 
 func mongoSetWriteConcern(c *call, m *mongoObject) goja.Value {
 	if typeOf(c.arg(0)) == "object" {
 		if c.has(1) || c.has(2) {
-			c.s.throwInvalid("If concern is given as an object no other arguments must be specified")
+			c.JS.throwInvalid("If concern is given as an object no other arguments must be specified")
 		}
 		m.writeConcern = c.writeConcernOf(c.object(0))
 		return nil
@@ -272,27 +273,27 @@ func mongoSetWriteConcern(c *call, m *mongoObject) goja.Value {
 	w := c.arg(0)
 	switch {
 	case !goja.IsNumber(w) && !goja.IsString(w):
-		c.s.throwInvalid("w value must be a number or string, got: %s", typeOf(w))
+		c.JS.throwInvalid("w value must be a number or string, got: %s", typeOf(w))
 	case goja.IsNumber(w) && w.ToFloat() < 0:
-		c.s.throwInvalid("w value must be equal to or greather than 0, got: %s", w)
+		c.JS.throwInvalid("w value must be equal to or greather than 0, got: %s", w)
 	}
-	wc := bson.D{{Key: "w", Value: c.s.value(w)}}
+	wc := bson.D{{Key: "w", Value: c.JS.value(w)}}
 	if limit := c.arg(1); c.has(1) {
 		if !goja.IsNumber(limit) {
-			c.s.throwInvalid("wtimeoutMS value must be a number, got: %s", typeOf(limit))
+			c.JS.throwInvalid("wtimeoutMS value must be a number, got: %s", typeOf(limit))
 		}
 		if limit.ToFloat() < 0 {
-			c.s.throwInvalid("wtimeoutMS must be equal to or greather than 0, got: %s", limit)
+			c.JS.throwInvalid("wtimeoutMS must be equal to or greather than 0, got: %s", limit)
 		}
-		wc = append(wc, bson.E{Key: "wtimeout", Value: c.s.value(limit)})
+		wc = append(wc, bson.E{Key: "wtimeout", Value: c.JS.value(limit)})
 	}
 	if j := c.arg(2); c.has(2) {
 		if typeOf(j) != "boolean" {
-			c.s.throwInvalid("j value must be a boolean, got: %s", typeOf(j))
+			c.JS.throwInvalid("j value must be a boolean, got: %s", typeOf(j))
 		}
 		wc = append(wc, bson.E{Key: "j", Value: j.ToBoolean()})
 	}
-	m.writeConcern = rawOf(wc)
+	m.writeConcern = rawdoc.Of(wc)
 	return nil
 }
 
@@ -301,7 +302,7 @@ func (c *call) writeConcernOf(o *goja.Object) bson.Raw {
 	wc := bson.D{}
 	for _, name := range []string{"w", "wtimeout", "j"} {
 		if v := property(o, name); v != nil {
-			wc = append(wc, bson.E{Key: name, Value: c.s.value(v)})
+			wc = append(wc, bson.E{Key: name, Value: c.JS.value(v)})
 		}
 	}
 	if v := property(o, "fsync"); v != nil {
@@ -310,18 +311,18 @@ func (c *call) writeConcernOf(o *goja.Object) bson.Raw {
 	if len(wc) == 0 {
 		return nil
 	}
-	return rawOf(wc)
+	return rawdoc.Of(wc)
 }
 
 func notForConnections(text string) func(*call, *mongoObject) goja.Value {
 	return func(c *call, _ *mongoObject) goja.Value {
-		c.s.throwCoded(unimplemented, codeNotImplemented, "%s", text)
+		c.JS.throwCoded(unimplemented, codeNotImplemented, "%s", text)
 		return nil
 	}
 }
 
 func noEncryption(c *call, _ *mongoObject) goja.Value {
-	c.s.throwCoded(invalidInput, codeNoEncryption, "Cannot call getClientEncryption() without field-level encryption options")
+	c.JS.throwCoded(invalidInput, codeNoEncryption, "Cannot call getClientEncryption() without field-level encryption options")
 	return nil
 }
 
@@ -332,7 +333,7 @@ func (c *call) optionalDocument(doc bson.Raw, field string) goja.Value {
 	case doc == nil:
 		return goja.Undefined()
 	case field != "":
-		return c.s.world.ToJS(doc.Lookup(field))
+		return c.JS.world.ToJS(doc.Lookup(field))
 	}
-	return c.s.world.DocToJS(doc)
+	return c.JS.world.DocToJS(doc)
 }

@@ -28,19 +28,19 @@ var errNoPassword = errors.New("no password was given: the input has ended")
 // passwordPrompt asks for a password (spec 04 §2.12). It is never part of an
 // input, so the history does not see it.
 func (c *call) passwordPrompt() goja.Value {
-	c.s.write("Enter password\n")
+	c.JS.write("Enter password\n")
 	text, err := c.s.readPassword()
-	if c.s.ctx.Err() != nil {
-		c.s.abort(context.Cause(c.s.ctx))
+	if c.JS.context().Err() != nil {
+		c.JS.abort(context.Cause(c.JS.context()))
 	}
 	if err != nil {
-		c.s.throw("Error", "%s", err)
+		c.JS.throw("Error", "%s", err)
 	}
-	return c.s.rt.ToValue(text)
+	return c.JS.rt.ToValue(text)
 }
 
 func (s *Shell) readPassword() (string, error) {
-	in := s.stdin()
+	in := s.JS.standardInput()
 	if f, ok := in.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		return s.readHidden(f)
 	}
@@ -103,8 +103,8 @@ func (s *Shell) readHidden(terminal *os.File) (string, error) {
 			return "", s.interruptKey()
 		}
 		return o.text, o.err
-	case <-s.ctx.Done():
-		return "", s.ctx.Err()
+	case <-s.JS.context().Done():
+		return "", s.JS.context().Err()
 	}
 }
 
@@ -120,8 +120,8 @@ func (s *Shell) interruptKey() error {
 	if err != nil {
 		return errNoPassword
 	}
-	<-s.ctx.Done()
-	return s.ctx.Err()
+	<-s.JS.context().Done()
+	return s.JS.context().Err()
 }
 
 // hiddenLine reads keys until Enter.

@@ -14,15 +14,15 @@ func printGlobals() []global {
 			texts := make([]string, len(c.args))
 			for i, v := range c.args {
 				if cur, ok := receiver[*cursor](v); ok {
-					v = c.s.rt.NewArray(cur.page(c.s.settings.displayBatchSize)...)
+					v = c.JS.rt.NewArray(cur.page(c.s.settings.displayBatchSize)...)
 				}
-				texts[i] = c.s.world.Printjson(c.s.withoutGossip(v))
+				texts[i] = c.JS.world.Printjson(c.s.withoutGossip(v))
 			}
-			c.s.write(strings.Join(texts, " ") + "\n")
+			c.JS.write(strings.Join(texts, " ") + "\n")
 			return nil
 		}, "Prints values with every entry on a line of its own."},
 		{"printjsononeline", "", func(c *call) goja.Value {
-			c.s.write(c.s.toJSON(c.arg(0), true) + "\n")
+			c.JS.write(c.s.toJSON(c.arg(0), true) + "\n")
 			return nil
 		}, "Prints a value as JSON on one line."},
 	}
@@ -34,5 +34,5 @@ func (s *Shell) print(args []goja.Value) {
 	for i, v := range args {
 		texts[i] = s.printed(v)
 	}
-	s.write(strings.Join(texts, " ") + "\n")
+	s.JS.write(strings.Join(texts, " ") + "\n")
 }

@@ -83,7 +83,7 @@ func TestIncomplete(t *testing.T) {
 		"1": false, "": false, "'abc": false, "let x = ;": false, "}": false, "f(]": false, "use x": false, "await f(": true, "await f()": false,
 		"// x": false, "if (a)": true, "do {} while": true,
 	} {
-		if got := s.Incomplete(source); got != want {
+		if got := s.JS.Incomplete(source); got != want {
 			t.Errorf("Incomplete(%q) is %v", source, got)
 		}
 	}
@@ -159,8 +159,8 @@ func TestExitCodes(t *testing.T) {
 	}
 	c := connect(t)
 	run(t, c, step{"process.exitCode = 9", "9"})
-	if c.ExitCode() != 9 {
-		t.Errorf("exit code %d", c.ExitCode())
+	if c.JS.ExitCode() != 9 {
+		t.Errorf("exit code %d", c.JS.ExitCode())
 	}
 }
 
@@ -199,19 +199,19 @@ func TestTimersOfInputs(t *testing.T) {
 		step{"throw new Error('other')", "Error: other"}, // and the interval goes on
 		step{"sleep(1000); n", "3"},
 	)
-	if wait, ok := c.NextTimer(); !ok || wait != 500*time.Millisecond {
+	if wait, ok := c.JS.NextTimer(); !ok || wait != 500*time.Millisecond {
 		t.Errorf("the next timer is due in %v, %v", wait, ok)
 	}
 	run(t, c, step{"clearInterval(every); setTimeout(() => print('background'), 0); setTimeout(() => Promise.reject(new Error('nobody')), 0); 'set'", "Uncaught Error: nobody\nbackground\nset"},
 		step{"setTimeout(() => { throw new Error('in the background') }, 10); 1", "1"})
-	if err := c.clock.Sleep(ctx, 10*time.Millisecond); err != nil {
+	if err := c.JS.clock.Sleep(ctx, 10*time.Millisecond); err != nil {
 		t.Fatal(err)
 	}
 	c.errs.Reset()
-	if err := c.RunTimers(ctx); err != nil || c.errs.String() != "Uncaught Error: in the background\n" {
+	if err := c.JS.RunTimers(ctx); err != nil || c.errs.String() != "Uncaught Error: in the background\n" {
 		t.Errorf("RunTimers gives %v and tells %s", err, c.errs)
 	}
-	if _, ok := c.NextTimer(); ok {
+	if _, ok := c.JS.NextTimer(); ok {
 		t.Error("there is a timer left")
 	}
 }
@@ -301,25 +301,6 @@ func TestPipe(t *testing.T) {
 	if _, err := c.RunFile(context.Background(), "-"); err == nil || !strings.HasPrefix(err.Error(), "SyntaxError: Unexpected end of input") {
 		t.Errorf("unfinished input: %v", err)
 	}
-}
-
-func FuzzParseProgram(f *testing.F) {
-	for _, seed := range []string{"let a = 1", "use x\nshow dbs", "await f()", "return 1", "class A {}\nclass A {}", "const {a, b: [c]} = d", "#!x\n1", "`\nuse x\n`", "exit"} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(_ *testing.T, text string) {
-		p, err := parseProgram("fuzz", text)
-		incomplete(text)
-		if err != nil {
-			return
-		}
-		p.bareCommands(func(string) bool { return true })
-		p.printCommands(true)
-		_, _ = p.compile()
-		for _, part := range p.parts() {
-			_ = showsValue(part)
-		}
-	})
 }
 
 func TestHints(t *testing.T) {

@@ -3,6 +3,7 @@ package bindings
 import (
 	"fmt"
 	"math"
+	"shardsh/bindings/plaintext"
 	"strings"
 	"time"
 )
@@ -39,36 +40,36 @@ func (s *Shell) newProgress(wanted bool) *progress {
 	if s.cfg.Terminal {
 		every = progressOnTerminal
 	}
-	now := s.clock.Now()
+	now := s.JS.clock.Now()
 	return &progress{s: s, every: every, began: now, said: now}
 }
 
 // due reports whether something should be said now.
 func (p *progress) due() bool {
-	return p != nil && p.s.clock.Now().Sub(p.said) >= p.every
+	return p != nil && p.s.JS.clock.Now().Sub(p.said) >= p.every
 }
 
 // restart forgets the rate so far: other work has begun.
 func (p *progress) restart() {
 	if p != nil {
-		p.began = p.s.clock.Now()
+		p.began = p.s.JS.clock.Now()
 	}
 }
 
 // say writes what is going on, and what can be told from an amount.
 func (p *progress) say(what string, a *amount) {
-	now := p.s.clock.Now()
+	now := p.s.JS.clock.Now()
 	p.said = now
 	measured := ""
 	if a != nil {
 		measured = ": " + p.measure(a, now)
 	}
 	if !p.s.cfg.Terminal {
-		p.s.warn(what + measured)
+		p.s.JS.warn(what + measured)
 		return
 	}
 	what = clip(what, max(10, progressWidth-len(measured)))
-	p.s.write(clearLine + clip(what+measured, progressWidth))
+	p.s.JS.write(clearLine + clip(what+measured, progressWidth))
 	p.onLine = true
 }
 
@@ -114,7 +115,7 @@ func durationText(d time.Duration) string {
 // end leaves the terminal's line empty.
 func (p *progress) end() {
 	if p != nil && p.onLine {
-		p.s.write(clearLine)
+		p.s.JS.write(clearLine)
 		p.onLine = false
 	}
 }
@@ -123,5 +124,5 @@ func chunksText(n float64) string {
 	if n == 1 {
 		return "1 chunk"
 	}
-	return plainNumber(math.Round(n*10)/10) + " chunks"
+	return plaintext.PlainNumber(math.Round(n*10)/10) + " chunks"
 }

@@ -24,20 +24,20 @@ func (s *Engine) newRequire(dir string) *goja.Object {
 	}
 	f := s.function("require", func(c *Call) (exports goja.Value) {
 		c.check("require", parseSignature("id:string"))
-		in(func() { exports = c.js.require(c.text(0)) })
+		in(func() { exports = c.JS.require(c.text(0)) })
 		return exports
 	})
 	define(f, "resolve", s.function("resolve", func(c *Call) (path goja.Value) {
 		in(func() {
-			if c.js.module(builtinName(c.text(0))) != nil {
+			if c.JS.module(builtinName(c.text(0))) != nil {
 				path = c.arg(0)
 				return
 			}
-			_, file, err := c.js.findModule(c.text(0))
+			_, file, err := c.JS.findModule(c.text(0))
 			if err != nil {
-				c.js.rethrow(err)
+				c.JS.rethrow(err)
 			}
-			path = c.js.rt.ToValue(file)
+			path = c.JS.rt.ToValue(file)
 		})
 		return path
 	}))

@@ -1,6 +1,7 @@
 package bindings
 
 import (
+	"shardsh/bindings/rawdoc"
 	"strconv"
 
 	"github.com/dop251/goja"
@@ -11,23 +12,23 @@ import (
 // results are there too, hidden.
 
 func (s *Shell) insertOneResult(w *writeResult, id bson.RawValue) *goja.Object {
-	o := s.newObject("acknowledged", !w.unacknowledged, "insertedId", s.world.ToJS(id))
+	o := s.JS.newObject("acknowledged", !w.unacknowledged, "insertedId", s.JS.world.ToJS(id))
 	s.legacyMembers(o, w)
 	return o
 }
 
 func (s *Shell) insertManyResult(w *writeResult, ops []writeOp) *goja.Object {
-	o := s.newObject("acknowledged", !w.unacknowledged, "insertedIds", s.insertedIDs(ops, w))
+	o := s.JS.newObject("acknowledged", !w.unacknowledged, "insertedIds", s.insertedIDs(ops, w))
 	s.legacyMembers(o, w)
 	return o
 }
 
 // insertedIDs is an object from positions to the ids of documents that went in.
 func (s *Shell) insertedIDs(ops []writeOp, w *writeResult) *goja.Object {
-	ids := s.rt.NewObject()
+	ids := s.JS.rt.NewObject()
 	for _, op := range ops {
 		if op.kind == insertKind && !w.failed(op.index) {
-			must(ids.Set(strconv.Itoa(op.index), s.world.ToJS(op.doc.Lookup("_id"))))
+			must(ids.Set(strconv.Itoa(op.index), s.JS.world.ToJS(op.doc.Lookup("_id"))))
 		}
 	}
 	return ids
@@ -37,9 +38,9 @@ func (s *Shell) insertedIDs(ops []writeOp, w *writeResult) *goja.Object {
 func (s *Shell) updateResult(w *writeResult) *goja.Object {
 	id := goja.Null()
 	if len(w.upserted) > 0 {
-		id = s.world.ToJS(w.upserted[0].id)
+		id = s.JS.world.ToJS(w.upserted[0].id)
 	}
-	o := s.newObject(
+	o := s.JS.newObject(
 		"acknowledged", !w.unacknowledged,
 		"insertedId", id,
 		"matchedCount", w.matched,
@@ -52,13 +53,13 @@ func (s *Shell) updateResult(w *writeResult) *goja.Object {
 }
 
 func (s *Shell) deleteResult(w *writeResult) *goja.Object {
-	o := s.newObject("acknowledged", !w.unacknowledged, "deletedCount", w.deleted)
+	o := s.JS.newObject("acknowledged", !w.unacknowledged, "deletedCount", w.deleted)
 	s.legacyMembers(o, w)
 	return o
 }
 
 func (s *Shell) bulkResult(w *writeResult, ops []writeOp) *goja.Object {
-	o := s.newObject(
+	o := s.JS.newObject(
 		"acknowledged", !w.unacknowledged,
 		"insertedCount", w.inserted,
 		"insertedIds", s.insertedIDs(ops, w),
@@ -73,9 +74,9 @@ func (s *Shell) bulkResult(w *writeResult, ops []writeOp) *goja.Object {
 }
 
 func (s *Shell) upsertedIDs(w *writeResult) *goja.Object {
-	ids := s.rt.NewObject()
+	ids := s.JS.rt.NewObject()
 	for _, u := range w.upserted {
-		must(ids.Set(strconv.Itoa(u.index), s.world.ToJS(u.id)))
+		must(ids.Set(strconv.Itoa(u.index), s.JS.world.ToJS(u.id)))
 	}
 	return ids
 }
@@ -88,7 +89,7 @@ func (s *Shell) legacyMembers(o *goja.Object, w *writeResult) {
 		{"nInserted", w.inserted}, {"nMatched", w.matched}, {"nModified", w.modified},
 		{"nUpserted", len(w.upserted)}, {"nRemoved", w.deleted}, {"ok", 1},
 	} {
-		define(o, m.name, s.rt.ToValue(m.value))
+		define(o, m.name, s.JS.rt.ToValue(m.value))
 	}
 	must(o.SetPrototype(s.resultPrototype()))
 }
@@ -96,9 +97,9 @@ func (s *Shell) legacyMembers(o *goja.Object, w *writeResult) {
 // resultPrototype holds what results of the old shell can do. It does not name
 // its class when it is printed.
 func (s *Shell) resultPrototype() *goja.Object {
-	return s.cached("result", func() *goja.Object {
-		base := s.rt.NewObject().Prototype()
-		p := s.rt.CreateObject(base)
+	return s.JS.cached("result", func() *goja.Object {
+		base := s.JS.rt.NewObject().Prototype()
+		p := s.JS.rt.CreateObject(base)
 		for name, f := range oldResultMethods() {
 			define(p, name, s.function(name, func(c *call) goja.Value {
 				this, _ := c.this.(*goja.Object)
@@ -117,11 +118,11 @@ func oldResultMethods() map[string]func(c *call, this *goja.Object) goja.Value {
 		if list, ok := property(this, "writeErrors").(*goja.Object); ok {
 			return list
 		}
-		return c.s.rt.NewArray()
+		return c.JS.rt.NewArray()
 	}
 	count := func(c *call, this *goja.Object) int { return len(c.s.items(failures(c, this))) }
 	concern := func(this *goja.Object) goja.Value { return orUndefined(property(this, "writeConcernError")) }
-	failed := func(c *call, this *goja.Object) goja.Value { return c.s.rt.ToValue(count(c, this) > 0) }
+	failed := func(c *call, this *goja.Object) goja.Value { return c.JS.rt.ToValue(count(c, this) > 0) }
 	failure := func(c *call, this *goja.Object) goja.Value {
 		return failures(c, this).Get(itoa(int(c.arg(0).ToInteger())))
 	}
@@ -134,10 +135,10 @@ func oldResultMethods() map[string]func(c *call, this *goja.Object) goja.Value {
 		"getWriteErrors":       func(c *call, this *goja.Object) goja.Value { return failures(c, this) },
 		"getWriteError":        failure,
 		"getWriteErrorAt":      failure,
-		"getWriteErrorCount":   func(c *call, this *goja.Object) goja.Value { return c.s.rt.ToValue(count(c, this)) },
-		"hasWriteConcernError": func(c *call, this *goja.Object) goja.Value { return c.s.rt.ToValue(concern(this).ToBoolean()) },
+		"getWriteErrorCount":   func(c *call, this *goja.Object) goja.Value { return c.JS.rt.ToValue(count(c, this)) },
+		"hasWriteConcernError": func(c *call, this *goja.Object) goja.Value { return c.JS.rt.ToValue(concern(this).ToBoolean()) },
 		"getWriteConcernError": func(_ *call, this *goja.Object) goja.Value { return concern(this) },
-		"isOk":                 func(c *call, _ *goja.Object) goja.Value { return c.s.rt.ToValue(true) },
+		"isOk":                 func(c *call, _ *goja.Object) goja.Value { return c.JS.rt.ToValue(true) },
 		"getUpsertedIds":       ids("upsertedIds"),
 		"getInsertedIds":       ids("insertedIds"),
 		"getUpsertedIdAt": func(c *call, this *goja.Object) goja.Value {
@@ -148,7 +149,7 @@ func oldResultMethods() map[string]func(c *call, this *goja.Object) goja.Value {
 			if id == nil || goja.IsNull(id) {
 				return nil
 			}
-			return c.s.newObject("index", 0, "_id", id)
+			return c.JS.newObject("index", 0, "_id", id)
 		},
 	}
 }
@@ -157,14 +158,14 @@ func oldResultMethods() map[string]func(c *call, this *goja.Object) goja.Value {
 func (c *call) indexedIDs(v goja.Value) goja.Value {
 	from, _ := v.(*goja.Object)
 	if from == nil {
-		return c.s.rt.NewArray()
+		return c.JS.rt.NewArray()
 	}
 	var list []any
 	for _, k := range from.Keys() {
 		i, _ := strconv.Atoi(k)
-		list = append(list, c.s.newObject("index", i, "_id", from.Get(k)))
+		list = append(list, c.JS.newObject("index", i, "_id", from.Get(k)))
 	}
-	return c.s.rt.NewArray(list...)
+	return c.JS.rt.NewArray(list...)
 }
 
 // throwFailures throws what a list of writes ran into, if anything: for a single
@@ -180,8 +181,8 @@ func (s *Shell) throwFailures(w *writeResult, ops []writeOp, bulk bool) {
 		panic(s.bulkError(w, ops, w.concern))
 	case w.concern != nil:
 		e := s.serverError(w.concern, nil)
-		must(e.SetPrototype(s.world.NewError("MongoWriteConcernError", "").Prototype()))
-		must(e.Set("result", s.world.DocToJS(w.reply)))
+		must(e.SetPrototype(s.JS.world.NewError("MongoWriteConcernError", "").Prototype()))
+		must(e.Set("result", s.JS.world.DocToJS(w.reply)))
 		panic(e)
 	}
 }
@@ -189,11 +190,11 @@ func (s *Shell) throwFailures(w *writeResult, ops []writeOp, bulk bool) {
 // bulkError is the error of a list of writes, worded and numbered after its
 // first cause.
 func (s *Shell) bulkError(w *writeResult, ops []writeOp, cause bson.Raw) *goja.Object {
-	e := s.world.NewError("MongoBulkWriteError", textAt(cause, "errmsg"))
+	e := s.JS.world.NewError("MongoBulkWriteError", rawdoc.Text(cause, "errmsg"))
 	s.addLabels(e, nil)
-	must(e.Set("errorResponse", s.world.DocToJS(cause)))
-	must(e.Set("code", s.world.ToJS(cause.Lookup("code"))))
-	if name := textAt(cause, "codeName"); name != "" {
+	must(e.Set("errorResponse", s.JS.world.DocToJS(cause)))
+	must(e.Set("code", s.JS.world.ToJS(cause.Lookup("code"))))
+	if name := rawdoc.Text(cause, "codeName"); name != "" {
 		must(e.Set("codeName", name))
 	}
 	counts := s.bulkCounts(w, ops)
@@ -211,7 +212,7 @@ func (s *Shell) bulkCounts(w *writeResult, ops []writeOp) *goja.Object {
 	if len(w.failures) > 0 && !w.unordered {
 		ops = ops[:min(w.failures[0].index, len(ops))]
 	}
-	o := s.newObject(
+	o := s.JS.newObject(
 		"insertedCount", w.inserted,
 		"matchedCount", w.matched,
 		"modifiedCount", w.modified,
@@ -225,9 +226,9 @@ func (s *Shell) bulkCounts(w *writeResult, ops []writeOp) *goja.Object {
 	for i, f := range w.failures {
 		failures[i] = s.writeErrorObject(f)
 	}
-	define(o, "writeErrors", s.rt.NewArray(failures...))
+	define(o, "writeErrors", s.JS.rt.NewArray(failures...))
 	if w.concern != nil {
-		define(o, "writeConcernError", s.world.DocToJS(w.concern))
+		define(o, "writeConcernError", s.JS.world.DocToJS(w.concern))
 	}
 	p := s.namedPrototype("BulkWriteResult")
 	must(p.SetPrototype(s.resultPrototype()))
@@ -238,16 +239,16 @@ func (s *Shell) bulkCounts(w *writeResult, ops []writeOp) *goja.Object {
 func (s *Shell) writeErrorObject(f writeFailure) *goja.Object {
 	info := goja.Undefined()
 	if v, err := f.raw.LookupErr("errInfo"); err == nil {
-		info = s.world.ToJS(v)
+		info = s.JS.world.ToJS(v)
 	}
-	err := s.newObject(
+	err := s.JS.newObject(
 		"index", f.index,
-		"code", s.world.ToJS(f.raw.Lookup("code")),
-		"errmsg", textAt(f.raw, "errmsg"),
+		"code", s.JS.world.ToJS(f.raw.Lookup("code")),
+		"errmsg", rawdoc.Text(f.raw, "errmsg"),
 		"errInfo", info,
-		"op", s.world.DocToJS(f.op.doc),
+		"op", s.JS.world.DocToJS(f.op.doc),
 	)
-	o := s.newObject("err", err)
+	o := s.JS.newObject("err", err)
 	for _, k := range []string{"index", "code", "errmsg", "errInfo"} {
 		define(o, k, err.Get(k))
 	}
@@ -257,8 +258,8 @@ func (s *Shell) writeErrorObject(f writeFailure) *goja.Object {
 
 // namedPrototype makes objects print under a class name.
 func (s *Shell) namedPrototype(class string) *goja.Object {
-	return s.cached("class "+class, func() *goja.Object {
-		p := s.rt.NewObject()
+	return s.JS.cached("class "+class, func() *goja.Object {
+		p := s.JS.rt.NewObject()
 		ctor := s.function(class, func(*call) goja.Value { return nil })
 		define(ctor, "prototype", p)
 		define(p, "constructor", ctor)

@@ -2,6 +2,7 @@ package bindings
 
 import (
 	"math"
+	"shardsh/bindings/rawdoc"
 	"slices"
 
 	"github.com/dop251/goja"
@@ -15,8 +16,8 @@ type replicaSet struct {
 }
 
 func (s *Shell) newReplicaSet() goja.Value {
-	o := s.instance(&replicaSet{s: s}, prototype(s, "ReplicaSet", replicaSetMethods()))
-	s.world.SetPrinter(o, func() string {
+	o := s.JS.instance(&replicaSet{s: s}, prototype(s, "ReplicaSet", replicaSetMethods()))
+	s.JS.world.SetPrinter(o, func() string {
 		if s.db == nil {
 			return "ReplicaSet class not connected"
 		}
@@ -44,7 +45,7 @@ func replicaSetMethods() []method[*replicaSet] {
 		{"hello", "", rsCommand("hello"), "Returns the server's part in the set."},
 		{"isMaster", "", viaAdmin(dbIsMaster), "The old name of hello."},
 		{"initiate", "config?:object", func(c *call, rs *replicaSet) goja.Value {
-			return c.s.reply(rs.admin(bson.D{{Key: "replSetInitiate", Value: c.s.optional(c.arg(0))}}))
+			return c.s.reply(rs.admin(bson.D{{Key: "replSetInitiate", Value: c.JS.optional(c.arg(0))}}))
 		}, "Makes the server a replica set."},
 		{"reconfig", "config:object options?:object", func(c *call, rs *replicaSet) goja.Value {
 			return rs.reconfigure(c, c.object(0), c.arg(1))
@@ -59,16 +60,16 @@ func replicaSetMethods() []method[*replicaSet] {
 		{"stepDown", "seconds?:number catchUp?:number", func(c *call, rs *replicaSet) goja.Value {
 			var seconds any = int32(60)
 			if c.has(0) {
-				seconds = c.s.value(c.arg(0))
+				seconds = c.JS.value(c.arg(0))
 			}
 			body := bson.D{{Key: "replSetStepDown", Value: seconds}}
 			if c.has(1) {
-				body = append(body, bson.E{Key: "secondaryCatchUpPeriodSecs", Value: c.s.value(c.arg(1))})
+				body = append(body, bson.E{Key: "secondaryCatchUpPeriodSecs", Value: c.JS.value(c.arg(1))})
 			}
 			return c.s.reply(rs.admin(body))
 		}, "Makes the primary a secondary."},
 		{"freeze", "seconds:number", func(c *call, rs *replicaSet) goja.Value {
-			return c.s.reply(rs.admin(bson.D{{Key: "replSetFreeze", Value: c.s.value(c.arg(0))}}))
+			return c.s.reply(rs.admin(bson.D{{Key: "replSetFreeze", Value: c.JS.value(c.arg(0))}}))
 		}, "Keeps a member from becoming primary."},
 		{"syncFrom", "host:string", func(c *call, rs *replicaSet) goja.Value {
 			return c.s.reply(rs.admin(bson.D{{Key: "replSetSyncFrom", Value: c.text(0)}}))
@@ -78,7 +79,7 @@ func replicaSetMethods() []method[*replicaSet] {
 		{"printReplicationInfo", "", viaAdmin(dbPrintReplicationInfo), "Shows size and time span of the oplog."},
 		{"printSecondaryReplicationInfo", "", viaAdmin(dbPrintSecondaryReplicationInfo), "Shows how far the secondaries are behind."},
 		{"printSlaveReplicationInfo", "", func(c *call, _ *replicaSet) goja.Value {
-			c.s.throwCoded(deprecated, codeDeprecated, "printSlaveReplicationInfo has been deprecated. Use printSecondaryReplicationInfo instead")
+			c.JS.throwCoded(deprecated, codeDeprecated, "printSlaveReplicationInfo has been deprecated. Use printSecondaryReplicationInfo instead")
 			return nil
 		}, ""},
 	}
@@ -89,7 +90,7 @@ func rsSecondaryOk(_ *call, rs *replicaSet) goja.Value {
 	return nil
 }
 
-func rsConfig(c *call, rs *replicaSet) goja.Value { return c.s.world.DocToJS(rs.config()) }
+func rsConfig(c *call, rs *replicaSet) goja.Value { return c.JS.world.DocToJS(rs.config()) }
 
 // config is the set's configuration, from the document the server keeps where it
 // does not know the command.
@@ -97,9 +98,9 @@ func (rs *replicaSet) config() bson.Raw {
 	d := rs.s.requireDB()
 	reply, err := rs.s.send(d.sibling("admin").request(command("replSetGetConfig"), reads))
 	if codeOf(err) == codeCommandNotFound {
-		doc := rs.s.findOne(d.sibling("local"), "system.replset", emptyDocument)
+		doc := rs.s.findOne(d.sibling("local"), "system.replset", rawdoc.Empty)
 		if doc == nil {
-			rs.s.throwCoded(runtimeError, codeCommandFailed, "No documents in local.system.replset")
+			rs.s.JS.throwCoded(runtimeError, codeCommandFailed, "No documents in local.system.replset")
 		}
 		return doc
 	}
@@ -108,7 +109,7 @@ func (rs *replicaSet) config() bson.Raw {
 	}
 	config, ok := reply.Lookup("config").DocumentOK()
 	if !ok {
-		rs.s.throwCoded(runtimeError, codeCommandFailed, "Documented returned from command replSetGetConfig does not contain 'config'")
+		rs.s.JS.throwCoded(runtimeError, codeCommandFailed, "Documented returned from command replSetGetConfig does not contain 'config'")
 	}
 	return config
 }
@@ -118,15 +119,15 @@ func (rs *replicaSet) config() bson.Raw {
 func (rs *replicaSet) editedConfig() (config bson.D, members []bson.D) {
 	raw := rs.config()
 	if err := bson.Unmarshal(raw, &config); err != nil {
-		rs.s.throwConversion(err)
+		rs.s.JS.throwConversion(err)
 	}
-	set(&config, "version", small(intOf(raw, "version")+1))
+	set(&config, "version", rawdoc.Small(rawdoc.Int(raw, "version")+1))
 	list, _ := raw.Lookup("members").ArrayOK()
 	values, _ := list.Values()
 	for _, v := range values {
 		var m bson.D
 		if err := v.Unmarshal(&m); err != nil {
-			rs.s.throwConversion(err)
+			rs.s.JS.throwConversion(err)
 		}
 		members = append(members, m)
 	}
@@ -151,9 +152,9 @@ func (rs *replicaSet) addMember(c *call, arbiter bool) goja.Value {
 	var member bson.D
 	if o := c.object(0); o != nil {
 		if arbiter {
-			c.s.throwInvalid("Expected first parameter to be a host-and-port string of arbiter, but got %s", c.json(o))
+			c.JS.throwInvalid("Expected first parameter to be a host-and-port string of arbiter, but got %s", c.json(o))
 		}
-		member = c.s.merge(bson.D{}, o)
+		member = c.JS.merge(bson.D{}, o)
 	} else {
 		member = bson.D{{Key: "host", Value: c.text(0)}}
 		if arbiter {
@@ -164,18 +165,18 @@ func (rs *replicaSet) addMember(c *call, arbiter bool) goja.Value {
 	if !hasKey(member, "_id") {
 		highest := int64(-1)
 		for _, m := range members {
-			highest = max(highest, intOf(rawOf(m), "_id"))
+			highest = max(highest, rawdoc.Int(rawdoc.Of(m), "_id"))
 		}
-		member = append(bson.D{{Key: "_id", Value: small(highest + 1)}}, member...)
+		member = append(bson.D{{Key: "_id", Value: rawdoc.Small(highest + 1)}}, member...)
 	}
 	return rs.setMembers(c, config, append(members, member))
 }
 
 func rsRemove(c *call, rs *replicaSet) goja.Value {
 	config, members := rs.editedConfig()
-	i := slices.IndexFunc(members, func(m bson.D) bool { return textAt(rawOf(m), "host") == c.text(0) })
+	i := slices.IndexFunc(members, func(m bson.D) bool { return rawdoc.Text(rawdoc.Of(m), "host") == c.text(0) })
 	if i < 0 {
-		c.s.throwInvalid("Couldn't find %s in %s. Is %s a member of this replset?", c.text(0), c.json(c.s.goValue(members)), c.text(0))
+		c.JS.throwInvalid("Couldn't find %s in %s. Is %s a member of this replset?", c.text(0), c.json(c.JS.goValue(members)), c.text(0))
 	}
 	return rs.setMembers(c, config, slices.Delete(members, i, i+1))
 }
@@ -185,32 +186,32 @@ func rsRemove(c *call, rs *replicaSet) goja.Value {
 func (rs *replicaSet) reconfigure(c *call, config *goja.Object, options goja.Value) goja.Value {
 	old := rs.config()
 	version := int64(1)
-	if v := numberOf(old, "version"); v != 0 {
+	if v := rawdoc.Number(old, "version"); v != 0 {
 		version = int64(v) + 1
 	}
 	must(config.Set("version", version))
 	if v, err := old.LookupErr("protocolVersion"); err == nil && property(config, "protocolVersion") == nil {
-		must(config.Set("protocolVersion", c.s.world.ToJS(v)))
+		must(config.Set("protocolVersion", c.JS.world.ToJS(v)))
 	}
-	body := bson.D{{Key: "replSetReconfig", Value: c.s.document(config)}}
-	return c.s.reply(rs.admin(c.s.merge(body, options)))
+	body := bson.D{{Key: "replSetReconfig", Value: c.JS.document(config)}}
+	return c.s.reply(rs.admin(c.JS.merge(body, options)))
 }
 
 // rsReconfigForPSA gives the new member a vote first and its priority second: one
 // step could lose majority-committed writes.
 func rsReconfigForPSA(c *call, rs *replicaSet) goja.Value {
 	index, config := c.arg(0).ToInteger(), c.object(1)
-	say := func(text string) { c.s.print([]goja.Value{c.s.rt.ToValue(text)}) }
+	say := func(text string) { c.s.print([]goja.Value{c.JS.rt.ToValue(text)}) }
 	list, _ := property(config, "members").(*goja.Object)
 	var member *goja.Object
 	if list != nil {
 		member, _ = list.Get(itoa(int(index))).(*goja.Object)
 	}
 	if member == nil {
-		c.s.throwInvalid("Node at index %d does not exist in the new config", index)
+		c.JS.throwInvalid("Node at index %d does not exist in the new config", index)
 	}
 	if votes := property(member, "votes"); votes == nil || votes.ToFloat() != 1 {
-		c.s.throwInvalid("Node at index %d must have { votes: 1 } in the new config (actual: { votes: %s })", index, orUndefined(votes))
+		c.JS.throwInvalid("Node at index %d must have { votes: 1 } in the new config (actual: { votes: %s })", index, orUndefined(votes))
 	}
 	rs.checkNoVoteYet(c, index, member, say)
 	priority := property(member, "priority")
@@ -225,7 +226,7 @@ func rsReconfigForPSA(c *call, rs *replicaSet) goja.Value {
 	say("Running second reconfig to give member at index " + itoa(int(index)) + " { priority: " + orUndefined(priority).String() + " }")
 	must(member.Set("priority", orUndefined(priority)))
 	var second goja.Value
-	if ex := c.s.rt.Try(func() { second = rs.reconfigure(c, config, c.arg(2)) }); ex != nil {
+	if ex := c.JS.rt.Try(func() { second = rs.reconfigure(c, config, c.arg(2)) }); ex != nil {
 		say("Second reconfig did not succeed, giving up")
 		say("Attempted command: rs.reconfig(" + c.json(config) + ", " + c.json(optionsOrUndefined(c.object(2))) + ")")
 		panic(ex)
@@ -243,14 +244,14 @@ func (rs *replicaSet) checkNoVoteYet(c *call, index int64, member *goja.Object, 
 	host := optionalText(member.Get("host"))
 	sameHost := false
 	for _, m := range members {
-		raw := rawOf(m)
-		if numberOf(raw, "_id") == id {
-			if votes, err := raw.LookupErr("votes"); err == nil && truthy(votes) {
-				c.s.throwInvalid("Node at index %d must have { votes: 0 } in the old config (actual: { votes: %s })", index, c.s.world.ToJS(votes))
+		raw := rawdoc.Of(m)
+		if rawdoc.Number(raw, "_id") == id {
+			if votes, err := raw.LookupErr("votes"); err == nil && rawdoc.Truthy(votes) {
+				c.JS.throwInvalid("Node at index %d must have { votes: 0 } in the old config (actual: { votes: %s })", index, c.JS.world.ToJS(votes))
 			}
 			return
 		}
-		sameHost = sameHost || textAt(raw, "host") == host
+		sameHost = sameHost || rawdoc.Text(raw, "host") == host
 	}
 	if sameHost {
 		say("Warning: Node at index " + itoa(int(index)) + " has { host: \"" + host + "\" }, which is also present in the old config, but with a different _id field.")
@@ -266,7 +267,7 @@ func orUndefined(v goja.Value) goja.Value {
 
 // json is a value as JSON.stringify writes it, for messages.
 func (c *call) json(v goja.Value) string {
-	text, err := c.s.world.EJSON(v, false, "")
+	text, err := c.JS.world.EJSON(v, false, "")
 	if err != nil {
 		return v.String()
 	}

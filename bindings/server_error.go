@@ -16,6 +16,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
 
 	"shardsh/balancer/mongoerr"
+	"shardsh/bindings/rawdoc"
 )
 
 // throwServer throws what the driver returned as scripts know it (spec 04 §3.5).
@@ -29,7 +30,7 @@ func (s *Shell) errorOf(err error) *goja.Object {
 	}
 	var refused *mongoerr.ServerError // by Config.Guard
 	if errors.As(err, &refused) {
-		e := s.world.NewError("MongoServerError", refused.Message)
+		e := s.JS.world.NewError("MongoServerError", refused.Message)
 		must(e.Set("ok", 0))
 		must(e.Set("code", int64(refused.Code)))
 		must(e.Set("codeName", refused.CodeName()))
@@ -40,7 +41,7 @@ func (s *Shell) errorOf(err error) *goja.Object {
 	if selection := (topology.ServerSelectionError{}); errors.As(err, &selection) {
 		name = "MongoServerSelectionError" // a server that was there is gone
 	}
-	e := s.world.NewError(name, message)
+	e := s.JS.world.NewError(name, message)
 	errors.As(err, &command)
 	s.addLabels(e, command.Labels)
 	return e
@@ -58,10 +59,10 @@ func (s *Shell) serverError(reply bson.Raw, labels []string) *goja.Object {
 	if m, ok := reply.Lookup("errmsg").StringValueOK(); ok {
 		message = m
 	}
-	if intOf(reply, "code") == codeNotPrimaryNoSecondaryOk && !strings.Contains(message, "db.runCommand") {
+	if rawdoc.Int(reply, "code") == codeNotPrimaryNoSecondaryOk && !strings.Contains(message, "db.runCommand") {
 		message = "not primary - consider using db.getMongo().setReadPref() or readPreference in the connection string"
 	}
-	e := s.world.NewError("MongoServerError", message)
+	e := s.JS.world.NewError("MongoServerError", message)
 	s.addLabels(e, labels)
 	response := bson.D{}
 	elems, _ := reply.Elements()
@@ -70,9 +71,9 @@ func (s *Shell) serverError(reply bson.Raw, labels []string) *goja.Object {
 			response = append(response, bson.E{Key: el.Key(), Value: el.Value()})
 		}
 	}
-	must(e.Set("errorResponse", s.world.DocToJS(rawOf(response))))
+	must(e.Set("errorResponse", s.JS.world.DocToJS(rawdoc.Of(response))))
 	for _, el := range elems {
-		v := s.world.ToJS(el.Value())
+		v := s.JS.world.ToJS(el.Value())
 		switch key := el.Key(); {
 		case key == "errorLabels" || key == "message" || key == "name" || key == "stack":
 		case key == "errmsg" || slices.Contains(gossip, key):
@@ -88,33 +89,33 @@ func (s *Shell) serverError(reply bson.Raw, labels []string) *goja.Object {
 func (s *Shell) writeError(failure bson.Raw) *goja.Object { return s.serverError(failure, nil) }
 
 func (s *Shell) addLabels(e *goja.Object, labels []string) {
-	set, err := s.rt.New(s.rt.GlobalObject().Get("Set"))
+	set, err := s.JS.rt.New(s.JS.rt.GlobalObject().Get("Set"))
 	if err != nil {
-		s.rethrow(err)
+		s.JS.rethrow(err)
 	}
 	add, _ := goja.AssertFunction(set.Get("add"))
 	for _, l := range labels {
-		if _, err := add(set, s.rt.ToValue(l)); err != nil {
-			s.rethrow(err)
+		if _, err := add(set, s.JS.rt.ToValue(l)); err != nil {
+			s.JS.rethrow(err)
 		}
 	}
 	must(e.Set("errorLabelSet", set))
-	if s.classes.hasErrorLabel == nil {
-		s.classes.hasErrorLabel = s.function("hasErrorLabel", func(c *call) goja.Value {
+	label := s.JS.cached("hasErrorLabel", func() *goja.Object {
+		return s.function("hasErrorLabel", func(c *call) goja.Value {
 			e, _ := c.this.(*goja.Object)
 			set, _ := e.Get("errorLabelSet").(*goja.Object)
 			if set == nil {
-				return c.s.rt.ToValue(false)
+				return c.JS.rt.ToValue(false)
 			}
 			has, _ := goja.AssertFunction(set.Get("has"))
 			v, err := has(set, c.arg(0))
 			if err != nil {
-				c.s.rethrow(err)
+				c.JS.rethrow(err)
 			}
 			return v
 		})
-	}
-	define(e, "hasErrorLabel", s.classes.hasErrorLabel)
+	})
+	define(e, "hasErrorLabel", label)
 }
 
 // ConnectionError names and words an error of the driver that is no server's

@@ -3,6 +3,7 @@ package bindings
 import (
 	"context"
 	"errors"
+	"shardsh/bindings/rawdoc"
 	"slices"
 	"strings"
 	"time"
@@ -44,15 +45,15 @@ func (c *call) newSession(m *mongoObject, from *goja.Object) *session {
 		s.throwServer(err)
 	}
 	sess := &session{on: m, driver: started, given: given, databases: make(map[string]*database)}
-	sess.object = s.instance(sess, prototype(s, "Session", sessionMethods()))
-	s.world.SetPrinter(sess.object, func() string { return s.inspect(s.world.DocToJS(started.ID())) })
+	sess.object = s.JS.instance(sess, prototype(s, "Session", sessionMethods()))
+	s.JS.world.SetPrinter(sess.object, func() string { return s.inspect(s.JS.world.DocToJS(started.ID())) })
 	return sess
 }
 
 // sessionOptions sorts options into those of the session and those of its
 // transactions; others are dropped.
 func (s *Shell) sessionOptions(from *goja.Object) *goja.Object {
-	given, transactions := s.rt.NewObject(), s.rt.NewObject()
+	given, transactions := s.JS.rt.NewObject(), s.JS.rt.NewObject()
 	for _, name := range []string{"readConcern", "writeConcern", "readPreference", "maxCommitTimeMS"} {
 		if v := property(from, name); v != nil {
 			must(transactions.Set(name, v))
@@ -68,7 +69,7 @@ func (s *Shell) sessionOptions(from *goja.Object) *goja.Object {
 	}
 	is := func(name string) bool { v := property(given, name); return v != nil && v.ToBoolean() }
 	if is("causalConsistency") && is("snapshot") {
-		s.throw("MongoInvalidArgumentError", "Properties \"causalConsistency\" and \"snapshot\" are mutually exclusive")
+		s.JS.throw("MongoInvalidArgumentError", "Properties \"causalConsistency\" and \"snapshot\" are mutually exclusive")
 	}
 	return given
 }
@@ -82,7 +83,7 @@ func (c *call) transactionOptions(o *goja.Object) *options.TransactionOptionsBui
 	}
 	if v, ok := property(o, "writeConcern").(*goja.Object); ok {
 		wc := &writeconcern.WriteConcern{}
-		switch w := c.s.document(v).Lookup("w"); w.Type {
+		switch w := c.JS.document(v).Lookup("w"); w.Type {
 		case bson.TypeString:
 			wc.W = w.StringValue()
 		default:
@@ -108,7 +109,7 @@ func (c *call) transactionOptions(o *goja.Object) *options.TransactionOptionsBui
 
 func (sess *session) database(name string) *database {
 	if !validDatabaseName(name) {
-		sess.on.s.throwInvalid("Invalid database name: %s", name)
+		sess.on.s.JS.throwInvalid("Invalid database name: %s", name)
 	}
 	d := sess.databases[name]
 	if d == nil {
@@ -133,41 +134,41 @@ func sessionMethods() []method[*session] {
 			return nil
 		}, "Starts a transaction."},
 		{"commitTransaction", "", func(c *call, sess *session) goja.Value {
-			c.transaction(sess.commit(c.s.ctx))
+			c.transaction(sess.commit(c.JS.context()))
 			return nil
 		}, "Commits the transaction."},
 		{"abortTransaction", "", func(c *call, sess *session) goja.Value {
-			c.transaction(sess.driver.AbortTransaction(c.s.ctx))
+			c.transaction(sess.driver.AbortTransaction(c.JS.context()))
 			return nil
 		}, "Gives up the transaction."},
 		{"withTransaction", "f:function options?:object", sessionWithTransaction, "Runs a function in a transaction, again when it has to."},
 		{"endSession", "", func(c *call, sess *session) goja.Value {
-			sess.driver.EndSession(context.WithoutCancel(c.s.ctx))
+			sess.driver.EndSession(context.WithoutCancel(c.JS.context()))
 			sess.ended = true
 			return nil
 		}, "Ends the session."},
-		{"hasEnded", "", func(c *call, sess *session) goja.Value { return c.s.rt.ToValue(sess.ended) }, "Tells whether the session was ended."},
+		{"hasEnded", "", func(c *call, sess *session) goja.Value { return c.JS.rt.ToValue(sess.ended) }, "Tells whether the session was ended."},
 		{"getOptions", "", func(_ *call, sess *session) goja.Value { return sess.given }, "Returns the options the session was started with."},
 		{"getClusterTime", "", func(c *call, sess *session) goja.Value { return c.clusterTime(sess.driver.ClusterTime()) },
 			"Returns the newest cluster time seen."},
 		{"getOperationTime", "", func(c *call, sess *session) goja.Value {
 			if t := sess.driver.OperationTime(); t != nil {
-				return c.s.goValue(*t)
+				return c.JS.goValue(*t)
 			}
 			return nil
 		}, "Returns the newest operation time seen."},
 		{"advanceClusterTime", "clusterTime:object", func(c *call, sess *session) goja.Value {
-			doc := c.s.document(c.arg(0))
+			doc := c.JS.document(c.arg(0))
 			if _, _, ok := doc.Lookup("clusterTime").TimestampOK(); !ok {
-				c.s.throw("MongoInvalidArgumentError", "Input cluster time \"clusterTime\" property must be a valid BSON Timestamp")
+				c.JS.throw("MongoInvalidArgumentError", "Input cluster time \"clusterTime\" property must be a valid BSON Timestamp")
 			}
-			c.transaction(sess.driver.AdvanceClusterTime(rawOf(bson.D{{Key: "$clusterTime", Value: doc}})))
+			c.transaction(sess.driver.AdvanceClusterTime(rawdoc.Of(bson.D{{Key: "$clusterTime", Value: doc}})))
 			return nil
 		}, "Takes over a cluster time another session saw."},
 		{"advanceOperationTime", "time:object", func(c *call, sess *session) goja.Value {
-			t, i, ok := c.s.value(c.arg(0)).TimestampOK()
+			t, i, ok := c.JS.value(c.arg(0)).TimestampOK()
 			if !ok {
-				c.s.throw("MongoInvalidArgumentError", "Operation time must be a valid BSON Timestamp")
+				c.JS.throw("MongoInvalidArgumentError", "Operation time must be a valid BSON Timestamp")
 			}
 			c.transaction(sess.driver.AdvanceOperationTime(&bson.Timestamp{T: t, I: i}))
 			return nil
@@ -188,7 +189,7 @@ func (c *call) clusterTime(doc bson.Raw) goja.Value {
 
 func (sess *session) start(c *call, o *goja.Object) error {
 	if sess.ended {
-		c.s.throw("MongoExpiredSessionError", sessionEnded)
+		c.JS.throw("MongoExpiredSessionError", sessionEnded)
 	}
 	if o == nil {
 		return sess.driver.StartTransaction()
@@ -205,10 +206,10 @@ func (c *call) transaction(err error) {
 	}
 	text := err.Error()
 	if text == "transactions are not supported in snapshot sessions" {
-		c.s.throw("MongoCompatibilityError", "Transactions are not supported in snapshot sessions")
+		c.JS.throw("MongoCompatibilityError", "Transactions are not supported in snapshot sessions")
 	}
 	if slices.Contains(transactionStates(), text) {
-		c.s.throw("MongoTransactionError", "%s", strings.ToUpper(text[:1])+text[1:])
+		c.JS.throw("MongoTransactionError", "%s", strings.ToUpper(text[:1])+text[1:])
 	}
 	if _, err = c.s.answer(nil, err); err != nil {
 		c.s.throwServer(err)
@@ -234,18 +235,18 @@ const transactionPatience = 120 * time.Second
 // for TransientTransactionError, the commit for UnknownTransactionCommitResult.
 func sessionWithTransaction(c *call, sess *session) goja.Value {
 	f, _ := goja.AssertFunction(c.arg(0))
-	end := c.s.clock.Now().Add(transactionPatience)
+	end := c.JS.clock.Now().Add(transactionPatience)
 	for {
 		c.transaction(sess.start(c, c.object(1)))
 		v, err := f(goja.Undefined(), sess.object)
 		if err != nil {
 			if sess.driver.TransactionRunning() {
-				_ = sess.driver.AbortTransaction(context.WithoutCancel(c.s.ctx))
+				_ = sess.driver.AbortTransaction(context.WithoutCancel(c.JS.context()))
 			}
-			if c.labelled(err, "TransientTransactionError") && c.s.clock.Now().Before(end) {
+			if c.labelled(err, "TransientTransactionError") && c.JS.clock.Now().Before(end) {
 				continue
 			}
-			c.s.rethrow(err)
+			c.JS.rethrow(err)
 		}
 		if !sess.driver.TransactionRunning() { // the function ended it itself
 			return v
@@ -263,9 +264,9 @@ func sessionWithTransaction(c *call, sess *session) goja.Value {
 // whole transaction has to be done again.
 func (sess *session) commitPatiently(c *call, end time.Time) (again bool, err error) {
 	for {
-		err = sess.commit(c.s.ctx)
+		err = sess.commit(c.JS.context())
 		var command mongo.CommandError
-		if err == nil || c.s.ctx.Err() != nil || !errors.As(err, &command) || !c.s.clock.Now().Before(end) {
+		if err == nil || c.JS.context().Err() != nil || !errors.As(err, &command) || !c.JS.clock.Now().Before(end) {
 			return false, err
 		}
 		switch {
@@ -286,6 +287,6 @@ func (c *call) labelled(err error, label string) bool {
 		return false
 	}
 	has, _ := goja.AssertFunction(set.Get("has"))
-	v, err := has(set, c.s.rt.ToValue(label))
+	v, err := has(set, c.JS.rt.ToValue(label))
 	return err == nil && v.ToBoolean()
 }

@@ -144,22 +144,22 @@ func optionNamed(name string) *option {
 // newSettings makes config. Its methods answer sentences rather than throw
 // (spec 04 §2.10).
 func (s *Shell) newSettings() goja.Value {
-	o := s.rt.NewObject()
+	o := s.JS.rt.NewObject()
 	add := func(name, signature, help string, f func(c *call) goja.Value) {
 		params := parseSignature(signature)
 		fn := s.function(name, func(c *call) goja.Value {
 			c.check("config."+name, params)
 			return f(c)
 		})
-		s.describe(fn, helpEntry{form: callForm(name, signature), class: configClass, text: help})
+		s.JS.describe(fn, helpEntry{form: callForm(name, signature), class: configClass, text: help})
 		define(o, name, fn)
 	}
 	unknown := func(name string) goja.Value {
-		return s.rt.ToValue("Option \"" + name + "\" is not available in this environment")
+		return s.JS.rt.ToValue("Option \"" + name + "\" is not available in this environment")
 	}
 	add("get", "key:string", "Returns the value of a setting.", func(c *call) goja.Value {
 		if opt := optionNamed(c.text(0)); opt != nil {
-			return c.s.rt.ToValue(opt.get(&c.s.settings))
+			return c.JS.rt.ToValue(opt.get(&c.s.settings))
 		}
 		return nil
 	})
@@ -170,7 +170,7 @@ func (s *Shell) newSettings() goja.Value {
 			return unknown(name)
 		}
 		if wrong := opt.set(&c.s.settings, c.arg(1)); wrong != "" {
-			return c.s.rt.ToValue("Cannot set option \"" + name + "\": " + wrong)
+			return c.JS.rt.ToValue("Cannot set option \"" + name + "\": " + wrong)
 		}
 		return c.changed(opt, "has been changed")
 	})
@@ -181,18 +181,18 @@ func (s *Shell) newSettings() goja.Value {
 			return unknown(name)
 		}
 		standard := defaultSettings()
-		opt.set(&c.s.settings, c.s.rt.ToValue(opt.get(&standard)))
+		opt.set(&c.s.settings, c.JS.rt.ToValue(opt.get(&standard)))
 		return c.changed(opt, "has been reset to its default value")
 	})
-	s.helpProperty(o, s.configHelp)
-	s.world.SetPrinter(o, func() string {
-		m, err := s.rt.New(s.rt.GlobalObject().Get("Map"))
+	s.JS.helpProperty(o, s.configHelp)
+	s.JS.world.SetPrinter(o, func() string {
+		m, err := s.JS.rt.New(s.JS.rt.GlobalObject().Get("Map"))
 		if err != nil {
 			return ""
 		}
 		set, _ := goja.AssertFunction(m.Get("set"))
 		for _, opt := range allOptions() {
-			if _, err := set(m, s.rt.ToValue(opt.name), s.rt.ToValue(opt.get(&s.settings))); err != nil {
+			if _, err := set(m, s.JS.rt.ToValue(opt.name), s.JS.rt.ToValue(opt.get(&s.settings))); err != nil {
 				return ""
 			}
 		}
@@ -202,7 +202,7 @@ func (s *Shell) newSettings() goja.Value {
 }
 
 func (s *Shell) configHelp() string {
-	return s.helpTable("Config Class", [][2]string{
+	return s.JS.helpTable("Config Class", [][2]string{
 		{"config", "Shows all settings."},
 		{"config.get(key)", "Returns the value of a setting."},
 		{"config.set(key, value)", "Changes a setting; one made at a prompt lasts."},
@@ -229,20 +229,20 @@ func (c *call) changed(opt *option, how string) goja.Value {
 	if err := c.s.keepSetting(opt); err != nil {
 		text += " for this session only: " + err.Error()
 	}
-	return c.s.rt.ToValue(text)
+	return c.JS.rt.ToValue(text)
 }
 
 // newDBQuery makes DBQuery, whose shellBatchSize is a setting today.
 func (s *Shell) newDBQuery() goja.Value {
 	o := s.classStub("DBQuery", s.cursorPrototype()).(*goja.Object)
 	notice := func() {
-		s.deprecate("DBQuery.shellBatchSize is deprecated, please use config.set(\"displayBatchSize\") instead")
+		s.JS.deprecate("DBQuery.shellBatchSize is deprecated, please use config.set(\"displayBatchSize\") instead")
 	}
-	get := s.rt.ToValue(func(goja.FunctionCall) goja.Value {
+	get := s.JS.rt.ToValue(func(goja.FunctionCall) goja.Value {
 		notice()
-		return s.rt.ToValue(s.settings.displayBatchSize)
+		return s.JS.rt.ToValue(s.settings.displayBatchSize)
 	})
-	set := s.rt.ToValue(func(fc goja.FunctionCall) goja.Value {
+	set := s.JS.rt.ToValue(func(fc goja.FunctionCall) goja.Value {
 		notice()
 		optionNamed("displayBatchSize").set(&s.settings, fc.Argument(0))
 		return goja.Undefined()

@@ -17,8 +17,8 @@ type shard struct {
 
 func (s *Shell) newShard() goja.Value {
 	sh := &shard{s: s}
-	o := s.instance(sh, prototype(s, "Shard", slices.Concat(shardTables()...)))
-	s.world.SetPrinter(o, func() string {
+	o := s.JS.instance(sh, prototype(s, "Shard", slices.Concat(shardTables()...)))
+	s.JS.world.SetPrinter(o, func() string {
 		if s.db == nil {
 			return "Shard class not connected"
 		}
@@ -43,7 +43,7 @@ func (sh *shard) current() *database {
 		return sh.on
 	}
 	if sh.s.db == nil {
-		sh.s.throwCoded(invalidInput, codeNotConnected, "No connected database")
+		sh.s.JS.throwCoded(invalidInput, codeNotConnected, "No connected database")
 	}
 	return sh.s.db
 }
@@ -67,7 +67,7 @@ func (sh *shard) checkMongos() {
 	}
 	d.askedMongos = true
 	if !d.on.isMongos() {
-		sh.s.warn("Warning: MongoshWarning: [" + codeNoMongos + "] You are not connected to a mongos. This command may not work as expected.")
+		sh.s.JS.warn("Warning: MongoshWarning: [" + codeNoMongos + "] You are not connected to a mongos. This command may not work as expected.")
 	}
 }
 
@@ -88,10 +88,10 @@ func simple(names ...string) func(*call, *shard) goja.Value {
 		var body bson.D
 		for i, name := range names {
 			if c.has(i) {
-				body = append(body, bson.E{Key: name, Value: c.s.value(c.arg(i))})
+				body = append(body, bson.E{Key: name, Value: c.JS.value(c.arg(i))})
 			}
 		}
-		return c.s.reply(sh.admin(c.s.merge(body, c.arg(len(names)))))
+		return c.s.reply(sh.admin(c.JS.merge(body, c.arg(len(names)))))
 	}
 }
 
@@ -133,8 +133,8 @@ func shardMethods() []method[*shard] {
 func shRemoveRange(c *call, sh *shard) goja.Value {
 	return c.s.reply(sh.admin(bson.D{
 		{Key: "updateZoneKeyRange", Value: c.text(0)},
-		{Key: "min", Value: c.s.value(c.arg(1))},
-		{Key: "max", Value: c.s.value(c.arg(2))},
+		{Key: "min", Value: c.JS.value(c.arg(1))},
+		{Key: "max", Value: c.JS.value(c.arg(2))},
 		{Key: "zone", Value: nil},
 	}))
 }
@@ -144,37 +144,37 @@ func shMoveRange(c *call, sh *shard) goja.Value {
 	body := bson.D{{Key: "moveRange", Value: c.text(0)}, {Key: "toShard", Value: c.text(1)}}
 	for i, name := range []string{"min", "max"} {
 		if v := c.arg(i + 2); !goja.IsUndefined(v) && !goja.IsNull(v) {
-			body = append(body, bson.E{Key: name, Value: c.s.value(v)})
+			body = append(body, bson.E{Key: name, Value: c.JS.value(v)})
 		}
 	}
 	if len(body) == 2 {
-		c.s.throwInvalid("moveRange needs min or max (Shard.moveRange)")
+		c.JS.throwInvalid("moveRange needs min or max (Shard.moveRange)")
 	}
-	return c.s.reply(sh.admin(c.s.merge(body, c.arg(4))))
+	return c.s.reply(sh.admin(c.JS.merge(body, c.arg(4))))
 }
 
 // shardKeyCommand is a command with a namespace, a key, and unique or options
 // in third place.
 func (c *call) shardKeyCommand(name string) bson.D {
-	key := c.s.document(c.arg(1))
+	key := c.JS.document(c.arg(1))
 	c.checkKeyOrder(c.arg(1), key)
 	body := bson.D{{Key: name, Value: c.text(0)}, {Key: "key", Value: key}}
 	if typeOf(c.arg(2)) == "boolean" {
 		body = append(body, bson.E{Key: "unique", Value: c.arg(2).ToBoolean()})
 	} else {
-		body = c.s.merge(body, c.arg(2))
+		body = c.JS.merge(body, c.arg(2))
 	}
-	return c.s.merge(body, c.arg(3))
+	return c.JS.merge(body, c.arg(3))
 }
 
 // onMongos wraps a helper: the error of a server that does not know its command
 // gets a question.
 func onMongos(f func(*call, *shard) goja.Value) func(*call, *shard) goja.Value {
 	return func(c *call, sh *shard) (v goja.Value) {
-		if ex := c.s.rt.Try(func() { v = f(c, sh) }); ex != nil {
+		if ex := c.JS.rt.Try(func() { v = f(c, sh) }); ex != nil {
 			if e, ok := ex.Value().(*goja.Object); ok {
 				if code := property(e, "code"); code != nil && code.ToInteger() == codeCommandNotFound {
-					define(e, "message", c.s.rt.ToValue(optionalText(e.Get("message"))+". Are you connected to mongos?"))
+					define(e, "message", c.JS.rt.ToValue(optionalText(e.Get("message"))+". Are you connected to mongos?"))
 				}
 			}
 			panic(ex)

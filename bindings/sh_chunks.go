@@ -1,6 +1,7 @@
 package bindings
 
 import (
+	"shardsh/bindings/rawdoc"
 	"slices"
 	"strings"
 
@@ -56,10 +57,10 @@ func (s *Shell) chunkCountsOf(config *database, filter bson.D) map[string]chunkC
 	counts := map[string]chunkCounts{}
 	for _, g := range groups {
 		key := idKey(g.Lookup("_id", "uuid"))
-		if ns := textAt(g, "_id", "ns"); ns != "" {
+		if ns := rawdoc.Text(g, "_id", "ns"); ns != "" {
 			key = ns
 		}
-		counts[key] = append(counts[key], chunkCount{shard: textAt(g, "_id", "shard"), n: intOf(g, "n"), jumbo: intOf(g, "jumbo")})
+		counts[key] = append(counts[key], chunkCount{shard: rawdoc.Text(g, "_id", "shard"), n: rawdoc.Int(g, "n"), jumbo: rawdoc.Int(g, "jumbo")})
 	}
 	for _, list := range counts {
 		slices.SortFunc(list, func(a, b chunkCount) int { return strings.Compare(a.shard, b.shard) })
@@ -90,7 +91,7 @@ func (sh *shard) chunkCounts(ns string) chunkCounts {
 func (sh *shard) sharded(ns string) bson.Raw {
 	entry := sh.s.catalogEntry(sh.config(), ns, nil)
 	if entry == nil {
-		sh.s.throwCoded(invalidInput, codeNotSharded, "Collection %s is not sharded", ns)
+		sh.s.JS.throwCoded(invalidInput, codeNotSharded, "Collection %s is not sharded", ns)
 	}
 	return entry
 }
@@ -114,7 +115,7 @@ func shChunks(c *call, sh *shard) goja.Value {
 	if v := o.get("limit"); v != nil {
 		n, ok := c.numeric(v)
 		if !ok || n < 1 || n != float64(int64(n)) {
-			c.s.throwInvalid("option limit of sh.chunks is a number of chunks, not %s", c.s.inspect(v))
+			c.JS.throwInvalid("option limit of sh.chunks is a number of chunks, not %s", c.s.inspect(v))
 		}
 		body = append(body, bson.E{Key: "limit", Value: int64(n)})
 	}
@@ -142,7 +143,7 @@ func (c *call) overlapping(sh *shard, ns, zone string) bson.A {
 		})
 	}
 	if len(alternatives) == 0 {
-		c.s.throwInvalid("zone %s has no range in %s: sh.zones(%q) lists them", zone, ns, ns)
+		c.JS.throwInvalid("zone %s has no range in %s: sh.zones(%q) lists them", zone, ns, ns)
 	}
 	return alternatives
 }

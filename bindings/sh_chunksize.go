@@ -3,6 +3,8 @@ package bindings
 import (
 	"fmt"
 	"math"
+	"shardsh/bindings/plaintext"
+	"shardsh/bindings/rawdoc"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -18,7 +20,7 @@ const (
 func (c *call) chunkSizeArgument(label string, v goja.Value) int32 {
 	mb, ok := c.numeric(v)
 	if !ok || mb != math.Trunc(mb) || mb < minChunkSize || mb > maxChunkSize {
-		c.s.throwInvalid("%s is a whole number of MB from %d to %d, not %s", label, minChunkSize, maxChunkSize, c.s.inspect(v))
+		c.JS.throwInvalid("%s is a whole number of MB from %d to %d, not %s", label, minChunkSize, maxChunkSize, c.s.inspect(v))
 	}
 	return int32(mb)
 }
@@ -27,7 +29,7 @@ func (c *call) chunkSizeArgument(label string, v goja.Value) int32 {
 func shChunkSize(c *call, sh *shard) goja.Value {
 	switch kind := typeOf(c.arg(0)); {
 	case !c.has(0):
-		return c.s.rt.ToValue(sh.chunkSize(nil))
+		return c.JS.rt.ToValue(sh.chunkSize(nil))
 	case kind == "string", isCollection(c.arg(0)):
 		return c.collectionChunkSize(sh, c.namespaceArgument(0))
 	}
@@ -47,9 +49,9 @@ func (c *call) collectionChunkSize(sh *shard, ns string) goja.Value {
 	if !c.has(1) {
 		entry := c.s.catalogEntry(sh.config(), ns, nil)
 		if entry == nil {
-			c.s.throwCoded(invalidInput, codeNotSharded, "Collection %s is not sharded", ns)
+			c.JS.throwCoded(invalidInput, codeNotSharded, "Collection %s is not sharded", ns)
 		}
-		return c.s.rt.ToValue(sh.chunkSize(entry))
+		return c.JS.rt.ToValue(sh.chunkSize(entry))
 	}
 	mb := int32(0)
 	if !goja.IsNull(c.arg(1)) {
@@ -62,11 +64,11 @@ func (c *call) collectionChunkSize(sh *shard, ns string) goja.Value {
 // chunkSize is the size in MiB the balancer uses: a collection's own, the
 // cluster's, or the server's default.
 func (sh *shard) chunkSize(entry bson.Raw) float64 {
-	if own := numberOf(entry, "maxChunkSizeBytes"); own > 0 {
+	if own := rawdoc.Number(entry, "maxChunkSizeBytes"); own > 0 {
 		return own / (1 << 20)
 	}
 	if doc := sh.s.setting(sh.config(), "chunksize"); doc != nil {
-		return numberOf(doc, "value")
+		return rawdoc.Number(doc, "value")
 	}
 	if sh.version().atLeast(serverVersion{6, 0, 0}) {
 		return 128
@@ -74,4 +76,4 @@ func (sh *shard) chunkSize(entry bson.Raw) float64 {
 	return 64
 }
 
-func megabytes(mb float64) string { return fmt.Sprintf("%s MB", plainNumber(mb)) }
+func megabytes(mb float64) string { return fmt.Sprintf("%s MB", plaintext.PlainNumber(mb)) }

@@ -3,6 +3,7 @@ package bindings
 import (
 	"fmt"
 	"math"
+	"shardsh/bindings/rawdoc"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -40,7 +41,7 @@ func shDefragment(c *call, sh *shard) goja.Value {
 	w := o.wait("the balancer goes on defragmenting " + ns + "; sh.stopDefragment stops it")
 	waits := o.flag("wait", false)
 	reply := sh.configureBalancing(ns, command...)
-	if !waits || truthyAt(reply, "dryRun") {
+	if !waits || rawdoc.TruthyAt(reply, "dryRun") {
 		return c.s.reply(reply)
 	}
 	var phase string
@@ -54,7 +55,7 @@ func shDefragment(c *call, sh *shard) goja.Value {
 		}
 		return d.standing(ns, first)
 	})
-	return c.s.newObject("defragmented", true, "ns", ns, "waitedMS", waited.Milliseconds())
+	return c.JS.newObject("defragmented", true, "ns", ns, "waitedMS", waited.Milliseconds())
 }
 
 // defragmentation is how far a collection's is.
@@ -71,10 +72,10 @@ func (sh *shard) defragmentation(ns string) defragmentation {
 // defragmentationOf reads the reply of balancerCollectionStatus (spec 02 §2.8).
 func defragmentationOf(status bson.Raw) defragmentation {
 	d := defragmentation{left: math.NaN()}
-	if textAt(status, "firstComplianceViolation") != "defragmentingChunks" {
+	if rawdoc.Text(status, "firstComplianceViolation") != "defragmentingChunks" {
 		return d
 	}
-	d.running, d.phase = true, textAt(status, "details", "currentPhase")
+	d.running, d.phase = true, rawdoc.Text(status, "details", "currentPhase")
 	if v, err := status.LookupErr("details", "progress", "remainingChunksToProcess"); err == nil {
 		d.left, _ = v.AsFloat64OK()
 	}
@@ -86,7 +87,7 @@ func defragmentationOf(status bson.Raw) defragmentation {
 func (d defragmentation) idle() bool { return d.running && (d.phase == "" || d.phase == "none") }
 
 func (d defragmentation) object(c *call, ns string) *goja.Object {
-	o := c.s.newObject("ns", ns, "running", d.running)
+	o := c.JS.newObject("ns", ns, "running", d.running)
 	if !d.running {
 		return o
 	}

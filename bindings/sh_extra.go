@@ -28,12 +28,12 @@ func shardExtraMethods() []method[*shard] {
 // poll asks until the answer is yes, every interval of the shell's clock, and
 // reports whether it was before the timeout.
 func (s *Shell) poll(timeout, interval time.Duration, done func() bool) bool {
-	deadline := s.clock.Now().Add(timeout)
+	deadline := s.JS.clock.Now().Add(timeout)
 	for !done() {
-		if !s.clock.Now().Before(deadline) {
+		if !s.JS.clock.Now().Before(deadline) {
 			return false
 		}
-		s.sleep(interval)
+		s.JS.sleep(interval)
 	}
 	return true
 }

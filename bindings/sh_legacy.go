@@ -2,6 +2,7 @@ package bindings
 
 import (
 	"regexp"
+	"shardsh/bindings/rawdoc"
 	"strings"
 	"time"
 
@@ -42,13 +43,13 @@ func shardLegacyMethods() []method[*shard] {
 		{"getActiveMigrations", "configDB?:object", func(c *call, sh *shard) goja.Value {
 			var items []any
 			for _, m := range c.s.activeMigrations(sh.current(), sh.configArgument(c, 0)) {
-				items = append(items, c.s.newObject("_id", m.ns, "when", m.began(c.s)))
+				items = append(items, c.JS.newObject("_id", m.ns, "when", m.began(c.s)))
 			}
-			return c.s.rt.NewArray(items...)
+			return c.JS.rt.NewArray(items...)
 		}, "Returns the migrations in progress."},
 		{"getRecentFailedRounds", "configDB?:object", func(c *call, sh *shard) goja.Value {
 			f := c.s.failedRounds(sh.configArgument(c, 0))
-			o := c.s.newObject("count", f.count, "lastErr", "", "lastTime", goja.Undefined())
+			o := c.JS.newObject("count", f.count, "lastErr", "", "lastTime", goja.Undefined())
 			if f.count > 0 {
 				must(o.Set("lastErr", f.message))
 				must(o.Set("lastTime", f.when))
@@ -57,19 +58,19 @@ func shardLegacyMethods() []method[*shard] {
 		}, "Returns how many of the last five rounds failed."},
 		{"getRecentMigrations", "configDB?:object", func(c *call, sh *shard) goja.Value {
 			var items []any
-			for _, m := range c.s.recentMigrations(sh.configArgument(c, 0), c.s.clock.Now()) {
-				o := c.s.newObject("_id", m.id, "count", number(m.count))
+			for _, m := range c.s.recentMigrations(sh.configArgument(c, 0), c.JS.clock.Now()) {
+				o := c.JS.newObject("_id", m.id, "count", number(m.count))
 				if m.from != "" {
 					must(o.Set("from", m.from))
 					must(o.Set("to", m.to))
 				}
 				items = append(items, o)
 			}
-			return c.s.rt.NewArray(items...)
+			return c.JS.rt.NewArray(items...)
 		}, "Returns how the migrations of the last day ended."},
 		{"getShouldAutoSplit", "configDB?:object", func(c *call, sh *shard) goja.Value {
 			doc := c.s.setting(sh.configArgument(c, 0), "autosplit")
-			return c.s.rt.ToValue(doc == nil || truthyAt(doc, "enabled"))
+			return c.JS.rt.ToValue(doc == nil || rawdoc.TruthyAt(doc, "enabled"))
 		}, ""},
 		{"_getBalancerStatus", "", func(c *call, sh *shard) goja.Value { return c.s.reply(sh.balancerStatus()) }, ""},
 		{"_getConfigDB", "", func(_ *call, sh *shard) goja.Value {
@@ -79,22 +80,22 @@ func shardLegacyMethods() []method[*shard] {
 		{"_checkMongos", "", func(_ *call, sh *shard) goja.Value { sh.needMongos(); return nil }, ""},
 		{"_checkFullName", "ns:string", func(c *call, _ *shard) goja.Value {
 			if !strings.Contains(c.text(0), ".") {
-				c.s.throw("Error", "needs a fully qualified namespace")
+				c.JS.throw("Error", "needs a fully qualified namespace")
 			}
 			return nil
 		}, ""},
 		{"_adminCommand", "command:object|string skipCheck?:any", shAdminCommand, ""},
-		{"_dataFormat", "bytes:any", func(c *call, _ *shard) goja.Value { return c.s.rt.ToValue(byteText(c.arg(0).ToFloat())) }, ""},
+		{"_dataFormat", "bytes:any", func(c *call, _ *shard) goja.Value { return c.JS.rt.ToValue(byteText(c.arg(0).ToFloat())) }, ""},
 		{"_collRE", "collection:any", func(c *call, _ *shard) goja.Value {
-			re, err := c.s.rt.New(c.s.rt.GlobalObject().Get("RegExp"), c.s.rt.ToValue("^"+regexp.QuoteMeta(c.namespaceArgument(0))+"-.*"))
+			re, err := c.JS.rt.New(c.JS.rt.GlobalObject().Get("RegExp"), c.JS.rt.ToValue("^"+regexp.QuoteMeta(c.namespaceArgument(0))+"-.*"))
 			if err != nil {
-				c.s.rethrow(err)
+				c.JS.rethrow(err)
 			}
 			return re
 		}, ""},
 		{"_pchunk", "chunk:object", func(c *call, _ *shard) goja.Value {
 			chunk := c.object(0)
-			return c.s.rt.ToValue("[" + c.s.toJSON(chunk.Get("min"), true) + "] -> [" + c.s.toJSON(chunk.Get("max"), true) + "]")
+			return c.JS.rt.ToValue("[" + c.s.toJSON(chunk.Get("min"), true) + "] -> [" + c.s.toJSON(chunk.Get("max"), true) + "]")
 		}, ""},
 		{"_lastMigration", "of?:any", shLastMigration, ""},
 	}
@@ -103,14 +104,14 @@ func shardLegacyMethods() []method[*shard] {
 // lockEra is a helper whose subject is gone: until 3.2 the balancer held a lock.
 func lockEra(name string) func(*call, *shard) goja.Value {
 	return func(c *call, _ *shard) goja.Value {
-		c.s.warnOnce("sh." + name + "() has nothing to look at: the balancer runs on the config server primary and holds no lock.")
+		c.JS.warnOnce("sh." + name + "() has nothing to look at: the balancer runs on the config server primary and holds no lock.")
 		return goja.Null()
 	}
 }
 
 func (sh *shard) needMongos() {
 	if !sh.current().on.isMongos() {
-		sh.s.throw("Error", "not connected to a mongos")
+		sh.s.JS.throw("Error", "not connected to a mongos")
 	}
 }
 
@@ -123,7 +124,7 @@ func shAdminCommand(c *call, sh *shard) goja.Value {
 	if goja.IsString(c.arg(0)) {
 		body = command(c.text(0))
 	} else {
-		body = c.s.document(c.arg(0))
+		body = c.JS.document(c.arg(0))
 	}
 	reply, err := c.s.send(sh.current().sibling("admin").request(body))
 	if err == nil {
@@ -138,7 +139,7 @@ func shAdminCommand(c *call, sh *shard) goja.Value {
 
 func (sh *shard) rounds() (inRound bool, number int64) {
 	status := sh.balancerStatus()
-	return truthyAt(status, "inBalancerRound"), intOf(status, "numBalancerRounds")
+	return rawdoc.TruthyAt(status, "inBalancerRound"), rawdoc.Int(status, "numBalancerRounds")
 }
 
 func (sh *shard) waitForRoundEnd(timeout, interval time.Duration) {
@@ -147,7 +148,7 @@ func (sh *shard) waitForRoundEnd(timeout, interval time.Duration) {
 		return !in
 	})
 	if !ended {
-		sh.s.throw("Error", "the balancer was still in a round after %v", timeout)
+		sh.s.JS.throw("Error", "the balancer was still in a round after %v", timeout)
 	}
 }
 
@@ -158,7 +159,7 @@ func (sh *shard) waitForRound(timeout, interval time.Duration) {
 		return now > before
 	})
 	if !grown {
-		sh.s.throw("Error", "the balancer did no round within %v", timeout)
+		sh.s.JS.throw("Error", "the balancer did no round within %v", timeout)
 	}
 }
 
@@ -177,20 +178,20 @@ func shAwaitCollectionBalance(c *call, sh *shard) goja.Value {
 	timeout, interval := c.milliseconds(1, waitTimeout), c.milliseconds(2, waitInterval)
 	db, coll, _ := strings.Cut(ns, ".")
 	balanced := c.s.poll(timeout, interval, func() bool {
-		return truthyAt(sh.admin(bson.D{{Key: "balancerCollectionStatus", Value: ns}}), "balancerCompliant")
+		return rawdoc.TruthyAt(sh.admin(bson.D{{Key: "balancerCollectionStatus", Value: ns}}), "balancerCompliant")
 	})
 	if !balanced {
-		c.s.throw("Error", "%s was not balanced within %v", ns, timeout)
+		c.JS.throw("Error", "%s was not balanced within %v", ns, timeout)
 	}
 	clean := c.s.poll(timeout, interval, func() bool {
 		orphans := 0.0
 		for _, doc := range c.s.aggregateAll(sh.current().sibling(db), coll, bson.D{{Key: "$collStats", Value: bson.D{{Key: "storageStats", Value: bson.D{}}}}}) {
-			orphans += numberOf(doc, "storageStats", "numOrphanDocs")
+			orphans += rawdoc.Number(doc, "storageStats", "numOrphanDocs")
 		}
 		return orphans == 0
 	})
 	if !clean {
-		c.s.throw("Error", "%s still had orphans after %v", ns, timeout)
+		c.JS.throw("Error", "%s still had orphans after %v", ns, timeout)
 	}
 	return nil
 }
@@ -202,7 +203,7 @@ func shWaitForPingChange(c *call, sh *shard) goja.Value {
 	c.s.poll(c.milliseconds(1, waitTimeout), c.milliseconds(2, waitInterval), func() bool {
 		var left []goja.Value
 		for _, v := range waiting {
-			before := c.s.document(v)
+			before := c.JS.document(v)
 			now := c.s.findOne(config, "mongos", bson.D{{Key: "_id", Value: before.Lookup("_id")}})
 			if now != nil && now.Lookup("ping").Equal(before.Lookup("ping")) {
 				left = append(left, v)
@@ -215,7 +216,7 @@ func shWaitForPingChange(c *call, sh *shard) goja.Value {
 	for i, v := range waiting {
 		items[i] = v
 	}
-	return c.s.rt.NewArray(items...)
+	return c.JS.rt.NewArray(items...)
 }
 
 func shLastMigration(c *call, sh *shard) goja.Value {
@@ -231,7 +232,7 @@ func shLastMigration(c *call, sh *shard) goja.Value {
 	if len(docs) == 0 {
 		return goja.Null()
 	}
-	entry := c.s.world.DocToJS(docs[0])
+	entry := c.JS.world.DocToJS(docs[0])
 	c.s.print([]goja.Value{entry})
 	return entry
 }

@@ -25,7 +25,7 @@ func (c *call) options(helper string, i int, known ...string) helperOptions {
 	}
 	for _, name := range h.o.Keys() {
 		if !slices.Contains(known, name) {
-			c.s.throwInvalid("sh.%s has no option %s; it knows %s", helper, name, strings.Join(known, ", "))
+			c.JS.throwInvalid("sh.%s has no option %s; it knows %s", helper, name, strings.Join(known, ", "))
 		}
 	}
 	return h
@@ -46,7 +46,7 @@ func (h helperOptions) text(name string) string {
 		return ""
 	}
 	if !goja.IsString(v) {
-		h.c.s.throwInvalid("option %s of sh.%s is a text, not %s", name, h.helper, typeOf(v))
+		h.c.JS.throwInvalid("option %s of sh.%s is a text, not %s", name, h.helper, typeOf(v))
 	}
 	return v.String()
 }
@@ -57,7 +57,7 @@ func (h helperOptions) flag(name string, byDefault bool) bool {
 		return byDefault
 	}
 	if typeOf(v) != "boolean" {
-		h.c.s.throwInvalid("option %s of sh.%s is true or false, not %s", name, h.helper, typeOf(v))
+		h.c.JS.throwInvalid("option %s of sh.%s is true or false, not %s", name, h.helper, typeOf(v))
 	}
 	return v.ToBoolean()
 }
@@ -70,7 +70,7 @@ func (h helperOptions) duration(name string, byDefault time.Duration) time.Durat
 	}
 	ms, ok := h.c.numeric(v)
 	if !ok || ms < 0 || ms > float64(math.MaxInt64/int64(time.Millisecond)) {
-		h.c.s.throwInvalid("option %s of sh.%s is a number of milliseconds, not %s", name, h.helper, h.c.s.inspect(v))
+		h.c.JS.throwInvalid("option %s of sh.%s is a number of milliseconds, not %s", name, h.helper, h.c.s.inspect(v))
 	}
 	return time.Duration(ms * float64(time.Millisecond))
 }
@@ -80,6 +80,6 @@ func (c *call) numeric(v goja.Value) (float64, bool) {
 	if kind := typeOf(v); kind != "number" && kind != "object" {
 		return 0, false
 	}
-	f, ok := c.s.value(v).AsFloat64OK()
+	f, ok := c.JS.value(v).AsFloat64OK()
 	return f, ok && f == f
 }

@@ -2,6 +2,7 @@ package bindings
 
 import (
 	"context"
+	"shardsh/bindings/rawdoc"
 	"sync"
 	"time"
 
@@ -44,7 +45,7 @@ func shReshard(c *call, sh *shard) goja.Value {
 		v, _ := e.Value.(bson.RawValue)
 		switch {
 		case e.Key == "progress":
-			p = c.s.newProgress(truthy(v))
+			p = c.s.newProgress(rawdoc.Truthy(v))
 		case e.Key == "interval" && p != nil:
 			ms, _ := v.AsFloat64OK()
 			p.every = max(time.Duration(ms*float64(time.Millisecond)), time.Millisecond)
@@ -54,8 +55,7 @@ func shReshard(c *call, sh *shard) goja.Value {
 	}
 	// Nobody waits on the mock's virtual time; a session is for one command at a
 	// time; and a guard may keep the command from being sent.
-	_, onWall := c.s.clock.(wallClock)
-	if p == nil || !onWall || c.s.cfg.Guard != nil || sh.current().session != nil {
+	if p == nil || !c.JS.onWallClock() || c.s.cfg.Guard != nil || sh.current().session != nil {
 		return c.s.reply(sh.admin(kept))
 	}
 	return c.s.reply(sh.adminTelling(kept, c.text(0), p))
@@ -67,24 +67,24 @@ func shReshard(c *call, sh *shard) goja.Value {
 func (sh *shard) adminTelling(body bson.D, ns string, p *progress) bson.Raw {
 	s := sh.s
 	r := sh.current().sibling("admin").request(body)
-	pause, finished := context.WithCancel(s.ctx)
+	pause, finished := context.WithCancel(s.JS.context())
 	var reply bson.Raw
 	var err error
 	var running sync.WaitGroup
 	running.Go(func() {
 		defer finished()
-		reply, err = r.db().RunCommand(s.ctx, r.body, r.options()).Raw()
+		reply, err = r.db().RunCommand(s.JS.context(), r.body, r.options()).Raw()
 	})
 	defer p.end()
 	defer running.Wait()
-	for s.clock.Sleep(pause, p.every) == nil {
+	for s.JS.clock.Sleep(pause, p.every) == nil {
 		p.say(reshardText(ns, sh.reshardOps(ns)))
 	}
 	running.Wait()
-	if err != nil && s.ctx.Err() != nil {
+	if err != nil && s.JS.context().Err() != nil {
 		p.end()
-		s.warn("Stopped waiting; the resharding of " + ns + " goes on: sh.abortReshardCollection ends it.")
-		s.abort(context.Cause(s.ctx))
+		s.JS.warn("Stopped waiting; the resharding of " + ns + " goes on: sh.abortReshardCollection ends it.")
+		s.JS.abort(context.Cause(s.JS.context()))
 	}
 	reply, err = s.answer(reply, err)
 	if err != nil {
@@ -109,12 +109,12 @@ func reshardText(ns string, ops []bson.Raw) (string, *amount) {
 	state, left := "", -1.0
 	var copied, total float64
 	for _, op := range ops {
-		if text := textAt(op, "coordinatorState"); text != "" {
+		if text := rawdoc.Text(op, "coordinatorState"); text != "" {
 			state = text
 		}
-		copied += numberOf(op, "bytesCopied")
-		total += numberOf(op, "approxBytesToCopy")
-		left = max(left, numberOf(op, "remainingOperationTimeEstimatedSecs"))
+		copied += rawdoc.Number(op, "bytesCopied")
+		total += rawdoc.Number(op, "approxBytesToCopy")
+		left = max(left, rawdoc.Number(op, "remainingOperationTimeEstimatedSecs"))
 	}
 	text := "resharding " + ns
 	if state != "" {
@@ -146,7 +146,7 @@ func shShardAndDistribute(c *call, sh *shard) goja.Value {
 func (sh *shard) shards(filter goja.Value) []bson.Raw {
 	body := command("listShards")
 	if filter != nil && !goja.IsUndefined(filter) {
-		body = append(body, bson.E{Key: "filter", Value: sh.s.document(filter)})
+		body = append(body, bson.E{Key: "filter", Value: sh.s.JS.document(filter)})
 	}
 	list, _ := sh.admin(body).Lookup("shards").ArrayOK()
 	values, _ := list.Values()
@@ -159,18 +159,18 @@ func (sh *shard) shards(filter goja.Value) []bson.Raw {
 	return docs
 }
 
-func shListShards(c *call, sh *shard) goja.Value { return c.s.array(sh.shards(c.arg(0))) }
+func shListShards(c *call, sh *shard) goja.Value { return c.JS.array(sh.shards(c.arg(0))) }
 
 func shIsConfigShard(c *call, sh *shard) goja.Value {
 	for _, doc := range sh.shards(nil) {
-		if textAt(doc, "_id") != "config" {
+		if rawdoc.Text(doc, "_id") != "config" {
 			continue
 		}
-		o := c.s.newObject("enabled", true, "host", c.s.world.ToJS(doc.Lookup("host")))
+		o := c.JS.newObject("enabled", true, "host", c.JS.world.ToJS(doc.Lookup("host")))
 		if tags, err := doc.LookupErr("tags"); err == nil {
-			must(o.Set("tags", c.s.world.ToJS(tags)))
+			must(o.Set("tags", c.JS.world.ToJS(tags)))
 		}
 		return o
 	}
-	return c.s.newObject("enabled", false)
+	return c.JS.newObject("enabled", false)
 }

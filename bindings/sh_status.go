@@ -2,6 +2,8 @@ package bindings
 
 import (
 	"fmt"
+	"shardsh/bindings/plaintext"
+	"shardsh/bindings/rawdoc"
 	"slices"
 	"strings"
 	"time"
@@ -34,7 +36,7 @@ type statusReport struct {
 }
 
 func (s *Shell) newStatusReport(d *database) *statusReport {
-	return &statusReport{s: s, d: d, config: d.sibling("config"), now: s.clock.Now()}
+	return &statusReport{s: s, d: d, config: d.sibling("config"), now: s.JS.clock.Now()}
 }
 
 func (s *Shell) shardingStatus(d, config *database, o statusOptions) goja.Value {
@@ -45,17 +47,17 @@ func (s *Shell) shardingStatus(d, config *database, o statusOptions) goja.Value 
 		{Key: "upgradeId", Value: int32(0)}, {Key: "upgradeState", Value: int32(0)},
 	}})
 	if version == nil {
-		s.throwCoded(invalidInput, codeNoMongos, "This db does not have sharding enabled. Be sure you are connecting to a mongos from the shell and not to a mongod.")
+		s.JS.throwCoded(invalidInput, codeNoMongos, "This db does not have sharding enabled. Be sure you are connecting to a mongos from the shell and not to a mongod.")
 	}
-	value := s.rt.NewObject()
+	value := s.JS.rt.NewObject()
 	section := func(name string, v any) { must(value.Set(name, v)) }
-	section("shardingVersion", without(s.world.DocToJS(version), "currentVersion"))
-	section("shards", s.array(s.findAll(config, "shards", bson.D{}, sortedBy("_id", 1))))
+	section("shardingVersion", without(s.JS.world.DocToJS(version), "currentVersion"))
+	section("shards", s.JS.array(s.findAll(config, "shards", bson.D{}, sortedBy("_id", 1))))
 	name, mongoses := r.mongoses()
 	section(name, mongoses)
 	section("autosplit", r.enabled("autosplit", true))
 	if automerge := s.setting(config, "automerge"); automerge != nil {
-		section("automerge", s.newObject("Currently enabled", yesNo(truthyAt(automerge, "enabled"))))
+		section("automerge", s.JS.newObject("Currently enabled", yesNo(rawdoc.TruthyAt(automerge, "enabled"))))
 	}
 	section("balancer", r.balancer())
 	section("shardedDataDistribution", r.dataDistribution())
@@ -90,9 +92,9 @@ func yesNo(b bool) string {
 func (r *statusReport) enabled(id string, byDefault bool) *goja.Object {
 	on := byDefault
 	if doc := r.s.setting(r.config, id); doc != nil {
-		on = truthyAt(doc, "enabled")
+		on = rawdoc.TruthyAt(doc, "enabled")
 	}
-	return r.s.newObject("Currently enabled", yesNo(on))
+	return r.s.JS.newObject("Currently enabled", yesNo(on))
 }
 
 func (r *statusReport) mongoses() (section string, value any) {
@@ -102,14 +104,14 @@ func (r *statusReport) mongoses() (section string, value any) {
 		return section, "none"
 	}
 	if r.verbose {
-		return section, s.array(s.findAll(r.config, "mongos", recent, sortedBy("ping", -1)))
+		return section, s.JS.array(s.findAll(r.config, "mongos", recent, sortedBy("ping", -1)))
 	}
 	groups := r.mongosVersions(recent)
 	items := make([]any, len(groups))
 	for i, g := range groups {
-		items[i] = s.newObject(textAt(g, "_id"), s.world.ToJS(g.Lookup("num")))
+		items[i] = s.JS.newObject(rawdoc.Text(g, "_id"), s.JS.world.ToJS(g.Lookup("num")))
 	}
-	return section, s.rt.NewArray(items...)
+	return section, s.JS.rt.NewArray(items...)
 }
 
 // recentMongoses finds the routers that reported at about the time of the newest
@@ -140,8 +142,8 @@ func (r *statusReport) mongosVersions(filter bson.D) []bson.Raw {
 func (r *statusReport) balancer() *goja.Object {
 	s := r.s
 	settings := s.setting(r.config, "balancer")
-	o := s.newObject(
-		"Currently enabled", yesNo(settings == nil || !truthyAt(settings, "stopped")),
+	o := s.JS.newObject(
+		"Currently enabled", yesNo(settings == nil || !rawdoc.TruthyAt(settings, "stopped")),
 		"Currently running", r.running(),
 	)
 	failed := s.failedRounds(r.config)
@@ -159,7 +161,7 @@ func (r *statusReport) balancer() *goja.Object {
 		for i, m := range active {
 			items[i] = m.text()
 		}
-		must(o.Set("Collections with active migrations", s.rt.NewArray(items...)))
+		must(o.Set("Collections with active migrations", s.JS.rt.NewArray(items...)))
 	}
 	must(o.Set("Migration Results for the last 24 hours", r.migrationResults()))
 	return o
@@ -169,7 +171,7 @@ func (s *Shell) plainText(v bson.RawValue) string {
 	if v.Type == 0 {
 		return "undefined"
 	}
-	return s.world.ToJS(v).String()
+	return s.JS.world.ToJS(v).String()
 }
 
 func (r *statusReport) running() string {
@@ -177,7 +179,7 @@ func (r *statusReport) running() string {
 	if err != nil {
 		return "unknown"
 	}
-	return yesNo(truthyAt(reply, "inBalancerRound"))
+	return yesNo(rawdoc.TruthyAt(reply, "inBalancerRound"))
 }
 
 // migrationResults counts what became of the migrations of a day. The old shape,
@@ -190,22 +192,22 @@ func (r *statusReport) migrationResults() any {
 		return "No recent migrations"
 	}
 	if s.cfg.Compat {
-		o := s.rt.NewObject()
+		o := s.JS.rt.NewObject()
 		for _, m := range results {
-			must(o.Set(plainNumber(m.count), m.text()))
+			must(o.Set(plaintext.PlainNumber(m.count), m.text()))
 		}
 		return o
 	}
 	items := make([]any, len(results))
 	for i, m := range results {
-		item := s.newObject("result", m.result, "count", number(m.count))
+		item := s.JS.newObject("result", m.result, "count", number(m.count))
 		if m.from != "" {
 			must(item.Set("from", m.from))
 			must(item.Set("to", m.to))
 		}
 		items[i] = item
 	}
-	return s.rt.NewArray(items...)
+	return s.JS.rt.NewArray(items...)
 }
 
 func (r *statusReport) dataDistribution() goja.Value {
@@ -213,7 +215,7 @@ func (r *statusReport) dataDistribution() goja.Value {
 	if r.distribution == nil {
 		return goja.Undefined()
 	}
-	return r.s.array(r.distribution)
+	return r.s.JS.array(r.distribution)
 }
 
 // readDistribution asks for the data of shards, which servers before 6.0.3 do not
@@ -223,7 +225,7 @@ func (r *statusReport) readDistribution() {
 	if err != nil {
 		return
 	}
-	slices.SortStableFunc(docs, func(a, b bson.Raw) int { return strings.Compare(textAt(a, "ns"), textAt(b, "ns")) })
+	slices.SortStableFunc(docs, func(a, b bson.Raw) int { return strings.Compare(rawdoc.Text(a, "ns"), rawdoc.Text(b, "ns")) })
 	r.distribution = docs
 }
 
@@ -233,44 +235,44 @@ func (r *statusReport) databases() goja.Value {
 	byName := map[string]bson.Raw{"config": configEntry()}
 	r.primaries = s.findAll(r.config, "databases", bson.D{}, sortedBy("_id", 1))
 	for _, doc := range r.primaries {
-		byName[textAt(doc, "_id")] = doc
+		byName[rawdoc.Text(doc, "_id")] = doc
 	}
 	collections := map[string][]bson.Raw{}
 	r.entries = s.shardedCollections(r.config)
 	r.counts = s.chunkCountsOf(r.config, bson.D{})
 	for _, doc := range r.entries {
-		name, _, _ := strings.Cut(textAt(doc, "_id"), ".")
+		name, _, _ := strings.Cut(rawdoc.Text(doc, "_id"), ".")
 		collections[name] = append(collections[name], doc)
 		if byName[name] == nil {
-			byName[name] = rawOf(bson.D{{Key: "_id", Value: name}})
+			byName[name] = rawdoc.Of(bson.D{{Key: "_id", Value: name}})
 		}
 	}
 	var names []string
 	for name := range byName {
 		names = append(names, name)
 	}
-	slices.SortFunc(names, localeCompare)
+	slices.SortFunc(names, plaintext.Compare)
 	items := make([]any, len(names))
 	for i, name := range names {
-		list := s.rt.NewObject()
+		list := s.JS.rt.NewObject()
 		for _, doc := range collections[name] {
-			must(list.Set(textAt(doc, "_id"), r.collection(doc)))
+			must(list.Set(rawdoc.Text(doc, "_id"), r.collection(doc)))
 		}
-		items[i] = s.newObject("database", s.world.DocToJS(byName[name]), "collections", list)
+		items[i] = s.JS.newObject("database", s.JS.world.DocToJS(byName[name]), "collections", list)
 	}
-	return s.rt.NewArray(items...)
+	return s.JS.rt.NewArray(items...)
 }
 
 // configEntry stands for the config database, which config.databases does not
 // list.
 func configEntry() bson.Raw {
-	return rawOf(bson.D{{Key: "_id", Value: "config"}, {Key: "primary", Value: "config"}, {Key: "partitioned", Value: true}})
+	return rawdoc.Of(bson.D{{Key: "_id", Value: "config"}, {Key: "primary", Value: "config"}, {Key: "partitioned", Value: true}})
 }
 
 func (r *statusReport) collection(entry bson.Raw) *goja.Object {
 	s := r.s
-	o := s.newObject(
-		"shardKey", s.world.ToJS(entry.Lookup("key")),
+	o := s.JS.newObject(
+		"shardKey", s.JS.world.ToJS(entry.Lookup("key")),
 		"unique", r.flag(entry, "unique", false),
 		"balancing", r.flag(entry, "noBalance", true),
 		"allowMigrations", !isFalse(entry, "permitMigrations") && !isFalse(entry, "allowMigrations"),
@@ -279,9 +281,9 @@ func (r *statusReport) collection(entry bson.Raw) *goja.Object {
 	counts := r.counts[chunkKey(entry)]
 	perShard := make([]any, len(counts))
 	for i, c := range counts {
-		perShard[i] = s.newObject("shard", c.shard, "nChunks", c.n)
+		perShard[i] = s.JS.newObject("shard", c.shard, "nChunks", c.n)
 	}
-	must(o.Set("chunkMetadata", s.rt.NewArray(perShard...)))
+	must(o.Set("chunkMetadata", s.JS.rt.NewArray(perShard...)))
 	must(o.Set("chunks", r.listed("chunks", filter, maxStatusChunks, r.chunk)))
 	must(o.Set("tags", r.listed("tags", bson.D{{Key: "ns", Value: entry.Lookup("_id")}}, maxStatusZones, r.zone)))
 	return o
@@ -291,12 +293,12 @@ func (r *statusReport) collection(entry bson.Raw) *goja.Object {
 // shown beside what they mean.
 func (r *statusReport) flag(entry bson.Raw, field string, negated bool) goja.Value {
 	v, err := entry.LookupErr(field)
-	on := err == nil && truthy(v)
-	shown := r.s.rt.ToValue(on != negated)
+	on := err == nil && rawdoc.Truthy(v)
+	shown := r.s.JS.rt.ToValue(on != negated)
 	if err != nil || v.Type == bson.TypeBoolean {
 		return shown
 	}
-	return r.s.rt.NewArray(shown, r.s.newObject(field, r.s.world.ToJS(v)))
+	return r.s.JS.rt.NewArray(shown, r.s.JS.newObject(field, r.s.JS.world.ToJS(v)))
 }
 
 func isFalse(doc bson.Raw, field string) bool {
@@ -318,25 +320,25 @@ func (r *statusReport) listed(collection string, filter bson.D, limit int, show 
 		}
 		items = append(items, show(doc))
 	}
-	return r.s.rt.NewArray(items...)
+	return r.s.JS.rt.NewArray(items...)
 }
 
 func (r *statusReport) chunk(doc bson.Raw) *goja.Object {
-	w := r.s.world
-	o := r.s.newObject(
+	w := r.s.JS.world
+	o := r.s.JS.newObject(
 		"min", w.ToJS(doc.Lookup("min")),
 		"max", w.ToJS(doc.Lookup("max")),
 		"on shard", w.ToJS(doc.Lookup("shard")),
 		"last modified", w.ToJS(doc.Lookup("lastmod")),
 	)
-	if truthyAt(doc, "jumbo") {
+	if rawdoc.TruthyAt(doc, "jumbo") {
 		must(o.Set("jumbo", "yes"))
 	}
 	return r.s.onOneLine(o)
 }
 
 func (r *statusReport) zone(doc bson.Raw) *goja.Object {
-	w := r.s.world
-	return r.s.onOneLine(r.s.newObject(
+	w := r.s.JS.world
+	return r.s.onOneLine(r.s.JS.newObject(
 		"tag", w.ToJS(doc.Lookup("tag")), "min", w.ToJS(doc.Lookup("min")), "max", w.ToJS(doc.Lookup("max"))))
 }

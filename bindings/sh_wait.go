@@ -47,22 +47,22 @@ func (h helperOptions) wait(goesOn string) *wait {
 // until looks again and again until the work is done, and returns how long that
 // took. It throws when time is over. Ctrl-C ends the waiting, not the work.
 func (w *wait) until(look func() standing) time.Duration {
-	began := w.s.clock.Now()
+	began := w.s.JS.clock.Now()
 	defer w.leave()
 	for {
 		now := look()
-		waited := w.s.clock.Now().Sub(began)
+		waited := w.s.JS.clock.Now().Sub(began)
 		if now.done {
 			return waited
 		}
 		if waited >= w.timeout {
 			w.progress.end()
-			w.s.throw(runtimeError, "after %s: %s", w.timeout, now.why)
+			w.s.JS.throw(runtimeError, "after %s: %s", w.timeout, now.why)
 		}
 		if w.progress.due() {
 			w.tell(now)
 		}
-		w.s.sleep(min(w.interval, w.timeout-waited))
+		w.s.JS.sleep(min(w.interval, w.timeout-waited))
 	}
 }
 
@@ -81,7 +81,7 @@ func (w *wait) tell(now standing) {
 // leave tidies up, however the wait ended.
 func (w *wait) leave() {
 	w.progress.end()
-	if w.s.ctx.Err() != nil {
-		w.s.warn(fmt.Sprintf("Stopped waiting; %s.", w.goesOn))
+	if w.s.JS.context().Err() != nil {
+		w.s.JS.warn(fmt.Sprintf("Stopped waiting; %s.", w.goesOn))
 	}
 }

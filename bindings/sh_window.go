@@ -3,6 +3,7 @@ package bindings
 import (
 	"fmt"
 	"regexp"
+	"shardsh/bindings/rawdoc"
 	"slices"
 	"strings"
 	"time"
@@ -64,7 +65,7 @@ func (c *call) windowTimes(label string, start, stop goja.Value) bson.D {
 			if end.v != nil {
 				shown = c.s.inspect(end.v)
 			}
-			c.s.throwInvalid("%s of %s is a time of day as in \"22:30\", not %s", end.name, label, shown)
+			c.JS.throwInvalid("%s of %s is a time of day as in \"22:30\", not %s", end.name, label, shown)
 		}
 		text := end.v.String()
 		if len(text) == len("9:00") {
@@ -73,7 +74,7 @@ func (c *call) windowTimes(label string, start, stop goja.Value) bson.D {
 		ends = append(ends, bson.E{Key: end.name, Value: text})
 	}
 	if ends[0].Value == ends[1].Value {
-		c.s.throwInvalid("start and stop of %s are the same time: the balancer would never work; sh.clearBalancerWindow() lets it work at any time", label)
+		c.JS.throwInvalid("start and stop of %s are the same time: the balancer would never work; sh.clearBalancerWindow() lets it work at any time", label)
 	}
 	return ends
 }
@@ -82,7 +83,7 @@ func (c *call) windowTimes(label string, start, stop goja.Value) bson.D {
 func (c *call) setWeekdays(sh *shard) goja.Value {
 	list := c.object(0)
 	if list.ClassName() != "Array" || len(c.s.items(list)) == 0 {
-		c.s.throwInvalid("argument 1 of sh.balancerWindow is a time of day, or a list of {day, start, stop}")
+		c.JS.throwInvalid("argument 1 of sh.balancerWindow is a time of day, or a list of {day, start, stop}")
 	}
 	windows := bson.A{}
 	var overnight []string
@@ -91,7 +92,7 @@ func (c *call) setWeekdays(sh *shard) goja.Value {
 		o, _ := v.(*goja.Object)
 		day := optionalText(property(o, "day"))
 		if !slices.Contains(weekdays(), day) {
-			c.s.throwInvalid("day of %s is one of %s, not %s", label, strings.Join(weekdays(), ", "), day)
+			c.JS.throwInvalid("day of %s is one of %s, not %s", label, strings.Join(weekdays(), ", "), day)
 		}
 		ends := c.windowTimes(label, property(o, "start"), property(o, "stop"))
 		if ends[0].Value.(string) > ends[1].Value.(string) {
@@ -101,7 +102,7 @@ func (c *call) setWeekdays(sh *shard) goja.Value {
 	}
 	sh.need("balancerWindow with weekdays", withWeekdayWindows, "Give one window for all days: sh.balancerWindow(start, stop).")
 	if len(overnight) > 0 {
-		c.s.warn("Warning: a window over midnight belongs to its own day alone: both its early and its late hours are " + strings.Join(overnight, ", ") +
+		c.JS.warn("Warning: a window over midnight belongs to its own day alone: both its early and its late hours are " + strings.Join(overnight, ", ") +
 			"'s. For the next morning add a window of the next day.")
 	}
 	update := bson.D{{Key: "$set", Value: bson.D{{Key: "activeWindowDOW", Value: windows}}}}
@@ -119,14 +120,14 @@ func weekdays() []string {
 // balancerWindow shows the window of the balancer's settings; null when it may
 // work at any time.
 func (s *Shell) balancerWindow(settings bson.Raw) goja.Value {
-	if days, ok := settings.Lookup("activeWindowDOW").ArrayOK(); ok && len(days) > len(emptyDocument) {
-		return s.newObject("days", s.world.ToJS(settings.Lookup("activeWindowDOW")), "clock", windowClock)
+	if days, ok := settings.Lookup("activeWindowDOW").ArrayOK(); ok && len(days) > len(rawdoc.Empty) {
+		return s.JS.newObject("days", s.JS.world.ToJS(settings.Lookup("activeWindowDOW")), "clock", windowClock)
 	}
 	window, ok := settings.Lookup("activeWindow").DocumentOK()
 	if !ok {
 		return goja.Null()
 	}
-	return s.newObject("start", s.lookup(window, "start"), "stop", s.lookup(window, "stop"), "clock", windowClock)
+	return s.JS.newObject("start", s.lookup(window, "start"), "stop", s.lookup(window, "stop"), "clock", windowClock)
 }
 
 // windowText is the window in words.
@@ -136,7 +137,7 @@ func windowText(settings bson.Raw) string {
 		var texts []string
 		for _, d := range days {
 			if day, ok := d.DocumentOK(); ok {
-				texts = append(texts, fmt.Sprintf("%s %s to %s", textAt(day, "day"), textAt(day, "start"), textAt(day, "stop")))
+				texts = append(texts, fmt.Sprintf("%s %s to %s", rawdoc.Text(day, "day"), rawdoc.Text(day, "start"), rawdoc.Text(day, "stop")))
 			}
 		}
 		if len(texts) > 0 {
@@ -144,7 +145,7 @@ func windowText(settings bson.Raw) string {
 		}
 	}
 	if window, ok := settings.Lookup("activeWindow").DocumentOK(); ok {
-		return fmt.Sprintf("%s to %s (%s)", textAt(window, "start"), textAt(window, "stop"), windowClock)
+		return fmt.Sprintf("%s to %s (%s)", rawdoc.Text(window, "start"), rawdoc.Text(window, "stop"), windowClock)
 	}
 	return "none: at any time"
 }

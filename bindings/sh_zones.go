@@ -1,6 +1,7 @@
 package bindings
 
 import (
+	"shardsh/bindings/rawdoc"
 	"slices"
 	"strings"
 
@@ -36,7 +37,7 @@ func (s *Shell) zones(config *database, ns string) []zoneLayout {
 	for _, doc := range s.findAll(config, "shards", bson.D{}, sortedBy("_id", 1)) {
 		for _, name := range stringsAt(doc, "tags") {
 			z := zone(name)
-			z.shards = append(z.shards, textAt(doc, "_id"))
+			z.shards = append(z.shards, rawdoc.Text(doc, "_id"))
 		}
 	}
 	filter := bson.D{}
@@ -44,7 +45,7 @@ func (s *Shell) zones(config *database, ns string) []zoneLayout {
 		filter = bson.D{{Key: "ns", Value: ns}}
 	}
 	for _, doc := range s.findAll(config, "tags", filter, byRange()) {
-		z := zone(textAt(doc, "tag"))
+		z := zone(rawdoc.Text(doc, "tag"))
 		z.ranges = append(z.ranges, doc)
 	}
 	var list []zoneLayout
@@ -72,13 +73,13 @@ func shZones(c *call, sh *shard) goja.Value {
 	for i, z := range zones {
 		ranges := make([]any, len(z.ranges))
 		for n, doc := range z.ranges {
-			ranges[n] = c.s.onOneLine(c.s.newObject("ns", c.s.lookup(doc, "ns"), "min", c.s.lookup(doc, "min"), "max", c.s.lookup(doc, "max")))
+			ranges[n] = c.s.onOneLine(c.JS.newObject("ns", c.s.lookup(doc, "ns"), "min", c.s.lookup(doc, "min"), "max", c.s.lookup(doc, "max")))
 		}
-		o := c.s.newObject("zone", z.name, "shards", c.s.texts(z.shards), "ranges", c.s.rt.NewArray(ranges...))
+		o := c.JS.newObject("zone", z.name, "shards", c.s.texts(z.shards), "ranges", c.JS.rt.NewArray(ranges...))
 		if text := z.problem(); text != "" {
 			must(o.Set("problem", text))
 		}
 		items[i] = o
 	}
-	return c.s.withTable(c.s.rt.NewArray(items...), func(t *tables) { t.zones(zones) })
+	return c.s.withTable(c.JS.rt.NewArray(items...), func(t *tables) { t.zones(zones) })
 }

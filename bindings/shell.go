@@ -12,7 +12,7 @@ import (
 // Shell is a JavaScript runtime with the objects that scripts see and the
 // connection behind them.
 type Shell struct {
-	*Engine
+	JS  *Engine
 	cfg Config
 
 	mongo  *mongoObject // the connection db started on; nil without one
@@ -45,7 +45,7 @@ func New(cfg Config) (*Shell, error) {
 		return nil, fmt.Errorf("invalid database name: %s", cfg.Database)
 	}
 	s := &Shell{cfg: cfg, settings: defaultSettings()}
-	s.Engine = NewEngine(Options{
+	s.JS = NewEngine(Options{
 		Clock: cfg.Clock, Stdin: cfg.Stdin, Stdout: cfg.Stdout, Stderr: cfg.Stderr,
 		Color: cfg.Color, Interactive: cfg.Interactive, MemoryLimit: cfg.MemoryLimit, Scripts: cfg.Scripts,
 		Made: s.helpBSON, Inspect: s.inspectOptions, Show: s.render, Review: s.warnAboutRunning, Reword: s.collectionCalled,
@@ -63,19 +63,19 @@ func New(cfg Config) (*Shell, error) {
 // Eval runs one input, as [script.Engine.Eval] does.
 func (s *Shell) Eval(ctx context.Context, name, source string) (Result, error) {
 	s.lists.stale()
-	return s.Engine.Eval(ctx, name, source)
+	return s.JS.Eval(ctx, name, source)
 }
 
 // RunFile runs a script, as [script.Engine.RunFile] does.
 func (s *Shell) RunFile(ctx context.Context, path string) (Result, error) {
-	return s.Engine.RunFile(ctx, path)
+	return s.JS.RunFile(ctx, path)
 }
 
 // Close runs what scripts registered with atExit and closes the connections they
 // opened; not Config.Client. Of a script that was left behind while it ran only
 // the connections are closed.
 func (s *Shell) Close(ctx context.Context) error {
-	err := s.Engine.Close(ctx)
+	err := s.JS.Close(ctx)
 	if errors.Is(err, ErrRunning) {
 		err = nil
 	} else {
@@ -84,3 +84,7 @@ func (s *Shell) Close(ctx context.Context) error {
 	s.lists.close()
 	return errors.Join(err, s.opened.close(ctx))
 }
+
+// Incomplete reports whether source stops in the middle of a program, so that a
+// REPL should ask for another line (spec 04 §2.3).
+func (s *Shell) Incomplete(source string) bool { return s.JS.Incomplete(source) }

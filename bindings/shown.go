@@ -23,11 +23,11 @@ func (s *Engine) instanceOfShown(sh *shown) goja.Value {
 	must(o.SetPrototype(classPrototype(s, "ShowResult", []Method[*shown]{
 		{"print", "", func(c *Call, sh *shown) goja.Value {
 			if sh.text != "" {
-				c.js.write(sh.text + "\n")
+				c.JS.write(sh.text + "\n")
 			}
 			return nil
 		}, ""},
-		{"toString", "", func(c *Call, sh *shown) goja.Value { return c.js.rt.ToValue(sh.text) }, ""},
+		{"toString", "", func(c *Call, sh *shown) goja.Value { return c.JS.rt.ToValue(sh.text) }, ""},
 	})))
 	return o
 }

@@ -1,6 +1,7 @@
 package bindings
 
 import (
+	"shardsh/bindings/plaintext"
 	"slices"
 	"strings"
 
@@ -31,10 +32,10 @@ func (s *Shell) withTable(o *goja.Object, draw func(*tables)) *goja.Object {
 	if !s.showsTables() {
 		return o
 	}
-	v := s.rt.ToValue(func(goja.FunctionCall) goja.Value {
+	v := s.JS.rt.ToValue(func(goja.FunctionCall) goja.Value {
 		t := &tables{s: s}
 		draw(t)
-		return s.rt.ToValue(strings.TrimRight(t.b.String(), "\n"))
+		return s.JS.rt.ToValue(strings.TrimRight(t.b.String(), "\n"))
 	})
 	must(o.DefineDataPropertySymbol(s.tableMark(), v, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE))
 	return o
@@ -62,7 +63,7 @@ func (s *Shell) renderTables(v goja.Value) (string, bool) {
 	}
 	text, err := draw(goja.Undefined())
 	if err != nil {
-		s.rethrow(err)
+		s.JS.rethrow(err)
 	}
 	return text.String(), true
 }
@@ -71,20 +72,20 @@ func (s *Shell) renderTables(v goja.Value) (string, bool) {
 func (s *Shell) shownTables(draw func(*tables)) goja.Value {
 	t := &tables{s: s}
 	draw(t)
-	return s.shownText(t.b.String())
+	return s.JS.shownText(t.b.String())
 }
 
 func (t *tables) heading(text string) {
 	if t.b.Len() > 0 {
 		t.b.WriteString("\n")
 	}
-	t.b.WriteString(t.s.paint(headingColor, clip(text, tableWidth)) + "\n")
+	t.b.WriteString(t.s.JS.paint(headingColor, clip(text, tableWidth)) + "\n")
 }
 
 // line is a label and what it is about, on as many lines as it takes.
 func (t *tables) line(label, text string) {
 	indent := strings.Repeat(" ", labelWidth)
-	for i, part := range wrapped(text, tableWidth-labelWidth-1) {
+	for i, part := range plaintext.Wrapped(text, tableWidth-labelWidth-1) {
 		head := indent
 		if i == 0 {
 			head = "  " + label + strings.Repeat(" ", max(1, labelWidth-2-twwidth.Width(label)))
@@ -110,7 +111,7 @@ func (t *tables) grid(header []string, rows [][]string) {
 	for i, line := range strings.Split(strings.TrimSuffix(drawGrid(header, rows, align), "\n"), "\n") {
 		line = strings.TrimRight(line, " ")
 		if i == 0 {
-			line = t.s.paint(nameColor, line)
+			line = t.s.JS.paint(nameColor, line)
 		}
 		t.b.WriteString("  " + line + "\n")
 	}
@@ -156,7 +157,7 @@ func clip(text string, width int) string {
 	if twwidth.Width(text) <= width {
 		return text
 	}
-	return cut(text, width-1) + "…"
+	return plaintext.Cut(text, width-1) + "…"
 }
 
 // drawGrid draws rows without lines around them.

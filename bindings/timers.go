@@ -204,9 +204,9 @@ func (s *Engine) defineTimers() {
 		s.lazy(name, func() goja.Value {
 			return s.function(name, func(c *Call) goja.Value {
 				if handle := c.object(0); handle != nil {
-					c.js.loop.remove(handle.ToInteger())
+					c.JS.loop.remove(handle.ToInteger())
 				} else if c.has(0) {
-					c.js.loop.remove(c.arg(0).ToInteger())
+					c.JS.loop.remove(c.arg(0).ToInteger())
 				}
 				return nil
 			})
@@ -215,14 +215,14 @@ func (s *Engine) defineTimers() {
 	s.lazy("queueMicrotask", func() goja.Value {
 		return s.function("queueMicrotask", func(c *Call) goja.Value {
 			if _, ok := goja.AssertFunction(c.arg(0)); !ok {
-				c.js.throwType("queueMicrotask takes a function")
+				c.JS.throwType("queueMicrotask takes a function")
 			}
-			promise, resolve, _ := c.js.rt.NewPromise()
+			promise, resolve, _ := c.JS.rt.NewPromise()
 			must(resolve(goja.Undefined()))
-			done := c.js.rt.ToValue(promise).(*goja.Object)
+			done := c.JS.rt.ToValue(promise).(*goja.Object)
 			then, _ := goja.AssertFunction(done.Get("then"))
 			if _, err := then(done, c.arg(0)); err != nil {
-				c.js.rethrow(err)
+				c.JS.rethrow(err)
 			}
 			return nil
 		})
@@ -232,7 +232,7 @@ func (s *Engine) defineTimers() {
 func (c *Call) setTimer(name string, repeats bool) goja.Value {
 	f, ok := goja.AssertFunction(c.arg(0))
 	if !ok {
-		c.js.throwType("%s takes a function", name)
+		c.JS.throwType("%s takes a function", name)
 	}
 	t := &timer{f: f}
 	rest := 2
@@ -246,10 +246,10 @@ func (c *Call) setTimer(name string, repeats bool) goja.Value {
 		delay = max(delay, time.Millisecond)
 		t.interval = delay
 	}
-	t.due = c.js.clock.Now().Add(delay)
+	t.due = c.JS.clock.Now().Add(delay)
 	if len(c.args) > rest {
 		t.args = slices.Clone(c.args[rest:]) // the engine uses the space again
 	}
-	c.js.loop.add(t)
-	return c.js.rt.ToValue(t.id)
+	c.JS.loop.add(t)
+	return c.JS.rt.ToValue(t.id)
 }

@@ -50,7 +50,7 @@ func (env environment) repl(ctx context.Context, o commandLine, conn *connection
 	}
 	var timers repl.Timers
 	if isTerminal(env.stdin) && !conn.virtualTime { // virtual time stands still at the prompt
-		timers = shell
+		timers = shell.JS
 	}
 	code, err := repl.Run(ctx, shell, repl.Config{
 		Editor:  editor,
@@ -59,7 +59,7 @@ func (env environment) repl(ctx context.Context, o commandLine, conn *connection
 		Banner:  banner(ctx, o, conn),
 		Color:   env.color(),
 		Exit:    askedToLeave,
-		Explain: explain, Suggestion: shell.Suggestion, MidLine: shell.MidLine,
+		Explain: explain, Suggestion: shell.Suggestion, MidLine: shell.JS.MidLine,
 		Timers: timers, Screen: screen,
 	})
 	if err != nil {

@@ -124,7 +124,7 @@ func (env environment) shell(ctx context.Context, o commandLine) error {
 	if closeErr := shell.Close(ctx); err == nil && closeErr != nil {
 		return closeErr
 	}
-	if code := shell.ExitCode(); err == nil && code != exitOK {
+	if code := shell.JS.ExitCode(); err == nil && code != exitOK {
 		return &bindings.ExitError{Code: code}
 	}
 	return err

@@ -1,15 +1,6 @@
-package bindings
+package plaintext
 
-import (
-	"slices"
-	"strings"
-
-	"github.com/dop251/goja"
-)
-
-func (s *Engine) methodNames(proto *goja.Object) []string {
-	return slices.DeleteFunc(proto.GetOwnPropertyNames(), func(n string) bool { return strings.HasPrefix(n, "_") })
-}
+import "strings"
 
 // Nearest is the name that takes the fewest changes to become the given one;
 // empty when all take too many.

@@ -1,4 +1,4 @@
-package bindings
+package plaintext
 
 import (
 	"strings"
@@ -6,15 +6,15 @@ import (
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 )
 
-// wrapped breaks a text at blanks; words that are too long are broken too.
-func wrapped(text string, width int) (lines []string) {
+// Wrapped breaks a text at blanks; words that are too long are broken too.
+func Wrapped(text string, width int) (lines []string) {
 	line := ""
 	for _, word := range strings.Fields(text) {
 		for twwidth.Width(word) > width {
 			if line != "" {
 				lines, line = append(lines, line), ""
 			}
-			head := cut(word, width)
+			head := Cut(word, width)
 			lines, word = append(lines, head), word[len(head):]
 		}
 		if line != "" && twwidth.Width(line)+1+twwidth.Width(word) > width {
@@ -25,8 +25,8 @@ func wrapped(text string, width int) (lines []string) {
 	return append(lines, line)
 }
 
-// cut is the beginning of a text that is no wider than width.
-func cut(text string, width int) string {
+// Cut is the beginning of a text that is no wider than width.
+func Cut(text string, width int) string {
 	for i, r := range text {
 		if width -= twwidth.Width(string(r)); width < 0 {
 			return text[:i]

@@ -1,4 +1,4 @@
-package bindings
+package plaintext
 
 import (
 	"math"
@@ -7,9 +7,9 @@ import (
 	"unicode"
 )
 
-// localeCompare orders names as people expect: punctuation, then digits, then
+// Compare orders names as people expect: punctuation, then digits, then
 // letters, and case only to tell names apart that are otherwise the same.
-func localeCompare(a, b string) int {
+func Compare(a, b string) int {
 	x, y := []rune(a), []rune(b)
 	for i := 0; i < len(x) && i < len(y); i++ {
 		if d := compareRunes(x[i], y[i]); d != 0 {
@@ -47,9 +47,9 @@ func runeClass(r rune) int {
 	return 0
 }
 
-// plainNumber writes a number as JavaScript does, for the magnitudes that occur
+// PlainNumber writes a number as JavaScript does, for the magnitudes that occur
 // in sizes and counts.
-func plainNumber(f float64) string {
+func PlainNumber(f float64) string {
 	if math.Abs(f) >= 1e21 {
 		return strings.Replace(strconv.FormatFloat(f, 'e', -1, 64), "e+0", "e+", 1)
 	}
