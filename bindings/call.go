@@ -1,10 +1,14 @@
 package bindings
 
-import "github.com/dop251/goja"
+import (
+	"shardsh/bindings/script"
+
+	"github.com/dop251/goja"
+)
 
 // call is one call of a method or of a global function of the shell's.
 type call struct {
-	*Call
+	*script.Call
 	s *Shell
 }
 
@@ -18,19 +22,19 @@ type method[T any] struct {
 
 // prototype gives the prototype of a kind of object with its methods.
 func prototype[T any](s *Shell, label string, methods []method[T]) *goja.Object {
-	if p := s.JS.class(label); p != nil {
+	if p := s.JS.Class(label); p != nil {
 		return p
 	}
-	list := make([]Method[T], len(methods))
+	list := make([]script.Method[T], len(methods))
 	for i, m := range methods {
-		list[i] = Method[T]{m.name, m.signature, func(c *Call, on T) goja.Value { return m.call(&call{c, s}, on) }, m.help}
+		list[i] = script.Method[T]{Name: m.name, Signature: m.signature, Help: m.help, Call: func(c *script.Call, on T) goja.Value { return m.call(&call{c, s}, on) }}
 	}
-	return classPrototype(s.JS, label, list)
+	return script.Prototype(s.JS, label, list)
 }
 
 // function makes a function of the shell's own.
 func (s *Shell) function(name string, f func(c *call) goja.Value) *goja.Object {
-	return s.JS.function(name, func(c *Call) goja.Value { return f(&call{c, s}) })
+	return s.JS.Function(name, func(c *script.Call) goja.Value { return f(&call{c, s}) })
 }
 
 // global is a function scripts find under its name.
@@ -42,8 +46,8 @@ type global struct {
 
 func (s *Shell) defineFunctions(table []global) {
 	for _, g := range table {
-		s.JS.lazy(g.name, func() goja.Value {
-			return s.JS.described(g.name, g.signature, g.help, func(c *Call) goja.Value { return g.call(&call{c, s}) })
+		s.JS.Lazy(g.name, func() goja.Value {
+			return s.JS.Described(g.name, g.signature, g.help, func(c *script.Call) goja.Value { return g.call(&call{c, s}) })
 		})
 	}
 }

@@ -1,11 +1,15 @@
 package bindings
 
-import "github.com/dop251/goja"
+import (
+	"shardsh/bindings/script"
+
+	"github.com/dop251/goja"
+)
 
 // newStructuredClone makes structuredClone for the values BSON can carry, and
 // falls back on a deep copy for plain containers.
 func (s *Shell) newStructuredClone() goja.Value {
-	return s.function("structuredClone", func(c *call) goja.Value { return c.s.clone(c.arg(0), map[*goja.Object]*goja.Object{}) })
+	return s.function("structuredClone", func(c *call) goja.Value { return c.s.clone(c.Arg(0), map[*goja.Object]*goja.Object{}) })
 }
 
 func (s *Shell) clone(v goja.Value, seen map[*goja.Object]*goja.Object) goja.Value {
@@ -16,36 +20,36 @@ func (s *Shell) clone(v goja.Value, seen map[*goja.Object]*goja.Object) goja.Val
 	if copied := seen[o]; copied != nil {
 		return copied
 	}
-	if class := s.JS.collectionClass(o); class != nil {
-		fresh, err := s.JS.rt.New(class, s.clone(s.JS.spread(o), seen))
+	if class := s.JS.CollectionClass(o); class != nil {
+		fresh, err := s.JS.Runtime.New(class, s.clone(s.JS.Spread(o), seen))
 		if err != nil {
-			s.JS.rethrow(err)
+			s.JS.Rethrow(err)
 		}
 		return fresh
 	}
 	var copied *goja.Object
 	switch o.ClassName() {
 	case "Array":
-		copied = s.JS.rt.NewArray()
+		copied = s.JS.Runtime.NewArray()
 	case "Date":
-		fresh, err := s.JS.rt.New(s.JS.rt.GlobalObject().Get("Date"), o.ToNumber())
+		fresh, err := s.JS.Runtime.New(s.JS.Runtime.GlobalObject().Get("Date"), o.ToNumber())
 		if err != nil {
-			s.JS.rethrow(err)
+			s.JS.Rethrow(err)
 		}
 		return fresh
 	case "Object":
 		if o.Get("_bsontype") != nil { // values that never change
 			return o
 		}
-		copied = s.JS.rt.NewObject()
+		copied = s.JS.Runtime.NewObject()
 	case "Function":
-		s.JS.throw("DataCloneError", "a function could not be cloned")
+		s.JS.Throw("DataCloneError", "a function could not be cloned")
 	default:
 		return o
 	}
 	seen[o] = copied
 	for _, k := range o.Keys() {
-		must(copied.Set(k, s.clone(o.Get(k), seen)))
+		script.Must(copied.Set(k, s.clone(o.Get(k), seen)))
 	}
 	return copied
 }

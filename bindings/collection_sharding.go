@@ -5,6 +5,7 @@ import (
 	"math"
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
 	"slices"
 	"strings"
 
@@ -20,9 +21,9 @@ func shardingMethods() []method[*collection] {
 		{"getShardDistribution", "", collShardDistribution, "Shows how data and chunks spread over the shards."},
 		{"getShardLocation", "", collShardLocation, "Returns the shards that hold the collection."},
 		{"analyzeShardKey", "key:object options?:object", func(c *call, coll *collection) goja.Value {
-			return c.s.reply(coll.d.admin(c.JS.merge(bson.D{
-				{Key: "analyzeShardKey", Value: coll.namespace()}, {Key: "key", Value: c.JS.document(c.arg(0))},
-			}, c.arg(1)), reads))
+			return c.s.reply(coll.d.admin(c.JS.Merge(bson.D{
+				{Key: "analyzeShardKey", Value: coll.namespace()}, {Key: "key", Value: c.JS.Document(c.Arg(0))},
+			}, c.Arg(1)), reads))
 		}, "Measures how good a shard key would be."},
 		{"configureQueryAnalyzer", "options:object", collConfigureQueryAnalyzer, "Starts or stops sampling queries."},
 	}
@@ -31,7 +32,7 @@ func shardingMethods() []method[*collection] {
 // collConfigureQueryAnalyzer sends sampleRate as a double: the server takes
 // nothing else (spec 04 §4.9).
 func collConfigureQueryAnalyzer(c *call, coll *collection) goja.Value {
-	body := c.JS.merge(bson.D{{Key: "configureQueryAnalyzer", Value: coll.namespace()}}, c.arg(0))
+	body := c.JS.Merge(bson.D{{Key: "configureQueryAnalyzer", Value: coll.namespace()}}, c.Arg(0))
 	for i := range body {
 		if raw, ok := body[i].Value.(bson.RawValue); ok && body[i].Key == "sampleRate" {
 			if f, isNumber := raw.AsFloat64OK(); isNumber {
@@ -46,7 +47,7 @@ func collShardLocation(c *call, coll *collection) goja.Value {
 	if stats, err := c.s.tryAggregate(coll.d, coll.name, bson.D{{Key: "$collStats", Value: bson.D{}}}); err != nil {
 		c.s.throwServer(err)
 	} else if len(stats) == 0 {
-		c.JS.throw(runtimeError, "collection %s not found", coll.namespace())
+		c.JS.Throw(script.RuntimeError, "collection %s not found", coll.namespace())
 	}
 	docs := c.s.aggregateAll(coll.d, int32(1),
 		bson.D{{Key: "$listClusterCatalog", Value: bson.D{{Key: "shards", Value: true}}}},
@@ -56,7 +57,7 @@ func collShardLocation(c *call, coll *collection) goja.Value {
 	if len(docs) == 0 {
 		return goja.Null()
 	}
-	return c.JS.world.DocToJS(docs[0])
+	return c.JS.World.DocToJS(docs[0])
 }
 
 // shardShare is one shard's part of a collection: data without orphans, docs
@@ -75,7 +76,7 @@ func collShardDistribution(c *call, coll *collection) goja.Value {
 	}
 	entry := c.s.catalogEntry(config, coll.namespace(), docs)
 	if entry == nil {
-		c.JS.throwCoded(invalidInput, codeNotSharded, "Collection %s is not sharded", coll.name)
+		c.JS.ThrowCoded(script.InvalidInput, script.CodeNotSharded, "Collection %s is not sharded", coll.name)
 	}
 	var shares []shardShare
 	for _, doc := range docs {
@@ -161,13 +162,13 @@ func (s *Shell) distribution(shares []shardShare) *goja.Object {
 		docs += sh.docs
 		chunks += sh.chunks
 	}
-	result := s.JS.rt.NewObject()
+	result := s.JS.Runtime.NewObject()
 	for _, sh := range shares {
 		perChunk, docsPerChunk := 0.0, 0.0
 		if sh.chunks > 0 {
 			perChunk, docsPerChunk = sh.data/sh.chunks, math.Floor(sh.docs/sh.chunks)
 		}
-		must(result.Set(fmt.Sprintf("Shard %s at %s", sh.shard, sh.host), s.JS.newObject(
+		script.Must(result.Set(fmt.Sprintf("Shard %s at %s", sh.shard, sh.host), s.JS.NewObject(
 			"data", byteText(sh.data),
 			"docs", number(sh.docs),
 			"chunks", number(sh.chunks),
@@ -175,15 +176,15 @@ func (s *Shell) distribution(shares []shardShare) *goja.Object {
 			"estimated docs per chunk", number(docsPerChunk),
 		)))
 	}
-	totals := s.JS.newObject("data", byteText(data), "docs", number(docs), "chunks", number(chunks))
+	totals := s.JS.NewObject("data", byteText(data), "docs", number(docs), "chunks", number(chunks))
 	for _, sh := range shares {
-		must(totals.Set("Shard "+sh.shard, s.JS.rt.NewArray(
+		script.Must(totals.Set("Shard "+sh.shard, s.JS.Runtime.NewArray(
 			percentText(sh.data, data)+" % data",
 			percentText(sh.docs, docs)+" % docs in cluster",
 			byteText(sh.average)+" avg obj size on shard",
 		)))
 	}
-	must(result.Set("Totals", totals))
+	script.Must(result.Set("Totals", totals))
 	return result
 }
 

@@ -3,6 +3,7 @@ package bindings
 import (
 	"math"
 	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
 	"slices"
 
 	"github.com/dop251/goja"
@@ -19,31 +20,31 @@ type statsOptions struct {
 
 func collStats(c *call, coll *collection) goja.Value {
 	opts := statsOptions{scale: 1}
-	if o := c.object(0); o != nil {
-		if v := property(o, "scale"); v != nil {
+	if o := c.Object(0); o != nil {
+		if v := script.Property(o, "scale"); v != nil {
 			opts.scale = v.ToFloat()
 		}
-		if v := property(o, "indexDetails"); v != nil {
+		if v := script.Property(o, "indexDetails"); v != nil {
 			opts.indexDetails = v.ToBoolean()
 		}
-		key, name := property(o, "indexDetailsKey"), property(o, "indexDetailsName")
+		key, name := script.Property(o, "indexDetailsKey"), script.Property(o, "indexDetailsName")
 		if key != nil && name != nil {
-			c.JS.throwInvalid("Cannot filter indexDetails on both indexDetailsKey and indexDetailsName")
+			c.JS.ThrowInvalid("Cannot filter indexDetails on both indexDetailsKey and indexDetailsName")
 		}
-		if key != nil && typeOf(key) != "object" {
-			c.JS.throwInvalid("Expected options.indexDetailsKey to be a document, got %s", typeOf(key))
+		if key != nil && script.TypeOf(key) != "object" {
+			c.JS.ThrowInvalid("Expected options.indexDetailsKey to be a document, got %s", script.TypeOf(key))
 		}
 		if name != nil && !goja.IsString(name) {
-			c.JS.throwInvalid("Expected options.indexDetailsName to be a string, got %s", typeOf(name))
+			c.JS.ThrowInvalid("Expected options.indexDetailsName to be a string, got %s", script.TypeOf(name))
 		}
 		if key != nil {
-			opts.indexKey = c.JS.document(key)
+			opts.indexKey = c.JS.Document(key)
 		}
 		if name != nil {
 			opts.indexName = name.String()
 		}
-	} else if c.has(0) && !goja.IsNull(c.arg(0)) {
-		opts.scale = c.arg(0).ToFloat()
+	} else if c.Has(0) && !goja.IsNull(c.Arg(0)) {
+		opts.scale = c.Arg(0).ToFloat()
 	}
 	if opts.scale == 0 || math.IsNaN(opts.scale) {
 		opts.scale = 1
@@ -71,7 +72,7 @@ func (s *Shell) collectionStats(coll *collection, opts statsOptions) goja.Value 
 		s.throwServer(err)
 	}
 	if len(docs) == 0 {
-		s.JS.throw(runtimeError, "no statistics of collection %s", coll.namespace())
+		s.JS.Throw(script.RuntimeError, "no statistics of collection %s", coll.namespace())
 	}
 	m := newStatsMerge(s, coll)
 	for _, d := range docs {
@@ -99,24 +100,24 @@ type statsMerge struct {
 }
 
 func newStatsMerge(s *Shell, coll *collection) *statsMerge {
-	return &statsMerge{s: s, coll: coll, o: s.JS.newObject("ok", 1), sums: map[string]float64{}, sizes: map[string]float64{}}
+	return &statsMerge{s: s, coll: coll, o: s.JS.NewObject("ok", 1), sums: map[string]float64{}, sizes: map[string]float64{}}
 }
 
 func (m *statsMerge) add(doc bson.Raw) {
 	stats, _ := doc.Lookup("storageStats").DocumentOK()
 	if shard := rawdoc.Text(doc, "shard"); shard != "" {
 		if m.shards == nil {
-			m.shards = m.s.JS.rt.NewObject()
+			m.shards = m.s.JS.Runtime.NewObject()
 		}
-		must(m.shards.Set(shard, m.s.JS.world.DocToJS(stats)))
+		script.Must(m.shards.Set(shard, m.s.JS.World.DocToJS(stats)))
 	}
 	elems, _ := stats.Elements()
 	for _, el := range elems {
 		key, v := el.Key(), el.Value()
 		switch f, _ := v.AsFloat64OK(); {
 		case slices.Contains(firstStats, key):
-			if property(m.o, key) == nil {
-				must(m.o.Set(key, m.s.JS.world.ToJS(v)))
+			if script.Property(m.o, key) == nil {
+				script.Must(m.o.Set(key, m.s.JS.World.ToJS(v)))
 			}
 		case slices.Contains(sumStats, key):
 			if _, ok := m.sums[key]; !ok {
@@ -175,32 +176,32 @@ func (m *statsMerge) addSeries(doc bson.Raw) {
 func (m *statsMerge) result(docs []bson.Raw, opts statsOptions) goja.Value {
 	s, o := m.s, m.o
 	if m.shards != nil && rawdoc.Text(docs[0], "shard") != "" {
-		must(o.Set("shards", m.shards))
+		script.Must(o.Set("shards", m.shards))
 	}
-	must(o.Set("sharded", m.sharded(docs)))
+	script.Must(o.Set("sharded", m.sharded(docs)))
 	for _, key := range m.order {
-		must(o.Set(key, number(m.scaledSize(key, m.sums[key], opts.scale))))
+		script.Must(o.Set(key, number(m.scaledSize(key, m.sums[key], opts.scale))))
 	}
 	if m.series != nil {
-		must(o.Set("timeseries", s.JS.world.DocToJS(rawdoc.Of(m.series))))
+		script.Must(o.Set("timeseries", s.JS.World.DocToJS(rawdoc.Of(m.series))))
 	}
-	sizes := s.JS.rt.NewObject()
+	sizes := s.JS.Runtime.NewObject()
 	for _, name := range m.names {
-		must(sizes.Set(name, number(m.sizes[name]/opts.scale)))
+		script.Must(sizes.Set(name, number(m.sizes[name]/opts.scale)))
 	}
-	must(o.Set("indexSizes", sizes))
+	script.Must(o.Set("indexSizes", sizes))
 	average := 0.0
 	if m.count > 0 {
 		average = m.bytes / m.count
 	}
-	must(o.Set("avgObjSize", number(average)))
-	if v := property(o, "capped"); v != nil && v.ToBoolean() {
-		must(o.Set("maxSize", number(m.maxSize/opts.scale)))
+	script.Must(o.Set("avgObjSize", number(average)))
+	if v := script.Property(o, "capped"); v != nil && v.ToBoolean() {
+		script.Must(o.Set("maxSize", number(m.maxSize/opts.scale)))
 	}
-	must(o.Set("ns", m.coll.namespace()))
-	must(o.Set("nindexes", m.indexes))
+	script.Must(o.Set("ns", m.coll.namespace()))
+	script.Must(o.Set("nindexes", m.indexes))
 	if m.scale.Type != 0 {
-		must(o.Set("scaleFactor", opts.scale))
+		script.Must(o.Set("scaleFactor", opts.scale))
 	}
 	m.filterDetails(opts)
 	return o
@@ -255,7 +256,7 @@ func (m *statsMerge) filterDetails(opts statsOptions) {
 		return
 	}
 	if !opts.indexDetails {
-		must(m.o.Delete("indexDetails"))
+		script.Must(m.o.Delete("indexDetails"))
 		return
 	}
 	name := opts.indexName
@@ -272,7 +273,7 @@ func (m *statsMerge) filterDetails(opts statsOptions) {
 	}
 	for _, k := range details.Keys() {
 		if k != name {
-			must(details.Delete(k))
+			script.Must(details.Delete(k))
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,45 +23,45 @@ func shellGlobals() []global {
 		{"quit", "code?:any", func(c *call) goja.Value { return c.quit() }, "Ends the shell with an exit code."},
 		{"cls", "", func(c *call) goja.Value { c.s.clearScreen(); return nil }, "Clears the screen."},
 		{"sleep", "", func(c *call) goja.Value {
-			ms := c.arg(0).ToFloat()
+			ms := c.Arg(0).ToFloat()
 			if ms > 0 {
-				c.JS.sleep(time.Duration(math.Min(ms, 1<<53) * float64(time.Millisecond)))
+				c.JS.Sleep(time.Duration(math.Min(ms, 1<<53) * float64(time.Millisecond)))
 			}
 			return nil
 		}, "Waits for some milliseconds."},
-		{"version", "", func(c *call) goja.Value { return c.JS.rt.ToValue(c.s.cfg.Version) }, "Returns the shell's version."},
-		{"isInteractive", "", func(c *call) goja.Value { return c.JS.rt.ToValue(c.s.cfg.Interactive) }, "Tells whether there is a prompt."},
+		{"version", "", func(c *call) goja.Value { return c.JS.Runtime.ToValue(c.s.cfg.Version) }, "Returns the shell's version."},
+		{"isInteractive", "", func(c *call) goja.Value { return c.JS.Runtime.ToValue(c.s.cfg.Interactive) }, "Tells whether there is a prompt."},
 		{"connect", "uri:string user?:string password?:string", func(c *call) goja.Value { return c.connectDatabase() }, "Opens another connection and returns its database."},
 		{"atExit", "f:function", func(c *call) goja.Value {
-			f, _ := goja.AssertFunction(c.arg(0))
-			c.JS.atExit(f)
+			f, _ := goja.AssertFunction(c.Arg(0))
+			c.JS.AtExit(f)
 			return nil
 		}, "Calls a function when the shell ends, however it ends."},
-		{"disableTelemetry", "", func(c *call) goja.Value { return c.JS.rt.ToValue("Telemetry is now disabled.") }, "Answers that telemetry is off: there is none."},
-		{"enableTelemetry", "", func(c *call) goja.Value { return c.JS.rt.ToValue("Telemetry is not available.") }, "Answers that there is no telemetry."},
-		{"convertShardKeyToHashed", "value:any", func(c *call) goja.Value { return c.hashed(c.arg(0)) }, "Returns the hash of a shard key value."},
+		{"disableTelemetry", "", func(c *call) goja.Value { return c.JS.Runtime.ToValue("Telemetry is now disabled.") }, "Answers that telemetry is off: there is none."},
+		{"enableTelemetry", "", func(c *call) goja.Value { return c.JS.Runtime.ToValue("Telemetry is not available.") }, "Answers that there is no telemetry."},
+		{"convertShardKeyToHashed", "value:any", func(c *call) goja.Value { return c.hashed(c.Arg(0)) }, "Returns the hash of a shard key value."},
 	}
 }
 
 // quit ends the script; nothing in it can hold that up (spec 04 §1.7).
 func (c *call) quit() goja.Value {
-	c.check("exit", parseSignature("code?:number")) // mongosh's quit says so, too
+	c.Check("exit", script.ParseSignature("code?:number")) // mongosh's quit says so, too
 	code := 0
-	if c.has(0) {
-		f := c.arg(0).ToFloat()
+	if c.Has(0) {
+		f := c.Arg(0).ToFloat()
 		if f != math.Trunc(f) || f < 0 || f > 255 {
-			c.JS.warn(c.JS.here() + "exit code " + c.text(0) + " is not between 0 and 255")
+			c.JS.Warn(c.JS.Here() + "exit code " + c.Text(0) + " is not between 0 and 255")
 			f = 1
 		}
 		code = int(f)
 	}
-	c.JS.abort(&ExitError{Code: code})
+	c.JS.Abort(&script.ExitError{Code: code})
 	return nil
 }
 
 func (s *Shell) requireDB() *database {
 	if s.db == nil {
-		s.JS.throwCoded(invalidInput, codeNotConnected, "No connected database")
+		s.JS.ThrowCoded(script.InvalidInput, script.CodeNotConnected, "No connected database")
 	}
 	return s.db
 }
@@ -68,8 +69,8 @@ func (s *Shell) requireDB() *database {
 // useCommand needs a connection before it needs a name, as a method of Mongo.
 func (c *call) useCommand() goja.Value {
 	c.s.requireDB()
-	c.check("Mongo.use", parseSignature("database:string"))
-	return c.s.use(c.text(0))
+	c.Check("Mongo.use", script.ParseSignature("database:string"))
+	return c.s.use(c.Text(0))
 }
 
 func (s *Shell) use(name string) goja.Value {
@@ -91,22 +92,22 @@ func (s *Shell) useOn(m *mongoObject, name string) goja.Value {
 func (s *Shell) switched(to *database, name string) goja.Value {
 	s.cursor = nil
 	if s.db == to {
-		return s.JS.rt.ToValue("already on db " + name)
+		return s.JS.Runtime.ToValue("already on db " + name)
 	}
 	s.db = to
-	return s.JS.rt.ToValue("switched to db " + name)
+	return s.JS.Runtime.ToValue("switched to db " + name)
 }
 
 // defineIt makes the global it, whose reading hands out the next page.
 func (s *Shell) defineIt() {
-	global := s.JS.rt.GlobalObject()
+	global := s.JS.Runtime.GlobalObject()
 	settle := func(v goja.Value) {
-		must(global.DefineDataProperty("it", v, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+		script.Must(global.DefineDataProperty("it", v, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
 	}
 	get := func(goja.FunctionCall) goja.Value {
 		if s.cursor == nil || s.cursor.server == nil && s.cursor.closed || !s.cursor.hasNext() {
 			s.cursor = nil
-			return s.JS.rt.ToValue("no cursor")
+			return s.JS.Runtime.ToValue("no cursor")
 		}
 		return s.cursor.object
 	}
@@ -114,25 +115,25 @@ func (s *Shell) defineIt() {
 		settle(fc.Argument(0))
 		return goja.Undefined()
 	}
-	must(global.DefineAccessorProperty("it", s.JS.rt.ToValue(get), s.JS.rt.ToValue(set), goja.FLAG_TRUE, goja.FLAG_FALSE))
+	script.Must(global.DefineAccessorProperty("it", s.JS.Runtime.ToValue(get), s.JS.Runtime.ToValue(set), goja.FLAG_TRUE, goja.FLAG_FALSE))
 }
 
 // shownValue is a result of show that prints as the value it is.
 func (s *Shell) shownValue(v goja.Value) goja.Value {
 	o := s.inspectOptions()
-	return s.JS.shownText(s.JS.world.InspectResult(v, o, false))
+	return s.JS.ShownText(s.JS.World.InspectResult(v, o, false))
 }
 
 // showCommand is show (spec 04 §2.5).
 func (c *call) showCommand() goja.Value {
 	d := c.s.requireDB()
 	word := "undefined"
-	if c.has(0) {
-		word = c.text(0)
+	if c.Has(0) {
+		word = c.Text(0)
 	}
 	show, ok := showCommands()[word]
 	if !ok {
-		c.JS.throwInvalid("'%s' is not a valid argument for \"show\".", word)
+		c.JS.ThrowInvalid("'%s' is not a valid argument for \"show\".", word)
 	}
 	return show(c, d)
 }
@@ -142,26 +143,26 @@ func showCommands() map[string]func(*call, *database) goja.Value {
 		"dbs": showDatabases, "databases": showDatabases,
 		"collections": showCollections, "tables": showCollections,
 		"users": func(c *call, d *database) goja.Value {
-			return c.s.shownValue(c.JS.world.ToJS(d.run(command("usersInfo"), reads).Lookup("users")))
+			return c.s.shownValue(c.JS.World.ToJS(d.run(command("usersInfo"), reads).Lookup("users")))
 		},
 		"roles": func(c *call, d *database) goja.Value {
 			reply := d.run(command("rolesInfo", bson.E{Key: "showBuiltinRoles", Value: true}), reads)
-			return c.s.shownValue(c.JS.world.ToJS(reply.Lookup("roles")))
+			return c.s.shownValue(c.JS.World.ToJS(reply.Lookup("roles")))
 		},
 		"profile": showProfile,
 		"log": func(c *call, d *database) goja.Value {
 			name := "global"
-			if c.has(1) {
-				name = c.text(1)
+			if c.Has(1) {
+				name = c.Text(1)
 			}
-			return c.s.shownValue(c.JS.world.ToJS(d.admin(bson.D{{Key: "getLog", Value: name}}, reads).Lookup("log")))
+			return c.s.shownValue(c.JS.World.ToJS(d.admin(bson.D{{Key: "getLog", Value: name}}, reads).Lookup("log")))
 		},
 		"logs": func(c *call, d *database) goja.Value {
-			return c.s.shownValue(c.JS.world.ToJS(d.admin(bson.D{{Key: "getLog", Value: "*"}}, reads).Lookup("names")))
+			return c.s.shownValue(c.JS.World.ToJS(d.admin(bson.D{{Key: "getLog", Value: "*"}}, reads).Lookup("names")))
 		},
 		"startupWarnings":        showStartupWarnings,
-		"automationNotices":      func(c *call, _ *database) goja.Value { return c.JS.shownText("") },
-		"nonGenuineMongoDBCheck": func(c *call, _ *database) goja.Value { return c.JS.shownText("") },
+		"automationNotices":      func(c *call, _ *database) goja.Value { return c.JS.ShownText("") },
+		"nonGenuineMongoDBCheck": func(c *call, _ *database) goja.Value { return c.JS.ShownText("") },
 		"shards":                 showShards, "zones": showZones, "chunks": showChunks,
 		"migrations": showMigrations, "balancer": showBalancer,
 	}
@@ -176,7 +177,7 @@ func showDatabases(c *call, d *database) goja.Value {
 		rows = append(rows, []string{rawdoc.Text(doc, "name"), sizeText(rawdoc.Number(doc, "sizeOnDisk"))})
 	}
 	slices.SortFunc(rows, func(a, b []string) int { return plaintext.Compare(a[0], b[0]) })
-	return c.JS.shownText(c.s.columns(rows, nameColor, true))
+	return c.JS.ShownText(c.s.columns(rows, script.NameColor, true))
 }
 
 // columns sets two columns, the second flush right when it holds numbers.
@@ -187,7 +188,7 @@ func (s *Shell) columns(rows [][]string, color string, right bool) string {
 	}
 	var b strings.Builder
 	for _, r := range rows {
-		line := s.JS.paint(color, r[0])
+		line := s.JS.Paint(color, r[0])
 		gap := strings.Repeat(" ", first-len([]rune(r[0])))
 		switch {
 		case right:
@@ -249,19 +250,19 @@ func showCollections(c *call, d *database) goja.Value {
 	pad(system)
 	var b strings.Builder
 	for _, r := range plain {
-		b.WriteString(c.JS.paint(nameColor, r[0]) + r[1] + "\n")
+		b.WriteString(c.JS.Paint(script.NameColor, r[0]) + r[1] + "\n")
 	}
 	for _, r := range system {
-		b.WriteString(c.JS.paint(dimColor, r[0]) + r[1] + "\n")
+		b.WriteString(c.JS.Paint(script.DimColor, r[0]) + r[1] + "\n")
 	}
-	return c.JS.shownText(b.String())
+	return c.JS.ShownText(b.String())
 }
 
 func showProfile(c *call, d *database) goja.Value {
 	docs := c.s.findAll(d, "system.profile", bson.D{{Key: "millis", Value: bson.D{{Key: "$gt", Value: int32(0)}}}},
 		sortedBy("$natural", -1), limitedTo(5))
 	if len(docs) == 0 {
-		return c.JS.shownText("db.system.profile is empty.\nUse db.setProfilingLevel(2) will enable profiling.\n" +
+		return c.JS.ShownText("db.system.profile is empty.\nUse db.setProfilingLevel(2) will enable profiling.\n" +
 			"Use db.getCollection('system.profile').find() to show raw profile entries.")
 	}
 	var b strings.Builder
@@ -274,11 +275,11 @@ func showProfile(c *call, d *database) goja.Value {
 			if slices.Contains([]string{"ts", "op", "ns", "millis"}, el.Key()) {
 				continue
 			}
-			fields = append(fields, el.Key()+":"+c.s.inspect(c.JS.world.ToJS(el.Value()))+" ")
+			fields = append(fields, el.Key()+":"+c.s.inspect(c.JS.World.ToJS(el.Value()))+" ")
 		}
 		b.WriteString(strings.Join(fields, "") + "\n")
 	}
-	return c.JS.shownText(b.String())
+	return c.JS.ShownText(b.String())
 }
 
 // showStartupWarnings prints the lines of the server's log that it wrote when it
@@ -300,7 +301,7 @@ func showStartupWarnings(c *call, d *database) goja.Value {
 		lines = append(lines, "   "+line.T.UTC().Format("2006-01-02T15:04:05.000Z07:00")+": "+line.Msg)
 	}
 	if len(lines) == 0 {
-		return c.JS.shownText("")
+		return c.JS.ShownText("")
 	}
-	return c.JS.shownText("------\n   The server generated these startup warnings when booting\n" + strings.Join(lines, "\n") + "\n------")
+	return c.JS.ShownText("------\n   The server generated these startup warnings when booting\n" + strings.Join(lines, "\n") + "\n------")
 }

@@ -3,6 +3,7 @@ package bindings
 import (
 	"fmt"
 	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
 	"strings"
 
 	"github.com/dop251/goja"
@@ -15,7 +16,7 @@ func showShards(c *call, d *database) goja.Value {
 	config := d.sibling("config")
 	shards := c.s.findAll(config, "shards", bson.D{}, sortedBy("_id", 1))
 	if !c.s.showsTables() {
-		return c.s.shownValue(c.JS.array(shards))
+		return c.s.shownValue(c.JS.Array(shards))
 	}
 	r := c.s.newStatusReport(d)
 	r.counts = c.s.chunkCountsOf(config, bson.D{})
@@ -25,8 +26,8 @@ func showShards(c *call, d *database) goja.Value {
 
 func showZones(c *call, d *database) goja.Value {
 	config, ns := d.sibling("config"), ""
-	if c.has(1) {
-		ns = d.qualified(c.text(1))
+	if c.Has(1) {
+		ns = d.qualified(c.Text(1))
 	}
 	if c.s.showsTables() {
 		zones := c.s.zones(config, ns)
@@ -36,16 +37,16 @@ func showZones(c *call, d *database) goja.Value {
 	if ns != "" {
 		filter = bson.D{{Key: "ns", Value: ns}}
 	}
-	o := c.JS.rt.NewObject()
+	o := c.JS.Runtime.NewObject()
 	for _, doc := range c.s.findAll(config, "tags", filter, byRange()) {
 		ns := rawdoc.Text(doc, "ns")
 		list, _ := o.Get(ns).(*goja.Object)
 		if list == nil {
-			list = c.JS.rt.NewArray()
-			must(o.Set(ns, list))
+			list = c.JS.Runtime.NewArray()
+			script.Must(o.Set(ns, list))
 		}
-		entry := c.JS.newObject("zone", c.s.lookup(doc, "tag"), "min", c.s.lookup(doc, "min"), "max", c.s.lookup(doc, "max"))
-		must(list.Set(itoa(len(list.Keys())), c.s.onOneLine(entry)))
+		entry := c.JS.NewObject("zone", c.s.lookup(doc, "tag"), "min", c.s.lookup(doc, "min"), "max", c.s.lookup(doc, "max"))
+		script.Must(list.Set(itoa(len(list.Keys())), c.s.onOneLine(entry)))
 	}
 	return c.s.shownValue(o)
 }
@@ -60,13 +61,13 @@ func (d *database) qualified(name string) string {
 
 // showChunks shows the chunks of a collection, or counts those of all.
 func showChunks(c *call, d *database) goja.Value {
-	if !c.has(1) {
+	if !c.Has(1) {
 		return c.showChunkCounts(d)
 	}
-	config, ns := d.sibling("config"), d.qualified(c.text(1))
+	config, ns := d.sibling("config"), d.qualified(c.Text(1))
 	entry := c.s.catalogEntry(config, ns, nil)
 	if entry == nil {
-		c.JS.throwCoded(invalidInput, codeNotSharded, "Collection %s is not sharded", ns)
+		c.JS.ThrowCoded(script.InvalidInput, script.CodeNotSharded, "Collection %s is not sharded", ns)
 	}
 	r := c.s.newStatusReport(d)
 	if !c.s.showsTables() {
@@ -108,13 +109,13 @@ func (c *call) showChunkCounts(d *database) goja.Value {
 		}
 		return c.s.shownTables(func(t *tables) { t.grid([]string{"collection", "shard", "chunks#", "jumbo#"}, rows) })
 	}
-	o := c.JS.rt.NewObject()
+	o := c.JS.Runtime.NewObject()
 	for _, entry := range entries {
-		perShard := c.JS.rt.NewObject()
+		perShard := c.JS.Runtime.NewObject()
 		for _, n := range counts[chunkKey(entry)] {
-			must(perShard.Set(n.shard, n.n))
+			script.Must(perShard.Set(n.shard, n.n))
 		}
-		must(o.Set(rawdoc.Text(entry, "_id"), perShard))
+		script.Must(o.Set(rawdoc.Text(entry, "_id"), perShard))
 	}
 	return c.s.shownValue(o)
 }
@@ -124,11 +125,11 @@ func showMigrations(c *call, d *database) goja.Value {
 	if c.s.showsTables() {
 		return c.s.shownTables(r.migrationLines)
 	}
-	active := c.JS.rt.NewArray()
+	active := c.JS.Runtime.NewArray()
 	for i, m := range c.s.activeMigrations(d, r.config) {
-		must(active.Set(itoa(i), m.object(c.s)))
+		script.Must(active.Set(itoa(i), m.object(c.s)))
 	}
-	return c.s.shownValue(c.JS.newObject("active", active, "last 24 hours", r.migrationResults()))
+	return c.s.shownValue(c.JS.NewObject("active", active, "last 24 hours", r.migrationResults()))
 }
 
 func showBalancer(c *call, d *database) goja.Value {

@@ -3,6 +3,7 @@ package bindings
 import (
 	"regexp"
 	"shardsh/bindings/plaintext"
+	"shardsh/bindings/script"
 	"slices"
 	"strings"
 )
@@ -90,7 +91,7 @@ func (s *Shell) wordsAt(t *typing) []string {
 	case typed == "" || typed[0] >= '0' && typed[0] <= '9':
 		return nil
 	}
-	return s.members(s.JS.rt.GlobalObject())
+	return s.members(s.JS.Runtime.GlobalObject())
 }
 
 // stringWords are what can be in a string: an argument, a quoted key, or a name
@@ -105,7 +106,7 @@ func (s *Shell) stringWords(t *typing) []string {
 		}
 		if object := expressionBefore(t.text, in.at); in.bracket == '[' && object != "" && in.at == t.word-2 {
 			k := s.know(object)
-			if d, ok := receiver[*database](k.value); ok {
+			if d, ok := script.Receiver[*database](k.value); ok {
 				return s.collectionNames(d.on, d.name)
 			}
 			return s.memberNames(k)

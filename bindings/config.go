@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"io/fs"
+	"shardsh/bindings/script"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -36,7 +37,7 @@ type Config struct {
 	Stdin io.Reader
 
 	// Clock is nil for the wall clock.
-	Clock Clock
+	Clock script.Clock
 
 	// Color allows escape sequences in rendered values.
 	Color bool

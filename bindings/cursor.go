@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
 	"time"
 
 	"github.com/dop251/goja"
@@ -22,7 +23,7 @@ const (
 
 // cursor is a query that has not been sent yet, or its results.
 type cursor struct {
-	tail
+	script.Hidden
 	s          *Shell
 	d          *database
 	object     *goja.Object
@@ -50,8 +51,8 @@ type cursor struct {
 // newCursor makes a cursor and the one "it" goes on with (spec 04 §2.6).
 func (s *Shell) newCursor(d *database, kind cursorKind, body bson.D) *cursor {
 	cur := &cursor{s: s, d: d, kind: kind, body: body, reads: true}
-	cur.object = s.JS.rt.NewDynamicObject(cur)
-	must(cur.object.SetPrototype(s.cursorPrototype()))
+	cur.object = s.JS.Runtime.NewDynamicObject(cur)
+	script.Must(cur.object.SetPrototype(s.cursorPrototype()))
 	s.cursor = cur
 	return cur
 }
@@ -67,7 +68,7 @@ func (c *call) commandCursor(d *database, body bson.D) goja.Value {
 // set puts an option into the command.
 func (cur *cursor) set(name string, value any) {
 	if cur.server != nil {
-		cur.s.JS.throw("MongoCursorInUseError", "Cursor is already initialized")
+		cur.s.JS.Throw("MongoCursorInUseError", "Cursor is already initialized")
 	}
 	for i := range cur.body {
 		if cur.body[i].Key == name {
@@ -140,7 +141,7 @@ func (cur *cursor) open() {
 	cur.server = server
 }
 
-func (cur *cursor) context() context.Context { return cur.d.request(nil).context(cur.s.JS.context()) }
+func (cur *cursor) context() context.Context { return cur.d.request(nil).context(cur.s.JS.Context()) }
 
 // hasNext reads one document ahead.
 func (cur *cursor) hasNext() bool { return cur.ahead != nil || cur.advance(false) }
@@ -161,7 +162,7 @@ func (cur *cursor) advance(try bool) bool {
 		return true
 	}
 	if err := cur.server.Err(); err != nil {
-		if cur.s.JS.context().Err() != nil {
+		if cur.s.JS.Context().Err() != nil {
 			cur.s.interrupt()
 		}
 		cur.closed = true
@@ -184,11 +185,11 @@ func (cur *cursor) next() goja.Value {
 func (cur *cursor) take() goja.Value {
 	doc := cur.ahead
 	cur.ahead = nil
-	var v goja.Value = cur.s.JS.world.DocToJS(doc)
+	var v goja.Value = cur.s.JS.World.DocToJS(doc)
 	for _, f := range cur.maps {
 		mapped, err := f(goja.Undefined(), v)
 		if err != nil {
-			cur.s.JS.rethrow(err)
+			cur.s.JS.Rethrow(err)
 		}
 		v = mapped
 	}
@@ -198,7 +199,7 @@ func (cur *cursor) take() goja.Value {
 func (cur *cursor) close() {
 	cur.closed = true
 	if cur.server != nil {
-		_ = cur.server.Close(context.WithoutCancel(cur.s.JS.context()))
+		_ = cur.server.Close(context.WithoutCancel(cur.s.JS.Context()))
 	}
 }
 

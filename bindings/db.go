@@ -2,6 +2,7 @@ package bindings
 
 import (
 	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
 	"slices"
 	"strings"
 
@@ -12,7 +13,7 @@ import (
 
 // database is one database of a connection, or of a session on it.
 type database struct {
-	tail
+	script.Hidden
 	s           *Shell
 	on          *mongoObject
 	name        string
@@ -24,8 +25,8 @@ type database struct {
 
 func newDatabase(s *Shell, on *mongoObject, name string, sess *session) *database {
 	d := &database{s: s, on: on, name: name, session: sess, collections: make(map[string]*collection)}
-	d.object = s.JS.instance(d, s.databasePrototype())
-	s.JS.world.SetPrinter(d.object, func() string { return d.name })
+	d.object = s.JS.Instance(d, s.databasePrototype())
+	s.JS.World.SetPrinter(d.object, func() string { return d.name })
 	return d
 }
 
@@ -66,7 +67,7 @@ func (d *database) collection(name string) *collection {
 
 func (d *database) checkedCollection(name string) *collection {
 	if !validCollectionName(name) {
-		d.s.JS.throwInvalid("Invalid collection name: %s", name)
+		d.s.JS.ThrowInvalid("Invalid collection name: %s", name)
 	}
 	return d.collection(name)
 }
@@ -116,11 +117,11 @@ func command(name string, rest ...bson.E) bson.D {
 
 func databaseMethods() []method[*database] {
 	return []method[*database]{
-		{"getName", "", func(c *call, d *database) goja.Value { return c.JS.rt.ToValue(d.name) }, "Returns the name of the database."},
+		{"getName", "", func(c *call, d *database) goja.Value { return c.JS.Runtime.ToValue(d.name) }, "Returns the name of the database."},
 		{"getMongo", "", func(_ *call, d *database) goja.Value { return d.on.js() }, "Returns the connection."},
 		{"getSiblingDB", "name:string", dbSibling, "Returns another database of the same connection."},
 		{"getSisterDB", "name:string", dbSibling, "The old name of getSiblingDB."},
-		{"getCollection", "name:string", func(c *call, d *database) goja.Value { return d.checkedCollection(c.text(0)).object },
+		{"getCollection", "name:string", func(c *call, d *database) goja.Value { return d.checkedCollection(c.Text(0)).object },
 			"Returns a collection; for names that are no identifiers."},
 		{"getCollectionNames", "", dbCollectionNames, "Returns the names of the collections and views."},
 		{"getCollectionInfos", "filter?:object options?:object", dbCollectionInfos, "Returns what listCollections says of the collections."},
@@ -135,10 +136,10 @@ func databaseMethods() []method[*database] {
 		}, ""},
 		{"aggregate", "pipeline?:object options?:object", dbAggregate, "Runs a pipeline that starts without a collection."},
 		{"version", "", func(c *call, d *database) goja.Value {
-			return c.JS.rt.ToValue(rawdoc.Text(d.admin(command("buildInfo"), reads), "version"))
+			return c.JS.Runtime.ToValue(rawdoc.Text(d.admin(command("buildInfo"), reads), "version"))
 		}, "Returns the server's version."},
 		{"serverBits", "", func(c *call, d *database) goja.Value {
-			return c.JS.rt.ToValue(rawdoc.Int(d.admin(command("buildInfo"), reads), "bits"))
+			return c.JS.Runtime.ToValue(rawdoc.Int(d.admin(command("buildInfo"), reads), "bits"))
 		}, "Returns whether the server is built for 32 or 64 bits."},
 		{"hello", "", func(c *call, d *database) goja.Value { return c.s.reply(d.run(command("hello"), reads)) }, "Returns the server's part in the cluster."},
 		{"isMaster", "", dbIsMaster, "The old name of hello."},
@@ -151,28 +152,28 @@ func databaseMethods() []method[*database] {
 		}, "The same as sh.status()."},
 		{"printCollectionStats", "scale?:any", dbPrintCollectionStats, "Shows stats() of every collection."},
 		{"checkMetadataConsistency", "options?:object", func(c *call, d *database) goja.Value {
-			return c.commandCursor(d, c.JS.merge(command("checkMetadataConsistency"), c.arg(0)))
+			return c.commandCursor(d, c.JS.Merge(command("checkMetadataConsistency"), c.Arg(0)))
 		}, "Looks for inconsistencies in the sharding metadata of this database."},
 		{"watch", "pipeline?:object options?:object", func(c *call, d *database) goja.Value {
-			return c.watch(d, int32(1), nil, c.arg(0), c.arg(1))
+			return c.watch(d, int32(1), nil, c.Arg(0), c.Arg(1))
 		}, "Opens a change stream on this database."},
-		{"toString", "", func(c *call, d *database) goja.Value { return c.JS.rt.ToValue(d.name) }, ""},
-		{"toJSON", "", func(c *call, d *database) goja.Value { return c.JS.rt.ToValue(d.name) }, ""},
+		{"toString", "", func(c *call, d *database) goja.Value { return c.JS.Runtime.ToValue(d.name) }, ""},
+		{"toJSON", "", func(c *call, d *database) goja.Value { return c.JS.Runtime.ToValue(d.name) }, ""},
 	}
 }
 
-func dbSibling(c *call, d *database) goja.Value { return d.sibling(c.text(0)).object }
+func dbSibling(c *call, d *database) goja.Value { return d.sibling(c.Text(0)).object }
 
 // commandBody is a command given as a document, or as a name that stands for
 // {name: 1}; options of the next argument are added.
 func (c *call) commandBody(i int) any {
-	if goja.IsString(c.arg(i)) {
-		return c.JS.merge(command(c.text(i)), c.arg(i+1))
+	if goja.IsString(c.Arg(i)) {
+		return c.JS.Merge(command(c.Text(i)), c.Arg(i+1))
 	}
-	if !c.has(i+1) && c.s.settings.maxTimeMS == 0 {
-		return c.JS.document(c.arg(i))
+	if !c.Has(i+1) && c.s.settings.maxTimeMS == 0 {
+		return c.JS.Document(c.Arg(i))
 	}
-	body := c.JS.merge(c.JS.merge(bson.D{}, c.arg(i)), c.arg(i+1))
+	body := c.JS.Merge(c.JS.Merge(bson.D{}, c.Arg(i)), c.Arg(i+1))
 	if ms := c.s.settings.maxTimeMS; ms > 0 && !hasKey(body, "maxTimeMS") {
 		body = append(body, bson.E{Key: "maxTimeMS", Value: ms})
 	}
@@ -188,7 +189,7 @@ func (d *database) listCollections(filter bson.Raw, nameOnly bool, more goja.Val
 		{Key: "nameOnly", Value: nameOnly},
 		{Key: "authorizedCollections", Value: false},
 	}
-	return d.s.all(d.request(d.s.JS.merge(body, more), reads, nearby))
+	return d.s.all(d.request(d.s.JS.Merge(body, more), reads, nearby))
 }
 
 func dbCollectionNames(c *call, d *database) goja.Value {
@@ -197,11 +198,11 @@ func dbCollectionNames(c *call, d *database) goja.Value {
 	for i, info := range infos {
 		names[i] = rawdoc.Text(info, "name")
 	}
-	return c.JS.rt.NewArray(names...)
+	return c.JS.Runtime.NewArray(names...)
 }
 
 func dbCollectionInfos(c *call, d *database) goja.Value {
-	return c.JS.array(d.listCollections(c.JS.optional(c.arg(0)), false, c.arg(1)))
+	return c.JS.Array(d.listCollections(c.JS.Optional(c.Arg(0)), false, c.Arg(1)))
 }
 
 func dbAggregate(c *call, d *database) goja.Value {
@@ -212,71 +213,71 @@ func dbAggregate(c *call, d *database) goja.Value {
 func dbIsMaster(c *call, d *database) goja.Value {
 	o := c.s.reply(d.run(command("isMaster"), reads)).(*goja.Object)
 	if o.Get("isWritablePrimary") == nil {
-		must(o.Set("isWritablePrimary", o.Get("ismaster")))
+		script.Must(o.Set("isWritablePrimary", o.Get("ismaster")))
 	}
 	return o
 }
 
 func dbStats(c *call, d *database) goja.Value {
 	body := command("dbStats", bson.E{Key: "scale", Value: int32(1)})
-	if goja.IsNumber(c.arg(0)) {
-		body[1].Value = c.JS.value(c.arg(0))
+	if goja.IsNumber(c.Arg(0)) {
+		body[1].Value = c.JS.Value(c.Arg(0))
 	} else {
-		body = c.JS.merge(body, c.arg(0))
+		body = c.JS.Merge(body, c.Arg(0))
 	}
 	return c.s.reply(d.run(body, reads))
 }
 
 func dbCreateCollection(c *call, d *database) goja.Value {
-	d.run(c.JS.merge(bson.D{{Key: "create", Value: c.text(0)}}, c.arg(1)))
-	return c.JS.newObject("ok", 1)
+	d.run(c.JS.Merge(bson.D{{Key: "create", Value: c.Text(0)}}, c.Arg(1)))
+	return c.JS.NewObject("ok", 1)
 }
 
 func dbCreateView(c *call, d *database) goja.Value {
-	pipeline := c.arg(2)
-	if o := c.object(2); o != nil && o.ClassName() != "Array" {
-		pipeline = c.JS.rt.NewArray(pipeline)
+	pipeline := c.Arg(2)
+	if o := c.Object(2); o != nil && o.ClassName() != "Array" {
+		pipeline = c.JS.Runtime.NewArray(pipeline)
 	}
 	body := bson.D{
-		{Key: "create", Value: c.text(0)},
-		{Key: "viewOn", Value: c.text(1)},
-		{Key: "pipeline", Value: c.JS.value(pipeline)},
+		{Key: "create", Value: c.Text(0)},
+		{Key: "viewOn", Value: c.Text(1)},
+		{Key: "pipeline", Value: c.JS.Value(pipeline)},
 	}
-	d.run(c.JS.merge(body, c.arg(3)))
-	return c.JS.newObject("ok", 1)
+	d.run(c.JS.Merge(body, c.Arg(3)))
+	return c.JS.NewObject("ok", 1)
 }
 
 func dbDrop(c *call, d *database) goja.Value {
 	body := command("dropDatabase")
-	if c.has(0) {
-		body = append(body, bson.E{Key: "writeConcern", Value: c.JS.document(c.arg(0))})
+	if c.Has(0) {
+		body = append(body, bson.E{Key: "writeConcern", Value: c.JS.Document(c.Arg(0))})
 	}
 	reply := d.run(body)
-	o := c.JS.newObject("ok", 1)
+	o := c.JS.NewObject("ok", 1)
 	dropped := rawdoc.Text(reply, "dropped")
 	if dropped == "" {
 		dropped = d.name
 	}
-	must(o.Set("dropped", dropped))
+	script.Must(o.Set("dropped", dropped))
 	return o
 }
 
 func dbPrintCollectionStats(c *call, d *database) goja.Value {
 	scale := 1.0
-	if c.has(0) {
-		scale = c.arg(0).ToFloat()
-		if !goja.IsNumber(c.arg(0)) || !(scale >= 1) {
-			c.JS.throwInvalid("scale has to be a number >=1, got %s", c.arg(0))
+	if c.Has(0) {
+		scale = c.Arg(0).ToFloat()
+		if !goja.IsNumber(c.Arg(0)) || !(scale >= 1) {
+			c.JS.ThrowInvalid("scale has to be a number >=1, got %s", c.Arg(0))
 		}
 	}
-	value := c.JS.rt.NewObject()
+	value := c.JS.Runtime.NewObject()
 	for _, info := range d.listCollections(rawdoc.Empty, true, nil) {
 		name := rawdoc.Text(info, "name")
 		var stats goja.Value
-		if ex := c.JS.rt.Try(func() { stats = c.s.collectionStats(d.collection(name), statsOptions{scale: scale}) }); ex != nil {
-			stats = c.JS.newObject("ok", 0, "errmsg", c.JS.scriptError(ex.Value()).Message)
+		if ex := c.JS.Runtime.Try(func() { stats = c.s.collectionStats(d.collection(name), statsOptions{scale: scale}) }); ex != nil {
+			stats = c.JS.NewObject("ok", 0, "errmsg", c.JS.ScriptError(ex.Value()).Message)
 		}
-		must(value.Set(name, stats))
+		script.Must(value.Set(name, stats))
 	}
 	return c.s.statsResult(value)
 }

@@ -18,18 +18,18 @@ var editable = regexp.MustCompile(`^[A-Za-z_$][\w$]*(\.[A-Za-z_$][\w$]*)*$`)
 // line (spec 04 §2.12): the text of last time, the given code, or what a name
 // stands for.
 func (c *call) edit() goja.Value {
-	words := make([]string, len(c.args))
-	for i, v := range c.args {
+	words := make([]string, len(c.Args))
+	for i, v := range c.Args {
 		words[i] = v.String()
 	}
 	given := strings.Join(words, " ")
 	if c.s.console == nil || c.s.console.Run == nil || c.s.cfg.Sandbox {
-		c.JS.throw("Error", "edit works at a prompt only")
+		c.JS.Throw("Error", "edit works at a prompt only")
 	}
-	c.JS.write("Opening an editor...\n")
+	c.JS.Write("Opening an editor...\n")
 	editor := c.s.editor()
 	if len(editor) == 0 {
-		c.JS.throw("Error", "Command failed with an error: please define an external editor: config.set(\"editor\", \"...\"), or $VISUAL or $EDITOR")
+		c.JS.Throw("Error", "Command failed with an error: please define an external editor: config.set(\"editor\", \"...\"), or $VISUAL or $EDITOR")
 	}
 	text, assigned := c.s.edited, ""
 	switch {
@@ -40,7 +40,7 @@ func (c *call) edit() goja.Value {
 	}
 	text, err := c.runEditor(editor, text)
 	if err != nil {
-		c.JS.throw("Error", "Command failed with an error: %s", err)
+		c.JS.Throw("Error", "Command failed with an error: %s", err)
 	}
 	c.s.edited = text
 	c.s.suggestion = assigned + text
@@ -71,11 +71,11 @@ func (c *call) sourceOf(name string) string {
 		return ""
 	}
 	if _, isFunction := goja.AssertFunction(v); !isFunction {
-		return c.JS.world.Printjson(v)
+		return c.JS.World.Printjson(v)
 	}
 	source := v.String()
 	if strings.HasSuffix(source, "{ [native code] }") {
-		c.JS.throw("Error", "%s is part of the shell: there is no source to edit", name)
+		c.JS.Throw("Error", "%s is part of the shell: there is no source to edit", name)
 	}
 	return source
 }

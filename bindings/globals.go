@@ -1,6 +1,8 @@
 package bindings
 
 import (
+	"shardsh/bindings/script"
+
 	"github.com/dop251/goja"
 )
 
@@ -22,34 +24,34 @@ func (s *Shell) defineGlobals() {
 		"assert":          s.newAssert,
 		"Random":          s.newRandom,
 		"DBQuery":         s.newDBQuery,
-		"help":            func() goja.Value { return s.JS.helpFunction(s.help) },
+		"help":            func() goja.Value { return s.JS.HelpFunction(s.help) },
 		"Mongo":           s.newMongoConstructor,
-		"require":         func() goja.Value { return s.JS.newRequire("") },
+		"require":         func() goja.Value { return s.JS.NewRequire("") },
 		"fs":              func() goja.Value { return s.module("fs") },
 		"path":            func() goja.Value { return s.module("path") },
 		"os":              func() goja.Value { return s.module("os") },
 		"util":            func() goja.Value { return s.module("util") },
 		"crypto":          func() goja.Value { return s.module("crypto") },
-		"global":          func() goja.Value { return s.JS.rt.GlobalObject() },
+		"global":          func() goja.Value { return s.JS.Runtime.GlobalObject() },
 		"structuredClone": s.newStructuredClone,
 		"performance":     s.newPerformance,
 	} {
-		s.JS.lazy(name, build)
+		s.JS.Lazy(name, build)
 	}
 	for name, build := range s.legacyClasses() {
-		s.JS.lazy(name, build)
+		s.JS.Lazy(name, build)
 	}
 	for _, name := range []string{"Buffer", "TextEncoder", "TextDecoder"} {
-		s.JS.lazy(name, func() goja.Value { return s.bytesGlobal(name) })
+		s.JS.Lazy(name, func() goja.Value { return s.bytesGlobal(name) })
 	}
 	for _, name := range []string{"AbortController", "AbortSignal", "Event", "EventTarget", "atob", "btoa", "fetch"} {
-		s.JS.lazy(name, func() goja.Value { return s.webGlobal(name) })
+		s.JS.Lazy(name, func() goja.Value { return s.webGlobal(name) })
 	}
 	for _, name := range []string{"URL", "URLSearchParams"} {
-		s.JS.lazy(name, func() goja.Value { return s.module("url").(*goja.Object).Get(name) })
+		s.JS.Lazy(name, func() goja.Value { return s.module("url").(*goja.Object).Get(name) })
 	}
 	for _, name := range []string{"url", "events", "timers"} {
-		s.JS.lazy(name, func() goja.Value { return s.module(name) })
+		s.JS.Lazy(name, func() goja.Value { return s.module(name) })
 	}
 	s.defineIt()
 }
@@ -59,19 +61,19 @@ func (s *Shell) defineGlobals() {
 func (s *Shell) defineDB() {
 	get := func(goja.FunctionCall) goja.Value {
 		if s.db == nil {
-			s.JS.throwCoded(invalidInput, codeNotConnected, "No connected database")
+			s.JS.ThrowCoded(script.InvalidInput, script.CodeNotConnected, "No connected database")
 		}
 		return s.db.object
 	}
 	set := func(fc goja.FunctionCall) goja.Value {
-		d, ok := receiver[*database](fc.Argument(0))
+		d, ok := script.Receiver[*database](fc.Argument(0))
 		if !ok {
-			s.JS.throwCoded(invalidInput, codeInvalidOperation, "Cannot reassign 'db' to non-Database type")
+			s.JS.ThrowCoded(script.InvalidInput, script.CodeInvalidOperation, "Cannot reassign 'db' to non-Database type")
 		}
 		s.useDatabase(d)
 		return goja.Undefined()
 	}
-	must(s.JS.rt.GlobalObject().DefineAccessorProperty("db", s.JS.rt.ToValue(get), s.JS.rt.ToValue(set), goja.FLAG_TRUE, goja.FLAG_TRUE))
+	script.Must(s.JS.Runtime.GlobalObject().DefineAccessorProperty("db", s.JS.Runtime.ToValue(get), s.JS.Runtime.ToValue(set), goja.FLAG_TRUE, goja.FLAG_TRUE))
 }
 
 func (s *Shell) useDatabase(d *database) {

@@ -1,5 +1,7 @@
 package bindings
 
+import "shardsh/bindings/script"
+
 // receivers() is how an object of a class is written in a call form.
 func receivers() map[string]string {
 	return map[string]string{
@@ -28,9 +30,9 @@ func (s *Shell) help() string {
 	for _, table := range [][]global{printGlobals(), shellGlobals(), consoleGlobals(), fileGlobals()} {
 		for _, g := range table {
 			if g.help != "" && g.name != "use" && g.name != "show" {
-				rows = append(rows, [2]string{callForm(g.name, g.signature), g.help})
+				rows = append(rows, [2]string{script.CallForm(g.name, g.signature), g.help})
 			}
 		}
 	}
-	return s.JS.helpTable("Shell Help", rows)
+	return s.JS.HelpTable("Shell Help", rows)
 }

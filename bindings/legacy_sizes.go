@@ -3,6 +3,7 @@ package bindings
 import (
 	"fmt"
 	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -20,20 +21,20 @@ func (c *call) shardingSizes() {
 		chunks[i] = c.s.findAll(config, "chunks", chunkFilter(entry), sortedBy("min", 1))
 		calls += len(chunks[i])
 	}
-	c.JS.warn(fmt.Sprintf("printShardingSizes: %d dataSize commands, each of which may read a whole chunk", calls))
+	c.JS.Warn(fmt.Sprintf("printShardingSizes: %d dataSize commands, each of which may read a whole chunk", calls))
 	for i, entry := range entries {
 		ns := rawdoc.Text(entry, "_id")
-		list := c.JS.rt.NewArray()
+		list := c.JS.Runtime.NewArray()
 		for n, chunk := range chunks[i] {
 			reply := d.admin(bson.D{
 				{Key: "dataSize", Value: ns}, {Key: "keyPattern", Value: entry.Lookup("key")},
 				{Key: "min", Value: chunk.Lookup("min")}, {Key: "max", Value: chunk.Lookup("max")},
 			}, reads)
-			must(list.Set(itoa(n), c.s.onOneLine(c.JS.newObject(
+			script.Must(list.Set(itoa(n), c.s.onOneLine(c.JS.NewObject(
 				"min", c.s.lookup(chunk, "min"), "max", c.s.lookup(chunk, "max"), "on shard", c.s.lookup(chunk, "shard"),
 				"size", c.s.lookup(reply, "size"), "objects", c.s.lookup(reply, "numObjects")))))
 		}
-		c.s.print([]goja.Value{c.JS.rt.ToValue(ns)})
+		c.s.print([]goja.Value{c.JS.Runtime.ToValue(ns)})
 		c.s.print([]goja.Value{list})
 	}
 }

@@ -28,19 +28,19 @@ var errNoPassword = errors.New("no password was given: the input has ended")
 // passwordPrompt asks for a password (spec 04 §2.12). It is never part of an
 // input, so the history does not see it.
 func (c *call) passwordPrompt() goja.Value {
-	c.JS.write("Enter password\n")
+	c.JS.Write("Enter password\n")
 	text, err := c.s.readPassword()
-	if c.JS.context().Err() != nil {
-		c.JS.abort(context.Cause(c.JS.context()))
+	if c.JS.Context().Err() != nil {
+		c.JS.Abort(context.Cause(c.JS.Context()))
 	}
 	if err != nil {
-		c.JS.throw("Error", "%s", err)
+		c.JS.Throw("Error", "%s", err)
 	}
-	return c.JS.rt.ToValue(text)
+	return c.JS.Runtime.ToValue(text)
 }
 
 func (s *Shell) readPassword() (string, error) {
-	in := s.JS.standardInput()
+	in := s.JS.Stdin()
 	if f, ok := in.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		return s.readHidden(f)
 	}
@@ -103,8 +103,8 @@ func (s *Shell) readHidden(terminal *os.File) (string, error) {
 			return "", s.interruptKey()
 		}
 		return o.text, o.err
-	case <-s.JS.context().Done():
-		return "", s.JS.context().Err()
+	case <-s.JS.Context().Done():
+		return "", s.JS.Context().Err()
 	}
 }
 
@@ -120,8 +120,8 @@ func (s *Shell) interruptKey() error {
 	if err != nil {
 		return errNoPassword
 	}
-	<-s.JS.context().Done()
-	return s.JS.context().Err()
+	<-s.JS.Context().Done()
+	return s.JS.Context().Err()
 }
 
 // hiddenLine reads keys until Enter.

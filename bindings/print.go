@@ -1,6 +1,7 @@
 package bindings
 
 import (
+	"shardsh/bindings/script"
 	"strings"
 
 	"github.com/dop251/goja"
@@ -9,20 +10,20 @@ import (
 // printGlobals() write to standard output.
 func printGlobals() []global {
 	return []global{
-		{"print", "", func(c *call) goja.Value { c.s.print(c.args); return nil }, "Prints values, separated by spaces."},
+		{"print", "", func(c *call) goja.Value { c.s.print(c.Args); return nil }, "Prints values, separated by spaces."},
 		{"printjson", "", func(c *call) goja.Value {
-			texts := make([]string, len(c.args))
-			for i, v := range c.args {
-				if cur, ok := receiver[*cursor](v); ok {
-					v = c.JS.rt.NewArray(cur.page(c.s.settings.displayBatchSize)...)
+			texts := make([]string, len(c.Args))
+			for i, v := range c.Args {
+				if cur, ok := script.Receiver[*cursor](v); ok {
+					v = c.JS.Runtime.NewArray(cur.page(c.s.settings.displayBatchSize)...)
 				}
-				texts[i] = c.JS.world.Printjson(c.s.withoutGossip(v))
+				texts[i] = c.JS.World.Printjson(c.s.withoutGossip(v))
 			}
-			c.JS.write(strings.Join(texts, " ") + "\n")
+			c.JS.Write(strings.Join(texts, " ") + "\n")
 			return nil
 		}, "Prints values with every entry on a line of its own."},
 		{"printjsononeline", "", func(c *call) goja.Value {
-			c.JS.write(c.s.toJSON(c.arg(0), true) + "\n")
+			c.JS.Write(c.s.toJSON(c.Arg(0), true) + "\n")
 			return nil
 		}, "Prints a value as JSON on one line."},
 	}
@@ -34,5 +35,5 @@ func (s *Shell) print(args []goja.Value) {
 	for i, v := range args {
 		texts[i] = s.printed(v)
 	}
-	s.JS.write(strings.Join(texts, " ") + "\n")
+	s.JS.Write(strings.Join(texts, " ") + "\n")
 }

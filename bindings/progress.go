@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"shardsh/bindings/plaintext"
+	"shardsh/bindings/script"
 	"strings"
 	"time"
 )
@@ -40,36 +41,36 @@ func (s *Shell) newProgress(wanted bool) *progress {
 	if s.cfg.Terminal {
 		every = progressOnTerminal
 	}
-	now := s.JS.clock.Now()
+	now := s.JS.Clock.Now()
 	return &progress{s: s, every: every, began: now, said: now}
 }
 
 // due reports whether something should be said now.
 func (p *progress) due() bool {
-	return p != nil && p.s.JS.clock.Now().Sub(p.said) >= p.every
+	return p != nil && p.s.JS.Clock.Now().Sub(p.said) >= p.every
 }
 
 // restart forgets the rate so far: other work has begun.
 func (p *progress) restart() {
 	if p != nil {
-		p.began = p.s.JS.clock.Now()
+		p.began = p.s.JS.Clock.Now()
 	}
 }
 
 // say writes what is going on, and what can be told from an amount.
 func (p *progress) say(what string, a *amount) {
-	now := p.s.JS.clock.Now()
+	now := p.s.JS.Clock.Now()
 	p.said = now
 	measured := ""
 	if a != nil {
 		measured = ": " + p.measure(a, now)
 	}
 	if !p.s.cfg.Terminal {
-		p.s.JS.warn(what + measured)
+		p.s.JS.Warn(what + measured)
 		return
 	}
 	what = clip(what, max(10, progressWidth-len(measured)))
-	p.s.JS.write(clearLine + clip(what+measured, progressWidth))
+	p.s.JS.Write(script.ClearLine + clip(what+measured, progressWidth))
 	p.onLine = true
 }
 
@@ -115,7 +116,7 @@ func durationText(d time.Duration) string {
 // end leaves the terminal's line empty.
 func (p *progress) end() {
 	if p != nil && p.onLine {
-		p.s.JS.write(clearLine)
+		p.s.JS.Write(script.ClearLine)
 		p.onLine = false
 	}
 }

@@ -7,20 +7,21 @@ import (
 
 	"github.com/dop251/goja"
 
+	"shardsh/bindings/script"
 	"shardsh/bindings/values"
 )
 
 // Render is a result as the shell shows it (spec 04 §3.1), without a line end
 // after it; empty for undefined. An interactive shell shows a cursor's first
 // page, any other all of its documents.
-func (s *Shell) Render(ctx context.Context, r Result) (string, error) {
+func (s *Shell) Render(ctx context.Context, r script.Result) (string, error) {
 	if r.Undefined() {
 		return "", nil
 	}
 	var text string
-	_, err := s.JS.within(ctx, func() (goja.Value, error) {
+	_, err := s.JS.Within(ctx, func() (goja.Value, error) {
 		var err error
-		text, err = s.JS.try(func() string { return s.render(r.value) })
+		text, err = s.JS.Try(func() string { return s.render(r.Value) })
 		return nil, err
 	})
 	return text, err
@@ -38,18 +39,18 @@ func (s *Shell) render(v goja.Value) string {
 	if !s.cfg.Interactive && !s.cfg.Shallow {
 		o.Depth, o.MaxItems, o.MaxString = values.Unlimited, values.Unlimited, values.Unlimited
 	}
-	return s.JS.world.InspectResult(s.withoutGossip(v), o, true)
+	return s.JS.World.InspectResult(s.withoutGossip(v), o, true)
 }
 
 // renderShell renders what is no ordinary value: cursors. sh and rs need a
 // connection to be shown at all.
 func (s *Shell) renderShell(v goja.Value) (string, bool) {
-	_, isShard := receiver[*shard](v)
-	_, isReplicaSet := receiver[*replicaSet](v)
+	_, isShard := script.Receiver[*shard](v)
+	_, isReplicaSet := script.Receiver[*replicaSet](v)
 	if isShard || isReplicaSet {
 		s.requireDB()
 	}
-	cur, ok := receiver[*cursor](v)
+	cur, ok := script.Receiver[*cursor](v)
 	if !ok || cur.stream {
 		return "", false
 	}
@@ -75,7 +76,7 @@ func (s *Shell) renderPage(cur *cursor) string {
 	}
 	o := s.inspectOptions()
 	o.MaxItems = values.Unlimited
-	text := s.JS.world.Inspect(s.JS.rt.NewArray(items...), o)
+	text := s.JS.World.Inspect(s.JS.Runtime.NewArray(items...), o)
 	if more && s.cfg.Interactive {
 		text += "\nType \"it\" for more"
 	}
@@ -96,7 +97,7 @@ func (s *Shell) inspectOptions() values.InspectOptions {
 }
 
 func (s *Shell) inspect(v goja.Value) string {
-	return s.JS.world.Inspect(v, s.inspectOptions())
+	return s.JS.World.Inspect(v, s.inspectOptions())
 }
 
 // printed is an argument of print().
@@ -104,14 +105,14 @@ func (s *Shell) printed(v goja.Value) string {
 	if text, ok := s.renderShell(v); ok {
 		return text
 	}
-	return s.JS.world.InspectResult(s.withoutGossip(v), s.inspectOptions(), false)
+	return s.JS.World.InspectResult(s.withoutGossip(v), s.inspectOptions(), false)
 }
 
 // markReply notes that an object is a command's reply.
 func (s *Shell) markReply(o *goja.Object) *goja.Object {
 	for _, name := range gossip {
 		if o.Get(name) != nil {
-			must(o.DefineDataPropertySymbol(s.replyMark(), s.JS.rt.ToValue(true), goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE))
+			script.Must(o.DefineDataPropertySymbol(s.replyMark(), s.JS.Runtime.ToValue(true), goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE))
 			break
 		}
 	}
@@ -132,10 +133,10 @@ func (s *Shell) withoutGossip(v goja.Value) goja.Value {
 	if !ok || s.marks.reply == nil || o.GetSymbol(s.marks.reply) == nil {
 		return v
 	}
-	shown := s.JS.rt.NewObject()
+	shown := s.JS.Runtime.NewObject()
 	for _, k := range o.Keys() {
 		if !slices.Contains(gossip, k) {
-			must(shown.Set(k, o.Get(k)))
+			script.Must(shown.Set(k, o.Get(k)))
 		}
 	}
 	return shown
@@ -144,15 +145,15 @@ func (s *Shell) withoutGossip(v goja.Value) goja.Value {
 // statsResult makes an object print as sections (spec 04 §3.1). The wrapper
 // mongosh puts around such results is there as hidden members.
 func (s *Shell) statsResult(value *goja.Object) goja.Value {
-	define(value, "type", s.JS.rt.ToValue("StatsResult"))
-	define(value, "value", value)
-	s.JS.world.SetPrinter(value, func() string {
+	script.Define(value, "type", s.JS.Runtime.ToValue("StatsResult"))
+	script.Define(value, "value", value)
+	s.JS.World.SetPrinter(value, func() string {
 		sections := make([]string, 0, len(value.Keys()))
 		for _, name := range value.Keys() {
 			o := s.inspectOptions()
 			o.Depth, o.MaxItems, o.MaxString = values.Unlimited, values.Unlimited, values.Unlimited
-			text := s.JS.world.Inspect(value.Get(name), o)
-			sections = append(sections, s.JS.paint(headingColor, name)+"\n"+text)
+			text := s.JS.World.Inspect(value.Get(name), o)
+			sections = append(sections, s.JS.Paint(script.HeadingColor, name)+"\n"+text)
 		}
 		return strings.Join(sections, "\n---\n")
 	})
@@ -161,16 +162,16 @@ func (s *Shell) statsResult(value *goja.Object) goja.Value {
 
 // onOneLine makes an object print on one line, whatever its width.
 func (s *Shell) onOneLine(o *goja.Object) *goja.Object {
-	s.JS.world.SetPrinter(o, func() string {
+	s.JS.World.SetPrinter(o, func() string {
 		options := s.inspectOptions()
 		options.Compact = values.CompactFull
 		parts := make([]string, 0, len(o.Keys()))
 		for _, k := range o.Keys() {
 			key := k
 			if strings.Contains(k, " ") {
-				key = s.JS.world.Inspect(s.JS.rt.ToValue(k), options)
+				key = s.JS.World.Inspect(s.JS.Runtime.ToValue(k), options)
 			}
-			text := s.JS.world.Inspect(o.Get(k), options)
+			text := s.JS.World.Inspect(o.Get(k), options)
 			parts = append(parts, key+": "+strings.Join(strings.Fields(text), " "))
 		}
 		return "{ " + strings.Join(parts, ", ") + " }"

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
 	"strings"
 	"time"
 
@@ -15,7 +16,7 @@ import (
 func shardBalanceMethods() []method[*shard] {
 	return []method[*shard]{
 		{"isBalancerInRound", "", checked(func(c *call, sh *shard) goja.Value {
-			return c.JS.rt.ToValue(rawdoc.TruthyAt(sh.balancerStatus(), "inBalancerRound"))
+			return c.JS.Runtime.ToValue(rawdoc.TruthyAt(sh.balancerStatus(), "inBalancerRound"))
 		}), "Tells whether the balancer is in a round right now; between two rounds there may still be work."},
 		{"balancerSummary", "", checked(shBalancerSummary), "Returns what the balancer does and what is out of balance, and why."},
 		{"waitForBalance", "ns?:string|object options?:object", checked(shWaitForBalance),
@@ -30,7 +31,7 @@ func (sh *shard) collectionStatus(ns string) bson.Raw {
 // needBalancer throws when the balancer is off: what is waited for will not come.
 func (sh *shard) needBalancer(what string) {
 	if rawdoc.Text(sh.balancerStatus(), "mode") == "off" {
-		sh.s.JS.throw(runtimeError, "%s, and the balancer is off: sh.startBalancer()", what)
+		sh.s.JS.Throw(script.RuntimeError, "%s, and the balancer is off: sh.startBalancer()", what)
 	}
 }
 
@@ -77,20 +78,20 @@ func (sh *shard) violation(ns string) string {
 
 func shWaitForBalance(c *call, sh *shard) goja.Value {
 	at := 1
-	if o := c.object(0); o != nil && !isCollection(o) { // options alone
+	if o := c.Object(0); o != nil && !isCollection(o) { // options alone
 		at = 0
 	}
 	o := c.options("waitForBalance", at, waitOptionNames()...)
 	w := o.wait("the balancer goes on")
-	if at == 0 || !c.has(0) || goja.IsNull(c.arg(0)) || c.arg(0).String() == "all" {
+	if at == 0 || !c.Has(0) || goja.IsNull(c.Arg(0)) || c.Arg(0).String() == "all" {
 		entries, left := sh.balancedCollections()
 		waited, watch := sh.waitForEntries(w, "", entries)
-		return c.JS.newObject("balanced", true, "collections", len(entries), "leftAlone", c.s.texts(left),
+		return c.JS.NewObject("balanced", true, "collections", len(entries), "leftAlone", c.s.texts(left),
 			"moves", watch.moves(), "waitedMS", waited.Milliseconds())
 	}
 	ns := c.namespaceArgument(0)
 	waited, watch := sh.waitForEntries(w, ns, []bson.Raw{sh.sharded(ns)})
-	return c.JS.newObject("balanced", true, "ns", ns, "moves", watch.moves(), "waitedMS", waited.Milliseconds())
+	return c.JS.NewObject("balanced", true, "ns", ns, "moves", watch.moves(), "waitedMS", waited.Milliseconds())
 }
 
 // unbalanced is a collection that is not balanced, and why.
@@ -108,7 +109,7 @@ func (sh *shard) waitForEntries(w *wait, ns string, entries []bson.Raw) (time.Du
 				continue
 			}
 			if reason := leftAlone(entry); reason != "" {
-				sh.s.JS.throw(runtimeError, "%s is not balanced (%s), and %s for it: sh.enableBalancing, sh.enableMigrations", name, why, reason)
+				sh.s.JS.Throw(script.RuntimeError, "%s is not balanced (%s), and %s for it: sh.enableBalancing, sh.enableMigrations", name, why, reason)
 			}
 			list = append(list, unbalanced{name, why})
 		}
@@ -147,7 +148,7 @@ func (s *Shell) texts(list []string) *goja.Object {
 	for i, text := range list {
 		items[i] = text
 	}
-	return s.JS.rt.NewArray(items...)
+	return s.JS.Runtime.NewArray(items...)
 }
 
 // moveWatch follows what the balancer moves from a point in time on.
@@ -159,7 +160,7 @@ type moveWatch struct {
 }
 
 func (sh *shard) watchMoves(ns string) *moveWatch {
-	return &moveWatch{sh: sh, ns: ns, since: sh.s.JS.clock.Now(), known: sh.version().atLeast(serverVersion{6, 0, 3})}
+	return &moveWatch{sh: sh, ns: ns, since: sh.s.JS.Clock.Now(), known: sh.version().atLeast(serverVersion{6, 0, 3})}
 }
 
 // committed finds the migrations since the watch began.

@@ -2,6 +2,7 @@ package bindings
 
 import (
 	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
 	"slices"
 	"strings"
 
@@ -91,7 +92,7 @@ func (sh *shard) chunkCounts(ns string) chunkCounts {
 func (sh *shard) sharded(ns string) bson.Raw {
 	entry := sh.s.catalogEntry(sh.config(), ns, nil)
 	if entry == nil {
-		sh.s.JS.throwCoded(invalidInput, codeNotSharded, "Collection %s is not sharded", ns)
+		sh.s.JS.ThrowCoded(script.InvalidInput, script.CodeNotSharded, "Collection %s is not sharded", ns)
 	}
 	return entry
 }
@@ -115,7 +116,7 @@ func shChunks(c *call, sh *shard) goja.Value {
 	if v := o.get("limit"); v != nil {
 		n, ok := c.numeric(v)
 		if !ok || n < 1 || n != float64(int64(n)) {
-			c.JS.throwInvalid("option limit of sh.chunks is a number of chunks, not %s", c.s.inspect(v))
+			c.JS.ThrowInvalid("option limit of sh.chunks is a number of chunks, not %s", c.s.inspect(v))
 		}
 		body = append(body, bson.E{Key: "limit", Value: int64(n)})
 	}
@@ -143,7 +144,7 @@ func (c *call) overlapping(sh *shard, ns, zone string) bson.A {
 		})
 	}
 	if len(alternatives) == 0 {
-		c.JS.throwInvalid("zone %s has no range in %s: sh.zones(%q) lists them", zone, ns, ns)
+		c.JS.ThrowInvalid("zone %s has no range in %s: sh.zones(%q) lists them", zone, ns, ns)
 	}
 	return alternatives
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -20,42 +21,42 @@ const (
 func (c *call) chunkSizeArgument(label string, v goja.Value) int32 {
 	mb, ok := c.numeric(v)
 	if !ok || mb != math.Trunc(mb) || mb < minChunkSize || mb > maxChunkSize {
-		c.JS.throwInvalid("%s is a whole number of MB from %d to %d, not %s", label, minChunkSize, maxChunkSize, c.s.inspect(v))
+		c.JS.ThrowInvalid("%s is a whole number of MB from %d to %d, not %s", label, minChunkSize, maxChunkSize, c.s.inspect(v))
 	}
 	return int32(mb)
 }
 
 // shChunkSize reads or sets the chunk size of the cluster, or of a collection.
 func shChunkSize(c *call, sh *shard) goja.Value {
-	switch kind := typeOf(c.arg(0)); {
-	case !c.has(0):
-		return c.JS.rt.ToValue(sh.chunkSize(nil))
-	case kind == "string", isCollection(c.arg(0)):
+	switch kind := script.TypeOf(c.Arg(0)); {
+	case !c.Has(0):
+		return c.JS.Runtime.ToValue(sh.chunkSize(nil))
+	case kind == "string", isCollection(c.Arg(0)):
 		return c.collectionChunkSize(sh, c.namespaceArgument(0))
 	}
-	mb := c.chunkSizeArgument("mb (argument 1 of sh.chunkSize)", c.arg(0))
+	mb := c.chunkSizeArgument("mb (argument 1 of sh.chunkSize)", c.Arg(0))
 	update := bson.D{{Key: "$set", Value: bson.D{{Key: "value", Value: mb}}}}
 	return c.s.updateResult(c.updateConfig(sh.config(), "settings", "chunksize", update, true, 30_000))
 }
 
 func isCollection(v goja.Value) bool {
-	_, ok := receiver[*collection](v)
+	_, ok := script.Receiver[*collection](v)
 	return ok
 }
 
 // collectionChunkSize reads a collection's size, sets it, or, for null, gives it
 // the cluster's again.
 func (c *call) collectionChunkSize(sh *shard, ns string) goja.Value {
-	if !c.has(1) {
+	if !c.Has(1) {
 		entry := c.s.catalogEntry(sh.config(), ns, nil)
 		if entry == nil {
-			c.JS.throwCoded(invalidInput, codeNotSharded, "Collection %s is not sharded", ns)
+			c.JS.ThrowCoded(script.InvalidInput, script.CodeNotSharded, "Collection %s is not sharded", ns)
 		}
-		return c.JS.rt.ToValue(sh.chunkSize(entry))
+		return c.JS.Runtime.ToValue(sh.chunkSize(entry))
 	}
 	mb := int32(0)
-	if !goja.IsNull(c.arg(1)) {
-		mb = c.chunkSizeArgument("mb (argument 2 of sh.chunkSize)", c.arg(1))
+	if !goja.IsNull(c.Arg(1)) {
+		mb = c.chunkSizeArgument("mb (argument 2 of sh.chunkSize)", c.Arg(1))
 	}
 	sh.need("chunkSize for one collection", withDefragmentation, "")
 	return c.s.reply(sh.configureBalancing(ns, bson.E{Key: "chunkSize", Value: mb}))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -55,7 +56,7 @@ func shDefragment(c *call, sh *shard) goja.Value {
 		}
 		return d.standing(ns, first)
 	})
-	return c.JS.newObject("defragmented", true, "ns", ns, "waitedMS", waited.Milliseconds())
+	return c.JS.NewObject("defragmented", true, "ns", ns, "waitedMS", waited.Milliseconds())
 }
 
 // defragmentation is how far a collection's is.
@@ -87,16 +88,16 @@ func defragmentationOf(status bson.Raw) defragmentation {
 func (d defragmentation) idle() bool { return d.running && (d.phase == "" || d.phase == "none") }
 
 func (d defragmentation) object(c *call, ns string) *goja.Object {
-	o := c.JS.newObject("ns", ns, "running", d.running)
+	o := c.JS.NewObject("ns", ns, "running", d.running)
 	if !d.running {
 		return o
 	}
-	must(o.Set("phase", d.phase))
+	script.Must(o.Set("phase", d.phase))
 	if d.left == d.left {
-		must(o.Set("remainingChunks", number(d.left)))
+		script.Must(o.Set("remainingChunks", number(d.left)))
 	}
 	if d.idle() {
-		must(o.Set("note", "the balancer has not taken it up: it is off, its window is closed, or its next round is to come"))
+		script.Must(o.Set("note", "the balancer has not taken it up: it is off, its window is closed, or its next round is to come"))
 	}
 	return o
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
 	"strings"
 
 	"github.com/dop251/goja"
@@ -24,12 +25,12 @@ func shardDrainMethods() []method[*shard] {
 		{"drain", "shard:string options?:object", checked(shDrain),
 			"Starts emptying a shard; {wait: true} waits until it is empty, {remove: true} then removes it; timeout, interval, progress."},
 		{"drainStatus", "shard:string", checked(func(c *call, sh *shard) goja.Value {
-			return c.s.reply(sh.draining(c.text(0)))
+			return c.s.reply(sh.draining(c.Text(0)))
 		}), "Returns how far draining is and what must be moved by hand; changes nothing."},
 		{"stopDrain", "shard:string", checked(shStopDrain), "Ends draining; the shard stays. Servers since 8.3."},
 		{"waitForDrain", "shard:string options?:object", checked(func(c *call, sh *shard) goja.Value {
 			o := c.options("waitForDrain", 1, waitOptionNames()...)
-			return sh.waitForDrain(c, o, c.text(0), false)
+			return sh.waitForDrain(c, o, c.Text(0), false)
 		}), "Waits until a draining shard is empty; {timeout, interval, progress}."},
 	}
 }
@@ -61,7 +62,7 @@ func (sh *shard) commitDrain(shard string) bson.Raw {
 // shDrain starts draining. A shard that drains already is only looked at: before
 // 8.3 the same command once more would remove it when it is empty.
 func shDrain(c *call, sh *shard) goja.Value {
-	id := c.text(0)
+	id := c.Text(0)
 	o := c.options("drain", 1, waitOptionNames("wait", "remove")...)
 	remove := o.flag("remove", false)
 	waits := o.flag("wait", remove) || remove
@@ -78,7 +79,7 @@ func shDrain(c *call, sh *shard) goja.Value {
 }
 
 func shStopDrain(c *call, sh *shard) goja.Value {
-	id := c.text(0)
+	id := c.Text(0)
 	sh.need("stopDrain", withDrainCommands, fmt.Sprintf("It has no command for that; MongoDB's way there is that an administrator takes the "+
 		"field draining out of the shard's document by hand, db.getSiblingDB(\"config\").shards.updateOne({ _id: %q }, { $unset: { draining: 1 } })", id))
 	return c.s.reply(sh.admin(drainCommand(id, "stopShardDraining", "stopTransitionToDedicatedConfigServer")))
@@ -105,7 +106,7 @@ func (sh *shard) draining(id string) bson.Raw {
 	s, config := sh.s, sh.config()
 	entry := s.findOne(config, "shards", bson.D{{Key: "_id", Value: id}})
 	if entry == nil {
-		s.JS.throwInvalid("There is no shard %s: sh.listShards() has their names", id)
+		s.JS.ThrowInvalid("There is no shard %s: sh.listShards() has their names", id)
 	}
 	if !rawdoc.TruthyAt(entry, "draining") {
 		return rawdoc.Of(bson.D{{Key: "state", Value: drainOff}, {Key: "shard", Value: id}, {Key: "ok", Value: 1.0}})
@@ -180,7 +181,7 @@ func (sh *shard) waitForDrain(c *call, o helperOptions, id string, remove bool) 
 			return standing{done: true}
 		}
 		if rawdoc.Text(status, "state") == drainOff {
-			c.JS.throw(runtimeError, "shard %s is not draining: sh.drain(%q)", id, id)
+			c.JS.Throw(script.RuntimeError, "shard %s is not draining: sh.drain(%q)", id, id)
 		}
 		sh.refuseWhatMustBeMoved(id, status)
 		sh.needBalancer("shard " + id + " is not empty")
@@ -190,10 +191,10 @@ func (sh *shard) waitForDrain(c *call, o helperOptions, id string, remove bool) 
 			return &amount{done: first - left, left: left, text: chunksText}
 		}}
 	})
-	result := c.JS.newObject("drained", true, "shard", id, "removed", remove, "waitedMS", waited.Milliseconds())
+	result := c.JS.NewObject("drained", true, "shard", id, "removed", remove, "waitedMS", waited.Milliseconds())
 	if remove {
 		if reply := sh.commitDrain(id); !sh.version().atLeast(withDrainCommands) && rawdoc.Text(reply, "state") != "completed" {
-			c.JS.throw(runtimeError, "shard %s was not removed: %s", id, rawdoc.Text(reply, "msg"))
+			c.JS.Throw(script.RuntimeError, "shard %s was not removed: %s", id, rawdoc.Text(reply, "msg"))
 		}
 	}
 	return result
@@ -217,7 +218,7 @@ func (sh *shard) refuseWhatMustBeMoved(id string, status bson.Raw) {
 	if len(todo) == 0 || int64(rawdoc.Number(status, "remaining", "chunks")) > chunks+int64(len(collections)) {
 		return
 	}
-	sh.s.JS.throw(runtimeError, "shard %s has no chunks left that the balancer moves; the rest is yours: %s", id, strings.Join(todo, ", "))
+	sh.s.JS.Throw(script.RuntimeError, "shard %s has no chunks left that the balancer moves; the rest is yours: %s", id, strings.Join(todo, ", "))
 }
 
 // leftAloneOn lists the collections on a shard that the balancer may not touch,

@@ -28,20 +28,20 @@ func shardExtraMethods() []method[*shard] {
 // poll asks until the answer is yes, every interval of the shell's clock, and
 // reports whether it was before the timeout.
 func (s *Shell) poll(timeout, interval time.Duration, done func() bool) bool {
-	deadline := s.JS.clock.Now().Add(timeout)
+	deadline := s.JS.Clock.Now().Add(timeout)
 	for !done() {
-		if !s.JS.clock.Now().Before(deadline) {
+		if !s.JS.Clock.Now().Before(deadline) {
 			return false
 		}
-		s.JS.sleep(interval)
+		s.JS.Sleep(interval)
 	}
 	return true
 }
 
 // milliseconds reads a duration argument.
 func (c *call) milliseconds(i int, byDefault time.Duration) time.Duration {
-	if !c.has(i) || goja.IsNull(c.arg(i)) {
+	if !c.Has(i) || goja.IsNull(c.Arg(i)) {
 		return byDefault
 	}
-	return time.Duration(c.arg(i).ToFloat() * float64(time.Millisecond))
+	return time.Duration(c.Arg(i).ToFloat() * float64(time.Millisecond))
 }

@@ -40,7 +40,7 @@ func (s *Shell) lookup(doc bson.Raw, path ...string) goja.Value {
 	if err != nil {
 		return goja.Undefined()
 	}
-	return s.JS.world.ToJS(v)
+	return s.JS.World.ToJS(v)
 }
 
 // migrationResult counts the migrations that ended alike.
@@ -120,7 +120,7 @@ func (m activeMigration) began(s *Shell) goja.Value {
 	if m.when.IsZero() {
 		return goja.Null()
 	}
-	return s.JS.goValue(m.when)
+	return s.JS.GoValue(m.when)
 }
 
 // activeMigrations asks the donors' operations, as servers since 5.0 keep
@@ -148,7 +148,7 @@ func (s *Shell) activeMigrations(d, config *database) []activeMigration {
 		slices.SortStableFunc(ops, func(a, b bson.Raw) int {
 			return len(rawdoc.Text(b, "command", "fromShard")) - len(rawdoc.Text(a, "command", "fromShard"))
 		})
-		now := s.JS.clock.Now()
+		now := s.JS.Clock.Now()
 		for _, op := range ops {
 			m := activeMigration{
 				ns: rawdoc.Text(op, "command", "_shardsvrMoveRange"), from: rawdoc.Text(op, "command", "fromShard"), to: rawdoc.Text(op, "command", "toShard"),

@@ -3,6 +3,7 @@ package bindings
 import (
 	"context"
 	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
 	"sync"
 	"time"
 
@@ -23,8 +24,8 @@ func shardReshardMethods() []method[*shard] {
 		{"isConfigShardEnabled", "", checked(shIsConfigShard), "Tells whether the config servers are a shard too."},
 		{"shardDrainingStatus", "shard?:string", checked(func(c *call, sh *shard) goja.Value {
 			var id any = int32(1)
-			if c.has(0) {
-				id = c.text(0)
+			if c.Has(0) {
+				id = c.Text(0)
 			}
 			return c.s.reply(sh.admin(bson.D{{Key: "shardDrainingStatus", Value: id}}))
 		}), "Returns how far draining is."},
@@ -55,10 +56,10 @@ func shReshard(c *call, sh *shard) goja.Value {
 	}
 	// Nobody waits on the mock's virtual time; a session is for one command at a
 	// time; and a guard may keep the command from being sent.
-	if p == nil || !c.JS.onWallClock() || c.s.cfg.Guard != nil || sh.current().session != nil {
+	if p == nil || !c.JS.OnWallClock() || c.s.cfg.Guard != nil || sh.current().session != nil {
 		return c.s.reply(sh.admin(kept))
 	}
-	return c.s.reply(sh.adminTelling(kept, c.text(0), p))
+	return c.s.reply(sh.adminTelling(kept, c.Text(0), p))
 }
 
 // adminTelling runs a command on a goroutine of its own, which it waits for, and
@@ -67,24 +68,24 @@ func shReshard(c *call, sh *shard) goja.Value {
 func (sh *shard) adminTelling(body bson.D, ns string, p *progress) bson.Raw {
 	s := sh.s
 	r := sh.current().sibling("admin").request(body)
-	pause, finished := context.WithCancel(s.JS.context())
+	pause, finished := context.WithCancel(s.JS.Context())
 	var reply bson.Raw
 	var err error
 	var running sync.WaitGroup
 	running.Go(func() {
 		defer finished()
-		reply, err = r.db().RunCommand(s.JS.context(), r.body, r.options()).Raw()
+		reply, err = r.db().RunCommand(s.JS.Context(), r.body, r.options()).Raw()
 	})
 	defer p.end()
 	defer running.Wait()
-	for s.JS.clock.Sleep(pause, p.every) == nil {
+	for s.JS.Clock.Sleep(pause, p.every) == nil {
 		p.say(reshardText(ns, sh.reshardOps(ns)))
 	}
 	running.Wait()
-	if err != nil && s.JS.context().Err() != nil {
+	if err != nil && s.JS.Context().Err() != nil {
 		p.end()
-		s.JS.warn("Stopped waiting; the resharding of " + ns + " goes on: sh.abortReshardCollection ends it.")
-		s.JS.abort(context.Cause(s.JS.context()))
+		s.JS.Warn("Stopped waiting; the resharding of " + ns + " goes on: sh.abortReshardCollection ends it.")
+		s.JS.Abort(context.Cause(s.JS.Context()))
 	}
 	reply, err = s.answer(reply, err)
 	if err != nil {
@@ -134,7 +135,7 @@ func reshardText(ns string, ops []bson.Raw) (string, *amount) {
 func shShardAndDistribute(c *call, sh *shard) goja.Value {
 	body := c.shardKeyCommand("shardCollection")
 	sh.admin(body)
-	reshard := bson.D{{Key: "reshardCollection", Value: c.text(0)}, body[1], {Key: "forceRedistribution", Value: true}}
+	reshard := bson.D{{Key: "reshardCollection", Value: c.Text(0)}, body[1], {Key: "forceRedistribution", Value: true}}
 	for _, e := range body[2:] {
 		if e.Key == "numInitialChunks" || e.Key == "collation" {
 			reshard = append(reshard, e)
@@ -146,7 +147,7 @@ func shShardAndDistribute(c *call, sh *shard) goja.Value {
 func (sh *shard) shards(filter goja.Value) []bson.Raw {
 	body := command("listShards")
 	if filter != nil && !goja.IsUndefined(filter) {
-		body = append(body, bson.E{Key: "filter", Value: sh.s.JS.document(filter)})
+		body = append(body, bson.E{Key: "filter", Value: sh.s.JS.Document(filter)})
 	}
 	list, _ := sh.admin(body).Lookup("shards").ArrayOK()
 	values, _ := list.Values()
@@ -159,18 +160,18 @@ func (sh *shard) shards(filter goja.Value) []bson.Raw {
 	return docs
 }
 
-func shListShards(c *call, sh *shard) goja.Value { return c.JS.array(sh.shards(c.arg(0))) }
+func shListShards(c *call, sh *shard) goja.Value { return c.JS.Array(sh.shards(c.Arg(0))) }
 
 func shIsConfigShard(c *call, sh *shard) goja.Value {
 	for _, doc := range sh.shards(nil) {
 		if rawdoc.Text(doc, "_id") != "config" {
 			continue
 		}
-		o := c.JS.newObject("enabled", true, "host", c.JS.world.ToJS(doc.Lookup("host")))
+		o := c.JS.NewObject("enabled", true, "host", c.JS.World.ToJS(doc.Lookup("host")))
 		if tags, err := doc.LookupErr("tags"); err == nil {
-			must(o.Set("tags", c.JS.world.ToJS(tags)))
+			script.Must(o.Set("tags", c.JS.World.ToJS(tags)))
 		}
 		return o
 	}
-	return c.JS.newObject("enabled", false)
+	return c.JS.NewObject("enabled", false)
 }

@@ -1,9 +1,11 @@
 package bindings
 
 import (
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
+
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"shardsh/bindings/rawdoc"
 )
 
 // shardSettingMethods() switch the balancer and the auto-merger.
@@ -15,14 +17,14 @@ func shardSettingMethods() []method[*shard] {
 		{"disableMigrations", "ns:string|object", checked(shMigrations(false)), "Forbids all migrations of a collection, by hand too."},
 		{"getBalancerState", "configDB?:object", checked(func(c *call, sh *shard) goja.Value {
 			doc := c.s.setting(sh.configArgument(c, 0), "balancer")
-			return c.JS.rt.ToValue(doc == nil || !rawdoc.TruthyAt(doc, "stopped"))
+			return c.JS.Runtime.ToValue(doc == nil || !rawdoc.TruthyAt(doc, "stopped"))
 		}), "Tells whether the balancer is switched on."},
 		{"isBalancerRunning", "configDB?:object", checked(shIsBalancerRunning), "Returns the reply of balancerStatus: a document, which is never false."},
 		{"startBalancer", "timeout?:number interval?:number", checked(shBalancer("balancerStart")), "Switches the balancer on."},
 		{"stopBalancer", "timeout?:number interval?:number", checked(shBalancer("balancerStop")), "Switches the balancer off and waits for its round to end."},
 		{"setBalancerState", "on:boolean", checked(func(c *call, sh *shard) goja.Value {
 			name := "balancerStop"
-			if c.arg(0).ToBoolean() {
+			if c.Arg(0).ToBoolean() {
 				name = "balancerStart"
 			}
 			return c.s.reply(sh.switchBalancer(name, balancerTimeout))
@@ -32,12 +34,12 @@ func shardSettingMethods() []method[*shard] {
 		{"stopAutoMerger", "", checked(shAutoMerger(false)), "Switches the auto-merger off."},
 		{"isAutoMergerEnabled", "", checked(func(c *call, sh *shard) goja.Value {
 			doc := c.s.setting(sh.config(), "automerge")
-			return c.JS.rt.ToValue(doc == nil || rawdoc.TruthyAt(doc, "enabled"))
+			return c.JS.Runtime.ToValue(doc == nil || rawdoc.TruthyAt(doc, "enabled"))
 		}), "Tells whether the auto-merger is switched on."},
 		{"disableAutoMerger", "ns:string|object", checked(shSetCollection("enableAutoMerge", "$set", false)), "Keeps the auto-merger away from a collection."},
 		{"enableAutoMerger", "ns:string|object", checked(shSetCollection("enableAutoMerge", "$unset", int32(1))), "Ends disableAutoMerger."},
 		{"checkMetadataConsistency", "options()?:object", checked(func(c *call, sh *shard) goja.Value {
-			return c.commandCursor(sh.current().sibling("admin"), c.JS.merge(command("checkMetadataConsistency"), c.arg(0)))
+			return c.commandCursor(sh.current().sibling("admin"), c.JS.Merge(command("checkMetadataConsistency"), c.Arg(0)))
 		}), "Looks for inconsistencies in the sharding metadata of the cluster."},
 	}
 }
@@ -47,8 +49,8 @@ const balancerTimeout = 60_000 // milliseconds
 func shBalancer(name string) func(*call, *shard) goja.Value {
 	return func(c *call, sh *shard) goja.Value {
 		timeout := any(int32(balancerTimeout))
-		if c.has(0) {
-			timeout = c.JS.value(c.arg(0))
+		if c.Has(0) {
+			timeout = c.JS.Value(c.Arg(0))
 		}
 		return c.s.reply(sh.switchBalancer(name, timeout))
 	}
@@ -68,7 +70,7 @@ func (sh *shard) balancerStatus() bson.Raw {
 func shIsBalancerRunning(c *call, sh *shard) goja.Value {
 	status := sh.balancerStatus()
 	if c.s.cfg.Compat {
-		return c.JS.rt.ToValue(rawdoc.TruthyAt(status, "inBalancerRound"))
+		return c.JS.Runtime.ToValue(rawdoc.TruthyAt(status, "inBalancerRound"))
 	}
 	return c.s.reply(status)
 }
@@ -103,7 +105,7 @@ func shSetCollection(field, operator string, value any) func(*call, *shard) goja
 		update := bson.D{{Key: operator, Value: bson.D{{Key: field, Value: value}}}}
 		w := c.updateConfig(sh.config(), "collections", ns, update, false, 60_000)
 		if w.matched == 0 && c.s.cfg.Guard == nil {
-			c.JS.warn("Warning: no sharded collection " + ns + ": nothing was changed")
+			c.JS.Warn("Warning: no sharded collection " + ns + ": nothing was changed")
 		}
 		return c.s.updateResult(w)
 	}
@@ -127,7 +129,7 @@ func shAutoMerger(on bool) func(*call, *shard) goja.Value {
 func shAutoSplit(on bool) func(*call, *shard) goja.Value {
 	return func(c *call, sh *shard) goja.Value {
 		if sh.version().atLeast(serverVersion{6, 0, 3}) {
-			c.JS.deprecate("sh.enableAutoSplit() and sh.disableAutoSplit() have no effect on servers since 6.0.3.")
+			c.JS.Deprecate("sh.enableAutoSplit() and sh.disableAutoSplit() have no effect on servers since 6.0.3.")
 		}
 		update := bson.D{{Key: "$set", Value: bson.D{{Key: "enabled", Value: on}}}}
 		return c.s.updateResult(c.updateConfig(sh.config(), "settings", "autosplit", update, true, 30_000))
@@ -137,15 +139,15 @@ func shAutoSplit(on bool) func(*call, *shard) goja.Value {
 // shDataDistribution asks for the first batch at once, so that an old server's
 // refusal shows here.
 func shDataDistribution(c *call, sh *shard) goja.Value {
-	stage := rawdoc.Of(bson.D{{Key: "$shardedDataDistribution", Value: c.JS.optional(c.arg(0))}})
+	stage := rawdoc.Of(bson.D{{Key: "$shardedDataDistribution", Value: c.JS.Optional(c.Arg(0))}})
 	cur := c.s.newCursor(sh.current().sibling("admin"), kindAggregate, bson.D{
 		{Key: "aggregate", Value: int32(1)}, {Key: "pipeline", Value: bson.A{stage}}, {Key: "cursor", Value: bson.D{}},
 	})
-	if ex := c.JS.rt.Try(func() { cur.hasNext() }); ex != nil {
+	if ex := c.JS.Runtime.Try(func() { cur.hasNext() }); ex != nil {
 		if e, ok := ex.Value().(*goja.Object); ok {
-			if code := property(e, "code"); code != nil && code.ToInteger() == codeUnknownStage {
+			if code := script.Property(e, "code"); code != nil && code.ToInteger() == codeUnknownStage {
 				text := "sh.getShardedDataDistribution only works on mongos and servers from version 6.0.3 on"
-				define(e, "message", c.JS.rt.ToValue(text+" [Original Error: "+optionalText(e.Get("message"))+"]"))
+				script.Define(e, "message", c.JS.Runtime.ToValue(text+" [Original Error: "+script.OptionalText(e.Get("message"))+"]"))
 			}
 		}
 		panic(ex)

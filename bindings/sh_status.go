@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
 	"slices"
 	"strings"
 	"time"
@@ -36,7 +37,7 @@ type statusReport struct {
 }
 
 func (s *Shell) newStatusReport(d *database) *statusReport {
-	return &statusReport{s: s, d: d, config: d.sibling("config"), now: s.JS.clock.Now()}
+	return &statusReport{s: s, d: d, config: d.sibling("config"), now: s.JS.Clock.Now()}
 }
 
 func (s *Shell) shardingStatus(d, config *database, o statusOptions) goja.Value {
@@ -47,17 +48,17 @@ func (s *Shell) shardingStatus(d, config *database, o statusOptions) goja.Value 
 		{Key: "upgradeId", Value: int32(0)}, {Key: "upgradeState", Value: int32(0)},
 	}})
 	if version == nil {
-		s.JS.throwCoded(invalidInput, codeNoMongos, "This db does not have sharding enabled. Be sure you are connecting to a mongos from the shell and not to a mongod.")
+		s.JS.ThrowCoded(script.InvalidInput, script.CodeNoMongos, "This db does not have sharding enabled. Be sure you are connecting to a mongos from the shell and not to a mongod.")
 	}
-	value := s.JS.rt.NewObject()
-	section := func(name string, v any) { must(value.Set(name, v)) }
-	section("shardingVersion", without(s.JS.world.DocToJS(version), "currentVersion"))
-	section("shards", s.JS.array(s.findAll(config, "shards", bson.D{}, sortedBy("_id", 1))))
+	value := s.JS.Runtime.NewObject()
+	section := func(name string, v any) { script.Must(value.Set(name, v)) }
+	section("shardingVersion", without(s.JS.World.DocToJS(version), "currentVersion"))
+	section("shards", s.JS.Array(s.findAll(config, "shards", bson.D{}, sortedBy("_id", 1))))
 	name, mongoses := r.mongoses()
 	section(name, mongoses)
 	section("autosplit", r.enabled("autosplit", true))
 	if automerge := s.setting(config, "automerge"); automerge != nil {
-		section("automerge", s.JS.newObject("Currently enabled", yesNo(rawdoc.TruthyAt(automerge, "enabled"))))
+		section("automerge", s.JS.NewObject("Currently enabled", yesNo(rawdoc.TruthyAt(automerge, "enabled"))))
 	}
 	section("balancer", r.balancer())
 	section("shardedDataDistribution", r.dataDistribution())
@@ -71,7 +72,7 @@ func (s *Shell) shardingStatus(d, config *database, o statusOptions) goja.Value 
 
 func without(o *goja.Object, names ...string) *goja.Object {
 	for _, n := range names {
-		must(o.Delete(n))
+		script.Must(o.Delete(n))
 	}
 	return o
 }
@@ -94,7 +95,7 @@ func (r *statusReport) enabled(id string, byDefault bool) *goja.Object {
 	if doc := r.s.setting(r.config, id); doc != nil {
 		on = rawdoc.TruthyAt(doc, "enabled")
 	}
-	return r.s.JS.newObject("Currently enabled", yesNo(on))
+	return r.s.JS.NewObject("Currently enabled", yesNo(on))
 }
 
 func (r *statusReport) mongoses() (section string, value any) {
@@ -104,14 +105,14 @@ func (r *statusReport) mongoses() (section string, value any) {
 		return section, "none"
 	}
 	if r.verbose {
-		return section, s.JS.array(s.findAll(r.config, "mongos", recent, sortedBy("ping", -1)))
+		return section, s.JS.Array(s.findAll(r.config, "mongos", recent, sortedBy("ping", -1)))
 	}
 	groups := r.mongosVersions(recent)
 	items := make([]any, len(groups))
 	for i, g := range groups {
-		items[i] = s.JS.newObject(rawdoc.Text(g, "_id"), s.JS.world.ToJS(g.Lookup("num")))
+		items[i] = s.JS.NewObject(rawdoc.Text(g, "_id"), s.JS.World.ToJS(g.Lookup("num")))
 	}
-	return section, s.JS.rt.NewArray(items...)
+	return section, s.JS.Runtime.NewArray(items...)
 }
 
 // recentMongoses finds the routers that reported at about the time of the newest
@@ -142,28 +143,28 @@ func (r *statusReport) mongosVersions(filter bson.D) []bson.Raw {
 func (r *statusReport) balancer() *goja.Object {
 	s := r.s
 	settings := s.setting(r.config, "balancer")
-	o := s.JS.newObject(
+	o := s.JS.NewObject(
 		"Currently enabled", yesNo(settings == nil || !rawdoc.TruthyAt(settings, "stopped")),
 		"Currently running", r.running(),
 	)
 	failed := s.failedRounds(r.config)
-	must(o.Set("Failed balancer rounds in last 5 attempts", failed.count))
+	script.Must(o.Set("Failed balancer rounds in last 5 attempts", failed.count))
 	if failed.count > 0 {
-		must(o.Set("Last reported error", failed.message))
-		must(o.Set("Time of Reported error", failed.when))
+		script.Must(o.Set("Last reported error", failed.message))
+		script.Must(o.Set("Time of Reported error", failed.when))
 	}
 	if window, ok := settings.Lookup("activeWindow").DocumentOK(); ok {
 		text := fmt.Sprintf("%s and %s server local time", s.plainText(window.Lookup("start")), s.plainText(window.Lookup("stop")))
-		must(o.Set("Balancer active window is set between", text))
+		script.Must(o.Set("Balancer active window is set between", text))
 	}
 	if active := s.activeMigrations(r.d, r.config); len(active) > 0 {
 		items := make([]any, len(active))
 		for i, m := range active {
 			items[i] = m.text()
 		}
-		must(o.Set("Collections with active migrations", s.JS.rt.NewArray(items...)))
+		script.Must(o.Set("Collections with active migrations", s.JS.Runtime.NewArray(items...)))
 	}
-	must(o.Set("Migration Results for the last 24 hours", r.migrationResults()))
+	script.Must(o.Set("Migration Results for the last 24 hours", r.migrationResults()))
 	return o
 }
 
@@ -171,7 +172,7 @@ func (s *Shell) plainText(v bson.RawValue) string {
 	if v.Type == 0 {
 		return "undefined"
 	}
-	return s.JS.world.ToJS(v).String()
+	return s.JS.World.ToJS(v).String()
 }
 
 func (r *statusReport) running() string {
@@ -192,22 +193,22 @@ func (r *statusReport) migrationResults() any {
 		return "No recent migrations"
 	}
 	if s.cfg.Compat {
-		o := s.JS.rt.NewObject()
+		o := s.JS.Runtime.NewObject()
 		for _, m := range results {
-			must(o.Set(plaintext.PlainNumber(m.count), m.text()))
+			script.Must(o.Set(plaintext.PlainNumber(m.count), m.text()))
 		}
 		return o
 	}
 	items := make([]any, len(results))
 	for i, m := range results {
-		item := s.JS.newObject("result", m.result, "count", number(m.count))
+		item := s.JS.NewObject("result", m.result, "count", number(m.count))
 		if m.from != "" {
-			must(item.Set("from", m.from))
-			must(item.Set("to", m.to))
+			script.Must(item.Set("from", m.from))
+			script.Must(item.Set("to", m.to))
 		}
 		items[i] = item
 	}
-	return s.JS.rt.NewArray(items...)
+	return s.JS.Runtime.NewArray(items...)
 }
 
 func (r *statusReport) dataDistribution() goja.Value {
@@ -215,7 +216,7 @@ func (r *statusReport) dataDistribution() goja.Value {
 	if r.distribution == nil {
 		return goja.Undefined()
 	}
-	return r.s.JS.array(r.distribution)
+	return r.s.JS.Array(r.distribution)
 }
 
 // readDistribution asks for the data of shards, which servers before 6.0.3 do not
@@ -254,13 +255,13 @@ func (r *statusReport) databases() goja.Value {
 	slices.SortFunc(names, plaintext.Compare)
 	items := make([]any, len(names))
 	for i, name := range names {
-		list := s.JS.rt.NewObject()
+		list := s.JS.Runtime.NewObject()
 		for _, doc := range collections[name] {
-			must(list.Set(rawdoc.Text(doc, "_id"), r.collection(doc)))
+			script.Must(list.Set(rawdoc.Text(doc, "_id"), r.collection(doc)))
 		}
-		items[i] = s.JS.newObject("database", s.JS.world.DocToJS(byName[name]), "collections", list)
+		items[i] = s.JS.NewObject("database", s.JS.World.DocToJS(byName[name]), "collections", list)
 	}
-	return s.JS.rt.NewArray(items...)
+	return s.JS.Runtime.NewArray(items...)
 }
 
 // configEntry stands for the config database, which config.databases does not
@@ -271,8 +272,8 @@ func configEntry() bson.Raw {
 
 func (r *statusReport) collection(entry bson.Raw) *goja.Object {
 	s := r.s
-	o := s.JS.newObject(
-		"shardKey", s.JS.world.ToJS(entry.Lookup("key")),
+	o := s.JS.NewObject(
+		"shardKey", s.JS.World.ToJS(entry.Lookup("key")),
 		"unique", r.flag(entry, "unique", false),
 		"balancing", r.flag(entry, "noBalance", true),
 		"allowMigrations", !isFalse(entry, "permitMigrations") && !isFalse(entry, "allowMigrations"),
@@ -281,11 +282,11 @@ func (r *statusReport) collection(entry bson.Raw) *goja.Object {
 	counts := r.counts[chunkKey(entry)]
 	perShard := make([]any, len(counts))
 	for i, c := range counts {
-		perShard[i] = s.JS.newObject("shard", c.shard, "nChunks", c.n)
+		perShard[i] = s.JS.NewObject("shard", c.shard, "nChunks", c.n)
 	}
-	must(o.Set("chunkMetadata", s.JS.rt.NewArray(perShard...)))
-	must(o.Set("chunks", r.listed("chunks", filter, maxStatusChunks, r.chunk)))
-	must(o.Set("tags", r.listed("tags", bson.D{{Key: "ns", Value: entry.Lookup("_id")}}, maxStatusZones, r.zone)))
+	script.Must(o.Set("chunkMetadata", s.JS.Runtime.NewArray(perShard...)))
+	script.Must(o.Set("chunks", r.listed("chunks", filter, maxStatusChunks, r.chunk)))
+	script.Must(o.Set("tags", r.listed("tags", bson.D{{Key: "ns", Value: entry.Lookup("_id")}}, maxStatusZones, r.zone)))
 	return o
 }
 
@@ -294,11 +295,11 @@ func (r *statusReport) collection(entry bson.Raw) *goja.Object {
 func (r *statusReport) flag(entry bson.Raw, field string, negated bool) goja.Value {
 	v, err := entry.LookupErr(field)
 	on := err == nil && rawdoc.Truthy(v)
-	shown := r.s.JS.rt.ToValue(on != negated)
+	shown := r.s.JS.Runtime.ToValue(on != negated)
 	if err != nil || v.Type == bson.TypeBoolean {
 		return shown
 	}
-	return r.s.JS.rt.NewArray(shown, r.s.JS.newObject(field, r.s.JS.world.ToJS(v)))
+	return r.s.JS.Runtime.NewArray(shown, r.s.JS.NewObject(field, r.s.JS.World.ToJS(v)))
 }
 
 func isFalse(doc bson.Raw, field string) bool {
@@ -320,25 +321,25 @@ func (r *statusReport) listed(collection string, filter bson.D, limit int, show 
 		}
 		items = append(items, show(doc))
 	}
-	return r.s.JS.rt.NewArray(items...)
+	return r.s.JS.Runtime.NewArray(items...)
 }
 
 func (r *statusReport) chunk(doc bson.Raw) *goja.Object {
-	w := r.s.JS.world
-	o := r.s.JS.newObject(
+	w := r.s.JS.World
+	o := r.s.JS.NewObject(
 		"min", w.ToJS(doc.Lookup("min")),
 		"max", w.ToJS(doc.Lookup("max")),
 		"on shard", w.ToJS(doc.Lookup("shard")),
 		"last modified", w.ToJS(doc.Lookup("lastmod")),
 	)
 	if rawdoc.TruthyAt(doc, "jumbo") {
-		must(o.Set("jumbo", "yes"))
+		script.Must(o.Set("jumbo", "yes"))
 	}
 	return r.s.onOneLine(o)
 }
 
 func (r *statusReport) zone(doc bson.Raw) *goja.Object {
-	w := r.s.JS.world
-	return r.s.onOneLine(r.s.JS.newObject(
+	w := r.s.JS.World
+	return r.s.onOneLine(r.s.JS.NewObject(
 		"tag", w.ToJS(doc.Lookup("tag")), "min", w.ToJS(doc.Lookup("min")), "max", w.ToJS(doc.Lookup("max"))))
 }

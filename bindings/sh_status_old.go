@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
 	"slices"
 	"strings"
 
@@ -20,7 +21,7 @@ func (c *call) printedShardingStatus(d, config *database, o statusOptions) goja.
 	}
 	r := c.s.newStatusReport(d)
 	r.config, r.verbose = config, o.verbose
-	c.JS.write(r.oldText())
+	c.JS.Write(r.oldText())
 	return nil
 }
 
@@ -102,8 +103,8 @@ func (r *statusReport) oldBalancer(w *oldStatus) {
 	failed := s.failedRounds(r.config)
 	w.line(8, "Failed balancer rounds in last 5 attempts:  %d", failed.count)
 	if failed.count > 0 {
-		w.line(8, "Last reported error:  %s", optionalText(failed.message))
-		w.line(8, "Time of Reported error:  %s", optionalText(failed.when))
+		w.line(8, "Last reported error:  %s", script.OptionalText(failed.message))
+		w.line(8, "Time of Reported error:  %s", script.OptionalText(failed.when))
 	}
 	w.line(8, "Migration Results for the last 24 hours: ")
 	results := s.recentMigrations(r.config, r.now)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
 	"slices"
 	"strings"
 
@@ -44,7 +45,7 @@ func (r *statusReport) balancerLines(t *tables) {
 	failed := s.failedRounds(r.config)
 	t.line("failed rounds", fmt.Sprintf("%d of the last 5", failed.count))
 	if failed.count > 0 {
-		t.line("last error", fmt.Sprintf("%s (%s)", optionalText(failed.message), s.inspect(failed.when)))
+		t.line("last error", fmt.Sprintf("%s (%s)", script.OptionalText(failed.message), s.inspect(failed.when)))
 	}
 	r.migrationLines(t)
 }
@@ -62,7 +63,7 @@ func (r *statusReport) migrationLines(t *tables) {
 			text += fmt.Sprintf(" from %s to %s", m.from, m.to)
 		}
 		if !m.when.IsZero() {
-			text += ", for " + durationText(r.s.JS.clock.Now().Sub(m.when))
+			text += ", for " + durationText(r.s.JS.Clock.Now().Sub(m.when))
 		}
 		t.line("moving now", text)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
 	"time"
 
 	"github.com/dop251/goja"
@@ -46,7 +47,7 @@ func (sh *shard) summary() *balancerSummary {
 		draining: s.findAll(config, "shards", bson.D{{Key: "draining", Value: true}}, sortedBy("_id", 1)),
 		zones:    s.zones(config, ""),
 	}
-	for _, m := range s.migrationsAfter(config, s.JS.clock.Now().Add(-failureMinutes*time.Minute)) {
+	for _, m := range s.migrationsAfter(config, s.JS.Clock.Now().Add(-failureMinutes*time.Minute)) {
 		if m.from != "" {
 			b.failed = append(b.failed, m)
 		}
@@ -110,40 +111,40 @@ func shBalancerSummary(c *call, sh *shard) goja.Value {
 	b := sh.summary()
 	collections := make([]any, len(b.collections))
 	for i, one := range b.collections {
-		o := c.JS.newObject("ns", one.ns, "balanced", one.why == "")
+		o := c.JS.NewObject("ns", one.ns, "balanced", one.why == "")
 		for _, f := range [][2]string{{"violation", one.why}, {"leftAlone", one.alone}, {"defragmentationPhase", one.defragged}} {
 			if f[1] != "" {
-				must(o.Set(f[0], f[1]))
+				script.Must(o.Set(f[0], f[1]))
 			}
 		}
-		must(o.Set("chunks", one.chunks))
-		must(o.Set("jumboChunks", one.jumbo))
+		script.Must(o.Set("chunks", one.chunks))
+		script.Must(o.Set("jumboChunks", one.jumbo))
 		collections[i] = o
 	}
 	active := make([]any, len(b.active))
 	for i, m := range b.active {
 		active[i] = m.object(c.s)
 	}
-	o := c.JS.newObject(
+	o := c.JS.NewObject(
 		"balanced", b.balanced(),
 		"mode", rawdoc.Text(b.status, "mode"),
 		"policy", b.policy,
 		"window", c.s.balancerWindow(b.settings),
 		"inBalancerRound", rawdoc.TruthyAt(b.status, "inBalancerRound"),
-		"activeMigrations", c.JS.rt.NewArray(active...),
+		"activeMigrations", c.JS.Runtime.NewArray(active...),
 		"drainingShards", c.s.texts(names(b.draining)),
-		"collections", c.JS.rt.NewArray(collections...),
+		"collections", c.JS.Runtime.NewArray(collections...),
 		"problems", c.s.texts(b.problems()),
 	)
 	return c.s.withTable(o, func(t *tables) { t.summary(b) })
 }
 
 func (m activeMigration) object(s *Shell) *goja.Object {
-	o := s.JS.newObject("ns", m.ns)
+	o := s.JS.NewObject("ns", m.ns)
 	if m.from != "" {
-		must(o.Set("from", m.from))
-		must(o.Set("to", m.to))
+		script.Must(o.Set("from", m.from))
+		script.Must(o.Set("to", m.to))
 	}
-	must(o.Set("since", m.began(s)))
+	script.Must(o.Set("since", m.began(s)))
 	return o
 }

@@ -3,6 +3,7 @@ package bindings
 import (
 	"fmt"
 	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
 	"slices"
 	"strings"
 
@@ -53,7 +54,7 @@ func (sh *shard) need(helper string, least serverVersion, advice string) {
 	if advice != "" {
 		text += ". " + advice
 	}
-	sh.s.JS.throwCoded(unimplemented, codeNotImplemented, "%s", text)
+	sh.s.JS.ThrowCoded(script.Unimplemented, script.CodeNotImplemented, "%s", text)
 }
 
 // needing wraps a helper that only newer servers can serve.

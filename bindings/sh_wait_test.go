@@ -91,7 +91,7 @@ func TestWaitForBalance(t *testing.T) {
 		if got, _ := c.show(tc.call); got != tc.want {
 			t.Errorf("%s shows %s, want %s", tc.call, got, tc.want)
 		}
-		if slept := c.JS.clock.(*stillClock).slept; slept != tc.slept {
+		if slept := c.JS.Clock.(*stillClock).slept; slept != tc.slept {
 			t.Errorf("%s slept %s, want %s", tc.call, slept, tc.slept)
 		}
 	}
@@ -158,7 +158,7 @@ func TestProgressMeasures(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := s.newProgress(true)
-	began := s.JS.clock.Now()
+	began := s.JS.Clock.Now()
 	if got := p.measure(&amount{left: math.NaN(), text: chunksText}, began); got != "0 chunks done" {
 		t.Error(got)
 	}

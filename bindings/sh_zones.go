@@ -2,6 +2,7 @@ package bindings
 
 import (
 	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
 	"slices"
 	"strings"
 
@@ -65,7 +66,7 @@ func byRange() bson.E {
 
 func shZones(c *call, sh *shard) goja.Value {
 	ns := ""
-	if c.has(0) && !goja.IsNull(c.arg(0)) {
+	if c.Has(0) && !goja.IsNull(c.Arg(0)) {
 		ns = c.namespaceArgument(0)
 	}
 	zones := c.s.zones(sh.config(), ns)
@@ -73,13 +74,13 @@ func shZones(c *call, sh *shard) goja.Value {
 	for i, z := range zones {
 		ranges := make([]any, len(z.ranges))
 		for n, doc := range z.ranges {
-			ranges[n] = c.s.onOneLine(c.JS.newObject("ns", c.s.lookup(doc, "ns"), "min", c.s.lookup(doc, "min"), "max", c.s.lookup(doc, "max")))
+			ranges[n] = c.s.onOneLine(c.JS.NewObject("ns", c.s.lookup(doc, "ns"), "min", c.s.lookup(doc, "min"), "max", c.s.lookup(doc, "max")))
 		}
-		o := c.JS.newObject("zone", z.name, "shards", c.s.texts(z.shards), "ranges", c.JS.rt.NewArray(ranges...))
+		o := c.JS.NewObject("zone", z.name, "shards", c.s.texts(z.shards), "ranges", c.JS.Runtime.NewArray(ranges...))
 		if text := z.problem(); text != "" {
-			must(o.Set("problem", text))
+			script.Must(o.Set("problem", text))
 		}
 		items[i] = o
 	}
-	return c.s.withTable(c.JS.rt.NewArray(items...), func(t *tables) { t.zones(zones) })
+	return c.s.withTable(c.JS.Runtime.NewArray(items...), func(t *tables) { t.zones(zones) })
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -12,7 +13,7 @@ import (
 // Shell is a JavaScript runtime with the objects that scripts see and the
 // connection behind them.
 type Shell struct {
-	JS  *Engine
+	JS  *script.Engine
 	cfg Config
 
 	mongo  *mongoObject // the connection db started on; nil without one
@@ -45,7 +46,7 @@ func New(cfg Config) (*Shell, error) {
 		return nil, fmt.Errorf("invalid database name: %s", cfg.Database)
 	}
 	s := &Shell{cfg: cfg, settings: defaultSettings()}
-	s.JS = NewEngine(Options{
+	s.JS = script.NewEngine(script.Options{
 		Clock: cfg.Clock, Stdin: cfg.Stdin, Stdout: cfg.Stdout, Stderr: cfg.Stderr,
 		Color: cfg.Color, Interactive: cfg.Interactive, MemoryLimit: cfg.MemoryLimit, Scripts: cfg.Scripts,
 		Made: s.helpBSON, Inspect: s.inspectOptions, Show: s.render, Review: s.warnAboutRunning, Reword: s.collectionCalled,
@@ -61,13 +62,13 @@ func New(cfg Config) (*Shell, error) {
 }
 
 // Eval runs one input, as [script.Engine.Eval] does.
-func (s *Shell) Eval(ctx context.Context, name, source string) (Result, error) {
+func (s *Shell) Eval(ctx context.Context, name, source string) (script.Result, error) {
 	s.lists.stale()
 	return s.JS.Eval(ctx, name, source)
 }
 
 // RunFile runs a script, as [script.Engine.RunFile] does.
-func (s *Shell) RunFile(ctx context.Context, path string) (Result, error) {
+func (s *Shell) RunFile(ctx context.Context, path string) (script.Result, error) {
 	return s.JS.RunFile(ctx, path)
 }
 
@@ -76,7 +77,7 @@ func (s *Shell) RunFile(ctx context.Context, path string) (Result, error) {
 // the connections are closed.
 func (s *Shell) Close(ctx context.Context) error {
 	err := s.JS.Close(ctx)
-	if errors.Is(err, ErrRunning) {
+	if errors.Is(err, script.ErrRunning) {
 		err = nil
 	} else {
 		s.endHomeSessions(ctx)

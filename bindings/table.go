@@ -2,6 +2,7 @@ package bindings
 
 import (
 	"shardsh/bindings/plaintext"
+	"shardsh/bindings/script"
 	"slices"
 	"strings"
 
@@ -32,12 +33,12 @@ func (s *Shell) withTable(o *goja.Object, draw func(*tables)) *goja.Object {
 	if !s.showsTables() {
 		return o
 	}
-	v := s.JS.rt.ToValue(func(goja.FunctionCall) goja.Value {
+	v := s.JS.Runtime.ToValue(func(goja.FunctionCall) goja.Value {
 		t := &tables{s: s}
 		draw(t)
-		return s.JS.rt.ToValue(strings.TrimRight(t.b.String(), "\n"))
+		return s.JS.Runtime.ToValue(strings.TrimRight(t.b.String(), "\n"))
 	})
-	must(o.DefineDataPropertySymbol(s.tableMark(), v, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE))
+	script.Must(o.DefineDataPropertySymbol(s.tableMark(), v, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE))
 	return o
 }
 
@@ -63,7 +64,7 @@ func (s *Shell) renderTables(v goja.Value) (string, bool) {
 	}
 	text, err := draw(goja.Undefined())
 	if err != nil {
-		s.JS.rethrow(err)
+		s.JS.Rethrow(err)
 	}
 	return text.String(), true
 }
@@ -72,14 +73,14 @@ func (s *Shell) renderTables(v goja.Value) (string, bool) {
 func (s *Shell) shownTables(draw func(*tables)) goja.Value {
 	t := &tables{s: s}
 	draw(t)
-	return s.JS.shownText(t.b.String())
+	return s.JS.ShownText(t.b.String())
 }
 
 func (t *tables) heading(text string) {
 	if t.b.Len() > 0 {
 		t.b.WriteString("\n")
 	}
-	t.b.WriteString(t.s.JS.paint(headingColor, clip(text, tableWidth)) + "\n")
+	t.b.WriteString(t.s.JS.Paint(script.HeadingColor, clip(text, tableWidth)) + "\n")
 }
 
 // line is a label and what it is about, on as many lines as it takes.
@@ -111,7 +112,7 @@ func (t *tables) grid(header []string, rows [][]string) {
 	for i, line := range strings.Split(strings.TrimSuffix(drawGrid(header, rows, align), "\n"), "\n") {
 		line = strings.TrimRight(line, " ")
 		if i == 0 {
-			line = t.s.JS.paint(nameColor, line)
+			line = t.s.JS.Paint(script.NameColor, line)
 		}
 		t.b.WriteString("  " + line + "\n")
 	}
