@@ -24,7 +24,8 @@ func TestNextOpen(t *testing.T) {
 			w := window()
 			s.Window = &w
 		}
-		now := time.Date(2026, 2, 27, 0, rapid.IntRange(0, 10_000).Draw(t, "minute"), rapid.IntRange(0, 59).Draw(t, "second"), 0, time.UTC)
+		minute, second := rapid.IntRange(0, 10_000).Draw(t, "minute"), rapid.IntRange(0, 59).Draw(t, "second")
+		now := time.Date(2026, 2, 27, 0, minute, second, 0, time.UTC)
 		opens, ok := s.NextOpen(now)
 		if !ok || opens.Before(now) || !s.open(opens) {
 			t.Fatalf("%v: opens at %v (%v)", now, opens, ok)

@@ -71,7 +71,8 @@ func (b Balance) Why() string {
 // Sharded returns the collections that are sharded, by namespace. Unsharded ones
 // that the catalog tracks are not among them.
 func Sharded(s *catalog.Snapshot) []*catalog.CollectionState {
-	return slices.DeleteFunc(slices.Clone(s.Collections()), func(c *catalog.CollectionState) bool { return c.Unsplittable })
+	tracked := func(c *catalog.CollectionState) bool { return c.Unsplittable }
+	return slices.DeleteFunc(slices.Clone(s.Collections()), tracked)
 }
 
 // Balances returns the balance of every sharded collection, by namespace.
@@ -109,7 +110,9 @@ func BalanceOf(s *catalog.Snapshot, c *catalog.CollectionState) Balance {
 }
 
 // compute asks the rules of the release.
-func compute(s *catalog.Snapshot, c *catalog.CollectionState, d Defragmentation) (status policy.Compliance, reason string) {
+func compute(
+	s *catalog.Snapshot, c *catalog.CollectionState, d Defragmentation,
+) (status policy.Compliance, reason string) {
 	if c.Table == nil {
 		return status, "its chunks were not read"
 	}
@@ -247,6 +250,7 @@ func ofOrphans(c *catalog.CollectionState) []Finding {
 	}
 	f := finding(Orphans, Scope{Namespace: c.Namespace},
 		fmt.Sprintf("%s has %s on %s", c.Namespace, counted(documents, "orphan"), counted(shards, "shard")))
-	f.Numbers = numbered("orphans", documents, Number{Name: "shards", Value: shards}, Number{Name: "orphanBytes", Value: bytes, Unit: Bytes})
+	f.Numbers = numbered("orphans", documents, Number{Name: "shards", Value: shards},
+		Number{Name: "orphanBytes", Value: bytes, Unit: Bytes})
 	return []Finding{f}
 }

@@ -115,8 +115,10 @@ func ofWindow(s *catalog.Snapshot) []Finding {
 	if !ok || opens.Equal(now) {
 		return nil
 	}
-	f := finding(WindowShut, Scope{}, fmt.Sprintf("the balancer's window is shut; it opens in %s, at %s if the config servers' clock is %s",
-		spanText(opens.Sub(now)), opens.Format("Monday 15:04"), now.Location()))
-	f.Numbers = []Number{{Name: "opensIn", Value: int64(opens.Sub(now).Seconds()), Unit: Seconds}}
+	wait := opens.Sub(now)
+	f := finding(WindowShut, Scope{}, fmt.Sprintf(
+		"the balancer's window is shut; it opens in %s, at %s if the config servers' clock is %s",
+		spanText(wait), opens.Format("Monday 15:04"), now.Location()))
+	f.Numbers = []Number{{Name: "opensIn", Value: int64(wait.Seconds()), Unit: Seconds}}
 	return []Finding{f}
 }

@@ -70,7 +70,8 @@ func (c *cluster) collection(ns string, owners []string, alter ...func(*catalog.
 	var chunks []catalog.Chunk
 	low := p.GlobalMin()
 	for i, owner := range owners {
-		chunk := catalog.Chunk{Min: low, Max: p.GlobalMax(), Version: catalog.ChunkVersion{Major: 1, Minor: uint32(i)}}
+		chunk := catalog.Chunk{Min: low, Max: p.GlobalMax()}
+		chunk.Version = catalog.ChunkVersion{Major: 1, Minor: uint32(i)}
 		if i < len(owners)-1 {
 			var err error
 			if chunk.Max, err = p.Key(raw(c.t, bson.D{{Key: "k", Value: int32(i)}})); err != nil {
@@ -84,7 +85,8 @@ func (c *cluster) collection(ns string, owners []string, alter ...func(*catalog.
 		chunks, low = append(chunks, chunk), chunk.Max
 	}
 	var err error
-	if state.Table, err = catalog.NewRoutingTable(p, bson.ObjectID{1}, bson.Timestamp{T: 1}, slices.Values(chunks)); err != nil {
+	state.Table, err = catalog.NewRoutingTable(p, bson.ObjectID{1}, bson.Timestamp{T: 1}, slices.Values(chunks))
+	if err != nil {
 		c.t.Fatal(err)
 	}
 	for _, f := range alter {
@@ -108,7 +110,9 @@ func (c *cluster) snapshot() *catalog.Snapshot { return catalog.NewSnapshot(c.Sn
 // empty violation.
 func reported(violation string) func(*catalog.CollectionState) {
 	return func(c *catalog.CollectionState) {
-		c.Reported = &catalog.ReportedStatus{Compliant: violation == "", Violation: violation, ChunkSizeMB: 128, RemainingChunks: -1}
+		c.Reported = &catalog.ReportedStatus{
+			Compliant: violation == "", Violation: violation, ChunkSizeMB: 128, RemainingChunks: -1,
+		}
 	}
 }
 

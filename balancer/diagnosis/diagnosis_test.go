@@ -37,77 +37,107 @@ func TestFindings(t *testing.T) {
 		{"off with nothing to do", newCluster(t).collection("x.y", []string{"a"}, even).with(off),
 			[]string{"balancerOff info cluster: the balancer is off: sh.startBalancer()"}},
 		{"off by a mode it does not know", newCluster(t).with(off, func(c *cluster) { c.Settings.UnknownMode = "ful" }),
-			[]string{`balancerOff info cluster: the balancer is off, as it does not know its mode "ful": sh.startBalancer()`}},
-		{"splits only", newCluster(t).with(func(c *cluster) { c.Balancer.Mode, c.Settings.Mode = "", catalog.ModeAutoSplitOnly }),
-			[]string{"balancerOff info cluster: the balancer is in the mode autoSplitOnly, in which nothing moves: sh.startBalancer()"}},
-		{"window", newCluster(t).with(func(c *cluster) { c.Settings.Window = &catalog.Window{Start: 22 * 60, Stop: 6 * 60} }),
-			[]string{"windowShut info cluster: the balancer's window is shut; it opens in 10h00m, at Friday 22:00 if the config servers' clock is UTC"}},
-		{"open window", newCluster(t).with(func(c *cluster) { c.Settings.Window = &catalog.Window{Start: 11 * 60, Stop: 13 * 60} }), nil},
-		{"rounds", newCluster(t).round(time.Minute).round(2*time.Minute, bson.E{Key: "errorOccurred", Value: true}, bson.E{Key: "errmsg", Value: "newer"}).
+			[]string{`balancerOff info cluster: the balancer is off, as it does not know its mode "ful": ` +
+			`sh.startBalancer()`}},
+		{"splits only",
+			newCluster(t).with(func(c *cluster) { c.Balancer.Mode, c.Settings.Mode = "", catalog.ModeAutoSplitOnly }),
+			[]string{"balancerOff info cluster: the balancer is in the mode autoSplitOnly, in which nothing " +
+			"moves: sh.startBalancer()"}},
+		{"window",
+			newCluster(t).with(func(c *cluster) { c.Settings.Window = &catalog.Window{Start: 22 * 60, Stop: 6 * 60} }),
+			[]string{"windowShut info cluster: the balancer's window is shut; it opens in 10h00m, at Friday " +
+			"22:00 if the config servers' clock is UTC"}},
+		{"open window",
+			newCluster(t).with(func(c *cluster) { c.Settings.Window = &catalog.Window{Start: 11 * 60, Stop: 13 * 60} }), nil},
+		{"rounds",
+			newCluster(t).round(time.Minute).round(2*time.Minute, bson.E{Key: "errorOccurred", Value: true},
+			bson.E{Key: "errmsg", Value: "newer"}).
 			round(3*time.Minute, bson.E{Key: "errorOccured", Value: true}, bson.E{Key: "errmsg", Value: "older"}),
 			[]string{"roundsFailing warning cluster: 2 of the last 3 rounds of the balancer failed: newer"}},
 
 		{"failed migrations", newCluster(t).migrated(time.Minute, "aborted", "").migrated(2*time.Minute, "aborted", "").
-			migrated(3*time.Minute, "aborted", "full disk").migrated(time.Minute, "success", "").migrated(11*time.Minute, "aborted", ""),
+			migrated(3*time.Minute, "aborted", "full disk").migrated(time.Minute, "success", "").
+				migrated(11*time.Minute, "aborted", ""),
 			[]string{
 				"migrationsFailing warning shard: migrations from a to b failed in the last 10 minutes: aborted, 2 times",
 				"migrationsFailing warning shard: migrations from a to b failed in the last 10 minutes: full disk, once"}},
 		{"under way", newCluster(t).with(func(c *cluster) {
 			c.Migrations = []catalog.ActiveMigration{{Namespace: "x.y", From: "a", To: "b"}, {Namespace: "x.z"}}
-			c.Reshardings = []catalog.ActiveResharding{{Namespace: "x.w", Kind: "moveCollection", State: "cloning", TotalBytes: 9}}
+			c.Reshardings = []catalog.ActiveResharding{
+				{Namespace: "x.w", Kind: "moveCollection", State: "cloning", TotalBytes: 9},
+			}
 		}), []string{
 			"migrationUnderWay info shard: a chunk of x.y is being moved from a to b",
 			"migrationUnderWay info collection: a chunk of x.z is being moved",
 			"reshardingUnderWay info collection: moveCollection of x.w is under way (cloning)"}},
 
 		{"held and uneven", newCluster(t).collection("x.y", []string{"a"}, uneven, noBalance), []string{
-			`notBalancedHeld warning collection: x.y is not balanced (chunksImbalance), but balancing is disabled for it: sh.enableBalancing("x.y")`}},
-		{"held", newCluster(t).collection("x.y", []string{"a"}, even, noBalance).collection("x.z", []string{"a"}, even, forbidden), []string{
+			`notBalancedHeld warning collection: x.y is not balanced (chunksImbalance), but balancing is ` +
+			`disabled for it: sh.enableBalancing("x.y")`}},
+		{"held",
+			newCluster(t).collection("x.y", []string{"a"}, even, noBalance).
+			collection("x.z", []string{"a"}, even, forbidden), []string{
 			`balancingDisabled info collection: balancing is disabled for x.y: sh.enableBalancing("x.y")`,
 			`migrationsForbidden info collection: migrations are disabled for x.z: sh.enableMigrations("x.z")`}},
-		{"no violation named", newCluster(t).collection("x.y", []string{"a"}, func(c *catalog.CollectionState) { c.Reported = &catalog.ReportedStatus{} }),
+		{"no violation named",
+			newCluster(t).collection("x.y", []string{"a"},
+			func(c *catalog.CollectionState) { c.Reported = &catalog.ReportedStatus{} }),
 			[]string{"notBalanced info collection: x.y is not balanced (the server does not say why)"}},
 		{"unknown", newCluster(t).collection("x.y", []string{"a"}, withoutTable), []string{
 			"balanceUnknown warning collection: whether x.y is balanced is not known: its chunks were not read"}},
 		{"no sizes", newCluster(t).collection("x.y", []string{"a"}), []string{
 			"balanceUnknown warning collection: whether x.y is balanced is not known: the sizes of its data were not read"}},
-		{"defragmenting", newCluster(t).collection("x.y", []string{"a"}, mergingPhase(3)).collection("x.z", []string{"a"}, defragmented),
+		{"defragmenting",
+			newCluster(t).collection("x.y", []string{"a"}, mergingPhase(3)).
+			collection("x.z", []string{"a"}, defragmented),
 			[]string{
 				"defragmenting info collection: x.y is being defragmented (mergeChunks, 3 chunks left)",
 				"defragmentationIdle info collection: x.z is being defragmented (waits for the balancer)"}},
 		{"jumbo", newCluster(t).collection("x.y", []string{"!a", "a", "!b"}, even),
-			[]string{`jumboChunks warning collection: x.y has 2 jumbo chunks the balancer does not move: sh.chunks("x.y", { jumbo: true })`}},
+			[]string{`jumboChunks warning collection: x.y has 2 jumbo chunks the balancer does not move: ` +
+			`sh.chunks("x.y", { jumbo: true })`}},
 		{"orphans", newCluster(t).collection("x.y", []string{"a", "b"}, sized(nil), orphaned, even),
 			[]string{"orphans info collection: x.y has 7 orphans on 1 shard"}},
-		{"unsharded ones are not looked at", newCluster(t).collection("x.y", []string{"!a"}, unsplittable, noBalance), nil},
+		{"unsharded ones are not looked at",
+			newCluster(t).collection("x.y", []string{"!a"}, unsplittable, noBalance), nil},
 
 		{"zone without shards", newCluster(t).tag("x.y", "Z", 0, 5),
-			[]string{`zoneWithoutShards warning zone: zone Z has ranges and no shard: their chunks stay where they are: sh.addShardToZone(<shard>, "Z")`}},
+			[]string{`zoneWithoutShards warning zone: zone Z has ranges and no shard: their chunks stay where ` +
+			`they are: sh.addShardToZone(<shard>, "Z")`}},
 		{"zone without ranges", newCluster(t).shard("c", "Z"),
 			[]string{"zoneWithoutRanges info zone: zone Z has no range: it has no effect"}},
 		{"draining zone", newCluster(t).shard("c", "Z").draining().tag("x.y", "Z", 0, 5), []string{
 			`zoneDraining warning zone: zone Z has only shards that are draining: c: sh.addShardToZone(<shard>, "Z")`,
 			`drainComplete info shard: shard c is empty and can be removed: sh.drain("c", { remove: true })`}},
-		{"overlap", newCluster(t).shard("c", "Z").collection("x.y", []string{"c"}, even).tag("x.y", "Z", 0, 5).tag("x.y", "Z", 4, 9),
-			[]string{`zoneRangesOverlap warning zone: x.y: zone range {"k": {"$numberInt":"4"}} -->> {"k": {"$numberInt":"9"}} on Z overlaps the existing ` +
-				`{"k": {"$numberInt":"0"}} -->> {"k": {"$numberInt":"5"}} on Z: sh.removeRangeFromZone("x.y", {"k": {"$numberInt":"4"}}, {"k": {"$numberInt":"9"}})`}},
+		{"overlap",
+			newCluster(t).shard("c", "Z").collection("x.y", []string{"c"}, even).tag("x.y", "Z", 0, 5).
+			tag("x.y", "Z", 4, 9),
+			[]string{`zoneRangesOverlap warning zone: x.y: zone range {"k": {"$numberInt":"4"}} -->> ` +
+				`{"k": {"$numberInt":"9"}} on Z overlaps the existing {"k": {"$numberInt":"0"}} -->> ` +
+				`{"k": {"$numberInt":"5"}} on Z: sh.removeRangeFromZone("x.y", {"k": 4}, {"k": 9})`}},
 
 		{"unreachable", newCluster(t).shard("c").change(func(s *catalog.ShardState) { s.Unreachable = "no route" }),
 			[]string{"shardUnreachable critical shard: shard c does not answer: no route"}},
-		{"draining", newCluster(t).shard("c").draining().collection("x.y", []string{"c", "!c", "a"}, reported("draining")), []string{
-			`jumboChunks warning collection: x.y has 1 jumbo chunk the balancer does not move: sh.chunks("x.y", { jumbo: true })`,
+		{"draining",
+			newCluster(t).shard("c").draining().collection("x.y", []string{"c", "!c", "a"}, reported("draining")),
+			[]string{
+			`jumboChunks warning collection: x.y has 1 jumbo chunk the balancer does not move: sh.chunks("x.y", ` +
+			`{ jumbo: true })`,
 			"notBalanced info collection: x.y is not balanced (draining)",
 			"draining info shard: shard c is draining, 2 chunks left (1 jumbo)"}},
 		{"draining as the server says", newCluster(t).shard("c").draining().change(func(s *catalog.ShardState) {
 			s.Reported = &catalog.ReportedDrain{State: "ongoing", Chunks: 4, Databases: []string{"d"}}
 		}), []string{
-			`drainForYou warning shard: shard c is draining, and some of what is left is yours to move: sh.movePrimary("d", <shard>)`,
+			`drainForYou warning shard: shard c is draining, and some of what is left is yours to move: ` +
+			`sh.movePrimary("d", <shard>)`,
 			"draining info shard: shard c is draining, 4 chunks left, databases to move: d"}},
 		{"stuck", newCluster(t).shard("c").draining().collection("x.y", []string{"c", "c"}, even, noBalance).
-			collection("x.z", []string{"c"}, unsplittable).with(func(c *cluster) { c.Databases = []catalog.Database{{Name: "d", Primary: "c"}} }),
+			collection("x.z", []string{"c"}, unsplittable).
+				with(func(c *cluster) { c.Databases = []catalog.Database{{Name: "d", Primary: "c"}} }),
 			[]string{
 				`drainForYou warning shard: shard c has no chunks left that the balancer moves; the rest is yours: ` +
-					`sh.enableBalancing("x.y") or sh.enableMigrations("x.y"), sh.moveCollection("x.z", <shard>), sh.movePrimary("d", <shard>)`,
+					`sh.enableBalancing("x.y") or sh.enableMigrations("x.y"), sh.moveCollection("x.z", <shard>), ` +
+					`sh.movePrimary("d", <shard>)`,
 				`balancingDisabled info collection: balancing is disabled for x.y: sh.enableBalancing("x.y")`,
 				"draining info shard: shard c is draining, 3 chunks left, databases to move: d"}},
 	} {
@@ -167,7 +197,8 @@ func TestDefinitions(t *testing.T) {
 }
 
 func TestNumbers(t *testing.T) {
-	d := Of(newCluster(t).collection("x.y", []string{"a"}, reported("chunksImbalance"), sized(map[catalog.ShardID]int64{"a": 900, "b": 100})).snapshot())
+	d := Of(newCluster(t).collection("x.y", []string{"a"}, reported("chunksImbalance"),
+		sized(map[catalog.ShardID]int64{"a": 900, "b": 100})).snapshot())
 	f := d.About(NotBalanced)[0]
 	if n, ok := f.Number("misplaced"); !ok || n != 400*mib {
 		t.Errorf("misplaced %d %v", n, ok)
@@ -189,10 +220,16 @@ func TestComputedBalance(t *testing.T) {
 		{"by size", newCluster(t).collection("x.y", []string{"a", "a"}, sizes), catalog.Release80,
 			Balance{Violation: "chunksImbalance", ChunkSizeMB: 128}},
 		{"by size, with chunks too large to count", newCluster(t).collection("x.y", []string{"a", "a"}, sizes,
-			func(c *catalog.CollectionState) { c.MaxChunkSizeBytes = 512 * mib }), catalog.Release80, Balance{Balanced: true, ChunkSizeMB: 512}},
-		{"by count", newCluster(t).collection("x.y", []string{"a", "b"}, sizes), catalog.Release50, Balance{Balanced: true}},
-		{"by count, uneven", newCluster(t).collection("x.y", []string{"a", "a", "a", "b"}), catalog.Release50, Balance{Violation: "chunksImbalance"}},
-		{"draining", newCluster(t).shard("c").draining().collection("x.y", []string{"c"}, sized(map[catalog.ShardID]int64{"a": 0, "b": 0, "c": 1})),
+			func(c *catalog.CollectionState) { c.MaxChunkSizeBytes = 512 * mib }), catalog.Release80,
+				Balance{Balanced: true, ChunkSizeMB: 512}},
+		{"by count",
+			newCluster(t).collection("x.y", []string{"a", "b"}, sizes), catalog.Release50, Balance{Balanced: true}},
+		{"by count, uneven",
+			newCluster(t).collection("x.y", []string{"a", "a", "a", "b"}), catalog.Release50,
+			Balance{Violation: "chunksImbalance"}},
+		{"draining",
+			newCluster(t).shard("c").draining().collection("x.y", []string{"c"},
+			sized(map[catalog.ShardID]int64{"a": 0, "b": 0, "c": 1})),
 			catalog.Release80, Balance{Violation: "draining", ChunkSizeMB: 128}},
 	} {
 		tc.c.Release = tc.release
@@ -207,7 +244,8 @@ func TestMisplaced(t *testing.T) {
 	sizes := sized(map[catalog.ShardID]int64{"a": 10, "b": 2, "c": 6})
 	zoned := func(c *catalog.CollectionState) {
 		c.Zones = catalog.NewZoneSet(c.Pattern)
-		if err := c.Zones.Add(catalog.ZoneRange{Min: c.Pattern.GlobalMin(), Max: c.Pattern.GlobalMax(), Zone: "Z"}); err != nil {
+		if err := c.Zones.Add(catalog.ZoneRange{Min: c.Pattern.GlobalMin(), Max: c.Pattern.GlobalMax(), Zone: " +
+		""Z"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -239,9 +277,11 @@ func TestMisplaced(t *testing.T) {
 
 // TestOutcomes: of an overview those that were counted, else those of the log.
 func TestOutcomes(t *testing.T) {
-	c := newCluster(t).migrated(time.Hour, "success", "").migrated(time.Hour, "success", "odd").migrated(2*time.Hour, "aborted", "").
+	c := newCluster(t).migrated(time.Hour, "success", "").migrated(time.Hour, "success", "odd").
+		migrated(2*time.Hour, "aborted", "").
 		migrated(25*time.Hour, "success", "").migrated(time.Hour, "success", "")
-	want := []catalog.Outcome{{Count: 2}, {Error: "aborted", From: "a", To: "b", Count: 1}, {Error: "odd", From: "a", To: "b", Count: 1}}
+	want := []catalog.Outcome{{Count: 2}, {Error: "aborted", From: "a", To: "b", Count: 1}, {Error: "odd", " +
+	"From: "a", To: "b", Count: 1}}
 	if got := OutcomesSince(c.snapshot(), noon.Add(-24*time.Hour)); !slices.Equal(got, want) {
 		t.Errorf("counted %+v, want %+v", got, want)
 	}
@@ -255,7 +295,8 @@ func TestOutcomes(t *testing.T) {
 func TestRounds(t *testing.T) {
 	c := newCluster(t)
 	for i := range 9 {
-		c.round(time.Duration(i)*time.Minute, bson.E{Key: "errorOccured", Value: i >= 4}, bson.E{Key: "errmsg", Value: "error " + string(rune('0'+i))})
+		c.round(time.Duration(i)*time.Minute, bson.E{Key: "errorOccured", Value: i >= 4},
+			bson.E{Key: "errmsg", Value: "error " + string(rune('0'+i))})
 		logged(t, &c.Actions, "other", 0, nil)
 	}
 	if got := RoundsOf(c.snapshot()); got.Looked != 5 || got.Failed != 1 || got.Error() != "error 4" {
@@ -290,7 +331,8 @@ func randomCluster(t *rapid.T, tb testing.TB) *cluster {
 	for i := range rapid.IntRange(0, 3).Draw(t, "more shards") {
 		id := string(rune('c' + i))
 		ids = append(ids, id)
-		c.shard(catalog.ShardID(id), rapid.SliceOfDistinct(rapid.SampledFrom([]string{"Y", "Z"}), rapid.ID).Draw(t, "zones")...)
+		c.shard(catalog.ShardID(id), rapid.SliceOfDistinct(rapid.SampledFrom([]string{"Y",
+			"Z"}), rapid.ID).Draw(t, "zones")...)
 		if rapid.Bool().Draw(t, "draining") {
 			c.draining()
 		}
@@ -307,7 +349,8 @@ func randomCluster(t *rapid.T, tb testing.TB) *cluster {
 			noBalance, forbidden, unsplittable, defragmented, reported("draining"), reported(""), mergingPhase(4),
 			sized(map[catalog.ShardID]int64{"a": 900, "b": 1}),
 		}
-		c.collection(ns, rapid.SliceOfN(owner, 1, 6).Draw(t, "chunks"), rapid.SliceOfN(rapid.SampledFrom(changes), 0, 3).Draw(t, "changes")...)
+		c.collection(ns, rapid.SliceOfN(owner, 1, 6).Draw(t,
+			"chunks"), rapid.SliceOfN(rapid.SampledFrom(changes), 0, 3).Draw(t, "changes")...)
 		if rapid.Bool().Draw(t, "zoned") {
 			c.tag(ns, rapid.SampledFrom([]string{"X", "Y", "Z"}).Draw(t, "zone"), 0, 2)
 		}

@@ -144,6 +144,7 @@ func ofDrain(d Drain) (list []Finding) {
 	}
 	f := finding(Draining, scope, d.String())
 	f.Numbers = numbered("chunks", d.Chunks, Number{Name: "jumboChunks", Value: d.Jumbo},
-		Number{Name: "databases", Value: int64(len(d.Databases))}, Number{Name: "collections", Value: int64(len(d.Collections))})
+		Number{Name: "databases", Value: int64(len(d.Databases))},
+		Number{Name: "collections", Value: int64(len(d.Collections))})
 	return append(list, f)
 }

@@ -146,7 +146,7 @@ func ofOverlaps(s *catalog.Snapshot) (list []Finding) {
 		}
 		if err := sets[ns].Add(r); err != nil {
 			list = append(list, finding(ZoneRangesOverlap, Scope{Namespace: ns, Zone: r.Zone}, ns+": "+err.Error(),
-				fmt.Sprintf("sh.removeRangeFromZone(%q, %s, %s)", ns, doc.Lookup("min"), doc.Lookup("max"))))
+				fmt.Sprintf("sh.removeRangeFromZone(%q, %s, %s)", ns, literal(doc.Lookup("min")), literal(doc.Lookup("max")))))
 		}
 	}
 	return list
