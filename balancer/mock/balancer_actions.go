@@ -60,7 +60,7 @@ func (c *Cluster) act(a policy.Action) policy.ActionResult {
 	case a.Kind == policy.MergeAll && !ok:
 		return policy.ActionResult{Err: mongoerr.New(mongoerr.ConflictingOperationInProgress, "collection %s is gone", a.Namespace)}
 	case a.Kind == policy.MergeAll:
-		merged, err := c.MergeAll(coll, a.Shard, MergeLimits{
+		merged, err := c.MergeAll(coll, a.Shard, policy.MergeLimits{
 			Chunks: autoMergeMost, Time: c.parameters.Milliseconds("autoMergerMaxTimeProcessingChunksMS"),
 		})
 		return policy.ActionResult{Merged: merged, Err: err}

@@ -96,7 +96,6 @@ type Cluster struct {
 	hadTwo  bool
 	pending map[*migration]bool
 	lastOp  int32 // number of the newest operation on a shard
-	reached int   // how many shards the newest query or insert went to
 	// reshardings are those under way, by namespace.
 	reshardings map[string]*resharding
 	// quiesced are those that have ended and whose result is kept, by namespace.
@@ -115,11 +114,9 @@ type Cluster struct {
 	// users are those of the router, by database and name.
 	users map[string][]byte
 
-	disk  *disk   // nil keeps nothing
-	notes []entry // what goes to the disk with the next changes
+	disk *keeper // nil keeps nothing
 	// writes were kept by a router before the cluster was opened.
-	writes     []KeptWrite
-	diskClosed bool
+	writes []KeptWrite
 	// replaced counts how often the whole state was: what waits for something
 	// of the state before waits in vain.
 	replaced int
