@@ -133,32 +133,28 @@ func (c *cluster) SplitPoint(_ context.Context, m policy.Migration) (policy.Spli
 
 // MarkJumbo flags a chunk.
 func (c *cluster) MarkJumbo(_ context.Context, ns string, lower catalog.Key) error {
-	return c.rewrite(ns, lower, func(chunk *catalog.Chunk) { chunk.Jumbo = catalog.JumboTrue }, func(coll *collection, chunk catalog.Chunk) {
+	chunk, err := c.rewrite(ns, lower, func(chunk *catalog.Chunk) { chunk.Jumbo = catalog.JumboTrue })
+	if err == nil {
 		c.tell(Event{Kind: MarkedJumbo, Namespace: ns, From: chunk.Shard, Min: chunk.Min, Max: chunk.Max})
-	})
+	}
+	return err
 }
 
 // rewrite changes the chunk that begins at a key, without a new version.
-func (c *cluster) rewrite(ns string, lower catalog.Key, change func(*catalog.Chunk), then func(*collection, catalog.Chunk)) error {
+func (c *cluster) rewrite(ns string, lower catalog.Key, change func(*catalog.Chunk)) (catalog.Chunk, error) {
 	coll, err := c.find(ns)
 	if err != nil {
-		return err
+		return catalog.Chunk{}, err
 	}
 	if err := coll.settle(); err != nil {
-		return err
+		return catalog.Chunk{}, err
 	}
 	chunk := coll.table.Find(lower)
 	if !chunk.Min.Equal(lower) {
-		return mongoerr.New(mongoerr.NoMatchingDocument, "no chunk of %s begins at %s", ns, lower)
+		return chunk, mongoerr.New(mongoerr.NoMatchingDocument, "no chunk of %s begins at %s", ns, lower)
 	}
 	change(&chunk)
-	if err := coll.apply(chunk); err != nil {
-		return err
-	}
-	if then != nil {
-		then(coll, chunk)
-	}
-	return nil
+	return chunk, coll.apply(chunk)
 }
 
 // SwitchOffBalancing sets noBalance of a collection.
@@ -174,7 +170,8 @@ func (c *cluster) SwitchOffBalancing(_ context.Context, ns string) error {
 
 // SetEstimate stores the measured size of a chunk.
 func (c *cluster) SetEstimate(_ context.Context, ns string, _ bson.Binary, m policy.Measurement) error {
-	return c.rewrite(ns, m.Min, func(chunk *catalog.Chunk) { chunk.Estimate = m.Size }, nil)
+	_, err := c.rewrite(ns, m.Min, func(chunk *catalog.Chunk) { chunk.Estimate = m.Size })
+	return err
 }
 
 // SetDefragmentationPhase stores the phase of a collection.

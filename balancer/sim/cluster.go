@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -28,9 +27,8 @@ type cluster struct {
 	order       []*collection
 	collections map[string]*collection
 
-	busy     map[catalog.ShardID]bool // takes part in a migration
-	underWay int                      // migrations and actions
-	ids      uint64                   // of chunks made
+	underWay int    // migrations and actions
+	ids      uint64 // of chunks made
 	events   []Event
 	// active: something happened since AtRest was asked; idleSince is the number
 	// of rounds there were then.
@@ -43,7 +41,7 @@ var _ balancer.EventCluster = (*cluster)(nil)
 func newCluster(s *catalog.Snapshot, cfg Config) (*cluster, error) {
 	c := &cluster{
 		first: s, queue: balancer.NewQueue(s.Time()), costs: cfg.Costs, settings: s.Settings(),
-		stored: map[string]bson.Raw{}, collections: map[string]*collection{}, busy: map[catalog.ShardID]bool{},
+		stored: map[string]bson.Raw{}, collections: map[string]*collection{},
 	}
 	for _, id := range []string{
 		catalog.SettingBalancer, catalog.SettingChunkSize, catalog.SettingAutoMerge, catalog.SettingAutoSplit,
@@ -80,7 +78,9 @@ func newCluster(s *catalog.Snapshot, cfg Config) (*cluster, error) {
 func (c *cluster) Setting(_ context.Context, id string) (bson.Raw, error) { return c.stored[id], nil }
 
 // Shards returns the shards in catalog order.
-func (c *cluster) Shards(context.Context) ([]catalog.Shard, error) { return slices.Clone(c.shards), nil }
+func (c *cluster) Shards(context.Context) ([]catalog.Shard, error) {
+	return slices.Clone(c.shards), nil
+}
 
 // Collections returns the entries of the sharded collections.
 func (c *cluster) Collections(context.Context) ([]catalog.Collection, error) {
@@ -169,8 +169,7 @@ func (c *cluster) defragmenting() bool {
 // newID makes the _id of a chunk.
 func (c *cluster) newID() bson.ObjectID {
 	c.ids++
-	id := bson.NewObjectIDFromTimestamp(time.Unix(0, 0))
-	id = bson.ObjectID{0: 's', 1: 'i', 2: 'm'}
+	id := bson.ObjectID{0: 's', 1: 'i', 2: 'm'}
 	for i := range 8 {
 		id[11-i] = byte(c.ids >> (8 * i))
 	}

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"maps"
 	"slices"
 
 	"shardsh/balancer/catalog"
@@ -149,6 +148,3 @@ func (coll *collection) tiled(id catalog.ShardID, lower, upper catalog.Key) []ca
 	}
 	return chunks
 }
-
-// owned returns the amounts of all shards, for tests of the sums.
-func (coll *collection) owned() map[catalog.ShardID]int64 { return maps.Clone(coll.bytes) }

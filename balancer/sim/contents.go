@@ -21,9 +21,10 @@ func (a Amount) part(f float64) Amount {
 }
 
 // Contents is a model of what chunks hold. For a collection of the snapshot it
-// returns the function that tells the contents of each of its chunks, as they
-// are in the snapshot. Inside a chunk data lie evenly along the shard key.
-type Contents func(c *catalog.CollectionState) func(catalog.Chunk) Amount
+// returns the function that tells the contents of each of its chunks, as they are
+// in the snapshot; chunkSize is the chunk size in force in bytes. Inside a chunk
+// data lie evenly along the shard key.
+type Contents func(c *catalog.CollectionState, chunkSize int64) func(catalog.Chunk) Amount
 
 // Even lets all chunks of a shard hold the same: what the shard has of the
 // collection, divided by its chunks. Shards that did not tell have chunks of half

@@ -12,63 +12,77 @@ import (
 
 // StartMove begins a migration, which its donor may still refuse.
 func (c *cluster) StartMove(m policy.Migration, done func(error)) {
-	began := c.queue.Now()
 	c.active = true
+	if m.From == m.To { // what a defragmentation joins may have come there already
+		c.queue.After(0, func() { done(nil) })
+		return
+	}
 	c.underWay++
-	end := func(after time.Duration, e Event, finish func() error) {
-		c.queue.After(after, func() {
-			c.underWay--
-			c.busy[m.From], c.busy[m.To] = false, false
-			if e.Err == nil {
-				e.Err = finish()
-			}
-			if e.Err != nil {
-				e.Kind = MoveFailed
-			}
-			e.Began, e.Namespace, e.From, e.To, e.Reason = began, m.Namespace, m.From, m.To, m.Reason
-			c.tell(e)
-			done(e.Err)
-		})
-	}
-	refuse := func(after time.Duration, err error) { end(after, Event{Min: m.Min, Max: m.Max, Err: err}, nil) }
+	x := &move{Migration: m, cluster: c, began: c.queue.Now(), done: done}
+	took, err := x.prepare()
+	c.queue.After(took, func() { x.end(err) })
+}
 
-	coll, err := c.find(m.Namespace)
-	if err == nil {
-		err = coll.settle()
+// move is a migration under way.
+type move struct {
+	policy.Migration
+	cluster      *cluster
+	coll         *collection
+	lower, upper catalog.Key // of the range that the donor gives
+	began        time.Time
+	done         func(error)
+}
+
+// prepare returns how long the migration takes, or after how long it fails, and
+// with what.
+func (m *move) prepare() (time.Duration, error) {
+	c := m.cluster
+	var err error
+	if m.coll, err = c.find(m.Namespace); err != nil {
+		return c.costs.Refused, err
 	}
-	if err != nil {
-		refuse(c.costs.Refused, err)
-		return
+	if err := m.coll.settle(); err != nil {
+		return c.costs.Refused, err
 	}
-	chunk := coll.table.Find(m.Min)
+	chunk := m.coll.table.Find(m.Min)
 	if chunk.Shard != m.From {
-		refuse(c.costs.Refused, mongoerr.New(mongoerr.StaleConfig, "the range belongs to shard %s", chunk.Shard))
-		return
+		return c.costs.Refused, mongoerr.New(mongoerr.StaleConfig, "the range belongs to shard %s", chunk.Shard)
 	}
-	lower, upper, amount := c.donated(coll, chunk, m)
-	if limit := c.mostDocuments(coll, m); amount.Documents > limit && m.Force == policy.ForceNone {
-		refuse(c.costs.Refused, mongoerr.New(mongoerr.ChunkTooBig,
-			"Cannot move chunk: the maximum number of documents for a chunk is %d, the range holds %d", limit, amount.Documents))
-		return
+	lower, upper, amount := c.donated(m.coll, chunk, m.Migration)
+	if limit := c.mostDocuments(m.coll, m.Migration); amount.Documents > limit && m.Force == policy.ForceNone {
+		return c.costs.Refused, mongoerr.New(mongoerr.ChunkTooBig,
+			"Cannot move chunk: the maximum number of documents for a chunk is %d, the range holds %d", limit, amount.Documents)
 	}
-	wait, err := c.deletionWait(coll, m, lower, upper)
+	wait, err := c.deletionWait(m.coll, m.Migration, lower, upper)
 	if err != nil {
-		refuse(wait, err)
-		return
+		return wait, err
 	}
-	c.busy[m.From], c.busy[m.To] = true, true
+	m.lower, m.upper = lower, upper
 	took := wait + c.costs.move(amount.Bytes)
 	if c.settings.WaitForDelete {
 		took += c.costs.transfer(amount.Bytes, c.costs.DeleteRate)
 	}
-	e := Event{Kind: Moved, Min: lower, Max: upper}
-	end(took, e, func() error {
-		moved, err := c.commitMove(coll, m, lower, upper)
-		last := len(c.events) // the event is told by the caller
-		_ = last
+	return took, nil
+}
+
+// end commits the migration, unless it has failed, and tells of it.
+func (m *move) end(err error) {
+	c := m.cluster
+	c.underWay--
+	e := Event{
+		Kind: Moved, Began: m.began, Namespace: m.Namespace, From: m.From, To: m.To,
+		Min: m.lower, Max: m.upper, Reason: m.Reason, Err: err,
+	}
+	if err == nil {
+		var moved Amount
+		moved, e.Err = c.commitMove(m.coll, m.Migration, m.lower, m.upper)
 		e.Bytes, e.Documents = moved.Bytes, moved.Documents
-		return err
-	})
+	}
+	if e.Err != nil {
+		e.Kind, e.Min, e.Max = MoveFailed, m.Min, m.Max
+	}
+	c.tell(e)
+	m.done(e.Err)
 }
 
 // donated returns the range that the donor gives: since 6.0 about one chunk size of
