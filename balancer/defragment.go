@@ -16,11 +16,26 @@ import (
 	"shardsh/balancer/policy"
 )
 
+// DefragmentationStore keeps in the catalog how far a defragmentation is.
+type DefragmentationStore interface {
+	// SetEstimate stores the measured size with the chunk that has exactly
+	// these bounds; an error when there is none.
+	SetEstimate(ctx context.Context, ns string, uuid bson.Binary, m policy.Measurement) error
+
+	// SetDefragmentationPhase stores the phase with the collection; an error
+	// when the collection is gone.
+	SetDefragmentationPhase(ctx context.Context, ns string, uuid bson.Binary, phase policy.PhaseName) error
+
+	// EndDefragmentation removes the phase and the flag from the collection and
+	// the estimates from its chunks.
+	EndDefragmentation(ctx context.Context, ns string, uuid bson.Binary) error
+}
+
 // defragmentations are those under way. The loop adds them and takes
 // migrations from them, the streams take actions and let phases follow each
 // other, commands abort them and ask how far they are.
 type defragmentations struct {
-	mu      sync.Mutex
+	mu      *sync.Mutex        // of the engine; each method takes it
 	running []*defragmentation // by UUID
 }
 

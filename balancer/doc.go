@@ -10,6 +10,12 @@
 //   - EventDriver, on virtual time: every wait is an entry of an event queue,
 //     so hours of balancing take milliseconds and repeat exactly.
 //
-// Both see the cluster through the Cluster interface, which the mock cluster
-// and a live one implement.
+// Both see the cluster through small interfaces, each declared beside the code
+// that uses it: Reader (reading.go), Mover (moving.go), Splitter (splits.go),
+// Journal (journal.go) and DefragmentationStore (defragment.go). A driver needs
+// them composed: Run a SharedCluster, EventDriver an EventCluster (cluster.go).
+// The mock cluster, a live one and the simulator implement them.
+//
+// The coroutines of the loop and of its streams, and whoever asks the loop
+// something, share one mutex (Loop.mu).
 package balancer

@@ -23,7 +23,7 @@ func (l *Loop) warnDraining() error {
 	if len(draining) == 0 {
 		return nil
 	}
-	if settings := l.Settings(); settings.Mode == catalog.ModeOff {
+	if settings := l.inForce(); settings.Mode == catalog.ModeOff {
 		l.cfg.Logger.Warn("shards are draining while the balancer is off", "id", 6434000, "shards", draining)
 		return nil
 	}

@@ -47,7 +47,7 @@ type eventThread struct {
 	queue   *Queue
 	cluster EventCluster
 	turn    func(now time.Time, result any) Step
-	done    func(context.Context, Cluster, policy.Action, policy.ActionResult)
+	done    func(context.Context, DefragmentationStore, policy.Action, policy.ActionResult)
 
 	cancel  func() // of the event that ends a Sleep or a Wait
 	waiting bool

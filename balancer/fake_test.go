@@ -2,7 +2,6 @@ package balancer_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -229,10 +228,6 @@ func (f *fakeCluster) Split(_ context.Context, s policy.Split) error {
 	return c.apply(pieces...)
 }
 
-func (f *fakeCluster) Move(context.Context, policy.Migration) error {
-	return errors.New("the event driver must not call Move")
-}
-
 func (f *fakeCluster) StartMove(m policy.Migration, done func(error)) {
 	f.moves, f.movedAt = append(f.moves, m), append(f.movedAt, f.queue.Now())
 	for _, id := range []catalog.ShardID{m.From, m.To} {
@@ -307,7 +302,7 @@ func (f *fakeCluster) LogAction(_ context.Context, what string, details bson.D) 
 // run turns a fresh loop on the fake's queue.
 func (f *fakeCluster) run(t testing.TB) *balancer.Loop {
 	t.Helper()
-	loop := balancer.NewLoop(balancer.Config{})
+	loop := balancer.NewLoop(balancer.Config{Location: time.Local})
 	driver := balancer.NewEventDriver(f.queue, loop, f)
 	driver.Start()
 	t.Cleanup(driver.Stop)
@@ -332,10 +327,6 @@ func moveText(m policy.Migration) string { return fmt.Sprintf("%s %s>%s", m.Name
 func (f *fakeCluster) LogChange(_ context.Context, what string) error {
 	f.changes = append(f.changes, what)
 	return nil
-}
-
-func (f *fakeCluster) Act(context.Context, policy.Action) policy.ActionResult {
-	return policy.ActionResult{Err: errors.New("the event driver must not call Act")}
 }
 
 // StartAction answers after actionTime what actionResult says; at once and

@@ -8,9 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"go.mongodb.org/mongo-driver/v2/bson"
-
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/policy"
 )
 
 // Timings of the main thread (spec 01 §1.8).
@@ -75,8 +74,14 @@ type Config struct {
 	Rand *rand.Rand
 	// Logger gets the log events of the spec, with their id as attribute.
 	Logger *slog.Logger
-	// Location is the time zone windows are read in; nil means local time.
+	// Location is the time zone windows are read in: that of the config server's
+	// primary for a balancer that stands for the cluster's own. It is mandatory,
+	// since a wrong one moves data at the wrong hours without a word.
 	Location *time.Location
+	// IgnoreMode lets the engine work while config.settings says that the
+	// cluster's own balancer is off, as it has to be beside an engine of ours.
+	// Windows and the auto-merger's own switch count all the same.
+	IgnoreMode bool
 	// Changed is called, without locks held, when a round begins or ends, so
 	// that whoever waits for a round can look at Status again.
 	Changed func()
@@ -101,29 +106,34 @@ type Loop struct {
 	movedLast      bool // the last round moved something: for older releases
 	lastDrainCheck time.Time
 
-	shared      sync.Mutex
-	settings    catalog.Settings
-	settingsSet int64 // how often settings were set
-	status      Status
+	streams *Streams
 
-	chance           sync.Mutex // of cfg.Rand
+	// mu is the one mutex of the engine. It guards what follows, cfg.Rand, and
+	// what both threads and the streams say that it guards. Nothing is called
+	// with it held that may wait or take another lock: no method of a Cluster,
+	// no Changed, Parameters or OnWake.
+	mu               sync.Mutex
+	settings         catalog.Settings
+	settingsSet      int64 // how often settings were set
+	status           Status
 	defragmentations defragmentations
-	merger           autoMerger
-	streams          *Streams
+	merger           policy.AutoMerger
 }
 
 // NewLoop makes a loop that begins with the start-up sequence (spec 01 §1.2).
+// It panics without a Location, which is a mistake of the program.
 func NewLoop(cfg Config) *Loop {
+	if cfg.Location == nil {
+		panic("balancer: Config.Location is missing")
+	}
 	if cfg.Parameters == nil {
 		cfg.Parameters = DefaultParameters
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	if cfg.Location == nil {
-		cfg.Location = time.Local
-	}
 	l := &Loop{cfg: cfg, settings: catalog.SettingsOf(cfg.Version)}
+	l.thread.mu, l.defragmentations.mu = &l.mu, &l.mu
 	l.begin(l.main)
 	l.streams = newStreams(l)
 	return l
@@ -148,39 +158,39 @@ func (l *Loop) Streams() *Streams { return l.streams }
 
 // Status reports whether a round is in progress and how many ended.
 func (l *Loop) Status() Status {
-	l.shared.Lock()
-	defer l.shared.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	return l.status
 }
 
-// Settings are those last read or set.
+// Settings are those last read or set, as the cluster has them.
 func (l *Loop) Settings() catalog.Settings {
-	l.shared.Lock()
-	defer l.shared.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	return l.settings
 }
 
 // SetSettings makes settings that a command has just read take effect, so
 // that a round in progress sees balancerStop at once (spec 01 §1.6).
 func (l *Loop) SetSettings(s catalog.Settings) {
-	l.shared.Lock()
+	l.mu.Lock()
 	l.settings = s
 	l.settingsSet++
-	l.shared.Unlock()
+	l.mu.Unlock()
 }
 
 // settingsNow are the settings and how often they were set so far.
 func (l *Loop) settingsNow() (catalog.Settings, int64) {
-	l.shared.Lock()
-	defer l.shared.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	return l.settings, l.settingsSet
 }
 
 // setSettingsUnless sets settings that were read while nobody else set any:
 // a command that comes meanwhile has read newer ones.
 func (l *Loop) setSettingsUnless(set int64, s catalog.Settings) bool {
-	l.shared.Lock()
-	defer l.shared.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if l.settingsSet != set {
 		return false
 	}
@@ -192,8 +202,17 @@ func (l *Loop) setSettingsUnless(set int64, s catalog.Settings) bool {
 // enabled is the enabled check of a round: mode full, inside the window, no
 // termination asked for.
 func (l *Loop) enabled() bool {
-	s := l.Settings()
+	s := l.inForce()
 	return !l.terminated() && s.ShouldBalance(l.now.In(l.cfg.Location))
+}
+
+// inForce are the settings that this engine obeys.
+func (l *Loop) inForce() catalog.Settings {
+	s := l.Settings()
+	if l.cfg.IgnoreMode {
+		s.Mode = catalog.ModeFull
+	}
+	return s
 }
 
 // main is the life of the main thread (spec 01 §1.2).
@@ -244,25 +263,18 @@ func (l *Loop) logSettings(before, now catalog.Settings) {
 	}
 }
 
-// LoadSettings reads config.settings over the settings known so far and gives
-// what is in effect afterwards, also when it fails half way.
-func LoadSettings(ctx context.Context, c Cluster, known catalog.Settings) (catalog.Settings, error) {
-	err := known.Load(func(id string) (bson.Raw, error) { return c.Setting(ctx, id) })
-	return known, err
-}
-
 func (l *Loop) beginRound() {
-	l.shared.Lock()
+	l.mu.Lock()
 	l.status.InRound = true
-	l.shared.Unlock()
+	l.mu.Unlock()
 	l.changed()
 }
 
 func (l *Loop) endRound() {
-	l.shared.Lock()
+	l.mu.Lock()
 	l.status.InRound = false
 	l.status.Rounds++
-	l.shared.Unlock()
+	l.mu.Unlock()
 	l.changed()
 }
 
@@ -273,8 +285,8 @@ func (l *Loop) changed() {
 }
 
 func (l *Loop) shuffle(n int, swap func(i, j int)) {
-	l.chance.Lock()
-	defer l.chance.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if l.cfg.Rand != nil {
 		l.cfg.Rand.Shuffle(n, swap)
 	}
@@ -282,8 +294,8 @@ func (l *Loop) shuffle(n int, swap func(i, j int)) {
 
 // intn is a number below n.
 func (l *Loop) intn(n int) int {
-	l.chance.Lock()
-	defer l.chance.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if l.cfg.Rand == nil {
 		return 0
 	}

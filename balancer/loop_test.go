@@ -280,7 +280,7 @@ func TestMigrationsOfARoundAreDisjoint(t *testing.T) {
 func TestTerminateEndsTheLoop(t *testing.T) {
 	f := newFake("a", "b", "c")
 	f.add(t, "db.c", 1000, 0, 0)
-	loop := balancer.NewLoop(balancer.Config{})
+	loop := balancer.NewLoop(balancer.Config{Location: time.Local})
 	driver := balancer.NewEventDriver(f.queue, loop, f)
 	driver.Start()
 	f.advance(3 * time.Second)

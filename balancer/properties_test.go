@@ -73,7 +73,7 @@ func TestBalancingMovesLittleMoreThanItMust(t *testing.T) {
 		}
 		var moved int64
 		s.onMove = func(bytes int64) { moved += bytes }
-		driver := balancer.NewEventDriver(s.queue, balancer.NewLoop(balancer.Config{}), s)
+		driver := balancer.NewEventDriver(s.queue, balancer.NewLoop(balancer.Config{Location: time.Local}), s)
 		driver.Start()
 		defer driver.Stop()
 		if !s.rest(24 * time.Hour) {
@@ -133,7 +133,7 @@ func TestDefragmentationEndsWithFewChunks(t *testing.T) {
 		s.coll.entry.Defragment = true
 		reachable := s.reachable()
 		total := s.total()
-		driver := balancer.NewEventDriver(s.queue, balancer.NewLoop(balancer.Config{}), s)
+		driver := balancer.NewEventDriver(s.queue, balancer.NewLoop(balancer.Config{Location: time.Local}), s)
 		driver.Start()
 		defer driver.Stop()
 		for range 24 * 60 {

@@ -19,6 +19,7 @@ import (
 // runConfig turns a loop on the fake's queue.
 func (f *fakeCluster) runConfig(t testing.TB, cfg balancer.Config) *balancer.Loop {
 	t.Helper()
+	cfg.Location = time.Local
 	loop := balancer.NewLoop(cfg)
 	driver := balancer.NewEventDriver(f.queue, loop, f)
 	driver.Start()

@@ -9,7 +9,7 @@ import (
 // Run turns the loop and its streams on real time until ctx ends. It blocks;
 // it starts one goroutine for the streams and one for each migration and
 // action under way, and waits for all of them before it returns.
-func Run(ctx context.Context, l *Loop, c Cluster) {
+func Run(ctx context.Context, l *Loop, c SharedCluster) {
 	defer l.Close()
 	stop := context.AfterFunc(ctx, l.Terminate)
 	defer stop()
@@ -27,14 +27,14 @@ func Run(ctx context.Context, l *Loop, c Cluster) {
 			result = nil
 			sleepUntil(ctx, step.Until)
 		case Call:
-			result = step.Do(ctx, c)
+			c.With(func(c Cluster) { result = step.Do(ctx, c) })
 		case Moves:
 			result = moveAll(ctx, c, step)
 		}
 	}
 }
 
-func runStreams(ctx context.Context, s *Streams, c Cluster) {
+func runStreams(ctx context.Context, s *Streams, c SharedCluster) {
 	woken := make(chan struct{}, 1)
 	s.OnWake(func() {
 		select {
@@ -57,9 +57,12 @@ func runStreams(ctx context.Context, s *Streams, c Cluster) {
 			waitUntil(ctx, woken, step.Until)
 			result = nil
 		case Call:
-			result = step.Do(ctx, c)
+			c.With(func(c Cluster) { result = step.Do(ctx, c) })
 		case Act:
-			actions.Go(func() { s.Done(ctx, c, step.Action, c.Act(ctx, step.Action)) })
+			actions.Go(func() {
+				ended := c.Act(ctx, step.Action)
+				c.With(func(c Cluster) { s.Done(ctx, c, step.Action, ended) })
+			})
 			result = nil
 		}
 	}
@@ -83,7 +86,7 @@ func waitUntil(ctx context.Context, signal <-chan struct{}, until time.Time) {
 	}
 }
 
-func moveAll(ctx context.Context, c Cluster, step Moves) []error {
+func moveAll(ctx context.Context, c SharedCluster, step Moves) []error {
 	results := make([]error, len(step.Migrations))
 	var wg sync.WaitGroup
 	for i, m := range step.Migrations {

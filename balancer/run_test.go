@@ -2,6 +2,7 @@ package balancer_test
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -28,6 +29,17 @@ func (c *timedCluster) Move(ctx context.Context, m policy.Migration) error {
 	c.moves = append(c.moves, m)
 	c.move(m)
 	return nil
+}
+
+func (c *timedCluster) Act(_ context.Context, a policy.Action) policy.ActionResult {
+	return policy.ActionResult{Err: fmt.Errorf("nobody asked for the action %s", a.Kind)}
+}
+
+// With lets one exchange in at a time.
+func (c *timedCluster) With(exchange func(balancer.Cluster)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	exchange(c.fakeCluster)
 }
 
 func TestRunOnRealTime(t *testing.T) {

@@ -190,6 +190,7 @@ func (s *simulated) EndDefragmentation(ctx context.Context, ns string, uuid bson
 // start turns a loop on the cluster's queue.
 func (s *simulated) start(t testing.TB, cfg balancer.Config) *balancer.Loop {
 	t.Helper()
+	cfg.Location = time.Local
 	loop := balancer.NewLoop(cfg)
 	driver := balancer.NewEventDriver(s.queue, loop, s)
 	driver.Start()

@@ -4,9 +4,28 @@ import (
 	"context"
 	"errors"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/policy"
 )
+
+// Splitter splits chunks, and marks what can't be split or moved.
+type Splitter interface {
+	// Split asks the owning shard to split a chunk (spec 01 §5.3).
+	Split(ctx context.Context, s policy.Split) error
+
+	// SplitPoint asks the owner of the chunk containing the migration's lower
+	// bound for one split point of the whole chunk (spec 01 §10.1): the chunk,
+	// and the point, which is zero when there is none.
+	SplitPoint(ctx context.Context, m policy.Migration) (policy.Split, error)
+
+	// MarkJumbo flags the chunk with this lower bound, without a new version.
+	MarkJumbo(ctx context.Context, ns string, min catalog.Key) error
+
+	// SwitchOffBalancing sets noBalance in the entry of a collection (spec 01
+	// §1.6).
+	SwitchOffBalancing(ctx context.Context, ns string) error
+}
 
 // splitAtZones splits chunks at zone boundaries, for every sharded collection
 // whatever its switches say (spec 01 §5.2 and §5.3). Refusals are warnings;

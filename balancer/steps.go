@@ -2,6 +2,7 @@ package balancer
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"shardsh/balancer/policy"
@@ -52,16 +53,22 @@ type callResult[T any] struct {
 	err   error
 }
 
-// call yields one exchange and gives its result. It fails with errTerminated
-// when the thread is being torn down instead.
+// call yields one exchange and returns its result. It fails with errTerminated
+// when the thread is being torn down instead. A driver that resumes with
+// anything but what Do returned is mistaken: call panics and names the exchange.
 func call[T any](t *thread, name string, do func(ctx context.Context, c Cluster) (T, error)) (T, error) {
 	step := Call{Name: name, Do: func(ctx context.Context, c Cluster) any {
 		v, err := do(ctx, c)
 		return callResult[T]{value: v, err: err}
 	}}
-	result, ok := t.yield(step).(callResult[T])
+	answer, resumed := t.yield(step)
+	if !resumed {
+		var none T
+		return none, errTerminated
+	}
+	result, ok := answer.(callResult[T])
 	if !ok {
-		return result.value, errTerminated
+		panic(fmt.Sprintf("balancer: the call %q was resumed with a %T, not with what Do returned", name, answer))
 	}
 	return result.value, result.err
 }

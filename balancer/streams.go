@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"sync"
 	"time"
 
 	"shardsh/balancer/mongoerr"
@@ -32,14 +31,14 @@ type Streams struct {
 	lastThrottled time.Time
 	backoff       time.Duration
 
-	shared      sync.Mutex
+	// Guarded by the mutex of the engine.
 	updated     bool
 	outstanding int
 	woken       func() // of the driver; nil until it sets one
 }
 
 func newStreams(l *Loop) *Streams {
-	s := &Streams{loop: l, updated: true}
+	s := &Streams{thread: thread{mu: &l.mu}, loop: l, updated: true}
 	s.begin(s.main)
 	return s
 }
@@ -47,23 +46,23 @@ func newStreams(l *Loop) *Streams {
 // OnWake sets what resumes the streams while they Wait. It may be called from
 // any goroutine, also when they do not wait.
 func (s *Streams) OnWake(f func()) {
-	s.shared.Lock()
+	s.mu.Lock()
 	s.woken = f
-	s.shared.Unlock()
+	s.mu.Unlock()
 }
 
 // wake tells the streams that there may be something to do.
 func (s *Streams) wake() {
-	s.shared.Lock()
+	s.mu.Lock()
 	s.updated = true
-	s.shared.Unlock()
+	s.mu.Unlock()
 	s.notify()
 }
 
 func (s *Streams) notify() {
-	s.shared.Lock()
+	s.mu.Lock()
 	woken := s.woken
-	s.shared.Unlock()
+	s.mu.Unlock()
 	if woken != nil {
 		woken()
 	}
@@ -97,30 +96,30 @@ func (s *Streams) wait(failed bool) {
 	for !s.ready() && !s.terminated() && (until.IsZero() || s.now.Before(until)) {
 		s.yield(Wait{until})
 	}
-	s.shared.Lock()
+	s.mu.Lock()
 	s.updated = false
-	s.shared.Unlock()
+	s.mu.Unlock()
 }
 
 func (s *Streams) ready() bool {
-	s.shared.Lock()
-	defer s.shared.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	return s.updated && s.outstanding <= maxOutstanding
 }
 
 // count changes the number of actions under way; a new one is a reason to
 // look for another.
 func (s *Streams) count(by int) {
-	s.shared.Lock()
+	s.mu.Lock()
 	s.outstanding += by
 	s.updated = s.updated || by > 0
-	s.shared.Unlock()
+	s.mu.Unlock()
 }
 
 // next asks the active streams in a random order for one action. The error is
 // that of the last stream that failed, also when another one had an action.
 func (s *Streams) next() (policy.Action, bool, error) {
-	settings := s.loop.Settings()
+	settings := s.loop.inForce()
 	now := s.now.In(s.loop.cfg.Location)
 	var streams []func() (policy.Action, bool, error)
 	if settings.ShouldAutoMerge(now) {
@@ -147,10 +146,11 @@ func (s *Streams) next() (policy.Action, bool, error) {
 }
 
 func (s *Streams) mergerAction() (policy.Action, bool, error) {
-	merger := &s.loop.merger
-	s.loop.checkAutoMergeRound(&s.thread)
-	wants := false
-	merger.do(func(m *policy.AutoMerger) []policy.MergerEvent { wants = m.WantsWork(); return nil })
+	l := s.loop
+	l.checkAutoMergeRound(&s.thread)
+	l.mu.Lock()
+	wants := l.merger.WantsWork()
+	l.mu.Unlock()
 	if wants {
 		work, err := call(&s.thread, "mergeable", func(ctx context.Context, c Cluster) ([]policy.MergeWork, error) {
 			return c.Mergeable(ctx)
@@ -158,15 +158,14 @@ func (s *Streams) mergerAction() (policy.Action, bool, error) {
 		if err != nil {
 			return policy.Action{}, false, err
 		}
-		merger.do(func(m *policy.AutoMerger) []policy.MergerEvent { m.GiveWork(work); return nil })
+		l.mu.Lock()
+		l.merger.GiveWork(work)
+		l.mu.Unlock()
 	}
-	var action policy.Action
-	var ok bool
-	events := merger.do(func(m *policy.AutoMerger) (events []policy.MergerEvent) {
-		action, ok, events = m.Next()
-		return events
-	})
-	s.loop.logMerger(&s.thread, events)
+	l.mu.Lock()
+	action, ok, events := l.merger.Next()
+	l.mu.Unlock()
+	l.logMerger(&s.thread, events)
 	return action, ok, nil
 }
 
@@ -197,9 +196,9 @@ func (s *Streams) defragmentationAction() (policy.Action, bool, error) {
 func (s *Streams) actionOf(d *defragmentation) (policy.Action, bool, error) {
 	running := &s.loop.defragmentations
 	for {
-		running.mu.Lock()
+		s.mu.Lock()
 		complete, next := d.phase.Complete(), d.phase.Next()
-		running.mu.Unlock()
+		s.mu.Unlock()
 		if !complete {
 			break
 		}
@@ -211,12 +210,12 @@ func (s *Streams) actionOf(d *defragmentation) (policy.Action, bool, error) {
 			running.remove(d)
 			return policy.Action{}, false, nil
 		}
-		running.mu.Lock()
+		s.mu.Lock()
 		d.phase = phase
-		running.mu.Unlock()
+		s.mu.Unlock()
 	}
-	running.mu.Lock()
-	defer running.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	action, ok := d.phase.NextAction()
 	return action, ok, nil
 }
@@ -239,8 +238,9 @@ func (s *Streams) throttle(a policy.Action) {
 	s.lastThrottled = s.now
 }
 
-// Done takes over how an action ended. It may be called from any goroutine.
-func (s *Streams) Done(ctx context.Context, c Cluster, a policy.Action, r policy.ActionResult) {
+// Done takes over how an action ended. It may be called from any goroutine, with
+// a lock of the cluster's held.
+func (s *Streams) Done(ctx context.Context, store DefragmentationStore, a policy.Action, r policy.ActionResult) {
 	s.count(-1)
 	if a.Kind == policy.MergeAll {
 		s.mergeAllDone(ctx, a, r)
@@ -249,7 +249,7 @@ func (s *Streams) Done(ctx context.Context, c Cluster, a policy.Action, r policy
 	var measured *policy.Measurement
 	s.loop.defragmentations.do(a.UUID, func(p policy.Phase) { measured = p.ActionDone(a, r) })
 	if measured != nil {
-		if err := c.SetEstimate(ctx, a.Namespace, a.UUID, *measured); err != nil {
+		if err := store.SetEstimate(ctx, a.Namespace, a.UUID, *measured); err != nil {
 			// Phase 2 will notice, and nobody is woken (spec 02 §2.4).
 			s.loop.cfg.Logger.Warn("the size of a chunk was not stored", "id", 6172703, "ns", a.Namespace, "error", err)
 			s.notify()
@@ -267,8 +267,9 @@ func (s *Streams) mergeAllDone(ctx context.Context, a policy.Action, r policy.Ac
 		}
 		s.loop.cfg.Logger.Log(ctx, level, "merging all chunks of a shard failed", "id", 7312600, "ns", a.Namespace, "shard", a.Shard, "error", r.Err)
 	}
-	wake := false
-	s.loop.merger.do(func(m *policy.AutoMerger) []policy.MergerEvent { wake = m.Done(a, r); return nil })
+	s.mu.Lock()
+	wake := s.loop.merger.Done(a, r)
+	s.mu.Unlock()
 	if wake {
 		s.wake()
 	} else {

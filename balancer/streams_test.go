@@ -269,7 +269,7 @@ func TestDefragmentationGoesOnAfterStepDown(t *testing.T) {
 		if step > 500 {
 			t.Fatalf("not done after %d terms, in phase %q with %d chunks", step, c.entry.DefragmentationPhase, c.table.Len())
 		}
-		loop := balancer.NewLoop(balancer.Config{})
+		loop := balancer.NewLoop(balancer.Config{Location: time.Local})
 		driver := balancer.NewEventDriver(f.queue, loop, f)
 		driver.Start()
 		f.advance(time.Duration(step%13) * 700 * time.Millisecond)

@@ -68,7 +68,7 @@ func TestStreamsTrap05WhichStreamIsAskedFirst(t *testing.T) {
 			f.defragment(t, ns, 1)
 		}
 		f.noReplies = true
-		loop := balancer.NewLoop(balancer.Config{Rand: rand.New(rand.NewPCG(seed, 2))})
+		loop := balancer.NewLoop(balancer.Config{Location: time.Local, Rand: rand.New(rand.NewPCG(seed, 2))})
 		driver := balancer.NewEventDriver(f.queue, loop, f)
 		driver.Start()
 		f.advance(time.Minute)

@@ -18,8 +18,8 @@ type thread struct {
 	result any
 	emit   func(Step) bool
 
-	mu          sync.Mutex
-	terminating bool
+	mu          *sync.Mutex // of the engine
+	terminating bool        // guarded by mu
 }
 
 // begin makes main the coroutine. Nothing of it runs before the first Resume.
@@ -59,15 +59,15 @@ func (t *thread) terminated() bool {
 	return t.terminating
 }
 
-// yield hands a step to the driver and gives its result; nil when the thread
-// is being torn down.
-func (t *thread) yield(s Step) any {
+// yield hands a step to the driver and returns the result that the thread is
+// resumed with. It is not resumed when it is being torn down instead.
+func (t *thread) yield(s Step) (result any, resumed bool) {
 	t.result = nil
 	if !t.emit(s) {
 		t.Terminate()
-		return nil
+		return nil, false
 	}
-	return t.result
+	return t.result, true
 }
 
 // sleep waits for d, unless the thread terminates first.

@@ -37,7 +37,7 @@ func TestStreamsTrap02BothThrottlesShareOneClock(t *testing.T) {
 func (c throttleCase) play(t *testing.T) {
 	start := time.Unix(1000, 0)
 	at := func(ms int64) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
-	s := newStreams(NewLoop(Config{}))
+	s := newStreams(NewLoop(Config{Location: time.Local}))
 	defer s.Close()
 	var issued []time.Duration
 	s.begin(func() {

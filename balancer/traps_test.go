@@ -25,6 +25,7 @@ import (
 // steps with the time since the start; before each exchange it calls look.
 func (f *fakeCluster) traced(t *testing.T, cfg balancer.Config, rounds int64, look func(name string)) (names []string) {
 	t.Helper()
+	cfg.Location = time.Local
 	loop := balancer.NewLoop(cfg)
 	defer loop.Close()
 	var result any

@@ -55,6 +55,9 @@ type SnapshotParts struct {
 	// Changes and Actions are the entries of config.changelog and
 	// config.actionlog of the last LogSpan, oldest first.
 	Changes, Actions []LogEntry
+	// Outcomes count how migrations ended, where the reader asked for that in
+	// place of the entries of the change log; else nil.
+	Outcomes *Outcomes
 
 	// Config has the documents of config's small collections as they were
 	// stored, by collection: settings, shards, databases, collections, tags,
@@ -86,9 +89,10 @@ type Source struct {
 
 // Gap is something that a reader could not get.
 type Gap struct {
-	What   string  // such as "sizes" or "changelog"
-	Shard  ShardID // empty when it is not about one shard
-	Reason string
+	What      string  // such as "sizes" or "changelog"
+	Shard     ShardID // empty when it is not about one shard
+	Namespace string  // empty when it is not about one collection
+	Reason    string
 }
 
 // ShardState is a shard with what the reader learned about it beyond its entry.
@@ -97,6 +101,9 @@ type ShardState struct {
 	// Unreachable is why the shard did not answer; empty when it did, or was
 	// not asked.
 	Unreachable string
+	// Reported is what shardDrainingStatus says; nil when nobody asked, and
+	// before 8.3.
+	Reported *ReportedDrain
 }
 
 // Database is an entry of config.databases.

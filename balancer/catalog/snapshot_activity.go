@@ -44,6 +44,33 @@ type ActiveResharding struct {
 	Remaining time.Duration
 }
 
+// ReportedDrain is the server's own account of a draining (spec 03 §1.5).
+type ReportedDrain struct {
+	// State is notDraining, ongoing, drainingComplete or pendingDataCleanup.
+	State string
+	// Chunks counts those that are left, unsharded collections included; Jumbo
+	// those of them with the flag.
+	Chunks, Jumbo int64
+	// Databases have the shard as their primary, Collections are unsharded ones
+	// that lie on it.
+	Databases, Collections []string
+}
+
+// Outcomes count how the migrations after a moment ended.
+type Outcomes struct {
+	Since  time.Time
+	Counts []Outcome
+}
+
+// Outcome counts the migrations that ended alike.
+type Outcome struct {
+	// Error is what the donor wrote down, "aborted" where it gave no reason;
+	// empty for migrations that succeeded, whose shards are not told apart.
+	Error    string
+	From, To ShardID
+	Count    int64
+}
+
 // LogEntry is a document of config.changelog or config.actionlog. Raw is the
 // whole of it.
 type LogEntry struct {

@@ -1,13 +1,22 @@
 package catalog
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
 // CollectionState is a collection of a Snapshot: its entry, its chunks and
 // zones, and what lies where.
+//
+// A reader that is only asked for an overview leaves Table nil and counts
+// chunks instead; it leaves Zones nil as well, and what zones there are is in
+// the documents of config.tags.
 type CollectionState struct {
 	Collection
 	Table *RoutingTable
 	Zones *ZoneSet // nil = none
+	// Counts are the chunks by shard, for when there is no Table.
+	Counts map[ShardID]ChunkCount
 
 	// Sizes is what each shard has of the collection. A shard without an entry
 	// did not tell.
@@ -17,6 +26,35 @@ type CollectionState struct {
 
 	// Reported is what balancerCollectionStatus says; nil when nobody asked.
 	Reported *ReportedStatus
+}
+
+// ChunkCount is how many chunks a shard has of a collection.
+type ChunkCount struct{ Chunks, Jumbo int64 }
+
+// CountOn returns how many chunks of the collection a shard has.
+func (c *CollectionState) CountOn(id ShardID) ChunkCount {
+	if c.Table == nil {
+		return c.Counts[id]
+	}
+	return ChunkCount{Chunks: int64(c.Table.Count(id)), Jumbo: int64(c.Table.JumboCount(id))}
+}
+
+// Owners returns the shards that have chunks of the collection, by id.
+func (c *CollectionState) Owners() []ShardID {
+	if c.Table != nil {
+		return c.Table.Owners()
+	}
+	return slices.Sorted(maps.Keys(c.Counts))
+}
+
+// Count returns how many chunks the collection has.
+func (c *CollectionState) Count() ChunkCount {
+	var sum ChunkCount
+	for _, id := range c.Owners() {
+		n := c.CountOn(id)
+		sum.Chunks, sum.Jumbo = sum.Chunks+n.Chunks, sum.Jumbo+n.Jumbo
+	}
+	return sum
 }
 
 // ShardData is what a shard has of a collection. Owned data belong to the

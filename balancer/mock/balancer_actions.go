@@ -38,7 +38,7 @@ func (e engine) StartAction(a policy.Action, done func(policy.ActionResult)) {
 	e.c.after(takes+e.c.lag(a.Shard), act)
 }
 
-// Act is for a caller that may wait; the event driver uses StartAction.
+// Act waits, as no event may: the event driver uses StartAction.
 func (e engine) Act(ctx context.Context, a policy.Action) policy.ActionResult {
 	var result policy.ActionResult
 	ended := false
@@ -60,7 +60,7 @@ func (c *Cluster) act(a policy.Action) policy.ActionResult {
 	case a.Kind == policy.MergeAll && !ok:
 		return policy.ActionResult{Err: mongoerr.New(mongoerr.ConflictingOperationInProgress, "collection %s is gone", a.Namespace)}
 	case a.Kind == policy.MergeAll:
-		merged, err := c.MergeAll(coll, a.Shard, MergeLimits{
+		merged, err := c.MergeAll(coll, a.Shard, policy.MergeLimits{
 			Chunks: autoMergeMost, Time: c.parameters.Milliseconds("autoMergerMaxTimeProcessingChunksMS"),
 		})
 		return policy.ActionResult{Merged: merged, Err: err}
@@ -187,30 +187,4 @@ func (c *Cluster) changeDefragmented(ns string, uuid bson.Binary, change func(*b
 	}
 	_, err = c.configModify(configCollections, ns, change)
 	return err
-}
-
-func (l lockedEngine) LogChange(ctx context.Context, what string) error {
-	return l.do(func(e engine) error { return e.LogChange(ctx, what) })
-}
-
-func (l lockedEngine) Act(ctx context.Context, a policy.Action) policy.ActionResult {
-	l.c.Lock()
-	defer l.c.Unlock()
-	return engine(l).Act(ctx, a)
-}
-
-func (l lockedEngine) Mergeable(ctx context.Context) ([]policy.MergeWork, error) {
-	return locked(l.c, func(e engine) ([]policy.MergeWork, error) { return e.Mergeable(ctx) })
-}
-
-func (l lockedEngine) SetEstimate(ctx context.Context, ns string, uuid bson.Binary, m policy.Measurement) error {
-	return l.do(func(e engine) error { return e.SetEstimate(ctx, ns, uuid, m) })
-}
-
-func (l lockedEngine) SetDefragmentationPhase(ctx context.Context, ns string, uuid bson.Binary, phase policy.PhaseName) error {
-	return l.do(func(e engine) error { return e.SetDefragmentationPhase(ctx, ns, uuid, phase) })
-}
-
-func (l lockedEngine) EndDefragmentation(ctx context.Context, ns string, uuid bson.Binary) error {
-	return l.do(func(e engine) error { return e.EndDefragmentation(ctx, ns, uuid) })
 }

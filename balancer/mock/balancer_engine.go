@@ -13,7 +13,7 @@ import (
 )
 
 // engine is the cluster as the balancer sees it, for a caller that holds the
-// lock: the event driver, and the status command.
+// lock: the event driver, the status command, and a sharedEngine.
 type engine struct{ c *Cluster }
 
 var _ balancer.EventCluster = engine{}
@@ -58,7 +58,13 @@ func (e engine) DataSizes(_ context.Context, colls []catalog.Collection) (map[st
 	return sizes, nil
 }
 
-func (e engine) Split(_ context.Context, s policy.Split) error {
+// Split waits on real time for a migration off the shard. An event must not.
+func (e engine) Split(ctx context.Context, s policy.Split) error {
+	if e.c.realTime {
+		if err := e.c.AwaitDonation(ctx, time.Time{}, s.Namespace, s.Shard); err != nil {
+			return err
+		}
+	}
 	coll, ok, err := e.c.Tracked(s.Namespace)
 	if err != nil {
 		return err
@@ -117,7 +123,7 @@ func (e engine) chosen(m policy.Migration) (catalog.Collection, error) {
 	return coll, nil
 }
 
-// Move is for a caller that may wait; the event driver uses StartMove.
+// Move waits, as no event may: the event driver uses StartMove.
 func (e engine) Move(ctx context.Context, m policy.Migration) error {
 	var result error
 	ended := false
@@ -168,69 +174,29 @@ func (e engine) LogAction(_ context.Context, what string, details bson.D) error 
 	return nil
 }
 
-// lockedEngine takes the lock for every call: the goroutine driver's view.
-type lockedEngine struct{ c *Cluster }
+// sharedEngine is the cluster as the goroutine driver sees it: every exchange
+// takes the lock, and so does what waits, which gives it away meanwhile.
+type sharedEngine struct{ c *Cluster }
 
-var _ balancer.Cluster = lockedEngine{}
+var _ balancer.SharedCluster = sharedEngine{}
 
-func locked[T any](c *Cluster, do func(engine) (T, error)) (T, error) {
-	c.Lock()
-	defer c.Unlock()
-	return do(engine{c})
+// Engine is the cluster as an engine on goroutines of its own sees it. The
+// caller does not hold the lock.
+func (c *Cluster) Engine() balancer.SharedCluster { return sharedEngine{c} }
+
+func (s sharedEngine) With(exchange func(balancer.Cluster)) {
+	s.c.Lock()
+	defer s.c.Unlock()
+	defer s.c.persist()
+	exchange(engine(s))
 }
 
-func (l lockedEngine) Setting(ctx context.Context, id string) (bson.Raw, error) {
-	return locked(l.c, func(e engine) (bson.Raw, error) { return e.Setting(ctx, id) })
+func (s sharedEngine) Move(ctx context.Context, m policy.Migration) (err error) {
+	s.With(func(balancer.Cluster) { err = engine(s).Move(ctx, m) })
+	return err
 }
 
-func (l lockedEngine) Shards(ctx context.Context) ([]catalog.Shard, error) {
-	return locked(l.c, func(e engine) ([]catalog.Shard, error) { return e.Shards(ctx) })
-}
-
-func (l lockedEngine) Collections(ctx context.Context) ([]catalog.Collection, error) {
-	return locked(l.c, func(e engine) ([]catalog.Collection, error) { return e.Collections(ctx) })
-}
-
-func (l lockedEngine) Routing(ctx context.Context, ns string) (balancer.Routing, error) {
-	return locked(l.c, func(e engine) (balancer.Routing, error) { return e.Routing(ctx, ns) })
-}
-
-func (l lockedEngine) DataSizes(ctx context.Context, colls []catalog.Collection) (map[string]map[catalog.ShardID]int64, error) {
-	return locked(l.c, func(e engine) (map[string]map[catalog.ShardID]int64, error) { return e.DataSizes(ctx, colls) })
-}
-
-func (l lockedEngine) SplitPoint(ctx context.Context, m policy.Migration) (policy.Split, error) {
-	return locked(l.c, func(e engine) (policy.Split, error) { return e.SplitPoint(ctx, m) })
-}
-
-func (l lockedEngine) Split(ctx context.Context, s policy.Split) error {
-	return l.do(func(e engine) error {
-		if err := e.c.AwaitDonation(ctx, time.Time{}, s.Namespace, s.Shard); err != nil {
-			return err
-		}
-		return e.Split(ctx, s)
-	})
-}
-
-func (l lockedEngine) Move(ctx context.Context, m policy.Migration) error {
-	return l.do(func(e engine) error { return e.Move(ctx, m) })
-}
-
-func (l lockedEngine) MarkJumbo(ctx context.Context, ns string, min catalog.Key) error {
-	return l.do(func(e engine) error { return e.MarkJumbo(ctx, ns, min) })
-}
-
-func (l lockedEngine) SwitchOffBalancing(ctx context.Context, ns string) error {
-	return l.do(func(e engine) error { return e.SwitchOffBalancing(ctx, ns) })
-}
-
-func (l lockedEngine) LogAction(ctx context.Context, what string, details bson.D) error {
-	return l.do(func(e engine) error { return e.LogAction(ctx, what, details) })
-}
-
-func (l lockedEngine) do(run func(engine) error) error {
-	l.c.Lock()
-	defer l.c.Unlock()
-	defer l.c.persist()
-	return run(engine(l))
+func (s sharedEngine) Act(ctx context.Context, a policy.Action) (result policy.ActionResult) {
+	s.With(func(balancer.Cluster) { result = engine(s).Act(ctx, a) })
+	return result
 }

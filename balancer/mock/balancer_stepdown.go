@@ -57,6 +57,7 @@ func (c *Cluster) startBalancer() {
 		Parameters: c.engineParameters,
 		Rand:       rand.New(rand.NewPCG(c.seed, 0xba19+uint64(c.term))),
 		Logger:     c.logger,
+		Location:   time.Local, // the config server's zone is this machine's
 	}
 	if !c.realTime {
 		c.loop = balancer.NewLoop(cfg)
@@ -90,7 +91,7 @@ func (c *Cluster) runBalancer(loop *balancer.Loop) {
 		case <-joined:
 		case <-ctx.Done():
 		}
-		balancer.Run(ctx, loop, lockedEngine{c})
+		balancer.Run(ctx, loop, sharedEngine{c})
 	})
 }
 

@@ -69,7 +69,7 @@ func (c *Cluster) commitSplit(known catalog.Collection, shard catalog.ShardID, m
 		return err
 	}
 	before := table.Version().ChunkVersion
-	pieces := c.pieces(chunk, points, before)
+	pieces := c.commits().Split(table, chunk, points)
 	if err := c.putChunks(ns, pieces...); err != nil {
 		return err
 	}
@@ -103,30 +103,6 @@ func checkSplitPoints(p catalog.KeyPattern, chunk catalog.Chunk, points []catalo
 		last = point
 	}
 	return nil
-}
-
-// pieces are the chunks a split makes: the first keeps the id, every one gets
-// the next minor version and an explicit jumbo: false (spec 02 §6.3, §6.4).
-func (c *Cluster) pieces(chunk catalog.Chunk, points []catalog.Key, version catalog.ChunkVersion) []catalog.Chunk {
-	bounds := append(slices.Clone(points), chunk.Max)
-	pieces := make([]catalog.Chunk, 0, len(bounds))
-	min := chunk.Min
-	for i, max := range bounds {
-		piece := chunk
-		piece.Min, piece.Max = min, max
-		version.Minor++
-		piece.Version = version
-		if c.release != catalog.Release50 {
-			piece.Jumbo = catalog.JumboFalse // 5.0 keeps the flag (spec 01 §10.2)
-		}
-		piece.Estimate = 0
-		if i > 0 {
-			piece.ID = c.NewObjectID()
-		}
-		pieces = append(pieces, piece)
-		min = max
-	}
-	return pieces
 }
 
 func (c *Cluster) logSplit(ns string, table *catalog.RoutingTable, chunk catalog.Chunk, pieces []catalog.Chunk, version catalog.ChunkVersion) {

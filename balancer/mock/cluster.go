@@ -115,11 +115,9 @@ type Cluster struct {
 	// users are those of the router, by database and name.
 	users map[string][]byte
 
-	disk  *disk   // nil keeps nothing
-	notes []entry // what goes to the disk with the next changes
+	disk *keeper // nil keeps nothing
 	// writes were kept by a router before the cluster was opened.
-	writes     []KeptWrite
-	diskClosed bool
+	writes []KeptWrite
 	// replaced counts how often the whole state was: what waits for something
 	// of the state before waits in vain.
 	replaced int

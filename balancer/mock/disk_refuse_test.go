@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"shardsh/balancer/mock/disk"
 )
 
 // What can't be opened says why and where, and changes nothing.
@@ -31,7 +33,7 @@ func TestDiskRefuses(t *testing.T) {
 	}
 	refused(t, Config{DBPath: filepath.Join(snapshot, "below")}, "dbpath", "not a directory")
 
-	text := filepath.Join(t.TempDir(), diskFile)
+	text := filepath.Join(t.TempDir(), disk.FileName)
 	if err := os.WriteFile(text, []byte(strings.Repeat("this is no database\n", 1000)), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -58,29 +60,27 @@ func TestNewerFormat(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Close()
-	d, err := openDisk(dir)
+	d, err := disk.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = d.apply([]entry{{bucketMeta, []byte(metaFormat), numberKey(formatVersion + 1)}})
-	if err := errors.Join(err, d.close()); err != nil {
+	format := disk.NumberKey(disk.FormatVersion + 1)
+	d.Add([]disk.Entry{{Bucket: disk.BucketMeta, Key: []byte(disk.MetaFormat), Value: format}})
+	if err := d.Close(); err != nil {
 		t.Fatal(err)
 	}
 	refused(t, Config{DBPath: dir}, "written by a newer shardsh", dir)
-	if err := checkFormat("it", formatVersion); err != nil {
-		t.Error(err)
-	}
 }
 
 // A process that dies while it writes a new cluster leaves nothing that counts.
 func TestUnfinishedBeginning(t *testing.T) {
 	dir := t.TempDir()
-	d, err := openDisk(dir)
+	d, err := disk.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = d.apply([]entry{{bucketShards, numberKey(1), encode(storedShard{ID: "half"})}})
-	if err := errors.Join(err, d.close()); err != nil {
+	d.Add([]disk.Entry{{Bucket: disk.BucketShards, Key: disk.NumberKey(1), Value: encode(disk.Shard{ID: "half"})}})
+	if err := d.Close(); err != nil {
 		t.Fatal(err)
 	}
 	c, err := New(Config{DBPath: dir, Topology: DefaultTopology(2)})
@@ -108,9 +108,9 @@ func TestDiskFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	c.disk.writer.mu.Lock()
-	c.disk.writer.apply = func([]entry) error { return errors.New("the disk is gone") }
-	c.disk.writer.mu.Unlock()
+	c.disk.file.Intercept(func(func([]disk.Entry) error) func([]disk.Entry) error {
+		return func([]disk.Entry) error { return errors.New("the disk is gone") }
+	})
 	for range 2 {
 		c.Lock()
 		if err := c.CreateDatabase("db", ""); err != nil {
@@ -118,7 +118,7 @@ func TestDiskFails(t *testing.T) {
 		}
 		written := c.Written()
 		c.Unlock()
-		if err := written(); err == nil || !strings.Contains(err.Error(), "the disk is gone") {
+		if err := written(t.Context()); err == nil || !strings.Contains(err.Error(), "the disk is gone") {
 			t.Errorf("a write that was not kept answered %v", err)
 		}
 	}

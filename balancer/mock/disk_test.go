@@ -1,6 +1,7 @@
 package mock_test
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"os"
@@ -39,7 +40,7 @@ func (o *onDisk) record(t *rapid.T) {
 	o.cluster.Lock()
 	wait := o.cluster.Written()
 	o.cluster.Unlock()
-	if err := wait(); err != nil {
+	if err := wait(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	// Nothing is being written now: time is virtual, and nobody else commands.

@@ -11,6 +11,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/examples"
 	"shardsh/balancer/mongoerr"
+	"shardsh/balancer/policy"
 )
 
 // mergeCase is a worked example of spec 02 §9.1.
@@ -80,7 +81,7 @@ func (tt mergeCase) merge(t *testing.T, c *Cluster) error {
 		}
 		return c.commitMerge(otherwise(coll, tt.Other), "A", min, max)
 	}
-	limits := MergeLimits{Chunks: 1 << 30, Time: time.Hour}
+	limits := policy.MergeLimits{Chunks: 1 << 30, Time: time.Hour}
 	if tt.Most > 0 {
 		limits.Chunks = tt.Most
 	}

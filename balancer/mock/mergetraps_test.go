@@ -9,6 +9,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/examples"
 	"shardsh/balancer/mongoerr"
+	"shardsh/balancer/policy"
 )
 
 // The traps of spec 02 §11 about merging and metadata, by their number; each
@@ -134,7 +135,7 @@ func trapExplicitFalse(t *testing.T) {
 	if err := c.ClearJumbo(coll, key("MIN"), key("-5")); err != nil {
 		t.Fatal(err)
 	}
-	if merged, err := c.MergeAll(coll, "A", MergeLimits{Chunks: 100}); merged != 3 || err != nil {
+	if merged, err := c.MergeAll(coll, "A", policy.MergeLimits{Chunks: 100}); merged != 3 || err != nil {
 		t.Errorf("%d chunks merged, %v: want all three", merged, err)
 	}
 }

@@ -266,39 +266,8 @@ const (
 
 // applyMove writes the moved chunk, the remainders and the control chunk
 // (spec 02 §6.3 and §6.4).
-func (c *Cluster) applyMove(m *migration, table *catalog.RoutingTable, chunk catalog.Chunk, at bson.Timestamp) (reply catalog.ChunkVersion, err error) {
-	version := catalog.ChunkVersion{Major: table.Version().Major + 1}
-	next := func() catalog.ChunkVersion {
-		version.Minor++
-		return version
-	}
-	moved := chunk
-	moved.Min, moved.Max, moved.Shard, moved.Version = m.min, m.max, m.req.To, version
-	moved.OnCurrentShardSince = at
-	if !c.release.AtLeast(catalog.Release50) {
-		moved.Jumbo = catalog.JumboUnset // a forced migration clears it (spec 01 §10.2)
-	}
-	moved.History = append([]catalog.ChunkHistory{{ValidAfter: at, Shard: m.req.To}}, c.trimHistory(chunk.History, at)...)
-	changed := []catalog.Chunk{moved}
-
-	remainder := func(min, max catalog.Key) {
-		if min.Compare(max) >= 0 {
-			return
-		}
-		rest := chunk
-		rest.ID, rest.Min, rest.Max, rest.Version = c.NewObjectID(), min, max, next()
-		changed = append(changed, rest)
-	}
-	remainder(chunk.Min, m.min)
-	remainder(m.max, chunk.Max)
-	for control := range table.Owned(m.req.From, catalog.Key{}, catalog.Key{}) {
-		if !control.Min.Equal(chunk.Min) {
-			control.Version = next()
-			reply = control.Version
-			changed = append(changed, control)
-			break
-		}
-	}
+func (c *Cluster) applyMove(m *migration, table *catalog.RoutingTable, chunk catalog.Chunk, at bson.Timestamp) (catalog.ChunkVersion, error) {
+	changed, reply := c.commits().Move(table, chunk, m.min, m.max, m.req.To, at)
 	first := table.Count(m.req.To) == 0
 	if err := c.putChunks(m.req.Namespace, changed...); err != nil {
 		return reply, err
@@ -310,14 +279,9 @@ func (c *Cluster) applyMove(m *migration, table *catalog.RoutingTable, chunk cat
 	return reply, nil
 }
 
-// trimHistory drops entries older than the history window, but for the newest.
-func (c *Cluster) trimHistory(history []catalog.ChunkHistory, at bson.Timestamp) []catalog.ChunkHistory {
-	oldest := int64(at.T) - int64(c.historyWindow().Seconds())
-	kept := slices.Clone(history)
-	for len(kept) > 1 && int64(kept[len(kept)-1].ValidAfter.T) < oldest {
-		kept = kept[:len(kept)-1]
-	}
-	return kept
+// commits makes the chunks that the config server writes.
+func (c *Cluster) commits() catalog.Commit {
+	return catalog.Commit{Release: c.release, NewID: c.NewObjectID, HistoryWindow: c.historyWindow()}
 }
 
 // fail ends a migration between its start and its commit: the donor keeps

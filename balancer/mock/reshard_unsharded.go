@@ -34,10 +34,6 @@ func (e engine) Unsharded(context.Context) ([]policy.Unsharded, error) {
 	return list, nil
 }
 
-func (l lockedEngine) Unsharded(ctx context.Context) ([]policy.Unsharded, error) {
-	return locked(l.c, func(e engine) ([]policy.Unsharded, error) { return e.Unsharded(ctx) })
-}
-
 // startMoveUnsharded begins what moveCollection does, for the balancer.
 func (c *Cluster) startMoveUnsharded(m policy.Migration, done func(error)) {
 	plan, err := c.planUnsharded(m)

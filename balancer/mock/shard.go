@@ -154,3 +154,10 @@ func (l *localCollection) scanRange(p catalog.KeyPattern, min, max catalog.Key) 
 
 // shardIDs lists the shards in catalog order.
 func (c *Cluster) shardIDs() []catalog.ShardID { return slices.Sorted(maps.Keys(c.shards)) }
+
+// ShardCount is the number of shards. It takes the lock.
+func (c *Cluster) ShardCount() int {
+	c.Lock()
+	defer c.Unlock()
+	return len(c.shards)
+}

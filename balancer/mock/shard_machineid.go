@@ -47,10 +47,7 @@ func (c *Cluster) ShareMachineID(from, to string) error {
 	return nil
 }
 
-var (
-	_ balancer.MachineIDs = engine{}
-	_ balancer.MachineIDs = lockedEngine{}
-)
+var _ balancer.MachineIDs = engine{}
 
 func (e engine) MachineID(_ context.Context, id catalog.ShardID) (number int64, tells bool, err error) {
 	if e.c.shards[id] == nil {
@@ -65,14 +62,4 @@ func (e engine) ResetMachineID(_ context.Context, id catalog.ShardID) error {
 	}
 	e.c.ResetMachineID(id)
 	return nil
-}
-
-func (l lockedEngine) MachineID(ctx context.Context, id catalog.ShardID) (number int64, tells bool, err error) {
-	l.c.Lock()
-	defer l.c.Unlock()
-	return engine(l).MachineID(ctx, id)
-}
-
-func (l lockedEngine) ResetMachineID(ctx context.Context, id catalog.ShardID) error {
-	return l.do(func(e engine) error { return e.ResetMachineID(ctx, id) })
 }

@@ -107,11 +107,3 @@ func (e engine) UnlockRound(context.Context) error {
 	_, err := e.c.configModify(configLocks, balancerLock, func(doc *bson.D) { set(doc, "state", lockFree) })
 	return err
 }
-
-func (l lockedEngine) LockRound(ctx context.Context) (bool, error) {
-	return locked(l.c, func(e engine) (bool, error) { return e.LockRound(ctx) })
-}
-
-func (l lockedEngine) UnlockRound(ctx context.Context) error {
-	return l.do(func(e engine) error { return e.UnlockRound(ctx) })
-}

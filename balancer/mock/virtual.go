@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"github.com/tidwall/btree"
-	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
 )
@@ -125,7 +124,7 @@ func (e extent) cut(p catalog.KeyPattern, at catalog.Key) (before, after extent)
 	if at.Compare(e.max) >= 0 {
 		return e, extent{}
 	}
-	f := fraction(p, e.min, e.max, at)
+	f := p.Fraction(e.min, e.max, at)
 	before, after = e, e
 	before.max, after.min = at, at
 	before.docs = int64(math.Round(f * float64(e.docs)))
@@ -143,154 +142,7 @@ func (v virtualData) pointAfter(p catalog.KeyPattern, min, max catalog.Key, n in
 			n -= part.docs
 			continue
 		}
-		return between(p, part.min, part.max, float64(n)/float64(part.docs))
+		return p.Between(part.min, part.max, float64(n)/float64(part.docs))
 	}
 	return catalog.Key{}, false
-}
-
-// fraction tells how far key lies between two bounds, from 0 to 1, by the
-// first field in which the bounds differ; one half where that can't be told.
-func fraction(p catalog.KeyPattern, min, max, key catalog.Key) float64 {
-	l, field, ok := spread(p, min, max)
-	if !ok {
-		return 0.5
-	}
-	switch v := elements(p, key)[field].Value(); v.Type {
-	case bson.TypeMinKey:
-		return 0
-	case bson.TypeMaxKey:
-		return 1
-	default:
-		at, ok := number(v)
-		if !ok {
-			return 0.5
-		}
-		return math.Min(1, math.Max(0, l.fraction(at)))
-	}
-}
-
-// between is the key a fraction of the way between two bounds. It is whole in
-// the type of a bound's field.
-func between(p catalog.KeyPattern, min, max catalog.Key, f float64) (catalog.Key, bool) {
-	l, field, ok := spread(p, min, max)
-	if !ok {
-		return catalog.Key{}, false
-	}
-	lower := elements(p, min)
-	sample := lower[field].Value()
-	if sample.Type == bson.TypeMinKey {
-		sample = elements(p, max)[field].Value()
-	}
-	bound := bson.D{}
-	for i, name := range p.Fields() {
-		switch {
-		case i < field:
-			bound = append(bound, bson.E{Key: name, Value: lower[i].Value()})
-		case i == field:
-			bound = append(bound, bson.E{Key: name, Value: numberLike(sample, l.at(f), p.HashedField() == field)})
-		default:
-			bound = append(bound, bson.E{Key: name, Value: bson.MinKey{}})
-		}
-	}
-	raw, err := bson.Marshal(bound)
-	if err != nil {
-		return catalog.Key{}, false
-	}
-	key, err := p.Key(raw)
-	if err != nil || key.Compare(min) <= 0 || key.Compare(max) >= 0 {
-		return catalog.Key{}, false
-	}
-	return key, true
-}
-
-// line is a stretch of numbers that data lies along, evenly when it has two
-// ends; towards an open end ever thinner.
-type line struct {
-	lo, hi         float64
-	openLo, openHi bool
-}
-
-// openScale is how far from its closed end half of an open line's data lies.
-const openScale = 1e6
-
-func (l line) fraction(at float64) float64 {
-	switch {
-	case l.openLo && l.openHi:
-		return 0.5 + math.Atan(at/openScale)/math.Pi
-	case l.openLo:
-		return openScale / (openScale + l.hi - at)
-	case l.openHi:
-		return (at - l.lo) / (openScale + at - l.lo)
-	}
-	return (at - l.lo) / (l.hi - l.lo)
-}
-
-// at is the inverse of fraction.
-func (l line) at(f float64) float64 {
-	f = math.Min(1-1e-9, math.Max(1e-9, f))
-	switch {
-	case l.openLo && l.openHi:
-		return openScale * math.Tan((f-0.5)*math.Pi)
-	case l.openLo:
-		return l.hi - openScale*(1/f-1)
-	case l.openHi:
-		return l.lo + openScale*f/(1-f)
-	}
-	return l.lo + (l.hi-l.lo)*f
-}
-
-// spread puts two bounds on a line: the first field in which they differ. It
-// fails where that field is neither a number nor a date.
-func spread(p catalog.KeyPattern, min, max catalog.Key) (l line, field int, ok bool) {
-	a, b := elements(p, min), elements(p, max)
-	for field = range a {
-		lower, upper := a[field].Value(), b[field].Value()
-		if lower.Equal(upper) {
-			continue
-		}
-		l.openLo, l.openHi = lower.Type == bson.TypeMinKey, upper.Type == bson.TypeMaxKey
-		if p.HashedField() == field {
-			// Hashes fill the whole range of 64 bits.
-			l.openLo, l.openHi = false, false
-			l.lo, l.hi = math.MinInt64, math.MaxInt64
-		}
-		okLo, okHi := l.openLo || lower.Type == bson.TypeMinKey, l.openHi || upper.Type == bson.TypeMaxKey
-		if !okLo {
-			l.lo, okLo = number(lower)
-		}
-		if !okHi {
-			l.hi, okHi = number(upper)
-		}
-		return l, field, okLo && okHi
-	}
-	return line{}, 0, false
-}
-
-func number(v bson.RawValue) (float64, bool) {
-	if v.Type == bson.TypeDateTime {
-		return float64(v.DateTime()), true
-	}
-	return v.AsFloat64OK()
-}
-
-func numberLike(sample bson.RawValue, x float64, hashed bool) any {
-	switch {
-	case hashed || sample.Type == bson.TypeInt64:
-		return int64(x)
-	case sample.Type == bson.TypeDateTime:
-		return bson.DateTime(int64(x))
-	case sample.Type == bson.TypeDouble:
-		return x
-	case math.Abs(x) < math.MaxInt32:
-		return int32(x)
-	}
-	return int64(x)
-}
-
-func elements(p catalog.KeyPattern, k catalog.Key) []bson.RawElement {
-	elems, err := p.Bound(k).Elements()
-	if err != nil {
-		return nil
-	}
-	return elems
 }

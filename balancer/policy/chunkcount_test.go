@@ -72,7 +72,6 @@ func TestThresholdsOfTheRules(t *testing.T) {
 		moved  bool
 		want   int
 	}{
-		{RulesSpread8, 5, false, 8}, {RulesSpread8, 500, false, 8}, {RulesSpread8, 500, true, 2},
 		{RulesSpread, 19, false, 2}, {RulesSpread, 20, false, 4}, {RulesSpread, 79, false, 4},
 		{RulesSpread, 80, false, 8}, {RulesSpread, 80, true, 2},
 		{RulesCeiling, 19, false, 1}, {RulesCeiling, 20, false, 2}, {RulesCeiling, 20, true, 1},

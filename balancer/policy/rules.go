@@ -18,9 +18,6 @@ const (
 	// RulesSpread moves one chunk a round while the fullest and the emptiest
 	// shard are 2, 4 or 8 apart: 2.2 to 3.2.
 	RulesSpread
-	// RulesSpread8 is that with a threshold of 8 whatever the number of chunks:
-	// up to 2.0.
-	RulesSpread8
 )
 
 // RulesOf are the rules of a release.
@@ -43,7 +40,6 @@ func (r Rules) String() string {
 		"by number of chunks: shards above the ideal, rounded to the nearest number",
 		"by number of chunks: shards 2 above the ideal, rounded up (1 after a move, or below 20 chunks)",
 		"by number of chunks: one migration at a time, fullest and emptiest shard 2, 4 or 8 apart",
-		"by number of chunks: one migration at a time, fullest and emptiest shard 8 apart",
 	}[r]
 }
 
@@ -63,9 +59,9 @@ func (r Rules) threshold(chunks int, moved bool) int {
 		return 1
 	case r == RulesCeiling:
 		return 2
-	case moved, r == RulesSpread && small:
+	case small:
 		return 2
-	case r == RulesSpread && chunks < 80:
+	case chunks < 80:
 		return 4
 	}
 	return 8

@@ -15,35 +15,18 @@ import (
 	"time"
 )
 
-// mongoshVersion is the one that testdata/mongosh/package.json asks for.
-const mongoshVersion = "2.12.0"
-
 // between is the prompt both shells show, so that what an input prints is what
 // stands between two of them.
 const between = "␞"
 
-// mongoshProgram installs mongosh once, outside of the repository, and gives
+// mongoshProgram installs mongosh once, outside of the repository, and returns
 // its path.
 var mongoshProgram = sync.OnceValues(func() (string, error) {
-	for _, program := range []string{"node", "npm"} {
-		if _, err := exec.LookPath(program); err != nil {
-			return "", err
-		}
-	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return "", err
-	}
-	dir := filepath.Join(cache, "shardsh-test", "mongosh-"+mongoshVersion)
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
-	defer cancel()
-	if out, err := exec.CommandContext(ctx, "testdata/mongosh/install", dir).CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%w: %s", err, bytes.TrimSpace(out))
-	}
-	return filepath.Join(dir, "node_modules", ".bin", "mongosh"), nil
+	dir, err := installed("testdata/mongosh", "mongosh")
+	return filepath.Join(dir, "node_modules", ".bin", "mongosh"), err
 })
 
-// mongosh is the path of the real shell; without it the test is skipped.
+// mongosh is the path of the real shell, which the test needs.
 func mongosh(t *testing.T) string {
 	t.Helper()
 	if testing.Short() {
@@ -51,7 +34,7 @@ func mongosh(t *testing.T) string {
 	}
 	program, err := mongoshProgram()
 	if err != nil {
-		t.Skipf("NOT COMPARED with mongosh: it can't be installed: %v", err)
+		missing(t, "NOT COMPARED with mongosh: it can't be installed: %v", err)
 	}
 	return program
 }

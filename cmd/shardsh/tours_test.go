@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -19,9 +18,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 )
-
-// nodeDriverVersion is the one that testdata/tours/node/package.json asks for.
-const nodeDriverVersion = "7.9.0"
 
 // tourVariants are the ways to serve that each driver has to cope with.
 var tourVariants = []struct{ auth, tls bool }{{false, false}, {true, false}, {false, true}, {true, true}}
@@ -78,18 +74,9 @@ func TestNodeTour(t *testing.T) {
 	if testing.Short() {
 		t.Skip("no tours in short tests")
 	}
-	for _, name := range []string{"node", "npm"} {
-		if _, err := exec.LookPath(name); err != nil {
-			t.Skipf("NO TOUR with the Node driver: %v", err)
-		}
-	}
-	cache, err := os.UserCacheDir()
+	dir, err := installed("testdata/tours/node", "node-driver")
 	if err != nil {
-		t.Fatal(err)
-	}
-	dir := filepath.Join(cache, "shardsh-test", "node-driver-"+nodeDriverVersion)
-	if out, err := exec.CommandContext(t.Context(), "testdata/tours/node/install", dir).CombinedOutput(); err != nil {
-		t.Skipf("NO TOUR with the Node driver: it can't be installed: %v: %s", err, bytes.TrimSpace(out))
+		missing(t, "NO TOUR with the Node driver: it can't be installed: %v", err)
 	}
 	source, err := filepath.Abs("testdata/tours/node/tour.mjs")
 	if err != nil {
@@ -114,7 +101,7 @@ func TestPythonTour(t *testing.T) {
 		}
 	}
 	if python == "" {
-		t.Skip("NO TOUR with PyMongo: no python3 that has it (Debian: python3-pymongo)")
+		missing(t, "NO TOUR with PyMongo: no python3 that has it (Debian: python3-pymongo)")
 	}
 	tour(t, func(t *testing.T, _ *servedProgram, uri, authority string) {
 		takeTour(t, ".", python, withAuthority([]string{"testdata/tours/python/tour.py", uri}, authority)...)
@@ -129,10 +116,10 @@ func TestCTour(t *testing.T) {
 	}
 	flags, err := exec.CommandContext(t.Context(), "pkg-config", "--cflags", "--libs", "libmongoc-1.0").Output()
 	if err != nil {
-		t.Skip("NO TOUR with libmongoc: pkg-config does not find libmongoc-1.0 (Debian: libmongoc-dev)")
+		missing(t, "NO TOUR with libmongoc: pkg-config does not find libmongoc-1.0 (Debian: libmongoc-dev)")
 	}
 	if _, err := exec.LookPath("gcc"); err != nil {
-		t.Skipf("NO TOUR with libmongoc: %v", err)
+		missing(t, "NO TOUR with libmongoc: %v", err)
 	}
 	program := filepath.Join(t.TempDir(), "tour")
 	args := append([]string{"-Wall", "-Werror", "-o", program, "testdata/tours/c/tour.c"}, strings.Fields(string(flags))...)

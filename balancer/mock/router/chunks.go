@@ -7,8 +7,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
-	"shardsh/balancer/mock"
 	"shardsh/balancer/mongoerr"
+	"shardsh/balancer/policy"
 )
 
 func chunkCommands() []command {
@@ -215,7 +215,7 @@ func (r *Router) mergeAllChunksOnShard(c *call) (bson.D, error) {
 	if coll.Unsplittable {
 		return nil, mongoerr.New(mongoerr.NamespaceNotSharded, "Namespace %s is not sharded", ns)
 	}
-	limits := mock.MergeLimits{Chunks: math.MaxInt32, Time: math.MaxInt32 * time.Millisecond}
+	limits := policy.MergeLimits{Chunks: math.MaxInt32, Time: math.MaxInt32 * time.Millisecond}
 	if c.args.has("maxNumberOfChunksToMerge") {
 		limits.Chunks = int(c.args.number("maxNumberOfChunksToMerge"))
 	}

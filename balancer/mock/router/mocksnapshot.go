@@ -73,7 +73,7 @@ func (r *Router) mockLoad(c *call) (bson.D, error) {
 	r.sessions.forgetWrites()
 	written := r.cluster.Written()
 	r.cluster.Unlock()
-	return bson.D{{Key: "file", Value: path}}, written()
+	return bson.D{{Key: "file", Value: path}}, written(c.ctx)
 }
 
 func fileError(err error) error {

@@ -197,7 +197,7 @@ func (r *Router) handle(ctx context.Context, req wire.Request) bson.Raw {
 	defer done()
 	c.ctx = ctx
 	reply, late, written := r.answer(cmd, c)
-	if err := written(); err != nil {
+	if err := written(ctx); err != nil {
 		return r.reply(nil, err)
 	}
 	late.sleep(ctx)
@@ -207,7 +207,7 @@ func (r *Router) handle(ctx context.Context, req wire.Request) bson.Raw {
 // answer runs a command with the cluster's lock held, and tells how much
 // later than now the reply is due. It may be sent when what the command has
 // changed is written.
-func (r *Router) answer(cmd *command, c *call) (reply bson.Raw, late lateness, written func() error) {
+func (r *Router) answer(cmd *command, c *call) (reply bson.Raw, late lateness, written func(context.Context) error) {
 	r.cluster.Lock()
 	defer r.cluster.Unlock()
 	r.cluster.Spend(commandTime)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/disk"
 	"shardsh/balancer/mock/store"
 )
 
@@ -11,7 +12,7 @@ type trackedCollection struct {
 	number uint64
 	look   uint64
 	docs   *store.Collection
-	form   storedCollection
+	form   disk.Collection
 	stored []byte
 	// local is nil on the config server.
 	local   *localCollection
@@ -20,18 +21,15 @@ type trackedCollection struct {
 	fresh bool
 }
 
-// configNumber stands for the config server where shards have their number.
-const configNumber = 0
-
 func (t *tracker) captureCollections(c *Cluster) {
 	n := 0
 	for ns, docs := range c.config {
-		t.captureCollection(storedCollection{Shard: configNumber, Namespace: ns}, docs, nil)
+		t.captureCollection(disk.Collection{Shard: disk.ConfigNumber, Namespace: ns}, docs, nil)
 		n++
 	}
 	for s, known := range t.shards {
 		for ns, local := range s.colls {
-			t.captureCollection(storedCollection{Shard: int64(known.number), Namespace: ns, UUID: local.uuid}, local.docs, local)
+			t.captureCollection(disk.Collection{Shard: int64(known.number), Namespace: ns, UUID: local.uuid}, local.docs, local)
 			n++
 		}
 	}
@@ -42,17 +40,17 @@ func (t *tracker) captureCollections(c *Cluster) {
 		if known.look == t.look {
 			continue
 		}
-		t.put(bucketCollections, numberKey(known.number), nil)
-		t.put(numbered(bucketDocuments, known.number), nil, nil)
+		t.put(disk.BucketCollections, disk.NumberKey(known.number), nil)
+		t.put(disk.Numbered(disk.BucketDocuments, known.number), nil, nil)
 		if known.extents != nil {
-			t.put(numbered(bucketExtents, known.number), nil, nil)
+			t.put(disk.Numbered(disk.BucketExtents, known.number), nil, nil)
 		}
 		delete(t.colls, docs)
 	}
 }
 
 // captureCollection writes what a collection is; its contents come later.
-func (t *tracker) captureCollection(form storedCollection, docs *store.Collection, local *localCollection) {
+func (t *tracker) captureCollection(form disk.Collection, docs *store.Collection, local *localCollection) {
 	known := t.colls[docs]
 	if known == nil {
 		known = &trackedCollection{number: t.next(), docs: docs, fresh: true}
@@ -78,7 +76,7 @@ func (t *tracker) describe(known *trackedCollection) {
 	known.form.Indexes = storedIndexes(known.docs)
 	if stored := encode(known.form); !bytes.Equal(known.stored, stored) {
 		known.stored = stored
-		t.put(bucketCollections, numberKey(known.number), stored)
+		t.put(disk.BucketCollections, disk.NumberKey(known.number), stored)
 	}
 }
 
@@ -91,19 +89,19 @@ func (t *tracker) captureDocuments() {
 		if t.colls[known.docs] != known {
 			continue // dropped
 		}
-		bucket := numbered(bucketDocuments, known.number)
+		bucket := disk.Numbered(disk.BucketDocuments, known.number)
 		if known.fresh {
 			known.fresh = false
 			t.watch(known)
 			for record, doc := range known.docs.Scan() {
-				t.put(bucket, numberKey(uint64(record)), doc)
+				t.put(bucket, disk.NumberKey(uint64(record)), doc)
 			}
 			continue
 		}
 		changes := known.docs.TakeChanges()
 		for _, record := range changes.Records {
 			doc, _ := known.docs.Get(record)
-			t.put(bucket, numberKey(uint64(record)), doc)
+			t.put(bucket, disk.NumberKey(uint64(record)), doc)
 		}
 		if changes.Indexes {
 			t.describe(known)
@@ -138,7 +136,7 @@ func (t *tracker) captureExtents(c *Cluster) {
 		if table == nil {
 			continue // virtual data lies in chunks
 		}
-		bucket, p := numbered(bucketExtents, known.number), table.Pattern()
+		bucket, p := disk.Numbered(disk.BucketExtents, known.number), table.Pattern()
 		if l.virtual.watch == nil || l.virtual.watch != known.extents {
 			t.rewriteExtents(known, bucket, p)
 			continue
@@ -151,7 +149,7 @@ func (t *tracker) captureExtents(c *Cluster) {
 			if e, there := l.virtual.extents.Get(extent{min: min}); there {
 				value = encode(storeExtent(p, e))
 			}
-			t.put(bucket, boundKey(min), value)
+			t.put(bucket, disk.BoundKey(min), value)
 		}
 		clear(known.extents.changed)
 	}
@@ -162,7 +160,7 @@ func (t *tracker) rewriteExtents(known *trackedCollection, bucket string, p cata
 		t.put(bucket, nil, nil)
 	}
 	for e := range known.local.virtual.all() {
-		t.put(bucket, boundKey(e.min), encode(storeExtent(p, e)))
+		t.put(bucket, disk.BoundKey(e.min), encode(storeExtent(p, e)))
 	}
 	known.extents = &extentWatch{changed: map[catalog.Key]struct{}{}}
 	if !t.once {

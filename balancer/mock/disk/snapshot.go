@@ -1,17 +1,18 @@
-package mock
+package disk
 
 import (
 	"bufio"
+	"bytes"
 	"compress/gzip"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -20,7 +21,8 @@ import (
 // A snapshot is a gzipped row of BSON documents: a header, the entries of the
 // state, and an end that counts them.
 type (
-	snapshotHeader struct {
+	// Header is the first document of a snapshot.
+	Header struct {
 		Kind    string    `bson:"shardsh"`
 		Format  int32     `bson:"format"`
 		Version string    `bson:"version"` // of the mock's server
@@ -37,18 +39,14 @@ type (
 
 const snapshotKind = "snapshot of a mock cluster"
 
-// Save writes the whole cluster to a file that Load and Config.Snapshot read.
-// The file is replaced when all of it is written. Save takes the lock.
-func (c *Cluster) Save(path string) error {
-	var entries []entry
-	c.Lock()
-	newTracker(true).capture(c, true, func(e entry) { entries = append(entries, e) })
-	header := snapshotHeader{Kind: snapshotKind, Format: formatVersion, Version: c.Version(), Made: c.now().UTC()}
-	c.Unlock()
+// WriteSnapshot writes a whole state to a file, which is replaced when all of
+// it is written. Of the header it takes the version and the time.
+func WriteSnapshot(path string, header Header, entries []Entry) error {
 	file, err := os.CreateTemp(filepath.Dir(path), ".snapshot-*")
 	if err != nil {
 		return fmt.Errorf("snapshot: %w", err)
 	}
+	header.Kind, header.Format = snapshotKind, FormatVersion
 	err = writeSnapshot(file, header, entries)
 	if err == nil {
 		err = file.Sync()
@@ -64,20 +62,24 @@ func (c *Cluster) Save(path string) error {
 	return nil
 }
 
-func writeSnapshot(to io.Writer, header snapshotHeader, entries []entry) error {
+func writeSnapshot(to io.Writer, header Header, entries []Entry) error {
 	packed, err := gzip.NewWriterLevel(to, gzip.BestSpeed)
 	if err != nil {
 		return err
 	}
 	out := bufio.NewWriterSize(packed, 1<<16)
 	write := func(form any) {
-		if err == nil {
-			_, err = out.Write(encode(form))
+		if err != nil {
+			return
+		}
+		var doc []byte
+		if doc, err = bson.Marshal(form); err == nil {
+			_, err = out.Write(doc)
 		}
 	}
 	write(header)
 	for _, e := range entries {
-		write(snapshotEntry{Bucket: e.bucket, Key: e.key, Value: e.value})
+		write(snapshotEntry{Bucket: e.Bucket, Key: e.Key, Value: e.Value})
 	}
 	write(snapshotEntry{End: int64(len(entries)) + 1})
 	if err != nil {
@@ -86,46 +88,60 @@ func writeSnapshot(to io.Writer, header snapshotHeader, entries []entry) error {
 	return errors.Join(out.Flush(), packed.Close())
 }
 
-// snapshot is a state in memory, each bucket in the order of its keys.
-type snapshot map[string][]entry
+// Memory is a state in memory: buckets, each in the order of its keys.
+type Memory map[string][]Entry
 
-func (s snapshot) each(bucket string) iter.Seq2[[]byte, []byte] {
+var _ Source = Memory{}
+
+// Buckets walks the names of the buckets.
+func (m Memory) Buckets() iter.Seq[string] { return maps.Keys(m) }
+
+// Each walks a bucket.
+func (m Memory) Each(bucket string) iter.Seq2[[]byte, []byte] {
 	return func(yield func([]byte, []byte) bool) {
-		for _, e := range s[bucket] {
-			if !yield(e.key, e.value) {
+		for _, e := range m[bucket] {
+			if !yield(e.Key, e.Value) {
 				return
 			}
 		}
 	}
 }
 
-func readSnapshot(path string) (snapshot, error) {
+// Sort puts the entries of every bucket into the order of their keys.
+func (m Memory) Sort() {
+	for _, entries := range m {
+		slices.SortFunc(entries, func(a, b Entry) int { return bytes.Compare(a.Key, b.Key) })
+	}
+}
+
+// ReadSnapshot reads a file that WriteSnapshot has written.
+func ReadSnapshot(path string) (Memory, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("snapshot: %w", err)
 	}
 	defer file.Close()
-	s, err := decodeSnapshot(file)
+	m, err := decodeSnapshot(file)
 	if err != nil {
 		return nil, fmt.Errorf("snapshot %s: %w", path, err)
 	}
-	return s, nil
+	return m, nil
 }
 
-func decodeSnapshot(from io.Reader) (snapshot, error) {
+func decodeSnapshot(from io.Reader) (Memory, error) {
 	packed, err := gzip.NewReader(from)
 	if err != nil {
 		return nil, fmt.Errorf("it is no snapshot of a mock cluster: %w", err)
 	}
 	in := bufio.NewReaderSize(packed, 1<<16)
-	var header snapshotHeader
+	var header Header
 	if raw, err := readDocument(in); err != nil || bson.Unmarshal(raw, &header) != nil || header.Kind != snapshotKind {
 		return nil, errors.New("it is no snapshot of a mock cluster")
 	}
 	if err := checkFormat("it", int(header.Format)); err != nil {
 		return nil, err
 	}
-	s := snapshot{}
+	m := Memory{}
 	for n := int64(1); ; n++ {
 		raw, err := readDocument(in)
 		if err != nil {
@@ -141,16 +157,10 @@ func decodeSnapshot(from io.Reader) (snapshot, error) {
 		if e.End != 0 || e.Bucket == "" || len(e.Key) == 0 {
 			return nil, fmt.Errorf("entry %d is damaged", n)
 		}
-		s[e.Bucket] = append(s[e.Bucket], entry{e.Bucket, e.Key, e.Value})
+		m[e.Bucket] = append(m[e.Bucket], Entry{e.Bucket, e.Key, e.Value})
 	}
-	s.sort()
-	return s, nil
-}
-
-func (s snapshot) sort() {
-	for _, entries := range s {
-		slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(string(a.key), string(b.key)) })
-	}
+	m.Sort()
+	return m, nil
 }
 
 // maxSnapshotEntry is more than the largest document takes.
@@ -171,20 +181,4 @@ func readDocument(in io.Reader) (bson.Raw, error) {
 		return nil, err
 	}
 	return raw, raw.Validate()
-}
-
-// openSnapshot fills the empty cluster from a file.
-func (c *Cluster) openSnapshot(cfg Config) error {
-	s, err := readSnapshot(cfg.Snapshot)
-	if err != nil {
-		return err
-	}
-	if err := c.load(s, newTracker(true)); err != nil {
-		return fmt.Errorf("snapshot %s: %w", cfg.Snapshot, err)
-	}
-	if err := c.adjust(cfg); err != nil {
-		return err
-	}
-	c.rollBack()
-	return nil
 }

@@ -4,14 +4,42 @@ import (
 	"fmt"
 
 	"shardsh/balancer"
+	"shardsh/balancer/mock/disk"
 )
+
+// Save writes the whole cluster to a file that Load and Config.Snapshot read.
+// The file is replaced when all of it is written. Save takes the lock.
+func (c *Cluster) Save(path string) error {
+	var entries []disk.Entry
+	c.Lock()
+	newTracker(true).capture(c, true, func(e disk.Entry) { entries = append(entries, e) })
+	header := disk.Header{Version: c.Version(), Made: c.now().UTC()}
+	c.Unlock()
+	return disk.WriteSnapshot(path, header, entries)
+}
+
+// openSnapshot fills the empty cluster from a file.
+func (c *Cluster) openSnapshot(cfg Config) error {
+	s, err := disk.ReadSnapshot(cfg.Snapshot)
+	if err != nil {
+		return err
+	}
+	if err := c.load(s, newTracker(true)); err != nil {
+		return fmt.Errorf("snapshot %s: %w", cfg.Snapshot, err)
+	}
+	if err := c.adjust(cfg); err != nil {
+		return err
+	}
+	c.rollBack()
+	return nil
+}
 
 // Load replaces the whole cluster by what a file holds that Save has made. A
 // file that can't be read changes nothing. Migrations and reshardings under way
 // end, in the cluster as in the file, and so do faults; whoever waits is
 // interrupted. Load takes the lock.
 func (c *Cluster) Load(path string) error {
-	s, err := readSnapshot(path)
+	s, err := disk.ReadSnapshot(path)
 	if err != nil {
 		return err
 	}
@@ -42,9 +70,7 @@ func (c *Cluster) Load(path string) error {
 	c.expiring, c.changes = false, changes{}
 	c.watchExpiry()
 	c.startBalancer()
-	if c.disk != nil {
-		c.notes = []entry{{bucket: bucketWrites}} // they were of the state before
-	}
+	c.forgetWrites() // they were of the state before
 	c.persist()
 	c.cond.Broadcast()
 	return nil

@@ -3,20 +3,20 @@ package mock
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer"
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/disk"
 	"shardsh/balancer/mock/store"
 )
 
 // loading puts a stored state into an empty cluster.
 type loading struct {
 	c      *Cluster
-	from   source
+	from   disk.Source
 	shards map[uint64]*shard
 	// tracker learns what is stored, so that only later changes are written.
 	tracker *tracker
@@ -24,24 +24,22 @@ type loading struct {
 
 // load reads a state. What was under way when it was written has still to be
 // rolled back.
-func (c *Cluster) load(from source, t *tracker) error {
+func (c *Cluster) load(from disk.Source, t *tracker) error {
 	l := loading{c: c, from: from, shards: map[uint64]*shard{}, tracker: t}
 	for _, part := range []struct {
 		bucket string
 		read   func(key, value []byte) error
 	}{
-		{bucketMeta, l.meta},
-		{bucketShards, l.shard},
-		{bucketTables, l.table},
-		{bucketCollections, l.collection},
-		{bucketDeletions, l.deletion},
-		{bucketViews, l.view},
-		{bucketUsers, l.user},
+		{disk.BucketMeta, l.meta},
+		{disk.BucketShards, l.shard},
+		{disk.BucketTables, l.table},
+		{disk.BucketCollections, l.collection},
+		{disk.BucketDeletions, l.deletion},
+		{disk.BucketViews, l.view},
+		{disk.BucketUsers, l.user},
 	} {
-		for key, value := range from.each(part.bucket) {
-			if err := part.read(key, value); err != nil {
-				return fmt.Errorf("the state can't be read: %s %q: %w", strings.TrimSuffix(part.bucket, "s"), key, err)
-			}
+		if err := disk.Read(from, part.bucket, part.read); err != nil {
+			return fmt.Errorf("the state can't be read: %w", err)
 		}
 	}
 	return nil
@@ -51,21 +49,21 @@ func (l *loading) saw(number uint64) { l.tracker.number = max(l.tracker.number, 
 
 func (l *loading) meta(key, value []byte) error {
 	switch string(key) {
-	case metaState:
-		var s storedState
+	case disk.MetaState:
+		var s disk.State
 		if err := bson.Unmarshal(value, &s); err != nil {
 			return err
 		}
 		return l.c.restoreState(s)
-	case metaParameters:
+	case disk.MetaParameters:
 		return l.c.parameters.restore(value)
 	}
 	return nil
 }
 
-func (c *Cluster) storedState() storedState {
+func (c *Cluster) storedState() disk.State {
 	chance, _ := c.chance.MarshalBinary() // never fails
-	return storedState{
+	return disk.State{
 		Time: c.now().UnixNano(), Stamp: c.lastStamp, IDs: int64(c.idCounter), Term: c.term,
 		Process: c.process[:], Chance: chance, HadTwo: c.hadTwo, Release: c.release.String(),
 	}
@@ -73,7 +71,7 @@ func (c *Cluster) storedState() storedState {
 
 // restoreState goes on with the clocks and counters. A restart is an election:
 // the term is the next one.
-func (c *Cluster) restoreState(s storedState) error {
+func (c *Cluster) restoreState(s disk.State) error {
 	release, err := catalog.ParseRelease(s.Release)
 	if err != nil {
 		return err
@@ -96,11 +94,11 @@ func (c *Cluster) restoreState(s storedState) error {
 }
 
 func (l *loading) shard(key, value []byte) error {
-	number, err := keyNumber(key)
+	number, err := disk.KeyNumber(key)
 	if err != nil {
 		return err
 	}
-	var form storedShard
+	var form disk.Shard
 	if err := bson.Unmarshal(value, &form); err != nil {
 		return err
 	}
@@ -117,7 +115,7 @@ func (l *loading) shard(key, value []byte) error {
 }
 
 func (l *loading) table(key, value []byte) error {
-	var form storedTable
+	var form disk.Table
 	if err := bson.Unmarshal(value, &form); err != nil {
 		return err
 	}
@@ -125,7 +123,7 @@ func (l *loading) table(key, value []byte) error {
 	if err != nil {
 		return err
 	}
-	chunks, err := l.chunks(pattern, numbered(bucketChunks, uint64(form.Number)))
+	chunks, err := l.chunks(pattern, disk.Numbered(disk.BucketChunks, uint64(form.Number)))
 	if err != nil {
 		return err
 	}
@@ -149,8 +147,8 @@ func (l *loading) table(key, value []byte) error {
 // with very long bounds.
 func (l *loading) chunks(p catalog.KeyPattern, bucket string) (chunks []bson.Raw, err error) {
 	sorted := true
-	for key, value := range l.from.each(bucket) {
-		sorted = sorted && len(key) <= maxKeyBytes
+	for key, value := range l.from.Each(bucket) {
+		sorted = sorted && len(key) <= disk.MaxKeyBytes
 		chunks = append(chunks, value)
 	}
 	if sorted {
@@ -168,28 +166,29 @@ func (l *loading) chunks(p catalog.KeyPattern, bucket string) (chunks []bson.Raw
 }
 
 func (l *loading) collection(key, value []byte) error {
-	number, err := keyNumber(key)
+	number, err := disk.KeyNumber(key)
 	if err != nil {
 		return err
 	}
-	var form storedCollection
+	var form disk.Collection
 	if err := bson.Unmarshal(value, &form); err != nil {
 		return err
 	}
 	docs := newDocs(form.Namespace)
 	for _, index := range form.Indexes {
-		if err := docs.CreateIndex(index.spec()); err != nil {
+		if err := docs.CreateIndex(indexSpec(index)); err != nil {
 			return fmt.Errorf("index %s: %w", index.Name, err)
 		}
 	}
-	for key, doc := range l.from.each(numbered(bucketDocuments, number)) {
-		record, err := keyNumber(key)
-		if err == nil {
-			err = docs.Restore(store.RecordID(record), slices.Clone(doc))
-		}
+	err = disk.Read(l.from, disk.Numbered(disk.BucketDocuments, number), func(key, doc []byte) error {
+		record, err := disk.KeyNumber(key)
 		if err != nil {
-			return fmt.Errorf("document %x: %w", key, err)
+			return err
 		}
+		return docs.Restore(store.RecordID(record), slices.Clone(doc))
+	})
+	if err != nil {
+		return err
 	}
 	known := &trackedCollection{number: number, docs: docs, form: form, stored: slices.Clone(value)}
 	if known.local, err = l.place(form, docs); err != nil {
@@ -202,8 +201,8 @@ func (l *loading) collection(key, value []byte) error {
 }
 
 // place puts a collection where it belongs.
-func (l *loading) place(form storedCollection, docs *store.Collection) (*localCollection, error) {
-	if form.Shard == configNumber {
+func (l *loading) place(form disk.Collection, docs *store.Collection) (*localCollection, error) {
+	if form.Shard == disk.ConfigNumber {
 		l.c.config[form.Namespace] = docs
 		return nil, nil
 	}
@@ -211,7 +210,7 @@ func (l *loading) place(form storedCollection, docs *store.Collection) (*localCo
 	if s == nil {
 		return nil, fmt.Errorf("there is no shard %d", form.Shard)
 	}
-	options, err := readOptions(form.Options)
+	options, err := disk.ReadOptions(form.Options)
 	if err != nil {
 		return nil, err
 	}
@@ -226,16 +225,19 @@ func (l *loading) extents(known *trackedCollection) error {
 	if known.local == nil || table == nil {
 		return nil
 	}
-	for _, value := range l.from.each(numbered(bucketExtents, known.number)) {
-		var form storedExtent
+	err := disk.Read(l.from, disk.Numbered(disk.BucketExtents, known.number), func(_, value []byte) error {
+		var form disk.Extent
 		if err := bson.Unmarshal(value, &form); err != nil {
 			return err
 		}
-		e, err := form.extent(table.Pattern())
-		if err != nil {
-			return err
+		e, err := extentOf(table.Pattern(), form)
+		if err == nil {
+			known.local.virtual.add(e)
 		}
-		known.local.virtual.add(e)
+		return err
+	})
+	if err != nil {
+		return err
 	}
 	if known.local.virtual.extents != nil && !l.tracker.once {
 		known.extents = &extentWatch{changed: map[catalog.Key]struct{}{}}
@@ -245,11 +247,11 @@ func (l *loading) extents(known *trackedCollection) error {
 }
 
 func (l *loading) deletion(key, value []byte) error {
-	number, err := keyNumber(key)
+	number, err := disk.KeyNumber(key)
 	if err != nil {
 		return err
 	}
-	var form storedDeletion
+	var form disk.Deletion
 	if err := bson.Unmarshal(value, &form); err != nil {
 		return err
 	}
@@ -269,7 +271,7 @@ func (l *loading) deletion(key, value []byte) error {
 
 // task makes a range deletion; false when its collection is not there any more
 // as it was, as may be on a former shard.
-func (l *loading) task(form storedDeletion) (*rangeDeletion, bool) {
+func (l *loading) task(form disk.Deletion) (*rangeDeletion, bool) {
 	task := &rangeDeletion{coll: catalog.Collection{Namespace: form.Namespace, UUID: form.UUID}}
 	if form.Now {
 		task.when = deletionNow
@@ -286,7 +288,7 @@ func (l *loading) task(form storedDeletion) (*rangeDeletion, bool) {
 }
 
 func (l *loading) view(key, value []byte) error {
-	var form storedView
+	var form disk.View
 	if err := bson.Unmarshal(value, &form); err != nil {
 		return err
 	}

@@ -6,71 +6,78 @@ import (
 	"slices"
 	"strings"
 
-	"go.etcd.io/bbolt"
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/disk"
 )
 
 // Batch is what one transaction writes.
-type Batch []entry
+type Batch []disk.Entry
 
 // Batched lets a test see every batch that a cluster on disk writes, in order.
-func (c *Cluster) Batched(see func(Batch)) { c.disk.batched = func(entries []entry) { see(entries) } }
+func (c *Cluster) Batched(see func(Batch)) {
+	c.disk.batched = func(entries []disk.Entry) { see(entries) }
+}
 
 // Stored is a state on disk, in memory.
 type Stored map[string]map[string][]byte
 
 // DontSync leaves out what only a machine that loses its power would miss.
-func (c *Cluster) DontSync() { c.disk.db.NoSync = true }
+func (c *Cluster) DontSync() { c.disk.file.SkipSync() }
 
 // OnDisk is the state in the cluster's file.
 func (c *Cluster) OnDisk() (Stored, error) {
 	s := Stored{}
-	return s, c.disk.db.View(func(tx *bbolt.Tx) error {
-		return tx.ForEach(func(name []byte, b *bbolt.Bucket) error {
+	return s, c.disk.file.Read(func(from disk.Source) error {
+		for name := range from.Buckets() {
 			entries := map[string][]byte{}
-			s[string(name)] = entries
-			return b.ForEach(func(k, v []byte) error {
-				entries[string(k)] = slices.Clone(v)
-				return nil
-			})
-		})
+			s[name] = entries
+			for key, value := range from.Each(name) {
+				entries[string(key)] = slices.Clone(value)
+			}
+		}
+		return nil
 	})
+}
+
+// Intercept lets a test decide how batches are written.
+func (c *Cluster) Intercept(around func(write func([]disk.Entry) error) func([]disk.Entry) error) {
+	c.disk.file.Intercept(around)
 }
 
 // Apply writes a batch.
 func (s Stored) Apply(b Batch) {
 	for _, e := range b {
 		switch {
-		case e.key == nil:
-			delete(s, e.bucket)
-		case e.value == nil:
-			delete(s[e.bucket], string(e.key))
+		case e.Key == nil:
+			delete(s, e.Bucket)
+		case e.Value == nil:
+			delete(s[e.Bucket], string(e.Key))
 		default:
-			if s[e.bucket] == nil {
-				s[e.bucket] = map[string][]byte{}
+			if s[e.Bucket] == nil {
+				s[e.Bucket] = map[string][]byte{}
 			}
-			s[e.bucket][string(e.key)] = e.value
+			s[e.Bucket][string(e.Key)] = e.Value
 		}
 	}
 }
 
-func (s Stored) snapshot() snapshot {
-	all := snapshot{}
+func (s Stored) memory() disk.Memory {
+	all := disk.Memory{}
 	for bucket, entries := range s {
 		for key, value := range entries {
-			all[bucket] = append(all[bucket], entry{bucket, []byte(key), value})
+			all[bucket] = append(all[bucket], disk.Entry{Bucket: bucket, Key: []byte(key), Value: value})
 		}
 	}
-	all.sort()
+	all.Sort()
 	return all
 }
 
 // Describe is the cluster that the state is of, as it was written.
 func (s Stored) Describe() (string, error) {
 	c := newCluster(Config{})
-	if err := c.load(s.snapshot(), newTracker(true)); err != nil {
+	if err := c.load(s.memory(), newTracker(true)); err != nil {
 		return "", err
 	}
 	c.term-- // loading is an election
@@ -80,7 +87,7 @@ func (s Stored) Describe() (string, error) {
 // Start makes the state's cluster go on, as after a crash.
 func (s Stored) Start(seed uint64) (*Cluster, error) {
 	c := newCluster(Config{Seed: seed})
-	if err := c.load(s.snapshot(), newTracker(true)); err != nil {
+	if err := c.load(s.memory(), newTracker(true)); err != nil {
 		return nil, err
 	}
 	c.rollBack()

@@ -8,6 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/disk"
 	"shardsh/balancer/mock/store"
 )
 
@@ -30,7 +31,7 @@ type tracker struct {
 
 	counters counters // last written
 
-	emit  func(entry)
+	emit  func(disk.Entry)
 	found bool // something, at this look
 }
 
@@ -45,7 +46,7 @@ type trackedShard struct {
 	number  uint64
 	look    uint64
 	written bool
-	form    storedShard
+	form    disk.Shard
 	tasks   map[*rangeDeletion]*trackedTask
 }
 
@@ -72,7 +73,7 @@ func newTracker(once bool) *tracker {
 // capture gives everything that has changed to emit and tells whether there
 // was anything. Virtual time goes with other changes only, or when it is forced:
 // that time goes by is no reason to write.
-func (t *tracker) capture(c *Cluster, force bool, emit func(entry)) bool {
+func (t *tracker) capture(c *Cluster, force bool, emit func(disk.Entry)) bool {
 	t.look++
 	t.emit, t.found = emit, false
 	t.captureShards(c)
@@ -80,24 +81,18 @@ func (t *tracker) capture(c *Cluster, force bool, emit func(entry)) bool {
 	t.captureDocuments()
 	t.captureTables(c)
 	t.captureExtents(c)
-	t.captureSmall(bucketViews, t.views, len(c.views), func(yield func(string, []byte) bool) {
+	t.captureSmall(disk.BucketViews, t.views, len(c.views), func(yield func(string, []byte) bool) {
 		for ns, v := range c.views {
-			if !yield(ns, encode(storedView(v))) {
+			if !yield(ns, encode(disk.View(v))) {
 				return
 			}
 		}
 	})
-	t.captureSmall(bucketUsers, t.users, len(c.users), maps.All(c.users))
-	t.captureMeta(metaParameters, encode(c.parameters.values()))
-	if !t.once {
-		for _, e := range c.notes {
-			t.put(e.bucket, e.key, e.value)
-		}
-		c.notes = nil
-	}
+	t.captureSmall(disk.BucketUsers, t.users, len(c.users), maps.All(c.users))
+	t.captureMeta(disk.MetaParameters, encode(c.parameters.values()))
 	if now := (counters{c.lastStamp, c.idCounter, c.term}); t.found || force || t.counters != now {
 		t.counters = now
-		t.captureMeta(metaState, encode(c.storedState()))
+		t.captureMeta(disk.MetaState, encode(c.storedState()))
 	}
 	t.emit = nil
 	return t.found
@@ -105,7 +100,7 @@ func (t *tracker) capture(c *Cluster, force bool, emit func(entry)) bool {
 
 func (t *tracker) put(bucket string, key, value []byte) {
 	t.found = true
-	t.emit(entry{bucket, key, value})
+	t.emit(disk.Entry{Bucket: bucket, Key: key, Value: value})
 }
 
 func (t *tracker) next() uint64 {
@@ -116,16 +111,16 @@ func (t *tracker) next() uint64 {
 func (t *tracker) captureMeta(key string, value []byte) {
 	if !bytes.Equal(t.meta[key], value) {
 		t.meta[key] = value
-		t.put(bucketMeta, []byte(key), value)
+		t.put(disk.BucketMeta, []byte(key), value)
 	}
 }
 
 func (t *tracker) captureShards(c *Cluster) {
 	for id, s := range c.shards {
-		t.captureShard(s, storedShard{ID: string(id)})
+		t.captureShard(s, disk.Shard{ID: string(id)})
 	}
 	for address, s := range c.removed {
-		t.captureShard(s, storedShard{ID: string(s.id), Removed: true, Address: address})
+		t.captureShard(s, disk.Shard{ID: string(s.id), Removed: true, Address: address})
 	}
 	if len(t.shards) == len(c.shards)+len(c.removed) {
 		return
@@ -135,14 +130,14 @@ func (t *tracker) captureShards(c *Cluster) {
 			continue
 		}
 		for _, task := range known.tasks {
-			t.put(bucketDeletions, numberKey(task.number), nil)
+			t.put(disk.BucketDeletions, disk.NumberKey(task.number), nil)
 		}
-		t.put(bucketShards, numberKey(known.number), nil)
+		t.put(disk.BucketShards, disk.NumberKey(known.number), nil)
 		delete(t.shards, s)
 	}
 }
 
-func (t *tracker) captureShard(s *shard, form storedShard) {
+func (t *tracker) captureShard(s *shard, form disk.Shard) {
 	known := t.shards[s]
 	if known == nil {
 		known = &trackedShard{number: t.next(), tasks: map[*rangeDeletion]*trackedTask{}}
@@ -152,7 +147,7 @@ func (t *tracker) captureShard(s *shard, form storedShard) {
 	known.look = t.look
 	if !known.written || known.form != form {
 		known.written, known.form = true, form
-		t.put(bucketShards, numberKey(known.number), encode(form))
+		t.put(disk.BucketShards, disk.NumberKey(known.number), encode(form))
 	}
 	if s.deletionsChanged {
 		t.captureDeletions(s, known)
@@ -169,18 +164,18 @@ func (t *tracker) captureDeletions(s *shard, known *trackedShard) {
 		}
 		was.look = t.look
 		p := task.coll.Pattern
-		stored := encode(storedDeletion{
+		stored := encode(disk.Deletion{
 			Shard: int64(known.number), Namespace: task.coll.Namespace, UUID: task.coll.UUID,
 			Min: p.Bound(task.min), Max: p.Bound(task.max), Now: task.when == deletionNow,
 		})
 		if !bytes.Equal(stored, was.stored) {
 			was.stored = stored
-			t.put(bucketDeletions, numberKey(was.number), stored)
+			t.put(disk.BucketDeletions, disk.NumberKey(was.number), stored)
 		}
 	}
 	for task, was := range known.tasks {
 		if was.look != t.look {
-			t.put(bucketDeletions, numberKey(was.number), nil)
+			t.put(disk.BucketDeletions, disk.NumberKey(was.number), nil)
 			delete(known.tasks, task)
 		}
 	}
@@ -195,12 +190,12 @@ func (t *tracker) captureTables(c *Cluster) {
 			continue
 		}
 		if ok && (known.table.Epoch() != table.Epoch() || !known.table.Pattern().Equal(table.Pattern())) {
-			t.put(numbered(bucketChunks, known.number), nil, nil)
+			t.put(disk.Numbered(disk.BucketChunks, known.number), nil, nil)
 			ok = false
 		}
 		if !ok {
 			known = trackedTable{number: t.next()}
-			t.put(bucketTables, []byte(ns), encode(storedTable{
+			t.put(disk.BucketTables, []byte(ns), encode(disk.Table{
 				Number: int64(known.number), Key: table.Pattern().Doc(), Epoch: table.Epoch(), Timestamp: table.Timestamp(),
 			}))
 		}
@@ -212,22 +207,22 @@ func (t *tracker) captureTables(c *Cluster) {
 	}
 	for ns, known := range t.tables {
 		if c.tables[ns] == nil {
-			t.put(bucketTables, []byte(ns), nil)
-			t.put(numbered(bucketChunks, known.number), nil, nil)
+			t.put(disk.BucketTables, []byte(ns), nil)
+			t.put(disk.Numbered(disk.BucketChunks, known.number), nil, nil)
 			delete(t.tables, ns)
 		}
 	}
 }
 
 func (t *tracker) captureChunks(ns string, known trackedTable, table *catalog.RoutingTable) {
-	bucket := numbered(bucketChunks, known.number)
+	bucket := disk.Numbered(disk.BucketChunks, known.number)
 	coll := catalog.Collection{Namespace: ns, Pattern: table.Pattern()}
 	for change := range table.Since(known.table) {
 		var value []byte
 		if !change.Gone {
 			value = chunkDocument(coll, change.Chunk)
 		}
-		t.put(bucket, boundKey(change.Min), value)
+		t.put(bucket, disk.BoundKey(change.Min), value)
 	}
 }
 

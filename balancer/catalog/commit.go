@@ -1,0 +1,145 @@
+package catalog
+
+import (
+	"slices"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// Commit makes the chunks that the config server writes for a migration, a
+// split or a merge: bounds, versions, history and flags (spec 02 §6.3 to §6.6).
+// Whether the change is allowed is for the caller to have checked.
+type Commit struct {
+	Release Release
+	// NewID makes the _id of chunks that did not exist before.
+	NewID func() bson.ObjectID
+	// HistoryWindow is how long a chunk's former shards are remembered.
+	HistoryWindow time.Duration
+}
+
+// Move returns the chunks that change when [lower, upper), which lies in the
+// chunk, goes to another shard at a time: the moved range, what is left of the
+// chunk on the donor, and the control chunk, another one of the donor that gets
+// a new version. The version of the control chunk is 0|0 when there is none.
+func (c Commit) Move(t *RoutingTable, chunk Chunk, lower, upper Key, to ShardID, at bson.Timestamp) (changed []Chunk, control ChunkVersion) {
+	version := ChunkVersion{Major: t.Version().Major + 1}
+	next := func() ChunkVersion {
+		version.Minor++
+		return version
+	}
+	moved := chunk
+	moved.Min, moved.Max, moved.Shard, moved.Version = lower, upper, to, version
+	moved.OnCurrentShardSince = at
+	if !c.Release.AtLeast(Release50) {
+		moved.Jumbo = JumboUnset // a forced migration clears it (spec 01 §10.2)
+	}
+	moved.History = append([]ChunkHistory{{ValidAfter: at, Shard: to}}, c.trimHistory(chunk.History, at)...)
+	changed = []Chunk{moved}
+
+	remainder := func(lower, upper Key) {
+		if lower.Compare(upper) >= 0 {
+			return
+		}
+		rest := chunk
+		rest.ID, rest.Min, rest.Max, rest.Version = c.NewID(), lower, upper, next()
+		changed = append(changed, rest)
+	}
+	remainder(chunk.Min, lower)
+	remainder(upper, chunk.Max)
+	for other := range t.Owned(chunk.Shard, Key{}, Key{}) {
+		if !other.Min.Equal(chunk.Min) {
+			other.Version = next()
+			control = other.Version
+			changed = append(changed, other)
+			break
+		}
+	}
+	return changed, control
+}
+
+// trimHistory drops entries older than the history window, but for the newest.
+func (c Commit) trimHistory(history []ChunkHistory, at bson.Timestamp) []ChunkHistory {
+	oldest := int64(at.T) - int64(c.HistoryWindow.Seconds())
+	kept := slices.Clone(history)
+	for len(kept) > 1 && int64(kept[len(kept)-1].ValidAfter.T) < oldest {
+		kept = kept[:len(kept)-1]
+	}
+	return kept
+}
+
+// Split returns the chunks that a chunk is cut into at points, which ascend and
+// lie inside of it. The first keeps the id; each gets the next minor version
+// after that of the collection, and an explicit jumbo: false, but 5.0 keeps the
+// flag (spec 01 §10.2, 02 §6.3 and §6.4).
+func (c Commit) Split(t *RoutingTable, chunk Chunk, points []Key) []Chunk {
+	version := t.Version().ChunkVersion
+	bounds := append(slices.Clone(points), chunk.Max)
+	pieces := make([]Chunk, 0, len(bounds))
+	lower := chunk.Min
+	for i, upper := range bounds {
+		piece := chunk
+		piece.Min, piece.Max = lower, upper
+		version.Minor++
+		piece.Version = version
+		if c.Release.orDefault() != Release50 {
+			piece.Jumbo = JumboFalse
+		}
+		piece.Estimate = 0
+		if i > 0 {
+			piece.ID = c.NewID()
+		}
+		pieces = append(pieces, piece)
+		lower = upper
+	}
+	return pieces
+}
+
+// Merge returns the chunk that mergeChunks makes of neighbours on one shard,
+// in key order: it keeps the id and the flag of the first (spec 02 §3.6).
+func (c Commit) Merge(t *RoutingTable, chunks []Chunk) Chunk {
+	merged := chunks[0]
+	merged.Max = chunks[len(chunks)-1].Max
+	before := t.Version()
+	merged.Version = ChunkVersion{Major: before.Major, Minor: before.Minor + 1}
+	merged.Estimate = 0
+	merged.OnCurrentShardSince = bson.Timestamp{}
+	for _, chunk := range chunks {
+		if len(chunk.History) > 0 && chunk.History[0].ValidAfter.After(merged.OnCurrentShardSince) {
+			merged.OnCurrentShardSince = chunk.History[0].ValidAfter
+		}
+	}
+	merged.History = []ChunkHistory{{ValidAfter: merged.OnCurrentShardSince, Shard: merged.Shard}}
+	return merged
+}
+
+// MergeRuns returns the chunks that the auto-merger makes of runs of neighbours,
+// one for each run, with new ids and no flags (spec 02 §3.5).
+func (c Commit) MergeRuns(t *RoutingTable, runs [][]Chunk) []Chunk {
+	version := t.Version().ChunkVersion
+	merged := make([]Chunk, len(runs))
+	for i, run := range runs {
+		version.Minor++
+		chunk := run[0]
+		chunk.ID = c.NewID()
+		chunk.Max = run[len(run)-1].Max
+		chunk.Version = version
+		chunk.Jumbo = JumboUnset
+		chunk.Estimate = 0
+		chunk.OnCurrentShardSince = newestSince(run)
+		chunk.History = []ChunkHistory{{ValidAfter: chunk.OnCurrentShardSince, Shard: chunk.Shard}}
+		merged[i] = chunk
+	}
+	return merged
+}
+
+// newestSince is when the last of some chunks came to its shard.
+func newestSince(chunks []Chunk) bson.Timestamp {
+	since := bson.Timestamp{I: 1}
+	for _, chunk := range chunks {
+		if chunk.OnCurrentShardSince.After(since) {
+			since = chunk.OnCurrentShardSince
+		}
+	}
+	return since
+}

@@ -1,0 +1,98 @@
+package balancer
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/policy"
+)
+
+// Journal is where the engine tells what it did.
+type Journal interface {
+	// LogAction writes one entry of config.actionlog.
+	LogAction(ctx context.Context, what string, details bson.D) error
+
+	// LogChange writes one entry of config.changelog about the balancer itself,
+	// with an empty namespace and empty details.
+	LogChange(ctx context.Context, what string) error
+}
+
+// roundDetails is the record of one round (spec 01 §1.7).
+type roundDetails struct {
+	started    time.Time
+	candidates int
+	moved      int
+	unsharded  struct{ candidates, moved int }
+	cached     int
+	selection  time.Duration
+	throttle   time.Duration
+	migration  time.Duration
+}
+
+func (l *Loop) logRound(details bson.D) {
+	if !l.cfg.Version.HasModes() {
+		return // there is no action log yet
+	}
+	err := run(&l.thread, "actionlog", func(ctx context.Context, c Cluster) error {
+		return c.LogAction(ctx, "balancer.round", details)
+	})
+	if err != nil && !errors.Is(err, errTerminated) {
+		l.cfg.Logger.Warn("action log entry not written", "error", err)
+	}
+}
+
+// errorOccurred is the name of the field, which had one r less up to 6.0.
+func errorOccurred(r catalog.Release) string {
+	if r.AtLeast(catalog.Release70) {
+		return "errorOccurred"
+	}
+	return "errorOccured"
+}
+
+func (d roundDetails) done(now time.Time, r catalog.Release) bson.D {
+	doc := bson.D{
+		{Key: "executionTimeMillis", Value: int32(now.Sub(d.started).Milliseconds())},
+		{Key: errorOccurred(r), Value: false},
+		{Key: "candidateChunks", Value: int32(d.candidates)},
+		{Key: "chunksMoved", Value: int32(d.moved)},
+	}
+	if !r.AtLeast(catalog.Release80) {
+		return doc
+	}
+	return append(doc,
+		bson.E{Key: "candidateUnshardedCollections", Value: int32(d.unsharded.candidates)},
+		bson.E{Key: "unshardedCollectionsMoved", Value: int32(d.unsharded.moved)},
+		bson.E{Key: "imbalancedCachedCollections", Value: int32(d.cached)},
+		bson.E{Key: "times", Value: bson.D{
+			{Key: "selectionTimeMillis", Value: d.selection.Milliseconds()},
+			{Key: "throttleTimeMillis", Value: d.throttle.Milliseconds()},
+			{Key: "migrationTimeMillis", Value: d.migration.Milliseconds()},
+		}},
+	)
+}
+
+func (d roundDetails) failed(now time.Time, err error, r catalog.Release) bson.D {
+	return bson.D{
+		{Key: "executionTimeMillis", Value: int32(now.Sub(d.started).Milliseconds())},
+		{Key: errorOccurred(r), Value: true},
+		{Key: "errmsg", Value: err.Error()},
+	}
+}
+
+// logMerger writes the auto-merger's events into the change log. A failure is
+// a warning.
+func (l *Loop) logMerger(t *thread, events []policy.MergerEvent) {
+	for _, e := range events {
+		if e == policy.MergerStarts {
+			l.streams.wake()
+		}
+		err := run(t, "changelog", func(ctx context.Context, c Cluster) error { return c.LogChange(ctx, string(e)) })
+		if err != nil && !errors.Is(err, errTerminated) {
+			l.cfg.Logger.Warn("change log entry not written", "what", e, "error", err)
+		}
+	}
+}

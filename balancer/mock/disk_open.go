@@ -1,0 +1,193 @@
+package mock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/disk"
+)
+
+// ErrHoldsCluster says that a directory has a cluster already where a new one
+// was to be made.
+var ErrHoldsCluster = errors.New("the directory holds a cluster already")
+
+// keeper keeps a cluster on disk. The cluster's lock guards it; what waits for
+// the disk waits without that lock.
+type keeper struct {
+	file    *disk.Disk
+	tracker *tracker
+	// writes are what retryable writes have done since the last look, by session;
+	// nil where it need not be kept any more.
+	writes map[string]bson.Raw
+	// forgotten: what was kept of retryable writes before is void.
+	forgotten bool
+	// behind: the queue was full at the last look. What has changed since the
+	// one before it goes into the next batch.
+	behind bool
+	closed bool
+	// caughtUp is closed when nothing waits for room in the queue any more.
+	caughtUp chan struct{}
+	// batched looks at what is handed over; nil outside of tests.
+	batched func([]disk.Entry)
+}
+
+// openDisk goes on with the cluster in a directory, or makes a new one there.
+func (c *Cluster) openDisk(cfg Config) error {
+	file, err := disk.Open(cfg.DBPath)
+	if err != nil {
+		return err
+	}
+	k := &keeper{file: file, tracker: newTracker(false), caughtUp: make(chan struct{})}
+	if err := c.furnishFrom(k, cfg); err != nil {
+		_ = file.Close() // nothing has been handed over
+		return err
+	}
+	c.disk = k
+	c.persist()
+	go c.writeRest(k)
+	return nil
+}
+
+func (c *Cluster) furnishFrom(k *keeper, cfg Config) error {
+	begun, err := k.file.Begun()
+	if err != nil {
+		return err
+	}
+	if !begun {
+		return c.furnishNew(k, cfg)
+	}
+	if cfg.Topology != nil || cfg.Snapshot != "" {
+		return fmt.Errorf("dbpath %s: %w", cfg.DBPath, ErrHoldsCluster)
+	}
+	err = k.file.Read(func(from disk.Source) error {
+		if err := c.load(from, k.tracker); err != nil {
+			return err
+		}
+		for session, write := range from.Each(disk.BucketWrites) {
+			c.writes = append(c.writes, KeptWrite{string(session), slices.Clone(write)})
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("dbpath %s: %w", cfg.DBPath, err)
+	}
+	if err := c.adjust(cfg); err != nil {
+		return err
+	}
+	c.rollBack()
+	return nil
+}
+
+func (c *Cluster) furnishNew(k *keeper, cfg Config) error {
+	furnish := c.buildNew
+	if cfg.Snapshot != "" {
+		furnish = c.openSnapshot
+	}
+	if err := furnish(cfg); err != nil {
+		return err
+	}
+	return k.file.Begin(func(emit func(disk.Entry)) { k.tracker.capture(c, true, emit) })
+}
+
+// capture hands what has changed over to be written. While the queue is full it
+// leaves the changes where they are noted: what changes again meanwhile takes
+// no more memory.
+func (k *keeper) capture(c *Cluster, last bool) {
+	if !last && k.file.Full() {
+		k.behind = true
+		return
+	}
+	var entries []disk.Entry
+	emit := func(e disk.Entry) { entries = append(entries, e) }
+	found := k.captureWrites(emit)
+	if !k.tracker.capture(c, last || found, emit) && !found && !k.behind {
+		return
+	}
+	k.behind = false // even without entries: somebody may wait for the batch
+	if k.batched != nil {
+		k.batched(entries)
+	}
+	k.file.Add(entries)
+}
+
+// captureWrites gives what is to be kept of retryable writes to emit, and
+// reports whether there was anything.
+func (k *keeper) captureWrites(emit func(disk.Entry)) bool {
+	found := k.forgotten || len(k.writes) > 0
+	if k.forgotten {
+		emit(disk.Entry{Bucket: disk.BucketWrites})
+	}
+	for session, write := range k.writes {
+		emit(disk.Entry{Bucket: disk.BucketWrites, Key: []byte(session), Value: write})
+	}
+	k.writes, k.forgotten = nil, false
+	return found
+}
+
+// writeRest hands over what has piled up while the queue was full, until the
+// disk is closed.
+func (c *Cluster) writeRest(k *keeper) {
+	defer close(k.caughtUp)
+	for range k.file.Room() {
+		c.mu.Lock()
+		if k.behind && !k.closed {
+			k.capture(c, false)
+		}
+		c.mu.Unlock()
+	}
+}
+
+// persist hands what has changed over to be written. The caller holds the lock.
+func (c *Cluster) persist() {
+	if c.disk != nil {
+		c.disk.capture(c, false)
+	}
+}
+
+// HandOver hands what has changed over to be written, and fails once something
+// could not be. The caller holds the lock.
+func (c *Cluster) HandOver() error {
+	if c.disk == nil {
+		return nil
+	}
+	c.persist()
+	return c.disk.file.Err()
+}
+
+// Written hands what has changed over to be written, and returns a function that
+// waits until all that the cluster holds now is on disk, or until its context
+// ends. The caller holds the lock, and waits after giving it back: others go on
+// meanwhile.
+func (c *Cluster) Written() (wait func(context.Context) error) {
+	if c.disk == nil {
+		return func(context.Context) error { return nil }
+	}
+	c.persist()
+	file, mark := c.disk.file, c.disk.file.Mark()
+	if c.disk.behind {
+		mark++
+	}
+	return func(ctx context.Context) error { return file.Wait(ctx, mark) }
+}
+
+// closeDisk writes what is left. It takes the lock, but does not hold it while
+// it waits for the disk.
+func (c *Cluster) closeDisk() {
+	c.mu.Lock()
+	k := c.disk
+	if k == nil || k.closed {
+		c.mu.Unlock()
+		return
+	}
+	k.closed = true
+	k.capture(c, true)
+	c.mu.Unlock()
+	if err := k.file.Close(); err != nil {
+		c.logger.Error("the state of the mock is not all on disk", "dbpath", k.file.Dir(), "error", err)
+	}
+	<-k.caughtUp
+}

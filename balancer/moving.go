@@ -1,0 +1,98 @@
+package balancer
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"shardsh/balancer/mongoerr"
+	"shardsh/balancer/policy"
+)
+
+// Mover runs what takes long, and waits for it.
+type Mover interface {
+	// Move runs one migration to its end (spec 01 §1.6). It blocks. One with
+	// ReasonUnsharded moves a whole collection that is not sharded.
+	Move(ctx context.Context, m policy.Migration) error
+
+	// Act runs one streaming action to its end (spec 02 §4.2). It blocks.
+	Act(ctx context.Context, a policy.Action) policy.ActionResult
+}
+
+// migrate runs the chosen migrations side by side, in releases of old one
+// after the other, and counts those that moved something (spec 01 §1.6).
+func (l *Loop) migrate(candidates []policy.Migration, details *roundDetails) error {
+	batch := len(candidates)
+	if !l.cfg.Version.HasModes() {
+		batch = 1
+	}
+	for chosen := range slices.Chunk(candidates, batch) {
+		if !l.enabled() {
+			l.notSent(chosen)
+			return nil
+		}
+		results, err := l.move(chosen)
+		if err != nil {
+			return err
+		}
+		for i, moveErr := range results {
+			if err := l.migrated(chosen[i], moveErr, details); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// move yields one batch and returns how each of its migrations ended.
+func (l *Loop) move(batch []policy.Migration) ([]error, error) {
+	result, resumed := l.yield(Moves{Migrations: batch})
+	if !resumed {
+		return nil, errTerminated
+	}
+	results, ok := result.([]error)
+	if !ok || len(results) != len(batch) {
+		panic(fmt.Sprintf("balancer: %d moves were resumed with %T of %v, not with an error for each", len(batch), result, result))
+	}
+	return results, nil
+}
+
+// notSent gives migrations back to the defragmentations that chose them. They
+// would wait for their ends for ever otherwise, after the balancer is on again.
+func (l *Loop) notSent(chosen []policy.Migration) {
+	for _, m := range chosen {
+		if m.Reason == policy.ReasonDefragmentation {
+			l.defragmentations.migrationDone(m, mongoerr.New(mongoerr.InterruptedAtShutdown, "the balancer was switched off before the migration was sent"))
+		}
+	}
+}
+
+// migrated deals with the end of one migration.
+func (l *Loop) migrated(m policy.Migration, moveErr error, details *roundDetails) error {
+	if m.Reason == policy.ReasonDefragmentation {
+		l.defragmentations.migrationDone(m, moveErr)
+		l.streams.wake()
+	}
+	switch {
+	case moveErr == nil && m.Reason == policy.ReasonUnsharded:
+		details.unsharded.moved++
+	case moveErr == nil:
+		details.moved++
+	case m.Reason == policy.ReasonDefragmentation:
+		// The phase decides what becomes of it.
+		l.cache.remove(m.Namespace)
+	case m.Reason != policy.ReasonUnsharded && policy.TooBig(moveErr):
+		// Handled counts as moved whatever became of it (spec 01 §10.1).
+		l.cfg.Logger.Info("too much to move, the chunk is split or flagged", "id", 21871, "ns", m.Namespace, "from", m.From, "to", m.To, "error", moveErr)
+		if err := l.handleTooBig(m); err != nil {
+			return err
+		}
+		details.moved++
+	case m.Reason != policy.ReasonUnsharded && mongoerr.Is(moveErr, mongoerr.IndexNotFound) && l.lostHashedIndex(m):
+		l.cache.remove(m.Namespace)
+	default:
+		l.cfg.Logger.Info("migration failed", "id", 21872, "ns", m.Namespace, "from", m.From, "to", m.To, "error", moveErr)
+		l.cache.remove(m.Namespace)
+	}
+	return nil
+}

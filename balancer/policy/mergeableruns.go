@@ -1,0 +1,112 @@
+package policy
+
+import (
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+)
+
+// MergeLimits end the reading of chunks to merge early (spec 02 §3.5).
+type MergeLimits struct {
+	// Chunks is how many are read into ranges at most.
+	Chunks int
+	// Time is after how long nothing more is read, once a range can be merged.
+	Time time.Duration
+}
+
+// MergeSearch is where MergeableRuns looks.
+type MergeSearch struct {
+	Table *catalog.RoutingTable
+	Zones *catalog.ZoneSet // nil = none
+	Shard catalog.ShardID
+	// From is the key the search begins at; zero for all chunks.
+	From catalog.Key
+	// Cutoff is the time before which a chunk must have come to its shard.
+	Cutoff bson.Timestamp
+	Limits MergeLimits
+	// Spent of Limits.Time is over when the search begins.
+	Spent time.Duration
+}
+
+// chunkReadTime is what the config server takes to read a chunk.
+const chunkReadTime = 2 * time.Microsecond
+
+// MergeableRuns returns the runs of neighbouring chunks of a shard that the
+// auto-merger makes one chunk of: old enough, not jumbo, and within one zone
+// interval. Runs of one are left out (spec 02 §3.3 and §3.5).
+func MergeableRuns(s MergeSearch) [][]catalog.Chunk {
+	var runs [][]catalog.Chunk
+	var run []catalog.Chunk
+	total := 0
+	closeRun := func() {
+		if len(run) < 2 {
+			run = run[:0] // nearly always: its room serves the next one
+			return
+		}
+		runs = append(runs, run)
+		total += len(run)
+		run = nil
+	}
+	border := newBorderPointer(s.Zones)
+	spent := s.Spent
+	mergeable := func(since bson.Timestamp, jumbo catalog.Jumbo) bool {
+		// A chunk of which nobody knows since when it is there stays.
+		return jumbo != catalog.JumboTrue && !since.IsZero() && since.Before(s.Cutoff)
+	}
+	full := func() bool {
+		return total+len(run) >= s.Limits.Chunks || len(runs) > 0 && spent > s.Limits.Time
+	}
+	for alone, chunk := range s.Table.Adjoining(s.Shard, s.From, mergeable) {
+		if alone > 0 { // chunks that were read and lead to no run
+			spent += time.Duration(alone) * chunkReadTime
+			closeRun()
+			if total+1 >= s.Limits.Chunks || full() {
+				break
+			}
+		}
+		if !mergeable(chunk.OnCurrentShardSince, chunk.Jumbo) {
+			continue
+		}
+		spent += chunkReadTime
+		crossed := border.advance(chunk.Max)
+		if len(run) > 0 && (crossed || !run[len(run)-1].Max.Equal(chunk.Min)) {
+			closeRun()
+		}
+		run = append(run, chunk)
+		if full() {
+			break
+		}
+	}
+	closeRun()
+	return runs
+}
+
+// borderPointer walks the zone intervals in step with chunks.
+type borderPointer struct {
+	bounds []catalog.Key
+	at     int
+}
+
+func newBorderPointer(zones *catalog.ZoneSet) *borderPointer {
+	var b borderPointer
+	for _, r := range zones.Ranges() {
+		for _, k := range []catalog.Key{r.Min, r.Max} {
+			if n := len(b.bounds); n == 0 || !b.bounds[n-1].Equal(k) {
+				b.bounds = append(b.bounds, k)
+			}
+		}
+	}
+	return &b
+}
+
+// advance moves to the interval that ends at or after max and tells whether a
+// border was crossed.
+func (b *borderPointer) advance(max catalog.Key) bool {
+	from := b.at
+	for b.at < len(b.bounds) && max.Compare(b.bounds[b.at]) > 0 {
+		b.at++
+	}
+	return b.at != from
+}

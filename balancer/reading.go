@@ -1,0 +1,97 @@
+package balancer
+
+import (
+	"context"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/policy"
+)
+
+// SettingReader reads config.settings.
+type SettingReader interface {
+	// Setting reads one document; nil without an error when there is none (spec
+	// 01 §2.1).
+	Setting(ctx context.Context, id string) (bson.Raw, error)
+}
+
+// Reader is what the engine looks at. It changes nothing.
+type Reader interface {
+	SettingReader
+
+	// Shards lists config.shards in catalog order. The engine shuffles. For
+	// releases that limit shards, those with a limit have SizeMB filled in.
+	Shards(ctx context.Context) ([]catalog.Shard, error)
+
+	// Collections lists the sharded collections by namespace; unsplittable
+	// ones are left out.
+	Collections(ctx context.Context) ([]catalog.Collection, error)
+
+	// Routing returns the current routing table and zones of a collection.
+	// NamespaceNotFound when it is gone.
+	Routing(ctx context.Context, ns string) (Routing, error)
+
+	// DataSizes asks every shard for the bytes it owns of each collection,
+	// orphans excluded (spec 01 §3.2). A shard that does not exist any more is
+	// left out of the maps; any other failing shard fails the call.
+	DataSizes(ctx context.Context, colls []catalog.Collection) (map[string]map[catalog.ShardID]int64, error)
+
+	// Unsharded lists the collections that are not sharded and may move: no
+	// views, nothing of admin, config and local. It is asked only while
+	// Parameters.RandomMigrations is on.
+	Unsharded(ctx context.Context) ([]policy.Unsharded, error)
+
+	// Mergeable lists, by shard in ascending order, the collections the
+	// auto-merger may work on that have a chunk old enough there (spec 02 §3.3).
+	Mergeable(ctx context.Context) ([]policy.MergeWork, error)
+}
+
+// Routing is a collection as the catalog has it at one moment.
+type Routing struct {
+	Collection catalog.Collection
+	Table      *catalog.RoutingTable
+	Zones      *catalog.ZoneSet
+}
+
+// LoadSettings reads config.settings over the settings known so far and returns
+// what is in effect afterwards, also when it fails half way.
+func LoadSettings(ctx context.Context, r SettingReader, known catalog.Settings) (catalog.Settings, error) {
+	err := known.Load(func(id string) (bson.Raw, error) { return r.Setting(ctx, id) })
+	return known, err
+}
+
+// shards reads and shuffles config.shards: each call draws a new order
+// (spec 01 §3.1).
+func (l *Loop) shards() ([]catalog.Shard, error) {
+	shards, err := readShards(&l.thread)
+	if err != nil {
+		return nil, err
+	}
+	l.shuffle(len(shards), func(i, j int) { shards[i], shards[j] = shards[j], shards[i] })
+	return shards, nil
+}
+
+func readShards(t *thread) ([]catalog.Shard, error) {
+	return call(t, "shards", func(ctx context.Context, c Cluster) ([]catalog.Shard, error) { return c.Shards(ctx) })
+}
+
+func readSizes(t *thread, colls []catalog.Collection) (map[string]map[catalog.ShardID]int64, error) {
+	return call(t, "sizes", func(ctx context.Context, c Cluster) (map[string]map[catalog.ShardID]int64, error) {
+		return c.DataSizes(ctx, colls)
+	})
+}
+
+func (l *Loop) collections() ([]catalog.Collection, error) {
+	return call(&l.thread, "collections", func(ctx context.Context, c Cluster) ([]catalog.Collection, error) {
+		return c.Collections(ctx)
+	})
+}
+
+func (l *Loop) routing(ns string) (Routing, error) { return readRouting(&l.thread, ns) }
+
+func readRouting(t *thread, ns string) (Routing, error) {
+	return call(t, "routing", func(ctx context.Context, c Cluster) (Routing, error) {
+		return c.Routing(ctx, ns)
+	})
+}
