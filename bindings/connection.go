@@ -2,7 +2,6 @@ package bindings
 
 import (
 	"context"
-	"errors"
 	"strings"
 
 	"github.com/dop251/goja"
@@ -129,7 +128,7 @@ func (s *Shell) connect(settings *options.ClientOptions) *mongoObject {
 	client := s.openClient(settings)
 	m := newMongoObject(s, client, settings.GetURI())
 	m.own, m.settings = true, settings
-	s.opened = append(s.opened, m)
+	s.opened.add(client, m)
 	return m
 }
 
@@ -197,11 +196,10 @@ func (c *call) login(m *mongoObject, as options.Credential) {
 		m.home = nil
 	}
 	if m.own {
-		_ = m.client.Disconnect(context.WithoutCancel(c.ctx))
-	} else {
-		m.own = true // the first client stays its owner's, this one is ours
-		c.opened = append(c.opened, m)
+		_ = c.opened.disconnect(context.WithoutCancel(c.ctx), m.client)
 	}
+	m.own = true // the first client stays its owner's, this one is ours
+	c.opened.add(client, m)
 	m.client, m.settings = client, &settings
 }
 
@@ -237,19 +235,14 @@ func (c *call) askPassword() goja.Value {
 	return v
 }
 
-func (s *Shell) closeConnections(ctx context.Context) error {
-	var errs []error
-	for _, m := range s.opened {
+// endHomeSessions ends the sessions that commands belong to by default.
+func (s *Shell) endHomeSessions(ctx context.Context) {
+	for m := range s.opened.all() {
 		if m.home != nil {
 			m.home.driver.EndSession(ctx)
 		}
-		if err := m.client.Disconnect(ctx); err != nil && !errors.Is(err, mongo.ErrClientDisconnected) {
-			errs = append(errs, err)
-		}
 	}
-	s.opened = nil
 	if s.mongo != nil && s.mongo.home != nil && !s.mongo.own {
 		s.mongo.home.driver.EndSession(ctx)
 	}
-	return errors.Join(errs...)
 }

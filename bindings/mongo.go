@@ -116,7 +116,7 @@ func mongoMethods() []method[*mongoObject] {
 		}, ""},
 		{"close", "force?:boolean", func(c *call, m *mongoObject) goja.Value {
 			if m.own {
-				_ = m.client.Disconnect(c.ctx)
+				_ = c.opened.disconnect(c.ctx, m.client)
 			}
 			return nil
 		}, "Closes a connection the script opened."},

@@ -35,14 +35,17 @@ type Shell struct {
 	rt    *goja.Runtime
 	world *values.World
 
+	// running is held while JavaScript runs, so that Close sees a script that was
+	// left behind.
+	running sync.Mutex
 	// ctx is that of the running call; cause is why it was cut short, when the
 	// shell itself did that.
 	ctx   context.Context
 	cause error
 
-	mongo  *mongoObject   // the connection db started on; nil without one
-	opened []*mongoObject // by scripts
-	lists  nameLists      // for completion
+	mongo  *mongoObject // the connection db started on; nil without one
+	opened connections  // by scripts
+	lists  nameLists    // for completion
 	// ownProperty is Object.getOwnPropertyDescriptor, for completion.
 	ownProperty goja.Callable
 	db          *database
@@ -207,11 +210,17 @@ func (s *Shell) Incomplete(source string) bool { return incomplete(source) }
 
 // within is the frame around everything that may run JavaScript: it lets ctx
 // stop it and turns whatever went wrong into an error of this package.
-func (s *Shell) within(ctx context.Context, run func() (goja.Value, error)) (v goja.Value, err error) {
+func (s *Shell) within(ctx context.Context, run func() (goja.Value, error)) (goja.Value, error) {
+	s.running.Lock()
+	defer s.running.Unlock()
+	return s.interruptibly(ctx, run)
+}
+
+// interruptibly is within for those who hold running.
+func (s *Shell) interruptibly(ctx context.Context, run func() (goja.Value, error)) (v goja.Value, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
 	}
-	outer, outerCause := s.ctx, s.cause
 	s.ctx, s.cause = untimed{ctx}, nil
 	var interrupting sync.WaitGroup
 	interrupting.Add(1)
@@ -235,7 +244,7 @@ func (s *Shell) within(ctx context.Context, run func() (goja.Value, error)) (v g
 			}
 			err = s.publicError(err)
 		}
-		s.ctx, s.cause = outer, outerCause
+		s.ctx, s.cause = context.Background(), nil
 	}()
 	return run()
 }
@@ -251,26 +260,35 @@ func (untimed) Deadline() (deadline time.Time, ok bool) { return time.Time{}, fa
 //
 // They run however the shell ends. When that is the end of ctx they have
 // closingTime.
+//
+// A script that was left behind while it ran, by somebody who would not wait for
+// it, keeps the runtime to itself: then only connections are closed.
 func (s *Shell) Close(ctx context.Context) error {
+	if !s.running.TryLock() {
+		s.lists.close()
+		return s.opened.close(ctx)
+	}
+	defer s.running.Unlock()
 	if ctx.Err() != nil && len(s.exits) > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), closingTime)
 		defer cancel()
 	}
 	var errs []error
-	code := s.rt.ToValue(s.ExitCode())
+	code := s.rt.ToValue(s.exitCode())
 	for len(s.exits) > 0 {
 		last := len(s.exits) - 1
 		exit := s.exits[last]
 		s.exits = s.exits[:last]
-		_, err := s.within(ctx, func() (goja.Value, error) { return exit(goja.Undefined(), code) })
+		_, err := s.interruptibly(ctx, func() (goja.Value, error) { return exit(goja.Undefined(), code) })
 		var quit *ExitError
 		if !errors.As(err, &quit) {
 			errs = append(errs, err)
 		}
 	}
 	s.lists.close()
-	errs = append(errs, s.closeConnections(ctx))
+	s.endHomeSessions(ctx)
+	errs = append(errs, s.opened.close(ctx))
 	return errors.Join(errs...)
 }
 
@@ -288,8 +306,16 @@ func (s *Shell) Set(name string, value any) error {
 }
 
 // ExitCode is what the script left in process.exitCode: 0 when it left
-// nothing, 1 for what is no exit code.
+// nothing, 1 for what is no exit code. It is 0 while a script runs.
 func (s *Shell) ExitCode() int {
+	if !s.running.TryLock() {
+		return 0
+	}
+	defer s.running.Unlock()
+	return s.exitCode()
+}
+
+func (s *Shell) exitCode() int {
 	process, ok := s.builtins["process"].(*goja.Object)
 	if !ok {
 		return 0

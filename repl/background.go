@@ -29,6 +29,7 @@ type Screen struct {
 	held    []piece
 	size    int
 	dropped int
+	lacking io.Writer // what the dropped was for
 }
 
 type piece struct {
@@ -52,7 +53,7 @@ func (w screenWriter) Write(p []byte) (int, error) {
 		return w.to.Write(p)
 	}
 	if s.size+len(p) > maxHeld {
-		s.dropped += len(p)
+		s.dropped, s.lacking = s.dropped+len(p), w.to
 		return len(p), nil
 	}
 	s.size += len(p)
@@ -69,7 +70,7 @@ func (s *Screen) hold() {
 func (s *Screen) empty() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.held) == 0
+	return len(s.held) == 0 && s.dropped == 0
 }
 
 // release writes what was held, with a line end behind it.
@@ -83,9 +84,9 @@ func (s *Screen) release() {
 		_, _ = p.to.Write(p.text)
 	}
 	if s.dropped > 0 {
-		fmt.Fprintf(s.held[0].to, "(%d more bytes were printed by timers and left out)\n", s.dropped)
+		fmt.Fprintf(s.lacking, "(%d more bytes were printed by timers and left out)\n", s.dropped)
 	}
-	s.holding, s.held, s.size, s.dropped = false, nil, 0, 0
+	s.holding, s.held, s.size, s.dropped, s.lacking = false, nil, 0, 0, nil
 }
 
 // nextTimer fires when there is something to run; nil never does.

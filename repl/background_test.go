@@ -53,6 +53,9 @@ func TestTimersWhileALineIsRead(t *testing.T) {
 				return nil
 			},
 			"input", false, "first\n(2097152 more bytes were printed by timers and left out)\n=> input\n", 0},
+		{"much at once",
+			func(_ context.Context, print func(string)) error { print(strings.Repeat("x", 2<<20)); return nil },
+			"input", false, "(2097152 more bytes were printed by timers and left out)\n=> input\n", 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var screen repl.Screen

@@ -96,7 +96,6 @@ type Cluster struct {
 	hadTwo  bool
 	pending map[*migration]bool
 	lastOp  int32 // number of the newest operation on a shard
-	reached int   // how many shards the newest query or insert went to
 	// reshardings are those under way, by namespace.
 	reshardings map[string]*resharding
 	// quiesced are those that have ended and whose result is kept, by namespace.

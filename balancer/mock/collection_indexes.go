@@ -29,47 +29,47 @@ func (c *Cluster) holders(ns string) []catalog.ShardID {
 
 // CreateIndexes makes indexes wherever the collection has data, after making
 // the collection when it is missing.
-func (c *Cluster) CreateIndexes(ns string, specs []store.IndexSpec) ([]IndexResult, error) {
+func (rq *Request) CreateIndexes(ns string, specs []store.IndexSpec) ([]IndexResult, error) {
 	db, _, err := catalog.SplitNamespace(ns)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.refuseView(ns); err != nil {
+	if err := rq.c.refuseView(ns); err != nil {
 		return nil, err
 	}
-	if c.heldByConfig(ns) {
+	if rq.c.heldByConfig(ns) {
 		return nil, mongoerr.New(mongoerr.IllegalOperation, "can't create indexes on %s", ns)
 	}
-	if err := c.CreateDatabase(db, ""); err != nil {
+	if err := rq.CreateDatabase(db, ""); err != nil {
 		return nil, err
 	}
-	created := !c.Exists(ns)
+	created := !rq.c.Exists(ns)
 	if created {
 		if err := checkNewCollection(ns); err != nil {
 			return nil, err
 		}
-		c.localPrimary(ns, nil)
+		rq.c.localPrimary(ns, nil)
 	}
-	if err := c.checkUniqueAgainstShardKey(ns, specs); err != nil {
+	if err := rq.c.checkUniqueAgainstShardKey(ns, specs); err != nil {
 		return nil, err
 	}
-	if err := c.checkExpiry(ns, specs); err != nil {
+	if err := rq.c.checkExpiry(ns, specs); err != nil {
 		return nil, err
 	}
 	var results []IndexResult
-	for _, id := range c.holders(ns) {
-		docs := c.shards[id].colls[ns].docs
-		result := IndexResult{Host: c.hostOf(id), Before: len(docs.Indexes()), Created: created}
+	for _, id := range rq.c.holders(ns) {
+		docs := rq.c.shards[id].colls[ns].docs
+		result := IndexResult{Host: rq.c.hostOf(id), Before: len(docs.Indexes()), Created: created}
 		if err := createAll(docs, specs); err != nil {
 			return nil, err
 		}
 		if result.After = len(docs.Indexes()); result.After > result.Before {
-			c.abortMigrations(ns)
+			rq.c.abortMigrations(ns)
 		}
 		results = append(results, result)
 	}
-	c.watchExpiry()
-	c.Tick()
+	rq.c.watchExpiry()
+	rq.c.Tick()
 	return results, nil
 }
 

@@ -82,17 +82,17 @@ type View struct {
 const maxViewDepth = 20
 
 // CreateView makes a view; what it stands on need not exist.
-func (c *Cluster) CreateView(ns, db string, v View) error {
-	if err := c.CreateDatabase(db, ""); err != nil {
+func (rq *Request) CreateView(ns, db string, v View) error {
+	if err := rq.CreateDatabase(db, ""); err != nil {
 		return err
 	}
-	if c.Exists(ns) {
+	if rq.c.Exists(ns) {
 		return mongoerr.New(mongoerr.NamespaceExists, "namespace %s already exists", ns)
 	}
 	if err := checkNewCollection(ns); err != nil {
 		return err
 	}
-	return c.ReplaceView(ns, db, v)
+	return rq.c.ReplaceView(ns, db, v)
 }
 
 // ReplaceView gives a view another definition, or makes one.

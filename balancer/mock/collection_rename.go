@@ -15,32 +15,32 @@ import (
 // place of one there is. A sharded one gets a new epoch and timestamp; its
 // chunks, UUID and zones stay. Only collections that are not tracked can change
 // the database, and only on one primary.
-func (c *Cluster) RenameCollection(from, to string, dropTarget bool) error {
-	if err := c.checkRename(from, to, dropTarget); err != nil {
+func (rq *Request) RenameCollection(from, to string, dropTarget bool) error {
+	if err := rq.c.checkRename(from, to, dropTarget); err != nil {
 		return err
 	}
-	coll, tracked, err := c.Tracked(from)
+	coll, tracked, err := rq.c.Tracked(from)
 	if err != nil {
 		return err
 	}
 	details := bson.D{{Key: "source", Value: from}, {Key: "destination", Value: to}}
-	primary, _ := c.Primary(databaseOf(from))
-	if err := c.CreateDatabase(databaseOf(to), string(primary)); err != nil {
+	primary, _ := rq.c.Primary(databaseOf(from))
+	if err := rq.CreateDatabase(databaseOf(to), string(primary)); err != nil {
 		return err
 	}
-	c.logChange(primary, "renameCollection.start", from, details)
-	c.forget(to)
-	c.renameLocal(from, to)
+	rq.c.logChange(primary, "renameCollection.start", from, details)
+	rq.c.forget(to)
+	rq.c.renameLocal(from, to)
 	if tracked {
-		if err := c.renameEntry(coll, to); err != nil {
+		if err := rq.c.renameEntry(coll, to); err != nil {
 			return err
 		}
-		c.logChange(configShard, "renameCollection.metadata", from, details)
+		rq.c.logChange(configShard, "renameCollection.metadata", from, details)
 	}
-	c.renameZones(from, to)
-	c.Tick()
-	c.logChange(primary, "renameCollection.end", from, details)
-	c.noteChange(Change{Kind: ChangeRename, Namespace: from, To: to})
+	rq.c.renameZones(from, to)
+	rq.c.Tick()
+	rq.c.logChange(primary, "renameCollection.end", from, details)
+	rq.c.noteChange(Change{Kind: ChangeRename, Namespace: from, To: to})
 	return nil
 }
 

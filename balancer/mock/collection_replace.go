@@ -9,15 +9,15 @@ import (
 
 // ReplaceCollection gives an unsharded collection new contents, all or nothing.
 // It keeps its indexes and options, and is made when it is missing.
-func (c *Cluster) ReplaceCollection(ns string, contents []bson.Raw) error {
+func (rq *Request) ReplaceCollection(ns string, contents []bson.Raw) error {
 	db, _, err := catalog.SplitNamespace(ns)
 	if err != nil {
 		return err
 	}
-	if err := c.CreateDatabase(db, ""); err != nil {
+	if err := rq.CreateDatabase(db, ""); err != nil {
 		return err
 	}
-	local := c.localPrimary(ns, nil)
+	local := rq.c.localPrimary(ns, nil)
 	docs := newDocs(ns)
 	for _, spec := range local.docs.Indexes() {
 		if err := docs.CreateIndex(spec); err != nil {
@@ -25,7 +25,7 @@ func (c *Cluster) ReplaceCollection(ns string, contents []bson.Raw) error {
 		}
 	}
 	for _, doc := range contents {
-		if doc, err = store.PrepareInsert(doc, c.NewObjectID); err != nil {
+		if doc, err = store.PrepareInsert(doc, rq.c.NewObjectID); err != nil {
 			return err
 		}
 		if _, err := docs.Insert(doc); err != nil {
@@ -33,6 +33,6 @@ func (c *Cluster) ReplaceCollection(ns string, contents []bson.Raw) error {
 		}
 	}
 	local.docs = docs
-	c.Tick()
+	rq.c.Tick()
 	return nil
 }

@@ -32,13 +32,13 @@ type ShardRequest struct {
 
 // ShardCollection shards a collection: checks in the server's order, the
 // index, the initial chunks and the catalog entry.
-func (c *Cluster) ShardCollection(req ShardRequest) error {
+func (rq *Request) ShardCollection(req ShardRequest) error {
 	db, coll, err := catalog.SplitNamespace(req.Namespace)
 	if err != nil {
 		return err
 	}
 	if !onConfigServer(db) {
-		if err := c.CreateDatabase(db, ""); err != nil {
+		if err := rq.CreateDatabase(db, ""); err != nil {
 			return err
 		}
 	}
@@ -55,18 +55,18 @@ func (c *Cluster) ShardCollection(req ShardRequest) error {
 	if len(req.Namespace) > catalog.MaxShardedNamespaceBytes {
 		return mongoerr.New(mongoerr.InvalidNamespace, "Fully qualified namespace is too long. Namespace: %s Max: %d", req.Namespace, catalog.MaxShardedNamespaceBytes)
 	}
-	if err := c.refuseView(req.Namespace); err != nil {
+	if err := rq.c.refuseView(req.Namespace); err != nil {
 		return err
 	}
-	if err := c.CheckUUID(req.Namespace, req.UUID); err != nil {
+	if err := rq.c.CheckUUID(req.Namespace, req.UUID); err != nil {
 		return err
 	}
 	if req.Namespace == sessionsNamespace {
-		if err := c.CreateSessions(); err != nil {
+		if err := rq.c.CreateSessions(); err != nil {
 			return err
 		}
 	}
-	existing, sharded, err := c.shardedEntry(req.Namespace)
+	existing, sharded, err := rq.c.shardedEntry(req.Namespace)
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (c *Cluster) ShardCollection(req ShardRequest) error {
 		}
 		return mongoerr.New(mongoerr.AlreadyInitialized, "collection %s is already sharded with other options", req.Namespace)
 	}
-	return c.shardNew(req, pattern)
+	return rq.c.shardNew(req, pattern)
 }
 
 // CheckUUID compares the collection there is with the one the caller means;

@@ -44,12 +44,12 @@ func (c *Cluster) tailed(ns string) *localCollection {
 // ReadTail gives the documents that have come since the last call and match.
 // It fails when the collection is gone (QueryPlanKilled) or has dropped
 // documents that were not read (CappedPositionLost).
-func (c *Cluster) ReadTail(t *Tail, filter *store.Filter) ([]bson.Raw, error) {
-	l := c.tailed(t.ns)
+func (rq *Request) ReadTail(t *Tail, filter *store.Filter) ([]bson.Raw, error) {
+	l := rq.c.tailed(t.ns)
 	if l == nil || !l.uuid.Equal(t.uuid) {
 		return nil, mongoerr.New(mongoerr.QueryPlanKilled, "collection dropped. UUID %x", t.uuid.Data)
 	}
-	if err := c.Ask(t.ns, nil); err != nil {
+	if err := rq.Ask(t.ns, nil); err != nil {
 		return nil, err
 	}
 	if t.last == l.docs.Last() {

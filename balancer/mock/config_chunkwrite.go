@@ -73,3 +73,67 @@ func (c *Cluster) exchangeChunk(coll catalog.Collection, changed catalog.Chunk) 
 	c.tables[coll.Namespace] = table
 	return nil
 }
+
+// putChunks writes changed chunks of a tracked collection into the catalog,
+// all or none.
+func (c *Cluster) putChunks(ns string, changed ...catalog.Chunk) error {
+	next, err := c.tables[ns].Apply(changed)
+	if err != nil {
+		return err
+	}
+	c.tables[ns] = next
+	return nil
+}
+
+// setJumbo writes a chunk's jumbo flag without a new version.
+func (c *Cluster) setJumbo(ns string, min catalog.Key, flag catalog.Jumbo) error {
+	table := c.tables[ns]
+	if table == nil {
+		return mongoerr.New(mongoerr.NamespaceNotFound, "collection %s not found", ns)
+	}
+	chunk := table.Find(min)
+	if !chunk.Min.Equal(min) {
+		return mongoerr.New(mongoerr.NoMatchingDocument, "no chunk begins at %s", table.Pattern().Bound(min))
+	}
+	chunk.Jumbo = flag
+	return c.putChunks(ns, chunk)
+}
+
+// ClearJumbo removes a chunk's jumbo flag and gives it a new major version
+// (spec 02 §6.7); a chunk without the flag stays as it is. coll is the
+// collection as the router knows it.
+func (c *Cluster) ClearJumbo(known catalog.Collection, min, max catalog.Key) error {
+	ns := known.Namespace
+	coll, ok, err := c.Tracked(ns)
+	switch {
+	case err != nil:
+		return err
+	case !ok || coll.Unsplittable:
+		return mongoerr.New(mongoerr.NamespaceNotSharded, "Namespace %s is not sharded", ns)
+	case coll.Epoch != known.Epoch:
+		return errStaleEpoch(ns)
+	}
+	table := c.tables[ns]
+	chunk := table.Find(min)
+	if !chunk.Min.Equal(min) || !chunk.Max.Equal(max) {
+		return mongoerr.New(mongoerr.ClearJumboChunkVanished, "no chunk of %s with these bounds", ns)
+	}
+	if chunk.Jumbo != catalog.JumboTrue {
+		return nil
+	}
+	chunk.Jumbo = catalog.JumboUnset
+	chunk.Version = catalog.ChunkVersion{Major: table.Version().Major + 1}
+	return c.putChunks(ns, chunk)
+}
+
+// BumpVersion gives the newest chunk the next minor version, as metadata
+// writes do (spec 02 §6.3).
+func (c *Cluster) BumpVersion(ns string) error {
+	table := c.tables[ns]
+	if table == nil {
+		return nil
+	}
+	chunk := table.Newest()
+	chunk.Version.Minor++
+	return c.putChunks(ns, chunk)
+}

@@ -13,28 +13,28 @@ import (
 
 // CreateDatabase makes a database's entry (enableSharding, spec 03 §1.4). An
 // empty primary lets the cluster choose the least loaded shard.
-func (c *Cluster) CreateDatabase(name, primary string) error {
-	done, err := c.checkDatabase(name, primary)
+func (rq *Request) CreateDatabase(name, primary string) error {
+	done, err := rq.c.checkDatabase(name, primary)
 	if err != nil {
 		return mongoerr.Wrap(err, "Database "+name+" could not be created")
 	}
 	if done {
 		return nil
 	}
-	if err := c.AskConfig(); err != nil {
+	if err := rq.AskConfig(); err != nil {
 		return err
 	}
-	id, err := c.choosePrimary(primary)
+	id, err := rq.c.choosePrimary(primary)
 	if err != nil {
 		return mongoerr.Wrap(err, "Database "+name+" could not be created")
 	}
-	at := c.Tick()
-	c.logChange(configShard, "createDatabase.start", name, nil)
-	err = c.configInsert(configDatabases, bson.D{
+	at := rq.c.Tick()
+	rq.c.logChange(configShard, "createDatabase.start", name, nil)
+	err = rq.c.configInsert(configDatabases, bson.D{
 		{Key: "_id", Value: name},
 		{Key: "primary", Value: string(id)},
 		{Key: "version", Value: bson.D{
-			{Key: "uuid", Value: c.NewUUID()},
+			{Key: "uuid", Value: rq.c.NewUUID()},
 			{Key: "timestamp", Value: at},
 			{Key: "lastMod", Value: int32(1)},
 		}},
@@ -42,8 +42,8 @@ func (c *Cluster) CreateDatabase(name, primary string) error {
 	if err != nil {
 		return err
 	}
-	c.logPlacement(name, nil, at, []catalog.ShardID{id})
-	c.logChange(configShard, "createDatabase", name, nil)
+	rq.c.logPlacement(name, nil, at, []catalog.ShardID{id})
+	rq.c.logChange(configShard, "createDatabase", name, nil)
 	return nil
 }
 
@@ -142,25 +142,25 @@ func (s *shard) totalBytes() int64 {
 }
 
 // Create makes an empty, untracked collection on the database's primary.
-func (c *Cluster) Create(ns string, options bson.D) error {
+func (rq *Request) Create(ns string, options bson.D) error {
 	db, _, err := catalog.SplitNamespace(ns)
 	if err != nil {
 		return err
 	}
 	if onConfigServer(db) {
-		c.configData(ns)
+		rq.c.configData(ns)
 		return nil
 	}
-	if err := c.CreateDatabase(db, ""); err != nil {
+	if err := rq.CreateDatabase(db, ""); err != nil {
 		return err
 	}
-	if c.Exists(ns) {
+	if rq.c.Exists(ns) {
 		return mongoerr.New(mongoerr.NamespaceExists, "Collection %s already exists.", ns)
 	}
 	if err := checkNewCollection(ns); err != nil {
 		return err
 	}
-	c.localPrimary(ns, options)
+	rq.c.localPrimary(ns, options)
 	return nil
 }
 

@@ -113,7 +113,7 @@ func TestDiskFails(t *testing.T) {
 	})
 	for range 2 {
 		c.Lock()
-		if err := c.CreateDatabase("db", ""); err != nil {
+		if err := c.Background().CreateDatabase("db", ""); err != nil {
 			t.Fatal(err)
 		}
 		written := c.Written()

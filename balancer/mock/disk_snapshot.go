@@ -96,7 +96,7 @@ func (c *Cluster) replaceState(by *Cluster) error {
 		c.lastStamp = by.lastStamp
 		c.gossip.Store(by.gossip.Load())
 	}
-	c.faults, c.unfinished = faults{request: c.faults.request}, nil
+	c.faults, c.unfinished = faults{}, nil
 	c.queue = balancer.NewQueue(by.queue.Now())
 	c.replaced++
 	return c.parameters.restore(encode(by.parameters.values()))

@@ -24,32 +24,32 @@ type Read struct {
 
 // Reads plans a query: a part for each shard that can have documents that
 // match. A collection that does not exist has none.
-func (c *Cluster) Reads(ns string, q store.Query) ([]Read, error) {
+func (rq *Request) Reads(ns string, q store.Query) ([]Read, error) {
 	if ns == chunksNamespace {
-		return c.chunkReads(q)
+		return rq.chunkReads(q)
 	}
-	targets := c.targets(ns, q.Filter)
-	if err := c.askTargets(targets); err != nil {
+	targets := rq.c.targets(ns, q.Filter)
+	if err := rq.askTargets(targets); err != nil {
 		return nil, err
 	}
-	return c.planTargets(targets, q)
+	return rq.planTargets(targets, q)
 }
 
 // PartialReads is Reads that leaves out the shards which can't be reached, and
 // tells whether there were such.
-func (c *Cluster) PartialReads(ns string, q store.Query) (reads []Read, partial bool, err error) {
+func (rq *Request) PartialReads(ns string, q store.Query) (reads []Read, partial bool, err error) {
 	if ns == chunksNamespace {
-		reads, err = c.chunkReads(q)
+		reads, err = rq.chunkReads(q)
 		return reads, false, err
 	}
-	targets := c.targets(ns, q.Filter)
+	targets := rq.c.targets(ns, q.Filter)
 	all := len(targets)
-	targets = slices.DeleteFunc(targets, func(t target) bool { return c.askTargets([]target{t}) != nil })
-	reads, err = c.planTargets(targets, q)
+	targets = slices.DeleteFunc(targets, func(t target) bool { return rq.askTargets([]target{t}) != nil })
+	reads, err = rq.planTargets(targets, q)
 	return reads, len(targets) < all, err
 }
 
-func (c *Cluster) planTargets(targets []target, q store.Query) ([]Read, error) {
+func (rq *Request) planTargets(targets []target, q store.Query) ([]Read, error) {
 	var reads []Read
 	for _, t := range targets {
 		plan, err := t.docs.Plan(q)
@@ -60,24 +60,24 @@ func (c *Cluster) planTargets(targets []target, q store.Query) ([]Read, error) {
 		if t.shard != nil {
 			r.Shard = t.shard.id
 		}
-		r.Host = c.hostOf(r.Shard)
+		r.Host = rq.c.hostOf(r.Shard)
 		if t.table != nil && !q.Filter.WholeKey(t.coll.Pattern.Fields()) {
 			r.ShardKey = t.coll.Pattern.Fields()
 		}
 		reads = append(reads, r)
 	}
-	c.reached = len(reads)
+	rq.reached = len(reads)
 	return reads, nil
 }
 
 // Reached is how many shards the newest query or insert went to.
-func (c *Cluster) Reached() int { return c.reached }
+func (rq *Request) Reached() int { return rq.reached }
 
 // chunkReads plans a query of config.chunks, which is made from the routing
 // tables when asked for: all of it is looked through, in the order of the
 // tables.
-func (c *Cluster) chunkReads(q store.Query) ([]Read, error) {
-	if err := c.AskConfig(); err != nil {
+func (rq *Request) chunkReads(q store.Query) ([]Read, error) {
+	if err := rq.AskConfig(); err != nil {
 		return nil, err
 	}
 	like := store.New()
@@ -90,14 +90,14 @@ func (c *Cluster) chunkReads(q store.Query) ([]Read, error) {
 		return nil, err
 	}
 	natural := store.Query{Filter: q.Filter, Sort: q.Sort}
-	if c.InOrder(chunksNamespace, q.Filter, q.Sort) {
+	if rq.c.InOrder(chunksNamespace, q.Filter, q.Sort) {
 		natural.Sort = nil
 	}
 	plan, err := store.New().Plan(natural)
 	if err != nil {
 		return nil, err
 	}
-	return []Read{{Shard: configShard, Host: c.hostOf(configShard), Plan: plan, chunks: c.chunkPlaces(q.Filter)}}, nil
+	return []Read{{Shard: configShard, Host: rq.c.hostOf(configShard), Plan: plan, chunks: rq.c.chunkPlaces(q.Filter)}}, nil
 }
 
 // Documents gives what matches and belongs to the shard, in the plan's order,

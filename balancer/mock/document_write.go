@@ -20,7 +20,8 @@ type place struct {
 }
 
 // Documents gives the documents of a namespace that a router returns: each
-// from the shard that owns it, orphans never. A nil filter gives all.
+// from the shard that owns it, orphans never. A nil filter gives all. No node
+// is asked for them.
 func (c *Cluster) Documents(ns string, filter *store.Filter) iter.Seq[bson.Raw] {
 	return func(yield func(bson.Raw) bool) {
 		for p := range c.places(ns, filter) {
@@ -31,14 +32,22 @@ func (c *Cluster) Documents(ns string, filter *store.Filter) iter.Seq[bson.Raw] 
 	}
 }
 
+// Documents is that of the cluster, as a read of the command.
+func (rq *Request) Documents(ns string, filter *store.Filter) iter.Seq[bson.Raw] {
+	if ns != chunksNamespace {
+		rq.reached = len(rq.c.targets(ns, filter))
+	}
+	return rq.c.Documents(ns, filter)
+}
+
 // CheckFilter runs a filter whose expression may fail ($expr) over the
 // documents it will be asked about, and gives the first failure. Other filters
 // cost nothing.
-func (c *Cluster) CheckFilter(ns string, filter *store.Filter) error {
+func (rq *Request) CheckFilter(ns string, filter *store.Filter) error {
 	if !filter.CanFail() {
 		return nil
 	}
-	reads, err := c.Reads(ns, store.Query{Filter: filter})
+	reads, err := rq.Reads(ns, store.Query{Filter: filter})
 	if err != nil {
 		return err
 	}
@@ -58,9 +67,7 @@ func (c *Cluster) places(ns string, filter *store.Filter) iter.Seq[place] {
 		return c.chunkPlaces(filter)
 	}
 	return func(yield func(place) bool) {
-		targets := c.targets(ns, filter)
-		c.reached = len(targets)
-		for _, t := range targets {
+		for _, t := range c.targets(ns, filter) {
 			for record, doc := range t.docs.Find(filter) {
 				if t.owns(doc) && !yield(place{docs: t.docs, shard: t.shard, record: record, doc: doc}) {
 					return
@@ -176,33 +183,33 @@ func (t target) owns(doc bson.Raw) bool {
 
 // Insert stores a document where its shard key belongs. The namespace is made
 // when it is missing.
-func (c *Cluster) Insert(ns string, doc bson.Raw) error { return c.InsertChecked(ns, doc, true) }
+func (rq *Request) Insert(ns string, doc bson.Raw) error { return rq.InsertChecked(ns, doc, true) }
 
 // InsertChecked is Insert that asks the collection's validator only if check is
 // true.
-func (c *Cluster) InsertChecked(ns string, doc bson.Raw, check bool) error {
-	if err := c.refuseView(ns); err != nil {
+func (rq *Request) InsertChecked(ns string, doc bson.Raw, check bool) error {
+	if err := rq.c.refuseView(ns); err != nil {
 		return err
 	}
 	db, _, err := catalog.SplitNamespace(ns)
 	if err != nil {
 		return err
 	}
-	doc, err = store.PrepareInsert(doc, c.NewObjectID)
+	doc, err = store.PrepareInsert(doc, rq.c.NewObjectID)
 	if err != nil {
 		return err
 	}
-	if c.heldByConfig(ns) {
-		if err := c.AskConfig(); err != nil {
+	if rq.c.heldByConfig(ns) {
+		if err := rq.AskConfig(); err != nil {
 			return err
 		}
-		return c.insertConfig(ns, doc)
+		return rq.c.insertConfig(ns, doc)
 	}
-	s, local, err := c.destination(ns, db, doc)
+	s, local, err := rq.destination(ns, db, doc)
 	if err != nil {
 		return err
 	}
-	if err := c.ask(s.id); err != nil {
+	if err := rq.ask(s.id); err != nil {
 		return unacknowledged(s.id, err)
 	}
 	if check {
@@ -214,39 +221,39 @@ func (c *Cluster) InsertChecked(ns string, doc bson.Raw, check bool) error {
 		return err
 	}
 	local.trim()
-	c.wakeTails(local)
-	c.noteDocument(ChangeInsert, ns, nil, doc)
-	c.reached = 1
-	c.noteWrite(s, ns, nil, doc)
-	c.autoSplit(s, ns, doc)
-	c.Tick()
+	rq.c.wakeTails(local)
+	rq.c.noteDocument(ChangeInsert, ns, nil, doc)
+	rq.reached = 1
+	rq.c.noteWrite(s, ns, nil, doc)
+	rq.c.autoSplit(s, ns, doc)
+	rq.c.Tick()
 	return nil
 }
 
 // destination is the shard and its local collection that a new document
 // belongs to.
-func (c *Cluster) destination(ns, db string, doc bson.Raw) (*shard, *localCollection, error) {
-	coll, tracked, err := c.Tracked(ns)
+func (rq *Request) destination(ns, db string, doc bson.Raw) (*shard, *localCollection, error) {
+	coll, tracked, err := rq.c.Tracked(ns)
 	if err != nil {
 		return nil, nil, err
 	}
 	if !tracked {
-		if !c.Exists(ns) {
+		if !rq.c.Exists(ns) {
 			if err := checkNewCollection(ns); err != nil {
 				return nil, nil, err
 			}
 		}
-		if err := c.CreateDatabase(db, ""); err != nil {
+		if err := rq.CreateDatabase(db, ""); err != nil {
 			return nil, nil, err
 		}
-		primary, _ := c.Primary(db)
-		return c.shards[primary], c.localPrimary(ns, nil), nil
+		primary, _ := rq.c.Primary(db)
+		return rq.c.shards[primary], rq.c.localPrimary(ns, nil), nil
 	}
 	key, err := coll.Pattern.DocumentKey(doc)
 	if err != nil {
 		return nil, nil, err
 	}
-	s := c.shards[c.tables[ns].Find(key).Shard]
+	s := rq.c.shards[rq.c.tables[ns].Find(key).Shard]
 	return s, s.colls[ns], nil
 }
 
@@ -278,20 +285,20 @@ type UpdateResult struct {
 }
 
 // Update applies one statement to the documents that match.
-func (c *Cluster) Update(ns string, req UpdateRequest) (UpdateResult, error) {
-	found, err := c.find(ns, store.Query{Filter: req.Filter, Hint: req.Hint}, req.Sort, !req.Multi)
+func (rq *Request) Update(ns string, req UpdateRequest) (UpdateResult, error) {
+	found, err := rq.find(ns, store.Query{Filter: req.Filter, Hint: req.Hint}, req.Sort, !req.Multi)
 	if err != nil {
 		return UpdateResult{}, err
 	}
-	return c.updatePlaces(ns, req, found)
+	return rq.updatePlaces(ns, req, found)
 }
 
 // find gives all places that match, or the first in the order asked for.
-func (c *Cluster) find(ns string, q store.Query, sort *store.Sort, justOne bool) ([]place, error) {
-	if err := c.refuseView(ns); err != nil {
+func (rq *Request) find(ns string, q store.Query, sort *store.Sort, justOne bool) ([]place, error) {
+	if err := rq.c.refuseView(ns); err != nil {
 		return nil, err
 	}
-	reads, err := c.Reads(ns, q)
+	reads, err := rq.Reads(ns, q)
 	if err != nil {
 		return nil, err
 	}
@@ -316,7 +323,7 @@ func (c *Cluster) find(ns string, q store.Query, sort *store.Sort, justOne bool)
 	return found, nil
 }
 
-func (c *Cluster) updatePlaces(ns string, req UpdateRequest, found []place) (UpdateResult, error) {
+func (rq *Request) updatePlaces(ns string, req UpdateRequest, found []place) (UpdateResult, error) {
 	var result UpdateResult
 	for _, p := range found {
 		after, changed, err := req.Update.Apply(p.doc)
@@ -328,10 +335,10 @@ func (c *Cluster) updatePlaces(ns string, req UpdateRequest, found []place) (Upd
 		if !changed {
 			continue
 		}
-		if err := c.checkKeyChange(ns, req, p, after); err != nil {
+		if err := rq.c.checkKeyChange(ns, req, p, after); err != nil {
 			return result, err
 		}
-		if err := c.replace(ns, p, after, !req.Unchecked); err != nil {
+		if err := rq.replace(ns, p, after, !req.Unchecked); err != nil {
 			return result, err
 		}
 		result.Modified++
@@ -339,7 +346,7 @@ func (c *Cluster) updatePlaces(ns string, req UpdateRequest, found []place) (Upd
 		if req.Update.IsReplacement() {
 			kind = ChangeReplace
 		}
-		c.noteDocument(kind, ns, p.doc, after)
+		rq.c.noteDocument(kind, ns, p.doc, after)
 	}
 	if len(found) > 0 || !req.Upsert {
 		return result, nil
@@ -348,10 +355,10 @@ func (c *Cluster) updatePlaces(ns string, req UpdateRequest, found []place) (Upd
 	if err != nil {
 		return result, err
 	}
-	if doc, err = store.PrepareInsert(doc, c.NewObjectID); err != nil {
+	if doc, err = store.PrepareInsert(doc, rq.c.NewObjectID); err != nil {
 		return result, err
 	}
-	if err := c.InsertChecked(ns, doc, !req.Unchecked); err != nil {
+	if err := rq.InsertChecked(ns, doc, !req.Unchecked); err != nil {
 		return result, err
 	}
 	result.After = doc
@@ -386,15 +393,15 @@ func (c *Cluster) checkKeyChange(ns string, req UpdateRequest, p place, after bs
 
 // replace writes a document's new form; when its shard key has changed hands
 // it moves to the owner.
-func (c *Cluster) replace(ns string, p place, after bson.Raw, check bool) error {
+func (rq *Request) replace(ns string, p place, after bson.Raw, check bool) error {
 	if p.shard == nil {
-		return c.replaceConfig(ns, p, after)
+		return rq.c.replaceConfig(ns, p, after)
 	}
 	db, _, err := catalog.SplitNamespace(ns)
 	if err != nil {
 		return err
 	}
-	s, local, err := c.destination(ns, db, after)
+	s, local, err := rq.destination(ns, db, after)
 	if err != nil {
 		return err
 	}
@@ -404,35 +411,35 @@ func (c *Cluster) replace(ns string, p place, after bson.Raw, check bool) error 
 		}
 	}
 	if s != p.shard {
-		if err := c.ask(s.id); err != nil {
+		if err := rq.ask(s.id); err != nil {
 			return unacknowledged(s.id, err)
 		}
 		if _, err := local.docs.Insert(after); err != nil {
 			return err
 		}
 		p.docs.Delete(p.record)
-		c.noteWrite(p.shard, ns, p.doc, nil)
-		c.noteWrite(s, ns, nil, after)
-		c.Tick()
+		rq.c.noteWrite(p.shard, ns, p.doc, nil)
+		rq.c.noteWrite(s, ns, nil, after)
+		rq.c.Tick()
 		return nil
 	}
 	if err := p.docs.Update(p.record, after); err != nil {
 		return err
 	}
-	c.noteWrite(s, ns, p.doc, after)
-	c.autoSplit(s, ns, after)
-	c.Tick()
+	rq.c.noteWrite(s, ns, p.doc, after)
+	rq.c.autoSplit(s, ns, after)
+	rq.c.Tick()
 	return nil
 }
 
 // Delete removes the documents that match, or the first, and counts them.
-func (c *Cluster) Delete(ns string, q store.Query, justOne bool) (int, error) {
-	found, err := c.find(ns, q, nil, justOne)
+func (rq *Request) Delete(ns string, q store.Query, justOne bool) (int, error) {
+	found, err := rq.find(ns, q, nil, justOne)
 	if err != nil {
 		return 0, err
 	}
 	for _, p := range found {
-		if err := c.remove(ns, p); err != nil {
+		if err := rq.c.remove(ns, p); err != nil {
 			return 0, err
 		}
 	}
@@ -461,17 +468,17 @@ type FindOneRequest struct {
 }
 
 // FindAndModify updates or removes one document.
-func (c *Cluster) FindAndModify(ns string, req FindOneRequest) (UpdateResult, error) {
-	found, err := c.find(ns, store.Query{Filter: req.Filter, Hint: req.Hint}, req.Sort, true)
+func (rq *Request) FindAndModify(ns string, req FindOneRequest) (UpdateResult, error) {
+	found, err := rq.find(ns, store.Query{Filter: req.Filter, Hint: req.Hint}, req.Sort, true)
 	if err != nil {
 		return UpdateResult{}, err
 	}
 	if !req.Remove {
-		return c.updatePlaces(ns, req.UpdateRequest, found)
+		return rq.updatePlaces(ns, req.UpdateRequest, found)
 	}
 	var result UpdateResult
 	for _, p := range found {
-		if err := c.remove(ns, p); err != nil {
+		if err := rq.c.remove(ns, p); err != nil {
 			return result, err
 		}
 		result.Matched++

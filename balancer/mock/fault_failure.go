@@ -90,88 +90,90 @@ func (c *Cluster) takeFailure(command string, shard catalog.ShardID) *Failure {
 	return nil
 }
 
-// request is one command of a client under way.
-type request struct {
+// Request is one command under way: a client's, or one of the cluster's own
+// (Background).
+type Request struct {
+	c *Cluster
+	// command is its name; empty for the cluster's own.
 	command string
 	// asked are the nodes it went to and what came of that.
 	asked map[catalog.ShardID]error
 	// concern is the first write concern error that a shard was made to answer.
 	concern bson.D
+	// reached is how many shards the newest read or insert went to.
+	reached int
 }
 
-// BeginRequest notes that a client's command begins; the failure armed for it,
-// if any, is the caller's to report.
-func (c *Cluster) BeginRequest(command string) *Failure {
-	c.faults.request = &request{command: command}
-	return c.takeFailure(command, "")
+// BeginRequest begins a client's command; the failure armed for it, if any, is
+// the caller's to report.
+func (c *Cluster) BeginRequest(command string) (*Request, *Failure) {
+	return &Request{c: c, command: command}, c.takeFailure(command, "")
 }
 
-// EndRequest tells how much longer slow nodes make the command, which sent
+// Background returns a request that no client has sent: no router stands
+// between it and the nodes, and no failure is armed for it.
+func (c *Cluster) Background() *Request { return &Request{c: c} }
+
+// End tells how much longer slow nodes make the command, which sent
 // and received so many bytes.
-func (c *Cluster) EndRequest(bytes int64) time.Duration {
-	r := c.faults.request
-	c.faults.request = nil
-	if r == nil || len(c.faults.slow) == 0 {
+func (rq *Request) End(bytes int64) time.Duration {
+	if len(rq.c.faults.slow) == 0 {
 		return 0
 	}
-	return c.delay(r.asked, bytes)
+	return rq.c.delay(rq.asked, bytes)
 }
 
 // ask lets the router send the command under way to a node.
-func (c *Cluster) ask(id catalog.ShardID) error {
-	r := c.faults.request
-	if r == nil {
+func (rq *Request) ask(id catalog.ShardID) error {
+	if rq.command == "" {
 		return nil // no client's command
 	}
-	if err := c.reach(routerNode, id); err != nil {
+	if err := rq.c.reach(routerNode, id); err != nil {
 		return err
 	}
-	err, known := r.asked[id]
+	err, known := rq.asked[id]
 	if known {
 		return err
 	}
-	if f := c.takeFailure(r.command, id); f != nil {
-		err = c.failOn(id, f)
+	if f := rq.c.takeFailure(rq.command, id); f != nil {
+		err = rq.failOn(id, f)
 	}
-	if r.asked == nil {
-		r.asked = map[catalog.ShardID]error{}
+	if rq.asked == nil {
+		rq.asked = map[catalog.ShardID]error{}
 	}
-	r.asked[id] = err
+	rq.asked[id] = err
 	return err
 }
 
 // failOn is what the router makes of a failure of one shard: a connection that
 // is closed is its own trouble with the shard, and a write concern error does
 // not stop the command.
-func (c *Cluster) failOn(id catalog.ShardID, f *Failure) error {
-	switch r := c.faults.request; {
+func (rq *Request) failOn(id catalog.ShardID, f *Failure) error {
+	switch {
 	case f.CloseConnection:
-		return c.connectionLost(id)
+		return rq.c.connectionLost(id)
 	case f.WriteConcernError == nil:
 		return f.Err()
-	case r.concern == nil:
-		r.concern = f.WriteConcernError
+	case rq.concern == nil:
+		rq.concern = f.WriteConcernError
 	}
 	return nil
 }
 
 // WriteConcernError is what a shard answered to the command under way besides
 // having done it; nil without.
-func (c *Cluster) WriteConcernError() bson.D {
-	if c.faults.request == nil {
-		return nil
-	}
-	return c.faults.request.concern
+func (rq *Request) WriteConcernError() bson.D {
+	return rq.concern
 }
 
 // askTargets asks the shards that can have documents which match.
-func (c *Cluster) askTargets(targets []target) error {
+func (rq *Request) askTargets(targets []target) error {
 	for _, t := range targets {
 		id := configShard
 		if t.shard != nil {
 			id = t.shard.id
 		}
-		if err := c.ask(id); err != nil {
+		if err := rq.ask(id); err != nil {
 			return err
 		}
 	}
@@ -179,20 +181,20 @@ func (c *Cluster) askTargets(targets []target) error {
 }
 
 // Ask tells whether the router reaches what a request for a namespace goes to.
-func (c *Cluster) Ask(ns string, filter *store.Filter) error {
+func (rq *Request) Ask(ns string, filter *store.Filter) error {
 	if ns == chunksNamespace {
-		return c.ask(configShard)
+		return rq.ask(configShard)
 	}
-	return c.askTargets(c.targets(ns, filter))
+	return rq.askTargets(rq.c.targets(ns, filter))
 }
 
 // AskConfig tells whether the router reaches the config server.
-func (c *Cluster) AskConfig() error { return c.ask(configShard) }
+func (rq *Request) AskConfig() error { return rq.ask(configShard) }
 
 // AskShards tells whether the router reaches every shard.
-func (c *Cluster) AskShards() error {
-	for _, id := range c.shardIDs() {
-		if err := c.ask(id); err != nil {
+func (rq *Request) AskShards() error {
+	for _, id := range rq.c.shardIDs() {
+		if err := rq.ask(id); err != nil {
 			return err
 		}
 	}
@@ -200,12 +202,12 @@ func (c *Cluster) AskShards() error {
 }
 
 // AskPrimary tells whether the router reaches a database's primary.
-func (c *Cluster) AskPrimary(db string) error {
-	primary, known := c.Primary(db)
+func (rq *Request) AskPrimary(db string) error {
+	primary, known := rq.c.Primary(db)
 	if !known {
 		return nil
 	}
-	return c.ask(primary)
+	return rq.ask(primary)
 }
 
 // unacknowledged is how a mongos reports a write whose shard did not answer.

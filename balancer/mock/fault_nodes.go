@@ -21,8 +21,6 @@ type faults struct {
 	cut        map[link]bool
 	slow       map[catalog.ShardID]Slowness
 	failures   []*Failure
-	// request is the command under way.
-	request *request
 }
 
 // link is two nodes, in order.
@@ -173,7 +171,7 @@ func (c *Cluster) Partition(a, b string) error {
 // names, every one, and then nothing is slow or armed to fail any more either.
 func (c *Cluster) Heal(names ...string) error {
 	if len(names) == 0 {
-		c.faults = faults{configDown: c.faults.configDown, request: c.faults.request}
+		c.faults = faults{configDown: c.faults.configDown}
 	}
 	var ids []catalog.ShardID
 	for _, name := range names {

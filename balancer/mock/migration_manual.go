@@ -1,6 +1,9 @@
 package mock
 
 import (
+	"context"
+	"time"
+
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mongoerr"
 )
@@ -47,4 +50,50 @@ func (c *Cluster) zoneOf(coll catalog.Collection, req MoveRequest) (string, erro
 	}
 	chunk := c.tables[req.Namespace].Find(at)
 	return zones.ZoneOf(chunk.Min, chunk.Max), nil
+}
+
+// Move runs a manual migration to its end. The caller holds the lock.
+func (c *Cluster) Move(ctx context.Context, req MoveRequest, deadline time.Time) error {
+	if err := c.checkManualMove(req); err != nil {
+		return err
+	}
+	if err := c.awaitScheduler(ctx, deadline); err != nil {
+		return err
+	}
+	var result error
+	ended := false
+	c.StartMove(req, func(err error) { result, ended = err, true })
+	if err := c.Await(ctx, deadline, func() bool { return ended }); err != nil {
+		return err
+	}
+	return c.outcome(req, result)
+}
+
+// outcome makes a failure a success when the range is on the recipient all
+// the same (spec 02 §4.6).
+func (c *Cluster) outcome(req MoveRequest, err error) error {
+	table := c.tables[req.Namespace]
+	if err == nil || table == nil || mongoerr.Is(err, mongoerr.BalancerInterrupted) {
+		return err
+	}
+	bound, find := req.Min, table.Find
+	if bound == nil {
+		bound, find = req.Max, func(k catalog.Key) catalog.Chunk { return EndingAt(table, k) }
+	}
+	if key, keyErr := table.Pattern().Key(bound); keyErr == nil && find(key).Shard == req.To {
+		return nil
+	}
+	return err
+}
+
+// Donating tells whether a shard gives away a part of the collection just now.
+func (c *Cluster) Donating(ns string, id catalog.ShardID) bool {
+	s := c.shards[id]
+	return s != nil && s.busy != nil && s.busy.donor == s && s.busy.req.Namespace == ns
+}
+
+// AwaitDonation blocks until the shard gives nothing of the collection away:
+// splits and merges wait for that (spec 02 §5.2).
+func (c *Cluster) AwaitDonation(ctx context.Context, deadline time.Time, ns string, id catalog.ShardID) error {
+	return c.Await(ctx, deadline, func() bool { return !c.Donating(ns, id) })
 }

@@ -2,11 +2,14 @@ package mock
 
 import (
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
 )
 
 // ListenAt tells where shards, and the config server, listen: host:port by id.
@@ -38,4 +41,63 @@ func (c *Cluster) takeAddresses() error {
 		}
 	}
 	return nil
+}
+
+// ShardAddress is where a shard is: the members of a replica set, or a single
+// host without one.
+type ShardAddress struct{ set, hosts string }
+
+// ParseShardAddress reads "rs/host:port,…" or "host:port"; 9 for what is neither.
+func ParseShardAddress(text string) (ShardAddress, error) {
+	set, hosts, named := strings.Cut(text, "/")
+	if !named {
+		set, hosts = "", text
+	}
+	wrong := named && set == "" || !named && strings.Contains(hosts, ",")
+	for host := range strings.SplitSeq(hosts, ",") {
+		wrong = wrong || !validHost(host)
+	}
+	if wrong {
+		return ShardAddress{}, mongoerr.New(mongoerr.FailedToParse, "%q is no connection string of a shard", text)
+	}
+	return ShardAddress{set, hosts}, nil
+}
+
+// validHost tells whether a text is a host, by name or by address ("[::1]"), with
+// or without a port.
+func validHost(text string) bool {
+	if strings.HasPrefix(text, "[") {
+		address, rest, closed := strings.Cut(text, "]")
+		if !closed || len(address) == 1 || rest != "" && rest[0] != ':' {
+			return false
+		}
+		text = "address" + rest
+	}
+	name, port, hasPort := strings.Cut(text, ":")
+	n, err := strconv.Atoi(port)
+	return name != "" && (!hasPort || err == nil && n >= 1 && n <= math.MaxUint16)
+}
+
+// HostOf is a shard's connection string.
+func (c *Cluster) HostOf(id catalog.ShardID) string { return c.hostOf(id) }
+
+// HostsOf are the connection strings of the shards that hold a collection.
+func (c *Cluster) HostsOf(ns string) []string {
+	var hosts []string
+	for _, id := range c.holders(ns) {
+		hosts = append(hosts, c.hostOf(id))
+	}
+	return hosts
+}
+
+// Held is a collection's UUID on a shard, and how many keys each index has
+// there.
+func (c *Cluster) Held(ns string, id catalog.ShardID) (uuid bson.Binary, entries map[string]int64) {
+	if l := c.member(id, ns); l != nil {
+		return l.uuid, l.docs.IndexEntries()
+	}
+	if docs := c.config[ns]; docs != nil {
+		return c.configUUID(ns), docs.IndexEntries()
+	}
+	return c.configUUID(ns), nil
 }

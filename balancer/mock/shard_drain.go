@@ -9,7 +9,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Since 8.3 the steps of a removal have commands of their own (spec 05): each of
+// Since 8.3 the steps of a removal have commands of their own (spec 03 §1.5): each of
 // these is one. They take a shard that ShardToDrain or ConfigShardToDrain gave.
 
 // ShardToDrain finds a shard by its id, connection string or host. The config
@@ -91,3 +91,108 @@ func (c *Cluster) unshardedOn(id catalog.ShardID) []string {
 	slices.Sort(list)
 	return list
 }
+
+// Removal is where the removal of a shard stands (spec 03 §1.5).
+type Removal struct {
+	Shard catalog.ShardID
+	// Started: this call has begun it. Completed: the shard is gone.
+	Started, Completed  bool
+	Chunks, JumboChunks int64
+	// Databases have the shard as their primary; Collections are on it, tracked
+	// and not sharded.
+	Databases, Collections []string
+	// Cleaning: a config server is drained, and still holds what waits for
+	// deletion, or a collection with documents.
+	Cleaning         bool
+	PendingDeletions int64
+	FirstNonEmpty    string
+}
+
+// Empty tells that nothing is left to move.
+func (r Removal) Empty() bool { return r.Chunks == 0 && len(r.Databases) == 0 }
+
+// RemoveShard begins, or goes on with, the removal of a shard, named by its
+// id, connection string or host. Call it again until it is completed.
+func (c *Cluster) RemoveShard(name string) (Removal, error) {
+	shard, err := c.ShardToDrain(name)
+	if err != nil {
+		return Removal{}, err
+	}
+	return c.removeStep(shard)
+}
+
+// removeStep begins or goes on with a removal.
+func (c *Cluster) removeStep(shard catalog.Shard) (Removal, error) {
+	if err := c.checkRemoval(shard); err != nil {
+		return Removal{}, err
+	}
+	r := c.DrainingStatus(shard)
+	switch {
+	case !shard.Draining:
+		r.Started = true
+		return r, c.StartDraining(shard)
+	case !r.Empty() || r.Cleaning:
+		return r, nil
+	}
+	r.Completed = true
+	return r, c.finishRemoval(shard)
+}
+
+// checkRemoval runs the checks that every call repeats.
+func (c *Cluster) checkRemoval(shard catalog.Shard) error {
+	shards, err := c.ReadShards()
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(shards, func(s catalog.Shard) bool { return s.ID != shard.ID && !s.Draining }) {
+		return mongoerr.New(mongoerr.IllegalOperation, "Operation not allowed because it would remove the last shard")
+	}
+	for _, zone := range shard.Zones {
+		if c.zoneMembers(zone) == 1 && c.zoneInUse(zone) {
+			return mongoerr.New(mongoerr.ZoneStillInUse, "Cannot remove shard %s because it is the only shard of zone %s, which has ranges", shard.ID, zone)
+		}
+	}
+	return nil
+}
+
+func (c *Cluster) databasesOn(id catalog.ShardID) []string {
+	names := []string{}
+	for _, raw := range c.Config(configDatabases).Scan() {
+		primary, _ := raw.Lookup("primary").StringValueOK()
+		if name, _ := raw.Lookup("_id").StringValueOK(); catalog.ShardID(primary) == id {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// finishRemoval takes an empty shard out. Its process keeps what it holds.
+func (c *Cluster) finishRemoval(shard catalog.Shard) error {
+	c.configDelete(configShards, string(shard.ID))
+	if shard.ID != configShard {
+		c.removed[shard.Host] = c.shards[shard.ID]
+	}
+	delete(c.shards, shard.ID)
+	at := c.Tick()
+	rest, err := c.ReadShards()
+	if err != nil {
+		return err
+	}
+	if _, err := c.configModify(configShards, string(rest[0].ID), func(doc *bson.D) { set(doc, "topologyTime", at) }); err != nil {
+		return err
+	}
+	found, err := c.configModify(configRemovals, lastRemoval, func(doc *bson.D) { set(doc, "timestamp", at) })
+	if err == nil && !found {
+		err = c.configInsert(configRemovals, bson.D{{Key: "_id", Value: lastRemoval}, {Key: "timestamp", Value: at}})
+	}
+	c.noteShardCount()
+	c.logChange(configShard, "removeShard", "", bson.D{{Key: "shard", Value: string(shard.ID)}})
+	return err
+}
+
+// Where the time of the last removal is kept (spec 03 §3.13).
+const (
+	configRemovals = "shardRemovalLog"
+	lastRemoval    = "latestShardRemovalLog"
+)

@@ -14,11 +14,11 @@ const ConfigServerID = configShard
 // MemberReads plans a query on what one shard holds itself, orphans included:
 // what a client sees that connects to the shard and not to a router. The config
 // server holds the config and admin databases.
-func (c *Cluster) MemberReads(id catalog.ShardID, ns string, q store.Query) ([]Read, error) {
-	if id == configShard && c.heldByConfig(ns) {
-		return c.Reads(ns, q)
+func (rq *Request) MemberReads(id catalog.ShardID, ns string, q store.Query) ([]Read, error) {
+	if id == configShard && rq.c.heldByConfig(ns) {
+		return rq.Reads(ns, q)
 	}
-	l := c.member(id, ns)
+	l := rq.c.member(id, ns)
 	if l == nil {
 		return nil, nil
 	}
@@ -26,7 +26,7 @@ func (c *Cluster) MemberReads(id catalog.ShardID, ns string, q store.Query) ([]R
 	if err != nil {
 		return nil, err
 	}
-	return []Read{{Shard: id, Host: c.hostOf(id), Plan: plan, target: target{docs: l.docs, shard: c.shards[id]}}}, nil
+	return []Read{{Shard: id, Host: rq.c.hostOf(id), Plan: plan, target: target{docs: l.docs, shard: rq.c.shards[id]}}}, nil
 }
 
 // member is a collection on a shard; nil when either is missing.

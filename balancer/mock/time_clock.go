@@ -131,9 +131,7 @@ func (c *Cluster) awaitReal(ctx context.Context, deadline time.Time, done func()
 		if c.closed {
 			return errClosed()
 		}
-		mine := c.faults.request
 		c.cond.Wait() // other commands run meanwhile
-		c.faults.request = mine
 	}
 	return nil
 }

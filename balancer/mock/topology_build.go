@@ -30,7 +30,7 @@ func (c *Cluster) build(t *Topology) error {
 		return err
 	}
 	for i, db := range t.Databases {
-		if err := c.CreateDatabase(db.Name, db.Primary); err != nil {
+		if err := c.Background().CreateDatabase(db.Name, db.Primary); err != nil {
 			return fmt.Errorf("databases[%d]: %w", i, err)
 		}
 	}
@@ -107,7 +107,7 @@ func (c *Cluster) buildCollection(t TopologyCollection) error {
 	if err != nil {
 		return fmt.Errorf("ns: %w", err)
 	}
-	if err := c.CreateDatabase(db, ""); err != nil {
+	if err := c.Background().CreateDatabase(db, ""); err != nil {
 		return fmt.Errorf("ns: %w", err)
 	}
 	if !given(t.Key) {

@@ -114,7 +114,7 @@ func (r *Router) aggregated(c *call, a aggregation) ([]bson.Raw, error) {
 	if err != nil {
 		return nil, err
 	}
-	input, err := r.input(a, counted)
+	input, err := r.input(c, a, counted)
 	if err != nil {
 		return nil, err
 	}
@@ -136,19 +136,19 @@ func (r *Router) aggregated(c *call, a aggregation) ([]bson.Raw, error) {
 	return results, nil
 }
 
-func (r *Router) input(a aggregation, counted bool) (iter.Seq[bson.Raw], error) {
+func (r *Router) input(c *call, a aggregation, counted bool) (iter.Seq[bson.Raw], error) {
 	switch {
 	case counted:
-		return r.countedInput(a.query.filter)
+		return r.countedInput(c, a.query.filter)
 	case a.source != nil:
 		docs, err := a.source()
 		return slices.Values(docs), err
 	case a.database:
 		return slices.Values([]bson.Raw(nil)), nil
 	case a.read == 0:
-		return r.documents(a.ns)
+		return r.documents(c, a.ns)
 	}
-	docs, err := r.run(a.query)
+	docs, err := r.run(c, a.query)
 	return slices.Values(docs), err
 }
 
@@ -170,7 +170,7 @@ func (r *Router) readAggregate(c *call) (aggregation, error) {
 	if err != nil {
 		return a, err
 	}
-	a.env = r.environment(c.ctx, c.db, let)
+	a.env = r.environment(c.ctx, c, c.db, let)
 	if err := sourcesFirst(stages); err != nil {
 		return a, err
 	}

@@ -128,7 +128,7 @@ func (r *Router) streamPipeline(c *call, stages []bson.Raw) (*store.Pipeline, er
 	if err != nil {
 		return nil, err
 	}
-	return store.CompilePipeline(stages, r.environment(c.ctx, c.db, let))
+	return store.CompilePipeline(stages, r.environment(c.ctx, c, c.db, let))
 }
 
 // startOf is the time after which a stream gives changes.

@@ -15,7 +15,7 @@ func collectionCommands() []command {
 		{name: "renameCollection", adminOnly: true, takesWriteConcern: true, strict: true,
 			declared: []field{{"renameCollection", namespaceValue, true}, {"to", namespaceValue, true}, {"dropTarget", boolValue, false}, {"stayTemp", boolValue, false}},
 			run: func(r *Router, c *call) (bson.D, error) {
-				return bson.D{}, r.cluster.RenameCollection(c.args.text("renameCollection"), c.args.text("to"), c.args.truth("dropTarget"))
+				return bson.D{}, c.request.RenameCollection(c.args.text("renameCollection"), c.args.text("to"), c.args.truth("dropTarget"))
 			}},
 		{name: "convertToCapped", takesWriteConcern: true,
 			declared: []field{{"convertToCapped", stringValue, true}, {"size", safeInt, true}}, run: (*Router).convertToCapped},

@@ -49,7 +49,7 @@ func (r *Router) collStats(c *call) (bson.D, error) {
 	if r.isView(ns) {
 		return nil, mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s is a view, not a collection", ns)
 	}
-	if err := r.makeDatabase(c.db); err != nil {
+	if err := r.makeDatabase(c, c.db); err != nil {
 		return nil, err
 	}
 	coll, tracked, err := r.cluster.Tracked(ns)
@@ -80,11 +80,11 @@ func (r *Router) collStats(c *call) (bson.D, error) {
 }
 
 // makeDatabase makes a database that is not there, as some reads do.
-func (r *Router) makeDatabase(db string) error {
+func (r *Router) makeDatabase(c *call, db string) error {
 	if db == "admin" || db == "config" {
 		return nil
 	}
-	return r.cluster.CreateDatabase(db, "")
+	return c.request.CreateDatabase(db, "")
 }
 
 // primaryOf names a database's primary; the config server is that of its own.

@@ -36,8 +36,8 @@ func (r *Router) countedChunks(a *aggregation) bool {
 }
 
 // countedInput are the documents that stand for the chunks that match.
-func (r *Router) countedInput(filter *store.Filter) (iter.Seq[bson.Raw], error) {
-	if err := r.cluster.AskConfig(); err != nil {
+func (r *Router) countedInput(c *call, filter *store.Filter) (iter.Seq[bson.Raw], error) {
+	if err := c.request.AskConfig(); err != nil {
 		return nil, err
 	}
 	return func(yield func(bson.Raw) bool) {

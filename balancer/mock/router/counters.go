@@ -155,7 +155,7 @@ func (r *Router) countTargets(cmd *command, c *call) {
 		by[toUnsharded].Add(1)
 		return
 	}
-	switch n := r.cluster.Reached(); {
+	switch n := c.request.Reached(); {
 	case n <= 1:
 		by[toOneShard].Add(1)
 	case n >= len(r.cluster.Table(coll.Namespace).Owners()):

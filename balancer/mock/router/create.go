@@ -50,7 +50,7 @@ func (r *Router) create(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	return bson.D{}, r.cluster.Create(ns, options)
+	return bson.D{}, c.request.Create(ns, options)
 }
 
 // maxCapped is the largest size and the largest number of documents of a capped
@@ -154,7 +154,7 @@ func (r *Router) createView(c *call, ns string, on bson.RawValue) error {
 	if err != nil {
 		return err
 	}
-	return r.cluster.CreateView(ns, c.db, view)
+	return c.request.CreateView(ns, c.db, view)
 }
 
 // readView checks what a view is made of.

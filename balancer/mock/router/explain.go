@@ -297,11 +297,11 @@ func sums(returned int64, totals store.Totals) bson.D {
 
 // planOrRun gives the shards' parts of a query, run unless only the plan is
 // asked for.
-func (r *Router) planOrRun(q query, level verbosity) ([]part, error) {
+func (r *Router) planOrRun(c *call, q query, level verbosity) ([]part, error) {
 	if level != planOnly {
-		return r.parts(q)
+		return r.parts(c, q)
 	}
-	return r.planned(q)
+	return r.planned(c, q)
 }
 
 func (r *Router) explainFind(c *call, level verbosity) (bson.D, error) {
@@ -312,7 +312,7 @@ func (r *Router) explainFind(c *call, level verbosity) (bson.D, error) {
 	if r.isView(q.ns) {
 		return r.explainOnView(c, q, level, q.pipeline(c.args.object("filter")))
 	}
-	parts, err := r.planOrRun(q, level)
+	parts, err := r.planOrRun(c, q, level)
 	if err != nil {
 		return nil, err
 	}
@@ -329,7 +329,7 @@ func (r *Router) explainCount(c *call, level verbosity) (bson.D, error) {
 	if r.isView(q.ns) {
 		return r.explainOnView(c, q, level, q.countPipeline(c.args.object("query")))
 	}
-	parts, err := r.planOrRun(q, level)
+	parts, err := r.planOrRun(c, q, level)
 	if err != nil {
 		return nil, err
 	}
@@ -368,7 +368,7 @@ func (r *Router) explainDistinct(c *call, level verbosity) (bson.D, error) {
 	if r.isView(q.ns) {
 		return r.explainOnView(c, q, level, q.distinctPipeline(c.args.object("query"), key))
 	}
-	parts, err := r.planOrRun(q, level)
+	parts, err := r.planOrRun(c, q, level)
 	if err != nil {
 		return nil, err
 	}

@@ -88,7 +88,7 @@ func (r *Router) explainAggregate(c *call, level verbosity) (bson.D, error) {
 	if a.source != nil || a.database {
 		return r.explainSource(c, a, all), nil
 	}
-	parts, err := r.planOrRun(a.query, level)
+	parts, err := r.planOrRun(c, a.query, level)
 	if err != nil {
 		return nil, err
 	}

@@ -111,7 +111,7 @@ func (r *Router) explainWrite(c *call, q query, level verbosity, top string, wri
 	if r.isView(q.ns) {
 		return nil, mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s is a view, not a collection", q.ns)
 	}
-	parts, err := r.planOrRun(q, level)
+	parts, err := r.planOrRun(c, q, level)
 	if err != nil {
 		return nil, err
 	}

@@ -32,10 +32,11 @@ func (l lateness) sleep(ctx context.Context) {
 // runFaulty runs a command on a cluster whose nodes may be away or slow, or
 // that was told to fail it.
 func (r *Router) runFaulty(cmd *command, c *call) (bson.Raw, lateness) {
-	failure := r.cluster.BeginRequest(cmd.name)
+	var failure *mock.Failure
+	c.request, failure = r.cluster.BeginRequest(cmd.name)
 	reply, err := r.runUnless(failure, cmd, c)
 	raw := r.reply(reply, c.labelled(err))
-	took := r.cluster.EndRequest(int64(len(c.body) + len(raw)))
+	took := c.request.End(int64(len(c.body) + len(raw)))
 	if took == 0 {
 		return raw, 0
 	}
@@ -84,7 +85,7 @@ func (r *Router) concernError(failure *mock.Failure, cmd *command, c *call) bson
 	if failure != nil && failure.WriteConcernError != nil {
 		return failure.WriteConcernError
 	}
-	if concern := r.cluster.WriteConcernError(); concern != nil {
+	if concern := c.request.WriteConcernError(); concern != nil {
 		return concern
 	}
 	return r.unsatisfied(cmd, c)
@@ -206,10 +207,10 @@ func (r *Router) askParticipants(cmd *command, c *call) error {
 		of  participants
 		ask func() error
 	}{
-		{theConfig, r.cluster.AskConfig},
-		{everyShard, r.cluster.AskShards},
-		{theOwners, func() error { return r.cluster.Ask(ns, nil) }},
-		{thePrimary, func() error { return r.cluster.AskPrimary(db) }},
+		{theConfig, c.request.AskConfig},
+		{everyShard, c.request.AskShards},
+		{theOwners, func() error { return c.request.Ask(ns, nil) }},
+		{thePrimary, func() error { return c.request.AskPrimary(db) }},
 	} {
 		if needs&need.of == 0 {
 			continue

@@ -38,7 +38,7 @@ func (r *Router) findAndModifyOnce(c *call) (*outcome, error) {
 	if err := r.cluster.AwaitWritable(c.ctx, c.deadline, ns); err != nil {
 		return nil, err
 	}
-	result, err := r.cluster.FindAndModify(ns, req)
+	result, err := c.request.FindAndModify(ns, req)
 	if code, known := mongoerr.CodeOf(err); known && code != mongoerr.BadValue && code != mongoerr.CommandNotSupportedOnView && code != mongoerr.HostUnreachable {
 		return nil, mongoerr.Wrap(err, "Plan executor error during findAndModify")
 	}

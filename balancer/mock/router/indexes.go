@@ -52,7 +52,7 @@ func (r *Router) createIndexes(c *call) (bson.D, error) {
 			return nil, mongoerr.Wrap(err, "Error in specification "+mongoerr.Text(doc))
 		}
 	}
-	results, err := r.cluster.CreateIndexes(ns, specs)
+	results, err := c.request.CreateIndexes(ns, specs)
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +190,7 @@ func (r *Router) listIndexes(c *call) (bson.D, error) {
 		return nil, err
 	}
 	if r.member == nil {
-		if err := r.makeDatabase(c.db); err != nil {
+		if err := r.makeDatabase(c, c.db); err != nil {
 			return nil, err
 		}
 	}

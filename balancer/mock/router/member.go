@@ -94,19 +94,19 @@ func (m *Member) hello(role string) bson.D {
 }
 
 // reads plans a query: on the member alone where this is one.
-func (r *Router) reads(ns string, q store.Query) ([]mock.Read, error) {
+func (r *Router) reads(c *call, ns string, q store.Query) ([]mock.Read, error) {
 	if r.member != nil {
-		return r.cluster.MemberReads(r.member.ID, ns, q)
+		return c.request.MemberReads(r.member.ID, ns, q)
 	}
-	return r.cluster.Reads(ns, q)
+	return c.request.Reads(ns, q)
 }
 
 // documents are all that a namespace has.
-func (r *Router) documents(ns string) (iter.Seq[bson.Raw], error) {
+func (r *Router) documents(c *call, ns string) (iter.Seq[bson.Raw], error) {
 	if r.member == nil {
-		return r.cluster.Documents(ns, nil), r.cluster.Ask(ns, nil)
+		return c.request.Documents(ns, nil), c.request.Ask(ns, nil)
 	}
-	docs, err := r.run(query{ns: ns})
+	docs, err := r.run(c, query{ns: ns})
 	return slices.Values(docs), err
 }
 
@@ -154,7 +154,7 @@ func (r *Router) memberCount(c *call) (bson.D, error) {
 		}
 		return bson.D{{Key: "n", Value: smallest(n)}}, nil
 	}
-	n, err := r.countMatching(q)
+	n, err := r.countMatching(c, q)
 	return bson.D{{Key: "n", Value: smallest(n)}}, err
 }
 

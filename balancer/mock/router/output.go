@@ -90,6 +90,6 @@ func outputNamespace(stage, db, coll string, internal mongoerr.Code) (string, er
 	return db + "." + coll, nil
 }
 
-func (o outStage) write(r *Router, _ *call, results []bson.Raw) error {
-	return r.cluster.ReplaceCollection(o.ns, results)
+func (o outStage) write(_ *Router, c *call, results []bson.Raw) error {
+	return c.request.ReplaceCollection(o.ns, results)
 }

@@ -200,7 +200,7 @@ func (m mergeOutput) writeOne(r *Router, c *call, doc bson.Raw) error {
 		}
 	}
 	if m.matched == "fail" {
-		return r.cluster.Insert(m.ns, doc)
+		return c.request.Insert(m.ns, doc)
 	}
 	where, err := m.where(doc)
 	if err != nil {
@@ -212,10 +212,10 @@ func (m mergeOutput) writeOne(r *Router, c *call, doc bson.Raw) error {
 	}
 	matched := 0
 	if m.matched == "keepExisting" {
-		if err := r.cluster.Ask(m.ns, filter); err != nil {
+		if err := c.request.Ask(m.ns, filter); err != nil {
 			return err
 		}
-		for range r.cluster.Documents(m.ns, filter) {
+		for range c.request.Documents(m.ns, filter) {
 			matched++
 			break
 		}
@@ -224,7 +224,7 @@ func (m mergeOutput) writeOne(r *Router, c *call, doc bson.Raw) error {
 		if err != nil {
 			return err
 		}
-		result, err := r.cluster.Update(m.ns, mock.UpdateRequest{Filter: filter, Query: where, Update: update, Retryable: true})
+		result, err := c.request.Update(m.ns, mock.UpdateRequest{Filter: filter, Query: where, Update: update, Retryable: true})
 		if err != nil {
 			return err
 		}
@@ -236,7 +236,7 @@ func (m mergeOutput) writeOne(r *Router, c *call, doc bson.Raw) error {
 	case m.notMatched == "fail":
 		return mongoerr.New(13113, "$merge could not find a matching document in the target collection for at least one document in the source collection")
 	}
-	return r.cluster.Insert(m.ns, doc)
+	return c.request.Insert(m.ns, doc)
 }
 
 // where is the query for the document that a result is merged with.

@@ -127,7 +127,7 @@ func (r *Router) find(c *call) (bson.D, error) {
 	if c.args.truth("allowPartialResults") {
 		q.partial = new(bool)
 	}
-	results, err := r.run(q)
+	results, err := r.run(c, q)
 	if err != nil {
 		return nil, err
 	}
@@ -267,7 +267,7 @@ func (r *Router) count(c *call) (bson.D, error) {
 	}
 	query, _ := c.document("query") // readQuery has found it well-formed
 	if q.ns == "config.chunks" {
-		if err := r.cluster.AskConfig(); err != nil {
+		if err := c.request.AskConfig(); err != nil {
 			return nil, err
 		}
 	}
@@ -275,7 +275,7 @@ func (r *Router) count(c *call) (bson.D, error) {
 		return bson.D{{Key: "n", Value: smallest(n)}}, nil
 	}
 	if len(query) <= 5 && q.skip == 0 && q.limit == 0 && !r.isView(q.ns) {
-		if err := r.cluster.Ask(q.ns, nil); err != nil {
+		if err := c.request.Ask(q.ns, nil); err != nil {
 			return nil, err
 		}
 		total := int64(0)
@@ -289,7 +289,7 @@ func (r *Router) count(c *call) (bson.D, error) {
 		}
 		return bson.D{{Key: "shards", Value: byShard}, {Key: "n", Value: smallest(total)}}, nil
 	}
-	n, err := r.countMatching(q)
+	n, err := r.countMatching(c, q)
 	return bson.D{{Key: "n", Value: smallest(n)}}, err
 }
 
@@ -310,7 +310,7 @@ func (r *Router) distinct(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	docs, err := r.run(q)
+	docs, err := r.run(c, q)
 	if err != nil {
 		return nil, err
 	}

@@ -124,6 +124,8 @@ type command struct {
 	retryable bool
 	// needs are nodes besides those of the documents it reads or writes.
 	needs participants
+	// reads: it changes nothing that is kept.
+	reads bool
 	// privilege is what the caller's roles must allow.
 	privilege rule
 	// ours: a command of the mock's own, which no fault stops.
@@ -143,6 +145,8 @@ type call struct {
 	peer    *peer
 	legacy  bool
 	now     time.Time // the cluster's, when the command came
+	// request is the command as the cluster's nodes see it.
+	request *mock.Request
 	invoked string    // the name it was called by
 	// deadline comes from maxTimeMS; zero without one.
 	deadline time.Time
@@ -213,14 +217,14 @@ func (r *Router) answer(cmd *command, c *call) (reply bson.Raw, late lateness, w
 	r.cluster.Spend(commandTime)
 	reply, late = r.perform(cmd, c)
 	r.keepWrites(c)
-	return reply, late, r.cluster.Written()
+	return reply, late, r.written(cmd, c)
 }
 
 func (r *Router) perform(cmd *command, c *call) (bson.Raw, lateness) {
 	if cmd == nil {
 		return r.reply(nil, mongoerr.New(mongoerr.CommandNotFound, "no such command: '%s'", c.invoked)), 0
 	}
-	c.now = r.cluster.Now()
+	c.now, c.request = r.cluster.Now(), r.cluster.Background()
 	if err := r.check(cmd, c); err != nil {
 		return r.reply(nil, err), 0
 	}

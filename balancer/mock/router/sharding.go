@@ -24,7 +24,7 @@ func shardingCommands() []command {
 func (r *Router) enableSharding(c *call) (bson.D, error) {
 	name, primary := c.args.text("enableSharding"), c.args.text("primaryShard")
 	if primary != "" || !c.args.has("primaryShard") {
-		return bson.D{}, r.cluster.CreateDatabase(name, primary)
+		return bson.D{}, c.request.CreateDatabase(name, primary)
 	}
 	there, err := r.cluster.CheckDatabaseName(name)
 	if err == nil && !there {
@@ -39,7 +39,7 @@ func (r *Router) shardCollection(c *call) (bson.D, error) {
 		return nil, mongoerr.New(mongoerr.NotImplemented, "the mock has no time-series collections")
 	}
 	create, allow := c.args["implicitlyCreateIndex"], c.args["enforceUniquenessCheck"]
-	err := r.cluster.ShardCollection(mock.ShardRequest{
+	err := c.request.ShardCollection(mock.ShardRequest{
 		Namespace:       ns,
 		Key:             c.args.object("key"),
 		Unique:          c.args.truth("unique"),

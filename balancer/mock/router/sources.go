@@ -7,7 +7,7 @@ import (
 )
 
 // collStatsStage gives one document a shard that owns chunks (spec 03 §2.2).
-func (r *Router) collStatsStage(_ *call, ns string, spec bson.RawValue) ([]bson.Raw, error) {
+func (r *Router) collStatsStage(c *call, ns string, spec bson.RawValue) ([]bson.Raw, error) {
 	options, isDoc := spec.DocumentOK()
 	if !isDoc {
 		return nil, mongoerr.New(mongoerr.CollStatsSpec, "$collStats must take a nested object but found: %s", spec)
@@ -25,7 +25,7 @@ func (r *Router) collStatsStage(_ *call, ns string, spec bson.RawValue) ([]bson.
 			return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '$collStats.%s' is the wrong type '%s', expected type 'object'", e.Key(), typeName(e.Value().Type))
 		}
 	}
-	if err := r.cluster.Ask(ns, nil); err != nil {
+	if err := c.request.Ask(ns, nil); err != nil {
 		return nil, err
 	}
 	parts := r.stats(ns)
@@ -79,11 +79,11 @@ func latencyDoc(histograms bool) bson.D {
 	return doc
 }
 
-func (r *Router) indexStatsStage(_ *call, ns string, spec bson.RawValue) ([]bson.Raw, error) {
+func (r *Router) indexStatsStage(c *call, ns string, spec bson.RawValue) ([]bson.Raw, error) {
 	if doc, isDoc := spec.DocumentOK(); !isDoc || len(doc) > 5 {
 		return nil, mongoerr.New(28803, "The $indexStats stage specification must be an empty object")
 	}
-	if err := r.cluster.Ask(ns, nil); err != nil {
+	if err := c.request.Ask(ns, nil); err != nil {
 		return nil, err
 	}
 	var docs []bson.Raw
@@ -114,7 +114,7 @@ func (r *Router) dataDistribution(c *call, _ string, spec bson.RawValue) ([]bson
 	if _, isNumber := c.body.Lookup("aggregate").AsInt64OK(); c.db != "admin" || !isNumber {
 		return nil, mongoerr.New(mongoerr.DataDistributionNotAdmin, "$shardedDataDistribution must be run against the 'admin' database with {aggregate: 1}")
 	}
-	if err := r.cluster.AskShards(); err != nil {
+	if err := c.request.AskShards(); err != nil {
 		return nil, err
 	}
 	colls, err := r.cluster.ShardedCollections()

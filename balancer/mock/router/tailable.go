@@ -82,7 +82,7 @@ func (r *Router) more(c *call, open *cursor) error {
 		return nil
 	}
 	for {
-		docs, err := r.cluster.ReadTail(t.place, t.query.filter)
+		docs, err := c.request.ReadTail(t.place, t.query.filter)
 		if err != nil {
 			return err
 		}

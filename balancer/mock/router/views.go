@@ -13,23 +13,23 @@ import (
 )
 
 // collection gives all documents of a collection or view of a database.
-func (r *Router) collection(ctx context.Context, db, name string) (iter.Seq[bson.Raw], error) {
+func (r *Router) collection(ctx context.Context, c *call, db, name string) (iter.Seq[bson.Raw], error) {
 	if r.member != nil {
-		return r.documents(db + "." + name)
+		return r.documents(c, db+"."+name)
 	}
 	on, stages, isView := r.cluster.ViewOf(db+"."+name, db)
-	if err := r.cluster.Ask(on, nil); err != nil {
+	if err := c.request.Ask(on, nil); err != nil {
 		return nil, err
 	}
 	if !isView {
-		return r.cluster.Documents(on, nil), nil
+		return c.request.Documents(on, nil), nil
 	}
-	pipeline, err := store.CompilePipeline(stages, r.environment(ctx, db, nil))
+	pipeline, err := store.CompilePipeline(stages, r.environment(ctx, c, db, nil))
 	if err != nil {
 		return nil, err
 	}
 	var docs []bson.Raw
-	for doc, err := range pipeline.Run(ctx, r.cluster.Documents(on, nil)) {
+	for doc, err := range pipeline.Run(ctx, c.request.Documents(on, nil)) {
 		if err != nil {
 			return nil, err
 		}
@@ -39,11 +39,11 @@ func (r *Router) collection(ctx context.Context, db, name string) (iter.Seq[bson
 }
 
 // environment is what pipelines of a database need from outside.
-func (r *Router) environment(ctx context.Context, db string, let bson.Raw) store.Env {
+func (r *Router) environment(ctx context.Context, c *call, db string, let bson.Raw) store.Env {
 	return store.Env{
 		Now:        r.cluster.Now,
 		Variables:  let,
-		Collection: func(name string) (iter.Seq[bson.Raw], error) { return r.collection(ctx, db, name) },
+		Collection: func(name string) (iter.Seq[bson.Raw], error) { return r.collection(ctx, c, db, name) },
 	}
 }
 
@@ -58,7 +58,7 @@ func (r *Router) isView(ns string) bool {
 }
 
 // viewPart reads a view for a query, as one part.
-func (r *Router) viewPart(q query) (part, error) {
+func (r *Router) viewPart(c *call, q query) (part, error) {
 	var p part
 	db, name, err := catalog.SplitNamespace(q.ns)
 	if err != nil {
@@ -67,7 +67,7 @@ func (r *Router) viewPart(q query) (part, error) {
 	if q.marks() {
 		return p, mongoerr.New(mongoerr.InvalidPipelineOperator, "returnKey and showRecordId are not supported on views: %s", q.ns)
 	}
-	docs, err := r.collection(context.Background(), db, name)
+	docs, err := r.collection(context.Background(), c, db, name)
 	if err != nil {
 		return p, err
 	}

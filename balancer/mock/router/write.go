@@ -128,7 +128,7 @@ func (r *Router) insertOne(c *call, ns string, doc bson.Raw) (*outcome, error) {
 	if err := r.cluster.AwaitWritable(c.ctx, c.deadline, ns); err != nil {
 		return nil, err
 	}
-	if err := r.cluster.InsertChecked(ns, doc, !truth(c.body.Lookup("bypassDocumentValidation"))); err != nil {
+	if err := c.request.InsertChecked(ns, doc, !truth(c.body.Lookup("bypassDocumentValidation"))); err != nil {
 		return nil, err
 	}
 	return inserted, nil
@@ -194,7 +194,7 @@ func (r *Router) updateOne(c *call, ns string, q, u bson.RawValue, statement bso
 		return nil, err
 	}
 	req.Retryable = c.retryable()
-	result, err := r.cluster.Update(ns, req)
+	result, err := c.request.Update(ns, req)
 	if err != nil {
 		return nil, err
 	}
@@ -336,7 +336,7 @@ func (r *Router) deleteMatching(c *call, ns string, filter bson.Raw, justOne boo
 	if err := c.notMany(!justOne, "limit=0"); err != nil {
 		return nil, err
 	}
-	deleted, err := r.cluster.Delete(ns, q.request(), justOne)
+	deleted, err := c.request.Delete(ns, q.request(), justOne)
 	return &outcome{matched: deleted, modified: deleted}, err
 }
 

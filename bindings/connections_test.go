@@ -1,0 +1,58 @@
+package bindings
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// gates is a clock whose sleepers wait to be let through, whatever the context
+// says.
+type gates struct {
+	stillClock
+	reached, open chan struct{}
+}
+
+func (g *gates) Sleep(context.Context, time.Duration) error {
+	g.reached <- struct{}{}
+	<-g.open
+	return nil
+}
+
+// A script that the third Ctrl-C left behind goes on while the shell is closed:
+// neither gets in the way of the other, and the connections are closed.
+func TestCloseWhileAScriptRuns(t *testing.T) {
+	clock := &gates{reached: make(chan struct{}), open: make(chan struct{})}
+	c := connect(t, func(cfg *Config) { cfg.Clock = clock })
+	c.cfg.Settings = listen(t, c.fixture)
+	c.renew(t)
+	ended := make(chan error)
+	go func() {
+		_, err := c.Eval(t.Context(), "repl", `atExit(() => print("at exit")); const m = new Mongo(db);
+			sleep(1); crypto; os; config; sleep(1); 1`)
+		ended <- err
+	}()
+	<-clock.reached
+	opened := slices.Collect(maps.Keys(c.opened.of))
+	go func() { clock.open <- struct{}{} }()
+	if err := c.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if code := c.ExitCode(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	<-clock.reached
+	clock.open <- struct{}{}
+	if err := <-ended; err != nil {
+		t.Errorf("the script ended with %v", err)
+	}
+	if strings.Contains(c.out.String(), "at exit") {
+		t.Error("a function of atExit ran beside the script")
+	}
+	if len(opened) != 1 || opened[0].Ping(t.Context(), nil) == nil {
+		t.Errorf("%d connections, the first still open", len(opened))
+	}
+}
