@@ -135,17 +135,17 @@ type command struct {
 
 // call is one command under way.
 type call struct {
-	ctx     context.Context
-	db      string
-	body    bson.Raw
-	args    args
-	client  *wire.Client
-	peer    *peer
-	legacy  bool
-	now     time.Time // the cluster's, when the command came
+	ctx    context.Context
+	db     string
+	body   bson.Raw
+	args   args
+	client *wire.Client
+	peer   *peer
+	legacy bool
+	now    time.Time // the cluster's, when the command came
 	// request is the command as the cluster's nodes see it.
 	request *mock.Request
-	invoked string    // the name it was called by
+	invoked string // the name it was called by
 	// deadline comes from maxTimeMS; zero without one.
 	deadline time.Time
 	// lsid and session are nil without a session, txnNumber outside of a
