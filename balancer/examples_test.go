@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"strings"
+	"regexp"
 	"testing"
 
 	"shardsh/balancer/examples"
@@ -27,13 +27,16 @@ func TestEveryWorkedExampleHasACase(t *testing.T) {
 			played[c.ID] = true
 		}
 	}
-	list, err := os.ReadFile("testdata/examples.txt")
+	text, err := os.ReadFile("../docs/rules/02-examples-and-traps.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	ids := strings.Fields(string(list))
+	var ids []string
+	for _, m := range regexp.MustCompile(`(?m)^- id: (\S+)`).FindAllStringSubmatch(string(text), -1) {
+		ids = append(ids, m[1])
+	}
 	if len(ids) != 64 {
-		t.Errorf("the list has %d examples", len(ids))
+		t.Errorf("the rules have %d examples", len(ids))
 	}
 	for _, id := range ids {
 		if !played[id] {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// pair is one observed input and output of Appendix A of spec 04.
+// pair is one observed input and output of spec 04, Appendix A.
 type pair struct {
 	group, kind, input, want string
 }
@@ -39,7 +39,8 @@ var pairsLeftOut = map[string]string{
 	"JSON.parse('{')": "the engine words its own errors",
 }
 
-// TestObservedPairs runs every pair of Appendix A in order: state carries over.
+// TestObservedPairs runs every pair of spec 04, Appendix A in order:
+// state carries over.
 func TestObservedPairs(t *testing.T) {
 	pairs := readPairs(t)
 	if len(pairs) < 500 {

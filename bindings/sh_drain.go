@@ -9,7 +9,7 @@ import (
 )
 
 // Since 8.3 draining has commands of its own; before, removeShard does all of it,
-// step by step (spec 03 §1.5, spec 05 §A2).
+// step by step (spec 03 §1.5).
 var withDrainCommands = serverVersion{8, 3, 0}
 
 // configShardID is the shard the config servers are, if they are one. It leaves

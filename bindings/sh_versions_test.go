@@ -34,7 +34,7 @@ func (c *connected) changes() string {
 }
 
 // TestHelpersByVersion: each helper sends what the server's version has, or says
-// which version it needs (spec 03 §1.5, spec 05 §A2).
+// which version it needs (spec 03 §1.5).
 func TestHelpersByVersion(t *testing.T) {
 	const majority30 = `"writeConcern":{"w":"majority","wtimeout":30000}`
 	settings := func(id, update string) string {

@@ -1,6 +1,8 @@
 package mock
 
 import (
+	"cmp"
+
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mongoerr"
@@ -40,6 +42,13 @@ func (c *Cluster) DefaultConcerns() bson.D {
 	return append(doc,
 		bson.E{Key: "defaultWriteConcernSource", Value: source(write)},
 		bson.E{Key: "defaultReadConcernSource", Value: source(read)})
+}
+
+// DefaultReadLevel returns the level of the cluster's default read concern.
+func (c *Cluster) DefaultReadLevel() string {
+	raw, _ := c.configDoc(configSettings, configConcerns)
+	level, _ := raw.Lookup("defaultReadConcern", "level").StringValueOK()
+	return cmp.Or(level, "local")
 }
 
 // SetDefaultConcerns keeps new defaults in config.settings. A nil document

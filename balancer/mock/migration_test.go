@@ -270,7 +270,8 @@ func TestMigrationOutcomes(t *testing.T) {
 	}
 }
 
-// A split or merge of a collection that the shard gives away waits (§5.2).
+// A split or merge of a collection that the shard gives away waits (spec 02
+// §5.2).
 func TestSplitWaitsForDonation(t *testing.T) {
 	for name, command := range map[string]bson.D{
 		"split": d("split", ns, "middle", d("k", 50)),
@@ -293,7 +294,7 @@ func TestSplitWaitsForDonation(t *testing.T) {
 }
 
 // The same request again joins the migration under way; another one is
-// refused (§5.2).
+// refused (spec 02 §5.2).
 func TestSameRequestJoins(t *testing.T) {
 	x := newMeeting(t, nil)
 	x.start(mock.MoveRequest{})

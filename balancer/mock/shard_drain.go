@@ -9,7 +9,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Since 8.3 the steps of a removal have commands of their own (spec 05): each of
+// Since 8.3 the steps of a removal have commands of their own (spec 03 §1.5): each of
 // these is one. They take a shard that ShardToDrain or ConfigShardToDrain gave.
 
 // ShardToDrain finds a shard by its id, connection string or host. The config

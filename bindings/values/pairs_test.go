@@ -12,7 +12,7 @@ import (
 //go:embed testdata/pairs.txt
 var pairsText string
 
-// pair is one observed input and output of Appendix A of spec 04.
+// pair is one observed input and output of spec 04, Appendix A.
 type pair struct {
 	group, kind, input, want string
 }

@@ -57,9 +57,9 @@ func commandTable(r catalog.Release) map[string]*command {
 
 // tableOf finds commands by their names and aliases; the last of a name counts.
 func tableOf(commands []command) map[string]*command {
-	table, needs, privileges := map[string]*command{}, participantsOf(), privilegesOf()
+	table, needs, privileges, reads := map[string]*command{}, participantsOf(), privilegesOf(), readingCommands()
 	for _, cmd := range commands {
-		cmd.needs = needs[cmd.name]
+		cmd.needs, cmd.reads = needs[cmd.name], reads[cmd.name]
 		if may, named := privileges[cmd.name]; named {
 			cmd.privilege = may
 		}

@@ -9,7 +9,7 @@ import (
 )
 
 // drainingCommands are the steps of a removal one by one, as servers since 8.3
-// have them, and the same of a config server that is a shard (spec 05). No
+// have them, and the same of a config server that is a shard (spec 03 §1.5). No
 // reply of them was recorded: fields are named as removeShard's are.
 func drainingCommands() []command {
 	var list []command

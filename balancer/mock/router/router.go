@@ -124,6 +124,8 @@ type command struct {
 	retryable bool
 	// needs are nodes besides those of the documents it reads or writes.
 	needs participants
+	// reads: it changes nothing that is kept.
+	reads bool
 	// privilege is what the caller's roles must allow.
 	privilege rule
 	// ours: a command of the mock's own, which no fault stops.
@@ -215,7 +217,7 @@ func (r *Router) answer(cmd *command, c *call) (reply bson.Raw, late lateness, w
 	r.cluster.Spend(commandTime)
 	reply, late = r.perform(cmd, c)
 	r.keepWrites(c)
-	return reply, late, r.cluster.Written()
+	return reply, late, r.written(cmd, c)
 }
 
 func (r *Router) perform(cmd *command, c *call) (bson.Raw, lateness) {

@@ -1,0 +1,120 @@
+package disk
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"shardsh/balancer/mongoerr"
+)
+
+// stall is a writer whose disk takes one batch for each value of next, and
+// fails with it.
+type stall struct {
+	*writer
+	next    chan error
+	written [][]Entry
+}
+
+func newStall(t *testing.T) *stall {
+	s := &stall{next: make(chan error)}
+	s.writer = newWriter(func(entries []Entry) error {
+		err := <-s.next
+		s.written = append(s.written, entries)
+		return err
+	})
+	t.Cleanup(func() { <-s.ended })
+	return s
+}
+
+func batch(bytes int) []Entry { return []Entry{{BucketUsers, []byte("key"), make([]byte, bytes)}} }
+
+// While the disk stalls, adding goes on; who asks hears that the queue is full,
+// and is told when there is room.
+func TestAddNeverWaits(t *testing.T) {
+	s := newStall(t)
+	if s.add(batch(1)); s.full() {
+		t.Error("full of one small batch")
+	}
+	const big = mostWaiting / 4
+	for range 4 {
+		s.add(batch(big))
+	}
+	if !s.full() || s.waiting < 4*big {
+		t.Errorf("not full with %d bytes", s.waiting)
+	}
+	s.next <- nil // the first, on its own or with those that came in time
+	for len(s.room) == 0 {
+		select {
+		case s.next <- nil:
+		case <-s.room:
+			s.room <- struct{}{}
+		}
+	}
+	if s.full() {
+		t.Errorf("full when there is room: %d bytes", s.waiting)
+	}
+	close(s.next)
+	if err := s.close(); err != nil {
+		t.Error(err)
+	}
+	if _, open := <-s.room; !open {
+		t.Error("what was in the channel is lost")
+	}
+	if _, open := <-s.room; open {
+		t.Error("the channel for room stays open")
+	}
+	if s.waiting != 0 {
+		t.Errorf("%d bytes wait after the end", s.waiting)
+	}
+}
+
+// A wait ends when the batch is written, also one that was still to come, or
+// with its context.
+func TestWaitForMark(t *testing.T) {
+	s := newStall(t)
+	s.add(batch(1))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.wait(ctx, s.mark()); !mongoerr.Is(err, mongoerr.Interrupted) {
+		t.Errorf("an interrupted wait: %v", err)
+	}
+	coming := make(chan error)
+	go func() { coming <- s.wait(t.Context(), 2) }()
+	s.next <- nil
+	if err := s.wait(t.Context(), 1); err != nil {
+		t.Error(err)
+	}
+	s.add(nil) // what had changed is as it was
+	s.next <- nil
+	if err := <-coming; err != nil {
+		t.Error(err)
+	}
+	if err := s.close(); err != nil {
+		t.Error(err)
+	}
+	if s.add(batch(1)); !mongoerr.Is(s.wait(t.Context(), s.mark()+1), mongoerr.ShutdownInProgress) {
+		t.Error("what came too late is awaited without an error")
+	}
+}
+
+// When the disk fails, everybody hears it, and nothing waits any more.
+func TestWriterFails(t *testing.T) {
+	s := newStall(t)
+	s.add(batch(mostWaiting))
+	if !s.full() {
+		t.Error("not full")
+	}
+	gone := errors.New("the disk is gone")
+	s.next <- gone
+	if err := s.wait(t.Context(), 1); !mongoerr.Is(err, mongoerr.InternalError) {
+		t.Error(err)
+	}
+	<-s.room
+	if s.failed() == nil || s.full() {
+		t.Error("a failed disk takes more")
+	}
+	if err := s.close(); !errors.Is(err, gone) {
+		t.Error(err)
+	}
+}
