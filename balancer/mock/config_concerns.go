@@ -46,7 +46,7 @@ func (c *Cluster) DefaultConcerns() bson.D {
 
 // DefaultReadLevel returns the level of the cluster's default read concern.
 func (c *Cluster) DefaultReadLevel() string {
-	raw, _ := c.configDoc(configSettings, configConcerns)
+	raw, _ := c.config.doc(configSettings, configConcerns)
 	level, _ := raw.Lookup("defaultReadConcern", "level").StringValueOK()
 	return cmp.Or(level, "local")
 }
