@@ -95,6 +95,9 @@ type Cluster struct {
 	disk *keeper // nil keeps nothing
 	// writes were kept by a router before the cluster was opened.
 	writes []KeptWrite
+	// onReplaced is called with the lock held when another state took the place
+	// of the whole one.
+	onReplaced []func()
 }
 
 // setup is what every node of a cluster has: a release, the server parameters

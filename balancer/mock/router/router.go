@@ -48,6 +48,7 @@ type Router struct {
 	parameters map[string]*ownParameter
 
 	users        *access.Directory
+	given        *access.Directory // users of before those that the cluster kept
 	authRequired bool
 	snapshots    SnapshotFile // nil refuses all
 }
@@ -60,7 +61,12 @@ type Option func(*Router)
 // WithUsers lets clients authenticate as one of these users. Where it is
 // required, a client that has not may ask nothing but how.
 func WithUsers(d *access.Directory, required bool) Option {
-	return func(r *Router) { r.users, r.authRequired = d, required }
+	return func(r *Router) {
+		r.authRequired = required
+		if d != nil {
+			r.users = d
+		}
+	}
 }
 
 // WithIdleCursors sets how long a cursor stays open that nobody reads, in real
