@@ -48,8 +48,8 @@ type ActiveResharding struct {
 type ReportedDrain struct {
 	// State is notDraining, ongoing, drainingComplete or pendingDataCleanup.
 	State string
-	// Chunks counts those that are left, unsharded collections included; Jumbo
-	// those of them with the flag.
+	// Chunks counts those that are left, unsharded collections included, -1 when
+	// the server does not tell; Jumbo those of them with the flag.
 	Chunks, Jumbo int64
 	// Databases have the shard as their primary, Collections are unsharded ones
 	// that lie on it.

@@ -50,21 +50,38 @@ func (r *Router) keepWrites(c *call) {
 	r.cluster.KeepWrite(string(c.lsid.id[:])+string(c.lsid.user[:]), raw)
 }
 
-// restore takes over what the cluster kept. Users that are there stay. The
-// caller holds the lock.
+// restore takes over what the cluster kept, now and whenever another state takes
+// its place. Users that are there stay. The caller holds the lock.
 func (r *Router) restore() {
-	for name, kept := range r.cluster.KeptUsers() {
-		restore := func() error { return r.users.Restore(kept, false) }
-		if strings.HasPrefix(name, keptRole) {
-			restore = func() error { return r.users.RestoreRole(kept) }
-		}
-		if err := restore(); err != nil {
-			r.logger.Error("user not restored", "user", name, "error", err)
-		}
-	}
+	r.given = r.users.Clone()
+	r.restoreUsers(r.users)
 	for _, w := range r.cluster.TakeWrites() {
 		if !r.restoreWrites(w.Session, w.Write) {
 			r.cluster.KeepWrite(w.Session, nil)
+		}
+	}
+	r.cluster.OnReplaced(r.follow)
+}
+
+// follow takes over what another state has of users, as a router would that
+// began with it, and forgets what it lacks. The caller holds the lock.
+func (r *Router) follow() {
+	users := r.given.Clone()
+	r.restoreUsers(users)
+	r.users.Become(users)
+	r.sessions.forgetWrites()
+}
+
+// restoreUsers puts the users and roles that the cluster kept into a directory,
+// besides those that are there.
+func (r *Router) restoreUsers(into *access.Directory) {
+	for name, kept := range r.cluster.KeptUsers() {
+		restore := func() error { return into.Restore(kept, false) }
+		if strings.HasPrefix(name, keptRole) {
+			restore = func() error { return into.RestoreRole(kept) }
+		}
+		if err := restore(); err != nil {
+			r.logger.Error("user not restored", "user", name, "error", err)
 		}
 	}
 }

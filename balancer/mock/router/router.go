@@ -48,6 +48,7 @@ type Router struct {
 	parameters map[string]*ownParameter
 
 	users        *access.Directory
+	given        *access.Directory // users of before those that the cluster kept
 	authRequired bool
 	snapshots    SnapshotFile // nil refuses all
 }
@@ -60,7 +61,12 @@ type Option func(*Router)
 // WithUsers lets clients authenticate as one of these users. Where it is
 // required, a client that has not may ask nothing but how.
 func WithUsers(d *access.Directory, required bool) Option {
-	return func(r *Router) { r.users, r.authRequired = d, required }
+	return func(r *Router) {
+		r.authRequired = required
+		if d != nil {
+			r.users = d
+		}
+	}
 }
 
 // WithIdleCursors sets how long a cursor stays open that nobody reads, in real
@@ -137,17 +143,17 @@ type command struct {
 
 // call is one command under way.
 type call struct {
-	ctx     context.Context
-	db      string
-	body    bson.Raw
-	args    args
-	client  *wire.Client
-	peer    *peer
-	legacy  bool
-	now     time.Time // the cluster's, when the command came
+	ctx    context.Context
+	db     string
+	body   bson.Raw
+	args   args
+	client *wire.Client
+	peer   *peer
+	legacy bool
+	now    time.Time // the cluster's, when the command came
 	// request is the command as the cluster's nodes see it.
 	request *mock.Request
-	invoked string    // the name it was called by
+	invoked string // the name it was called by
 	// deadline comes from maxTimeMS; zero without one.
 	deadline time.Time
 	// lsid and session are nil without a session, txnNumber outside of a

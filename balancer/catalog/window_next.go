@@ -1,0 +1,34 @@
+package catalog
+
+import "time"
+
+// NextOpen returns when the balancer's window is open next: now if it is, or if
+// there is none. It is false when that never is. Like all of the windows it
+// goes by the clock of now's location.
+func (s *Settings) NextOpen(now time.Time) (time.Time, bool) {
+	if s.open(now) {
+		return now, true
+	}
+	var starts []TimeOfDay
+	if len(s.Days) == 0 {
+		starts = []TimeOfDay{s.Window.Start}
+	}
+	for _, d := range s.Days {
+		// A window over midnight is open in the morning of its own day, too.
+		starts = append(starts, 0, d.Start)
+	}
+	const week = 7
+	for day := range week + 1 {
+		var best time.Time
+		for _, start := range starts {
+			at := time.Date(now.Year(), now.Month(), now.Day()+day, 0, int(start), 0, 0, now.Location())
+			if at.After(now) && s.open(at) && (best.IsZero() || at.Before(best)) {
+				best = at
+			}
+		}
+		if !best.IsZero() {
+			return best, true
+		}
+	}
+	return time.Time{}, false
+}

@@ -1,0 +1,256 @@
+package diagnosis
+
+import (
+	"fmt"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/policy"
+)
+
+// Balance is whether a collection is balanced.
+type Balance struct {
+	Namespace string
+	// Known is false when nobody could tell, for the Reason.
+	Known  bool
+	Reason string
+	// Balanced: the balancer would leave the collection as it is. Else Violation
+	// is the first thing it would mend, in the server's words (policy.Violation…);
+	// empty when the server does not say.
+	Balanced  bool
+	Violation string
+	// Computed: by the rules of the release, for lack of an answer of the server.
+	Computed bool
+	// Hold is why the balancer leaves the collection alone.
+	Hold Hold
+	// ChunkSizeMB is the chunk size in force in MiB; 0 before 6.0.
+	ChunkSizeMB     float64
+	Defragmentation Defragmentation
+}
+
+// Hold is why the balancer leaves a collection alone.
+type Hold uint8
+
+// The holds. A collection can have both; switched off comes first.
+const (
+	NotHeld Hold = iota
+	HeldNoBalance
+	HeldNoMigrations
+)
+
+// String returns the hold in words, empty for NotHeld.
+func (h Hold) String() string {
+	return [...]string{"", "balancing is disabled", "migrations are disabled"}[h]
+}
+
+// HoldOf returns why the balancer leaves a collection alone.
+func HoldOf(c catalog.Collection) Hold {
+	switch {
+	case c.NoBalance:
+		return HeldNoBalance
+	case !c.PermitMigrations, !c.AllowMigrations:
+		return HeldNoMigrations
+	}
+	return NotHeld
+}
+
+// Why returns the violation, or that the server does not say which; empty when
+// the collection is balanced.
+func (b Balance) Why() string {
+	switch {
+	case b.Balanced:
+		return ""
+	case b.Violation == "":
+		return "the server does not say why"
+	}
+	return b.Violation
+}
+
+// Sharded returns the collections that are sharded, by namespace. Unsharded ones
+// that the catalog tracks are not among them.
+func Sharded(s *catalog.Snapshot) []*catalog.CollectionState {
+	tracked := func(c *catalog.CollectionState) bool { return c.Unsplittable }
+	return slices.DeleteFunc(slices.Clone(s.Collections()), tracked)
+}
+
+// Balances returns the balance of every sharded collection, by namespace.
+func Balances(s *catalog.Snapshot) []Balance {
+	sharded := Sharded(s)
+	list := make([]Balance, len(sharded))
+	for i, c := range sharded {
+		list[i] = BalanceOf(s, c)
+	}
+	return list
+}
+
+// BalanceOf returns the balance of a collection: what the server reported, else
+// what the rules of its release say of its chunks and sizes.
+func BalanceOf(s *catalog.Snapshot, c *catalog.CollectionState) Balance {
+	b := Balance{Namespace: c.Namespace, Hold: HoldOf(c.Collection), Defragmentation: DefragmentationOf(c)}
+	if r := c.Reported; r != nil {
+		b.Known, b.Balanced, b.Violation, b.ChunkSizeMB = true, r.Compliant, r.Violation, r.ChunkSizeMB
+		return b
+	}
+	for _, gap := range s.Parts().Source.Gaps {
+		if gap.Namespace == c.Namespace {
+			b.Reason = gap.Reason
+			return b
+		}
+	}
+	status, reason := compute(s, c, b.Defragmentation)
+	if reason != "" {
+		b.Reason = reason
+		return b
+	}
+	b.Known, b.Computed = true, true
+	b.Balanced, b.Violation, b.ChunkSizeMB = status.Compliant, status.Violation, status.ChunkSizeMB
+	return b
+}
+
+// compute asks the rules of the release.
+func compute(
+	s *catalog.Snapshot, c *catalog.CollectionState, d Defragmentation,
+) (status policy.Compliance, reason string) {
+	if c.Table == nil {
+		return status, "its chunks were not read"
+	}
+	settings := s.Settings()
+	situation := policy.Situation{
+		Namespace: c.Namespace, UUID: c.UUID, Table: c.Table, Zones: c.Zones,
+		Sizes: c.DataSizes(settings.MaxChunkSizeBytes), ForceJumbo: settings.AttemptJumbo,
+	}
+	for _, shard := range s.Shards() {
+		situation.Shards = append(situation.Shards, shard.Shard)
+	}
+	var err error
+	if rules := policy.RulesOf(s.Release()); rules != policy.RulesDataSize {
+		status, err = policy.CountStatus(policy.CountSituation{Situation: situation, Rules: rules})
+	} else {
+		of := policy.Defragmentation{Running: d.Running, Phase: d.Phase, RemainingChunks: max(0, d.Remaining)}
+		if _, settled := policy.StatusWithoutSizes(situation, of); !settled && len(c.Sizes) == 0 {
+			return status, "the sizes of its data were not read"
+		}
+		status, err = policy.CollectionStatus(situation, of)
+	}
+	if err != nil {
+		return status, err.Error()
+	}
+	return status, ""
+}
+
+// Misplaced returns how many bytes of a collection have to move before the
+// violation is gone: what lies on draining shards, or above an even share. It is
+// not known where zones are, for other violations, and without sizes.
+func Misplaced(s *catalog.Snapshot, c *catalog.CollectionState, violation string) (bytes int64, known bool) {
+	var draining, total, staying int64
+	for _, shard := range s.Shards() {
+		if !shard.Draining {
+			staying++
+		}
+	}
+	for id, data := range c.Sizes {
+		total += data.Bytes
+		if shard, there := s.Shard(id); !there || shard.Draining {
+			draining += data.Bytes
+		}
+	}
+	switch {
+	case len(c.Sizes) == 0:
+		return 0, false
+	case violation == policy.ViolationDraining:
+		return draining, true
+	case violation != policy.ViolationChunksImbalance, hasZones(s, c):
+		return 0, false
+	}
+	share := total / max(1, staying)
+	for id, data := range c.Sizes {
+		if shard, there := s.Shard(id); there && !shard.Draining {
+			bytes += max(0, data.Bytes-share)
+		}
+	}
+	return bytes, true
+}
+
+func hasZones(s *catalog.Snapshot, c *catalog.CollectionState) bool {
+	if c.Zones != nil {
+		return c.Zones.Len() > 0
+	}
+	return slices.ContainsFunc(s.Parts().Config["tags"], func(doc bson.Raw) bool {
+		ns, _ := doc.Lookup("ns").StringValueOK()
+		return ns == c.Namespace
+	})
+}
+
+// collections finds what there is about each sharded collection.
+func (d *Diagnosis) collections() (list []Finding) {
+	for i, c := range Sharded(d.Snapshot) {
+		list = append(list, ofBalance(d.Snapshot, c, d.Balances[i])...)
+		list = append(list, ofDefragmentation(c)...)
+		list = append(list, ofJumbo(c)...)
+		list = append(list, ofOrphans(c)...)
+	}
+	return list
+}
+
+func ofBalance(s *catalog.Snapshot, c *catalog.CollectionState, b Balance) (list []Finding) {
+	scope := Scope{Namespace: c.Namespace}
+	switch {
+	case !b.Known:
+		list = append(list, finding(BalanceUnknown, scope,
+			fmt.Sprintf("whether %s is balanced is not known: %s", c.Namespace, b.Reason)))
+	case !b.Balanced && b.Hold != NotHeld:
+		list = append(list, finding(NotBalancedHeld, scope,
+			fmt.Sprintf("%s is not balanced (%s), but %s for it", c.Namespace, b.Why(), b.Hold), release(b)))
+	case !b.Balanced && !b.Defragmentation.Running:
+		f := finding(NotBalanced, scope, fmt.Sprintf("%s is not balanced (%s)", c.Namespace, b.Why()))
+		if bytes, known := Misplaced(s, c, b.Violation); known {
+			f.Numbers = []Number{{Name: "misplaced", Value: bytes, Unit: Bytes}}
+		}
+		list = append(list, f)
+	}
+	if b.Hold == NotHeld || b.Known && !b.Balanced {
+		return list
+	}
+	code := map[Hold]Code{HeldNoBalance: BalancingOff, HeldNoMigrations: MigrationsForbidden}[b.Hold]
+	return append(list, finding(code, scope, fmt.Sprintf("%s for %s", b.Hold, c.Namespace), release(b)))
+}
+
+// release is the command that ends a hold.
+func release(b Balance) string {
+	if b.Hold == HeldNoBalance {
+		return fmt.Sprintf("sh.enableBalancing(%q)", b.Namespace)
+	}
+	return fmt.Sprintf("sh.enableMigrations(%q)", b.Namespace)
+}
+
+func ofJumbo(c *catalog.CollectionState) []Finding {
+	n := c.Count().Jumbo
+	if n == 0 {
+		return nil
+	}
+	f := finding(JumboChunks, Scope{Namespace: c.Namespace},
+		fmt.Sprintf("%s has %s the balancer does not move", c.Namespace, counted(n, "jumbo chunk")),
+		fmt.Sprintf("sh.chunks(%q, { jumbo: true })", c.Namespace))
+	f.Numbers = numbered("jumboChunks", n)
+	return []Finding{f}
+}
+
+func ofOrphans(c *catalog.CollectionState) []Finding {
+	var documents, bytes, shards int64
+	for _, data := range c.Sizes {
+		documents, bytes = documents+data.Orphans, bytes+data.OrphanBytes
+		if data.Orphans > 0 {
+			shards++
+		}
+	}
+	if documents == 0 {
+		return nil
+	}
+	f := finding(Orphans, Scope{Namespace: c.Namespace},
+		fmt.Sprintf("%s has %s on %s", c.Namespace, counted(documents, "orphan"), counted(shards, "shard")))
+	f.Numbers = numbered("orphans", documents, Number{Name: "shards", Value: shards},
+		Number{Name: "orphanBytes", Value: bytes, Unit: Bytes})
+	return []Finding{f}
+}

@@ -1,0 +1,150 @@
+package diagnosis
+
+import "shardsh/balancer/policy"
+
+// Code names what a finding says. Codes are stable: scripts and checks may
+// compare with them. What keeps the balancer from choosing a move has the same
+// code as a finding that it has in a policy.Decision.
+type Code = policy.Code
+
+// The codes that decisions have, too. Their meaning and remedy are in the table
+// of policy.
+const (
+	BalancerOff         = policy.BalancerOff
+	WindowShut          = policy.WindowShut
+	BalancingOff        = policy.BalancingOff
+	MigrationsForbidden = policy.MigrationsForbidden
+	Resharding          = policy.Resharding
+	ZoneWithoutShards   = policy.ZoneWithoutShards
+)
+
+// The codes of findings alone. Definitions has what they mean.
+const (
+	SettingsUnreadable Code = "settingsUnreadable"
+	ShardUnreachable   Code = "shardUnreachable"
+	NotRead            Code = "notRead"
+
+	RoundsFailing     Code = "roundsFailing"
+	MigrationsFailing Code = "migrationsFailing"
+	MigrationUnderWay Code = "migrationUnderWay"
+
+	NotBalanced         Code = "notBalanced"
+	NotBalancedHeld     Code = "notBalancedHeld"
+	BalanceUnknown      Code = "balanceUnknown"
+	Defragmenting       Code = "defragmenting"
+	DefragmentationIdle Code = "defragmentationIdle"
+	JumboChunks         Code = "jumboChunks"
+	Orphans             Code = "orphans"
+
+	ZoneDraining      Code = "zoneDraining"
+	ZoneRangesOverlap Code = "zoneRangesOverlap"
+	ZoneWithoutRanges Code = "zoneWithoutRanges"
+
+	Draining           Code = "draining"
+	DrainNeedsOperator Code = "drainNeedsOperator"
+	DrainComplete      Code = "drainComplete"
+)
+
+// Definition is what a code means and what is done about it. A finding can be
+// milder than its definition, never graver.
+type Definition struct {
+	Code     Code
+	Severity Severity
+	Actor    Actor
+	Meaning  string
+	Remedy   string
+}
+
+// Definitions returns what all codes mean, the gravest first and then in the
+// order in which Of looks for them.
+func Definitions() []Definition {
+	return []Definition{
+		{SettingsUnreadable, Critical, Operator,
+			"A document of config.settings cannot be read, so the balancer skips its rounds.",
+			"Mend the setting that the finding names."},
+		{ShardUnreachable, Critical, Operator,
+			"A shard did not answer.",
+			"Bring it back; until then no data moves from or to it."},
+
+		ofPolicy(BalancerOff, Warning, Operator),
+		{RoundsFailing, Warning, Operator,
+			"Some of the last five rounds of the balancer ended with an error.",
+			"The error says what to mend; the next round is tried in any case."},
+		{MigrationsFailing, Warning, Operator,
+			"Migrations between two shards failed in the last ten minutes.",
+			"The error says what to mend; the balancer tries again in its next rounds."},
+		{NotBalancedHeld, Warning, Operator,
+			"A collection is not balanced, and the balancer may not touch it.",
+			"sh.enableBalancing or sh.enableMigrations for it."},
+		{BalanceUnknown, Warning, Operator,
+			"Nobody could tell whether a collection is balanced.",
+			"See the reason; a user needs the role clusterMonitor to ask."},
+		{JumboChunks, Warning, Operator,
+			"Chunks are flagged jumbo, and the balancer does not move them.",
+			"Split them, or clear the flag, or refine the shard key."},
+		ofPolicy(ZoneWithoutShards, Warning, Operator),
+		{ZoneDraining, Warning, Operator,
+			"All shards of a zone are draining, so nobody can receive its chunks.",
+			"sh.addShardToZone for another shard."},
+		{ZoneRangesOverlap, Warning, Operator,
+			"Two zone ranges of a collection overlap, so the balancer skips it.",
+			"Take one of the ranges out with sh.removeRangeFromZone."},
+		{DrainNeedsOperator, Warning, Operator,
+			"A draining shard has databases or collections that the balancer does not move.",
+			"sh.movePrimary, sh.moveCollection or sh.enableBalancing for each."},
+
+		ofPolicy(WindowShut, Info, Balancer),
+		{NotBalanced, Info, Balancer,
+			"A collection is not balanced yet.",
+			"The balancer moves its chunks by itself while it is on."},
+		ofPolicy(BalancingOff, Info, Operator),
+		ofPolicy(MigrationsForbidden, Info, Operator),
+		{Defragmenting, Info, Balancer,
+			"A collection's small chunks are being merged, which goes before balancing it.",
+			"Wait, or sh.stopDefragment."},
+		{DefragmentationIdle, Info, Balancer,
+			"A defragmentation was asked for, and the balancer has not taken it up.",
+			"It does in its next round, if it is on and its window is open."},
+		{Orphans, Info, Balancer,
+			"Shards keep documents of chunks they gave away.",
+			"Shards delete them by themselves, orphanCleanupDelaySecs after the migration."},
+		{ZoneWithoutRanges, Info, Nobody,
+			"A zone has shards and no range, so it has no effect.",
+			"sh.updateZoneKeyRange, or sh.removeShardFromZone."},
+		{Draining, Info, Balancer,
+			"A shard is being emptied.",
+			"Wait while the balancer is on."},
+		{DrainComplete, Info, Operator,
+			"A draining shard is empty.",
+			"sh.drain with {remove: true} removes it."},
+		{MigrationUnderWay, Info, Balancer, "A chunk is being moved.", "None is needed."},
+		ofPolicy(Resharding, Info, Nobody),
+		{NotRead, Info, Operator,
+			"The reader could not get a part of the picture; the rest is complete.",
+			"See the reason."},
+	}
+}
+
+// ofPolicy is the definition of a code that decisions have, too.
+func ofPolicy(code Code, severity Severity, actor Actor) Definition {
+	info := code.Info()
+	return Definition{code, severity, actor, info.Meaning, info.Remedy}
+}
+
+// Define returns what a code means; the zero Definition for one that is none.
+func Define(code Code) Definition {
+	for _, d := range Definitions() {
+		if d.Code == code {
+			return d
+		}
+	}
+	return Definition{}
+}
+
+// finding begins a finding with what its definition says.
+func finding(code Code, scope Scope, sentence string, commands ...string) Finding {
+	d := Define(code)
+	return Finding{
+		Code: code, Severity: d.Severity, Actor: d.Actor, Scope: scope, Sentence: sentence, Commands: commands,
+	}
+}

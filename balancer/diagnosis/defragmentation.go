@@ -1,0 +1,65 @@
+package diagnosis
+
+import (
+	"fmt"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/policy"
+)
+
+// Defragmentation is how far a collection's defragmentation is (spec 02 §2.8).
+type Defragmentation struct {
+	Running bool
+	// Phase is the phase in progress; empty or "none" while the balancer has not
+	// taken it up.
+	Phase string
+	// Remaining is how many chunks the phase has still to look at; -1 when that
+	// is not known.
+	Remaining int64
+}
+
+// DefragmentationOf returns how far a defragmentation is: what the server
+// reported, else what the collection's entry says.
+func DefragmentationOf(c *catalog.CollectionState) Defragmentation {
+	r := c.Reported
+	switch {
+	case r == nil && c.Defragment:
+		return Defragmentation{Running: true, Phase: c.DefragmentationPhase, Remaining: -1}
+	case r != nil && r.Violation == policy.ViolationDefragmenting:
+		return Defragmentation{Running: true, Phase: r.Phase, Remaining: r.RemainingChunks}
+	}
+	return Defragmentation{Remaining: -1}
+}
+
+// Idle reports whether the collection waits for the balancer to begin, or to
+// clean up after a stop.
+func (d Defragmentation) Idle() bool { return d.Running && (d.Phase == "" || d.Phase == "none") }
+
+// String returns how far it is in words.
+func (d Defragmentation) String() string {
+	switch {
+	case !d.Running:
+		return "not running"
+	case d.Idle():
+		return "waits for the balancer"
+	case d.Remaining >= 0:
+		return fmt.Sprintf("%s, %s left", d.Phase, counted(d.Remaining, "chunk"))
+	}
+	return d.Phase
+}
+
+func ofDefragmentation(c *catalog.CollectionState) []Finding {
+	d := DefragmentationOf(c)
+	if !d.Running {
+		return nil
+	}
+	code := Defragmenting
+	if d.Idle() {
+		code = DefragmentationIdle
+	}
+	f := finding(code, Scope{Namespace: c.Namespace}, fmt.Sprintf("%s is being defragmented (%s)", c.Namespace, d))
+	if d.Remaining >= 0 {
+		f.Numbers = numbered("remainingChunks", d.Remaining)
+	}
+	return []Finding{f}
+}

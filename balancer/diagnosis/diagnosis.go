@@ -1,0 +1,59 @@
+package diagnosis
+
+import (
+	"slices"
+
+	"shardsh/balancer/catalog"
+)
+
+// Diagnosis is what a Snapshot tells about the state of its cluster.
+type Diagnosis struct {
+	*catalog.Snapshot
+	// Balances has every sharded collection, by namespace.
+	Balances []Balance
+	// Findings are the gravest first; those of one severity in the order of the
+	// balancer, migrations, collections by namespace, zones by name, shards by id.
+	Findings []Finding
+}
+
+// Of looks at a cluster. The Diagnosis belongs to the caller.
+func Of(s *catalog.Snapshot) *Diagnosis {
+	d := &Diagnosis{Snapshot: s, Balances: Balances(s)}
+	for _, look := range []func() []Finding{
+		d.reader, d.balancer, d.migrations, d.collections, d.zones, d.shards,
+	} {
+		d.Findings = append(d.Findings, look()...)
+	}
+	slices.SortStableFunc(d.Findings, func(a, b Finding) int { return int(b.Severity) - int(a.Severity) })
+	return d
+}
+
+// Balanced reports whether the balancer has nothing left to do: no shard drains,
+// and every collection that it may touch is balanced.
+func (d *Diagnosis) Balanced() bool {
+	for _, shard := range d.Shards() {
+		if shard.Draining {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(d.Balances, func(b Balance) bool { return !b.Balanced && b.Hold == NotHeld })
+}
+
+// About returns the findings with one of the codes, in order.
+func (d *Diagnosis) About(codes ...Code) (list []Finding) {
+	for _, f := range d.Findings {
+		if slices.Contains(codes, f.Code) {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// reader finds what the reader of the Snapshot could not get.
+func (d *Diagnosis) reader() (list []Finding) {
+	for _, gap := range d.Parts().Source.Gaps {
+		list = append(list, finding(NotRead, Scope{Shard: gap.Shard, Namespace: gap.Namespace},
+			gap.What+" could not be read: "+gap.Reason))
+	}
+	return list
+}

@@ -1,0 +1,468 @@
+package diagnosis
+
+import (
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"pgregory.net/rapid"
+
+	"shardsh/balancer/catalog"
+)
+
+// TestFindings has a cluster for each code, and all that is said about it.
+func TestFindings(t *testing.T) {
+	even, uneven := reported(""), reported("chunksImbalance")
+	for _, tc := range []struct {
+		name string
+		c    *cluster
+		want []string // code, severity, scope: text
+	}{
+		{"healthy", newCluster(t).collection("x.y", []string{"a", "b"}, even), nil},
+		{"gap", newCluster(t).with(func(c *cluster) {
+			c.Source.Gaps = []catalog.Gap{{What: "sizes", Shard: "a", Reason: "no right"}}
+		}), []string{"notRead info shard: sizes could not be read: no right"}},
+		{"setting", newCluster(t).with(func(c *cluster) { c.SettingsProblem = "bad chunksize" }),
+			[]string{"settingsUnreadable critical cluster: the balancer skips its rounds: bad chunksize"}},
+
+		{"off", newCluster(t).collection("x.y", []string{"a"}, uneven).with(off), []string{
+			"balancerOff warning cluster: the balancer is off: sh.startBalancer()",
+			"notBalanced info collection: x.y is not balanced (chunksImbalance)"}},
+		{"off with nothing to do", newCluster(t).collection("x.y", []string{"a"}, even).with(off),
+			[]string{"balancerOff info cluster: the balancer is off: sh.startBalancer()"}},
+		{"off by a mode it does not know", newCluster(t).with(off, func(c *cluster) { c.Settings.UnknownMode = "ful" }),
+			[]string{`balancerOff info cluster: the balancer is off, as it does not know its mode "ful": ` +
+				`sh.startBalancer()`}},
+		{"splits only",
+			newCluster(t).with(func(c *cluster) { c.Balancer.Mode, c.Settings.Mode = "", catalog.ModeAutoSplitOnly }),
+			[]string{"balancerOff info cluster: the balancer is in the mode autoSplitOnly, in which nothing " +
+				"moves: sh.startBalancer()"}},
+		{"window",
+			newCluster(t).with(func(c *cluster) { c.Settings.Window = &catalog.Window{Start: 22 * 60, Stop: 6 * 60} }),
+			[]string{"windowShut info cluster: the balancer's window is shut; it opens in 10h00m, at Friday " +
+				"22:00 if the config servers' clock is UTC"}},
+		{"open window",
+			newCluster(t).with(func(c *cluster) { c.Settings.Window = &catalog.Window{Start: 11 * 60, Stop: 13 * 60} }), nil},
+		{"rounds",
+			newCluster(t).round(time.Minute).round(2*time.Minute, bson.E{Key: "errorOccurred", Value: true},
+				bson.E{Key: "errmsg", Value: "newer"}).
+				round(3*time.Minute, bson.E{Key: "errorOccured", Value: true}, bson.E{Key: "errmsg", Value: "older"}),
+			[]string{"roundsFailing warning cluster: 2 of the last 3 rounds of the balancer failed: newer"}},
+
+		{"failed migrations", newCluster(t).migrated(time.Minute, "aborted", "").migrated(2*time.Minute, "aborted", "").
+			migrated(3*time.Minute, "aborted", "full disk").migrated(time.Minute, "success", "").
+			migrated(11*time.Minute, "aborted", ""),
+			[]string{
+				"migrationsFailing warning shard: migrations from a to b failed in the last 10 minutes: aborted, 2 times",
+				"migrationsFailing warning shard: migrations from a to b failed in the last 10 minutes: full disk, once"}},
+		{"under way", newCluster(t).with(func(c *cluster) {
+			c.Migrations = []catalog.ActiveMigration{{Namespace: "x.y", From: "a", To: "b"}, {Namespace: "x.z"}}
+			c.Reshardings = []catalog.ActiveResharding{
+				{Namespace: "x.w", Kind: "moveCollection", State: "cloning", TotalBytes: 9},
+			}
+		}), []string{
+			"migrationUnderWay info shard: a chunk of x.y is being moved from a to b",
+			"migrationUnderWay info collection: a chunk of x.z is being moved",
+			"resharding info collection: moveCollection of x.w is under way (cloning)"}},
+
+		{"held and uneven", newCluster(t).collection("x.y", []string{"a"}, uneven, noBalance), []string{
+			`notBalancedHeld warning collection: x.y is not balanced (chunksImbalance), but balancing is ` +
+				`disabled for it: sh.enableBalancing("x.y")`}},
+		{"held",
+			newCluster(t).collection("x.y", []string{"a"}, even, noBalance).
+				collection("x.z", []string{"a"}, even, forbidden), []string{
+				`balancingOff info collection: balancing is disabled for x.y: sh.enableBalancing("x.y")`,
+				`migrationsForbidden info collection: migrations are disabled for x.z: sh.enableMigrations("x.z")`}},
+		{"no violation named",
+			newCluster(t).collection("x.y", []string{"a"},
+				func(c *catalog.CollectionState) { c.Reported = &catalog.ReportedStatus{} }),
+			[]string{"notBalanced info collection: x.y is not balanced (the server does not say why)"}},
+		{"unknown", newCluster(t).collection("x.y", []string{"a"}, withoutTable), []string{
+			"balanceUnknown warning collection: whether x.y is balanced is not known: its chunks were not read"}},
+		{"no sizes", newCluster(t).collection("x.y", []string{"a"}), []string{
+			"balanceUnknown warning collection: whether x.y is balanced is not known: the sizes of its data were not read"}},
+		{"defragmenting",
+			newCluster(t).collection("x.y", []string{"a"}, mergingPhase(3)).
+				collection("x.z", []string{"a"}, defragmented),
+			[]string{
+				"defragmenting info collection: x.y is being defragmented (mergeChunks, 3 chunks left)",
+				"defragmentationIdle info collection: x.z is being defragmented (waits for the balancer)"}},
+		{"jumbo", newCluster(t).collection("x.y", []string{"!a", "a", "!b"}, even),
+			[]string{`jumboChunks warning collection: x.y has 2 jumbo chunks the balancer does not move: ` +
+				`sh.chunks("x.y", { jumbo: true })`}},
+		{"orphans", newCluster(t).collection("x.y", []string{"a", "b"}, sized(nil), orphaned, even),
+			[]string{"orphans info collection: x.y has 7 orphans on 1 shard"}},
+		{"unsharded ones are not looked at",
+			newCluster(t).collection("x.y", []string{"!a"}, unsplittable, noBalance), nil},
+
+		{"zone without shards", newCluster(t).tag("x.y", "Z", 0, 5),
+			[]string{`zoneWithoutShards warning zone: zone Z has ranges and no shard: their chunks stay where ` +
+				`they are: sh.addShardToZone(<shard>, "Z")`}},
+		{"zone without ranges", newCluster(t).shard("c", "Z"),
+			[]string{"zoneWithoutRanges info zone: zone Z has no range: it has no effect"}},
+		{"draining zone", newCluster(t).shard("c", "Z").draining().tag("x.y", "Z", 0, 5), []string{
+			`zoneDraining warning zone: zone Z has only shards that are draining: c: sh.addShardToZone(<shard>, "Z")`,
+			`drainComplete info shard: shard c is empty and can be removed: sh.drain("c", { remove: true })`}},
+		{"overlap",
+			newCluster(t).shard("c", "Z").collection("x.y", []string{"c"}, even).tag("x.y", "Z", 0, 5).
+				tag("x.y", "Z", 4, 9),
+			[]string{`zoneRangesOverlap warning zone: x.y: zone range {"k": {"$numberInt":"4"}} -->> ` +
+				`{"k": {"$numberInt":"9"}} on Z overlaps the existing {"k": {"$numberInt":"0"}} -->> ` +
+				`{"k": {"$numberInt":"5"}} on Z: sh.removeRangeFromZone("x.y", {"k": 4}, {"k": 9})`}},
+
+		{"unreachable", newCluster(t).shard("c").change(func(s *catalog.ShardState) { s.Unreachable = "no route" }),
+			[]string{"shardUnreachable critical shard: shard c does not answer: no route"}},
+		{"draining",
+			newCluster(t).shard("c").draining().collection("x.y", []string{"c", "!c", "a"}, reported("draining")),
+			[]string{
+				`jumboChunks warning collection: x.y has 1 jumbo chunk the balancer does not move: sh.chunks("x.y", ` +
+					`{ jumbo: true })`,
+				"notBalanced info collection: x.y is not balanced (draining)",
+				"draining info shard: shard c is draining, 2 chunks left (1 jumbo)"}},
+		{"draining as the server says", newCluster(t).shard("c").draining().change(func(s *catalog.ShardState) {
+			s.Reported = &catalog.ReportedDrain{State: "ongoing", Chunks: 4, Databases: []string{"d"}}
+		}), []string{
+			`drainNeedsOperator warning shard: shard c is draining, and some of what is left is yours to move: ` +
+				`sh.movePrimary("d", <shard>)`,
+			"draining info shard: shard c is draining, 4 chunks left, databases to move: d"}},
+		{"stuck", newCluster(t).shard("c").draining().collection("x.y", []string{"c", "c"}, even, noBalance).
+			collection("x.z", []string{"c"}, unsplittable).
+			with(func(c *cluster) { c.Databases = []catalog.Database{{Name: "d", Primary: "c"}} }),
+			[]string{
+				`drainNeedsOperator warning shard: shard c has no chunks left that the balancer moves; the rest is yours: ` +
+					`sh.enableBalancing("x.y") or sh.enableMigrations("x.y"), sh.moveCollection("x.z", <shard>), ` +
+					`sh.movePrimary("d", <shard>)`,
+				`balancingOff info collection: balancing is disabled for x.y: sh.enableBalancing("x.y")`,
+				"draining info shard: shard c is draining, 3 chunks left, databases to move: d"}},
+	} {
+		var got []string
+		for _, f := range Of(tc.c.snapshot()).Findings {
+			got = append(got, string(f.Code)+" "+f.Severity.String()+" "+string(f.Scope.Kind())+": "+f.Text())
+		}
+		if !slices.Equal(got, tc.want) {
+			t.Errorf("%s: found\n%s\nwant\n%s", tc.name, strings.Join(got, "\n"), strings.Join(tc.want, "\n"))
+		}
+	}
+}
+
+func (c *cluster) with(alter ...func(*cluster)) *cluster {
+	for _, f := range alter {
+		f(c)
+	}
+	return c
+}
+
+func off(c *cluster) { c.Balancer.Mode, c.Settings.Mode = catalog.ModeOff, catalog.ModeOff }
+
+// TestDefinitions: every code has one, complete; nothing else has.
+func TestDefinitions(t *testing.T) {
+	file, err := parser.ParseFile(token.NewFileSet(), "codes.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	codes := map[Code]bool{
+		BalancerOff: true, WindowShut: true, BalancingOff: true, MigrationsForbidden: true, Resharding: true,
+		ZoneWithoutShards: true,
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok {
+			return true
+		}
+		if lit, ok := spec.Values[0].(*ast.BasicLit); ok {
+			code := Code(strings.Trim(lit.Value, `"`))
+			if codes[code] = true; code.Info().Meaning != "" {
+				t.Errorf("%s means something else as a decision", code)
+			}
+		}
+		return true
+	})
+	last := Critical
+	for _, d := range Definitions() {
+		if !codes[d.Code] {
+			t.Errorf("%s is no code, or has two definitions", d.Code)
+		}
+		delete(codes, d.Code)
+		if d.Severity == 0 || d.Actor == 0 || d.Meaning == "" || d.Remedy == "" || d.Severity > last {
+			t.Errorf("incomplete or out of order: %+v", d)
+		}
+		last = d.Severity
+		if Define(d.Code) != d {
+			t.Errorf("Define(%s) is %+v", d.Code, Define(d.Code))
+		}
+	}
+	for code := range codes {
+		t.Errorf("%s has no definition", code)
+	}
+}
+
+var update = flag.Bool("update", false, "write docs/findings.md anew")
+
+const findingsPage = "../../docs/findings.md"
+
+// TestFindingsPage holds docs/findings.md to the table: go test -run
+// FindingsPage -update writes it.
+func TestFindingsPage(t *testing.T) {
+	want := pageOfFindings()
+	if *update {
+		if err := os.WriteFile(findingsPage, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(findingsPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != want {
+		t.Error("docs/findings.md is not what the table says: write it anew with -update")
+	}
+}
+
+func pageOfFindings() string {
+	var page strings.Builder
+	page.WriteString("# Codes of findings\n\n" +
+		"What there is to say about the state of a cluster: each finding carries one of these codes, what it is about,\n" +
+		"its numbers, and the command to enter. Codes are stable: scripts and checks may compare with them. Those that\n" +
+		"keep the balancer from choosing a move are also codes of [decisions](codes.md). This page is written from the\n" +
+		"table in `balancer/diagnosis/codes.go`. A finding can be milder than it says here, never graver.\n\n" +
+		"| code | severity | who acts | meaning | what to do |\n|---|---|---|---|---|\n")
+	for _, d := range Definitions() {
+		fmt.Fprintf(&page, "| `%s` | %s | %s | %s | %s |\n", d.Code, d.Severity, d.Actor, d.Meaning, d.Remedy)
+	}
+	return page.String()
+}
+
+func TestNumbers(t *testing.T) {
+	d := Of(newCluster(t).collection("x.y", []string{"a"}, reported("chunksImbalance"),
+		sized(map[catalog.ShardID]int64{"a": 900, "b": 100})).snapshot())
+	f := d.About(NotBalanced)[0]
+	if n, ok := f.Number("misplaced"); !ok || n != 400*mib {
+		t.Errorf("misplaced %d %v", n, ok)
+	}
+	if _, ok := f.Number("other"); ok {
+		t.Error("has a number it has not")
+	}
+}
+
+// TestComputedBalance: without the server's word the rules of the release decide.
+func TestComputedBalance(t *testing.T) {
+	sizes := sized(map[catalog.ShardID]int64{"a": 900, "b": 0})
+	for _, tc := range []struct {
+		name    string
+		c       *cluster
+		release catalog.Release
+		want    Balance
+	}{
+		{"by size", newCluster(t).collection("x.y", []string{"a", "a"}, sizes), catalog.Release80,
+			Balance{Violation: "chunksImbalance", ChunkSizeMB: 128}},
+		{"by size, with chunks too large to count", newCluster(t).collection("x.y", []string{"a", "a"}, sizes,
+			func(c *catalog.CollectionState) { c.MaxChunkSizeBytes = 512 * mib }), catalog.Release80,
+			Balance{Balanced: true, ChunkSizeMB: 512}},
+		{"by count",
+			newCluster(t).collection("x.y", []string{"a", "b"}, sizes), catalog.Release50, Balance{Balanced: true}},
+		{"by count, uneven",
+			newCluster(t).collection("x.y", []string{"a", "a", "a", "b"}), catalog.Release50,
+			Balance{Violation: "chunksImbalance"}},
+		{"draining",
+			newCluster(t).shard("c").draining().collection("x.y", []string{"c"},
+				sized(map[catalog.ShardID]int64{"a": 0, "b": 0, "c": 1})),
+			catalog.Release80, Balance{Violation: "draining", ChunkSizeMB: 128}},
+	} {
+		tc.c.Release = tc.release
+		tc.want.Namespace, tc.want.Known, tc.want.Computed, tc.want.Defragmentation.Remaining = "x.y", true, true, -1
+		if got := Balances(tc.c.snapshot()); len(got) != 1 || got[0] != tc.want {
+			t.Errorf("%s: %+v, want %+v", tc.name, got, tc.want)
+		}
+	}
+}
+
+func TestMisplaced(t *testing.T) {
+	sizes := sized(map[catalog.ShardID]int64{"a": 10, "b": 2, "c": 6})
+	zoned := func(c *catalog.CollectionState) {
+		c.Zones = catalog.NewZoneSet(c.Pattern)
+		all := catalog.ZoneRange{Min: c.Pattern.GlobalMin(), Max: c.Pattern.GlobalMax(), Zone: "Z"}
+		if err := c.Zones.Add(all); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tc := range []struct {
+		violation string
+		alter     []func(*catalog.CollectionState)
+		want      int64 // MiB; -1 = not known
+	}{
+		{"draining", []func(*catalog.CollectionState){sizes}, 6},
+		{"chunksImbalance", []func(*catalog.CollectionState){sizes}, 1}, // 18 MiB on the two that stay
+		{"chunksImbalance", []func(*catalog.CollectionState){sizes, zoned}, -1},
+		{"zoneViolation", []func(*catalog.CollectionState){sizes}, -1},
+		{"chunksImbalance", nil, -1},
+	} {
+		s := newCluster(t).shard("c").draining().collection("x.y", []string{"a"}, tc.alter...).snapshot()
+		got, known := Misplaced(s, s.Collection("x.y"), tc.violation)
+		if !known {
+			got = -mib
+		}
+		if got != tc.want*mib {
+			t.Errorf("%s: %d bytes, want %d MiB", tc.violation, got, tc.want)
+		}
+	}
+	tagged := newCluster(t).collection("x.y", []string{"a"}, sizes).tag("x.y", "Z", 0, 1).snapshot()
+	if _, known := Misplaced(tagged, tagged.Collection("x.y"), "chunksImbalance"); known {
+		t.Error("zones of an overview are overlooked")
+	}
+}
+
+// TestOutcomes: of an overview those that were counted, else those of the log.
+func TestOutcomes(t *testing.T) {
+	c := newCluster(t).migrated(time.Hour, "success", "").migrated(time.Hour, "success", "odd").
+		migrated(2*time.Hour, "aborted", "").
+		migrated(25*time.Hour, "success", "").migrated(time.Hour, "success", "")
+	want := []catalog.Outcome{
+		{Count: 2},
+		{Error: "aborted", From: "a", To: "b", Count: 1},
+		{Error: "odd", From: "a", To: "b", Count: 1},
+	}
+	if got := OutcomesSince(c.snapshot(), noon.Add(-24*time.Hour)); !slices.Equal(got, want) {
+		t.Errorf("counted %+v, want %+v", got, want)
+	}
+	c.Outcomes = &catalog.Outcomes{Counts: want[:1]}
+	if got := OutcomesSince(c.snapshot(), noon); !slices.Equal(got, want[:1]) {
+		t.Errorf("got %+v, want what the reader counted", got)
+	}
+}
+
+// TestRounds: the newest five, and of those the newest error.
+func TestRounds(t *testing.T) {
+	c := newCluster(t)
+	for i := range 9 {
+		c.round(time.Duration(i)*time.Minute, bson.E{Key: "errorOccured", Value: i >= 4},
+			bson.E{Key: "errmsg", Value: "error " + string(rune('0'+i))})
+		logged(t, &c.Actions, "other", 0, nil)
+	}
+	if got := RoundsOf(c.snapshot()); got.Looked != 5 || got.Failed != 1 || got.Error() != "error 4" {
+		t.Errorf("rounds %+v, error %s", got, got.Error())
+	}
+}
+
+// TestZones: those of a ZoneSet go before those of config.tags, which may be
+// older.
+func TestZones(t *testing.T) {
+	c := newCluster(t).shard("c", "Z", "Y").tag("x.y", "Z", 0, 5).tag("other.z", "Z", 0, 5).tag("x.w", "W", 0, 5)
+	c.collection("x.y", []string{"a"}, func(c *catalog.CollectionState) { c.Zones = catalog.NewZoneSet(c.Pattern) })
+	s := c.snapshot()
+	bound := func(n int) bson.Raw { return raw(t, bson.D{{Key: "k", Value: int32(n)}}) }
+	want := []Zone{
+		{Name: "W", Ranges: []ZoneRange{{"x.w", bound(0), bound(5)}}},
+		{Name: "Y", Shards: []catalog.ShardID{"c"}},
+		{Name: "Z", Shards: []catalog.ShardID{"c"}, Ranges: []ZoneRange{{"other.z", bound(0), bound(5)}}},
+	}
+	if got := Zones(s, ""); !reflect.DeepEqual(got, want) {
+		t.Errorf("zones %+v", got)
+	}
+	if got := Zones(s, "x.w"); !reflect.DeepEqual(got, want[:1]) {
+		t.Errorf("zones of x.w %+v", got)
+	}
+}
+
+// randomCluster has some of everything.
+func randomCluster(t *rapid.T, tb testing.TB) *cluster {
+	c := newCluster(tb)
+	ids := []string{"a", "b"}
+	for i := range rapid.IntRange(0, 3).Draw(t, "more shards") {
+		id := string(rune('c' + i))
+		ids = append(ids, id)
+		c.shard(catalog.ShardID(id), rapid.SliceOfDistinct(rapid.SampledFrom([]string{"Y",
+			"Z"}), rapid.ID).Draw(t, "zones")...)
+		if rapid.Bool().Draw(t, "draining") {
+			c.draining()
+		}
+	}
+	if rapid.Bool().Draw(t, "off") {
+		off(c)
+	}
+	for i := range rapid.IntRange(0, 4).Draw(t, "collections") {
+		ns := "x." + string(rune('0'+i))
+		owner := rapid.Custom(func(t *rapid.T) string {
+			return rapid.SampledFrom([]string{"", "!"}).Draw(t, "jumbo") + rapid.SampledFrom(ids).Draw(t, "owner")
+		})
+		changes := []func(*catalog.CollectionState){
+			noBalance, forbidden, unsplittable, defragmented, reported("draining"), reported(""), mergingPhase(4),
+			sized(map[catalog.ShardID]int64{"a": 900, "b": 1}),
+		}
+		c.collection(ns, rapid.SliceOfN(owner, 1, 6).Draw(t,
+			"chunks"), rapid.SliceOfN(rapid.SampledFrom(changes), 0, 3).Draw(t, "changes")...)
+		if rapid.Bool().Draw(t, "zoned") {
+			c.tag(ns, rapid.SampledFrom([]string{"X", "Y", "Z"}).Draw(t, "zone"), 0, 2)
+		}
+	}
+	for _, db := range rapid.SliceOfN(rapid.SampledFrom(ids), 0, 3).Draw(t, "primaries") {
+		c.Databases = append(c.Databases, catalog.Database{Name: "db" + db, Primary: catalog.ShardID(db)})
+	}
+	return c
+}
+
+// TestFindingsAreWellFormed, of whatever cluster: the gravest first, none graver
+// than its definition, one sentence each, something to do for each that waits for
+// an operator to act. An operator who has to is named a shard, a collection or a
+// command.
+func TestFindingsAreWellFormed(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		s := randomCluster(rt, t).snapshot()
+		d := Of(s)
+		last := Critical
+		for _, f := range d.Findings {
+			def := Define(f.Code)
+			if def.Code == "" || f.Severity > def.Severity || f.Severity == 0 || f.Severity > last || f.Actor != def.Actor {
+				rt.Errorf("%+v against %+v", f, def)
+			}
+			last = f.Severity
+			if f.Sentence == "" || strings.HasSuffix(f.Sentence, ".") || strings.Contains(f.Sentence, "%!") {
+				rt.Errorf("%s says %q", f.Code, f.Sentence)
+			}
+			if f.Actor == Operator && len(f.Commands) == 0 && f.Code != BalanceUnknown {
+				rt.Errorf("%s tells the operator nothing to do: %s", f.Code, f.Text())
+			}
+		}
+		if again := Of(s); !reflect.DeepEqual(again.Findings, d.Findings) {
+			rt.Error("a second look finds something else")
+		}
+		if d.Balanced() && len(d.About(NotBalanced, Draining, DrainNeedsOperator)) > 0 {
+			rt.Errorf("balanced, with %v", d.Findings)
+		}
+	})
+}
+
+// TestOverviewTellsTheSame: chunks that a server counted serve as well as a
+// routing table, wherever nothing has to be computed.
+func TestOverviewTellsTheSame(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		full := randomCluster(rt, t)
+		for _, c := range full.Collections {
+			if c.Reported == nil {
+				reported("chunksImbalance")(c)
+			}
+		}
+		overview := *full
+		overview.Collections = nil
+		for _, c := range full.Collections {
+			one := *c
+			one.Table, one.Counts = nil, map[catalog.ShardID]catalog.ChunkCount{}
+			for _, id := range c.Owners() {
+				one.Counts[id] = c.CountOn(id)
+			}
+			overview.Collections = append(overview.Collections, &one)
+		}
+		want, got := Of(full.snapshot()), Of(overview.snapshot())
+		if !reflect.DeepEqual(got.Findings, want.Findings) || !slices.Equal(got.Balances, want.Balances) {
+			rt.Errorf("an overview finds\n%+v\nwhat it was made from\n%+v", got.Findings, want.Findings)
+		}
+	})
+}

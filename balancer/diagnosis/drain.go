@@ -1,0 +1,150 @@
+package diagnosis
+
+import (
+	"fmt"
+	"strings"
+
+	"shardsh/balancer/catalog"
+)
+
+// DrainState is how far a draining is, in the words of servers since 8.3.
+type DrainState string
+
+// The states of a draining. Older servers do not tell DrainCleanup.
+const (
+	DrainOff      DrainState = "notDraining"
+	DrainOngoing  DrainState = "ongoing"
+	DrainCleanup  DrainState = "pendingDataCleanup"
+	DrainFinished DrainState = "drainingComplete"
+)
+
+// Drain is how far a shard's draining is and what is left on the shard.
+type Drain struct {
+	Shard catalog.ShardID
+	State DrainState
+	// Chunks counts all that are left, those of Collections included; Jumbo those
+	// of them with the flag.
+	Chunks, Jumbo int64
+	// Databases have the shard as their primary, Collections are unsharded ones
+	// that lie on it: an operator has to move them.
+	Databases, Collections []string
+	// Held are the sharded collections with HeldChunks on the shard that the
+	// balancer leaves alone.
+	Held       []string
+	HeldChunks int64
+}
+
+// DrainOf returns how far the draining of a shard is: what the server reported,
+// else what the catalog says.
+func DrainOf(s *catalog.Snapshot, shard catalog.ShardState) Drain {
+	d := Drain{Shard: shard.ID, State: DrainOff, Databases: []string{}, Collections: []string{}}
+	for _, c := range Sharded(s) {
+		if n := c.CountOn(shard.ID).Chunks; n > 0 && HoldOf(c.Collection) != NotHeld {
+			d.Held, d.HeldChunks = append(d.Held, c.Namespace), d.HeldChunks+n
+		}
+	}
+	if r := shard.Reported; r != nil {
+		d.State, d.Chunks, d.Jumbo = DrainState(r.State), r.Chunks, r.Jumbo
+		d.Databases, d.Collections = r.Databases, r.Collections
+		return d
+	}
+	if !shard.Draining {
+		return d
+	}
+	for _, db := range s.Parts().Databases {
+		if db.Primary == shard.ID {
+			d.Databases = append(d.Databases, db.Name)
+		}
+	}
+	for _, c := range s.Collections() {
+		n := c.CountOn(shard.ID)
+		d.Chunks, d.Jumbo = d.Chunks+n.Chunks, d.Jumbo+n.Jumbo
+		if c.Unsplittable && n.Chunks > 0 {
+			d.Collections = append(d.Collections, c.Namespace)
+		}
+	}
+	d.State = DrainOngoing
+	if d.empty() {
+		d.State = DrainFinished
+	}
+	return d
+}
+
+func (d Drain) empty() bool { return d.Chunks == 0 && len(d.Databases) == 0 }
+
+// Done reports whether nothing is left to move.
+func (d Drain) Done() bool {
+	return d.State == DrainFinished || d.State == "completed" || d.State == DrainOngoing && d.empty()
+}
+
+// Stuck reports whether nothing is left that the balancer moves, and something
+// that only an operator can.
+func (d Drain) Stuck() bool {
+	return len(d.Commands()) > 0 && d.Chunks <= d.HeldChunks+int64(len(d.Collections))
+}
+
+// Commands returns what an operator has to do before the shard is empty.
+func (d Drain) Commands() (list []string) {
+	for _, ns := range d.Held {
+		list = append(list, fmt.Sprintf("sh.enableBalancing(%q) or sh.enableMigrations(%q)", ns, ns))
+	}
+	for _, ns := range d.Collections {
+		list = append(list, fmt.Sprintf("sh.moveCollection(%q, <shard>)", ns))
+	}
+	for _, name := range d.Databases {
+		list = append(list, fmt.Sprintf("sh.movePrimary(%q, <shard>)", name))
+	}
+	return list
+}
+
+// String returns how far the draining is in words.
+func (d Drain) String() string {
+	text := fmt.Sprintf("shard %s is draining, %s left", d.Shard, counted(d.Chunks, "chunk"))
+	if d.Jumbo > 0 {
+		text += fmt.Sprintf(" (%d jumbo)", d.Jumbo)
+	}
+	if len(d.Databases) > 0 {
+		text += ", databases to move: " + strings.Join(d.Databases, " ")
+	}
+	return text
+}
+
+// Remainder returns what an operator has to move off a shard, as a finding; it
+// is about nothing when Commands is empty.
+func (d Drain) Remainder() Finding {
+	sentence := fmt.Sprintf("shard %s is draining, and some of what is left is yours to move", d.Shard)
+	if d.Stuck() {
+		sentence = fmt.Sprintf("shard %s has no chunks left that the balancer moves; the rest is yours", d.Shard)
+	}
+	return finding(DrainNeedsOperator, Scope{Shard: d.Shard}, sentence, d.Commands()...)
+}
+
+// shards finds what there is about each shard.
+func (d *Diagnosis) shards() (list []Finding) {
+	for _, shard := range d.Shards() {
+		if shard.Unreachable != "" {
+			list = append(list, finding(ShardUnreachable, Scope{Shard: shard.ID},
+				fmt.Sprintf("shard %s does not answer: %s", shard.ID, shard.Unreachable)))
+		}
+		if shard.Draining {
+			list = append(list, ofDrain(DrainOf(d.Snapshot, shard))...)
+		}
+	}
+	return list
+}
+
+func ofDrain(d Drain) (list []Finding) {
+	scope := Scope{Shard: d.Shard}
+	if d.Done() {
+		return append(list, finding(DrainComplete, scope, fmt.Sprintf("shard %s is empty and can be removed", d.Shard),
+			fmt.Sprintf("sh.drain(%q, { remove: true })", d.Shard)))
+	}
+	if len(d.Commands()) > 0 {
+		list = append(list, d.Remainder())
+	}
+	f := finding(Draining, scope, d.String())
+	f.Numbers = numbered("chunks", d.Chunks, Number{Name: "jumboChunks", Value: d.Jumbo},
+		Number{Name: "databases", Value: int64(len(d.Databases))},
+		Number{Name: "collections", Value: int64(len(d.Collections))})
+	return append(list, f)
+}

@@ -1,0 +1,129 @@
+package diagnosis
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"shardsh/balancer/catalog"
+)
+
+// Finding is one thing about a cluster that is worth an operator's attention.
+type Finding struct {
+	Code     Code
+	Severity Severity
+	Actor    Actor
+	Scope    Scope
+	// Numbers are what the finding was made from, in the order of its Sentence.
+	Numbers []Number
+	// Since is when it began; zero when that is not known.
+	Since time.Time
+	// Sentence says what is the case, without what to do about it. It has no
+	// full stop, as it stands in lists and before commands.
+	Sentence string
+	// Commands are what the operator would enter in the shell. A word in angle
+	// brackets is for the operator to choose.
+	Commands []string
+}
+
+// Severity says how urgent a finding is.
+type Severity uint8
+
+// The severities.
+const (
+	Info     Severity = iota + 1 // work in progress, or as somebody wants it
+	Warning                      // keeps the cluster from being balanced, or will
+	Critical                     // nothing is balanced at all before it is mended
+)
+
+// String returns the severity as info, warning or critical.
+func (s Severity) String() string { return [...]string{"", "info", "warning", "critical"}[s] }
+
+// Actor says who has to act.
+type Actor uint8
+
+// The actors.
+const (
+	Nobody Actor = iota + 1
+	Balancer
+	Operator
+)
+
+// String returns the actor as nobody, balancer or operator.
+func (a Actor) String() string { return [...]string{"", "nobody", "balancer", "operator"}[a] }
+
+// Scope says what a finding is about. Fields that do not apply are zero; a
+// Scope without any is about the cluster.
+type Scope struct {
+	Namespace string
+	Shard     catalog.ShardID
+	To        catalog.ShardID // the other shard of a migration
+	Zone      string
+	Chunk     catalog.Key // lower bound
+}
+
+// ScopeKind is the smallest thing that a Scope names.
+type ScopeKind string
+
+// The kinds of Scope.
+const (
+	OfCluster    ScopeKind = "cluster"
+	OfCollection ScopeKind = "collection"
+	OfShard      ScopeKind = "shard"
+	OfZone       ScopeKind = "zone"
+	OfChunk      ScopeKind = "chunk"
+)
+
+// Kind returns the smallest thing that the Scope names.
+func (s Scope) Kind() ScopeKind {
+	switch {
+	case !s.Chunk.IsZero():
+		return OfChunk
+	case s.Zone != "":
+		return OfZone
+	case s.Shard != "":
+		return OfShard
+	case s.Namespace != "":
+		return OfCollection
+	}
+	return OfCluster
+}
+
+// Number is a named quantity of a finding. Names are stable.
+type Number struct {
+	Name  string
+	Value int64
+	Unit  Unit
+}
+
+// Unit is what a Number counts.
+type Unit string
+
+// The units; Count is the number of what the Number's name says.
+const (
+	Count   Unit = ""
+	Bytes   Unit = "bytes"
+	Seconds Unit = "seconds"
+)
+
+// Number returns a quantity by its name, and reports whether the finding has it.
+func (f Finding) Number(name string) (value int64, ok bool) {
+	i := slices.IndexFunc(f.Numbers, func(n Number) bool { return n.Name == name })
+	if i < 0 {
+		return 0, false
+	}
+	return f.Numbers[i].Value, true
+}
+
+// Text returns the sentence with the commands.
+func (f Finding) Text() string {
+	if len(f.Commands) == 0 {
+		return f.Sentence
+	}
+	return f.Sentence + ": " + strings.Join(f.Commands, ", ")
+}
+
+// numbered makes the Numbers that count things.
+func numbered(name string, value int64, more ...Number) []Number {
+	return append([]Number{{Name: name, Value: value}}, more...)
+}

@@ -1,0 +1,67 @@
+package diagnosis
+
+import (
+	"encoding/base64"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// literal writes a value as it is entered in the shell.
+func literal(v bson.RawValue) string {
+	switch v.Type {
+	case bson.TypeEmbeddedDocument:
+		elements, _ := v.Document().Elements()
+		parts := make([]string, len(elements))
+		for i, e := range elements {
+			parts[i] = strconv.Quote(e.Key()) + ": " + literal(e.Value())
+		}
+		return "{" + strings.Join(parts, ", ") + "}"
+	case bson.TypeString:
+		return strconv.Quote(v.StringValue())
+	case bson.TypeBoolean:
+		return strconv.FormatBool(v.Boolean())
+	case bson.TypeNull:
+		return "null"
+	case bson.TypeMinKey:
+		return "MinKey()"
+	case bson.TypeMaxKey:
+		return "MaxKey()"
+	case bson.TypeInt32:
+		return strconv.Itoa(int(v.Int32()))
+	case bson.TypeInt64:
+		return fmt.Sprintf("Long(%q)", strconv.FormatInt(v.Int64(), 10))
+	case bson.TypeDouble:
+		return double(v.Double())
+	case bson.TypeObjectID:
+		return fmt.Sprintf("ObjectId(%q)", v.ObjectID().Hex())
+	case bson.TypeDateTime:
+		return fmt.Sprintf("ISODate(%q)", v.Time().UTC().Format(time.RFC3339Nano))
+	case bson.TypeBinary:
+		subtype, data := v.Binary()
+		return fmt.Sprintf("BinData(%d, %q)", subtype, base64.StdEncoding.EncodeToString(data))
+	case bson.TypeTimestamp:
+		t, i := v.Timestamp()
+		return fmt.Sprintf("Timestamp(%d, %d)", t, i)
+	}
+	return fmt.Sprintf("EJSON.parse(%q)", v.String())
+}
+
+// double keeps its type where the shell would take a whole number for an
+// integer.
+func double(f float64) string {
+	text := strconv.FormatFloat(f, 'f', -1, 64)
+	switch {
+	case math.IsInf(f, 1):
+		return "Infinity"
+	case math.IsInf(f, -1):
+		return "-Infinity"
+	case f == math.Trunc(f):
+		return "Double(" + text + ")"
+	}
+	return text
+}

@@ -1,0 +1,57 @@
+package diagnosis
+
+import (
+	"fmt"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+)
+
+// counted is a number of things; their name gets an s unless it is one.
+func counted(n int64, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// timesText is "once", "2 times" and so on.
+func timesText(n int64) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+// spanText shows a span of time in whole minutes.
+func spanText(d time.Duration) string {
+	minutes := int(d.Round(time.Minute).Minutes())
+	if minutes < 60 {
+		return fmt.Sprintf("%d min", minutes)
+	}
+	return fmt.Sprintf("%dh%02dm", minutes/60, minutes%60)
+}
+
+// names turns ids into texts.
+func names(ids []catalog.ShardID) []string {
+	list := make([]string, len(ids))
+	for i, id := range ids {
+		list[i] = string(id)
+	}
+	return list
+}
+
+// isSet reports whether a field of a log counts as true: there, and neither
+// false, null nor 0.
+func isSet(v bson.RawValue) bool {
+	switch v.Type {
+	case 0, bson.TypeNull, bson.TypeUndefined:
+		return false
+	case bson.TypeBoolean:
+		return v.Boolean()
+	}
+	n, isNumber := v.AsFloat64OK()
+	return !isNumber || n != 0 && n == n
+}

@@ -1,0 +1,153 @@
+package diagnosis
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+)
+
+// Zone is one zone: its shards and its ranges.
+type Zone struct {
+	Name   string
+	Shards []catalog.ShardID
+	// Draining counts those of the shards that are draining.
+	Draining int
+	Ranges   []ZoneRange
+}
+
+// ZoneRange is a range of a zone.
+type ZoneRange struct {
+	Namespace string
+	Min, Max  bson.Raw
+}
+
+// Zones returns all zones by name, with the ranges of one collection or, for an
+// empty namespace, of all. With a namespace only zones with ranges are among
+// them.
+//
+// Ranges of collections whose zones the Snapshot knows are theirs; those of
+// others, such as of collections that are not sharded yet, come from the
+// documents of config.tags.
+func Zones(s *catalog.Snapshot, ns string) []Zone {
+	byName := map[string]*Zone{}
+	zone := func(name string) *Zone {
+		if byName[name] == nil {
+			byName[name] = &Zone{Name: name}
+		}
+		return byName[name]
+	}
+	for _, shard := range s.Shards() {
+		for _, name := range shard.Zones {
+			z := zone(name)
+			z.Shards = append(z.Shards, shard.ID)
+			if shard.Draining {
+				z.Draining++
+			}
+		}
+	}
+	for name, r := range zoneRanges(s) {
+		if ns == "" || r.Namespace == ns {
+			z := zone(name)
+			z.Ranges = append(z.Ranges, r)
+		}
+	}
+	var list []Zone
+	for _, z := range byName {
+		if ns == "" || len(z.Ranges) > 0 {
+			list = append(list, *z)
+		}
+	}
+	slices.SortFunc(list, func(a, b Zone) int { return strings.Compare(a.Name, b.Name) })
+	return list
+}
+
+// zoneRanges yields all ranges with the names of their zones, those of one
+// collection in key order.
+func zoneRanges(s *catalog.Snapshot) func(yield func(string, ZoneRange) bool) {
+	return func(yield func(string, ZoneRange) bool) {
+		for _, c := range s.Collections() {
+			for _, r := range c.Zones.Ranges() {
+				if !yield(r.Zone, ZoneRange{c.Namespace, c.Zones.Pattern().Bound(r.Min), c.Zones.Pattern().Bound(r.Max)}) {
+					return
+				}
+			}
+		}
+		for _, doc := range s.Parts().Config["tags"] {
+			r, name := ZoneRange{}, ""
+			r.Namespace, _ = doc.Lookup("ns").StringValueOK()
+			name, _ = doc.Lookup("tag").StringValueOK()
+			r.Min, _ = doc.Lookup("min").DocumentOK()
+			r.Max, _ = doc.Lookup("max").DocumentOK()
+			if c := s.Collection(r.Namespace); c != nil && c.Zones != nil {
+				continue
+			}
+			if !yield(name, r) {
+				return
+			}
+		}
+	}
+}
+
+// Problem says what is wrong with a zone; empty when nothing is.
+func (z Zone) Problem() string {
+	if len(z.Ranges) > 0 && len(z.Shards) == 0 {
+		return "has ranges and no shard: their chunks stay where they are"
+	}
+	return ""
+}
+
+// zones finds what there is about each zone.
+func (d *Diagnosis) zones() (list []Finding) {
+	for _, z := range Zones(d.Snapshot, "") {
+		f, ok := ofZone(z)
+		if ok {
+			f.Numbers = numbered("ranges", int64(len(z.Ranges)), Number{Name: "shards", Value: int64(len(z.Shards))})
+			list = append(list, f)
+		}
+	}
+	return append(list, ofOverlaps(d.Snapshot)...)
+}
+
+func ofZone(z Zone) (f Finding, ok bool) {
+	scope := Scope{Zone: z.Name}
+	another := fmt.Sprintf("sh.addShardToZone(<shard>, %q)", z.Name)
+	switch {
+	case z.Problem() != "":
+		return finding(ZoneWithoutShards, scope, "zone "+z.Name+" "+z.Problem(), another), true
+	case len(z.Ranges) == 0:
+		return finding(ZoneWithoutRanges, scope, fmt.Sprintf("zone %s has no range: it has no effect", z.Name)), true
+	case z.Draining == len(z.Shards):
+		return finding(ZoneDraining, scope, fmt.Sprintf("zone %s has only shards that are draining: %s",
+			z.Name, strings.Join(names(z.Shards), " ")), another), true
+	}
+	return f, false
+}
+
+// ofOverlaps compares the ranges of config.tags: a ZoneSet takes none that
+// overlap, and no more does the server unless somebody writes them by hand.
+func ofOverlaps(s *catalog.Snapshot) (list []Finding) {
+	sets := map[string]*catalog.ZoneSet{}
+	for _, doc := range s.Parts().Config["tags"] {
+		ns, _ := doc.Lookup("ns").StringValueOK()
+		c := s.Collection(ns)
+		if c == nil || c.Pattern.IsZero() {
+			continue
+		}
+		r, err := catalog.ParseZone(c.Pattern, doc)
+		if err != nil {
+			continue
+		}
+		if sets[ns] == nil {
+			sets[ns] = catalog.NewZoneSet(c.Pattern)
+		}
+		if err := sets[ns].Add(r); err != nil {
+			list = append(list, finding(ZoneRangesOverlap, Scope{Namespace: ns, Zone: r.Zone}, ns+": "+err.Error(),
+				fmt.Sprintf("sh.removeRangeFromZone(%q, %s, %s)", ns, literal(doc.Lookup("min")), literal(doc.Lookup("max")))))
+		}
+	}
+	return list
+}
