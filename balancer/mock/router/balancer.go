@@ -105,7 +105,7 @@ func (r *Router) knownDatabase(ns string) error {
 	if err != nil {
 		return err
 	}
-	if _, known := r.cluster.Primary(db); !known && db != "config" && db != "admin" {
+	if _, known := r.cluster.ConfigDB().Primary(db); !known && db != "config" && db != "admin" {
 		return mongoerr.New(mongoerr.NamespaceNotFound, "database %s not found", db)
 	}
 	return nil

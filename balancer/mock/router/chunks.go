@@ -81,7 +81,7 @@ func (a splitArgs) exactlyOne() error {
 }
 
 func (r *Router) split(c *call) (bson.D, error) {
-	coll, err := r.cluster.Sharded(c.args.text("split"))
+	coll, err := r.cluster.ConfigDB().Sharded(c.args.text("split"))
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func (r *Router) split(c *call) (bson.D, error) {
 
 // splitPlace finds the chunk and the point.
 func (r *Router) splitPlace(coll catalog.Collection, a splitArgs) (chunk catalog.Chunk, point catalog.Key, err error) {
-	table := r.cluster.Table(coll.Namespace)
+	table := r.cluster.ConfigDB().Table(coll.Namespace)
 	switch {
 	case a.middle != nil:
 		if point, err = coll.Pattern.Key(a.middle); err != nil {
@@ -157,7 +157,7 @@ func (r *Router) exactChunk(coll catalog.Collection, bounds []bson.Raw) (catalog
 	if err != nil {
 		return catalog.Chunk{}, err
 	}
-	chunk := r.cluster.Table(coll.Namespace).Find(lower)
+	chunk := r.cluster.ConfigDB().Table(coll.Namespace).Find(lower)
 	if !chunk.Min.Equal(lower) || !chunk.Max.Equal(upper) {
 		return catalog.Chunk{}, mongoerr.New(mongoerr.ClearJumboNoSuchChunk, "no chunk found with the shard key bounds [%s,%s)", bounds[0], bounds[1])
 	}
@@ -169,7 +169,7 @@ func (r *Router) mergeChunks(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	coll, err := r.cluster.Sharded(c.args.text("mergeChunks"))
+	coll, err := r.cluster.ConfigDB().Sharded(c.args.text("mergeChunks"))
 	if err != nil {
 		return nil, err
 	}
@@ -181,7 +181,7 @@ func (r *Router) mergeChunks(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, errOld(err)
 	}
-	owner := r.cluster.Table(coll.Namespace).Find(lower).Shard
+	owner := r.cluster.ConfigDB().Table(coll.Namespace).Find(lower).Shard
 	if lower.Less(upper) && r.cluster.Donating(coll.Namespace, owner) {
 		if err := r.cluster.AwaitDonation(c.ctx, c.deadline, coll.Namespace, owner); err != nil {
 			return nil, err
@@ -200,12 +200,12 @@ func mergeBounds(v bson.RawValue) ([]bson.Raw, error) {
 }
 
 func (r *Router) mergeAllChunksOnShard(c *call) (bson.D, error) {
-	shard, err := r.cluster.ShardByID(c.args.text("shard"))
+	shard, err := r.cluster.ConfigDB().ShardByID(c.args.text("shard"))
 	if err != nil {
 		return nil, err
 	}
 	ns := c.args.text("mergeAllChunksOnShard")
-	coll, tracked, err := r.cluster.Tracked(ns)
+	coll, tracked, err := r.cluster.ConfigDB().Tracked(ns)
 	if err != nil {
 		return nil, err
 	}
@@ -227,7 +227,7 @@ func (r *Router) mergeAllChunksOnShard(c *call) (bson.D, error) {
 }
 
 func (r *Router) clearJumboFlag(c *call) (bson.D, error) {
-	coll, err := r.cluster.Sharded(c.args.text("clearJumboFlag"))
+	coll, err := r.cluster.ConfigDB().Sharded(c.args.text("clearJumboFlag"))
 	if err != nil {
 		return nil, err
 	}
@@ -241,9 +241,9 @@ func (r *Router) clearJumboFlag(c *call) (bson.D, error) {
 		if !found {
 			return nil, mongoerr.New(mongoerr.ClearJumboFindWithoutKey, "no shard key found in chunk query %s", c.args.object("find"))
 		}
-		chunk = r.cluster.Table(coll.Namespace).Find(key)
+		chunk = r.cluster.ConfigDB().Table(coll.Namespace).Find(key)
 	} else if chunk, err = r.exactChunk(coll, bounds); err != nil {
 		return nil, mongoerr.New(mongoerr.ClearJumboNoSuchChunk, "%s", err)
 	}
-	return bson.D{}, r.cluster.ClearJumbo(coll, chunk.Min, chunk.Max)
+	return bson.D{}, r.cluster.ConfigDB().ClearJumbo(coll, chunk.Min, chunk.Max)
 }

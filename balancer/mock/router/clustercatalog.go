@@ -48,7 +48,7 @@ func (r *Router) clusterCatalogStage(c *call, _ string, spec bson.RawValue) ([]b
 	}
 	databases := []string{c.db}
 	if c.db == "admin" {
-		databases = r.cluster.DatabaseNames()
+		databases = r.cluster.ConfigDB().DatabaseNames()
 	}
 	var docs []bson.Raw
 	for _, db := range databases {
@@ -71,7 +71,7 @@ func (r *Router) clusterCatalogDoc(db string, info mock.CollectionInfo, options 
 	ns := db + "." + info.Name
 	listed := listedCollection(info)
 	doc := append(bson.D{{Key: "ns", Value: ns}, {Key: "db", Value: db}}, listed[1:]...)
-	coll, tracked, err := r.cluster.Tracked(ns)
+	coll, tracked, err := r.cluster.ConfigDB().Tracked(ns)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func (r *Router) clusterCatalogDoc(db string, info mock.CollectionInfo, options 
 // shardsOf lists the shards that own a collection: the primary, where it is
 // not tracked.
 func (r *Router) shardsOf(ns, db string) bson.A {
-	table := r.cluster.Table(ns)
+	table := r.cluster.ConfigDB().Table(ns)
 	if table == nil {
 		return bson.A{r.primaryOf(db)}
 	}

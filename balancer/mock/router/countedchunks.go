@@ -41,7 +41,7 @@ func (r *Router) countedInput(c *call, filter *store.Filter) (iter.Seq[bson.Raw]
 		return nil, err
 	}
 	return func(yield func(bson.Raw) bool) {
-		for _, count := range r.cluster.ChunkCounts(filter) {
+		for _, count := range r.cluster.ConfigDB().ChunkCounts(filter) {
 			fields := bson.D{{Key: "uuid", Value: count.UUID}, {Key: "shard", Value: string(count.Shard)}}
 			if count.Jumbo {
 				fields = append(fields, bson.E{Key: "jumbo", Value: true})

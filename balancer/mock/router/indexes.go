@@ -244,7 +244,7 @@ func (r *Router) dropIndexes(c *call) (bson.D, error) {
 
 // droppedAll is what dropIndexes says of "*".
 func (r *Router) droppedAll(ns string) string {
-	if coll, err := r.cluster.Sharded(ns); err == nil && !coll.Unsplittable {
+	if coll, err := r.cluster.ConfigDB().Sharded(ns); err == nil && !coll.Unsplittable {
 		return "non-_id and non-shard key indexes dropped for collection"
 	}
 	return "non-_id indexes dropped for collection"

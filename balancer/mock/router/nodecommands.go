@@ -41,7 +41,7 @@ func nodeCommands() []command {
 // connPoolStats shows the replica sets a mongos watches. The mock's router
 // calls its shards without connections, so it has no pools.
 func (r *Router) connPoolStats(*call) (bson.D, error) {
-	shards, err := r.cluster.ReadShards()
+	shards, err := r.cluster.ConfigDB().Shards()
 	if err != nil {
 		return nil, err
 	}

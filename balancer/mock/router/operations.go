@@ -200,7 +200,7 @@ func (r *Router) localOps(c *call, allUsers bool) ([]bson.Raw, error) {
 
 // stageOnShards is the asking itself, which each shard runs and shows.
 func (r *Router) stageOnShards(c *call) []bson.D {
-	shards, err := r.cluster.ReadShards()
+	shards, err := r.cluster.ConfigDB().Shards()
 	if err != nil {
 		return nil
 	}
@@ -310,7 +310,7 @@ func (r *Router) killOnShard(text string) (bson.D, error) {
 	if at <= 0 || at == len(text)-1 {
 		return nil, mongoerr.New(28625, "The op argument to killOp must be of the format shardid:opid but found \"%s\"", text)
 	}
-	shard, err := r.cluster.ShardByID(text[:at])
+	shard, err := r.cluster.ConfigDB().ShardByID(text[:at])
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ func (r *Router) cleanupOrphaned(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	coll, tracked, err := r.cluster.Tracked(ns)
+	coll, tracked, err := r.cluster.ConfigDB().Tracked(ns)
 	if err != nil || !tracked || coll.Unsplittable {
 		return bson.D{}, err
 	}

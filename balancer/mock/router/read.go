@@ -271,7 +271,7 @@ func (r *Router) count(c *call) (bson.D, error) {
 			return nil, err
 		}
 	}
-	if n, ok := r.cluster.CountChunks(q.ns, query); ok && len(query) > 5 && q.skip == 0 && q.limit == 0 {
+	if n, ok := r.cluster.ConfigDB().CountChunks(q.ns, query); ok && len(query) > 5 && q.skip == 0 && q.limit == 0 {
 		return bson.D{{Key: "n", Value: smallest(n)}}, nil
 	}
 	if len(query) <= 5 && q.skip == 0 && q.limit == 0 && !r.isView(q.ns) {

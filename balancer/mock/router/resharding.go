@@ -65,7 +65,7 @@ func aborting(name string, by mock.Provenance) func(*Router, *call) (bson.D, err
 // nothing behind here.
 func (r *Router) cleanupReshardCollection(c *call) (bson.D, error) {
 	ns := c.args.text("cleanupReshardCollection")
-	_, tracked, err := r.cluster.Tracked(ns)
+	_, tracked, err := r.cluster.ConfigDB().Tracked(ns)
 	if err == nil && !tracked {
 		err = mongoerr.New(mongoerr.NamespaceNotFound, "Namespace %s not found", ns)
 	}

@@ -159,7 +159,7 @@ func (r *Router) shardingStatus() any {
 		{Key: "routerServiceEnabled", Value: true},
 		{Key: "configsvrConnectionString", Value: r.cluster.ConfigServer()},
 		{Key: "lastSeenConfigServerOpTime", Value: opTime(r.cluster.GossipTime())},
-		{Key: "lastSeenTopologyOpTime", Value: opTime(r.cluster.TopologyTime())},
+		{Key: "lastSeenTopologyOpTime", Value: opTime(r.cluster.ConfigDB().TopologyTime())},
 		{Key: "maxChunkSizeInBytes", Value: settings.MaxChunkSizeBytes},
 	}
 }
@@ -173,7 +173,7 @@ func (r *Router) shardingStatistics() any {
 			{Key: "oneShard", Value: smallest(by[toOneShard].Load())}, {Key: "unsharded", Value: smallest(by[toUnsharded].Load())},
 		}})
 	}
-	databases, collections := r.cluster.CatalogSize()
+	databases, collections := r.cluster.ConfigDB().Size()
 	cache := append(bson.D{
 		{Key: "numDatabaseEntries", Value: databases}, {Key: "numCollectionEntries", Value: collections},
 		{Key: "numIndexEntries", Value: int64(0)}, {Key: "countStaleConfigErrors", Value: r.counters.stale.Load()},

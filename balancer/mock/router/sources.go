@@ -117,7 +117,7 @@ func (r *Router) dataDistribution(c *call, _ string, spec bson.RawValue) ([]bson
 	if err := c.request.AskShards(); err != nil {
 		return nil, err
 	}
-	colls, err := r.cluster.ShardedCollections()
+	colls, err := r.cluster.ConfigDB().ShardedCollections()
 	if err != nil {
 		return nil, err
 	}

@@ -37,7 +37,7 @@ func (r *Router) addShardToZone(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	return bson.D{}, r.cluster.AddShardToZone(shard, zone)
+	return bson.D{}, r.cluster.ConfigDB().AddShardToZone(shard, zone)
 }
 
 func (r *Router) removeShardFromZone(c *call) (bson.D, error) {
@@ -45,7 +45,7 @@ func (r *Router) removeShardFromZone(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	return bson.D{}, r.cluster.RemoveShardFromZone(shard, zone)
+	return bson.D{}, r.cluster.ConfigDB().RemoveShardFromZone(shard, zone)
 }
 
 func (c *call) shardAndZone(command string) (shard, zone string, err error) {
@@ -76,13 +76,13 @@ func (r *Router) updateZoneKeyRange(c *call) (bson.D, error) {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "min: %s should be less than max: %s", lower, upper)
 	}
 	if v := c.body.Lookup("zone"); v.Type == bson.TypeNull {
-		return bson.D{}, r.cluster.UnassignZone(ns, lower, upper)
+		return bson.D{}, r.cluster.ConfigDB().UnassignZone(ns, lower, upper)
 	}
 	zone, err := c.text("zone")
 	if err != nil {
 		return nil, err
 	}
-	return bson.D{}, r.cluster.AssignZone(ns, lower, upper, zone)
+	return bson.D{}, r.cluster.ConfigDB().AssignZone(ns, lower, upper, zone)
 }
 
 func (c *call) bound(name string) (bson.Raw, error) {
