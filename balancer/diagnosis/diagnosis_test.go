@@ -38,26 +38,26 @@ func TestFindings(t *testing.T) {
 			[]string{"balancerOff info cluster: the balancer is off: sh.startBalancer()"}},
 		{"off by a mode it does not know", newCluster(t).with(off, func(c *cluster) { c.Settings.UnknownMode = "ful" }),
 			[]string{`balancerOff info cluster: the balancer is off, as it does not know its mode "ful": ` +
-			`sh.startBalancer()`}},
+				`sh.startBalancer()`}},
 		{"splits only",
 			newCluster(t).with(func(c *cluster) { c.Balancer.Mode, c.Settings.Mode = "", catalog.ModeAutoSplitOnly }),
 			[]string{"balancerOff info cluster: the balancer is in the mode autoSplitOnly, in which nothing " +
-			"moves: sh.startBalancer()"}},
+				"moves: sh.startBalancer()"}},
 		{"window",
 			newCluster(t).with(func(c *cluster) { c.Settings.Window = &catalog.Window{Start: 22 * 60, Stop: 6 * 60} }),
 			[]string{"windowShut info cluster: the balancer's window is shut; it opens in 10h00m, at Friday " +
-			"22:00 if the config servers' clock is UTC"}},
+				"22:00 if the config servers' clock is UTC"}},
 		{"open window",
 			newCluster(t).with(func(c *cluster) { c.Settings.Window = &catalog.Window{Start: 11 * 60, Stop: 13 * 60} }), nil},
 		{"rounds",
 			newCluster(t).round(time.Minute).round(2*time.Minute, bson.E{Key: "errorOccurred", Value: true},
-			bson.E{Key: "errmsg", Value: "newer"}).
-			round(3*time.Minute, bson.E{Key: "errorOccured", Value: true}, bson.E{Key: "errmsg", Value: "older"}),
+				bson.E{Key: "errmsg", Value: "newer"}).
+				round(3*time.Minute, bson.E{Key: "errorOccured", Value: true}, bson.E{Key: "errmsg", Value: "older"}),
 			[]string{"roundsFailing warning cluster: 2 of the last 3 rounds of the balancer failed: newer"}},
 
 		{"failed migrations", newCluster(t).migrated(time.Minute, "aborted", "").migrated(2*time.Minute, "aborted", "").
 			migrated(3*time.Minute, "aborted", "full disk").migrated(time.Minute, "success", "").
-				migrated(11*time.Minute, "aborted", ""),
+			migrated(11*time.Minute, "aborted", ""),
 			[]string{
 				"migrationsFailing warning shard: migrations from a to b failed in the last 10 minutes: aborted, 2 times",
 				"migrationsFailing warning shard: migrations from a to b failed in the last 10 minutes: full disk, once"}},
@@ -73,15 +73,15 @@ func TestFindings(t *testing.T) {
 
 		{"held and uneven", newCluster(t).collection("x.y", []string{"a"}, uneven, noBalance), []string{
 			`notBalancedHeld warning collection: x.y is not balanced (chunksImbalance), but balancing is ` +
-			`disabled for it: sh.enableBalancing("x.y")`}},
+				`disabled for it: sh.enableBalancing("x.y")`}},
 		{"held",
 			newCluster(t).collection("x.y", []string{"a"}, even, noBalance).
-			collection("x.z", []string{"a"}, even, forbidden), []string{
-			`balancingDisabled info collection: balancing is disabled for x.y: sh.enableBalancing("x.y")`,
-			`migrationsForbidden info collection: migrations are disabled for x.z: sh.enableMigrations("x.z")`}},
+				collection("x.z", []string{"a"}, even, forbidden), []string{
+				`balancingDisabled info collection: balancing is disabled for x.y: sh.enableBalancing("x.y")`,
+				`migrationsForbidden info collection: migrations are disabled for x.z: sh.enableMigrations("x.z")`}},
 		{"no violation named",
 			newCluster(t).collection("x.y", []string{"a"},
-			func(c *catalog.CollectionState) { c.Reported = &catalog.ReportedStatus{} }),
+				func(c *catalog.CollectionState) { c.Reported = &catalog.ReportedStatus{} }),
 			[]string{"notBalanced info collection: x.y is not balanced (the server does not say why)"}},
 		{"unknown", newCluster(t).collection("x.y", []string{"a"}, withoutTable), []string{
 			"balanceUnknown warning collection: whether x.y is balanced is not known: its chunks were not read"}},
@@ -89,13 +89,13 @@ func TestFindings(t *testing.T) {
 			"balanceUnknown warning collection: whether x.y is balanced is not known: the sizes of its data were not read"}},
 		{"defragmenting",
 			newCluster(t).collection("x.y", []string{"a"}, mergingPhase(3)).
-			collection("x.z", []string{"a"}, defragmented),
+				collection("x.z", []string{"a"}, defragmented),
 			[]string{
 				"defragmenting info collection: x.y is being defragmented (mergeChunks, 3 chunks left)",
 				"defragmentationIdle info collection: x.z is being defragmented (waits for the balancer)"}},
 		{"jumbo", newCluster(t).collection("x.y", []string{"!a", "a", "!b"}, even),
 			[]string{`jumboChunks warning collection: x.y has 2 jumbo chunks the balancer does not move: ` +
-			`sh.chunks("x.y", { jumbo: true })`}},
+				`sh.chunks("x.y", { jumbo: true })`}},
 		{"orphans", newCluster(t).collection("x.y", []string{"a", "b"}, sized(nil), orphaned, even),
 			[]string{"orphans info collection: x.y has 7 orphans on 1 shard"}},
 		{"unsharded ones are not looked at",
@@ -103,7 +103,7 @@ func TestFindings(t *testing.T) {
 
 		{"zone without shards", newCluster(t).tag("x.y", "Z", 0, 5),
 			[]string{`zoneWithoutShards warning zone: zone Z has ranges and no shard: their chunks stay where ` +
-			`they are: sh.addShardToZone(<shard>, "Z")`}},
+				`they are: sh.addShardToZone(<shard>, "Z")`}},
 		{"zone without ranges", newCluster(t).shard("c", "Z"),
 			[]string{"zoneWithoutRanges info zone: zone Z has no range: it has no effect"}},
 		{"draining zone", newCluster(t).shard("c", "Z").draining().tag("x.y", "Z", 0, 5), []string{
@@ -111,7 +111,7 @@ func TestFindings(t *testing.T) {
 			`drainComplete info shard: shard c is empty and can be removed: sh.drain("c", { remove: true })`}},
 		{"overlap",
 			newCluster(t).shard("c", "Z").collection("x.y", []string{"c"}, even).tag("x.y", "Z", 0, 5).
-			tag("x.y", "Z", 4, 9),
+				tag("x.y", "Z", 4, 9),
 			[]string{`zoneRangesOverlap warning zone: x.y: zone range {"k": {"$numberInt":"4"}} -->> ` +
 				`{"k": {"$numberInt":"9"}} on Z overlaps the existing {"k": {"$numberInt":"0"}} -->> ` +
 				`{"k": {"$numberInt":"5"}} on Z: sh.removeRangeFromZone("x.y", {"k": 4}, {"k": 9})`}},
@@ -121,19 +121,19 @@ func TestFindings(t *testing.T) {
 		{"draining",
 			newCluster(t).shard("c").draining().collection("x.y", []string{"c", "!c", "a"}, reported("draining")),
 			[]string{
-			`jumboChunks warning collection: x.y has 1 jumbo chunk the balancer does not move: sh.chunks("x.y", ` +
-			`{ jumbo: true })`,
-			"notBalanced info collection: x.y is not balanced (draining)",
-			"draining info shard: shard c is draining, 2 chunks left (1 jumbo)"}},
+				`jumboChunks warning collection: x.y has 1 jumbo chunk the balancer does not move: sh.chunks("x.y", ` +
+					`{ jumbo: true })`,
+				"notBalanced info collection: x.y is not balanced (draining)",
+				"draining info shard: shard c is draining, 2 chunks left (1 jumbo)"}},
 		{"draining as the server says", newCluster(t).shard("c").draining().change(func(s *catalog.ShardState) {
 			s.Reported = &catalog.ReportedDrain{State: "ongoing", Chunks: 4, Databases: []string{"d"}}
 		}), []string{
 			`drainForYou warning shard: shard c is draining, and some of what is left is yours to move: ` +
-			`sh.movePrimary("d", <shard>)`,
+				`sh.movePrimary("d", <shard>)`,
 			"draining info shard: shard c is draining, 4 chunks left, databases to move: d"}},
 		{"stuck", newCluster(t).shard("c").draining().collection("x.y", []string{"c", "c"}, even, noBalance).
 			collection("x.z", []string{"c"}, unsplittable).
-				with(func(c *cluster) { c.Databases = []catalog.Database{{Name: "d", Primary: "c"}} }),
+			with(func(c *cluster) { c.Databases = []catalog.Database{{Name: "d", Primary: "c"}} }),
 			[]string{
 				`drainForYou warning shard: shard c has no chunks left that the balancer moves; the rest is yours: ` +
 					`sh.enableBalancing("x.y") or sh.enableMigrations("x.y"), sh.moveCollection("x.z", <shard>), ` +
@@ -221,7 +221,7 @@ func TestComputedBalance(t *testing.T) {
 			Balance{Violation: "chunksImbalance", ChunkSizeMB: 128}},
 		{"by size, with chunks too large to count", newCluster(t).collection("x.y", []string{"a", "a"}, sizes,
 			func(c *catalog.CollectionState) { c.MaxChunkSizeBytes = 512 * mib }), catalog.Release80,
-				Balance{Balanced: true, ChunkSizeMB: 512}},
+			Balance{Balanced: true, ChunkSizeMB: 512}},
 		{"by count",
 			newCluster(t).collection("x.y", []string{"a", "b"}, sizes), catalog.Release50, Balance{Balanced: true}},
 		{"by count, uneven",
@@ -229,7 +229,7 @@ func TestComputedBalance(t *testing.T) {
 			Balance{Violation: "chunksImbalance"}},
 		{"draining",
 			newCluster(t).shard("c").draining().collection("x.y", []string{"c"},
-			sized(map[catalog.ShardID]int64{"a": 0, "b": 0, "c": 1})),
+				sized(map[catalog.ShardID]int64{"a": 0, "b": 0, "c": 1})),
 			catalog.Release80, Balance{Violation: "draining", ChunkSizeMB: 128}},
 	} {
 		tc.c.Release = tc.release
@@ -244,8 +244,8 @@ func TestMisplaced(t *testing.T) {
 	sizes := sized(map[catalog.ShardID]int64{"a": 10, "b": 2, "c": 6})
 	zoned := func(c *catalog.CollectionState) {
 		c.Zones = catalog.NewZoneSet(c.Pattern)
-		if err := c.Zones.Add(catalog.ZoneRange{Min: c.Pattern.GlobalMin(), Max: c.Pattern.GlobalMax(), Zone: " +
-		""Z"}); err != nil {
+		all := catalog.ZoneRange{Min: c.Pattern.GlobalMin(), Max: c.Pattern.GlobalMax(), Zone: "Z"}
+		if err := c.Zones.Add(all); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -280,8 +280,11 @@ func TestOutcomes(t *testing.T) {
 	c := newCluster(t).migrated(time.Hour, "success", "").migrated(time.Hour, "success", "odd").
 		migrated(2*time.Hour, "aborted", "").
 		migrated(25*time.Hour, "success", "").migrated(time.Hour, "success", "")
-	want := []catalog.Outcome{{Count: 2}, {Error: "aborted", From: "a", To: "b", Count: 1}, {Error: "odd", " +
-	"From: "a", To: "b", Count: 1}}
+	want := []catalog.Outcome{
+		{Count: 2},
+		{Error: "aborted", From: "a", To: "b", Count: 1},
+		{Error: "odd", From: "a", To: "b", Count: 1},
+	}
 	if got := OutcomesSince(c.snapshot(), noon.Add(-24*time.Hour)); !slices.Equal(got, want) {
 		t.Errorf("counted %+v, want %+v", got, want)
 	}

@@ -126,7 +126,7 @@ func (e engine) Mergeable(context.Context) ([]policy.MergeWork, error) {
 	for _, id := range e.c.shardIDs() {
 		w := policy.MergeWork{Shard: id}
 		for _, coll := range colls {
-			if !coll.Defragment && coll.EnableAutoMerge && ownsOlder(e.c.tables[coll.Namespace], id, cutoff) {
+			if !coll.Defragment && coll.EnableAutoMerge && policy.OwnsOlder(e.c.tables[coll.Namespace], id, cutoff) {
 				w.Namespaces = append(w.Namespaces, coll.Namespace)
 			}
 		}
@@ -135,15 +135,6 @@ func (e engine) Mergeable(context.Context) ([]policy.MergeWork, error) {
 		}
 	}
 	return work, nil
-}
-
-func ownsOlder(t *catalog.RoutingTable, id catalog.ShardID, cutoff bson.Timestamp) bool {
-	for chunk := range t.Owned(id, catalog.Key{}, catalog.Key{}) {
-		if since := chunk.OnCurrentShardSince; !since.IsZero() && since.Before(cutoff) {
-			return true
-		}
-	}
-	return false
 }
 
 func (e engine) SetEstimate(_ context.Context, ns string, uuid bson.Binary, m policy.Measurement) error {

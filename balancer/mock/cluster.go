@@ -120,6 +120,8 @@ type Cluster struct {
 	// replaced counts how often the whole state was: what waits for something
 	// of the state before waits in vain.
 	replaced int
+	// onReplaced is called with the lock held when it was.
+	onReplaced []func()
 }
 
 // New makes a cluster and starts its balancer. Close ends it.

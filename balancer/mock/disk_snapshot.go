@@ -37,7 +37,8 @@ func (c *Cluster) openSnapshot(cfg Config) error {
 // Load replaces the whole cluster by what a file holds that Save has made. A
 // file that can't be read changes nothing. Migrations and reshardings under way
 // end, in the cluster as in the file, and so do faults; whoever waits is
-// interrupted. Load takes the lock.
+// interrupted. What OnReplaced has registered changes in the same step. Load
+// takes the lock.
 func (c *Cluster) Load(path string) error {
 	s, err := disk.ReadSnapshot(path)
 	if err != nil {
@@ -56,11 +57,15 @@ func (c *Cluster) Load(path string) error {
 		return errClosed()
 	}
 	if fresh.release != c.release {
-		return fmt.Errorf("snapshot %s: it is of a %s cluster, this one is of %s: start with --snapshot to go on with it", path, fresh.release, c.release)
+		return fmt.Errorf("snapshot %s: it is of a %s cluster, this one is of %s: start with --snapshot to go on with it",
+			path, fresh.release, c.release)
 	}
 	c.stopBalancer()
 	if err := c.replaceState(fresh); err != nil {
 		return err
+	}
+	for _, follow := range c.onReplaced {
+		follow()
 	}
 	if err := c.takeAddresses(); err != nil {
 		return err
@@ -76,6 +81,11 @@ func (c *Cluster) Load(path string) error {
 	return nil
 }
 
+// OnReplaced registers what is called, with the lock held, in the step in which
+// another state takes the place of the cluster's: for who knows something of
+// that state. The caller holds the lock.
+func (c *Cluster) OnReplaced(follow func()) { c.onReplaced = append(c.onReplaced, follow) }
+
 // empty is a cluster like this one that holds nothing and does not run.
 func (c *Cluster) empty() (*Cluster, error) {
 	c.Lock()
@@ -87,6 +97,9 @@ func (c *Cluster) empty() (*Cluster, error) {
 // replaceState takes over what another cluster holds. Events of the state
 // before are dropped with its queue.
 func (c *Cluster) replaceState(by *Cluster) error {
+	if err := c.parameters.restore(encode(by.parameters.values())); err != nil {
+		return err
+	}
 	c.config, c.tables, c.views = by.config, by.tables, by.views
 	c.shards, c.removed, c.users, c.hadTwo = by.shards, by.removed, by.users, by.hadTwo
 	c.pending, c.reshardings, c.quiesced = by.pending, by.reshardings, by.quiesced
@@ -99,5 +112,5 @@ func (c *Cluster) replaceState(by *Cluster) error {
 	c.faults, c.unfinished = faults{}, nil
 	c.queue = balancer.NewQueue(by.queue.Now())
 	c.replaced++
-	return c.parameters.restore(encode(by.parameters.values()))
+	return nil
 }

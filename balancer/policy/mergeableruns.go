@@ -83,6 +83,17 @@ func MergeableRuns(s MergeSearch) [][]catalog.Chunk {
 	return runs
 }
 
+// OwnsOlder reports whether a shard has a chunk that came there before a time,
+// which is what gives the auto-merger work (spec 02 §3.3).
+func OwnsOlder(t *catalog.RoutingTable, id catalog.ShardID, cutoff bson.Timestamp) bool {
+	for chunk := range t.Owned(id, catalog.Key{}, catalog.Key{}) {
+		if since := chunk.OnCurrentShardSince; !since.IsZero() && since.Before(cutoff) {
+			return true
+		}
+	}
+	return false
+}
+
 // borderPointer walks the zone intervals in step with chunks.
 type borderPointer struct {
 	bounds []catalog.Key

@@ -6,6 +6,7 @@ package access
 import (
 	"cmp"
 	"crypto/rand"
+	"maps"
 	"slices"
 	"sync"
 
@@ -60,6 +61,24 @@ type Directory struct {
 // NewDirectory makes a directory without users.
 func NewDirectory() *Directory {
 	return &Directory{decoy: random(32), users: map[key]*User{}, roles: map[key]*Definition{}, grants: map[key]*Grants{}}
+}
+
+// Clone returns a directory of the same users and roles.
+func (d *Directory) Clone() *Directory {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return &Directory{
+		decoy: d.decoy, users: maps.Clone(d.users), roles: maps.Clone(d.roles), grants: map[key]*Grants{},
+	}
+}
+
+// Become takes over the users and roles of another directory, which nobody else
+// may have, in place of its own, all in one step.
+func (d *Directory) Become(other *Directory) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.users, d.roles = other.users, other.roles
+	d.forget()
 }
 
 // random never fails: crypto/rand ends the process rather than give less.

@@ -50,21 +50,38 @@ func (r *Router) keepWrites(c *call) {
 	r.cluster.KeepWrite(string(c.lsid.id[:])+string(c.lsid.user[:]), raw)
 }
 
-// restore takes over what the cluster kept. Users that are there stay. The
-// caller holds the lock.
+// restore takes over what the cluster kept, now and whenever another state takes
+// its place. Users that are there stay. The caller holds the lock.
 func (n *node) restore() {
-	for name, kept := range n.cluster.KeptUsers() {
-		restore := func() error { return n.users.Restore(kept, false) }
-		if strings.HasPrefix(name, keptRole) {
-			restore = func() error { return n.users.RestoreRole(kept) }
-		}
-		if err := restore(); err != nil {
-			n.logger.Error("user not restored", "user", name, "error", err)
-		}
-	}
+	n.given = n.users.Clone()
+	n.restoreUsers(n.users)
 	for _, w := range n.cluster.TakeWrites() {
 		if !n.restoreWrites(w.Session, w.Write) {
 			n.cluster.KeepWrite(w.Session, nil)
+		}
+	}
+	n.cluster.OnReplaced(n.follow)
+}
+
+// follow takes over what another state has of users, as a router would that
+// began with it, and forgets what it lacks. The caller holds the lock.
+func (n *node) follow() {
+	users := n.given.Clone()
+	n.restoreUsers(users)
+	n.users.Become(users)
+	n.sessions.forgetWrites()
+}
+
+// restoreUsers puts the users and roles that the cluster kept into a directory,
+// besides those that are there.
+func (n *node) restoreUsers(into *access.Directory) {
+	for name, kept := range n.cluster.KeptUsers() {
+		restore := func() error { return into.Restore(kept, false) }
+		if strings.HasPrefix(name, keptRole) {
+			restore = func() error { return into.RestoreRole(kept) }
+		}
+		if err := restore(); err != nil {
+			n.logger.Error("user not restored", "user", name, "error", err)
 		}
 	}
 }

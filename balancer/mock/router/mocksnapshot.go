@@ -69,8 +69,6 @@ func mockLoad(c *call) (bson.D, error) {
 		return nil, fileError(err)
 	}
 	c.cluster.Lock()
-	c.node.restore()
-	c.node.sessions.forgetWrites()
 	written := c.cluster.Written()
 	c.cluster.Unlock()
 	return bson.D{{Key: "file", Value: path}}, written(c.ctx)

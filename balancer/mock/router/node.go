@@ -31,6 +31,7 @@ type node struct {
 	parameters map[string]*ownParameter
 
 	users        *access.Directory
+	given        *access.Directory // users of before those that the cluster kept
 	authRequired bool
 	snapshots    SnapshotFile // nil refuses all
 }

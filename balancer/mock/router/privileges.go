@@ -179,6 +179,9 @@ func (r *Router) checkPrivileges(cmd *command, c *call) error {
 	if !r.authRequired || cmd.anyone {
 		return nil
 	}
+	if err := r.authorize(cmd, c); err != nil {
+		return err // the user has gone since the command came
+	}
 	a := asking{c, r.node, cmd, r.grants(c.peer)}
 	if cmd.privilege != nil && cmd.privilege(a) {
 		return nil

@@ -35,7 +35,12 @@ type Option func(*Router)
 // WithUsers lets clients authenticate as one of these users. Where it is
 // required, a client that has not may ask nothing but how.
 func WithUsers(d *access.Directory, required bool) Option {
-	return func(r *Router) { r.users, r.authRequired = d, required }
+	return func(r *Router) {
+		r.authRequired = required
+		if d != nil {
+			r.users = d
+		}
+	}
 }
 
 // WithIdleCursors sets how long a cursor stays open that nobody reads, in real

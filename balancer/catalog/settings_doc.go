@@ -1,0 +1,60 @@
+package catalog
+
+import "go.mongodb.org/mongo-driver/v2/bson"
+
+// Doc returns the document of config.settings with the id that has these
+// settings, nil where none is needed or the release knows none of that id:
+// reading it (Load) gives the settings back. Days are told as windows, an unknown
+// mode as it was written.
+func (s Settings) Doc(id string) bson.D {
+	switch {
+	case id == SettingBalancer:
+		return s.balancerDoc()
+	case id == SettingChunkSize && s.MaxChunkSizeBytes != s.Release.DefaultChunkSize():
+		return bson.D{{Key: "_id", Value: id}, {Key: "value", Value: s.MaxChunkSizeBytes >> 20}}
+	case id == SettingAutoMerge && s.Release.AutoMerges():
+		return bson.D{{Key: "_id", Value: id}, {Key: "enabled", Value: s.AutoMerge}}
+	case id == SettingAutoSplit && s.Release.AutoSplits():
+		return bson.D{{Key: "_id", Value: id}, {Key: "enabled", Value: s.AutoSplit}}
+	}
+	return nil
+}
+
+func (s Settings) balancerDoc() bson.D {
+	doc := bson.D{{Key: "_id", Value: SettingBalancer}}
+	switch {
+	case s.UnknownMode != "":
+		doc = append(doc, bson.E{Key: "mode", Value: s.UnknownMode})
+	case s.Release.HasModes():
+		doc = append(doc, bson.E{Key: "mode", Value: string(s.Mode)})
+	default:
+		doc = append(doc, bson.E{Key: "stopped", Value: s.Mode == ModeOff})
+	}
+	if len(s.Days) > 0 {
+		days := make(bson.A, len(s.Days))
+		for i, d := range s.Days {
+			days[i] = append(bson.D{{Key: "day", Value: d.Day.String()}}, d.doc()...)
+		}
+		doc = append(doc, bson.E{Key: "activeWindowDOW", Value: days})
+	}
+	if s.Window != nil {
+		doc = append(doc, bson.E{Key: "activeWindow", Value: s.Window.doc()})
+	}
+	switch {
+	case s.SecondaryThrottle.WriteConcern != nil:
+		doc = append(doc, bson.E{Key: "_secondaryThrottle", Value: s.SecondaryThrottle.WriteConcern})
+	case s.SecondaryThrottle.State != ThrottleDefault:
+		doc = append(doc, bson.E{Key: "_secondaryThrottle", Value: s.SecondaryThrottle.State == ThrottleOn})
+	}
+	if s.WaitForDelete {
+		doc = append(doc, bson.E{Key: "_waitForDelete", Value: true})
+	}
+	if s.AttemptJumbo {
+		doc = append(doc, bson.E{Key: "attemptToBalanceJumboChunks", Value: true})
+	}
+	return doc
+}
+
+func (w Window) doc() bson.D {
+	return bson.D{{Key: "start", Value: w.Start.String()}, {Key: "stop", Value: w.Stop.String()}}
+}

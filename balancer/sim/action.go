@@ -1,0 +1,200 @@
+package sim
+
+import (
+	"context"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
+	"shardsh/balancer/policy"
+)
+
+// StartAction begins a merge or a measurement.
+func (c *cluster) StartAction(a policy.Action, done func(policy.ActionResult)) {
+	takes := map[policy.ActionKind]time.Duration{
+		policy.MergeRange: c.costs.Merge, policy.MergeAll: c.costs.MergeAll, policy.MeasureRange: c.costs.Measure,
+	}[a.Kind]
+	c.active = true
+	c.underWay++
+	c.queue.After(takes, func() {
+		c.underWay--
+		c.active = true
+		done(c.act(a))
+	})
+}
+
+func (c *cluster) act(a policy.Action) policy.ActionResult {
+	coll, err := c.find(a.Namespace)
+	if err == nil {
+		err = coll.settle()
+	}
+	if err != nil {
+		return policy.ActionResult{Err: err}
+	}
+	switch a.Kind {
+	case policy.MergeRange:
+		return policy.ActionResult{Err: c.merge(coll, a)}
+	case policy.MeasureRange:
+		size := coll.contents(coll.table.Find(a.Min)).Bytes
+		return policy.ActionResult{Size: size, MaxReached: size > a.MaxBytes}
+	}
+	return c.mergeAll(coll, a.Shard)
+}
+
+func (c *cluster) merge(coll *collection, a policy.Action) error {
+	chunks := coll.tiled(a.Shard, a.Min, a.Max)
+	switch len(chunks) {
+	case 0:
+		return mongoerr.New(mongoerr.StaleConfig, "the range is not made of whole chunks of shard %s", a.Shard)
+	case 1:
+		return nil
+	}
+	merged := c.commits().Merge(coll.table, chunks)
+	coll.join(chunks)
+	if err := coll.apply(merged); err != nil {
+		return err
+	}
+	c.tell(Event{Kind: Merged, Namespace: a.Namespace, From: a.Shard, Min: a.Min, Max: a.Max, Chunks: len(chunks)})
+	return nil
+}
+
+// autoMergeMost is how many chunks one action of the auto-merger reads into
+// ranges (spec 02 §3.5).
+const autoMergeMost = 1000
+
+func (c *cluster) mergeAll(coll *collection, id catalog.ShardID) policy.ActionResult {
+	runs := policy.MergeableRuns(policy.MergeSearch{
+		Table: coll.table, Zones: coll.first.Zones, Shard: id, Cutoff: c.historyCutoff(),
+		Limits: policy.MergeLimits{Chunks: autoMergeMost, Time: time.Minute},
+	})
+	if len(runs) == 0 {
+		return policy.ActionResult{}
+	}
+	merged := c.commits().MergeRuns(coll.table, runs)
+	count := 0
+	for _, run := range runs {
+		coll.join(run)
+		count += len(run)
+	}
+	if err := coll.apply(merged...); err != nil {
+		return policy.ActionResult{Err: err}
+	}
+	for i, chunk := range merged {
+		c.tell(Event{
+			Kind: Merged, Namespace: coll.entry.Namespace, From: id, Min: chunk.Min, Max: chunk.Max, Chunks: len(runs[i]),
+		})
+	}
+	return policy.ActionResult{Merged: count}
+}
+
+// Split cuts a chunk, if it is still there.
+func (c *cluster) Split(_ context.Context, s policy.Split) error {
+	coll, err := c.find(s.Namespace)
+	if err != nil {
+		return err
+	}
+	if err := coll.settle(); err != nil {
+		return err
+	}
+	chunk := coll.table.Find(s.Min)
+	if chunk.Shard != s.Shard || !chunk.Min.Equal(s.Min) || !chunk.Max.Equal(s.Max) {
+		return mongoerr.New(mongoerr.StaleConfig, "no chunk of %s with these bounds", s.Namespace)
+	}
+	pieces := c.commits().Split(coll.table, chunk, s.Points)
+	coll.cut(chunk, s.Points)
+	if err := coll.apply(pieces...); err != nil {
+		return err
+	}
+	c.tell(Event{Kind: Split, Namespace: s.Namespace, From: s.Shard, Min: s.Min, Max: s.Max, Points: s.Points})
+	return nil
+}
+
+// SplitPoint returns the chunk of a migration that was too big, with a point to
+// split it at, if there is one.
+func (c *cluster) SplitPoint(_ context.Context, m policy.Migration) (policy.Split, error) {
+	coll, err := c.find(m.Namespace)
+	if err != nil {
+		return policy.Split{}, err
+	}
+	if err := coll.settle(); err != nil {
+		return policy.Split{}, err
+	}
+	chunk := coll.table.Find(m.Min)
+	split := policy.Split{
+		Namespace: m.Namespace, Shard: chunk.Shard, Version: coll.table.Version(), Min: chunk.Min, Max: chunk.Max,
+	}
+	if point, ok := c.splitPoint(coll, chunk, m.MaxChunkSizeBytes); ok {
+		split.Points = []catalog.Key{point}
+	}
+	return split, nil
+}
+
+// MarkJumbo flags a chunk.
+func (c *cluster) MarkJumbo(_ context.Context, ns string, lower catalog.Key) error {
+	chunk, err := c.rewrite(ns, lower, func(chunk *catalog.Chunk) { chunk.Jumbo = catalog.JumboTrue })
+	if err == nil {
+		c.tell(Event{Kind: MarkedJumbo, Namespace: ns, From: chunk.Shard, Min: chunk.Min, Max: chunk.Max})
+	}
+	return err
+}
+
+// rewrite changes the chunk that begins at a key, without a new version.
+func (c *cluster) rewrite(ns string, lower catalog.Key, change func(*catalog.Chunk)) (catalog.Chunk, error) {
+	coll, err := c.find(ns)
+	if err != nil {
+		return catalog.Chunk{}, err
+	}
+	if err := coll.settle(); err != nil {
+		return catalog.Chunk{}, err
+	}
+	chunk := coll.table.Find(lower)
+	if !chunk.Min.Equal(lower) {
+		return chunk, mongoerr.New(mongoerr.NoMatchingDocument, "no chunk of %s begins at %s", ns, lower)
+	}
+	change(&chunk)
+	return chunk, coll.apply(chunk)
+}
+
+// SwitchOffBalancing sets noBalance of a collection.
+func (c *cluster) SwitchOffBalancing(_ context.Context, ns string) error {
+	coll, err := c.find(ns)
+	if err != nil {
+		return err
+	}
+	coll.entry.NoBalance, coll.touched = true, true
+	c.tell(Event{Kind: SwitchedOff, Namespace: ns})
+	return nil
+}
+
+// SetEstimate stores the measured size of a chunk.
+func (c *cluster) SetEstimate(_ context.Context, ns string, _ bson.Binary, m policy.Measurement) error {
+	_, err := c.rewrite(ns, m.Min, func(chunk *catalog.Chunk) { chunk.Estimate = m.Size })
+	return err
+}
+
+// SetDefragmentationPhase stores the phase of a collection.
+func (c *cluster) SetDefragmentationPhase(_ context.Context, ns string, _ bson.Binary, phase policy.PhaseName) error {
+	coll, err := c.find(ns)
+	if err != nil {
+		return err
+	}
+	coll.entry.DefragmentationPhase, coll.touched = string(phase), true
+	c.tell(Event{Kind: PhaseEntered, Namespace: ns, Phase: phase})
+	return nil
+}
+
+// EndDefragmentation removes what a defragmentation left in the catalog.
+func (c *cluster) EndDefragmentation(_ context.Context, ns string, _ bson.Binary) error {
+	coll, err := c.find(ns)
+	if err != nil {
+		return err
+	}
+	if err := coll.settle(); err != nil {
+		return err
+	}
+	coll.entry.Defragment, coll.entry.DefragmentationPhase, coll.touched = false, "", true
+	coll.table = coll.table.WithoutEstimates()
+	return nil
+}

@@ -1,0 +1,208 @@
+package sim
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer"
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
+	"shardsh/balancer/policy"
+)
+
+// cluster is what the engine works on: a snapshot that changes.
+type cluster struct {
+	first    *catalog.Snapshot
+	queue    *balancer.Queue
+	costs    Costs
+	settings catalog.Settings
+	stored   map[string]bson.Raw // config.settings, by id
+	shards   []catalog.Shard
+
+	order       []*collection
+	collections map[string]*collection
+
+	underWay int    // migrations and actions
+	ids      uint64 // of chunks made
+	events   []Event
+	// active: something happened since AtRest was asked; idleSince is the number
+	// of rounds there were then.
+	active    bool
+	idleSince int64
+}
+
+var _ balancer.EventCluster = (*cluster)(nil)
+
+func newCluster(s *catalog.Snapshot, cfg Config) (*cluster, error) {
+	c := &cluster{
+		first: s, queue: balancer.NewQueue(s.Time()), costs: cfg.Costs, settings: s.Settings(),
+		stored: map[string]bson.Raw{}, collections: map[string]*collection{},
+	}
+	for _, id := range []string{
+		catalog.SettingBalancer, catalog.SettingChunkSize, catalog.SettingAutoMerge, catalog.SettingAutoSplit,
+	} {
+		doc := c.settings.Doc(id)
+		if doc == nil {
+			continue
+		}
+		raw, err := bson.Marshal(doc)
+		if err != nil {
+			return nil, fmt.Errorf("sim: setting %s: %w", id, err)
+		}
+		c.stored[id] = raw
+	}
+	for _, shard := range s.Shards() {
+		c.shards = append(c.shards, shard.Shard)
+	}
+	for _, state := range s.Collections() {
+		if state.Unsplittable {
+			continue
+		}
+		if state.Table == nil {
+			return nil, fmt.Errorf("sim: the snapshot has no routing table of %s", state.Namespace)
+		}
+		coll := newCollection(state, cfg.Contents, cmp.Or(state.MaxChunkSizeBytes, c.settings.MaxChunkSizeBytes))
+		c.order = append(c.order, coll)
+		c.collections[state.Namespace] = coll
+	}
+	c.takeDeletions(s.Parts())
+	return c, nil
+}
+
+// Setting returns a document of config.settings.
+func (c *cluster) Setting(_ context.Context, id string) (bson.Raw, error) { return c.stored[id], nil }
+
+// Shards returns the shards in catalog order.
+func (c *cluster) Shards(context.Context) ([]catalog.Shard, error) {
+	return slices.Clone(c.shards), nil
+}
+
+// Collections returns the entries of the sharded collections.
+func (c *cluster) Collections(context.Context) ([]catalog.Collection, error) {
+	entries := make([]catalog.Collection, len(c.order))
+	for i, coll := range c.order {
+		entries[i] = coll.entry
+	}
+	return entries, nil
+}
+
+// Routing returns a collection as it is now.
+func (c *cluster) Routing(_ context.Context, ns string) (balancer.Routing, error) {
+	coll, err := c.find(ns)
+	if err != nil {
+		return balancer.Routing{}, err
+	}
+	if err := coll.settle(); err != nil {
+		return balancer.Routing{}, err
+	}
+	return balancer.Routing{Collection: coll.entry, Table: coll.table, Zones: coll.first.Zones}, nil
+}
+
+func (c *cluster) find(ns string) (*collection, error) {
+	if coll := c.collections[ns]; coll != nil {
+		return coll, nil
+	}
+	return nil, mongoerr.New(mongoerr.NamespaceNotFound, "collection %s not found", ns)
+}
+
+// DataSizes returns the owned bytes of collections by shard. The engine reads the
+// maps before anything else happens.
+func (c *cluster) DataSizes(_ context.Context, colls []catalog.Collection) (map[string]map[catalog.ShardID]int64, error) {
+	sizes := make(map[string]map[catalog.ShardID]int64, len(colls))
+	for _, entry := range colls {
+		if coll := c.collections[entry.Namespace]; coll != nil {
+			sizes[entry.Namespace] = coll.bytes
+		}
+	}
+	return sizes, nil
+}
+
+// Unsharded returns none: only the server's tests of itself move them.
+func (c *cluster) Unsharded(context.Context) ([]policy.Unsharded, error) { return nil, nil }
+
+// LogAction and LogChange keep nothing: a run has its events.
+func (c *cluster) LogAction(context.Context, string, bson.D) error { return nil }
+
+// LogChange is part of the journal, as LogAction.
+func (c *cluster) LogChange(context.Context, string) error { return nil }
+
+// Mergeable lists what the auto-merger may work on.
+func (c *cluster) Mergeable(context.Context) ([]policy.MergeWork, error) {
+	for _, coll := range c.order {
+		if err := coll.settle(); err != nil {
+			return nil, err
+		}
+	}
+	cutoff := c.historyCutoff()
+	var work []policy.MergeWork
+	for _, shard := range slices.SortedFunc(slices.Values(c.shards), byID) {
+		w := policy.MergeWork{Shard: shard.ID}
+		for _, coll := range c.order {
+			if !coll.entry.Defragment && coll.entry.EnableAutoMerge && policy.OwnsOlder(coll.table, shard.ID, cutoff) {
+				w.Namespaces = append(w.Namespaces, coll.entry.Namespace)
+			}
+		}
+		if len(w.Namespaces) > 0 {
+			work = append(work, w)
+		}
+	}
+	return work, nil
+}
+
+func byID(a, b catalog.Shard) int { return cmp.Compare(a.ID, b.ID) }
+
+// historyCutoff is the time before which a chunk must have come to its shard to
+// be merged (spec 02 §3.3).
+func (c *cluster) historyCutoff() bson.Timestamp {
+	return bson.Timestamp{T: uint32(c.queue.Now().Add(-c.costs.HistoryWindow).Unix())}
+}
+
+func (c *cluster) defragmenting() bool {
+	return slices.ContainsFunc(c.order, func(coll *collection) bool { return coll.entry.Defragment })
+}
+
+// newID makes the _id of a chunk.
+func (c *cluster) newID() bson.ObjectID {
+	c.ids++
+	id := bson.ObjectID{0: 's', 1: 'i', 2: 'm'}
+	for i := range 8 {
+		id[11-i] = byte(c.ids >> (8 * i))
+	}
+	return id
+}
+
+func (c *cluster) commits() catalog.Commit {
+	return catalog.Commit{Release: c.first.Release(), NewID: c.newID, HistoryWindow: c.costs.HistoryWindow}
+}
+
+// snapshot returns the cluster as it is now.
+func (c *cluster) snapshot() *catalog.Snapshot {
+	s := c.first.WithTime(c.queue.Now())
+	for _, coll := range c.order {
+		if coll.touched {
+			s = s.WithCollection(coll.state())
+		}
+	}
+	return s
+}
+
+// state is the collection as a snapshot has it.
+func (coll *collection) state() *catalog.CollectionState {
+	state := *coll.first
+	state.Collection, state.ChunkSizes, state.Reported = coll.entry, nil, nil
+	if coll.settle() == nil { // else the changes would not fit, and Routing has told
+		state.Table = coll.table
+	}
+	state.Sizes = maps.Clone(coll.first.Sizes)
+	for id, bytes := range coll.bytes {
+		data := state.Sizes[id]
+		data.Bytes, data.Documents = bytes, coll.documents[id]
+		state.Sizes[id] = data
+	}
+	return &state
+}

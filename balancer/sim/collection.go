@@ -1,0 +1,150 @@
+package sim
+
+import (
+	"slices"
+
+	"shardsh/balancer/catalog"
+)
+
+// collection is a collection of the snapshot that changes.
+type collection struct {
+	first   *catalog.CollectionState
+	entry   catalog.Collection
+	touched bool
+
+	// table has what happened up to the last settle, pending the chunks that were
+	// moved since: the migrations of a round cost one new table together. version
+	// is that of both.
+	table   *catalog.RoutingTable
+	pending []catalog.Chunk
+	version catalog.ChunkVersion
+	chunks  map[catalog.ShardID]int // how many each shard has
+
+	// bytes and documents are what each shard owns; shards that did not tell are
+	// missing. local counts orphans too.
+	bytes, documents map[catalog.ShardID]int64
+	local            map[catalog.ShardID]Amount
+	// initial tells the contents of the chunks that are still as they were in the
+	// snapshot, changed those of all others, by their lower bound.
+	initial func(catalog.Chunk) Amount
+	changed map[catalog.Key]Amount
+
+	deletions map[catalog.ShardID]*deletions
+}
+
+func newCollection(state *catalog.CollectionState, contents Contents, chunkSize int64) *collection {
+	coll := &collection{
+		first: state, entry: state.Collection, table: state.Table, version: state.Table.Version().ChunkVersion,
+		chunks: map[catalog.ShardID]int{}, bytes: map[catalog.ShardID]int64{}, documents: map[catalog.ShardID]int64{},
+		local: map[catalog.ShardID]Amount{}, initial: contents(state, chunkSize), changed: map[catalog.Key]Amount{},
+		deletions: map[catalog.ShardID]*deletions{},
+	}
+	for _, id := range state.Table.Owners() {
+		coll.chunks[id] = state.Table.Count(id)
+	}
+	for id, data := range state.Sizes {
+		coll.bytes[id], coll.documents[id] = data.Bytes, data.Documents
+		coll.local[id] = Amount{data.Documents + data.Orphans, data.Bytes + data.OrphanBytes}
+	}
+	return coll
+}
+
+// settle brings the table up to date.
+func (coll *collection) settle() error {
+	if len(coll.pending) == 0 {
+		return nil
+	}
+	return coll.apply()
+}
+
+// apply writes changed chunks, after those that are pending.
+func (coll *collection) apply(changed ...catalog.Chunk) error {
+	next, err := coll.table.Apply(append(coll.pending, changed...))
+	if err != nil {
+		return err
+	}
+	coll.table, coll.pending, coll.touched = next, coll.pending[:0], true
+	for _, chunk := range changed {
+		if chunk.Version.Compare(coll.version) > 0 {
+			coll.version = chunk.Version
+		}
+	}
+	return nil
+}
+
+// contents returns what a chunk of the table holds.
+func (coll *collection) contents(chunk catalog.Chunk) Amount {
+	if amount, ok := coll.changed[chunk.Min]; ok {
+		return amount
+	}
+	// The first owner's chunks are what the model was made of.
+	chunk.Shard = coll.first.Table.ShardOf(chunk.Min)
+	return coll.initial(chunk)
+}
+
+// cut notes what the pieces of a chunk hold after it was split.
+func (coll *collection) cut(chunk catalog.Chunk, points []catalog.Key) {
+	left, lower := coll.contents(chunk), chunk.Min
+	for _, point := range points {
+		piece := left.part(coll.entry.Pattern.Fraction(lower, chunk.Max, point))
+		coll.changed[lower] = piece
+		left, lower = left.minus(piece), point
+	}
+	coll.changed[lower] = left
+	coll.chunks[chunk.Shard] += len(points)
+}
+
+// join notes what a chunk holds that some others were merged into.
+func (coll *collection) join(chunks []catalog.Chunk) {
+	var sum Amount
+	for _, chunk := range chunks {
+		sum = sum.plus(coll.contents(chunk))
+		delete(coll.changed, chunk.Min)
+	}
+	coll.changed[chunks[0].Min] = sum
+	coll.chunks[chunks[0].Shard] -= len(chunks) - 1
+}
+
+// transfer moves the contents of a chunk, which has its new owner, from a donor.
+// With its last chunk a donor gives all that it has: what dividing left over, too.
+func (coll *collection) transfer(chunk catalog.Chunk, from catalog.ShardID) Amount {
+	amount := coll.contents(chunk)
+	if coll.chunks[from] == 1 {
+		if bytes, ok := coll.bytes[from]; ok {
+			amount = Amount{coll.documents[from], bytes}
+		}
+	}
+	coll.chunks[from]--
+	coll.chunks[chunk.Shard]++
+	coll.add(from, Amount{-amount.Documents, -amount.Bytes})
+	coll.add(chunk.Shard, amount)
+	local := coll.local[chunk.Shard]
+	coll.local[chunk.Shard] = local.plus(amount)
+	return amount
+}
+
+// add counts what a shard owns, if it told that.
+func (coll *collection) add(id catalog.ShardID, amount Amount) {
+	if _, told := coll.bytes[id]; !told {
+		return
+	}
+	coll.bytes[id] = max(0, coll.bytes[id]+amount.Bytes)
+	coll.documents[id] = max(0, coll.documents[id]+amount.Documents)
+}
+
+// tiled returns the chunks of a shard that make up [lower, upper) exactly; nil when
+// there are none.
+func (coll *collection) tiled(id catalog.ShardID, lower, upper catalog.Key) []catalog.Chunk {
+	chunks := slices.Collect(coll.table.Owned(id, lower, upper))
+	at := lower
+	for _, chunk := range chunks {
+		if !chunk.Min.Equal(at) {
+			return nil
+		}
+		at = chunk.Max
+	}
+	if !at.Equal(upper) {
+		return nil
+	}
+	return chunks
+}

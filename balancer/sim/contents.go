@@ -1,0 +1,116 @@
+package sim
+
+import (
+	"hash/fnv"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"shardsh/balancer/catalog"
+)
+
+// Amount is data.
+type Amount struct{ Documents, Bytes int64 }
+
+func (a Amount) plus(b Amount) Amount  { return Amount{a.Documents + b.Documents, a.Bytes + b.Bytes} }
+func (a Amount) minus(b Amount) Amount { return Amount{a.Documents - b.Documents, a.Bytes - b.Bytes} }
+
+// part returns a fraction of an amount, whole documents.
+func (a Amount) part(f float64) Amount {
+	return Amount{int64(math.Round(f * float64(a.Documents))), int64(math.Round(f * float64(a.Bytes)))}
+}
+
+// Contents is a model of what chunks hold. For a collection of the snapshot it
+// returns the function that tells the contents of each of its chunks, as they are
+// in the snapshot; chunkSize is the chunk size in force in bytes. Inside a chunk
+// data lie evenly along the shard key.
+type Contents func(c *catalog.CollectionState, chunkSize int64) func(catalog.Chunk) Amount
+
+// Even lets all chunks of a shard hold the same: what the shard has of the
+// collection, divided by its chunks. Shards that did not tell have chunks of half
+// the chunk size, as those that grow until they are split.
+func Even(c *catalog.CollectionState, chunkSize int64) func(catalog.Chunk) Amount {
+	shares := make(map[catalog.ShardID]Amount, len(c.Sizes))
+	for id, data := range c.Sizes {
+		if n := int64(c.Table.Count(id)); n > 0 {
+			shares[id] = Amount{Documents: data.Documents / n, Bytes: data.Bytes / n}
+		}
+	}
+	unknown := Amount{Documents: 1, Bytes: chunkSize / 2}
+	return func(chunk catalog.Chunk) Amount {
+		if share, ok := shares[chunk.Shard]; ok {
+			return share
+		}
+		return unknown
+	}
+}
+
+// Measured takes the measured sizes of chunks; those without one share evenly
+// what their shard has beside them.
+func Measured(c *catalog.CollectionState, chunkSize int64) func(catalog.Chunk) Amount {
+	sizes := slices.Clone(c.ChunkSizes)
+	slices.SortFunc(sizes, func(a, b catalog.ChunkSize) int { return a.Min.Compare(b.Min) })
+	find := func(k catalog.Key) (catalog.ChunkSize, bool) {
+		i, ok := slices.BinarySearchFunc(sizes, k, func(s catalog.ChunkSize, k catalog.Key) int { return s.Min.Compare(k) })
+		if !ok {
+			return catalog.ChunkSize{}, false
+		}
+		return sizes[i], true
+	}
+	rest := map[catalog.ShardID]Amount{}
+	measured := map[catalog.ShardID]int64{}
+	for id, data := range c.Sizes {
+		rest[id] = Amount{data.Documents, data.Bytes}
+	}
+	for _, size := range sizes {
+		if !c.Table.Begins(size.Min) {
+			continue // of a chunk that is not there any more
+		}
+		id := c.Table.ShardOf(size.Min)
+		rest[id] = rest[id].minus(Amount{size.Documents, size.Bytes})
+		measured[id]++
+	}
+	even := Even(c, chunkSize)
+	return func(chunk catalog.Chunk) Amount {
+		if size, ok := find(chunk.Min); ok {
+			return Amount{size.Documents, size.Bytes}
+		}
+		left, known := rest[chunk.Shard]
+		n := int64(c.Table.Count(chunk.Shard)) - measured[chunk.Shard]
+		if !known || n <= 0 {
+			return even(chunk)
+		}
+		return Amount{max(0, left.Documents) / n, max(0, left.Bytes) / n}
+	}
+}
+
+// Skewed returns a model in which chunks of a shard differ: their sizes are
+// spread log-normally with the standard deviation sigma (of the logarithm; 0 is
+// Even, 1 has one chunk in six more than 2.7 times the median). What a shard has
+// altogether stays as it is. Equal seeds give equal sizes.
+func Skewed(sigma float64, seed uint64) Contents {
+	return func(c *catalog.CollectionState, chunkSize int64) func(catalog.Chunk) Amount {
+		weight := func(k catalog.Key) float64 { return math.Exp(sigma * gauss(k, seed)) }
+		sums := make(map[catalog.ShardID]float64, len(c.Sizes))
+		for chunk := range c.Table.All() {
+			sums[chunk.Shard] += weight(chunk.Min)
+		}
+		even := Even(c, chunkSize)
+		return func(chunk catalog.Chunk) Amount {
+			data, known := c.Sizes[chunk.Shard]
+			if !known {
+				return even(chunk)
+			}
+			f := weight(chunk.Min) / sums[chunk.Shard]
+			return Amount{int64(f * float64(data.Documents)), int64(f * float64(data.Bytes))}
+		}
+	}
+}
+
+// gauss returns a normally distributed number that belongs to a key.
+func gauss(k catalog.Key, seed uint64) float64 {
+	h := fnv.New64a()
+	h.Write(k.Append(nil)) // never fails
+	r := rand.New(rand.NewPCG(seed, h.Sum64()))
+	return r.NormFloat64()
+}

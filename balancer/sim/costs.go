@@ -1,0 +1,57 @@
+package sim
+
+import "time"
+
+// Costs are what things take. The clone of a migration takes its bytes at a
+// rate; the rest are fixed times.
+type Costs struct {
+	// Bandwidth is that of one migration in bytes a second.
+	Bandwidth int64
+	// Batch is the round trip of each batch of BatchBytes.
+	Batch      time.Duration
+	BatchBytes int64
+	// Move is what a migration takes beside its clone: checks, catching up and
+	// the commit. Refused is what one takes that the donor refuses.
+	Move, Refused time.Duration
+	// Merge, MergeAll and Measure are what the actions of the secondary thread
+	// take.
+	Merge, MergeAll, Measure time.Duration
+	// OrphanDelay is how long a donor waits before it deletes a range that moved
+	// (orphanCleanupDelaySecs). DeleteRate is the speed of the deletion in bytes
+	// a second; 0 takes no time.
+	OrphanDelay time.Duration
+	DeleteRate  int64
+	// DeletionWait is how long a migration waits for an overlapping range
+	// deletion before it fails (receiveChunkWaitForRangeDeleterTimeoutMS).
+	DeletionWait time.Duration
+	// HistoryWindow is how long a chunk must have been on its shard before the
+	// auto-merger takes it.
+	HistoryWindow time.Duration
+}
+
+// DefaultCosts are those of a small idle cluster, which the mock has too, and
+// the server's defaults for the waits.
+func DefaultCosts() Costs {
+	return Costs{
+		Bandwidth: 64 << 20, Batch: 5 * time.Millisecond, BatchBytes: 16 << 20,
+		Move: 170 * time.Millisecond, Refused: 120 * time.Millisecond,
+		Merge: 20 * time.Millisecond, MergeAll: 30 * time.Millisecond, Measure: 5 * time.Millisecond,
+		OrphanDelay: 15 * time.Minute, DeletionWait: 10 * time.Second, HistoryWindow: 5 * time.Minute,
+	}
+}
+
+// move returns what a migration of so many bytes takes.
+func (c Costs) move(bytes int64) time.Duration {
+	took := c.Move + c.transfer(bytes, c.Bandwidth)
+	if c.BatchBytes > 0 {
+		took += time.Duration(max(1, (bytes+c.BatchBytes-1)/c.BatchBytes)) * c.Batch
+	}
+	return took
+}
+
+func (Costs) transfer(bytes, rate int64) time.Duration {
+	if rate <= 0 {
+		return 0
+	}
+	return time.Duration(float64(bytes) / float64(rate) * float64(time.Second))
+}

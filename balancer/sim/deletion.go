@@ -1,0 +1,134 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/tidwall/btree"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
+	"shardsh/balancer/policy"
+)
+
+// deletion is a range that a shard has to delete, gone by a time.
+type deletion struct {
+	min, max catalog.Key
+	gone     time.Time
+	amount   Amount
+}
+
+// deletions are those of a collection on a shard.
+type deletions struct {
+	byKey *btree.BTreeG[*deletion]
+	due   []*deletion // in the order in which they are gone
+}
+
+func newDeletions() *deletions {
+	less := func(a, b *deletion) bool { return a.min.Less(b.min) }
+	return &deletions{byKey: btree.NewBTreeGOptions(less, btree.Options{NoLocks: true})}
+}
+
+func (d *deletions) add(x *deletion) {
+	d.byKey.Set(x)
+	d.due = append(d.due, x)
+}
+
+// forget drops what is gone by now.
+func (d *deletions) forget(now time.Time, gone func(*deletion)) {
+	n := 0
+	for ; n < len(d.due) && !d.due[n].gone.After(now); n++ {
+		if have, ok := d.byKey.Get(d.due[n]); ok && have == d.due[n] {
+			d.byKey.Delete(have)
+		}
+		gone(d.due[n])
+	}
+	d.due = d.due[n:]
+}
+
+// overlapping returns when the last deletion that shares a key with [lower, upper)
+// is gone; the zero time when none does.
+func (d *deletions) overlapping(lower, upper catalog.Key) (last time.Time) {
+	note := func(x *deletion) {
+		if lower.Less(x.max) && x.min.Less(upper) && x.gone.After(last) {
+			last = x.gone
+		}
+	}
+	d.byKey.Descend(&deletion{min: lower}, func(x *deletion) bool {
+		note(x)
+		return false
+	})
+	d.byKey.Ascend(&deletion{min: lower}, func(x *deletion) bool {
+		note(x)
+		return x.min.Less(upper)
+	})
+	return last
+}
+
+// leaveOrphans lets the donor keep what it gave away until it deletes it.
+func (c *cluster) leaveOrphans(coll *collection, m policy.Migration, lower, upper catalog.Key, amount Amount) {
+	now := c.queue.Now()
+	takes := c.costs.transfer(amount.Bytes, c.costs.DeleteRate)
+	if c.settings.WaitForDelete || c.costs.OrphanDelay+takes == 0 {
+		coll.local[m.From] = coll.local[m.From].minus(amount)
+		return
+	}
+	coll.deletionsOf(m.From).add(&deletion{min: lower, max: upper, gone: now.Add(c.costs.OrphanDelay + takes), amount: amount})
+}
+
+func (coll *collection) deletionsOf(id catalog.ShardID) *deletions {
+	d := coll.deletions[id]
+	if d == nil {
+		d = newDeletions()
+		coll.deletions[id] = d
+	}
+	return d
+}
+
+// deletionWait is how long a migration waits for range deletions of its two
+// shards that overlap its range. With an error it fails after that time (spec 02
+// §5.3 and §5.4).
+func (c *cluster) deletionWait(coll *collection, m policy.Migration, lower, upper catalog.Key) (time.Duration, error) {
+	now := c.queue.Now()
+	var wait time.Duration
+	for _, id := range []catalog.ShardID{m.From, m.To} {
+		d := coll.deletions[id]
+		if d == nil {
+			continue
+		}
+		d.forget(now, func(x *deletion) { coll.local[id] = coll.local[id].minus(x.amount) })
+		last := d.overlapping(lower, upper)
+		if last.IsZero() {
+			continue
+		}
+		left := last.Sub(now)
+		if left > c.costs.DeletionWait {
+			err := mongoerr.New(mongoerr.ExceededTimeLimit, "Exceeded time limit waiting for an overlapping range deletion on shard %s", id)
+			if id == m.To {
+				err = mongoerr.New(mongoerr.OperationFailed, "Data transfer error: migrate failed: %s: %s", err.CodeName(), err.Message)
+			}
+			return c.costs.DeletionWait, err
+		}
+		wait = max(wait, left)
+	}
+	return wait, nil
+}
+
+// takeDeletions takes over the range deletions that the snapshot knows.
+func (c *cluster) takeDeletions(parts catalog.SnapshotParts) {
+	for _, x := range parts.Deletions {
+		coll := c.collections[x.Namespace]
+		if coll == nil || !coll.entry.UUID.Equal(x.UUID) {
+			continue
+		}
+		lower, errLower := coll.entry.Pattern.Key(x.Min)
+		upper, errUpper := coll.entry.Pattern.Key(x.Max)
+		if errLower != nil || errUpper != nil {
+			continue
+		}
+		gone := parts.Time
+		if x.Delayed {
+			gone = gone.Add(c.costs.OrphanDelay)
+		}
+		coll.deletionsOf(x.Shard).add(&deletion{min: lower, max: upper, gone: gone})
+	}
+}

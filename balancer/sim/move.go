@@ -1,0 +1,188 @@
+package sim
+
+import (
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
+	"shardsh/balancer/policy"
+)
+
+// StartMove begins a migration, which its donor may still refuse.
+func (c *cluster) StartMove(m policy.Migration, done func(error)) {
+	c.active = true
+	if m.From == m.To { // what a defragmentation joins may have come there already
+		c.queue.After(0, func() { done(nil) })
+		return
+	}
+	c.underWay++
+	x := &move{Migration: m, cluster: c, began: c.queue.Now(), done: done}
+	took, err := x.prepare()
+	c.queue.After(took, func() { x.end(err) })
+}
+
+// move is a migration under way.
+type move struct {
+	policy.Migration
+	cluster      *cluster
+	coll         *collection
+	lower, upper catalog.Key // of the range that the donor gives
+	began        time.Time
+	done         func(error)
+}
+
+// prepare returns how long the migration takes, or after how long it fails, and
+// with what.
+func (m *move) prepare() (time.Duration, error) {
+	c := m.cluster
+	var err error
+	if m.coll, err = c.find(m.Namespace); err != nil {
+		return c.costs.Refused, err
+	}
+	if err := m.coll.settle(); err != nil {
+		return c.costs.Refused, err
+	}
+	chunk := m.coll.table.Find(m.Min)
+	if chunk.Shard != m.From {
+		return c.costs.Refused, mongoerr.New(mongoerr.StaleConfig, "the range belongs to shard %s", chunk.Shard)
+	}
+	lower, upper, amount := c.donated(m.coll, chunk, m.Migration)
+	if limit := c.mostDocuments(m.coll, m.Migration); amount.Documents > limit && m.Force == policy.ForceNone {
+		return c.costs.Refused, mongoerr.New(mongoerr.ChunkTooBig,
+			"Cannot move chunk: the maximum number of documents for a chunk is %d, the range holds %d", limit, amount.Documents)
+	}
+	wait, err := c.deletionWait(m.coll, m.Migration, lower, upper)
+	if err != nil {
+		return wait, err
+	}
+	m.lower, m.upper = lower, upper
+	took := wait + c.costs.move(amount.Bytes)
+	if c.settings.WaitForDelete {
+		took += c.costs.transfer(amount.Bytes, c.costs.DeleteRate)
+	}
+	return took, nil
+}
+
+// end commits the migration, unless it has failed, and tells of it.
+func (m *move) end(err error) {
+	c := m.cluster
+	c.underWay--
+	e := Event{
+		Kind: Moved, Began: m.began, Namespace: m.Namespace, From: m.From, To: m.To,
+		Min: m.lower, Max: m.upper, Reason: m.Reason, Err: err,
+	}
+	if err == nil {
+		var moved Amount
+		moved, e.Err = c.commitMove(m.coll, m.Migration, m.lower, m.upper)
+		e.Bytes, e.Documents = moved.Bytes, moved.Documents
+	}
+	if e.Err != nil {
+		e.Kind, e.Min, e.Max = MoveFailed, m.Min, m.Max
+	}
+	c.tell(e)
+	m.done(e.Err)
+}
+
+// donated returns the range that the donor gives: since 6.0 about one chunk size of
+// a chunk that holds more, before that the whole chunk (spec 01 §6.8).
+func (c *cluster) donated(coll *collection, chunk catalog.Chunk, m policy.Migration) (lower, upper catalog.Key, amount Amount) {
+	amount = coll.contents(chunk)
+	if !m.Max.IsZero() {
+		if m.Min.Equal(chunk.Min) && m.Max.Equal(chunk.Max) {
+			return m.Min, m.Max, amount
+		}
+		p := coll.entry.Pattern
+		f := p.Fraction(chunk.Min, chunk.Max, m.Max) - p.Fraction(chunk.Min, chunk.Max, m.Min)
+		return m.Min, m.Max, amount.part(f)
+	}
+	if !c.first.Release().BalancesBySize() {
+		return chunk.Min, chunk.Max, amount
+	}
+	point, ok := c.splitPoint(coll, chunk, m.MaxChunkSizeBytes)
+	if !ok {
+		return chunk.Min, chunk.Max, amount
+	}
+	return chunk.Min, point, amount.part(coll.entry.Pattern.Fraction(chunk.Min, chunk.Max, point))
+}
+
+// splitPoint returns the first point that cuts off about one chunk size: from 1.8
+// chunk sizes up one, half of the chunk between 1.33 and 1.8, else none (spec 01
+// §6.8).
+func (c *cluster) splitPoint(coll *collection, chunk catalog.Chunk, chunkSize int64) (catalog.Key, bool) {
+	local := coll.local[chunk.Shard]
+	if local.Documents == 0 || local.Bytes < chunkSize || local.Bytes/local.Documents == 0 {
+		return catalog.Key{}, false
+	}
+	perPiece := max(1, chunkSize/(local.Bytes/local.Documents))
+	documents := coll.contents(chunk).Documents
+	n := perPiece
+	switch pieces := float64(documents) / float64(perPiece); {
+	case pieces < 1.33:
+		return catalog.Key{}, false
+	case pieces < 1.8:
+		n = documents / 2
+	}
+	return coll.entry.Pattern.Between(chunk.Min, chunk.Max, float64(n)/float64(documents))
+}
+
+// mostDocuments is how many documents a range may have that nobody forces: twice
+// those of a chunk of average ones, up to 4.4 1.3 times (spec 02 §5.7).
+func (c *cluster) mostDocuments(coll *collection, m policy.Migration) int64 {
+	local := coll.local[m.From]
+	if local.Documents == 0 {
+		return 250001
+	}
+	average := local.Bytes / local.Documents
+	if average == 0 {
+		average = 5
+	}
+	perChunk := max(m.MaxChunkSizeBytes/average, 1)
+	if !c.first.Release().AtLeast(catalog.Release50) {
+		return 130 * perChunk / 100
+	}
+	return 2 * perChunk
+}
+
+// commitMove changes the owner. The donor's other chunks keep their versions: a
+// run has no routers whose tables would go stale.
+func (c *cluster) commitMove(coll *collection, m policy.Migration, lower, upper catalog.Key) (Amount, error) {
+	chunk := coll.table.Find(lower)
+	if err := c.cutOut(coll, chunk, lower, upper); err != nil {
+		return Amount{}, err
+	}
+	coll.version = catalog.ChunkVersion{Major: coll.version.Major + 1}
+	at := bson.Timestamp{T: uint32(c.queue.Now().Unix()), I: 1}
+	moved := chunk
+	moved.Min, moved.Max, moved.Shard, moved.Version = lower, upper, m.To, coll.version
+	moved.OnCurrentShardSince, moved.History = at, []catalog.ChunkHistory{{ValidAfter: at, Shard: m.To}}
+	coll.pending = append(coll.pending, moved)
+	coll.touched = true
+	amount := coll.transfer(moved, m.From)
+	c.leaveOrphans(coll, m, lower, upper, amount)
+	return amount, nil
+}
+
+// cutOut makes a range inside of a chunk a chunk of its own.
+func (c *cluster) cutOut(coll *collection, chunk catalog.Chunk, lower, upper catalog.Key) error {
+	var points []catalog.Key
+	if chunk.Min.Less(lower) {
+		points = append(points, lower)
+	}
+	if upper.Less(chunk.Max) {
+		points = append(points, upper)
+	}
+	if len(points) == 0 {
+		return nil
+	}
+	if err := coll.settle(); err != nil {
+		return err
+	}
+	coll.cut(chunk, points)
+	pieces := c.commits().Split(coll.table, chunk, points)
+	for i := range pieces {
+		pieces[i].Jumbo = chunk.Jumbo // a move keeps the flag of what stays
+	}
+	return coll.apply(pieces...)
+}

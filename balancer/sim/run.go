@@ -1,0 +1,137 @@
+package sim
+
+import (
+	"errors"
+	"iter"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"shardsh/balancer"
+	"shardsh/balancer/catalog"
+)
+
+// Config says how a snapshot goes on.
+type Config struct {
+	// Location is the time zone windows are read in; it must be set.
+	Location *time.Location
+	// Rand is the engine's source of chance; nil keeps catalog order.
+	Rand *rand.Rand
+	// Parameters are the server parameters; nil means the defaults.
+	Parameters func() balancer.Parameters
+	// IgnoreMode lets the balancer work as if its mode were full.
+	IgnoreMode bool
+	// Contents is the model of what chunks hold; nil means Even.
+	Contents Contents
+	// Costs are what things take; the zero value means DefaultCosts.
+	Costs Costs
+	// Logger gets the engine's log events; nil discards them.
+	Logger *slog.Logger
+}
+
+// Run is a cluster that goes on from a Snapshot. It is not safe for concurrent
+// use.
+type Run struct {
+	loop    *balancer.Loop
+	driver  *balancer.EventDriver
+	cluster *cluster
+	cfg     Config
+}
+
+// New starts a run at the time of the snapshot, which it does not change. It
+// fails for a snapshot that lacks the routing table of a sharded collection.
+// Close frees it.
+func New(s *catalog.Snapshot, cfg Config) (*Run, error) {
+	if cfg.Location == nil {
+		return nil, errors.New("sim: Config.Location is not set")
+	}
+	if cfg.Contents == nil {
+		cfg.Contents = Even
+	}
+	if cfg.Costs == (Costs{}) {
+		cfg.Costs = DefaultCosts()
+	}
+	c, err := newCluster(s, cfg)
+	if err != nil {
+		return nil, err
+	}
+	loop := balancer.NewLoop(balancer.Config{
+		Version: s.Release(), Parameters: cfg.Parameters, Rand: cfg.Rand,
+		Logger: cfg.Logger, Location: cfg.Location, IgnoreMode: cfg.IgnoreMode,
+	})
+	r := &Run{loop: loop, driver: balancer.NewEventDriver(c.queue, loop, c), cluster: c, cfg: cfg}
+	r.driver.Start()
+	return r, nil
+}
+
+// Close ends the run.
+func (r *Run) Close() { r.driver.Stop() }
+
+// Now returns the run's time.
+func (r *Run) Now() time.Time { return r.cluster.queue.Now() }
+
+// Advance runs what is due until a time and leaves the run there.
+func (r *Run) Advance(until time.Time) {
+	for range r.Events(until) { // nobody looks
+	}
+}
+
+// Events runs until a time and yields what happens, as it happens. Whoever stops
+// early can go on with another call.
+func (r *Run) Events(until time.Time) iter.Seq[Event] {
+	return r.events(until, func() bool { return false })
+}
+
+// EventsToRest is Events that ends as soon as the balancer has nothing more to
+// do. Whether it came to rest before the limit tells AtRest.
+func (r *Run) EventsToRest(limit time.Time) iter.Seq[Event] {
+	return r.events(limit, r.AtRest)
+}
+
+func (r *Run) events(until time.Time, over func() bool) iter.Seq[Event] {
+	return func(yield func(Event) bool) {
+		c := r.cluster
+		for !over() {
+			due, ok := c.queue.Next()
+			if !ok || due.After(until) {
+				c.queue.Advance(until)
+				return
+			}
+			c.queue.RunNext()
+			if !c.drain(yield) {
+				return
+			}
+		}
+	}
+}
+
+// restRounds is how many idle rounds in a row make a rest. A throttled merge may
+// be one round away.
+const restRounds = 3
+
+// AtRest reports whether the balancer has nothing more to do: some rounds have
+// chosen nothing, and nothing is under way. A balancer that is off is at rest; one
+// whose window is shut is not, as long as it would go on.
+func (r *Run) AtRest() bool {
+	c := r.cluster
+	if c.underWay > 0 {
+		return false
+	}
+	settings := c.settings
+	if r.cfg.IgnoreMode {
+		settings.Mode = catalog.ModeFull
+	}
+	rounds := r.loop.Status().Rounds
+	switch {
+	case settings.Mode == catalog.ModeOff:
+		return rounds > 0
+	case c.active, !settings.ShouldBalance(r.Now().In(r.cfg.Location)):
+		c.active, c.idleSince = false, rounds
+		return false
+	}
+	return rounds >= c.idleSince+restRounds && !c.defragmenting()
+}
+
+// Snapshot returns the cluster as it is now. It shares with the first Snapshot
+// what has not changed.
+func (r *Run) Snapshot() *catalog.Snapshot { return r.cluster.snapshot() }
