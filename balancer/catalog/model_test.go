@@ -345,6 +345,7 @@ func TestApplyKeepsUpWithModel(t *testing.T) {
 		}
 		// The same table again, from chunks and from documents.
 		w.chunks.check(r, table(t, w.chunks), Key{}, Key{})
+		w.chunks.check(r, throughPages(t, rt), Key{}, Key{})
 		b := NewBuilder(p, bson.ObjectID{1}, bson.Timestamp{T: 1})
 		for _, c := range w.chunks {
 			raw, err := bson.Marshal(c.Doc(p, bson.Binary{Subtype: 4, Data: make([]byte, 16)}))

@@ -83,8 +83,16 @@ type Source struct {
 	Kind SourceKind
 	// Name is the address, without credentials, or the path of the file.
 	Name string
+	// Origin is what a file was made from; zero for other sources.
+	Origin Origin
 	// Gaps are what could not be read, and why. The rest is complete.
 	Gaps []Gap
+}
+
+// Origin is the source that a file was made from.
+type Origin struct {
+	Kind SourceKind
+	Name string
 }
 
 // Gap is something that a reader could not get.

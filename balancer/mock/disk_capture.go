@@ -65,12 +65,13 @@ type trackedTable struct {
 func newTracker(once bool) *tracker {
 	return &tracker{
 		once:   once,
-		shards: map[*shard]*trackedShard{}, colls: map[*store.Collection]*trackedCollection{}, tables: map[string]trackedTable{},
-		views: map[string][]byte{}, users: map[string][]byte{}, meta: map[string][]byte{},
+		shards: map[*shard]*trackedShard{}, colls: map[*store.Collection]*trackedCollection{},
+		tables: map[string]trackedTable{},
+		views:  map[string][]byte{}, users: map[string][]byte{}, meta: map[string][]byte{},
 	}
 }
 
-// capture gives everything that has changed to emit and tells whether there
+// capture gives everything that has changed to emit and reports whether there
 // was anything. Virtual time goes with other changes only, or when it is forced:
 // that time goes by is no reason to write.
 func (t *tracker) capture(c *Cluster, force bool, emit func(disk.Entry)) bool {

@@ -58,7 +58,8 @@ func (t *tracker) captureCollection(form disk.Collection, docs *store.Collection
 		t.dirty = append(t.dirty, known)
 	}
 	known.look = t.look
-	same := known.stored != nil && known.local == local && known.form.Shard == form.Shard && known.form.Namespace == form.Namespace
+	same := known.stored != nil && known.local == local &&
+		known.form.Shard == form.Shard && known.form.Namespace == form.Namespace
 	known.local = local
 	if same && (local == nil || len(local.options) == 0 && len(known.form.Options) == 0) {
 		return

@@ -105,7 +105,9 @@ func (l *loading) shard(key, value []byte) error {
 	s := newShard(catalog.ShardID(form.ID))
 	l.shards[number] = s
 	l.saw(number)
-	l.tracker.shards[s] = &trackedShard{number: number, written: true, form: form, tasks: map[*rangeDeletion]*trackedTask{}}
+	l.tracker.shards[s] = &trackedShard{
+		number: number, written: true, form: form, tasks: map[*rangeDeletion]*trackedTask{},
+	}
 	if form.Removed {
 		l.c.removed[form.Address] = s
 	} else {
@@ -269,7 +271,7 @@ func (l *loading) deletion(key, value []byte) error {
 	return nil
 }
 
-// task makes a range deletion; false when its collection is not there any more
+// task returns a range deletion; false when its collection is not there any more
 // as it was, as may be on a former shard.
 func (l *loading) task(form disk.Deletion) (*rangeDeletion, bool) {
 	task := &rangeDeletion{coll: catalog.Collection{Namespace: form.Namespace, UUID: form.UUID}}

@@ -23,7 +23,9 @@ func (c *Cluster) rollBackMigrations(s *shard) {
 	for _, task := range slices.Clone(s.deletions) {
 		local := s.colls[task.coll.Namespace]
 		coll, ok, err := c.Tracked(task.coll.Namespace)
-		if err != nil || !ok || local == nil || !local.uuid.Equal(task.coll.UUID) || !coll.UUID.Equal(task.coll.UUID) || c.ownsSome(s, task) {
+		gone := err != nil || !ok || local == nil ||
+			!local.uuid.Equal(task.coll.UUID) || !coll.UUID.Equal(task.coll.UUID)
+		if gone || c.ownsSome(s, task) {
 			s.removeDeletion(task)
 			continue
 		}

@@ -1,0 +1,62 @@
+package snapfile
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"shardsh/balancer/catalog"
+)
+
+// Save writes a snapshot to a file, which is there as a whole or not at all.
+func Save(path string, s *catalog.Snapshot) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closed := f.Close(); err == nil && !errors.Is(closed, fs.ErrClosed) {
+			err = closed
+		}
+		if err != nil {
+			err = errors.Join(err, ignoreMissing(os.Remove(f.Name())))
+		}
+	}()
+	buffered := bufio.NewWriterSize(f, 1<<18)
+	if err := Write(buffered, s); err != nil {
+		return err
+	}
+	if err := errors.Join(buffered.Flush(), f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// Open reads the snapshot in a file, as one whose source is the file: what it
+// was read from in the first place is Source.Origin.
+func Open(path string, limits Limits) (*catalog.Snapshot, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	parts, err := read(f, limits.orDefault())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if parts.Source.Kind != catalog.SourceFile {
+		parts.Source.Origin = catalog.Origin{Kind: parts.Source.Kind, Name: parts.Source.Name}
+	}
+	parts.Source.Kind, parts.Source.Name = catalog.SourceFile, path
+	return catalog.NewSnapshot(parts), nil
+}

@@ -1,0 +1,214 @@
+package snapfile
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/klauspost/compress/zstd"
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+)
+
+// Read reads a snapshot. It says of its source what the file says: the cluster
+// that it was read from. What comes after the file's end is not read.
+func Read(from io.Reader, limits Limits) (*catalog.Snapshot, error) {
+	parts, err := read(from, limits.orDefault())
+	if err != nil {
+		return nil, err
+	}
+	return catalog.NewSnapshot(parts), nil
+}
+
+func read(from io.Reader, limits Limits) (parts catalog.SnapshotParts, err error) {
+	var start [len(magic) + 2]byte
+	n, err := io.ReadFull(from, start[:])
+	switch {
+	case n < len(magic) || string(start[:len(magic)]) != magic:
+		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+			return parts, err
+		}
+		return parts, ErrNotSnapshot
+	case err != nil:
+		return parts, fmt.Errorf("%w: it ends after its first word", ErrDamaged)
+	}
+	if v := binary.LittleEndian.Uint16(start[len(magic):]); v != version {
+		return parts, fmt.Errorf("%w: version %d, and this one reads %d", ErrVersion, v, version)
+	}
+	z, err := zstd.NewReader(from, zstd.WithDecoderConcurrency(2), zstd.WithDecoderMaxWindow(64<<20))
+	if err != nil {
+		return parts, err
+	}
+	defer z.Close()
+	r := &reader{
+		from:     bufio.NewReaderSize(z, 1<<16),
+		limits:   limits,
+		registry: registry(),
+		parts:    catalog.SnapshotParts{},
+	}
+	if err := r.records(); err != nil {
+		return parts, err
+	}
+	return r.parts, nil
+}
+
+// reader reads records.
+type reader struct {
+	from     *bufio.Reader
+	limits   Limits // what is left of each
+	registry *bson.Registry
+	payload  bytes.Buffer
+
+	parts   catalog.SnapshotParts
+	started bool
+	current *open
+}
+
+// open is the collection being read.
+type open struct {
+	state *catalog.CollectionState
+	table *catalog.PageReader // nil = it has none
+}
+
+// records reads up to the end record.
+func (r *reader) records() error {
+	for {
+		k, err := r.next()
+		if err != nil {
+			return damagedBy(err)
+		}
+		if k == kindHead == r.started {
+			return fmt.Errorf("%w: the head is not where it belongs", ErrDamaged)
+		}
+		r.started = true
+		if k < kindZone {
+			if err := r.close(); err != nil {
+				return damagedBy(err)
+			}
+		}
+		if k == kindEnd {
+			return r.end()
+		}
+		if err := r.take(k); err != nil {
+			return damagedBy(err)
+		}
+	}
+}
+
+// damagedBy makes an error one of this package's.
+func damagedBy(err error) error {
+	switch {
+	case errors.Is(err, ErrDamaged), errors.Is(err, ErrTooLarge):
+		return err
+	case errors.Is(err, zstd.ErrWindowSizeExceeded), errors.Is(err, zstd.ErrDecoderSizeExceeded):
+		return fmt.Errorf("%w: %w", ErrTooLarge, err)
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return fmt.Errorf("%w: it is cut short", ErrDamaged)
+	}
+	return fmt.Errorf("%w: %w", ErrDamaged, err)
+}
+
+// end reads to the end of the compressed part, which checks its sum.
+func (r *reader) end() error {
+	switch _, err := r.from.ReadByte(); {
+	case err == nil:
+		return fmt.Errorf("%w: something follows the end", ErrDamaged)
+	case !errors.Is(err, io.EOF):
+		return damagedBy(err)
+	}
+	return nil
+}
+
+// next reads a record into the payload. Memory grows with what is there, not
+// with what the length says.
+func (r *reader) next() (kind, error) {
+	if r.limits.Records--; r.limits.Records < 0 {
+		return 0, fmt.Errorf("%w: it has too many records", ErrTooLarge)
+	}
+	k, err := r.from.ReadByte()
+	if err != nil {
+		return 0, err
+	}
+	length, err := binary.ReadUvarint(r.from)
+	if err != nil {
+		return 0, err
+	}
+	if length > uint64(r.limits.Record) || length > uint64(r.limits.Bytes) {
+		return 0, fmt.Errorf("%w: a record of %d bytes", ErrTooLarge, length)
+	}
+	r.limits.Bytes -= int64(length)
+	r.payload.Reset()
+	if n, err := io.CopyN(&r.payload, r.from, int64(length)); err != nil || n < int64(length) {
+		return 0, errors.Join(err, io.ErrUnexpectedEOF)
+	}
+	return kind(k), nil
+}
+
+// take puts a record where it belongs.
+func (r *reader) take(k kind) error {
+	switch k {
+	case kindHead:
+		return r.head()
+	case kindShard:
+		return list(r, &r.parts.Shards)
+	case kindDatabase:
+		return list(r, &r.parts.Databases)
+	case kindRouter:
+		return list(r, &r.parts.Routers)
+	case kindDeletion:
+		return list(r, &r.parts.Deletions)
+	case kindMigration:
+		return list(r, &r.parts.Migrations)
+	case kindResharding:
+		return list(r, &r.parts.Reshardings)
+	case kindChange:
+		return list(r, &r.parts.Changes)
+	case kindAction:
+		return list(r, &r.parts.Actions)
+	case kindDocument:
+		return r.document()
+	case kindCollection:
+		return r.open()
+	case kindZone, kindSizes, kindPage:
+		return r.belonging(k)
+	}
+	return fmt.Errorf("%w: a record of kind %d", ErrDamaged, k)
+}
+
+// list adds a record to a list.
+func list[T any](r *reader, to *[]T) error {
+	var v T
+	if err := decode(r.registry, r.payload.Bytes(), &v); err != nil {
+		return err
+	}
+	*to = append(*to, v)
+	return nil
+}
+
+func (r *reader) head() error {
+	var h head
+	if err := decode(r.registry, r.payload.Bytes(), &h); err != nil {
+		return err
+	}
+	p := &r.parts
+	p.Source, p.Time, p.ClusterTime, p.ClusterID = h.Source, h.Time, h.ClusterTime, h.ClusterID
+	p.Version, p.Release, p.Settings, p.SettingsProblem = h.Version, h.Release, h.Settings, h.SettingsProblem
+	p.Balancer, p.DeletionsKnown, p.Outcomes = h.Balancer, h.DeletionsKnown, h.Outcomes
+	return nil
+}
+
+func (r *reader) document() error {
+	var d document
+	if err := decode(r.registry, r.payload.Bytes(), &d); err != nil {
+		return err
+	}
+	if r.parts.Config == nil {
+		r.parts.Config = map[string][]bson.Raw{}
+	}
+	r.parts.Config[d.Collection] = append(r.parts.Config[d.Collection], d.Document)
+	return nil
+}

@@ -1,0 +1,105 @@
+package snapfile
+
+import (
+	"fmt"
+
+	"shardsh/balancer/catalog"
+)
+
+// open begins a collection.
+func (r *reader) open() error {
+	var c collection
+	if err := decode(r.registry, r.payload.Bytes(), &c); err != nil {
+		return err
+	}
+	if c.Entry.Pattern.IsZero() && (c.Table || c.Zones) {
+		return fmt.Errorf("%w: the collection %q has no key", ErrDamaged, c.Entry.Namespace)
+	}
+	state := &catalog.CollectionState{Collection: c.Entry, Counts: c.Counts, Sizes: c.Sizes, Reported: c.Reported}
+	if c.Zones {
+		state.Zones = catalog.NewZoneSet(c.Entry.Pattern)
+	}
+	r.current = &open{state: state}
+	if c.Table {
+		r.current.table = catalog.NewPageReader(c.Entry.Pattern, c.Entry.Epoch, c.Entry.Timestamp)
+	}
+	return nil
+}
+
+// belonging takes a record of the collection being read.
+func (r *reader) belonging(k kind) error {
+	c := r.current
+	switch {
+	case c == nil:
+		return fmt.Errorf("%w: a record of kind %d of no collection", ErrDamaged, k)
+	case k == kindPage && c.table != nil:
+		before := c.table.Len()
+		if err := c.table.Add(r.payload.Bytes()); err != nil {
+			return err
+		}
+		if r.limits.Chunks -= int64(c.table.Len() - before); r.limits.Chunks < 0 {
+			return fmt.Errorf("%w: it has too many chunks", ErrTooLarge)
+		}
+		return nil
+	case k == kindZone && c.state.Zones != nil:
+		return r.zone()
+	case k == kindSizes:
+		return r.sizes()
+	}
+	return fmt.Errorf("%w: a record of kind %d that its collection does not announce", ErrDamaged, k)
+}
+
+func (r *reader) zone() error {
+	var z zone
+	if err := decode(r.registry, r.payload.Bytes(), &z); err != nil {
+		return err
+	}
+	c := r.current.state
+	lower, err := c.Pattern.Key(z.Min)
+	if err != nil {
+		return err
+	}
+	upper, err := c.Pattern.Key(z.Max)
+	if err != nil {
+		return err
+	}
+	// Zones come in order, so adding one to the others costs nothing.
+	return c.Zones.Add(catalog.ZoneRange{ID: z.ID, Min: lower, Max: upper, Zone: z.Zone})
+}
+
+func (r *reader) sizes() error {
+	var s sizes
+	if err := decode(r.registry, r.payload.Bytes(), &s); err != nil {
+		return err
+	}
+	if len(s.Bytes) != len(s.Min) || len(s.Documents) != len(s.Min) {
+		return fmt.Errorf("%w: sizes of chunks without all their fields", ErrDamaged)
+	}
+	c := r.current.state
+	for i, lower := range s.Min {
+		key, err := c.Pattern.Key(lower)
+		if err != nil {
+			return err
+		}
+		c.ChunkSizes = append(c.ChunkSizes, catalog.ChunkSize{Min: key, Bytes: s.Bytes[i], Documents: s.Documents[i]})
+	}
+	return nil
+}
+
+// close ends the collection being read.
+func (r *reader) close() error {
+	c := r.current
+	if c == nil {
+		return nil
+	}
+	r.current = nil
+	if c.table != nil {
+		table, err := c.table.Table()
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.state.Namespace, err)
+		}
+		c.state.Table = table
+	}
+	r.parts.Collections = append(r.parts.Collections, c.state)
+	return nil
+}

@@ -1,0 +1,179 @@
+package snapfile
+
+import (
+	"bytes"
+	"reflect"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+
+	"shardsh/balancer/catalog"
+)
+
+// Parts of a Snapshot that are plain values are stored as BSON has them by
+// itself, with the names of their fields in small letters: a renamed field
+// needs a new version. What is left are the types below.
+
+// head is the first record: the parts that are there once.
+type head struct {
+	Source          catalog.Source
+	Time            time.Time
+	ClusterTime     bson.Timestamp
+	ClusterID       bson.ObjectID
+	Version         string
+	Release         catalog.Release
+	Settings        catalog.Settings
+	SettingsProblem string
+	Balancer        catalog.BalancerState
+	DeletionsKnown  bool
+	Outcomes        *catalog.Outcomes
+}
+
+// document is one of config.
+type document struct {
+	Collection string
+	Document   bson.Raw
+}
+
+// collection is the beginning of a collection.
+type collection struct {
+	Entry    catalog.Collection
+	Table    bool // pages follow
+	Zones    bool // zones follow, or there are none
+	Counts   map[catalog.ShardID]catalog.ChunkCount
+	Sizes    map[catalog.ShardID]catalog.ShardData
+	Reported *catalog.ReportedStatus
+}
+
+// zone is a range of a zone.
+type zone struct {
+	ID       bson.ObjectID
+	Min, Max bson.Raw
+	Zone     string
+}
+
+// sizes are measured sizes of chunks, some hundreds at a time.
+type sizes struct {
+	Min              []bson.Raw
+	Bytes, Documents []int64
+}
+
+const sizesInRecord = 500
+
+// registry knows how the types that BSON does not know are stored: a key
+// pattern as the document it is, a release as its text, no document as null.
+func registry() *bson.Registry {
+	r := bson.NewRegistry()
+	rawType, textType := reflect.TypeFor[bson.Raw](), reflect.TypeFor[string]()
+	raw, _ := r.LookupEncoder(rawType) // of the driver's own types
+	unraw, _ := r.LookupDecoder(rawType)
+	text, _ := r.LookupEncoder(textType)
+	untext, _ := r.LookupDecoder(textType)
+	r.RegisterTypeEncoder(rawType, bson.ValueEncoderFunc(func(ctx bson.EncodeContext, w bson.ValueWriter, v reflect.Value) error {
+		if v.Len() == 0 {
+			return w.WriteNull()
+		}
+		return raw.EncodeValue(ctx, w, v)
+	}))
+	r.RegisterTypeDecoder(rawType, bson.ValueDecoderFunc(func(ctx bson.DecodeContext, rd bson.ValueReader, v reflect.Value) error {
+		if rd.Type() == bson.TypeNull {
+			v.SetZero()
+			return rd.ReadNull()
+		}
+		return unraw.DecodeValue(ctx, rd, v)
+	}))
+	pattern := reflect.TypeFor[catalog.KeyPattern]()
+	r.RegisterTypeEncoder(pattern, bson.ValueEncoderFunc(func(ctx bson.EncodeContext, w bson.ValueWriter, v reflect.Value) error {
+		p, ok := v.Interface().(catalog.KeyPattern)
+		if !ok || p.IsZero() {
+			return w.WriteNull()
+		}
+		return raw.EncodeValue(ctx, w, reflect.ValueOf(p.Doc()))
+	}))
+	r.RegisterTypeDecoder(pattern, bson.ValueDecoderFunc(func(ctx bson.DecodeContext, rd bson.ValueReader, v reflect.Value) error {
+		if rd.Type() == bson.TypeNull {
+			return rd.ReadNull()
+		}
+		var doc bson.Raw
+		if err := unraw.DecodeValue(ctx, rd, reflect.ValueOf(&doc).Elem()); err != nil {
+			return err
+		}
+		p, err := catalog.ParseKeyPattern(doc)
+		v.Set(reflect.ValueOf(p))
+		return err
+	}))
+	release := reflect.TypeFor[catalog.Release]()
+	r.RegisterTypeEncoder(release, bson.ValueEncoderFunc(func(ctx bson.EncodeContext, w bson.ValueWriter, v reflect.Value) error {
+		line, _ := v.Interface().(catalog.Release)
+		if line == (catalog.Release{}) {
+			return w.WriteNull()
+		}
+		return text.EncodeValue(ctx, w, reflect.ValueOf(line.String()))
+	}))
+	r.RegisterTypeDecoder(release, bson.ValueDecoderFunc(func(ctx bson.DecodeContext, rd bson.ValueReader, v reflect.Value) error {
+		if rd.Type() == bson.TypeNull {
+			return rd.ReadNull()
+		}
+		var s string
+		if err := untext.DecodeValue(ctx, rd, reflect.ValueOf(&s).Elem()); err != nil {
+			return err
+		}
+		line, err := catalog.ParseRelease(s)
+		v.Set(reflect.ValueOf(line))
+		return err
+	}))
+	return r
+}
+
+// encode appends a record's document to a buffer.
+func encode(r *bson.Registry, into *bytes.Buffer, v any) error {
+	e := bson.NewEncoder(bson.NewDocumentWriter(into))
+	e.SetRegistry(r)
+	return e.Encode(v)
+}
+
+// decode reads a record's document, which must be well-formed all through.
+func decode(r *bson.Registry, doc []byte, v any) error {
+	if !wellFormed(doc, 0) {
+		return ErrDamaged
+	}
+	d := bson.NewDecoder(bson.NewDocumentReader(bytes.NewReader(doc)))
+	d.SetRegistry(r)
+	return d.Decode(v)
+}
+
+// maxNesting is beyond the deepest nesting that servers store.
+const maxNesting = 256
+
+// wellFormed looks at a whole document or array, as bsoncore's Validate does,
+// but not deeper than servers go: a file could have any depth.
+func wellFormed(doc []byte, depth int) bool {
+	length, rest, ok := bsoncore.ReadLength(doc)
+	if !ok || depth > maxNesting || int(length) != len(doc) || len(doc) < 5 {
+		return false
+	}
+	for len(rest) > 1 {
+		var e bsoncore.Element
+		if e, rest, ok = bsoncore.ReadElement(rest); !ok {
+			return false
+		}
+		v, err := e.ValueErr()
+		if err != nil {
+			return false
+		}
+		switch v.Type {
+		case bsoncore.TypeEmbeddedDocument, bsoncore.TypeArray:
+			ok = wellFormed(v.Data, depth+1)
+		case bsoncore.TypeCodeWithScope:
+			_, scope, _, there := bsoncore.ReadCodeWithScope(v.Data)
+			ok = there && wellFormed(scope, depth+1)
+		default:
+			ok = v.Validate() == nil
+		}
+		if !ok {
+			return false
+		}
+	}
+	return len(rest) == 1 && rest[0] == 0
+}

@@ -1,0 +1,304 @@
+package catalog
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/keyorder"
+)
+
+// ErrDamagedPage says that bytes are no page of a routing table, or not the one
+// that follows.
+var ErrDamagedPage = errors.New("damaged page of a routing table")
+
+func damaged(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrDamagedPage, fmt.Sprintf(format, args...))
+}
+
+// PageReader makes a routing table of its pages, which it trusts in nothing:
+// what it accepts is a table that the other ways of making one could have made.
+type PageReader struct {
+	pattern   KeyPattern
+	epoch     bson.ObjectID
+	timestamp bson.Timestamp
+
+	writer  tableWriter
+	last    []byte // comparable lower bound of the newest chunk
+	value   []byte // scratch of the check of keys
+	encoded []byte // likewise
+	shards  []uint16
+	forms   [][]byte
+	rows    []row
+	sizes   []Estimate
+	history []historyEntry
+	entries []int // entries of each chunk's history, -1 = none
+}
+
+// NewPageReader returns a reader without pages.
+func NewPageReader(p KeyPattern, epoch bson.ObjectID, ts bson.Timestamp) *PageReader {
+	return &PageReader{pattern: p, epoch: epoch, timestamp: ts, writer: newTableWriter(&shardNames{}, usual())}
+}
+
+// Len returns the number of chunks so far.
+func (r *PageReader) Len() int { return r.writer.len() }
+
+// Add takes the next page; nothing of it is kept. Errors wrap ErrDamagedPage.
+func (r *PageReader) Add(page []byte) error {
+	c := columns{rest: page}
+	n := c.number(pageChunks)
+	if c.bad || n == 0 {
+		return damaged("%d chunks", n)
+	}
+	if err := r.dictionaries(&c); err != nil {
+		return err
+	}
+	r.readRows(&c, n)
+	r.readHistory(&c)
+	if c.bad {
+		return damaged("a column is cut short or out of range")
+	}
+	return r.readBounds(&c)
+}
+
+// Table returns the table. The reader must not be used any more.
+func (r *PageReader) Table() (*RoutingTable, error) {
+	end := r.pattern.GlobalMax()
+	if r.Len() == 0 || string(r.last) >= end.order {
+		return nil, damaged("%d chunks, which do not end at the greatest key", r.Len())
+	}
+	r.writer.finish([]byte(end.order), []byte(end.form))
+	return r.writer.table(r.pattern, r.epoch, r.timestamp), nil
+}
+
+// dictionaries reads names of shards and forms of keys.
+func (r *PageReader) dictionaries(c *columns) error {
+	r.shards, r.forms = r.shards[:0], r.forms[:0]
+	for range c.number(math.MaxUint16 + 1) {
+		name := c.text()
+		if c.bad || len(name) == 0 {
+			return damaged("a shard without a name")
+		}
+		shard, err := r.writer.shard(name)
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrDamagedPage, err)
+		}
+		r.shards = append(r.shards, shard)
+	}
+	for range c.number(pageChunks) {
+		r.forms = append(r.forms, c.text())
+	}
+	if c.bad {
+		return damaged("names are cut short")
+	}
+	return nil
+}
+
+// readRows reads the columns up to the estimates.
+func (r *PageReader) readRows(c *columns, n int) {
+	if cap(r.rows) < n {
+		r.rows, r.sizes, r.entries = make([]row, n), make([]Estimate, n), make([]int, n)
+	}
+	r.rows, r.sizes, r.entries = r.rows[:n], r.sizes[:n], r.entries[:n]
+	for i := range r.rows {
+		r.rows[i] = row{shard: r.shard(c)}
+	}
+	flags := c.take(n)
+	if c.bad {
+		return
+	}
+	measured := flags[0]&pageEstimates != 0
+	for i := range r.rows {
+		f := chunkFlags(flags[i])
+		if i == 0 {
+			f &^= pageEstimates
+		}
+		c.bad = c.bad || f&^(jumboBits|historyBits) != 0 || f&jumboBits > chunkFlags(JumboTrue) || f&historyBits == historyBits
+		r.rows[i].flags = f
+	}
+	last := int64(0)
+	for i := range r.rows {
+		r.rows[i].version.Major = c.delta(&last)
+	}
+	for i := range r.rows {
+		r.rows[i].version.Minor = uint32(c.number(math.MaxUint32))
+	}
+	last = 0
+	for i := range r.rows {
+		r.rows[i].since.T = c.delta(&last)
+	}
+	for i := range r.rows {
+		r.rows[i].since.I = uint32(c.number(math.MaxUint32))
+	}
+	for i := range r.rows {
+		copy(r.rows[i].id[:], c.take(len(bson.ObjectID{})))
+	}
+	for i := range r.sizes {
+		r.sizes[i] = 0
+		if measured {
+			r.sizes[i] = Estimate(c.uvarint())
+		}
+	}
+}
+
+func (r *PageReader) shard(c *columns) uint16 {
+	i := c.number(math.MaxUint16)
+	if i >= len(r.shards) {
+		c.bad = true
+		return 0
+	}
+	return r.shards[i]
+}
+
+// readHistory reads the histories as they were before the first entry was left
+// out.
+func (r *PageReader) readHistory(c *columns) {
+	r.history = r.history[:0]
+	for i := range r.rows {
+		row := &r.rows[i]
+		mode := row.flags & historyBits
+		row.flags &^= historyBits
+		if r.entries[i] = -1; mode == historyNone || c.bad {
+			continue
+		}
+		n := c.number(len(c.rest))
+		if r.entries[i] = n; mode == historyTail {
+			c.bad = c.bad || row.since.IsZero()
+			r.history = append(r.history, historyEntry{row.since.T, row.since.I, row.shard})
+			r.entries[i]++
+		}
+		for range n {
+			if c.bad {
+				return
+			}
+			last := int64(row.since.T)
+			r.history = append(r.history, historyEntry{c.delta(&last), uint32(c.number(math.MaxUint32)), r.shard(c)})
+		}
+	}
+}
+
+// readBounds reads the lower bounds and adds the chunks.
+func (r *PageReader) readBounds(c *columns) error {
+	n := len(r.rows)
+	forms, lengths := make([]int, n), make([]int, n)
+	for i := range forms {
+		if forms[i] = c.number(pageChunks); forms[i] >= len(r.forms) {
+			return damaged("a form of key %d of %d", forms[i], len(r.forms))
+		}
+	}
+	for i := range lengths {
+		lengths[i] = c.number(len(c.rest))
+	}
+	if c.bad {
+		return damaged("lengths of keys are cut short")
+	}
+	orders := string(c.rest)
+	history := r.history
+	for i := range r.rows {
+		order := c.take(lengths[i])
+		if c.bad {
+			return damaged("keys are cut short")
+		}
+		low := bound{order, r.forms[forms[i]]}
+		if err := r.follows(orders[:lengths[i]], string(low.form)); err != nil {
+			return err
+		}
+		orders = orders[lengths[i]:]
+		r.last = append(r.last[:0], order...)
+		r.writer.chunk(low, r.rows[i], r.sizes[i])
+		for range max(r.entries[i], 0) {
+			r.writer.block.entry(history[0])
+			history = history[1:]
+		}
+	}
+	if len(c.rest) > 0 {
+		return damaged("%d bytes too many", len(c.rest))
+	}
+	return nil
+}
+
+// follows wants a lower bound to be a key, and the one that begins the table or
+// one above the last.
+func (r *PageReader) follows(order, form string) error {
+	first := r.Len() == 0
+	if first && order != r.pattern.GlobalMin().order || !first && order <= string(r.last) {
+		return damaged("bounds are out of order")
+	}
+	for range r.pattern.Len() {
+		if form == "" {
+			return damaged("a key has too few fields")
+		}
+		t, value, restOrder, restForm, ok := takeField(r.value[:0], order, form)
+		if !ok || t == bson.TypeArray {
+			return damaged("a key has no value of type %s", t)
+		}
+		r.value = value
+		v := bson.RawValue{Type: t, Value: value}
+		r.encoded = keyorder.Append(r.encoded[:0], v)
+		if string(r.encoded) != order[:len(order)-len(restOrder)] {
+			return damaged("a key is not encoded as others")
+		}
+		r.encoded = appendForm(r.encoded[:0], v)
+		if string(r.encoded) != form[:len(form)-len(restForm)] {
+			return damaged("a key has another form than others")
+		}
+		order, form = restOrder, restForm
+	}
+	if order != "" || form != "" {
+		return damaged("a key has too many fields")
+	}
+	return nil
+}
+
+// columns reads a page from front to end. Once bad, it gives zeros.
+type columns struct {
+	rest []byte
+	bad  bool
+}
+
+func (c *columns) uvarint() uint64 {
+	n, size := binary.Uvarint(c.rest)
+	if size <= 0 {
+		c.bad, c.rest = true, nil
+		return 0
+	}
+	c.rest = c.rest[size:]
+	return n
+}
+
+// number reads a number that must not be above most.
+func (c *columns) number(most int) int {
+	n := c.uvarint()
+	if n > uint64(most) {
+		c.bad, c.rest = true, nil
+		return 0
+	}
+	return int(n)
+}
+
+// delta reads a number of 32 bits as its difference to the last.
+func (c *columns) delta(last *int64) uint32 {
+	d, size := binary.Varint(c.rest)
+	if size <= 0 || d < -math.MaxUint32 || d > math.MaxUint32 || *last+d < 0 || *last+d > math.MaxUint32 {
+		c.bad, c.rest = true, nil
+		return 0
+	}
+	c.rest = c.rest[size:]
+	*last += d
+	return uint32(*last)
+}
+
+func (c *columns) take(n int) []byte {
+	if n > len(c.rest) {
+		c.bad, c.rest = true, nil
+		return nil
+	}
+	taken := c.rest[:n]
+	c.rest = c.rest[n:]
+	return taken
+}
+
+func (c *columns) text() []byte { return c.take(c.number(len(c.rest))) }

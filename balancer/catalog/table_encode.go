@@ -1,0 +1,258 @@
+package catalog
+
+import (
+	"encoding/binary"
+	"iter"
+)
+
+// The compact form of a routing table is a row of pages, each with some
+// thousands of neighbouring chunks, column by column, so that it compresses
+// well and a reader never has to believe a size that it has not seen:
+//
+//	uvarint  number of chunks, 1 to pageChunks
+//	strings  names of shards: uvarint number, then each with its length
+//	strings  forms of keys, likewise
+//	columns  shard (uvarint), flags (byte), major version (varint, less that of
+//	         the chunk before), minor version (uvarint), seconds (varint,
+//	         likewise) and increment (uvarint) of onCurrentShardSince, _id (12
+//	         bytes), estimate (uvarint), history, form (uvarint) and length
+//	         (uvarint) of the lower bound, bytes of the lower bounds
+//
+// The history of a chunk that has one is a uvarint number of entries and for
+// each its seconds (varint, less those of onCurrentShardSince), increment
+// (uvarint) and shard (uvarint). The first entry is left out where the flags
+// say that onCurrentShardSince and the owner imply it. Upper bounds are the
+// lower ones of the next chunks; the last is the greatest key.
+//
+// Keys lie there as keyorder encodes them: a change of that encoding needs
+// another version of whatever keeps pages.
+
+const (
+	// pageChunks is how many chunks a page has at most.
+	pageChunks = 4096
+	// pageBytes of keys are enough for a page, even if it has fewer chunks.
+	pageBytes = 1 << 20
+)
+
+// pageFlags tell how the jumbo flag and the history of a chunk are kept; they
+// are chunkFlags and what the page adds.
+const pageEstimates = 1 << 7 // of the first chunk: the page has estimates
+
+// Pages returns the compact form of the table, page by page. A page is only
+// good until the next one is asked for. ReadPages makes a table of them.
+func (t *RoutingTable) Pages() iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		w := pageWriter{names: t.shards.names}
+		for b := range t.allBlocks() {
+			for from := 0; from < b.len(); {
+				from += w.add(b, from)
+				if w.full() {
+					if !yield(w.page()) {
+						return
+					}
+				}
+			}
+		}
+		if w.count > 0 {
+			yield(w.page())
+		}
+	}
+}
+
+// pageWriter collects the columns of a page.
+type pageWriter struct {
+	names []ShardID // of the table
+
+	count  int
+	spans  []blockSpan
+	keys   int // bytes of keys
+	shards map[uint16]int
+	order  []uint16 // shards of the page by their number there
+	forms  map[string]int
+	list   []string
+
+	out []byte
+}
+
+// blockSpan is a part of a block that goes into a page.
+type blockSpan struct {
+	block *block
+	span
+}
+
+func (w *pageWriter) full() bool { return w.count >= pageChunks || w.keys >= pageBytes }
+
+// add takes as many chunks of a block, from a position on, as the page has room
+// for, and returns their number.
+func (w *pageWriter) add(b *block, from int) int {
+	if w.count == 0 {
+		w.shards, w.forms = map[uint16]int{}, map[string]int{}
+	}
+	n := 0
+	for ; from+n < b.len() && !w.full(); n++ {
+		i := from + n
+		w.keys += len(b.low(i))
+		w.shard(b.rows[i].shard)
+		w.form(b.key(i).form)
+		w.count++
+		if b.history != nil {
+			for _, e := range b.history.entries[b.history.offsets[i]:b.history.offsets[i+1]] {
+				w.shard(e.shard)
+			}
+		}
+	}
+	w.spans = append(w.spans, blockSpan{b, span{from, from + n}})
+	return n
+}
+
+func (w *pageWriter) shard(s uint16) {
+	if _, there := w.shards[s]; !there {
+		w.shards[s] = len(w.order)
+		w.order = append(w.order, s)
+	}
+}
+
+func (w *pageWriter) form(f string) {
+	if len(w.list) > 0 && w.list[len(w.list)-1] == f {
+		return
+	}
+	if _, there := w.forms[f]; !there {
+		w.forms[f] = len(w.list)
+		w.list = append(w.list, f)
+	}
+}
+
+// page writes the columns and empties the writer.
+func (w *pageWriter) page() []byte {
+	w.out = binary.AppendUvarint(w.out[:0], uint64(w.count))
+	w.out = binary.AppendUvarint(w.out, uint64(len(w.order)))
+	for _, s := range w.order {
+		w.text(string(w.names[s]))
+	}
+	w.out = binary.AppendUvarint(w.out, uint64(len(w.list)))
+	for _, f := range w.list {
+		w.text(f)
+	}
+	w.placement()
+	w.versions()
+	w.identities()
+	w.histories()
+	w.bounds()
+	w.count, w.keys = 0, 0
+	w.spans, w.order, w.list = w.spans[:0], w.order[:0], w.list[:0]
+	return w.out
+}
+
+func (w *pageWriter) text(s string) {
+	w.out = binary.AppendUvarint(w.out, uint64(len(s)))
+	w.out = append(w.out, s...)
+}
+
+// rows are the rows of the page's chunks.
+func (w *pageWriter) rows() iter.Seq[*row] {
+	return func(yield func(*row) bool) {
+		for _, s := range w.spans {
+			for i := s.from; i < s.to; i++ {
+				if !yield(&s.block.rows[i]) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (w *pageWriter) placement() {
+	for r := range w.rows() {
+		w.out = binary.AppendUvarint(w.out, uint64(w.shards[r.shard]))
+	}
+	first := len(w.out)
+	for r := range w.rows() {
+		w.out = append(w.out, byte(r.flags))
+	}
+	if w.measured() {
+		w.out[first] |= pageEstimates
+	}
+}
+
+func (w *pageWriter) measured() bool {
+	for _, s := range w.spans {
+		if s.block.sizes != nil {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *pageWriter) versions() {
+	last := int64(0)
+	for r := range w.rows() {
+		w.out = binary.AppendVarint(w.out, int64(r.version.Major)-last)
+		last = int64(r.version.Major)
+	}
+	for r := range w.rows() {
+		w.out = binary.AppendUvarint(w.out, uint64(r.version.Minor))
+	}
+	last = 0
+	for r := range w.rows() {
+		w.out = binary.AppendVarint(w.out, int64(r.since.T)-last)
+		last = int64(r.since.T)
+	}
+	for r := range w.rows() {
+		w.out = binary.AppendUvarint(w.out, uint64(r.since.I))
+	}
+}
+
+func (w *pageWriter) identities() {
+	for r := range w.rows() {
+		w.out = append(w.out, r.id[:]...)
+	}
+	if !w.measured() {
+		return
+	}
+	for _, s := range w.spans {
+		for i := s.from; i < s.to; i++ {
+			var size Estimate
+			if s.block.sizes != nil {
+				size = s.block.sizes[i]
+			}
+			w.out = binary.AppendUvarint(w.out, uint64(size))
+		}
+	}
+}
+
+func (w *pageWriter) histories() {
+	for _, s := range w.spans {
+		for i := s.from; i < s.to; i++ {
+			r := &s.block.rows[i]
+			if r.flags&historyBits == historyNone {
+				continue
+			}
+			var kept []historyEntry
+			if h := s.block.history; h != nil {
+				kept = h.entries[h.offsets[i]:h.offsets[i+1]]
+			}
+			w.out = binary.AppendUvarint(w.out, uint64(len(kept)))
+			for _, e := range kept {
+				w.out = binary.AppendVarint(w.out, int64(e.seconds)-int64(r.since.T))
+				w.out = binary.AppendUvarint(w.out, uint64(e.increment))
+				w.out = binary.AppendUvarint(w.out, uint64(w.shards[e.shard]))
+			}
+		}
+	}
+}
+
+func (w *pageWriter) bounds() {
+	for _, s := range w.spans {
+		for i := s.from; i < s.to; i++ {
+			w.out = binary.AppendUvarint(w.out, uint64(w.forms[s.block.key(i).form]))
+		}
+	}
+	for _, s := range w.spans {
+		for i := s.from; i < s.to; i++ {
+			w.out = binary.AppendUvarint(w.out, uint64(len(s.block.low(i))))
+		}
+	}
+	for _, s := range w.spans {
+		w.out = append(w.out, s.block.order[s.block.offset(s.from):s.block.offset(s.to)]...)
+	}
+}
