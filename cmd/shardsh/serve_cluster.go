@@ -195,7 +195,7 @@ func (c *served) shardsToServe(topology *mock.Topology) ([]catalog.ShardID, erro
 	}
 	c.cluster.Lock()
 	defer c.cluster.Unlock()
-	shards, err := c.cluster.ReadShards()
+	shards, err := c.cluster.ConfigDB().Shards()
 	for _, s := range shards {
 		if s.ID != mock.ConfigServerID {
 			ids = append(ids, s.ID)
@@ -225,7 +225,7 @@ func (c *served) nameSets() error {
 		}
 		host := c.cluster.ConfigServer()
 		if n.member.ID != mock.ConfigServerID {
-			shard, err := c.cluster.ShardByID(string(n.member.ID))
+			shard, err := c.cluster.ConfigDB().ShardByID(string(n.member.ID))
 			if err != nil {
 				return err
 			}

@@ -105,7 +105,7 @@ func knownDatabase(cluster *mock.Cluster, ns string) error {
 	if err != nil {
 		return err
 	}
-	if _, known := cluster.Primary(db); !known && db != "config" && db != "admin" {
+	if _, known := cluster.ConfigDB().Primary(db); !known && db != "config" && db != "admin" {
 		return mongoerr.New(mongoerr.NamespaceNotFound, "database %s not found", db)
 	}
 	return nil

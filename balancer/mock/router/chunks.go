@@ -82,7 +82,7 @@ func (a splitArgs) exactlyOne() error {
 }
 
 func splitChunk(c *call) (bson.D, error) {
-	coll, err := c.cluster.Sharded(c.args.text("split"))
+	coll, err := c.cluster.ConfigDB().Sharded(c.args.text("split"))
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func splitChunk(c *call) (bson.D, error) {
 
 // splitPlace finds the chunk and the point.
 func splitPlace(cluster *mock.Cluster, coll catalog.Collection, a splitArgs) (chunk catalog.Chunk, point catalog.Key, err error) {
-	table := cluster.Table(coll.Namespace)
+	table := cluster.ConfigDB().Table(coll.Namespace)
 	switch {
 	case a.middle != nil:
 		if point, err = coll.Pattern.Key(a.middle); err != nil {
@@ -158,7 +158,7 @@ func exactChunk(cluster *mock.Cluster, coll catalog.Collection, bounds []bson.Ra
 	if err != nil {
 		return catalog.Chunk{}, err
 	}
-	chunk := cluster.Table(coll.Namespace).Find(lower)
+	chunk := cluster.ConfigDB().Table(coll.Namespace).Find(lower)
 	if !chunk.Min.Equal(lower) || !chunk.Max.Equal(upper) {
 		return catalog.Chunk{}, mongoerr.New(mongoerr.ClearJumboNoSuchChunk, "no chunk found with the shard key bounds [%s,%s)", bounds[0], bounds[1])
 	}
@@ -170,7 +170,7 @@ func mergeChunks(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	coll, err := c.cluster.Sharded(c.args.text("mergeChunks"))
+	coll, err := c.cluster.ConfigDB().Sharded(c.args.text("mergeChunks"))
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +182,7 @@ func mergeChunks(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, errOld(err)
 	}
-	owner := c.cluster.Table(coll.Namespace).Find(lower).Shard
+	owner := c.cluster.ConfigDB().Table(coll.Namespace).Find(lower).Shard
 	if lower.Less(upper) && c.cluster.Donating(coll.Namespace, owner) {
 		if err := c.cluster.AwaitDonation(c.ctx, c.deadline, coll.Namespace, owner); err != nil {
 			return nil, err
@@ -201,12 +201,12 @@ func mergeBounds(v bson.RawValue) ([]bson.Raw, error) {
 }
 
 func mergeAllChunksOnShard(c *call) (bson.D, error) {
-	shard, err := c.cluster.ShardByID(c.args.text("shard"))
+	shard, err := c.cluster.ConfigDB().ShardByID(c.args.text("shard"))
 	if err != nil {
 		return nil, err
 	}
 	ns := c.args.text("mergeAllChunksOnShard")
-	coll, tracked, err := c.cluster.Tracked(ns)
+	coll, tracked, err := c.cluster.ConfigDB().Tracked(ns)
 	if err != nil {
 		return nil, err
 	}
@@ -228,7 +228,7 @@ func mergeAllChunksOnShard(c *call) (bson.D, error) {
 }
 
 func clearJumboFlag(c *call) (bson.D, error) {
-	coll, err := c.cluster.Sharded(c.args.text("clearJumboFlag"))
+	coll, err := c.cluster.ConfigDB().Sharded(c.args.text("clearJumboFlag"))
 	if err != nil {
 		return nil, err
 	}
@@ -242,9 +242,9 @@ func clearJumboFlag(c *call) (bson.D, error) {
 		if !found {
 			return nil, mongoerr.New(mongoerr.ClearJumboFindWithoutKey, "no shard key found in chunk query %s", c.args.object("find"))
 		}
-		chunk = c.cluster.Table(coll.Namespace).Find(key)
+		chunk = c.cluster.ConfigDB().Table(coll.Namespace).Find(key)
 	} else if chunk, err = exactChunk(c.cluster, coll, bounds); err != nil {
 		return nil, mongoerr.New(mongoerr.ClearJumboNoSuchChunk, "%s", err)
 	}
-	return bson.D{}, c.cluster.ClearJumbo(coll, chunk.Min, chunk.Max)
+	return bson.D{}, c.cluster.ConfigDB().ClearJumbo(coll, chunk.Min, chunk.Max)
 }

@@ -48,7 +48,7 @@ func clusterCatalogStage(c *call, _ string, spec bson.RawValue) ([]bson.Raw, err
 	}
 	databases := []string{c.db}
 	if c.db == "admin" {
-		databases = c.cluster.DatabaseNames()
+		databases = c.cluster.ConfigDB().DatabaseNames()
 	}
 	var docs []bson.Raw
 	for _, db := range databases {
@@ -71,7 +71,7 @@ func clusterCatalogDoc(cluster *mock.Cluster, db string, info mock.CollectionInf
 	ns := db + "." + info.Name
 	listed := listedCollection(info)
 	doc := append(bson.D{{Key: "ns", Value: ns}, {Key: "db", Value: db}}, listed[1:]...)
-	coll, tracked, err := cluster.Tracked(ns)
+	coll, tracked, err := cluster.ConfigDB().Tracked(ns)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func clusterCatalogDoc(cluster *mock.Cluster, db string, info mock.CollectionInf
 // shardsOf lists the shards that own a collection: the primary, where it is
 // not tracked.
 func shardsOf(cluster *mock.Cluster, ns, db string) bson.A {
-	table := cluster.Table(ns)
+	table := cluster.ConfigDB().Table(ns)
 	if table == nil {
 		return bson.A{primaryOf(cluster, db)}
 	}

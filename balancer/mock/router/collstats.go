@@ -52,7 +52,7 @@ func collStats(c *call) (bson.D, error) {
 	if err := makeDatabase(c, c.db); err != nil {
 		return nil, err
 	}
-	coll, tracked, err := c.cluster.Tracked(ns)
+	coll, tracked, err := c.cluster.ConfigDB().Tracked(ns)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func collStats(c *call) (bson.D, error) {
 	}
 	reply = append(append(reply, bson.E{Key: "ns", Value: ns}), sumOfShards(parts, scale)...)
 	chunks := int32(1)
-	if table := c.cluster.Table(ns); sharded && table != nil {
+	if table := c.cluster.ConfigDB().Table(ns); sharded && table != nil {
 		chunks = int32(table.Len())
 	}
 	shards := bson.D{}
@@ -92,7 +92,7 @@ func primaryOf(cluster *mock.Cluster, db string) string {
 	if db == "admin" || db == "config" {
 		return string(mock.ConfigServerID)
 	}
-	primary, _ := cluster.Primary(db)
+	primary, _ := cluster.ConfigDB().Primary(db)
 	return string(primary)
 }
 

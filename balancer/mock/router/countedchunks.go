@@ -41,7 +41,7 @@ func countedInput(c *call, filter *store.Filter) (iter.Seq[bson.Raw], error) {
 		return nil, err
 	}
 	return func(yield func(bson.Raw) bool) {
-		for _, count := range c.cluster.ChunkCounts(filter) {
+		for _, count := range c.cluster.ConfigDB().ChunkCounts(filter) {
 			fields := bson.D{{Key: "uuid", Value: count.UUID}, {Key: "shard", Value: string(count.Shard)}}
 			if count.Jumbo {
 				fields = append(fields, bson.E{Key: "jumbo", Value: true})

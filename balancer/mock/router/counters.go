@@ -150,7 +150,7 @@ func countTargets(cmd *command, c *call) {
 	if by == nil || !isText {
 		return
 	}
-	coll, err := c.cluster.Sharded(c.db + "." + name)
+	coll, err := c.cluster.ConfigDB().Sharded(c.db + "." + name)
 	if err != nil || coll.Unsplittable {
 		by[toUnsharded].Add(1)
 		return
@@ -158,7 +158,7 @@ func countTargets(cmd *command, c *call) {
 	switch n := c.request.Reached(); {
 	case n <= 1:
 		by[toOneShard].Add(1)
-	case n >= len(c.cluster.Table(coll.Namespace).Owners()):
+	case n >= len(c.cluster.ConfigDB().Table(coll.Namespace).Owners()):
 		by[toAllShards].Add(1)
 	default:
 		by[toManyShards].Add(1)

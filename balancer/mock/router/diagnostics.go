@@ -145,7 +145,7 @@ func netstat(c *call) (bson.D, error) {
 // getShardMap has the shards by id, then the config server, as recorded (spec
 // 03's example E95 has it first).
 func getShardMap(c *call) (bson.D, error) {
-	shards, err := c.cluster.ReadShards()
+	shards, err := c.cluster.ConfigDB().Shards()
 	if err != nil {
 		return nil, err
 	}
@@ -173,13 +173,13 @@ func getShardVersion(c *call) (bson.D, error) {
 		return nil, mongoerr.New(mongoerr.BadValue, "getShardVersion takes a namespace")
 	}
 	if !strings.Contains(name, ".") {
-		entry, known := c.cluster.DatabaseEntry(name)
+		entry, known := c.cluster.ConfigDB().DatabaseEntry(name)
 		if !known {
 			return nil, mongoerr.New(mongoerr.NamespaceNotFound, "database %s not found", name)
 		}
 		return bson.D{{Key: "primaryShard", Value: entry.Lookup("primary")}, {Key: "version", Value: entry.Lookup("version")}}, nil
 	}
-	table := c.cluster.Table(name)
+	table := c.cluster.ConfigDB().Table(name)
 	if table == nil {
 		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "Collection %s is not sharded.", name)
 	}
@@ -209,7 +209,7 @@ func allBounds(table *catalog.RoutingTable) bson.E {
 }
 
 func getDatabaseVersion(c *call) (bson.D, error) {
-	entry, known := c.cluster.DatabaseEntry(c.args.text("getDatabaseVersion"))
+	entry, known := c.cluster.ConfigDB().DatabaseEntry(c.args.text("getDatabaseVersion"))
 	if !known {
 		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "database %s not found", c.args.text("getDatabaseVersion"))
 	}

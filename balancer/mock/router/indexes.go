@@ -245,7 +245,7 @@ func dropIndexes(c *call) (bson.D, error) {
 
 // droppedAll is what dropIndexes says of "*".
 func droppedAll(cluster *mock.Cluster, ns string) string {
-	if coll, err := cluster.Sharded(ns); err == nil && !coll.Unsplittable {
+	if coll, err := cluster.ConfigDB().Sharded(ns); err == nil && !coll.Unsplittable {
 		return "non-_id and non-shard key indexes dropped for collection"
 	}
 	return "non-_id indexes dropped for collection"

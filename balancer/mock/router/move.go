@@ -45,7 +45,7 @@ func moveChunk(c *call) (bson.D, error) {
 // chunkMove is what a moveChunk asks of the donor.
 func chunkMove(c *call) (req mock.MoveRequest, err error) {
 	ns := c.args.text("moveChunk")
-	coll, err := c.cluster.Sharded(ns)
+	coll, err := c.cluster.ConfigDB().Sharded(ns)
 	if err != nil {
 		return req, err
 	}
@@ -53,7 +53,7 @@ func chunkMove(c *call) (req mock.MoveRequest, err error) {
 	if err != nil {
 		return req, err
 	}
-	to, err := c.cluster.FindShard(c.args.text("to"))
+	to, err := c.cluster.ConfigDB().FindShard(c.args.text("to"))
 	if err != nil {
 		return req, err
 	}
@@ -110,7 +110,7 @@ func chunkChoice(a args) ([]bson.Raw, error) {
 
 // chooseChunk finds the chunk a moveChunk means.
 func chooseChunk(cluster *mock.Cluster, coll catalog.Collection, find bson.Raw, bounds []bson.Raw) (catalog.Chunk, error) {
-	table := cluster.Table(coll.Namespace)
+	table := cluster.ConfigDB().Table(coll.Namespace)
 	if bounds == nil {
 		key, found := coll.Pattern.QueryKey(find)
 		if !found {
@@ -146,11 +146,11 @@ func rangeMove(c *call) (req mock.MoveRequest, err error) {
 	if lower == nil && upper == nil {
 		return req, mongoerr.New(mongoerr.InvalidOptions, "Need to specify at least one of min and max")
 	}
-	to, err := c.cluster.ShardByID(c.args.text("toShard"))
+	to, err := c.cluster.ConfigDB().ShardByID(c.args.text("toShard"))
 	if err != nil {
 		return req, err
 	}
-	coll, tracked, err := c.cluster.Tracked(ns)
+	coll, tracked, err := c.cluster.ConfigDB().Tracked(ns)
 	if err != nil {
 		return req, err
 	}
@@ -172,7 +172,7 @@ func rangeMove(c *call) (req mock.MoveRequest, err error) {
 // compared by its values: one that does not fit the key is refused by the
 // shard that the request goes to.
 func donorOf(cluster *mock.Cluster, coll catalog.Collection, lower, upper bson.Raw) catalog.ShardID {
-	table := cluster.Table(coll.Namespace)
+	table := cluster.ConfigDB().Table(coll.Namespace)
 	if lower != nil {
 		key, err := coll.Pattern.Key(lower)
 		if err != nil {

@@ -41,7 +41,7 @@ func nodeCommands() []command {
 // connPoolStats shows the replica sets a mongos watches. The mock's router
 // calls its shards without connections, so it has no pools.
 func connPoolStats(c *call) (bson.D, error) {
-	shards, err := c.cluster.ReadShards()
+	shards, err := c.cluster.ConfigDB().Shards()
 	if err != nil {
 		return nil, err
 	}

@@ -217,7 +217,7 @@ func localOps(c *call, allUsers bool) ([]bson.Raw, error) {
 
 // stageOnShards is the asking itself, which each shard runs and shows.
 func stageOnShards(c *call) []bson.D {
-	shards, err := c.cluster.ReadShards()
+	shards, err := c.cluster.ConfigDB().Shards()
 	if err != nil {
 		return nil
 	}
@@ -327,7 +327,7 @@ func killOnShard(cluster *mock.Cluster, text string) (bson.D, error) {
 	if at <= 0 || at == len(text)-1 {
 		return nil, mongoerr.New(28625, "The op argument to killOp must be of the format shardid:opid but found \"%s\"", text)
 	}
-	shard, err := cluster.ShardByID(text[:at])
+	shard, err := cluster.ConfigDB().ShardByID(text[:at])
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ func cleanupOrphaned(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	coll, tracked, err := c.cluster.Tracked(ns)
+	coll, tracked, err := c.cluster.ConfigDB().Tracked(ns)
 	if err != nil || !tracked || coll.Unsplittable {
 		return bson.D{}, err
 	}

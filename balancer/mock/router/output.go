@@ -74,7 +74,7 @@ func readOut(c *call, spec bson.RawValue) (output, error) {
 	if strings.HasPrefix(coll, "system.") {
 		return nil, mongoerr.New(17385, "Can't $out to special collection: %s", ns)
 	}
-	if c.cluster.Table(ns) != nil {
+	if c.cluster.ConfigDB().Table(ns) != nil {
 		return nil, mongoerr.New(28769, "namespace '%s' is sharded so it can't be used for $out'", ns)
 	}
 	return outStage{ns}, nil

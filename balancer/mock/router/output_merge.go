@@ -149,7 +149,7 @@ func mergeTarget(db string, into bson.RawValue) (string, error) {
 // a unique index has exactly these fields.
 func (m *mergeOutput) checkFields(cluster *mock.Cluster) error {
 	var key []string
-	if table := cluster.Table(m.ns); table != nil {
+	if table := cluster.ConfigDB().Table(m.ns); table != nil {
 		key = table.Pattern().Fields()
 	}
 	if m.on == nil {

@@ -271,7 +271,7 @@ func count(c *call) (bson.D, error) {
 			return nil, err
 		}
 	}
-	if n, ok := c.cluster.CountChunks(q.ns, query); ok && len(query) > 5 && q.skip == 0 && q.limit == 0 {
+	if n, ok := c.cluster.ConfigDB().CountChunks(q.ns, query); ok && len(query) > 5 && q.skip == 0 && q.limit == 0 {
 		return bson.D{{Key: "n", Value: smallest(n)}}, nil
 	}
 	if len(query) <= 5 && q.skip == 0 && q.limit == 0 && !isView(c, q.ns) {

@@ -65,7 +65,7 @@ func aborting(name string, by mock.Provenance) handler {
 // nothing behind here.
 func cleanupReshardCollection(c *call) (bson.D, error) {
 	ns := c.args.text("cleanupReshardCollection")
-	_, tracked, err := c.cluster.Tracked(ns)
+	_, tracked, err := c.cluster.ConfigDB().Tracked(ns)
 	if err == nil && !tracked {
 		err = mongoerr.New(mongoerr.NamespaceNotFound, "Namespace %s not found", ns)
 	}

@@ -159,7 +159,7 @@ func shardingStatus(c *call) any {
 		{Key: "routerServiceEnabled", Value: true},
 		{Key: "configsvrConnectionString", Value: c.cluster.ConfigServer()},
 		{Key: "lastSeenConfigServerOpTime", Value: opTime(c.cluster.GossipTime())},
-		{Key: "lastSeenTopologyOpTime", Value: opTime(c.cluster.TopologyTime())},
+		{Key: "lastSeenTopologyOpTime", Value: opTime(c.cluster.ConfigDB().TopologyTime())},
 		{Key: "maxChunkSizeInBytes", Value: settings.MaxChunkSizeBytes},
 	}
 }
@@ -173,7 +173,7 @@ func shardingStatistics(c *call) any {
 			{Key: "oneShard", Value: smallest(by[toOneShard].Load())}, {Key: "unsharded", Value: smallest(by[toUnsharded].Load())},
 		}})
 	}
-	databases, collections := c.cluster.CatalogSize()
+	databases, collections := c.cluster.ConfigDB().Size()
 	cache := append(bson.D{
 		{Key: "numDatabaseEntries", Value: databases}, {Key: "numCollectionEntries", Value: collections},
 		{Key: "numIndexEntries", Value: int64(0)}, {Key: "countStaleConfigErrors", Value: c.node.counters.stale.Load()},

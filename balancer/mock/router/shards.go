@@ -88,7 +88,7 @@ func movePrimary(c *call) (bson.D, error) {
 // listShards shows the documents in the field order of spec 03 §1.5.
 func listShards(c *call) (bson.D, error) {
 	shards := bson.A{}
-	for _, raw := range c.cluster.Config("shards").Scan() {
+	for _, raw := range c.cluster.ConfigDB().Collection("shards").Scan() {
 		doc := bson.D{}
 		for _, name := range []string{"_id", "host", "draining", "tags", "state", "topologyTime", "replSetConfigVersion"} {
 			if v := raw.Lookup(name); !v.IsZero() {

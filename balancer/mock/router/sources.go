@@ -117,7 +117,7 @@ func dataDistribution(c *call, _ string, spec bson.RawValue) ([]bson.Raw, error)
 	if err := c.request.AskShards(); err != nil {
 		return nil, err
 	}
-	colls, err := c.cluster.ShardedCollections()
+	colls, err := c.cluster.ConfigDB().ShardedCollections()
 	if err != nil {
 		return nil, err
 	}

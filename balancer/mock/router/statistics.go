@@ -48,7 +48,7 @@ func dbStats(c *call) (bson.D, error) {
 			return nil, mongoerr.New(mongoerr.BadValue, "BSON field 'scale' value must be > 0, actual value '%d'", scale)
 		}
 	}
-	shards, err := c.cluster.ReadShards()
+	shards, err := c.cluster.ConfigDB().Shards()
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func dbStats(c *call) (bson.D, error) {
 		}
 	}
 	total.views = c.cluster.CountViews(c.db)
-	if primary, known := c.cluster.Primary(c.db); known && byShard[primary] != nil {
+	if primary, known := c.cluster.ConfigDB().Primary(c.db); known && byShard[primary] != nil {
 		byShard[primary].views = total.views // the primary keeps them
 	}
 	free := c.args.truth("freeStorage")

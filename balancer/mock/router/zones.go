@@ -37,7 +37,7 @@ func addShardToZone(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	return bson.D{}, c.cluster.AddShardToZone(shard, zone)
+	return bson.D{}, c.cluster.ConfigDB().AddShardToZone(shard, zone)
 }
 
 func removeShardFromZone(c *call) (bson.D, error) {
@@ -45,7 +45,7 @@ func removeShardFromZone(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	return bson.D{}, c.cluster.RemoveShardFromZone(shard, zone)
+	return bson.D{}, c.cluster.ConfigDB().RemoveShardFromZone(shard, zone)
 }
 
 func (c *call) shardAndZone(command string) (shard, zone string, err error) {
@@ -76,13 +76,13 @@ func updateZoneKeyRange(c *call) (bson.D, error) {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "min: %s should be less than max: %s", lower, upper)
 	}
 	if v := c.body.Lookup("zone"); v.Type == bson.TypeNull {
-		return bson.D{}, c.cluster.UnassignZone(ns, lower, upper)
+		return bson.D{}, c.cluster.ConfigDB().UnassignZone(ns, lower, upper)
 	}
 	zone, err := c.text("zone")
 	if err != nil {
 		return nil, err
 	}
-	return bson.D{}, c.cluster.AssignZone(ns, lower, upper, zone)
+	return bson.D{}, c.cluster.ConfigDB().AssignZone(ns, lower, upper, zone)
 }
 
 func (c *call) bound(name string) (bson.Raw, error) {
