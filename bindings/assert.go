@@ -3,8 +3,9 @@ package bindings
 import (
 	"errors"
 	"fmt"
-	"shardsh/bindings/script"
 	"time"
+
+	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"
 )

@@ -2,12 +2,9 @@ package bindings
 
 import (
 	"shardsh/bindings/script"
-	"strconv"
 
 	"github.com/dop251/goja"
 )
-
-func itoa(i int) string { return strconv.Itoa(i) }
 
 // collBulkWrite reads a list of {operation: {…}} and does it.
 func collBulkWrite(c *call, coll *collection) goja.Value {

@@ -1,9 +1,10 @@
 package bindings
 
 import (
+	"strconv"
+
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
-	"strconv"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"

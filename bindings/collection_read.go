@@ -1,9 +1,10 @@
 package bindings
 
 import (
-	"shardsh/bindings/script"
 	"slices"
 	"time"
+
+	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"

@@ -3,11 +3,12 @@ package bindings
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
+
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
-	"slices"
-	"strings"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -170,13 +171,13 @@ func (s *Shell) distribution(shares []shardShare) *goja.Object {
 		}
 		script.Must(result.Set(fmt.Sprintf("Shard %s at %s", sh.shard, sh.host), s.JS.NewObject(
 			"data", byteText(sh.data),
-			"docs", number(sh.docs),
-			"chunks", number(sh.chunks),
+			"docs", script.Whole(sh.docs),
+			"chunks", script.Whole(sh.chunks),
 			"estimated data per chunk", byteText(perChunk),
-			"estimated docs per chunk", number(docsPerChunk),
+			"estimated docs per chunk", script.Whole(docsPerChunk),
 		)))
 	}
-	totals := s.JS.NewObject("data", byteText(data), "docs", number(docs), "chunks", number(chunks))
+	totals := s.JS.NewObject("data", byteText(data), "docs", script.Whole(docs), "chunks", script.Whole(chunks))
 	for _, sh := range shares {
 		script.Must(totals.Set("Shard "+sh.shard, s.JS.Runtime.NewArray(
 			percentText(sh.data, data)+" % data",
@@ -193,23 +194,4 @@ func percentText(x, total float64) string {
 		return "0"
 	}
 	return plaintext.PlainNumber(math.Floor(x/total*10000) / 100)
-}
-
-// byteText is how getShardDistribution writes sizes: cut, not rounded, and
-// without a space.
-func byteText(b float64) string {
-	if math.IsNaN(b) || b == 0 {
-		return "0B"
-	}
-	kib := math.Floor(b / 1024)
-	mib := math.Floor(b / (1 << 20))
-	switch {
-	case b < 1<<10:
-		return plaintext.PlainNumber(math.Floor(b)) + "B"
-	case b < 1<<20:
-		return plaintext.PlainNumber(kib) + "KiB"
-	case b < 1<<30:
-		return plaintext.PlainNumber(math.Floor(kib/1024*100)/100) + "MiB"
-	}
-	return plaintext.PlainNumber(math.Floor(mib/1024*100)/100) + "GiB"
 }

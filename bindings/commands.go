@@ -2,13 +2,13 @@ package bindings
 
 import (
 	"math"
+	"slices"
+	"strings"
+	"time"
+
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
-	"slices"
-	"strconv"
-	"strings"
-	"time"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -199,20 +199,6 @@ func (s *Shell) columns(rows [][]string, color string, right bool) string {
 		b.WriteString(line + "\n")
 	}
 	return b.String()
-}
-
-// sizeText is a size of show dbs (spec 04 §3.8).
-func sizeText(bytes float64) string {
-	units := []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB"}
-	i := 0
-	for i < len(units)-1 && bytes >= 1024 {
-		bytes /= 1024
-		i++
-	}
-	if i == 0 && bytes <= 1000 {
-		return strconv.FormatFloat(bytes, 'f', -1, 64) + " B"
-	}
-	return strconv.FormatFloat(bytes, 'f', 2, 64) + " " + units[i]
 }
 
 func showCollections(c *call, d *database) goja.Value {

@@ -2,9 +2,11 @@ package bindings
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
+
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
-	"strings"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -46,7 +48,7 @@ func showZones(c *call, d *database) goja.Value {
 			script.Must(o.Set(ns, list))
 		}
 		entry := c.JS.NewObject("zone", c.s.lookup(doc, "tag"), "min", c.s.lookup(doc, "min"), "max", c.s.lookup(doc, "max"))
-		script.Must(list.Set(itoa(len(list.Keys())), c.s.onOneLine(entry)))
+		script.Must(list.Set(strconv.Itoa(len(list.Keys())), c.s.onOneLine(entry)))
 	}
 	return c.s.shownValue(o)
 }
@@ -127,7 +129,7 @@ func showMigrations(c *call, d *database) goja.Value {
 	}
 	active := c.JS.Runtime.NewArray()
 	for i, m := range c.s.activeMigrations(d, r.config) {
-		script.Must(active.Set(itoa(i), m.object(c.s)))
+		script.Must(active.Set(strconv.Itoa(i), m.object(c.s)))
 	}
 	return c.s.shownValue(c.JS.NewObject("active", active, "last 24 hours", r.migrationResults()))
 }

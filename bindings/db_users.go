@@ -3,6 +3,7 @@ package bindings
 import (
 	"crypto/md5"
 	"encoding/hex"
+
 	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"

@@ -3,8 +3,9 @@ package bindings
 import (
 	"context"
 	"io"
-	"shardsh/bindings/script"
 	"strings"
+
+	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"
 )

@@ -1,8 +1,9 @@
 package bindings
 
 import (
-	"shardsh/bindings/script"
 	"strings"
+
+	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"
 )

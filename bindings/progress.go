@@ -3,10 +3,11 @@ package bindings
 import (
 	"fmt"
 	"math"
-	"shardsh/bindings/plaintext"
-	"shardsh/bindings/script"
 	"strings"
 	"time"
+
+	"shardsh/bindings/plaintext"
+	"shardsh/bindings/script"
 )
 
 // How often a long wait says how far it is.
@@ -20,7 +21,7 @@ const (
 // written again and again, elsewhere in lines of the error stream. A nil
 // progress is silent. It keeps the shell's time.
 type progress struct {
-	s      *Shell
+	s      *Display
 	every  time.Duration
 	began  time.Time
 	said   time.Time
@@ -33,7 +34,7 @@ type amount struct {
 	text       func(float64) string // of either
 }
 
-func (s *Shell) newProgress(wanted bool) *progress {
+func (s *Display) newProgress(wanted bool) *progress {
 	if !wanted {
 		return nil
 	}

@@ -1,38 +1,59 @@
 package bindings
 
 import (
-	"context"
 	"slices"
 	"strings"
 
 	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/bindings/script"
 	"shardsh/bindings/values"
 )
 
-// Render is a result as the shell shows it (spec 04 §3.1), without a line end
-// after it; empty for undefined. An interactive shell shows a cursor's first
-// page, any other all of its documents.
-func (s *Shell) Render(ctx context.Context, r script.Result) (string, error) {
-	if r.Undefined() {
-		return "", nil
-	}
-	var text string
-	_, err := s.JS.Within(ctx, func() (goja.Value, error) {
-		var err error
-		text, err = s.JS.Try(func() string { return s.render(r.Value) })
-		return nil, err
-	})
-	return text, err
+// Options say where values are shown.
+type displayOptions struct {
+	// Interactive cuts results to a page and to a depth.
+	Interactive bool
+	// Terminal allows tables, and lines that are written again and again.
+	Terminal bool
+	// Color allows escape sequences.
+	Color bool
+	// Shallow cuts a script's result at the depth of the settings, too.
+	Shallow bool
+	// Look gives the settings of the moment.
+	Look func() Look
+	// Own shows what is no ordinary value; ok is false for those that are.
+	Own func(v goja.Value) (text string, ok bool)
 }
 
-// render is Render inside a running call; it may throw.
-func (s *Shell) render(v goja.Value) string {
+// Look is how values look by the user's settings.
+type Look struct {
+	Compact int
+	Depth   int // negative: no limit
+	Stacks  bool
+}
+
+// Display shows values on a screen or in a stream.
+type Display struct {
+	JS  *script.Engine
+	cfg displayOptions
+	// Marks of values that are shown in a way of their own; each made when it is
+	// first needed.
+	replies *goja.Symbol // on replies of commands
+	tabled  *goja.Symbol // on values with tables for terminals
+}
+
+// NewDisplay makes a Display.
+func newDisplay(o displayOptions) *Display { return &Display{cfg: o} }
+
+// Render is a result as the shell shows it (spec 04 §3.1), without a line end
+// after it. It may throw.
+func (s *Display) render(v goja.Value) string {
 	if text, ok := s.renderTables(v); ok {
 		return text
 	}
-	if text, ok := s.renderShell(v); ok {
+	if text, ok := s.cfg.Own(v); ok {
 		return text
 	}
 	o := s.inspectOptions()
@@ -42,74 +63,42 @@ func (s *Shell) render(v goja.Value) string {
 	return s.JS.World.InspectResult(s.withoutGossip(v), o, true)
 }
 
-// renderShell renders what is no ordinary value: cursors. sh and rs need a
-// connection to be shown at all.
-func (s *Shell) renderShell(v goja.Value) (string, bool) {
-	_, isShard := script.Receiver[*shard](v)
-	_, isReplicaSet := script.Receiver[*replicaSet](v)
-	if isShard || isReplicaSet {
-		s.requireDB()
-	}
-	cur, ok := script.Receiver[*cursor](v)
-	if !ok || cur.stream {
-		return "", false
-	}
-	if cur.explain != "" {
-		return s.render(cur.plan()), true
-	}
-	return s.renderPage(cur), true
-}
-
-// renderPage shows the next documents of a cursor and whether there are more.
-func (s *Shell) renderPage(cur *cursor) string {
-	size := s.settings.displayBatchSize
-	if !s.cfg.Interactive {
-		size = everything
-		if s.cfg.Limit > 0 {
-			size = s.cfg.Limit
-		}
-	}
-	items := cur.page(size)
-	more := cur.mayHaveMore()
-	if len(items) == 0 {
-		return ""
-	}
-	o := s.inspectOptions()
-	o.MaxItems = values.Unlimited
-	text := s.JS.World.Inspect(s.JS.Runtime.NewArray(items...), o)
-	if more && s.cfg.Interactive {
-		text += "\nType \"it\" for more"
-	}
-	return text
-}
-
 // inspectOptions are those of print() under the current settings.
-func (s *Shell) inspectOptions() values.InspectOptions {
-	o := values.DefaultInspect()
+func (s *Display) inspectOptions() values.InspectOptions {
+	o, look := values.DefaultInspect(), s.cfg.Look()
 	o.Color = s.cfg.Color
-	o.Depth = s.settings.inspectDepth
+	o.Depth = look.Depth
 	if o.Depth == 0 {
 		o.Depth = values.TopLevel
 	}
-	o.Compact = s.settings.inspectCompact
-	o.Stacks = s.settings.showStackTraces
+	o.Compact = look.Compact
+	o.Stacks = look.Stacks
 	return o
 }
 
-func (s *Shell) inspect(v goja.Value) string {
+// gossip are the fields a cluster adds to every reply (spec 03 §0.3).
+var gossip = []string{"$clusterTime", "operationTime"}
+
+// reply shows a command's reply to the script. Gossip stays readable but is not
+// printed (spec 04 §5.1).
+func (s *Display) reply(raw bson.Raw) goja.Value {
+	return s.markReply(s.JS.World.DocToJS(raw))
+}
+
+func (s *Display) inspect(v goja.Value) string {
 	return s.JS.World.Inspect(v, s.inspectOptions())
 }
 
 // printed is an argument of print().
-func (s *Shell) printed(v goja.Value) string {
-	if text, ok := s.renderShell(v); ok {
+func (s *Display) printed(v goja.Value) string {
+	if text, ok := s.cfg.Own(v); ok {
 		return text
 	}
 	return s.JS.World.InspectResult(s.withoutGossip(v), s.inspectOptions(), false)
 }
 
 // markReply notes that an object is a command's reply.
-func (s *Shell) markReply(o *goja.Object) *goja.Object {
+func (s *Display) markReply(o *goja.Object) *goja.Object {
 	for _, name := range gossip {
 		if o.Get(name) != nil {
 			script.Must(o.DefineDataPropertySymbol(s.replyMark(), s.JS.Runtime.ToValue(true), goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE))
@@ -119,18 +108,18 @@ func (s *Shell) markReply(o *goja.Object) *goja.Object {
 	return o
 }
 
-func (s *Shell) replyMark() *goja.Symbol {
-	if s.marks.reply == nil {
-		s.marks.reply = goja.NewSymbol("shardsh.reply")
+func (s *Display) replyMark() *goja.Symbol {
+	if s.replies == nil {
+		s.replies = goja.NewSymbol("shardsh.reply")
 	}
-	return s.marks.reply
+	return s.replies
 }
 
 // withoutGossip is a reply as it is shown: the fields every reply has are left
 // out (spec 04 §5.1). Scripts can still read and list them.
-func (s *Shell) withoutGossip(v goja.Value) goja.Value {
+func (s *Display) withoutGossip(v goja.Value) goja.Value {
 	o, ok := v.(*goja.Object)
-	if !ok || s.marks.reply == nil || o.GetSymbol(s.marks.reply) == nil {
+	if !ok || s.replies == nil || o.GetSymbol(s.replies) == nil {
 		return v
 	}
 	shown := s.JS.Runtime.NewObject()
@@ -144,7 +133,7 @@ func (s *Shell) withoutGossip(v goja.Value) goja.Value {
 
 // statsResult makes an object print as sections (spec 04 §3.1). The wrapper
 // mongosh puts around such results is there as hidden members.
-func (s *Shell) statsResult(value *goja.Object) goja.Value {
+func (s *Display) statsResult(value *goja.Object) goja.Value {
 	script.Define(value, "type", s.JS.Runtime.ToValue("StatsResult"))
 	script.Define(value, "value", value)
 	s.JS.World.SetPrinter(value, func() string {
@@ -161,7 +150,7 @@ func (s *Shell) statsResult(value *goja.Object) goja.Value {
 }
 
 // onOneLine makes an object print on one line, whatever its width.
-func (s *Shell) onOneLine(o *goja.Object) *goja.Object {
+func (s *Display) onOneLine(o *goja.Object) *goja.Object {
 	s.JS.World.SetPrinter(o, func() string {
 		options := s.inspectOptions()
 		options.Compact = values.CompactFull

@@ -3,11 +3,12 @@ package bindings
 import (
 	"fmt"
 	"math"
+	"slices"
+	"time"
+
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
-	"slices"
-	"time"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"

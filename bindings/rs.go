@@ -2,9 +2,11 @@ package bindings
 
 import (
 	"math"
+	"slices"
+	"strconv"
+
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
-	"slices"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -206,7 +208,7 @@ func rsReconfigForPSA(c *call, rs *replicaSet) goja.Value {
 	list, _ := script.Property(config, "members").(*goja.Object)
 	var member *goja.Object
 	if list != nil {
-		member, _ = list.Get(itoa(int(index))).(*goja.Object)
+		member, _ = list.Get(strconv.Itoa(int(index))).(*goja.Object)
 	}
 	if member == nil {
 		c.JS.ThrowInvalid("Node at index %d does not exist in the new config", index)
@@ -216,7 +218,7 @@ func rsReconfigForPSA(c *call, rs *replicaSet) goja.Value {
 	}
 	rs.checkNoVoteYet(c, index, member, say)
 	priority := script.Property(member, "priority")
-	say("Running first reconfig to give member at index " + itoa(int(index)) + " { votes: 1, priority: 0 }")
+	say("Running first reconfig to give member at index " + strconv.Itoa(int(index)) + " { votes: 1, priority: 0 }")
 	script.Must(member.Set("votes", 1))
 	script.Must(member.Set("priority", 0))
 	first := rs.reconfigure(c, config, c.Arg(2))
@@ -224,7 +226,7 @@ func rsReconfigForPSA(c *call, rs *replicaSet) goja.Value {
 		say("No second reconfig necessary because .priority = 0")
 		return first
 	}
-	say("Running second reconfig to give member at index " + itoa(int(index)) + " { priority: " + orUndefined(priority).String() + " }")
+	say("Running second reconfig to give member at index " + strconv.Itoa(int(index)) + " { priority: " + orUndefined(priority).String() + " }")
 	script.Must(member.Set("priority", orUndefined(priority)))
 	var second goja.Value
 	if ex := c.JS.Runtime.Try(func() { second = rs.reconfigure(c, config, c.Arg(2)) }); ex != nil {
@@ -255,7 +257,7 @@ func (rs *replicaSet) checkNoVoteYet(c *call, index int64, member *goja.Object, 
 		sameHost = sameHost || rawdoc.Text(raw, "host") == host
 	}
 	if sameHost {
-		say("Warning: Node at index " + itoa(int(index)) + " has { host: \"" + host + "\" }, which is also present in the old config, but with a different _id field.")
+		say("Warning: Node at index " + strconv.Itoa(int(index)) + " has { host: \"" + host + "\" }, which is also present in the old config, but with a different _id field.")
 	}
 }
 

@@ -50,9 +50,6 @@ func (s *Shell) errorOf(err error) *goja.Object {
 
 const sessionEnded = "Use of expired sessions is not permitted"
 
-// gossip are the fields a cluster adds to every reply (spec 03 §0.3).
-var gossip = []string{"$clusterTime", "operationTime"}
-
 // serverError makes a MongoServerError of a reply. Fields of the reply are
 // fields of the error; codeName is missing when the server gave none.
 func (s *Shell) serverError(reply bson.Raw, labels []string) *goja.Object {

@@ -3,11 +3,12 @@ package bindings
 import (
 	"context"
 	"errors"
-	"shardsh/bindings/rawdoc"
-	"shardsh/bindings/script"
 	"slices"
 	"strings"
 	"time"
+
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"

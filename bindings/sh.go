@@ -1,8 +1,9 @@
 package bindings
 
 import (
-	"shardsh/bindings/script"
 	"slices"
+
+	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"

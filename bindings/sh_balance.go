@@ -3,10 +3,11 @@ package bindings
 import (
 	"fmt"
 	"math"
-	"shardsh/bindings/rawdoc"
-	"shardsh/bindings/script"
 	"strings"
 	"time"
+
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -174,7 +175,7 @@ func (m *moveWatch) committed() bson.D {
 
 func (m *moveWatch) moves() any {
 	n, _ := m.moved()
-	return number(n)
+	return script.Whole(n)
 }
 
 func (m *moveWatch) moved() (moves, bytes float64) {

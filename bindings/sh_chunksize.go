@@ -3,6 +3,7 @@ package bindings
 import (
 	"fmt"
 	"math"
+
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"

@@ -3,6 +3,7 @@ package bindings
 import (
 	"fmt"
 	"math"
+
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
 
@@ -94,7 +95,7 @@ func (d defragmentation) object(c *call, ns string) *goja.Object {
 	}
 	script.Must(o.Set("phase", d.phase))
 	if d.left == d.left {
-		script.Must(o.Set("remainingChunks", number(d.left)))
+		script.Must(o.Set("remainingChunks", script.Whole(d.left)))
 	}
 	if d.idle() {
 		script.Must(o.Set("note", "the balancer has not taken it up: it is off, its window is closed, or its next round is to come"))

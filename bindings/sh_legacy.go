@@ -2,10 +2,11 @@ package bindings
 
 import (
 	"regexp"
-	"shardsh/bindings/rawdoc"
-	"shardsh/bindings/script"
 	"strings"
 	"time"
+
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -60,7 +61,7 @@ func shardLegacyMethods() []method[*shard] {
 		{"getRecentMigrations", "configDB?:object", func(c *call, sh *shard) goja.Value {
 			var items []any
 			for _, m := range c.s.recentMigrations(sh.configArgument(c, 0), c.JS.Clock.Now()) {
-				o := c.JS.NewObject("_id", m.id, "count", number(m.count))
+				o := c.JS.NewObject("_id", m.id, "count", script.Whole(m.count))
 				if m.from != "" {
 					script.Must(o.Set("from", m.from))
 					script.Must(o.Set("to", m.to))

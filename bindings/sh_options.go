@@ -2,10 +2,11 @@ package bindings
 
 import (
 	"math"
-	"shardsh/bindings/script"
 	"slices"
 	"strings"
 	"time"
+
+	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"
 )

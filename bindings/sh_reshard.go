@@ -2,10 +2,11 @@ package bindings
 
 import (
 	"context"
-	"shardsh/bindings/rawdoc"
-	"shardsh/bindings/script"
 	"sync"
 	"time"
+
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"

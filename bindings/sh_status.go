@@ -2,12 +2,13 @@ package bindings
 
 import (
 	"fmt"
-	"shardsh/bindings/plaintext"
-	"shardsh/bindings/rawdoc"
-	"shardsh/bindings/script"
 	"slices"
 	"strings"
 	"time"
+
+	"shardsh/bindings/plaintext"
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -201,7 +202,7 @@ func (r *statusReport) migrationResults() any {
 	}
 	items := make([]any, len(results))
 	for i, m := range results {
-		item := s.JS.NewObject("result", m.result, "count", number(m.count))
+		item := s.JS.NewObject("result", m.result, "count", script.Whole(m.count))
 		if m.from != "" {
 			script.Must(item.Set("from", m.from))
 			script.Must(item.Set("to", m.to))

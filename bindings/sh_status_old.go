@@ -2,11 +2,12 @@ package bindings
 
 import (
 	"fmt"
+	"slices"
+	"strings"
+
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
-	"slices"
-	"strings"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"

@@ -2,11 +2,13 @@ package bindings
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
-	"slices"
-	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
@@ -227,7 +229,7 @@ func counted(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
-	return itoa(n) + " " + what + "s"
+	return strconv.Itoa(n) + " " + what + "s"
 }
 
 // distributionRows are the shards of a collection, with its data where the

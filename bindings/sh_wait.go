@@ -2,8 +2,9 @@ package bindings
 
 import (
 	"fmt"
-	"shardsh/bindings/script"
 	"time"
+
+	"shardsh/bindings/script"
 )
 
 // How long the waiting helpers wait and how often they look, unless told.

@@ -1,10 +1,12 @@
 package bindings
 
 import (
+	"slices"
+	"strconv"
+	"strings"
+
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/script"
-	"slices"
-	"strings"
 
 	"github.com/dop251/goja"
 	"github.com/olekukonko/tablewriter"
@@ -23,13 +25,13 @@ const (
 // tables collects what a terminal shows in place of a value: headings, lines and
 // grids, none wider than tableWidth.
 type tables struct {
-	s *Shell
+	s *Display
 	b strings.Builder
 }
 
 // withTable gives a value that a REPL on a terminal shows as tables. Scripts see
 // the value and print it as any other.
-func (s *Shell) withTable(o *goja.Object, draw func(*tables)) *goja.Object {
+func (s *Display) withTable(o *goja.Object, draw func(*tables)) *goja.Object {
 	if !s.showsTables() {
 		return o
 	}
@@ -43,22 +45,22 @@ func (s *Shell) withTable(o *goja.Object, draw func(*tables)) *goja.Object {
 }
 
 // showsTables reports whether a result that has tables is shown as them.
-func (s *Shell) showsTables() bool { return s.cfg.Interactive && s.cfg.Terminal }
+func (s *Display) showsTables() bool { return s.cfg.Interactive && s.cfg.Terminal }
 
-func (s *Shell) tableMark() *goja.Symbol {
-	if s.marks.table == nil {
-		s.marks.table = goja.NewSymbol("shardsh.table")
+func (s *Display) tableMark() *goja.Symbol {
+	if s.tabled == nil {
+		s.tabled = goja.NewSymbol("shardsh.table")
 	}
-	return s.marks.table
+	return s.tabled
 }
 
 // renderTables shows a value that has tables.
-func (s *Shell) renderTables(v goja.Value) (string, bool) {
+func (s *Display) renderTables(v goja.Value) (string, bool) {
 	o, ok := v.(*goja.Object)
-	if !ok || s.marks.table == nil {
+	if !ok || s.tabled == nil {
 		return "", false
 	}
-	draw, ok := goja.AssertFunction(o.GetSymbol(s.marks.table))
+	draw, ok := goja.AssertFunction(o.GetSymbol(s.tabled))
 	if !ok {
 		return "", false
 	}
@@ -70,7 +72,7 @@ func (s *Shell) renderTables(v goja.Value) (string, bool) {
 }
 
 // shownTables is the result of a show command on a terminal.
-func (s *Shell) shownTables(draw func(*tables)) goja.Value {
+func (s *Display) shownTables(draw func(*tables)) goja.Value {
 	t := &tables{s: s}
 	draw(t)
 	return s.JS.ShownText(t.b.String())
@@ -117,7 +119,7 @@ func (t *tables) grid(header []string, rows [][]string) {
 		t.b.WriteString("  " + line + "\n")
 	}
 	if hidden > 0 {
-		t.b.WriteString("  … and " + itoa(hidden) + " more\n")
+		t.b.WriteString("  … and " + strconv.Itoa(hidden) + " more\n")
 	}
 }
 
@@ -185,11 +187,4 @@ func drawGrid(header []string, rows [][]string, align []tw.Align) string {
 		return err.Error()
 	}
 	return b.String()
-}
-
-// marks are on values that are shown in a way of their own; each made when it is
-// first needed.
-type marks struct {
-	reply *goja.Symbol // on replies of commands
-	table *goja.Symbol // on values with tables for terminals
 }

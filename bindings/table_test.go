@@ -2,6 +2,7 @@ package bindings
 
 import (
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -24,7 +25,7 @@ func TestTablesFitTheTerminal(t *testing.T) {
 			{{long, "1", long}, {"", "22", "b"}},
 			{{"日本語日本語日本語日本語日本語日本語日本語日本語", "1", long}},
 		} {
-			tb := &tables{s: s}
+			tb := &tables{s: s.Display}
 			tb.heading(long + long)
 			tb.line("label", long+" "+long+long)
 			tb.grid([]string{"first", "number#", "a longer name"}, rows)
@@ -48,7 +49,7 @@ func TestTablesShowAScreen(t *testing.T) {
 	}
 	var rows [][]string
 	for i := range 25 {
-		rows = append(rows, []string{itoa(i), "x"})
+		rows = append(rows, []string{strconv.Itoa(i), "x"})
 	}
 	tb := &tables{s: s}
 	tb.grid([]string{"n#", "name"}, rows)
