@@ -17,12 +17,12 @@ import (
 func shardingMethods() []method[*collection] {
 	return []method[*collection]{
 		{"getShardVersion", "", func(c *call, coll *collection) goja.Value {
-			return c.s.reply(coll.d.admin(bson.D{{Key: "getShardVersion", Value: coll.namespace()}}, reads))
+			return c.s.display.reply(coll.d.admin(bson.D{{Key: "getShardVersion", Value: coll.namespace()}}, reads))
 		}, "Returns the version of the collection's routing table."},
 		{"getShardDistribution", "", collShardDistribution, "Shows how data and chunks spread over the shards."},
 		{"getShardLocation", "", collShardLocation, "Returns the shards that hold the collection."},
 		{"analyzeShardKey", "key:object options?:object", func(c *call, coll *collection) goja.Value {
-			return c.s.reply(coll.d.admin(c.JS.Merge(bson.D{
+			return c.s.display.reply(coll.d.admin(c.JS.Merge(bson.D{
 				{Key: "analyzeShardKey", Value: coll.namespace()}, {Key: "key", Value: c.JS.Document(c.Arg(0))},
 			}, c.Arg(1)), reads))
 		}, "Measures how good a shard key would be."},
@@ -41,7 +41,7 @@ func collConfigureQueryAnalyzer(c *call, coll *collection) goja.Value {
 			}
 		}
 	}
-	return c.s.reply(coll.d.admin(body))
+	return c.s.display.reply(coll.d.admin(body))
 }
 
 func collShardLocation(c *call, coll *collection) goja.Value {
@@ -100,8 +100,8 @@ func collShardDistribution(c *call, coll *collection) goja.Value {
 	}
 	slices.SortFunc(shares, func(a, b shardShare) int { return strings.Compare(a.shard, b.shard) })
 	result := c.s.distribution(shares)
-	c.s.statsResult(result)
-	return c.s.withTable(result, func(t *tables) { t.distribution(coll.namespace(), shares) })
+	c.s.display.statsResult(result)
+	return c.s.display.withTable(result, func(t *tables) { t.distribution(coll.namespace(), shares) })
 }
 
 // distribution is a row a shard, and what they have together. Here orphans are

@@ -120,7 +120,7 @@ func (s *Shell) defineIt() {
 
 // shownValue is a result of show that prints as the value it is.
 func (s *Shell) shownValue(v goja.Value) goja.Value {
-	o := s.inspectOptions()
+	o := s.display.inspectOptions()
 	return s.JS.ShownText(s.JS.World.InspectResult(v, o, false))
 }
 
@@ -261,7 +261,7 @@ func showProfile(c *call, d *database) goja.Value {
 			if slices.Contains([]string{"ts", "op", "ns", "millis"}, el.Key()) {
 				continue
 			}
-			fields = append(fields, el.Key()+":"+c.s.inspect(c.JS.World.ToJS(el.Value()))+" ")
+			fields = append(fields, el.Key()+":"+c.s.display.inspect(c.JS.World.ToJS(el.Value()))+" ")
 		}
 		b.WriteString(strings.Join(fields, "") + "\n")
 	}

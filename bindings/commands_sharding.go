@@ -17,13 +17,13 @@ import (
 func showShards(c *call, d *database) goja.Value {
 	config := d.sibling("config")
 	shards := c.s.findAll(config, "shards", bson.D{}, sortedBy("_id", 1))
-	if !c.s.showsTables() {
+	if !c.s.display.showsTables() {
 		return c.s.shownValue(c.JS.Array(shards))
 	}
 	r := c.s.newStatusReport(d)
 	r.counts = c.s.chunkCountsOf(config, bson.D{})
 	r.readDistribution()
-	return c.s.shownTables(func(t *tables) { t.grid(r.shardRows(shards)) })
+	return c.s.display.shownTables(func(t *tables) { t.grid(r.shardRows(shards)) })
 }
 
 func showZones(c *call, d *database) goja.Value {
@@ -31,9 +31,9 @@ func showZones(c *call, d *database) goja.Value {
 	if c.Has(1) {
 		ns = d.qualified(c.Text(1))
 	}
-	if c.s.showsTables() {
+	if c.s.display.showsTables() {
 		zones := c.s.zones(config, ns)
-		return c.s.shownTables(func(t *tables) { t.zones(zones) })
+		return c.s.display.shownTables(func(t *tables) { t.zones(zones) })
 	}
 	filter := bson.D{}
 	if ns != "" {
@@ -48,7 +48,7 @@ func showZones(c *call, d *database) goja.Value {
 			script.Must(o.Set(ns, list))
 		}
 		entry := c.JS.NewObject("zone", c.s.lookup(doc, "tag"), "min", c.s.lookup(doc, "min"), "max", c.s.lookup(doc, "max"))
-		script.Must(list.Set(strconv.Itoa(len(list.Keys())), c.s.onOneLine(entry)))
+		script.Must(list.Set(strconv.Itoa(len(list.Keys())), c.s.display.onOneLine(entry)))
 	}
 	return c.s.shownValue(o)
 }
@@ -72,12 +72,12 @@ func showChunks(c *call, d *database) goja.Value {
 		c.JS.ThrowCoded(script.InvalidInput, script.CodeNotSharded, "Collection %s is not sharded", ns)
 	}
 	r := c.s.newStatusReport(d)
-	if !c.s.showsTables() {
+	if !c.s.display.showsTables() {
 		return c.s.shownValue(r.listed("chunks", chunkFilter(entry), maxStatusChunks, r.chunk))
 	}
 	n, _ := c.s.chunkCountsOf(config, chunkFilter(entry))[chunkKey(entry)].total()
 	chunks := c.s.findAll(config, "chunks", chunkFilter(entry), sortedBy("min", 1), limitedTo(maxTableRows))
-	return c.s.shownTables(func(t *tables) {
+	return c.s.display.shownTables(func(t *tables) {
 		t.grid(chunkRows(chunks))
 		if more := n - int64(len(chunks)); more > 0 {
 			t.line("", fmt.Sprintf("… and %d more: sh.chunks(%q)", more, ns))
@@ -102,14 +102,14 @@ func (c *call) showChunkCounts(d *database) goja.Value {
 	config := d.sibling("config")
 	counts := c.s.chunkCountsOf(config, bson.D{})
 	entries := c.s.shardedCollections(config)
-	if c.s.showsTables() {
+	if c.s.display.showsTables() {
 		var rows [][]string
 		for _, entry := range entries {
 			for _, n := range counts[chunkKey(entry)] {
 				rows = append(rows, []string{rawdoc.Text(entry, "_id"), n.shard, fmt.Sprint(n.n), fmt.Sprint(n.jumbo)})
 			}
 		}
-		return c.s.shownTables(func(t *tables) { t.grid([]string{"collection", "shard", "chunks#", "jumbo#"}, rows) })
+		return c.s.display.shownTables(func(t *tables) { t.grid([]string{"collection", "shard", "chunks#", "jumbo#"}, rows) })
 	}
 	o := c.JS.Runtime.NewObject()
 	for _, entry := range entries {
@@ -124,8 +124,8 @@ func (c *call) showChunkCounts(d *database) goja.Value {
 
 func showMigrations(c *call, d *database) goja.Value {
 	r := c.s.newStatusReport(d)
-	if c.s.showsTables() {
-		return c.s.shownTables(r.migrationLines)
+	if c.s.display.showsTables() {
+		return c.s.display.shownTables(r.migrationLines)
 	}
 	active := c.JS.Runtime.NewArray()
 	for i, m := range c.s.activeMigrations(d, r.config) {
@@ -136,8 +136,8 @@ func showMigrations(c *call, d *database) goja.Value {
 
 func showBalancer(c *call, d *database) goja.Value {
 	r := c.s.newStatusReport(d)
-	if c.s.showsTables() {
-		return c.s.shownTables(r.balancerLines)
+	if c.s.display.showsTables() {
+		return c.s.display.shownTables(r.balancerLines)
 	}
 	return c.s.shownValue(r.balancer())
 }

@@ -195,7 +195,7 @@ func (s *Shell) newSettings() goja.Value {
 				return ""
 			}
 		}
-		return s.inspect(m)
+		return s.display.inspect(m)
 	})
 	return o
 }

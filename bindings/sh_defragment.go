@@ -20,7 +20,7 @@ func shardDefragmentMethods() []method[*shard] {
 		{"defragment", "ns:string|object options?:object", needing("defragment", withDefragmentation, shDefragment),
 			"Starts merging a collection's small chunks; {chunkSize: MB, wait: true, timeout, interval, progress}."},
 		{"stopDefragment", "ns:string|object", needing("stopDefragment", withDefragmentation, func(c *call, sh *shard) goja.Value {
-			return c.s.reply(sh.configureBalancing(c.namespaceArgument(0), bson.E{Key: "defragmentCollection", Value: false}))
+			return c.s.display.reply(sh.configureBalancing(c.namespaceArgument(0), bson.E{Key: "defragmentCollection", Value: false}))
 		}), "Stops it; what is merged stays merged."},
 		{"defragmentStatus", "ns:string|object", needing("defragmentStatus", withDefragmentation, func(c *call, sh *shard) goja.Value {
 			ns := c.namespaceArgument(0)
@@ -44,7 +44,7 @@ func shDefragment(c *call, sh *shard) goja.Value {
 	waits := o.flag("wait", false)
 	reply := sh.configureBalancing(ns, command...)
 	if !waits || rawdoc.TruthyAt(reply, "dryRun") {
-		return c.s.reply(reply)
+		return c.s.display.reply(reply)
 	}
 	var phase string
 	first := 0.0 // chunks the phase had when it was first seen

@@ -26,7 +26,7 @@ func shardDrainMethods() []method[*shard] {
 		{"drain", "shard:string options?:object", checked(shDrain),
 			"Starts emptying a shard; {wait: true} waits until it is empty, {remove: true} then removes it; timeout, interval, progress."},
 		{"drainStatus", "shard:string", checked(func(c *call, sh *shard) goja.Value {
-			return c.s.reply(sh.draining(c.Text(0)))
+			return c.s.display.reply(sh.draining(c.Text(0)))
 		}), "Returns how far draining is and what must be moved by hand; changes nothing."},
 		{"stopDrain", "shard:string", checked(shStopDrain), "Ends draining; the shard stays. Servers since 8.3."},
 		{"waitForDrain", "shard:string options?:object", checked(func(c *call, sh *shard) goja.Value {
@@ -74,7 +74,7 @@ func shDrain(c *call, sh *shard) goja.Value {
 		reply = sh.startDrain(id)
 	}
 	if !waits || rawdoc.TruthyAt(reply, "dryRun") {
-		return c.s.reply(reply)
+		return c.s.display.reply(reply)
 	}
 	return sh.waitForDrain(c, o, id, remove)
 }
@@ -83,7 +83,7 @@ func shStopDrain(c *call, sh *shard) goja.Value {
 	id := c.Text(0)
 	sh.need("stopDrain", withDrainCommands, fmt.Sprintf("It has no command for that; MongoDB's way there is that an administrator takes the "+
 		"field draining out of the shard's document by hand, db.getSiblingDB(\"config\").shards.updateOne({ _id: %q }, { $unset: { draining: 1 } })", id))
-	return c.s.reply(sh.admin(drainCommand(id, "stopShardDraining", "stopTransitionToDedicatedConfigServer")))
+	return c.s.display.reply(sh.admin(drainCommand(id, "stopShardDraining", "stopTransitionToDedicatedConfigServer")))
 }
 
 func (sh *shard) isDraining(id string) bool {

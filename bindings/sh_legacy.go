@@ -74,7 +74,7 @@ func shardLegacyMethods() []method[*shard] {
 			doc := c.s.setting(sh.configArgument(c, 0), "autosplit")
 			return c.JS.Runtime.ToValue(doc == nil || rawdoc.TruthyAt(doc, "enabled"))
 		}, ""},
-		{"_getBalancerStatus", "", func(c *call, sh *shard) goja.Value { return c.s.reply(sh.balancerStatus()) }, ""},
+		{"_getBalancerStatus", "", func(c *call, sh *shard) goja.Value { return c.s.display.reply(sh.balancerStatus()) }, ""},
 		{"_getConfigDB", "", func(_ *call, sh *shard) goja.Value {
 			sh.needMongos()
 			return sh.config().object
@@ -130,10 +130,10 @@ func shAdminCommand(c *call, sh *shard) goja.Value {
 	}
 	reply, err := c.s.send(sh.current().sibling("admin").request(body))
 	if err == nil {
-		return c.s.reply(reply)
+		return c.s.display.reply(reply)
 	}
 	if raw := replyOf(err); raw != nil {
-		return c.s.reply(raw)
+		return c.s.display.reply(raw)
 	}
 	c.s.throwServer(err)
 	return nil

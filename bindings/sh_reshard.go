@@ -28,10 +28,10 @@ func shardReshardMethods() []method[*shard] {
 			if c.Has(0) {
 				id = c.Text(0)
 			}
-			return c.s.reply(sh.admin(bson.D{{Key: "shardDrainingStatus", Value: id}}))
+			return c.s.display.reply(sh.admin(bson.D{{Key: "shardDrainingStatus", Value: id}}))
 		}), "Returns how far draining is."},
 		{"getTransitionToDedicatedConfigServerStatus", "", checked(func(c *call, sh *shard) goja.Value {
-			return c.s.reply(sh.admin(command("getTransitionToDedicatedConfigServerStatus")))
+			return c.s.display.reply(sh.admin(command("getTransitionToDedicatedConfigServerStatus")))
 		}), "Returns how far the config shard's draining is."},
 	}
 }
@@ -41,13 +41,13 @@ func shardReshardMethods() []method[*shard] {
 // helper's own.
 func shReshard(c *call, sh *shard) goja.Value {
 	body := c.shardKeyCommand("reshardCollection")
-	p := c.s.newProgress(true)
+	p := c.s.display.newProgress(true)
 	kept := bson.D{}
 	for _, e := range body {
 		v, _ := e.Value.(bson.RawValue)
 		switch {
 		case e.Key == "progress":
-			p = c.s.newProgress(rawdoc.Truthy(v))
+			p = c.s.display.newProgress(rawdoc.Truthy(v))
 		case e.Key == "interval" && p != nil:
 			ms, _ := v.AsFloat64OK()
 			p.every = max(time.Duration(ms*float64(time.Millisecond)), time.Millisecond)
@@ -58,9 +58,9 @@ func shReshard(c *call, sh *shard) goja.Value {
 	// Nobody waits on the mock's virtual time; a session is for one command at a
 	// time; and a guard may keep the command from being sent.
 	if p == nil || !c.JS.OnWallClock() || c.s.cfg.Guard != nil || sh.current().session != nil {
-		return c.s.reply(sh.admin(kept))
+		return c.s.display.reply(sh.admin(kept))
 	}
-	return c.s.reply(sh.adminTelling(kept, c.Text(0), p))
+	return c.s.display.reply(sh.adminTelling(kept, c.Text(0), p))
 }
 
 // adminTelling runs a command on a goroutine of its own, which it waits for, and
@@ -142,7 +142,7 @@ func shShardAndDistribute(c *call, sh *shard) goja.Value {
 			reshard = append(reshard, e)
 		}
 	}
-	return c.s.reply(sh.admin(reshard))
+	return c.s.display.reply(sh.admin(reshard))
 }
 
 func (sh *shard) shards(filter goja.Value) []bson.Raw {

@@ -47,7 +47,7 @@ func (r *statusReport) balancerLines(t *tables) {
 	failed := s.failedRounds(r.config)
 	t.line("failed rounds", fmt.Sprintf("%d of the last 5", failed.count))
 	if failed.count > 0 {
-		t.line("last error", fmt.Sprintf("%s (%s)", script.OptionalText(failed.message), s.inspect(failed.when)))
+		t.line("last error", fmt.Sprintf("%s (%s)", script.OptionalText(failed.message), s.display.inspect(failed.when)))
 	}
 	r.migrationLines(t)
 }

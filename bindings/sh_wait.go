@@ -42,7 +42,7 @@ func (h helperOptions) wait(goesOn string) *wait {
 	return &wait{
 		s: h.c.s, goesOn: goesOn,
 		timeout: h.duration("timeout", longWait), interval: max(h.duration("interval", longPause), time.Millisecond),
-		progress: h.c.s.newProgress(h.flag("progress", true)),
+		progress: h.c.s.display.newProgress(h.flag("progress", true)),
 	}
 }
 

@@ -157,7 +157,7 @@ func TestProgressMeasures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := s.newProgress(true)
+	p := s.display.newProgress(true)
 	began := s.JS.Clock.Now()
 	if got := p.measure(&amount{left: math.NaN(), text: chunksText}, began); got != "0 chunks done" {
 		t.Error(got)

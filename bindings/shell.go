@@ -16,7 +16,7 @@ import (
 type Shell struct {
 	JS  *script.Engine
 	cfg Config
-	*Display
+	display *Display
 
 	mongo  *mongoObject // the connection db started on; nil without one
 	opened connections  // by scripts
@@ -47,17 +47,17 @@ func New(cfg Config) (*Shell, error) {
 		return nil, fmt.Errorf("invalid database name: %s", cfg.Database)
 	}
 	s := &Shell{cfg: cfg, settings: defaultSettings()}
-	s.Display = newDisplay(displayOptions{
+	s.display = newDisplay(displayOptions{
 		Interactive: cfg.Interactive, Terminal: cfg.Terminal, Color: cfg.Color, Shallow: cfg.Shallow,
 		Look: func() Look { return s.settings.look }, Own: s.renderShell,
 	})
 	s.JS = script.NewEngine(script.Options{
 		Clock: cfg.Clock, Stdin: cfg.Stdin, Stdout: cfg.Stdout, Stderr: cfg.Stderr,
 		Color: cfg.Color, Interactive: cfg.Interactive, MemoryLimit: cfg.MemoryLimit, Scripts: cfg.Scripts,
-		Made: s.helpBSON, Inspect: s.inspectOptions, Show: s.render, Review: s.warnAboutRunning, Reword: s.collectionCalled,
+		Made: s.helpBSON, Inspect: s.display.inspectOptions, Show: s.display.render, Review: s.warnAboutRunning, Reword: s.collectionCalled,
 		Module: s.module, Receivers: receivers,
 	})
-	s.Display.JS = s.JS
+	s.display.JS = s.JS
 	if cfg.Client != nil {
 		s.mongo = newMongoObject(s, cfg.Client, cfg.Address)
 		s.mongo.readPreference, s.mongo.settings = cfg.ReadPreference, cfg.Settings

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"shardsh/bindings/script"
+
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 )
 
@@ -16,16 +18,14 @@ var escapes = regexp.MustCompile("\x1b\\[[0-9;]*[A-Za-z]")
 func TestTablesFitTheTerminal(t *testing.T) {
 	long := strings.Repeat("x", 70)
 	for _, color := range []bool{false, true} {
-		s, err := New(Config{Color: color})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := newDisplay(displayOptions{Color: color})
+		s.JS = script.NewEngine(script.Options{Color: color})
 		for _, rows := range [][][]string{
 			{{"a", "1", "b"}},
 			{{long, "1", long}, {"", "22", "b"}},
 			{{"日本語日本語日本語日本語日本語日本語日本語日本語", "1", long}},
 		} {
-			tb := &tables{s: s.Display}
+			tb := &tables{s: s}
 			tb.heading(long + long)
 			tb.line("label", long+" "+long+long)
 			tb.grid([]string{"first", "number#", "a longer name"}, rows)
@@ -43,10 +43,8 @@ func TestTablesFitTheTerminal(t *testing.T) {
 }
 
 func TestTablesShowAScreen(t *testing.T) {
-	s, err := New(Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := newDisplay(displayOptions{})
+	s.JS = script.NewEngine(script.Options{})
 	var rows [][]string
 	for i := range 25 {
 		rows = append(rows, []string{strconv.Itoa(i), "x"})
