@@ -80,7 +80,7 @@ type bulk struct {
 func (s *Shell) newBulk(coll *collection, unordered bool) *bulk {
 	b := &bulk{coll: coll, unordered: unordered}
 	b.object = s.JS.Instance(b, prototype(s, "Bulk", bulkMethods()))
-	s.JS.World.SetPrinter(b.object, func() string { return s.display.inspect(b.summary()) })
+	s.JS.World.SetPrinter(b.object, func() string { return s.display.Inspect(b.summary()) })
 	return b
 }
 
@@ -120,7 +120,7 @@ func bulkMethods() []method[*bulk] {
 		{"execute", "writeConcern?:object", bulkExecute, "Does the writes."},
 		{"toJSON", "", func(_ *call, b *bulk) goja.Value { return b.summary() }, ""},
 		{"tojson", "", func(_ *call, b *bulk) goja.Value { return b.summary() }, ""},
-		{"toString", "", func(c *call, b *bulk) goja.Value { return c.JS.Runtime.ToValue(c.s.display.inspect(b.summary())) }, ""},
+		{"toString", "", func(c *call, b *bulk) goja.Value { return c.JS.Runtime.ToValue(c.s.display.Inspect(b.summary())) }, ""},
 		{"getOperations", "", bulkGetOperations, "Returns the writes that were done."},
 	}
 }

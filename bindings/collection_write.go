@@ -333,7 +333,7 @@ func (c *call) findAndModify(coll *collection, body bson.D, options *goja.Object
 	}
 	for _, name := range []string{"includeResultMetadata", "rawResult"} {
 		if v := script.Property(options, name); v != nil && v.ToBoolean() {
-			return c.s.display.reply(reply)
+			return c.s.display.Reply(reply)
 		}
 	}
 	v, err := reply.LookupErr("value")

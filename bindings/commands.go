@@ -120,7 +120,7 @@ func (s *Shell) defineIt() {
 
 // shownValue is a result of show that prints as the value it is.
 func (s *Shell) shownValue(v goja.Value) goja.Value {
-	o := s.display.inspectOptions()
+	o := s.display.InspectOptions()
 	return s.JS.ShownText(s.JS.World.InspectResult(v, o, false))
 }
 
@@ -174,7 +174,7 @@ func showDatabases(c *call, d *database) goja.Value {
 	rows := make([][]string, 0, len(values))
 	for _, v := range values {
 		doc, _ := v.DocumentOK()
-		rows = append(rows, []string{rawdoc.Text(doc, "name"), sizeText(rawdoc.Number(doc, "sizeOnDisk"))})
+		rows = append(rows, []string{rawdoc.Text(doc, "name"), plaintext.SizeText(rawdoc.Number(doc, "sizeOnDisk"))})
 	}
 	slices.SortFunc(rows, func(a, b []string) int { return plaintext.Compare(a[0], b[0]) })
 	return c.JS.ShownText(c.s.columns(rows, script.NameColor, true))
@@ -261,7 +261,7 @@ func showProfile(c *call, d *database) goja.Value {
 			if slices.Contains([]string{"ts", "op", "ns", "millis"}, el.Key()) {
 				continue
 			}
-			fields = append(fields, el.Key()+":"+c.s.display.inspect(c.JS.World.ToJS(el.Value()))+" ")
+			fields = append(fields, el.Key()+":"+c.s.display.Inspect(c.JS.World.ToJS(el.Value()))+" ")
 		}
 		b.WriteString(strings.Join(fields, "") + "\n")
 	}

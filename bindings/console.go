@@ -29,7 +29,7 @@ func (s *Shell) newConsole() goja.Value {
 	print := func(c *call, args []goja.Value) {
 		texts := make([]string, len(args))
 		for i, v := range args {
-			texts[i] = c.s.display.printed(v)
+			texts[i] = c.s.display.Printed(v)
 		}
 		line := strings.Join(texts, " ")
 		if indent != "" {
@@ -51,11 +51,11 @@ func (s *Shell) newConsole() goja.Value {
 		print(c, c.Args)
 	})
 	add("dir", func(c *call) {
-		o := c.s.display.inspectOptions()
+		o := c.s.display.InspectOptions()
 		o.Depth = nodeDepth
 		c.JS.Write(c.JS.World.Inspect(c.Arg(0), o) + "\n")
 	})
-	add("table", func(c *call) { c.JS.Write(c.s.display.table(c.Arg(0)) + "\n") })
+	add("table", func(c *call) { c.JS.Write(c.s.display.NodeTable(c.Arg(0)) + "\n") })
 	add("assert", func(c *call) {
 		if !c.Arg(0).ToBoolean() {
 			c.JS.Write("Assertion failed")

@@ -25,5 +25,5 @@ func (s *Shell) toJSON(v goja.Value, oneLine bool) string {
 	if _, ok := script.Receiver[*cursor](v); ok {
 		s.JS.ThrowInvalid(cursorIsNoValue)
 	}
-	return s.display.oldJSONOf(v, oneLine)
+	return s.display.OldJSON(v, oneLine)
 }

@@ -19,7 +19,7 @@ func (s *Shell) Render(ctx context.Context, r script.Result) (string, error) {
 	var text string
 	_, err := s.JS.Within(ctx, func() (goja.Value, error) {
 		var err error
-		text, err = s.JS.Try(func() string { return s.display.render(r.Value) })
+		text, err = s.JS.Try(func() string { return s.display.Render(r.Value) })
 		return nil, err
 	})
 	return text, err
@@ -38,7 +38,7 @@ func (s *Shell) renderShell(v goja.Value) (string, bool) {
 		return "", false
 	}
 	if cur.explain != "" {
-		return s.display.render(cur.plan()), true
+		return s.display.Render(cur.plan()), true
 	}
 	return s.renderPage(cur), true
 }
@@ -57,7 +57,7 @@ func (s *Shell) renderPage(cur *cursor) string {
 	if len(items) == 0 {
 		return ""
 	}
-	o := s.display.inspectOptions()
+	o := s.display.InspectOptions()
 	o.MaxItems = values.Unlimited
 	text := s.JS.World.Inspect(s.JS.Runtime.NewArray(items...), o)
 	if more && s.cfg.Interactive {

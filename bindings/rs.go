@@ -32,7 +32,7 @@ func (s *Shell) newReplicaSet() goja.Value {
 func (rs *replicaSet) admin(body bson.D) bson.Raw { return rs.s.requireDB().admin(body) }
 
 func rsCommand(name string) func(*call, *replicaSet) goja.Value {
-	return func(c *call, rs *replicaSet) goja.Value { return c.s.display.reply(rs.admin(command(name))) }
+	return func(c *call, rs *replicaSet) goja.Value { return c.s.display.Reply(rs.admin(command(name))) }
 }
 
 // viaAdmin runs a helper of databases on the admin database.
@@ -48,7 +48,7 @@ func replicaSetMethods() []method[*replicaSet] {
 		{"hello", "", rsCommand("hello"), "Returns the server's part in the set."},
 		{"isMaster", "", viaAdmin(dbIsMaster), "The old name of hello."},
 		{"initiate", "config?:object", func(c *call, rs *replicaSet) goja.Value {
-			return c.s.display.reply(rs.admin(bson.D{{Key: "replSetInitiate", Value: c.JS.Optional(c.Arg(0))}}))
+			return c.s.display.Reply(rs.admin(bson.D{{Key: "replSetInitiate", Value: c.JS.Optional(c.Arg(0))}}))
 		}, "Makes the server a replica set."},
 		{"reconfig", "config:object options?:object", func(c *call, rs *replicaSet) goja.Value {
 			return rs.reconfigure(c, c.Object(0), c.Arg(1))
@@ -69,13 +69,13 @@ func replicaSetMethods() []method[*replicaSet] {
 			if c.Has(1) {
 				body = append(body, bson.E{Key: "secondaryCatchUpPeriodSecs", Value: c.JS.Value(c.Arg(1))})
 			}
-			return c.s.display.reply(rs.admin(body))
+			return c.s.display.Reply(rs.admin(body))
 		}, "Makes the primary a secondary."},
 		{"freeze", "seconds:number", func(c *call, rs *replicaSet) goja.Value {
-			return c.s.display.reply(rs.admin(bson.D{{Key: "replSetFreeze", Value: c.JS.Value(c.Arg(0))}}))
+			return c.s.display.Reply(rs.admin(bson.D{{Key: "replSetFreeze", Value: c.JS.Value(c.Arg(0))}}))
 		}, "Keeps a member from becoming primary."},
 		{"syncFrom", "host:string", func(c *call, rs *replicaSet) goja.Value {
-			return c.s.display.reply(rs.admin(bson.D{{Key: "replSetSyncFrom", Value: c.Text(0)}}))
+			return c.s.display.Reply(rs.admin(bson.D{{Key: "replSetSyncFrom", Value: c.Text(0)}}))
 		}, "Makes this member read from another one."},
 		{"secondaryOk", "", rsSecondaryOk, "Allows reads from secondaries."},
 		{"slaveOk", "", rsSecondaryOk, ""},
@@ -148,7 +148,7 @@ func set(d *bson.D, key string, value any) {
 
 func (rs *replicaSet) setMembers(c *call, config bson.D, members []bson.D) goja.Value {
 	set(&config, "members", members)
-	return c.s.display.reply(rs.admin(bson.D{{Key: "replSetReconfig", Value: config}}))
+	return c.s.display.Reply(rs.admin(bson.D{{Key: "replSetReconfig", Value: config}}))
 }
 
 func (rs *replicaSet) addMember(c *call, arbiter bool) goja.Value {
@@ -197,7 +197,7 @@ func (rs *replicaSet) reconfigure(c *call, config *goja.Object, options goja.Val
 		script.Must(config.Set("protocolVersion", c.JS.World.ToJS(v)))
 	}
 	body := bson.D{{Key: "replSetReconfig", Value: c.JS.Document(config)}}
-	return c.s.display.reply(rs.admin(c.JS.Merge(body, options)))
+	return c.s.display.Reply(rs.admin(c.JS.Merge(body, options)))
 }
 
 // rsReconfigForPSA gives the new member a vote first and its priority second: one

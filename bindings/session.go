@@ -48,7 +48,7 @@ func (c *call) newSession(m *mongoObject, from *goja.Object) *session {
 	}
 	sess := &session{on: m, driver: started, given: given, databases: make(map[string]*database)}
 	sess.object = s.JS.Instance(sess, prototype(s, "Session", sessionMethods()))
-	s.JS.World.SetPrinter(sess.object, func() string { return s.display.inspect(s.JS.World.DocToJS(started.ID())) })
+	s.JS.World.SetPrinter(sess.object, func() string { return s.display.Inspect(s.JS.World.DocToJS(started.ID())) })
 	return sess
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/dop251/goja"
 
+	"shardsh/bindings/display"
 	"shardsh/bindings/script"
 	"shardsh/bindings/values"
 )
@@ -14,7 +15,7 @@ import (
 type settings struct {
 	displayBatchSize      int
 	maxTimeMS             int64 // 0: none
-	look                  Look
+	look                  display.Look
 	historyLength         int
 	redactHistory         string
 	editor                string // empty: none
@@ -26,7 +27,7 @@ type settings struct {
 
 func defaultSettings() settings {
 	return settings{
-		displayBatchSize: 20, look: Look{Compact: 3, Depth: 6}, historyLength: 1000,
+		displayBatchSize: 20, look: display.Look{Compact: 3, Depth: 6}, historyLength: 1000,
 		redactHistory: "remove", disableSchemaSampling: true,
 	}
 }
@@ -195,7 +196,7 @@ func (s *Shell) newSettings() goja.Value {
 				return ""
 			}
 		}
-		return s.display.inspect(m)
+		return s.display.Inspect(m)
 	})
 	return o
 }

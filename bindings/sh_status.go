@@ -64,11 +64,11 @@ func (s *Shell) shardingStatus(d, config *database, o statusOptions) goja.Value 
 	section("balancer", r.balancer())
 	section("shardedDataDistribution", r.dataDistribution())
 	section("databases", r.databases())
-	result := s.display.statsResult(value)
+	result := s.display.StatsResult(value)
 	if o.full {
 		return result
 	}
-	return s.display.withTable(value, r.draw)
+	return s.display.WithTable(value, r.draw)
 }
 
 func without(o *goja.Object, names ...string) *goja.Object {
@@ -336,11 +336,11 @@ func (r *statusReport) chunk(doc bson.Raw) *goja.Object {
 	if rawdoc.TruthyAt(doc, "jumbo") {
 		script.Must(o.Set("jumbo", "yes"))
 	}
-	return r.s.display.onOneLine(o)
+	return r.s.display.OnOneLine(o)
 }
 
 func (r *statusReport) zone(doc bson.Raw) *goja.Object {
 	w := r.s.JS.World
-	return r.s.display.onOneLine(r.s.JS.NewObject(
+	return r.s.display.OnOneLine(r.s.JS.NewObject(
 		"tag", w.ToJS(doc.Lookup("tag")), "min", w.ToJS(doc.Lookup("min")), "max", w.ToJS(doc.Lookup("max"))))
 }

@@ -137,7 +137,7 @@ func shBalancerSummary(c *call, sh *shard) goja.Value {
 		"collections", c.JS.Runtime.NewArray(collections...),
 		"problems", c.s.texts(b.problems()),
 	)
-	return c.s.display.withTable(o, func(t *tables) { t.summary(b) })
+	return c.s.display.WithTable(o, b.draw)
 }
 
 func (m activeMigration) object(s *Shell) *goja.Object {

@@ -65,7 +65,7 @@ func (c *call) windowTimes(label string, start, stop goja.Value) bson.D {
 		if end.v == nil || !goja.IsString(end.v) || !timeOfDay.MatchString(end.v.String()) {
 			shown := "undefined"
 			if end.v != nil {
-				shown = c.s.display.inspect(end.v)
+				shown = c.s.display.Inspect(end.v)
 			}
 			c.JS.ThrowInvalid("%s of %s is a time of day as in \"22:30\", not %s", end.name, label, shown)
 		}

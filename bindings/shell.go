@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"shardsh/bindings/display"
 	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"
@@ -14,9 +15,9 @@ import (
 // Shell is a JavaScript runtime with the objects that scripts see and the
 // connection behind them.
 type Shell struct {
-	JS  *script.Engine
-	cfg Config
-	display *Display
+	JS      *script.Engine
+	cfg     Config
+	display *display.Display
 
 	mongo  *mongoObject // the connection db started on; nil without one
 	opened connections  // by scripts
@@ -47,14 +48,14 @@ func New(cfg Config) (*Shell, error) {
 		return nil, fmt.Errorf("invalid database name: %s", cfg.Database)
 	}
 	s := &Shell{cfg: cfg, settings: defaultSettings()}
-	s.display = newDisplay(displayOptions{
+	s.display = display.New(display.Options{
 		Interactive: cfg.Interactive, Terminal: cfg.Terminal, Color: cfg.Color, Shallow: cfg.Shallow,
-		Look: func() Look { return s.settings.look }, Own: s.renderShell,
+		Look: func() display.Look { return s.settings.look }, Own: s.renderShell,
 	})
 	s.JS = script.NewEngine(script.Options{
 		Clock: cfg.Clock, Stdin: cfg.Stdin, Stdout: cfg.Stdout, Stderr: cfg.Stderr,
 		Color: cfg.Color, Interactive: cfg.Interactive, MemoryLimit: cfg.MemoryLimit, Scripts: cfg.Scripts,
-		Made: s.helpBSON, Inspect: s.display.inspectOptions, Show: s.display.render, Review: s.warnAboutRunning, Reword: s.collectionCalled,
+		Made: s.helpBSON, Inspect: s.display.InspectOptions, Show: s.display.Render, Review: s.warnAboutRunning, Reword: s.collectionCalled,
 		Module: s.module, Receivers: receivers,
 	})
 	s.display.JS = s.JS

@@ -1,4 +1,4 @@
-package bindings
+package display
 
 import (
 	"slices"
@@ -15,28 +15,28 @@ import (
 	"github.com/olekukonko/tablewriter/tw"
 )
 
-// tableWidth is what tables fit in; maxTableRows is about a screen.
+// Width is what tables fit in; maxTableRows is about a screen.
 const (
-	tableWidth   = 80
-	maxTableRows = 20
-	labelWidth   = 16
+	Width      = 80
+	MaxRows    = 20
+	LabelWidth = 16
 )
 
-// tables collects what a terminal shows in place of a value: headings, lines and
+// Tables collects what a terminal shows in place of a value: headings, lines and
 // grids, none wider than tableWidth.
-type tables struct {
+type Tables struct {
 	s *Display
 	b strings.Builder
 }
 
-// withTable gives a value that a REPL on a terminal shows as tables. Scripts see
+// WithTable gives a value that a REPL on a terminal shows as tables. Scripts see
 // the value and print it as any other.
-func (s *Display) withTable(o *goja.Object, draw func(*tables)) *goja.Object {
-	if !s.showsTables() {
+func (s *Display) WithTable(o *goja.Object, draw func(*Tables)) *goja.Object {
+	if !s.ShowsTables() {
 		return o
 	}
 	v := s.JS.Runtime.ToValue(func(goja.FunctionCall) goja.Value {
-		t := &tables{s: s}
+		t := &Tables{s: s}
 		draw(t)
 		return s.JS.Runtime.ToValue(strings.TrimRight(t.b.String(), "\n"))
 	})
@@ -44,8 +44,8 @@ func (s *Display) withTable(o *goja.Object, draw func(*tables)) *goja.Object {
 	return o
 }
 
-// showsTables reports whether a result that has tables is shown as them.
-func (s *Display) showsTables() bool { return s.cfg.Interactive && s.cfg.Terminal }
+// ShowsTables reports whether a result that has tables is shown as them.
+func (s *Display) ShowsTables() bool { return s.cfg.Interactive && s.cfg.Terminal }
 
 func (s *Display) tableMark() *goja.Symbol {
 	if s.tabled == nil {
@@ -71,36 +71,36 @@ func (s *Display) renderTables(v goja.Value) (string, bool) {
 	return text.String(), true
 }
 
-// shownTables is the result of a show command on a terminal.
-func (s *Display) shownTables(draw func(*tables)) goja.Value {
-	t := &tables{s: s}
+// ShowTables is the result of a show command on a terminal.
+func (s *Display) ShowTables(draw func(*Tables)) goja.Value {
+	t := &Tables{s: s}
 	draw(t)
 	return s.JS.ShownText(t.b.String())
 }
 
-func (t *tables) heading(text string) {
+func (t *Tables) Heading(text string) {
 	if t.b.Len() > 0 {
 		t.b.WriteString("\n")
 	}
-	t.b.WriteString(t.s.JS.Paint(script.HeadingColor, clip(text, tableWidth)) + "\n")
+	t.b.WriteString(t.s.JS.Paint(script.HeadingColor, Clip(text, Width)) + "\n")
 }
 
-// line is a label and what it is about, on as many lines as it takes.
-func (t *tables) line(label, text string) {
-	indent := strings.Repeat(" ", labelWidth)
-	for i, part := range plaintext.Wrapped(text, tableWidth-labelWidth-1) {
+// Line is a label and what it is about, on as many lines as it takes.
+func (t *Tables) Line(label, text string) {
+	indent := strings.Repeat(" ", LabelWidth)
+	for i, part := range plaintext.Wrapped(text, Width-LabelWidth-1) {
 		head := indent
 		if i == 0 {
-			head = "  " + label + strings.Repeat(" ", max(1, labelWidth-2-twwidth.Width(label)))
+			head = "  " + label + strings.Repeat(" ", max(1, LabelWidth-2-twwidth.Width(label)))
 		}
 		t.b.WriteString(head + part + "\n")
 	}
 }
 
-// grid is a table. Columns whose name ends in "#" hold numbers and are flush
+// Grid is a table. Columns whose name ends in "#" hold numbers and are flush
 // right. Rows beyond a screen are counted.
-func (t *tables) grid(header []string, rows [][]string) {
-	hidden := max(0, len(rows)-maxTableRows)
+func (t *Tables) Grid(header []string, rows [][]string) {
+	hidden := max(0, len(rows)-MaxRows)
 	rows = slices.Clone(rows[:len(rows)-hidden])
 	header = slices.Clone(header)
 	align := make([]tw.Align, len(header))
@@ -110,7 +110,7 @@ func (t *tables) grid(header []string, rows [][]string) {
 			header[i], align[i] = numeric, tw.AlignRight
 		}
 	}
-	fit(append([][]string{header}, rows...), tableWidth-2)
+	fit(append([][]string{header}, rows...), Width-2)
 	for i, line := range strings.Split(strings.TrimSuffix(drawGrid(header, rows, align), "\n"), "\n") {
 		line = strings.TrimRight(line, " ")
 		if i == 0 {
@@ -150,13 +150,13 @@ func fit(rows [][]string, width int) {
 	}
 	for _, row := range rows {
 		for i := range row {
-			row[i] = clip(row[i], widths[i])
+			row[i] = Clip(row[i], widths[i])
 		}
 	}
 }
 
-// clip cuts a text that is too wide, and shows it.
-func clip(text string, width int) string {
+// Clip cuts a text that is too wide, and shows it.
+func Clip(text string, width int) string {
 	if twwidth.Width(text) <= width {
 		return text
 	}

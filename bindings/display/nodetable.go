@@ -1,4 +1,4 @@
-package bindings
+package display
 
 import (
 	"strings"
@@ -8,11 +8,11 @@ import (
 	"github.com/olekukonko/tablewriter/tw"
 )
 
-// table draws rows of objects as console.table does.
-func (s *Display) table(v goja.Value) string {
+// NodeTable draws rows of objects as console.table does.
+func (s *Display) NodeTable(v goja.Value) string {
 	rows, ok := v.(*goja.Object)
 	if !ok {
-		return s.printed(v)
+		return s.Printed(v)
 	}
 	const index, single = "(index)", "Values"
 	header := []string{index}
@@ -41,10 +41,10 @@ func (s *Display) table(v goja.Value) string {
 		single := ""
 		if row, ok := rows.Get(k).(*goja.Object); ok {
 			for _, name := range row.Keys() {
-				line = put(line, column(name), s.inspect(row.Get(name)))
+				line = put(line, column(name), s.Inspect(row.Get(name)))
 			}
 		} else {
-			single, hasSingle = s.inspect(rows.Get(k)), true
+			single, hasSingle = s.Inspect(rows.Get(k)), true
 		}
 		lines = append(lines, line)
 		singles = append(singles, single)

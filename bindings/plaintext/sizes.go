@@ -1,14 +1,12 @@
-package bindings
+package plaintext
 
 import (
 	"math"
 	"strconv"
-
-	"shardsh/bindings/plaintext"
 )
 
-// sizeText is a size of show dbs (spec 04 §3.8).
-func sizeText(bytes float64) string {
+// SizeText is a size of show dbs (spec 04 §3.8).
+func SizeText(bytes float64) string {
 	units := []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB"}
 	i := 0
 	for i < len(units)-1 && bytes >= 1024 {
@@ -21,9 +19,9 @@ func sizeText(bytes float64) string {
 	return strconv.FormatFloat(bytes, 'f', 2, 64) + " " + units[i]
 }
 
-// byteText is how getShardDistribution writes sizes: cut, not rounded, and
+// ByteText is how getShardDistribution writes sizes: cut, not rounded, and
 // without a space.
-func byteText(b float64) string {
+func ByteText(b float64) string {
 	if math.IsNaN(b) || b == 0 {
 		return "0B"
 	}
@@ -31,11 +29,11 @@ func byteText(b float64) string {
 	mib := math.Floor(b / (1 << 20))
 	switch {
 	case b < 1<<10:
-		return plaintext.PlainNumber(math.Floor(b)) + "B"
+		return PlainNumber(math.Floor(b)) + "B"
 	case b < 1<<20:
-		return plaintext.PlainNumber(kib) + "KiB"
+		return PlainNumber(kib) + "KiB"
 	case b < 1<<30:
-		return plaintext.PlainNumber(math.Floor(kib/1024*100)/100) + "MiB"
+		return PlainNumber(math.Floor(kib/1024*100)/100) + "MiB"
 	}
-	return plaintext.PlainNumber(math.Floor(mib/1024*100)/100) + "GiB"
+	return PlainNumber(math.Floor(mib/1024*100)/100) + "GiB"
 }

@@ -1,4 +1,4 @@
-package bindings
+package display
 
 import (
 	"fmt"
@@ -17,24 +17,24 @@ const (
 	progressWidth      = 79 // of the rewritten line; a full one would wrap
 )
 
-// progress tells how far a long wait is: on a terminal in one line that is
+// Progress tells how far a long wait is: on a terminal in one line that is
 // written again and again, elsewhere in lines of the error stream. A nil
 // progress is silent. It keeps the shell's time.
-type progress struct {
+type Progress struct {
 	s      *Display
-	every  time.Duration
+	Every  time.Duration
 	began  time.Time
 	said   time.Time
 	onLine bool // the terminal's line holds something
 }
 
-// amount is how much work was done since the wait began, and how much is left.
-type amount struct {
-	done, left float64              // left is NaN where nobody can tell
-	text       func(float64) string // of either
+// Amount is how much work was done since the wait began, and how much is left.
+type Amount struct {
+	Done, Left float64              // left is NaN where nobody can tell
+	Text       func(float64) string // of either
 }
 
-func (s *Display) newProgress(wanted bool) *progress {
+func (s *Display) Progress(wanted bool) *Progress {
 	if !wanted {
 		return nil
 	}
@@ -43,49 +43,49 @@ func (s *Display) newProgress(wanted bool) *progress {
 		every = progressOnTerminal
 	}
 	now := s.JS.Clock.Now()
-	return &progress{s: s, every: every, began: now, said: now}
+	return &Progress{s: s, Every: every, began: now, said: now}
 }
 
-// due reports whether something should be said now.
-func (p *progress) due() bool {
-	return p != nil && p.s.JS.Clock.Now().Sub(p.said) >= p.every
+// Due reports whether something should be said now.
+func (p *Progress) Due() bool {
+	return p != nil && p.s.JS.Clock.Now().Sub(p.said) >= p.Every
 }
 
-// restart forgets the rate so far: other work has begun.
-func (p *progress) restart() {
+// Restart forgets the rate so far: other work has begun.
+func (p *Progress) Restart() {
 	if p != nil {
 		p.began = p.s.JS.Clock.Now()
 	}
 }
 
-// say writes what is going on, and what can be told from an amount.
-func (p *progress) say(what string, a *amount) {
+// Say writes what is going on, and what can be told from an amount.
+func (p *Progress) Say(what string, a *Amount) {
 	now := p.s.JS.Clock.Now()
 	p.said = now
 	measured := ""
 	if a != nil {
-		measured = ": " + p.measure(a, now)
+		measured = ": " + p.Measure(a, now)
 	}
 	if !p.s.cfg.Terminal {
 		p.s.JS.Warn(what + measured)
 		return
 	}
-	what = clip(what, max(10, progressWidth-len(measured)))
-	p.s.JS.Write(script.ClearLine + clip(what+measured, progressWidth))
+	what = Clip(what, max(10, progressWidth-len(measured)))
+	p.s.JS.Write(script.ClearLine + Clip(what+measured, progressWidth))
 	p.onLine = true
 }
 
-// measure adds rate and time to go, once there is a rate.
-func (p *progress) measure(a *amount, now time.Time) string {
-	parts := []string{a.text(a.done) + " done"}
-	if a.left == a.left {
-		parts = append(parts, a.text(a.left)+" left")
+// Measure adds rate and time to go, once there is a rate.
+func (p *Progress) Measure(a *Amount, now time.Time) string {
+	parts := []string{a.Text(a.Done) + " done"}
+	if a.Left == a.Left {
+		parts = append(parts, a.Text(a.Left)+" left")
 	}
-	if elapsed := now.Sub(p.began); a.done > 0 && elapsed > 0 {
-		rate := a.done / elapsed.Seconds()
-		parts = append(parts, rateText(rate, a.text))
-		if a.left > 0 {
-			parts = append(parts, durationText(time.Duration(a.left/rate*float64(time.Second)))+" to go")
+	if elapsed := now.Sub(p.began); a.Done > 0 && elapsed > 0 {
+		rate := a.Done / elapsed.Seconds()
+		parts = append(parts, rateText(rate, a.Text))
+		if a.Left > 0 {
+			parts = append(parts, DurationText(time.Duration(a.Left/rate*float64(time.Second)))+" to go")
 		}
 	}
 	return strings.Join(parts, ", ")
@@ -99,8 +99,8 @@ func rateText(rate float64, text func(float64) string) string {
 	return text(rate) + "/s"
 }
 
-// durationText is a time in its two largest units.
-func durationText(d time.Duration) string {
+// DurationText is a time in its two largest units.
+func DurationText(d time.Duration) string {
 	switch {
 	case d < time.Second:
 		return "1s"
@@ -114,15 +114,15 @@ func durationText(d time.Duration) string {
 	return fmt.Sprintf("%dd%dh", int(d.Hours())/24, int(d.Hours())%24)
 }
 
-// end leaves the terminal's line empty.
-func (p *progress) end() {
+// End leaves the terminal's line empty.
+func (p *Progress) End() {
 	if p != nil && p.onLine {
 		p.s.JS.Write(script.ClearLine)
 		p.onLine = false
 	}
 }
 
-func chunksText(n float64) string {
+func ChunksText(n float64) string {
 	if n == 1 {
 		return "1 chunk"
 	}

@@ -1,4 +1,4 @@
-package bindings
+package display
 
 import (
 	"slices"
@@ -12,7 +12,7 @@ import (
 )
 
 // Options say where values are shown.
-type displayOptions struct {
+type Options struct {
 	// Interactive cuts results to a page and to a depth.
 	Interactive bool
 	// Terminal allows tables, and lines that are written again and again.
@@ -37,34 +37,34 @@ type Look struct {
 // Display shows values on a screen or in a stream.
 type Display struct {
 	JS  *script.Engine
-	cfg displayOptions
+	cfg Options
 	// Marks of values that are shown in a way of their own; each made when it is
 	// first needed.
 	replies *goja.Symbol // on replies of commands
 	tabled  *goja.Symbol // on values with tables for terminals
 }
 
-// NewDisplay makes a Display.
-func newDisplay(o displayOptions) *Display { return &Display{cfg: o} }
+// New makes a Display.
+func New(o Options) *Display { return &Display{cfg: o} }
 
 // Render is a result as the shell shows it (spec 04 §3.1), without a line end
 // after it. It may throw.
-func (s *Display) render(v goja.Value) string {
+func (s *Display) Render(v goja.Value) string {
 	if text, ok := s.renderTables(v); ok {
 		return text
 	}
 	if text, ok := s.cfg.Own(v); ok {
 		return text
 	}
-	o := s.inspectOptions()
+	o := s.InspectOptions()
 	if !s.cfg.Interactive && !s.cfg.Shallow {
 		o.Depth, o.MaxItems, o.MaxString = values.Unlimited, values.Unlimited, values.Unlimited
 	}
-	return s.JS.World.InspectResult(s.withoutGossip(v), o, true)
+	return s.JS.World.InspectResult(s.WithoutGossip(v), o, true)
 }
 
-// inspectOptions are those of print() under the current settings.
-func (s *Display) inspectOptions() values.InspectOptions {
+// InspectOptions are those of print() under the current settings.
+func (s *Display) InspectOptions() values.InspectOptions {
 	o, look := values.DefaultInspect(), s.cfg.Look()
 	o.Color = s.cfg.Color
 	o.Depth = look.Depth
@@ -76,30 +76,30 @@ func (s *Display) inspectOptions() values.InspectOptions {
 	return o
 }
 
-// gossip are the fields a cluster adds to every reply (spec 03 §0.3).
-var gossip = []string{"$clusterTime", "operationTime"}
+// Gossip are the fields a cluster adds to every reply (spec 03 §0.3).
+var Gossip = []string{"$clusterTime", "operationTime"}
 
-// reply shows a command's reply to the script. Gossip stays readable but is not
+// Reply shows a command's reply to the script. Gossip stays readable but is not
 // printed (spec 04 §5.1).
-func (s *Display) reply(raw bson.Raw) goja.Value {
+func (s *Display) Reply(raw bson.Raw) goja.Value {
 	return s.markReply(s.JS.World.DocToJS(raw))
 }
 
-func (s *Display) inspect(v goja.Value) string {
-	return s.JS.World.Inspect(v, s.inspectOptions())
+func (s *Display) Inspect(v goja.Value) string {
+	return s.JS.World.Inspect(v, s.InspectOptions())
 }
 
-// printed is an argument of print().
-func (s *Display) printed(v goja.Value) string {
+// Printed is an argument of print().
+func (s *Display) Printed(v goja.Value) string {
 	if text, ok := s.cfg.Own(v); ok {
 		return text
 	}
-	return s.JS.World.InspectResult(s.withoutGossip(v), s.inspectOptions(), false)
+	return s.JS.World.InspectResult(s.WithoutGossip(v), s.InspectOptions(), false)
 }
 
 // markReply notes that an object is a command's reply.
 func (s *Display) markReply(o *goja.Object) *goja.Object {
-	for _, name := range gossip {
+	for _, name := range Gossip {
 		if o.Get(name) != nil {
 			script.Must(o.DefineDataPropertySymbol(s.replyMark(), s.JS.Runtime.ToValue(true), goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE))
 			break
@@ -115,31 +115,31 @@ func (s *Display) replyMark() *goja.Symbol {
 	return s.replies
 }
 
-// withoutGossip is a reply as it is shown: the fields every reply has are left
+// WithoutGossip is a reply as it is shown: the fields every reply has are left
 // out (spec 04 §5.1). Scripts can still read and list them.
-func (s *Display) withoutGossip(v goja.Value) goja.Value {
+func (s *Display) WithoutGossip(v goja.Value) goja.Value {
 	o, ok := v.(*goja.Object)
 	if !ok || s.replies == nil || o.GetSymbol(s.replies) == nil {
 		return v
 	}
 	shown := s.JS.Runtime.NewObject()
 	for _, k := range o.Keys() {
-		if !slices.Contains(gossip, k) {
+		if !slices.Contains(Gossip, k) {
 			script.Must(shown.Set(k, o.Get(k)))
 		}
 	}
 	return shown
 }
 
-// statsResult makes an object print as sections (spec 04 §3.1). The wrapper
+// StatsResult makes an object print as sections (spec 04 §3.1). The wrapper
 // mongosh puts around such results is there as hidden members.
-func (s *Display) statsResult(value *goja.Object) goja.Value {
+func (s *Display) StatsResult(value *goja.Object) goja.Value {
 	script.Define(value, "type", s.JS.Runtime.ToValue("StatsResult"))
 	script.Define(value, "value", value)
 	s.JS.World.SetPrinter(value, func() string {
 		sections := make([]string, 0, len(value.Keys()))
 		for _, name := range value.Keys() {
-			o := s.inspectOptions()
+			o := s.InspectOptions()
 			o.Depth, o.MaxItems, o.MaxString = values.Unlimited, values.Unlimited, values.Unlimited
 			text := s.JS.World.Inspect(value.Get(name), o)
 			sections = append(sections, s.JS.Paint(script.HeadingColor, name)+"\n"+text)
@@ -149,10 +149,10 @@ func (s *Display) statsResult(value *goja.Object) goja.Value {
 	return value
 }
 
-// onOneLine makes an object print on one line, whatever its width.
-func (s *Display) onOneLine(o *goja.Object) *goja.Object {
+// OnOneLine makes an object print on one line, whatever its width.
+func (s *Display) OnOneLine(o *goja.Object) *goja.Object {
 	s.JS.World.SetPrinter(o, func() string {
-		options := s.inspectOptions()
+		options := s.InspectOptions()
 		options.Compact = values.CompactFull
 		parts := make([]string, 0, len(o.Keys()))
 		for _, k := range o.Keys() {

@@ -1,4 +1,4 @@
-package bindings
+package display
 
 import (
 	"encoding/base64"
@@ -13,14 +13,14 @@ import (
 	"shardsh/bindings/plaintext"
 )
 
-// oldJSONOf writes a value in the old shell's JSON: names quoted, blanks around
+// OldJSON writes a value in the old shell's JSON: names quoted, blanks around
 // colons, one tab a level.
-func (s *Display) oldJSONOf(v goja.Value, oneLine bool) string {
+func (s *Display) OldJSON(v goja.Value, oneLine bool) string {
 	switch {
 	case goja.IsUndefined(v):
 		return "undefined"
 	case goja.IsString(v):
-		return jsonString(v.String())
+		return JSONString(v.String())
 	}
 	if _, ok := goja.AssertFunction(v); ok {
 		return v.String()
@@ -32,10 +32,10 @@ func (s *Display) oldJSONOf(v goja.Value, oneLine bool) string {
 	if goja.IsNumber(v) { // has no type of its own
 		return v.String()
 	}
-	return oldJSON(raw, "", oneLine)
+	return OldJSON(raw, "", oneLine)
 }
 
-func jsonString(text string) string {
+func JSONString(text string) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -45,7 +45,7 @@ func jsonString(text string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-func oldJSON(v bson.RawValue, indent string, oneLine bool) string {
+func OldJSON(v bson.RawValue, indent string, oneLine bool) string {
 	switch v.Type {
 	case bson.TypeEmbeddedDocument:
 		return oldContainer(v.Document(), "{", "}", true, indent, oneLine)
@@ -65,9 +65,9 @@ func oldContainer(doc bson.Raw, open, end string, named bool, indent string, one
 	}
 	parts := make([]string, len(elems))
 	for i, el := range elems {
-		text := oldJSON(el.Value(), indent+"\t", oneLine)
+		text := OldJSON(el.Value(), indent+"\t", oneLine)
 		if named {
-			text = jsonString(el.Key()) + " : " + text
+			text = JSONString(el.Key()) + " : " + text
 		}
 		parts[i] = text
 	}
@@ -81,7 +81,7 @@ func oldContainer(doc bson.Raw, open, end string, named bool, indent string, one
 func oldScalar(v bson.RawValue) string {
 	switch v.Type {
 	case bson.TypeString:
-		return jsonString(v.StringValue())
+		return JSONString(v.StringValue())
 	case bson.TypeDouble:
 		return plaintext.PlainNumber(v.Double())
 	case bson.TypeInt32:
@@ -121,7 +121,7 @@ func oldScalar(v bson.RawValue) string {
 		}
 		return fmt.Sprintf("BinData(%d,%q)", subtype, base64.StdEncoding.EncodeToString(data))
 	case bson.TypeSymbol:
-		return jsonString(v.Symbol())
+		return JSONString(v.Symbol())
 	case bson.TypeJavaScript:
 		return v.JavaScript()
 	}
