@@ -14,6 +14,7 @@ import (
 // §3.4 and §9.2).
 func (l *Loop) selectByCount(shards []catalog.Shard) ([]policy.Migration, error) {
 	if len(shards) < 2 {
+		l.why.Add(policy.Decision{Code: policy.TooFewShards, Count: len(shards)})
 		return nil, nil
 	}
 	for _, s := range shards {
@@ -32,7 +33,7 @@ func (l *Loop) selectByCount(shards []catalog.Shard) ([]policy.Migration, error)
 	var candidates []policy.Migration
 	available := policy.NewAvailable(shards)
 	for _, coll := range colls {
-		if !coll.BalanceableIn(l.cfg.Version) {
+		if policy.Blocked(coll, l.cfg.Version, l.why) {
 			continue
 		}
 		if rules != policy.RulesNearest {
@@ -43,7 +44,10 @@ func (l *Loop) selectByCount(shards []catalog.Shard) ([]policy.Migration, error)
 		switch {
 		case errors.Is(err, errTerminated), failsRound(err):
 			return nil, err
-		case err != nil && !mongoerr.Is(err, mongoerr.NamespaceNotFound):
+		case mongoerr.Is(err, mongoerr.NamespaceNotFound):
+			l.leftOut(coll, err)
+		case err != nil:
+			l.leftOut(coll, err)
 			l.cfg.Logger.Warn("collection left out of this round", "id", 21853, "ns", coll.Namespace, "error", err)
 		}
 		candidates = append(candidates, chosen...)
@@ -59,13 +63,13 @@ func (l *Loop) countCandidates(coll catalog.Collection, rules policy.Rules, shar
 	if err := policy.CheckAligned(routing.Table, routing.Zones); err != nil {
 		return nil, err
 	}
-	report := &policy.Report{EventsOnly: true}
+	report := l.report()
 	situation := policy.CountSituation{
 		Situation: NewSituation(routing, nil, shards, l.Settings()), Rules: rules, MovedLastRound: l.movedLast, Shuffle: l.shuffle,
 	}
 	situation.Random = l.random()
 	chosen, _ := policy.SelectByCount(situation, available, report)
-	l.logReport(report)
+	l.take(report)
 	return chosen, nil
 }
 

@@ -140,6 +140,7 @@ func (l *Loop) defragmentationMoves(available *policy.Available) []policy.Migrat
 		i %= len(left)
 		m, ok := l.defragmentations.nextMigration(left[i], available, l.now)
 		if ok {
+			l.why.Add(policy.ChoiceOf(m))
 			moves = append(moves, m)
 			i++
 			continue

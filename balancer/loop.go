@@ -82,6 +82,9 @@ type Config struct {
 	// cluster's own balancer is off, as it has to be beside an engine of ours.
 	// Windows and the auto-merger's own switch count all the same.
 	IgnoreMode bool
+	// Decided is called, without locks held, at the end of each round with what
+	// the round chose and what it did not, in order. Nil costs nothing.
+	Decided func(at time.Time, decisions []policy.Decision)
 	// Changed is called, without locks held, when a round begins or ends, so
 	// that whoever waits for a round can look at Status again.
 	Changed func()
@@ -105,6 +108,7 @@ type Loop struct {
 	lastMigration  time.Time
 	movedLast      bool // the last round moved something: for older releases
 	lastDrainCheck time.Time
+	why            *policy.Report // of the round under way; nil when nobody asks
 
 	streams *Streams
 

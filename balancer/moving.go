@@ -28,6 +28,7 @@ func (l *Loop) migrate(candidates []policy.Migration, details *roundDetails) err
 	}
 	for chosen := range slices.Chunk(candidates, batch) {
 		if !l.enabled() {
+			l.shut()
 			l.notSent(chosen)
 			return nil
 		}

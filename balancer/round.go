@@ -14,11 +14,15 @@ func (l *Loop) round() time.Duration {
 	details := roundDetails{started: l.now}
 	l.beginRound()
 	defer l.endRound()
+	if l.cfg.Decided != nil {
+		l.why = &policy.Report{}
+	}
 
 	logged, sleep, err := l.steps(&details)
 	if errors.Is(err, errTerminated) || l.terminated() {
 		return 0
 	}
+	l.tellDecisions()
 	if err != nil {
 		l.cfg.Logger.Error("round failed", "id", 21865, "error", err)
 		l.logRound(details.failed(l.now, err, l.cfg.Version))
@@ -53,12 +57,17 @@ func (l *Loop) steps(details *roundDetails) (logged bool, sleep time.Duration, e
 		}
 	}
 	if !l.enabled() { // step 6
+		l.shut()
 		l.disableAutoMerger()
 		return false, pause.disabled, nil
 	}
 	locked, unlock, err := l.lockRound()
-	if err != nil || !locked {
-		return false, pause.disabled, err
+	if err != nil {
+		return false, 0, err
+	}
+	if !locked {
+		l.why.Add(policy.Decision{Code: policy.RoundLocked})
+		return false, pause.disabled, nil
 	}
 	defer unlock()
 	if err := l.prepareStreams(); err != nil { // steps 7 to 10
@@ -84,6 +93,7 @@ func (l *Loop) steps(details *roundDetails) (logged bool, sleep time.Duration, e
 	// Step 15. The throttle may be negative, and no migration infinitely long ago.
 	if throttle, since := l.cfg.Parameters().MigrationsThrottling, l.now.Sub(l.lastMigration); since < throttle && pause.throttled {
 		details.throttle = throttle - since
+		l.why.Add(policy.Decision{Code: policy.Throttled, Wait: details.throttle})
 		l.sleep(details.throttle)
 	}
 

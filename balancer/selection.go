@@ -1,9 +1,7 @@
 package balancer
 
 import (
-	"context"
 	"errors"
-	"log/slog"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mongoerr"
@@ -14,6 +12,7 @@ import (
 // in measured batches (spec 01 §3.4). It takes shards out of available.
 func (l *Loop) selectMigrations(shards []catalog.Shard, available *policy.Available) ([]policy.Migration, error) {
 	if available.Len() < 2 {
+		l.why.Add(policy.Decision{Code: policy.TooFewShards, Count: available.Len()})
 		return nil, nil
 	}
 	started := l.now
@@ -25,8 +24,8 @@ func (l *Loop) selectMigrations(shards []catalog.Shard, available *policy.Availa
 	l.shuffle(len(rest), func(i, j int) { rest[i], rest[j] = rest[j], rest[i] })
 
 	var candidates []policy.Migration
-	for _, coll := range rest {
-		if coll.Balanceable() {
+	for i, coll := range rest {
+		if !policy.Blocked(coll, l.cfg.Version, l.why) {
 			batch = append(batch, coll)
 		}
 		if len(batch) == statsBatchSize {
@@ -36,11 +35,13 @@ func (l *Loop) selectMigrations(shards []catalog.Shard, available *policy.Availa
 			}
 			candidates = append(candidates, chosen...)
 			if available.Len() < 2 {
+				l.passedOver(policy.Decision{Code: policy.TooFewShards, Count: available.Len()}, rest[i+1:])
 				return candidates, nil
 			}
 			batch = nil
 		}
 		if len(candidates) > 0 && l.now.Sub(started) > l.cfg.Parameters().SelectionTimeout {
+			l.passedOver(policy.Decision{Code: policy.NotCached}, batch, rest[i+1:])
 			return candidates, nil
 		}
 	}
@@ -87,8 +88,9 @@ func (l *Loop) processBatch(batch []catalog.Collection, shards []catalog.Shard, 
 	l.shuffle(len(batch), func(i, j int) { batch[i], batch[j] = batch[j], batch[i] })
 
 	var candidates []policy.Migration
-	for _, coll := range batch {
+	for i, coll := range batch {
 		if available.Len() < 2 {
+			l.passedOver(policy.Decision{Code: policy.TooFewShards, Count: available.Len()}, batch[i:])
 			break
 		}
 		chosen, err := l.candidatesFor(coll, sizes[coll.Namespace], shards, available)
@@ -96,9 +98,11 @@ func (l *Loop) processBatch(batch []catalog.Collection, shards []catalog.Shard, 
 		case errors.Is(err, errTerminated), failsRound(err):
 			return nil, err
 		case mongoerr.Is(err, mongoerr.NamespaceNotFound):
+			l.leftOut(coll, err)
 			l.cache.remove(coll.Namespace)
 			continue
 		case err != nil:
+			l.leftOut(coll, err)
 			l.cfg.Logger.Warn("collection left out of this round", "id", 21853, "ns", coll.Namespace, "error", err)
 			continue
 		}
@@ -124,25 +128,10 @@ func (l *Loop) candidatesFor(coll catalog.Collection, sizes map[catalog.ShardID]
 	settings := l.Settings()
 	situation := NewSituation(routing, sizes, shards, settings)
 	situation.Random = l.random()
-	if !l.cfg.Logger.Enabled(context.Background(), slog.LevelError) {
-		// Nobody reads the log: a report would only cost the walk over flagged
-		// chunks that it tells of.
-		chosen, _, err := policy.SelectMigrations(situation, available, nil)
-		return chosen, err
-	}
-	report := &policy.Report{EventsOnly: true}
+	report := l.report()
 	chosen, _, err := policy.SelectMigrations(situation, available, report)
-	l.logReport(report)
+	l.take(report)
 	return chosen, err
-}
-
-func (l *Loop) logReport(report *policy.Report) {
-	ctx := context.Background()
-	for _, e := range report.Events {
-		if l.cfg.Logger.Enabled(ctx, e.Level()) {
-			l.cfg.Logger.LogAttrs(ctx, e.Level(), e.Text(), e.Attrs()...)
-		}
-	}
 }
 
 // NewSituation puts together what the policy looks at for one collection: its

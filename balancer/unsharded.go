@@ -32,6 +32,7 @@ func (l *Loop) selectUnsharded(shards []catalog.Shard, available *policy.Availab
 	if !ok {
 		return nil, nil
 	}
+	l.why.Add(policy.ChoiceOf(m))
 	return []policy.Migration{m}, nil
 }
 

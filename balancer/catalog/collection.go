@@ -29,6 +29,7 @@ type Collection struct {
 	PermitMigrations     bool   // absent = true
 	EnableAutoMerge      bool   // absent = true
 	Unsplittable         bool   // tracked but not sharded
+	Resharding           bool   // there are reshardingFields
 }
 
 // ParseCollection reads a config.collections document. A missing required
@@ -71,6 +72,8 @@ func ParseCollection(raw bson.Raw) (Collection, error) {
 			return f.lenientBool(&c.EnableAutoMerge)
 		case "unsplittable":
 			return f.lenientBool(&c.Unsplittable)
+		case "reshardingFields":
+			c.Resharding = true
 		}
 		return nil
 	})
@@ -86,7 +89,8 @@ func ParseCollection(raw bson.Raw) (Collection, error) {
 		{"key", key != nil},
 	} {
 		if !required.there {
-			return Collection{}, mongoerr.New(mongoerr.IDLFailedToParse, "config.collections document lacks the field %q", required.name)
+			return Collection{}, mongoerr.New(mongoerr.IDLFailedToParse, "config.collections document lacks the field %q",
+				required.name)
 		}
 	}
 	if c.Pattern, err = ParseKeyPattern(key); err != nil {

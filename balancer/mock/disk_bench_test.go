@@ -52,12 +52,17 @@ func BenchmarkKeptInsert(b *testing.B) {
 	}
 }
 
+// padding makes a small document one of some hundred bytes.
+const padding = "one hundred bytes, more or less, of text that says nothing at all"
+
 func insertOne(b *testing.B, r *router.Router, id int64) {
-	body, err := bson.Marshal(d("insert", "c", "documents", bson.A{d("_id", id, "k", id, "text", "one hundred bytes, more or less, of text that says nothing at all")}))
+	body, err := bson.Marshal(d("insert", "c", "documents", bson.A{d("_id", id, "k", id, "text", padding)}))
 	if err != nil {
 		b.Fatal(err)
 	}
-	reply := r.Handle(context.Background(), wire.Request{Database: "db", Command: "insert", Body: body, Client: &wire.Client{ID: 1}})
+	reply := r.Handle(context.Background(), wire.Request{
+		Database: "db", Command: "insert", Body: body, Client: &wire.Client{ID: 1},
+	})
 	if reply.Lookup("n").AsInt64() != 1 {
 		b.Fatal(reply)
 	}
@@ -101,7 +106,7 @@ func fillDocuments(b *testing.B, r *router.Router) {
 	for id := int64(0); id < 100_000; {
 		var docs bson.A
 		for range 1000 {
-			docs = append(docs, d("_id", id, "k", id, "text", "one hundred bytes, more or less, of text that says nothing at all"))
+			docs = append(docs, d("_id", id, "k", id, "text", padding))
 			id++
 		}
 		command(b, r, "db", d("insert", "c", "documents", docs))
@@ -120,7 +125,9 @@ func command(b *testing.B, r *router.Router, db string, command bson.D) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	reply := r.Handle(context.Background(), wire.Request{Database: db, Command: command[0].Key, Body: body, Client: &wire.Client{ID: 1}})
+	reply := r.Handle(context.Background(), wire.Request{
+		Database: db, Command: command[0].Key, Body: body, Client: &wire.Client{ID: 1},
+	})
 	if n, _ := reply.Lookup("ok").AsFloat64OK(); n != 1 {
 		b.Fatal(reply)
 	}

@@ -63,7 +63,9 @@ func (v *victim) run(db string, command bson.D) (bson.Raw, bool) {
 }
 
 func (v *victim) prepare() {
-	v.run("config", d("update", "settings", "updates", bson.A{d("q", d("_id", "chunksize"), "u", d("$set", d("value", 1)), "upsert", true)}))
+	v.run("config", d("update", "settings", "updates", bson.A{
+		d("q", d("_id", "chunksize"), "u", d("$set", d("value", 1)), "upsert", true),
+	}))
 	v.run("admin", d("shardCollection", ns, "key", d("k", 1)))
 	for k := -40; k <= 40; k += 20 {
 		v.run("admin", d("split", ns, "middle", d("k", k)))
@@ -74,7 +76,8 @@ func (v *victim) prepare() {
 func (v *victim) increment(writer int, n int64) (bson.Raw, bool) {
 	id := make([]byte, 16)
 	id[0] = byte(writer + 1)
-	return v.run("db", d("update", "counters", "updates", bson.A{d("q", d("_id", writer), "u", d("$inc", d("n", 1)), "upsert", true)},
+	return v.run("db", d("update", "counters",
+		"updates", bson.A{d("q", d("_id", writer), "u", d("$inc", d("n", 1)), "upsert", true)},
 		"lsid", d("id", bson.Binary{Subtype: bson.TypeBinaryUUID, Data: id}), "txnNumber", n))
 }
 
@@ -83,16 +86,18 @@ func (v *victim) apply(id, value int64, k int32) (bson.Raw, bool) {
 	if value < 0 {
 		return v.run("db", d("delete", "c", "deletes", bson.A{d("q", d("_id", id), "limit", 1)}))
 	}
-	if reply, _ := v.run("db", d("update", "c", "updates", bson.A{d("q", d("_id", id), "u", d("$set", d("v", value)))})); reply.Lookup("n").AsInt64() == 1 {
+	update := d("update", "c", "updates", bson.A{d("q", d("_id", id), "u", d("$set", d("v", value)))})
+	if reply, _ := v.run("db", update); reply.Lookup("n").AsInt64() == 1 {
 		return reply, true
 	}
-	return v.run("db", d("insert", "c", "documents", bson.A{d("_id", id, "k", k, "v", value, "pad", make([]byte, 30_000))}))
+	doc := d("_id", id, "k", k, "v", value, "pad", make([]byte, 30_000))
+	return v.run("db", d("insert", "c", "documents", bson.A{doc}))
 }
 
 // disturb makes the cluster move, split, merge and reshard.
 func (v *victim) disturb(r *rand.Rand) {
 	v.cluster.Lock()
-	table := v.cluster.Table(ns)
+	table := v.cluster.ConfigDB().Table(ns)
 	chunk := table.At(r.IntN(table.Len()))
 	v.cluster.Unlock()
 	p := table.Pattern()
@@ -313,7 +318,7 @@ func (l *ledger) compare(t *testing.T, v *victim, n int) {
 	if err := v.cluster.Invariants(); err != nil {
 		t.Errorf("kill %d: %v", n, err)
 	}
-	if coll, err := v.cluster.Sharded(ns); err != nil || !coll.AllowMigrations || len(v.cluster.Reshardings()) > 0 {
+	if coll, err := v.cluster.ConfigDB().Sharded(ns); err != nil || !coll.AllowMigrations || len(v.cluster.Reshardings()) > 0 {
 		t.Errorf("kill %d: %v, or a resharding is under way", n, err)
 	}
 	seen := map[int64]bool{}

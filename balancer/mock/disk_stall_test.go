@@ -167,8 +167,8 @@ func TestStalledDiskIsBounded(t *testing.T) {
 	s.cluster.DontSync()
 	var replies []<-chan bson.Raw
 	for v := range versions {
-		command := d("update", "c", "updates", bson.A{d("q", d("_id", 1), "u", d("$set", d("v", v+2, "pad", make([]byte, size))))})
-		replies = append(replies, s.begin(command))
+		change := d("$set", d("v", v+2, "pad", make([]byte, size)))
+		replies = append(replies, s.begin(d("update", "c", "updates", bson.A{d("q", d("_id", 1), "u", change)})))
 		for s.version(s.soon(d("find", "c", "projection", d("v", 1)))) != int64(v+2) {
 			if t.Failed() {
 				return

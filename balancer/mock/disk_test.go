@@ -101,10 +101,12 @@ func (o *onDisk) extras() map[string]func(*rapid.T) {
 		return d("insert", coll, "documents", bson.A{d("a", 1, "b", bson.A{1, "x"}), d("a", 2)})
 	}
 	return map[string]func(*rapid.T){
-		"view":         run("extra", d("create", "view", "viewOn", "plain", "pipeline", bson.A{d("$match", d("a", 1))})),
-		"drop view":    run("extra", d("drop", "view")),
-		"capped":       run("extra", d("create", "capped", "capped", true, "size", 512, "max", 5), insert("capped"), insert("capped")),
-		"validator":    run("extra", insert("plain"), d("collMod", "plain", "validator", d("a", d("$lt", 9)), "validationLevel", "moderate")),
+		"view":      run("extra", d("create", "view", "viewOn", "plain", "pipeline", bson.A{d("$match", d("a", 1))})),
+		"drop view": run("extra", d("drop", "view")),
+		"capped": run("extra", d("create", "capped", "capped", true, "size", 512, "max", 5),
+			insert("capped"), insert("capped")),
+		"validator": run("extra", insert("plain"),
+			d("collMod", "plain", "validator", d("a", d("$lt", 9)), "validationLevel", "moderate")),
 		"no validator": run("extra", d("collMod", "plain", "validator", bson.D{}, "validationLevel", "strict")),
 		"indexes": run("extra", insert("plain"), d("createIndexes", "plain", "indexes", bson.A{
 			d("key", d("a", 1), "name", "a", "sparse", true),

@@ -10,5 +10,7 @@
 //
 // One lock guards the whole cluster. Exported methods that begin with a
 // context take it themselves; all others are for callers between Lock and
-// Unlock, which is how the router runs one command.
+// Unlock, which is how the router runs one command. Nobody who holds it waits for
+// the disk (package disk): what has changed is handed over, and whoever must know
+// that it is written waits after giving the lock back.
 package mock

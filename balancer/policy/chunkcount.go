@@ -17,12 +17,12 @@ type CountSituation struct {
 // the rules before 6.0, which count chunks (spec 01 §9): away from draining
 // shards, then into their zones, then from shards with many chunks to those
 // with few. It takes both shards of every migration out of avail. Whole chunks
-// move. What the server logs goes to the report, if there is one.
+// move. What was not chosen, and why, goes to the report, if there is one.
 //
 // The table must be aligned with the zones (CheckAligned).
 func SelectByCount(s CountSituation, avail *Available, why *Report) ([]Migration, Reason) {
 	if s.Random != nil {
-		if m, ok := randomMove(s.Situation, avail); ok {
+		if m, ok := randomMove(s.Situation, avail, why); ok {
 			return []Migration{m}, m.Reason
 		}
 	}
@@ -31,6 +31,9 @@ func SelectByCount(s CountSituation, avail *Available, why *Report) ([]Migration
 		if !sel.done() {
 			phase()
 		}
+	}
+	if sel.done() {
+		sel.decide(Decision{Code: OneMigration})
 	}
 	if len(sel.chosen) == 0 {
 		return nil, ReasonNone
@@ -89,6 +92,12 @@ func newCountSelection(s CountSituation, avail *Available, why *Report) *countSe
 		}
 		m.inZone[sel.layout.noZone()] = m.total - zoned
 		sel.members[i] = m
+		if !m.free {
+			sel.decide(Decision{Code: ShardBusy, Shard: shard.ID})
+		}
+		if m.Full() {
+			sel.decide(Decision{Code: ShardFull, Shard: shard.ID})
+		}
 	}
 	return sel
 }
@@ -101,7 +110,11 @@ func (sel *countSelection) done() bool { return sel.Rules.oneMove() && len(sel.c
 func (sel *countSelection) drain() {
 	for i := range sel.members {
 		donor := &sel.members[i]
-		if !donor.Draining || !donor.free || donor.total == 0 {
+		if !donor.Draining || !donor.free {
+			continue
+		}
+		if donor.total == 0 {
+			sel.decide(Decision{Code: NothingToDrain, Step: ReasonDrain, Shard: donor.ID})
 			continue
 		}
 		sel.evict(donor, ReasonDrain, func(int) bool { return true })
@@ -131,6 +144,7 @@ func (sel *countSelection) repairZones() {
 func (sel *countSelection) evict(donor *countMember, reason Reason, concerns func(zone int) bool) {
 	var first catalog.Chunk
 	var to *countMember
+	var of int
 	for zone, owned := range donor.inZone {
 		if owned == 0 || !concerns(zone) {
 			continue
@@ -139,13 +153,17 @@ func (sel *countSelection) evict(donor *countMember, reason Reason, concerns fun
 			sel.warnFlagged(donor, zone)
 		}
 		recipient := sel.least(zone)
+		if recipient == nil {
+			sel.decideZone(donor, zone, reason)
+		}
+		sel.decideFlagged(donor, zone, reason)
 		c, ok := sel.layout.firstUnflagged(donor.ID, zone)
 		if ok && recipient != nil && (to == nil || c.Min.Less(first.Min)) {
-			first, to = c, recipient
+			first, to, of = c, recipient, zone
 		}
 	}
 	if to != nil {
-		sel.take(donor, to, first, reason)
+		sel.take(donor, to, of, first, reason, Numbers{Donor: int64(donor.total), Recipient: int64(to.total)})
 	}
 }
 
@@ -203,7 +221,9 @@ func (sel *countSelection) ideal(zone int) (ideal int, ok bool) {
 	}
 	if shards == 0 {
 		if zone != sel.layout.noZone() {
-			sel.event(Event{ID: EventZoneWithoutShards, Zone: sel.layout.names[zone]})
+			name := sel.layout.names[zone]
+			sel.event(Event{ID: EventZoneWithoutShards, Zone: name})
+			sel.decide(Decision{Code: ZoneWithoutShards, Step: ReasonChunksImbalance, Zone: name})
 		}
 		return 0, false
 	}
@@ -214,20 +234,29 @@ func (sel *countSelection) ideal(zone int) (ideal int, ok bool) {
 // shard with the fewest chunks at all, if they are on both sides of the ideal.
 func (sel *countSelection) pair(zone, ideal int) bool {
 	donor := sel.most(zone)
-	if donor == nil || donor.inZone[zone] <= ideal {
+	if donor == nil {
+		sel.decideNoDonor(zone)
 		return false
 	}
-	recipient := sel.least(zone)
-	if recipient == nil {
+	recipient, p := sel.least(zone), countPair{zone: zone, ideal: ideal, threshold: sel.threshold()}
+	p.donor, p.recipient = donor, recipient
+	switch {
+	case donor.inZone[zone] <= ideal:
+		return sel.decidePair(DonorAtIdeal, p)
+	case recipient == nil:
 		if len(sel.chosen) == 0 {
 			sel.event(Event{ID: EventNoSizeRecipient, Zone: sel.layout.names[zone]})
 		}
+		sel.decideZone(donor, zone, ReasonChunksImbalance)
 		return false
+	case recipient == donor:
+		return sel.decidePair(DonorIsRecipient, p)
+	case recipient.inZone[zone] >= ideal:
+		return sel.decidePair(RecipientAtIdeal, p)
+	case donor.inZone[zone]-ideal < p.threshold:
+		return sel.decidePair(DonorNearIdeal, p)
 	}
-	if recipient.inZone[zone] >= ideal {
-		return false
-	}
-	return donor.inZone[zone]-ideal >= sel.threshold() && sel.takeFirst(donor, recipient, zone)
+	return sel.takeFirst(p)
 }
 
 // narrow is the rule of RulesSpread for one zone. It is true when the
@@ -235,14 +264,22 @@ func (sel *countSelection) pair(zone, ideal int) bool {
 func (sel *countSelection) narrow(zone int) bool {
 	donor := sel.most(zone)
 	if donor == nil {
+		sel.decideNoDonor(zone)
 		return false
 	}
 	recipient := sel.least(zone)
 	if recipient == nil {
+		sel.decideZone(donor, zone, ReasonChunksImbalance)
 		return true
 	}
-	apart := donor.inZone[zone] - recipient.inZone[zone]
-	return apart >= sel.threshold() && sel.takeFirst(donor, recipient, zone)
+	p := countPair{zone: zone, donor: donor, recipient: recipient, threshold: sel.threshold()}
+	if donor == recipient {
+		return sel.decidePair(DonorIsRecipient, p)
+	}
+	if donor.inZone[zone]-recipient.inZone[zone] < p.threshold {
+		return sel.decidePair(BelowThreshold, p)
+	}
+	return sel.takeFirst(p)
 }
 
 func (sel *countSelection) threshold() int {
@@ -250,13 +287,15 @@ func (sel *countSelection) threshold() int {
 }
 
 // takeFirst moves the first unflagged chunk of a zone.
-func (sel *countSelection) takeFirst(donor, recipient *countMember, zone int) bool {
-	c, ok := sel.layout.firstUnflagged(donor.ID, zone)
+func (sel *countSelection) takeFirst(p countPair) bool {
+	sel.decideFlagged(p.donor, p.zone, ReasonChunksImbalance)
+	c, ok := sel.layout.firstUnflagged(p.donor.ID, p.zone)
 	if !ok {
-		sel.event(Event{ID: EventOnlyJumboChunks, Shard: donor.ID, Zone: sel.layout.names[zone], Flagged: donor.inZone[zone]})
-		return false
+		owned := p.donor.inZone[p.zone]
+		sel.event(Event{ID: EventOnlyJumboChunks, Shard: p.donor.ID, Zone: sel.layout.names[p.zone], Flagged: owned})
+		return sel.decidePair(OnlyJumboChunks, p)
 	}
-	sel.take(donor, recipient, c, ReasonChunksImbalance)
+	sel.take(p.donor, p.recipient, p.zone, c, ReasonChunksImbalance, p.numbers())
 	return true
 }
 
@@ -289,7 +328,14 @@ func (sel *countSelection) belongs(m *countMember, zone int) bool {
 	return zone == sel.layout.noZone() || m.HasZone(sel.layout.names[zone])
 }
 
-func (sel *countSelection) take(donor, recipient *countMember, c catalog.Chunk, reason Reason) {
+func (sel *countSelection) take(donor, recipient *countMember, zone int, c catalog.Chunk, reason Reason, n Numbers) {
+	if sel.why.Wants() {
+		n.Unit = Chunks
+		sel.decide(Decision{
+			Code: Code(reason), Step: reason, Zone: sel.layout.names[zone],
+			Shard: donor.ID, Recipient: recipient.ID, Min: c.Min, Max: c.Max, Numbers: n,
+		})
+	}
 	force := ForceNone
 	if sel.Rules.forcesJumbo() && (reason == ReasonDrain || sel.ForceJumbo) {
 		force = ForceBalancer
@@ -302,9 +348,4 @@ func (sel *countSelection) take(donor, recipient *countMember, c catalog.Chunk, 
 	})
 	donor.free, recipient.free = false, false
 	sel.avail.Take(donor.ID, recipient.ID)
-}
-
-func (sel *countSelection) event(e Event) {
-	e.Namespace = sel.Namespace
-	sel.why.Log(e)
 }

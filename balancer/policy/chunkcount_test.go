@@ -36,6 +36,10 @@ func (s scene) playCount(t *testing.T) {
 		t.Fatal(err)
 	}
 	migrations, _ := SelectByCount(sit, s.available(sit.Situation), nil)
+	var why Report
+	asked, _ := SelectByCount(sit, s.available(sit.Situation), &why)
+	same(t, "migrations with a report", choices(asked), choices(migrations))
+	sameChoices(t, &why, migrations)
 	var got, wanted []string
 	for _, m := range migrations {
 		got = append(got, fmt.Sprintf("%s→%s at %s: %s", m.From, m.To, show(m.Min), m.Reason))

@@ -49,7 +49,7 @@ func SelectMigrations(s Situation, avail *Available, why *Report) ([]Migration, 
 		return sel.result()
 	}
 	if s.Random != nil && !anyDrains(s.Shards) {
-		if m, ok := randomMove(s, avail); ok {
+		if m, ok := randomMove(s, avail, why); ok {
 			sel.chosen = append(sel.chosen, m)
 			return sel.result()
 		}
@@ -101,10 +101,10 @@ func newSelection(s Situation, avail *Available, why *Report) *selection {
 		size, measured := s.Sizes.ByShard[shard.ID]
 		sel.members[i] = member{shard, avail.Has(shard.ID), measured, size}
 		if !sel.members[i].free {
-			sel.reject(WhyNot{Code: ShardBusy, Shard: shard.ID})
+			sel.decide(Decision{Code: ShardBusy, Shard: shard.ID})
 		}
 		if !measured {
-			sel.reject(WhyNot{Code: NoSizeEntry, Shard: shard.ID})
+			sel.decide(Decision{Code: NoSizeEntry, Shard: shard.ID})
 		}
 	}
 	return sel
@@ -139,7 +139,7 @@ func (sel *selection) drainShard(donor *member) {
 		}
 	}
 	if empty {
-		sel.reject(WhyNot{Code: NothingToDrain, Step: ReasonDrain, Shard: donor.ID})
+		sel.decide(Decision{Code: NothingToDrain, Step: ReasonDrain, Shard: donor.ID})
 	}
 }
 
@@ -210,7 +210,7 @@ func (sel *selection) evict(donor *member, zone int, reason Reason) bool {
 	}
 	c, _, ok := sel.candidate(donor, zone, reason)
 	if ok {
-		sel.take(donor, recipient, c, reason)
+		sel.take(donor, recipient, zone, c, reason, Numbers{Donor: donor.size, Recipient: recipient.size})
 	}
 	return ok
 }
@@ -269,7 +269,7 @@ func (sel *selection) flagged(donor *member, zone int, c catalog.Chunk, reason R
 	if reason == ReasonZoneViolation {
 		sel.event(Event{ID: EventJumboOutsideZone, ChunkMin: c.Min, Zone: name})
 	}
-	sel.reject(WhyNot{Code: JumboFlag, Step: reason, Shard: donor.ID, Zone: name, Chunk: c.Min})
+	sel.decide(Decision{Code: JumboFlag, Step: reason, Shard: donor.ID, Zone: name, Min: c.Min, Max: c.Max})
 }
 
 // exhausted reports whether fewer than two shards are left, which ends the
@@ -279,7 +279,7 @@ func (sel *selection) exhausted(step Reason) bool {
 	if sel.avail.Len() >= 2 {
 		return false
 	}
-	sel.reject(WhyNot{Code: TooFewShards, Step: step, Count: sel.avail.Len()})
+	sel.decide(Decision{Code: TooFewShards, Step: step, Count: sel.avail.Len()})
 	return true
 }
 
@@ -314,12 +314,12 @@ func (sel *selection) ideal(zone int) (int64, error) {
 		return nothing, nil
 	case shards == 0:
 		sel.event(Event{ID: EventZoneWithoutShards, Zone: sel.layout.names[zone]})
-		sel.reject(WhyNot{Code: ZoneWithoutShards, Step: ReasonChunksImbalance, Zone: sel.layout.names[zone]})
+		sel.decide(Decision{Code: ZoneWithoutShards, Step: ReasonChunksImbalance, Zone: sel.layout.names[zone]})
 		return nothing, nil
 	case total < 0:
 		return 0, mongoerr.New(mongoerr.InternalError, "the sizes of %s in zone %q add up to %d bytes", sel.Namespace, sel.layout.names[zone], total)
 	case total == 0:
-		sel.reject(WhyNot{Code: NoData, Step: ReasonChunksImbalance, Zone: sel.layout.names[zone]})
+		sel.decide(Decision{Code: NoData, Step: ReasonChunksImbalance, Zone: sel.layout.names[zone]})
 		return nothing, nil
 	}
 	return total / shards, nil
@@ -334,7 +334,7 @@ func (sel *selection) pair(zone int, ideal int64) bool {
 	name := sel.layout.names[zone]
 	donor := sel.most()
 	if donor == nil {
-		sel.reject(WhyNot{Code: NoDonor, Step: ReasonChunksImbalance, Zone: name})
+		sel.decide(Decision{Code: NoDonor, Step: ReasonChunksImbalance, Zone: name})
 		return false
 	}
 	recipient := sel.least(zone)
@@ -345,42 +345,49 @@ func (sel *selection) pair(zone int, ideal int64) bool {
 		sel.rejectZone(donor.ID, zone, ReasonChunksImbalance)
 		return false
 	}
-	not := WhyNot{
-		Step: ReasonChunksImbalance, Zone: name, Shard: donor.ID, Recipient: recipient.ID,
-		DonorBytes: donor.size, RecipientBytes: recipient.size,
-		IdealBytes: ideal, ThresholdBytes: imbalanceFactor * sel.maxChunk,
-	}
+	threshold := imbalanceFactor * sel.maxChunk
+	var not Code
 	switch {
 	case donor == recipient:
-		not.Code = DonorIsRecipient
+		not = DonorIsRecipient
 	case donor.size <= ideal:
-		not.Code = DonorAtIdeal
+		not = DonorAtIdeal
 	case recipient.size >= ideal:
-		not.Code = RecipientAtIdeal
-	case donor.size-recipient.size < not.ThresholdBytes:
-		not.Code = BelowThreshold
+		not = RecipientAtIdeal
+	case donor.size-recipient.size < threshold:
+		not = BelowThreshold
 	}
-	if not.Code != "" {
-		sel.reject(not)
+	numbers := Numbers{Donor: donor.size, Recipient: recipient.size, Ideal: ideal, Threshold: threshold}
+	if not != "" {
+		sel.rejectPair(not, donor, recipient, zone, numbers, 0)
 		return false
 	}
 	c, flagged, ok := sel.candidate(donor, zone, ReasonChunksImbalance)
 	if ok {
-		sel.take(donor, recipient, c, ReasonChunksImbalance)
+		sel.take(donor, recipient, zone, c, ReasonChunksImbalance, numbers)
 		return true
 	}
-	not.Count = flagged
 	switch {
-	case not.Count > 0:
-		not.Code = OnlyJumboChunks
-		sel.event(Event{ID: EventOnlyJumboChunks, Shard: donor.ID, Zone: name, Flagged: not.Count})
+	case flagged > 0:
+		not = OnlyJumboChunks
+		sel.event(Event{ID: EventOnlyJumboChunks, Shard: donor.ID, Zone: name, Flagged: flagged})
 	case !sel.belongs(donor, zone):
-		not.Code = LargestOutsideZone
+		not = LargestOutsideZone
 	default:
-		not.Code = NoChunkInZone
+		not = NoChunkInZone
 	}
-	sel.reject(not)
+	sel.rejectPair(not, donor, recipient, zone, numbers, flagged)
 	return false
+}
+
+// rejectPair reports why the largest shard gives the smallest one nothing.
+func (sel *selection) rejectPair(code Code, donor, recipient *member, zone int, n Numbers, flagged int) {
+	if sel.why.Wants() {
+		sel.decide(Decision{
+			Code: code, Step: ReasonChunksImbalance, Zone: sel.layout.names[zone],
+			Shard: donor.ID, Recipient: recipient.ID, Numbers: n, Count: flagged,
+		})
+	}
 }
 
 // most is the largest free shard, the first of equals; nil if there is none.
@@ -413,7 +420,13 @@ func (sel *selection) belongs(m *member, zone int) bool {
 	return zone == sel.layout.noZone() || m.HasZone(sel.layout.names[zone])
 }
 
-func (sel *selection) take(donor, recipient *member, c catalog.Chunk, reason Reason) {
+func (sel *selection) take(donor, recipient *member, zone int, c catalog.Chunk, reason Reason, n Numbers) {
+	if sel.why.Wants() {
+		sel.decide(Decision{
+			Code: Code(reason), Step: reason, Zone: sel.layout.names[zone],
+			Shard: donor.ID, Recipient: recipient.ID, Min: c.Min, Max: c.Max, Numbers: n,
+		})
+	}
 	force := ForceNone
 	if reason == ReasonDrain || sel.ForceJumbo {
 		force = ForceBalancer
@@ -438,9 +451,11 @@ func (sel *selection) event(e Event) {
 	sel.why.Log(e)
 }
 
-func (sel *selection) reject(w WhyNot) {
-	w.Namespace = sel.Namespace
-	sel.why.Reject(w)
+func (sel *selection) decide(d Decision) {
+	if sel.why.Wants() {
+		d.Namespace = sel.Namespace
+		sel.why.Add(d)
+	}
 }
 
 // rejectZone counts why each shard can't receive chunks of a zone.
@@ -448,7 +463,7 @@ func (sel *selection) rejectZone(donor catalog.ShardID, zone int, step Reason) {
 	if !sel.why.Wants() {
 		return
 	}
-	w := WhyNot{Code: NoRecipient, Step: step, Shard: donor, Zone: sel.layout.names[zone]}
+	w := Decision{Code: NoRecipient, Step: step, Shard: donor, Zone: sel.layout.names[zone]}
 	for i := range sel.members {
 		switch m := &sel.members[i]; {
 		case !sel.belongs(m, zone):
@@ -461,5 +476,5 @@ func (sel *selection) rejectZone(donor catalog.ShardID, zone int, step Reason) {
 			w.Ineligible.Busy++
 		}
 	}
-	sel.reject(w)
+	sel.decide(w)
 }

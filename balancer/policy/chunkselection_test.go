@@ -115,9 +115,10 @@ func (s scene) play(t *testing.T) {
 	events := Report{EventsOnly: true}
 	_, _, _ = SelectMigrations(sit, s.available(sit), &events)
 	same(t, "log of an events-only report", logged(&events), logged(&why))
-	if len(events.Rejected) > 0 {
-		t.Error("an events-only report has rejections")
+	if len(events.Decisions) > 0 {
+		t.Error("an events-only report has decisions")
 	}
+	sameChoices(t, &why, got)
 }
 
 // Spec 01 §11.6, iteration order.

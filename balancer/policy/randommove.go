@@ -10,7 +10,7 @@ import (
 // collection, whatever its sizes, zones and flags: a whole chunk of the first
 // available shard, in an order drawn, that owns any, for the shard after it
 // (spec 01 §6.10).
-func randomMove(s Situation, avail *Available) (Migration, bool) {
+func randomMove(s Situation, avail *Available, why *Report) (Migration, bool) {
 	if strings.HasPrefix(s.Namespace, "config.") {
 		return Migration{}, false
 	}
@@ -36,10 +36,16 @@ func randomMove(s Situation, avail *Available) (Migration, bool) {
 				continue
 			}
 			avail.Take(from, to)
-			return Migration{
+			m := Migration{
 				From: from, To: to, Namespace: s.Namespace, UUID: s.UUID, Min: c.Min, Max: c.Max, ChunkVersion: c.Version,
 				MaxChunkSizeBytes: s.maxChunkSize(), Reason: ReasonChunksImbalance,
-			}, true
+			}
+			if why.Wants() {
+				choice := ChoiceOf(m)
+				choice.Code = ChosenAtRandom
+				why.Add(choice)
+			}
+			return m, true
 		}
 	}
 	return Migration{}, false

@@ -1,22 +1,21 @@
 package policy
 
 import (
-	"fmt"
-	"log/slog"
+	"iter"
 
 	"shardsh/balancer/catalog"
 )
 
-// Report collects what a selection did not choose and why, and the log events
+// Report collects what a selection decided, for and against, and the log events
 // the server has for it, in order. One report can go through a whole round. A
 // nil *Report collects nothing and costs nothing; a zero one collects all.
 type Report struct {
-	// EventsOnly leaves the rejections out: the report of a round nobody asks
+	// EventsOnly leaves the decisions out: the report of a round nobody asks
 	// about, for its log.
 	EventsOnly bool
 
-	Events   []Event
-	Rejected []WhyNot
+	Events    []Event
+	Decisions []Decision
 }
 
 // Log adds an event.
@@ -26,99 +25,71 @@ func (r *Report) Log(e Event) {
 	}
 }
 
-// Reject adds a rejection.
-func (r *Report) Reject(w WhyNot) {
+// Add adds a decision.
+func (r *Report) Add(d Decision) {
 	if r.Wants() {
-		r.Rejected = append(r.Rejected, w)
+		r.Decisions = append(r.Decisions, d)
 	}
 }
 
-// Wants reports whether rejections are collected, for those who have to work
+// Wants reports whether decisions are collected, for those who have to work
 // them out first.
 func (r *Report) Wants() bool { return r != nil && !r.EventsOnly }
 
-// EventID is the server's stable number of a log event.
-type EventID int
+// Chosen visits the migrations that were chosen, in their order.
+func (r *Report) Chosen() iter.Seq[Decision] { return r.those(true) }
 
-// The log events of the selection (spec 01 §6). The server logs the two debug
-// ones for every chunk; here they come once for all chunks a shard owns in a
-// zone.
-const (
-	EventNoDrainRecipient  EventID = 21889
-	EventDrainStuck        EventID = 21890
-	EventJumboOutsideZone  EventID = 21891
-	EventNoZoneRecipient   EventID = 21892
-	EventZoneWithoutShards EventID = 21893
-	EventNoSizeRecipient   EventID = 6581600
-	EventOnlyJumboChunks   EventID = 6581602
-)
+// Rejected visits what was not chosen, in order.
+func (r *Report) Rejected() iter.Seq[Decision] { return r.those(false) }
 
-// Event is something the server would log. Which attributes it has depends on
-// its id.
-type Event struct {
-	ID        EventID
-	Namespace string
-	Shard     catalog.ShardID
-	Zone      string // NoZone for chunks outside all zones
-	ChunkMin  catalog.Key
-	Flagged   int // chunks with the jumbo flag that were seen
+func (r *Report) those(chosen bool) iter.Seq[Decision] {
+	return func(yield func(Decision) bool) {
+		if r == nil {
+			return
+		}
+		for _, d := range r.Decisions {
+			if d.Chosen() == chosen && !yield(d) {
+				return
+			}
+		}
+	}
 }
 
-// eventKind says how an event reads in a log.
-type eventKind struct {
-	level                        slog.Level
-	text                         string
-	shard, zone, chunk, hasFlags bool
+// AboutChunk visits the decisions that settled what became of one chunk, which
+// lies in zone: those that name it, and those about its shard as a donor, its
+// zone, its collection or the cluster. Of another chunk that its shard gives it
+// says OtherChunkFirst.
+func (r *Report) AboutChunk(ns string, c catalog.Chunk, zone string) iter.Seq[Decision] {
+	return func(yield func(Decision) bool) {
+		if r == nil {
+			return
+		}
+		for _, d := range r.Decisions {
+			if d.Namespace != "" && d.Namespace != ns {
+				continue
+			}
+			if about, ok := d.onChunk(c, zone); ok && !yield(about) {
+				return
+			}
+		}
+	}
 }
 
-func (e Event) kind() eventKind {
-	switch e.ID {
-	case EventNoDrainRecipient:
-		return eventKind{level: slog.LevelDebug, shard: true, zone: true,
-			text: "no shard can receive the chunks of a draining shard"}
-	case EventDrainStuck:
-		return eventKind{level: slog.LevelWarn, shard: true, hasFlags: true,
-			text: "no chunk can be moved off a draining shard"}
-	case EventJumboOutsideZone:
-		return eventKind{level: slog.LevelWarn, chunk: true, zone: true,
-			text: "chunk outside its zone can't be moved because it is flagged jumbo"}
-	case EventNoZoneRecipient:
-		return eventKind{level: slog.LevelDebug, shard: true, zone: true,
-			text: "no shard of the zone can receive the chunks outside it"}
-	case EventZoneWithoutShards:
-		return eventKind{level: slog.LevelWarn, zone: true,
-			text: "zone has ranges but no shards"}
-	case EventNoSizeRecipient:
-		return eventKind{level: slog.LevelInfo, zone: true,
-			text: "no shard of the zone can receive data"}
-	case EventOnlyJumboChunks:
-		return eventKind{level: slog.LevelWarn, shard: true, zone: true, hasFlags: true,
-			text: "all chunks of the largest shard in the zone are flagged jumbo"}
+// onChunk is what a decision on the chunk's collection says about the chunk;
+// false when it does not concern it.
+func (d Decision) onChunk(c catalog.Chunk, zone string) (Decision, bool) {
+	switch subject := d.Code.Info().Subject; {
+	case !d.Min.IsZero() && d.Min.Equal(c.Min):
+		return d, true
+	case d.Chosen() && d.Shard == c.Shard:
+		d.Code = OtherChunkFirst
+		return d, true
+	case d.Chosen(), subject == SubjectChunk:
+		return d, false
+	case subject == SubjectShard:
+		return d, d.Shard == c.Shard
+	case subject == SubjectZone:
+		return d, d.Zone == zone && (d.Step == ReasonChunksImbalance || d.Shard == c.Shard)
 	}
-	return eventKind{text: fmt.Sprintf("event %d", e.ID)}
-}
-
-// Level is the severity of the event.
-func (e Event) Level() slog.Level { return e.kind().level }
-
-// Text says what happened, without the attributes.
-func (e Event) Text() string { return e.kind().text }
-
-// Attrs are the attributes of the event, its id and collection first.
-func (e Event) Attrs() []slog.Attr {
-	k := e.kind()
-	attrs := []slog.Attr{slog.Int("id", int(e.ID)), slog.String("ns", e.Namespace)}
-	if k.shard {
-		attrs = append(attrs, slog.String("shard", string(e.Shard)))
-	}
-	if k.chunk {
-		attrs = append(attrs, slog.String("chunkMin", e.ChunkMin.String()))
-	}
-	if k.zone {
-		attrs = append(attrs, slog.String("zone", e.Zone))
-	}
-	if k.hasFlags {
-		attrs = append(attrs, slog.Int("flagged", e.Flagged))
-	}
-	return attrs
+	return d, true
 }

@@ -13,7 +13,10 @@ import (
 func TestNilReportCollectsNothing(t *testing.T) {
 	var r *Report
 	r.Log(Event{ID: EventDrainStuck})
-	r.Reject(WhyNot{Code: ShardBusy})
+	r.Add(Decision{Code: ShardBusy})
+	for range r.Chosen() {
+		t.Error("nil has chosen something")
+	}
 	if r.Wants() {
 		t.Error("nil wants rejections")
 	}
@@ -100,7 +103,7 @@ func TestReasonCodes(t *testing.T) {
 				t.Fatal(err)
 			}
 			var got []string
-			for _, w := range why.Rejected {
+			for w := range why.Rejected() {
 				got = append(got, fmt.Sprintf("%s: %s", w.Code, w.Text()))
 				if w.Namespace != sit.Namespace {
 					t.Errorf("%s is about %q", w.Code, w.Namespace)
@@ -118,12 +121,12 @@ func TestBelowThresholdHasItsNumbers(t *testing.T) {
 	if _, _, err := SelectMigrations(sit, NewAvailable(sit.Shards), &why); err != nil {
 		t.Fatal(err)
 	}
-	want := WhyNot{
+	want := Decision{
 		Code: BelowThreshold, Namespace: "db.D02", Step: ReasonChunksImbalance, Shard: "oslo", Recipient: "bern",
-		DonorBytes: 883 * mib, RecipientBytes: 500 * mib, IdealBytes: 691*mib + mib/2, ThresholdBytes: 402653184,
+		Numbers: Numbers{Donor: 883 * mib, Recipient: 500 * mib, Ideal: 691*mib + mib/2, Threshold: 402653184},
 	}
-	if len(why.Rejected) != 1 || why.Rejected[0] != want {
-		t.Errorf("got %+v\nwant %+v", why.Rejected, want)
+	if len(why.Decisions) != 1 || why.Decisions[0] != want {
+		t.Errorf("got %+v\nwant %+v", why.Decisions, want)
 	}
 }
 

@@ -57,13 +57,18 @@ func CollectionStatus(s Situation, d Defragmentation) (Compliance, error) {
 	return ExplainStatus(s, d, nil)
 }
 
-// ExplainStatus is CollectionStatus with a report of what would not be chosen.
+// ExplainStatus is CollectionStatus with a report of what would be chosen and
+// what would not.
 func ExplainStatus(s Situation, d Defragmentation, why *Report) (Compliance, error) {
 	status, settled := StatusWithoutSizes(s, d)
 	if settled {
+		if d.Running {
+			why.Add(Decision{Code: DefragmentingFirst, Namespace: s.Namespace})
+		}
 		return status, nil
 	}
 	if err := CheckAligned(s.Table, s.Zones); err != nil {
+		why.Add(Decision{Code: UnalignedZones, Namespace: s.Namespace, Err: err})
 		return Compliance{}, err
 	}
 	_, first, err := SelectMigrations(s, NewAvailable(s.Shards), why)

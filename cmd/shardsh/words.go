@@ -3,12 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
+	"shardsh/bindings/plaintext"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
-
-	"shardsh/bindings"
 )
 
 // parseFlags reads a command line (spec 04 §1.1): options in camelCase or
@@ -55,7 +54,8 @@ func (w *words) option(word string, next []string) (taken int, err error) {
 		return 0, w.unknown(name)
 	}
 	if old, ok := deprecatedOption(name); ok {
-		w.warnings = append(w.warnings, fmt.Sprintf("WARNING: argument --%s is deprecated and will be removed. Use --%s instead.", old, flag.Name))
+		w.warnings = append(w.warnings,
+			fmt.Sprintf("WARNING: argument --%s is deprecated and will be removed. Use --%s instead.", old, flag.Name))
 	}
 	switch {
 	case negated && hasValue:
@@ -158,7 +158,7 @@ func (w *words) unknown(name string) error {
 				names = append(names, f.Name)
 			}
 		})
-		if near := bindings.Nearest(long, names); near != "" {
+		if near := plaintext.Nearest(long, names); near != "" {
 			return usagef("unknown option %s; did you mean --%s?", name, near)
 		}
 		return usagef("unknown option %s", name)

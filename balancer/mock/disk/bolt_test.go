@@ -21,7 +21,7 @@ func TestNewerFormat(t *testing.T) {
 			t.Fatal(err)
 		}
 		begun, err := d.Begun()
-		newer := err != nil && strings.Contains(err.Error(), "written by a newer shardsh") && strings.Contains(err.Error(), dir)
+		newer := err != nil && strings.Contains(err.Error(), "dbpath: "+dir+" was written by a newer shardsh")
 		if wantNewer := format > FormatVersion; !begun || newer != wantNewer {
 			t.Errorf("format %d: begun %v, %v", format, begun, err)
 		}

@@ -125,7 +125,8 @@ func BoundKey(k catalog.Key) []byte {
 // checkFormat refuses what a newer program has written.
 func checkFormat(what string, format int) error {
 	if format > FormatVersion {
-		return fmt.Errorf("%s was written by a newer shardsh: it has format %d, this one reads up to %d", what, format, FormatVersion)
+		return fmt.Errorf("%s was written by a newer shardsh: it has format %d, this one reads up to %d",
+			what, format, FormatVersion)
 	}
 	return nil
 }

@@ -30,7 +30,9 @@ func twoStates(t *testing.T) (x *tester, root *mongo.Client, files map[string]st
 		}
 		run("app", d("createRole", "of "+name, "privileges", bson.A{}, "roles", bson.A{"read"}))
 		run("app", d("createUser", name, "pwd", "p", "roles", bson.A{"of " + name}))
-		run("app", d("update", "gen", "updates", bson.A{d("q", d("_id", 1), "u", d("_id", 1, "of", name), "upsert", true)}))
+		run("app", d("update", "gen", "updates", bson.A{
+			d("q", d("_id", 1), "u", d("_id", 1, "of", name), "upsert", true),
+		}))
 		files[name] = filepath.Join(t.TempDir(), name)
 		if err := x.cluster.Save(files[name]); err != nil {
 			t.Fatal(err)
@@ -48,16 +50,17 @@ func TestLoadReplacesUsers(t *testing.T) {
 		if err := x.cluster.Load(files[name]); err != nil {
 			t.Fatal(err)
 		}
-		for _, tt := range []struct{ db, command, list, name string }{
-			{"app", "usersInfo", "users", "user"}, {"app", "rolesInfo", "roles", "role"}, {"admin", "usersInfo", "users", "user"},
+		for _, tt := range []struct{ db, command, list, name, want string }{
+			{"app", "usersInfo", "users", "user", name},
+			{"app", "rolesInfo", "roles", "role", "of " + name},
+			{"admin", "usersInfo", "users", "user", "root"},
 		} {
 			reply, err := root.Database(tt.db).RunCommand(t.Context(), d(tt.command, 1)).Raw()
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := map[string]string{"app usersInfo": name, "app rolesInfo": "of " + name, "admin usersInfo": "root"}[tt.db+" "+tt.command]
 			list, _ := reply.Lookup(tt.list).Array().Values()
-			if len(list) != 1 || list[0].Document().Lookup(tt.name).StringValue() != want {
+			if len(list) != 1 || list[0].Document().Lookup(tt.name).StringValue() != tt.want {
 				t.Errorf("%s: %s %s shows %s", name, tt.db, tt.command, reply)
 			}
 		}

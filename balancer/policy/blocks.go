@@ -1,0 +1,79 @@
+package policy
+
+import (
+	"time"
+
+	"shardsh/balancer/catalog"
+)
+
+// Shut reports whether a round chooses nothing at all: the balancer is off, or
+// it is outside the window. now is in the time zone of the windows.
+func Shut(s catalog.Settings, now time.Time, why *Report) bool {
+	switch {
+	case s.ShouldBalance(now):
+		return false
+	case s.Mode != catalog.ModeFull:
+		why.Add(Decision{Code: BalancerOff})
+	default:
+		why.Add(Decision{Code: WindowShut})
+	}
+	return true
+}
+
+// Blocked reports whether the flags of a collection keep its chunks where they
+// are, whatever they hold (spec 01 §2.8), by the flags that a release knows.
+func Blocked(c catalog.Collection, r catalog.Release, why *Report) bool {
+	if c.BalanceableIn(r) {
+		return false
+	}
+	if !why.Wants() {
+		return true
+	}
+	for _, flag := range []struct {
+		set  bool
+		code Code
+	}{
+		{c.NoBalance, BalancingOff},
+		{r.BalancesBySize() && c.Defragment, DefragmentingFirst},
+		{c.Resharding, Resharding},
+		{r.AtLeast(catalog.Release50) && (!c.AllowMigrations || !c.PermitMigrations), MigrationsForbidden},
+	} {
+		if flag.set {
+			why.Add(Decision{Code: flag.code, Namespace: c.Namespace})
+		}
+	}
+	return true
+}
+
+// Question is what decides whether chunks of one collection move now.
+type Question struct {
+	Collection catalog.Collection
+	Settings   catalog.Settings
+	Now        time.Time // in the time zone of the windows
+	// Situation is the collection as a round sees it. Without sizes, by rules
+	// that need them, no shard was measured.
+	Situation Situation
+	// MovedLastRound is for the rules of old (CountSituation).
+	MovedLastRound bool
+}
+
+// Explain returns what would keep chunks of a collection where they are, and
+// which would move if nothing did but the chunks: the selection is tried with
+// every shard available, also while the balancer is off. It is a dry run of
+// what the release of the settings does.
+func Explain(q Question) (*Report, error) {
+	why, release := &Report{}, q.Settings.Release
+	Shut(q.Settings, q.Now, why)
+	Blocked(q.Collection, release, why)
+	if err := CheckAligned(q.Situation.Table, q.Situation.Zones); err != nil {
+		why.Add(Decision{Code: UnalignedZones, Namespace: q.Collection.Namespace, Err: err})
+		return why, nil
+	}
+	available := NewAvailable(q.Situation.Shards)
+	if rules := RulesOf(release); rules != RulesDataSize {
+		SelectByCount(CountSituation{Situation: q.Situation, Rules: rules, MovedLastRound: q.MovedLastRound}, available, why)
+		return why, nil
+	}
+	_, _, err := SelectMigrations(q.Situation, available, why)
+	return why, err
+}

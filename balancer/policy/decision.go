@@ -1,0 +1,152 @@
+package policy
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"shardsh/balancer/catalog"
+)
+
+// Decision is one thing that was decided: a migration that was chosen, or one
+// that was not, with the numbers that settled it. Fields that do not belong to
+// the code are zero.
+type Decision struct {
+	Code      Code
+	Namespace string          // empty when it is about the cluster
+	Step      Reason          // what it moves, or would have moved, for; empty = for anything
+	Shard     catalog.ShardID // the donor, or who would have been; or the shard itself
+	Recipient catalog.ShardID
+	Zone      string
+	// Min and Max are the bounds of the chunk. Of a chosen one the donor may
+	// move less (spec 01 §6.8).
+	Min, Max catalog.Key
+
+	Numbers    Numbers
+	Count      int // flagged chunks seen, or shards left
+	Ineligible Ineligible
+	Wait       time.Duration
+	Err        error
+}
+
+// Unit is what a rule counts.
+type Unit uint8
+
+// The units of the rules of 6.0 and later, and of those before.
+const (
+	Bytes Unit = iota
+	Chunks
+)
+
+// Numbers are what the rule looked at to compare a donor with a recipient.
+//
+// In bytes they are those of the whole collection on the shard, all zones
+// together. In chunks they are those of the zone where sizes are evened out,
+// and those of the whole collection otherwise.
+type Numbers struct {
+	Unit             Unit
+	Donor, Recipient int64
+	// Ideal is what each shard of the zone should have, Threshold the
+	// difference from which on data moves. Both are zero where data moves
+	// whatever they are: off a draining shard and into a zone. RulesSpread
+	// know no ideal.
+	Ideal, Threshold int64
+}
+
+// text is an amount in the unit of the rule.
+func (n Numbers) text(amount int64) string {
+	if n.Unit == Bytes {
+		return bytesText(amount)
+	}
+	return plural(amount, "chunk")
+}
+
+// Ineligible counts the shards that can't receive chunks of a zone, each by
+// the first of these that holds.
+type Ineligible struct{ OutsideZone, Full, Draining, Unmeasured, Busy int }
+
+// String is "2 outside the zone, 1 draining".
+func (n Ineligible) String() string {
+	var parts []string
+	for _, p := range []struct {
+		n    int
+		what string
+	}{
+		{n.OutsideZone, "outside the zone"},
+		{n.Full, "full"},
+		{n.Draining, "draining"},
+		{n.Unmeasured, "without a size"},
+		{n.Busy, "busy this round"},
+	} {
+		if p.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.what))
+		}
+	}
+	if parts == nil {
+		return "there are none"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Chosen reports whether the decision is for a migration.
+func (d Decision) Chosen() bool { return d.Code.Info().Chosen }
+
+// Text is the decision in one sentence, with its numbers.
+func (d Decision) Text() string {
+	info := d.Code.Info()
+	if info.sentence == nil {
+		return string(d.Code)
+	}
+	return info.sentence(d)
+}
+
+// ChoiceOf is the decision for a migration that was chosen by more than the
+// numbers of two shards.
+func ChoiceOf(m Migration) Decision {
+	return Decision{
+		Code: Code(m.Reason), Namespace: m.Namespace, Step: m.Reason,
+		Shard: m.From, Recipient: m.To, Min: m.Min, Max: m.Max,
+	}
+}
+
+// zone is the zone in a sentence.
+func (d Decision) zone() string {
+	if d.Zone == catalog.NoZone {
+		return "the unzoned keys"
+	}
+	return "zone " + d.Zone
+}
+
+func (d Decision) donor() string     { return d.Numbers.text(d.Numbers.Donor) }
+func (d Decision) recipient() string { return d.Numbers.text(d.Numbers.Recipient) }
+func (d Decision) ideal() string     { return d.Numbers.text(d.Numbers.Ideal) }
+func (d Decision) threshold() string { return d.Numbers.text(d.Numbers.Threshold) }
+
+// largest is "The largest shard left" in the unit of the rule.
+func (d Decision) largest() string {
+	if d.Numbers.Unit == Chunks {
+		return "The shard left with the most chunks of " + d.zone()
+	}
+	return "The largest shard left"
+}
+
+func plural(n int64, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+const mib = 1 << 20
+
+// bytesText shows a size, rounded down so that a size below another never
+// reads like it.
+func bytesText(n int64) string {
+	switch {
+	case n%mib == 0:
+		return fmt.Sprintf("%d MiB", n/mib)
+	case n < 10*mib:
+		return fmt.Sprintf("%d bytes", n)
+	}
+	return fmt.Sprintf("%d.%d MiB", n/mib, n%mib*10/mib)
+}

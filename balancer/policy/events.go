@@ -1,0 +1,94 @@
+package policy
+
+import (
+	"fmt"
+	"log/slog"
+
+	"shardsh/balancer/catalog"
+)
+
+// EventID is the server's stable number of a log event.
+type EventID int
+
+// The log events of the selection (spec 01 §6). The server logs the two debug
+// ones for every chunk; here they come once for all chunks a shard owns in a
+// zone.
+const (
+	EventNoDrainRecipient  EventID = 21889
+	EventDrainStuck        EventID = 21890
+	EventJumboOutsideZone  EventID = 21891
+	EventNoZoneRecipient   EventID = 21892
+	EventZoneWithoutShards EventID = 21893
+	EventNoSizeRecipient   EventID = 6581600
+	EventOnlyJumboChunks   EventID = 6581602
+)
+
+// Event is something the server would log. Which attributes it has depends on
+// its id.
+type Event struct {
+	ID        EventID
+	Namespace string
+	Shard     catalog.ShardID
+	Zone      string // NoZone for chunks outside all zones
+	ChunkMin  catalog.Key
+	Flagged   int // chunks with the jumbo flag that were seen
+}
+
+// eventKind says how an event reads in a log.
+type eventKind struct {
+	level                        slog.Level
+	text                         string
+	shard, zone, chunk, hasFlags bool
+}
+
+func (e Event) kind() eventKind {
+	switch e.ID {
+	case EventNoDrainRecipient:
+		return eventKind{level: slog.LevelDebug, shard: true, zone: true,
+			text: "no shard can receive the chunks of a draining shard"}
+	case EventDrainStuck:
+		return eventKind{level: slog.LevelWarn, shard: true, hasFlags: true,
+			text: "no chunk can be moved off a draining shard"}
+	case EventJumboOutsideZone:
+		return eventKind{level: slog.LevelWarn, chunk: true, zone: true,
+			text: "chunk outside its zone can't be moved because it is flagged jumbo"}
+	case EventNoZoneRecipient:
+		return eventKind{level: slog.LevelDebug, shard: true, zone: true,
+			text: "no shard of the zone can receive the chunks outside it"}
+	case EventZoneWithoutShards:
+		return eventKind{level: slog.LevelWarn, zone: true,
+			text: "zone has ranges but no shards"}
+	case EventNoSizeRecipient:
+		return eventKind{level: slog.LevelInfo, zone: true,
+			text: "no shard of the zone can receive data"}
+	case EventOnlyJumboChunks:
+		return eventKind{level: slog.LevelWarn, shard: true, zone: true, hasFlags: true,
+			text: "all chunks of the largest shard in the zone are flagged jumbo"}
+	}
+	return eventKind{text: fmt.Sprintf("event %d", e.ID)}
+}
+
+// Level is the severity of the event.
+func (e Event) Level() slog.Level { return e.kind().level }
+
+// Text says what happened, without the attributes.
+func (e Event) Text() string { return e.kind().text }
+
+// Attrs are the attributes of the event, its id and collection first.
+func (e Event) Attrs() []slog.Attr {
+	k := e.kind()
+	attrs := []slog.Attr{slog.Int("id", int(e.ID)), slog.String("ns", e.Namespace)}
+	if k.shard {
+		attrs = append(attrs, slog.String("shard", string(e.Shard)))
+	}
+	if k.chunk {
+		attrs = append(attrs, slog.String("chunkMin", e.ChunkMin.String()))
+	}
+	if k.zone {
+		attrs = append(attrs, slog.String("zone", e.Zone))
+	}
+	if k.hasFlags {
+		attrs = append(attrs, slog.Int("flagged", e.Flagged))
+	}
+	return attrs
+}
