@@ -166,22 +166,16 @@ func senseless(err error) bool {
 	return ours || errors.Is(err, catalog.ErrNotShardKey)
 }
 
-// hasCode reports whether a server answered with a code.
-func hasCode(err error, code mongoerr.Code) bool {
-	answer, ok := errors.AsType[mongo.ServerError](err)
-	return ok && answer.HasErrorCode(int(code))
-}
-
 // router learns who answers, and what time it is there.
 func (r *reading) router(ctx context.Context) error {
 	hello, err := r.run(ctx, bson.D{{Key: "hello", Value: 1}})
-	if hasCode(err, mongoerr.CommandNotFound) { // before 4.4.2
+	if mongoerr.Is(ServerError(err), mongoerr.CommandNotFound) { // before 4.4.2
 		hello, err = r.run(ctx, bson.D{{Key: "isMaster", Value: 1}})
 	}
 	if err != nil {
 		return &ReadError{What: "hello", Err: err}
 	}
-	if msg, _ := hello.Lookup("msg").StringValueOK(); msg != "isdbgrid" {
+	if text(hello, "msg") != "isdbgrid" {
 		return ErrNotSharded
 	}
 	if ms, ok := hello.Lookup("localTime").DateTimeOK(); ok {
@@ -194,7 +188,7 @@ func (r *reading) router(ctx context.Context) error {
 	if err != nil {
 		return &ReadError{What: "buildInfo", Err: err}
 	}
-	r.parts.Version, _ = info.Lookup("version").StringValueOK()
+	r.parts.Version = text(info, "version")
 	line, known := catalog.ReleaseOf(r.parts.Version)
 	if !known {
 		return &ReadError{What: "buildInfo", Err: fmt.Errorf("no known version: %q", r.parts.Version)}
@@ -233,7 +227,8 @@ func each(ctx context.Context, cursor *mongo.Cursor, use func(bson.Raw) error) (
 }
 
 // documents reads what there is of a small collection of config.
-func (r *reading) documents(ctx context.Context, name string, filter any, opts ...options.Lister[options.FindOptions]) ([]bson.Raw, error) {
+func (r *reading) documents(ctx context.Context, name string, filter any,
+	opts ...options.Lister[options.FindOptions]) ([]bson.Raw, error) {
 	cursor, err := r.config.Collection(name).Find(ctx, filter, opts...)
 	if err != nil {
 		return nil, err

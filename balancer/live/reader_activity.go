@@ -39,7 +39,8 @@ func (r *reading) activity(ctx context.Context) error {
 	slices.SortFunc(list.migrations, func(a, b catalog.ActiveMigration) int {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(string(a.From), string(b.From)))
 	})
-	slices.SortFunc(list.reshardings, func(a, b catalog.ActiveResharding) int { return strings.Compare(a.Namespace, b.Namespace) })
+	slices.SortFunc(list.reshardings,
+		func(a, b catalog.ActiveResharding) int { return strings.Compare(a.Namespace, b.Namespace) })
 	r.parts.Migrations, r.parts.Reshardings = list.migrations, list.reshardings
 	return nil
 }
@@ -75,7 +76,8 @@ func (r *reading) oldMigrations(ctx context.Context, list *activity) error {
 	}
 	for _, doc := range docs {
 		list.migration(catalog.ActiveMigration{
-			Namespace: text(doc, "ns"), From: catalog.ShardID(text(doc, "fromShard")), To: catalog.ShardID(text(doc, "toShard")),
+			Namespace: text(doc, "ns"), From: catalog.ShardID(text(doc, "fromShard")), To: catalog.ShardID(text(doc,
+				"toShard")),
 			Min: document(doc, "min"), Max: document(doc, "max"),
 		})
 	}
@@ -85,7 +87,8 @@ func (r *reading) oldMigrations(ctx context.Context, list *activity) error {
 	}
 	for _, doc := range docs {
 		// Others hold locks too: the balancer, and commands that change a collection.
-		if why := strings.ToLower(text(doc, "why")); strings.Contains(text(doc, "_id"), ".") && strings.Contains(why, "migrat") {
+		if why := strings.ToLower(text(doc, "why")); strings.Contains(text(doc, "_id"), ".") &&
+			strings.Contains(why, "migrat") {
 			list.migration(catalog.ActiveMigration{Namespace: text(doc, "_id"), Since: date(doc, "when")})
 		}
 	}
@@ -140,8 +143,8 @@ func (a *activity) resharding(op bson.Raw, now time.Time) {
 	if kind := text(op, "provenance"); kind != "" {
 		of.Kind = kind
 	}
-	of.CopiedBytes = max(of.CopiedBytes, number(op, "bytesCopied"))
-	of.TotalBytes = max(of.TotalBytes, number(op, "approxBytesToCopy"))
+	of.CopiedBytes = max(of.CopiedBytes, integer(op, "bytesCopied"))
+	of.TotalBytes = max(of.TotalBytes, integer(op, "approxBytesToCopy"))
 }
 
 // reshardingEntry adds what config.reshardingOperations tells (spec 03 §3.11).
@@ -175,11 +178,6 @@ func (a *activity) of(ns string) *catalog.ActiveResharding {
 }
 
 // The readers below give the zero value for what is missing, or of another type.
-
-func text(doc bson.Raw, path ...string) string {
-	s, _ := doc.Lookup(path...).StringValueOK()
-	return s
-}
 
 func document(doc bson.Raw, path ...string) bson.Raw {
 	d, _ := doc.Lookup(path...).DocumentOK()

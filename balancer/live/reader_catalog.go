@@ -41,7 +41,21 @@ func (r *reading) catalog(ctx context.Context) error {
 	return nil
 }
 
-func (r *reading) version(_ context.Context, docs []bson.Raw) error {
+// version learns which cluster this is, and what time it is there: the clock of
+// hello may be another one, that of a server which plays a cluster.
+func (r *reading) version(ctx context.Context, docs []bson.Raw) error {
+	cursor, err := r.config.Collection("version").Aggregate(ctx, bson.A{
+		bson.D{{Key: "$limit", Value: 1}}, bson.D{{Key: "$project", Value: bson.D{{Key: "now", Value: "$$NOW"}}}},
+	})
+	if err == nil {
+		err = each(ctx, cursor, func(doc bson.Raw) error {
+			r.parts.Time = date(doc, "now")
+			return nil
+		})
+	}
+	if err := r.part(ctx, catalog.Gap{What: "time"}, err); err != nil {
+		return err
+	}
 	for _, doc := range docs {
 		if id, ok := doc.Lookup("clusterId").ObjectIDOK(); ok {
 			r.parts.ClusterID = id
@@ -57,7 +71,7 @@ func (r *reading) settings(_ context.Context, docs []bson.Raw) error {
 	r.parts.Settings = catalog.SettingsOf(r.parts.Release)
 	err := r.parts.Settings.Load(func(id string) (bson.Raw, error) {
 		for _, doc := range docs {
-			if have, _ := doc.Lookup("_id").StringValueOK(); have == id {
+			if text(doc, "_id") == id {
 				return doc, nil
 			}
 		}
@@ -152,7 +166,7 @@ func (r *reading) zones(context.Context) error {
 		byNamespace[c.Namespace] = c
 	}
 	for _, doc := range r.parts.Config["tags"] {
-		ns, _ := doc.Lookup("ns").StringValueOK()
+		ns := text(doc, "ns")
 		c := byNamespace[ns]
 		if c == nil {
 			continue // zones may wait for their collection (spec 03 §3.5)

@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
@@ -34,11 +35,10 @@ func (r *reading) readAll(ctx context.Context, t *tracked) error {
 	if err != nil {
 		return err
 	}
-	before := table.Version()
 	t.table = table
-	_, err = r.update(ctx, t, newest)
+	same, err := r.update(ctx, t, newest)
 	// As long as the newest chunk is the same, there is nothing to look at again.
-	t.settled = err == nil && before == t.table.Version() && before.ChunkVersion == newest
+	t.settled = err == nil && same && t.table.Version().ChunkVersion == newest
 	return err
 }
 
@@ -66,17 +66,20 @@ func (r *reading) update(ctx context.Context, t *tracked, from catalog.ChunkVers
 		return false, err
 	}
 	if len(changed) == 0 {
-		return false, mongoerr.New(mongoerr.ConflictingOperationInProgress, "%s has no chunk of version %s or newer any more", t.Namespace, from)
+		return false, mongoerr.New(mongoerr.ConflictingOperationInProgress,
+			"%s has no chunk of version %s or newer any more", t.Namespace, from)
 	}
-	before := t.table.Version()
-	if t.table, err = t.table.Apply(changed); err != nil {
-		return false, err
-	}
-	return before == t.table.Version(), nil
+	changed = slices.DeleteFunc(changed, func(c catalog.Chunk) bool {
+		old := t.table.Find(c.Min)
+		return old.Version == c.Version && old.Min == c.Min
+	})
+	t.table, err = t.table.Apply(changed)
+	return len(changed) == 0, err
 }
 
 // chunks reads some chunks of a collection.
-func (r *reading) chunks(ctx context.Context, t *tracked, which bson.E, opts ...options.Lister[options.FindOptions]) ([]catalog.Chunk, error) {
+func (r *reading) chunks(ctx context.Context, t *tracked, which bson.E,
+	opts ...options.Lister[options.FindOptions]) ([]catalog.Chunk, error) {
 	cursor, err := r.config.Collection("chunks").Find(ctx, bson.D{t.ChunkFilter(), which}, opts...)
 	if err != nil {
 		return nil, err

@@ -29,7 +29,8 @@ func (r *reading) collections(ctx context.Context) error {
 	known := r.olderTables()
 	for try := 0; ; try++ {
 		docs, err := r.documents(ctx, "collections",
-			bson.D{{Key: "dropped", Value: bson.D{{Key: "$ne", Value: true}}}}, options.Find().SetSort(bson.D{{Key: "_id", Value: 1}}))
+			bson.D{{Key: "dropped", Value: bson.D{{Key: "$ne", Value: true}}}}, options.Find().SetSort(bson.D{{Key: "_id",
+				Value: 1}}))
 		if err := r.part(ctx, catalog.Gap{What: "collections"}, err); err != nil {
 			return err
 		}
@@ -75,9 +76,8 @@ func (r *reading) entries(docs []bson.Raw, known map[string]*tracked, first bool
 	for _, doc := range docs {
 		entry, err := catalog.ParseCollection(doc)
 		if err != nil {
-			ns, _ := doc.Lookup("_id").StringValueOK()
 			if first {
-				r.gap(catalog.Gap{What: "collections", Namespace: ns}, err)
+				r.gap(catalog.Gap{What: "collections", Namespace: text(doc, "_id")}, err)
 			}
 			continue
 		}

@@ -45,7 +45,7 @@ func (r *reading) deletionsOn(ctx context.Context, s catalog.Shard) error {
 		doc = slices.Clone(doc)
 		d := catalog.RangeDeletion{
 			Shard: s.ID, Namespace: text(doc, "nss"), Min: document(doc, "range", "min"), Max: document(doc, "range", "max"),
-			Delayed: text(doc, "whenToClean") == "delayed", Orphans: number(doc, "numOrphanDocs"),
+			Delayed: text(doc, "whenToClean") == "delayed", Orphans: integer(doc, "numOrphanDocs"),
 		}
 		d.UUID.Subtype, d.UUID.Data, _ = doc.Lookup("collectionUuid").BinaryOK()
 		d.Pending, _ = doc.Lookup("pending").BooleanOK()

@@ -55,7 +55,8 @@ func (r *reading) log(ctx context.Context, name string, old []catalog.LogEntry) 
 	}
 	if len(docs) > r.options.LogEntries {
 		docs, old = docs[:r.options.LogEntries], nil
-		r.gap(catalog.Gap{What: name}, fmt.Errorf("there are more than %d entries: older ones are missing", r.options.LogEntries))
+		r.gap(catalog.Gap{What: name}, fmt.Errorf("there are more than %d entries: older ones are missing",
+			r.options.LogEntries))
 	}
 	entries := make([]catalog.LogEntry, len(docs))
 	for i, doc := range docs {

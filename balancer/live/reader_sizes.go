@@ -19,7 +19,7 @@ func (r *reading) sizes(ctx context.Context) error {
 	left := r.parts.Collections
 	if r.parts.Release.AtLeast(catalog.Release60) {
 		known, err := r.distribution(ctx)
-		if !hasCode(err, unknownStage) {
+		if !mongoerr.Is(ServerError(err), unknownStage) {
 			if err := r.part(ctx, catalog.Gap{What: "sizes"}, err); err != nil {
 				return err
 			}
@@ -46,31 +46,10 @@ func (r *reading) distribution(ctx context.Context) (map[string]map[catalog.Shar
 	}
 	known := map[string]map[catalog.ShardID]catalog.ShardData{}
 	err = each(ctx, cursor, func(doc bson.Raw) error {
-		ns, _ := doc.Lookup("ns").StringValueOK()
-		shards, _ := doc.Lookup("shards").ArrayOK()
-		list, err := shards.Values()
-		if err != nil {
-			return mongoerr.New(mongoerr.TypeMismatch, "the distribution of %s is no list of shards", ns)
-		}
-		of := make(map[catalog.ShardID]catalog.ShardData, len(list))
-		for _, v := range list {
-			shard, _ := v.DocumentOK()
-			name, _ := shard.Lookup("shardName").StringValueOK()
-			of[catalog.ShardID(name)] = catalog.ShardData{
-				Bytes: number(shard, "ownedSizeBytes"), Documents: number(shard, "numOwnedDocuments"),
-				Orphans: number(shard, "numOrphanedDocs"), OrphanBytes: number(shard, "orphanedSizeBytes"),
-			}
-		}
-		known[ns] = of
+		known[text(doc, "ns")] = sizesOf(doc)
 		return nil
 	})
 	return known, err
-}
-
-// number is a whole number of a document; zero when it is missing.
-func number(doc bson.Raw, path ...string) int64 {
-	n, _ := doc.Lookup(path...).AsInt64OK()
-	return n
 }
 
 // collStats asks the shards that own a collection's chunks for its size there.
@@ -93,14 +72,13 @@ func (r *reading) collStats(ctx context.Context, ns string) (map[catalog.ShardID
 	}
 	sizes := map[catalog.ShardID]catalog.ShardData{}
 	err = each(ctx, cursor, func(doc bson.Raw) error {
-		shard, _ := doc.Lookup("shard").StringValueOK()
-		size, count := number(doc, "storageStats", "size"), number(doc, "storageStats", "count")
-		data := catalog.ShardData{Orphans: min(number(doc, "storageStats", "numOrphanDocs"), count)}
+		size, count := integer(doc, "storageStats", "size"), integer(doc, "storageStats", "count")
+		data := catalog.ShardData{Orphans: min(integer(doc, "storageStats", "numOrphanDocs"), count)}
 		if count > 0 {
 			data.OrphanBytes = size / count * data.Orphans
 		}
 		data.Bytes, data.Documents = size-data.OrphanBytes, count-data.Orphans
-		sizes[catalog.ShardID(shard)] = data
+		sizes[catalog.ShardID(text(doc, "shard"))] = data
 		return nil
 	})
 	return sizes, err
