@@ -53,7 +53,7 @@ func (c *Cluster) act(a policy.Action) policy.ActionResult {
 	if err := c.send(a.Shard, actionNames[a.Kind], func() bson.D { return c.actionCommand(a) }); err != nil {
 		return policy.ActionResult{Err: err}
 	}
-	coll, ok, err := c.Tracked(a.Namespace)
+	coll, ok, err := c.config.Tracked(a.Namespace)
 	switch {
 	case err != nil:
 		return policy.ActionResult{Err: err}
@@ -75,7 +75,7 @@ func (c *Cluster) act(a policy.Action) policy.ActionResult {
 // mergeWhole merges for the balancer, which names the shard it takes for the
 // owner.
 func (c *Cluster) mergeWhole(coll catalog.Collection, a policy.Action) error {
-	if owner := c.tables[a.Namespace].ShardOf(a.Min); owner != a.Shard {
+	if owner := c.config.tables[a.Namespace].ShardOf(a.Min); owner != a.Shard {
 		return c.staleConfig(a.Namespace, a.Shard, "the range belongs to shard %s", owner)
 	}
 	return c.MergeRange(coll, a.Min, a.Max)
@@ -117,7 +117,7 @@ func (e engine) LogChange(_ context.Context, what string) error {
 // Mergeable looks at every collection the auto-merger may touch for a chunk
 // that came to its shard long enough ago.
 func (e engine) Mergeable(context.Context) ([]policy.MergeWork, error) {
-	colls, err := e.c.ShardedCollections()
+	colls, err := e.c.config.ShardedCollections()
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +126,7 @@ func (e engine) Mergeable(context.Context) ([]policy.MergeWork, error) {
 	for _, id := range e.c.shardIDs() {
 		w := policy.MergeWork{Shard: id}
 		for _, coll := range colls {
-			if !coll.Defragment && coll.EnableAutoMerge && policy.OwnsOlder(e.c.tables[coll.Namespace], id, cutoff) {
+			if !coll.Defragment && coll.EnableAutoMerge && policy.OwnsOlder(e.c.config.tables[coll.Namespace], id, cutoff) {
 				w.Namespaces = append(w.Namespaces, coll.Namespace)
 			}
 		}
@@ -138,14 +138,14 @@ func (e engine) Mergeable(context.Context) ([]policy.MergeWork, error) {
 }
 
 func (e engine) SetEstimate(_ context.Context, ns string, uuid bson.Binary, m policy.Measurement) error {
-	coll, ok, err := e.c.Tracked(ns)
+	coll, ok, err := e.c.config.Tracked(ns)
 	if err != nil {
 		return err
 	}
 	if ok && coll.UUID.Equal(uuid) {
-		if chunk := e.c.tables[ns].Find(m.Min); chunk.Min.Equal(m.Min) && chunk.Max.Equal(m.Max) {
+		if chunk := e.c.config.tables[ns].Find(m.Min); chunk.Min.Equal(m.Min) && chunk.Max.Equal(m.Max) {
 			chunk.Estimate = m.Size
-			return e.c.putChunks(ns, chunk)
+			return e.c.config.putChunks(ns, chunk)
 		}
 	}
 	return mongoerr.New(noSuchChunk, "no chunk of %s with these bounds", ns)
@@ -159,8 +159,8 @@ func (e engine) SetDefragmentationPhase(_ context.Context, ns string, uuid bson.
 }
 
 func (e engine) EndDefragmentation(_ context.Context, ns string, uuid bson.Binary) error {
-	if table := e.c.tables[ns]; table != nil {
-		e.c.tables[ns] = table.WithoutEstimates()
+	if table := e.c.config.tables[ns]; table != nil {
+		e.c.config.tables[ns] = table.WithoutEstimates()
 	}
 	return e.c.changeDefragmented(ns, uuid, func(doc *bson.D) {
 		unset(doc, "defragmentCollection")
@@ -169,13 +169,13 @@ func (e engine) EndDefragmentation(_ context.Context, ns string, uuid bson.Binar
 }
 
 func (c *Cluster) changeDefragmented(ns string, uuid bson.Binary, change func(*bson.D)) error {
-	coll, ok, err := c.Tracked(ns)
+	coll, ok, err := c.config.Tracked(ns)
 	if err != nil {
 		return err
 	}
 	if !ok || !coll.UUID.Equal(uuid) {
 		return mongoerr.New(mongoerr.NamespaceNotFound, "collection %s not found", ns)
 	}
-	_, err = c.configModify(configCollections, ns, change)
+	_, err = c.config.modify(configCollections, ns, change)
 	return err
 }

@@ -19,12 +19,12 @@ type engine struct{ c *Cluster }
 var _ balancer.EventCluster = engine{}
 
 func (e engine) Setting(_ context.Context, id string) (bson.Raw, error) {
-	raw, _ := e.c.configDoc(configSettings, id)
+	raw, _ := e.c.config.doc(configSettings, id)
 	return raw, nil
 }
 
 func (e engine) Shards(context.Context) ([]catalog.Shard, error) {
-	shards, err := e.c.ReadShards()
+	shards, err := e.c.config.Shards()
 	if e.c.release.LimitsShards() {
 		e.c.markFull(shards)
 	}
@@ -32,19 +32,19 @@ func (e engine) Shards(context.Context) ([]catalog.Shard, error) {
 }
 
 func (e engine) Collections(context.Context) ([]catalog.Collection, error) {
-	return e.c.ShardedCollections()
+	return e.c.config.ShardedCollections()
 }
 
 func (e engine) Routing(_ context.Context, ns string) (balancer.Routing, error) {
-	coll, ok, err := e.c.Tracked(ns)
+	coll, ok, err := e.c.config.Tracked(ns)
 	if err != nil {
 		return balancer.Routing{}, err
 	}
 	if !ok {
 		return balancer.Routing{}, mongoerr.New(mongoerr.NamespaceNotFound, "collection %s not found", ns)
 	}
-	zones, err := e.c.zonesOf(coll)
-	return balancer.Routing{Collection: coll, Table: e.c.tables[ns], Zones: zones}, err
+	zones, err := e.c.config.zonesOf(coll)
+	return balancer.Routing{Collection: coll, Table: e.c.config.tables[ns], Zones: zones}, err
 }
 
 func (e engine) DataSizes(_ context.Context, colls []catalog.Collection) (map[string]map[catalog.ShardID]int64, error) {
@@ -65,7 +65,7 @@ func (e engine) Split(ctx context.Context, s policy.Split) error {
 			return err
 		}
 	}
-	coll, ok, err := e.c.Tracked(s.Namespace)
+	coll, ok, err := e.c.config.Tracked(s.Namespace)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (e engine) Split(ctx context.Context, s policy.Split) error {
 	if coll.Epoch != s.Version.Epoch {
 		return mongoerr.New(mongoerr.StaleEpoch, "The epoch of collection %s has changed", s.Namespace)
 	}
-	chunk := e.c.tables[s.Namespace].Find(s.Min)
+	chunk := e.c.config.tables[s.Namespace].Find(s.Min)
 	if chunk.Shard != s.Shard || !chunk.Min.Equal(s.Min) || !chunk.Max.Equal(s.Max) {
 		return e.c.staleConfig(s.Namespace, s.Shard, "no chunk with these bounds")
 	}
@@ -110,7 +110,7 @@ func (e engine) StartMove(m policy.Migration, done func(error)) {
 // chosen is the collection that a migration was chosen for. It may have been
 // dropped since, and another one made under its name.
 func (e engine) chosen(m policy.Migration) (catalog.Collection, error) {
-	coll, ok, err := e.c.Tracked(m.Namespace)
+	coll, ok, err := e.c.config.Tracked(m.Namespace)
 	if err != nil {
 		return coll, err
 	}
@@ -139,7 +139,7 @@ func (e engine) SplitPoint(_ context.Context, m policy.Migration) (policy.Split,
 	if err != nil {
 		return policy.Split{}, err
 	}
-	table := e.c.tables[m.Namespace]
+	table := e.c.config.tables[m.Namespace]
 	chunk := table.Find(m.Min)
 	split := policy.Split{
 		Namespace: m.Namespace, Shard: chunk.Shard, Version: table.Version(),
@@ -161,11 +161,11 @@ func (e engine) SplitPoint(_ context.Context, m policy.Migration) (policy.Split,
 }
 
 func (e engine) MarkJumbo(_ context.Context, ns string, min catalog.Key) error {
-	return e.c.setJumbo(ns, min, catalog.JumboTrue)
+	return e.c.config.setJumbo(ns, min, catalog.JumboTrue)
 }
 
 func (e engine) SwitchOffBalancing(_ context.Context, ns string) error {
-	_, err := e.c.configModify(configCollections, ns, func(doc *bson.D) { set(doc, "noBalance", true) })
+	_, err := e.c.config.modify(configCollections, ns, func(doc *bson.D) { set(doc, "noBalance", true) })
 	return err
 }
 

@@ -81,7 +81,7 @@ func (c *Cluster) connectionLost(to catalog.ShardID) error {
 // sendMove is send for a request to a donor.
 func (c *Cluster) sendMove(req MoveRequest) error {
 	return c.send(req.From, sendsMove, func() bson.D {
-		coll, _, err := c.Tracked(req.Namespace)
+		coll, _, err := c.config.Tracked(req.Namespace)
 		if err != nil {
 			return bson.D{{Key: sendsMove, Value: req.Namespace}}
 		}
@@ -147,7 +147,7 @@ func (c *Cluster) actionCommand(a policy.Action) bson.D {
 			{Key: "maxTimeProcessingChunksMS", Value: int32(c.parameters.Int("autoMergerMaxTimeProcessingChunksMS"))},
 		}
 	}
-	table := c.tables[a.Namespace]
+	table := c.config.tables[a.Namespace]
 	if table == nil {
 		return bson.D{{Key: actionNames[a.Kind], Value: a.Namespace}}
 	}

@@ -14,8 +14,8 @@ import (
 )
 
 // ShardedCollections lists the sharded collections by namespace.
-func (c *Cluster) ShardedCollections() ([]catalog.Collection, error) {
-	colls, err := c.shardedCollections()
+func (cfg *ConfigDB) ShardedCollections() ([]catalog.Collection, error) {
+	colls, err := cfg.shardedCollections()
 	return slices.Clone(colls), err
 }
 
@@ -64,7 +64,7 @@ func (c *Cluster) StopBalancer(ctx context.Context, deadline time.Time) error {
 }
 
 func (c *Cluster) setBalancer(mode string, stopped bool) error {
-	err := c.setSetting("balancer", bson.D{{Key: "mode", Value: mode}, {Key: "stopped", Value: stopped}})
+	err := c.config.setSetting("balancer", bson.D{{Key: "mode", Value: mode}, {Key: "stopped", Value: stopped}})
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (c *Cluster) setBalancer(mode string, stopped bool) error {
 		if !exists {
 			continue
 		}
-		if err := c.setSetting(id, bson.D{{Key: "enabled", Value: !stopped}}); err != nil {
+		if err := c.config.setSetting(id, bson.D{{Key: "enabled", Value: !stopped}}); err != nil {
 			return err
 		}
 	}
@@ -89,7 +89,7 @@ func (c *Cluster) Compliance(ns string) (policy.Compliance, error) {
 	if _, _, err := catalog.SplitNamespace(ns); err != nil {
 		return policy.Compliance{}, err
 	}
-	coll, ok, err := c.Tracked(ns)
+	coll, ok, err := c.config.Tracked(ns)
 	if err != nil {
 		return policy.Compliance{}, err
 	}
@@ -104,7 +104,7 @@ func (c *Cluster) Compliance(ns string) (policy.Compliance, error) {
 	if err != nil {
 		return policy.Compliance{}, err
 	}
-	shards, err := c.ReadShards()
+	shards, err := c.config.Shards()
 	if err != nil {
 		return policy.Compliance{}, err
 	}
@@ -149,7 +149,7 @@ type BalancingChange struct {
 
 // ConfigureBalancing changes a collection's entry (spec 03 §1.2).
 func (c *Cluster) ConfigureBalancing(ns string, change BalancingChange) error {
-	_, tracked := c.configDoc(configCollections, ns)
+	_, tracked := c.config.doc(configCollections, ns)
 	if !tracked {
 		if change.Defragment != nil && !*change.Defragment {
 			return mongoerr.New(mongoerr.NamespaceNotFound, "collection %s not found", ns)
@@ -162,7 +162,7 @@ func (c *Cluster) ConfigureBalancing(ns string, change BalancingChange) error {
 		}
 	}
 	details := bson.D{}
-	_, err := c.configModify(configCollections, ns, func(doc *bson.D) {
+	_, err := c.config.modify(configCollections, ns, func(doc *bson.D) {
 		if change.ChunkSizeMB != nil {
 			details = append(details, bson.E{Key: "chunkSizeMB", Value: int32(*change.ChunkSizeMB)})
 			if *change.ChunkSizeMB == 0 {
@@ -194,7 +194,7 @@ func (c *Cluster) ConfigureBalancing(ns string, change BalancingChange) error {
 	if change.onlyAborts() {
 		return nil
 	}
-	if err := c.BumpVersion(ns); err != nil {
+	if err := c.config.BumpVersion(ns); err != nil {
 		return err
 	}
 	c.loop.SettingsChanged(context.Background(), engine{c}, c.now())
@@ -209,12 +209,12 @@ func (b BalancingChange) onlyAborts() bool {
 // abortDefragmentation lets a defragmentation under way end; without one there
 // is nothing to do (spec 02 §2.9).
 func (c *Cluster) abortDefragmentation(ns string) error {
-	coll, ok, err := c.Tracked(ns)
+	coll, ok, err := c.config.Tracked(ns)
 	if err != nil || !ok || !coll.Defragment {
 		return err
 	}
 	c.loop.AbortDefragmentation(coll.UUID)
-	_, err = c.configModify(configCollections, ns, func(doc *bson.D) {
+	_, err = c.config.modify(configCollections, ns, func(doc *bson.D) {
 		set(doc, "defragmentationPhase", string(policy.PhaseFinished))
 	})
 	return err
@@ -222,7 +222,7 @@ func (c *Cluster) abortDefragmentation(ns string) error {
 
 // PermitMigrations is setAllowMigrations (spec 03 §1.2).
 func (c *Cluster) PermitMigrations(ns string, permit bool) error {
-	found, err := c.configModify(configCollections, ns, func(doc *bson.D) {
+	found, err := c.config.modify(configCollections, ns, func(doc *bson.D) {
 		if permit {
 			unset(doc, "permitMigrations")
 		} else {
@@ -239,5 +239,5 @@ func (c *Cluster) PermitMigrations(ns string, permit bool) error {
 		c.abortMigrations(ns)
 	}
 	c.logChange(configShard, "setPermitMigrations", ns, bson.D{{Key: "permitMigrations", Value: permit}})
-	return c.BumpVersion(ns)
+	return c.config.BumpVersion(ns)
 }

@@ -91,7 +91,7 @@ func (c balancingCase) play(t *testing.T) {
 func (x *balanced) version() catalog.Version {
 	x.cluster.Lock()
 	defer x.cluster.Unlock()
-	return x.cluster.Table(ns).Version()
+	return x.cluster.ConfigDB().Table(ns).Version()
 }
 
 // news are what entries of a log say that came since the last look.
@@ -99,7 +99,7 @@ func (x *balanced) news(log string, seen *int) []string {
 	x.cluster.Lock()
 	defer x.cluster.Unlock()
 	what := []string{}
-	for _, doc := range x.cluster.Config(log).Scan() {
+	for _, doc := range x.cluster.ConfigDB().Collection(log).Scan() {
 		what = append(what, doc.Lookup("what").StringValue())
 	}
 	fresh := what[*seen:]
@@ -160,7 +160,7 @@ func (x *balanced) sameNews(log string, got, want []string) {
 func (x *balanced) rounds() (n int64) {
 	x.cluster.Lock()
 	defer x.cluster.Unlock()
-	for _, doc := range x.cluster.Config("actionlog").Scan() {
+	for _, doc := range x.cluster.ConfigDB().Collection("actionlog").Scan() {
 		if doc.Lookup("what").StringValue() == "balancer.round" {
 			n++
 		}

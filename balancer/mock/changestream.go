@@ -129,7 +129,7 @@ func (c *Cluster) keepsImages(ns string) bool {
 // documentKey is a document's shard key, where it has one, and its _id.
 func (c *Cluster) documentKey(ns string, doc bson.Raw) bson.D {
 	key := bson.D{}
-	if coll, sharded, err := c.shardedEntry(ns); err == nil && sharded {
+	if coll, sharded, err := c.config.shardedEntry(ns); err == nil && sharded {
 		for _, name := range coll.Pattern.Fields() {
 			if v, err := doc.LookupErr(strings.Split(name, ".")...); err == nil && name != "_id" {
 				key = append(key, bson.E{Key: name, Value: v})

@@ -14,14 +14,14 @@ const autoSplitShare = 5
 // 5.0 a shard that has written a fifth of a chunk size to one of its chunks
 // looks at it, and cuts it into halves of chunks if it holds more than one.
 func (c *Cluster) autoSplit(s *shard, ns string, doc bson.Raw) {
-	if !c.release.AutoSplits() || doc == nil || c.tables[ns] == nil {
+	if !c.release.AutoSplits() || doc == nil || c.config.tables[ns] == nil {
 		return
 	}
 	settings := c.loop.Settings()
 	if !settings.ShouldAutoSplit(c.now().Local()) {
 		return
 	}
-	coll, ok, err := c.Tracked(ns)
+	coll, ok, err := c.config.Tracked(ns)
 	if err != nil || !ok || coll.Unsplittable || c.Donating(ns, s.id) {
 		return
 	}
@@ -33,7 +33,7 @@ func (c *Cluster) autoSplit(s *shard, ns string, doc bson.Raw) {
 	if size == 0 {
 		size = settings.MaxChunkSizeBytes
 	}
-	chunk, local := c.tables[ns].Find(key), s.colls[ns]
+	chunk, local := c.config.tables[ns].Find(key), s.colls[ns]
 	if !local.hasGrown(chunk, int64(len(doc)), size/autoSplitShare) {
 		return
 	}

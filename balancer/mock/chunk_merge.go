@@ -18,7 +18,7 @@ func (c *Cluster) MergeRange(coll catalog.Collection, min, max catalog.Key) erro
 		// The shard finds this without a code, and mongos raises it again.
 		return mongoerr.New(mongoerr.UnknownError, "bounds can't have max <= min")
 	}
-	table := c.tables[coll.Namespace]
+	table := c.config.tables[coll.Namespace]
 	owner := table.ShardOf(min)
 	if err := c.reach(configShard, owner); err != nil {
 		return err
@@ -45,7 +45,7 @@ func tiles(chunks []catalog.Chunk, min, max catalog.Key) bool {
 // is the collection as the shard knows it.
 func (c *Cluster) commitMerge(known catalog.Collection, shard catalog.ShardID, min, max catalog.Key) error {
 	ns := known.Namespace
-	coll, ok, err := c.Tracked(ns)
+	coll, ok, err := c.config.Tracked(ns)
 	switch {
 	case err != nil:
 		return err
@@ -56,7 +56,7 @@ func (c *Cluster) commitMerge(known catalog.Collection, shard catalog.ShardID, m
 	case !coll.UUID.Equal(known.UUID):
 		return mongoerr.New(mongoerr.InvalidUUID, "the UUID of collection %s is another one", ns)
 	}
-	table := c.tables[ns]
+	table := c.config.tables[ns]
 	var chunks []catalog.Chunk
 	for chunk := range table.Owned(shard, min, max) {
 		if chunk.Min.Compare(min) >= 0 {
@@ -71,7 +71,7 @@ func (c *Cluster) commitMerge(known catalog.Collection, shard catalog.ShardID, m
 	}
 	before := table.Version().ChunkVersion
 	merged := c.commits().Merge(table, chunks)
-	if err := c.putChunks(ns, merged); err != nil {
+	if err := c.config.putChunks(ns, merged); err != nil {
 		return err
 	}
 	c.logMerge("merge", ns, table, merged, before, len(chunks))
@@ -103,7 +103,7 @@ func (c *Cluster) MergeAll(coll catalog.Collection, id catalog.ShardID, limits p
 	if err := c.reach(configShard, id); err != nil {
 		return 0, err
 	}
-	return c.mergeAll(coll, id, limits, func() *catalog.RoutingTable { return c.tables[coll.Namespace] })
+	return c.mergeAll(coll, id, limits, func() *catalog.RoutingTable { return c.config.tables[coll.Namespace] })
 }
 
 // mergeAll reads chunks without a lock and merges them if the collection has
@@ -115,7 +115,7 @@ func (c *Cluster) mergeAll(coll catalog.Collection, id catalog.ShardID, limits p
 		if table == nil {
 			break
 		}
-		zones, err := c.zonesOf(coll)
+		zones, err := c.config.zonesOf(coll)
 		if err != nil {
 			return 0, err
 		}
@@ -125,7 +125,7 @@ func (c *Cluster) mergeAll(coll catalog.Collection, id catalog.ShardID, limits p
 		if len(runs) == 0 {
 			return 0, nil
 		}
-		if now := c.tables[coll.Namespace]; now != nil && now.Version() == table.Version() {
+		if now := c.config.tables[coll.Namespace]; now != nil && now.Version() == table.Version() {
 			return c.mergeRuns(coll.Namespace, table, runs)
 		}
 		from = runs[0][0].Min
@@ -136,7 +136,7 @@ func (c *Cluster) mergeAll(coll catalog.Collection, id catalog.ShardID, limits p
 // mergeRuns writes one new chunk for each run.
 func (c *Cluster) mergeRuns(ns string, table *catalog.RoutingTable, runs [][]catalog.Chunk) (int, error) {
 	merged := c.commits().MergeRuns(table, runs)
-	if err := c.putChunks(ns, merged...); err != nil {
+	if err := c.config.putChunks(ns, merged...); err != nil {
 		return 0, err
 	}
 	count := 0

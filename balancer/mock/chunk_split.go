@@ -44,7 +44,7 @@ func (c *Cluster) Split(coll catalog.Collection, chunk catalog.Chunk, points []c
 // (_configsvrCommitChunkSplit): coll is the collection as the shard knows it.
 func (c *Cluster) commitSplit(known catalog.Collection, shard catalog.ShardID, min, max catalog.Key, points []catalog.Key) error {
 	ns := known.Namespace
-	coll, ok, err := c.Tracked(ns)
+	coll, ok, err := c.config.Tracked(ns)
 	switch {
 	case err != nil:
 		return err
@@ -55,7 +55,7 @@ func (c *Cluster) commitSplit(known catalog.Collection, shard catalog.ShardID, m
 	case coll.Epoch != known.Epoch:
 		return errStaleEpoch(ns)
 	}
-	table := c.tables[ns]
+	table := c.config.tables[ns]
 	chunk := table.Find(min)
 	switch {
 	case !chunk.Min.Equal(min):
@@ -70,7 +70,7 @@ func (c *Cluster) commitSplit(known catalog.Collection, shard catalog.ShardID, m
 	}
 	before := table.Version().ChunkVersion
 	pieces := c.commits().Split(table, chunk, points)
-	if err := c.putChunks(ns, pieces...); err != nil {
+	if err := c.config.putChunks(ns, pieces...); err != nil {
 		return err
 	}
 	c.logSplit(ns, table, chunk, pieces, before)

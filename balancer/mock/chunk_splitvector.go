@@ -121,7 +121,7 @@ func (l *localCollection) virtualVector(req VectorRequest, p catalog.KeyPattern,
 // vectorRange is the shard's collection that a range lies in, and its bounds.
 func (c *Cluster) vectorRange(req VectorRequest, pattern catalog.KeyPattern) (l *localCollection, lower, upper catalog.Key, err error) {
 	db := databaseOf(req.Namespace)
-	primary, known := c.Primary(db)
+	primary, known := c.config.Primary(db)
 	if !known || !c.Exists(req.Namespace) {
 		return nil, lower, upper, mongoerr.New(mongoerr.NamespaceNotFound, "ns %s not found", req.Namespace)
 	}
@@ -135,7 +135,7 @@ func (c *Cluster) vectorRange(req VectorRequest, pattern catalog.KeyPattern) (l 
 		}
 	}
 	id := primary
-	if table := c.tables[req.Namespace]; table != nil {
+	if table := c.config.tables[req.Namespace]; table != nil {
 		if pattern.Equal(table.Pattern()) {
 			id = table.Find(lower).Shard
 			for chunk := range table.Overlapping(lower, upper) {

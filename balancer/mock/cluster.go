@@ -3,20 +3,15 @@ package mock
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"go.mongodb.org/mongo-driver/v2/bson"
-
 	"shardsh/balancer"
 	"shardsh/balancer/catalog"
-	"shardsh/balancer/mock/store"
 )
 
 // Config makes a Cluster. The zero value is three empty shards on virtual
@@ -53,21 +48,11 @@ type Config struct {
 
 // Cluster is a mock sharded cluster.
 type Cluster struct {
-	mu   sync.Mutex
-	cond *sync.Cond
+	*clock
+	*ids
+	*setup
 
-	release  catalog.Release
-	realTime bool
-	started  time.Time
-	queue    *balancer.Queue
-	kick     chan struct{}
-	pacing   pacing
-
-	rand       *rand.Rand
-	chance     *rand.PCG // what rand draws from
 	seed       uint64
-	logger     *slog.Logger
-	parameters *Parameters
 	loop       *balancer.Loop
 	driver     *balancer.EventDriver // on virtual time
 	runner     *runner               // on real time
@@ -75,20 +60,13 @@ type Cluster struct {
 	ctx        context.Context // ends with the cluster
 	cancel     context.CancelFunc
 	background sync.WaitGroup
-	closed     bool
 
 	configHost string
 	// addresses are where members listen, as far as they do.
 	addresses map[catalog.ShardID]string
-	process   [5]byte
-	idCounter uint32
-	lastStamp bson.Timestamp
-	gossip    atomic.Uint64 // lastStamp, for readers without the lock
 	term      int64
 
-	config map[string]*store.Collection
-	parsed parsed
-	tables map[string]*catalog.RoutingTable
+	config *ConfigDB
 	views  map[string]View // by namespace
 	shards map[catalog.ShardID]*shard
 	// removed are former shards by their address.
@@ -117,11 +95,17 @@ type Cluster struct {
 	disk *keeper // nil keeps nothing
 	// writes were kept by a router before the cluster was opened.
 	writes []KeptWrite
-	// replaced counts how often the whole state was: what waits for something
-	// of the state before waits in vain.
-	replaced int
-	// onReplaced is called with the lock held when it was.
+	// onReplaced is called with the lock held when another state took the place
+	// of the whole one.
 	onReplaced []func()
+}
+
+// setup is what every node of a cluster has: a release, the server parameters
+// in force, a log.
+type setup struct {
+	release    catalog.Release
+	parameters *Parameters
+	logger     *slog.Logger
 }
 
 // New makes a cluster and starts its balancer. Close ends it.
@@ -152,29 +136,21 @@ func newCluster(cfg Config) *Cluster {
 		release = catalog.Release80
 	}
 	c := &Cluster{
-		release:    release,
-		realTime:   cfg.RealTime,
+		clock:      newClock(start, cfg.RealTime),
+		setup:      &setup{release: release, parameters: NewParameters(), logger: logger},
 		configHost: cmp.Or(cfg.ConfigServer, DefaultConfigServer),
-		queue:      balancer.NewQueue(start.Truncate(time.Millisecond)),
-		kick:       make(chan struct{}, 1),
-		chance:     rand.NewPCG(cfg.Seed, 0x5ead),
 		seed:       cfg.Seed,
-		logger:     logger,
-		parameters: NewParameters(),
 		term:       1,
 	}
-	c.rand = rand.New(c.chance)
+	c.ids = newIDs(c.clock, cfg.Seed)
+	c.ran, c.away = c.persist, c.nodesAway
 	c.makeEmpty()
-	c.started = c.now()
-	c.cond = sync.NewCond(&c.mu)
-	binary.BigEndian.PutUint32(c.process[:4], c.rand.Uint32())
 	return c
 }
 
 // makeEmpty makes the cluster an empty one.
 func (c *Cluster) makeEmpty() {
-	c.config = map[string]*store.Collection{}
-	c.tables = map[string]*catalog.RoutingTable{}
+	c.config = newConfigDB(c.clock, c.ids, c.setup)
 	c.shards = map[catalog.ShardID]*shard{}
 	c.removed = map[string]*shard{}
 	c.pending = map[*migration]bool{}
@@ -225,15 +201,15 @@ func (c *Cluster) buildNew(cfg Config) error {
 }
 
 // Lock takes the cluster's lock.
-func (c *Cluster) Lock() {
-	c.mu.Lock()
-	c.keepUp()
+func (k *clock) Lock() {
+	k.mu.Lock()
+	k.keepUp()
 }
 
 // Unlock gives the lock back.
-func (c *Cluster) Unlock() {
-	c.rouse()
-	c.mu.Unlock()
+func (k *clock) Unlock() {
+	k.rouse()
+	k.mu.Unlock()
 }
 
 // Parameters are the server parameters in force.
@@ -280,45 +256,6 @@ func (c *Cluster) Close() {
 	c.mu.Unlock()
 	c.background.Wait()
 	c.closeDisk()
-}
-
-// NewObjectID makes an id from the cluster's time and counter, so that runs
-// with one seed give one sequence of ids.
-func (c *Cluster) NewObjectID() bson.ObjectID {
-	var id bson.ObjectID
-	binary.BigEndian.PutUint32(id[:4], uint32(c.now().Unix()))
-	copy(id[4:9], c.process[:])
-	c.idCounter++
-	id[9], id[10], id[11] = byte(c.idCounter>>16), byte(c.idCounter>>8), byte(c.idCounter)
-	return id
-}
-
-// NewUUID makes a random UUID (version 4) from the cluster's source.
-func (c *Cluster) NewUUID() bson.Binary {
-	data := make([]byte, 16)
-	binary.LittleEndian.PutUint64(data, c.rand.Uint64())
-	binary.LittleEndian.PutUint64(data[8:], c.rand.Uint64())
-	data[6] = data[6]&0x0f | 0x40
-	data[8] = data[8]&0x3f | 0x80
-	return bson.Binary{Subtype: bson.TypeBinaryUUID, Data: data}
-}
-
-// Tick moves the cluster's logical time on and gives it. It never goes back.
-func (c *Cluster) Tick() bson.Timestamp {
-	seconds := uint32(c.now().Unix())
-	if seconds > c.lastStamp.T {
-		c.lastStamp = bson.Timestamp{T: seconds, I: 1}
-	} else {
-		c.lastStamp.I++
-	}
-	c.gossip.Store(uint64(c.lastStamp.T)<<32 | uint64(c.lastStamp.I))
-	return c.lastStamp
-}
-
-// GossipTime is the newest logical time given out. It needs no lock.
-func (c *Cluster) GossipTime() bson.Timestamp {
-	stamp := c.gossip.Load()
-	return bson.Timestamp{T: uint32(stamp >> 32), I: uint32(stamp)}
 }
 
 // Term is the replication term of the config server.

@@ -14,7 +14,7 @@ func (c *Cluster) ConvertToCapped(ns string, size int64) error {
 	if err := c.refuseView(ns); err != nil {
 		return err
 	}
-	coll, tracked, err := c.Tracked(ns)
+	coll, tracked, err := c.config.Tracked(ns)
 	switch {
 	case err != nil:
 		return err
@@ -29,7 +29,7 @@ func (c *Cluster) ConvertToCapped(ns string, size int64) error {
 	if len(ids) == 0 {
 		return mongoerr.New(mongoerr.NamespaceNotFound, "source collection %s does not exist", ns)
 	}
-	primary, _ := c.Primary(databaseOf(ns))
+	primary, _ := c.config.Primary(databaseOf(ns))
 	c.logChange(primary, "convertToCapped.start", ns, nil)
 	capped, err := c.shards[ids[0]].colls[ns].asCapped(c, ns, size)
 	if err != nil {
@@ -67,13 +67,13 @@ func (l *localCollection) asCapped(c *Cluster, ns string, size int64) (*localCol
 // changeUUID gives a tracked collection that is not sharded another UUID and
 // its one chunk a new version.
 func (c *Cluster) changeUUID(coll catalog.Collection, uuid bson.Binary) error {
-	old := c.tables[coll.Namespace]
+	old := c.config.tables[coll.Namespace]
 	at, epoch := c.Tick(), c.NewObjectID()
 	table, err := catalog.NewRoutingTable(old.Pattern(), epoch, at, old.All())
 	if err != nil {
 		return err
 	}
-	_, err = c.configModify(configCollections, coll.Namespace, func(doc *bson.D) {
+	_, err = c.config.modify(configCollections, coll.Namespace, func(doc *bson.D) {
 		set(doc, "uuid", uuid)
 		set(doc, "lastmodEpoch", epoch)
 		set(doc, "lastmod", bson.NewDateTimeFromTime(c.now()))
@@ -82,7 +82,7 @@ func (c *Cluster) changeUUID(coll catalog.Collection, uuid bson.Binary) error {
 	if err != nil {
 		return err
 	}
-	c.tables[coll.Namespace] = table
+	c.config.tables[coll.Namespace] = table
 	c.logPlacement(coll.Namespace, &uuid, at, table.Owners())
 	return nil
 }

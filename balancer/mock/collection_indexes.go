@@ -37,7 +37,7 @@ func (rq *Request) CreateIndexes(ns string, specs []store.IndexSpec) ([]IndexRes
 	if err := rq.c.refuseView(ns); err != nil {
 		return nil, err
 	}
-	if rq.c.heldByConfig(ns) {
+	if rq.c.config.holds(ns) {
 		return nil, mongoerr.New(mongoerr.IllegalOperation, "can't create indexes on %s", ns)
 	}
 	if err := rq.CreateDatabase(db, ""); err != nil {
@@ -96,7 +96,7 @@ func createAll(docs *store.Collection, specs []store.IndexSpec) error {
 // checkUniqueAgainstShardKey: a unique index of a sharded collection must
 // begin with the shard key.
 func (c *Cluster) checkUniqueAgainstShardKey(ns string, specs []store.IndexSpec) error {
-	coll, sharded, err := c.shardedEntry(ns)
+	coll, sharded, err := c.config.shardedEntry(ns)
 	if err != nil || !sharded {
 		return err
 	}
@@ -116,8 +116,8 @@ func (c *Cluster) Indexes(ns string) ([]store.IndexSpec, bool) {
 	if ns == chunksNamespace {
 		return chunkIndexes(), true
 	}
-	if c.heldByConfig(ns) {
-		docs := c.config[ns]
+	if c.config.holds(ns) {
+		docs := c.config.collections[ns]
 		if docs == nil {
 			return nil, false
 		}
@@ -132,7 +132,7 @@ func (c *Cluster) Indexes(ns string) ([]store.IndexSpec, bool) {
 
 // IndexesOn lists the indexes of a collection on one shard.
 func (c *Cluster) IndexesOn(ns string, id catalog.ShardID) []store.IndexSpec {
-	if c.heldByConfig(ns) {
+	if c.config.holds(ns) {
 		specs, _ := c.Indexes(ns)
 		return specs
 	}
@@ -154,7 +154,7 @@ func beginsWith(key bson.Raw, p catalog.KeyPattern) bool {
 // last one that serves the shard key.
 func (c *Cluster) DroppableIndexes(ns string) []string {
 	specs, _ := c.Indexes(ns)
-	coll, sharded, _ := c.shardedEntry(ns)
+	coll, sharded, _ := c.config.shardedEntry(ns)
 	var names []string
 	for _, spec := range specs {
 		serves := sharded && beginsWith(spec.Key, coll.Pattern)
@@ -168,7 +168,7 @@ func (c *Cluster) DroppableIndexes(ns string) []string {
 // DropIndexes drops indexes by name on every shard that has the collection.
 func (c *Cluster) DropIndexes(ns string, names []string) ([]IndexResult, error) {
 	specs, _ := c.Indexes(ns)
-	coll, sharded, err := c.shardedEntry(ns)
+	coll, sharded, err := c.config.shardedEntry(ns)
 	if err != nil {
 		return nil, err
 	}

@@ -16,14 +16,14 @@ func (c *Cluster) initialTable(pattern catalog.KeyPattern, zones *catalog.ZoneSe
 	if err != nil {
 		return nil, err
 	}
-	return c.tableOf(pattern, chunks, epoch, at)
+	return c.config.tableOf(pattern, chunks, epoch, at)
 }
 
 // tableOf is a new collection's routing table: versions from 1|0, on their
 // shards since now.
-func (c *Cluster) tableOf(pattern catalog.KeyPattern, chunks []catalog.Chunk, epoch bson.ObjectID, at bson.Timestamp) (*catalog.RoutingTable, error) {
+func (cfg *ConfigDB) tableOf(pattern catalog.KeyPattern, chunks []catalog.Chunk, epoch bson.ObjectID, at bson.Timestamp) (*catalog.RoutingTable, error) {
 	for i := range chunks {
-		chunks[i].ID = c.NewObjectID()
+		chunks[i].ID = cfg.ids.NewObjectID()
 		chunks[i].Version = catalog.ChunkVersion{Major: 1, Minor: uint32(i)}
 		chunks[i].OnCurrentShardSince = at
 		chunks[i].History = []catalog.ChunkHistory{{ValidAfter: at, Shard: chunks[i].Shard}}
@@ -36,7 +36,7 @@ func (c *Cluster) initialChunks(pattern catalog.KeyPattern, zones *catalog.ZoneS
 	if !empty {
 		return whole, nil
 	}
-	shards, err := c.ReadShards()
+	shards, err := c.config.Shards()
 	if err != nil {
 		return nil, err
 	}

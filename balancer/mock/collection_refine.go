@@ -24,7 +24,7 @@ type RefineRequest struct {
 // gets a new version (spec 03 §1.4).
 func (c *Cluster) RefineKey(req RefineRequest) error {
 	ns, key := req.Namespace, req.Key
-	coll, err := c.Sharded(ns)
+	coll, err := c.config.Sharded(ns)
 	if mongoerr.Is(err, mongoerr.NamespaceNotSharded) && !c.Exists(ns) {
 		err = mongoerr.New(mongoerr.NamespaceNotFound, "Namespace %s not found", ns)
 	}
@@ -44,7 +44,7 @@ func (c *Cluster) RefineKey(req RefineRequest) error {
 	if !beginsWith(key, coll.Pattern) {
 		return mongoerr.New(mongoerr.InvalidOptions, "refineCollectionShardKey shard key %s does not extend the current shard key %s", key, coll.Pattern.Doc())
 	}
-	old := c.tables[ns]
+	old := c.config.tables[ns]
 	for _, id := range old.Owners() {
 		local := c.shards[id].colls[ns]
 		if _, ok := local.newKeyIndex(refined); !ok {
@@ -58,7 +58,7 @@ func (c *Cluster) RefineKey(req RefineRequest) error {
 			return err
 		}
 	}
-	zones, err := c.Zones(coll)
+	zones, err := c.config.Zones(coll)
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (c *Cluster) RefineKey(req RefineRequest) error {
 }
 
 func (c *Cluster) refine(coll catalog.Collection, refined catalog.KeyPattern, zones *catalog.ZoneSet) error {
-	ns, old := coll.Namespace, c.tables[coll.Namespace]
+	ns, old := coll.Namespace, c.config.tables[coll.Namespace]
 	at, epoch := c.Tick(), c.NewObjectID()
 	bounds := refinement{coll.Pattern, refined}
 	var chunks []catalog.Chunk
@@ -101,12 +101,12 @@ func (c *Cluster) refine(coll catalog.Collection, refined catalog.KeyPattern, zo
 		{Key: "oldKey", Value: coll.Pattern.Doc()}, {Key: "newKey", Value: refined.Doc()},
 		{Key: "oldEpoch", Value: coll.Epoch}, {Key: "newEpoch", Value: epoch},
 	})
-	if err := c.replaceZones(ns, wider); err != nil {
+	if err := c.config.replaceZones(ns, wider); err != nil {
 		return err
 	}
-	c.tables[ns] = table
+	c.config.tables[ns] = table
 	c.refineTasks(ns, bounds)
-	_, err = c.configModify(configCollections, ns, func(doc *bson.D) {
+	_, err = c.config.modify(configCollections, ns, func(doc *bson.D) {
 		set(doc, "lastmodEpoch", epoch)
 		set(doc, "lastmod", bson.NewDateTimeFromTime(c.now()))
 		set(doc, "timestamp", at)

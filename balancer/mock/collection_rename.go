@@ -19,12 +19,12 @@ func (rq *Request) RenameCollection(from, to string, dropTarget bool) error {
 	if err := rq.c.checkRename(from, to, dropTarget); err != nil {
 		return err
 	}
-	coll, tracked, err := rq.c.Tracked(from)
+	coll, tracked, err := rq.c.config.Tracked(from)
 	if err != nil {
 		return err
 	}
 	details := bson.D{{Key: "source", Value: from}, {Key: "destination", Value: to}}
-	primary, _ := rq.c.Primary(databaseOf(from))
+	primary, _ := rq.c.config.Primary(databaseOf(from))
 	if err := rq.CreateDatabase(databaseOf(to), string(primary)); err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (rq *Request) RenameCollection(from, to string, dropTarget bool) error {
 		}
 		rq.c.logChange(configShard, "renameCollection.metadata", from, details)
 	}
-	rq.c.renameZones(from, to)
+	rq.c.config.renameZones(from, to)
 	rq.c.Tick()
 	rq.c.logChange(primary, "renameCollection.end", from, details)
 	rq.c.noteChange(Change{Kind: ChangeRename, Namespace: from, To: to})
@@ -92,7 +92,7 @@ func (c *Cluster) checkRename(from, to string, dropTarget bool) error {
 
 // checkRenameAcross refuses what would need documents to go to another shard.
 func (c *Cluster) checkRenameAcross(from, to string) error {
-	if c.isTracked(from) && len(to) > catalog.MaxShardedNamespaceBytes {
+	if c.config.isTracked(from) && len(to) > catalog.MaxShardedNamespaceBytes {
 		return mongoerr.New(mongoerr.InvalidNamespace, "Fully qualified namespace is too long. Namespace: %s Max: %d", to, catalog.MaxShardedNamespaceBytes)
 	}
 	old, db := databaseOf(from), databaseOf(to)
@@ -100,12 +100,12 @@ func (c *Cluster) checkRenameAcross(from, to string) error {
 		return nil
 	}
 	for _, ns := range []string{from, to} {
-		if c.isTracked(ns) {
+		if c.config.isTracked(ns) {
 			return mongoerr.New(mongoerr.CommandFailed, "Source and destination collections must be on the same database because %s is sharded.", ns)
 		}
 	}
-	primary, _ := c.Primary(old)
-	if other, known := c.Primary(db); known && other != primary {
+	primary, _ := c.config.Primary(old)
+	if other, known := c.config.Primary(db); known && other != primary {
 		return mongoerr.New(mongoerr.CommandFailed, "Source and destination collections must be on same shard")
 	}
 	return nil
@@ -118,9 +118,9 @@ func (c *Cluster) forget(ns string) {
 		delete(s.colls, ns)
 		s.dropDeletions(ns)
 	}
-	c.configDelete(configCollections, ns)
-	delete(c.tables, ns)
-	c.dropZones(ns)
+	c.config.remove(configCollections, ns)
+	delete(c.config.tables, ns)
+	c.config.dropZones(ns)
 }
 
 func (c *Cluster) renameLocal(from, to string) {
@@ -141,13 +141,13 @@ func (c *Cluster) renameLocal(from, to string) {
 
 // renameEntry renames a tracked collection in the catalog.
 func (c *Cluster) renameEntry(coll catalog.Collection, to string) error {
-	from, old := coll.Namespace, c.tables[coll.Namespace]
+	from, old := coll.Namespace, c.config.tables[coll.Namespace]
 	at, epoch := c.Tick(), c.NewObjectID()
 	table, err := catalog.NewRoutingTable(old.Pattern(), epoch, at, old.All())
 	if err != nil {
 		return err
 	}
-	raw, _ := c.configDoc(configCollections, from)
+	raw, _ := c.config.doc(configCollections, from)
 	var entry bson.D
 	if err := bson.Unmarshal(bytes.Clone(raw), &entry); err != nil {
 		return err
@@ -156,19 +156,19 @@ func (c *Cluster) renameEntry(coll catalog.Collection, to string) error {
 	set(&entry, "lastmodEpoch", epoch)
 	set(&entry, "lastmod", bson.NewDateTimeFromTime(c.now()))
 	set(&entry, "timestamp", at)
-	c.configDelete(configCollections, from)
-	delete(c.tables, from)
-	if err := c.configInsert(configCollections, entry); err != nil {
+	c.config.remove(configCollections, from)
+	delete(c.config.tables, from)
+	if err := c.config.insert(configCollections, entry); err != nil {
 		return err
 	}
-	c.tables[to] = table
+	c.config.tables[to] = table
 	c.logPlacement(from, &coll.UUID, at, nil)
 	c.logPlacement(to, &coll.UUID, at, table.Owners())
 	return nil
 }
 
-func (c *Cluster) renameZones(from, to string) {
-	tags := c.Config(configTags)
+func (cfg *ConfigDB) renameZones(from, to string) {
+	tags := cfg.Collection(configTags)
 	for record, raw := range tags.Scan() {
 		if of, _ := raw.Lookup("ns").StringValueOK(); of != from {
 			continue
@@ -180,7 +180,7 @@ func (c *Cluster) renameZones(from, to string) {
 		set(&doc, "ns", to)
 		if renamed, err := bson.Marshal(doc); err == nil {
 			if err := tags.Update(record, renamed); err != nil {
-				c.logger.Warn("zone not renamed", "ns", from, "error", err)
+				cfg.logger.Warn("zone not renamed", "ns", from, "error", err)
 			}
 		}
 	}
@@ -226,7 +226,7 @@ func (c *Cluster) HideIndex(ns, name string, hidden bool) (was bool, err error) 
 // UntrackCollection takes a collection that is not sharded out of the catalog
 // again. It must be where it would be without an entry.
 func (c *Cluster) UntrackCollection(ns string) error {
-	coll, tracked, err := c.Tracked(ns)
+	coll, tracked, err := c.config.Tracked(ns)
 	switch {
 	case err != nil:
 		return err
@@ -238,12 +238,12 @@ func (c *Cluster) UntrackCollection(ns string) error {
 	case !coll.Unsplittable:
 		return mongoerr.New(mongoerr.InvalidNamespace, "Namespace %s is sharded: it can't be untracked", ns)
 	}
-	if !c.isPrimary(databaseOf(ns), c.tables[ns].At(0).Shard) {
+	if !c.config.isPrimary(databaseOf(ns), c.config.tables[ns].At(0).Shard) {
 		return mongoerr.New(mongoerr.OperationFailed, "Collection %s is not on its database's primary shard", ns)
 	}
 	c.logChange(configShard, "untrackCollection.start", ns, nil)
-	c.configDelete(configCollections, ns)
-	delete(c.tables, ns)
+	c.config.remove(configCollections, ns)
+	delete(c.config.tables, ns)
 	c.logPlacement(ns, &coll.UUID, c.Tick(), nil)
 	c.logChange(configShard, "untrackCollection.end", ns, nil)
 	return nil

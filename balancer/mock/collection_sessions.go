@@ -23,10 +23,10 @@ const (
 	sessionsTTL = 1800
 )
 
-// heldByConfig tells whether the config server holds a collection. Only the
+// holds tells whether the config server holds a collection. Only the
 // sessions are of its databases and on the shards.
-func (c *Cluster) heldByConfig(ns string) bool {
-	return onConfigServer(databaseOf(ns)) && c.tables[ns] == nil
+func (cfg *ConfigDB) holds(ns string) bool {
+	return onConfigServer(databaseOf(ns)) && cfg.tables[ns] == nil
 }
 
 // watchSessions makes the collection of the sessions at the next look, as soon
@@ -35,7 +35,7 @@ func (c *Cluster) watchSessions() {
 	if err := c.CreateSessions(); err != nil {
 		c.logger.Warn("config.system.sessions not made", "error", err)
 	}
-	if c.tables[sessionsNamespace] == nil {
+	if c.config.tables[sessionsNamespace] == nil {
 		c.after(sessionsInterval, c.watchSessions)
 	}
 }
@@ -44,10 +44,10 @@ func (c *Cluster) watchSessions() {
 // chunk on the first shard. That it is there already is no error.
 func (c *Cluster) CreateSessions() error {
 	ids := slices.DeleteFunc(c.shardIDs(), func(id catalog.ShardID) bool {
-		s, err := c.ShardByID(string(id))
+		s, err := c.config.ShardByID(string(id))
 		return err != nil || s.Draining
 	})
-	if c.tables[sessionsNamespace] != nil || len(ids) == 0 {
+	if c.config.tables[sessionsNamespace] != nil || len(ids) == 0 {
 		return nil
 	}
 	pattern, err := byID()
@@ -65,19 +65,19 @@ func (c *Cluster) CreateSessions() error {
 		return err
 	}
 	at, epoch := c.Tick(), c.NewObjectID()
-	table, err := c.tableOf(pattern, []catalog.Chunk{{Min: pattern.GlobalMin(), Max: pattern.GlobalMax(), Shard: ids[0]}}, epoch, at)
+	table, err := c.config.tableOf(pattern, []catalog.Chunk{{Min: pattern.GlobalMin(), Max: pattern.GlobalMax(), Shard: ids[0]}}, epoch, at)
 	if err != nil {
 		return err
 	}
 	c.logChange(ids[0], "shardCollection.start", sessionsNamespace, startedDetails(sessionsNamespace, pattern, ids[0]))
-	if err := c.enter(ShardRequest{Namespace: sessionsNamespace}, pattern, local.uuid, epoch, at); err != nil {
+	if err := c.config.enter(ShardRequest{Namespace: sessionsNamespace}, pattern, local.uuid, epoch, at); err != nil {
 		return err
 	}
-	if _, err := c.configModify(configCollections, sessionsNamespace, func(doc *bson.D) { set(doc, "maxChunkSizeBytes", int64(sessionsChunkBytes)) }); err != nil {
+	if _, err := c.config.modify(configCollections, sessionsNamespace, func(doc *bson.D) { set(doc, "maxChunkSizeBytes", int64(sessionsChunkBytes)) }); err != nil {
 		return err
 	}
 	c.shards[ids[0]].colls[sessionsNamespace] = local
-	c.tables[sessionsNamespace] = table
+	c.config.tables[sessionsNamespace] = table
 	c.logPlacement(sessionsNamespace, &local.uuid, at, table.Owners())
 	c.logChange(ids[0], "shardCollection.end", sessionsNamespace, shardedDetails(local.uuid, table, true))
 	return nil

@@ -66,7 +66,7 @@ func (rq *Request) ShardCollection(req ShardRequest) error {
 			return err
 		}
 	}
-	existing, sharded, err := rq.c.shardedEntry(req.Namespace)
+	existing, sharded, err := rq.c.config.shardedEntry(req.Namespace)
 	if err != nil {
 		return err
 	}
@@ -114,8 +114,8 @@ func (c *Cluster) nameOf(db string, uuid []byte) any {
 // shardNew shards a collection that is not; a refusal leaves nothing behind.
 func (c *Cluster) shardNew(req ShardRequest, pattern catalog.KeyPattern) error {
 	db, _, _ := catalog.SplitNamespace(req.Namespace)
-	primary, _ := c.Primary(db)
-	if table := c.tables[req.Namespace]; table != nil {
+	primary, _ := c.config.Primary(db)
+	if table := c.config.tables[req.Namespace]; table != nil {
 		primary = table.At(0).Shard // tracked already, where moveCollection has put it
 	}
 	existed := c.shards[primary].colls[req.Namespace] != nil
@@ -134,7 +134,7 @@ func (c *Cluster) shardLocal(req ShardRequest, pattern catalog.KeyPattern, prima
 	if err := checkLocal(req, pattern, local); err != nil {
 		return err
 	}
-	zones, err := c.zonesForSharding(req.Namespace, pattern)
+	zones, err := c.config.zonesForSharding(req.Namespace, pattern)
 	if err != nil {
 		return err
 	}
@@ -155,10 +155,10 @@ func (c *Cluster) shardLocal(req ShardRequest, pattern catalog.KeyPattern, prima
 		}
 	}
 	c.logChange(primary, "shardCollection.start", req.Namespace, startedDetails(req.Namespace, pattern, primary))
-	if err := c.enter(req, pattern, local.uuid, epoch, at); err != nil {
+	if err := c.config.enter(req, pattern, local.uuid, epoch, at); err != nil {
 		return err
 	}
-	c.tables[req.Namespace] = table
+	c.config.tables[req.Namespace] = table
 	c.spreadCollection(req.Namespace, local, table)
 	c.logPlacement(req.Namespace, &local.uuid, at, table.Owners())
 	c.logChange(primary, "shardCollection.end", req.Namespace, shardedDetails(local.uuid, table, docs == 0))
@@ -263,8 +263,8 @@ func indexName(pattern catalog.KeyPattern) string {
 
 // zonesForSharding demands that zones made beforehand name exactly the key's
 // fields.
-func (c *Cluster) zonesForSharding(ns string, pattern catalog.KeyPattern) (*catalog.ZoneSet, error) {
-	for _, raw := range c.Config(configTags).Scan() {
+func (cfg *ConfigDB) zonesForSharding(ns string, pattern catalog.KeyPattern) (*catalog.ZoneSet, error) {
+	for _, raw := range cfg.Collection(configTags).Scan() {
 		if of, _ := raw.Lookup("ns").StringValueOK(); of != ns {
 			continue
 		}
@@ -275,7 +275,7 @@ func (c *Cluster) zonesForSharding(ns string, pattern catalog.KeyPattern) (*cata
 			}
 		}
 	}
-	zones, err := c.Zones(catalog.Collection{Namespace: ns, Pattern: pattern})
+	zones, err := cfg.Zones(catalog.Collection{Namespace: ns, Pattern: pattern})
 	if err != nil {
 		return nil, err
 	}
@@ -290,12 +290,12 @@ func (c *Cluster) zonesForSharding(ns string, pattern catalog.KeyPattern) (*cata
 }
 
 // enter writes the entry of config.collections.
-func (c *Cluster) enter(req ShardRequest, pattern catalog.KeyPattern, uuid bson.Binary, epoch bson.ObjectID, at bson.Timestamp) error {
-	c.configDelete(configCollections, req.Namespace)
-	return c.configInsert(configCollections, bson.D{
+func (cfg *ConfigDB) enter(req ShardRequest, pattern catalog.KeyPattern, uuid bson.Binary, epoch bson.ObjectID, at bson.Timestamp) error {
+	cfg.remove(configCollections, req.Namespace)
+	return cfg.insert(configCollections, bson.D{
 		{Key: "_id", Value: req.Namespace},
 		{Key: "lastmodEpoch", Value: epoch},
-		{Key: "lastmod", Value: bson.NewDateTimeFromTime(c.now())},
+		{Key: "lastmod", Value: bson.NewDateTimeFromTime(cfg.clock.now())},
 		{Key: "timestamp", Value: at},
 		{Key: "uuid", Value: uuid},
 		{Key: "key", Value: pattern.Doc()},

@@ -52,7 +52,7 @@ func (tt commitCase) play(t *testing.T) {
 	if tt.Forbidden != "" {
 		c.setField(t, configCollections, exampleNS, tt.Forbidden, false)
 	}
-	before := c.Config(configPlacement).Count()
+	before := c.config.Collection(configPlacement).Count()
 	reply, err := c.commitCatalog(tt.migration(t, c), func() bson.Timestamp { return now })
 	if code, _ := mongoerr.CodeOf(err); code != tt.Code || (err == nil) != (tt.Code == 0) {
 		t.Fatalf("ended with %v, want code %d", err, tt.Code)
@@ -72,7 +72,7 @@ func (tt commitCase) play(t *testing.T) {
 
 func (c *Cluster) setField(t *testing.T, coll, id, name string, value any) {
 	t.Helper()
-	if found, err := c.configModify(coll, id, func(doc *bson.D) { set(doc, name, value) }); !found || err != nil {
+	if found, err := c.config.modify(coll, id, func(doc *bson.D) { set(doc, name, value) }); !found || err != nil {
 		t.Fatal(found, err)
 	}
 }
@@ -86,7 +86,7 @@ func (tt commitCase) migration(t *testing.T, c *Cluster) *migration {
 	}
 	switch tt.Before {
 	case "":
-		m.before = c.tables[exampleNS].Find(m.min).Version
+		m.before = c.config.tables[exampleNS].Find(m.min).Version
 	case "absent":
 	default:
 		m.before = readVersion(t, tt.Before)
@@ -98,11 +98,11 @@ func (tt commitCase) migration(t *testing.T, c *Cluster) *migration {
 // placedSince are the owners in the entry that the placement history got, but
 // for D, which owns the rest of the key space.
 func (c *Cluster) placedSince(count int64) string {
-	if c.Config(configPlacement).Count() == count {
+	if c.config.Collection(configPlacement).Count() == count {
 		return ""
 	}
 	var last bson.Raw
-	for _, doc := range c.Config(configPlacement).Scan() {
+	for _, doc := range c.config.Collection(configPlacement).Scan() {
 		last = doc
 	}
 	var owners []string
@@ -148,7 +148,7 @@ func (tt jumboCase) play(t *testing.T) {
 	var err error
 	switch {
 	case tt.ClearJumbo != nil:
-		err = c.ClearJumbo(otherwise(coll, tt.Other), key(tt.ClearJumbo[0]), key(tt.ClearJumbo[1]))
+		err = c.config.ClearJumbo(otherwise(coll, tt.Other), key(tt.ClearJumbo[0]), key(tt.ClearJumbo[1]))
 	case tt.Fence != nil:
 		c.fence(exampleNS, key(tt.Fence[0]), key(tt.Fence[1]), readVersion(t, tt.Fence[2]))
 	default:

@@ -28,7 +28,7 @@ func (c *Cluster) insertConfig(ns string, doc bson.Raw) error {
 	case "config." + configDatabases:
 		err = c.checkPrimary(ns, doc)
 	case "config." + configSettings:
-		err = c.CheckSettings(doc)
+		err = c.config.CheckSettings(doc)
 	}
 	if err != nil {
 		return err
@@ -42,7 +42,7 @@ func (c *Cluster) insertConfig(ns string, doc bson.Raw) error {
 			c.shards[shard.ID] = newShard(shard.ID)
 		}
 	}
-	_, err = c.configData(ns).Insert(doc)
+	_, err = c.config.data(ns).Insert(doc)
 	c.Tick()
 	return err
 }
@@ -62,7 +62,7 @@ func (c *Cluster) replaceConfig(ns string, p place, after bson.Raw) error {
 	case "config." + configDatabases:
 		err = c.checkPrimary(ns, after)
 	case "config." + configSettings:
-		err = c.CheckSettings(after)
+		err = c.config.CheckSettings(after)
 	}
 	if err != nil {
 		return err

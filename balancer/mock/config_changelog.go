@@ -50,7 +50,7 @@ func (c *Cluster) appendLog(log string, limit int64, by catalog.ShardID, what, n
 	id = now.AppendFormat(append(id, hostName+"-"...), "2006-01-02T15:04:05.000-07:00-")
 	number := c.NewObjectID()
 	id = hex.AppendEncode(id, number[:])
-	err := c.configInsert(log, bson.D{
+	err := c.config.insert(log, bson.D{
 		{Key: "_id", Value: string(id)},
 		{Key: "server", Value: hostName},
 		{Key: "shard", Value: string(by)},
@@ -63,7 +63,7 @@ func (c *Cluster) appendLog(log string, limit int64, by catalog.ShardID, what, n
 	if err != nil {
 		c.logger.Warn("log entry not written", "log", log, "what", what, "error", err)
 	}
-	trim(c.Config(log), limit)
+	trim(c.config.Collection(log), limit)
 }
 
 func trim(coll *store.Collection, limit int64) {
@@ -83,7 +83,7 @@ func (c *Cluster) ping() {
 		return
 	}
 	now := c.now()
-	_, err := c.configModify(configMongos, routerName, func(doc *bson.D) {
+	_, err := c.config.modify(configMongos, routerName, func(doc *bson.D) {
 		set(doc, "ping", bson.NewDateTimeFromTime(now))
 		set(doc, "up", int64(now.Sub(c.started)/time.Second))
 	})
@@ -118,7 +118,7 @@ func (c *Cluster) logPlacement(ns string, uuid *bson.Binary, at bson.Timestamp, 
 		names = append(names, string(s))
 	}
 	doc = append(doc, bson.E{Key: "timestamp", Value: at}, bson.E{Key: "shards", Value: names})
-	if err := c.configInsert(configPlacement, doc); err != nil {
+	if err := c.config.insert(configPlacement, doc); err != nil {
 		c.logger.Warn("placement not written", "ns", ns, "error", err)
 	}
 }

@@ -22,16 +22,16 @@ type ChunkCount struct {
 // ChunkCounts sums config.chunks up from the routing tables, in the order of the
 // first chunk of each count. Those of one collection suffice when the filter
 // names its uuid.
-func (c *Cluster) ChunkCounts(filter *store.Filter) []ChunkCount {
+func (cfg *ConfigDB) ChunkCounts(filter *store.Filter) []ChunkCount {
 	uuid, byUUID := filter.Equality("uuid")
 	var all []ChunkCount
-	for raw := range c.Config(configCollections).Documents() {
+	for raw := range cfg.Collection(configCollections).Documents() {
 		if byUUID && !raw.Lookup("uuid").Equal(uuid) {
 			continue
 		}
 		coll, err := catalog.ParseCollection(raw)
-		if err == nil && c.tables[coll.Namespace] != nil {
-			all = append(all, countsOf(coll, c.tables[coll.Namespace])...)
+		if err == nil && cfg.tables[coll.Namespace] != nil {
+			all = append(all, countsOf(coll, cfg.tables[coll.Namespace])...)
 		}
 	}
 	return all

@@ -15,22 +15,22 @@ import (
 // chunkPlaces is config.chunks as documents, made from the routing tables as
 // they are read. A filter on uuid reads one collection, one on shard besides
 // only that shard's chunks.
-func (c *Cluster) chunkPlaces(filter *store.Filter) iter.Seq[place] {
+func (cfg *ConfigDB) chunkPlaces(filter *store.Filter) iter.Seq[place] {
 	return func(yield func(place) bool) {
 		uuid, byUUID := filter.Equality("uuid")
 		shard, byShard := filter.Equality("shard")
 		owner, isText := shard.StringValueOK()
-		for _, raw := range c.Config(configCollections).Scan() {
+		for _, raw := range cfg.Collection(configCollections).Scan() {
 			if byUUID && !raw.Lookup("uuid").Equal(uuid) {
 				continue
 			}
 			coll, err := catalog.ParseCollection(raw)
-			if err != nil || c.tables[coll.Namespace] == nil {
+			if err != nil || cfg.tables[coll.Namespace] == nil {
 				continue
 			}
-			chunks := c.tables[coll.Namespace].All()
+			chunks := cfg.tables[coll.Namespace].All()
 			if byShard && isText {
-				chunks = c.tables[coll.Namespace].Owned(catalog.ShardID(owner), catalog.Key{}, catalog.Key{})
+				chunks = cfg.tables[coll.Namespace].Owned(catalog.ShardID(owner), catalog.Key{}, catalog.Key{})
 			}
 			for chunk := range chunks {
 				doc := chunkDocument(coll, chunk)
@@ -90,7 +90,7 @@ func closeDocument(dst []byte, start int32) []byte {
 
 // CountChunks counts config.chunks from the routing tables when the query
 // asks for nothing but a collection's uuid, a shard, or both.
-func (c *Cluster) CountChunks(ns string, query bson.Raw) (n int64, ok bool) {
+func (cfg *ConfigDB) CountChunks(ns string, query bson.Raw) (n int64, ok bool) {
 	elems, err := query.Elements()
 	if err != nil || ns != chunksNamespace {
 		return 0, false
@@ -106,9 +106,9 @@ func (c *Cluster) CountChunks(ns string, query bson.Raw) (n int64, ok bool) {
 			return 0, false
 		}
 	}
-	for _, raw := range c.Config(configCollections).Scan() {
+	for _, raw := range cfg.Collection(configCollections).Scan() {
 		id, _ := raw.Lookup("_id").StringValueOK()
-		table := c.tables[id]
+		table := cfg.tables[id]
 		if table == nil || !uuid.IsZero() && !raw.Lookup("uuid").Equal(uuid) {
 			continue
 		}
@@ -124,7 +124,7 @@ func (c *Cluster) CountChunks(ns string, query bson.Raw) (n int64, ok bool) {
 // InOrder tells whether Documents gives a namespace's documents in the order
 // of a sort by itself, so that a reader with a limit may stop early: the
 // chunks of one collection come by their lower bounds.
-func (c *Cluster) InOrder(ns string, filter *store.Filter, sort bson.Raw) bool {
+func (cfg *ConfigDB) InOrder(ns string, filter *store.Filter, sort bson.Raw) bool {
 	if ns != chunksNamespace {
 		return false
 	}

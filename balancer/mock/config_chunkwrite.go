@@ -14,7 +14,7 @@ import (
 // at once. Where a chunk begins and ends, whose it is and its _id can't be
 // changed: the table would have a gap.
 func (c *Cluster) replaceChunk(before, after bson.Raw) error {
-	coll, ok, err := c.collectionOf(before.Lookup("uuid"))
+	coll, ok, err := c.config.collectionOf(before.Lookup("uuid"))
 	if err != nil {
 		return err
 	}
@@ -37,11 +37,11 @@ func (c *Cluster) replaceChunk(before, after bson.Raw) error {
 }
 
 // collectionOf finds a tracked collection by the UUID its chunks carry.
-func (c *Cluster) collectionOf(uuid bson.RawValue) (catalog.Collection, bool, error) {
-	for _, raw := range c.Config(configCollections).Scan() {
+func (cfg *ConfigDB) collectionOf(uuid bson.RawValue) (catalog.Collection, bool, error) {
+	for _, raw := range cfg.Collection(configCollections).Scan() {
 		if raw.Lookup("uuid").Equal(uuid) {
 			ns, _ := raw.Lookup("_id").StringValueOK()
-			return c.Tracked(ns)
+			return cfg.Tracked(ns)
 		}
 	}
 	return catalog.Collection{}, false, nil
@@ -50,7 +50,7 @@ func (c *Cluster) collectionOf(uuid bson.RawValue) (catalog.Collection, bool, er
 // exchangeChunk builds the table anew: unlike those of commands, a version by
 // hand may be older than the one before.
 func (c *Cluster) exchangeChunk(coll catalog.Collection, changed catalog.Chunk) error {
-	old := c.tables[coll.Namespace]
+	old := c.config.tables[coll.Namespace]
 	chunks := slices.Collect(old.All())
 	at := old.IndexOf(changed.Min)
 	for i, chunk := range chunks {
@@ -70,24 +70,24 @@ func (c *Cluster) exchangeChunk(coll catalog.Collection, changed catalog.Chunk) 
 			break
 		}
 	}
-	c.tables[coll.Namespace] = table
+	c.config.tables[coll.Namespace] = table
 	return nil
 }
 
 // putChunks writes changed chunks of a tracked collection into the catalog,
 // all or none.
-func (c *Cluster) putChunks(ns string, changed ...catalog.Chunk) error {
-	next, err := c.tables[ns].Apply(changed)
+func (cfg *ConfigDB) putChunks(ns string, changed ...catalog.Chunk) error {
+	next, err := cfg.tables[ns].Apply(changed)
 	if err != nil {
 		return err
 	}
-	c.tables[ns] = next
+	cfg.tables[ns] = next
 	return nil
 }
 
 // setJumbo writes a chunk's jumbo flag without a new version.
-func (c *Cluster) setJumbo(ns string, min catalog.Key, flag catalog.Jumbo) error {
-	table := c.tables[ns]
+func (cfg *ConfigDB) setJumbo(ns string, min catalog.Key, flag catalog.Jumbo) error {
+	table := cfg.tables[ns]
 	if table == nil {
 		return mongoerr.New(mongoerr.NamespaceNotFound, "collection %s not found", ns)
 	}
@@ -96,15 +96,15 @@ func (c *Cluster) setJumbo(ns string, min catalog.Key, flag catalog.Jumbo) error
 		return mongoerr.New(mongoerr.NoMatchingDocument, "no chunk begins at %s", table.Pattern().Bound(min))
 	}
 	chunk.Jumbo = flag
-	return c.putChunks(ns, chunk)
+	return cfg.putChunks(ns, chunk)
 }
 
 // ClearJumbo removes a chunk's jumbo flag and gives it a new major version
 // (spec 02 §6.7); a chunk without the flag stays as it is. coll is the
 // collection as the router knows it.
-func (c *Cluster) ClearJumbo(known catalog.Collection, min, max catalog.Key) error {
+func (cfg *ConfigDB) ClearJumbo(known catalog.Collection, min, max catalog.Key) error {
 	ns := known.Namespace
-	coll, ok, err := c.Tracked(ns)
+	coll, ok, err := cfg.Tracked(ns)
 	switch {
 	case err != nil:
 		return err
@@ -113,7 +113,7 @@ func (c *Cluster) ClearJumbo(known catalog.Collection, min, max catalog.Key) err
 	case coll.Epoch != known.Epoch:
 		return errStaleEpoch(ns)
 	}
-	table := c.tables[ns]
+	table := cfg.tables[ns]
 	chunk := table.Find(min)
 	if !chunk.Min.Equal(min) || !chunk.Max.Equal(max) {
 		return mongoerr.New(mongoerr.ClearJumboChunkVanished, "no chunk of %s with these bounds", ns)
@@ -123,17 +123,17 @@ func (c *Cluster) ClearJumbo(known catalog.Collection, min, max catalog.Key) err
 	}
 	chunk.Jumbo = catalog.JumboUnset
 	chunk.Version = catalog.ChunkVersion{Major: table.Version().Major + 1}
-	return c.putChunks(ns, chunk)
+	return cfg.putChunks(ns, chunk)
 }
 
 // BumpVersion gives the newest chunk the next minor version, as metadata
 // writes do (spec 02 §6.3).
-func (c *Cluster) BumpVersion(ns string) error {
-	table := c.tables[ns]
+func (cfg *ConfigDB) BumpVersion(ns string) error {
+	table := cfg.tables[ns]
 	if table == nil {
 		return nil
 	}
 	chunk := table.Newest()
 	chunk.Version.Minor++
-	return c.putChunks(ns, chunk)
+	return cfg.putChunks(ns, chunk)
 }

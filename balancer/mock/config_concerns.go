@@ -15,7 +15,7 @@ const configConcerns = "ReadWriteConcernDefaults"
 // DefaultConcerns are the default read and write concern as getDefaultRWConcern
 // shows them: the implicit ones until somebody sets others.
 func (c *Cluster) DefaultConcerns() bson.D {
-	raw, _ := c.configDoc(configSettings, configConcerns)
+	raw, _ := c.config.doc(configSettings, configConcerns)
 	source := func(v bson.RawValue) string {
 		if v.IsZero() {
 			return "implicit"
@@ -46,7 +46,7 @@ func (c *Cluster) DefaultConcerns() bson.D {
 
 // DefaultReadLevel returns the level of the cluster's default read concern.
 func (c *Cluster) DefaultReadLevel() string {
-	raw, _ := c.configDoc(configSettings, configConcerns)
+	raw, _ := c.config.doc(configSettings, configConcerns)
 	level, _ := raw.Lookup("defaultReadConcern", "level").StringValueOK()
 	return cmp.Or(level, "local")
 }
@@ -55,7 +55,7 @@ func (c *Cluster) DefaultReadLevel() string {
 // leaves what there is, an empty read concern unsets it; a write concern can't
 // be unset.
 func (c *Cluster) SetDefaultConcerns(read, write bson.Raw) error {
-	raw, _ := c.configDoc(configSettings, configConcerns)
+	raw, _ := c.config.doc(configSettings, configConcerns)
 	if write != nil && len(write) <= 5 && !raw.Lookup("defaultWriteConcern").IsZero() {
 		return mongoerr.New(mongoerr.IllegalOperation, "The global default write concern cannot be unset once it is set.")
 	}
@@ -66,12 +66,12 @@ func (c *Cluster) SetDefaultConcerns(read, write bson.Raw) error {
 			fields = append(fields, bson.E{Key: name, Value: doc})
 		}
 	}
-	if err := c.setSetting(configConcerns, fields); err != nil {
+	if err := c.config.setSetting(configConcerns, fields); err != nil {
 		return err
 	}
 	if read == nil || len(read) > 5 {
 		return nil
 	}
-	_, err := c.configModify(configSettings, configConcerns, func(doc *bson.D) { unset(doc, "defaultReadConcern") })
+	_, err := c.config.modify(configSettings, configConcerns, func(doc *bson.D) { unset(doc, "defaultReadConcern") })
 	return err
 }

@@ -41,7 +41,7 @@ func (c *Cluster) Inconsistencies(db, coll string, indexes bool) ([]Inconsistenc
 		return db == "" || coll == "" && databaseOf(ns) == db || ns == db+"."+coll
 	}
 	var found []Inconsistency
-	for _, raw := range c.Config(configCollections).Scan() {
+	for _, raw := range c.config.Collection(configCollections).Scan() {
 		ns, _ := raw.Lookup("_id").StringValueOK()
 		if !wanted(ns) {
 			continue
@@ -64,10 +64,10 @@ func (c *Cluster) Inconsistencies(db, coll string, indexes bool) ([]Inconsistenc
 func (i *inspection) inspect(indexes bool) {
 	c, ns := i.cluster, i.coll.Namespace
 	uuid := bson.E{Key: "collectionUUID", Value: i.coll.UUID}
-	if _, known := c.Primary(databaseOf(ns)); !known && !onConfigServer(databaseOf(ns)) {
+	if _, known := c.config.Primary(databaseOf(ns)); !known && !onConfigServer(databaseOf(ns)) {
 		i.report("HiddenShardedCollection", "Found a sharded collection whose database has no entry in config.databases", bson.E{Key: "collection", Value: ns})
 	}
-	if c.tables[ns] == nil {
+	if c.config.tables[ns] == nil {
 		i.report("MissingRoutingTable", "No routing table found for the given collection UUID", uuid)
 		return
 	}
@@ -75,7 +75,7 @@ func (i *inspection) inspect(indexes bool) {
 		i.checkUnsplittable()
 	}
 	i.checkRouting(func(yield func(bson.Raw) bool) {
-		for chunk := range c.tables[ns].All() {
+		for chunk := range c.config.tables[ns].All() {
 			if !yield(chunkDocument(i.coll, chunk)) {
 				return
 			}
@@ -90,7 +90,7 @@ func (i *inspection) inspect(indexes bool) {
 
 func (i *inspection) checkUnsplittable() {
 	uuid := bson.E{Key: "uuid", Value: i.coll.UUID}
-	if n := i.cluster.tables[i.coll.Namespace].Len(); n != 1 {
+	if n := i.cluster.config.tables[i.coll.Namespace].Len(); n != 1 {
 		i.report("TrackedUnshardedCollectionHasMultipleChunks", "Found a tracked unsharded collection with several chunks", uuid, bson.E{Key: "numChunks", Value: int32(n)})
 	}
 	if fields := i.coll.Pattern.Fields(); !slices.Equal(fields, []string{"_id"}) {
@@ -155,7 +155,7 @@ func (i *inspection) checkZones() {
 	}
 	uuid := bson.E{Key: "collectionUUID", Value: i.coll.UUID}
 	var zones []zone
-	for _, raw := range i.cluster.Config(configTags).Scan() {
+	for _, raw := range i.cluster.config.Collection(configTags).Scan() {
 		if ns, _ := raw.Lookup("ns").StringValueOK(); ns != i.coll.Namespace {
 			continue
 		}
@@ -181,7 +181,7 @@ func (i *inspection) checkShards() {
 	byOptions := map[string][]string{}
 	for _, id := range c.shardIDs() {
 		shard := bson.E{Key: "shard", Value: string(id)}
-		local, owns := c.shards[id].colls[ns], c.tables[ns].Count(id) > 0
+		local, owns := c.shards[id].colls[ns], c.config.tables[ns].Count(id) > 0
 		switch {
 		case local == nil && owns:
 			i.report("MissingLocalCollection", "Found a shard that owns chunks of a collection and does not have it", bson.E{Key: "uuid", Value: i.coll.UUID}, shard)
@@ -218,7 +218,7 @@ func orNone(options bson.D) bson.D {
 // checkIndexes compares the indexes of the shards that own chunks.
 func (i *inspection) checkIndexes() {
 	c, ns := i.cluster, i.coll.Namespace
-	owners := c.tables[ns].Owners()
+	owners := c.config.tables[ns].Owners()
 	having := map[string][]string{}
 	var specs []store.IndexSpec
 	for _, id := range owners {
@@ -256,7 +256,7 @@ func (c *Cluster) misplaced(wanted func(ns string) bool) []Inconsistency {
 	for _, id := range c.shardIDs() {
 		for _, ns := range slices.Sorted(maps.Keys(c.shards[id].colls)) {
 			db, name, _ := strings.Cut(ns, ".")
-			if !wanted(ns) || c.isTracked(ns) || c.isPrimary(db, id) || onConfigServer(db) || strings.HasPrefix(name, "system.resharding.") {
+			if !wanted(ns) || c.config.isTracked(ns) || c.config.isPrimary(db, id) || onConfigServer(db) || strings.HasPrefix(name, "system.resharding.") {
 				continue
 			}
 			found = append(found, Inconsistency{"MisplacedCollection", "Unsharded collection found on shard different from the db primary shard", bson.D{

@@ -32,6 +32,30 @@ const (
 	chunksNamespace = "config." + configChunks
 )
 
+// ConfigDB is what the config server holds: the collections of its databases,
+// which are the truth, the routing tables behind config.chunks, and what was
+// made of the documents.
+type ConfigDB struct {
+	*setup
+	clock *clock
+	ids   *ids
+
+	collections map[string]*store.Collection // by namespace
+	tables      map[string]*catalog.RoutingTable
+	entries     entries
+}
+
+// newConfigDB returns an empty one.
+func newConfigDB(k *clock, i *ids, s *setup) *ConfigDB {
+	return &ConfigDB{
+		setup: s, clock: k, ids: i,
+		collections: map[string]*store.Collection{}, tables: map[string]*catalog.RoutingTable{},
+	}
+}
+
+// ConfigDB is the config server's part of the cluster.
+func (c *Cluster) ConfigDB() *ConfigDB { return c.config }
+
 // onConfigServer tells whether the config server holds a database.
 func onConfigServer(db string) bool { return db == "config" || db == "admin" }
 
@@ -42,32 +66,32 @@ func newDocs(ns string) *store.Collection {
 	return docs
 }
 
-// configData is a collection that the config server holds, made when it is
+// data is a collection that the config server holds, made when it is
 // missing. config.chunks is none: it is made from the routing tables.
-func (c *Cluster) configData(ns string) *store.Collection {
-	coll := c.config[ns]
+func (cfg *ConfigDB) data(ns string) *store.Collection {
+	coll := cfg.collections[ns]
 	if coll == nil {
 		coll = newDocs(ns)
-		c.config[ns] = coll
+		cfg.collections[ns] = coll
 	}
 	return coll
 }
 
-// Config is a collection of the config database, made when it is missing.
-func (c *Cluster) Config(name string) *store.Collection {
-	if coll := c.config["config."+name]; coll != nil {
+// Collection is a collection of the config database, made when it is missing.
+func (cfg *ConfigDB) Collection(name string) *store.Collection {
+	if coll := cfg.collections["config."+name]; coll != nil {
 		return coll
 	}
-	return c.configData("config." + name)
+	return cfg.data("config." + name)
 }
 
-// configNamespaces lists what the config server holds of a database, in order.
-func (c *Cluster) configNamespaces(db string) []string {
+// namespaces lists what the config server holds of a database, in order.
+func (cfg *ConfigDB) namespaces(db string) []string {
 	var list []string
 	if db == "config" {
 		list = append(list, chunksNamespace)
 	}
-	for ns := range c.config {
+	for ns := range cfg.collections {
 		if strings.HasPrefix(ns, db+".") {
 			list = append(list, ns)
 		}
@@ -76,11 +100,11 @@ func (c *Cluster) configNamespaces(db string) []string {
 	return list
 }
 
-// configUUID is the UUID of a collection that the config server holds: always
+// uuid is the UUID of a collection that the config server holds: always
 // the same one.
-func (c *Cluster) configUUID(ns string) bson.Binary {
+func (cfg *ConfigDB) uuid(ns string) bson.Binary {
 	var cluster bson.ObjectID
-	for _, doc := range c.Config(configVersion).Scan() {
+	for _, doc := range cfg.Collection(configVersion).Scan() {
 		cluster, _ = doc.Lookup("clusterId").ObjectIDOK()
 	}
 	sum := sha256.Sum256(append(cluster[:], ns...))
@@ -93,25 +117,25 @@ func textValue(s string) bson.RawValue {
 	return bson.RawValue{Type: bson.TypeString, Value: bsoncore.AppendString(nil, s)}
 }
 
-// configDoc reads a config document by its string _id.
-func (c *Cluster) configDoc(collection, id string) (bson.Raw, bool) {
-	_, doc, ok := c.Config(collection).ByID(textValue(id))
+// doc reads a config document by its string _id.
+func (cfg *ConfigDB) doc(collection, id string) (bson.Raw, bool) {
+	_, doc, ok := cfg.Collection(collection).ByID(textValue(id))
 	return doc, ok
 }
 
-// configInsert adds a document that begins with its _id.
-func (c *Cluster) configInsert(collection string, doc bson.D) error {
+// insert adds a document that begins with its _id.
+func (cfg *ConfigDB) insert(collection string, doc bson.D) error {
 	raw, err := store.Encode(doc)
 	if err != nil {
 		return err
 	}
-	_, err = c.Config(collection).Insert(raw)
+	_, err = cfg.Collection(collection).Insert(raw)
 	return err
 }
 
-// configModify changes a config document in place; false when it is missing.
-func (c *Cluster) configModify(collection, id string, change func(*bson.D)) (bool, error) {
-	coll := c.Config(collection)
+// modify changes a config document in place; false when it is missing.
+func (cfg *ConfigDB) modify(collection, id string, change func(*bson.D)) (bool, error) {
+	coll := cfg.Collection(collection)
 	record, raw, ok := coll.ByID(textValue(id))
 	if !ok {
 		return false, nil
@@ -128,9 +152,9 @@ func (c *Cluster) configModify(collection, id string, change func(*bson.D)) (boo
 	return true, coll.Update(record, changed)
 }
 
-func (c *Cluster) configDelete(collection, id string) bool {
-	record, _, ok := c.Config(collection).ByID(textValue(id))
-	return ok && c.Config(collection).Delete(record)
+func (cfg *ConfigDB) remove(collection, id string) bool {
+	record, _, ok := cfg.Collection(collection).ByID(textValue(id))
+	return ok && cfg.Collection(collection).Delete(record)
 }
 
 // set assigns a field of a document, at its place or at the end.
@@ -150,9 +174,9 @@ func unset(doc *bson.D, name string) {
 
 // setSetting upserts fields of a config.settings document. The fields an
 // upsert adds come in lexicographic order (spec 03 §3.6).
-func (c *Cluster) setSetting(id string, fields bson.D) error {
+func (cfg *ConfigDB) setSetting(id string, fields bson.D) error {
 	slices.SortFunc(fields, func(a, b bson.E) int { return cmp.Compare(a.Key, b.Key) })
-	found, err := c.configModify(configSettings, id, func(doc *bson.D) {
+	found, err := cfg.modify(configSettings, id, func(doc *bson.D) {
 		for _, f := range fields {
 			set(doc, f.Key, f.Value)
 		}
@@ -160,19 +184,19 @@ func (c *Cluster) setSetting(id string, fields bson.D) error {
 	if found || err != nil {
 		return err
 	}
-	return c.configInsert(configSettings, append(bson.D{{Key: "_id", Value: id}}, fields...))
+	return cfg.insert(configSettings, append(bson.D{{Key: "_id", Value: id}}, fields...))
 }
 
-// ReadShards parses config.shards, by id.
-func (c *Cluster) ReadShards() ([]catalog.Shard, error) {
-	shards, err := c.shardList()
+// Shards parses config.shards, by id.
+func (cfg *ConfigDB) Shards() ([]catalog.Shard, error) {
+	shards, err := cfg.shardList()
 	return slices.Clone(shards), err
 }
 
 // FindShard looks a shard up by _id, connection string or member host
 // (spec 03 §0.6).
-func (c *Cluster) FindShard(name string) (catalog.Shard, error) {
-	shards, err := c.shardList()
+func (cfg *ConfigDB) FindShard(name string) (catalog.Shard, error) {
+	shards, err := cfg.shardList()
 	if err != nil {
 		return catalog.Shard{}, err
 	}
@@ -185,15 +209,15 @@ func (c *Cluster) FindShard(name string) (catalog.Shard, error) {
 }
 
 // ShardByID looks a shard up by its _id only.
-func (c *Cluster) ShardByID(id string) (catalog.Shard, error) {
-	if shards, err := c.shardList(); err == nil {
+func (cfg *ConfigDB) ShardByID(id string) (catalog.Shard, error) {
+	if shards, err := cfg.shardList(); err == nil {
 		i, found := slices.BinarySearchFunc(shards, catalog.ShardID(id), func(s catalog.Shard, id catalog.ShardID) int { return cmp.Compare(s.ID, id) })
 		if found {
 			return shards[i], nil
 		}
 	}
 	// It is missing, or config.shards makes no sense, but perhaps this entry does.
-	raw, ok := c.configDoc(configShards, id)
+	raw, ok := cfg.doc(configShards, id)
 	if !ok {
 		return catalog.Shard{}, mongoerr.New(mongoerr.ShardNotFound, "Shard %s not found", id)
 	}
@@ -202,42 +226,42 @@ func (c *Cluster) ShardByID(id string) (catalog.Shard, error) {
 
 // Tracked reads a collection's entry in config.collections. A tracked
 // collection has a routing table.
-func (c *Cluster) Tracked(ns string) (catalog.Collection, bool, error) {
-	if c.tables[ns] == nil {
+func (cfg *ConfigDB) Tracked(ns string) (catalog.Collection, bool, error) {
+	if cfg.tables[ns] == nil {
 		return catalog.Collection{}, false, nil
 	}
-	coll, ok, err := c.collectionEntry(ns)
+	coll, ok, err := cfg.collectionEntry(ns)
 	return coll, ok && err == nil, err
 }
 
 // Sharded reads a sharded collection's entry, with the routing errors of
 // spec 03 §0.7: 26 for an unknown database, 118 for an unsharded collection.
-func (c *Cluster) Sharded(ns string) (catalog.Collection, error) {
+func (cfg *ConfigDB) Sharded(ns string) (catalog.Collection, error) {
 	db, _, err := catalog.SplitNamespace(ns)
 	if err != nil {
 		return catalog.Collection{}, err
 	}
-	coll, ok, err := c.Tracked(ns)
+	coll, ok, err := cfg.Tracked(ns)
 	if err != nil {
 		return catalog.Collection{}, err
 	}
 	if ok && !coll.Unsplittable {
 		return coll, nil
 	}
-	if _, known := c.configDoc(configDatabases, db); !known && !onConfigServer(db) {
+	if _, known := cfg.doc(configDatabases, db); !known && !onConfigServer(db) {
 		return catalog.Collection{}, mongoerr.New(mongoerr.NamespaceNotFound, "database %s not found", db)
 	}
 	return catalog.Collection{}, mongoerr.New(mongoerr.NamespaceNotSharded, "Namespace %s is not sharded", ns)
 }
 
 // Table is the routing table of a tracked collection; nil when there is none.
-func (c *Cluster) Table(ns string) *catalog.RoutingTable { return c.tables[ns] }
+func (cfg *ConfigDB) Table(ns string) *catalog.RoutingTable { return cfg.tables[ns] }
 
 // Zones reads the zone ranges of a collection. A stored range that does not
 // fit fails (spec 01 §4.1).
-func (c *Cluster) Zones(coll catalog.Collection) (*catalog.ZoneSet, error) {
+func (cfg *ConfigDB) Zones(coll catalog.Collection) (*catalog.ZoneSet, error) {
 	zones := catalog.NewZoneSet(coll.Pattern)
-	for _, raw := range c.Config(configTags).Scan() {
+	for _, raw := range cfg.Collection(configTags).Scan() {
 		if ns, _ := raw.Lookup("ns").StringValueOK(); ns != coll.Namespace {
 			continue
 		}
@@ -253,8 +277,8 @@ func (c *Cluster) Zones(coll catalog.Collection) (*catalog.ZoneSet, error) {
 }
 
 // Primary is the primary shard of a database; false when it is unknown.
-func (c *Cluster) Primary(db string) (catalog.ShardID, bool) {
-	raw, ok := c.configDoc(configDatabases, db)
+func (cfg *ConfigDB) Primary(db string) (catalog.ShardID, bool) {
+	raw, ok := cfg.doc(configDatabases, db)
 	if !ok {
 		return "", false
 	}
@@ -264,14 +288,14 @@ func (c *Cluster) Primary(db string) (catalog.ShardID, bool) {
 
 // CheckSettings is the validator of config.settings (spec 01 §2.2): there is
 // none up to 5.0, and up to 7.0 it takes anything for the balancer.
-func (c *Cluster) CheckSettings(doc bson.Raw) error {
+func (cfg *ConfigDB) CheckSettings(doc bson.Raw) error {
 	balancerDoc := validBalancer
 	switch {
-	case !c.release.AtLeast(catalog.Release60):
+	case !cfg.release.AtLeast(catalog.Release60):
 		return nil
-	case !c.release.AtLeast(catalog.Release80):
+	case !cfg.release.AtLeast(catalog.Release80):
 		balancerDoc = anything
-	case c.release.AtLeast(catalog.Release83):
+	case cfg.release.AtLeast(catalog.Release83):
 		balancerDoc = func(doc bson.Raw) bool { return validBalancer(without(doc, "activeWindowDOW")) }
 	}
 	id, _ := doc.Lookup("_id").StringValueOK()

@@ -10,10 +10,10 @@ import (
 	"shardsh/balancer/mock/store"
 )
 
-// parsed are config documents as the cluster understands them. The documents
+// entries are config documents as the cluster understands them. The documents
 // are the truth; what was made of them is kept until one is written. Every
 // step of every migration asks for them.
-type parsed struct {
+type entries struct {
 	shards shardList
 	colls  collectionEntries
 	zones  zoneSets
@@ -45,8 +45,8 @@ type shardList struct {
 }
 
 // shardList is config.shards, not to be changed.
-func (c *Cluster) shardList() ([]catalog.Shard, error) {
-	docs, known := c.Config(configShards), &c.parsed.shards
+func (cfg *ConfigDB) shardList() ([]catalog.Shard, error) {
+	docs, known := cfg.Collection(configShards), &cfg.entries.shards
 	if !known.outdated(docs) {
 		return known.list, known.err
 	}
@@ -78,12 +78,12 @@ type collectionEntry struct {
 
 // collectionEntry is a namespace's entry in config.collections; false when
 // there is none.
-func (c *Cluster) collectionEntry(ns string) (catalog.Collection, bool, error) {
-	known := c.collectionEntries()
+func (cfg *ConfigDB) collectionEntry(ns string) (catalog.Collection, bool, error) {
+	known := cfg.collectionEntries()
 	if e, ok := known.byNamespace[ns]; ok {
 		return e.coll, true, e.err
 	}
-	raw, ok := c.configDoc(configCollections, ns)
+	raw, ok := cfg.doc(configCollections, ns)
 	if !ok {
 		return catalog.Collection{}, false, nil
 	}
@@ -91,9 +91,9 @@ func (c *Cluster) collectionEntry(ns string) (catalog.Collection, bool, error) {
 	return coll, true, err
 }
 
-func (c *Cluster) collectionEntries() *collectionEntries {
-	known := &c.parsed.colls
-	if known.outdated(c.Config(configCollections)) {
+func (cfg *ConfigDB) collectionEntries() *collectionEntries {
+	known := &cfg.entries.colls
+	if known.outdated(cfg.Collection(configCollections)) {
 		known.byNamespace = map[string]collectionEntry{}
 		known.sharded, known.listed = nil, false
 	}
@@ -102,8 +102,8 @@ func (c *Cluster) collectionEntries() *collectionEntries {
 
 // shardedCollections are the sharded collections by namespace, not to be
 // changed.
-func (c *Cluster) shardedCollections() ([]catalog.Collection, error) {
-	known := c.collectionEntries()
+func (cfg *ConfigDB) shardedCollections() ([]catalog.Collection, error) {
+	known := cfg.collectionEntries()
 	if known.listed {
 		return known.sharded, nil
 	}
@@ -140,16 +140,16 @@ type zoneSets struct {
 }
 
 // zonesOf are the zone ranges of a collection, not to be changed.
-func (c *Cluster) zonesOf(coll catalog.Collection) (*catalog.ZoneSet, error) {
-	known := &c.parsed.zones
-	if known.outdated(c.Config(configTags)) {
+func (cfg *ConfigDB) zonesOf(coll catalog.Collection) (*catalog.ZoneSet, error) {
+	known := &cfg.entries.zones
+	if known.outdated(cfg.Collection(configTags)) {
 		known.byNamespace = map[string]*catalog.ZoneSet{}
 	}
 	zones := known.byNamespace[coll.Namespace]
 	if zones != nil && zones.Pattern().Equal(coll.Pattern) {
 		return zones, nil
 	}
-	zones, err := c.Zones(coll)
+	zones, err := cfg.Zones(coll)
 	if err == nil {
 		known.byNamespace[coll.Namespace] = zones
 	}

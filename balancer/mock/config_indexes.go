@@ -33,8 +33,8 @@ func placementIndex() store.IndexSpec {
 	return store.IndexSpec{Name: "nss_1_timestamp_-1", Key: bson.Raw(key.Build()), Unique: true}
 }
 
-// indexConfig makes the indexes of the stored collections (spec 03 §3).
-func (c *Cluster) indexConfig() error {
+// createIndexes makes the indexes of the stored collections (spec 03 §3).
+func (cfg *ConfigDB) createIndexes() error {
 	for name, specs := range map[string][]store.IndexSpec{
 		configShards: {configIndex("host_1", true, "host")},
 		configTags:   {configIndex("ns_1_min_1", true, "ns", "min"), configIndex("ns_1_tag_1", false, "ns", "tag")},
@@ -42,7 +42,7 @@ func (c *Cluster) indexConfig() error {
 		configPlacement: {placementIndex()},
 	} {
 		for _, spec := range specs {
-			if err := c.Config(name).CreateIndex(spec); err != nil {
+			if err := cfg.Collection(name).CreateIndex(spec); err != nil {
 				return err
 			}
 		}

@@ -29,20 +29,20 @@ func configFromStart80() []string {
 // §3).
 func (c *Cluster) buildConfig() error {
 	for _, name := range configFromStart() {
-		c.Config(name)
+		c.config.Collection(name)
 	}
 	if c.release.AtLeast(catalog.Release80) {
 		for _, name := range configFromStart80() {
-			c.Config(name)
+			c.config.Collection(name)
 		}
 	}
-	if err := c.indexConfig(); err != nil {
+	if err := c.config.createIndexes(); err != nil {
 		return err
 	}
-	if err := c.buildLocks(); err != nil {
+	if err := c.config.buildLocks(); err != nil {
 		return err
 	}
-	if err := c.configInsert(configVersion, bson.D{{Key: "_id", Value: int32(1)}, {Key: "clusterId", Value: c.NewObjectID()}}); err != nil {
+	if err := c.config.insert(configVersion, bson.D{{Key: "_id", Value: int32(1)}, {Key: "clusterId", Value: c.NewObjectID()}}); err != nil {
 		return err
 	}
 	if err := c.buildCompatibility(); err != nil {
@@ -53,7 +53,7 @@ func (c *Cluster) buildConfig() error {
 		c.logPlacement("", nil, c.Tick(), nil)
 	}
 	now := bson.NewDateTimeFromTime(c.now())
-	return c.configInsert(configMongos, bson.D{
+	return c.config.insert(configMongos, bson.D{
 		{Key: "_id", Value: routerName},
 		{Key: "advisoryHostFQDNs", Value: bson.A{}},
 		{Key: "created", Value: now},
@@ -75,6 +75,6 @@ func (c *Cluster) buildCompatibility() error {
 	if err != nil {
 		return err
 	}
-	_, err = c.configData("admin.system.version").Insert(doc)
+	_, err = c.config.data("admin.system.version").Insert(doc)
 	return err
 }

@@ -65,7 +65,7 @@ func (c *Cluster) ClusterParameter(name string) (bson.D, error) {
 	if !known {
 		return nil, mongoerr.New(mongoerr.NoSuchKey, "Unknown server parameter: %s", name)
 	}
-	raw, set := c.configDoc(configParameters, name)
+	raw, set := c.config.doc(configParameters, name)
 	if !set {
 		return bson.D{{Key: "_id", Value: name}, {Key: p.field, Value: p.standard}}, nil
 	}
@@ -141,14 +141,14 @@ func (c *Cluster) storeParameter(p clusterParameter, to any) error {
 }
 
 func (c *Cluster) keepParameter(p clusterParameter, to any, at bson.Timestamp) error {
-	found, err := c.configModify(configParameters, p.name, func(doc *bson.D) {
+	found, err := c.config.modify(configParameters, p.name, func(doc *bson.D) {
 		set(doc, "clusterParameterTime", at)
 		set(doc, p.field, to)
 	})
 	if found || err != nil {
 		return err
 	}
-	return c.configInsert(configParameters, bson.D{{Key: "_id", Value: p.name}, {Key: "clusterParameterTime", Value: at}, {Key: p.field, Value: to}})
+	return c.config.insert(configParameters, bson.D{{Key: "_id", Value: p.name}, {Key: "clusterParameterTime", Value: at}, {Key: p.field, Value: to}})
 }
 
 // noteShardCount sets the parameters that follow the number of shards, after a
@@ -177,7 +177,7 @@ func (c *Cluster) DefaultMaxTime() time.Duration {
 	if !c.release.AtLeast(catalog.Release80) {
 		return 0
 	}
-	raw, _ := c.configDoc(configParameters, parameterMaxTime)
+	raw, _ := c.config.doc(configParameters, parameterMaxTime)
 	ms, _ := raw.Lookup("readOperations").AsInt64OK()
 	return time.Duration(ms) * time.Millisecond
 }

@@ -11,44 +11,44 @@ import (
 )
 
 // AddShardToZone adds a zone to a shard's tags, as a set (spec 03 §1.6).
-func (c *Cluster) AddShardToZone(id, zone string) error {
-	shard, err := c.ShardByID(id)
+func (cfg *ConfigDB) AddShardToZone(id, zone string) error {
+	shard, err := cfg.ShardByID(id)
 	if err != nil {
 		return err
 	}
 	if shard.HasZone(zone) {
 		return nil
 	}
-	return c.setZones(id, append(slices.Clone(shard.Zones), zone))
+	return cfg.setZones(id, append(slices.Clone(shard.Zones), zone))
 }
 
 // RemoveShardFromZone takes a zone off a shard; the last shard of a zone that
 // has ranges keeps it.
-func (c *Cluster) RemoveShardFromZone(id, zone string) error {
-	shard, err := c.ShardByID(id)
+func (cfg *ConfigDB) RemoveShardFromZone(id, zone string) error {
+	shard, err := cfg.ShardByID(id)
 	if err != nil {
 		return err
 	}
 	if !shard.HasZone(zone) {
 		return nil
 	}
-	if c.zoneMembers(zone) == 1 && c.zoneInUse(zone) {
+	if cfg.zoneMembers(zone) == 1 && cfg.zoneInUse(zone) {
 		return mongoerr.New(mongoerr.ZoneStillInUse, "Shard %s is the last of zone %s, which still has ranges", id, zone)
 	}
-	return c.setZones(id, slices.DeleteFunc(slices.Clone(shard.Zones), func(z string) bool { return z == zone }))
+	return cfg.setZones(id, slices.DeleteFunc(slices.Clone(shard.Zones), func(z string) bool { return z == zone }))
 }
 
-func (c *Cluster) setZones(id string, zones []string) error {
+func (cfg *ConfigDB) setZones(id string, zones []string) error {
 	tags := bson.A{}
 	for _, z := range zones {
 		tags = append(tags, z)
 	}
-	_, err := c.configModify(configShards, id, func(doc *bson.D) { set(doc, "tags", tags) })
+	_, err := cfg.modify(configShards, id, func(doc *bson.D) { set(doc, "tags", tags) })
 	return err
 }
 
-func (c *Cluster) zoneMembers(zone string) int {
-	shards, err := c.ReadShards()
+func (cfg *ConfigDB) zoneMembers(zone string) int {
+	shards, err := cfg.Shards()
 	if err != nil {
 		return 0
 	}
@@ -61,8 +61,8 @@ func (c *Cluster) zoneMembers(zone string) int {
 	return n
 }
 
-func (c *Cluster) zoneInUse(zone string) bool {
-	for _, raw := range c.Config(configTags).Scan() {
+func (cfg *ConfigDB) zoneInUse(zone string) bool {
+	for _, raw := range cfg.Collection(configTags).Scan() {
 		if tag, _ := raw.Lookup("tag").StringValueOK(); tag == zone {
 			return true
 		}
@@ -71,16 +71,16 @@ func (c *Cluster) zoneInUse(zone string) bool {
 }
 
 // AssignZone gives a range to a zone; spec 03 §4.7 has the order of checks.
-func (c *Cluster) AssignZone(ns string, min, max bson.Raw, zone string) error {
+func (cfg *ConfigDB) AssignZone(ns string, min, max bson.Raw, zone string) error {
 	for _, bound := range []bson.Raw{min, max} {
 		if err := catalog.CheckStorable(bound); err != nil {
 			return err
 		}
 	}
-	if c.zoneMembers(zone) == 0 {
+	if cfg.zoneMembers(zone) == 0 {
 		return mongoerr.New(mongoerr.ZoneNotFound, "zone %s does not exist", zone)
 	}
-	coll, sharded, err := c.shardedEntry(ns)
+	coll, sharded, err := cfg.shardedEntry(ns)
 	if err != nil {
 		return err
 	}
@@ -95,19 +95,19 @@ func (c *Cluster) AssignZone(ns string, min, max bson.Raw, zone string) error {
 	if err != nil {
 		return err
 	}
-	zones, err := c.Zones(catalog.Collection{Namespace: ns, Pattern: pattern})
+	zones, err := cfg.Zones(catalog.Collection{Namespace: ns, Pattern: pattern})
 	if err != nil {
 		return err
 	}
 	if err := zones.Add(catalog.ZoneRange{Min: lower, Max: upper, Zone: zone}); err != nil {
 		return err
 	}
-	return c.putZone(ns, pattern.Bound(lower), pattern.Bound(upper), zone)
+	return cfg.putZone(ns, pattern.Bound(lower), pattern.Bound(upper), zone)
 }
 
 // UnassignZone removes exactly this range; none is no error.
-func (c *Cluster) UnassignZone(ns string, min, max bson.Raw) error {
-	coll, sharded, err := c.shardedEntry(ns)
+func (cfg *ConfigDB) UnassignZone(ns string, min, max bson.Raw) error {
+	coll, sharded, err := cfg.shardedEntry(ns)
 	if err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ func (c *Cluster) UnassignZone(ns string, min, max bson.Raw) error {
 		}
 		min, max = coll.Pattern.Bound(lower), coll.Pattern.Bound(upper)
 	}
-	tags := c.Config(configTags)
+	tags := cfg.Collection(configTags)
 	for record, raw := range tags.Scan() {
 		if sameZone(raw, ns, min) && keyorder.CompareDocuments(docAt(raw, "max"), max) == 0 {
 			tags.Delete(record)
@@ -127,8 +127,8 @@ func (c *Cluster) UnassignZone(ns string, min, max bson.Raw) error {
 	return nil
 }
 
-func (c *Cluster) shardedEntry(ns string) (catalog.Collection, bool, error) {
-	coll, ok, err := c.Tracked(ns)
+func (cfg *ConfigDB) shardedEntry(ns string) (catalog.Collection, bool, error) {
+	coll, ok, err := cfg.Tracked(ns)
 	return coll, ok && !coll.Unsplittable, err
 }
 
@@ -169,15 +169,15 @@ func looseKey(min, max bson.Raw) (catalog.KeyPattern, error) {
 }
 
 // putZone upserts by namespace and lower bound.
-func (c *Cluster) putZone(ns string, min, max bson.Raw, zone string) error {
-	tags := c.Config(configTags)
+func (cfg *ConfigDB) putZone(ns string, min, max bson.Raw, zone string) error {
+	tags := cfg.Collection(configTags)
 	for _, raw := range tags.Scan() {
 		if sameZone(raw, ns, min) {
 			return nil // an identical range: Add has refused every other one
 		}
 	}
-	return c.configInsert(configTags, bson.D{
-		{Key: "_id", Value: c.NewObjectID()},
+	return cfg.insert(configTags, bson.D{
+		{Key: "_id", Value: cfg.ids.NewObjectID()},
 		{Key: "ns", Value: ns},
 		{Key: "min", Value: min},
 		{Key: "max", Value: max},

@@ -104,10 +104,10 @@ func TestInconsistentShards(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, nil, nil, false},
-		{"no routing table", func(_ *testing.T, c *Cluster) { delete(c.tables, "db.c") },
+		{"no routing table", func(_ *testing.T, c *Cluster) { delete(c.config.tables, "db.c") },
 			[]string{"MissingRoutingTable"}, []string{"namespace", "collectionUUID"}, false},
 		{"an unsharded collection on two shards", func(t *testing.T, c *Cluster) {
-			if _, err := c.configModify(configCollections, "db.c", func(doc *bson.D) { set(doc, "unsplittable", true) }); err != nil {
+			if _, err := c.config.modify(configCollections, "db.c", func(doc *bson.D) { set(doc, "unsplittable", true) }); err != nil {
 				t.Fatal(err)
 			}
 		}, []string{"TrackedUnshardedCollectionHasMultipleChunks", "TrackedUnshardedCollectionHasInvalidKey"}, []string{"namespace", "uuid", "numChunks"}, false},

@@ -30,7 +30,7 @@ func (rq *Request) CreateDatabase(name, primary string) error {
 	}
 	at := rq.c.Tick()
 	rq.c.logChange(configShard, "createDatabase.start", name, nil)
-	err = rq.c.configInsert(configDatabases, bson.D{
+	err = rq.c.config.insert(configDatabases, bson.D{
 		{Key: "_id", Value: name},
 		{Key: "primary", Value: string(id)},
 		{Key: "version", Value: bson.D{
@@ -54,19 +54,19 @@ func (c *Cluster) checkDatabase(name, primary string) (done bool, err error) {
 		return done, err
 	}
 	if primary != "" {
-		shard, err := c.FindShard(primary)
+		shard, err := c.config.FindShard(primary)
 		if err != nil {
 			return false, err
 		}
 		primary = string(shard.ID)
 	}
-	if is, ok := c.Primary(name); ok {
+	if is, ok := c.config.Primary(name); ok {
 		if primary == "" || string(is) == primary {
 			return true, nil
 		}
 		return false, mongoerr.New(mongoerr.NamespaceExists, "Cannot create database %s on shard %s: it exists on shard %s", name, primary, is)
 	}
-	for _, raw := range c.Config(configDatabases).Scan() {
+	for _, raw := range c.config.Collection(configDatabases).Scan() {
 		if other, _ := raw.Lookup("_id").StringValueOK(); strings.EqualFold(other, name) {
 			return false, mongoerr.New(mongoerr.DatabaseDifferCase, "can't have 2 databases that just differ on case: have %s, want %s", other, name)
 		}
@@ -91,7 +91,7 @@ func (c *Cluster) CheckDatabaseName(name string) (there bool, err error) {
 }
 
 func (c *Cluster) choosePrimary(asked string) (catalog.ShardID, error) {
-	shards, err := c.ReadShards()
+	shards, err := c.config.Shards()
 	if err != nil {
 		return "", err
 	}
@@ -148,7 +148,7 @@ func (rq *Request) Create(ns string, options bson.D) error {
 		return err
 	}
 	if onConfigServer(db) {
-		rq.c.configData(ns)
+		rq.c.config.data(ns)
 		return nil
 	}
 	if err := rq.CreateDatabase(db, ""); err != nil {
@@ -185,7 +185,7 @@ func checkNewCollection(ns string) error {
 
 // Exists tells whether any shard holds the collection or the catalog tracks it.
 func (c *Cluster) Exists(ns string) bool {
-	if _, ok := c.configDoc(configCollections, ns); ok {
+	if _, ok := c.config.doc(configCollections, ns); ok {
 		return true
 	}
 	if _, isView := c.views[ns]; isView {
@@ -195,7 +195,7 @@ func (c *Cluster) Exists(ns string) bool {
 	if err != nil {
 		return false
 	}
-	primary, ok := c.Primary(db)
+	primary, ok := c.config.Primary(db)
 	return ok && c.shards[primary].colls[ns] != nil
 }
 
@@ -203,7 +203,7 @@ func (c *Cluster) Exists(ns string) bool {
 // made when it is missing. The database must exist.
 func (c *Cluster) localPrimary(ns string, options bson.D) *localCollection {
 	db, _, _ := catalog.SplitNamespace(ns)
-	primary, _ := c.Primary(db)
+	primary, _ := c.config.Primary(db)
 	s := c.shards[primary]
 	l := s.colls[ns]
 	if l == nil {
@@ -216,7 +216,7 @@ func (c *Cluster) localPrimary(ns string, options bson.D) *localCollection {
 // Drop removes a collection from the catalog and from every shard. It tells
 // whether there was one.
 func (c *Cluster) Drop(ns string) bool {
-	coll, tracked, _ := c.Tracked(ns)
+	coll, tracked, _ := c.config.Tracked(ns)
 	_, isView := c.views[ns]
 	delete(c.views, ns)
 	found := tracked || isView
@@ -231,12 +231,12 @@ func (c *Cluster) Drop(ns string) bool {
 	}
 	if tracked {
 		c.logChange(configShard, "dropCollection.start", ns, nil)
-		c.configDelete(configCollections, ns)
-		delete(c.tables, ns)
+		c.config.remove(configCollections, ns)
+		delete(c.config.tables, ns)
 		c.logPlacement(ns, &coll.UUID, c.Tick(), nil)
 		c.logChange(configShard, "dropCollection", ns, nil)
 	}
-	c.dropZones(ns)
+	c.config.dropZones(ns)
 	if found && !isView {
 		c.noteChange(Change{Kind: ChangeDrop, Namespace: ns})
 	}
@@ -255,8 +255,8 @@ func (s *shard) dropDeletions(ns string) {
 	s.deletions = kept
 }
 
-func (c *Cluster) dropZones(ns string) {
-	tags := c.Config(configTags)
+func (cfg *ConfigDB) dropZones(ns string) {
+	tags := cfg.Collection(configTags)
 	for record, raw := range tags.Scan() {
 		if of, _ := raw.Lookup("ns").StringValueOK(); of == ns {
 			tags.Delete(record)
@@ -266,7 +266,7 @@ func (c *Cluster) dropZones(ns string) {
 
 // DropDatabase drops every collection of a database and its entry.
 func (c *Cluster) DropDatabase(db string) bool {
-	_, known := c.Primary(db)
+	_, known := c.config.Primary(db)
 	if !known {
 		return false
 	}
@@ -275,7 +275,7 @@ func (c *Cluster) DropDatabase(db string) bool {
 		c.Drop(ns)
 	}
 	maps.DeleteFunc(c.views, func(ns string, _ View) bool { return strings.HasPrefix(ns, db+".") })
-	c.configDelete(configDatabases, db)
+	c.config.remove(configDatabases, db)
 	c.logPlacement(db, nil, c.Tick(), nil)
 	c.logChange(configShard, "dropDatabase", db, nil)
 	c.noteChange(Change{Kind: ChangeDropDatabase, Namespace: db + "."})
@@ -287,12 +287,12 @@ func (c *Cluster) Namespaces(db string) []string {
 	seen := map[string]bool{}
 	for _, s := range c.shards {
 		for ns := range s.colls {
-			if strings.HasPrefix(ns, db+".") && (c.isTracked(ns) || c.isPrimary(db, s.id)) {
+			if strings.HasPrefix(ns, db+".") && (c.config.isTracked(ns) || c.config.isPrimary(db, s.id)) {
 				seen[ns] = true
 			}
 		}
 	}
-	for _, raw := range c.Config(configCollections).Scan() {
+	for _, raw := range c.config.Collection(configCollections).Scan() {
 		if ns, _ := raw.Lookup("_id").StringValueOK(); strings.HasPrefix(ns, db+".") {
 			seen[ns] = true
 		}
@@ -300,15 +300,15 @@ func (c *Cluster) Namespaces(db string) []string {
 	return slices.Sorted(maps.Keys(seen))
 }
 
-func (c *Cluster) isTracked(ns string) bool {
-	_, ok := c.configDoc(configCollections, ns)
+func (cfg *ConfigDB) isTracked(ns string) bool {
+	_, ok := cfg.doc(configCollections, ns)
 	return ok
 }
 
-func (c *Cluster) isPrimary(db string, id catalog.ShardID) bool {
-	primary, ok := c.Primary(db)
+func (cfg *ConfigDB) isPrimary(db string, id catalog.ShardID) bool {
+	primary, ok := cfg.Primary(db)
 	return ok && primary == id
 }
 
 // DatabaseEntry is a database's document in config.databases.
-func (c *Cluster) DatabaseEntry(db string) (bson.Raw, bool) { return c.configDoc(configDatabases, db) }
+func (cfg *ConfigDB) DatabaseEntry(db string) (bson.Raw, bool) { return cfg.doc(configDatabases, db) }

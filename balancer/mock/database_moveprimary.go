@@ -19,14 +19,14 @@ func (c *Cluster) MovePrimary(db, to string) error {
 	case !catalog.ValidDatabaseName(db):
 		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid database name: %s", db)
 	}
-	from, known := c.Primary(db)
+	from, known := c.config.Primary(db)
 	if !known {
 		return mongoerr.New(mongoerr.NamespaceNotFound, "database %s not found", db)
 	}
 	if !c.hadTwo {
 		return mongoerr.New(mongoerr.IllegalOperation, "Cannot move the primary in a cluster that has never had two shards")
 	}
-	shard, err := c.FindShard(to)
+	shard, err := c.config.FindShard(to)
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (c *Cluster) MovePrimary(db, to string) error {
 func (c *Cluster) movePrimary(db string, from, to *shard) error {
 	var moving []string
 	for ns := range from.colls {
-		if strings.HasPrefix(ns, db+".") && !c.isTracked(ns) {
+		if strings.HasPrefix(ns, db+".") && !c.config.isTracked(ns) {
 			moving = append(moving, ns)
 		}
 	}
@@ -66,7 +66,7 @@ func (c *Cluster) movePrimary(db string, from, to *shard) error {
 		delete(from.colls, ns)
 	}
 	at := c.Tick()
-	_, err := c.configModify(configDatabases, db, func(doc *bson.D) {
+	_, err := c.config.modify(configDatabases, db, func(doc *bson.D) {
 		set(doc, "primary", string(to.id))
 		for i, e := range *doc {
 			if version, ok := e.Value.(bson.D); ok && e.Key == "version" {

@@ -91,7 +91,7 @@ func (t *tracker) capture(c *Cluster, force bool, emit func(disk.Entry)) bool {
 	})
 	t.captureSmall(disk.BucketUsers, t.users, len(c.users), maps.All(c.users))
 	t.captureMeta(disk.MetaParameters, encode(c.parameters.values()))
-	if now := (counters{c.lastStamp, c.idCounter, c.term}); t.found || force || t.counters != now {
+	if now := (counters{c.lastStamp, c.counter, c.term}); t.found || force || t.counters != now {
 		t.counters = now
 		t.captureMeta(disk.MetaState, encode(c.storedState()))
 	}
@@ -185,7 +185,7 @@ func (t *tracker) captureDeletions(s *shard, known *trackedShard) {
 // captureTables writes the chunks in which tables differ from what they were.
 // A table of another key or epoch is written anew.
 func (t *tracker) captureTables(c *Cluster) {
-	for ns, table := range c.tables {
+	for ns, table := range c.config.tables {
 		known, ok := t.tables[ns]
 		if ok && known.table == table {
 			continue
@@ -203,11 +203,11 @@ func (t *tracker) captureTables(c *Cluster) {
 		t.captureChunks(ns, known, table)
 		t.tables[ns] = trackedTable{known.number, table}
 	}
-	if len(t.tables) == len(c.tables) {
+	if len(t.tables) == len(c.config.tables) {
 		return
 	}
 	for ns, known := range t.tables {
-		if c.tables[ns] == nil {
+		if c.config.tables[ns] == nil {
 			t.put(disk.BucketTables, []byte(ns), nil)
 			t.put(disk.Numbered(disk.BucketChunks, known.number), nil, nil)
 			delete(t.tables, ns)

@@ -23,7 +23,7 @@ type trackedCollection struct {
 
 func (t *tracker) captureCollections(c *Cluster) {
 	n := 0
-	for ns, docs := range c.config {
+	for ns, docs := range c.config.collections {
 		t.captureCollection(disk.Collection{Shard: disk.ConfigNumber, Namespace: ns}, docs, nil)
 		n++
 	}
@@ -133,7 +133,7 @@ func (t *tracker) captureExtents(c *Cluster) {
 		if l == nil || l.virtual.watch == nil && l.virtual.extents == nil && known.extents == nil {
 			continue
 		}
-		table := c.tables[known.form.Namespace]
+		table := c.config.tables[known.form.Namespace]
 		if table == nil {
 			continue // virtual data lies in chunks
 		}

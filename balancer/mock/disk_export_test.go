@@ -100,7 +100,7 @@ func (s Stored) Start(seed uint64) (*Cluster, error) {
 func (c *Cluster) Describe() string {
 	var lines []string
 	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
-	for ns, docs := range c.config {
+	for ns, docs := range c.config.collections {
 		describeDocs(add, "config "+ns, &localCollection{docs: docs})
 	}
 	for id, s := range c.shards {
@@ -109,7 +109,7 @@ func (c *Cluster) Describe() string {
 	for address, s := range c.removed {
 		s.describe(add, c, fmt.Sprint("removed ", address, " ", s.id))
 	}
-	for ns, table := range c.tables {
+	for ns, table := range c.config.tables {
 		add("table %s %s %s %v", ns, table.Pattern(), table.Epoch(), table.Version())
 		for chunk := range table.All() {
 			add("chunk %s %s", ns, chunkDocument(catalog.Collection{Pattern: table.Pattern()}, chunk))
@@ -122,7 +122,7 @@ func (c *Cluster) Describe() string {
 		add("user %s %s", name, bson.Raw(user))
 	}
 	add("parameters %v", c.parameters.values())
-	add("state %v %d %x %v %d", c.lastStamp, c.idCounter, c.process, c.hadTwo, c.term)
+	add("state %v %d %x %v %d", c.lastStamp, c.counter, c.process, c.hadTwo, c.term)
 	slices.Sort(lines)
 	return strings.Join(lines, "\n")
 }

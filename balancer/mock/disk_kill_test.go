@@ -97,7 +97,7 @@ func (v *victim) apply(id, value int64, k int32) (bson.Raw, bool) {
 // disturb makes the cluster move, split, merge and reshard.
 func (v *victim) disturb(r *rand.Rand) {
 	v.cluster.Lock()
-	table := v.cluster.Table(ns)
+	table := v.cluster.ConfigDB().Table(ns)
 	chunk := table.At(r.IntN(table.Len()))
 	v.cluster.Unlock()
 	p := table.Pattern()
@@ -318,7 +318,7 @@ func (l *ledger) compare(t *testing.T, v *victim, n int) {
 	if err := v.cluster.Invariants(); err != nil {
 		t.Errorf("kill %d: %v", n, err)
 	}
-	if coll, err := v.cluster.Sharded(ns); err != nil || !coll.AllowMigrations || len(v.cluster.Reshardings()) > 0 {
+	if coll, err := v.cluster.ConfigDB().Sharded(ns); err != nil || !coll.AllowMigrations || len(v.cluster.Reshardings()) > 0 {
 		t.Errorf("kill %d: %v, or a resharding is under way", n, err)
 	}
 	seen := map[int64]bool{}

@@ -64,7 +64,7 @@ func (l *loading) meta(key, value []byte) error {
 func (c *Cluster) storedState() disk.State {
 	chance, _ := c.chance.MarshalBinary() // never fails
 	return disk.State{
-		Time: c.now().UnixNano(), Stamp: c.lastStamp, IDs: int64(c.idCounter), Term: c.term,
+		Time: c.now().UnixNano(), Stamp: c.lastStamp, IDs: int64(c.counter), Term: c.term,
 		Process: c.process[:], Chance: chance, HadTwo: c.hadTwo, Release: c.release.String(),
 	}
 }
@@ -81,7 +81,7 @@ func (c *Cluster) restoreState(s disk.State) error {
 		return err
 	}
 	copy(c.process[:], s.Process)
-	c.idCounter, c.term, c.hadTwo = uint32(s.IDs), s.Term+1, s.HadTwo
+	c.counter, c.term, c.hadTwo = uint32(s.IDs), s.Term+1, s.HadTwo
 	if c.lastStamp.Before(s.Stamp) {
 		c.lastStamp = s.Stamp
 		c.gossip.Store(uint64(s.Stamp.T)<<32 | uint64(s.Stamp.I))
@@ -140,7 +140,7 @@ func (l *loading) table(key, value []byte) error {
 		return err
 	}
 	l.saw(uint64(form.Number))
-	l.c.tables[string(key)] = table
+	l.c.config.tables[string(key)] = table
 	l.tracker.tables[string(key)] = trackedTable{uint64(form.Number), table}
 	return nil
 }
@@ -205,7 +205,7 @@ func (l *loading) collection(key, value []byte) error {
 // place puts a collection where it belongs.
 func (l *loading) place(form disk.Collection, docs *store.Collection) (*localCollection, error) {
 	if form.Shard == disk.ConfigNumber {
-		l.c.config[form.Namespace] = docs
+		l.c.config.collections[form.Namespace] = docs
 		return nil, nil
 	}
 	s := l.shards[uint64(form.Shard)]
@@ -223,7 +223,7 @@ func (l *loading) place(form disk.Collection, docs *store.Collection) (*localCol
 }
 
 func (l *loading) extents(known *trackedCollection) error {
-	table := l.c.tables[known.form.Namespace]
+	table := l.c.config.tables[known.form.Namespace]
 	if known.local == nil || table == nil {
 		return nil
 	}
@@ -278,7 +278,7 @@ func (l *loading) task(form disk.Deletion) (*rangeDeletion, bool) {
 	if form.Now {
 		task.when = deletionNow
 	}
-	table := l.c.tables[form.Namespace]
+	table := l.c.config.tables[form.Namespace]
 	if table == nil {
 		return task, false
 	}

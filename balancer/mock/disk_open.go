@@ -46,7 +46,7 @@ func (c *Cluster) openDisk(cfg Config) error {
 		_ = file.Close() // nothing has been handed over
 		return err
 	}
-	c.disk = k
+	c.disk, c.eachRun = k, true
 	c.persist()
 	go c.writeRest(k)
 	return nil

@@ -22,7 +22,7 @@ func (c *Cluster) rollBack() {
 func (c *Cluster) rollBackMigrations(s *shard) {
 	for _, task := range slices.Clone(s.deletions) {
 		local := s.colls[task.coll.Namespace]
-		coll, ok, err := c.Tracked(task.coll.Namespace)
+		coll, ok, err := c.config.Tracked(task.coll.Namespace)
 		gone := err != nil || !ok || local == nil ||
 			!local.uuid.Equal(task.coll.UUID) || !coll.UUID.Equal(task.coll.UUID)
 		if gone || c.ownsSome(s, task) {
@@ -38,7 +38,7 @@ func (c *Cluster) rollBackMigrations(s *shard) {
 }
 
 func (c *Cluster) ownsSome(s *shard, task *rangeDeletion) bool {
-	for range c.tables[task.coll.Namespace].Owned(s.id, task.min, task.max) {
+	for range c.config.tables[task.coll.Namespace].Owned(s.id, task.min, task.max) {
 		return true
 	}
 	return false
@@ -47,11 +47,11 @@ func (c *Cluster) ownsSome(s *shard, task *rangeDeletion) bool {
 // rollBackReshardings takes off what the catalog shows of operations under way.
 // Until their end they have changed nothing else.
 func (c *Cluster) rollBackReshardings() {
-	operations := c.Config(configReshardings)
+	operations := c.config.Collection(configReshardings)
 	for record := range operations.Scan() {
 		operations.Delete(record)
 	}
-	colls := c.Config(configCollections)
+	colls := c.config.Collection(configCollections)
 	for record, raw := range colls.Scan() {
 		if raw.Lookup("reshardingFields").IsZero() {
 			continue

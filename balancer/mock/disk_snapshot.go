@@ -100,11 +100,11 @@ func (c *Cluster) replaceState(by *Cluster) error {
 	if err := c.parameters.restore(encode(by.parameters.values())); err != nil {
 		return err
 	}
-	c.config, c.tables, c.views = by.config, by.tables, by.views
+	c.config.collections, c.config.tables, c.views = by.config.collections, by.config.tables, by.views
 	c.shards, c.removed, c.users, c.hadTwo = by.shards, by.removed, by.users, by.hadTwo
 	c.pending, c.reshardings, c.quiesced = by.pending, by.reshardings, by.quiesced
 	*c.chance = *by.chance
-	c.process, c.idCounter, c.term = by.process, by.idCounter, by.term
+	c.process, c.counter, c.term = by.process, by.counter, by.term
 	if c.lastStamp.Before(by.lastStamp) {
 		c.lastStamp = by.lastStamp
 		c.gossip.Store(by.gossip.Load())

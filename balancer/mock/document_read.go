@@ -90,14 +90,14 @@ func (rq *Request) chunkReads(q store.Query) ([]Read, error) {
 		return nil, err
 	}
 	natural := store.Query{Filter: q.Filter, Sort: q.Sort}
-	if rq.c.InOrder(chunksNamespace, q.Filter, q.Sort) {
+	if rq.c.config.InOrder(chunksNamespace, q.Filter, q.Sort) {
 		natural.Sort = nil
 	}
 	plan, err := store.New().Plan(natural)
 	if err != nil {
 		return nil, err
 	}
-	return []Read{{Shard: configShard, Host: rq.c.hostOf(configShard), Plan: plan, chunks: rq.c.chunkPlaces(q.Filter)}}, nil
+	return []Read{{Shard: configShard, Host: rq.c.hostOf(configShard), Plan: plan, chunks: rq.c.config.chunkPlaces(q.Filter)}}, nil
 }
 
 // Documents gives what matches and belongs to the shard, in the plan's order,

@@ -64,7 +64,7 @@ func (rq *Request) CheckFilter(ns string, filter *store.Filter) error {
 // places finds the documents that match, wherever the namespace lives.
 func (c *Cluster) places(ns string, filter *store.Filter) iter.Seq[place] {
 	if ns == chunksNamespace {
-		return c.chunkPlaces(filter)
+		return c.config.chunkPlaces(filter)
 	}
 	return func(yield func(place) bool) {
 		for _, t := range c.targets(ns, filter) {
@@ -92,24 +92,24 @@ func (c *Cluster) targets(ns string, filter *store.Filter) []target {
 	if err != nil {
 		return nil
 	}
-	if c.heldByConfig(ns) {
-		if c.config[ns] == nil {
+	if c.config.holds(ns) {
+		if c.config.collections[ns] == nil {
 			return nil
 		}
-		return []target{{docs: c.config[ns]}}
+		return []target{{docs: c.config.collections[ns]}}
 	}
-	coll, tracked, err := c.Tracked(ns)
+	coll, tracked, err := c.config.Tracked(ns)
 	if err != nil {
 		return nil
 	}
 	if !tracked {
-		primary, ok := c.Primary(db)
+		primary, ok := c.config.Primary(db)
 		if !ok || c.shards[primary].colls[ns] == nil {
 			return nil
 		}
 		return []target{{docs: c.shards[primary].colls[ns].docs, shard: c.shards[primary]}}
 	}
-	table := c.tables[ns]
+	table := c.config.tables[ns]
 	var targets []target
 	for _, id := range owners(table, coll.Pattern, filter) {
 		if l := c.shards[id].colls[ns]; l != nil {
@@ -199,7 +199,7 @@ func (rq *Request) InsertChecked(ns string, doc bson.Raw, check bool) error {
 	if err != nil {
 		return err
 	}
-	if rq.c.heldByConfig(ns) {
+	if rq.c.config.holds(ns) {
 		if err := rq.AskConfig(); err != nil {
 			return err
 		}
@@ -233,7 +233,7 @@ func (rq *Request) InsertChecked(ns string, doc bson.Raw, check bool) error {
 // destination is the shard and its local collection that a new document
 // belongs to.
 func (rq *Request) destination(ns, db string, doc bson.Raw) (*shard, *localCollection, error) {
-	coll, tracked, err := rq.c.Tracked(ns)
+	coll, tracked, err := rq.c.config.Tracked(ns)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -246,14 +246,14 @@ func (rq *Request) destination(ns, db string, doc bson.Raw) (*shard, *localColle
 		if err := rq.CreateDatabase(db, ""); err != nil {
 			return nil, nil, err
 		}
-		primary, _ := rq.c.Primary(db)
+		primary, _ := rq.c.config.Primary(db)
 		return rq.c.shards[primary], rq.c.localPrimary(ns, nil), nil
 	}
 	key, err := coll.Pattern.DocumentKey(doc)
 	if err != nil {
 		return nil, nil, err
 	}
-	s := rq.c.shards[rq.c.tables[ns].Find(key).Shard]
+	s := rq.c.shards[rq.c.config.tables[ns].Find(key).Shard]
 	return s, s.colls[ns], nil
 }
 
@@ -371,7 +371,7 @@ func (c *Cluster) checkKeyChange(ns string, req UpdateRequest, p place, after bs
 	if p.shard == nil || req.Retryable && !req.Multi {
 		return nil
 	}
-	coll, sharded, err := c.shardedEntry(ns)
+	coll, sharded, err := c.config.shardedEntry(ns)
 	if err != nil || !sharded {
 		return err
 	}

@@ -203,7 +203,7 @@ func (rq *Request) AskShards() error {
 
 // AskPrimary tells whether the router reaches a database's primary.
 func (rq *Request) AskPrimary(db string) error {
-	primary, known := rq.c.Primary(db)
+	primary, known := rq.c.config.Primary(db)
 	if !known {
 		return nil
 	}

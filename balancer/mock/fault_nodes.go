@@ -250,19 +250,19 @@ func (c *Cluster) FaultState() FaultState {
 
 // Advance lets virtual time jump; everything due by then happens. On real time
 // it is refused.
-func (c *Cluster) Advance(d time.Duration) error {
+func (k *clock) Advance(d time.Duration) error {
 	switch {
-	case c.realTime:
+	case k.realTime:
 		return mongoerr.New(mongoerr.IllegalOperation, "time is real here and can't jump: start with --mock-time virtual")
 	case d < 0:
 		return mongoerr.New(mongoerr.BadValue, "time does not go back: %v", d)
 	}
-	c.Spend(d)
+	k.Spend(d)
 	return nil
 }
 
 // RealTime tells whether time passes as on the wall.
-func (c *Cluster) RealTime() bool { return c.realTime }
+func (k *clock) RealTime() bool { return k.realTime }
 
 // ServerIDs are the nodes that can crash: the shards, and "config".
 func (c *Cluster) ServerIDs() []string { return append(c.shardNames(), string(configShard)) }

@@ -63,7 +63,7 @@ func undertakings() []undertaking {
 				m.ok(t, "admin", d("balancerStart", 1))
 			},
 			ended: func(c *mock.Cluster) bool {
-				for _, doc := range c.Config("collections").Scan() {
+				for _, doc := range c.ConfigDB().Collection("collections").Scan() {
 					if !doc.Lookup("defragmentCollection").IsZero() {
 						return false
 					}
@@ -266,7 +266,7 @@ func pointsOf(t *testing.T, u undertaking) (events int, phases map[string]int) {
 	phases = map[string]int{}
 	for ; !m.has(u.ended); events++ {
 		m.has(func(c *mock.Cluster) bool {
-			for _, doc := range c.Config("collections").Scan() {
+			for _, doc := range c.ConfigDB().Collection("collections").Scan() {
 				if phase, ok := doc.Lookup("defragmentationPhase").StringValueOK(); ok {
 					phases[phase]++
 				}
@@ -331,7 +331,7 @@ func TestRepliesOfAnOldTermAreLost(t *testing.T) {
 	measured := func(m *model) (n int) {
 		m.cluster.Lock()
 		defer m.cluster.Unlock()
-		for chunk := range m.cluster.Table(ns).All() {
+		for chunk := range m.cluster.ConfigDB().Table(ns).All() {
 			if chunk.Estimate > 0 {
 				n++
 			}

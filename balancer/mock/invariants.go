@@ -13,7 +13,7 @@ import (
 func (c *Cluster) Invariants() error {
 	var broken []error
 	fail := func(format string, args ...any) { broken = append(broken, fmt.Errorf(format, args...)) }
-	colls, err := c.ShardedCollections()
+	colls, err := c.config.ShardedCollections()
 	if err != nil {
 		return err
 	}
@@ -27,7 +27,7 @@ func (c *Cluster) Invariants() error {
 }
 
 func (c *Cluster) checkChunks(coll catalog.Collection, fail func(string, ...any)) {
-	table := c.tables[coll.Namespace]
+	table := c.config.tables[coll.Namespace]
 	if table == nil {
 		fail("%s has no routing table", coll.Namespace)
 		return
@@ -61,7 +61,7 @@ func (c *Cluster) checkChunks(coll catalog.Collection, fail func(string, ...any)
 // checkDocuments: no _id is owned by two shards, and what a shard holds
 // without owning it lies in a range that waits for deletion.
 func (c *Cluster) checkDocuments(coll catalog.Collection, fail func(string, ...any)) {
-	table := c.tables[coll.Namespace]
+	table := c.config.tables[coll.Namespace]
 	owners := map[string]catalog.ShardID{}
 	for _, id := range c.shardIDs() {
 		local := c.shards[id].colls[coll.Namespace]
@@ -126,14 +126,14 @@ func (c *Cluster) checkLeftovers(fail func(string, ...any)) {
 			fail("shard %s takes part in a migration of %s that has ended", id, s.busy.req.Namespace)
 		}
 		for ns, local := range s.colls {
-			coll, tracked, err := c.Tracked(ns)
+			coll, tracked, err := c.config.Tracked(ns)
 			db, _, _ := catalog.SplitNamespace(ns)
 			switch {
 			case err != nil:
 				fail("%s: %w", ns, err)
 			case tracked && !local.uuid.Equal(coll.UUID):
 				fail("shard %s holds another %s than the catalog has", id, ns)
-			case !tracked && !c.isPrimary(db, id):
+			case !tracked && !c.config.isPrimary(db, id):
 				fail("shard %s holds %s, which is gone", id, ns)
 			}
 			c.checkVirtual(s, local, coll, tracked, fail)
@@ -154,7 +154,7 @@ func (c *Cluster) checkVirtual(s *shard, local *localCollection, coll catalog.Co
 	if !tracked {
 		return
 	}
-	table := c.tables[coll.Namespace]
+	table := c.config.tables[coll.Namespace]
 	var end catalog.Key
 	for e := range local.virtual.all() {
 		if e.min.Less(end) {

@@ -68,13 +68,13 @@ func TestTrapsOfMerging(t *testing.T) {
 // trapEqualVersions: {uuid, lastmod} is a unique index.
 func trapEqualVersions(t *testing.T) {
 	c := exampleCluster(t, 900, catalog.Release80, "a MIN 0 A 1|1 1", "b 0 MAX A 1|2 1")
-	chunks := slices.Collect(c.tables[exampleNS].All())
+	chunks := slices.Collect(c.config.tables[exampleNS].All())
 	chunks[1].Version = chunks[0].Version
 	if err := c.exchangeChunk(c.exampleCollection(t), chunks[1]); !mongoerr.Is(err, mongoerr.DuplicateKey) {
 		t.Errorf("by hand: %v, want DuplicateKey", err)
 	}
 	sameChunks(t, c, "a MIN 0 A 1|1 1", "b 0 MAX A 1|2 1")
-	if err := c.putChunks(exampleNS, chunks...); err != nil {
+	if err := c.config.putChunks(exampleNS, chunks...); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Invariants(); err == nil || !strings.Contains(err.Error(), "version 1|1 is there twice") {
@@ -118,7 +118,7 @@ func splitsOf(t *testing.T, id string) {
 
 func trapMarkingJumbo(t *testing.T) {
 	c := exampleCluster(t, 900, catalog.Release80, "a MIN 0 A 1|1 1", "b 0 MAX A 1|2 1")
-	if err := c.setJumbo(exampleNS, c.tables[exampleNS].Pattern().GlobalMin(), catalog.JumboTrue); err != nil {
+	if err := c.config.setJumbo(exampleNS, c.config.tables[exampleNS].Pattern().GlobalMin(), catalog.JumboTrue); err != nil {
 		t.Fatal(err)
 	}
 	sameChunks(t, c, "a MIN 0 A 1|1 1 jumbo", "b 0 MAX A 1|2 1")
@@ -132,7 +132,7 @@ func trapExplicitFalse(t *testing.T) {
 		t.Fatal(err)
 	}
 	sameChunks(t, c, "a MIN -5 A 1|3 1 split", "new -5 0 A 1|4 1 split", "b 0 MAX A 1|2 1")
-	if err := c.ClearJumbo(coll, key("MIN"), key("-5")); err != nil {
+	if err := c.config.ClearJumbo(coll, key("MIN"), key("-5")); err != nil {
 		t.Fatal(err)
 	}
 	if merged, err := c.MergeAll(coll, "A", policy.MergeLimits{Chunks: 100}); merged != 3 || err != nil {

@@ -38,7 +38,7 @@ func exampleCluster(t *testing.T, now int64, release catalog.Release, chunks ...
 	t.Cleanup(c.Close)
 	c.Lock()
 	t.Cleanup(c.Unlock)
-	old := c.tables[exampleNS]
+	old := c.config.tables[exampleNS]
 	var list []catalog.Chunk
 	for _, text := range chunks {
 		list = append(list, readChunk(t, old.Pattern(), text))
@@ -49,7 +49,7 @@ func exampleCluster(t *testing.T, now int64, release catalog.Release, chunks ...
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.tables[exampleNS] = table
+	c.config.tables[exampleNS] = table
 	c.lastStamp = bson.Timestamp{T: uint32(now)}
 	return c
 }
@@ -190,7 +190,7 @@ func showChunk(c catalog.Chunk) string {
 // shown are the chunks, without those that fill the key space up.
 func (c *Cluster) shown() []string {
 	var list []string
-	for chunk := range c.tables[exampleNS].All() {
+	for chunk := range c.config.tables[exampleNS].All() {
 		if chunk.Version.Major > 0 {
 			list = append(list, showChunk(chunk))
 		}
@@ -207,7 +207,7 @@ func sameChunks(t *testing.T, c *Cluster, want ...string) {
 
 func (c *Cluster) exampleCollection(t *testing.T) catalog.Collection {
 	t.Helper()
-	coll, ok, err := c.Tracked(exampleNS)
+	coll, ok, err := c.config.Tracked(exampleNS)
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}
@@ -217,7 +217,7 @@ func (c *Cluster) exampleCollection(t *testing.T) catalog.Collection {
 // logged gives the details of the entries of the change log with this name.
 func (c *Cluster) logged(what string) []bson.Raw {
 	var list []bson.Raw
-	for _, doc := range c.Config(configChangelog).Scan() {
+	for _, doc := range c.config.Collection(configChangelog).Scan() {
 		if name, _ := doc.Lookup("what").StringValueOK(); name == what {
 			list = append(list, doc.Lookup("details").Document())
 		}
@@ -227,9 +227,9 @@ func (c *Cluster) logged(what string) []bson.Raw {
 
 func (c *Cluster) zoneExample(t *testing.T, zones [][2]string) {
 	t.Helper()
-	p := c.tables[exampleNS].Pattern()
+	p := c.config.tables[exampleNS].Pattern()
 	for i, r := range zones {
-		err := c.configInsert(configTags, bson.D{
+		err := c.config.insert(configTags, bson.D{
 			{Key: "_id", Value: int32(i)}, {Key: "ns", Value: exampleNS},
 			{Key: "min", Value: p.Bound(exampleKey(t, p, r[0]))}, {Key: "max", Value: p.Bound(exampleKey(t, p, r[1]))}, {Key: "tag", Value: "Z"},
 		})

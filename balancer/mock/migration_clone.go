@@ -55,7 +55,7 @@ func (c *Cluster) startClone(m *migration) {
 		c.fail(m, busyError(m.receiver))
 		return
 	}
-	if to, err := c.ShardByID(string(m.receiver.id)); err == nil && to.Draining && to.ID == configShard {
+	if to, err := c.config.ShardByID(string(m.receiver.id)); err == nil && to.Draining && to.ID == configShard {
 		c.fail(m, recipientError("ShardNotFound: the config shard is draining"))
 		return
 	}
@@ -169,7 +169,7 @@ func (c *Cluster) prepareReceiver(m *migration) error {
 		m.receiver.colls[ns] = to
 	}
 	have, wanted := indexesByName(to.docs), indexesByName(from.docs)
-	if table := c.tables[ns]; table != nil && table.Count(m.receiver.id) == 0 {
+	if table := c.config.tables[ns]; table != nil && table.Count(m.receiver.id) == 0 {
 		for name := range have {
 			if _, ok := wanted[name]; ok {
 				continue

@@ -218,14 +218,14 @@ func (c *Cluster) conclude(m *migration) {
 // when there is none, also while the donor keeps remainders.
 func (c *Cluster) commitCatalog(m *migration, tick func() bson.Timestamp) (reply catalog.ChunkVersion, err error) {
 	ns := m.req.Namespace
-	to, err := c.ShardByID(string(m.req.To))
+	to, err := c.config.ShardByID(string(m.req.To))
 	if err != nil {
 		return reply, err
 	}
 	if to.Draining {
 		return reply, mongoerr.New(mongoerr.ShardNotFound, "Shard %s is currently draining", to.ID)
 	}
-	coll, ok, err := c.Tracked(ns)
+	coll, ok, err := c.config.Tracked(ns)
 	switch {
 	case err != nil:
 		return reply, err
@@ -238,7 +238,7 @@ func (c *Cluster) commitCatalog(m *migration, tick func() bson.Timestamp) (reply
 	case m.before == catalog.ChunkVersion{}:
 		return reply, mongoerr.New(commitWithoutVersion, "the request has no version of the chunk")
 	}
-	table := c.tables[ns]
+	table := c.config.tables[ns]
 	chunk := table.Find(m.min)
 	switch {
 	case m.max.Compare(chunk.Max) > 0:
@@ -269,10 +269,10 @@ const (
 func (c *Cluster) applyMove(m *migration, table *catalog.RoutingTable, chunk catalog.Chunk, at bson.Timestamp) (catalog.ChunkVersion, error) {
 	changed, reply := c.commits().Move(table, chunk, m.min, m.max, m.req.To, at)
 	first := table.Count(m.req.To) == 0
-	if err := c.putChunks(m.req.Namespace, changed...); err != nil {
+	if err := c.config.putChunks(m.req.Namespace, changed...); err != nil {
 		return reply, err
 	}
-	applied := c.tables[m.req.Namespace]
+	applied := c.config.tables[m.req.Namespace]
 	if first || applied.Count(m.req.From) == 0 {
 		c.logPlacement(m.req.Namespace, &m.coll.UUID, at, applied.Owners())
 	}

@@ -14,11 +14,11 @@ func (c *Cluster) checkManualMove(req MoveRequest) error {
 	if c.release.BalancesBySize() {
 		return nil
 	}
-	coll, ok, err := c.Tracked(req.Namespace)
+	coll, ok, err := c.config.Tracked(req.Namespace)
 	if err != nil || !ok {
 		return err
 	}
-	to, err := c.ShardByID(string(req.To))
+	to, err := c.config.ShardByID(string(req.To))
 	if err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func (c *Cluster) checkManualMove(req MoveRequest) error {
 }
 
 func (c *Cluster) zoneOf(coll catalog.Collection, req MoveRequest) (string, error) {
-	zones, err := c.zonesOf(coll)
+	zones, err := c.config.zonesOf(coll)
 	if err != nil {
 		return catalog.NoZone, err
 	}
@@ -48,7 +48,7 @@ func (c *Cluster) zoneOf(coll catalog.Collection, req MoveRequest) (string, erro
 	if err != nil {
 		return catalog.NoZone, err
 	}
-	chunk := c.tables[req.Namespace].Find(at)
+	chunk := c.config.tables[req.Namespace].Find(at)
 	return zones.ZoneOf(chunk.Min, chunk.Max), nil
 }
 
@@ -72,7 +72,7 @@ func (c *Cluster) Move(ctx context.Context, req MoveRequest, deadline time.Time)
 // outcome makes a failure a success when the range is on the recipient all
 // the same (spec 02 §4.6).
 func (c *Cluster) outcome(req MoveRequest, err error) error {
-	table := c.tables[req.Namespace]
+	table := c.config.tables[req.Namespace]
 	if err == nil || table == nil || mongoerr.Is(err, mongoerr.BalancerInterrupted) {
 		return err
 	}

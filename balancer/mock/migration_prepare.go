@@ -210,11 +210,11 @@ func (c *Cluster) identify(m *migration) error {
 // donated is the collection as the donor knows it, if it may give away of it.
 func (c *Cluster) donated(m *migration) (catalog.Collection, error) {
 	ns := m.req.Namespace
-	coll, ok, err := c.Tracked(ns)
+	coll, ok, err := c.config.Tracked(ns)
 	if err != nil {
 		return coll, err
 	}
-	if !ok || c.tables[ns].Count(m.donor.id) == 0 {
+	if !ok || c.config.tables[ns].Count(m.donor.id) == 0 {
 		return coll, c.staleConfig(ns, m.donor.id, "shard %s owns no chunk of %s", m.donor.id, ns)
 	}
 	if !coll.AllowMigrations || !coll.PermitMigrations {
@@ -235,7 +235,7 @@ func (c *Cluster) checkRange(m *migration) error {
 	if !coll.UUID.Equal(m.coll.UUID) || coll.Epoch != m.coll.Epoch {
 		return c.staleConfig(ns, m.donor.id, "collection %s was made anew", ns)
 	}
-	chunk := c.tables[ns].Find(m.min)
+	chunk := c.config.tables[ns].Find(m.min)
 	if chunk.Shard != m.donor.id || m.max.Compare(chunk.Max) > 0 {
 		return c.staleConfig(ns, m.donor.id, "the range is not inside one chunk of shard %s", m.donor.id)
 	}
@@ -246,7 +246,7 @@ func (c *Cluster) checkRange(m *migration) error {
 // resolveBounds gives full keys, and computes the bound that was left out
 // (spec 02 §5.8).
 func (c *Cluster) resolveBounds(m *migration) (min, max catalog.Key, err error) {
-	p, table := m.coll.Pattern, c.tables[m.req.Namespace]
+	p, table := m.coll.Pattern, c.config.tables[m.req.Namespace]
 	if m.req.Min != nil {
 		if min, err = p.Key(m.req.Min); err != nil {
 			return min, max, c.badBound(m, m.req.Min, err)
@@ -294,7 +294,7 @@ func (c *Cluster) badBound(m *migration, bound bson.Raw, err error) error {
 func (c *Cluster) staleConfig(ns string, id catalog.ShardID, format string, args ...any) error {
 	err := mongoerr.New(mongoerr.StaleConfig, "%s", fmt.Sprintf(format, args...))
 	err.Extra = bson.D{{Key: "ns", Value: ns}}
-	if table := c.tables[ns]; table != nil {
+	if table := c.config.tables[ns]; table != nil {
 		version := versionDoc(table, table.ShardVersion(id))
 		err.Extra = append(err.Extra, bson.E{Key: "vReceived", Value: version}, bson.E{Key: "vWanted", Value: version})
 	}

@@ -98,7 +98,7 @@ func (c *Cluster) decide(m *migration) bool {
 	if c.isDown(configShard) || c.belongs(m.donor) && c.reach(m.donor.id, configShard) != nil {
 		return false
 	}
-	coll, ok, err := c.Tracked(m.req.Namespace)
+	coll, ok, err := c.config.Tracked(m.req.Namespace)
 	if err != nil {
 		return false
 	}
@@ -106,7 +106,7 @@ func (c *Cluster) decide(m *migration) bool {
 		m.decision = aborted // and the tasks are gone with the collection
 		return true
 	}
-	chunk := c.tables[m.req.Namespace].Find(m.donorTask.min)
+	chunk := c.config.tables[m.req.Namespace].Find(m.donorTask.min)
 	m.decision = committed
 	if chunk.Shard == m.donor.id {
 		m.decision = aborted
@@ -118,12 +118,12 @@ func (c *Cluster) decide(m *migration) bool {
 // fence gives a whole chunk that was to move a new version, so that a commit
 // still on its way fails (_configsvrEnsureChunkVersionIsGreaterThan).
 func (c *Cluster) fence(ns string, min, max catalog.Key, version catalog.ChunkVersion) {
-	chunk := c.tables[ns].Find(min)
+	chunk := c.config.tables[ns].Find(min)
 	if !chunk.Min.Equal(min) || !chunk.Max.Equal(max) || version.Compare(chunk.Version) < 0 {
 		return
 	}
-	chunk.Version = catalog.ChunkVersion{Major: c.tables[ns].Version().Major + 1}
-	if err := c.putChunks(ns, chunk); err != nil {
+	chunk.Version = catalog.ChunkVersion{Major: c.config.tables[ns].Version().Major + 1}
+	if err := c.config.putChunks(ns, chunk); err != nil {
 		c.logger.Warn("chunk version not raised", "ns", ns, "error", err)
 	}
 }

@@ -74,7 +74,7 @@ func (x *meeting) owner() string {
 	x.t.Helper()
 	x.cluster.Lock()
 	defer x.cluster.Unlock()
-	table := x.cluster.Table(ns)
+	table := x.cluster.ConfigDB().Table(ns)
 	if table == nil {
 		return ""
 	}

@@ -128,7 +128,7 @@ func (tt migrationCase) cluster(t *testing.T) *model {
 func (x *played) version() catalog.Version {
 	x.cluster.Lock()
 	defer x.cluster.Unlock()
-	return x.cluster.Table(ns).Version()
+	return x.cluster.ConfigDB().Table(ns).Version()
 }
 
 func boundDoc(v any) bson.D {
@@ -258,7 +258,7 @@ func (x *played) check(want state) {
 	}
 	x.cluster.Lock()
 	defer x.cluster.Unlock()
-	table := x.cluster.Table(ns)
+	table := x.cluster.ConfigDB().Table(ns)
 	for at, owner := range want.Owner {
 		var n int
 		fmt.Sscan(at, &n)

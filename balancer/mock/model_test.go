@@ -130,7 +130,7 @@ func (m *model) sharded(t *rapid.T) (catalog.Collection, *catalog.RoutingTable, 
 	defer m.cluster.Unlock()
 	var colls []catalog.Collection
 	for _, name := range namespaces {
-		if coll, err := m.cluster.Sharded(name); err == nil {
+		if coll, err := m.cluster.ConfigDB().Sharded(name); err == nil {
 			colls = append(colls, coll)
 		}
 	}
@@ -138,7 +138,7 @@ func (m *model) sharded(t *rapid.T) (catalog.Collection, *catalog.RoutingTable, 
 		return catalog.Collection{}, nil, false
 	}
 	coll := colls[rapid.IntRange(0, len(colls)-1).Draw(t, "collection")]
-	return coll, m.cluster.Table(coll.Namespace), true
+	return coll, m.cluster.ConfigDB().Table(coll.Namespace), true
 }
 
 // bound of the collection's own shape.

@@ -16,7 +16,7 @@ import (
 func (m *model) chunkCounts(t *testing.T, ns string) map[string]int64 {
 	t.Helper()
 	counts := map[string]int64{}
-	for chunk := range m.cluster.Table(ns).All() {
+	for chunk := range m.cluster.ConfigDB().Table(ns).All() {
 		counts[string(chunk.Shard)]++
 	}
 	return counts
@@ -94,9 +94,9 @@ func TestMaxSize(t *testing.T) {
 	if got := m.chunkCounts(t, "big.data"); got["s01"] != 3 || got["s02"] != 10 {
 		t.Errorf("chunks %v, want 3 on s01 and 10 on s02", got)
 	}
-	chunk := m.cluster.Table("big.data").At(0)
+	chunk := m.cluster.ConfigDB().Table("big.data").At(0)
 	m.refused(t, "admin", d("moveChunk", "big.data", "find", d("k", -1), "to", "s01"), 20)
-	if m.cluster.Table("big.data").At(0).Shard != chunk.Shard {
+	if m.cluster.ConfigDB().Table("big.data").At(0).Shard != chunk.Shard {
 		t.Error("the refused chunk moved")
 	}
 	if _, err := mock.ParseTopology([]byte(topology)); err != nil {
@@ -148,7 +148,7 @@ func TestTrap32JumboFlagOfReleases(t *testing.T) {
 			mock.Config{Version: tt.release})
 		m.ok(t, "admin", d("split", "big.data", "middle", d("k", 0)))
 		m.ok(t, "admin", d("moveChunk", "big.data", "find", d("k", 7), "to", "b", "forceJumbo", true))
-		table := m.cluster.Table("big.data")
+		table := m.cluster.ConfigDB().Table("big.data")
 		if got := table.At(0).Jumbo; got != tt.afterSplit {
 			t.Errorf("%s: flag %v after a split, want %v", tt.release, got, tt.afterSplit)
 		}
@@ -180,7 +180,7 @@ func TestAutoSplit(t *testing.T) {
 		if err := m.cluster.Invariants(); err != nil {
 			t.Error(err)
 		}
-		return m.cluster.Table("db.c").Len()
+		return m.cluster.ConfigDB().Table("db.c").Len()
 	}
 	if n := grow(t, catalog.Release80); n != 1 {
 		t.Errorf("8.0 splits on insert: %d chunks", n)
@@ -241,7 +241,7 @@ func TestSessionsAreCutUpTo70(t *testing.T) {
 	} {
 		m := newCluster(t, `{"shards":[{"id":"a"},{"id":"b"}]}`, mock.Config{Version: release, Parameters: map[string]any{"minNumChunksForSessionsCollection": 10}})
 		m.sleep(6 * time.Minute)
-		if got := m.cluster.Table("config.system.sessions").Len(); got != want {
+		if got := m.cluster.ConfigDB().Table("config.system.sessions").Len(); got != want {
 			t.Errorf("%s: %d chunks, want %d", release, got, want)
 		}
 	}

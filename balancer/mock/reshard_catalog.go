@@ -68,11 +68,11 @@ func (c *Cluster) logTransition(op *resharding, next reshardState) {
 // changeEntry changes the collection's entry, unless the collection was dropped
 // and another one has its name.
 func (c *Cluster) changeEntry(op *resharding, change func(*bson.D)) error {
-	coll, ok, err := c.Tracked(op.request.Namespace)
+	coll, ok, err := c.config.Tracked(op.request.Namespace)
 	if err != nil || !ok || !coll.UUID.Equal(op.uuid) {
 		return err
 	}
-	_, err = c.configModify(configCollections, op.request.Namespace, change)
+	_, err = c.config.modify(configCollections, op.request.Namespace, change)
 	return err
 }
 
@@ -147,7 +147,7 @@ func (c *Cluster) Reshardings() []ReshardingInfo {
 
 // reshardingRecord finds the document of an operation.
 func (c *Cluster) reshardingRecord(op *resharding) (*store.Collection, store.RecordID, bool) {
-	docs := c.Config(configReshardings)
+	docs := c.config.Collection(configReshardings)
 	for record, raw := range docs.Scan() {
 		if _, id, ok := raw.Lookup("_id").BinaryOK(); ok && bytes.Equal(id, op.id.Data) {
 			return docs, record, true

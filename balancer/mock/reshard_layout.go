@@ -89,7 +89,7 @@ func (c *Cluster) reshardable(ns string) (catalog.Collection, error) {
 	if onConfigServer(db) {
 		return catalog.Collection{}, mongoerr.New(mongoerr.IllegalOperation, "can't reshard %s: it is a system namespace", ns)
 	}
-	coll, ok, err := c.Tracked(ns)
+	coll, ok, err := c.config.Tracked(ns)
 	switch {
 	case err != nil:
 		return coll, err
@@ -106,7 +106,7 @@ func (c *Cluster) reshardable(ns string) (catalog.Collection, error) {
 // reshardZones are the zones of the collection as it will be.
 func (c *Cluster) reshardZones(coll catalog.Collection, pattern catalog.KeyPattern, req ReshardRequest) (*catalog.ZoneSet, error) {
 	if req.Zones == nil {
-		existing, err := c.Zones(coll)
+		existing, err := c.config.Zones(coll)
 		if err != nil || existing.Len() == 0 {
 			return catalog.NewZoneSet(pattern), err
 		}
@@ -117,7 +117,7 @@ func (c *Cluster) reshardZones(coll catalog.Collection, pattern catalog.KeyPatte
 	}
 	zones := catalog.NewZoneSet(pattern)
 	for _, z := range req.Zones {
-		if c.zoneMembers(z.Zone) == 0 {
+		if c.config.zoneMembers(z.Zone) == 0 {
 			return nil, mongoerr.New(mongoerr.ZoneNotFound, "Zone %s does not exist", z.Zone)
 		}
 		min, err := pattern.Key(z.Min)
@@ -138,7 +138,7 @@ func (c *Cluster) reshardZones(coll catalog.Collection, pattern catalog.KeyPatte
 // checkDistribution reads shardDistribution: shards, or chunks with their
 // shards that tile the key space.
 func (c *Cluster) checkDistribution(pattern catalog.KeyPattern, list []ShardRange) (targets []catalog.Shard, ranges []catalog.Chunk, err error) {
-	shards, err := c.ReadShards()
+	shards, err := c.config.Shards()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -152,7 +152,7 @@ func (c *Cluster) checkDistribution(pattern catalog.KeyPattern, list []ShardRang
 	bounded := list[0].Min != nil
 	at := pattern.GlobalMin()
 	for _, r := range list {
-		shard, err := c.ShardByID(r.Shard)
+		shard, err := c.config.ShardByID(r.Shard)
 		switch {
 		case err != nil:
 			return nil, nil, err
@@ -298,7 +298,7 @@ func (l *reshardLayout) virtualQuantiles(n int) []catalog.Key {
 		return nil
 	}
 	var points []catalog.Key
-	for chunk := range l.cluster.tables[l.coll.Namespace].All() {
+	for chunk := range l.cluster.config.tables[l.coll.Namespace].All() {
 		points = append(points, chunk.Min)
 	}
 	return points[1:]
@@ -328,10 +328,10 @@ func (l *reshardLayout) place(bounds []catalog.Key) ([]catalog.Chunk, error) {
 }
 
 // replaceZones writes the zone ranges of a collection anew.
-func (c *Cluster) replaceZones(ns string, zones *catalog.ZoneSet) error {
-	c.dropZones(ns)
+func (cfg *ConfigDB) replaceZones(ns string, zones *catalog.ZoneSet) error {
+	cfg.dropZones(ns)
 	for _, r := range zones.Ranges() {
-		if err := c.putZone(ns, zones.Pattern().Bound(r.Min), zones.Pattern().Bound(r.Max), r.Zone); err != nil {
+		if err := cfg.putZone(ns, zones.Pattern().Bound(r.Min), zones.Pattern().Bound(r.Max), r.Zone); err != nil {
 			return err
 		}
 	}

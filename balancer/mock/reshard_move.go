@@ -18,11 +18,11 @@ func (c *Cluster) MoveCollection(ctx context.Context, deadline time.Time, ns, to
 	if err != nil {
 		return err
 	}
-	primary, known := c.Primary(db)
+	primary, known := c.config.Primary(db)
 	if !known {
 		return mongoerr.New(mongoerr.NamespaceNotFound, "database %s not found", db)
 	}
-	coll, tracked, err := c.Tracked(ns)
+	coll, tracked, err := c.config.Tracked(ns)
 	switch {
 	case err != nil:
 		return err
@@ -33,7 +33,7 @@ func (c *Cluster) MoveCollection(ctx context.Context, deadline time.Time, ns, to
 	case !c.hadTwo:
 		return mongoerr.New(mongoerr.IllegalOperation, "Cannot move a collection in a cluster that has never had two shards")
 	}
-	target, err := c.ShardByID(to)
+	target, err := c.config.ShardByID(to)
 	if err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func (c *Cluster) MoveCollection(ctx context.Context, deadline time.Time, ns, to
 			return err
 		}
 	}
-	if c.tables[ns].At(0).Shard == target.ID {
+	if c.config.tables[ns].At(0).Shard == target.ID {
 		return nil
 	}
 	return c.toOneShard(ctx, deadline, ns, ByMove, target.ID)
@@ -51,7 +51,7 @@ func (c *Cluster) MoveCollection(ctx context.Context, deadline time.Time, ns, to
 // UnshardCollection gathers a sharded collection on one shard, the emptiest
 // one when none is named, and waits for the end (spec 03 §1.4).
 func (c *Cluster) UnshardCollection(ctx context.Context, deadline time.Time, ns, to string) error {
-	coll, ok, err := c.Tracked(ns)
+	coll, ok, err := c.config.Tracked(ns)
 	switch {
 	case err != nil:
 		return err
@@ -65,7 +65,7 @@ func (c *Cluster) UnshardCollection(ctx context.Context, deadline time.Time, ns,
 		return err
 	}
 	if coll.Unsplittable {
-		if to == "" || c.tables[ns].At(0).Shard == target {
+		if to == "" || c.config.tables[ns].At(0).Shard == target {
 			return nil
 		}
 		return mongoerr.New(mongoerr.NamespaceNotSharded, "Namespace %s is not sharded", ns)
@@ -112,19 +112,19 @@ func (c *Cluster) track(ns string, primary catalog.ShardID) error {
 		return err
 	}
 	at, epoch := c.Tick(), c.NewObjectID()
-	table, err := c.tableOf(pattern, []catalog.Chunk{{Min: pattern.GlobalMin(), Max: pattern.GlobalMax(), Shard: primary}}, epoch, at)
+	table, err := c.config.tableOf(pattern, []catalog.Chunk{{Min: pattern.GlobalMin(), Max: pattern.GlobalMax(), Shard: primary}}, epoch, at)
 	if err != nil {
 		return err
 	}
 	local := c.shards[primary].colls[ns]
 	c.logChange(primary, "createCollection.start", ns, startedDetails(ns, pattern, primary))
-	if err := c.enter(ShardRequest{Namespace: ns}, pattern, local.uuid, epoch, at); err != nil {
+	if err := c.config.enter(ShardRequest{Namespace: ns}, pattern, local.uuid, epoch, at); err != nil {
 		return err
 	}
-	if _, err = c.configModify(configCollections, ns, func(doc *bson.D) { set(doc, "unsplittable", true) }); err != nil {
+	if _, err = c.config.modify(configCollections, ns, func(doc *bson.D) { set(doc, "unsplittable", true) }); err != nil {
 		return err
 	}
-	c.tables[ns] = table
+	c.config.tables[ns] = table
 	c.logPlacement(ns, &local.uuid, at, table.Owners())
 	docs, _ := local.counts()
 	c.logChange(primary, "createCollection.end", ns, shardedDetails(local.uuid, table, docs == 0))

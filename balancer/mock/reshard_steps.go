@@ -100,13 +100,13 @@ func (c *Cluster) startResharding(plan reshardPlan, done func(error)) {
 		c.after(0, func() { done(err) })
 		return
 	}
-	coll, _, err := c.Tracked(plan.Namespace)
+	coll, _, err := c.config.Tracked(plan.Namespace)
 	if err != nil {
 		c.after(0, func() { done(err) })
 		return
 	}
 	op := &resharding{
-		id: c.NewUUID(), request: plan, before: coll, uuid: coll.UUID, donors: c.tables[plan.Namespace].Owners(),
+		id: c.NewUUID(), request: plan, before: coll, uuid: coll.UUID, donors: c.config.tables[plan.Namespace].Owners(),
 		state: reshardUnused, started: c.now(), done: []func(error){done},
 	}
 	for _, part := range c.Stats(plan.Namespace) {
@@ -114,7 +114,7 @@ func (c *Cluster) startResharding(plan reshardPlan, done func(error)) {
 	}
 	c.endQuiesce(plan.Namespace)
 	c.reshardings[plan.Namespace] = op
-	if err := c.configInsert(configReshardings, c.reshardingDoc(op)); err != nil {
+	if err := c.config.insert(configReshardings, c.reshardingDoc(op)); err != nil {
 		c.logger.Warn("resharding operation not written", "error", err)
 	}
 	c.enterResharding(op, reshardInitializing)
@@ -185,7 +185,7 @@ func (c *Cluster) applyResharding(op *resharding) {
 // endReshardingEarly ends an operation that was aborted or whose collection is
 // gone.
 func (c *Cluster) endReshardingEarly(op *resharding) bool {
-	coll, ok, err := c.Tracked(op.request.Namespace)
+	coll, ok, err := c.config.Tracked(op.request.Namespace)
 	switch {
 	case op.aborted != nil:
 	case err != nil:
@@ -224,7 +224,7 @@ func (c *Cluster) commitResharding(op *resharding) error {
 		return err
 	}
 	at, epoch, uuid := c.Tick(), c.NewObjectID(), c.NewUUID()
-	table, err := c.tableOf(plan.Pattern, chunks, epoch, at)
+	table, err := c.config.tableOf(plan.Pattern, chunks, epoch, at)
 	if err != nil {
 		return err
 	}
@@ -241,8 +241,8 @@ func (c *Cluster) commitResharding(op *resharding) error {
 			s.colls[ns] = l
 		}
 	}
-	c.tables[ns] = table
-	if err := c.replaceZones(ns, plan.Zones); err != nil {
+	c.config.tables[ns] = table
+	if err := c.config.replaceZones(ns, plan.Zones); err != nil {
 		return err
 	}
 	err = c.changeEntry(op, func(doc *bson.D) {
@@ -269,7 +269,7 @@ func (c *Cluster) commitResharding(op *resharding) error {
 // nothing that is there.
 func (c *Cluster) redistribute(coll catalog.Collection, table *catalog.RoutingTable, uuid bson.Binary) (map[catalog.ShardID]*localCollection, error) {
 	var like *localCollection
-	for _, id := range c.tables[coll.Namespace].Owners() {
+	for _, id := range c.config.tables[coll.Namespace].Owners() {
 		if like = c.shards[id].colls[coll.Namespace]; like != nil {
 			break
 		}
@@ -377,7 +377,7 @@ func (c *Cluster) CommitResharding(ns string) error {
 }
 
 func (c *Cluster) runningResharding(ns string) (*resharding, error) {
-	if _, ok, err := c.Tracked(ns); err != nil || !ok {
+	if _, ok, err := c.config.Tracked(ns); err != nil || !ok {
 		if err == nil {
 			err = mongoerr.New(mongoerr.NamespaceNotFound, "Namespace %s not found", ns)
 		}

@@ -18,12 +18,12 @@ func (e engine) Unsharded(context.Context) ([]policy.Unsharded, error) {
 	for _, id := range e.c.shardIDs() {
 		for ns, local := range e.c.shards[id].colls {
 			db, _, _ := strings.Cut(ns, ".")
-			coll, tracked, err := e.c.Tracked(ns)
-			primary, _ := e.c.Primary(db)
+			coll, tracked, err := e.c.config.Tracked(ns)
+			primary, _ := e.c.config.Primary(db)
 			switch {
 			case err != nil:
 				return nil, err
-			case tracked && coll.Unsplittable && e.c.tables[ns].At(0).Shard == id:
+			case tracked && coll.Unsplittable && e.c.config.tables[ns].At(0).Shard == id:
 				list = append(list, policy.Unsharded{Namespace: ns, UUID: coll.UUID, Shard: id, Tracked: true, NoBalance: !coll.Balanceable()})
 			case !tracked && primary == id && !onConfigServer(db) && db != "local":
 				list = append(list, policy.Unsharded{Namespace: ns, UUID: local.uuid, Shard: id})
@@ -45,7 +45,7 @@ func (c *Cluster) startMoveUnsharded(m policy.Migration, done func(error)) {
 }
 
 func (c *Cluster) planUnsharded(m policy.Migration) (reshardPlan, error) {
-	coll, tracked, err := c.Tracked(m.Namespace)
+	coll, tracked, err := c.config.Tracked(m.Namespace)
 	if err != nil {
 		return reshardPlan{}, err
 	}

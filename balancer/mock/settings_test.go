@@ -75,7 +75,7 @@ func TestJumboFlagStays(t *testing.T) {
 		"chunks":[{"shard":"a","jumbo":true},{"min":{"k":0},"shard":"b"}]}]}`, mock.Config{})
 	flagged := func(after string) {
 		t.Helper()
-		if chunk := m.cluster.Table(ns).At(0); chunk.Jumbo != catalog.JumboTrue {
+		if chunk := m.cluster.ConfigDB().Table(ns).At(0); chunk.Jumbo != catalog.JumboTrue {
 			t.Errorf("the flag is gone after %s", after)
 		}
 	}
@@ -92,7 +92,7 @@ func TestJumboFlagStays(t *testing.T) {
 	flagged("a merge of all chunks")
 	m.ok(t, "db", d("createIndexes", "c", "indexes", bson.A{d("key", d("k", 1, "more", 1), "name", "k_1_more_1")}))
 	m.ok(t, "admin", d("refineCollectionShardKey", ns, "key", d("k", 1, "more", 1)))
-	if chunk := m.cluster.Table(ns).At(0); chunk.Jumbo == catalog.JumboTrue {
+	if chunk := m.cluster.ConfigDB().Table(ns).At(0); chunk.Jumbo == catalog.JumboTrue {
 		t.Error("a refined shard key keeps the flag")
 	}
 }

@@ -37,7 +37,7 @@ func (c *Cluster) AddShard(at ShardAddress, name string) (catalog.ShardID, error
 		}
 		delete(c.removed, address)
 	}
-	err = c.configInsert(configShards, bson.D{
+	err = c.config.insert(configShards, bson.D{
 		{Key: "_id", Value: name}, {Key: "host", Value: address}, {Key: "state", Value: int32(1)},
 		{Key: "topologyTime", Value: c.Tick()}, {Key: "replSetConfigVersion", Value: int64(-1)},
 	})
@@ -53,7 +53,7 @@ func (c *Cluster) AddShard(at ShardAddress, name string) (catalog.ShardID, error
 // knownShard finds the shard that an address already is; IllegalOperation
 // when it only partly fits.
 func (c *Cluster) knownShard(set, hosts, name string) (catalog.ShardID, error) {
-	shards, err := c.ReadShards()
+	shards, err := c.config.Shards()
 	if err != nil {
 		return "", err
 	}
@@ -87,7 +87,7 @@ func (c *Cluster) freeName() string {
 func (c *Cluster) checkReturning(s *shard) error {
 	for ns := range s.colls {
 		db, _, _ := catalog.SplitNamespace(ns)
-		if primary, known := c.Primary(db); known {
+		if primary, known := c.config.Primary(db); known {
 			return mongoerr.New(mongoerr.OperationFailed, "can't add shard: it holds database %s, which exists on shard %s", db, primary)
 		}
 	}
@@ -125,7 +125,7 @@ func (c *Cluster) GrowBy(s NewShard) (catalog.ShardID, error) {
 		return "", err
 	}
 	for _, zone := range s.Zones {
-		if err := c.AddShardToZone(string(id), zone); err != nil {
+		if err := c.config.AddShardToZone(string(id), zone); err != nil {
 			return id, err
 		}
 	}

@@ -28,7 +28,7 @@ func (c *Cluster) takeAddresses() error {
 		c.configHost = at
 	}
 	for id, at := range c.addresses {
-		_, err := c.configModify(configShards, string(id), func(doc *bson.D) {
+		_, err := c.config.modify(configShards, string(id), func(doc *bson.D) {
 			for i, e := range *doc {
 				if host, isText := e.Value.(string); e.Key == "host" && isText {
 					set, _, _ := strings.Cut(host, "/")
@@ -96,8 +96,8 @@ func (c *Cluster) Held(ns string, id catalog.ShardID) (uuid bson.Binary, entries
 	if l := c.member(id, ns); l != nil {
 		return l.uuid, l.docs.IndexEntries()
 	}
-	if docs := c.config[ns]; docs != nil {
-		return c.configUUID(ns), docs.IndexEntries()
+	if docs := c.config.collections[ns]; docs != nil {
+		return c.config.uuid(ns), docs.IndexEntries()
 	}
-	return c.configUUID(ns), nil
+	return c.config.uuid(ns), nil
 }

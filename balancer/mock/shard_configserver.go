@@ -15,7 +15,7 @@ func (c *Cluster) AddConfigShard() error {
 	if c.shards[configShard] != nil {
 		return nil
 	}
-	err := c.configInsert(configShards, bson.D{
+	err := c.config.insert(configShards, bson.D{
 		{Key: "_id", Value: string(configShard)}, {Key: "host", Value: c.ConfigServer()}, {Key: "state", Value: int32(1)},
 		{Key: "topologyTime", Value: c.Tick()}, {Key: "replSetConfigVersion", Value: int64(-1)},
 	})

@@ -15,7 +15,7 @@ import (
 // ShardToDrain finds a shard by its id, connection string or host. The config
 // server is drained by commands of its own.
 func (c *Cluster) ShardToDrain(name string) (catalog.Shard, error) {
-	shard, err := c.FindShard(name)
+	shard, err := c.config.FindShard(name)
 	if err == nil && shard.ID == configShard {
 		err = mongoerr.New(mongoerr.IllegalOperation, "Cannot remove a config shard with removeShard: use transitionToDedicatedConfigServer")
 	}
@@ -24,7 +24,7 @@ func (c *Cluster) ShardToDrain(name string) (catalog.Shard, error) {
 
 // ConfigShardToDrain is the config server as a shard; 70 when it is none.
 func (c *Cluster) ConfigShardToDrain() (catalog.Shard, error) {
-	return c.ShardByID(string(configShard))
+	return c.config.ShardByID(string(configShard))
 }
 
 // StartDraining marks a shard as draining, from when on the balancer empties
@@ -33,7 +33,7 @@ func (c *Cluster) StartDraining(shard catalog.Shard) error {
 	if err := c.checkRemoval(shard); err != nil || shard.Draining {
 		return err
 	}
-	if _, err := c.configModify(configShards, string(shard.ID), func(doc *bson.D) { set(doc, "draining", true) }); err != nil {
+	if _, err := c.config.modify(configShards, string(shard.ID), func(doc *bson.D) { set(doc, "draining", true) }); err != nil {
 		return err
 	}
 	c.logChange(configShard, "removeShard.start", "", bson.D{{Key: "shard", Value: string(shard.ID)}})
@@ -45,14 +45,14 @@ func (c *Cluster) StopDraining(shard catalog.Shard) error {
 	if !shard.Draining {
 		return nil
 	}
-	_, err := c.configModify(configShards, string(shard.ID), func(doc *bson.D) { unset(doc, "draining") })
+	_, err := c.config.modify(configShards, string(shard.ID), func(doc *bson.D) { unset(doc, "draining") })
 	return err
 }
 
 // DrainingStatus tells what a shard still has.
 func (c *Cluster) DrainingStatus(shard catalog.Shard) Removal {
-	r := Removal{Shard: shard.ID, Databases: c.databasesOn(shard.ID), Collections: c.unshardedOn(shard.ID)}
-	for _, table := range c.tables {
+	r := Removal{Shard: shard.ID, Databases: c.config.databasesOn(shard.ID), Collections: c.config.unshardedOn(shard.ID)}
+	for _, table := range c.config.tables {
 		r.Chunks += int64(table.Count(shard.ID))
 		r.JumboChunks += int64(table.JumboCount(shard.ID))
 	}
@@ -80,10 +80,10 @@ func (c *Cluster) CommitRemoval(shard catalog.Shard) error {
 
 // unshardedOn lists the tracked collections on a shard that are not sharded:
 // the balancer leaves them where they are.
-func (c *Cluster) unshardedOn(id catalog.ShardID) []string {
+func (cfg *ConfigDB) unshardedOn(id catalog.ShardID) []string {
 	list := []string{}
-	for ns, table := range c.tables {
-		coll, _, err := c.Tracked(ns)
+	for ns, table := range cfg.tables {
+		coll, _, err := cfg.Tracked(ns)
 		if err == nil && coll.Unsplittable && table.Count(id) > 0 {
 			list = append(list, ns)
 		}
@@ -140,7 +140,7 @@ func (c *Cluster) removeStep(shard catalog.Shard) (Removal, error) {
 
 // checkRemoval runs the checks that every call repeats.
 func (c *Cluster) checkRemoval(shard catalog.Shard) error {
-	shards, err := c.ReadShards()
+	shards, err := c.config.Shards()
 	if err != nil {
 		return err
 	}
@@ -148,16 +148,16 @@ func (c *Cluster) checkRemoval(shard catalog.Shard) error {
 		return mongoerr.New(mongoerr.IllegalOperation, "Operation not allowed because it would remove the last shard")
 	}
 	for _, zone := range shard.Zones {
-		if c.zoneMembers(zone) == 1 && c.zoneInUse(zone) {
+		if c.config.zoneMembers(zone) == 1 && c.config.zoneInUse(zone) {
 			return mongoerr.New(mongoerr.ZoneStillInUse, "Cannot remove shard %s because it is the only shard of zone %s, which has ranges", shard.ID, zone)
 		}
 	}
 	return nil
 }
 
-func (c *Cluster) databasesOn(id catalog.ShardID) []string {
+func (cfg *ConfigDB) databasesOn(id catalog.ShardID) []string {
 	names := []string{}
-	for _, raw := range c.Config(configDatabases).Scan() {
+	for _, raw := range cfg.Collection(configDatabases).Scan() {
 		primary, _ := raw.Lookup("primary").StringValueOK()
 		if name, _ := raw.Lookup("_id").StringValueOK(); catalog.ShardID(primary) == id {
 			names = append(names, name)
@@ -169,22 +169,22 @@ func (c *Cluster) databasesOn(id catalog.ShardID) []string {
 
 // finishRemoval takes an empty shard out. Its process keeps what it holds.
 func (c *Cluster) finishRemoval(shard catalog.Shard) error {
-	c.configDelete(configShards, string(shard.ID))
+	c.config.remove(configShards, string(shard.ID))
 	if shard.ID != configShard {
 		c.removed[shard.Host] = c.shards[shard.ID]
 	}
 	delete(c.shards, shard.ID)
 	at := c.Tick()
-	rest, err := c.ReadShards()
+	rest, err := c.config.Shards()
 	if err != nil {
 		return err
 	}
-	if _, err := c.configModify(configShards, string(rest[0].ID), func(doc *bson.D) { set(doc, "topologyTime", at) }); err != nil {
+	if _, err := c.config.modify(configShards, string(rest[0].ID), func(doc *bson.D) { set(doc, "topologyTime", at) }); err != nil {
 		return err
 	}
-	found, err := c.configModify(configRemovals, lastRemoval, func(doc *bson.D) { set(doc, "timestamp", at) })
+	found, err := c.config.modify(configRemovals, lastRemoval, func(doc *bson.D) { set(doc, "timestamp", at) })
 	if err == nil && !found {
-		err = c.configInsert(configRemovals, bson.D{{Key: "_id", Value: lastRemoval}, {Key: "timestamp", Value: at}})
+		err = c.config.insert(configRemovals, bson.D{{Key: "_id", Value: lastRemoval}, {Key: "timestamp", Value: at}})
 	}
 	c.noteShardCount()
 	c.logChange(configShard, "removeShard", "", bson.D{{Key: "shard", Value: string(shard.ID)}})

@@ -35,11 +35,11 @@ func (c *Cluster) ResetMachineID(id catalog.ShardID) {
 // ShareMachineID gives a shard the number of another one. They differ again
 // after the balancer's next round, which fails.
 func (c *Cluster) ShareMachineID(from, to string) error {
-	first, err := c.ShardByID(from)
+	first, err := c.config.ShardByID(from)
 	if err != nil {
 		return err
 	}
-	second, err := c.ShardByID(to)
+	second, err := c.config.ShardByID(to)
 	if err != nil {
 		return err
 	}

@@ -9,14 +9,14 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// CatalogSize counts the databases and the tracked collections that a router
+// Size counts the databases and the tracked collections that a router
 // knows.
-func (c *Cluster) CatalogSize() (databases, collections int64) {
-	return c.Config(configDatabases).Count(), int64(len(c.tables))
+func (cfg *ConfigDB) Size() (databases, collections int64) {
+	return cfg.Collection(configDatabases).Count(), int64(len(cfg.tables))
 }
 
 // TopologyTime is when the cluster's shards changed last.
-func (c *Cluster) TopologyTime() bson.Timestamp {
+func (cfg *ConfigDB) TopologyTime() bson.Timestamp {
 	var newest bson.Timestamp
 	note := func(raw bson.Raw, field string) {
 		t, i, ok := raw.Lookup(field).TimestampOK()
@@ -24,10 +24,10 @@ func (c *Cluster) TopologyTime() bson.Timestamp {
 			newest = at
 		}
 	}
-	for _, raw := range c.Config(configShards).Scan() {
+	for _, raw := range cfg.Collection(configShards).Scan() {
 		note(raw, "topologyTime")
 	}
-	if raw, ok := c.configDoc(configRemovals, lastRemoval); ok {
+	if raw, ok := cfg.doc(configRemovals, lastRemoval); ok {
 		note(raw, "timestamp")
 	}
 	return newest
@@ -48,13 +48,13 @@ func (c *Cluster) CountViews(db string) int64 {
 }
 
 // Started is when the cluster began, in its own time.
-func (c *Cluster) Started() time.Time { return c.started }
+func (k *clock) Started() time.Time { return k.started }
 
 // DatabaseNames lists the databases that the catalog knows, and those of the
 // config server, by name.
-func (c *Cluster) DatabaseNames() []string {
+func (cfg *ConfigDB) DatabaseNames() []string {
 	names := []string{"admin", "config"}
-	for _, raw := range c.Config(configDatabases).Scan() {
+	for _, raw := range cfg.Collection(configDatabases).Scan() {
 		name, _ := raw.Lookup("_id").StringValueOK()
 		names = append(names, name)
 	}

@@ -41,13 +41,13 @@ func (c *Cluster) Stats(ns string) []LocalStats {
 	if err != nil {
 		return nil
 	}
-	if c.heldByConfig(ns) {
+	if c.config.holds(ns) {
 		return c.configStats(ns)
 	}
 	var owners []catalog.ShardID
-	if table := c.tables[ns]; table != nil {
+	if table := c.config.tables[ns]; table != nil {
 		owners = table.Owners()
-	} else if primary, ok := c.Primary(db); ok {
+	} else if primary, ok := c.config.Primary(db); ok {
 		owners = []catalog.ShardID{primary}
 	}
 	var stats []LocalStats
@@ -94,9 +94,9 @@ func (c *Cluster) Distribution(ns string) []LocalStats {
 func (c *Cluster) configStats(ns string) []LocalStats {
 	limit := cappedBytes(ns)
 	stats := LocalStats{Shard: configShard, Host: c.configHost, Capped: limit > 0, MaxBytes: limit}
-	switch docs := c.config[ns]; {
+	switch docs := c.config.collections[ns]; {
 	case ns == chunksNamespace:
-		for _, table := range c.tables {
+		for _, table := range c.config.tables {
 			stats.Docs += int64(table.Len())
 		}
 		stats.Bytes = stats.Docs * chunkBytes
@@ -157,10 +157,10 @@ func (c *Cluster) firstMember(id catalog.ShardID) string {
 // shard while there is no database.
 func (c *Cluster) Home(ns string) (catalog.ShardID, string) {
 	db, _, _ := catalog.SplitNamespace(ns)
-	if c.heldByConfig(ns) {
+	if c.config.holds(ns) {
 		return configShard, c.hostOf(configShard)
 	}
-	id, ok := c.Primary(db)
+	id, ok := c.config.Primary(db)
 	if !ok {
 		id = c.shardIDs()[0]
 	}
@@ -171,7 +171,7 @@ func (c *Cluster) hostOf(id catalog.ShardID) string {
 	if id == configShard && c.shards[id] == nil {
 		return c.ConfigServer()
 	}
-	shard, err := c.ShardByID(string(id))
+	shard, err := c.config.ShardByID(string(id))
 	if err != nil {
 		return ""
 	}
@@ -190,14 +190,14 @@ type CollectionInfo struct {
 func (c *Cluster) CollectionInfos(db string) []CollectionInfo {
 	var infos []CollectionInfo
 	if onConfigServer(db) {
-		for _, ns := range c.configNamespaces(db) {
+		for _, ns := range c.config.namespaces(db) {
 			infos = append(infos, CollectionInfo{
 				Name:    strings.TrimPrefix(ns, db+"."),
-				UUID:    c.configUUID(ns),
+				UUID:    c.config.uuid(ns),
 				Options: cappedOptions(ns),
 			})
 		}
-		if coll, tracked, err := c.Tracked(sessionsNamespace); db == "config" && tracked && err == nil {
+		if coll, tracked, err := c.config.Tracked(sessionsNamespace); db == "config" && tracked && err == nil {
 			infos = append(infos, CollectionInfo{Name: strings.TrimPrefix(sessionsNamespace, "config."), UUID: coll.UUID, Options: bson.D{}})
 			slices.SortFunc(infos, func(a, b CollectionInfo) int { return cmp.Compare(a.Name, b.Name) })
 		}

@@ -39,7 +39,7 @@ func (c *Cluster) Databases() []DatabaseSize {
 	}
 	for _, name := range []string{"admin", "config"} {
 		bytes := int64(0)
-		for _, ns := range c.configNamespaces(name) {
+		for _, ns := range c.config.namespaces(name) {
 			for _, part := range c.configStats(ns) {
 				bytes += part.Stored() + part.IndexBytes()
 			}

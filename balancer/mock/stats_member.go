@@ -15,7 +15,7 @@ const ConfigServerID = configShard
 // what a client sees that connects to the shard and not to a router. The config
 // server holds the config and admin databases.
 func (rq *Request) MemberReads(id catalog.ShardID, ns string, q store.Query) ([]Read, error) {
-	if id == configShard && rq.c.heldByConfig(ns) {
+	if id == configShard && rq.c.config.holds(ns) {
 		return rq.Reads(ns, q)
 	}
 	l := rq.c.member(id, ns)
@@ -40,7 +40,7 @@ func (c *Cluster) member(id catalog.ShardID, ns string) *localCollection {
 // MemberStats are the counters of a collection on one shard, whether it owns
 // chunks or not. It is false when the shard has no such collection.
 func (c *Cluster) MemberStats(id catalog.ShardID, ns string) (LocalStats, bool) {
-	if id == configShard && c.heldByConfig(ns) {
+	if id == configShard && c.config.holds(ns) {
 		if stats := c.configStats(ns); len(stats) > 0 {
 			return stats[0], true
 		}
@@ -53,7 +53,7 @@ func (c *Cluster) MemberStats(id catalog.ShardID, ns string) (LocalStats, bool) 
 func (c *Cluster) MemberNamespaces(id catalog.ShardID) []string {
 	var own []string
 	if id == configShard {
-		own = slices.Concat(c.configNamespaces("admin"), c.configNamespaces("config"))
+		own = slices.Concat(c.config.namespaces("admin"), c.config.namespaces("config"))
 	}
 	if s := c.shards[id]; s != nil {
 		own = append(own, slices.Sorted(maps.Keys(s.colls))...)
@@ -64,7 +64,7 @@ func (c *Cluster) MemberNamespaces(id catalog.ShardID) []string {
 // MemberIndexes are the indexes of a collection on one shard. It is false when
 // the shard has no such collection.
 func (c *Cluster) MemberIndexes(id catalog.ShardID, ns string) ([]store.IndexSpec, bool) {
-	if id == configShard && c.heldByConfig(ns) {
+	if id == configShard && c.config.holds(ns) {
 		return c.Indexes(ns)
 	}
 	l := c.member(id, ns)

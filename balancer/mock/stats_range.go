@@ -52,7 +52,7 @@ func (c *Cluster) RangeSize(req SizeRequest) (docs, bytes int64, err error) {
 
 // sizePattern is the order that the range is in.
 func (c *Cluster) sizePattern(req SizeRequest) (catalog.KeyPattern, error) {
-	coll, sharded, err := c.shardedEntry(req.Namespace)
+	coll, sharded, err := c.config.shardedEntry(req.Namespace)
 	if err != nil {
 		return catalog.KeyPattern{}, err
 	}
@@ -73,7 +73,7 @@ func (c *Cluster) sizePattern(req SizeRequest) (catalog.KeyPattern, error) {
 // an index that begins with the key it can't.
 func (c *Cluster) rangeOn(part LocalStats, ns string, pattern catalog.KeyPattern, lower, upper catalog.Key) (docs, bytes int64, err error) {
 	l := c.member(part.Shard, ns)
-	if held := c.config[ns]; l == nil && held != nil {
+	if held := c.config.collections[ns]; l == nil && held != nil {
 		l = &localCollection{docs: held}
 	}
 	noIndex := mongoerr.New(mongoerr.OperationFailed, "couldn't find valid index containing key pattern: %s", pattern.Doc())

@@ -83,7 +83,7 @@ func (c *Cluster) AnalyzeKey(ns string, key bson.Raw, rate func(docs int64) floa
 		return nil, nil
 	}
 	result.Unique = index.Unique && len(fieldNames(index.Key)) == pattern.Len()
-	_, result.Sharded, err = c.shardedEntry(ns)
+	_, result.Sharded, err = c.config.shardedEntry(ns)
 	if err != nil {
 		return nil, err
 	}
@@ -216,12 +216,12 @@ const configAnalyzers = "queryAnalyzers"
 // ConfigureAnalyzer writes a collection's entry of config.queryAnalyzers and
 // gives the configuration it had, nil without one.
 func (c *Cluster) ConfigureAnalyzer(ns string, is bson.D) (was bson.D, err error) {
-	if old, ok := c.configDoc(configAnalyzers, ns); ok {
+	if old, ok := c.config.doc(configAnalyzers, ns); ok {
 		was = bson.D{{Key: "mode", Value: old.Lookup("mode")}}
 		if rate := old.Lookup("samplesPerSecond"); !rate.IsZero() {
 			was = append(was, bson.E{Key: "samplesPerSecond", Value: rate})
 		}
-		c.configDelete(configAnalyzers, ns)
+		c.config.remove(configAnalyzers, ns)
 	}
 	var uuid bson.Binary
 	for _, p := range c.Stats(ns) {
@@ -235,5 +235,5 @@ func (c *Cluster) ConfigureAnalyzer(ns string, is bson.D) (was bson.D, err error
 		entry = append(entry, bson.E{Key: "startTime", Value: now})
 	}
 	c.Tick()
-	return was, c.configInsert(configAnalyzers, entry)
+	return was, c.config.insert(configAnalyzers, entry)
 }

@@ -3,30 +3,70 @@ package mock
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
+
+	"shardsh/balancer"
 
 	"shardsh/balancer/mongoerr"
 )
 
+// clock is the cluster's time, the events that wait for theirs, and the lock
+// under which they run.
+type clock struct {
+	mu   sync.Mutex
+	cond *sync.Cond
+
+	realTime bool
+	started  time.Time
+	queue    *balancer.Queue
+	// kick wakes whoever runs the events: one has come that may be the next.
+	kick   chan struct{}
+	pacing pacing
+	closed bool
+	// replaced counts how often the whole state was: what waits for something
+	// of the state before waits in vain.
+	replaced int
+
+	// ran is called when an event has run, or some have: what they have changed
+	// may have to be written. eachRun wants it called for each one.
+	ran     func()
+	eachRun bool
+	// away reports whether a node is down or cut off from another: what waits
+	// for one may wait in vain.
+	away func() bool
+}
+
+// newClock returns a clock that stands at start.
+func newClock(start time.Time, realTime bool) *clock {
+	k := &clock{
+		realTime: realTime, queue: balancer.NewQueue(start.Truncate(time.Millisecond)), kick: make(chan struct{}, 1),
+		ran: func() {}, away: func() bool { return false },
+	}
+	k.cond = sync.NewCond(&k.mu)
+	k.started = k.now()
+	return k
+}
+
 var errNothingToWaitFor = errors.New("nothing is under way that could end this wait")
 
 // now is the cluster's time.
-func (c *Cluster) now() time.Time {
-	if c.realTime {
+func (k *clock) now() time.Time {
+	if k.realTime {
 		return time.Now()
 	}
-	return c.queue.Now()
+	return k.queue.Now()
 }
 
 // Now is the cluster's time, for a caller that holds the lock.
-func (c *Cluster) Now() time.Time { return c.now() }
+func (k *clock) Now() time.Time { return k.now() }
 
 // after runs an event in d, with the lock held.
-func (c *Cluster) after(d time.Duration, run func()) (cancel func()) {
-	cancel = c.queue.At(c.now().Add(d), run)
-	if c.realTime {
+func (k *clock) after(d time.Duration, run func()) (cancel func()) {
+	cancel = k.queue.At(k.now().Add(d), run)
+	if k.realTime {
 		select {
-		case c.kick <- struct{}{}:
+		case k.kick <- struct{}{}:
 		default:
 		}
 	}
@@ -34,24 +74,24 @@ func (c *Cluster) after(d time.Duration, run func()) (cancel func()) {
 }
 
 // pump runs the events of a cluster on real time as they fall due.
-func (c *Cluster) pump(ctx context.Context) {
+func (k *clock) pump(ctx context.Context) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
-		c.mu.Lock()
-		c.queue.Advance(time.Now())
-		c.persist()
-		c.cond.Broadcast()
+		k.mu.Lock()
+		k.queue.Advance(time.Now())
+		k.ran()
+		k.cond.Broadcast()
 		wait := time.Hour
-		if due, ok := c.queue.Next(); ok {
+		if due, ok := k.queue.Next(); ok {
 			wait = time.Until(due)
 		}
-		c.mu.Unlock()
+		k.mu.Unlock()
 		timer.Reset(wait)
 		select {
 		case <-ctx.Done():
 			return
-		case <-c.kick:
+		case <-k.kick:
 		case <-timer.C:
 		}
 	}
@@ -62,64 +102,64 @@ func (c *Cluster) pump(ctx context.Context) {
 // it waits. A deadline that is not zero ends the wait with MaxTimeMSExpired.
 // Virtual time stands still for everybody else meanwhile: nobody can bring a
 // node back, so who waits for one gives up after a while.
-func (c *Cluster) Await(ctx context.Context, deadline time.Time, done func() bool) error {
-	if c.realTime {
-		return c.awaitReal(ctx, deadline, done)
+func (k *clock) Await(ctx context.Context, deadline time.Time, done func() bool) error {
+	if k.realTime {
+		return k.awaitReal(ctx, deadline, done)
 	}
-	began := c.now()
+	began := k.now()
 	for !done() {
 		if err := ctx.Err(); err != nil {
 			return mongoerr.New(mongoerr.Interrupted, "operation was interrupted: %s", err)
 		}
-		if c.closed {
+		if k.closed {
 			return errClosed()
 		}
-		if c.now().Sub(began) > faultPatience && c.nodesAway() {
+		if k.now().Sub(began) > faultPatience && k.away() {
 			return errNodesAway()
 		}
-		due, ok := c.queue.Next()
+		due, ok := k.queue.Next()
 		if !ok {
 			return errNothingToWaitFor
 		}
 		if !deadline.IsZero() && due.After(deadline) {
-			c.advance(deadline)
+			k.advance(deadline)
 			return errMaxTime()
 		}
-		c.queue.RunNext()
-		c.persist()
+		k.queue.RunNext()
+		k.ran()
 	}
 	return nil
 }
 
 // advance runs everything due until t. Each event's changes are written on
 // their own, so that a process that is killed leaves no burst half done.
-func (c *Cluster) advance(t time.Time) {
-	for c.disk != nil {
-		due, ok := c.queue.Next()
+func (k *clock) advance(t time.Time) {
+	for k.eachRun {
+		due, ok := k.queue.Next()
 		if !ok || due.After(t) {
 			break
 		}
-		c.queue.RunNext()
-		c.persist()
+		k.queue.RunNext()
+		k.ran()
 	}
-	c.queue.Advance(t)
+	k.queue.Advance(t)
 }
 
-func (c *Cluster) awaitReal(ctx context.Context, deadline time.Time, done func() bool) error {
+func (k *clock) awaitReal(ctx context.Context, deadline time.Time, done func() bool) error {
 	if !deadline.IsZero() {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(ctx, deadline)
 		defer cancel()
 	}
 	stop := context.AfterFunc(ctx, func() {
-		c.mu.Lock()
-		c.cond.Broadcast()
-		c.mu.Unlock()
+		k.mu.Lock()
+		k.cond.Broadcast()
+		k.mu.Unlock()
 	})
 	defer stop()
-	replaced := c.replaced
+	replaced := k.replaced
 	for !done() {
-		if c.replaced != replaced {
+		if k.replaced != replaced {
 			return mongoerr.New(mongoerr.Interrupted, "operation was interrupted: a snapshot was loaded")
 		}
 		if err := ctx.Err(); err != nil {
@@ -128,10 +168,10 @@ func (c *Cluster) awaitReal(ctx context.Context, deadline time.Time, done func()
 			}
 			return mongoerr.New(mongoerr.Interrupted, "operation was interrupted: %s", err)
 		}
-		if c.closed {
+		if k.closed {
 			return errClosed()
 		}
-		c.cond.Wait() // other commands run meanwhile
+		k.cond.Wait() // other commands run meanwhile
 	}
 	return nil
 }
@@ -153,36 +193,36 @@ func errMaxTime() error {
 
 // Spend lets a command take virtual time, so that scripts that poll without
 // sleeping see time pass. It does nothing on real time.
-func (c *Cluster) Spend(d time.Duration) {
-	if !c.realTime {
-		c.advance(c.queue.Now().Add(d))
+func (k *clock) Spend(d time.Duration) {
+	if !k.realTime {
+		k.advance(k.queue.Now().Add(d))
 	}
 }
 
 // Clock gives scripts the cluster's time.
-type Clock struct{ cluster *Cluster }
+type Clock struct{ clock *clock }
 
 // Clock of the cluster.
-func (c *Cluster) Clock() Clock { return Clock{c} }
+func (k *clock) Clock() Clock { return Clock{k} }
 
 // glance is what one look at a virtual clock takes: a loop that waits for a
 // time without sleeping ends.
 const glance = 10 * time.Microsecond
 
 // Now is the cluster's time. On virtual time each look moves it a little.
-func (k Clock) Now() time.Time {
-	k.cluster.Lock()
-	defer k.cluster.Unlock()
-	k.cluster.Spend(glance)
-	return k.cluster.now()
+func (t Clock) Now() time.Time {
+	t.clock.Lock()
+	defer t.clock.Unlock()
+	t.clock.Spend(glance)
+	return t.clock.now()
 }
 
 // Sleep waits for d: really, or by jumping on virtual time.
-func (k Clock) Sleep(ctx context.Context, d time.Duration) error {
-	if !k.cluster.realTime {
-		k.cluster.Lock()
-		defer k.cluster.Unlock()
-		k.cluster.Spend(d)
+func (t Clock) Sleep(ctx context.Context, d time.Duration) error {
+	if !t.clock.realTime {
+		t.clock.Lock()
+		defer t.clock.Unlock()
+		t.clock.Spend(d)
 		return ctx.Err()
 	}
 	timer := time.NewTimer(d)

@@ -19,54 +19,54 @@ const shortestWait = time.Millisecond
 
 // keepPace runs the events of a cluster with a pace as they fall due, until ctx
 // ends. Whoever waits still makes time jump.
-func (c *Cluster) keepPace(ctx context.Context) {
+func (k *clock) keepPace(ctx context.Context) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
-		c.mu.Lock()
-		c.keepUp()
-		c.pacing.wake = c.nextWake()
-		wait := max(time.Until(c.pacing.wake), shortestWait)
-		c.mu.Unlock()
+		k.mu.Lock()
+		k.keepUp()
+		k.pacing.wake = k.nextWake()
+		wait := max(time.Until(k.pacing.wake), shortestWait)
+		k.mu.Unlock()
 		timer.Reset(wait)
 		select {
 		case <-ctx.Done():
 			return
-		case <-c.kick:
+		case <-k.kick:
 		case <-timer.C:
 		}
 	}
 }
 
 // keepUp lets the virtual time go by that has passed.
-func (c *Cluster) keepUp() {
-	if c.pacing.speed == 0 || c.closed {
+func (k *clock) keepUp() {
+	if k.pacing.speed == 0 || k.closed {
 		return
 	}
 	now := time.Now()
-	passed := now.Sub(c.pacing.upTo)
-	c.pacing.upTo = now
-	c.Spend(time.Duration(c.pacing.speed * float64(passed)))
+	passed := now.Sub(k.pacing.upTo)
+	k.pacing.upTo = now
+	k.Spend(time.Duration(k.pacing.speed * float64(passed)))
 }
 
 // nextWake is the real time at which the next event falls due.
-func (c *Cluster) nextWake() time.Time {
+func (k *clock) nextWake() time.Time {
 	wait := time.Hour
-	if due, ok := c.queue.Next(); ok {
-		if until := float64(due.Sub(c.queue.Now())) / c.pacing.speed; until < float64(wait) {
+	if due, ok := k.queue.Next(); ok {
+		if until := float64(due.Sub(k.queue.Now())) / k.pacing.speed; until < float64(wait) {
 			wait = time.Duration(until)
 		}
 	}
-	return c.pacing.upTo.Add(wait)
+	return k.pacing.upTo.Add(wait)
 }
 
 // rouse wakes the pacing when an event falls due sooner than it thinks.
-func (c *Cluster) rouse() {
-	if c.pacing.speed == 0 || !c.nextWake().Before(c.pacing.wake.Add(-shortestWait)) {
+func (k *clock) rouse() {
+	if k.pacing.speed == 0 || !k.nextWake().Before(k.pacing.wake.Add(-shortestWait)) {
 		return
 	}
 	select {
-	case c.kick <- struct{}{}:
+	case k.kick <- struct{}{}:
 	default:
 	}
 }

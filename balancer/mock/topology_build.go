@@ -67,7 +67,7 @@ func (c *Cluster) addShard(i int, s TopologyShard) error {
 		doc = append(doc, bson.E{Key: "tags", Value: s.Zones})
 	}
 	c.shards[catalog.ShardID(s.ID)] = newShard(catalog.ShardID(s.ID))
-	return c.configInsert(configShards, doc)
+	return c.config.insert(configShards, doc)
 }
 
 func (c *Cluster) buildSettings(s TopologySettings) error {
@@ -75,7 +75,7 @@ func (c *Cluster) buildSettings(s TopologySettings) error {
 		if s.ChunkSizeMB < 1 || s.ChunkSizeMB > 1024 {
 			return fmt.Errorf("settings.chunkSizeMB: %d is not between 1 and 1024", s.ChunkSizeMB)
 		}
-		if err := c.setSetting("chunksize", bson.D{{Key: "value", Value: s.ChunkSizeMB}}); err != nil {
+		if err := c.config.setSetting("chunksize", bson.D{{Key: "value", Value: s.ChunkSizeMB}}); err != nil {
 			return fmt.Errorf("settings.chunkSizeMB: %w", err)
 		}
 	}
@@ -94,10 +94,10 @@ func (c *Cluster) buildSettings(s TopologySettings) error {
 	if err != nil {
 		return fmt.Errorf("settings.balancer: %w", err)
 	}
-	if err := c.CheckSettings(doc); err != nil {
+	if err := c.config.CheckSettings(doc); err != nil {
 		return fmt.Errorf("settings.balancer: %w", err)
 	}
-	return c.setSetting("balancer", fields)
+	return c.config.setSetting("balancer", fields)
 }
 
 // buildCollection makes a sharded collection with the given zones, chunks and
@@ -145,7 +145,7 @@ func (c *Cluster) buildZone(ns string, z TopologyZone) error {
 	if err != nil {
 		return fmt.Errorf("max: %w", err)
 	}
-	return c.AssignZone(ns, min, max, z.Zone)
+	return c.config.AssignZone(ns, min, max, z.Zone)
 }
 
 type builtChunk struct {
@@ -156,7 +156,7 @@ type builtChunk struct {
 func (c *Cluster) readChunks(p catalog.KeyPattern, t TopologyCollection) ([]builtChunk, error) {
 	if len(t.Chunks) == 0 {
 		db, _, _ := catalog.SplitNamespace(t.Namespace)
-		primary, _ := c.Primary(db)
+		primary, _ := c.config.Primary(db)
 		t.Chunks = []TopologyChunk{{Shard: string(primary)}}
 	}
 	built := make([]builtChunk, len(t.Chunks))
@@ -241,11 +241,11 @@ func (c *Cluster) shardAs(t TopologyCollection, p catalog.KeyPattern, built []bu
 	if err := local.docs.CreateIndex(store.IndexSpec{Name: indexName(p), Key: p.Doc(), Unique: t.Unique}); err != nil {
 		return fmt.Errorf("key: %w", err)
 	}
-	if err := c.enter(req, p, local.uuid, epoch, at); err != nil {
+	if err := c.config.enter(req, p, local.uuid, epoch, at); err != nil {
 		return err
 	}
 	if t.ChunkSizeMB != 0 || t.NoBalance {
-		if _, err := c.configModify(configCollections, t.Namespace, func(doc *bson.D) {
+		if _, err := c.config.modify(configCollections, t.Namespace, func(doc *bson.D) {
 			if t.ChunkSizeMB != 0 {
 				set(doc, "maxChunkSizeBytes", t.ChunkSizeMB<<20)
 			}
@@ -254,7 +254,7 @@ func (c *Cluster) shardAs(t TopologyCollection, p catalog.KeyPattern, built []bu
 			return err
 		}
 	}
-	c.tables[t.Namespace] = table
+	c.config.tables[t.Namespace] = table
 	c.spreadCollection(t.Namespace, local, table)
 	for _, b := range built {
 		l := c.shards[b.chunk.Shard].colls[t.Namespace]

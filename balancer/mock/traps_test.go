@@ -52,7 +52,7 @@ func TestTrap21TrackedUnshardedCollectionsAreInNoList(t *testing.T) {
 	m.ok(t, "config", m.setting("chunksize", d("value", 1)))
 	m.ok(t, "admin", d("moveCollection", "db.plain", "toShard", "b"))
 	m.cluster.Lock()
-	sharded, err := m.cluster.ShardedCollections()
+	sharded, err := m.cluster.ConfigDB().ShardedCollections()
 	m.cluster.Unlock()
 	if err != nil || len(sharded) != 0 {
 		t.Errorf("sharded collections %v, %v", sharded, err)
@@ -65,7 +65,7 @@ func TestTrap21TrackedUnshardedCollectionsAreInNoList(t *testing.T) {
 			t.Fatalf("draining moved it: %s", coll)
 		}
 	}
-	if owner := m.cluster.Table("db.plain").At(0).Shard; owner != "b" {
+	if owner := m.cluster.ConfigDB().Table("db.plain").At(0).Shard; owner != "b" {
 		t.Errorf("the collection is on %s, want b, which drains", owner)
 	}
 	if reply := m.ok(t, "admin", d("removeShard", "b")); reply.Lookup("state").StringValue() != "ongoing" {
@@ -86,7 +86,7 @@ func TestTrap22TooBigCountsAsMovedOtherFailuresDoNot(t *testing.T) {
 			t.Errorf("%s is %d after ChunkTooBig, want %d: %s", field, got, want, first)
 		}
 	}
-	if chunk := m.cluster.Table(ns).At(1); chunk.Shard != "a" || chunk.Jumbo != catalog.JumboTrue {
+	if chunk := m.cluster.ConfigDB().Table(ns).At(1); chunk.Shard != "a" || chunk.Jumbo != catalog.JumboTrue {
 		t.Errorf("the chunk %+v, want it on a and flagged", chunk)
 	}
 
@@ -182,26 +182,26 @@ func TestTrap31MarkingJumboKeepsTheVersionClearingDoesNot(t *testing.T) {
 	m := frequent(t, mock.Config{})
 	m.ok(t, "admin", d("addShardToZone", "b", "zone", "Z"))
 	m.ok(t, "admin", d("updateZoneKeyRange", ns, "min", d("k", 0), "max", d("k", 1), "zone", "Z"))
-	before := m.cluster.Table(ns)
+	before := m.cluster.ConfigDB().Table(ns)
 	m.ok(t, "admin", d("balancerStart", 1))
 	for range 10_000 {
-		if m.sleep(10 * time.Millisecond); m.cluster.Table(ns).JumboCount("a") > 0 {
+		if m.sleep(10 * time.Millisecond); m.cluster.ConfigDB().Table(ns).JumboCount("a") > 0 {
 			break
 		}
 	}
-	marked := m.cluster.Table(ns)
+	marked := m.cluster.ConfigDB().Table(ns)
 	m.ok(t, "admin", d("balancerStop", 1))
 	if marked.At(1).Jumbo != catalog.JumboTrue || marked.Version() != before.Version() || marked.At(1).Version != before.At(1).Version {
 		t.Errorf("%+v of %s after it was flagged, before %s", marked.At(1), marked.Version(), before.Version())
 	}
 	m.ok(t, "admin", d("clearJumboFlag", ns, "find", d("k", 0)))
-	cleared := m.cluster.Table(ns)
+	cleared := m.cluster.ConfigDB().Table(ns)
 	want := catalog.ChunkVersion{Major: before.Version().Major + 1}
 	if got := cleared.At(1); got.Jumbo == catalog.JumboTrue || got.Version != want || cleared.Version().ChunkVersion != want {
 		t.Errorf("%+v of %s after it was cleared, want version %s", got, cleared.Version(), want)
 	}
 	m.ok(t, "admin", d("clearJumboFlag", ns, "find", d("k", 0)))
-	if again := m.cluster.Table(ns).Version(); again != cleared.Version() {
+	if again := m.cluster.ConfigDB().Table(ns).Version(); again != cleared.Version() {
 		t.Errorf("clearing an unflagged chunk makes version %s", again)
 	}
 }

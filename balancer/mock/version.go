@@ -58,27 +58,27 @@ const (
 
 // buildLocks makes the lock as a cluster at rest has it: free between rounds
 // up to 3.2, held by the config server for good from 3.4 to 5.0.
-func (c *Cluster) buildLocks() error {
-	if !c.release.LimitsShards() {
+func (cfg *ConfigDB) buildLocks() error {
+	if !cfg.release.LimitsShards() {
 		return nil
 	}
 	state, process := lockFree, routerName
-	if c.release.HasModes() {
+	if cfg.release.HasModes() {
 		state, process = lockHeld, "ConfigServer"
 	}
-	return c.configInsert(configLocks, append(bson.D{{Key: "_id", Value: balancerLock}}, c.lockFields(state, process)...))
+	return cfg.insert(configLocks, append(bson.D{{Key: "_id", Value: balancerLock}}, cfg.lockFields(state, process)...))
 }
 
-func (c *Cluster) lockFields(state int32, process string) bson.D {
+func (cfg *ConfigDB) lockFields(state int32, process string) bson.D {
 	why := "doing balance round"
-	if c.release.HasModes() {
+	if cfg.release.HasModes() {
 		why = "CSRS Balancer"
 	}
 	return bson.D{
 		{Key: "state", Value: state},
 		{Key: "process", Value: process},
-		{Key: "ts", Value: c.NewObjectID()},
-		{Key: "when", Value: bson.NewDateTimeFromTime(c.now())},
+		{Key: "ts", Value: cfg.ids.NewObjectID()},
+		{Key: "when", Value: bson.NewDateTimeFromTime(cfg.clock.now())},
 		{Key: "who", Value: process + ":Balancer"},
 		{Key: "why", Value: why},
 	}
@@ -88,13 +88,13 @@ func (c *Cluster) lockFields(state int32, process string) bson.D {
 // by hand: other routers there are none.
 func (e engine) LockRound(context.Context) (bool, error) {
 	taken := false
-	_, err := e.c.configModify(configLocks, balancerLock, func(doc *bson.D) {
+	_, err := e.c.config.modify(configLocks, balancerLock, func(doc *bson.D) {
 		for _, field := range *doc {
 			if state, isNumber := field.Value.(int32); field.Key == "state" && (!isNumber || state != lockFree) {
 				return
 			}
 		}
-		for _, field := range e.c.lockFields(lockHeld, routerName) {
+		for _, field := range e.c.config.lockFields(lockHeld, routerName) {
 			set(doc, field.Key, field.Value)
 		}
 		taken = true
@@ -104,6 +104,6 @@ func (e engine) LockRound(context.Context) (bool, error) {
 
 // UnlockRound frees the lock; what it says of its last holder stays.
 func (e engine) UnlockRound(context.Context) error {
-	_, err := e.c.configModify(configLocks, balancerLock, func(doc *bson.D) { set(doc, "state", lockFree) })
+	_, err := e.c.config.modify(configLocks, balancerLock, func(doc *bson.D) { set(doc, "state", lockFree) })
 	return err
 }

@@ -26,7 +26,7 @@ const virtualDocBytes = 1 << 10
 // Fill adds virtual data to a sharded collection: it counts and moves as real
 // documents would, takes no memory and can't be read.
 func (c *Cluster) Fill(ns string, f Fill) error {
-	coll, err := c.Sharded(ns)
+	coll, err := c.config.Sharded(ns)
 	if err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func (c *Cluster) Fill(ns string, f Fill) error {
 		total += w
 	}
 	upTo := func(n int64, at float64) int64 { return int64(math.Round(float64(n) * at / total)) }
-	for chunk := range c.tables[ns].All() {
+	for chunk := range c.config.tables[ns].All() {
 		w := weights[0]
 		weights = weights[1:]
 		part := extent{
@@ -67,7 +67,7 @@ func (c *Cluster) Fill(ns string, f Fill) error {
 
 // weights says how much of the data each chunk gets, in key order.
 func (c *Cluster) weights(ns string, f Fill) ([]float64, error) {
-	table := c.tables[ns]
+	table := c.config.tables[ns]
 	weights := make([]float64, 0, table.Len())
 	switch {
 	case f.Skewed:

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/live"
 )
 
@@ -47,27 +48,50 @@ func (env environment) check(ctx context.Context) error {
 	if o.usesMock() && o.mock == "" {
 		notice(env.stderr, o.quiet, "No address given: checking the embedded %s.", conn.cluster)
 	}
-	list, err := live.Balance(ctx, conn.client)
+	list, err := balances(ctx, live.AskerOf(conn.client))
 	if err != nil {
 		return because(ctx, err)
 	}
 	return env.printBalance(list, asJSON, o.quiet)
 }
 
-func (env environment) printBalance(list []live.Compliance, asJSON, quiet bool) error {
+// balances asks for no more than a user with the role clusterMonitor may see.
+func balances(ctx context.Context, cluster live.Asker) ([]diagnosis.Balance, error) {
+	if err := live.CheckSharded(ctx, cluster); err != nil {
+		return nil, err
+	}
+	seen, err := live.Look{Parts: live.Collections | live.Statuses}.Read(ctx, cluster)
+	if err != nil {
+		return nil, err
+	}
+	return diagnosis.Balances(seen.Snapshot), nil
+}
+
+// checked is a collection in the JSON document.
+type checked struct {
+	Namespace   string  `json:"ns"`
+	Compliant   bool    `json:"compliant"`
+	Violation   string  `json:"violation,omitempty"`
+	ChunkSizeMB float64 `json:"chunkSizeMB,omitempty"`
+	NoBalance   bool    `json:"balancingDisabled,omitempty"`
+}
+
+func (env environment) printBalance(list []diagnosis.Balance, asJSON, quiet bool) error {
 	bad := 0
-	for _, c := range list {
-		if !c.Compliant {
+	rows := make([]checked, len(list))
+	for i, b := range list {
+		if !b.Balanced {
 			bad++
 		}
+		rows[i] = checked{b.Namespace, b.Balanced, b.Violation, b.ChunkSizeMB, b.Hold == diagnosis.HeldNoBalance}
 	}
 	if asJSON {
 		encoder := json.NewEncoder(env.stdout)
 		encoder.SetIndent("", "  ")
 		err := encoder.Encode(struct {
-			Compliant   bool              `json:"compliant"`
-			Collections []live.Compliance `json:"collections"`
-		}{bad == 0, list})
+			Compliant   bool      `json:"compliant"`
+			Collections []checked `json:"collections"`
+		}{bad == 0, rows})
 		if err != nil {
 			return err
 		}
@@ -80,7 +104,7 @@ func (env environment) printBalance(list []live.Compliance, asJSON, quiet bool) 
 	return nil
 }
 
-func (env environment) printLines(list []live.Compliance, quiet bool) {
+func (env environment) printLines(list []diagnosis.Balance, quiet bool) {
 	if len(list) == 0 && !quiet {
 		fmt.Fprintln(env.stdout, "no sharded collections")
 	}
@@ -88,16 +112,16 @@ func (env environment) printLines(list []live.Compliance, quiet bool) {
 	for _, c := range list {
 		width = max(width, len(c.Namespace))
 	}
-	for _, c := range list {
+	for _, b := range list {
 		state := "balanced"
-		if !c.Compliant {
-			state = "NOT balanced: " + c.Violation
+		if !b.Balanced {
+			state = "NOT balanced: " + b.Violation
 		}
-		if c.NoBalance {
-			state += " (balancing is disabled)"
+		if b.Hold == diagnosis.HeldNoBalance {
+			state += " (" + b.Hold.String() + ")"
 		}
-		if !quiet || !c.Compliant {
-			fmt.Fprintf(env.stdout, "%-*s  %s\n", width, c.Namespace, state)
+		if !quiet || !b.Balanced {
+			fmt.Fprintf(env.stdout, "%-*s  %s\n", width, b.Namespace, state)
 		}
 	}
 }

@@ -1,0 +1,50 @@
+package live
+
+import (
+	"context"
+	"errors"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+)
+
+// Asker sends commands that change nothing to a cluster.
+type Asker interface {
+	// Ask returns the reply of a command to a database.
+	Ask(ctx context.Context, database string, command bson.D) (bson.Raw, error)
+	// List returns all documents of a command that answers with a cursor.
+	List(ctx context.Context, database string, command bson.D) ([]bson.Raw, error)
+}
+
+// AskerOf returns the Asker that sends through a driver's client.
+func AskerOf(client *mongo.Client) Asker { return clientAsker{client} }
+
+type clientAsker struct{ client *mongo.Client }
+
+func (a clientAsker) Ask(ctx context.Context, database string, command bson.D) (bson.Raw, error) {
+	return a.client.Database(database).RunCommand(ctx, command).Raw()
+}
+
+func (a clientAsker) List(ctx context.Context, database string, command bson.D) (docs []bson.Raw, err error) {
+	cursor, err := a.client.Database(database).RunCommandCursor(ctx, command)
+	if err != nil {
+		return nil, err
+	}
+	err = cursor.All(ctx, &docs)
+	return docs, err
+}
+
+// ErrNotSharded says that the server is not a mongos.
+var ErrNotSharded = errors.New("the server is not a mongos: there is no balancer to ask")
+
+// CheckSharded returns ErrNotSharded when the server is no mongos.
+func CheckSharded(ctx context.Context, a Asker) error {
+	hello, err := a.Ask(ctx, "admin", bson.D{{Key: "hello", Value: 1}})
+	if err != nil {
+		return err
+	}
+	if msg, _ := hello.Lookup("msg").StringValueOK(); msg != "isdbgrid" {
+		return ErrNotSharded
+	}
+	return nil
+}

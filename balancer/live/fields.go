@@ -1,0 +1,52 @@
+package live
+
+import "go.mongodb.org/mongo-driver/v2/bson"
+
+// text is a field that is a string; empty when it is none.
+func text(doc bson.Raw, path ...string) string {
+	text, _ := doc.Lookup(path...).StringValueOK()
+	return text
+}
+
+// texts are the strings of an array.
+func texts(doc bson.Raw, field string) (list []string) {
+	array, _ := doc.Lookup(field).ArrayOK()
+	values, _ := array.Values()
+	for _, v := range values {
+		if text, ok := v.StringValueOK(); ok {
+			list = append(list, text)
+		}
+	}
+	return list
+}
+
+// integer is a field that is a number; 0 when it is none.
+func integer(doc bson.Raw, field string) int64 {
+	v := doc.Lookup(field)
+	if n, ok := v.AsInt64OK(); ok {
+		return n
+	}
+	f, _ := v.AsFloat64OK()
+	return int64(f)
+}
+
+// isSet reports whether a field counts as true: there, and neither false, null,
+// 0 nor an empty text.
+func isSet(v bson.RawValue) bool {
+	switch v.Type {
+	case 0, bson.TypeNull, bson.TypeUndefined:
+		return false
+	case bson.TypeBoolean:
+		return v.Boolean()
+	case bson.TypeString:
+		return v.StringValue() != ""
+	}
+	f, isNumber := v.AsFloat64OK()
+	return !isNumber || f != 0 && f == f
+}
+
+// isFalse reports whether a field is there and false.
+func isFalse(v bson.RawValue) bool {
+	b, ok := v.BooleanOK()
+	return ok && !b
+}

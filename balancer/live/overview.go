@@ -1,0 +1,268 @@
+// Package live looks at a sharded cluster through its mongos.
+package live
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+)
+
+// Part is something that an overview reads; parts are added up.
+type Part uint
+
+// The parts. Each costs one command, or as many as it says.
+const (
+	Settings    Part = 1 << iota // config.settings
+	Balancer                     // balancerStatus
+	Shards                       // config.shards
+	Drains                       // one shardDrainingStatus for each shard that drains, from 8.3 on
+	Databases                    // config.databases
+	Collections                  // config.collections, the sharded ones
+	Unsharded                    // and the others that are there, with the same command
+	Statuses                     // one balancerCollectionStatus for each sharded collection
+	Counts                       // with Collections: their chunks on each shard, counted by the server
+	Zones                        // config.tags
+	Sizes                        // $shardedDataDistribution, from 6.0.3 on
+	Rounds                       // the newest rounds of config.actionlog
+	Outcomes                     // config.changelog, counted by the server: two commands
+	Migrations                   // $currentOp, config.migrations and config.locks
+)
+
+// Look is a reader that makes a Snapshot of some parts of a cluster, none of
+// which grows with the number of chunks: what the everyday questions need,
+// without the right to read anything else.
+type Look struct {
+	Parts Part
+	// Namespaces are the only collections to read; nil = all. Without the part
+	// Collections they are taken to exist.
+	Namespaces []string
+	// Statuses are asked for the first AtMost collections; 0 = all.
+	AtMost int
+	// Shard has only the chunks on one shard counted; empty = on all.
+	Shard catalog.ShardID
+	// Outcomes are those of the last Span before Now.
+	Span time.Duration
+	// Now is the Snapshot's time, Release its release.
+	Now     time.Time
+	Release catalog.Release
+	// Lenient takes an error of Balancer and Statuses for a gap of the Snapshot.
+	// One of Sizes and Migrations always is one: many a user may not look there,
+	// and many a server does not tell.
+	Lenient bool
+}
+
+// Overview is what a Look saw.
+type Overview struct {
+	*catalog.Snapshot
+	// Distribution has the documents of $shardedDataDistribution as they were,
+	// by namespace; nil when the server did not tell.
+	Distribution []bson.Raw
+}
+
+// PartError says which part of a Look failed. Err is the Asker's.
+type PartError struct {
+	What string
+	Err  error
+}
+
+// Error names the part.
+func (e *PartError) Error() string { return e.What + ": " + e.Err.Error() }
+
+// Unwrap returns the Asker's error.
+func (e *PartError) Unwrap() error { return e.Err }
+
+// Read looks at the cluster. Its error is a *PartError.
+func (l Look) Read(ctx context.Context, a Asker) (*Overview, error) {
+	o := &overview{Look: l, ctx: ctx, asker: a, parts: catalog.SnapshotParts{
+		Source: catalog.Source{Kind: catalog.SourceLive}, Time: l.Now, Release: l.Release,
+		Config: map[string][]bson.Raw{},
+	}}
+	for _, step := range o.steps() {
+		if l.Parts&step.part == 0 {
+			continue
+		}
+		if err := step.read(); err != nil {
+			return nil, partError(step.what, err)
+		}
+	}
+	return &Overview{catalog.NewSnapshot(o.parts), o.distribution}, nil
+}
+
+// partError names the part, unless the error does so itself.
+func partError(what string, err error) error {
+	var known *PartError
+	if errors.As(err, &known) {
+		return known
+	}
+	return &PartError{what, err}
+}
+
+// overview is a Look under way.
+type overview struct {
+	Look
+	ctx          context.Context
+	asker        Asker
+	parts        catalog.SnapshotParts
+	distribution []bson.Raw
+}
+
+type step struct {
+	part Part
+	what string
+	read func() error
+}
+
+// steps are the parts in the order in which they are read: what lies on
+// collections and shards comes after them.
+func (o *overview) steps() []step {
+	return []step{
+		{Settings, "reading config.settings", o.settings},
+		{Balancer, "status of the balancer", o.balancer},
+		{Shards, "reading config.shards", o.shards},
+		{Drains, "status of draining shards", o.drains},
+		{Databases, "reading config.databases", o.databases},
+		{Collections | Statuses | Counts, "reading config.collections", o.collections},
+		{Counts, "counting config.chunks", o.counts},
+		{Zones, "reading config.tags", o.zones},
+		{Sizes, "reading the sizes of data", o.sizes},
+		{Rounds, "reading config.actionlog", o.rounds},
+		{Outcomes, "reading config.changelog", o.outcomes},
+		{Migrations, "looking for migrations", o.migrations},
+		{Statuses, "status of collections", o.statuses},
+	}
+}
+
+// find returns all documents of a query on the config database.
+func (o *overview) find(collection string, filter bson.D, more ...bson.E) ([]bson.Raw, error) {
+	command := bson.D{{Key: "find", Value: collection}, {Key: "filter", Value: filter}}
+	return o.asker.List(o.ctx, "config", append(command, more...))
+}
+
+// aggregate returns all documents of a pipeline; the collection 1 stands for the
+// database itself.
+func (o *overview) aggregate(database string, collection any, stages ...bson.D) ([]bson.Raw, error) {
+	pipeline := make(bson.A, len(stages))
+	for i, stage := range stages {
+		pipeline[i] = stage
+	}
+	return o.asker.List(o.ctx, database, bson.D{
+		{Key: "aggregate", Value: collection}, {Key: "pipeline", Value: pipeline}, {Key: "cursor", Value: bson.D{}},
+	})
+}
+
+func sortedBy(field string, direction int32) bson.E {
+	return bson.E{Key: "sort", Value: bson.D{{Key: field, Value: direction}}}
+}
+
+// gap notes what could not be read, unless the context ended.
+func (o *overview) gap(g catalog.Gap, err error) error {
+	if o.ctx.Err() != nil {
+		return err
+	}
+	g.Reason = err.Error()
+	o.parts.Source.Gaps = append(o.parts.Source.Gaps, g)
+	return nil
+}
+
+// lenient is gap for what is an error unless the Look is lenient.
+func (o *overview) lenient(g catalog.Gap, err error) error {
+	if !o.Lenient {
+		return err
+	}
+	return o.gap(g, err)
+}
+
+func (o *overview) settings() error {
+	docs, err := o.find("settings", bson.D{})
+	if err != nil {
+		return err
+	}
+	o.parts.Config["settings"] = docs
+	o.parts.Settings = catalog.SettingsOf(o.Release)
+	err = o.parts.Settings.Load(func(id string) (bson.Raw, error) {
+		for _, doc := range docs {
+			if text(doc, "_id") == id {
+				return doc, nil
+			}
+		}
+		return nil, nil
+	})
+	if err != nil {
+		o.parts.SettingsProblem = err.Error()
+	}
+	return nil
+}
+
+func (o *overview) balancer() error {
+	reply, err := o.asker.Ask(o.ctx, "admin", bson.D{{Key: "balancerStatus", Value: int32(1)}})
+	if err != nil {
+		return o.lenient(catalog.Gap{What: "balancerStatus"}, err)
+	}
+	o.parts.Balancer = catalog.BalancerState{
+		Mode: catalog.Mode(text(reply, "mode")), InRound: isSet(reply.Lookup("inBalancerRound")),
+		Rounds: integer(reply, "numBalancerRounds"),
+	}
+	return nil
+}
+
+func (o *overview) databases() error {
+	docs, err := o.find("databases", bson.D{}, sortedBy("_id", 1))
+	o.parts.Config["databases"] = docs
+	for _, doc := range docs {
+		o.parts.Databases = append(o.parts.Databases, catalog.Database{
+			Name: text(doc, "_id"), Primary: catalog.ShardID(text(doc, "primary")),
+		})
+	}
+	return err
+}
+
+func (o *overview) zones() error {
+	filter := bson.D{}
+	if len(o.Namespaces) > 0 {
+		filter = bson.D{{Key: "ns", Value: bson.D{{Key: "$in", Value: o.Namespaces}}}}
+	}
+	docs, err := o.find("tags", filter,
+		bson.E{Key: "sort", Value: bson.D{{Key: "ns", Value: int32(1)}, {Key: "min", Value: int32(1)}}})
+	o.parts.Config["tags"] = docs
+	return err
+}
+
+func (o *overview) statuses() error {
+	asked := 0
+	for _, c := range o.parts.Collections {
+		if c.Unsplittable {
+			continue
+		}
+		if asked++; o.AtMost > 0 && asked > o.AtMost {
+			return nil
+		}
+		reply, err := o.asker.Ask(o.ctx, "admin", bson.D{{Key: "balancerCollectionStatus", Value: c.Namespace}})
+		if err != nil {
+			if err := o.lenient(catalog.Gap{What: "balancerCollectionStatus", Namespace: c.Namespace}, err); err != nil {
+				return &PartError{"status of " + c.Namespace, err}
+			}
+			continue
+		}
+		c.Reported = reportedStatus(reply)
+	}
+	return nil
+}
+
+// reportedStatus reads the reply of balancerCollectionStatus (spec 01 §7).
+func reportedStatus(reply bson.Raw) *catalog.ReportedStatus {
+	r := &catalog.ReportedStatus{
+		Compliant: isSet(reply.Lookup("balancerCompliant")), Violation: text(reply, "firstComplianceViolation"),
+		Phase: text(reply, "details", "currentPhase"), RemainingChunks: -1,
+	}
+	r.ChunkSizeMB, _ = reply.Lookup("chunkSize").AsFloat64OK()
+	if left, err := reply.LookupErr("details", "progress", "remainingChunksToProcess"); err == nil {
+		if n, ok := left.AsInt64OK(); ok {
+			r.RemainingChunks = n
+		}
+	}
+	return r
+}

@@ -1,0 +1,73 @@
+package live
+
+import (
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+)
+
+func (o *overview) shards() error {
+	docs, err := o.find("shards", bson.D{}, sortedBy("_id", 1))
+	o.parts.Config["shards"] = docs
+	for _, doc := range docs {
+		o.parts.Shards = append(o.parts.Shards, catalog.ShardState{Shard: shard(doc)})
+	}
+	return err
+}
+
+// shard reads a document of config.shards; one that does not parse tells as much
+// as an overview needs.
+func shard(doc bson.Raw) catalog.Shard {
+	s, err := catalog.ParseShard(doc)
+	if err == nil {
+		return s
+	}
+	return catalog.Shard{
+		ID: catalog.ShardID(text(doc, "_id")), Host: text(doc, "host"),
+		Draining: isSet(doc.Lookup("draining")), Zones: texts(doc, "tags"),
+	}
+}
+
+// configShard is the shard that the config servers are, if they are one. It is
+// asked for by a command of its own (spec 03 §1.5).
+const configShard = "config"
+
+// drains asks for the state of the shards that drain. Before 8.3 there is no
+// command that only asks.
+func (o *overview) drains() error {
+	if !o.Release.AtLeast(catalog.Release83) {
+		return nil
+	}
+	for i := range o.parts.Shards {
+		s := &o.parts.Shards[i]
+		if !s.Draining || o.Shard != "" && o.Shard != s.ID {
+			continue
+		}
+		reply, err := o.asker.Ask(o.ctx, "admin", DrainStatusCommand(s.ID))
+		if err != nil {
+			return err
+		}
+		s.Reported = reportedDrain(reply)
+	}
+	return nil
+}
+
+// DrainStatusCommand returns the command of servers since 8.3 that tells how far
+// the draining of a shard is.
+func DrainStatusCommand(id catalog.ShardID) bson.D {
+	if id == configShard {
+		return bson.D{{Key: "getTransitionToDedicatedConfigServerStatus", Value: int32(1)}}
+	}
+	return bson.D{{Key: "shardDrainingStatus", Value: string(id)}}
+}
+
+func reportedDrain(reply bson.Raw) *catalog.ReportedDrain {
+	r := &catalog.ReportedDrain{
+		State: text(reply, "state"), Chunks: -1,
+		Databases: texts(reply, "dbsToMove"), Collections: texts(reply, "collectionsToMove"),
+	}
+	if remaining, ok := reply.Lookup("remaining").DocumentOK(); ok {
+		r.Chunks, r.Jumbo = integer(remaining, "chunks"), integer(remaining, "jumboChunks")
+	}
+	return r
+}

@@ -1,0 +1,342 @@
+package live_test
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/live"
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/router"
+	"shardsh/balancer/mock/wire"
+)
+
+// connect gives a client of a server that answers through the handler.
+func connect(t *testing.T, h wire.Handler) *mongo.Client {
+	t.Helper()
+	pipe := wire.NewPipe()
+	server := &wire.Server{Handler: h}
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(context.Background(), pipe) }()
+	client, err := mongo.Connect(options.Client().
+		ApplyURI("mongodb://mock:27017/?directConnection=true").SetDialer(pipe).
+		SetServerMonitoringMode(options.ServerMonitoringModePoll))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := client.Disconnect(context.Background()); err != nil {
+			t.Error(err)
+		}
+		if err := server.Shutdown(context.Background()); err != nil {
+			t.Error(err)
+		}
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return client
+}
+
+// onMock gives an Asker of a mock with a topology.
+func onMock(t *testing.T, release catalog.Release, topology string) live.Asker {
+	t.Helper()
+	parsed, err := mock.ParseTopology([]byte(topology))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cluster, err := mock.New(mock.Config{Topology: parsed, Version: release})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cluster.Close)
+	return live.AskerOf(connect(t, router.New(cluster, nil)))
+}
+
+// TestOverview: of old and new servers alike.
+func TestOverview(t *testing.T) {
+	for _, release := range catalog.Releases()[2:] {
+		version := release.String()
+		a := onMock(t, release, `{
+		  "shards": [{"id": "a", "zones": ["Z"]}, {"id": "b", "draining": true}],
+		  "collections": [
+		    {"ns": "x.fine", "key": {"k": 1}, "chunks": [{"shard": "a"}]},
+		    {"ns": "x.draining", "key": {"k": 1}, "noBalance": true, "chunks": [
+		      {"shard": "b", "max": {"k": 0}}, {"shard": "a", "max": {"k": 5}, "jumbo": true}, {"shard": "b"}],
+		     "zones": [{"zone": "Z", "min": {"k": 0}, "max": {"k": 5}}]}]
+		}`)
+		seen, err := live.Look{
+			Parts: live.Settings | live.Balancer | live.Shards | live.Drains | live.Databases | live.Collections |
+				live.Statuses | live.Counts | live.Zones | live.Sizes | live.Rounds | live.Outcomes | live.Migrations,
+			Now: time.Now(), Span: time.Hour, Release: release,
+		}.Read(t.Context(), a)
+		if err != nil {
+			t.Fatal(version, err)
+		}
+		c := seen.Collection("x.draining")
+		want := map[catalog.ShardID]catalog.ChunkCount{"a": {Chunks: 1, Jumbo: 1}, "b": {Chunks: 2}}
+		if c == nil || !maps.Equal(c.Counts, want) || !c.NoBalance || c.Table != nil {
+			t.Errorf("%s: collection %+v", version, c)
+		} else if r := c.Reported; r.Compliant || r.Violation != "draining" || r.ChunkSizeMB > 0 != release.BalancesBySize() {
+			t.Errorf("%s: reported %+v", version, r)
+		}
+		b, _ := seen.Shard("b")
+		told := b.Reported != nil
+		if !b.Draining || told != release.AtLeast(catalog.Release83) || told && b.Reported.Chunks != 2 {
+			t.Errorf("%s: shard %+v %+v", version, b, b.Reported)
+		}
+		p := seen.Parts()
+		if p.Balancer.Mode == "" || p.Settings.Mode == "" || p.Outcomes == nil {
+			t.Errorf("%s: %+v", version, p)
+		}
+		if len(p.Databases) != 1 || len(p.Config["tags"]) != 1 {
+			t.Errorf("%s: %+v", version, p)
+		}
+		if known := len(p.Source.Gaps) == 0; known != (seen.Distribution != nil) || known != (c.Sizes != nil) {
+			t.Errorf("%s: gaps %v, sizes %v", version, p.Source.Gaps, c.Sizes)
+		}
+	}
+}
+
+// TestOverviewOfAPart: only the collections and the shard that are asked for.
+func TestOverviewOfAPart(t *testing.T) {
+	for _, release := range catalog.Releases()[2:] {
+		a := onMock(t, release, `{
+		  "shards": [{"id": "a"}, {"id": "b"}],
+		  "collections": [
+		    {"ns": "x.y", "key": {"k": 1}, "chunks": [{"shard": "a", "max": {"k": 0}}, {"shard": "b"}]},
+		    {"ns": "x.z", "key": {"k": 1}, "chunks": [{"shard": "a"}]}]
+		}`)
+		look := live.Look{Parts: live.Collections | live.Counts, Shard: "a", Release: release}
+		for _, of := range [][]string{nil, {"x.y"}, {"no.thing"}} {
+			look.Namespaces = of
+			seen, err := look.Read(t.Context(), a)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, ns := range []string{"x.y", "x.z"} {
+				c := seen.Collection(ns)
+				if wanted := of == nil || of[0] == ns; wanted != (c != nil) {
+					t.Errorf("%s: of %v read %v", release, of, c)
+				} else if wanted && c.Count() != (catalog.ChunkCount{Chunks: 1}) {
+					t.Errorf("%s: %s has %v on a", release, ns, c.Counts)
+				}
+			}
+		}
+	}
+}
+
+// scripted answers from documents by collection, and notes what it was asked.
+type scripted struct {
+	docs    map[string][]bson.Raw // by database and collection, by stage, or by command
+	refused string                // what is answered with errRefused
+	asked   []string
+}
+
+var errRefused = errors.New("refused")
+
+func (s *scripted) answer(database string, command bson.D) ([]bson.Raw, error) {
+	what := command[0].Key
+	switch of := command[0].Value.(type) {
+	case string:
+		if database == "config" {
+			what = database + "." + of
+		}
+	case int32:
+		if what == "aggregate" {
+			what = command[1].Value.(bson.A)[0].(bson.D)[0].Key
+		}
+	}
+	if command[0].Key == "balancerCollectionStatus" {
+		what = "balancerCollectionStatus " + command[0].Value.(string)
+	}
+	s.asked = append(s.asked, what)
+	if what == s.refused {
+		return nil, errRefused
+	}
+	return s.docs[what], nil
+}
+
+func (s *scripted) List(_ context.Context, database string, command bson.D) ([]bson.Raw, error) {
+	return s.answer(database, command)
+}
+
+func (s *scripted) Ask(_ context.Context, database string, command bson.D) (bson.Raw, error) {
+	docs, err := s.answer(database, command)
+	if len(docs) == 0 {
+		return bson.Raw{5, 0, 0, 0, 0}, err
+	}
+	return docs[0], err
+}
+
+func doc(t *testing.T, fields ...bson.E) bson.Raw {
+	t.Helper()
+	raw, err := bson.Marshal(bson.D(fields))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+// TestLooksAskForNoMore: each part sends its own commands and no others.
+func TestLooksAskForNoMore(t *testing.T) {
+	for _, tc := range []struct {
+		look live.Look
+		want string
+	}{
+		{live.Look{Parts: live.Collections | live.Statuses},
+			"config.collections, balancerCollectionStatus x.y, balancerCollectionStatus x.z"},
+		{live.Look{Parts: live.Collections | live.Statuses, AtMost: 1}, "config.collections, balancerCollectionStatus x.y"},
+		{live.Look{Parts: live.Statuses, Namespaces: []string{"x.z"}}, "balancerCollectionStatus x.z"},
+		{live.Look{Parts: live.Collections | live.Counts}, "config.collections, config.chunks"},
+		{live.Look{Parts: live.Shards | live.Drains}, "config.shards"},
+		{live.Look{Parts: live.Shards | live.Drains, Release: catalog.Release83},
+			"config.shards, shardDrainingStatus, getTransitionToDedicatedConfigServerStatus"},
+		{live.Look{Parts: live.Shards | live.Drains, Release: catalog.Release83, Shard: "a"}, "config.shards"},
+		{live.Look{Parts: live.Settings | live.Balancer | live.Zones | live.Databases},
+			"config.settings, balancerStatus, config.databases, config.tags"},
+		{live.Look{Parts: live.Sizes | live.Rounds | live.Outcomes},
+			"$shardedDataDistribution, config.actionlog, config.changelog, config.changelog"},
+		{live.Look{Parts: live.Migrations}, "$currentOp, config.migrations, config.locks"},
+	} {
+		a := &scripted{docs: map[string][]bson.Raw{
+			"config.collections": {doc(t, bson.E{Key: "_id", Value: "x.y"}), doc(t, bson.E{Key: "_id", Value: "x.z"})},
+			"config.shards": {
+				doc(t, bson.E{Key: "_id", Value: "a"}),
+				doc(t, bson.E{Key: "_id", Value: "b"}, bson.E{Key: "draining", Value: true}),
+				doc(t, bson.E{Key: "_id", Value: "config"}, bson.E{Key: "draining", Value: true}),
+			},
+		}}
+		if _, err := tc.look.Read(t.Context(), a); err != nil {
+			t.Error(err)
+		}
+		if got := strings.Join(a.asked, ", "); got != tc.want {
+			t.Errorf("asked for %s, want %s", got, tc.want)
+		}
+	}
+}
+
+// TestErrorsOfALook: what may not be read is an error, or a gap where it is
+// often so.
+func TestErrorsOfALook(t *testing.T) {
+	one := map[string][]bson.Raw{"config.collections": {doc(t, bson.E{Key: "_id", Value: "x.y"})}}
+	for _, tc := range []struct {
+		refused string
+		parts   live.Part
+		lenient bool
+		err     string
+		gaps    []catalog.Gap
+	}{
+		{"config.collections", live.Collections, true, "reading config.collections: refused", nil},
+		{"balancerCollectionStatus x.y", live.Collections | live.Statuses, false, "status of x.y: refused", nil},
+		{"balancerCollectionStatus x.y", live.Collections | live.Statuses, true, "",
+			[]catalog.Gap{{What: "balancerCollectionStatus", Namespace: "x.y", Reason: "refused"}}},
+		{"balancerStatus", live.Balancer, false, "status of the balancer: refused", nil},
+		{"balancerStatus", live.Balancer, true, "", []catalog.Gap{{What: "balancerStatus", Reason: "refused"}}},
+		{"$shardedDataDistribution", live.Sizes, false, "", []catalog.Gap{{What: "sizes", Reason: "refused"}}},
+		{"$currentOp", live.Migrations, false, "", []catalog.Gap{{What: "migrations under way", Reason: "refused"}}},
+		{"config.locks", live.Migrations, false, "", []catalog.Gap{{What: "config.locks", Reason: "refused"}}},
+	} {
+		look := live.Look{Parts: tc.parts, Lenient: tc.lenient}
+		seen, err := look.Read(t.Context(), &scripted{docs: one, refused: tc.refused})
+		var part *live.PartError
+		switch {
+		case tc.err == "" && err == nil:
+			if got := seen.Parts().Source.Gaps; !slices.Equal(got, tc.gaps) {
+				t.Errorf("%s: gaps %v, want %v", tc.refused, got, tc.gaps)
+			}
+		case err == nil || err.Error() != tc.err || !errors.As(err, &part) || part.Err != errRefused:
+			t.Errorf("%s: error %v, want %s", tc.refused, err, tc.err)
+		}
+	}
+}
+
+// TestOddEntries: documents that nobody parses still say whose chunks they have
+// and whether the balancer may touch them.
+func TestOddEntries(t *testing.T) {
+	look := live.Look{Parts: live.Collections | live.Counts | live.Shards}
+	seen, err := look.Read(t.Context(), &scripted{docs: map[string][]bson.Raw{
+		"config.collections": {doc(t,
+			bson.E{Key: "_id", Value: "x.y"}, bson.E{Key: "key", Value: bson.D{{Key: "k", Value: 1}}},
+			bson.E{Key: "noBalance", Value: "yes"}, bson.E{Key: "permitMigrations", Value: false})},
+		"config.chunks": {doc(t, bson.E{Key: "_id", Value: bson.D{{Key: "ns", Value: "x.y"}, {Key: "shard", Value: "a"}}},
+			bson.E{Key: "n", Value: 3.0}, bson.E{Key: "jumbo", Value: int32(1)})},
+		"config.shards": {doc(t, bson.E{Key: "_id", Value: "a"}, bson.E{Key: "tags", Value: bson.A{"Z", 5}})},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := seen.Collection("x.y")
+	n := c.CountOn("a")
+	if !c.NoBalance || c.PermitMigrations || !c.AllowMigrations || c.Pattern.IsZero() || n.Chunks != 3 || n.Jumbo != 1 {
+		t.Errorf("collection %+v", c)
+	}
+	if a, ok := seen.Shard("a"); !ok || !slices.Equal(a.Zones, []string{"Z"}) {
+		t.Errorf("shard %+v", a)
+	}
+}
+
+// TestMigrationsAreListedOnce, whichever of their operations and locks tell of
+// them; the balancer's own lock is none.
+func TestMigrationsAreListedOnce(t *testing.T) {
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	lock := func(id string) bson.Raw {
+		return doc(t, bson.E{Key: "_id", Value: id}, bson.E{Key: "when", Value: now.Add(-time.Hour)})
+	}
+	seen, err := live.Look{Parts: live.Migrations, Now: now}.Read(t.Context(), &scripted{docs: map[string][]bson.Raw{
+		"$currentOp": {
+			doc(t, bson.E{Key: "desc", Value: "migrateThread"}, bson.E{Key: "ns", Value: "x.y"},
+				bson.E{Key: "secs_running", Value: int64(5)}),
+			doc(t, bson.E{Key: "secs_running", Value: int64(60)}, bson.E{Key: "command", Value: bson.D{
+				{Key: "_shardsvrMoveRange", Value: "x.y"}, {Key: "fromShard", Value: "a"}, {Key: "toShard", Value: "b"}}}),
+		},
+		"config.migrations": {doc(t, bson.E{Key: "ns", Value: "x.y"},
+			bson.E{Key: "fromShard", Value: "c"}, bson.E{Key: "toShard", Value: "d"})},
+		"config.locks": {lock("x.y"), lock("balancer"), lock("x.z")},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []catalog.ActiveMigration{
+		{Namespace: "x.y", From: "a", To: "b", Since: now.Add(-time.Minute)},
+		{Namespace: "x.y", From: "c", To: "d"},
+		{Namespace: "x.z", Since: now.Add(-time.Hour)},
+	}
+	got := slices.Clone(seen.Parts().Migrations)
+	for i := range got {
+		got[i].Since = got[i].Since.UTC()
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("migrations %+v", got)
+	}
+}
+
+// standalone answers hello as a server that is no mongos.
+type standalone struct{}
+
+func (standalone) Handle(context.Context, wire.Request) bson.Raw {
+	raw, err := bson.Marshal(bson.D{
+		{Key: "ismaster", Value: true}, {Key: "isWritablePrimary", Value: true},
+		{Key: "maxWireVersion", Value: 25}, {Key: "minWireVersion", Value: 0}, {Key: "ok", Value: 1.0},
+	})
+	if err != nil {
+		return nil
+	}
+	return raw
+}
+
+func TestNotAMongos(t *testing.T) {
+	if err := live.CheckSharded(t.Context(), live.AskerOf(connect(t, standalone{}))); !errors.Is(err, live.ErrNotSharded) {
+		t.Errorf("error %v, want %v", err, live.ErrNotSharded)
+	}
+}
