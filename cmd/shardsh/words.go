@@ -3,12 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
+	"shardsh/bindings/plaintext"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
-
-	"shardsh/bindings"
 )
 
 // parseFlags reads a command line (spec 04 §1.1): options in camelCase or
@@ -159,7 +158,7 @@ func (w *words) unknown(name string) error {
 				names = append(names, f.Name)
 			}
 		})
-		if near := bindings.Nearest(long, names); near != "" {
+		if near := plaintext.Nearest(long, names); near != "" {
 			return usagef("unknown option %s; did you mean --%s?", name, near)
 		}
 		return usagef("unknown option %s", name)
