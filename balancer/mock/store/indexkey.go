@@ -140,8 +140,8 @@ func (p *position) follow() {
 	}
 }
 
-// inEmptyArray: at the end of the path an empty array counts as undefined,
-// before it as missing.
+// inEmptyArray returns what an empty array counts as: at the end of the path
+// undefined, before it missing.
 func (p position) inEmptyArray() position {
 	if len(p.rest) == 0 {
 		return position{v: value{Type: bson.TypeUndefined}, done: true}
@@ -176,7 +176,7 @@ func (x *extraction) emit(at []position) {
 	x.out.keys = append(x.out.keys, key)
 }
 
-// duplicate is the error of a unique index (11000), with the key it names.
+// duplicate returns the error of a unique index (11000), with the key it names.
 func (ix *Index) duplicate(ns string, keys indexKeys) error {
 	var shown strings.Builder
 	var keyValue bson.D

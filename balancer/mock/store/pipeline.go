@@ -67,8 +67,8 @@ func CompilePipeline(stages []bson.Raw, env Env) (*Pipeline, error) {
 	return &Pipeline{all, sc, env}, nil
 }
 
-// Filter is the query of the first stage when that is a $match, otherwise nil:
-// documents that do not match need not be fed to Run.
+// Filter returns the query of the first stage when that is a $match, otherwise
+// nil: documents that do not match need not be fed to Run.
 func (p *Pipeline) Filter() *Filter {
 	if len(p.stages) > 0 {
 		if m, ok := p.stages[0].(matchStage); ok {

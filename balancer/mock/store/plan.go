@@ -96,7 +96,7 @@ func (p *Plan) hinted() (*Plan, error) {
 		"correspond to an existing index", p.coll.Namespace)
 }
 
-// sameKey compares key patterns: {a: 1} and {a: 1.0} are one.
+// sameKey reports whether two key patterns are one: {a: 1} and {a: 1.0} are.
 func sameKey(a, b []byte) bool { return fieldCount(a) == fieldCount(b) && hasPrefix(a, b) }
 
 // limit applies Min and Max.
@@ -168,7 +168,7 @@ func (p *Plan) mentions(path string) bool {
 	return slices.ContainsFunc(p.clauses, func(c clause) bool { return c.path == path })
 }
 
-// asksFor tells whether a clause gives bounds, even if they are everything.
+// asksFor reports whether a clause gives bounds, even if they are everything.
 func (p *Plan) asksFor(path string) bool {
 	return slices.ContainsFunc(p.clauses, func(c clause) bool {
 		_, _, ok := boundsOf(c)
@@ -230,7 +230,7 @@ func (p *Plan) either() *Plan {
 	return nil
 }
 
-// usable tells whether the index has every document that can match.
+// usable reports whether the index has every document that can match.
 func (ix *Index) usable(clauses []clause) bool {
 	if ix.hidden || ix.special {
 		return false
@@ -269,8 +269,9 @@ func (p *Plan) over(ix *Index) access {
 	return a
 }
 
-// narrow applies the clauses on one field. With arrays about, two clauses may
-// be fulfilled by different elements, so that only one narrows the bounds.
+// narrow applies the clauses on one field, and reports whether there were any.
+// With arrays about, two clauses may be fulfilled by different elements, so
+// that only one narrows the bounds.
 func (f indexField) narrow(b *bounds, clauses []clause, settled []bool, multikey bool) bool {
 	done := false
 	for i, c := range clauses {
@@ -315,8 +316,8 @@ func (a *access) direct(sort bson.Raw, multikey bool) {
 	}
 }
 
-// follows tells whether the index has the documents in the order of a pattern,
-// perhaps from its end.
+// follows reports whether the index has the documents in the order of a
+// pattern, perhaps from its end.
 func (a *access) follows(sort bson.Raw) (reversed, ok bool) {
 	direction := 0.0
 	i := 0
@@ -340,7 +341,7 @@ func (a *access) follows(sort bson.Raw) (reversed, ok bool) {
 	return direction < 0, true
 }
 
-// descends tells whether a field of the index is declared descending.
+// descends reports whether a field of the index is declared descending.
 func (ix *Index) descends(i int) bool {
 	n := 0
 	for _, v := range fields(ix.spec.Key) {

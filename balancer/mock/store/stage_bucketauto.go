@@ -101,8 +101,8 @@ func sortedByKey(ctx *evaluation, in docs, key expression) ([]keyed, error) {
 	return all, nil
 }
 
-// bucketBounds are the bounds of a bucket that begins at i, and its end: what
-// belongs below the upper bound comes into it.
+// bucketBounds returns the bounds of a bucket that begins at i, and its end:
+// what belongs below the upper bound comes into it.
 func bucketBounds(all []keyed, i, end int, below value, round granularity) (last int, least, most value, err error) {
 	if round == nil {
 		for end < len(all) && compare(all[end].key, all[end-1].key) == 0 {

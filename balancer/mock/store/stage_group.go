@@ -156,7 +156,7 @@ func (g *groupStage) document(one *group) bson.Raw {
 	return closeDocument(b, start)
 }
 
-// countOne is the output of buckets that say none.
+// countOne returns the output of buckets that say none.
 func countOne() []groupField {
 	return []groupField{{"count", accumulation{
 		args:  []expression{literal(int32Value(1))},

@@ -193,7 +193,7 @@ func joinKey(v value) value {
 	return v
 }
 
-// find gives the documents with one of the values, in their own order.
+// find returns the documents with one of the values, in their own order.
 func (ix joinIndex) find(docs []bson.Raw, vs []value) []bson.Raw {
 	var at []int
 	for _, v := range vs {
@@ -210,7 +210,7 @@ func (ix joinIndex) find(docs []bson.Raw, vs []value) []bson.Raw {
 	return out
 }
 
-// localValues are the values a document is joined by: an array by its
+// localValues returns the values a document is joined by: an array by its
 // elements.
 func localValues(doc bson.Raw, path []string) []value {
 	var out []value

@@ -124,7 +124,7 @@ func replaceAt(doc []byte, path []string, v value) bson.Raw {
 	return withField(doc, path[0], v)
 }
 
-// facet runs several pipelines over the same documents.
+// facetStage runs several pipelines over the same documents.
 func (c *pipelineCompiler) facetStage(_ string, arg value) (stage, error) {
 	if !isObject(arg) || isEmpty(arg.Value) {
 		return nil, fail(40169, "the $facet specification must be a non-empty object")
@@ -171,7 +171,7 @@ func checkFacetName(name string) error {
 	return nil
 }
 
-// replay is a stream of documents at hand.
+// replay returns a stream of documents at hand.
 func replay(all []bson.Raw) docs {
 	return func(yield func(bson.Raw, error) bool) {
 		for _, d := range all {
@@ -298,7 +298,7 @@ func (c *pipelineCompiler) redact(_ string, arg value) (stage, error) {
 	}), nil
 }
 
-// documents is a source of its own: what comes before it is not read.
+// documents returns a source of its own: what comes before it is not read.
 func (c *pipelineCompiler) documents(_ string, arg value) (stage, error) {
 	e, err := compileExpression(arg, c.scope)
 	if err != nil {

@@ -100,7 +100,7 @@ func (c *pipelineCompiler) sort(_ string, arg value) (stage, error) {
 	}), nil
 }
 
-// whole checks the argument of $limit and $skip.
+// wholeArgument checks the argument of $limit and $skip.
 func wholeArgument(name string, arg value) (int64, error) {
 	if !isNumber(arg) {
 		return 0, fail(5107201, "invalid argument to %s stage: Expected a number in: %s: %s", name, name, arg)

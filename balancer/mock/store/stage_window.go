@@ -263,7 +263,7 @@ func (s *windowStage) accumulate(ctx *evaluation, a accumulation, w window, part
 	return out, nil
 }
 
-// span is the half-open range of places a window covers.
+// span returns the half-open range of places a window covers.
 func (s *windowStage) span(w window, part []bson.Raw, i int) (from, to int, err error) {
 	to = len(part)
 	if !w.byRange {

@@ -221,7 +221,7 @@ func makePull(path string, arg value) (modifier, error) {
 	return cull(func(v value) (bool, error) { return compare(v, arg) == 0, nil }), nil
 }
 
-// cull is a modifier that removes the elements for which gone is true.
+// cull returns a modifier that removes the elements for which gone is true.
 func cull(gone func(value) (bool, error)) modifier {
 	return modifier{lenient: true, apply: func(old value, _ *updating) (value, error) {
 		if !isArray(old) {

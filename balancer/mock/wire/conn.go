@@ -114,7 +114,7 @@ func (c *conn) loop() {
 	}
 }
 
-// turn reads a message and handles it. It is false when there will be no more.
+// turn reads a message and handles it, and reports whether there may be more.
 func (c *conn) turn() bool {
 	c.reading.take()
 	m, err := c.next()
@@ -215,7 +215,7 @@ func (c *conn) answer(m incoming) error {
 	}
 }
 
-// sinceThen is a hello that asks for news since a reply to it.
+// sinceThen returns a hello that asks for news since a reply to it.
 func sinceThen(hello, reply bson.Raw) bson.Raw {
 	const field = "topologyVersion"
 	was, is := hello.Lookup(field), reply.Lookup(field)
@@ -286,7 +286,7 @@ func (c *conn) reply(m incoming) bson.Raw {
 	return doc
 }
 
-// context is what the command runs under.
+// context returns what the command runs under.
 func (c *conn) context(m incoming) (context.Context, context.CancelFunc) {
 	switch {
 	case m.silent:
@@ -300,8 +300,9 @@ func (c *conn) context(m incoming) (context.Context, context.CancelFunc) {
 	return c.ctx, func() {}
 }
 
-// waitsForNews is true for a hello that is answered when the topology changes
-// or its time is up: no work to wait for when the server stops.
+// waitsForNews reports whether the request is a hello that is answered when the
+// topology changes or its time is up: no work to wait for when the server
+// stops.
 func waitsForNews(r Request) bool {
 	switch r.Command {
 	case "hello", "isMaster", "ismaster":
@@ -331,7 +332,7 @@ func errorReply(err error) bson.Raw {
 }
 
 // took notes a message that is to be handled: from now on time does not count
-// against the peer. It is false when the connection takes no more of them.
+// against the peer. It reports whether the connection takes more of them.
 func (c *conn) took() bool {
 	c.state.Lock()
 	defer c.state.Unlock()
