@@ -128,7 +128,7 @@ func (env environment) connectMock(o commandLine, interactive bool) (*connection
 	}, nil
 }
 
-// mockAddress is where the mock would be if it had an address.
+// mockAddress returns where the mock would be if it had an address.
 func mockAddress() *connectionString {
 	return withDefaults(&connectionString{scheme: scheme, hosts: []string{"mock:27017"}})
 }

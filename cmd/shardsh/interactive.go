@@ -73,7 +73,7 @@ func (env environment) repl(ctx context.Context, o commandLine, conn *connection
 	return nil
 }
 
-// kept is the place of a file that lasts between sessions.
+// kept returns the place of a file that lasts between sessions.
 func (env environment) kept(path func(lookupEnv func(string) (string, bool), home string) string) string {
 	return path(env.getenv, homeDirectory())
 }

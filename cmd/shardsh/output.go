@@ -69,7 +69,8 @@ func isTerminal(r any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// color: only on a terminal that has it, and not where NO_COLOR forbids it.
+// color reports whether to colour: only on a terminal that has it, and not
+// where NO_COLOR forbids it.
 func (env environment) color() bool {
 	noColor, _ := env.getenv("NO_COLOR")
 	terminal, _ := env.getenv("TERM")

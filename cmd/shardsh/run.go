@@ -14,7 +14,7 @@ import (
 	"shardsh/scripts"
 )
 
-// run does what the command line says and gives the exit code.
+// run does what the command line says and returns the exit code.
 func (env environment) run(ctx context.Context) int {
 	if command, env, ok := env.subcommand(); ok {
 		return env.finish(ctx, command.run(env, ctx))
@@ -37,7 +37,7 @@ func (env environment) run(ctx context.Context) int {
 	return env.finish(ctx, err)
 }
 
-// finish tells about an error, once, and gives the exit code.
+// finish tells about an error, once, and returns the exit code.
 func (env environment) finish(ctx context.Context, err error) int {
 	code := exitCode(ctx, err)
 	var usage usageError
@@ -55,8 +55,8 @@ func (env environment) finish(ctx context.Context, err error) int {
 	return code
 }
 
-// errorText is an error with the place in the script where it arose, and the
-// line itself for a syntax error.
+// errorText returns an error with the place in the script where it arose, and
+// the line itself for a syntax error.
 func errorText(err error) string {
 	var thrown *script.ScriptError
 	if !errors.As(err, &thrown) {
