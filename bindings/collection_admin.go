@@ -90,7 +90,7 @@ func collSize(name, field string) func(*call, *collection) goja.Value {
 		if len(c.Args) > 0 {
 			c.JS.ThrowInvalid("\"%s\" takes no argument. Use db.collection.stats to get detailed information.", name)
 		}
-		docs := c.s.aggregateAll(coll.d, coll.name,
+		docs := coll.d.aggregateAll(coll.name,
 			bson.D{{Key: "$collStats", Value: bson.D{{Key: "storageStats", Value: bson.D{}}}}},
 			bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: nil}, {Key: "value", Value: bson.D{{Key: "$sum", Value: field}}}}}},
 		)

@@ -52,7 +52,7 @@ func indexMethods() []method[*collection] {
 			if goja.IsString(c.Arg(0)) {
 				stage = bson.D{{Key: "name", Value: c.Text(0)}}
 			}
-			return c.JS.Array(c.s.aggregateAll(coll.d, coll.name, bson.D{{Key: "$listSearchIndexes", Value: stage}}))
+			return c.JS.Array(coll.d.aggregateAll(coll.name, bson.D{{Key: "$listSearchIndexes", Value: stage}}))
 		}, "Returns the search indexes."},
 		{"createSearchIndex", "nameOrDefinition:string|object typeOrDefinition?:string|object definition?:object", func(c *call, coll *collection) goja.Value {
 			return c.createSearchIndexes(coll, []goja.Value{c.searchIndex()}).Get("0")

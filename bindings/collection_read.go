@@ -27,7 +27,7 @@ func readMethods() []method[*collection] {
 			return c.s.newExplainable(coll, c.verbosity(0)).object
 		}, "Returns an object whose methods explain instead of running."},
 		{"latencyStats", "options?:object", func(c *call, coll *collection) goja.Value {
-			return c.JS.Array(c.s.aggregateAll(coll.d, coll.name, bson.D{{Key: "$collStats", Value: bson.D{{Key: "latencyStats", Value: c.JS.Optional(c.Arg(0))}}}}))
+			return c.JS.Array(coll.d.aggregateAll(coll.name, bson.D{{Key: "$collStats", Value: bson.D{{Key: "latencyStats", Value: c.JS.Optional(c.Arg(0))}}}}))
 		}, "Returns the collection's latencies."},
 		{"watch", "pipeline?:object options?:object", func(c *call, coll *collection) goja.Value {
 			return c.watch(coll.d, coll.name, nil, c.Arg(0), c.Arg(1))

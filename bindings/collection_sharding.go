@@ -46,12 +46,12 @@ func collConfigureQueryAnalyzer(c *call, coll *collection) goja.Value {
 }
 
 func collShardLocation(c *call, coll *collection) goja.Value {
-	if stats, err := c.s.tryAggregate(coll.d, coll.name, bson.D{{Key: "$collStats", Value: bson.D{}}}); err != nil {
+	if stats, err := coll.d.tryAggregate(coll.name, bson.D{{Key: "$collStats", Value: bson.D{}}}); err != nil {
 		c.s.throwServer(err)
 	} else if len(stats) == 0 {
 		c.JS.Throw(script.RuntimeError, "collection %s not found", coll.namespace())
 	}
-	docs := c.s.aggregateAll(coll.d, int32(1),
+	docs := coll.d.aggregateAll(int32(1),
 		bson.D{{Key: "$listClusterCatalog", Value: bson.D{{Key: "shards", Value: true}}}},
 		bson.D{{Key: "$match", Value: bson.D{{Key: "ns", Value: coll.namespace()}}}},
 		bson.D{{Key: "$project", Value: bson.D{{Key: "_id", Value: int32(0)}, {Key: "shards", Value: int32(1)}, {Key: "sharded", Value: int32(1)}}}},
@@ -72,7 +72,7 @@ type shardShare struct {
 // collShardDistribution follows spec 04 §6.4, with the shards sorted by name.
 func collShardDistribution(c *call, coll *collection) goja.Value {
 	config := coll.d.sibling("config")
-	docs, err := c.s.tryAggregate(coll.d, coll.name, bson.D{{Key: "$collStats", Value: bson.D{{Key: "storageStats", Value: bson.D{}}}}})
+	docs, err := coll.d.tryAggregate(coll.name, bson.D{{Key: "$collStats", Value: bson.D{{Key: "storageStats", Value: bson.D{}}}}})
 	if err != nil {
 		c.s.throwServer(err)
 	}
@@ -86,11 +86,11 @@ func collShardDistribution(c *call, coll *collection) goja.Value {
 		share := shardShare{shard: rawdoc.Text(doc, "shard"), docs: rawdoc.Number(stats, "count"), average: rawdoc.Number(stats, "avgObjSize")}
 		share.orphans = rawdoc.Number(stats, "numOrphanDocs")
 		share.data = rawdoc.Number(stats, "size") - share.orphans*share.average
-		if shard := c.s.findOne(config, "shards", bson.D{{Key: "_id", Value: share.shard}}); shard != nil {
+		if shard := config.findOne("shards", bson.D{{Key: "_id", Value: share.shard}}); shard != nil {
 			share.host = rawdoc.Text(shard, "host")
 		}
 		filter := append(chunkFilter(entry), bson.E{Key: "shard", Value: share.shard})
-		counted := c.s.aggregateAll(config, "chunks",
+		counted := config.aggregateAll("chunks",
 			bson.D{{Key: "$match", Value: filter}},
 			bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: int32(1)}, {Key: "n", Value: bson.D{{Key: "$sum", Value: int32(1)}}}}}},
 		)
@@ -135,7 +135,7 @@ func drawDistribution(t *display.Tables, ns string, shares []shardShare) {
 // series that of its buckets. Nil when it is not sharded.
 func (s *Shell) catalogEntry(config *database, ns string, stats []bson.Raw) bson.Raw {
 	find := func(ns string) bson.Raw {
-		return s.findOne(config, "collections", bson.D{{Key: "_id", Value: ns}, notDropped, notUnsplittable})
+		return config.findOne("collections", bson.D{{Key: "_id", Value: ns}, notDropped, notUnsplittable})
 	}
 	if entry := find(ns); entry != nil {
 		return entry

@@ -63,7 +63,7 @@ var (
 
 // collectionStats merges the statistics of all shards into one document.
 func (s *Shell) collectionStats(coll *collection, opts statsOptions) goja.Value {
-	docs, err := s.tryAggregate(coll.d, coll.name, bson.D{{Key: "$collStats", Value: bson.D{
+	docs, err := coll.d.tryAggregate(coll.name, bson.D{{Key: "$collStats", Value: bson.D{
 		{Key: "storageStats", Value: bson.D{{Key: "scale", Value: int32(1)}}},
 	}}})
 	if code := codeOf(err); err != nil && (code == codeStaleConfig || code == codeFailedToParse || code == codeRecvStaleConfig) {

@@ -245,7 +245,7 @@ func showCollections(c *call, d *database) goja.Value {
 }
 
 func showProfile(c *call, d *database) goja.Value {
-	docs := c.s.findAll(d, "system.profile", bson.D{{Key: "millis", Value: bson.D{{Key: "$gt", Value: int32(0)}}}},
+	docs := d.findAll("system.profile", bson.D{{Key: "millis", Value: bson.D{{Key: "$gt", Value: int32(0)}}}},
 		sortedBy("$natural", -1), limitedTo(5))
 	if len(docs) == 0 {
 		return c.JS.ShownText("db.system.profile is empty.\nUse db.setProfilingLevel(2) will enable profiling.\n" +

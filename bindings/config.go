@@ -7,7 +7,6 @@ import (
 
 	"shardsh/bindings/script"
 
-	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
@@ -80,9 +79,3 @@ type Config struct {
 	// takes them as the driver does.
 	ClientOptions func(ctx context.Context, uri string) (*options.ClientOptions, error)
 }
-
-// Guard decides about a command before it is sent. An error refuses the command
-// and reaches the script; a reply is handed to the script in place of the
-// cluster's and nothing is sent; neither lets the command go. That is how
-// --read-only and --dry-run work.
-type Guard func(database string, command bson.Raw) (reply bson.Raw, err error)

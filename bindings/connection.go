@@ -130,7 +130,7 @@ func (s *Shell) connect(settings *options.ClientOptions) *mongoObject {
 	client := s.openClient(settings)
 	m := newMongoObject(s, client, settings.GetURI())
 	m.own, m.settings = true, settings
-	s.opened.add(client, m)
+	s.opened.add(client, m.Conn)
 	return m
 }
 
@@ -201,7 +201,7 @@ func (c *call) login(m *mongoObject, as options.Credential) {
 		_ = c.s.opened.disconnect(context.WithoutCancel(c.JS.Context()), m.client)
 	}
 	m.own = true // the first client stays its owner's, this one is ours
-	c.s.opened.add(client, m)
+	c.s.opened.add(client, m.Conn)
 	m.client, m.settings = client, &settings
 }
 

@@ -15,12 +15,12 @@ import (
 // script that nobody waits for still opens more. The zero value is empty.
 type connections struct {
 	mu     sync.Mutex
-	of     map[*mongo.Client]*mongoObject
+	of     map[*mongo.Client]*Conn
 	closed bool
 }
 
 // add takes a client over. One that comes too late is closed again.
-func (cs *connections) add(client *mongo.Client, m *mongoObject) {
+func (cs *connections) add(client *mongo.Client, m *Conn) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	if cs.closed {
@@ -28,13 +28,13 @@ func (cs *connections) add(client *mongo.Client, m *mongoObject) {
 		return
 	}
 	if cs.of == nil {
-		cs.of = make(map[*mongo.Client]*mongoObject)
+		cs.of = make(map[*mongo.Client]*Conn)
 	}
 	cs.of[client] = m
 }
 
 // all are the connections that are open.
-func (cs *connections) all() iter.Seq[*mongoObject] {
+func (cs *connections) all() iter.Seq[*Conn] {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	return slices.Values(slices.Collect(maps.Values(cs.of)))

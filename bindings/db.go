@@ -9,15 +9,14 @@ import (
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 )
 
 // database is one database of a connection, or of a session on it.
 type database struct {
 	script.Hidden
-	s           *Shell
+	s *Shell
+	*Database
 	on          *mongoObject
-	name        string
 	session     *session
 	object      *goja.Object
 	collections map[string]*collection
@@ -25,7 +24,7 @@ type database struct {
 }
 
 func newDatabase(s *Shell, on *mongoObject, name string, sess *session) *database {
-	d := &database{s: s, on: on, name: name, session: sess, collections: make(map[string]*collection)}
+	d := &database{s: s, on: on, Database: &Database{conn: on.Conn, name: name, session: sess.underlying()}, session: sess, collections: make(map[string]*collection)}
 	d.object = s.JS.Instance(d, s.databasePrototype())
 	s.JS.World.SetPrinter(d.object, func() string { return d.name })
 	return d
@@ -82,38 +81,6 @@ func (d *database) sibling(name string) *database {
 		return d.session.database(name)
 	}
 	return d.on.checkedDatabase(name)
-}
-
-// requestOption changes how a request is sent.
-type requestOption func(*request)
-
-// reads marks a request that may be sent twice.
-func reads(r *request) { r.reads = true }
-
-// nearby lets a request go to a secondary when there is no primary.
-func nearby(r *request) { r.readPreference = readpref.PrimaryPreferred() }
-
-func (d *database) request(body any, options ...requestOption) request {
-	r := request{on: d.on, database: d.name, body: body, session: d.session}
-	for _, o := range options {
-		o(&r)
-	}
-	return r
-}
-
-// run sends a command of the shell's own making to this database.
-func (d *database) run(body bson.D, options ...requestOption) bson.Raw {
-	return d.s.mustSend(d.request(body, options...))
-}
-
-// admin runs a command on the admin database.
-func (d *database) admin(body bson.D, options ...requestOption) bson.Raw {
-	return d.sibling("admin").run(body, options...)
-}
-
-// command is a document of one field: {name: 1}, with more fields after it.
-func command(name string, rest ...bson.E) bson.D {
-	return append(bson.D{{Key: name, Value: int32(1)}}, rest...)
 }
 
 func databaseMethods() []method[*database] {

@@ -152,9 +152,9 @@ func dbCurrentOp(c *call, d *database) goja.Value {
 		}
 		return list
 	}
-	ops, err := c.s.tryAggregate(d.sibling("admin"), int32(1), stages(spec)...)
+	ops, err := d.sibling("admin").tryAggregate(int32(1), stages(spec)...)
 	if codeOf(err) == codeFailedToParse {
-		ops, err = c.s.tryAggregate(d.sibling("admin"), int32(1), stages(spec[:2])...)
+		ops, err = d.sibling("admin").tryAggregate(int32(1), stages(spec[:2])...)
 	}
 	if err != nil {
 		c.s.throwServer(err)

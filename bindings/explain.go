@@ -139,7 +139,7 @@ func planCacheMethods() []method[*planCache] {
 					stages = append(stages, c.JS.Merge(bson.D{}, st))
 				}
 			}
-			return c.JS.Array(c.s.aggregateAll(p.coll.d, p.coll.name, stages...))
+			return c.JS.Array(p.coll.d.aggregateAll(p.coll.name, stages...))
 		}, "Returns the cached plans."},
 		{"clear", "", func(c *call, p *planCache) goja.Value {
 			return c.s.display.Reply(p.coll.d.run(bson.D{{Key: "planCacheClear", Value: p.coll.name}}))

@@ -16,11 +16,11 @@ import (
 func (c *call) shardingSizes() {
 	d := c.s.requireDB()
 	config := d.sibling("config")
-	entries := c.s.findAll(config, "collections", bson.D{notDropped, notUnsplittable}, sortedBy("_id", 1))
+	entries := config.findAll("collections", bson.D{notDropped, notUnsplittable}, sortedBy("_id", 1))
 	chunks := make([][]bson.Raw, len(entries))
 	calls := 0
 	for i, entry := range entries {
-		chunks[i] = c.s.findAll(config, "chunks", chunkFilter(entry), sortedBy("min", 1))
+		chunks[i] = config.findAll("chunks", chunkFilter(entry), sortedBy("min", 1))
 		calls += len(chunks[i])
 	}
 	c.JS.Warn(fmt.Sprintf("printShardingSizes: %d dataSize commands, each of which may read a whole chunk", calls))

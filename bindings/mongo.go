@@ -17,26 +17,22 @@ import (
 // mongoObject is one connection: what db.getMongo() gives.
 type mongoObject struct {
 	script.Hidden
+	*Conn
 	s       *Shell
-	client  *mongo.Client
 	address string
 	own     bool // opened by a script, closed with the shell
 	object  *goja.Object
 	// settings open the connection again, as another user; nil when unknown.
 	settings *options.ClientOptions
 
-	databases      map[string]*database
-	readPreference *readpref.ReadPref
-	readConcern    bson.Raw // sent with reads; nil for the server's default
-	writeConcern   bson.Raw // sent with writes; nil for the server's default
-	hello          bson.Raw
-	edition        *string // for the prompt; nil until it is asked for
-	home           *homeSession
-	version        serverVersion // asked for once; zero before
+	databases    map[string]*database
+	readConcern  bson.Raw // sent with reads; nil for the server's default
+	writeConcern bson.Raw // sent with writes; nil for the server's default
+	edition      *string  // for the prompt; nil until it is asked for
 }
 
 func newMongoObject(s *Shell, client *mongo.Client, address string) *mongoObject {
-	m := &mongoObject{s: s, client: client, address: Redact(address), databases: make(map[string]*database)}
+	m := &mongoObject{s: s, Conn: newConn(s.Gateway, client), address: Redact(address), databases: make(map[string]*database)}
 	return m
 }
 
@@ -124,7 +120,7 @@ func mongoMethods() []method[*mongoObject] {
 			return nil
 		}, "Closes a connection the script opened."},
 		{"adminCommand", "command:object|string", func(c *call, m *mongoObject) goja.Value {
-			return c.s.display.Reply(c.s.mustSend(request{on: m, database: "admin", body: c.commandBody(0)}))
+			return c.s.display.Reply(c.s.mustSend(request{on: m.Conn, database: "admin", body: c.commandBody(0)}))
 		}, "Runs a command on the admin database."},
 		{"toString", "", func(c *call, m *mongoObject) goja.Value { return c.JS.Runtime.ToValue(m.address) }, ""},
 	}
@@ -132,7 +128,7 @@ func mongoMethods() []method[*mongoObject] {
 
 func (m *mongoObject) listDatabases() bson.Raw {
 	return m.s.mustSend(request{
-		on: m, database: "admin", body: bson.D{{Key: "listDatabases", Value: int32(1)}},
+		on: m.Conn, database: "admin", body: bson.D{{Key: "listDatabases", Value: int32(1)}},
 		reads: true, readPreference: readpref.PrimaryPreferred(),
 	})
 }

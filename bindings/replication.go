@@ -45,8 +45,8 @@ func (c *call) replicationInfo(d *database) *goja.Object {
 	if v := script.Property(stats, "size"); v != nil {
 		size = v.ToFloat()
 	}
-	first := c.s.findOne(local, "oplog.rs", rawdoc.Empty, sortedBy("$natural", 1))
-	last := c.s.findOne(local, "oplog.rs", rawdoc.Empty, sortedBy("$natural", -1))
+	first := local.findOne("oplog.rs", rawdoc.Empty, sortedBy("$natural", 1))
+	last := local.findOne("oplog.rs", rawdoc.Empty, sortedBy("$natural", -1))
 	if first == nil || last == nil {
 		c.JS.ThrowCoded(script.RuntimeError, script.CodeCommandFailed, "objects not found in local.oplog.$main -- is this a new and empty db instance?")
 	}
@@ -114,7 +114,7 @@ const (
 
 // secondaryInfo adds a section for each member that copies data.
 func (c *call) secondaryInfo(d *database, o *goja.Object) {
-	if c.s.findOne(d.sibling("local"), "system.replset", rawdoc.Empty) == nil {
+	if d.sibling("local").findOne("system.replset", rawdoc.Empty) == nil {
 		c.JS.ThrowCoded(script.InvalidInput, script.CodeNoReplicaSet, "local.system.replset is empty. Are you connected to a replica set?")
 	}
 	list, _ := d.admin(command("replSetGetStatus"), reads).Lookup("members").ArrayOK()

@@ -14,9 +14,9 @@ import (
 // sendRetryable is send for writes of single documents: after a network error,
 // or one the server labels so, the same command goes out once more with the same
 // transaction number. Servers that keep no such numbers get plain commands.
-func (s *Shell) sendRetryable(r request) (bson.Raw, error) {
+func (s *Gateway) sendRetryable(r request) (bson.Raw, error) {
 	body, ok := r.body.(bson.D)
-	if !ok || r.session != nil || s.cfg.Guard != nil || s.cfg.NoRetryWrites || !r.on.numbersWrites() {
+	if !ok || r.session != nil || s.guards != nil || s.noRetryWrites || !r.on.numbersWrites() {
 		return s.send(r)
 	}
 	home := r.on.homeSession()
@@ -39,7 +39,7 @@ func (s *Shell) sendRetryable(r request) (bson.Raw, error) {
 
 // mayRead reports whether a failed read is worth sending once more: the
 // connection was lost, or the member it went to is on its way out.
-func (s *Shell) mayRead(r request, err error) bool {
+func (s *Gateway) mayRead(r request, err error) bool {
 	return err != nil && r.reads && r.session == nil && s.JS.Context().Err() == nil && (isNetworkError(err) || slices.Contains(passingErrors(), codeOf(err)))
 }
 
@@ -56,7 +56,7 @@ func retryable(err error) bool {
 
 // numbersWrites reports whether the server keeps transaction numbers: members of
 // replica sets and mongos do.
-func (m *mongoObject) numbersWrites() bool {
+func (m *Conn) numbersWrites() bool {
 	hello := m.helloReply()
 	if _, err := hello.LookupErr("logicalSessionTimeoutMinutes"); err != nil {
 		return false

@@ -101,7 +101,7 @@ func (rs *replicaSet) config() bson.Raw {
 	d := rs.s.requireDB()
 	reply, err := rs.s.send(d.sibling("admin").request(command("replSetGetConfig"), reads))
 	if codeOf(err) == codeCommandNotFound {
-		doc := rs.s.findOne(d.sibling("local"), "system.replset", rawdoc.Empty)
+		doc := d.sibling("local").findOne("system.replset", rawdoc.Empty)
 		if doc == nil {
 			rs.s.JS.ThrowCoded(script.RuntimeError, script.CodeCommandFailed, "No documents in local.system.replset")
 		}

@@ -22,10 +22,10 @@ import (
 )
 
 // throwServer throws what the driver returned as scripts know it (spec 04 §3.5).
-func (s *Shell) throwServer(err error) { panic(s.errorOf(err)) }
+func (s *Gateway) throwServer(err error) { panic(s.errorOf(err)) }
 
 // errorOf makes the JavaScript error for an error of the driver.
-func (s *Shell) errorOf(err error) *goja.Object {
+func (s *Gateway) errorOf(err error) *goja.Object {
 	var command mongo.CommandError
 	if errors.As(err, &command) && command.Raw != nil {
 		return s.serverError(command.Raw, command.Labels)
@@ -53,7 +53,7 @@ const sessionEnded = "Use of expired sessions is not permitted"
 
 // serverError makes a MongoServerError of a reply. Fields of the reply are
 // fields of the error; codeName is missing when the server gave none.
-func (s *Shell) serverError(reply bson.Raw, labels []string) *goja.Object {
+func (s *Gateway) serverError(reply bson.Raw, labels []string) *goja.Object {
 	message := "n/a"
 	if m, ok := reply.Lookup("errmsg").StringValueOK(); ok {
 		message = m
@@ -85,9 +85,9 @@ func (s *Shell) serverError(reply bson.Raw, labels []string) *goja.Object {
 }
 
 // writeError makes a MongoServerError of one write error.
-func (s *Shell) writeError(failure bson.Raw) *goja.Object { return s.serverError(failure, nil) }
+func (s *Gateway) writeError(failure bson.Raw) *goja.Object { return s.serverError(failure, nil) }
 
-func (s *Shell) addLabels(e *goja.Object, labels []string) {
+func (s *Gateway) addLabels(e *goja.Object, labels []string) {
 	set, err := s.JS.Runtime.New(s.JS.Runtime.GlobalObject().Get("Set"))
 	if err != nil {
 		s.JS.Rethrow(err)
@@ -100,7 +100,7 @@ func (s *Shell) addLabels(e *goja.Object, labels []string) {
 	}
 	script.Must(e.Set("errorLabelSet", set))
 	label := s.JS.Cached("hasErrorLabel", func() *goja.Object {
-		return s.function("hasErrorLabel", func(c *call) goja.Value {
+		return s.JS.Function("hasErrorLabel", func(c *script.Call) goja.Value {
 			e, _ := c.This.(*goja.Object)
 			set, _ := e.Get("errorLabelSet").(*goja.Object)
 			if set == nil {

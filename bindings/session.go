@@ -292,3 +292,11 @@ func (c *call) labelled(err error, label string) bool {
 	v, err := has(set, c.JS.Runtime.ToValue(label))
 	return err == nil && v.ToBoolean()
 }
+
+// underlying is the driver's session; nil for none.
+func (sess *session) underlying() *mongo.Session {
+	if sess == nil {
+		return nil
+	}
+	return sess.driver
+}

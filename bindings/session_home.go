@@ -23,7 +23,7 @@ type homeSession struct {
 
 // home starts the session when it is first used; nil when there is none to be
 // had.
-func (m *mongoObject) homeSession() *homeSession {
+func (m *Conn) homeSession() *homeSession {
 	if m.home == nil {
 		sess, err := m.client.StartSession(options.Session().SetCausalConsistency(false))
 		if err != nil {
@@ -35,12 +35,12 @@ func (m *mongoObject) homeSession() *homeSession {
 }
 
 // sentIn notes the session of the command that goes out now.
-func (s *Shell) sentIn(m *mongoObject, sess *mongo.Session) { s.sent.on, s.sent.session = m, sess }
+func (s *Gateway) sentIn(m *Conn, sess *mongo.Session) { s.sent.on, s.sent.session = m, sess }
 
 // interrupt ends a script whose context has ended while a command ran: the
 // server is told to stop working on it. The guard has no say in that, as it
 // changes nothing but what the shell itself has begun.
-func (s *Shell) interrupt() {
+func (s *Gateway) interrupt() {
 	if m, sess := s.sent.on, s.sent.session; m != nil && sess != nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(s.JS.Context()), killWait)
 		defer cancel()

@@ -88,7 +88,7 @@ func shStopDrain(c *call, sh *shard) goja.Value {
 }
 
 func (sh *shard) isDraining(id string) bool {
-	return rawdoc.TruthyAt(sh.s.findOne(sh.config(), "shards", bson.D{{Key: "_id", Value: id}}), "draining")
+	return rawdoc.TruthyAt(sh.config().findOne("shards", bson.D{{Key: "_id", Value: id}}), "draining")
 }
 
 // States of a draining, as servers since 8.3 call them.
@@ -106,14 +106,14 @@ func (sh *shard) draining(id string) bson.Raw {
 		return sh.admin(drainCommand(id, "shardDrainingStatus", "getTransitionToDedicatedConfigServerStatus"))
 	}
 	s, config := sh.s, sh.config()
-	entry := s.findOne(config, "shards", bson.D{{Key: "_id", Value: id}})
+	entry := config.findOne("shards", bson.D{{Key: "_id", Value: id}})
 	if entry == nil {
 		s.JS.ThrowInvalid("There is no shard %s: sh.listShards() has their names", id)
 	}
 	if !rawdoc.TruthyAt(entry, "draining") {
 		return rawdoc.Of(bson.D{{Key: "state", Value: drainOff}, {Key: "shard", Value: id}, {Key: "ok", Value: 1.0}})
 	}
-	dbs := names(s.findAll(config, "databases", bson.D{{Key: "primary", Value: id}}, sortedBy("_id", 1)))
+	dbs := names(config.findAll("databases", bson.D{{Key: "primary", Value: id}}, sortedBy("_id", 1)))
 	collections := sh.unshardedOn(id)
 	chunks := sh.countChunks(bson.D{{Key: "shard", Value: id}})
 	state := drainOngoing
@@ -142,7 +142,7 @@ func names(docs []bson.Raw) []string {
 // unshardedOn lists the unsharded collections the catalog has on a shard.
 func (sh *shard) unshardedOn(id string) []string {
 	list := []string{}
-	for _, entry := range sh.s.findAll(sh.config(), "collections", bson.D{{Key: "unsplittable", Value: true}}, sortedBy("_id", 1)) {
+	for _, entry := range sh.config().findAll("collections", bson.D{{Key: "unsplittable", Value: true}}, sortedBy("_id", 1)) {
 		if sh.countChunks(append(chunkFilter(entry), bson.E{Key: "shard", Value: id})) > 0 {
 			list = append(list, rawdoc.Text(entry, "_id"))
 		}
@@ -151,7 +151,7 @@ func (sh *shard) unshardedOn(id string) []string {
 }
 
 func (sh *shard) countChunks(filter bson.D) int64 {
-	counted := sh.s.aggregateAll(sh.config(), "chunks",
+	counted := sh.config().aggregateAll("chunks",
 		bson.D{{Key: "$match", Value: filter}},
 		bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: int32(1)}, {Key: "n", Value: bson.D{{Key: "$sum", Value: int32(1)}}}}}},
 	)

@@ -190,7 +190,7 @@ func shAwaitCollectionBalance(c *call, sh *shard) goja.Value {
 	}
 	clean := c.s.poll(timeout, interval, func() bool {
 		orphans := 0.0
-		for _, doc := range c.s.aggregateAll(sh.current().sibling(db), coll, bson.D{{Key: "$collStats", Value: bson.D{{Key: "storageStats", Value: bson.D{}}}}}) {
+		for _, doc := range sh.current().sibling(db).aggregateAll(coll, bson.D{{Key: "$collStats", Value: bson.D{{Key: "storageStats", Value: bson.D{}}}}}) {
 			orphans += rawdoc.Number(doc, "storageStats", "numOrphanDocs")
 		}
 		return orphans == 0
@@ -209,7 +209,7 @@ func shWaitForPingChange(c *call, sh *shard) goja.Value {
 		var left []goja.Value
 		for _, v := range waiting {
 			before := c.JS.Document(v)
-			now := c.s.findOne(config, "mongos", bson.D{{Key: "_id", Value: before.Lookup("_id")}})
+			now := config.findOne("mongos", bson.D{{Key: "_id", Value: before.Lookup("_id")}})
 			if now != nil && now.Lookup("ping").Equal(before.Lookup("ping")) {
 				left = append(left, v)
 			}
@@ -233,7 +233,7 @@ func shLastMigration(c *call, sh *shard) goja.Value {
 	} else if goja.IsString(c.Arg(0)) {
 		filter = append(filter, bson.E{Key: "ns", Value: c.Text(0)})
 	}
-	docs := c.s.findAll(sh.config(), "changelog", filter, sortedBy("time", -1), limitedTo(1))
+	docs := sh.config().findAll("changelog", filter, sortedBy("time", -1), limitedTo(1))
 	if len(docs) == 0 {
 		return goja.Null()
 	}

@@ -100,7 +100,7 @@ func (sh *shard) adminTelling(body bson.D, ns string, p *display.Progress) bson.
 // reshardOps are the operations of a resharding, as its coordinator and its
 // participants tell them (spec 03 §1.7).
 func (sh *shard) reshardOps(ns string) []bson.Raw {
-	docs, _ := sh.s.tryAggregate(sh.current().sibling("admin"), int32(1),
+	docs, _ := sh.current().sibling("admin").tryAggregate(int32(1),
 		bson.D{{Key: "$currentOp", Value: bson.D{{Key: "allUsers", Value: true}, {Key: "localOps", Value: false}}}},
 		bson.D{{Key: "$match", Value: bson.D{{Key: "type", Value: "op"}, {Key: "desc", Value: bson.Regex{Pattern: "^ReshardingMetrics"}}, {Key: "ns", Value: ns}}}},
 	)

@@ -77,7 +77,7 @@ func shIsBalancerRunning(c *call, sh *shard) goja.Value {
 
 // setting is one document of config.settings; nil when there is none.
 func (s *Shell) setting(config *database, id string) bson.Raw {
-	return s.findOne(config, "settings", bson.D{{Key: "_id", Value: id}})
+	return config.findOne("settings", bson.D{{Key: "_id", Value: id}})
 }
 
 // updateConfig updates a document of the config database and waits for a

@@ -22,7 +22,7 @@ const maxStatusCollections = 50
 func (r *statusReport) draw(t *display.Tables) {
 	r.balancerLines(t)
 	t.Heading("Shards")
-	t.Grid(r.shardRows(r.s.findAll(r.config, "shards", bson.D{}, sortedBy("_id", 1))))
+	t.Grid(r.shardRows(r.config.findAll("shards", bson.D{}, sortedBy("_id", 1))))
 	r.databaseLines(t)
 	zones := r.s.zones(r.config, "")
 	shown := r.entries[:min(len(r.entries), maxStatusCollections)]

@@ -9,7 +9,6 @@ import (
 	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"
-	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
 // Shell is a JavaScript runtime with the objects that scripts see and the
@@ -17,22 +16,16 @@ import (
 type Shell struct {
 	JS      *script.Engine
 	cfg     Config
+	*Gateway
 	display *display.Display
 
-	mongo  *mongoObject // the connection db started on; nil without one
-	opened connections  // by scripts
-	lists  nameLists    // for completion
+	mongo *mongoObject // the connection db started on; nil without one
+	lists nameLists    // for completion
 	// ownProperty is Object.getOwnPropertyDescriptor, for completion.
 	ownProperty goja.Callable
 	db          *database
 	cursor      *cursor // what "it" goes on with
-	// sent is where the last command went.
-	sent struct {
-		on      *mongoObject
-		session *mongo.Session
-	}
-
-	settings settings
+	settings    settings
 	// Of an interactive session: what it lends, what edit left for the next line,
 	// and the text edited last.
 	console            *Console
@@ -59,6 +52,7 @@ func New(cfg Config) (*Shell, error) {
 		Module: s.module, Receivers: receivers,
 	})
 	s.display.JS = s.JS
+	s.Gateway = newGateway(s.JS, cfg.Guard, cfg.NoRetryWrites)
 	if cfg.Client != nil {
 		s.mongo = newMongoObject(s, cfg.Client, cfg.Address)
 		s.mongo.readPreference, s.mongo.settings = cfg.ReadPreference, cfg.Settings
