@@ -48,7 +48,7 @@ func (c *call) clientBulkWrite(admin *database) goja.Value {
 	if wc := admin.on.writeConcern; wc != nil && !hasKey(body, "writeConcern") && !admin.inTransaction() {
 		body = append(body, bson.E{Key: "writeConcern", Value: wc})
 	}
-	reply := c.s.mustSend(admin.request(body))
+	reply := c.s.gateway.mustSend(admin.request(body))
 	return b.result(c, admin, reply, ordered, verbose)
 }
 
@@ -134,7 +134,7 @@ func (b *clientBulk) result(c *call, admin *database, reply bson.Raw, ordered, v
 		message = "Mongo client ordered bulk write encountered a write error."
 	}
 	e := c.JS.World.NewError("MongoClientBulkWriteError", message)
-	c.s.addLabels(e, nil)
+	c.s.gateway.addLabels(e, nil)
 	script.Must(e.Set("writeErrors", failures))
 	script.Must(e.Set("writeConcernErrors", c.JS.Runtime.NewArray()))
 	script.Must(e.Set("partialResult", o))

@@ -65,7 +65,7 @@ func collRunCommand(c *call, coll *collection) goja.Value {
 		if c.Has(1) {
 			c.JS.ThrowInvalid("Collection.runCommand takes a command string as its first arugment")
 		}
-		return c.s.display.Reply(c.s.mustSend(coll.d.request(c.JS.Document(c.Arg(0)))))
+		return c.s.display.Reply(c.s.gateway.mustSend(coll.d.request(c.JS.Document(c.Arg(0)))))
 	}
 	name := c.Text(0)
 	if script.Property(c.Object(1), name) != nil {

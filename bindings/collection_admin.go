@@ -57,12 +57,12 @@ func (coll *collection) info() bson.Raw {
 }
 
 func collDrop(c *call, coll *collection) goja.Value {
-	_, err := c.s.send(coll.d.request(c.JS.Merge(bson.D{{Key: "drop", Value: coll.name}}, c.Arg(0))))
+	_, err := c.s.gateway.send(coll.d.request(c.JS.Merge(bson.D{{Key: "drop", Value: coll.name}}, c.Arg(0))))
 	if codeOf(err) == codeNamespaceNotFound {
 		return c.JS.Runtime.ToValue(false)
 	}
 	if err != nil {
-		c.s.throwServer(err)
+		c.s.gateway.throwServer(err)
 	}
 	return c.JS.Runtime.ToValue(true)
 }

@@ -146,7 +146,7 @@ func indexName(key bson.Raw) string {
 }
 
 func (coll *collection) listIndexes() []bson.Raw {
-	return coll.s.all(coll.d.request(bson.D{{Key: "listIndexes", Value: coll.name}, {Key: "cursor", Value: bson.D{}}}, reads))
+	return coll.s.gateway.all(coll.d.request(bson.D{{Key: "listIndexes", Value: coll.name}, {Key: "cursor", Value: bson.D{}}}, reads))
 }
 
 func collGetIndexes(c *call, coll *collection) goja.Value { return c.JS.Array(coll.listIndexes()) }

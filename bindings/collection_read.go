@@ -75,7 +75,7 @@ func collFindOne(c *call, coll *collection) goja.Value {
 	}
 	body = c.JS.Merge(body, c.Arg(2), append(notSent, "limit")...)
 	body = append(body, bson.E{Key: "limit", Value: int32(1)})
-	reply := c.s.mustSend(coll.d.request(coll.d.readBody(body), reads))
+	reply := c.s.gateway.mustSend(coll.d.request(coll.d.readBody(body), reads))
 	docs, err := firstBatch(reply).Values()
 	if err != nil || len(docs) == 0 {
 		return goja.Null()
@@ -185,7 +185,7 @@ func collCountDocuments(c *call, coll *collection) goja.Value {
 	}}})
 	body := bson.D{{Key: "aggregate", Value: coll.name}, {Key: "pipeline", Value: stages}, {Key: "cursor", Value: bson.D{}}}
 	body = coll.d.readBody(c.JS.Merge(body, c.Arg(1), append(notSent, "skip", "limit")...))
-	docs := c.s.all(coll.d.request(body, reads))
+	docs := c.s.gateway.all(coll.d.request(body, reads))
 	if len(docs) == 0 {
 		return c.JS.Runtime.ToValue(0)
 	}
@@ -194,7 +194,7 @@ func collCountDocuments(c *call, coll *collection) goja.Value {
 
 // count runs a count command.
 func (c *call) count(coll *collection, body bson.D) goja.Value {
-	reply := c.s.mustSend(coll.d.request(coll.d.readBody(body), reads))
+	reply := c.s.gateway.mustSend(coll.d.request(coll.d.readBody(body), reads))
 	n, err := reply.LookupErr("n")
 	if err != nil {
 		return c.JS.Runtime.ToValue(0)
@@ -211,7 +211,7 @@ func collCount(c *call, coll *collection) goja.Value {
 func collDistinct(c *call, coll *collection) goja.Value {
 	body := bson.D{{Key: "distinct", Value: coll.name}, {Key: "key", Value: c.Text(0)}, {Key: "query", Value: c.filterArg(1)}}
 	body = coll.d.readBody(c.JS.Merge(body, c.Arg(2), notSent...))
-	return c.JS.World.ToJS(c.s.mustSend(coll.d.request(body, reads)).Lookup("values"))
+	return c.JS.World.ToJS(c.s.gateway.mustSend(coll.d.request(body, reads)).Lookup("values"))
 }
 
 func collMapReduce(c *call, coll *collection) goja.Value {

@@ -47,7 +47,7 @@ func collConfigureQueryAnalyzer(c *call, coll *collection) goja.Value {
 
 func collShardLocation(c *call, coll *collection) goja.Value {
 	if stats, err := coll.d.tryAggregate(coll.name, bson.D{{Key: "$collStats", Value: bson.D{}}}); err != nil {
-		c.s.throwServer(err)
+		c.s.gateway.throwServer(err)
 	} else if len(stats) == 0 {
 		c.JS.Throw(script.RuntimeError, "collection %s not found", coll.namespace())
 	}
@@ -74,7 +74,7 @@ func collShardDistribution(c *call, coll *collection) goja.Value {
 	config := coll.d.sibling("config")
 	docs, err := coll.d.tryAggregate(coll.name, bson.D{{Key: "$collStats", Value: bson.D{{Key: "storageStats", Value: bson.D{}}}}})
 	if err != nil {
-		c.s.throwServer(err)
+		c.s.gateway.throwServer(err)
 	}
 	entry := c.s.catalogEntry(config, coll.namespace(), docs)
 	if entry == nil {

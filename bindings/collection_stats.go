@@ -70,7 +70,7 @@ func (s *Shell) collectionStats(coll *collection, opts statsOptions) goja.Value 
 		return s.display.Reply(coll.d.run(bson.D{{Key: "collStats", Value: coll.name}, {Key: "scale", Value: rawdoc.Small(int64(opts.scale))}}, reads))
 	}
 	if err != nil {
-		s.throwServer(err)
+		s.gateway.throwServer(err)
 	}
 	if len(docs) == 0 {
 		s.JS.Throw(script.RuntimeError, "no statistics of collection %s", coll.namespace())
@@ -227,7 +227,7 @@ func (m *statsMerge) sharded(docs []bson.Raw) bool {
 		{Key: "filter", Value: bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: names}}}, notDropped, notUnsplittable}},
 		{Key: "limit", Value: int32(1)},
 	}
-	reply, err := m.s.send(m.coll.d.sibling("config").request(body, reads))
+	reply, err := m.s.gateway.send(m.coll.d.sibling("config").request(body, reads))
 	if err != nil {
 		return len(docs) > 1
 	}

@@ -130,7 +130,7 @@ func (s *Shell) connect(settings *options.ClientOptions) *mongoObject {
 	client := s.openClient(settings)
 	m := newMongoObject(s, client, settings.GetURI())
 	m.own, m.settings = true, settings
-	s.opened.add(client, m.Conn)
+	s.gateway.opened.add(client, m.Conn)
 	return m
 }
 
@@ -153,7 +153,7 @@ func (s *Shell) openClient(settings *options.ClientOptions) *mongo.Client {
 
 // throwUnreachable is throwServer for a server that was never reached.
 func (s *Shell) throwUnreachable(err error) {
-	e := s.errorOf(err)
+	e := s.gateway.errorOf(err)
 	if name, _ := ConnectionError(err); name == "MongoNetworkError" {
 		script.Must(e.SetPrototype(s.JS.World.NewError(name, "").Prototype()))
 	}
@@ -193,15 +193,12 @@ func (c *call) login(m *mongoObject, as options.Credential) {
 	settings := *m.settings
 	settings.SetAuth(as)
 	client := c.s.openClient(&settings)
-	if m.home != nil {
-		m.home.driver.EndSession(context.WithoutCancel(c.JS.Context()))
-		m.home = nil
-	}
+	m.endHome(context.WithoutCancel(c.JS.Context()))
 	if m.own {
-		_ = c.s.opened.disconnect(context.WithoutCancel(c.JS.Context()), m.client)
+		_ = c.s.gateway.opened.disconnect(context.WithoutCancel(c.JS.Context()), m.client)
 	}
 	m.own = true // the first client stays its owner's, this one is ours
-	c.s.opened.add(client, m.Conn)
+	c.s.gateway.opened.add(client, m.Conn)
 	m.client, m.settings = client, &settings
 }
 
@@ -239,12 +236,10 @@ func (c *call) askPassword() goja.Value {
 
 // endHomeSessions ends the sessions that commands belong to by default.
 func (s *Shell) endHomeSessions(ctx context.Context) {
-	for m := range s.opened.all() {
-		if m.home != nil {
-			m.home.driver.EndSession(ctx)
-		}
+	for m := range s.gateway.opened.all() {
+		m.endHome(ctx)
 	}
-	if s.mongo != nil && s.mongo.home != nil && !s.mongo.own {
-		s.mongo.home.driver.EndSession(ctx)
+	if s.mongo != nil && !s.mongo.own {
+		s.mongo.endHome(ctx)
 	}
 }

@@ -128,10 +128,10 @@ func (cur *cursor) open() {
 	}
 	r := cur.d.request(cur.command())
 	r.reads, r.readPreference = cur.reads, cur.readPreference
-	server, err := cur.s.open(r)
+	server, err := cur.s.gateway.open(r)
 	if err != nil {
 		cur.closed = true
-		cur.s.throwServer(err)
+		cur.s.gateway.throwServer(err)
 	}
 	if cur.batchSize > 0 {
 		server.SetBatchSize(cur.batchSize)
@@ -164,10 +164,10 @@ func (cur *cursor) advance(try bool) bool {
 	}
 	if err := cur.server.Err(); err != nil {
 		if cur.s.JS.Context().Err() != nil {
-			cur.s.interrupt()
+			cur.s.gateway.interrupt()
 		}
 		cur.closed = true
-		cur.s.throwServer(err)
+		cur.s.gateway.throwServer(err)
 	}
 	if cur.server.ID() == 0 {
 		cur.close()

@@ -94,13 +94,13 @@ func databaseMethods() []method[*database] {
 		{"getCollectionNames", "", dbCollectionNames, "Returns the names of the collections and views."},
 		{"getCollectionInfos", "filter?:object options?:object", dbCollectionInfos, "Returns what listCollections says of the collections."},
 		{"runCommand", "command:object|string options?:object", func(c *call, d *database) goja.Value {
-			return c.s.display.Reply(c.s.mustSend(d.request(c.commandBody(0))))
+			return c.s.display.Reply(c.s.gateway.mustSend(d.request(c.commandBody(0))))
 		}, "Runs a command on this database and returns the reply."},
 		{"adminCommand", "command:object|string options?:object", func(c *call, d *database) goja.Value {
-			return c.s.display.Reply(c.s.mustSend(d.sibling("admin").request(c.commandBody(0))))
+			return c.s.display.Reply(c.s.gateway.mustSend(d.sibling("admin").request(c.commandBody(0))))
 		}, "Runs a command on the admin database and returns the reply."},
 		{"_adminCommand", "command:object|string options?:object", func(c *call, d *database) goja.Value {
-			return c.s.display.Reply(c.s.mustSend(d.sibling("admin").request(c.commandBody(0))))
+			return c.s.display.Reply(c.s.gateway.mustSend(d.sibling("admin").request(c.commandBody(0))))
 		}, ""},
 		{"aggregate", "pipeline?:object options?:object", dbAggregate, "Runs a pipeline that starts without a collection."},
 		{"version", "", func(c *call, d *database) goja.Value {
@@ -157,7 +157,7 @@ func (d *database) listCollections(filter bson.Raw, nameOnly bool, more goja.Val
 		{Key: "nameOnly", Value: nameOnly},
 		{Key: "authorizedCollections", Value: false},
 	}
-	return d.s.all(d.request(d.s.JS.Merge(body, more), reads, nearby))
+	return d.s.gateway.all(d.request(d.s.JS.Merge(body, more), reads, nearby))
 }
 
 func dbCollectionNames(c *call, d *database) goja.Value {

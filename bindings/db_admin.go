@@ -157,7 +157,7 @@ func dbCurrentOp(c *call, d *database) goja.Value {
 		ops, err = d.sibling("admin").tryAggregate(int32(1), stages(spec[:2])...)
 	}
 	if err != nil {
-		c.s.throwServer(err)
+		c.s.gateway.throwServer(err)
 	}
 	return c.JS.NewObject("inprog", c.JS.Array(ops), "ok", 1)
 }

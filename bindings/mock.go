@@ -63,12 +63,12 @@ func (m *mockControl) run(c *call, name string, value any, options goja.Value) b
 	if options != nil {
 		body = c.JS.Merge(body, options)
 	}
-	reply, err := m.s.send(m.s.requireDB().sibling("admin").request(body))
+	reply, err := m.s.gateway.send(m.s.requireDB().sibling("admin").request(body))
 	if codeOf(err) == codeCommandNotFound {
 		m.s.JS.ThrowCoded(script.InvalidInput, script.CodeInvalidOperation, "mock.%s works on the mock cluster only (this is a real server)", mockMethodOf(name))
 	}
 	if err != nil {
-		m.s.throwServer(err)
+		m.s.gateway.throwServer(err)
 	}
 	return reply
 }

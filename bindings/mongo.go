@@ -32,7 +32,7 @@ type mongoObject struct {
 }
 
 func newMongoObject(s *Shell, client *mongo.Client, address string) *mongoObject {
-	m := &mongoObject{s: s, Conn: newConn(s.Gateway, client), address: Redact(address), databases: make(map[string]*database)}
+	m := &mongoObject{s: s, Conn: newConn(s.gateway, client), address: Redact(address), databases: make(map[string]*database)}
 	return m
 }
 
@@ -115,19 +115,19 @@ func mongoMethods() []method[*mongoObject] {
 		}, ""},
 		{"close", "force?:boolean", func(c *call, m *mongoObject) goja.Value {
 			if m.own {
-				_ = c.s.opened.disconnect(c.JS.Context(), m.client)
+				_ = c.s.gateway.opened.disconnect(c.JS.Context(), m.client)
 			}
 			return nil
 		}, "Closes a connection the script opened."},
 		{"adminCommand", "command:object|string", func(c *call, m *mongoObject) goja.Value {
-			return c.s.display.Reply(c.s.mustSend(request{on: m.Conn, database: "admin", body: c.commandBody(0)}))
+			return c.s.display.Reply(c.s.gateway.mustSend(request{on: m.Conn, database: "admin", body: c.commandBody(0)}))
 		}, "Runs a command on the admin database."},
 		{"toString", "", func(c *call, m *mongoObject) goja.Value { return c.JS.Runtime.ToValue(m.address) }, ""},
 	}
 }
 
 func (m *mongoObject) listDatabases() bson.Raw {
-	return m.s.mustSend(request{
+	return m.s.gateway.mustSend(request{
 		on: m.Conn, database: "admin", body: bson.D{{Key: "listDatabases", Value: int32(1)}},
 		reads: true, readPreference: readpref.PrimaryPreferred(),
 	})

@@ -99,7 +99,7 @@ func rsConfig(c *call, rs *replicaSet) goja.Value { return c.JS.World.DocToJS(rs
 // does not know the command.
 func (rs *replicaSet) config() bson.Raw {
 	d := rs.s.requireDB()
-	reply, err := rs.s.send(d.sibling("admin").request(command("replSetGetConfig"), reads))
+	reply, err := rs.s.gateway.send(d.sibling("admin").request(command("replSetGetConfig"), reads))
 	if codeOf(err) == codeCommandNotFound {
 		doc := d.sibling("local").findOne("system.replset", rawdoc.Empty)
 		if doc == nil {
@@ -108,7 +108,7 @@ func (rs *replicaSet) config() bson.Raw {
 		return doc
 	}
 	if err != nil {
-		rs.s.throwServer(err)
+		rs.s.gateway.throwServer(err)
 	}
 	config, ok := reply.Lookup("config").DocumentOK()
 	if !ok {

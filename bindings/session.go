@@ -44,7 +44,7 @@ func (c *call) newSession(m *mongoObject, from *goja.Object) *session {
 	}
 	started, err := m.client.StartSession(opts)
 	if err != nil {
-		s.throwServer(err)
+		s.gateway.throwServer(err)
 	}
 	sess := &session{on: m, driver: started, given: given, databases: make(map[string]*database)}
 	sess.object = s.JS.Instance(sess, prototype(s, "Session", sessionMethods()))
@@ -213,8 +213,8 @@ func (c *call) transaction(err error) {
 	if slices.Contains(transactionStates(), text) {
 		c.JS.Throw("MongoTransactionError", "%s", strings.ToUpper(text[:1])+text[1:])
 	}
-	if _, err = c.s.answer(nil, err); err != nil {
-		c.s.throwServer(err)
+	if _, err = c.s.gateway.answer(nil, err); err != nil {
+		c.s.gateway.throwServer(err)
 	}
 }
 

@@ -54,3 +54,11 @@ func (s *Gateway) interrupt() {
 	}
 	s.JS.Abort(context.Cause(s.JS.Context()))
 }
+
+// endHome ends the session that commands belong to by default.
+func (m *Conn) endHome(ctx context.Context) {
+	if m.home != nil {
+		m.home.driver.EndSession(ctx)
+		m.home = nil
+	}
+}

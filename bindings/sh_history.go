@@ -173,6 +173,6 @@ func (s *Shell) activeMigrations(d, config *database) []activeMigration {
 
 // readable finds documents; none when the user may not look.
 func (s *Shell) readable(d *database, collection string, filter bson.D) []bson.Raw {
-	docs, _ := s.tryAll(d.request(bson.D{{Key: "find", Value: collection}, {Key: "filter", Value: filter}}, reads))
+	docs, _ := s.gateway.tryAll(d.request(bson.D{{Key: "find", Value: collection}, {Key: "filter", Value: filter}}, reads))
 	return docs
 }

@@ -131,14 +131,14 @@ func shAdminCommand(c *call, sh *shard) goja.Value {
 	} else {
 		body = c.JS.Document(c.Arg(0))
 	}
-	reply, err := c.s.send(sh.current().sibling("admin").request(body))
+	reply, err := c.s.gateway.send(sh.current().sibling("admin").request(body))
 	if err == nil {
 		return c.s.display.Reply(reply)
 	}
 	if raw := replyOf(err); raw != nil {
 		return c.s.display.Reply(raw)
 	}
-	c.s.throwServer(err)
+	c.s.gateway.throwServer(err)
 	return nil
 }
 

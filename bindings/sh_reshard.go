@@ -90,9 +90,9 @@ func (sh *shard) adminTelling(body bson.D, ns string, p *display.Progress) bson.
 		s.JS.Warn("Stopped waiting; the resharding of " + ns + " goes on: sh.abortReshardCollection ends it.")
 		s.JS.Abort(context.Cause(s.JS.Context()))
 	}
-	reply, err = s.answer(reply, err)
+	reply, err = s.gateway.answer(reply, err)
 	if err != nil {
-		s.throwServer(err)
+		s.gateway.throwServer(err)
 	}
 	return reply
 }

@@ -177,7 +177,7 @@ func (s *Shell) plainText(v bson.RawValue) string {
 }
 
 func (r *statusReport) running() string {
-	reply, err := r.s.send(r.d.sibling("admin").request(command("balancerStatus"), reads))
+	reply, err := r.s.gateway.send(r.d.sibling("admin").request(command("balancerStatus"), reads))
 	if err != nil {
 		return "unknown"
 	}

@@ -94,7 +94,7 @@ func onOff(on bool) string {
 
 // modeText is the balancer's mode and whether it works right now.
 func (r *statusReport) modeText() string {
-	reply, err := r.s.send(r.d.sibling("admin").request(command("balancerStatus"), reads))
+	reply, err := r.s.gateway.send(r.d.sibling("admin").request(command("balancerStatus"), reads))
 	if err != nil {
 		return "unknown: " + err.Error()
 	}
@@ -163,7 +163,7 @@ func (r *statusReport) collectionTable(t *display.Tables, entry bson.Raw, zones 
 		key += ", unique"
 	}
 	t.Line("shard key", key)
-	status, err := r.s.send(r.d.sibling("admin").request(bson.D{{Key: "balancerCollectionStatus", Value: ns}}, reads))
+	status, err := r.s.gateway.send(r.d.sibling("admin").request(bson.D{{Key: "balancerCollectionStatus", Value: ns}}, reads))
 	if err != nil {
 		t.Line("balanced", "unknown: "+err.Error())
 	} else {

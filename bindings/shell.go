@@ -14,9 +14,9 @@ import (
 // Shell is a JavaScript runtime with the objects that scripts see and the
 // connection behind them.
 type Shell struct {
-	JS      *script.Engine
-	cfg     Config
-	*Gateway
+	JS  *script.Engine
+	cfg Config
+	gateway *Gateway
 	display *display.Display
 
 	mongo *mongoObject // the connection db started on; nil without one
@@ -52,7 +52,7 @@ func New(cfg Config) (*Shell, error) {
 		Module: s.module, Receivers: receivers,
 	})
 	s.display.JS = s.JS
-	s.Gateway = newGateway(s.JS, cfg.Guard, cfg.NoRetryWrites)
+	s.gateway = newGateway(s.JS, cfg.Guard, cfg.NoRetryWrites)
 	if cfg.Client != nil {
 		s.mongo = newMongoObject(s, cfg.Client, cfg.Address)
 		s.mongo.readPreference, s.mongo.settings = cfg.ReadPreference, cfg.Settings
@@ -84,7 +84,7 @@ func (s *Shell) Close(ctx context.Context) error {
 		s.endHomeSessions(ctx)
 	}
 	s.lists.close()
-	return errors.Join(err, s.opened.close(ctx))
+	return errors.Join(err, s.gateway.opened.close(ctx))
 }
 
 // Incomplete reports whether source stops in the middle of a program, so that a

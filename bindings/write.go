@@ -129,13 +129,13 @@ func (coll *collection) writeBatch(ops []writeOp, opts writeOptions, concern bso
 		body = append(body, bson.E{Key: "writeConcern", Value: concern})
 	}
 	r := coll.d.request(body)
-	send := coll.s.send
+	send := coll.s.gateway.send
 	if once && !result.unacknowledged {
-		send = coll.s.sendRetryable
+		send = coll.s.gateway.sendRetryable
 	}
 	reply, err := send(r)
 	if err != nil {
-		coll.s.throwServer(err)
+		coll.s.gateway.throwServer(err)
 	}
 	result.add(reply, ops)
 }
