@@ -2,12 +2,12 @@ package bindings
 
 // Codes of server errors that helpers act on (spec 03 §5).
 const (
-	codeFailedToParse           = 9
-	codeNamespaceNotFound       = 26
-	codeCommandNotFound         = 59
-	codeMaxTimeMSExpired        = 50
-	codeStaleConfig             = 13388
-	codeRecvStaleConfig         = 9996
+	FailedToParse               = 9
+	NamespaceNotFound           = 26
+	CommandNotFound             = 59
+	MaxTimeMSExpired            = 50
+	StaleConfig                 = 13388
+	RecvStaleConfig             = 9996
 	codeNotPrimaryNoSecondaryOk = 13435
-	codeUnknownStage            = 40324
+	UnknownStage                = 40324
 )

@@ -63,14 +63,14 @@ var (
 
 // collectionStats merges the statistics of all shards into one document.
 func (s *Shell) collectionStats(coll *collection, opts statsOptions) goja.Value {
-	docs, err := coll.d.tryAggregate(coll.name, bson.D{{Key: "$collStats", Value: bson.D{
+	docs, err := coll.d.TryAggregate(coll.name, bson.D{{Key: "$collStats", Value: bson.D{
 		{Key: "storageStats", Value: bson.D{{Key: "scale", Value: int32(1)}}},
 	}}})
-	if code := codeOf(err); err != nil && (code == codeStaleConfig || code == codeFailedToParse || code == codeRecvStaleConfig) {
-		return s.display.Reply(coll.d.run(bson.D{{Key: "collStats", Value: coll.name}, {Key: "scale", Value: rawdoc.Small(int64(opts.scale))}}, reads))
+	if code := CodeOf(err); err != nil && (code == StaleConfig || code == FailedToParse || code == RecvStaleConfig) {
+		return s.display.Reply(coll.d.Run(bson.D{{Key: "collStats", Value: coll.name}, {Key: "scale", Value: rawdoc.Small(int64(opts.scale))}}, Reads))
 	}
 	if err != nil {
-		s.gateway.throwServer(err)
+		s.gateway.Throw(err)
 	}
 	if len(docs) == 0 {
 		s.JS.Throw(script.RuntimeError, "no statistics of collection %s", coll.namespace())
@@ -227,11 +227,11 @@ func (m *statsMerge) sharded(docs []bson.Raw) bool {
 		{Key: "filter", Value: bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: names}}}, notDropped, notUnsplittable}},
 		{Key: "limit", Value: int32(1)},
 	}
-	reply, err := m.s.gateway.send(m.coll.d.sibling("config").request(body, reads))
+	reply, err := m.s.gateway.Send(m.coll.d.sibling("config").Request(body, Reads))
 	if err != nil {
 		return len(docs) > 1
 	}
-	found, _ := firstBatch(reply).Values()
+	found, _ := FirstBatch(reply).Values()
 	return len(found) > 0
 }
 

@@ -15,35 +15,35 @@ import (
 // script that nobody waits for still opens more. The zero value is empty.
 type connections struct {
 	mu     sync.Mutex
-	of     map[*mongo.Client]*Conn
+	Of     map[*mongo.Client]*Conn
 	closed bool
 }
 
-// add takes a client over. One that comes too late is closed again.
-func (cs *connections) add(client *mongo.Client, m *Conn) {
+// Add takes a client over. One that comes too late is closed again.
+func (cs *connections) Add(client *mongo.Client, m *Conn) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	if cs.closed {
 		_ = client.Disconnect(context.Background())
 		return
 	}
-	if cs.of == nil {
-		cs.of = make(map[*mongo.Client]*Conn)
+	if cs.Of == nil {
+		cs.Of = make(map[*mongo.Client]*Conn)
 	}
-	cs.of[client] = m
+	cs.Of[client] = m
 }
 
-// all are the connections that are open.
-func (cs *connections) all() iter.Seq[*Conn] {
+// All are the connections that are open.
+func (cs *connections) All() iter.Seq[*Conn] {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
-	return slices.Values(slices.Collect(maps.Values(cs.of)))
+	return slices.Values(slices.Collect(maps.Values(cs.Of)))
 }
 
-// disconnect closes one client.
-func (cs *connections) disconnect(ctx context.Context, client *mongo.Client) error {
+// Disconnect closes one client.
+func (cs *connections) Disconnect(ctx context.Context, client *mongo.Client) error {
 	cs.mu.Lock()
-	delete(cs.of, client)
+	delete(cs.Of, client)
 	cs.mu.Unlock()
 	if err := client.Disconnect(ctx); !errors.Is(err, mongo.ErrClientDisconnected) {
 		return err
@@ -51,15 +51,15 @@ func (cs *connections) disconnect(ctx context.Context, client *mongo.Client) err
 	return nil
 }
 
-// close closes all clients, and those to come.
-func (cs *connections) close(ctx context.Context) error {
+// Close closes all clients, and those to come.
+func (cs *connections) Close(ctx context.Context) error {
 	cs.mu.Lock()
-	clients := slices.Collect(maps.Keys(cs.of))
+	clients := slices.Collect(maps.Keys(cs.Of))
 	cs.closed = true
 	cs.mu.Unlock()
 	var errs []error
 	for _, client := range clients {
-		errs = append(errs, cs.disconnect(ctx, client))
+		errs = append(errs, cs.Disconnect(ctx, client))
 	}
 	return errors.Join(errs...)
 }

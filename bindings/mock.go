@@ -23,7 +23,7 @@ func (s *Shell) newMock() goja.Value {
 		if s.db == nil {
 			return "MockCluster class not connected"
 		}
-		return "MockCluster class connected to " + s.db.on.address + " via db " + s.db.name
+		return "MockCluster class connected to " + s.db.on.address + " via db " + s.db.Name
 	})
 	return o
 }
@@ -63,12 +63,12 @@ func (m *mockControl) run(c *call, name string, value any, options goja.Value) b
 	if options != nil {
 		body = c.JS.Merge(body, options)
 	}
-	reply, err := m.s.gateway.send(m.s.requireDB().sibling("admin").request(body))
-	if codeOf(err) == codeCommandNotFound {
+	reply, err := m.s.gateway.Send(m.s.requireDB().sibling("admin").Request(body))
+	if CodeOf(err) == CommandNotFound {
 		m.s.JS.ThrowCoded(script.InvalidInput, script.CodeInvalidOperation, "mock.%s works on the mock cluster only (this is a real server)", mockMethodOf(name))
 	}
 	if err != nil {
-		m.s.gateway.throwServer(err)
+		m.s.gateway.Throw(err)
 	}
 	return reply
 }

@@ -32,7 +32,7 @@ type mongoObject struct {
 }
 
 func newMongoObject(s *Shell, client *mongo.Client, address string) *mongoObject {
-	m := &mongoObject{s: s, Conn: newConn(s.gateway, client), address: Redact(address), databases: make(map[string]*database)}
+	m := &mongoObject{s: s, Conn: NewConn(s.gateway, client), address: Redact(address), databases: make(map[string]*database)}
 	return m
 }
 
@@ -115,21 +115,21 @@ func mongoMethods() []method[*mongoObject] {
 		}, ""},
 		{"close", "force?:boolean", func(c *call, m *mongoObject) goja.Value {
 			if m.own {
-				_ = c.s.gateway.opened.disconnect(c.JS.Context(), m.client)
+				_ = c.s.gateway.Opened.Disconnect(c.JS.Context(), m.Client)
 			}
 			return nil
 		}, "Closes a connection the script opened."},
 		{"adminCommand", "command:object|string", func(c *call, m *mongoObject) goja.Value {
-			return c.s.display.Reply(c.s.gateway.mustSend(request{on: m.Conn, database: "admin", body: c.commandBody(0)}))
+			return c.s.display.Reply(c.s.gateway.MustSend(Request{On: m.Conn, Database: "admin", Body: c.commandBody(0)}))
 		}, "Runs a command on the admin database."},
 		{"toString", "", func(c *call, m *mongoObject) goja.Value { return c.JS.Runtime.ToValue(m.address) }, ""},
 	}
 }
 
 func (m *mongoObject) listDatabases() bson.Raw {
-	return m.s.gateway.mustSend(request{
-		on: m.Conn, database: "admin", body: bson.D{{Key: "listDatabases", Value: int32(1)}},
-		reads: true, readPreference: readpref.PrimaryPreferred(),
+	return m.s.gateway.MustSend(Request{
+		On: m.Conn, Database: "admin", Body: bson.D{{Key: "listDatabases", Value: int32(1)}},
+		Reads: true, ReadPreference: readpref.PrimaryPreferred(),
 	})
 }
 
@@ -153,10 +153,10 @@ func mongoGetCollection(c *call, m *mongoObject) goja.Value {
 }
 
 func (m *mongoObject) readPref() *readpref.ReadPref {
-	if m.readPreference == nil {
+	if m.ReadPreference == nil {
 		return readpref.Primary()
 	}
-	return m.readPreference
+	return m.ReadPreference
 }
 
 func mongoGetReadPref(c *call, m *mongoObject) goja.Value {
@@ -188,7 +188,7 @@ func (c *call) tagSets(pref *readpref.ReadPref) goja.Value {
 }
 
 func mongoSetReadPref(c *call, m *mongoObject) goja.Value {
-	m.readPreference = c.readPreferenceOf(c.Arg(0), c.Arg(1), c.Arg(2))
+	m.ReadPreference = c.readPreferenceOf(c.Arg(0), c.Arg(1), c.Arg(2))
 	return nil
 }
 
@@ -201,7 +201,7 @@ func (m *mongoObject) allowSecondaries() {
 		return
 	}
 	m.s.JS.Write("Setting read preference from \"primary\" to \"primaryPreferred\"\n")
-	m.readPreference = readpref.PrimaryPreferred()
+	m.ReadPreference = readpref.PrimaryPreferred()
 }
 
 // readPreferenceOf reads a mode, an array of tag sets, and {enabled} for hedged

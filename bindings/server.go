@@ -25,7 +25,7 @@ type Gateway struct {
 	guards Guard
 	// noRetryWrites keeps writes from being sent again after a lost connection.
 	noRetryWrites bool
-	opened        connections
+	Opened        connections
 	// sent is where the last command went.
 	sent struct {
 		on      *Conn
@@ -34,7 +34,7 @@ type Gateway struct {
 }
 
 // NewGateway makes a Gateway. A nil guard lets all pass.
-func newGateway(js *script.Engine, guard Guard, noRetryWrites bool) *Gateway {
+func NewGateway(js *script.Engine, guard Guard, noRetryWrites bool) *Gateway {
 	return &Gateway{JS: js, guards: guard, noRetryWrites: noRetryWrites}
 }
 
@@ -44,51 +44,51 @@ func (s *Gateway) guarded() bool { return s.guards != nil }
 // Conn is one connection.
 type Conn struct {
 	gateway        *Gateway
-	client         *mongo.Client
-	readPreference *readpref.ReadPref // nil for the primary
+	Client         *mongo.Client
+	ReadPreference *readpref.ReadPref // nil for the primary
 	hello          bson.Raw
 	home           *homeSession
-	version        serverVersion // asked for once; zero before
+	version        Version // asked for once; zero before
 }
 
 // NewConn is a connection through a client.
-func newConn(g *Gateway, client *mongo.Client) *Conn { return &Conn{gateway: g, client: client} }
+func NewConn(g *Gateway, client *mongo.Client) *Conn { return &Conn{gateway: g, Client: client} }
 
-// request is one command on its way to a server.
-type request struct {
-	on       *Conn
-	database string
-	body     any // bson.D or bson.Raw
+// Request is one command on its way to a server.
+type Request struct {
+	On       *Conn
+	Database string
+	Body     any // bson.D or bson.Raw
 	// session is the script's own; nil is the connection's.
 	session *mongo.Session
 	// reads says that sending it twice does no harm.
-	reads bool
+	Reads bool
 	// readPreference overrides the connection's.
-	readPreference *readpref.ReadPref
+	ReadPreference *readpref.ReadPref
 }
 
-// send runs a command and returns the reply. A reply of ok: 1 is no error,
+// Send runs a command and returns the reply. A reply of ok: 1 is no error,
 // whatever write errors it lists. Errors are the driver's; the end of the
 // script's context ends the script here.
-func (s *Gateway) send(r request) (bson.Raw, error) {
+func (s *Gateway) Send(r Request) (bson.Raw, error) {
 	if reply, err := s.guard(r); reply != nil || err != nil {
 		return reply, err
 	}
-	ctx := r.context(s.JS.Context())
-	reply, err := r.db().RunCommand(ctx, r.body, r.options()).Raw()
+	ctx := r.Context(s.JS.Context())
+	reply, err := r.Db().RunCommand(ctx, r.Body, r.Options()).Raw()
 	if s.mayRead(r, err) {
-		reply, err = r.db().RunCommand(ctx, r.body, r.options()).Raw()
+		reply, err = r.Db().RunCommand(ctx, r.Body, r.Options()).Raw()
 	}
-	return s.answer(reply, err)
+	return s.Answer(reply, err)
 }
 
-// answer sorts out what the driver returned for a command.
-func (s *Gateway) answer(reply bson.Raw, err error) (bson.Raw, error) {
+// Answer sorts out what the driver returned for a command.
+func (s *Gateway) Answer(reply bson.Raw, err error) (bson.Raw, error) {
 	if err == nil {
 		return reply, nil
 	}
 	if s.JS.Context().Err() != nil {
-		s.interrupt()
+		s.Interrupt()
 	}
 	var write mongo.WriteException
 	if errors.As(err, &write) {
@@ -100,8 +100,8 @@ func (s *Gateway) answer(reply bson.Raw, err error) (bson.Raw, error) {
 	return nil, err
 }
 
-// open runs a command that answers with a cursor.
-func (s *Gateway) open(r request) (*mongo.Cursor, error) {
+// Open runs a command that answers with a cursor.
+func (s *Gateway) Open(r Request) (*mongo.Cursor, error) {
 	reply, err := s.guard(r)
 	if err != nil {
 		return nil, err
@@ -109,56 +109,56 @@ func (s *Gateway) open(r request) (*mongo.Cursor, error) {
 	if reply != nil {
 		return mongo.NewCursorFromDocuments(nil, nil, nil)
 	}
-	ctx := r.context(s.JS.Context())
-	c, err := r.db().RunCommandCursor(ctx, r.body, r.options())
+	ctx := r.Context(s.JS.Context())
+	c, err := r.Db().RunCommandCursor(ctx, r.Body, r.Options())
 	if s.mayRead(r, err) {
-		c, err = r.db().RunCommandCursor(ctx, r.body, r.options())
+		c, err = r.Db().RunCommandCursor(ctx, r.Body, r.Options())
 	}
 	if err != nil && s.JS.Context().Err() != nil {
-		s.interrupt()
+		s.Interrupt()
 	}
 	return c, err
 }
 
-func (s *Gateway) guard(r request) (bson.Raw, error) {
+func (s *Gateway) guard(r Request) (bson.Raw, error) {
 	if s.guards == nil {
 		return nil, nil
 	}
-	body, ok := r.body.(bson.Raw)
+	body, ok := r.Body.(bson.Raw)
 	if !ok {
 		var err error
-		if body, err = bson.Marshal(r.body); err != nil {
+		if body, err = bson.Marshal(r.Body); err != nil {
 			return nil, err
 		}
 	}
-	return s.guards(r.database, body)
+	return s.guards(r.Database, body)
 }
 
-func (r request) db() *mongo.Database { return r.on.client.Database(r.database) }
+func (r Request) Db() *mongo.Database { return r.On.Client.Database(r.Database) }
 
-func (r request) context(ctx context.Context) context.Context {
+func (r Request) Context(ctx context.Context) context.Context {
 	sess := r.driverSession()
-	r.on.gateway.sentIn(r.on, sess)
+	r.On.gateway.sentIn(r.On, sess)
 	if sess == nil {
 		return ctx
 	}
 	return mongo.NewSessionContext(ctx, sess)
 }
 
-func (r request) driverSession() *mongo.Session {
+func (r Request) driverSession() *mongo.Session {
 	if r.session != nil {
 		return r.session
 	}
-	if home := r.on.homeSession(); home != nil {
+	if home := r.On.homeSession(); home != nil {
 		return home.driver
 	}
 	return nil
 }
 
-func (r request) options() *options.RunCmdOptionsBuilder {
-	pref := r.readPreference
+func (r Request) Options() *options.RunCmdOptionsBuilder {
+	pref := r.ReadPreference
 	if pref == nil {
-		pref = r.on.readPreference
+		pref = r.On.ReadPreference
 	}
 	if pref == nil || r.session != nil && r.session.TransactionRunning() { // whose own preference the driver takes
 		pref = readpref.Primary()
@@ -167,19 +167,19 @@ func (r request) options() *options.RunCmdOptionsBuilder {
 }
 
 // must runs a command whose failure the script is to see.
-func (s *Gateway) mustSend(r request) bson.Raw {
-	reply, err := s.send(r)
+func (s *Gateway) MustSend(r Request) bson.Raw {
+	reply, err := s.Send(r)
 	if err != nil {
-		s.throwServer(err)
+		s.Throw(err)
 	}
 	return reply
 }
 
-// findOne reads one document; nil when there is none.
-func (d *Database) findOne(collection string, filter any, extra ...bson.E) bson.Raw {
+// FindOne reads one document; nil when there is none.
+func (d *Database) FindOne(collection string, filter any, extra ...bson.E) bson.Raw {
 	body := append(bson.D{{Key: "find", Value: collection}, {Key: "filter", Value: filter}}, extra...)
-	reply := d.conn.gateway.mustSend(d.request(append(body, bson.E{Key: "limit", Value: int32(1)}), reads))
-	first, err := firstBatch(reply).Values()
+	reply := d.Conn.gateway.MustSend(d.Request(append(body, bson.E{Key: "limit", Value: int32(1)}), Reads))
+	first, err := FirstBatch(reply).Values()
 	if err != nil || len(first) == 0 {
 		return nil
 	}
@@ -187,45 +187,45 @@ func (d *Database) findOne(collection string, filter any, extra ...bson.E) bson.
 	return doc
 }
 
-// findAll reads all documents of a query.
-func (d *Database) findAll(collection string, filter any, extra ...bson.E) []bson.Raw {
-	return d.conn.gateway.all(d.request(append(bson.D{{Key: "find", Value: collection}, {Key: "filter", Value: filter}}, extra...), reads))
+// FindAll reads all documents of a query.
+func (d *Database) FindAll(collection string, filter any, extra ...bson.E) []bson.Raw {
+	return d.Conn.gateway.All(d.Request(append(bson.D{{Key: "find", Value: collection}, {Key: "filter", Value: filter}}, extra...), Reads))
 }
 
-// aggregateAll reads all documents of a pipeline; the collection 1 stands for the
+// AggregateAll reads all documents of a pipeline; the collection 1 stands for the
 // database itself.
-func (d *Database) aggregateAll(collection any, stages ...bson.D) []bson.Raw {
-	docs, err := d.tryAggregate(collection, stages...)
+func (d *Database) AggregateAll(collection any, stages ...bson.D) []bson.Raw {
+	docs, err := d.TryAggregate(collection, stages...)
 	if err != nil {
-		d.conn.gateway.throwServer(err)
+		d.Conn.gateway.Throw(err)
 	}
 	return docs
 }
 
-func (d *Database) tryAggregate(collection any, stages ...bson.D) ([]bson.Raw, error) {
+func (d *Database) TryAggregate(collection any, stages ...bson.D) ([]bson.Raw, error) {
 	pipeline := make(bson.A, len(stages))
 	for i, st := range stages {
 		pipeline[i] = st
 	}
-	return d.conn.gateway.tryAll(d.request(bson.D{
+	return d.Conn.gateway.TryAll(d.Request(bson.D{
 		{Key: "aggregate", Value: collection}, {Key: "pipeline", Value: pipeline}, {Key: "cursor", Value: bson.D{}},
-	}, reads))
+	}, Reads))
 }
 
-func (s *Gateway) all(r request) []bson.Raw {
-	docs, err := s.tryAll(r)
+func (s *Gateway) All(r Request) []bson.Raw {
+	docs, err := s.TryAll(r)
 	if err != nil {
-		s.throwServer(err)
+		s.Throw(err)
 	}
 	return docs
 }
 
-func (s *Gateway) tryAll(r request) ([]bson.Raw, error) {
-	c, err := s.open(r)
+func (s *Gateway) TryAll(r Request) ([]bson.Raw, error) {
+	c, err := s.Open(r)
 	if err != nil {
 		return nil, err
 	}
-	ctx := r.context(s.JS.Context())
+	ctx := r.Context(s.JS.Context())
 	defer c.Close(ctx)
 	docs := []bson.Raw{}
 	for c.Next(ctx) {
@@ -233,27 +233,27 @@ func (s *Gateway) tryAll(r request) ([]bson.Raw, error) {
 	}
 	if err := c.Err(); err != nil {
 		if s.JS.Context().Err() != nil {
-			s.interrupt()
+			s.Interrupt()
 		}
 		return nil, err
 	}
 	return docs, nil
 }
 
-func firstBatch(reply bson.Raw) bson.RawArray {
+func FirstBatch(reply bson.Raw) bson.RawArray {
 	batch, _ := reply.Lookup("cursor", "firstBatch").ArrayOK()
 	return batch
 }
 
-// isMongos asks once for each connection.
-func (m *Conn) isMongos() bool {
+// IsMongos asks once for each connection.
+func (m *Conn) IsMongos() bool {
 	msg, _ := m.helloReply().Lookup("msg").StringValueOK()
 	return msg == "isdbgrid"
 }
 
 func (m *Conn) helloReply() bson.Raw {
 	if m.hello == nil {
-		reply, err := m.gateway.send(request{on: m, database: "admin", body: bson.D{{Key: "hello", Value: int32(1)}}, reads: true})
+		reply, err := m.gateway.Send(Request{On: m, Database: "admin", Body: bson.D{{Key: "hello", Value: int32(1)}}, Reads: true})
 		if err != nil {
 			return nil
 		}

@@ -9,48 +9,48 @@ import (
 // Database is one database of a connection, or of a session on it: where commands
 // go.
 type Database struct {
-	conn *Conn
-	name string
+	Conn *Conn
+	Name string
 	// session is the script's own; nil is the connection's.
-	session *mongo.Session
+	Session *mongo.Session
 }
 
 // NewDatabase is a database by its name, outside of sessions.
-func newServerDatabase(c *Conn, name string) *Database { return &Database{conn: c, name: name} }
+func newServerDatabase(c *Conn, name string) *Database { return &Database{Conn: c, Name: name} }
 
 // sibling is another database of the same connection and session.
 func (d *Database) sibling(name string) *Database {
-	return &Database{conn: d.conn, name: name, session: d.session}
+	return &Database{Conn: d.Conn, Name: name, Session: d.Session}
 }
 
 // requestOption changes how a request is sent.
-type requestOption func(*request)
+type requestOption func(*Request)
 
-// reads marks a request that may be sent twice.
-func reads(r *request) { r.reads = true }
+// Reads marks a request that may be sent twice.
+func Reads(r *Request) { r.Reads = true }
 
-// nearby lets a request go to a secondary when there is no primary.
-func nearby(r *request) { r.readPreference = readpref.PrimaryPreferred() }
+// Nearby lets a request go to a secondary when there is no primary.
+func Nearby(r *Request) { r.ReadPreference = readpref.PrimaryPreferred() }
 
-func (d *Database) request(body any, options ...requestOption) request {
-	r := request{on: d.conn, database: d.name, body: body, session: d.session}
+func (d *Database) Request(body any, options ...requestOption) Request {
+	r := Request{On: d.Conn, Database: d.Name, Body: body, session: d.Session}
 	for _, o := range options {
 		o(&r)
 	}
 	return r
 }
 
-// run sends a command of the shell's own making to this database.
-func (d *Database) run(body bson.D, options ...requestOption) bson.Raw {
-	return d.conn.gateway.mustSend(d.request(body, options...))
+// Run sends a command of the shell's own making to this database.
+func (d *Database) Run(body bson.D, options ...requestOption) bson.Raw {
+	return d.Conn.gateway.MustSend(d.Request(body, options...))
 }
 
-// admin runs a command on the admin database.
-func (d *Database) admin(body bson.D, options ...requestOption) bson.Raw {
-	return d.sibling("admin").run(body, options...)
+// Admin runs a command on the admin database.
+func (d *Database) Admin(body bson.D, options ...requestOption) bson.Raw {
+	return d.sibling("admin").Run(body, options...)
 }
 
-// command is a document of one field: {name: 1}, with more fields after it.
-func command(name string, rest ...bson.E) bson.D {
+// Command is a document of one field: {name: 1}, with more fields after it.
+func Command(name string, rest ...bson.E) bson.D {
 	return append(bson.D{{Key: name, Value: int32(1)}}, rest...)
 }

@@ -42,9 +42,9 @@ func (c *call) newSession(m *mongoObject, from *goja.Object) *session {
 	if o, ok := script.Property(given, "defaultTransactionOptions").(*goja.Object); ok {
 		opts.SetDefaultTransactionOptions(c.transactionOptions(o))
 	}
-	started, err := m.client.StartSession(opts)
+	started, err := m.Client.StartSession(opts)
 	if err != nil {
-		s.gateway.throwServer(err)
+		s.gateway.Throw(err)
 	}
 	sess := &session{on: m, driver: started, given: given, databases: make(map[string]*database)}
 	sess.object = s.JS.Instance(sess, prototype(s, "Session", sessionMethods()))
@@ -191,7 +191,7 @@ func (c *call) clusterTime(doc bson.Raw) goja.Value {
 
 func (sess *session) start(c *call, o *goja.Object) error {
 	if sess.ended {
-		c.JS.Throw("MongoExpiredSessionError", sessionEnded)
+		c.JS.Throw("MongoExpiredSessionError", SessionEnded)
 	}
 	if o == nil {
 		return sess.driver.StartTransaction()
@@ -213,8 +213,8 @@ func (c *call) transaction(err error) {
 	if slices.Contains(transactionStates(), text) {
 		c.JS.Throw("MongoTransactionError", "%s", strings.ToUpper(text[:1])+text[1:])
 	}
-	if _, err = c.s.gateway.answer(nil, err); err != nil {
-		c.s.gateway.throwServer(err)
+	if _, err = c.s.gateway.Answer(nil, err); err != nil {
+		c.s.gateway.Throw(err)
 	}
 }
 
@@ -272,7 +272,7 @@ func (sess *session) commitPatiently(c *call, end time.Time) (again bool, err er
 			return false, err
 		}
 		switch {
-		case command.HasErrorLabel("UnknownTransactionCommitResult") && command.Code != codeMaxTimeMSExpired:
+		case command.HasErrorLabel("UnknownTransactionCommitResult") && command.Code != MaxTimeMSExpired:
 		case command.HasErrorLabel("TransientTransactionError"):
 			return true, nil
 		default:

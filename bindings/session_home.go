@@ -25,7 +25,7 @@ type homeSession struct {
 // had.
 func (m *Conn) homeSession() *homeSession {
 	if m.home == nil {
-		sess, err := m.client.StartSession(options.Session().SetCausalConsistency(false))
+		sess, err := m.Client.StartSession(options.Session().SetCausalConsistency(false))
 		if err != nil {
 			return nil
 		}
@@ -37,16 +37,16 @@ func (m *Conn) homeSession() *homeSession {
 // sentIn notes the session of the command that goes out now.
 func (s *Gateway) sentIn(m *Conn, sess *mongo.Session) { s.sent.on, s.sent.session = m, sess }
 
-// interrupt ends a script whose context has ended while a command ran: the
+// Interrupt ends a script whose context has ended while a command ran: the
 // server is told to stop working on it. The guard has no say in that, as it
 // changes nothing but what the shell itself has begun.
-func (s *Gateway) interrupt() {
+func (s *Gateway) Interrupt() {
 	if m, sess := s.sent.on, s.sent.session; m != nil && sess != nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(s.JS.Context()), killWait)
 		defer cancel()
 		// Nobody waits for the answer to an operation that is gone by itself, or
 		// cannot be reached any more.
-		_ = m.client.Database("admin").RunCommand(ctx, bson.D{{Key: "killSessions", Value: bson.A{sess.ID()}}}).Err()
+		_ = m.Client.Database("admin").RunCommand(ctx, bson.D{{Key: "killSessions", Value: bson.A{sess.ID()}}}).Err()
 		if m.home != nil && m.home.driver == sess {
 			m.home = nil // not ended: the driver would hand it out again, and its numbers are used up
 		}
@@ -55,8 +55,8 @@ func (s *Gateway) interrupt() {
 	s.JS.Abort(context.Cause(s.JS.Context()))
 }
 
-// endHome ends the session that commands belong to by default.
-func (m *Conn) endHome(ctx context.Context) {
+// EndHome ends the session that commands belong to by default.
+func (m *Conn) EndHome(ctx context.Context) {
 	if m.home != nil {
 		m.home.driver.EndSession(ctx)
 		m.home = nil

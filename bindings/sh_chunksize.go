@@ -72,7 +72,7 @@ func (sh *shard) chunkSize(entry bson.Raw) float64 {
 	if doc := sh.s.setting(sh.config(), "chunksize"); doc != nil {
 		return rawdoc.Number(doc, "value")
 	}
-	if sh.version().atLeast(serverVersion{6, 0, 0}) {
+	if sh.version().AtLeast(Version{6, 0, 0}) {
 		return 128
 	}
 	return 64

@@ -13,7 +13,7 @@ import (
 )
 
 // withDefragmentation is when configureCollectionBalancing came.
-var withDefragmentation = serverVersion{5, 3, 0}
+var withDefragmentation = Version{5, 3, 0}
 
 // shardDefragmentMethods() merge the small chunks of a collection.
 func shardDefragmentMethods() []method[*shard] {

@@ -8,8 +8,8 @@ import (
 )
 
 var (
-	withMergeAll   = serverVersion{7, 0, 0}
-	withClearJumbo = serverVersion{4, 2, 3}
+	withMergeAll   = Version{7, 0, 0}
+	withClearJumbo = Version{4, 2, 3}
 )
 
 // shardMergeMethods() look after chunks one by one.

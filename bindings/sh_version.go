@@ -8,13 +8,13 @@ import (
 	"github.com/dop251/goja"
 )
 
-func (sh *shard) version() serverVersion { return sh.current().on.serverVersion() }
+func (sh *shard) version() Version { return sh.current().on.Version() }
 
 // need throws when the server is older than what a helper works with. The
 // advice says what there is instead, and may be empty.
-func (sh *shard) need(helper string, least serverVersion, advice string) {
+func (sh *shard) need(helper string, least Version, advice string) {
 	has := sh.version()
-	if has.atLeast(least) {
+	if has.AtLeast(least) {
 		return
 	}
 	text := fmt.Sprintf("sh.%s needs MongoDB %s or newer; this server is %s", helper, least, has)
@@ -25,7 +25,7 @@ func (sh *shard) need(helper string, least serverVersion, advice string) {
 }
 
 // needing wraps a helper that only newer servers can serve.
-func needing(helper string, least serverVersion, f func(*call, *shard) goja.Value) func(*call, *shard) goja.Value {
+func needing(helper string, least Version, f func(*call, *shard) goja.Value) func(*call, *shard) goja.Value {
 	return checked(func(c *call, sh *shard) goja.Value {
 		sh.need(helper, least, "")
 		return f(c, sh)

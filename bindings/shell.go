@@ -14,8 +14,8 @@ import (
 // Shell is a JavaScript runtime with the objects that scripts see and the
 // connection behind them.
 type Shell struct {
-	JS  *script.Engine
-	cfg Config
+	JS      *script.Engine
+	cfg     Config
 	gateway *Gateway
 	display *display.Display
 
@@ -52,10 +52,10 @@ func New(cfg Config) (*Shell, error) {
 		Module: s.module, Receivers: receivers,
 	})
 	s.display.JS = s.JS
-	s.gateway = newGateway(s.JS, cfg.Guard, cfg.NoRetryWrites)
+	s.gateway = NewGateway(s.JS, cfg.Guard, cfg.NoRetryWrites)
 	if cfg.Client != nil {
 		s.mongo = newMongoObject(s, cfg.Client, cfg.Address)
-		s.mongo.readPreference, s.mongo.settings = cfg.ReadPreference, cfg.Settings
+		s.mongo.ReadPreference, s.mongo.settings = cfg.ReadPreference, cfg.Settings
 		s.db = s.mongo.database(cfg.Database)
 	}
 	s.defineGlobals()
@@ -84,7 +84,7 @@ func (s *Shell) Close(ctx context.Context) error {
 		s.endHomeSessions(ctx)
 	}
 	s.lists.close()
-	return errors.Join(err, s.gateway.opened.close(ctx))
+	return errors.Join(err, s.gateway.Opened.Close(ctx))
 }
 
 // Incomplete reports whether source stops in the middle of a program, so that a
