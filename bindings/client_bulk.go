@@ -5,6 +5,7 @@ import (
 
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -37,7 +38,7 @@ func (c *call) clientBulkWrite(admin *database) goja.Value {
 		return otherwise
 	}
 	ordered, verbose := is("ordered", true), is("verboseResults", false)
-	body := Command("bulkWrite",
+	body := server.Command("bulkWrite",
 		bson.E{Key: "errorsOnly", Value: !verbose}, bson.E{Key: "ordered", Value: ordered},
 		bson.E{Key: "ops", Value: b.ops}, bson.E{Key: "nsInfo", Value: b.namespaces})
 	for _, name := range []string{"bypassDocumentValidation", "comment", "let", "writeConcern"} {
@@ -162,7 +163,7 @@ func (b *clientBulk) note(c *call, o *goja.Object, i int, doc bson.Raw) {
 // rest are the documents of a reply's cursor, read to its end.
 func (c *call) rest(d *database, reply bson.Raw) []bson.Raw {
 	var docs []bson.Raw
-	batch := FirstBatch(reply)
+	batch := server.FirstBatch(reply)
 	for {
 		values, _ := batch.Values()
 		for _, v := range values {

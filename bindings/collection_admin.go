@@ -3,6 +3,7 @@ package bindings
 import (
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -30,7 +31,7 @@ func adminMethods() []method[*collection] {
 			} else {
 				body = c.JS.Merge(body, c.Arg(0))
 			}
-			return c.s.display.Reply(coll.d.Run(body, Reads))
+			return c.s.display.Reply(coll.d.Run(body, server.Reads))
 		}, "Checks the collection's data and indexes."},
 		{"stats", "scaleOrOptions?:number|object", collStats, "Returns the sizes of the collection, of all shards together."},
 		{"dataSize", "", collSize("dataSize", "$storageStats.size"), "Returns the size of the documents in bytes."},
@@ -58,7 +59,7 @@ func (coll *collection) info() bson.Raw {
 
 func collDrop(c *call, coll *collection) goja.Value {
 	_, err := c.s.gateway.Send(coll.d.Request(c.JS.Merge(bson.D{{Key: "drop", Value: coll.name}}, c.Arg(0))))
-	if CodeOf(err) == NamespaceNotFound {
+	if server.CodeOf(err) == server.NamespaceNotFound {
 		return c.JS.Runtime.ToValue(false)
 	}
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -146,7 +147,7 @@ func indexName(key bson.Raw) string {
 }
 
 func (coll *collection) listIndexes() []bson.Raw {
-	return coll.s.gateway.All(coll.d.Request(bson.D{{Key: "listIndexes", Value: coll.name}, {Key: "cursor", Value: bson.D{}}}, Reads))
+	return coll.s.gateway.All(coll.d.Request(bson.D{{Key: "listIndexes", Value: coll.name}, {Key: "cursor", Value: bson.D{}}}, server.Reads))
 }
 
 func collGetIndexes(c *call, coll *collection) goja.Value { return c.JS.Array(coll.listIndexes()) }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -75,8 +76,8 @@ func collFindOne(c *call, coll *collection) goja.Value {
 	}
 	body = c.JS.Merge(body, c.Arg(2), append(notSent, "limit")...)
 	body = append(body, bson.E{Key: "limit", Value: int32(1)})
-	reply := c.s.gateway.MustSend(coll.d.Request(coll.d.readBody(body), Reads))
-	docs, err := FirstBatch(reply).Values()
+	reply := c.s.gateway.MustSend(coll.d.Request(coll.d.readBody(body), server.Reads))
+	docs, err := server.FirstBatch(reply).Values()
 	if err != nil || len(docs) == 0 {
 		return goja.Null()
 	}
@@ -185,7 +186,7 @@ func collCountDocuments(c *call, coll *collection) goja.Value {
 	}}})
 	body := bson.D{{Key: "aggregate", Value: coll.name}, {Key: "pipeline", Value: stages}, {Key: "cursor", Value: bson.D{}}}
 	body = coll.d.readBody(c.JS.Merge(body, c.Arg(1), append(notSent, "skip", "limit")...))
-	docs := c.s.gateway.All(coll.d.Request(body, Reads))
+	docs := c.s.gateway.All(coll.d.Request(body, server.Reads))
 	if len(docs) == 0 {
 		return c.JS.Runtime.ToValue(0)
 	}
@@ -194,7 +195,7 @@ func collCountDocuments(c *call, coll *collection) goja.Value {
 
 // count runs a count command.
 func (c *call) count(coll *collection, body bson.D) goja.Value {
-	reply := c.s.gateway.MustSend(coll.d.Request(coll.d.readBody(body), Reads))
+	reply := c.s.gateway.MustSend(coll.d.Request(coll.d.readBody(body), server.Reads))
 	n, err := reply.LookupErr("n")
 	if err != nil {
 		return c.JS.Runtime.ToValue(0)
@@ -211,7 +212,7 @@ func collCount(c *call, coll *collection) goja.Value {
 func collDistinct(c *call, coll *collection) goja.Value {
 	body := bson.D{{Key: "distinct", Value: coll.name}, {Key: "key", Value: c.Text(0)}, {Key: "query", Value: c.filterArg(1)}}
 	body = coll.d.readBody(c.JS.Merge(body, c.Arg(2), notSent...))
-	return c.JS.World.ToJS(c.s.gateway.MustSend(coll.d.Request(body, Reads)).Lookup("values"))
+	return c.JS.World.ToJS(c.s.gateway.MustSend(coll.d.Request(body, server.Reads)).Lookup("values"))
 }
 
 func collMapReduce(c *call, coll *collection) goja.Value {

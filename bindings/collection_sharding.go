@@ -10,6 +10,7 @@ import (
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -18,14 +19,14 @@ import (
 func shardingMethods() []method[*collection] {
 	return []method[*collection]{
 		{"getShardVersion", "", func(c *call, coll *collection) goja.Value {
-			return c.s.display.Reply(coll.d.Admin(bson.D{{Key: "getShardVersion", Value: coll.namespace()}}, Reads))
+			return c.s.display.Reply(coll.d.Admin(bson.D{{Key: "getShardVersion", Value: coll.namespace()}}, server.Reads))
 		}, "Returns the version of the collection's routing table."},
 		{"getShardDistribution", "", collShardDistribution, "Shows how data and chunks spread over the shards."},
 		{"getShardLocation", "", collShardLocation, "Returns the shards that hold the collection."},
 		{"analyzeShardKey", "key:object options?:object", func(c *call, coll *collection) goja.Value {
 			return c.s.display.Reply(coll.d.Admin(c.JS.Merge(bson.D{
 				{Key: "analyzeShardKey", Value: coll.namespace()}, {Key: "key", Value: c.JS.Document(c.Arg(0))},
-			}, c.Arg(1)), Reads))
+			}, c.Arg(1)), server.Reads))
 		}, "Measures how good a shard key would be."},
 		{"configureQueryAnalyzer", "options:object", collConfigureQueryAnalyzer, "Starts or stops sampling queries."},
 	}

@@ -6,6 +6,7 @@ import (
 
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -66,8 +67,8 @@ func (s *Shell) collectionStats(coll *collection, opts statsOptions) goja.Value 
 	docs, err := coll.d.TryAggregate(coll.name, bson.D{{Key: "$collStats", Value: bson.D{
 		{Key: "storageStats", Value: bson.D{{Key: "scale", Value: int32(1)}}},
 	}}})
-	if code := CodeOf(err); err != nil && (code == StaleConfig || code == FailedToParse || code == RecvStaleConfig) {
-		return s.display.Reply(coll.d.Run(bson.D{{Key: "collStats", Value: coll.name}, {Key: "scale", Value: rawdoc.Small(int64(opts.scale))}}, Reads))
+	if code := server.CodeOf(err); err != nil && (code == server.StaleConfig || code == server.FailedToParse || code == server.RecvStaleConfig) {
+		return s.display.Reply(coll.d.Run(bson.D{{Key: "collStats", Value: coll.name}, {Key: "scale", Value: rawdoc.Small(int64(opts.scale))}}, server.Reads))
 	}
 	if err != nil {
 		s.gateway.Throw(err)
@@ -227,11 +228,11 @@ func (m *statsMerge) sharded(docs []bson.Raw) bool {
 		{Key: "filter", Value: bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: names}}}, notDropped, notUnsplittable}},
 		{Key: "limit", Value: int32(1)},
 	}
-	reply, err := m.s.gateway.Send(m.coll.d.sibling("config").Request(body, Reads))
+	reply, err := m.s.gateway.Send(m.coll.d.sibling("config").Request(body, server.Reads))
 	if err != nil {
 		return len(docs) > 1
 	}
-	found, _ := FirstBatch(reply).Values()
+	found, _ := server.FirstBatch(reply).Values()
 	return len(found) > 0
 }
 

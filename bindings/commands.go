@@ -9,6 +9,7 @@ import (
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -143,10 +144,10 @@ func showCommands() map[string]func(*call, *database) goja.Value {
 		"dbs": showDatabases, "databases": showDatabases,
 		"collections": showCollections, "tables": showCollections,
 		"users": func(c *call, d *database) goja.Value {
-			return c.s.shownValue(c.JS.World.ToJS(d.Run(Command("usersInfo"), Reads).Lookup("users")))
+			return c.s.shownValue(c.JS.World.ToJS(d.Run(server.Command("usersInfo"), server.Reads).Lookup("users")))
 		},
 		"roles": func(c *call, d *database) goja.Value {
-			reply := d.Run(Command("rolesInfo", bson.E{Key: "showBuiltinRoles", Value: true}), Reads)
+			reply := d.Run(server.Command("rolesInfo", bson.E{Key: "showBuiltinRoles", Value: true}), server.Reads)
 			return c.s.shownValue(c.JS.World.ToJS(reply.Lookup("roles")))
 		},
 		"profile": showProfile,
@@ -155,10 +156,10 @@ func showCommands() map[string]func(*call, *database) goja.Value {
 			if c.Has(1) {
 				name = c.Text(1)
 			}
-			return c.s.shownValue(c.JS.World.ToJS(d.Admin(bson.D{{Key: "getLog", Value: name}}, Reads).Lookup("log")))
+			return c.s.shownValue(c.JS.World.ToJS(d.Admin(bson.D{{Key: "getLog", Value: name}}, server.Reads).Lookup("log")))
 		},
 		"logs": func(c *call, d *database) goja.Value {
-			return c.s.shownValue(c.JS.World.ToJS(d.Admin(bson.D{{Key: "getLog", Value: "*"}}, Reads).Lookup("names")))
+			return c.s.shownValue(c.JS.World.ToJS(d.Admin(bson.D{{Key: "getLog", Value: "*"}}, server.Reads).Lookup("names")))
 		},
 		"startupWarnings":        showStartupWarnings,
 		"automationNotices":      func(c *call, _ *database) goja.Value { return c.JS.ShownText("") },
@@ -271,7 +272,7 @@ func showProfile(c *call, d *database) goja.Value {
 // showStartupWarnings prints the lines of the server's log that it wrote when it
 // started.
 func showStartupWarnings(c *call, d *database) goja.Value {
-	list, _ := d.Admin(bson.D{{Key: "getLog", Value: "startupWarnings"}}, Reads).Lookup("log").ArrayOK()
+	list, _ := d.Admin(bson.D{{Key: "getLog", Value: "startupWarnings"}}, server.Reads).Lookup("log").ArrayOK()
 	values, _ := list.Values()
 	var lines []string
 	for _, v := range values {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -41,7 +42,7 @@ func (s *Shell) fieldNames(t *typing) []string {
 			{Key: "aggregate", Value: name}, {Key: "cursor", Value: bson.D{}},
 			{Key: "pipeline", Value: bson.A{bson.D{{Key: "$sample", Value: bson.D{{Key: "size", Value: sampleSize}}}}}},
 		})
-		docs, err := FirstBatch(reply).Values()
+		docs, err := server.FirstBatch(reply).Values()
 		if err != nil {
 			return nil
 		}

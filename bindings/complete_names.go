@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/server"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -141,7 +142,7 @@ func fieldsOf(list bson.RawArray, field string) []string {
 
 func (s *Shell) databaseNames(m *mongoObject) []string {
 	return s.lists.get(m.Client, "databases", func(ctx context.Context, client *mongo.Client) []string {
-		reply := quietly(ctx, client, "admin", Command("listDatabases", bson.E{Key: "nameOnly", Value: true}))
+		reply := quietly(ctx, client, "admin", server.Command("listDatabases", bson.E{Key: "nameOnly", Value: true}))
 		list, _ := reply.Lookup("databases").ArrayOK()
 		return fieldsOf(list, "name")
 	})
@@ -149,7 +150,7 @@ func (s *Shell) databaseNames(m *mongoObject) []string {
 
 func (s *Shell) collectionNames(m *mongoObject, database string) []string {
 	return s.lists.get(m.Client, "collections of "+database, func(ctx context.Context, client *mongo.Client) []string {
-		return fieldsOf(FirstBatch(quietly(ctx, client, database, Command("listCollections",
+		return fieldsOf(server.FirstBatch(quietly(ctx, client, database, server.Command("listCollections",
 			bson.E{Key: "nameOnly", Value: true}, bson.E{Key: "authorizedCollections", Value: true},
 			bson.E{Key: "cursor", Value: bson.D{{Key: "batchSize", Value: int32(10000)}}}))), "name")
 	})
@@ -158,7 +159,7 @@ func (s *Shell) collectionNames(m *mongoObject, database string) []string {
 // ids are those of a collection of config.
 func (s *Shell) ids(m *mongoObject, collection string) []string {
 	return s.lists.get(m.Client, "config."+collection, func(ctx context.Context, client *mongo.Client) []string {
-		return fieldsOf(FirstBatch(quietly(ctx, client, "config", bson.D{
+		return fieldsOf(server.FirstBatch(quietly(ctx, client, "config", bson.D{
 			{Key: "find", Value: collection}, {Key: "projection", Value: bson.D{{Key: "_id", Value: int32(1)}}},
 			{Key: "limit", Value: int32(10000)}, {Key: "batchSize", Value: int32(10000)}, {Key: "singleBatch", Value: true},
 		})), "_id")
@@ -183,7 +184,7 @@ func (s *Shell) zoneNames(m *mongoObject) []string {
 func (s *Shell) indexNames(coll *collection) []string {
 	database, name := coll.d.Name, coll.name
 	return s.lists.get(coll.d.on.Client, "indexes of "+coll.namespace(), func(ctx context.Context, client *mongo.Client) []string {
-		return fieldsOf(FirstBatch(quietly(ctx, client, database, bson.D{{Key: "listIndexes", Value: name}, {Key: "cursor", Value: bson.D{}}})), "name")
+		return fieldsOf(server.FirstBatch(quietly(ctx, client, database, bson.D{{Key: "listIndexes", Value: name}, {Key: "cursor", Value: bson.D{}}})), "name")
 	})
 }
 

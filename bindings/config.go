@@ -6,6 +6,7 @@ import (
 	"io/fs"
 
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
@@ -71,7 +72,7 @@ type Config struct {
 	Scripts fs.FS
 
 	// Guard sees every command before it is sent; nil lets all pass.
-	Guard Guard
+	Guard server.Guard
 	// Settings are what Client was opened with, for db.auth() to connect again as
 	// another user; nil refuses that.
 	Settings *options.ClientOptions
@@ -79,3 +80,6 @@ type Config struct {
 	// takes them as the driver does.
 	ClientOptions func(ctx context.Context, uri string) (*options.ClientOptions, error)
 }
+
+// Guard decides about commands; see [server.Guard].
+type Guard = server.Guard

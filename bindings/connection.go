@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -60,18 +61,18 @@ func (c *call) addressed(uri string) *options.ClientOptions {
 	case !found:
 		uri = "mongodb://" + uri
 	case scheme != "mongodb" && scheme != "mongodb+srv":
-		c.JS.ThrowInvalid("Invalid URI: %s", Redact(uri))
+		c.JS.ThrowInvalid("Invalid URI: %s", server.Redact(uri))
 	}
 	if c.s.cfg.ClientOptions != nil {
 		settings, err := c.s.cfg.ClientOptions(c.JS.Context(), uri)
 		if err != nil {
-			c.JS.Throw("MongoParseError", "%s", OneLine(err.Error()))
+			c.JS.Throw("MongoParseError", "%s", server.OneLine(err.Error()))
 		}
 		return settings
 	}
 	parsed, err := connstring.ParseAndValidate(uri)
 	if err != nil {
-		c.JS.Throw("MongoParseError", "%s", OneLine(err.Error()))
+		c.JS.Throw("MongoParseError", "%s", server.OneLine(err.Error()))
 	}
 	mode := connstring.ServerMonitoringModePoll
 	if parsed.ServerMonitoringMode != "" {
@@ -154,7 +155,7 @@ func (s *Shell) openClient(settings *options.ClientOptions) *mongo.Client {
 // throwUnreachable is throwServer for a server that was never reached.
 func (s *Shell) throwUnreachable(err error) {
 	e := s.gateway.ErrorOf(err)
-	if name, _ := ConnectionError(err); name == "MongoNetworkError" {
+	if name, _ := server.ConnectionError(err); name == "MongoNetworkError" {
 		script.Must(e.SetPrototype(s.JS.World.NewError(name, "").Prototype()))
 	}
 	panic(e)

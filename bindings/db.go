@@ -6,6 +6,7 @@ import (
 
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -15,7 +16,7 @@ import (
 type database struct {
 	script.Hidden
 	s *Shell
-	*Database
+	*server.Database
 	on          *mongoObject
 	session     *session
 	object      *goja.Object
@@ -24,7 +25,7 @@ type database struct {
 }
 
 func newDatabase(s *Shell, on *mongoObject, name string, sess *session) *database {
-	d := &database{s: s, on: on, Database: &Database{Conn: on.Conn, Name: name, Session: sess.underlying()}, session: sess, collections: make(map[string]*collection)}
+	d := &database{s: s, on: on, Database: &server.Database{Conn: on.Conn, Name: name, Session: sess.underlying()}, session: sess, collections: make(map[string]*collection)}
 	d.object = s.JS.Instance(d, s.databasePrototype())
 	s.JS.World.SetPrinter(d.object, func() string { return d.Name })
 	return d
@@ -104,12 +105,14 @@ func databaseMethods() []method[*database] {
 		}, ""},
 		{"aggregate", "pipeline?:object options?:object", dbAggregate, "Runs a pipeline that starts without a collection."},
 		{"version", "", func(c *call, d *database) goja.Value {
-			return c.JS.Runtime.ToValue(rawdoc.Text(d.Admin(Command("buildInfo"), Reads), "version"))
+			return c.JS.Runtime.ToValue(rawdoc.Text(d.Admin(server.Command("buildInfo"), server.Reads), "version"))
 		}, "Returns the server's version."},
 		{"serverBits", "", func(c *call, d *database) goja.Value {
-			return c.JS.Runtime.ToValue(rawdoc.Int(d.Admin(Command("buildInfo"), Reads), "bits"))
+			return c.JS.Runtime.ToValue(rawdoc.Int(d.Admin(server.Command("buildInfo"), server.Reads), "bits"))
 		}, "Returns whether the server is built for 32 or 64 bits."},
-		{"hello", "", func(c *call, d *database) goja.Value { return c.s.display.Reply(d.Run(Command("hello"), Reads)) }, "Returns the server's part in the cluster."},
+		{"hello", "", func(c *call, d *database) goja.Value {
+			return c.s.display.Reply(d.Run(server.Command("hello"), server.Reads))
+		}, "Returns the server's part in the cluster."},
 		{"isMaster", "", dbIsMaster, "The old name of hello."},
 		{"stats", "scaleOrOptions?:number|object", dbStats, "Returns the sizes of the database."},
 		{"createCollection", "name:string options?:object", dbCreateCollection, "Creates a collection."},
@@ -120,7 +123,7 @@ func databaseMethods() []method[*database] {
 		}, "The same as sh.status()."},
 		{"printCollectionStats", "scale?:any", dbPrintCollectionStats, "Shows stats() of every collection."},
 		{"checkMetadataConsistency", "options?:object", func(c *call, d *database) goja.Value {
-			return c.commandCursor(d, c.JS.Merge(Command("checkMetadataConsistency"), c.Arg(0)))
+			return c.commandCursor(d, c.JS.Merge(server.Command("checkMetadataConsistency"), c.Arg(0)))
 		}, "Looks for inconsistencies in the sharding metadata of this database."},
 		{"watch", "pipeline?:object options?:object", func(c *call, d *database) goja.Value {
 			return c.watch(d, int32(1), nil, c.Arg(0), c.Arg(1))
@@ -136,7 +139,7 @@ func dbSibling(c *call, d *database) goja.Value { return d.sibling(c.Text(0)).ob
 // {name: 1}; options of the next argument are added.
 func (c *call) commandBody(i int) any {
 	if goja.IsString(c.Arg(i)) {
-		return c.JS.Merge(Command(c.Text(i)), c.Arg(i+1))
+		return c.JS.Merge(server.Command(c.Text(i)), c.Arg(i+1))
 	}
 	if !c.Has(i+1) && c.s.settings.maxTimeMS == 0 {
 		return c.JS.Document(c.Arg(i))
@@ -157,7 +160,7 @@ func (d *database) listCollections(filter bson.Raw, nameOnly bool, more goja.Val
 		{Key: "nameOnly", Value: nameOnly},
 		{Key: "authorizedCollections", Value: false},
 	}
-	return d.s.gateway.All(d.Request(d.s.JS.Merge(body, more), Reads, Nearby))
+	return d.s.gateway.All(d.Request(d.s.JS.Merge(body, more), server.Reads, server.Nearby))
 }
 
 func dbCollectionNames(c *call, d *database) goja.Value {
@@ -179,7 +182,7 @@ func dbAggregate(c *call, d *database) goja.Value {
 }
 
 func dbIsMaster(c *call, d *database) goja.Value {
-	o := c.s.display.Reply(d.Run(Command("isMaster"), Reads)).(*goja.Object)
+	o := c.s.display.Reply(d.Run(server.Command("isMaster"), server.Reads)).(*goja.Object)
 	if o.Get("isWritablePrimary") == nil {
 		script.Must(o.Set("isWritablePrimary", o.Get("ismaster")))
 	}
@@ -187,13 +190,13 @@ func dbIsMaster(c *call, d *database) goja.Value {
 }
 
 func dbStats(c *call, d *database) goja.Value {
-	body := Command("dbStats", bson.E{Key: "scale", Value: int32(1)})
+	body := server.Command("dbStats", bson.E{Key: "scale", Value: int32(1)})
 	if goja.IsNumber(c.Arg(0)) {
 		body[1].Value = c.JS.Value(c.Arg(0))
 	} else {
 		body = c.JS.Merge(body, c.Arg(0))
 	}
-	return c.s.display.Reply(d.Run(body, Reads))
+	return c.s.display.Reply(d.Run(body, server.Reads))
 }
 
 func dbCreateCollection(c *call, d *database) goja.Value {
@@ -216,7 +219,7 @@ func dbCreateView(c *call, d *database) goja.Value {
 }
 
 func dbDrop(c *call, d *database) goja.Value {
-	body := Command("dropDatabase")
+	body := server.Command("dropDatabase")
 	if c.Has(0) {
 		body = append(body, bson.E{Key: "writeConcern", Value: c.JS.Document(c.Arg(0))})
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -29,21 +30,21 @@ func databaseUserMethods() []method[*database] {
 		{"grantPrivilegesToRole", "name:string privileges:object writeConcern?:object", changeList("grantPrivilegesToRole", "privileges"), "Gives privileges to a role."},
 		{"revokePrivilegesFromRole", "name:string privileges:object writeConcern?:object", changeList("revokePrivilegesFromRole", "privileges"), "Takes privileges from a role."},
 		{"getUser", "name:string options?:object", func(c *call, d *database) goja.Value {
-			return c.firstOf(d.Run(c.JS.Merge(bson.D{{Key: "usersInfo", Value: bson.D{{Key: "user", Value: c.Text(0)}, {Key: "db", Value: d.Name}}}}, c.Arg(1)), Reads), "users")
+			return c.firstOf(d.Run(c.JS.Merge(bson.D{{Key: "usersInfo", Value: bson.D{{Key: "user", Value: c.Text(0)}, {Key: "db", Value: d.Name}}}}, c.Arg(1)), server.Reads), "users")
 		}, "Returns a user, or null."},
 		{"getUsers", "options?:object", func(c *call, d *database) goja.Value {
-			return c.s.display.Reply(d.Run(c.JS.Merge(Command("usersInfo"), c.Arg(0)), Reads))
+			return c.s.display.Reply(d.Run(c.JS.Merge(server.Command("usersInfo"), c.Arg(0)), server.Reads))
 		}, "Returns the users of this database."},
 		{"getRole", "name:string options?:object", func(c *call, d *database) goja.Value {
-			return c.firstOf(d.Run(c.JS.Merge(bson.D{{Key: "rolesInfo", Value: bson.D{{Key: "role", Value: c.Text(0)}, {Key: "db", Value: d.Name}}}}, c.Arg(1)), Reads), "roles")
+			return c.firstOf(d.Run(c.JS.Merge(bson.D{{Key: "rolesInfo", Value: bson.D{{Key: "role", Value: c.Text(0)}, {Key: "db", Value: d.Name}}}}, c.Arg(1)), server.Reads), "roles")
 		}, "Returns a role, or null."},
 		{"getRoles", "options?:object", func(c *call, d *database) goja.Value {
-			return c.s.display.Reply(d.Run(c.JS.Merge(Command("rolesInfo"), c.Arg(0)), Reads))
+			return c.s.display.Reply(d.Run(c.JS.Merge(server.Command("rolesInfo"), c.Arg(0)), server.Reads))
 		}, "Returns the roles of this database."},
 		{"auth", "user?:string|object password?:any", dbAuth, "Logs in: connects again as that user."},
 		{"logout", "", func(c *call, d *database) goja.Value {
 			c.s.cursor = nil
-			return c.s.display.Reply(d.Run(Command("logout")))
+			return c.s.display.Reply(d.Run(server.Command("logout")))
 		}, "Ends the login of this connection."},
 	}
 }
@@ -151,7 +152,7 @@ func dropPrincipal(name string) func(*call, *database) goja.Value {
 
 func dropAll(name string) func(*call, *database) goja.Value {
 	return func(c *call, d *database) goja.Value {
-		return c.s.display.Reply(d.Run(c.concern(Command(name), 0)))
+		return c.s.display.Reply(d.Run(c.concern(server.Command(name), 0)))
 	}
 }
 

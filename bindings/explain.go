@@ -2,6 +2,7 @@ package bindings
 
 import (
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -43,7 +44,7 @@ func (c *call) verbosity(i int) string {
 // explained asks for the plan of a command. Execution statistics are only kept
 // when they were asked for, which some servers do not mind.
 func (s *Shell) explained(d *database, body bson.D, verbosity string) goja.Value {
-	reply := d.Run(bson.D{{Key: "explain", Value: body}, {Key: "verbosity", Value: verbosity}}, Reads)
+	reply := d.Run(bson.D{{Key: "explain", Value: body}, {Key: "verbosity", Value: verbosity}}, server.Reads)
 	o := s.display.Reply(reply).(*goja.Object)
 	if verbosity == "queryPlanner" && script.Property(o, "executionStats") != nil {
 		script.Must(o.Delete("executionStats"))

@@ -6,6 +6,7 @@ import (
 
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -31,7 +32,7 @@ func (c *call) shardingSizes() {
 			reply := d.Admin(bson.D{
 				{Key: "dataSize", Value: ns}, {Key: "keyPattern", Value: entry.Lookup("key")},
 				{Key: "min", Value: chunk.Lookup("min")}, {Key: "max", Value: chunk.Lookup("max")},
-			}, Reads)
+			}, server.Reads)
 			script.Must(list.Set(strconv.Itoa(n), c.s.display.OnOneLine(c.JS.NewObject(
 				"min", c.s.lookup(chunk, "min"), "max", c.s.lookup(chunk, "max"), "on shard", c.s.lookup(chunk, "shard"),
 				"size", c.s.lookup(reply, "size"), "objects", c.s.lookup(reply, "numObjects")))))

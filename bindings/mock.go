@@ -2,6 +2,7 @@ package bindings
 
 import (
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -64,7 +65,7 @@ func (m *mockControl) run(c *call, name string, value any, options goja.Value) b
 		body = c.JS.Merge(body, options)
 	}
 	reply, err := m.s.gateway.Send(m.s.requireDB().sibling("admin").Request(body))
-	if CodeOf(err) == CommandNotFound {
+	if server.CodeOf(err) == server.CommandNotFound {
 		m.s.JS.ThrowCoded(script.InvalidInput, script.CodeInvalidOperation, "mock.%s works on the mock cluster only (this is a real server)", mockMethodOf(name))
 	}
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -17,7 +18,7 @@ import (
 // mongoObject is one connection: what db.getMongo() gives.
 type mongoObject struct {
 	script.Hidden
-	*Conn
+	*server.Conn
 	s       *Shell
 	address string
 	own     bool // opened by a script, closed with the shell
@@ -32,7 +33,7 @@ type mongoObject struct {
 }
 
 func newMongoObject(s *Shell, client *mongo.Client, address string) *mongoObject {
-	m := &mongoObject{s: s, Conn: NewConn(s.gateway, client), address: Redact(address), databases: make(map[string]*database)}
+	m := &mongoObject{s: s, Conn: server.NewConn(s.gateway, client), address: server.Redact(address), databases: make(map[string]*database)}
 	return m
 }
 
@@ -120,14 +121,14 @@ func mongoMethods() []method[*mongoObject] {
 			return nil
 		}, "Closes a connection the script opened."},
 		{"adminCommand", "command:object|string", func(c *call, m *mongoObject) goja.Value {
-			return c.s.display.Reply(c.s.gateway.MustSend(Request{On: m.Conn, Database: "admin", Body: c.commandBody(0)}))
+			return c.s.display.Reply(c.s.gateway.MustSend(server.Request{On: m.Conn, Database: "admin", Body: c.commandBody(0)}))
 		}, "Runs a command on the admin database."},
 		{"toString", "", func(c *call, m *mongoObject) goja.Value { return c.JS.Runtime.ToValue(m.address) }, ""},
 	}
 }
 
 func (m *mongoObject) listDatabases() bson.Raw {
-	return m.s.gateway.MustSend(Request{
+	return m.s.gateway.MustSend(server.Request{
 		On: m.Conn, Database: "admin", Body: bson.D{{Key: "listDatabases", Value: int32(1)}},
 		Reads: true, ReadPreference: readpref.PrimaryPreferred(),
 	})

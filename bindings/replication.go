@@ -9,6 +9,7 @@ import (
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -78,7 +79,7 @@ func dateText(t time.Time) string { return t.Local().Format("Mon Jan 02 2006 15:
 func dbPrintReplicationInfo(c *call, d *database) goja.Value {
 	var info *goja.Object
 	if ex := c.JS.Runtime.Try(func() { info = c.replicationInfo(d) }); ex != nil {
-		hello := d.Run(Command("hello"), Reads)
+		hello := d.Run(server.Command("hello"), server.Reads)
 		switch {
 		case rawdoc.TruthyAt(hello, "arbiterOnly"):
 			return c.s.display.StatsResult(c.JS.NewObject("message", "cannot provide replication status from an arbiter"))
@@ -117,7 +118,7 @@ func (c *call) secondaryInfo(d *database, o *goja.Object) {
 	if d.sibling("local").FindOne("system.replset", rawdoc.Empty) == nil {
 		c.JS.ThrowCoded(script.InvalidInput, script.CodeNoReplicaSet, "local.system.replset is empty. Are you connected to a replica set?")
 	}
-	list, _ := d.Admin(Command("replSetGetStatus"), Reads).Lookup("members").ArrayOK()
+	list, _ := d.Admin(server.Command("replSetGetStatus"), server.Reads).Lookup("members").ArrayOK()
 	values, _ := list.Values()
 	var members []bson.Raw
 	var newest time.Time

@@ -7,6 +7,7 @@ import (
 
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -32,7 +33,7 @@ func (s *Shell) newReplicaSet() goja.Value {
 func (rs *replicaSet) admin(body bson.D) bson.Raw { return rs.s.requireDB().Admin(body) }
 
 func rsCommand(name string) func(*call, *replicaSet) goja.Value {
-	return func(c *call, rs *replicaSet) goja.Value { return c.s.display.Reply(rs.admin(Command(name))) }
+	return func(c *call, rs *replicaSet) goja.Value { return c.s.display.Reply(rs.admin(server.Command(name))) }
 }
 
 // viaAdmin runs a helper of databases on the admin database.
@@ -99,8 +100,8 @@ func rsConfig(c *call, rs *replicaSet) goja.Value { return c.JS.World.DocToJS(rs
 // does not know the command.
 func (rs *replicaSet) config() bson.Raw {
 	d := rs.s.requireDB()
-	reply, err := rs.s.gateway.Send(d.sibling("admin").Request(Command("replSetGetConfig"), Reads))
-	if CodeOf(err) == CommandNotFound {
+	reply, err := rs.s.gateway.Send(d.sibling("admin").Request(server.Command("replSetGetConfig"), server.Reads))
+	if server.CodeOf(err) == server.CommandNotFound {
 		doc := d.sibling("local").FindOne("system.replset", rawdoc.Empty)
 		if doc == nil {
 			rs.s.JS.ThrowCoded(script.RuntimeError, script.CodeCommandFailed, "No documents in local.system.replset")

@@ -9,6 +9,7 @@ import (
 
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -191,7 +192,7 @@ func (c *call) clusterTime(doc bson.Raw) goja.Value {
 
 func (sess *session) start(c *call, o *goja.Object) error {
 	if sess.ended {
-		c.JS.Throw("MongoExpiredSessionError", SessionEnded)
+		c.JS.Throw("MongoExpiredSessionError", server.SessionEnded)
 	}
 	if o == nil {
 		return sess.driver.StartTransaction()
@@ -272,7 +273,7 @@ func (sess *session) commitPatiently(c *call, end time.Time) (again bool, err er
 			return false, err
 		}
 		switch {
-		case command.HasErrorLabel("UnknownTransactionCommitResult") && command.Code != MaxTimeMSExpired:
+		case command.HasErrorLabel("UnknownTransactionCommitResult") && command.Code != server.MaxTimeMSExpired:
 		case command.HasErrorLabel("TransientTransactionError"):
 			return true, nil
 		default:

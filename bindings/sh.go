@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -175,7 +176,7 @@ func onMongos(f func(*call, *shard) goja.Value) func(*call, *shard) goja.Value {
 	return func(c *call, sh *shard) (v goja.Value) {
 		if ex := c.JS.Runtime.Try(func() { v = f(c, sh) }); ex != nil {
 			if e, ok := ex.Value().(*goja.Object); ok {
-				if code := script.Property(e, "code"); code != nil && code.ToInteger() == CommandNotFound {
+				if code := script.Property(e, "code"); code != nil && code.ToInteger() == server.CommandNotFound {
 					script.Define(e, "message", c.JS.Runtime.ToValue(script.OptionalText(e.Get("message"))+". Are you connected to mongos?"))
 				}
 			}

@@ -10,6 +10,7 @@ import (
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -28,7 +29,7 @@ func shardBalanceMethods() []method[*shard] {
 }
 
 func (sh *shard) collectionStatus(ns string) bson.Raw {
-	return sh.current().Admin(bson.D{{Key: "balancerCollectionStatus", Value: ns}}, Reads)
+	return sh.current().Admin(bson.D{{Key: "balancerCollectionStatus", Value: ns}}, server.Reads)
 }
 
 // needBalancer throws when the balancer is off: what is waited for will not come.
@@ -163,7 +164,7 @@ type moveWatch struct {
 }
 
 func (sh *shard) watchMoves(ns string) *moveWatch {
-	return &moveWatch{sh: sh, ns: ns, since: sh.s.JS.Clock.Now(), known: sh.version().AtLeast(Version{6, 0, 3})}
+	return &moveWatch{sh: sh, ns: ns, since: sh.s.JS.Clock.Now(), known: sh.version().AtLeast(server.Version{6, 0, 3})}
 }
 
 // committed finds the migrations since the watch began.

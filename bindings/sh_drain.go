@@ -8,6 +8,7 @@ import (
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -15,7 +16,7 @@ import (
 
 // Since 8.3 draining has commands of its own; before, removeShard does all of it,
 // step by step (spec 03 §1.5).
-var withDrainCommands = Version{8, 3, 0}
+var withDrainCommands = server.Version{8, 3, 0}
 
 // configShardID is the shard the config servers are, if they are one. It leaves
 // by commands of its own.
@@ -40,7 +41,7 @@ func shardDrainMethods() []method[*shard] {
 // drainCommand is a command about a shard, or about the config shard.
 func drainCommand(shard, name, ofConfigShard string) bson.D {
 	if shard == configShardID {
-		return Command(ofConfigShard)
+		return server.Command(ofConfigShard)
 	}
 	return bson.D{{Key: name, Value: shard}}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -173,6 +174,6 @@ func (s *Shell) activeMigrations(d, config *database) []activeMigration {
 
 // readable finds documents; none when the user may not look.
 func (s *Shell) readable(d *database, collection string, filter bson.D) []bson.Raw {
-	docs, _ := s.gateway.TryAll(d.Request(bson.D{{Key: "find", Value: collection}, {Key: "filter", Value: filter}}, Reads))
+	docs, _ := s.gateway.TryAll(d.Request(bson.D{{Key: "find", Value: collection}, {Key: "filter", Value: filter}}, server.Reads))
 	return docs
 }

@@ -8,6 +8,7 @@ import (
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -127,7 +128,7 @@ func shAdminCommand(c *call, sh *shard) goja.Value {
 	}
 	var body any
 	if goja.IsString(c.Arg(0)) {
-		body = Command(c.Text(0))
+		body = server.Command(c.Text(0))
 	} else {
 		body = c.JS.Document(c.Arg(0))
 	}
@@ -135,7 +136,7 @@ func shAdminCommand(c *call, sh *shard) goja.Value {
 	if err == nil {
 		return c.s.display.Reply(reply)
 	}
-	if raw := ReplyOf(err); raw != nil {
+	if raw := server.ReplyOf(err); raw != nil {
 		return c.s.display.Reply(raw)
 	}
 	c.s.gateway.Throw(err)

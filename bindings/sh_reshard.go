@@ -9,6 +9,7 @@ import (
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -33,7 +34,7 @@ func shardReshardMethods() []method[*shard] {
 			return c.s.display.Reply(sh.admin(bson.D{{Key: "shardDrainingStatus", Value: id}}))
 		}), "Returns how far draining is."},
 		{"getTransitionToDedicatedConfigServerStatus", "", checked(func(c *call, sh *shard) goja.Value {
-			return c.s.display.Reply(sh.admin(Command("getTransitionToDedicatedConfigServerStatus")))
+			return c.s.display.Reply(sh.admin(server.Command("getTransitionToDedicatedConfigServerStatus")))
 		}), "Returns how far the config shard's draining is."},
 	}
 }
@@ -148,7 +149,7 @@ func shShardAndDistribute(c *call, sh *shard) goja.Value {
 }
 
 func (sh *shard) shards(filter goja.Value) []bson.Raw {
-	body := Command("listShards")
+	body := server.Command("listShards")
 	if filter != nil && !goja.IsUndefined(filter) {
 		body = append(body, bson.E{Key: "filter", Value: sh.s.JS.Document(filter)})
 	}

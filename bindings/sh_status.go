@@ -9,6 +9,7 @@ import (
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -177,7 +178,7 @@ func (s *Shell) plainText(v bson.RawValue) string {
 }
 
 func (r *statusReport) running() string {
-	reply, err := r.s.gateway.Send(r.d.sibling("admin").Request(Command("balancerStatus"), Reads))
+	reply, err := r.s.gateway.Send(r.d.sibling("admin").Request(server.Command("balancerStatus"), server.Reads))
 	if err != nil {
 		return "unknown"
 	}

@@ -10,6 +10,7 @@ import (
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
@@ -94,7 +95,7 @@ func onOff(on bool) string {
 
 // modeText is the balancer's mode and whether it works right now.
 func (r *statusReport) modeText() string {
-	reply, err := r.s.gateway.Send(r.d.sibling("admin").Request(Command("balancerStatus"), Reads))
+	reply, err := r.s.gateway.Send(r.d.sibling("admin").Request(server.Command("balancerStatus"), server.Reads))
 	if err != nil {
 		return "unknown: " + err.Error()
 	}
@@ -163,7 +164,7 @@ func (r *statusReport) collectionTable(t *display.Tables, entry bson.Raw, zones 
 		key += ", unique"
 	}
 	t.Line("shard key", key)
-	status, err := r.s.gateway.Send(r.d.sibling("admin").Request(bson.D{{Key: "balancerCollectionStatus", Value: ns}}, Reads))
+	status, err := r.s.gateway.Send(r.d.sibling("admin").Request(bson.D{{Key: "balancerCollectionStatus", Value: ns}}, server.Reads))
 	if err != nil {
 		t.Line("balanced", "unknown: "+err.Error())
 	} else {

@@ -4,15 +4,16 @@ import (
 	"fmt"
 
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 )
 
-func (sh *shard) version() Version { return sh.current().on.Version() }
+func (sh *shard) version() server.Version { return sh.current().on.Version() }
 
 // need throws when the server is older than what a helper works with. The
 // advice says what there is instead, and may be empty.
-func (sh *shard) need(helper string, least Version, advice string) {
+func (sh *shard) need(helper string, least server.Version, advice string) {
 	has := sh.version()
 	if has.AtLeast(least) {
 		return
@@ -25,7 +26,7 @@ func (sh *shard) need(helper string, least Version, advice string) {
 }
 
 // needing wraps a helper that only newer servers can serve.
-func needing(helper string, least Version, f func(*call, *shard) goja.Value) func(*call, *shard) goja.Value {
+func needing(helper string, least server.Version, f func(*call, *shard) goja.Value) func(*call, *shard) goja.Value {
 	return checked(func(c *call, sh *shard) goja.Value {
 		sh.need(helper, least, "")
 		return f(c, sh)

@@ -9,6 +9,7 @@ import (
 
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -16,7 +17,7 @@ import (
 
 // Windows by weekday are in servers since 8.3, where a list of them replaces the
 // daily window (spec 01 §2.4).
-var withWeekdayWindows = Version{8, 3, 0}
+var withWeekdayWindows = server.Version{8, 3, 0}
 
 // windowClock is the clock the balancer's window is read on (spec 01 §2.3).
 const windowClock = "config primary's local time"

@@ -7,6 +7,7 @@ import (
 
 	"shardsh/bindings/display"
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 )
@@ -16,7 +17,7 @@ import (
 type Shell struct {
 	JS      *script.Engine
 	cfg     Config
-	gateway *Gateway
+	gateway *server.Gateway
 	display *display.Display
 
 	mongo *mongoObject // the connection db started on; nil without one
@@ -52,7 +53,7 @@ func New(cfg Config) (*Shell, error) {
 		Module: s.module, Receivers: receivers,
 	})
 	s.display.JS = s.JS
-	s.gateway = NewGateway(s.JS, cfg.Guard, cfg.NoRetryWrites)
+	s.gateway = server.NewGateway(s.JS, cfg.Guard, cfg.NoRetryWrites)
 	if cfg.Client != nil {
 		s.mongo = newMongoObject(s, cfg.Client, cfg.Address)
 		s.mongo.ReadPreference, s.mongo.settings = cfg.ReadPreference, cfg.Settings

@@ -1,4 +1,4 @@
-package bindings
+package server
 
 import (
 	"go.mongodb.org/mongo-driver/v2/bson"

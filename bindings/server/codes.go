@@ -1,4 +1,4 @@
-package bindings
+package server
 
 // Codes of server errors that helpers act on (spec 03 §5).
 const (
