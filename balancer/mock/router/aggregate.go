@@ -174,7 +174,7 @@ func (r *Router) readAggregate(c *call) (aggregation, error) {
 	if err := sourcesFirst(stages); err != nil {
 		return a, err
 	}
-	if on, first, isView := r.cluster.ViewOf(a.ns, c.db); isView {
+	if on, first, isView := r.cluster.Collections().ViewOf(a.ns, c.db); isView {
 		a.ns, stages = on, append(first, stages...)
 	}
 	if stages, err = r.takeSource(c, &a, stages); err != nil {

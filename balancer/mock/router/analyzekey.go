@@ -41,7 +41,7 @@ func (r *Router) analyzeShardKey(c *call) (bson.D, error) {
 	}
 	reply := bson.D{}
 	if characteristics {
-		k, err := r.cluster.AnalyzeKey(ns, c.args.object("key"), rate)
+		k, err := r.cluster.Statistics().AnalyzeKey(ns, c.args.object("key"), rate)
 		if err != nil {
 			return nil, err
 		}
@@ -100,7 +100,7 @@ func (r *Router) analyzable(ns, command string) error {
 		return mongoerr.New(mongoerr.IllegalOperation, "Cannot run '%s' against an internal collection", command)
 	case r.isView(ns):
 		return mongoerr.New(mongoerr.CommandNotSupportedOnView, "Operation not supported for a view")
-	case !r.cluster.Exists(ns):
+	case !r.cluster.Collections().Exists(ns):
 		return mongoerr.New(mongoerr.NamespaceNotFound, "Cannot run '%s': collection %s does not exist", command, ns)
 	}
 	return nil

@@ -27,17 +27,17 @@ func balancerCommands() []command {
 }
 
 func (r *Router) balancerStart(*call) (bson.D, error) {
-	return bson.D{}, r.cluster.StartBalancer()
+	return bson.D{}, r.cluster.Balancer().Start()
 }
 
 func (r *Router) balancerStop(c *call) (bson.D, error) {
-	return bson.D{}, r.cluster.StopBalancer(c.ctx, c.deadline)
+	return bson.D{}, r.cluster.Balancer().Stop(c.ctx, c.deadline)
 }
 
 // balancerStatus shows the last good settings when they can't be read.
 func (r *Router) balancerStatus(*call) (bson.D, error) {
-	settings, _ := r.cluster.RefreshSettings()
-	status := r.cluster.BalancerStatus()
+	settings, _ := r.cluster.Balancer().RefreshSettings()
+	status := r.cluster.Balancer().Status()
 	reply := bson.D{
 		{Key: "mode", Value: string(settings.Mode)},
 		{Key: "inBalancerRound", Value: status.InRound},
@@ -50,7 +50,7 @@ func (r *Router) balancerStatus(*call) (bson.D, error) {
 }
 
 func (r *Router) balancerCollectionStatus(c *call) (bson.D, error) {
-	status, err := r.cluster.Compliance(c.args.text("balancerCollectionStatus"))
+	status, err := r.cluster.Balancer().Compliance(c.args.text("balancerCollectionStatus"))
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func (r *Router) configureCollectionBalancing(c *call) (bson.D, error) {
 	change.Defragment = c.args.flag("defragmentCollection")
 	change.AutoMerge = c.args.flag("enableAutoMerger")
 	change.Balance = c.args.flag("enableBalancing")
-	return bson.D{}, r.cluster.ConfigureBalancing(ns, change)
+	return bson.D{}, r.cluster.Balancer().Configure(ns, change)
 }
 
 // flag reads an optional bool; nil when it is absent.
@@ -96,7 +96,7 @@ func (r *Router) setAllowMigrations(c *call) (bson.D, error) {
 	if err := r.knownDatabase(ns); err != nil {
 		return nil, err
 	}
-	return bson.D{}, r.cluster.PermitMigrations(ns, c.args.truth("allowMigrations"))
+	return bson.D{}, r.cluster.Balancer().PermitMigrations(ns, c.args.truth("allowMigrations"))
 }
 
 // knownDatabase is the first routing error: 26 for an unknown database.

@@ -64,7 +64,7 @@ func (r *Router) watch(c *call, v bson.RawValue, rest []bson.Raw, size int) (bso
 	if s.pipeline, err = r.streamPipeline(c, rest); err != nil {
 		return nil, err
 	}
-	now := r.cluster.StartChanges()
+	now := r.cluster.Changes().Start()
 	if s.at, err = startOf(spec, now); err != nil {
 		return nil, err
 	}
@@ -189,7 +189,7 @@ func (r *Router) moreChanges(c *call, open *cursor, deadline time.Time) error {
 		if err := r.readChanges(c, open); err != nil || len(open.left) > 0 || open.stream == nil || !r.cluster.Now().Before(deadline) {
 			return err
 		}
-		changed := func() bool { return r.cluster.ChangedAfter(open.stream.at) }
+		changed := func() bool { return r.cluster.Changes().Any(open.stream.at) }
 		if over, err := waitIsOver(r.cluster.Await(c.ctx, deadline, changed)); over {
 			return err
 		}
@@ -200,7 +200,7 @@ func (r *Router) moreChanges(c *call, open *cursor, deadline time.Time) error {
 // is watched ends the stream.
 func (r *Router) readChanges(c *call, open *cursor) error {
 	s := open.stream
-	list, err := r.cluster.ChangesAfter(s.at)
+	list, err := r.cluster.Changes().After(s.at)
 	if err != nil {
 		return err
 	}

@@ -93,13 +93,13 @@ func (r *Router) split(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.cluster.Donating(coll.Namespace, chunk.Shard) {
-		if err := r.cluster.AwaitDonation(c.ctx, c.deadline, coll.Namespace, chunk.Shard); err != nil {
+	if r.cluster.Migrations().Donating(coll.Namespace, chunk.Shard) {
+		if err := r.cluster.Migrations().AwaitDonation(c.ctx, c.deadline, coll.Namespace, chunk.Shard); err != nil {
 			return nil, err
 		}
 		return r.split(c) // all may have changed
 	}
-	return bson.D{}, r.cluster.Split(coll, chunk, []catalog.Key{point})
+	return bson.D{}, r.cluster.Chunks().Split(coll, chunk, []catalog.Key{point})
 }
 
 // splitPlace finds the chunk and the point.
@@ -130,7 +130,7 @@ func (r *Router) splitPlace(coll catalog.Collection, a splitArgs) (chunk catalog
 			return chunk, point, errOld(err)
 		}
 	}
-	point, err = r.cluster.Median(coll, chunk)
+	point, err = r.cluster.Chunks().Median(coll, chunk)
 	return chunk, point, err
 }
 
@@ -182,13 +182,13 @@ func (r *Router) mergeChunks(c *call) (bson.D, error) {
 		return nil, errOld(err)
 	}
 	owner := r.cluster.ConfigDB().Table(coll.Namespace).Find(lower).Shard
-	if lower.Less(upper) && r.cluster.Donating(coll.Namespace, owner) {
-		if err := r.cluster.AwaitDonation(c.ctx, c.deadline, coll.Namespace, owner); err != nil {
+	if lower.Less(upper) && r.cluster.Migrations().Donating(coll.Namespace, owner) {
+		if err := r.cluster.Migrations().AwaitDonation(c.ctx, c.deadline, coll.Namespace, owner); err != nil {
 			return nil, err
 		}
 		return r.mergeChunks(c) // all may have changed
 	}
-	return bson.D{}, r.cluster.MergeRange(coll, lower, upper)
+	return bson.D{}, r.cluster.Chunks().MergeRange(coll, lower, upper)
 }
 
 func mergeBounds(v bson.RawValue) ([]bson.Raw, error) {
@@ -222,7 +222,7 @@ func (r *Router) mergeAllChunksOnShard(c *call) (bson.D, error) {
 	if c.args.has("maxTimeProcessingChunksMS") {
 		limits.Time = time.Duration(c.args.number("maxTimeProcessingChunksMS")) * time.Millisecond
 	}
-	_, err = r.cluster.MergeAll(coll, shard.ID, limits)
+	_, err = r.cluster.Chunks().MergeAll(coll, shard.ID, limits)
 	return bson.D{}, err
 }
 

@@ -52,7 +52,7 @@ func (r *Router) clusterCatalogStage(c *call, _ string, spec bson.RawValue) ([]b
 	}
 	var docs []bson.Raw
 	for _, db := range databases {
-		for _, info := range r.cluster.CollectionInfos(db) {
+		for _, info := range r.cluster.Statistics().Collections(db) {
 			doc, err := r.clusterCatalogDoc(db, info, options)
 			if err != nil {
 				return nil, err
@@ -117,7 +117,7 @@ func (r *Router) balancingConfiguration(coll catalog.Collection) (bson.D, error)
 	if coll.MaxChunkSizeBytes > 0 {
 		size = float64(coll.MaxChunkSizeBytes) / (1 << 20)
 	} else {
-		settings, err := r.cluster.RefreshSettings()
+		settings, err := r.cluster.Balancer().RefreshSettings()
 		if err != nil {
 			return nil, err
 		}

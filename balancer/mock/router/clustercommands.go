@@ -14,10 +14,10 @@ func clusterCommands() []command {
 	return []command{
 		{name: "transitionFromDedicatedConfigServer", adminOnly: true, takesWriteConcern: true, strict: true,
 			declared: []field{{"transitionFromDedicatedConfigServer", anyValue, true}},
-			run:      func(r *Router, _ *call) (bson.D, error) { return bson.D{}, r.cluster.AddConfigShard() }},
+			run:      func(r *Router, _ *call) (bson.D, error) { return bson.D{}, r.cluster.Membership().AddConfigShard() }},
 		{name: "transitionToDedicatedConfigServer", adminOnly: true, takesWriteConcern: true,
 			run: func(r *Router, _ *call) (bson.D, error) {
-				removal, err := r.cluster.RemoveConfigShard()
+				removal, err := r.cluster.Membership().RemoveConfigShard()
 				if err != nil {
 					return nil, err
 				}
@@ -38,7 +38,7 @@ func clusterCommands() []command {
 			return nil, refused
 		}},
 		{name: "refreshLogicalSessionCacheNow", adminOnly: true, run: func(r *Router, _ *call) (bson.D, error) {
-			return bson.D{}, r.cluster.CreateSessions()
+			return bson.D{}, r.cluster.Collections().CreateSessions()
 		}},
 		{name: "reapLogicalSessionCacheNow", adminOnly: true, run: ok},
 		{name: "planCacheClear", run: func(_ *Router, c *call) (bson.D, error) {
@@ -87,7 +87,7 @@ func (r *Router) setDefaultConcerns(c *call) (bson.D, error) {
 			return nil, mongoerr.New(mongoerr.BadValue, "w: 0 is not suitable for the default write concern")
 		}
 	}
-	if err := r.cluster.SetDefaultConcerns(read, write); err != nil {
+	if err := r.cluster.ClusterParameters().SetDefaultConcerns(read, write); err != nil {
 		return nil, err
 	}
 	return r.concernStatus().(bson.D), nil

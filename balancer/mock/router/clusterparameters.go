@@ -24,7 +24,7 @@ func (r *Router) getClusterParameter(c *call) (bson.D, error) {
 	}
 	shown := bson.A{}
 	for _, name := range names {
-		doc, err := r.cluster.ClusterParameter(name)
+		doc, err := r.cluster.ClusterParameters().Get(name)
 		if err != nil {
 			return nil, err
 		}
@@ -36,7 +36,7 @@ func (r *Router) getClusterParameter(c *call) (bson.D, error) {
 func (r *Router) clusterParametersAsked(v bson.RawValue) ([]string, error) {
 	if name, isText := v.StringValueOK(); isText {
 		if name == "*" {
-			return r.cluster.ClusterParameterNames(), nil
+			return r.cluster.ClusterParameters().Names(), nil
 		}
 		return []string{name}, nil
 	}
@@ -85,7 +85,7 @@ func (r *Router) setClusterParameter(c *call) (bson.D, error) {
 	if !isDoc {
 		return nil, mongoerr.New(mongoerr.IllegalOperation, "Cluster parameter value must be an object")
 	}
-	return bson.D{}, r.cluster.SetClusterParameter(elems[0].Key(), value)
+	return bson.D{}, r.cluster.ClusterParameters().Set(elems[0].Key(), value)
 }
 
 // limitReads gives a read that says nothing of its time the cluster's default.
@@ -96,7 +96,7 @@ func (r *Router) limitReads(cmd *command, c *call) {
 	default:
 		return
 	}
-	most := r.cluster.DefaultMaxTime()
+	most := r.cluster.ClusterParameters().DefaultMaxTime()
 	if most == 0 || r.member != nil || !c.body.Lookup("maxTimeMS").IsZero() || writesOut(c.body) {
 		return
 	}

@@ -25,7 +25,7 @@ func collectionCommands() []command {
 		{name: "untrackUnshardedCollection", adminOnly: true, takesWriteConcern: true,
 			declared: []field{{"untrackUnshardedCollection", namespaceValue, true}},
 			run: func(r *Router, c *call) (bson.D, error) {
-				return bson.D{}, r.cluster.UntrackCollection(c.args.text("untrackUnshardedCollection"))
+				return bson.D{}, r.cluster.Collections().Untrack(c.args.text("untrackUnshardedCollection"))
 			}},
 	}
 }
@@ -53,7 +53,7 @@ func (r *Router) collMod(c *call) (bson.D, error) {
 		}
 		return nil, mongoerr.New(mongoerr.IDLUnknownField, "BSON field 'collMod.%s' is an unknown field.", e.Key())
 	}
-	if !r.cluster.Exists(ns) {
+	if !r.cluster.Collections().Exists(ns) {
 		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "ns does not exist")
 	}
 	if r.isView(ns) {
@@ -74,17 +74,17 @@ func (r *Router) collMod(c *call) (bson.D, error) {
 		return nil, err
 	}
 	if len(changes) > 0 {
-		r.cluster.ModifyCollection(ns, changes)
+		r.cluster.Collections().Modify(ns, changes)
 	}
 	raw := bson.D{}
-	for _, host := range r.cluster.HostsOf(ns) {
+	for _, host := range r.cluster.Statistics().HostsOf(ns) {
 		raw = append(raw, bson.E{Key: host, Value: append(slices.Clone(result), bson.E{Key: "ok", Value: 1.0})})
 	}
 	return bson.D{{Key: "raw", Value: raw}}, nil
 }
 
 func (r *Router) isCapped(ns string) bool {
-	parts := r.cluster.Stats(ns)
+	parts := r.cluster.Statistics().Collection(ns)
 	return len(parts) > 0 && parts[0].Capped
 }
 
@@ -97,7 +97,7 @@ func (r *Router) modifyView(c *call, ns string) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	return bson.D{}, r.cluster.ReplaceView(ns, c.db, view)
+	return bson.D{}, r.cluster.Collections().ReplaceView(ns, c.db, view)
 }
 
 // modifiedOptions reads the validator and limits; nil takes an option away.
@@ -153,7 +153,7 @@ func (r *Router) modifyIndex(c *call, ns string) (bson.D, error) {
 	if spec.Name == "_id_" {
 		return nil, mongoerr.New(mongoerr.BadValue, "can't hide _id index")
 	}
-	was, err := r.cluster.HideIndex(ns, spec.Name, hidden.Boolean())
+	was, err := r.cluster.Indexes().Hide(ns, spec.Name, hidden.Boolean())
 	if err != nil || was == hidden.Boolean() {
 		return bson.D{}, err
 	}
@@ -166,7 +166,7 @@ func (r *Router) indexMeant(ns string, doc bson.Raw) (store.IndexSpec, error) {
 	if byName == byKey {
 		return store.IndexSpec{}, mongoerr.New(mongoerr.InvalidOptions, "must specify either index name or key pattern")
 	}
-	specs, _ := r.cluster.Indexes(ns)
+	specs, _ := r.cluster.Indexes().List(ns)
 	at := slices.IndexFunc(specs, func(s store.IndexSpec) bool {
 		return byName && s.Name == name || byKey && sameDocument(s.Key, key)
 	})
@@ -185,13 +185,13 @@ func (r *Router) validate(c *call) (bson.D, error) {
 	if r.isView(ns) {
 		return nil, mongoerr.New(mongoerr.CommandNotSupportedOnView, "Cannot validate a view")
 	}
-	parts := r.cluster.Stats(ns)
+	parts := r.cluster.Statistics().Collection(ns)
 	if len(parts) == 0 {
 		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "Collection '%s' does not exist to validate.", ns)
 	}
 	raw := bson.D{}
 	for _, p := range parts {
-		uuid, entries := r.cluster.Held(ns, p.Shard)
+		uuid, entries := r.cluster.Statistics().IndexEntries(ns, p.Shard)
 		keys, details := bson.D{}, bson.D{}
 		for _, name := range p.Indexes {
 			keys = append(keys, bson.E{Key: name, Value: entries[name]})

@@ -31,7 +31,7 @@ func (r *Router) checkUUID(ns string, expected bson.RawValue) error {
 	db, name, _ := strings.Cut(ns, ".")
 	_, want, isBinary := expected.BinaryOK()
 	var actual any
-	for _, info := range r.cluster.CollectionInfos(db) {
+	for _, info := range r.cluster.Statistics().Collections(db) {
 		if isBinary && !info.View && bytes.Equal(info.UUID.Data, want) {
 			if info.Name == name {
 				return nil

@@ -56,7 +56,7 @@ func (r *Router) collStats(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	parts := r.cluster.Stats(ns)
+	parts := r.cluster.Statistics().Collection(ns)
 	sharded := tracked && !coll.Unsplittable
 	reply := bson.D{{Key: "sharded", Value: sharded}}
 	if !sharded {

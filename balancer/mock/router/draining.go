@@ -18,13 +18,13 @@ func drainingCommands() []command {
 		run               func(*Router, catalog.Shard) (bson.D, error)
 	}{
 		{"startShardDraining", "startTransitionToDedicatedConfigServer", func(r *Router, s catalog.Shard) (bson.D, error) {
-			return bson.D{}, r.cluster.StartDraining(s)
+			return bson.D{}, r.cluster.Membership().StartDraining(s)
 		}},
 		{"stopShardDraining", "stopTransitionToDedicatedConfigServer", func(r *Router, s catalog.Shard) (bson.D, error) {
-			return bson.D{}, r.cluster.StopDraining(s)
+			return bson.D{}, r.cluster.Membership().StopDraining(s)
 		}},
 		{"commitShardRemoval", "commitTransitionToDedicatedConfigServer", func(r *Router, s catalog.Shard) (bson.D, error) {
-			return bson.D{}, r.cluster.CommitRemoval(s)
+			return bson.D{}, r.cluster.Membership().CommitRemoval(s)
 		}},
 		{"shardDrainingStatus", "getTransitionToDedicatedConfigServerStatus", drainingStatus},
 	} {
@@ -51,11 +51,11 @@ func namedShard(r *Router, value bson.RawValue) (catalog.Shard, error) {
 	if !isText {
 		return catalog.Shard{}, mongoerr.New(mongoerr.NotImplemented, "the mock does this for one shard: name it")
 	}
-	return r.cluster.ShardToDrain(name)
+	return r.cluster.Membership().ShardToDrain(name)
 }
 
 func configShard(r *Router, _ bson.RawValue) (catalog.Shard, error) {
-	return r.cluster.ConfigShardToDrain()
+	return r.cluster.Membership().ConfigShardToDrain()
 }
 
 // The states of a draining.
@@ -69,7 +69,7 @@ func drainingStatus(r *Router, shard catalog.Shard) (bson.D, error) {
 	if !shard.Draining {
 		return bson.D{{Key: "state", Value: notDraining}}, nil
 	}
-	status := r.cluster.DrainingStatus(shard)
+	status := r.cluster.Membership().DrainingStatus(shard)
 	if status.Cleaning {
 		return removalDoc(status), nil
 	}

@@ -54,7 +54,7 @@ func (r *Router) readsDurably(c *call) bool {
 		return false // and refused
 	}
 	if level == "" {
-		level = r.cluster.DefaultReadLevel()
+		level = r.cluster.ClusterParameters().DefaultReadLevel()
 	}
 	return level != "local" && level != "available"
 }

@@ -49,7 +49,7 @@ func (r *Router) modifyExpiry(ns string, spec store.IndexSpec, v bson.RawValue) 
 	if err := checkSeconds(mongoerr.InvalidOptions, seconds); err != nil {
 		return nil, err
 	}
-	before, was, err := r.cluster.SetIndexExpiry(ns, spec.Name, int64(seconds))
+	before, was, err := r.cluster.Indexes().SetExpiry(ns, spec.Name, int64(seconds))
 	if err != nil {
 		return nil, err
 	}

@@ -184,7 +184,7 @@ func (r *Router) plans(q query, parts []part, wrap func(p part, shape store.Shap
 		plans = append(plans, shardPlan{p.read.Shard, p.read.Host, stage, totals, p.read.Plan.Rejected(shape), p.ran})
 	}
 	if len(plans) == 0 { // there is no such collection
-		shard, host := r.cluster.Home(q.ns)
+		shard, host := r.cluster.Statistics().Home(q.ns)
 		plans = []shardPlan{{shard: shard, host: host, stage: &store.Stage{Name: "EOF", Works: 1}, others: bson.A{}}}
 	}
 	return plans

@@ -227,7 +227,7 @@ func (r *Router) dropIndexes(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	results, err := r.cluster.DropIndexes(ns, names)
+	results, err := r.cluster.Indexes().Drop(ns, names)
 	if err != nil {
 		return nil, err
 	}
@@ -252,7 +252,7 @@ func (r *Router) droppedAll(ns string) string {
 
 // indexesToDrop reads "*", a name, a list of names, or a key.
 func (r *Router) indexesToDrop(ns string, v bson.RawValue) ([]string, error) {
-	specs, found := r.cluster.Indexes(ns)
+	specs, found := r.cluster.Indexes().List(ns)
 	if !found {
 		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "ns not found %s", ns)
 	}
@@ -260,7 +260,7 @@ func (r *Router) indexesToDrop(ns string, v bson.RawValue) ([]string, error) {
 		if text != "*" {
 			return []string{text}, nil
 		}
-		return r.cluster.DroppableIndexes(ns), nil
+		return r.cluster.Indexes().Droppable(ns), nil
 	}
 	if key, isDoc := v.DocumentOK(); isDoc {
 		for _, s := range specs {

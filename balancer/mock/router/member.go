@@ -114,9 +114,9 @@ func (r *Router) documents(c *call, ns string) (iter.Seq[bson.Raw], error) {
 // member.
 func (r *Router) stats(ns string) []mock.LocalStats {
 	if r.member == nil {
-		return r.cluster.Stats(ns)
+		return r.cluster.Statistics().Collection(ns)
 	}
-	if own, ok := r.cluster.MemberStats(r.member.ID, ns); ok {
+	if own, ok := r.cluster.Statistics().OnMember(r.member.ID, ns); ok {
 		return []mock.LocalStats{own}
 	}
 	return nil
@@ -124,9 +124,9 @@ func (r *Router) stats(ns string) []mock.LocalStats {
 
 func (r *Router) indexes(ns string) ([]store.IndexSpec, bool) {
 	if r.member == nil {
-		return r.cluster.Indexes(ns)
+		return r.cluster.Indexes().List(ns)
 	}
-	return r.cluster.MemberIndexes(r.member.ID, ns)
+	return r.cluster.Statistics().MemberIndexes(r.member.ID, ns)
 }
 
 // memberSource refuses on a member the stages that speak of the whole cluster.
@@ -161,12 +161,12 @@ func (r *Router) memberCount(c *call) (bson.D, error) {
 func (r *Router) memberDatabases(c *call) (bson.D, error) {
 	list, shows := bson.A{}, r.showsDatabase(c)
 	total, last := int64(0), -1
-	for _, ns := range r.cluster.MemberNamespaces(r.member.ID) {
+	for _, ns := range r.cluster.Statistics().MemberNamespaces(r.member.ID) {
 		name, _, _ := strings.Cut(ns, ".")
 		if !shows(name) {
 			continue
 		}
-		own, _ := r.cluster.MemberStats(r.member.ID, ns)
+		own, _ := r.cluster.Statistics().OnMember(r.member.ID, ns)
 		total += own.Bytes
 		if last >= 0 {
 			if entry := list[last].(bson.D); entry[0].Value == name {
@@ -191,7 +191,7 @@ func (r *Router) memberCollections(c *call) (bson.D, error) {
 	}
 	var list []bson.Raw
 	shows := r.showsCollection(c)
-	for _, ns := range r.cluster.MemberNamespaces(r.member.ID) {
+	for _, ns := range r.cluster.Statistics().MemberNamespaces(r.member.ID) {
 		name, ok := strings.CutPrefix(ns, c.db+".")
 		if !ok || !shows(name) {
 			continue
@@ -224,9 +224,9 @@ func (r *Router) memberStatus(*call) (bson.D, error) {
 	if m.ID == mock.ConfigServerID {
 		return reply, nil
 	}
-	if migration := r.cluster.MigrationSection(m.ID); migration != nil {
+	if migration := r.cluster.Migrations().Section(m.ID); migration != nil {
 		reply = append(reply, bson.E{Key: "sharding", Value: bson.D{{Key: "migrations", Value: migration}}})
 	}
-	return append(reply, bson.E{Key: "shardingStatistics", Value: append(r.cluster.ShardingStatistics(m.ID),
-		bson.E{Key: "rangeDeleterTasks", Value: smallest(int64(r.cluster.RangeDeletions(m.ID)))})}), nil
+	return append(reply, bson.E{Key: "shardingStatistics", Value: append(r.cluster.Statistics().Migrations(m.ID),
+		bson.E{Key: "rangeDeleterTasks", Value: smallest(int64(r.cluster.Statistics().RangeDeletions(m.ID)))})}), nil
 }

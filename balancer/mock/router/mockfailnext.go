@@ -32,7 +32,7 @@ func (r *Router) mockFailNext(c *call) (bson.D, error) {
 	if err := c.readFailure(&f); err != nil {
 		return nil, err
 	}
-	return bson.D{}, r.cluster.FailNext(f)
+	return bson.D{}, r.cluster.Faults().FailNext(f)
 }
 
 func (c *call) readCounts(f *mock.Failure) error {

@@ -79,7 +79,7 @@ func (r *Router) chunkMove(c *call) (req mock.MoveRequest, err error) {
 		Min: coll.Pattern.Bound(chunk.Min), Max: coll.Pattern.Bound(chunk.Max),
 		WaitForDelete:     c.args.truth("waitForDelete") || c.args.truth("_waitForDelete"),
 		Force:             manualForce(c.args),
-		MaxChunkSizeBytes: r.cluster.MaxChunkSizeBytes(coll),
+		MaxChunkSizeBytes: r.cluster.Balancer().MaxChunkSizeBytes(coll),
 	}, nil
 }
 
@@ -164,7 +164,7 @@ func (r *Router) rangeMove(c *call) (req mock.MoveRequest, err error) {
 		Namespace: ns, From: r.donorOf(coll, lower, upper), To: to.ID, Min: lower, Max: upper,
 		WaitForDelete:     c.args.truth("waitForDelete"),
 		Force:             manualForce(c.args),
-		MaxChunkSizeBytes: r.cluster.MaxChunkSizeBytes(coll),
+		MaxChunkSizeBytes: r.cluster.Balancer().MaxChunkSizeBytes(coll),
 	}, nil
 }
 
@@ -221,7 +221,7 @@ func (r *Router) move(c *call, request func(*call) (mock.MoveRequest, error)) er
 		if err != nil {
 			return err
 		}
-		err = r.cluster.Move(c.ctx, req, c.deadline)
+		err = r.cluster.Migrations().Move(c.ctx, req, c.deadline)
 		if !mongoerr.Is(err, mongoerr.StaleConfig) {
 			return err
 		}

@@ -177,7 +177,7 @@ func (r *Router) currentOpStage(c *call, _ string, spec bson.RawValue) ([]bson.R
 	if r.authRequired && !options.allUsers { // what the shards do is nobody's own
 		return marshalAll(docs)
 	}
-	for _, m := range r.cluster.Migrations() {
+	for _, m := range r.cluster.Migrations().List() {
 		docs = append(docs, r.migrationOps(m)...)
 	}
 	raws, err := marshalAll(docs)
@@ -322,7 +322,7 @@ func (r *Router) killOnShard(text string) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.cluster.KillMigration(shard.ID, id)
+	r.cluster.Migrations().Kill(shard.ID, id)
 	return bson.D{{Key: "shard", Value: string(shard.ID)}, {Key: "shardid", Value: id}}, nil
 }
 

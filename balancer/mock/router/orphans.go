@@ -30,5 +30,5 @@ func (r *Router) cleanupOrphaned(c *call) (bson.D, error) {
 			return nil, mongoerr.New(mongoerr.OrphanedRangeCleanUpFailed, "could not cleanup orphaned data, start value %s does not match shard key pattern %s", from, coll.Pattern.Doc())
 		}
 	}
-	return bson.D{}, r.cluster.AwaitDeletions(c.ctx, c.deadline, r.member.ID, ns)
+	return bson.D{}, r.cluster.RangeDeleter().Await(c.ctx, c.deadline, r.member.ID, ns)
 }

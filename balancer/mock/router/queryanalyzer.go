@@ -58,7 +58,7 @@ func (r *Router) configureQueryAnalyzer(c *call) (bson.D, error) {
 	if hasRate {
 		is = append(is, bson.E{Key: "samplesPerSecond", Value: rate})
 	}
-	was, err := r.cluster.ConfigureAnalyzer(ns, is)
+	was, err := r.cluster.Statistics().ConfigureAnalyzer(ns, is)
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +190,7 @@ func (r *Router) distribution(ns string, key bson.Raw) (bson.D, error) {
 	}
 	reads, writes := &spread{byCommand: map[string]int64{}}, &spread{byCommand: map[string]int64{}}
 	if len(samples) > 0 {
-		bounds, err := r.cluster.KeyRanges(ns, key, keyRanges)
+		bounds, err := r.cluster.Statistics().KeyRanges(ns, key, keyRanges)
 		if err != nil {
 			return nil, err
 		}

@@ -103,7 +103,7 @@ func (r *Router) connectionsStatus() any {
 }
 
 func (r *Router) concernStatus() any {
-	return append(r.cluster.DefaultConcerns(),
+	return append(r.cluster.ClusterParameters().DefaultConcerns(),
 		bson.E{Key: "localUpdateWallClockTime", Value: bson.NewDateTimeFromTime(r.cluster.Now())})
 }
 
@@ -151,7 +151,7 @@ func (r *Router) opcounterStatus() any {
 }
 
 func (r *Router) shardingStatus() any {
-	settings, _ := r.cluster.RefreshSettings()
+	settings, _ := r.cluster.Balancer().RefreshSettings()
 	opTime := func(at bson.Timestamp) bson.D {
 		return bson.D{{Key: "ts", Value: at}, {Key: "t", Value: int64(-1)}}
 	}

@@ -26,7 +26,7 @@ func (r *Router) enableSharding(c *call) (bson.D, error) {
 	if primary != "" || !c.args.has("primaryShard") {
 		return bson.D{}, c.request.CreateDatabase(name, primary)
 	}
-	there, err := r.cluster.CheckDatabaseName(name)
+	there, err := r.cluster.Databases().CheckName(name)
 	if err == nil && !there {
 		err = mongoerr.New(mongoerr.BadValue, "invalid shard name: it is empty")
 	}

@@ -48,13 +48,13 @@ func (r *Router) addShard(c *call) (bson.D, error) {
 	if name == "" && !c.body.Lookup("name").IsZero() {
 		return nil, mongoerr.New(mongoerr.BadValue, "shard name cannot be empty")
 	}
-	id, err := r.cluster.AddShard(set, name)
+	id, err := r.cluster.Membership().Add(set, name)
 	return bson.D{{Key: "shardAdded", Value: string(id)}}, err
 }
 
 // removeShard tells how far the removal is.
 func (r *Router) removeShard(c *call) (bson.D, error) {
-	removal, err := r.cluster.RemoveShard(c.args.text("removeShard"))
+	removal, err := r.cluster.Membership().Remove(c.args.text("removeShard"))
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func removalDoc(removal mock.Removal) bson.D {
 }
 
 func (r *Router) movePrimary(c *call) (bson.D, error) {
-	return bson.D{}, r.cluster.MovePrimary(c.args.text("movePrimary"), c.args.text("to"))
+	return bson.D{}, r.cluster.Databases().MovePrimary(c.args.text("movePrimary"), c.args.text("to"))
 }
 
 // listShards shows the documents in the field order of spec 03 §1.5.

@@ -88,7 +88,7 @@ func (r *Router) indexStatsStage(c *call, ns string, spec bson.RawValue) ([]bson
 	}
 	var docs []bson.Raw
 	for _, p := range r.stats(ns) {
-		for _, index := range r.cluster.IndexesOn(ns, p.Shard) {
+		for _, index := range r.cluster.Indexes().On(ns, p.Shard) {
 			raw, err := bson.Marshal(bson.D{
 				{Key: "name", Value: index.Name},
 				{Key: "key", Value: index.Key},
@@ -124,7 +124,7 @@ func (r *Router) dataDistribution(c *call, _ string, spec bson.RawValue) ([]bson
 	var docs []bson.Raw
 	for _, coll := range colls {
 		shards := bson.A{}
-		for _, p := range r.cluster.Distribution(coll.Namespace) {
+		for _, p := range r.cluster.Statistics().Distribution(coll.Namespace) {
 			average, owned := int64(0), max(0, p.Docs-p.Orphans)
 			if p.Docs > 0 {
 				average = p.Bytes / p.Docs

@@ -17,7 +17,7 @@ func (r *Router) splitVector(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	points, err := r.cluster.SplitVector(req)
+	points, err := r.cluster.Chunks().SplitVector(req)
 	if err != nil {
 		return nil, err
 	}

@@ -50,7 +50,7 @@ func (r *Router) tail(c *call, q query, found int) (*tail, error) {
 	if !c.args.truth("tailable") {
 		return nil, nil
 	}
-	place, err := r.cluster.StartTail(q.ns)
+	place, err := r.cluster.Collections().StartTail(q.ns)
 	if err != nil || place == nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func (r *Router) more(c *call, open *cursor) error {
 			}
 			return err
 		}
-		grown := func() bool { return r.cluster.TailGrown(t.place) }
+		grown := func() bool { return r.cluster.Collections().TailGrown(t.place) }
 		if over, err := waitIsOver(r.cluster.Await(c.ctx, deadline, grown)); over {
 			return err
 		}

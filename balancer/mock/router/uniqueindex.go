@@ -36,7 +36,7 @@ func (r *Router) prepareUnique(ns string, spec store.IndexSpec, on bool) (bson.D
 	if spec.Unique {
 		return bson.D{}, nil
 	}
-	was, err := r.cluster.PrepareUnique(ns, spec, on)
+	was, err := r.cluster.Indexes().PrepareUnique(ns, spec, on)
 	if err != nil || was == on {
 		return bson.D{}, err
 	}
@@ -53,7 +53,7 @@ func (r *Router) makeUnique(c *call, ns string, spec store.IndexSpec, on bool) (
 		return nil, mongoerr.New(mongoerr.InvalidOptions, "Cannot make index unique with 'prepareUnique=false'. Run collMod to set it first.")
 	}
 	trial := truth(c.body.Lookup("dryRun"))
-	if err := r.cluster.MakeUnique(ns, spec.Name, trial); err != nil || trial {
+	if err := r.cluster.Indexes().MakeUnique(ns, spec.Name, trial); err != nil || trial {
 		return bson.D{}, err
 	}
 	return bson.D{{Key: "unique_new", Value: true}}, nil

@@ -21,7 +21,7 @@ func (r *Router) unsatisfied(cmd *command, c *call) bson.D {
 	if !isDoc {
 		return nil
 	}
-	shard, host := r.cluster.Home(c.subject(cmd))
+	shard, host := r.cluster.Statistics().Home(c.subject(cmd))
 	code, message := mongoerr.UnsatisfiableWriteConcern, "Not enough data-bearing nodes"
 	w := concern.Lookup("w")
 	if mode, isText := w.StringValueOK(); isText {

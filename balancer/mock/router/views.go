@@ -17,7 +17,7 @@ func (r *Router) collection(ctx context.Context, c *call, db, name string) (iter
 	if r.member != nil {
 		return r.documents(c, db+"."+name)
 	}
-	on, stages, isView := r.cluster.ViewOf(db+"."+name, db)
+	on, stages, isView := r.cluster.Collections().ViewOf(db+"."+name, db)
 	if err := c.request.Ask(on, nil); err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func (r *Router) isView(ns string) bool {
 	if r.member != nil {
 		return false
 	}
-	_, _, isView := r.cluster.ViewOf(ns, "")
+	_, _, isView := r.cluster.Collections().ViewOf(ns, "")
 	return isView
 }
 
