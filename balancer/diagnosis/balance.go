@@ -213,7 +213,7 @@ func ofBalance(s *catalog.Snapshot, c *catalog.CollectionState, b Balance) (list
 	if b.Hold == NotHeld || b.Known && !b.Balanced {
 		return list
 	}
-	code := map[Hold]Code{HeldNoBalance: BalancingDisabled, HeldNoMigrations: MigrationsForbidden}[b.Hold]
+	code := map[Hold]Code{HeldNoBalance: BalancingOff, HeldNoMigrations: MigrationsForbidden}[b.Hold]
 	return append(list, finding(code, scope, fmt.Sprintf("%s for %s", b.Hold, c.Namespace), release(b)))
 }
 

@@ -1,41 +1,48 @@
 package diagnosis
 
-// Code names what a finding says. Codes are stable: scripts and checks may
-// compare with them.
-type Code string
+import "shardsh/balancer/policy"
 
-// The codes. Definitions has what they mean.
+// Code names what a finding says. Codes are stable: scripts and checks may
+// compare with them. What keeps the balancer from choosing a move has the same
+// code as a finding that it has in a policy.Decision.
+type Code = policy.Code
+
+// The codes that decisions have, too. Their meaning and remedy are in the table
+// of policy.
+const (
+	BalancerOff         = policy.BalancerOff
+	WindowShut          = policy.WindowShut
+	BalancingOff        = policy.BalancingOff
+	MigrationsForbidden = policy.MigrationsForbidden
+	Resharding          = policy.Resharding
+	ZoneWithoutShards   = policy.ZoneWithoutShards
+)
+
+// The codes of findings alone. Definitions has what they mean.
 const (
 	SettingsUnreadable Code = "settingsUnreadable"
 	ShardUnreachable   Code = "shardUnreachable"
 	NotRead            Code = "notRead"
 
-	BalancerOff   Code = "balancerOff"
-	WindowShut    Code = "windowShut"
-	RoundsFailing Code = "roundsFailing"
-
-	MigrationsFailing  Code = "migrationsFailing"
-	MigrationUnderWay  Code = "migrationUnderWay"
-	ReshardingUnderWay Code = "reshardingUnderWay"
+	RoundsFailing     Code = "roundsFailing"
+	MigrationsFailing Code = "migrationsFailing"
+	MigrationUnderWay Code = "migrationUnderWay"
 
 	NotBalanced         Code = "notBalanced"
 	NotBalancedHeld     Code = "notBalancedHeld"
 	BalanceUnknown      Code = "balanceUnknown"
-	BalancingDisabled   Code = "balancingDisabled"
-	MigrationsForbidden Code = "migrationsForbidden"
 	Defragmenting       Code = "defragmenting"
 	DefragmentationIdle Code = "defragmentationIdle"
 	JumboChunks         Code = "jumboChunks"
 	Orphans             Code = "orphans"
 
-	ZoneWithoutShards Code = "zoneWithoutShards"
 	ZoneDraining      Code = "zoneDraining"
 	ZoneRangesOverlap Code = "zoneRangesOverlap"
 	ZoneWithoutRanges Code = "zoneWithoutRanges"
 
-	Draining      Code = "draining"
-	DrainForYou   Code = "drainForYou"
-	DrainComplete Code = "drainComplete"
+	Draining           Code = "draining"
+	DrainNeedsOperator Code = "drainNeedsOperator"
+	DrainComplete      Code = "drainComplete"
 )
 
 // Definition is what a code means and what is done about it. A finding can be
@@ -59,9 +66,7 @@ func Definitions() []Definition {
 			"A shard did not answer.",
 			"Bring it back; until then no data moves from or to it."},
 
-		{BalancerOff, Warning, Operator,
-			"The balancer is switched off, or splits only; information while there is nothing to do.",
-			"sh.startBalancer()"},
+		ofPolicy(BalancerOff, Warning, Operator),
 		{RoundsFailing, Warning, Operator,
 			"Some of the last five rounds of the balancer ended with an error.",
 			"The error says what to mend; the next round is tried in any case."},
@@ -77,31 +82,23 @@ func Definitions() []Definition {
 		{JumboChunks, Warning, Operator,
 			"Chunks are flagged jumbo, and the balancer does not move them.",
 			"Split them, or clear the flag, or refine the shard key."},
-		{ZoneWithoutShards, Warning, Operator,
-			"A zone has ranges and no shard, so their chunks stay where they are.",
-			"sh.addShardToZone for one shard at least, or take the ranges out."},
+		ofPolicy(ZoneWithoutShards, Warning, Operator),
 		{ZoneDraining, Warning, Operator,
 			"All shards of a zone are draining, so nobody can receive its chunks.",
 			"sh.addShardToZone for another shard."},
 		{ZoneRangesOverlap, Warning, Operator,
 			"Two zone ranges of a collection overlap, so the balancer skips it.",
 			"Take one of the ranges out with sh.removeRangeFromZone."},
-		{DrainForYou, Warning, Operator,
+		{DrainNeedsOperator, Warning, Operator,
 			"A draining shard has databases or collections that the balancer does not move.",
 			"sh.movePrimary, sh.moveCollection or sh.enableBalancing for each."},
 
-		{WindowShut, Info, Balancer,
-			"The balancer works in a window of time only, and now lies outside.",
-			"Wait until it opens, or sh.clearBalancerWindow()."},
+		ofPolicy(WindowShut, Info, Balancer),
 		{NotBalanced, Info, Balancer,
 			"A collection is not balanced yet.",
 			"The balancer moves its chunks by itself while it is on."},
-		{BalancingDisabled, Info, Operator,
-			"Balancing is switched off for a collection.",
-			"sh.enableBalancing, if that is not wanted."},
-		{MigrationsForbidden, Info, Operator,
-			"All migrations of a collection are forbidden.",
-			"sh.enableMigrations, if that is not wanted."},
+		ofPolicy(BalancingOff, Info, Operator),
+		ofPolicy(MigrationsForbidden, Info, Operator),
 		{Defragmenting, Info, Balancer,
 			"A collection's small chunks are being merged, which goes before balancing it.",
 			"Wait, or sh.stopDefragment."},
@@ -121,13 +118,17 @@ func Definitions() []Definition {
 			"A draining shard is empty.",
 			"sh.drain with {remove: true} removes it."},
 		{MigrationUnderWay, Info, Balancer, "A chunk is being moved.", "None is needed."},
-		{ReshardingUnderWay, Info, Nobody,
-			"A collection is being resharded, moved or unsharded as a whole; the balancer leaves it alone meanwhile.",
-			"None is needed; sh.abortReshardCollection gives a resharding up."},
+		ofPolicy(Resharding, Info, Nobody),
 		{NotRead, Info, Operator,
 			"The reader could not get a part of the picture; the rest is complete.",
 			"See the reason."},
 	}
+}
+
+// ofPolicy is the definition of a code that decisions have, too.
+func ofPolicy(code Code, severity Severity, actor Actor) Definition {
+	info := code.Info()
+	return Definition{code, severity, actor, info.Meaning, info.Remedy}
 }
 
 // Define returns what a code means; the zero Definition for one that is none.

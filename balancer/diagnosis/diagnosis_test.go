@@ -1,9 +1,12 @@
 package diagnosis
 
 import (
+	"flag"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -69,7 +72,7 @@ func TestFindings(t *testing.T) {
 		}), []string{
 			"migrationUnderWay info shard: a chunk of x.y is being moved from a to b",
 			"migrationUnderWay info collection: a chunk of x.z is being moved",
-			"reshardingUnderWay info collection: moveCollection of x.w is under way (cloning)"}},
+			"resharding info collection: moveCollection of x.w is under way (cloning)"}},
 
 		{"held and uneven", newCluster(t).collection("x.y", []string{"a"}, uneven, noBalance), []string{
 			`notBalancedHeld warning collection: x.y is not balanced (chunksImbalance), but balancing is ` +
@@ -77,7 +80,7 @@ func TestFindings(t *testing.T) {
 		{"held",
 			newCluster(t).collection("x.y", []string{"a"}, even, noBalance).
 				collection("x.z", []string{"a"}, even, forbidden), []string{
-				`balancingDisabled info collection: balancing is disabled for x.y: sh.enableBalancing("x.y")`,
+				`balancingOff info collection: balancing is disabled for x.y: sh.enableBalancing("x.y")`,
 				`migrationsForbidden info collection: migrations are disabled for x.z: sh.enableMigrations("x.z")`}},
 		{"no violation named",
 			newCluster(t).collection("x.y", []string{"a"},
@@ -128,17 +131,17 @@ func TestFindings(t *testing.T) {
 		{"draining as the server says", newCluster(t).shard("c").draining().change(func(s *catalog.ShardState) {
 			s.Reported = &catalog.ReportedDrain{State: "ongoing", Chunks: 4, Databases: []string{"d"}}
 		}), []string{
-			`drainForYou warning shard: shard c is draining, and some of what is left is yours to move: ` +
+			`drainNeedsOperator warning shard: shard c is draining, and some of what is left is yours to move: ` +
 				`sh.movePrimary("d", <shard>)`,
 			"draining info shard: shard c is draining, 4 chunks left, databases to move: d"}},
 		{"stuck", newCluster(t).shard("c").draining().collection("x.y", []string{"c", "c"}, even, noBalance).
 			collection("x.z", []string{"c"}, unsplittable).
 			with(func(c *cluster) { c.Databases = []catalog.Database{{Name: "d", Primary: "c"}} }),
 			[]string{
-				`drainForYou warning shard: shard c has no chunks left that the balancer moves; the rest is yours: ` +
+				`drainNeedsOperator warning shard: shard c has no chunks left that the balancer moves; the rest is yours: ` +
 					`sh.enableBalancing("x.y") or sh.enableMigrations("x.y"), sh.moveCollection("x.z", <shard>), ` +
 					`sh.movePrimary("d", <shard>)`,
-				`balancingDisabled info collection: balancing is disabled for x.y: sh.enableBalancing("x.y")`,
+				`balancingOff info collection: balancing is disabled for x.y: sh.enableBalancing("x.y")`,
 				"draining info shard: shard c is draining, 3 chunks left, databases to move: d"}},
 	} {
 		var got []string
@@ -166,14 +169,20 @@ func TestDefinitions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	codes := map[Code]bool{}
+	codes := map[Code]bool{
+		BalancerOff: true, WindowShut: true, BalancingOff: true, MigrationsForbidden: true, Resharding: true,
+		ZoneWithoutShards: true,
+	}
 	ast.Inspect(file, func(n ast.Node) bool {
 		spec, ok := n.(*ast.ValueSpec)
 		if !ok {
 			return true
 		}
 		if lit, ok := spec.Values[0].(*ast.BasicLit); ok {
-			codes[Code(strings.Trim(lit.Value, `"`))] = true
+			code := Code(strings.Trim(lit.Value, `"`))
+			if codes[code] = true; code.Info().Meaning != "" {
+				t.Errorf("%s means something else as a decision", code)
+			}
 		}
 		return true
 	})
@@ -194,6 +203,42 @@ func TestDefinitions(t *testing.T) {
 	for code := range codes {
 		t.Errorf("%s has no definition", code)
 	}
+}
+
+var update = flag.Bool("update", false, "write docs/findings.md anew")
+
+const findingsPage = "../../docs/findings.md"
+
+// TestFindingsPage holds docs/findings.md to the table: go test -run
+// FindingsPage -update writes it.
+func TestFindingsPage(t *testing.T) {
+	want := pageOfFindings()
+	if *update {
+		if err := os.WriteFile(findingsPage, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(findingsPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != want {
+		t.Error("docs/findings.md is not what the table says: write it anew with -update")
+	}
+}
+
+func pageOfFindings() string {
+	var page strings.Builder
+	page.WriteString("# Codes of findings\n\n" +
+		"What there is to say about the state of a cluster: each finding carries one of these codes, what it is about,\n" +
+		"its numbers, and the command to enter. Codes are stable: scripts and checks may compare with them. Those that\n" +
+		"keep the balancer from choosing a move are also codes of [decisions](codes.md). This page is written from the\n" +
+		"table in `balancer/diagnosis/codes.go`. A finding can be milder than it says here, never graver.\n\n" +
+		"| code | severity | who acts | meaning | what to do |\n|---|---|---|---|---|\n")
+	for _, d := range Definitions() {
+		fmt.Fprintf(&page, "| `%s` | %s | %s | %s | %s |\n", d.Code, d.Severity, d.Actor, d.Meaning, d.Remedy)
+	}
+	return page.String()
 }
 
 func TestNumbers(t *testing.T) {
@@ -389,7 +434,7 @@ func TestFindingsAreWellFormed(t *testing.T) {
 		if again := Of(s); !reflect.DeepEqual(again.Findings, d.Findings) {
 			rt.Error("a second look finds something else")
 		}
-		if d.Balanced() && len(d.About(NotBalanced, Draining, DrainForYou)) > 0 {
+		if d.Balanced() && len(d.About(NotBalanced, Draining, DrainNeedsOperator)) > 0 {
 			rt.Errorf("balanced, with %v", d.Findings)
 		}
 	})

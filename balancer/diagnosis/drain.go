@@ -116,7 +116,7 @@ func (d Drain) Remainder() Finding {
 	if d.Stuck() {
 		sentence = fmt.Sprintf("shard %s has no chunks left that the balancer moves; the rest is yours", d.Shard)
 	}
-	return finding(DrainForYou, Scope{Shard: d.Shard}, sentence, d.Commands()...)
+	return finding(DrainNeedsOperator, Scope{Shard: d.Shard}, sentence, d.Commands()...)
 }
 
 // shards finds what there is about each shard.

@@ -91,7 +91,7 @@ func ofResharding(r catalog.ActiveResharding) Finding {
 	if r.State != "" {
 		sentence += " (" + r.State + ")"
 	}
-	f := finding(ReshardingUnderWay, Scope{Namespace: r.Namespace}, sentence)
+	f := finding(Resharding, Scope{Namespace: r.Namespace}, sentence)
 	f.Since = r.Since
 	if r.TotalBytes > 0 {
 		f.Numbers = append(f.Numbers, Number{"copied", r.CopiedBytes, Bytes}, Number{"total", r.TotalBytes, Bytes})
