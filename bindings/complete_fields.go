@@ -2,6 +2,7 @@ package bindings
 
 import (
 	"context"
+	"shardsh/bindings/script"
 	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -29,7 +30,7 @@ func (s *Shell) fieldNames(t *typing) []string {
 		return nil
 	}
 	_, on, _ := s.called(callee)
-	coll, ok := receiver[*collection](on.value)
+	coll, ok := script.Receiver[*collection](on.value)
 	if !ok {
 		return nil
 	}

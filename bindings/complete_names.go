@@ -2,6 +2,7 @@ package bindings
 
 import (
 	"context"
+	"shardsh/bindings/rawdoc"
 	"slices"
 	"strings"
 	"sync"
@@ -130,7 +131,7 @@ func fieldsOf(list bson.RawArray, field string) []string {
 	names := []string{}
 	for _, v := range values {
 		doc, _ := v.DocumentOK()
-		if name := textAt(doc, field); name != "" {
+		if name := rawdoc.Text(doc, field); name != "" {
 			names = append(names, name)
 		}
 	}

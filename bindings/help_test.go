@@ -1,6 +1,7 @@
 package bindings
 
 import (
+	"shardsh/bindings/script"
 	"strings"
 	"testing"
 )
@@ -25,8 +26,8 @@ func TestEverythingHasAHelp(t *testing.T) {
 			}
 			for line := range strings.Lines(text) {
 				name, explained, isRow := strings.Cut(strings.TrimPrefix(line, "    "), "  ")
-				if isRow && strings.HasPrefix(line, "    ") && len(name) < helpColumn-6 && strings.Index(line, strings.TrimLeft(explained, " ")) != helpColumn {
-					t.Errorf("%s: not at column %d: %s", object, helpColumn, line)
+				if isRow && strings.HasPrefix(line, "    ") && len(name) < script.HelpColumn-6 && strings.Index(line, strings.TrimLeft(explained, " ")) != script.HelpColumn {
+					t.Errorf("%s: not at column %d: %s", object, script.HelpColumn, line)
 				}
 			}
 		}

@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"shardsh/bindings/plaintext"
+	"shardsh/bindings/script"
 	"strings"
 
 	"github.com/dop251/goja"
@@ -13,11 +15,11 @@ import (
 
 // toJSONArgument is tojson(value, indent, nolint).
 func (c *call) toJSONArgument(oneLine bool) string {
-	text := c.toJSON(c.arg(0), oneLine)
-	if short := c.toJSON(c.arg(0), true); len(short) < 80 && !c.has(1) {
+	text := c.s.toJSON(c.Arg(0), oneLine)
+	if short := c.s.toJSON(c.Arg(0), true); len(short) < 80 && !c.Has(1) {
 		return short
 	}
-	if indent := optionalText(c.arg(1)); indent != "" {
+	if indent := script.OptionalText(c.Arg(1)); indent != "" {
 		text = strings.ReplaceAll(text, "\n", "\n"+indent)
 	}
 	return text
@@ -35,10 +37,10 @@ func (s *Shell) toJSON(v goja.Value, oneLine bool) string {
 	if _, ok := goja.AssertFunction(v); ok {
 		return v.String()
 	}
-	if _, ok := receiver[*cursor](v); ok {
-		s.throwInvalid(cursorIsNoValue)
+	if _, ok := script.Receiver[*cursor](v); ok {
+		s.JS.ThrowInvalid(cursorIsNoValue)
 	}
-	raw, err := s.world.ToBSON(v)
+	raw, err := s.JS.World.ToBSON(v)
 	if err != nil {
 		return v.String()
 	}
@@ -96,7 +98,7 @@ func oldScalar(v bson.RawValue) string {
 	case bson.TypeString:
 		return jsonString(v.StringValue())
 	case bson.TypeDouble:
-		return plainNumber(v.Double())
+		return plaintext.PlainNumber(v.Double())
 	case bson.TypeInt32:
 		return fmt.Sprint(v.Int32())
 	case bson.TypeInt64:

@@ -3,6 +3,8 @@ package bindings
 import (
 	"fmt"
 	"math"
+	"shardsh/bindings/plaintext"
+	"shardsh/bindings/script"
 	"strings"
 	"time"
 )
@@ -13,9 +15,6 @@ const (
 	progressElsewhere  = time.Minute
 	progressWidth      = 79 // of the rewritten line; a full one would wrap
 )
-
-// clearLine empties the terminal's line and goes to its beginning.
-const clearLine = "\r\x1b[K"
 
 // progress tells how far a long wait is: on a terminal in one line that is
 // written again and again, elsewhere in lines of the error stream. A nil
@@ -42,36 +41,36 @@ func (s *Shell) newProgress(wanted bool) *progress {
 	if s.cfg.Terminal {
 		every = progressOnTerminal
 	}
-	now := s.clock.Now()
+	now := s.JS.Clock.Now()
 	return &progress{s: s, every: every, began: now, said: now}
 }
 
 // due reports whether something should be said now.
 func (p *progress) due() bool {
-	return p != nil && p.s.clock.Now().Sub(p.said) >= p.every
+	return p != nil && p.s.JS.Clock.Now().Sub(p.said) >= p.every
 }
 
 // restart forgets the rate so far: other work has begun.
 func (p *progress) restart() {
 	if p != nil {
-		p.began = p.s.clock.Now()
+		p.began = p.s.JS.Clock.Now()
 	}
 }
 
 // say writes what is going on, and what can be told from an amount.
 func (p *progress) say(what string, a *amount) {
-	now := p.s.clock.Now()
+	now := p.s.JS.Clock.Now()
 	p.said = now
 	measured := ""
 	if a != nil {
 		measured = ": " + p.measure(a, now)
 	}
 	if !p.s.cfg.Terminal {
-		p.s.warn(what + measured)
+		p.s.JS.Warn(what + measured)
 		return
 	}
 	what = clip(what, max(10, progressWidth-len(measured)))
-	p.s.write(clearLine + clip(what+measured, progressWidth))
+	p.s.JS.Write(script.ClearLine + clip(what+measured, progressWidth))
 	p.onLine = true
 }
 
@@ -117,7 +116,7 @@ func durationText(d time.Duration) string {
 // end leaves the terminal's line empty.
 func (p *progress) end() {
 	if p != nil && p.onLine {
-		p.s.write(clearLine)
+		p.s.JS.Write(script.ClearLine)
 		p.onLine = false
 	}
 }
@@ -126,5 +125,5 @@ func chunksText(n float64) string {
 	if n == 1 {
 		return "1 chunk"
 	}
-	return plainNumber(math.Round(n*10)/10) + " chunks"
+	return plaintext.PlainNumber(math.Round(n*10)/10) + " chunks"
 }

@@ -6,22 +6,22 @@ import (
 	"strings"
 
 	"github.com/dop251/goja"
-	"github.com/dop251/goja/ast"
 
+	"shardsh/bindings/script"
 	"shardsh/bindings/values"
 )
 
 // Render is a result as the shell shows it (spec 04 §3.1), without a line end
 // after it; empty for undefined. An interactive shell shows a cursor's first
 // page, any other all of its documents.
-func (s *Shell) Render(ctx context.Context, r Result) (string, error) {
+func (s *Shell) Render(ctx context.Context, r script.Result) (string, error) {
 	if r.Undefined() {
 		return "", nil
 	}
 	var text string
-	_, err := s.within(ctx, func() (goja.Value, error) {
+	_, err := s.JS.Within(ctx, func() (goja.Value, error) {
 		var err error
-		text, err = s.try(func() string { return s.render(r.value) })
+		text, err = s.JS.Try(func() string { return s.render(r.Value) })
 		return nil, err
 	})
 	return text, err
@@ -39,18 +39,18 @@ func (s *Shell) render(v goja.Value) string {
 	if !s.cfg.Interactive && !s.cfg.Shallow {
 		o.Depth, o.MaxItems, o.MaxString = values.Unlimited, values.Unlimited, values.Unlimited
 	}
-	return s.world.InspectResult(s.withoutGossip(v), o, true)
+	return s.JS.World.InspectResult(s.withoutGossip(v), o, true)
 }
 
 // renderShell renders what is no ordinary value: cursors. sh and rs need a
 // connection to be shown at all.
 func (s *Shell) renderShell(v goja.Value) (string, bool) {
-	_, isShard := receiver[*shard](v)
-	_, isReplicaSet := receiver[*replicaSet](v)
+	_, isShard := script.Receiver[*shard](v)
+	_, isReplicaSet := script.Receiver[*replicaSet](v)
 	if isShard || isReplicaSet {
 		s.requireDB()
 	}
-	cur, ok := receiver[*cursor](v)
+	cur, ok := script.Receiver[*cursor](v)
 	if !ok || cur.stream {
 		return "", false
 	}
@@ -76,7 +76,7 @@ func (s *Shell) renderPage(cur *cursor) string {
 	}
 	o := s.inspectOptions()
 	o.MaxItems = values.Unlimited
-	text := s.world.Inspect(s.rt.NewArray(items...), o)
+	text := s.JS.World.Inspect(s.JS.Runtime.NewArray(items...), o)
 	if more && s.cfg.Interactive {
 		text += "\nType \"it\" for more"
 	}
@@ -97,7 +97,7 @@ func (s *Shell) inspectOptions() values.InspectOptions {
 }
 
 func (s *Shell) inspect(v goja.Value) string {
-	return s.world.Inspect(v, s.inspectOptions())
+	return s.JS.World.Inspect(v, s.inspectOptions())
 }
 
 // printed is an argument of print().
@@ -105,14 +105,14 @@ func (s *Shell) printed(v goja.Value) string {
 	if text, ok := s.renderShell(v); ok {
 		return text
 	}
-	return s.world.InspectResult(s.withoutGossip(v), s.inspectOptions(), false)
+	return s.JS.World.InspectResult(s.withoutGossip(v), s.inspectOptions(), false)
 }
 
 // markReply notes that an object is a command's reply.
 func (s *Shell) markReply(o *goja.Object) *goja.Object {
 	for _, name := range gossip {
 		if o.Get(name) != nil {
-			must(o.DefineDataPropertySymbol(s.replyMark(), s.rt.ToValue(true), goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE))
+			script.Must(o.DefineDataPropertySymbol(s.replyMark(), s.JS.Runtime.ToValue(true), goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE))
 			break
 		}
 	}
@@ -120,23 +120,23 @@ func (s *Shell) markReply(o *goja.Object) *goja.Object {
 }
 
 func (s *Shell) replyMark() *goja.Symbol {
-	if s.classes.reply == nil {
-		s.classes.reply = goja.NewSymbol("shardsh.reply")
+	if s.marks.reply == nil {
+		s.marks.reply = goja.NewSymbol("shardsh.reply")
 	}
-	return s.classes.reply
+	return s.marks.reply
 }
 
 // withoutGossip is a reply as it is shown: the fields every reply has are left
 // out (spec 04 §5.1). Scripts can still read and list them.
 func (s *Shell) withoutGossip(v goja.Value) goja.Value {
 	o, ok := v.(*goja.Object)
-	if !ok || s.classes.reply == nil || o.GetSymbol(s.classes.reply) == nil {
+	if !ok || s.marks.reply == nil || o.GetSymbol(s.marks.reply) == nil {
 		return v
 	}
-	shown := s.rt.NewObject()
+	shown := s.JS.Runtime.NewObject()
 	for _, k := range o.Keys() {
 		if !slices.Contains(gossip, k) {
-			must(shown.Set(k, o.Get(k)))
+			script.Must(shown.Set(k, o.Get(k)))
 		}
 	}
 	return shown
@@ -145,15 +145,15 @@ func (s *Shell) withoutGossip(v goja.Value) goja.Value {
 // statsResult makes an object print as sections (spec 04 §3.1). The wrapper
 // mongosh puts around such results is there as hidden members.
 func (s *Shell) statsResult(value *goja.Object) goja.Value {
-	define(value, "type", s.rt.ToValue("StatsResult"))
-	define(value, "value", value)
-	s.world.SetPrinter(value, func() string {
+	script.Define(value, "type", s.JS.Runtime.ToValue("StatsResult"))
+	script.Define(value, "value", value)
+	s.JS.World.SetPrinter(value, func() string {
 		sections := make([]string, 0, len(value.Keys()))
 		for _, name := range value.Keys() {
 			o := s.inspectOptions()
 			o.Depth, o.MaxItems, o.MaxString = values.Unlimited, values.Unlimited, values.Unlimited
-			text := s.world.Inspect(value.Get(name), o)
-			sections = append(sections, s.paint(headingColor, name)+"\n"+text)
+			text := s.JS.World.Inspect(value.Get(name), o)
+			sections = append(sections, s.JS.Paint(script.HeadingColor, name)+"\n"+text)
 		}
 		return strings.Join(sections, "\n---\n")
 	})
@@ -162,43 +162,19 @@ func (s *Shell) statsResult(value *goja.Object) goja.Value {
 
 // onOneLine makes an object print on one line, whatever its width.
 func (s *Shell) onOneLine(o *goja.Object) *goja.Object {
-	s.world.SetPrinter(o, func() string {
+	s.JS.World.SetPrinter(o, func() string {
 		options := s.inspectOptions()
 		options.Compact = values.CompactFull
 		parts := make([]string, 0, len(o.Keys()))
 		for _, k := range o.Keys() {
 			key := k
 			if strings.Contains(k, " ") {
-				key = s.world.Inspect(s.rt.ToValue(k), options)
+				key = s.JS.World.Inspect(s.JS.Runtime.ToValue(k), options)
 			}
-			text := s.world.Inspect(o.Get(k), options)
+			text := s.JS.World.Inspect(o.Get(k), options)
 			parts = append(parts, key+": "+strings.Join(strings.Fields(text), " "))
 		}
 		return "{ " + strings.Join(parts, ", ") + " }"
 	})
 	return o
-}
-
-// Colours of words the shell writes around values (spec 04 §3.7).
-const (
-	headingColor = "1;33"
-	nameColor    = "1"
-	dimColor     = "2"
-)
-
-func (s *Shell) paint(color, text string) string {
-	if !s.cfg.Color {
-		return text
-	}
-	return "\x1b[" + color + "m" + text + "\x1b[0m"
-}
-
-// showsValue reports whether a statement's value is shown in runs that show
-// values.
-func showsValue(p *ast.Program) bool {
-	if len(p.Body) == 0 {
-		return false
-	}
-	_, ok := p.Body[0].(*ast.ExpressionStatement)
-	return ok
 }

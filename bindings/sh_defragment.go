@@ -3,6 +3,8 @@ package bindings
 import (
 	"fmt"
 	"math"
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -17,7 +19,7 @@ func shardDefragmentMethods() []method[*shard] {
 		{"defragment", "ns:string|object options?:object", needing("defragment", withDefragmentation, shDefragment),
 			"Starts merging a collection's small chunks; {chunkSize: MB, wait: true, timeout, interval, progress}."},
 		{"stopDefragment", "ns:string|object", needing("stopDefragment", withDefragmentation, func(c *call, sh *shard) goja.Value {
-			return c.reply(sh.configureBalancing(c.namespaceArgument(0), bson.E{Key: "defragmentCollection", Value: false}))
+			return c.s.reply(sh.configureBalancing(c.namespaceArgument(0), bson.E{Key: "defragmentCollection", Value: false}))
 		}), "Stops it; what is merged stays merged."},
 		{"defragmentStatus", "ns:string|object", needing("defragmentStatus", withDefragmentation, func(c *call, sh *shard) goja.Value {
 			ns := c.namespaceArgument(0)
@@ -40,8 +42,8 @@ func shDefragment(c *call, sh *shard) goja.Value {
 	w := o.wait("the balancer goes on defragmenting " + ns + "; sh.stopDefragment stops it")
 	waits := o.flag("wait", false)
 	reply := sh.configureBalancing(ns, command...)
-	if !waits || truthyAt(reply, "dryRun") {
-		return c.reply(reply)
+	if !waits || rawdoc.TruthyAt(reply, "dryRun") {
+		return c.s.reply(reply)
 	}
 	var phase string
 	first := 0.0 // chunks the phase had when it was first seen
@@ -54,7 +56,7 @@ func shDefragment(c *call, sh *shard) goja.Value {
 		}
 		return d.standing(ns, first)
 	})
-	return c.newObject("defragmented", true, "ns", ns, "waitedMS", waited.Milliseconds())
+	return c.JS.NewObject("defragmented", true, "ns", ns, "waitedMS", waited.Milliseconds())
 }
 
 // defragmentation is how far a collection's is.
@@ -71,10 +73,10 @@ func (sh *shard) defragmentation(ns string) defragmentation {
 // defragmentationOf reads the reply of balancerCollectionStatus (spec 02 §2.8).
 func defragmentationOf(status bson.Raw) defragmentation {
 	d := defragmentation{left: math.NaN()}
-	if textAt(status, "firstComplianceViolation") != "defragmentingChunks" {
+	if rawdoc.Text(status, "firstComplianceViolation") != "defragmentingChunks" {
 		return d
 	}
-	d.running, d.phase = true, textAt(status, "details", "currentPhase")
+	d.running, d.phase = true, rawdoc.Text(status, "details", "currentPhase")
 	if v, err := status.LookupErr("details", "progress", "remainingChunksToProcess"); err == nil {
 		d.left, _ = v.AsFloat64OK()
 	}
@@ -86,16 +88,16 @@ func defragmentationOf(status bson.Raw) defragmentation {
 func (d defragmentation) idle() bool { return d.running && (d.phase == "" || d.phase == "none") }
 
 func (d defragmentation) object(c *call, ns string) *goja.Object {
-	o := c.newObject("ns", ns, "running", d.running)
+	o := c.JS.NewObject("ns", ns, "running", d.running)
 	if !d.running {
 		return o
 	}
-	must(o.Set("phase", d.phase))
+	script.Must(o.Set("phase", d.phase))
 	if d.left == d.left {
-		must(o.Set("remainingChunks", number(d.left)))
+		script.Must(o.Set("remainingChunks", number(d.left)))
 	}
 	if d.idle() {
-		must(o.Set("note", "the balancer has not taken it up: it is off, its window is closed, or its next round is to come"))
+		script.Must(o.Set("note", "the balancer has not taken it up: it is off, its window is closed, or its next round is to come"))
 	}
 	return o
 }

@@ -2,6 +2,9 @@ package bindings
 
 import (
 	"fmt"
+	"shardsh/bindings/plaintext"
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
 	"slices"
 	"strings"
 
@@ -13,12 +16,12 @@ import (
 // sh.status(), or with Config.Compat the old shell's text, printed
 // (spec 04 §7.4).
 func (c *call) printedShardingStatus(d, config *database, o statusOptions) goja.Value {
-	if !c.cfg.Compat {
-		return c.shardingStatus(d, config, o)
+	if !c.s.cfg.Compat {
+		return c.s.shardingStatus(d, config, o)
 	}
-	r := c.newStatusReport(d)
+	r := c.s.newStatusReport(d)
 	r.config, r.verbose = config, o.verbose
-	c.write(r.oldText())
+	c.JS.Write(r.oldText())
 	return nil
 }
 
@@ -51,7 +54,7 @@ func (r *statusReport) oldText() string {
 
 func (r *statusReport) autosplits() bool {
 	doc := r.s.setting(r.config, "autosplit")
-	return doc == nil || truthyAt(doc, "enabled")
+	return doc == nil || rawdoc.TruthyAt(doc, "enabled")
 }
 
 // spaced is a document with the blanks the old shell had in lists: two around
@@ -77,7 +80,7 @@ func (r *statusReport) oldMongoses(w *oldStatus) {
 		}
 	default:
 		for _, g := range r.mongosVersions(recent) {
-			w.line(8, "%s : %d", oldJSON(g.Lookup("_id"), "", true), intOf(g, "num"))
+			w.line(8, "%s : %d", oldJSON(g.Lookup("_id"), "", true), rawdoc.Int(g, "num"))
 		}
 	}
 }
@@ -86,7 +89,7 @@ func (r *statusReport) oldBalancer(w *oldStatus) {
 	s := r.s
 	settings := s.setting(r.config, "balancer")
 	w.line(2, "balancer:")
-	w.line(8, "Currently enabled:  %s", yesNo(settings == nil || !truthyAt(settings, "stopped")))
+	w.line(8, "Currently enabled:  %s", yesNo(settings == nil || !rawdoc.TruthyAt(settings, "stopped")))
 	w.line(8, "Currently running:  %s", r.running())
 	if window, ok := settings.Lookup("activeWindow").DocumentOK(); ok {
 		w.line(8, "Balancer active window is set between %s and %s server local time", s.plainText(window.Lookup("start")), s.plainText(window.Lookup("stop")))
@@ -100,13 +103,13 @@ func (r *statusReport) oldBalancer(w *oldStatus) {
 	failed := s.failedRounds(r.config)
 	w.line(8, "Failed balancer rounds in last 5 attempts:  %d", failed.count)
 	if failed.count > 0 {
-		w.line(8, "Last reported error:  %s", optionalText(failed.message))
-		w.line(8, "Time of Reported error:  %s", optionalText(failed.when))
+		w.line(8, "Last reported error:  %s", script.OptionalText(failed.message))
+		w.line(8, "Time of Reported error:  %s", script.OptionalText(failed.when))
 	}
 	w.line(8, "Migration Results for the last 24 hours: ")
 	results := s.recentMigrations(r.config, r.now)
 	for _, m := range results {
-		w.line(16, "%s : %s", plainNumber(m.count), m.text())
+		w.line(16, "%s : %s", plaintext.PlainNumber(m.count), m.text())
 	}
 	if len(results) == 0 {
 		w.line(16, "No recent migrations")
@@ -118,12 +121,12 @@ func (r *statusReport) oldDatabases(w *oldStatus) {
 	counts := s.chunkCountsOf(r.config, bson.D{})
 	entries := s.shardedCollections(r.config)
 	databases := append(s.findAll(r.config, "databases", bson.D{}), configEntry())
-	slices.SortFunc(databases, func(a, b bson.Raw) int { return localeCompare(textAt(a, "_id"), textAt(b, "_id")) })
+	slices.SortFunc(databases, func(a, b bson.Raw) int { return plaintext.Compare(rawdoc.Text(a, "_id"), rawdoc.Text(b, "_id")) })
 	w.line(2, "databases:")
 	for _, doc := range databases {
 		w.line(8, "%s", spaced(doc))
 		for _, entry := range entries {
-			if strings.HasPrefix(textAt(entry, "_id"), textAt(doc, "_id")+".") {
+			if strings.HasPrefix(rawdoc.Text(entry, "_id"), rawdoc.Text(doc, "_id")+".") {
 				r.oldCollection(w, entry, counts[chunkKey(entry)])
 			}
 		}
@@ -131,10 +134,10 @@ func (r *statusReport) oldDatabases(w *oldStatus) {
 }
 
 func (r *statusReport) oldCollection(w *oldStatus, entry bson.Raw, counts chunkCounts) {
-	w.line(16, "%s", textAt(entry, "_id"))
+	w.line(16, "%s", rawdoc.Text(entry, "_id"))
 	w.line(24, "shard key: %s", oldJSON(entry.Lookup("key"), "", true))
-	w.line(24, "unique: %t", truthyAt(entry, "unique"))
-	w.line(24, "balancing: %t", !truthyAt(entry, "noBalance"))
+	w.line(24, "unique: %t", rawdoc.TruthyAt(entry, "unique"))
+	w.line(24, "balancing: %t", !rawdoc.TruthyAt(entry, "noBalance"))
 	w.line(24, "chunks:")
 	for _, c := range counts {
 		w.line(32, "%s\t%d", c.shard, c.n)
@@ -148,14 +151,14 @@ func (r *statusReport) oldCollection(w *oldStatus, entry bson.Raw, counts chunkC
 		}
 	}
 	for _, doc := range r.s.findAll(r.config, "tags", bson.D{{Key: "ns", Value: entry.Lookup("_id")}}, sortedBy("min", 1)) {
-		w.line(24, " tag: %s  %s -->> %s", textAt(doc, "tag"), oldJSON(doc.Lookup("min"), "", true), oldJSON(doc.Lookup("max"), "", true))
+		w.line(24, " tag: %s  %s -->> %s", rawdoc.Text(doc, "tag"), oldJSON(doc.Lookup("min"), "", true), oldJSON(doc.Lookup("max"), "", true))
 	}
 }
 
 func oldChunk(doc bson.Raw) string {
 	t, i, _ := doc.Lookup("lastmod").TimestampOK()
-	text := fmt.Sprintf("%s -->> %s on : %s Timestamp(%d, %d) ", oldJSON(doc.Lookup("min"), "", true), oldJSON(doc.Lookup("max"), "", true), textAt(doc, "shard"), t, i)
-	if truthyAt(doc, "jumbo") {
+	text := fmt.Sprintf("%s -->> %s on : %s Timestamp(%d, %d) ", oldJSON(doc.Lookup("min"), "", true), oldJSON(doc.Lookup("max"), "", true), rawdoc.Text(doc, "shard"), t, i)
+	if rawdoc.TruthyAt(doc, "jumbo") {
 		text += "jumbo "
 	}
 	return text

@@ -2,6 +2,9 @@ package bindings
 
 import (
 	"fmt"
+	"shardsh/bindings/plaintext"
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
 	"slices"
 	"strings"
 
@@ -37,12 +40,12 @@ func (r *statusReport) balancerLines(t *tables) {
 	t.line("window", windowText(settings))
 	t.line("chunk size", megabytes(r.sh().chunkSize(nil)))
 	if automerge := s.setting(r.config, "automerge"); automerge != nil {
-		t.line("auto-merger", onOff(truthyAt(automerge, "enabled")))
+		t.line("auto-merger", onOff(rawdoc.TruthyAt(automerge, "enabled")))
 	}
 	failed := s.failedRounds(r.config)
 	t.line("failed rounds", fmt.Sprintf("%d of the last 5", failed.count))
 	if failed.count > 0 {
-		t.line("last error", fmt.Sprintf("%s (%s)", optionalText(failed.message), s.inspect(failed.when)))
+		t.line("last error", fmt.Sprintf("%s (%s)", script.OptionalText(failed.message), s.inspect(failed.when)))
 	}
 	r.migrationLines(t)
 }
@@ -60,7 +63,7 @@ func (r *statusReport) migrationLines(t *tables) {
 			text += fmt.Sprintf(" from %s to %s", m.from, m.to)
 		}
 		if !m.when.IsZero() {
-			text += ", for " + durationText(r.s.clock.Now().Sub(m.when))
+			text += ", for " + durationText(r.s.JS.Clock.Now().Sub(m.when))
 		}
 		t.line("moving now", text)
 	}
@@ -72,7 +75,7 @@ func (r *statusReport) migrationLines(t *tables) {
 	t.heading("Migrations of the last 24 hours")
 	var rows [][]string
 	for _, m := range results {
-		rows = append(rows, []string{m.result, plainNumber(m.count), m.from, m.to})
+		rows = append(rows, []string{m.result, plaintext.PlainNumber(m.count), m.from, m.to})
 	}
 	t.grid([]string{"result", "count#", "from", "to"}, rows)
 }
@@ -93,10 +96,10 @@ func (r *statusReport) modeText() string {
 		return "unknown: " + err.Error()
 	}
 	round := "not in a round"
-	if truthyAt(reply, "inBalancerRound") {
+	if rawdoc.TruthyAt(reply, "inBalancerRound") {
 		round = "in a round"
 	}
-	return fmt.Sprintf("%s, %s (%s so far)", textAt(reply, "mode"), round, counted(int(intOf(reply, "numBalancerRounds")), "round"))
+	return fmt.Sprintf("%s, %s (%s so far)", rawdoc.Text(reply, "mode"), round, counted(int(rawdoc.Int(reply, "numBalancerRounds")), "round"))
 }
 
 // shardRows are the shards with their data and chunks. The data is that of
@@ -105,7 +108,7 @@ func (r *statusReport) shardRows(shards []bson.Raw) (header []string, rows [][]s
 	data := map[string]float64{}
 	for _, coll := range r.distribution {
 		for _, d := range documentsAt(coll, "shards") {
-			data[textAt(d, "shardName")] += numberOf(d, "ownedSizeBytes") + numberOf(d, "orphanedSizeBytes")
+			data[rawdoc.Text(d, "shardName")] += rawdoc.Number(d, "ownedSizeBytes") + rawdoc.Number(d, "orphanedSizeBytes")
 		}
 	}
 	chunks := map[string]int64{}
@@ -115,14 +118,14 @@ func (r *statusReport) shardRows(shards []bson.Raw) (header []string, rows [][]s
 		}
 	}
 	for _, doc := range shards {
-		id, size, state := textAt(doc, "_id"), "?", ""
+		id, size, state := rawdoc.Text(doc, "_id"), "?", ""
 		if r.distribution != nil {
 			size = sizeText(data[id])
 		}
-		if truthyAt(doc, "draining") {
+		if rawdoc.TruthyAt(doc, "draining") {
 			state = "draining"
 		}
-		rows = append(rows, []string{id, size, fmt.Sprint(chunks[id]), state, strings.Join(stringsAt(doc, "tags"), " "), textAt(doc, "host")})
+		rows = append(rows, []string{id, size, fmt.Sprint(chunks[id]), state, strings.Join(stringsAt(doc, "tags"), " "), rawdoc.Text(doc, "host")})
 	}
 	return []string{"shard", "sharded data#", "chunks#", "state", "zones", "host"}, rows
 }
@@ -131,16 +134,16 @@ func (r *statusReport) databaseLines(t *tables) {
 	t.heading("Databases")
 	sharded := map[string]int{}
 	for _, entry := range r.entries {
-		name, _, _ := strings.Cut(textAt(entry, "_id"), ".")
+		name, _, _ := strings.Cut(rawdoc.Text(entry, "_id"), ".")
 		sharded[name]++
 	}
 	for _, doc := range r.primaries {
-		name := textAt(doc, "_id")
+		name := rawdoc.Text(doc, "_id")
 		n := "no sharded collections"
 		if sharded[name] > 0 {
 			n = counted(sharded[name], "sharded collection")
 		}
-		t.line(clip(name, labelWidth-3), fmt.Sprintf("primary %s, %s", textAt(doc, "primary"), n))
+		t.line(clip(name, labelWidth-3), fmt.Sprintf("primary %s, %s", rawdoc.Text(doc, "primary"), n))
 	}
 	if len(r.primaries) == 0 {
 		t.line("none", "")
@@ -150,10 +153,10 @@ func (r *statusReport) databaseLines(t *tables) {
 // collectionTable is one collection: what it is, whether it is balanced, and a
 // row a shard.
 func (r *statusReport) collectionTable(t *tables, entry bson.Raw, zones []zoneLayout) {
-	ns := textAt(entry, "_id")
+	ns := rawdoc.Text(entry, "_id")
 	t.heading(ns)
 	key := oldJSON(entry.Lookup("key"), "", true)
-	if truthyAt(entry, "unique") {
+	if rawdoc.TruthyAt(entry, "unique") {
 		key += ", unique"
 	}
 	t.line("shard key", key)
@@ -174,10 +177,10 @@ func (r *statusReport) collectionTable(t *tables, entry bson.Raw, zones []zoneLa
 func balancedText(entry, status bson.Raw) string {
 	text := "yes"
 	switch {
-	case textAt(status, "firstComplianceViolation") == "defragmentingChunks":
+	case rawdoc.Text(status, "firstComplianceViolation") == "defragmentingChunks":
 		text = "NO, it is being defragmented: " + defragmentationOf(status).text()
-	case !truthyAt(status, "balancerCompliant"):
-		text = "NO, " + textAt(status, "firstComplianceViolation")
+	case !rawdoc.TruthyAt(status, "balancerCompliant"):
+		text = "NO, " + rawdoc.Text(status, "firstComplianceViolation")
 	}
 	if reason := leftAlone(entry); reason != "" {
 		text += "; " + reason
@@ -188,11 +191,11 @@ func balancedText(entry, status bson.Raw) string {
 // chunkSizeText is the size the balancer goes by; servers of old do not tell it
 // with the status.
 func (r *statusReport) chunkSizeText(entry, status bson.Raw) string {
-	size := numberOf(status, "chunkSize")
+	size := rawdoc.Number(status, "chunkSize")
 	if size == 0 {
 		size = r.sh().chunkSize(entry)
 	}
-	if numberOf(entry, "maxChunkSizeBytes") > 0 {
+	if rawdoc.Number(entry, "maxChunkSizeBytes") > 0 {
 		return megabytes(size) + " (its own)"
 	}
 	return megabytes(size)
@@ -204,7 +207,7 @@ func zonesText(ns string, zones []zoneLayout) string {
 	for _, z := range zones {
 		n := 0
 		for _, doc := range z.ranges {
-			if textAt(doc, "ns") == ns {
+			if rawdoc.Text(doc, "ns") == ns {
 				n++
 			}
 		}
@@ -232,16 +235,16 @@ func counted(n int, what string) string {
 func (r *statusReport) distributionRows(ns string, counts chunkCounts) (header []string, rows [][]string) {
 	sizes := map[string]bson.Raw{}
 	for _, coll := range r.distribution {
-		if textAt(coll, "ns") == ns {
+		if rawdoc.Text(coll, "ns") == ns {
 			for _, d := range documentsAt(coll, "shards") {
-				sizes[textAt(d, "shardName")] = d
+				sizes[rawdoc.Text(d, "shardName")] = d
 			}
 		}
 	}
 	for _, c := range counts {
 		row := []string{c.shard, fmt.Sprint(c.n), fmt.Sprint(c.jumbo), "?", "?", "?"}
 		if d := sizes[c.shard]; d != nil {
-			row = append(row[:3], sizeText(numberOf(d, "ownedSizeBytes")), plainNumber(numberOf(d, "numOwnedDocuments")), plainNumber(numberOf(d, "numOrphanedDocs")))
+			row = append(row[:3], sizeText(rawdoc.Number(d, "ownedSizeBytes")), plaintext.PlainNumber(rawdoc.Number(d, "numOwnedDocuments")), plaintext.PlainNumber(rawdoc.Number(d, "numOrphanedDocs")))
 		}
 		rows = append(rows, row)
 	}
@@ -262,7 +265,7 @@ func (t *tables) zones(zones []zoneLayout) {
 			shards = "NO SHARD"
 		}
 		for _, doc := range z.ranges {
-			rows = append(rows, []string{z.name, shards, textAt(doc, "ns"), bound(doc, "min"), bound(doc, "max")})
+			rows = append(rows, []string{z.name, shards, rawdoc.Text(doc, "ns"), bound(doc, "min"), bound(doc, "max")})
 		}
 		if len(z.ranges) == 0 {
 			rows = append(rows, []string{z.name, shards, "no range", "", ""})
@@ -298,10 +301,10 @@ func (t *tables) summary(b *balancerSummary) {
 	}
 	t.line("balanced", state)
 	round := "not in a round"
-	if truthyAt(b.status, "inBalancerRound") {
+	if rawdoc.TruthyAt(b.status, "inBalancerRound") {
 		round = "in a round"
 	}
-	t.line("mode", textAt(b.status, "mode")+", "+round)
+	t.line("mode", rawdoc.Text(b.status, "mode")+", "+round)
 	t.line("policy", b.policy)
 	t.line("window", windowText(b.settings))
 	for _, m := range b.active {

@@ -2,6 +2,7 @@ package bindings
 
 import (
 	"fmt"
+	"shardsh/bindings/script"
 	"time"
 )
 
@@ -38,31 +39,31 @@ type standing struct {
 
 func (h helperOptions) wait(goesOn string) *wait {
 	return &wait{
-		s: h.c.Shell, goesOn: goesOn,
+		s: h.c.s, goesOn: goesOn,
 		timeout: h.duration("timeout", longWait), interval: max(h.duration("interval", longPause), time.Millisecond),
-		progress: h.c.newProgress(h.flag("progress", true)),
+		progress: h.c.s.newProgress(h.flag("progress", true)),
 	}
 }
 
 // until looks again and again until the work is done, and returns how long that
 // took. It throws when time is over. Ctrl-C ends the waiting, not the work.
 func (w *wait) until(look func() standing) time.Duration {
-	began := w.s.clock.Now()
+	began := w.s.JS.Clock.Now()
 	defer w.leave()
 	for {
 		now := look()
-		waited := w.s.clock.Now().Sub(began)
+		waited := w.s.JS.Clock.Now().Sub(began)
 		if now.done {
 			return waited
 		}
 		if waited >= w.timeout {
 			w.progress.end()
-			w.s.throw(runtimeError, "after %s: %s", w.timeout, now.why)
+			w.s.JS.Throw(script.RuntimeError, "after %s: %s", w.timeout, now.why)
 		}
 		if w.progress.due() {
 			w.tell(now)
 		}
-		w.s.sleep(min(w.interval, w.timeout-waited))
+		w.s.JS.Sleep(min(w.interval, w.timeout-waited))
 	}
 }
 
@@ -81,7 +82,7 @@ func (w *wait) tell(now standing) {
 // leave tidies up, however the wait ended.
 func (w *wait) leave() {
 	w.progress.end()
-	if w.s.ctx.Err() != nil {
-		w.s.warn(fmt.Sprintf("Stopped waiting; %s.", w.goesOn))
+	if w.s.JS.Context().Err() != nil {
+		w.s.JS.Warn(fmt.Sprintf("Stopped waiting; %s.", w.goesOn))
 	}
 }

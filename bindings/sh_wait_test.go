@@ -91,7 +91,7 @@ func TestWaitForBalance(t *testing.T) {
 		if got, _ := c.show(tc.call); got != tc.want {
 			t.Errorf("%s shows %s, want %s", tc.call, got, tc.want)
 		}
-		if slept := c.clock.(*stillClock).slept; slept != tc.slept {
+		if slept := c.JS.Clock.(*stillClock).slept; slept != tc.slept {
 			t.Errorf("%s slept %s, want %s", tc.call, slept, tc.slept)
 		}
 	}
@@ -133,7 +133,7 @@ func TestMidLine(t *testing.T) {
 		{`print()`, false},
 		{`sh.waitForBalance("app.orders", {timeout: 11000})`, false}, // its line is cleared
 	} {
-		if _, _ = c.show(tc.call); c.MidLine() != tc.want {
+		if _, _ = c.show(tc.call); c.JS.MidLine() != tc.want {
 			t.Errorf("%s leaves it at %v", tc.call, !tc.want)
 		}
 	}
@@ -158,7 +158,7 @@ func TestProgressMeasures(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := s.newProgress(true)
-	began := s.clock.Now()
+	began := s.JS.Clock.Now()
 	if got := p.measure(&amount{left: math.NaN(), text: chunksText}, began); got != "0 chunks done" {
 		t.Error(got)
 	}

@@ -1,6 +1,8 @@
 package bindings
 
 import (
+	"shardsh/bindings/plaintext"
+	"shardsh/bindings/script"
 	"slices"
 	"strings"
 
@@ -31,12 +33,12 @@ func (s *Shell) withTable(o *goja.Object, draw func(*tables)) *goja.Object {
 	if !s.showsTables() {
 		return o
 	}
-	v := s.rt.ToValue(func(goja.FunctionCall) goja.Value {
+	v := s.JS.Runtime.ToValue(func(goja.FunctionCall) goja.Value {
 		t := &tables{s: s}
 		draw(t)
-		return s.rt.ToValue(strings.TrimRight(t.b.String(), "\n"))
+		return s.JS.Runtime.ToValue(strings.TrimRight(t.b.String(), "\n"))
 	})
-	must(o.DefineDataPropertySymbol(s.tableMark(), v, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE))
+	script.Must(o.DefineDataPropertySymbol(s.tableMark(), v, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE))
 	return o
 }
 
@@ -44,25 +46,25 @@ func (s *Shell) withTable(o *goja.Object, draw func(*tables)) *goja.Object {
 func (s *Shell) showsTables() bool { return s.cfg.Interactive && s.cfg.Terminal }
 
 func (s *Shell) tableMark() *goja.Symbol {
-	if s.classes.table == nil {
-		s.classes.table = goja.NewSymbol("shardsh.table")
+	if s.marks.table == nil {
+		s.marks.table = goja.NewSymbol("shardsh.table")
 	}
-	return s.classes.table
+	return s.marks.table
 }
 
 // renderTables shows a value that has tables.
 func (s *Shell) renderTables(v goja.Value) (string, bool) {
 	o, ok := v.(*goja.Object)
-	if !ok || s.classes.table == nil {
+	if !ok || s.marks.table == nil {
 		return "", false
 	}
-	draw, ok := goja.AssertFunction(o.GetSymbol(s.classes.table))
+	draw, ok := goja.AssertFunction(o.GetSymbol(s.marks.table))
 	if !ok {
 		return "", false
 	}
 	text, err := draw(goja.Undefined())
 	if err != nil {
-		s.rethrow(err)
+		s.JS.Rethrow(err)
 	}
 	return text.String(), true
 }
@@ -71,45 +73,26 @@ func (s *Shell) renderTables(v goja.Value) (string, bool) {
 func (s *Shell) shownTables(draw func(*tables)) goja.Value {
 	t := &tables{s: s}
 	draw(t)
-	return s.shownText(t.b.String())
+	return s.JS.ShownText(t.b.String())
 }
 
 func (t *tables) heading(text string) {
 	if t.b.Len() > 0 {
 		t.b.WriteString("\n")
 	}
-	t.b.WriteString(t.s.paint(headingColor, clip(text, tableWidth)) + "\n")
+	t.b.WriteString(t.s.JS.Paint(script.HeadingColor, clip(text, tableWidth)) + "\n")
 }
 
 // line is a label and what it is about, on as many lines as it takes.
 func (t *tables) line(label, text string) {
 	indent := strings.Repeat(" ", labelWidth)
-	for i, part := range wrapped(text, tableWidth-labelWidth-1) {
+	for i, part := range plaintext.Wrapped(text, tableWidth-labelWidth-1) {
 		head := indent
 		if i == 0 {
 			head = "  " + label + strings.Repeat(" ", max(1, labelWidth-2-twwidth.Width(label)))
 		}
 		t.b.WriteString(head + part + "\n")
 	}
-}
-
-// wrapped breaks a text at blanks; words that are too long are broken too.
-func wrapped(text string, width int) (lines []string) {
-	line := ""
-	for _, word := range strings.Fields(text) {
-		for twwidth.Width(word) > width {
-			if line != "" {
-				lines, line = append(lines, line), ""
-			}
-			head := cut(word, width)
-			lines, word = append(lines, head), word[len(head):]
-		}
-		if line != "" && twwidth.Width(line)+1+twwidth.Width(word) > width {
-			lines, line = append(lines, line), ""
-		}
-		line = strings.TrimLeft(line+" "+word, " ")
-	}
-	return append(lines, line)
 }
 
 // grid is a table. Columns whose name ends in "#" hold numbers and are flush
@@ -129,7 +112,7 @@ func (t *tables) grid(header []string, rows [][]string) {
 	for i, line := range strings.Split(strings.TrimSuffix(drawGrid(header, rows, align), "\n"), "\n") {
 		line = strings.TrimRight(line, " ")
 		if i == 0 {
-			line = t.s.paint(nameColor, line)
+			line = t.s.JS.Paint(script.NameColor, line)
 		}
 		t.b.WriteString("  " + line + "\n")
 	}
@@ -175,17 +158,7 @@ func clip(text string, width int) string {
 	if twwidth.Width(text) <= width {
 		return text
 	}
-	return cut(text, width-1) + "…"
-}
-
-// cut is the beginning of a text that is no wider than width.
-func cut(text string, width int) string {
-	for i, r := range text {
-		if width -= twwidth.Width(string(r)); width < 0 {
-			return text[:i]
-		}
-	}
-	return text
+	return plaintext.Cut(text, width-1) + "…"
 }
 
 // drawGrid draws rows without lines around them.
@@ -212,4 +185,11 @@ func drawGrid(header []string, rows [][]string, align []tw.Align) string {
 		return err.Error()
 	}
 	return b.String()
+}
+
+// marks are on values that are shown in a way of their own; each made when it is
+// first needed.
+type marks struct {
+	reply *goja.Symbol // on replies of commands
+	table *goja.Symbol // on values with tables for terminals
 }

@@ -52,7 +52,8 @@ type Settings struct {
 // stored.
 func DefaultSettings() Settings { return SettingsOf(Release{}) }
 
-// SettingsOf are in effect in a release as long as nothing is stored.
+// SettingsOf returns the settings in effect in a release as long as nothing is
+// stored.
 func SettingsOf(r Release) Settings {
 	return Settings{
 		Release: r, Mode: ModeFull, MaxChunkSizeBytes: r.DefaultChunkSize(),
@@ -66,7 +67,7 @@ type settingsGroup struct {
 	load    func(*Settings, bson.Raw) error
 }
 
-// groups are the documents that the release reads.
+// groups returns the documents that the release reads.
 func (r Release) groups() []settingsGroup {
 	groups := []settingsGroup{
 		{SettingBalancer, "failed to refresh the balancer settings", (*Settings).LoadBalancer},
@@ -74,9 +75,11 @@ func (r Release) groups() []settingsGroup {
 	}
 	switch {
 	case r.AutoMerges():
-		return append(groups, settingsGroup{SettingAutoMerge, "failed to refresh the auto-merge settings", (*Settings).LoadAutoMerge})
+		return append(groups, settingsGroup{SettingAutoMerge, "failed to refresh the auto-merge settings",
+			(*Settings).LoadAutoMerge})
 	case r.AutoSplits() && r.HasModes():
-		return append(groups, settingsGroup{SettingAutoSplit, "failed to refresh the auto-split settings", (*Settings).LoadAutoSplit})
+		return append(groups, settingsGroup{SettingAutoSplit, "failed to refresh the auto-split settings",
+			(*Settings).LoadAutoSplit})
 	}
 	return groups
 }

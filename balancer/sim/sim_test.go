@@ -265,6 +265,21 @@ func TestBadConfigurations(t *testing.T) {
 	}
 }
 
+// A round tells what it chose and what it did not.
+func TestDecisionsAreTold(t *testing.T) {
+	s := world(t, 3, 12, func(int) (int, int64) { return 0, 128 * mib })
+	codes := map[policy.Code]bool{}
+	r, _ := rest(t, s, sim.Config{Decided: func(_ time.Time, decisions []policy.Decision) {
+		for _, d := range decisions {
+			codes[d.Code] = true
+		}
+	}})
+	defer r.Close()
+	if !codes[policy.ChosenImbalance] || !codes[policy.BelowThreshold] {
+		t.Errorf("told of %v", codes)
+	}
+}
+
 // Events may be left at any point and gone on with.
 func TestEventsGoOn(t *testing.T) {
 	s := world(t, 3, 30, func(int) (int, int64) { return 0, 128 * mib })

@@ -29,7 +29,8 @@ func (w *World) checkTypes(name string, args []goja.Value, types ...[]string) {
 		if p, ok := payloadOf(v); ok && slices.Contains(allowed, specOf(p.kind()).bsontype) {
 			continue
 		}
-		w.throwInput(fmt.Sprintf("Argument at position %d must be of type %s, got %s instead (%s)", i, alternatives(allowed), got, name))
+		w.throwInput(fmt.Sprintf("Argument at position %d must be of type %s, got %s instead (%s)", i, alternatives(allowed),
+			got, name))
 	}
 }
 
@@ -90,8 +91,8 @@ func isArray(o *goja.Object) bool {
 	return o.ClassName() == "Array"
 }
 
-// isMap and isSet ask for the object behind, not for its class name: the
-// runtime calls both "Object".
+// isMap reports whether the value is a Map. It asks, as isSet does, for the
+// object behind, not for its class name: the runtime calls both "Object".
 func isMap(o *goja.Object) bool { return o.ExportType() == typeOfMap }
 
 func isSet(o *goja.Object) bool {

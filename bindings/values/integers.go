@@ -10,7 +10,8 @@ import (
 	"github.com/dop251/goja"
 )
 
-const numberWarning = ": specifying a number as argument is deprecated and may lead to loss of precision, pass a string instead"
+const numberWarning = ": specifying a number as argument is deprecated and may lead to loss of precision, pass a " +
+	"string instead"
 
 // integerText reads the text of an integer of the given number of bits. Digits
 // after a decimal point are dropped; what is not a number or does not fit is
@@ -33,7 +34,7 @@ func isDigits(s string) bool {
 	return strings.Trim(s, "0123456789") == ""
 }
 
-// integerNumber is the same for a JavaScript number.
+// integerNumber returns the same for a JavaScript number.
 func (w *World) integerNumber(f float64, bits int, name string) int64 {
 	limit := math.Ldexp(1, bits-1)
 	t := math.Trunc(f)

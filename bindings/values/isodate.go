@@ -11,7 +11,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// makeISODate is the ISODate([x]) function: a plain Date, read strictly.
+// makeISODate returns the ISODate([x]) function: a plain Date, read strictly.
 func (w *World) makeISODate() goja.Value {
 	isoDate := func(args []goja.Value) goja.Value {
 		v := arg(args, 0)
@@ -40,7 +40,8 @@ func (w *World) makeISODate() goja.Value {
 }
 
 var isoPattern = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(\d{4})-?(\d{2})-?(\d{2})(?:[T ](\d{2})(?::?(\d{2})(?::?(\d{2})(?:\.(\d+))?)?)?(Z|[+-]\d{2}(?::?\d{2})?)?)?$`)
+	return regexp.MustCompile(`^(\d{4})-?(\d{2})-?(\d{2})(?:[T ` +
+		`](\d{2})(?::?(\d{2})(?::?(\d{2})(?:\.(\d+))?)?)?(Z|[+-]\d{2}(?::?\d{2})?)?)?$`)
 })
 
 // parseISODate reads what ISODate accepts. Without a zone the time is UTC;

@@ -22,7 +22,8 @@ func readOnlyCommands() map[string]bool {
 		"balancerStatus", "balancerCollectionStatus", "checkMetadataConsistency", "analyzeShardKey", "shardDrainingStatus",
 		"getTransitionToDedicatedConfigServerStatus",
 		"mockStatus", "mockNow", "mockInvariants",
-		"startSession", "refreshSessions", "endSessions", "replSetGetStatus", "replSetGetConfig", "saslStart", "saslContinue", "logout",
+		"startSession", "refreshSessions", "endSessions", "replSetGetStatus", "replSetGetConfig", "saslStart", "saslContinue",
+		"logout",
 	}
 	set := make(map[string]bool, len(names))
 	for _, name := range names {
@@ -58,7 +59,7 @@ func (env environment) guard(o commandLine) bindings.Guard {
 	}
 }
 
-// writesResult tells whether an aggregation ends in $out or $merge, or a
+// writesResult reports whether an aggregation ends in $out or $merge, or a
 // validate repairs.
 func writesResult(command bson.Raw) bool {
 	if repair, ok := command.Lookup("repair").BooleanOK(); ok && repair {

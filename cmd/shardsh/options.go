@@ -98,7 +98,8 @@ func parseOptions(args []string) (commandLine, error) {
 	return o, o.check()
 }
 
-// takeAddress: with --mock a word can only be the name of a database.
+// takeAddress reads the word that may be an address. With --mock it can only be
+// the name of a database.
 func (o *commandLine) takeAddress(word string) {
 	if o.mock != "" && !strings.ContainsAny(word, "/\\. \"$:") {
 		o.database = word
@@ -114,10 +115,12 @@ func (o commandLine) check() error {
 		format string
 		args   []any
 	}{
-		{o.json != "" && o.json != "canonical" && o.json != "relaxed", "--json takes canonical or relaxed, not %q", []any{o.json}},
+		{o.json != "" && o.json != "canonical" && o.json != "relaxed", "--json takes canonical or relaxed, not %q",
+			[]any{o.json}},
 		{o.nodb && o.mock != "", "--nodb and --mock exclude each other", nil},
 		{o.nodb && o.server.named(), "--nodb needs no host, user or TLS; leave those options out", nil},
-		{o.mock != "" && o.server.address != "", "--mock and the address %s exclude each other", []any{redact(o.server.address)}},
+		{o.mock != "" && o.server.address != "", "--mock and the address %s exclude each other",
+			[]any{redact(o.server.address)}},
 		{o.mock != "" && (o.server.host != "" || o.server.port != ""), "--mock and --host or --port exclude each other", nil},
 		{o.mock != "" && o.server.option() != "", "%s is for a live cluster, not for the mock", []any{o.server.option()}},
 		{!o.usesMock() && o.keeps(), "--dbpath and --snapshot are for the mock cluster only", nil},
@@ -125,7 +128,8 @@ func (o commandLine) check() error {
 		{!o.usesMock() && (o.mockTime != "" || len(o.parameters) > 0 || o.seeded || o.serverVersion.given),
 			"--mock-time, --set-parameter, --seed and --server-version are for the mock cluster only", nil},
 		{o.wantsJSON() && !scripted, "--json and --jsonl need --eval or a script", nil},
-		{o.wantsJSON() && slices.Contains(o.files, "-"), "--json and --jsonl need a script in a file, not on standard input", nil},
+		{o.wantsJSON() && slices.Contains(o.files, "-"), "--json and --jsonl need a script in a file, not on standard input",
+			nil},
 		{o.wantsJSON() && (o.shell || o.interactive), "--json or --jsonl, and a shell exclude each other", nil},
 		{o.limit < 0, "--limit takes a number from 1, not %d", []any{o.limit}},
 		{o.timeout < 0, "--timeout takes a time above 0", nil},
@@ -140,18 +144,19 @@ func (o commandLine) check() error {
 	return o.server.check()
 }
 
-// scripted tells whether there is something to run besides a shell and a pipe.
+// scripted reports whether there is something to run besides a shell and a
+// pipe.
 func (o commandLine) scripted() bool { return len(o.evals)+len(o.files) > 0 }
 
-// usesMock: without anything that says where, and without --nodb, the cluster
-// is the mock.
+// usesMock reports whether the cluster is the mock: it is without anything that
+// says where, and without --nodb.
 func (o commandLine) usesMock() bool { return !o.nodb && !o.server.named() }
 
-// keeps tells whether the mock cluster may have come from somewhere.
+// keeps reports whether the mock cluster may have come from somewhere.
 func (o commandLine) keeps() bool { return o.dbpath != "" || o.snapshot != "" }
 
-// wantsNotices: the quiet option decides, then --verbose, then whether there
-// is anybody to read them (spec 04 §1.5).
+// wantsNotices reports whether notices are shown: the quiet option decides,
+// then --verbose, then whether there is anybody to read them (spec 04 §1.5).
 func (o commandLine) wantsNotices(interactive bool) bool {
 	switch {
 	case o.quietChoice.given:
@@ -206,8 +211,8 @@ func (o commandLine) shards() (int, bool, error) {
 
 var scriptSuffixes = []string{".js", ".cjs", ".mjs", ".ts", ".mongodb"}
 
-// isScript tells a script from an address (spec 04 §1.2): an existing file,
-// -, or a name that ends like one.
+// isScript reports whether a word is a script and no address (spec 04 §1.2): an
+// existing file, -, or a name that ends like one.
 func isScript(arg string) bool {
 	if arg == "-" || arg == "/dev/stdin" {
 		return true

@@ -43,8 +43,8 @@ type node struct {
 	server    *wire.Server
 }
 
-// address is where a node is to be reached first. One that listens everywhere
-// is reached on this machine.
+// address returns where a node is to be reached first. One that listens
+// everywhere is reached on this machine.
 func (n *node) address() string {
 	address := n.listeners[0].Addr().String()
 	host, port, err := net.SplitHostPort(address)
@@ -77,7 +77,8 @@ func (o serveLine) open(ctx context.Context, logger *slog.Logger) (*served, erro
 		return nil, err
 	}
 	front := router.New(c.cluster, logger,
-		router.WithUsers(directory, len(o.auth) > 0), router.WithIdleCursors(o.idleCursors), router.WithSnapshots(snapshotsIn(o.dbpath)))
+		router.WithUsers(directory, len(o.auth) > 0), router.WithIdleCursors(o.idleCursors),
+		router.WithSnapshots(snapshotsIn(o.dbpath)))
 	limits := wire.Limits{Connections: o.maxConnections, Transfer: transferLimit}
 	if len(o.auth) > 0 {
 		limits.StrangerBytes = strangerBytes
@@ -90,7 +91,8 @@ func (o serveLine) open(ctx context.Context, logger *slog.Logger) (*served, erro
 			logger.Warn("passwords and data cross the network in the clear: use --tls-cert", "bind", host)
 		}
 	}
-	logger.Info("serving a mock cluster", "version", c.cluster.Version(), "shards", c.cluster.ShardCount(), "time", o.mockTime,
+	logger.Info("serving a mock cluster", "version", c.cluster.Version(), "shards", c.cluster.ShardCount(), "time",
+		o.mockTime,
 		"authentication", len(o.auth) > 0, "tls", c.tls != nil)
 	return c, nil
 }
@@ -130,7 +132,8 @@ func (o serveLine) newCluster(topology *mock.Topology, logger *slog.Logger) (*mo
 		return nil, err
 	}
 	cfg := mock.Config{
-		Topology: topology, Pace: pace, RealTime: o.mockTime == "real", Version: o.serverVersion.release, Seed: o.seed, Logger: logger, Parameters: map[string]any{},
+		Topology: topology, Pace: pace, RealTime: o.mockTime == "real", Version: o.serverVersion.release, Seed: o.seed,
+		Logger: logger, Parameters: map[string]any{},
 		DBPath: o.dbpath, Snapshot: o.snapshot,
 	}
 	if o.keeps() && !o.described {
@@ -145,7 +148,7 @@ func (o serveLine) newCluster(topology *mock.Topology, logger *slog.Logger) (*mo
 	return newMock(cfg, "--shards, --topology and --snapshot")
 }
 
-// keeps tells whether the cluster may have come from somewhere.
+// keeps reports whether the cluster may have come from somewhere.
 func (o serveLine) keeps() bool { return o.dbpath != "" || o.snapshot != "" }
 
 // listenMembers opens the ports of the shards and the config server, after the
@@ -183,8 +186,8 @@ func (c *served) listenMembers(ctx context.Context, o serveLine, topology *mock.
 	return c.nameSets()
 }
 
-// shardsToServe are the shards in the topology's order, else in that of their
-// names. A config server that is a shard, too, comes last anyway.
+// shardsToServe returns the shards in the topology's order, else in that of
+// their names. A config server that is a shard, too, comes last anyway.
 func (c *served) shardsToServe(topology *mock.Topology) ([]catalog.ShardID, error) {
 	var ids []catalog.ShardID
 	if topology != nil {
@@ -204,7 +207,7 @@ func (c *served) shardsToServe(topology *mock.Topology) ([]catalog.ShardID, erro
 	return ids, err
 }
 
-// ownHosts are the shards whose addresses a topology gives.
+// ownHosts returns the shards whose addresses a topology gives.
 func ownHosts(topology *mock.Topology) map[catalog.ShardID]bool {
 	own := map[catalog.ShardID]bool{}
 	if topology != nil {
@@ -215,7 +218,7 @@ func ownHosts(topology *mock.Topology) map[catalog.ShardID]bool {
 	return own
 }
 
-// nameSets gives the nodes the names of their replica sets.
+// nameSets returns the nodes the names of their replica sets.
 func (c *served) nameSets() error {
 	c.cluster.Lock()
 	defer c.cluster.Unlock()
@@ -267,7 +270,7 @@ func (c *served) addNode(ctx context.Context, o serveLine, name string, port int
 	return n, nil
 }
 
-// uri is the connection string of the mongos.
+// uri returns the connection string of the mongos.
 func (c *served) uri() string {
 	uri := "mongodb://" + c.nodes[0].address() + "/"
 	if c.tls != nil {

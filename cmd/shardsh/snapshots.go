@@ -15,7 +15,8 @@ import (
 func newMock(cfg mock.Config, newOnly string) (*mock.Cluster, error) {
 	cluster, err := mock.New(cfg)
 	if errors.Is(err, mock.ErrHoldsCluster) {
-		return nil, usagef("--dbpath %s holds a cluster already, which goes on as it is: leave %s out, or give another directory", cfg.DBPath, newOnly)
+		return nil, usagef("--dbpath %s holds a cluster already, which goes on as it is: leave %s out, or give "+
+			"another directory", cfg.DBPath, newOnly)
 	}
 	return cluster, err
 }
@@ -41,8 +42,8 @@ func snapshotsIn(dbpath string) router.SnapshotFile {
 	}
 }
 
-// snapshotsAnywhere are those of the mock in this process: its script may do
-// what this process may.
+// snapshotsAnywhere returns those of the mock in this process: its script may
+// do what this process may.
 func snapshotsAnywhere(sandbox bool) router.SnapshotFile {
 	return func(name string, write bool) (string, error) {
 		if write && sandbox {

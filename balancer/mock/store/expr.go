@@ -35,7 +35,7 @@ func CompileExpr(v bson.RawValue, o FilterOptions) (*Expr, error) {
 	return &Expr{e, sc, o.Now}, nil
 }
 
-// Eval gives the expression's value for a document. A value of type 0 means
+// Eval returns the expression's value for a document. A value of type 0 means
 // missing.
 func (e *Expr) Eval(doc bson.Raw) (bson.RawValue, error) {
 	ctx := newEvaluation(e.scope, e.now)

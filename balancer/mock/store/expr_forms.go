@@ -11,7 +11,7 @@ func noJavaScript(string, value, *scope) (expression, error) {
 	return nil, fail(31264, "Cannot run server-side javascript without the javascript engine enabled")
 }
 
-// specialForms are the operators that do not simply look at all their
+// specialForms returns the operators that do not simply look at all their
 // arguments: they choose which to evaluate, bind variables, or read a part of
 // their specification as it stands.
 func (c *exprCompiler) specialForms() map[string]form {

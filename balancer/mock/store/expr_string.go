@@ -53,7 +53,7 @@ func exprConcat(_ *evaluation, args []value) (value, error) {
 	return stringValue(out.String()), nil
 }
 
-// coerced is a value as text where the server makes text of it silently.
+// coerced returns a value as text where the server makes text of it silently.
 func coerced(v value) (string, error) {
 	if isNullish(v) {
 		return "", nil
@@ -76,7 +76,7 @@ func mapText(f func(string) string) func(*evaluation, []value) (value, error) {
 	}
 }
 
-// The server changes the case of ASCII letters only.
+// asciiUpper changes the case of ASCII letters only, as the server does.
 func asciiUpper(s string) string { return mapASCII(s, 'a', 'z', -32) }
 func asciiLower(s string) string { return mapASCII(s, 'A', 'Z', 32) }
 
@@ -106,7 +106,8 @@ func exprSubstrBytes(_ *evaluation, args []value) (value, error) {
 		return value{}, err
 	}
 	if !isNumber(args[1]) {
-		return value{}, fail(16034, "$substrBytes:  starting index must be a numeric type (is BSON type %s)", typeName(args[1]))
+		return value{}, fail(16034, "$substrBytes:  starting index must be a numeric type (is BSON type %s)",
+			typeName(args[1]))
 	}
 	if !isNumber(args[2]) {
 		return value{}, fail(16035, "$substrBytes:  length must be a numeric type (is BSON type %s)", typeName(args[2]))
@@ -159,7 +160,7 @@ func exprSubstrCP(_ *evaluation, args []value) (value, error) {
 	return stringValue(string(runes[from:min(from+length, len(runes))])), nil
 }
 
-// indexOfText gives the place of a substring within an optional range, or -1;
+// indexOfText returns the place of a substring within an optional range, or -1;
 // points counts characters instead of bytes.
 func indexOfText(op string, code int32, points bool) func(*evaluation, []value) (value, error) {
 	return func(_ *evaluation, args []value) (value, error) {
@@ -227,10 +228,12 @@ func exprSplit(_ *evaluation, args []value) (value, error) {
 		return nullValue(), nil
 	}
 	if !isString(s) {
-		return value{}, fail(40085, "$split requires an expression that evaluates to a string as a first argument, found: %s", typeName(s))
+		return value{}, fail(40085, "$split requires an expression that evaluates to a string as a first argument, found: %s",
+			typeName(s))
 	}
 	if !isString(sep) {
-		return value{}, fail(40086, "$split requires an expression that evaluates to a string as a second argument, found: %s", typeName(sep))
+		return value{}, fail(40086,
+			"$split requires an expression that evaluates to a string as a second argument, found: %s", typeName(sep))
 	}
 	if textAt(sep.Value) == "" {
 		return value{}, fail(40087, "$split requires a non-empty separator")
@@ -262,12 +265,14 @@ func trimFunction(op string, left, right bool) namedFunction {
 				return nullValue(), nil
 			}
 			if !isString(args[0]) {
-				return value{}, fail(50699, "%s requires its input to be a string, got %s (of type %s) instead.", op, args[0], typeName(args[0]))
+				return value{}, fail(50699, "%s requires its input to be a string, got %s (of type %s) instead.", op, args[0],
+					typeName(args[0]))
 			}
 			chars := trimSpace
 			if !isAbsent(args[1]) {
 				if !isString(args[1]) {
-					return value{}, fail(50700, "%s requires 'chars' to be a string, got %s (of type %s) instead.", op, args[1], typeName(args[1]))
+					return value{}, fail(50700, "%s requires 'chars' to be a string, got %s (of type %s) instead.", op, args[1],
+						typeName(args[1]))
 				}
 				chars = textAt(args[1].Value)
 			}

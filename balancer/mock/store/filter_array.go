@@ -109,7 +109,7 @@ func (t elementValue) test(v value, m *matching) bool {
 	return anyElement(v, m, func(e value) bool { return t.want.test(e, m) })
 }
 
-// anyElement looks for an element and keeps its place.
+// anyElement reports whether an element matches, and keeps its place.
 func anyElement(v value, m *matching, ok func(value) bool) bool {
 	if !isArray(v) {
 		return false

@@ -42,13 +42,16 @@ type keyword func(c *schemaCompiler, name string, arg value, whole []byte) (func
 func (c *schemaCompiler) keywords() map[string]keyword {
 	return map[string]keyword{
 		"type": schemaType, "bsonType": schemaType, "enum": schemaEnum,
-		"minimum": schemaBound, "maximum": schemaBound, "exclusiveMinimum": schemaExclusive, "exclusiveMaximum": schemaExclusive,
-		"multipleOf": schemaMultiple, "minLength": schemaCount, "maxLength": schemaCount, "pattern": schemaPattern,
-		"minItems": schemaCount, "maxItems": schemaCount, "uniqueItems": schemaUnique, "items": schemaItems, "additionalItems": schemaMoreItems,
-		"minProperties": schemaCount, "maxProperties": schemaCount, "required": schemaRequired,
-		"properties": schemaProperties, "patternProperties": schemaMoreProperties, "additionalProperties": schemaMoreProperties,
-		"dependencies": schemaDependencies,
-		"allOf":        schemaCombination, "anyOf": schemaCombination, "oneOf": schemaCombination, "not": schemaNot,
+		"minimum": schemaBound, "maximum": schemaBound, "exclusiveMinimum": schemaExclusive,
+		"exclusiveMaximum": schemaExclusive,
+		"multipleOf":       schemaMultiple, "minLength": schemaCount, "maxLength": schemaCount, "pattern": schemaPattern,
+		"minItems": schemaCount, "maxItems": schemaCount, "uniqueItems": schemaUnique, "items": schemaItems,
+		"additionalItems": schemaMoreItems,
+		"minProperties":   schemaCount, "maxProperties": schemaCount, "required": schemaRequired,
+		"properties": schemaProperties, "patternProperties": schemaMoreProperties,
+		"additionalProperties": schemaMoreProperties,
+		"dependencies":         schemaDependencies,
+		"allOf":                schemaCombination, "anyOf": schemaCombination, "oneOf": schemaCombination, "not": schemaNot,
 		"title": schemaText, "description": schemaText,
 	}
 }
@@ -179,7 +182,7 @@ func schemaMultiple(_ *schemaCompiler, _ string, arg value, _ []byte) (func(valu
 	}, nil
 }
 
-// schemaCount is the keywords that bound a length, by what they measure.
+// schemaCount returns the keywords that bound a length, by what they measure.
 func schemaCount(_ *schemaCompiler, name string, arg value, _ []byte) (func(value) bool, error) {
 	n, ok := wholeInteger(arg)
 	if !isNumber(arg) {

@@ -52,7 +52,8 @@ func schemaMoreItems(c *schemaCompiler, _ string, arg value, whole []byte) (func
 	}, nil
 }
 
-// boolOrSchema: true allows anything, false nothing.
+// boolOrSchema reads a schema or a boolean: true allows anything, false
+// nothing.
 func (c *schemaCompiler) boolOrSchema(v value) (schema, error) {
 	if v.Type == bson.TypeBoolean {
 		if truthy(v) {
@@ -77,7 +78,8 @@ func stringList(name string, arg value) ([]string, error) {
 	var names []string
 	for _, v := range fields(arg.Value) {
 		if !isString(v) {
-			return nil, typeMismatch("$jsonSchema keyword '%s' must be an array of strings, but found an element of type: %s", name, typeName(v))
+			return nil, typeMismatch("$jsonSchema keyword '%s' must be an array of strings, but found an element of type: %s",
+				name, typeName(v))
 		}
 		names = append(names, textAt(v.Value))
 	}

@@ -10,8 +10,8 @@ import (
 // round; an empty one rounds to powers of two.
 type granularity []float64
 
-// preferredNumbers are the Renard series, that of coins, and the E series up to
-// E24; those above are made by rounding.
+// preferredNumbers returns the Renard series, that of coins, and the E series
+// up to E24; those above are made by rounding.
 func preferredNumbers() map[string]granularity {
 	return map[string]granularity{
 		"R5":  {10, 16, 25, 40, 63},
@@ -67,16 +67,18 @@ func newGranularity(v value) (granularity, error) {
 func (g granularity) check(v value) error {
 	switch {
 	case !isNumber(v):
-		return fail(40258, "$bucketAuto can specify a 'granularity' with numeric boundaries only, but found a value with type: %s", typeName(v))
+		return fail(40258, "$bucketAuto can specify a 'granularity' with numeric boundaries only, but found a value "+
+			"with type: %s", typeName(v))
 	case isNaN(v):
 		return fail(40259, "$bucketAuto can specify a 'granularity' with numeric boundaries only, but found a NaN")
 	case toDouble(v) < 0:
-		return fail(40260, "$bucketAuto can specify a 'granularity' with non-negative numbers only, but found a negative number: %s", v)
+		return fail(40260, "$bucketAuto can specify a 'granularity' with non-negative numbers only, but found a "+
+			"negative number: %s", v)
 	}
 	return nil
 }
 
-// up is the next number of the series above v; zero stays.
+// up returns the next number of the series above v; zero stays.
 func (g granularity) up(v value) (value, error) {
 	n := toDouble(v)
 	if err := g.check(v); err != nil || n == 0 || math.IsInf(n, 0) {
@@ -100,7 +102,7 @@ func (g granularity) up(v value) (value, error) {
 	return doubleValue(g[slices.IndexFunc(g, func(s float64) bool { return n < s*scale })] * scale), nil
 }
 
-// down is the next number of the series below v; zero stays.
+// down returns the next number of the series below v; zero stays.
 func (g granularity) down(v value) (value, error) {
 	n := toDouble(v)
 	if err := g.check(v); err != nil || n == 0 || math.IsInf(n, 0) {

@@ -23,7 +23,7 @@ type IndexSpec struct {
 	Options        bson.Raw
 }
 
-// Partial tells whether the index has only documents that fit an expression.
+// Partial reports whether the index has only documents that fit an expression.
 func (s IndexSpec) Partial() bool { return isObject(lookup(s.Options, "partialFilterExpression")) }
 
 // Index is one index of a collection. Its keys are the encodings of its fields
@@ -119,7 +119,8 @@ func checkIndexField(name string, v value) error {
 			return refuse("Unknown index plugin '%s'", textAt(v.Value))
 		}
 	default:
-		return refuse("Values in v:2 index key pattern cannot be of type %s. Only numbers > 0, numbers < 0, and strings are allowed.", typeName(v))
+		return refuse("Values in v:2 index key pattern cannot be of type %s. Only numbers > 0, numbers < 0, and strings "+
+			"are allowed.", typeName(v))
 	}
 	return nil
 }
@@ -212,16 +213,16 @@ func hasPrefix(key, prefix []byte) bool {
 	return true
 }
 
-// Spec is what the index was created with.
+// Spec returns what the index was created with.
 func (ix *Index) Spec() IndexSpec { return ix.spec }
 
-// Width is the number of fields in a key of the index.
+// Width returns the number of fields in a key of the index.
 func (ix *Index) Width() int { return len(ix.fields) }
 
 // Multikey reports whether some document has an array in an indexed field.
 func (ix *Index) Multikey() bool { return ix.multikey > 0 }
 
-// Len is the number of entries.
+// Len returns the number of entries.
 func (ix *Index) Len() int { return ix.entries.Len() }
 
 // ScanIndex walks the entries with from <= key < to in key order, and in order

@@ -80,7 +80,8 @@ func (x *extraction) expand(at []position) error {
 			continue
 		}
 		if x.ix.fields[i].hashed {
-			return fail(16766, "hashed indexes do not currently support array values. Found array at path: %s", x.ix.fields[i].name)
+			return fail(16766, "hashed indexes do not currently support array values. Found array at path: %s",
+				x.ix.fields[i].name)
 		}
 		if !isMissing(arr) && &arr.Value[0] != &v.Value[0] {
 			return serverError(171, "cannot index parallel arrays [%s] [%s]", x.ix.fields[i].name, through)
@@ -139,8 +140,8 @@ func (p *position) follow() {
 	}
 }
 
-// inEmptyArray: at the end of the path an empty array counts as undefined,
-// before it as missing.
+// inEmptyArray returns what an empty array counts as: at the end of the path
+// undefined, before it missing.
 func (p position) inEmptyArray() position {
 	if len(p.rest) == 0 {
 		return position{v: value{Type: bson.TypeUndefined}, done: true}
@@ -175,7 +176,7 @@ func (x *extraction) emit(at []position) {
 	x.out.keys = append(x.out.keys, key)
 }
 
-// duplicate is the error of a unique index (11000), with the key it names.
+// duplicate returns the error of a unique index (11000), with the key it names.
 func (ix *Index) duplicate(ns string, keys indexKeys) error {
 	var shown strings.Builder
 	var keyValue bson.D

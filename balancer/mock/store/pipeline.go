@@ -67,8 +67,8 @@ func CompilePipeline(stages []bson.Raw, env Env) (*Pipeline, error) {
 	return &Pipeline{all, sc, env}, nil
 }
 
-// Filter is the query of the first stage when that is a $match, otherwise nil:
-// documents that do not match need not be fed to Run.
+// Filter returns the query of the first stage when that is a $match, otherwise
+// nil: documents that do not match need not be fed to Run.
 func (p *Pipeline) Filter() *Filter {
 	if len(p.stages) > 0 {
 		if m, ok := p.stages[0].(matchStage); ok {
@@ -201,7 +201,8 @@ type stageCompiler func(name string, arg value) (stage, error)
 
 func (c *pipelineCompiler) stages(list []bson.Raw) ([]stage, error) {
 	if c.depth > maxPipelineDepth {
-		return nil, serverError(mongoerr.Code(5107201), "Maximum number of nested sub-pipelines exceeded. Limit is %d", maxPipelineDepth)
+		return nil, serverError(mongoerr.Code(5107201), "Maximum number of nested sub-pipelines exceeded. Limit is %d",
+			maxPipelineDepth)
 	}
 	var out []stage
 	for i, spec := range list {

@@ -86,15 +86,17 @@ func (p *Plan) hinted() (*Plan, error) {
 	}
 	for _, ix := range p.coll.indexes {
 		byName := isString(hint) && textAt(hint.Value) == ix.spec.Name
-		if byName || isObject(hint) && bytes.Equal(hint.Value, ix.spec.Key) || isObject(hint) && sameKey(hint.Value, ix.spec.Key) {
+		if byName || isObject(hint) && bytes.Equal(hint.Value, ix.spec.Key) ||
+			isObject(hint) && sameKey(hint.Value, ix.spec.Key) {
 			p.access = p.over(ix)
 			return p, p.limit()
 		}
 	}
-	return nil, badValue("error processing query: ns=%s: planner returned error :: caused by :: hint provided does not correspond to an existing index", p.coll.Namespace)
+	return nil, badValue("error processing query: ns=%s: planner returned error :: caused by :: hint provided does not "+
+		"correspond to an existing index", p.coll.Namespace)
 }
 
-// sameKey compares key patterns: {a: 1} and {a: 1.0} are one.
+// sameKey reports whether two key patterns are one: {a: 1} and {a: 1.0} are.
 func sameKey(a, b []byte) bool { return fieldCount(a) == fieldCount(b) && hasPrefix(a, b) }
 
 // limit applies Min and Max.
@@ -109,12 +111,14 @@ func (p *Plan) limit() error {
 		}
 		key, ok := p.index.boundKey(bound.doc)
 		if !ok {
-			return fail(51174, "The index chosen is not compatible with min/max: the fields of %s are not those of %s", bound.doc, p.index.spec.Key)
+			return fail(51174, "The index chosen is not compatible with min/max: the fields of %s are not those of %s",
+				bound.doc, p.index.spec.Key)
 		}
 		*bound.into, p.limited = key, true
 	}
 	if p.from != nil && p.to != nil && bytes.Compare(p.from, p.to) >= 0 {
-		return fail(51175, "The value provided for min does not come before the value provided for max in the index's order: %s, %s", p.query.Min, p.query.Max)
+		return fail(51175, "The value provided for min does not come before the value provided for max in the index's "+
+			"order: %s, %s", p.query.Min, p.query.Max)
 	}
 	return nil
 }
@@ -164,7 +168,7 @@ func (p *Plan) mentions(path string) bool {
 	return slices.ContainsFunc(p.clauses, func(c clause) bool { return c.path == path })
 }
 
-// asksFor tells whether a clause gives bounds, even if they are everything.
+// asksFor reports whether a clause gives bounds, even if they are everything.
 func (p *Plan) asksFor(path string) bool {
 	return slices.ContainsFunc(p.clauses, func(c clause) bool {
 		_, _, ok := boundsOf(c)
@@ -191,7 +195,8 @@ func rank(candidates []*Plan) {
 		return 1
 	}
 	slices.SortStableFunc(candidates, func(a, b *Plan) int {
-		return cmp.Or(cmp.Compare(keys[a], keys[b]), cmp.Compare(unsorted(a), unsorted(b)), cmp.Compare(b.bounded(), a.bounded()))
+		return cmp.Or(cmp.Compare(keys[a], keys[b]), cmp.Compare(unsorted(a), unsorted(b)),
+			cmp.Compare(b.bounded(), a.bounded()))
 	})
 }
 
@@ -225,7 +230,7 @@ func (p *Plan) either() *Plan {
 	return nil
 }
 
-// usable tells whether the index has every document that can match.
+// usable reports whether the index has every document that can match.
 func (ix *Index) usable(clauses []clause) bool {
 	if ix.hidden || ix.special {
 		return false
@@ -264,8 +269,9 @@ func (p *Plan) over(ix *Index) access {
 	return a
 }
 
-// narrow applies the clauses on one field. With arrays about, two clauses may
-// be fulfilled by different elements, so that only one narrows the bounds.
+// narrow applies the clauses on one field, and reports whether there were any.
+// With arrays about, two clauses may be fulfilled by different elements, so
+// that only one narrows the bounds.
 func (f indexField) narrow(b *bounds, clauses []clause, settled []bool, multikey bool) bool {
 	done := false
 	for i, c := range clauses {
@@ -310,8 +316,8 @@ func (a *access) direct(sort bson.Raw, multikey bool) {
 	}
 }
 
-// follows tells whether the index has the documents in the order of a pattern,
-// perhaps from its end.
+// follows reports whether the index has the documents in the order of a
+// pattern, perhaps from its end.
 func (a *access) follows(sort bson.Raw) (reversed, ok bool) {
 	direction := 0.0
 	i := 0
@@ -335,7 +341,7 @@ func (a *access) follows(sort bson.Raw) (reversed, ok bool) {
 	return direction < 0, true
 }
 
-// descends tells whether a field of the index is declared descending.
+// descends reports whether a field of the index is declared descending.
 func (ix *Index) descends(i int) bool {
 	n := 0
 	for _, v := range fields(ix.spec.Key) {

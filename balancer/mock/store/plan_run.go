@@ -17,7 +17,7 @@ type keyRange struct{ from, to []byte }
 // looked through.
 const maxRanges = 10_000
 
-// ranges are the stretches that can hold keys in the bounds; checked is how
+// ranges returns the stretches that can hold keys in the bounds; checked is how
 // many fields they settle.
 func (a *access) ranges() (list []keyRange, checked int) {
 	prefixes := [][]byte{nil}
@@ -56,7 +56,7 @@ func stretches(prefixes [][]byte, b bounds) []keyRange {
 	return list
 }
 
-// above is the first key after all that begin with a prefix.
+// above returns the first key after all that begin with a prefix.
 func above(prefix []byte) []byte {
 	b := slices.Clone(prefix)
 	for i := len(b) - 1; i >= 0; i-- {
@@ -81,7 +81,8 @@ func (a *access) entries() iter.Seq[scanned] {
 	ranges, checked := a.ranges()
 	if a.limited {
 		ranges = slices.DeleteFunc(ranges, func(r keyRange) bool {
-			return a.to != nil && bytes.Compare(r.from, a.to) >= 0 || a.from != nil && r.to != nil && bytes.Compare(r.to, a.from) <= 0
+			return a.to != nil && bytes.Compare(r.from, a.to) >= 0 ||
+				a.from != nil && r.to != nil && bytes.Compare(r.to, a.from) <= 0
 		})
 		for i, r := range ranges {
 			if bytes.Compare(r.from, a.from) < 0 {
@@ -125,7 +126,8 @@ func (a *access) entries() iter.Seq[scanned] {
 	}
 }
 
-// within tests the fields of a key that its stretch does not settle.
+// within reports whether the fields of a key that its stretch does not settle
+// lie in their bounds.
 func (a *access) within(key []byte, checked int) bool {
 	if checked == len(a.bounds) {
 		return true
@@ -180,7 +182,7 @@ type Found struct {
 	key []byte
 }
 
-// KeyOf is what returnKey shows: the values of the index that was used.
+// KeyOf returns what returnKey shows: the values of the index that was used.
 func (p *Plan) KeyOf(f Found) bson.Raw {
 	if p.index == nil {
 		return emptyDocument
@@ -218,7 +220,7 @@ func WithRecordID(doc bson.Raw, id RecordID) bson.Raw {
 	return withField(doc, "$recordId", int64Value(int64(id)))
 }
 
-// Sorted tells whether the documents come in the order asked for.
+// Sorted reports whether the documents come in the order asked for.
 func (p *Plan) Sorted() bool { return p.sorted || isEmpty(p.query.Sort) }
 
 // candidates are documents among which are all that match, each once.

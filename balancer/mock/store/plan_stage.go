@@ -18,13 +18,13 @@ type Stage struct {
 	Inputs          []*Stage
 }
 
-// Planned is the stage as queryPlanner shows it.
+// Planned returns the stage as queryPlanner shows it.
 func (s *Stage) Planned() bson.D {
 	doc := append(s.head(), s.Fields...)
 	return s.appendInputs(doc, (*Stage).Planned)
 }
 
-// Executed is the stage as executionStats shows it.
+// Executed returns the stage as executionStats shows it.
 func (s *Stage) Executed() bson.D {
 	doc := append(s.head(),
 		bson.E{Key: "nReturned", Value: smallestOf(s.Returned)},
@@ -63,7 +63,7 @@ func (s *Stage) appendInputs(doc bson.D, show func(*Stage) bson.D) bson.D {
 	return append(doc, bson.E{Key: "inputStages", Value: list})
 }
 
-// smallestOf is how counters are encoded: Int32 where it fits.
+// smallestOf returns how counters are encoded: Int32 where it fits.
 func smallestOf(n int64) any {
 	if n == int64(int32(n)) {
 		return int32(n)
@@ -111,18 +111,21 @@ func (p *Plan) Stages(shape Shape, ran Ran) (*Stage, Totals) {
 		s = sortStage(p.query.Sort, shape, ran).Over(s)
 	}
 	if shape.Skip > 0 {
-		s = (&Stage{Name: "SKIP", Fields: bson.D{{Key: "skipAmount", Value: smallestOf(shape.Skip)}}, Returned: ran.Returned, Works: s.Works}).Over(s)
+		s = (&Stage{Name: "SKIP", Fields: bson.D{{Key: "skipAmount", Value: smallestOf(shape.Skip)}}, Returned: ran.Returned,
+			Works: s.Works}).Over(s)
 	}
 	if name := p.projecting(shape); name != "" {
-		s = (&Stage{Name: name, Fields: bson.D{{Key: "transformBy", Value: shape.Projection}}, Returned: ran.Returned, Works: s.Works}).Over(s)
+		s = (&Stage{Name: name, Fields: bson.D{{Key: "transformBy", Value: shape.Projection}}, Returned: ran.Returned,
+			Works: s.Works}).Over(s)
 	}
 	if shape.Limit > 0 && (p.Sorted() || shape.Skip > 0) {
-		s = (&Stage{Name: "LIMIT", Fields: bson.D{{Key: "limitAmount", Value: smallestOf(shape.Limit)}}, Returned: ran.Returned, Works: s.Works}).Over(s)
+		s = (&Stage{Name: "LIMIT", Fields: bson.D{{Key: "limitAmount", Value: smallestOf(shape.Limit)}},
+			Returned: ran.Returned, Works: s.Works}).Over(s)
 	}
 	return s, totals
 }
 
-// Rejected are the other plans there were, as queryPlanner shows them.
+// Rejected returns the other plans there were, as queryPlanner shows them.
 func (p *Plan) Rejected(shape Shape) bson.A {
 	list := bson.A{}
 	for _, r := range p.rejected {
@@ -132,21 +135,22 @@ func (p *Plan) Rejected(shape Shape) bson.A {
 	return list
 }
 
-// express is the short way to a document by its _id.
+// express returns the short way to a document by its _id.
 func (p *Plan) express(shape Shape, ran Ran) (*Stage, bool) {
 	if !p.query.Plain || p.index == nil || p.index.spec.Name != "_id_" || len(p.clauses) != 1 || !p.settled[0] ||
 		!p.bounds[0].onePoint() || shape.Skip > 0 || shape.Counting || !isEmpty(p.query.Sort) {
 		return nil, false
 	}
 	return &Stage{
-		Name:     "EXPRESS_IXSCAN",
-		Fields:   bson.D{{Key: "keyPattern", Value: text(objectValue(p.index.spec.Key))}, {Key: "indexName", Value: "_id_"}},
-		Done:     bson.D{{Key: "keysExamined", Value: smallestOf(ran.Keys)}, {Key: "docsExamined", Value: smallestOf(ran.Docs)}},
+		Name:   "EXPRESS_IXSCAN",
+		Fields: bson.D{{Key: "keyPattern", Value: text(objectValue(p.index.spec.Key))}, {Key: "indexName", Value: "_id_"}},
+		Done: bson.D{{Key: "keysExamined", Value: smallestOf(ran.Keys)},
+			{Key: "docsExamined", Value: smallestOf(ran.Docs)}},
 		Returned: ran.Returned, Works: ran.Keys + 1,
 	}, true
 }
 
-// source are the stages that find the documents and keep those owned.
+// source returns the stages that find the documents and keep those owned.
 func (p *Plan) source(shape Shape, ran Ran) (*Stage, Totals) {
 	switch {
 	case p.branches != nil:
@@ -187,7 +191,8 @@ func fetch(filter bson.Raw, examined, returned int64, input *Stage) *Stage {
 
 func (p *Plan) orStage(ran Ran) *Stage {
 	or := &Stage{Name: "OR", Returned: ran.Found, Works: ran.Keys + int64(len(p.branches)),
-		Done: bson.D{{Key: "dupsTested", Value: smallestOf(ran.DupsTested)}, {Key: "dupsDropped", Value: smallestOf(ran.DupsDropped)}}}
+		Done: bson.D{{Key: "dupsTested", Value: smallestOf(ran.DupsTested)},
+			{Key: "dupsDropped", Value: smallestOf(ran.DupsDropped)}}}
 	for i, b := range p.branches {
 		counts := Counts{}
 		if i < len(ran.branches) {
@@ -198,7 +203,7 @@ func (p *Plan) orStage(ran Ran) *Stage {
 	return fetch(p.orFilter(), ran.Found, ran.Matched, or)
 }
 
-// orFilter is what the branches leave to be tested; nil for nothing.
+// orFilter returns what the branches leave to be tested; nil for nothing.
 func (p *Plan) orFilter() bson.Raw {
 	if len(p.clauses) == 1 && !slices.ContainsFunc(p.branches, func(b *Plan) bool { return b.residual() != nil }) {
 		return nil
@@ -206,7 +211,7 @@ func (p *Plan) orFilter() bson.Raw {
 	return queryOf(p.clauses)
 }
 
-// residual is what the bounds leave to be tested; nil for nothing.
+// residual returns what the bounds leave to be tested; nil for nothing.
 func (p *Plan) residual() bson.Raw {
 	var rest []clause
 	for i, c := range p.clauses {
@@ -220,7 +225,7 @@ func (p *Plan) residual() bson.Raw {
 	return queryOf(rest)
 }
 
-// covers tells whether the keys of the index are all that is needed.
+// covers reports whether the keys of the index are all that is needed.
 func (p *Plan) covers(shape Shape) bool {
 	if shape.ShardKey != nil && !p.coversFields(shape.ShardKey) {
 		return false
@@ -296,9 +301,10 @@ func direction(backward bool) string {
 	return "forward"
 }
 
-// indexScan is the stage of the scan, with its bounds.
+// indexScan returns the stage of the scan, with its bounds.
 func (p *Plan) indexScan(counts Counts) *Stage {
-	s := &Stage{Name: "IXSCAN", Fields: append(p.index.described(p.coll), bson.E{Key: "direction", Value: direction(p.backward)})}
+	s := &Stage{Name: "IXSCAN", Fields: append(p.index.described(p.coll),
+		bson.E{Key: "direction", Value: direction(p.backward)})}
 	all := bson.D{}
 	for i, f := range p.index.fields {
 		all = append(all, bson.E{Key: f.name, Value: p.shownBounds(i)})
@@ -307,12 +313,13 @@ func (p *Plan) indexScan(counts Counts) *Stage {
 	s.Returned, s.Works = counts.Found, counts.Keys+1
 	s.Done = bson.D{
 		{Key: "keysExamined", Value: smallestOf(counts.Keys)}, {Key: "seeks", Value: smallestOf(counts.Seeks)},
-		{Key: "dupsTested", Value: smallestOf(counts.DupsTested)}, {Key: "dupsDropped", Value: smallestOf(counts.DupsDropped)},
+		{Key: "dupsTested", Value: smallestOf(counts.DupsTested)},
+		{Key: "dupsDropped", Value: smallestOf(counts.DupsDropped)},
 	}
 	return s
 }
 
-// shownBounds are the intervals in the order the scan meets them.
+// shownBounds returns the intervals in the order the scan meets them.
 func (p *Plan) shownBounds(i int) bson.A {
 	list := bson.A{}
 	falling := p.index.descends(i) != p.backward
@@ -329,7 +336,7 @@ func (p *Plan) shownBounds(i int) bson.A {
 	return list
 }
 
-// described are the fields of the index in a stage.
+// described returns the fields of the index in a stage.
 func (ix *Index) described(c *Collection) bson.D {
 	paths := bson.D{}
 	for _, f := range ix.fields {
@@ -343,7 +350,8 @@ func (ix *Index) described(c *Collection) bson.D {
 	}
 }
 
-// multikeyPaths are the beginnings of a field's path at which there are arrays.
+// multikeyPaths returns the beginnings of a field's path at which there are
+// arrays.
 func (c *Collection) multikeyPaths(ix *Index, f indexField) bson.A {
 	list := bson.A{}
 	if !ix.Multikey() {
@@ -361,8 +369,8 @@ func (c *Collection) multikeyPaths(ix *Index, f indexField) bson.A {
 	return list
 }
 
-// CountScan is the stage of a count whose bounds are one stretch of an index
-// that settles the whole query; false when it takes more.
+// CountScan returns the stage of a count whose bounds are one stretch of an
+// index that settles the whole query; false when it takes more.
 func (p *Plan) CountScan(ran Ran) (*Stage, bool) {
 	if p.index == nil || p.branches != nil || p.index.Multikey() || len(p.clauses) == 0 || p.residual() != nil {
 		return nil, false
@@ -370,7 +378,8 @@ func (p *Plan) CountScan(ran Ran) (*Stage, bool) {
 	low, high := bson.D{}, bson.D{}
 	lowIn, highIn := true, true
 	for i, f := range p.index.fields {
-		if len(p.bounds[i]) != 1 || f.hashed || p.index.descends(i) || i > 0 && !p.bounds[i-1].onePoint() && !p.bounds[i].everything() {
+		if len(p.bounds[i]) != 1 || f.hashed || p.index.descends(i) ||
+			i > 0 && !p.bounds[i-1].onePoint() && !p.bounds[i].everything() {
 			return nil, false
 		}
 		b := p.bounds[i][0]

@@ -105,11 +105,14 @@ func (p *projectionParser) field(name string, v value, prefix []string) error {
 
 // metaNames are what $meta can ask for on a server.
 var metaNames = []string{
-	"textScore", "recordId", "indexKey", "sortKey", "searchScore", "searchHighlights", "searchScoreDetails", "searchSequenceToken",
-	"geoNearDistance", "geoNearPoint", "randVal", "vectorSearchScore", "timeseriesBucketMinTime", "timeseriesBucketMaxTime",
+	"textScore", "recordId", "indexKey", "sortKey", "searchScore", "searchHighlights", "searchScoreDetails",
+	"searchSequenceToken",
+	"geoNearDistance", "geoNearPoint", "randVal", "vectorSearchScore", "timeseriesBucketMinTime",
+	"timeseriesBucketMaxTime",
 }
 
-// simple is a number or bool, which includes or excludes, or a literal or path.
+// simple returns a number or bool, which includes or excludes, or a literal or
+// path.
 func (p *projectionParser) simple(path []string, v value) error {
 	if p.add || !isNumber(v) && v.Type != bson.TypeBoolean {
 		return p.computed(path, v)
@@ -148,7 +151,7 @@ func (p *projectionParser) computed(path []string, v value) error {
 	return p.insert(path, &fieldNode{kind: computedLeaf, expr: e, computes: true})
 }
 
-// findSlice tells find's $slice from the expression.
+// findSlice reports whether a $slice is find's, and not the expression.
 func findSlice(arg value) bool {
 	if !isArray(arg) {
 		return isNumber(arg)

@@ -23,7 +23,8 @@ type densifyStage struct {
 
 func (c *pipelineCompiler) densify(name string, arg value) (stage, error) {
 	raw, err := namedValues(name, arg, namedSpec{
-		args: []string{"field", "range", "partitionByFields"}, notObject: 5733402, unknown: 40415, missing: []int32{40414, 40414},
+		args: []string{"field", "range", "partitionByFields"}, notObject: 5733402, unknown: 40415,
+		missing: []int32{40414, 40414},
 	})
 	if err != nil {
 		return nil, err
@@ -70,7 +71,8 @@ func (s *densifyStage) parseRange(v value) error {
 		s.full = true
 	case isString(bounds) && textAt(bounds.Value) == "partition":
 		if s.partition == nil {
-			return fail(5733408, "one may not specify the bounds as 'partition' without specifying a non-empty array of partitionByFields.")
+			return fail(5733408, "one may not specify the bounds as 'partition' without specifying a non-empty array of "+
+				"partitionByFields.")
 		}
 	case isString(bounds):
 		return fail(5946802, "the bounds parameter must be 'full', 'partition' or an array")
@@ -131,7 +133,7 @@ func (s *densifyStage) run(r *run, in docs) docs {
 	}).run(r, in)
 }
 
-// extent is the least and the greatest value of the field.
+// extent returns the least and the greatest value of the field.
 func (s *densifyStage) extent(docs []bson.Raw) []value {
 	var bounds []value
 	for _, d := range docs {
@@ -197,7 +199,7 @@ func (s *densifyStage) fill(out, part []bson.Raw, bounds []value) ([]bson.Raw, e
 	return out, err
 }
 
-// at is the n-th value of the sequence.
+// at returns the n-th value of the sequence.
 func (s *densifyStage) at(from value, n int64) (value, error) {
 	if s.unit != nil {
 		step, ok := multiplyInt64(toInteger(s.step), n)

@@ -193,7 +193,7 @@ func joinKey(v value) value {
 	return v
 }
 
-// find gives the documents with one of the values, in their own order.
+// find returns the documents with one of the values, in their own order.
 func (ix joinIndex) find(docs []bson.Raw, vs []value) []bson.Raw {
 	var at []int
 	for _, v := range vs {
@@ -210,7 +210,7 @@ func (ix joinIndex) find(docs []bson.Raw, vs []value) []bson.Raw {
 	return out
 }
 
-// localValues are the values a document is joined by: an array by its
+// localValues returns the values a document is joined by: an array by its
 // elements.
 func localValues(doc bson.Raw, path []string) []value {
 	var out []value
@@ -229,7 +229,8 @@ func (c *pipelineCompiler) unionWith(_ string, arg value) (stage, error) {
 			switch string(name) {
 			case "coll":
 				if !isString(v) {
-					return nil, typeMismatch("BSON field '$unionWith.coll' is the wrong type '%s', expected type 'string'", typeName(v))
+					return nil, typeMismatch("BSON field '$unionWith.coll' is the wrong type '%s', expected type 'string'",
+						typeName(v))
 				}
 				coll = textAt(v.Value)
 			case "pipeline":
@@ -239,10 +240,12 @@ func (c *pipelineCompiler) unionWith(_ string, arg value) (stage, error) {
 			}
 		}
 	default:
-		return nil, failedToParse("the $unionWith stage specification must be an object or string, but found %s", typeName(arg))
+		return nil, failedToParse("the $unionWith stage specification must be an object or string, but found %s",
+			typeName(arg))
 	}
 	if coll == "" && isMissing(pipeline) {
-		return nil, failedToParse("$unionWith stage without explicit collection must have a pipeline with $documents as first stage")
+		return nil, failedToParse("$unionWith stage without explicit collection must have a pipeline with $documents as " +
+			"first stage")
 	}
 	var stages []stage
 	if !isMissing(pipeline) {

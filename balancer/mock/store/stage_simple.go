@@ -100,7 +100,7 @@ func (c *pipelineCompiler) sort(_ string, arg value) (stage, error) {
 	}), nil
 }
 
-// whole checks the argument of $limit and $skip.
+// wholeArgument checks the argument of $limit and $skip.
 func wholeArgument(name string, arg value) (int64, error) {
 	if !isNumber(arg) {
 		return 0, fail(5107201, "invalid argument to %s stage: Expected a number in: %s: %s", name, name, arg)
@@ -223,7 +223,8 @@ func (c *pipelineCompiler) replaceRoot(name string, arg value) (stage, error) {
 			ctx.root = objectValue(doc)
 			v, err := e.eval(ctx)
 			if err == nil && !isObject(v) {
-				err = fail(40228, "%s must evaluate to an object, but resulting value was: %s. Type of resulting value: '%s'. Input document: %s",
+				err = fail(40228, "%s must evaluate to an object, but resulting value was: %s. Type of resulting value: '%s'. "+
+					"Input document: %s",
 					what, v, typeName(v), doc)
 			}
 			return v.Value, err

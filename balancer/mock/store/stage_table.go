@@ -49,14 +49,15 @@ func (c *pipelineCompiler) stage(name string, arg value, place, of int) (stage, 
 	return f(name, arg)
 }
 
-// unavailable says why a stage that makes documents has none to make.
+// unavailable returns why a stage that makes documents has none to make.
 func unavailable(name string) error {
 	switch name {
 	case "$geoNear":
 		return serverError(mongoerr.IndexNotFound, "unable to find index for $geoNear query")
 	case "$search", "$searchMeta", "$vectorSearch", "$listSearchIndexes":
-		return serverError(mongoerr.SearchNotEnabled, "Using $search and $vectorSearch aggregation stages requires additional configuration. "+
-			"Please connect to Atlas or an AtlasCLI local deployment to enable.")
+		return serverError(mongoerr.SearchNotEnabled,
+			"Using $search and $vectorSearch aggregation stages requires additional configuration. "+
+				"Please connect to Atlas or an AtlasCLI local deployment to enable.")
 	}
 	return serverError(mongoerr.NotImplemented, "the mock does not support the stage %s", name)
 }
@@ -88,7 +89,7 @@ func compileUpdatePipeline(list []value, o UpdateOptions) (*Pipeline, error) {
 	return CompilePipeline(stages, env)
 }
 
-// KnownStage tells whether a stage of this name exists on a server.
+// KnownStage reports whether a stage of this name exists on a server.
 func KnownStage(name string) bool {
 	c := pipelineCompiler{}
 	_, known := c.compilers()[name]

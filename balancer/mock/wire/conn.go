@@ -76,7 +76,8 @@ func newConn(s *service, nc net.Conn) *conn {
 // serve returns when the connection is closed and nothing runs for it.
 func (c *conn) serve() {
 	if err := c.shakeHands(); err != nil {
-		c.service.server.log().Warn("connection closed: the TLS handshake failed", "client", c.client.ID, "remote", c.client.Remote, "error", err)
+		c.service.server.log().Warn("connection closed: the TLS handshake failed", "client", c.client.ID, "remote",
+			c.client.Remote, "error", err)
 	} else {
 		c.state.Lock()
 		c.setReadDeadline()
@@ -113,7 +114,7 @@ func (c *conn) loop() {
 	}
 }
 
-// turn reads a message and handles it. It is false when there will be no more.
+// turn reads a message and handles it, and reports whether there may be more.
 func (c *conn) turn() bool {
 	c.reading.take()
 	m, err := c.next()
@@ -181,7 +182,8 @@ func (c *conn) explain(err error) {
 	log := c.service.server.log()
 	switch {
 	case errors.Is(err, errMalformed):
-		log.Warn("connection closed: the client broke the protocol", "client", c.client.ID, "remote", c.client.Remote, "error", err)
+		log.Warn("connection closed: the client broke the protocol", "client", c.client.ID, "remote", c.client.Remote,
+			"error", err)
 	case !errors.Is(err, io.EOF) && c.ctx.Err() == nil:
 		log.Debug("connection closed", "client", c.client.ID, "error", err)
 	}
@@ -213,7 +215,7 @@ func (c *conn) answer(m incoming) error {
 	}
 }
 
-// sinceThen is a hello that asks for news since a reply to it.
+// sinceThen returns a hello that asks for news since a reply to it.
 func sinceThen(hello, reply bson.Raw) bson.Raw {
 	const field = "topologyVersion"
 	was, is := hello.Lookup(field), reply.Lookup(field)
@@ -278,12 +280,13 @@ func (c *conn) reply(m incoming) bson.Raw {
 	case !ok || int(size) != len(doc) || size < minDocumentBytes:
 		return errorReply(mongoerr.New(mongoerr.InternalError, "%s made no reply", m.request.Command))
 	case size > maxDocumentBytes:
-		return errorReply(mongoerr.New(mongoerr.BSONObjectTooLarge, "the reply of %d bytes is larger than the limit of %d", size, maxDocumentBytes))
+		return errorReply(mongoerr.New(mongoerr.BSONObjectTooLarge, "the reply of %d bytes is larger than the limit of %d",
+			size, maxDocumentBytes))
 	}
 	return doc
 }
 
-// context is what the command runs under.
+// context returns what the command runs under.
 func (c *conn) context(m incoming) (context.Context, context.CancelFunc) {
 	switch {
 	case m.silent:
@@ -297,8 +300,9 @@ func (c *conn) context(m incoming) (context.Context, context.CancelFunc) {
 	return c.ctx, func() {}
 }
 
-// waitsForNews is true for a hello that is answered when the topology changes
-// or its time is up: no work to wait for when the server stops.
+// waitsForNews reports whether the request is a hello that is answered when the
+// topology changes or its time is up: no work to wait for when the server
+// stops.
 func waitsForNews(r Request) bool {
 	switch r.Command {
 	case "hello", "isMaster", "ismaster":
@@ -328,7 +332,7 @@ func errorReply(err error) bson.Raw {
 }
 
 // took notes a message that is to be handled: from now on time does not count
-// against the peer. It is false when the connection takes no more of them.
+// against the peer. It reports whether the connection takes more of them.
 func (c *conn) took() bool {
 	c.state.Lock()
 	defer c.state.Unlock()

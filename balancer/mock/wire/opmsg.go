@@ -82,8 +82,8 @@ func parseMsg(h header, payload []byte) (incoming, error) {
 	return in, nil
 }
 
-// sumsUp compares the CRC-32C at the end of a message with what is before it,
-// header included.
+// sumsUp reports whether the CRC-32C at the end of a message is that of what is
+// before it, header included.
 func sumsUp(h header, payload []byte) bool {
 	at := len(payload) - checksumBytes
 	head := appendInt32(nil, h.length)
@@ -152,7 +152,8 @@ func checkSize(n int) error {
 	if n <= maxDocumentBytes {
 		return nil
 	}
-	return mongoerr.New(mongoerr.BSONObjectTooLarge, "a document of %d bytes is larger than the limit of %d", n, maxDocumentBytes)
+	return mongoerr.New(mongoerr.BSONObjectTooLarge, "a document of %d bytes is larger than the limit of %d", n,
+		maxDocumentBytes)
 }
 
 func firstError(a, b error) error {
@@ -208,7 +209,7 @@ func appendArray(dst []byte, s sequence) []byte {
 	return dst
 }
 
-// firstField is the name of the first field of a validated document.
+// firstField returns the name of the first field of a validated document.
 func firstField(doc bson.Raw) string {
 	if len(doc) <= minDocumentBytes {
 		return ""
