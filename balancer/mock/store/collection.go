@@ -31,7 +31,7 @@ type Collection struct {
 	last    RecordID
 	bytes   int64
 	writes  uint64
-	watch   *watch // nil keeps no notes of changes
+	watch   *changeNotes // nil keeps no notes of changes
 }
 
 // New makes an empty collection with the index on _id.

@@ -120,11 +120,11 @@ const maxExpressionDepth = 200
 
 type exprCompiler struct {
 	depth int
-	forms map[string]form
+	forms map[string]operatorCompiler
 }
 
-// form compiles an operator that is not a plain function of its arguments.
-type form func(name string, arg value, sc *scope) (expression, error)
+// operatorCompiler compiles an operator that is not a plain function of its arguments.
+type operatorCompiler func(name string, arg value, sc *scope) (expression, error)
 
 func compileExpression(v value, sc *scope) (expression, error) {
 	return (&exprCompiler{}).compile(v, sc)

@@ -78,8 +78,8 @@ func (g granularity) check(v value) error {
 	return nil
 }
 
-// up returns the next number of the series above v; zero stays.
-func (g granularity) up(v value) (value, error) {
+// next returns the next number of the series above v; zero stays.
+func (g granularity) next(v value) (value, error) {
 	n := toDouble(v)
 	if err := g.check(v); err != nil || n == 0 || math.IsInf(n, 0) {
 		return v, err

@@ -45,7 +45,7 @@ func (c *Collection) Duplicates(name string) ([]bson.A, error) {
 		}
 		group = nil
 	}
-	ix.entries.Scan(func(e entry) bool {
+	ix.entries.Scan(func(e indexEntry) bool {
 		if !bytes.Equal(e.key, last) || group == nil {
 			flush()
 		}

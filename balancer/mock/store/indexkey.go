@@ -40,7 +40,7 @@ func (ix *Index) keysOf(doc bson.Raw) (indexKeys, error) {
 	if ix.special || ix.partial != nil && !ix.partial.Match(doc) {
 		return indexKeys{}, nil
 	}
-	x := extraction{ix: ix}
+	x := keyExtraction{ix: ix}
 	at := make([]position, len(ix.fields))
 	for i, f := range ix.fields {
 		at[i] = position{v: objectValue(doc), rest: f.path}
@@ -62,14 +62,14 @@ type position struct {
 	done bool     // v is final even if it is an array
 }
 
-type extraction struct {
+type keyExtraction struct {
 	ix  *Index
 	out indexKeys
 }
 
 // expand follows every field to its value or to the first array, emits a key
 // when there is no array, and otherwise goes on with each of its elements.
-func (x *extraction) expand(at []position) error {
+func (x *keyExtraction) expand(at []position) error {
 	var arr value
 	var through string // the field that leads to the array
 	at = slices.Clone(at)
@@ -159,7 +159,7 @@ func (p position) inElement(e value) position {
 	return position{done: true}
 }
 
-func (x *extraction) emit(at []position) {
+func (x *keyExtraction) emit(at []position) {
 	if x.ix.spec.Sparse && !slices.ContainsFunc(at, func(p position) bool { return !isMissing(p.v) }) {
 		return
 	}

@@ -30,13 +30,13 @@ type Plan struct {
 	coll    *Collection
 	query   Query
 	clauses []clause
-	access
+	accessPath
 	branches []*Plan // of an $or that each go by an index
 	rejected []*Plan
 }
 
-// access is a scan of one index, or of all records when there is none.
-type access struct {
+// accessPath is a scan of one index, or of all records when there is none.
+type accessPath struct {
 	index   *Index
 	bounds  []bounds // one for each field of the index
 	settled []bool   // of the clauses: every key in the bounds fulfils it
@@ -88,7 +88,7 @@ func (p *Plan) hinted() (*Plan, error) {
 		byName := isString(hint) && textAt(hint.Value) == ix.spec.Name
 		if byName || isObject(hint) && bytes.Equal(hint.Value, ix.spec.Key) ||
 			isObject(hint) && sameKey(hint.Value, ix.spec.Key) {
-			p.access = p.over(ix)
+			p.accessPath = p.over(ix)
 			return p, p.limit()
 		}
 	}
@@ -149,7 +149,7 @@ func (p *Plan) best() *Plan {
 		if a.bounds[0].everything() && !a.sorted && !p.asksFor(ix.fields[0].name) {
 			continue
 		}
-		candidates = append(candidates, &Plan{coll: p.coll, query: p.query, clauses: p.clauses, access: a})
+		candidates = append(candidates, &Plan{coll: p.coll, query: p.query, clauses: p.clauses, accessPath: a})
 	}
 	if either := p.either(); len(candidates) == 0 && either != nil {
 		return either
@@ -182,7 +182,7 @@ const trialKeys = 1000
 func rank(candidates []*Plan) {
 	keys := make(map[*Plan]int, len(candidates))
 	for _, p := range candidates {
-		for range p.access.entries() {
+		for range p.accessPath.entries() {
 			if keys[p]++; keys[p] == trialKeys {
 				break
 			}
@@ -201,7 +201,7 @@ func rank(candidates []*Plan) {
 }
 
 // bounded counts the fields with bounds.
-func (a *access) bounded() int {
+func (a *accessPath) bounded() int {
 	n := 0
 	for _, b := range a.bounds {
 		if !b.everything() {
@@ -252,8 +252,8 @@ func (ix *Index) usable(clauses []clause) bool {
 }
 
 // over makes the scan of one index.
-func (p *Plan) over(ix *Index) access {
-	a := access{index: ix, bounds: make([]bounds, len(ix.fields)), settled: make([]bool, len(p.clauses))}
+func (p *Plan) over(ix *Index) accessPath {
+	a := accessPath{index: ix, bounds: make([]bounds, len(ix.fields)), settled: make([]bool, len(p.clauses))}
 	multikey := ix.Multikey()
 	roots := map[string]bool{}
 	for i, f := range ix.fields {
@@ -303,7 +303,7 @@ func (f indexField) narrow(b *bounds, clauses []clause, settled []bool, multikey
 
 // direct decides which way the scan goes, and whether that is the order asked
 // for.
-func (a *access) direct(sort bson.Raw, multikey bool) {
+func (a *accessPath) direct(sort bson.Raw, multikey bool) {
 	down := a.index.descends(0)
 	a.reversed = down
 	if isEmpty(sort) || multikey {
@@ -318,7 +318,7 @@ func (a *access) direct(sort bson.Raw, multikey bool) {
 
 // follows reports whether the index has the documents in the order of a
 // pattern, perhaps from its end.
-func (a *access) follows(sort bson.Raw) (reversed, ok bool) {
+func (a *accessPath) follows(sort bson.Raw) (reversed, ok bool) {
 	direction := 0.0
 	i := 0
 	for name, v := range fields(sort) {

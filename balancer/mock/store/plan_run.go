@@ -19,7 +19,7 @@ const maxRanges = 10_000
 
 // ranges returns the stretches that can hold keys in the bounds; checked is how
 // many fields they settle.
-func (a *access) ranges() (list []keyRange, checked int) {
+func (a *accessPath) ranges() (list []keyRange, checked int) {
 	prefixes := [][]byte{nil}
 	for i, b := range a.bounds {
 		if !b.points() || len(prefixes)*len(b) > maxRanges {
@@ -68,8 +68,8 @@ func above(prefix []byte) []byte {
 	return nil
 }
 
-// scanned is one entry that a scan came by.
-type scanned struct {
+// scannedEntry is one entry that a scan came by.
+type scannedEntry struct {
 	id     RecordID
 	key    []byte
 	within bool // its key is in the bounds
@@ -77,7 +77,7 @@ type scanned struct {
 }
 
 // entries walks the index as the bounds say, every key that is looked at.
-func (a *access) entries() iter.Seq[scanned] {
+func (a *accessPath) entries() iter.Seq[scannedEntry] {
 	ranges, checked := a.ranges()
 	if a.limited {
 		ranges = slices.DeleteFunc(ranges, func(r keyRange) bool {
@@ -97,27 +97,27 @@ func (a *access) entries() iter.Seq[scanned] {
 		slices.Reverse(ranges)
 	}
 	tree := a.index.entries.Copy()
-	return func(yield func(scanned) bool) {
+	return func(yield func(scannedEntry) bool) {
 		for _, r := range ranges {
 			more, seek := true, true
-			visit := func(e entry) bool {
+			visit := func(e indexEntry) bool {
 				if a.reversed && bytes.Compare(e.key, r.from) < 0 || !a.reversed && r.to != nil && bytes.Compare(e.key, r.to) >= 0 {
 					return false
 				}
 				if a.reversed && r.to != nil && bytes.Compare(e.key, r.to) >= 0 {
 					return true // the pivot itself
 				}
-				more = yield(scanned{e.id, e.key, a.within(e.key, checked), seek})
+				more = yield(scannedEntry{e.id, e.key, a.within(e.key, checked), seek})
 				seek = false
 				return more
 			}
 			switch {
 			case !a.reversed:
-				tree.Ascend(entry{key: r.from}, visit)
+				tree.Ascend(indexEntry{key: r.from}, visit)
 			case r.to == nil:
 				tree.Reverse(visit)
 			default:
-				tree.Descend(entry{key: r.to}, visit)
+				tree.Descend(indexEntry{key: r.to}, visit)
 			}
 			if !more {
 				return
@@ -128,7 +128,7 @@ func (a *access) entries() iter.Seq[scanned] {
 
 // within reports whether the fields of a key that its stretch does not settle
 // lie in their bounds.
-func (a *access) within(key []byte, checked int) bool {
+func (a *accessPath) within(key []byte, checked int) bool {
 	if checked == len(a.bounds) {
 		return true
 	}

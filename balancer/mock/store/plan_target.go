@@ -20,7 +20,7 @@ func (f *Filter) KeyRanges(key bson.Raw) ([]KeyRange, bool) {
 		return nil, false
 	}
 	clauses := f.clauses
-	var a access
+	var a accessPath
 	for name, v := range fields(key) {
 		b := allValues()
 		field := indexField{name: string(name), hashed: isString(v)}

@@ -94,8 +94,8 @@ func (s *densifyStage) parseRange(v value) error {
 	return nil
 }
 
-func (s *densifyStage) run(r *run, in docs) docs {
-	return blocking(func(r *run, in docs) ([]bson.Raw, error) {
+func (s *densifyStage) run(r *execution, in docs) docs {
+	return blocking(func(r *execution, in docs) ([]bson.Raw, error) {
 		all, err := drain(in)
 		if err != nil {
 			return nil, err

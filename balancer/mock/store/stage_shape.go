@@ -66,7 +66,7 @@ func (c *pipelineCompiler) unwind(_ string, arg value) (stage, error) {
 	return s, err
 }
 
-func (s *unwindStage) run(_ *run, in docs) docs {
+func (s *unwindStage) run(_ *execution, in docs) docs {
 	return func(yield func(bson.Raw, error) bool) {
 		for doc, err := range in {
 			if err != nil {
@@ -147,7 +147,7 @@ func (c *pipelineCompiler) facetStage(_ string, arg value) (stage, error) {
 		}
 		branches = append(branches, branch{string(name), stages})
 	}
-	return blocking(func(r *run, in docs) ([]bson.Raw, error) {
+	return blocking(func(r *execution, in docs) ([]bson.Raw, error) {
 		all, err := drain(in)
 		if err != nil {
 			return nil, err
@@ -215,7 +215,7 @@ func (c *pipelineCompiler) sample(_ string, arg value) (stage, error) {
 	if size < 0 {
 		return nil, fail(28749, "$sample stage must specify a size")
 	}
-	return blocking(func(r *run, in docs) ([]bson.Raw, error) {
+	return blocking(func(r *execution, in docs) ([]bson.Raw, error) {
 		all, err := drain(in)
 		random := r.env.Rand
 		if random == nil {
@@ -285,7 +285,7 @@ func (c *pipelineCompiler) redact(_ string, arg value) (stage, error) {
 		}
 		return v, nil
 	}
-	return mapped(func(r *run) func(bson.Raw) (bson.Raw, error) {
+	return perDocument(func(r *execution) func(bson.Raw) (bson.Raw, error) {
 		ctx := r.evaluation()
 		return func(doc bson.Raw) (bson.Raw, error) {
 			ctx.root = objectValue(doc)
@@ -309,7 +309,7 @@ func (c *pipelineCompiler) documents(_ string, arg value) (stage, error) {
 
 type documentsStage struct{ list expression }
 
-func (s documentsStage) run(r *run, _ docs) docs {
+func (s documentsStage) run(r *execution, _ docs) docs {
 	return func(yield func(bson.Raw, error) bool) {
 		v, err := s.list.eval(r.evaluation())
 		if err == nil && !isArray(v) {

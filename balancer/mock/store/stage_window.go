@@ -167,7 +167,7 @@ func windowEnd(v value, byRange bool) (*value, error) {
 	return &v, nil
 }
 
-func (s *windowStage) apply(r *run, in docs) ([]bson.Raw, error) {
+func (s *windowStage) apply(r *execution, in docs) ([]bson.Raw, error) {
 	all, err := drain(in)
 	if err != nil {
 		return nil, err

@@ -53,8 +53,8 @@ type conn struct {
 type baton chan struct{}
 
 func newBaton() baton { return make(baton, 1) }
-func (b baton) take() { b <- struct{}{} }
-func (b baton) pass() { <-b }
+func (b baton) lock() { b <- struct{}{} }
+func (b baton) unlock() { <-b }
 
 func newConn(s *service, nc net.Conn) *conn {
 	c := &conn{
@@ -110,21 +110,21 @@ func (c *conn) shakeHands() error {
 }
 
 func (c *conn) loop() {
-	for c.turn() {
+	for c.serveNext() {
 	}
 }
 
-// turn reads a message and handles it, and reports whether there may be more.
-func (c *conn) turn() bool {
-	c.reading.take()
+// serveNext reads a message and handles it, and reports whether there may be more.
+func (c *conn) serveNext() bool {
+	c.reading.lock()
 	m, err := c.next()
 	if err != nil {
-		c.reading.pass()
+		c.reading.unlock()
 		return false
 	}
-	c.handling.take()
-	c.reading.pass()
-	defer c.handling.pass()
+	c.handling.lock()
+	c.reading.unlock()
+	defer c.handling.unlock()
 	if err := c.answer(m); err != nil {
 		c.service.server.log().Debug("connection closed: cannot send", "client", c.client.ID, "error", err)
 		c.hangUp(errPeerGone)
@@ -144,7 +144,7 @@ func (c *conn) next() (incoming, error) {
 		c.hangUp(errPeerGone)
 		return incoming{}, err
 	}
-	if !c.took() {
+	if !c.admit() {
 		return incoming{}, errStopping
 	}
 	return m, nil
@@ -331,9 +331,9 @@ func errorReply(err error) bson.Raw {
 	return doc
 }
 
-// took notes a message that is to be handled: from now on time does not count
+// admit notes a message that is to be handled: from now on time does not count
 // against the peer. It reports whether the connection takes more of them.
-func (c *conn) took() bool {
+func (c *conn) admit() bool {
 	c.state.Lock()
 	defer c.state.Unlock()
 	if c.retired {
