@@ -123,11 +123,11 @@ func (d *Doer) SwitchOffBalancing(ctx context.Context, ns string) error {
 	if err != nil {
 		return err
 	}
-	return refused(reply)
+	return writeError(reply)
 }
 
-// refused is the error of a write inside a reply that is ok.
-func refused(reply bson.Raw) error {
+// writeError is the error of a write inside a reply that is ok.
+func writeError(reply bson.Raw) error {
 	list, _ := reply.Lookup("writeErrors").ArrayOK()
 	values, _ := list.Values()
 	for _, v := range values {
