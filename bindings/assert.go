@@ -3,8 +3,9 @@ package bindings
 import (
 	"errors"
 	"fmt"
-	"shardsh/bindings/script"
 	"time"
+
+	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"
 )
@@ -91,7 +92,7 @@ func (c *call) assertTrue() goja.Value {
 	return nil
 }
 
-func (c *call) shown(i int) string { return c.s.inspect(c.Arg(i)) }
+func (c *call) shown(i int) string { return c.s.display.Inspect(c.Arg(i)) }
 
 // compareAssert compares the first two arguments. format takes both.
 func compareAssert(operator, format string, ok func(c *call, a, b goja.Value) bool) func(*call) goja.Value {
@@ -253,7 +254,7 @@ func (c *call) checkThrown(thrown goja.Value, text string) {
 	case expected == nil || expected.ClassName() == "Array":
 	case expected.ClassName() == "RegExp":
 		if !c.matches(text, expected) {
-			c.failAssert(2, "The input did not match the regular expression %s. Input:\n\n%s\n", expected, c.s.inspect(c.JS.Runtime.ToValue(text)))
+			c.failAssert(2, "The input did not match the regular expression %s. Input:\n\n%s\n", expected, c.s.display.Inspect(c.JS.Runtime.ToValue(text)))
 		}
 	default:
 		if f, ok := goja.AssertFunction(expected); ok {

@@ -226,7 +226,7 @@ func (c *call) assertFailed(withCode bool) goja.Value {
 	if f, ok := goja.AssertFunction(c.Arg(0)); ok {
 		v, err := f(goja.Undefined())
 		if err == nil {
-			c.failOld(message, "command worked when it should have failed: %s", c.s.inspect(v))
+			c.failOld(message, "command worked when it should have failed: %s", c.s.display.Inspect(v))
 		}
 		if withCode {
 			return c.wantCode(err, c.Arg(1))

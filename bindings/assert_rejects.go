@@ -13,7 +13,7 @@ func assertRejects(want bool) func(*call) goja.Value {
 		given := c.promiseArgument()
 		then, ok := goja.AssertFunction(given.Get("then"))
 		if !ok {
-			c.JS.ThrowType("%s is no promise", c.s.inspect(given))
+			c.JS.ThrowType("%s is no promise", c.s.display.Inspect(given))
 		}
 		promise, resolve, reject := c.JS.Runtime.NewPromise()
 		settle := func(check func(goja.Value)) goja.Value {
@@ -53,11 +53,11 @@ func (c *call) promiseArgument() *goja.Object {
 		if o, ok := returned.(*goja.Object); ok {
 			return o
 		}
-		c.JS.ThrowType("Expected instance of Promise to be returned from the \"promiseFn\" function but got type %s (%s).", script.TypeOf(returned), c.s.inspect(returned))
+		c.JS.ThrowType("Expected instance of Promise to be returned from the \"promiseFn\" function but got type %s (%s).", script.TypeOf(returned), c.s.display.Inspect(returned))
 	}
 	o := c.Object(0)
 	if o == nil {
-		c.JS.ThrowType("The \"promiseFn\" argument must be of type function or an instance of Promise. Received type %s (%s)", script.TypeOf(v), c.s.inspect(v))
+		c.JS.ThrowType("The \"promiseFn\" argument must be of type function or an instance of Promise. Received type %s (%s)", script.TypeOf(v), c.s.display.Inspect(v))
 	}
 	return o
 }

@@ -2,12 +2,9 @@ package bindings
 
 import (
 	"shardsh/bindings/script"
-	"strconv"
 
 	"github.com/dop251/goja"
 )
-
-func itoa(i int) string { return strconv.Itoa(i) }
 
 // collBulkWrite reads a list of {operation: {…}} and does it.
 func collBulkWrite(c *call, coll *collection) goja.Value {
@@ -83,7 +80,7 @@ type bulk struct {
 func (s *Shell) newBulk(coll *collection, unordered bool) *bulk {
 	b := &bulk{coll: coll, unordered: unordered}
 	b.object = s.JS.Instance(b, prototype(s, "Bulk", bulkMethods()))
-	s.JS.World.SetPrinter(b.object, func() string { return s.inspect(b.summary()) })
+	s.JS.World.SetPrinter(b.object, func() string { return s.display.Inspect(b.summary()) })
 	return b
 }
 
@@ -123,7 +120,7 @@ func bulkMethods() []method[*bulk] {
 		{"execute", "writeConcern?:object", bulkExecute, "Does the writes."},
 		{"toJSON", "", func(_ *call, b *bulk) goja.Value { return b.summary() }, ""},
 		{"tojson", "", func(_ *call, b *bulk) goja.Value { return b.summary() }, ""},
-		{"toString", "", func(c *call, b *bulk) goja.Value { return c.JS.Runtime.ToValue(c.s.inspect(b.summary())) }, ""},
+		{"toString", "", func(c *call, b *bulk) goja.Value { return c.JS.Runtime.ToValue(c.s.display.Inspect(b.summary())) }, ""},
 		{"getOperations", "", bulkGetOperations, "Returns the writes that were done."},
 	}
 }

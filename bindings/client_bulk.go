@@ -1,9 +1,10 @@
 package bindings
 
 import (
+	"strings"
+
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
-	"strings"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"

@@ -65,11 +65,11 @@ func collRunCommand(c *call, coll *collection) goja.Value {
 		if c.Has(1) {
 			c.JS.ThrowInvalid("Collection.runCommand takes a command string as its first arugment")
 		}
-		return c.s.reply(c.s.mustSend(coll.d.request(c.JS.Document(c.Arg(0)))))
+		return c.s.display.Reply(c.s.mustSend(coll.d.request(c.JS.Document(c.Arg(0)))))
 	}
 	name := c.Text(0)
 	if script.Property(c.Object(1), name) != nil {
 		c.JS.ThrowInvalid("The \"commandName\" argument cannot be passed as an option to \"runCommand\".")
 	}
-	return c.s.reply(coll.d.run(c.JS.Merge(bson.D{{Key: name, Value: coll.name}}, c.Arg(1))))
+	return c.s.display.Reply(coll.d.run(c.JS.Merge(bson.D{{Key: name, Value: coll.name}}, c.Arg(1))))
 }

@@ -21,7 +21,7 @@ func adminMethods() []method[*collection] {
 			return c.JS.World.DocToJS(info)
 		}, "Returns what listCollections says of the collection, or null."},
 		{"convertToCapped", "size:number", func(c *call, coll *collection) goja.Value {
-			return c.s.reply(coll.d.run(bson.D{{Key: "convertToCapped", Value: coll.name}, {Key: "size", Value: c.JS.Value(c.Arg(0))}}))
+			return c.s.display.Reply(coll.d.run(bson.D{{Key: "convertToCapped", Value: coll.name}, {Key: "size", Value: c.JS.Value(c.Arg(0))}}))
 		}, "Makes the collection capped."},
 		{"validate", "full?:boolean|object", func(c *call, coll *collection) goja.Value {
 			body := bson.D{{Key: "validate", Value: coll.name}}
@@ -30,7 +30,7 @@ func adminMethods() []method[*collection] {
 			} else {
 				body = c.JS.Merge(body, c.Arg(0))
 			}
-			return c.s.reply(coll.d.run(body, reads))
+			return c.s.display.Reply(coll.d.run(body, reads))
 		}, "Checks the collection's data and indexes."},
 		{"stats", "scaleOrOptions?:number|object", collStats, "Returns the sizes of the collection, of all shards together."},
 		{"dataSize", "", collSize("dataSize", "$storageStats.size"), "Returns the size of the documents in bytes."},

@@ -1,9 +1,10 @@
 package bindings
 
 import (
-	"shardsh/bindings/plaintext"
 	"slices"
 	"strings"
+
+	"shardsh/bindings/plaintext"
 
 	"github.com/dop251/goja"
 )

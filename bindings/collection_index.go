@@ -1,9 +1,10 @@
 package bindings
 
 import (
+	"strconv"
+
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
-	"strconv"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -40,7 +41,7 @@ func indexMethods() []method[*collection] {
 			if c.Has(0) {
 				index = c.JS.Value(c.Arg(0))
 			}
-			return c.s.reply(coll.d.run(bson.D{{Key: "dropIndexes", Value: coll.name}, {Key: "index", Value: index}}))
+			return c.s.display.Reply(coll.d.run(bson.D{{Key: "dropIndexes", Value: coll.name}, {Key: "index", Value: index}}))
 		}, "Drops indexes; all but the one on _id without an argument."},
 		{"hideIndex", "index:string|object", func(c *call, coll *collection) goja.Value { return c.setHidden(coll, true) },
 			"Hides an index from queries."},
@@ -68,7 +69,7 @@ func indexMethods() []method[*collection] {
 			return nil
 		}, "Changes a search index."},
 		{"reIndex", "", func(c *call, coll *collection) goja.Value {
-			return c.s.reply(coll.d.run(bson.D{{Key: "reIndex", Value: coll.name}}))
+			return c.s.display.Reply(coll.d.run(bson.D{{Key: "reIndex", Value: coll.name}}))
 		}, "Builds all indexes again."},
 	}
 }
@@ -158,7 +159,7 @@ func collDropIndex(c *call, coll *collection) goja.Value {
 	if !goja.IsString(c.Arg(0)) && (o == nil || o.ClassName() == "Array") {
 		c.JS.ThrowInvalid("The index to drop must be either the index name or the index specification document.")
 	}
-	return c.s.reply(coll.d.run(bson.D{{Key: "dropIndexes", Value: coll.name}, {Key: "index", Value: c.JS.Value(c.Arg(0))}}))
+	return c.s.display.Reply(coll.d.run(bson.D{{Key: "dropIndexes", Value: coll.name}, {Key: "index", Value: c.JS.Value(c.Arg(0))}}))
 }
 
 func (c *call) setHidden(coll *collection, hidden bool) goja.Value {
@@ -166,7 +167,7 @@ func (c *call) setHidden(coll *collection, hidden bool) goja.Value {
 	if goja.IsString(c.Arg(0)) {
 		which = "name"
 	}
-	return c.s.reply(coll.d.run(bson.D{{Key: "collMod", Value: coll.name}, {Key: "index", Value: bson.D{
+	return c.s.display.Reply(coll.d.run(bson.D{{Key: "collMod", Value: coll.name}, {Key: "index", Value: bson.D{
 		{Key: which, Value: c.JS.Value(c.Arg(0))}, {Key: "hidden", Value: hidden},
 	}}}))
 }

@@ -1,9 +1,10 @@
 package bindings
 
 import (
-	"shardsh/bindings/script"
 	"slices"
 	"time"
+
+	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -215,7 +216,7 @@ func collDistinct(c *call, coll *collection) goja.Value {
 
 func collMapReduce(c *call, coll *collection) goja.Value {
 	c.JS.Deprecate("Collection.mapReduce() is deprecated. Use an aggregation instead.\nSee https://mongodb.com/docs/manual/core/map-reduce for details.")
-	return c.s.reply(coll.d.run(c.mapReduceBody(coll)))
+	return c.s.display.Reply(coll.d.run(c.mapReduceBody(coll)))
 }
 
 func (c *call) mapReduceBody(coll *collection) bson.D {

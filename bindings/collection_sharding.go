@@ -3,11 +3,13 @@ package bindings
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
+
+	"shardsh/bindings/display"
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
-	"slices"
-	"strings"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -16,12 +18,12 @@ import (
 func shardingMethods() []method[*collection] {
 	return []method[*collection]{
 		{"getShardVersion", "", func(c *call, coll *collection) goja.Value {
-			return c.s.reply(coll.d.admin(bson.D{{Key: "getShardVersion", Value: coll.namespace()}}, reads))
+			return c.s.display.Reply(coll.d.admin(bson.D{{Key: "getShardVersion", Value: coll.namespace()}}, reads))
 		}, "Returns the version of the collection's routing table."},
 		{"getShardDistribution", "", collShardDistribution, "Shows how data and chunks spread over the shards."},
 		{"getShardLocation", "", collShardLocation, "Returns the shards that hold the collection."},
 		{"analyzeShardKey", "key:object options?:object", func(c *call, coll *collection) goja.Value {
-			return c.s.reply(coll.d.admin(c.JS.Merge(bson.D{
+			return c.s.display.Reply(coll.d.admin(c.JS.Merge(bson.D{
 				{Key: "analyzeShardKey", Value: coll.namespace()}, {Key: "key", Value: c.JS.Document(c.Arg(0))},
 			}, c.Arg(1)), reads))
 		}, "Measures how good a shard key would be."},
@@ -40,7 +42,7 @@ func collConfigureQueryAnalyzer(c *call, coll *collection) goja.Value {
 			}
 		}
 	}
-	return c.s.reply(coll.d.admin(body))
+	return c.s.display.Reply(coll.d.admin(body))
 }
 
 func collShardLocation(c *call, coll *collection) goja.Value {
@@ -99,13 +101,13 @@ func collShardDistribution(c *call, coll *collection) goja.Value {
 	}
 	slices.SortFunc(shares, func(a, b shardShare) int { return strings.Compare(a.shard, b.shard) })
 	result := c.s.distribution(shares)
-	c.s.statsResult(result)
-	return c.s.withTable(result, func(t *tables) { t.distribution(coll.namespace(), shares) })
+	c.s.display.StatsResult(result)
+	return c.s.display.WithTable(result, func(t *display.Tables) { drawDistribution(t, coll.namespace(), shares) })
 }
 
-// distribution is a row a shard, and what they have together. Here orphans are
+// drawDistribution draws a row a shard, and what they have together. Here orphans are
 // told from documents: with them a shard seems to hold what it gave away.
-func (t *tables) distribution(ns string, shares []shardShare) {
+func drawDistribution(t *display.Tables, ns string, shares []shardShare) {
 	var all shardShare
 	for _, sh := range shares {
 		all.data += sh.data
@@ -120,13 +122,13 @@ func (t *tables) distribution(ns string, shares []shardShare) {
 			perChunk = sh.data / sh.chunks
 		}
 		rows = append(rows, []string{
-			sh.shard, sizeText(sh.data), percentText(sh.data, all.data), plaintext.PlainNumber(sh.docs - sh.orphans), plaintext.PlainNumber(sh.orphans),
-			plaintext.PlainNumber(sh.chunks), sizeText(math.Floor(perChunk)), sizeText(sh.average),
+			sh.shard, plaintext.SizeText(sh.data), percentText(sh.data, all.data), plaintext.PlainNumber(sh.docs - sh.orphans), plaintext.PlainNumber(sh.orphans),
+			plaintext.PlainNumber(sh.chunks), plaintext.SizeText(math.Floor(perChunk)), plaintext.SizeText(sh.average),
 		})
 	}
-	rows = append(rows, []string{"total", sizeText(all.data), "", plaintext.PlainNumber(all.docs - all.orphans), plaintext.PlainNumber(all.orphans), plaintext.PlainNumber(all.chunks), "", ""})
-	t.heading(ns)
-	t.grid([]string{"shard", "data#", "%#", "documents#", "orphans#", "chunks#", "a chunk#", "a document#"}, rows)
+	rows = append(rows, []string{"total", plaintext.SizeText(all.data), "", plaintext.PlainNumber(all.docs - all.orphans), plaintext.PlainNumber(all.orphans), plaintext.PlainNumber(all.chunks), "", ""})
+	t.Heading(ns)
+	t.Grid([]string{"shard", "data#", "%#", "documents#", "orphans#", "chunks#", "a chunk#", "a document#"}, rows)
 }
 
 // catalogEntry is the collection's document in config.collections; for time
@@ -169,19 +171,19 @@ func (s *Shell) distribution(shares []shardShare) *goja.Object {
 			perChunk, docsPerChunk = sh.data/sh.chunks, math.Floor(sh.docs/sh.chunks)
 		}
 		script.Must(result.Set(fmt.Sprintf("Shard %s at %s", sh.shard, sh.host), s.JS.NewObject(
-			"data", byteText(sh.data),
-			"docs", number(sh.docs),
-			"chunks", number(sh.chunks),
-			"estimated data per chunk", byteText(perChunk),
-			"estimated docs per chunk", number(docsPerChunk),
+			"data", plaintext.ByteText(sh.data),
+			"docs", script.Whole(sh.docs),
+			"chunks", script.Whole(sh.chunks),
+			"estimated data per chunk", plaintext.ByteText(perChunk),
+			"estimated docs per chunk", script.Whole(docsPerChunk),
 		)))
 	}
-	totals := s.JS.NewObject("data", byteText(data), "docs", number(docs), "chunks", number(chunks))
+	totals := s.JS.NewObject("data", plaintext.ByteText(data), "docs", script.Whole(docs), "chunks", script.Whole(chunks))
 	for _, sh := range shares {
 		script.Must(totals.Set("Shard "+sh.shard, s.JS.Runtime.NewArray(
 			percentText(sh.data, data)+" % data",
 			percentText(sh.docs, docs)+" % docs in cluster",
-			byteText(sh.average)+" avg obj size on shard",
+			plaintext.ByteText(sh.average)+" avg obj size on shard",
 		)))
 	}
 	script.Must(result.Set("Totals", totals))
@@ -193,23 +195,4 @@ func percentText(x, total float64) string {
 		return "0"
 	}
 	return plaintext.PlainNumber(math.Floor(x/total*10000) / 100)
-}
-
-// byteText is how getShardDistribution writes sizes: cut, not rounded, and
-// without a space.
-func byteText(b float64) string {
-	if math.IsNaN(b) || b == 0 {
-		return "0B"
-	}
-	kib := math.Floor(b / 1024)
-	mib := math.Floor(b / (1 << 20))
-	switch {
-	case b < 1<<10:
-		return plaintext.PlainNumber(math.Floor(b)) + "B"
-	case b < 1<<20:
-		return plaintext.PlainNumber(kib) + "KiB"
-	case b < 1<<30:
-		return plaintext.PlainNumber(math.Floor(kib/1024*100)/100) + "MiB"
-	}
-	return plaintext.PlainNumber(math.Floor(mib/1024*100)/100) + "GiB"
 }

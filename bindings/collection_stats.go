@@ -2,9 +2,10 @@ package bindings
 
 import (
 	"math"
+	"slices"
+
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
-	"slices"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -66,7 +67,7 @@ func (s *Shell) collectionStats(coll *collection, opts statsOptions) goja.Value 
 		{Key: "storageStats", Value: bson.D{{Key: "scale", Value: int32(1)}}},
 	}}})
 	if code := codeOf(err); err != nil && (code == codeStaleConfig || code == codeFailedToParse || code == codeRecvStaleConfig) {
-		return s.reply(coll.d.run(bson.D{{Key: "collStats", Value: coll.name}, {Key: "scale", Value: rawdoc.Small(int64(opts.scale))}}, reads))
+		return s.display.Reply(coll.d.run(bson.D{{Key: "collStats", Value: coll.name}, {Key: "scale", Value: rawdoc.Small(int64(opts.scale))}}, reads))
 	}
 	if err != nil {
 		s.throwServer(err)
@@ -180,23 +181,23 @@ func (m *statsMerge) result(docs []bson.Raw, opts statsOptions) goja.Value {
 	}
 	script.Must(o.Set("sharded", m.sharded(docs)))
 	for _, key := range m.order {
-		script.Must(o.Set(key, number(m.scaledSize(key, m.sums[key], opts.scale))))
+		script.Must(o.Set(key, script.Whole(m.scaledSize(key, m.sums[key], opts.scale))))
 	}
 	if m.series != nil {
 		script.Must(o.Set("timeseries", s.JS.World.DocToJS(rawdoc.Of(m.series))))
 	}
 	sizes := s.JS.Runtime.NewObject()
 	for _, name := range m.names {
-		script.Must(sizes.Set(name, number(m.sizes[name]/opts.scale)))
+		script.Must(sizes.Set(name, script.Whole(m.sizes[name]/opts.scale)))
 	}
 	script.Must(o.Set("indexSizes", sizes))
 	average := 0.0
 	if m.count > 0 {
 		average = m.bytes / m.count
 	}
-	script.Must(o.Set("avgObjSize", number(average)))
+	script.Must(o.Set("avgObjSize", script.Whole(average)))
 	if v := script.Property(o, "capped"); v != nil && v.ToBoolean() {
-		script.Must(o.Set("maxSize", number(m.maxSize/opts.scale)))
+		script.Must(o.Set("maxSize", script.Whole(m.maxSize/opts.scale)))
 	}
 	script.Must(o.Set("ns", m.coll.namespace()))
 	script.Must(o.Set("nindexes", m.indexes))
@@ -212,14 +213,6 @@ func (m *statsMerge) scaledSize(key string, v, scale float64) float64 {
 		return v / scale
 	}
 	return v
-}
-
-// number keeps whole numbers whole for JavaScript.
-func number(f float64) any {
-	if f == math.Trunc(f) && math.Abs(f) < 1<<53 {
-		return int64(f)
-	}
-	return f
 }
 
 // sharded looks the collection up in the catalog; who may not read that guesses

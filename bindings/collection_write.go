@@ -1,10 +1,12 @@
 package bindings
 
 import (
+	"slices"
+	"strconv"
+	"strings"
+
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
-	"slices"
-	"strings"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -135,7 +137,7 @@ func (s *Shell) items(list *goja.Object) []goja.Value {
 	n := int(length.ToInteger())
 	items := make([]goja.Value, n)
 	for i := range items {
-		items[i] = list.Get(itoa(i))
+		items[i] = list.Get(strconv.Itoa(i))
 	}
 	return items
 }
@@ -331,7 +333,7 @@ func (c *call) findAndModify(coll *collection, body bson.D, options *goja.Object
 	}
 	for _, name := range []string{"includeResultMetadata", "rawResult"} {
 		if v := script.Property(options, name); v != nil && v.ToBoolean() {
-			return c.s.reply(reply)
+			return c.s.display.Reply(reply)
 		}
 	}
 	v, err := reply.LookupErr("value")

@@ -2,13 +2,13 @@ package bindings
 
 import (
 	"math"
+	"slices"
+	"strings"
+	"time"
+
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
-	"slices"
-	"strconv"
-	"strings"
-	"time"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -120,7 +120,7 @@ func (s *Shell) defineIt() {
 
 // shownValue is a result of show that prints as the value it is.
 func (s *Shell) shownValue(v goja.Value) goja.Value {
-	o := s.inspectOptions()
+	o := s.display.InspectOptions()
 	return s.JS.ShownText(s.JS.World.InspectResult(v, o, false))
 }
 
@@ -174,7 +174,7 @@ func showDatabases(c *call, d *database) goja.Value {
 	rows := make([][]string, 0, len(values))
 	for _, v := range values {
 		doc, _ := v.DocumentOK()
-		rows = append(rows, []string{rawdoc.Text(doc, "name"), sizeText(rawdoc.Number(doc, "sizeOnDisk"))})
+		rows = append(rows, []string{rawdoc.Text(doc, "name"), plaintext.SizeText(rawdoc.Number(doc, "sizeOnDisk"))})
 	}
 	slices.SortFunc(rows, func(a, b []string) int { return plaintext.Compare(a[0], b[0]) })
 	return c.JS.ShownText(c.s.columns(rows, script.NameColor, true))
@@ -199,20 +199,6 @@ func (s *Shell) columns(rows [][]string, color string, right bool) string {
 		b.WriteString(line + "\n")
 	}
 	return b.String()
-}
-
-// sizeText is a size of show dbs (spec 04 §3.8).
-func sizeText(bytes float64) string {
-	units := []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB"}
-	i := 0
-	for i < len(units)-1 && bytes >= 1024 {
-		bytes /= 1024
-		i++
-	}
-	if i == 0 && bytes <= 1000 {
-		return strconv.FormatFloat(bytes, 'f', -1, 64) + " B"
-	}
-	return strconv.FormatFloat(bytes, 'f', 2, 64) + " " + units[i]
 }
 
 func showCollections(c *call, d *database) goja.Value {
@@ -275,7 +261,7 @@ func showProfile(c *call, d *database) goja.Value {
 			if slices.Contains([]string{"ts", "op", "ns", "millis"}, el.Key()) {
 				continue
 			}
-			fields = append(fields, el.Key()+":"+c.s.inspect(c.JS.World.ToJS(el.Value()))+" ")
+			fields = append(fields, el.Key()+":"+c.s.display.Inspect(c.JS.World.ToJS(el.Value()))+" ")
 		}
 		b.WriteString(strings.Join(fields, "") + "\n")
 	}

@@ -2,9 +2,12 @@ package bindings
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
+
+	"shardsh/bindings/display"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
-	"strings"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -15,13 +18,13 @@ import (
 func showShards(c *call, d *database) goja.Value {
 	config := d.sibling("config")
 	shards := c.s.findAll(config, "shards", bson.D{}, sortedBy("_id", 1))
-	if !c.s.showsTables() {
+	if !c.s.display.ShowsTables() {
 		return c.s.shownValue(c.JS.Array(shards))
 	}
 	r := c.s.newStatusReport(d)
 	r.counts = c.s.chunkCountsOf(config, bson.D{})
 	r.readDistribution()
-	return c.s.shownTables(func(t *tables) { t.grid(r.shardRows(shards)) })
+	return c.s.display.ShowTables(func(t *display.Tables) { t.Grid(r.shardRows(shards)) })
 }
 
 func showZones(c *call, d *database) goja.Value {
@@ -29,9 +32,9 @@ func showZones(c *call, d *database) goja.Value {
 	if c.Has(1) {
 		ns = d.qualified(c.Text(1))
 	}
-	if c.s.showsTables() {
+	if c.s.display.ShowsTables() {
 		zones := c.s.zones(config, ns)
-		return c.s.shownTables(func(t *tables) { t.zones(zones) })
+		return c.s.display.ShowTables(func(t *display.Tables) { drawZones(t, zones) })
 	}
 	filter := bson.D{}
 	if ns != "" {
@@ -46,7 +49,7 @@ func showZones(c *call, d *database) goja.Value {
 			script.Must(o.Set(ns, list))
 		}
 		entry := c.JS.NewObject("zone", c.s.lookup(doc, "tag"), "min", c.s.lookup(doc, "min"), "max", c.s.lookup(doc, "max"))
-		script.Must(list.Set(itoa(len(list.Keys())), c.s.onOneLine(entry)))
+		script.Must(list.Set(strconv.Itoa(len(list.Keys())), c.s.display.OnOneLine(entry)))
 	}
 	return c.s.shownValue(o)
 }
@@ -70,15 +73,15 @@ func showChunks(c *call, d *database) goja.Value {
 		c.JS.ThrowCoded(script.InvalidInput, script.CodeNotSharded, "Collection %s is not sharded", ns)
 	}
 	r := c.s.newStatusReport(d)
-	if !c.s.showsTables() {
+	if !c.s.display.ShowsTables() {
 		return c.s.shownValue(r.listed("chunks", chunkFilter(entry), maxStatusChunks, r.chunk))
 	}
 	n, _ := c.s.chunkCountsOf(config, chunkFilter(entry))[chunkKey(entry)].total()
-	chunks := c.s.findAll(config, "chunks", chunkFilter(entry), sortedBy("min", 1), limitedTo(maxTableRows))
-	return c.s.shownTables(func(t *tables) {
-		t.grid(chunkRows(chunks))
+	chunks := c.s.findAll(config, "chunks", chunkFilter(entry), sortedBy("min", 1), limitedTo(display.MaxRows))
+	return c.s.display.ShowTables(func(t *display.Tables) {
+		t.Grid(chunkRows(chunks))
 		if more := n - int64(len(chunks)); more > 0 {
-			t.line("", fmt.Sprintf("… and %d more: sh.chunks(%q)", more, ns))
+			t.Line("", fmt.Sprintf("… and %d more: sh.chunks(%q)", more, ns))
 		}
 	})
 }
@@ -100,14 +103,14 @@ func (c *call) showChunkCounts(d *database) goja.Value {
 	config := d.sibling("config")
 	counts := c.s.chunkCountsOf(config, bson.D{})
 	entries := c.s.shardedCollections(config)
-	if c.s.showsTables() {
+	if c.s.display.ShowsTables() {
 		var rows [][]string
 		for _, entry := range entries {
 			for _, n := range counts[chunkKey(entry)] {
 				rows = append(rows, []string{rawdoc.Text(entry, "_id"), n.shard, fmt.Sprint(n.n), fmt.Sprint(n.jumbo)})
 			}
 		}
-		return c.s.shownTables(func(t *tables) { t.grid([]string{"collection", "shard", "chunks#", "jumbo#"}, rows) })
+		return c.s.display.ShowTables(func(t *display.Tables) { t.Grid([]string{"collection", "shard", "chunks#", "jumbo#"}, rows) })
 	}
 	o := c.JS.Runtime.NewObject()
 	for _, entry := range entries {
@@ -122,20 +125,20 @@ func (c *call) showChunkCounts(d *database) goja.Value {
 
 func showMigrations(c *call, d *database) goja.Value {
 	r := c.s.newStatusReport(d)
-	if c.s.showsTables() {
-		return c.s.shownTables(r.migrationLines)
+	if c.s.display.ShowsTables() {
+		return c.s.display.ShowTables(r.migrationLines)
 	}
 	active := c.JS.Runtime.NewArray()
 	for i, m := range c.s.activeMigrations(d, r.config) {
-		script.Must(active.Set(itoa(i), m.object(c.s)))
+		script.Must(active.Set(strconv.Itoa(i), m.object(c.s)))
 	}
 	return c.s.shownValue(c.JS.NewObject("active", active, "last 24 hours", r.migrationResults()))
 }
 
 func showBalancer(c *call, d *database) goja.Value {
 	r := c.s.newStatusReport(d)
-	if c.s.showsTables() {
-		return c.s.shownTables(r.balancerLines)
+	if c.s.display.ShowsTables() {
+		return c.s.display.ShowTables(r.balancerLines)
 	}
 	return c.s.shownValue(r.balancer())
 }

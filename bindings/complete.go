@@ -2,10 +2,11 @@ package bindings
 
 import (
 	"regexp"
-	"shardsh/bindings/plaintext"
-	"shardsh/bindings/script"
 	"slices"
 	"strings"
+
+	"shardsh/bindings/plaintext"
+	"shardsh/bindings/script"
 )
 
 var (

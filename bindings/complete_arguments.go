@@ -4,9 +4,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"shardsh/bindings/script"
 	"slices"
 	"strings"
+
+	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"
 )

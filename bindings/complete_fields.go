@@ -2,8 +2,9 @@ package bindings
 
 import (
 	"context"
-	"shardsh/bindings/script"
 	"slices"
+
+	"shardsh/bindings/script"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"

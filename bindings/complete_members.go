@@ -2,8 +2,9 @@ package bindings
 
 import (
 	"reflect"
-	"shardsh/bindings/script"
 	"strings"
+
+	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"
 )

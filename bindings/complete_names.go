@@ -2,11 +2,12 @@ package bindings
 
 import (
 	"context"
-	"shardsh/bindings/rawdoc"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"shardsh/bindings/rawdoc"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"io/fs"
+
 	"shardsh/bindings/script"
 
 	"go.mongodb.org/mongo-driver/v2/bson"

@@ -2,8 +2,9 @@ package bindings
 
 import (
 	"context"
-	"shardsh/bindings/script"
 	"strings"
+
+	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/mongo"

@@ -2,13 +2,12 @@ package bindings
 
 import (
 	"fmt"
-	"shardsh/bindings/script"
 	"strings"
 	"time"
 
+	"shardsh/bindings/script"
+
 	"github.com/dop251/goja"
-	"github.com/olekukonko/tablewriter"
-	"github.com/olekukonko/tablewriter/tw"
 )
 
 // nodeDepth is how deep Node itself shows a value: console.dir, util.inspect.
@@ -30,7 +29,7 @@ func (s *Shell) newConsole() goja.Value {
 	print := func(c *call, args []goja.Value) {
 		texts := make([]string, len(args))
 		for i, v := range args {
-			texts[i] = c.s.printed(v)
+			texts[i] = c.s.display.Printed(v)
 		}
 		line := strings.Join(texts, " ")
 		if indent != "" {
@@ -52,11 +51,11 @@ func (s *Shell) newConsole() goja.Value {
 		print(c, c.Args)
 	})
 	add("dir", func(c *call) {
-		o := c.s.inspectOptions()
+		o := c.s.display.InspectOptions()
 		o.Depth = nodeDepth
 		c.JS.Write(c.JS.World.Inspect(c.Arg(0), o) + "\n")
 	})
-	add("table", func(c *call) { c.JS.Write(c.s.table(c.Arg(0)) + "\n") })
+	add("table", func(c *call) { c.JS.Write(c.s.display.NodeTable(c.Arg(0)) + "\n") })
 	add("assert", func(c *call) {
 		if !c.Arg(0).ToBoolean() {
 			c.JS.Write("Assertion failed")
@@ -95,76 +94,4 @@ func (s *Shell) clearScreen() {
 	if s.cfg.Interactive && s.cfg.Color {
 		s.JS.Write("\x1b[H\x1b[2J")
 	}
-}
-
-// table draws rows of objects as console.table does.
-func (s *Shell) table(v goja.Value) string {
-	rows, ok := v.(*goja.Object)
-	if !ok {
-		return s.printed(v)
-	}
-	const index, single = "(index)", "Values"
-	header := []string{index}
-	seen := map[string]int{}
-	var lines [][]string
-	hasSingle := false
-	column := func(name string) int {
-		i, ok := seen[name]
-		if !ok {
-			i = len(header)
-			seen[name] = i
-			header = append(header, name)
-		}
-		return i
-	}
-	put := func(line []string, i int, text string) []string {
-		for len(line) <= i {
-			line = append(line, "")
-		}
-		line[i] = text
-		return line
-	}
-	var singles []string
-	for _, k := range rows.Keys() {
-		line := []string{k}
-		single := ""
-		if row, ok := rows.Get(k).(*goja.Object); ok {
-			for _, name := range row.Keys() {
-				line = put(line, column(name), s.inspect(row.Get(name)))
-			}
-		} else {
-			single, hasSingle = s.inspect(rows.Get(k)), true
-		}
-		lines = append(lines, line)
-		singles = append(singles, single)
-	}
-	if hasSingle {
-		i := column(single)
-		for n := range lines {
-			lines[n] = put(lines[n], i, singles[n])
-		}
-	}
-	return drawTable(header, lines)
-}
-
-// drawTable draws as Node does. Cells are text that is shown as it is.
-func drawTable(header []string, lines [][]string) string {
-	var b strings.Builder
-	table := tablewriter.NewTable(&b,
-		tablewriter.WithHeaderAutoFormat(tw.Off), tablewriter.WithTrimSpace(tw.Off),
-		tablewriter.WithHeaderAlignment(tw.AlignLeft), tablewriter.WithRowAlignment(tw.AlignLeft),
-		tablewriter.WithHeaderAutoWrap(tw.WrapNone), tablewriter.WithRowAutoWrap(tw.WrapNone))
-	table.Header(header)
-	for _, line := range lines {
-		for len(line) < len(header) {
-			line = append(line, "")
-		}
-		if err := table.Append(line); err != nil {
-			return err.Error()
-		}
-	}
-	if err := table.Render(); err != nil {
-		return err.Error()
-	}
-	return strings.TrimSuffix(b.String(), "\n")
 }

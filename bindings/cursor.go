@@ -3,9 +3,10 @@ package bindings
 import (
 	"context"
 	"math"
+	"time"
+
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
-	"time"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"

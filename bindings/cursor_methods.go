@@ -1,10 +1,11 @@
 package bindings
 
 import (
-	"shardsh/bindings/rawdoc"
-	"shardsh/bindings/script"
 	"strings"
 	"time"
+
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"

@@ -1,10 +1,11 @@
 package bindings
 
 import (
-	"shardsh/bindings/rawdoc"
-	"shardsh/bindings/script"
 	"slices"
 	"strings"
+
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -126,13 +127,13 @@ func databaseMethods() []method[*database] {
 		{"getCollectionNames", "", dbCollectionNames, "Returns the names of the collections and views."},
 		{"getCollectionInfos", "filter?:object options?:object", dbCollectionInfos, "Returns what listCollections says of the collections."},
 		{"runCommand", "command:object|string options?:object", func(c *call, d *database) goja.Value {
-			return c.s.reply(c.s.mustSend(d.request(c.commandBody(0))))
+			return c.s.display.Reply(c.s.mustSend(d.request(c.commandBody(0))))
 		}, "Runs a command on this database and returns the reply."},
 		{"adminCommand", "command:object|string options?:object", func(c *call, d *database) goja.Value {
-			return c.s.reply(c.s.mustSend(d.sibling("admin").request(c.commandBody(0))))
+			return c.s.display.Reply(c.s.mustSend(d.sibling("admin").request(c.commandBody(0))))
 		}, "Runs a command on the admin database and returns the reply."},
 		{"_adminCommand", "command:object|string options?:object", func(c *call, d *database) goja.Value {
-			return c.s.reply(c.s.mustSend(d.sibling("admin").request(c.commandBody(0))))
+			return c.s.display.Reply(c.s.mustSend(d.sibling("admin").request(c.commandBody(0))))
 		}, ""},
 		{"aggregate", "pipeline?:object options?:object", dbAggregate, "Runs a pipeline that starts without a collection."},
 		{"version", "", func(c *call, d *database) goja.Value {
@@ -141,7 +142,7 @@ func databaseMethods() []method[*database] {
 		{"serverBits", "", func(c *call, d *database) goja.Value {
 			return c.JS.Runtime.ToValue(rawdoc.Int(d.admin(command("buildInfo"), reads), "bits"))
 		}, "Returns whether the server is built for 32 or 64 bits."},
-		{"hello", "", func(c *call, d *database) goja.Value { return c.s.reply(d.run(command("hello"), reads)) }, "Returns the server's part in the cluster."},
+		{"hello", "", func(c *call, d *database) goja.Value { return c.s.display.Reply(d.run(command("hello"), reads)) }, "Returns the server's part in the cluster."},
 		{"isMaster", "", dbIsMaster, "The old name of hello."},
 		{"stats", "scaleOrOptions?:number|object", dbStats, "Returns the sizes of the database."},
 		{"createCollection", "name:string options?:object", dbCreateCollection, "Creates a collection."},
@@ -211,7 +212,7 @@ func dbAggregate(c *call, d *database) goja.Value {
 }
 
 func dbIsMaster(c *call, d *database) goja.Value {
-	o := c.s.reply(d.run(command("isMaster"), reads)).(*goja.Object)
+	o := c.s.display.Reply(d.run(command("isMaster"), reads)).(*goja.Object)
 	if o.Get("isWritablePrimary") == nil {
 		script.Must(o.Set("isWritablePrimary", o.Get("ismaster")))
 	}
@@ -225,7 +226,7 @@ func dbStats(c *call, d *database) goja.Value {
 	} else {
 		body = c.JS.Merge(body, c.Arg(0))
 	}
-	return c.s.reply(d.run(body, reads))
+	return c.s.display.Reply(d.run(body, reads))
 }
 
 func dbCreateCollection(c *call, d *database) goja.Value {
@@ -279,5 +280,5 @@ func dbPrintCollectionStats(c *call, d *database) goja.Value {
 		}
 		script.Must(value.Set(name, stats))
 	}
-	return c.s.statsResult(value)
+	return c.s.display.StatsResult(value)
 }

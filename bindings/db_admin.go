@@ -1,9 +1,10 @@
 package bindings
 
 import (
+	"strings"
+
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
-	"strings"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -14,7 +15,7 @@ import (
 func databaseAdminMethods() []method[*database] {
 	return []method[*database]{
 		{"serverStatus", "options?:object", func(c *call, d *database) goja.Value {
-			return c.s.reply(d.admin(c.JS.Merge(command("serverStatus"), c.Arg(0)), reads))
+			return c.s.display.Reply(d.admin(c.JS.Merge(command("serverStatus"), c.Arg(0)), reads))
 		}, "Returns the server's counters."},
 		{"serverBuildInfo", "", adminCommand("buildInfo"), "Returns the server's version and how it was built."},
 		{"hostInfo", "", adminCommand("hostInfo"), "Returns what the server runs on."},
@@ -29,10 +30,10 @@ func databaseAdminMethods() []method[*database] {
 		}, "Returns the server's own help on a command."},
 		{"currentOp", "filter?:boolean|object", dbCurrentOp, "Returns the operations that run now."},
 		{"killOp", "id:any", func(c *call, d *database) goja.Value {
-			return c.s.reply(d.admin(command("killOp", bson.E{Key: "op", Value: c.JS.Value(c.Arg(0))})))
+			return c.s.display.Reply(d.admin(command("killOp", bson.E{Key: "op", Value: c.JS.Value(c.Arg(0))})))
 		}, "Ends an operation."},
 		{"getProfilingStatus", "", func(c *call, d *database) goja.Value {
-			return c.s.reply(d.run(bson.D{{Key: "profile", Value: int32(-1)}}))
+			return c.s.display.Reply(d.run(bson.D{{Key: "profile", Value: int32(-1)}}))
 		}, "Returns the profiler's level."},
 		{"setProfilingLevel", "level:number options?:number|object", dbSetProfilingLevel, "Sets the profiler's level."},
 		{"getLogComponents", "", func(c *call, d *database) goja.Value {
@@ -45,18 +46,18 @@ func databaseAdminMethods() []method[*database] {
 		}, "Returns the verbosity of each log component."},
 		{"setLogLevel", "level:number component?:any", dbSetLogLevel, "Sets the verbosity of a log component."},
 		{"fsyncLock", "", func(c *call, d *database) goja.Value {
-			return c.s.reply(d.admin(command("fsync", bson.E{Key: "lock", Value: true})))
+			return c.s.display.Reply(d.admin(command("fsync", bson.E{Key: "lock", Value: true})))
 		}, "Flushes and blocks writes."},
 		{"fsyncUnlock", "", adminCommand("fsyncUnlock"), "Ends fsyncLock."},
 		{"shutdownServer", "options?:object", func(c *call, d *database) goja.Value {
-			return c.s.reply(d.admin(c.JS.Merge(command("shutdown"), c.Arg(0))))
+			return c.s.display.Reply(d.admin(c.JS.Merge(command("shutdown"), c.Arg(0))))
 		}, "Stops the server."},
 		{"rotateCertificates", "message?:string", func(c *call, d *database) goja.Value {
 			body := command("rotateCertificates")
 			if c.Has(0) {
 				body = append(body, bson.E{Key: "message", Value: c.Text(0)})
 			}
-			return c.s.reply(d.admin(body))
+			return c.s.display.Reply(d.admin(body))
 		}, "Loads the TLS certificates again."},
 		{"getLastError", "w?:any wtimeout?:number", func(c *call, _ *database) goja.Value {
 			c.JS.Deprecate("Database.getLastError() is deprecated and has no effect. Errors are thrown.")
@@ -80,7 +81,7 @@ func databaseAdminMethods() []method[*database] {
 }
 
 func adminCommand(name string) func(*call, *database) goja.Value {
-	return func(c *call, d *database) goja.Value { return c.s.reply(d.admin(command(name), reads)) }
+	return func(c *call, d *database) goja.Value { return c.s.display.Reply(d.admin(command(name), reads)) }
 }
 
 func removed(name string) func(*call, *database) goja.Value {
@@ -172,7 +173,7 @@ func dbSetProfilingLevel(c *call, d *database) goja.Value {
 	} else {
 		body = c.JS.Merge(body, c.Arg(1))
 	}
-	return c.s.reply(d.run(body))
+	return c.s.display.Reply(d.run(body))
 }
 
 func dbSetLogLevel(c *call, d *database) goja.Value {
@@ -186,5 +187,5 @@ func dbSetLogLevel(c *call, d *database) goja.Value {
 			verbosity = bson.D{{Key: parts[i], Value: verbosity}}
 		}
 	}
-	return c.s.reply(d.admin(command("setParameter", bson.E{Key: "logComponentVerbosity", Value: verbosity})))
+	return c.s.display.Reply(d.admin(command("setParameter", bson.E{Key: "logComponentVerbosity", Value: verbosity})))
 }

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
 	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"

@@ -13,6 +13,7 @@ import (
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mock/wire"
 	"shardsh/balancer/mongoerr"
+	"shardsh/bindings/display"
 	"shardsh/bindings/rawdoc"
 )
 
@@ -296,7 +297,7 @@ func (f *fixture) listCollections(r wire.Request) (bson.D, error) {
 	return f.cursor(r.Database+".$cmd.listCollections", docs, 0), err
 }
 
-func jsonOf(v bson.RawValue) string { return oldJSON(v, "", true) }
+func jsonOf(v bson.RawValue) string { return display.OldJSON(v, "", true) }
 
 // write stores inserts; updates and deletes only count.
 func (f *fixture) write(r wire.Request, ns string) (bson.D, error) {

@@ -1,9 +1,10 @@
 package bindings
 
 import (
-	"shardsh/bindings/script"
 	"strings"
 	"testing"
+
+	"shardsh/bindings/script"
 )
 
 // Everything has a help, with and without parentheses, in the layout of spec 04

@@ -3,8 +3,9 @@ package bindings
 import (
 	"context"
 	"io"
-	"shardsh/bindings/script"
 	"strings"
+
+	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"
 )
@@ -29,7 +30,7 @@ func (s *Shell) WriteJSON(ctx context.Context, w io.Writer, r script.Result, sty
 	_, err := s.JS.Within(ctx, func() (goja.Value, error) {
 		out := jsonOutput{s: s, w: w, style: style}
 		_, err := s.JS.Try(func() string {
-			out.write(s.withoutGossip(r.Value))
+			out.write(s.display.WithoutGossip(r.Value))
 			return ""
 		})
 		if err == nil {

@@ -2,6 +2,8 @@ package bindings
 
 import (
 	"fmt"
+	"strconv"
+
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
 
@@ -30,7 +32,7 @@ func (c *call) shardingSizes() {
 				{Key: "dataSize", Value: ns}, {Key: "keyPattern", Value: entry.Lookup("key")},
 				{Key: "min", Value: chunk.Lookup("min")}, {Key: "max", Value: chunk.Lookup("max")},
 			}, reads)
-			script.Must(list.Set(itoa(n), c.s.onOneLine(c.JS.NewObject(
+			script.Must(list.Set(strconv.Itoa(n), c.s.display.OnOneLine(c.JS.NewObject(
 				"min", c.s.lookup(chunk, "min"), "max", c.s.lookup(chunk, "max"), "on shard", c.s.lookup(chunk, "shard"),
 				"size", c.s.lookup(reply, "size"), "objects", c.s.lookup(reply, "numObjects")))))
 		}

@@ -3,9 +3,10 @@ package bindings
 import (
 	"errors"
 	"runtime"
-	"shardsh/bindings/script"
 	"strings"
 	"testing"
+
+	"shardsh/bindings/script"
 )
 
 // TestMemoryLimit: a program that takes too much memory ends, whatever it

@@ -91,7 +91,9 @@ func (c *call) subject() any {
 // mockSends sends the first argument as the command's value and the second,
 // if any, as its options.
 func mockSends(name string) func(*call, *mockControl) goja.Value {
-	return func(c *call, m *mockControl) goja.Value { return c.s.reply(m.run(c, name, c.subject(), c.Arg(1))) }
+	return func(c *call, m *mockControl) goja.Value {
+		return c.s.display.Reply(m.run(c, name, c.subject(), c.Arg(1)))
+	}
 }
 
 // mockPair sends one argument as it is and two as an array.
@@ -101,7 +103,7 @@ func mockPair(name string) func(*call, *mockControl) goja.Value {
 		if c.Has(1) {
 			value = bson.A{value, c.JS.Value(c.Arg(1))}
 		}
-		return c.s.reply(m.run(c, name, value, nil))
+		return c.s.display.Reply(m.run(c, name, value, nil))
 	}
 }
 

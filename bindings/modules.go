@@ -14,8 +14,9 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"shardsh/bindings/script"
 	"strings"
+
+	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"
 )

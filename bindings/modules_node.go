@@ -3,8 +3,9 @@ package bindings
 import (
 	"errors"
 	"path/filepath"
-	"shardsh/bindings/script"
 	"strings"
+
+	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"
 	"github.com/dop251/goja_nodejs/url"

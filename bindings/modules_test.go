@@ -5,8 +5,9 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"shardsh/bindings/script"
 	"testing"
+
+	"shardsh/bindings/script"
 )
 
 // moduleFiles are the files of the tests about modules.

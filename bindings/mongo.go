@@ -1,9 +1,10 @@
 package bindings
 
 import (
+	"strings"
+
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
-	"strings"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -73,7 +74,7 @@ func mongoMethods() []method[*mongoObject] {
 	return []method[*mongoObject]{
 		{"getDB", "name:string", func(c *call, m *mongoObject) goja.Value { return m.checkedDatabase(c.Text(0)).object },
 			"Returns the database of that name."},
-		{"getDBs", "options?:object", func(c *call, m *mongoObject) goja.Value { return c.s.reply(m.listDatabases()) },
+		{"getDBs", "options?:object", func(c *call, m *mongoObject) goja.Value { return c.s.display.Reply(m.listDatabases()) },
 			"Returns the reply of listDatabases."},
 		{"getDBNames", "options?:object", mongoGetDBNames, "Returns the names of all databases."},
 		{"getCollection", "namespace:string", mongoGetCollection, "Returns the collection of a full name."},
@@ -123,7 +124,7 @@ func mongoMethods() []method[*mongoObject] {
 			return nil
 		}, "Closes a connection the script opened."},
 		{"adminCommand", "command:object|string", func(c *call, m *mongoObject) goja.Value {
-			return c.s.reply(c.s.mustSend(request{on: m, database: "admin", body: c.commandBody(0)}))
+			return c.s.display.Reply(c.s.mustSend(request{on: m, database: "admin", body: c.commandBody(0)}))
 		}, "Runs a command on the admin database."},
 		{"toString", "", func(c *call, m *mongoObject) goja.Value { return c.JS.Runtime.ToValue(m.address) }, ""},
 	}

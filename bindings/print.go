@@ -1,8 +1,9 @@
 package bindings
 
 import (
-	"shardsh/bindings/script"
 	"strings"
+
+	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"
 )
@@ -17,7 +18,7 @@ func printGlobals() []global {
 				if cur, ok := script.Receiver[*cursor](v); ok {
 					v = c.JS.Runtime.NewArray(cur.page(c.s.settings.displayBatchSize)...)
 				}
-				texts[i] = c.JS.World.Printjson(c.s.withoutGossip(v))
+				texts[i] = c.JS.World.Printjson(c.s.display.WithoutGossip(v))
 			}
 			c.JS.Write(strings.Join(texts, " ") + "\n")
 			return nil
@@ -33,7 +34,7 @@ func printGlobals() []global {
 func (s *Shell) print(args []goja.Value) {
 	texts := make([]string, len(args))
 	for i, v := range args {
-		texts[i] = s.printed(v)
+		texts[i] = s.display.Printed(v)
 	}
 	s.JS.Write(strings.Join(texts, " ") + "\n")
 }

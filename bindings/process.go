@@ -4,9 +4,10 @@ import (
 	"math/big"
 	"os"
 	"runtime"
-	"shardsh/bindings/script"
 	"strings"
 	"time"
+
+	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"
 )

@@ -5,10 +5,11 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"shardsh/bindings/script"
 	"strings"
 	"testing"
 	"time"
+
+	"shardsh/bindings/script"
 )
 
 func TestPrograms(t *testing.T) {

@@ -2,9 +2,10 @@ package bindings
 
 import (
 	"context"
-	"shardsh/bindings/script"
 	"strings"
 	"testing"
+
+	"shardsh/bindings/script"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 )

@@ -3,11 +3,12 @@ package bindings
 import (
 	"fmt"
 	"math"
+	"slices"
+	"time"
+
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
-	"slices"
-	"time"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -80,16 +81,16 @@ func dbPrintReplicationInfo(c *call, d *database) goja.Value {
 		hello := d.run(command("hello"), reads)
 		switch {
 		case rawdoc.TruthyAt(hello, "arbiterOnly"):
-			return c.s.statsResult(c.JS.NewObject("message", "cannot provide replication status from an arbiter"))
+			return c.s.display.StatsResult(c.JS.NewObject("message", "cannot provide replication status from an arbiter"))
 		case !rawdoc.TruthyAt(hello, "isWritablePrimary"):
 			o := c.JS.NewObject("message", "this is a secondary, printing secondary replication info.")
 			c.secondaryInfo(d, o)
-			return c.s.statsResult(o)
+			return c.s.display.StatsResult(o)
 		}
 		panic(ex)
 	}
 	text := func(name string) string { return script.OptionalText(info.Get(name)) }
-	return c.s.statsResult(c.JS.NewObject(
+	return c.s.display.StatsResult(c.JS.NewObject(
 		"actual oplog size", text("logSizeMB")+" MB",
 		"configured oplog size", text("configuredLogSizeMB")+" MB",
 		"log length start to end", text("timeDiff")+" secs ("+text("timeDiffHours")+" hrs)",
@@ -102,7 +103,7 @@ func dbPrintReplicationInfo(c *call, d *database) goja.Value {
 func dbPrintSecondaryReplicationInfo(c *call, d *database) goja.Value {
 	o := c.JS.Runtime.NewObject()
 	c.secondaryInfo(d, o)
-	return c.s.statsResult(o)
+	return c.s.display.StatsResult(o)
 }
 
 // States of members as replSetGetStatus numbers them.

@@ -1,9 +1,10 @@
 package bindings
 
 import (
+	"strconv"
+
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
-	"strconv"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -125,7 +126,7 @@ func oldResultMethods() map[string]func(c *call, this *goja.Object) goja.Value {
 	concern := func(this *goja.Object) goja.Value { return orUndefined(script.Property(this, "writeConcernError")) }
 	failed := func(c *call, this *goja.Object) goja.Value { return c.JS.Runtime.ToValue(count(c, this) > 0) }
 	failure := func(c *call, this *goja.Object) goja.Value {
-		return failures(c, this).Get(itoa(int(c.Arg(0).ToInteger())))
+		return failures(c, this).Get(strconv.Itoa(int(c.Arg(0).ToInteger())))
 	}
 	ids := func(field string) func(*call, *goja.Object) goja.Value {
 		return func(c *call, this *goja.Object) goja.Value { return c.indexedIDs(script.Property(this, field)) }
@@ -143,7 +144,7 @@ func oldResultMethods() map[string]func(c *call, this *goja.Object) goja.Value {
 		"getUpsertedIds":       ids("upsertedIds"),
 		"getInsertedIds":       ids("insertedIds"),
 		"getUpsertedIdAt": func(c *call, this *goja.Object) goja.Value {
-			return ids("upsertedIds")(c, this).(*goja.Object).Get(itoa(int(c.Arg(0).ToInteger())))
+			return ids("upsertedIds")(c, this).(*goja.Object).Get(strconv.Itoa(int(c.Arg(0).ToInteger())))
 		},
 		"getUpsertedId": func(c *call, this *goja.Object) goja.Value {
 			id := script.Property(this, "upsertedId")

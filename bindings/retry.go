@@ -3,8 +3,9 @@ package bindings
 import (
 	"context"
 	"errors"
-	"shardsh/bindings/rawdoc"
 	"slices"
+
+	"shardsh/bindings/rawdoc"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"

@@ -2,9 +2,11 @@ package bindings
 
 import (
 	"math"
+	"slices"
+	"strconv"
+
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
-	"slices"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -30,7 +32,7 @@ func (s *Shell) newReplicaSet() goja.Value {
 func (rs *replicaSet) admin(body bson.D) bson.Raw { return rs.s.requireDB().admin(body) }
 
 func rsCommand(name string) func(*call, *replicaSet) goja.Value {
-	return func(c *call, rs *replicaSet) goja.Value { return c.s.reply(rs.admin(command(name))) }
+	return func(c *call, rs *replicaSet) goja.Value { return c.s.display.Reply(rs.admin(command(name))) }
 }
 
 // viaAdmin runs a helper of databases on the admin database.
@@ -46,7 +48,7 @@ func replicaSetMethods() []method[*replicaSet] {
 		{"hello", "", rsCommand("hello"), "Returns the server's part in the set."},
 		{"isMaster", "", viaAdmin(dbIsMaster), "The old name of hello."},
 		{"initiate", "config?:object", func(c *call, rs *replicaSet) goja.Value {
-			return c.s.reply(rs.admin(bson.D{{Key: "replSetInitiate", Value: c.JS.Optional(c.Arg(0))}}))
+			return c.s.display.Reply(rs.admin(bson.D{{Key: "replSetInitiate", Value: c.JS.Optional(c.Arg(0))}}))
 		}, "Makes the server a replica set."},
 		{"reconfig", "config:object options?:object", func(c *call, rs *replicaSet) goja.Value {
 			return rs.reconfigure(c, c.Object(0), c.Arg(1))
@@ -67,13 +69,13 @@ func replicaSetMethods() []method[*replicaSet] {
 			if c.Has(1) {
 				body = append(body, bson.E{Key: "secondaryCatchUpPeriodSecs", Value: c.JS.Value(c.Arg(1))})
 			}
-			return c.s.reply(rs.admin(body))
+			return c.s.display.Reply(rs.admin(body))
 		}, "Makes the primary a secondary."},
 		{"freeze", "seconds:number", func(c *call, rs *replicaSet) goja.Value {
-			return c.s.reply(rs.admin(bson.D{{Key: "replSetFreeze", Value: c.JS.Value(c.Arg(0))}}))
+			return c.s.display.Reply(rs.admin(bson.D{{Key: "replSetFreeze", Value: c.JS.Value(c.Arg(0))}}))
 		}, "Keeps a member from becoming primary."},
 		{"syncFrom", "host:string", func(c *call, rs *replicaSet) goja.Value {
-			return c.s.reply(rs.admin(bson.D{{Key: "replSetSyncFrom", Value: c.Text(0)}}))
+			return c.s.display.Reply(rs.admin(bson.D{{Key: "replSetSyncFrom", Value: c.Text(0)}}))
 		}, "Makes this member read from another one."},
 		{"secondaryOk", "", rsSecondaryOk, "Allows reads from secondaries."},
 		{"slaveOk", "", rsSecondaryOk, ""},
@@ -146,7 +148,7 @@ func set(d *bson.D, key string, value any) {
 
 func (rs *replicaSet) setMembers(c *call, config bson.D, members []bson.D) goja.Value {
 	set(&config, "members", members)
-	return c.s.reply(rs.admin(bson.D{{Key: "replSetReconfig", Value: config}}))
+	return c.s.display.Reply(rs.admin(bson.D{{Key: "replSetReconfig", Value: config}}))
 }
 
 func (rs *replicaSet) addMember(c *call, arbiter bool) goja.Value {
@@ -195,7 +197,7 @@ func (rs *replicaSet) reconfigure(c *call, config *goja.Object, options goja.Val
 		script.Must(config.Set("protocolVersion", c.JS.World.ToJS(v)))
 	}
 	body := bson.D{{Key: "replSetReconfig", Value: c.JS.Document(config)}}
-	return c.s.reply(rs.admin(c.JS.Merge(body, options)))
+	return c.s.display.Reply(rs.admin(c.JS.Merge(body, options)))
 }
 
 // rsReconfigForPSA gives the new member a vote first and its priority second: one
@@ -206,7 +208,7 @@ func rsReconfigForPSA(c *call, rs *replicaSet) goja.Value {
 	list, _ := script.Property(config, "members").(*goja.Object)
 	var member *goja.Object
 	if list != nil {
-		member, _ = list.Get(itoa(int(index))).(*goja.Object)
+		member, _ = list.Get(strconv.Itoa(int(index))).(*goja.Object)
 	}
 	if member == nil {
 		c.JS.ThrowInvalid("Node at index %d does not exist in the new config", index)
@@ -216,7 +218,7 @@ func rsReconfigForPSA(c *call, rs *replicaSet) goja.Value {
 	}
 	rs.checkNoVoteYet(c, index, member, say)
 	priority := script.Property(member, "priority")
-	say("Running first reconfig to give member at index " + itoa(int(index)) + " { votes: 1, priority: 0 }")
+	say("Running first reconfig to give member at index " + strconv.Itoa(int(index)) + " { votes: 1, priority: 0 }")
 	script.Must(member.Set("votes", 1))
 	script.Must(member.Set("priority", 0))
 	first := rs.reconfigure(c, config, c.Arg(2))
@@ -224,7 +226,7 @@ func rsReconfigForPSA(c *call, rs *replicaSet) goja.Value {
 		say("No second reconfig necessary because .priority = 0")
 		return first
 	}
-	say("Running second reconfig to give member at index " + itoa(int(index)) + " { priority: " + orUndefined(priority).String() + " }")
+	say("Running second reconfig to give member at index " + strconv.Itoa(int(index)) + " { priority: " + orUndefined(priority).String() + " }")
 	script.Must(member.Set("priority", orUndefined(priority)))
 	var second goja.Value
 	if ex := c.JS.Runtime.Try(func() { second = rs.reconfigure(c, config, c.Arg(2)) }); ex != nil {
@@ -255,7 +257,7 @@ func (rs *replicaSet) checkNoVoteYet(c *call, index int64, member *goja.Object, 
 		sameHost = sameHost || rawdoc.Text(raw, "host") == host
 	}
 	if sameHost {
-		say("Warning: Node at index " + itoa(int(index)) + " has { host: \"" + host + "\" }, which is also present in the old config, but with a different _id field.")
+		say("Warning: Node at index " + strconv.Itoa(int(index)) + " has { host: \"" + host + "\" }, which is also present in the old config, but with a different _id field.")
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
@@ -130,12 +129,6 @@ func (s *Shell) mustSend(r request) bson.Raw {
 		s.throwServer(err)
 	}
 	return reply
-}
-
-// reply shows a command's reply to the script. Gossip stays readable but is not
-// printed (spec 04 §5.1).
-func (s *Shell) reply(raw bson.Raw) goja.Value {
-	return s.markReply(s.JS.World.DocToJS(raw))
 }
 
 // findOne reads one document; nil when there is none.

@@ -16,6 +16,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
 
 	"shardsh/balancer/mongoerr"
+	"shardsh/bindings/display"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
 )
@@ -50,9 +51,6 @@ func (s *Shell) errorOf(err error) *goja.Object {
 
 const sessionEnded = "Use of expired sessions is not permitted"
 
-// gossip are the fields a cluster adds to every reply (spec 03 §0.3).
-var gossip = []string{"$clusterTime", "operationTime"}
-
 // serverError makes a MongoServerError of a reply. Fields of the reply are
 // fields of the error; codeName is missing when the server gave none.
 func (s *Shell) serverError(reply bson.Raw, labels []string) *goja.Object {
@@ -68,7 +66,7 @@ func (s *Shell) serverError(reply bson.Raw, labels []string) *goja.Object {
 	response := bson.D{}
 	elems, _ := reply.Elements()
 	for _, el := range elems {
-		if !slices.Contains(gossip, el.Key()) {
+		if !slices.Contains(display.Gossip, el.Key()) {
 			response = append(response, bson.E{Key: el.Key(), Value: el.Value()})
 		}
 	}
@@ -77,7 +75,7 @@ func (s *Shell) serverError(reply bson.Raw, labels []string) *goja.Object {
 		v := s.JS.World.ToJS(el.Value())
 		switch key := el.Key(); {
 		case key == "errorLabels" || key == "message" || key == "name" || key == "stack":
-		case key == "errmsg" || slices.Contains(gossip, key):
+		case key == "errmsg" || slices.Contains(display.Gossip, key):
 			script.Define(e, key, v)
 		default:
 			script.Must(e.Set(key, v))

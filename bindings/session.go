@@ -3,11 +3,12 @@ package bindings
 import (
 	"context"
 	"errors"
-	"shardsh/bindings/rawdoc"
-	"shardsh/bindings/script"
 	"slices"
 	"strings"
 	"time"
+
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -47,7 +48,7 @@ func (c *call) newSession(m *mongoObject, from *goja.Object) *session {
 	}
 	sess := &session{on: m, driver: started, given: given, databases: make(map[string]*database)}
 	sess.object = s.JS.Instance(sess, prototype(s, "Session", sessionMethods()))
-	s.JS.World.SetPrinter(sess.object, func() string { return s.inspect(s.JS.World.DocToJS(started.ID())) })
+	s.JS.World.SetPrinter(sess.object, func() string { return s.display.Inspect(s.JS.World.DocToJS(started.ID())) })
 	return sess
 }
 

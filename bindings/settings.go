@@ -5,6 +5,7 @@ import (
 
 	"github.com/dop251/goja"
 
+	"shardsh/bindings/display"
 	"shardsh/bindings/script"
 	"shardsh/bindings/values"
 )
@@ -14,10 +15,8 @@ import (
 type settings struct {
 	displayBatchSize      int
 	maxTimeMS             int64 // 0: none
-	inspectCompact        int
-	inspectDepth          int // negative: no limit
+	look                  display.Look
 	historyLength         int
-	showStackTraces       bool
 	redactHistory         string
 	editor                string // empty: none
 	disableSchemaSampling bool
@@ -28,7 +27,7 @@ type settings struct {
 
 func defaultSettings() settings {
 	return settings{
-		displayBatchSize: 20, inspectCompact: 3, inspectDepth: 6, historyLength: 1000,
+		displayBatchSize: 20, look: display.Look{Compact: 3, Depth: 6}, historyLength: 1000,
 		redactHistory: "remove", disableSchemaSampling: true,
 	}
 }
@@ -78,30 +77,30 @@ func allOptions() []option {
 			return ""
 		}},
 		{"inspectCompact", func(s *settings) any {
-			switch s.inspectCompact {
+			switch s.look.Compact {
 			case values.MultiLine:
 				return false
 			case values.CompactFull:
 				return true
 			}
-			return s.inspectCompact
+			return s.look.Compact
 		}, func(s *settings, v goja.Value) string {
 			if script.TypeOf(v) == "boolean" {
-				s.inspectCompact = values.MultiLine
+				s.look.Compact = values.MultiLine
 				if v.ToBoolean() {
-					s.inspectCompact = values.CompactFull
+					s.look.Compact = values.CompactFull
 				}
 				return ""
 			}
 			if !goja.IsNumber(v) || v.ToFloat() < 0 {
 				return "inspectCompact must be a boolean or a positive integer"
 			}
-			s.inspectCompact = int(min(v.ToInteger(), 1<<30))
+			s.look.Compact = int(min(v.ToInteger(), 1<<30))
 			return ""
 		}},
-		wholeNumber("inspectDepth", 0, func(s *settings) *int { return &s.inspectDepth }),
+		wholeNumber("inspectDepth", 0, func(s *settings) *int { return &s.look.Depth }),
 		wholeNumber("historyLength", 0, func(s *settings) *int { return &s.historyLength }),
-		boolean("showStackTraces", func(s *settings) *bool { return &s.showStackTraces }),
+		boolean("showStackTraces", func(s *settings) *bool { return &s.look.Stacks }),
 		{"redactHistory", func(s *settings) any { return s.redactHistory }, func(s *settings, v goja.Value) string {
 			if !slices.Contains([]string{"keep", "remove", "remove-redact"}, v.String()) {
 				return "redactHistory must be one of 'keep', 'remove', or 'remove-redact'"
@@ -197,7 +196,7 @@ func (s *Shell) newSettings() goja.Value {
 				return ""
 			}
 		}
-		return s.inspect(m)
+		return s.display.Inspect(m)
 	})
 	return o
 }

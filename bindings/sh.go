@@ -1,8 +1,9 @@
 package bindings
 
 import (
-	"shardsh/bindings/script"
 	"slices"
+
+	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -92,7 +93,7 @@ func simple(names ...string) func(*call, *shard) goja.Value {
 				body = append(body, bson.E{Key: name, Value: c.JS.Value(c.Arg(i))})
 			}
 		}
-		return c.s.reply(sh.admin(c.JS.Merge(body, c.Arg(len(names)))))
+		return c.s.display.Reply(sh.admin(c.JS.Merge(body, c.Arg(len(names)))))
 	}
 }
 
@@ -102,7 +103,7 @@ func shardMethods() []method[*shard] {
 		{"commitReshardCollection", "ns:string", onMongos(simple("commitReshardCollection")), "Ends a resharding's copying now."},
 		{"abortReshardCollection", "ns:string", onMongos(simple("abortReshardCollection")), "Gives up a resharding."},
 		{"shardCollection", "ns:string key:object unique?:boolean|object options?:object", checked(onMongos(func(c *call, sh *shard) goja.Value {
-			return c.s.reply(sh.admin(c.shardKeyCommand("shardCollection")))
+			return c.s.display.Reply(sh.admin(c.shardKeyCommand("shardCollection")))
 		})), "Shards a collection by a key."},
 		{"reshardCollection", "ns:string key:object unique?:boolean|object options?:object", checked(onMongos(shReshard)), "Shards a collection by another key and tells how far that is; {progress: false} silences it."},
 		{"status", "verbose?:boolean|object configDB?:object", checked(func(c *call, sh *shard) goja.Value {
@@ -132,7 +133,7 @@ func shardMethods() []method[*shard] {
 }
 
 func shRemoveRange(c *call, sh *shard) goja.Value {
-	return c.s.reply(sh.admin(bson.D{
+	return c.s.display.Reply(sh.admin(bson.D{
 		{Key: "updateZoneKeyRange", Value: c.Text(0)},
 		{Key: "min", Value: c.JS.Value(c.Arg(1))},
 		{Key: "max", Value: c.JS.Value(c.Arg(2))},
@@ -151,7 +152,7 @@ func shMoveRange(c *call, sh *shard) goja.Value {
 	if len(body) == 2 {
 		c.JS.ThrowInvalid("moveRange needs min or max (Shard.moveRange)")
 	}
-	return c.s.reply(sh.admin(c.JS.Merge(body, c.Arg(4))))
+	return c.s.display.Reply(sh.admin(c.JS.Merge(body, c.Arg(4))))
 }
 
 // shardKeyCommand is a command with a namespace, a key, and unique or options

@@ -3,10 +3,13 @@ package bindings
 import (
 	"fmt"
 	"math"
-	"shardsh/bindings/rawdoc"
-	"shardsh/bindings/script"
 	"strings"
 	"time"
+
+	"shardsh/bindings/display"
+	"shardsh/bindings/plaintext"
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -118,7 +121,7 @@ func (sh *shard) waitForEntries(w *wait, ns string, entries []bson.Raw) (time.Du
 		}
 		text := notBalanced(list)
 		sh.needBalancer(text)
-		return standing{why: text, what: balancingText(list), amount: func() *amount { return watch.amount(list) }}
+		return standing{why: text, what: balancingText(list), amount: func() *display.Amount { return watch.amount(list) }}
 	})
 	return waited, watch
 }
@@ -174,7 +177,7 @@ func (m *moveWatch) committed() bson.D {
 
 func (m *moveWatch) moves() any {
 	n, _ := m.moved()
-	return number(n)
+	return script.Whole(n)
 }
 
 func (m *moveWatch) moved() (moves, bytes float64) {
@@ -191,7 +194,7 @@ func (m *moveWatch) moved() (moves, bytes float64) {
 
 // amount is the data moved so far, and what is left for the collections that are
 // not balanced. Servers before 6.0.3 do not tell the data of shards.
-func (m *moveWatch) amount(list []unbalanced) *amount {
+func (m *moveWatch) amount(list []unbalanced) *display.Amount {
 	if !m.known {
 		return nil
 	}
@@ -209,9 +212,9 @@ func (m *moveWatch) amount(list []unbalanced) *amount {
 		shards[rawdoc.Text(doc, "_id")] = !rawdoc.TruthyAt(doc, "draining")
 	}
 	_, bytes := m.moved()
-	a := &amount{done: bytes, text: sizeText}
+	a := &display.Amount{Done: bytes, Text: plaintext.SizeText}
 	for _, u := range list {
-		a.left += sh.left(u, byNS[u.ns], shards)
+		a.Left += sh.left(u, byNS[u.ns], shards)
 	}
 	return a
 }

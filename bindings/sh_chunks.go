@@ -1,10 +1,11 @@
 package bindings
 
 import (
-	"shardsh/bindings/rawdoc"
-	"shardsh/bindings/script"
 	"slices"
 	"strings"
+
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -116,7 +117,7 @@ func shChunks(c *call, sh *shard) goja.Value {
 	if v := o.get("limit"); v != nil {
 		n, ok := c.numeric(v)
 		if !ok || n < 1 || n != float64(int64(n)) {
-			c.JS.ThrowInvalid("option limit of sh.chunks is a number of chunks, not %s", c.s.inspect(v))
+			c.JS.ThrowInvalid("option limit of sh.chunks is a number of chunks, not %s", c.s.display.Inspect(v))
 		}
 		body = append(body, bson.E{Key: "limit", Value: int64(n)})
 	}

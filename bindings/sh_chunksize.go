@@ -3,6 +3,7 @@ package bindings
 import (
 	"fmt"
 	"math"
+
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
@@ -21,7 +22,7 @@ const (
 func (c *call) chunkSizeArgument(label string, v goja.Value) int32 {
 	mb, ok := c.numeric(v)
 	if !ok || mb != math.Trunc(mb) || mb < minChunkSize || mb > maxChunkSize {
-		c.JS.ThrowInvalid("%s is a whole number of MB from %d to %d, not %s", label, minChunkSize, maxChunkSize, c.s.inspect(v))
+		c.JS.ThrowInvalid("%s is a whole number of MB from %d to %d, not %s", label, minChunkSize, maxChunkSize, c.s.display.Inspect(v))
 	}
 	return int32(mb)
 }
@@ -59,7 +60,7 @@ func (c *call) collectionChunkSize(sh *shard, ns string) goja.Value {
 		mb = c.chunkSizeArgument("mb (argument 2 of sh.chunkSize)", c.Arg(1))
 	}
 	sh.need("chunkSize for one collection", withDefragmentation, "")
-	return c.s.reply(sh.configureBalancing(ns, bson.E{Key: "chunkSize", Value: mb}))
+	return c.s.display.Reply(sh.configureBalancing(ns, bson.E{Key: "chunkSize", Value: mb}))
 }
 
 // chunkSize is the size in MiB the balancer uses: a collection's own, the

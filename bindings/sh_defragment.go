@@ -3,6 +3,8 @@ package bindings
 import (
 	"fmt"
 	"math"
+
+	"shardsh/bindings/display"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
 
@@ -19,7 +21,7 @@ func shardDefragmentMethods() []method[*shard] {
 		{"defragment", "ns:string|object options?:object", needing("defragment", withDefragmentation, shDefragment),
 			"Starts merging a collection's small chunks; {chunkSize: MB, wait: true, timeout, interval, progress}."},
 		{"stopDefragment", "ns:string|object", needing("stopDefragment", withDefragmentation, func(c *call, sh *shard) goja.Value {
-			return c.s.reply(sh.configureBalancing(c.namespaceArgument(0), bson.E{Key: "defragmentCollection", Value: false}))
+			return c.s.display.Reply(sh.configureBalancing(c.namespaceArgument(0), bson.E{Key: "defragmentCollection", Value: false}))
 		}), "Stops it; what is merged stays merged."},
 		{"defragmentStatus", "ns:string|object", needing("defragmentStatus", withDefragmentation, func(c *call, sh *shard) goja.Value {
 			ns := c.namespaceArgument(0)
@@ -43,7 +45,7 @@ func shDefragment(c *call, sh *shard) goja.Value {
 	waits := o.flag("wait", false)
 	reply := sh.configureBalancing(ns, command...)
 	if !waits || rawdoc.TruthyAt(reply, "dryRun") {
-		return c.s.reply(reply)
+		return c.s.display.Reply(reply)
 	}
 	var phase string
 	first := 0.0 // chunks the phase had when it was first seen
@@ -52,7 +54,7 @@ func shDefragment(c *call, sh *shard) goja.Value {
 		d := sh.defragmentation(ns)
 		if d.phase != phase {
 			phase, first = d.phase, d.left
-			w.progress.restart()
+			w.progress.Restart()
 		}
 		return d.standing(ns, first)
 	})
@@ -94,7 +96,7 @@ func (d defragmentation) object(c *call, ns string) *goja.Object {
 	}
 	script.Must(o.Set("phase", d.phase))
 	if d.left == d.left {
-		script.Must(o.Set("remainingChunks", number(d.left)))
+		script.Must(o.Set("remainingChunks", script.Whole(d.left)))
 	}
 	if d.idle() {
 		script.Must(o.Set("note", "the balancer has not taken it up: it is off, its window is closed, or its next round is to come"))
@@ -109,7 +111,7 @@ func (d defragmentation) text() string {
 	case d.idle():
 		return "waits for the balancer"
 	case d.left == d.left:
-		return fmt.Sprintf("%s, %s left", d.phase, chunksText(d.left))
+		return fmt.Sprintf("%s, %s left", d.phase, display.ChunksText(d.left))
 	}
 	return d.phase
 }
@@ -119,7 +121,9 @@ func (d defragmentation) standing(ns string, first float64) standing {
 	s := standing{done: !d.running, why: ns + " is being defragmented (" + d.text() + ")"}
 	if d.left == d.left && first == first {
 		s.what = ns + " (" + d.phase + ")"
-		s.amount = func() *amount { return &amount{done: max(0, first-d.left), left: d.left, text: chunksText} }
+		s.amount = func() *display.Amount {
+			return &display.Amount{Done: max(0, first-d.left), Left: d.left, Text: display.ChunksText}
+		}
 	}
 	return s
 }

@@ -2,10 +2,12 @@ package bindings
 
 import (
 	"fmt"
+	"strings"
+
+	"shardsh/bindings/display"
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
-	"strings"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -25,7 +27,7 @@ func shardDrainMethods() []method[*shard] {
 		{"drain", "shard:string options?:object", checked(shDrain),
 			"Starts emptying a shard; {wait: true} waits until it is empty, {remove: true} then removes it; timeout, interval, progress."},
 		{"drainStatus", "shard:string", checked(func(c *call, sh *shard) goja.Value {
-			return c.s.reply(sh.draining(c.Text(0)))
+			return c.s.display.Reply(sh.draining(c.Text(0)))
 		}), "Returns how far draining is and what must be moved by hand; changes nothing."},
 		{"stopDrain", "shard:string", checked(shStopDrain), "Ends draining; the shard stays. Servers since 8.3."},
 		{"waitForDrain", "shard:string options?:object", checked(func(c *call, sh *shard) goja.Value {
@@ -73,7 +75,7 @@ func shDrain(c *call, sh *shard) goja.Value {
 		reply = sh.startDrain(id)
 	}
 	if !waits || rawdoc.TruthyAt(reply, "dryRun") {
-		return c.s.reply(reply)
+		return c.s.display.Reply(reply)
 	}
 	return sh.waitForDrain(c, o, id, remove)
 }
@@ -82,7 +84,7 @@ func shStopDrain(c *call, sh *shard) goja.Value {
 	id := c.Text(0)
 	sh.need("stopDrain", withDrainCommands, fmt.Sprintf("It has no command for that; MongoDB's way there is that an administrator takes the "+
 		"field draining out of the shard's document by hand, db.getSiblingDB(\"config\").shards.updateOne({ _id: %q }, { $unset: { draining: 1 } })", id))
-	return c.s.reply(sh.admin(drainCommand(id, "stopShardDraining", "stopTransitionToDedicatedConfigServer")))
+	return c.s.display.Reply(sh.admin(drainCommand(id, "stopShardDraining", "stopTransitionToDedicatedConfigServer")))
 }
 
 func (sh *shard) isDraining(id string) bool {
@@ -187,8 +189,8 @@ func (sh *shard) waitForDrain(c *call, o helperOptions, id string, remove bool) 
 		sh.needBalancer("shard " + id + " is not empty")
 		left := rawdoc.Number(status, "remaining", "chunks")
 		first = max(first, left)
-		return standing{what: "draining " + id, why: drainText(id, status), amount: func() *amount {
-			return &amount{done: first - left, left: left, text: chunksText}
+		return standing{what: "draining " + id, why: drainText(id, status), amount: func() *display.Amount {
+			return &display.Amount{Done: first - left, Left: left, Text: display.ChunksText}
 		}}
 	})
 	result := c.JS.NewObject("drained", true, "shard", id, "removed", remove, "waitedMS", waited.Milliseconds())
@@ -245,7 +247,7 @@ func stringsAt(doc bson.Raw, field string) (list []string) {
 }
 
 func drainText(id string, status bson.Raw) string {
-	text := fmt.Sprintf("shard %s is draining, %s left", id, chunksText(rawdoc.Number(status, "remaining", "chunks")))
+	text := fmt.Sprintf("shard %s is draining, %s left", id, display.ChunksText(rawdoc.Number(status, "remaining", "chunks")))
 	if jumbo := rawdoc.Number(status, "remaining", "jumboChunks"); jumbo > 0 {
 		text += fmt.Sprintf(" (%s jumbo)", plaintext.PlainNumber(jumbo))
 	}

@@ -2,9 +2,10 @@ package bindings
 
 import (
 	"fmt"
-	"shardsh/bindings/rawdoc"
 	"slices"
 	"time"
+
+	"shardsh/bindings/rawdoc"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"

@@ -2,10 +2,12 @@ package bindings
 
 import (
 	"regexp"
-	"shardsh/bindings/rawdoc"
-	"shardsh/bindings/script"
 	"strings"
 	"time"
+
+	"shardsh/bindings/plaintext"
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -60,7 +62,7 @@ func shardLegacyMethods() []method[*shard] {
 		{"getRecentMigrations", "configDB?:object", func(c *call, sh *shard) goja.Value {
 			var items []any
 			for _, m := range c.s.recentMigrations(sh.configArgument(c, 0), c.JS.Clock.Now()) {
-				o := c.JS.NewObject("_id", m.id, "count", number(m.count))
+				o := c.JS.NewObject("_id", m.id, "count", script.Whole(m.count))
 				if m.from != "" {
 					script.Must(o.Set("from", m.from))
 					script.Must(o.Set("to", m.to))
@@ -73,7 +75,7 @@ func shardLegacyMethods() []method[*shard] {
 			doc := c.s.setting(sh.configArgument(c, 0), "autosplit")
 			return c.JS.Runtime.ToValue(doc == nil || rawdoc.TruthyAt(doc, "enabled"))
 		}, ""},
-		{"_getBalancerStatus", "", func(c *call, sh *shard) goja.Value { return c.s.reply(sh.balancerStatus()) }, ""},
+		{"_getBalancerStatus", "", func(c *call, sh *shard) goja.Value { return c.s.display.Reply(sh.balancerStatus()) }, ""},
 		{"_getConfigDB", "", func(_ *call, sh *shard) goja.Value {
 			sh.needMongos()
 			return sh.config().object
@@ -86,7 +88,9 @@ func shardLegacyMethods() []method[*shard] {
 			return nil
 		}, ""},
 		{"_adminCommand", "command:object|string skipCheck?:any", shAdminCommand, ""},
-		{"_dataFormat", "bytes:any", func(c *call, _ *shard) goja.Value { return c.JS.Runtime.ToValue(byteText(c.Arg(0).ToFloat())) }, ""},
+		{"_dataFormat", "bytes:any", func(c *call, _ *shard) goja.Value {
+			return c.JS.Runtime.ToValue(plaintext.ByteText(c.Arg(0).ToFloat()))
+		}, ""},
 		{"_collRE", "collection:any", func(c *call, _ *shard) goja.Value {
 			re, err := c.JS.Runtime.New(c.JS.Runtime.GlobalObject().Get("RegExp"), c.JS.Runtime.ToValue("^"+regexp.QuoteMeta(c.namespaceArgument(0))+"-.*"))
 			if err != nil {
@@ -129,10 +133,10 @@ func shAdminCommand(c *call, sh *shard) goja.Value {
 	}
 	reply, err := c.s.send(sh.current().sibling("admin").request(body))
 	if err == nil {
-		return c.s.reply(reply)
+		return c.s.display.Reply(reply)
 	}
 	if raw := replyOf(err); raw != nil {
-		return c.s.reply(raw)
+		return c.s.display.Reply(raw)
 	}
 	c.s.throwServer(err)
 	return nil

@@ -2,10 +2,13 @@ package bindings
 
 import (
 	"context"
-	"shardsh/bindings/rawdoc"
-	"shardsh/bindings/script"
 	"sync"
 	"time"
+
+	"shardsh/bindings/display"
+	"shardsh/bindings/plaintext"
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -27,10 +30,10 @@ func shardReshardMethods() []method[*shard] {
 			if c.Has(0) {
 				id = c.Text(0)
 			}
-			return c.s.reply(sh.admin(bson.D{{Key: "shardDrainingStatus", Value: id}}))
+			return c.s.display.Reply(sh.admin(bson.D{{Key: "shardDrainingStatus", Value: id}}))
 		}), "Returns how far draining is."},
 		{"getTransitionToDedicatedConfigServerStatus", "", checked(func(c *call, sh *shard) goja.Value {
-			return c.s.reply(sh.admin(command("getTransitionToDedicatedConfigServerStatus")))
+			return c.s.display.Reply(sh.admin(command("getTransitionToDedicatedConfigServerStatus")))
 		}), "Returns how far the config shard's draining is."},
 	}
 }
@@ -40,16 +43,16 @@ func shardReshardMethods() []method[*shard] {
 // helper's own.
 func shReshard(c *call, sh *shard) goja.Value {
 	body := c.shardKeyCommand("reshardCollection")
-	p := c.s.newProgress(true)
+	p := c.s.display.Progress(true)
 	kept := bson.D{}
 	for _, e := range body {
 		v, _ := e.Value.(bson.RawValue)
 		switch {
 		case e.Key == "progress":
-			p = c.s.newProgress(rawdoc.Truthy(v))
+			p = c.s.display.Progress(rawdoc.Truthy(v))
 		case e.Key == "interval" && p != nil:
 			ms, _ := v.AsFloat64OK()
-			p.every = max(time.Duration(ms*float64(time.Millisecond)), time.Millisecond)
+			p.Every = max(time.Duration(ms*float64(time.Millisecond)), time.Millisecond)
 		case e.Key != "interval":
 			kept = append(kept, e)
 		}
@@ -57,15 +60,15 @@ func shReshard(c *call, sh *shard) goja.Value {
 	// Nobody waits on the mock's virtual time; a session is for one command at a
 	// time; and a guard may keep the command from being sent.
 	if p == nil || !c.JS.OnWallClock() || c.s.cfg.Guard != nil || sh.current().session != nil {
-		return c.s.reply(sh.admin(kept))
+		return c.s.display.Reply(sh.admin(kept))
 	}
-	return c.s.reply(sh.adminTelling(kept, c.Text(0), p))
+	return c.s.display.Reply(sh.adminTelling(kept, c.Text(0), p))
 }
 
 // adminTelling runs a command on a goroutine of its own, which it waits for, and
 // tells how far the operation on ns is. The command has no session: Ctrl-C ends
 // the waiting and kills nothing.
-func (sh *shard) adminTelling(body bson.D, ns string, p *progress) bson.Raw {
+func (sh *shard) adminTelling(body bson.D, ns string, p *display.Progress) bson.Raw {
 	s := sh.s
 	r := sh.current().sibling("admin").request(body)
 	pause, finished := context.WithCancel(s.JS.Context())
@@ -76,14 +79,14 @@ func (sh *shard) adminTelling(body bson.D, ns string, p *progress) bson.Raw {
 		defer finished()
 		reply, err = r.db().RunCommand(s.JS.Context(), r.body, r.options()).Raw()
 	})
-	defer p.end()
+	defer p.End()
 	defer running.Wait()
-	for s.JS.Clock.Sleep(pause, p.every) == nil {
-		p.say(reshardText(ns, sh.reshardOps(ns)))
+	for s.JS.Clock.Sleep(pause, p.Every) == nil {
+		p.Say(reshardText(ns, sh.reshardOps(ns)))
 	}
 	running.Wait()
 	if err != nil && s.JS.Context().Err() != nil {
-		p.end()
+		p.End()
 		s.JS.Warn("Stopped waiting; the resharding of " + ns + " goes on: sh.abortReshardCollection ends it.")
 		s.JS.Abort(context.Cause(s.JS.Context()))
 	}
@@ -106,7 +109,7 @@ func (sh *shard) reshardOps(ns string) []bson.Raw {
 
 // reshardText says in which state the operations are, and how much recipients
 // have copied. What they have to copy is their own guess.
-func reshardText(ns string, ops []bson.Raw) (string, *amount) {
+func reshardText(ns string, ops []bson.Raw) (string, *display.Amount) {
 	state, left := "", -1.0
 	var copied, total float64
 	for _, op := range ops {
@@ -122,12 +125,12 @@ func reshardText(ns string, ops []bson.Raw) (string, *amount) {
 		text += " (" + state + ")"
 	}
 	if left > 0 {
-		text += ", servers expect " + durationText(time.Duration(left*float64(time.Second))) + " more"
+		text += ", servers expect " + display.DurationText(time.Duration(left*float64(time.Second))) + " more"
 	}
 	if total == 0 {
 		return text, nil
 	}
-	return text, &amount{done: copied, left: max(0, total-copied), text: sizeText}
+	return text, &display.Amount{Done: copied, Left: max(0, total-copied), Text: plaintext.SizeText}
 }
 
 // shShardAndDistribute shards, then reshards to the same key, which spreads the
@@ -141,7 +144,7 @@ func shShardAndDistribute(c *call, sh *shard) goja.Value {
 			reshard = append(reshard, e)
 		}
 	}
-	return c.s.reply(sh.admin(reshard))
+	return c.s.display.Reply(sh.admin(reshard))
 }
 
 func (sh *shard) shards(filter goja.Value) []bson.Raw {

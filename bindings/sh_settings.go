@@ -27,7 +27,7 @@ func shardSettingMethods() []method[*shard] {
 			if c.Arg(0).ToBoolean() {
 				name = "balancerStart"
 			}
-			return c.s.reply(sh.switchBalancer(name, balancerTimeout))
+			return c.s.display.Reply(sh.switchBalancer(name, balancerTimeout))
 		}), "Switches the balancer on or off."},
 		{"getShardedDataDistribution", "options()?:object", shDataDistribution, "Returns data and orphans of each collection on each shard."},
 		{"startAutoMerger", "", checked(shAutoMerger(true)), "Switches the auto-merger on."},
@@ -52,7 +52,7 @@ func shBalancer(name string) func(*call, *shard) goja.Value {
 		if c.Has(0) {
 			timeout = c.JS.Value(c.Arg(0))
 		}
-		return c.s.reply(sh.switchBalancer(name, timeout))
+		return c.s.display.Reply(sh.switchBalancer(name, timeout))
 	}
 }
 
@@ -72,7 +72,7 @@ func shIsBalancerRunning(c *call, sh *shard) goja.Value {
 	if c.s.cfg.Compat {
 		return c.JS.Runtime.ToValue(rawdoc.TruthyAt(status, "inBalancerRound"))
 	}
-	return c.s.reply(status)
+	return c.s.display.Reply(status)
 }
 
 // setting is one document of config.settings; nil when there is none.
@@ -113,7 +113,7 @@ func shSetCollection(field, operator string, value any) func(*call, *shard) goja
 
 func shMigrations(allow bool) func(*call, *shard) goja.Value {
 	return func(c *call, sh *shard) goja.Value {
-		return c.s.reply(sh.admin(bson.D{
+		return c.s.display.Reply(sh.admin(bson.D{
 			{Key: "setAllowMigrations", Value: c.namespaceArgument(0)}, {Key: "allowMigrations", Value: allow},
 		}))
 	}

@@ -2,12 +2,13 @@ package bindings
 
 import (
 	"fmt"
-	"shardsh/bindings/plaintext"
-	"shardsh/bindings/rawdoc"
-	"shardsh/bindings/script"
 	"slices"
 	"strings"
 	"time"
+
+	"shardsh/bindings/plaintext"
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -63,11 +64,11 @@ func (s *Shell) shardingStatus(d, config *database, o statusOptions) goja.Value 
 	section("balancer", r.balancer())
 	section("shardedDataDistribution", r.dataDistribution())
 	section("databases", r.databases())
-	result := s.statsResult(value)
+	result := s.display.StatsResult(value)
 	if o.full {
 		return result
 	}
-	return s.withTable(value, r.draw)
+	return s.display.WithTable(value, r.draw)
 }
 
 func without(o *goja.Object, names ...string) *goja.Object {
@@ -201,7 +202,7 @@ func (r *statusReport) migrationResults() any {
 	}
 	items := make([]any, len(results))
 	for i, m := range results {
-		item := s.JS.NewObject("result", m.result, "count", number(m.count))
+		item := s.JS.NewObject("result", m.result, "count", script.Whole(m.count))
 		if m.from != "" {
 			script.Must(item.Set("from", m.from))
 			script.Must(item.Set("to", m.to))
@@ -335,11 +336,11 @@ func (r *statusReport) chunk(doc bson.Raw) *goja.Object {
 	if rawdoc.TruthyAt(doc, "jumbo") {
 		script.Must(o.Set("jumbo", "yes"))
 	}
-	return r.s.onOneLine(o)
+	return r.s.display.OnOneLine(o)
 }
 
 func (r *statusReport) zone(doc bson.Raw) *goja.Object {
 	w := r.s.JS.World
-	return r.s.onOneLine(r.s.JS.NewObject(
+	return r.s.display.OnOneLine(r.s.JS.NewObject(
 		"tag", w.ToJS(doc.Lookup("tag")), "min", w.ToJS(doc.Lookup("min")), "max", w.ToJS(doc.Lookup("max"))))
 }

@@ -2,11 +2,13 @@ package bindings
 
 import (
 	"fmt"
+	"slices"
+	"strings"
+
+	"shardsh/bindings/display"
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
-	"slices"
-	"strings"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -39,7 +41,7 @@ func (r *statusReport) oldText() string {
 		return "printShardingStatus: this db does not have sharding enabled. be sure you are connecting to a mongos from the shell and not to a mongod.\n"
 	}
 	w.line(0, "--- Sharding Status --- ")
-	w.line(2, "sharding version: %s", strings.ReplaceAll(oldJSON(bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: version}, "", false), "\n", "\n  "))
+	w.line(2, "sharding version: %s", strings.ReplaceAll(display.OldJSON(bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: version}, "", false), "\n", "\n  "))
 	w.line(2, "shards:")
 	for _, doc := range s.findAll(r.config, "shards", bson.D{}, sortedBy("_id", 1)) {
 		w.line(8, "%s", spaced(doc))
@@ -63,7 +65,7 @@ func spaced(doc bson.Raw) string {
 	elems, _ := doc.Elements()
 	parts := make([]string, len(elems))
 	for i, el := range elems {
-		parts[i] = jsonString(el.Key()) + " : " + oldJSON(el.Value(), "", true)
+		parts[i] = display.JSONString(el.Key()) + " : " + display.OldJSON(el.Value(), "", true)
 	}
 	return "{  " + strings.Join(parts, ",  ") + " }"
 }
@@ -76,11 +78,11 @@ func (r *statusReport) oldMongoses(w *oldStatus) {
 		w.line(8, "none")
 	case r.verbose:
 		for _, doc := range r.s.findAll(r.config, "mongos", recent, sortedBy("ping", -1)) {
-			w.line(8, "%s", oldJSON(bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: doc}, "", true))
+			w.line(8, "%s", display.OldJSON(bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: doc}, "", true))
 		}
 	default:
 		for _, g := range r.mongosVersions(recent) {
-			w.line(8, "%s : %d", oldJSON(g.Lookup("_id"), "", true), rawdoc.Int(g, "num"))
+			w.line(8, "%s : %d", display.OldJSON(g.Lookup("_id"), "", true), rawdoc.Int(g, "num"))
 		}
 	}
 }
@@ -135,7 +137,7 @@ func (r *statusReport) oldDatabases(w *oldStatus) {
 
 func (r *statusReport) oldCollection(w *oldStatus, entry bson.Raw, counts chunkCounts) {
 	w.line(16, "%s", rawdoc.Text(entry, "_id"))
-	w.line(24, "shard key: %s", oldJSON(entry.Lookup("key"), "", true))
+	w.line(24, "shard key: %s", display.OldJSON(entry.Lookup("key"), "", true))
 	w.line(24, "unique: %t", rawdoc.TruthyAt(entry, "unique"))
 	w.line(24, "balancing: %t", !rawdoc.TruthyAt(entry, "noBalance"))
 	w.line(24, "chunks:")
@@ -151,13 +153,13 @@ func (r *statusReport) oldCollection(w *oldStatus, entry bson.Raw, counts chunkC
 		}
 	}
 	for _, doc := range r.s.findAll(r.config, "tags", bson.D{{Key: "ns", Value: entry.Lookup("_id")}}, sortedBy("min", 1)) {
-		w.line(24, " tag: %s  %s -->> %s", rawdoc.Text(doc, "tag"), oldJSON(doc.Lookup("min"), "", true), oldJSON(doc.Lookup("max"), "", true))
+		w.line(24, " tag: %s  %s -->> %s", rawdoc.Text(doc, "tag"), display.OldJSON(doc.Lookup("min"), "", true), display.OldJSON(doc.Lookup("max"), "", true))
 	}
 }
 
 func oldChunk(doc bson.Raw) string {
 	t, i, _ := doc.Lookup("lastmod").TimestampOK()
-	text := fmt.Sprintf("%s -->> %s on : %s Timestamp(%d, %d) ", oldJSON(doc.Lookup("min"), "", true), oldJSON(doc.Lookup("max"), "", true), rawdoc.Text(doc, "shard"), t, i)
+	text := fmt.Sprintf("%s -->> %s on : %s Timestamp(%d, %d) ", display.OldJSON(doc.Lookup("min"), "", true), display.OldJSON(doc.Lookup("max"), "", true), rawdoc.Text(doc, "shard"), t, i)
 	if rawdoc.TruthyAt(doc, "jumbo") {
 		text += "jumbo "
 	}

@@ -2,10 +2,11 @@ package bindings
 
 import (
 	"fmt"
+	"time"
+
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
-	"time"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -136,7 +137,7 @@ func shBalancerSummary(c *call, sh *shard) goja.Value {
 		"collections", c.JS.Runtime.NewArray(collections...),
 		"problems", c.s.texts(b.problems()),
 	)
-	return c.s.withTable(o, func(t *tables) { t.summary(b) })
+	return c.s.display.WithTable(o, b.draw)
 }
 
 func (m activeMigration) object(s *Shell) *goja.Object {

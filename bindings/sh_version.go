@@ -2,10 +2,11 @@ package bindings
 
 import (
 	"fmt"
-	"shardsh/bindings/rawdoc"
-	"shardsh/bindings/script"
 	"slices"
 	"strings"
+
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"
 )

@@ -2,8 +2,10 @@ package bindings
 
 import (
 	"fmt"
-	"shardsh/bindings/script"
 	"time"
+
+	"shardsh/bindings/display"
+	"shardsh/bindings/script"
 )
 
 // How long the waiting helpers wait and how often they look, unless told.
@@ -22,7 +24,7 @@ type wait struct {
 	s                 *Shell
 	goesOn            string // what goes on when the user stops waiting
 	timeout, interval time.Duration
-	progress          *progress
+	progress          *display.Progress
 }
 
 // standing is how the work stood when it was looked at.
@@ -34,14 +36,14 @@ type standing struct {
 	why string
 	// amount measures the work; nil when that cannot be told. It is asked only
 	// when it is to be shown.
-	amount func() *amount
+	amount func() *display.Amount
 }
 
 func (h helperOptions) wait(goesOn string) *wait {
 	return &wait{
 		s: h.c.s, goesOn: goesOn,
 		timeout: h.duration("timeout", longWait), interval: max(h.duration("interval", longPause), time.Millisecond),
-		progress: h.c.s.newProgress(h.flag("progress", true)),
+		progress: h.c.s.display.Progress(h.flag("progress", true)),
 	}
 }
 
@@ -57,10 +59,10 @@ func (w *wait) until(look func() standing) time.Duration {
 			return waited
 		}
 		if waited >= w.timeout {
-			w.progress.end()
+			w.progress.End()
 			w.s.JS.Throw(script.RuntimeError, "after %s: %s", w.timeout, now.why)
 		}
-		if w.progress.due() {
+		if w.progress.Due() {
 			w.tell(now)
 		}
 		w.s.JS.Sleep(min(w.interval, w.timeout-waited))
@@ -68,7 +70,7 @@ func (w *wait) until(look func() standing) time.Duration {
 }
 
 func (w *wait) tell(now standing) {
-	var a *amount
+	var a *display.Amount
 	if now.amount != nil {
 		a = now.amount()
 	}
@@ -76,12 +78,12 @@ func (w *wait) tell(now standing) {
 	if what == "" {
 		what = now.why
 	}
-	w.progress.say(what, a)
+	w.progress.Say(what, a)
 }
 
 // leave tidies up, however the wait ended.
 func (w *wait) leave() {
-	w.progress.end()
+	w.progress.End()
 	if w.s.JS.Context().Err() != nil {
 		w.s.JS.Warn(fmt.Sprintf("Stopped waiting; %s.", w.goesOn))
 	}

@@ -3,11 +3,12 @@ package bindings
 import (
 	"fmt"
 	"regexp"
-	"shardsh/bindings/rawdoc"
-	"shardsh/bindings/script"
 	"slices"
 	"strings"
 	"time"
+
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -64,7 +65,7 @@ func (c *call) windowTimes(label string, start, stop goja.Value) bson.D {
 		if end.v == nil || !goja.IsString(end.v) || !timeOfDay.MatchString(end.v.String()) {
 			shown := "undefined"
 			if end.v != nil {
-				shown = c.s.inspect(end.v)
+				shown = c.s.display.Inspect(end.v)
 			}
 			c.JS.ThrowInvalid("%s of %s is a time of day as in \"22:30\", not %s", end.name, label, shown)
 		}

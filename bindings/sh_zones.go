@@ -1,10 +1,12 @@
 package bindings
 
 import (
-	"shardsh/bindings/rawdoc"
-	"shardsh/bindings/script"
 	"slices"
 	"strings"
+
+	"shardsh/bindings/display"
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -74,7 +76,7 @@ func shZones(c *call, sh *shard) goja.Value {
 	for i, z := range zones {
 		ranges := make([]any, len(z.ranges))
 		for n, doc := range z.ranges {
-			ranges[n] = c.s.onOneLine(c.JS.NewObject("ns", c.s.lookup(doc, "ns"), "min", c.s.lookup(doc, "min"), "max", c.s.lookup(doc, "max")))
+			ranges[n] = c.s.display.OnOneLine(c.JS.NewObject("ns", c.s.lookup(doc, "ns"), "min", c.s.lookup(doc, "min"), "max", c.s.lookup(doc, "max")))
 		}
 		o := c.JS.NewObject("zone", z.name, "shards", c.s.texts(z.shards), "ranges", c.JS.Runtime.NewArray(ranges...))
 		if text := z.problem(); text != "" {
@@ -82,5 +84,5 @@ func shZones(c *call, sh *shard) goja.Value {
 		}
 		items[i] = o
 	}
-	return c.s.withTable(c.JS.Runtime.NewArray(items...), func(t *tables) { t.zones(zones) })
+	return c.s.display.WithTable(c.JS.Runtime.NewArray(items...), func(t *display.Tables) { drawZones(t, zones) })
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"shardsh/bindings/display"
 	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"
@@ -13,8 +15,9 @@ import (
 // Shell is a JavaScript runtime with the objects that scripts see and the
 // connection behind them.
 type Shell struct {
-	JS  *script.Engine
-	cfg Config
+	JS      *script.Engine
+	cfg     Config
+	display *display.Display
 
 	mongo  *mongoObject // the connection db started on; nil without one
 	opened connections  // by scripts
@@ -34,7 +37,6 @@ type Shell struct {
 	// and the text edited last.
 	console            *Console
 	suggestion, edited string
-	marks              marks
 }
 
 // New makes a Shell. It sends nothing.
@@ -46,12 +48,17 @@ func New(cfg Config) (*Shell, error) {
 		return nil, fmt.Errorf("invalid database name: %s", cfg.Database)
 	}
 	s := &Shell{cfg: cfg, settings: defaultSettings()}
+	s.display = display.New(display.Options{
+		Interactive: cfg.Interactive, Terminal: cfg.Terminal, Color: cfg.Color, Shallow: cfg.Shallow,
+		Look: func() display.Look { return s.settings.look }, Own: s.renderShell,
+	})
 	s.JS = script.NewEngine(script.Options{
 		Clock: cfg.Clock, Stdin: cfg.Stdin, Stdout: cfg.Stdout, Stderr: cfg.Stderr,
 		Color: cfg.Color, Interactive: cfg.Interactive, MemoryLimit: cfg.MemoryLimit, Scripts: cfg.Scripts,
-		Made: s.helpBSON, Inspect: s.inspectOptions, Show: s.render, Review: s.warnAboutRunning, Reword: s.collectionCalled,
+		Made: s.helpBSON, Inspect: s.display.InspectOptions, Show: s.display.Render, Review: s.warnAboutRunning, Reword: s.collectionCalled,
 		Module: s.module, Receivers: receivers,
 	})
+	s.display.JS = s.JS
 	if cfg.Client != nil {
 		s.mongo = newMongoObject(s, cfg.Client, cfg.Address)
 		s.mongo.readPreference, s.mongo.settings = cfg.ReadPreference, cfg.Settings

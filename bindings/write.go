@@ -1,8 +1,9 @@
 package bindings
 
 import (
-	"shardsh/bindings/rawdoc"
 	"slices"
+
+	"shardsh/bindings/rawdoc"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 )

@@ -2,6 +2,8 @@ package script
 
 import (
 	"errors"
+	"math"
+
 	"shardsh/bindings/rawdoc"
 
 	"github.com/dop251/goja"
@@ -113,4 +115,12 @@ func (s *Engine) Array(docs []bson.Raw) *goja.Object {
 		items[i] = s.World.DocToJS(d)
 	}
 	return s.Runtime.NewArray(items...)
+}
+
+// Whole keeps whole numbers whole for JavaScript.
+func Whole(f float64) any {
+	if f == math.Trunc(f) && math.Abs(f) < 1<<53 {
+		return int64(f)
+	}
+	return f
 }

@@ -9,10 +9,11 @@ import (
 	"math"
 	"os"
 	"runtime/debug"
-	"shardsh/bindings/values"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"shardsh/bindings/values"
 
 	"github.com/dop251/goja"
 )

@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
-	"shardsh/bindings/values"
 	"strconv"
 	"strings"
+
+	"shardsh/bindings/values"
 
 	"github.com/dop251/goja"
 	"github.com/dop251/goja/file"

@@ -1,8 +1,9 @@
 package script
 
 import (
-	"shardsh/bindings/plaintext"
 	"strings"
+
+	"shardsh/bindings/plaintext"
 
 	"github.com/dop251/goja"
 )

@@ -1,10 +1,12 @@
-package bindings
+package display
 
 import (
+	"slices"
+	"strconv"
+	"strings"
+
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/script"
-	"slices"
-	"strings"
 
 	"github.com/dop251/goja"
 	"github.com/olekukonko/tablewriter"
@@ -13,28 +15,28 @@ import (
 	"github.com/olekukonko/tablewriter/tw"
 )
 
-// tableWidth is what tables fit in; maxTableRows is about a screen.
+// Width is what tables fit in; maxTableRows is about a screen.
 const (
-	tableWidth   = 80
-	maxTableRows = 20
-	labelWidth   = 16
+	Width      = 80
+	MaxRows    = 20
+	LabelWidth = 16
 )
 
-// tables collects what a terminal shows in place of a value: headings, lines and
+// Tables collects what a terminal shows in place of a value: headings, lines and
 // grids, none wider than tableWidth.
-type tables struct {
-	s *Shell
+type Tables struct {
+	s *Display
 	b strings.Builder
 }
 
-// withTable gives a value that a REPL on a terminal shows as tables. Scripts see
+// WithTable gives a value that a REPL on a terminal shows as tables. Scripts see
 // the value and print it as any other.
-func (s *Shell) withTable(o *goja.Object, draw func(*tables)) *goja.Object {
-	if !s.showsTables() {
+func (s *Display) WithTable(o *goja.Object, draw func(*Tables)) *goja.Object {
+	if !s.ShowsTables() {
 		return o
 	}
 	v := s.JS.Runtime.ToValue(func(goja.FunctionCall) goja.Value {
-		t := &tables{s: s}
+		t := &Tables{s: s}
 		draw(t)
 		return s.JS.Runtime.ToValue(strings.TrimRight(t.b.String(), "\n"))
 	})
@@ -42,23 +44,23 @@ func (s *Shell) withTable(o *goja.Object, draw func(*tables)) *goja.Object {
 	return o
 }
 
-// showsTables reports whether a result that has tables is shown as them.
-func (s *Shell) showsTables() bool { return s.cfg.Interactive && s.cfg.Terminal }
+// ShowsTables reports whether a result that has tables is shown as them.
+func (s *Display) ShowsTables() bool { return s.cfg.Interactive && s.cfg.Terminal }
 
-func (s *Shell) tableMark() *goja.Symbol {
-	if s.marks.table == nil {
-		s.marks.table = goja.NewSymbol("shardsh.table")
+func (s *Display) tableMark() *goja.Symbol {
+	if s.tabled == nil {
+		s.tabled = goja.NewSymbol("shardsh.table")
 	}
-	return s.marks.table
+	return s.tabled
 }
 
 // renderTables shows a value that has tables.
-func (s *Shell) renderTables(v goja.Value) (string, bool) {
+func (s *Display) renderTables(v goja.Value) (string, bool) {
 	o, ok := v.(*goja.Object)
-	if !ok || s.marks.table == nil {
+	if !ok || s.tabled == nil {
 		return "", false
 	}
-	draw, ok := goja.AssertFunction(o.GetSymbol(s.marks.table))
+	draw, ok := goja.AssertFunction(o.GetSymbol(s.tabled))
 	if !ok {
 		return "", false
 	}
@@ -69,36 +71,36 @@ func (s *Shell) renderTables(v goja.Value) (string, bool) {
 	return text.String(), true
 }
 
-// shownTables is the result of a show command on a terminal.
-func (s *Shell) shownTables(draw func(*tables)) goja.Value {
-	t := &tables{s: s}
+// ShowTables is the result of a show command on a terminal.
+func (s *Display) ShowTables(draw func(*Tables)) goja.Value {
+	t := &Tables{s: s}
 	draw(t)
 	return s.JS.ShownText(t.b.String())
 }
 
-func (t *tables) heading(text string) {
+func (t *Tables) Heading(text string) {
 	if t.b.Len() > 0 {
 		t.b.WriteString("\n")
 	}
-	t.b.WriteString(t.s.JS.Paint(script.HeadingColor, clip(text, tableWidth)) + "\n")
+	t.b.WriteString(t.s.JS.Paint(script.HeadingColor, Clip(text, Width)) + "\n")
 }
 
-// line is a label and what it is about, on as many lines as it takes.
-func (t *tables) line(label, text string) {
-	indent := strings.Repeat(" ", labelWidth)
-	for i, part := range plaintext.Wrapped(text, tableWidth-labelWidth-1) {
+// Line is a label and what it is about, on as many lines as it takes.
+func (t *Tables) Line(label, text string) {
+	indent := strings.Repeat(" ", LabelWidth)
+	for i, part := range plaintext.Wrapped(text, Width-LabelWidth-1) {
 		head := indent
 		if i == 0 {
-			head = "  " + label + strings.Repeat(" ", max(1, labelWidth-2-twwidth.Width(label)))
+			head = "  " + label + strings.Repeat(" ", max(1, LabelWidth-2-twwidth.Width(label)))
 		}
 		t.b.WriteString(head + part + "\n")
 	}
 }
 
-// grid is a table. Columns whose name ends in "#" hold numbers and are flush
+// Grid is a table. Columns whose name ends in "#" hold numbers and are flush
 // right. Rows beyond a screen are counted.
-func (t *tables) grid(header []string, rows [][]string) {
-	hidden := max(0, len(rows)-maxTableRows)
+func (t *Tables) Grid(header []string, rows [][]string) {
+	hidden := max(0, len(rows)-MaxRows)
 	rows = slices.Clone(rows[:len(rows)-hidden])
 	header = slices.Clone(header)
 	align := make([]tw.Align, len(header))
@@ -108,7 +110,7 @@ func (t *tables) grid(header []string, rows [][]string) {
 			header[i], align[i] = numeric, tw.AlignRight
 		}
 	}
-	fit(append([][]string{header}, rows...), tableWidth-2)
+	fit(append([][]string{header}, rows...), Width-2)
 	for i, line := range strings.Split(strings.TrimSuffix(drawGrid(header, rows, align), "\n"), "\n") {
 		line = strings.TrimRight(line, " ")
 		if i == 0 {
@@ -117,7 +119,7 @@ func (t *tables) grid(header []string, rows [][]string) {
 		t.b.WriteString("  " + line + "\n")
 	}
 	if hidden > 0 {
-		t.b.WriteString("  … and " + itoa(hidden) + " more\n")
+		t.b.WriteString("  … and " + strconv.Itoa(hidden) + " more\n")
 	}
 }
 
@@ -148,13 +150,13 @@ func fit(rows [][]string, width int) {
 	}
 	for _, row := range rows {
 		for i := range row {
-			row[i] = clip(row[i], widths[i])
+			row[i] = Clip(row[i], widths[i])
 		}
 	}
 }
 
-// clip cuts a text that is too wide, and shows it.
-func clip(text string, width int) string {
+// Clip cuts a text that is too wide, and shows it.
+func Clip(text string, width int) string {
 	if twwidth.Width(text) <= width {
 		return text
 	}
@@ -185,11 +187,4 @@ func drawGrid(header []string, rows [][]string, align []tw.Align) string {
 		return err.Error()
 	}
 	return b.String()
-}
-
-// marks are on values that are shown in a way of their own; each made when it is
-// first needed.
-type marks struct {
-	reply *goja.Symbol // on replies of commands
-	table *goja.Symbol // on values with tables for terminals
 }

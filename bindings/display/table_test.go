@@ -1,9 +1,12 @@
-package bindings
+package display
 
 import (
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
+
+	"shardsh/bindings/script"
 
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 )
@@ -15,22 +18,20 @@ var escapes = regexp.MustCompile("\x1b\\[[0-9;]*[A-Za-z]")
 func TestTablesFitTheTerminal(t *testing.T) {
 	long := strings.Repeat("x", 70)
 	for _, color := range []bool{false, true} {
-		s, err := New(Config{Color: color})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := New(Options{Color: color})
+		s.JS = script.NewEngine(script.Options{Color: color})
 		for _, rows := range [][][]string{
 			{{"a", "1", "b"}},
 			{{long, "1", long}, {"", "22", "b"}},
 			{{"日本語日本語日本語日本語日本語日本語日本語日本語", "1", long}},
 		} {
-			tb := &tables{s: s}
-			tb.heading(long + long)
-			tb.line("label", long+" "+long+long)
-			tb.grid([]string{"first", "number#", "a longer name"}, rows)
+			tb := &Tables{s: s}
+			tb.Heading(long + long)
+			tb.Line("label", long+" "+long+long)
+			tb.Grid([]string{"first", "number#", "a longer name"}, rows)
 			for line := range strings.Lines(tb.b.String()) {
 				plain := escapes.ReplaceAllString(strings.TrimSuffix(line, "\n"), "")
-				if w := twwidth.Width(plain); w > tableWidth {
+				if w := twwidth.Width(plain); w > Width {
 					t.Errorf("%d columns: %q", w, plain)
 				}
 				if strings.HasSuffix(plain, " ") {
@@ -42,16 +43,14 @@ func TestTablesFitTheTerminal(t *testing.T) {
 }
 
 func TestTablesShowAScreen(t *testing.T) {
-	s, err := New(Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := New(Options{})
+	s.JS = script.NewEngine(script.Options{})
 	var rows [][]string
 	for i := range 25 {
-		rows = append(rows, []string{itoa(i), "x"})
+		rows = append(rows, []string{strconv.Itoa(i), "x"})
 	}
-	tb := &tables{s: s}
-	tb.grid([]string{"n#", "name"}, rows)
+	tb := &Tables{s: s}
+	tb.Grid([]string{"n#", "name"}, rows)
 	want := "   n  name\n   0  x\n"
 	if got := tb.b.String(); !strings.HasPrefix(got, want) || !strings.HasSuffix(got, "  19  x\n  … and 5 more\n") {
 		t.Error(got)
