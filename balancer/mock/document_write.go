@@ -64,7 +64,7 @@ func (rq *Request) CheckFilter(ns string, filter *store.Filter) error {
 // places finds the documents that match, wherever the namespace lives.
 func (c *Cluster) places(ns string, filter *store.Filter) iter.Seq[place] {
 	if ns == chunksNamespace {
-		return c.config.chunkPlaces(filter)
+		return c.config.chunkPlaces(filter, false)
 	}
 	return func(yield func(place) bool) {
 		for _, t := range c.targets(ns, filter) {
