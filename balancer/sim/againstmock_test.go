@@ -102,7 +102,8 @@ func TestAsTheMock(t *testing.T) {
 				t.Error("the mock moved nothing")
 			}
 			if !slices.Equal(got, want) {
-				t.Errorf("simulated %d moves\n%s\nthe mock %d\n%s", len(got), strings.Join(got, "\n"), len(want), strings.Join(want, "\n"))
+				t.Errorf("simulated %d moves\n%s\nthe mock %d\n%s",
+					len(got), strings.Join(got, "\n"), len(want), strings.Join(want, "\n"))
 			}
 			a, b := simulated.Snapshot().Collection("db.c").Table, after.Collection("db.c").Table
 			for chunk := range b.All() {
