@@ -117,6 +117,9 @@ func (e engine) LogChange(_ context.Context, what string) error {
 // Mergeable looks at every collection the auto-merger may touch for a chunk
 // that came to its shard long enough ago.
 func (e engine) Mergeable(context.Context) ([]policy.MergeWork, error) {
+	if !e.c.release.AutoMerges() {
+		return nil, nil
+	}
 	colls, err := e.c.config.ShardedCollections()
 	if err != nil {
 		return nil, err

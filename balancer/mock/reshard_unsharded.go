@@ -49,7 +49,10 @@ func (rs *Reshardings) planUnsharded(m policy.Migration) (reshardPlan, error) {
 	if err != nil {
 		return reshardPlan{}, err
 	}
-	local := rs.c.shards[m.From].colls[m.Namespace]
+	var local *localCollection
+	if donor := rs.c.shards[m.From]; donor != nil {
+		local = donor.colls[m.Namespace]
+	}
 	switch {
 	case rs.c.shards[m.To] == nil:
 		return reshardPlan{}, mongoerr.New(mongoerr.ShardNotFound, "Shard %s not found", m.To)
