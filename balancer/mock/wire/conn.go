@@ -52,8 +52,8 @@ type conn struct {
 // bubble, as waiting for a sync.Mutex does not, so servers can be tested there.
 type baton chan struct{}
 
-func newBaton() baton { return make(baton, 1) }
-func (b baton) lock() { b <- struct{}{} }
+func newBaton() baton   { return make(baton, 1) }
+func (b baton) lock()   { b <- struct{}{} }
 func (b baton) unlock() { <-b }
 
 func newConn(s *service, nc net.Conn) *conn {
