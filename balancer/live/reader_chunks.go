@@ -113,7 +113,7 @@ func (r *reading) flags(ctx context.Context, t *tracked) error {
 	if !t.Defragment && !wasMeasured {
 		return nil
 	}
-	measured, err := r.chunks(ctx, t, bson.E{Key: "estimatedDataSizeBytes", Value: bson.D{{Key: "$exists", Value: true}}})
+	measured, err := r.chunks(ctx, t, bson.E{Key: "estimatedDataSizeBytes", Value: bson.D{{Key: "$gte", Value: int64(0)}}})
 	if err != nil {
 		return err
 	}

@@ -25,19 +25,19 @@ func reshardingCommands() []command {
 			run: reshardCollection},
 		named("abortReshardCollection", true, aborting("abortReshardCollection", mock.ByReshard)),
 		named("commitReshardCollection", true, func(c *call) (bson.D, error) {
-			return bson.D{}, c.cluster.CommitResharding(c.args.text("commitReshardCollection"))
+			return bson.D{}, c.cluster.Reshardings().Commit(c.args.text("commitReshardCollection"))
 		}),
 		named("cleanupReshardCollection", true, cleanupReshardCollection),
 		{name: "moveCollection", adminOnly: true, strict: true,
 			declared: []field{{"moveCollection", namespaceValue, true}, {"toShard", shardValue, true}, {"oplogBatchApplierTaskCount", tasksValue, false}},
 			run: func(c *call) (bson.D, error) {
-				return bson.D{}, c.cluster.MoveCollection(c.ctx, c.deadline, c.args.text("moveCollection"), c.args.text("toShard"))
+				return bson.D{}, c.cluster.Reshardings().Move(c.ctx, c.deadline, c.args.text("moveCollection"), c.args.text("toShard"))
 			}},
 		named("abortMoveCollection", false, aborting("abortMoveCollection", mock.ByMove)),
 		{name: "unshardCollection", adminOnly: true, strict: true,
 			declared: []field{{"unshardCollection", namespaceValue, true}, {"toShard", shardValue, false}, {"oplogBatchApplierTaskCount", tasksValue, false}},
 			run: func(c *call) (bson.D, error) {
-				return bson.D{}, c.cluster.UnshardCollection(c.ctx, c.deadline, c.args.text("unshardCollection"), c.args.text("toShard"))
+				return bson.D{}, c.cluster.Reshardings().Unshard(c.ctx, c.deadline, c.args.text("unshardCollection"), c.args.text("toShard"))
 			}},
 		named("abortUnshardCollection", false, aborting("abortUnshardCollection", mock.ByUnshard)),
 		{name: "refineCollectionShardKey", adminOnly: true, takesWriteConcern: true,
@@ -49,7 +49,7 @@ func reshardingCommands() []command {
 
 func refineKey(c *call) (bson.D, error) {
 	unique := c.args["enforceUniquenessCheck"]
-	return bson.D{}, c.cluster.RefineKey(mock.RefineRequest{
+	return bson.D{}, c.cluster.Collections().RefineKey(mock.RefineRequest{
 		Namespace: c.args.text("refineCollectionShardKey"), Key: c.args.object("key"), UUID: c.args.binary("collectionUUID"),
 		AcceptNonUnique: !unique.IsZero() && !truth(unique),
 	})
@@ -57,7 +57,7 @@ func refineKey(c *call) (bson.D, error) {
 
 func aborting(name string, by mock.Provenance) handler {
 	return func(c *call) (bson.D, error) {
-		return bson.D{}, c.cluster.AbortResharding(c.ctx, c.deadline, c.args.text(name), by)
+		return bson.D{}, c.cluster.Reshardings().Abort(c.ctx, c.deadline, c.args.text(name), by)
 	}
 }
 
@@ -83,7 +83,7 @@ func reshardCollection(c *call) (bson.D, error) {
 	if err := simpleCollation(c, "reshardCollection"); err != nil {
 		return nil, err
 	}
-	if err := c.cluster.CheckUUID(ns, c.args.binary("collectionUUID")); err != nil {
+	if err := c.cluster.Collections().CheckUUID(ns, c.args.binary("collectionUUID")); err != nil {
 		return nil, err
 	}
 	req := mock.ReshardRequest{
@@ -104,7 +104,7 @@ func reshardCollection(c *call) (bson.D, error) {
 			return nil, err
 		}
 	}
-	return bson.D{}, c.cluster.ReshardCollection(c.ctx, c.deadline, req)
+	return bson.D{}, c.cluster.Reshardings().Reshard(c.ctx, c.deadline, req)
 }
 
 func simpleCollation(c *call, command string) error {
@@ -168,7 +168,7 @@ func missingIn(list string, there map[string]bool) error {
 // §1.7).
 func reshardingOps(cluster *mock.Cluster) ([]bson.Raw, error) {
 	var docs []bson.Raw
-	for _, op := range cluster.Reshardings() {
+	for _, op := range cluster.Reshardings().List() {
 		raw, err := bson.Marshal(bson.D{
 			{Key: "shard", Value: op.Coordinator},
 			{Key: "type", Value: "op"},
