@@ -134,6 +134,9 @@ func TestFindings(t *testing.T) {
 			`drainNeedsOperator warning shard: shard c is draining, and some of what is left is yours to move: ` +
 				`sh.movePrimary("d", <shard>)`,
 			"draining info shard: shard c is draining, 4 chunks left, databases to move: d"}},
+		{"draining with an unknown rest", newCluster(t).shard("c").draining().change(func(s *catalog.ShardState) {
+			s.Reported = &catalog.ReportedDrain{State: "ongoing", Chunks: -1}
+		}), []string{"draining info shard: shard c is draining"}},
 		{"stuck", newCluster(t).shard("c").draining().collection("x.y", []string{"c", "c"}, even, noBalance).
 			collection("x.z", []string{"c"}, unsplittable).
 			with(func(c *cluster) { c.Databases = []catalog.Database{{Name: "d", Primary: "c"}} }),
