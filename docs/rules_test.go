@@ -154,7 +154,8 @@ func TestEveryCitationHasATarget(t *testing.T) {
 			}
 			return nil
 		}
-		if path == "docs/rules_test.go" || !slices.Contains([]string{".go", ".md", ".js", ".jsonl", ".txt"}, filepath.Ext(path)) {
+		if path == "docs/rules_test.go" || !slices.Contains([]string{".go", ".md", ".js", ".jsonl", ".txt"},
+			filepath.Ext(path)) {
 			return nil
 		}
 		data, err := os.ReadFile(filepath.Join("..", path))

@@ -70,7 +70,8 @@ func (f fleet) documents(t testing.TB, history int) []byte {
 	for i := range manyChunks {
 		entries := bson.A{}
 		for h := range history {
-			entries = append(entries, bson.D{{Key: "validAfter", Value: bson.Timestamp{T: uint32(1700000000 + i - h), I: 1}}, {Key: "shard", Value: f.shard(i + h)}})
+			entries = append(entries, bson.D{{Key: "validAfter", Value: bson.Timestamp{T: uint32(1700000000 + i - h), I: 1}},
+				{Key: "shard", Value: f.shard(i + h)}})
 		}
 		all = append(all, doc(t, bson.D{
 			{Key: "_id", Value: bson.ObjectID{byte(i >> 16), byte(i >> 8), byte(i), 1}},

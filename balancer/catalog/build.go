@@ -17,11 +17,13 @@ import (
 // NewRoutingTable builds a table from chunks in key order. Chunks that leave a
 // gap, overlap, or do not reach from MinKey to MaxKey are
 // ConflictingOperationInProgress: somebody read them while they changed.
-func NewRoutingTable(p KeyPattern, epoch bson.ObjectID, ts bson.Timestamp, chunks iter.Seq[Chunk]) (*RoutingTable, error) {
+func NewRoutingTable(p KeyPattern, epoch bson.ObjectID, ts bson.Timestamp,
+	chunks iter.Seq[Chunk]) (*RoutingTable, error) {
 	return newRoutingTable(usual(), p, epoch, ts, chunks)
 }
 
-func newRoutingTable(l layout, p KeyPattern, epoch bson.ObjectID, ts bson.Timestamp, chunks iter.Seq[Chunk]) (*RoutingTable, error) {
+func newRoutingTable(l layout, p KeyPattern, epoch bson.ObjectID, ts bson.Timestamp,
+	chunks iter.Seq[Chunk]) (*RoutingTable, error) {
 	w := newTableWriter(&shardNames{}, l)
 	end := p.GlobalMin()
 	for c := range chunks {
@@ -41,7 +43,8 @@ func newRoutingTable(l layout, p KeyPattern, epoch bson.ObjectID, ts bson.Timest
 }
 
 func notContiguous(end, next bson.Raw) error {
-	return mongoerr.New(mongoerr.ConflictingOperationInProgress, "gap or overlap in the routing table between %s and %s", end, next)
+	return mongoerr.New(mongoerr.ConflictingOperationInProgress, "gap or overlap in the routing table between %s and %s",
+		end, next)
 }
 
 func emptyRange(c Chunk) error {
@@ -91,7 +94,8 @@ func (b *Builder) Add(raw bson.Raw) error {
 	if err != nil {
 		return err
 	}
-	b.writer.chunk(b.bound, row{version: s.version, since: s.since, id: s.id, shard: shard, flags: chunkFlags(s.jumbo)}, s.size)
+	b.writer.chunk(b.bound, row{version: s.version, since: s.since, id: s.id, shard: shard, flags: chunkFlags(s.jumbo)},
+		s.size)
 	var failed error
 	err = s.eachHistory(func(at bson.Timestamp, name []byte) {
 		shard, err := b.writer.shard(name)
@@ -269,7 +273,8 @@ func (w *tableWriter) add(c Chunk) error {
 // row is a chunk's row before its history is known.
 func (w *tableWriter) row(c Chunk) (row, error) {
 	shard, err := w.shardID(c.Shard)
-	return row{version: c.Version, since: c.OnCurrentShardSince, id: c.ID, shard: shard, flags: chunkFlags(c.Jumbo) & jumboBits}, err
+	return row{version: c.Version, since: c.OnCurrentShardSince, id: c.ID, shard: shard,
+		flags: chunkFlags(c.Jumbo) & jumboBits}, err
 }
 
 func (w *tableWriter) entry(h ChunkHistory) (historyEntry, error) {

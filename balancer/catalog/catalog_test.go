@@ -25,7 +25,8 @@ func TestSplitNamespace(t *testing.T) { // spec 03 §0.6
 			t.Errorf("%s is %q and %q: %v", c.ns, db, coll, err)
 		}
 	}
-	for _, ns := range []string{"", "shop", "shop.", ".orders", "a b.c", "a/b.c", `a\b.c`, `a"b.c`, "a\x00b.c", "a.b\x00c", "a..b", strings.Repeat("d", 64) + ".c"} {
+	for _, ns := range []string{"", "shop", "shop.", ".orders", "a b.c", "a/b.c", `a\b.c`, `a"b.c`, "a\x00b.c", "a.b\x00c",
+		"a..b", strings.Repeat("d", 64) + ".c"} {
 		_, _, err := SplitNamespace(ns)
 		checkCode(t, ns, err, mongoerr.InvalidNamespace)
 	}
@@ -35,10 +36,12 @@ func TestSplitNamespace(t *testing.T) { // spec 03 §0.6
 }
 
 func TestParseShard(t *testing.T) { // spec 01 §3.1, 03 §3.1
-	full := bson.D{e("_id", "shardA"), e("host", "rsA/h:1,h:2"), e("draining", true), e("tags", bson.A{"EU", "ssd"}), e("state", int32(1)),
+	full := bson.D{e("_id", "shardA"), e("host", "rsA/h:1,h:2"), e("draining", true), e("tags", bson.A{"EU", "ssd"}),
+		e("state", int32(1)),
 		e("topologyTime", bson.Timestamp{T: 1}), e("replSetConfigVersion", int64(3)), e("maxSize", 5)}
 	s, err := ParseShard(doc(t, full))
-	if err != nil || s.ID != "shardA" || s.Host != "rsA/h:1,h:2" || !s.Draining || !s.HasZone("ssd") || s.HasZone("US") || s.State != 1 {
+	if err != nil || s.ID != "shardA" || s.Host != "rsA/h:1,h:2" || !s.Draining || !s.HasZone("ssd") || s.HasZone("US") ||
+		s.State != 1 {
 		t.Errorf("%+v: %v", s, err)
 	}
 	if got := doc(t, s.Doc()); string(got) != string(doc(t, full[:5])) {
@@ -65,25 +68,32 @@ func TestParseShard(t *testing.T) { // spec 01 §3.1, 03 §3.1
 
 func TestParseCollection(t *testing.T) { // spec 03 §3.3
 	at := time.Date(2024, 5, 1, 10, 0, 0, 0, time.UTC)
-	least := bson.D{e("_id", "shop.orders"), e("lastmodEpoch", bson.ObjectID{1}), e("lastmod", at), e("timestamp", bson.Timestamp{T: 9, I: 1}),
-		e("uuid", uuid), e("key", bson.D{e("region", int32(1)), e("order_id", "hashed")}), e("unique", false), e("noBalance", false)}
+	least := bson.D{e("_id", "shop.orders"), e("lastmodEpoch", bson.ObjectID{1}), e("lastmod", at),
+		e("timestamp", bson.Timestamp{T: 9, I: 1}),
+		e("uuid", uuid), e("key", bson.D{e("region", int32(1)), e("order_id", "hashed")}), e("unique", false),
+		e("noBalance", false)}
 	c, err := ParseCollection(doc(t, least))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Namespace != "shop.orders" || !c.LastMod.Equal(at) || c.Epoch != (bson.ObjectID{1}) || c.Timestamp.T != 9 || c.Pattern.HashedField() != 1 {
+	if c.Namespace != "shop.orders" || !c.LastMod.Equal(at) || c.Epoch != (bson.ObjectID{1}) || c.Timestamp.T != 9 ||
+		c.Pattern.HashedField() != 1 {
 		t.Errorf("%+v", c)
 	}
-	if !c.AllowMigrations || !c.PermitMigrations || !c.EnableAutoMerge || c.Unsplittable || c.MaxChunkSizeBytes != 0 || !c.Balanceable() {
+	if !c.AllowMigrations || !c.PermitMigrations || !c.EnableAutoMerge || c.Unsplittable || c.MaxChunkSizeBytes != 0 ||
+		!c.Balanceable() {
 		t.Errorf("defaults %+v", c)
 	}
 	if got := doc(t, c.Doc()); string(got) != string(doc(t, least)) {
 		t.Errorf("written as %s", got)
 	}
 
-	full := append(least[:7:7], e("maxChunkSizeBytes", int64(64<<20)), e("defragmentCollection", true), e("defragmentationPhase", "mergeChunks"),
-		e("enableAutoMerge", false), e("noBalance", true), e("allowMigrations", false), e("permitMigrations", false), e("unsplittable", true))
-	c, err = ParseCollection(doc(t, append(full[:len(full):len(full)], e("reshardingFields", bson.D{}), e("timeseriesFields", 5))))
+	full := append(least[:7:7], e("maxChunkSizeBytes", int64(64<<20)), e("defragmentCollection", true),
+		e("defragmentationPhase", "mergeChunks"),
+		e("enableAutoMerge", false), e("noBalance", true), e("allowMigrations", false), e("permitMigrations", false),
+		e("unsplittable", true))
+	c, err = ParseCollection(doc(t, append(full[:len(full):len(full)], e("reshardingFields", bson.D{}),
+		e("timeseriesFields", 5))))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +101,8 @@ func TestParseCollection(t *testing.T) { // spec 03 §3.3
 		t.Errorf("written as %s", got)
 	}
 
-	for _, flag := range []bson.E{e("noBalance", true), e("defragmentCollection", true), e("allowMigrations", false), e("permitMigrations", false)} {
+	for _, flag := range []bson.E{e("noBalance", true), e("defragmentCollection", true), e("allowMigrations", false),
+		e("permitMigrations", false)} {
 		c, err := ParseCollection(doc(t, append(least[:7:7], flag)))
 		if err != nil || c.Balanceable() {
 			t.Errorf("%v: balanceable, %v", flag, err)
@@ -127,17 +138,21 @@ func TestChunkDocument(t *testing.T) {
 		return bson.D{e("validAfter", bson.Timestamp{T: seconds, I: increment}), e("shard", shard)}
 	}
 	want := doc(t, bson.D{
-		e("_id", c.ID), e("uuid", uuid), e("min", bson.D{e("x", bson.MinKey{})}), e("max", bson.D{e("x", int64(0))}), e("shard", "shard01"),
+		e("_id", c.ID), e("uuid", uuid), e("min", bson.D{e("x", bson.MinKey{})}), e("max", bson.D{e("x", int64(0))}),
+		e("shard", "shard01"),
 		e("lastmod", bson.Timestamp{T: 5, I: 2}), e("estimatedDataSizeBytes", int64(77)), e("jumbo", false),
-		e("onCurrentShardSince", bson.Timestamp{T: 300, I: 4}), e("history", bson.A{entry(300, 4, "shard01"), entry(100, 1, "shard02")}),
+		e("onCurrentShardSince", bson.Timestamp{T: 300, I: 4}),
+		e("history", bson.A{entry(300, 4, "shard01"), entry(100, 1, "shard02")}),
 	})
 	if got := doc(t, c.Doc(p, uuid)); string(got) != string(want) {
 		t.Errorf("written as %s\nwant %s", got, want)
 	}
 	c.Estimate, c.Jumbo, c.History = 0, JumboUnset, nil
 	want = doc(t, bson.D{
-		e("_id", c.ID), e("uuid", uuid), e("min", bson.D{e("x", bson.MinKey{})}), e("max", bson.D{e("x", int64(0))}), e("shard", "shard01"),
-		e("lastmod", bson.Timestamp{T: 5, I: 2}), e("onCurrentShardSince", bson.Timestamp{T: 300, I: 4}), e("history", bson.A{entry(300, 4, "shard01")}),
+		e("_id", c.ID), e("uuid", uuid), e("min", bson.D{e("x", bson.MinKey{})}), e("max", bson.D{e("x", int64(0))}),
+		e("shard", "shard01"),
+		e("lastmod", bson.Timestamp{T: 5, I: 2}), e("onCurrentShardSince", bson.Timestamp{T: 300, I: 4}),
+		e("history", bson.A{entry(300, 4, "shard01")}),
 	})
 	if got := doc(t, c.Doc(p, uuid)); string(got) != string(want) {
 		t.Errorf("written as %s\nwant %s", got, want)
@@ -146,7 +161,8 @@ func TestChunkDocument(t *testing.T) {
 
 func TestParseChunk(t *testing.T) {
 	p := keyOf(t, "x")
-	base := bson.D{e("_id", bson.ObjectID{1}), e("min", bson.D{e("x", 1)}), e("max", bson.D{e("x", 2)}), e("shard", "a"), e("lastmod", bson.Timestamp{T: 5, I: 2})}
+	base := bson.D{e("_id", bson.ObjectID{1}), e("min", bson.D{e("x", 1)}), e("max", bson.D{e("x", 2)}), e("shard", "a"),
+		e("lastmod", bson.Timestamp{T: 5, I: 2})}
 	with := func(more ...bson.E) bson.D { return append(base[:len(base):len(base)], more...) }
 	without := func(name string) bson.D {
 		var d bson.D
@@ -220,7 +236,8 @@ func TestBuilderRefuses(t *testing.T) {
 		b := NewBuilder(p, bson.ObjectID{1}, bson.Timestamp{T: 1})
 		var err error
 		for i, r := range c.ranges {
-			raw := doc(t, bson.D{e("min", bson.D{e("x", r.from)}), e("max", bson.D{e("x", r.to)}), e("shard", "a"), e("lastmod", bson.Timestamp{T: 1, I: uint32(i)})})
+			raw := doc(t, bson.D{e("min", bson.D{e("x", r.from)}), e("max", bson.D{e("x", r.to)}), e("shard", "a"),
+				e("lastmod", bson.Timestamp{T: 1, I: uint32(i)})})
 			if err = b.Add(raw); err != nil {
 				break
 			}
@@ -231,7 +248,8 @@ func TestBuilderRefuses(t *testing.T) {
 		checkCode(t, c.name, err, c.code)
 	}
 	b := NewBuilder(p, bson.ObjectID{1}, bson.Timestamp{T: 1})
-	if err := b.Add(doc(t, bson.D{e("min", bson.D{e("y", 1)}), e("max", bson.D{e("y", 2)}), e("shard", "a"), e("lastmod", bson.Timestamp{T: 1})})); err == nil {
+	if err := b.Add(doc(t, bson.D{e("min", bson.D{e("y", 1)}), e("max", bson.D{e("y", 2)}), e("shard", "a"),
+		e("lastmod", bson.Timestamp{T: 1})})); err == nil {
 		t.Error("a chunk of another key was taken")
 	}
 }
@@ -260,7 +278,8 @@ func TestNewRoutingTableRefuses(t *testing.T) {
 		checkCode(t, c.name, err, c.code)
 		if err == nil {
 			want := Version{bson.ObjectID{7}, bson.Timestamp{T: 8}, ChunkVersion{3, 4}}
-			if rt.Version() != want || rt.Epoch() != want.Epoch || rt.Timestamp() != want.Timestamp || !rt.Pattern().Equal(p) || rt.ShardOf(x(t, 5)) != "a" {
+			if rt.Version() != want || rt.Epoch() != want.Epoch || rt.Timestamp() != want.Timestamp || !rt.Pattern().Equal(p) ||
+				rt.ShardOf(x(t, 5)) != "a" {
 				t.Errorf("version %v", rt.Version())
 			}
 		}

@@ -89,7 +89,8 @@ func ParseCollection(raw bson.Raw) (Collection, error) {
 		{"key", key != nil},
 	} {
 		if !required.there {
-			return Collection{}, mongoerr.New(mongoerr.IDLFailedToParse, "config.collections document lacks the field %q", required.name)
+			return Collection{}, mongoerr.New(mongoerr.IDLFailedToParse, "config.collections document lacks the field %q",
+				required.name)
 		}
 	}
 	if c.Pattern, err = ParseKeyPattern(key); err != nil {

@@ -22,7 +22,8 @@ type Commit struct {
 // chunk, goes to another shard at a time: the moved range, what is left of the
 // chunk on the donor, and the control chunk, another one of the donor that gets
 // a new version. The version of the control chunk is 0|0 when there is none.
-func (c Commit) Move(t *RoutingTable, chunk Chunk, lower, upper Key, to ShardID, at bson.Timestamp) (changed []Chunk, control ChunkVersion) {
+func (c Commit) Move(t *RoutingTable, chunk Chunk, lower, upper Key, to ShardID,
+	at bson.Timestamp) (changed []Chunk, control ChunkVersion) {
 	version := ChunkVersion{Major: t.Version().Major + 1}
 	next := func() ChunkVersion {
 		version.Minor++

@@ -57,7 +57,8 @@ func parseDayWindow(entry bson.RawValue) (DayWindow, error) {
 			return DayWindow{d, *window}, nil
 		}
 	}
-	return DayWindow{}, mongoerr.New(mongoerr.BadValue, "activeWindowDOW has the day %s, which is none of Monday to Sunday", day)
+	return DayWindow{}, mongoerr.New(mongoerr.BadValue,
+		"activeWindowDOW has the day %s, which is none of Monday to Sunday", day)
 }
 
 // Contains reports whether now lies in the window on its day. A window over

@@ -121,7 +121,8 @@ func (w settingsWanted) check(t *testing.T, s Settings) {
 		want *bool
 	}{
 		{"waitForDelete", s.WaitForDelete, w.WaitForDelete}, {"attemptJumbo", s.AttemptJumbo, w.AttemptJumbo},
-		{"autoMerge", s.AutoMerge, w.AutoMerge}, {"autoSplit", s.AutoSplit, w.AutoSplit}, {"secondaryThrottle sent", sent, w.Sent},
+		{"autoMerge", s.AutoMerge, w.AutoMerge}, {"autoSplit", s.AutoSplit, w.AutoSplit},
+		{"secondaryThrottle sent", sent, w.Sent},
 	} {
 		if flag.want != nil && flag.got != *flag.want {
 			t.Errorf("%s %v, want %v", flag.name, flag.got, *flag.want)
@@ -146,7 +147,8 @@ func TestSettingsExamples(t *testing.T) {
 		t.Run(example.ID, example.play)
 	}
 	// W08 and W09 are windows, W17 and W18 rounds, W19 is of the status.
-	for _, id := range []string{"W01", "W02", "W03", "W04", "W05", "W06", "W07", "W10", "W11", "W12", "W13", "W14", "W15", "W16"} {
+	for _, id := range []string{"W01", "W02", "W03", "W04", "W05", "W06", "W07", "W10", "W11", "W12", "W13", "W14", "W15",
+		"W16"} {
 		if !seen[id] {
 			t.Errorf("%s is missing", id)
 		}
@@ -171,7 +173,9 @@ func (e windowExample) play(t *testing.T) {
 		return
 	}
 	var s Settings
-	if err := s.LoadBalancer(doc(t, bson.D{{Key: "activeWindow", Value: bson.D{{Key: "start", Value: e.Start}, {Key: "stop", Value: e.Stop}}}})); err != nil {
+	if err := s.LoadBalancer(doc(t,
+		bson.D{{Key: "activeWindow", Value: bson.D{{Key: "start", Value: e.Start},
+			{Key: "stop", Value: e.Stop}}}})); err != nil {
 		t.Fatal(err)
 	}
 	for want, times := range map[bool][]string{true: e.In, false: e.Out} {
@@ -239,7 +243,8 @@ func (e zoneExample) play(t *testing.T) {
 	if errorName(err) != e.Error {
 		t.Errorf("%v, want %q", err, e.Error)
 	}
-	if e.Error == "RangeOverlapConflict" && (!strings.Contains(err.Error(), zone) || !strings.Contains(err.Error(), " on ")) {
+	if e.Error == "RangeOverlapConflict" && (!strings.Contains(err.Error(), zone) ||
+		!strings.Contains(err.Error(), " on ")) {
 		t.Errorf("the message does not name both ranges: %v", err)
 	}
 	if e.Error != "" {

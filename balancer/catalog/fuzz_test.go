@@ -9,12 +9,14 @@ import (
 // Whatever lies in the config database, reading it gives a value or an error.
 func FuzzDamagedDocuments(f *testing.F) {
 	p := keyOf(f, "x")
-	whole := Chunk{Min: p.GlobalMin(), Max: p.GlobalMax(), Shard: "a", Version: ChunkVersion{1, 0}, OnCurrentShardSince: bson.Timestamp{T: 5}}
+	whole := Chunk{Min: p.GlobalMin(), Max: p.GlobalMax(), Shard: "a", Version: ChunkVersion{1, 0},
+		OnCurrentShardSince: bson.Timestamp{T: 5}}
 	f.Add([]byte(doc(f, whole.Doc(p, uuid))))
 	f.Add([]byte(doc(f, Shard{ID: "a", Host: "h", Zones: []string{"z"}}.Doc())))
 	f.Add([]byte(doc(f, Collection{Namespace: "a.b", UUID: uuid, Pattern: p}.Doc())))
 	f.Add([]byte(doc(f, ZoneRange{Min: p.GlobalMin(), Max: p.GlobalMax(), Zone: "z"}.Doc(p, "a.b"))))
-	f.Add([]byte(doc(f, bson.D{e("mode", "full"), e("activeWindow", bson.D{e("start", "1:00"), e("stop", "2:00")}), e("_secondaryThrottle", bson.D{e("w", 2)}),
+	f.Add([]byte(doc(f, bson.D{e("mode", "full"), e("activeWindow", bson.D{e("start", "1:00"), e("stop", "2:00")}),
+		e("_secondaryThrottle", bson.D{e("w", 2)}),
 		e("value", 5), e("enabled", true)})))
 	f.Add([]byte(doc(f, bson.D{e("x", bson.D{e("$eq", 1)}), e("$and", bson.A{bson.D{e("x", 1)}})})))
 	f.Fuzz(func(t *testing.T, b []byte) {

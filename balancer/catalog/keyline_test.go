@@ -41,7 +41,8 @@ func lineKey(t rapid.TB, p catalog.KeyPattern, values ...any) catalog.Key {
 }
 
 func TestKeysBetweenTwoBounds(t *testing.T) {
-	single, double, hashed := bson.D{{Key: "x", Value: 1}}, bson.D{{Key: "x", Value: 1}, {Key: "y", Value: 1}}, bson.D{{Key: "x", Value: "hashed"}}
+	single, double, hashed := bson.D{{Key: "x", Value: 1}}, bson.D{{Key: "x", Value: 1}, {Key: "y", Value: 1}},
+		bson.D{{Key: "x", Value: "hashed"}}
 	id := func(first, second byte) bson.ObjectID { return bson.ObjectID{first, second} }
 	for name, c := range map[string]struct {
 		key          bson.D
@@ -49,11 +50,13 @@ func TestKeysBetweenTwoBounds(t *testing.T) {
 		fraction     float64
 		want         []any // nil = there is none
 	}{
-		"integers":             {single, []any{int32(0)}, []any{int32(100)}, 0.25, []any{int32(25)}},
-		"doubles":              {single, []any{1.0}, []any{2.0}, 0.5, []any{1.5}},
-		"dates":                {single, []any{bson.DateTime(1000)}, []any{bson.DateTime(3000)}, 0.5, []any{bson.DateTime(2000)}},
-		"second field":         {double, []any{"a", int64(0)}, []any{"a", int64(10)}, 0.5, []any{"a", int64(5)}},
-		"first field":          {double, []any{int32(0), int32(7)}, []any{int32(10), int32(7)}, 0.5, []any{int32(5), bson.MinKey{}}},
+		"integers": {single, []any{int32(0)}, []any{int32(100)}, 0.25, []any{int32(25)}},
+		"doubles":  {single, []any{1.0}, []any{2.0}, 0.5, []any{1.5}},
+		"dates": {single, []any{bson.DateTime(1000)}, []any{bson.DateTime(3000)}, 0.5,
+			[]any{bson.DateTime(2000)}},
+		"second field": {double, []any{"a", int64(0)}, []any{"a", int64(10)}, 0.5, []any{"a", int64(5)}},
+		"first field": {double, []any{int32(0), int32(7)}, []any{int32(10), int32(7)}, 0.5,
+			[]any{int32(5), bson.MinKey{}}},
 		"hashes":               {hashed, []any{bson.MinKey{}}, []any{bson.MaxKey{}}, 0.5, []any{int64(0)}},
 		"ids":                  {single, []any{id(2, 0)}, []any{id(4, 0)}, 0.5, []any{id(3, 0)}},
 		"ids, common prefix":   {single, []any{id(2, 10)}, []any{id(2, 20)}, 0.5, []any{id(2, 15)}},

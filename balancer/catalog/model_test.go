@@ -80,7 +80,9 @@ func (m model) check(t interface {
 	if i != len(m) {
 		t.Fatalf("All gave %d of %d chunks", i, len(m))
 	}
-	if begins := slices.ContainsFunc(m, func(c Chunk) bool { return c.Min.Equal(from) }); !from.IsZero() && rt.Begins(from) != begins {
+	if begins := slices.ContainsFunc(m, func(c Chunk) bool {
+		return c.Min.Equal(from)
+	}); !from.IsZero() && rt.Begins(from) != begins {
 		t.Fatalf("a chunk begins at %v: %v, want %v", from, !begins, begins)
 	}
 	newest := m.newest()
@@ -118,7 +120,8 @@ func (m model) check(t interface {
 	}
 	for _, s := range append(slices.Collect(maps.Keys(counts)), "nobody") {
 		if rt.Count(s) != counts[s] || rt.JumboCount(s) != jumbo[s] || rt.ShardVersion(s) != versions[s] {
-			t.Fatalf("%s has %d chunks, %d jumbo, at %v; want %d, %d, %v", s, rt.Count(s), rt.JumboCount(s), rt.ShardVersion(s), counts[s], jumbo[s], versions[s])
+			t.Fatalf("%s has %d chunks, %d jumbo, at %v; want %d, %d, %v", s, rt.Count(s), rt.JumboCount(s), rt.ShardVersion(s),
+				counts[s], jumbo[s], versions[s])
 		}
 		same("owned by "+string(s), rt.Owned(s, from, to), owned[s])
 		m.checkAdjoining(t, rt, s)
@@ -223,7 +226,8 @@ func (w *world) evenly(c Chunk, n int) []Key {
 func (w *world) change(t *rapid.T) []Chunk {
 	i := rapid.IntRange(0, len(w.chunks)-1).Draw(t, "chunk")
 	c := w.chunks[i]
-	switch rapid.SampledFrom([]string{"split", "split", "split many", "merge", "move", "move part", "mark"}).Draw(t, "what") {
+	switch rapid.SampledFrom([]string{"split", "split", "split many", "merge", "move", "move part", "mark"}).Draw(t,
+		"what") {
 	case "split":
 		middle, ok := w.between(t, c)
 		if !ok {
@@ -288,7 +292,8 @@ func TestApplyKeepsUpWithModel(t *testing.T) {
 			w.chunks[0].OnCurrentShardSince = bson.Timestamp{T: 100}
 		}
 		// Small tables with small blocks go through the same as great ones.
-		l := rapid.SampledFrom([]layout{usual(), {2, 4, 8, 2, 4, 8}, {1, 1, 1, 1, 1, 1}, {2, 3, 5, 2, 2, 3}}).Draw(r, "layout")
+		l := rapid.SampledFrom([]layout{usual(), {2, 4, 8, 2, 4, 8}, {1, 1, 1, 1, 1, 1}, {2, 3, 5, 2, 2, 3}}).Draw(r,
+			"layout")
 		sizes := []int{1, 60}
 		if l == usual() {
 			sizes = []int{1, 60, 1500}
@@ -378,7 +383,8 @@ func checkLayout(t *rapid.T, rt *RoutingTable) {
 			t.Fatalf("shelf %d begins at %d and has %d chunks, the next begins at %d", i, rt.starts[i], s.len(), rt.starts[i+1])
 		}
 		for j, b := range s.blocks {
-			if b.len() == 0 || b.len() > rt.layout.blockMost || b.low(0) != s.lows[j] || int(s.starts[j+1]-s.starts[j]) != b.len() {
+			if b.len() == 0 || b.len() > rt.layout.blockMost || b.low(0) != s.lows[j] ||
+				int(s.starts[j+1]-s.starts[j]) != b.len() {
 				t.Fatalf("block %d of shelf %d has %d chunks", j, i, b.len())
 			}
 		}

@@ -273,5 +273,6 @@ func (p KeyPattern) CheckHashed(k Key) error {
 	case bson.TypeInt64, bson.TypeMinKey, bson.TypeMaxKey:
 		return nil
 	}
-	return mongoerr.New(mongoerr.InvalidOptions, "the hashed field of %s must be a 64-bit integer, MinKey or MaxKey in %s", p, p.Bound(k))
+	return mongoerr.New(mongoerr.InvalidOptions, "the hashed field of %s must be a 64-bit integer, MinKey or MaxKey in %s",
+		p, p.Bound(k))
 }

@@ -24,7 +24,8 @@ func TestParseKeyPattern(t *testing.T) { // spec 03 §4.1
 	decimal, _ := bson.ParseDecimal128("1")
 	good := []bson.D{
 		{e("x", 1)}, {e("x", 1.0)}, {e("x", 1.9)}, {e("x", int64(1))}, {e("x", decimal)}, {e("x", "hashed")},
-		{e("a", 1), e("b", "hashed"), e("c", 1)}, {e("a.b.c", 1)}, {e("_id", "hashed")}, {e("a.$id", 1)}, {e("a.$ref", 1), e("a.$db", 1)},
+		{e("a", 1), e("b", "hashed"), e("c", 1)}, {e("a.b.c", 1)}, {e("_id", "hashed")}, {e("a.$id", 1)},
+		{e("a.$ref", 1), e("a.$db", 1)},
 	}
 	for _, d := range good {
 		p := parsePattern(t, d)
@@ -33,8 +34,10 @@ func TestParseKeyPattern(t *testing.T) { // spec 03 §4.1
 		}
 	}
 	bad := []bson.D{
-		{}, {e("x", -1)}, {e("x", 0)}, {e("x", 2)}, {e("x", 0.9)}, {e("x", true)}, {e("x", "1")}, {e("x", "text")}, {e("x", "2d")}, {e("x", nil)},
-		{e("x", "hashed"), e("y", "hashed")}, {e("", 1)}, {e("a.", 1)}, {e(".a", 1)}, {e("a..b", 1)}, {e("$a", 1)}, {e("$id", 1)}, {e("a.$b", 1)},
+		{}, {e("x", -1)}, {e("x", 0)}, {e("x", 2)}, {e("x", 0.9)}, {e("x", true)}, {e("x", "1")}, {e("x", "text")},
+		{e("x", "2d")}, {e("x", nil)},
+		{e("x", "hashed"), e("y", "hashed")}, {e("", 1)}, {e("a.", 1)}, {e(".a", 1)}, {e("a..b", 1)}, {e("$a", 1)},
+		{e("$id", 1)}, {e("a.$b", 1)},
 	}
 	for _, d := range bad {
 		_, err := ParseKeyPattern(doc(t, d))
@@ -47,7 +50,8 @@ func TestKeyPatternProperties(t *testing.T) {
 	if !slices.Equal(p.Fields(), []string{"a.b", "c"}) || p.HashedField() != 1 || keyOf(t, "x").HashedField() != -1 {
 		t.Errorf("fields %v, hashed %d", p.Fields(), p.HashedField())
 	}
-	if !p.Equal(parsePattern(t, bson.D{e("a.b", 1.0), e("c", "hashed")})) || p.Equal(keyOf(t, "a.b", "c")) || p.Equal(KeyPattern{}) {
+	if !p.Equal(parsePattern(t, bson.D{e("a.b", 1.0), e("c", "hashed")})) || p.Equal(keyOf(t, "a.b", "c")) ||
+		p.Equal(KeyPattern{}) {
 		t.Error("patterns compare wrongly")
 	}
 	want := doc(t, bson.D{e("a.b", bson.MinKey{}), e("c", bson.MinKey{})})
@@ -55,7 +59,8 @@ func TestKeyPatternProperties(t *testing.T) {
 		t.Errorf("global minimum %s", p.Bound(p.GlobalMin()))
 	}
 	var none KeyPattern
-	if !none.IsZero() || !none.Equal(none) || none.Len() != 0 || none.Doc() != nil || none.HashedField() != -1 || !none.GlobalMin().IsZero() {
+	if !none.IsZero() || !none.Equal(none) || none.Len() != 0 || none.Doc() != nil || none.HashedField() != -1 ||
+		!none.GlobalMin().IsZero() {
 		t.Error("the zero pattern is not empty")
 	}
 	if _, err := none.Key(doc(t, bson.D{e("x", 1)})); !errors.Is(err, ErrNotShardKey) {
@@ -98,9 +103,12 @@ func TestBoundKeepsTypes(t *testing.T) {
 	p := keyOf(t, "x", "y")
 	decimal, _ := bson.ParseDecimal128("1.50")
 	values := []any{
-		int32(5), int64(5), 5.0, 5.5, -0.25, decimal, "text", bson.Symbol("text"), nil, true, bson.DateTime(-5), bson.Timestamp{T: 1, I: 2},
-		bson.ObjectID{1}, bson.Binary{Subtype: 4, Data: make([]byte, 16)}, bson.MinKey{}, bson.MaxKey{}, bson.D{e("a", bson.A{1, "x"})},
-		bson.Regex{Pattern: "a", Options: "i"}, bson.JavaScript("f"), bson.CodeWithScope{Code: "f", Scope: bson.D{}}, bson.Undefined{}, bson.DBPointer{DB: "d"},
+		int32(5), int64(5), 5.0, 5.5, -0.25, decimal, "text", bson.Symbol("text"), nil, true, bson.DateTime(-5),
+		bson.Timestamp{T: 1, I: 2},
+		bson.ObjectID{1}, bson.Binary{Subtype: 4, Data: make([]byte, 16)}, bson.MinKey{}, bson.MaxKey{},
+		bson.D{e("a", bson.A{1, "x"})},
+		bson.Regex{Pattern: "a", Options: "i"}, bson.JavaScript("f"), bson.CodeWithScope{Code: "f", Scope: bson.D{}},
+		bson.Undefined{}, bson.DBPointer{DB: "d"},
 	}
 	for _, v := range values {
 		for _, w := range values {
@@ -116,7 +124,8 @@ func TestBoundKeepsTypes(t *testing.T) {
 			if len(got) != 2 || !got[0].Equal(value(t, v)) || !got[1].Equal(value(t, w)) {
 				t.Errorf("%s has the values %v", d, got)
 			}
-			if string(k.Bytes()) != string(keyorder.Append(keyorder.Append(nil, got[0]), got[1])) || string(k.Append(nil)) != string(k.Bytes()) {
+			if string(k.Bytes()) != string(keyorder.Append(keyorder.Append(nil, got[0]), got[1])) ||
+				string(k.Append(nil)) != string(k.Bytes()) {
 				t.Errorf("%s has other bytes than its fields", d)
 			}
 		}
@@ -143,7 +152,8 @@ func TestDocumentKey(t *testing.T) { // spec 03 §4.3
 		{bson.D{e("a", nil), e("h", nil)}, bson.D{e("a.b", nil), e("h", hash(nil))}},
 		{bson.D{e("a", 5), e("h", 1.7)}, bson.D{e("a.b", nil), e("h", hash(int32(1)))}},
 		{bson.D{e("a.b", 5)}, bson.D{e("a.b", nil), e("h", hash(nil))}}, // a literal dot is no path
-		{bson.D{e("a", bson.D{e("b", bson.D{e("c", bson.A{})})})}, bson.D{e("a.b", bson.D{e("c", bson.A{})}), e("h", hash(nil))}},
+		{bson.D{e("a", bson.D{e("b", bson.D{e("c", bson.A{})})})},
+			bson.D{e("a.b", bson.D{e("c", bson.A{})}), e("h", hash(nil))}},
 		{bson.D{e("a", bson.A{bson.D{e("b", 1)}})}, nil},
 		{bson.D{e("a", bson.D{e("b", bson.A{1})})}, nil},
 		{bson.D{e("h", bson.A{})}, nil},
@@ -202,7 +212,8 @@ func TestCheckHashed(t *testing.T) { // spec 03 §4.7
 		code  mongoerr.Code
 	}{
 		{int64(5), 0}, {bson.MinKey{}, 0}, {bson.MaxKey{}, 0},
-		{int32(5), mongoerr.InvalidOptions}, {5.0, mongoerr.InvalidOptions}, {"x", mongoerr.InvalidOptions}, {nil, mongoerr.InvalidOptions},
+		{int32(5), mongoerr.InvalidOptions}, {5.0, mongoerr.InvalidOptions}, {"x", mongoerr.InvalidOptions},
+		{nil, mongoerr.InvalidOptions},
 	} {
 		k, err := p.Key(doc(t, bson.D{e("a", "x"), e("h", c.value)}))
 		if err != nil {

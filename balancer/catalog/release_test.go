@@ -111,14 +111,16 @@ func TestTrap18WindowsOfDays(t *testing.T) {
 	s := SettingsOf(Release83)
 	// A window beside it is not even looked at.
 	if err := s.LoadBalancer(doc(t, bson.D{e("activeWindow", 7), e("activeWindowDOW", bson.A{monday("Monday"),
-		bson.D{e("day", "Wednesday"), e("start", "1:00"), e("stop", "2:00")}, bson.D{e("day", "Wednesday"), e("start", "5:00"), e("stop", "5:30")}})})); err != nil {
+		bson.D{e("day", "Wednesday"), e("start", "1:00"), e("stop", "2:00")},
+		bson.D{e("day", "Wednesday"), e("start", "5:00"), e("stop", "5:30")}})})); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
 		day, clock string
 		want       bool
 	}{
-		{"02", "00:00:00", true}, {"02", "06:00:00", true}, {"02", "06:00:01", false}, {"02", "21:59:59", false}, {"02", "22:00:00", true},
+		{"02", "00:00:00", true}, {"02", "06:00:00", true}, {"02", "06:00:01", false}, {"02", "21:59:59", false},
+		{"02", "22:00:00", true},
 		{"03", "00:00:00", false}, {"03", "03:00:00", false},
 		{"04", "01:30:00", true}, {"04", "03:00:00", false}, {"04", "05:30:00", true},
 		{"05", "12:00:00", false},
@@ -145,7 +147,8 @@ func TestTrap18WindowsOfDays(t *testing.T) {
 		checkCode(t, c.name, s.LoadBalancer(doc(t, bson.D{e("activeWindowDOW", c.value)})), c.code)
 	}
 	old := SettingsOf(Release80)
-	if err := old.LoadBalancer(doc(t, bson.D{e("activeWindowDOW", "rubbish")})); err != nil || !old.ShouldBalance(at("05", "12:00:00")) {
+	if err := old.LoadBalancer(doc(t, bson.D{e("activeWindowDOW", "rubbish")})); err != nil ||
+		!old.ShouldBalance(at("05", "12:00:00")) {
 		t.Errorf("8.0 reads activeWindowDOW: %v", err)
 	}
 }

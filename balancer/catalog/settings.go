@@ -74,9 +74,11 @@ func (r Release) groups() []settingsGroup {
 	}
 	switch {
 	case r.AutoMerges():
-		return append(groups, settingsGroup{SettingAutoMerge, "failed to refresh the auto-merge settings", (*Settings).LoadAutoMerge})
+		return append(groups, settingsGroup{SettingAutoMerge, "failed to refresh the auto-merge settings",
+			(*Settings).LoadAutoMerge})
 	case r.AutoSplits() && r.HasModes():
-		return append(groups, settingsGroup{SettingAutoSplit, "failed to refresh the auto-split settings", (*Settings).LoadAutoSplit})
+		return append(groups, settingsGroup{SettingAutoSplit, "failed to refresh the auto-split settings",
+			(*Settings).LoadAutoSplit})
 	}
 	return groups
 }

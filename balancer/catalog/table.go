@@ -240,7 +240,8 @@ func newShelf(blocks []*block) *shelf {
 
 // with is a shelf of other blocks: some were removed, some added.
 func (s *shelf) with(blocks, removed, added []*block) *shelf {
-	next := &shelf{blocks: blocks, lows: make([]string, len(blocks)), starts: make([]int32, len(blocks)+1), owned: slices.Clone(s.owned)}
+	next := &shelf{blocks: blocks, lows: make([]string, len(blocks)), starts: make([]int32, len(blocks)+1),
+		owned: slices.Clone(s.owned)}
 	for i, b := range blocks {
 		next.lows[i] = b.low(0)
 		next.starts[i+1] = next.starts[i] + int32(b.len())

@@ -116,7 +116,8 @@ func (r *PageReader) readRows(c *columns, n int) {
 		if i == 0 {
 			f &^= pageEstimates
 		}
-		c.bad = c.bad || f&^(jumboBits|historyBits) != 0 || f&jumboBits > chunkFlags(JumboTrue) || f&historyBits == historyBits
+		c.bad = c.bad || f&^(jumboBits|historyBits) != 0 || f&jumboBits > chunkFlags(JumboTrue) ||
+			f&historyBits == historyBits
 		r.rows[i].flags = f
 	}
 	last := int64(0)

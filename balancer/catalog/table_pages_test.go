@@ -33,7 +33,8 @@ func TestPagesKeepKeys(t *testing.T) {
 	points := []any{
 		bson.Null{}, -1.5, int32(0), 0.25, int64(1 << 40), big, "", "text", bson.Symbol("zext"),
 		bson.D{{Key: "a", Value: bson.D{{Key: "b", Value: 1}}}}, bson.Binary{Subtype: 4, Data: make([]byte, 16)},
-		bson.ObjectID{1}, false, true, bson.DateTime(-5), bson.DateTime(5), bson.Timestamp{T: 1, I: 2}, bson.Regex{Pattern: "p", Options: "i"},
+		bson.ObjectID{1}, false, true, bson.DateTime(-5), bson.DateTime(5), bson.Timestamp{T: 1, I: 2},
+		bson.Regex{Pattern: "p", Options: "i"},
 	}
 	owners := []ShardID{"a"}
 	for i := range points {

@@ -102,7 +102,8 @@ func TestChunkCostsTensOfBytes(t *testing.T) {
 		}
 		since := bson.Timestamp{T: uint32(i + 1)}
 		shard := ShardID([]string{"a", "b", "c"}[i%3])
-		chunks = append(chunks, Chunk{ID: bson.NewObjectID(), Min: low, Max: high, Shard: shard, Version: ChunkVersion{1, uint32(i)},
+		chunks = append(chunks, Chunk{ID: bson.NewObjectID(), Min: low, Max: high, Shard: shard,
+			Version:             ChunkVersion{1, uint32(i)},
 			OnCurrentShardSince: since, History: []ChunkHistory{{since, shard}, {bson.Timestamp{T: 1}, "a"}}})
 		low = high
 	}

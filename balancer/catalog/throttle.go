@@ -107,11 +107,13 @@ func waitsForNodes(f field) (bool, error) {
 		return true, nil
 	case bson.TypeInt32, bson.TypeInt64, bson.TypeDouble, bson.TypeDecimal128:
 	default:
-		return false, mongoerr.New(mongoerr.FailedToParse, "w of a write concern must be a number, a string or an object, not %s", f.value.Type)
+		return false, mongoerr.New(mongoerr.FailedToParse,
+			"w of a write concern must be a number, a string or an object, not %s", f.value.Type)
 	}
 	var n int64
 	if err := f.int64(&n); err != nil || n < 0 || n > maxWriteConcernNodes {
-		return false, mongoerr.New(mongoerr.FailedToParse, "w of a write concern must be an integer from 0 to %d, not %s", maxWriteConcernNodes, f.value)
+		return false, mongoerr.New(mongoerr.FailedToParse, "w of a write concern must be an integer from 0 to %d, not %s",
+			maxWriteConcernNodes, f.value)
 	}
 	return n > 1, nil
 }

@@ -55,5 +55,6 @@ func (v Version) String() string {
 
 // Doc is the wire form {e, t, v} (spec 02 §6.1).
 func (v Version) Doc() bson.D {
-	return bson.D{{Key: "e", Value: v.Epoch}, {Key: "t", Value: v.Timestamp}, {Key: "v", Value: v.ChunkVersion.Timestamp()}}
+	return bson.D{{Key: "e", Value: v.Epoch}, {Key: "t", Value: v.Timestamp},
+		{Key: "v", Value: v.ChunkVersion.Timestamp()}}
 }

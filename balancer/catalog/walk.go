@@ -51,7 +51,8 @@ func (t *RoutingTable) Owned(s ShardID, from, to Key) iter.Seq[Chunk] {
 // another, in key order: what can be merged is among them. Those that stand
 // alone are not built; each chunk comes with how many of them that count were
 // passed over since the one before.
-func (t *RoutingTable) Adjoining(s ShardID, from Key, counts func(since bson.Timestamp, jumbo Jumbo) bool) iter.Seq2[int, Chunk] {
+func (t *RoutingTable) Adjoining(s ShardID, from Key,
+	counts func(since bson.Timestamp, jumbo Jumbo) bool) iter.Seq2[int, Chunk] {
 	return func(yield func(int, Chunk) bool) {
 		if t.Count(s) == 0 {
 			return

@@ -39,14 +39,16 @@ func TestZoneBoundsGivenAsPrefix(t *testing.T) {
 		{bson.D{e("a", high), e("b", high), e("c", high)}, bson.D{e("a", high), e("b", high), e("c", high)}, 0, 0},
 		{bson.D{e("b", 5)}, nil, mongoerr.ShardKeyNotFound, mongoerr.BoundFieldMismatch},
 		{bson.D{e("a", 5), e("c", 5)}, nil, mongoerr.ShardKeyNotFound, mongoerr.BoundFieldMismatch},
-		{bson.D{e("a", 5), e("b", 5), e("c", 5), e("d", 5)}, nil, mongoerr.ShardKeyNotFound, mongoerr.KeyPatternShorterThanBound},
+		{bson.D{e("a", 5), e("b", 5), e("c", 5), e("d", 5)}, nil, mongoerr.ShardKeyNotFound,
+			mongoerr.KeyPatternShorterThanBound},
 	} {
 		k, err := p.ExtendBound(doc(t, c.given))
 		checkCode(t, "given", err, c.code)
 		if err == nil && string(p.Bound(k)) != string(doc(t, c.want)) {
 			t.Errorf("%v is extended to %s, want %v", c.given, p.Bound(k), c.want)
 		}
-		z, err := ParseZone(p, doc(t, bson.D{e("_id", bson.ObjectID{1}), e("ns", "d.c"), e("min", bson.D{e("a", low)}), e("max", c.given), e("tag", "z")}))
+		z, err := ParseZone(p, doc(t, bson.D{e("_id", bson.ObjectID{1}), e("ns", "d.c"), e("min", bson.D{e("a", low)}),
+			e("max", c.given), e("tag", "z")}))
 		checkCode(t, "stored", err, c.stored)
 		if err == nil && (!z.Max.Equal(k) || z.Zone != "z" || z.ID != bson.ObjectID{1}) {
 			t.Errorf("%v is read as %+v", c.given, z)
@@ -65,7 +67,8 @@ func TestParseZone(t *testing.T) {
 		doc  bson.D
 		code mongoerr.Code
 	}{
-		{"old _id", bson.D{e("_id", bson.D{e("ns", "d.c"), e("min", bound)}), e("min", bound), e("max", bound), e("tag", "z"), e("more", 1)}, 0},
+		{"old _id", bson.D{e("_id", bson.D{e("ns", "d.c"), e("min", bound)}), e("min", bound), e("max", bound), e("tag", "z"),
+			e("more", 1)}, 0},
 		{"no min", bson.D{e("max", bound), e("tag", "z")}, mongoerr.NoSuchKey},
 		{"no max", bson.D{e("min", bound), e("tag", "z")}, mongoerr.NoSuchKey},
 		{"no tag", bson.D{e("min", bound), e("max", bound)}, mongoerr.NoSuchKey},
@@ -77,7 +80,8 @@ func TestParseZone(t *testing.T) {
 	}
 	r := zoneRange(t, 1, 2, "z")
 	r.ID = bson.ObjectID{3}
-	want := doc(t, bson.D{e("_id", r.ID), e("ns", "d.c"), e("min", bson.D{e("x", int32(1))}), e("max", bson.D{e("x", int32(2))}), e("tag", "z")})
+	want := doc(t, bson.D{e("_id", r.ID), e("ns", "d.c"), e("min", bson.D{e("x", int32(1))}),
+		e("max", bson.D{e("x", int32(2))}), e("tag", "z")})
 	if got := doc(t, r.Doc(p, "d.c")); string(got) != string(want) {
 		t.Errorf("written as %s, want %s", got, want)
 	}

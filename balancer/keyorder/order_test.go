@@ -186,7 +186,8 @@ func TestDoublesAreExact(t *testing.T) {
 		{"1E+23", 1e23, 1},
 		{"1E+22", 1e22, 0},
 		{"2.3", 2.3, 1},
-		{"179769313486231570814527423731704356798070567525844996598917476803157260780028538760589558632766878", math.MaxFloat64, -1},
+		{"179769313486231570814527423731704356798070567525844996598917476803157260780028538760589558632766878",
+			math.MaxFloat64, -1},
 		{"1.797693134862315708145274237317043E+308", math.MaxFloat64, -1},
 		{"1.797693134862315708145274237317044E+308", math.MaxFloat64, 1},
 		{"4.940656458412465441765687928682213E-324", 5e-324, -1},
@@ -242,7 +243,8 @@ func TestCompareDocuments(t *testing.T) {
 
 // value draws any BSON value, preferring those close to each other.
 func value(depth int) *rapid.Generator[any] {
-	near := []float64{0, 1, 1 << 31, 1 << 52, 1 << 53, 1 << 62, 1 << 63, 1 << 64, 1e19, 1e22, 1e23, 0.1, 0.5, 1e-300, 5e-324, 2.2250738585072014e-308, math.MaxFloat64}
+	near := []float64{0, 1, 1 << 31, 1 << 52, 1 << 53, 1 << 62, 1 << 63, 1 << 64, 1e19, 1e22, 1e23, 0.1, 0.5, 1e-300,
+		5e-324, 2.2250738585072014e-308, math.MaxFloat64}
 	double := rapid.Custom(func(t *rapid.T) float64 {
 		f := rapid.SampledFrom(near).Draw(t, "near")
 		for range rapid.IntRange(0, 2).Draw(t, "steps") {
@@ -268,7 +270,8 @@ func value(depth int) *rapid.Generator[any] {
 	decimalSmall := rapid.Custom(func(t *rapid.T) any {
 		exponent := uint64(6176 + rapid.IntRange(-40, 40).Draw(t, "exponent"))
 		sign := uint64(rapid.IntRange(0, 1).Draw(t, "sign"))
-		return bson.NewDecimal128(sign<<63|exponent<<49|rapid.Uint64Range(0, decimalTopHi).Draw(t, "high"), rapid.Uint64().Draw(t, "low"))
+		return bson.NewDecimal128(sign<<63|exponent<<49|rapid.Uint64Range(0, decimalTopHi).Draw(t, "high"),
+			rapid.Uint64().Draw(t, "low"))
 	})
 	text := rapid.OneOf(rapid.StringOfN(rapid.SampledFrom([]rune{0, 1, 2, 'a', 'é'}), 0, 4, -1), rapid.String())
 	name := rapid.StringOfN(rapid.SampledFrom([]rune{1, 2, 'a', 'b'}), 0, 3, -1)

@@ -33,10 +33,16 @@ type ServerError struct {
 	NoCode bool
 	// Extra holds further fields of the reply, after codeName.
 	Extra bson.D
+	// Cause is what a driver made of the reply, for those who look for its
+	// types. Failures that were made here have none.
+	Cause error
 }
 
 // Error gives the message only, as a client prints it.
 func (e *ServerError) Error() string { return e.Message }
+
+// Unwrap returns the cause.
+func (e *ServerError) Unwrap() error { return e.Cause }
 
 // CodeName is the name of the code, empty for a failure without one.
 func (e *ServerError) CodeName() string {

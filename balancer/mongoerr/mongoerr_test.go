@@ -62,7 +62,8 @@ func TestMessagesShowDocumentsAsTheServerDoes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `no chunk for { a: 1, s: "x\"y", d: 2.0, f: 0.5, n: null, min: MinKey, sub: { b: true }, list: [ 1, "z" ], none: [], ` +
+	want := `no chunk for { a: 1, s: "x\"y", d: 2.0, f: 0.5, n: null, min: MinKey, sub: { b: true }, list: [ 1, "z" ` +
+		`], none: [], ` +
 		`at: new Date(5), ts: Timestamp(1, 2), bin: BinData(0, AB), e: {} }`
 	if got := mongoerr.New(mongoerr.BadValue, "no chunk for %s", bson.Raw(doc)).Message; got != want {
 		t.Errorf("message\n%s, want\n%s", got, want)

@@ -29,7 +29,8 @@ func (w *World) checkTypes(name string, args []goja.Value, types ...[]string) {
 		if p, ok := payloadOf(v); ok && slices.Contains(allowed, specOf(p.kind()).bsontype) {
 			continue
 		}
-		w.throwInput(fmt.Sprintf("Argument at position %d must be of type %s, got %s instead (%s)", i, alternatives(allowed), got, name))
+		w.throwInput(fmt.Sprintf("Argument at position %d must be of type %s, got %s instead (%s)", i, alternatives(allowed),
+			got, name))
 	}
 }
 

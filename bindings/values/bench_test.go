@@ -39,7 +39,8 @@ func chunkDocument(tb testing.TB) bson.Raw {
 		{Key: "shard", Value: "shard0"},
 		{Key: "lastmod", Value: bson.Timestamp{T: 1, I: 2}},
 		{Key: "onCurrentShardSince", Value: bson.Timestamp{T: 1, I: 2}},
-		{Key: "history", Value: bson.A{bson.D{{Key: "validAfter", Value: bson.Timestamp{T: 1, I: 2}}, {Key: "shard", Value: "shard0"}}}},
+		{Key: "history", Value: bson.A{bson.D{{Key: "validAfter", Value: bson.Timestamp{T: 1, I: 2}},
+			{Key: "shard", Value: "shard0"}}}},
 	})
 	if err != nil {
 		tb.Fatal(err)
@@ -51,7 +52,8 @@ func wideDocument(tb testing.TB, fields int) bson.Raw {
 	tb.Helper()
 	var d bson.D
 	for i := range fields {
-		d = append(d, bson.E{Key: fmt.Sprintf("field%d", i), Value: []any{int32(i), "text", int64(i), 1.5, bson.DateTime(i)}[i%5]})
+		d = append(d, bson.E{Key: fmt.Sprintf("field%d", i),
+			Value: []any{int32(i), "text", int64(i), 1.5, bson.DateTime(i)}[i%5]})
 	}
 	raw, err := bson.Marshal(d)
 	if err != nil {

@@ -62,7 +62,8 @@ func (b *binaryValue) show(in *inspector) string {
 			return text
 		}
 	}
-	return fmt.Sprintf("Binary.createFromBase64(%s, %s)", quoted(base64Text(b.data)), in.paint(styleNumber, strconv.Itoa(int(b.sub))))
+	return fmt.Sprintf("Binary.createFromBase64(%s, %s)", quoted(base64Text(b.data)),
+		in.paint(styleNumber, strconv.Itoa(int(b.sub))))
 }
 
 func (b *binaryValue) extended(j *jsonWriter) {
@@ -108,7 +109,8 @@ func binaryMethods(w *World) []method {
 		on(w, "toJSON", func(b *binaryValue, _ []goja.Value) goja.Value { return text(base64Text(b.data)) }),
 		on(w, "toUUID", func(b *binaryValue, _ []goja.Value) goja.Value {
 			if b.kind() != kindUUID {
-				w.throwBSON(fmt.Sprintf("Binary sub_type \"%d\" (number) is not supported for converting to UUID. Only 0x04 is currently supported.", b.sub))
+				w.throwBSON(fmt.Sprintf("Binary sub_type \"%d\" (number) is not supported for converting to UUID. Only 0x04 is "+
+					"currently supported.", b.sub))
 			}
 			return w.newBinary(b.sub, b.data)
 		}),
@@ -121,9 +123,15 @@ func binaryMethods(w *World) []method {
 		on(w, "base64", func(b *binaryValue, _ []goja.Value) goja.Value { return text(base64Text(b.data)) }),
 		on(w, "hex", func(b *binaryValue, _ []goja.Value) goja.Value { return text(hex.EncodeToString(b.data)) }),
 		on(w, "subtype", func(b *binaryValue, _ []goja.Value) goja.Value { return w.rt.ToValue(b.sub) }),
-		on(w, "toInt8Array", func(b *binaryValue, _ []goja.Value) goja.Value { return b.typedVector(vectorInt8, "Int8Array") }),
-		on(w, "toFloat32Array", func(b *binaryValue, _ []goja.Value) goja.Value { return b.typedVector(vectorFloat32, "Float32Array") }),
-		on(w, "toPackedBits", func(b *binaryValue, _ []goja.Value) goja.Value { return b.typedVector(vectorBits, "Uint8Array") }),
+		on(w, "toInt8Array", func(b *binaryValue, _ []goja.Value) goja.Value {
+			return b.typedVector(vectorInt8, "Int8Array")
+		}),
+		on(w, "toFloat32Array", func(b *binaryValue, _ []goja.Value) goja.Value {
+			return b.typedVector(vectorFloat32, "Float32Array")
+		}),
+		on(w, "toPackedBits", func(b *binaryValue, _ []goja.Value) goja.Value {
+			return b.typedVector(vectorBits, "Uint8Array")
+		}),
 	}
 }
 
@@ -156,7 +164,8 @@ func binaryStatics(w *World, c *class) {
 		return w.newBinary(w.subtype(arg(args, 1), "Binary.createFromBase64"), data)
 	})
 	w.static(c, "createFromHexString", func(args []goja.Value) goja.Value {
-		return w.newBinary(w.subtype(arg(args, 1), "Binary.createFromHexString"), w.hexBytes(arg(args, 0).String(), "Binary.createFromHexString"))
+		return w.newBinary(w.subtype(arg(args, 1), "Binary.createFromHexString"),
+			w.hexBytes(arg(args, 0).String(), "Binary.createFromHexString"))
 	})
 	for _, v := range []struct {
 		name string
@@ -180,7 +189,8 @@ func (w *World) subtype(v goja.Value, name string) byte {
 	}
 	f := v.ToFloat()
 	if !(f >= 0 && f <= 255) || f != float64(int(f)) {
-		w.throwInput(fmt.Sprintf("Binary subtype must be an integer between 0 and 255, got %s instead (%s)", v.String(), name))
+		w.throwInput(fmt.Sprintf("Binary subtype must be an integer between 0 and 255, got %s instead (%s)", v.String(),
+			name))
 	}
 	return byte(f)
 }

@@ -11,25 +11,37 @@ import (
 // Spec 04 §4.9, as the driver reads what was written.
 func TestToBSON(t *testing.T) {
 	for _, c := range []struct{ script, want string }{
-		{`({a: 1, b: -2147483648, c: 2147483647})`, `{"a": {"$numberInt":"1"},"b": {"$numberInt":"-2147483648"},"c": {"$numberInt":"2147483647"}}`},
-		{`({a: 1.5, b: 2147483648, c: 2**40, d: -0, e: NaN})`, `{"a": {"$numberDouble":"1.5"},"b": {"$numberDouble":"2.147483648E+09"},"c": {"$numberDouble":"1.099511627776E+12"},"d": {"$numberDouble":"-0.0"},"e": {"$numberDouble":"NaN"}}`},
-		{`({a: 5n, b: Long(5), c: Int32(5), d: Double(5)})`, `{"a": {"$numberLong":"5"},"b": {"$numberLong":"5"},"c": {"$numberInt":"5"},"d": {"$numberDouble":"5.0"}}`},
-		{`({a: undefined, b: null, c: Symbol('x'), d: [undefined, Symbol('y'), , 1]})`, `{"a": null,"b": null,"d": [null,null,null,{"$numberInt":"1"}]}`},
+		{`({a: 1, b: -2147483648, c: 2147483647})`,
+			`{"a": {"$numberInt":"1"},"b": {"$numberInt":"-2147483648"},"c": {"$numberInt":"2147483647"}}`},
+		{`({a: 1.5, b: 2147483648, c: 2**40, d: -0, e: NaN})`,
+			`{"a": {"$numberDouble":"1.5"},"b": {"$numberDouble":"2.147483648E+09"},"c": ` +
+				`{"$numberDouble":"1.099511627776E+12"},"d": {"$numberDouble":"-0.0"},"e": {"$numberDouble":"NaN"}}`},
+		{`({a: 5n, b: Long(5), c: Int32(5), d: Double(5)})`,
+			`{"a": {"$numberLong":"5"},"b": {"$numberLong":"5"},"c": {"$numberInt":"5"},"d": {"$numberDouble":"5.0"}}`},
+		{`({a: undefined, b: null, c: Symbol('x'), d: [undefined, Symbol('y'), , 1]})`,
+			`{"a": null,"b": null,"d": [null,null,null,{"$numberInt":"1"}]}`},
 		{`({f: function () { return 1 }})`, `{"f": {"$code":"function () { return 1 }"}}`},
-		{`({r: /a\/b/gi, s: new RegExp('x', 'ms')})`, `{"r": {"$regularExpression":{"pattern":"a\\/b","options":"i"}},"s": {"$regularExpression":{"pattern":"x","options":"ms"}}}`},
-		{`({d: new Date(5), m: MinKey, n: MinKey(), x: MaxKey})`, `{"d": {"$date":{"$numberLong":"5"}},"m": {"$minKey":1},"n": {"$minKey":1},"x": {"$maxKey":1}}`},
+		{`({r: /a\/b/gi, s: new RegExp('x', 'ms')})`,
+			`{"r": {"$regularExpression":{"pattern":"a\\/b","options":"i"}},"s": ` +
+				`{"$regularExpression":{"pattern":"x","options":"ms"}}}`},
+		{`({d: new Date(5), m: MinKey, n: MinKey(), x: MaxKey})`,
+			`{"d": {"$date":{"$numberLong":"5"}},"m": {"$minKey":1},"n": {"$minKey":1},"x": {"$maxKey":1}}`},
 		{`new Map([['z', 1], [1, 2]])`, `{"z": {"$numberInt":"1"},"1": {"$numberInt":"2"}}`},
 		{`new (class Foo { a = 1; #b = 2; get c() { return 3 } })()`, `{"a": {"$numberInt":"1"}}`},
-		{`Object.create({inherited: 1}, {own: {value: 2, enumerable: true}, hidden: {value: 3}})`, `{"own": {"$numberInt":"2"}}`},
+		{`Object.create({inherited: 1}, {own: {value: 2, enumerable: true}, hidden: {value: 3}})`,
+			`{"own": {"$numberInt":"2"}}`},
 		{`({b: 1, 1: 2, a: 3})`, `{"1": {"$numberInt":"2"},"b": {"$numberInt":"1"},"a": {"$numberInt":"3"}}`},
 		{`({get x() { return 7 }})`, `{"x": {"$numberInt":"7"}}`},
-		{`({u: new Uint8Array([1, 2]), n: new Number(5), s: new String('x'), b: new Boolean(false)})`, `{"u": {"$binary":{"base64":"AQI=","subType":"00"}},"n": {"$numberInt":"5"},"s": "x","b": false}`},
+		{`({u: new Uint8Array([1, 2]), n: new Number(5), s: new String('x'), b: new Boolean(false)})`,
+			`{"u": {"$binary":{"base64":"AQI=","subType":"00"}},"n": {"$numberInt":"5"},"s": "x","b": false}`},
 		{`({t: {toBSON() { return Long(9) }}})`, `{"t": {"$numberLong":"9"}}`},
 		{`({toBSON() { return {swapped: true} }})`, `{"swapped": true}`},
 		{`({s: new Set([1, 'a'])})`, `{"s": [{"$numberInt":"1"},"a"]}`},
 		{`new Proxy({a: 1}, {get: (o, k) => k === 'a' ? 2 : o[k]})`, `{"a": {"$numberInt":"2"}}`},
 		{`const s = {x: 1}; ({a: s, b: s})`, `{"a": {"x": {"$numberInt":"1"}},"b": {"x": {"$numberInt":"1"}}}`},
-		{`({id: ObjectId('507f1f77bcf86cd799439011'), c: Code('x', {y: 1}), d: NumberDecimal('1.10')})`, `{"id": {"$oid":"507f1f77bcf86cd799439011"},"c": {"$code":x,"$scope":{"y": {"$numberInt":"1"}}},"d": {"$numberDecimal":"1.10"}}`},
+		{`({id: ObjectId('507f1f77bcf86cd799439011'), c: Code('x', {y: 1}), d: NumberDecimal('1.10')})`,
+			`{"id": {"$oid":"507f1f77bcf86cd799439011"},"c": {"$code":x,"$scope":{"y": {"$numberInt":"1"}}},"d": ` +
+				`{"$numberDecimal":"1.10"}}`},
 	} {
 		rt := goja.New()
 		w := Install(rt, Options{})
@@ -92,15 +104,20 @@ func TestDocumentsInJavaScript(t *testing.T) {
 	rt := goja.New()
 	w := Install(rt, Options{})
 	rt.Set("d", w.DocToJS(marshal(t, bson.D{
-		{Key: "z", Value: int32(1)}, {Key: "f", Value: 2.0}, {Key: "n", Value: int64(9007199254740993)}, {Key: "when", Value: bson.DateTime(5)},
-		{Key: "re", Value: bson.Regex{Pattern: "a", Options: "i"}}, {Key: "pcre", Value: bson.Regex{Pattern: "(?i)a", Options: ""}},
-		{Key: "sub", Value: bson.D{{Key: "list", Value: bson.A{int32(1), "x"}}}}, {Key: "2", Value: true}, {Key: "__proto__", Value: int32(7)},
+		{Key: "z", Value: int32(1)}, {Key: "f", Value: 2.0}, {Key: "n", Value: int64(9007199254740993)},
+		{Key: "when", Value: bson.DateTime(5)},
+		{Key: "re", Value: bson.Regex{Pattern: "a", Options: "i"}},
+		{Key: "pcre", Value: bson.Regex{Pattern: "(?i)a", Options: ""}},
+		{Key: "sub", Value: bson.D{{Key: "list", Value: bson.A{int32(1), "x"}}}}, {Key: "2", Value: true},
+		{Key: "__proto__", Value: int32(7)},
 		{Key: "none", Value: bson.Undefined{}}, {Key: "old", Value: bson.Symbol("s")},
 	})))
 	for script, want := range map[string]string{
 		`Object.keys(d).join()`: `2,z,f,n,when,re,pcre,sub,__proto__,none,old`,
-		`typeof d.z + typeof d.f + typeof d.n + d.n._bsontype + d.n`:                                                  `numbernumberobjectLong9007199254740993`,
-		`d.when instanceof Date && d.re instanceof RegExp && d.re.test('A') && d.pcre._bsontype`:                      `BSONRegExp`,
+		`typeof d.z + typeof d.f + typeof d.n + ` +
+			`d.n._bsontype + d.n`: `numbernumberobjectLong9007199254740993`,
+		`d.when instanceof Date && d.re instanceof RegExp && d.re.test('A') && ` +
+			`d.pcre._bsontype`: `BSONRegExp`,
 		`d instanceof Object && d.constructor === Object && Array.isArray(d.sub.list) && d.sub.list instanceof Array`: `true`,
 		`Object.getPrototypeOf(d) === Object.prototype && Object.getOwnPropertySymbols({...d}).length`:                `0`,
 		`String(d.none) + d.old._bsontype`: `undefinedBSONSymbol`,
@@ -122,7 +139,8 @@ func TestDocumentsCanBeChanged(t *testing.T) {
 	rt := goja.New()
 	w := Install(rt, Options{})
 	rt.Set("d", w.DocToJS(marshal(t, bson.D{{Key: "a", Value: int32(1)}, {Key: "b", Value: int32(2)}})))
-	v, err := rt.RunString(`d.a = 'changed'; delete d.b; Object.defineProperty(d, 'c', {value: 3}); Object.freeze(d); JSON.stringify(d) + d.c`)
+	v, err := rt.RunString(`d.a = 'changed'; delete d.b; Object.defineProperty(d, 'c', {value: 3}); Object.freeze(d); ` +
+		`JSON.stringify(d) + d.c`)
 	if err != nil || v.String() != `{"a":"changed"}3` {
 		t.Errorf("%v, %v", v, err)
 	}
@@ -141,8 +159,10 @@ func TestServerDocumentsAreShownWhole(t *testing.T) {
 	for i := range int32(150) {
 		long = append(long, i)
 	}
-	rt.Set("doc", w.DocToJS(marshal(t, bson.D{{Key: "deep", Value: deep}, {Key: "long", Value: long}, {Key: "text", Value: strings.Repeat("x", 20_000)}})))
-	for _, script := range []string{`doc`, `doc.deep`, `doc.long`, `({mine: [doc]})`, `[[[[[[doc]]]]]]`, `({t: doc})`, `EJSON.parse(EJSON.stringify({...doc, deep: 0, long: 0, text: 0}))`} {
+	rt.Set("doc", w.DocToJS(marshal(t, bson.D{{Key: "deep", Value: deep}, {Key: "long", Value: long},
+		{Key: "text", Value: strings.Repeat("x", 20_000)}})))
+	for _, script := range []string{`doc`, `doc.deep`, `doc.long`, `({mine: [doc]})`, `[[[[[[doc]]]]]]`, `({t: doc})`,
+		`EJSON.parse(EJSON.stringify({...doc, deep: 0, long: 0, text: 0}))`} {
 		v, err := rt.RunString(script)
 		if err != nil {
 			t.Fatal(err)
@@ -154,7 +174,8 @@ func TestServerDocumentsAreShownWhole(t *testing.T) {
 	}
 	// a script's own copy has the usual limits
 	v, _ := rt.RunString(`EJSON.parse(EJSON.stringify(doc))`)
-	if got := w.Inspect(v, DefaultInspect()); !strings.Contains(got, "[Object]") || !strings.Contains(got, "... 50 more items") {
+	if got := w.Inspect(v, DefaultInspect()); !strings.Contains(got, "[Object]") ||
+		!strings.Contains(got, "... 50 more items") {
 		t.Errorf("a copy is not cut: %s", got)
 	}
 }

@@ -47,7 +47,8 @@ func TestPrinters(t *testing.T) {
 func TestOneLine(t *testing.T) {
 	rt := goja.New()
 	w := Install(rt, Options{})
-	v, err := rt.RunString(`[1, 2].map(n => ({min: {k: MinKey()}, max: {k: MaxKey()}, 'on shard': 'shard-with-a-long-name-' + n, 'last modified': Timestamp({t: 2, i: n})}))`)
+	v, err := rt.RunString(`[1, 2].map(n => ({min: {k: MinKey()}, max: {k: MaxKey()}, 'on shard': ` +
+		`'shard-with-a-long-name-' + n, 'last modified': Timestamp({t: 2, i: n})}))`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,16 +70,18 @@ func TestOneLine(t *testing.T) {
 func TestErrors(t *testing.T) {
 	rt := goja.New()
 	w := Install(rt, Options{})
-	fields := map[string]any{"code": 26, "codeName": "NamespaceNotFound", "errorResponse": marshal(t, bson.D{{Key: "ok", Value: 0.0}, {Key: "n", Value: int64(5)}})}
+	fields := map[string]any{"code": 26, "codeName": "NamespaceNotFound",
+		"errorResponse": marshal(t, bson.D{{Key: "ok", Value: 0.0}, {Key: "n", Value: int64(5)}})}
 	e := w.NewError("MongoServerError", "ns not found", fields)
 	rt.Set("e", e)
 	rt.Set("fail", func(goja.FunctionCall) goja.Value { w.Throw("MongoServerError", "thrown", fields); return nil })
 	for script, want := range map[string]string{
-		`e.name + e.message + e.code + e.codeName + e.errorResponse.n`:            "MongoServerErrorns not found26NamespaceNotFound5",
-		`e instanceof Error && Object.prototype.toString.call(e)`:                 "[object Error]",
-		`e.constructor.name + String(e)`:                                          "MongoServerErrorMongoServerError: ns not found",
-		`Object.keys(e).join()`:                                                   "code,codeName,errorResponse",
-		`typeof e.stack`:                                                          "string",
+		`e.name + e.message + e.code + e.codeName + e.errorResponse.n`: "MongoServerErrorns not " +
+			"found26NamespaceNotFound5",
+		`e instanceof Error && Object.prototype.toString.call(e)`: "[object Error]",
+		`e.constructor.name + String(e)`:                          "MongoServerErrorMongoServerError: ns not found",
+		`Object.keys(e).join()`:                                   "code,codeName,errorResponse",
+		`typeof e.stack`:                                          "string",
 		`try { fail() } catch (x) { x.name + x.codeName + (x instanceof Error) }`: "MongoServerErrorNamespaceNotFoundtrue",
 		`try { ObjectId({}) } catch (x) { x.name + (x instanceof Error) }`:        "BSONErrortrue",
 		`try { UUID(5) } catch (x) { x.name + x.code }`:                           "MongoshInvalidInputErrorCOMMON-10001",
@@ -102,10 +105,12 @@ func TestErrors(t *testing.T) {
 	}
 	v, _ := rt.RunString(`function boom() { return new RangeError('deep') }; Object.assign(boom(), {code: 5})`)
 	got := w.Inspect(w.object("e", v), stacks)
-	if !strings.Contains(got, "RangeError: deep\n") || !strings.Contains(got, "at boom (") || !strings.Contains(got, "code: 5") {
+	if !strings.Contains(got, "RangeError: deep\n") || !strings.Contains(got, "at boom (") ||
+		!strings.Contains(got, "code: 5") {
 		t.Errorf("with its stack: %s", got)
 	}
-	v, _ = rt.RunString(`Object.assign(new Error('bulk'), {result: {n: 1}, writeErrors: [{index: 0}], violations: [1], cause: 'why'})`)
+	v, _ = rt.RunString(`Object.assign(new Error('bulk'), {result: {n: 1}, writeErrors: [{index: 0}], violations: [1], ` +
+		`cause: 'why'})`)
 	want := "Error: bulk\nResult: { n: 1 }\nWrite Errors: [ { index: 0 } ]\nViolations: [ 1 ]\nCaused by: \n'why'"
 	if got := w.ErrorText(v, DefaultInspect()); got != want {
 		t.Errorf("with details: %s", got)
@@ -130,9 +135,10 @@ func TestColours(t *testing.T) {
 		`ISODate('2024-01-01')`:                "ISODate('2024-01-01T00:00:00.000Z')",
 		`new Date(NaN)`:                        "\x1b[35mInvalid Date" + off,
 		`UUID('01234567-89ab-cdef-0123-456789abcdef')`: "UUID('01234567-89ab-cdef-0123-456789abcdef')",
-		`Timestamp(1, 2)`:                 "Timestamp({ t: 1, i: 2 })",
-		`MinKey()`:                        "MinKey()",
-		`[null, undefined, /x/, () => 1]`: "[ \x1b[1mnull\x1b[22m, \x1b[90mundefined" + off + ", \x1b[31m/x/" + off + ", \x1b[36m[Function (anonymous)]" + off + " ]",
+		`Timestamp(1, 2)`: "Timestamp({ t: 1, i: 2 })",
+		`MinKey()`:        "MinKey()",
+		`[null, undefined, /x/, () => 1]`: "[ \x1b[1mnull\x1b[22m, \x1b[90mundefined" + off + ", \x1b[31m/x/" + off +
+			", \x1b[36m[Function (anonymous)]" + off + " ]",
 	} {
 		v, err := rt.RunString(script)
 		if err != nil {
@@ -155,9 +161,13 @@ func TestLimits(t *testing.T) {
 		o    InspectOptions
 		want string
 	}{
-		{InspectOptions{Depth: TopLevel}, "{\n  a: [Object],\n  l: [Array],\n  s: 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxx',\n  m: [Set]\n}"},
-		{InspectOptions{Depth: 1, MaxItems: 3, MaxString: 10}, "{\n  a: { b: [Object] },\n  l: [ 1, 2, 3, ... 1 more item ],\n  s: 'xxxxxxxxxx'... 20 more characters,\n  m: Set(3) { 1, 2, 3 }\n}"},
-		{InspectOptions{Width: Unlimited}, "{ a: { b: { c: 1 } }, l: [ 1, 2, 3, 4 ], s: 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxx', m: Set(3) { 1, 2, 3 } }"},
+		{InspectOptions{Depth: TopLevel},
+			"{\n  a: [Object],\n  l: [Array],\n  s: 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxx',\n  m: [Set]\n}"},
+		{InspectOptions{Depth: 1, MaxItems: 3, MaxString: 10},
+			"{\n  a: { b: [Object] },\n  l: [ 1, 2, 3, ... 1 more item ],\n  s: 'xxxxxxxxxx'... 20 more characters,\n  m: " +
+				"Set(3) { 1, 2, 3 }\n}"},
+		{InspectOptions{Width: Unlimited},
+			"{ a: { b: { c: 1 } }, l: [ 1, 2, 3, 4 ], s: 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxx', m: Set(3) { 1, 2, 3 } }"},
 	} {
 		if got := w.Inspect(v, c.o); got != c.want {
 			t.Errorf("%+v\nwant %s\ngot  %s", c.o, c.want, got)
@@ -177,8 +187,10 @@ func TestInspectSurvives(t *testing.T) {
 		`({get a() { throw new Error('no') }})`:                                                     "{ a: [Getter] }",
 		`var p = Proxy.revocable({}, {}); p.revoke(); p.proxy`:                                      "<Revoked Proxy>",
 		`({[Symbol.toStringTag]: 5})`:                                                               "{ [Symbol(Symbol.toStringTag)]: 5 }",
-		`Object.create({get [Symbol.toStringTag]() { throw new Error('no') }})`:                     "[Uninspectable: Error: no]",
-		`({constructor: 'x', toString: 1, valueOf: null})`:                                          "{ constructor: 'x', toString: 1, valueOf: null }",
+		`Object.create({get [Symbol.toStringTag]() { throw new ` +
+			`Error('no') }})`: "[Uninspectable: Error: no]",
+		`({constructor: 'x', toString: 1, valueOf: null})`: "{ constructor: 'x', " +
+			"toString: 1, valueOf: null }",
 	} {
 		v, err := rt.RunString(script)
 		if err != nil {

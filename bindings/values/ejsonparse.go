@@ -38,7 +38,8 @@ func (r *jsonReader) unexpected() {
 		panic(r.w.NewError("SyntaxError", "Unexpected end of JSON input"))
 	}
 	c, _ := utf8.DecodeRuneInString(r.src[r.pos:])
-	panic(r.w.NewError("SyntaxError", fmt.Sprintf("Unexpected token '%c' in JSON at position %d", c, utf16Length(r.src[:r.pos]))))
+	panic(r.w.NewError("SyntaxError", fmt.Sprintf("Unexpected token '%c' in JSON at position %d", c,
+		utf16Length(r.src[:r.pos]))))
 }
 
 func (r *jsonReader) space() {

@@ -49,7 +49,8 @@ func (w *World) keepOrder(o *goja.Object, names []string) {
 	if w.fieldOrder == nil {
 		w.fieldOrder = goja.NewSymbol("shardsh.fieldOrder")
 	}
-	must(o.DefineDataPropertySymbol(w.fieldOrder, w.rt.ToValue(&fieldOrder{names: names}), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+	must(o.DefineDataPropertySymbol(w.fieldOrder, w.rt.ToValue(&fieldOrder{names: names}), goja.FLAG_FALSE, goja.FLAG_TRUE,
+		goja.FLAG_FALSE))
 }
 
 // namesOf are the names of the elements in body.

@@ -10,7 +10,8 @@ import (
 // from a server keeps its order all the same until it is spread into a new one.
 func TestFieldOrder(t *testing.T) {
 	s := newShell(t)
-	doc := bson.D{{Key: "b", Value: int32(1)}, {Key: "10", Value: int32(2)}, {Key: "9", Value: bson.D{{Key: "z", Value: int32(1)}, {Key: "1", Value: int32(1)}}}, {Key: "a", Value: int32(3)}}
+	doc := bson.D{{Key: "b", Value: int32(1)}, {Key: "10", Value: int32(2)},
+		{Key: "9", Value: bson.D{{Key: "z", Value: int32(1)}, {Key: "1", Value: int32(1)}}}, {Key: "a", Value: int32(3)}}
 	if err := s.w.Runtime().Set("doc", s.w.DocToJS(marshal(t, doc))); err != nil {
 		t.Fatal(err)
 	}

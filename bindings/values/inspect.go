@@ -46,7 +46,8 @@ type InspectOptions struct {
 
 // DefaultInspect is how print() shows a value: depth 6, 100 items, no colour.
 func DefaultInspect() InspectOptions {
-	return InspectOptions{Depth: defaultDepth, MaxItems: defaultMaxItems, MaxString: defaultMaxString, Width: lineWidth, Compact: defaultCompact}
+	return InspectOptions{Depth: defaultDepth, MaxItems: defaultMaxItems, MaxString: defaultMaxString, Width: lineWidth,
+		Compact: defaultCompact}
 }
 
 // UnlimitedInspect is how the final result of --eval and explain output is

@@ -41,7 +41,8 @@ func TestInspectAsNode(t *testing.T) {
 		for _, form := range []struct {
 			name, want string
 			o          InspectOptions
-		}{{"shown", c.Shown, DefaultInspect()}, {"lines", c.Lines, lines}, {"color", c.Color, color}, {"full", c.Full, full}} {
+		}{{"shown", c.Shown, DefaultInspect()}, {"lines", c.Lines, lines}, {"color", c.Color, color},
+			{"full", c.Full, full}} {
 			if form.want == "" {
 				continue
 			}

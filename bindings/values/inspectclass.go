@@ -295,7 +295,8 @@ func boxedType(o *goja.Object) string {
 
 // boxed is [Number: 3] and the like.
 func (in *inspector) boxed(o *goja.Object, class string) string {
-	style := map[string]style{"Number": styleNumber, "String": styleString, "Boolean": styleBoolean, "BigInt": styleBigInt, "Symbol": styleSymbol}[class]
+	style := map[string]style{"Number": styleNumber, "String": styleString, "Boolean": styleBoolean, "BigInt": styleBigInt,
+		"Symbol": styleSymbol}[class]
 	plain := inspector{w: in.w, o: in.o, indent: in.indent}
 	plain.o.Color = false
 	return in.paint(style, "["+class+": "+plain.value(unboxed(o), 0, false)+"]")

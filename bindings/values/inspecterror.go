@@ -87,7 +87,8 @@ func (w *World) errorText(v goja.Value, o InspectOptions, causes int) string {
 		}
 	}
 	for _, part := range [...]struct{ label, field string }{
-		{"Additional information", "errInfo"}, {"Result", "result"}, {"Write Errors", "writeErrors"}, {"Violations", "violations"},
+		{"Additional information", "errInfo"}, {"Result", "result"}, {"Write Errors", "writeErrors"},
+		{"Violations", "violations"},
 	} {
 		if detail := e.Get(part.field); !isMissing(detail) {
 			b.WriteString("\n" + in.paint(styleLabel, part.label+": ") + w.Inspect(detail, o))

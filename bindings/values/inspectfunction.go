@@ -150,7 +150,9 @@ func (in *inspector) custom(o *goja.Object, level int) (text string, ok bool) {
 		depth -= level
 	}
 	options := in.userOptions(in.o.Depth)
-	must(options.Set("stylize", in.w.function("stylize", func(call goja.FunctionCall) goja.Value { return call.Argument(0) })))
+	must(options.Set("stylize", in.w.function("stylize", func(call goja.FunctionCall) goja.Value {
+		return call.Argument(0)
+	})))
 	levels := in.w.rt.ToValue(depth)
 	if depth == math.MaxInt {
 		levels = in.w.rt.ToValue(math.Inf(1))

@@ -26,7 +26,8 @@ func (in *inspector) layout(output []string, s shape, level int, o *goja.Object)
 			output = in.group(output, o)
 		}
 		if in.last-level < in.o.Compact && entries == len(output) {
-			start := len(output) + in.indent + utf16Length(s.opening) + utf16Length(s.base) + 10 // colour codes of base count, as in Node
+			// colour codes of base count, as in Node
+			start := len(output) + in.indent + utf16Length(s.opening) + utf16Length(s.base) + 10
 			if in.fits(output, start, s.base) {
 				return prefix + s.opening + " " + strings.Join(output, ", ") + " " + s.closing
 			}

@@ -22,7 +22,8 @@ func (in *inspector) string(s goja.String, single bool) string {
 	if strings.ContainsRune(text, utf8.RuneError) {
 		return in.paint(styleString, quoteRunes(codePoints(s))) + trailer
 	}
-	if single || in.o.Compact == CompactFull || length <= 16 || length <= in.o.Width-in.indent-4 || !strings.Contains(text, "\n") {
+	if single || in.o.Compact == CompactFull || length <= 16 || length <= in.o.Width-in.indent-4 ||
+		!strings.Contains(text, "\n") {
 		return in.paint(styleString, quoteString(runes)) + trailer
 	}
 	var parts []string

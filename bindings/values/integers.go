@@ -10,7 +10,8 @@ import (
 	"github.com/dop251/goja"
 )
 
-const numberWarning = ": specifying a number as argument is deprecated and may lead to loss of precision, pass a string instead"
+const numberWarning = ": specifying a number as argument is deprecated and may lead to loss of precision, pass a " +
+	"string instead"
 
 // integerText reads the text of an integer of the given number of bits. Digits
 // after a decimal point are dropped; what is not a number or does not fit is

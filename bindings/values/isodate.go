@@ -40,7 +40,8 @@ func (w *World) makeISODate() goja.Value {
 }
 
 var isoPattern = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(\d{4})-?(\d{2})-?(\d{2})(?:[T ](\d{2})(?::?(\d{2})(?::?(\d{2})(?:\.(\d+))?)?)?(Z|[+-]\d{2}(?::?\d{2})?)?)?$`)
+	return regexp.MustCompile(`^(\d{4})-?(\d{2})-?(\d{2})(?:[T ` +
+		`](\d{2})(?::?(\d{2})(?::?(\d{2})(?:\.(\d+))?)?)?(Z|[+-]\d{2}(?::?\d{2})?)?)?$`)
 })
 
 // parseISODate reads what ISODate accepts. Without a zone the time is UTC;

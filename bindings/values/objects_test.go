@@ -35,43 +35,60 @@ func TestWrappersAsObjects(t *testing.T) {
 		{`Object.keys(NumberLong('-2'))`, `[ 'high', 'low', 'unsigned' ]`},
 		{`var k = []; for (var f in Long(5)) k.push(f); k`, `[ 'high', 'low', 'unsigned' ]`},
 		{`({...NumberLong('4294967298')})`, `{ high: 1, low: 2, unsigned: false }`},
-		{`Object.keys(Int32(1)).concat(Object.keys(Double(1)), Object.keys(Decimal128('1')))`, `[ 'value', 'value', 'bytes' ]`},
+		{`Object.keys(Int32(1)).concat(Object.keys(Double(1)), Object.keys(Decimal128('1')))`,
+			`[ 'value', 'value', 'bytes' ]`},
 		{`Object.keys(BinData(0, 'aGk='))`, `[ 'sub_type', 'buffer', 'position' ]`},
-		{`Object.keys(Code('x')).concat(Object.keys(DBRef('c', 1)), Object.keys(BSONRegExp('a'))).join()`, `code,scope,collection,oid,db,fields,pattern,options`},
+		{`Object.keys(Code('x')).concat(Object.keys(DBRef('c', 1)), Object.keys(BSONRegExp('a'))).join()`,
+			`code,scope,collection,oid,db,fields,pattern,options`},
 		{`Object.keys(MinKey())`, `[]`},
 		{`var id = ObjectId(); id === id && id !== ObjectId(id) && id.equals(ObjectId(id))`, `true`},
 		{`ObjectId() instanceof ObjectId && new ObjectId() instanceof ObjectId && ObjectId() instanceof Object`, `true`},
-		{`[NumberLong('1') instanceof NumberLong, NumberLong('1') instanceof Long, Timestamp(1, 2) instanceof Long, NumberInt(1) instanceof Int32]`, `[ true, true, true, true ]`},
-		{`[UUID() instanceof UUID, UUID() instanceof Binary, UUID() instanceof BinData, BinData(0, '') instanceof UUID]`, `[ true, true, true, false ]`},
+		{`[NumberLong('1') instanceof NumberLong, NumberLong('1') instanceof Long, Timestamp(1, 2) instanceof Long, ` +
+			`NumberInt(1) instanceof Int32]`, `[ true, true, true, true ]`},
+		{`[UUID() instanceof UUID, UUID() instanceof Binary, UUID() instanceof BinData, BinData(0, '') instanceof UUID]`,
+			`[ true, true, true, false ]`},
 		{`[ISODate() instanceof Date, ISODate() instanceof ISODate, new ISODate(0).getTime()]`, `[ true, true, 0 ]`},
 		{`ObjectId().constructor === ObjectId && Long(1).constructor.name`, `Long`},
-		{`[ObjectId(), Long(1), Timestamp(), UUID(), MinKey(), MaxKey(), Code(''), DBRef('c', 1), Int32(1), Double(1), NumberDecimal('1'), BSONRegExp('a'), BSONSymbol('s'), MinKey, MaxKey].map(x => x._bsontype).join()`,
-			`ObjectId,Long,Timestamp,Binary,MinKey,MaxKey,Code,DBRef,Int32,Double,Decimal128,BSONRegExp,BSONSymbol,MinKey,MaxKey`},
+		{`[ObjectId(), Long(1), Timestamp(), UUID(), MinKey(), MaxKey(), Code(''), DBRef('c', 1), Int32(1), Double(1), ` +
+			`NumberDecimal('1'), BSONRegExp('a'), BSONSymbol('s'), MinKey, MaxKey].map(x => x._bsontype).join()`,
+			`ObjectId,Long,Timestamp,Binary,MinKey,MaxKey,Code,DBRef,Int32,Double,Decimal128,BSONRegExp,BSONSymbol,` +
+				`MinKey,MaxKey`},
 		{`var l = Long(5); l.low = 7; l.extra = 1; [l.low, l.extra]`, `[ 5, undefined ]`},
-		{`'low' in Long(1) && 'add' in Long(1) && !('nope' in Long(1)) && Long(1).hasOwnProperty('low') && !Long(1).hasOwnProperty('add')`, `true`},
+		{`'low' in Long(1) && 'add' in Long(1) && !('nope' in Long(1)) && Long(1).hasOwnProperty('low') && ` +
+			`!Long(1).hasOwnProperty('add')`, `true`},
 		{`Object.prototype.toString.call(Long(1))`, `[object Object]`},
-		{`class MyId extends ObjectId { short() { return this.str.slice(0, 4) } }; var m = new MyId('507f1f77bcf86cd799439011'); [m.short(), m instanceof MyId, m instanceof ObjectId, m]`,
+		{`class MyId extends ObjectId { short() { return this.str.slice(0, 4) } }; var m = new ` +
+			`MyId('507f1f77bcf86cd799439011'); [m.short(), m instanceof MyId, m instanceof ObjectId, m]`,
 			`[ '507f', true, true, ObjectId('507f1f77bcf86cd799439011') ]`},
 		{`Long.prototype.double = function () { return this.multiply(2) }; NumberLong('21').double()`, `Long('42')`},
 		{`Long.prototype.add.call({}, 1)`, `throws TypeError: Method add called on incompatible receiver`},
-		{`JSON.stringify([Timestamp(1, 2), MinKey(), UUID('01234567-89ab-cdef-0123-456789abcdef'), NumberLong('9007199254740993'), Double(1.5), BSONRegExp('a', 'i'), Code('x', {a: 1}), DBRef('c', 1), BSONSymbol('s')])`,
-			`[{"$timestamp":"4294967298"},{"$minKey":1},"01234567-89ab-cdef-0123-456789abcdef","9007199254740993",1.5,{"pattern":"a","options":"i"},{"code":"x","scope":{"a":1}},{"$ref":"c","$id":1},"s"]`},
+		{`JSON.stringify([Timestamp(1, 2), MinKey(), UUID('01234567-89ab-cdef-0123-456789abcdef'), ` +
+			`NumberLong('9007199254740993'), Double(1.5), BSONRegExp('a', 'i'), Code('x', {a: 1}), DBRef('c', 1), ` +
+			`BSONSymbol('s')])`,
+			`[{"$timestamp":"4294967298"},{"$minKey":1},"01234567-89ab-cdef-0123-456789abcdef","9007199254740993",1.5,` +
+				`{"pattern":"a","options":"i"},{"code":"x","scope":{"a":1}},{"$ref":"c","$id":1},"s"]`},
 		{`new Map([[1, Long(2)]]).get(1)`, `Long('2')`},
 		{`[Long(3), Long(10), Long(1)].sort((a, b) => a - b)`, `[ Long('1'), Long('3'), Long('10') ]`},
 		{`Math.max(Long(3), Int32(4), Double(2.5))`, `4`},
 		// own fields have values, everything else is inherited
 		{`[ObjectId(), Long(1), Timestamp(1, 2), Int32(1), Double(1), Decimal128('1'), UUID(), Code('x', {}), DBRef('c', 1, 'd'), BSONRegExp('a'), BSONSymbol('s'), MinKey()]
 			.every(v => Object.keys(v).every(k => v.hasOwnProperty(k) && k in v && v[k] !== undefined) && !v.hasOwnProperty('toString') && v.nope === undefined)`, `true`},
-		{`var d = DBRef('c', 1, 'd', {x: 2}); [d.collection, d.$ref, d.oid, d.$id, d.db, d.$db, d.fields.x, DBRef('c', 1).db].join()`, `c,c,1,1,d,d,2,`},
+		{`var d = DBRef('c', 1, 'd', {x: 2}); [d.collection, d.$ref, d.oid, d.$id, d.db, d.$db, d.fields.x, DBRef('c', ` +
+			`1).db].join()`, `c,c,1,1,d,d,2,`},
 		{`var c = Code('x', {a: 1}); [c.code, c.scope.a, Code('y').scope, String(c)].join()`, `x,1,,x`},
-		{`var id = ObjectId('507f1f77bcf86cd799439011'); [id.i0, id.i1, id.i2, id.i3].join()`, `5275423,7847160,7133081,4427793`},
+		{`var id = ObjectId('507f1f77bcf86cd799439011'); [id.i0, id.i1, id.i2, id.i3].join()`,
+			`5275423,7847160,7133081,4427793`},
 		{`JSON.stringify({...Int32(5), ...BSONSymbol('s')})`, `{"value":"s"}`},
-		{`var b = BinData(0, 'aGk='); [b.sub_type, b.position, b.length(), b.buffer[0], b.value()[1], b.read(1, 1)[0]].join()`, `0,2,2,104,105,105`},
-		{`Binary(new Uint8Array(0)).length() + Binary(new Uint8Array([1, 2, 3]).subarray(1)).hex() + Binary(new Uint8Array([7]).buffer).hex()`, `0020307`},
+		{`var b = BinData(0, 'aGk='); [b.sub_type, b.position, b.length(), b.buffer[0], b.value()[1], b.read(1, ` +
+			`1)[0]].join()`, `0,2,2,104,105,105`},
+		{`Binary(new Uint8Array(0)).length() + Binary(new Uint8Array([1, 2, 3]).subarray(1)).hex() + Binary(new ` +
+			`Uint8Array([7]).buffer).hex()`, `0020307`},
 		{`var u = new Uint8Array([1]); var b = Binary(u); u[0] = 9; b.hex()`, `01`},
 		{`'abc'[Long(1)] + [10, 20][Int32(1)] + 'x'.repeat(Long(2)) + new Date(Long(5)).getTime()`, `b20xx5`},
-		{`Object.isFrozen(Long(1)) || 'use strict'; (function () { 'use strict'; try { Long(1).low = 2 } catch (e) { return e.name } })()`, `TypeError`},
-		{`structuredCloneLike = {...{a: ObjectId('507f1f77bcf86cd799439011')}}`, `{ a: ObjectId('507f1f77bcf86cd799439011') }`},
+		{`Object.isFrozen(Long(1)) || 'use strict'; (function () { 'use strict'; try { Long(1).low = 2 } catch (e) { ` +
+			`return e.name } })()`, `TypeError`},
+		{`structuredCloneLike = {...{a: ObjectId('507f1f77bcf86cd799439011')}}`,
+			`{ a: ObjectId('507f1f77bcf86cd799439011') }`},
 	})
 }
 
@@ -130,14 +147,16 @@ func TestBuiltInsMayBeReplaced(t *testing.T) {
 	if got := w.Inspect(back.Get("m"), DefaultInspect()); got != `{ a: ISODate('1970-01-01T00:00:00.005Z') }` {
 		t.Errorf("back: %s", got)
 	}
-	if got := w.Inspect(w.DocToJS(marshal(t, bson.D{{Key: "toString", Value: int32(1)}})), DefaultInspect()); got != `{ toString: 1 }` {
+	if got := w.Inspect(w.DocToJS(marshal(t, bson.D{{Key: "toString", Value: int32(1)}})),
+		DefaultInspect()); got != `{ toString: 1 }` {
 		t.Errorf("a field named like a frozen method: %s", got)
 	}
 	w.SetPrinter(rt.NewDynamicObject(&collection{}), func() string { return "" })
 	if _, err := rt.RunString(`bsonsize(null)`); err == nil || !strings.HasPrefix(err.Error(), "TypeError") {
 		t.Error(err)
 	}
-	if _, err := rt.RunString(`ISODate('2024-01-01').getTime() + EJSON.stringify(EJSON.parse('{"$date":"2020-01-01"}')) + BinData(0, 'aa').buffer.length`); err != nil {
+	if _, err := rt.RunString(`ISODate('2024-01-01').getTime() + EJSON.stringify(EJSON.parse('{"$date":"2020-01-01"}')) ` +
+		`+ BinData(0, 'aa').buffer.length`); err != nil {
 		t.Error(err)
 	}
 }

@@ -21,7 +21,8 @@ type weakPrinters struct {
 // leaves nothing on obj that a script would meet, and lives as long as obj.
 func (w *World) SetPrinter(obj *goja.Object, f func() string) {
 	value := w.rt.ToValue(func(goja.FunctionCall) goja.Value { return w.rt.ToValue(f()) })
-	if !isProxy(obj) && obj.DefineDataPropertySymbol(w.printer, value, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE) == nil {
+	if !isProxy(obj) && obj.DefineDataPropertySymbol(w.printer, value, goja.FLAG_TRUE, goja.FLAG_TRUE,
+		goja.FLAG_FALSE) == nil {
 		return
 	}
 	p := &w.printers

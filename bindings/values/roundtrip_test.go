@@ -25,7 +25,8 @@ func drawnDoc(t *rapid.T, depth int, array bool) (doc, want []byte) {
 		if !array {
 			key = rapid.OneOf(
 				rapid.StringMatching(`[a-z_$][a-zA-Z0-9_.\-]{0,8}`),
-				rapid.SampledFrom([]string{"_id", "__proto__", "constructor", "toString", "length", "toJSON", "valueOf", "", "é", "-1", "01", "1.5", "4294967295x", "0", "1", "10", "9", "4294967294", "4294967295"}),
+				rapid.SampledFrom([]string{"_id", "__proto__", "constructor", "toString", "length", "toJSON", "valueOf", "", "é",
+					"-1", "01", "1.5", "4294967295x", "0", "1", "10", "9", "4294967294", "4294967295"}),
 			).Draw(t, "key")
 		}
 		// a repeated name is one property, and $ref documents have a test of their own
@@ -70,7 +71,9 @@ func drawnValue(t *rapid.T, depth int) (typ bson.Type, value []byte, back *bson.
 	case 1:
 		return bson.TypeInt64, bsoncore.AppendInt64(nil, rapid.Int64().Draw(t, "int64")), nil
 	case 2:
-		f := rapid.OneOf(rapid.Float64(), rapid.SampledFrom([]float64{0, math.Copysign(0, -1), 1, -5, 1 << 31, -1 << 31, 1 << 53, 1 << 62, math.Inf(1), math.NaN()})).Draw(t, "double")
+		f := rapid.OneOf(rapid.Float64(),
+			rapid.SampledFrom([]float64{0, math.Copysign(0, -1), 1, -5, 1 << 31, -1 << 31, 1 << 53, 1 << 62, math.Inf(1),
+				math.NaN()})).Draw(t, "double")
 		if wholeInt32(f) {
 			back = &bson.RawValue{Type: bson.TypeInt32, Value: bsoncore.AppendInt32(nil, int32(f))}
 		}
@@ -86,7 +89,8 @@ func drawnValue(t *rapid.T, depth int) (typ bson.Type, value []byte, back *bson.
 	case 7:
 		return bson.TypeDateTime, bsoncore.AppendDateTime(nil, rapid.Int64().Draw(t, "date")), nil
 	case 8:
-		return bson.TypeTimestamp, bsoncore.AppendTimestamp(nil, rapid.Uint32().Draw(t, "t"), rapid.Uint32().Draw(t, "i")), nil
+		return bson.TypeTimestamp, bsoncore.AppendTimestamp(nil, rapid.Uint32().Draw(t, "t"), rapid.Uint32().Draw(t, "i")),
+			nil
 	case 9:
 		sub := rapid.Byte().Draw(t, "subtype")
 		return bson.TypeBinary, bsoncore.AppendBinary(nil, sub, rapid.SliceOfN(rapid.Byte(), 0, 20).Draw(t, "data")), nil
@@ -102,7 +106,8 @@ func drawnValue(t *rapid.T, depth int) (typ bson.Type, value []byte, back *bson.
 	case 14:
 		return bson.TypeSymbol, bsoncore.AppendSymbol(nil, words.Draw(t, "symbol")), nil
 	case 15:
-		return bson.TypeDBPointer, bsoncore.AppendDBPointer(nil, words.Draw(t, "ns"), [12]byte(rapid.SliceOfN(rapid.Byte(), 12, 12).Draw(t, "oid"))), nil
+		return bson.TypeDBPointer, bsoncore.AppendDBPointer(nil, words.Draw(t, "ns"),
+			[12]byte(rapid.SliceOfN(rapid.Byte(), 12, 12).Draw(t, "oid"))), nil
 	default:
 		array := rapid.Bool().Draw(t, "array")
 		doc, want := drawnDoc(t, depth+1, array)
@@ -145,9 +150,12 @@ func TestRoundTripThroughEJSON(t *testing.T) {
 	w := Install(goja.New(), Options{})
 	for _, doc := range []bson.D{
 		{{Key: "l", Value: int64(math.MaxInt64)}, {Key: "d", Value: 1.5}, {Key: "n", Value: nil}},
-		{{Key: "o", Value: bson.NewObjectID()}, {Key: "t", Value: bson.Timestamp{T: math.MaxUint32, I: 7}}, {Key: "when", Value: bson.DateTime(-1)}},
-		{{Key: "b", Value: bson.Binary{Subtype: 4, Data: make([]byte, 16)}}, {Key: "min", Value: bson.MinKey{}}, {Key: "max", Value: bson.MaxKey{}}},
-		{{Key: "code", Value: bson.CodeWithScope{Code: "x", Scope: bson.D{{Key: "a", Value: int64(1)}}}}, {Key: "a", Value: bson.A{"x", true}}},
+		{{Key: "o", Value: bson.NewObjectID()}, {Key: "t", Value: bson.Timestamp{T: math.MaxUint32, I: 7}},
+			{Key: "when", Value: bson.DateTime(-1)}},
+		{{Key: "b", Value: bson.Binary{Subtype: 4, Data: make([]byte, 16)}}, {Key: "min", Value: bson.MinKey{}},
+			{Key: "max", Value: bson.MaxKey{}}},
+		{{Key: "code", Value: bson.CodeWithScope{Code: "x", Scope: bson.D{{Key: "a", Value: int64(1)}}}},
+			{Key: "a", Value: bson.A{"x", true}}},
 	} {
 		raw, err := bson.Marshal(doc)
 		if err != nil {
@@ -181,9 +189,11 @@ func TestDBRefRoundTrip(t *testing.T) {
 		shown string
 	}{
 		{bson.D{{Key: "$ref", Value: "c"}, {Key: "$id", Value: int32(1)}}, `DBRef('c', 1)`},
-		{bson.D{{Key: "$ref", Value: "a.b"}, {Key: "$id", Value: int32(1)}, {Key: "$db", Value: "d"}, {Key: "x", Value: int64(2)}}, `DBRef('a.b', 1, 'd', { x: Long('2') })`},
+		{bson.D{{Key: "$ref", Value: "a.b"}, {Key: "$id", Value: int32(1)}, {Key: "$db", Value: "d"},
+			{Key: "x", Value: int64(2)}}, `DBRef('a.b', 1, 'd', { x: Long('2') })`},
 		{bson.D{{Key: "$ref", Value: "c"}, {Key: "$id", Value: nil}}, `{ '$ref': 'c', '$id': null }`},
-		{bson.D{{Key: "$ref", Value: "c"}, {Key: "$id", Value: int32(1)}, {Key: "$x", Value: int32(1)}}, `{ '$ref': 'c', '$id': 1, '$x': 1 }`},
+		{bson.D{{Key: "$ref", Value: "c"}, {Key: "$id", Value: int32(1)}, {Key: "$x", Value: int32(1)}},
+			`{ '$ref': 'c', '$id': 1, '$x': 1 }`},
 		{bson.D{{Key: "$ref", Value: "c"}}, `{ '$ref': 'c' }`},
 		{bson.D{{Key: "$id", Value: int32(1)}, {Key: "$ref", Value: "c"}}, `{ '$id': 1, '$ref': 'c' }`},
 	} {

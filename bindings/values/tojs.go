@@ -222,7 +222,8 @@ func (w *World) dateFromMillis(ms int64) goja.Value {
 		return w.newDate(w.rt.ToValue(ms))
 	}
 	o := w.newDate(goja.NaN())
-	must(o.DefineDataPropertySymbol(w.original, w.rt.ToValue(strconv.FormatInt(ms, 10)), goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE))
+	must(o.DefineDataPropertySymbol(w.original, w.rt.ToValue(strconv.FormatInt(ms, 10)), goja.FLAG_FALSE, goja.FLAG_FALSE,
+		goja.FLAG_FALSE))
 	return o
 }
 

@@ -82,7 +82,8 @@ func (w *World) newVector(kind byte, args []goja.Value) goja.Value {
 		w.throwBSON("Must provide a typed array")
 	}
 	data := []byte{kind, byte(clampIndex(arg(args, 1), 0, 7))}
-	if items := reflect.ValueOf(o.Export()); isTypedArray(o) && items.Type().Elem().Kind() == reflect.Uint8 && kind == vectorBits {
+	if items := reflect.ValueOf(o.Export()); isTypedArray(o) && items.Type().Elem().Kind() == reflect.Uint8 &&
+		kind == vectorBits {
 		return w.newBinary(subtypeVector, append(data, items.Bytes()...))
 	}
 	for i := range arrayLength(o) {

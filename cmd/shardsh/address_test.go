@@ -54,7 +54,8 @@ func TestConnectionString(t *testing.T) {
 		{"h.example --tls", "mongodb://h.example/?tls=true&" + direct},
 		{"h.example --no-tls", "mongodb://h.example/?tls=false&" + direct},
 		{"h.example --tls-allow-invalid-hostnames", "mongodb://h.example/?tlsAllowInvalidHostnames=true&tls=true&" + direct},
-		{"h.example --ssl --sslAllowInvalidCertificates", "mongodb://h.example/?tlsAllowInvalidCertificates=true&tls=true&" + direct},
+		{"h.example --ssl --sslAllowInvalidCertificates",
+			"mongodb://h.example/?tlsAllowInvalidCertificates=true&tls=true&" + direct},
 		{"h.example --tlsCAFile address_test.go", "mongodb://h.example/?tlsCAFile=address_test.go&tls=true&" + direct},
 		{"h.example --retryWrites=false", "mongodb://h.example/?retryWrites=false&" + direct},
 		{"h.example --retryWrites false", "mongodb://h.example/?retryWrites=false&" + direct},
@@ -141,9 +142,12 @@ func TestAddressErrors(t *testing.T) {
 func TestMistypedAddressesTellNoPassword(t *testing.T) {
 	for _, address := range []string{
 		"mongodb://joe:secret@127.0.0.1:1/db", "mongodb://joe:se/cret@h/db", "mongodb://joe:sec?ret@h/db",
-		"mongodb://joe:sec@ret@h/db", "mongodb://joe:sec:ret@h/db", "mongodb://joe:sec%zzret@h/db", "mongodb://joe:sec ret@127.0.0.1:1/db",
-		"mongodb://joe:secret@127.0.0.1:1/db?nope=1", "mongodb://joe:secret@127.0.0.1:99999999/db", "mongodb://joe:1sec/ret@h/db",
-		"mongodb://joe:x@127.0.0.1:1/?authMechanism=PLAIN&tlsCertificateKeyFile=/nowhere&tlsCertificateKeyFilePassword=secret",
+		"mongodb://joe:sec@ret@h/db", "mongodb://joe:sec:ret@h/db", "mongodb://joe:sec%zzret@h/db",
+		"mongodb://joe:sec ret@127.0.0.1:1/db",
+		"mongodb://joe:secret@127.0.0.1:1/db?nope=1", "mongodb://joe:secret@127.0.0.1:99999999/db",
+		"mongodb://joe:1sec/ret@h/db",
+		"mongodb://joe:x@127.0.0.1:1/?authMechanism=PLAIN&tlsCertificateKeyFile=/nowhere&" +
+			"tlsCertificateKeyFilePassword=secret",
 		"mongodb://joe:secret@",
 	} {
 		code, stdout, stderr := runProgram(t, "", address, "--eval", "1")

@@ -17,7 +17,8 @@ func banner(ctx context.Context, o commandLine, conn *connection) string {
 	if !o.wantsNotices(true) {
 		return ""
 	}
-	b := repl.Banner{ShellVersion: version(), Address: conn.address, ServerVersion: conn.serverVersion, Cluster: conn.cluster}
+	b := repl.Banner{ShellVersion: version(), Address: conn.address, ServerVersion: conn.serverVersion,
+		Cluster: conn.cluster}
 	if conn.client != nil && b.ServerVersion == "" {
 		var info struct{ Version string }
 		var list struct{ Shards []bson.Raw }

@@ -28,7 +28,8 @@ func (env environment) printBuildInfo() error {
 		Modified bool              `json:"modified,omitempty"`
 		Time     string            `json:"gitTime,omitempty"`
 		Modules  map[string]string `json:"deps"`
-	}{Version: version(), Go: runtime.Version(), Platform: runtime.GOOS, Arch: runtime.GOARCH, Modules: map[string]string{}}
+	}{Version: version(), Go: runtime.Version(), Platform: runtime.GOOS, Arch: runtime.GOARCH,
+		Modules: map[string]string{}}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
 			switch s.Key {

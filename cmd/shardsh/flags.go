@@ -81,8 +81,10 @@ func shellFlags(o *commandLine) []flagGroup {
 			f.Lookup("mock").NoOptDefVal = mockGiven
 			f.StringVar(&o.dbpath, "dbpath", "", "`DIR` keep the mock here, and go on with the one that is there")
 			f.StringVar(&o.snapshot, "snapshot", "", "`FILE` begin with the mock that mock.save() put there")
-			f.StringVar(&o.mockTime, "mock-time", "", "`real|virtual|60x` how time goes by: really, by jumps (scripts), or at a pace")
-			f.Var(&o.serverVersion, "server-version", "`VERSION` release to behave like: 2.4, 3.4, 4.4, 5.0, 6.0, 7.0, 8.0 (default), 8.3")
+			f.StringVar(&o.mockTime, "mock-time", "",
+				"`real|virtual|60x` how time goes by: really, by jumps (scripts), or at a pace")
+			f.Var(&o.serverVersion, "server-version",
+				"`VERSION` release to behave like: 2.4, 3.4, 4.4, 5.0, 6.0, 7.0, 8.0 (default), 8.3")
 			f.StringToStringVar(&o.parameters, "set-parameter", nil, "`NAME=VALUE` set a server parameter; repeat to add")
 			f.Uint64Var(&o.seed, "seed", 0, "`N` runs with the same seed repeat exactly, from 2026-01-01 on")
 		}),
@@ -113,7 +115,8 @@ func connectionFlags(s *server) []flagGroup {
 			f.VarP(&s.password, "password", "p", "`PASSWORD` without a value it is asked for")
 			f.StringVar(&s.passwordFile, "passwordFile", "", "`FILE` its first line is the password")
 			f.StringVar(&s.authDatabase, "authenticationDatabase", "", "`DB` database that knows the user")
-			f.StringVar(&s.authMechanism, "authenticationMechanism", "", "`NAME` SCRAM-SHA-256, SCRAM-SHA-1, MONGODB-X509, PLAIN or MONGODB-AWS")
+			f.StringVar(&s.authMechanism, "authenticationMechanism", "",
+				"`NAME` SCRAM-SHA-256, SCRAM-SHA-1, MONGODB-X509, PLAIN or MONGODB-AWS")
 		}),
 		group("TLS", func(f *pflag.FlagSet) {
 			choiceVar(f, &s.tls.on, "tls", "encrypt all connections")

@@ -23,14 +23,17 @@ var goldenParameters = []string{
 // knownDifferences are steps that do not match the recording, with the reason.
 var knownDifferences = map[string]string{
 	"08-catalog: getShardDistribution": "mongosh wraps the result as {type, value}; shardsh gives the value itself",
-	"09-drain: addShard back":          "mongosh does not catch the error of a call that is returned inside try; shardsh does, and the step sees the same code as a value",
+	"09-drain: addShard back": "mongosh does not catch the error of a call that is returned inside try; " +
+		"shardsh does, and the step sees the same code as a value",
 }
 
 // renamedSteps are steps whose name has a Long in it: mongosh's relaxed EJSON rounds
 // it, shardsh's keeps it.
 var renamedSteps = map[string]string{
-	`arithmetic 35 {"$multiply":[9223372036854776000,2]}`:        `arithmetic 35 {"$multiply":[{"$numberLong":"9223372036854775807"},2]}`,
-	`comparison 15 {"$cmp":[9007199254740992,9007199254740992]}`: `comparison 15 {"$cmp":[{"$numberLong":"9007199254740993"},9007199254740992]}`,
+	`arithmetic 35 {"$multiply":[9223372036854776000,2]}`: `arithmetic 35 ` +
+		`{"$multiply":[{"$numberLong":"9223372036854775807"},2]}`,
+	`comparison 15 {"$cmp":[9007199254740992,9007199254740992]}`: `comparison 15 ` +
+		`{"$cmp":[{"$numberLong":"9007199254740993"},9007199254740992]}`,
 }
 
 // before are the scenarios that ran on the recorded cluster earlier and left
@@ -55,7 +58,8 @@ func TestGoldenScenarios(t *testing.T) {
 
 // scenarios are the recorded ones.
 var scenarios = []string{
-	"01-commands", "02-initial-chunks", "03-zones", "04-settings", "05-balance-by-size", "06-defrag", "07-jumbo", "08-catalog",
+	"01-commands", "02-initial-chunks", "03-zones", "04-settings", "05-balance-by-size", "06-defrag", "07-jumbo",
+	"08-catalog",
 	"09-drain", "10-expressions", "11-queries",
 }
 

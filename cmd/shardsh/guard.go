@@ -22,7 +22,8 @@ func readOnlyCommands() map[string]bool {
 		"balancerStatus", "balancerCollectionStatus", "checkMetadataConsistency", "analyzeShardKey", "shardDrainingStatus",
 		"getTransitionToDedicatedConfigServerStatus",
 		"mockStatus", "mockNow", "mockInvariants",
-		"startSession", "refreshSessions", "endSessions", "replSetGetStatus", "replSetGetConfig", "saslStart", "saslContinue", "logout",
+		"startSession", "refreshSessions", "endSessions", "replSetGetStatus", "replSetGetConfig", "saslStart", "saslContinue",
+		"logout",
 	}
 	set := make(map[string]bool, len(names))
 	for _, name := range names {

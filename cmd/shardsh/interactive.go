@@ -11,7 +11,8 @@ import (
 )
 
 // repl runs the interactive loop until the user leaves.
-func (env environment) repl(ctx context.Context, o commandLine, conn *connection, shell *bindings.Shell, screen *repl.Screen) error {
+func (env environment) repl(ctx context.Context, o commandLine, conn *connection, shell *bindings.Shell,
+	screen *repl.Screen) error {
 	var history *repl.History
 	var editor repl.LineEditor
 	console := bindings.Console{

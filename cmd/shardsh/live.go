@@ -85,7 +85,8 @@ func (env environment) scriptClientOptions(ctx context.Context, uri string) (*op
 }
 
 // clientOptions are what the driver needs to know.
-func (env environment) clientOptions(ctx context.Context, s server, c *connectionString) (*options.ClientOptions, error) {
+func (env environment) clientOptions(ctx context.Context, s server,
+	c *connectionString) (*options.ClientOptions, error) {
 	checks, err := takeTLSChecks(c)
 	if err != nil {
 		return nil, err

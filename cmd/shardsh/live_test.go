@@ -112,10 +112,12 @@ func TestAnAddressIsALiveCluster(t *testing.T) {
 		{"host:port", []string{address, "--eval", "sh.listShards().length"}, 0, "2\n"},
 		{"host:port/db", []string{address + "/shop", "--eval", "db.getName()"}, 0, "shop\n"},
 		{"--host and --port", []string{"--host", host, "--port", port, "shop", "--eval", "db.getName()"}, 0, "shop\n"},
-		{"a connection string", []string{"mongodb://" + address + "/shop", "--eval", "db.even.getShardVersion().ok"}, 0, "1\n"},
+		{"a connection string", []string{"mongodb://" + address + "/shop", "--eval", "db.even.getShardVersion().ok"}, 0,
+			"1\n"},
 		{"an API version", []string{address, "--apiVersion", "1", "--eval", "db.runCommand({ping: 1}).ok"}, 0, "1\n"},
 		{"a script", []string{"mongodb://" + address, "../../scripts/status.js"}, 1, "~shop.odd"},
-		{"check", []string{"check", address}, 3, "shop.even  balanced\nshop.odd   NOT balanced: chunksImbalance (balancing is disabled)\n"},
+		{"check", []string{"check", address}, 3,
+			"shop.even  balanced\nshop.odd   NOT balanced: chunksImbalance (balancing is disabled)\n"},
 		{"check with --port", []string{"check", "--port", port, "--quiet"}, 3, "~NOT balanced"},
 		{"the shell on a pipe", []string{address, "--interactive", "--quiet"}, 0, "~[direct: mongos] test> "},
 	}
@@ -166,13 +168,16 @@ func TestConnectionsOfScripts(t *testing.T) {
 	address := listen(t, unbalanced)
 	tests := []struct{ source, stdout, stderr string }{
 		{"connect('" + address + "/shop').getName()", "shop\n", ""},
-		{"Mongo('mongodb://" + address + "').getURI()", "mongodb://" + address + "/?directConnection=true&serverSelectionTimeoutMS=2000\n", ""},
-		{"Mongo('mongodb://" + address + "/?nope=1')", "", "MongoParseError: the connection string has an option that is not supported: nope"},
+		{"Mongo('mongodb://" + address + "').getURI()", "mongodb://" + address +
+			"/?directConnection=true&serverSelectionTimeoutMS=2000\n", ""},
+		{"Mongo('mongodb://" + address + "/?nope=1')", "",
+			"MongoParseError: the connection string has an option that is not supported: nope"},
 		{"Mongo('mongodb://joe:se/cret@" + address + "')", "", "percent-encoded"},
 	}
 	for _, tt := range tests {
 		code, stdout, stderr := runProgram(t, "", "--nodb", "--eval", tt.source)
-		if (code == exitOK) != (tt.stderr == "") || stdout != tt.stdout || !strings.Contains(stderr, tt.stderr) || strings.Contains(stderr, "cret") {
+		if (code == exitOK) != (tt.stderr == "") || stdout != tt.stdout || !strings.Contains(stderr, tt.stderr) ||
+			strings.Contains(stderr, "cret") {
 			t.Errorf("%s: exit code %d, stdout %q, stderr %q", tt.source, code, stdout, stderr)
 		}
 	}
@@ -218,18 +223,24 @@ func TestLoggingIn(t *testing.T) {
 		stderr string
 	}{
 		{"options", "", "", []string{address, "-u", "joe", "-p", odd}, 0, "joe\n", ""},
-		{"another user than in the address", "", "", []string{"mongodb://eve:x@" + address, "-u", "joe", "-p", odd}, 0, "joe\n", ""},
+		{"another user than in the address", "", "", []string{"mongodb://eve:x@" + address, "-u", "joe", "-p", odd}, 0,
+			"joe\n", ""},
 		{"the address", "", "", []string{"mongodb://joe:" + encoded + "@" + address}, 0, "joe\n", ""},
 		{"the environment", "", odd, []string{address, "-u", "joe"}, 0, "joe\n", ""},
 		{"the environment for an address", "", odd, []string{"mongodb://joe@" + address}, 0, "joe\n", ""},
 		{"a file", "", "", []string{address, "-u", "joe", "--passwordFile", file}, 0, "joe\n", ""},
 		{"asked for", odd + "\n", "", []string{address, "-u", "joe", "-p"}, 0, "joe\n", "Enter password: \n"},
 		{"asked for, as none was given", odd, "", []string{address, "-u", "joe"}, 0, "joe\n", "Enter password: \n"},
-		{"the end of input is no password", "", "", []string{address, "-u", "joe", "-p"}, 2, "", "no password was given; use --passwordFile"},
-		{"the database that knows the user", "", odd, []string{address + "/shop", "-u", "joe", "--authenticationDatabase", "admin"}, 0, "joe\n", ""},
-		{"another database", "", odd, []string{address + "/shop", "-u", "joe"}, 1, "", "looked for the user in the database shop; see --authenticationDatabase"},
-		{"a wrong password", "", "", []string{address, "-u", "joe", "-p", "wrong"}, 1, "", "can't log in to mongodb://" + address + ": Authentication failed."},
-		{"X.509 asks for no password", "", "", []string{address, "-u", "joe", "--authenticationMechanism", "MONGODB-X509"}, 1, "", "can't"},
+		{"the end of input is no password", "", "", []string{address, "-u", "joe", "-p"}, 2, "",
+			"no password was given; use --passwordFile"},
+		{"the database that knows the user", "", odd, []string{address + "/shop", "-u", "joe", "--authenticationDatabase",
+			"admin"}, 0, "joe\n", ""},
+		{"another database", "", odd, []string{address + "/shop", "-u", "joe"}, 1, "",
+			"looked for the user in the database shop; see --authenticationDatabase"},
+		{"a wrong password", "", "", []string{address, "-u", "joe", "-p", "wrong"}, 1, "",
+			"can't log in to mongodb://" + address + ": Authentication failed."},
+		{"X.509 asks for no password", "", "", []string{address, "-u", "joe", "--authenticationMechanism", "MONGODB-X509"}, 1,
+			"", "can't"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -238,7 +249,8 @@ func TestLoggingIn(t *testing.T) {
 				run.env[passwordVariable] = tt.env
 			}
 			code, stdout, stderr := run.run(t)
-			if code != tt.code || stdout != tt.stdout || !strings.Contains(stderr, tt.stderr) || tt.stderr == "" && stderr != "" {
+			if code != tt.code || stdout != tt.stdout || !strings.Contains(stderr, tt.stderr) ||
+				tt.stderr == "" && stderr != "" {
 				t.Errorf("exit code %d, stdout %q, stderr %q", code, stdout, stderr)
 			}
 			for _, secret := range []string{odd, encoded, "wrong"} {
@@ -256,7 +268,8 @@ func TestThePasswordIsNotReadFromTheScript(t *testing.T) {
 		t.Skip("there is a terminal to ask on")
 	}
 	code, stdout, stderr := runProgram(t, "print(1)\n", "127.0.0.1:1", "-u", "joe")
-	if code != exitUsage || stdout != "" || !strings.Contains(stderr, "no terminal to ask for the password on; use --passwordFile or SHARDSH_PASSWORD") {
+	if code != exitUsage || stdout != "" || !strings.Contains(stderr,
+		"no terminal to ask for the password on; use --passwordFile or SHARDSH_PASSWORD") {
 		t.Errorf("exit code %d, stdout %q, stderr %q", code, stdout, stderr)
 	}
 }

@@ -54,7 +54,8 @@ func TestCommandLine(t *testing.T) {
 	script := writeFile(t, "hello.js", `print("hello " + process.argv.slice(2).join(","))`)
 	failing := writeFile(t, "failing.js", "const a = 1;\nthrow new Error('broken')\n")
 	syntax := writeFile(t, "syntax.js", "print('never');\nlet x = ;\n")
-	topology := writeFile(t, "topology.json", `{"shards": [{"id": "a"}], "collections": [{"ns": "x.y", "key": {"k": 1}, "chunks": [{"shard": "b"}]}]}`)
+	topology := writeFile(t, "topology.json",
+		`{"shards": [{"id": "a"}], "collections": [{"ns": "x.y", "key": {"k": 1}, "chunks": [{"shard": "b"}]}]}`)
 	tests := []struct {
 		name   string
 		stdin  string
@@ -69,17 +70,23 @@ func TestCommandLine(t *testing.T) {
 		{"script arguments", "", []string{"--nodb", script, "--", "a", "b"}, 0, "hello a,b\n", ""},
 		{"quit gives the exit code", "", []string{"--nodb", "--eval", "quit(6)"}, 6, "", ""},
 		{"process.exitCode counts", "", []string{"--nodb", "--eval", "process.exitCode = 9; undefined"}, 9, "", ""},
-		{"process.exitCode is 0 to 255", "", []string{"--nodb", "--eval", "process.exitCode = 256; undefined"}, 1, "", "process.exitCode 256 is not between 0 and 255"},
+		{"process.exitCode is 0 to 255", "", []string{"--nodb", "--eval", "process.exitCode = 256; undefined"}, 1, "",
+			"process.exitCode 256 is not between 0 and 255"},
 		{"process.exitCode may be text", "", []string{"--nodb", "--eval", "process.exitCode = '7'; undefined"}, 7, "", ""},
 		{"quit is 0 to 255", "", []string{"--nodb", "--eval", "quit(256)"}, 1, "", "exit code 256 is not between 0 and 255"},
 		{"atExit runs", "", []string{"--nodb", "--eval", "atExit(() => print('bye')); undefined"}, 0, "bye\n", ""},
-		{"shipped scripts load by name", "", []string{"--quiet", "--eval", "load('shardsh:status.js')"}, 0, "~no sharded collections", ""},
+		{"shipped scripts load by name", "", []string{"--quiet", "--eval", "load('shardsh:status.js')"}, 0,
+			"~no sharded collections", ""},
 		{"a pipe is a script", "print(1+2)\n", []string{"--nodb"}, 0, "3\n", ""},
 		{"json", "", []string{"--nodb", "--json=relaxed", "--eval", "({a: NumberLong('5')})"}, 0, "{\n  \"a\": 5\n}\n", ""},
-		{"canonical json", "", []string{"--nodb", "--json", "--eval", "({a: NumberLong('5')})"}, 0, "{\n  \"a\": {\n    \"$numberLong\": \"5\"\n  }\n}\n", ""},
-		{"json of a reply", "", []string{"--quiet", "--json=relaxed", "--eval", "db.adminCommand({ping: 1})"}, 0, "{\n  \"ok\": 1\n}\n", ""},
-		{"json of an error", "", []string{"--quiet", "--json", "--eval", "db.adminCommand({nope: 1})"}, 1, "~\"errmsg\": \"no such command", ""},
-		{"the mock says that it is one", "", []string{"--eval", "db.getName()"}, 0, "test\n", "No address given: using the embedded mock, 3 shards, virtual time."},
+		{"canonical json", "", []string{"--nodb", "--json", "--eval", "({a: NumberLong('5')})"}, 0,
+			"{\n  \"a\": {\n    \"$numberLong\": \"5\"\n  }\n}\n", ""},
+		{"json of a reply", "", []string{"--quiet", "--json=relaxed", "--eval", "db.adminCommand({ping: 1})"}, 0,
+			"{\n  \"ok\": 1\n}\n", ""},
+		{"json of an error", "", []string{"--quiet", "--json", "--eval", "db.adminCommand({nope: 1})"}, 1,
+			"~\"errmsg\": \"no such command", ""},
+		{"the mock says that it is one", "", []string{"--eval", "db.getName()"}, 0, "test\n",
+			"No address given: using the embedded mock, 3 shards, virtual time."},
 		{"at a prompt the banner says it, in two lines", ".exit\n", []string{"--interactive", "--norc"}, 0,
 			"~Connected to mongodb://mock:27017/ (MongoDB 8.0.10, mock, 3 shards, real time)\nshardsh 0", ""},
 		{"quiet", "", []string{"--quiet", "--eval", "db.getName()"}, 0, "test\n", ""},
@@ -87,14 +94,17 @@ func TestCommandLine(t *testing.T) {
 		{"an error has its place", "", []string{"--nodb", failing}, 1, "", "failing.js:2:"},
 		{"a syntax error shows the line", "", []string{"--nodb", syntax}, 1, "", "let x = ;"},
 		{"a syntax error has its place", "", []string{"--nodb", syntax}, 1, "", "syntax.js:2:"},
-		{"a server error has its code name", "", []string{"--quiet", "--eval", "sh.moveChunk('no.where', {x: 1}, 'shard0')"}, 1, "", "NamespaceNotFound"},
+		{"a server error has its code name", "", []string{"--quiet", "--eval", "sh.moveChunk('no.where', {x: 1}, 'shard0')"},
+			1, "", "NamespaceNotFound"},
 		{"a missing script", "", []string{"--nodb", "nowhere.js"}, 1, "", "nowhere.js"},
 		{"an unknown option", "", []string{"--nope"}, 2, "", "--nope"},
 		{"a bad value", "", []string{"--json=xml", "--eval", "1"}, 2, "", "canonical or relaxed"},
 		{"an unknown parameter", "", []string{"--set-parameter", "nope=1", "--eval", "1"}, 2, "", `"nope"`},
-		{"a parameter out of range", "", []string{"--set-parameter", "transactionLifetimeLimitSeconds=0", "--eval", "1"}, 2, "", "transactionLifetimeLimitSeconds"},
+		{"a parameter out of range", "", []string{"--set-parameter", "transactionLifetimeLimitSeconds=0", "--eval", "1"}, 2,
+			"", "transactionLifetimeLimitSeconds"},
 		{"mock options without the mock", "", []string{"--nodb", "--seed", "1", "--eval", "1"}, 2, "", "--seed"},
-		{"a topology with an error names the field", "", []string{"--mock=" + topology, "--eval", "1"}, 2, "", "collections[0].chunks[0].shard"},
+		{"a topology with an error names the field", "", []string{"--mock=" + topology, "--eval", "1"}, 2, "",
+			"collections[0].chunks[0].shard"},
 		{"version", "", []string{"--version"}, 0, "~0", ""},
 		{"help", "", []string{"--help"}, 0, "~Usage:", ""},
 		{"help names the subcommands", "", []string{"--help"}, 0, "~shardsh check [options] [address]", ""},
@@ -109,7 +119,8 @@ func TestCommandLine(t *testing.T) {
 			if code != tt.code {
 				t.Errorf("exit code %d, want %d\n%s%s", code, tt.code, stdout, stderr)
 			}
-			if part, isPart := strings.CutPrefix(tt.stdout, "~"); isPart && !strings.Contains(stdout, part) || !isPart && stdout != tt.stdout {
+			if part, isPart := strings.CutPrefix(tt.stdout, "~"); isPart && !strings.Contains(stdout, part) ||
+				!isPart && stdout != tt.stdout {
 				t.Errorf("stdout %q, want %q", stdout, tt.stdout)
 			}
 			if !strings.Contains(stderr, tt.stderr) {
@@ -166,8 +177,10 @@ func TestCheck(t *testing.T) {
 		code   int
 		stdout string
 	}{
-		{"lines", []string{"check", "--mock=" + path}, 3, "shop.even  balanced\nshop.odd   NOT balanced: chunksImbalance (balancing is disabled)\n"},
-		{"quiet", []string{"check", "--quiet", "--mock=" + path}, 3, "shop.odd   NOT balanced: chunksImbalance (balancing is disabled)\n"},
+		{"lines", []string{"check", "--mock=" + path}, 3,
+			"shop.even  balanced\nshop.odd   NOT balanced: chunksImbalance (balancing is disabled)\n"},
+		{"quiet", []string{"check", "--quiet", "--mock=" + path}, 3,
+			"shop.odd   NOT balanced: chunksImbalance (balancing is disabled)\n"},
 		{"nothing sharded", []string{"check", "--mock"}, 0, "no sharded collections\n"},
 		{"json", []string{"check", "--json", "--mock=" + path}, 3, `{
   "compliant": false,
@@ -207,7 +220,8 @@ func TestStatusScript(t *testing.T) {
 	if code != 1 || !strings.Contains(stdout, "shop.odd") || !strings.Contains(stdout, "chunksImbalance") {
 		t.Errorf("exit code %d\n%s", code, stdout)
 	}
-	if code, stdout, _ := runProgram(t, "", "--quiet", "../../scripts/status.js"); code != 0 || !strings.Contains(stdout, "no sharded collections") {
+	if code, stdout, _ := runProgram(t, "", "--quiet", "../../scripts/status.js"); code != 0 ||
+		!strings.Contains(stdout, "no sharded collections") {
 		t.Errorf("exit code %d\n%s", code, stdout)
 	}
 }
@@ -217,7 +231,8 @@ func TestReadOnlyAndDryRun(t *testing.T) {
 	if code != 1 || !strings.Contains(stderr, "--read-only refuses the command balancerStop") {
 		t.Errorf("exit code %d, stderr %q", code, stderr)
 	}
-	code, stdout, stderr := runProgram(t, "", "--quiet", "--dry-run", "--eval", "db.c.insertOne({a: 1}); db.c.countDocuments()")
+	code, stdout, stderr := runProgram(t, "", "--quiet", "--dry-run", "--eval",
+		"db.c.insertOne({a: 1}); db.c.countDocuments()")
 	if code != 0 || !strings.Contains(stdout, "would send to test:") || !strings.HasSuffix(stdout, "0\n") {
 		t.Errorf("exit code %d, stdout %q, stderr %q", code, stdout, stderr)
 	}

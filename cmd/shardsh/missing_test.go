@@ -33,7 +33,8 @@ func inCI(value string) bool {
 }
 
 func TestInCI(t *testing.T) {
-	for value, want := range map[string]bool{"": false, "0": false, "false": false, "1": true, "true": true, "True": true} {
+	for value, want := range map[string]bool{"": false, "0": false, "false": false, "1": true, "true": true,
+		"True": true} {
 		if got := inCI(value); got != want {
 			t.Errorf("CI=%s: %v, want %v", value, got, want)
 		}

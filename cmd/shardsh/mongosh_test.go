@@ -30,7 +30,8 @@ var normal = []struct {
 
 // gossip is the end of a reply in mongosh that is readable in shardsh and not
 // printed.
-var gossip = regexp.MustCompile(`(?s),\s+'\$clusterTime': \{\s+clusterTime: .*?\},\s+operationTime: Timestamp\(\{[^}]*\}\)`)
+var gossip = regexp.MustCompile(`(?s),\s+'\$clusterTime': \{\s+clusterTime: .*?\},\s+operationTime: ` +
+	`Timestamp\(\{[^}]*\}\)`)
 
 // alike reports whether the shells printed the same.
 func alike(theirs, ours string) bool {

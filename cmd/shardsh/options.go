@@ -114,10 +114,12 @@ func (o commandLine) check() error {
 		format string
 		args   []any
 	}{
-		{o.json != "" && o.json != "canonical" && o.json != "relaxed", "--json takes canonical or relaxed, not %q", []any{o.json}},
+		{o.json != "" && o.json != "canonical" && o.json != "relaxed", "--json takes canonical or relaxed, not %q",
+			[]any{o.json}},
 		{o.nodb && o.mock != "", "--nodb and --mock exclude each other", nil},
 		{o.nodb && o.server.named(), "--nodb needs no host, user or TLS; leave those options out", nil},
-		{o.mock != "" && o.server.address != "", "--mock and the address %s exclude each other", []any{redact(o.server.address)}},
+		{o.mock != "" && o.server.address != "", "--mock and the address %s exclude each other",
+			[]any{redact(o.server.address)}},
 		{o.mock != "" && (o.server.host != "" || o.server.port != ""), "--mock and --host or --port exclude each other", nil},
 		{o.mock != "" && o.server.option() != "", "%s is for a live cluster, not for the mock", []any{o.server.option()}},
 		{!o.usesMock() && o.keeps(), "--dbpath and --snapshot are for the mock cluster only", nil},
@@ -125,7 +127,8 @@ func (o commandLine) check() error {
 		{!o.usesMock() && (o.mockTime != "" || len(o.parameters) > 0 || o.seeded || o.serverVersion.given),
 			"--mock-time, --set-parameter, --seed and --server-version are for the mock cluster only", nil},
 		{o.wantsJSON() && !scripted, "--json and --jsonl need --eval or a script", nil},
-		{o.wantsJSON() && slices.Contains(o.files, "-"), "--json and --jsonl need a script in a file, not on standard input", nil},
+		{o.wantsJSON() && slices.Contains(o.files, "-"), "--json and --jsonl need a script in a file, not on standard input",
+			nil},
 		{o.wantsJSON() && (o.shell || o.interactive), "--json or --jsonl, and a shell exclude each other", nil},
 		{o.limit < 0, "--limit takes a number from 1, not %d", []any{o.limit}},
 		{o.timeout < 0, "--timeout takes a time above 0", nil},

@@ -45,23 +45,28 @@ func TestOptions(t *testing.T) {
 		{"json in two words", []string{"--json", "relaxed", "--eval", "NumberLong('1')"}, 0, "1\n", ""},
 		{"a mistyped option", []string{"--evall", "1"}, 2, "", "did you mean --eval?"},
 		{"one dash", []string{"-quiet"}, 2, "", "did you mean --quiet?"},
-		{"after -- all words are arguments", []string{"--eval", "process.argv.slice(1).concat(scriptArgs).join()", "--", "--eval", "-x"}, 0, "--eval,-x,--eval,-x\n", ""},
-		{"taken back, and --mock in two words", []string{"--eval", "sh.listShards().length", "--nodb", "--no-nodb", "--mock", "1", "--quiet"}, 0, "1\n", ""},
+		{"after -- all words are arguments", []string{"--eval", "process.argv.slice(1).concat(scriptArgs).join()", "--",
+			"--eval", "-x"}, 0, "--eval,-x,--eval,-x\n", ""},
+		{"taken back, and --mock in two words", []string{"--eval", "sh.listShards().length", "--nodb", "--no-nodb", "--mock",
+			"1", "--quiet"}, 0, "1\n", ""},
 		{"verbose tells of files", []string{"--verbose", rc}, 0, "", "Loading file: " + rc},
 		{"strings", []string{"--set", "a=1", "--set", "b==x", "--eval", "[a, b]"}, 0, "[ '1', '=x' ]\n", ""},
-		{"EJSON", []string{"--setJSON", `a={"n":{"$numberLong":"9007199254740993"},"l":[1]}`, "--eval", "a.n.toString() + a.l"}, 0, "9007199254740993" + "1\n", ""},
+		{"EJSON", []string{"--setJSON", `a={"n":{"$numberLong":"9007199254740993"},"l":[1]}`, "--eval",
+			"a.n.toString() + a.l"}, 0, "9007199254740993" + "1\n", ""},
 		{"the last one wins", []string{"--set", "a=1", "--set", "a=2", "--eval", "a"}, 0, "2\n", ""},
 		{"a name of the shell", []string{"--set", "db=1", "--eval", "1"}, 2, "", "--set: the shell itself has a db"},
 		{"no name", []string{"--set", "1a=1", "--eval", "1"}, 2, "", `"1a" can't be the name of a variable`},
 		{"no value", []string{"--set", "a", "--eval", "1"}, 2, "", "--set takes NAME=VALUE"},
 		{"no EJSON", []string{"--setJSON", "a={", "--eval", "1"}, 2, "", "--setJSON a: the value is no extended JSON"},
 		{"json lines", []string{"--jsonl", "--eval", "[1, {a: 2}]"}, 0, "1\n{\"a\":2}\n", ""},
-		{"an error as a line", []string{"--jsonl", "--eval", "throw new Error('x')"}, 1, "{\"ok\":0,\"name\":\"Error\",\"message\":\"x\",\"at\":\"eval:1:7\"}\n", ""},
+		{"an error as a line", []string{"--jsonl", "--eval", "throw new Error('x')"}, 1,
+			"{\"ok\":0,\"name\":\"Error\",\"message\":\"x\",\"at\":\"eval:1:7\"}\n", ""},
 		{"a limit below", []string{"--limit", "-1", "--eval", "1"}, 2, "", "--limit takes a number from 1"},
 		{"sandbox", []string{"--sandbox", "--eval", "fs.writeFileSync('x', 'y')"}, 1, "", "may not write files"},
 		{"a time that is none", []string{"--timeout", "soon", "--eval", "1"}, 2, "", `--timeout: "soon" is no time`},
 		{"no time", []string{"--timeout", "0", "--eval", "1"}, 2, "", "is no time above 0"},
-		{"stopped", []string{"--timeout", "20ms", "--eval", "try { for (;;); } catch (e) {} finally { print('no') }"}, 1, "", "not finished within --timeout 20ms"},
+		{"stopped", []string{"--timeout", "20ms", "--eval", "try { for (;;); } catch (e) {} finally { print('no') }"}, 1, "",
+			"not finished within --timeout 20ms"},
 		{"stopped, as JSON", []string{"--timeout", "20ms", "--jsonl", "--eval", "for (;;);"}, 1,
 			"{\"ok\":0,\"name\":\"Timeout\",\"message\":\"not finished within --timeout 20ms; the run was stopped\"}\n", ""},
 	}
@@ -72,7 +77,8 @@ func TestOptions(t *testing.T) {
 				args = append([]string{"--nodb"}, args...)
 			}
 			code, stdout, stderr := runProgram(t, "", args...)
-			if code != tt.code || stdout != tt.stdout || !strings.Contains(stderr, tt.stderr) || tt.code == 0 && tt.stderr == "" && stderr != "" {
+			if code != tt.code || stdout != tt.stdout || !strings.Contains(stderr, tt.stderr) ||
+				tt.code == 0 && tt.stderr == "" && stderr != "" {
 				t.Errorf("exit code %d, stdout %q, stderr %q", code, stdout, stderr)
 			}
 		})
@@ -83,7 +89,8 @@ func TestOldNamesAreWarnedOf(t *testing.T) {
 	_, _, stderr := runProgram(t, "", "127.0.0.1:1", "--ssl", "--sslAllowInvalidHostnames", "--eval", "1")
 	for _, line := range []string{
 		"WARNING: argument --ssl is deprecated and will be removed. Use --tls instead.\n",
-		"WARNING: argument --sslAllowInvalidHostnames is deprecated and will be removed. Use --tlsAllowInvalidHostnames instead.\n",
+		"WARNING: argument --sslAllowInvalidHostnames is deprecated and will be removed. Use " +
+			"--tlsAllowInvalidHostnames instead.\n",
 	} {
 		if strings.Count(stderr, line) != 1 {
 			t.Errorf("stderr %q lacks %q", stderr, line)
@@ -92,7 +99,8 @@ func TestOldNamesAreWarnedOf(t *testing.T) {
 }
 
 func TestTimes(t *testing.T) {
-	for text, want := range map[string]time.Duration{"90": 90 * time.Second, "1.5": 1500 * time.Millisecond, "30s": 30 * time.Second, "5m": 5 * time.Minute} {
+	for text, want := range map[string]time.Duration{"90": 90 * time.Second, "1.5": 1500 * time.Millisecond,
+		"30s": 30 * time.Second, "5m": 5 * time.Minute} {
 		var d duration
 		if err := d.Set(text); err != nil || time.Duration(d) != want {
 			t.Errorf("%q: %v, %v", text, time.Duration(d), err)
@@ -170,14 +178,18 @@ func TestRCFile(t *testing.T) {
 		stdout          string
 	}{
 		{"before the first prompt", "var mine = 7", "mine\n", []string{"--interactive"}, 0, "> 7\n> "},
-		{"after scripts", "print(made)", "", []string{"--eval", "var made = 'there'; undefined", "--interactive"}, 0, "there\n> "},
+		{"after scripts", "print(made)", "", []string{"--eval", "var made = 'there'; undefined", "--interactive"}, 0,
+			"there\n> "},
 		{"not with --norc", "print('rc')", "", []string{"--interactive", "--norc"}, 0, "> "},
 		{"not for scripts", "print('rc')", "", []string{"--eval", "1"}, 0, "1\n"},
 		{"not for a pipe", "print('rc')", "print(1)\n", nil, 0, "1\n"},
-		{"it knows its own name", "print(__filename.split('/').pop())", "", []string{"--interactive"}, 0, ".shardshrc.js\n> "},
-		{"an error in it", "throw new Error('oops')", "1\n", []string{"--interactive"}, 0, "~Error while running ~/.shardshrc.js:\nError: oops"},
+		{"it knows its own name", "print(__filename.split('/').pop())", "", []string{"--interactive"}, 0,
+			".shardshrc.js\n> "},
+		{"an error in it", "throw new Error('oops')", "1\n", []string{"--interactive"}, 0,
+			"~Error while running ~/.shardshrc.js:\nError: oops"},
 		{"it may leave", "quit(4)", "1\n", []string{"--interactive"}, 4, ""},
-		{"mongosh's own, when it is wanted", "", "", []string{"--eval", "config.set('loadMongoshrc', true); undefined", "--interactive"}, 0, "mongosh\n> "},
+		{"mongosh's own, when it is wanted", "", "", []string{"--eval", "config.set('loadMongoshrc', true); undefined",
+			"--interactive"}, 0, "mongosh\n> "},
 		{"mongosh's own is not for us", "", "", []string{"--interactive"}, 0, "> "},
 	}
 	for _, tt := range tests {

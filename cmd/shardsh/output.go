@@ -15,7 +15,8 @@ import (
 // print shows a result as the shell does, or as extended JSON.
 func (env environment) print(ctx context.Context, o commandLine, shell *bindings.Shell, result bindings.Result) error {
 	if o.wantsJSON() {
-		return shell.WriteJSON(ctx, env.stdout, result, bindings.JSONStyle{Canonical: o.json == "canonical", Lines: o.jsonl, Limit: o.limit})
+		return shell.WriteJSON(ctx, env.stdout, result, bindings.JSONStyle{Canonical: o.json == "canonical", Lines: o.jsonl,
+			Limit: o.limit})
 	}
 	text, err := shell.Render(ctx, result)
 	if err != nil || text == "" {

@@ -105,8 +105,9 @@ func (env environment) shell(ctx context.Context, o commandLine) error {
 		Clock: conn.clock, Color: env.color(), Terminal: isTerminal(env.stdout), Interactive: interactive,
 		Args: o.args, Executable: os.Args[0], Version: version(),
 		Guard: env.guard(o), Scripts: scripts.Files,
-		SetName: conn.setName, ReadPreference: conn.readPreference, NoRetryWrites: conn.noRetryWrites, Settings: conn.settings,
-		Compat: o.compat, Sandbox: o.sandbox, Limit: o.limit, Shallow: o.deepInspect.given && !o.deepInspect.on,
+		SetName: conn.setName, ReadPreference: conn.readPreference, NoRetryWrites: conn.noRetryWrites,
+		Settings: conn.settings,
+		Compat:   o.compat, Sandbox: o.sandbox, Limit: o.limit, Shallow: o.deepInspect.given && !o.deepInspect.on,
 		ClientOptions: env.scriptClientOptions,
 	})
 	if err != nil {

@@ -49,21 +49,28 @@ func serveFlags(o *serveLine) *pflag.FlagSet {
 	flags.SortFlags = false
 	flags.SetOutput(io.Discard)
 	flags.IntVar(&o.port, "port", 27017, "listen on this `PORT`; 0 is any that is free")
-	flags.StringSliceVar(&o.bind, "bind", []string{"127.0.0.1"}, "listen on these `ADDRESSES`, with a comma between or repeated")
+	flags.StringSliceVar(&o.bind, "bind", []string{"127.0.0.1"},
+		"listen on these `ADDRESSES`, with a comma between or repeated")
 	flags.IntVar(&o.shards, "shards", 3, "have `N` empty shards")
 	flags.StringVar(&o.topology, "topology", "", "a `FILE` that describes the cluster instead")
 	flags.StringVar(&o.dbpath, "dbpath", "", "keep the cluster in this `DIR`, and go on with the one that is there")
 	flags.StringVar(&o.snapshot, "snapshot", "", "begin with the cluster in this `FILE`, made by mock.save()")
-	flags.BoolVar(&o.shardPorts, "shard-ports", false, "let each shard and the config server listen, too, on the ports that follow")
-	flags.StringArrayVar(&o.auth, "auth", nil, "`USER:FILE`, a user and the file with the password and, unless it is root, roles; repeat to add. Clients must authenticate then")
+	flags.BoolVar(&o.shardPorts, "shard-ports", false,
+		"let each shard and the config server listen, too, on the ports that follow")
+	flags.StringArrayVar(&o.auth, "auth", nil,
+		"`USER:FILE`, a user and the file with the password and, unless it is root, roles; repeat to add. Clients must "+
+			"authenticate then")
 	flags.StringVar(&o.tlsCert, "tls-cert", "", "a PEM `FILE` with the certificate: clients must use TLS then")
 	flags.StringVar(&o.tlsKey, "tls-key", "", "a PEM `FILE` with the certificate's key, where it is another one")
-	flags.StringVar(&o.mockTime, "mock-time", "real", "`real|virtual|60x`: as it is; standing still but for the commands, with a jump when one waits; or at a pace")
+	flags.StringVar(&o.mockTime, "mock-time", "real",
+		"`real|virtual|60x`: as it is; standing still but for the commands, with a jump when one waits; or at a pace")
 	flags.Var(&o.serverVersion, "server-version", "the `RELEASE` to behave like: 2.4, 3.4, 4.4, 5.0, 6.0, 7.0, 8.0 or 8.3")
 	flags.Uint64Var(&o.seed, "seed", 0, "`N`, seed of the mock; with one, virtual time begins on 2026-01-01")
-	flags.StringToStringVar(&o.parameters, "set-parameter", nil, "`NAME=VALUE`, a server parameter of the mock; repeat to add")
+	flags.StringToStringVar(&o.parameters, "set-parameter", nil,
+		"`NAME=VALUE`, a server parameter of the mock; repeat to add")
 	flags.IntVar(&o.maxConnections, "max-connections", 1000, "how many connections, `N`, may be open at once on a port")
-	flags.DurationVar(&o.idleCursors, "idle-cursor-timeout", 10*time.Minute, "close cursors that nobody reads for this `TIME`")
+	flags.DurationVar(&o.idleCursors, "idle-cursor-timeout", 10*time.Minute,
+		"close cursors that nobody reads for this `TIME`")
 	flags.DurationVar(&o.grace, "grace", 5*time.Second, "how much `TIME` commands have left when the server is to stop")
 	flags.StringVar(&o.logLevel, "log-level", "info", "`LEVEL`: debug, info, warn or error")
 	flags.BoolVar(&o.logJSON, "log-json", false, "log JSON lines")
@@ -142,7 +149,8 @@ func (o serveLine) check() error {
 			return usagef("--bind takes an address without a port, not %q: use --port", host)
 		}
 		if !loopback(host) && len(o.auth) == 0 {
-			return usagef("%s can be reached from other machines and nobody would have to authenticate: give users with --auth user:file, or leave --bind out to serve this machine only", host)
+			return usagef("%s can be reached from other machines and nobody would have to authenticate: give users with "+
+				"--auth user:file, or leave --bind out to serve this machine only", host)
 		}
 	}
 	return nil

@@ -77,7 +77,8 @@ func (o serveLine) open(ctx context.Context, logger *slog.Logger) (*served, erro
 		return nil, err
 	}
 	front := router.New(c.cluster, logger,
-		router.WithUsers(directory, len(o.auth) > 0), router.WithIdleCursors(o.idleCursors), router.WithSnapshots(snapshotsIn(o.dbpath)))
+		router.WithUsers(directory, len(o.auth) > 0), router.WithIdleCursors(o.idleCursors),
+		router.WithSnapshots(snapshotsIn(o.dbpath)))
 	limits := wire.Limits{Connections: o.maxConnections, Transfer: transferLimit}
 	if len(o.auth) > 0 {
 		limits.StrangerBytes = strangerBytes
@@ -90,7 +91,8 @@ func (o serveLine) open(ctx context.Context, logger *slog.Logger) (*served, erro
 			logger.Warn("passwords and data cross the network in the clear: use --tls-cert", "bind", host)
 		}
 	}
-	logger.Info("serving a mock cluster", "version", c.cluster.Version(), "shards", c.cluster.ShardCount(), "time", o.mockTime,
+	logger.Info("serving a mock cluster", "version", c.cluster.Version(), "shards", c.cluster.ShardCount(), "time",
+		o.mockTime,
 		"authentication", len(o.auth) > 0, "tls", c.tls != nil)
 	return c, nil
 }
@@ -130,7 +132,8 @@ func (o serveLine) newCluster(topology *mock.Topology, logger *slog.Logger) (*mo
 		return nil, err
 	}
 	cfg := mock.Config{
-		Topology: topology, Pace: pace, RealTime: o.mockTime == "real", Version: o.serverVersion.release, Seed: o.seed, Logger: logger, Parameters: map[string]any{},
+		Topology: topology, Pace: pace, RealTime: o.mockTime == "real", Version: o.serverVersion.release, Seed: o.seed,
+		Logger: logger, Parameters: map[string]any{},
 		DBPath: o.dbpath, Snapshot: o.snapshot,
 	}
 	if o.keeps() && !o.described {

@@ -75,7 +75,8 @@ func readUser(path string) (access.Draft, error) {
 func readRole(line string) (access.Role, error) {
 	full, isRole := strings.CutPrefix(line, "role:")
 	if !isRole {
-		return access.Role{}, errors.New("after the password there are only lines such as \"role: readWrite@app\" or \"role: clusterMonitor\"")
+		return access.Role{}, errors.New("after the password there are only lines such as \"role: readWrite@app\" or " +
+			"\"role: clusterMonitor\"")
 	}
 	name, db, scoped := strings.Cut(strings.TrimSpace(full), "@")
 	if !scoped {

@@ -149,7 +149,8 @@ func TestServeCommandLine(t *testing.T) {
 		{"a port out of range", []string{"--port", "70000"}, 2, "--port takes 0 to 65535"},
 		{"a port that is taken", []string{"--port", port}, 1, "0 any that is free"},
 		{"a port in --bind", []string{"--bind", "127.0.0.1:5"}, 2, "use --port"},
-		{"an address that is none", []string{"--bind", "300.0.0.1", "--auth", "a:" + password}, 1, "can't listen on 300.0.0.1"},
+		{"an address that is none", []string{"--bind", "300.0.0.1", "--auth", "a:" + password}, 1,
+			"can't listen on 300.0.0.1"},
 		{"an empty address", []string{"--bind", ""}, 2, "--bind"},
 		{"other machines without users", []string{"--bind", "0.0.0.0"}, 2, "--auth user:file"},
 		{"other machines among several", []string{"--bind", "127.0.0.1,::"}, 2, "--auth user:file"},
@@ -167,7 +168,8 @@ func TestServeCommandLine(t *testing.T) {
 		{"a password that others may read", []string{"--auth", "me:" + open}, 2, "chmod 600"},
 		{"a password of two lines", []string{"--auth", "me:" + lines}, 2, "after the password there are only lines such as"},
 		{"a role that is none", []string{"--auth", "me:" + writeFile(t, "king", "secret\nrole: king\n")}, 2, "line 2 of "},
-		{"a role of another database", []string{"--auth", "me:" + writeFile(t, "far", "secret\nrole: root@app\n")}, 2, "the database app has no built-in role root"},
+		{"a role of another database", []string{"--auth", "me:" + writeFile(t, "far", "secret\nrole: root@app\n")}, 2,
+			"the database app has no built-in role root"},
 		{"an empty password", []string{"--auth", "me:" + empty}, 2, "empty"},
 		{"a directory for a password", []string{"--auth", "me:" + t.TempDir()}, 2, "directory"},
 		{"a user twice", []string{"--auth", "me:" + password, "--auth", "me:" + password}, 2, "twice"},
@@ -208,9 +210,12 @@ func TestServeStopsWellOnSignals(t *testing.T) {
 
 // The file of a user's password may give roles, which are enforced.
 func TestServeUsersHaveRoles(t *testing.T) {
-	p := startServe(t, "--auth", "reader:"+writeFile(t, "reader", "secret\nrole: read@app\r\nrole: clusterMonitor\n"), "--auth", "root:"+writeFile(t, "root", "secret"))
+	p := startServe(t, "--auth", "reader:"+writeFile(t, "reader", "secret\nrole: read@app\r\nrole: clusterMonitor\n"),
+		"--auth", "root:"+writeFile(t, "root", "secret"))
 	as := func(name string) *mongo.Client {
-		return p.driver(p.uri, func(o *options.ClientOptions) { o.SetAuth(options.Credential{Username: name, Password: "secret"}) })
+		return p.driver(p.uri, func(o *options.ClientOptions) {
+			o.SetAuth(options.Credential{Username: name, Password: "secret"})
+		})
 	}
 	reader, root := as("reader"), as("root")
 	if _, err := root.Database("app").Collection("orders").InsertOne(t.Context(), document("k", 1)); err != nil {
@@ -258,17 +263,20 @@ func TestServeCompressors(t *testing.T) {
 // What waits longer than the grace is interrupted.
 func TestServeInterruptsWhatTakesTooLong(t *testing.T) {
 	p := startServe(t, "--grace", "50ms", "--topology", writeFile(t, "t.json",
-		`{"shards": [{"id": "a"}, {"id": "b"}], "collections": [{"ns": "x.y", "key": {"k": 1}, "chunks": [{"shard": "a", "bytes": "900GB", "docs": 100}]}]}`))
+		`{"shards": [{"id": "a"}, {"id": "b"}], "collections": [{"ns": "x.y", "key": {"k": 1}, "chunks": [{"shard": "a", `+
+			`"bytes": "900GB", "docs": 100}]}]}`))
 	admin := p.driver(p.uri).Database("admin")
 	moved := make(chan error, 1)
 	go func() {
 		moved <- admin.RunCommand(context.Background(), bson.D{
-			{Key: "moveChunk", Value: "x.y"}, {Key: "find", Value: bson.D{{Key: "k", Value: 1}}}, {Key: "to", Value: "b"}, {Key: "forceJumbo", Value: true},
+			{Key: "moveChunk", Value: "x.y"}, {Key: "find", Value: bson.D{{Key: "k", Value: 1}}}, {Key: "to", Value: "b"},
+			{Key: "forceJumbo", Value: true},
 		}).Err()
 	}()
 	for under := false; !under; time.Sleep(time.Millisecond) {
 		cursor, err := admin.Aggregate(t.Context(), bson.A{
-			bson.D{{Key: "$currentOp", Value: bson.D{}}}, bson.D{{Key: "$match", Value: bson.D{{Key: "desc", Value: "MoveChunk"}}}},
+			bson.D{{Key: "$currentOp", Value: bson.D{}}},
+			bson.D{{Key: "$match", Value: bson.D{{Key: "desc", Value: "MoveChunk"}}}},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -317,7 +325,8 @@ func TestServeSurvivesNonsense(t *testing.T) {
 	if err := client.Ping(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	for _, nonsense := range []string{"GET / HTTP/1.1\r\nHost: x\r\n\r\n", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 a TLS hello", strings.Repeat("\xff", 64), strings.Repeat("\x00", 16)} {
+	for _, nonsense := range []string{"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+		"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 a TLS hello", strings.Repeat("\xff", 64), strings.Repeat("\x00", 16)} {
 		nc, err := net.Dial("tcp", p.address())
 		if err != nil {
 			t.Fatal(err)
@@ -358,7 +367,8 @@ func writeCertificate(t *testing.T) (certFile, keyFile string) {
 	}
 	dir := t.TempDir()
 	certFile, keyFile = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	for path, block := range map[string]*pem.Block{certFile: {Type: "CERTIFICATE", Bytes: cert}, keyFile: {Type: "PRIVATE KEY", Bytes: private}} {
+	for path, block := range map[string]*pem.Block{certFile: {Type: "CERTIFICATE", Bytes: cert},
+		keyFile: {Type: "PRIVATE KEY", Bytes: private}} {
 		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -390,7 +400,8 @@ func TestServeShardPorts(t *testing.T) {
 	for id, want := range map[string]int64{"shard0": 2, "shard1": 2, "config": 0} { // shard0 has orphans
 		set, host, _ := strings.Cut(shards.Map[id], "/")
 		member := p.driver("mongodb://"+host+"/?replicaSet="+set, auth)
-		if n, err := member.Database("app").Collection("orders").CountDocuments(t.Context(), bson.D{}); err != nil || n != want {
+		if n, err := member.Database("app").Collection("orders").CountDocuments(t.Context(), bson.D{}); err != nil ||
+			n != want {
 			t.Errorf("%s at %s/%s has %d documents, %v, want %d", id, set, host, n, err, want)
 		}
 	}
@@ -413,7 +424,8 @@ func TestServeShardPortsOfAKeptCluster(t *testing.T) {
 	count := func(p *servedProgram, address string) int64 {
 		t.Helper()
 		set, host, _ := strings.Cut(address, "/")
-		n, err := p.driver("mongodb://"+host+"/?replicaSet="+set).Database("app").Collection("orders").CountDocuments(t.Context(), bson.D{})
+		n, err := p.driver("mongodb://"+host+"/?replicaSet="+
+			set).Database("app").Collection("orders").CountDocuments(t.Context(), bson.D{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -429,7 +441,8 @@ func TestServeShardPortsOfAKeptCluster(t *testing.T) {
 	first := members(client)
 	p.stop(syscall.SIGTERM)
 
-	for _, args := range [][]string{{"--dbpath", dir}, {"--snapshot", filepath.Join(dir, "snapshots", "one")}, {"--dbpath", t.TempDir(), "--snapshot", filepath.Join(dir, "snapshots", "one")}} {
+	for _, args := range [][]string{{"--dbpath", dir}, {"--snapshot", filepath.Join(dir, "snapshots", "one")},
+		{"--dbpath", t.TempDir(), "--snapshot", filepath.Join(dir, "snapshots", "one")}} {
 		p := startServe(t, append(args, "--shard-ports")...)
 		client := p.driver(p.uri)
 		now := members(client)

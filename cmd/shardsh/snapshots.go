@@ -15,7 +15,8 @@ import (
 func newMock(cfg mock.Config, newOnly string) (*mock.Cluster, error) {
 	cluster, err := mock.New(cfg)
 	if errors.Is(err, mock.ErrHoldsCluster) {
-		return nil, usagef("--dbpath %s holds a cluster already, which goes on as it is: leave %s out, or give another directory", cfg.DBPath, newOnly)
+		return nil, usagef("--dbpath %s holds a cluster already, which goes on as it is: leave %s out, or give "+
+			"another directory", cfg.DBPath, newOnly)
 	}
 	return cluster, err
 }

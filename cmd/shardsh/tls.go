@@ -68,7 +68,8 @@ func (o tlsOptions) parameters() []parameter {
 			list = append(list, parameter{p.name, strconv.FormatBool(p.choice.on)})
 		}
 	}
-	for _, p := range []parameter{{"tlsCAFile", o.caFile}, {"tlsCertificateKeyFile", o.keyFile}, {"tlsCRLFile", o.crlFile}} {
+	for _, p := range []parameter{{"tlsCAFile", o.caFile}, {"tlsCertificateKeyFile", o.keyFile},
+		{"tlsCRLFile", o.crlFile}} {
 		if p.value != "" {
 			list = append(list, p)
 		}

@@ -99,7 +99,8 @@ func (a *authority) revoking(until time.Time, serials ...int64) string {
 // unless it is empty.
 func (a *authority) client(password string) string {
 	key := newKey(a.t)
-	_, der := a.sign(&x509.Certificate{Subject: pkix.Name{CommonName: "client"}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}, key)
+	_, der := a.sign(&x509.Certificate{Subject: pkix.Name{CommonName: "client"},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}, key)
 	keyDER, err := x509.MarshalECPrivateKey(key)
 	block := &pem.Block{Type: "EC PRIVATE KEY", Bytes: keyDER}
 	if err == nil && password != "" {
@@ -158,21 +159,29 @@ func TestTLS(t *testing.T) {
 		{"any certificate will do", "good", []string{"--tls", "--tlsAllowInvalidCertificates"}, "", ""},
 		{"another name", "elsewhere", trust, "", "cannot validate certificate for 127.0.0.1"},
 		{"any name will do", "elsewhere", append(trust, "--tlsAllowInvalidHostnames"), "", ""},
-		{"any name, but not anybody", "elsewhere", []string{"--tls", "--tlsCAFile", other.file(), "--tlsAllowInvalidHostnames"}, "", "certificate"},
+		{"any name, but not anybody", "elsewhere", []string{"--tls", "--tlsCAFile", other.file(),
+			"--tlsAllowInvalidHostnames"}, "", "certificate"},
 		{"TLS to a plain port", "plain", []string{"--tls"}, "", "perhaps it does not use TLS"},
 		{"no TLS to a TLS port", "good", nil, "", "perhaps it wants TLS (--tls)"},
 		{"nothing is revoked", "good", append(trust, "--tlsCRLFile", ca.revoking(later, none)), "", ""},
-		{"revoked", "good", append(trust, "--tlsCRLFile", ca.revoking(later, 2)), "", "the certificate of CN=127.0.0.1 is revoked"},
-		{"revoked, and any name will do", "elsewhere", append(trust, "--tlsAllowInvalidHostnames", "--tlsCRLFile", ca.revoking(later, 3)), "", "is revoked"},
+		{"revoked", "good", append(trust, "--tlsCRLFile", ca.revoking(later, 2)), "",
+			"the certificate of CN=127.0.0.1 is revoked"},
+		{"revoked, and any name will do", "elsewhere", append(trust, "--tlsAllowInvalidHostnames", "--tlsCRLFile",
+			ca.revoking(later, 3)), "", "is revoked"},
 		{"an old list", "good", append(trust, "--tlsCRLFile", ca.revoking(earlier, none)), "", "ran out on"},
-		{"somebody else's list", "good", append(trust, "--tlsCRLFile", other.revoking(later, none)), "", "the list of CN=test authority"},
+		{"somebody else's list", "good", append(trust, "--tlsCRLFile", other.revoking(later, none)), "",
+			"the list of CN=test authority"},
 		{"TLS 1.3 is off", "good", append(trust, "--tlsDisabledProtocols", "TLS1_0,TLS1_1,TLS1_3"), "", ""},
 		{"no common version", "1.2", append(trust, "--tlsDisabledProtocols", "TLS1_2"), "", "protocol version"},
 		{"our certificate", "mutual", append(trust, "--tlsCertificateKeyFile", ca.client(plainKey)), "", ""},
-		{"its password", "mutual", append(trust, "--tlsCertificateKeyFile", ca.client(lockedKey), "--tlsCertificateKeyFilePassword", lockedKey), "", ""},
-		{"its password is asked for", "mutual", append(trust, "--tlsCertificateKeyFile", ca.client(lockedKey)), lockedKey + "\n", ""},
-		{"its password is not given", "mutual", append(trust, "--tlsCertificateKeyFile", ca.client(lockedKey)), "", "use --tlsCertificateKeyFilePassword"},
-		{"a wrong password", "mutual", append(trust, "--tlsCertificateKeyFile", ca.client(lockedKey), "--tlsCertificateKeyFilePassword", "wrong one"), "", "--tlsCertificateKeyFile: the password of the key is wrong"},
+		{"its password", "mutual", append(trust, "--tlsCertificateKeyFile", ca.client(lockedKey),
+			"--tlsCertificateKeyFilePassword", lockedKey), "", ""},
+		{"its password is asked for", "mutual", append(trust, "--tlsCertificateKeyFile", ca.client(lockedKey)),
+			lockedKey + "\n", ""},
+		{"its password is not given", "mutual", append(trust, "--tlsCertificateKeyFile", ca.client(lockedKey)), "",
+			"use --tlsCertificateKeyFilePassword"},
+		{"a wrong password", "mutual", append(trust, "--tlsCertificateKeyFile", ca.client(lockedKey),
+			"--tlsCertificateKeyFilePassword", "wrong one"), "", "--tlsCertificateKeyFile: the password of the key is wrong"},
 		{"a parameter of the address", "good", []string{"?tls=true&tlsAllowInvalidCertificates=true"}, "", ""},
 	}
 	for _, tt := range tests {
@@ -185,8 +194,10 @@ func TestTLS(t *testing.T) {
 				where, args = where+args[0], nil
 			}
 			began := time.Now()
-			code, stdout, stderr := runProgram(t, tt.stdin, append(append([]string{where}, args...), "--eval", "db.runCommand({ping: 1}).ok")...)
-			if tt.want == "" && (code != exitOK || stdout != "1\n") || tt.want != "" && (code == exitOK || !strings.Contains(stderr, tt.want)) {
+			code, stdout, stderr := runProgram(t, tt.stdin,
+				append(append([]string{where}, args...), "--eval", "db.runCommand({ping: 1}).ok")...)
+			if tt.want == "" && (code != exitOK || stdout != "1\n") ||
+				tt.want != "" && (code == exitOK || !strings.Contains(stderr, tt.want)) {
 				t.Errorf("exit code %d, stdout %q, stderr %q", code, stdout, stderr)
 			}
 			// Where trying again might help, the driver does.

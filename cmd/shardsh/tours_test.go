@@ -122,7 +122,8 @@ func TestCTour(t *testing.T) {
 		missing(t, "NO TOUR with libmongoc: %v", err)
 	}
 	program := filepath.Join(t.TempDir(), "tour")
-	args := append([]string{"-Wall", "-Werror", "-o", program, "testdata/tours/c/tour.c"}, strings.Fields(string(flags))...)
+	args := append([]string{"-Wall", "-Werror", "-o", program, "testdata/tours/c/tour.c"},
+		strings.Fields(string(flags))...)
 	if out, err := exec.CommandContext(t.Context(), "gcc", args...).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -186,7 +187,8 @@ func goSharding(t *testing.T, client *mongo.Client) {
 	command(t, client, "split", "app.orders", "middle", document("customer", 100))
 	command(t, client, "moveRange", "app.orders", "min", document("customer", 100), "toShard", "shard2")
 	var chunk struct{ Shard string }
-	err = client.Database("config").Collection("chunks").FindOne(t.Context(), document("min", document("customer", 100))).Decode(&chunk)
+	err = client.Database("config").Collection("chunks").FindOne(t.Context(),
+		document("min", document("customer", 100))).Decode(&chunk)
 	if err != nil || chunk.Shard != "shard2" {
 		t.Errorf("the chunk is on %q, %v", chunk.Shard, err)
 	}
@@ -204,7 +206,8 @@ func goDocuments(t *testing.T, client *mongo.Client) {
 	if n, err := orders.CountDocuments(ctx, document("customer", document("$gte", 100))); err != nil || n != 200 {
 		t.Errorf("%d documents, %v", n, err)
 	}
-	if r, err := orders.UpdateMany(ctx, document("total", 0), document("$inc", document("total", 10))); err != nil || r.ModifiedCount != 43 {
+	if r, err := orders.UpdateMany(ctx, document("total", 0), document("$inc", document("total", 10))); err != nil ||
+		r.ModifiedCount != 43 {
 		t.Errorf("updated %v, %v", r, err)
 	}
 	if r, err := orders.DeleteOne(ctx, document("customer", 299)); err != nil || r.DeletedCount != 1 {
@@ -212,7 +215,8 @@ func goDocuments(t *testing.T, client *mongo.Client) {
 	}
 	bulk, err := orders.BulkWrite(ctx, []mongo.WriteModel{
 		mongo.NewInsertOneModel().SetDocument(document("customer", 1000)),
-		mongo.NewUpdateOneModel().SetFilter(document("customer", 1001)).SetUpdate(document("$set", document("total", 1))).SetUpsert(true),
+		mongo.NewUpdateOneModel().SetFilter(document("customer", 1001)).SetUpdate(document("$set",
+			document("total", 1))).SetUpsert(true),
 		mongo.NewDeleteOneModel().SetFilter(document("customer", 1000)),
 	})
 	if err != nil || bulk.InsertedCount != 1 || bulk.UpsertedCount != 1 || bulk.DeletedCount != 1 {
@@ -228,7 +232,8 @@ func goDocuments(t *testing.T, client *mongo.Client) {
 	if err := cursor.All(ctx, &found); err != nil || len(found) != 300 || found[0].Customer != 1001 {
 		t.Errorf("%d documents, %v", len(found), err)
 	}
-	cursor, err = orders.Aggregate(ctx, bson.A{document("$match", document("customer", document("$lt", 299))), document("$group", document("_id", "$total")), document("$sort", document("_id", 1))})
+	cursor, err = orders.Aggregate(ctx, bson.A{document("$match", document("customer", document("$lt", 299))),
+		document("$group", document("_id", "$total")), document("$sort", document("_id", 1))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,7 +243,8 @@ func goDocuments(t *testing.T, client *mongo.Client) {
 	if err := cursor.All(ctx, &groups); err != nil || len(groups) != 7 || groups[6].ID != 10 {
 		t.Errorf("groups %v, %v", groups, err)
 	}
-	silent := client.Database("app").Collection("orders", options.Collection().SetWriteConcern(writeconcern.Unacknowledged()))
+	silent := client.Database("app").Collection("orders",
+		options.Collection().SetWriteConcern(writeconcern.Unacknowledged()))
 	if _, err := silent.InsertOne(ctx, document("customer", 5000)); err != nil {
 		t.Errorf("an unacknowledged write: %v", err)
 	}
@@ -291,7 +297,8 @@ func goBalancer(t *testing.T, client *mongo.Client) {
 			t.Errorf("after %s the mode is %q", tt.command, mode)
 		}
 	}
-	if status := command(t, client, "balancerCollectionStatus", "app.orders"); !status.Lookup("balancerCompliant").Boolean() {
+	if status := command(t, client, "balancerCollectionStatus",
+		"app.orders"); !status.Lookup("balancerCompliant").Boolean() {
 		t.Errorf("not balanced: %s", status)
 	}
 }
@@ -340,7 +347,8 @@ func goAuthentication(t *testing.T, p *servedProgram, uri string) {
 	ctx := t.Context()
 	for _, mechanism := range []string{"SCRAM-SHA-1", "SCRAM-SHA-256"} {
 		client := p.driver(uri, func(o *options.ClientOptions) { o.Auth.AuthMechanism = mechanism })
-		if got := command(t, client, "connectionStatus", 1).Lookup("authInfo", "authenticatedUsers", "0", "user").StringValue(); got != "root" {
+		if got := command(t, client, "connectionStatus", 1).Lookup("authInfo", "authenticatedUsers", "0",
+			"user").StringValue(); got != "root" {
 			t.Errorf("%s: authenticated as %q", mechanism, got)
 		}
 	}

@@ -157,7 +157,8 @@ func (c *connectionString) place() string {
 }
 
 // secretParameters may hold a password or a token.
-var secretParameters = []string{"tlsCertificateKeyFilePassword", "sslClientCertificateKeyPassword", "authMechanismProperties", "proxyPassword"}
+var secretParameters = []string{"tlsCertificateKeyFilePassword", "sslClientCertificateKeyPassword",
+	"authMechanismProperties", "proxyPassword"}
 
 func (c *connectionString) text(credentials string, query []parameter) string {
 	text := c.scheme + credentials + strings.Join(c.hosts, ",") + "/" + c.database

@@ -55,7 +55,8 @@ func (w *words) option(word string, next []string) (taken int, err error) {
 		return 0, w.unknown(name)
 	}
 	if old, ok := deprecatedOption(name); ok {
-		w.warnings = append(w.warnings, fmt.Sprintf("WARNING: argument --%s is deprecated and will be removed. Use --%s instead.", old, flag.Name))
+		w.warnings = append(w.warnings,
+			fmt.Sprintf("WARNING: argument --%s is deprecated and will be removed. Use --%s instead.", old, flag.Name))
 	}
 	switch {
 	case negated && hasValue:

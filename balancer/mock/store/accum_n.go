@@ -232,7 +232,8 @@ func sizeOf(n expression, c *evaluation) (int, error) {
 
 func (c *exprCompiler) top(name string, arg value, sc *scope) (accumulation, error) {
 	single := name == "$top" || name == "$bottom"
-	spec := namedSpec{args: []string{"sortBy", "output", "n"}, notObject: 5788001, unknown: 5788002, missing: []int32{5788005, 5788004, 5788003}}
+	spec := namedSpec{args: []string{"sortBy", "output", "n"}, notObject: 5788001, unknown: 5788002,
+		missing: []int32{5788005, 5788004, 5788003}}
 	if single {
 		spec.args, spec.missing = spec.args[:2], spec.missing[:2]
 	}
@@ -271,8 +272,10 @@ func bytesValue(b []byte) value {
 	return value{Type: bson.TypeBinary, Value: data}
 }
 
-func (c *exprCompiler) quantile(name string, arg value, sc *scope) ([]expression, func(*evaluation) (accumulator, error), error) {
-	spec := namedSpec{args: []string{"input", "method", "p"}, notObject: 7436100, unknown: 40415, missing: []int32{40414, 40414, 40414}}
+func (c *exprCompiler) quantile(name string, arg value,
+	sc *scope) ([]expression, func(*evaluation) (accumulator, error), error) {
+	spec := namedSpec{args: []string{"input", "method", "p"}, notObject: 7436100, unknown: 40415,
+		missing: []int32{40414, 40414, 40414}}
 	single := name == "$median"
 	if single {
 		spec.args, spec.missing = spec.args[:2], spec.missing[:2]
@@ -301,7 +304,8 @@ func (c *exprCompiler) quantile(name string, arg value, sc *scope) ([]expression
 				return nil, nil, fail(7750302, "The $percentile 'p' field must be an array of numbers, but found %s", v)
 			}
 			if f < 0 || f > 1 {
-				return nil, nil, fail(7750303, "The $percentile 'p' field must be an array of numbers from [0.0, 1.0] range, but found %s", v)
+				return nil, nil, fail(7750303,
+					"The $percentile 'p' field must be an array of numbers from [0.0, 1.0] range, but found %s", v)
 			}
 			ps = append(ps, f)
 		}

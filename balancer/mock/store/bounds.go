@@ -45,12 +45,14 @@ func boundText(v value) string {
 
 // String is the interval in explain's words: [1, 5).
 func (i keyInterval) String() string {
-	return leftBracket(i.low.included) + boundText(i.low.value) + ", " + boundText(i.high.value) + rightBracket(i.high.included)
+	return leftBracket(i.low.included) + boundText(i.low.value) + ", " + boundText(i.high.value) +
+		rightBracket(i.high.included)
 }
 
 // backwards is the interval as a scan in falling order meets it.
 func (i keyInterval) backwards() string {
-	return leftBracket(i.high.included) + boundText(i.high.value) + ", " + boundText(i.low.value) + rightBracket(i.low.included)
+	return leftBracket(i.high.included) + boundText(i.high.value) + ", " + boundText(i.low.value) +
+		rightBracket(i.low.included)
 }
 
 func leftBracket(included bool) string {

@@ -17,13 +17,18 @@ func TestEncodeIsMarshal(t *testing.T) {
 	}
 	values := map[string]any{
 		"text": "é\x00x", "empty text": "", "int32": int32(-5), "int64": int64(1) << 40, "int": 7, "large int": 1 << 40,
-		"double": -0.5, "not a number": math.NaN(), "date": bson.DateTime(-1), "time": time.Unix(5, 0), "true": true, "false": false,
-		"timestamp": bson.Timestamp{T: 7, I: 9}, "id": bson.ObjectID{1, 2, 3}, "null": nil, "nil document": bson.D(nil), "nil array": bson.A(nil),
-		"empty document": bson.D{}, "document": bson.D{{Key: "x", Value: bson.D{{Key: "y", Value: "z"}}}}, "raw": bson.Raw(sub),
-		"array": bson.A{int32(1), "two", bson.D{{Key: "three", Value: nil}}}, "documents": []bson.D{{{Key: "a", Value: 1}}}, "texts": []string{"a", "b"},
-		"raws": []bson.Raw{sub, sub}, "no raws": []bson.Raw(nil), "nested arrays": bson.A{bson.A{}, nil, bson.A{1, nil}},
+		"double": -0.5, "not a number": math.NaN(), "date": bson.DateTime(-1), "time": time.Unix(5, 0), "true": true,
+		"false":     false,
+		"timestamp": bson.Timestamp{T: 7, I: 9}, "id": bson.ObjectID{1, 2, 3}, "null": nil, "nil document": bson.D(nil),
+		"nil array":      bson.A(nil),
+		"empty document": bson.D{}, "document": bson.D{{Key: "x", Value: bson.D{{Key: "y", Value: "z"}}}},
+		"raw":   bson.Raw(sub),
+		"array": bson.A{int32(1), "two", bson.D{{Key: "three", Value: nil}}}, "documents": []bson.D{{{Key: "a", Value: 1}}},
+		"texts": []string{"a", "b"},
+		"raws":  []bson.Raw{sub, sub}, "no raws": []bson.Raw(nil), "nested arrays": bson.A{bson.A{}, nil, bson.A{1, nil}},
 		"uuid": bson.Binary{Subtype: 4, Data: make([]byte, 16)}, "old binary": bson.Binary{Subtype: 2, Data: []byte{1}},
-		"raw value": bson.Raw(sub).Lookup("a"), "min": bson.MinKey{}, "decimal": bson.NewDecimal128(1, 2), "map": map[string]int{"a": 1},
+		"raw value": bson.Raw(sub).Lookup("a"), "min": bson.MinKey{}, "decimal": bson.NewDecimal128(1, 2),
+		"map":     map[string]int{"a": 1},
 		"pattern": bson.Regex{Pattern: "a", Options: "i"}, "pointer": new(int32), "nil pointer": (*int32)(nil),
 	}
 	for name, v := range values {

@@ -107,7 +107,8 @@ func exprSlice(_ *evaluation, args []value) (value, error) {
 		return value{}, fail(28724, "First argument to $slice must be an array, but is of type: %s", typeName(args[0]))
 	}
 	if !isNumber(args[1]) {
-		return value{}, fail(28725, "Second argument to $slice must be a numeric value, but is of type: %s", typeName(args[1]))
+		return value{}, fail(28725, "Second argument to $slice must be a numeric value, but is of type: %s",
+			typeName(args[1]))
 	}
 	n, ok := wholeInt32(args[1])
 	if !ok {
@@ -197,16 +198,19 @@ func exprRange(_ *evaluation, args []value) (value, error) {
 			continue
 		}
 		if !isNumber(v) {
-			return value{}, fail(int32(34443+2*i), "$range requires a numeric %s, found value of type: %s", names[i], typeName(v))
+			return value{}, fail(int32(34443+2*i), "$range requires a numeric %s, found value of type: %s", names[i],
+				typeName(v))
 		}
-		return value{}, fail(int32(34444+2*i), "$range requires a %s that can be represented as a 32-bit integer, found value: %s", names[i], v)
+		return value{}, fail(int32(34444+2*i),
+			"$range requires a %s that can be represented as a 32-bit integer, found value: %s", names[i], v)
 	}
 	from, to, step := n[0], n[1], n[2]
 	if step == 0 {
 		return value{}, fail(34449, "$range requires a non-zero step value")
 	}
 	if (to-from)/step > maxRange {
-		return value{}, serverError(mongoerr.ExceededMemoryLimit, "$range would use too much memory (%d bytes)", (to-from)/step*24)
+		return value{}, serverError(mongoerr.ExceededMemoryLimit, "$range would use too much memory (%d bytes)",
+			(to-from)/step*24)
 	}
 	var out []value
 	for i := from; step > 0 && i < to || step < 0 && i > to; i += step {
@@ -252,7 +256,9 @@ func keyAndValue(item value, pair bool) (field, error) {
 	var k, v value
 	if pair {
 		if !isArray(item) {
-			return field{}, fail(40396, "$arrayToObject requires a consistent input format. Elements must all be arrays or all be objects. Array was detected, now found: %s", typeName(item))
+			return field{}, fail(40396,
+				"$arrayToObject requires a consistent input format. Elements must all be arrays or all be objects. Array was "+
+					"detected, now found: %s", typeName(item))
 		}
 		list := items(item)
 		if len(list) != 2 {
@@ -260,21 +266,29 @@ func keyAndValue(item value, pair bool) (field, error) {
 		}
 		k, v = list[0], list[1]
 		if !isString(k) {
-			return field{}, fail(40395, "$arrayToObject requires an array of key-value pairs, where the key must be of type string. Found key type: %s", typeName(k))
+			return field{}, fail(40395,
+				"$arrayToObject requires an array of key-value pairs, where the key must be of type string. Found key type: %s",
+				typeName(k))
 		}
 	} else {
 		if !isObject(item) {
-			return field{}, fail(40391, "$arrayToObject requires a consistent input format. Elements must all be arrays or all be objects. Object was detected, now found: %s", typeName(item))
+			return field{}, fail(40391,
+				"$arrayToObject requires a consistent input format. Elements must all be arrays or all be objects. Object was "+
+					"detected, now found: %s", typeName(item))
 		}
 		if n := fieldCount(item.Value); n != 2 {
-			return field{}, fail(40392, "$arrayToObject requires an object keys of 'k' and 'v'. Found incorrect number of keys:%d", n)
+			return field{}, fail(40392,
+				"$arrayToObject requires an object keys of 'k' and 'v'. Found incorrect number of keys:%d", n)
 		}
 		k, v = lookup(item.Value, "k"), lookup(item.Value, "v")
 		if isMissing(k) || isMissing(v) {
-			return field{}, fail(40393, "$arrayToObject requires an object with keys 'k' and 'v'. Missing either or both keys from: %s", item)
+			return field{}, fail(40393,
+				"$arrayToObject requires an object with keys 'k' and 'v'. Missing either or both keys from: %s", item)
 		}
 		if !isString(k) {
-			return field{}, fail(40394, "$arrayToObject requires an object with keys 'k' and 'v', where the value of 'k' must be of type string. Found type: %s", typeName(k))
+			return field{}, fail(40394,
+				"$arrayToObject requires an object with keys 'k' and 'v', where the value of 'k' must be of type string. "+
+					"Found type: %s", typeName(k))
 		}
 	}
 	name := textAt(k.Value)

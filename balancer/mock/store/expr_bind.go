@@ -171,7 +171,8 @@ func filterLimit(limit expression, c *evaluation) (int, error) {
 
 func (c *exprCompiler) reduce(name string, arg value, sc *scope) (expression, error) {
 	raw, err := namedValues(name, arg, namedSpec{
-		args: []string{"input", "initialValue", "in"}, notObject: 40075, unknown: 40076, missing: []int32{40077, 40078, 40079},
+		args: []string{"input", "initialValue", "in"}, notObject: 40075, unknown: 40076,
+		missing: []int32{40077, 40078, 40079},
 	})
 	if err != nil {
 		return nil, err

@@ -105,7 +105,8 @@ func (c *exprCompiler) arguments(name string, least, most int, arg value, sc *sc
 	case most < 0:
 		return nil, fail(16020, "Expression %s takes at least %d arguments. %d were passed in.", name, least, n)
 	}
-	return nil, fail(28667, "Expression %s takes at least %d arguments, and at most %d, but %d were passed in.", name, least, most, n)
+	return nil, fail(28667, "Expression %s takes at least %d arguments, and at most %d, but %d were passed in.", name,
+		least, most, n)
 }
 
 func (c *exprCompiler) callNamed(name string, f namedFunction, arg value, sc *scope) (expression, error) {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/hex"
 	"math"
 	"strconv"
@@ -18,7 +19,8 @@ const conversionFailure = mongoerr.Code(241)
 
 var conversionFunctions = map[string]function{
 	"$toInt": convertTo(bson.TypeInt32), "$toLong": convertTo(bson.TypeInt64), "$toDouble": convertTo(bson.TypeDouble),
-	"$toDecimal": convertTo(bson.TypeDecimal128), "$toString": convertTo(bson.TypeString), "$toBool": convertTo(bson.TypeBoolean),
+	"$toDecimal": convertTo(bson.TypeDecimal128), "$toString": convertTo(bson.TypeString),
+	"$toBool": convertTo(bson.TypeBoolean),
 	"$toDate": convertTo(bson.TypeDateTime), "$toObjectId": convertTo(bson.TypeObjectID),
 	"$toUUID": {1, 1, exprToUUID},
 }
@@ -145,7 +147,8 @@ func convertInt64To(v value, to string) (int64, error) {
 	case bson.TypeString:
 		n, err := strconv.ParseInt(textAt(v.Value), 10, 64)
 		if err != nil {
-			_, err := noConversion("Failed to parse number '%s' in $convert with no onError value: Did not consume whole string.", textAt(v.Value))
+			_, err := noConversion("Failed to parse number '%s' in $convert with no onError value: Did not consume "+
+				"whole string.", textAt(v.Value))
 			return 0, err
 		}
 		return n, nil
@@ -213,7 +216,7 @@ func convertDate(v value) (value, error) {
 		n, err := convertInt64To(v, "date")
 		return dateValue(n), err
 	case bson.TypeObjectID:
-		return dateValue(int64(uint32(v.Value[0])<<24|uint32(v.Value[1])<<16|uint32(v.Value[2])<<8|uint32(v.Value[3])) * 1000), nil
+		return dateValue(int64(binary.BigEndian.Uint32(v.Value)) * 1000), nil
 	case bson.TypeTimestamp:
 		s, _ := timestampAt(v.Value)
 		return dateValue(int64(s) * 1000), nil
@@ -233,7 +236,8 @@ func convertObjectID(v value) (value, error) {
 	}
 	id, err := bson.ObjectIDFromHex(textAt(v.Value))
 	if err != nil {
-		return noConversion("Failed to parse objectId '%s' in $convert with no onError value: Invalid string length for parsing to OID, expected 24 but found %d",
+		return noConversion("Failed to parse objectId '%s' in $convert with no onError value: Invalid string length for "+
+			"parsing to OID, expected 24 but found %d",
 			textAt(v.Value), len(textAt(v.Value)))
 	}
 	return objectIDValue(id), nil

@@ -17,8 +17,9 @@ var namedDateFunctions = merged(dateParts(), map[string]namedFunction{
 		args: datePartNames, notObject: 40519, unknown: 40518, notGiven: 40516, call: exprDateFromParts,
 	},
 	"$dateToString": {
-		args: []string{"date", "format", "timezone", "onNull"}, required: 1, notObject: 18629, unknown: 18534, notGiven: 18628,
-		call: exprDateToString,
+		args: []string{"date", "format", "timezone", "onNull"}, required: 1, notObject: 18629, unknown: 18534,
+		notGiven: 18628,
+		call:     exprDateToString,
 	},
 	"$dateFromString": {
 		args: []string{"dateString", "format", "timezone", "onError", "onNull"}, required: 1,
@@ -179,7 +180,8 @@ func exprDateToParts(_ *evaluation, args []value) (value, error) {
 }
 
 var datePartNames = []string{
-	"year", "month", "day", "hour", "minute", "second", "millisecond", "timezone", "isoWeekYear", "isoWeek", "isoDayOfWeek",
+	"year", "month", "day", "hour", "minute", "second", "millisecond", "timezone", "isoWeekYear", "isoWeek",
+	"isoDayOfWeek",
 }
 
 // exprDateFromParts lets parts beyond their range carry over.
@@ -207,14 +209,17 @@ func exprDateFromParts(_ *evaluation, args []value) (value, error) {
 		}
 		whole, ok := wholeInt32(v)
 		if !ok {
-			return value{}, fail(40515, "'%s' must evaluate to an integer, found %s with value %s", datePartNames[i], typeName(v), v)
+			return value{}, fail(40515, "'%s' must evaluate to an integer, found %s with value %s", datePartNames[i],
+				typeName(v), v)
 		}
 		if i == 0 || i == 8 {
 			if whole < 1 || whole > 9999 {
-				return value{}, fail(40523, "'%s' must evaluate to an integer in the range 1 to 9999, found %d", datePartNames[i], whole)
+				return value{}, fail(40523, "'%s' must evaluate to an integer in the range 1 to 9999, found %d", datePartNames[i],
+					whole)
 			}
 		} else if i < 5 && (whole < -32768 || whole > 32767) || i > 8 && (whole < -32768 || whole > 32767) {
-			return value{}, fail(31034, "'%s' must evaluate to a value in the range [-32768, 32767]; value %d is not in range", datePartNames[i], whole)
+			return value{}, fail(31034, "'%s' must evaluate to a value in the range [-32768, 32767]; value %d is not in range",
+				datePartNames[i], whole)
 		}
 		n[i] = whole
 	}

@@ -100,7 +100,8 @@ func addUnits(t time.Time, u timeUnit, n int64) (time.Time, error) {
 		}
 		first := time.Date(t.Year(), t.Month()+time.Month(months), 1, 0, 0, 0, 0, time.UTC)
 		last := first.AddDate(0, 1, -1).Day()
-		return time.Date(first.Year(), first.Month(), min(t.Day(), last), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), t.Location()), nil
+		return time.Date(first.Year(), first.Month(), min(t.Day(), last), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(),
+			t.Location()), nil
 	case u.local:
 		days := u.ms / 86400000 * n
 		if days > 1e9 || days < -1e9 {
@@ -190,7 +191,8 @@ func exprDateTrunc(_ *evaluation, args []value) (value, error) {
 	if !isAbsent(args[2]) {
 		n, ok := wholeInteger(args[2])
 		if !ok {
-			return value{}, fail(5439017, "$dateTrunc requires 'binSize' to be a 64-bit integer, but got value '%s' of type %s", args[2], typeName(args[2]))
+			return value{}, fail(5439017, "$dateTrunc requires 'binSize' to be a 64-bit integer, but got value '%s' of type %s",
+				args[2], typeName(args[2]))
 		}
 		if n <= 0 {
 			return value{}, fail(5439018, "$dateTrunc requires 'binSize' to be greater than 0, but got value %d", n)

@@ -14,7 +14,8 @@ func exprDateToString(_ *evaluation, args []value) (value, error) {
 			return nullValue(), nil
 		}
 		if !isString(v) {
-			return value{}, fail(18533, "$dateToString requires that 'format' be a string, found: %s with value %s", typeName(v), v)
+			return value{}, fail(18533, "$dateToString requires that 'format' be a string, found: %s with value %s", typeName(v),
+				v)
 		}
 		format = textAt(v.Value)
 		if err := checkDateFormat(format); err != nil {
@@ -135,7 +136,8 @@ func exprDateFromString(_ *evaluation, args []value) (value, error) {
 		return nullValue(), nil
 	}
 	if !isString(text) {
-		_, err := noConversion("$dateFromString requires that 'dateString' be a string, found: %s with value %s", typeName(text), text)
+		_, err := noConversion("$dateFromString requires that 'dateString' be a string, found: %s with value %s",
+			typeName(text), text)
 		return orError(err)
 	}
 	var t time.Time
@@ -143,7 +145,8 @@ func exprDateFromString(_ *evaluation, args []value) (value, error) {
 		t, err = parseDate(textAt(text.Value), loc)
 	} else {
 		if !isString(format) {
-			return value{}, fail(40684, "$dateFromString requires that 'format' be a string, found: %s with value %s", typeName(format), format)
+			return value{}, fail(40684, "$dateFromString requires that 'format' be a string, found: %s with value %s",
+				typeName(format), format)
 		}
 		if err := checkDateFormat(textAt(format.Value)); err != nil {
 			return value{}, err

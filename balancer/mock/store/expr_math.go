@@ -280,7 +280,8 @@ func roundInteger(v value, places int, mode roundMode) (value, error) {
 	}
 	n.Mul(n, tenTo(-places))
 	if !n.IsInt64() {
-		return value{}, fail(51080, "invalid conversion from Decimal128 result in $round resulting from arguments: [%s, %d]", v, places)
+		return value{}, fail(51080, "invalid conversion from Decimal128 result in $round resulting from arguments: [%s, %d]",
+			v, places)
 	}
 	if v.Type == bson.TypeInt32 {
 		return smallestInt(n.Int64()), nil

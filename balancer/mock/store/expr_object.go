@@ -10,7 +10,8 @@ func (c *exprCompiler) getField(name string, arg value, sc *scope) (expression, 
 	raw := []value{arg, absent}
 	if isObject(arg) && !isExpressionDoc(arg.Value) {
 		var err error
-		raw, err = namedValues(name, arg, namedSpec{args: []string{"field", "input"}, unknown: 3041701, missing: []int32{3041702, 3041703}})
+		raw, err = namedValues(name, arg, namedSpec{args: []string{"field", "input"}, unknown: 3041701,
+			missing: []int32{3041702, 3041703}})
 		if err != nil {
 			return nil, err
 		}
@@ -57,7 +58,8 @@ func (c *exprCompiler) fieldName(op string, v value, sc *scope, pathCode, _, typ
 		return nil, err
 	}
 	if _, isPath := e.(pathExpression); isPath {
-		return nil, fail(pathCode, "'%s' is a field path reference which is not allowed in this context. Did you mean {$literal: '%s'}?",
+		return nil, fail(pathCode,
+			"'%s' is a field path reference which is not allowed in this context. Did you mean {$literal: '%s'}?",
 			textAt(v.Value), textAt(v.Value))
 	}
 	if l, ok := e.(literal); ok && !isString(value(l)) {
@@ -68,7 +70,8 @@ func (c *exprCompiler) fieldName(op string, v value, sc *scope, pathCode, _, typ
 
 // setField is $setField and $unsetField.
 func (c *exprCompiler) setField(name string, arg value, sc *scope) (expression, error) {
-	spec := namedSpec{args: []string{"field", "input", "value"}, notObject: 4161100, unknown: 4161101, missing: []int32{4161102, 4161109, 4161103}}
+	spec := namedSpec{args: []string{"field", "input", "value"}, notObject: 4161100, unknown: 4161101,
+		missing: []int32{4161102, 4161109, 4161103}}
 	if name == "$unsetField" {
 		spec.args, spec.missing = spec.args[:2], spec.missing[:2]
 	}

@@ -30,7 +30,8 @@ func (c *exprCompiler) regex(name string, arg value, sc *scope) (expression, err
 	give := map[string]func(string, *pattern) (value, error){
 		"$regexMatch": regexMatch, "$regexFind": regexFind, "$regexFindAll": regexFindAll,
 	}[name]
-	none := map[string]value{"$regexMatch": boolValue(false), "$regexFind": nullValue(), "$regexFindAll": arrayOf(nil)}[name]
+	none := map[string]value{"$regexMatch": boolValue(false), "$regexFind": nullValue(),
+		"$regexFindAll": arrayOf(nil)}[name]
 	return evalFunc(func(c *evaluation) (value, error) {
 		vs, err := evalAll(args, c)
 		if err != nil {

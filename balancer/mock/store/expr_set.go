@@ -71,7 +71,8 @@ func exprSetIntersection(_ *evaluation, args []value) (value, error) {
 			return nullValue(), nil
 		}
 		if !isArray(v) {
-			return value{}, fail(17047, "All operands of $setIntersection must be arrays. One argument is of type: %s", typeName(v))
+			return value{}, fail(17047, "All operands of $setIntersection must be arrays. One argument is of type: %s",
+				typeName(v))
 		}
 		other := setFrom(v)
 		if i == 0 {
@@ -94,9 +95,11 @@ func exprSetDifference(_ *evaluation, args []value) (value, error) {
 	case isNullish(a) || isNullish(b):
 		return nullValue(), nil
 	case !isArray(a):
-		return value{}, fail(17048, "both operands of $setDifference must be arrays. First argument is of type: %s", typeName(a))
+		return value{}, fail(17048, "both operands of $setDifference must be arrays. First argument is of type: %s",
+			typeName(a))
 	case !isArray(b):
-		return value{}, fail(17049, "both operands of $setDifference must be arrays. Second argument is of type: %s", typeName(b))
+		return value{}, fail(17049, "both operands of $setDifference must be arrays. Second argument is of type: %s",
+			typeName(b))
 	}
 	seen := setFrom(b)
 	var out []value
@@ -116,7 +119,8 @@ func exprSetEquals(_ *evaluation, args []value) (value, error) {
 	var one set
 	for i, v := range args {
 		if !isArray(v) {
-			return value{}, fail(17044, "All operands of $setEquals must be arrays. %d-th argument is of type: %s", i+1, typeName(v))
+			return value{}, fail(17044, "All operands of $setEquals must be arrays. %d-th argument is of type: %s", i+1,
+				typeName(v))
 		}
 		other := setFrom(v)
 		if i == 0 {
@@ -142,9 +146,11 @@ func (s set) within(other set) bool {
 func exprSetIsSubset(_ *evaluation, args []value) (value, error) {
 	switch {
 	case !isArray(args[0]):
-		return value{}, fail(17046, "both operands of $setIsSubset must be arrays. First argument is of type: %s", typeName(args[0]))
+		return value{}, fail(17046, "both operands of $setIsSubset must be arrays. First argument is of type: %s",
+			typeName(args[0]))
 	case !isArray(args[1]):
-		return value{}, fail(17042, "both operands of $setIsSubset must be arrays. Second argument is of type: %s", typeName(args[1]))
+		return value{}, fail(17042, "both operands of $setIsSubset must be arrays. Second argument is of type: %s",
+			typeName(args[1]))
 	}
 	return boolValue(setFrom(args[0]).within(setFrom(args[1]))), nil
 }

@@ -106,7 +106,8 @@ func exprSubstrBytes(_ *evaluation, args []value) (value, error) {
 		return value{}, err
 	}
 	if !isNumber(args[1]) {
-		return value{}, fail(16034, "$substrBytes:  starting index must be a numeric type (is BSON type %s)", typeName(args[1]))
+		return value{}, fail(16034, "$substrBytes:  starting index must be a numeric type (is BSON type %s)",
+			typeName(args[1]))
 	}
 	if !isNumber(args[2]) {
 		return value{}, fail(16035, "$substrBytes:  length must be a numeric type (is BSON type %s)", typeName(args[2]))
@@ -227,10 +228,12 @@ func exprSplit(_ *evaluation, args []value) (value, error) {
 		return nullValue(), nil
 	}
 	if !isString(s) {
-		return value{}, fail(40085, "$split requires an expression that evaluates to a string as a first argument, found: %s", typeName(s))
+		return value{}, fail(40085, "$split requires an expression that evaluates to a string as a first argument, found: %s",
+			typeName(s))
 	}
 	if !isString(sep) {
-		return value{}, fail(40086, "$split requires an expression that evaluates to a string as a second argument, found: %s", typeName(sep))
+		return value{}, fail(40086,
+			"$split requires an expression that evaluates to a string as a second argument, found: %s", typeName(sep))
 	}
 	if textAt(sep.Value) == "" {
 		return value{}, fail(40087, "$split requires a non-empty separator")
@@ -262,12 +265,14 @@ func trimFunction(op string, left, right bool) namedFunction {
 				return nullValue(), nil
 			}
 			if !isString(args[0]) {
-				return value{}, fail(50699, "%s requires its input to be a string, got %s (of type %s) instead.", op, args[0], typeName(args[0]))
+				return value{}, fail(50699, "%s requires its input to be a string, got %s (of type %s) instead.", op, args[0],
+					typeName(args[0]))
 			}
 			chars := trimSpace
 			if !isAbsent(args[1]) {
 				if !isString(args[1]) {
-					return value{}, fail(50700, "%s requires 'chars' to be a string, got %s (of type %s) instead.", op, args[1], typeName(args[1]))
+					return value{}, fail(50700, "%s requires 'chars' to be a string, got %s (of type %s) instead.", op, args[1],
+						typeName(args[1]))
 				}
 				chars = textAt(args[1].Value)
 			}

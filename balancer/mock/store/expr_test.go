@@ -10,7 +10,8 @@ import (
 
 func evalText(t testing.TB, expr, doc string) (value, error) {
 	t.Helper()
-	e, err := CompileExpr(lookup(raw(t, `{"e":`+expr+`}`), "e"), FilterOptions{Now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)})
+	e, err := CompileExpr(lookup(raw(t, `{"e":`+expr+`}`), "e"),
+		FilterOptions{Now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)})
 	if err != nil {
 		return value{}, err
 	}
@@ -80,8 +81,10 @@ func TestExpressions(t *testing.T) {
 		{`{"$ifNull": [null, "$nope"]}`, ``},
 		// Bound variables do not run into each other.
 		{`{"$let": {"vars": {"x": 1, "y": {"$let": {"vars": {"x": 5}, "in": "$$x"}}}, "in": {"$add": ["$$x", "$$y"]}}}`, `6`},
-		{`{"$map": {"input": "$a", "as": "x", "in": {"$map": {"input": "$a", "as": "y", "in": {"$multiply": ["$$x", "$$y"]}}}}}`, `[[1, 2, 3], [2, 4, 6], [3, 6, 9]]`},
-		{`{"$map": {"input": "$a", "in": {"$reduce": {"input": ["$$this"], "initialValue": 10, "in": {"$add": ["$$value", "$$this"]}}}}}`, `[11, 12, 13]`},
+		{`{"$map": {"input": "$a", "as": "x", "in": {"$map": {"input": "$a", "as": "y", "in": {"$multiply": ["$$x", ` +
+			`"$$y"]}}}}}`, `[[1, 2, 3], [2, 4, 6], [3, 6, 9]]`},
+		{`{"$map": {"input": "$a", "in": {"$reduce": {"input": ["$$this"], "initialValue": 10, "in": {"$add": ["$$value", ` +
+			`"$$this"]}}}}}`, `[11, 12, 13]`},
 		{`{"$map": {"input": "$ao", "as": "e", "in": "$$e.x"}}`, `[1, null, null, [9], 4]`},
 		{`{"$map": {"input": null, "in": 1}}`, `null`},
 		{`{"$let": {"vars": {"CURRENT": "$o"}, "in": "$x"}}`, `1`},
@@ -97,8 +100,10 @@ func TestExpressions(t *testing.T) {
 		{`{"$trim": {"input": " \n good  bye \t "}}`, `"good  bye"`},
 		{`{"$trim": {"input": "0.00", "chars": "0"}}`, `"."`},
 		{`{"$replaceAll": {"input": "a.a", "find": null, "replacement": ""}}`, `null`},
-		{`{"$regexFind": {"input": "Café-12", "regex": "é-(\\d)(x)?"}}`, `{"match": "é-1", "idx": 3, "captures": ["1", null]}`},
-		{`{"$regexFindAll": {"input": "aXbX", "regex": "(?=X)"}}`, `[{"match": "", "idx": 1, "captures": []}, {"match": "", "idx": 3, "captures": []}]`},
+		{`{"$regexFind": {"input": "Café-12", "regex": "é-(\\d)(x)?"}}`,
+			`{"match": "é-1", "idx": 3, "captures": ["1", null]}`},
+		{`{"$regexFindAll": {"input": "aXbX", "regex": "(?=X)"}}`,
+			`[{"match": "", "idx": 1, "captures": []}, {"match": "", "idx": 3, "captures": []}]`},
 		{`{"$regexMatch": {"input": null, "regex": "a"}}`, `false`},
 		{`{"$regexMatch": {"input": "A", "regex": {"$regularExpression": {"pattern": "a", "options": "i"}}}}`, `true`},
 		{`{"$strcasecmp": ["ABC", "abd"]}`, `-1`},
@@ -111,7 +116,8 @@ func TestExpressions(t *testing.T) {
 		{`{"$indexOfArray": ["$a", 3, 0, 2]}`, `-1`},
 		{`{"$range": [0, 3]}`, `[0, 1, 2]`},
 		{`{"$zip": {"inputs": [[1, 2], ["a"]], "useLongestLength": true}}`, `[[1, "a"], [2, null]]`},
-		{`{"$sortArray": {"input": [{"a": 2, "b": 1}, {"a": 1}, {"a": 2, "b": 0}], "sortBy": {"a": -1, "b": 1}}}`, `[{"a": 2, "b": 0}, {"a": 2, "b": 1}, {"a": 1}]`},
+		{`{"$sortArray": {"input": [{"a": 2, "b": 1}, {"a": 1}, {"a": 2, "b": 0}], "sortBy": {"a": -1, "b": 1}}}`,
+			`[{"a": 2, "b": 0}, {"a": 2, "b": 1}, {"a": 1}]`},
 		{`{"$sortArray": {"input": [3, "a", null, 1.5], "sortBy": -1}}`, `["a", 3, 1.5, null]`},
 		{`{"$lastN": {"input": "$a", "n": 2}}`, `[2, 3]`},
 		{`{"$minN": {"input": [3, null, 1], "n": 5}}`, `[1, 3]`},
@@ -144,29 +150,42 @@ func TestExpressions(t *testing.T) {
 		{`{"$toString": {"$numberDouble": "Infinity"}}`, `"Infinity"`},
 		{`{"$convert": {"input": "5", "to": 16}}`, `5`},
 		{`{"$convert": {"input": {"$minKey": 1}, "to": "int", "onError": "no"}}`, `"no"`},
-		{`{"$convert": {"input": {"$binary": {"base64": "AQI=", "subType": "00"}}, "to": "string", "format": "base64"}}`, `"AQI="`},
-		{`{"$toUUID": "00112233-4455-6677-8899-aabbccddeeff"}`, `{"$binary": {"base64": "ABEiM0RVZneImaq7zN3u/w==", "subType": "04"}}`},
+		{`{"$convert": {"input": {"$binary": {"base64": "AQI=", "subType": "00"}}, "to": "string", "format": "base64"}}`,
+			`"AQI="`},
+		{`{"$toUUID": "00112233-4455-6677-8899-aabbccddeeff"}`,
+			`{"$binary": {"base64": "ABEiM0RVZneImaq7zN3u/w==", "subType": "04"}}`},
 		{`{"$toHashedIndexKey": "$nope"}`, `{"$numberLong": "2338878944348059895"}`},
 		{`{"$type": {"$literal": [1]}}`, `"array"`},
 		// Dates.
 		{`{"$dateToString": {"date": "$d", "timezone": "America/New_York"}}`, `"2026-03-15T09:45:30.123"`},
-		{`{"$dateToString": {"date": "$d", "format": "%b %B %U %w %z %Z", "timezone": "+05:30"}}`, `"Mar March 11 1 +0530 +330"`},
-		{`{"$dateFromString": {"dateString": "2026-02-08T12:10:40.787", "timezone": "America/New_York"}}`, `{"$date": "2026-02-08T17:10:40.787Z"}`},
+		{`{"$dateToString": {"date": "$d", "format": "%b %B %U %w %z %Z", "timezone": "+05:30"}}`,
+			`"Mar March 11 1 +0530 +330"`},
+		{`{"$dateFromString": {"dateString": "2026-02-08T12:10:40.787", "timezone": "America/New_York"}}`,
+			`{"$date": "2026-02-08T17:10:40.787Z"}`},
 		{`{"$dateFromString": {"dateString": "2026-02-08 12:10:40+0200"}}`, `{"$date": "2026-02-08T10:10:40Z"}`},
 		{`{"$dateFromString": {"dateString": "2026-W07-3", "format": "%G-W%V-%u"}}`, `{"$date": "2026-02-11T00:00:00Z"}`},
 		{`{"$dateFromParts": {"year": 2017, "month": 14, "day": 1, "hour": 12}}`, `{"$date": "2018-02-01T12:00:00Z"}`},
 		{`{"$dateFromParts": {"year": 2017, "month": 0, "day": 1, "hour": 12}}`, `{"$date": "2016-12-01T12:00:00Z"}`},
-		{`{"$dateFromParts": {"isoWeekYear": 2017, "isoWeek": 6, "isoDayOfWeek": 3, "hour": 12}}`, `{"$date": "2017-02-08T12:00:00Z"}`},
+		{`{"$dateFromParts": {"isoWeekYear": 2017, "isoWeek": 6, "isoDayOfWeek": 3, "hour": 12}}`,
+			`{"$date": "2017-02-08T12:00:00Z"}`},
 		{`{"$dateToParts": {"date": {"$date": "2017-01-01T01:29:09.123Z"}, "iso8601": true}}`,
 			`{"isoWeekYear": 2016, "isoWeek": 52, "isoDayOfWeek": 7, "hour": 1, "minute": 29, "second": 9, "millisecond": 123}`},
-		{`{"$dateAdd": {"startDate": {"$date": "2026-01-31T00:00:00Z"}, "unit": "month", "amount": 1}}`, `{"$date": "2026-02-28T00:00:00Z"}`},
-		{`{"$dateAdd": {"startDate": {"$date": "2020-10-31T23:00:00Z"}, "unit": "day", "amount": 1, "timezone": "America/New_York"}}`, `{"$date": "2020-11-02T00:00:00Z"}`},
-		{`{"$dateDiff": {"startDate": {"$date": "2021-01-31T00:00:00Z"}, "endDate": {"$date": "2021-02-01T00:00:00Z"}, "unit": "year"}}`, `{"$numberLong": "0"}`},
-		{`{"$dateDiff": {"startDate": {"$date": "2021-01-24T18:00:00Z"}, "endDate": {"$date": "2021-01-25T18:00:00Z"}, "unit": "week", "startOfWeek": "Monday"}}`, `{"$numberLong": "1"}`},
-		{`{"$dateDiff": {"startDate": {"$date": "2021-01-24T18:00:00Z"}, "endDate": {"$date": "2021-01-25T18:00:00Z"}, "unit": "week"}}`, `{"$numberLong": "0"}`},
-		{`{"$dateTrunc": {"date": {"$date": "2021-03-20T11:30:05Z"}, "unit": "month", "binSize": 6}}`, `{"$date": "2021-01-01T00:00:00Z"}`},
-		{`{"$dateTrunc": {"date": {"$date": "2021-03-20T11:30:05Z"}, "unit": "hour", "binSize": 2}}`, `{"$date": "2021-03-20T10:00:00Z"}`},
-		{`{"$dateTrunc": {"date": {"$date": "2021-03-20T11:30:05Z"}, "unit": "week", "binSize": 2, "timezone": "America/Los_Angeles", "startOfWeek": "Monday"}}`, `{"$date": "2021-03-15T07:00:00Z"}`},
+		{`{"$dateAdd": {"startDate": {"$date": "2026-01-31T00:00:00Z"}, "unit": "month", "amount": 1}}`,
+			`{"$date": "2026-02-28T00:00:00Z"}`},
+		{`{"$dateAdd": {"startDate": {"$date": "2020-10-31T23:00:00Z"}, "unit": "day", "amount": 1, "timezone": ` +
+			`"America/New_York"}}`, `{"$date": "2020-11-02T00:00:00Z"}`},
+		{`{"$dateDiff": {"startDate": {"$date": "2021-01-31T00:00:00Z"}, "endDate": {"$date": "2021-02-01T00:00:00Z"}, ` +
+			`"unit": "year"}}`, `{"$numberLong": "0"}`},
+		{`{"$dateDiff": {"startDate": {"$date": "2021-01-24T18:00:00Z"}, "endDate": {"$date": "2021-01-25T18:00:00Z"}, ` +
+			`"unit": "week", "startOfWeek": "Monday"}}`, `{"$numberLong": "1"}`},
+		{`{"$dateDiff": {"startDate": {"$date": "2021-01-24T18:00:00Z"}, "endDate": {"$date": "2021-01-25T18:00:00Z"}, ` +
+			`"unit": "week"}}`, `{"$numberLong": "0"}`},
+		{`{"$dateTrunc": {"date": {"$date": "2021-03-20T11:30:05Z"}, "unit": "month", "binSize": 6}}`,
+			`{"$date": "2021-01-01T00:00:00Z"}`},
+		{`{"$dateTrunc": {"date": {"$date": "2021-03-20T11:30:05Z"}, "unit": "hour", "binSize": 2}}`,
+			`{"$date": "2021-03-20T10:00:00Z"}`},
+		{`{"$dateTrunc": {"date": {"$date": "2021-03-20T11:30:05Z"}, "unit": "week", "binSize": 2, "timezone": ` +
+			`"America/Los_Angeles", "startOfWeek": "Monday"}}`, `{"$date": "2021-03-15T07:00:00Z"}`},
 		{`{"$week": {"$date": "2016-01-01T00:00:00Z"}}`, `0`},
 		{`{"$year": {"date": null}}`, `null`},
 		{`"$$NOW"`, `{"$date": "2026-01-02T03:04:05Z"}`},
@@ -283,7 +302,10 @@ func TestDecimalLaws(t *testing.T) {
 // A random number needs no arguments, written either way.
 func TestRandTakesNothing(t *testing.T) {
 	for _, none := range []string{"{}", "[]"} {
-		got, err := aggregate(list(t, `[{"$documents": [{}]}, {"$project": {"r": {"$rand": `+none+`}}}]`), Env{Rand: func() float64 { return 0.25 }}, nil)
+		got, err := aggregate(list(t, `[{"$documents": [{}]}, {"$project": {"r": {"$rand": `+none+`}}}]`),
+			Env{Rand: func() float64 {
+				return 0.25
+			}}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

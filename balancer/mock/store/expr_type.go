@@ -43,7 +43,8 @@ func exprBinarySize(_ *evaluation, args []value) (value, error) {
 	}
 }
 
-func exprTimestampPart(op string, code int32, part func(seconds, increment uint32) uint32) func(*evaluation, []value) (value, error) {
+func exprTimestampPart(op string, code int32,
+	part func(seconds, increment uint32) uint32) func(*evaluation, []value) (value, error) {
 	return func(_ *evaluation, args []value) (value, error) {
 		v := args[0]
 		if isNullish(v) {

@@ -42,13 +42,16 @@ type keyword func(c *schemaCompiler, name string, arg value, whole []byte) (func
 func (c *schemaCompiler) keywords() map[string]keyword {
 	return map[string]keyword{
 		"type": schemaType, "bsonType": schemaType, "enum": schemaEnum,
-		"minimum": schemaBound, "maximum": schemaBound, "exclusiveMinimum": schemaExclusive, "exclusiveMaximum": schemaExclusive,
-		"multipleOf": schemaMultiple, "minLength": schemaCount, "maxLength": schemaCount, "pattern": schemaPattern,
-		"minItems": schemaCount, "maxItems": schemaCount, "uniqueItems": schemaUnique, "items": schemaItems, "additionalItems": schemaMoreItems,
-		"minProperties": schemaCount, "maxProperties": schemaCount, "required": schemaRequired,
-		"properties": schemaProperties, "patternProperties": schemaMoreProperties, "additionalProperties": schemaMoreProperties,
-		"dependencies": schemaDependencies,
-		"allOf":        schemaCombination, "anyOf": schemaCombination, "oneOf": schemaCombination, "not": schemaNot,
+		"minimum": schemaBound, "maximum": schemaBound, "exclusiveMinimum": schemaExclusive,
+		"exclusiveMaximum": schemaExclusive,
+		"multipleOf":       schemaMultiple, "minLength": schemaCount, "maxLength": schemaCount, "pattern": schemaPattern,
+		"minItems": schemaCount, "maxItems": schemaCount, "uniqueItems": schemaUnique, "items": schemaItems,
+		"additionalItems": schemaMoreItems,
+		"minProperties":   schemaCount, "maxProperties": schemaCount, "required": schemaRequired,
+		"properties": schemaProperties, "patternProperties": schemaMoreProperties,
+		"additionalProperties": schemaMoreProperties,
+		"dependencies":         schemaDependencies,
+		"allOf":                schemaCombination, "anyOf": schemaCombination, "oneOf": schemaCombination, "not": schemaNot,
 		"title": schemaText, "description": schemaText,
 	}
 }

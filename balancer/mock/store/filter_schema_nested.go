@@ -77,7 +77,8 @@ func stringList(name string, arg value) ([]string, error) {
 	var names []string
 	for _, v := range fields(arg.Value) {
 		if !isString(v) {
-			return nil, typeMismatch("$jsonSchema keyword '%s' must be an array of strings, but found an element of type: %s", name, typeName(v))
+			return nil, typeMismatch("$jsonSchema keyword '%s' must be an array of strings, but found an element of type: %s",
+				name, typeName(v))
 		}
 		names = append(names, textAt(v.Value))
 	}

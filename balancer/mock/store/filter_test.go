@@ -18,19 +18,25 @@ func TestNullAndMissing(t *testing.T) {
 		"objects_b_null": `{"a": [{"b": null}]}`, "objects_some_b": `{"a": [{"b": 4}, {}]}`, "nested": `{"a": [[]]}`,
 	}
 	for query, want := range map[string][]string{
-		`{"a": null}`:                          {"no_a", "a_null", "a_nulls"},
-		`{"a": {"$exists": false}}`:            {"no_a"},
-		`{"a.b": null}`:                        {"no_a", "a_null", "a_number", "a_empty_object", "b_null", "objects_without_b", "objects_b_null", "objects_some_b"},
-		`{"a.b": {"$exists": false}}`:          {"no_a", "a_null", "a_number", "a_empty_object", "a_empty_array", "a_numbers", "a_nulls", "objects_without_b", "nested"},
-		`{"a.b": {"$ne": null}}`:               {"b_number", "a_empty_array", "a_numbers", "a_nulls", "nested"},
-		`{"a.b": {"$gte": null}}`:              {"no_a", "a_null", "a_number", "a_empty_object", "b_null", "objects_without_b", "objects_b_null", "objects_some_b"},
-		`{"a.b": {"$in": [null, 4]}}`:          {"no_a", "a_null", "a_number", "a_empty_object", "b_null", "b_number", "objects_without_b", "objects_b_null", "objects_some_b"},
+		`{"a": null}`:               {"no_a", "a_null", "a_nulls"},
+		`{"a": {"$exists": false}}`: {"no_a"},
+		`{"a.b": null}`: {"no_a", "a_null", "a_number", "a_empty_object", "b_null",
+			"objects_without_b", "objects_b_null", "objects_some_b"},
+		`{"a.b": {"$exists": false}}`: {"no_a", "a_null", "a_number", "a_empty_object", "a_empty_array", "a_numbers",
+			"a_nulls", "objects_without_b", "nested"},
+		`{"a.b": {"$ne": null}}`: {"b_number", "a_empty_array", "a_numbers", "a_nulls", "nested"},
+		`{"a.b": {"$gte": null}}`: {"no_a", "a_null", "a_number", "a_empty_object", "b_null",
+			"objects_without_b", "objects_b_null", "objects_some_b"},
+		`{"a.b": {"$in": [null, 4]}}`: {"no_a", "a_null", "a_number", "a_empty_object", "b_null", "b_number",
+			"objects_without_b", "objects_b_null", "objects_some_b"},
 		`{"a": {"$elemMatch": {"$eq": null}}}`: {"a_nulls"},
 		`{"a": {"$elemMatch": {"b": null}}}`:   {"objects_without_b", "objects_b_null", "objects_some_b", "nested"},
-		`{"a": {"$not": {"$gt": 3}}}`:          {"no_a", "a_null", "a_empty_object", "b_null", "b_number", "a_empty_array", "a_nulls", "objects_without_b", "objects_b_null", "objects_some_b", "nested"},
-		`{"$nor": [{"a": 4}, {"a": null}]}`:    {"a_empty_object", "b_null", "b_number", "a_empty_array", "objects_without_b", "objects_b_null", "objects_some_b", "nested"},
-		`{"$expr": {"$eq": ["$a", null]}}`:     {"a_null"},
-		`{"$expr": {"$lte": ["$a.b", null]}}`:  {"no_a", "a_null", "a_number", "a_empty_object", "b_null"},
+		`{"a": {"$not": {"$gt": 3}}}`: {"no_a", "a_null", "a_empty_object", "b_null", "b_number", "a_empty_array",
+			"a_nulls", "objects_without_b", "objects_b_null", "objects_some_b", "nested"},
+		`{"$nor": [{"a": 4}, {"a": null}]}`: {"a_empty_object", "b_null", "b_number", "a_empty_array", "objects_without_b",
+			"objects_b_null", "objects_some_b", "nested"},
+		`{"$expr": {"$eq": ["$a", null]}}`:    {"a_null"},
+		`{"$expr": {"$lte": ["$a.b", null]}}`: {"no_a", "a_null", "a_number", "a_empty_object", "b_null"},
 	} {
 		f, err := CompileFilter(raw(t, query))
 		if err != nil {
@@ -106,7 +112,8 @@ func TestFilterOperators(t *testing.T) {
 		{`{"a": {"$bitsAllClear": {"$numberLong": "5"}}}`, `{"a": 10}`, true},
 		{`{"a": {"$bitsAllSet": [200]}}`, `{"a": -1}`, true},
 		{`{"a": {"$bitsAnySet": 1}}`, `{"a": 2.5}`, false},
-		{`{"a": {"$bitsAllSet": {"$binary": {"base64": "AQ==", "subType": "00"}}}}`, `{"a": {"$binary": {"base64": "AwA=", "subType": "00"}}}`, true},
+		{`{"a": {"$bitsAllSet": {"$binary": {"base64": "AQ==", "subType": "00"}}}}`,
+			`{"a": {"$binary": {"base64": "AwA=", "subType": "00"}}}`, true},
 		{`{"a": {"$size": 2.0}}`, `{"a": [1, 2]}`, true},
 		// Logic.
 		{`{"$and": [{"a": 1}, {"$or": [{"b": 2}, {"b": 3}]}]}`, `{"a": 1, "b": 3}`, true},
@@ -118,8 +125,10 @@ func TestFilterOperators(t *testing.T) {
 		{`{"$jsonSchema": {"properties": {"a": {"minimum": 5, "exclusiveMinimum": true}}}}`, `{"a": 5}`, false},
 		{`{"$jsonSchema": {"properties": {"a": {"minimum": 5}}}}`, `{"a": "x"}`, true},
 		{`{"$jsonSchema": {"properties": {"a": {}}, "additionalProperties": false}}`, `{"a": 5, "b": 1}`, false},
-		{`{"$jsonSchema": {"patternProperties": {"^a": {"type": "string"}}, "additionalProperties": {"bsonType": "int"}}}`, `{"ab": "x", "b": 1}`, true},
-		{`{"$jsonSchema": {"properties": {"a": {"items": [{"type": "string"}], "additionalItems": false}}}}`, `{"a": ["x", 1]}`, false},
+		{`{"$jsonSchema": {"patternProperties": {"^a": {"type": "string"}}, "additionalProperties": {"bsonType": "int"}}}`,
+			`{"ab": "x", "b": 1}`, true},
+		{`{"$jsonSchema": {"properties": {"a": {"items": [{"type": "string"}], "additionalItems": false}}}}`,
+			`{"a": ["x", 1]}`, false},
 		{`{"$jsonSchema": {"properties": {"a": {"uniqueItems": true, "maxItems": 3}}}}`, `{"a": [1, 1.0]}`, false},
 		{`{"$jsonSchema": {"oneOf": [{"required": ["a"]}, {"required": ["b"]}]}}`, `{"a": 1, "b": 1}`, false},
 		{`{"$jsonSchema": {"not": {"required": ["b"]}, "minProperties": 1}}`, `{"a": 1}`, true},
@@ -182,7 +191,8 @@ func TestFilterReportsFailingExpressions(t *testing.T) {
 }
 
 func TestFilterVariables(t *testing.T) {
-	f, err := CompileFilterWith(raw(t, `{"$expr": {"$gt": ["$a", "$$least"]}}`), FilterOptions{Let: raw(t, `{"least": {"$add": [1, 1]}}`)})
+	f, err := CompileFilterWith(raw(t, `{"$expr": {"$gt": ["$a", "$$least"]}}`),
+		FilterOptions{Let: raw(t, `{"least": {"$add": [1, 1]}}`)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +269,8 @@ func TestFilterLaws(t *testing.T) {
 func TestNullIsNotUndefined(t *testing.T) {
 	undefined := documentOf(field{"a", value{Type: bson.TypeUndefined}})
 	for query, want := range map[string]bool{
-		`{"a": null}`: false, `{"a": {"$in": [null]}}`: false, `{"a": {"$ne": null}}`: true, `{"a": {"$type": "undefined"}}`: true,
+		`{"a": null}`: false, `{"a": {"$in": [null]}}`: false, `{"a": {"$ne": null}}`: true,
+		`{"a": {"$type": "undefined"}}`: true,
 	} {
 		f, err := CompileFilter(raw(t, query))
 		if err != nil {

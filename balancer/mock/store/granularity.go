@@ -67,11 +67,13 @@ func newGranularity(v value) (granularity, error) {
 func (g granularity) check(v value) error {
 	switch {
 	case !isNumber(v):
-		return fail(40258, "$bucketAuto can specify a 'granularity' with numeric boundaries only, but found a value with type: %s", typeName(v))
+		return fail(40258, "$bucketAuto can specify a 'granularity' with numeric boundaries only, but found a value "+
+			"with type: %s", typeName(v))
 	case isNaN(v):
 		return fail(40259, "$bucketAuto can specify a 'granularity' with numeric boundaries only, but found a NaN")
 	case toDouble(v) < 0:
-		return fail(40260, "$bucketAuto can specify a 'granularity' with non-negative numbers only, but found a negative number: %s", v)
+		return fail(40260, "$bucketAuto can specify a 'granularity' with non-negative numbers only, but found a "+
+			"negative number: %s", v)
 	}
 	return nil
 }

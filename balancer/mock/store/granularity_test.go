@@ -41,7 +41,8 @@ func TestBucketAutoGranularity(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got = append(got, fmt.Sprintf("%v-%v:%d", toDouble(doc.Lookup("_id", "min")), toDouble(doc.Lookup("_id", "max")), doc.Lookup("count").AsInt64()))
+			got = append(got, fmt.Sprintf("%v-%v:%d", toDouble(doc.Lookup("_id", "min")), toDouble(doc.Lookup("_id", "max")),
+				doc.Lookup("count").AsInt64()))
 		}
 		if have := strings.Join(got, " "); have != want {
 			t.Errorf("%s: %s, want %s", granularity, have, want)

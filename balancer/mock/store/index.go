@@ -119,7 +119,8 @@ func checkIndexField(name string, v value) error {
 			return refuse("Unknown index plugin '%s'", textAt(v.Value))
 		}
 	default:
-		return refuse("Values in v:2 index key pattern cannot be of type %s. Only numbers > 0, numbers < 0, and strings are allowed.", typeName(v))
+		return refuse("Values in v:2 index key pattern cannot be of type %s. Only numbers > 0, numbers < 0, and strings "+
+			"are allowed.", typeName(v))
 	}
 	return nil
 }

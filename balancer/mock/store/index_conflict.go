@@ -18,7 +18,8 @@ func (s IndexSpec) sameKind(o IndexSpec) bool {
 func (s IndexSpec) sameAs(there IndexSpec) (bool, error) {
 	named, equal := s.Name == there.Name, bytes.Equal(s.Options, there.Options)
 	both := func(text string) error {
-		return serverError(mongoerr.IndexOptionsConflict, text+" Requested index: %s, existing index: %s", s.text(), there.text())
+		return serverError(mongoerr.IndexOptionsConflict, text+" Requested index: %s, existing index: %s", s.text(),
+			there.text())
 	}
 	switch kind := s.sameKind(there); {
 	case kind && named && equal:
@@ -31,7 +32,8 @@ func (s IndexSpec) sameAs(there IndexSpec) (bool, error) {
 		return false, both("An equivalent index already exists with a different name and options.")
 	case named:
 		return false, serverError(mongoerr.IndexKeySpecsConflict,
-			"An existing index has the same name as the requested index. When index names are not specified, they are auto generated and can cause conflicts. Please refer to our documentation. Requested index: %s, existing index: %s",
+			"An existing index has the same name as the requested index. When index names are not specified, they are auto "+
+				"generated and can cause conflicts. Please refer to our documentation. Requested index: %s, existing index: %s",
 			s.text(), there.text())
 	}
 	return false, nil

@@ -164,7 +164,8 @@ func TestIndexFor(t *testing.T) {
 
 func TestPartialIndexLeavesOthersOut(t *testing.T) {
 	c := New()
-	spec := IndexSpec{Name: "p", Key: raw(t, `{"a": 1}`), Unique: true, Options: raw(t, `{"partialFilterExpression": {"z": 1}}`)}
+	spec := IndexSpec{Name: "p", Key: raw(t, `{"a": 1}`), Unique: true,
+		Options: raw(t, `{"partialFilterExpression": {"z": 1}}`)}
 	if err := c.CreateIndex(spec); err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,8 @@ func TestRestoreNextToDuplicates(t *testing.T) {
 		}
 		return data
 	}
-	spec := IndexSpec{Name: "n_1", Key: raw(bson.D{{Key: "n", Value: 1}}), Options: raw(bson.D{{Key: "prepareUnique", Value: true}})}
+	spec := IndexSpec{Name: "n_1", Key: raw(bson.D{{Key: "n", Value: 1}}),
+		Options: raw(bson.D{{Key: "prepareUnique", Value: true}})}
 	c := New()
 	if err := c.CreateIndex(spec); err != nil {
 		t.Fatal(err)

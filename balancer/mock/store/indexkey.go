@@ -80,7 +80,8 @@ func (x *extraction) expand(at []position) error {
 			continue
 		}
 		if x.ix.fields[i].hashed {
-			return fail(16766, "hashed indexes do not currently support array values. Found array at path: %s", x.ix.fields[i].name)
+			return fail(16766, "hashed indexes do not currently support array values. Found array at path: %s",
+				x.ix.fields[i].name)
 		}
 		if !isMissing(arr) && &arr.Value[0] != &v.Value[0] {
 			return serverError(171, "cannot index parallel arrays [%s] [%s]", x.ix.fields[i].name, through)

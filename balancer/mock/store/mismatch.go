@@ -103,7 +103,8 @@ func (m mismatch) clause(c queryClause, inverted bool) bson.D {
 		return m.group(c.op, inverted, len(list), func(i int) bson.D { return m.conjunction(list[i].Value, below) })
 	case "$not":
 		if isObject(c.arg) {
-			return bson.D{{Key: "operatorName", Value: "$not"}, {Key: "details", Value: m.conjunction(documentOf(field{c.path, c.arg}), !inverted)}}
+			return bson.D{{Key: "operatorName", Value: "$not"},
+				{Key: "details", Value: m.conjunction(documentOf(field{c.path, c.arg}), !inverted)}}
 		}
 		inner := queryClause{"$regex", c.path, c.arg, documentOf(field{c.path, c.arg})}
 		return bson.D{{Key: "operatorName", Value: "$not"}, {Key: "details", Value: m.clause(inner, !inverted)}}
@@ -136,8 +137,10 @@ var mismatchReasons = map[string][2]string{
 	"$alwaysFalse": {"expression always evaluates to false", ""},
 	"$alwaysTrue":  {"", "expression always evaluates to true"},
 
-	"$bitsAllSet": {"bitwise operator failed to match", "bitwise operator matched successfully"}, "$bitsAllClear": {"bitwise operator failed to match", "bitwise operator matched successfully"},
-	"$bitsAnySet": {"bitwise operator failed to match", "bitwise operator matched successfully"}, "$bitsAnyClear": {"bitwise operator failed to match", "bitwise operator matched successfully"},
+	"$bitsAllSet":   {"bitwise operator failed to match", "bitwise operator matched successfully"},
+	"$bitsAllClear": {"bitwise operator failed to match", "bitwise operator matched successfully"},
+	"$bitsAnySet":   {"bitwise operator failed to match", "bitwise operator matched successfully"},
+	"$bitsAnyClear": {"bitwise operator failed to match", "bitwise operator matched successfully"},
 }
 
 func (m mismatch) reasons(c queryClause, inverted bool) bson.D {
@@ -165,7 +168,9 @@ func (m mismatch) reasons(c queryClause, inverted bool) bson.D {
 		return reason
 	}
 	expected := expectedTypes(c)
-	wrongType := !inverted && len(expected) > 0 && !slices.ContainsFunc(seen, func(v value) bool { return slices.Contains(expected, typeName(v)) })
+	wrongType := !inverted && len(expected) > 0 && !slices.ContainsFunc(seen, func(v value) bool {
+		return slices.Contains(expected, typeName(v))
+	})
 	if wrongType {
 		reason[0].Value = "type did not match"
 	}

@@ -12,7 +12,8 @@ func schemaOrder() []string {
 	return []string{
 		"maximum", "minimum", "maxLength", "minLength", "pattern", "multipleOf",
 		"minItems", "maxItems", "uniqueItems", "items", "additionalItems",
-		"properties", "patternProperties", "additionalProperties", "required", "minProperties", "maxProperties", "dependencies",
+		"properties", "patternProperties", "additionalProperties", "required", "minProperties", "maxProperties",
+		"dependencies",
 		"allOf", "anyOf", "oneOf", "not", "enum", "bsonType", "type",
 	}
 }
@@ -21,8 +22,9 @@ func schemaOrder() []string {
 var schemaReasons = map[string]string{
 	"maximum": "comparison failed", "minimum": "comparison failed",
 	"maxLength": "specified string length was not satisfied", "minLength": "specified string length was not satisfied",
-	"pattern": "regular expression did not match", "multipleOf": "considered value is not a multiple of the specified value",
-	"minItems": "array did not match specified length", "maxItems": "array did not match specified length",
+	"pattern":    "regular expression did not match",
+	"multipleOf": "considered value is not a multiple of the specified value",
+	"minItems":   "array did not match specified length", "maxItems": "array did not match specified length",
 	"enum": "value was not found in enum", "bsonType": "type did not match", "type": "type did not match",
 }
 
@@ -68,9 +70,11 @@ func plainRule(name string, v value) bson.D {
 	rule := bson.D{{Key: "reason", Value: schemaReasons[name]}}
 	switch name {
 	case "minProperties", "maxProperties":
-		return bson.D{{Key: "reason", Value: "specified number of properties was not satisfied"}, {Key: "numberOfProperties", Value: int32(fieldCount(v.Value))}}
+		return bson.D{{Key: "reason", Value: "specified number of properties was not satisfied"},
+			{Key: "numberOfProperties", Value: int32(fieldCount(v.Value))}}
 	case "uniqueItems":
-		return bson.D{{Key: "reason", Value: "found a duplicate item"}, {Key: "consideredValue", Value: v}, {Key: "duplicatedValue", Value: duplicated(v)}}
+		return bson.D{{Key: "reason", Value: "found a duplicate item"}, {Key: "consideredValue", Value: v},
+			{Key: "duplicatedValue", Value: duplicated(v)}}
 	}
 	rule = append(rule, bson.E{Key: "consideredValue", Value: v})
 	if name == "bsonType" || name == "type" {
@@ -171,7 +175,8 @@ func brokenPatterns(_, arg, v value) bson.D {
 		}
 		for n, f := range fields(v.Value) {
 			if p.matches(string(n)) && !satisfies(s.Value, f) {
-				list = append(list, details(bson.D{{Key: "propertyName", Value: string(n)}, {Key: "regexMatched", Value: string(source)}}, s, f))
+				list = append(list, details(bson.D{{Key: "propertyName", Value: string(n)},
+					{Key: "regexMatched", Value: string(source)}}, s, f))
 			}
 		}
 	}
@@ -188,13 +193,15 @@ func brokenAdditional(schema, arg, v value) bson.D {
 		}
 	}
 	if isObject(arg) && len(more) > 0 {
-		return details(bson.D{{Key: "reason", Value: "at least one additional property did not match the subschema"}, {Key: "failingProperty", Value: more[0].name}}, arg, more[0].value)
+		return details(bson.D{{Key: "reason", Value: "at least one additional property did not match the subschema"},
+			{Key: "failingProperty", Value: more[0].name}}, arg, more[0].value)
 	}
 	names := bson.A{}
 	for _, f := range more {
 		names = append(names, f.name)
 	}
-	return bson.D{{Key: "specifiedAs", Value: documentOf(field{"additionalProperties", arg})}, {Key: "additionalProperties", Value: names}}
+	return bson.D{{Key: "specifiedAs", Value: documentOf(field{"additionalProperties", arg})},
+		{Key: "additionalProperties", Value: names}}
 }
 
 func missingRequired(_, arg, v value) bson.D {
@@ -265,7 +272,8 @@ func brokenMoreItems(schema, arg, v value) bson.D {
 		}
 	}
 	at := slices.IndexFunc(more, func(e value) bool { return !satisfies(arg.Value, e) })
-	return details(bson.D{{Key: "reason", Value: "At least one additional item did not match the sub-schema"}, {Key: "itemIndex", Value: int32(from + at)}}, arg, more[at])
+	return details(bson.D{{Key: "reason", Value: "At least one additional item did not match the sub-schema"},
+		{Key: "itemIndex", Value: int32(from + at)}}, arg, more[at])
 }
 
 func brokenCombination(_, arg, v value) bson.D {
@@ -286,7 +294,8 @@ func brokenOneOf(schema, arg, v value) bson.D {
 		}
 	}
 	if len(matching) > 1 {
-		return bson.D{{Key: "reason", Value: "more than one subschema matched"}, {Key: "matchingSchemaIndexes", Value: matching}}
+		return bson.D{{Key: "reason", Value: "more than one subschema matched"},
+			{Key: "matchingSchemaIndexes", Value: matching}}
 	}
 	return brokenCombination(schema, arg, v)
 }

@@ -40,51 +40,93 @@ func TestPipelines(t *testing.T) {
 	}
 	for _, tc := range []struct{ name, ask, want string }{
 		{"no stages", `[]`, people},
-		{"let of the command", `[{"$match": {"$expr": {"$gte": ["$v", "$$least"]}}}, {"$project": {"_id": 1}}]`, `[{"_id": 2}, {"_id": 4}]`},
-		{"groups by equal numbers of different types", `[{"$group": {"_id": "$g", "n": {"$count": {}}}}]`, `[{"_id": 1, "n": 3}, {"_id": 2, "n": 1}]`},
-		{"missing group keys are null", `[{"$group": {"_id": "$nope", "first": {"$first": "$v"}, "l": {"$last": "$tags"}}}]`, `[{"_id": null, "first": 10, "l": null}]`},
-		{"accumulators skip what is no number", `[{"$group": {"_id": null, "s": {"$sum": "$v"}, "a": {"$avg": "$v"}, "lo": {"$min": "$v"}, "sd": {"$stdDevSamp": "$n"}}}]`,
+		{"let of the command", `[{"$match": {"$expr": {"$gte": ["$v", "$$least"]}}}, {"$project": {"_id": 1}}]`,
+			`[{"_id": 2}, {"_id": 4}]`},
+		{"groups by equal numbers of different types", `[{"$group": {"_id": "$g", "n": {"$count": {}}}}]`,
+			`[{"_id": 1, "n": 3}, {"_id": 2, "n": 1}]`},
+		{"missing group keys are null", `[{"$group": {"_id": "$nope", "first": {"$first": "$v"}, "l": {"$last": "$tags"}}}]`,
+			`[{"_id": null, "first": 10, "l": null}]`},
+		{"accumulators skip what is no number",
+			`[{"$group": {"_id": null, "s": {"$sum": "$v"}, "a": {"$avg": "$v"}, "lo": {"$min": "$v"}, "sd": ` +
+				`{"$stdDevSamp": "$n"}}}]`,
 			`[{"_id": null, "s": 70, "a": 23.333333333333332, "lo": 10, "sd": null}]`},
-		{"push keeps null, not missing", `[{"$group": {"_id": null, "p": {"$push": "$tags"}}}]`, `[{"_id": null, "p": [["x", "y"], [], null]}]`},
+		{"push keeps null, not missing", `[{"$group": {"_id": null, "p": {"$push": "$tags"}}}]`,
+			`[{"_id": null, "p": [["x", "y"], [], null]}]`},
 		{"addToSet", `[{"$group": {"_id": null, "p": {"$addToSet": "$g"}}}]`, `[{"_id": null, "p": [1, 2]}]`},
-		{"top and bottom", `[{"$group": {"_id": null, "t": {"$top": {"sortBy": {"v": -1}, "output": "$n"}}, "b": {"$bottomN": {"sortBy": {"v": -1}, "output": ["$n", "$v"], "n": 2}}}}]`,
+		{"top and bottom", `[{"$group": {"_id": null, "t": {"$top": {"sortBy": {"v": -1}, "output": "$n"}}, "b": ` +
+			`{"$bottomN": {"sortBy": {"v": -1}, "output": ["$n", "$v"], "n": 2}}}}]`,
 			`[{"_id": null, "t": "d", "b": [["a", 10], ["c", null]]}]`},
 		{"n by group", `[{"$group": {"_id": {"k": "$g"}, "f": {"$firstN": {"input": "$n", "n": {"$add": ["$k", 0]}}}}}]`,
 			`[{"_id": {"k": 1}, "f": ["a"]}, {"_id": {"k": 2}, "f": ["b"]}]`},
-		{"mergeObjects", `[{"$group": {"_id": null, "m": {"$mergeObjects": {"$arrayToObject": [[["$n", "$v"]]]}}}}]`, `[{"_id": null, "m": {"a": 10, "b": 20, "c": null, "d": 40}}]`},
-		{"unwind drops empty", `[{"$unwind": "$tags"}, {"$project": {"tags": 1}}]`, `[{"_id": 1, "tags": "x"}, {"_id": 1, "tags": "y"}]`},
-		{"unwind keeps empty", `[{"$unwind": {"path": "$tags", "preserveNullAndEmptyArrays": true}}, {"$project": {"tags": 1}}]`,
+		{"mergeObjects", `[{"$group": {"_id": null, "m": {"$mergeObjects": {"$arrayToObject": [[["$n", "$v"]]]}}}}]`,
+			`[{"_id": null, "m": {"a": 10, "b": 20, "c": null, "d": 40}}]`},
+		{"unwind drops empty", `[{"$unwind": "$tags"}, {"$project": {"tags": 1}}]`,
+			`[{"_id": 1, "tags": "x"}, {"_id": 1, "tags": "y"}]`},
+		{"unwind keeps empty", `[{"$unwind": {"path": "$tags", "preserveNullAndEmptyArrays": true}}, {"$project": ` +
+			`{"tags": 1}}]`,
 			`[{"_id": 1, "tags": "x"}, {"_id": 1, "tags": "y"}, {"_id": 2}, {"_id": 3, "tags": null}, {"_id": 4}]`},
-		{"lookup: arrays and null", `[{"$lookup": {"from": "orders", "localField": "n", "foreignField": "who", "as": "o"}}, {"$project": {"o._id": 1}}]`,
-			`[{"_id": 1, "o": [{"_id": 1}, {"_id": 2}]}, {"_id": 2, "o": [{"_id": 2}]}, {"_id": 3, "o": []}, {"_id": 4, "o": []}]`},
-		{"lookup: missing joins null", `[{"$match": {"_id": 1}}, {"$lookup": {"from": "orders", "localField": "nope", "foreignField": "who", "as": "o"}}, {"$project": {"o": "$o._id"}}]`,
+		{"lookup: arrays and null",
+			`[{"$lookup": {"from": "orders", "localField": "n", "foreignField": "who", "as": "o"}}, {"$project": {"o._id": 1}}]`,
+			`[{"_id": 1, "o": [{"_id": 1}, {"_id": 2}]}, {"_id": 2, "o": [{"_id": 2}]}, {"_id": 3, "o": []}, {"_id": ` +
+				`4, "o": []}]`},
+		{"lookup: missing joins null",
+			`[{"$match": {"_id": 1}}, {"$lookup": {"from": "orders", "localField": "nope", "foreignField": "who", "as": ` +
+				`"o"}}, {"$project": {"o": "$o._id"}}]`,
 			`[{"_id": 1, "o": [3, 4]}]`},
-		{"lookup: both forms", `[{"$match": {"_id": 1}}, {"$lookup": {"from": "orders", "localField": "n", "foreignField": "who", "let": {"g": "$g"}, "pipeline": [{"$match": {"$expr": {"$gt": ["$_id", "$$g"]}}}], "as": "o"}}, {"$project": {"o": "$o._id"}}]`,
+		{"lookup: both forms", `[{"$match": {"_id": 1}}, {"$lookup": {"from": "orders", "localField": "n", "foreignField": ` +
+			`"who", "let": {"g": "$g"}, "pipeline": [{"$match": {"$expr": {"$gt": ["$_id", "$$g"]}}}], "as": "o"}}, ` +
+			`{"$project": {"o": "$o._id"}}]`,
 			`[{"_id": 1, "o": [2]}]`},
-		{"lookup: nested variables", `[{"$limit": 1}, {"$lookup": {"from": "orders", "let": {"a": "$_id"}, "pipeline": [{"$limit": 1}, {"$lookup": {"from": "tree", "let": {"b": "$who"}, "pipeline": [{"$limit": 1}, {"$project": {"_id": 0, "r": ["$$a", "$$b", "$$least"]}}], "as": "t"}}, {"$replaceWith": {"$first": "$t"}}], "as": "o"}}, {"$project": {"_id": 0, "o": 1}}]`,
+		{"lookup: nested variables",
+			`[{"$limit": 1}, {"$lookup": {"from": "orders", "let": {"a": "$_id"}, "pipeline": [{"$limit": 1}, {"$lookup": ` +
+				`{"from": "tree", "let": {"b": "$who"}, "pipeline": [{"$limit": 1}, {"$project": {"_id": 0, "r": ["$$a", "$$b", ` +
+				`"$$least"]}}], "as": "t"}}, {"$replaceWith": {"$first": "$t"}}], "as": "o"}}, {"$project": {"_id": 0, "o": 1}}]`,
 			`[{"o": [{"r": [1, "a", 20]}]}]`},
-		{"lookup: no such collection", `[{"$limit": 1}, {"$lookup": {"from": "nope", "pipeline": [], "as": "o"}}, {"$project": {"_id": 0, "o": 1}}]`, `[{"o": []}]`},
-		{"lookup: documents", `[{"$limit": 1}, {"$lookup": {"pipeline": [{"$documents": [{"z": 1}]}], "as": "o"}}, {"$project": {"_id": 0, "o": 1}}]`, `[{"o": [{"z": 1}]}]`},
-		{"unionWith by name", `[{"$limit": 1}, {"$project": {"_id": 1}}, {"$unionWith": "tree"}, {"$limit": 2}]`, `[{"_id": 1}, {"_id": "r"}]`},
-		{"graphLookup with depth", `[{"$limit": 1}, {"$graphLookup": {"from": "tree", "startWith": "z", "connectFromField": "up", "connectToField": "_id", "as": "t", "depthField": "d", "restrictSearchWithMatch": {"_id": {"$ne": "r"}}}}, {"$project": {"_id": 0, "t": 1}}]`,
-			`[{"t": [{"_id": "z", "up": "y", "d": {"$numberLong": "0"}}, {"_id": "y", "up": "x", "d": {"$numberLong": "1"}}, {"_id": "x", "up": "r", "d": {"$numberLong": "2"}}]}]`},
+		{"lookup: no such collection",
+			`[{"$limit": 1}, {"$lookup": {"from": "nope", "pipeline": [], "as": "o"}}, {"$project": {"_id": 0, "o": 1}}]`,
+			`[{"o": []}]`},
+		{"lookup: documents", `[{"$limit": 1}, {"$lookup": {"pipeline": [{"$documents": [{"z": 1}]}], "as": "o"}}, ` +
+			`{"$project": {"_id": 0, "o": 1}}]`, `[{"o": [{"z": 1}]}]`},
+		{"unionWith by name", `[{"$limit": 1}, {"$project": {"_id": 1}}, {"$unionWith": "tree"}, {"$limit": 2}]`,
+			`[{"_id": 1}, {"_id": "r"}]`},
+		{"graphLookup with depth",
+			`[{"$limit": 1}, {"$graphLookup": {"from": "tree", "startWith": "z", "connectFromField": "up", "connectToField": ` +
+				`"_id", "as": "t", "depthField": "d", "restrictSearchWithMatch": {"_id": {"$ne": "r"}}}}, {"$project": {"_id": ` +
+				`0, "t": 1}}]`,
+			`[{"t": [{"_id": "z", "up": "y", "d": {"$numberLong": "0"}}, {"_id": "y", "up": "x", "d": {"$numberLong": "1"}}, ` +
+				`{"_id": "x", "up": "r", "d": {"$numberLong": "2"}}]}]`},
 		{"documents", `[{"$documents": [{"a": 1}, {"a": {"$add": [1, 1]}}]}]`, `[{"a": 1}, {"a": 2}]`},
-		{"addFields into arrays and through scalars", `[{"$documents": [{"a": [{"b": 1}, 2], "c": 3}]}, {"$addFields": {"a.z": 0, "c.d": 4, "e": {"f": "$c"}}}]`,
+		{"addFields into arrays and through scalars",
+			`[{"$documents": [{"a": [{"b": 1}, 2], "c": 3}]}, {"$addFields": {"a.z": 0, "c.d": 4, "e": {"f": "$c"}}}]`,
 			`[{"a": [{"b": 1, "z": 0}, {"z": 0}], "c": {"d": 4}, "e": {"f": 3}}]`},
-		{"addFields removes", `[{"$limit": 1}, {"$set": {"v": "$$REMOVE", "tags": "$nope", "n": {"$literal": "$g"}}}]`, `[{"_id": 1, "n": "$g", "g": 1}]`},
-		{"project keeps the order of the document", `[{"$limit": 1}, {"$project": {"v": 1, "n": 1, "z": "$g", "_id": 0}}]`, `[{"n": "a", "v": 10, "z": 1}]`},
-		{"project nests", `[{"$limit": 1}, {"$project": {"_id": 0, "x": {"y": "$n", "z": ["$g", "$nope"]}}}]`, `[{"x": {"y": "a", "z": [1, null]}}]`},
-		{"redact descends", `[{"$documents": [{"l": 1, "a": {"l": 5, "x": 1}, "b": [{"l": 1}, {"l": 5}]}]}, {"$redact": {"$cond": [{"$gt": ["$l", 3]}, "$$PRUNE", "$$DESCEND"]}}]`, `[{"l": 1, "b": [{"l": 1}]}]`},
-		{"bucket with default count", `[{"$match": {"v": {"$ne": null}}}, {"$bucket": {"groupBy": "$v", "boundaries": [0, 15, 50]}}]`, `[{"_id": 0, "count": 1}, {"_id": 15, "count": 2}]`},
-		{"facet", `[{"$facet": {"n": [{"$count": "n"}], "none": [{"$match": {"_id": 9}}]}}]`, `[{"n": [{"n": 4}], "none": []}]`},
+		{"addFields removes", `[{"$limit": 1}, {"$set": {"v": "$$REMOVE", "tags": "$nope", "n": {"$literal": "$g"}}}]`,
+			`[{"_id": 1, "n": "$g", "g": 1}]`},
+		{"project keeps the order of the document", `[{"$limit": 1}, {"$project": {"v": 1, "n": 1, "z": "$g", "_id": 0}}]`,
+			`[{"n": "a", "v": 10, "z": 1}]`},
+		{"project nests", `[{"$limit": 1}, {"$project": {"_id": 0, "x": {"y": "$n", "z": ["$g", "$nope"]}}}]`,
+			`[{"x": {"y": "a", "z": [1, null]}}]`},
+		{"redact descends", `[{"$documents": [{"l": 1, "a": {"l": 5, "x": 1}, "b": [{"l": 1}, {"l": 5}]}]}, {"$redact": ` +
+			`{"$cond": [{"$gt": ["$l", 3]}, "$$PRUNE", "$$DESCEND"]}}]`, `[{"l": 1, "b": [{"l": 1}]}]`},
+		{"bucket with default count",
+			`[{"$match": {"v": {"$ne": null}}}, {"$bucket": {"groupBy": "$v", "boundaries": [0, 15, 50]}}]`,
+			`[{"_id": 0, "count": 1}, {"_id": 15, "count": 2}]`},
+		{"facet", `[{"$facet": {"n": [{"$count": "n"}], "none": [{"$match": {"_id": 9}}]}}]`,
+			`[{"n": [{"n": 4}], "none": []}]`},
 		{"count of nothing", `[{"$match": {"_id": 9}}, {"$count": "n"}]`, `[]`},
-		{"window by place", `[{"$setWindowFields": {"partitionBy": "$g", "sortBy": {"_id": -1}, "output": {"r": {"$rank": {}}, "p": {"$shift": {"output": "$n", "by": -1, "default": "none"}}, "m": {"$max": "$v", "window": {"documents": [-1, 0]}}}}}, {"$project": {"r": 1, "p": 1, "m": 1}}]`,
-			`[{"_id": 4, "r": 1, "p": "none", "m": 40}, {"_id": 3, "r": 2, "p": "d", "m": 40}, {"_id": 1, "r": 3, "p": "c", "m": 10}, {"_id": 2, "r": 1, "p": "none", "m": 20}]`},
-		{"window by value", `[{"$documents": [{"k": 1}, {"k": 2}, {"k": 2}, {"k": 5}]}, {"$setWindowFields": {"sortBy": {"k": 1}, "output": {"n": {"$count": {}, "window": {"range": [-1, "current"]}}}}}]`,
+		{"window by place", `[{"$setWindowFields": {"partitionBy": "$g", "sortBy": {"_id": -1}, "output": {"r": {"$rank": ` +
+			`{}}, "p": {"$shift": {"output": "$n", "by": -1, "default": "none"}}, "m": {"$max": "$v", "window": {"documents": ` +
+			`[-1, 0]}}}}}, {"$project": {"r": 1, "p": 1, "m": 1}}]`,
+			`[{"_id": 4, "r": 1, "p": "none", "m": 40}, {"_id": 3, "r": 2, "p": "d", "m": 40}, {"_id": 1, "r": 3, "p": "c", ` +
+				`"m": 10}, {"_id": 2, "r": 1, "p": "none", "m": 20}]`},
+		{"window by value", `[{"$documents": [{"k": 1}, {"k": 2}, {"k": 2}, {"k": 5}]}, {"$setWindowFields": {"sortBy": ` +
+			`{"k": 1}, "output": {"n": {"$count": {}, "window": {"range": [-1, "current"]}}}}}]`,
 			`[{"k": 1, "n": 1}, {"k": 2, "n": 3}, {"k": 2, "n": 3}, {"k": 5, "n": 1}]`},
-		{"densify by partition", `[{"$documents": [{"k": 1, "p": "a"}, {"k": 3, "p": "a"}, {"k": 2, "p": "b"}]}, {"$densify": {"field": "k", "partitionByFields": ["p"], "range": {"step": 1, "bounds": "full"}}}]`,
+		{"densify by partition",
+			`[{"$documents": [{"k": 1, "p": "a"}, {"k": 3, "p": "a"}, {"k": 2, "p": "b"}]}, {"$densify": {"field": "k", ` +
+				`"partitionByFields": ["p"], "range": {"step": 1, "bounds": "full"}}}]`,
 			`[{"k": 1, "p": "a"}, {"p": "a", "k": 2}, {"k": 3, "p": "a"}, {"p": "b", "k": 1}, {"k": 2, "p": "b"}]`},
-		{"fill", `[{"$documents": [{"k": 1, "v": 1}, {"k": 2}, {"k": 5, "v": 9}, {"k": 6, "v": null}]}, {"$fill": {"sortBy": {"k": 1}, "output": {"v": {"method": "linear"}, "w": {"value": 0}}}}]`,
+		{"fill", `[{"$documents": [{"k": 1, "v": 1}, {"k": 2}, {"k": 5, "v": 9}, {"k": 6, "v": null}]}, {"$fill": ` +
+			`{"sortBy": {"k": 1}, "output": {"v": {"method": "linear"}, "w": {"value": 0}}}}]`,
 			`[{"k": 1, "v": 1, "w": 0}, {"k": 2, "v": 3.0, "w": 0}, {"k": 5, "v": 9, "w": 0}, {"k": 6, "v": null, "w": 0}]`},
 		{"sample all", `[{"$sample": {"size": 10}}, {"$sort": {"_id": 1}}, {"$count": "n"}]`, `[{"n": 4}]`},
 	} {
@@ -222,7 +264,8 @@ func TestLimitReadsNoFurther(t *testing.T) {
 }
 
 func TestFindProjections(t *testing.T) {
-	const doc = `{"_id": 1, "a": [1, 2, 3], "b": {"c": 1, "d": 2}, "ao": [{"k": 1, "z": 1}, {"k": 2, "z": 2}], "aa": [[{"x": 1, "y": 2}]]}`
+	const doc = `{"_id": 1, "a": [1, 2, 3], "b": {"c": 1, "d": 2}, "ao": [{"k": 1, "z": 1}, {"k": 2, "z": 2}], "aa": ` +
+		`[[{"x": 1, "y": 2}]]}`
 	for _, tc := range []struct {
 		spec, filter, want string
 		code               int32
@@ -293,7 +336,8 @@ func TestDistinct(t *testing.T) {
 	var rec recordedQueries
 	readRecording(t, "queries.json", &rec)
 	// Recorded: distinct("g") on s and the number of distinct("v") on m.
-	if got := Distinct("g", sequence(documents(t, rec.S))); !arrayOf(got).Equal(lookup(raw(t, `{"v": [0, 1, 2, 3]}`), "v")) {
+	if got := Distinct("g", sequence(documents(t, rec.S))); !arrayOf(got).Equal(lookup(raw(t, `{"v": [0, 1, 2, 3]}`),
+		"v")) {
 		t.Errorf("g: %v", got)
 	}
 	if got := Distinct("v", sequence(documents(t, rec.M))); len(got) != 22 {

@@ -86,12 +86,14 @@ func (p *Plan) hinted() (*Plan, error) {
 	}
 	for _, ix := range p.coll.indexes {
 		byName := isString(hint) && textAt(hint.Value) == ix.spec.Name
-		if byName || isObject(hint) && bytes.Equal(hint.Value, ix.spec.Key) || isObject(hint) && sameKey(hint.Value, ix.spec.Key) {
+		if byName || isObject(hint) && bytes.Equal(hint.Value, ix.spec.Key) ||
+			isObject(hint) && sameKey(hint.Value, ix.spec.Key) {
 			p.access = p.over(ix)
 			return p, p.limit()
 		}
 	}
-	return nil, badValue("error processing query: ns=%s: planner returned error :: caused by :: hint provided does not correspond to an existing index", p.coll.Namespace)
+	return nil, badValue("error processing query: ns=%s: planner returned error :: caused by :: hint provided does not "+
+		"correspond to an existing index", p.coll.Namespace)
 }
 
 // sameKey compares key patterns: {a: 1} and {a: 1.0} are one.
@@ -109,12 +111,14 @@ func (p *Plan) limit() error {
 		}
 		key, ok := p.index.boundKey(bound.doc)
 		if !ok {
-			return fail(51174, "The index chosen is not compatible with min/max: the fields of %s are not those of %s", bound.doc, p.index.spec.Key)
+			return fail(51174, "The index chosen is not compatible with min/max: the fields of %s are not those of %s",
+				bound.doc, p.index.spec.Key)
 		}
 		*bound.into, p.limited = key, true
 	}
 	if p.from != nil && p.to != nil && bytes.Compare(p.from, p.to) >= 0 {
-		return fail(51175, "The value provided for min does not come before the value provided for max in the index's order: %s, %s", p.query.Min, p.query.Max)
+		return fail(51175, "The value provided for min does not come before the value provided for max in the index's "+
+			"order: %s, %s", p.query.Min, p.query.Max)
 	}
 	return nil
 }
@@ -191,7 +195,8 @@ func rank(candidates []*Plan) {
 		return 1
 	}
 	slices.SortStableFunc(candidates, func(a, b *Plan) int {
-		return cmp.Or(cmp.Compare(keys[a], keys[b]), cmp.Compare(unsorted(a), unsorted(b)), cmp.Compare(b.bounded(), a.bounded()))
+		return cmp.Or(cmp.Compare(keys[a], keys[b]), cmp.Compare(unsorted(a), unsorted(b)),
+			cmp.Compare(b.bounded(), a.bounded()))
 	})
 }
 

@@ -81,7 +81,8 @@ func (a *access) entries() iter.Seq[scanned] {
 	ranges, checked := a.ranges()
 	if a.limited {
 		ranges = slices.DeleteFunc(ranges, func(r keyRange) bool {
-			return a.to != nil && bytes.Compare(r.from, a.to) >= 0 || a.from != nil && r.to != nil && bytes.Compare(r.to, a.from) <= 0
+			return a.to != nil && bytes.Compare(r.from, a.to) >= 0 ||
+				a.from != nil && r.to != nil && bytes.Compare(r.to, a.from) <= 0
 		})
 		for i, r := range ranges {
 			if bytes.Compare(r.from, a.from) < 0 {

@@ -111,13 +111,16 @@ func (p *Plan) Stages(shape Shape, ran Ran) (*Stage, Totals) {
 		s = sortStage(p.query.Sort, shape, ran).Over(s)
 	}
 	if shape.Skip > 0 {
-		s = (&Stage{Name: "SKIP", Fields: bson.D{{Key: "skipAmount", Value: smallestOf(shape.Skip)}}, Returned: ran.Returned, Works: s.Works}).Over(s)
+		s = (&Stage{Name: "SKIP", Fields: bson.D{{Key: "skipAmount", Value: smallestOf(shape.Skip)}}, Returned: ran.Returned,
+			Works: s.Works}).Over(s)
 	}
 	if name := p.projecting(shape); name != "" {
-		s = (&Stage{Name: name, Fields: bson.D{{Key: "transformBy", Value: shape.Projection}}, Returned: ran.Returned, Works: s.Works}).Over(s)
+		s = (&Stage{Name: name, Fields: bson.D{{Key: "transformBy", Value: shape.Projection}}, Returned: ran.Returned,
+			Works: s.Works}).Over(s)
 	}
 	if shape.Limit > 0 && (p.Sorted() || shape.Skip > 0) {
-		s = (&Stage{Name: "LIMIT", Fields: bson.D{{Key: "limitAmount", Value: smallestOf(shape.Limit)}}, Returned: ran.Returned, Works: s.Works}).Over(s)
+		s = (&Stage{Name: "LIMIT", Fields: bson.D{{Key: "limitAmount", Value: smallestOf(shape.Limit)}},
+			Returned: ran.Returned, Works: s.Works}).Over(s)
 	}
 	return s, totals
 }
@@ -139,9 +142,10 @@ func (p *Plan) express(shape Shape, ran Ran) (*Stage, bool) {
 		return nil, false
 	}
 	return &Stage{
-		Name:     "EXPRESS_IXSCAN",
-		Fields:   bson.D{{Key: "keyPattern", Value: text(objectValue(p.index.spec.Key))}, {Key: "indexName", Value: "_id_"}},
-		Done:     bson.D{{Key: "keysExamined", Value: smallestOf(ran.Keys)}, {Key: "docsExamined", Value: smallestOf(ran.Docs)}},
+		Name:   "EXPRESS_IXSCAN",
+		Fields: bson.D{{Key: "keyPattern", Value: text(objectValue(p.index.spec.Key))}, {Key: "indexName", Value: "_id_"}},
+		Done: bson.D{{Key: "keysExamined", Value: smallestOf(ran.Keys)},
+			{Key: "docsExamined", Value: smallestOf(ran.Docs)}},
 		Returned: ran.Returned, Works: ran.Keys + 1,
 	}, true
 }
@@ -187,7 +191,8 @@ func fetch(filter bson.Raw, examined, returned int64, input *Stage) *Stage {
 
 func (p *Plan) orStage(ran Ran) *Stage {
 	or := &Stage{Name: "OR", Returned: ran.Found, Works: ran.Keys + int64(len(p.branches)),
-		Done: bson.D{{Key: "dupsTested", Value: smallestOf(ran.DupsTested)}, {Key: "dupsDropped", Value: smallestOf(ran.DupsDropped)}}}
+		Done: bson.D{{Key: "dupsTested", Value: smallestOf(ran.DupsTested)},
+			{Key: "dupsDropped", Value: smallestOf(ran.DupsDropped)}}}
 	for i, b := range p.branches {
 		counts := Counts{}
 		if i < len(ran.branches) {
@@ -298,7 +303,8 @@ func direction(backward bool) string {
 
 // indexScan is the stage of the scan, with its bounds.
 func (p *Plan) indexScan(counts Counts) *Stage {
-	s := &Stage{Name: "IXSCAN", Fields: append(p.index.described(p.coll), bson.E{Key: "direction", Value: direction(p.backward)})}
+	s := &Stage{Name: "IXSCAN", Fields: append(p.index.described(p.coll),
+		bson.E{Key: "direction", Value: direction(p.backward)})}
 	all := bson.D{}
 	for i, f := range p.index.fields {
 		all = append(all, bson.E{Key: f.name, Value: p.shownBounds(i)})
@@ -307,7 +313,8 @@ func (p *Plan) indexScan(counts Counts) *Stage {
 	s.Returned, s.Works = counts.Found, counts.Keys+1
 	s.Done = bson.D{
 		{Key: "keysExamined", Value: smallestOf(counts.Keys)}, {Key: "seeks", Value: smallestOf(counts.Seeks)},
-		{Key: "dupsTested", Value: smallestOf(counts.DupsTested)}, {Key: "dupsDropped", Value: smallestOf(counts.DupsDropped)},
+		{Key: "dupsTested", Value: smallestOf(counts.DupsTested)},
+		{Key: "dupsDropped", Value: smallestOf(counts.DupsDropped)},
 	}
 	return s
 }
@@ -370,7 +377,8 @@ func (p *Plan) CountScan(ran Ran) (*Stage, bool) {
 	low, high := bson.D{}, bson.D{}
 	lowIn, highIn := true, true
 	for i, f := range p.index.fields {
-		if len(p.bounds[i]) != 1 || f.hashed || p.index.descends(i) || i > 0 && !p.bounds[i-1].onePoint() && !p.bounds[i].everything() {
+		if len(p.bounds[i]) != 1 || f.hashed || p.index.descends(i) ||
+			i > 0 && !p.bounds[i-1].onePoint() && !p.bounds[i].everything() {
 			return nil, false
 		}
 		b := p.bounds[i][0]

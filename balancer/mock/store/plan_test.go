@@ -10,7 +10,8 @@ import (
 
 // planValues are what documents and queries of the plan tests are made of.
 func planValues(t testing.TB) []value {
-	return items(extendedJSON(t, []byte(`[0, 1, 2, 2.5, {"$numberLong": "3"}, {"$numberDecimal": "2.5"}, {"$numberDouble": "NaN"},
+	return items(extendedJSON(t,
+		[]byte(`[0, 1, 2, 2.5, {"$numberLong": "3"}, {"$numberDecimal": "2.5"}, {"$numberDouble": "NaN"},
 	  "", "a", "ab", "b", null, true, false, [], [1], [1, 2], ["a", null], [[1, 2]], {}, {"b": 1}, {"b": [1, 2]}, {"b": null}, {"c": 2},
 	  [{"b": 1}, {"b": 5}], [{"c": 1}], {"b": {"c": 1}}, {"$date": {"$numberLong": "1767225600000"}}, {"$oid": "507f1f77bcf86cd799439011"},
 	  {"$minKey": 1}, {"$maxKey": 1}, {"$regularExpression": {"pattern": "^a", "options": ""}}, {"$binary": {"base64": "AQ==", "subType": "00"}},
@@ -53,7 +54,8 @@ func TestPlansFindWhatAScanFinds(t *testing.T) {
 	values := planValues(t)
 	r := rand.New(rand.NewPCG(1, 2))
 	paths := []string{"a", "a.b", "x"}
-	indexes := []string{`{"a": 1}`, `{"a": -1}`, `{"a.b": 1}`, `{"a": 1, "x": 1}`, `{"a": 1, "a.b": 1}`, `{"x": 1, "a": -1}`, `{"x": "hashed"}`, `{"a.b": 1, "x": 1}`}
+	indexes := []string{`{"a": 1}`, `{"a": -1}`, `{"a.b": 1}`, `{"a": 1, "x": 1}`, `{"a": 1, "a.b": 1}`,
+		`{"x": 1, "a": -1}`, `{"x": "hashed"}`, `{"a.b": 1, "x": 1}`}
 	used := map[string]int{}
 	for round := range 120 {
 		scanned, indexed := New(), New()
@@ -63,7 +65,8 @@ func TestPlansFindWhatAScanFinds(t *testing.T) {
 			}
 			spec := IndexSpec{Name: key, Key: raw(t, key), Sparse: r.IntN(4) == 0}
 			if i != 6 && r.IntN(4) == 0 {
-				spec.Options = raw(t, []string{`{"partialFilterExpression": {"x": {"$exists": true}}}`, `{"partialFilterExpression": {"a": {"$gt": 1}}}`}[r.IntN(2)])
+				spec.Options = raw(t, []string{`{"partialFilterExpression": {"x": {"$exists": true}}}`,
+					`{"partialFilterExpression": {"a": {"$gt": 1}}}`}[r.IntN(2)])
 			}
 			if err := indexed.CreateIndex(spec); err != nil {
 				t.Fatal(err)
@@ -92,7 +95,8 @@ func TestPlansFindWhatAScanFinds(t *testing.T) {
 			}
 			q := Query{Filter: f}
 			if r.IntN(2) == 0 {
-				q.Sort = raw(t, []string{`{"a": 1}`, `{"a": -1}`, `{"x": 1, "a": 1}`, `{"x": 1, "a": -1}`, `{"a.b": -1}`}[r.IntN(5)])
+				q.Sort = raw(t, []string{`{"a": 1}`, `{"a": -1}`, `{"x": 1, "a": 1}`, `{"x": 1, "a": -1}`,
+					`{"a.b": -1}`}[r.IntN(5)])
 			}
 			plan, err := indexed.Plan(q)
 			if err != nil {
@@ -129,7 +133,8 @@ func randomQuery(r *rand.Rand, values []value, paths []string) bson.Raw {
 	}
 	a, b := path(), path()
 	if a == b {
-		both := []value{objectValue(documentOf(field{a, condition(r, values)})), objectValue(documentOf(field{b, condition(r, values)}))}
+		both := []value{objectValue(documentOf(field{a, condition(r, values)})),
+			objectValue(documentOf(field{b, condition(r, values)}))}
 		return documentOf(field{"$and", arrayOf(both)})
 	}
 	return documentOf(field{a, condition(r, values)}, field{b, condition(r, values)})
@@ -181,7 +186,8 @@ func TestBounds(t *testing.T) {
 		{`{"k": -1}`, `{"k": {"$gt": 1}}`, ``, `["[inf.0, 1)"]`},
 		{`{"k": 1}`, `{"k": {"$gt": 1, "$lt": 0}}`, ``, `[]`},
 		{`{"k": 1}`, `{"k": true}`, ``, `["[true, true]"]`},
-		{`{"k": 1}`, `{"k": {"$gte": {"$date": {"$numberLong": "1767225600000"}}}}`, ``, `["[new Date(1767225600000), new Date(9223372036854775807)]"]`},
+		{`{"k": 1}`, `{"k": {"$gte": {"$date": {"$numberLong": "1767225600000"}}}}`, ``,
+			`["[new Date(1767225600000), new Date(9223372036854775807)]"]`},
 	}
 	for _, tt := range tests {
 		c := New()

@@ -74,7 +74,8 @@ func (p *Projection) applyIn(ctx *evaluation, doc bson.Raw) (bson.Raw, error) {
 	if p.positional != nil {
 		at, ok := p.filter.position(doc)
 		if !ok {
-			return nil, fail(51246, "Executor error during find command :: caused by :: positional operator '.$' couldn't find a matching element in the array")
+			return nil, fail(51246, "Executor error during find command :: caused by :: positional operator '.$' couldn't "+
+				"find a matching element in the array")
 		}
 		source = onlyElement(doc, p.positional, at)
 	}

@@ -105,8 +105,10 @@ func (p *projectionParser) field(name string, v value, prefix []string) error {
 
 // metaNames are what $meta can ask for on a server.
 var metaNames = []string{
-	"textScore", "recordId", "indexKey", "sortKey", "searchScore", "searchHighlights", "searchScoreDetails", "searchSequenceToken",
-	"geoNearDistance", "geoNearPoint", "randVal", "vectorSearchScore", "timeseriesBucketMinTime", "timeseriesBucketMaxTime",
+	"textScore", "recordId", "indexKey", "sortKey", "searchScore", "searchHighlights", "searchScoreDetails",
+	"searchSequenceToken",
+	"geoNearDistance", "geoNearPoint", "randVal", "vectorSearchScore", "timeseriesBucketMinTime",
+	"timeseriesBucketMaxTime",
 }
 
 // simple is a number or bool, which includes or excludes, or a literal or path.

@@ -11,7 +11,8 @@ import (
 // values stay together.
 func (c *pipelineCompiler) bucketAuto(name string, arg value) (stage, error) {
 	raw, err := namedValues(name, arg, namedSpec{
-		args: []string{"groupBy", "buckets", "output", "granularity"}, notObject: 40240, unknown: 40245, missing: []int32{40246, 40246},
+		args: []string{"groupBy", "buckets", "output", "granularity"}, notObject: 40240, unknown: 40245,
+		missing: []int32{40246, 40246},
 	})
 	if err != nil {
 		return nil, err
@@ -23,9 +24,11 @@ func (c *pipelineCompiler) bucketAuto(name string, arg value) (stage, error) {
 	n, ok := wholeInt32(raw[1])
 	switch {
 	case !isNumber(raw[1]):
-		return nil, fail(40241, "The $bucketAuto 'buckets' field must be a numeric value, but found type: %s", typeName(raw[1]))
+		return nil, fail(40241, "The $bucketAuto 'buckets' field must be a numeric value, but found type: %s",
+			typeName(raw[1]))
 	case !ok:
-		return nil, fail(40242, "The $bucketAuto 'buckets' field must be representable as a 32-bit integer, but found %s", raw[1])
+		return nil, fail(40242, "The $bucketAuto 'buckets' field must be representable as a 32-bit integer, but found %s",
+			raw[1])
 	case n <= 0:
 		return nil, fail(40243, "The $bucketAuto 'buckets' field must be greater than 0, but found: %d", n)
 	}

@@ -23,7 +23,8 @@ type densifyStage struct {
 
 func (c *pipelineCompiler) densify(name string, arg value) (stage, error) {
 	raw, err := namedValues(name, arg, namedSpec{
-		args: []string{"field", "range", "partitionByFields"}, notObject: 5733402, unknown: 40415, missing: []int32{40414, 40414},
+		args: []string{"field", "range", "partitionByFields"}, notObject: 5733402, unknown: 40415,
+		missing: []int32{40414, 40414},
 	})
 	if err != nil {
 		return nil, err
@@ -70,7 +71,8 @@ func (s *densifyStage) parseRange(v value) error {
 		s.full = true
 	case isString(bounds) && textAt(bounds.Value) == "partition":
 		if s.partition == nil {
-			return fail(5733408, "one may not specify the bounds as 'partition' without specifying a non-empty array of partitionByFields.")
+			return fail(5733408, "one may not specify the bounds as 'partition' without specifying a non-empty array of "+
+				"partitionByFields.")
 		}
 	case isString(bounds):
 		return fail(5946802, "the bounds parameter must be 'full', 'partition' or an array")

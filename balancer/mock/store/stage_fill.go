@@ -20,7 +20,8 @@ type fillOutput struct {
 
 func (c *pipelineCompiler) fill(name string, arg value) (stage, error) {
 	raw, err := namedValues(name, arg, namedSpec{
-		args: []string{"sortBy", "partitionBy", "partitionByFields", "output"}, notObject: 9, unknown: 40415, missing: []int32{0, 0, 0, 40414},
+		args: []string{"sortBy", "partitionBy", "partitionByFields", "output"}, notObject: 9, unknown: 40415,
+		missing: []int32{0, 0, 0, 40414},
 	})
 	if err != nil {
 		return nil, err

@@ -74,7 +74,8 @@ func (c *pipelineCompiler) graphLookup(_ string, arg value) (stage, error) {
 		*into = path
 	}
 	if s.from == "" || s.start == nil || s.as == nil || s.connectFrom == nil || s.connectTo == nil {
-		return nil, fail(40105, "$graphLookup requires 'from', 'as', 'startWith', 'connectFromField', and 'connectToField' to be specified.")
+		return nil, fail(40105, "$graphLookup requires 'from', 'as', 'startWith', 'connectFromField', and 'connectToField' "+
+			"to be specified.")
 	}
 	return s, nil
 }

@@ -168,11 +168,13 @@ func (c *pipelineCompiler) sortByCount(_ string, arg value) (stage, error) {
 	switch {
 	case isString(arg):
 		if !isOperator(textAt(arg.Value)) {
-			return nil, fail(40148, "the sortByCount field must be defined as a $-prefixed path or an expression inside an object")
+			return nil, fail(40148, "the sortByCount field must be defined as a $-prefixed path or an expression "+
+				"inside an object")
 		}
 	case isObject(arg):
 		if !isExpressionDoc(arg.Value) {
-			return nil, fail(40147, "the sortByCount field must be defined as a $-prefixed path or an expression inside an object")
+			return nil, fail(40147, "the sortByCount field must be defined as a $-prefixed path or an expression "+
+				"inside an object")
 		}
 	default:
 		return nil, fail(40149, "the sortByCount field must be specified as a string or as an object")
@@ -228,7 +230,8 @@ func (c *pipelineCompiler) groupByOf(v value, code int32) (expression, error) {
 
 func (c *pipelineCompiler) bucket(name string, arg value) (stage, error) {
 	raw, err := namedValues(name, arg, namedSpec{
-		args: []string{"groupBy", "boundaries", "default", "output"}, notObject: 40201, unknown: 40197, missing: []int32{40198, 40198},
+		args: []string{"groupBy", "boundaries", "default", "output"}, notObject: 40201, unknown: 40197,
+		missing: []int32{40198, 40198},
 	})
 	if err != nil {
 		return nil, err
@@ -245,15 +248,18 @@ func (c *pipelineCompiler) bucket(name string, arg value) (stage, error) {
 		return nil, err
 	}
 	if len(bounds) < 2 {
-		return nil, fail(40192, "The $bucket 'boundaries' field must have at least 2 values, but found %d value(s).", len(bounds))
+		return nil, fail(40192, "The $bucket 'boundaries' field must have at least 2 values, but found %d value(s).",
+			len(bounds))
 	}
 	for i := 1; i < len(bounds); i++ {
 		a, b := bounds[i-1], bounds[i]
 		if isNumber(a) != isNumber(b) || !isNumber(a) && a.Type != b.Type {
-			return nil, fail(40193, "All values in the 'boundaries' option to $bucket must have the same type. Found conflicting types %s and %s", typeName(a), typeName(b))
+			return nil, fail(40193, "All values in the 'boundaries' option to $bucket must have the same type. Found "+
+				"conflicting types %s and %s", typeName(a), typeName(b))
 		}
 		if compare(a, b) >= 0 {
-			return nil, fail(40194, "The 'boundaries' option to $bucket must be sorted, but elements %d and %d are not in ascending order (%s is not less than %s).", i-1, i, a, b)
+			return nil, fail(40194, "The 'boundaries' option to $bucket must be sorted, but elements %d and %d are not in "+
+				"ascending order (%s is not less than %s).", i-1, i, a, b)
 		}
 	}
 	other := raw[2]
@@ -264,7 +270,8 @@ func (c *pipelineCompiler) bucket(name string, arg value) (stage, error) {
 		}
 		other = vs[0]
 		if compare(other, bounds[0]) >= 0 && compare(other, bounds[len(bounds)-1]) < 0 {
-			return nil, fail(40199, "The $bucket 'default' field must be less than the lowest boundary or greater than or equal to the highest boundary.")
+			return nil, fail(40199, "The $bucket 'default' field must be less than the lowest boundary or greater than or "+
+				"equal to the highest boundary.")
 		}
 	}
 	out, err := c.bucketOutput(raw[3], 40196)

@@ -229,7 +229,8 @@ func (c *pipelineCompiler) unionWith(_ string, arg value) (stage, error) {
 			switch string(name) {
 			case "coll":
 				if !isString(v) {
-					return nil, typeMismatch("BSON field '$unionWith.coll' is the wrong type '%s', expected type 'string'", typeName(v))
+					return nil, typeMismatch("BSON field '$unionWith.coll' is the wrong type '%s', expected type 'string'",
+						typeName(v))
 				}
 				coll = textAt(v.Value)
 			case "pipeline":
@@ -239,10 +240,12 @@ func (c *pipelineCompiler) unionWith(_ string, arg value) (stage, error) {
 			}
 		}
 	default:
-		return nil, failedToParse("the $unionWith stage specification must be an object or string, but found %s", typeName(arg))
+		return nil, failedToParse("the $unionWith stage specification must be an object or string, but found %s",
+			typeName(arg))
 	}
 	if coll == "" && isMissing(pipeline) {
-		return nil, failedToParse("$unionWith stage without explicit collection must have a pipeline with $documents as first stage")
+		return nil, failedToParse("$unionWith stage without explicit collection must have a pipeline with $documents as " +
+			"first stage")
 	}
 	var stages []stage
 	if !isMissing(pipeline) {

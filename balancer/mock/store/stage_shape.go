@@ -31,13 +31,15 @@ func (c *pipelineCompiler) unwind(_ string, arg value) (stage, error) {
 				}
 			case "preserveNullAndEmptyArrays":
 				if v.Type != bson.TypeBoolean {
-					return nil, fail(28809, "expected a boolean for the preserveNullAndEmptyArrays option to $unwind stage, got %s", typeName(v))
+					return nil, fail(28809, "expected a boolean for the preserveNullAndEmptyArrays option to $unwind stage, got %s",
+						typeName(v))
 				}
 				s.preserve = truthy(v)
 			case "includeArrayIndex":
 				name := textAt(v.Value)
 				if !isString(v) || name == "" {
-					return nil, fail(28810, "expected a non-empty string for the includeArrayIndex  option to $unwind stage, got %s", typeName(v))
+					return nil, fail(28810, "expected a non-empty string for the includeArrayIndex  option to $unwind stage, got %s",
+						typeName(v))
 				}
 				if isOperator(name) {
 					return nil, fail(28822, "includeArrayIndex option to $unwind stage should not be prefixed with a '$': %s", name)
@@ -48,7 +50,8 @@ func (c *pipelineCompiler) unwind(_ string, arg value) (stage, error) {
 			}
 		}
 	case !isString(arg):
-		return nil, fail(15981, "expected either a string or an object as specification for $unwind stage, got %s", typeName(arg))
+		return nil, fail(15981, "expected either a string or an object as specification for $unwind stage, got %s",
+			typeName(arg))
 	}
 	text := textAt(path.Value)
 	if isMissing(path) || text == "" {
@@ -249,7 +252,9 @@ func (c *pipelineCompiler) redact(_ string, arg value) (stage, error) {
 			return value{}, nil
 		case isString(verdict) && textAt(verdict.Value) == "descend":
 		default:
-			return value{}, fail(17053, "$redact's expression should not return anything aside from the variables $$KEEP, $$DESCEND, and $$PRUNE, but returned %s", verdict)
+			return value{}, fail(17053,
+				"$redact's expression should not return anything aside from the variables $$KEEP, $$DESCEND, and $$PRUNE, but "+
+					"returned %s", verdict)
 		}
 		b, start := openDocument(nil)
 		for name, v := range fields(doc.Value) {

@@ -223,7 +223,8 @@ func (c *pipelineCompiler) replaceRoot(name string, arg value) (stage, error) {
 			ctx.root = objectValue(doc)
 			v, err := e.eval(ctx)
 			if err == nil && !isObject(v) {
-				err = fail(40228, "%s must evaluate to an object, but resulting value was: %s. Type of resulting value: '%s'. Input document: %s",
+				err = fail(40228, "%s must evaluate to an object, but resulting value was: %s. Type of resulting value: '%s'. "+
+					"Input document: %s",
 					what, v, typeName(v), doc)
 			}
 			return v.Value, err

@@ -55,8 +55,9 @@ func unavailable(name string) error {
 	case "$geoNear":
 		return serverError(mongoerr.IndexNotFound, "unable to find index for $geoNear query")
 	case "$search", "$searchMeta", "$vectorSearch", "$listSearchIndexes":
-		return serverError(mongoerr.SearchNotEnabled, "Using $search and $vectorSearch aggregation stages requires additional configuration. "+
-			"Please connect to Atlas or an AtlasCLI local deployment to enable.")
+		return serverError(mongoerr.SearchNotEnabled,
+			"Using $search and $vectorSearch aggregation stages requires additional configuration. "+
+				"Please connect to Atlas or an AtlasCLI local deployment to enable.")
 	}
 	return serverError(mongoerr.NotImplemented, "the mock does not support the stage %s", name)
 }

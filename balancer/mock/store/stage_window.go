@@ -47,7 +47,8 @@ func (c *pipelineCompiler) setWindowFields(name string, arg value) (stage, error
 	}
 	if !isAbsent(raw[1]) {
 		if !isObject(raw[1]) {
-			return nil, typeMismatch("BSON field '$setWindowFields.sortBy' is the wrong type '%s', expected type 'object'", typeName(raw[1]))
+			return nil, typeMismatch("BSON field '$setWindowFields.sortBy' is the wrong type '%s', expected type 'object'",
+				typeName(raw[1]))
 		}
 		if s.order, err = CompileSort(raw[1].Value); err != nil {
 			return nil, err
@@ -57,7 +58,8 @@ func (c *pipelineCompiler) setWindowFields(name string, arg value) (stage, error
 		}
 	}
 	if !isObject(raw[2]) {
-		return nil, typeMismatch("BSON field '$setWindowFields.output' is the wrong type '%s', expected type 'object'", typeName(raw[2]))
+		return nil, typeMismatch("BSON field '$setWindowFields.output' is the wrong type '%s', expected type 'object'",
+			typeName(raw[2]))
 	}
 	for path, v := range fields(raw[2].Value) {
 		o, err := c.windowOutput(s, string(path), v)
@@ -124,7 +126,8 @@ func parseWindow(s *windowStage, v value) (w window, err error) {
 			}
 			w.unit = &u
 		default:
-			return w, failedToParse("'window' field can only contain 'documents' as the only argument or 'range' with an optional 'unit' field")
+			return w, failedToParse("'window' field can only contain 'documents' as the only argument or 'range' with an " +
+				"optional 'unit' field")
 		}
 	}
 	if isMissing(bounds) {
@@ -282,7 +285,8 @@ func (s *windowStage) span(w window, part []bson.Raw, i int) (from, to int, err 
 			v, _ := addNumbers(here, by)
 			return v, nil
 		}
-		return value{}, fail(5429414, "Invalid range: Expected the sortBy field to be a number or, with a unit, a date, but it was %s", typeName(here))
+		return value{}, fail(5429414,
+			"Invalid range: Expected the sortBy field to be a number or, with a unit, a date, but it was %s", typeName(here))
 	}
 	if w.lower != nil {
 		low, err := edge(*w.lower)

@@ -59,7 +59,8 @@ func valuesOf(ctx *evaluation, e expression, part []bson.Raw) ([]value, error) {
 }
 
 func shiftFunction(c *pipelineCompiler, s *windowStage, _ string, arg value, _ window) (windowValues, error) {
-	raw, err := namedValues("$shift", arg, namedSpec{args: []string{"output", "by", "default"}, notObject: 9, unknown: 9, missing: []int32{9, 9}})
+	raw, err := namedValues("$shift", arg, namedSpec{args: []string{"output", "by", "default"}, notObject: 9, unknown: 9,
+		missing: []int32{9, 9}})
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +157,8 @@ func (s *windowStage) place(doc bson.Raw) float64 {
 // slopeFunction is $derivative, the slope between the ends of a window, and
 // $integral, the area under the line through its points.
 func slopeFunction(c *pipelineCompiler, s *windowStage, op string, arg value, w window) (windowValues, error) {
-	raw, err := namedValues(op, arg, namedSpec{args: []string{"input", "unit"}, notObject: 9, unknown: 40415, missing: []int32{40414}})
+	raw, err := namedValues(op, arg, namedSpec{args: []string{"input", "unit"}, notObject: 9, unknown: 40415,
+		missing: []int32{40414}})
 	if err != nil {
 		return nil, err
 	}
@@ -238,7 +240,8 @@ func slope(xs []float64, ys []value, unit float64) (value, error) {
 		return nullValue(), nil
 	}
 	if !isNumber(first) || !isNumber(last) {
-		return value{}, fail(5624903, "$derivative input must be numbers, but found %s and %s", typeName(first), typeName(last))
+		return value{}, fail(5624903, "$derivative input must be numbers, but found %s and %s", typeName(first),
+			typeName(last))
 	}
 	width := xs[len(xs)-1] - xs[0]
 	if width == 0 {
@@ -266,7 +269,8 @@ func area(xs []float64, ys []value, unit float64) value {
 }
 
 func movingAverageFunction(c *pipelineCompiler, s *windowStage, op string, arg value, w window) (windowValues, error) {
-	raw, err := namedValues(op, arg, namedSpec{args: []string{"input", "N", "alpha"}, notObject: 9, unknown: 9, missing: []int32{9}})
+	raw, err := namedValues(op, arg, namedSpec{args: []string{"input", "N", "alpha"}, notObject: 9, unknown: 9,
+		missing: []int32{9}})
 	if err != nil {
 		return nil, err
 	}
@@ -276,7 +280,8 @@ func movingAverageFunction(c *pipelineCompiler, s *windowStage, op string, arg v
 	case s.order == nil:
 		return nil, failedToParse("$expMovingAvg requires an explicit 'sortBy'")
 	case isAbsent(raw[1]) == isAbsent(raw[2]):
-		return nil, failedToParse("$expMovingAvg sub object must have exactly two fields: an 'input' field, and either an 'N' field or an 'alpha' field")
+		return nil, failedToParse("$expMovingAvg sub object must have exactly two fields: an 'input' field, and either an " +
+			"'N' field or an 'alpha' field")
 	}
 	alpha := toDouble(raw[2])
 	if !isAbsent(raw[1]) {

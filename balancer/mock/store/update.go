@@ -63,7 +63,8 @@ func CompileUpdate(u bson.RawValue, o UpdateOptions) (*Update, error) {
 
 func dollarPrefixed(part, path string) error {
 	return serverError(mongoerr.DollarPrefixedFieldName, "The dollar ($) prefixed field '%s' in '%s' is not allowed in "+
-		"the context of an update's replacement document. Consider using an aggregation pipeline with $replaceWith.", part, path)
+		"the context of an update's replacement document. Consider using an aggregation pipeline with $replaceWith.", part,
+		path)
 }
 
 // IsReplacement reports whether the update is a whole new document.

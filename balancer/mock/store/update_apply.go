@@ -130,7 +130,8 @@ func (u *updating) rename(root *branch, ch change) error {
 			return nil
 		}
 		if b.array {
-			return badValue("The source field cannot be an array element, '%s' in doc with _id: %s has an array field called '%s'",
+			return badValue("The source field cannot be an array element, '%s' in doc with _id: %s has an array field "+
+				"called '%s'",
 				join(ch.from), lookup(u.doc, "_id"), b.name)
 		}
 		kid := b.child(part)
@@ -160,7 +161,8 @@ func (u *updating) noArrays(root *branch, ch change) error {
 			return nil // create tells
 		}
 		if b.array {
-			return badValue("The destination field cannot be an array element, '%s' in doc with _id: %s has an array field called '%s'",
+			return badValue("The destination field cannot be an array element, '%s' in doc with _id: %s has an array field "+
+				"called '%s'",
 				ch.text, lookup(u.doc, "_id"), b.name)
 		}
 		if b = b.child(part); b == nil {

@@ -23,7 +23,8 @@ func makePush(path string, arg value) (modifier, error) {
 	}
 	return modifier{creates: true, apply: func(old value, u *updating) (value, error) {
 		if !isMissing(old) && !isArray(old) {
-			return value{}, badValue("The field '%s' must be an array but is of type %s in document %s", path, typeName(old), u.idText())
+			return value{}, badValue("The field '%s' must be an array but is of type %s in document %s", path, typeName(old),
+				u.idText())
 		}
 		return arrayOf(p.apply(items(old))), nil
 	}}, nil
@@ -127,7 +128,8 @@ func makeAddToSet(path string, arg value) (modifier, error) {
 	if isObject(arg) {
 		if name, v, _ := first(arg.Value); name == "$each" {
 			if !isArray(v) {
-				return modifier{}, typeMismatch("The argument to $each in $addToSet must be an array but it was of type %s", typeName(v))
+				return modifier{}, typeMismatch("The argument to $each in $addToSet must be an array but it was of type %s",
+					typeName(v))
 			}
 			if fieldCount(arg.Value) > 1 {
 				return modifier{}, badValue("Found unexpected fields after $each in $addToSet: %s", bson.Raw(arg.Value))
@@ -137,7 +139,8 @@ func makeAddToSet(path string, arg value) (modifier, error) {
 	}
 	return modifier{creates: true, apply: func(old value, _ *updating) (value, error) {
 		if !isMissing(old) && !isArray(old) {
-			return value{}, badValue("Cannot apply $addToSet to non-array field. Field named '%s' has non-array type %s", path, typeName(old))
+			return value{}, badValue("Cannot apply $addToSet to non-array field. Field named '%s' has non-array type %s", path,
+				typeName(old))
 		}
 		list := items(old)
 		seen := map[string]bool{}

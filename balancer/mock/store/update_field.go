@@ -44,7 +44,8 @@ func makeMul(path string, arg value) (modifier, error) {
 
 func (u *updating) arithmetic(op, path string, old, arg value, f func(a, b value) (value, bool)) (value, error) {
 	if !isNumber(old) {
-		return value{}, typeMismatch("Cannot apply %s to a value of non-numeric type. %s has the field '%s' of non-numeric type %s",
+		return value{}, typeMismatch("Cannot apply %s to a value of non-numeric type. %s has the field '%s' of "+
+			"non-numeric type %s",
 			op, u.idText(), path, typeName(old))
 	}
 	v, exact := f(old, arg)
@@ -85,22 +86,26 @@ func makeBit(path string, arg value) (modifier, error) {
 	var steps []step
 	for op, v := range fields(arg.Value) {
 		if !slices.Contains([]string{"and", "or", "xor"}, string(op)) {
-			return modifier{}, badValue("The $bit modifier only supports 'and', 'or', and 'xor', not '%s' which is an unknown operator: {%s: %s}", op, op, v)
+			return modifier{}, badValue("The $bit modifier only supports 'and', 'or', and 'xor', not '%s' which is an unknown "+
+				"operator: {%s: %s}", op, op, v)
 		}
 		if v.Type != bson.TypeInt32 && v.Type != bson.TypeInt64 {
-			return modifier{}, badValue("The $bit modifier field must be an Integer(32/64 bit); a '%s' is not supported here: {%s: %s}", typeName(v), op, v)
+			return modifier{}, badValue("The $bit modifier field must be an Integer(32/64 bit); a '%s' is not supported "+
+				"here: {%s: %s}", typeName(v), op, v)
 		}
 		steps = append(steps, step{string(op), v})
 	}
 	if len(steps) == 0 {
-		return modifier{}, badValue("You must pass in at least one bitwise operation. The format is: {$bit: {field: {and/or/xor: #}}")
+		return modifier{}, badValue("You must pass in at least one bitwise operation. The format is: {$bit: {field: " +
+			"{and/or/xor: #}}")
 	}
 	return modifier{creates: true, apply: func(old value, u *updating) (value, error) {
 		if isMissing(old) {
 			old = int32Value(0)
 		}
 		if old.Type != bson.TypeInt32 && old.Type != bson.TypeInt64 {
-			return value{}, badValue("Cannot apply $bit to a value of non-integral type.%s has the field %s of non-integer type %s",
+			return value{}, badValue("Cannot apply $bit to a value of non-integral type.%s has the field %s of "+
+				"non-integer type %s",
 				u.idText(), path, typeName(old))
 		}
 		n, long := toInteger(old), old.Type == bson.TypeInt64
@@ -135,12 +140,14 @@ func makeCurrentDate(_ string, arg value) (modifier, error) {
 			}
 			kind := textAt(v.Value)
 			if !isString(v) || kind != "date" && kind != "timestamp" {
-				return modifier{}, badValue("The '$type' string field is required to be 'date' or 'timestamp': {$currentDate: {field : {$type: 'date'}}}")
+				return modifier{}, badValue("The '$type' string field is required to be 'date' or 'timestamp': {$currentDate: " +
+					"{field : {$type: 'date'}}}")
 			}
 			stamp = kind == "timestamp"
 		}
 	default:
-		return modifier{}, badValue("%s is not valid type for $currentDate. Please use a boolean ('true') or a $type expression ({$type: 'timestamp/date'}).", typeName(arg))
+		return modifier{}, badValue("%s is not valid type for $currentDate. Please use a boolean ('true') or a $type "+
+			"expression ({$type: 'timestamp/date'}).", typeName(arg))
 	}
 	return modifier{creates: true, apply: func(_ value, u *updating) (value, error) {
 		now := u.update.options.Now

@@ -51,10 +51,12 @@ func (u *Update) compileOperators(doc []byte) error {
 		op := string(opName)
 		maker, ok := modifierMakers[op]
 		if !ok && op != "$rename" {
-			return failedToParse("Unknown modifier: %s. Expected a valid update modifier or pipeline-style update specified as an array", op)
+			return failedToParse("Unknown modifier: %s. Expected a valid update modifier or pipeline-style update specified "+
+				"as an array", op)
 		}
 		if !isObject(arg) {
-			return failedToParse("Modifiers operate on fields but we found type %s instead. For example: {$mod: {<field>: ...}} not {%s: %s}",
+			return failedToParse("Modifiers operate on fields but we found type %s instead. For example: {$mod: {<field>: "+
+				"...}} not {%s: %s}",
 				typeName(arg), op, arg)
 		}
 		for name, v := range fields(arg.Value) {
@@ -101,13 +103,15 @@ func updatePath(text string) ([]string, error) {
 	}
 	path := splitPath(text)
 	if len(path) > maxExpressionDepth {
-		return nil, serverError(mongoerr.Overflow, "The update path has %d parts, more than the maximum depth of %d", len(path), maxExpressionDepth)
+		return nil, serverError(mongoerr.Overflow, "The update path has %d parts, more than the maximum depth of %d",
+			len(path), maxExpressionDepth)
 	}
 	positional := 0
 	for i, part := range path {
 		switch {
 		case part == "":
-			return nil, serverError(mongoerr.EmptyFieldName, "The update path '%s' contains an empty field name, which is not allowed.", text)
+			return nil, serverError(mongoerr.EmptyFieldName,
+				"The update path '%s' contains an empty field name, which is not allowed.", text)
 		case part == "$":
 			positional++
 			if i == 0 {
@@ -118,7 +122,8 @@ func updatePath(text string) ([]string, error) {
 			}
 		case isArrayPlaceholder(part):
 			if i == 0 {
-				return nil, badValue("Cannot have array filter identifier (i.e. '$[<id>]') element in the first position in path '%s'", text)
+				return nil, badValue("Cannot have array filter identifier (i.e. '$[<id>]') element in the first position "+
+					"in path '%s'", text)
 			}
 		case part[0] == '$' && !isReference(part):
 			return nil, dollarPrefixed(part, text)
@@ -168,7 +173,8 @@ func (u *Update) checkConflicts() error {
 }
 
 func conflict(path, at string) error {
-	return serverError(mongoerr.ConflictingUpdateOperators, "Updating the path '%s' would create a conflict at '%s'", path, at)
+	return serverError(mongoerr.ConflictingUpdateOperators, "Updating the path '%s' would create a conflict at '%s'", path,
+		at)
 }
 
 func (u *Update) compileArrayFilters() error {
@@ -208,7 +214,8 @@ func arrayFilterName(raw bson.Raw) (string, error) {
 			}
 			name, _, _ = strings.Cut(name, ".")
 			if found != "" && found != name {
-				return failedToParse("Error parsing array filter :: caused by :: Expected a single top-level field name, found '%s' and '%s'", found, name)
+				return failedToParse("Error parsing array filter :: caused by :: Expected a single top-level field name, found "+
+					"'%s' and '%s'", found, name)
 			}
 			found = name
 		}
@@ -221,7 +228,8 @@ func arrayFilterName(raw bson.Raw) (string, error) {
 		return "", failedToParse("Cannot use an expression without a top-level field name in arrayFilters")
 	}
 	if c := found[0]; c < 'a' || c > 'z' {
-		return "", badValue("Error parsing array filter :: caused by :: The top-level field name must be an alphanumeric string beginning with a lowercase letter, found '%s'", found)
+		return "", badValue("Error parsing array filter :: caused by :: The top-level field name must be an alphanumeric "+
+			"string beginning with a lowercase letter, found '%s'", found)
 	}
 	return found, nil
 }

@@ -20,7 +20,8 @@ func TestUpdateOperators(t *testing.T) {
 	}{
 		// New fields come in the order of their names, old ones stay in place (spec 03 §3.6).
 		{`{"$set": {"z": 1, "b": 2, "a": 3}}`, `{"_id": 1, "m": 0}`, `{"_id": 1, "m": 0, "a": 3, "b": 2, "z": 1}`},
-		{`{"$set": {"z": 1}, "$inc": {"c": 2}, "$push": {"b": 3}}`, `{"_id": 1, "z": 0}`, `{"_id": 1, "z": 1, "b": [3], "c": 2}`},
+		{`{"$set": {"z": 1}, "$inc": {"c": 2}, "$push": {"b": 3}}`, `{"_id": 1, "z": 0}`,
+			`{"_id": 1, "z": 1, "b": [3], "c": 2}`},
 		{`{"$set": {"a.10": 1, "a.2": 2}}`, `{"_id": 1}`, `{"_id": 1, "a": {"2": 2, "10": 1}}`},
 		{`{"$set": {"a.0.b": 1}}`, `{"_id": 1, "a": [{"b": 0}, 2]}`, `{"_id": 1, "a": [{"b": 1}, 2]}`},
 		{`{"$set": {"a.1.b": 1}}`, `{"_id": 1, "a": [0]}`, `{"_id": 1, "a": [0, {"b": 1}]}`},
@@ -28,32 +29,40 @@ func TestUpdateOperators(t *testing.T) {
 		{`{"$unset": {"a.b": "", "c.d": "", "e": ""}}`, `{"_id": 1, "a": {"b": 1}, "c": 5}`, `{"_id": 1, "a": {}, "c": 5}`},
 		{`{"$inc": {"a": 1}}`, `{"_id": 1, "a": 2147483647}`, `{"_id": 1, "a": {"$numberLong": "2147483648"}}`},
 		{`{"$inc": {"a": {"$numberDecimal": "0.10"}}}`, `{"_id": 1, "a": 1}`, `{"_id": 1, "a": {"$numberDecimal": "1.10"}}`},
-		{`{"$mul": {"a": 1.5, "b": {"$numberLong": "2"}}}`, `{"_id": 1, "a": 2}`, `{"_id": 1, "a": 3.0, "b": {"$numberLong": "0"}}`},
+		{`{"$mul": {"a": 1.5, "b": {"$numberLong": "2"}}}`, `{"_id": 1, "a": 2}`,
+			`{"_id": 1, "a": 3.0, "b": {"$numberLong": "0"}}`},
 		{`{"$min": {"a": "x", "b": 1}}`, `{"_id": 1, "a": 5}`, `{"_id": 1, "a": 5, "b": 1}`},
 		{`{"$max": {"a": "x"}}`, `{"_id": 1, "a": 5}`, `{"_id": 1, "a": "x"}`},
 		{`{"$rename": {"a": "b.c", "n": "m"}}`, `{"_id": 1, "a": 1, "b": {"c": 0}}`, `{"_id": 1, "b": {"c": 1}}`},
-		{`{"$bit": {"a": {"and": 12, "xor": 1}, "b": {"or": {"$numberLong": "4"}}}}`, `{"_id": 1, "a": 10}`, `{"_id": 1, "a": 9, "b": {"$numberLong": "4"}}`},
+		{`{"$bit": {"a": {"and": 12, "xor": 1}, "b": {"or": {"$numberLong": "4"}}}}`, `{"_id": 1, "a": 10}`,
+			`{"_id": 1, "a": 9, "b": {"$numberLong": "4"}}`},
 		{`{"$push": {"a": {"$each": [5, 6], "$slice": -3}}}`, `{"_id": 1, "a": [1, 2]}`, `{"_id": 1, "a": [2, 5, 6]}`},
-		{`{"$push": {"a": {"$each": [{"k": 1}], "$sort": {"k": 1}}}}`, `{"_id": 1, "a": [{"k": 3}, {"k": 2}]}`, `{"_id": 1, "a": [{"k": 1}, {"k": 2}, {"k": 3}]}`},
+		{`{"$push": {"a": {"$each": [{"k": 1}], "$sort": {"k": 1}}}}`, `{"_id": 1, "a": [{"k": 3}, {"k": 2}]}`,
+			`{"_id": 1, "a": [{"k": 1}, {"k": 2}, {"k": 3}]}`},
 		{`{"$push": {"a": {"$each": [9], "$position": -1}}}`, `{"_id": 1, "a": [1, 2]}`, `{"_id": 1, "a": [1, 9, 2]}`},
 		{`{"$push": {"a": [1, 2]}}`, `{"_id": 1, "a": [0]}`, `{"_id": 1, "a": [0, [1, 2]]}`},
 		{`{"$addToSet": {"a": {"$each": [1.0, "x", "x"]}}}`, `{"_id": 1, "a": [1]}`, `{"_id": 1, "a": [1, "x"]}`},
 		{`{"$addToSet": {"a": [1]}}`, `{"_id": 1}`, `{"_id": 1, "a": [[1]]}`},
 		{`{"$pop": {"a": 1, "b": -1}}`, `{"_id": 1, "a": [], "b": [7]}`, `{"_id": 1, "a": [], "b": []}`},
 		{`{"$pull": {"a": {"$in": [1, 3]}}}`, `{"_id": 1, "a": [1, 2, 3]}`, `{"_id": 1, "a": [2]}`},
-		{`{"$pull": {"a": {"b": {"$gt": 1}, "c": 1}}}`, `{"_id": 1, "a": [{"b": 2, "c": 1, "d": 0}, {"b": 1, "c": 1}, 5]}`, `{"_id": 1, "a": [{"b": 1, "c": 1}, 5]}`},
+		{`{"$pull": {"a": {"b": {"$gt": 1}, "c": 1}}}`, `{"_id": 1, "a": [{"b": 2, "c": 1, "d": 0}, {"b": 1, "c": 1}, 5]}`,
+			`{"_id": 1, "a": [{"b": 1, "c": 1}, 5]}`},
 		{`{"$pull": {"a": [1, 2]}}`, `{"_id": 1, "a": [[1, 2], 1]}`, `{"_id": 1, "a": [1]}`},
-		{`{"$pull": {"a": {"$regularExpression": {"pattern": "^x", "options": ""}}}}`, `{"_id": 1, "a": ["xy", "y"]}`, `{"_id": 1, "a": ["y"]}`},
-		{`{"$pullAll": {"a": [1, {"b": 2}]}}`, `{"_id": 1, "a": [1.0, {"b": 2}, {"b": 2, "c": 3}]}`, `{"_id": 1, "a": [{"b": 2, "c": 3}]}`},
+		{`{"$pull": {"a": {"$regularExpression": {"pattern": "^x", "options": ""}}}}`, `{"_id": 1, "a": ["xy", "y"]}`,
+			`{"_id": 1, "a": ["y"]}`},
+		{`{"$pullAll": {"a": [1, {"b": 2}]}}`, `{"_id": 1, "a": [1.0, {"b": 2}, {"b": 2, "c": 3}]}`,
+			`{"_id": 1, "a": [{"b": 2, "c": 3}]}`},
 		{`{"$inc": {"a.$[]": 1}}`, `{"_id": 1, "a": [1, 2]}`, `{"_id": 1, "a": [2, 3]}`},
-		{`{"$set": {"a.$[].b.$[].c": 1}}`, `{"_id": 1, "a": [{"b": [{"c": 0}, {}]}]}`, `{"_id": 1, "a": [{"b": [{"c": 1}, {"c": 1}]}]}`},
+		{`{"$set": {"a.$[].b.$[].c": 1}}`, `{"_id": 1, "a": [{"b": [{"c": 0}, {}]}]}`,
+			`{"_id": 1, "a": [{"b": [{"c": 1}, {"c": 1}]}]}`},
 		{`{"$unset": {"a.$[]": ""}}`, `{"_id": 1, "a": [1, 2]}`, `{"_id": 1, "a": [null, null]}`},
 		// Replacements and pipelines keep the _id.
 		{`{"a": 1}`, `{"_id": 1, "b": 2}`, `{"_id": 1, "a": 1}`},
 		{`{"a": 1, "_id": 1}`, `{"_id": 1, "b": 2}`, `{"_id": 1, "a": 1}`},
 		{`{}`, `{"_id": 1, "b": 2}`, `{"_id": 1}`},
 		{`[{"$project": {"_id": 0, "a": "$b"}}]`, `{"_id": 1, "b": 2}`, `{"_id": 1, "a": 2}`},
-		{`[{"$set": {"a": "$$NOW"}}, {"$unset": "b"}]`, `{"_id": 1, "b": 2}`, `{"_id": 1, "a": {"$date": "2026-01-02T03:04:05Z"}}`},
+		{`[{"$set": {"a": "$$NOW"}}, {"$unset": "b"}]`, `{"_id": 1, "b": 2}`,
+			`{"_id": 1, "a": {"$date": "2026-01-02T03:04:05Z"}}`},
 		{`{"$currentDate": {"a": true, "b": {"$type": "timestamp"}}}`, `{"_id": 1}`,
 			`{"_id": 1, "a": {"$date": "2026-01-02T03:04:05Z"}, "b": {"$timestamp": {"t": 1767323045, "i": 1}}}`},
 	} {
@@ -138,20 +147,27 @@ func TestUpdateErrors(t *testing.T) {
 }
 
 func TestPositionalOperators(t *testing.T) {
-	const start = `{"_id": 1, "a": [1, 2, 3], "ao": [{"k": 1, "q": 1}, {"k": 2, "q": 2}], "b": [{"c": [5, 6]}, {"c": [7]}]}`
+	const start = `{"_id": 1, "a": [1, 2, 3], "ao": [{"k": 1, "q": 1}, {"k": 2, "q": 2}], "b": [{"c": [5, 6]}, ` +
+		`{"c": [7]}]}`
 	for _, tc := range []struct {
 		filter, update, filters, path, want string
 		code                                int32
 	}{
 		// The first two are recorded (11-queries, positional and filtered positional).
-		{filter: `{"ao.k": 2}`, update: `{"$set": {"ao.$.q": 77}}`, path: "ao", want: `[{"k": 1, "q": 1}, {"k": 2, "q": 77}]`},
-		{filter: `{}`, update: `{"$inc": {"ao.$[e].q": 1}}`, filters: `{"e.k": {"$lt": 2}}`, path: "ao", want: `[{"k": 1, "q": 2}, {"k": 2, "q": 2}]`},
+		{filter: `{"ao.k": 2}`, update: `{"$set": {"ao.$.q": 77}}`, path: "ao",
+			want: `[{"k": 1, "q": 1}, {"k": 2, "q": 77}]`},
+		{filter: `{}`, update: `{"$inc": {"ao.$[e].q": 1}}`, filters: `{"e.k": {"$lt": 2}}`, path: "ao",
+			want: `[{"k": 1, "q": 2}, {"k": 2, "q": 2}]`},
 		{filter: `{"a": {"$gt": 1}}`, update: `{"$set": {"a.$": 9}}`, path: "a", want: `[1, 9, 3]`},
-		{filter: `{"ao": {"$elemMatch": {"k": 2, "q": 2}}}`, update: `{"$unset": {"ao.$.q": ""}}`, path: "ao", want: `[{"k": 1, "q": 1}, {"k": 2}]`},
-		{filter: `{"_id": 1, "a": 3}`, update: `{"$set": {"ao.$.q": 0}}`, path: "ao", want: `[{"k": 1, "q": 1}, {"k": 2, "q": 2}, {"q": 0}]`},
+		{filter: `{"ao": {"$elemMatch": {"k": 2, "q": 2}}}`, update: `{"$unset": {"ao.$.q": ""}}`, path: "ao",
+			want: `[{"k": 1, "q": 1}, {"k": 2}]`},
+		{filter: `{"_id": 1, "a": 3}`, update: `{"$set": {"ao.$.q": 0}}`, path: "ao",
+			want: `[{"k": 1, "q": 1}, {"k": 2, "q": 2}, {"q": 0}]`},
 		{filter: `{"b.c": 7}`, update: `{"$set": {"b.$.d": 1}}`, path: "b", want: `[{"c": [5, 6]}, {"c": [7], "d": 1}]`},
-		{filter: `{"a": {"$in": [3]}}`, update: `{"$push": {"b.$[x].c": 0}}`, filters: `{"x.c": {"$size": 2}}`, path: "b", want: `[{"c": [5, 6, 0]}, {"c": [7]}]`},
-		{filter: `{}`, update: `{"$set": {"a.$[i]": 0}}`, filters: `{"$or": [{"i": 1}, {"i": 3}]}`, path: "a", want: `[0, 2, 0]`},
+		{filter: `{"a": {"$in": [3]}}`, update: `{"$push": {"b.$[x].c": 0}}`, filters: `{"x.c": {"$size": 2}}`, path: "b",
+			want: `[{"c": [5, 6, 0]}, {"c": [7]}]`},
+		{filter: `{}`, update: `{"$set": {"a.$[i]": 0}}`, filters: `{"$or": [{"i": 1}, {"i": 3}]}`, path: "a",
+			want: `[0, 2, 0]`},
 		{filter: `{"_id": 1}`, update: `{"$set": {"a.$": 9}}`, code: 2},
 		{filter: `{"a": {"$ne": 9}}`, update: `{"$set": {"a.$": 9}}`, code: 2},
 		{filter: `{}`, update: `{"$set": {"x": 0}}`, filters: `{"i": 1}`, code: 9},
@@ -193,17 +209,21 @@ func TestUpsert(t *testing.T) {
 		code                 int32
 	}{
 		// Recorded: 11-queries, upsert from equality.
-		{filter: `{"_id": 9, "a.b": 3, "c": {"$gt": 1}, "e": {"$eq": 4}}`, update: `{"$set": {"f": 1}, "$setOnInsert": {"g": 2}}`,
-			want: `{"_id": 9, "a": {"b": 3}, "e": 4, "f": 1, "g": 2}`},
+		{filter: `{"_id": 9, "a.b": 3, "c": {"$gt": 1}, "e": {"$eq": 4}}`,
+			update: `{"$set": {"f": 1}, "$setOnInsert": {"g": 2}}`,
+			want:   `{"_id": 9, "a": {"b": 3}, "e": 4, "f": 1, "g": 2}`},
 		// What balancerStop leaves in an empty config.settings (spec 03 §3.6).
-		{filter: `{"_id": "balancer"}`, update: `{"$set": {"stopped": true, "mode": "off"}}`, want: `{"_id": "balancer", "mode": "off", "stopped": true}`},
+		{filter: `{"_id": "balancer"}`, update: `{"$set": {"stopped": true, "mode": "off"}}`,
+			want: `{"_id": "balancer", "mode": "off", "stopped": true}`},
 		{filter: `{"a": 1}`, update: `{"$set": {"b": 2}}`, want: `{"_id": ` + generated + `, "a": 1, "b": 2}`},
-		{filter: `{"$and": [{"a": 1}, {"b": {"$in": [2]}}], "$or": [{"c": 3}]}`, update: `{"$set": {"_id": 5}}`, want: `{"_id": 5, "a": 1, "b": 2, "c": 3}`},
+		{filter: `{"$and": [{"a": 1}, {"b": {"$in": [2]}}], "$or": [{"c": 3}]}`, update: `{"$set": {"_id": 5}}`,
+			want: `{"_id": 5, "a": 1, "b": 2, "c": 3}`},
 		{filter: `{"$or": [{"a": 1}, {"a": 2}]}`, update: `{"$inc": {"n": 1}}`, want: `{"_id": ` + generated + `, "n": 1}`},
 		{filter: `{"_id": 1, "a": 1}`, update: `{"b": 2}`, want: `{"_id": 1, "b": 2}`},
 		{filter: `{"a": 1}`, update: `{"b": 2}`, want: `{"_id": ` + generated + `, "b": 2}`},
 		{filter: `{"a": 1}`, update: `{"b": 2, "_id": 3}`, want: `{"_id": 3, "b": 2}`},
-		{filter: `{"a": 1}`, update: `[{"$set": {"b": {"$add": ["$a", 1]}}}]`, want: `{"_id": ` + generated + `, "a": 1, "b": 2}`},
+		{filter: `{"a": 1}`, update: `[{"$set": {"b": {"$add": ["$a", 1]}}}]`,
+			want: `{"_id": ` + generated + `, "a": 1, "b": 2}`},
 		{filter: `{"_id": 1}`, update: `{"$set": {"_id": 2}}`, code: 66},
 		{filter: `{"_id": 1}`, update: `{"_id": 2}`, code: 66},
 		{filter: `{"a": 1, "$and": [{"a": 1}]}`, update: `{"$set": {"b": 2}}`, code: 54},
@@ -236,7 +256,8 @@ func TestUpdateLaws(t *testing.T) {
 		v := orNull(smallValues.Draw(t, "value"))
 		path := rapid.SampledFrom([]string{"new", "b.new", "b.c", "a"}).Draw(t, "path")
 		apply := func(op string, arg value, doc bson.Raw) (bson.Raw, bool) {
-			u, err := CompileUpdate(objectValue(documentOf(field{op, objectValue(documentOf(field{path, arg}))})), UpdateOptions{})
+			u, err := CompileUpdate(objectValue(documentOf(field{op, objectValue(documentOf(field{path, arg}))})),
+				UpdateOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}

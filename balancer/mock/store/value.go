@@ -85,7 +85,8 @@ func dateValue(ms int64) value {
 }
 
 func timestampValue(seconds, increment uint32) value {
-	return value{Type: bson.TypeTimestamp, Value: binary.LittleEndian.AppendUint64(nil, uint64(seconds)<<32|uint64(increment))}
+	return value{Type: bson.TypeTimestamp, Value: binary.LittleEndian.AppendUint64(nil,
+		uint64(seconds)<<32|uint64(increment))}
 }
 
 func objectIDValue(id bson.ObjectID) value {

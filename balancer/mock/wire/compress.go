@@ -95,7 +95,8 @@ func (c compressor) inflate(data []byte, size int) ([]byte, error) {
 		}
 		return readExactly(r, size)
 	case byZstd:
-		r, err := zstd.NewReader(bytes.NewReader(data), zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(zstdWindowBytes))
+		r, err := zstd.NewReader(bytes.NewReader(data), zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+			zstd.WithDecoderMaxWindow(zstdWindowBytes))
 		if err != nil {
 			return nil, err
 		}
@@ -162,7 +163,8 @@ func (p *packers) appendZstd(dst, payload []byte) ([]byte, error) {
 	z, kept := p.zstd.Get().(*zstd.Encoder)
 	if !kept {
 		var err error
-		z, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true), zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(1<<20))
+		z, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true),
+			zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(1<<20))
 		if err != nil {
 			return dst, err
 		}

@@ -89,7 +89,8 @@ func TestCompressedMessagesAreAnsweredInKind(t *testing.T) {
 			if _, err := io.ReadFull(p, header); err != nil {
 				t.Fatal(err)
 			}
-			if op, inner, id := binary.LittleEndian.Uint32(header[12:]), binary.LittleEndian.Uint32(header[16:]), header[24]; op != opCompressed || inner != opMsg || id != c.id {
+			if op, inner, id := binary.LittleEndian.Uint32(header[12:]), binary.LittleEndian.Uint32(header[16:]),
+				header[24]; op != opCompressed || inner != opMsg || id != c.id {
 				t.Fatalf("reply of opcode %d in %d, compressor %d", inner, op, id)
 			}
 			data := make([]byte, int(binary.LittleEndian.Uint32(header))-len(header))

@@ -76,7 +76,8 @@ func newConn(s *service, nc net.Conn) *conn {
 // serve returns when the connection is closed and nothing runs for it.
 func (c *conn) serve() {
 	if err := c.shakeHands(); err != nil {
-		c.service.server.log().Warn("connection closed: the TLS handshake failed", "client", c.client.ID, "remote", c.client.Remote, "error", err)
+		c.service.server.log().Warn("connection closed: the TLS handshake failed", "client", c.client.ID, "remote",
+			c.client.Remote, "error", err)
 	} else {
 		c.state.Lock()
 		c.setReadDeadline()
@@ -181,7 +182,8 @@ func (c *conn) explain(err error) {
 	log := c.service.server.log()
 	switch {
 	case errors.Is(err, errMalformed):
-		log.Warn("connection closed: the client broke the protocol", "client", c.client.ID, "remote", c.client.Remote, "error", err)
+		log.Warn("connection closed: the client broke the protocol", "client", c.client.ID, "remote", c.client.Remote,
+			"error", err)
 	case !errors.Is(err, io.EOF) && c.ctx.Err() == nil:
 		log.Debug("connection closed", "client", c.client.ID, "error", err)
 	}
@@ -278,7 +280,8 @@ func (c *conn) reply(m incoming) bson.Raw {
 	case !ok || int(size) != len(doc) || size < minDocumentBytes:
 		return errorReply(mongoerr.New(mongoerr.InternalError, "%s made no reply", m.request.Command))
 	case size > maxDocumentBytes:
-		return errorReply(mongoerr.New(mongoerr.BSONObjectTooLarge, "the reply of %d bytes is larger than the limit of %d", size, maxDocumentBytes))
+		return errorReply(mongoerr.New(mongoerr.BSONObjectTooLarge, "the reply of %d bytes is larger than the limit of %d",
+			size, maxDocumentBytes))
 	}
 	return doc
 }

@@ -40,7 +40,8 @@ func version(counter int64) bson.D {
 }
 
 func awaitable(since int64) bson.D {
-	return append(command("hello"), bson.E{Key: "topologyVersion", Value: version(since)}, bson.E{Key: "maxAwaitTimeMS", Value: int64(10_000)})
+	return append(command("hello"), bson.E{Key: "topologyVersion", Value: version(since)},
+		bson.E{Key: "maxAwaitTimeMS", Value: int64(10_000)})
 }
 
 // A monitor that takes a stream gets a reply each time its hello is due, each

@@ -20,10 +20,13 @@ func everyType(t testing.TB) []byte {
 	doc, err := bson.Marshal(bson.D{
 		{Key: "insert", Value: "orders"}, {Key: "$db", Value: "app"},
 		{Key: "double", Value: 1.5}, {Key: "doc", Value: inner}, {Key: "array", Value: bson.A{inner, int64(2)}},
-		{Key: "bin", Value: bson.Binary{Subtype: 4, Data: make([]byte, 16)}}, {Key: "oldbin", Value: bson.Binary{Subtype: 2, Data: []byte("abc")}},
+		{Key: "bin", Value: bson.Binary{Subtype: 4, Data: make([]byte, 16)}},
+		{Key: "oldbin", Value: bson.Binary{Subtype: 2, Data: []byte("abc")}},
 		{Key: "undefined", Value: bson.Undefined{}}, {Key: "oid", Value: bson.ObjectID{1}}, {Key: "bool", Value: true},
-		{Key: "date", Value: bson.DateTime(1)}, {Key: "null", Value: nil}, {Key: "regex", Value: bson.Regex{Pattern: "a", Options: "i"}},
-		{Key: "dbp", Value: bson.DBPointer{DB: "app.orders"}}, {Key: "js", Value: bson.JavaScript("f()")}, {Key: "symbol", Value: bson.Symbol("s")},
+		{Key: "date", Value: bson.DateTime(1)}, {Key: "null", Value: nil},
+		{Key: "regex", Value: bson.Regex{Pattern: "a", Options: "i"}},
+		{Key: "dbp", Value: bson.DBPointer{DB: "app.orders"}}, {Key: "js", Value: bson.JavaScript("f()")},
+		{Key: "symbol", Value: bson.Symbol("s")},
 		{Key: "scope", Value: bson.CodeWithScope{Code: "f()", Scope: inner}}, {Key: "ts", Value: bson.Timestamp{T: 1, I: 2}},
 		{Key: "dec", Value: bson.Decimal128{}}, {Key: "min", Value: bson.MinKey{}}, {Key: "max", Value: bson.MaxKey{}},
 	})

@@ -132,7 +132,8 @@ func TestShutdownLetsRunningCommandsFinish(t *testing.T) {
 		idle.expectPing()
 		busy.send(msg(t, 0, command("moveChunk")))
 		// A hello that waits for news is no work to wait for.
-		waiting.send(msg(t, 0, bson.D{{Key: "hello", Value: 1}, {Key: "maxAwaitTimeMS", Value: 3_600_000}, {Key: "$db", Value: "admin"}}))
+		waiting.send(msg(t, 0, bson.D{{Key: "hello", Value: 1}, {Key: "maxAwaitTimeMS", Value: 3_600_000},
+			{Key: "$db", Value: "admin"}}))
 		synctest.Wait()
 
 		down := make(chan error, 1)
@@ -223,7 +224,8 @@ func TestAFloodOfConnectionsIsNoFloodOfTheLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		pipe := wire.NewPipe()
-		s := &wire.Server{Handler: new(toy), Limits: wire.Limits{Connections: 1}, Logger: slog.New(slog.NewTextHandler(&log, nil))}
+		s := &wire.Server{Handler: new(toy), Limits: wire.Limits{Connections: 1},
+			Logger: slog.New(slog.NewTextHandler(&log, nil))}
 		served := make(chan error, 1)
 		go func() { served <- s.Serve(t.Context(), pipe) }()
 		dial(t, pipe).expectPing()
@@ -236,7 +238,8 @@ func TestAFloodOfConnectionsIsNoFloodOfTheLog(t *testing.T) {
 		if err := errors.Join(s.Close(), <-served); err != nil {
 			t.Error(err)
 		}
-		if n := strings.Count(log.String(), "connections refused"); n != 3 || strings.Count(log.String(), "refused=100 ") != 2 {
+		if n := strings.Count(log.String(), "connections refused"); n != 3 ||
+			strings.Count(log.String(), "refused=100 ") != 2 {
 			t.Errorf("%d lines: %s", n, log.String())
 		}
 	})

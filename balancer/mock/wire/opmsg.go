@@ -152,7 +152,8 @@ func checkSize(n int) error {
 	if n <= maxDocumentBytes {
 		return nil
 	}
-	return mongoerr.New(mongoerr.BSONObjectTooLarge, "a document of %d bytes is larger than the limit of %d", n, maxDocumentBytes)
+	return mongoerr.New(mongoerr.BSONObjectTooLarge, "a document of %d bytes is larger than the limit of %d", n,
+		maxDocumentBytes)
 }
 
 func firstError(a, b error) error {

@@ -84,12 +84,24 @@ func TestPipeClose(t *testing.T) {
 		do   func(here, there net.Conn) error
 		want error
 	}{
-		{"read at the closed end", func(here, _ net.Conn) error { _, err := here.Read(make([]byte, 1)); return err }, net.ErrClosed},
-		{"write at the closed end", func(here, _ net.Conn) error { _, err := here.Write([]byte("x")); return err }, net.ErrClosed},
+		{"read at the closed end", func(here, _ net.Conn) error {
+			_, err := here.Read(make([]byte, 1))
+			return err
+		}, net.ErrClosed},
+		{"write at the closed end", func(here, _ net.Conn) error {
+			_, err := here.Write([]byte("x"))
+			return err
+		}, net.ErrClosed},
 		{"deadline at the closed end", func(here, _ net.Conn) error { return here.SetDeadline(time.Now()) }, net.ErrClosed},
 		{"close twice", func(here, _ net.Conn) error { return here.Close() }, nil},
-		{"read at the other end", func(_, there net.Conn) error { _, err := there.Read(make([]byte, 1)); return err }, io.EOF},
-		{"write at the other end", func(_, there net.Conn) error { _, err := there.Write([]byte("x")); return err }, syscall.EPIPE},
+		{"read at the other end", func(_, there net.Conn) error {
+			_, err := there.Read(make([]byte, 1))
+			return err
+		}, io.EOF},
+		{"write at the other end", func(_, there net.Conn) error {
+			_, err := there.Write([]byte("x"))
+			return err
+		}, syscall.EPIPE},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			a, b := ends(t)
@@ -109,10 +121,22 @@ func TestPipeCloseWakesWhoWaits(t *testing.T) {
 		closer func(here, there net.Conn) net.Conn
 		want   error
 	}{
-		{"reader, own end", func(c net.Conn) error { _, err := c.Read(make([]byte, 1)); return err }, func(here, _ net.Conn) net.Conn { return here }, net.ErrClosed},
-		{"reader, other end", func(c net.Conn) error { _, err := c.Read(make([]byte, 1)); return err }, func(_, there net.Conn) net.Conn { return there }, io.EOF},
-		{"writer, own end", func(c net.Conn) error { _, err := c.Write(full); return err }, func(here, _ net.Conn) net.Conn { return here }, net.ErrClosed},
-		{"writer, other end", func(c net.Conn) error { _, err := c.Write(full); return err }, func(_, there net.Conn) net.Conn { return there }, syscall.EPIPE},
+		{"reader, own end", func(c net.Conn) error {
+			_, err := c.Read(make([]byte, 1))
+			return err
+		}, func(here, _ net.Conn) net.Conn { return here }, net.ErrClosed},
+		{"reader, other end", func(c net.Conn) error {
+			_, err := c.Read(make([]byte, 1))
+			return err
+		}, func(_, there net.Conn) net.Conn { return there }, io.EOF},
+		{"writer, own end", func(c net.Conn) error {
+			_, err := c.Write(full)
+			return err
+		}, func(here, _ net.Conn) net.Conn { return here }, net.ErrClosed},
+		{"writer, other end", func(c net.Conn) error {
+			_, err := c.Write(full)
+			return err
+		}, func(_, there net.Conn) net.Conn { return there }, syscall.EPIPE},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -192,7 +216,8 @@ func TestPipeDial(t *testing.T) {
 		t.Errorf("Accept on a closed pipe: %v", err)
 	}
 	client, server := ends(t)
-	if server.LocalAddr().String() != "mock:27017" || client.RemoteAddr().String() != "mock:27017" || server.RemoteAddr().String() != client.LocalAddr().String() {
+	if server.LocalAddr().String() != "mock:27017" || client.RemoteAddr().String() != "mock:27017" ||
+		server.RemoteAddr().String() != client.LocalAddr().String() {
 		t.Errorf("addresses: %v %v %v %v", client.LocalAddr(), client.RemoteAddr(), server.LocalAddr(), server.RemoteAddr())
 	}
 }

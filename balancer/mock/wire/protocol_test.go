@@ -142,7 +142,8 @@ func TestBrokenMessagesCloseTheirConnectionOnly(t *testing.T) {
 	noFinalZero := slices.Clone(ping)
 	noFinalZero[len(noFinalZero)-1] = 1
 	field := func(kind byte, value ...byte) []byte {
-		return message(opMsg, int32s(0), bodySection(slices.Concat(int32s(int32(8+len(value))), []byte{kind, 'a', 0}, value, []byte{0})))
+		return message(opMsg, int32s(0),
+			bodySection(slices.Concat(int32s(int32(8+len(value))), []byte{kind, 'a', 0}, value, []byte{0})))
 	}
 	length := func(n int32) []byte {
 		b := slices.Clone(msg(t, 0, command("ping")))
@@ -154,26 +155,28 @@ func TestBrokenMessagesCloseTheirConnectionOnly(t *testing.T) {
 	bystander := dial(t, pipe)
 
 	for name, bytes := range map[string][]byte{
-		"length below the header":         length(15),
-		"length zero":                     length(0),
-		"length negative":                 length(-1),
-		"length over the limit":           length(wire.DefaultMessageBytes + 1),
-		"unknown opcode":                  message(4242),
-		"an opcode of long ago":           message(opInsert, int32s(0), []byte("app.orders\x00"), ping),
-		"a reply as a request":            message(opReply, int32s(0, 0, 0, 0, 1), ping),
-		"no flags":                        message(opMsg, []byte{0, 0}),
-		"unknown required flag":           msg(t, 1<<5, command("ping")),
-		"no section":                      message(opMsg, int32s(0)),
-		"checksum announced and missing":  message(opMsg, int32s(1)),
-		"section of unknown kind":         message(opMsg, int32s(0), []byte{2}, ping),
-		"two bodies":                      message(opMsg, int32s(0), bodySection(ping), bodySection(ping)),
-		"sequence and no body":            message(opMsg, int32s(0), sequenceSection("documents", ping)),
-		"sequence of negative size":       message(opMsg, int32s(0), bodySection(ping), []byte{1}, int32s(-5)),
-		"sequence larger than the rest":   message(opMsg, int32s(0), bodySection(ping), []byte{1}, int32s(500)),
-		"sequence without a name":         message(opMsg, int32s(0), bodySection(ping), []byte{1}, int32s(6), []byte("ab")),
-		"sequence with half a document":   message(opMsg, int32s(0), bodySection(ping), sequenceSection("d", ping[:len(ping)-3])),
-		"sequence named as a field":       message(opMsg, int32s(0), bodySection(ping), sequenceSection("ping", ping)),
-		"two sequences of a name":         message(opMsg, int32s(0), bodySection(ping), sequenceSection("d", ping), sequenceSection("d", ping)),
+		"length below the header":        length(15),
+		"length zero":                    length(0),
+		"length negative":                length(-1),
+		"length over the limit":          length(wire.DefaultMessageBytes + 1),
+		"unknown opcode":                 message(4242),
+		"an opcode of long ago":          message(opInsert, int32s(0), []byte("app.orders\x00"), ping),
+		"a reply as a request":           message(opReply, int32s(0, 0, 0, 0, 1), ping),
+		"no flags":                       message(opMsg, []byte{0, 0}),
+		"unknown required flag":          msg(t, 1<<5, command("ping")),
+		"no section":                     message(opMsg, int32s(0)),
+		"checksum announced and missing": message(opMsg, int32s(1)),
+		"section of unknown kind":        message(opMsg, int32s(0), []byte{2}, ping),
+		"two bodies":                     message(opMsg, int32s(0), bodySection(ping), bodySection(ping)),
+		"sequence and no body":           message(opMsg, int32s(0), sequenceSection("documents", ping)),
+		"sequence of negative size":      message(opMsg, int32s(0), bodySection(ping), []byte{1}, int32s(-5)),
+		"sequence larger than the rest":  message(opMsg, int32s(0), bodySection(ping), []byte{1}, int32s(500)),
+		"sequence without a name":        message(opMsg, int32s(0), bodySection(ping), []byte{1}, int32s(6), []byte("ab")),
+		"sequence with half a document": message(opMsg, int32s(0), bodySection(ping),
+			sequenceSection("d", ping[:len(ping)-3])),
+		"sequence named as a field": message(opMsg, int32s(0), bodySection(ping), sequenceSection("ping", ping)),
+		"two sequences of a name": message(opMsg, int32s(0), bodySection(ping), sequenceSection("d", ping),
+			sequenceSection("d", ping)),
 		"document longer than message":    message(opMsg, int32s(0), []byte{0}, int32s(500), ping[4:]),
 		"document of negative length":     message(opMsg, int32s(0), []byte{0}, int32s(-1), ping[4:]),
 		"document without final zero":     message(opMsg, int32s(0), bodySection(noFinalZero)),
@@ -191,7 +194,8 @@ func TestBrokenMessagesCloseTheirConnectionOnly(t *testing.T) {
 		"nested document cut short":       field(3, 20, 0, 0, 0, 0),
 		"OP_QUERY without a namespace":    message(opQuery, int32s(0), []byte("admin.$cmd")),
 		"OP_QUERY without a document":     message(opQuery, int32s(0), []byte("admin.$cmd\x00"), int32s(0, -1)),
-		"OP_QUERY with more than fields":  message(opQuery, int32s(0), []byte("admin.$cmd\x00"), int32s(0, -1), ping, ping, ping),
+		"OP_QUERY with more than fields": message(opQuery, int32s(0), []byte("admin.$cmd\x00"), int32s(0, -1), ping, ping,
+			ping),
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := dial(t, pipe)
@@ -270,7 +274,8 @@ func TestSequencesBecomeArraysAfterTheBody(t *testing.T) {
 		sequenceSection("nsInfo")))
 	p.receive()
 	r := <-got
-	want := `{"bulkWrite": {"$numberInt":"1"},"$db": "admin","ops": [{"a": {"$numberInt":"1"}},{"a": {"$numberInt":"2"}}],"nsInfo": []}`
+	want := `{"bulkWrite": {"$numberInt":"1"},"$db": "admin","ops": [{"a": {"$numberInt":"1"}},{"a": ` +
+		`{"$numberInt":"2"}}],"nsInfo": []}`
 	if r.Body.String() != want {
 		t.Errorf("body is %s", r.Body)
 	}
@@ -314,15 +319,20 @@ func TestRefusalsAreReplies(t *testing.T) {
 		code    mongoerr.Code
 	}{
 		{"OP_MSG without $db", msg(t, 0, bson.D{{Key: "ping", Value: 1}}), opMsg, 40571},
-		{"OP_MSG with a $db that is no string", msg(t, 0, bson.D{{Key: "ping", Value: 1}, {Key: "$db", Value: 1}}), opMsg, 40571},
+		{"OP_MSG with a $db that is no string", msg(t, 0, bson.D{{Key: "ping", Value: 1}, {Key: "$db", Value: 1}}), opMsg,
+			40571},
 		{"OP_QUERY of another command", query(t, "app.$cmd", find), opReply, mongoerr.UnsupportedOpQueryCommand},
 		{"OP_QUERY of no command", query(t, "app.$cmd", bson.D{}), opReply, mongoerr.UnsupportedOpQueryCommand},
 		{"OP_QUERY that finds", query(t, "app.orders", bson.D{}), opReply, mongoerr.UnsupportedOpQueryCommand},
 		{"OP_MSG nested too deep", message(opMsg, int32s(0), bodySection(nested(201))), opMsg, mongoerr.Overflow},
 		{"OP_MSG nested beyond reason", message(opMsg, int32s(0), bodySection(nested(3000))), opMsg, mongoerr.Overflow},
-		{"OP_MSG with a sequence nested too deep", message(opMsg, int32s(0), bodySection(document(t, command("ping"))), sequenceSection("d", nested(199))), opMsg, mongoerr.Overflow},
-		{"OP_QUERY nested too deep", message(opQuery, int32s(0), append([]byte("app.$cmd"), 0), int32s(0, -1), nested(201)), opReply, mongoerr.Overflow},
-		{"OP_MSG with a document too large", msg(t, 0, append(command("ping"), bson.E{Key: "pad", Value: make([]byte, 16<<20+16<<10)})), opMsg, mongoerr.BSONObjectTooLarge},
+		{"OP_MSG with a sequence nested too deep", message(opMsg, int32s(0), bodySection(document(t, command("ping"))),
+			sequenceSection("d", nested(199))), opMsg, mongoerr.Overflow},
+		{"OP_QUERY nested too deep", message(opQuery, int32s(0), append([]byte("app.$cmd"), 0), int32s(0, -1), nested(201)),
+			opReply, mongoerr.Overflow},
+		{"OP_MSG with a document too large",
+			msg(t, 0, append(command("ping"), bson.E{Key: "pad", Value: make([]byte, 16<<20+16<<10)})), opMsg,
+			mongoerr.BSONObjectTooLarge},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := dial(t, pipe)
@@ -339,7 +349,8 @@ func TestRefusalsAreReplies(t *testing.T) {
 func TestHandshakeByOpQuery(t *testing.T) {
 	pipe := wire.NewPipe()
 	h := new(toy)
-	for _, name := range []string{"hello", "isMaster", "ismaster", "_isSelf", "authenticate", "buildInfo", "buildinfo", "saslStart", "saslContinue"} {
+	for _, name := range []string{"hello", "isMaster", "ismaster", "_isSelf", "authenticate", "buildInfo", "buildinfo",
+		"saslStart", "saslContinue"} {
 		h.on(name, func(_ context.Context, r wire.Request) bson.D {
 			return bson.D{{Key: "said", Value: r.Command + " to " + r.Database}, {Key: "legacy", Value: r.Legacy}}
 		})
@@ -386,7 +397,8 @@ func TestReplyOfNothingIsAnError(t *testing.T) {
 			serve(t, &wire.Server{Handler: &constant{reply: reply}}, pipe)
 			p := dial(t, pipe)
 			p.send(msg(t, 0, command("pong")))
-			if _, doc := p.receive(); doc.Lookup("code").Int32() != 1 || !strings.Contains(doc.Lookup("errmsg").StringValue(), "pong") {
+			if _, doc := p.receive(); doc.Lookup("code").Int32() != 1 ||
+				!strings.Contains(doc.Lookup("errmsg").StringValue(), "pong") {
 				t.Errorf("%v", doc)
 			}
 			p.expectPing()

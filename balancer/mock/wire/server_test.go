@@ -80,7 +80,8 @@ func hello(ctx context.Context, r wire.Request) bson.D {
 		{Key: "isWritablePrimary", Value: true},
 		{Key: "msg", Value: "isdbgrid"},
 		{Key: "helloOk", Value: true},
-		{Key: "topologyVersion", Value: bson.D{{Key: "processId", Value: bson.ObjectID{1}}, {Key: "counter", Value: int64(0)}}},
+		{Key: "topologyVersion", Value: bson.D{{Key: "processId", Value: bson.ObjectID{1}},
+			{Key: "counter", Value: int64(0)}}},
 		{Key: "maxBsonObjectSize", Value: int32(16777216)},
 		{Key: "maxMessageSizeBytes", Value: int32(48000000)},
 		{Key: "maxWriteBatchSize", Value: int32(100000)},
@@ -124,7 +125,8 @@ func checkGoroutines(t testing.TB, before int) {
 	}
 }
 
-func connect(t testing.TB, dialer options.ContextDialer, host string, more ...func(*options.ClientOptions)) *mongo.Client {
+func connect(t testing.TB, dialer options.ContextDialer, host string,
+	more ...func(*options.ClientOptions)) *mongo.Client {
 	t.Helper()
 	// A streaming monitor now and then takes ten seconds to notice that its
 	// client is done (the driver loses the news); TestMonitorsGetAStream has one
@@ -162,7 +164,8 @@ func TestDriverOverPipeAndTCP(t *testing.T) {
 		}
 		return bson.D{{Key: "n", Value: int32(len(docs))}, {Key: "ok", Value: 1.0}}
 	}).on("whoami", func(_ context.Context, r wire.Request) bson.D {
-		return bson.D{{Key: "db", Value: r.Database}, {Key: "legacy", Value: r.Legacy}, {Key: "local", Value: r.Client.Local}, {Key: "ok", Value: 1.0}}
+		return bson.D{{Key: "db", Value: r.Database}, {Key: "legacy", Value: r.Legacy}, {Key: "local", Value: r.Client.Local},
+			{Key: "ok", Value: 1.0}}
 	})
 	s := &wire.Server{Handler: h}
 	serve(t, s, tcp)
@@ -255,7 +258,8 @@ func TestUnacknowledgedWriteIsHandledWithoutReply(t *testing.T) {
 	})
 	serve(t, &wire.Server{Handler: h}, pipe)
 	client := connect(t, pipe, "mock", func(o *options.ClientOptions) { o.SetMaxPoolSize(1) })
-	coll := client.Database("app").Collection("orders", options.Collection().SetWriteConcern(writeconcern.Unacknowledged()))
+	coll := client.Database("app").Collection("orders",
+		options.Collection().SetWriteConcern(writeconcern.Unacknowledged()))
 	_, err := coll.InsertMany(context.Background(), []any{bson.D{}, bson.D{}})
 	if err != nil {
 		t.Fatal(err)

@@ -121,7 +121,8 @@ const refusalPause = time.Second
 func (s *service) refuse(nc net.Conn) {
 	s.refused++
 	if now := time.Now(); now.Sub(s.refusedAt) >= refusalPause {
-		s.server.log().Warn("connections refused: too many are open", "refused", s.refused, "last", nc.RemoteAddr(), "limit", s.server.maxConnections())
+		s.server.log().Warn("connections refused: too many are open", "refused", s.refused, "last", nc.RemoteAddr(), "limit",
+			s.server.maxConnections())
 		s.refused, s.refusedAt = 0, now
 	}
 	nc.Close()
