@@ -18,19 +18,19 @@ type source struct {
 	adminOnly bool
 	// anywhere: it refuses the wrong place itself, with a code of its own.
 	anywhere bool
-	run      func(r *Router, c *call, ns string, spec bson.RawValue) ([]bson.Raw, error)
+	run      func(c *call, ns string, spec bson.RawValue) ([]bson.Raw, error)
 }
 
 func sources() map[string]source {
 	return map[string]source{
-		"$collStats":               {run: (*Router).collStatsStage},
-		"$indexStats":              {run: (*Router).indexStatsStage},
-		"$currentOp":               {database: true, adminOnly: true, run: (*Router).currentOpStage},
-		"$listSessions":            {run: (*Router).sessionsStage},
-		"$listLocalSessions":       {database: true, run: (*Router).sessionsStage},
-		"$shardedDataDistribution": {database: true, anywhere: true, run: (*Router).dataDistribution},
-		"$listClusterCatalog":      {database: true, anywhere: true, run: (*Router).clusterCatalogStage},
-		"$planCacheStats":          {run: (*Router).planCacheStage},
+		"$collStats":               {run: collStatsStage},
+		"$indexStats":              {run: indexStatsStage},
+		"$currentOp":               {database: true, adminOnly: true, run: currentOpStage},
+		"$listSessions":            {run: sessionsStage},
+		"$listLocalSessions":       {database: true, run: sessionsStage},
+		"$shardedDataDistribution": {database: true, anywhere: true, run: dataDistribution},
+		"$listClusterCatalog":      {database: true, anywhere: true, run: clusterCatalogStage},
+		"$planCacheStats":          {run: planCacheStage},
 	}
 }
 
@@ -53,35 +53,35 @@ type aggregation struct {
 
 // output writes an aggregation's results: $out or $merge.
 type output interface {
-	write(r *Router, c *call, results []bson.Raw) error
+	write(c *call, results []bson.Raw) error
 }
 
-func (r *Router) aggregate(c *call) (bson.D, error) {
+func aggregate(c *call) (bson.D, error) {
 	if truth(c.body.Lookup("explain")) {
-		return r.explainAggregate(c, planOnly)
+		return explainAggregate(c, planOnly)
 	}
 	size, err := c.cursorSize()
 	if err != nil {
 		return nil, err
 	}
-	if spec, rest, is := c.watches(); is && r.member == nil {
-		return r.watch(c, spec, rest, size)
+	if spec, rest, is := c.watches(); is && c.node.member == nil {
+		return watch(c, spec, rest, size)
 	}
-	a, err := r.readAggregate(c)
+	a, err := readAggregate(c)
 	if err != nil {
 		return nil, err
 	}
-	results, err := r.aggregated(c, a)
+	results, err := aggregated(c, a)
 	if err != nil {
 		return nil, err
 	}
 	if a.output != nil {
-		if err := a.output.write(r, c, results); err != nil {
+		if err := a.output.write(c, results); err != nil {
 			return nil, mongoerr.Wrap(err, "PlanExecutor error during aggregation")
 		}
 		results = nil
 	}
-	return r.firstBatch(c, a.ns, results, size)
+	return firstBatch(c, a.ns, results, size)
 }
 
 // cursorSize reads the cursor option, which must be there.
@@ -108,13 +108,13 @@ func pipelineError(v bson.RawValue) error {
 }
 
 // aggregated runs everything but the output.
-func (r *Router) aggregated(c *call, a aggregation) ([]bson.Raw, error) {
-	counted := r.countedChunks(&a)
+func aggregated(c *call, a aggregation) ([]bson.Raw, error) {
+	counted := countedChunks(c, &a)
 	pipeline, err := store.CompilePipeline(a.stages, a.env)
 	if err != nil {
 		return nil, err
 	}
-	input, err := r.input(c, a, counted)
+	input, err := input(c, a, counted)
 	if err != nil {
 		return nil, err
 	}
@@ -128,32 +128,32 @@ func (r *Router) aggregated(c *call, a aggregation) ([]bson.Raw, error) {
 			return nil, mongoerr.New(mongoerr.BSONObjectTooLarge, "PlanExecutor error during aggregation :: caused by :: BSONObj size: %d is invalid. Size must be between 0 and %d(16MB)", len(doc), store.MaxDocumentSize+16<<10)
 		}
 		// Without stages the results are the collection's own documents.
-		if held += int64(len(doc)); held > r.cursors.limit() && len(a.stages) > 0 {
-			return nil, mongoerr.New(mongoerr.ExceededMemoryLimit, "PlanExecutor error during aggregation :: caused by :: the mock keeps all results of a pipeline, and these are more than %d bytes: narrow the pipeline down", r.cursors.limit())
+		if held += int64(len(doc)); held > c.node.cursors.limit() && len(a.stages) > 0 {
+			return nil, mongoerr.New(mongoerr.ExceededMemoryLimit, "PlanExecutor error during aggregation :: caused by :: the mock keeps all results of a pipeline, and these are more than %d bytes: narrow the pipeline down", c.node.cursors.limit())
 		}
 		results = append(results, doc)
 	}
 	return results, nil
 }
 
-func (r *Router) input(c *call, a aggregation, counted bool) (iter.Seq[bson.Raw], error) {
+func input(c *call, a aggregation, counted bool) (iter.Seq[bson.Raw], error) {
 	switch {
 	case counted:
-		return r.countedInput(c, a.query.filter)
+		return countedInput(c, a.query.filter)
 	case a.source != nil:
 		docs, err := a.source()
 		return slices.Values(docs), err
 	case a.database:
 		return slices.Values([]bson.Raw(nil)), nil
 	case a.read == 0:
-		return r.documents(c, a.ns)
+		return allDocuments(c, a.ns)
 	}
-	docs, err := r.run(c, a.query)
+	docs, err := run(c, a.query)
 	return slices.Values(docs), err
 }
 
 // readAggregate checks the whole command before anything runs.
-func (r *Router) readAggregate(c *call) (aggregation, error) {
+func readAggregate(c *call) (aggregation, error) {
 	var a aggregation
 	var err error
 	if a.ns, a.database, err = c.aggregateNamespace(); err != nil {
@@ -170,17 +170,17 @@ func (r *Router) readAggregate(c *call) (aggregation, error) {
 	if err != nil {
 		return a, err
 	}
-	a.env = r.environment(c.ctx, c, c.db, let)
+	a.env = pipelineEnv(c.ctx, c, c.db, let)
 	if err := sourcesFirst(stages); err != nil {
 		return a, err
 	}
-	if on, first, isView := r.cluster.ViewOf(a.ns, c.db); isView {
+	if on, first, isView := c.cluster.Collections().ViewOf(a.ns, c.db); isView {
 		a.ns, stages = on, append(first, stages...)
 	}
-	if stages, err = r.takeSource(c, &a, stages); err != nil {
+	if stages, err = takeSource(c, &a, stages); err != nil {
 		return a, err
 	}
-	if a.output, stages, err = r.takeOutput(c, stages); err != nil {
+	if a.output, stages, err = takeOutput(c, stages); err != nil {
 		return a, err
 	}
 	if _, err := store.CompilePipeline(stages, a.env); err != nil {
@@ -188,7 +188,7 @@ func (r *Router) readAggregate(c *call) (aggregation, error) {
 	}
 	a.stages = stages
 	if a.source == nil && !a.database {
-		err = r.pushDown(c, &a)
+		err = pushDown(c, &a)
 	}
 	return a, err
 }
@@ -207,7 +207,7 @@ func (c *call) aggregateNamespace() (ns string, database bool, err error) {
 }
 
 // takeSource takes a first stage off that makes documents.
-func (r *Router) takeSource(c *call, a *aggregation, stages []bson.Raw) ([]bson.Raw, error) {
+func takeSource(c *call, a *aggregation, stages []bson.Raw) ([]bson.Raw, error) {
 	var name string
 	var spec bson.RawValue
 	if len(stages) > 0 {
@@ -220,10 +220,10 @@ func (r *Router) takeSource(c *call, a *aggregation, stages []bson.Raw) ([]bson.
 		if src.adminOnly && c.db != "admin" || src.database != a.database && !src.anywhere {
 			return nil, mongoerr.New(mongoerr.InvalidNamespace, "%s is not allowed on %s", name, a.ns)
 		}
-		if err := r.memberSource(name); err != nil {
+		if err := memberSource(c, name); err != nil {
 			return nil, err
 		}
-		a.source = func() ([]bson.Raw, error) { return src.run(r, c, a.ns, spec) }
+		a.source = func() ([]bson.Raw, error) { return src.run(c, a.ns, spec) }
 		return stages[1:], nil
 	}
 	if name == "$changeStream" {
@@ -240,7 +240,7 @@ func (r *Router) takeSource(c *call, a *aggregation, stages []bson.Raw) ([]bson.
 
 // pushDown makes a query of the first stages: $match, $sort and $limit in this
 // order, each at most once.
-func (r *Router) pushDown(c *call, a *aggregation) error {
+func pushDown(c *call, a *aggregation) error {
 	q := query{ns: a.ns}
 	var err error
 	if q.hint, err = c.hint(c.body); err != nil {

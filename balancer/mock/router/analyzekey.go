@@ -13,16 +13,16 @@ func analyzerCommands() []command {
 		{name: "analyzeShardKey", adminOnly: true, strict: true, takesReadConcern: true,
 			declared: []field{{"analyzeShardKey", namespaceValue, true}, {"key", objectValue, true}, {"keyCharacteristics", boolValue, false},
 				{"readWriteDistribution", boolValue, false}, {"sampleRate", anyValue, false}, {"sampleSize", safeInt, false}},
-			run: (*Router).analyzeShardKey},
+			run: analyzeShardKey},
 		{name: "configureQueryAnalyzer", adminOnly: true, strict: true, takesWriteConcern: true,
 			declared: []field{{"configureQueryAnalyzer", namespaceValue, true}, {"mode", stringValue, true}, {"samplesPerSecond", anyValue, false}},
-			run:      (*Router).configureQueryAnalyzer},
+			run:      configureQueryAnalyzer},
 	}
 }
 
 // analyzeShardKey says how good a shard key would be: from the documents, and
 // from the queries that configureQueryAnalyzer sampled.
-func (r *Router) analyzeShardKey(c *call) (bson.D, error) {
+func analyzeShardKey(c *call) (bson.D, error) {
 	ns := c.args.text("analyzeShardKey")
 	wanted := func(name string) bool { return !c.args.has(name) || c.args.truth(name) }
 	characteristics, distribution := wanted("keyCharacteristics"), wanted("readWriteDistribution")
@@ -33,7 +33,7 @@ func (r *Router) analyzeShardKey(c *call) (bson.D, error) {
 	if !characteristics && !distribution {
 		return nil, mongoerr.New(mongoerr.InvalidOptions, "Cannot analyze a shard key with both 'keyCharacteristics' and 'readWriteDistribution' set to false")
 	}
-	if err := r.analyzable(ns, "analyzeShardKey"); err != nil {
+	if err := analyzable(c, ns, "analyzeShardKey"); err != nil {
 		return nil, err
 	}
 	if _, err := catalog.ParseKeyPattern(c.args.object("key")); err != nil {
@@ -41,7 +41,7 @@ func (r *Router) analyzeShardKey(c *call) (bson.D, error) {
 	}
 	reply := bson.D{}
 	if characteristics {
-		k, err := r.cluster.AnalyzeKey(ns, c.args.object("key"), rate)
+		k, err := c.cluster.Statistics().AnalyzeKey(ns, c.args.object("key"), rate)
 		if err != nil {
 			return nil, err
 		}
@@ -52,7 +52,7 @@ func (r *Router) analyzeShardKey(c *call) (bson.D, error) {
 	if !distribution {
 		return reply, nil
 	}
-	d, err := r.distribution(ns, c.args.object("key"))
+	d, err := c.node.analyzers.distribution(c.cluster, ns, c.args.object("key"))
 	return append(reply, d...), err
 }
 
@@ -91,16 +91,16 @@ func errSampleWithout(name string) error {
 }
 
 // analyzable refuses what is no collection of a user.
-func (r *Router) analyzable(ns, command string) error {
+func analyzable(c *call, ns, command string) error {
 	db, _, err := catalog.SplitNamespace(ns)
 	switch {
 	case err != nil:
 		return err
 	case db == "config" || db == "admin" || db == "local":
 		return mongoerr.New(mongoerr.IllegalOperation, "Cannot run '%s' against an internal collection", command)
-	case r.isView(ns):
+	case isView(c, ns):
 		return mongoerr.New(mongoerr.CommandNotSupportedOnView, "Operation not supported for a view")
-	case !r.cluster.Exists(ns):
+	case !c.cluster.Collections().Exists(ns):
 		return mongoerr.New(mongoerr.NamespaceNotFound, "Cannot run '%s': collection %s does not exist", command, ns)
 	}
 	return nil

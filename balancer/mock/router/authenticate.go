@@ -12,10 +12,10 @@ import (
 
 func authenticationCommands() []command {
 	return []command{
-		{name: "saslStart", stable: true, anyone: true, outside: true, run: (*Router).saslStart},
-		{name: "saslContinue", stable: true, anyone: true, outside: true, run: (*Router).saslContinue},
+		{name: "saslStart", stable: true, anyone: true, outside: true, run: saslStart},
+		{name: "saslContinue", stable: true, anyone: true, outside: true, run: saslContinue},
 		{name: "logout", anyone: true, outside: true, run: logout},
-		{name: "connectionStatus", anyone: true, run: (*Router).connectionStatus},
+		{name: "connectionStatus", anyone: true, run: connectionStatus},
 	}
 }
 
@@ -51,7 +51,7 @@ func peerOf(c *wire.Client) *peer {
 // authorize refuses what a connection may not ask before it has said who it
 // is.
 func (r *Router) authorize(cmd *command, c *call) error {
-	if !r.authRequired || cmd.anyone || r.user(c.peer) != nil {
+	if !r.authRequired || cmd.anyone || r.node.user(c.peer) != nil {
 		return nil
 	}
 	return mongoerr.New(mongoerr.Unauthorized, "Command %s requires authentication", cmd.name)
@@ -61,7 +61,7 @@ func (r *Router) authorize(cmd *command, c *call) error {
 // a time.
 const conversationID = 1
 
-func (r *Router) saslStart(c *call) (bson.D, error) {
+func saslStart(c *call) (bson.D, error) {
 	c.peer.conversation = nil
 	mechanism, err := c.text("mechanism")
 	if err != nil {
@@ -71,15 +71,15 @@ func (r *Router) saslStart(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	inner, err := r.users.Begin(access.Mechanism(mechanism), c.db, truth(c.body.Lookup("options", "skipEmptyExchange")))
+	inner, err := c.node.users.Begin(access.Mechanism(mechanism), c.db, truth(c.body.Lookup("options", "skipEmptyExchange")))
 	if err != nil {
 		return nil, err
 	}
 	c.peer.conversation = &conversation{Conversation: inner, id: conversationID, database: c.db}
-	return r.converse(c, payload)
+	return converse(c, payload)
 }
 
-func (r *Router) saslContinue(c *call) (bson.D, error) {
+func saslContinue(c *call) (bson.D, error) {
 	under := c.peer.conversation
 	if under == nil {
 		return nil, mongoerr.New(mongoerr.ProtocolError, "No SASL session state found")
@@ -94,16 +94,16 @@ func (r *Router) saslContinue(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.converse(c, payload)
+	return converse(c, payload)
 }
 
 // converse takes the conversation a step further.
-func (r *Router) converse(c *call, payload []byte) (bson.D, error) {
+func converse(c *call, payload []byte) (bson.D, error) {
 	under := c.peer.conversation
 	answer, done, err := under.Step(payload)
 	if err != nil {
 		c.peer.conversation = nil
-		r.logger.Warn("authentication failed", "client", c.client.ID, "remote", c.client.Remote,
+		c.node.logger.Warn("authentication failed", "client", c.client.ID, "remote", c.client.Remote,
 			"user", under.Who(), "db", under.database, "reason", under.Why())
 		return nil, err
 	}
@@ -113,7 +113,7 @@ func (r *Router) converse(c *call, payload []byte) (bson.D, error) {
 			return nil, err
 		}
 		c.client.Trust()
-		r.logger.Debug("authenticated", "client", c.client.ID, "user", under.User().Name, "db", under.database)
+		c.node.logger.Debug("authenticated", "client", c.client.ID, "user", under.User().Name, "db", under.database)
 	}
 	return bson.D{
 		{Key: "conversationId", Value: under.id},
@@ -145,7 +145,7 @@ func (c *call) payload() ([]byte, error) {
 
 // speculate is the first step of an authentication that came with hello. What
 // fails there is left out of the reply: the client then begins anew.
-func (r *Router) speculate(c *call) bson.D {
+func speculate(c *call) bson.D {
 	start, isDoc := c.body.Lookup("speculativeAuthenticate").DocumentOK()
 	if !isDoc {
 		return nil
@@ -154,8 +154,8 @@ func (r *Router) speculate(c *call) bson.D {
 	if !ok {
 		db = c.db
 	}
-	inner := &call{ctx: c.ctx, db: db, body: start, client: c.client, peer: c.peer, invoked: "saslStart"}
-	reply, err := r.saslStart(inner)
+	inner := c.inner(db, "saslStart", start)
+	reply, err := saslStart(inner)
 	if err != nil {
 		return nil
 	}
@@ -164,7 +164,7 @@ func (r *Router) speculate(c *call) bson.D {
 
 // mechanismsOf answers saslSupportedMechs: nothing for a user that is not
 // there.
-func (r *Router) mechanismsOf(c *call) (bson.A, error) {
+func mechanismsOf(c *call) (bson.A, error) {
 	v := c.body.Lookup("saslSupportedMechs")
 	if v.IsZero() {
 		return nil, nil
@@ -177,7 +177,7 @@ func (r *Router) mechanismsOf(c *call) (bson.A, error) {
 	if !ok {
 		return nil, mongoerr.New(mongoerr.BadValue, "UserName must contain a '.' separated database.user pair")
 	}
-	user, exists := r.users.Find(db, name)
+	user, exists := c.node.users.Find(db, name)
 	if !exists {
 		return nil, nil
 	}
@@ -188,22 +188,22 @@ func (r *Router) mechanismsOf(c *call) (bson.A, error) {
 	return list, nil
 }
 
-func logout(_ *Router, c *call) (bson.D, error) {
+func logout(c *call) (bson.D, error) {
 	if c.peer.user != nil && c.peer.user.Database == c.db {
 		c.peer.user = nil
 	}
 	return bson.D{}, nil
 }
 
-func (r *Router) connectionStatus(c *call) (bson.D, error) {
+func connectionStatus(c *call) (bson.D, error) {
 	names, roles := bson.A{}, []access.Role{}
-	if u := r.user(c.peer); u != nil {
+	if u := c.node.user(c.peer); u != nil {
 		names = append(names, bson.D{{Key: "user", Value: u.Name}, {Key: "db", Value: u.Database}})
-		roles = r.users.Inherited(u.Roles)
+		roles = c.node.users.Inherited(u.Roles)
 	}
 	info := bson.D{{Key: "authenticatedUsers", Value: names}, {Key: "authenticatedUserRoles", Value: roleDocs(roles)}}
 	if truth(c.body.Lookup("showPrivileges")) {
-		info = append(info, bson.E{Key: "authenticatedUserPrivileges", Value: privilegeDocs(r.grants(c.peer).Privileges())})
+		info = append(info, bson.E{Key: "authenticatedUserPrivileges", Value: privilegeDocs(c.node.grants(c.peer).Privileges())})
 	}
 	return bson.D{{Key: "authInfo", Value: info}}, nil
 }

@@ -10,47 +10,47 @@ import (
 
 func balancerCommands() []command {
 	return []command{
-		{name: "balancerStart", adminOnly: true, run: (*Router).balancerStart},
-		{name: "balancerStop", adminOnly: true, run: (*Router).balancerStop},
-		{name: "balancerStatus", adminOnly: true, run: (*Router).balancerStatus},
+		{name: "balancerStart", adminOnly: true, run: balancerStart},
+		{name: "balancerStop", adminOnly: true, run: balancerStop},
+		{name: "balancerStatus", adminOnly: true, run: balancerStatus},
 		{name: "balancerCollectionStatus", adminOnly: true, strict: true,
 			declared: []field{{"balancerCollectionStatus", namespaceValue, true}},
-			run:      (*Router).balancerCollectionStatus},
+			run:      balancerCollectionStatus},
 		{name: "configureCollectionBalancing", adminOnly: true,
 			declared: []field{{"configureCollectionBalancing", namespaceValue, true}, {"chunkSize", safeInt, false},
 				{"defragmentCollection", boolValue, false}, {"enableAutoMerger", boolValue, false}, {"enableBalancing", boolValue, false}},
-			run: (*Router).configureCollectionBalancing},
+			run: configureCollectionBalancing},
 		{name: "setAllowMigrations", adminOnly: true, takesWriteConcern: true,
 			declared: []field{{"setAllowMigrations", namespaceValue, true}, {"allowMigrations", boolValue, true}},
-			run:      (*Router).setAllowMigrations},
+			run:      setAllowMigrations},
 	}
 }
 
-func (r *Router) balancerStart(*call) (bson.D, error) {
-	return bson.D{}, r.cluster.StartBalancer()
+func balancerStart(c *call) (bson.D, error) {
+	return bson.D{}, c.cluster.Balancer().Start()
 }
 
-func (r *Router) balancerStop(c *call) (bson.D, error) {
-	return bson.D{}, r.cluster.StopBalancer(c.ctx, c.deadline)
+func balancerStop(c *call) (bson.D, error) {
+	return bson.D{}, c.cluster.Balancer().Stop(c.ctx, c.deadline)
 }
 
 // balancerStatus shows the last good settings when they can't be read.
-func (r *Router) balancerStatus(*call) (bson.D, error) {
-	settings, _ := r.cluster.RefreshSettings()
-	status := r.cluster.BalancerStatus()
+func balancerStatus(c *call) (bson.D, error) {
+	settings, _ := c.cluster.Balancer().RefreshSettings()
+	status := c.cluster.Balancer().Status()
 	reply := bson.D{
 		{Key: "mode", Value: string(settings.Mode)},
 		{Key: "inBalancerRound", Value: status.InRound},
 		{Key: "numBalancerRounds", Value: status.Rounds},
 	}
-	if r.cluster.Release().AtLeast(catalog.Release60) {
-		reply = append(reply, bson.E{Key: "term", Value: r.cluster.Term()})
+	if c.cluster.Release().AtLeast(catalog.Release60) {
+		reply = append(reply, bson.E{Key: "term", Value: c.cluster.Term()})
 	}
 	return reply, nil
 }
 
-func (r *Router) balancerCollectionStatus(c *call) (bson.D, error) {
-	status, err := r.cluster.Compliance(c.args.text("balancerCollectionStatus"))
+func balancerCollectionStatus(c *call) (bson.D, error) {
+	status, err := c.cluster.Balancer().Compliance(c.args.text("balancerCollectionStatus"))
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ const (
 	mostChunkMB  = 1024
 )
 
-func (r *Router) configureCollectionBalancing(c *call) (bson.D, error) {
+func configureCollectionBalancing(c *call) (bson.D, error) {
 	ns := c.args.text("configureCollectionBalancing")
 	if !c.args.has("chunkSize") && !c.args.has("defragmentCollection") && !c.args.has("enableAutoMerger") && !c.args.has("enableBalancing") {
 		return bson.D{}, nil
@@ -79,7 +79,7 @@ func (r *Router) configureCollectionBalancing(c *call) (bson.D, error) {
 	change.Defragment = c.args.flag("defragmentCollection")
 	change.AutoMerge = c.args.flag("enableAutoMerger")
 	change.Balance = c.args.flag("enableBalancing")
-	return bson.D{}, r.cluster.ConfigureBalancing(ns, change)
+	return bson.D{}, c.cluster.Balancer().Configure(ns, change)
 }
 
 // flag reads an optional bool; nil when it is absent.
@@ -91,21 +91,21 @@ func (a args) flag(name string) *bool {
 	return &on
 }
 
-func (r *Router) setAllowMigrations(c *call) (bson.D, error) {
+func setAllowMigrations(c *call) (bson.D, error) {
 	ns := c.args.text("setAllowMigrations")
-	if err := r.knownDatabase(ns); err != nil {
+	if err := knownDatabase(c.cluster, ns); err != nil {
 		return nil, err
 	}
-	return bson.D{}, r.cluster.PermitMigrations(ns, c.args.truth("allowMigrations"))
+	return bson.D{}, c.cluster.Balancer().PermitMigrations(ns, c.args.truth("allowMigrations"))
 }
 
 // knownDatabase is the first routing error: 26 for an unknown database.
-func (r *Router) knownDatabase(ns string) error {
+func knownDatabase(cluster *mock.Cluster, ns string) error {
 	db, _, err := catalog.SplitNamespace(ns)
 	if err != nil {
 		return err
 	}
-	if _, known := r.cluster.ConfigDB().Primary(db); !known && db != "config" && db != "admin" {
+	if _, known := cluster.ConfigDB().Primary(db); !known && db != "config" && db != "admin" {
 		return mongoerr.New(mongoerr.NamespaceNotFound, "database %s not found", db)
 	}
 	return nil

@@ -18,26 +18,26 @@ func bulkWriteCommands() []command {
 			{"bypassDocumentValidation", safeBool, false}, {"ordered", boolValue, false}, {"errorsOnly", boolValue, false},
 			{"stmtId", anyValue, false}, {"stmtIds", anyValue, false}, {"let", objectValue, false}, {"cursor", objectValue, false},
 		},
-		run: (*Router).bulkWrite,
+		run: bulkWrite,
 	}}
 }
 
 // bulkOp is one kind of operation of bulkWrite.
 type bulkOp struct {
 	fields []field
-	run    func(r *Router, c *call, ns string, op bson.Raw) (*outcome, error)
+	run    func(c *call, ns string, op bson.Raw) (*outcome, error)
 }
 
 func bulkOps() map[string]bulkOp {
 	return map[string]bulkOp{
-		"insert": {[]field{{"insert", safeInt, true}, {"document", objectValue, true}}, (*Router).bulkInsert},
+		"insert": {[]field{{"insert", safeInt, true}, {"document", objectValue, true}}, bulkInsert},
 		"update": {append([]field{
 			{"update", safeInt, true}, {"filter", objectValue, true}, {"updateMods", anyValue, true}, {"constants", objectValue, false},
-		}, updateOptionFields()...), (*Router).bulkUpdate},
+		}, updateOptionFields()...), bulkUpdate},
 		"delete": {[]field{
 			{"delete", safeInt, true}, {"filter", objectValue, true}, {"multi", boolValue, false}, {"hint", hintValue, false},
 			{"collation", objectValue, false}, {"sampleId", uuidValue, false},
-		}, (*Router).bulkDelete},
+		}, bulkDelete},
 	}
 }
 
@@ -49,12 +49,12 @@ type bulkStatement struct {
 }
 
 // bulkWrite runs writes on several collections (MongoDB 8.0).
-func (r *Router) bulkWrite(c *call) (bson.D, error) {
+func bulkWrite(c *call) (bson.D, error) {
 	ops, err := c.bulkStatements()
 	if err != nil {
 		return nil, err
 	}
-	if err := r.checkBulkUUIDs(c); err != nil {
+	if err := checkBulkUUIDs(c); err != nil {
 		return nil, err
 	}
 	size, err := c.batchSize(c.args.object("cursor").Lookup("batchSize"))
@@ -66,12 +66,12 @@ func (r *Router) bulkWrite(c *call) (bson.D, error) {
 	}
 	kinds := bulkOps()
 	b, err := c.batch(len(ops), func(i int) (*outcome, error) {
-		return kinds[ops[i].kind].run(r, c, ops[i].ns, ops[i].doc)
+		return kinds[ops[i].kind].run(c, ops[i].ns, ops[i].doc)
 	})
 	if err != nil {
 		return nil, err
 	}
-	return r.bulkReply(c, ops, b, size)
+	return bulkReply(c, ops, b, size)
 }
 
 // bulkStatements checks the whole command before anything is written.
@@ -139,14 +139,14 @@ func (c *call) bulkNamespaces() ([]string, error) {
 }
 
 // checkBulkUUIDs refuses namespaces whose collections have other UUIDs.
-func (r *Router) checkBulkUUIDs(c *call) error {
+func checkBulkUUIDs(c *call) error {
 	infos, err := documents(c.args["nsInfo"])
 	if err != nil {
 		return err
 	}
 	for _, info := range infos {
 		if uuid := info.Lookup("collectionUUID"); uuid.Type == bson.TypeBinary {
-			if err := r.checkUUID(info.Lookup("ns").StringValue(), uuid); err != nil {
+			if err := checkUUID(c.cluster, info.Lookup("ns").StringValue(), uuid); err != nil {
 				return err
 			}
 		}
@@ -154,16 +154,16 @@ func (r *Router) checkBulkUUIDs(c *call) error {
 	return nil
 }
 
-func (r *Router) bulkInsert(c *call, ns string, op bson.Raw) (*outcome, error) {
-	return r.insertOne(c, ns, op.Lookup("document").Document())
+func bulkInsert(c *call, ns string, op bson.Raw) (*outcome, error) {
+	return insertOne(c, ns, op.Lookup("document").Document())
 }
 
-func (r *Router) bulkUpdate(c *call, ns string, op bson.Raw) (*outcome, error) {
-	return r.updateOne(c, ns, op.Lookup("filter"), op.Lookup("updateMods"), op)
+func bulkUpdate(c *call, ns string, op bson.Raw) (*outcome, error) {
+	return updateOne(c, ns, op.Lookup("filter"), op.Lookup("updateMods"), op)
 }
 
-func (r *Router) bulkDelete(c *call, ns string, op bson.Raw) (*outcome, error) {
-	return r.deleteMatching(c, ns, op.Lookup("filter").Document(), !truth(op.Lookup("multi")), op)
+func bulkDelete(c *call, ns string, op bson.Raw) (*outcome, error) {
+	return deleteMatching(c, ns, op.Lookup("filter").Document(), !truth(op.Lookup("multi")), op)
 }
 
 // bulkTotals are the sums of a bulkWrite.
@@ -213,7 +213,7 @@ func bulkItem(kind string, e ended) bson.D {
 	return item
 }
 
-func (r *Router) bulkReply(c *call, ops []bulkStatement, b *batch, size int) (bson.D, error) {
+func bulkReply(c *call, ops []bulkStatement, b *batch, size int) (bson.D, error) {
 	var totals bulkTotals
 	var items []bson.Raw
 	onlyErrors := c.args.truth("errorsOnly")
@@ -230,7 +230,7 @@ func (r *Router) bulkReply(c *call, ops []bulkStatement, b *batch, size int) (bs
 		items = append(items, raw)
 	}
 	const ns = "admin.$cmd.bulkWrite"
-	cursor, err := r.open(c, &cursor{ns: ns, left: items}, size, false)
+	cursor, err := openCursor(c, &cursor{ns: ns, left: items}, size, false)
 	if err != nil {
 		return nil, err
 	}

@@ -12,26 +12,26 @@ func catalogCommands() []command {
 	return []command{
 		{name: "listDatabases", adminOnly: true, strict: true, stable: true,
 			declared: []field{{"listDatabases", anyValue, true}, {"filter", objectValue, false}, {"nameOnly", boolValue, false}, {"authorizedDatabases", boolValue, false}},
-			run:      (*Router).listDatabases},
+			run:      listDatabases},
 		{name: "listCollections", stable: true, strict: true,
 			declared: []field{{"listCollections", anyValue, true}, {"filter", objectValue, false}, {"nameOnly", safeBool, false},
 				{"authorizedCollections", safeBool, false}, {"cursor", objectValue, false}},
-			run: (*Router).listCollections},
-		{name: "create", stable: true, takesWriteConcern: true, strict: true, declared: createFields(), run: (*Router).create},
-		{name: "drop", stable: true, takesWriteConcern: true, strict: true, declared: dropFields(), run: (*Router).drop},
-		{name: "dropDatabase", stable: true, takesWriteConcern: true, run: (*Router).dropDatabase},
+			run: listCollections},
+		{name: "create", stable: true, takesWriteConcern: true, strict: true, declared: createFields(), run: create},
+		{name: "drop", stable: true, takesWriteConcern: true, strict: true, declared: dropFields(), run: drop},
+		{name: "dropDatabase", stable: true, takesWriteConcern: true, run: dropDatabase},
 	}
 }
 
-func (r *Router) listDatabases(c *call) (bson.D, error) {
+func listDatabases(c *call) (bson.D, error) {
 	filter, err := store.CompileFilter(c.args.object("filter"))
 	if err != nil {
 		return nil, err
 	}
 	list := bson.A{}
 	var total int64
-	shows := r.showsDatabase(c)
-	for _, db := range r.cluster.Databases() {
+	shows := showsDatabase(c)
+	for _, db := range c.cluster.Statistics().Databases() {
 		if !shows(db.Name) {
 			continue
 		}
@@ -58,14 +58,14 @@ func (r *Router) listDatabases(c *call) (bson.D, error) {
 	return bson.D{{Key: "databases", Value: list}, {Key: "totalSize", Value: total}, {Key: "totalSizeMb", Value: total >> 20}}, nil
 }
 
-func (r *Router) listCollections(c *call) (bson.D, error) {
+func listCollections(c *call) (bson.D, error) {
 	filter, err := store.CompileFilter(c.args.object("filter"))
 	if err != nil {
 		return nil, err
 	}
 	var list []bson.Raw
-	shows := r.showsCollection(c)
-	for _, info := range r.cluster.CollectionInfos(c.db) {
+	shows := showsCollection(c)
+	for _, info := range c.cluster.Statistics().Collections(c.db) {
 		if !shows(info.Name) {
 			continue
 		}
@@ -88,7 +88,7 @@ func (r *Router) listCollections(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.firstBatch(c, c.db+".$cmd.listCollections", list, size)
+	return firstBatch(c, c.db+".$cmd.listCollections", list, size)
 }
 
 // listedCollection is a collection as listCollections shows it: name and type
@@ -104,7 +104,7 @@ func listedCollection(info mock.CollectionInfo) bson.D {
 		bson.E{Key: "idIndex", Value: bson.D{{Key: "v", Value: int32(2)}, {Key: "key", Value: bson.D{{Key: "_id", Value: int32(1)}}}, {Key: "name", Value: "_id_"}}})
 }
 
-func (r *Router) drop(c *call) (bson.D, error) {
+func drop(c *call) (bson.D, error) {
 	ns, err := c.namespace()
 	if err != nil {
 		return nil, err
@@ -113,20 +113,20 @@ func (r *Router) drop(c *call) (bson.D, error) {
 		return nil, mongoerr.New(mongoerr.IllegalOperation, "Cannot drop collection in %s database", c.db)
 	}
 	reply := bson.D{}
-	if parts := r.cluster.Stats(ns); len(parts) > 0 {
+	if parts := c.cluster.Statistics().Collection(ns); len(parts) > 0 {
 		reply = append(reply, bson.E{Key: "nIndexesWas", Value: int32(len(parts[0].Indexes))}, bson.E{Key: "ns", Value: ns})
 	}
 	// Dropping what does not exist is a success since 7.0.
-	r.cluster.Drop(ns)
+	c.cluster.Collections().Drop(ns)
 	return reply, nil
 }
 
-func (r *Router) dropDatabase(c *call) (bson.D, error) {
+func dropDatabase(c *call) (bson.D, error) {
 	switch c.db {
 	case "admin", "config", "local":
 		return nil, mongoerr.New(mongoerr.IllegalOperation, "Cannot drop the %s database", c.db)
 	}
-	if !r.cluster.DropDatabase(c.db) {
+	if !c.cluster.Databases().Drop(c.db) {
 		return bson.D{}, nil
 	}
 	return bson.D{{Key: "dropped", Value: c.db}}, nil

@@ -29,9 +29,9 @@ func namespaceDoc(ns string) bson.D {
 }
 
 // event is a change as a stream shows it.
-func (r *Router) event(s *changeStream, ch mock.Change) (bson.D, error) {
+func event(cluster *mock.Cluster, s *changeStream, ch mock.Change) (bson.D, error) {
 	event := eventHead(ch, string(ch.Kind))
-	images, err := r.images(s, ch)
+	images, err := images(cluster, s, ch)
 	if err != nil {
 		return nil, err
 	}
@@ -51,13 +51,13 @@ func (r *Router) event(s *changeStream, ch mock.Change) (bson.D, error) {
 
 // images are the documents in an event: the one after the change, and the one
 // before it where the stream asks for that.
-func (r *Router) images(s *changeStream, ch mock.Change) (bson.D, error) {
+func images(cluster *mock.Cluster, s *changeStream, ch mock.Change) (bson.D, error) {
 	var list bson.D
 	switch {
 	case ch.Kind == mock.ChangeInsert || ch.Kind == mock.ChangeReplace:
 		list = append(list, bson.E{Key: "fullDocument", Value: ch.After})
 	case ch.Kind == mock.ChangeUpdate && s.full == "updateLookup":
-		list = append(list, bson.E{Key: "fullDocument", Value: r.lookUp(ch)})
+		list = append(list, bson.E{Key: "fullDocument", Value: lookUp(cluster, ch)})
 	case ch.Kind == mock.ChangeUpdate && s.full != "" && s.full != "default":
 		doc, err := image(ch, s.full, "post", ch.After)
 		if err != nil {
@@ -85,7 +85,7 @@ func image(ch mock.Change, mode, which string, doc bson.Raw) (any, error) {
 }
 
 // lookUp finds a changed document as it is now; nil when it is gone.
-func (r *Router) lookUp(ch mock.Change) any {
+func lookUp(cluster *mock.Cluster, ch mock.Change) any {
 	query, err := bson.Marshal(bson.D{{Key: "_id", Value: bson.D{{Key: "$eq", Value: ch.After.Lookup("_id")}}}})
 	if err != nil {
 		return nil
@@ -94,7 +94,7 @@ func (r *Router) lookUp(ch mock.Change) any {
 	if err != nil {
 		return nil
 	}
-	for doc := range r.cluster.Documents(ch.Namespace, filter) {
+	for doc := range cluster.Documents(ch.Namespace, filter) {
 		return doc
 	}
 	return nil

@@ -45,7 +45,7 @@ func changeStreamFields() []field {
 var streamStages = []string{"$addFields", "$match", "$project", "$replaceRoot", "$replaceWith", "$redact", "$set", "$unset"}
 
 // watch opens a change stream.
-func (r *Router) watch(c *call, v bson.RawValue, rest []bson.Raw, size int) (bson.D, error) {
+func watch(c *call, v bson.RawValue, rest []bson.Raw, size int) (bson.D, error) {
 	spec, isDoc := v.DocumentOK()
 	if !isDoc {
 		return nil, mongoerr.New(mongoerr.TypeMismatch, "the $changeStream stage specification must be an object, found %s", typeName(v.Type))
@@ -57,22 +57,22 @@ func (r *Router) watch(c *call, v bson.RawValue, rest []bson.Raw, size int) (bso
 		return nil, err
 	}
 	s := &changeStream{full: textOf(spec.Lookup("fullDocument")), before: textOf(spec.Lookup("fullDocumentBeforeChange"))}
-	ns, err := r.watched(c, s, truth(spec.Lookup("allChangesForCluster")))
+	ns, err := watched(c, s, truth(spec.Lookup("allChangesForCluster")))
 	if err != nil {
 		return nil, err
 	}
-	if s.pipeline, err = r.streamPipeline(c, rest); err != nil {
+	if s.pipeline, err = streamPipeline(c, rest); err != nil {
 		return nil, err
 	}
-	now := r.cluster.StartChanges()
+	now := c.cluster.Changes().Start()
 	if s.at, err = startOf(spec, now); err != nil {
 		return nil, err
 	}
 	open := &cursor{ns: ns, stream: s}
-	if err := r.readChanges(c, open); err != nil {
+	if err := readChanges(c, open); err != nil {
 		return nil, err
 	}
-	first, err := r.open(c, open, size, false)
+	first, err := openCursor(c, open, size, false)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func checkStreamOptions(spec bson.Raw) error {
 }
 
 // watched reads what a stream is about, and gives the cursor's namespace.
-func (r *Router) watched(c *call, s *changeStream, everything bool) (string, error) {
+func watched(c *call, s *changeStream, everything bool) (string, error) {
 	ns, database, err := c.aggregateNamespace()
 	switch {
 	case err != nil:
@@ -111,14 +111,14 @@ func (r *Router) watched(c *call, s *changeStream, everything bool) (string, err
 	s.db = c.db
 	if !database {
 		_, s.coll, _ = strings.Cut(ns, ".")
-		if r.isView(ns) {
+		if isView(c, ns) {
 			return "", mongoerr.New(mongoerr.CommandNotSupportedOnView, "$changeStream is not supported on views: %s", ns)
 		}
 	}
 	return ns, nil
 }
 
-func (r *Router) streamPipeline(c *call, stages []bson.Raw) (*store.Pipeline, error) {
+func streamPipeline(c *call, stages []bson.Raw) (*store.Pipeline, error) {
 	for _, s := range stages {
 		if name, _, err := stage(s); err == nil && !slices.Contains(streamStages, name) {
 			return nil, mongoerr.New(mongoerr.IllegalOperation, "%s is not permitted in a $changeStream pipeline", name)
@@ -128,7 +128,7 @@ func (r *Router) streamPipeline(c *call, stages []bson.Raw) (*store.Pipeline, er
 	if err != nil {
 		return nil, err
 	}
-	return store.CompilePipeline(stages, r.environment(c.ctx, c, c.db, let))
+	return store.CompilePipeline(stages, pipelineEnv(c.ctx, c, c.db, let))
 }
 
 // startOf is the time after which a stream gives changes.
@@ -184,13 +184,13 @@ func (c *cursor) resumable(shown bson.D) bson.D {
 }
 
 // moreChanges reads what has changed, and waits for it until a time.
-func (r *Router) moreChanges(c *call, open *cursor, deadline time.Time) error {
+func moreChanges(c *call, open *cursor, deadline time.Time) error {
 	for {
-		if err := r.readChanges(c, open); err != nil || len(open.left) > 0 || open.stream == nil || !r.cluster.Now().Before(deadline) {
+		if err := readChanges(c, open); err != nil || len(open.left) > 0 || open.stream == nil || !c.cluster.Now().Before(deadline) {
 			return err
 		}
-		changed := func() bool { return r.cluster.ChangedAfter(open.stream.at) }
-		if over, err := waitIsOver(r.cluster.Await(c.ctx, deadline, changed)); over {
+		changed := func() bool { return c.cluster.Changes().Any(open.stream.at) }
+		if over, err := waitIsOver(c.cluster.Await(c.ctx, deadline, changed)); over {
 			return err
 		}
 	}
@@ -198,9 +198,9 @@ func (r *Router) moreChanges(c *call, open *cursor, deadline time.Time) error {
 
 // readChanges takes the changes that have come into the cursor. The end of what
 // is watched ends the stream.
-func (r *Router) readChanges(c *call, open *cursor) error {
+func readChanges(c *call, open *cursor) error {
 	s := open.stream
-	list, err := r.cluster.ChangesAfter(s.at)
+	list, err := c.cluster.Changes().After(s.at)
 	if err != nil {
 		return err
 	}
@@ -210,7 +210,7 @@ func (r *Router) readChanges(c *call, open *cursor) error {
 		if !s.concerns(ch) {
 			continue
 		}
-		event, err := r.event(s, ch)
+		event, err := event(c.cluster, s, ch)
 		if err != nil {
 			return err
 		}

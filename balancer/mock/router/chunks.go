@@ -7,21 +7,22 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock"
 	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/policy"
 )
 
 func chunkCommands() []command {
 	return []command{
-		{name: "split", adminOnly: true, declared: []field{{"split", oldNamespaceValue, true}}, run: (*Router).split},
-		{name: "mergeChunks", adminOnly: true, declared: []field{{"mergeChunks", oldNamespaceValue, true}}, run: (*Router).mergeChunks},
+		{name: "split", adminOnly: true, declared: []field{{"split", oldNamespaceValue, true}}, run: splitChunk},
+		{name: "mergeChunks", adminOnly: true, declared: []field{{"mergeChunks", oldNamespaceValue, true}}, run: mergeChunks},
 		{name: "mergeAllChunksOnShard", adminOnly: true,
 			declared: []field{{"mergeAllChunksOnShard", namespaceValue, true}, {"shard", shardValue, true},
 				{"maxNumberOfChunksToMerge", safeInt, false}, {"maxTimeProcessingChunksMS", safeInt, false}},
-			run: (*Router).mergeAllChunksOnShard},
+			run: mergeAllChunksOnShard},
 		{name: "clearJumboFlag", adminOnly: true,
 			declared: []field{{"clearJumboFlag", namespaceValue, true}, {"find", objectValue, false}, {"bounds", objectsValue, false}},
-			run:      (*Router).clearJumboFlag},
+			run:      clearJumboFlag},
 	}
 }
 
@@ -80,8 +81,8 @@ func (a splitArgs) exactlyOne() error {
 	return nil
 }
 
-func (r *Router) split(c *call) (bson.D, error) {
-	coll, err := r.cluster.ConfigDB().Sharded(c.args.text("split"))
+func splitChunk(c *call) (bson.D, error) {
+	coll, err := c.cluster.ConfigDB().Sharded(c.args.text("split"))
 	if err != nil {
 		return nil, err
 	}
@@ -89,22 +90,22 @@ func (r *Router) split(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	chunk, point, err := r.splitPlace(coll, a)
+	chunk, point, err := splitPlace(c.cluster, coll, a)
 	if err != nil {
 		return nil, err
 	}
-	if r.cluster.Donating(coll.Namespace, chunk.Shard) {
-		if err := r.cluster.AwaitDonation(c.ctx, c.deadline, coll.Namespace, chunk.Shard); err != nil {
+	if c.cluster.Migrations().Donating(coll.Namespace, chunk.Shard) {
+		if err := c.cluster.Migrations().AwaitDonation(c.ctx, c.deadline, coll.Namespace, chunk.Shard); err != nil {
 			return nil, err
 		}
-		return r.split(c) // all may have changed
+		return splitChunk(c) // all may have changed
 	}
-	return bson.D{}, r.cluster.Split(coll, chunk, []catalog.Key{point})
+	return bson.D{}, c.cluster.Chunks().Split(coll, chunk, []catalog.Key{point})
 }
 
 // splitPlace finds the chunk and the point.
-func (r *Router) splitPlace(coll catalog.Collection, a splitArgs) (chunk catalog.Chunk, point catalog.Key, err error) {
-	table := r.cluster.ConfigDB().Table(coll.Namespace)
+func splitPlace(cluster *mock.Cluster, coll catalog.Collection, a splitArgs) (chunk catalog.Chunk, point catalog.Key, err error) {
+	table := cluster.ConfigDB().Table(coll.Namespace)
 	switch {
 	case a.middle != nil:
 		if point, err = coll.Pattern.Key(a.middle); err != nil {
@@ -126,11 +127,11 @@ func (r *Router) splitPlace(coll catalog.Collection, a splitArgs) (chunk catalog
 		if err != nil {
 			return chunk, point, err
 		}
-		if chunk, err = r.exactChunk(coll, bounds); err != nil {
+		if chunk, err = exactChunk(cluster, coll, bounds); err != nil {
 			return chunk, point, errOld(err)
 		}
 	}
-	point, err = r.cluster.Median(coll, chunk)
+	point, err = cluster.Chunks().Median(coll, chunk)
 	return chunk, point, err
 }
 
@@ -148,7 +149,7 @@ func boundsOf(values []bson.RawValue) ([]bson.Raw, error) {
 }
 
 // exactChunk is the chunk with exactly these bounds.
-func (r *Router) exactChunk(coll catalog.Collection, bounds []bson.Raw) (catalog.Chunk, error) {
+func exactChunk(cluster *mock.Cluster, coll catalog.Collection, bounds []bson.Raw) (catalog.Chunk, error) {
 	lower, err := coll.Pattern.Key(bounds[0])
 	if err != nil {
 		return catalog.Chunk{}, err
@@ -157,19 +158,19 @@ func (r *Router) exactChunk(coll catalog.Collection, bounds []bson.Raw) (catalog
 	if err != nil {
 		return catalog.Chunk{}, err
 	}
-	chunk := r.cluster.ConfigDB().Table(coll.Namespace).Find(lower)
+	chunk := cluster.ConfigDB().Table(coll.Namespace).Find(lower)
 	if !chunk.Min.Equal(lower) || !chunk.Max.Equal(upper) {
 		return catalog.Chunk{}, mongoerr.New(mongoerr.ClearJumboNoSuchChunk, "no chunk found with the shard key bounds [%s,%s)", bounds[0], bounds[1])
 	}
 	return chunk, nil
 }
 
-func (r *Router) mergeChunks(c *call) (bson.D, error) {
+func mergeChunks(c *call) (bson.D, error) {
 	bounds, err := mergeBounds(c.body.Lookup("bounds"))
 	if err != nil {
 		return nil, err
 	}
-	coll, err := r.cluster.ConfigDB().Sharded(c.args.text("mergeChunks"))
+	coll, err := c.cluster.ConfigDB().Sharded(c.args.text("mergeChunks"))
 	if err != nil {
 		return nil, err
 	}
@@ -181,14 +182,14 @@ func (r *Router) mergeChunks(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, errOld(err)
 	}
-	owner := r.cluster.ConfigDB().Table(coll.Namespace).Find(lower).Shard
-	if lower.Less(upper) && r.cluster.Donating(coll.Namespace, owner) {
-		if err := r.cluster.AwaitDonation(c.ctx, c.deadline, coll.Namespace, owner); err != nil {
+	owner := c.cluster.ConfigDB().Table(coll.Namespace).Find(lower).Shard
+	if lower.Less(upper) && c.cluster.Migrations().Donating(coll.Namespace, owner) {
+		if err := c.cluster.Migrations().AwaitDonation(c.ctx, c.deadline, coll.Namespace, owner); err != nil {
 			return nil, err
 		}
-		return r.mergeChunks(c) // all may have changed
+		return mergeChunks(c) // all may have changed
 	}
-	return bson.D{}, r.cluster.MergeRange(coll, lower, upper)
+	return bson.D{}, c.cluster.Chunks().MergeRange(coll, lower, upper)
 }
 
 func mergeBounds(v bson.RawValue) ([]bson.Raw, error) {
@@ -199,13 +200,13 @@ func mergeBounds(v bson.RawValue) ([]bson.Raw, error) {
 	return docs, nil
 }
 
-func (r *Router) mergeAllChunksOnShard(c *call) (bson.D, error) {
-	shard, err := r.cluster.ConfigDB().ShardByID(c.args.text("shard"))
+func mergeAllChunksOnShard(c *call) (bson.D, error) {
+	shard, err := c.cluster.ConfigDB().ShardByID(c.args.text("shard"))
 	if err != nil {
 		return nil, err
 	}
 	ns := c.args.text("mergeAllChunksOnShard")
-	coll, tracked, err := r.cluster.ConfigDB().Tracked(ns)
+	coll, tracked, err := c.cluster.ConfigDB().Tracked(ns)
 	if err != nil {
 		return nil, err
 	}
@@ -222,12 +223,12 @@ func (r *Router) mergeAllChunksOnShard(c *call) (bson.D, error) {
 	if c.args.has("maxTimeProcessingChunksMS") {
 		limits.Time = time.Duration(c.args.number("maxTimeProcessingChunksMS")) * time.Millisecond
 	}
-	_, err = r.cluster.MergeAll(coll, shard.ID, limits)
+	_, err = c.cluster.Chunks().MergeAll(coll, shard.ID, limits)
 	return bson.D{}, err
 }
 
-func (r *Router) clearJumboFlag(c *call) (bson.D, error) {
-	coll, err := r.cluster.ConfigDB().Sharded(c.args.text("clearJumboFlag"))
+func clearJumboFlag(c *call) (bson.D, error) {
+	coll, err := c.cluster.ConfigDB().Sharded(c.args.text("clearJumboFlag"))
 	if err != nil {
 		return nil, err
 	}
@@ -241,9 +242,9 @@ func (r *Router) clearJumboFlag(c *call) (bson.D, error) {
 		if !found {
 			return nil, mongoerr.New(mongoerr.ClearJumboFindWithoutKey, "no shard key found in chunk query %s", c.args.object("find"))
 		}
-		chunk = r.cluster.ConfigDB().Table(coll.Namespace).Find(key)
-	} else if chunk, err = r.exactChunk(coll, bounds); err != nil {
+		chunk = c.cluster.ConfigDB().Table(coll.Namespace).Find(key)
+	} else if chunk, err = exactChunk(c.cluster, coll, bounds); err != nil {
 		return nil, mongoerr.New(mongoerr.ClearJumboNoSuchChunk, "%s", err)
 	}
-	return bson.D{}, r.cluster.ConfigDB().ClearJumbo(coll, chunk.Min, chunk.Max)
+	return bson.D{}, c.cluster.ConfigDB().ClearJumbo(coll, chunk.Min, chunk.Max)
 }

@@ -38,7 +38,7 @@ func readClusterCatalogOptions(spec bson.RawValue) (clusterCatalogOptions, error
 
 // clusterCatalogStage is $listClusterCatalog (spec 03 §2.3): a document for
 // each collection and view of the database, and of all databases on admin.
-func (r *Router) clusterCatalogStage(c *call, _ string, spec bson.RawValue) ([]bson.Raw, error) {
+func clusterCatalogStage(c *call, _ string, spec bson.RawValue) ([]bson.Raw, error) {
 	if _, isName := c.body.Lookup("aggregate").StringValueOK(); isName {
 		return nil, mongoerr.New(mongoerr.ClusterCatalogOnCollection, "$listClusterCatalog must be run against the database with {aggregate: 1}")
 	}
@@ -48,12 +48,12 @@ func (r *Router) clusterCatalogStage(c *call, _ string, spec bson.RawValue) ([]b
 	}
 	databases := []string{c.db}
 	if c.db == "admin" {
-		databases = r.cluster.ConfigDB().DatabaseNames()
+		databases = c.cluster.ConfigDB().DatabaseNames()
 	}
 	var docs []bson.Raw
 	for _, db := range databases {
-		for _, info := range r.cluster.CollectionInfos(db) {
-			doc, err := r.clusterCatalogDoc(db, info, options)
+		for _, info := range c.cluster.Statistics().Collections(db) {
+			doc, err := clusterCatalogDoc(c.cluster, db, info, options)
 			if err != nil {
 				return nil, err
 			}
@@ -67,11 +67,11 @@ func (r *Router) clusterCatalogStage(c *call, _ string, spec bson.RawValue) ([]b
 	return docs, nil
 }
 
-func (r *Router) clusterCatalogDoc(db string, info mock.CollectionInfo, options clusterCatalogOptions) (bson.D, error) {
+func clusterCatalogDoc(cluster *mock.Cluster, db string, info mock.CollectionInfo, options clusterCatalogOptions) (bson.D, error) {
 	ns := db + "." + info.Name
 	listed := listedCollection(info)
 	doc := append(bson.D{{Key: "ns", Value: ns}, {Key: "db", Value: db}}, listed[1:]...)
-	coll, tracked, err := r.cluster.ConfigDB().Tracked(ns)
+	coll, tracked, err := cluster.ConfigDB().Tracked(ns)
 	if err != nil {
 		return nil, err
 	}
@@ -84,10 +84,10 @@ func (r *Router) clusterCatalogDoc(db string, info mock.CollectionInfo, options 
 		doc = append(doc, bson.E{Key: "shardKey", Value: coll.Pattern.Doc()})
 	}
 	if options.shards {
-		doc = append(doc, bson.E{Key: "shards", Value: r.shardsOf(ns, db)})
+		doc = append(doc, bson.E{Key: "shards", Value: shardsOf(cluster, ns, db)})
 	}
 	if options.balancing && sharded {
-		configuration, err := r.balancingConfiguration(coll)
+		configuration, err := balancingConfiguration(cluster, coll)
 		if err != nil {
 			return nil, err
 		}
@@ -98,10 +98,10 @@ func (r *Router) clusterCatalogDoc(db string, info mock.CollectionInfo, options 
 
 // shardsOf lists the shards that own a collection: the primary, where it is
 // not tracked.
-func (r *Router) shardsOf(ns, db string) bson.A {
-	table := r.cluster.ConfigDB().Table(ns)
+func shardsOf(cluster *mock.Cluster, ns, db string) bson.A {
+	table := cluster.ConfigDB().Table(ns)
 	if table == nil {
-		return bson.A{r.primaryOf(db)}
+		return bson.A{primaryOf(cluster, db)}
 	}
 	ids := bson.A{}
 	for _, id := range table.Owners() {
@@ -112,12 +112,12 @@ func (r *Router) shardsOf(ns, db string) bson.A {
 
 // balancingConfiguration tells what of a sharded collection is balanced. The
 // field allowMigrations of the catalog is not looked at, only permitMigrations.
-func (r *Router) balancingConfiguration(coll catalog.Collection) (bson.D, error) {
+func balancingConfiguration(cluster *mock.Cluster, coll catalog.Collection) (bson.D, error) {
 	var size any
 	if coll.MaxChunkSizeBytes > 0 {
 		size = float64(coll.MaxChunkSizeBytes) / (1 << 20)
 	} else {
-		settings, err := r.cluster.RefreshSettings()
+		settings, err := cluster.Balancer().RefreshSettings()
 		if err != nil {
 			return nil, err
 		}

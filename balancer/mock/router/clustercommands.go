@@ -14,34 +14,34 @@ func clusterCommands() []command {
 	return []command{
 		{name: "transitionFromDedicatedConfigServer", adminOnly: true, takesWriteConcern: true, strict: true,
 			declared: []field{{"transitionFromDedicatedConfigServer", anyValue, true}},
-			run:      func(r *Router, _ *call) (bson.D, error) { return bson.D{}, r.cluster.AddConfigShard() }},
+			run:      func(c *call) (bson.D, error) { return bson.D{}, c.cluster.Membership().AddConfigShard() }},
 		{name: "transitionToDedicatedConfigServer", adminOnly: true, takesWriteConcern: true,
-			run: func(r *Router, _ *call) (bson.D, error) {
-				removal, err := r.cluster.RemoveConfigShard()
+			run: func(c *call) (bson.D, error) {
+				removal, err := c.cluster.Membership().RemoveConfigShard()
 				if err != nil {
 					return nil, err
 				}
 				return removalDoc(removal), nil
 			}},
-		{name: "setFeatureCompatibilityVersion", adminOnly: true, takesWriteConcern: true, run: (*Router).setCompatibility},
+		{name: "setFeatureCompatibilityVersion", adminOnly: true, takesWriteConcern: true, run: setCompatibility},
 		{name: "getDefaultRWConcern", adminOnly: true, strict: true,
 			declared: []field{{"getDefaultRWConcern", anyValue, true}, {"inMemory", boolValue, false}},
-			run:      func(r *Router, _ *call) (bson.D, error) { return r.concernStatus().(bson.D), nil }},
+			run:      func(c *call) (bson.D, error) { return concernStatus(c).(bson.D), nil }},
 		{name: "setDefaultRWConcern", adminOnly: true, takesWriteConcern: true, strict: true,
 			declared: []field{{"setDefaultRWConcern", anyValue, true}, {"defaultReadConcern", objectValue, false}, {"defaultWriteConcern", objectValue, false}},
-			run:      (*Router).setDefaultConcerns},
-		{name: "features", anyone: true, run: (*Router).features},
+			run:      setDefaultConcerns},
+		{name: "features", anyone: true, run: features},
 		{name: "profile", run: profile},
-		{name: "replSetGetStatus", adminOnly: true, run: func(*Router, *call) (bson.D, error) {
+		{name: "replSetGetStatus", adminOnly: true, run: func(*call) (bson.D, error) {
 			refused := mongoerr.NewNoCode("replSetGetStatus is not supported through mongos")
 			refused.Extra = bson.D{{Key: "info", Value: "mongos"}}
 			return nil, refused
 		}},
-		{name: "refreshLogicalSessionCacheNow", adminOnly: true, run: func(r *Router, _ *call) (bson.D, error) {
-			return bson.D{}, r.cluster.CreateSessions()
+		{name: "refreshLogicalSessionCacheNow", adminOnly: true, run: func(c *call) (bson.D, error) {
+			return bson.D{}, c.cluster.Collections().CreateSessions()
 		}},
 		{name: "reapLogicalSessionCacheNow", adminOnly: true, run: ok},
-		{name: "planCacheClear", run: func(_ *Router, c *call) (bson.D, error) {
+		{name: "planCacheClear", run: func(c *call) (bson.D, error) {
 			_, err := c.namespace()
 			return bson.D{}, err
 		}},
@@ -49,7 +49,7 @@ func clusterCommands() []command {
 }
 
 // setCompatibility wants to be told that it is meant.
-func (r *Router) setCompatibility(c *call) (bson.D, error) {
+func setCompatibility(c *call) (bson.D, error) {
 	v := c.body.Lookup("setFeatureCompatibilityVersion")
 	version, isText := v.StringValueOK()
 	if !isText {
@@ -59,10 +59,10 @@ func (r *Router) setCompatibility(c *call) (bson.D, error) {
 		return nil, mongoerr.New(7369100, "Once you have upgraded to %s, you will not be able to downgrade FCV and binary version without support assistance. "+
 			"Please re-run this command with 'confirm: true' to acknowledge this and continue with the FCV upgrade.", version)
 	}
-	return bson.D{}, r.cluster.SetCompatibilityVersion(version)
+	return bson.D{}, c.cluster.SetCompatibilityVersion(version)
 }
 
-func (r *Router) setDefaultConcerns(c *call) (bson.D, error) {
+func setDefaultConcerns(c *call) (bson.D, error) {
 	read, write := c.args.object("defaultReadConcern"), c.args.object("defaultWriteConcern")
 	if read == nil && write == nil {
 		return nil, mongoerr.New(mongoerr.BadValue, "At least one of the \"defaultReadConcern\" or \"defaultWriteConcern\" fields must be present")
@@ -87,30 +87,30 @@ func (r *Router) setDefaultConcerns(c *call) (bson.D, error) {
 			return nil, mongoerr.New(mongoerr.BadValue, "w: 0 is not suitable for the default write concern")
 		}
 	}
-	if err := r.cluster.SetDefaultConcerns(read, write); err != nil {
+	if err := c.cluster.ClusterParameters().SetDefaultConcerns(read, write); err != nil {
 		return nil, err
 	}
-	return r.concernStatus().(bson.D), nil
+	return concernStatus(c).(bson.D), nil
 }
 
 // features tells the number that a node puts into the ObjectIds it makes: the
 // balancer looks whether two shards have the same (spec 01 §1.4). With oidReset
 // a shard takes another one.
-func (r *Router) features(c *call) (bson.D, error) {
+func features(c *call) (bson.D, error) {
 	id := catalog.ShardID(routerHost)
-	if r.member != nil {
-		id = r.member.ID
+	if c.node.member != nil {
+		id = c.node.member.ID
 	}
 	reset := c.body.Lookup("oidReset")
 	on, _ := reset.BooleanOK()
 	if n, _ := numberOf(reset); on || n != 0 {
-		r.cluster.ResetMachineID(id)
+		c.cluster.ResetMachineID(id)
 	}
-	return bson.D{{Key: "oidMachine", Value: r.cluster.MachineID(id)}}, nil
+	return bson.D{{Key: "oidMachine", Value: c.cluster.MachineID(id)}}, nil
 }
 
 // profile refuses what a mongos can't: it has no data to look at the reading of.
-func profile(_ *Router, c *call) (bson.D, error) {
+func profile(c *call) (bson.D, error) {
 	level, isNumber := numberOf(c.body.Lookup("profile"))
 	if !isNumber {
 		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'profile.profile' is the wrong type '%s', expected types '[long, int, decimal, double']", typeName(c.body.Lookup("profile").Type))

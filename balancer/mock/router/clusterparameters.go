@@ -5,26 +5,27 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/mock"
 	"shardsh/balancer/mongoerr"
 )
 
 func clusterParameterCommands() []command {
 	return []command{
-		{name: "getClusterParameter", adminOnly: true, run: (*Router).getClusterParameter},
-		{name: "setClusterParameter", adminOnly: true, takesWriteConcern: true, run: (*Router).setClusterParameter},
+		{name: "getClusterParameter", adminOnly: true, run: getClusterParameter},
+		{name: "setClusterParameter", adminOnly: true, takesWriteConcern: true, run: setClusterParameter},
 	}
 }
 
 // getClusterParameter shows one by its name, some, or all with "*" (spec 03
 // §1.10).
-func (r *Router) getClusterParameter(c *call) (bson.D, error) {
-	names, err := r.clusterParametersAsked(c.body.Lookup("getClusterParameter"))
+func getClusterParameter(c *call) (bson.D, error) {
+	names, err := clusterParametersAsked(c.cluster, c.body.Lookup("getClusterParameter"))
 	if err != nil {
 		return nil, err
 	}
 	shown := bson.A{}
 	for _, name := range names {
-		doc, err := r.cluster.ClusterParameter(name)
+		doc, err := c.cluster.ClusterParameters().Get(name)
 		if err != nil {
 			return nil, err
 		}
@@ -33,10 +34,10 @@ func (r *Router) getClusterParameter(c *call) (bson.D, error) {
 	return bson.D{{Key: "clusterParameters", Value: shown}}, nil
 }
 
-func (r *Router) clusterParametersAsked(v bson.RawValue) ([]string, error) {
+func clusterParametersAsked(cluster *mock.Cluster, v bson.RawValue) ([]string, error) {
 	if name, isText := v.StringValueOK(); isText {
 		if name == "*" {
-			return r.cluster.ClusterParameterNames(), nil
+			return cluster.ClusterParameters().Names(), nil
 		}
 		return []string{name}, nil
 	}
@@ -68,7 +69,7 @@ func (r *Router) clusterParametersAsked(v bson.RawValue) ([]string, error) {
 }
 
 // setClusterParameter takes {name: {field: value}}, one parameter at a time.
-func (r *Router) setClusterParameter(c *call) (bson.D, error) {
+func setClusterParameter(c *call) (bson.D, error) {
 	v := c.body.Lookup("setClusterParameter")
 	doc, isDoc := v.DocumentOK()
 	if !isDoc {
@@ -85,22 +86,22 @@ func (r *Router) setClusterParameter(c *call) (bson.D, error) {
 	if !isDoc {
 		return nil, mongoerr.New(mongoerr.IllegalOperation, "Cluster parameter value must be an object")
 	}
-	return bson.D{}, r.cluster.SetClusterParameter(elems[0].Key(), value)
+	return bson.D{}, c.cluster.ClusterParameters().Set(elems[0].Key(), value)
 }
 
 // limitReads gives a read that says nothing of its time the cluster's default.
 // A pipeline that writes is no read.
-func (r *Router) limitReads(cmd *command, c *call) {
+func limitReads(cmd *command, c *call) {
 	switch cmd.name {
 	case "find", "count", "distinct", "aggregate":
 	default:
 		return
 	}
-	most := r.cluster.DefaultMaxTime()
-	if most == 0 || r.member != nil || !c.body.Lookup("maxTimeMS").IsZero() || writesOut(c.body) {
+	most := c.cluster.ClusterParameters().DefaultMaxTime()
+	if most == 0 || c.node.member != nil || !c.body.Lookup("maxTimeMS").IsZero() || writesOut(c.body) {
 		return
 	}
-	c.deadline = r.cluster.Now().Add(most)
+	c.deadline = c.cluster.Now().Add(most)
 }
 
 // writesOut tells whether a pipeline ends in $out or $merge.

@@ -5,6 +5,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
 )
@@ -14,18 +15,18 @@ func collectionCommands() []command {
 	return []command{
 		{name: "renameCollection", adminOnly: true, takesWriteConcern: true, strict: true,
 			declared: []field{{"renameCollection", namespaceValue, true}, {"to", namespaceValue, true}, {"dropTarget", boolValue, false}, {"stayTemp", boolValue, false}},
-			run: func(r *Router, c *call) (bson.D, error) {
+			run: func(c *call) (bson.D, error) {
 				return bson.D{}, c.request.RenameCollection(c.args.text("renameCollection"), c.args.text("to"), c.args.truth("dropTarget"))
 			}},
 		{name: "convertToCapped", takesWriteConcern: true,
-			declared: []field{{"convertToCapped", stringValue, true}, {"size", safeInt, true}}, run: (*Router).convertToCapped},
-		{name: "collMod", stable: true, takesWriteConcern: true, run: (*Router).collMod},
-		{name: "validate", run: (*Router).validate},
-		{name: "splitVector", run: (*Router).splitVector},
+			declared: []field{{"convertToCapped", stringValue, true}, {"size", safeInt, true}}, run: convertToCapped},
+		{name: "collMod", stable: true, takesWriteConcern: true, run: collMod},
+		{name: "validate", run: validate},
+		{name: "splitVector", run: splitVector},
 		{name: "untrackUnshardedCollection", adminOnly: true, takesWriteConcern: true,
 			declared: []field{{"untrackUnshardedCollection", namespaceValue, true}},
-			run: func(r *Router, c *call) (bson.D, error) {
-				return bson.D{}, r.cluster.UntrackCollection(c.args.text("untrackUnshardedCollection"))
+			run: func(c *call) (bson.D, error) {
+				return bson.D{}, c.cluster.Collections().Untrack(c.args.text("untrackUnshardedCollection"))
 			}},
 	}
 }
@@ -35,7 +36,7 @@ var collModFields = []string{"validator", "validationLevel", "validationAction",
 
 // collMod changes a validator, a view, a capped collection's limits, or an
 // index. Each shard that has the collection answers in raw.
-func (r *Router) collMod(c *call) (bson.D, error) {
+func collMod(c *call) (bson.D, error) {
 	ns, err := c.namespace()
 	if err != nil {
 		return nil, err
@@ -53,11 +54,11 @@ func (r *Router) collMod(c *call) (bson.D, error) {
 		}
 		return nil, mongoerr.New(mongoerr.IDLUnknownField, "BSON field 'collMod.%s' is an unknown field.", e.Key())
 	}
-	if !r.cluster.Exists(ns) {
+	if !c.cluster.Collections().Exists(ns) {
 		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "ns does not exist")
 	}
-	if r.isView(ns) {
-		return r.modifyView(c, ns)
+	if isView(c, ns) {
+		return modifyView(c, ns)
 	}
 	if !c.body.Lookup("viewOn").IsZero() || !c.body.Lookup("pipeline").IsZero() {
 		return nil, mongoerr.New(mongoerr.InvalidOptions, "option not supported on a collection: viewOn and pipeline are a view's")
@@ -66,29 +67,29 @@ func (r *Router) collMod(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	if limits := slices.ContainsFunc(changes, func(o bson.E) bool { return o.Key == "size" || o.Key == "max" }); limits && !r.isCapped(ns) {
+	if limits := slices.ContainsFunc(changes, func(o bson.E) bool { return o.Key == "size" || o.Key == "max" }); limits && !isCapped(c.cluster, ns) {
 		return nil, mongoerr.New(mongoerr.InvalidOptions, "collection must be capped.")
 	}
-	result, err := r.modifyIndex(c, ns)
+	result, err := modifyIndex(c, ns)
 	if err != nil {
 		return nil, err
 	}
 	if len(changes) > 0 {
-		r.cluster.ModifyCollection(ns, changes)
+		c.cluster.Collections().Modify(ns, changes)
 	}
 	raw := bson.D{}
-	for _, host := range r.cluster.HostsOf(ns) {
+	for _, host := range c.cluster.Statistics().HostsOf(ns) {
 		raw = append(raw, bson.E{Key: host, Value: append(slices.Clone(result), bson.E{Key: "ok", Value: 1.0})})
 	}
 	return bson.D{{Key: "raw", Value: raw}}, nil
 }
 
-func (r *Router) isCapped(ns string) bool {
-	parts := r.cluster.Stats(ns)
+func isCapped(cluster *mock.Cluster, ns string) bool {
+	parts := cluster.Statistics().Collection(ns)
 	return len(parts) > 0 && parts[0].Capped
 }
 
-func (r *Router) modifyView(c *call, ns string) (bson.D, error) {
+func modifyView(c *call, ns string) (bson.D, error) {
 	on := c.body.Lookup("viewOn")
 	if on.IsZero() || c.body.Lookup("pipeline").IsZero() {
 		return nil, mongoerr.New(mongoerr.InvalidOptions, "Must specify both 'viewOn' and 'pipeline' when modifying a view")
@@ -97,7 +98,7 @@ func (r *Router) modifyView(c *call, ns string) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	return bson.D{}, r.cluster.ReplaceView(ns, c.db, view)
+	return bson.D{}, c.cluster.Collections().ReplaceView(ns, c.db, view)
 }
 
 // modifiedOptions reads the validator and limits; nil takes an option away.
@@ -127,7 +128,7 @@ func (c *call) modifiedOptions() (bson.D, error) {
 }
 
 // modifyIndex changes one index and tells what it was before.
-func (r *Router) modifyIndex(c *call, ns string) (bson.D, error) {
+func modifyIndex(c *call, ns string) (bson.D, error) {
 	v := c.body.Lookup("index")
 	if v.IsZero() {
 		return bson.D{}, nil
@@ -136,15 +137,15 @@ func (r *Router) modifyIndex(c *call, ns string) (bson.D, error) {
 	if !isDoc {
 		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'collMod.index' is the wrong type '%s', expected type 'object'", typeName(v.Type))
 	}
-	spec, err := r.indexMeant(ns, doc)
+	spec, err := indexMeant(c.cluster, ns, doc)
 	if err != nil {
 		return nil, err
 	}
-	if reply, is, err := r.modifyUnique(c, ns, spec, doc); is {
+	if reply, is, err := modifyUnique(c, ns, spec, doc); is {
 		return reply, err
 	}
 	if seconds := doc.Lookup("expireAfterSeconds"); !seconds.IsZero() && doc.Lookup("hidden").IsZero() {
-		return r.modifyExpiry(ns, spec, seconds)
+		return modifyExpiry(c.cluster, ns, spec, seconds)
 	}
 	hidden := doc.Lookup("hidden")
 	if hidden.Type != bson.TypeBoolean {
@@ -153,20 +154,20 @@ func (r *Router) modifyIndex(c *call, ns string) (bson.D, error) {
 	if spec.Name == "_id_" {
 		return nil, mongoerr.New(mongoerr.BadValue, "can't hide _id index")
 	}
-	was, err := r.cluster.HideIndex(ns, spec.Name, hidden.Boolean())
+	was, err := c.cluster.Indexes().Hide(ns, spec.Name, hidden.Boolean())
 	if err != nil || was == hidden.Boolean() {
 		return bson.D{}, err
 	}
 	return bson.D{{Key: "hidden_old", Value: was}, {Key: "hidden_new", Value: hidden.Boolean()}}, nil
 }
 
-func (r *Router) indexMeant(ns string, doc bson.Raw) (store.IndexSpec, error) {
+func indexMeant(cluster *mock.Cluster, ns string, doc bson.Raw) (store.IndexSpec, error) {
 	name, byName := doc.Lookup("name").StringValueOK()
 	key, byKey := doc.Lookup("keyPattern").DocumentOK()
 	if byName == byKey {
 		return store.IndexSpec{}, mongoerr.New(mongoerr.InvalidOptions, "must specify either index name or key pattern")
 	}
-	specs, _ := r.cluster.Indexes(ns)
+	specs, _ := cluster.Indexes().List(ns)
 	at := slices.IndexFunc(specs, func(s store.IndexSpec) bool {
 		return byName && s.Name == name || byKey && sameDocument(s.Key, key)
 	})
@@ -177,27 +178,27 @@ func (r *Router) indexMeant(ns string, doc bson.Raw) (store.IndexSpec, error) {
 }
 
 // validate finds every collection in order: the mock's can't be otherwise.
-func (r *Router) validate(c *call) (bson.D, error) {
+func validate(c *call) (bson.D, error) {
 	ns, err := c.namespace()
 	if err != nil {
 		return nil, err
 	}
-	if r.isView(ns) {
+	if isView(c, ns) {
 		return nil, mongoerr.New(mongoerr.CommandNotSupportedOnView, "Cannot validate a view")
 	}
-	parts := r.cluster.Stats(ns)
+	parts := c.cluster.Statistics().Collection(ns)
 	if len(parts) == 0 {
 		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "Collection '%s' does not exist to validate.", ns)
 	}
 	raw := bson.D{}
 	for _, p := range parts {
-		uuid, entries := r.cluster.Held(ns, p.Shard)
+		uuid, entries := c.cluster.Statistics().IndexEntries(ns, p.Shard)
 		keys, details := bson.D{}, bson.D{}
 		for _, name := range p.Indexes {
 			keys = append(keys, bson.E{Key: name, Value: entries[name]})
 			details = append(details, bson.E{Key: name, Value: bson.D{{Key: "valid", Value: true}}})
 		}
-		raw = append(raw, bson.E{Key: r.cluster.HostOf(p.Shard), Value: bson.D{
+		raw = append(raw, bson.E{Key: c.cluster.HostOf(p.Shard), Value: bson.D{
 			{Key: "ns", Value: ns},
 			{Key: "uuid", Value: uuid},
 			{Key: "nInvalidDocuments", Value: int64(0)},

@@ -6,19 +6,20 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/mock"
 	"shardsh/balancer/mongoerr"
 )
 
 // checkNamed refuses a command that expects its collection to have another
 // UUID, or to be encrypted.
-func (r *Router) checkNamed(cmd *command, c *call) error {
+func checkNamed(cmd *command, c *call) error {
 	if c.args.has("encryptionInformation") {
 		return errEncrypted()
 	}
 	if !c.args.has("collectionUUID") {
 		return nil
 	}
-	return r.checkUUID(c.subject(cmd), c.args["collectionUUID"])
+	return checkUUID(c.cluster, c.subject(cmd), c.args["collectionUUID"])
 }
 
 func errEncrypted() error {
@@ -27,11 +28,11 @@ func errEncrypted() error {
 
 // checkUUID fails with CollectionUUIDMismatch, and tells which collection of the
 // database has the UUID, if one has.
-func (r *Router) checkUUID(ns string, expected bson.RawValue) error {
+func checkUUID(cluster *mock.Cluster, ns string, expected bson.RawValue) error {
 	db, name, _ := strings.Cut(ns, ".")
 	_, want, isBinary := expected.BinaryOK()
 	var actual any
-	for _, info := range r.cluster.CollectionInfos(db) {
+	for _, info := range cluster.Statistics().Collections(db) {
 		if isBinary && !info.View && bytes.Equal(info.UUID.Data, want) {
 			if info.Name == name {
 				return nil

@@ -37,7 +37,7 @@ func storageDoc(s mock.LocalStats, scale int64) bson.D {
 
 // collStats adds up what the shards that own chunks say. An unknown database
 // is made.
-func (r *Router) collStats(c *call) (bson.D, error) {
+func collStats(c *call) (bson.D, error) {
 	ns, err := c.namespace()
 	if err != nil {
 		return nil, err
@@ -46,21 +46,21 @@ func (r *Router) collStats(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.isView(ns) {
+	if isView(c, ns) {
 		return nil, mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s is a view, not a collection", ns)
 	}
-	if err := r.makeDatabase(c, c.db); err != nil {
+	if err := makeDatabase(c, c.db); err != nil {
 		return nil, err
 	}
-	coll, tracked, err := r.cluster.ConfigDB().Tracked(ns)
+	coll, tracked, err := c.cluster.ConfigDB().Tracked(ns)
 	if err != nil {
 		return nil, err
 	}
-	parts := r.cluster.Stats(ns)
+	parts := c.cluster.Statistics().Collection(ns)
 	sharded := tracked && !coll.Unsplittable
 	reply := bson.D{{Key: "sharded", Value: sharded}}
 	if !sharded {
-		reply = append(reply, bson.E{Key: "primary", Value: r.primaryOf(c.db)})
+		reply = append(reply, bson.E{Key: "primary", Value: primaryOf(c.cluster, c.db)})
 	}
 	reply = append(reply, cappedOf(parts)...)
 	if indexesDiffer(parts) {
@@ -68,7 +68,7 @@ func (r *Router) collStats(c *call) (bson.D, error) {
 	}
 	reply = append(append(reply, bson.E{Key: "ns", Value: ns}), sumOfShards(parts, scale)...)
 	chunks := int32(1)
-	if table := r.cluster.ConfigDB().Table(ns); sharded && table != nil {
+	if table := c.cluster.ConfigDB().Table(ns); sharded && table != nil {
 		chunks = int32(table.Len())
 	}
 	shards := bson.D{}
@@ -80,7 +80,7 @@ func (r *Router) collStats(c *call) (bson.D, error) {
 }
 
 // makeDatabase makes a database that is not there, as some reads do.
-func (r *Router) makeDatabase(c *call, db string) error {
+func makeDatabase(c *call, db string) error {
 	if db == "admin" || db == "config" {
 		return nil
 	}
@@ -88,11 +88,11 @@ func (r *Router) makeDatabase(c *call, db string) error {
 }
 
 // primaryOf names a database's primary; the config server is that of its own.
-func (r *Router) primaryOf(db string) string {
+func primaryOf(cluster *mock.Cluster, db string) string {
 	if db == "admin" || db == "config" {
 		return string(mock.ConfigServerID)
 	}
-	primary, _ := r.cluster.ConfigDB().Primary(db)
+	primary, _ := cluster.ConfigDB().Primary(db)
 	return string(primary)
 }
 

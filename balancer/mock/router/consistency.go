@@ -8,7 +8,7 @@ import (
 
 // checkMetadataConsistency compares the catalog with what the shards hold: of
 // the cluster on admin, of a database, or of one collection (spec 03 §1.7).
-func (r *Router) checkMetadataConsistency(c *call) (bson.D, error) {
+func checkMetadataConsistency(c *call) (bson.D, error) {
 	db, ns, coll := c.db, c.db+".$cmd.aggregate", ""
 	v := c.args["checkMetadataConsistency"]
 	name, isText := v.StringValueOK()
@@ -24,7 +24,7 @@ func (r *Router) checkMetadataConsistency(c *call) (bson.D, error) {
 		coll, ns = name, c.db+"."+name
 	}
 	if db != "" && db != "config" {
-		if err := r.knownDatabase(db + ".x"); err != nil {
+		if err := knownDatabase(c.cluster, db+".x"); err != nil {
 			return nil, err
 		}
 	}
@@ -32,7 +32,7 @@ func (r *Router) checkMetadataConsistency(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := r.cluster.Inconsistencies(db, coll, c.args.truth("checkIndexes"))
+	found, err := c.cluster.Inconsistencies(db, coll, c.args.truth("checkIndexes"))
 	if err != nil {
 		return nil, err
 	}
@@ -44,5 +44,5 @@ func (r *Router) checkMetadataConsistency(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.firstBatch(c, ns, list, size)
+	return firstBatch(c, ns, list, size)
 }

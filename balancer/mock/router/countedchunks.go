@@ -20,8 +20,8 @@ const chunksField = "chunks"
 
 // countedChunks rewrites an aggregation over config.chunks that only counts by
 // what the routing tables sum up; false leaves it as it is.
-func (r *Router) countedChunks(a *aggregation) bool {
-	if a.ns != "config.chunks" || a.source != nil || a.database || r.member != nil || !a.query.hint.IsZero() {
+func countedChunks(c *call, a *aggregation) bool {
+	if a.ns != "config.chunks" || a.source != nil || a.database || c.node.member != nil || !a.query.hint.IsZero() {
 		return false
 	}
 	if len(a.pushed) > 1 || len(a.pushed) == 1 && !countedMatch(a.pushed[0]) || len(a.stages) == 0 {
@@ -36,12 +36,12 @@ func (r *Router) countedChunks(a *aggregation) bool {
 }
 
 // countedInput are the documents that stand for the chunks that match.
-func (r *Router) countedInput(c *call, filter *store.Filter) (iter.Seq[bson.Raw], error) {
+func countedInput(c *call, filter *store.Filter) (iter.Seq[bson.Raw], error) {
 	if err := c.request.AskConfig(); err != nil {
 		return nil, err
 	}
 	return func(yield func(bson.Raw) bool) {
-		for _, count := range r.cluster.ConfigDB().ChunkCounts(filter) {
+		for _, count := range c.cluster.ConfigDB().ChunkCounts(filter) {
 			fields := bson.D{{Key: "uuid", Value: count.UUID}, {Key: "shard", Value: string(count.Shard)}}
 			if count.Jumbo {
 				fields = append(fields, bson.E{Key: "jumbo", Value: true})

@@ -144,13 +144,13 @@ func lengthOf(v bson.RawValue) int64 {
 }
 
 // countTargets counts how far a request went. The cluster's lock is held.
-func (r *Router) countTargets(cmd *command, c *call) {
-	by := r.counters.targeted[cmd.name]
+func countTargets(cmd *command, c *call) {
+	by := c.node.counters.targeted[cmd.name]
 	name, isText := c.body.Lookup(c.invoked).StringValueOK()
 	if by == nil || !isText {
 		return
 	}
-	coll, err := r.cluster.ConfigDB().Sharded(c.db + "." + name)
+	coll, err := c.cluster.ConfigDB().Sharded(c.db + "." + name)
 	if err != nil || coll.Unsplittable {
 		by[toUnsharded].Add(1)
 		return
@@ -158,7 +158,7 @@ func (r *Router) countTargets(cmd *command, c *call) {
 	switch n := c.request.Reached(); {
 	case n <= 1:
 		by[toOneShard].Add(1)
-	case n >= len(r.cluster.ConfigDB().Table(coll.Namespace).Owners()):
+	case n >= len(c.cluster.ConfigDB().Table(coll.Namespace).Owners()):
 		by[toAllShards].Add(1)
 	default:
 		by[toManyShards].Add(1)

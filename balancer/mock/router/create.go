@@ -29,7 +29,7 @@ func (c *call) refuseOptions() error {
 	return nil
 }
 
-func (r *Router) create(c *call) (bson.D, error) {
+func create(c *call) (bson.D, error) {
 	ns, err := c.namespace()
 	if err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func (r *Router) create(c *call) (bson.D, error) {
 		return nil, err
 	}
 	if on := c.body.Lookup("viewOn"); !on.IsZero() {
-		return bson.D{}, r.createView(c, ns, on)
+		return bson.D{}, createView(c, ns, on)
 	}
 	options, err := c.collectionOptions()
 	if err != nil {
@@ -149,7 +149,7 @@ func (c *call) imagesOption(options bson.D) (bson.D, error) {
 	return append(options, bson.E{Key: name, Value: doc}), nil
 }
 
-func (r *Router) createView(c *call, ns string, on bson.RawValue) error {
+func createView(c *call, ns string, on bson.RawValue) error {
 	view, err := readView(c, ns, on)
 	if err != nil {
 		return err

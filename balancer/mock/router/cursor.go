@@ -179,20 +179,20 @@ type opened struct {
 
 // open makes a cursor in the session of a call and takes its first batch. One
 // that has nothing left is not kept, unless the first batch was to be empty.
-func (r *Router) open(call *call, c *cursor, size int, single bool) (opened, error) {
+func openCursor(call *call, c *cursor, size int, single bool) (opened, error) {
 	c.lsid, c.owner = call.lsid, call.peer.user
 	batch := c.take(size)
 	if single || c.over() && size != 0 {
 		return opened{batch: batch}, nil
 	}
-	id, err := r.cursors.keep(c)
+	id, err := call.node.cursors.keep(c)
 	return opened{id: id, batch: batch}, err
 }
 
 // firstBatch answers with a cursor, its fields in the order of all commands
 // but find.
-func (r *Router) firstBatch(call *call, ns string, results []bson.Raw, size int) (bson.D, error) {
-	c, err := r.open(call, &cursor{ns: ns, left: results}, size, false)
+func firstBatch(call *call, ns string, results []bson.Raw, size int) (bson.D, error) {
+	c, err := openCursor(call, &cursor{ns: ns, left: results}, size, false)
 	if err != nil {
 		return nil, err
 	}
@@ -216,9 +216,9 @@ func (c *call) checkSession(id int64, open *cursor) error {
 	return mongoerr.New(mongoerr.GetMoreOtherSession, "Cannot run getMore on cursor %d, which was created in session %s, in session %s", id, bson.D{{Key: "id", Value: open.lsid.doc()[0].Value}}, c.body.Lookup("lsid"))
 }
 
-func (r *Router) getMore(c *call) (bson.D, error) {
+func getMore(c *call) (bson.D, error) {
 	id := c.args["getMore"].Int64()
-	open := r.cursors.open[id]
+	open := c.node.cursors.open[id]
 	coll := c.args.text("collection")
 	if open == nil {
 		return nil, mongoerr.New(mongoerr.CursorNotFound, "cursor id %d not found", id)
@@ -226,13 +226,13 @@ func (r *Router) getMore(c *call) (bson.D, error) {
 	if open.ns != c.db+"."+coll {
 		return nil, mongoerr.New(mongoerr.Unauthorized, "Requested getMore on namespace '%s.%s', but cursor belongs to a different namespace %s", c.db, coll, open.ns)
 	}
-	if r.authRequired && !c.peer.is(open.owner) {
+	if c.node.authRequired && !c.peer.is(open.owner) {
 		return nil, mongoerr.New(mongoerr.Unauthorized, "cursor id %d was not created by the authenticated user", id)
 	}
 	if err := c.checkSession(id, open); err != nil {
 		return nil, err
 	}
-	if err := r.failOn(open, c); err != nil {
+	if err := failOn(open, c); err != nil {
 		return nil, err
 	}
 	if !c.body.Lookup("maxTimeMS").IsZero() && !open.awaits() {
@@ -246,19 +246,19 @@ func (r *Router) getMore(c *call) (bson.D, error) {
 		return nil, mongoerr.New(mongoerr.CursorInUse, "cursor id %d is already in use", id)
 	}
 	open.busy = true
-	err := r.more(c, open)
+	err := readMore(c, open)
 	open.busy = false
 	if err != nil {
-		r.cursors.kill(id)
+		c.node.cursors.kill(id)
 		return nil, err
 	}
-	if r.cursors.open[id] != open {
+	if c.node.cursors.open[id] != open {
 		return nil, mongoerr.New(mongoerr.CursorKilled, "cursor id %d was killed", id)
 	}
 	batch := open.take(size)
 	open.used = time.Now()
 	if open.over() {
-		r.cursors.kill(id)
+		c.node.cursors.kill(id)
 		id = 0
 	}
 	return bson.D{{Key: "cursor", Value: open.resumable(bson.D{
@@ -268,7 +268,7 @@ func (r *Router) getMore(c *call) (bson.D, error) {
 	})}}, nil
 }
 
-func (r *Router) killCursors(c *call) (bson.D, error) {
+func killCursors(c *call) (bson.D, error) {
 	values, err := c.args["cursors"].Array().Values()
 	if err != nil {
 		return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
@@ -281,10 +281,10 @@ func (r *Router) killCursors(c *call) (bson.D, error) {
 	killed, notFound := bson.A{}, bson.A{}
 	for _, v := range values {
 		id := v.Int64()
-		if open := r.cursors.open[id]; open != nil && r.authRequired && !c.peer.is(open.owner) && !r.grants(c.peer).Allows(access.TheCluster(), "killAnyCursor") {
+		if open := c.node.cursors.open[id]; open != nil && c.node.authRequired && !c.peer.is(open.owner) && !c.node.grants(c.peer).Allows(access.TheCluster(), "killAnyCursor") {
 			return nil, c.unauthorized()
 		}
-		if r.cursors.kill(id) {
+		if c.node.cursors.kill(id) {
 			killed = append(killed, id)
 		} else {
 			notFound = append(notFound, id)

@@ -14,17 +14,17 @@ import (
 
 func diagnosticCommands() []command {
 	return []command{
-		{name: "buildInfo", aliases: []string{"buildinfo"}, anyone: true, run: (*Router).buildInfo},
+		{name: "buildInfo", aliases: []string{"buildinfo"}, anyone: true, run: buildInfo},
 		{name: "getLog", adminOnly: true, run: getLog},
-		{name: "hostInfo", adminOnly: true, run: (*Router).hostInfo},
+		{name: "hostInfo", adminOnly: true, run: hostInfo},
 		{name: "getCmdLineOpts", adminOnly: true, run: getCmdLineOpts},
-		{name: "listCommands", anyone: true, run: (*Router).listCommands},
-		{name: "serverStatus", run: (*Router).serverStatus},
+		{name: "listCommands", anyone: true, run: listCommands},
+		{name: "serverStatus", run: serverStatus},
 		{name: "isdbgrid", anyone: true, run: isDBGrid},
 		{name: "netstat", adminOnly: true, run: netstat},
-		{name: "getShardMap", adminOnly: true, run: (*Router).getShardMap},
-		{name: "getShardVersion", aliases: []string{"getshardversion"}, adminOnly: true, run: (*Router).getShardVersion},
-		{name: "getDatabaseVersion", adminOnly: true, declared: []field{{"getDatabaseVersion", stringValue, true}}, run: (*Router).getDatabaseVersion},
+		{name: "getShardMap", adminOnly: true, run: getShardMap},
+		{name: "getShardVersion", aliases: []string{"getshardversion"}, adminOnly: true, run: getShardVersion},
+		{name: "getDatabaseVersion", adminOnly: true, declared: []field{{"getDatabaseVersion", stringValue, true}}, run: getDatabaseVersion},
 		{name: "flushRouterConfig", aliases: []string{"flushrouterconfig"}, adminOnly: true, run: flushRouterConfig},
 	}
 }
@@ -32,15 +32,15 @@ func diagnosticCommands() []command {
 // gitVersion stands where a server names the commit it was built from.
 const gitVersion = "0000000000000000000000000000000000000000"
 
-func (r *Router) buildInfo(*call) (bson.D, error) {
+func buildInfo(c *call) (bson.D, error) {
 	return bson.D{
-		{Key: "version", Value: r.cluster.Version()},
+		{Key: "version", Value: c.cluster.Version()},
 		{Key: "gitVersion", Value: gitVersion},
 		{Key: "modules", Value: bson.A{}},
 		{Key: "allocator", Value: "system"},
 		{Key: "javascriptEngine", Value: "none"},
 		{Key: "sysInfo", Value: "deprecated"},
-		{Key: "versionArray", Value: r.cluster.VersionArray()},
+		{Key: "versionArray", Value: c.cluster.VersionArray()},
 		{Key: "openssl", Value: bson.D{{Key: "running", Value: "disabled"}, {Key: "compiled", Value: "disabled"}}},
 		{Key: "buildEnvironment", Value: bson.D{{Key: "target_arch", Value: runtime.GOARCH}, {Key: "target_os", Value: runtime.GOOS}}},
 		{Key: "bits", Value: int32(64)},
@@ -49,7 +49,7 @@ func (r *Router) buildInfo(*call) (bson.D, error) {
 	}, nil
 }
 
-func getLog(_ *Router, c *call) (bson.D, error) {
+func getLog(c *call) (bson.D, error) {
 	name, isText := c.body.Lookup("getLog").StringValueOK()
 	switch {
 	case !isText:
@@ -62,11 +62,11 @@ func getLog(_ *Router, c *call) (bson.D, error) {
 	return nil, mongoerr.New(mongoerr.OperationFailed, "No log named '%s'", name)
 }
 
-func (r *Router) hostInfo(*call) (bson.D, error) {
+func hostInfo(c *call) (bson.D, error) {
 	name, _ := os.Hostname()
 	return bson.D{
 		{Key: "system", Value: bson.D{
-			{Key: "currentTime", Value: bson.NewDateTimeFromTime(r.cluster.Now())},
+			{Key: "currentTime", Value: bson.NewDateTimeFromTime(c.cluster.Now())},
 			{Key: "hostname", Value: name},
 			{Key: "cpuAddrSize", Value: int32(64)},
 			{Key: "memSizeMB", Value: hostMegabytes},
@@ -103,17 +103,17 @@ func systemName() string {
 	return runtime.GOOS
 }
 
-func getCmdLineOpts(r *Router, _ *call) (bson.D, error) {
+func getCmdLineOpts(c *call) (bson.D, error) {
 	return bson.D{
-		{Key: "argv", Value: bson.A{"mongos", "--configdb", r.cluster.ConfigServer()}},
-		{Key: "parsed", Value: bson.D{{Key: "sharding", Value: bson.D{{Key: "configDB", Value: r.cluster.ConfigServer()}}}}},
+		{Key: "argv", Value: bson.A{"mongos", "--configdb", c.cluster.ConfigServer()}},
+		{Key: "parsed", Value: bson.D{{Key: "sharding", Value: bson.D{{Key: "configDB", Value: c.cluster.ConfigServer()}}}}},
 	}, nil
 }
 
 // listCommands lists the command table.
-func (r *Router) listCommands(*call) (bson.D, error) {
+func listCommands(c *call) (bson.D, error) {
 	list := bson.D{}
-	for name, cmd := range r.commands {
+	for name, cmd := range c.node.commands {
 		if name != cmd.name {
 			continue
 		}
@@ -134,18 +134,18 @@ func (r *Router) listCommands(*call) (bson.D, error) {
 // routerHost is the address that the mock's mongos shows.
 const routerHost = "mock:27017"
 
-func isDBGrid(*Router, *call) (bson.D, error) {
+func isDBGrid(*call) (bson.D, error) {
 	return bson.D{{Key: "isdbgrid", Value: int32(1)}, {Key: "hostname", Value: "mock"}}, nil
 }
 
-func netstat(r *Router, _ *call) (bson.D, error) {
-	return bson.D{{Key: "configserver", Value: r.cluster.ConfigServer()}, {Key: "isdbgrid", Value: int32(1)}}, nil
+func netstat(c *call) (bson.D, error) {
+	return bson.D{{Key: "configserver", Value: c.cluster.ConfigServer()}, {Key: "isdbgrid", Value: int32(1)}}, nil
 }
 
 // getShardMap has the shards by id, then the config server, as recorded (spec
 // 03's example E95 has it first).
-func (r *Router) getShardMap(*call) (bson.D, error) {
-	shards, err := r.cluster.ConfigDB().Shards()
+func getShardMap(c *call) (bson.D, error) {
+	shards, err := c.cluster.ConfigDB().Shards()
 	if err != nil {
 		return nil, err
 	}
@@ -163,23 +163,23 @@ func (r *Router) getShardMap(*call) (bson.D, error) {
 			add(string(s.ID), s.Host)
 		}
 	}
-	add(string(mock.ConfigServerID), r.cluster.ConfigServer())
+	add(string(mock.ConfigServerID), c.cluster.ConfigServer())
 	return bson.D{{Key: "map", Value: names}, {Key: "hosts", Value: hosts}, {Key: "connStrings", Value: strs}}, nil
 }
 
-func (r *Router) getShardVersion(c *call) (bson.D, error) {
+func getShardVersion(c *call) (bson.D, error) {
 	name, isText := c.body.Lookup(c.invoked).StringValueOK()
 	if !isText {
 		return nil, mongoerr.New(mongoerr.BadValue, "getShardVersion takes a namespace")
 	}
 	if !strings.Contains(name, ".") {
-		entry, known := r.cluster.ConfigDB().DatabaseEntry(name)
+		entry, known := c.cluster.ConfigDB().DatabaseEntry(name)
 		if !known {
 			return nil, mongoerr.New(mongoerr.NamespaceNotFound, "database %s not found", name)
 		}
 		return bson.D{{Key: "primaryShard", Value: entry.Lookup("primary")}, {Key: "version", Value: entry.Lookup("version")}}, nil
 	}
-	table := r.cluster.ConfigDB().Table(name)
+	table := c.cluster.ConfigDB().Table(name)
 	if table == nil {
 		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "Collection %s is not sharded.", name)
 	}
@@ -208,8 +208,8 @@ func allBounds(table *catalog.RoutingTable) bson.E {
 	return bson.E{Key: "chunks", Value: bounds}
 }
 
-func (r *Router) getDatabaseVersion(c *call) (bson.D, error) {
-	entry, known := r.cluster.ConfigDB().DatabaseEntry(c.args.text("getDatabaseVersion"))
+func getDatabaseVersion(c *call) (bson.D, error) {
+	entry, known := c.cluster.ConfigDB().DatabaseEntry(c.args.text("getDatabaseVersion"))
 	if !known {
 		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "database %s not found", c.args.text("getDatabaseVersion"))
 	}
@@ -217,7 +217,7 @@ func (r *Router) getDatabaseVersion(c *call) (bson.D, error) {
 }
 
 // flushRouterConfig has nothing to flush; names of any kind are fine.
-func flushRouterConfig(_ *Router, c *call) (bson.D, error) {
+func flushRouterConfig(c *call) (bson.D, error) {
 	v := c.body.Lookup(c.invoked)
 	_, isNumber := numberOf(v)
 	if !isNumber && v.Type != bson.TypeBoolean && v.Type != bson.TypeString {

@@ -15,16 +15,16 @@ func drainingCommands() []command {
 	var list []command
 	for _, step := range []struct {
 		ofShard, ofConfig string
-		run               func(*Router, catalog.Shard) (bson.D, error)
+		run               func(*call, catalog.Shard) (bson.D, error)
 	}{
-		{"startShardDraining", "startTransitionToDedicatedConfigServer", func(r *Router, s catalog.Shard) (bson.D, error) {
-			return bson.D{}, r.cluster.StartDraining(s)
+		{"startShardDraining", "startTransitionToDedicatedConfigServer", func(c *call, s catalog.Shard) (bson.D, error) {
+			return bson.D{}, c.cluster.Membership().StartDraining(s)
 		}},
-		{"stopShardDraining", "stopTransitionToDedicatedConfigServer", func(r *Router, s catalog.Shard) (bson.D, error) {
-			return bson.D{}, r.cluster.StopDraining(s)
+		{"stopShardDraining", "stopTransitionToDedicatedConfigServer", func(c *call, s catalog.Shard) (bson.D, error) {
+			return bson.D{}, c.cluster.Membership().StopDraining(s)
 		}},
-		{"commitShardRemoval", "commitTransitionToDedicatedConfigServer", func(r *Router, s catalog.Shard) (bson.D, error) {
-			return bson.D{}, r.cluster.CommitRemoval(s)
+		{"commitShardRemoval", "commitTransitionToDedicatedConfigServer", func(c *call, s catalog.Shard) (bson.D, error) {
+			return bson.D{}, c.cluster.Membership().CommitRemoval(s)
 		}},
 		{"shardDrainingStatus", "getTransitionToDedicatedConfigServerStatus", drainingStatus},
 	} {
@@ -33,29 +33,29 @@ func drainingCommands() []command {
 	return list
 }
 
-func drainingCommand(name string, find func(*Router, bson.RawValue) (catalog.Shard, error), run func(*Router, catalog.Shard) (bson.D, error)) command {
+func drainingCommand(name string, find func(*call, bson.RawValue) (catalog.Shard, error), run func(*call, catalog.Shard) (bson.D, error)) command {
 	return command{name: name, adminOnly: true, takesWriteConcern: true, declared: []field{{name, anyValue, true}},
-		run: func(r *Router, c *call) (bson.D, error) {
-			shard, err := find(r, c.args[name])
+		run: func(c *call) (bson.D, error) {
+			shard, err := find(c, c.args[name])
 			if err != nil {
 				return nil, err
 			}
-			return run(r, shard)
+			return run(c, shard)
 		}}
 }
 
 // namedShard is the shard that a command's value names. A shell asks with 1 for
 // the status of all that are draining.
-func namedShard(r *Router, value bson.RawValue) (catalog.Shard, error) {
+func namedShard(c *call, value bson.RawValue) (catalog.Shard, error) {
 	name, isText := value.StringValueOK()
 	if !isText {
 		return catalog.Shard{}, mongoerr.New(mongoerr.NotImplemented, "the mock does this for one shard: name it")
 	}
-	return r.cluster.ShardToDrain(name)
+	return c.cluster.Membership().ShardToDrain(name)
 }
 
-func configShard(r *Router, _ bson.RawValue) (catalog.Shard, error) {
-	return r.cluster.ConfigShardToDrain()
+func configShard(c *call, _ bson.RawValue) (catalog.Shard, error) {
+	return c.cluster.Membership().ConfigShardToDrain()
 }
 
 // The states of a draining.
@@ -65,11 +65,11 @@ const (
 	drainingComplete = "drainingComplete"
 )
 
-func drainingStatus(r *Router, shard catalog.Shard) (bson.D, error) {
+func drainingStatus(c *call, shard catalog.Shard) (bson.D, error) {
 	if !shard.Draining {
 		return bson.D{{Key: "state", Value: notDraining}}, nil
 	}
-	status := r.cluster.DrainingStatus(shard)
+	status := c.cluster.Membership().DrainingStatus(shard)
 	if status.Cleaning {
 		return removalDoc(status), nil
 	}

@@ -23,14 +23,14 @@ func readingCommands() map[string]bool {
 	return reads
 }
 
-// written hands what a command has changed over to be written, and returns a
+// whenWritten hands what a command has changed over to be written, and returns a
 // function that waits until the reply may be sent. A read waits for nothing,
 // unless it must not show what a crash could take back.
-func (r *Router) written(cmd *command, c *call) (wait func(context.Context) error) {
-	if cmd != nil && (!cmd.reads || r.readsDurably(c)) {
-		return r.cluster.Written()
+func whenWritten(cmd *command, c *call) (wait func(context.Context) error) {
+	if cmd != nil && (!cmd.reads || readsDurably(c)) {
+		return c.cluster.Written()
 	}
-	err := r.cluster.HandOver()
+	err := c.cluster.HandOver()
 	return func(context.Context) error { return err }
 }
 
@@ -38,12 +38,12 @@ func (r *Router) written(cmd *command, c *call) (wait func(context.Context) erro
 // one with the read concern majority, linearizable or snapshot, given or by
 // default, and one that reads a change stream. An aggregation that writes its
 // results is no read.
-func (r *Router) readsDurably(c *call) bool {
-	if !r.cluster.KeepsWrites() {
+func readsDurably(c *call) bool {
+	if !c.cluster.KeepsWrites() {
 		return false
 	}
 	if id, ok := c.body.Lookup("getMore").AsInt64OK(); ok {
-		open := r.cursors.open[id]
+		open := c.node.cursors.open[id]
 		return open != nil && open.stream != nil
 	}
 	if _, _, streams := c.watches(); streams || writesOut(c.body) {
@@ -54,7 +54,7 @@ func (r *Router) readsDurably(c *call) bool {
 		return false // and refused
 	}
 	if level == "" {
-		level = r.cluster.DefaultReadLevel()
+		level = c.cluster.ClusterParameters().DefaultReadLevel()
 	}
 	return level != "local" && level != "available"
 }

@@ -5,6 +5,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
 )
@@ -38,7 +39,7 @@ func checkSeconds(code mongoerr.Code, seconds float64) error {
 
 // modifyExpiry is collMod of an index's expireAfterSeconds. The reply has what
 // it was, if it was a TTL index, and what it is.
-func (r *Router) modifyExpiry(ns string, spec store.IndexSpec, v bson.RawValue) (bson.D, error) {
+func modifyExpiry(cluster *mock.Cluster, ns string, spec store.IndexSpec, v bson.RawValue) (bson.D, error) {
 	seconds, isNumber := numberOf(v)
 	if !isNumber {
 		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'collMod.index.expireAfterSeconds' is the wrong type '%s', expected types '[long, int, decimal, double]'", typeName(v.Type))
@@ -49,7 +50,7 @@ func (r *Router) modifyExpiry(ns string, spec store.IndexSpec, v bson.RawValue) 
 	if err := checkSeconds(mongoerr.InvalidOptions, seconds); err != nil {
 		return nil, err
 	}
-	before, was, err := r.cluster.SetIndexExpiry(ns, spec.Name, int64(seconds))
+	before, was, err := cluster.Indexes().SetExpiry(ns, spec.Name, int64(seconds))
 	if err != nil {
 		return nil, err
 	}

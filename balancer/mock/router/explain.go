@@ -11,20 +11,21 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
 )
 
 func explainCommands() []command {
-	return []command{{name: "explain", stable: true, strict: true, declared: explainFields(), run: (*Router).explain}}
+	return []command{{name: "explain", stable: true, strict: true, declared: explainFields(), run: explain}}
 }
 
 // explainers are the commands that can be explained.
-func explainers() map[string]func(*Router, *call, verbosity) (bson.D, error) {
-	return map[string]func(*Router, *call, verbosity) (bson.D, error){
-		"find": (*Router).explainFind, "count": (*Router).explainCount, "distinct": (*Router).explainDistinct,
-		"aggregate": (*Router).explainAggregate, "update": (*Router).explainUpdate, "delete": (*Router).explainDelete,
-		"findAndModify": (*Router).explainFindAndModify, "findandmodify": (*Router).explainFindAndModify,
+func explainers() map[string]func(*call, verbosity) (bson.D, error) {
+	return map[string]func(*call, verbosity) (bson.D, error){
+		"find": explainFind, "count": explainCount, "distinct": explainDistinct,
+		"aggregate": explainAggregate, "update": explainUpdate, "delete": explainDelete,
+		"findAndModify": explainFindAndModify, "findandmodify": explainFindAndModify,
 	}
 }
 
@@ -58,7 +59,7 @@ func readVerbosity(v bson.RawValue) (verbosity, error) {
 
 // explain tells how a command would be run, which shards it goes to and, beyond
 // queryPlanner, what it takes. Nothing is changed.
-func (r *Router) explain(c *call) (bson.D, error) {
+func explain(c *call) (bson.D, error) {
 	inner, isDoc := c.body.Lookup("explain").DocumentOK()
 	if !isDoc {
 		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'explain.explain' is the wrong type '%s', expected type 'object'", typeName(c.body.Lookup("explain").Type))
@@ -74,11 +75,11 @@ func (r *Router) explain(c *call) (bson.D, error) {
 	if err != nil || len(elems) == 0 {
 		return nil, mongoerr.New(mongoerr.CommandNotFound, "Explain failed due to unknown command: ")
 	}
-	return r.explained(c, elems[0].Key(), inner, level)
+	return explained(c, elems[0].Key(), inner, level)
 }
 
-func (r *Router) explained(c *call, name string, inner bson.Raw, level verbosity) (bson.D, error) {
-	cmd := r.commands[name]
+func explained(c *call, name string, inner bson.Raw, level verbosity) (bson.D, error) {
+	cmd := c.node.commands[name]
 	if cmd == nil {
 		return nil, mongoerr.New(mongoerr.CommandNotFound, "Explain failed due to unknown command: %s", name)
 	}
@@ -92,11 +93,11 @@ func (r *Router) explained(c *call, name string, inner bson.Raw, level verbosity
 	}
 	of := *c
 	of.body, of.args, of.invoked = inner, parsed, name
-	return run(r, &of, level)
+	return run(&of, level)
 }
 
 // explainTail are the fields that end every explanation but the aggregation's.
-func (r *Router) explainTail(c *call) bson.D {
+func explainTail(c *call) bson.D {
 	command := bson.D{}
 	if elems, err := c.body.Elements(); err == nil {
 		for _, e := range elems {
@@ -106,26 +107,26 @@ func (r *Router) explainTail(c *call) bson.D {
 		}
 	}
 	return bson.D{
-		{Key: "serverInfo", Value: r.serverInfo("localhost", 27017)},
+		{Key: "serverInfo", Value: serverInfo(c.cluster, "localhost", 27017)},
 		{Key: "serverParameters", Value: explainParameters()},
 		{Key: "command", Value: append(command, bson.E{Key: "$db", Value: c.db})},
 	}
 }
 
-func (r *Router) serverInfo(host string, port int32) bson.D {
+func serverInfo(cluster *mock.Cluster, host string, port int32) bson.D {
 	return bson.D{
-		{Key: "host", Value: host}, {Key: "port", Value: port}, {Key: "version", Value: r.cluster.Version()},
+		{Key: "host", Value: host}, {Key: "port", Value: port}, {Key: "version", Value: cluster.Version()},
 		{Key: "gitVersion", Value: gitVersion},
 	}
 }
 
 // shardInfo is a shard's server as its connection string names it first.
-func (r *Router) shardInfo(connection string) bson.D {
+func shardInfo(cluster *mock.Cluster, connection string) bson.D {
 	_, members, _ := strings.Cut(connection, "/")
 	member, _, _ := strings.Cut(members, ",")
 	host, port, _ := strings.Cut(member, ":")
 	n, _ := strconv.ParseInt(port, 10, 32)
-	return r.serverInfo(host, int32(n))
+	return serverInfo(cluster, host, int32(n))
 }
 
 // explainParameters are the server's settings of its query engine. The mock's
@@ -176,7 +177,7 @@ func mergeStage(shards int, sorted bool) string {
 
 // plans turns what the shards did into stages; wrap puts the command's own
 // stage on top.
-func (r *Router) plans(q query, parts []part, wrap func(p part, shape store.Shape) (*store.Stage, store.Totals)) []shardPlan {
+func plans(cluster *mock.Cluster, q query, parts []part, wrap func(p part, shape store.Shape) (*store.Stage, store.Totals)) []shardPlan {
 	var plans []shardPlan
 	for _, p := range parts {
 		shape := p.shape(q, len(parts))
@@ -184,7 +185,7 @@ func (r *Router) plans(q query, parts []part, wrap func(p part, shape store.Shap
 		plans = append(plans, shardPlan{p.read.Shard, p.read.Host, stage, totals, p.read.Plan.Rejected(shape), p.ran})
 	}
 	if len(plans) == 0 { // there is no such collection
-		shard, host := r.cluster.Home(q.ns)
+		shard, host := cluster.Statistics().Home(q.ns)
 		plans = []shardPlan{{shard: shard, host: host, stage: &store.Stage{Name: "EOF", Works: 1}, others: bson.A{}}}
 	}
 	return plans
@@ -208,14 +209,14 @@ func stages(p part, shape store.Shape) (*store.Stage, store.Totals) {
 }
 
 // reply shows an explanation.
-func (e explanation) reply(r *Router, level verbosity) bson.D {
+func (e explanation) reply(cluster *mock.Cluster, level verbosity) bson.D {
 	shards := bson.A{}
 	for _, p := range e.parts {
 		shards = append(shards, append(bson.D{
 			{Key: "explainVersion", Value: "1"},
 			{Key: "shardName", Value: string(p.shard)},
 			{Key: "connectionString", Value: p.host},
-			{Key: "serverInfo", Value: r.shardInfo(p.host)},
+			{Key: "serverInfo", Value: shardInfo(cluster, p.host)},
 		}, e.planner(p)...))
 	}
 	doc := bson.D{{Key: "queryPlanner", Value: bson.D{{Key: "winningPlan", Value: bson.D{{Key: "stage", Value: e.top}, {Key: "shards", Value: shards}}}}}}
@@ -297,45 +298,45 @@ func sums(returned int64, totals store.Totals) bson.D {
 
 // planOrRun gives the shards' parts of a query, run unless only the plan is
 // asked for.
-func (r *Router) planOrRun(c *call, q query, level verbosity) ([]part, error) {
+func planOrRun(c *call, q query, level verbosity) ([]part, error) {
 	if level != planOnly {
-		return r.parts(c, q)
+		return parts(c, q)
 	}
-	return r.planned(c, q)
+	return planned(c, q)
 }
 
-func (r *Router) explainFind(c *call, level verbosity) (bson.D, error) {
-	q, err := r.findQuery(c)
+func explainFind(c *call, level verbosity) (bson.D, error) {
+	q, err := findQuery(c)
 	if err != nil {
 		return nil, err
 	}
-	if r.isView(q.ns) {
-		return r.explainOnView(c, q, level, q.pipeline(c.args.object("filter")))
+	if isView(c, q.ns) {
+		return explainOnView(c, q, level, q.pipeline(c.args.object("filter")))
 	}
-	parts, err := r.planOrRun(c, q, level)
+	parts, err := planOrRun(c, q, level)
 	if err != nil {
 		return nil, err
 	}
-	e := explanation{ns: q.ns, query: q, parts: r.plans(q, parts, stages)}
+	e := explanation{ns: q.ns, query: q, parts: plans(c.cluster, q, parts, stages)}
 	e.top = mergeStage(len(e.parts), !q.sort.IsEmpty())
-	return append(append(e.reply(r, level), q.shapeHash("find")), r.explainTail(c)...), nil
+	return append(append(e.reply(c.cluster, level), q.shapeHash("find")), explainTail(c)...), nil
 }
 
-func (r *Router) explainCount(c *call, level verbosity) (bson.D, error) {
+func explainCount(c *call, level verbosity) (bson.D, error) {
 	q, err := c.readQuery("query")
 	if err != nil {
 		return nil, err
 	}
-	if r.isView(q.ns) {
-		return r.explainOnView(c, q, level, q.countPipeline(c.args.object("query")))
+	if isView(c, q.ns) {
+		return explainOnView(c, q, level, q.countPipeline(c.args.object("query")))
 	}
-	parts, err := r.planOrRun(c, q, level)
+	parts, err := planOrRun(c, q, level)
 	if err != nil {
 		return nil, err
 	}
-	plans := r.plans(q, parts, func(p part, shape store.Shape) (*store.Stage, store.Totals) { return countStages(q, p, shape) })
+	plans := plans(c.cluster, q, parts, func(p part, shape store.Shape) (*store.Stage, store.Totals) { return countStages(q, p, shape) })
 	e := explanation{ns: q.ns, query: q, parts: plans, top: mergeStage(len(plans), false)}
-	return append(e.reply(r, level), r.explainTail(c)...), nil
+	return append(e.reply(c.cluster, level), explainTail(c)...), nil
 }
 
 // countStages: without a query the shard's own counter answers, and a query
@@ -356,7 +357,7 @@ func countStages(q query, p part, shape store.Shape) (*store.Stage, store.Totals
 	return count.Over(stage), totals
 }
 
-func (r *Router) explainDistinct(c *call, level verbosity) (bson.D, error) {
+func explainDistinct(c *call, level verbosity) (bson.D, error) {
 	q, err := c.readQuery("query")
 	if err != nil {
 		return nil, err
@@ -365,14 +366,14 @@ func (r *Router) explainDistinct(c *call, level verbosity) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.isView(q.ns) {
-		return r.explainOnView(c, q, level, q.distinctPipeline(c.args.object("query"), key))
+	if isView(c, q.ns) {
+		return explainOnView(c, q, level, q.distinctPipeline(c.args.object("query"), key))
 	}
-	parts, err := r.planOrRun(c, q, level)
+	parts, err := planOrRun(c, q, level)
 	if err != nil {
 		return nil, err
 	}
-	plans := r.plans(q, parts, stages)
+	plans := plans(c.cluster, q, parts, stages)
 	e := explanation{ns: q.ns, query: q, parts: plans, top: mergeStage(len(plans), false)}
-	return append(e.reply(r, level), r.explainTail(c)...), nil
+	return append(e.reply(c.cluster, level), explainTail(c)...), nil
 }

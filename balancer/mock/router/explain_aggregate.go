@@ -69,11 +69,11 @@ func mergingGroup(spec bson.RawValue) bson.Raw {
 
 // explainAggregate shows the plan of each shard's query and the stages after
 // it, and where the pipeline is split.
-func (r *Router) explainAggregate(c *call, level verbosity) (bson.D, error) {
+func explainAggregate(c *call, level verbosity) (bson.D, error) {
 	if !c.body.Lookup("writeConcern").IsZero() {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "Aggregation explain does not support the'writeConcern' option")
 	}
-	a, err := r.readAggregate(c)
+	a, err := readAggregate(c)
 	if err != nil {
 		return nil, err
 	}
@@ -86,13 +86,13 @@ func (r *Router) explainAggregate(c *call, level verbosity) (bson.D, error) {
 		all = append(slices.Clone(all), pipeline[len(pipeline)-1])
 	}
 	if a.source != nil || a.database {
-		return r.explainSource(c, a, all), nil
+		return explainSource(c, a, all), nil
 	}
-	parts, err := r.planOrRun(c, a.query, level)
+	parts, err := planOrRun(c, a.query, level)
 	if err != nil {
 		return nil, err
 	}
-	head := bson.D{{Key: "serverInfo", Value: r.serverInfo("localhost", 27017)}, {Key: "serverParameters", Value: explainParameters()}}
+	head := bson.D{{Key: "serverInfo", Value: serverInfo(c.cluster, "localhost", 27017)}, {Key: "serverParameters", Value: explainParameters()}}
 	mine := all
 	if len(parts) > 1 {
 		shards, merger := split(all)
@@ -104,14 +104,14 @@ func (r *Router) explainAggregate(c *call, level verbosity) (bson.D, error) {
 	} else {
 		head = append(head, bson.E{Key: "splitPipeline", Value: nil})
 	}
-	e := explanation{ns: a.ns, query: a.query, parts: r.plans(a.query, parts, stages)}
+	e := explanation{ns: a.ns, query: a.query, parts: plans(c.cluster, a.query, parts, stages)}
 	shards := bson.D{}
 	for i, p := range e.parts {
 		var docs []bson.Raw
 		if i < len(parts) {
 			docs = parts[i].docs
 		}
-		one, err := r.explainShard(c, a, e, p, mine, docs, level)
+		one, err := explainShard(c, a, e, p, mine, docs, level)
 		if err != nil {
 			return nil, err
 		}
@@ -122,7 +122,7 @@ func (r *Router) explainAggregate(c *call, level verbosity) (bson.D, error) {
 
 // explainShard is one shard's part: its query alone, or a list of stages that
 // begins with it.
-func (r *Router) explainShard(c *call, a aggregation, e explanation, p shardPlan, mine, docs []bson.Raw, level verbosity) (bson.D, error) {
+func explainShard(c *call, a aggregation, e explanation, p shardPlan, mine, docs []bson.Raw, level verbosity) (bson.D, error) {
 	_, members, _ := strings.Cut(p.host, "/")
 	host, _, _ := strings.Cut(members, ",")
 	doc := bson.D{{Key: "host", Value: host}, {Key: "explainVersion", Value: "1"}}
@@ -191,13 +191,13 @@ func countStagesOf(c *call, a aggregation, mine, docs []bson.Raw, counts []int64
 }
 
 // explainSource explains a pipeline whose first stage makes its documents.
-func (r *Router) explainSource(c *call, a aggregation, rest []bson.Raw) bson.D {
+func explainSource(c *call, a aggregation, rest []bson.Raw) bson.D {
 	shown := rawList(rest)
 	if first, err := documents(c.body.Lookup("pipeline")); err == nil && a.source != nil {
 		shown = append(bson.A{first[0]}, shown...)
 	}
 	return bson.D{
-		{Key: "serverInfo", Value: r.serverInfo("localhost", 27017)}, {Key: "serverParameters", Value: explainParameters()},
+		{Key: "serverInfo", Value: serverInfo(c.cluster, "localhost", 27017)}, {Key: "serverParameters", Value: explainParameters()},
 		{Key: "mongos", Value: bson.D{{Key: "host", Value: "localhost:27017"}, {Key: "stages", Value: shown}}},
 		{Key: "command", Value: aggregateCommand(c)},
 	}

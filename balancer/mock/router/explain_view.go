@@ -8,7 +8,7 @@ import (
 
 // A mongos makes aggregations of the queries on a view, and explains these.
 
-func (r *Router) explainOnView(c *call, q query, level verbosity, pipeline bson.A) (bson.D, error) {
+func explainOnView(c *call, q query, level verbosity, pipeline bson.A) (bson.D, error) {
 	_, name, _ := strings.Cut(q.ns, ".")
 	body := bson.D{{Key: "aggregate", Value: name}, {Key: "pipeline", Value: pipeline}, {Key: "cursor", Value: bson.D{}}}
 	for _, option := range []string{"hint", "let", "collation"} {
@@ -22,10 +22,10 @@ func (r *Router) explainOnView(c *call, q query, level verbosity, pipeline bson.
 	}
 	of := *c
 	of.body, of.invoked = raw, "aggregate"
-	if of.args, err = parseArgs(r.commands["aggregate"], raw); err != nil {
+	if of.args, err = parseArgs(c.node.commands["aggregate"], raw); err != nil {
 		return nil, err
 	}
-	return r.explainAggregate(&of, level)
+	return explainAggregate(&of, level)
 }
 
 // pipeline is a find as an aggregation.

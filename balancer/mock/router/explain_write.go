@@ -25,7 +25,7 @@ func (c *call) statement(field string) (bson.Raw, error) {
 	return docs[0], nil
 }
 
-func (r *Router) explainUpdate(c *call, level verbosity) (bson.D, error) {
+func explainUpdate(c *call, level verbosity) (bson.D, error) {
 	ns, err := c.namespace()
 	if err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func (r *Router) explainUpdate(c *call, level verbosity) (bson.D, error) {
 	if err := checkFields("update.updates", updateStatementFields(), statement); err != nil {
 		return nil, err
 	}
-	req, err := r.updateRequest(c, statement.Lookup("q"), statement.Lookup("u"), statement)
+	req, err := updateRequest(c, statement.Lookup("q"), statement.Lookup("u"), statement)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func (r *Router) explainUpdate(c *call, level verbosity) (bson.D, error) {
 	if !req.Multi {
 		q.limit = 1
 	}
-	return r.explainWrite(c, q, level, "SHARD_WRITE", func(p part, input *store.Stage) *store.Stage { return updateStage(req, p, input) })
+	return explainWrite(c, q, level, "SHARD_WRITE", func(p part, input *store.Stage) *store.Stage { return updateStage(req, p, input) })
 }
 
 func updateStage(req mock.UpdateRequest, p part, input *store.Stage) *store.Stage {
@@ -67,7 +67,7 @@ func deleteStage(p part, input *store.Stage) *store.Stage {
 	return writeStage("DELETE", input, bson.D{{Key: "nWouldDelete", Value: smallest(int64(len(p.docs)))}})
 }
 
-func (r *Router) explainDelete(c *call, level verbosity) (bson.D, error) {
+func explainDelete(c *call, level verbosity) (bson.D, error) {
 	ns, err := c.namespace()
 	if err != nil {
 		return nil, err
@@ -83,15 +83,15 @@ func (r *Router) explainDelete(c *call, level verbosity) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.explainWrite(c, q, level, "SHARD_WRITE", deleteStage)
+	return explainWrite(c, q, level, "SHARD_WRITE", deleteStage)
 }
 
-func (r *Router) explainFindAndModify(c *call, level verbosity) (bson.D, error) {
+func explainFindAndModify(c *call, level verbosity) (bson.D, error) {
 	ns, err := c.namespace()
 	if err != nil {
 		return nil, err
 	}
-	req, err := r.findOneRequest(c)
+	req, err := findOneRequest(c)
 	if err != nil {
 		return nil, err
 	}
@@ -100,22 +100,22 @@ func (r *Router) explainFindAndModify(c *call, level verbosity) (bson.D, error) 
 		return nil, err
 	}
 	if req.Remove {
-		return r.explainWrite(c, q, level, "SINGLE_SHARD", deleteStage)
+		return explainWrite(c, q, level, "SINGLE_SHARD", deleteStage)
 	}
-	return r.explainWrite(c, q, level, "SINGLE_SHARD", func(p part, input *store.Stage) *store.Stage {
+	return explainWrite(c, q, level, "SINGLE_SHARD", func(p part, input *store.Stage) *store.Stage {
 		return updateStage(req.UpdateRequest, p, input)
 	})
 }
 
-func (r *Router) explainWrite(c *call, q query, level verbosity, top string, write func(part, *store.Stage) *store.Stage) (bson.D, error) {
-	if r.isView(q.ns) {
+func explainWrite(c *call, q query, level verbosity, top string, write func(part, *store.Stage) *store.Stage) (bson.D, error) {
+	if isView(c, q.ns) {
 		return nil, mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s is a view, not a collection", q.ns)
 	}
-	parts, err := r.planOrRun(c, q, level)
+	parts, err := planOrRun(c, q, level)
 	if err != nil {
 		return nil, err
 	}
-	plans := r.plans(q, parts, func(p part, shape store.Shape) (*store.Stage, store.Totals) {
+	plans := plans(c.cluster, q, parts, func(p part, shape store.Shape) (*store.Stage, store.Totals) {
 		if q.sort.IsEmpty() {
 			shape.Limit = 0
 		}
@@ -126,5 +126,5 @@ func (r *Router) explainWrite(c *call, q query, level verbosity, top string, wri
 		top = mergeStage(len(plans), false)
 	}
 	e := explanation{ns: q.ns, query: q, parts: plans, top: top}
-	return append(e.reply(r, level), r.explainTail(c)...), nil
+	return append(e.reply(c.cluster, level), explainTail(c)...), nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/mock"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -18,6 +19,13 @@ const (
 	// failGetMore fails a getMore when its cursor is in hand.
 	failGetMore = "failGetMoreAfterCursorCheckout"
 )
+
+// failPoints are those of a node.
+type failPoints struct {
+	command failPoint
+	// getMore strikes when a cursor is in hand.
+	getMore failPoint
+}
 
 // failPoint is the server's failCommand: chosen commands fail, whoever sends
 // them, before they are looked at. It counts only commands that match.
@@ -86,10 +94,10 @@ func (r *Router) failPointFor(cmd *command, c *call) *commandFailure {
 	if cmd == nil || cmd.ours {
 		return nil
 	}
-	return r.failPointOf(&r.failPoint, cmd, c)
+	return failPointOf(&r.failPoints.command, cmd, c)
 }
 
-func (r *Router) failPointOf(point *failPoint, cmd *command, c *call) *commandFailure {
+func failPointOf(point *failPoint, cmd *command, c *call) *commandFailure {
 	if !point.isOn() {
 		return nil
 	}
@@ -155,13 +163,13 @@ func (f *commandFailure) failAfter(reply bson.Raw) bson.Raw {
 
 // testCommands tells whether the cluster was started with the commands that are
 // there for tests only.
-func (r *Router) testCommands() bool {
-	return r.cluster.Parameters().Int("enableTestCommands") != 0
+func testCommands(cluster *mock.Cluster) bool {
+	return cluster.Parameters().Int("enableTestCommands") != 0
 }
 
 // failOn is what the fail point of getMore does to a cursor.
-func (r *Router) failOn(open *cursor, c *call) error {
-	f := r.failPointOf(&r.failGetMore, r.commands["getMore"], c)
+func failOn(open *cursor, c *call) error {
+	f := failPointOf(&c.node.failPoints.getMore, c.node.commands["getMore"], c)
 	switch {
 	case f == nil:
 		return nil
@@ -177,20 +185,20 @@ func (r *Router) failOn(open *cursor, c *call) error {
 }
 
 func failPointCommands() []command {
-	return []command{{name: "configureFailPoint", adminOnly: true, ours: true, outside: true, run: (*Router).configureFailPoint}}
+	return []command{{name: "configureFailPoint", adminOnly: true, ours: true, outside: true, run: configureFailPoint}}
 }
 
 // configureFailPoint is there where the parameter enableTestCommands was set at
 // the start, as on a server.
-func (r *Router) configureFailPoint(c *call) (bson.D, error) {
-	if !r.testCommands() {
+func configureFailPoint(c *call) (bson.D, error) {
+	if !testCommands(c.cluster) {
 		return nil, mongoerr.New(mongoerr.CommandNotFound, "no such command: 'configureFailPoint'")
 	}
 	if c.db != "admin" {
 		return nil, mongoerr.New(mongoerr.Unauthorized, "configureFailPoint may only be run against the admin database.")
 	}
 	name := textOf(c.body.Lookup(c.invoked))
-	point := map[string]*failPoint{failCommand: &r.failPoint, failGetMore: &r.failGetMore}[name]
+	point := map[string]*failPoint{failCommand: &c.node.failPoints.command, failGetMore: &c.node.failPoints.getMore}[name]
 	if point == nil {
 		return nil, mongoerr.New(mongoerr.BadValue, "the mock has the fail points '%s' and '%s', not '%s'", failCommand, failGetMore, name)
 	}

@@ -59,16 +59,16 @@ func (r *Router) runUnless(failure *mock.Failure, cmd *command, c *call) (bson.D
 	if failure != nil && failure.Code != 0 {
 		return nil, failure.Err()
 	}
-	if err := r.askParticipants(cmd, c); err != nil {
+	if err := askParticipants(cmd, c); err != nil {
 		return nil, err
 	}
-	if err := r.checkNamed(cmd, c); err != nil {
+	if err := checkNamed(cmd, c); err != nil {
 		return nil, err
 	}
-	reply, err := cmd.run(r, c)
+	reply, err := cmd.run(c)
 	reply = c.withSnapshotTime(reply)
-	r.countTargets(cmd, c)
-	r.noteQuery(cmd, c)
+	countTargets(cmd, c)
+	r.analyzers.noteQuery(cmd, c)
 	if err != nil {
 		return reply, err
 	}
@@ -88,7 +88,7 @@ func (r *Router) concernError(failure *mock.Failure, cmd *command, c *call) bson
 	if concern := c.request.WriteConcernError(); concern != nil {
 		return concern
 	}
-	return r.unsatisfied(cmd, c)
+	return unsatisfied(cmd, c)
 }
 
 // failOutside fails a command that needs no cluster where it was told to.
@@ -96,7 +96,7 @@ func (r *Router) failOutside(cmd *command, c *call) error {
 	if cmd.ours {
 		return nil
 	}
-	failure := r.cluster.FailureOf(cmd.name)
+	failure := r.cluster.Faults().FailureOf(cmd.name)
 	if failure == nil {
 		return nil
 	}
@@ -115,7 +115,7 @@ func (r *Router) crashed() bool {
 	}
 	r.cluster.Lock()
 	defer r.cluster.Unlock()
-	return r.cluster.Crashed(r.member.ID)
+	return r.cluster.Faults().Crashed(r.member.ID)
 }
 
 // drop closes the connection of the call in place of an answer.
@@ -196,7 +196,7 @@ func participantsOf() map[string]participants {
 }
 
 // askParticipants fails when one of them can't be reached.
-func (r *Router) askParticipants(cmd *command, c *call) error {
+func askParticipants(cmd *command, c *call) error {
 	needs := cmd.needs
 	if needs == 0 {
 		return nil

@@ -10,12 +10,12 @@ import (
 )
 
 // findAndModify of a retryable write gives its first reply again.
-func (r *Router) findAndModify(c *call) (bson.D, error) {
+func findAndModify(c *call) (bson.D, error) {
 	statements, err := c.beginRetryable(1)
 	if err != nil {
 		return nil, err
 	}
-	done, err := statements.once(0, func() (*outcome, error) { return r.findAndModifyOnce(c) })
+	done, err := statements.once(0, func() (*outcome, error) { return findAndModifyOnce(c) })
 	if err != nil {
 		return nil, err
 	}
@@ -26,16 +26,16 @@ func (r *Router) findAndModify(c *call) (bson.D, error) {
 	return reply, nil
 }
 
-func (r *Router) findAndModifyOnce(c *call) (*outcome, error) {
+func findAndModifyOnce(c *call) (*outcome, error) {
 	ns, err := c.namespace()
 	if err != nil {
 		return nil, err
 	}
-	req, err := r.findOneRequest(c)
+	req, err := findOneRequest(c)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.cluster.AwaitWritable(c.ctx, c.deadline, ns); err != nil {
+	if err := c.cluster.Migrations().AwaitWritable(c.ctx, c.deadline, ns); err != nil {
 		return nil, err
 	}
 	result, err := c.request.FindAndModify(ns, req)
@@ -50,7 +50,7 @@ func (r *Router) findAndModifyOnce(c *call) (*outcome, error) {
 }
 
 // findOneRequest reads a findAndModify.
-func (r *Router) findOneRequest(c *call) (mock.FindOneRequest, error) {
+func findOneRequest(c *call) (mock.FindOneRequest, error) {
 	req := mock.FindOneRequest{Remove: truth(c.body.Lookup("remove"))}
 	query, err := c.document("query")
 	if err != nil {
@@ -79,7 +79,7 @@ func (r *Router) findOneRequest(c *call) (mock.FindOneRequest, error) {
 		if marshalErr != nil {
 			return req, marshalErr
 		}
-		req.UpdateRequest, err = r.updateRequest(c, bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: q}, update, c.body)
+		req.UpdateRequest, err = updateRequest(c, bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: q}, update, c.body)
 	}
 	req.Retryable = c.retryable()
 	return req, err

@@ -20,8 +20,8 @@ const (
 
 func handshakeCommands() []command {
 	return []command{
-		{name: "hello", anyone: true, stable: true, outside: true, run: (*Router).hello},
-		{name: "isMaster", aliases: []string{"ismaster"}, anyone: true, outside: true, run: (*Router).hello},
+		{name: "hello", anyone: true, stable: true, outside: true, run: hello},
+		{name: "isMaster", aliases: []string{"ismaster"}, anyone: true, outside: true, run: hello},
 		{name: "ping", anyone: true, stable: true, outside: true, run: ok},
 		{name: "whatsmyuri", anyone: true, run: whatsMyURI},
 	}
@@ -29,14 +29,14 @@ func handshakeCommands() []command {
 
 // hello answers the handshake, and the driver's monitor, which may ask to be
 // answered only when something changes: nothing ever does here.
-func (r *Router) hello(c *call) (bson.D, error) {
-	if err := r.awaitChange(c); err != nil {
+func hello(c *call) (bson.D, error) {
+	if err := awaitChange(c); err != nil {
 		return nil, err
 	}
 	if err := c.readMetadata(); err != nil {
 		return nil, err
 	}
-	mechanisms, err := r.mechanismsOf(c)
+	mechanisms, err := mechanismsOf(c)
 	if err != nil {
 		return nil, err
 	}
@@ -47,10 +47,10 @@ func (r *Router) hello(c *call) (bson.D, error) {
 	reply := bson.D{
 		{Key: role, Value: true},
 		{Key: "msg", Value: "isdbgrid"},
-		{Key: "topologyVersion", Value: bson.D{{Key: "processId", Value: r.process}, {Key: "counter", Value: int64(0)}}},
+		{Key: "topologyVersion", Value: bson.D{{Key: "processId", Value: c.node.process}, {Key: "counter", Value: int64(0)}}},
 	}
-	if r.member != nil {
-		reply = append(r.member.hello(role), reply[2:]...)
+	if c.node.member != nil {
+		reply = append(c.node.member.hello(role), reply[2:]...)
 	}
 	if common := c.compressors(); common != nil {
 		reply = append(bson.D{{Key: "compression", Value: common}}, reply...)
@@ -65,13 +65,13 @@ func (r *Router) hello(c *call) (bson.D, error) {
 		bson.E{Key: "localTime", Value: bson.NewDateTimeFromTime(time.Now())},
 		bson.E{Key: "logicalSessionTimeoutMinutes", Value: int32(30)},
 		bson.E{Key: "connectionId", Value: c.client.ID},
-		bson.E{Key: "maxWireVersion", Value: r.cluster.MaxWireVersion()},
+		bson.E{Key: "maxWireVersion", Value: c.cluster.MaxWireVersion()},
 		bson.E{Key: "minWireVersion", Value: int32(0)},
 	)
 	if mechanisms != nil {
 		reply = append(reply, bson.E{Key: "saslSupportedMechs", Value: mechanisms})
 	}
-	if first := r.speculate(c); first != nil {
+	if first := speculate(c); first != nil {
 		reply = append(reply, bson.E{Key: "speculativeAuthenticate", Value: first})
 	}
 	return reply, nil
@@ -122,7 +122,7 @@ func (c *call) readMetadata() error {
 
 // awaitChange delays an awaitable hello by the time it asks for. News of
 // another process there is at once.
-func (r *Router) awaitChange(c *call) error {
+func awaitChange(c *call) error {
 	version, wait := c.body.Lookup("topologyVersion"), c.body.Lookup("maxAwaitTimeMS")
 	if version.IsZero() && wait.IsZero() {
 		return nil
@@ -135,7 +135,7 @@ func (r *Router) awaitChange(c *call) error {
 		return mongoerr.New(mongoerr.HelloNegativeWait, "maxAwaitTimeMS must be a non-negative integer")
 	}
 	if doc, isDoc := version.DocumentOK(); isDoc {
-		if process, isID := doc.Lookup("processId").ObjectIDOK(); isID && process != r.process {
+		if process, isID := doc.Lookup("processId").ObjectIDOK(); isID && process != c.node.process {
 			return nil
 		}
 		if counter, isLong := doc.Lookup("counter").AsInt64OK(); isLong && counter < 0 {
@@ -148,6 +148,6 @@ func (r *Router) awaitChange(c *call) error {
 	return nil
 }
 
-func whatsMyURI(_ *Router, c *call) (bson.D, error) {
+func whatsMyURI(c *call) (bson.D, error) {
 	return bson.D{{Key: "you", Value: c.client.Remote}}, nil
 }

@@ -3,15 +3,16 @@ package router
 import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
 )
 
 func indexCommands() []command {
 	return []command{
-		{name: "createIndexes", stable: true, takesWriteConcern: true, strict: true, declared: createIndexesFields(), run: (*Router).createIndexes},
-		{name: "listIndexes", stable: true, strict: true, declared: listIndexesFields(), run: (*Router).listIndexes},
-		{name: "dropIndexes", aliases: []string{"deleteIndexes"}, stable: true, takesWriteConcern: true, strict: true, declared: dropIndexesFields(), run: (*Router).dropIndexes},
+		{name: "createIndexes", stable: true, takesWriteConcern: true, strict: true, declared: createIndexesFields(), run: createIndexes},
+		{name: "listIndexes", stable: true, strict: true, declared: listIndexesFields(), run: listIndexes},
+		{name: "dropIndexes", aliases: []string{"deleteIndexes"}, stable: true, takesWriteConcern: true, strict: true, declared: dropIndexesFields(), run: dropIndexes},
 	}
 }
 
@@ -31,7 +32,7 @@ func indexDoc(s store.IndexSpec) bson.D {
 	return doc
 }
 
-func (r *Router) createIndexes(c *call) (bson.D, error) {
+func createIndexes(c *call) (bson.D, error) {
 	ns, err := c.namespace()
 	if err != nil {
 		return nil, err
@@ -184,17 +185,17 @@ func isSimple(collation bson.RawValue) bool {
 	return isDoc && locale == "simple"
 }
 
-func (r *Router) listIndexes(c *call) (bson.D, error) {
+func listIndexes(c *call) (bson.D, error) {
 	ns, err := c.namespace()
 	if err != nil {
 		return nil, err
 	}
-	if r.member == nil {
-		if err := r.makeDatabase(c, c.db); err != nil {
+	if c.node.member == nil {
+		if err := makeDatabase(c, c.db); err != nil {
 			return nil, err
 		}
 	}
-	specs, found := r.indexes(ns)
+	specs, found := indexes(c, ns)
 	if !found {
 		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "ns does not exist: %s", ns)
 	}
@@ -214,20 +215,20 @@ func (r *Router) listIndexes(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.firstBatch(c, ns, list, size)
+	return firstBatch(c, ns, list, size)
 }
 
-func (r *Router) dropIndexes(c *call) (bson.D, error) {
+func dropIndexes(c *call) (bson.D, error) {
 	ns, err := c.namespace()
 	if err != nil {
 		return nil, err
 	}
 	which := c.body.Lookup("index")
-	names, err := r.indexesToDrop(ns, which)
+	names, err := indexesToDrop(c.cluster, ns, which)
 	if err != nil {
 		return nil, err
 	}
-	results, err := r.cluster.DropIndexes(ns, names)
+	results, err := c.cluster.Indexes().Drop(ns, names)
 	if err != nil {
 		return nil, err
 	}
@@ -235,7 +236,7 @@ func (r *Router) dropIndexes(c *call) (bson.D, error) {
 	for _, done := range results {
 		one := bson.D{{Key: "nIndexesWas", Value: int32(done.Before)}}
 		if text, _ := which.StringValueOK(); text == "*" {
-			one = append(one, bson.E{Key: "msg", Value: r.droppedAll(ns)})
+			one = append(one, bson.E{Key: "msg", Value: droppedAll(c.cluster, ns)})
 		}
 		raw = append(raw, bson.E{Key: done.Host, Value: append(one, bson.E{Key: "ok", Value: 1.0})})
 	}
@@ -243,16 +244,16 @@ func (r *Router) dropIndexes(c *call) (bson.D, error) {
 }
 
 // droppedAll is what dropIndexes says of "*".
-func (r *Router) droppedAll(ns string) string {
-	if coll, err := r.cluster.ConfigDB().Sharded(ns); err == nil && !coll.Unsplittable {
+func droppedAll(cluster *mock.Cluster, ns string) string {
+	if coll, err := cluster.ConfigDB().Sharded(ns); err == nil && !coll.Unsplittable {
 		return "non-_id and non-shard key indexes dropped for collection"
 	}
 	return "non-_id indexes dropped for collection"
 }
 
 // indexesToDrop reads "*", a name, a list of names, or a key.
-func (r *Router) indexesToDrop(ns string, v bson.RawValue) ([]string, error) {
-	specs, found := r.cluster.Indexes(ns)
+func indexesToDrop(cluster *mock.Cluster, ns string, v bson.RawValue) ([]string, error) {
+	specs, found := cluster.Indexes().List(ns)
 	if !found {
 		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "ns not found %s", ns)
 	}
@@ -260,7 +261,7 @@ func (r *Router) indexesToDrop(ns string, v bson.RawValue) ([]string, error) {
 		if text != "*" {
 			return []string{text}, nil
 		}
-		return r.cluster.DroppableIndexes(ns), nil
+		return cluster.Indexes().Droppable(ns), nil
 	}
 	if key, isDoc := v.DocumentOK(); isDoc {
 		for _, s := range specs {

@@ -52,42 +52,42 @@ func (r *Router) keepWrites(c *call) {
 
 // restore takes over what the cluster kept, now and whenever another state takes
 // its place. Users that are there stay. The caller holds the lock.
-func (r *Router) restore() {
-	r.given = r.users.Clone()
-	r.restoreUsers(r.users)
-	for _, w := range r.cluster.TakeWrites() {
-		if !r.restoreWrites(w.Session, w.Write) {
-			r.cluster.KeepWrite(w.Session, nil)
+func (n *node) restore() {
+	n.given = n.users.Clone()
+	n.restoreUsers(n.users)
+	for _, w := range n.cluster.TakeWrites() {
+		if !n.restoreWrites(w.Session, w.Write) {
+			n.cluster.KeepWrite(w.Session, nil)
 		}
 	}
-	r.cluster.OnReplaced(r.follow)
+	n.cluster.OnReplaced(n.follow)
 }
 
 // follow takes over what another state has of users, as a router would that
 // began with it, and forgets what it lacks. The caller holds the lock.
-func (r *Router) follow() {
-	users := r.given.Clone()
-	r.restoreUsers(users)
-	r.users.Become(users)
-	r.sessions.forgetWrites()
+func (n *node) follow() {
+	users := n.given.Clone()
+	n.restoreUsers(users)
+	n.users.Become(users)
+	n.sessions.forgetWrites()
 }
 
 // restoreUsers puts the users and roles that the cluster kept into a directory,
 // besides those that are there.
-func (r *Router) restoreUsers(into *access.Directory) {
-	for name, kept := range r.cluster.KeptUsers() {
+func (n *node) restoreUsers(into *access.Directory) {
+	for name, kept := range n.cluster.KeptUsers() {
 		restore := func() error { return into.Restore(kept, false) }
 		if strings.HasPrefix(name, keptRole) {
 			restore = func() error { return into.RestoreRole(kept) }
 		}
 		if err := restore(); err != nil {
-			r.logger.Error("user not restored", "user", name, "error", err)
+			n.logger.Error("user not restored", "user", name, "error", err)
 		}
 	}
 }
 
 // restoreWrites is false for a session that is over.
-func (r *Router) restoreWrites(session string, raw bson.Raw) bool {
+func (n *node) restoreWrites(session string, raw bson.Raw) bool {
 	var id sessionID
 	var kept keptWrites
 	if len(session) != len(id.id)+sha256.Size || bson.Unmarshal(raw, &kept) != nil || time.Since(kept.Used) > sessionLife {
@@ -95,7 +95,7 @@ func (r *Router) restoreWrites(session string, raw bson.Raw) bool {
 	}
 	copy(id.id[:], session)
 	copy(id.user[:], session[len(id.id):])
-	s, err := r.sessions.use(id, kept.User)
+	s, err := n.sessions.use(id, kept.User)
 	if err != nil {
 		return false
 	}
@@ -112,32 +112,32 @@ func (r *Router) restoreWrites(session string, raw bson.Raw) bool {
 const keptRole = "role "
 
 // keepRole keeps a role as it is now.
-func (r *Router) keepRole(role access.Role) {
+func (n *node) keepRole(role access.Role) {
 	name := keptRole + role.Database + "." + role.Role
-	def, there := r.users.FindRole(role)
+	def, there := n.users.FindRole(role)
 	if !there {
-		r.cluster.KeepUser(name, nil)
+		n.cluster.KeepUser(name, nil)
 		return
 	}
 	stored, err := def.Stored()
 	if err != nil {
-		r.logger.Error("role not kept", "role", role.Role, "error", err)
+		n.logger.Error("role not kept", "role", role.Role, "error", err)
 		return
 	}
-	r.cluster.KeepUser(name, stored)
+	n.cluster.KeepUser(name, stored)
 }
 
 // keepUser keeps a user as it is now.
-func (r *Router) keepUser(db, name string) {
-	user, there := r.users.Find(db, name)
+func (n *node) keepUser(db, name string) {
+	user, there := n.users.Find(db, name)
 	if !there {
-		r.cluster.KeepUser(db+"."+name, nil)
+		n.cluster.KeepUser(db+"."+name, nil)
 		return
 	}
 	stored, err := user.Stored()
 	if err != nil {
-		r.logger.Error("user not kept", "user", name, "error", err)
+		n.logger.Error("user not kept", "user", name, "error", err)
 		return
 	}
-	r.cluster.KeepUser(db+"."+name, stored)
+	n.cluster.KeepUser(db+"."+name, stored)
 }

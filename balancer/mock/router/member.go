@@ -26,18 +26,18 @@ type Member struct {
 // Of makes the node of a cluster's member beside its router. It shows what the
 // member holds itself, orphans included, and takes no writes.
 func (m Member) Of(r *Router) *Router {
-	return &Router{
+	return &Router{&node{
 		cluster:  r.cluster,
 		logger:   r.logger,
 		commands: memberTable(),
-		cursors:  cursors{rand: r.cursors.rand, life: r.cursors.life, most: r.cursors.most},
 		member:   &m,
-		counters: newCounters(),
 		process:  bson.NewObjectID(),
 		started:  time.Now(),
+		cursors:  cursors{rand: r.cursors.rand, life: r.cursors.life, most: r.cursors.most},
+		counters: newCounters(),
 
 		users: r.users, authRequired: r.authRequired,
-	}
+	}}
 }
 
 // memberTable has the commands of a shard or config server.
@@ -47,12 +47,12 @@ func memberTable() map[string]*command {
 		"find": true, "getMore": true, "killCursors": true, "aggregate": true, "distinct": true, "explain": true,
 	}
 	commands := slices.Concat(handshakeCommands(), authenticationCommands(), sessionCommands(), parameterCommands(), []command{
-		{name: "count", stable: true, takesReadConcern: true, run: (*Router).memberCount},
-		{name: "listDatabases", adminOnly: true, stable: true, run: (*Router).memberDatabases},
-		{name: "listCollections", stable: true, run: (*Router).memberCollections},
-		{name: "serverStatus", run: (*Router).memberStatus},
-		{name: "features", anyone: true, run: (*Router).features},
-		{name: "cleanupOrphaned", adminOnly: true, takesWriteConcern: true, run: (*Router).cleanupOrphaned},
+		{name: "count", stable: true, takesReadConcern: true, run: memberCount},
+		{name: "listDatabases", adminOnly: true, stable: true, run: memberDatabases},
+		{name: "listCollections", stable: true, run: memberCollections},
+		{name: "serverStatus", run: memberStatus},
+		{name: "features", anyone: true, run: features},
+		{name: "cleanupOrphaned", adminOnly: true, takesWriteConcern: true, run: cleanupOrphaned},
 	})
 	for _, cmd := range slices.Concat(diagnosticCommands(), readCommands(), explainCommands(), indexCommands()) {
 		if shared[cmd.name] {
@@ -70,7 +70,7 @@ func memberTable() map[string]*command {
 
 // refuseDirect: what is written to a shard past the router would be lost to
 // the cluster.
-func refuseDirect(_ *Router, c *call) (bson.D, error) {
+func refuseDirect(c *call) (bson.D, error) {
 	return nil, mongoerr.New(mongoerr.Unauthorized, "%s is refused: you are connecting to a sharded cluster improperly by connecting directly to a shard. Please connect to the cluster via a router (mongos).", c.invoked)
 }
 
@@ -94,79 +94,79 @@ func (m *Member) hello(role string) bson.D {
 }
 
 // reads plans a query: on the member alone where this is one.
-func (r *Router) reads(c *call, ns string, q store.Query) ([]mock.Read, error) {
-	if r.member != nil {
-		return c.request.MemberReads(r.member.ID, ns, q)
+func reads(c *call, ns string, q store.Query) ([]mock.Read, error) {
+	if c.node.member != nil {
+		return c.request.MemberReads(c.node.member.ID, ns, q)
 	}
 	return c.request.Reads(ns, q)
 }
 
 // documents are all that a namespace has.
-func (r *Router) documents(c *call, ns string) (iter.Seq[bson.Raw], error) {
-	if r.member == nil {
+func allDocuments(c *call, ns string) (iter.Seq[bson.Raw], error) {
+	if c.node.member == nil {
 		return c.request.Documents(ns, nil), c.request.Ask(ns, nil)
 	}
-	docs, err := r.run(c, query{ns: ns})
+	docs, err := run(c, query{ns: ns})
 	return slices.Values(docs), err
 }
 
 // stats are a collection's counters on the shards that own chunks, or on the
 // member.
-func (r *Router) stats(ns string) []mock.LocalStats {
-	if r.member == nil {
-		return r.cluster.Stats(ns)
+func stats(c *call, ns string) []mock.LocalStats {
+	if c.node.member == nil {
+		return c.cluster.Statistics().Collection(ns)
 	}
-	if own, ok := r.cluster.MemberStats(r.member.ID, ns); ok {
+	if own, ok := c.cluster.Statistics().OnMember(c.node.member.ID, ns); ok {
 		return []mock.LocalStats{own}
 	}
 	return nil
 }
 
-func (r *Router) indexes(ns string) ([]store.IndexSpec, bool) {
-	if r.member == nil {
-		return r.cluster.Indexes(ns)
+func indexes(c *call, ns string) ([]store.IndexSpec, bool) {
+	if c.node.member == nil {
+		return c.cluster.Indexes().List(ns)
 	}
-	return r.cluster.MemberIndexes(r.member.ID, ns)
+	return c.cluster.Statistics().MemberIndexes(c.node.member.ID, ns)
 }
 
 // memberSource refuses on a member the stages that speak of the whole cluster.
-func (r *Router) memberSource(name string) error {
+func memberSource(c *call, name string) error {
 	switch name {
 	case "$collStats", "$listLocalSessions":
 		return nil
 	}
-	if r.member == nil {
+	if c.node.member == nil {
 		return nil
 	}
 	return mongoerr.New(mongoerr.NotImplemented, "the mock answers %s on its mongos only", name)
 }
 
 // memberCount without a query is the fast count, orphans included.
-func (r *Router) memberCount(c *call) (bson.D, error) {
+func memberCount(c *call) (bson.D, error) {
 	q, err := c.readQuery("query")
 	if err != nil {
 		return nil, err
 	}
 	if query, _ := c.document("query"); len(query) <= 5 && q.skip == 0 && q.limit == 0 {
 		n := int64(0)
-		for _, part := range r.stats(q.ns) {
+		for _, part := range stats(c, q.ns) {
 			n += part.Docs
 		}
 		return bson.D{{Key: "n", Value: smallest(n)}}, nil
 	}
-	n, err := r.countMatching(c, q)
+	n, err := countMatching(c, q)
 	return bson.D{{Key: "n", Value: smallest(n)}}, err
 }
 
-func (r *Router) memberDatabases(c *call) (bson.D, error) {
-	list, shows := bson.A{}, r.showsDatabase(c)
+func memberDatabases(c *call) (bson.D, error) {
+	list, shows := bson.A{}, showsDatabase(c)
 	total, last := int64(0), -1
-	for _, ns := range r.cluster.MemberNamespaces(r.member.ID) {
+	for _, ns := range c.cluster.Statistics().MemberNamespaces(c.node.member.ID) {
 		name, _, _ := strings.Cut(ns, ".")
 		if !shows(name) {
 			continue
 		}
-		own, _ := r.cluster.MemberStats(r.member.ID, ns)
+		own, _ := c.cluster.Statistics().OnMember(c.node.member.ID, ns)
 		total += own.Bytes
 		if last >= 0 {
 			if entry := list[last].(bson.D); entry[0].Value == name {
@@ -180,7 +180,7 @@ func (r *Router) memberDatabases(c *call) (bson.D, error) {
 	return bson.D{{Key: "databases", Value: list}, {Key: "totalSize", Value: total}, {Key: "totalSizeMb", Value: total >> 20}}, nil
 }
 
-func (r *Router) memberCollections(c *call) (bson.D, error) {
+func memberCollections(c *call) (bson.D, error) {
 	filter, err := c.document("filter")
 	if err != nil {
 		return nil, err
@@ -190,8 +190,8 @@ func (r *Router) memberCollections(c *call) (bson.D, error) {
 		return nil, err
 	}
 	var list []bson.Raw
-	shows := r.showsCollection(c)
-	for _, ns := range r.cluster.MemberNamespaces(r.member.ID) {
+	shows := showsCollection(c)
+	for _, ns := range c.cluster.Statistics().MemberNamespaces(c.node.member.ID) {
 		name, ok := strings.CutPrefix(ns, c.db+".")
 		if !ok || !shows(name) {
 			continue
@@ -204,29 +204,29 @@ func (r *Router) memberCollections(c *call) (bson.D, error) {
 			list = append(list, raw)
 		}
 	}
-	return r.firstBatch(c, c.db+".$cmd.listCollections", list, firstBatchDefault)
+	return firstBatch(c, c.db+".$cmd.listCollections", list, firstBatchDefault)
 }
 
-func (r *Router) memberStatus(*call) (bson.D, error) {
-	up, m := time.Since(r.started), r.member
+func memberStatus(c *call) (bson.D, error) {
+	up, m := time.Since(c.node.started), c.node.member
 	reply := bson.D{
 		{Key: "host", Value: m.Address},
-		{Key: "version", Value: r.cluster.Version()},
+		{Key: "version", Value: c.cluster.Version()},
 		{Key: "process", Value: "mongod"},
 		{Key: "service", Value: bson.A{"shard"}},
 		{Key: "pid", Value: int64(os.Getpid())},
 		{Key: "uptime", Value: up.Seconds()},
 		{Key: "uptimeMillis", Value: up.Milliseconds()},
 		{Key: "uptimeEstimate", Value: int64(up.Seconds())},
-		{Key: "localTime", Value: bson.NewDateTimeFromTime(r.cluster.Now())},
+		{Key: "localTime", Value: bson.NewDateTimeFromTime(c.cluster.Now())},
 		{Key: "repl", Value: m.hello("isWritablePrimary")},
 	}
 	if m.ID == mock.ConfigServerID {
 		return reply, nil
 	}
-	if migration := r.cluster.MigrationSection(m.ID); migration != nil {
+	if migration := c.cluster.Migrations().Section(m.ID); migration != nil {
 		reply = append(reply, bson.E{Key: "sharding", Value: bson.D{{Key: "migrations", Value: migration}}})
 	}
-	return append(reply, bson.E{Key: "shardingStatistics", Value: append(r.cluster.ShardingStatistics(m.ID),
-		bson.E{Key: "rangeDeleterTasks", Value: smallest(int64(r.cluster.RangeDeletions(m.ID)))})}), nil
+	return append(reply, bson.E{Key: "shardingStatistics", Value: append(c.cluster.Statistics().Migrations(m.ID),
+		bson.E{Key: "rangeDeleterTasks", Value: smallest(int64(c.cluster.Statistics().RangeDeletions(m.ID)))})}), nil
 }

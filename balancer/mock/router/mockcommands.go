@@ -17,27 +17,27 @@ import (
 // answers them with CommandNotFound. docs/mock.md describes each.
 func mockCommands() []command {
 	return []command{
-		ours("mockStatus", (*Router).mockStatus),
-		ours("mockNow", (*Router).mockNow),
-		ours("mockAdvance", (*Router).mockAdvance),
-		ours("mockAddShard", (*Router).mockAddShard),
-		ours("mockCrash", (*Router).mockCrash),
-		ours("mockRestart", (*Router).mockRestart),
-		ours("mockPartition", (*Router).mockPartition),
-		ours("mockHeal", (*Router).mockHeal),
-		ours("mockSlow", (*Router).mockSlow, field{"bandwidth", anyValue, false}, field{"latency", anyValue, false}),
-		ours("mockFailNext", (*Router).mockFailNext, field{"times", safeInt, false}, field{"after", safeInt, false},
+		ours("mockStatus", mockStatus),
+		ours("mockNow", mockNow),
+		ours("mockAdvance", mockAdvance),
+		ours("mockAddShard", mockAddShard),
+		ours("mockCrash", mockCrash),
+		ours("mockRestart", mockRestart),
+		ours("mockPartition", mockPartition),
+		ours("mockHeal", mockHeal),
+		ours("mockSlow", mockSlow, field{"bandwidth", anyValue, false}, field{"latency", anyValue, false}),
+		ours("mockFailNext", mockFailNext, field{"times", safeInt, false}, field{"after", safeInt, false},
 			field{"code", safeInt, false}, field{"errmsg", stringValue, false}, field{"errorLabels", arrayValue, false},
 			field{"shard", shardValue, false}, field{"closeConnection", boolValue, false}, field{"writeConcernError", objectValue, false}),
-		ours("mockSameMachineId", (*Router).mockSameMachineID),
-		ours("mockStepDown", (*Router).mockStepDown),
-		ours("mockFill", (*Router).mockFill, field{"bytes", anyValue, true}, field{"docs", safeInt, false}, field{"distribution", anyValue, false}),
-		ours("mockInvariants", (*Router).mockInvariants),
+		ours("mockSameMachineId", mockSameMachineID),
+		ours("mockStepDown", mockStepDown),
+		ours("mockFill", mockFill, field{"bytes", anyValue, true}, field{"docs", safeInt, false}, field{"distribution", anyValue, false}),
+		ours("mockInvariants", mockInvariants),
 	}
 }
 
 // ours is a command of the mock's own on admin.
-func ours(name string, run func(*Router, *call) (bson.D, error), fields ...field) command {
+func ours(name string, run handler, fields ...field) command {
 	return command{
 		name: name, adminOnly: true, strict: true, ours: true, run: run,
 		declared: append([]field{{name, anyValue, true}}, fields...),
@@ -122,11 +122,11 @@ func (c *call) size(field string) (int64, error) {
 	return int64(n), nil
 }
 
-func (r *Router) mockNow(*call) (bson.D, error) {
-	return bson.D{{Key: "now", Value: bson.NewDateTimeFromTime(r.cluster.Now())}}, nil
+func mockNow(c *call) (bson.D, error) {
+	return bson.D{{Key: "now", Value: bson.NewDateTimeFromTime(c.cluster.Now())}}, nil
 }
 
-func (r *Router) mockAdvance(c *call) (bson.D, error) {
+func mockAdvance(c *call) (bson.D, error) {
 	d, err := c.duration(c.invoked)
 	if err != nil {
 		return nil, err
@@ -134,15 +134,15 @@ func (r *Router) mockAdvance(c *call) (bson.D, error) {
 	if d > maxDuration {
 		return nil, mongoerr.New(mongoerr.BadValue, "time jumps by at most %v at once", maxDuration)
 	}
-	if err := r.cluster.Advance(d); err != nil {
+	if err := c.cluster.Advance(d); err != nil {
 		return nil, err
 	}
-	return r.mockNow(c)
+	return mockNow(c)
 }
 
 // mockAddShard adds an empty shard: {name, host, zones}, all of which may be
 // left out.
-func (r *Router) mockAddShard(c *call) (bson.D, error) {
+func mockAddShard(c *call) (bson.D, error) {
 	options, isDoc := c.subjectArg().DocumentOK()
 	if n, isNumber := numberOf(c.subjectArg()); !isDoc && (!isNumber || n != 1) {
 		return nil, c.mistyped(c.invoked, c.subjectArg(), "an object {name, host, zones} or 1")
@@ -167,7 +167,7 @@ func (r *Router) mockAddShard(c *call) (bson.D, error) {
 			return nil, mongoerr.New(mongoerr.BadValue, "mockAddShard takes {name: text, host: text, zones: [text]}, not %s: %s", key, e.Value())
 		}
 	}
-	id, err := r.cluster.GrowBy(shard)
+	id, err := c.cluster.Membership().Grow(shard)
 	if err != nil {
 		return nil, err
 	}
@@ -195,18 +195,18 @@ func (c *call) texts(field string, v bson.RawValue) ([]string, error) {
 	return list, nil
 }
 
-func (r *Router) mockCrash(c *call) (bson.D, error) {
+func mockCrash(c *call) (bson.D, error) {
 	name, err := c.name("a shard's id or \"config\"")
 	if err != nil {
 		return nil, err
 	}
-	return bson.D{}, r.cluster.Crash(name)
+	return bson.D{}, c.cluster.Faults().Crash(name)
 }
 
 // mockRestart takes a node, or 1 for all that are down.
-func (r *Router) mockRestart(c *call) (bson.D, error) {
+func mockRestart(c *call) (bson.D, error) {
 	if n, isNumber := numberOf(c.subjectArg()); isNumber && n == 1 {
-		return bson.D{}, r.cluster.Restart("")
+		return bson.D{}, c.cluster.Faults().Restart("")
 	}
 	name, err := c.name("a shard's id, \"config\", or 1 for all")
 	if err != nil {
@@ -215,10 +215,10 @@ func (r *Router) mockRestart(c *call) (bson.D, error) {
 	if name == "" {
 		return nil, mongoerr.New(mongoerr.BadValue, "mockRestart takes a shard's id, \"config\", or 1 for all that are down")
 	}
-	return bson.D{}, r.cluster.Restart(name)
+	return bson.D{}, c.cluster.Faults().Restart(name)
 }
 
-func (r *Router) mockPartition(c *call) (bson.D, error) {
+func mockPartition(c *call) (bson.D, error) {
 	nodes, err := c.texts(c.invoked, c.subjectArg())
 	if err != nil {
 		return nil, err
@@ -226,11 +226,11 @@ func (r *Router) mockPartition(c *call) (bson.D, error) {
 	if len(nodes) != 2 {
 		return nil, mongoerr.New(mongoerr.BadValue, "mockPartition takes two nodes, [a, b], not %d", len(nodes))
 	}
-	return bson.D{}, r.cluster.Partition(nodes[0], nodes[1])
+	return bson.D{}, c.cluster.Faults().Partition(nodes[0], nodes[1])
 }
 
 // mockSameMachineID takes the number of the first of two shards for the other.
-func (r *Router) mockSameMachineID(c *call) (bson.D, error) {
+func mockSameMachineID(c *call) (bson.D, error) {
 	shards, err := c.texts(c.invoked, c.subjectArg())
 	if err != nil {
 		return nil, err
@@ -238,17 +238,17 @@ func (r *Router) mockSameMachineID(c *call) (bson.D, error) {
 	if len(shards) != 2 {
 		return nil, mongoerr.New(mongoerr.BadValue, "mockSameMachineId takes two shards, [a, b], not %d", len(shards))
 	}
-	return bson.D{}, r.cluster.ShareMachineID(shards[0], shards[1])
+	return bson.D{}, c.cluster.ShareMachineID(shards[0], shards[1])
 }
 
 // mockHeal takes two nodes, one, or 1 for everything.
-func (r *Router) mockHeal(c *call) (bson.D, error) {
+func mockHeal(c *call) (bson.D, error) {
 	v := c.subjectArg()
 	if n, isNumber := numberOf(v); isNumber && n == 1 {
-		return bson.D{}, r.cluster.Heal()
+		return bson.D{}, c.cluster.Faults().Heal()
 	}
 	if name, isText := v.StringValueOK(); isText {
-		return bson.D{}, r.cluster.Heal(name)
+		return bson.D{}, c.cluster.Faults().Heal(name)
 	}
 	nodes, err := c.texts(c.invoked, v)
 	if err != nil {
@@ -257,11 +257,11 @@ func (r *Router) mockHeal(c *call) (bson.D, error) {
 	if len(nodes) != 2 {
 		return nil, mongoerr.New(mongoerr.BadValue, "mockHeal takes two nodes, [a, b], one, or 1 for everything")
 	}
-	return bson.D{}, r.cluster.Heal(nodes...)
+	return bson.D{}, c.cluster.Faults().Heal(nodes...)
 }
 
 // mockSlow without figures gives a node its speed back.
-func (r *Router) mockSlow(c *call) (bson.D, error) {
+func mockSlow(c *call) (bson.D, error) {
 	name, err := c.name("a shard's id, \"config\" or \"router\"")
 	if err != nil {
 		return nil, err
@@ -280,28 +280,28 @@ func (r *Router) mockSlow(c *call) (bson.D, error) {
 			return nil, err
 		}
 	}
-	return bson.D{}, r.cluster.Slow(name, s)
+	return bson.D{}, c.cluster.Faults().Slow(name, s)
 }
 
-func (r *Router) mockStepDown(*call) (bson.D, error) {
-	if err := r.cluster.StepDown(); err != nil {
+func mockStepDown(c *call) (bson.D, error) {
+	if err := c.cluster.Balancer().StepDown(); err != nil {
 		return nil, err
 	}
-	return bson.D{{Key: "term", Value: r.cluster.Term()}}, nil
+	return bson.D{{Key: "term", Value: c.cluster.Term()}}, nil
 }
 
-func (r *Router) mockInvariants(*call) (bson.D, error) {
+func mockInvariants(c *call) (bson.D, error) {
 	broken := bson.A{}
-	for _, text := range r.cluster.Broken() {
+	for _, text := range c.cluster.Broken() {
 		broken = append(broken, text)
 	}
 	return bson.D{{Key: "holds", Value: len(broken) == 0}, {Key: "broken", Value: broken}}, nil
 }
 
-func (r *Router) mockStatus(*call) (bson.D, error) {
-	state := r.cluster.FaultState()
+func mockStatus(c *call) (bson.D, error) {
+	state := c.cluster.Faults().State()
 	nodes := bson.A{}
-	for _, id := range r.cluster.ServerIDs() {
+	for _, id := range c.cluster.ServerIDs() {
 		nodes = append(nodes, bson.D{{Key: "node", Value: id}, {Key: "up", Value: !slices.Contains(state.Down, id)}})
 	}
 	partitions, slow, failures := bson.A{}, bson.D{}, bson.A{}
@@ -316,24 +316,24 @@ func (r *Router) mockStatus(*call) (bson.D, error) {
 		failures = append(failures, failureDoc(f))
 	}
 	clock := "virtual"
-	if r.cluster.RealTime() {
+	if c.cluster.RealTime() {
 		clock = "real"
 	}
 	return bson.D{
-		{Key: "now", Value: bson.NewDateTimeFromTime(r.cluster.Now())},
+		{Key: "now", Value: bson.NewDateTimeFromTime(c.cluster.Now())},
 		{Key: "time", Value: clock},
-		{Key: "term", Value: r.cluster.Term()},
+		{Key: "term", Value: c.cluster.Term()},
 		{Key: "nodes", Value: nodes},
 		{Key: "partitions", Value: partitions},
 		{Key: "slow", Value: slow},
 		{Key: "failures", Value: failures},
-		{Key: "migrations", Value: int32(len(r.cluster.Migrations()))},
+		{Key: "migrations", Value: int32(len(c.cluster.Migrations().List()))},
 		{Key: "unfinishedMigrations", Value: int32(state.Unfinished)},
 	}, nil
 }
 
 // mockFill lays virtual data over a collection's chunks.
-func (r *Router) mockFill(c *call) (bson.D, error) {
+func mockFill(c *call) (bson.D, error) {
 	ns, err := c.name("a namespace")
 	if err != nil {
 		return nil, err
@@ -352,7 +352,7 @@ func (r *Router) mockFill(c *call) (bson.D, error) {
 	if err := c.distribution(&f); err != nil {
 		return nil, err
 	}
-	return bson.D{}, r.cluster.Fill(ns, f)
+	return bson.D{}, c.cluster.Collections().SpreadVirtual(ns, f)
 }
 
 func (c *call) distribution(f *mock.Fill) error {

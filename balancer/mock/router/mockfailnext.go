@@ -9,12 +9,12 @@ import (
 )
 
 // mockFailNext arms a failure of a command by its name, or one of its aliases.
-func (r *Router) mockFailNext(c *call) (bson.D, error) {
+func mockFailNext(c *call) (bson.D, error) {
 	name, err := c.name("a command's name")
 	if err != nil {
 		return nil, err
 	}
-	cmd := r.commands[name]
+	cmd := c.node.commands[name]
 	switch {
 	case mock.BetweenNodes(name) && (cmd == nil || cmd.outside):
 		cmd = &command{name: name} // of a node to another
@@ -32,7 +32,7 @@ func (r *Router) mockFailNext(c *call) (bson.D, error) {
 	if err := c.readFailure(&f); err != nil {
 		return nil, err
 	}
-	return bson.D{}, r.cluster.FailNext(f)
+	return bson.D{}, c.cluster.Faults().FailNext(f)
 }
 
 func (c *call) readCounts(f *mock.Failure) error {

@@ -21,14 +21,14 @@ func WithSnapshots(find SnapshotFile) Option {
 // snapshotCommands are the mock's own for whole states. They take the lock only
 // while they copy.
 func snapshotCommands() []command {
-	commands := []command{ours("mockSave", (*Router).mockSave), ours("mockLoad", (*Router).mockLoad)}
+	commands := []command{ours("mockSave", mockSave), ours("mockLoad", mockLoad)}
 	for i := range commands {
 		commands[i].outside = true
 	}
 	return commands
 }
 
-func (r *Router) snapshotPath(c *call, write bool) (string, error) {
+func snapshotPath(c *call, write bool) (string, error) {
 	if c.db != "admin" {
 		return "", mongoerr.New(mongoerr.Unauthorized, "%s may only be run against the admin database.", c.invoked)
 	}
@@ -39,38 +39,38 @@ func (r *Router) snapshotPath(c *call, write bool) (string, error) {
 	switch {
 	case name == "":
 		return "", mongoerr.New(mongoerr.BadValue, "%s takes the name of a file, not an empty one", c.invoked)
-	case r.snapshots == nil:
+	case c.node.snapshots == nil:
 		return "", mongoerr.New(mongoerr.IllegalOperation, "this mock has no place for snapshots: serve it with --dbpath, which is where they go")
 	}
-	path, err := r.snapshots(name, write)
+	path, err := c.node.snapshots(name, write)
 	if err != nil {
 		return "", mongoerr.New(mongoerr.IllegalOperation, "%s", err)
 	}
 	return path, nil
 }
 
-func (r *Router) mockSave(c *call) (bson.D, error) {
-	path, err := r.snapshotPath(c, true)
+func mockSave(c *call) (bson.D, error) {
+	path, err := snapshotPath(c, true)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.cluster.Save(path); err != nil {
+	if err := c.cluster.Save(path); err != nil {
 		return nil, fileError(err)
 	}
 	return bson.D{{Key: "file", Value: path}}, nil
 }
 
-func (r *Router) mockLoad(c *call) (bson.D, error) {
-	path, err := r.snapshotPath(c, false)
+func mockLoad(c *call) (bson.D, error) {
+	path, err := snapshotPath(c, false)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.cluster.Load(path); err != nil {
+	if err := c.cluster.Load(path); err != nil {
 		return nil, fileError(err)
 	}
-	r.cluster.Lock()
-	written := r.cluster.Written()
-	r.cluster.Unlock()
+	c.cluster.Lock()
+	written := c.cluster.Written()
+	c.cluster.Unlock()
 	return bson.D{{Key: "file", Value: path}}, written(c.ctx)
 }
 

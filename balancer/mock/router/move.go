@@ -24,28 +24,28 @@ func moveCommands() []command {
 				{"to", stringValue, true}, {"forceJumbo", boolValue, false},
 				{"secondaryThrottle", optionalBool, false}, {"_secondaryThrottle", optionalBool, false},
 				{"waitForDelete", optionalBool, false}, {"_waitForDelete", optionalBool, false}},
-			run: (*Router).moveChunk},
+			run: moveChunk},
 		{name: "moveRange", adminOnly: true, takesWriteConcern: true,
 			declared: []field{{"moveRange", namespaceValue, true}, {"toShard", shardValue, true}, {"min", objectValue, false},
 				{"max", objectValue, false}, {"forceJumbo", boolValue, false}, {"secondaryThrottle", optionalBool, false},
 				{"waitForDelete", boolValue, false}},
-			run: (*Router).moveRange},
+			run: moveRange},
 	}
 }
 
 // moveChunk moves one whole chunk, named by a key in it or by its bounds.
-func (r *Router) moveChunk(c *call) (bson.D, error) {
-	started := r.cluster.Now()
-	if err := r.move(c, r.chunkMove); err != nil {
+func moveChunk(c *call) (bson.D, error) {
+	started := c.cluster.Now()
+	if err := move(c, chunkMove); err != nil {
 		return nil, err
 	}
-	return bson.D{{Key: "millis", Value: int32(r.cluster.Now().Sub(started) / time.Millisecond)}}, nil
+	return bson.D{{Key: "millis", Value: int32(c.cluster.Now().Sub(started) / time.Millisecond)}}, nil
 }
 
 // chunkMove is what a moveChunk asks of the donor.
-func (r *Router) chunkMove(c *call) (req mock.MoveRequest, err error) {
+func chunkMove(c *call) (req mock.MoveRequest, err error) {
 	ns := c.args.text("moveChunk")
-	coll, err := r.cluster.ConfigDB().Sharded(ns)
+	coll, err := c.cluster.ConfigDB().Sharded(ns)
 	if err != nil {
 		return req, err
 	}
@@ -53,11 +53,11 @@ func (r *Router) chunkMove(c *call) (req mock.MoveRequest, err error) {
 	if err != nil {
 		return req, err
 	}
-	to, err := r.cluster.ConfigDB().FindShard(c.args.text("to"))
+	to, err := c.cluster.ConfigDB().FindShard(c.args.text("to"))
 	if err != nil {
 		return req, err
 	}
-	chunk, err := r.chooseChunk(coll, c.args.object("find"), bounds)
+	chunk, err := chooseChunk(c.cluster, coll, c.args.object("find"), bounds)
 	if err != nil {
 		return req, err
 	}
@@ -79,7 +79,7 @@ func (r *Router) chunkMove(c *call) (req mock.MoveRequest, err error) {
 		Min: coll.Pattern.Bound(chunk.Min), Max: coll.Pattern.Bound(chunk.Max),
 		WaitForDelete:     c.args.truth("waitForDelete") || c.args.truth("_waitForDelete"),
 		Force:             manualForce(c.args),
-		MaxChunkSizeBytes: r.cluster.MaxChunkSizeBytes(coll),
+		MaxChunkSizeBytes: c.cluster.Balancer().MaxChunkSizeBytes(coll),
 	}, nil
 }
 
@@ -109,8 +109,8 @@ func chunkChoice(a args) ([]bson.Raw, error) {
 }
 
 // chooseChunk finds the chunk a moveChunk means.
-func (r *Router) chooseChunk(coll catalog.Collection, find bson.Raw, bounds []bson.Raw) (catalog.Chunk, error) {
-	table := r.cluster.ConfigDB().Table(coll.Namespace)
+func chooseChunk(cluster *mock.Cluster, coll catalog.Collection, find bson.Raw, bounds []bson.Raw) (catalog.Chunk, error) {
+	table := cluster.ConfigDB().Table(coll.Namespace)
 	if bounds == nil {
 		key, found := coll.Pattern.QueryKey(find)
 		if !found {
@@ -135,22 +135,22 @@ func (r *Router) chooseChunk(coll catalog.Collection, find bson.Raw, bounds []bs
 
 // moveRange moves a range within one chunk; the donor computes a bound that
 // was left out.
-func (r *Router) moveRange(c *call) (bson.D, error) {
-	return bson.D{}, r.move(c, r.rangeMove)
+func moveRange(c *call) (bson.D, error) {
+	return bson.D{}, move(c, rangeMove)
 }
 
 // rangeMove is what a moveRange asks of the donor.
-func (r *Router) rangeMove(c *call) (req mock.MoveRequest, err error) {
+func rangeMove(c *call) (req mock.MoveRequest, err error) {
 	ns := c.args.text("moveRange")
 	lower, upper := c.args.object("min"), c.args.object("max")
 	if lower == nil && upper == nil {
 		return req, mongoerr.New(mongoerr.InvalidOptions, "Need to specify at least one of min and max")
 	}
-	to, err := r.cluster.ConfigDB().ShardByID(c.args.text("toShard"))
+	to, err := c.cluster.ConfigDB().ShardByID(c.args.text("toShard"))
 	if err != nil {
 		return req, err
 	}
-	coll, tracked, err := r.cluster.ConfigDB().Tracked(ns)
+	coll, tracked, err := c.cluster.ConfigDB().Tracked(ns)
 	if err != nil {
 		return req, err
 	}
@@ -161,18 +161,18 @@ func (r *Router) rangeMove(c *call) (req mock.MoveRequest, err error) {
 		return req, mongoerr.New(mongoerr.NamespaceNotSharded, "Collection %s is not sharded", ns)
 	}
 	return mock.MoveRequest{
-		Namespace: ns, From: r.donorOf(coll, lower, upper), To: to.ID, Min: lower, Max: upper,
+		Namespace: ns, From: donorOf(c.cluster, coll, lower, upper), To: to.ID, Min: lower, Max: upper,
 		WaitForDelete:     c.args.truth("waitForDelete"),
 		Force:             manualForce(c.args),
-		MaxChunkSizeBytes: r.cluster.MaxChunkSizeBytes(coll),
+		MaxChunkSizeBytes: c.cluster.Balancer().MaxChunkSizeBytes(coll),
 	}, nil
 }
 
 // donorOf is the owner of the chunk that a bound lies in. The bound is only
 // compared by its values: one that does not fit the key is refused by the
 // shard that the request goes to.
-func (r *Router) donorOf(coll catalog.Collection, lower, upper bson.Raw) catalog.ShardID {
-	table := r.cluster.ConfigDB().Table(coll.Namespace)
+func donorOf(cluster *mock.Cluster, coll catalog.Collection, lower, upper bson.Raw) catalog.ShardID {
+	table := cluster.ConfigDB().Table(coll.Namespace)
 	if lower != nil {
 		key, err := coll.Pattern.Key(lower)
 		if err != nil {
@@ -215,17 +215,17 @@ func looseKey(p catalog.KeyPattern, bound bson.Raw) catalog.Key {
 
 // move sends a request to the donor, made anew when the donor finds the
 // routing stale.
-func (r *Router) move(c *call, request func(*call) (mock.MoveRequest, error)) error {
+func move(c *call, request func(*call) (mock.MoveRequest, error)) error {
 	for attempt := 1; ; attempt++ {
 		req, err := request(c)
 		if err != nil {
 			return err
 		}
-		err = r.cluster.Move(c.ctx, req, c.deadline)
+		err = c.cluster.Migrations().Move(c.ctx, req, c.deadline)
 		if !mongoerr.Is(err, mongoerr.StaleConfig) {
 			return err
 		}
-		if r.counters.stale.Add(1); attempt == staleAttempts {
+		if c.node.counters.stale.Add(1); attempt == staleAttempts {
 			return err
 		}
 	}

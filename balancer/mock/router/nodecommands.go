@@ -13,35 +13,35 @@ import (
 // what an administrator tells it.
 func nodeCommands() []command {
 	return []command{
-		{name: "connPoolStats", run: (*Router).connPoolStats},
+		{name: "connPoolStats", run: connPoolStats},
 		{name: "connPoolSync", run: ok},
 		{name: "dropConnections", adminOnly: true, strict: true,
 			declared: []field{{"dropConnections", anyValue, true}, {"hostAndPort", arrayValue, true}}, run: ok},
-		{name: "echo", anyone: true, run: func(_ *Router, c *call) (bson.D, error) { return bson.D{{Key: "echo", Value: c.body}}, nil }},
-		{name: "fsync", adminOnly: true, run: (*Router).fsync},
-		{name: "fsyncUnlock", adminOnly: true, run: func(*Router, *call) (bson.D, error) {
+		{name: "echo", anyone: true, run: func(c *call) (bson.D, error) { return bson.D{{Key: "echo", Value: c.body}}, nil }},
+		{name: "fsync", adminOnly: true, run: fsync},
+		{name: "fsyncUnlock", adminOnly: true, run: func(*call) (bson.D, error) {
 			return nil, mongoerr.New(mongoerr.IllegalOperation, "fsyncUnlock called when not locked")
 		}},
-		{name: "getDiagnosticData", adminOnly: true, run: (*Router).getDiagnosticData},
+		{name: "getDiagnosticData", adminOnly: true, run: getDiagnosticData},
 		{name: "invalidateUserCache", adminOnly: true, run: ok},
-		{name: "lockInfo", adminOnly: true, run: func(*Router, *call) (bson.D, error) { return bson.D{{Key: "lockInfo", Value: bson.A{}}}, nil }},
+		{name: "lockInfo", adminOnly: true, run: func(*call) (bson.D, error) { return bson.D{{Key: "lockInfo", Value: bson.A{}}}, nil }},
 		{name: "logRotate", adminOnly: true, run: logRotate},
-		{name: "planCacheListFilters", run: func(_ *Router, c *call) (bson.D, error) {
+		{name: "planCacheListFilters", run: func(c *call) (bson.D, error) {
 			_, err := c.namespace()
 			return bson.D{{Key: "filters", Value: bson.A{}}}, err
 		}},
-		{name: "planCacheClearFilters", run: func(_ *Router, c *call) (bson.D, error) {
+		{name: "planCacheClearFilters", run: func(c *call) (bson.D, error) {
 			_, err := c.namespace()
 			return bson.D{}, err
 		}},
-		{name: "_isSelf", anyone: true, run: func(r *Router, _ *call) (bson.D, error) { return bson.D{{Key: "id", Value: r.process}}, nil }},
+		{name: "_isSelf", anyone: true, run: func(c *call) (bson.D, error) { return bson.D{{Key: "id", Value: c.node.process}}, nil }},
 	}
 }
 
 // connPoolStats shows the replica sets a mongos watches. The mock's router
 // calls its shards without connections, so it has no pools.
-func (r *Router) connPoolStats(*call) (bson.D, error) {
-	shards, err := r.cluster.ConfigDB().Shards()
+func connPoolStats(c *call) (bson.D, error) {
+	shards, err := c.cluster.ConfigDB().Shards()
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func (r *Router) connPoolStats(*call) (bson.D, error) {
 		name, members, _ := strings.Cut(connection, "/")
 		hosts := bson.A{}
 		for i, address := range strings.Split(members, ",") {
-			up := !r.cluster.Crashed(id)
+			up := !c.cluster.Faults().Crashed(id)
 			hosts = append(hosts, bson.D{
 				{Key: "addr", Value: address}, {Key: "ok", Value: up}, {Key: "ismaster", Value: up && i == 0},
 				{Key: "hidden", Value: false}, {Key: "secondary", Value: up && i > 0}, {Key: "pingTimeMillis", Value: int32(0)},
@@ -58,9 +58,9 @@ func (r *Router) connPoolStats(*call) (bson.D, error) {
 		}
 		sets = append(sets, bson.E{Key: name, Value: bson.D{{Key: "hosts", Value: hosts}}})
 	}
-	watch("config", r.cluster.ConfigServer())
+	watch("config", c.cluster.ConfigServer())
 	for _, s := range shards {
-		if s.Host != r.cluster.ConfigServer() {
+		if s.Host != c.cluster.ConfigServer() {
 			watch(s.ID, s.Host)
 		}
 	}
@@ -77,14 +77,14 @@ func (r *Router) connPoolStats(*call) (bson.D, error) {
 }
 
 // getDiagnosticData gives what a server samples every second, as of now.
-func (r *Router) getDiagnosticData(c *call) (bson.D, error) {
-	now := func() bson.DateTime { return bson.NewDateTimeFromTime(r.cluster.Now()) }
+func getDiagnosticData(c *call) (bson.D, error) {
+	now := func() bson.DateTime { return bson.NewDateTimeFromTime(c.cluster.Now()) }
 	data := bson.D{{Key: "start", Value: now()}}
 	for _, sample := range []struct {
 		name string
-		take func(*call) (bson.D, error)
-	}{{"serverStatus", r.serverStatus}, {"connPoolStats", r.connPoolStats}} {
-		doc, err := sample.take(&call{ctx: c.ctx, db: c.db, client: c.client, now: c.now, body: bson.Raw{5, 0, 0, 0, 0}})
+		take handler
+	}{{"serverStatus", serverStatus}, {"connPoolStats", connPoolStats}} {
+		doc, err := sample.take(c.inner(c.db, sample.name, bson.Raw{5, 0, 0, 0, 0}))
 		if err != nil {
 			return nil, err
 		}
@@ -96,19 +96,19 @@ func (r *Router) getDiagnosticData(c *call) (bson.D, error) {
 
 // fsync has nothing to flush: what is kept on a disk is there when a command
 // is answered. It can't lock the cluster.
-func (r *Router) fsync(c *call) (bson.D, error) {
+func fsync(c *call) (bson.D, error) {
 	if truth(c.body.Lookup("lock")) {
 		return nil, mongoerr.New(mongoerr.NotImplemented, "the mock can't lock the cluster for a backup: use mock.save() for a snapshot")
 	}
 	all := bson.D{}
-	for _, id := range r.cluster.ShardIDs() {
+	for _, id := range c.cluster.ShardIDs() {
 		all = append(all, bson.E{Key: string(id), Value: bson.D{{Key: "numFiles", Value: int32(1)}, {Key: "ok", Value: 1.0}}})
 	}
 	return bson.D{{Key: "numFiles", Value: int32(len(all))}, {Key: "all", Value: all}}, nil
 }
 
 // logRotate has no log file to rotate; it checks what it is told.
-func logRotate(_ *Router, c *call) (bson.D, error) {
+func logRotate(c *call) (bson.D, error) {
 	v := c.body.Lookup("logRotate")
 	_, isNumber := numberOf(v)
 	text, isText := v.StringValueOK()

@@ -13,17 +13,19 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock"
 	"shardsh/balancer/mongoerr"
 )
 
 func operationCommands() []command {
 	return []command{
-		{name: "currentOp", adminOnly: true, run: (*Router).currentOp},
-		{name: "killOp", adminOnly: true, run: (*Router).killOp},
+		{name: "currentOp", adminOnly: true, run: currentOp},
+		{name: "killOp", adminOnly: true, run: killOp},
 	}
 }
 
 // operations are the commands under way, by the numbers that killOp takes.
+// killSessions ends those of its sessions.
 type operations struct {
 	mu    sync.Mutex
 	last  int32
@@ -74,8 +76,23 @@ func (o *operations) kill(id int32) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if op, ok := o.under[id]; ok {
-		op.kill(mongoerr.New(mongoerr.Interrupted, "operation was interrupted"))
+		op.interrupt()
 	}
+}
+
+// killWhere ends the commands of some sessions.
+func (o *operations) killWhere(of func(sessionID) bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, op := range o.under {
+		if op.call.lsid != nil && of(*op.call.lsid) {
+			op.interrupt()
+		}
+	}
+}
+
+func (o operation) interrupt() {
+	o.kill(mongoerr.New(mongoerr.Interrupted, "operation was interrupted"))
 }
 
 // opTypes are the kinds of operations that are no mere commands.
@@ -84,13 +101,13 @@ var opTypes = map[string]string{
 }
 
 // document shows a command of the mongos in $currentOp.
-func (o operation) document(r *Router) bson.D {
+func (o operation) document(cluster *mock.Cluster) bson.D {
 	c := o.call
 	running := c.now
 	if running.IsZero() { // waits for others
-		running = r.cluster.Now()
+		running = cluster.Now()
 	}
-	elapsed := max(0, r.cluster.Now().Sub(running))
+	elapsed := max(0, cluster.Now().Sub(running))
 	kind, known := opTypes[o.name]
 	if !known {
 		kind = "command"
@@ -116,7 +133,7 @@ func (o operation) document(r *Router) bson.D {
 	}
 	doc = append(doc,
 		bson.E{Key: "active", Value: true},
-		bson.E{Key: "currentOpTime", Value: r.cluster.Now().Format("2006-01-02T15:04:05.000-07:00")},
+		bson.E{Key: "currentOpTime", Value: cluster.Now().Format("2006-01-02T15:04:05.000-07:00")},
 		bson.E{Key: "opid", Value: o.id},
 	)
 	if c.lsid != nil {
@@ -165,42 +182,42 @@ func readCurrentOpOptions(spec bson.RawValue) (o currentOpOptions, err error) {
 
 // currentOpStage shows the mongos's own operations, or those of the shards:
 // migrations and reshardings under way, and the stage itself on each shard.
-func (r *Router) currentOpStage(c *call, _ string, spec bson.RawValue) ([]bson.Raw, error) {
+func currentOpStage(c *call, _ string, spec bson.RawValue) ([]bson.Raw, error) {
 	options, err := readCurrentOpOptions(spec)
 	if err != nil {
 		return nil, err
 	}
 	if options.localOps {
-		return r.localOps(c, options.allUsers)
+		return localOps(c, options.allUsers)
 	}
-	docs := r.stageOnShards(c)
-	if r.authRequired && !options.allUsers { // what the shards do is nobody's own
+	docs := stageOnShards(c)
+	if c.node.authRequired && !options.allUsers { // what the shards do is nobody's own
 		return marshalAll(docs)
 	}
-	for _, m := range r.cluster.Migrations() {
-		docs = append(docs, r.migrationOps(m)...)
+	for _, m := range c.cluster.Migrations().List() {
+		docs = append(docs, migrationOps(c.cluster, m)...)
 	}
 	raws, err := marshalAll(docs)
 	if err != nil {
 		return nil, err
 	}
-	resharding, err := r.reshardingOps()
+	resharding, err := reshardingOps(c.cluster)
 	return append(raws, resharding...), err
 }
 
-func (r *Router) localOps(c *call, allUsers bool) ([]bson.Raw, error) {
+func localOps(c *call, allUsers bool) ([]bson.Raw, error) {
 	var docs []bson.D
-	for _, op := range r.operations.list() {
+	for _, op := range c.node.operations.list() {
 		if allUsers || op.call.peer.name() == c.peer.name() {
-			docs = append(docs, op.document(r))
+			docs = append(docs, op.document(c.cluster))
 		}
 	}
 	return marshalAll(docs)
 }
 
 // stageOnShards is the asking itself, which each shard runs and shows.
-func (r *Router) stageOnShards(c *call) []bson.D {
-	shards, err := r.cluster.ConfigDB().Shards()
+func stageOnShards(c *call) []bson.D {
+	shards, err := c.cluster.ConfigDB().Shards()
 	if err != nil {
 		return nil
 	}
@@ -209,12 +226,12 @@ func (r *Router) stageOnShards(c *call) []bson.D {
 		docs = append(docs, bson.D{
 			{Key: "shard", Value: string(s.ID)},
 			{Key: "type", Value: "op"},
-			{Key: "host", Value: r.cluster.FirstMember(s.ID)},
+			{Key: "host", Value: c.cluster.FirstMember(s.ID)},
 			{Key: "desc", Value: "conn" + strconv.Itoa(int(c.client.ID))},
 			{Key: "connectionId", Value: c.client.ID},
 			{Key: "client_s", Value: c.client.Remote},
 			{Key: "active", Value: true},
-			{Key: "currentOpTime", Value: r.cluster.Now().Format("2006-01-02T15:04:05.000-07:00")},
+			{Key: "currentOpTime", Value: c.cluster.Now().Format("2006-01-02T15:04:05.000-07:00")},
 			{Key: "opid", Value: fmt.Sprintf("%s:%d", s.ID, c.opid)},
 			{Key: "secs_running", Value: int64(0)},
 			{Key: "microsecs_running", Value: int64(1)},
@@ -242,7 +259,7 @@ func marshalAll(docs []bson.D) ([]bson.Raw, error) {
 
 // currentOp is the stage as a command: the fields that begin with $ are
 // options, the others a filter (spec 03 §1.7).
-func (r *Router) currentOp(c *call) (bson.D, error) {
+func currentOp(c *call) (bson.D, error) {
 	options := bson.D{{Key: "allUsers", Value: !truth(c.body.Lookup("$ownOps"))}, {Key: "idleConnections", Value: truth(c.body.Lookup("$all"))}}
 	elems, err := c.body.Elements()
 	if err != nil {
@@ -258,7 +275,7 @@ func (r *Router) currentOp(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	docs, err := r.currentOpStage(c, "", bson.Raw(raw).Lookup("o"))
+	docs, err := currentOpStage(c, "", bson.Raw(raw).Lookup("o"))
 	if err != nil {
 		return nil, err
 	}
@@ -278,13 +295,13 @@ func (r *Router) currentOp(c *call) (bson.D, error) {
 
 // killOp ends a command of the mongos by its number, or an operation of a shard
 // by "<shard>:<number>". Success does not mean that there was one.
-func (r *Router) killOp(c *call) (bson.D, error) {
+func killOp(c *call) (bson.D, error) {
 	v := c.body.Lookup("op")
 	if v.IsZero() {
 		return nil, mongoerr.New(50759, "did not provide \"op\" field")
 	}
 	if text, isText := v.StringValueOK(); isText {
-		return r.killOnShard(text)
+		return killOnShard(c.cluster, text)
 	}
 	n, isNumber := numberOf(v)
 	if !isNumber {
@@ -294,7 +311,7 @@ func (r *Router) killOp(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.operations.kill(id)
+	c.node.operations.kill(id)
 	return bson.D{}, nil
 }
 
@@ -305,12 +322,12 @@ func opNumber(n int64) (int32, error) {
 	return int32(n), nil
 }
 
-func (r *Router) killOnShard(text string) (bson.D, error) {
+func killOnShard(cluster *mock.Cluster, text string) (bson.D, error) {
 	at := strings.LastIndex(text, ":")
 	if at <= 0 || at == len(text)-1 {
 		return nil, mongoerr.New(28625, "The op argument to killOp must be of the format shardid:opid but found \"%s\"", text)
 	}
-	shard, err := r.cluster.ConfigDB().ShardByID(text[:at])
+	shard, err := cluster.ConfigDB().ShardByID(text[:at])
 	if err != nil {
 		return nil, err
 	}
@@ -322,19 +339,19 @@ func (r *Router) killOnShard(text string) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.cluster.KillMigration(shard.ID, id)
+	cluster.Migrations().Kill(shard.ID, id)
 	return bson.D{{Key: "shard", Value: string(shard.ID)}, {Key: "shardid", Value: id}}, nil
 }
 
 // shardOp is how an operation of a shard begins.
-func (r *Router) shardOp(on catalog.ShardID, opid int32, desc, op, ns string, seconds int64) bson.D {
+func shardOp(cluster *mock.Cluster, on catalog.ShardID, opid int32, desc, op, ns string, seconds int64) bson.D {
 	return bson.D{
 		{Key: "shard", Value: string(on)},
 		{Key: "type", Value: "op"},
-		{Key: "host", Value: r.cluster.FirstMember(on)},
+		{Key: "host", Value: cluster.FirstMember(on)},
 		{Key: "desc", Value: desc},
 		{Key: "active", Value: true},
-		{Key: "currentOpTime", Value: r.cluster.Now().Format("2006-01-02T15:04:05.000-07:00")},
+		{Key: "currentOpTime", Value: cluster.Now().Format("2006-01-02T15:04:05.000-07:00")},
 		{Key: "opid", Value: fmt.Sprintf("%s:%d", on, opid)},
 		{Key: "secs_running", Value: seconds},
 		{Key: "microsecs_running", Value: seconds * 1_000_000},

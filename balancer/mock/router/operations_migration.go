@@ -10,19 +10,19 @@ import (
 
 // migrationOps are what a migration under way shows in $currentOp: the donor's
 // command, the donor's worker and the recipient's (spec 03 §1.7).
-func (r *Router) migrationOps(m mock.MigrationInfo) []bson.D {
-	seconds := int64(r.cluster.Now().Sub(m.Started).Seconds())
+func migrationOps(cluster *mock.Cluster, m mock.MigrationInfo) []bson.D {
+	seconds := int64(cluster.Now().Sub(m.Started).Seconds())
 	command := append(
-		r.shardOp(m.From, m.Op, fmt.Sprintf("conn%d", m.Op), "command", "admin.$cmd", seconds),
+		shardOp(cluster, m.From, m.Op, fmt.Sprintf("conn%d", m.Op), "command", "admin.$cmd", seconds),
 		bson.E{Key: "command", Value: append(m.Command, bson.E{Key: "$db", Value: "admin"})})
 	donor := append(
-		r.shardOp(m.From, m.Op+1, "MoveChunk", "none", m.Namespace, seconds),
+		shardOp(cluster, m.From, m.Op+1, "MoveChunk", "none", m.Namespace, seconds),
 		bson.E{Key: "command", Value: bson.D{}},
 		bson.E{Key: "msg", Value: fmt.Sprintf("step %d of 6", m.Step)})
 	ops := []bson.D{command, donor}
 	if m.RecipientStep > 0 {
 		ops = append(ops, append(
-			r.shardOp(m.To, m.Op+2, "migrateThread", "none", m.Namespace, seconds),
+			shardOp(cluster, m.To, m.Op+2, "migrateThread", "none", m.Namespace, seconds),
 			bson.E{Key: "command", Value: bson.D{}},
 			bson.E{Key: "msg", Value: fmt.Sprintf("step %d of 8", m.RecipientStep)}))
 	}

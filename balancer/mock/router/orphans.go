@@ -9,7 +9,7 @@ import (
 
 // cleanupOrphaned waits, on a shard, until it has no range to delete of a
 // collection. Where it starts is only checked (spec 03 §1.7).
-func (r *Router) cleanupOrphaned(c *call) (bson.D, error) {
+func cleanupOrphaned(c *call) (bson.D, error) {
 	ns, err := c.text("cleanupOrphaned")
 	if err != nil {
 		return nil, err
@@ -21,7 +21,7 @@ func (r *Router) cleanupOrphaned(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	coll, tracked, err := r.cluster.ConfigDB().Tracked(ns)
+	coll, tracked, err := c.cluster.ConfigDB().Tracked(ns)
 	if err != nil || !tracked || coll.Unsplittable {
 		return bson.D{}, err
 	}
@@ -30,5 +30,5 @@ func (r *Router) cleanupOrphaned(c *call) (bson.D, error) {
 			return nil, mongoerr.New(mongoerr.OrphanedRangeCleanUpFailed, "could not cleanup orphaned data, start value %s does not match shard key pattern %s", from, coll.Pattern.Doc())
 		}
 	}
-	return bson.D{}, r.cluster.AwaitDeletions(c.ctx, c.deadline, r.member.ID, ns)
+	return bson.D{}, c.cluster.RangeDeleter().Await(c.ctx, c.deadline, c.node.member.ID, ns)
 }

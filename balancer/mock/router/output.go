@@ -10,7 +10,7 @@ import (
 )
 
 // takeOutput takes $out or $merge off the end of a pipeline.
-func (r *Router) takeOutput(c *call, stages []bson.Raw) (output, []bson.Raw, error) {
+func takeOutput(c *call, stages []bson.Raw) (output, []bson.Raw, error) {
 	if len(stages) == 0 {
 		return nil, stages, nil
 	}
@@ -21,9 +21,9 @@ func (r *Router) takeOutput(c *call, stages []bson.Raw) (output, []bson.Raw, err
 	var o output
 	switch name {
 	case "$out":
-		o, err = r.readOut(c, spec)
+		o, err = readOut(c, spec)
 	case "$merge":
-		o, err = r.readMerge(c, spec)
+		o, err = readMerge(c, spec)
 	default:
 		return nil, stages, nil
 	}
@@ -36,7 +36,7 @@ func (r *Router) takeOutput(c *call, stages []bson.Raw) (output, []bson.Raw, err
 // outStage replaces a collection by the results.
 type outStage struct{ ns string }
 
-func (r *Router) readOut(c *call, spec bson.RawValue) (output, error) {
+func readOut(c *call, spec bson.RawValue) (output, error) {
 	db, coll := c.db, ""
 	switch spec.Type {
 	case bson.TypeString:
@@ -74,7 +74,7 @@ func (r *Router) readOut(c *call, spec bson.RawValue) (output, error) {
 	if strings.HasPrefix(coll, "system.") {
 		return nil, mongoerr.New(17385, "Can't $out to special collection: %s", ns)
 	}
-	if r.cluster.ConfigDB().Table(ns) != nil {
+	if c.cluster.ConfigDB().Table(ns) != nil {
 		return nil, mongoerr.New(28769, "namespace '%s' is sharded so it can't be used for $out'", ns)
 	}
 	return outStage{ns}, nil
@@ -90,6 +90,6 @@ func outputNamespace(stage, db, coll string, internal mongoerr.Code) (string, er
 	return db + "." + coll, nil
 }
 
-func (o outStage) write(_ *Router, c *call, results []bson.Raw) error {
+func (o outStage) write(c *call, results []bson.Raw) error {
 	return c.request.ReplaceCollection(o.ns, results)
 }

@@ -21,7 +21,7 @@ type mergeOutput struct {
 	notMatched string // insert, discard or fail
 }
 
-func (r *Router) readMerge(c *call, spec bson.RawValue) (output, error) {
+func readMerge(c *call, spec bson.RawValue) (output, error) {
 	m := mergeOutput{matched: "merge", notMatched: "insert"}
 	options, isDoc := spec.DocumentOK()
 	into := spec
@@ -52,7 +52,7 @@ func (r *Router) readMerge(c *call, spec bson.RawValue) (output, error) {
 	if m.let != nil && m.matched != "pipeline" {
 		return nil, mongoerr.New(51199, "Cannot use 'let' variables with 'whenMatched: %s' mode", m.matched)
 	}
-	return m, m.checkFields(r)
+	return m, m.checkFields(c.cluster)
 }
 
 // mergeModes are the pairs of whenMatched and whenNotMatched there are.
@@ -147,9 +147,9 @@ func mergeTarget(db string, into bson.RawValue) (string, error) {
 
 // checkFields settles on, by default _id and the shard key, and demands that
 // a unique index has exactly these fields.
-func (m *mergeOutput) checkFields(r *Router) error {
+func (m *mergeOutput) checkFields(cluster *mock.Cluster) error {
 	var key []string
-	if table := r.cluster.ConfigDB().Table(m.ns); table != nil {
+	if table := cluster.ConfigDB().Table(m.ns); table != nil {
 		key = table.Pattern().Fields()
 	}
 	if m.on == nil {
@@ -165,7 +165,7 @@ func (m *mergeOutput) checkFields(r *Router) error {
 	if slices.Equal(want, []string{"_id"}) && len(key) == 0 || slices.Equal(want, slices.Sorted(slices.Values(append([]string{"_id"}, key...)))) {
 		return nil
 	}
-	specs, _ := r.cluster.Indexes(m.ns)
+	specs, _ := cluster.Indexes().List(m.ns)
 	for _, s := range specs {
 		elems, err := s.Key.Elements()
 		if err != nil || !s.Unique && s.Name != "_id_" || s.Partial() {
@@ -183,19 +183,19 @@ func (m *mergeOutput) checkFields(r *Router) error {
 	return mongoerr.New(51183, "Cannot find index to verify that join fields will be unique")
 }
 
-func (m mergeOutput) write(r *Router, c *call, results []bson.Raw) error {
+func (m mergeOutput) write(c *call, results []bson.Raw) error {
 	for _, doc := range results {
-		if err := m.writeOne(r, c, doc); err != nil {
+		if err := m.writeOne(c, doc); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (m mergeOutput) writeOne(r *Router, c *call, doc bson.Raw) error {
+func (m mergeOutput) writeOne(c *call, doc bson.Raw) error {
 	if slices.Contains(m.on, "_id") {
 		var err error
-		if doc, err = store.PrepareInsert(doc, r.cluster.NewObjectID); err != nil {
+		if doc, err = store.PrepareInsert(doc, c.cluster.NewObjectID); err != nil {
 			return err
 		}
 	}

@@ -13,8 +13,8 @@ import (
 
 func parameterCommands() []command {
 	return []command{
-		{name: "getParameter", adminOnly: true, run: (*Router).getParameter},
-		{name: "setParameter", adminOnly: true, run: (*Router).setParameter},
+		{name: "getParameter", adminOnly: true, run: getParameter},
+		{name: "setParameter", adminOnly: true, run: setParameter},
 	}
 }
 
@@ -53,26 +53,26 @@ func ownParameters() map[string]*ownParameter {
 }
 
 // parameter is one that this node has, and how it can be set.
-func (r *Router) parameter(name string) (value any, runtime, startup, known bool) {
-	if r.member != nil {
-		value, runtime, known = r.cluster.Parameters().Value(name)
+func parameter(c *call, name string) (value any, runtime, startup, known bool) {
+	if c.node.member != nil {
+		value, runtime, known = c.cluster.Parameters().Value(name)
 		return value, runtime, true, known
 	}
-	own := r.parameters[name]
+	own := c.node.parameters[name]
 	if own == nil {
 		return nil, false, false, false
 	}
 	if name == "enableTestCommands" {
-		return r.testCommands(), false, true, true
+		return testCommands(c.cluster), false, true, true
 	}
 	return own.value, own.runtime, own.startup, true
 }
 
-func (r *Router) parameterNames() []string {
-	if r.member != nil {
-		return r.cluster.Parameters().Names()
+func parameterNames(c *call) []string {
+	if c.node.member != nil {
+		return c.cluster.Parameters().Names()
 	}
-	return slices.Sorted(maps.Keys(r.parameters))
+	return slices.Sorted(maps.Keys(c.node.parameters))
 }
 
 // parameterQuery is what getParameter asks for besides names.
@@ -107,14 +107,14 @@ func readParameterQuery(v bson.RawValue) (parameterQuery, error) {
 
 // getParameter shows parameters by name, or all of them (spec 03 §1.10). Names
 // that the node does not know are left out.
-func (r *Router) getParameter(c *call) (bson.D, error) {
+func getParameter(c *call) (bson.D, error) {
 	q, err := readParameterQuery(c.body.Lookup("getParameter"))
 	if err != nil {
 		return nil, err
 	}
 	reply := bson.D{}
-	for _, name := range r.parameterNames() {
-		value, runtime, startup, _ := r.parameter(name)
+	for _, name := range parameterNames(c) {
+		value, runtime, startup, _ := parameter(c, name)
 		if !q.all && c.body.Lookup(name).IsZero() || q.runtime && !runtime || q.start && !startup {
 			continue
 		}
@@ -131,7 +131,7 @@ func (r *Router) getParameter(c *call) (bson.D, error) {
 
 // setParameter sets parameters in their order and answers with what the first
 // one was. All are checked before the first is set.
-func (r *Router) setParameter(c *call) (bson.D, error) {
+func setParameter(c *call) (bson.D, error) {
 	elems, err := c.body.Elements()
 	if err != nil {
 		return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
@@ -141,7 +141,7 @@ func (r *Router) setParameter(c *call) (bson.D, error) {
 		if e.Key() == "setParameter" || generic[e.Key()] {
 			continue
 		}
-		_, runtime, _, known := r.parameter(e.Key())
+		_, runtime, _, known := parameter(c, e.Key())
 		switch {
 		case !known:
 			return nil, mongoerr.New(mongoerr.InvalidOptions, "attempted to set unrecognized parameter [%s], use help:true to see options ", e.Key())
@@ -155,7 +155,7 @@ func (r *Router) setParameter(c *call) (bson.D, error) {
 	}
 	var was any
 	for i, e := range asked {
-		old, err := r.assignParameter(e.Key(), e.Value())
+		old, err := assignParameter(c, e.Key(), e.Value())
 		if err != nil {
 			return nil, err
 		}
@@ -166,15 +166,15 @@ func (r *Router) setParameter(c *call) (bson.D, error) {
 	return bson.D{{Key: "was", Value: was}}, nil
 }
 
-func (r *Router) assignParameter(name string, v bson.RawValue) (was any, err error) {
-	if r.member != nil {
+func assignParameter(c *call, name string, v bson.RawValue) (was any, err error) {
+	if c.node.member != nil {
 		var value any
 		if err := v.Unmarshal(&value); err != nil {
 			return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
 		}
-		return r.cluster.Parameters().Set(name, value)
+		return c.cluster.Parameters().Set(name, value)
 	}
-	own := r.parameters[name]
+	own := c.node.parameters[name]
 	value, err := likeParameter(name, own.value, v)
 	if err != nil {
 		return nil, err
@@ -182,7 +182,7 @@ func (r *Router) assignParameter(name string, v bson.RawValue) (was any, err err
 	was, own.value = own.value, value
 	if name == "cursorTimeoutMillis" {
 		ms := value.(int64)
-		r.cursors.life = time.Duration(ms) * time.Millisecond
+		c.node.cursors.life = time.Duration(ms) * time.Millisecond
 	}
 	return was, nil
 }

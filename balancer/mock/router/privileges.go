@@ -13,9 +13,9 @@ import (
 // asking is a call whose caller's roles are looked at.
 type asking struct {
 	*call
-	router *Router
-	cmd    *command
-	may    *access.Grants
+	node *node
+	cmd  *command
+	may  *access.Grants
 }
 
 // rule tells whether a caller may run a command.
@@ -147,11 +147,11 @@ func (c *call) target() access.Resource { return access.On(c.db, textOf(c.body.L
 
 // user is who the connection is logged in as, with the roles of now; nil
 // without, or where the user was dropped.
-func (r *Router) user(p *peer) *access.User {
+func (n *node) user(p *peer) *access.User {
 	if p.user == nil {
 		return nil
 	}
-	u, _ := r.users.Find(p.user.Database, p.user.Name)
+	u, _ := n.users.Find(p.user.Database, p.user.Name)
 	return u
 }
 
@@ -166,11 +166,11 @@ func (p *peer) is(u *access.User) bool {
 
 // grants are what a connection may do. Where nobody has to log in it is nil,
 // and not asked.
-func (r *Router) grants(p *peer) *access.Grants {
+func (n *node) grants(p *peer) *access.Grants {
 	if p.user == nil {
 		return nil
 	}
-	g, _ := r.users.Grants(p.user.Database, p.user.Name)
+	g, _ := n.users.Grants(p.user.Database, p.user.Name)
 	return g
 }
 
@@ -182,7 +182,7 @@ func (r *Router) checkPrivileges(cmd *command, c *call) error {
 	if err := r.authorize(cmd, c); err != nil {
 		return err // the user has gone since the command came
 	}
-	a := asking{c, r, cmd, r.grants(c.peer)}
+	a := asking{c, r.node, cmd, r.grants(c.peer)}
 	if cmd.privilege != nil && cmd.privilege(a) {
 		return nil
 	}
@@ -235,7 +235,7 @@ func ownOperations(a asking) bool { return truth(a.body.Lookup("$ownOps")) }
 // ofOwnOperation: everybody may kill their own commands on the mongos.
 func ofOwnOperation(a asking) bool {
 	n, isNumber := a.body.Lookup("op").AsInt64OK()
-	return isNumber && slices.ContainsFunc(a.router.operations.list(), func(op operation) bool {
+	return isNumber && slices.ContainsFunc(a.node.operations.list(), func(op operation) bool {
 		return int64(op.id) == n && op.call.peer.name() == a.peer.name()
 	})
 }
@@ -253,21 +253,21 @@ func mayListCollections(a asking) bool {
 }
 
 // showsDatabase tells whether listDatabases may show one to the caller.
-func (r *Router) showsDatabase(c *call) func(name string) bool {
-	may := r.grants(c.peer)
+func showsDatabase(c *call) func(name string) bool {
+	may := c.node.grants(c.peer)
 	only := c.body.Lookup("authorizedDatabases")
-	if !r.authRequired || !truth(only) && may.Allows(access.TheCluster(), "listDatabases") {
+	if !c.node.authRequired || !truth(only) && may.Allows(access.TheCluster(), "listDatabases") {
 		return func(string) bool { return true }
 	}
 	return may.AllowsSomeIn
 }
 
 // showsCollection tells whether listCollections may show one to the caller.
-func (r *Router) showsCollection(c *call) func(name string) bool {
-	if !r.authRequired || !truth(c.body.Lookup("authorizedCollections")) {
+func showsCollection(c *call) func(name string) bool {
+	if !c.node.authRequired || !truth(c.body.Lookup("authorizedCollections")) {
 		return func(string) bool { return true }
 	}
-	may := r.grants(c.peer)
+	may := c.node.grants(c.peer)
 	return func(name string) bool { return may.AllowsSome(access.On(c.db, name)) }
 }
 
@@ -304,13 +304,13 @@ func mayRename(a asking) bool {
 func mayExplain(a asking) bool {
 	inner, _ := a.body.Lookup("explain").DocumentOK()
 	name := firstKey(inner)
-	cmd := a.router.commands[name]
+	cmd := a.node.commands[name]
 	if cmd == nil || cmd.privilege == nil {
 		return true // not to be explained
 	}
 	of := *a.call
 	of.body, of.invoked = inner, name
-	return cmd.privilege(asking{&of, a.router, cmd, a.may})
+	return cmd.privilege(asking{&of, a.node, cmd, a.may})
 }
 
 func firstKey(doc bson.Raw) string {

@@ -73,8 +73,8 @@ func mayViewUsers(a asking) bool {
 // mayViewRoles: everybody may see the roles they have.
 func mayViewRoles(a asking) bool {
 	return mayView(a, a.body.Lookup("rolesInfo"), "role", "viewRole", func(db, name string) bool {
-		u := a.router.user(a.peer)
-		return u != nil && slices.Contains(a.router.users.Inherited(u.Roles), access.Role{Role: name, Database: db})
+		u := a.node.user(a.peer)
+		return u != nil && slices.Contains(a.node.users.Inherited(u.Roles), access.Role{Role: name, Database: db})
 	})
 }
 

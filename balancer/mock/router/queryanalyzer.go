@@ -9,9 +9,14 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
 )
+
+// analyzers are the samplers of queries by namespace. The cluster's lock guards
+// them.
+type analyzers map[string]*analyzer
 
 // analyzer samples the queries of one collection.
 type analyzer struct {
@@ -36,7 +41,7 @@ const maxSamples = 100_000
 const maxSampleRate = 50
 
 // configureQueryAnalyzer begins or ends the sampling of a collection's queries.
-func (r *Router) configureQueryAnalyzer(c *call) (bson.D, error) {
+func configureQueryAnalyzer(c *call) (bson.D, error) {
 	ns, mode := c.args.text("configureQueryAnalyzer"), c.args.text("mode")
 	rate, hasRate := numberOf(c.args["samplesPerSecond"])
 	switch {
@@ -51,18 +56,18 @@ func (r *Router) configureQueryAnalyzer(c *call) (bson.D, error) {
 	case hasRate && (rate <= 0 || rate > maxSampleRate):
 		return nil, mongoerr.New(mongoerr.InvalidOptions, "'samplesPerSecond' must be greater than 0 and less than or equal to %d", maxSampleRate)
 	}
-	if err := r.analyzable(ns, "configureQueryAnalyzer"); err != nil {
+	if err := analyzable(c, ns, "configureQueryAnalyzer"); err != nil {
 		return nil, err
 	}
 	is := bson.D{{Key: "mode", Value: mode}}
 	if hasRate {
 		is = append(is, bson.E{Key: "samplesPerSecond", Value: rate})
 	}
-	was, err := r.cluster.ConfigureAnalyzer(ns, is)
+	was, err := c.cluster.Statistics().ConfigureAnalyzer(ns, is)
 	if err != nil {
 		return nil, err
 	}
-	r.sample(ns, mode, rate)
+	c.node.analyzers.sample(ns, mode, rate)
 	reply := bson.D{}
 	if was != nil {
 		reply = append(reply, bson.E{Key: "oldConfiguration", Value: was})
@@ -71,14 +76,14 @@ func (r *Router) configureQueryAnalyzer(c *call) (bson.D, error) {
 }
 
 // sample switches sampling on or off; what was sampled stays.
-func (r *Router) sample(ns, mode string, rate float64) {
-	a := r.analyzers[ns]
+func (all *analyzers) sample(ns, mode string, rate float64) {
+	a := (*all)[ns]
 	if a == nil {
 		a = &analyzer{}
-		if r.analyzers == nil {
-			r.analyzers = map[string]*analyzer{}
+		if *all == nil {
+			*all = analyzers{}
 		}
-		r.analyzers[ns] = a
+		(*all)[ns] = a
 	}
 	if a.perSecond = 0; mode == "full" {
 		a.perSecond = rate
@@ -87,17 +92,17 @@ func (r *Router) sample(ns, mode string, rate float64) {
 
 // noteQuery samples a command, if its collection's queries are sampled and it
 // is time. The cluster's lock is held.
-func (r *Router) noteQuery(cmd *command, c *call) {
-	if len(r.analyzers) == 0 {
+func (all analyzers) noteQuery(cmd *command, c *call) {
+	if len(all) == 0 {
 		return
 	}
 	name, isText := c.body.Lookup(c.invoked).StringValueOK()
-	a := r.analyzers[c.db+"."+name]
+	a := all[c.db+"."+name]
 	if !isText || a == nil || a.perSecond == 0 {
 		return
 	}
 	for _, one := range sampleable(cmd.name, c.body) {
-		if now := r.cluster.Now(); !now.Before(a.next) && len(a.samples) < maxSamples {
+		if now := c.cluster.Now(); !now.Before(a.next) && len(a.samples) < maxSamples {
 			a.next = now.Add(time.Duration(float64(time.Second) / a.perSecond))
 			a.samples = append(a.samples, one)
 		}
@@ -179,18 +184,18 @@ type spread struct {
 }
 
 // distribution is the read and the write distribution of sampled queries.
-func (r *Router) distribution(ns string, key bson.Raw) (bson.D, error) {
+func (all analyzers) distribution(cluster *mock.Cluster, ns string, key bson.Raw) (bson.D, error) {
 	pattern, err := catalog.ParseKeyPattern(key)
 	if err != nil {
 		return nil, err
 	}
 	var samples []sampledQuery
-	if a := r.analyzers[ns]; a != nil {
+	if a := all[ns]; a != nil {
 		samples = a.samples
 	}
 	reads, writes := &spread{byCommand: map[string]int64{}}, &spread{byCommand: map[string]int64{}}
 	if len(samples) > 0 {
-		bounds, err := r.cluster.KeyRanges(ns, key, keyRanges)
+		bounds, err := cluster.Statistics().KeyRanges(ns, key, keyRanges)
 		if err != nil {
 			return nil, err
 		}

@@ -11,12 +11,12 @@ import (
 
 func readCommands() []command {
 	return []command{
-		{name: "find", stable: true, takesReadConcern: true, strict: true, declared: findFields(), run: (*Router).find},
-		{name: "getMore", stable: true, strict: true, declared: getMoreFields(), run: (*Router).getMore},
-		{name: "killCursors", stable: true, strict: true, declared: killCursorsFields(), run: (*Router).killCursors},
-		{name: "aggregate", stable: true, takesReadConcern: true, takesWriteConcern: true, strict: true, declared: aggregateFields(), run: (*Router).aggregate},
-		{name: "count", stable: true, takesReadConcern: true, strict: true, declared: countFields(), run: (*Router).count},
-		{name: "distinct", takesReadConcern: true, strict: true, declared: distinctFields(), run: (*Router).distinct},
+		{name: "find", stable: true, takesReadConcern: true, strict: true, declared: findFields(), run: find},
+		{name: "getMore", stable: true, strict: true, declared: getMoreFields(), run: getMore},
+		{name: "killCursors", stable: true, strict: true, declared: killCursorsFields(), run: killCursors},
+		{name: "aggregate", stable: true, takesReadConcern: true, takesWriteConcern: true, strict: true, declared: aggregateFields(), run: aggregate},
+		{name: "count", stable: true, takesReadConcern: true, strict: true, declared: countFields(), run: count},
+		{name: "distinct", takesReadConcern: true, strict: true, declared: distinctFields(), run: distinct},
 	}
 }
 
@@ -115,8 +115,8 @@ func (c *call) document(name string) (bson.Raw, error) {
 	return doc, nil
 }
 
-func (r *Router) find(c *call) (bson.D, error) {
-	q, err := r.findQuery(c)
+func find(c *call) (bson.D, error) {
+	q, err := findQuery(c)
 	if err != nil {
 		return nil, err
 	}
@@ -127,15 +127,15 @@ func (r *Router) find(c *call) (bson.D, error) {
 	if c.args.truth("allowPartialResults") {
 		q.partial = new(bool)
 	}
-	results, err := r.run(c, q)
+	results, err := run(c, q)
 	if err != nil {
 		return nil, err
 	}
 	open := &cursor{ns: q.ns, left: results, patient: c.args.truth("noCursorTimeout")}
-	if open.tail, err = r.tail(c, q, len(results)); err != nil {
+	if open.tail, err = tailOf(c, q, len(results)); err != nil {
 		return nil, err
 	}
-	cursor, err := r.open(c, open, size, c.args.truth("singleBatch"))
+	cursor, err := openCursor(c, open, size, c.args.truth("singleBatch"))
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +147,7 @@ func (r *Router) find(c *call) (bson.D, error) {
 }
 
 // findQuery reads a find command.
-func (r *Router) findQuery(c *call) (query, error) {
+func findQuery(c *call) (query, error) {
 	q, err := c.readQuery("filter")
 	if err != nil {
 		return q, err
@@ -260,7 +260,7 @@ func (c *call) projection(spec bson.Raw, filter *store.Filter) (*store.Projectio
 
 // count without a query sums the shards' fast counts, orphans included, as
 // the server does (spec 03 §2.5).
-func (r *Router) count(c *call) (bson.D, error) {
+func count(c *call) (bson.D, error) {
 	q, err := c.readQuery("query")
 	if err != nil {
 		return nil, err
@@ -271,16 +271,16 @@ func (r *Router) count(c *call) (bson.D, error) {
 			return nil, err
 		}
 	}
-	if n, ok := r.cluster.ConfigDB().CountChunks(q.ns, query); ok && len(query) > 5 && q.skip == 0 && q.limit == 0 {
+	if n, ok := c.cluster.ConfigDB().CountChunks(q.ns, query); ok && len(query) > 5 && q.skip == 0 && q.limit == 0 {
 		return bson.D{{Key: "n", Value: smallest(n)}}, nil
 	}
-	if len(query) <= 5 && q.skip == 0 && q.limit == 0 && !r.isView(q.ns) {
+	if len(query) <= 5 && q.skip == 0 && q.limit == 0 && !isView(c, q.ns) {
 		if err := c.request.Ask(q.ns, nil); err != nil {
 			return nil, err
 		}
 		total := int64(0)
 		byShard := bson.D{}
-		for _, part := range r.cluster.Stats(q.ns) {
+		for _, part := range c.cluster.Statistics().Collection(q.ns) {
 			byShard = append(byShard, bson.E{Key: string(part.Shard), Value: smallest(part.Docs)})
 			total += part.Docs
 		}
@@ -289,7 +289,7 @@ func (r *Router) count(c *call) (bson.D, error) {
 		}
 		return bson.D{{Key: "shards", Value: byShard}, {Key: "n", Value: smallest(total)}}, nil
 	}
-	n, err := r.countMatching(c, q)
+	n, err := countMatching(c, q)
 	return bson.D{{Key: "n", Value: smallest(n)}}, err
 }
 
@@ -301,7 +301,7 @@ func smallest(n int64) any {
 	return n
 }
 
-func (r *Router) distinct(c *call) (bson.D, error) {
+func distinct(c *call) (bson.D, error) {
 	q, err := c.readQuery("query")
 	if err != nil {
 		return nil, err
@@ -310,7 +310,7 @@ func (r *Router) distinct(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	docs, err := r.run(c, q)
+	docs, err := run(c, q)
 	if err != nil {
 		return nil, err
 	}

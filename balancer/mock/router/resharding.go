@@ -12,7 +12,7 @@ import (
 // reshardingCommands give collections another key or another place (spec 03
 // §1.4). They answer when all is done.
 func reshardingCommands() []command {
-	named := func(name string, strict bool, run func(*Router, *call) (bson.D, error)) command {
+	named := func(name string, strict bool, run handler) command {
 		return command{name: name, adminOnly: true, strict: strict, declared: []field{{name, namespaceValue, true}}, run: run}
 	}
 	return []command{
@@ -22,57 +22,57 @@ func reshardingCommands() []command {
 				{"shardDistribution", objectsValue, false}, {"forceRedistribution", boolValue, false},
 				{"reshardingUUID", uuidValue, false}, {"collectionUUID", uuidValue, false},
 				{"_presetReshardedChunks", objectsValue, false}},
-			run: (*Router).reshardCollection},
+			run: reshardCollection},
 		named("abortReshardCollection", true, aborting("abortReshardCollection", mock.ByReshard)),
-		named("commitReshardCollection", true, func(r *Router, c *call) (bson.D, error) {
-			return bson.D{}, r.cluster.CommitResharding(c.args.text("commitReshardCollection"))
+		named("commitReshardCollection", true, func(c *call) (bson.D, error) {
+			return bson.D{}, c.cluster.Reshardings().Commit(c.args.text("commitReshardCollection"))
 		}),
-		named("cleanupReshardCollection", true, (*Router).cleanupReshardCollection),
+		named("cleanupReshardCollection", true, cleanupReshardCollection),
 		{name: "moveCollection", adminOnly: true, strict: true,
 			declared: []field{{"moveCollection", namespaceValue, true}, {"toShard", shardValue, true}, {"oplogBatchApplierTaskCount", tasksValue, false}},
-			run: func(r *Router, c *call) (bson.D, error) {
-				return bson.D{}, r.cluster.MoveCollection(c.ctx, c.deadline, c.args.text("moveCollection"), c.args.text("toShard"))
+			run: func(c *call) (bson.D, error) {
+				return bson.D{}, c.cluster.Reshardings().Move(c.ctx, c.deadline, c.args.text("moveCollection"), c.args.text("toShard"))
 			}},
 		named("abortMoveCollection", false, aborting("abortMoveCollection", mock.ByMove)),
 		{name: "unshardCollection", adminOnly: true, strict: true,
 			declared: []field{{"unshardCollection", namespaceValue, true}, {"toShard", shardValue, false}, {"oplogBatchApplierTaskCount", tasksValue, false}},
-			run: func(r *Router, c *call) (bson.D, error) {
-				return bson.D{}, r.cluster.UnshardCollection(c.ctx, c.deadline, c.args.text("unshardCollection"), c.args.text("toShard"))
+			run: func(c *call) (bson.D, error) {
+				return bson.D{}, c.cluster.Reshardings().Unshard(c.ctx, c.deadline, c.args.text("unshardCollection"), c.args.text("toShard"))
 			}},
 		named("abortUnshardCollection", false, aborting("abortUnshardCollection", mock.ByUnshard)),
 		{name: "refineCollectionShardKey", adminOnly: true, takesWriteConcern: true,
 			declared: []field{{"refineCollectionShardKey", namespaceValue, true}, {"key", objectValue, true},
 				{"collectionUUID", uuidValue, false}, {"enforceUniquenessCheck", optionalBool, false}},
-			run: (*Router).refineKey},
+			run: refineKey},
 	}
 }
 
-func (r *Router) refineKey(c *call) (bson.D, error) {
+func refineKey(c *call) (bson.D, error) {
 	unique := c.args["enforceUniquenessCheck"]
-	return bson.D{}, r.cluster.RefineKey(mock.RefineRequest{
+	return bson.D{}, c.cluster.Collections().RefineKey(mock.RefineRequest{
 		Namespace: c.args.text("refineCollectionShardKey"), Key: c.args.object("key"), UUID: c.args.binary("collectionUUID"),
 		AcceptNonUnique: !unique.IsZero() && !truth(unique),
 	})
 }
 
-func aborting(name string, by mock.Provenance) func(*Router, *call) (bson.D, error) {
-	return func(r *Router, c *call) (bson.D, error) {
-		return bson.D{}, r.cluster.AbortResharding(c.ctx, c.deadline, c.args.text(name), by)
+func aborting(name string, by mock.Provenance) handler {
+	return func(c *call) (bson.D, error) {
+		return bson.D{}, c.cluster.Reshardings().Abort(c.ctx, c.deadline, c.args.text(name), by)
 	}
 }
 
 // cleanupReshardCollection has nothing to do: an operation that failed leaves
 // nothing behind here.
-func (r *Router) cleanupReshardCollection(c *call) (bson.D, error) {
+func cleanupReshardCollection(c *call) (bson.D, error) {
 	ns := c.args.text("cleanupReshardCollection")
-	_, tracked, err := r.cluster.ConfigDB().Tracked(ns)
+	_, tracked, err := c.cluster.ConfigDB().Tracked(ns)
 	if err == nil && !tracked {
 		err = mongoerr.New(mongoerr.NamespaceNotFound, "Namespace %s not found", ns)
 	}
 	return bson.D{}, err
 }
 
-func (r *Router) reshardCollection(c *call) (bson.D, error) {
+func reshardCollection(c *call) (bson.D, error) {
 	ns := c.args.text("reshardCollection")
 	switch {
 	case c.args.truth("unique"):
@@ -83,7 +83,7 @@ func (r *Router) reshardCollection(c *call) (bson.D, error) {
 	if err := simpleCollation(c, "reshardCollection"); err != nil {
 		return nil, err
 	}
-	if err := r.cluster.CheckUUID(ns, c.args.binary("collectionUUID")); err != nil {
+	if err := c.cluster.Collections().CheckUUID(ns, c.args.binary("collectionUUID")); err != nil {
 		return nil, err
 	}
 	req := mock.ReshardRequest{
@@ -104,7 +104,7 @@ func (r *Router) reshardCollection(c *call) (bson.D, error) {
 			return nil, err
 		}
 	}
-	return bson.D{}, r.cluster.ReshardCollection(c.ctx, c.deadline, req)
+	return bson.D{}, c.cluster.Reshardings().Reshard(c.ctx, c.deadline, req)
 }
 
 func simpleCollation(c *call, command string) error {
@@ -166,9 +166,9 @@ func missingIn(list string, there map[string]bool) error {
 
 // reshardingOps are the operations under way as $currentOp shows them (spec 03
 // §1.7).
-func (r *Router) reshardingOps() ([]bson.Raw, error) {
+func reshardingOps(cluster *mock.Cluster) ([]bson.Raw, error) {
 	var docs []bson.Raw
-	for _, op := range r.cluster.Reshardings() {
+	for _, op := range cluster.Reshardings().List() {
 		raw, err := bson.Marshal(bson.D{
 			{Key: "shard", Value: op.Coordinator},
 			{Key: "type", Value: "op"},

@@ -10,23 +10,23 @@ import (
 )
 
 func roleCommands() []command {
-	named := func(name string, run func(*Router, *call) (bson.D, error), fields ...field) command {
+	named := func(name string, run handler, fields ...field) command {
 		return command{name: name, takesWriteConcern: true, strict: true, run: run, declared: append([]field{{name, stringValue, true}}, fields...)}
 	}
 	privileges, roles := field{"privileges", arrayValue, true}, field{"roles", arrayValue, true}
 	restrictions := field{"authenticationRestrictions", arrayValue, false}
 	return []command{
-		named("createRole", (*Router).createRole, privileges, roles, restrictions),
-		named("updateRole", (*Router).updateRole, field{"privileges", arrayValue, false}, field{"roles", arrayValue, false}, restrictions),
-		named("dropRole", (*Router).dropRole),
-		{name: "dropAllRolesFromDatabase", takesWriteConcern: true, run: (*Router).dropAllRoles},
+		named("createRole", createRole, privileges, roles, restrictions),
+		named("updateRole", updateRole, field{"privileges", arrayValue, false}, field{"roles", arrayValue, false}, restrictions),
+		named("dropRole", dropRole),
+		{name: "dropAllRolesFromDatabase", takesWriteConcern: true, run: dropAllRoles},
 		named("grantRolesToUser", changeUserRoles(addRoles), roles),
 		named("revokeRolesFromUser", changeUserRoles(removeRoles), roles),
 		named("grantRolesToRole", changeRoleRoles(addRoles), roles),
 		named("revokeRolesFromRole", changeRoleRoles(removeRoles), roles),
 		named("grantPrivilegesToRole", changePrivileges(addPrivileges), privileges),
 		named("revokePrivilegesFromRole", changePrivileges(removePrivileges), privileges),
-		{name: "rolesInfo", run: (*Router).rolesInfo},
+		{name: "rolesInfo", run: rolesInfo},
 	}
 }
 
@@ -84,7 +84,7 @@ func (c *call) checkOwnRoles(roles []access.Role) error {
 	return nil
 }
 
-func (r *Router) createRole(c *call) (bson.D, error) {
+func createRole(c *call) (bson.D, error) {
 	def, err := c.definition()
 	if err != nil {
 		return nil, err
@@ -92,14 +92,14 @@ func (r *Router) createRole(c *call) (bson.D, error) {
 	if err := c.checkOwnRoles(def.Roles); err != nil {
 		return nil, err
 	}
-	if err := r.users.CreateRole(def); err != nil {
+	if err := c.node.users.CreateRole(def); err != nil {
 		return nil, err
 	}
-	r.keepRole(def.Role)
+	c.node.keepRole(def.Role)
 	return bson.D{}, nil
 }
 
-func (r *Router) updateRole(c *call) (bson.D, error) {
+func updateRole(c *call) (bson.D, error) {
 	def, err := c.definition()
 	if err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func (r *Router) updateRole(c *call) (bson.D, error) {
 	if !c.args.has("roles") && !c.args.has("privileges") {
 		return nil, mongoerr.New(mongoerr.BadValue, "Must specify at least one field to update in updateRole")
 	}
-	return r.changeRole(c, func(is *access.Definition) error {
+	return changeRole(c, func(is *access.Definition) error {
 		if c.args.has("roles") {
 			is.Roles = def.Roles
 		}
@@ -118,9 +118,9 @@ func (r *Router) updateRole(c *call) (bson.D, error) {
 	})
 }
 
-func (r *Router) changeRole(c *call, change func(*access.Definition) error) (bson.D, error) {
+func changeRole(c *call, change func(*access.Definition) error) (bson.D, error) {
 	role := c.namedRole()
-	err := r.users.ChangeRole(role, func(is *access.Definition) error {
+	err := c.node.users.ChangeRole(role, func(is *access.Definition) error {
 		if err := change(is); err != nil {
 			return err
 		}
@@ -129,37 +129,37 @@ func (r *Router) changeRole(c *call, change func(*access.Definition) error) (bso
 	if err != nil {
 		return nil, err
 	}
-	r.keepRole(role)
+	c.node.keepRole(role)
 	return bson.D{}, nil
 }
 
-func (r *Router) dropRole(c *call) (bson.D, error) {
-	return bson.D{}, r.removeRole(c.namedRole())
+func dropRole(c *call) (bson.D, error) {
+	return bson.D{}, c.node.removeRole(c.namedRole())
 }
 
 // removeRole drops a role and keeps what that changes.
-func (r *Router) removeRole(role access.Role) error {
-	changedUsers, changedRoles, err := r.users.DropRole(role)
+func (n *node) removeRole(role access.Role) error {
+	changedUsers, changedRoles, err := n.users.DropRole(role)
 	if err != nil {
 		return err
 	}
-	r.keepRole(role)
+	n.keepRole(role)
 	for _, u := range changedUsers {
-		r.keepUser(u.Database, u.Name)
+		n.keepUser(u.Database, u.Name)
 	}
 	for _, def := range changedRoles {
-		r.keepRole(def.Role)
+		n.keepRole(def.Role)
 	}
 	return nil
 }
 
-func (r *Router) dropAllRoles(c *call) (bson.D, error) {
+func dropAllRoles(c *call) (bson.D, error) {
 	n := int32(0)
-	for _, def := range r.users.Roles() {
+	for _, def := range c.node.users.Roles() {
 		if def.Database != c.db {
 			continue
 		}
-		if err := r.removeRole(def.Role); err != nil {
+		if err := c.node.removeRole(def.Role); err != nil {
 			return nil, err
 		}
 		n++
@@ -182,33 +182,33 @@ func removeRoles(has, given []access.Role) []access.Role {
 }
 
 // changeUserRoles is grantRolesToUser and revokeRolesFromUser.
-func changeUserRoles(change func(has, given []access.Role) []access.Role) func(*Router, *call) (bson.D, error) {
-	return func(r *Router, c *call) (bson.D, error) {
-		given, err := c.givenRoles(r)
+func changeUserRoles(change func(has, given []access.Role) []access.Role) handler {
+	return func(c *call) (bson.D, error) {
+		given, err := c.givenRoles()
 		if err != nil {
 			return nil, err
 		}
 		name := c.args.text(c.invoked)
-		user, there := r.users.Find(c.db, name)
+		user, there := c.node.users.Find(c.db, name)
 		if !there {
 			return nil, access.NotFound(c.db, name)
 		}
-		if err := r.users.Update(c.db, name, access.Draft{Roles: change(user.Roles, given)}); err != nil {
+		if err := c.node.users.Update(c.db, name, access.Draft{Roles: change(user.Roles, given)}); err != nil {
 			return nil, err
 		}
-		r.keepUser(c.db, name)
+		c.node.keepUser(c.db, name)
 		return bson.D{}, nil
 	}
 }
 
 // changeRoleRoles is grantRolesToRole and revokeRolesFromRole.
-func changeRoleRoles(change func(has, given []access.Role) []access.Role) func(*Router, *call) (bson.D, error) {
-	return func(r *Router, c *call) (bson.D, error) {
-		given, err := c.givenRoles(r)
+func changeRoleRoles(change func(has, given []access.Role) []access.Role) handler {
+	return func(c *call) (bson.D, error) {
+		given, err := c.givenRoles()
 		if err != nil {
 			return nil, err
 		}
-		return r.changeRole(c, func(is *access.Definition) error {
+		return changeRole(c, func(is *access.Definition) error {
 			is.Roles = change(is.Roles, given)
 			return nil
 		})
@@ -216,7 +216,7 @@ func changeRoleRoles(change func(has, given []access.Role) []access.Role) func(*
 }
 
 // givenRoles are the roles to grant or revoke: at least one, and all there.
-func (c *call) givenRoles(r *Router) ([]access.Role, error) {
+func (c *call) givenRoles() ([]access.Role, error) {
 	given, err := c.readRoles()
 	if err != nil {
 		return nil, err
@@ -225,7 +225,7 @@ func (c *call) givenRoles(r *Router) ([]access.Role, error) {
 		return nil, mongoerr.New(mongoerr.BadValue, "%s command requires a non-empty \"roles\" array", c.invoked)
 	}
 	for _, role := range given {
-		if _, there := r.users.FindRole(role); !there {
+		if _, there := c.node.users.FindRole(role); !there {
 			return nil, access.RoleMissing(role)
 		}
 	}
@@ -251,8 +251,8 @@ func removePrivileges(has, given []access.Privilege) []access.Privilege {
 }
 
 // changePrivileges is grantPrivilegesToRole and revokePrivilegesFromRole.
-func changePrivileges(change func(has, given []access.Privilege) []access.Privilege) func(*Router, *call) (bson.D, error) {
-	return func(r *Router, c *call) (bson.D, error) {
+func changePrivileges(change func(has, given []access.Privilege) []access.Privilege) handler {
+	return func(c *call) (bson.D, error) {
 		given, err := c.readPrivileges()
 		if err != nil {
 			return nil, err
@@ -260,7 +260,7 @@ func changePrivileges(change func(has, given []access.Privilege) []access.Privil
 		if len(given) == 0 {
 			return nil, mongoerr.New(mongoerr.BadValue, "%s command requires a non-empty \"privileges\" array", c.invoked)
 		}
-		return r.changeRole(c, func(is *access.Definition) error {
+		return changeRole(c, func(is *access.Definition) error {
 			is.Privileges = change(is.Privileges, given)
 			return nil
 		})
@@ -269,28 +269,28 @@ func changePrivileges(change func(has, given []access.Privilege) []access.Privil
 
 // rolesInfo takes 1 for all of the database, a name, a {role, db}, or an array
 // of such.
-func (r *Router) rolesInfo(c *call) (bson.D, error) {
+func rolesInfo(c *call) (bson.D, error) {
 	shows := c.body.Lookup("showPrivileges")
 	if _, isText := shows.StringValueOK(); isText {
 		return nil, mongoerr.New(mongoerr.NotImplemented, "the mock does not support showPrivileges: \"asUserFragment\"")
 	}
-	wanted, err := c.rolesWanted(r, c.body.Lookup("rolesInfo"))
+	wanted, err := c.rolesWanted(c.body.Lookup("rolesInfo"))
 	if err != nil {
 		return nil, err
 	}
 	list := bson.A{}
 	for _, role := range wanted {
-		if def, there := r.users.FindRole(role); there {
-			list = append(list, r.roleDoc(def, truth(shows)))
+		if def, there := c.node.users.FindRole(role); there {
+			list = append(list, c.node.roleDoc(def, truth(shows)))
 		}
 	}
 	return bson.D{{Key: "roles", Value: list}}, nil
 }
 
-func (c *call) rolesWanted(r *Router, v bson.RawValue) ([]access.Role, error) {
+func (c *call) rolesWanted(v bson.RawValue) ([]access.Role, error) {
 	if n, isNumber := numberOf(v); isNumber && n == 1 {
 		var list []access.Role
-		for _, def := range r.users.Roles() {
+		for _, def := range c.node.users.Roles() {
 			if def.Database == c.db {
 				list = append(list, def.Role)
 			}
@@ -332,18 +332,18 @@ func (c *call) roleOf(v bson.RawValue) (access.Role, bool) {
 	return role, isDoc && role.Role != ""
 }
 
-func (r *Router) roleDoc(def *access.Definition, privileges bool) bson.D {
+func (n *node) roleDoc(def *access.Definition, privileges bool) bson.D {
 	doc := bson.D{}
 	if !def.Builtin {
 		doc = append(doc, bson.E{Key: "_id", Value: def.Database + "." + def.Role.Role})
 	}
 	doc = append(doc,
 		bson.E{Key: "role", Value: def.Role.Role}, bson.E{Key: "db", Value: def.Database}, bson.E{Key: "isBuiltin", Value: def.Builtin},
-		bson.E{Key: "roles", Value: roleDocs(def.Roles)}, bson.E{Key: "inheritedRoles", Value: roleDocs(r.users.Inherited(def.Roles))})
+		bson.E{Key: "roles", Value: roleDocs(def.Roles)}, bson.E{Key: "inheritedRoles", Value: roleDocs(n.users.Inherited(def.Roles))})
 	if privileges {
 		doc = append(doc,
 			bson.E{Key: "privileges", Value: privilegeDocs(def.Privileges)},
-			bson.E{Key: "inheritedPrivileges", Value: privilegeDocs(r.users.RoleGrants([]access.Role{def.Role}).Privileges())})
+			bson.E{Key: "inheritedPrivileges", Value: privilegeDocs(n.users.RoleGrants([]access.Role{def.Role}).Privileges())})
 	}
 	return doc
 }

@@ -7,9 +7,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"math"
 	"math/rand/v2"
-	"strings"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -25,33 +23,9 @@ import (
 // commandTime is the virtual time that one command takes.
 const commandTime = time.Millisecond
 
-// Router answers commands as a mongos in front of the mock cluster.
-type Router struct {
-	cluster    *mock.Cluster
-	logger     *slog.Logger
-	commands   map[string]*command
-	cursors    cursors
-	running    running
-	operations operations
-	counters   *counters
-	failPoint  failPoint
-	// failGetMore strikes when a cursor is in hand.
-	failGetMore failPoint
-	// member is the shard or config server that this plays instead of a mongos.
-	member   *Member
-	sessions sessions
-	process  bson.ObjectID
-	started  time.Time
-	// analyzers sample queries, by namespace; the cluster's lock guards them.
-	analyzers map[string]*analyzer
-	// parameters are the mongos's own; nil on a member.
-	parameters map[string]*ownParameter
-
-	users        *access.Directory
-	given        *access.Directory // users of before those that the cluster kept
-	authRequired bool
-	snapshots    SnapshotFile // nil refuses all
-}
+// Router answers commands as a mongos in front of the mock cluster, or as one
+// of its members: it checks each command, runs its handler and ends the reply.
+type Router struct{ *node }
 
 var _ wire.Handler = (*Router)(nil)
 
@@ -86,18 +60,17 @@ func New(c *mock.Cluster, logger *slog.Logger, options ...Option) *Router {
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
 	}
-	r := &Router{
-		cluster:  c,
-		logger:   logger,
-		commands: commandTable(c.Release()),
-		cursors:  cursors{rand: rand.New(rand.NewPCG(1, 2)), life: cursorLife},
-		process:  bson.NewObjectID(),
-		started:  time.Now(),
-		users:    access.NewDirectory(),
-
-		parameters: ownParameters(),
+	r := &Router{&node{
+		cluster:    c,
+		logger:     logger,
+		commands:   commandTable(c.Release()),
+		process:    bson.NewObjectID(),
+		started:    time.Now(),
+		cursors:    cursors{rand: rand.New(rand.NewPCG(1, 2)), life: cursorLife},
 		counters:   newCounters(),
-	}
+		parameters: ownParameters(),
+		users:      access.NewDirectory(),
+	}}
 	for _, change := range options {
 		change(r)
 	}
@@ -105,67 +78,6 @@ func New(c *mock.Cluster, logger *slog.Logger, options ...Option) *Router {
 	defer c.Unlock()
 	r.restore()
 	return r
-}
-
-// command is one entry of the command table.
-type command struct {
-	name    string
-	aliases []string
-	// adminOnly: refused with 13 on any other database.
-	adminOnly bool
-	// takesWriteConcern: others refuse the argument with 72.
-	takesWriteConcern bool
-	// takesReadConcern: others refuse levels other than local with 72.
-	takesReadConcern bool
-	// stable: in version 1 of the stable API.
-	stable bool
-	// strict: unknown fields are refused with 40415.
-	strict bool
-	// declared fields, parsed before anything else; nil for commands that read
-	// their fields by hand.
-	declared []field
-	// anyone may run it, authenticated or not.
-	anyone bool
-	// retryable: takes txnNumber.
-	retryable bool
-	// needs are nodes besides those of the documents it reads or writes.
-	needs participants
-	// reads: it changes nothing that is kept.
-	reads bool
-	// privilege is what the caller's roles must allow.
-	privilege rule
-	// ours: a command of the mock's own, which no fault stops.
-	ours bool
-	// outside runs without the cluster's lock and takes no virtual time.
-	outside bool
-	run     func(*Router, *call) (bson.D, error)
-}
-
-// call is one command under way.
-type call struct {
-	ctx    context.Context
-	db     string
-	body   bson.Raw
-	args   args
-	client *wire.Client
-	peer   *peer
-	legacy bool
-	now    time.Time // the cluster's, when the command came
-	// request is the command as the cluster's nodes see it.
-	request *mock.Request
-	invoked string // the name it was called by
-	// deadline comes from maxTimeMS; zero without one.
-	deadline time.Time
-	// lsid and session are nil without a session, txnNumber outside of a
-	// retryable write.
-	lsid      *sessionID
-	lsidErr   error
-	session   *session
-	txnNumber *int64
-	// snapshot is the state that a read with that level is about; nil with others.
-	snapshot *bson.Timestamp
-	// opid is the number that killOp takes.
-	opid int32
 }
 
 // Handle answers one command.
@@ -178,7 +90,7 @@ func (r *Router) Handle(ctx context.Context, req wire.Request) bson.Raw {
 
 func (r *Router) handle(ctx context.Context, req wire.Request) bson.Raw {
 	cmd := r.commands[req.Command]
-	c := &call{ctx: ctx, db: req.Database, body: req.Body, client: req.Client, peer: peerOf(req.Client), legacy: req.Legacy, invoked: req.Command}
+	c := r.begin(ctx, req)
 	if r.crashed() {
 		c.drop()
 		return r.reply(nil, errCrashed())
@@ -203,8 +115,6 @@ func (r *Router) handle(ctx context.Context, req wire.Request) bson.Raw {
 	}
 	ctx, end := r.operations.begin(ctx, req.Command, c)
 	defer end()
-	ctx, done := r.running.track(ctx, c.lsid)
-	defer done()
 	c.ctx = ctx
 	reply, late, written := r.answer(cmd, c)
 	if err := written(ctx); err != nil {
@@ -223,7 +133,7 @@ func (r *Router) answer(cmd *command, c *call) (reply bson.Raw, late lateness, w
 	r.cluster.Spend(commandTime)
 	reply, late = r.perform(cmd, c)
 	r.keepWrites(c)
-	return reply, late, r.written(cmd, c)
+	return reply, late, whenWritten(cmd, c)
 }
 
 func (r *Router) perform(cmd *command, c *call) (bson.Raw, lateness) {
@@ -237,7 +147,7 @@ func (r *Router) perform(cmd *command, c *call) (bson.Raw, lateness) {
 	if !cmd.ours && r.member == nil {
 		return r.runFaulty(cmd, c)
 	}
-	reply, err := cmd.run(r, c)
+	reply, err := cmd.run(c)
 	return r.reply(reply, err), 0
 }
 
@@ -254,7 +164,7 @@ func (r *Router) runOutside(cmd *command, c *call) (bson.D, error) {
 	if err := r.checkPrivileges(cmd, c); err != nil {
 		return nil, err
 	}
-	return cmd.run(r, c)
+	return cmd.run(c)
 }
 
 // check rejects a request in the server's order (spec 03 §0.4).
@@ -262,7 +172,7 @@ func (r *Router) check(cmd *command, c *call) error {
 	if err := c.readMaxTime(r.cluster.Now()); err != nil {
 		return err
 	}
-	r.limitReads(cmd, c)
+	limitReads(cmd, c)
 	if err := c.checkAPIVersion(cmd); err != nil {
 		return err
 	}
@@ -285,7 +195,7 @@ func (r *Router) check(cmd *command, c *call) error {
 		return mongoerr.New(mongoerr.InvalidOptions, "Command %s does not support read concern %s", cmd.name, level)
 	}
 	if level == "snapshot" && cmd.takesReadConcern {
-		if err := r.readSnapshot(c); err != nil {
+		if err := readSnapshot(c); err != nil {
 			return err
 		}
 	}
@@ -308,27 +218,6 @@ func (r *Router) check(cmd *command, c *call) error {
 		return err
 	}
 	return r.readOperation(cmd, c)
-}
-
-func (c *call) readMaxTime(now time.Time) error {
-	if !c.body.Lookup("$maxTimeMs").IsZero() {
-		return mongoerr.New(mongoerr.InvalidOptions, "no such command option $maxTimeMs; use maxTimeMS instead")
-	}
-	v := c.body.Lookup("maxTimeMS")
-	if v.IsZero() {
-		return nil
-	}
-	ms, ok := v.AsInt64OK()
-	if !ok {
-		return mongoerr.New(mongoerr.TypeMismatch, "maxTimeMS must be a number")
-	}
-	if ms < 0 || ms > math.MaxInt32 {
-		return mongoerr.New(mongoerr.BadValue, "%d value for maxTimeMS is out of range", ms)
-	}
-	if ms > 0 {
-		c.deadline = now.Add(time.Duration(ms) * time.Millisecond)
-	}
-	return nil
 }
 
 func checkDuplicates(body bson.Raw) error {
@@ -387,18 +276,4 @@ func (r *Router) gossip() bson.D {
 		}},
 		{Key: "operationTime", Value: at},
 	}
-}
-
-// namespace joins the call's database and a collection name given as the
-// command's value.
-func (c *call) namespace() (string, error) {
-	v := c.body.Lookup(c.invoked)
-	name, ok := v.StringValueOK()
-	if !ok {
-		return "", mongoerr.New(mongoerr.InvalidNamespace, "collection name has invalid type %s", typeName(v.Type))
-	}
-	if name == "" || name[0] == '.' || strings.ContainsRune(name, 0) {
-		return "", mongoerr.New(mongoerr.InvalidNamespace, "Invalid namespace specified '%s.%s'", c.db, name)
-	}
-	return c.db + "." + name, nil
 }

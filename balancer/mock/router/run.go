@@ -19,8 +19,8 @@ type part struct {
 }
 
 // run executes a query to its end.
-func (r *Router) run(c *call, q query) ([]bson.Raw, error) {
-	parts, err := r.parts(c, q)
+func run(c *call, q query) ([]bson.Raw, error) {
+	parts, err := parts(c, q)
 	if err != nil {
 		return nil, err
 	}
@@ -66,12 +66,12 @@ func (q query) marker(parts []part) func(doc, out bson.Raw) bson.Raw {
 
 // parts asks every shard that a query goes to. A shard gives at most as many
 // documents as the whole result may have.
-func (r *Router) parts(c *call, q query) ([]part, error) {
-	if r.isView(q.ns) {
-		p, err := r.viewPart(c, q)
+func parts(c *call, q query) ([]part, error) {
+	if isView(c, q.ns) {
+		p, err := viewPart(c, q)
 		return []part{p}, err
 	}
-	parts, err := r.planned(c, q)
+	parts, err := planned(c, q)
 	if err != nil {
 		return nil, err
 	}
@@ -84,8 +84,8 @@ func (r *Router) parts(c *call, q query) ([]part, error) {
 }
 
 // planned are the parts of a query on a collection, with nothing read yet.
-func (r *Router) planned(c *call, q query) ([]part, error) {
-	reads, err := r.reached(c, q)
+func planned(c *call, q query) ([]part, error) {
+	reads, err := reached(c, q)
 	if err != nil {
 		return nil, err
 	}
@@ -98,9 +98,9 @@ func (r *Router) planned(c *call, q query) ([]part, error) {
 
 // reached are the reads of a query; of one that is content with partial
 // results, those of the shards that can be reached.
-func (r *Router) reached(c *call, q query) ([]mock.Read, error) {
-	if q.partial == nil || r.member != nil {
-		return r.reads(c, q.ns, q.request())
+func reached(c *call, q query) ([]mock.Read, error) {
+	if q.partial == nil || c.node.member != nil {
+		return reads(c, q.ns, q.request())
 	}
 	reads, partial, err := c.request.PartialReads(q.ns, q.request())
 	*q.partial = partial
@@ -153,12 +153,12 @@ func (q query) merge(parts []part) []bson.Raw {
 }
 
 // countMatching counts without keeping the documents.
-func (r *Router) countMatching(c *call, q query) (int64, error) {
-	if r.isView(q.ns) {
-		docs, err := r.run(c, q)
+func countMatching(c *call, q query) (int64, error) {
+	if isView(c, q.ns) {
+		docs, err := run(c, q)
 		return int64(len(docs)), err
 	}
-	reads, err := r.reads(c, q.ns, q.request())
+	reads, err := reads(c, q.ns, q.request())
 	if err != nil {
 		return 0, err
 	}

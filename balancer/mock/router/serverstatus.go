@@ -15,48 +15,48 @@ import (
 // section is one part of serverStatus, made when it is asked for.
 type section struct {
 	name string
-	show func(*Router) any
+	show func(*call) any
 }
 
 // statusSections are those of a mongos in the server's order: by name, but for
 // mem.
 func statusSections() []section {
 	sections := append(idleSections(), []section{
-		{"asserts", (*Router).assertStatus},
-		{"connections", (*Router).connectionsStatus},
-		{"defaultRWConcern", (*Router).concernStatus},
-		{"extra_info", func(*Router) any { return extraInfo() }},
-		{"hedgingMetrics", func(*Router) any {
+		{"asserts", assertStatus},
+		{"connections", connectionsStatus},
+		{"defaultRWConcern", concernStatus},
+		{"extra_info", func(*call) any { return extraInfo() }},
+		{"hedgingMetrics", func(*call) any {
 			return longs("numTotalOperations", "numTotalHedgedOperations", "numAdvantageouslyHedgedOperations")
 		}},
-		{"logicalSessionRecordCache", (*Router).sessionStatus},
-		{"network", (*Router).networkStatus},
-		{"opLatencies", (*Router).latencyStatus},
-		{"opWorkingTime", (*Router).latencyStatus},
-		{"opcounters", (*Router).opcounterStatus},
-		{"sharding", (*Router).shardingStatus},
-		{"shardingStatistics", (*Router).shardingStatistics},
-		{"trafficRecording", func(*Router) any { return bson.D{{Key: "running", Value: false}} }},
-		{"transactions", func(*Router) any { return transactionStatus() }},
+		{"logicalSessionRecordCache", sessionStatus},
+		{"network", networkStatus},
+		{"opLatencies", latencyStatus},
+		{"opWorkingTime", latencyStatus},
+		{"opcounters", opcounterStatus},
+		{"sharding", shardingStatus},
+		{"shardingStatistics", shardingStatistics},
+		{"trafficRecording", func(*call) any { return bson.D{{Key: "running", Value: false}} }},
+		{"transactions", func(*call) any { return transactionStatus() }},
 	}...)
 	slices.SortFunc(sections, func(a, b section) int { return cmp.Compare(a.name, b.name) })
-	return append(sections, section{"mem", func(*Router) any { return memoryStatus() }})
+	return append(sections, section{"mem", func(*call) any { return memoryStatus() }})
 }
 
 // serverStatus shows the mongos's counters. A section's name with 0 leaves it
 // out, none: 1 leaves out all that are not named.
-func (r *Router) serverStatus(c *call) (bson.D, error) {
-	up := time.Since(r.started)
+func serverStatus(c *call) (bson.D, error) {
+	up := time.Since(c.node.started)
 	reply := bson.D{
 		{Key: "host", Value: routerHost},
-		{Key: "version", Value: r.cluster.Version()},
+		{Key: "version", Value: c.cluster.Version()},
 		{Key: "process", Value: "mongos"},
 		{Key: "service", Value: bson.A{"router"}},
 		{Key: "pid", Value: int64(os.Getpid())},
 		{Key: "uptime", Value: up.Seconds()},
 		{Key: "uptimeMillis", Value: up.Milliseconds()},
 		{Key: "uptimeEstimate", Value: int64(up.Seconds())},
-		{Key: "localTime", Value: bson.NewDateTimeFromTime(r.cluster.Now())},
+		{Key: "localTime", Value: bson.NewDateTimeFromTime(c.cluster.Now())},
 	}
 	none := truth(c.body.Lookup("none"))
 	for _, s := range statusSections() {
@@ -65,7 +65,7 @@ func (r *Router) serverStatus(c *call) (bson.D, error) {
 		if asked.IsZero() && none || !asked.IsZero() && !isDoc && !truth(asked) {
 			continue
 		}
-		reply = append(reply, bson.E{Key: s.name, Value: s.show(r)})
+		reply = append(reply, bson.E{Key: s.name, Value: s.show(c)})
 	}
 	return reply, nil
 }
@@ -79,10 +79,10 @@ func longs(names ...string) bson.D {
 	return doc
 }
 
-func (r *Router) assertStatus() any {
+func assertStatus(c *call) any {
 	return bson.D{
 		{Key: "regular", Value: int32(0)}, {Key: "warning", Value: int32(0)}, {Key: "msg", Value: int32(0)},
-		{Key: "user", Value: int32(r.counters.userErrors.Load())},
+		{Key: "user", Value: int32(c.node.counters.userErrors.Load())},
 		{Key: "tripwire", Value: int32(0)}, {Key: "rollovers", Value: int32(0)},
 	}
 }
@@ -90,45 +90,45 @@ func (r *Router) assertStatus() any {
 // maxConnections is what a mongos shows as its limit.
 const maxConnections = 16000
 
-func (r *Router) connectionsStatus() any {
-	open := int32(r.counters.connections.Load())
+func connectionsStatus(c *call) any {
+	open := int32(c.node.counters.connections.Load())
 	return append(bson.D{
 		{Key: "current", Value: open},
 		{Key: "available", Value: maxConnections - open},
-		{Key: "totalCreated", Value: int32(r.counters.connected.Load())},
+		{Key: "totalCreated", Value: int32(c.node.counters.connected.Load())},
 		{Key: "rejected", Value: int32(0)},
-		{Key: "active", Value: int32(r.counters.active.Load())},
+		{Key: "active", Value: int32(c.node.counters.active.Load())},
 		{Key: "threaded", Value: open},
 	}, longs("exhaustIsMaster", "exhaustHello", "awaitingTopologyChanges", "loadBalanced")...)
 }
 
-func (r *Router) concernStatus() any {
-	return append(r.cluster.DefaultConcerns(),
-		bson.E{Key: "localUpdateWallClockTime", Value: bson.NewDateTimeFromTime(r.cluster.Now())})
+func concernStatus(c *call) any {
+	return append(c.cluster.ClusterParameters().DefaultConcerns(),
+		bson.E{Key: "localUpdateWallClockTime", Value: bson.NewDateTimeFromTime(c.cluster.Now())})
 }
 
 func extraInfo() bson.D {
 	return bson.D{{Key: "note", Value: "fields vary by platform"}, {Key: "threads", Value: int64(runtime.NumGoroutine())}}
 }
 
-func (r *Router) sessionStatus() any {
+func sessionStatus(c *call) any {
 	return bson.D{
-		{Key: "activeSessionsCount", Value: int32(len(r.sessions.list()))},
+		{Key: "activeSessionsCount", Value: int32(len(c.node.sessions.list()))},
 		{Key: "sessionCatalogSize", Value: int32(0)},
 	}
 }
 
-func (r *Router) networkStatus() any {
-	in, out := r.counters.bytesIn.Load(), r.counters.bytesOut.Load()
+func networkStatus(c *call) any {
+	in, out := c.node.counters.bytesIn.Load(), c.node.counters.bytesOut.Load()
 	return bson.D{
 		{Key: "bytesIn", Value: in}, {Key: "bytesOut", Value: out},
 		{Key: "physicalBytesIn", Value: in}, {Key: "physicalBytesOut", Value: out},
 		{Key: "numSlowDNSOperations", Value: int64(0)}, {Key: "numSlowSSLOperations", Value: int64(0)},
-		{Key: "numRequests", Value: r.counters.reads.count.Load() + r.counters.writes.count.Load() + r.counters.others.count.Load()},
+		{Key: "numRequests", Value: c.node.counters.reads.count.Load() + c.node.counters.writes.count.Load() + c.node.counters.others.count.Load()},
 	}
 }
 
-func (r *Router) latencyStatus() any {
+func latencyStatus(c *call) any {
 	show := func(l *latency) bson.D {
 		return bson.D{
 			{Key: "latency", Value: l.micros.Load()}, {Key: "ops", Value: l.count.Load()},
@@ -136,54 +136,54 @@ func (r *Router) latencyStatus() any {
 		}
 	}
 	return bson.D{
-		{Key: "commands", Value: show(&r.counters.others)}, {Key: "reads", Value: show(&r.counters.reads)},
-		{Key: "writes", Value: show(&r.counters.writes)}, {Key: "transactions", Value: show(&latency{})},
+		{Key: "commands", Value: show(&c.node.counters.others)}, {Key: "reads", Value: show(&c.node.counters.reads)},
+		{Key: "writes", Value: show(&c.node.counters.writes)}, {Key: "transactions", Value: show(&latency{})},
 	}
 }
 
-func (r *Router) opcounterStatus() any {
-	c := r.counters
+func opcounterStatus(c *call) any {
+	n := c.node.counters
 	return bson.D{
-		{Key: "insert", Value: c.inserted.Load()}, {Key: "query", Value: c.queried.Load()},
-		{Key: "update", Value: c.updated.Load()}, {Key: "delete", Value: c.deleted.Load()},
-		{Key: "getmore", Value: c.gotMore.Load()}, {Key: "command", Value: c.commanded.Load()},
+		{Key: "insert", Value: n.inserted.Load()}, {Key: "query", Value: n.queried.Load()},
+		{Key: "update", Value: n.updated.Load()}, {Key: "delete", Value: n.deleted.Load()},
+		{Key: "getmore", Value: n.gotMore.Load()}, {Key: "command", Value: n.commanded.Load()},
 	}
 }
 
-func (r *Router) shardingStatus() any {
-	settings, _ := r.cluster.RefreshSettings()
+func shardingStatus(c *call) any {
+	settings, _ := c.cluster.Balancer().RefreshSettings()
 	opTime := func(at bson.Timestamp) bson.D {
 		return bson.D{{Key: "ts", Value: at}, {Key: "t", Value: int64(-1)}}
 	}
 	return bson.D{
 		{Key: "routerServiceEnabled", Value: true},
-		{Key: "configsvrConnectionString", Value: r.cluster.ConfigServer()},
-		{Key: "lastSeenConfigServerOpTime", Value: opTime(r.cluster.GossipTime())},
-		{Key: "lastSeenTopologyOpTime", Value: opTime(r.cluster.ConfigDB().TopologyTime())},
+		{Key: "configsvrConnectionString", Value: c.cluster.ConfigServer()},
+		{Key: "lastSeenConfigServerOpTime", Value: opTime(c.cluster.GossipTime())},
+		{Key: "lastSeenTopologyOpTime", Value: opTime(c.cluster.ConfigDB().TopologyTime())},
 		{Key: "maxChunkSizeInBytes", Value: settings.MaxChunkSizeBytes},
 	}
 }
 
-func (r *Router) shardingStatistics() any {
+func shardingStatistics(c *call) any {
 	targeted := bson.D{}
 	for _, name := range targetedCommands() {
-		by := r.counters.targeted[name]
+		by := c.node.counters.targeted[name]
 		targeted = append(targeted, bson.E{Key: name, Value: bson.D{
 			{Key: "allShards", Value: smallest(by[toAllShards].Load())}, {Key: "manyShards", Value: smallest(by[toManyShards].Load())},
 			{Key: "oneShard", Value: smallest(by[toOneShard].Load())}, {Key: "unsharded", Value: smallest(by[toUnsharded].Load())},
 		}})
 	}
-	databases, collections := r.cluster.ConfigDB().Size()
+	databases, collections := c.cluster.ConfigDB().Size()
 	cache := append(bson.D{
 		{Key: "numDatabaseEntries", Value: databases}, {Key: "numCollectionEntries", Value: collections},
-		{Key: "numIndexEntries", Value: int64(0)}, {Key: "countStaleConfigErrors", Value: r.counters.stale.Load()},
+		{Key: "numIndexEntries", Value: int64(0)}, {Key: "countStaleConfigErrors", Value: c.node.counters.stale.Load()},
 	}, longs("totalRefreshWaitTimeMicros", "numActiveIncrementalRefreshes")...)
-	cache = append(cache, bson.E{Key: "countIncrementalRefreshesStarted", Value: r.counters.stale.Load()})
+	cache = append(cache, bson.E{Key: "countIncrementalRefreshesStarted", Value: c.node.counters.stale.Load()})
 	cache = append(cache, longs("numActiveFullRefreshes", "countFullRefreshesStarted", "countFailedRefreshes")...)
 	return bson.D{
 		{Key: "numHostsTargeted", Value: targeted},
 		{Key: "catalogCache", Value: cache},
-		{Key: "configServerInShardCache", Value: slices.Contains(r.cluster.ShardIDs(), mock.ConfigServerID)},
+		{Key: "configServerInShardCache", Value: slices.Contains(c.cluster.ShardIDs(), mock.ConfigServerID)},
 	}
 }
 

@@ -7,20 +7,20 @@ import "go.mongodb.org/mongo-driver/v2/bson"
 // finds the fields it knows.
 func idleSections() []section {
 	return []section{
-		{"batchedDeletes", func(*Router) any {
+		{"batchedDeletes", func(*call) any {
 			return ints("batches", "docs", "stagedSizeBytes", "timeInBatchMillis", "refetchesDueToYield")
 		}},
-		{"collectionCatalog", func(*Router) any { return longs("numScansDueToMissingMapping") }},
-		{"health", func(r *Router) any {
-			return bson.D{{Key: "state", Value: "Ok"}, {Key: "enteredStateAtTime", Value: bson.NewDateTimeFromTime(r.started)}}
+		{"collectionCatalog", func(*call) any { return longs("numScansDueToMissingMapping") }},
+		{"health", func(c *call) any {
+			return bson.D{{Key: "state", Value: "Ok"}, {Key: "enteredStateAtTime", Value: bson.NewDateTimeFromTime(c.node.started)}}
 		}},
-		{"indexStats", func(*Router) any { return indexFeatures() }},
-		{"internalTransactions", func(*Router) any { return longs("started", "retriedTransactions", "retriedCommits", "succeeded") }},
-		{"querySettings", func(*Router) any { return ints("count", "size", "rejectCount") }},
-		{"scramCache", func(*Router) any {
+		{"indexStats", func(*call) any { return indexFeatures() }},
+		{"internalTransactions", func(*call) any { return longs("started", "retriedTransactions", "retriedCommits", "succeeded") }},
+		{"querySettings", func(*call) any { return ints("count", "size", "rejectCount") }},
+		{"scramCache", func(*call) any {
 			return bson.D{{Key: "SCRAM-SHA-1", Value: longs("count", "hits", "misses")}, {Key: "SCRAM-SHA-256", Value: longs("count", "hits", "misses")}}
 		}},
-		{"security", func(*Router) any { return authenticationCounts() }},
+		{"security", func(*call) any { return authenticationCounts() }},
 	}
 }
 

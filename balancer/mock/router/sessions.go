@@ -16,11 +16,11 @@ import (
 func sessionCommands() []command {
 	ids := func(name string) []field { return []field{{name, arrayValue, true}} }
 	return []command{
-		{name: "startSession", run: (*Router).startSession},
-		{name: "endSessions", anyone: true, stable: true, outside: true, declared: ids("endSessions"), run: (*Router).endSessions},
-		{name: "refreshSessions", stable: true, outside: true, declared: ids("refreshSessions"), run: (*Router).refreshSessions},
-		{name: "killSessions", outside: true, declared: ids("killSessions"), run: (*Router).killSessions},
-		{name: "killAllSessions", outside: true, declared: ids("killAllSessions"), run: (*Router).killAllSessions},
+		{name: "startSession", run: startSession},
+		{name: "endSessions", anyone: true, stable: true, outside: true, declared: ids("endSessions"), run: endSessions},
+		{name: "refreshSessions", stable: true, outside: true, declared: ids("refreshSessions"), run: refreshSessions},
+		{name: "killSessions", outside: true, declared: ids("killSessions"), run: killSessions},
+		{name: "killAllSessions", outside: true, declared: ids("killAllSessions"), run: killAllSessions},
 		{name: "commitTransaction", adminOnly: true, stable: true, takesWriteConcern: true, run: noTransaction},
 		{name: "abortTransaction", adminOnly: true, stable: true, takesWriteConcern: true, run: noTransaction},
 	}
@@ -186,9 +186,9 @@ func embedded(doc bson.Raw) bson.RawValue {
 	return bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: doc}
 }
 
-func (r *Router) startSession(c *call) (bson.D, error) {
-	id := r.cluster.NewUUID()
-	if _, err := r.sessions.use(sessionID{id: [16]byte(id.Data), user: c.peer.digest()}, c.peer.name()); err != nil {
+func startSession(c *call) (bson.D, error) {
+	id := c.cluster.NewUUID()
+	if _, err := c.node.sessions.use(sessionID{id: [16]byte(id.Data), user: c.peer.digest()}, c.peer.name()); err != nil {
 		return nil, err
 	}
 	return bson.D{
@@ -206,22 +206,22 @@ func (p *peer) name() string {
 }
 
 // endSessions forgets sessions. Their cursors go when nobody reads them.
-func (r *Router) endSessions(c *call) (bson.D, error) {
+func endSessions(c *call) (bson.D, error) {
 	ids, err := c.readSessionIDs()
 	if err != nil {
 		return nil, err
 	}
-	r.sessions.end(ids)
+	c.node.sessions.end(ids)
 	return bson.D{}, nil
 }
 
-func (r *Router) refreshSessions(c *call) (bson.D, error) {
+func refreshSessions(c *call) (bson.D, error) {
 	ids, err := c.readSessionIDs()
 	if err != nil {
 		return nil, err
 	}
 	for _, id := range ids {
-		if _, err := r.sessions.use(id, c.peer.name()); err != nil {
+		if _, err := c.node.sessions.use(id, c.peer.name()); err != nil {
 			return nil, err
 		}
 	}
@@ -230,22 +230,22 @@ func (r *Router) refreshSessions(c *call) (bson.D, error) {
 
 // killSessions ends sessions, what runs in them and their cursors; without ids,
 // those of the connection's user.
-func (r *Router) killSessions(c *call) (bson.D, error) {
+func killSessions(c *call) (bson.D, error) {
 	ids, err := c.readSessionIDs()
 	if err != nil {
 		return nil, err
 	}
 	if len(ids) == 0 {
 		mine := c.peer.digest()
-		r.killWhere(func(id sessionID) bool { return id.user == mine })
+		killWhere(c, func(id sessionID) bool { return id.user == mine })
 		return bson.D{}, nil
 	}
-	r.killWhere(func(id sessionID) bool { return slices.Contains(ids, id) })
+	killWhere(c, func(id sessionID) bool { return slices.Contains(ids, id) })
 	return bson.D{}, nil
 }
 
 // killAllSessions takes users; none means everybody's sessions.
-func (r *Router) killAllSessions(c *call) (bson.D, error) {
+func killAllSessions(c *call) (bson.D, error) {
 	docs, err := documents(c.body.Lookup(c.invoked))
 	if err != nil {
 		return nil, err
@@ -258,29 +258,29 @@ func (r *Router) killAllSessions(c *call) (bson.D, error) {
 		}
 		whose = append(whose, sha256.Sum256([]byte(user+"@"+db)))
 	}
-	r.killWhere(func(id sessionID) bool { return len(whose) == 0 || slices.Contains(whose, id.user) })
+	killWhere(c, func(id sessionID) bool { return len(whose) == 0 || slices.Contains(whose, id.user) })
 	return bson.D{}, nil
 }
 
-func (r *Router) killWhere(of func(sessionID) bool) {
-	r.sessions.mu.Lock()
-	maps.DeleteFunc(r.sessions.open, func(id sessionID, _ *session) bool { return of(id) })
-	r.sessions.mu.Unlock()
+func killWhere(c *call, of func(sessionID) bool) {
+	c.node.sessions.mu.Lock()
+	maps.DeleteFunc(c.node.sessions.open, func(id sessionID, _ *session) bool { return of(id) })
+	c.node.sessions.mu.Unlock()
 	// What runs holds the cluster's lock and gives it back soon after.
-	r.running.killWhere(of)
-	r.cluster.Lock()
-	defer r.cluster.Unlock()
-	r.cursors.killWhere(of)
+	c.node.operations.killWhere(of)
+	c.cluster.Lock()
+	defer c.cluster.Unlock()
+	c.node.cursors.killWhere(of)
 }
 
 // sessionsStage is $listSessions and $listLocalSessions: the mock's only
 // router knows all sessions, and none waits to be written to config.
-func (r *Router) sessionsStage(c *call, _ string, spec bson.RawValue) ([]bson.Raw, error) {
+func sessionsStage(c *call, _ string, spec bson.RawValue) ([]bson.Raw, error) {
 	options, isDoc := spec.DocumentOK()
 	if !isDoc {
 		return nil, mongoerr.New(mongoerr.TypeMismatch, "$listSessions options must be specified in an object, but found: %s", typeName(spec.Type))
 	}
-	all, mine := r.sessions.list(), c.peer.digest()
+	all, mine := c.node.sessions.list(), c.peer.digest()
 	if truth(options.Lookup("allUsers")) {
 		return all, nil
 	}
@@ -290,6 +290,6 @@ func (r *Router) sessionsStage(c *call, _ string, spec bson.RawValue) ([]bson.Ra
 	}), nil
 }
 
-func noTransaction(*Router, *call) (bson.D, error) {
+func noTransaction(*call) (bson.D, error) {
 	return nil, mongoerr.New(mongoerr.NoSuchTransaction, "Transaction isn't in progress")
 }

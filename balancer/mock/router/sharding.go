@@ -11,29 +11,29 @@ func shardingCommands() []command {
 	return []command{
 		{name: "enableSharding", aliases: []string{"enablesharding"}, adminOnly: true, takesWriteConcern: true,
 			declared: []field{{"enableSharding", stringValue, true}, {"primaryShard", stringValue, false}},
-			run:      (*Router).enableSharding},
+			run:      enableSharding},
 		{name: "shardCollection", aliases: []string{"shardcollection"}, adminOnly: true, takesWriteConcern: true,
 			declared: []field{{"shardCollection", namespaceToShard, true}, {"key", objectValue, true}, {"unique", boolValue, false},
 				{"numInitialChunks", safeInt, false}, {"presplitHashedZones", boolValue, false},
 				{"implicitlyCreateIndex", optionalBool, false}, {"enforceUniquenessCheck", optionalBool, false},
 				{"collation", objectValue, false}, {"timeseries", objectValue, false}, {"collectionUUID", uuidValue, false}},
-			run: (*Router).shardCollection},
+			run: shardCollection},
 	}
 }
 
-func (r *Router) enableSharding(c *call) (bson.D, error) {
+func enableSharding(c *call) (bson.D, error) {
 	name, primary := c.args.text("enableSharding"), c.args.text("primaryShard")
 	if primary != "" || !c.args.has("primaryShard") {
 		return bson.D{}, c.request.CreateDatabase(name, primary)
 	}
-	there, err := r.cluster.CheckDatabaseName(name)
+	there, err := c.cluster.Databases().CheckName(name)
 	if err == nil && !there {
 		err = mongoerr.New(mongoerr.BadValue, "invalid shard name: it is empty")
 	}
 	return bson.D{}, mongoerr.Wrap(err, "Database "+name+" could not be created")
 }
 
-func (r *Router) shardCollection(c *call) (bson.D, error) {
+func shardCollection(c *call) (bson.D, error) {
 	ns := c.args.text("shardCollection")
 	if c.args.has("timeseries") {
 		return nil, mongoerr.New(mongoerr.NotImplemented, "the mock has no time-series collections")

@@ -12,22 +12,22 @@ import (
 
 func shardCommands() []command {
 	return []command{
-		{name: "listShards", aliases: []string{"listshards"}, adminOnly: true, run: (*Router).listShards},
-		{name: "addShard", aliases: []string{"addshard"}, adminOnly: true, takesWriteConcern: true, run: (*Router).addShard},
+		{name: "listShards", aliases: []string{"listshards"}, adminOnly: true, run: listShards},
+		{name: "addShard", aliases: []string{"addshard"}, adminOnly: true, takesWriteConcern: true, run: addShard},
 		{name: "removeShard", aliases: []string{"removeshard"}, adminOnly: true, takesWriteConcern: true,
 			declared: []field{{"removeShard", stringValue, true}, {"destinationShard", stringValue, false}},
-			run:      (*Router).removeShard},
+			run:      removeShard},
 		{name: "movePrimary", aliases: []string{"moveprimary"}, adminOnly: true, takesWriteConcern: true,
 			declared: []field{{"movePrimary", stringValue, true}, {"to", shardValue, true}},
-			run:      (*Router).movePrimary},
+			run:      movePrimary},
 		{name: "checkMetadataConsistency",
 			declared: []field{{"checkMetadataConsistency", anyValue, true}, {"checkIndexes", safeBool, false},
 				{"dbMetadataLockMaxTimeMS", countValue, false}, {"cursor", objectValue, false}},
-			run: (*Router).checkMetadataConsistency},
+			run: checkMetadataConsistency},
 	}
 }
 
-func (r *Router) addShard(c *call) (bson.D, error) {
+func addShard(c *call) (bson.D, error) {
 	address, isText := c.body.Lookup(c.invoked).StringValueOK()
 	if !isText {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "addShard takes a connection string")
@@ -48,13 +48,13 @@ func (r *Router) addShard(c *call) (bson.D, error) {
 	if name == "" && !c.body.Lookup("name").IsZero() {
 		return nil, mongoerr.New(mongoerr.BadValue, "shard name cannot be empty")
 	}
-	id, err := r.cluster.AddShard(set, name)
+	id, err := c.cluster.Membership().Add(set, name)
 	return bson.D{{Key: "shardAdded", Value: string(id)}}, err
 }
 
 // removeShard tells how far the removal is.
-func (r *Router) removeShard(c *call) (bson.D, error) {
-	removal, err := r.cluster.RemoveShard(c.args.text("removeShard"))
+func removeShard(c *call) (bson.D, error) {
+	removal, err := c.cluster.Membership().Remove(c.args.text("removeShard"))
 	if err != nil {
 		return nil, err
 	}
@@ -81,14 +81,14 @@ func removalDoc(removal mock.Removal) bson.D {
 	return append(bson.D{{Key: "msg", Value: "draining ongoing"}, {Key: "state", Value: drainingOngoing}, {Key: "remaining", Value: remainingDoc(removal)}}, left...)
 }
 
-func (r *Router) movePrimary(c *call) (bson.D, error) {
-	return bson.D{}, r.cluster.MovePrimary(c.args.text("movePrimary"), c.args.text("to"))
+func movePrimary(c *call) (bson.D, error) {
+	return bson.D{}, c.cluster.Databases().MovePrimary(c.args.text("movePrimary"), c.args.text("to"))
 }
 
 // listShards shows the documents in the field order of spec 03 §1.5.
-func (r *Router) listShards(*call) (bson.D, error) {
+func listShards(c *call) (bson.D, error) {
 	shards := bson.A{}
-	for _, raw := range r.cluster.ConfigDB().Collection("shards").Scan() {
+	for _, raw := range c.cluster.ConfigDB().Collection("shards").Scan() {
 		doc := bson.D{}
 		for _, name := range []string{"_id", "host", "draining", "tags", "state", "topologyTime", "replSetConfigVersion"} {
 			if v := raw.Lookup(name); !v.IsZero() {

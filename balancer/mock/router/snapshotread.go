@@ -9,8 +9,8 @@ import (
 // readSnapshot notes the time that a read with the level snapshot is about. The
 // mock keeps no older versions of documents: it can show the newest state, and
 // an older one as long as nothing has changed since.
-func (r *Router) readSnapshot(c *call) error {
-	now := r.cluster.GossipTime()
+func readSnapshot(c *call) error {
+	now := c.cluster.GossipTime()
 	c.snapshot = &now
 	v := c.body.Lookup("readConcern", "atClusterTime")
 	if v.IsZero() {

@@ -7,7 +7,7 @@ import (
 )
 
 // collStatsStage gives one document a shard that owns chunks (spec 03 §2.2).
-func (r *Router) collStatsStage(c *call, ns string, spec bson.RawValue) ([]bson.Raw, error) {
+func collStatsStage(c *call, ns string, spec bson.RawValue) ([]bson.Raw, error) {
 	options, isDoc := spec.DocumentOK()
 	if !isDoc {
 		return nil, mongoerr.New(mongoerr.CollStatsSpec, "$collStats must take a nested object but found: %s", spec)
@@ -28,7 +28,7 @@ func (r *Router) collStatsStage(c *call, ns string, spec bson.RawValue) ([]bson.
 	if err := c.request.Ask(ns, nil); err != nil {
 		return nil, err
 	}
-	parts := r.stats(ns)
+	parts := stats(c, ns)
 	asked := func(name string) bool { return !options.Lookup(name).IsZero() }
 	if len(parts) == 0 && (asked("storageStats") || asked("count")) {
 		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "Collection [%s] not found.", ns)
@@ -43,7 +43,7 @@ func (r *Router) collStatsStage(c *call, ns string, spec bson.RawValue) ([]bson.
 			{Key: "ns", Value: ns},
 			{Key: "shard", Value: string(p.Shard)},
 			{Key: "host", Value: p.Host},
-			{Key: "localTime", Value: bson.NewDateTimeFromTime(r.cluster.Now())},
+			{Key: "localTime", Value: bson.NewDateTimeFromTime(c.cluster.Now())},
 		}
 		if asked("latencyStats") {
 			doc = append(doc, bson.E{Key: "latencyStats", Value: latencyDoc(truth(options.Lookup("latencyStats", "histograms")))})
@@ -79,7 +79,7 @@ func latencyDoc(histograms bool) bson.D {
 	return doc
 }
 
-func (r *Router) indexStatsStage(c *call, ns string, spec bson.RawValue) ([]bson.Raw, error) {
+func indexStatsStage(c *call, ns string, spec bson.RawValue) ([]bson.Raw, error) {
 	if doc, isDoc := spec.DocumentOK(); !isDoc || len(doc) > 5 {
 		return nil, mongoerr.New(28803, "The $indexStats stage specification must be an empty object")
 	}
@@ -87,13 +87,13 @@ func (r *Router) indexStatsStage(c *call, ns string, spec bson.RawValue) ([]bson
 		return nil, err
 	}
 	var docs []bson.Raw
-	for _, p := range r.stats(ns) {
-		for _, index := range r.cluster.IndexesOn(ns, p.Shard) {
+	for _, p := range stats(c, ns) {
+		for _, index := range c.cluster.Indexes().On(ns, p.Shard) {
 			raw, err := bson.Marshal(bson.D{
 				{Key: "name", Value: index.Name},
 				{Key: "key", Value: index.Key},
 				{Key: "host", Value: p.Host},
-				{Key: "accesses", Value: bson.D{{Key: "ops", Value: int64(0)}, {Key: "since", Value: bson.NewDateTimeFromTime(r.cluster.Started())}}},
+				{Key: "accesses", Value: bson.D{{Key: "ops", Value: int64(0)}, {Key: "since", Value: bson.NewDateTimeFromTime(c.cluster.Started())}}},
 				{Key: "shard", Value: string(p.Shard)},
 				{Key: "spec", Value: indexDoc(index)},
 			})
@@ -107,7 +107,7 @@ func (r *Router) indexStatsStage(c *call, ns string, spec bson.RawValue) ([]bson
 }
 
 // dataDistribution is $shardedDataDistribution (spec 03 §2.1).
-func (r *Router) dataDistribution(c *call, _ string, spec bson.RawValue) ([]bson.Raw, error) {
+func dataDistribution(c *call, _ string, spec bson.RawValue) ([]bson.Raw, error) {
 	if doc, isDoc := spec.DocumentOK(); !isDoc || len(doc) > 5 {
 		return nil, mongoerr.New(mongoerr.DataDistributionSpec, "The $shardedDataDistribution stage specification must be an empty object")
 	}
@@ -117,14 +117,14 @@ func (r *Router) dataDistribution(c *call, _ string, spec bson.RawValue) ([]bson
 	if err := c.request.AskShards(); err != nil {
 		return nil, err
 	}
-	colls, err := r.cluster.ConfigDB().ShardedCollections()
+	colls, err := c.cluster.ConfigDB().ShardedCollections()
 	if err != nil {
 		return nil, err
 	}
 	var docs []bson.Raw
 	for _, coll := range colls {
 		shards := bson.A{}
-		for _, p := range r.cluster.Distribution(coll.Namespace) {
+		for _, p := range c.cluster.Statistics().Distribution(coll.Namespace) {
 			average, owned := int64(0), max(0, p.Docs-p.Orphans)
 			if p.Docs > 0 {
 				average = p.Bytes / p.Docs
@@ -147,7 +147,7 @@ func (r *Router) dataDistribution(c *call, _ string, spec bson.RawValue) ([]bson
 }
 
 // planCacheStage is $planCacheStats: the mock keeps no plans.
-func (r *Router) planCacheStage(_ *call, _ string, spec bson.RawValue) ([]bson.Raw, error) {
+func planCacheStage(c *call, _ string, spec bson.RawValue) ([]bson.Raw, error) {
 	if _, isDoc := spec.DocumentOK(); !isDoc {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "$planCacheStats value must be an object. Found: %s", typeName(spec.Type))
 	}

@@ -12,12 +12,12 @@ import (
 
 // splitVector gives the points at which the shard that owns a range would cut
 // it (spec 03 §1.8).
-func (r *Router) splitVector(c *call) (bson.D, error) {
+func splitVector(c *call) (bson.D, error) {
 	req, err := c.vectorRequest()
 	if err != nil {
 		return nil, err
 	}
-	points, err := r.cluster.SplitVector(req)
+	points, err := c.cluster.Chunks().SplitVector(req)
 	if err != nil {
 		return nil, err
 	}

@@ -12,14 +12,14 @@ import (
 
 func statisticsCommands() []command {
 	return []command{
-		{name: "collStats", aliases: []string{"collstats"}, run: (*Router).collStats},
+		{name: "collStats", aliases: []string{"collstats"}, run: collStats},
 		{name: "dbStats", aliases: []string{"dbstats"}, strict: true,
 			declared: []field{{"dbStats", anyValue, true}, {"scale", safeInt, false}, {"freeStorage", safeBool, false}},
-			run:      (*Router).dbStats},
+			run:      dbStats},
 		{name: "dataSize", aliases: []string{"datasize"}, strict: true,
 			declared: []field{{"dataSize", namespaceValue, true}, {"keyPattern", objectValue, false}, {"min", objectValue, false},
 				{"max", objectValue, false}, {"estimate", safeBool, false}, {"maxSize", safeInt, false}, {"maxObjects", safeInt, false}},
-			run: (*Router).dataSize},
+			run: dataSize},
 	}
 }
 
@@ -41,14 +41,14 @@ func scaleOf(v bson.RawValue) (int64, error) {
 	return int64(min(n, math.MaxInt32)), nil
 }
 
-func (r *Router) dbStats(c *call) (bson.D, error) {
+func dbStats(c *call) (bson.D, error) {
 	scale := int64(1)
 	if c.args.has("scale") {
 		if scale = c.args.number("scale"); scale < 1 {
 			return nil, mongoerr.New(mongoerr.BadValue, "BSON field 'scale' value must be > 0, actual value '%d'", scale)
 		}
 	}
-	shards, err := r.cluster.ConfigDB().Shards()
+	shards, err := c.cluster.ConfigDB().Shards()
 	if err != nil {
 		return nil, err
 	}
@@ -57,16 +57,16 @@ func (r *Router) dbStats(c *call) (bson.D, error) {
 		byShard[s.ID] = &databaseTotals{}
 	}
 	var total databaseTotals
-	for _, ns := range r.cluster.Namespaces(c.db) {
-		for _, p := range r.cluster.Stats(ns) {
+	for _, ns := range c.cluster.Databases().Namespaces(c.db) {
+		for _, p := range c.cluster.Statistics().Collection(ns) {
 			total.add(p)
 			if t := byShard[p.Shard]; t != nil {
 				t.add(p)
 			}
 		}
 	}
-	total.views = r.cluster.CountViews(c.db)
-	if primary, known := r.cluster.ConfigDB().Primary(c.db); known && byShard[primary] != nil {
+	total.views = c.cluster.Statistics().CountViews(c.db)
+	if primary, known := c.cluster.ConfigDB().Primary(c.db); known && byShard[primary] != nil {
 		byShard[primary].views = total.views // the primary keeps them
 	}
 	free := c.args.truth("freeStorage")
@@ -128,16 +128,16 @@ func (t *databaseTotals) doc(scale int64, count func(int64) any, free bool) bson
 }
 
 // dataSize counts what the owning shards hold of a range, orphans included.
-func (r *Router) dataSize(c *call) (bson.D, error) {
+func dataSize(c *call) (bson.D, error) {
 	ns := c.args.text("dataSize")
-	if err := r.knownDatabase(ns); err != nil {
+	if err := knownDatabase(c.cluster, ns); err != nil {
 		return nil, err
 	}
 	lower, upper := c.args.object("min"), c.args.object("max")
 	if (lower == nil) != (upper == nil) {
 		return nil, mongoerr.New(mongoerr.BadValue, "min or max parameters must both be provided, or neither")
 	}
-	docs, bytes, err := r.cluster.RangeSize(mock.SizeRequest{
+	docs, bytes, err := c.cluster.Statistics().RangeSize(mock.SizeRequest{
 		Namespace: ns, KeyPattern: c.args.object("keyPattern"), Min: lower, Max: upper, Estimate: c.args.truth("estimate"),
 	})
 	if err != nil {

@@ -46,11 +46,11 @@ func (c *call) checkTailable() error {
 
 // tail opens the end of a capped collection after a find that gave some
 // documents; nil for other finds.
-func (r *Router) tail(c *call, q query, found int) (*tail, error) {
+func tailOf(c *call, q query, found int) (*tail, error) {
 	if !c.args.truth("tailable") {
 		return nil, nil
 	}
-	place, err := r.cluster.StartTail(q.ns)
+	place, err := c.cluster.Collections().StartTail(q.ns)
 	if err != nil || place == nil {
 		return nil, err
 	}
@@ -66,17 +66,17 @@ func (r *Router) tail(c *call, q query, found int) (*tail, error) {
 // more adds to a tailable cursor that has nothing left what has come
 // meanwhile. Without documents it waits for some, where it was asked to, until
 // maxTimeMS is over.
-func (r *Router) more(c *call, open *cursor) error {
+func readMore(c *call, open *cursor) error {
 	t := open.tail
 	if len(open.left) > 0 {
 		return nil
 	}
 	deadline := c.deadline
 	if deadline.IsZero() {
-		deadline = r.cluster.Now().Add(awaitDefault)
+		deadline = c.cluster.Now().Add(awaitDefault)
 	}
 	if open.stream != nil {
-		return r.moreChanges(c, open, deadline)
+		return moreChanges(c, open, deadline)
 	}
 	if t == nil {
 		return nil
@@ -86,15 +86,15 @@ func (r *Router) more(c *call, open *cursor) error {
 		if err != nil {
 			return err
 		}
-		if len(docs) > 0 || !t.await || !r.cluster.Now().Before(deadline) {
+		if len(docs) > 0 || !t.await || !c.cluster.Now().Before(deadline) {
 			open.left, err = t.give(docs)
 			if t.wanted == 0 {
 				open.tail = nil
 			}
 			return err
 		}
-		grown := func() bool { return r.cluster.TailGrown(t.place) }
-		if over, err := waitIsOver(r.cluster.Await(c.ctx, deadline, grown)); over {
+		grown := func() bool { return c.cluster.Collections().TailGrown(t.place) }
+		if over, err := waitIsOver(c.cluster.Await(c.ctx, deadline, grown)); over {
 			return err
 		}
 	}

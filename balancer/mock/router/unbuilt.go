@@ -53,7 +53,7 @@ func unbuiltCommands() []command {
 	return commands
 }
 
-func (u unbuilt) refuse(_ *Router, c *call) (bson.D, error) {
+func (u unbuilt) refuse(c *call) (bson.D, error) {
 	switch {
 	case u.code != mongoerr.NotImplemented:
 		return nil, mongoerr.New(u.code, "%s", u.because)

@@ -3,6 +3,7 @@ package router
 import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
 )
@@ -10,7 +11,7 @@ import (
 // modifyUnique is collMod of an index on its way to a unique one: prepareUnique
 // refuses new duplicates, unique then makes it one when none are left. It is
 // false where the command is about something else. What is unique stays so.
-func (r *Router) modifyUnique(c *call, ns string, spec store.IndexSpec, doc bson.Raw) (reply bson.D, is bool, err error) {
+func modifyUnique(c *call, ns string, spec store.IndexSpec, doc bson.Raw) (reply bson.D, is bool, err error) {
 	for _, name := range []string{"unique", "prepareUnique", "forceNonUnique"} {
 		v := doc.Lookup(name)
 		_, isNumber := numberOf(v)
@@ -23,27 +24,27 @@ func (r *Router) modifyUnique(c *call, ns string, spec store.IndexSpec, doc bson
 		case name == "forceNonUnique":
 			return nil, true, mongoerr.New(mongoerr.NotImplemented, "the mock's collMod does not take forceNonUnique: drop the index and create another")
 		case name == "unique":
-			reply, err = r.makeUnique(c, ns, spec, truth(v))
+			reply, err = makeUnique(c, ns, spec, truth(v))
 		default:
-			reply, err = r.prepareUnique(ns, spec, truth(v))
+			reply, err = prepareUnique(c.cluster, ns, spec, truth(v))
 		}
 		return reply, true, err
 	}
 	return nil, false, nil
 }
 
-func (r *Router) prepareUnique(ns string, spec store.IndexSpec, on bool) (bson.D, error) {
+func prepareUnique(cluster *mock.Cluster, ns string, spec store.IndexSpec, on bool) (bson.D, error) {
 	if spec.Unique {
 		return bson.D{}, nil
 	}
-	was, err := r.cluster.PrepareUnique(ns, spec, on)
+	was, err := cluster.Indexes().PrepareUnique(ns, spec, on)
 	if err != nil || was == on {
 		return bson.D{}, err
 	}
 	return bson.D{{Key: "prepareUnique_old", Value: was}, {Key: "prepareUnique_new", Value: on}}, nil
 }
 
-func (r *Router) makeUnique(c *call, ns string, spec store.IndexSpec, on bool) (bson.D, error) {
+func makeUnique(c *call, ns string, spec store.IndexSpec, on bool) (bson.D, error) {
 	switch {
 	case !on:
 		return nil, mongoerr.New(mongoerr.BadValue, "'unique: false' is not supported")
@@ -53,7 +54,7 @@ func (r *Router) makeUnique(c *call, ns string, spec store.IndexSpec, on bool) (
 		return nil, mongoerr.New(mongoerr.InvalidOptions, "Cannot make index unique with 'prepareUnique=false'. Run collMod to set it first.")
 	}
 	trial := truth(c.body.Lookup("dryRun"))
-	if err := r.cluster.MakeUnique(ns, spec.Name, trial); err != nil || trial {
+	if err := c.cluster.Indexes().MakeUnique(ns, spec.Name, trial); err != nil || trial {
 		return bson.D{}, err
 	}
 	return bson.D{{Key: "unique_new", Value: true}}, nil

@@ -13,7 +13,7 @@ import (
 // more nodes than the shard's replica set has, or for a mode that there is not;
 // nil for all others. Where a write concern can be met it is met at once: the
 // mock's nodes hold the same.
-func (r *Router) unsatisfied(cmd *command, c *call) bson.D {
+func unsatisfied(cmd *command, c *call) bson.D {
 	if !cmd.takesWriteConcern || cmd.adminOnly && cmd.name != "bulkWrite" {
 		return nil
 	}
@@ -21,7 +21,7 @@ func (r *Router) unsatisfied(cmd *command, c *call) bson.D {
 	if !isDoc {
 		return nil
 	}
-	shard, host := r.cluster.Home(c.subject(cmd))
+	shard, host := c.cluster.Statistics().Home(c.subject(cmd))
 	code, message := mongoerr.UnsatisfiableWriteConcern, "Not enough data-bearing nodes"
 	w := concern.Lookup("w")
 	if mode, isText := w.StringValueOK(); isText {

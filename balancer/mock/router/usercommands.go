@@ -19,11 +19,11 @@ func userCommands() []command {
 		}
 	}
 	return []command{
-		{name: "createUser", takesWriteConcern: true, strict: true, declared: fields("createUser"), run: (*Router).createUser},
-		{name: "updateUser", takesWriteConcern: true, strict: true, declared: fields("updateUser"), run: (*Router).updateUser},
-		{name: "dropUser", takesWriteConcern: true, strict: true, declared: []field{{"dropUser", stringValue, true}}, run: (*Router).dropUser},
-		{name: "dropAllUsersFromDatabase", takesWriteConcern: true, run: (*Router).dropAllUsers},
-		{name: "usersInfo", run: (*Router).usersInfo},
+		{name: "createUser", takesWriteConcern: true, strict: true, declared: fields("createUser"), run: createUser},
+		{name: "updateUser", takesWriteConcern: true, strict: true, declared: fields("updateUser"), run: updateUser},
+		{name: "dropUser", takesWriteConcern: true, strict: true, declared: []field{{"dropUser", stringValue, true}}, run: dropUser},
+		{name: "dropAllUsersFromDatabase", takesWriteConcern: true, run: dropAllUsers},
+		{name: "usersInfo", run: usersInfo},
 	}
 }
 
@@ -34,7 +34,7 @@ func cutUserName(full string) (db, name string, ok bool) {
 	return db, name, ok
 }
 
-func (r *Router) createUser(c *call) (bson.D, error) {
+func createUser(c *call) (bson.D, error) {
 	if !c.args.has("pwd") {
 		return nil, mongoerr.New(mongoerr.BadValue, "Must provide a 'pwd' field for all user documents, except those with '$external' as the user's source db")
 	}
@@ -45,14 +45,14 @@ func (r *Router) createUser(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.users.Create(c.db, c.args.text("createUser"), draft); err != nil {
+	if err := c.node.users.Create(c.db, c.args.text("createUser"), draft); err != nil {
 		return nil, err
 	}
-	r.keepUser(c.db, c.args.text("createUser"))
+	c.node.keepUser(c.db, c.args.text("createUser"))
 	return bson.D{}, nil
 }
 
-func (r *Router) updateUser(c *call) (bson.D, error) {
+func updateUser(c *call) (bson.D, error) {
 	draft, err := c.userDraft()
 	if err != nil {
 		return nil, err
@@ -60,10 +60,10 @@ func (r *Router) updateUser(c *call) (bson.D, error) {
 	if len(c.args) == 1 {
 		return nil, mongoerr.New(mongoerr.BadValue, "Must specify at least one field to update in updateUser")
 	}
-	if err := r.users.Update(c.db, c.args.text("updateUser"), draft); err != nil {
+	if err := c.node.users.Update(c.db, c.args.text("updateUser"), draft); err != nil {
 		return nil, err
 	}
-	r.keepUser(c.db, c.args.text("updateUser"))
+	c.node.keepUser(c.db, c.args.text("updateUser"))
 	return bson.D{}, nil
 }
 
@@ -142,20 +142,20 @@ func (c *call) readRoles() ([]access.Role, error) {
 	return roles, nil
 }
 
-func (r *Router) dropUser(c *call) (bson.D, error) {
+func dropUser(c *call) (bson.D, error) {
 	name := c.args.text("dropUser")
-	if !r.users.Drop(c.db, name) {
+	if !c.node.users.Drop(c.db, name) {
 		return nil, mongoerr.New(mongoerr.UserNotFound, "User '%s@%s' not found", name, c.db)
 	}
-	r.keepUser(c.db, name)
+	c.node.keepUser(c.db, name)
 	return bson.D{}, nil
 }
 
-func (r *Router) dropAllUsers(c *call) (bson.D, error) {
+func dropAllUsers(c *call) (bson.D, error) {
 	n := int32(0)
-	for _, u := range r.users.All() {
-		if u.Database == c.db && r.users.Drop(u.Database, u.Name) {
-			r.keepUser(u.Database, u.Name)
+	for _, u := range c.node.users.All() {
+		if u.Database == c.db && c.node.users.Drop(u.Database, u.Name) {
+			c.node.keepUser(u.Database, u.Name)
 			n++
 		}
 	}
@@ -164,7 +164,7 @@ func (r *Router) dropAllUsers(c *call) (bson.D, error) {
 
 // usersInfo takes 1 for all of the database, {forAllDBs: true}, a name, a
 // {user, db}, or an array of such.
-func (r *Router) usersInfo(c *call) (bson.D, error) {
+func usersInfo(c *call) (bson.D, error) {
 	which := c.body.Lookup("usersInfo")
 	wanted, err := c.usersWanted(which)
 	if err != nil {
@@ -187,11 +187,11 @@ func (r *Router) usersInfo(c *call) (bson.D, error) {
 	}
 	custom := c.body.Lookup("showCustomData")
 	list := bson.A{}
-	for _, u := range r.users.All() {
+	for _, u := range c.node.users.All() {
 		if !wanted(u) {
 			continue
 		}
-		raw, err := bson.Marshal(r.userDoc(u, custom.IsZero() || truth(custom), privileges))
+		raw, err := bson.Marshal(c.node.userDoc(u, custom.IsZero() || truth(custom), privileges))
 		if err != nil {
 			return nil, err
 		}
@@ -207,7 +207,7 @@ func isNumber(v bson.RawValue) bool {
 	return ok
 }
 
-func (r *Router) userDoc(u *access.User, custom, privileges bool) bson.D {
+func (n *node) userDoc(u *access.User, custom, privileges bool) bson.D {
 	doc := bson.D{{Key: "_id", Value: u.Database + "." + u.Name}, {Key: "userId", Value: u.ID}, {Key: "user", Value: u.Name}, {Key: "db", Value: u.Database}}
 	if u.CustomData != nil && custom {
 		doc = append(doc, bson.E{Key: "customData", Value: u.CustomData})
@@ -221,8 +221,8 @@ func (r *Router) userDoc(u *access.User, custom, privileges bool) bson.D {
 		return doc
 	}
 	return append(doc,
-		bson.E{Key: "inheritedRoles", Value: roleDocs(r.users.Inherited(u.Roles))},
-		bson.E{Key: "inheritedPrivileges", Value: privilegeDocs(r.users.RoleGrants(u.Roles).Privileges())},
+		bson.E{Key: "inheritedRoles", Value: roleDocs(n.users.Inherited(u.Roles))},
+		bson.E{Key: "inheritedPrivileges", Value: privilegeDocs(n.users.RoleGrants(u.Roles).Privileges())},
 		bson.E{Key: "inheritedAuthenticationRestrictions", Value: bson.A{}},
 		bson.E{Key: "authenticationRestrictions", Value: bson.A{}})
 }

@@ -13,18 +13,18 @@ import (
 )
 
 // collection gives all documents of a collection or view of a database.
-func (r *Router) collection(ctx context.Context, c *call, db, name string) (iter.Seq[bson.Raw], error) {
-	if r.member != nil {
-		return r.documents(c, db+"."+name)
+func readCollection(ctx context.Context, c *call, db, name string) (iter.Seq[bson.Raw], error) {
+	if c.node.member != nil {
+		return allDocuments(c, db+"."+name)
 	}
-	on, stages, isView := r.cluster.ViewOf(db+"."+name, db)
+	on, stages, isView := c.cluster.Collections().ViewOf(db+"."+name, db)
 	if err := c.request.Ask(on, nil); err != nil {
 		return nil, err
 	}
 	if !isView {
 		return c.request.Documents(on, nil), nil
 	}
-	pipeline, err := store.CompilePipeline(stages, r.environment(ctx, c, db, nil))
+	pipeline, err := store.CompilePipeline(stages, pipelineEnv(ctx, c, db, nil))
 	if err != nil {
 		return nil, err
 	}
@@ -39,26 +39,26 @@ func (r *Router) collection(ctx context.Context, c *call, db, name string) (iter
 }
 
 // environment is what pipelines of a database need from outside.
-func (r *Router) environment(ctx context.Context, c *call, db string, let bson.Raw) store.Env {
+func pipelineEnv(ctx context.Context, c *call, db string, let bson.Raw) store.Env {
 	return store.Env{
-		Now:        r.cluster.Now,
+		Now:        c.cluster.Now,
 		Variables:  let,
-		Collection: func(name string) (iter.Seq[bson.Raw], error) { return r.collection(ctx, c, db, name) },
+		Collection: func(name string) (iter.Seq[bson.Raw], error) { return readCollection(ctx, c, db, name) },
 	}
 }
 
 // isView tells whether a namespace is a view. A member shows none: its router
 // has them.
-func (r *Router) isView(ns string) bool {
-	if r.member != nil {
+func isView(c *call, ns string) bool {
+	if c.node.member != nil {
 		return false
 	}
-	_, _, isView := r.cluster.ViewOf(ns, "")
+	_, _, isView := c.cluster.Collections().ViewOf(ns, "")
 	return isView
 }
 
 // viewPart reads a view for a query, as one part.
-func (r *Router) viewPart(c *call, q query) (part, error) {
+func viewPart(c *call, q query) (part, error) {
 	var p part
 	db, name, err := catalog.SplitNamespace(q.ns)
 	if err != nil {
@@ -67,7 +67,7 @@ func (r *Router) viewPart(c *call, q query) (part, error) {
 	if q.marks() {
 		return p, mongoerr.New(mongoerr.InvalidPipelineOperator, "returnKey and showRecordId are not supported on views: %s", q.ns)
 	}
-	docs, err := r.collection(context.Background(), c, db, name)
+	docs, err := readCollection(context.Background(), c, db, name)
 	if err != nil {
 		return p, err
 	}

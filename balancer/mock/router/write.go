@@ -10,10 +10,10 @@ import (
 
 func writeCommands() []command {
 	return []command{
-		{name: "insert", stable: true, takesWriteConcern: true, retryable: true, strict: true, declared: insertFields(), run: (*Router).insert},
-		{name: "update", stable: true, takesWriteConcern: true, retryable: true, strict: true, declared: updateFields(), run: (*Router).update},
-		{name: "delete", stable: true, takesWriteConcern: true, retryable: true, strict: true, declared: deleteFields(), run: (*Router).delete},
-		{name: "findAndModify", aliases: []string{"findandmodify"}, stable: true, takesWriteConcern: true, retryable: true, strict: true, declared: findAndModifyFields(), run: (*Router).findAndModify},
+		{name: "insert", stable: true, takesWriteConcern: true, retryable: true, strict: true, declared: insertFields(), run: insert},
+		{name: "update", stable: true, takesWriteConcern: true, retryable: true, strict: true, declared: updateFields(), run: update},
+		{name: "delete", stable: true, takesWriteConcern: true, retryable: true, strict: true, declared: deleteFields(), run: deleteDocuments},
+		{name: "findAndModify", aliases: []string{"findandmodify"}, stable: true, takesWriteConcern: true, retryable: true, strict: true, declared: findAndModifyFields(), run: findAndModify},
 	}
 }
 
@@ -124,8 +124,8 @@ func writeError(index int, err error) bson.D {
 // inserted is what every insert does.
 var inserted = &outcome{matched: 1, modified: 1}
 
-func (r *Router) insertOne(c *call, ns string, doc bson.Raw) (*outcome, error) {
-	if err := r.cluster.AwaitWritable(c.ctx, c.deadline, ns); err != nil {
+func insertOne(c *call, ns string, doc bson.Raw) (*outcome, error) {
+	if err := c.cluster.Migrations().AwaitWritable(c.ctx, c.deadline, ns); err != nil {
 		return nil, err
 	}
 	if err := c.request.InsertChecked(ns, doc, !truth(c.body.Lookup("bypassDocumentValidation"))); err != nil {
@@ -134,7 +134,7 @@ func (r *Router) insertOne(c *call, ns string, doc bson.Raw) (*outcome, error) {
 	return inserted, nil
 }
 
-func (r *Router) insert(c *call) (bson.D, error) {
+func insert(c *call) (bson.D, error) {
 	ns, err := c.namespace()
 	if err != nil {
 		return nil, err
@@ -143,14 +143,14 @@ func (r *Router) insert(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := c.batch(len(docs), func(i int) (*outcome, error) { return r.insertOne(c, ns, docs[i]) })
+	b, err := c.batch(len(docs), func(i int) (*outcome, error) { return insertOne(c, ns, docs[i]) })
 	if err != nil {
 		return nil, err
 	}
 	return b.reply(bson.D{{Key: "n", Value: int32(b.matched)}}), nil
 }
 
-func (r *Router) update(c *call) (bson.D, error) {
+func update(c *call) (bson.D, error) {
 	ns, err := c.namespace()
 	if err != nil {
 		return nil, err
@@ -169,7 +169,7 @@ func (r *Router) update(c *call) (bson.D, error) {
 	}
 	b, err := c.batch(len(statements), func(i int) (*outcome, error) {
 		s := statements[i]
-		return r.updateOne(c, ns, s.Lookup("q"), s.Lookup("u"), s)
+		return updateOne(c, ns, s.Lookup("q"), s.Lookup("u"), s)
 	})
 	if err != nil {
 		return nil, err
@@ -182,12 +182,12 @@ func (r *Router) update(c *call) (bson.D, error) {
 }
 
 // updateOne runs one statement of an update.
-func (r *Router) updateOne(c *call, ns string, q, u bson.RawValue, statement bson.Raw) (*outcome, error) {
-	req, err := r.updateRequest(c, q, u, statement)
+func updateOne(c *call, ns string, q, u bson.RawValue, statement bson.Raw) (*outcome, error) {
+	req, err := updateRequest(c, q, u, statement)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.cluster.AwaitWritable(c.ctx, c.deadline, ns); err != nil {
+	if err := c.cluster.Migrations().AwaitWritable(c.ctx, c.deadline, ns); err != nil {
 		return nil, err
 	}
 	if err := c.notMany(req.Multi, "multi=true"); err != nil {
@@ -210,7 +210,7 @@ func (c *call) retryable() bool { return c.txnNumber != nil }
 
 // updateRequest compiles one update; options are the statement that carries
 // multi, upsert and arrayFilters.
-func (r *Router) updateRequest(c *call, q, u bson.RawValue, options bson.Raw) (mock.UpdateRequest, error) {
+func updateRequest(c *call, q, u bson.RawValue, options bson.Raw) (mock.UpdateRequest, error) {
 	var req mock.UpdateRequest
 	query, isDoc := q.DocumentOK()
 	if !isDoc {
@@ -234,7 +234,7 @@ func (r *Router) updateRequest(c *call, q, u bson.RawValue, options bson.Raw) (m
 		return req, err
 	}
 	update, err := store.CompileUpdate(u, store.UpdateOptions{
-		ArrayFilters: arrayFilters, Filter: filter, Let: let, Now: c.now, NewID: r.cluster.NewObjectID,
+		ArrayFilters: arrayFilters, Filter: filter, Let: let, Now: c.now, NewID: c.cluster.NewObjectID,
 	})
 	if err != nil {
 		return req, err
@@ -325,12 +325,12 @@ func (c *call) deleteQuery(ns string, filter bson.Raw, justOne bool, statement b
 	return q, err
 }
 
-func (r *Router) deleteMatching(c *call, ns string, filter bson.Raw, justOne bool, statement bson.Raw) (*outcome, error) {
+func deleteMatching(c *call, ns string, filter bson.Raw, justOne bool, statement bson.Raw) (*outcome, error) {
 	q, err := c.deleteQuery(ns, filter, justOne, statement)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.cluster.AwaitWritable(c.ctx, c.deadline, ns); err != nil {
+	if err := c.cluster.Migrations().AwaitWritable(c.ctx, c.deadline, ns); err != nil {
 		return nil, err
 	}
 	if err := c.notMany(!justOne, "limit=0"); err != nil {
@@ -340,7 +340,7 @@ func (r *Router) deleteMatching(c *call, ns string, filter bson.Raw, justOne boo
 	return &outcome{matched: deleted, modified: deleted}, err
 }
 
-func (r *Router) delete(c *call) (bson.D, error) {
+func deleteDocuments(c *call) (bson.D, error) {
 	ns, err := c.namespace()
 	if err != nil {
 		return nil, err
@@ -356,7 +356,7 @@ func (r *Router) delete(c *call) (bson.D, error) {
 	}
 	b, err := c.batch(len(statements), func(i int) (*outcome, error) {
 		s := statements[i]
-		return r.deleteMatching(c, ns, s.Lookup("q").Document(), truth(s.Lookup("limit")), s)
+		return deleteMatching(c, ns, s.Lookup("q").Document(), truth(s.Lookup("limit")), s)
 	})
 	if err != nil {
 		return nil, err

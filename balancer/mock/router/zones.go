@@ -12,9 +12,9 @@ import (
 // NoSuchKey (spec 03 §1.6).
 func zoneCommands() []command {
 	return []command{
-		{name: "addShardToZone", aliases: []string{"addshardtozone"}, adminOnly: true, run: (*Router).addShardToZone},
-		{name: "removeShardFromZone", aliases: []string{"removeshardfromzone"}, adminOnly: true, run: (*Router).removeShardFromZone},
-		{name: "updateZoneKeyRange", aliases: []string{"updatezonekeyRange"}, adminOnly: true, run: (*Router).updateZoneKeyRange},
+		{name: "addShardToZone", aliases: []string{"addshardtozone"}, adminOnly: true, run: addShardToZone},
+		{name: "removeShardFromZone", aliases: []string{"removeshardfromzone"}, adminOnly: true, run: removeShardFromZone},
+		{name: "updateZoneKeyRange", aliases: []string{"updatezonekeyRange"}, adminOnly: true, run: updateZoneKeyRange},
 	}
 }
 
@@ -32,20 +32,20 @@ func (c *call) text(name string) (string, error) {
 	return s, nil
 }
 
-func (r *Router) addShardToZone(c *call) (bson.D, error) {
+func addShardToZone(c *call) (bson.D, error) {
 	shard, zone, err := c.shardAndZone("addShardToZone")
 	if err != nil {
 		return nil, err
 	}
-	return bson.D{}, r.cluster.ConfigDB().AddShardToZone(shard, zone)
+	return bson.D{}, c.cluster.ConfigDB().AddShardToZone(shard, zone)
 }
 
-func (r *Router) removeShardFromZone(c *call) (bson.D, error) {
+func removeShardFromZone(c *call) (bson.D, error) {
 	shard, zone, err := c.shardAndZone("removeShardFromZone")
 	if err != nil {
 		return nil, err
 	}
-	return bson.D{}, r.cluster.ConfigDB().RemoveShardFromZone(shard, zone)
+	return bson.D{}, c.cluster.ConfigDB().RemoveShardFromZone(shard, zone)
 }
 
 func (c *call) shardAndZone(command string) (shard, zone string, err error) {
@@ -56,7 +56,7 @@ func (c *call) shardAndZone(command string) (shard, zone string, err error) {
 	return shard, zone, err
 }
 
-func (r *Router) updateZoneKeyRange(c *call) (bson.D, error) {
+func updateZoneKeyRange(c *call) (bson.D, error) {
 	ns, err := c.text("updateZoneKeyRange")
 	if err != nil {
 		return nil, err
@@ -76,13 +76,13 @@ func (r *Router) updateZoneKeyRange(c *call) (bson.D, error) {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "min: %s should be less than max: %s", lower, upper)
 	}
 	if v := c.body.Lookup("zone"); v.Type == bson.TypeNull {
-		return bson.D{}, r.cluster.ConfigDB().UnassignZone(ns, lower, upper)
+		return bson.D{}, c.cluster.ConfigDB().UnassignZone(ns, lower, upper)
 	}
 	zone, err := c.text("zone")
 	if err != nil {
 		return nil, err
 	}
-	return bson.D{}, r.cluster.ConfigDB().AssignZone(ns, lower, upper, zone)
+	return bson.D{}, c.cluster.ConfigDB().AssignZone(ns, lower, upper, zone)
 }
 
 func (c *call) bound(name string) (bson.Raw, error) {

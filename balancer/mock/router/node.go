@@ -1,0 +1,37 @@
+package router
+
+import (
+	"log/slog"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/access"
+)
+
+// node is the server that commands come to, a mongos or a member of the
+// cluster, and what it keeps from one command to the next.
+type node struct {
+	cluster  *mock.Cluster
+	logger   *slog.Logger
+	commands map[string]*command
+	// member is the shard or config server that this is instead of a mongos.
+	member  *Member
+	process bson.ObjectID
+	started time.Time
+
+	cursors    cursors
+	sessions   sessions
+	operations operations
+	counters   *counters
+	failPoints failPoints
+	analyzers  analyzers
+	// parameters are the mongos's own; nil on a member.
+	parameters map[string]*ownParameter
+
+	users        *access.Directory
+	given        *access.Directory // users of before those that the cluster kept
+	authRequired bool
+	snapshots    SnapshotFile // nil refuses all
+}
