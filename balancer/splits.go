@@ -15,8 +15,9 @@ type Splitter interface {
 	Split(ctx context.Context, s policy.Split) error
 
 	// SplitPoint asks the owner of the chunk containing the migration's lower
-	// bound for one split point of the whole chunk (spec 01 §10.1): the chunk,
-	// and the point, which is zero when there is none.
+	// bound where to split the whole chunk (spec 01 §10.1): the chunk, and one
+	// point; before 6.0 as many as cut it into pieces of half a chunk size. No
+	// point when it can't be split.
 	SplitPoint(ctx context.Context, m policy.Migration) (policy.Split, error)
 
 	// MarkJumbo flags the chunk with this lower bound, without a new version.

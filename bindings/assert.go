@@ -1,8 +1,11 @@
 package bindings
 
 import (
+	"errors"
 	"fmt"
 	"time"
+
+	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"
 )
@@ -13,20 +16,20 @@ func (s *Shell) newAssert() goja.Value {
 	o := s.function("assert", func(c *call) goja.Value { return c.assertTrue() })
 	for _, table := range []map[string]func(*call) goja.Value{nodeAsserts(), oldAsserts()} {
 		for name, f := range table {
-			define(o, name, s.function(name, f))
+			script.Define(o, name, s.function(name, f))
 		}
 	}
-	define(o, "strict", o)
+	script.Define(o, "strict", o)
 	return o
 }
 
 // failAssert throws an AssertionError with the script's message, if it gave one.
 func (c *call) failAssert(message int, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
-	if e := c.object(message); e != nil && isError(e) {
+	if e := c.Object(message); e != nil && script.IsError(e) {
 		panic(e)
 	}
-	if c.has(message) {
+	if c.Has(message) {
 		text = c.messageText(message)
 	}
 	c.throwAssertion(text)
@@ -35,24 +38,24 @@ func (c *call) failAssert(message int, format string, args ...any) {
 // failOld is failAssert in the old shell's way: the message goes behind.
 func (c *call) failOld(message int, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
-	if c.has(message) {
+	if c.Has(message) {
 		text += " : " + c.messageText(message)
 	}
 	c.throwAssertion(text)
 }
 
 func (c *call) messageText(i int) string {
-	if f, ok := goja.AssertFunction(c.arg(i)); ok {
+	if f, ok := goja.AssertFunction(c.Arg(i)); ok {
 		v, err := f(goja.Undefined())
 		if err != nil {
-			c.rethrow(err)
+			c.JS.Rethrow(err)
 		}
 		return v.String()
 	}
-	if c.object(i) != nil {
-		return c.toJSON(c.arg(i), true)
+	if c.Object(i) != nil {
+		return c.s.toJSON(c.Arg(i), true)
 	}
-	return c.text(i)
+	return c.Text(i)
 }
 
 // comparison is what a comparison that failed says, with the script's message
@@ -60,7 +63,7 @@ func (c *call) messageText(i int) string {
 func (c *call) comparison(operator, format string) string {
 	var text string
 	switch {
-	case c.has(2):
+	case c.Has(2):
 		text = c.messageText(2)
 	case operator == "deepStrictEqual":
 		text = format
@@ -68,7 +71,7 @@ func (c *call) comparison(operator, format string) string {
 		return fmt.Sprintf(format, c.shown(0), c.shown(1))
 	}
 	if operator == "deepStrictEqual" {
-		text += "\n+ actual - expected\n\n" + lineDiff(c.world.Printjson(c.arg(0)), c.world.Printjson(c.arg(1)))
+		text += "\n+ actual - expected\n\n" + lineDiff(c.JS.World.Printjson(c.Arg(0)), c.JS.World.Printjson(c.Arg(1)))
 	}
 	return text
 }
@@ -76,33 +79,33 @@ func (c *call) comparison(operator, format string) string {
 func (c *call) throwAssertion(text string) { panic(c.assertion(text)) }
 
 func (c *call) assertion(text string) *goja.Object {
-	e := c.world.NewError("AssertionError", text)
-	must(e.Set("generatedMessage", false))
-	must(e.Set("code", "ERR_ASSERTION"))
+	e := c.JS.World.NewError("AssertionError", text)
+	script.Must(e.Set("generatedMessage", false))
+	script.Must(e.Set("code", "ERR_ASSERTION"))
 	return e
 }
 
 func (c *call) assertTrue() goja.Value {
-	if !c.arg(0).ToBoolean() {
+	if !c.Arg(0).ToBoolean() {
 		c.failAssert(1, "%s == true", c.shown(0))
 	}
 	return nil
 }
 
-func (c *call) shown(i int) string { return c.inspect(c.arg(i)) }
+func (c *call) shown(i int) string { return c.s.display.Inspect(c.Arg(i)) }
 
 // compareAssert compares the first two arguments. format takes both.
 func compareAssert(operator, format string, ok func(c *call, a, b goja.Value) bool) func(*call) goja.Value {
 	return func(c *call) goja.Value {
-		if ok(c, c.arg(0), c.arg(1)) {
+		if ok(c, c.Arg(0), c.Arg(1)) {
 			return nil
 		}
-		if given := c.object(2); given != nil && isError(given) {
+		if given := c.Object(2); given != nil && script.IsError(given) {
 			panic(given)
 		}
 		e := c.assertion(c.comparison(operator, format))
-		for name, v := range map[string]any{"generatedMessage": !c.has(2), "actual": c.arg(0), "expected": c.arg(1), "operator": operator} {
-			must(e.Set(name, v))
+		for name, v := range map[string]any{"generatedMessage": !c.Has(2), "actual": c.Arg(0), "expected": c.Arg(1), "operator": operator} {
+			script.Must(e.Set(name, v))
 		}
 		panic(e)
 	}
@@ -114,8 +117,8 @@ func nodeAsserts() map[string]func(*call) goja.Value {
 	}
 	loose := func(_ *call, a, b goja.Value) bool { return a.Equals(b) || goja.IsNaN(a) && goja.IsNaN(b) }
 	strict := func(_ *call, a, b goja.Value) bool { return a.SameAs(b) }
-	deep := func(c *call, a, b goja.Value) bool { return c.deepEqual(a, b, false) }
-	deepStrict := func(c *call, a, b goja.Value) bool { return c.deepEqual(a, b, true) }
+	deep := func(c *call, a, b goja.Value) bool { return c.JS.DeepEqual(a, b, false) }
+	deepStrict := func(c *call, a, b goja.Value) bool { return c.JS.DeepEqual(a, b, true) }
 	return map[string]func(*call) goja.Value{
 		"ok":                 func(c *call) goja.Value { return c.assertTrue() },
 		"equal":              compareAssert("==", "%s == %s", loose),
@@ -143,10 +146,10 @@ func nodeAsserts() map[string]func(*call) goja.Value {
 			return v
 		},
 		"ifError": func(c *call) goja.Value {
-			if c.has(0) && !goja.IsNull(c.arg(0)) {
+			if c.Has(0) && !goja.IsNull(c.Arg(0)) {
 				text := c.shown(0)
-				if e := c.object(0); e != nil && isError(e) {
-					text = optionalText(e.Get("message"))
+				if e := c.Object(0); e != nil && script.IsError(e) {
+					text = script.OptionalText(e.Get("message"))
 				}
 				c.throwAssertion("ifError got unwanted exception: " + text)
 			}
@@ -157,8 +160,8 @@ func nodeAsserts() map[string]func(*call) goja.Value {
 
 func matchAssert(want bool) func(*call) goja.Value {
 	return func(c *call) goja.Value {
-		if c.matches(c.arg(0).String(), c.object(1)) != want {
-			c.failAssert(2, "The input %s the regular expression %s. Input:\n\n%s\n", map[bool]string{true: "did not match", false: "was expected to not match"}[want], c.arg(1), c.shown(0))
+		if c.matches(c.Arg(0).String(), c.Object(1)) != want {
+			c.failAssert(2, "The input %s the regular expression %s. Input:\n\n%s\n", map[bool]string{true: "did not match", false: "was expected to not match"}[want], c.Arg(1), c.shown(0))
 		}
 		return nil
 	}
@@ -172,9 +175,9 @@ func (c *call) matches(text string, re *goja.Object) bool {
 	if !ok {
 		return false
 	}
-	v, err := test(re, c.rt.ToValue(text))
+	v, err := test(re, c.JS.Runtime.ToValue(text))
 	if err != nil {
-		c.rethrow(err)
+		c.JS.Rethrow(err)
 	}
 	return v.ToBoolean()
 }
@@ -182,17 +185,17 @@ func (c *call) matches(text string, re *goja.Object) bool {
 // callArgument calls the function in the first argument; parameters may follow in
 // an array.
 func (c *call) callArgument() (goja.Value, error) {
-	f, ok := goja.AssertFunction(c.arg(0))
+	f, ok := goja.AssertFunction(c.Arg(0))
 	if !ok {
-		c.throwType("the first argument must be a function")
+		c.JS.ThrowType("the first argument must be a function")
 	}
 	var args []goja.Value
-	if list := c.object(1); list != nil && list.ClassName() == "Array" {
-		args = c.items(list)
+	if list := c.Object(1); list != nil && list.ClassName() == "Array" {
+		args = c.s.items(list)
 	}
 	v, err := f(goja.Undefined(), args...)
 	if err != nil && thrownBy(err) == nil {
-		c.rethrow(err)
+		c.JS.Rethrow(err)
 	}
 	return v, err
 }
@@ -200,7 +203,7 @@ func (c *call) callArgument() (goja.Value, error) {
 // thrownBy is what a script threw; nil for errors of other kinds.
 func thrownBy(err error) goja.Value {
 	var ex *goja.Exception
-	if asError(err, &ex) {
+	if errors.As(err, &ex) {
 		return ex.Value()
 	}
 	return nil
@@ -208,7 +211,7 @@ func thrownBy(err error) goja.Value {
 
 func (c *call) errorText(err error) string {
 	if v := thrownBy(err); v != nil {
-		return c.scriptError(v).Error()
+		return c.JS.ScriptError(v).Error()
 	}
 	return err.Error()
 }
@@ -229,16 +232,16 @@ func assertThrows(c *call) goja.Value {
 // expected, and the script's own message.
 func (c *call) missing() string {
 	text, message := "", 2
-	expected := c.object(1)
+	expected := c.Object(1)
 	switch {
-	case goja.IsString(c.arg(1)):
+	case goja.IsString(c.Arg(1)):
 		message = 1
 	case expected != nil && expected.ClassName() == "Function":
-		if _, isClass := property(expected, "prototype").(*goja.Object); isClass {
-			text = " (" + optionalText(expected.Get("name")) + ")"
+		if _, isClass := script.Property(expected, "prototype").(*goja.Object); isClass {
+			text = " (" + script.OptionalText(expected.Get("name")) + ")"
 		}
 	}
-	if c.has(message) {
+	if c.Has(message) {
 		return text + ": " + c.messageText(message)
 	}
 	return text + "."
@@ -246,12 +249,12 @@ func (c *call) missing() string {
 
 // checkThrown holds what was thrown against the second argument.
 func (c *call) checkThrown(thrown goja.Value, text string) {
-	expected := c.object(1)
+	expected := c.Object(1)
 	switch {
 	case expected == nil || expected.ClassName() == "Array":
 	case expected.ClassName() == "RegExp":
 		if !c.matches(text, expected) {
-			c.failAssert(2, "The input did not match the regular expression %s. Input:\n\n%s\n", expected, c.inspect(c.rt.ToValue(text)))
+			c.failAssert(2, "The input did not match the regular expression %s. Input:\n\n%s\n", expected, c.s.display.Inspect(c.JS.Runtime.ToValue(text)))
 		}
 	default:
 		if f, ok := goja.AssertFunction(expected); ok {
@@ -261,11 +264,11 @@ func (c *call) checkThrown(thrown goja.Value, text string) {
 		got, _ := thrown.(*goja.Object)
 		for _, k := range expected.Keys() {
 			want := expected.Get(k)
-			have := property(got, k)
+			have := script.Property(got, k)
 			if re, ok := want.(*goja.Object); ok && re.ClassName() == "RegExp" && have != nil && c.matches(have.String(), re) {
 				continue
 			}
-			if have == nil || !c.deepEqual(have, want, true) {
+			if have == nil || !c.JS.DeepEqual(have, want, true) {
 				c.failAssert(2, "The error has another %s than expected: %s", k, text)
 			}
 		}
@@ -275,16 +278,16 @@ func (c *call) checkThrown(thrown goja.Value, text string) {
 // validateThrown takes a class or a function that checks.
 func (c *call) validateThrown(thrown goja.Value, expected *goja.Object, f goja.Callable) {
 	if proto, ok := expected.Get("prototype").(*goja.Object); ok && proto != nil {
-		if c.rt.InstanceOf(thrown, expected) {
+		if c.JS.Runtime.InstanceOf(thrown, expected) {
 			return
 		}
-		if isError(proto) || proto.Get("message") != nil {
+		if script.IsError(proto) || proto.Get("message") != nil {
 			c.failAssert(2, "The error is expected to be an instance of %q", expected.Get("name"))
 		}
 	}
 	v, err := f(goja.Undefined(), thrown)
 	if err != nil {
-		c.rethrow(err)
+		c.JS.Rethrow(err)
 	}
 	if !v.ToBoolean() {
 		c.failAssert(2, "The validation function is expected to return true")
@@ -293,26 +296,26 @@ func (c *call) validateThrown(thrown goja.Value, expected *goja.Object, f goja.C
 
 // waitAssert polls a condition, given as a function or as code.
 func (c *call) waitAssert(swallow bool) goja.Value {
-	condition := c.arg(0)
+	condition := c.Arg(0)
 	if goja.IsString(condition) {
-		v, err := c.rt.RunScript("<assert.soon>", "(function () { return ("+condition.String()+"); })")
+		v, err := c.JS.Runtime.RunScript("<assert.soon>", "(function () { return ("+condition.String()+"); })")
 		if err != nil {
-			c.rethrow(err)
+			c.JS.Rethrow(err)
 		}
 		condition = v
 	}
 	f, ok := goja.AssertFunction(condition)
 	if !ok {
-		c.throwType("assert.soon takes a function")
+		c.JS.ThrowType("assert.soon takes a function")
 	}
 	timeout := c.milliseconds(2, 30*time.Second)
-	done := c.poll(timeout, c.milliseconds(3, 200*time.Millisecond), func() bool {
+	done := c.s.poll(timeout, c.milliseconds(3, 200*time.Millisecond), func() bool {
 		v, err := f(goja.Undefined())
 		if err != nil {
 			if swallow && thrownBy(err) != nil {
 				return false
 			}
-			c.rethrow(err)
+			c.JS.Rethrow(err)
 		}
 		return v.ToBoolean()
 	})

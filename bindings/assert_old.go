@@ -7,13 +7,14 @@ import (
 	"github.com/dop251/goja"
 
 	"shardsh/balancer/keyorder"
+	"shardsh/bindings/script"
 )
 
 // oldAsserts are the assertions of the old shell.
 func oldAsserts() map[string]func(*call) goja.Value {
 	ordered := func(sign string, ok func(int) bool) func(*call) goja.Value {
 		return func(c *call) goja.Value {
-			if !ok(c.compare(c.arg(0), c.arg(1))) {
+			if !ok(c.compare(c.Arg(0), c.Arg(1))) {
 				c.failOld(2, "%s is not %s %s", c.shown(0), sign, c.shown(1))
 			}
 			return nil
@@ -21,7 +22,7 @@ func oldAsserts() map[string]func(*call) goja.Value {
 	}
 	equal := func(want bool, sign string) func(*call) goja.Value {
 		return func(c *call) goja.Value {
-			if (c.arg(0).Equals(c.arg(1)) || c.sameDocument(c.arg(0), c.arg(1))) != want {
+			if (c.Arg(0).Equals(c.Arg(1)) || c.JS.SameDocument(c.Arg(0), c.Arg(1))) != want {
 				c.failOld(2, "[%s] %s [%s]", c.shown(0), sign, c.shown(1))
 			}
 			return nil
@@ -35,16 +36,16 @@ func oldAsserts() map[string]func(*call) goja.Value {
 		"gt":  ordered("greater than", func(d int) bool { return d > 0 }),
 		"gte": ordered("greater than or equal to", func(d int) bool { return d >= 0 }),
 		"between": func(c *call) goja.Value {
-			if c.compare(c.arg(0), c.arg(1)) > 0 || c.compare(c.arg(1), c.arg(2)) > 0 {
+			if c.compare(c.Arg(0), c.Arg(1)) > 0 || c.compare(c.Arg(1), c.Arg(2)) > 0 {
 				c.failOld(3, "%s is not between %s and %s", c.shown(1), c.shown(0), c.shown(2))
 			}
 			return nil
 		},
 		"close": func(c *call) goja.Value {
-			a, b := c.arg(0).ToFloat(), c.arg(1).ToFloat()
+			a, b := c.Arg(0).ToFloat(), c.Arg(1).ToFloat()
 			places := 4.0
-			if c.has(3) {
-				places = c.arg(3).ToFloat()
+			if c.Has(3) {
+				places = c.Arg(3).ToFloat()
 			}
 			if !closeTo(a, b, places) {
 				c.failOld(2, "%v is not close to %v within %v places", a, b, places)
@@ -52,51 +53,51 @@ func oldAsserts() map[string]func(*call) goja.Value {
 			return nil
 		},
 		"contains": func(c *call) goja.Value {
-			list := c.object(1)
-			if list == nil || !slices.ContainsFunc(c.items(list), func(v goja.Value) bool {
-				return v.Equals(c.arg(0)) || c.sameDocument(v, c.arg(0))
+			list := c.Object(1)
+			if list == nil || !slices.ContainsFunc(c.s.items(list), func(v goja.Value) bool {
+				return v.Equals(c.Arg(0)) || c.JS.SameDocument(v, c.Arg(0))
 			}) {
 				c.failOld(2, "%s was not in %s", c.shown(0), c.shown(1))
 			}
 			return nil
 		},
 		"isnull": func(c *call) goja.Value {
-			if c.has(0) && !goja.IsNull(c.arg(0)) {
+			if c.Has(0) && !goja.IsNull(c.Arg(0)) {
 				c.failOld(1, "supposed to be null, was %s", c.shown(0))
 			}
 			return nil
 		},
 		"docEq": func(c *call) goja.Value {
-			if !c.deepEqual(c.arg(0), c.arg(1), false) && !c.sameDocument(c.arg(0), c.arg(1)) {
+			if !c.JS.DeepEqual(c.Arg(0), c.Arg(1), false) && !c.JS.SameDocument(c.Arg(0), c.Arg(1)) {
 				c.failOld(2, "expected document %s and actual document %s are not equal", c.shown(0), c.shown(1))
 			}
 			return nil
 		},
 		"setEq": func(c *call) goja.Value {
-			if !c.deepEqual(c.arg(0), c.arg(1), false) {
+			if !c.JS.DeepEqual(c.Arg(0), c.Arg(1), false) {
 				c.failOld(2, "expected set %s and actual set %s are not equal", c.shown(0), c.shown(1))
 			}
 			return nil
 		},
 		"sameMembers": func(c *call) goja.Value {
-			if !c.sameMembers(c.object(0), c.object(1)) {
+			if !c.sameMembers(c.Object(0), c.Object(1)) {
 				c.failOld(2, "%s and %s do not have the same members", c.shown(0), c.shown(1))
 			}
 			return nil
 		},
 		"includes": func(c *call) goja.Value {
-			if !strings.Contains(c.text(0), c.text(1)) {
-				c.failOld(2, "string [%s] does not include [%s]", c.text(0), c.text(1))
+			if !strings.Contains(c.Text(0), c.Text(1)) {
+				c.failOld(2, "string [%s] does not include [%s]", c.Text(0), c.Text(1))
 			}
 			return nil
 		},
 		"hasFields": func(c *call) goja.Value {
-			o, fields := c.object(0), c.object(1)
+			o, fields := c.Object(0), c.Object(1)
 			if o == nil || fields == nil {
 				c.failOld(2, "assert.hasFields takes an object and an array of names")
 			}
-			for _, f := range c.items(fields) {
-				if property(o, f.String()) == nil {
+			for _, f := range c.s.items(fields) {
+				if script.Property(o, f.String()) == nil {
 					c.failOld(2, "%s has no field %q", c.shown(0), f)
 				}
 			}
@@ -107,17 +108,17 @@ func oldAsserts() map[string]func(*call) goja.Value {
 		"soon":          func(c *call) goja.Value { return c.waitAssert(false) },
 		"soonNoExcept":  func(c *call) goja.Value { return c.waitAssert(true) },
 		"time": func(c *call) goja.Value {
-			started := c.clock.Now()
-			f, ok := goja.AssertFunction(c.arg(0))
+			started := c.JS.Clock.Now()
+			f, ok := goja.AssertFunction(c.Arg(0))
 			if !ok {
-				c.throwType("assert.time takes a function")
+				c.JS.ThrowType("assert.time takes a function")
 			}
 			v, err := f(goja.Undefined())
 			if err != nil {
-				c.rethrow(err)
+				c.JS.Rethrow(err)
 			}
 			limit := c.milliseconds(2, waitTimeout/2)
-			if took := c.clock.Now().Sub(started); took > limit {
+			if took := c.JS.Clock.Now().Sub(started); took > limit {
 				c.failOld(1, "assert.time failed: took %dms, limit %dms", took.Milliseconds(), limit.Milliseconds())
 			}
 			return v
@@ -127,7 +128,7 @@ func oldAsserts() map[string]func(*call) goja.Value {
 			if err == nil {
 				c.failOld(2, "did not throw exception")
 			}
-			return c.wantCode(err, c.arg(1))
+			return c.wantCode(err, c.Arg(1))
 		},
 		"commandWorked":                    assertWorked,
 		"commandWorkedIgnoringWriteErrors": assertWorked,
@@ -144,9 +145,9 @@ func (c *call) sameMembers(a, b *goja.Object) bool {
 	if a == nil || b == nil {
 		return false
 	}
-	left := c.items(b)
-	for _, v := range c.items(a) {
-		i := slices.IndexFunc(left, func(w goja.Value) bool { return v.Equals(w) || c.sameDocument(v, w) })
+	left := c.s.items(b)
+	for _, v := range c.s.items(a) {
+		i := slices.IndexFunc(left, func(w goja.Value) bool { return v.Equals(w) || c.JS.SameDocument(v, w) })
 		if i < 0 {
 			return false
 		}
@@ -157,21 +158,21 @@ func (c *call) sameMembers(a, b *goja.Object) bool {
 
 // assertRetry is assert.retry(f, message, attempts, milliseconds between).
 func (c *call) assertRetry(swallow bool) goja.Value {
-	f, ok := goja.AssertFunction(c.arg(0))
+	f, ok := goja.AssertFunction(c.Arg(0))
 	if !ok {
-		c.throwType("assert.retry takes a function")
+		c.JS.ThrowType("assert.retry takes a function")
 	}
 	attempts := int64(10)
-	if c.has(2) {
-		attempts = c.arg(2).ToInteger()
+	if c.Has(2) {
+		attempts = c.Arg(2).ToInteger()
 	}
 	for i := range attempts {
 		if i > 0 {
-			c.sleep(c.milliseconds(3, 0))
+			c.JS.Sleep(c.milliseconds(3, 0))
 		}
 		v, err := f(goja.Undefined())
 		if err != nil && (!swallow || thrownBy(err) == nil) {
-			c.rethrow(err)
+			c.JS.Rethrow(err)
 		}
 		if err == nil && v.ToBoolean() {
 			return nil
@@ -183,7 +184,7 @@ func (c *call) assertRetry(swallow bool) goja.Value {
 
 // compare orders two values as the server would.
 func (c *call) compare(a, b goja.Value) int {
-	return keyorder.Compare(c.value(a), c.value(b))
+	return keyorder.Compare(c.JS.Value(a), c.JS.Value(b))
 }
 
 func closeTo(a, b, places float64) bool {
@@ -198,18 +199,18 @@ func closeTo(a, b, places float64) bool {
 // assertWorked takes a reply or a result. Failures throw on their own here, so
 // all it can meet is an old reply of ok: 0.
 func assertWorked(c *call) goja.Value {
-	o := c.object(0)
+	o := c.Object(0)
 	if o == nil {
 		c.failOld(1, "expected a command's reply, got %s", c.shown(0))
 	}
-	if isError(o) {
+	if script.IsError(o) {
 		panic(o)
 	}
-	if ok := property(o, "ok"); ok != nil && ok.ToFloat() != 1 {
-		c.failOld(1, "command failed: %s", c.toJSON(o, true))
+	if ok := script.Property(o, "ok"); ok != nil && ok.ToFloat() != 1 {
+		c.failOld(1, "command failed: %s", c.s.toJSON(o, true))
 	}
-	if errors, ok := property(o, "writeErrors").(*goja.Object); ok && len(errors.Keys()) > 0 {
-		c.failOld(1, "write failed: %s", c.toJSON(o, true))
+	if errors, ok := script.Property(o, "writeErrors").(*goja.Object); ok && len(errors.Keys()) > 0 {
+		c.failOld(1, "write failed: %s", c.s.toJSON(o, true))
 	}
 	return o
 }
@@ -221,25 +222,25 @@ func (c *call) assertFailed(withCode bool) goja.Value {
 	if withCode {
 		message = 2
 	}
-	o := c.object(0)
-	if f, ok := goja.AssertFunction(c.arg(0)); ok {
+	o := c.Object(0)
+	if f, ok := goja.AssertFunction(c.Arg(0)); ok {
 		v, err := f(goja.Undefined())
 		if err == nil {
-			c.failOld(message, "command worked when it should have failed: %s", c.inspect(v))
+			c.failOld(message, "command worked when it should have failed: %s", c.s.display.Inspect(v))
 		}
 		if withCode {
-			return c.wantCode(err, c.arg(1))
+			return c.wantCode(err, c.Arg(1))
 		}
 		v = thrownBy(err)
 		if v == nil {
-			c.rethrow(err)
+			c.JS.Rethrow(err)
 		}
 		return v
 	}
-	if o == nil || !isError(o) && (property(o, "ok") == nil || property(o, "ok").ToFloat() == 1) {
+	if o == nil || !script.IsError(o) && (script.Property(o, "ok") == nil || script.Property(o, "ok").ToFloat() == 1) {
 		c.failOld(message, "command worked when it should have failed: %s", c.shown(0))
 	}
-	if withCode && !c.hasCode(o, c.arg(1)) {
+	if withCode && !c.hasCode(o, c.Arg(1)) {
 		c.failOld(message, "command failed with another code: %s", c.shown(0))
 	}
 	return o
@@ -248,7 +249,7 @@ func (c *call) assertFailed(withCode bool) goja.Value {
 func (c *call) wantCode(err error, codes goja.Value) goja.Value {
 	v := thrownBy(err)
 	if v == nil {
-		c.rethrow(err)
+		c.JS.Rethrow(err)
 	}
 	o, _ := v.(*goja.Object)
 	if o == nil || !c.hasCode(o, codes) {
@@ -258,7 +259,7 @@ func (c *call) wantCode(err error, codes goja.Value) goja.Value {
 }
 
 func (c *call) hasCode(o *goja.Object, codes goja.Value) bool {
-	code := property(o, "code")
+	code := script.Property(o, "code")
 	if code == nil {
 		return false
 	}
@@ -266,5 +267,5 @@ func (c *call) hasCode(o *goja.Object, codes goja.Value) bool {
 	if !ok {
 		return code.Equals(codes)
 	}
-	return slices.ContainsFunc(c.items(list), code.Equals)
+	return slices.ContainsFunc(c.s.items(list), code.Equals)
 }

@@ -1,6 +1,10 @@
 package bindings
 
-import "github.com/dop251/goja"
+import (
+	"shardsh/bindings/script"
+
+	"github.com/dop251/goja"
+)
 
 // assertRejects is assert.rejects, or assert.doesNotReject: a promise that
 // tells how the promise given, or that a function given returns, has ended.
@@ -9,19 +13,19 @@ func assertRejects(want bool) func(*call) goja.Value {
 		given := c.promiseArgument()
 		then, ok := goja.AssertFunction(given.Get("then"))
 		if !ok {
-			c.throwType("%s is no promise", c.inspect(given))
+			c.JS.ThrowType("%s is no promise", c.s.display.Inspect(given))
 		}
-		promise, resolve, reject := c.rt.NewPromise()
+		promise, resolve, reject := c.JS.Runtime.NewPromise()
 		settle := func(check func(goja.Value)) goja.Value {
-			return c.rt.ToValue(func(fc goja.FunctionCall) goja.Value {
+			return c.JS.Runtime.ToValue(func(fc goja.FunctionCall) goja.Value {
 				var err error
-				if failed := c.rt.Try(func() { check(fc.Argument(0)) }); failed != nil {
+				if failed := c.JS.Runtime.Try(func() { check(fc.Argument(0)) }); failed != nil {
 					err = reject(failed.Value())
 				} else {
 					err = resolve(goja.Undefined())
 				}
 				if err != nil {
-					c.rethrow(err)
+					c.JS.Rethrow(err)
 				}
 				return goja.Undefined()
 			})
@@ -32,28 +36,28 @@ func assertRejects(want bool) func(*call) goja.Value {
 			rejected = func(reason goja.Value) { c.checkThrown(reason, reason.String()) }
 		}
 		if _, err := then(given, settle(fulfilled), settle(rejected)); err != nil {
-			c.rethrow(err)
+			c.JS.Rethrow(err)
 		}
-		return c.rt.ToValue(promise)
+		return c.JS.Runtime.ToValue(promise)
 	}
 }
 
 // promiseArgument is the first argument, or what the function it is returns.
 func (c *call) promiseArgument() *goja.Object {
-	v := c.arg(0)
+	v := c.Arg(0)
 	if f, ok := goja.AssertFunction(v); ok {
 		returned, err := f(goja.Undefined())
 		if err != nil {
-			c.rethrow(err)
+			c.JS.Rethrow(err)
 		}
 		if o, ok := returned.(*goja.Object); ok {
 			return o
 		}
-		c.throwType("Expected instance of Promise to be returned from the \"promiseFn\" function but got type %s (%s).", typeOf(returned), c.inspect(returned))
+		c.JS.ThrowType("Expected instance of Promise to be returned from the \"promiseFn\" function but got type %s (%s).", script.TypeOf(returned), c.s.display.Inspect(returned))
 	}
-	o := c.object(0)
+	o := c.Object(0)
 	if o == nil {
-		c.throwType("The \"promiseFn\" argument must be of type function or an instance of Promise. Received type %s (%s)", typeOf(v), c.inspect(v))
+		c.JS.ThrowType("The \"promiseFn\" argument must be of type function or an instance of Promise. Received type %s (%s)", script.TypeOf(v), c.s.display.Inspect(v))
 	}
 	return o
 }
@@ -61,14 +65,14 @@ func (c *call) promiseArgument() *goja.Object {
 // throwUnwanted is for what was thrown where nothing should be.
 func (c *call) throwUnwanted(kind string, thrown goja.Value) {
 	given := "."
-	if c.has(1) && goja.IsString(c.arg(1)) {
-		given = ": " + c.text(1)
-	} else if c.has(2) {
+	if c.Has(1) && goja.IsString(c.Arg(1)) {
+		given = ": " + c.Text(1)
+	} else if c.Has(2) {
 		given = ": " + c.messageText(2)
 	}
-	text := optionalText(thrown)
+	text := script.OptionalText(thrown)
 	if e, ok := thrown.(*goja.Object); ok {
-		text = optionalText(e.Get("message"))
+		text = script.OptionalText(e.Get("message"))
 	}
 	c.throwAssertion("Got unwanted " + kind + given + "\nActual message: \"" + text + "\"")
 }

@@ -3,6 +3,7 @@ package bindings
 import (
 	"context"
 	"testing"
+	"time"
 )
 
 // BenchmarkStart is the start of every one-liner without a connection.
@@ -24,7 +25,7 @@ func BenchmarkStart(b *testing.B) {
 
 // BenchmarkFindOne is one command there and back, in memory.
 func BenchmarkFindOne(b *testing.B) {
-	f := &fixture{data: fixtureData(wallClock{}.Now()), next: map[int64][]rawDocument{}}
+	f := &fixture{data: fixtureData(time.Now()), next: map[int64][]rawDocument{}}
 	s, err := New(Config{Client: dial(b, f), Database: "app"})
 	if err != nil {
 		b.Fatal(err)
@@ -39,7 +40,7 @@ func BenchmarkFindOne(b *testing.B) {
 
 // BenchmarkIterate reads documents through a cursor.
 func BenchmarkIterate(b *testing.B) {
-	f := &fixture{data: fixtureData(wallClock{}.Now()), next: map[int64][]rawDocument{}}
+	f := &fixture{data: fixtureData(time.Now()), next: map[int64][]rawDocument{}}
 	s, err := New(Config{Client: dial(b, f), Database: "app"})
 	if err != nil {
 		b.Fatal(err)

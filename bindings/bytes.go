@@ -27,22 +27,22 @@ func (s *Shell) webGlobal(name string) goja.Value { return s.fromSource("<web>",
 // fromSource gives a member of the table that a source of the shell's own makes
 // from the conversions of bytes.
 func (s *Shell) fromSource(file, text, name string) goja.Value {
-	return s.cached(file, func() *goja.Object {
-		v, err := s.rt.RunScript(file, text)
+	return s.JS.Cached(file, func() *goja.Object {
+		v, err := s.JS.Runtime.RunScript(file, text)
 		if err != nil {
-			s.rethrow(err)
+			s.JS.Rethrow(err)
 		}
 		build, _ := goja.AssertFunction(v)
-		encode := s.rt.ToValue(func(fc goja.FunctionCall) goja.Value {
-			return s.rt.ToValue(s.rt.NewArrayBuffer(encodeText(fc.Argument(0).String(), fc.Argument(1).String())))
+		encode := s.JS.Runtime.ToValue(func(fc goja.FunctionCall) goja.Value {
+			return s.JS.Runtime.ToValue(s.JS.Runtime.NewArrayBuffer(encodeText(fc.Argument(0).String(), fc.Argument(1).String())))
 		})
-		decode := s.rt.ToValue(func(fc goja.FunctionCall) goja.Value {
+		decode := s.JS.Runtime.ToValue(func(fc goja.FunctionCall) goja.Value {
 			data, _ := fc.Argument(0).Export().([]byte)
-			return s.rt.ToValue(decodeBytes(data, fc.Argument(1).String()))
+			return s.JS.Runtime.ToValue(decodeBytes(data, fc.Argument(1).String()))
 		})
 		table, err := build(goja.Undefined(), encode, decode)
 		if err != nil {
-			s.rethrow(err)
+			s.JS.Rethrow(err)
 		}
 		return table.(*goja.Object)
 	}).Get(name)
@@ -91,19 +91,19 @@ func decodeBytes(data []byte, encoding string) string {
 
 // buffer makes a Buffer of bytes.
 func (s *Shell) buffer(data []byte) goja.Value {
-	b, err := s.rt.New(s.bytesGlobal("Buffer"), s.rt.ToValue(s.rt.NewArrayBuffer(data)))
+	b, err := s.JS.Runtime.New(s.bytesGlobal("Buffer"), s.JS.Runtime.ToValue(s.JS.Runtime.NewArrayBuffer(data)))
 	if err != nil {
-		s.rethrow(err)
+		s.JS.Rethrow(err)
 	}
 	return b
 }
 
 // bytesText is an argument that is text or bytes.
 func (c *call) bytesText(i int) string {
-	if o := c.object(i); o != nil {
+	if o := c.Object(i); o != nil {
 		if data, ok := o.Export().([]byte); ok {
 			return string(data)
 		}
 	}
-	return c.text(i)
+	return c.Text(i)
 }

@@ -3,6 +3,9 @@ package bindings
 import (
 	"strings"
 
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
+
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
@@ -18,17 +21,17 @@ type clientBulk struct {
 
 // clientBulkWrite takes [{namespace: "db.coll", name: "insertOne", …}, …].
 func (c *call) clientBulkWrite(admin *database) goja.Value {
-	list := c.object(0)
+	list := c.Object(0)
 	if list.ClassName() != "Array" || len(list.Keys()) == 0 {
-		c.throw("MongoClientBulkWriteExecutionError", "Models can not be empty.")
+		c.JS.Throw("MongoClientBulkWriteExecutionError", "Models can not be empty.")
 	}
 	b := &clientBulk{known: map[string]int{}, inserted: map[int]bson.RawValue{}, deletes: map[int]bool{}}
-	for i, v := range c.items(list) {
+	for i, v := range c.s.items(list) {
 		b.add(c, i, v)
 	}
-	options := c.object(1)
+	options := c.Object(1)
 	is := func(name string, otherwise bool) bool {
-		if v := property(options, name); v != nil {
+		if v := script.Property(options, name); v != nil {
 			return v.ToBoolean()
 		}
 		return otherwise
@@ -38,22 +41,22 @@ func (c *call) clientBulkWrite(admin *database) goja.Value {
 		bson.E{Key: "errorsOnly", Value: !verbose}, bson.E{Key: "ordered", Value: ordered},
 		bson.E{Key: "ops", Value: b.ops}, bson.E{Key: "nsInfo", Value: b.namespaces})
 	for _, name := range []string{"bypassDocumentValidation", "comment", "let", "writeConcern"} {
-		if v := property(options, name); v != nil {
-			body = append(body, bson.E{Key: name, Value: c.value(v)})
+		if v := script.Property(options, name); v != nil {
+			body = append(body, bson.E{Key: name, Value: c.JS.Value(v)})
 		}
 	}
 	if wc := admin.on.writeConcern; wc != nil && !hasKey(body, "writeConcern") && !admin.inTransaction() {
 		body = append(body, bson.E{Key: "writeConcern", Value: wc})
 	}
-	reply := c.mustSend(admin.request(body))
+	reply := c.s.mustSend(admin.request(body))
 	return b.result(c, admin, reply, ordered, verbose)
 }
 
 func (b *clientBulk) add(c *call, i int, v goja.Value) {
 	model, _ := v.(*goja.Object)
-	ns := optionalText(property(model, "namespace"))
+	ns := script.OptionalText(script.Property(model, "namespace"))
 	if _, coll, ok := strings.Cut(ns, "."); !ok || coll == "" {
-		c.throwInvalid("bulkWrite model %d needs a namespace \"<db>.<collection>\"", i)
+		c.JS.ThrowInvalid("bulkWrite model %d needs a namespace \"<db>.<collection>\"", i)
 	}
 	at, ok := b.known[ns]
 	if !ok {
@@ -61,12 +64,12 @@ func (b *clientBulk) add(c *call, i int, v goja.Value) {
 		b.known[ns] = at
 		b.namespaces = append(b.namespaces, bson.D{{Key: "ns", Value: ns}})
 	}
-	name := optionalText(property(model, "name"))
-	filter := func() bson.RawValue { return c.value(c.bulkField(model, "filter", i)) }
+	name := script.OptionalText(script.Property(model, "name"))
+	filter := func() bson.RawValue { return c.JS.Value(c.bulkField(model, "filter", i)) }
 	var op bson.D
 	switch name {
 	case "insertOne":
-		w := c.insertion(orUndefined(property(model, "document")), i)
+		w := c.s.insertion(orUndefined(script.Property(model, "document")), i)
 		b.inserted[i] = w.doc.Lookup("_id")
 		op = bson.D{{Key: "insert", Value: int32(at)}, {Key: "document", Value: w.doc}}
 	case "updateOne", "updateMany", "replaceOne":
@@ -79,8 +82,8 @@ func (b *clientBulk) add(c *call, i int, v goja.Value) {
 		c.throwInvalidBulk(i)
 	}
 	for _, field := range []string{"upsert", "arrayFilters", "collation", "hint", "sort"} {
-		if v := property(model, field); v != nil && name != "insertOne" {
-			op = append(op, bson.E{Key: field, Value: c.value(v)})
+		if v := script.Property(model, field); v != nil && name != "insertOne" {
+			op = append(op, bson.E{Key: field, Value: c.JS.Value(v)})
 		}
 	}
 	b.ops = append(b.ops, op)
@@ -88,35 +91,35 @@ func (b *clientBulk) add(c *call, i int, v goja.Value) {
 
 func (c *call) replacementOrUpdate(model *goja.Object, name string) *bson.RawValue {
 	if name == "replaceOne" {
-		return c.replacement(orUndefined(property(model, "replacement")))
+		return c.s.replacement(orUndefined(script.Property(model, "replacement")))
 	}
-	return c.updateValue(orUndefined(property(model, "update")))
+	return c.s.updateValue(orUndefined(script.Property(model, "update")))
 }
 
 // result counts what was done; the first error of an ordered list, or any of an
 // unordered one, throws.
 func (b *clientBulk) result(c *call, admin *database, reply bson.Raw, ordered, verbose bool) goja.Value {
-	o := c.newObject(
+	o := c.JS.NewObject(
 		"acknowledged", true,
-		"insertedCount", intOf(reply, "nInserted"),
-		"matchedCount", intOf(reply, "nMatched"),
-		"modifiedCount", intOf(reply, "nModified"),
-		"deletedCount", intOf(reply, "nDeleted"),
-		"upsertedCount", intOf(reply, "nUpserted"),
+		"insertedCount", rawdoc.Int(reply, "nInserted"),
+		"matchedCount", rawdoc.Int(reply, "nMatched"),
+		"modifiedCount", rawdoc.Int(reply, "nModified"),
+		"deletedCount", rawdoc.Int(reply, "nDeleted"),
+		"upsertedCount", rawdoc.Int(reply, "nUpserted"),
 		"insertResults", goja.Undefined(), "updateResults", goja.Undefined(), "deleteResults", goja.Undefined(),
 	)
 	if verbose {
 		for _, name := range []string{"insertResults", "updateResults", "deleteResults"} {
-			must(o.Set(name, c.newMap()))
+			script.Must(o.Set(name, c.s.newMap()))
 		}
 	}
-	failures := c.newMap()
+	failures := c.s.newMap()
 	failed := false
 	for _, doc := range c.rest(admin, reply) {
-		i := int(intOf(doc, "idx"))
-		if intOf(doc, "ok") != 1 {
+		i := int(rawdoc.Int(doc, "idx"))
+		if rawdoc.Int(doc, "ok") != 1 {
 			failed = true
-			c.put(failures, i, c.newObject("code", c.world.ToJS(doc.Lookup("code")), "message", textAt(doc, "errmsg")))
+			c.s.put(failures, i, c.JS.NewObject("code", c.JS.World.ToJS(doc.Lookup("code")), "message", rawdoc.Text(doc, "errmsg")))
 			continue
 		}
 		if verbose {
@@ -130,30 +133,30 @@ func (b *clientBulk) result(c *call, admin *database, reply bson.Raw, ordered, v
 	if ordered {
 		message = "Mongo client ordered bulk write encountered a write error."
 	}
-	e := c.world.NewError("MongoClientBulkWriteError", message)
-	c.addLabels(e, nil)
-	must(e.Set("writeErrors", failures))
-	must(e.Set("writeConcernErrors", c.rt.NewArray()))
-	must(e.Set("partialResult", o))
+	e := c.JS.World.NewError("MongoClientBulkWriteError", message)
+	c.s.addLabels(e, nil)
+	script.Must(e.Set("writeErrors", failures))
+	script.Must(e.Set("writeConcernErrors", c.JS.Runtime.NewArray()))
+	script.Must(e.Set("partialResult", o))
 	panic(e)
 }
 
 func (b *clientBulk) note(c *call, o *goja.Object, i int, doc bson.Raw) {
 	in := func(name string) *goja.Object { m, _ := o.Get(name).(*goja.Object); return m }
 	if id, ok := b.inserted[i]; ok {
-		c.put(in("insertResults"), i, c.newObject("insertedId", c.world.ToJS(id)))
+		c.s.put(in("insertResults"), i, c.JS.NewObject("insertedId", c.JS.World.ToJS(id)))
 		return
 	}
 	if b.deletes[i] {
-		c.put(in("deleteResults"), i, c.newObject("deletedCount", intOf(doc, "n")))
+		c.s.put(in("deleteResults"), i, c.JS.NewObject("deletedCount", rawdoc.Int(doc, "n")))
 		return
 	}
-	one := c.newObject("matchedCount", intOf(doc, "n"), "modifiedCount", intOf(doc, "nModified"), "didUpsert", false)
+	one := c.JS.NewObject("matchedCount", rawdoc.Int(doc, "n"), "modifiedCount", rawdoc.Int(doc, "nModified"), "didUpsert", false)
 	if id, err := doc.LookupErr("upserted", "_id"); err == nil {
-		must(one.Set("didUpsert", true))
-		must(one.Set("upsertedId", c.world.ToJS(id)))
+		script.Must(one.Set("didUpsert", true))
+		script.Must(one.Set("upsertedId", c.JS.World.ToJS(id)))
 	}
-	c.put(in("updateResults"), i, one)
+	c.s.put(in("updateResults"), i, one)
 }
 
 // rest are the documents of a reply's cursor, read to its end.
@@ -166,27 +169,27 @@ func (c *call) rest(d *database, reply bson.Raw) []bson.Raw {
 			doc, _ := v.DocumentOK()
 			docs = append(docs, doc)
 		}
-		id := intOf(reply, "cursor", "id")
+		id := rawdoc.Int(reply, "cursor", "id")
 		if id == 0 {
 			return docs
 		}
-		_, name, _ := strings.Cut(textAt(reply, "cursor", "ns"), ".")
+		_, name, _ := strings.Cut(rawdoc.Text(reply, "cursor", "ns"), ".")
 		reply = d.run(bson.D{{Key: "getMore", Value: id}, {Key: "collection", Value: name}})
 		batch, _ = reply.Lookup("cursor", "nextBatch").ArrayOK()
 	}
 }
 
 func (s *Shell) newMap() *goja.Object {
-	m, err := s.rt.New(s.rt.GlobalObject().Get("Map"))
+	m, err := s.JS.Runtime.New(s.JS.Runtime.GlobalObject().Get("Map"))
 	if err != nil {
-		s.rethrow(err)
+		s.JS.Rethrow(err)
 	}
 	return m
 }
 
 func (s *Shell) put(m *goja.Object, key int, v goja.Value) {
 	set, _ := goja.AssertFunction(m.Get("set"))
-	if _, err := set(m, s.rt.ToValue(key), v); err != nil {
-		s.rethrow(err)
+	if _, err := set(m, s.JS.Runtime.ToValue(key), v); err != nil {
+		s.JS.Rethrow(err)
 	}
 }

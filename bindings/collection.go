@@ -1,13 +1,15 @@
 package bindings
 
 import (
+	"shardsh/bindings/script"
+
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
 // collection is one collection or view of a database.
 type collection struct {
-	tail
+	script.Hidden
 	s      *Shell
 	d      *database
 	name   string
@@ -16,13 +18,13 @@ type collection struct {
 
 func newCollection(d *database, name string) *collection {
 	c := &collection{s: d.s, d: d, name: name}
-	c.object = d.s.instance(c, d.s.collectionPrototype())
-	d.s.world.SetPrinter(c.object, c.namespace)
+	c.object = d.s.JS.Instance(c, d.s.collectionPrototype())
+	d.s.JS.World.SetPrinter(c.object, c.namespace)
 	return c
 }
 
 func (s *Shell) collectionPrototype() *goja.Object {
-	if p := s.classes.prototypes["Collection"]; p != nil {
+	if p := s.JS.Class("Collection"); p != nil {
 		return p
 	}
 	var all []method[*collection]
@@ -45,29 +47,29 @@ func (coll *collection) Get(name string) goja.Value {
 
 func collectionMethods() []method[*collection] {
 	return []method[*collection]{
-		{"getName", "", func(c *call, coll *collection) goja.Value { return c.rt.ToValue(coll.name) }, "Returns the name without the database."},
-		{"getFullName", "", func(c *call, coll *collection) goja.Value { return c.rt.ToValue(coll.namespace()) }, "Returns the namespace."},
+		{"getName", "", func(c *call, coll *collection) goja.Value { return c.JS.Runtime.ToValue(coll.name) }, "Returns the name without the database."},
+		{"getFullName", "", func(c *call, coll *collection) goja.Value { return c.JS.Runtime.ToValue(coll.namespace()) }, "Returns the namespace."},
 		{"getDB", "", func(_ *call, coll *collection) goja.Value { return coll.d.object }, "Returns the database."},
 		{"getMongo", "", func(_ *call, coll *collection) goja.Value { return coll.d.on.js() }, "Returns the connection."},
 		{"getCollection", "name:string", func(c *call, coll *collection) goja.Value {
-			return coll.d.checkedCollection(coll.name + "." + c.text(0)).object
+			return coll.d.checkedCollection(coll.name + "." + c.Text(0)).object
 		}, "Returns the collection whose name starts with this one's."},
 		{"runCommand", "command:string|object options?:object", collRunCommand, "Runs a command that names this collection."},
-		{"toString", "", func(c *call, coll *collection) goja.Value { return c.rt.ToValue(coll.namespace()) }, ""},
-		{"toJSON", "", func(c *call, coll *collection) goja.Value { return c.rt.ToValue(coll.namespace()) }, ""},
+		{"toString", "", func(c *call, coll *collection) goja.Value { return c.JS.Runtime.ToValue(coll.namespace()) }, ""},
+		{"toJSON", "", func(c *call, coll *collection) goja.Value { return c.JS.Runtime.ToValue(coll.namespace()) }, ""},
 	}
 }
 
 func collRunCommand(c *call, coll *collection) goja.Value {
-	if !goja.IsString(c.arg(0)) {
-		if c.has(1) {
-			c.throwInvalid("Collection.runCommand takes a command string as its first arugment")
+	if !goja.IsString(c.Arg(0)) {
+		if c.Has(1) {
+			c.JS.ThrowInvalid("Collection.runCommand takes a command string as its first arugment")
 		}
-		return c.reply(c.mustSend(coll.d.request(c.document(c.arg(0)))))
+		return c.s.display.Reply(c.s.mustSend(coll.d.request(c.JS.Document(c.Arg(0)))))
 	}
-	name := c.text(0)
-	if property(c.object(1), name) != nil {
-		c.throwInvalid("The \"commandName\" argument cannot be passed as an option to \"runCommand\".")
+	name := c.Text(0)
+	if script.Property(c.Object(1), name) != nil {
+		c.JS.ThrowInvalid("The \"commandName\" argument cannot be passed as an option to \"runCommand\".")
 	}
-	return c.reply(coll.d.run(c.merge(bson.D{{Key: name, Value: coll.name}}, c.arg(1))))
+	return c.s.display.Reply(coll.d.run(c.JS.Merge(bson.D{{Key: name, Value: coll.name}}, c.Arg(1))))
 }

@@ -1,6 +1,9 @@
 package bindings
 
 import (
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
+
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
@@ -15,19 +18,19 @@ func adminMethods() []method[*collection] {
 			if info == nil {
 				return goja.Null()
 			}
-			return c.world.DocToJS(info)
+			return c.JS.World.DocToJS(info)
 		}, "Returns what listCollections says of the collection, or null."},
 		{"convertToCapped", "size:number", func(c *call, coll *collection) goja.Value {
-			return c.reply(coll.d.run(bson.D{{Key: "convertToCapped", Value: coll.name}, {Key: "size", Value: c.value(c.arg(0))}}))
+			return c.s.display.Reply(coll.d.run(bson.D{{Key: "convertToCapped", Value: coll.name}, {Key: "size", Value: c.JS.Value(c.Arg(0))}}))
 		}, "Makes the collection capped."},
 		{"validate", "full?:boolean|object", func(c *call, coll *collection) goja.Value {
 			body := bson.D{{Key: "validate", Value: coll.name}}
-			if typeOf(c.arg(0)) == "boolean" {
-				body = append(body, bson.E{Key: "full", Value: c.arg(0).ToBoolean()})
+			if script.TypeOf(c.Arg(0)) == "boolean" {
+				body = append(body, bson.E{Key: "full", Value: c.Arg(0).ToBoolean()})
 			} else {
-				body = c.merge(body, c.arg(0))
+				body = c.JS.Merge(body, c.Arg(0))
 			}
-			return c.reply(coll.d.run(body, reads))
+			return c.s.display.Reply(coll.d.run(body, reads))
 		}, "Checks the collection's data and indexes."},
 		{"stats", "scaleOrOptions?:number|object", collStats, "Returns the sizes of the collection, of all shards together."},
 		{"dataSize", "", collSize("dataSize", "$storageStats.size"), "Returns the size of the documents in bytes."},
@@ -35,18 +38,18 @@ func adminMethods() []method[*collection] {
 		{"totalSize", "", collSize("totalSize", "$storageStats.totalSize"), "Returns the size on disk with indexes."},
 		{"totalIndexSize", "", collSize("totalIndexSize", "$storageStats.totalIndexSize"), "Returns the size of the indexes."},
 		{"compactStructuredEncryptionData", "", func(c *call, _ *collection) goja.Value {
-			c.throwInvalid("The \"compactStructuredEncryptionData\" command requires Mongo instance configured with auto encryption.")
+			c.JS.ThrowInvalid("The \"compactStructuredEncryptionData\" command requires Mongo instance configured with auto encryption.")
 			return nil
 		}, ""},
 		{"checkMetadataConsistency", "options?:object", func(c *call, coll *collection) goja.Value {
-			return c.commandCursor(coll.d, c.merge(bson.D{{Key: "checkMetadataConsistency", Value: coll.name}}, c.arg(0)))
+			return c.commandCursor(coll.d, c.JS.Merge(bson.D{{Key: "checkMetadataConsistency", Value: coll.name}}, c.Arg(0)))
 		}, "Looks for inconsistencies in the sharding metadata of the collection."},
 	}
 }
 
 // info is the collection's entry in listCollections; nil when there is none.
 func (coll *collection) info() bson.Raw {
-	infos := coll.d.listCollections(rawOf(bson.D{{Key: "name", Value: coll.name}}), false, nil)
+	infos := coll.d.listCollections(rawdoc.Of(bson.D{{Key: "name", Value: coll.name}}), false, nil)
 	if len(infos) == 0 {
 		return nil
 	}
@@ -54,46 +57,46 @@ func (coll *collection) info() bson.Raw {
 }
 
 func collDrop(c *call, coll *collection) goja.Value {
-	_, err := c.send(coll.d.request(c.merge(bson.D{{Key: "drop", Value: coll.name}}, c.arg(0))))
+	_, err := c.s.send(coll.d.request(c.JS.Merge(bson.D{{Key: "drop", Value: coll.name}}, c.Arg(0))))
 	if codeOf(err) == codeNamespaceNotFound {
-		return c.rt.ToValue(false)
+		return c.JS.Runtime.ToValue(false)
 	}
 	if err != nil {
-		c.throwServer(err)
+		c.s.throwServer(err)
 	}
-	return c.rt.ToValue(true)
+	return c.JS.Runtime.ToValue(true)
 }
 
 func collRename(c *call, coll *collection) goja.Value {
 	coll.d.admin(bson.D{
 		{Key: "renameCollection", Value: coll.namespace()},
-		{Key: "to", Value: coll.d.name + "." + c.text(0)},
-		{Key: "dropTarget", Value: c.arg(1).ToBoolean()},
+		{Key: "to", Value: coll.d.name + "." + c.Text(0)},
+		{Key: "dropTarget", Value: c.Arg(1).ToBoolean()},
 	})
-	return c.newObject("ok", 1)
+	return c.JS.NewObject("ok", 1)
 }
 
 func collIsCapped(c *call, coll *collection) goja.Value {
 	info := coll.info()
 	if info == nil {
-		c.throw(runtimeError, "collection %s not found", coll.namespace())
+		c.JS.Throw(script.RuntimeError, "collection %s not found", coll.namespace())
 	}
-	return c.rt.ToValue(truthyAt(info, "options", "capped"))
+	return c.JS.Runtime.ToValue(rawdoc.TruthyAt(info, "options", "capped"))
 }
 
 // collSize sums one size over all shards.
 func collSize(name, field string) func(*call, *collection) goja.Value {
 	return func(c *call, coll *collection) goja.Value {
-		if len(c.args) > 0 {
-			c.throwInvalid("\"%s\" takes no argument. Use db.collection.stats to get detailed information.", name)
+		if len(c.Args) > 0 {
+			c.JS.ThrowInvalid("\"%s\" takes no argument. Use db.collection.stats to get detailed information.", name)
 		}
-		docs := c.aggregateAll(coll.d, coll.name,
+		docs := c.s.aggregateAll(coll.d, coll.name,
 			bson.D{{Key: "$collStats", Value: bson.D{{Key: "storageStats", Value: bson.D{}}}}},
 			bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: nil}, {Key: "value", Value: bson.D{{Key: "$sum", Value: field}}}}}},
 		)
 		if len(docs) == 0 {
-			return c.rt.ToValue(0)
+			return c.JS.Runtime.ToValue(0)
 		}
-		return c.world.ToJS(docs[0].Lookup("value"))
+		return c.JS.World.ToJS(docs[0].Lookup("value"))
 	}
 }

@@ -3,6 +3,9 @@ package bindings
 import (
 	"strconv"
 
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
+
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
@@ -10,16 +13,16 @@ import (
 func indexMethods() []method[*collection] {
 	return []method[*collection]{
 		{"createIndex", "keys:object|string options?:any commitQuorum?:any", func(c *call, coll *collection) goja.Value {
-			return c.rt.ToValue(c.createIndexes(coll, []goja.Value{c.arg(0)})[0])
+			return c.JS.Runtime.ToValue(c.createIndexes(coll, []goja.Value{c.Arg(0)})[0])
 		}, "Creates an index and returns its name."},
 		{"ensureIndex", "keys:object|string options?:any", func(c *call, coll *collection) goja.Value {
-			return c.rt.NewArray(c.createIndexes(coll, []goja.Value{c.arg(0)})...)
+			return c.JS.Runtime.NewArray(c.createIndexes(coll, []goja.Value{c.Arg(0)})...)
 		}, "The old name of createIndex."},
 		{"createIndexes", "keys:object options?:any commitQuorum?:any", func(c *call, coll *collection) goja.Value {
-			if c.object(0).ClassName() != "Array" {
-				c.throwInvalid("createIndexes takes an array of keys; createIndex takes one")
+			if c.Object(0).ClassName() != "Array" {
+				c.JS.ThrowInvalid("createIndexes takes an array of keys; createIndex takes one")
 			}
-			return c.rt.NewArray(c.createIndexes(coll, c.items(c.object(0)))...)
+			return c.JS.Runtime.NewArray(c.createIndexes(coll, c.s.items(c.Object(0)))...)
 		}, "Creates several indexes and returns their names."},
 		{"getIndexes", "", collGetIndexes, "Returns the indexes."},
 		{"getIndices", "", collGetIndexes, "The same as getIndexes."},
@@ -28,17 +31,17 @@ func indexMethods() []method[*collection] {
 			indexes := coll.listIndexes()
 			keys := make([]any, len(indexes))
 			for i, ix := range indexes {
-				keys[i] = c.world.ToJS(ix.Lookup("key"))
+				keys[i] = c.JS.World.ToJS(ix.Lookup("key"))
 			}
-			return c.rt.NewArray(keys...)
+			return c.JS.Runtime.NewArray(keys...)
 		}, "Returns the keys of the indexes."},
 		{"dropIndex", "index:any", collDropIndex, "Drops one index."},
 		{"dropIndexes", "indexes?:any", func(c *call, coll *collection) goja.Value {
 			var index any = "*"
-			if c.has(0) {
-				index = c.value(c.arg(0))
+			if c.Has(0) {
+				index = c.JS.Value(c.Arg(0))
 			}
-			return c.reply(coll.d.run(bson.D{{Key: "dropIndexes", Value: coll.name}, {Key: "index", Value: index}}))
+			return c.s.display.Reply(coll.d.run(bson.D{{Key: "dropIndexes", Value: coll.name}, {Key: "index", Value: index}}))
 		}, "Drops indexes; all but the one on _id without an argument."},
 		{"hideIndex", "index:string|object", func(c *call, coll *collection) goja.Value { return c.setHidden(coll, true) },
 			"Hides an index from queries."},
@@ -46,52 +49,52 @@ func indexMethods() []method[*collection] {
 			"Ends hideIndex."},
 		{"getSearchIndexes", "name?:string|object options?:object", func(c *call, coll *collection) goja.Value {
 			stage := bson.D{}
-			if goja.IsString(c.arg(0)) {
-				stage = bson.D{{Key: "name", Value: c.text(0)}}
+			if goja.IsString(c.Arg(0)) {
+				stage = bson.D{{Key: "name", Value: c.Text(0)}}
 			}
-			return c.array(c.aggregateAll(coll.d, coll.name, bson.D{{Key: "$listSearchIndexes", Value: stage}}))
+			return c.JS.Array(c.s.aggregateAll(coll.d, coll.name, bson.D{{Key: "$listSearchIndexes", Value: stage}}))
 		}, "Returns the search indexes."},
 		{"createSearchIndex", "nameOrDefinition:string|object typeOrDefinition?:string|object definition?:object", func(c *call, coll *collection) goja.Value {
 			return c.createSearchIndexes(coll, []goja.Value{c.searchIndex()}).Get("0")
 		}, "Creates a search index and returns its name."},
 		{"createSearchIndexes", "indexes:object", func(c *call, coll *collection) goja.Value {
-			return c.createSearchIndexes(coll, c.items(c.object(0)))
+			return c.createSearchIndexes(coll, c.s.items(c.Object(0)))
 		}, "Creates search indexes and returns their names."},
 		{"dropSearchIndex", "name:string", func(c *call, coll *collection) goja.Value {
-			coll.d.run(bson.D{{Key: "dropSearchIndex", Value: coll.name}, {Key: "name", Value: c.text(0)}})
+			coll.d.run(bson.D{{Key: "dropSearchIndex", Value: coll.name}, {Key: "name", Value: c.Text(0)}})
 			return nil
 		}, "Drops a search index."},
 		{"updateSearchIndex", "name:string definition:object", func(c *call, coll *collection) goja.Value {
-			coll.d.run(bson.D{{Key: "updateSearchIndex", Value: coll.name}, {Key: "name", Value: c.text(0)}, {Key: "definition", Value: c.document(c.arg(1))}})
+			coll.d.run(bson.D{{Key: "updateSearchIndex", Value: coll.name}, {Key: "name", Value: c.Text(0)}, {Key: "definition", Value: c.JS.Document(c.Arg(1))}})
 			return nil
 		}, "Changes a search index."},
 		{"reIndex", "", func(c *call, coll *collection) goja.Value {
-			return c.reply(coll.d.run(bson.D{{Key: "reIndex", Value: coll.name}}))
+			return c.s.display.Reply(coll.d.run(bson.D{{Key: "reIndex", Value: coll.name}}))
 		}, "Builds all indexes again."},
 	}
 }
 
 // createIndexes sends one command for all keys and returns their names.
 func (c *call) createIndexes(coll *collection, keys []goja.Value) []any {
-	options := c.object(1)
-	if c.has(1) && options == nil {
-		c.throwInvalid("The \"options\" argument must be an object.")
+	options := c.Object(1)
+	if c.Has(1) && options == nil {
+		c.JS.ThrowInvalid("The \"options\" argument must be an object.")
 	}
 	names := make([]any, len(keys))
 	indexes := make(bson.A, len(keys))
 	for i, k := range keys {
 		key := c.indexKey(k)
-		spec := c.merge(bson.D{}, optionsOrUndefined(options), "name", "key", "commitQuorum")
+		spec := c.JS.Merge(bson.D{}, optionsOrUndefined(options), "name", "key", "commitQuorum")
 		name := indexName(key)
-		if v := property(options, "name"); v != nil && len(keys) == 1 {
+		if v := script.Property(options, "name"); v != nil && len(keys) == 1 {
 			name = v.String()
 		}
 		names[i] = name
 		indexes[i] = append(spec, bson.E{Key: "name", Value: name}, bson.E{Key: "key", Value: key})
 	}
 	body := bson.D{{Key: "createIndexes", Value: coll.name}, {Key: "indexes", Value: indexes}}
-	if c.has(2) {
-		body = append(body, bson.E{Key: "commitQuorum", Value: c.value(c.arg(2))})
+	if c.Has(2) {
+		body = append(body, bson.E{Key: "commitQuorum", Value: c.JS.Value(c.Arg(2))})
 	}
 	coll.d.run(body)
 	return names
@@ -99,9 +102,9 @@ func (c *call) createIndexes(coll *collection, keys []goja.Value) []any {
 
 func (c *call) indexKey(v goja.Value) bson.Raw {
 	if goja.IsString(v) {
-		return rawOf(bson.D{{Key: v.String(), Value: int32(1)}})
+		return rawdoc.Of(bson.D{{Key: v.String(), Value: int32(1)}})
 	}
-	key := c.document(v)
+	key := c.JS.Document(v)
 	c.checkKeyOrder(v, key)
 	return key
 }
@@ -110,12 +113,12 @@ func (c *call) indexKey(v goja.Value) bson.Raw {
 // integer-like fields come first in any object (spec 04 §4.9).
 func (c *call) checkKeyOrder(given goja.Value, key bson.Raw) {
 	elems, err := key.Elements()
-	if err != nil || len(elems) < 2 || c.world.KeepsOrder(given) {
+	if err != nil || len(elems) < 2 || c.JS.World.KeepsOrder(given) {
 		return
 	}
 	for _, el := range elems {
 		if n, err := strconv.ParseUint(el.Key(), 10, 32); err == nil && strconv.FormatUint(n, 10) == el.Key() {
-			c.throwInvalid("Key field %q looks like an array index: JavaScript moves such fields to the front, so the order of this key cannot be trusted. Write it as a Map: new Map([[\"a\", 1], [\"%s\", 1]])", el.Key(), el.Key())
+			c.JS.ThrowInvalid("Key field %q looks like an array index: JavaScript moves such fields to the front, so the order of this key cannot be trusted. Write it as a Map: new Map([[\"a\", 1], [\"%s\", 1]])", el.Key(), el.Key())
 		}
 	}
 }
@@ -146,52 +149,52 @@ func (coll *collection) listIndexes() []bson.Raw {
 	return coll.s.all(coll.d.request(bson.D{{Key: "listIndexes", Value: coll.name}, {Key: "cursor", Value: bson.D{}}}, reads))
 }
 
-func collGetIndexes(c *call, coll *collection) goja.Value { return c.array(coll.listIndexes()) }
+func collGetIndexes(c *call, coll *collection) goja.Value { return c.JS.Array(coll.listIndexes()) }
 
 func collDropIndex(c *call, coll *collection) goja.Value {
-	if goja.IsString(c.arg(0)) && c.text(0) == "*" {
-		c.throwInvalid("To drop indexes in the collection using '*', use db.collection.dropIndexes().")
+	if goja.IsString(c.Arg(0)) && c.Text(0) == "*" {
+		c.JS.ThrowInvalid("To drop indexes in the collection using '*', use db.collection.dropIndexes().")
 	}
-	o := c.object(0)
-	if !goja.IsString(c.arg(0)) && (o == nil || o.ClassName() == "Array") {
-		c.throwInvalid("The index to drop must be either the index name or the index specification document.")
+	o := c.Object(0)
+	if !goja.IsString(c.Arg(0)) && (o == nil || o.ClassName() == "Array") {
+		c.JS.ThrowInvalid("The index to drop must be either the index name or the index specification document.")
 	}
-	return c.reply(coll.d.run(bson.D{{Key: "dropIndexes", Value: coll.name}, {Key: "index", Value: c.value(c.arg(0))}}))
+	return c.s.display.Reply(coll.d.run(bson.D{{Key: "dropIndexes", Value: coll.name}, {Key: "index", Value: c.JS.Value(c.Arg(0))}}))
 }
 
 func (c *call) setHidden(coll *collection, hidden bool) goja.Value {
 	which := "keyPattern"
-	if goja.IsString(c.arg(0)) {
+	if goja.IsString(c.Arg(0)) {
 		which = "name"
 	}
-	return c.reply(coll.d.run(bson.D{{Key: "collMod", Value: coll.name}, {Key: "index", Value: bson.D{
-		{Key: which, Value: c.value(c.arg(0))}, {Key: "hidden", Value: hidden},
+	return c.s.display.Reply(coll.d.run(bson.D{{Key: "collMod", Value: coll.name}, {Key: "index", Value: bson.D{
+		{Key: which, Value: c.JS.Value(c.Arg(0))}, {Key: "hidden", Value: hidden},
 	}}}))
 }
 
 // searchIndex reads ({name, type, definition}), (name, definition),
 // (name, type, definition) and (definition).
 func (c *call) searchIndex() goja.Value {
-	if o := c.object(0); o != nil && property(o, "definition") != nil {
+	if o := c.Object(0); o != nil && script.Property(o, "definition") != nil {
 		return o
 	}
-	name, definition := c.rt.ToValue("default"), c.arg(2)
-	if goja.IsString(c.arg(0)) {
-		name = c.arg(0)
+	name, definition := c.JS.Runtime.ToValue("default"), c.Arg(2)
+	if goja.IsString(c.Arg(0)) {
+		name = c.Arg(0)
 	}
 	for _, i := range []int{1, 0} {
-		if o := c.object(i); o != nil {
+		if o := c.Object(i); o != nil {
 			definition = o
 		}
 	}
-	spec := c.newObject("name", name)
-	if goja.IsString(c.arg(1)) {
-		must(spec.Set("type", c.arg(1)))
+	spec := c.JS.NewObject("name", name)
+	if goja.IsString(c.Arg(1)) {
+		script.Must(spec.Set("type", c.Arg(1)))
 	}
 	if goja.IsUndefined(definition) {
-		definition = c.rt.NewObject()
+		definition = c.JS.Runtime.NewObject()
 	}
-	must(spec.Set("definition", definition))
+	script.Must(spec.Set("definition", definition))
 	return spec
 }
 
@@ -201,13 +204,13 @@ func (c *call) createSearchIndexes(coll *collection, specs []goja.Value) *goja.O
 	for i, v := range specs {
 		o, ok := v.(*goja.Object)
 		if !ok {
-			c.throwInvalid("search index %d is no document", i)
+			c.JS.ThrowInvalid("search index %d is no document", i)
 		}
-		if t := property(o, "type"); t != nil && t.String() == "search" {
-			indexes[i] = c.merge(bson.D{}, o, "type")
+		if t := script.Property(o, "type"); t != nil && t.String() == "search" {
+			indexes[i] = c.JS.Merge(bson.D{}, o, "type")
 			continue
 		}
-		indexes[i] = c.document(o)
+		indexes[i] = c.JS.Document(o)
 	}
 	reply := coll.d.run(bson.D{{Key: "createSearchIndexes", Value: coll.name}, {Key: "indexes", Value: indexes}})
 	list, _ := reply.Lookup("indexesCreated").ArrayOK()
@@ -215,7 +218,7 @@ func (c *call) createSearchIndexes(coll *collection, specs []goja.Value) *goja.O
 	names := make([]any, len(values))
 	for i, v := range values {
 		doc, _ := v.DocumentOK()
-		names[i] = textAt(doc, "name")
+		names[i] = rawdoc.Text(doc, "name")
 	}
-	return c.rt.NewArray(names...)
+	return c.JS.Runtime.NewArray(names...)
 }

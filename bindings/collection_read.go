@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"shardsh/bindings/script"
+
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
@@ -17,26 +19,26 @@ func readMethods() []method[*collection] {
 		{"aggregate", "pipeline?:object options?:object", collAggregate, "Returns a cursor over the results of a pipeline."},
 		{"countDocuments", "query?:object options?:object", collCountDocuments, "Counts the documents that match."},
 		{"estimatedDocumentCount", "options?:object", func(c *call, coll *collection) goja.Value {
-			return c.count(coll, c.merge(bson.D{{Key: "count", Value: coll.name}}, c.arg(0)))
+			return c.count(coll, c.JS.Merge(bson.D{{Key: "count", Value: coll.name}}, c.Arg(0)))
 		}, "Returns the count kept in the collection's metadata."},
 		{"count", "query?:object options?:object", collCount, "Deprecated: use countDocuments or estimatedDocumentCount."},
 		{"distinct", "field:string query?:object options?:object", collDistinct, "Returns the distinct values of a field."},
 		{"explain", "verbosity?:any", func(c *call, coll *collection) goja.Value {
-			return c.newExplainable(coll, c.verbosity(0)).object
+			return c.s.newExplainable(coll, c.verbosity(0)).object
 		}, "Returns an object whose methods explain instead of running."},
 		{"latencyStats", "options?:object", func(c *call, coll *collection) goja.Value {
-			return c.array(c.aggregateAll(coll.d, coll.name, bson.D{{Key: "$collStats", Value: bson.D{{Key: "latencyStats", Value: c.optional(c.arg(0))}}}}))
+			return c.JS.Array(c.s.aggregateAll(coll.d, coll.name, bson.D{{Key: "$collStats", Value: bson.D{{Key: "latencyStats", Value: c.JS.Optional(c.Arg(0))}}}}))
 		}, "Returns the collection's latencies."},
 		{"watch", "pipeline?:object options?:object", func(c *call, coll *collection) goja.Value {
-			return c.watch(coll.d, coll.name, nil, c.arg(0), c.arg(1))
+			return c.watch(coll.d, coll.name, nil, c.Arg(0), c.Arg(1))
 		}, "Opens a change stream on this collection."},
 		{"mapReduce", "map?: reduce?: optionsOrOut?:", collMapReduce, "Deprecated: use aggregate."},
-		{"getPlanCache", "", func(c *call, coll *collection) goja.Value { return c.newPlanCache(coll) }, "Returns the plan cache."},
+		{"getPlanCache", "", func(c *call, coll *collection) goja.Value { return c.s.newPlanCache(coll) }, "Returns the plan cache."},
 	}
 }
 
 // filterArg is a query as a script may give it: nothing is everything.
-func (c *call) filterArg(i int) bson.Raw { return c.optional(c.arg(i)) }
+func (c *call) filterArg(i int) bson.Raw { return c.JS.Optional(c.Arg(i)) }
 
 // readOptions are fields that go into a command as they are given; names the
 // shell has for itself are translated or left out.
@@ -44,22 +46,22 @@ var notSent = []string{"explain", "session", "promoteLongs", "promoteValues", "p
 
 func (coll *collection) find(c *call) *cursor {
 	body := bson.D{{Key: "find", Value: coll.name}, {Key: "filter", Value: c.filterArg(0)}}
-	if c.has(1) && !goja.IsNull(c.arg(1)) {
-		body = append(body, bson.E{Key: "projection", Value: c.document(c.arg(1))})
+	if c.Has(1) && !goja.IsNull(c.Arg(1)) {
+		body = append(body, bson.E{Key: "projection", Value: c.JS.Document(c.Arg(1))})
 	}
-	cur := c.newCursor(coll.d, kindFind, c.merge(body, c.arg(2), append(notSent, "tailable", "awaitData", "maxAwaitTimeMS")...))
+	cur := c.s.newCursor(coll.d, kindFind, c.JS.Merge(body, c.Arg(2), append(notSent, "tailable", "awaitData", "maxAwaitTimeMS")...))
 	cur.collection = coll.name
-	if o := c.object(2); o != nil {
-		if v := property(o, "batchSize"); v != nil {
+	if o := c.Object(2); o != nil {
+		if v := script.Property(o, "batchSize"); v != nil {
 			cur.batchSize = int32(v.ToInteger())
 		}
-		if v := property(o, "limit"); v != nil {
+		if v := script.Property(o, "limit"); v != nil {
 			cur.setLimit(v.ToInteger())
 		}
-		if v := property(o, "tailable"); v != nil && v.ToBoolean() {
+		if v := script.Property(o, "tailable"); v != nil && v.ToBoolean() {
 			cur.set("tailable", true)
 		}
-		if v := property(o, "awaitData"); v != nil && v.ToBoolean() {
+		if v := script.Property(o, "awaitData"); v != nil && v.ToBoolean() {
 			cur.set("awaitData", true)
 		}
 	}
@@ -68,17 +70,17 @@ func (coll *collection) find(c *call) *cursor {
 
 func collFindOne(c *call, coll *collection) goja.Value {
 	body := bson.D{{Key: "find", Value: coll.name}, {Key: "filter", Value: c.filterArg(0)}}
-	if c.has(1) && !goja.IsNull(c.arg(1)) {
-		body = append(body, bson.E{Key: "projection", Value: c.document(c.arg(1))})
+	if c.Has(1) && !goja.IsNull(c.Arg(1)) {
+		body = append(body, bson.E{Key: "projection", Value: c.JS.Document(c.Arg(1))})
 	}
-	body = c.merge(body, c.arg(2), append(notSent, "limit")...)
+	body = c.JS.Merge(body, c.Arg(2), append(notSent, "limit")...)
 	body = append(body, bson.E{Key: "limit", Value: int32(1)})
-	reply := c.mustSend(coll.d.request(coll.d.readBody(body), reads))
+	reply := c.s.mustSend(coll.d.request(coll.d.readBody(body), reads))
 	docs, err := firstBatch(reply).Values()
 	if err != nil || len(docs) == 0 {
 		return goja.Null()
 	}
-	return c.world.ToJS(docs[0])
+	return c.JS.World.ToJS(docs[0])
 }
 
 // readBody adds what the connection and the settings say about reads.
@@ -103,22 +105,22 @@ func collAggregate(c *call, coll *collection) goja.Value {
 
 // stageArguments are a pipeline and options, or stages given one by one.
 func (c *call) stageArguments() (pipeline, options goja.Value) {
-	if o := c.object(0); o != nil && o.ClassName() == "Array" {
-		return c.arg(0), c.arg(1)
+	if o := c.Object(0); o != nil && o.ClassName() == "Array" {
+		return c.Arg(0), c.Arg(1)
 	}
-	items := make([]any, len(c.args))
-	for i, a := range c.args {
+	items := make([]any, len(c.Args))
+	for i, a := range c.Args {
 		items[i] = a
 	}
-	return c.rt.NewArray(items...), goja.Undefined()
+	return c.JS.Runtime.NewArray(items...), goja.Undefined()
 }
 
 // aggregate makes the cursor of a pipeline. One that writes runs at once
 // (spec 04 §6.2); {explain} gives the plan instead.
 func (c *call) aggregate(d *database, on any, pipeline, options goja.Value) goja.Value {
-	stages := c.value(pipeline)
+	stages := c.JS.Value(pipeline)
 	if stages.Type != bson.TypeArray {
-		c.throwInvalid("Aggregate pipeline must be an array of stages")
+		c.JS.ThrowInvalid("Aggregate pipeline must be an array of stages")
 	}
 	body := bson.D{
 		{Key: "aggregate", Value: on},
@@ -126,24 +128,24 @@ func (c *call) aggregate(d *database, on any, pipeline, options goja.Value) goja
 		{Key: "cursor", Value: bson.D{}},
 	}
 	opts, _ := options.(*goja.Object)
-	body = c.merge(body, options, append(notSent, "batchSize", "cursor", "maxAwaitTimeMS")...)
-	if v := property(opts, "explain"); v != nil && v.ToBoolean() {
+	body = c.JS.Merge(body, options, append(notSent, "batchSize", "cursor", "maxAwaitTimeMS")...)
+	if v := script.Property(opts, "explain"); v != nil && v.ToBoolean() {
 		verbosity := "queryPlanner"
 		if goja.IsString(v) {
 			verbosity = v.String()
 		}
-		return c.explained(d, body, verbosity)
+		return c.s.explained(d, body, verbosity)
 	}
-	cur := c.newCursor(d, kindAggregate, body)
+	cur := c.s.newCursor(d, kindAggregate, body)
 	cur.pipeline = stages
 	if name, ok := on.(string); ok {
 		cur.collection = name
 	}
-	if v := property(opts, "batchSize"); v != nil {
+	if v := script.Property(opts, "batchSize"); v != nil {
 		cur.batchSize = int32(v.ToInteger())
 		cur.batchSizeSet = true
-	} else if v, ok := property(opts, "cursor").(*goja.Object); ok {
-		if n := property(v, "batchSize"); n != nil {
+	} else if v, ok := script.Property(opts, "cursor").(*goja.Object); ok {
+		if n := script.Property(v, "batchSize"); n != nil {
 			cur.batchSize, cur.batchSizeSet = int32(n.ToInteger()), true
 		}
 	}
@@ -172,61 +174,61 @@ func writesOut(stages bson.RawValue) bool {
 
 func collCountDocuments(c *call, coll *collection) goja.Value {
 	stages := bson.A{bson.D{{Key: "$match", Value: c.filterArg(0)}}}
-	options := c.object(1)
+	options := c.Object(1)
 	for _, o := range []string{"skip", "limit"} {
-		if v := property(options, o); v != nil {
-			stages = append(stages, bson.D{{Key: "$" + o, Value: c.value(v)}})
+		if v := script.Property(options, o); v != nil {
+			stages = append(stages, bson.D{{Key: "$" + o, Value: c.JS.Value(v)}})
 		}
 	}
 	stages = append(stages, bson.D{{Key: "$group", Value: bson.D{
 		{Key: "_id", Value: int32(1)}, {Key: "n", Value: bson.D{{Key: "$sum", Value: int32(1)}}},
 	}}})
 	body := bson.D{{Key: "aggregate", Value: coll.name}, {Key: "pipeline", Value: stages}, {Key: "cursor", Value: bson.D{}}}
-	body = coll.d.readBody(c.merge(body, c.arg(1), append(notSent, "skip", "limit")...))
-	docs := c.all(coll.d.request(body, reads))
+	body = coll.d.readBody(c.JS.Merge(body, c.Arg(1), append(notSent, "skip", "limit")...))
+	docs := c.s.all(coll.d.request(body, reads))
 	if len(docs) == 0 {
-		return c.rt.ToValue(0)
+		return c.JS.Runtime.ToValue(0)
 	}
-	return c.world.ToJS(docs[0].Lookup("n"))
+	return c.JS.World.ToJS(docs[0].Lookup("n"))
 }
 
 // count runs a count command.
 func (c *call) count(coll *collection, body bson.D) goja.Value {
-	reply := c.mustSend(coll.d.request(coll.d.readBody(body), reads))
+	reply := c.s.mustSend(coll.d.request(coll.d.readBody(body), reads))
 	n, err := reply.LookupErr("n")
 	if err != nil {
-		return c.rt.ToValue(0)
+		return c.JS.Runtime.ToValue(0)
 	}
-	return c.world.ToJS(n)
+	return c.JS.World.ToJS(n)
 }
 
 func collCount(c *call, coll *collection) goja.Value {
-	c.deprecate("Collection.count() is deprecated. Use countDocuments or estimatedDocumentCount.")
+	c.JS.Deprecate("Collection.count() is deprecated. Use countDocuments or estimatedDocumentCount.")
 	body := bson.D{{Key: "count", Value: coll.name}, {Key: "query", Value: c.filterArg(0)}}
-	return c.count(coll, c.merge(body, c.arg(1), notSent...))
+	return c.count(coll, c.JS.Merge(body, c.Arg(1), notSent...))
 }
 
 func collDistinct(c *call, coll *collection) goja.Value {
-	body := bson.D{{Key: "distinct", Value: coll.name}, {Key: "key", Value: c.text(0)}, {Key: "query", Value: c.filterArg(1)}}
-	body = coll.d.readBody(c.merge(body, c.arg(2), notSent...))
-	return c.world.ToJS(c.mustSend(coll.d.request(body, reads)).Lookup("values"))
+	body := bson.D{{Key: "distinct", Value: coll.name}, {Key: "key", Value: c.Text(0)}, {Key: "query", Value: c.filterArg(1)}}
+	body = coll.d.readBody(c.JS.Merge(body, c.Arg(2), notSent...))
+	return c.JS.World.ToJS(c.s.mustSend(coll.d.request(body, reads)).Lookup("values"))
 }
 
 func collMapReduce(c *call, coll *collection) goja.Value {
-	c.deprecate("Collection.mapReduce() is deprecated. Use an aggregation instead.\nSee https://mongodb.com/docs/manual/core/map-reduce for details.")
-	return c.reply(coll.d.run(c.mapReduceBody(coll)))
+	c.JS.Deprecate("Collection.mapReduce() is deprecated. Use an aggregation instead.\nSee https://mongodb.com/docs/manual/core/map-reduce for details.")
+	return c.s.display.Reply(coll.d.run(c.mapReduceBody(coll)))
 }
 
 func (c *call) mapReduceBody(coll *collection) bson.D {
-	c.check("Collection.mapReduce", parseSignature("map:any reduce:any optionsOrOut:any"))
-	body := bson.D{{Key: "mapReduce", Value: coll.name}, {Key: "map", Value: c.value(c.arg(0))}, {Key: "reduce", Value: c.value(c.arg(1))}}
-	if goja.IsString(c.arg(2)) {
-		return append(body, bson.E{Key: "out", Value: c.text(2)})
+	c.Check("Collection.mapReduce", script.ParseSignature("map:any reduce:any optionsOrOut:any"))
+	body := bson.D{{Key: "mapReduce", Value: coll.name}, {Key: "map", Value: c.JS.Value(c.Arg(0))}, {Key: "reduce", Value: c.JS.Value(c.Arg(1))}}
+	if goja.IsString(c.Arg(2)) {
+		return append(body, bson.E{Key: "out", Value: c.Text(2)})
 	}
-	if property(c.object(2), "out") == nil {
-		c.throwInvalid("Missing 'out' option")
+	if script.Property(c.Object(2), "out") == nil {
+		c.JS.ThrowInvalid("Missing 'out' option")
 	}
-	return c.merge(body, c.arg(2))
+	return c.JS.Merge(body, c.Arg(2))
 }
 
 // watch opens a change stream; base is what the stage says whatever the options.
@@ -237,14 +239,14 @@ func (c *call) watch(d *database, on any, base bson.D, pipeline, options goja.Va
 	}
 	var batch goja.Value
 	if o, ok := options.(*goja.Object); ok {
-		batch = property(o, "batchSize")
-		opts = c.merge(opts, o, "batchSize", "maxAwaitTimeMS", "collation", "comment")
+		batch = script.Property(o, "batchSize")
+		opts = c.JS.Merge(opts, o, "batchSize", "maxAwaitTimeMS", "collation", "comment")
 	}
 	stages := bson.A{bson.D{{Key: "$changeStream", Value: opts}}}
 	if o, ok := pipeline.(*goja.Object); ok {
-		more, err := c.value(o).Array().Values()
+		more, err := c.JS.Value(o).Array().Values()
 		if err != nil {
-			c.throwInvalid("Aggregate pipeline must be an array of stages")
+			c.JS.ThrowInvalid("Aggregate pipeline must be an array of stages")
 		}
 		for _, st := range more {
 			stages = append(stages, st)
@@ -253,17 +255,17 @@ func (c *call) watch(d *database, on any, base bson.D, pipeline, options goja.Va
 	body := bson.D{{Key: "aggregate", Value: on}, {Key: "pipeline", Value: stages}, {Key: "cursor", Value: bson.D{}}}
 	from, _ := options.(*goja.Object)
 	for _, name := range []string{"collation", "comment"} {
-		if v := property(from, name); v != nil {
-			body = append(body, bson.E{Key: name, Value: c.value(v)})
+		if v := script.Property(from, name); v != nil {
+			body = append(body, bson.E{Key: name, Value: c.JS.Value(v)})
 		}
 	}
-	cur := c.newCursor(d, kindAggregate, body)
+	cur := c.s.newCursor(d, kindAggregate, body)
 	cur.stream = true
 	if batch != nil {
 		cur.batchSize, cur.batchSizeSet = int32(batch.ToInteger()), true
 	}
 	cur.open()
-	if v := property(from, "maxAwaitTimeMS"); v != nil {
+	if v := script.Property(from, "maxAwaitTimeMS"); v != nil {
 		cur.server.SetMaxAwaitTime(time.Duration(v.ToInteger()) * time.Millisecond)
 	}
 	target := d.name
@@ -273,6 +275,6 @@ func (c *call) watch(d *database, on any, base bson.D, pipeline, options goja.Va
 	if name, ok := on.(string); ok {
 		target += "." + name
 	}
-	c.world.SetPrinter(cur.object, func() string { return "ChangeStreamCursor on " + target })
+	c.JS.World.SetPrinter(cur.object, func() string { return "ChangeStreamCursor on " + target })
 	return cur.object
 }

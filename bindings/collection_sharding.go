@@ -6,6 +6,11 @@ import (
 	"slices"
 	"strings"
 
+	"shardsh/bindings/display"
+	"shardsh/bindings/plaintext"
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
+
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
@@ -13,14 +18,14 @@ import (
 func shardingMethods() []method[*collection] {
 	return []method[*collection]{
 		{"getShardVersion", "", func(c *call, coll *collection) goja.Value {
-			return c.reply(coll.d.admin(bson.D{{Key: "getShardVersion", Value: coll.namespace()}}, reads))
+			return c.s.display.Reply(coll.d.admin(bson.D{{Key: "getShardVersion", Value: coll.namespace()}}, reads))
 		}, "Returns the version of the collection's routing table."},
 		{"getShardDistribution", "", collShardDistribution, "Shows how data and chunks spread over the shards."},
 		{"getShardLocation", "", collShardLocation, "Returns the shards that hold the collection."},
 		{"analyzeShardKey", "key:object options?:object", func(c *call, coll *collection) goja.Value {
-			return c.reply(coll.d.admin(c.merge(bson.D{
-				{Key: "analyzeShardKey", Value: coll.namespace()}, {Key: "key", Value: c.document(c.arg(0))},
-			}, c.arg(1)), reads))
+			return c.s.display.Reply(coll.d.admin(c.JS.Merge(bson.D{
+				{Key: "analyzeShardKey", Value: coll.namespace()}, {Key: "key", Value: c.JS.Document(c.Arg(0))},
+			}, c.Arg(1)), reads))
 		}, "Measures how good a shard key would be."},
 		{"configureQueryAnalyzer", "options:object", collConfigureQueryAnalyzer, "Starts or stops sampling queries."},
 	}
@@ -29,7 +34,7 @@ func shardingMethods() []method[*collection] {
 // collConfigureQueryAnalyzer sends sampleRate as a double: the server takes
 // nothing else (spec 04 §4.9).
 func collConfigureQueryAnalyzer(c *call, coll *collection) goja.Value {
-	body := c.merge(bson.D{{Key: "configureQueryAnalyzer", Value: coll.namespace()}}, c.arg(0))
+	body := c.JS.Merge(bson.D{{Key: "configureQueryAnalyzer", Value: coll.namespace()}}, c.Arg(0))
 	for i := range body {
 		if raw, ok := body[i].Value.(bson.RawValue); ok && body[i].Key == "sampleRate" {
 			if f, isNumber := raw.AsFloat64OK(); isNumber {
@@ -37,16 +42,16 @@ func collConfigureQueryAnalyzer(c *call, coll *collection) goja.Value {
 			}
 		}
 	}
-	return c.reply(coll.d.admin(body))
+	return c.s.display.Reply(coll.d.admin(body))
 }
 
 func collShardLocation(c *call, coll *collection) goja.Value {
-	if stats, err := c.tryAggregate(coll.d, coll.name, bson.D{{Key: "$collStats", Value: bson.D{}}}); err != nil {
-		c.throwServer(err)
+	if stats, err := c.s.tryAggregate(coll.d, coll.name, bson.D{{Key: "$collStats", Value: bson.D{}}}); err != nil {
+		c.s.throwServer(err)
 	} else if len(stats) == 0 {
-		c.throw(runtimeError, "collection %s not found", coll.namespace())
+		c.JS.Throw(script.RuntimeError, "collection %s not found", coll.namespace())
 	}
-	docs := c.aggregateAll(coll.d, int32(1),
+	docs := c.s.aggregateAll(coll.d, int32(1),
 		bson.D{{Key: "$listClusterCatalog", Value: bson.D{{Key: "shards", Value: true}}}},
 		bson.D{{Key: "$match", Value: bson.D{{Key: "ns", Value: coll.namespace()}}}},
 		bson.D{{Key: "$project", Value: bson.D{{Key: "_id", Value: int32(0)}, {Key: "shards", Value: int32(1)}, {Key: "sharded", Value: int32(1)}}}},
@@ -54,7 +59,7 @@ func collShardLocation(c *call, coll *collection) goja.Value {
 	if len(docs) == 0 {
 		return goja.Null()
 	}
-	return c.world.DocToJS(docs[0])
+	return c.JS.World.DocToJS(docs[0])
 }
 
 // shardShare is one shard's part of a collection: data without orphans, docs
@@ -67,42 +72,42 @@ type shardShare struct {
 // collShardDistribution follows spec 04 §6.4, with the shards sorted by name.
 func collShardDistribution(c *call, coll *collection) goja.Value {
 	config := coll.d.sibling("config")
-	docs, err := c.tryAggregate(coll.d, coll.name, bson.D{{Key: "$collStats", Value: bson.D{{Key: "storageStats", Value: bson.D{}}}}})
+	docs, err := c.s.tryAggregate(coll.d, coll.name, bson.D{{Key: "$collStats", Value: bson.D{{Key: "storageStats", Value: bson.D{}}}}})
 	if err != nil {
-		c.throwServer(err)
+		c.s.throwServer(err)
 	}
-	entry := c.catalogEntry(config, coll.namespace(), docs)
+	entry := c.s.catalogEntry(config, coll.namespace(), docs)
 	if entry == nil {
-		c.throwCoded(invalidInput, codeNotSharded, "Collection %s is not sharded", coll.name)
+		c.JS.ThrowCoded(script.InvalidInput, script.CodeNotSharded, "Collection %s is not sharded", coll.name)
 	}
 	var shares []shardShare
 	for _, doc := range docs {
 		stats, _ := doc.Lookup("storageStats").DocumentOK()
-		share := shardShare{shard: textAt(doc, "shard"), docs: numberOf(stats, "count"), average: numberOf(stats, "avgObjSize")}
-		share.orphans = numberOf(stats, "numOrphanDocs")
-		share.data = numberOf(stats, "size") - share.orphans*share.average
-		if shard := c.findOne(config, "shards", bson.D{{Key: "_id", Value: share.shard}}); shard != nil {
-			share.host = textAt(shard, "host")
+		share := shardShare{shard: rawdoc.Text(doc, "shard"), docs: rawdoc.Number(stats, "count"), average: rawdoc.Number(stats, "avgObjSize")}
+		share.orphans = rawdoc.Number(stats, "numOrphanDocs")
+		share.data = rawdoc.Number(stats, "size") - share.orphans*share.average
+		if shard := c.s.findOne(config, "shards", bson.D{{Key: "_id", Value: share.shard}}); shard != nil {
+			share.host = rawdoc.Text(shard, "host")
 		}
 		filter := append(chunkFilter(entry), bson.E{Key: "shard", Value: share.shard})
-		counted := c.aggregateAll(config, "chunks",
+		counted := c.s.aggregateAll(config, "chunks",
 			bson.D{{Key: "$match", Value: filter}},
 			bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: int32(1)}, {Key: "n", Value: bson.D{{Key: "$sum", Value: int32(1)}}}}}},
 		)
 		if len(counted) > 0 {
-			share.chunks = numberOf(counted[0], "n")
+			share.chunks = rawdoc.Number(counted[0], "n")
 		}
 		shares = append(shares, share)
 	}
 	slices.SortFunc(shares, func(a, b shardShare) int { return strings.Compare(a.shard, b.shard) })
-	result := c.distribution(shares)
-	c.statsResult(result)
-	return c.withTable(result, func(t *tables) { t.distribution(coll.namespace(), shares) })
+	result := c.s.distribution(shares)
+	c.s.display.StatsResult(result)
+	return c.s.display.WithTable(result, func(t *display.Tables) { drawDistribution(t, coll.namespace(), shares) })
 }
 
-// distribution is a row a shard, and what they have together. Here orphans are
+// drawDistribution draws a row a shard, and what they have together. Here orphans are
 // told from documents: with them a shard seems to hold what it gave away.
-func (t *tables) distribution(ns string, shares []shardShare) {
+func drawDistribution(t *display.Tables, ns string, shares []shardShare) {
 	var all shardShare
 	for _, sh := range shares {
 		all.data += sh.data
@@ -117,13 +122,13 @@ func (t *tables) distribution(ns string, shares []shardShare) {
 			perChunk = sh.data / sh.chunks
 		}
 		rows = append(rows, []string{
-			sh.shard, sizeText(sh.data), percentText(sh.data, all.data), plainNumber(sh.docs - sh.orphans), plainNumber(sh.orphans),
-			plainNumber(sh.chunks), sizeText(math.Floor(perChunk)), sizeText(sh.average),
+			sh.shard, plaintext.SizeText(sh.data), percentText(sh.data, all.data), plaintext.PlainNumber(sh.docs - sh.orphans), plaintext.PlainNumber(sh.orphans),
+			plaintext.PlainNumber(sh.chunks), plaintext.SizeText(math.Floor(perChunk)), plaintext.SizeText(sh.average),
 		})
 	}
-	rows = append(rows, []string{"total", sizeText(all.data), "", plainNumber(all.docs - all.orphans), plainNumber(all.orphans), plainNumber(all.chunks), "", ""})
-	t.heading(ns)
-	t.grid([]string{"shard", "data#", "%#", "documents#", "orphans#", "chunks#", "a chunk#", "a document#"}, rows)
+	rows = append(rows, []string{"total", plaintext.SizeText(all.data), "", plaintext.PlainNumber(all.docs - all.orphans), plaintext.PlainNumber(all.orphans), plaintext.PlainNumber(all.chunks), "", ""})
+	t.Heading(ns)
+	t.Grid([]string{"shard", "data#", "%#", "documents#", "orphans#", "chunks#", "a chunk#", "a document#"}, rows)
 }
 
 // catalogEntry is the collection's document in config.collections; for time
@@ -136,7 +141,7 @@ func (s *Shell) catalogEntry(config *database, ns string, stats []bson.Raw) bson
 		return entry
 	}
 	for _, d := range stats {
-		if buckets := textAt(d, "storageStats", "timeseries", "bucketsNs"); buckets != "" {
+		if buckets := rawdoc.Text(d, "storageStats", "timeseries", "bucketsNs"); buckets != "" {
 			return find(buckets)
 		}
 	}
@@ -159,29 +164,29 @@ func (s *Shell) distribution(shares []shardShare) *goja.Object {
 		docs += sh.docs
 		chunks += sh.chunks
 	}
-	result := s.rt.NewObject()
+	result := s.JS.Runtime.NewObject()
 	for _, sh := range shares {
 		perChunk, docsPerChunk := 0.0, 0.0
 		if sh.chunks > 0 {
 			perChunk, docsPerChunk = sh.data/sh.chunks, math.Floor(sh.docs/sh.chunks)
 		}
-		must(result.Set(fmt.Sprintf("Shard %s at %s", sh.shard, sh.host), s.newObject(
-			"data", byteText(sh.data),
-			"docs", number(sh.docs),
-			"chunks", number(sh.chunks),
-			"estimated data per chunk", byteText(perChunk),
-			"estimated docs per chunk", number(docsPerChunk),
+		script.Must(result.Set(fmt.Sprintf("Shard %s at %s", sh.shard, sh.host), s.JS.NewObject(
+			"data", plaintext.ByteText(sh.data),
+			"docs", script.Whole(sh.docs),
+			"chunks", script.Whole(sh.chunks),
+			"estimated data per chunk", plaintext.ByteText(perChunk),
+			"estimated docs per chunk", script.Whole(docsPerChunk),
 		)))
 	}
-	totals := s.newObject("data", byteText(data), "docs", number(docs), "chunks", number(chunks))
+	totals := s.JS.NewObject("data", plaintext.ByteText(data), "docs", script.Whole(docs), "chunks", script.Whole(chunks))
 	for _, sh := range shares {
-		must(totals.Set("Shard "+sh.shard, s.rt.NewArray(
+		script.Must(totals.Set("Shard "+sh.shard, s.JS.Runtime.NewArray(
 			percentText(sh.data, data)+" % data",
 			percentText(sh.docs, docs)+" % docs in cluster",
-			byteText(sh.average)+" avg obj size on shard",
+			plaintext.ByteText(sh.average)+" avg obj size on shard",
 		)))
 	}
-	must(result.Set("Totals", totals))
+	script.Must(result.Set("Totals", totals))
 	return result
 }
 
@@ -189,24 +194,5 @@ func percentText(x, total float64) string {
 	if total == 0 {
 		return "0"
 	}
-	return plainNumber(math.Floor(x/total*10000) / 100)
-}
-
-// byteText is how getShardDistribution writes sizes: cut, not rounded, and
-// without a space.
-func byteText(b float64) string {
-	if math.IsNaN(b) || b == 0 {
-		return "0B"
-	}
-	kib := math.Floor(b / 1024)
-	mib := math.Floor(b / (1 << 20))
-	switch {
-	case b < 1<<10:
-		return plainNumber(math.Floor(b)) + "B"
-	case b < 1<<20:
-		return plainNumber(kib) + "KiB"
-	case b < 1<<30:
-		return plainNumber(math.Floor(kib/1024*100)/100) + "MiB"
-	}
-	return plainNumber(math.Floor(mib/1024*100)/100) + "GiB"
+	return plaintext.PlainNumber(math.Floor(x/total*10000) / 100)
 }

@@ -4,6 +4,9 @@ import (
 	"math"
 	"slices"
 
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
+
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
@@ -18,36 +21,36 @@ type statsOptions struct {
 
 func collStats(c *call, coll *collection) goja.Value {
 	opts := statsOptions{scale: 1}
-	if o := c.object(0); o != nil {
-		if v := property(o, "scale"); v != nil {
+	if o := c.Object(0); o != nil {
+		if v := script.Property(o, "scale"); v != nil {
 			opts.scale = v.ToFloat()
 		}
-		if v := property(o, "indexDetails"); v != nil {
+		if v := script.Property(o, "indexDetails"); v != nil {
 			opts.indexDetails = v.ToBoolean()
 		}
-		key, name := property(o, "indexDetailsKey"), property(o, "indexDetailsName")
+		key, name := script.Property(o, "indexDetailsKey"), script.Property(o, "indexDetailsName")
 		if key != nil && name != nil {
-			c.throwInvalid("Cannot filter indexDetails on both indexDetailsKey and indexDetailsName")
+			c.JS.ThrowInvalid("Cannot filter indexDetails on both indexDetailsKey and indexDetailsName")
 		}
-		if key != nil && typeOf(key) != "object" {
-			c.throwInvalid("Expected options.indexDetailsKey to be a document, got %s", typeOf(key))
+		if key != nil && script.TypeOf(key) != "object" {
+			c.JS.ThrowInvalid("Expected options.indexDetailsKey to be a document, got %s", script.TypeOf(key))
 		}
 		if name != nil && !goja.IsString(name) {
-			c.throwInvalid("Expected options.indexDetailsName to be a string, got %s", typeOf(name))
+			c.JS.ThrowInvalid("Expected options.indexDetailsName to be a string, got %s", script.TypeOf(name))
 		}
 		if key != nil {
-			opts.indexKey = c.document(key)
+			opts.indexKey = c.JS.Document(key)
 		}
 		if name != nil {
 			opts.indexName = name.String()
 		}
-	} else if c.has(0) && !goja.IsNull(c.arg(0)) {
-		opts.scale = c.arg(0).ToFloat()
+	} else if c.Has(0) && !goja.IsNull(c.Arg(0)) {
+		opts.scale = c.Arg(0).ToFloat()
 	}
 	if opts.scale == 0 || math.IsNaN(opts.scale) {
 		opts.scale = 1
 	}
-	return c.collectionStats(coll, opts)
+	return c.s.collectionStats(coll, opts)
 }
 
 // Fields of storageStats that are taken as they are from the first shard that
@@ -64,13 +67,13 @@ func (s *Shell) collectionStats(coll *collection, opts statsOptions) goja.Value 
 		{Key: "storageStats", Value: bson.D{{Key: "scale", Value: int32(1)}}},
 	}}})
 	if code := codeOf(err); err != nil && (code == codeStaleConfig || code == codeFailedToParse || code == codeRecvStaleConfig) {
-		return s.reply(coll.d.run(bson.D{{Key: "collStats", Value: coll.name}, {Key: "scale", Value: small(int64(opts.scale))}}, reads))
+		return s.display.Reply(coll.d.run(bson.D{{Key: "collStats", Value: coll.name}, {Key: "scale", Value: rawdoc.Small(int64(opts.scale))}}, reads))
 	}
 	if err != nil {
 		s.throwServer(err)
 	}
 	if len(docs) == 0 {
-		s.throw(runtimeError, "no statistics of collection %s", coll.namespace())
+		s.JS.Throw(script.RuntimeError, "no statistics of collection %s", coll.namespace())
 	}
 	m := newStatsMerge(s, coll)
 	for _, d := range docs {
@@ -98,24 +101,24 @@ type statsMerge struct {
 }
 
 func newStatsMerge(s *Shell, coll *collection) *statsMerge {
-	return &statsMerge{s: s, coll: coll, o: s.newObject("ok", 1), sums: map[string]float64{}, sizes: map[string]float64{}}
+	return &statsMerge{s: s, coll: coll, o: s.JS.NewObject("ok", 1), sums: map[string]float64{}, sizes: map[string]float64{}}
 }
 
 func (m *statsMerge) add(doc bson.Raw) {
 	stats, _ := doc.Lookup("storageStats").DocumentOK()
-	if shard := textAt(doc, "shard"); shard != "" {
+	if shard := rawdoc.Text(doc, "shard"); shard != "" {
 		if m.shards == nil {
-			m.shards = m.s.rt.NewObject()
+			m.shards = m.s.JS.Runtime.NewObject()
 		}
-		must(m.shards.Set(shard, m.s.world.DocToJS(stats)))
+		script.Must(m.shards.Set(shard, m.s.JS.World.DocToJS(stats)))
 	}
 	elems, _ := stats.Elements()
 	for _, el := range elems {
 		key, v := el.Key(), el.Value()
 		switch f, _ := v.AsFloat64OK(); {
 		case slices.Contains(firstStats, key):
-			if property(m.o, key) == nil {
-				must(m.o.Set(key, m.s.world.ToJS(v)))
+			if script.Property(m.o, key) == nil {
+				script.Must(m.o.Set(key, m.s.JS.World.ToJS(v)))
 			}
 		case slices.Contains(sumStats, key):
 			if _, ok := m.sums[key]; !ok {
@@ -142,15 +145,15 @@ func (m *statsMerge) add(doc bson.Raw) {
 			m.addSeries(v.Document())
 		}
 	}
-	count := numberOf(stats, "count")
+	count := rawdoc.Number(stats, "count")
 	m.count += count
-	m.bytes += numberOf(stats, "avgObjSize") * count
+	m.bytes += rawdoc.Number(stats, "avgObjSize") * count
 }
 
 // addSeries sums the members of timeseries; the average is weighted by buckets.
 func (m *statsMerge) addSeries(doc bson.Raw) {
-	before := rawOf(m.series)
-	had, more := numberOf(before, "bucketCount"), numberOf(doc, "bucketCount")
+	before := rawdoc.Of(m.series)
+	had, more := rawdoc.Number(before, "bucketCount"), rawdoc.Number(doc, "bucketCount")
 	elems, _ := doc.Elements()
 	var sum bson.D
 	for _, el := range elems {
@@ -161,11 +164,11 @@ func (m *statsMerge) addSeries(doc bson.Raw) {
 		case el.Key() == "avgBucketSize":
 			avg := n
 			if had+more > 0 {
-				avg = (numberOf(before, el.Key())*had + n*more) / (had + more)
+				avg = (rawdoc.Number(before, el.Key())*had + n*more) / (had + more)
 			}
 			sum = append(sum, bson.E{Key: el.Key(), Value: avg})
 		default:
-			sum = append(sum, bson.E{Key: el.Key(), Value: numberOf(before, el.Key()) + n})
+			sum = append(sum, bson.E{Key: el.Key(), Value: rawdoc.Number(before, el.Key()) + n})
 		}
 	}
 	m.series = sum
@@ -173,33 +176,33 @@ func (m *statsMerge) addSeries(doc bson.Raw) {
 
 func (m *statsMerge) result(docs []bson.Raw, opts statsOptions) goja.Value {
 	s, o := m.s, m.o
-	if m.shards != nil && textAt(docs[0], "shard") != "" {
-		must(o.Set("shards", m.shards))
+	if m.shards != nil && rawdoc.Text(docs[0], "shard") != "" {
+		script.Must(o.Set("shards", m.shards))
 	}
-	must(o.Set("sharded", m.sharded(docs)))
+	script.Must(o.Set("sharded", m.sharded(docs)))
 	for _, key := range m.order {
-		must(o.Set(key, number(m.scaledSize(key, m.sums[key], opts.scale))))
+		script.Must(o.Set(key, script.Whole(m.scaledSize(key, m.sums[key], opts.scale))))
 	}
 	if m.series != nil {
-		must(o.Set("timeseries", s.world.DocToJS(rawOf(m.series))))
+		script.Must(o.Set("timeseries", s.JS.World.DocToJS(rawdoc.Of(m.series))))
 	}
-	sizes := s.rt.NewObject()
+	sizes := s.JS.Runtime.NewObject()
 	for _, name := range m.names {
-		must(sizes.Set(name, number(m.sizes[name]/opts.scale)))
+		script.Must(sizes.Set(name, script.Whole(m.sizes[name]/opts.scale)))
 	}
-	must(o.Set("indexSizes", sizes))
+	script.Must(o.Set("indexSizes", sizes))
 	average := 0.0
 	if m.count > 0 {
 		average = m.bytes / m.count
 	}
-	must(o.Set("avgObjSize", number(average)))
-	if v := property(o, "capped"); v != nil && v.ToBoolean() {
-		must(o.Set("maxSize", number(m.maxSize/opts.scale)))
+	script.Must(o.Set("avgObjSize", script.Whole(average)))
+	if v := script.Property(o, "capped"); v != nil && v.ToBoolean() {
+		script.Must(o.Set("maxSize", script.Whole(m.maxSize/opts.scale)))
 	}
-	must(o.Set("ns", m.coll.namespace()))
-	must(o.Set("nindexes", m.indexes))
+	script.Must(o.Set("ns", m.coll.namespace()))
+	script.Must(o.Set("nindexes", m.indexes))
 	if m.scale.Type != 0 {
-		must(o.Set("scaleFactor", opts.scale))
+		script.Must(o.Set("scaleFactor", opts.scale))
 	}
 	m.filterDetails(opts)
 	return o
@@ -212,19 +215,11 @@ func (m *statsMerge) scaledSize(key string, v, scale float64) float64 {
 	return v
 }
 
-// number keeps whole numbers whole for JavaScript.
-func number(f float64) any {
-	if f == math.Trunc(f) && math.Abs(f) < 1<<53 {
-		return int64(f)
-	}
-	return f
-}
-
 // sharded looks the collection up in the catalog; who may not read that guesses
 // by the number of shards that answered.
 func (m *statsMerge) sharded(docs []bson.Raw) bool {
 	names := bson.A{m.coll.namespace()}
-	if ns := textAt(docs[0], "storageStats", "timeseries", "bucketsNs"); ns != "" {
+	if ns := rawdoc.Text(docs[0], "storageStats", "timeseries", "bucketsNs"); ns != "" {
 		names = append(names, ns)
 	}
 	body := bson.D{
@@ -254,7 +249,7 @@ func (m *statsMerge) filterDetails(opts statsOptions) {
 		return
 	}
 	if !opts.indexDetails {
-		must(m.o.Delete("indexDetails"))
+		script.Must(m.o.Delete("indexDetails"))
 		return
 	}
 	name := opts.indexName
@@ -262,7 +257,7 @@ func (m *statsMerge) filterDetails(opts statsOptions) {
 		name = ""
 		for _, ix := range m.coll.listIndexes() {
 			if key, ok := ix.Lookup("key").DocumentOK(); ok && slices.Equal(key, opts.indexKey) {
-				name = textAt(ix, "name")
+				name = rawdoc.Text(ix, "name")
 			}
 		}
 	}
@@ -271,7 +266,7 @@ func (m *statsMerge) filterDetails(opts statsOptions) {
 	}
 	for _, k := range details.Keys() {
 		if k != name {
-			must(details.Delete(k))
+			script.Must(details.Delete(k))
 		}
 	}
 }

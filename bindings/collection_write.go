@@ -2,7 +2,11 @@ package bindings
 
 import (
 	"slices"
+	"strconv"
 	"strings"
+
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -23,26 +27,26 @@ func writeMethods() []method[*collection] {
 		{"replaceOne", "filter:object replacement:object options?:object", collReplaceOne, "Replaces one document that matches."},
 		{"update", "filter:object update:object options?:object|boolean multi?:boolean", collUpdate, "Deprecated: use updateOne, updateMany or bulkWrite."},
 		{"deleteOne", "filter:object options?:object", func(c *call, coll *collection) goja.Value {
-			return c.delete(coll, c.object(1), true)
+			return c.delete(coll, c.Object(1), true)
 		}, "Deletes one document that matches."},
 		{"deleteMany", "filter:object options?:object", func(c *call, coll *collection) goja.Value {
-			return c.delete(coll, c.object(1), false)
+			return c.delete(coll, c.Object(1), false)
 		}, "Deletes every document that matches."},
 		{"remove", "filter:object options?:object|boolean", collRemove, "Deprecated: use deleteOne, deleteMany, findOneAndDelete or bulkWrite."},
 		{"findOneAndUpdate", "filter:object update:object options?:object", func(c *call, coll *collection) goja.Value {
-			return c.findOneAnd(coll, c.updateValue(c.arg(1)), c.object(2))
+			return c.findOneAnd(coll, c.s.updateValue(c.Arg(1)), c.Object(2))
 		}, "Changes one document and returns it."},
 		{"findOneAndReplace", "filter:object replacement:object options?:object", func(c *call, coll *collection) goja.Value {
-			return c.findOneAnd(coll, c.replacement(c.arg(1)), c.object(2))
+			return c.findOneAnd(coll, c.s.replacement(c.Arg(1)), c.Object(2))
 		}, "Replaces one document and returns it."},
 		{"findOneAndDelete", "filter:object options?:object", func(c *call, coll *collection) goja.Value {
-			return c.findOneAnd(coll, nil, c.object(1))
+			return c.findOneAnd(coll, nil, c.Object(1))
 		}, "Deletes one document and returns it."},
 		{"findAndModify", "options:object", collFindAndModify, "Changes one document and returns it; all arguments in one object."},
 		{"bulkWrite", "operations:object options?:object", collBulkWrite, "Does a list of writes."},
-		{"initializeOrderedBulkOp", "", func(c *call, coll *collection) goja.Value { return c.newBulk(coll, false).object },
+		{"initializeOrderedBulkOp", "", func(c *call, coll *collection) goja.Value { return c.s.newBulk(coll, false).object },
 			"Starts a list of writes done in order."},
-		{"initializeUnorderedBulkOp", "", func(c *call, coll *collection) goja.Value { return c.newBulk(coll, true).object },
+		{"initializeUnorderedBulkOp", "", func(c *call, coll *collection) goja.Value { return c.s.newBulk(coll, true).object },
 			"Starts a list of writes done in any order."},
 	}
 }
@@ -52,117 +56,117 @@ func writeMethods() []method[*collection] {
 func (s *Shell) insertion(v goja.Value, index int) writeOp {
 	obj, ok := v.(*goja.Object)
 	if !ok {
-		s.throw("MongoInvalidArgumentError", "Document must be a valid JavaScript object")
+		s.JS.Throw("MongoInvalidArgumentError", "Document must be a valid JavaScript object")
 	}
-	doc := s.document(obj)
+	doc := s.JS.Document(obj)
 	if _, err := doc.LookupErr("_id"); err != nil {
 		id := s.newObjectID()
-		must(obj.Set("_id", s.world.ToJS(id)))
+		script.Must(obj.Set("_id", s.JS.World.ToJS(id)))
 		elems, err := doc.Elements()
 		if err != nil {
-			s.throwConversion(err)
+			s.JS.ThrowConversion(err)
 		}
 		d := bson.D{{Key: "_id", Value: id}}
 		for _, el := range elems {
 			d = append(d, bson.E{Key: el.Key(), Value: el.Value()})
 		}
-		doc = rawOf(d)
+		doc = rawdoc.Of(d)
 	}
 	return writeOp{kind: insertKind, doc: doc, index: index}
 }
 
 func (s *Shell) newObjectID() bson.RawValue {
-	kind, data, _ := bson.MarshalValue(bson.NewObjectIDFromTimestamp(s.clock.Now()))
+	kind, data, _ := bson.MarshalValue(bson.NewObjectIDFromTimestamp(s.JS.Clock.Now()))
 	return bson.RawValue{Type: kind, Value: data}
 }
 
 // writeOptions reads the options all writes share.
 func (s *Shell) writeOptions(o *goja.Object) writeOptions {
 	var opts writeOptions
-	if v := property(o, "ordered"); v != nil {
+	if v := script.Property(o, "ordered"); v != nil {
 		opts.unordered = !v.ToBoolean()
 	}
-	if v := property(o, "writeConcern"); v != nil {
-		opts.writeConcern = s.document(v)
-	} else if w := property(o, "w"); w != nil {
-		opts.writeConcern = rawOf(bson.D{{Key: "w", Value: s.value(w)}})
+	if v := script.Property(o, "writeConcern"); v != nil {
+		opts.writeConcern = s.JS.Document(v)
+	} else if w := script.Property(o, "w"); w != nil {
+		opts.writeConcern = rawdoc.Of(bson.D{{Key: "w", Value: s.JS.Value(w)}})
 	}
 	for _, name := range []string{"bypassDocumentValidation", "comment", "let", "maxTimeMS"} {
-		if v := property(o, name); v != nil {
-			opts.extra = append(opts.extra, bson.E{Key: name, Value: s.value(v)})
+		if v := script.Property(o, name); v != nil {
+			opts.extra = append(opts.extra, bson.E{Key: name, Value: s.JS.Value(v)})
 		}
 	}
 	return opts
 }
 
 func collInsertOne(c *call, coll *collection) goja.Value {
-	ops := []writeOp{c.insertion(c.arg(0), 0)}
-	w := coll.write(ops, c.writeOptions(c.object(1)))
-	c.throwFailures(w, ops, false)
-	return c.insertOneResult(w, ops[0].doc.Lookup("_id"))
+	ops := []writeOp{c.s.insertion(c.Arg(0), 0)}
+	w := coll.write(ops, c.s.writeOptions(c.Object(1)))
+	c.s.throwFailures(w, ops, false)
+	return c.s.insertOneResult(w, ops[0].doc.Lookup("_id"))
 }
 
 func collInsertMany(c *call, coll *collection) goja.Value {
-	list := c.object(0)
+	list := c.Object(0)
 	if list.ClassName() != "Array" {
-		c.throw("MongoInvalidArgumentError", "Argument \"docs\" must be an array of documents")
+		c.JS.Throw("MongoInvalidArgumentError", "Argument \"docs\" must be an array of documents")
 	}
-	return c.insertAll(coll, list, c.object(1))
+	return c.insertAll(coll, list, c.Object(1))
 }
 
 func (c *call) insertAll(coll *collection, list, options *goja.Object) goja.Value {
-	docs := c.items(list)
+	docs := c.s.items(list)
 	if len(docs) == 0 {
-		c.throw("MongoInvalidArgumentError", "Invalid BulkOperation, Batch cannot be empty")
+		c.JS.Throw("MongoInvalidArgumentError", "Invalid BulkOperation, Batch cannot be empty")
 	}
 	ops := make([]writeOp, len(docs))
 	for i, d := range docs {
-		ops[i] = c.insertion(d, i)
+		ops[i] = c.s.insertion(d, i)
 	}
-	w := coll.write(ops, c.writeOptions(options))
-	c.throwFailures(w, ops, true)
-	return c.insertManyResult(w, ops)
+	w := coll.write(ops, c.s.writeOptions(options))
+	c.s.throwFailures(w, ops, true)
+	return c.s.insertManyResult(w, ops)
 }
 
 // items are the elements of an array.
 func (s *Shell) items(list *goja.Object) []goja.Value {
-	length := property(list, "length")
+	length := script.Property(list, "length")
 	if length == nil {
 		return nil
 	}
 	n := int(length.ToInteger())
 	items := make([]goja.Value, n)
 	for i := range items {
-		items[i] = list.Get(itoa(i))
+		items[i] = list.Get(strconv.Itoa(i))
 	}
 	return items
 }
 
 func collInsert(c *call, coll *collection) goja.Value {
-	c.deprecate("Collection.insert() is deprecated. Use insertOne, insertMany, or bulkWrite.")
-	list := c.object(0)
+	c.JS.Deprecate("Collection.insert() is deprecated. Use insertOne, insertMany, or bulkWrite.")
+	list := c.Object(0)
 	if list.ClassName() != "Array" {
-		list = c.rt.NewArray(list)
+		list = c.JS.Runtime.NewArray(list)
 	}
-	return c.insertAll(coll, list, c.object(1))
+	return c.insertAll(coll, list, c.Object(1))
 }
 
 func collSave(c *call, coll *collection) goja.Value {
-	c.deprecate("Collection.save() is deprecated. Use insertOne, insertMany, updateOne, updateMany, or findOneAndUpdate.")
-	id := property(c.object(0), "_id")
+	c.JS.Deprecate("Collection.save() is deprecated. Use insertOne, insertMany, updateOne, updateMany, or findOneAndUpdate.")
+	id := script.Property(c.Object(0), "_id")
 	if id == nil {
 		return collInsertOne(c, coll)
 	}
-	op := c.updateStatement(c.newObject("_id", id), c.replacement(c.arg(0)), c.newObject("upsert", true), false)
-	return c.updated(coll, op, c.object(1))
+	op := c.s.updateStatement(c.JS.NewObject("_id", id), c.s.replacement(c.Arg(0)), c.JS.NewObject("upsert", true), false)
+	return c.updated(coll, op, c.Object(1))
 }
 
 // updateValue is an update document or pipeline; a document without operators is
 // refused as the driver would (spec 04 §6.3).
 func (s *Shell) updateValue(v goja.Value) *bson.RawValue {
-	raw := s.value(v)
+	raw := s.JS.Value(v)
 	if !hasOperators(raw) {
-		s.throw("MongoInvalidArgumentError", "Update document requires atomic operators")
+		s.JS.Throw("MongoInvalidArgumentError", "Update document requires atomic operators")
 	}
 	return &raw
 }
@@ -183,32 +187,32 @@ func hasOperators(v bson.RawValue) bool {
 }
 
 func (s *Shell) replacement(v goja.Value) *bson.RawValue {
-	raw := s.value(v)
+	raw := s.JS.Value(v)
 	doc, ok := raw.DocumentOK()
 	if !ok {
-		s.throw("MongoInvalidArgumentError", "Replacement document must be an object")
+		s.JS.Throw("MongoInvalidArgumentError", "Replacement document must be an object")
 	}
 	if first, err := doc.IndexErr(0); err == nil && strings.HasPrefix(first.Key(), "$") {
-		s.throw("MongoInvalidArgumentError", "Replacement document must not contain atomic operators")
+		s.JS.Throw("MongoInvalidArgumentError", "Replacement document must not contain atomic operators")
 	}
 	return &raw
 }
 
 // updateStatement makes one entry of an update command.
 func (s *Shell) updateStatement(filter *goja.Object, u *bson.RawValue, options *goja.Object, multi bool) writeOp {
-	st := bson.D{{Key: "q", Value: s.document(filter)}, {Key: "u", Value: *u}}
-	if v := property(options, "upsert"); v != nil {
+	st := bson.D{{Key: "q", Value: s.JS.Document(filter)}, {Key: "u", Value: *u}}
+	if v := script.Property(options, "upsert"); v != nil {
 		st = append(st, bson.E{Key: "upsert", Value: v.ToBoolean()})
 	}
 	if multi {
 		st = append(st, bson.E{Key: "multi", Value: true})
 	}
 	for _, name := range []string{"arrayFilters", "collation", "hint", "sort"} {
-		if v := property(options, name); v != nil {
-			st = append(st, bson.E{Key: name, Value: s.value(v)})
+		if v := script.Property(options, name); v != nil {
+			st = append(st, bson.E{Key: name, Value: s.JS.Value(v)})
 		}
 	}
-	return writeOp{kind: updateKind, doc: rawOf(st), many: multi}
+	return writeOp{kind: updateKind, doc: rawdoc.Of(st), many: multi}
 }
 
 func (s *Shell) deleteStatement(filter, options *goja.Object, one bool) writeOp {
@@ -216,56 +220,56 @@ func (s *Shell) deleteStatement(filter, options *goja.Object, one bool) writeOp 
 	if one {
 		limit = 1
 	}
-	st := bson.D{{Key: "q", Value: s.document(filter)}, {Key: "limit", Value: limit}}
+	st := bson.D{{Key: "q", Value: s.JS.Document(filter)}, {Key: "limit", Value: limit}}
 	for _, name := range []string{"collation", "hint"} {
-		if v := property(options, name); v != nil {
-			st = append(st, bson.E{Key: name, Value: s.value(v)})
+		if v := script.Property(options, name); v != nil {
+			st = append(st, bson.E{Key: name, Value: s.JS.Value(v)})
 		}
 	}
-	return writeOp{kind: deleteKind, doc: rawOf(st), many: !one}
+	return writeOp{kind: deleteKind, doc: rawdoc.Of(st), many: !one}
 }
 
 func (c *call) update(coll *collection, multi bool) goja.Value {
-	return c.updated(coll, c.updateStatement(c.object(0), c.updateValue(c.arg(1)), c.object(2), multi), c.object(2))
+	return c.updated(coll, c.s.updateStatement(c.Object(0), c.s.updateValue(c.Arg(1)), c.Object(2), multi), c.Object(2))
 }
 
 func (c *call) updated(coll *collection, op writeOp, options *goja.Object) goja.Value {
 	ops := []writeOp{op}
-	w := coll.write(ops, c.writeOptions(options))
-	c.throwFailures(w, ops, false)
-	return c.updateResult(w)
+	w := coll.write(ops, c.s.writeOptions(options))
+	c.s.throwFailures(w, ops, false)
+	return c.s.updateResult(w)
 }
 
 func collReplaceOne(c *call, coll *collection) goja.Value {
-	return c.updated(coll, c.updateStatement(c.object(0), c.replacement(c.arg(1)), c.object(2), false), c.object(2))
+	return c.updated(coll, c.s.updateStatement(c.Object(0), c.s.replacement(c.Arg(1)), c.Object(2), false), c.Object(2))
 }
 
 // collUpdate takes options as mongosh does and the two booleans of the old
 // shell.
 func collUpdate(c *call, coll *collection) goja.Value {
-	c.deprecate("Collection.update() is deprecated. Use updateOne, updateMany, or bulkWrite.")
-	options := c.object(2)
-	multi := c.arg(3).ToBoolean()
+	c.JS.Deprecate("Collection.update() is deprecated. Use updateOne, updateMany, or bulkWrite.")
+	options := c.Object(2)
+	multi := c.Arg(3).ToBoolean()
 	if options == nil {
-		options = c.newObject("upsert", c.arg(2).ToBoolean())
-	} else if v := property(options, "multi"); v != nil {
+		options = c.JS.NewObject("upsert", c.Arg(2).ToBoolean())
+	} else if v := script.Property(options, "multi"); v != nil {
 		multi = v.ToBoolean()
 	}
-	return c.updated(coll, c.updateStatement(c.object(0), c.updateValue(c.arg(1)), options, multi), options)
+	return c.updated(coll, c.s.updateStatement(c.Object(0), c.s.updateValue(c.Arg(1)), options, multi), options)
 }
 
 func (c *call) delete(coll *collection, options *goja.Object, one bool) goja.Value {
-	ops := []writeOp{c.deleteStatement(c.object(0), options, one)}
-	w := coll.write(ops, c.writeOptions(options))
-	c.throwFailures(w, ops, false)
-	return c.deleteResult(w)
+	ops := []writeOp{c.s.deleteStatement(c.Object(0), options, one)}
+	w := coll.write(ops, c.s.writeOptions(options))
+	c.s.throwFailures(w, ops, false)
+	return c.s.deleteResult(w)
 }
 
 func collRemove(c *call, coll *collection) goja.Value {
-	c.deprecate("Collection.remove() is deprecated. Use deleteOne, deleteMany, findOneAndDelete, or bulkWrite.")
-	options := c.object(1)
-	one := options == nil && c.arg(1).ToBoolean()
-	if v := property(options, "justOne"); v != nil {
+	c.JS.Deprecate("Collection.remove() is deprecated. Use deleteOne, deleteMany, findOneAndDelete, or bulkWrite.")
+	options := c.Object(1)
+	one := options == nil && c.Arg(1).ToBoolean()
+	if v := script.Property(options, "justOne"); v != nil {
 		one = v.ToBoolean()
 	}
 	return c.delete(coll, options, one)
@@ -277,35 +281,35 @@ func (c *call) findOneAnd(coll *collection, update *bson.RawValue, options *goja
 }
 
 func (c *call) findOneAndBody(coll *collection, update *bson.RawValue, options *goja.Object) bson.D {
-	body := bson.D{{Key: "findAndModify", Value: coll.name}, {Key: "query", Value: c.document(c.arg(0))}, {Key: "remove", Value: update == nil}}
+	body := bson.D{{Key: "findAndModify", Value: coll.name}, {Key: "query", Value: c.JS.Document(c.Arg(0))}, {Key: "remove", Value: update == nil}}
 	if update != nil {
-		upsert := property(options, "upsert")
+		upsert := script.Property(options, "upsert")
 		body = append(body,
 			bson.E{Key: "new", Value: c.wantsAfter(options)},
 			bson.E{Key: "upsert", Value: upsert != nil && upsert.ToBoolean()},
 			bson.E{Key: "update", Value: *update},
 		)
 	}
-	if v := property(options, "projection"); v != nil {
-		body = append(body, bson.E{Key: "fields", Value: c.document(v)})
+	if v := script.Property(options, "projection"); v != nil {
+		body = append(body, bson.E{Key: "fields", Value: c.JS.Document(v)})
 	}
-	return c.merge(body, optionsOrUndefined(options), append(slices.Clone(notSent),
+	return c.JS.Merge(body, optionsOrUndefined(options), append(slices.Clone(notSent),
 		"returnDocument", "returnOriginal", "returnNewDocument", "new", "upsert", "projection", "includeResultMetadata", "rawResult")...)
 }
 
 // wantsAfter reads the four ways to ask for the changed document.
 func (c *call) wantsAfter(options *goja.Object) bool {
-	if v := property(options, "returnDocument"); v != nil {
+	if v := script.Property(options, "returnDocument"); v != nil {
 		if v.String() != "before" && v.String() != "after" {
-			c.throwInvalid("returnDocument needs to be either 'before' or 'after'")
+			c.JS.ThrowInvalid("returnDocument needs to be either 'before' or 'after'")
 		}
 		return v.String() == "after"
 	}
-	if v := property(options, "returnOriginal"); v != nil {
+	if v := script.Property(options, "returnOriginal"); v != nil {
 		return !v.ToBoolean()
 	}
 	for _, name := range []string{"returnNewDocument", "new"} {
-		if v := property(options, name); v != nil && v.ToBoolean() {
+		if v := script.Property(options, name); v != nil && v.ToBoolean() {
 			return true
 		}
 	}
@@ -323,33 +327,33 @@ func (c *call) findAndModify(coll *collection, body bson.D, options *goja.Object
 	if wc := coll.d.on.writeConcern; wc != nil && !coll.d.inTransaction() && !hasKey(body, "writeConcern") {
 		body = append(body, bson.E{Key: "writeConcern", Value: wc})
 	}
-	reply, err := c.sendRetryable(coll.d.request(body))
+	reply, err := c.s.sendRetryable(coll.d.request(body))
 	if err != nil {
-		c.throwServer(err)
+		c.s.throwServer(err)
 	}
 	for _, name := range []string{"includeResultMetadata", "rawResult"} {
-		if v := property(options, name); v != nil && v.ToBoolean() {
-			return c.reply(reply)
+		if v := script.Property(options, name); v != nil && v.ToBoolean() {
+			return c.s.display.Reply(reply)
 		}
 	}
 	v, err := reply.LookupErr("value")
 	if err != nil {
 		return goja.Null()
 	}
-	return c.world.ToJS(v)
+	return c.JS.World.ToJS(v)
 }
 
 func collFindAndModify(c *call, coll *collection) goja.Value {
-	return c.findAndModify(coll, c.findAndModifyBody(coll), c.object(0))
+	return c.findAndModify(coll, c.findAndModifyBody(coll), c.Object(0))
 }
 
 func (c *call) findAndModifyBody(coll *collection) bson.D {
-	o := c.object(0)
+	o := c.Object(0)
 	c.requireProperties(o, "query")
-	update, remove := property(o, "update"), property(o, "remove")
+	update, remove := script.Property(o, "update"), script.Property(o, "remove")
 	if update == nil && (remove == nil || !remove.ToBoolean()) {
-		c.throwInvalid("Must specify options.update or options.remove")
+		c.JS.ThrowInvalid("Must specify options.update or options.remove")
 	}
-	body := bson.D{{Key: "findAndModify", Value: coll.name}, {Key: "query", Value: c.document(o.Get("query"))}}
-	return c.merge(body, o, append(slices.Clone(notSent), "includeResultMetadata", "rawResult")...)
+	body := bson.D{{Key: "findAndModify", Value: coll.name}, {Key: "query", Value: c.JS.Document(o.Get("query"))}}
+	return c.JS.Merge(body, o, append(slices.Clone(notSent), "includeResultMetadata", "rawResult")...)
 }

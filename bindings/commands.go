@@ -3,9 +3,12 @@ package bindings
 import (
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
+
+	"shardsh/bindings/plaintext"
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -18,56 +21,56 @@ func shellGlobals() []global {
 		{"show", "", func(c *call) goja.Value { return c.showCommand() }, "Shows dbs, collections, users, roles, profile, logs, shards, zones, chunks, migrations or the balancer."},
 		{"exit", "code?:any", func(c *call) goja.Value { return c.quit() }, "Ends the shell with an exit code."},
 		{"quit", "code?:any", func(c *call) goja.Value { return c.quit() }, "Ends the shell with an exit code."},
-		{"cls", "", func(c *call) goja.Value { c.clearScreen(); return nil }, "Clears the screen."},
+		{"cls", "", func(c *call) goja.Value { c.s.clearScreen(); return nil }, "Clears the screen."},
 		{"sleep", "", func(c *call) goja.Value {
-			ms := c.arg(0).ToFloat()
+			ms := c.Arg(0).ToFloat()
 			if ms > 0 {
-				c.sleep(time.Duration(math.Min(ms, 1<<53) * float64(time.Millisecond)))
+				c.JS.Sleep(time.Duration(math.Min(ms, 1<<53) * float64(time.Millisecond)))
 			}
 			return nil
 		}, "Waits for some milliseconds."},
-		{"version", "", func(c *call) goja.Value { return c.rt.ToValue(c.cfg.Version) }, "Returns the shell's version."},
-		{"isInteractive", "", func(c *call) goja.Value { return c.rt.ToValue(c.cfg.Interactive) }, "Tells whether there is a prompt."},
+		{"version", "", func(c *call) goja.Value { return c.JS.Runtime.ToValue(c.s.cfg.Version) }, "Returns the shell's version."},
+		{"isInteractive", "", func(c *call) goja.Value { return c.JS.Runtime.ToValue(c.s.cfg.Interactive) }, "Tells whether there is a prompt."},
 		{"connect", "uri:string user?:string password?:string", func(c *call) goja.Value { return c.connectDatabase() }, "Opens another connection and returns its database."},
 		{"atExit", "f:function", func(c *call) goja.Value {
-			f, _ := goja.AssertFunction(c.arg(0))
-			c.exits = append(c.exits, f)
+			f, _ := goja.AssertFunction(c.Arg(0))
+			c.JS.AtExit(f)
 			return nil
 		}, "Calls a function when the shell ends, however it ends."},
-		{"disableTelemetry", "", func(c *call) goja.Value { return c.rt.ToValue("Telemetry is now disabled.") }, "Answers that telemetry is off: there is none."},
-		{"enableTelemetry", "", func(c *call) goja.Value { return c.rt.ToValue("Telemetry is not available.") }, "Answers that there is no telemetry."},
-		{"convertShardKeyToHashed", "value:any", func(c *call) goja.Value { return c.hashed(c.arg(0)) }, "Returns the hash of a shard key value."},
+		{"disableTelemetry", "", func(c *call) goja.Value { return c.JS.Runtime.ToValue("Telemetry is now disabled.") }, "Answers that telemetry is off: there is none."},
+		{"enableTelemetry", "", func(c *call) goja.Value { return c.JS.Runtime.ToValue("Telemetry is not available.") }, "Answers that there is no telemetry."},
+		{"convertShardKeyToHashed", "value:any", func(c *call) goja.Value { return c.hashed(c.Arg(0)) }, "Returns the hash of a shard key value."},
 	}
 }
 
 // quit ends the script; nothing in it can hold that up (spec 04 §1.7).
 func (c *call) quit() goja.Value {
-	c.check("exit", parseSignature("code?:number")) // mongosh's quit says so, too
+	c.Check("exit", script.ParseSignature("code?:number")) // mongosh's quit says so, too
 	code := 0
-	if c.has(0) {
-		f := c.arg(0).ToFloat()
+	if c.Has(0) {
+		f := c.Arg(0).ToFloat()
 		if f != math.Trunc(f) || f < 0 || f > 255 {
-			c.warn(c.here() + "exit code " + c.text(0) + " is not between 0 and 255")
+			c.JS.Warn(c.JS.Here() + "exit code " + c.Text(0) + " is not between 0 and 255")
 			f = 1
 		}
 		code = int(f)
 	}
-	c.abort(&ExitError{Code: code})
+	c.JS.Abort(&script.ExitError{Code: code})
 	return nil
 }
 
 func (s *Shell) requireDB() *database {
 	if s.db == nil {
-		s.throwCoded(invalidInput, codeNotConnected, "No connected database")
+		s.JS.ThrowCoded(script.InvalidInput, script.CodeNotConnected, "No connected database")
 	}
 	return s.db
 }
 
 // useCommand needs a connection before it needs a name, as a method of Mongo.
 func (c *call) useCommand() goja.Value {
-	c.requireDB()
-	c.check("Mongo.use", parseSignature("database:string"))
-	return c.use(c.text(0))
+	c.s.requireDB()
+	c.Check("Mongo.use", script.ParseSignature("database:string"))
+	return c.s.use(c.Text(0))
 }
 
 func (s *Shell) use(name string) goja.Value {
@@ -89,22 +92,22 @@ func (s *Shell) useOn(m *mongoObject, name string) goja.Value {
 func (s *Shell) switched(to *database, name string) goja.Value {
 	s.cursor = nil
 	if s.db == to {
-		return s.rt.ToValue("already on db " + name)
+		return s.JS.Runtime.ToValue("already on db " + name)
 	}
 	s.db = to
-	return s.rt.ToValue("switched to db " + name)
+	return s.JS.Runtime.ToValue("switched to db " + name)
 }
 
 // defineIt makes the global it, whose reading hands out the next page.
 func (s *Shell) defineIt() {
-	global := s.rt.GlobalObject()
+	global := s.JS.Runtime.GlobalObject()
 	settle := func(v goja.Value) {
-		must(global.DefineDataProperty("it", v, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+		script.Must(global.DefineDataProperty("it", v, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
 	}
 	get := func(goja.FunctionCall) goja.Value {
 		if s.cursor == nil || s.cursor.server == nil && s.cursor.closed || !s.cursor.hasNext() {
 			s.cursor = nil
-			return s.rt.ToValue("no cursor")
+			return s.JS.Runtime.ToValue("no cursor")
 		}
 		return s.cursor.object
 	}
@@ -112,51 +115,25 @@ func (s *Shell) defineIt() {
 		settle(fc.Argument(0))
 		return goja.Undefined()
 	}
-	must(global.DefineAccessorProperty("it", s.rt.ToValue(get), s.rt.ToValue(set), goja.FLAG_TRUE, goja.FLAG_FALSE))
-}
-
-// shown is what show commands return: a text, and the value behind it.
-type shown struct {
-	tail
-	text string
-}
-
-func (sh *shown) PrintText() string { return sh.text }
-
-func (s *Shell) shownText(text string) goja.Value {
-	return s.instanceOfShown(&shown{text: strings.TrimRight(text, "\n")})
-}
-
-func (s *Shell) instanceOfShown(sh *shown) goja.Value {
-	o := s.rt.NewDynamicObject(sh)
-	must(o.SetPrototype(prototype(s, "ShowResult", []method[*shown]{
-		{"print", "", func(c *call, sh *shown) goja.Value {
-			if sh.text != "" {
-				c.write(sh.text + "\n")
-			}
-			return nil
-		}, ""},
-		{"toString", "", func(c *call, sh *shown) goja.Value { return c.rt.ToValue(sh.text) }, ""},
-	})))
-	return o
+	script.Must(global.DefineAccessorProperty("it", s.JS.Runtime.ToValue(get), s.JS.Runtime.ToValue(set), goja.FLAG_TRUE, goja.FLAG_FALSE))
 }
 
 // shownValue is a result of show that prints as the value it is.
 func (s *Shell) shownValue(v goja.Value) goja.Value {
-	o := s.inspectOptions()
-	return s.shownText(s.world.InspectResult(v, o, false))
+	o := s.display.InspectOptions()
+	return s.JS.ShownText(s.JS.World.InspectResult(v, o, false))
 }
 
 // showCommand is show (spec 04 §2.5).
 func (c *call) showCommand() goja.Value {
-	d := c.requireDB()
+	d := c.s.requireDB()
 	word := "undefined"
-	if c.has(0) {
-		word = c.text(0)
+	if c.Has(0) {
+		word = c.Text(0)
 	}
 	show, ok := showCommands()[word]
 	if !ok {
-		c.throwInvalid("'%s' is not a valid argument for \"show\".", word)
+		c.JS.ThrowInvalid("'%s' is not a valid argument for \"show\".", word)
 	}
 	return show(c, d)
 }
@@ -166,26 +143,26 @@ func showCommands() map[string]func(*call, *database) goja.Value {
 		"dbs": showDatabases, "databases": showDatabases,
 		"collections": showCollections, "tables": showCollections,
 		"users": func(c *call, d *database) goja.Value {
-			return c.shownValue(c.world.ToJS(d.run(command("usersInfo"), reads).Lookup("users")))
+			return c.s.shownValue(c.JS.World.ToJS(d.run(command("usersInfo"), reads).Lookup("users")))
 		},
 		"roles": func(c *call, d *database) goja.Value {
 			reply := d.run(command("rolesInfo", bson.E{Key: "showBuiltinRoles", Value: true}), reads)
-			return c.shownValue(c.world.ToJS(reply.Lookup("roles")))
+			return c.s.shownValue(c.JS.World.ToJS(reply.Lookup("roles")))
 		},
 		"profile": showProfile,
 		"log": func(c *call, d *database) goja.Value {
 			name := "global"
-			if c.has(1) {
-				name = c.text(1)
+			if c.Has(1) {
+				name = c.Text(1)
 			}
-			return c.shownValue(c.world.ToJS(d.admin(bson.D{{Key: "getLog", Value: name}}, reads).Lookup("log")))
+			return c.s.shownValue(c.JS.World.ToJS(d.admin(bson.D{{Key: "getLog", Value: name}}, reads).Lookup("log")))
 		},
 		"logs": func(c *call, d *database) goja.Value {
-			return c.shownValue(c.world.ToJS(d.admin(bson.D{{Key: "getLog", Value: "*"}}, reads).Lookup("names")))
+			return c.s.shownValue(c.JS.World.ToJS(d.admin(bson.D{{Key: "getLog", Value: "*"}}, reads).Lookup("names")))
 		},
 		"startupWarnings":        showStartupWarnings,
-		"automationNotices":      func(c *call, _ *database) goja.Value { return c.shownText("") },
-		"nonGenuineMongoDBCheck": func(c *call, _ *database) goja.Value { return c.shownText("") },
+		"automationNotices":      func(c *call, _ *database) goja.Value { return c.JS.ShownText("") },
+		"nonGenuineMongoDBCheck": func(c *call, _ *database) goja.Value { return c.JS.ShownText("") },
 		"shards":                 showShards, "zones": showZones, "chunks": showChunks,
 		"migrations": showMigrations, "balancer": showBalancer,
 	}
@@ -197,10 +174,10 @@ func showDatabases(c *call, d *database) goja.Value {
 	rows := make([][]string, 0, len(values))
 	for _, v := range values {
 		doc, _ := v.DocumentOK()
-		rows = append(rows, []string{textAt(doc, "name"), sizeText(numberOf(doc, "sizeOnDisk"))})
+		rows = append(rows, []string{rawdoc.Text(doc, "name"), plaintext.SizeText(rawdoc.Number(doc, "sizeOnDisk"))})
 	}
-	slices.SortFunc(rows, func(a, b []string) int { return localeCompare(a[0], b[0]) })
-	return c.shownText(c.columns(rows, nameColor, true))
+	slices.SortFunc(rows, func(a, b []string) int { return plaintext.Compare(a[0], b[0]) })
+	return c.JS.ShownText(c.s.columns(rows, script.NameColor, true))
 }
 
 // columns sets two columns, the second flush right when it holds numbers.
@@ -211,7 +188,7 @@ func (s *Shell) columns(rows [][]string, color string, right bool) string {
 	}
 	var b strings.Builder
 	for _, r := range rows {
-		line := s.paint(color, r[0])
+		line := s.JS.Paint(color, r[0])
 		gap := strings.Repeat(" ", first-len([]rune(r[0])))
 		switch {
 		case right:
@@ -224,28 +201,14 @@ func (s *Shell) columns(rows [][]string, color string, right bool) string {
 	return b.String()
 }
 
-// sizeText is a size of show dbs (spec 04 §3.8).
-func sizeText(bytes float64) string {
-	units := []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB"}
-	i := 0
-	for i < len(units)-1 && bytes >= 1024 {
-		bytes /= 1024
-		i++
-	}
-	if i == 0 && bytes <= 1000 {
-		return strconv.FormatFloat(bytes, 'f', -1, 64) + " B"
-	}
-	return strconv.FormatFloat(bytes, 'f', 2, 64) + " " + units[i]
-}
-
 func showCollections(c *call, d *database) goja.Value {
 	var plain, system [][]string
-	infos := d.listCollections(emptyDocument, true, nil)
-	slices.SortFunc(infos, func(a, b bson.Raw) int { return localeCompare(textAt(a, "name"), textAt(b, "name")) })
+	infos := d.listCollections(rawdoc.Empty, true, nil)
+	slices.SortFunc(infos, func(a, b bson.Raw) int { return plaintext.Compare(rawdoc.Text(a, "name"), rawdoc.Text(b, "name")) })
 	for _, info := range infos {
-		name := textAt(info, "name")
+		name := rawdoc.Text(info, "name")
 		badge := ""
-		switch textAt(info, "type") {
+		switch rawdoc.Text(info, "type") {
 		case "view":
 			badge = "[view]"
 		case "timeseries":
@@ -273,36 +236,36 @@ func showCollections(c *call, d *database) goja.Value {
 	pad(system)
 	var b strings.Builder
 	for _, r := range plain {
-		b.WriteString(c.paint(nameColor, r[0]) + r[1] + "\n")
+		b.WriteString(c.JS.Paint(script.NameColor, r[0]) + r[1] + "\n")
 	}
 	for _, r := range system {
-		b.WriteString(c.paint(dimColor, r[0]) + r[1] + "\n")
+		b.WriteString(c.JS.Paint(script.DimColor, r[0]) + r[1] + "\n")
 	}
-	return c.shownText(b.String())
+	return c.JS.ShownText(b.String())
 }
 
 func showProfile(c *call, d *database) goja.Value {
-	docs := c.findAll(d, "system.profile", bson.D{{Key: "millis", Value: bson.D{{Key: "$gt", Value: int32(0)}}}},
+	docs := c.s.findAll(d, "system.profile", bson.D{{Key: "millis", Value: bson.D{{Key: "$gt", Value: int32(0)}}}},
 		sortedBy("$natural", -1), limitedTo(5))
 	if len(docs) == 0 {
-		return c.shownText("db.system.profile is empty.\nUse db.setProfilingLevel(2) will enable profiling.\n" +
+		return c.JS.ShownText("db.system.profile is empty.\nUse db.setProfilingLevel(2) will enable profiling.\n" +
 			"Use db.getCollection('system.profile').find() to show raw profile entries.")
 	}
 	var b strings.Builder
 	for _, doc := range docs {
 		when, _ := doc.Lookup("ts").TimeOK()
-		b.WriteString(textAt(doc, "op") + "\t" + textAt(doc, "ns") + " " + plainNumber(numberOf(doc, "millis")) + "ms " + when.Format(time.ANSIC) + "\n")
+		b.WriteString(rawdoc.Text(doc, "op") + "\t" + rawdoc.Text(doc, "ns") + " " + plaintext.PlainNumber(rawdoc.Number(doc, "millis")) + "ms " + when.Format(time.ANSIC) + "\n")
 		elems, _ := doc.Elements()
 		var fields []string
 		for _, el := range elems {
 			if slices.Contains([]string{"ts", "op", "ns", "millis"}, el.Key()) {
 				continue
 			}
-			fields = append(fields, el.Key()+":"+c.inspect(c.world.ToJS(el.Value()))+" ")
+			fields = append(fields, el.Key()+":"+c.s.display.Inspect(c.JS.World.ToJS(el.Value()))+" ")
 		}
 		b.WriteString(strings.Join(fields, "") + "\n")
 	}
-	return c.shownText(b.String())
+	return c.JS.ShownText(b.String())
 }
 
 // showStartupWarnings prints the lines of the server's log that it wrote when it
@@ -324,7 +287,7 @@ func showStartupWarnings(c *call, d *database) goja.Value {
 		lines = append(lines, "   "+line.T.UTC().Format("2006-01-02T15:04:05.000Z07:00")+": "+line.Msg)
 	}
 	if len(lines) == 0 {
-		return c.shownText("")
+		return c.JS.ShownText("")
 	}
-	return c.shownText("------\n   The server generated these startup warnings when booting\n" + strings.Join(lines, "\n") + "\n------")
+	return c.JS.ShownText("------\n   The server generated these startup warnings when booting\n" + strings.Join(lines, "\n") + "\n------")
 }

@@ -2,7 +2,12 @@ package bindings
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
+
+	"shardsh/bindings/display"
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -12,41 +17,41 @@ import (
 
 func showShards(c *call, d *database) goja.Value {
 	config := d.sibling("config")
-	shards := c.findAll(config, "shards", bson.D{}, sortedBy("_id", 1))
-	if !c.showsTables() {
-		return c.shownValue(c.array(shards))
+	shards := c.s.findAll(config, "shards", bson.D{}, sortedBy("_id", 1))
+	if !c.s.display.ShowsTables() {
+		return c.s.shownValue(c.JS.Array(shards))
 	}
-	r := c.newStatusReport(d)
-	r.counts = c.chunkCountsOf(config, bson.D{})
+	r := c.s.newStatusReport(d)
+	r.counts = c.s.chunkCountsOf(config, bson.D{})
 	r.readDistribution()
-	return c.shownTables(func(t *tables) { t.grid(r.shardRows(shards)) })
+	return c.s.display.ShowTables(func(t *display.Tables) { t.Grid(r.shardRows(shards)) })
 }
 
 func showZones(c *call, d *database) goja.Value {
 	config, ns := d.sibling("config"), ""
-	if c.has(1) {
-		ns = d.qualified(c.text(1))
+	if c.Has(1) {
+		ns = d.qualified(c.Text(1))
 	}
-	if c.showsTables() {
-		zones := c.zones(config, ns)
-		return c.shownTables(func(t *tables) { t.zones(zones) })
+	if c.s.display.ShowsTables() {
+		zones := c.s.zones(config, ns)
+		return c.s.display.ShowTables(func(t *display.Tables) { drawZones(t, zones) })
 	}
 	filter := bson.D{}
 	if ns != "" {
 		filter = bson.D{{Key: "ns", Value: ns}}
 	}
-	o := c.rt.NewObject()
-	for _, doc := range c.findAll(config, "tags", filter, byRange()) {
-		ns := textAt(doc, "ns")
+	o := c.JS.Runtime.NewObject()
+	for _, doc := range c.s.findAll(config, "tags", filter, byRange()) {
+		ns := rawdoc.Text(doc, "ns")
 		list, _ := o.Get(ns).(*goja.Object)
 		if list == nil {
-			list = c.rt.NewArray()
-			must(o.Set(ns, list))
+			list = c.JS.Runtime.NewArray()
+			script.Must(o.Set(ns, list))
 		}
-		entry := c.newObject("zone", c.lookup(doc, "tag"), "min", c.lookup(doc, "min"), "max", c.lookup(doc, "max"))
-		must(list.Set(itoa(len(list.Keys())), c.onOneLine(entry)))
+		entry := c.JS.NewObject("zone", c.s.lookup(doc, "tag"), "min", c.s.lookup(doc, "min"), "max", c.s.lookup(doc, "max"))
+		script.Must(list.Set(strconv.Itoa(len(list.Keys())), c.s.display.OnOneLine(entry)))
 	}
-	return c.shownValue(o)
+	return c.s.shownValue(o)
 }
 
 // qualified is a namespace; names without a database are in this one.
@@ -59,24 +64,24 @@ func (d *database) qualified(name string) string {
 
 // showChunks shows the chunks of a collection, or counts those of all.
 func showChunks(c *call, d *database) goja.Value {
-	if !c.has(1) {
+	if !c.Has(1) {
 		return c.showChunkCounts(d)
 	}
-	config, ns := d.sibling("config"), d.qualified(c.text(1))
-	entry := c.catalogEntry(config, ns, nil)
+	config, ns := d.sibling("config"), d.qualified(c.Text(1))
+	entry := c.s.catalogEntry(config, ns, nil)
 	if entry == nil {
-		c.throwCoded(invalidInput, codeNotSharded, "Collection %s is not sharded", ns)
+		c.JS.ThrowCoded(script.InvalidInput, script.CodeNotSharded, "Collection %s is not sharded", ns)
 	}
-	r := c.newStatusReport(d)
-	if !c.showsTables() {
-		return c.shownValue(r.listed("chunks", chunkFilter(entry), maxStatusChunks, r.chunk))
+	r := c.s.newStatusReport(d)
+	if !c.s.display.ShowsTables() {
+		return c.s.shownValue(r.listed("chunks", chunkFilter(entry), maxStatusChunks, r.chunk))
 	}
-	n, _ := c.chunkCountsOf(config, chunkFilter(entry))[chunkKey(entry)].total()
-	chunks := c.findAll(config, "chunks", chunkFilter(entry), sortedBy("min", 1), limitedTo(maxTableRows))
-	return c.shownTables(func(t *tables) {
-		t.grid(chunkRows(chunks))
+	n, _ := c.s.chunkCountsOf(config, chunkFilter(entry))[chunkKey(entry)].total()
+	chunks := c.s.findAll(config, "chunks", chunkFilter(entry), sortedBy("min", 1), limitedTo(display.MaxRows))
+	return c.s.display.ShowTables(func(t *display.Tables) {
+		t.Grid(chunkRows(chunks))
 		if more := n - int64(len(chunks)); more > 0 {
-			t.line("", fmt.Sprintf("… and %d more: sh.chunks(%q)", more, ns))
+			t.Line("", fmt.Sprintf("… and %d more: sh.chunks(%q)", more, ns))
 		}
 	})
 }
@@ -84,11 +89,11 @@ func showChunks(c *call, d *database) goja.Value {
 func chunkRows(chunks []bson.Raw) (header []string, rows [][]string) {
 	for _, doc := range chunks {
 		jumbo := ""
-		if truthyAt(doc, "jumbo") {
+		if rawdoc.TruthyAt(doc, "jumbo") {
 			jumbo = "jumbo"
 		}
 		t, i, _ := doc.Lookup("lastmod").TimestampOK()
-		rows = append(rows, []string{bound(doc, "min"), bound(doc, "max"), textAt(doc, "shard"), fmt.Sprintf("%d|%d", t, i), jumbo})
+		rows = append(rows, []string{bound(doc, "min"), bound(doc, "max"), rawdoc.Text(doc, "shard"), fmt.Sprintf("%d|%d", t, i), jumbo})
 	}
 	return []string{"from", "up to", "shard", "version", ""}, rows
 }
@@ -96,44 +101,44 @@ func chunkRows(chunks []bson.Raw) (header []string, rows [][]string) {
 // showChunkCounts counts the chunks of all collections.
 func (c *call) showChunkCounts(d *database) goja.Value {
 	config := d.sibling("config")
-	counts := c.chunkCountsOf(config, bson.D{})
-	entries := c.shardedCollections(config)
-	if c.showsTables() {
+	counts := c.s.chunkCountsOf(config, bson.D{})
+	entries := c.s.shardedCollections(config)
+	if c.s.display.ShowsTables() {
 		var rows [][]string
 		for _, entry := range entries {
 			for _, n := range counts[chunkKey(entry)] {
-				rows = append(rows, []string{textAt(entry, "_id"), n.shard, fmt.Sprint(n.n), fmt.Sprint(n.jumbo)})
+				rows = append(rows, []string{rawdoc.Text(entry, "_id"), n.shard, fmt.Sprint(n.n), fmt.Sprint(n.jumbo)})
 			}
 		}
-		return c.shownTables(func(t *tables) { t.grid([]string{"collection", "shard", "chunks#", "jumbo#"}, rows) })
+		return c.s.display.ShowTables(func(t *display.Tables) { t.Grid([]string{"collection", "shard", "chunks#", "jumbo#"}, rows) })
 	}
-	o := c.rt.NewObject()
+	o := c.JS.Runtime.NewObject()
 	for _, entry := range entries {
-		perShard := c.rt.NewObject()
+		perShard := c.JS.Runtime.NewObject()
 		for _, n := range counts[chunkKey(entry)] {
-			must(perShard.Set(n.shard, n.n))
+			script.Must(perShard.Set(n.shard, n.n))
 		}
-		must(o.Set(textAt(entry, "_id"), perShard))
+		script.Must(o.Set(rawdoc.Text(entry, "_id"), perShard))
 	}
-	return c.shownValue(o)
+	return c.s.shownValue(o)
 }
 
 func showMigrations(c *call, d *database) goja.Value {
-	r := c.newStatusReport(d)
-	if c.showsTables() {
-		return c.shownTables(r.migrationLines)
+	r := c.s.newStatusReport(d)
+	if c.s.display.ShowsTables() {
+		return c.s.display.ShowTables(r.migrationLines)
 	}
-	active := c.rt.NewArray()
-	for i, m := range c.activeMigrations(d, r.config) {
-		must(active.Set(itoa(i), m.object(c.Shell)))
+	active := c.JS.Runtime.NewArray()
+	for i, m := range c.s.activeMigrations(d, r.config) {
+		script.Must(active.Set(strconv.Itoa(i), m.object(c.s)))
 	}
-	return c.shownValue(c.newObject("active", active, "last 24 hours", r.migrationResults()))
+	return c.s.shownValue(c.JS.NewObject("active", active, "last 24 hours", r.migrationResults()))
 }
 
 func showBalancer(c *call, d *database) goja.Value {
-	r := c.newStatusReport(d)
-	if c.showsTables() {
-		return c.shownTables(r.balancerLines)
+	r := c.s.newStatusReport(d)
+	if c.s.display.ShowsTables() {
+		return c.s.display.ShowTables(r.balancerLines)
 	}
-	return c.shownValue(r.balancer())
+	return c.s.shownValue(r.balancer())
 }

@@ -4,6 +4,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"shardsh/bindings/plaintext"
+	"shardsh/bindings/script"
 )
 
 var (
@@ -34,7 +37,7 @@ func (s *Shell) Complete(input string) (head string, completions []string) {
 			break
 		}
 	}
-	slices.SortFunc(completions, localeCompare)
+	slices.SortFunc(completions, plaintext.Compare)
 	return head, slices.Compact(completions)
 }
 
@@ -89,7 +92,7 @@ func (s *Shell) wordsAt(t *typing) []string {
 	case typed == "" || typed[0] >= '0' && typed[0] <= '9':
 		return nil
 	}
-	return s.members(s.rt.GlobalObject())
+	return s.members(s.JS.Runtime.GlobalObject())
 }
 
 // stringWords are what can be in a string: an argument, a quoted key, or a name
@@ -104,7 +107,7 @@ func (s *Shell) stringWords(t *typing) []string {
 		}
 		if object := expressionBefore(t.text, in.at); in.bracket == '[' && object != "" && in.at == t.word-2 {
 			k := s.know(object)
-			if d, ok := receiver[*database](k.value); ok {
+			if d, ok := script.Receiver[*database](k.value); ok {
 				return s.collectionNames(d.on, d.name)
 			}
 			return s.memberNames(k)

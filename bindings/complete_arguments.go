@@ -7,39 +7,26 @@ import (
 	"slices"
 	"strings"
 
+	"shardsh/bindings/script"
+
 	"github.com/dop251/goja"
 )
 
 // called is the function that a call names, as its help describes it, and what
 // it is called on.
-func (s *Shell) called(callee string) (help helpEntry, on known, ok bool) {
+func (s *Shell) called(callee string) (help script.Help, on known, ok bool) {
 	dot := strings.LastIndexByte(callee, '.')
 	name := strings.TrimSpace(callee[dot+1:])
-	on = known{value: s.rt.GlobalObject()}
+	on = known{value: s.JS.Runtime.GlobalObject()}
 	if dot >= 0 {
 		on = s.know(callee[:dot])
 	}
 	f, _ := s.member(on, name).value.(*goja.Object)
 	if f == nil {
-		return helpEntry{}, known{}, false
+		return script.Help{}, known{}, false
 	}
-	help, ok = s.classes.helps[f]
+	help, ok = s.JS.HelpOn(f)
 	return help, on, ok
-}
-
-// parameter is the name a call form has for an argument.
-func (h helpEntry) parameter(i int) string {
-	_, list, _ := strings.Cut(h.form, "(")
-	names := strings.Split(strings.TrimSuffix(list, ")"), ", ")
-	if i >= len(names) {
-		return ""
-	}
-	return names[i]
-}
-
-func (h helpEntry) method() string {
-	name, _, _ := strings.Cut(h.form, "(")
-	return name
 }
 
 // argumentNames are what a string in a call can be, by the name of the parameter.
@@ -52,10 +39,10 @@ func (s *Shell) argumentNames(t *typing) []string {
 	if !ok {
 		return nil
 	}
-	parameter := help.parameter(i)
+	parameter := help.Parameter(i)
 	if len(within) > 0 {
 		in := within[len(within)-1]
-		if in.bracket == '{' && in.key == "" || in.bracket == '[' && help.method() != "dropIndexes" {
+		if in.bracket == '{' && in.key == "" || in.bracket == '[' && help.Method() != "dropIndexes" {
 			return nil
 		}
 		if in.bracket == '{' {
@@ -66,7 +53,7 @@ func (s *Shell) argumentNames(t *typing) []string {
 }
 
 // namesFor finds names by what a parameter, or a field of a command, is called.
-func (s *Shell) namesFor(parameter string, help helpEntry, on known, typed string) []string {
+func (s *Shell) namesFor(parameter string, help script.Help, on known, typed string) []string {
 	if names, ok := s.localNames(parameter, help, typed); ok {
 		return names
 	}
@@ -74,8 +61,8 @@ func (s *Shell) namesFor(parameter string, help helpEntry, on known, typed strin
 		return nil
 	}
 	d := s.db
-	coll, onCollection := receiver[*collection](on.value)
-	if other, ok := receiver[*database](on.value); ok {
+	coll, onCollection := script.Receiver[*collection](on.value)
+	if other, ok := script.Receiver[*database](on.value); ok {
 		d = other
 	}
 	if onCollection {
@@ -83,7 +70,7 @@ func (s *Shell) namesFor(parameter string, help helpEntry, on known, typed strin
 	}
 	switch parameter {
 	case "ns", "collection", "namespace":
-		every := strings.HasPrefix(help.method(), "shard") || help.method() == "moveCollection" || parameter == "namespace"
+		every := strings.HasPrefix(help.Method(), "shard") || help.Method() == "moveCollection" || parameter == "namespace"
 		return s.namespaces(d.on, typed, every)
 	case "shard", "toShard", "to", "primaryShard":
 		return s.ids(d.on, "shards")
@@ -98,7 +85,7 @@ func (s *Shell) namesFor(parameter string, help helpEntry, on known, typed strin
 			return s.indexNames(coll)
 		}
 	case "name":
-		switch help.method() {
+		switch help.Method() {
 		case "getCollection":
 			return s.collectionNames(d.on, d.name)
 		case "getSiblingDB", "getSisterDB", "getDB", "getDatabase":
@@ -109,16 +96,16 @@ func (s *Shell) namesFor(parameter string, help helpEntry, on known, typed strin
 }
 
 // localNames are those no server is asked for.
-func (s *Shell) localNames(parameter string, help helpEntry, typed string) ([]string, bool) {
+func (s *Shell) localNames(parameter string, help script.Help, typed string) ([]string, bool) {
 	switch {
-	case parameter == "key" && help.class == configClass:
+	case parameter == "key" && help.Class == configClass:
 		var names []string
 		for _, o := range allOptions() {
 			names = append(names, o.name)
 		}
 		return names, true
 	case parameter == "path" || parameter == "directory":
-		return s.fileNames(typed, parameter == "directory", help.method() == "load"), true
+		return s.fileNames(typed, parameter == "directory", help.Method() == "load"), true
 	}
 	return nil, false
 }
@@ -130,7 +117,7 @@ func (s *Shell) fileNames(typed string, onlyDirectories, shipped bool) []string 
 	if shipped && s.cfg.Scripts != nil {
 		if scripts, err := fs.Glob(s.cfg.Scripts, "*.js"); err == nil {
 			for _, n := range scripts {
-				names = append(names, shippedPrefix+n)
+				names = append(names, script.ShippedPrefix+n)
 			}
 		}
 	}
@@ -179,7 +166,7 @@ func (s *Shell) operatorNames(t *typing) []string {
 			stage = in.key
 		}
 	}
-	switch help.parameter(i) {
+	switch help.Parameter(i) {
 	case "pipeline":
 		return pipelineOperators(depth, stage)
 	case "query", "filter":

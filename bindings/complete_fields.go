@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 
+	"shardsh/bindings/script"
+
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
@@ -29,7 +31,7 @@ func (s *Shell) fieldNames(t *typing) []string {
 		return nil
 	}
 	_, on, _ := s.called(callee)
-	coll, ok := receiver[*collection](on.value)
+	coll, ok := script.Receiver[*collection](on.value)
 	if !ok {
 		return nil
 	}

@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"strings"
 
+	"shardsh/bindings/script"
+
 	"github.com/dop251/goja"
 )
 
@@ -21,12 +23,12 @@ func (s *Shell) knownValue(v goja.Value) known {
 	case isObject:
 		return known{value: v, proto: o.Prototype()}
 	default:
-		return known{value: v, proto: v.ToObject(s.rt).Prototype()}
+		return known{value: v, proto: v.ToObject(s.JS.Runtime).Prototype()}
 	}
 }
 
 func (s *Shell) builtinPrototype(class string) known {
-	c, _ := s.rt.GlobalObject().Get(class).(*goja.Object)
+	c, _ := s.JS.Runtime.GlobalObject().Get(class).(*goja.Object)
 	if c == nil {
 		return known{}
 	}
@@ -84,7 +86,7 @@ func (s *Shell) know(expression string) known {
 		case first && (name == "sh" || name == "rs" || name == "mock") && s.db == nil:
 			return known{}
 		case first:
-			on = known{value: s.rt.GlobalObject()}
+			on = known{value: s.JS.Runtime.GlobalObject()}
 			k = s.member(on, name)
 		default:
 			on = k
@@ -158,17 +160,17 @@ func (s *Shell) own(o *goja.Object, name string) (v goja.Value, found bool) {
 // descriptor is Object.getOwnPropertyDescriptor.
 func (s *Shell) descriptor(o *goja.Object, name string) (*goja.Object, error) {
 	if s.ownProperty == nil {
-		object, _ := s.rt.GlobalObject().Get("Object").(*goja.Object)
+		object, _ := s.JS.Runtime.GlobalObject().Get("Object").(*goja.Object)
 		s.ownProperty, _ = goja.AssertFunction(object.Get("getOwnPropertyDescriptor"))
 	}
-	v, err := s.ownProperty(goja.Undefined(), o, s.rt.ToValue(name))
+	v, err := s.ownProperty(goja.Undefined(), o, s.JS.Runtime.ToValue(name))
 	d, _ := v.(*goja.Object)
 	return d, err
 }
 
 // result is what a method gives, as far as its name tells.
 func (s *Shell) result(on known, name, argument string) known {
-	if d, ok := receiver[*database](on.value); ok {
+	if d, ok := script.Receiver[*database](on.value); ok {
 		switch name {
 		case "getSiblingDB", "getSisterDB":
 			if text := unquoted(argument); validDatabaseName(text) {
@@ -185,7 +187,7 @@ func (s *Shell) result(on known, name, argument string) known {
 		}
 		return known{}
 	}
-	if m, ok := receiver[*mongoObject](on.value); ok {
+	if m, ok := script.Receiver[*mongoObject](on.value); ok {
 		switch text := unquoted(argument); {
 		case name == "getDB" && validDatabaseName(text):
 			return s.knownValue(m.database(text).object)
@@ -194,7 +196,7 @@ func (s *Shell) result(on known, name, argument string) known {
 		}
 		return known{}
 	}
-	if coll, ok := receiver[*collection](on.value); ok {
+	if coll, ok := script.Receiver[*collection](on.value); ok {
 		switch name {
 		case "find", "aggregate", "watch":
 			return known{proto: s.cursorPrototype()}
@@ -224,7 +226,7 @@ func (s *Shell) result(on known, name, argument string) known {
 }
 
 func isCursor(k known) bool {
-	_, ok := receiver[*cursor](k.value)
+	_, ok := script.Receiver[*cursor](k.value)
 	return ok
 }
 
@@ -238,10 +240,10 @@ func (s *Shell) memberNames(k known) []string {
 		return nil
 	}
 	words := s.members(o)
-	if d, ok := receiver[*database](k.value); ok {
+	if d, ok := script.Receiver[*database](k.value); ok {
 		return append(reachable(s.collectionNames(d.on, d.name)), words...)
 	}
-	if coll, ok := receiver[*collection](k.value); ok {
+	if coll, ok := script.Receiver[*collection](k.value); ok {
 		for _, n := range reachable(s.collectionNames(coll.d.on, coll.d.name)) {
 			if rest, ok := strings.CutPrefix(n, coll.name+"."); ok {
 				words = append(words, rest)
@@ -269,7 +271,7 @@ func reachable(names []string) []string {
 // members lists the names an object and its prototypes have, but not those every
 // object has.
 func (s *Shell) members(o *goja.Object) []string {
-	everything := s.rt.NewObject().Prototype()
+	everything := s.JS.Runtime.NewObject().Prototype()
 	var words []string
 	for p := o; p != nil && p != everything && !isProxy(p); p = p.Prototype() {
 		for _, name := range p.GetOwnPropertyNames() {

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"shardsh/bindings/rawdoc"
+
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
@@ -130,7 +132,7 @@ func fieldsOf(list bson.RawArray, field string) []string {
 	names := []string{}
 	for _, v := range values {
 		doc, _ := v.DocumentOK()
-		if name := textAt(doc, field); name != "" {
+		if name := rawdoc.Text(doc, field); name != "" {
 			names = append(names, name)
 		}
 	}

@@ -4,20 +4,14 @@ import (
 	"context"
 	"io"
 	"io/fs"
-	"time"
+
+	"shardsh/bindings/script"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 )
-
-// Clock is the time scripts live in: new Date(), sleep() and timers follow it.
-type Clock interface {
-	Now() time.Time
-	// Sleep waits for d or for the end of ctx, whose error it then returns.
-	Sleep(ctx context.Context, d time.Duration) error
-}
 
 // Config says what a Shell is connected to and where it writes.
 type Config struct {
@@ -44,7 +38,7 @@ type Config struct {
 	Stdin io.Reader
 
 	// Clock is nil for the wall clock.
-	Clock Clock
+	Clock script.Clock
 
 	// Color allows escape sequences in rendered values.
 	Color bool
@@ -92,18 +86,3 @@ type Config struct {
 // cluster's and nothing is sent; neither lets the command go. That is how
 // --read-only and --dry-run work.
 type Guard func(database string, command bson.Raw) (reply bson.Raw, err error)
-
-type wallClock struct{}
-
-func (wallClock) Now() time.Time { return time.Now() }
-
-func (wallClock) Sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}

@@ -3,6 +3,7 @@ package bindings
 import (
 	"bytes"
 	"context"
+	"errors"
 	"strings"
 	"sync"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"shardsh/balancer/mock/wire"
+	"shardsh/bindings/script"
 )
 
 // connected is a shell on a fixture.
@@ -122,12 +124,12 @@ func (c *connected) show(input string) (text string, failed bool) {
 		result, err = c.Render(context.Background(), r)
 	}
 	text = c.errs.String() + c.out.String()
-	var script *ScriptError
+	var thrown *script.ScriptError
 	switch {
 	case err == nil && result != "":
 		text += result + "\n"
-	case asError(err, &script):
-		text += script.Text() + "\n"
+	case errors.As(err, &thrown):
+		text += thrown.Text() + "\n"
 	case err != nil:
 		text += err.Error() + "\n"
 	}

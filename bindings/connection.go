@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 
+	"shardsh/bindings/script"
+
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
@@ -15,19 +17,19 @@ import (
 // newMongoConstructor makes the global Mongo, which opens a connection.
 func (s *Shell) newMongoConstructor() goja.Value {
 	proto := prototype(s, "Mongo", mongoMethods())
-	f := s.rt.ToValue(func(cc goja.ConstructorCall) *goja.Object {
-		defer s.containFaults()
-		c := &call{Shell: s, args: cc.Arguments}
-		c.check("Mongo", parseSignature("uri?:string|object encryption?:object options?:object"))
-		if o := c.object(1); o != nil && len(o.Keys()) > 0 {
-			c.throwCoded(unimplemented, codeNotImplemented, "client-side field level encryption is not available in shardsh")
+	f := s.JS.Runtime.ToValue(func(cc goja.ConstructorCall) *goja.Object {
+		defer s.JS.ContainFaults()
+		c := &call{&script.Call{JS: s.JS, Args: cc.Arguments}, s}
+		c.Check("Mongo", script.ParseSignature("uri?:string|object encryption?:object options?:object"))
+		if o := c.Object(1); o != nil && len(o.Keys()) > 0 {
+			c.JS.ThrowCoded(script.Unimplemented, script.CodeNotImplemented, "client-side field level encryption is not available in shardsh")
 		}
-		settings := c.settingsOf(c.arg(0))
-		c.serverAPI(settings, c.object(2))
+		settings := c.settingsOf(c.Arg(0))
+		c.serverAPI(settings, c.Object(2))
 		return s.connect(settings).js()
 	}).(*goja.Object)
-	must(f.DefineDataProperty("name", s.rt.ToValue("Mongo"), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE))
-	must(f.Set("prototype", proto))
+	script.Must(f.DefineDataProperty("name", s.JS.Runtime.ToValue("Mongo"), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+	script.Must(f.Set("prototype", proto))
 	return f
 }
 
@@ -35,9 +37,9 @@ func (s *Shell) newMongoConstructor() goja.Value {
 // connection or database that is there.
 func (c *call) settingsOf(v goja.Value) *options.ClientOptions {
 	var from *mongoObject
-	if m, ok := receiver[*mongoObject](v); ok {
+	if m, ok := script.Receiver[*mongoObject](v); ok {
 		from = m
-	} else if d, ok := receiver[*database](v); ok {
+	} else if d, ok := script.Receiver[*database](v); ok {
 		from = d.on
 	}
 	switch {
@@ -47,7 +49,7 @@ func (c *call) settingsOf(v goja.Value) *options.ClientOptions {
 	case goja.IsUndefined(v):
 		return c.addressed("mongodb://localhost:27017")
 	case !goja.IsString(v):
-		c.throwInvalid("Mongo takes a connection string, a connection or a database")
+		c.JS.ThrowInvalid("Mongo takes a connection string, a connection or a database")
 	}
 	return c.addressed(v.String())
 }
@@ -58,18 +60,18 @@ func (c *call) addressed(uri string) *options.ClientOptions {
 	case !found:
 		uri = "mongodb://" + uri
 	case scheme != "mongodb" && scheme != "mongodb+srv":
-		c.throwInvalid("Invalid URI: %s", Redact(uri))
+		c.JS.ThrowInvalid("Invalid URI: %s", Redact(uri))
 	}
-	if c.cfg.ClientOptions != nil {
-		settings, err := c.cfg.ClientOptions(c.ctx, uri)
+	if c.s.cfg.ClientOptions != nil {
+		settings, err := c.s.cfg.ClientOptions(c.JS.Context(), uri)
 		if err != nil {
-			c.throw("MongoParseError", "%s", oneLine(err.Error()))
+			c.JS.Throw("MongoParseError", "%s", oneLine(err.Error()))
 		}
 		return settings
 	}
 	parsed, err := connstring.ParseAndValidate(uri)
 	if err != nil {
-		c.throw("MongoParseError", "%s", oneLine(err.Error()))
+		c.JS.Throw("MongoParseError", "%s", oneLine(err.Error()))
 	}
 	mode := connstring.ServerMonitoringModePoll
 	if parsed.ServerMonitoringMode != "" {
@@ -80,23 +82,23 @@ func (c *call) addressed(uri string) *options.ClientOptions {
 
 // serverAPI takes over {api: {version, strict, deprecationErrors}}.
 func (c *call) serverAPI(settings *options.ClientOptions, o *goja.Object) {
-	v := property(o, "api")
+	v := script.Property(o, "api")
 	if v == nil {
 		return
 	}
 	version := options.ServerAPIVersion(v.String())
 	spec, _ := v.(*goja.Object)
 	if spec != nil {
-		version = options.ServerAPIVersion(optionalText(spec.Get("version")))
+		version = options.ServerAPIVersion(script.OptionalText(spec.Get("version")))
 	}
 	if version != options.ServerAPIVersion1 {
-		c.throw("MongoInvalidArgumentError", "Invalid server API version=%s; must be in the following enum: [\"1\"]", version)
+		c.JS.Throw("MongoInvalidArgumentError", "Invalid server API version=%s; must be in the following enum: [\"1\"]", version)
 	}
 	api := options.ServerAPI(version)
-	if strict := property(spec, "strict"); strict != nil {
+	if strict := script.Property(spec, "strict"); strict != nil {
 		api.SetStrict(strict.ToBoolean())
 	}
-	if errs := property(spec, "deprecationErrors"); errs != nil {
+	if errs := script.Property(spec, "deprecationErrors"); errs != nil {
 		api.SetDeprecationErrors(errs.ToBoolean())
 	}
 	settings.SetServerAPIOptions(api)
@@ -105,14 +107,14 @@ func (c *call) serverAPI(settings *options.ClientOptions, o *goja.Object) {
 // connectDatabase is connect(uri[, user[, password]]): a database of a new
 // connection.
 func (c *call) connectDatabase() goja.Value {
-	settings := c.settingsOf(c.arg(0))
+	settings := c.settingsOf(c.Arg(0))
 	parsed, _ := connstring.Parse(settings.GetURI())
 	name := "test"
 	if parsed != nil && parsed.Database != "" {
 		name = parsed.Database
 	}
-	if c.has(1) {
-		as := options.Credential{Username: c.text(1), Password: c.passwordArgument(2), PasswordSet: true}
+	if c.Has(1) {
+		as := options.Credential{Username: c.Text(1), Password: c.passwordArgument(2), PasswordSet: true}
 		if settings.Auth != nil {
 			as.AuthSource, as.AuthMechanism = settings.Auth.AuthSource, settings.Auth.AuthMechanism
 		} else if name != "test" {
@@ -120,7 +122,7 @@ func (c *call) connectDatabase() goja.Value {
 		}
 		settings.SetAuth(as)
 	}
-	return c.connect(settings).checkedDatabase(name).object
+	return c.s.connect(settings).checkedDatabase(name).object
 }
 
 // connect opens another connection.
@@ -136,13 +138,13 @@ func (s *Shell) connect(settings *options.ClientOptions) *mongoObject {
 func (s *Shell) openClient(settings *options.ClientOptions) *mongo.Client {
 	client, err := mongo.Connect(settings)
 	if err == nil {
-		if err = client.Ping(s.ctx, nil); err != nil {
-			_ = client.Disconnect(context.WithoutCancel(s.ctx))
+		if err = client.Ping(s.JS.Context(), nil); err != nil {
+			_ = client.Disconnect(context.WithoutCancel(s.JS.Context()))
 		}
 	}
 	if err != nil {
-		if s.ctx.Err() != nil {
-			s.abort(context.Cause(s.ctx))
+		if s.JS.Context().Err() != nil {
+			s.JS.Abort(context.Cause(s.JS.Context()))
 		}
 		s.throwUnreachable(err)
 	}
@@ -153,7 +155,7 @@ func (s *Shell) openClient(settings *options.ClientOptions) *mongo.Client {
 func (s *Shell) throwUnreachable(err error) {
 	e := s.errorOf(err)
 	if name, _ := ConnectionError(err); name == "MongoNetworkError" {
-		must(e.SetPrototype(s.world.NewError(name, "").Prototype()))
+		script.Must(e.SetPrototype(s.JS.World.NewError(name, "").Prototype()))
 	}
 	panic(e)
 }
@@ -161,56 +163,56 @@ func (s *Shell) throwUnreachable(err error) {
 // dbAuth is db.auth(user[, password]) and db.auth({user, pwd, mechanism}).
 func dbAuth(c *call, d *database) goja.Value {
 	var as options.Credential
-	switch o := c.object(0); {
-	case len(c.args) == 0 || len(c.args) > 2:
-		c.throwInvalid("auth expects (username), (username, password), or ({ user: username, pwd: password })")
-	case o != nil && len(c.args) == 1:
-		as.Username, as.Password = optionalText(o.Get("user")), optionalText(o.Get("pwd"))
-		as.AuthMechanism = optionalText(o.Get("mechanism"))
-		if property(o, "digestPassword") != nil {
-			c.throwCoded(unimplemented, codeNotImplemented, "digestPassword is not supported for authentication.")
+	switch o := c.Object(0); {
+	case len(c.Args) == 0 || len(c.Args) > 2:
+		c.JS.ThrowInvalid("auth expects (username), (username, password), or ({ user: username, pwd: password })")
+	case o != nil && len(c.Args) == 1:
+		as.Username, as.Password = script.OptionalText(o.Get("user")), script.OptionalText(o.Get("pwd"))
+		as.AuthMechanism = script.OptionalText(o.Get("mechanism"))
+		if script.Property(o, "digestPassword") != nil {
+			c.JS.ThrowCoded(script.Unimplemented, script.CodeNotImplemented, "digestPassword is not supported for authentication.")
 		}
 	default:
-		as.Username, as.Password = optionalText(c.arg(0)), c.passwordArgument(1)
+		as.Username, as.Password = script.OptionalText(c.Arg(0)), c.passwordArgument(1)
 	}
 	if (as.Username == "" || as.Password == "") && as.AuthMechanism == "" {
-		c.throwInvalid("auth expects user document with at least 'user' and 'pwd' or 'mechanism' fields")
+		c.JS.ThrowInvalid("auth expects user document with at least 'user' and 'pwd' or 'mechanism' fields")
 	}
 	as.PasswordSet = as.Password != ""
 	as.AuthSource = d.name
-	c.cursor = nil
+	c.s.cursor = nil
 	c.login(d.on, as)
-	return c.newObject("ok", 1)
+	return c.JS.NewObject("ok", 1)
 }
 
 // login connects again as a user. The old connection is kept when that fails.
 func (c *call) login(m *mongoObject, as options.Credential) {
 	if m.settings == nil {
-		c.throwCoded(unimplemented, codeNotImplemented, "this connection cannot log in again; give the user in the connection string")
+		c.JS.ThrowCoded(script.Unimplemented, script.CodeNotImplemented, "this connection cannot log in again; give the user in the connection string")
 	}
 	settings := *m.settings
 	settings.SetAuth(as)
-	client := c.openClient(&settings)
+	client := c.s.openClient(&settings)
 	if m.home != nil {
-		m.home.driver.EndSession(context.WithoutCancel(c.ctx))
+		m.home.driver.EndSession(context.WithoutCancel(c.JS.Context()))
 		m.home = nil
 	}
 	if m.own {
-		_ = c.opened.disconnect(context.WithoutCancel(c.ctx), m.client)
+		_ = c.s.opened.disconnect(context.WithoutCancel(c.JS.Context()), m.client)
 	}
 	m.own = true // the first client stays its owner's, this one is ours
-	c.opened.add(client, m)
+	c.s.opened.add(client, m)
 	m.client, m.settings = client, &settings
 }
 
 // passwordArgument is a password given as an argument, or typed by the user.
 func (c *call) passwordArgument(i int) string {
-	if c.has(i) {
-		return c.text(i)
+	if c.Has(i) {
+		return c.Text(i)
 	}
 	v := c.askPassword()
 	if v == nil {
-		c.throwInvalid("The password is missing: pass it, or passwordPrompt(), as an argument")
+		c.JS.ThrowInvalid("The password is missing: pass it, or passwordPrompt(), as an argument")
 	}
 	return v.String()
 }
@@ -218,19 +220,19 @@ func (c *call) passwordArgument(i int) string {
 // askPassword asks the user through passwordPrompt(); nil when nobody can be
 // asked.
 func (c *call) askPassword() goja.Value {
-	if !c.cfg.Interactive {
+	if !c.s.cfg.Interactive {
 		return nil
 	}
-	ask, ok := goja.AssertFunction(c.rt.GlobalObject().Get("passwordPrompt"))
+	ask, ok := goja.AssertFunction(c.JS.Runtime.GlobalObject().Get("passwordPrompt"))
 	if !ok {
 		return nil
 	}
 	v, err := ask(goja.Undefined())
 	if err == nil {
-		v, err = c.settle(v)
+		v, err = c.JS.Settle(v)
 	}
 	if err != nil {
-		c.rethrow(err)
+		c.JS.Rethrow(err)
 	}
 	return v
 }

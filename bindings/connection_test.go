@@ -65,7 +65,7 @@ func TestConnect(t *testing.T) {
 // The mode of watching servers is what the connection string says, and polling
 // without.
 func TestServerMonitoringMode(t *testing.T) {
-	c := &call{Shell: connect(t).Shell}
+	c := &call{s: connect(t).Shell}
 	for uri, want := range map[string]string{"h": "poll", "h/?serverMonitoringMode=stream": "stream"} {
 		if got := *c.addressed(uri).ServerMonitoringMode; got != want {
 			t.Errorf("%s: %s, want %s", uri, got, want)

@@ -41,7 +41,7 @@ func TestCloseWhileAScriptRuns(t *testing.T) {
 	if err := c.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if code := c.ExitCode(); code != 0 {
+	if code := c.JS.ExitCode(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
 	<-clock.reached

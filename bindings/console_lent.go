@@ -48,17 +48,17 @@ func consoleGlobals() []global {
 	return []global{
 		{"history", "", func(c *call) goja.Value {
 			list := []any{}
-			if c.console != nil && c.console.History != nil {
-				for _, input := range c.console.History() {
+			if c.s.console != nil && c.s.console.History != nil {
+				for _, input := range c.s.console.History() {
 					list = append(list, input)
 				}
 			}
-			return c.rt.NewArray(list...)
+			return c.JS.Runtime.NewArray(list...)
 		}, "Returns the inputs that are kept, oldest first."},
 		{"edit", "", func(c *call) goja.Value { return c.edit() }, "Opens an editor; what is written there comes back as input: edit, edit <name>, edit <code>."},
 		{"passwordPrompt", "", func(c *call) goja.Value { return c.passwordPrompt() }, "Asks for a password, which is not shown, and returns it."},
 		{"snippet", "", func(c *call) goja.Value {
-			return c.shownText("Snippets are packages for mongosh and not available here. Scripts of your own: load(\"file.js\"), require(\"./file.js\") or ~/.shardshrc.js.")
+			return c.JS.ShownText("Snippets are packages for mongosh and not available here. Scripts of your own: load(\"file.js\"), require(\"./file.js\") or ~/.shardshrc.js.")
 		}, "Tells where scripts come from."},
 	}
 }

@@ -5,6 +5,9 @@ import (
 	"math"
 	"time"
 
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
+
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -21,7 +24,7 @@ const (
 
 // cursor is a query that has not been sent yet, or its results.
 type cursor struct {
-	tail
+	script.Hidden
 	s          *Shell
 	d          *database
 	object     *goja.Object
@@ -49,15 +52,15 @@ type cursor struct {
 // newCursor makes a cursor and the one "it" goes on with (spec 04 §2.6).
 func (s *Shell) newCursor(d *database, kind cursorKind, body bson.D) *cursor {
 	cur := &cursor{s: s, d: d, kind: kind, body: body, reads: true}
-	cur.object = s.rt.NewDynamicObject(cur)
-	must(cur.object.SetPrototype(s.cursorPrototype()))
+	cur.object = s.JS.Runtime.NewDynamicObject(cur)
+	script.Must(cur.object.SetPrototype(s.cursorPrototype()))
 	s.cursor = cur
 	return cur
 }
 
 // commandCursor runs a command that answers with a cursor.
 func (c *call) commandCursor(d *database, body bson.D) goja.Value {
-	cur := c.newCursor(d, kindCommand, body)
+	cur := c.s.newCursor(d, kindCommand, body)
 	cur.reads = false
 	cur.open()
 	return cur.object
@@ -66,7 +69,7 @@ func (c *call) commandCursor(d *database, body bson.D) goja.Value {
 // set puts an option into the command.
 func (cur *cursor) set(name string, value any) {
 	if cur.server != nil {
-		cur.s.throw("MongoCursorInUseError", "Cursor is already initialized")
+		cur.s.JS.Throw("MongoCursorInUseError", "Cursor is already initialized")
 	}
 	for i := range cur.body {
 		if cur.body[i].Key == name {
@@ -82,7 +85,7 @@ func (cur *cursor) setLimit(n int64) {
 		cur.set("singleBatch", true)
 		n = -n
 	}
-	cur.set("limit", small(n))
+	cur.set("limit", rawdoc.Small(n))
 }
 
 // command is what open sends.
@@ -139,7 +142,7 @@ func (cur *cursor) open() {
 	cur.server = server
 }
 
-func (cur *cursor) context() context.Context { return cur.d.request(nil).context(cur.s.ctx) }
+func (cur *cursor) context() context.Context { return cur.d.request(nil).context(cur.s.JS.Context()) }
 
 // hasNext reads one document ahead.
 func (cur *cursor) hasNext() bool { return cur.ahead != nil || cur.advance(false) }
@@ -160,7 +163,7 @@ func (cur *cursor) advance(try bool) bool {
 		return true
 	}
 	if err := cur.server.Err(); err != nil {
-		if cur.s.ctx.Err() != nil {
+		if cur.s.JS.Context().Err() != nil {
 			cur.s.interrupt()
 		}
 		cur.closed = true
@@ -183,11 +186,11 @@ func (cur *cursor) next() goja.Value {
 func (cur *cursor) take() goja.Value {
 	doc := cur.ahead
 	cur.ahead = nil
-	var v goja.Value = cur.s.world.DocToJS(doc)
+	var v goja.Value = cur.s.JS.World.DocToJS(doc)
 	for _, f := range cur.maps {
 		mapped, err := f(goja.Undefined(), v)
 		if err != nil {
-			cur.s.rethrow(err)
+			cur.s.JS.Rethrow(err)
 		}
 		v = mapped
 	}
@@ -197,7 +200,7 @@ func (cur *cursor) take() goja.Value {
 func (cur *cursor) close() {
 	cur.closed = true
 	if cur.server != nil {
-		_ = cur.server.Close(context.WithoutCancel(cur.s.ctx))
+		_ = cur.server.Close(context.WithoutCancel(cur.s.JS.Context()))
 	}
 }
 

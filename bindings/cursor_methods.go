@@ -4,26 +4,29 @@ import (
 	"strings"
 	"time"
 
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
+
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
 func (s *Shell) cursorPrototype() *goja.Object {
-	if p := s.classes.prototypes["Cursor"]; p != nil {
+	if p := s.JS.Class("Cursor"); p != nil {
 		return p
 	}
 	p := prototype(s, "Cursor", cursorMethods())
 	iterate := s.function("[Symbol.iterator]", func(c *call) goja.Value {
-		cur, ok := receiver[*cursor](c.this)
+		cur, ok := script.Receiver[*cursor](c.This)
 		if !ok {
-			c.throwType("not a cursor")
+			c.JS.ThrowType("not a cursor")
 		}
-		return c.iterator(cur)
+		return c.s.iterator(cur)
 	})
 	s.asyncIteration(p)
-	refuse := s.function("toBSON", func(c *call) goja.Value { c.throwInvalid(cursorIsNoValue); return nil })
-	define(p, "toBSON", refuse)
-	must(p.DefineDataPropertySymbol(goja.SymIterator, iterate, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+	refuse := s.function("toBSON", func(c *call) goja.Value { c.JS.ThrowInvalid(cursorIsNoValue); return nil })
+	script.Define(p, "toBSON", refuse)
+	script.Must(p.DefineDataPropertySymbol(goja.SymIterator, iterate, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
 	return p
 }
 
@@ -32,54 +35,54 @@ const cursorIsNoValue = "Cannot serialize a cursor to JSON. Did you mean to call
 // asyncIteration makes "for await" work where the runtime has the symbol for it:
 // the same documents, in promises.
 func (s *Shell) asyncIteration(p *goja.Object) {
-	class, _ := s.rt.GlobalObject().Get("Symbol").(*goja.Object)
-	symbol, ok := property(class, "asyncIterator").(*goja.Symbol)
+	class, _ := s.JS.Runtime.GlobalObject().Get("Symbol").(*goja.Object)
+	symbol, ok := script.Property(class, "asyncIterator").(*goja.Symbol)
 	if !ok {
 		return
 	}
 	iterate := s.function("[Symbol.asyncIterator]", func(c *call) goja.Value {
-		cur, ok := receiver[*cursor](c.this)
+		cur, ok := script.Receiver[*cursor](c.This)
 		if !ok {
-			c.throwType("not a cursor")
+			c.JS.ThrowType("not a cursor")
 		}
-		from := c.iterator(cur)
-		it := c.rt.NewObject()
+		from := c.s.iterator(cur)
+		it := c.JS.Runtime.NewObject()
 		for _, name := range []string{"next", "return"} {
 			step, _ := goja.AssertFunction(from.Get(name))
-			define(it, name, c.function(name, func(c *call) goja.Value {
-				promise, resolve, reject := c.rt.NewPromise()
-				v, err := step(from, c.args...)
+			script.Define(it, name, c.s.function(name, func(c *call) goja.Value {
+				promise, resolve, reject := c.JS.Runtime.NewPromise()
+				v, err := step(from, c.Args...)
 				if thrown := thrownBy(err); thrown != nil {
 					_ = reject(thrown)
 				} else if err != nil {
-					c.rethrow(err)
+					c.JS.Rethrow(err)
 				} else {
 					_ = resolve(v)
 				}
-				return c.rt.ToValue(promise)
+				return c.JS.Runtime.ToValue(promise)
 			}))
 		}
-		must(it.SetSymbol(symbol, c.rt.ToValue(func(fc goja.FunctionCall) goja.Value { return fc.This })))
+		script.Must(it.SetSymbol(symbol, c.JS.Runtime.ToValue(func(fc goja.FunctionCall) goja.Value { return fc.This })))
 		return it
 	})
-	must(p.DefineDataPropertySymbol(symbol, iterate, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+	script.Must(p.DefineDataPropertySymbol(symbol, iterate, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
 }
 
 // iterator makes a cursor work in for…of, spread and destructuring.
 func (s *Shell) iterator(cur *cursor) *goja.Object {
-	it := s.rt.NewObject()
-	define(it, "next", s.rt.ToValue(func(goja.FunctionCall) goja.Value {
+	it := s.JS.Runtime.NewObject()
+	script.Define(it, "next", s.JS.Runtime.ToValue(func(goja.FunctionCall) goja.Value {
 		v := cur.next()
 		if v == nil {
-			return s.newObject("value", goja.Undefined(), "done", true)
+			return s.JS.NewObject("value", goja.Undefined(), "done", true)
 		}
-		return s.newObject("value", v, "done", false)
+		return s.JS.NewObject("value", v, "done", false)
 	}))
-	define(it, "return", s.rt.ToValue(func(fc goja.FunctionCall) goja.Value {
+	script.Define(it, "return", s.JS.Runtime.ToValue(func(fc goja.FunctionCall) goja.Value {
 		cur.close()
-		return s.newObject("value", fc.Argument(0), "done", true)
+		return s.JS.NewObject("value", fc.Argument(0), "done", true)
 	}))
-	must(it.SetSymbol(goja.SymIterator, s.rt.ToValue(func(fc goja.FunctionCall) goja.Value { return fc.This })))
+	script.Must(it.SetSymbol(goja.SymIterator, s.JS.Runtime.ToValue(func(fc goja.FunctionCall) goja.Value { return fc.This })))
 	return it
 }
 
@@ -98,29 +101,29 @@ func cursorMethods() []method[*cursor] {
 		{"let", "variables:object", cursorValue("let"), "Defines variables of the query."},
 		{"maxTimeMS", "ms:any", cursorMilliseconds("maxTimeMS"), "Limits the time the server spends."},
 		{"maxAwaitTimeMS", "ms:any", func(c *call, cur *cursor) goja.Value {
-			if !goja.IsNumber(c.arg(0)) {
-				c.throw("MongoInvalidArgumentError", "Argument for maxAwaitTimeMS must be a number")
+			if !goja.IsNumber(c.Arg(0)) {
+				c.JS.Throw("MongoInvalidArgumentError", "Argument for maxAwaitTimeMS must be a number")
 			}
-			cur.maxAwait = time.Duration(c.arg(0).ToInteger()) * time.Millisecond
+			cur.maxAwait = time.Duration(c.Arg(0).ToInteger()) * time.Millisecond
 			if cur.server != nil {
 				cur.server.SetMaxAwaitTime(cur.maxAwait)
 			}
-			return c.this
+			return c.This
 		}, "Limits how long a tailable cursor waits."},
 		{"batchSize", "n:any", func(c *call, cur *cursor) goja.Value {
 			cur.batchSize, cur.batchSizeSet = int32(c.integer(0, "batchSize")), true
 			if cur.server != nil {
 				cur.server.SetBatchSize(cur.batchSize)
 			}
-			return c.this
+			return c.This
 		}, "Sets how many documents come in one batch."},
 		{"readConcern", "level:string", func(c *call, cur *cursor) goja.Value {
-			cur.set("readConcern", bson.D{{Key: "level", Value: c.text(0)}})
-			return c.this
+			cur.set("readConcern", bson.D{{Key: "level", Value: c.Text(0)}})
+			return c.This
 		}, "Sets the read concern."},
 		{"readPref", "mode:string tags?:object hedge?:object", func(c *call, cur *cursor) goja.Value {
-			cur.readPreference = c.readPreferenceOf(c.arg(0), c.arg(1), c.arg(2))
-			return c.this
+			cur.readPreference = c.readPreferenceOf(c.Arg(0), c.Arg(1), c.Arg(2))
+			return c.This
 		}, "Sets the read preference."},
 		{"returnKey", "on?:boolean", cursorFlag("returnKey"), "Returns index keys instead of documents."},
 		{"showRecordId", "on?:boolean", cursorFlag("showRecordId"), "Adds the record id to each document."},
@@ -128,26 +131,26 @@ func cursorMethods() []method[*cursor] {
 		{"allowPartialResults", "on?:boolean", cursorFlag("allowPartialResults"), "Takes the results of the shards that answer."},
 		{"allowDiskUse", "on?:boolean", func(c *call, cur *cursor) goja.Value {
 			if cur.kind == kindFind && !hasKey(cur.body, "sort") {
-				c.throw("MongoInvalidArgumentError", "Option \"allowDiskUse\" requires a sort specification")
+				c.JS.Throw("MongoInvalidArgumentError", "Option \"allowDiskUse\" requires a sort specification")
 			}
 			return cursorFlag("allowDiskUse")(c, cur)
 		}, "Lets the server use disk for sorting."},
 		{"tailable", "options?:object", func(c *call, cur *cursor) goja.Value {
 			cur.set("tailable", true)
-			if v := property(c.object(0), "awaitData"); v != nil && v.ToBoolean() {
+			if v := script.Property(c.Object(0), "awaitData"); v != nil && v.ToBoolean() {
 				cur.set("awaitData", true)
 			}
-			return c.this
+			return c.This
 		}, "Stays open at the end of a capped collection."},
 		{"addOption", "flag:any", cursorAddOption, "Sets an option by its number in the old protocol."},
-		{"pretty", "", func(c *call, _ *cursor) goja.Value { return c.this }, "Has no effect."},
-		{"oplogReplay", "", func(c *call, _ *cursor) goja.Value { return c.this }, "Has no effect."},
-		{"disableBlockWarnings", "", func(c *call, _ *cursor) goja.Value { return c.this }, "Has no effect."},
+		{"pretty", "", func(c *call, _ *cursor) goja.Value { return c.This }, "Has no effect."},
+		{"oplogReplay", "", func(c *call, _ *cursor) goja.Value { return c.This }, "Has no effect."},
+		{"disableBlockWarnings", "", func(c *call, _ *cursor) goja.Value { return c.This }, "Has no effect."},
 		{"maxScan", "", func(c *call, _ *cursor) goja.Value {
-			c.throwCoded(deprecated, codeDeprecated, "`maxScan()` was removed because it was deprecated in MongoDB 4.0")
+			c.JS.ThrowCoded(script.Deprecated, script.CodeDeprecated, "`maxScan()` was removed because it was deprecated in MongoDB 4.0")
 			return nil
 		}, "Removed."},
-		{"hasNext", "", func(c *call, cur *cursor) goja.Value { return c.rt.ToValue(cur.hasNext()) }, "Tells whether there is another document."},
+		{"hasNext", "", func(c *call, cur *cursor) goja.Value { return c.JS.Runtime.ToValue(cur.hasNext()) }, "Tells whether there is another document."},
 		{"next", "", func(_ *call, cur *cursor) goja.Value {
 			if cur.explain != "" {
 				return cur.plan()
@@ -157,35 +160,35 @@ func cursorMethods() []method[*cursor] {
 		{"finish", "", func(_ *call, cur *cursor) goja.Value { return cur.plan() }, "Returns the plan of an explained query."},
 		{"tryNext", "", func(c *call, cur *cursor) goja.Value {
 			if cur.stream && cur.isClosed() {
-				c.throw(runtimeError, "Cannot call tryNext on closed cursor")
+				c.JS.Throw(script.RuntimeError, "Cannot call tryNext on closed cursor")
 			}
 			if cur.ahead == nil && !cur.advance(true) {
 				return goja.Null()
 			}
 			return cur.take()
 		}, "Returns the next document if there is one now."},
-		{"toArray", "", func(c *call, cur *cursor) goja.Value { return c.rt.NewArray(cur.page(everything)...) }, "Returns all documents."},
-		{"length", "", func(c *call, cur *cursor) goja.Value { return c.rt.ToValue(len(cur.page(everything))) }, ""},
+		{"toArray", "", func(c *call, cur *cursor) goja.Value { return c.JS.Runtime.NewArray(cur.page(everything)...) }, "Returns all documents."},
+		{"length", "", func(c *call, cur *cursor) goja.Value { return c.JS.Runtime.ToValue(len(cur.page(everything))) }, ""},
 		{"showDiskLoc", "", cursorFlag("showRecordId"), ""},
-		{"snapshot", "", func(c *call, _ *cursor) goja.Value { return c.this }, ""},
-		{"readOnly", "", func(c *call, _ *cursor) goja.Value { return c.this }, ""},
+		{"snapshot", "", func(c *call, _ *cursor) goja.Value { return c.This }, ""},
+		{"readOnly", "", func(c *call, _ *cursor) goja.Value { return c.This }, ""},
 		{"itcount", "", cursorItcount, "Counts the documents by reading them."},
 		{"forEach", "f:function", cursorForEach, "Calls a function for each document, until it returns false."},
 		{"map", "f:function", func(c *call, cur *cursor) goja.Value {
-			f, _ := goja.AssertFunction(c.arg(0))
+			f, _ := goja.AssertFunction(c.Arg(0))
 			cur.maps = append(cur.maps, f)
-			return c.this
+			return c.This
 		}, "Replaces each document by what a function makes of it."},
 		{"count", "", cursorCount, "Counts the documents of the query."},
 		{"size", "", cursorCount, "The same as count."},
 		{"explain", "verbosity?:any", cursorExplain, "Returns the plan of the query."},
-		{"isClosed", "", func(c *call, cur *cursor) goja.Value { return c.rt.ToValue(cur.isClosed()) }, "Tells whether the server has closed the cursor."},
-		{"isExhausted", "", func(c *call, cur *cursor) goja.Value { return c.rt.ToValue(cur.done() && cur.buffered() == 0) },
+		{"isClosed", "", func(c *call, cur *cursor) goja.Value { return c.JS.Runtime.ToValue(cur.isClosed()) }, "Tells whether the server has closed the cursor."},
+		{"isExhausted", "", func(c *call, cur *cursor) goja.Value { return c.JS.Runtime.ToValue(cur.done() && cur.buffered() == 0) },
 			"Tells whether the cursor is closed and every document was read."},
-		{"objsLeftInBatch", "", func(c *call, cur *cursor) goja.Value { return c.rt.ToValue(cur.buffered()) }, "Returns how many documents are at hand."},
+		{"objsLeftInBatch", "", func(c *call, cur *cursor) goja.Value { return c.JS.Runtime.ToValue(cur.buffered()) }, "Returns how many documents are at hand."},
 		{"close", "", func(_ *call, cur *cursor) goja.Value { cur.close(); return nil }, "Closes the cursor."},
 		{"toJSON", "", func(c *call, _ *cursor) goja.Value {
-			c.throwInvalid(cursorIsNoValue)
+			c.JS.ThrowInvalid(cursorIsNoValue)
 			return nil
 		}, ""},
 	}
@@ -200,10 +203,10 @@ func orNull(v goja.Value) goja.Value {
 
 // integer is an argument that must be a whole number.
 func (c *call) integer(i int, operation string) int64 {
-	v := c.value(c.arg(i))
+	v := c.JS.Value(c.Arg(i))
 	n, ok := v.AsInt64OK()
 	if f, isFloat := v.AsFloat64OK(); !ok || isFloat && f != float64(int64(f)) {
-		c.throw("MongoInvalidArgumentError", "Operation %q requires an integer", operation)
+		c.JS.Throw("MongoInvalidArgumentError", "Operation %q requires an integer", operation)
 	}
 	return n
 }
@@ -212,23 +215,23 @@ func (c *call) integer(i int, operation string) int64 {
 func cursorDocument(field, stage string) func(*call, *cursor) goja.Value {
 	return func(c *call, cur *cursor) goja.Value {
 		if cur.kind == kindAggregate {
-			cur.addStage(stage, c.document(c.arg(0)))
-			return c.this
+			cur.addStage(stage, c.JS.Document(c.Arg(0)))
+			return c.This
 		}
 		var doc any
-		if goja.IsString(c.arg(0)) {
-			doc = bson.D{{Key: c.text(0), Value: int32(1)}}
+		if goja.IsString(c.Arg(0)) {
+			doc = bson.D{{Key: c.Text(0), Value: int32(1)}}
 		} else {
-			doc = c.document(c.arg(0))
+			doc = c.JS.Document(c.Arg(0))
 		}
 		cur.set(field, doc)
-		return c.this
+		return c.This
 	}
 }
 
 func (cur *cursor) addStage(name string, value any) {
 	if cur.server != nil {
-		cur.s.throw("MongoCursorInUseError", "Cursor is already initialized")
+		cur.s.JS.Throw("MongoCursorInUseError", "Cursor is already initialized")
 	}
 	cur.added = append(cur.added, bson.D{{Key: name, Value: value}})
 }
@@ -236,7 +239,7 @@ func (cur *cursor) addStage(name string, value any) {
 // cursorSort takes what the driver takes: a document, the name of a field, pairs
 // of names and directions. A pipeline's directions are the server's matter.
 func cursorSort(c *call, cur *cursor) goja.Value {
-	o := c.object(0)
+	o := c.Object(0)
 	if o == nil || cur.kind == kindAggregate {
 		return cursorDocument("sort", "$sort")(c, cur)
 	}
@@ -245,28 +248,28 @@ func cursorSort(c *call, cur *cursor) goja.Value {
 		spec = append(spec, bson.E{Key: field.String(), Value: c.direction(direction)})
 	}
 	if o.ClassName() != "Array" {
-		key := c.document(o)
+		key := c.JS.Document(o)
 		c.checkKeyOrder(o, key)
 		elems, _ := key.Elements()
 		for _, el := range elems {
-			add(c.rt.ToValue(el.Key()), c.world.ToJS(el.Value()))
+			add(c.JS.Runtime.ToValue(el.Key()), c.JS.World.ToJS(el.Value()))
 		}
 		cur.set("sort", spec)
-		return c.this
+		return c.This
 	}
-	items := c.items(o)
+	items := c.s.items(o)
 	if len(items) == 2 && goja.IsString(items[0]) && !isDirectionless(items[1]) {
-		items = []goja.Value{c.rt.NewArray(items[0], items[1])}
+		items = []goja.Value{c.JS.Runtime.NewArray(items[0], items[1])}
 	}
 	for _, item := range items {
 		if pair, ok := item.(*goja.Object); ok {
 			add(orUndefined(pair.Get("0")), orUndefined(pair.Get("1")))
 			continue
 		}
-		add(item, c.rt.ToValue(1))
+		add(item, c.JS.Runtime.ToValue(1))
 	}
 	cur.set("sort", spec)
-	return c.this
+	return c.This
 }
 
 // isDirectionless tells ["a", "b"], two fields, from ["a", -1].
@@ -284,17 +287,17 @@ func (c *call) direction(v goja.Value) any {
 	if n, ok := directions()[strings.ToLower(v.String())]; ok {
 		return n
 	}
-	if raw := c.value(v); raw.Type == bson.TypeEmbeddedDocument {
+	if raw := c.JS.Value(v); raw.Type == bson.TypeEmbeddedDocument {
 		return raw
 	}
-	c.throw("MongoInvalidArgumentError", "Invalid sort direction: %s", c.json(v))
+	c.JS.Throw("MongoInvalidArgumentError", "Invalid sort direction: %s", c.json(v))
 	return nil
 }
 
 func cursorMilliseconds(field string) func(*call, *cursor) goja.Value {
 	return func(c *call, cur *cursor) goja.Value {
-		if !goja.IsNumber(c.arg(0)) {
-			c.throw("MongoInvalidArgumentError", "Argument for %s must be a number", field)
+		if !goja.IsNumber(c.Arg(0)) {
+			c.JS.Throw("MongoInvalidArgumentError", "Argument for %s must be a number", field)
 		}
 		return cursorValue(field)(c, cur)
 	}
@@ -302,55 +305,55 @@ func cursorMilliseconds(field string) func(*call, *cursor) goja.Value {
 
 func cursorValue(field string) func(*call, *cursor) goja.Value {
 	return func(c *call, cur *cursor) goja.Value {
-		cur.set(field, c.value(c.arg(0)))
-		return c.this
+		cur.set(field, c.JS.Value(c.Arg(0)))
+		return c.This
 	}
 }
 
 func cursorFlag(field string) func(*call, *cursor) goja.Value {
 	return func(c *call, cur *cursor) goja.Value {
-		cur.set(field, !c.has(0) || c.arg(0).ToBoolean())
-		return c.this
+		cur.set(field, !c.Has(0) || c.Arg(0).ToBoolean())
+		return c.This
 	}
 }
 
 func cursorLimit(c *call, cur *cursor) goja.Value {
 	n := c.integer(0, "limit")
 	if cur.kind == kindAggregate {
-		cur.addStage("$limit", small(n))
-		return c.this
+		cur.addStage("$limit", rawdoc.Small(n))
+		return c.This
 	}
 	cur.setLimit(n)
-	return c.this
+	return c.This
 }
 
 func cursorSkip(c *call, cur *cursor) goja.Value {
 	n := c.integer(0, "skip")
 	if cur.kind == kindAggregate {
-		cur.addStage("$skip", small(n))
-		return c.this
+		cur.addStage("$skip", rawdoc.Small(n))
+		return c.This
 	}
-	cur.set("skip", small(n))
-	return c.this
+	cur.set("skip", rawdoc.Small(n))
+	return c.This
 }
 
 func cursorAddOption(c *call, cur *cursor) goja.Value {
 	flags := map[int64]string{2: "tailable", 8: "oplogReplay", 16: "noCursorTimeout", 32: "awaitData", 64: "exhaust", 128: "allowPartialResults"}
 	flag := int64(0)
-	if goja.IsNumber(c.arg(0)) {
-		flag = c.arg(0).ToInteger()
+	if goja.IsNumber(c.Arg(0)) {
+		flag = c.Arg(0).ToInteger()
 	}
 	if flag == 4 {
-		c.throwCoded(unimplemented, codeNotImplemented, "the slaveOk option is not supported.")
+		c.JS.ThrowCoded(script.Unimplemented, script.CodeNotImplemented, "the slaveOk option is not supported.")
 	}
 	name, ok := flags[flag]
 	if !ok {
-		c.throwInvalid("Unknown option flag number: %s.", c.arg(0))
+		c.JS.ThrowInvalid("Unknown option flag number: %s.", c.Arg(0))
 	}
 	if name != "exhaust" { // says how the driver reads, no field of the command
 		cur.set(name, true)
 	}
-	return c.this
+	return c.This
 }
 
 func cursorItcount(c *call, cur *cursor) goja.Value {
@@ -359,17 +362,17 @@ func cursorItcount(c *call, cur *cursor) goja.Value {
 		cur.ahead = nil
 		n++
 	}
-	return c.rt.ToValue(n)
+	return c.JS.Runtime.ToValue(n)
 }
 
 func cursorForEach(c *call, cur *cursor) goja.Value {
-	f, _ := goja.AssertFunction(c.arg(0))
+	f, _ := goja.AssertFunction(c.Arg(0))
 	for v := cur.next(); v != nil; v = cur.next() {
 		result, err := f(goja.Undefined(), v)
 		if err != nil {
-			c.rethrow(err)
+			c.JS.Rethrow(err)
 		}
-		if typeOf(result) == "boolean" && !result.ToBoolean() {
+		if script.TypeOf(result) == "boolean" && !result.ToBoolean() {
 			cur.close()
 			break
 		}
@@ -379,7 +382,7 @@ func cursorForEach(c *call, cur *cursor) goja.Value {
 
 func cursorCount(c *call, cur *cursor) goja.Value {
 	if cur.kind != kindFind {
-		c.throwType("count is for cursors of find; use itcount")
+		c.JS.ThrowType("count is for cursors of find; use itcount")
 	}
 	body := bson.D{{Key: "count", Value: cur.collection}}
 	for _, e := range cur.body {
@@ -403,5 +406,5 @@ func (cur *cursor) plan() goja.Value {
 }
 
 func cursorExplain(c *call, cur *cursor) goja.Value {
-	return c.explained(cur.d, cur.command(), c.verbosity(0))
+	return c.s.explained(cur.d, cur.command(), c.verbosity(0))
 }

@@ -4,6 +4,9 @@ import (
 	"slices"
 	"strings"
 
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
+
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
@@ -11,7 +14,7 @@ import (
 
 // database is one database of a connection, or of a session on it.
 type database struct {
-	tail
+	script.Hidden
 	s           *Shell
 	on          *mongoObject
 	name        string
@@ -23,8 +26,8 @@ type database struct {
 
 func newDatabase(s *Shell, on *mongoObject, name string, sess *session) *database {
 	d := &database{s: s, on: on, name: name, session: sess, collections: make(map[string]*collection)}
-	d.object = s.instance(d, s.databasePrototype())
-	s.world.SetPrinter(d.object, func() string { return d.name })
+	d.object = s.JS.Instance(d, s.databasePrototype())
+	s.JS.World.SetPrinter(d.object, func() string { return d.name })
 	return d
 }
 
@@ -65,7 +68,7 @@ func (d *database) collection(name string) *collection {
 
 func (d *database) checkedCollection(name string) *collection {
 	if !validCollectionName(name) {
-		d.s.throwInvalid("Invalid collection name: %s", name)
+		d.s.JS.ThrowInvalid("Invalid collection name: %s", name)
 	}
 	return d.collection(name)
 }
@@ -115,31 +118,31 @@ func command(name string, rest ...bson.E) bson.D {
 
 func databaseMethods() []method[*database] {
 	return []method[*database]{
-		{"getName", "", func(c *call, d *database) goja.Value { return c.rt.ToValue(d.name) }, "Returns the name of the database."},
+		{"getName", "", func(c *call, d *database) goja.Value { return c.JS.Runtime.ToValue(d.name) }, "Returns the name of the database."},
 		{"getMongo", "", func(_ *call, d *database) goja.Value { return d.on.js() }, "Returns the connection."},
 		{"getSiblingDB", "name:string", dbSibling, "Returns another database of the same connection."},
 		{"getSisterDB", "name:string", dbSibling, "The old name of getSiblingDB."},
-		{"getCollection", "name:string", func(c *call, d *database) goja.Value { return d.checkedCollection(c.text(0)).object },
+		{"getCollection", "name:string", func(c *call, d *database) goja.Value { return d.checkedCollection(c.Text(0)).object },
 			"Returns a collection; for names that are no identifiers."},
 		{"getCollectionNames", "", dbCollectionNames, "Returns the names of the collections and views."},
 		{"getCollectionInfos", "filter?:object options?:object", dbCollectionInfos, "Returns what listCollections says of the collections."},
 		{"runCommand", "command:object|string options?:object", func(c *call, d *database) goja.Value {
-			return c.reply(c.mustSend(d.request(c.commandBody(0))))
+			return c.s.display.Reply(c.s.mustSend(d.request(c.commandBody(0))))
 		}, "Runs a command on this database and returns the reply."},
 		{"adminCommand", "command:object|string options?:object", func(c *call, d *database) goja.Value {
-			return c.reply(c.mustSend(d.sibling("admin").request(c.commandBody(0))))
+			return c.s.display.Reply(c.s.mustSend(d.sibling("admin").request(c.commandBody(0))))
 		}, "Runs a command on the admin database and returns the reply."},
 		{"_adminCommand", "command:object|string options?:object", func(c *call, d *database) goja.Value {
-			return c.reply(c.mustSend(d.sibling("admin").request(c.commandBody(0))))
+			return c.s.display.Reply(c.s.mustSend(d.sibling("admin").request(c.commandBody(0))))
 		}, ""},
 		{"aggregate", "pipeline?:object options?:object", dbAggregate, "Runs a pipeline that starts without a collection."},
 		{"version", "", func(c *call, d *database) goja.Value {
-			return c.rt.ToValue(textAt(d.admin(command("buildInfo"), reads), "version"))
+			return c.JS.Runtime.ToValue(rawdoc.Text(d.admin(command("buildInfo"), reads), "version"))
 		}, "Returns the server's version."},
 		{"serverBits", "", func(c *call, d *database) goja.Value {
-			return c.rt.ToValue(intOf(d.admin(command("buildInfo"), reads), "bits"))
+			return c.JS.Runtime.ToValue(rawdoc.Int(d.admin(command("buildInfo"), reads), "bits"))
 		}, "Returns whether the server is built for 32 or 64 bits."},
-		{"hello", "", func(c *call, d *database) goja.Value { return c.reply(d.run(command("hello"), reads)) }, "Returns the server's part in the cluster."},
+		{"hello", "", func(c *call, d *database) goja.Value { return c.s.display.Reply(d.run(command("hello"), reads)) }, "Returns the server's part in the cluster."},
 		{"isMaster", "", dbIsMaster, "The old name of hello."},
 		{"stats", "scaleOrOptions?:number|object", dbStats, "Returns the sizes of the database."},
 		{"createCollection", "name:string options?:object", dbCreateCollection, "Creates a collection."},
@@ -150,29 +153,29 @@ func databaseMethods() []method[*database] {
 		}, "The same as sh.status()."},
 		{"printCollectionStats", "scale?:any", dbPrintCollectionStats, "Shows stats() of every collection."},
 		{"checkMetadataConsistency", "options?:object", func(c *call, d *database) goja.Value {
-			return c.commandCursor(d, c.merge(command("checkMetadataConsistency"), c.arg(0)))
+			return c.commandCursor(d, c.JS.Merge(command("checkMetadataConsistency"), c.Arg(0)))
 		}, "Looks for inconsistencies in the sharding metadata of this database."},
 		{"watch", "pipeline?:object options?:object", func(c *call, d *database) goja.Value {
-			return c.watch(d, int32(1), nil, c.arg(0), c.arg(1))
+			return c.watch(d, int32(1), nil, c.Arg(0), c.Arg(1))
 		}, "Opens a change stream on this database."},
-		{"toString", "", func(c *call, d *database) goja.Value { return c.rt.ToValue(d.name) }, ""},
-		{"toJSON", "", func(c *call, d *database) goja.Value { return c.rt.ToValue(d.name) }, ""},
+		{"toString", "", func(c *call, d *database) goja.Value { return c.JS.Runtime.ToValue(d.name) }, ""},
+		{"toJSON", "", func(c *call, d *database) goja.Value { return c.JS.Runtime.ToValue(d.name) }, ""},
 	}
 }
 
-func dbSibling(c *call, d *database) goja.Value { return d.sibling(c.text(0)).object }
+func dbSibling(c *call, d *database) goja.Value { return d.sibling(c.Text(0)).object }
 
 // commandBody is a command given as a document, or as a name that stands for
 // {name: 1}; options of the next argument are added.
 func (c *call) commandBody(i int) any {
-	if goja.IsString(c.arg(i)) {
-		return c.merge(command(c.text(i)), c.arg(i+1))
+	if goja.IsString(c.Arg(i)) {
+		return c.JS.Merge(command(c.Text(i)), c.Arg(i+1))
 	}
-	if !c.has(i+1) && c.settings.maxTimeMS == 0 {
-		return c.document(c.arg(i))
+	if !c.Has(i+1) && c.s.settings.maxTimeMS == 0 {
+		return c.JS.Document(c.Arg(i))
 	}
-	body := c.merge(c.merge(bson.D{}, c.arg(i)), c.arg(i+1))
-	if ms := c.settings.maxTimeMS; ms > 0 && !hasKey(body, "maxTimeMS") {
+	body := c.JS.Merge(c.JS.Merge(bson.D{}, c.Arg(i)), c.Arg(i+1))
+	if ms := c.s.settings.maxTimeMS; ms > 0 && !hasKey(body, "maxTimeMS") {
 		body = append(body, bson.E{Key: "maxTimeMS", Value: ms})
 	}
 	return body
@@ -187,20 +190,20 @@ func (d *database) listCollections(filter bson.Raw, nameOnly bool, more goja.Val
 		{Key: "nameOnly", Value: nameOnly},
 		{Key: "authorizedCollections", Value: false},
 	}
-	return d.s.all(d.request(d.s.merge(body, more), reads, nearby))
+	return d.s.all(d.request(d.s.JS.Merge(body, more), reads, nearby))
 }
 
 func dbCollectionNames(c *call, d *database) goja.Value {
-	infos := d.listCollections(emptyDocument, true, nil)
+	infos := d.listCollections(rawdoc.Empty, true, nil)
 	names := make([]any, len(infos))
 	for i, info := range infos {
-		names[i] = textAt(info, "name")
+		names[i] = rawdoc.Text(info, "name")
 	}
-	return c.rt.NewArray(names...)
+	return c.JS.Runtime.NewArray(names...)
 }
 
 func dbCollectionInfos(c *call, d *database) goja.Value {
-	return c.array(d.listCollections(c.optional(c.arg(0)), false, c.arg(1)))
+	return c.JS.Array(d.listCollections(c.JS.Optional(c.Arg(0)), false, c.Arg(1)))
 }
 
 func dbAggregate(c *call, d *database) goja.Value {
@@ -209,73 +212,73 @@ func dbAggregate(c *call, d *database) goja.Value {
 }
 
 func dbIsMaster(c *call, d *database) goja.Value {
-	o := c.reply(d.run(command("isMaster"), reads)).(*goja.Object)
+	o := c.s.display.Reply(d.run(command("isMaster"), reads)).(*goja.Object)
 	if o.Get("isWritablePrimary") == nil {
-		must(o.Set("isWritablePrimary", o.Get("ismaster")))
+		script.Must(o.Set("isWritablePrimary", o.Get("ismaster")))
 	}
 	return o
 }
 
 func dbStats(c *call, d *database) goja.Value {
 	body := command("dbStats", bson.E{Key: "scale", Value: int32(1)})
-	if goja.IsNumber(c.arg(0)) {
-		body[1].Value = c.value(c.arg(0))
+	if goja.IsNumber(c.Arg(0)) {
+		body[1].Value = c.JS.Value(c.Arg(0))
 	} else {
-		body = c.merge(body, c.arg(0))
+		body = c.JS.Merge(body, c.Arg(0))
 	}
-	return c.reply(d.run(body, reads))
+	return c.s.display.Reply(d.run(body, reads))
 }
 
 func dbCreateCollection(c *call, d *database) goja.Value {
-	d.run(c.merge(bson.D{{Key: "create", Value: c.text(0)}}, c.arg(1)))
-	return c.newObject("ok", 1)
+	d.run(c.JS.Merge(bson.D{{Key: "create", Value: c.Text(0)}}, c.Arg(1)))
+	return c.JS.NewObject("ok", 1)
 }
 
 func dbCreateView(c *call, d *database) goja.Value {
-	pipeline := c.arg(2)
-	if o := c.object(2); o != nil && o.ClassName() != "Array" {
-		pipeline = c.rt.NewArray(pipeline)
+	pipeline := c.Arg(2)
+	if o := c.Object(2); o != nil && o.ClassName() != "Array" {
+		pipeline = c.JS.Runtime.NewArray(pipeline)
 	}
 	body := bson.D{
-		{Key: "create", Value: c.text(0)},
-		{Key: "viewOn", Value: c.text(1)},
-		{Key: "pipeline", Value: c.value(pipeline)},
+		{Key: "create", Value: c.Text(0)},
+		{Key: "viewOn", Value: c.Text(1)},
+		{Key: "pipeline", Value: c.JS.Value(pipeline)},
 	}
-	d.run(c.merge(body, c.arg(3)))
-	return c.newObject("ok", 1)
+	d.run(c.JS.Merge(body, c.Arg(3)))
+	return c.JS.NewObject("ok", 1)
 }
 
 func dbDrop(c *call, d *database) goja.Value {
 	body := command("dropDatabase")
-	if c.has(0) {
-		body = append(body, bson.E{Key: "writeConcern", Value: c.document(c.arg(0))})
+	if c.Has(0) {
+		body = append(body, bson.E{Key: "writeConcern", Value: c.JS.Document(c.Arg(0))})
 	}
 	reply := d.run(body)
-	o := c.newObject("ok", 1)
-	dropped := textAt(reply, "dropped")
+	o := c.JS.NewObject("ok", 1)
+	dropped := rawdoc.Text(reply, "dropped")
 	if dropped == "" {
 		dropped = d.name
 	}
-	must(o.Set("dropped", dropped))
+	script.Must(o.Set("dropped", dropped))
 	return o
 }
 
 func dbPrintCollectionStats(c *call, d *database) goja.Value {
 	scale := 1.0
-	if c.has(0) {
-		scale = c.arg(0).ToFloat()
-		if !goja.IsNumber(c.arg(0)) || !(scale >= 1) {
-			c.throwInvalid("scale has to be a number >=1, got %s", c.arg(0))
+	if c.Has(0) {
+		scale = c.Arg(0).ToFloat()
+		if !goja.IsNumber(c.Arg(0)) || !(scale >= 1) {
+			c.JS.ThrowInvalid("scale has to be a number >=1, got %s", c.Arg(0))
 		}
 	}
-	value := c.rt.NewObject()
-	for _, info := range d.listCollections(emptyDocument, true, nil) {
-		name := textAt(info, "name")
+	value := c.JS.Runtime.NewObject()
+	for _, info := range d.listCollections(rawdoc.Empty, true, nil) {
+		name := rawdoc.Text(info, "name")
 		var stats goja.Value
-		if ex := c.rt.Try(func() { stats = c.collectionStats(d.collection(name), statsOptions{scale: scale}) }); ex != nil {
-			stats = c.newObject("ok", 0, "errmsg", c.scriptError(ex.Value()).Message)
+		if ex := c.JS.Runtime.Try(func() { stats = c.s.collectionStats(d.collection(name), statsOptions{scale: scale}) }); ex != nil {
+			stats = c.JS.NewObject("ok", 0, "errmsg", c.JS.ScriptError(ex.Value()).Message)
 		}
-		must(value.Set(name, stats))
+		script.Must(value.Set(name, stats))
 	}
-	return c.statsResult(value)
+	return c.s.display.StatsResult(value)
 }

@@ -3,6 +3,9 @@ package bindings
 import (
 	"strings"
 
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
+
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
@@ -12,64 +15,64 @@ import (
 func databaseAdminMethods() []method[*database] {
 	return []method[*database]{
 		{"serverStatus", "options?:object", func(c *call, d *database) goja.Value {
-			return c.reply(d.admin(c.merge(command("serverStatus"), c.arg(0)), reads))
+			return c.s.display.Reply(d.admin(c.JS.Merge(command("serverStatus"), c.Arg(0)), reads))
 		}, "Returns the server's counters."},
 		{"serverBuildInfo", "", adminCommand("buildInfo"), "Returns the server's version and how it was built."},
 		{"hostInfo", "", adminCommand("hostInfo"), "Returns what the server runs on."},
 		{"serverCmdLineOpts", "", adminCommand("getCmdLineOpts"), "Returns the options the server was started with."},
 		{"listCommands", "", dbListCommands, "Returns the commands the server knows."},
 		{"commandHelp", "name:string", func(c *call, d *database) goja.Value {
-			help, err := d.run(bson.D{{Key: c.text(0), Value: int32(1)}, {Key: "help", Value: true}}).LookupErr("help")
+			help, err := d.run(bson.D{{Key: c.Text(0), Value: int32(1)}, {Key: "help", Value: true}}).LookupErr("help")
 			if err != nil {
-				c.throwCoded(runtimeError, codeCommandFailed, "Error running command commandHelp ")
+				c.JS.ThrowCoded(script.RuntimeError, script.CodeCommandFailed, "Error running command commandHelp ")
 			}
-			return c.world.ToJS(help)
+			return c.JS.World.ToJS(help)
 		}, "Returns the server's own help on a command."},
 		{"currentOp", "filter?:boolean|object", dbCurrentOp, "Returns the operations that run now."},
 		{"killOp", "id:any", func(c *call, d *database) goja.Value {
-			return c.reply(d.admin(command("killOp", bson.E{Key: "op", Value: c.value(c.arg(0))})))
+			return c.s.display.Reply(d.admin(command("killOp", bson.E{Key: "op", Value: c.JS.Value(c.Arg(0))})))
 		}, "Ends an operation."},
 		{"getProfilingStatus", "", func(c *call, d *database) goja.Value {
-			return c.reply(d.run(bson.D{{Key: "profile", Value: int32(-1)}}))
+			return c.s.display.Reply(d.run(bson.D{{Key: "profile", Value: int32(-1)}}))
 		}, "Returns the profiler's level."},
 		{"setProfilingLevel", "level:number options?:number|object", dbSetProfilingLevel, "Sets the profiler's level."},
 		{"getLogComponents", "", func(c *call, d *database) goja.Value {
 			reply := d.admin(command("getParameter", bson.E{Key: "logComponentVerbosity", Value: int32(1)}), reads)
 			components, err := reply.LookupErr("logComponentVerbosity")
 			if err != nil {
-				c.throwCoded(runtimeError, codeCommandFailed, "Error running command  %s", textAt(reply, "errmsg"))
+				c.JS.ThrowCoded(script.RuntimeError, script.CodeCommandFailed, "Error running command  %s", rawdoc.Text(reply, "errmsg"))
 			}
-			return c.world.ToJS(components)
+			return c.JS.World.ToJS(components)
 		}, "Returns the verbosity of each log component."},
 		{"setLogLevel", "level:number component?:any", dbSetLogLevel, "Sets the verbosity of a log component."},
 		{"fsyncLock", "", func(c *call, d *database) goja.Value {
-			return c.reply(d.admin(command("fsync", bson.E{Key: "lock", Value: true})))
+			return c.s.display.Reply(d.admin(command("fsync", bson.E{Key: "lock", Value: true})))
 		}, "Flushes and blocks writes."},
 		{"fsyncUnlock", "", adminCommand("fsyncUnlock"), "Ends fsyncLock."},
 		{"shutdownServer", "options?:object", func(c *call, d *database) goja.Value {
-			return c.reply(d.admin(c.merge(command("shutdown"), c.arg(0))))
+			return c.s.display.Reply(d.admin(c.JS.Merge(command("shutdown"), c.Arg(0))))
 		}, "Stops the server."},
 		{"rotateCertificates", "message?:string", func(c *call, d *database) goja.Value {
 			body := command("rotateCertificates")
-			if c.has(0) {
-				body = append(body, bson.E{Key: "message", Value: c.text(0)})
+			if c.Has(0) {
+				body = append(body, bson.E{Key: "message", Value: c.Text(0)})
 			}
-			return c.reply(d.admin(body))
+			return c.s.display.Reply(d.admin(body))
 		}, "Loads the TLS certificates again."},
 		{"getLastError", "w?:any wtimeout?:number", func(c *call, _ *database) goja.Value {
-			c.deprecate("Database.getLastError() is deprecated and has no effect. Errors are thrown.")
+			c.JS.Deprecate("Database.getLastError() is deprecated and has no effect. Errors are thrown.")
 			return goja.Null()
 		}, ""},
 		{"getLastErrorObj", "", func(c *call, _ *database) goja.Value {
-			c.deprecate("Database.getLastErrorObj() is deprecated and has no effect. Errors are thrown.")
-			return c.newObject("err", goja.Null(), "ok", 1)
+			c.JS.Deprecate("Database.getLastErrorObj() is deprecated and has no effect. Errors are thrown.")
+			return c.JS.NewObject("err", goja.Null(), "ok", 1)
 		}, ""},
 		{"setSecondaryOk", "", func(_ *call, d *database) goja.Value { d.on.allowSecondaries(); return nil }, "Deprecated: use setReadPref."},
 		{"setSlaveOk", "", func(_ *call, d *database) goja.Value { d.on.allowSecondaries(); return nil }, ""},
 		{"getSecondaryOk", "", dbSecondaryOk, ""},
 		{"getSlaveOk", "", dbSecondaryOk, ""},
 		{"getProfilingLevel", "", func(c *call, d *database) goja.Value {
-			return c.world.ToJS(d.run(bson.D{{Key: "profile", Value: int32(-1)}}, reads).Lookup("was"))
+			return c.JS.World.ToJS(d.run(bson.D{{Key: "profile", Value: int32(-1)}}, reads).Lookup("was"))
 		}, "Returns the profiler's level as a number."},
 		{"cloneDatabase", "", removed("cloneDatabase"), ""},
 		{"copyDatabase", "", removed("copyDatabase"), ""},
@@ -78,33 +81,33 @@ func databaseAdminMethods() []method[*database] {
 }
 
 func adminCommand(name string) func(*call, *database) goja.Value {
-	return func(c *call, d *database) goja.Value { return c.reply(d.admin(command(name), reads)) }
+	return func(c *call, d *database) goja.Value { return c.s.display.Reply(d.admin(command(name), reads)) }
 }
 
 func removed(name string) func(*call, *database) goja.Value {
 	return func(c *call, _ *database) goja.Value {
-		c.throwCoded(deprecated, codeDeprecated, "`%s()` was removed because it was deprecated in MongoDB 4.0", name)
+		c.JS.ThrowCoded(script.Deprecated, script.CodeDeprecated, "`%s()` was removed because it was deprecated in MongoDB 4.0", name)
 		return nil
 	}
 }
 
 func dbSecondaryOk(c *call, d *database) goja.Value {
-	return c.rt.ToValue(d.on.readPref().Mode() != readpref.PrimaryMode)
+	return c.JS.Runtime.ToValue(d.on.readPref().Mode() != readpref.PrimaryMode)
 }
 
 // dbListCommands shows the commands with today's words for secondaries.
 func dbListCommands(c *call, d *database) goja.Value {
 	list, ok := d.run(command("listCommands"), reads).Lookup("commands").DocumentOK()
 	if !ok {
-		c.throwCoded(runtimeError, codeCommandFailed, "Error running command listCommands ")
+		c.JS.ThrowCoded(script.RuntimeError, script.CodeCommandFailed, "Error running command listCommands ")
 	}
-	commands := c.world.DocToJS(list)
+	commands := c.JS.World.DocToJS(list)
 	for _, name := range commands.Keys() {
 		about, _ := commands.Get(name).(*goja.Object)
 		for _, word := range [][2]string{{"slaveOk", "secondaryOk"}, {"slaveOverrideOk", "secondaryOverrideOk"}} {
-			if v := property(about, word[0]); v != nil {
-				must(about.Set(word[1], v))
-				must(about.Delete(word[0]))
+			if v := script.Property(about, word[0]); v != nil {
+				script.Must(about.Set(word[1], v))
+				script.Must(about.Delete(word[0]))
 			}
 		}
 	}
@@ -117,23 +120,23 @@ func dbCurrentOp(c *call, d *database) goja.Value {
 	spec := bson.D{{Key: "allUsers", Value: true}, {Key: "idleConnections", Value: false}, {Key: "truncateOps", Value: false}}
 	var match bson.D
 	filtered := true
-	switch a := c.arg(0); {
-	case typeOf(a) == "boolean":
+	switch a := c.Arg(0); {
+	case script.TypeOf(a) == "boolean":
 		spec[1].Value = a.ToBoolean()
 		filtered = false
-	case c.has(0) && !goja.IsNull(a):
-		elems, err := c.document(a).Elements()
+	case c.Has(0) && !goja.IsNull(a):
+		elems, err := c.JS.Document(a).Elements()
 		if err != nil {
-			c.throwConversion(err)
+			c.JS.ThrowConversion(err)
 		}
 		for _, el := range elems {
 			switch el.Key() {
 			case "$all":
-				spec[1].Value = truthy(el.Value())
+				spec[1].Value = rawdoc.Truthy(el.Value())
 			case "$ownOps":
-				spec[0].Value = !truthy(el.Value())
+				spec[0].Value = !rawdoc.Truthy(el.Value())
 			case "$truncateOps":
-				spec[2].Value = truthy(el.Value())
+				spec[2].Value = rawdoc.Truthy(el.Value())
 			default:
 				match = append(match, bson.E{Key: el.Key(), Value: el.Value()})
 			}
@@ -149,40 +152,40 @@ func dbCurrentOp(c *call, d *database) goja.Value {
 		}
 		return list
 	}
-	ops, err := c.tryAggregate(d.sibling("admin"), int32(1), stages(spec)...)
+	ops, err := c.s.tryAggregate(d.sibling("admin"), int32(1), stages(spec)...)
 	if codeOf(err) == codeFailedToParse {
-		ops, err = c.tryAggregate(d.sibling("admin"), int32(1), stages(spec[:2])...)
+		ops, err = c.s.tryAggregate(d.sibling("admin"), int32(1), stages(spec[:2])...)
 	}
 	if err != nil {
-		c.throwServer(err)
+		c.s.throwServer(err)
 	}
-	return c.newObject("inprog", c.array(ops), "ok", 1)
+	return c.JS.NewObject("inprog", c.JS.Array(ops), "ok", 1)
 }
 
 func dbSetProfilingLevel(c *call, d *database) goja.Value {
-	level := c.arg(0).ToFloat()
+	level := c.Arg(0).ToFloat()
 	if level < 0 || level > 2 || level != float64(int(level)) {
-		c.throwInvalid("Input level %s is out of range [0..2]", c.arg(0))
+		c.JS.ThrowInvalid("Input level %s is out of range [0..2]", c.Arg(0))
 	}
 	body := bson.D{{Key: "profile", Value: int32(level)}}
-	if goja.IsNumber(c.arg(1)) {
-		body = append(body, bson.E{Key: "slowms", Value: c.value(c.arg(1))})
+	if goja.IsNumber(c.Arg(1)) {
+		body = append(body, bson.E{Key: "slowms", Value: c.JS.Value(c.Arg(1))})
 	} else {
-		body = c.merge(body, c.arg(1))
+		body = c.JS.Merge(body, c.Arg(1))
 	}
-	return c.reply(d.run(body))
+	return c.s.display.Reply(d.run(body))
 }
 
 func dbSetLogLevel(c *call, d *database) goja.Value {
-	var verbosity any = bson.D{{Key: "verbosity", Value: c.value(c.arg(0))}}
-	if c.has(1) {
-		if !goja.IsString(c.arg(1)) {
-			c.throwInvalid("setLogLevel component must be a string: got %s", typeOf(c.arg(1)))
+	var verbosity any = bson.D{{Key: "verbosity", Value: c.JS.Value(c.Arg(0))}}
+	if c.Has(1) {
+		if !goja.IsString(c.Arg(1)) {
+			c.JS.ThrowInvalid("setLogLevel component must be a string: got %s", script.TypeOf(c.Arg(1)))
 		}
-		parts := strings.Split(c.text(1), ".")
+		parts := strings.Split(c.Text(1), ".")
 		for i := len(parts) - 1; i >= 0; i-- {
 			verbosity = bson.D{{Key: parts[i], Value: verbosity}}
 		}
 	}
-	return c.reply(d.admin(command("setParameter", bson.E{Key: "logComponentVerbosity", Value: verbosity})))
+	return c.s.display.Reply(d.admin(command("setParameter", bson.E{Key: "logComponentVerbosity", Value: verbosity})))
 }

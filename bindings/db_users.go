@@ -4,6 +4,8 @@ import (
 	"crypto/md5"
 	"encoding/hex"
 
+	"shardsh/bindings/script"
+
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
@@ -27,21 +29,21 @@ func databaseUserMethods() []method[*database] {
 		{"grantPrivilegesToRole", "name:string privileges:object writeConcern?:object", changeList("grantPrivilegesToRole", "privileges"), "Gives privileges to a role."},
 		{"revokePrivilegesFromRole", "name:string privileges:object writeConcern?:object", changeList("revokePrivilegesFromRole", "privileges"), "Takes privileges from a role."},
 		{"getUser", "name:string options?:object", func(c *call, d *database) goja.Value {
-			return c.firstOf(d.run(c.merge(bson.D{{Key: "usersInfo", Value: bson.D{{Key: "user", Value: c.text(0)}, {Key: "db", Value: d.name}}}}, c.arg(1)), reads), "users")
+			return c.firstOf(d.run(c.JS.Merge(bson.D{{Key: "usersInfo", Value: bson.D{{Key: "user", Value: c.Text(0)}, {Key: "db", Value: d.name}}}}, c.Arg(1)), reads), "users")
 		}, "Returns a user, or null."},
 		{"getUsers", "options?:object", func(c *call, d *database) goja.Value {
-			return c.reply(d.run(c.merge(command("usersInfo"), c.arg(0)), reads))
+			return c.s.display.Reply(d.run(c.JS.Merge(command("usersInfo"), c.Arg(0)), reads))
 		}, "Returns the users of this database."},
 		{"getRole", "name:string options?:object", func(c *call, d *database) goja.Value {
-			return c.firstOf(d.run(c.merge(bson.D{{Key: "rolesInfo", Value: bson.D{{Key: "role", Value: c.text(0)}, {Key: "db", Value: d.name}}}}, c.arg(1)), reads), "roles")
+			return c.firstOf(d.run(c.JS.Merge(bson.D{{Key: "rolesInfo", Value: bson.D{{Key: "role", Value: c.Text(0)}, {Key: "db", Value: d.name}}}}, c.Arg(1)), reads), "roles")
 		}, "Returns a role, or null."},
 		{"getRoles", "options?:object", func(c *call, d *database) goja.Value {
-			return c.reply(d.run(c.merge(command("rolesInfo"), c.arg(0)), reads))
+			return c.s.display.Reply(d.run(c.JS.Merge(command("rolesInfo"), c.Arg(0)), reads))
 		}, "Returns the roles of this database."},
 		{"auth", "user?:string|object password?:any", dbAuth, "Logs in: connects again as that user."},
 		{"logout", "", func(c *call, d *database) goja.Value {
-			c.cursor = nil
-			return c.reply(d.run(command("logout")))
+			c.s.cursor = nil
+			return c.s.display.Reply(d.run(command("logout")))
 		}, "Ends the login of this connection."},
 	}
 }
@@ -52,48 +54,48 @@ func (c *call) firstOf(reply bson.Raw, field string) goja.Value {
 	if err != nil || len(docs) == 0 {
 		return goja.Null()
 	}
-	return c.world.ToJS(docs[0])
+	return c.JS.World.ToJS(docs[0])
 }
 
 // createUser takes the password from the user when it is missing.
 func createUser(c *call, d *database) goja.Value {
-	o := c.object(0)
+	o := c.Object(0)
 	c.requireProperties(o, "user", "roles")
-	body := c.merge(bson.D{{Key: "createUser", Value: c.value(o.Get("user"))}}, o, "user", "passwordDigestor")
-	switch pwd := property(o, "pwd"); {
+	body := c.JS.Merge(bson.D{{Key: "createUser", Value: c.JS.Value(o.Get("user"))}}, o, "user", "passwordDigestor")
+	switch pwd := script.Property(o, "pwd"); {
 	case d.name == "$external":
 		if pwd != nil {
-			c.throwInvalid("Cannot set password for users on the $external database")
+			c.JS.ThrowInvalid("Cannot set password for users on the $external database")
 		}
 	case pwd == nil:
 		typed := c.askPassword()
 		if typed == nil {
 			c.requireProperties(o, "pwd")
 		}
-		set(&body, "pwd", c.value(typed))
+		set(&body, "pwd", c.JS.Value(typed))
 	}
 	c.refuseField(o, "createUser")
-	return c.reply(d.run(c.concern(c.digested(body, o.Get("user").String(), o), 1)))
+	return c.s.display.Reply(d.run(c.concern(c.digested(body, o.Get("user").String(), o), 1)))
 }
 
 func createRole(c *call, d *database) goja.Value {
-	o := c.object(0)
+	o := c.Object(0)
 	c.requireProperties(o, "role", "privileges", "roles")
 	c.refuseField(o, "createRole")
-	return c.reply(d.run(c.concern(c.merge(bson.D{{Key: "createRole", Value: c.value(o.Get("role"))}}, o, "role"), 1)))
+	return c.s.display.Reply(d.run(c.concern(c.JS.Merge(bson.D{{Key: "createRole", Value: c.JS.Value(o.Get("role"))}}, o, "role"), 1)))
 }
 
 // refuseField keeps a document from naming the command itself.
 func (c *call) refuseField(o *goja.Object, name string) {
-	if v := property(o, name); v != nil && v.ToBoolean() {
-		c.throwInvalid("Cannot set %s field in helper method", name)
+	if v := script.Property(o, name); v != nil && v.ToBoolean() {
+		c.JS.ThrowInvalid("Cannot set %s field in helper method", name)
 	}
 }
 
 func (c *call) requireProperties(o *goja.Object, names ...string) {
 	for _, name := range names {
-		if property(o, name) == nil {
-			c.throwInvalid("Missing required property: %q", name)
+		if script.Property(o, name) == nil {
+			c.JS.ThrowInvalid("Missing required property: %q", name)
 		}
 	}
 }
@@ -101,7 +103,7 @@ func (c *call) requireProperties(o *goja.Object, names ...string) {
 // digested says who hashes the password. Hashing it here is what old servers
 // wanted; the hash is MongoDB's, not a choice.
 func (c *call) digested(body bson.D, user string, o *goja.Object) bson.D {
-	v := property(o, "passwordDigestor")
+	v := script.Property(o, "passwordDigestor")
 	if v == nil {
 		return body
 	}
@@ -109,54 +111,54 @@ func (c *call) digested(body bson.D, user string, o *goja.Object) bson.D {
 	case "server":
 		set(&body, "digestPassword", true)
 	case "client":
-		pwd := orUndefined(property(o, "pwd"))
+		pwd := orUndefined(script.Property(o, "pwd"))
 		if !goja.IsString(pwd) {
-			c.throwInvalid("User passwords must be of type string. Was given password with type %s", typeOf(pwd))
+			c.JS.ThrowInvalid("User passwords must be of type string. Was given password with type %s", script.TypeOf(pwd))
 		}
 		sum := md5.Sum([]byte(user + ":mongo:" + pwd.String()))
 		set(&body, "digestPassword", false)
 		set(&body, "pwd", hex.EncodeToString(sum[:]))
 	default:
-		c.throwInvalid("Invalid field: passwordDigestor must be 'client' or 'server', got %s", v)
+		c.JS.ThrowInvalid("Invalid field: passwordDigestor must be 'client' or 'server', got %s", v)
 	}
 	return body
 }
 
 func updateUser(c *call, d *database) goja.Value {
-	body := c.merge(bson.D{{Key: "updateUser", Value: c.text(0)}}, c.arg(1), "passwordDigestor")
-	return c.reply(d.run(c.concern(c.digested(body, c.text(0), c.object(1)), 2)))
+	body := c.JS.Merge(bson.D{{Key: "updateUser", Value: c.Text(0)}}, c.Arg(1), "passwordDigestor")
+	return c.s.display.Reply(d.run(c.concern(c.digested(body, c.Text(0), c.Object(1)), 2)))
 }
 
 func updateRole(c *call, d *database) goja.Value {
-	return c.reply(d.run(c.concern(c.merge(bson.D{{Key: "updateRole", Value: c.text(0)}}, c.arg(1)), 2)))
+	return c.s.display.Reply(d.run(c.concern(c.JS.Merge(bson.D{{Key: "updateRole", Value: c.Text(0)}}, c.Arg(1)), 2)))
 }
 
 func changeUserPassword(c *call, d *database) goja.Value {
-	return c.reply(d.run(c.concern(bson.D{{Key: "updateUser", Value: c.text(0)}, {Key: "pwd", Value: c.passwordArgument(1)}}, 2)))
+	return c.s.display.Reply(d.run(c.concern(bson.D{{Key: "updateUser", Value: c.Text(0)}, {Key: "pwd", Value: c.passwordArgument(1)}}, 2)))
 }
 
 func changeList(name, field string) func(*call, *database) goja.Value {
 	return func(c *call, d *database) goja.Value {
-		return c.reply(d.run(c.concern(bson.D{{Key: name, Value: c.text(0)}, {Key: field, Value: c.value(c.arg(1))}}, 2)))
+		return c.s.display.Reply(d.run(c.concern(bson.D{{Key: name, Value: c.Text(0)}, {Key: field, Value: c.JS.Value(c.Arg(1))}}, 2)))
 	}
 }
 
 func dropPrincipal(name string) func(*call, *database) goja.Value {
 	return func(c *call, d *database) goja.Value {
-		return c.reply(d.run(c.concern(bson.D{{Key: name, Value: c.text(0)}}, 1)))
+		return c.s.display.Reply(d.run(c.concern(bson.D{{Key: name, Value: c.Text(0)}}, 1)))
 	}
 }
 
 func dropAll(name string) func(*call, *database) goja.Value {
 	return func(c *call, d *database) goja.Value {
-		return c.reply(d.run(c.concern(command(name), 0)))
+		return c.s.display.Reply(d.run(c.concern(command(name), 0)))
 	}
 }
 
 // concern adds the write concern of argument i.
 func (c *call) concern(body bson.D, i int) bson.D {
-	if !c.has(i) {
+	if !c.Has(i) {
 		return body
 	}
-	return append(body, bson.E{Key: "writeConcern", Value: c.document(c.arg(i))})
+	return append(body, bson.E{Key: "writeConcern", Value: c.JS.Document(c.Arg(i))})
 }

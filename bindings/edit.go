@@ -18,20 +18,20 @@ var editable = regexp.MustCompile(`^[A-Za-z_$][\w$]*(\.[A-Za-z_$][\w$]*)*$`)
 // line (spec 04 §2.12): the text of last time, the given code, or what a name
 // stands for.
 func (c *call) edit() goja.Value {
-	words := make([]string, len(c.args))
-	for i, v := range c.args {
+	words := make([]string, len(c.Args))
+	for i, v := range c.Args {
 		words[i] = v.String()
 	}
 	given := strings.Join(words, " ")
-	if c.console == nil || c.console.Run == nil || c.cfg.Sandbox {
-		c.throw("Error", "edit works at a prompt only")
+	if c.s.console == nil || c.s.console.Run == nil || c.s.cfg.Sandbox {
+		c.JS.Throw("Error", "edit works at a prompt only")
 	}
-	c.write("Opening an editor...\n")
-	editor := c.editor()
+	c.JS.Write("Opening an editor...\n")
+	editor := c.s.editor()
 	if len(editor) == 0 {
-		c.throw("Error", "Command failed with an error: please define an external editor: config.set(\"editor\", \"...\"), or $VISUAL or $EDITOR")
+		c.JS.Throw("Error", "Command failed with an error: please define an external editor: config.set(\"editor\", \"...\"), or $VISUAL or $EDITOR")
 	}
-	text, assigned := c.edited, ""
+	text, assigned := c.s.edited, ""
 	switch {
 	case editable.MatchString(given):
 		text, assigned = c.sourceOf(given), given+" = "
@@ -40,10 +40,10 @@ func (c *call) edit() goja.Value {
 	}
 	text, err := c.runEditor(editor, text)
 	if err != nil {
-		c.throw("Error", "Command failed with an error: %s", err)
+		c.JS.Throw("Error", "Command failed with an error: %s", err)
 	}
-	c.edited = text
-	c.suggestion = assigned + text
+	c.s.edited = text
+	c.s.suggestion = assigned + text
 	return nil
 }
 
@@ -66,16 +66,16 @@ func (s *Shell) editor() []string {
 // sourceOf is the text that stands for a value: a function's source, a value as
 // it is printed; nothing for a name that is not known yet.
 func (c *call) sourceOf(name string) string {
-	v := c.know(name).value
+	v := c.s.know(name).value
 	if v == nil || goja.IsUndefined(v) {
 		return ""
 	}
 	if _, isFunction := goja.AssertFunction(v); !isFunction {
-		return c.world.Printjson(v)
+		return c.JS.World.Printjson(v)
 	}
 	source := v.String()
 	if strings.HasSuffix(source, "{ [native code] }") {
-		c.throw("Error", "%s is part of the shell: there is no source to edit", name)
+		c.JS.Throw("Error", "%s is part of the shell: there is no source to edit", name)
 	}
 	return source
 }
@@ -92,7 +92,7 @@ func (c *call) runEditor(editor []string, text string) (string, error) {
 	}
 	cmd := exec.Command(editor[0], append(editor[1:], path)...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	if err := c.console.Run(cmd); err != nil {
+	if err := c.s.console.Run(cmd); err != nil {
 		var exit *exec.ExitError
 		if errors.As(err, &exit) {
 			return "", errors.New(editor[0] + " ended with " + exit.Error())

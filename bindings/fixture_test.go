@@ -13,6 +13,8 @@ import (
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mock/wire"
 	"shardsh/balancer/mongoerr"
+	"shardsh/bindings/display"
+	"shardsh/bindings/rawdoc"
 )
 
 // fixture is the scripted server of spec 04, Appendix B: enough of a mongos to
@@ -162,7 +164,7 @@ func (f *fixture) getMore(r wire.Request, ns string) (bson.D, error) {
 	id, _ := r.Body.Lookup("getMore").AsInt64OK()
 	docs := f.next[id]
 	n := len(docs)
-	if size := int(intOf(r.Body, "batchSize")); size > 0 {
+	if size := int(rawdoc.Int(r.Body, "batchSize")); size > 0 {
 		n = min(n, size)
 	}
 	if n == len(docs) {
@@ -197,10 +199,10 @@ func (f *fixture) find(r wire.Request, ns string) (bson.D, error) {
 			slices.SortStableFunc(docs, order.Compare)
 		}
 	}
-	if n := int(intOf(r.Body, "skip")); n > 0 {
+	if n := int(rawdoc.Int(r.Body, "skip")); n > 0 {
 		docs = docs[min(n, len(docs)):]
 	}
-	if n := int(intOf(r.Body, "limit")); n > 0 {
+	if n := int(rawdoc.Int(r.Body, "limit")); n > 0 {
 		docs = docs[:min(n, len(docs))]
 	}
 	if spec, isDoc := r.Body.Lookup("projection").DocumentOK(); isDoc {
@@ -216,12 +218,12 @@ func (f *fixture) find(r wire.Request, ns string) (bson.D, error) {
 		}
 		docs = projected
 	}
-	return f.cursor(ns, docs, int(intOf(r.Body, "batchSize"))), nil
+	return f.cursor(ns, docs, int(rawdoc.Int(r.Body, "batchSize"))), nil
 }
 
 func (f *fixture) matching(ns string, filter bson.Raw) ([]bson.Raw, error) {
 	if filter == nil {
-		filter = emptyDocument
+		filter = rawdoc.Empty
 	}
 	compiled, err := store.CompileFilter(filter)
 	if err != nil {
@@ -263,7 +265,7 @@ func (f *fixture) aggregate(r wire.Request, ns string) (bson.D, error) {
 		}
 		out = append(out, doc)
 	}
-	return f.cursor(ns, out, int(intOf(r.Body, "cursor", "batchSize"))), nil
+	return f.cursor(ns, out, int(rawdoc.Int(r.Body, "cursor", "batchSize"))), nil
 }
 
 func (f *fixture) countOrDistinct(r wire.Request, ns string) (bson.D, error) {
@@ -295,7 +297,7 @@ func (f *fixture) listCollections(r wire.Request) (bson.D, error) {
 	return f.cursor(r.Database+".$cmd.listCollections", docs, 0), err
 }
 
-func jsonOf(v bson.RawValue) string { return oldJSON(v, "", true) }
+func jsonOf(v bson.RawValue) string { return display.OldJSON(v, "", true) }
 
 // write stores inserts; updates and deletes only count.
 func (f *fixture) write(r wire.Request, ns string) (bson.D, error) {
@@ -335,7 +337,7 @@ func (f *fixture) write(r wire.Request, ns string) (bson.D, error) {
 				return nil, err
 			}
 			n += int32(min(1, len(docs)))
-			if len(docs) == 0 && truthyAt(st, "upsert") {
+			if len(docs) == 0 && rawdoc.TruthyAt(st, "upsert") {
 				upserted = append(upserted, bson.D{field("index", int32(i)), field("_id", st.Lookup("q", "_id"))})
 			}
 		}

@@ -1,6 +1,10 @@
 package bindings
 
-import "github.com/dop251/goja"
+import (
+	"shardsh/bindings/script"
+
+	"github.com/dop251/goja"
+)
 
 // bsonForms are the constructors of values that JavaScript has not, by name: how
 // one is called, and what it makes.
@@ -39,5 +43,5 @@ func (s *Shell) helpBSON(name string, constructor *goja.Object) {
 	if !ok {
 		return
 	}
-	s.helpProperty(constructor, helpEntry{form: about[0], text: about[1]}.render)
+	s.JS.HelpProperty(constructor, func() string { return script.Help{Form: about[0], Text: about[1]}.Render(s.JS) })
 }

@@ -3,6 +3,8 @@ package bindings
 import (
 	"strings"
 	"testing"
+
+	"shardsh/bindings/script"
 )
 
 // Everything has a help, with and without parentheses, in the layout of spec 04
@@ -25,8 +27,8 @@ func TestEverythingHasAHelp(t *testing.T) {
 			}
 			for line := range strings.Lines(text) {
 				name, explained, isRow := strings.Cut(strings.TrimPrefix(line, "    "), "  ")
-				if isRow && strings.HasPrefix(line, "    ") && len(name) < helpColumn-6 && strings.Index(line, strings.TrimLeft(explained, " ")) != helpColumn {
-					t.Errorf("%s: not at column %d: %s", object, helpColumn, line)
+				if isRow && strings.HasPrefix(line, "    ") && len(name) < script.HelpColumn-6 && strings.Index(line, strings.TrimLeft(explained, " ")) != script.HelpColumn {
+					t.Errorf("%s: not at column %d: %s", object, script.HelpColumn, line)
 				}
 			}
 		}

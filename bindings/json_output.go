@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 
+	"shardsh/bindings/script"
+
 	"github.com/dop251/goja"
 )
 
@@ -21,14 +23,14 @@ type JSONStyle struct {
 
 // WriteJSON writes a result as extended JSON (spec 04 §1.8), nothing for
 // undefined. A cursor's documents are written as they come.
-func (s *Shell) WriteJSON(ctx context.Context, w io.Writer, r Result, style JSONStyle) error {
+func (s *Shell) WriteJSON(ctx context.Context, w io.Writer, r script.Result, style JSONStyle) error {
 	if r.Undefined() {
 		return nil
 	}
-	_, err := s.within(ctx, func() (goja.Value, error) {
+	_, err := s.JS.Within(ctx, func() (goja.Value, error) {
 		out := jsonOutput{s: s, w: w, style: style}
-		_, err := s.try(func() string {
-			out.write(s.withoutGossip(r.value))
+		_, err := s.JS.Try(func() string {
+			out.write(s.display.WithoutGossip(r.Value))
 			return ""
 		})
 		if err == nil {
@@ -47,7 +49,7 @@ type jsonOutput struct {
 }
 
 func (o *jsonOutput) write(v goja.Value) {
-	cur, isCursor := receiver[*cursor](v)
+	cur, isCursor := script.Receiver[*cursor](v)
 	list, isList := v.(*goja.Object)
 	isList = isList && list.ClassName() == "Array"
 	switch {
@@ -107,9 +109,9 @@ func (o *jsonOutput) text(v goja.Value) string {
 	if o.style.Lines {
 		indent = ""
 	}
-	text, err := o.s.world.EJSON(v, o.style.Canonical, indent)
+	text, err := o.s.JS.World.EJSON(v, o.style.Canonical, indent)
 	if err != nil {
-		o.s.rethrow(err)
+		o.s.JS.Rethrow(err)
 	}
 	return text
 }

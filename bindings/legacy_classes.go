@@ -6,6 +6,7 @@ import (
 	"github.com/dop251/goja"
 
 	"shardsh/balancer/mongoerr"
+	"shardsh/bindings/script"
 )
 
 // legacyClasses() are the classes of the old shell: instanceof works, and a
@@ -14,16 +15,16 @@ func (s *Shell) legacyClasses() map[string]func() goja.Value {
 	return map[string]func() goja.Value{
 		"DB": func() goja.Value {
 			return s.classOf("DB", "mongo:object name:string", s.databasePrototype(), func(c *call) *goja.Object {
-				return c.mongoArgument(0).checkedDatabase(c.text(1)).object
+				return c.mongoArgument(0).checkedDatabase(c.Text(1)).object
 			})
 		},
 		"DBCollection": func() goja.Value {
 			return s.classOf("DBCollection", "mongo:object db:object name:string fullName?:string", s.collectionPrototype(), func(c *call) *goja.Object {
-				d, ok := receiver[*database](c.arg(1))
+				d, ok := script.Receiver[*database](c.Arg(1))
 				if !ok {
-					c.throwInvalid("DBCollection needs a database as its second argument")
+					c.JS.ThrowInvalid("DBCollection needs a database as its second argument")
 				}
-				return d.checkedCollection(c.text(2)).object
+				return d.checkedCollection(c.Text(2)).object
 			})
 		},
 		"DBCommandCursor": func() goja.Value { return s.classStub("DBCommandCursor", s.cursorPrototype()) },
@@ -31,10 +32,10 @@ func (s *Shell) legacyClasses() map[string]func() goja.Value {
 		"WriteResult":     func() goja.Value { return s.classStub("WriteResult", s.resultPrototype()) },
 		"WriteError":      func() goja.Value { return s.classStub("WriteError", s.namedPrototype("WriteError")) },
 		"BulkWriteError": func() goja.Value {
-			return s.classStub("BulkWriteError", s.world.NewError("MongoBulkWriteError", "").Prototype())
+			return s.classStub("BulkWriteError", s.JS.World.NewError("MongoBulkWriteError", "").Prototype())
 		},
 		"WriteCommandError": func() goja.Value {
-			return s.classStub("WriteCommandError", s.world.NewError("MongoServerError", "").Prototype())
+			return s.classStub("WriteCommandError", s.JS.World.NewError("MongoServerError", "").Prototype())
 		},
 		"ErrorCodes":       s.newErrorCodes,
 		"ErrorCodeStrings": s.newErrorCodeStrings,
@@ -43,19 +44,19 @@ func (s *Shell) legacyClasses() map[string]func() goja.Value {
 
 // mongoArgument is an argument that must be a connection.
 func (c *call) mongoArgument(i int) *mongoObject {
-	m, ok := receiver[*mongoObject](c.arg(i))
+	m, ok := script.Receiver[*mongoObject](c.Arg(i))
 	if !ok {
-		c.throwInvalid("Argument at position %d must be a connection, such as db.getMongo()", i)
+		c.JS.ThrowInvalid("Argument at position %d must be a connection, such as db.getMongo()", i)
 	}
 	return m
 }
 
 // classOf is a global class that scripts make objects of.
 func (s *Shell) classOf(name, signature string, proto *goja.Object, build func(c *call) *goja.Object) goja.Value {
-	params := parseSignature(signature)
+	params := script.ParseSignature(signature)
 	return s.newClass(name, proto, func(args []goja.Value) *goja.Object {
-		c := &call{Shell: s, args: args}
-		c.check(name, params)
+		c := &call{&script.Call{JS: s.JS, Args: args}, s}
+		c.Check(name, params)
 		return build(c)
 	})
 }
@@ -64,18 +65,18 @@ func (s *Shell) classOf(name, signature string, proto *goja.Object, build func(c
 // prototypes work (spec 04 §4.11).
 func (s *Shell) classStub(name string, proto *goja.Object) goja.Value {
 	return s.newClass(name, proto, func([]goja.Value) *goja.Object {
-		s.throwType("%s cannot be constructed", name)
+		s.JS.ThrowType("%s cannot be constructed", name)
 		return nil
 	})
 }
 
 func (s *Shell) newClass(name string, proto *goja.Object, build func(args []goja.Value) *goja.Object) goja.Value {
-	ctor := s.rt.ToValue(func(cc goja.ConstructorCall) *goja.Object {
-		defer s.containFaults()
+	ctor := s.JS.Runtime.ToValue(func(cc goja.ConstructorCall) *goja.Object {
+		defer s.JS.ContainFaults()
 		return build(cc.Arguments)
 	}).(*goja.Object)
-	must(ctor.DefineDataProperty("name", s.rt.ToValue(name), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE))
-	must(ctor.Set("prototype", proto))
+	script.Must(ctor.DefineDataProperty("name", s.JS.Runtime.ToValue(name), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+	script.Must(ctor.Set("prototype", proto))
 	return ctor
 }
 
@@ -98,18 +99,18 @@ func unnamed(name string) bool { return len(name) > 8 && name[:8] == "Location" 
 
 // newErrorCodes makes ErrorCodes, from the names of errors to their numbers.
 func (s *Shell) newErrorCodes() goja.Value {
-	o := s.rt.NewObject()
+	o := s.JS.Runtime.NewObject()
 	for code, name := range namedCodes {
-		must(o.Set(name, int64(code)))
+		script.Must(o.Set(name, int64(code)))
 	}
 	return o
 }
 
 // newErrorCodeStrings is ErrorCodes the other way round.
 func (s *Shell) newErrorCodeStrings() goja.Value {
-	o := s.rt.NewObject()
+	o := s.JS.Runtime.NewObject()
 	for code, name := range namedCodes {
-		must(o.Set(strconv.Itoa(int(code)), name))
+		script.Must(o.Set(strconv.Itoa(int(code)), name))
 	}
 	return o
 }

@@ -2,6 +2,10 @@ package bindings
 
 import (
 	"fmt"
+	"strconv"
+
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -10,29 +14,29 @@ import (
 // shardingSizes prints the data size of every chunk of every collection. It says
 // first how many calls that takes.
 func (c *call) shardingSizes() {
-	d := c.requireDB()
+	d := c.s.requireDB()
 	config := d.sibling("config")
-	entries := c.findAll(config, "collections", bson.D{notDropped, notUnsplittable}, sortedBy("_id", 1))
+	entries := c.s.findAll(config, "collections", bson.D{notDropped, notUnsplittable}, sortedBy("_id", 1))
 	chunks := make([][]bson.Raw, len(entries))
 	calls := 0
 	for i, entry := range entries {
-		chunks[i] = c.findAll(config, "chunks", chunkFilter(entry), sortedBy("min", 1))
+		chunks[i] = c.s.findAll(config, "chunks", chunkFilter(entry), sortedBy("min", 1))
 		calls += len(chunks[i])
 	}
-	c.warn(fmt.Sprintf("printShardingSizes: %d dataSize commands, each of which may read a whole chunk", calls))
+	c.JS.Warn(fmt.Sprintf("printShardingSizes: %d dataSize commands, each of which may read a whole chunk", calls))
 	for i, entry := range entries {
-		ns := textAt(entry, "_id")
-		list := c.rt.NewArray()
+		ns := rawdoc.Text(entry, "_id")
+		list := c.JS.Runtime.NewArray()
 		for n, chunk := range chunks[i] {
 			reply := d.admin(bson.D{
 				{Key: "dataSize", Value: ns}, {Key: "keyPattern", Value: entry.Lookup("key")},
 				{Key: "min", Value: chunk.Lookup("min")}, {Key: "max", Value: chunk.Lookup("max")},
 			}, reads)
-			must(list.Set(itoa(n), c.onOneLine(c.newObject(
-				"min", c.lookup(chunk, "min"), "max", c.lookup(chunk, "max"), "on shard", c.lookup(chunk, "shard"),
-				"size", c.lookup(reply, "size"), "objects", c.lookup(reply, "numObjects")))))
+			script.Must(list.Set(strconv.Itoa(n), c.s.display.OnOneLine(c.JS.NewObject(
+				"min", c.s.lookup(chunk, "min"), "max", c.s.lookup(chunk, "max"), "on shard", c.s.lookup(chunk, "shard"),
+				"size", c.s.lookup(reply, "size"), "objects", c.s.lookup(reply, "numObjects")))))
 		}
-		c.print([]goja.Value{c.rt.ToValue(ns)})
-		c.print([]goja.Value{list})
+		c.s.print([]goja.Value{c.JS.Runtime.ToValue(ns)})
+		c.s.print([]goja.Value{list})
 	}
 }

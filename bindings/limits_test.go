@@ -2,18 +2,23 @@ package bindings
 
 import (
 	"errors"
+	"runtime"
 	"strings"
 	"testing"
+
+	"shardsh/bindings/script"
 )
 
 // TestMemoryLimit: a program that takes too much memory ends, whatever it
 // catches, and the shell goes on.
 func TestMemoryLimit(t *testing.T) {
-	c := connect(t, func(cfg *Config) { cfg.MemoryLimit = heapSize() + 64<<20 })
+	var now runtime.MemStats
+	runtime.ReadMemStats(&now)
+	c := connect(t, func(cfg *Config) { cfg.MemoryLimit = now.HeapAlloc + 64<<20 })
 	_, err := c.Eval(t.Context(), "f.js", "let a = [];\ntry { while (true) a.push(new Array(1e5).fill(1)) } catch (e) { print('caught') } finally { print('finally') }")
-	var script *ScriptError
-	if !errors.As(err, &script) || !strings.Contains(script.Message, "MiB of memory") || script.Line != 2 {
-		t.Errorf("ended with %v at %s", err, script.At())
+	var thrown *script.ScriptError
+	if !errors.As(err, &thrown) || !strings.Contains(thrown.Message, "MiB of memory") || thrown.Line != 2 {
+		t.Errorf("ended with %v at %s", err, thrown.At())
 	}
 	if c.out.Len() > 0 {
 		t.Errorf("the script went on: %s", c.out)

@@ -1,6 +1,8 @@
 package bindings
 
 import (
+	"shardsh/bindings/script"
+
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
@@ -9,15 +11,15 @@ import (
 // cluster. It does nothing but send the mock's own commands to the server that
 // the shell is connected to, wherever that runs.
 type mockControl struct {
-	tail
+	script.Hidden
 	s *Shell
 }
 
 const mockClass = "MockCluster"
 
 func (s *Shell) newMock() goja.Value {
-	o := s.instance(&mockControl{s: s}, prototype(s, mockClass, mockMethods()))
-	s.world.SetPrinter(o, func() string {
+	o := s.JS.Instance(&mockControl{s: s}, prototype(s, mockClass, mockMethods()))
+	s.JS.World.SetPrinter(o, func() string {
 		if s.db == nil {
 			return "MockCluster class not connected"
 		}
@@ -59,11 +61,11 @@ func mockMethods() []method[*mockControl] {
 func (m *mockControl) run(c *call, name string, value any, options goja.Value) bson.Raw {
 	body := bson.D{{Key: name, Value: value}}
 	if options != nil {
-		body = c.merge(body, options)
+		body = c.JS.Merge(body, options)
 	}
 	reply, err := m.s.send(m.s.requireDB().sibling("admin").request(body))
 	if codeOf(err) == codeCommandNotFound {
-		m.s.throwCoded(invalidInput, codeInvalidOperation, "mock.%s works on the mock cluster only (this is a real server)", mockMethodOf(name))
+		m.s.JS.ThrowCoded(script.InvalidInput, script.CodeInvalidOperation, "mock.%s works on the mock cluster only (this is a real server)", mockMethodOf(name))
 	}
 	if err != nil {
 		m.s.throwServer(err)
@@ -80,32 +82,34 @@ func mockMethodOf(command string) string {
 
 // subject is the first argument, or 1 when there is none.
 func (c *call) subject() any {
-	if !c.has(0) {
+	if !c.Has(0) {
 		return int32(1)
 	}
-	return c.value(c.arg(0))
+	return c.JS.Value(c.Arg(0))
 }
 
 // mockSends sends the first argument as the command's value and the second,
 // if any, as its options.
 func mockSends(name string) func(*call, *mockControl) goja.Value {
-	return func(c *call, m *mockControl) goja.Value { return c.reply(m.run(c, name, c.subject(), c.arg(1))) }
+	return func(c *call, m *mockControl) goja.Value {
+		return c.s.display.Reply(m.run(c, name, c.subject(), c.Arg(1)))
+	}
 }
 
 // mockPair sends one argument as it is and two as an array.
 func mockPair(name string) func(*call, *mockControl) goja.Value {
 	return func(c *call, m *mockControl) goja.Value {
 		value := c.subject()
-		if c.has(1) {
-			value = bson.A{value, c.value(c.arg(1))}
+		if c.Has(1) {
+			value = bson.A{value, c.JS.Value(c.Arg(1))}
 		}
-		return c.reply(m.run(c, name, value, nil))
+		return c.s.display.Reply(m.run(c, name, value, nil))
 	}
 }
 
 // mockDate gives the time that a command answers with.
 func mockDate(name string) func(*call, *mockControl) goja.Value {
 	return func(c *call, m *mockControl) goja.Value {
-		return property(c.world.DocToJS(m.run(c, name, c.subject(), nil)), "now")
+		return script.Property(c.JS.World.DocToJS(m.run(c, name, c.subject(), nil)), "now")
 	}
 }

@@ -16,6 +16,8 @@ import (
 	"runtime"
 	"strings"
 
+	"shardsh/bindings/script"
+
 	"github.com/dop251/goja"
 )
 
@@ -25,16 +27,16 @@ type moduleBuilder struct {
 	o *goja.Object
 }
 
-func (s *Shell) buildModule() moduleBuilder { return moduleBuilder{s: s, o: s.rt.NewObject()} }
+func (s *Shell) buildModule() moduleBuilder { return moduleBuilder{s: s, o: s.JS.Runtime.NewObject()} }
 
 // add defines a function. A nil result is undefined.
 func (m moduleBuilder) add(name string, f func(c *call) any) {
-	must(m.o.Set(name, m.s.function(name, func(c *call) goja.Value {
+	script.Must(m.o.Set(name, m.s.function(name, func(c *call) goja.Value {
 		v := f(c)
 		if v == nil {
 			return nil
 		}
-		return c.rt.ToValue(v)
+		return c.JS.Runtime.ToValue(v)
 	})))
 }
 
@@ -42,85 +44,85 @@ func (m moduleBuilder) add(name string, f func(c *call) any) {
 func (s *Shell) newFS() *goja.Object {
 	m := s.buildModule()
 	m.add("readFileSync", func(c *call) any {
-		text := c.readFile(c.text(0))
-		if c.has(1) && (c.object(1) == nil || property(c.object(1), "encoding") != nil) {
+		text := c.s.readFile(c.Text(0))
+		if c.Has(1) && (c.Object(1) == nil || script.Property(c.Object(1), "encoding") != nil) {
 			return strings.ToValidUTF8(text, "\uFFFD")
 		}
-		return c.buffer([]byte(text))
+		return c.s.buffer([]byte(text))
 	})
 	m.add("rmSync", func(c *call) any {
-		c.mayWrite()
+		c.s.mayWrite()
 		remove := os.Remove
-		if v := property(c.object(1), "recursive"); v != nil && v.ToBoolean() {
+		if v := script.Property(c.Object(1), "recursive"); v != nil && v.ToBoolean() {
 			remove = os.RemoveAll
 		}
-		force := property(c.object(1), "force")
-		if err := remove(c.text(0)); err != nil && (force == nil || !force.ToBoolean() || !os.IsNotExist(err)) {
-			c.rethrow(fileError(err, "rm", c.text(0)))
+		force := script.Property(c.Object(1), "force")
+		if err := remove(c.Text(0)); err != nil && (force == nil || !force.ToBoolean() || !os.IsNotExist(err)) {
+			c.JS.Rethrow(script.FileError(err, "rm", c.Text(0)))
 		}
 		return nil
 	})
 	m.add("rmdirSync", func(c *call) any {
-		c.mayWrite()
-		if err := os.Remove(c.text(0)); err != nil {
-			c.rethrow(fileError(err, "rmdir", c.text(0)))
+		c.s.mayWrite()
+		if err := os.Remove(c.Text(0)); err != nil {
+			c.JS.Rethrow(script.FileError(err, "rmdir", c.Text(0)))
 		}
 		return nil
 	})
 	m.add("copyFileSync", func(c *call) any {
-		c.writeFile(c.text(1), c.readFile(c.text(0)), os.O_TRUNC)
+		c.s.writeFile(c.Text(1), c.s.readFile(c.Text(0)), os.O_TRUNC)
 		return nil
 	})
 	m.add("mkdtempSync", func(c *call) any {
-		c.mayWrite()
-		dir, err := os.MkdirTemp(filepath.Dir(c.text(0)), filepath.Base(c.text(0))+"*")
+		c.s.mayWrite()
+		dir, err := os.MkdirTemp(filepath.Dir(c.Text(0)), filepath.Base(c.Text(0))+"*")
 		if err != nil {
-			c.rethrow(fileError(err, "mkdtemp", c.text(0)))
+			c.JS.Rethrow(script.FileError(err, "mkdtemp", c.Text(0)))
 		}
 		return dir
 	})
-	m.add("writeFileSync", func(c *call) any { c.writeFile(c.text(0), c.bytesText(1), os.O_TRUNC); return nil })
-	m.add("appendFileSync", func(c *call) any { c.writeFile(c.text(0), c.bytesText(1), os.O_APPEND); return nil })
-	m.add("existsSync", func(c *call) any { return exists(c.text(0)) })
+	m.add("writeFileSync", func(c *call) any { c.s.writeFile(c.Text(0), c.bytesText(1), os.O_TRUNC); return nil })
+	m.add("appendFileSync", func(c *call) any { c.s.writeFile(c.Text(0), c.bytesText(1), os.O_APPEND); return nil })
+	m.add("existsSync", func(c *call) any { return script.Exists(c.Text(0)) })
 	m.add("readdirSync", func(c *call) any {
 		names := []any{}
-		for _, e := range c.readDir(c.text(0)) {
+		for _, e := range c.s.readDir(c.Text(0)) {
 			names = append(names, e.Name())
 		}
-		return c.rt.NewArray(names...)
+		return c.JS.Runtime.NewArray(names...)
 	})
 	m.add("statSync", func(c *call) any {
-		info, err := os.Stat(c.text(0))
+		info, err := os.Stat(c.Text(0))
 		if err != nil {
-			c.rethrow(fileError(err, "stat", c.text(0)))
+			c.JS.Rethrow(script.FileError(err, "stat", c.Text(0)))
 		}
-		o := c.newObject("size", info.Size(), "mode", int64(info.Mode().Perm()), "mtime", c.goValue(info.ModTime()), "mtimeMs", info.ModTime().UnixMilli())
-		define(o, "isFile", c.function("isFile", func(c *call) goja.Value { return c.rt.ToValue(info.Mode().IsRegular()) }))
-		define(o, "isDirectory", c.function("isDirectory", func(c *call) goja.Value { return c.rt.ToValue(info.IsDir()) }))
+		o := c.JS.NewObject("size", info.Size(), "mode", int64(info.Mode().Perm()), "mtime", c.JS.GoValue(info.ModTime()), "mtimeMs", info.ModTime().UnixMilli())
+		script.Define(o, "isFile", c.s.function("isFile", func(c *call) goja.Value { return c.JS.Runtime.ToValue(info.Mode().IsRegular()) }))
+		script.Define(o, "isDirectory", c.s.function("isDirectory", func(c *call) goja.Value { return c.JS.Runtime.ToValue(info.IsDir()) }))
 		return o
 	})
 	m.add("mkdirSync", func(c *call) any {
-		c.mayWrite()
+		c.s.mayWrite()
 		mkdir := os.Mkdir
-		if v := property(c.object(1), "recursive"); v != nil && v.ToBoolean() {
+		if v := script.Property(c.Object(1), "recursive"); v != nil && v.ToBoolean() {
 			mkdir = os.MkdirAll
 		}
-		if err := mkdir(c.text(0), 0o777); err != nil {
-			c.rethrow(fileError(err, "mkdir", c.text(0)))
+		if err := mkdir(c.Text(0), 0o777); err != nil {
+			c.JS.Rethrow(script.FileError(err, "mkdir", c.Text(0)))
 		}
 		return nil
 	})
 	m.add("unlinkSync", func(c *call) any {
-		c.mayWrite()
-		if err := os.Remove(c.text(0)); err != nil {
-			c.rethrow(fileError(err, "unlink", c.text(0)))
+		c.s.mayWrite()
+		if err := os.Remove(c.Text(0)); err != nil {
+			c.JS.Rethrow(script.FileError(err, "unlink", c.Text(0)))
 		}
 		return nil
 	})
 	m.add("renameSync", func(c *call) any {
-		c.mayWrite()
-		if err := os.Rename(c.text(0), c.text(1)); err != nil {
-			c.rethrow(fileError(err, "rename", c.text(0)))
+		c.s.mayWrite()
+		if err := os.Rename(c.Text(0), c.Text(1)); err != nil {
+			c.JS.Rethrow(script.FileError(err, "rename", c.Text(0)))
 		}
 		return nil
 	})
@@ -131,15 +133,15 @@ func (s *Shell) newFS() *goja.Object {
 func (s *Shell) newPath() *goja.Object {
 	m := s.buildModule()
 	texts := func(c *call) []string {
-		list := make([]string, len(c.args))
-		for i := range c.args {
-			list[i] = c.text(i)
+		list := make([]string, len(c.Args))
+		for i := range c.Args {
+			list[i] = c.Text(i)
 		}
 		return list
 	}
 	m.add("join", func(c *call) any { return filepath.Join(texts(c)...) })
 	m.add("resolve", func(c *call) any {
-		path := c.workingDirectory()
+		path := c.s.workingDirectory()
 		for _, p := range texts(c) {
 			if filepath.IsAbs(p) {
 				path = p
@@ -149,43 +151,43 @@ func (s *Shell) newPath() *goja.Object {
 		}
 		return filepath.Clean(path)
 	})
-	m.add("dirname", func(c *call) any { return filepath.Dir(c.text(0)) })
+	m.add("dirname", func(c *call) any { return filepath.Dir(c.Text(0)) })
 	m.add("basename", func(c *call) any {
-		base := filepath.Base(c.text(0))
-		if c.has(1) && base != c.text(1) {
-			base = strings.TrimSuffix(base, c.text(1))
+		base := filepath.Base(c.Text(0))
+		if c.Has(1) && base != c.Text(1) {
+			base = strings.TrimSuffix(base, c.Text(1))
 		}
 		return base
 	})
-	m.add("extname", func(c *call) any { return filepath.Ext(c.text(0)) })
-	m.add("normalize", func(c *call) any { return filepath.Clean(c.text(0)) })
-	m.add("isAbsolute", func(c *call) any { return filepath.IsAbs(c.text(0)) })
+	m.add("extname", func(c *call) any { return filepath.Ext(c.Text(0)) })
+	m.add("normalize", func(c *call) any { return filepath.Clean(c.Text(0)) })
+	m.add("isAbsolute", func(c *call) any { return filepath.IsAbs(c.Text(0)) })
 	m.add("relative", func(c *call) any {
-		rel, err := filepath.Rel(c.text(0), c.text(1))
+		rel, err := filepath.Rel(c.Text(0), c.Text(1))
 		if err != nil {
-			return c.text(1)
+			return c.Text(1)
 		}
 		return rel
 	})
 	m.add("parse", func(c *call) any {
-		dir, base, ext := filepath.Dir(c.text(0)), filepath.Base(c.text(0)), filepath.Ext(c.text(0))
+		dir, base, ext := filepath.Dir(c.Text(0)), filepath.Base(c.Text(0)), filepath.Ext(c.Text(0))
 		root := ""
-		if filepath.IsAbs(c.text(0)) {
+		if filepath.IsAbs(c.Text(0)) {
 			root = "/"
 		}
-		return c.newObject("root", root, "dir", dir, "base", base, "ext", ext, "name", strings.TrimSuffix(base, ext))
+		return c.JS.NewObject("root", root, "dir", dir, "base", base, "ext", ext, "name", strings.TrimSuffix(base, ext))
 	})
 	m.add("format", func(c *call) any {
-		part := func(name string) string { return optionalText(property(c.object(0), name)) }
+		part := func(name string) string { return script.OptionalText(script.Property(c.Object(0), name)) }
 		base := part("base")
 		if base == "" {
 			base = part("name") + part("ext")
 		}
 		return filepath.Join(part("dir"), base)
 	})
-	must(m.o.Set("posix", m.o))
-	must(m.o.Set("sep", string(filepath.Separator)))
-	must(m.o.Set("delimiter", string(filepath.ListSeparator)))
+	script.Must(m.o.Set("posix", m.o))
+	script.Must(m.o.Set("sep", string(filepath.Separator)))
+	script.Must(m.o.Set("delimiter", string(filepath.ListSeparator)))
 	return m.o
 }
 
@@ -195,18 +197,18 @@ func (s *Shell) newOS() *goja.Object {
 	m.add("platform", func(*call) any { return runtime.GOOS })
 	m.add("arch", func(*call) any { return strings.Replace(runtime.GOARCH, "amd64", "x64", 1) })
 	m.add("tmpdir", func(*call) any { return os.TempDir() })
-	m.add("homedir", func(*call) any { return must2(os.UserHomeDir()) })
+	m.add("homedir", func(*call) any { return script.Ignore(os.UserHomeDir()) })
 	m.add("cpus", func(c *call) any {
 		list := make([]any, runtime.NumCPU())
 		for i := range list {
-			list[i] = c.rt.NewObject()
+			list[i] = c.JS.Runtime.NewObject()
 		}
-		return c.rt.NewArray(list...)
+		return c.JS.Runtime.NewArray(list...)
 	})
-	m.add("totalmem", func(*call) any { return int64(memInfo()["MemTotal"]) })
-	m.add("freemem", func(*call) any { return int64(memInfo()["MemAvailable"]) })
+	m.add("totalmem", func(*call) any { return int64(script.MemInfo()["MemTotal"]) })
+	m.add("freemem", func(*call) any { return int64(script.MemInfo()["MemAvailable"]) })
 	m.add("type", func(*call) any { return map[string]string{"linux": "Linux", "darwin": "Darwin"}[runtime.GOOS] })
-	must(m.o.Set("EOL", "\n"))
+	script.Must(m.o.Set("EOL", "\n"))
 	return m.o
 }
 
@@ -223,23 +225,23 @@ func digest(name string, data []byte) string {
 func (s *Shell) newCrypto() *goja.Object {
 	m := s.buildModule()
 	m.add("createHash", func(c *call) any {
-		make := newHash(c.text(0))
+		make := newHash(c.Text(0))
 		if make == nil {
-			c.throw("Error", "Digest method not supported")
+			c.JS.Throw("Error", "Digest method not supported")
 		}
-		return c.hasher(make())
+		return c.s.hasher(make())
 	})
 	m.add("createHmac", func(c *call) any {
-		make := newHash(c.text(0))
+		make := newHash(c.Text(0))
 		if make == nil {
-			c.throw("Error", "Invalid digest: %s", c.text(0))
+			c.JS.Throw("Error", "Invalid digest: %s", c.Text(0))
 		}
-		return c.hasher(hmac.New(make, []byte(c.text(1))))
+		return c.s.hasher(hmac.New(make, []byte(c.Text(1))))
 	})
 	m.add("randomBytes", func(c *call) any {
-		data := make([]byte, max(0, min(c.arg(0).ToInteger(), 1<<26)))
+		data := make([]byte, max(0, min(c.Arg(0).ToInteger(), 1<<26)))
 		_, _ = crand.Read(data)
-		return c.buffer(data)
+		return c.s.buffer(data)
 	})
 	m.add("randomUUID", func(*call) any {
 		var b [16]byte
@@ -248,12 +250,12 @@ func (s *Shell) newCrypto() *goja.Object {
 		return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 	})
 	m.add("randomInt", func(c *call) any {
-		low, high := int64(0), c.arg(0).ToInteger()
-		if c.has(1) {
-			low, high = high, c.arg(1).ToInteger()
+		low, high := int64(0), c.Arg(0).ToInteger()
+		if c.Has(1) {
+			low, high = high, c.Arg(1).ToInteger()
 		}
 		if high <= low {
-			c.throw("RangeError", "max must be greater than min")
+			c.JS.Throw("RangeError", "max must be greater than min")
 		}
 		return low + rand.Int64N(high-low)
 	})
@@ -265,14 +267,50 @@ func (s *Shell) hasher(h hash.Hash) *goja.Object {
 	m := s.buildModule()
 	m.add("update", func(c *call) any {
 		_, _ = h.Write([]byte(c.bytesText(0)))
-		return c.this
+		return c.This
 	})
 	m.add("digest", func(c *call) any {
 		sum := h.Sum(nil)
-		if !c.has(0) {
-			return c.buffer(sum)
+		if !c.Has(0) {
+			return c.s.buffer(sum)
 		}
-		return decodeBytes(sum, c.text(0))
+		return decodeBytes(sum, c.Text(0))
 	})
 	return m.o
+}
+
+// module gives a built-in module, made once; nil when there is none.
+func (s *Shell) module(name string) goja.Value {
+	var build func() *goja.Object
+	switch name {
+	case "fs":
+		build = s.newFS
+	case "fs/promises":
+		return s.module("fs").(*goja.Object).Get("promises")
+	case "path":
+		build = s.newPath
+	case "os":
+		build = s.newOS
+	case "util":
+		build = s.newUtil
+	case "crypto":
+		build = s.newCrypto
+	case "url":
+		build = s.newURL
+	case "timers":
+		build = s.newTimersModule
+	case "timers/promises":
+		build = s.newTimerPromises
+	case "events":
+		return s.webGlobal("EventEmitter")
+	case "buffer":
+		return s.JS.NewObject("Buffer", s.JS.Runtime.GlobalObject().Get("Buffer"))
+	case "assert":
+		return s.JS.Runtime.GlobalObject().Get("assert")
+	case "process":
+		return s.JS.Runtime.GlobalObject().Get("process")
+	default:
+		return nil
+	}
+	return s.JS.Cached("module "+name, build)
 }

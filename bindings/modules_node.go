@@ -5,38 +5,40 @@ import (
 	"path/filepath"
 	"strings"
 
+	"shardsh/bindings/script"
+
 	"github.com/dop251/goja"
 	"github.com/dop251/goja_nodejs/url"
 )
 
 // newURL is url: the classes, and parse for old scripts.
 func (s *Shell) newURL() *goja.Object {
-	m := s.newObject("exports", s.rt.NewObject())
-	url.Require(s.rt, m)
+	m := s.JS.NewObject("exports", s.JS.Runtime.NewObject())
+	url.Require(s.JS.Runtime, m)
 	exports := m.Get("exports").(*goja.Object)
 	add := moduleBuilder{s: s, o: exports}.add
 	add("parse", func(c *call) any {
-		u, err := c.rt.New(exports.Get("URL"), c.arg(0))
+		u, err := c.JS.Runtime.New(exports.Get("URL"), c.Arg(0))
 		if err != nil {
-			c.rethrow(err)
+			c.JS.Rethrow(err)
 		}
-		o := c.rt.NewObject()
+		o := c.JS.Runtime.NewObject()
 		for _, name := range []string{"protocol", "host", "port", "hostname", "hash", "search", "pathname", "href"} {
-			must(o.Set(name, u.Get(name)))
+			script.Must(o.Set(name, u.Get(name)))
 		}
 		return o
 	})
 	add("fileURLToPath", func(c *call) any {
-		u, err := c.rt.New(exports.Get("URL"), c.rt.ToValue(c.text(0)))
+		u, err := c.JS.Runtime.New(exports.Get("URL"), c.JS.Runtime.ToValue(c.Text(0)))
 		if err != nil {
-			c.rethrow(err)
+			c.JS.Rethrow(err)
 		}
-		return fromURL(u.Get("pathname").String())
+		return script.FromURL(u.Get("pathname").String())
 	})
 	add("pathToFileURL", func(c *call) any {
-		u, err := c.rt.New(exports.Get("URL"), c.rt.ToValue("file://"+must2(filepath.Abs(c.text(0)))))
+		u, err := c.JS.Runtime.New(exports.Get("URL"), c.JS.Runtime.ToValue("file://"+script.Ignore(filepath.Abs(c.Text(0)))))
 		if err != nil {
-			c.rethrow(err)
+			c.JS.Rethrow(err)
 		}
 		return u
 	})
@@ -44,11 +46,11 @@ func (s *Shell) newURL() *goja.Object {
 }
 
 func (s *Shell) newTimersModule() *goja.Object {
-	o := s.rt.NewObject()
+	o := s.JS.Runtime.NewObject()
 	for _, name := range []string{"setTimeout", "setInterval", "setImmediate", "clearTimeout", "clearInterval", "clearImmediate"} {
-		must(o.Set(name, s.rt.GlobalObject().Get(name)))
+		script.Must(o.Set(name, s.JS.Runtime.GlobalObject().Get(name)))
 	}
-	must(o.Set("promises", s.module("timers/promises")))
+	script.Must(o.Set("promises", s.module("timers/promises")))
 	return o
 }
 
@@ -57,16 +59,16 @@ func (s *Shell) newTimerPromises() *goja.Object {
 	m := s.buildModule()
 	for name, delayed := range map[string]bool{"setTimeout": true, "setImmediate": false} {
 		m.add(name, func(c *call) any {
-			promise, resolve, _ := c.rt.NewPromise()
-			value, delay := c.arg(0), c.rt.ToValue(0)
+			promise, resolve, _ := c.JS.Runtime.NewPromise()
+			value, delay := c.Arg(0), c.JS.Runtime.ToValue(0)
 			if delayed {
-				value, delay = c.arg(1), c.arg(0)
+				value, delay = c.Arg(1), c.Arg(0)
 			}
-			c.args = []goja.Value{c.rt.ToValue(func(goja.FunctionCall) goja.Value {
-				must(resolve(value))
+			c.Args = []goja.Value{c.JS.Runtime.ToValue(func(goja.FunctionCall) goja.Value {
+				script.Must(resolve(value))
 				return goja.Undefined()
 			}), delay}
-			c.setTimer("setTimeout", false)
+			c.SetTimer("setTimeout", false)
 			return promise
 		})
 	}
@@ -75,27 +77,27 @@ func (s *Shell) newTimerPromises() *goja.Object {
 
 // addPromises adds the same functions as promises.
 func (m moduleBuilder) addPromises() {
-	promises := m.s.rt.NewObject()
+	promises := m.s.JS.Runtime.NewObject()
 	for _, name := range m.o.Keys() {
 		sync, _ := goja.AssertFunction(m.o.Get(name))
 		plain, ok := strings.CutSuffix(name, "Sync")
 		if !ok || plain == "exists" {
 			continue
 		}
-		must(promises.Set(plain, m.s.function(plain, func(c *call) goja.Value {
-			promise, resolve, reject := c.rt.NewPromise()
-			v, err := sync(goja.Undefined(), c.args...)
+		script.Must(promises.Set(plain, m.s.function(plain, func(c *call) goja.Value {
+			promise, resolve, reject := c.JS.Runtime.NewPromise()
+			v, err := sync(goja.Undefined(), c.Args...)
 			var thrown *goja.Exception
 			switch {
 			case err == nil:
-				must(resolve(v))
+				script.Must(resolve(v))
 			case errors.As(err, &thrown):
-				must(reject(thrown.Value()))
+				script.Must(reject(thrown.Value()))
 			default:
-				c.rethrow(err)
+				c.JS.Rethrow(err)
 			}
-			return c.rt.ToValue(promise)
+			return c.JS.Runtime.ToValue(promise)
 		})))
 	}
-	must(m.o.Set("promises", promises))
+	script.Must(m.o.Set("promises", promises))
 }

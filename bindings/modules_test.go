@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"shardsh/bindings/script"
 )
 
 // moduleFiles are the files of the tests about modules.
@@ -159,13 +161,13 @@ func TestPlacesInTranslatedFiles(t *testing.T) {
 	} {
 		c := connect(t, func(cfg *Config) { cfg.Interactive = false })
 		_, err := c.RunFile(context.Background(), name)
-		var script *ScriptError
-		if !errors.As(err, &script) {
+		var thrown *script.ScriptError
+		if !errors.As(err, &thrown) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if got := script.At() + " " + script.SourceLine; got != want {
-			t.Errorf("%s: %s at %s\nwant %s", name, script, got, want)
+		if got := thrown.At() + " " + thrown.SourceLine; got != want {
+			t.Errorf("%s: %s at %s\nwant %s", name, thrown, got, want)
 		}
 	}
 }
@@ -179,7 +181,7 @@ func TestIncompleteModules(t *testing.T) {
 		"import {": true, "import fs from 'fs'": false, "for await (const x of y) {": true, "for await (const x of y) 1": false,
 		"async function* g() {": true, "import x fom": false,
 	} {
-		if got := s.Incomplete(source); got != want {
+		if got := s.JS.Incomplete(source); got != want {
 			t.Errorf("Incomplete(%q) is %v", source, got)
 		}
 	}

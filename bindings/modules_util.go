@@ -7,6 +7,7 @@ import (
 
 	"github.com/dop251/goja"
 
+	"shardsh/bindings/script"
 	"shardsh/bindings/values"
 )
 
@@ -14,21 +15,21 @@ import (
 // print() does.
 func (s *Shell) newUtil() *goja.Object {
 	m := s.buildModule()
-	must(m.o.Set("inspect", s.world.InspectFunction()))
+	script.Must(m.o.Set("inspect", s.JS.World.InspectFunction()))
 	m.add("format", func(c *call) any { return c.format() })
-	must(m.o.Set("promisify", m.s.fromSource("<web>", webSource, "promisify")))
-	must(m.o.Set("types", m.s.fromSource("<web>", webSource, "types")))
-	m.add("isDeepStrictEqual", func(c *call) any { return c.deepEqual(c.arg(0), c.arg(1), true) })
+	script.Must(m.o.Set("promisify", m.s.fromSource("<web>", webSource, "promisify")))
+	script.Must(m.o.Set("types", m.s.fromSource("<web>", webSource, "types")))
+	m.add("isDeepStrictEqual", func(c *call) any { return c.JS.DeepEqual(c.Arg(0), c.Arg(1), true) })
 	return m.o
 }
 
 // format is util.format, the one place where %s means something.
 func (c *call) format() string {
-	if len(c.args) == 0 {
+	if len(c.Args) == 0 {
 		return ""
 	}
 	var b strings.Builder
-	args := c.args
+	args := c.Args
 	if text := args[0]; goja.IsString(text) {
 		args = args[1:]
 		if len(args) == 0 {
@@ -84,9 +85,9 @@ func formatWords() map[byte]func(c *call, v goja.Value) string {
 		'o': func(c *call, v goja.Value) string {
 			o := values.NodeInspect()
 			o.Hidden, o.Depth = true, 4
-			return c.world.Inspect(v, o)
+			return c.JS.World.Inspect(v, o)
 		},
-		'O': func(c *call, v goja.Value) string { return c.world.Inspect(v, values.NodeInspect()) },
+		'O': func(c *call, v goja.Value) string { return c.JS.World.Inspect(v, values.NodeInspect()) },
 		'c': func(*call, goja.Value) string { return "" }, // a style, of which there is none here
 	}
 }
@@ -96,7 +97,7 @@ func (c *call) unquoted(v goja.Value) string {
 	if goja.IsString(v) {
 		return v.String()
 	}
-	return c.world.Inspect(v, values.NodeInspect())
+	return c.JS.World.Inspect(v, values.NodeInspect())
 }
 
 // formatText is %s: the text that an object of a script's own class makes of
@@ -110,11 +111,11 @@ func (c *call) formatText(v goja.Value) string {
 	case isObject:
 		options := values.NodeInspect()
 		options.Depth = values.TopLevel
-		return c.world.Inspect(v, options)
+		return c.JS.World.Inspect(v, options)
 	case goja.IsString(v):
 		return v.String()
 	}
-	return c.world.Inspect(v, values.NodeInspect())
+	return c.JS.World.Inspect(v, values.NodeInspect())
 }
 
 // ownText reports whether the method toString of an object is none of the
@@ -128,7 +129,7 @@ func ownText(o *goja.Object) bool {
 			continue
 		}
 		class, ok := at.Get("constructor").(*goja.Object)
-		return at == o || !ok || !slices.Contains(strings.Fields(languageClasses), optionalText(class.Get("name")))
+		return at == o || !ok || !slices.Contains(strings.Fields(languageClasses), script.OptionalText(class.Get("name")))
 	}
 	return false
 }
@@ -146,14 +147,14 @@ func (c *call) formatNumber(v goja.Value, reader string) string {
 	}
 	if _, ok := v.(*goja.Object); ok && reader == "Number" {
 		// Objects of which no number can be made are none.
-		if err := c.rt.Try(func() { v = v.ToNumber() }); err != nil {
+		if err := c.JS.Runtime.Try(func() { v = v.ToNumber() }); err != nil {
 			return "NaN"
 		}
 	}
-	read, _ := goja.AssertFunction(c.rt.GlobalObject().Get(reader))
+	read, _ := goja.AssertFunction(c.JS.Runtime.GlobalObject().Get(reader))
 	n, err := read(goja.Undefined(), v)
 	if err != nil {
-		c.rethrow(err)
+		c.JS.Rethrow(err)
 	}
 	if f := n.ToFloat(); f == 0 && math.Signbit(f) {
 		return "-0"
@@ -163,13 +164,13 @@ func (c *call) formatNumber(v goja.Value, reader string) string {
 
 // formatJSON is %j.
 func (c *call) formatJSON(v goja.Value) string {
-	stringify, _ := goja.AssertFunction(c.rt.GlobalObject().Get("JSON").(*goja.Object).Get("stringify"))
+	stringify, _ := goja.AssertFunction(c.JS.Runtime.GlobalObject().Get("JSON").(*goja.Object).Get("stringify"))
 	text, err := stringify(goja.Undefined(), v)
 	if err != nil {
 		if strings.Contains(err.Error(), "circular") {
 			return "[Circular]"
 		}
-		c.rethrow(err)
+		c.JS.Rethrow(err)
 	}
 	return text.String()
 }

@@ -3,6 +3,9 @@ package bindings
 import (
 	"strings"
 
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
+
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -13,7 +16,7 @@ import (
 
 // mongoObject is one connection: what db.getMongo() gives.
 type mongoObject struct {
-	tail
+	script.Hidden
 	s       *Shell
 	client  *mongo.Client
 	address string
@@ -39,8 +42,8 @@ func newMongoObject(s *Shell, client *mongo.Client, address string) *mongoObject
 
 func (m *mongoObject) js() *goja.Object {
 	if m.object == nil {
-		m.object = m.s.instance(m, prototype(m.s, "Mongo", mongoMethods()))
-		m.s.world.SetPrinter(m.object, func() string { return m.address })
+		m.object = m.s.JS.Instance(m, prototype(m.s, "Mongo", mongoMethods()))
+		m.s.JS.World.SetPrinter(m.object, func() string { return m.address })
 	}
 	return m.object
 }
@@ -58,7 +61,7 @@ func (m *mongoObject) database(name string) *database {
 // checkedDatabase is database for names scripts give.
 func (m *mongoObject) checkedDatabase(name string) *database {
 	if !validDatabaseName(name) {
-		m.s.throwInvalid("Invalid database name: %s", name)
+		m.s.JS.ThrowInvalid("Invalid database name: %s", name)
 	}
 	return m.database(name)
 }
@@ -69,15 +72,15 @@ func validDatabaseName(name string) bool {
 
 func mongoMethods() []method[*mongoObject] {
 	return []method[*mongoObject]{
-		{"getDB", "name:string", func(c *call, m *mongoObject) goja.Value { return m.checkedDatabase(c.text(0)).object },
+		{"getDB", "name:string", func(c *call, m *mongoObject) goja.Value { return m.checkedDatabase(c.Text(0)).object },
 			"Returns the database of that name."},
-		{"getDBs", "options?:object", func(c *call, m *mongoObject) goja.Value { return c.reply(m.listDatabases()) },
+		{"getDBs", "options?:object", func(c *call, m *mongoObject) goja.Value { return c.s.display.Reply(m.listDatabases()) },
 			"Returns the reply of listDatabases."},
 		{"getDBNames", "options?:object", mongoGetDBNames, "Returns the names of all databases."},
 		{"getCollection", "namespace:string", mongoGetCollection, "Returns the collection of a full name."},
-		{"getURI", "", func(c *call, m *mongoObject) goja.Value { return c.rt.ToValue(m.address) },
+		{"getURI", "", func(c *call, m *mongoObject) goja.Value { return c.JS.Runtime.ToValue(m.address) },
 			"Returns the connection string, credentials hidden."},
-		{"getReadPrefMode", "", func(c *call, m *mongoObject) goja.Value { return c.rt.ToValue(m.readPref().Mode().String()) },
+		{"getReadPrefMode", "", func(c *call, m *mongoObject) goja.Value { return c.JS.Runtime.ToValue(m.readPref().Mode().String()) },
 			"Returns the mode of the read preference."},
 		{"getReadPref", "", mongoGetReadPref, "Returns the read preference."},
 		{"getReadPrefTagSet", "", func(c *call, m *mongoObject) goja.Value { return c.tagSets(m.readPref()) },
@@ -91,39 +94,39 @@ func mongoMethods() []method[*mongoObject] {
 		{"setWriteConcern", "w?:any wtimeout?:any journal?:any", mongoSetWriteConcern, "Sets the write concern of everything written from now on."},
 		{"setSecondaryOk", "", func(_ *call, m *mongoObject) goja.Value { m.allowSecondaries(); return nil }, "Deprecated: use setReadPref."},
 		{"setSlaveOk", "", func(c *call, _ *mongoObject) goja.Value {
-			c.throwCoded(deprecated, codeDeprecated, "Setting slaveOk is deprecated, use setReadPref instead.")
+			c.JS.ThrowCoded(script.Deprecated, script.CodeDeprecated, "Setting slaveOk is deprecated, use setReadPref instead.")
 			return nil
 		}, ""},
 		{"setCausalConsistency", "", notForConnections("It is not possible to set causal consistency for an entire connection due to the driver, use startSession({causalConsistency: <>}) instead."), ""},
 		{"isCausalConsistency", "", notForConnections("Causal consistency for drivers is set via Mongo.startSession and can be checked via session.getOptions. The default value is true"), ""},
 		{"getClientEncryption", "", noEncryption, ""},
 		{"getKeyVault", "", noEncryption, ""},
-		{"startSession", "options?:object", func(c *call, m *mongoObject) goja.Value { return c.newSession(m, c.object(0)).object },
+		{"startSession", "options?:object", func(c *call, m *mongoObject) goja.Value { return c.newSession(m, c.Object(0)).object },
 			"Starts a session, for transactions and causally consistent reads."},
 		{"watch", "pipeline?:object options?:object", func(c *call, m *mongoObject) goja.Value {
-			return c.watch(m.database("admin"), int32(1), bson.D{{Key: "allChangesForCluster", Value: true}}, c.arg(0), c.arg(1))
+			return c.watch(m.database("admin"), int32(1), bson.D{{Key: "allChangesForCluster", Value: true}}, c.Arg(0), c.Arg(1))
 		}, "Opens a change stream on all databases."},
 		{"bulkWrite", "models:object options?:object", func(c *call, m *mongoObject) goja.Value {
 			return c.clientBulkWrite(m.database("admin"))
 		}, "Does a list of writes to several collections."},
-		{"use", "database:string", func(c *call, m *mongoObject) goja.Value { return c.useOn(m, c.text(0)) }, "Makes a database of this connection db."},
-		{"convertShardKeyToHashed", "value:any", func(c *call, _ *mongoObject) goja.Value { return c.hashed(c.arg(0)) }, "Returns the hash of a shard key value."},
+		{"use", "database:string", func(c *call, m *mongoObject) goja.Value { return c.s.useOn(m, c.Text(0)) }, "Makes a database of this connection db."},
+		{"convertShardKeyToHashed", "value:any", func(c *call, _ *mongoObject) goja.Value { return c.hashed(c.Arg(0)) }, "Returns the hash of a shard key value."},
 		{"connect", "user?:string password?:string", func(c *call, m *mongoObject) goja.Value {
-			if c.has(0) {
-				c.login(m, options.Credential{Username: c.text(0), Password: optionalText(c.arg(1)), PasswordSet: c.has(1)})
+			if c.Has(0) {
+				c.login(m, options.Credential{Username: c.Text(0), Password: script.OptionalText(c.Arg(1)), PasswordSet: c.Has(1)})
 			}
 			return nil
 		}, ""},
 		{"close", "force?:boolean", func(c *call, m *mongoObject) goja.Value {
 			if m.own {
-				_ = c.opened.disconnect(c.ctx, m.client)
+				_ = c.s.opened.disconnect(c.JS.Context(), m.client)
 			}
 			return nil
 		}, "Closes a connection the script opened."},
 		{"adminCommand", "command:object|string", func(c *call, m *mongoObject) goja.Value {
-			return c.reply(c.mustSend(request{on: m, database: "admin", body: c.commandBody(0)}))
+			return c.s.display.Reply(c.s.mustSend(request{on: m, database: "admin", body: c.commandBody(0)}))
 		}, "Runs a command on the admin database."},
-		{"toString", "", func(c *call, m *mongoObject) goja.Value { return c.rt.ToValue(m.address) }, ""},
+		{"toString", "", func(c *call, m *mongoObject) goja.Value { return c.JS.Runtime.ToValue(m.address) }, ""},
 	}
 }
 
@@ -142,13 +145,13 @@ func mongoGetDBNames(c *call, m *mongoObject) goja.Value {
 		name, _ := v.Document().Lookup("name").StringValueOK()
 		names = append(names, name)
 	}
-	return c.rt.NewArray(names...)
+	return c.JS.Runtime.NewArray(names...)
 }
 
 func mongoGetCollection(c *call, m *mongoObject) goja.Value {
-	db, coll, ok := strings.Cut(c.text(0), ".")
+	db, coll, ok := strings.Cut(c.Text(0), ".")
 	if !ok || db == "" || coll == "" {
-		c.throwInvalid("Collection must be of the format <db>.<collection>")
+		c.JS.ThrowInvalid("Collection must be of the format <db>.<collection>")
 	}
 	return m.checkedDatabase(db).checkedCollection(coll).object
 }
@@ -161,13 +164,13 @@ func (m *mongoObject) readPref() *readpref.ReadPref {
 }
 
 func mongoGetReadPref(c *call, m *mongoObject) goja.Value {
-	o := c.rt.NewObject()
-	must(o.Set("mode", m.readPref().Mode().String()))
+	o := c.JS.Runtime.NewObject()
+	script.Must(o.Set("mode", m.readPref().Mode().String()))
 	if tags := c.tagSets(m.readPref()); tags != nil {
-		must(o.Set("tags", tags))
+		script.Must(o.Set("tags", tags))
 	}
 	if enabled := m.readPref().HedgeEnabled(); enabled != nil { //nolint:staticcheck // servers before 8.0 hedge
-		must(o.Set("hedge", c.newObject("enabled", *enabled)))
+		script.Must(o.Set("hedge", c.JS.NewObject("enabled", *enabled)))
 	}
 	return o
 }
@@ -179,29 +182,29 @@ func (c *call) tagSets(pref *readpref.ReadPref) goja.Value {
 	}
 	sets := make([]any, 0, len(pref.TagSets()))
 	for _, set := range pref.TagSets() {
-		o := c.rt.NewObject()
+		o := c.JS.Runtime.NewObject()
 		for _, t := range set {
-			must(o.Set(t.Name, t.Value))
+			script.Must(o.Set(t.Name, t.Value))
 		}
 		sets = append(sets, o)
 	}
-	return c.rt.NewArray(sets...)
+	return c.JS.Runtime.NewArray(sets...)
 }
 
 func mongoSetReadPref(c *call, m *mongoObject) goja.Value {
-	m.readPreference = c.readPreferenceOf(c.arg(0), c.arg(1), c.arg(2))
+	m.readPreference = c.readPreferenceOf(c.Arg(0), c.Arg(1), c.Arg(2))
 	return nil
 }
 
 // allowSecondaries is setSecondaryOk.
 func (m *mongoObject) allowSecondaries() {
-	m.s.deprecate(".setSecondaryOk() is deprecated. Use .setReadPref(\"primaryPreferred\") instead")
+	m.s.JS.Deprecate(".setSecondaryOk() is deprecated. Use .setReadPref(\"primaryPreferred\") instead")
 	mode := m.readPref().Mode()
 	if mode != readpref.PrimaryMode {
-		m.s.write("Leaving read preference unchanged (is already \"" + mode.String() + "\")\n")
+		m.s.JS.Write("Leaving read preference unchanged (is already \"" + mode.String() + "\")\n")
 		return
 	}
-	m.s.write("Setting read preference from \"primary\" to \"primaryPreferred\"\n")
+	m.s.JS.Write("Setting read preference from \"primary\" to \"primaryPreferred\"\n")
 	m.readPreference = readpref.PrimaryPreferred()
 }
 
@@ -209,40 +212,40 @@ func (m *mongoObject) allowSecondaries() {
 // reads.
 func (c *call) readPreferenceOf(mode, tags, hedge goja.Value) *readpref.ReadPref {
 	if goja.IsUndefined(mode) {
-		mode = c.rt.ToValue("primary")
+		mode = c.JS.Runtime.ToValue("primary")
 	}
 	kind, err := readpref.ModeFromString(mode.String())
 	if err != nil || strings.ToLower(mode.String()[:1]) != mode.String()[:1] {
-		c.throw("MongoInvalidArgumentError", "Invalid read preference mode %q", mode)
+		c.JS.Throw("MongoInvalidArgumentError", "Invalid read preference mode %q", mode)
 	}
 	var opts []readpref.Option
 	if sets, ok := tags.(*goja.Object); ok {
 		if sets.ClassName() != "Array" {
-			c.throw("MongoInvalidArgumentError", "ReadPreference tags must be an array")
+			c.JS.Throw("MongoInvalidArgumentError", "ReadPreference tags must be an array")
 		}
 		if kind == readpref.PrimaryMode && len(sets.Keys()) > 0 {
-			c.throw("MongoInvalidArgumentError", "Primary read preference cannot be combined with tags")
+			c.JS.Throw("MongoInvalidArgumentError", "Primary read preference cannot be combined with tags")
 		}
 		opts = append(opts, readpref.WithTagSets(c.readTagSets(sets)...))
 	}
 	if o, ok := hedge.(*goja.Object); ok {
 		if kind == readpref.PrimaryMode {
-			c.throw("MongoInvalidArgumentError", "Primary read preference cannot be combined with hedge")
+			c.JS.Throw("MongoInvalidArgumentError", "Primary read preference cannot be combined with hedge")
 		}
-		if enabled := property(o, "enabled"); enabled != nil {
+		if enabled := script.Property(o, "enabled"); enabled != nil {
 			opts = append(opts, readpref.WithHedgeEnabled(enabled.ToBoolean())) //nolint:staticcheck // servers before 8.0 hedge
 		}
 	}
 	pref, err := readpref.New(kind, opts...)
 	if err != nil {
-		c.throw("MongoInvalidArgumentError", "%s", err)
+		c.JS.Throw("MongoInvalidArgumentError", "%s", err)
 	}
 	return pref
 }
 
 func (c *call) readTagSets(list *goja.Object) []tag.Set {
 	var sets []tag.Set
-	for _, item := range c.items(list) {
+	for _, item := range c.s.items(list) {
 		from, ok := item.(*goja.Object)
 		if !ok {
 			continue
@@ -257,42 +260,42 @@ func (c *call) readTagSets(list *goja.Object) []tag.Set {
 }
 
 func mongoSetReadConcern(c *call, m *mongoObject) goja.Value {
-	m.readConcern = rawOf(bson.D{{Key: "level", Value: c.text(0)}})
+	m.readConcern = rawdoc.Of(bson.D{{Key: "level", Value: c.Text(0)}})
 	return nil
 }
 
 func mongoSetWriteConcern(c *call, m *mongoObject) goja.Value {
-	if typeOf(c.arg(0)) == "object" {
-		if c.has(1) || c.has(2) {
-			c.throwInvalid("If concern is given as an object no other arguments must be specified")
+	if script.TypeOf(c.Arg(0)) == "object" {
+		if c.Has(1) || c.Has(2) {
+			c.JS.ThrowInvalid("If concern is given as an object no other arguments must be specified")
 		}
-		m.writeConcern = c.writeConcernOf(c.object(0))
+		m.writeConcern = c.writeConcernOf(c.Object(0))
 		return nil
 	}
-	w := c.arg(0)
+	w := c.Arg(0)
 	switch {
 	case !goja.IsNumber(w) && !goja.IsString(w):
-		c.throwInvalid("w value must be a number or string, got: %s", typeOf(w))
+		c.JS.ThrowInvalid("w value must be a number or string, got: %s", script.TypeOf(w))
 	case goja.IsNumber(w) && w.ToFloat() < 0:
-		c.throwInvalid("w value must be equal to or greather than 0, got: %s", w)
+		c.JS.ThrowInvalid("w value must be equal to or greather than 0, got: %s", w)
 	}
-	wc := bson.D{{Key: "w", Value: c.value(w)}}
-	if limit := c.arg(1); c.has(1) {
+	wc := bson.D{{Key: "w", Value: c.JS.Value(w)}}
+	if limit := c.Arg(1); c.Has(1) {
 		if !goja.IsNumber(limit) {
-			c.throwInvalid("wtimeoutMS value must be a number, got: %s", typeOf(limit))
+			c.JS.ThrowInvalid("wtimeoutMS value must be a number, got: %s", script.TypeOf(limit))
 		}
 		if limit.ToFloat() < 0 {
-			c.throwInvalid("wtimeoutMS must be equal to or greather than 0, got: %s", limit)
+			c.JS.ThrowInvalid("wtimeoutMS must be equal to or greather than 0, got: %s", limit)
 		}
-		wc = append(wc, bson.E{Key: "wtimeout", Value: c.value(limit)})
+		wc = append(wc, bson.E{Key: "wtimeout", Value: c.JS.Value(limit)})
 	}
-	if j := c.arg(2); c.has(2) {
-		if typeOf(j) != "boolean" {
-			c.throwInvalid("j value must be a boolean, got: %s", typeOf(j))
+	if j := c.Arg(2); c.Has(2) {
+		if script.TypeOf(j) != "boolean" {
+			c.JS.ThrowInvalid("j value must be a boolean, got: %s", script.TypeOf(j))
 		}
 		wc = append(wc, bson.E{Key: "j", Value: j.ToBoolean()})
 	}
-	m.writeConcern = rawOf(wc)
+	m.writeConcern = rawdoc.Of(wc)
 	return nil
 }
 
@@ -300,28 +303,28 @@ func mongoSetWriteConcern(c *call, m *mongoObject) goja.Value {
 func (c *call) writeConcernOf(o *goja.Object) bson.Raw {
 	wc := bson.D{}
 	for _, name := range []string{"w", "wtimeout", "j"} {
-		if v := property(o, name); v != nil {
-			wc = append(wc, bson.E{Key: name, Value: c.value(v)})
+		if v := script.Property(o, name); v != nil {
+			wc = append(wc, bson.E{Key: name, Value: c.JS.Value(v)})
 		}
 	}
-	if v := property(o, "fsync"); v != nil {
+	if v := script.Property(o, "fsync"); v != nil {
 		set(&wc, "j", v.ToBoolean())
 	}
 	if len(wc) == 0 {
 		return nil
 	}
-	return rawOf(wc)
+	return rawdoc.Of(wc)
 }
 
 func notForConnections(text string) func(*call, *mongoObject) goja.Value {
 	return func(c *call, _ *mongoObject) goja.Value {
-		c.throwCoded(unimplemented, codeNotImplemented, "%s", text)
+		c.JS.ThrowCoded(script.Unimplemented, script.CodeNotImplemented, "%s", text)
 		return nil
 	}
 }
 
 func noEncryption(c *call, _ *mongoObject) goja.Value {
-	c.throwCoded(invalidInput, codeNoEncryption, "Cannot call getClientEncryption() without field-level encryption options")
+	c.JS.ThrowCoded(script.InvalidInput, script.CodeNoEncryption, "Cannot call getClientEncryption() without field-level encryption options")
 	return nil
 }
 
@@ -332,7 +335,7 @@ func (c *call) optionalDocument(doc bson.Raw, field string) goja.Value {
 	case doc == nil:
 		return goja.Undefined()
 	case field != "":
-		return c.world.ToJS(doc.Lookup(field))
+		return c.JS.World.ToJS(doc.Lookup(field))
 	}
-	return c.world.DocToJS(doc)
+	return c.JS.World.DocToJS(doc)
 }

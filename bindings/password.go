@@ -28,19 +28,19 @@ var errNoPassword = errors.New("no password was given: the input has ended")
 // passwordPrompt asks for a password (spec 04 §2.12). It is never part of an
 // input, so the history does not see it.
 func (c *call) passwordPrompt() goja.Value {
-	c.write("Enter password\n")
-	text, err := c.readPassword()
-	if c.ctx.Err() != nil {
-		c.abort(context.Cause(c.ctx))
+	c.JS.Write("Enter password\n")
+	text, err := c.s.readPassword()
+	if c.JS.Context().Err() != nil {
+		c.JS.Abort(context.Cause(c.JS.Context()))
 	}
 	if err != nil {
-		c.throw("Error", "%s", err)
+		c.JS.Throw("Error", "%s", err)
 	}
-	return c.rt.ToValue(text)
+	return c.JS.Runtime.ToValue(text)
 }
 
 func (s *Shell) readPassword() (string, error) {
-	in := s.stdin()
+	in := s.JS.Stdin()
 	if f, ok := in.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		return s.readHidden(f)
 	}
@@ -103,8 +103,8 @@ func (s *Shell) readHidden(terminal *os.File) (string, error) {
 			return "", s.interruptKey()
 		}
 		return o.text, o.err
-	case <-s.ctx.Done():
-		return "", s.ctx.Err()
+	case <-s.JS.Context().Done():
+		return "", s.JS.Context().Err()
 	}
 }
 
@@ -120,8 +120,8 @@ func (s *Shell) interruptKey() error {
 	if err != nil {
 		return errNoPassword
 	}
-	<-s.ctx.Done()
-	return s.ctx.Err()
+	<-s.JS.Context().Done()
+	return s.JS.Context().Err()
 }
 
 // hiddenLine reads keys until Enter.

@@ -1,8 +1,9 @@
 package bindings
 
 import (
-	"io"
 	"strings"
+
+	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"
 )
@@ -10,20 +11,20 @@ import (
 // printGlobals() write to standard output.
 func printGlobals() []global {
 	return []global{
-		{"print", "", func(c *call) goja.Value { c.print(c.args); return nil }, "Prints values, separated by spaces."},
+		{"print", "", func(c *call) goja.Value { c.s.print(c.Args); return nil }, "Prints values, separated by spaces."},
 		{"printjson", "", func(c *call) goja.Value {
-			texts := make([]string, len(c.args))
-			for i, v := range c.args {
-				if cur, ok := receiver[*cursor](v); ok {
-					v = c.rt.NewArray(cur.page(c.settings.displayBatchSize)...)
+			texts := make([]string, len(c.Args))
+			for i, v := range c.Args {
+				if cur, ok := script.Receiver[*cursor](v); ok {
+					v = c.JS.Runtime.NewArray(cur.page(c.s.settings.displayBatchSize)...)
 				}
-				texts[i] = c.world.Printjson(c.withoutGossip(v))
+				texts[i] = c.JS.World.Printjson(c.s.display.WithoutGossip(v))
 			}
-			c.write(strings.Join(texts, " ") + "\n")
+			c.JS.Write(strings.Join(texts, " ") + "\n")
 			return nil
 		}, "Prints values with every entry on a line of its own."},
 		{"printjsononeline", "", func(c *call) goja.Value {
-			c.write(c.toJSON(c.arg(0), true) + "\n")
+			c.JS.Write(c.s.toJSON(c.Arg(0), true) + "\n")
 			return nil
 		}, "Prints a value as JSON on one line."},
 	}
@@ -33,26 +34,7 @@ func printGlobals() []global {
 func (s *Shell) print(args []goja.Value) {
 	texts := make([]string, len(args))
 	for i, v := range args {
-		texts[i] = s.printed(v)
+		texts[i] = s.display.Printed(v)
 	}
-	s.write(strings.Join(texts, " ") + "\n")
-}
-
-func (s *Shell) write(text string) {
-	s.writeTo(s.cfg.Stdout, text)
-	if text != "" {
-		s.midLine.Store(!strings.HasSuffix(text, "\n") && !strings.HasSuffix(text, clearLine))
-	}
-}
-
-// MidLine reports whether the output stands within a line, as it does while a
-// wait shows how far it is. It may be asked while a command runs.
-func (s *Shell) MidLine() bool { return s.midLine.Load() }
-
-// writeTo writes a text. A reader that went away ends the script: there is
-// nobody to tell.
-func (s *Shell) writeTo(w io.Writer, text string) {
-	if _, err := io.WriteString(w, text); err != nil && w == s.cfg.Stdout {
-		s.abort(err)
-	}
+	s.JS.Write(strings.Join(texts, " ") + "\n")
 }

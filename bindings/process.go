@@ -7,83 +7,85 @@ import (
 	"strings"
 	"time"
 
+	"shardsh/bindings/script"
+
 	"github.com/dop251/goja"
 )
 
 // newProcess makes process, as much of Node's as scripts use.
 func (s *Shell) newProcess() goja.Value {
-	o := s.rt.NewObject()
+	o := s.JS.Runtime.NewObject()
 	started := time.Now()
 	argv := []any{s.cfg.Executable}
-	if n := len(s.dirs); n > 0 {
-		argv = append(argv, s.rt.GlobalObject().Get("__filename").String())
+	if s.JS.InScript() {
+		argv = append(argv, s.JS.Runtime.GlobalObject().Get("__filename").String())
 	}
 	for _, a := range s.cfg.Args {
 		argv = append(argv, a)
 	}
-	must(o.Set("argv", s.rt.NewArray(argv...)))
-	must(o.Set("argv0", s.cfg.Executable))
-	must(o.Set("execPath", s.cfg.Executable))
-	must(o.Set("env", s.environment()))
-	must(o.Set("exitCode", goja.Undefined()))
-	must(o.Set("pid", os.Getpid()))
-	must(o.Set("ppid", os.Getppid()))
-	must(o.Set("platform", runtime.GOOS))
-	must(o.Set("arch", strings.Replace(runtime.GOARCH, "amd64", "x64", 1)))
-	must(o.Set("title", "shardsh"))
-	must(o.Set("version", "v20.0.0"))
-	must(o.Set("versions", s.newObject("shardsh", s.cfg.Version, "go", runtime.Version())))
-	add := func(name string, f func(c *call) goja.Value) { must(o.Set(name, s.function(name, f))) }
+	script.Must(o.Set("argv", s.JS.Runtime.NewArray(argv...)))
+	script.Must(o.Set("argv0", s.cfg.Executable))
+	script.Must(o.Set("execPath", s.cfg.Executable))
+	script.Must(o.Set("env", s.environment()))
+	script.Must(o.Set("exitCode", goja.Undefined()))
+	script.Must(o.Set("pid", os.Getpid()))
+	script.Must(o.Set("ppid", os.Getppid()))
+	script.Must(o.Set("platform", runtime.GOOS))
+	script.Must(o.Set("arch", strings.Replace(runtime.GOARCH, "amd64", "x64", 1)))
+	script.Must(o.Set("title", "shardsh"))
+	script.Must(o.Set("version", "v20.0.0"))
+	script.Must(o.Set("versions", s.JS.NewObject("shardsh", s.cfg.Version, "go", runtime.Version())))
+	add := func(name string, f func(c *call) goja.Value) { script.Must(o.Set(name, s.function(name, f))) }
 	add("exit", func(c *call) goja.Value {
-		if !c.has(0) {
-			c.args = []goja.Value{o.Get("exitCode")}
+		if !c.Has(0) {
+			c.Args = []goja.Value{o.Get("exitCode")}
 		}
 		return c.quit()
 	})
-	add("cwd", func(c *call) goja.Value { return c.rt.ToValue(c.workingDirectory()) })
-	add("uptime", func(c *call) goja.Value { return c.rt.ToValue(time.Since(started).Seconds()) })
+	add("cwd", func(c *call) goja.Value { return c.JS.Runtime.ToValue(c.s.workingDirectory()) })
+	add("uptime", func(c *call) goja.Value { return c.JS.Runtime.ToValue(time.Since(started).Seconds()) })
 	hrtime := s.function("hrtime", func(c *call) goja.Value {
 		t := time.Since(started)
-		return c.rt.NewArray(int64(t/time.Second), int64(t%time.Second))
+		return c.JS.Runtime.NewArray(int64(t/time.Second), int64(t%time.Second))
 	})
-	must(hrtime.Set("bigint", s.function("bigint", func(c *call) goja.Value { return c.rt.ToValue(big.NewInt(int64(time.Since(started)))) })))
-	must(o.Set("hrtime", hrtime))
-	must(o.Set("stdin", s.newObject("isTTY", s.cfg.Interactive, "fd", 0)))
+	script.Must(hrtime.Set("bigint", s.function("bigint", func(c *call) goja.Value { return c.JS.Runtime.ToValue(big.NewInt(int64(time.Since(started)))) })))
+	script.Must(o.Set("hrtime", hrtime))
+	script.Must(o.Set("stdin", s.JS.NewObject("isTTY", s.cfg.Interactive, "fd", 0)))
 	add("memoryUsage", func(c *call) goja.Value {
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
-		return c.newObject("rss", int64(m.Sys), "heapTotal", int64(m.HeapSys), "heapUsed", int64(m.HeapAlloc))
+		return c.JS.NewObject("rss", int64(m.Sys), "heapTotal", int64(m.HeapSys), "heapUsed", int64(m.HeapAlloc))
 	})
 	add("nextTick", func(c *call) goja.Value {
-		args := c.args
-		c.args = append([]goja.Value{c.arg(0), c.rt.ToValue(0)}, args[min(1, len(args)):]...)
-		return c.setTimer("nextTick", false)
+		args := c.Args
+		c.Args = append([]goja.Value{c.Arg(0), c.JS.Runtime.ToValue(0)}, args[min(1, len(args)):]...)
+		return c.SetTimer("nextTick", false)
 	})
 	add("on", func(c *call) goja.Value {
-		if f, ok := goja.AssertFunction(c.arg(1)); ok && c.text(0) == "exit" {
-			c.exits = append(c.exits, f)
+		if f, ok := goja.AssertFunction(c.Arg(1)); ok && c.Text(0) == "exit" {
+			c.JS.AtExit(f)
 		}
-		return c.this
+		return c.This
 	})
 	stream := func(write func(string)) *goja.Object {
-		out := s.rt.NewObject()
-		must(out.Set("write", s.function("write", func(c *call) goja.Value {
-			write(c.text(0))
-			return c.rt.ToValue(true)
+		out := s.JS.Runtime.NewObject()
+		script.Must(out.Set("write", s.function("write", func(c *call) goja.Value {
+			write(c.Text(0))
+			return c.JS.Runtime.ToValue(true)
 		})))
-		must(out.Set("isTTY", s.cfg.Color))
+		script.Must(out.Set("isTTY", s.cfg.Color))
 		return out
 	}
-	must(o.Set("stdout", stream(s.write)))
-	must(o.Set("stderr", stream(func(text string) { s.writeTo(s.cfg.Stderr, text) })))
+	script.Must(o.Set("stdout", stream(s.JS.Write)))
+	script.Must(o.Set("stderr", stream(func(text string) { s.JS.WriteTo(s.cfg.Stderr, text) })))
 	return o
 }
 
 func (s *Shell) environment() *goja.Object {
-	env := s.rt.NewObject()
+	env := s.JS.Runtime.NewObject()
 	for _, pair := range os.Environ() {
 		if name, value, ok := strings.Cut(pair, "="); ok && name != "" {
-			must(env.Set(name, value))
+			script.Must(env.Set(name, value))
 		}
 	}
 	return env
@@ -92,16 +94,16 @@ func (s *Shell) environment() *goja.Object {
 func (s *Shell) memoryUsage() goja.Value {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	return s.newObject("resident", m.Sys>>20, "virtual", m.Sys>>20)
+	return s.JS.NewObject("resident", m.Sys>>20, "virtual", m.Sys>>20)
 }
 
 // newPerformance makes performance, whose now() counts milliseconds of real time.
 func (s *Shell) newPerformance() goja.Value {
 	started := time.Now()
-	o := s.rt.NewObject()
-	must(o.Set("now", s.function("now", func(c *call) goja.Value {
-		return c.rt.ToValue(float64(time.Since(started)) / float64(time.Millisecond))
+	o := s.JS.Runtime.NewObject()
+	script.Must(o.Set("now", s.function("now", func(c *call) goja.Value {
+		return c.JS.Runtime.ToValue(float64(time.Since(started)) / float64(time.Millisecond))
 	})))
-	must(o.Set("timeOrigin", float64(started.UnixMilli())))
+	script.Must(o.Set("timeOrigin", float64(started.UnixMilli())))
 	return o
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"shardsh/bindings/script"
 )
 
 func TestPrograms(t *testing.T) {
@@ -83,7 +85,7 @@ func TestIncomplete(t *testing.T) {
 		"1": false, "": false, "'abc": false, "let x = ;": false, "}": false, "f(]": false, "use x": false, "await f(": true, "await f()": false,
 		"// x": false, "if (a)": true, "do {} while": true,
 	} {
-		if got := s.Incomplete(source); got != want {
+		if got := s.JS.Incomplete(source); got != want {
 			t.Errorf("Incomplete(%q) is %v", source, got)
 		}
 	}
@@ -103,13 +105,13 @@ func TestPlaces(t *testing.T) {
 	} {
 		c := connect(t)
 		_, err := c.Eval(context.Background(), "f.js", tc.source)
-		var script *ScriptError
-		if !errors.As(err, &script) {
+		var thrown *script.ScriptError
+		if !errors.As(err, &thrown) {
 			t.Errorf("%s: %v", tc.source, err)
 			continue
 		}
-		if script.At() != tc.at || script.SourceLine != tc.line {
-			t.Errorf("%s: at %s %q, want %s %q", tc.source, script.At(), script.SourceLine, tc.at, tc.line)
+		if thrown.At() != tc.at || thrown.SourceLine != tc.line {
+			t.Errorf("%s: at %s %q, want %s %q", tc.source, thrown.At(), thrown.SourceLine, tc.at, tc.line)
 		}
 	}
 }
@@ -119,7 +121,7 @@ func TestPlaces(t *testing.T) {
 func TestNothingHoldsUpTheEnd(t *testing.T) {
 	c := connect(t)
 	_, err := c.Eval(context.Background(), "f.js", "try { quit(7) } catch (e) { print('caught') } finally { print('finally') }")
-	var exit *ExitError
+	var exit *script.ExitError
 	if !errors.As(err, &exit) || exit.Code != 7 {
 		t.Errorf("quit(7) gives %v", err)
 	}
@@ -152,15 +154,15 @@ func TestExitCodes(t *testing.T) {
 		"process.exit(4)": 4, "process.exitCode = 9; process.exit()": 9,
 	} {
 		_, err := connect(t).Eval(context.Background(), "f.js", input)
-		var exit *ExitError
+		var exit *script.ExitError
 		if !errors.As(err, &exit) || exit.Code != want {
 			t.Errorf("%s: %v", input, err)
 		}
 	}
 	c := connect(t)
 	run(t, c, step{"process.exitCode = 9", "9"})
-	if c.ExitCode() != 9 {
-		t.Errorf("exit code %d", c.ExitCode())
+	if c.JS.ExitCode() != 9 {
+		t.Errorf("exit code %d", c.JS.ExitCode())
 	}
 }
 
@@ -199,19 +201,19 @@ func TestTimersOfInputs(t *testing.T) {
 		step{"throw new Error('other')", "Error: other"}, // and the interval goes on
 		step{"sleep(1000); n", "3"},
 	)
-	if wait, ok := c.NextTimer(); !ok || wait != 500*time.Millisecond {
+	if wait, ok := c.JS.NextTimer(); !ok || wait != 500*time.Millisecond {
 		t.Errorf("the next timer is due in %v, %v", wait, ok)
 	}
 	run(t, c, step{"clearInterval(every); setTimeout(() => print('background'), 0); setTimeout(() => Promise.reject(new Error('nobody')), 0); 'set'", "Uncaught Error: nobody\nbackground\nset"},
 		step{"setTimeout(() => { throw new Error('in the background') }, 10); 1", "1"})
-	if err := c.clock.Sleep(ctx, 10*time.Millisecond); err != nil {
+	if err := c.JS.Clock.Sleep(ctx, 10*time.Millisecond); err != nil {
 		t.Fatal(err)
 	}
 	c.errs.Reset()
-	if err := c.RunTimers(ctx); err != nil || c.errs.String() != "Uncaught Error: in the background\n" {
+	if err := c.JS.RunTimers(ctx); err != nil || c.errs.String() != "Uncaught Error: in the background\n" {
 		t.Errorf("RunTimers gives %v and tells %s", err, c.errs)
 	}
-	if _, ok := c.NextTimer(); ok {
+	if _, ok := c.JS.NextTimer(); ok {
 		t.Error("there is a timer left")
 	}
 }
@@ -271,9 +273,9 @@ show collections
 		t.Errorf("main.js wrote\n%s", c.out)
 	}
 	_, err := c.RunFile(context.Background(), bad)
-	var script *ScriptError
-	if !errors.As(err, &script) || script.At() != bad+":3:1" {
-		t.Errorf("bad.js: %v %s", err, script.At())
+	var thrown *script.ScriptError
+	if !errors.As(err, &thrown) || thrown.At() != bad+":3:1" {
+		t.Errorf("bad.js: %v %s", err, thrown.At())
 	}
 	_, err = c.RunFile(context.Background(), filepath.Join(dir, "none.js"))
 	if err == nil || err.Error() != "Error: ENOENT: no such file or directory, open '"+dir+"/none.js'" {
@@ -289,9 +291,9 @@ func TestPipe(t *testing.T) {
 		cfg.Stdin = strings.NewReader("use config\nvar x = 1\nx + 1\nfunction f() { return db.getName() }\nf()\ndb.settings.find({}, {_id: 1})\nshow dbs\nthrow new Error('stop')\nprint('never')\n")
 	})
 	_, err := c.RunFile(context.Background(), "-")
-	var script *ScriptError
-	if !errors.As(err, &script) || script.At() != "<stdin>:8:7" {
-		t.Errorf("ended with %v %s", err, script.At())
+	var thrown *script.ScriptError
+	if !errors.As(err, &thrown) || thrown.At() != "<stdin>:8:7" {
+		t.Errorf("ended with %v %s", err, thrown.At())
 	}
 	want := "switched to db config\n2\nconfig\n[ { _id: 'balancer' } ]\nadmin    40.00 KiB\napp     117.74 MiB\nconfig    3.34 MiB\ntiny         500 B\n"
 	if c.out.String() != want {
@@ -301,25 +303,6 @@ func TestPipe(t *testing.T) {
 	if _, err := c.RunFile(context.Background(), "-"); err == nil || !strings.HasPrefix(err.Error(), "SyntaxError: Unexpected end of input") {
 		t.Errorf("unfinished input: %v", err)
 	}
-}
-
-func FuzzParseProgram(f *testing.F) {
-	for _, seed := range []string{"let a = 1", "use x\nshow dbs", "await f()", "return 1", "class A {}\nclass A {}", "const {a, b: [c]} = d", "#!x\n1", "`\nuse x\n`", "exit"} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(_ *testing.T, text string) {
-		p, err := parseProgram("fuzz", text)
-		incomplete(text)
-		if err != nil {
-			return
-		}
-		p.bareCommands(func(string) bool { return true })
-		p.printCommands(true)
-		_, _ = p.compile()
-		for _, part := range p.parts() {
-			_ = showsValue(part)
-		}
-	})
 }
 
 func TestHints(t *testing.T) {

@@ -59,14 +59,14 @@ func isEnterprise(module bson.RawValue) bool {
 }
 
 func (s *Shell) ownPrompt() (string, bool) {
-	v := s.rt.GlobalObject().Get("prompt")
+	v := s.JS.Runtime.GlobalObject().Get("prompt")
 	if v == nil {
 		return "", false
 	}
 	if f, ok := goja.AssertFunction(v); ok {
 		ctx, cancel := context.WithTimeout(context.Background(), promptWait)
 		defer cancel()
-		result, err := s.within(ctx, func() (goja.Value, error) { return f(goja.Undefined()) })
+		result, err := s.JS.Within(ctx, func() (goja.Value, error) { return f(goja.Undefined()) })
 		if err != nil {
 			return "", false
 		}

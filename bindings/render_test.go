@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"shardsh/bindings/script"
+
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
@@ -161,8 +163,8 @@ func TestHelp(t *testing.T) {
 	}
 	text, _ := c.show("sh.help")
 	for _, line := range strings.Split(text, "\n")[3:] {
-		if len(line) > helpColumn && line[helpColumn-1] != ' ' {
-			t.Errorf("text does not start at column %d: %q", helpColumn, line)
+		if len(line) > script.HelpColumn && line[script.HelpColumn-1] != ' ' {
+			t.Errorf("text does not start at column %d: %q", script.HelpColumn, line)
 		}
 	}
 }

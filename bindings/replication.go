@@ -6,6 +6,10 @@ import (
 	"slices"
 	"time"
 
+	"shardsh/bindings/plaintext"
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
+
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
@@ -18,7 +22,7 @@ func replicationMethods() []method[*database] {
 		{"printReplicationInfo", "", dbPrintReplicationInfo, "Shows size and time span of the oplog."},
 		{"printSecondaryReplicationInfo", "", dbPrintSecondaryReplicationInfo, "Shows how far the secondaries are behind."},
 		{"printSlaveReplicationInfo", "", func(c *call, _ *database) goja.Value {
-			c.throwCoded(deprecated, codeDeprecated, "Method deprecated, use db.printSecondaryReplicationInfo instead")
+			c.JS.ThrowCoded(script.Deprecated, script.CodeDeprecated, "Method deprecated, use db.printSecondaryReplicationInfo instead")
 			return nil
 		}, ""},
 	}
@@ -29,24 +33,24 @@ const megabyte = 1 << 20
 // replicationInfo measures local.oplog.rs.
 func (c *call) replicationInfo(d *database) *goja.Object {
 	local := d.sibling("local")
-	if !slices.ContainsFunc(local.listCollections(emptyDocument, true, nil), func(info bson.Raw) bool { return textAt(info, "name") == "oplog.rs" }) {
-		c.throwCoded(invalidInput, codeNoReplicaSet, "Replication not detected. Are you connected to a replset?")
+	if !slices.ContainsFunc(local.listCollections(rawdoc.Empty, true, nil), func(info bson.Raw) bool { return rawdoc.Text(info, "name") == "oplog.rs" }) {
+		c.JS.ThrowCoded(script.InvalidInput, script.CodeNoReplicaSet, "Replication not detected. Are you connected to a replset?")
 	}
-	stats, _ := c.collectionStats(local.collection("oplog.rs"), statsOptions{scale: 1}).(*goja.Object)
-	most := property(stats, "maxSize")
+	stats, _ := c.s.collectionStats(local.collection("oplog.rs"), statsOptions{scale: 1}).(*goja.Object)
+	most := script.Property(stats, "maxSize")
 	if most == nil || !most.ToBoolean() {
-		c.throwCoded(runtimeError, codeCommandFailed, "Could not get stats for local.oplog.rs collection. collstats returned %s", c.json(stats))
+		c.JS.ThrowCoded(script.RuntimeError, script.CodeCommandFailed, "Could not get stats for local.oplog.rs collection. collstats returned %s", c.json(stats))
 	}
 	size := 0.0
-	if v := property(stats, "size"); v != nil {
+	if v := script.Property(stats, "size"); v != nil {
 		size = v.ToFloat()
 	}
-	first := c.findOne(local, "oplog.rs", emptyDocument, sortedBy("$natural", 1))
-	last := c.findOne(local, "oplog.rs", emptyDocument, sortedBy("$natural", -1))
+	first := c.s.findOne(local, "oplog.rs", rawdoc.Empty, sortedBy("$natural", 1))
+	last := c.s.findOne(local, "oplog.rs", rawdoc.Empty, sortedBy("$natural", -1))
 	if first == nil || last == nil {
-		c.throwCoded(runtimeError, codeCommandFailed, "objects not found in local.oplog.$main -- is this a new and empty db instance?")
+		c.JS.ThrowCoded(script.RuntimeError, script.CodeCommandFailed, "objects not found in local.oplog.$main -- is this a new and empty db instance?")
 	}
-	o := c.newObject(
+	o := c.JS.NewObject(
 		"configuredLogSizeMB", most.ToFloat()/megabyte,
 		"logSizeMB", max(most.ToFloat(), size)/megabyte,
 		"usedMB", math.Ceil(size/megabyte*100)/100,
@@ -54,15 +58,15 @@ func (c *call) replicationInfo(d *database) *goja.Object {
 	from, _, okFrom := first.Lookup("ts").TimestampOK()
 	to, _, okTo := last.Lookup("ts").TimestampOK()
 	if !okFrom || !okTo {
-		must(o.Set("errmsg", "ts element not found in oplog objects"))
+		script.Must(o.Set("errmsg", "ts element not found in oplog objects"))
 		return o
 	}
 	span := float64(to) - float64(from)
-	must(o.Set("timeDiff", span))
-	must(o.Set("timeDiffHours", hours(span)))
-	must(o.Set("tFirst", dateText(time.Unix(int64(from), 0))))
-	must(o.Set("tLast", dateText(time.Unix(int64(to), 0))))
-	must(o.Set("now", dateText(c.clock.Now())))
+	script.Must(o.Set("timeDiff", span))
+	script.Must(o.Set("timeDiffHours", hours(span)))
+	script.Must(o.Set("tFirst", dateText(time.Unix(int64(from), 0))))
+	script.Must(o.Set("tLast", dateText(time.Unix(int64(to), 0))))
+	script.Must(o.Set("now", dateText(c.JS.Clock.Now())))
 	return o
 }
 
@@ -73,20 +77,20 @@ func dateText(t time.Time) string { return t.Local().Format("Mon Jan 02 2006 15:
 
 func dbPrintReplicationInfo(c *call, d *database) goja.Value {
 	var info *goja.Object
-	if ex := c.rt.Try(func() { info = c.replicationInfo(d) }); ex != nil {
+	if ex := c.JS.Runtime.Try(func() { info = c.replicationInfo(d) }); ex != nil {
 		hello := d.run(command("hello"), reads)
 		switch {
-		case truthyAt(hello, "arbiterOnly"):
-			return c.statsResult(c.newObject("message", "cannot provide replication status from an arbiter"))
-		case !truthyAt(hello, "isWritablePrimary"):
-			o := c.newObject("message", "this is a secondary, printing secondary replication info.")
+		case rawdoc.TruthyAt(hello, "arbiterOnly"):
+			return c.s.display.StatsResult(c.JS.NewObject("message", "cannot provide replication status from an arbiter"))
+		case !rawdoc.TruthyAt(hello, "isWritablePrimary"):
+			o := c.JS.NewObject("message", "this is a secondary, printing secondary replication info.")
 			c.secondaryInfo(d, o)
-			return c.statsResult(o)
+			return c.s.display.StatsResult(o)
 		}
 		panic(ex)
 	}
-	text := func(name string) string { return optionalText(info.Get(name)) }
-	return c.statsResult(c.newObject(
+	text := func(name string) string { return script.OptionalText(info.Get(name)) }
+	return c.s.display.StatsResult(c.JS.NewObject(
 		"actual oplog size", text("logSizeMB")+" MB",
 		"configured oplog size", text("configuredLogSizeMB")+" MB",
 		"log length start to end", text("timeDiff")+" secs ("+text("timeDiffHours")+" hrs)",
@@ -97,9 +101,9 @@ func dbPrintReplicationInfo(c *call, d *database) goja.Value {
 }
 
 func dbPrintSecondaryReplicationInfo(c *call, d *database) goja.Value {
-	o := c.rt.NewObject()
+	o := c.JS.Runtime.NewObject()
 	c.secondaryInfo(d, o)
-	return c.statsResult(o)
+	return c.s.display.StatsResult(o)
 }
 
 // States of members as replSetGetStatus numbers them.
@@ -110,8 +114,8 @@ const (
 
 // secondaryInfo adds a section for each member that copies data.
 func (c *call) secondaryInfo(d *database, o *goja.Object) {
-	if c.findOne(d.sibling("local"), "system.replset", emptyDocument) == nil {
-		c.throwCoded(invalidInput, codeNoReplicaSet, "local.system.replset is empty. Are you connected to a replica set?")
+	if c.s.findOne(d.sibling("local"), "system.replset", rawdoc.Empty) == nil {
+		c.JS.ThrowCoded(script.InvalidInput, script.CodeNoReplicaSet, "local.system.replset is empty. Are you connected to a replica set?")
 	}
 	list, _ := d.admin(command("replSetGetStatus"), reads).Lookup("members").ArrayOK()
 	values, _ := list.Values()
@@ -126,26 +130,26 @@ func (c *call) secondaryInfo(d *database, o *goja.Object) {
 		}
 	}
 	for _, m := range members {
-		if intOf(m, "state") == statePrimary {
+		if rawdoc.Int(m, "state") == statePrimary {
 			newest, _ = m.Lookup("optimeDate").TimeOK()
 			behind = "primary "
 		}
 	}
 	for _, m := range members {
-		if state := intOf(m, "state"); state == statePrimary || state == stateArbiter {
+		if state := rawdoc.Int(m, "state"); state == statePrimary || state == stateArbiter {
 			continue
 		}
-		section := c.rt.NewObject()
+		section := c.JS.Runtime.NewObject()
 		_, noOptime := m.LookupErr("optime")
 		health, noHealth := m.LookupErr("health")
-		if noOptime == nil && (noHealth != nil || truthy(health)) {
+		if noOptime == nil && (noHealth != nil || rawdoc.Truthy(health)) {
 			at, _ := m.Lookup("optimeDate").TimeOK()
 			ago := newest.Sub(at).Seconds()
-			must(section.Set("syncedTo", dateText(at)))
-			must(section.Set("replLag", fmt.Sprintf("%s secs (%s hrs) behind the %s", plainNumber(math.Round(ago)), plainNumber(hours(ago)), behind)))
+			script.Must(section.Set("syncedTo", dateText(at)))
+			script.Must(section.Set("replLag", fmt.Sprintf("%s secs (%s hrs) behind the %s", plaintext.PlainNumber(math.Round(ago)), plaintext.PlainNumber(hours(ago)), behind)))
 		} else {
-			must(section.Set("no replication info, yet.  State", textAt(m, "stateStr")))
+			script.Must(section.Set("no replication info, yet.  State", rawdoc.Text(m, "stateStr")))
 		}
-		must(o.Set("source: "+textAt(m, "name"), section))
+		script.Must(o.Set("source: "+rawdoc.Text(m, "name"), section))
 	}
 }

@@ -3,6 +3,9 @@ package bindings
 import (
 	"strconv"
 
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
+
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
@@ -11,23 +14,23 @@ import (
 // results are there too, hidden.
 
 func (s *Shell) insertOneResult(w *writeResult, id bson.RawValue) *goja.Object {
-	o := s.newObject("acknowledged", !w.unacknowledged, "insertedId", s.world.ToJS(id))
+	o := s.JS.NewObject("acknowledged", !w.unacknowledged, "insertedId", s.JS.World.ToJS(id))
 	s.legacyMembers(o, w)
 	return o
 }
 
 func (s *Shell) insertManyResult(w *writeResult, ops []writeOp) *goja.Object {
-	o := s.newObject("acknowledged", !w.unacknowledged, "insertedIds", s.insertedIDs(ops, w))
+	o := s.JS.NewObject("acknowledged", !w.unacknowledged, "insertedIds", s.insertedIDs(ops, w))
 	s.legacyMembers(o, w)
 	return o
 }
 
 // insertedIDs is an object from positions to the ids of documents that went in.
 func (s *Shell) insertedIDs(ops []writeOp, w *writeResult) *goja.Object {
-	ids := s.rt.NewObject()
+	ids := s.JS.Runtime.NewObject()
 	for _, op := range ops {
 		if op.kind == insertKind && !w.failed(op.index) {
-			must(ids.Set(strconv.Itoa(op.index), s.world.ToJS(op.doc.Lookup("_id"))))
+			script.Must(ids.Set(strconv.Itoa(op.index), s.JS.World.ToJS(op.doc.Lookup("_id"))))
 		}
 	}
 	return ids
@@ -37,28 +40,28 @@ func (s *Shell) insertedIDs(ops []writeOp, w *writeResult) *goja.Object {
 func (s *Shell) updateResult(w *writeResult) *goja.Object {
 	id := goja.Null()
 	if len(w.upserted) > 0 {
-		id = s.world.ToJS(w.upserted[0].id)
+		id = s.JS.World.ToJS(w.upserted[0].id)
 	}
-	o := s.newObject(
+	o := s.JS.NewObject(
 		"acknowledged", !w.unacknowledged,
 		"insertedId", id,
 		"matchedCount", w.matched,
 		"modifiedCount", w.modified,
 		"upsertedCount", len(w.upserted),
 	)
-	define(o, "upsertedId", id)
+	script.Define(o, "upsertedId", id)
 	s.legacyMembers(o, w)
 	return o
 }
 
 func (s *Shell) deleteResult(w *writeResult) *goja.Object {
-	o := s.newObject("acknowledged", !w.unacknowledged, "deletedCount", w.deleted)
+	o := s.JS.NewObject("acknowledged", !w.unacknowledged, "deletedCount", w.deleted)
 	s.legacyMembers(o, w)
 	return o
 }
 
 func (s *Shell) bulkResult(w *writeResult, ops []writeOp) *goja.Object {
-	o := s.newObject(
+	o := s.JS.NewObject(
 		"acknowledged", !w.unacknowledged,
 		"insertedCount", w.inserted,
 		"insertedIds", s.insertedIDs(ops, w),
@@ -73,9 +76,9 @@ func (s *Shell) bulkResult(w *writeResult, ops []writeOp) *goja.Object {
 }
 
 func (s *Shell) upsertedIDs(w *writeResult) *goja.Object {
-	ids := s.rt.NewObject()
+	ids := s.JS.Runtime.NewObject()
 	for _, u := range w.upserted {
-		must(ids.Set(strconv.Itoa(u.index), s.world.ToJS(u.id)))
+		script.Must(ids.Set(strconv.Itoa(u.index), s.JS.World.ToJS(u.id)))
 	}
 	return ids
 }
@@ -88,24 +91,24 @@ func (s *Shell) legacyMembers(o *goja.Object, w *writeResult) {
 		{"nInserted", w.inserted}, {"nMatched", w.matched}, {"nModified", w.modified},
 		{"nUpserted", len(w.upserted)}, {"nRemoved", w.deleted}, {"ok", 1},
 	} {
-		define(o, m.name, s.rt.ToValue(m.value))
+		script.Define(o, m.name, s.JS.Runtime.ToValue(m.value))
 	}
-	must(o.SetPrototype(s.resultPrototype()))
+	script.Must(o.SetPrototype(s.resultPrototype()))
 }
 
 // resultPrototype holds what results of the old shell can do. It does not name
 // its class when it is printed.
 func (s *Shell) resultPrototype() *goja.Object {
-	return s.cached("result", func() *goja.Object {
-		base := s.rt.NewObject().Prototype()
-		p := s.rt.CreateObject(base)
+	return s.JS.Cached("result", func() *goja.Object {
+		base := s.JS.Runtime.NewObject().Prototype()
+		p := s.JS.Runtime.CreateObject(base)
 		for name, f := range oldResultMethods() {
-			define(p, name, s.function(name, func(c *call) goja.Value {
-				this, _ := c.this.(*goja.Object)
+			script.Define(p, name, s.function(name, func(c *call) goja.Value {
+				this, _ := c.This.(*goja.Object)
 				return f(c, this)
 			}))
 		}
-		define(p, "constructor", base.Get("constructor"))
+		script.Define(p, "constructor", base.Get("constructor"))
 		return p
 	})
 }
@@ -114,19 +117,19 @@ func (s *Shell) resultPrototype() *goja.Object {
 // inside an error have no failures.
 func oldResultMethods() map[string]func(c *call, this *goja.Object) goja.Value {
 	failures := func(c *call, this *goja.Object) *goja.Object {
-		if list, ok := property(this, "writeErrors").(*goja.Object); ok {
+		if list, ok := script.Property(this, "writeErrors").(*goja.Object); ok {
 			return list
 		}
-		return c.rt.NewArray()
+		return c.JS.Runtime.NewArray()
 	}
-	count := func(c *call, this *goja.Object) int { return len(c.items(failures(c, this))) }
-	concern := func(this *goja.Object) goja.Value { return orUndefined(property(this, "writeConcernError")) }
-	failed := func(c *call, this *goja.Object) goja.Value { return c.rt.ToValue(count(c, this) > 0) }
+	count := func(c *call, this *goja.Object) int { return len(c.s.items(failures(c, this))) }
+	concern := func(this *goja.Object) goja.Value { return orUndefined(script.Property(this, "writeConcernError")) }
+	failed := func(c *call, this *goja.Object) goja.Value { return c.JS.Runtime.ToValue(count(c, this) > 0) }
 	failure := func(c *call, this *goja.Object) goja.Value {
-		return failures(c, this).Get(itoa(int(c.arg(0).ToInteger())))
+		return failures(c, this).Get(strconv.Itoa(int(c.Arg(0).ToInteger())))
 	}
 	ids := func(field string) func(*call, *goja.Object) goja.Value {
-		return func(c *call, this *goja.Object) goja.Value { return c.indexedIDs(property(this, field)) }
+		return func(c *call, this *goja.Object) goja.Value { return c.indexedIDs(script.Property(this, field)) }
 	}
 	return map[string]func(c *call, this *goja.Object) goja.Value{
 		"hasWriteError":        failed,
@@ -134,21 +137,21 @@ func oldResultMethods() map[string]func(c *call, this *goja.Object) goja.Value {
 		"getWriteErrors":       func(c *call, this *goja.Object) goja.Value { return failures(c, this) },
 		"getWriteError":        failure,
 		"getWriteErrorAt":      failure,
-		"getWriteErrorCount":   func(c *call, this *goja.Object) goja.Value { return c.rt.ToValue(count(c, this)) },
-		"hasWriteConcernError": func(c *call, this *goja.Object) goja.Value { return c.rt.ToValue(concern(this).ToBoolean()) },
+		"getWriteErrorCount":   func(c *call, this *goja.Object) goja.Value { return c.JS.Runtime.ToValue(count(c, this)) },
+		"hasWriteConcernError": func(c *call, this *goja.Object) goja.Value { return c.JS.Runtime.ToValue(concern(this).ToBoolean()) },
 		"getWriteConcernError": func(_ *call, this *goja.Object) goja.Value { return concern(this) },
-		"isOk":                 func(c *call, _ *goja.Object) goja.Value { return c.rt.ToValue(true) },
+		"isOk":                 func(c *call, _ *goja.Object) goja.Value { return c.JS.Runtime.ToValue(true) },
 		"getUpsertedIds":       ids("upsertedIds"),
 		"getInsertedIds":       ids("insertedIds"),
 		"getUpsertedIdAt": func(c *call, this *goja.Object) goja.Value {
-			return ids("upsertedIds")(c, this).(*goja.Object).Get(itoa(int(c.arg(0).ToInteger())))
+			return ids("upsertedIds")(c, this).(*goja.Object).Get(strconv.Itoa(int(c.Arg(0).ToInteger())))
 		},
 		"getUpsertedId": func(c *call, this *goja.Object) goja.Value {
-			id := property(this, "upsertedId")
+			id := script.Property(this, "upsertedId")
 			if id == nil || goja.IsNull(id) {
 				return nil
 			}
-			return c.newObject("index", 0, "_id", id)
+			return c.JS.NewObject("index", 0, "_id", id)
 		},
 	}
 }
@@ -157,14 +160,14 @@ func oldResultMethods() map[string]func(c *call, this *goja.Object) goja.Value {
 func (c *call) indexedIDs(v goja.Value) goja.Value {
 	from, _ := v.(*goja.Object)
 	if from == nil {
-		return c.rt.NewArray()
+		return c.JS.Runtime.NewArray()
 	}
 	var list []any
 	for _, k := range from.Keys() {
 		i, _ := strconv.Atoi(k)
-		list = append(list, c.newObject("index", i, "_id", from.Get(k)))
+		list = append(list, c.JS.NewObject("index", i, "_id", from.Get(k)))
 	}
-	return c.rt.NewArray(list...)
+	return c.JS.Runtime.NewArray(list...)
 }
 
 // throwFailures throws what a list of writes ran into, if anything: for a single
@@ -180,8 +183,8 @@ func (s *Shell) throwFailures(w *writeResult, ops []writeOp, bulk bool) {
 		panic(s.bulkError(w, ops, w.concern))
 	case w.concern != nil:
 		e := s.serverError(w.concern, nil)
-		must(e.SetPrototype(s.world.NewError("MongoWriteConcernError", "").Prototype()))
-		must(e.Set("result", s.world.DocToJS(w.reply)))
+		script.Must(e.SetPrototype(s.JS.World.NewError("MongoWriteConcernError", "").Prototype()))
+		script.Must(e.Set("result", s.JS.World.DocToJS(w.reply)))
 		panic(e)
 	}
 }
@@ -189,18 +192,18 @@ func (s *Shell) throwFailures(w *writeResult, ops []writeOp, bulk bool) {
 // bulkError is the error of a list of writes, worded and numbered after its
 // first cause.
 func (s *Shell) bulkError(w *writeResult, ops []writeOp, cause bson.Raw) *goja.Object {
-	e := s.world.NewError("MongoBulkWriteError", textAt(cause, "errmsg"))
+	e := s.JS.World.NewError("MongoBulkWriteError", rawdoc.Text(cause, "errmsg"))
 	s.addLabels(e, nil)
-	must(e.Set("errorResponse", s.world.DocToJS(cause)))
-	must(e.Set("code", s.world.ToJS(cause.Lookup("code"))))
-	if name := textAt(cause, "codeName"); name != "" {
-		must(e.Set("codeName", name))
+	script.Must(e.Set("errorResponse", s.JS.World.DocToJS(cause)))
+	script.Must(e.Set("code", s.JS.World.ToJS(cause.Lookup("code"))))
+	if name := rawdoc.Text(cause, "codeName"); name != "" {
+		script.Must(e.Set("codeName", name))
 	}
 	counts := s.bulkCounts(w, ops)
-	must(e.Set("writeErrors", counts.Get("writeErrors")))
-	must(e.Set("result", counts))
+	script.Must(e.Set("writeErrors", counts.Get("writeErrors")))
+	script.Must(e.Set("result", counts))
 	for _, k := range counts.Keys() {
-		define(e, k, counts.Get(k))
+		script.Define(e, k, counts.Get(k))
 	}
 	return e
 }
@@ -211,7 +214,7 @@ func (s *Shell) bulkCounts(w *writeResult, ops []writeOp) *goja.Object {
 	if len(w.failures) > 0 && !w.unordered {
 		ops = ops[:min(w.failures[0].index, len(ops))]
 	}
-	o := s.newObject(
+	o := s.JS.NewObject(
 		"insertedCount", w.inserted,
 		"matchedCount", w.matched,
 		"modifiedCount", w.modified,
@@ -225,56 +228,43 @@ func (s *Shell) bulkCounts(w *writeResult, ops []writeOp) *goja.Object {
 	for i, f := range w.failures {
 		failures[i] = s.writeErrorObject(f)
 	}
-	define(o, "writeErrors", s.rt.NewArray(failures...))
+	script.Define(o, "writeErrors", s.JS.Runtime.NewArray(failures...))
 	if w.concern != nil {
-		define(o, "writeConcernError", s.world.DocToJS(w.concern))
+		script.Define(o, "writeConcernError", s.JS.World.DocToJS(w.concern))
 	}
 	p := s.namedPrototype("BulkWriteResult")
-	must(p.SetPrototype(s.resultPrototype()))
-	must(o.SetPrototype(p))
+	script.Must(p.SetPrototype(s.resultPrototype()))
+	script.Must(o.SetPrototype(p))
 	return o
 }
 
 func (s *Shell) writeErrorObject(f writeFailure) *goja.Object {
 	info := goja.Undefined()
 	if v, err := f.raw.LookupErr("errInfo"); err == nil {
-		info = s.world.ToJS(v)
+		info = s.JS.World.ToJS(v)
 	}
-	err := s.newObject(
+	err := s.JS.NewObject(
 		"index", f.index,
-		"code", s.world.ToJS(f.raw.Lookup("code")),
-		"errmsg", textAt(f.raw, "errmsg"),
+		"code", s.JS.World.ToJS(f.raw.Lookup("code")),
+		"errmsg", rawdoc.Text(f.raw, "errmsg"),
 		"errInfo", info,
-		"op", s.world.DocToJS(f.op.doc),
+		"op", s.JS.World.DocToJS(f.op.doc),
 	)
-	o := s.newObject("err", err)
+	o := s.JS.NewObject("err", err)
 	for _, k := range []string{"index", "code", "errmsg", "errInfo"} {
-		define(o, k, err.Get(k))
+		script.Define(o, k, err.Get(k))
 	}
-	must(o.SetPrototype(s.namedPrototype("WriteError")))
+	script.Must(o.SetPrototype(s.namedPrototype("WriteError")))
 	return o
 }
 
 // namedPrototype makes objects print under a class name.
 func (s *Shell) namedPrototype(class string) *goja.Object {
-	return s.cached("class "+class, func() *goja.Object {
-		p := s.rt.NewObject()
+	return s.JS.Cached("class "+class, func() *goja.Object {
+		p := s.JS.Runtime.NewObject()
 		ctor := s.function(class, func(*call) goja.Value { return nil })
-		define(ctor, "prototype", p)
-		define(p, "constructor", ctor)
+		script.Define(ctor, "prototype", p)
+		script.Define(p, "constructor", ctor)
 		return p
 	})
-}
-
-// cached keeps an object that is made at most once.
-func (s *Shell) cached(key string, build func() *goja.Object) *goja.Object {
-	if s.classes.prototypes == nil {
-		s.classes.prototypes = make(map[string]*goja.Object)
-	}
-	o := s.classes.prototypes[key]
-	if o == nil {
-		o = build()
-		s.classes.prototypes[key] = o
-	}
-	return o
 }

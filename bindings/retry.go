@@ -2,7 +2,10 @@ package bindings
 
 import (
 	"context"
+	"errors"
 	"slices"
+
+	"shardsh/bindings/rawdoc"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -22,13 +25,13 @@ func (s *Shell) sendRetryable(r request) (bson.Raw, error) {
 	}
 	home.number++
 	r.body = append(body[:len(body):len(body)], bson.E{Key: "txnNumber", Value: home.number})
-	ctx := r.context(s.ctx)
+	ctx := r.context(s.JS.Context())
 	reply, err := r.db().RunCommand(ctx, r.body).Raw()
-	if err != nil && s.ctx.Err() == nil && retryable(err) {
+	if err != nil && s.JS.Context().Err() == nil && retryable(err) {
 		reply, err = r.db().RunCommand(ctx, r.body).Raw()
 	}
-	if isNetworkError(err) && s.ctx.Err() == nil { // its numbers may be anywhere now
-		home.driver.EndSession(context.WithoutCancel(s.ctx))
+	if isNetworkError(err) && s.JS.Context().Err() == nil { // its numbers may be anywhere now
+		home.driver.EndSession(context.WithoutCancel(s.JS.Context()))
 		r.on.home = nil
 	}
 	return s.answer(reply, err)
@@ -37,7 +40,7 @@ func (s *Shell) sendRetryable(r request) (bson.Raw, error) {
 // mayRead reports whether a failed read is worth sending once more: the
 // connection was lost, or the member it went to is on its way out.
 func (s *Shell) mayRead(r request, err error) bool {
-	return err != nil && r.reads && r.session == nil && s.ctx.Err() == nil && (isNetworkError(err) || slices.Contains(passingErrors(), codeOf(err)))
+	return err != nil && r.reads && r.session == nil && s.JS.Context().Err() == nil && (isNetworkError(err) || slices.Contains(passingErrors(), codeOf(err)))
 }
 
 // passingErrors() are the codes on which all drivers read again: elections,
@@ -48,7 +51,7 @@ func passingErrors() []int32 {
 
 func retryable(err error) bool {
 	var command mongo.CommandError
-	return isNetworkError(err) || asError(err, &command) && command.HasErrorLabel("RetryableWriteError")
+	return isNetworkError(err) || errors.As(err, &command) && command.HasErrorLabel("RetryableWriteError")
 }
 
 // numbersWrites reports whether the server keeps transaction numbers: members of
@@ -58,5 +61,5 @@ func (m *mongoObject) numbersWrites() bool {
 	if _, err := hello.LookupErr("logicalSessionTimeoutMinutes"); err != nil {
 		return false
 	}
-	return textAt(hello, "msg") == "isdbgrid" || textAt(hello, "setName") != ""
+	return rawdoc.Text(hello, "msg") == "isdbgrid" || rawdoc.Text(hello, "setName") != ""
 }

@@ -3,6 +3,10 @@ package bindings
 import (
 	"math"
 	"slices"
+	"strconv"
+
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -10,13 +14,13 @@ import (
 
 // replicaSet is the rs object. Connected to a mongos it is of little use.
 type replicaSet struct {
-	tail
+	script.Hidden
 	s *Shell
 }
 
 func (s *Shell) newReplicaSet() goja.Value {
-	o := s.instance(&replicaSet{s: s}, prototype(s, "ReplicaSet", replicaSetMethods()))
-	s.world.SetPrinter(o, func() string {
+	o := s.JS.Instance(&replicaSet{s: s}, prototype(s, "ReplicaSet", replicaSetMethods()))
+	s.JS.World.SetPrinter(o, func() string {
 		if s.db == nil {
 			return "ReplicaSet class not connected"
 		}
@@ -28,7 +32,7 @@ func (s *Shell) newReplicaSet() goja.Value {
 func (rs *replicaSet) admin(body bson.D) bson.Raw { return rs.s.requireDB().admin(body) }
 
 func rsCommand(name string) func(*call, *replicaSet) goja.Value {
-	return func(c *call, rs *replicaSet) goja.Value { return c.reply(rs.admin(command(name))) }
+	return func(c *call, rs *replicaSet) goja.Value { return c.s.display.Reply(rs.admin(command(name))) }
 }
 
 // viaAdmin runs a helper of databases on the admin database.
@@ -44,41 +48,41 @@ func replicaSetMethods() []method[*replicaSet] {
 		{"hello", "", rsCommand("hello"), "Returns the server's part in the set."},
 		{"isMaster", "", viaAdmin(dbIsMaster), "The old name of hello."},
 		{"initiate", "config?:object", func(c *call, rs *replicaSet) goja.Value {
-			return c.reply(rs.admin(bson.D{{Key: "replSetInitiate", Value: c.optional(c.arg(0))}}))
+			return c.s.display.Reply(rs.admin(bson.D{{Key: "replSetInitiate", Value: c.JS.Optional(c.Arg(0))}}))
 		}, "Makes the server a replica set."},
 		{"reconfig", "config:object options?:object", func(c *call, rs *replicaSet) goja.Value {
-			return rs.reconfigure(c, c.object(0), c.arg(1))
+			return rs.reconfigure(c, c.Object(0), c.Arg(1))
 		}, "Gives the set another configuration; the version is counted up for you."},
 		{"reconfigForPSASet", "newMemberIndex:number config:object options?:object", rsReconfigForPSA,
 			"Adds a data-bearing member to a primary-secondary-arbiter set in two safe steps."},
 		{"add", "member:string|object arbiter?:boolean", func(c *call, rs *replicaSet) goja.Value {
-			return rs.addMember(c, c.arg(1).ToBoolean())
+			return rs.addMember(c, c.Arg(1).ToBoolean())
 		}, "Adds a member."},
 		{"addArb", "host:string", func(c *call, rs *replicaSet) goja.Value { return rs.addMember(c, true) }, "Adds an arbiter."},
 		{"remove", "host:string", rsRemove, "Removes a member."},
 		{"stepDown", "seconds?:number catchUp?:number", func(c *call, rs *replicaSet) goja.Value {
 			var seconds any = int32(60)
-			if c.has(0) {
-				seconds = c.value(c.arg(0))
+			if c.Has(0) {
+				seconds = c.JS.Value(c.Arg(0))
 			}
 			body := bson.D{{Key: "replSetStepDown", Value: seconds}}
-			if c.has(1) {
-				body = append(body, bson.E{Key: "secondaryCatchUpPeriodSecs", Value: c.value(c.arg(1))})
+			if c.Has(1) {
+				body = append(body, bson.E{Key: "secondaryCatchUpPeriodSecs", Value: c.JS.Value(c.Arg(1))})
 			}
-			return c.reply(rs.admin(body))
+			return c.s.display.Reply(rs.admin(body))
 		}, "Makes the primary a secondary."},
 		{"freeze", "seconds:number", func(c *call, rs *replicaSet) goja.Value {
-			return c.reply(rs.admin(bson.D{{Key: "replSetFreeze", Value: c.value(c.arg(0))}}))
+			return c.s.display.Reply(rs.admin(bson.D{{Key: "replSetFreeze", Value: c.JS.Value(c.Arg(0))}}))
 		}, "Keeps a member from becoming primary."},
 		{"syncFrom", "host:string", func(c *call, rs *replicaSet) goja.Value {
-			return c.reply(rs.admin(bson.D{{Key: "replSetSyncFrom", Value: c.text(0)}}))
+			return c.s.display.Reply(rs.admin(bson.D{{Key: "replSetSyncFrom", Value: c.Text(0)}}))
 		}, "Makes this member read from another one."},
 		{"secondaryOk", "", rsSecondaryOk, "Allows reads from secondaries."},
 		{"slaveOk", "", rsSecondaryOk, ""},
 		{"printReplicationInfo", "", viaAdmin(dbPrintReplicationInfo), "Shows size and time span of the oplog."},
 		{"printSecondaryReplicationInfo", "", viaAdmin(dbPrintSecondaryReplicationInfo), "Shows how far the secondaries are behind."},
 		{"printSlaveReplicationInfo", "", func(c *call, _ *replicaSet) goja.Value {
-			c.throwCoded(deprecated, codeDeprecated, "printSlaveReplicationInfo has been deprecated. Use printSecondaryReplicationInfo instead")
+			c.JS.ThrowCoded(script.Deprecated, script.CodeDeprecated, "printSlaveReplicationInfo has been deprecated. Use printSecondaryReplicationInfo instead")
 			return nil
 		}, ""},
 	}
@@ -89,7 +93,7 @@ func rsSecondaryOk(_ *call, rs *replicaSet) goja.Value {
 	return nil
 }
 
-func rsConfig(c *call, rs *replicaSet) goja.Value { return c.world.DocToJS(rs.config()) }
+func rsConfig(c *call, rs *replicaSet) goja.Value { return c.JS.World.DocToJS(rs.config()) }
 
 // config is the set's configuration, from the document the server keeps where it
 // does not know the command.
@@ -97,9 +101,9 @@ func (rs *replicaSet) config() bson.Raw {
 	d := rs.s.requireDB()
 	reply, err := rs.s.send(d.sibling("admin").request(command("replSetGetConfig"), reads))
 	if codeOf(err) == codeCommandNotFound {
-		doc := rs.s.findOne(d.sibling("local"), "system.replset", emptyDocument)
+		doc := rs.s.findOne(d.sibling("local"), "system.replset", rawdoc.Empty)
 		if doc == nil {
-			rs.s.throwCoded(runtimeError, codeCommandFailed, "No documents in local.system.replset")
+			rs.s.JS.ThrowCoded(script.RuntimeError, script.CodeCommandFailed, "No documents in local.system.replset")
 		}
 		return doc
 	}
@@ -108,7 +112,7 @@ func (rs *replicaSet) config() bson.Raw {
 	}
 	config, ok := reply.Lookup("config").DocumentOK()
 	if !ok {
-		rs.s.throwCoded(runtimeError, codeCommandFailed, "Documented returned from command replSetGetConfig does not contain 'config'")
+		rs.s.JS.ThrowCoded(script.RuntimeError, script.CodeCommandFailed, "Documented returned from command replSetGetConfig does not contain 'config'")
 	}
 	return config
 }
@@ -118,15 +122,15 @@ func (rs *replicaSet) config() bson.Raw {
 func (rs *replicaSet) editedConfig() (config bson.D, members []bson.D) {
 	raw := rs.config()
 	if err := bson.Unmarshal(raw, &config); err != nil {
-		rs.s.throwConversion(err)
+		rs.s.JS.ThrowConversion(err)
 	}
-	set(&config, "version", small(intOf(raw, "version")+1))
+	set(&config, "version", rawdoc.Small(rawdoc.Int(raw, "version")+1))
 	list, _ := raw.Lookup("members").ArrayOK()
 	values, _ := list.Values()
 	for _, v := range values {
 		var m bson.D
 		if err := v.Unmarshal(&m); err != nil {
-			rs.s.throwConversion(err)
+			rs.s.JS.ThrowConversion(err)
 		}
 		members = append(members, m)
 	}
@@ -144,18 +148,18 @@ func set(d *bson.D, key string, value any) {
 
 func (rs *replicaSet) setMembers(c *call, config bson.D, members []bson.D) goja.Value {
 	set(&config, "members", members)
-	return c.reply(rs.admin(bson.D{{Key: "replSetReconfig", Value: config}}))
+	return c.s.display.Reply(rs.admin(bson.D{{Key: "replSetReconfig", Value: config}}))
 }
 
 func (rs *replicaSet) addMember(c *call, arbiter bool) goja.Value {
 	var member bson.D
-	if o := c.object(0); o != nil {
+	if o := c.Object(0); o != nil {
 		if arbiter {
-			c.throwInvalid("Expected first parameter to be a host-and-port string of arbiter, but got %s", c.json(o))
+			c.JS.ThrowInvalid("Expected first parameter to be a host-and-port string of arbiter, but got %s", c.json(o))
 		}
-		member = c.merge(bson.D{}, o)
+		member = c.JS.Merge(bson.D{}, o)
 	} else {
-		member = bson.D{{Key: "host", Value: c.text(0)}}
+		member = bson.D{{Key: "host", Value: c.Text(0)}}
 		if arbiter {
 			member = append(member, bson.E{Key: "arbiterOnly", Value: true})
 		}
@@ -164,18 +168,18 @@ func (rs *replicaSet) addMember(c *call, arbiter bool) goja.Value {
 	if !hasKey(member, "_id") {
 		highest := int64(-1)
 		for _, m := range members {
-			highest = max(highest, intOf(rawOf(m), "_id"))
+			highest = max(highest, rawdoc.Int(rawdoc.Of(m), "_id"))
 		}
-		member = append(bson.D{{Key: "_id", Value: small(highest + 1)}}, member...)
+		member = append(bson.D{{Key: "_id", Value: rawdoc.Small(highest + 1)}}, member...)
 	}
 	return rs.setMembers(c, config, append(members, member))
 }
 
 func rsRemove(c *call, rs *replicaSet) goja.Value {
 	config, members := rs.editedConfig()
-	i := slices.IndexFunc(members, func(m bson.D) bool { return textAt(rawOf(m), "host") == c.text(0) })
+	i := slices.IndexFunc(members, func(m bson.D) bool { return rawdoc.Text(rawdoc.Of(m), "host") == c.Text(0) })
 	if i < 0 {
-		c.throwInvalid("Couldn't find %s in %s. Is %s a member of this replset?", c.text(0), c.json(c.goValue(members)), c.text(0))
+		c.JS.ThrowInvalid("Couldn't find %s in %s. Is %s a member of this replset?", c.Text(0), c.json(c.JS.GoValue(members)), c.Text(0))
 	}
 	return rs.setMembers(c, config, slices.Delete(members, i, i+1))
 }
@@ -185,49 +189,49 @@ func rsRemove(c *call, rs *replicaSet) goja.Value {
 func (rs *replicaSet) reconfigure(c *call, config *goja.Object, options goja.Value) goja.Value {
 	old := rs.config()
 	version := int64(1)
-	if v := numberOf(old, "version"); v != 0 {
+	if v := rawdoc.Number(old, "version"); v != 0 {
 		version = int64(v) + 1
 	}
-	must(config.Set("version", version))
-	if v, err := old.LookupErr("protocolVersion"); err == nil && property(config, "protocolVersion") == nil {
-		must(config.Set("protocolVersion", c.world.ToJS(v)))
+	script.Must(config.Set("version", version))
+	if v, err := old.LookupErr("protocolVersion"); err == nil && script.Property(config, "protocolVersion") == nil {
+		script.Must(config.Set("protocolVersion", c.JS.World.ToJS(v)))
 	}
-	body := bson.D{{Key: "replSetReconfig", Value: c.document(config)}}
-	return c.reply(rs.admin(c.merge(body, options)))
+	body := bson.D{{Key: "replSetReconfig", Value: c.JS.Document(config)}}
+	return c.s.display.Reply(rs.admin(c.JS.Merge(body, options)))
 }
 
 // rsReconfigForPSA gives the new member a vote first and its priority second: one
 // step could lose majority-committed writes.
 func rsReconfigForPSA(c *call, rs *replicaSet) goja.Value {
-	index, config := c.arg(0).ToInteger(), c.object(1)
-	say := func(text string) { c.print([]goja.Value{c.rt.ToValue(text)}) }
-	list, _ := property(config, "members").(*goja.Object)
+	index, config := c.Arg(0).ToInteger(), c.Object(1)
+	say := func(text string) { c.s.print([]goja.Value{c.JS.Runtime.ToValue(text)}) }
+	list, _ := script.Property(config, "members").(*goja.Object)
 	var member *goja.Object
 	if list != nil {
-		member, _ = list.Get(itoa(int(index))).(*goja.Object)
+		member, _ = list.Get(strconv.Itoa(int(index))).(*goja.Object)
 	}
 	if member == nil {
-		c.throwInvalid("Node at index %d does not exist in the new config", index)
+		c.JS.ThrowInvalid("Node at index %d does not exist in the new config", index)
 	}
-	if votes := property(member, "votes"); votes == nil || votes.ToFloat() != 1 {
-		c.throwInvalid("Node at index %d must have { votes: 1 } in the new config (actual: { votes: %s })", index, orUndefined(votes))
+	if votes := script.Property(member, "votes"); votes == nil || votes.ToFloat() != 1 {
+		c.JS.ThrowInvalid("Node at index %d must have { votes: 1 } in the new config (actual: { votes: %s })", index, orUndefined(votes))
 	}
 	rs.checkNoVoteYet(c, index, member, say)
-	priority := property(member, "priority")
-	say("Running first reconfig to give member at index " + itoa(int(index)) + " { votes: 1, priority: 0 }")
-	must(member.Set("votes", 1))
-	must(member.Set("priority", 0))
-	first := rs.reconfigure(c, config, c.arg(2))
+	priority := script.Property(member, "priority")
+	say("Running first reconfig to give member at index " + strconv.Itoa(int(index)) + " { votes: 1, priority: 0 }")
+	script.Must(member.Set("votes", 1))
+	script.Must(member.Set("priority", 0))
+	first := rs.reconfigure(c, config, c.Arg(2))
 	if priority != nil && priority.ToFloat() == 0 {
 		say("No second reconfig necessary because .priority = 0")
 		return first
 	}
-	say("Running second reconfig to give member at index " + itoa(int(index)) + " { priority: " + orUndefined(priority).String() + " }")
-	must(member.Set("priority", orUndefined(priority)))
+	say("Running second reconfig to give member at index " + strconv.Itoa(int(index)) + " { priority: " + orUndefined(priority).String() + " }")
+	script.Must(member.Set("priority", orUndefined(priority)))
 	var second goja.Value
-	if ex := c.rt.Try(func() { second = rs.reconfigure(c, config, c.arg(2)) }); ex != nil {
+	if ex := c.JS.Runtime.Try(func() { second = rs.reconfigure(c, config, c.Arg(2)) }); ex != nil {
 		say("Second reconfig did not succeed, giving up")
-		say("Attempted command: rs.reconfig(" + c.json(config) + ", " + c.json(optionsOrUndefined(c.object(2))) + ")")
+		say("Attempted command: rs.reconfig(" + c.json(config) + ", " + c.json(optionsOrUndefined(c.Object(2))) + ")")
 		panic(ex)
 	}
 	return second
@@ -237,23 +241,23 @@ func rsReconfigForPSA(c *call, rs *replicaSet) goja.Value {
 func (rs *replicaSet) checkNoVoteYet(c *call, index int64, member *goja.Object, say func(string)) {
 	_, members := rs.editedConfig()
 	id := math.NaN()
-	if v := property(member, "_id"); v != nil {
+	if v := script.Property(member, "_id"); v != nil {
 		id = v.ToFloat()
 	}
-	host := optionalText(member.Get("host"))
+	host := script.OptionalText(member.Get("host"))
 	sameHost := false
 	for _, m := range members {
-		raw := rawOf(m)
-		if numberOf(raw, "_id") == id {
-			if votes, err := raw.LookupErr("votes"); err == nil && truthy(votes) {
-				c.throwInvalid("Node at index %d must have { votes: 0 } in the old config (actual: { votes: %s })", index, c.world.ToJS(votes))
+		raw := rawdoc.Of(m)
+		if rawdoc.Number(raw, "_id") == id {
+			if votes, err := raw.LookupErr("votes"); err == nil && rawdoc.Truthy(votes) {
+				c.JS.ThrowInvalid("Node at index %d must have { votes: 0 } in the old config (actual: { votes: %s })", index, c.JS.World.ToJS(votes))
 			}
 			return
 		}
-		sameHost = sameHost || textAt(raw, "host") == host
+		sameHost = sameHost || rawdoc.Text(raw, "host") == host
 	}
 	if sameHost {
-		say("Warning: Node at index " + itoa(int(index)) + " has { host: \"" + host + "\" }, which is also present in the old config, but with a different _id field.")
+		say("Warning: Node at index " + strconv.Itoa(int(index)) + " has { host: \"" + host + "\" }, which is also present in the old config, but with a different _id field.")
 	}
 }
 
@@ -266,7 +270,7 @@ func orUndefined(v goja.Value) goja.Value {
 
 // json is a value as JSON.stringify writes it, for messages.
 func (c *call) json(v goja.Value) string {
-	text, err := c.world.EJSON(v, false, "")
+	text, err := c.JS.World.EJSON(v, false, "")
 	if err != nil {
 		return v.String()
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
@@ -31,7 +30,7 @@ func (s *Shell) send(r request) (bson.Raw, error) {
 	if reply, err := s.guard(r); reply != nil || err != nil {
 		return reply, err
 	}
-	ctx := r.context(s.ctx)
+	ctx := r.context(s.JS.Context())
 	reply, err := r.db().RunCommand(ctx, r.body, r.options()).Raw()
 	if s.mayRead(r, err) {
 		reply, err = r.db().RunCommand(ctx, r.body, r.options()).Raw()
@@ -44,7 +43,7 @@ func (s *Shell) answer(reply bson.Raw, err error) (bson.Raw, error) {
 	if err == nil {
 		return reply, nil
 	}
-	if s.ctx.Err() != nil {
+	if s.JS.Context().Err() != nil {
 		s.interrupt()
 	}
 	var write mongo.WriteException
@@ -66,12 +65,12 @@ func (s *Shell) open(r request) (*mongo.Cursor, error) {
 	if reply != nil {
 		return mongo.NewCursorFromDocuments(nil, nil, nil)
 	}
-	ctx := r.context(s.ctx)
+	ctx := r.context(s.JS.Context())
 	c, err := r.db().RunCommandCursor(ctx, r.body, r.options())
 	if s.mayRead(r, err) {
 		c, err = r.db().RunCommandCursor(ctx, r.body, r.options())
 	}
-	if err != nil && s.ctx.Err() != nil {
+	if err != nil && s.JS.Context().Err() != nil {
 		s.interrupt()
 	}
 	return c, err
@@ -132,12 +131,6 @@ func (s *Shell) mustSend(r request) bson.Raw {
 	return reply
 }
 
-// reply shows a command's reply to the script. Gossip stays readable but is not
-// printed (spec 04 §5.1).
-func (s *Shell) reply(raw bson.Raw) goja.Value {
-	return s.markReply(s.world.DocToJS(raw))
-}
-
 // findOne reads one document; nil when there is none.
 func (s *Shell) findOne(d *database, collection string, filter any, extra ...bson.E) bson.Raw {
 	body := append(bson.D{{Key: "find", Value: collection}, {Key: "filter", Value: filter}}, extra...)
@@ -188,14 +181,14 @@ func (s *Shell) tryAll(r request) ([]bson.Raw, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx := r.context(s.ctx)
+	ctx := r.context(s.JS.Context())
 	defer c.Close(ctx)
 	docs := []bson.Raw{}
 	for c.Next(ctx) {
 		docs = append(docs, c.Current)
 	}
 	if err := c.Err(); err != nil {
-		if s.ctx.Err() != nil {
+		if s.JS.Context().Err() != nil {
 			s.interrupt()
 		}
 		return nil, err

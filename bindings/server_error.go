@@ -16,6 +16,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
 
 	"shardsh/balancer/mongoerr"
+	"shardsh/bindings/display"
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
 )
 
 // throwServer throws what the driver returned as scripts know it (spec 04 §3.5).
@@ -29,10 +32,10 @@ func (s *Shell) errorOf(err error) *goja.Object {
 	}
 	var refused *mongoerr.ServerError // by Config.Guard
 	if errors.As(err, &refused) {
-		e := s.world.NewError("MongoServerError", refused.Message)
-		must(e.Set("ok", 0))
-		must(e.Set("code", int64(refused.Code)))
-		must(e.Set("codeName", refused.CodeName()))
+		e := s.JS.World.NewError("MongoServerError", refused.Message)
+		script.Must(e.Set("ok", 0))
+		script.Must(e.Set("code", int64(refused.Code)))
+		script.Must(e.Set("codeName", refused.CodeName()))
 		s.addLabels(e, nil)
 		return e
 	}
@@ -40,16 +43,13 @@ func (s *Shell) errorOf(err error) *goja.Object {
 	if selection := (topology.ServerSelectionError{}); errors.As(err, &selection) {
 		name = "MongoServerSelectionError" // a server that was there is gone
 	}
-	e := s.world.NewError(name, message)
+	e := s.JS.World.NewError(name, message)
 	errors.As(err, &command)
 	s.addLabels(e, command.Labels)
 	return e
 }
 
 const sessionEnded = "Use of expired sessions is not permitted"
-
-// gossip are the fields a cluster adds to every reply (spec 03 §0.3).
-var gossip = []string{"$clusterTime", "operationTime"}
 
 // serverError makes a MongoServerError of a reply. Fields of the reply are
 // fields of the error; codeName is missing when the server gave none.
@@ -58,27 +58,27 @@ func (s *Shell) serverError(reply bson.Raw, labels []string) *goja.Object {
 	if m, ok := reply.Lookup("errmsg").StringValueOK(); ok {
 		message = m
 	}
-	if intOf(reply, "code") == codeNotPrimaryNoSecondaryOk && !strings.Contains(message, "db.runCommand") {
+	if rawdoc.Int(reply, "code") == codeNotPrimaryNoSecondaryOk && !strings.Contains(message, "db.runCommand") {
 		message = "not primary - consider using db.getMongo().setReadPref() or readPreference in the connection string"
 	}
-	e := s.world.NewError("MongoServerError", message)
+	e := s.JS.World.NewError("MongoServerError", message)
 	s.addLabels(e, labels)
 	response := bson.D{}
 	elems, _ := reply.Elements()
 	for _, el := range elems {
-		if !slices.Contains(gossip, el.Key()) {
+		if !slices.Contains(display.Gossip, el.Key()) {
 			response = append(response, bson.E{Key: el.Key(), Value: el.Value()})
 		}
 	}
-	must(e.Set("errorResponse", s.world.DocToJS(rawOf(response))))
+	script.Must(e.Set("errorResponse", s.JS.World.DocToJS(rawdoc.Of(response))))
 	for _, el := range elems {
-		v := s.world.ToJS(el.Value())
+		v := s.JS.World.ToJS(el.Value())
 		switch key := el.Key(); {
 		case key == "errorLabels" || key == "message" || key == "name" || key == "stack":
-		case key == "errmsg" || slices.Contains(gossip, key):
-			define(e, key, v)
+		case key == "errmsg" || slices.Contains(display.Gossip, key):
+			script.Define(e, key, v)
 		default:
-			must(e.Set(key, v))
+			script.Must(e.Set(key, v))
 		}
 	}
 	return e
@@ -88,33 +88,33 @@ func (s *Shell) serverError(reply bson.Raw, labels []string) *goja.Object {
 func (s *Shell) writeError(failure bson.Raw) *goja.Object { return s.serverError(failure, nil) }
 
 func (s *Shell) addLabels(e *goja.Object, labels []string) {
-	set, err := s.rt.New(s.rt.GlobalObject().Get("Set"))
+	set, err := s.JS.Runtime.New(s.JS.Runtime.GlobalObject().Get("Set"))
 	if err != nil {
-		s.rethrow(err)
+		s.JS.Rethrow(err)
 	}
 	add, _ := goja.AssertFunction(set.Get("add"))
 	for _, l := range labels {
-		if _, err := add(set, s.rt.ToValue(l)); err != nil {
-			s.rethrow(err)
+		if _, err := add(set, s.JS.Runtime.ToValue(l)); err != nil {
+			s.JS.Rethrow(err)
 		}
 	}
-	must(e.Set("errorLabelSet", set))
-	if s.classes.hasErrorLabel == nil {
-		s.classes.hasErrorLabel = s.function("hasErrorLabel", func(c *call) goja.Value {
-			e, _ := c.this.(*goja.Object)
+	script.Must(e.Set("errorLabelSet", set))
+	label := s.JS.Cached("hasErrorLabel", func() *goja.Object {
+		return s.function("hasErrorLabel", func(c *call) goja.Value {
+			e, _ := c.This.(*goja.Object)
 			set, _ := e.Get("errorLabelSet").(*goja.Object)
 			if set == nil {
-				return c.rt.ToValue(false)
+				return c.JS.Runtime.ToValue(false)
 			}
 			has, _ := goja.AssertFunction(set.Get("has"))
-			v, err := has(set, c.arg(0))
+			v, err := has(set, c.Arg(0))
 			if err != nil {
-				c.rethrow(err)
+				c.JS.Rethrow(err)
 			}
 			return v
 		})
-	}
-	define(e, "hasErrorLabel", s.classes.hasErrorLabel)
+	})
+	script.Define(e, "hasErrorLabel", label)
 }
 
 // ConnectionError names and words an error of the driver that is no server's

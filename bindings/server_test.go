@@ -14,6 +14,7 @@ import (
 
 	"shardsh/balancer/mock/wire"
 	"shardsh/balancer/mongoerr"
+	"shardsh/bindings/script"
 )
 
 func TestServerErrors(t *testing.T) {
@@ -40,9 +41,9 @@ func TestServerErrors(t *testing.T) {
 		step{"db.runCommand({insert: 'orders', documents: [{}]}).writeErrors.length", "1"}, // a reply of ok: 1 is a reply
 	)
 	_, err := c.Eval(context.Background(), "f.js", "db.runCommand('coded')")
-	var script *ScriptError
-	if !errors.As(err, &script) || script.Code != 20 || script.CodeName != "IllegalOperation" || script.Error() != "MongoServerError[IllegalOperation]: no" {
-		t.Errorf("%+v", script)
+	var thrown *script.ScriptError
+	if !errors.As(err, &thrown) || thrown.Code != 20 || thrown.CodeName != "IllegalOperation" || thrown.Error() != "MongoServerError[IllegalOperation]: no" {
+		t.Errorf("%+v", thrown)
 	}
 }
 
@@ -190,8 +191,8 @@ func TestNobodyListens(t *testing.T) {
 	if err == nil || err.Error() != "MongoServerSelectionError: connect ECONNREFUSED 10.0.0.1:27017" {
 		t.Errorf("%v", err)
 	}
-	if got, _ := s.Eval(context.Background(), "f.js", "db.getMongo().getURI()"); got.value.String() != "mongodb://<credentials>@10.0.0.1:27017/" {
-		t.Errorf("address %s", got.value)
+	if got, _ := s.Eval(context.Background(), "f.js", "db.getMongo().getURI()"); got.Value.String() != "mongodb://<credentials>@10.0.0.1:27017/" {
+		t.Errorf("address %s", got.Value)
 	}
 }
 

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
+
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -17,7 +20,7 @@ import (
 
 // session is what startSession() gives.
 type session struct {
-	tail
+	script.Hidden
 	on        *mongoObject
 	driver    *mongo.Session
 	given     *goja.Object // the options, as getOptions() returns them
@@ -27,16 +30,16 @@ type session struct {
 }
 
 func (c *call) newSession(m *mongoObject, from *goja.Object) *session {
-	s := c.Shell
+	s := c.s
 	given := s.sessionOptions(from)
 	opts := options.Session()
-	if v := property(given, "causalConsistency"); v != nil {
+	if v := script.Property(given, "causalConsistency"); v != nil {
 		opts.SetCausalConsistency(v.ToBoolean())
 	}
-	if v := property(given, "snapshot"); v != nil {
+	if v := script.Property(given, "snapshot"); v != nil {
 		opts.SetSnapshot(v.ToBoolean())
 	}
-	if o, ok := property(given, "defaultTransactionOptions").(*goja.Object); ok {
+	if o, ok := script.Property(given, "defaultTransactionOptions").(*goja.Object); ok {
 		opts.SetDefaultTransactionOptions(c.transactionOptions(o))
 	}
 	started, err := m.client.StartSession(opts)
@@ -44,31 +47,31 @@ func (c *call) newSession(m *mongoObject, from *goja.Object) *session {
 		s.throwServer(err)
 	}
 	sess := &session{on: m, driver: started, given: given, databases: make(map[string]*database)}
-	sess.object = s.instance(sess, prototype(s, "Session", sessionMethods()))
-	s.world.SetPrinter(sess.object, func() string { return s.inspect(s.world.DocToJS(started.ID())) })
+	sess.object = s.JS.Instance(sess, prototype(s, "Session", sessionMethods()))
+	s.JS.World.SetPrinter(sess.object, func() string { return s.display.Inspect(s.JS.World.DocToJS(started.ID())) })
 	return sess
 }
 
 // sessionOptions sorts options into those of the session and those of its
 // transactions; others are dropped.
 func (s *Shell) sessionOptions(from *goja.Object) *goja.Object {
-	given, transactions := s.rt.NewObject(), s.rt.NewObject()
+	given, transactions := s.JS.Runtime.NewObject(), s.JS.Runtime.NewObject()
 	for _, name := range []string{"readConcern", "writeConcern", "readPreference", "maxCommitTimeMS"} {
-		if v := property(from, name); v != nil {
-			must(transactions.Set(name, v))
+		if v := script.Property(from, name); v != nil {
+			script.Must(transactions.Set(name, v))
 		}
 	}
 	if len(transactions.Keys()) > 0 {
-		must(given.Set("defaultTransactionOptions", transactions))
+		script.Must(given.Set("defaultTransactionOptions", transactions))
 	}
 	for _, name := range []string{"causalConsistency", "snapshot", "defaultTimeoutMS"} {
-		if v := property(from, name); v != nil {
-			must(given.Set(name, v))
+		if v := script.Property(from, name); v != nil {
+			script.Must(given.Set(name, v))
 		}
 	}
-	is := func(name string) bool { v := property(given, name); return v != nil && v.ToBoolean() }
+	is := func(name string) bool { v := script.Property(given, name); return v != nil && v.ToBoolean() }
 	if is("causalConsistency") && is("snapshot") {
-		s.throw("MongoInvalidArgumentError", "Properties \"causalConsistency\" and \"snapshot\" are mutually exclusive")
+		s.JS.Throw("MongoInvalidArgumentError", "Properties \"causalConsistency\" and \"snapshot\" are mutually exclusive")
 	}
 	return given
 }
@@ -77,12 +80,12 @@ func (s *Shell) sessionOptions(from *goja.Object) *goja.Object {
 // driver has no maxCommitTimeMS.
 func (c *call) transactionOptions(o *goja.Object) *options.TransactionOptionsBuilder {
 	opts := options.Transaction()
-	if v, ok := property(o, "readConcern").(*goja.Object); ok {
-		opts.SetReadConcern(&readconcern.ReadConcern{Level: optionalText(v.Get("level"))})
+	if v, ok := script.Property(o, "readConcern").(*goja.Object); ok {
+		opts.SetReadConcern(&readconcern.ReadConcern{Level: script.OptionalText(v.Get("level"))})
 	}
-	if v, ok := property(o, "writeConcern").(*goja.Object); ok {
+	if v, ok := script.Property(o, "writeConcern").(*goja.Object); ok {
 		wc := &writeconcern.WriteConcern{}
-		switch w := c.document(v).Lookup("w"); w.Type {
+		switch w := c.JS.Document(v).Lookup("w"); w.Type {
 		case bson.TypeString:
 			wc.W = w.StringValue()
 		default:
@@ -90,16 +93,16 @@ func (c *call) transactionOptions(o *goja.Object) *options.TransactionOptionsBui
 				wc.W = int(n)
 			}
 		}
-		if j := property(v, "j"); j != nil {
+		if j := script.Property(v, "j"); j != nil {
 			journal := j.ToBoolean()
 			wc.Journal = &journal
 		}
 		opts.SetWriteConcern(wc)
 	}
-	if v := property(o, "readPreference"); v != nil {
+	if v := script.Property(o, "readPreference"); v != nil {
 		mode, tags := v, goja.Undefined()
 		if pref, ok := v.(*goja.Object); ok {
-			mode, tags = orUndefined(property(pref, "mode")), orUndefined(property(pref, "tags"))
+			mode, tags = orUndefined(script.Property(pref, "mode")), orUndefined(script.Property(pref, "tags"))
 		}
 		opts.SetReadPreference(c.readPreferenceOf(mode, tags, goja.Undefined()))
 	}
@@ -108,7 +111,7 @@ func (c *call) transactionOptions(o *goja.Object) *options.TransactionOptionsBui
 
 func (sess *session) database(name string) *database {
 	if !validDatabaseName(name) {
-		sess.on.s.throwInvalid("Invalid database name: %s", name)
+		sess.on.s.JS.ThrowInvalid("Invalid database name: %s", name)
 	}
 	d := sess.databases[name]
 	if d == nil {
@@ -126,48 +129,48 @@ func (d *database) inTransaction() bool {
 
 func sessionMethods() []method[*session] {
 	return []method[*session]{
-		{"getDatabase", "name:string", func(c *call, sess *session) goja.Value { return sess.database(c.text(0)).object },
+		{"getDatabase", "name:string", func(c *call, sess *session) goja.Value { return sess.database(c.Text(0)).object },
 			"Returns a database whose commands belong to this session."},
 		{"startTransaction", "options?:object", func(c *call, sess *session) goja.Value {
-			c.transaction(sess.start(c, c.object(0)))
+			c.transaction(sess.start(c, c.Object(0)))
 			return nil
 		}, "Starts a transaction."},
 		{"commitTransaction", "", func(c *call, sess *session) goja.Value {
-			c.transaction(sess.commit(c.ctx))
+			c.transaction(sess.commit(c.JS.Context()))
 			return nil
 		}, "Commits the transaction."},
 		{"abortTransaction", "", func(c *call, sess *session) goja.Value {
-			c.transaction(sess.driver.AbortTransaction(c.ctx))
+			c.transaction(sess.driver.AbortTransaction(c.JS.Context()))
 			return nil
 		}, "Gives up the transaction."},
 		{"withTransaction", "f:function options?:object", sessionWithTransaction, "Runs a function in a transaction, again when it has to."},
 		{"endSession", "", func(c *call, sess *session) goja.Value {
-			sess.driver.EndSession(context.WithoutCancel(c.ctx))
+			sess.driver.EndSession(context.WithoutCancel(c.JS.Context()))
 			sess.ended = true
 			return nil
 		}, "Ends the session."},
-		{"hasEnded", "", func(c *call, sess *session) goja.Value { return c.rt.ToValue(sess.ended) }, "Tells whether the session was ended."},
+		{"hasEnded", "", func(c *call, sess *session) goja.Value { return c.JS.Runtime.ToValue(sess.ended) }, "Tells whether the session was ended."},
 		{"getOptions", "", func(_ *call, sess *session) goja.Value { return sess.given }, "Returns the options the session was started with."},
 		{"getClusterTime", "", func(c *call, sess *session) goja.Value { return c.clusterTime(sess.driver.ClusterTime()) },
 			"Returns the newest cluster time seen."},
 		{"getOperationTime", "", func(c *call, sess *session) goja.Value {
 			if t := sess.driver.OperationTime(); t != nil {
-				return c.goValue(*t)
+				return c.JS.GoValue(*t)
 			}
 			return nil
 		}, "Returns the newest operation time seen."},
 		{"advanceClusterTime", "clusterTime:object", func(c *call, sess *session) goja.Value {
-			doc := c.document(c.arg(0))
+			doc := c.JS.Document(c.Arg(0))
 			if _, _, ok := doc.Lookup("clusterTime").TimestampOK(); !ok {
-				c.throw("MongoInvalidArgumentError", "Input cluster time \"clusterTime\" property must be a valid BSON Timestamp")
+				c.JS.Throw("MongoInvalidArgumentError", "Input cluster time \"clusterTime\" property must be a valid BSON Timestamp")
 			}
-			c.transaction(sess.driver.AdvanceClusterTime(rawOf(bson.D{{Key: "$clusterTime", Value: doc}})))
+			c.transaction(sess.driver.AdvanceClusterTime(rawdoc.Of(bson.D{{Key: "$clusterTime", Value: doc}})))
 			return nil
 		}, "Takes over a cluster time another session saw."},
 		{"advanceOperationTime", "time:object", func(c *call, sess *session) goja.Value {
-			t, i, ok := c.value(c.arg(0)).TimestampOK()
+			t, i, ok := c.JS.Value(c.Arg(0)).TimestampOK()
 			if !ok {
-				c.throw("MongoInvalidArgumentError", "Operation time must be a valid BSON Timestamp")
+				c.JS.Throw("MongoInvalidArgumentError", "Operation time must be a valid BSON Timestamp")
 			}
 			c.transaction(sess.driver.AdvanceOperationTime(&bson.Timestamp{T: t, I: i}))
 			return nil
@@ -188,7 +191,7 @@ func (c *call) clusterTime(doc bson.Raw) goja.Value {
 
 func (sess *session) start(c *call, o *goja.Object) error {
 	if sess.ended {
-		c.throw("MongoExpiredSessionError", sessionEnded)
+		c.JS.Throw("MongoExpiredSessionError", sessionEnded)
 	}
 	if o == nil {
 		return sess.driver.StartTransaction()
@@ -205,13 +208,13 @@ func (c *call) transaction(err error) {
 	}
 	text := err.Error()
 	if text == "transactions are not supported in snapshot sessions" {
-		c.throw("MongoCompatibilityError", "Transactions are not supported in snapshot sessions")
+		c.JS.Throw("MongoCompatibilityError", "Transactions are not supported in snapshot sessions")
 	}
 	if slices.Contains(transactionStates(), text) {
-		c.throw("MongoTransactionError", "%s", strings.ToUpper(text[:1])+text[1:])
+		c.JS.Throw("MongoTransactionError", "%s", strings.ToUpper(text[:1])+text[1:])
 	}
-	if _, err = c.answer(nil, err); err != nil {
-		c.throwServer(err)
+	if _, err = c.s.answer(nil, err); err != nil {
+		c.s.throwServer(err)
 	}
 }
 
@@ -233,19 +236,19 @@ const transactionPatience = 120 * time.Second
 // function throws. What the server labels as passing is tried again: the whole
 // for TransientTransactionError, the commit for UnknownTransactionCommitResult.
 func sessionWithTransaction(c *call, sess *session) goja.Value {
-	f, _ := goja.AssertFunction(c.arg(0))
-	end := c.clock.Now().Add(transactionPatience)
+	f, _ := goja.AssertFunction(c.Arg(0))
+	end := c.JS.Clock.Now().Add(transactionPatience)
 	for {
-		c.transaction(sess.start(c, c.object(1)))
+		c.transaction(sess.start(c, c.Object(1)))
 		v, err := f(goja.Undefined(), sess.object)
 		if err != nil {
 			if sess.driver.TransactionRunning() {
-				_ = sess.driver.AbortTransaction(context.WithoutCancel(c.ctx))
+				_ = sess.driver.AbortTransaction(context.WithoutCancel(c.JS.Context()))
 			}
-			if c.labelled(err, "TransientTransactionError") && c.clock.Now().Before(end) {
+			if c.labelled(err, "TransientTransactionError") && c.JS.Clock.Now().Before(end) {
 				continue
 			}
-			c.rethrow(err)
+			c.JS.Rethrow(err)
 		}
 		if !sess.driver.TransactionRunning() { // the function ended it itself
 			return v
@@ -263,9 +266,9 @@ func sessionWithTransaction(c *call, sess *session) goja.Value {
 // whole transaction has to be done again.
 func (sess *session) commitPatiently(c *call, end time.Time) (again bool, err error) {
 	for {
-		err = sess.commit(c.ctx)
+		err = sess.commit(c.JS.Context())
 		var command mongo.CommandError
-		if err == nil || c.ctx.Err() != nil || !errors.As(err, &command) || !c.clock.Now().Before(end) {
+		if err == nil || c.JS.Context().Err() != nil || !errors.As(err, &command) || !c.JS.Clock.Now().Before(end) {
 			return false, err
 		}
 		switch {
@@ -281,11 +284,11 @@ func (sess *session) commitPatiently(c *call, end time.Time) (again bool, err er
 // labelled reports whether a script's error carries a label of the server.
 func (c *call) labelled(err error, label string) bool {
 	o, _ := thrownBy(err).(*goja.Object)
-	set, _ := property(o, "errorLabelSet").(*goja.Object)
+	set, _ := script.Property(o, "errorLabelSet").(*goja.Object)
 	if set == nil {
 		return false
 	}
 	has, _ := goja.AssertFunction(set.Get("has"))
-	v, err := has(set, c.rt.ToValue(label))
+	v, err := has(set, c.JS.Runtime.ToValue(label))
 	return err == nil && v.ToBoolean()
 }

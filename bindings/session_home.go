@@ -42,7 +42,7 @@ func (s *Shell) sentIn(m *mongoObject, sess *mongo.Session) { s.sent.on, s.sent.
 // changes nothing but what the shell itself has begun.
 func (s *Shell) interrupt() {
 	if m, sess := s.sent.on, s.sent.session; m != nil && sess != nil {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), killWait)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(s.JS.Context()), killWait)
 		defer cancel()
 		// Nobody waits for the answer to an operation that is gone by itself, or
 		// cannot be reached any more.
@@ -52,5 +52,5 @@ func (s *Shell) interrupt() {
 		}
 		s.sentIn(nil, nil)
 	}
-	s.abort(context.Cause(s.ctx))
+	s.JS.Abort(context.Cause(s.JS.Context()))
 }

@@ -5,6 +5,8 @@ import (
 
 	"github.com/dop251/goja"
 
+	"shardsh/bindings/display"
+	"shardsh/bindings/script"
 	"shardsh/bindings/values"
 )
 
@@ -13,10 +15,8 @@ import (
 type settings struct {
 	displayBatchSize      int
 	maxTimeMS             int64 // 0: none
-	inspectCompact        int
-	inspectDepth          int // negative: no limit
+	look                  display.Look
 	historyLength         int
-	showStackTraces       bool
 	redactHistory         string
 	editor                string // empty: none
 	disableSchemaSampling bool
@@ -27,7 +27,7 @@ type settings struct {
 
 func defaultSettings() settings {
 	return settings{
-		displayBatchSize: 20, inspectCompact: 3, inspectDepth: 6, historyLength: 1000,
+		displayBatchSize: 20, look: display.Look{Compact: 3, Depth: 6}, historyLength: 1000,
 		redactHistory: "remove", disableSchemaSampling: true,
 	}
 }
@@ -58,7 +58,7 @@ func wholeNumber(name string, least float64, where func(*settings) *int) option 
 
 func boolean(name string, where func(*settings) *bool) option {
 	return option{name, func(s *settings) any { return *where(s) }, func(s *settings, v goja.Value) string {
-		if typeOf(v) != "boolean" {
+		if script.TypeOf(v) != "boolean" {
 			return name + " must be a boolean"
 		}
 		*where(s) = v.ToBoolean()
@@ -77,30 +77,30 @@ func allOptions() []option {
 			return ""
 		}},
 		{"inspectCompact", func(s *settings) any {
-			switch s.inspectCompact {
+			switch s.look.Compact {
 			case values.MultiLine:
 				return false
 			case values.CompactFull:
 				return true
 			}
-			return s.inspectCompact
+			return s.look.Compact
 		}, func(s *settings, v goja.Value) string {
-			if typeOf(v) == "boolean" {
-				s.inspectCompact = values.MultiLine
+			if script.TypeOf(v) == "boolean" {
+				s.look.Compact = values.MultiLine
 				if v.ToBoolean() {
-					s.inspectCompact = values.CompactFull
+					s.look.Compact = values.CompactFull
 				}
 				return ""
 			}
 			if !goja.IsNumber(v) || v.ToFloat() < 0 {
 				return "inspectCompact must be a boolean or a positive integer"
 			}
-			s.inspectCompact = int(min(v.ToInteger(), 1<<30))
+			s.look.Compact = int(min(v.ToInteger(), 1<<30))
 			return ""
 		}},
-		wholeNumber("inspectDepth", 0, func(s *settings) *int { return &s.inspectDepth }),
+		wholeNumber("inspectDepth", 0, func(s *settings) *int { return &s.look.Depth }),
 		wholeNumber("historyLength", 0, func(s *settings) *int { return &s.historyLength }),
-		boolean("showStackTraces", func(s *settings) *bool { return &s.showStackTraces }),
+		boolean("showStackTraces", func(s *settings) *bool { return &s.look.Stacks }),
 		{"redactHistory", func(s *settings) any { return s.redactHistory }, func(s *settings, v goja.Value) string {
 			if !slices.Contains([]string{"keep", "remove", "remove-redact"}, v.String()) {
 				return "redactHistory must be one of 'keep', 'remove', or 'remove-redact'"
@@ -117,7 +117,7 @@ func allOptions() []option {
 			if !goja.IsNull(v) && !goja.IsString(v) {
 				return "editor must be a string or null"
 			}
-			s.editor = optionalText(v)
+			s.editor = script.OptionalText(v)
 			return ""
 		}},
 		boolean("disableSchemaSampling", func(s *settings) *bool { return &s.disableSchemaSampling }),
@@ -144,65 +144,65 @@ func optionNamed(name string) *option {
 // newSettings makes config. Its methods answer sentences rather than throw
 // (spec 04 §2.10).
 func (s *Shell) newSettings() goja.Value {
-	o := s.rt.NewObject()
+	o := s.JS.Runtime.NewObject()
 	add := func(name, signature, help string, f func(c *call) goja.Value) {
-		params := parseSignature(signature)
+		params := script.ParseSignature(signature)
 		fn := s.function(name, func(c *call) goja.Value {
-			c.check("config."+name, params)
+			c.Check("config."+name, params)
 			return f(c)
 		})
-		s.describe(fn, helpEntry{form: callForm(name, signature), class: configClass, text: help})
-		define(o, name, fn)
+		s.JS.Describe(fn, script.Help{Form: script.CallForm(name, signature), Class: configClass, Text: help})
+		script.Define(o, name, fn)
 	}
 	unknown := func(name string) goja.Value {
-		return s.rt.ToValue("Option \"" + name + "\" is not available in this environment")
+		return s.JS.Runtime.ToValue("Option \"" + name + "\" is not available in this environment")
 	}
 	add("get", "key:string", "Returns the value of a setting.", func(c *call) goja.Value {
-		if opt := optionNamed(c.text(0)); opt != nil {
-			return c.rt.ToValue(opt.get(&c.settings))
+		if opt := optionNamed(c.Text(0)); opt != nil {
+			return c.JS.Runtime.ToValue(opt.get(&c.s.settings))
 		}
 		return nil
 	})
 	add("set", "key:string value:any", "Changes a setting.", func(c *call) goja.Value {
-		name := c.text(0)
+		name := c.Text(0)
 		opt := optionNamed(name)
 		if opt == nil {
 			return unknown(name)
 		}
-		if wrong := opt.set(&c.settings, c.arg(1)); wrong != "" {
-			return c.rt.ToValue("Cannot set option \"" + name + "\": " + wrong)
+		if wrong := opt.set(&c.s.settings, c.Arg(1)); wrong != "" {
+			return c.JS.Runtime.ToValue("Cannot set option \"" + name + "\": " + wrong)
 		}
 		return c.changed(opt, "has been changed")
 	})
 	add("reset", "key:string", "Gives a setting its default value.", func(c *call) goja.Value {
-		name := c.text(0)
+		name := c.Text(0)
 		opt := optionNamed(name)
 		if opt == nil {
 			return unknown(name)
 		}
 		standard := defaultSettings()
-		opt.set(&c.settings, c.rt.ToValue(opt.get(&standard)))
+		opt.set(&c.s.settings, c.JS.Runtime.ToValue(opt.get(&standard)))
 		return c.changed(opt, "has been reset to its default value")
 	})
-	s.helpProperty(o, configHelp)
-	s.world.SetPrinter(o, func() string {
-		m, err := s.rt.New(s.rt.GlobalObject().Get("Map"))
+	s.JS.HelpProperty(o, s.configHelp)
+	s.JS.World.SetPrinter(o, func() string {
+		m, err := s.JS.Runtime.New(s.JS.Runtime.GlobalObject().Get("Map"))
 		if err != nil {
 			return ""
 		}
 		set, _ := goja.AssertFunction(m.Get("set"))
 		for _, opt := range allOptions() {
-			if _, err := set(m, s.rt.ToValue(opt.name), s.rt.ToValue(opt.get(&s.settings))); err != nil {
+			if _, err := set(m, s.JS.Runtime.ToValue(opt.name), s.JS.Runtime.ToValue(opt.get(&s.settings))); err != nil {
 				return ""
 			}
 		}
-		return s.inspect(m)
+		return s.display.Inspect(m)
 	})
 	return o
 }
 
-func configHelp(s *Shell) string {
-	return s.helpTable("Config Class", [][2]string{
+func (s *Shell) configHelp() string {
+	return s.JS.HelpTable("Config Class", [][2]string{
 		{"config", "Shows all settings."},
 		{"config.get(key)", "Returns the value of a setting."},
 		{"config.set(key, value)", "Changes a setting; one made at a prompt lasts."},
@@ -222,32 +222,32 @@ func configHelp(s *Shell) string {
 // changed keeps a setting and says so.
 func (c *call) changed(opt *option, how string) goja.Value {
 	text := "Setting \"" + opt.name + "\" " + how
-	if c.settings.set == nil {
-		c.settings.set = make(map[string]bool)
+	if c.s.settings.set == nil {
+		c.s.settings.set = make(map[string]bool)
 	}
-	c.settings.set[opt.name] = true
-	if err := c.keepSetting(opt); err != nil {
+	c.s.settings.set[opt.name] = true
+	if err := c.s.keepSetting(opt); err != nil {
 		text += " for this session only: " + err.Error()
 	}
-	return c.rt.ToValue(text)
+	return c.JS.Runtime.ToValue(text)
 }
 
 // newDBQuery makes DBQuery, whose shellBatchSize is a setting today.
 func (s *Shell) newDBQuery() goja.Value {
 	o := s.classStub("DBQuery", s.cursorPrototype()).(*goja.Object)
 	notice := func() {
-		s.deprecate("DBQuery.shellBatchSize is deprecated, please use config.set(\"displayBatchSize\") instead")
+		s.JS.Deprecate("DBQuery.shellBatchSize is deprecated, please use config.set(\"displayBatchSize\") instead")
 	}
-	get := s.rt.ToValue(func(goja.FunctionCall) goja.Value {
+	get := s.JS.Runtime.ToValue(func(goja.FunctionCall) goja.Value {
 		notice()
-		return s.rt.ToValue(s.settings.displayBatchSize)
+		return s.JS.Runtime.ToValue(s.settings.displayBatchSize)
 	})
-	set := s.rt.ToValue(func(fc goja.FunctionCall) goja.Value {
+	set := s.JS.Runtime.ToValue(func(fc goja.FunctionCall) goja.Value {
 		notice()
 		optionNamed("displayBatchSize").set(&s.settings, fc.Argument(0))
 		return goja.Undefined()
 	})
-	must(o.DefineAccessorProperty("shellBatchSize", get, set, goja.FLAG_TRUE, goja.FLAG_TRUE))
+	script.Must(o.DefineAccessorProperty("shellBatchSize", get, set, goja.FLAG_TRUE, goja.FLAG_TRUE))
 	return o
 }
 

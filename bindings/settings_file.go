@@ -24,7 +24,7 @@ func (s *Shell) loadSettings(path string) error {
 		if opt == nil || s.settings.set[e.Key] {
 			continue // of another version, or a script's
 		}
-		if problem := opt.set(&s.settings, s.goValue(e.Value)); problem != "" {
+		if problem := opt.set(&s.settings, s.JS.GoValue(e.Value)); problem != "" {
 			wrong = append(wrong, fmt.Errorf("%s: %s", path, problem))
 		}
 	}

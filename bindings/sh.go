@@ -3,6 +3,8 @@ package bindings
 import (
 	"slices"
 
+	"shardsh/bindings/script"
+
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
@@ -10,15 +12,15 @@ import (
 // shard is the sh object: helpers for the administrators of sharded clusters
 // (spec 04 §5). It works on the connection of the current db.
 type shard struct {
-	tail
+	script.Hidden
 	s  *Shell
 	on *database // nil for the current one
 }
 
 func (s *Shell) newShard() goja.Value {
 	sh := &shard{s: s}
-	o := s.instance(sh, prototype(s, "Shard", slices.Concat(shardTables()...)))
-	s.world.SetPrinter(o, func() string {
+	o := s.JS.Instance(sh, prototype(s, "Shard", slices.Concat(shardTables()...)))
+	s.JS.World.SetPrinter(o, func() string {
 		if s.db == nil {
 			return "Shard class not connected"
 		}
@@ -43,7 +45,7 @@ func (sh *shard) current() *database {
 		return sh.on
 	}
 	if sh.s.db == nil {
-		sh.s.throwCoded(invalidInput, codeNotConnected, "No connected database")
+		sh.s.JS.ThrowCoded(script.InvalidInput, script.CodeNotConnected, "No connected database")
 	}
 	return sh.s.db
 }
@@ -67,7 +69,7 @@ func (sh *shard) checkMongos() {
 	}
 	d.askedMongos = true
 	if !d.on.isMongos() {
-		sh.s.warn("Warning: MongoshWarning: [" + codeNoMongos + "] You are not connected to a mongos. This command may not work as expected.")
+		sh.s.JS.Warn("Warning: MongoshWarning: [" + script.CodeNoMongos + "] You are not connected to a mongos. This command may not work as expected.")
 	}
 }
 
@@ -87,11 +89,11 @@ func simple(names ...string) func(*call, *shard) goja.Value {
 	return func(c *call, sh *shard) goja.Value {
 		var body bson.D
 		for i, name := range names {
-			if c.has(i) {
-				body = append(body, bson.E{Key: name, Value: c.value(c.arg(i))})
+			if c.Has(i) {
+				body = append(body, bson.E{Key: name, Value: c.JS.Value(c.Arg(i))})
 			}
 		}
-		return c.reply(sh.admin(c.merge(body, c.arg(len(names)))))
+		return c.s.display.Reply(sh.admin(c.JS.Merge(body, c.Arg(len(names)))))
 	}
 }
 
@@ -101,11 +103,11 @@ func shardMethods() []method[*shard] {
 		{"commitReshardCollection", "ns:string", onMongos(simple("commitReshardCollection")), "Ends a resharding's copying now."},
 		{"abortReshardCollection", "ns:string", onMongos(simple("abortReshardCollection")), "Gives up a resharding."},
 		{"shardCollection", "ns:string key:object unique?:boolean|object options?:object", checked(onMongos(func(c *call, sh *shard) goja.Value {
-			return c.reply(sh.admin(c.shardKeyCommand("shardCollection")))
+			return c.s.display.Reply(sh.admin(c.shardKeyCommand("shardCollection")))
 		})), "Shards a collection by a key."},
 		{"reshardCollection", "ns:string key:object unique?:boolean|object options?:object", checked(onMongos(shReshard)), "Shards a collection by another key and tells how far that is; {progress: false} silences it."},
 		{"status", "verbose?:boolean|object configDB?:object", checked(func(c *call, sh *shard) goja.Value {
-			return c.shardingStatus(sh.current(), sh.configArgument(c, 1), c.statusOptions(0))
+			return c.s.shardingStatus(sh.current(), sh.configArgument(c, 1), c.statusOptions(0))
 		}), "Shows the shards, the balancer and the sharded collections; true for everything, {full: true} for mongosh's layout on a terminal too."},
 		{"addShard", "url:string options?:object", checked(simple("addShard")), "Adds a replica set to the cluster as a shard."},
 		{"addShardToZone", "shard:string zone:string", checked(simple("addShardToZone", "zone")), "Makes a shard part of a zone."},
@@ -131,50 +133,50 @@ func shardMethods() []method[*shard] {
 }
 
 func shRemoveRange(c *call, sh *shard) goja.Value {
-	return c.reply(sh.admin(bson.D{
-		{Key: "updateZoneKeyRange", Value: c.text(0)},
-		{Key: "min", Value: c.value(c.arg(1))},
-		{Key: "max", Value: c.value(c.arg(2))},
+	return c.s.display.Reply(sh.admin(bson.D{
+		{Key: "updateZoneKeyRange", Value: c.Text(0)},
+		{Key: "min", Value: c.JS.Value(c.Arg(1))},
+		{Key: "max", Value: c.JS.Value(c.Arg(2))},
 		{Key: "zone", Value: nil},
 	}))
 }
 
 // shMoveRange leaves absent bounds out: servers refuse null there (spec 04 §5.3).
 func shMoveRange(c *call, sh *shard) goja.Value {
-	body := bson.D{{Key: "moveRange", Value: c.text(0)}, {Key: "toShard", Value: c.text(1)}}
+	body := bson.D{{Key: "moveRange", Value: c.Text(0)}, {Key: "toShard", Value: c.Text(1)}}
 	for i, name := range []string{"min", "max"} {
-		if v := c.arg(i + 2); !goja.IsUndefined(v) && !goja.IsNull(v) {
-			body = append(body, bson.E{Key: name, Value: c.value(v)})
+		if v := c.Arg(i + 2); !goja.IsUndefined(v) && !goja.IsNull(v) {
+			body = append(body, bson.E{Key: name, Value: c.JS.Value(v)})
 		}
 	}
 	if len(body) == 2 {
-		c.throwInvalid("moveRange needs min or max (Shard.moveRange)")
+		c.JS.ThrowInvalid("moveRange needs min or max (Shard.moveRange)")
 	}
-	return c.reply(sh.admin(c.merge(body, c.arg(4))))
+	return c.s.display.Reply(sh.admin(c.JS.Merge(body, c.Arg(4))))
 }
 
 // shardKeyCommand is a command with a namespace, a key, and unique or options
 // in third place.
 func (c *call) shardKeyCommand(name string) bson.D {
-	key := c.document(c.arg(1))
-	c.checkKeyOrder(c.arg(1), key)
-	body := bson.D{{Key: name, Value: c.text(0)}, {Key: "key", Value: key}}
-	if typeOf(c.arg(2)) == "boolean" {
-		body = append(body, bson.E{Key: "unique", Value: c.arg(2).ToBoolean()})
+	key := c.JS.Document(c.Arg(1))
+	c.checkKeyOrder(c.Arg(1), key)
+	body := bson.D{{Key: name, Value: c.Text(0)}, {Key: "key", Value: key}}
+	if script.TypeOf(c.Arg(2)) == "boolean" {
+		body = append(body, bson.E{Key: "unique", Value: c.Arg(2).ToBoolean()})
 	} else {
-		body = c.merge(body, c.arg(2))
+		body = c.JS.Merge(body, c.Arg(2))
 	}
-	return c.merge(body, c.arg(3))
+	return c.JS.Merge(body, c.Arg(3))
 }
 
 // onMongos wraps a helper: the error of a server that does not know its command
 // gets a question.
 func onMongos(f func(*call, *shard) goja.Value) func(*call, *shard) goja.Value {
 	return func(c *call, sh *shard) (v goja.Value) {
-		if ex := c.rt.Try(func() { v = f(c, sh) }); ex != nil {
+		if ex := c.JS.Runtime.Try(func() { v = f(c, sh) }); ex != nil {
 			if e, ok := ex.Value().(*goja.Object); ok {
-				if code := property(e, "code"); code != nil && code.ToInteger() == codeCommandNotFound {
-					define(e, "message", c.rt.ToValue(optionalText(e.Get("message"))+". Are you connected to mongos?"))
+				if code := script.Property(e, "code"); code != nil && code.ToInteger() == codeCommandNotFound {
+					script.Define(e, "message", c.JS.Runtime.ToValue(script.OptionalText(e.Get("message"))+". Are you connected to mongos?"))
 				}
 			}
 			panic(ex)
@@ -190,8 +192,8 @@ type statusOptions struct {
 }
 
 func (c *call) statusOptions(i int) statusOptions {
-	if c.object(i) == nil {
-		verbose := c.arg(i).ToBoolean()
+	if c.Object(i) == nil {
+		verbose := c.Arg(i).ToBoolean()
 		return statusOptions{verbose: verbose, full: verbose}
 	}
 	o := c.options("status", i, "verbose", "full")
@@ -201,7 +203,7 @@ func (c *call) statusOptions(i int) statusOptions {
 
 // configArgument is a config database given as an argument, or the current one.
 func (sh *shard) configArgument(c *call, i int) *database {
-	if d, ok := receiver[*database](c.arg(i)); ok {
+	if d, ok := script.Receiver[*database](c.Arg(i)); ok {
 		return d
 	}
 	return sh.config()
@@ -209,8 +211,8 @@ func (sh *shard) configArgument(c *call, i int) *database {
 
 // namespaceArgument takes a namespace or a collection.
 func (c *call) namespaceArgument(i int) string {
-	if coll, ok := receiver[*collection](c.arg(i)); ok {
+	if coll, ok := script.Receiver[*collection](c.Arg(i)); ok {
 		return coll.namespace()
 	}
-	return c.text(i)
+	return c.Text(i)
 }

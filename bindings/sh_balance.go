@@ -6,6 +6,11 @@ import (
 	"strings"
 	"time"
 
+	"shardsh/bindings/display"
+	"shardsh/bindings/plaintext"
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
+
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
@@ -14,7 +19,7 @@ import (
 func shardBalanceMethods() []method[*shard] {
 	return []method[*shard]{
 		{"isBalancerInRound", "", checked(func(c *call, sh *shard) goja.Value {
-			return c.rt.ToValue(truthyAt(sh.balancerStatus(), "inBalancerRound"))
+			return c.JS.Runtime.ToValue(rawdoc.TruthyAt(sh.balancerStatus(), "inBalancerRound"))
 		}), "Tells whether the balancer is in a round right now; between two rounds there may still be work."},
 		{"balancerSummary", "", checked(shBalancerSummary), "Returns what the balancer does and what is out of balance, and why."},
 		{"waitForBalance", "ns?:string|object options?:object", checked(shWaitForBalance),
@@ -28,8 +33,8 @@ func (sh *shard) collectionStatus(ns string) bson.Raw {
 
 // needBalancer throws when the balancer is off: what is waited for will not come.
 func (sh *shard) needBalancer(what string) {
-	if textAt(sh.balancerStatus(), "mode") == "off" {
-		sh.s.throw(runtimeError, "%s, and the balancer is off: sh.startBalancer()", what)
+	if rawdoc.Text(sh.balancerStatus(), "mode") == "off" {
+		sh.s.JS.Throw(script.RuntimeError, "%s, and the balancer is off: sh.startBalancer()", what)
 	}
 }
 
@@ -38,7 +43,7 @@ func (sh *shard) needBalancer(what string) {
 func (sh *shard) balancedCollections() (entries []bson.Raw, left []string) {
 	for _, entry := range sh.s.shardedCollections(sh.config()) {
 		if leftAlone(entry) != "" {
-			left = append(left, textAt(entry, "_id"))
+			left = append(left, rawdoc.Text(entry, "_id"))
 			continue
 		}
 		entries = append(entries, entry)
@@ -54,7 +59,7 @@ func (s *Shell) shardedCollections(config *database) []bson.Raw {
 // may.
 func leftAlone(entry bson.Raw) string {
 	switch {
-	case truthyAt(entry, "noBalance"):
+	case rawdoc.TruthyAt(entry, "noBalance"):
 		return "balancing is disabled"
 	case isFalse(entry, "permitMigrations"), isFalse(entry, "allowMigrations"):
 		return "migrations are disabled"
@@ -65,10 +70,10 @@ func leftAlone(entry bson.Raw) string {
 // violation says why a collection is not balanced; empty when it is.
 func (sh *shard) violation(ns string) string {
 	status := sh.collectionStatus(ns)
-	if truthyAt(status, "balancerCompliant") {
+	if rawdoc.TruthyAt(status, "balancerCompliant") {
 		return ""
 	}
-	if why := textAt(status, "firstComplianceViolation"); why != "" {
+	if why := rawdoc.Text(status, "firstComplianceViolation"); why != "" {
 		return why
 	}
 	return "the server does not say why"
@@ -76,20 +81,20 @@ func (sh *shard) violation(ns string) string {
 
 func shWaitForBalance(c *call, sh *shard) goja.Value {
 	at := 1
-	if o := c.object(0); o != nil && !isCollection(o) { // options alone
+	if o := c.Object(0); o != nil && !isCollection(o) { // options alone
 		at = 0
 	}
 	o := c.options("waitForBalance", at, waitOptionNames()...)
 	w := o.wait("the balancer goes on")
-	if at == 0 || !c.has(0) || goja.IsNull(c.arg(0)) || c.arg(0).String() == "all" {
+	if at == 0 || !c.Has(0) || goja.IsNull(c.Arg(0)) || c.Arg(0).String() == "all" {
 		entries, left := sh.balancedCollections()
 		waited, watch := sh.waitForEntries(w, "", entries)
-		return c.newObject("balanced", true, "collections", len(entries), "leftAlone", c.texts(left),
+		return c.JS.NewObject("balanced", true, "collections", len(entries), "leftAlone", c.s.texts(left),
 			"moves", watch.moves(), "waitedMS", waited.Milliseconds())
 	}
 	ns := c.namespaceArgument(0)
 	waited, watch := sh.waitForEntries(w, ns, []bson.Raw{sh.sharded(ns)})
-	return c.newObject("balanced", true, "ns", ns, "moves", watch.moves(), "waitedMS", waited.Milliseconds())
+	return c.JS.NewObject("balanced", true, "ns", ns, "moves", watch.moves(), "waitedMS", waited.Milliseconds())
 }
 
 // unbalanced is a collection that is not balanced, and why.
@@ -101,13 +106,13 @@ func (sh *shard) waitForEntries(w *wait, ns string, entries []bson.Raw) (time.Du
 	waited := w.until(func() standing {
 		var list []unbalanced
 		for _, entry := range entries {
-			name := textAt(entry, "_id")
+			name := rawdoc.Text(entry, "_id")
 			why := sh.violation(name)
 			if why == "" {
 				continue
 			}
 			if reason := leftAlone(entry); reason != "" {
-				sh.s.throw(runtimeError, "%s is not balanced (%s), and %s for it: sh.enableBalancing, sh.enableMigrations", name, why, reason)
+				sh.s.JS.Throw(script.RuntimeError, "%s is not balanced (%s), and %s for it: sh.enableBalancing, sh.enableMigrations", name, why, reason)
 			}
 			list = append(list, unbalanced{name, why})
 		}
@@ -116,7 +121,7 @@ func (sh *shard) waitForEntries(w *wait, ns string, entries []bson.Raw) (time.Du
 		}
 		text := notBalanced(list)
 		sh.needBalancer(text)
-		return standing{why: text, what: balancingText(list), amount: func() *amount { return watch.amount(list) }}
+		return standing{why: text, what: balancingText(list), amount: func() *display.Amount { return watch.amount(list) }}
 	})
 	return waited, watch
 }
@@ -146,7 +151,7 @@ func (s *Shell) texts(list []string) *goja.Object {
 	for i, text := range list {
 		items[i] = text
 	}
-	return s.rt.NewArray(items...)
+	return s.JS.Runtime.NewArray(items...)
 }
 
 // moveWatch follows what the balancer moves from a point in time on.
@@ -158,7 +163,7 @@ type moveWatch struct {
 }
 
 func (sh *shard) watchMoves(ns string) *moveWatch {
-	return &moveWatch{sh: sh, ns: ns, since: sh.s.clock.Now(), known: sh.version().atLeast(serverVersion{6, 0, 3})}
+	return &moveWatch{sh: sh, ns: ns, since: sh.s.JS.Clock.Now(), known: sh.version().atLeast(serverVersion{6, 0, 3})}
 }
 
 // committed finds the migrations since the watch began.
@@ -172,7 +177,7 @@ func (m *moveWatch) committed() bson.D {
 
 func (m *moveWatch) moves() any {
 	n, _ := m.moved()
-	return number(n)
+	return script.Whole(n)
 }
 
 func (m *moveWatch) moved() (moves, bytes float64) {
@@ -184,12 +189,12 @@ func (m *moveWatch) moved() (moves, bytes float64) {
 	if len(docs) == 0 {
 		return 0, 0
 	}
-	return numberOf(docs[0], "n"), numberOf(docs[0], "bytes")
+	return rawdoc.Number(docs[0], "n"), rawdoc.Number(docs[0], "bytes")
 }
 
 // amount is the data moved so far, and what is left for the collections that are
 // not balanced. Servers before 6.0.3 do not tell the data of shards.
-func (m *moveWatch) amount(list []unbalanced) *amount {
+func (m *moveWatch) amount(list []unbalanced) *display.Amount {
 	if !m.known {
 		return nil
 	}
@@ -200,16 +205,16 @@ func (m *moveWatch) amount(list []unbalanced) *amount {
 	}
 	byNS := map[string]bson.Raw{}
 	for _, doc := range docs {
-		byNS[textAt(doc, "ns")] = doc
+		byNS[rawdoc.Text(doc, "ns")] = doc
 	}
 	shards := map[string]bool{} // true for those that stay
 	for _, doc := range sh.s.findAll(sh.config(), "shards", bson.D{}) {
-		shards[textAt(doc, "_id")] = !truthyAt(doc, "draining")
+		shards[rawdoc.Text(doc, "_id")] = !rawdoc.TruthyAt(doc, "draining")
 	}
 	_, bytes := m.moved()
-	a := &amount{done: bytes, text: sizeText}
+	a := &display.Amount{Done: bytes, Text: plaintext.SizeText}
 	for _, u := range list {
-		a.left += sh.left(u, byNS[u.ns], shards)
+		a.Left += sh.left(u, byNS[u.ns], shards)
 	}
 	return a
 }
@@ -221,9 +226,9 @@ func (sh *shard) left(u unbalanced, distribution bson.Raw, stays map[string]bool
 	var draining, above, total float64
 	var sizes []float64
 	for _, s := range documentsAt(distribution, "shards") {
-		size := numberOf(s, "ownedSizeBytes")
+		size := rawdoc.Number(s, "ownedSizeBytes")
 		total += size
-		if stays[textAt(s, "shardName")] {
+		if stays[rawdoc.Text(s, "shardName")] {
 			sizes = append(sizes, size)
 		} else {
 			draining += size

@@ -4,6 +4,9 @@ import (
 	"slices"
 	"strings"
 
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
+
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
@@ -56,10 +59,10 @@ func (s *Shell) chunkCountsOf(config *database, filter bson.D) map[string]chunkC
 	counts := map[string]chunkCounts{}
 	for _, g := range groups {
 		key := idKey(g.Lookup("_id", "uuid"))
-		if ns := textAt(g, "_id", "ns"); ns != "" {
+		if ns := rawdoc.Text(g, "_id", "ns"); ns != "" {
 			key = ns
 		}
-		counts[key] = append(counts[key], chunkCount{shard: textAt(g, "_id", "shard"), n: intOf(g, "n"), jumbo: intOf(g, "jumbo")})
+		counts[key] = append(counts[key], chunkCount{shard: rawdoc.Text(g, "_id", "shard"), n: rawdoc.Int(g, "n"), jumbo: rawdoc.Int(g, "jumbo")})
 	}
 	for _, list := range counts {
 		slices.SortFunc(list, func(a, b chunkCount) int { return strings.Compare(a.shard, b.shard) })
@@ -90,7 +93,7 @@ func (sh *shard) chunkCounts(ns string) chunkCounts {
 func (sh *shard) sharded(ns string) bson.Raw {
 	entry := sh.s.catalogEntry(sh.config(), ns, nil)
 	if entry == nil {
-		sh.s.throwCoded(invalidInput, codeNotSharded, "Collection %s is not sharded", ns)
+		sh.s.JS.ThrowCoded(script.InvalidInput, script.CodeNotSharded, "Collection %s is not sharded", ns)
 	}
 	return entry
 }
@@ -114,11 +117,11 @@ func shChunks(c *call, sh *shard) goja.Value {
 	if v := o.get("limit"); v != nil {
 		n, ok := c.numeric(v)
 		if !ok || n < 1 || n != float64(int64(n)) {
-			c.throwInvalid("option limit of sh.chunks is a number of chunks, not %s", c.inspect(v))
+			c.JS.ThrowInvalid("option limit of sh.chunks is a number of chunks, not %s", c.s.display.Inspect(v))
 		}
 		body = append(body, bson.E{Key: "limit", Value: int64(n)})
 	}
-	cur := c.newCursor(sh.config(), kindFind, body)
+	cur := c.s.newCursor(sh.config(), kindFind, body)
 	cur.collection = "chunks"
 	return cur.object
 }
@@ -135,14 +138,14 @@ func jumboFilter(jumbo bool) bson.E {
 // overlapping finds the chunks that lie in a zone, or in part.
 func (c *call) overlapping(sh *shard, ns, zone string) bson.A {
 	alternatives := bson.A{}
-	for _, tag := range c.findAll(sh.config(), "tags", bson.D{{Key: "ns", Value: ns}, {Key: "tag", Value: zone}}) {
+	for _, tag := range c.s.findAll(sh.config(), "tags", bson.D{{Key: "ns", Value: ns}, {Key: "tag", Value: zone}}) {
 		alternatives = append(alternatives, bson.D{
 			{Key: "min", Value: bson.D{{Key: "$lt", Value: tag.Lookup("max")}}},
 			{Key: "max", Value: bson.D{{Key: "$gt", Value: tag.Lookup("min")}}},
 		})
 	}
 	if len(alternatives) == 0 {
-		c.throwInvalid("zone %s has no range in %s: sh.zones(%q) lists them", zone, ns, ns)
+		c.JS.ThrowInvalid("zone %s has no range in %s: sh.zones(%q) lists them", zone, ns, ns)
 	}
 	return alternatives
 }

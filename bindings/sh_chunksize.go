@@ -4,6 +4,10 @@ import (
 	"fmt"
 	"math"
 
+	"shardsh/bindings/plaintext"
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
+
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
@@ -18,55 +22,55 @@ const (
 func (c *call) chunkSizeArgument(label string, v goja.Value) int32 {
 	mb, ok := c.numeric(v)
 	if !ok || mb != math.Trunc(mb) || mb < minChunkSize || mb > maxChunkSize {
-		c.throwInvalid("%s is a whole number of MB from %d to %d, not %s", label, minChunkSize, maxChunkSize, c.inspect(v))
+		c.JS.ThrowInvalid("%s is a whole number of MB from %d to %d, not %s", label, minChunkSize, maxChunkSize, c.s.display.Inspect(v))
 	}
 	return int32(mb)
 }
 
 // shChunkSize reads or sets the chunk size of the cluster, or of a collection.
 func shChunkSize(c *call, sh *shard) goja.Value {
-	switch kind := typeOf(c.arg(0)); {
-	case !c.has(0):
-		return c.rt.ToValue(sh.chunkSize(nil))
-	case kind == "string", isCollection(c.arg(0)):
+	switch kind := script.TypeOf(c.Arg(0)); {
+	case !c.Has(0):
+		return c.JS.Runtime.ToValue(sh.chunkSize(nil))
+	case kind == "string", isCollection(c.Arg(0)):
 		return c.collectionChunkSize(sh, c.namespaceArgument(0))
 	}
-	mb := c.chunkSizeArgument("mb (argument 1 of sh.chunkSize)", c.arg(0))
+	mb := c.chunkSizeArgument("mb (argument 1 of sh.chunkSize)", c.Arg(0))
 	update := bson.D{{Key: "$set", Value: bson.D{{Key: "value", Value: mb}}}}
-	return c.updateResult(c.updateConfig(sh.config(), "settings", "chunksize", update, true, 30_000))
+	return c.s.updateResult(c.updateConfig(sh.config(), "settings", "chunksize", update, true, 30_000))
 }
 
 func isCollection(v goja.Value) bool {
-	_, ok := receiver[*collection](v)
+	_, ok := script.Receiver[*collection](v)
 	return ok
 }
 
 // collectionChunkSize reads a collection's size, sets it, or, for null, gives it
 // the cluster's again.
 func (c *call) collectionChunkSize(sh *shard, ns string) goja.Value {
-	if !c.has(1) {
-		entry := c.catalogEntry(sh.config(), ns, nil)
+	if !c.Has(1) {
+		entry := c.s.catalogEntry(sh.config(), ns, nil)
 		if entry == nil {
-			c.throwCoded(invalidInput, codeNotSharded, "Collection %s is not sharded", ns)
+			c.JS.ThrowCoded(script.InvalidInput, script.CodeNotSharded, "Collection %s is not sharded", ns)
 		}
-		return c.rt.ToValue(sh.chunkSize(entry))
+		return c.JS.Runtime.ToValue(sh.chunkSize(entry))
 	}
 	mb := int32(0)
-	if !goja.IsNull(c.arg(1)) {
-		mb = c.chunkSizeArgument("mb (argument 2 of sh.chunkSize)", c.arg(1))
+	if !goja.IsNull(c.Arg(1)) {
+		mb = c.chunkSizeArgument("mb (argument 2 of sh.chunkSize)", c.Arg(1))
 	}
 	sh.need("chunkSize for one collection", withDefragmentation, "")
-	return c.reply(sh.configureBalancing(ns, bson.E{Key: "chunkSize", Value: mb}))
+	return c.s.display.Reply(sh.configureBalancing(ns, bson.E{Key: "chunkSize", Value: mb}))
 }
 
 // chunkSize is the size in MiB the balancer uses: a collection's own, the
 // cluster's, or the server's default.
 func (sh *shard) chunkSize(entry bson.Raw) float64 {
-	if own := numberOf(entry, "maxChunkSizeBytes"); own > 0 {
+	if own := rawdoc.Number(entry, "maxChunkSizeBytes"); own > 0 {
 		return own / (1 << 20)
 	}
 	if doc := sh.s.setting(sh.config(), "chunksize"); doc != nil {
-		return numberOf(doc, "value")
+		return rawdoc.Number(doc, "value")
 	}
 	if sh.version().atLeast(serverVersion{6, 0, 0}) {
 		return 128
@@ -74,4 +78,4 @@ func (sh *shard) chunkSize(entry bson.Raw) float64 {
 	return 64
 }
 
-func megabytes(mb float64) string { return fmt.Sprintf("%s MB", plainNumber(mb)) }
+func megabytes(mb float64) string { return fmt.Sprintf("%s MB", plaintext.PlainNumber(mb)) }

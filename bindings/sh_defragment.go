@@ -4,6 +4,10 @@ import (
 	"fmt"
 	"math"
 
+	"shardsh/bindings/display"
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
+
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
@@ -17,7 +21,7 @@ func shardDefragmentMethods() []method[*shard] {
 		{"defragment", "ns:string|object options?:object", needing("defragment", withDefragmentation, shDefragment),
 			"Starts merging a collection's small chunks; {chunkSize: MB, wait: true, timeout, interval, progress}."},
 		{"stopDefragment", "ns:string|object", needing("stopDefragment", withDefragmentation, func(c *call, sh *shard) goja.Value {
-			return c.reply(sh.configureBalancing(c.namespaceArgument(0), bson.E{Key: "defragmentCollection", Value: false}))
+			return c.s.display.Reply(sh.configureBalancing(c.namespaceArgument(0), bson.E{Key: "defragmentCollection", Value: false}))
 		}), "Stops it; what is merged stays merged."},
 		{"defragmentStatus", "ns:string|object", needing("defragmentStatus", withDefragmentation, func(c *call, sh *shard) goja.Value {
 			ns := c.namespaceArgument(0)
@@ -40,8 +44,8 @@ func shDefragment(c *call, sh *shard) goja.Value {
 	w := o.wait("the balancer goes on defragmenting " + ns + "; sh.stopDefragment stops it")
 	waits := o.flag("wait", false)
 	reply := sh.configureBalancing(ns, command...)
-	if !waits || truthyAt(reply, "dryRun") {
-		return c.reply(reply)
+	if !waits || rawdoc.TruthyAt(reply, "dryRun") {
+		return c.s.display.Reply(reply)
 	}
 	var phase string
 	first := 0.0 // chunks the phase had when it was first seen
@@ -50,11 +54,11 @@ func shDefragment(c *call, sh *shard) goja.Value {
 		d := sh.defragmentation(ns)
 		if d.phase != phase {
 			phase, first = d.phase, d.left
-			w.progress.restart()
+			w.progress.Restart()
 		}
 		return d.standing(ns, first)
 	})
-	return c.newObject("defragmented", true, "ns", ns, "waitedMS", waited.Milliseconds())
+	return c.JS.NewObject("defragmented", true, "ns", ns, "waitedMS", waited.Milliseconds())
 }
 
 // defragmentation is how far a collection's is.
@@ -71,10 +75,10 @@ func (sh *shard) defragmentation(ns string) defragmentation {
 // defragmentationOf reads the reply of balancerCollectionStatus (spec 02 §2.8).
 func defragmentationOf(status bson.Raw) defragmentation {
 	d := defragmentation{left: math.NaN()}
-	if textAt(status, "firstComplianceViolation") != "defragmentingChunks" {
+	if rawdoc.Text(status, "firstComplianceViolation") != "defragmentingChunks" {
 		return d
 	}
-	d.running, d.phase = true, textAt(status, "details", "currentPhase")
+	d.running, d.phase = true, rawdoc.Text(status, "details", "currentPhase")
 	if v, err := status.LookupErr("details", "progress", "remainingChunksToProcess"); err == nil {
 		d.left, _ = v.AsFloat64OK()
 	}
@@ -86,16 +90,16 @@ func defragmentationOf(status bson.Raw) defragmentation {
 func (d defragmentation) idle() bool { return d.running && (d.phase == "" || d.phase == "none") }
 
 func (d defragmentation) object(c *call, ns string) *goja.Object {
-	o := c.newObject("ns", ns, "running", d.running)
+	o := c.JS.NewObject("ns", ns, "running", d.running)
 	if !d.running {
 		return o
 	}
-	must(o.Set("phase", d.phase))
+	script.Must(o.Set("phase", d.phase))
 	if d.left == d.left {
-		must(o.Set("remainingChunks", number(d.left)))
+		script.Must(o.Set("remainingChunks", script.Whole(d.left)))
 	}
 	if d.idle() {
-		must(o.Set("note", "the balancer has not taken it up: it is off, its window is closed, or its next round is to come"))
+		script.Must(o.Set("note", "the balancer has not taken it up: it is off, its window is closed, or its next round is to come"))
 	}
 	return o
 }
@@ -107,7 +111,7 @@ func (d defragmentation) text() string {
 	case d.idle():
 		return "waits for the balancer"
 	case d.left == d.left:
-		return fmt.Sprintf("%s, %s left", d.phase, chunksText(d.left))
+		return fmt.Sprintf("%s, %s left", d.phase, display.ChunksText(d.left))
 	}
 	return d.phase
 }
@@ -117,7 +121,9 @@ func (d defragmentation) standing(ns string, first float64) standing {
 	s := standing{done: !d.running, why: ns + " is being defragmented (" + d.text() + ")"}
 	if d.left == d.left && first == first {
 		s.what = ns + " (" + d.phase + ")"
-		s.amount = func() *amount { return &amount{done: max(0, first-d.left), left: d.left, text: chunksText} }
+		s.amount = func() *display.Amount {
+			return &display.Amount{Done: max(0, first-d.left), Left: d.left, Text: display.ChunksText}
+		}
 	}
 	return s
 }

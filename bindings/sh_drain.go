@@ -4,6 +4,11 @@ import (
 	"fmt"
 	"strings"
 
+	"shardsh/bindings/display"
+	"shardsh/bindings/plaintext"
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
+
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
@@ -22,12 +27,12 @@ func shardDrainMethods() []method[*shard] {
 		{"drain", "shard:string options?:object", checked(shDrain),
 			"Starts emptying a shard; {wait: true} waits until it is empty, {remove: true} then removes it; timeout, interval, progress."},
 		{"drainStatus", "shard:string", checked(func(c *call, sh *shard) goja.Value {
-			return c.reply(sh.draining(c.text(0)))
+			return c.s.display.Reply(sh.draining(c.Text(0)))
 		}), "Returns how far draining is and what must be moved by hand; changes nothing."},
 		{"stopDrain", "shard:string", checked(shStopDrain), "Ends draining; the shard stays. Servers since 8.3."},
 		{"waitForDrain", "shard:string options?:object", checked(func(c *call, sh *shard) goja.Value {
 			o := c.options("waitForDrain", 1, waitOptionNames()...)
-			return sh.waitForDrain(c, o, c.text(0), false)
+			return sh.waitForDrain(c, o, c.Text(0), false)
 		}), "Waits until a draining shard is empty; {timeout, interval, progress}."},
 	}
 }
@@ -59,7 +64,7 @@ func (sh *shard) commitDrain(shard string) bson.Raw {
 // shDrain starts draining. A shard that drains already is only looked at: before
 // 8.3 the same command once more would remove it when it is empty.
 func shDrain(c *call, sh *shard) goja.Value {
-	id := c.text(0)
+	id := c.Text(0)
 	o := c.options("drain", 1, waitOptionNames("wait", "remove")...)
 	remove := o.flag("remove", false)
 	waits := o.flag("wait", remove) || remove
@@ -69,21 +74,21 @@ func shDrain(c *call, sh *shard) goja.Value {
 	} else {
 		reply = sh.startDrain(id)
 	}
-	if !waits || truthyAt(reply, "dryRun") {
-		return c.reply(reply)
+	if !waits || rawdoc.TruthyAt(reply, "dryRun") {
+		return c.s.display.Reply(reply)
 	}
 	return sh.waitForDrain(c, o, id, remove)
 }
 
 func shStopDrain(c *call, sh *shard) goja.Value {
-	id := c.text(0)
+	id := c.Text(0)
 	sh.need("stopDrain", withDrainCommands, fmt.Sprintf("It has no command for that; MongoDB's way there is that an administrator takes the "+
 		"field draining out of the shard's document by hand, db.getSiblingDB(\"config\").shards.updateOne({ _id: %q }, { $unset: { draining: 1 } })", id))
-	return c.reply(sh.admin(drainCommand(id, "stopShardDraining", "stopTransitionToDedicatedConfigServer")))
+	return c.s.display.Reply(sh.admin(drainCommand(id, "stopShardDraining", "stopTransitionToDedicatedConfigServer")))
 }
 
 func (sh *shard) isDraining(id string) bool {
-	return truthyAt(sh.s.findOne(sh.config(), "shards", bson.D{{Key: "_id", Value: id}}), "draining")
+	return rawdoc.TruthyAt(sh.s.findOne(sh.config(), "shards", bson.D{{Key: "_id", Value: id}}), "draining")
 }
 
 // States of a draining, as servers since 8.3 call them.
@@ -103,10 +108,10 @@ func (sh *shard) draining(id string) bson.Raw {
 	s, config := sh.s, sh.config()
 	entry := s.findOne(config, "shards", bson.D{{Key: "_id", Value: id}})
 	if entry == nil {
-		s.throwInvalid("There is no shard %s: sh.listShards() has their names", id)
+		s.JS.ThrowInvalid("There is no shard %s: sh.listShards() has their names", id)
 	}
-	if !truthyAt(entry, "draining") {
-		return rawOf(bson.D{{Key: "state", Value: drainOff}, {Key: "shard", Value: id}, {Key: "ok", Value: 1.0}})
+	if !rawdoc.TruthyAt(entry, "draining") {
+		return rawdoc.Of(bson.D{{Key: "state", Value: drainOff}, {Key: "shard", Value: id}, {Key: "ok", Value: 1.0}})
 	}
 	dbs := names(s.findAll(config, "databases", bson.D{{Key: "primary", Value: id}}, sortedBy("_id", 1)))
 	collections := sh.unshardedOn(id)
@@ -115,7 +120,7 @@ func (sh *shard) draining(id string) bson.Raw {
 	if chunks == 0 && len(dbs) == 0 {
 		state = drainEmpty
 	}
-	return rawOf(bson.D{
+	return rawdoc.Of(bson.D{
 		{Key: "state", Value: state}, {Key: "shard", Value: id},
 		{Key: "remaining", Value: bson.D{
 			{Key: "chunks", Value: chunks}, {Key: "dbs", Value: int64(len(dbs))},
@@ -129,7 +134,7 @@ func (sh *shard) draining(id string) bson.Raw {
 func names(docs []bson.Raw) []string {
 	list := make([]string, len(docs))
 	for i, d := range docs {
-		list[i] = textAt(d, "_id")
+		list[i] = rawdoc.Text(d, "_id")
 	}
 	return list
 }
@@ -139,7 +144,7 @@ func (sh *shard) unshardedOn(id string) []string {
 	list := []string{}
 	for _, entry := range sh.s.findAll(sh.config(), "collections", bson.D{{Key: "unsplittable", Value: true}}, sortedBy("_id", 1)) {
 		if sh.countChunks(append(chunkFilter(entry), bson.E{Key: "shard", Value: id})) > 0 {
-			list = append(list, textAt(entry, "_id"))
+			list = append(list, rawdoc.Text(entry, "_id"))
 		}
 	}
 	return list
@@ -153,17 +158,17 @@ func (sh *shard) countChunks(filter bson.D) int64 {
 	if len(counted) == 0 {
 		return 0
 	}
-	return intOf(counted[0], "n")
+	return rawdoc.Int(counted[0], "n")
 }
 
 // drained reports that a status leaves nothing to move.
 func drained(status bson.Raw) bool {
-	switch textAt(status, "state") {
+	switch rawdoc.Text(status, "state") {
 	case drainEmpty, "completed":
 		return true
 	case drainOngoing:
 		remaining, ok := status.Lookup("remaining").DocumentOK()
-		return ok && numberOf(remaining, "chunks") == 0 && numberOf(remaining, "dbs") == 0
+		return ok && rawdoc.Number(remaining, "chunks") == 0 && rawdoc.Number(remaining, "dbs") == 0
 	}
 	return false
 }
@@ -177,21 +182,21 @@ func (sh *shard) waitForDrain(c *call, o helperOptions, id string, remove bool) 
 		if drained(status) {
 			return standing{done: true}
 		}
-		if textAt(status, "state") == drainOff {
-			c.throw(runtimeError, "shard %s is not draining: sh.drain(%q)", id, id)
+		if rawdoc.Text(status, "state") == drainOff {
+			c.JS.Throw(script.RuntimeError, "shard %s is not draining: sh.drain(%q)", id, id)
 		}
 		sh.refuseWhatMustBeMoved(id, status)
 		sh.needBalancer("shard " + id + " is not empty")
-		left := numberOf(status, "remaining", "chunks")
+		left := rawdoc.Number(status, "remaining", "chunks")
 		first = max(first, left)
-		return standing{what: "draining " + id, why: drainText(id, status), amount: func() *amount {
-			return &amount{done: first - left, left: left, text: chunksText}
+		return standing{what: "draining " + id, why: drainText(id, status), amount: func() *display.Amount {
+			return &display.Amount{Done: first - left, Left: left, Text: display.ChunksText}
 		}}
 	})
-	result := c.newObject("drained", true, "shard", id, "removed", remove, "waitedMS", waited.Milliseconds())
+	result := c.JS.NewObject("drained", true, "shard", id, "removed", remove, "waitedMS", waited.Milliseconds())
 	if remove {
-		if reply := sh.commitDrain(id); !sh.version().atLeast(withDrainCommands) && textAt(reply, "state") != "completed" {
-			c.throw(runtimeError, "shard %s was not removed: %s", id, textAt(reply, "msg"))
+		if reply := sh.commitDrain(id); !sh.version().atLeast(withDrainCommands) && rawdoc.Text(reply, "state") != "completed" {
+			c.JS.Throw(script.RuntimeError, "shard %s was not removed: %s", id, rawdoc.Text(reply, "msg"))
 		}
 	}
 	return result
@@ -212,10 +217,10 @@ func (sh *shard) refuseWhatMustBeMoved(id string, status bson.Raw) {
 	for _, name := range stringsAt(status, "dbsToMove") {
 		todo = append(todo, fmt.Sprintf("sh.movePrimary(%q, <shard>)", name))
 	}
-	if len(todo) == 0 || int64(numberOf(status, "remaining", "chunks")) > chunks+int64(len(collections)) {
+	if len(todo) == 0 || int64(rawdoc.Number(status, "remaining", "chunks")) > chunks+int64(len(collections)) {
 		return
 	}
-	sh.s.throw(runtimeError, "shard %s has no chunks left that the balancer moves; the rest is yours: %s", id, strings.Join(todo, ", "))
+	sh.s.JS.Throw(script.RuntimeError, "shard %s has no chunks left that the balancer moves; the rest is yours: %s", id, strings.Join(todo, ", "))
 }
 
 // leftAloneOn lists the collections on a shard that the balancer may not touch,
@@ -224,7 +229,7 @@ func (sh *shard) leftAloneOn(id string) (list []string, chunks int64) {
 	counts := sh.s.chunkCountsOf(sh.config(), bson.D{{Key: "shard", Value: id}})
 	for _, entry := range sh.s.shardedCollections(sh.config()) {
 		if n, _ := counts[chunkKey(entry)].total(); n > 0 && leftAlone(entry) != "" {
-			list, chunks = append(list, textAt(entry, "_id")), chunks+n
+			list, chunks = append(list, rawdoc.Text(entry, "_id")), chunks+n
 		}
 	}
 	return list, chunks
@@ -242,9 +247,9 @@ func stringsAt(doc bson.Raw, field string) (list []string) {
 }
 
 func drainText(id string, status bson.Raw) string {
-	text := fmt.Sprintf("shard %s is draining, %s left", id, chunksText(numberOf(status, "remaining", "chunks")))
-	if jumbo := numberOf(status, "remaining", "jumboChunks"); jumbo > 0 {
-		text += fmt.Sprintf(" (%s jumbo)", plainNumber(jumbo))
+	text := fmt.Sprintf("shard %s is draining, %s left", id, display.ChunksText(rawdoc.Number(status, "remaining", "chunks")))
+	if jumbo := rawdoc.Number(status, "remaining", "jumboChunks"); jumbo > 0 {
+		text += fmt.Sprintf(" (%s jumbo)", plaintext.PlainNumber(jumbo))
 	}
 	if dbs := stringsAt(status, "dbsToMove"); len(dbs) > 0 {
 		text += ", databases to move: " + strings.Join(dbs, " ")

@@ -21,27 +21,27 @@ func shardExtraMethods() []method[*shard] {
 		{"movePrimary", "database:string to:string options?:object", checked(simple("movePrimary", "to")), "Moves a database's primary shard."},
 		{"configureCollectionBalancing", "ns:string options?:object", checked(simple("configureCollectionBalancing")),
 			"Sets a collection's chunk size, defragmentation, auto-merging or balancing."},
-		{"getShardMap", "", checked(func(c *call, sh *shard) goja.Value { return c.reply(sh.admin(command("getShardMap"))) }), "Returns the hosts of all shards."},
+		{"getShardMap", "", checked(func(c *call, sh *shard) goja.Value { return c.s.display.Reply(sh.admin(command("getShardMap"))) }), "Returns the hosts of all shards."},
 	}
 }
 
 // poll asks until the answer is yes, every interval of the shell's clock, and
 // reports whether it was before the timeout.
 func (s *Shell) poll(timeout, interval time.Duration, done func() bool) bool {
-	deadline := s.clock.Now().Add(timeout)
+	deadline := s.JS.Clock.Now().Add(timeout)
 	for !done() {
-		if !s.clock.Now().Before(deadline) {
+		if !s.JS.Clock.Now().Before(deadline) {
 			return false
 		}
-		s.sleep(interval)
+		s.JS.Sleep(interval)
 	}
 	return true
 }
 
 // milliseconds reads a duration argument.
 func (c *call) milliseconds(i int, byDefault time.Duration) time.Duration {
-	if !c.has(i) || goja.IsNull(c.arg(i)) {
+	if !c.Has(i) || goja.IsNull(c.Arg(i)) {
 		return byDefault
 	}
-	return time.Duration(c.arg(i).ToFloat() * float64(time.Millisecond))
+	return time.Duration(c.Arg(i).ToFloat() * float64(time.Millisecond))
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"shardsh/bindings/rawdoc"
+
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
@@ -22,7 +24,7 @@ func (s *Shell) failedRounds(config *database) failedRounds {
 	var f failedRounds
 	rounds := s.findAll(config, "actionlog", bson.D{{Key: "what", Value: "balancer.round"}}, sortedBy("time", -1), limitedTo(5))
 	for _, doc := range rounds {
-		if !truthyAt(doc, "details", "errorOccured") && !truthyAt(doc, "details", "errorOccurred") {
+		if !rawdoc.TruthyAt(doc, "details", "errorOccured") && !rawdoc.TruthyAt(doc, "details", "errorOccurred") {
 			continue
 		}
 		if f.count == 0 {
@@ -39,7 +41,7 @@ func (s *Shell) lookup(doc bson.Raw, path ...string) goja.Value {
 	if err != nil {
 		return goja.Undefined()
 	}
-	return s.world.ToJS(v)
+	return s.JS.World.ToJS(v)
 }
 
 // migrationResult counts the migrations that ended alike.
@@ -87,13 +89,13 @@ func (s *Shell) migrationsAfter(config *database, then time.Time) []migrationRes
 	)
 	var list []migrationResult
 	for _, doc := range good {
-		list = append(list, migrationResult{id: "Success", result: "Success", count: numberOf(doc, "count")})
+		list = append(list, migrationResult{id: "Success", result: "Success", count: rawdoc.Number(doc, "count")})
 	}
 	for _, doc := range bad {
-		id := textAt(doc, "_id")
+		id := rawdoc.Text(doc, "_id")
 		list = append(list, migrationResult{
-			id: id, result: fmt.Sprintf("Failed with error '%s'", id), count: numberOf(doc, "count"),
-			from: textAt(doc, "from"), to: textAt(doc, "to"),
+			id: id, result: fmt.Sprintf("Failed with error '%s'", id), count: rawdoc.Number(doc, "count"),
+			from: rawdoc.Text(doc, "from"), to: rawdoc.Text(doc, "to"),
 		})
 	}
 	return list
@@ -119,7 +121,7 @@ func (m activeMigration) began(s *Shell) goja.Value {
 	if m.when.IsZero() {
 		return goja.Null()
 	}
-	return s.goValue(m.when)
+	return s.JS.GoValue(m.when)
 }
 
 // activeMigrations asks the donors' operations, as servers since 5.0 keep
@@ -145,26 +147,26 @@ func (s *Shell) activeMigrations(d, config *database) []activeMigration {
 	if err == nil {
 		// Those that name the donor first: others of the same migration add nothing.
 		slices.SortStableFunc(ops, func(a, b bson.Raw) int {
-			return len(textAt(b, "command", "fromShard")) - len(textAt(a, "command", "fromShard"))
+			return len(rawdoc.Text(b, "command", "fromShard")) - len(rawdoc.Text(a, "command", "fromShard"))
 		})
-		now := s.clock.Now()
+		now := s.JS.Clock.Now()
 		for _, op := range ops {
 			m := activeMigration{
-				ns: textAt(op, "command", "_shardsvrMoveRange"), from: textAt(op, "command", "fromShard"), to: textAt(op, "command", "toShard"),
-				when: now.Add(-time.Duration(numberOf(op, "secs_running") * float64(time.Second))),
+				ns: rawdoc.Text(op, "command", "_shardsvrMoveRange"), from: rawdoc.Text(op, "command", "fromShard"), to: rawdoc.Text(op, "command", "toShard"),
+				when: now.Add(-time.Duration(rawdoc.Number(op, "secs_running") * float64(time.Second))),
 			}
 			if m.ns == "" {
-				m.ns = textAt(op, "ns")
+				m.ns = rawdoc.Text(op, "ns")
 			}
 			add(m)
 		}
 	}
 	for _, doc := range s.readable(config, "migrations", bson.D{}) {
-		add(activeMigration{ns: textAt(doc, "ns"), from: textAt(doc, "fromShard"), to: textAt(doc, "toShard")})
+		add(activeMigration{ns: rawdoc.Text(doc, "ns"), from: rawdoc.Text(doc, "fromShard"), to: rawdoc.Text(doc, "toShard")})
 	}
 	for _, doc := range s.readable(config, "locks", bson.D{{Key: "state", Value: bson.D{{Key: "$eq", Value: int32(2)}}}}) {
 		when, _ := doc.Lookup("when").TimeOK()
-		add(activeMigration{ns: textAt(doc, "_id"), when: when})
+		add(activeMigration{ns: rawdoc.Text(doc, "_id"), when: when})
 	}
 	return list
 }

@@ -5,6 +5,10 @@ import (
 	"strings"
 	"time"
 
+	"shardsh/bindings/plaintext"
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
+
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
@@ -33,68 +37,70 @@ func shardLegacyMethods() []method[*shard] {
 		{"getBalancerLockDetails", "", lockEra("getBalancerLockDetails"), ""},
 		{"getBalancerHost", "", lockEra("getBalancerHost"), ""},
 		{"getBalancerWindow", "configDB?:object", func(c *call, sh *shard) goja.Value {
-			doc := c.setting(sh.configArgument(c, 0), "balancer")
+			doc := c.s.setting(sh.configArgument(c, 0), "balancer")
 			if _, err := doc.LookupErr("activeWindow"); err != nil {
 				return goja.Null()
 			}
-			return c.lookup(doc, "activeWindow")
+			return c.s.lookup(doc, "activeWindow")
 		}, "Returns the times between which the balancer works, or null."},
 		{"getActiveMigrations", "configDB?:object", func(c *call, sh *shard) goja.Value {
 			var items []any
-			for _, m := range c.activeMigrations(sh.current(), sh.configArgument(c, 0)) {
-				items = append(items, c.newObject("_id", m.ns, "when", m.began(c.Shell)))
+			for _, m := range c.s.activeMigrations(sh.current(), sh.configArgument(c, 0)) {
+				items = append(items, c.JS.NewObject("_id", m.ns, "when", m.began(c.s)))
 			}
-			return c.rt.NewArray(items...)
+			return c.JS.Runtime.NewArray(items...)
 		}, "Returns the migrations in progress."},
 		{"getRecentFailedRounds", "configDB?:object", func(c *call, sh *shard) goja.Value {
-			f := c.failedRounds(sh.configArgument(c, 0))
-			o := c.newObject("count", f.count, "lastErr", "", "lastTime", goja.Undefined())
+			f := c.s.failedRounds(sh.configArgument(c, 0))
+			o := c.JS.NewObject("count", f.count, "lastErr", "", "lastTime", goja.Undefined())
 			if f.count > 0 {
-				must(o.Set("lastErr", f.message))
-				must(o.Set("lastTime", f.when))
+				script.Must(o.Set("lastErr", f.message))
+				script.Must(o.Set("lastTime", f.when))
 			}
 			return o
 		}, "Returns how many of the last five rounds failed."},
 		{"getRecentMigrations", "configDB?:object", func(c *call, sh *shard) goja.Value {
 			var items []any
-			for _, m := range c.recentMigrations(sh.configArgument(c, 0), c.clock.Now()) {
-				o := c.newObject("_id", m.id, "count", number(m.count))
+			for _, m := range c.s.recentMigrations(sh.configArgument(c, 0), c.JS.Clock.Now()) {
+				o := c.JS.NewObject("_id", m.id, "count", script.Whole(m.count))
 				if m.from != "" {
-					must(o.Set("from", m.from))
-					must(o.Set("to", m.to))
+					script.Must(o.Set("from", m.from))
+					script.Must(o.Set("to", m.to))
 				}
 				items = append(items, o)
 			}
-			return c.rt.NewArray(items...)
+			return c.JS.Runtime.NewArray(items...)
 		}, "Returns how the migrations of the last day ended."},
 		{"getShouldAutoSplit", "configDB?:object", func(c *call, sh *shard) goja.Value {
-			doc := c.setting(sh.configArgument(c, 0), "autosplit")
-			return c.rt.ToValue(doc == nil || truthyAt(doc, "enabled"))
+			doc := c.s.setting(sh.configArgument(c, 0), "autosplit")
+			return c.JS.Runtime.ToValue(doc == nil || rawdoc.TruthyAt(doc, "enabled"))
 		}, ""},
-		{"_getBalancerStatus", "", func(c *call, sh *shard) goja.Value { return c.reply(sh.balancerStatus()) }, ""},
+		{"_getBalancerStatus", "", func(c *call, sh *shard) goja.Value { return c.s.display.Reply(sh.balancerStatus()) }, ""},
 		{"_getConfigDB", "", func(_ *call, sh *shard) goja.Value {
 			sh.needMongos()
 			return sh.config().object
 		}, ""},
 		{"_checkMongos", "", func(_ *call, sh *shard) goja.Value { sh.needMongos(); return nil }, ""},
 		{"_checkFullName", "ns:string", func(c *call, _ *shard) goja.Value {
-			if !strings.Contains(c.text(0), ".") {
-				c.throw("Error", "needs a fully qualified namespace")
+			if !strings.Contains(c.Text(0), ".") {
+				c.JS.Throw("Error", "needs a fully qualified namespace")
 			}
 			return nil
 		}, ""},
 		{"_adminCommand", "command:object|string skipCheck?:any", shAdminCommand, ""},
-		{"_dataFormat", "bytes:any", func(c *call, _ *shard) goja.Value { return c.rt.ToValue(byteText(c.arg(0).ToFloat())) }, ""},
+		{"_dataFormat", "bytes:any", func(c *call, _ *shard) goja.Value {
+			return c.JS.Runtime.ToValue(plaintext.ByteText(c.Arg(0).ToFloat()))
+		}, ""},
 		{"_collRE", "collection:any", func(c *call, _ *shard) goja.Value {
-			re, err := c.rt.New(c.rt.GlobalObject().Get("RegExp"), c.rt.ToValue("^"+regexp.QuoteMeta(c.namespaceArgument(0))+"-.*"))
+			re, err := c.JS.Runtime.New(c.JS.Runtime.GlobalObject().Get("RegExp"), c.JS.Runtime.ToValue("^"+regexp.QuoteMeta(c.namespaceArgument(0))+"-.*"))
 			if err != nil {
-				c.rethrow(err)
+				c.JS.Rethrow(err)
 			}
 			return re
 		}, ""},
 		{"_pchunk", "chunk:object", func(c *call, _ *shard) goja.Value {
-			chunk := c.object(0)
-			return c.rt.ToValue("[" + c.toJSON(chunk.Get("min"), true) + "] -> [" + c.toJSON(chunk.Get("max"), true) + "]")
+			chunk := c.Object(0)
+			return c.JS.Runtime.ToValue("[" + c.s.toJSON(chunk.Get("min"), true) + "] -> [" + c.s.toJSON(chunk.Get("max"), true) + "]")
 		}, ""},
 		{"_lastMigration", "of?:any", shLastMigration, ""},
 	}
@@ -103,42 +109,42 @@ func shardLegacyMethods() []method[*shard] {
 // lockEra is a helper whose subject is gone: until 3.2 the balancer held a lock.
 func lockEra(name string) func(*call, *shard) goja.Value {
 	return func(c *call, _ *shard) goja.Value {
-		c.warnOnce("sh." + name + "() has nothing to look at: the balancer runs on the config server primary and holds no lock.")
+		c.JS.WarnOnce("sh." + name + "() has nothing to look at: the balancer runs on the config server primary and holds no lock.")
 		return goja.Null()
 	}
 }
 
 func (sh *shard) needMongos() {
 	if !sh.current().on.isMongos() {
-		sh.s.throw("Error", "not connected to a mongos")
+		sh.s.JS.Throw("Error", "not connected to a mongos")
 	}
 }
 
 // shAdminCommand returns failures instead of throwing them.
 func shAdminCommand(c *call, sh *shard) goja.Value {
-	if !c.arg(1).ToBoolean() {
+	if !c.Arg(1).ToBoolean() {
 		sh.needMongos()
 	}
 	var body any
-	if goja.IsString(c.arg(0)) {
-		body = command(c.text(0))
+	if goja.IsString(c.Arg(0)) {
+		body = command(c.Text(0))
 	} else {
-		body = c.document(c.arg(0))
+		body = c.JS.Document(c.Arg(0))
 	}
-	reply, err := c.send(sh.current().sibling("admin").request(body))
+	reply, err := c.s.send(sh.current().sibling("admin").request(body))
 	if err == nil {
-		return c.reply(reply)
+		return c.s.display.Reply(reply)
 	}
 	if raw := replyOf(err); raw != nil {
-		return c.reply(raw)
+		return c.s.display.Reply(raw)
 	}
-	c.throwServer(err)
+	c.s.throwServer(err)
 	return nil
 }
 
 func (sh *shard) rounds() (inRound bool, number int64) {
 	status := sh.balancerStatus()
-	return truthyAt(status, "inBalancerRound"), intOf(status, "numBalancerRounds")
+	return rawdoc.TruthyAt(status, "inBalancerRound"), rawdoc.Int(status, "numBalancerRounds")
 }
 
 func (sh *shard) waitForRoundEnd(timeout, interval time.Duration) {
@@ -147,7 +153,7 @@ func (sh *shard) waitForRoundEnd(timeout, interval time.Duration) {
 		return !in
 	})
 	if !ended {
-		sh.s.throw("Error", "the balancer was still in a round after %v", timeout)
+		sh.s.JS.Throw("Error", "the balancer was still in a round after %v", timeout)
 	}
 }
 
@@ -158,13 +164,13 @@ func (sh *shard) waitForRound(timeout, interval time.Duration) {
 		return now > before
 	})
 	if !grown {
-		sh.s.throw("Error", "the balancer did no round within %v", timeout)
+		sh.s.JS.Throw("Error", "the balancer did no round within %v", timeout)
 	}
 }
 
 func shWaitForBalancer(c *call, sh *shard) goja.Value {
 	timeout, interval := c.milliseconds(1, waitTimeout), c.milliseconds(2, waitInterval)
-	if c.arg(0).ToBoolean() {
+	if c.Arg(0).ToBoolean() {
 		sh.waitForRound(timeout, interval)
 	} else {
 		sh.waitForRoundEnd(timeout, interval)
@@ -176,34 +182,34 @@ func shAwaitCollectionBalance(c *call, sh *shard) goja.Value {
 	ns := c.namespaceArgument(0)
 	timeout, interval := c.milliseconds(1, waitTimeout), c.milliseconds(2, waitInterval)
 	db, coll, _ := strings.Cut(ns, ".")
-	balanced := c.poll(timeout, interval, func() bool {
-		return truthyAt(sh.admin(bson.D{{Key: "balancerCollectionStatus", Value: ns}}), "balancerCompliant")
+	balanced := c.s.poll(timeout, interval, func() bool {
+		return rawdoc.TruthyAt(sh.admin(bson.D{{Key: "balancerCollectionStatus", Value: ns}}), "balancerCompliant")
 	})
 	if !balanced {
-		c.throw("Error", "%s was not balanced within %v", ns, timeout)
+		c.JS.Throw("Error", "%s was not balanced within %v", ns, timeout)
 	}
-	clean := c.poll(timeout, interval, func() bool {
+	clean := c.s.poll(timeout, interval, func() bool {
 		orphans := 0.0
-		for _, doc := range c.aggregateAll(sh.current().sibling(db), coll, bson.D{{Key: "$collStats", Value: bson.D{{Key: "storageStats", Value: bson.D{}}}}}) {
-			orphans += numberOf(doc, "storageStats", "numOrphanDocs")
+		for _, doc := range c.s.aggregateAll(sh.current().sibling(db), coll, bson.D{{Key: "$collStats", Value: bson.D{{Key: "storageStats", Value: bson.D{}}}}}) {
+			orphans += rawdoc.Number(doc, "storageStats", "numOrphanDocs")
 		}
 		return orphans == 0
 	})
 	if !clean {
-		c.throw("Error", "%s still had orphans after %v", ns, timeout)
+		c.JS.Throw("Error", "%s still had orphans after %v", ns, timeout)
 	}
 	return nil
 }
 
 // shWaitForPingChange returns the pings that did not change in time.
 func shWaitForPingChange(c *call, sh *shard) goja.Value {
-	waiting := c.items(c.object(0))
+	waiting := c.s.items(c.Object(0))
 	config := sh.config()
-	c.poll(c.milliseconds(1, waitTimeout), c.milliseconds(2, waitInterval), func() bool {
+	c.s.poll(c.milliseconds(1, waitTimeout), c.milliseconds(2, waitInterval), func() bool {
 		var left []goja.Value
 		for _, v := range waiting {
-			before := c.document(v)
-			now := c.findOne(config, "mongos", bson.D{{Key: "_id", Value: before.Lookup("_id")}})
+			before := c.JS.Document(v)
+			now := c.s.findOne(config, "mongos", bson.D{{Key: "_id", Value: before.Lookup("_id")}})
 			if now != nil && now.Lookup("ping").Equal(before.Lookup("ping")) {
 				left = append(left, v)
 			}
@@ -215,23 +221,23 @@ func shWaitForPingChange(c *call, sh *shard) goja.Value {
 	for i, v := range waiting {
 		items[i] = v
 	}
-	return c.rt.NewArray(items...)
+	return c.JS.Runtime.NewArray(items...)
 }
 
 func shLastMigration(c *call, sh *shard) goja.Value {
 	filter := bson.D{{Key: "what", Value: bson.Regex{Pattern: "^moveChunk"}}}
-	if coll, ok := receiver[*collection](c.arg(0)); ok {
+	if coll, ok := script.Receiver[*collection](c.Arg(0)); ok {
 		filter = append(filter, bson.E{Key: "ns", Value: coll.namespace()})
-	} else if d, ok := receiver[*database](c.arg(0)); ok {
+	} else if d, ok := script.Receiver[*database](c.Arg(0)); ok {
 		filter = append(filter, bson.E{Key: "ns", Value: bson.Regex{Pattern: "^" + regexp.QuoteMeta(d.name+".")}})
-	} else if goja.IsString(c.arg(0)) {
-		filter = append(filter, bson.E{Key: "ns", Value: c.text(0)})
+	} else if goja.IsString(c.Arg(0)) {
+		filter = append(filter, bson.E{Key: "ns", Value: c.Text(0)})
 	}
-	docs := c.findAll(sh.config(), "changelog", filter, sortedBy("time", -1), limitedTo(1))
+	docs := c.s.findAll(sh.config(), "changelog", filter, sortedBy("time", -1), limitedTo(1))
 	if len(docs) == 0 {
 		return goja.Null()
 	}
-	entry := c.world.DocToJS(docs[0])
-	c.print([]goja.Value{entry})
+	entry := c.JS.World.DocToJS(docs[0])
+	c.s.print([]goja.Value{entry})
 	return entry
 }

@@ -1,6 +1,8 @@
 package bindings
 
 import (
+	"shardsh/bindings/rawdoc"
+
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
@@ -14,14 +16,14 @@ var (
 func shardMergeMethods() []method[*shard] {
 	return []method[*shard]{
 		{"mergeChunks", "ns:string|object min:object max:object options?:object", checked(func(c *call, sh *shard) goja.Value {
-			body := bson.D{{Key: "mergeChunks", Value: c.namespaceArgument(0)}, {Key: "bounds", Value: bson.A{c.document(c.arg(1)), c.document(c.arg(2))}}}
-			return c.reply(sh.admin(c.merge(body, c.arg(3))))
+			body := bson.D{{Key: "mergeChunks", Value: c.namespaceArgument(0)}, {Key: "bounds", Value: bson.A{c.JS.Document(c.Arg(1)), c.JS.Document(c.Arg(2))}}}
+			return c.s.display.Reply(sh.admin(c.JS.Merge(body, c.Arg(3))))
 		}), "Merges neighbouring chunks of one shard: from the lower bound of the first to the upper of the last."},
 		{"mergeAllChunks", "ns:string|object shard?:string options?:object", needing("mergeAllChunks", withMergeAll, shMergeAll),
 			"Merges what may be merged on one shard or on all; counts the chunks before and after."},
 		{"clearJumbo", "ns:string|object query:object options?:object", needing("clearJumbo", withClearJumbo, func(c *call, sh *shard) goja.Value {
-			body := bson.D{{Key: "clearJumboFlag", Value: c.namespaceArgument(0)}, {Key: "find", Value: c.document(c.arg(1))}}
-			return c.reply(sh.admin(c.merge(body, c.arg(2))))
+			body := bson.D{{Key: "clearJumboFlag", Value: c.namespaceArgument(0)}, {Key: "find", Value: c.JS.Document(c.Arg(1))}}
+			return c.s.display.Reply(sh.admin(c.JS.Merge(body, c.Arg(2))))
 		}), "Clears the jumbo flag of the chunk that holds a document."},
 	}
 }
@@ -29,8 +31,8 @@ func shardMergeMethods() []method[*shard] {
 // shMergeAll counts for itself: the command does not tell what it merged.
 func shMergeAll(c *call, sh *shard) goja.Value {
 	ns := c.namespaceArgument(0)
-	shards := []string{c.text(1)}
-	if !c.has(1) || goja.IsNull(c.arg(1)) {
+	shards := []string{c.Text(1)}
+	if !c.Has(1) || goja.IsNull(c.Arg(1)) {
 		shards = nil
 	}
 	before := sh.chunkCounts(ns)
@@ -40,15 +42,15 @@ func shMergeAll(c *call, sh *shard) goja.Value {
 	var replies []bson.Raw
 	for _, id := range shards {
 		body := bson.D{{Key: "mergeAllChunksOnShard", Value: ns}, {Key: "shard", Value: id}}
-		replies = append(replies, sh.admin(c.merge(body, c.arg(2))))
+		replies = append(replies, sh.admin(c.JS.Merge(body, c.Arg(2))))
 	}
-	if len(replies) > 0 && truthyAt(replies[0], "dryRun") {
-		return c.reply(replies[0])
+	if len(replies) > 0 && rawdoc.TruthyAt(replies[0], "dryRun") {
+		return c.s.display.Reply(replies[0])
 	}
 	after := sh.chunkCounts(ns)
 	items := make([]any, len(shards))
 	for i, id := range shards {
-		items[i] = c.newObject("shard", id, "chunksBefore", before.on(id), "chunksAfter", after.on(id))
+		items[i] = c.JS.NewObject("shard", id, "chunksBefore", before.on(id), "chunksAfter", after.on(id))
 	}
-	return c.newObject("ns", ns, "shards", c.rt.NewArray(items...), "ok", 1)
+	return c.JS.NewObject("ns", ns, "shards", c.JS.Runtime.NewArray(items...), "ok", 1)
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"shardsh/bindings/script"
+
 	"github.com/dop251/goja"
 )
 
@@ -19,13 +21,13 @@ type helperOptions struct {
 
 // options reads the argument at position i.
 func (c *call) options(helper string, i int, known ...string) helperOptions {
-	h := helperOptions{c: c, helper: helper, o: c.object(i)}
+	h := helperOptions{c: c, helper: helper, o: c.Object(i)}
 	if h.o == nil {
 		return h
 	}
 	for _, name := range h.o.Keys() {
 		if !slices.Contains(known, name) {
-			c.throwInvalid("sh.%s has no option %s; it knows %s", helper, name, strings.Join(known, ", "))
+			c.JS.ThrowInvalid("sh.%s has no option %s; it knows %s", helper, name, strings.Join(known, ", "))
 		}
 	}
 	return h
@@ -33,7 +35,7 @@ func (c *call) options(helper string, i int, known ...string) helperOptions {
 
 // get is an option; nil when it was not given.
 func (h helperOptions) get(name string) goja.Value {
-	v := property(h.o, name)
+	v := script.Property(h.o, name)
 	if v == nil || goja.IsNull(v) {
 		return nil
 	}
@@ -46,7 +48,7 @@ func (h helperOptions) text(name string) string {
 		return ""
 	}
 	if !goja.IsString(v) {
-		h.c.throwInvalid("option %s of sh.%s is a text, not %s", name, h.helper, typeOf(v))
+		h.c.JS.ThrowInvalid("option %s of sh.%s is a text, not %s", name, h.helper, script.TypeOf(v))
 	}
 	return v.String()
 }
@@ -56,8 +58,8 @@ func (h helperOptions) flag(name string, byDefault bool) bool {
 	if v == nil {
 		return byDefault
 	}
-	if typeOf(v) != "boolean" {
-		h.c.throwInvalid("option %s of sh.%s is true or false, not %s", name, h.helper, typeOf(v))
+	if script.TypeOf(v) != "boolean" {
+		h.c.JS.ThrowInvalid("option %s of sh.%s is true or false, not %s", name, h.helper, script.TypeOf(v))
 	}
 	return v.ToBoolean()
 }
@@ -70,16 +72,16 @@ func (h helperOptions) duration(name string, byDefault time.Duration) time.Durat
 	}
 	ms, ok := h.c.numeric(v)
 	if !ok || ms < 0 || ms > float64(math.MaxInt64/int64(time.Millisecond)) {
-		h.c.throwInvalid("option %s of sh.%s is a number of milliseconds, not %s", name, h.helper, h.c.inspect(v))
+		h.c.JS.ThrowInvalid("option %s of sh.%s is a number of milliseconds, not %s", name, h.helper, h.c.s.display.Inspect(v))
 	}
 	return time.Duration(ms * float64(time.Millisecond))
 }
 
 // numeric is a number of any of BSON's types.
 func (c *call) numeric(v goja.Value) (float64, bool) {
-	if kind := typeOf(v); kind != "number" && kind != "object" {
+	if kind := script.TypeOf(v); kind != "number" && kind != "object" {
 		return 0, false
 	}
-	f, ok := c.value(v).AsFloat64OK()
+	f, ok := c.JS.Value(v).AsFloat64OK()
 	return f, ok && f == f
 }

@@ -5,6 +5,11 @@ import (
 	"sync"
 	"time"
 
+	"shardsh/bindings/display"
+	"shardsh/bindings/plaintext"
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
+
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
@@ -22,13 +27,13 @@ func shardReshardMethods() []method[*shard] {
 		{"isConfigShardEnabled", "", checked(shIsConfigShard), "Tells whether the config servers are a shard too."},
 		{"shardDrainingStatus", "shard?:string", checked(func(c *call, sh *shard) goja.Value {
 			var id any = int32(1)
-			if c.has(0) {
-				id = c.text(0)
+			if c.Has(0) {
+				id = c.Text(0)
 			}
-			return c.reply(sh.admin(bson.D{{Key: "shardDrainingStatus", Value: id}}))
+			return c.s.display.Reply(sh.admin(bson.D{{Key: "shardDrainingStatus", Value: id}}))
 		}), "Returns how far draining is."},
 		{"getTransitionToDedicatedConfigServerStatus", "", checked(func(c *call, sh *shard) goja.Value {
-			return c.reply(sh.admin(command("getTransitionToDedicatedConfigServerStatus")))
+			return c.s.display.Reply(sh.admin(command("getTransitionToDedicatedConfigServerStatus")))
 		}), "Returns how far the config shard's draining is."},
 	}
 }
@@ -38,53 +43,52 @@ func shardReshardMethods() []method[*shard] {
 // helper's own.
 func shReshard(c *call, sh *shard) goja.Value {
 	body := c.shardKeyCommand("reshardCollection")
-	p := c.newProgress(true)
+	p := c.s.display.Progress(true)
 	kept := bson.D{}
 	for _, e := range body {
 		v, _ := e.Value.(bson.RawValue)
 		switch {
 		case e.Key == "progress":
-			p = c.newProgress(truthy(v))
+			p = c.s.display.Progress(rawdoc.Truthy(v))
 		case e.Key == "interval" && p != nil:
 			ms, _ := v.AsFloat64OK()
-			p.every = max(time.Duration(ms*float64(time.Millisecond)), time.Millisecond)
+			p.Every = max(time.Duration(ms*float64(time.Millisecond)), time.Millisecond)
 		case e.Key != "interval":
 			kept = append(kept, e)
 		}
 	}
 	// Nobody waits on the mock's virtual time; a session is for one command at a
 	// time; and a guard may keep the command from being sent.
-	_, onWall := c.clock.(wallClock)
-	if p == nil || !onWall || c.cfg.Guard != nil || sh.current().session != nil {
-		return c.reply(sh.admin(kept))
+	if p == nil || !c.JS.OnWallClock() || c.s.cfg.Guard != nil || sh.current().session != nil {
+		return c.s.display.Reply(sh.admin(kept))
 	}
-	return c.reply(sh.adminTelling(kept, c.text(0), p))
+	return c.s.display.Reply(sh.adminTelling(kept, c.Text(0), p))
 }
 
 // adminTelling runs a command on a goroutine of its own, which it waits for, and
 // tells how far the operation on ns is. The command has no session: Ctrl-C ends
 // the waiting and kills nothing.
-func (sh *shard) adminTelling(body bson.D, ns string, p *progress) bson.Raw {
+func (sh *shard) adminTelling(body bson.D, ns string, p *display.Progress) bson.Raw {
 	s := sh.s
 	r := sh.current().sibling("admin").request(body)
-	pause, finished := context.WithCancel(s.ctx)
+	pause, finished := context.WithCancel(s.JS.Context())
 	var reply bson.Raw
 	var err error
 	var running sync.WaitGroup
 	running.Go(func() {
 		defer finished()
-		reply, err = r.db().RunCommand(s.ctx, r.body, r.options()).Raw()
+		reply, err = r.db().RunCommand(s.JS.Context(), r.body, r.options()).Raw()
 	})
-	defer p.end()
+	defer p.End()
 	defer running.Wait()
-	for s.clock.Sleep(pause, p.every) == nil {
-		p.say(reshardText(ns, sh.reshardOps(ns)))
+	for s.JS.Clock.Sleep(pause, p.Every) == nil {
+		p.Say(reshardText(ns, sh.reshardOps(ns)))
 	}
 	running.Wait()
-	if err != nil && s.ctx.Err() != nil {
-		p.end()
-		s.warn("Stopped waiting; the resharding of " + ns + " goes on: sh.abortReshardCollection ends it.")
-		s.abort(context.Cause(s.ctx))
+	if err != nil && s.JS.Context().Err() != nil {
+		p.End()
+		s.JS.Warn("Stopped waiting; the resharding of " + ns + " goes on: sh.abortReshardCollection ends it.")
+		s.JS.Abort(context.Cause(s.JS.Context()))
 	}
 	reply, err = s.answer(reply, err)
 	if err != nil {
@@ -105,28 +109,28 @@ func (sh *shard) reshardOps(ns string) []bson.Raw {
 
 // reshardText says in which state the operations are, and how much recipients
 // have copied. What they have to copy is their own guess.
-func reshardText(ns string, ops []bson.Raw) (string, *amount) {
+func reshardText(ns string, ops []bson.Raw) (string, *display.Amount) {
 	state, left := "", -1.0
 	var copied, total float64
 	for _, op := range ops {
-		if text := textAt(op, "coordinatorState"); text != "" {
+		if text := rawdoc.Text(op, "coordinatorState"); text != "" {
 			state = text
 		}
-		copied += numberOf(op, "bytesCopied")
-		total += numberOf(op, "approxBytesToCopy")
-		left = max(left, numberOf(op, "remainingOperationTimeEstimatedSecs"))
+		copied += rawdoc.Number(op, "bytesCopied")
+		total += rawdoc.Number(op, "approxBytesToCopy")
+		left = max(left, rawdoc.Number(op, "remainingOperationTimeEstimatedSecs"))
 	}
 	text := "resharding " + ns
 	if state != "" {
 		text += " (" + state + ")"
 	}
 	if left > 0 {
-		text += ", servers expect " + durationText(time.Duration(left*float64(time.Second))) + " more"
+		text += ", servers expect " + display.DurationText(time.Duration(left*float64(time.Second))) + " more"
 	}
 	if total == 0 {
 		return text, nil
 	}
-	return text, &amount{done: copied, left: max(0, total-copied), text: sizeText}
+	return text, &display.Amount{Done: copied, Left: max(0, total-copied), Text: plaintext.SizeText}
 }
 
 // shShardAndDistribute shards, then reshards to the same key, which spreads the
@@ -134,19 +138,19 @@ func reshardText(ns string, ops []bson.Raw) (string, *amount) {
 func shShardAndDistribute(c *call, sh *shard) goja.Value {
 	body := c.shardKeyCommand("shardCollection")
 	sh.admin(body)
-	reshard := bson.D{{Key: "reshardCollection", Value: c.text(0)}, body[1], {Key: "forceRedistribution", Value: true}}
+	reshard := bson.D{{Key: "reshardCollection", Value: c.Text(0)}, body[1], {Key: "forceRedistribution", Value: true}}
 	for _, e := range body[2:] {
 		if e.Key == "numInitialChunks" || e.Key == "collation" {
 			reshard = append(reshard, e)
 		}
 	}
-	return c.reply(sh.admin(reshard))
+	return c.s.display.Reply(sh.admin(reshard))
 }
 
 func (sh *shard) shards(filter goja.Value) []bson.Raw {
 	body := command("listShards")
 	if filter != nil && !goja.IsUndefined(filter) {
-		body = append(body, bson.E{Key: "filter", Value: sh.s.document(filter)})
+		body = append(body, bson.E{Key: "filter", Value: sh.s.JS.Document(filter)})
 	}
 	list, _ := sh.admin(body).Lookup("shards").ArrayOK()
 	values, _ := list.Values()
@@ -159,18 +163,18 @@ func (sh *shard) shards(filter goja.Value) []bson.Raw {
 	return docs
 }
 
-func shListShards(c *call, sh *shard) goja.Value { return c.array(sh.shards(c.arg(0))) }
+func shListShards(c *call, sh *shard) goja.Value { return c.JS.Array(sh.shards(c.Arg(0))) }
 
 func shIsConfigShard(c *call, sh *shard) goja.Value {
 	for _, doc := range sh.shards(nil) {
-		if textAt(doc, "_id") != "config" {
+		if rawdoc.Text(doc, "_id") != "config" {
 			continue
 		}
-		o := c.newObject("enabled", true, "host", c.world.ToJS(doc.Lookup("host")))
+		o := c.JS.NewObject("enabled", true, "host", c.JS.World.ToJS(doc.Lookup("host")))
 		if tags, err := doc.LookupErr("tags"); err == nil {
-			must(o.Set("tags", c.world.ToJS(tags)))
+			script.Must(o.Set("tags", c.JS.World.ToJS(tags)))
 		}
 		return o
 	}
-	return c.newObject("enabled", false)
+	return c.JS.NewObject("enabled", false)
 }

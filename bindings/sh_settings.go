@@ -1,6 +1,9 @@
 package bindings
 
 import (
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
+
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
@@ -13,30 +16,30 @@ func shardSettingMethods() []method[*shard] {
 		{"enableMigrations", "ns:string|object", checked(shMigrations(true)), "Allows all migrations of a collection again."},
 		{"disableMigrations", "ns:string|object", checked(shMigrations(false)), "Forbids all migrations of a collection, by hand too."},
 		{"getBalancerState", "configDB?:object", checked(func(c *call, sh *shard) goja.Value {
-			doc := c.setting(sh.configArgument(c, 0), "balancer")
-			return c.rt.ToValue(doc == nil || !truthyAt(doc, "stopped"))
+			doc := c.s.setting(sh.configArgument(c, 0), "balancer")
+			return c.JS.Runtime.ToValue(doc == nil || !rawdoc.TruthyAt(doc, "stopped"))
 		}), "Tells whether the balancer is switched on."},
 		{"isBalancerRunning", "configDB?:object", checked(shIsBalancerRunning), "Returns the reply of balancerStatus: a document, which is never false."},
 		{"startBalancer", "timeout?:number interval?:number", checked(shBalancer("balancerStart")), "Switches the balancer on."},
 		{"stopBalancer", "timeout?:number interval?:number", checked(shBalancer("balancerStop")), "Switches the balancer off and waits for its round to end."},
 		{"setBalancerState", "on:boolean", checked(func(c *call, sh *shard) goja.Value {
 			name := "balancerStop"
-			if c.arg(0).ToBoolean() {
+			if c.Arg(0).ToBoolean() {
 				name = "balancerStart"
 			}
-			return c.reply(sh.switchBalancer(name, balancerTimeout))
+			return c.s.display.Reply(sh.switchBalancer(name, balancerTimeout))
 		}), "Switches the balancer on or off."},
 		{"getShardedDataDistribution", "options()?:object", shDataDistribution, "Returns data and orphans of each collection on each shard."},
 		{"startAutoMerger", "", checked(shAutoMerger(true)), "Switches the auto-merger on."},
 		{"stopAutoMerger", "", checked(shAutoMerger(false)), "Switches the auto-merger off."},
 		{"isAutoMergerEnabled", "", checked(func(c *call, sh *shard) goja.Value {
-			doc := c.setting(sh.config(), "automerge")
-			return c.rt.ToValue(doc == nil || truthyAt(doc, "enabled"))
+			doc := c.s.setting(sh.config(), "automerge")
+			return c.JS.Runtime.ToValue(doc == nil || rawdoc.TruthyAt(doc, "enabled"))
 		}), "Tells whether the auto-merger is switched on."},
 		{"disableAutoMerger", "ns:string|object", checked(shSetCollection("enableAutoMerge", "$set", false)), "Keeps the auto-merger away from a collection."},
 		{"enableAutoMerger", "ns:string|object", checked(shSetCollection("enableAutoMerge", "$unset", int32(1))), "Ends disableAutoMerger."},
 		{"checkMetadataConsistency", "options()?:object", checked(func(c *call, sh *shard) goja.Value {
-			return c.commandCursor(sh.current().sibling("admin"), c.merge(command("checkMetadataConsistency"), c.arg(0)))
+			return c.commandCursor(sh.current().sibling("admin"), c.JS.Merge(command("checkMetadataConsistency"), c.Arg(0)))
 		}), "Looks for inconsistencies in the sharding metadata of the cluster."},
 	}
 }
@@ -46,10 +49,10 @@ const balancerTimeout = 60_000 // milliseconds
 func shBalancer(name string) func(*call, *shard) goja.Value {
 	return func(c *call, sh *shard) goja.Value {
 		timeout := any(int32(balancerTimeout))
-		if c.has(0) {
-			timeout = c.value(c.arg(0))
+		if c.Has(0) {
+			timeout = c.JS.Value(c.Arg(0))
 		}
-		return c.reply(sh.switchBalancer(name, timeout))
+		return c.s.display.Reply(sh.switchBalancer(name, timeout))
 	}
 }
 
@@ -66,10 +69,10 @@ func (sh *shard) balancerStatus() bson.Raw {
 
 func shIsBalancerRunning(c *call, sh *shard) goja.Value {
 	status := sh.balancerStatus()
-	if c.cfg.Compat {
-		return c.rt.ToValue(truthyAt(status, "inBalancerRound"))
+	if c.s.cfg.Compat {
+		return c.JS.Runtime.ToValue(rawdoc.TruthyAt(status, "inBalancerRound"))
 	}
-	return c.reply(status)
+	return c.s.display.Reply(status)
 }
 
 // setting is one document of config.settings; nil when there is none.
@@ -84,11 +87,11 @@ func (c *call) updateConfig(config *database, collection, id string, update bson
 	if upsert {
 		st = append(st, bson.E{Key: "upsert", Value: true})
 	}
-	ops := []writeOp{{kind: updateKind, doc: rawOf(st)}}
+	ops := []writeOp{{kind: updateKind, doc: rawdoc.Of(st)}}
 	w := config.collection(collection).write(ops, writeOptions{
-		writeConcern: rawOf(bson.D{{Key: "w", Value: "majority"}, {Key: "wtimeout", Value: wtimeout}}),
+		writeConcern: rawdoc.Of(bson.D{{Key: "w", Value: "majority"}, {Key: "wtimeout", Value: wtimeout}}),
 	})
-	c.throwFailures(w, ops, false)
+	c.s.throwFailures(w, ops, false)
 	return w
 }
 
@@ -101,16 +104,16 @@ func shSetCollection(field, operator string, value any) func(*call, *shard) goja
 		ns := c.namespaceArgument(0)
 		update := bson.D{{Key: operator, Value: bson.D{{Key: field, Value: value}}}}
 		w := c.updateConfig(sh.config(), "collections", ns, update, false, 60_000)
-		if w.matched == 0 && c.cfg.Guard == nil {
-			c.warn("Warning: no sharded collection " + ns + ": nothing was changed")
+		if w.matched == 0 && c.s.cfg.Guard == nil {
+			c.JS.Warn("Warning: no sharded collection " + ns + ": nothing was changed")
 		}
-		return c.updateResult(w)
+		return c.s.updateResult(w)
 	}
 }
 
 func shMigrations(allow bool) func(*call, *shard) goja.Value {
 	return func(c *call, sh *shard) goja.Value {
-		return c.reply(sh.admin(bson.D{
+		return c.s.display.Reply(sh.admin(bson.D{
 			{Key: "setAllowMigrations", Value: c.namespaceArgument(0)}, {Key: "allowMigrations", Value: allow},
 		}))
 	}
@@ -119,32 +122,32 @@ func shMigrations(allow bool) func(*call, *shard) goja.Value {
 func shAutoMerger(on bool) func(*call, *shard) goja.Value {
 	return func(c *call, sh *shard) goja.Value {
 		update := bson.D{{Key: "$set", Value: bson.D{{Key: "enabled", Value: on}}}}
-		return c.updateResult(c.updateConfig(sh.config(), "settings", "automerge", update, true, 30_000))
+		return c.s.updateResult(c.updateConfig(sh.config(), "settings", "automerge", update, true, 30_000))
 	}
 }
 
 func shAutoSplit(on bool) func(*call, *shard) goja.Value {
 	return func(c *call, sh *shard) goja.Value {
 		if sh.version().atLeast(serverVersion{6, 0, 3}) {
-			c.deprecate("sh.enableAutoSplit() and sh.disableAutoSplit() have no effect on servers since 6.0.3.")
+			c.JS.Deprecate("sh.enableAutoSplit() and sh.disableAutoSplit() have no effect on servers since 6.0.3.")
 		}
 		update := bson.D{{Key: "$set", Value: bson.D{{Key: "enabled", Value: on}}}}
-		return c.updateResult(c.updateConfig(sh.config(), "settings", "autosplit", update, true, 30_000))
+		return c.s.updateResult(c.updateConfig(sh.config(), "settings", "autosplit", update, true, 30_000))
 	}
 }
 
 // shDataDistribution asks for the first batch at once, so that an old server's
 // refusal shows here.
 func shDataDistribution(c *call, sh *shard) goja.Value {
-	stage := rawOf(bson.D{{Key: "$shardedDataDistribution", Value: c.optional(c.arg(0))}})
-	cur := c.newCursor(sh.current().sibling("admin"), kindAggregate, bson.D{
+	stage := rawdoc.Of(bson.D{{Key: "$shardedDataDistribution", Value: c.JS.Optional(c.Arg(0))}})
+	cur := c.s.newCursor(sh.current().sibling("admin"), kindAggregate, bson.D{
 		{Key: "aggregate", Value: int32(1)}, {Key: "pipeline", Value: bson.A{stage}}, {Key: "cursor", Value: bson.D{}},
 	})
-	if ex := c.rt.Try(func() { cur.hasNext() }); ex != nil {
+	if ex := c.JS.Runtime.Try(func() { cur.hasNext() }); ex != nil {
 		if e, ok := ex.Value().(*goja.Object); ok {
-			if code := property(e, "code"); code != nil && code.ToInteger() == codeUnknownStage {
+			if code := script.Property(e, "code"); code != nil && code.ToInteger() == codeUnknownStage {
 				text := "sh.getShardedDataDistribution only works on mongos and servers from version 6.0.3 on"
-				define(e, "message", c.rt.ToValue(text+" [Original Error: "+optionalText(e.Get("message"))+"]"))
+				script.Define(e, "message", c.JS.Runtime.ToValue(text+" [Original Error: "+script.OptionalText(e.Get("message"))+"]"))
 			}
 		}
 		panic(ex)

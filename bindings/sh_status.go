@@ -6,6 +6,10 @@ import (
 	"strings"
 	"time"
 
+	"shardsh/bindings/plaintext"
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
+
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
@@ -34,7 +38,7 @@ type statusReport struct {
 }
 
 func (s *Shell) newStatusReport(d *database) *statusReport {
-	return &statusReport{s: s, d: d, config: d.sibling("config"), now: s.clock.Now()}
+	return &statusReport{s: s, d: d, config: d.sibling("config"), now: s.JS.Clock.Now()}
 }
 
 func (s *Shell) shardingStatus(d, config *database, o statusOptions) goja.Value {
@@ -45,31 +49,31 @@ func (s *Shell) shardingStatus(d, config *database, o statusOptions) goja.Value 
 		{Key: "upgradeId", Value: int32(0)}, {Key: "upgradeState", Value: int32(0)},
 	}})
 	if version == nil {
-		s.throwCoded(invalidInput, codeNoMongos, "This db does not have sharding enabled. Be sure you are connecting to a mongos from the shell and not to a mongod.")
+		s.JS.ThrowCoded(script.InvalidInput, script.CodeNoMongos, "This db does not have sharding enabled. Be sure you are connecting to a mongos from the shell and not to a mongod.")
 	}
-	value := s.rt.NewObject()
-	section := func(name string, v any) { must(value.Set(name, v)) }
-	section("shardingVersion", without(s.world.DocToJS(version), "currentVersion"))
-	section("shards", s.array(s.findAll(config, "shards", bson.D{}, sortedBy("_id", 1))))
+	value := s.JS.Runtime.NewObject()
+	section := func(name string, v any) { script.Must(value.Set(name, v)) }
+	section("shardingVersion", without(s.JS.World.DocToJS(version), "currentVersion"))
+	section("shards", s.JS.Array(s.findAll(config, "shards", bson.D{}, sortedBy("_id", 1))))
 	name, mongoses := r.mongoses()
 	section(name, mongoses)
 	section("autosplit", r.enabled("autosplit", true))
 	if automerge := s.setting(config, "automerge"); automerge != nil {
-		section("automerge", s.newObject("Currently enabled", yesNo(truthyAt(automerge, "enabled"))))
+		section("automerge", s.JS.NewObject("Currently enabled", yesNo(rawdoc.TruthyAt(automerge, "enabled"))))
 	}
 	section("balancer", r.balancer())
 	section("shardedDataDistribution", r.dataDistribution())
 	section("databases", r.databases())
-	result := s.statsResult(value)
+	result := s.display.StatsResult(value)
 	if o.full {
 		return result
 	}
-	return s.withTable(value, r.draw)
+	return s.display.WithTable(value, r.draw)
 }
 
 func without(o *goja.Object, names ...string) *goja.Object {
 	for _, n := range names {
-		must(o.Delete(n))
+		script.Must(o.Delete(n))
 	}
 	return o
 }
@@ -90,9 +94,9 @@ func yesNo(b bool) string {
 func (r *statusReport) enabled(id string, byDefault bool) *goja.Object {
 	on := byDefault
 	if doc := r.s.setting(r.config, id); doc != nil {
-		on = truthyAt(doc, "enabled")
+		on = rawdoc.TruthyAt(doc, "enabled")
 	}
-	return r.s.newObject("Currently enabled", yesNo(on))
+	return r.s.JS.NewObject("Currently enabled", yesNo(on))
 }
 
 func (r *statusReport) mongoses() (section string, value any) {
@@ -102,14 +106,14 @@ func (r *statusReport) mongoses() (section string, value any) {
 		return section, "none"
 	}
 	if r.verbose {
-		return section, s.array(s.findAll(r.config, "mongos", recent, sortedBy("ping", -1)))
+		return section, s.JS.Array(s.findAll(r.config, "mongos", recent, sortedBy("ping", -1)))
 	}
 	groups := r.mongosVersions(recent)
 	items := make([]any, len(groups))
 	for i, g := range groups {
-		items[i] = s.newObject(textAt(g, "_id"), s.world.ToJS(g.Lookup("num")))
+		items[i] = s.JS.NewObject(rawdoc.Text(g, "_id"), s.JS.World.ToJS(g.Lookup("num")))
 	}
-	return section, s.rt.NewArray(items...)
+	return section, s.JS.Runtime.NewArray(items...)
 }
 
 // recentMongoses finds the routers that reported at about the time of the newest
@@ -140,28 +144,28 @@ func (r *statusReport) mongosVersions(filter bson.D) []bson.Raw {
 func (r *statusReport) balancer() *goja.Object {
 	s := r.s
 	settings := s.setting(r.config, "balancer")
-	o := s.newObject(
-		"Currently enabled", yesNo(settings == nil || !truthyAt(settings, "stopped")),
+	o := s.JS.NewObject(
+		"Currently enabled", yesNo(settings == nil || !rawdoc.TruthyAt(settings, "stopped")),
 		"Currently running", r.running(),
 	)
 	failed := s.failedRounds(r.config)
-	must(o.Set("Failed balancer rounds in last 5 attempts", failed.count))
+	script.Must(o.Set("Failed balancer rounds in last 5 attempts", failed.count))
 	if failed.count > 0 {
-		must(o.Set("Last reported error", failed.message))
-		must(o.Set("Time of Reported error", failed.when))
+		script.Must(o.Set("Last reported error", failed.message))
+		script.Must(o.Set("Time of Reported error", failed.when))
 	}
 	if window, ok := settings.Lookup("activeWindow").DocumentOK(); ok {
 		text := fmt.Sprintf("%s and %s server local time", s.plainText(window.Lookup("start")), s.plainText(window.Lookup("stop")))
-		must(o.Set("Balancer active window is set between", text))
+		script.Must(o.Set("Balancer active window is set between", text))
 	}
 	if active := s.activeMigrations(r.d, r.config); len(active) > 0 {
 		items := make([]any, len(active))
 		for i, m := range active {
 			items[i] = m.text()
 		}
-		must(o.Set("Collections with active migrations", s.rt.NewArray(items...)))
+		script.Must(o.Set("Collections with active migrations", s.JS.Runtime.NewArray(items...)))
 	}
-	must(o.Set("Migration Results for the last 24 hours", r.migrationResults()))
+	script.Must(o.Set("Migration Results for the last 24 hours", r.migrationResults()))
 	return o
 }
 
@@ -169,7 +173,7 @@ func (s *Shell) plainText(v bson.RawValue) string {
 	if v.Type == 0 {
 		return "undefined"
 	}
-	return s.world.ToJS(v).String()
+	return s.JS.World.ToJS(v).String()
 }
 
 func (r *statusReport) running() string {
@@ -177,7 +181,7 @@ func (r *statusReport) running() string {
 	if err != nil {
 		return "unknown"
 	}
-	return yesNo(truthyAt(reply, "inBalancerRound"))
+	return yesNo(rawdoc.TruthyAt(reply, "inBalancerRound"))
 }
 
 // migrationResults counts what became of the migrations of a day. The old shape,
@@ -190,22 +194,22 @@ func (r *statusReport) migrationResults() any {
 		return "No recent migrations"
 	}
 	if s.cfg.Compat {
-		o := s.rt.NewObject()
+		o := s.JS.Runtime.NewObject()
 		for _, m := range results {
-			must(o.Set(plainNumber(m.count), m.text()))
+			script.Must(o.Set(plaintext.PlainNumber(m.count), m.text()))
 		}
 		return o
 	}
 	items := make([]any, len(results))
 	for i, m := range results {
-		item := s.newObject("result", m.result, "count", number(m.count))
+		item := s.JS.NewObject("result", m.result, "count", script.Whole(m.count))
 		if m.from != "" {
-			must(item.Set("from", m.from))
-			must(item.Set("to", m.to))
+			script.Must(item.Set("from", m.from))
+			script.Must(item.Set("to", m.to))
 		}
 		items[i] = item
 	}
-	return s.rt.NewArray(items...)
+	return s.JS.Runtime.NewArray(items...)
 }
 
 func (r *statusReport) dataDistribution() goja.Value {
@@ -213,7 +217,7 @@ func (r *statusReport) dataDistribution() goja.Value {
 	if r.distribution == nil {
 		return goja.Undefined()
 	}
-	return r.s.array(r.distribution)
+	return r.s.JS.Array(r.distribution)
 }
 
 // readDistribution asks for the data of shards, which servers before 6.0.3 do not
@@ -223,7 +227,7 @@ func (r *statusReport) readDistribution() {
 	if err != nil {
 		return
 	}
-	slices.SortStableFunc(docs, func(a, b bson.Raw) int { return strings.Compare(textAt(a, "ns"), textAt(b, "ns")) })
+	slices.SortStableFunc(docs, func(a, b bson.Raw) int { return strings.Compare(rawdoc.Text(a, "ns"), rawdoc.Text(b, "ns")) })
 	r.distribution = docs
 }
 
@@ -233,44 +237,44 @@ func (r *statusReport) databases() goja.Value {
 	byName := map[string]bson.Raw{"config": configEntry()}
 	r.primaries = s.findAll(r.config, "databases", bson.D{}, sortedBy("_id", 1))
 	for _, doc := range r.primaries {
-		byName[textAt(doc, "_id")] = doc
+		byName[rawdoc.Text(doc, "_id")] = doc
 	}
 	collections := map[string][]bson.Raw{}
 	r.entries = s.shardedCollections(r.config)
 	r.counts = s.chunkCountsOf(r.config, bson.D{})
 	for _, doc := range r.entries {
-		name, _, _ := strings.Cut(textAt(doc, "_id"), ".")
+		name, _, _ := strings.Cut(rawdoc.Text(doc, "_id"), ".")
 		collections[name] = append(collections[name], doc)
 		if byName[name] == nil {
-			byName[name] = rawOf(bson.D{{Key: "_id", Value: name}})
+			byName[name] = rawdoc.Of(bson.D{{Key: "_id", Value: name}})
 		}
 	}
 	var names []string
 	for name := range byName {
 		names = append(names, name)
 	}
-	slices.SortFunc(names, localeCompare)
+	slices.SortFunc(names, plaintext.Compare)
 	items := make([]any, len(names))
 	for i, name := range names {
-		list := s.rt.NewObject()
+		list := s.JS.Runtime.NewObject()
 		for _, doc := range collections[name] {
-			must(list.Set(textAt(doc, "_id"), r.collection(doc)))
+			script.Must(list.Set(rawdoc.Text(doc, "_id"), r.collection(doc)))
 		}
-		items[i] = s.newObject("database", s.world.DocToJS(byName[name]), "collections", list)
+		items[i] = s.JS.NewObject("database", s.JS.World.DocToJS(byName[name]), "collections", list)
 	}
-	return s.rt.NewArray(items...)
+	return s.JS.Runtime.NewArray(items...)
 }
 
 // configEntry stands for the config database, which config.databases does not
 // list.
 func configEntry() bson.Raw {
-	return rawOf(bson.D{{Key: "_id", Value: "config"}, {Key: "primary", Value: "config"}, {Key: "partitioned", Value: true}})
+	return rawdoc.Of(bson.D{{Key: "_id", Value: "config"}, {Key: "primary", Value: "config"}, {Key: "partitioned", Value: true}})
 }
 
 func (r *statusReport) collection(entry bson.Raw) *goja.Object {
 	s := r.s
-	o := s.newObject(
-		"shardKey", s.world.ToJS(entry.Lookup("key")),
+	o := s.JS.NewObject(
+		"shardKey", s.JS.World.ToJS(entry.Lookup("key")),
 		"unique", r.flag(entry, "unique", false),
 		"balancing", r.flag(entry, "noBalance", true),
 		"allowMigrations", !isFalse(entry, "permitMigrations") && !isFalse(entry, "allowMigrations"),
@@ -279,11 +283,11 @@ func (r *statusReport) collection(entry bson.Raw) *goja.Object {
 	counts := r.counts[chunkKey(entry)]
 	perShard := make([]any, len(counts))
 	for i, c := range counts {
-		perShard[i] = s.newObject("shard", c.shard, "nChunks", c.n)
+		perShard[i] = s.JS.NewObject("shard", c.shard, "nChunks", c.n)
 	}
-	must(o.Set("chunkMetadata", s.rt.NewArray(perShard...)))
-	must(o.Set("chunks", r.listed("chunks", filter, maxStatusChunks, r.chunk)))
-	must(o.Set("tags", r.listed("tags", bson.D{{Key: "ns", Value: entry.Lookup("_id")}}, maxStatusZones, r.zone)))
+	script.Must(o.Set("chunkMetadata", s.JS.Runtime.NewArray(perShard...)))
+	script.Must(o.Set("chunks", r.listed("chunks", filter, maxStatusChunks, r.chunk)))
+	script.Must(o.Set("tags", r.listed("tags", bson.D{{Key: "ns", Value: entry.Lookup("_id")}}, maxStatusZones, r.zone)))
 	return o
 }
 
@@ -291,12 +295,12 @@ func (r *statusReport) collection(entry bson.Raw) *goja.Object {
 // shown beside what they mean.
 func (r *statusReport) flag(entry bson.Raw, field string, negated bool) goja.Value {
 	v, err := entry.LookupErr(field)
-	on := err == nil && truthy(v)
-	shown := r.s.rt.ToValue(on != negated)
+	on := err == nil && rawdoc.Truthy(v)
+	shown := r.s.JS.Runtime.ToValue(on != negated)
 	if err != nil || v.Type == bson.TypeBoolean {
 		return shown
 	}
-	return r.s.rt.NewArray(shown, r.s.newObject(field, r.s.world.ToJS(v)))
+	return r.s.JS.Runtime.NewArray(shown, r.s.JS.NewObject(field, r.s.JS.World.ToJS(v)))
 }
 
 func isFalse(doc bson.Raw, field string) bool {
@@ -318,25 +322,25 @@ func (r *statusReport) listed(collection string, filter bson.D, limit int, show 
 		}
 		items = append(items, show(doc))
 	}
-	return r.s.rt.NewArray(items...)
+	return r.s.JS.Runtime.NewArray(items...)
 }
 
 func (r *statusReport) chunk(doc bson.Raw) *goja.Object {
-	w := r.s.world
-	o := r.s.newObject(
+	w := r.s.JS.World
+	o := r.s.JS.NewObject(
 		"min", w.ToJS(doc.Lookup("min")),
 		"max", w.ToJS(doc.Lookup("max")),
 		"on shard", w.ToJS(doc.Lookup("shard")),
 		"last modified", w.ToJS(doc.Lookup("lastmod")),
 	)
-	if truthyAt(doc, "jumbo") {
-		must(o.Set("jumbo", "yes"))
+	if rawdoc.TruthyAt(doc, "jumbo") {
+		script.Must(o.Set("jumbo", "yes"))
 	}
-	return r.s.onOneLine(o)
+	return r.s.display.OnOneLine(o)
 }
 
 func (r *statusReport) zone(doc bson.Raw) *goja.Object {
-	w := r.s.world
-	return r.s.onOneLine(r.s.newObject(
+	w := r.s.JS.World
+	return r.s.display.OnOneLine(r.s.JS.NewObject(
 		"tag", w.ToJS(doc.Lookup("tag")), "min", w.ToJS(doc.Lookup("min")), "max", w.ToJS(doc.Lookup("max"))))
 }

@@ -5,6 +5,11 @@ import (
 	"slices"
 	"strings"
 
+	"shardsh/bindings/display"
+	"shardsh/bindings/plaintext"
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
+
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
@@ -13,12 +18,12 @@ import (
 // sh.status(), or with Config.Compat the old shell's text, printed
 // (spec 04 §7.4).
 func (c *call) printedShardingStatus(d, config *database, o statusOptions) goja.Value {
-	if !c.cfg.Compat {
-		return c.shardingStatus(d, config, o)
+	if !c.s.cfg.Compat {
+		return c.s.shardingStatus(d, config, o)
 	}
-	r := c.newStatusReport(d)
+	r := c.s.newStatusReport(d)
 	r.config, r.verbose = config, o.verbose
-	c.write(r.oldText())
+	c.JS.Write(r.oldText())
 	return nil
 }
 
@@ -36,7 +41,7 @@ func (r *statusReport) oldText() string {
 		return "printShardingStatus: this db does not have sharding enabled. be sure you are connecting to a mongos from the shell and not to a mongod.\n"
 	}
 	w.line(0, "--- Sharding Status --- ")
-	w.line(2, "sharding version: %s", strings.ReplaceAll(oldJSON(bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: version}, "", false), "\n", "\n  "))
+	w.line(2, "sharding version: %s", strings.ReplaceAll(display.OldJSON(bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: version}, "", false), "\n", "\n  "))
 	w.line(2, "shards:")
 	for _, doc := range s.findAll(r.config, "shards", bson.D{}, sortedBy("_id", 1)) {
 		w.line(8, "%s", spaced(doc))
@@ -51,7 +56,7 @@ func (r *statusReport) oldText() string {
 
 func (r *statusReport) autosplits() bool {
 	doc := r.s.setting(r.config, "autosplit")
-	return doc == nil || truthyAt(doc, "enabled")
+	return doc == nil || rawdoc.TruthyAt(doc, "enabled")
 }
 
 // spaced is a document with the blanks the old shell had in lists: two around
@@ -60,7 +65,7 @@ func spaced(doc bson.Raw) string {
 	elems, _ := doc.Elements()
 	parts := make([]string, len(elems))
 	for i, el := range elems {
-		parts[i] = jsonString(el.Key()) + " : " + oldJSON(el.Value(), "", true)
+		parts[i] = display.JSONString(el.Key()) + " : " + display.OldJSON(el.Value(), "", true)
 	}
 	return "{  " + strings.Join(parts, ",  ") + " }"
 }
@@ -73,11 +78,11 @@ func (r *statusReport) oldMongoses(w *oldStatus) {
 		w.line(8, "none")
 	case r.verbose:
 		for _, doc := range r.s.findAll(r.config, "mongos", recent, sortedBy("ping", -1)) {
-			w.line(8, "%s", oldJSON(bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: doc}, "", true))
+			w.line(8, "%s", display.OldJSON(bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: doc}, "", true))
 		}
 	default:
 		for _, g := range r.mongosVersions(recent) {
-			w.line(8, "%s : %d", oldJSON(g.Lookup("_id"), "", true), intOf(g, "num"))
+			w.line(8, "%s : %d", display.OldJSON(g.Lookup("_id"), "", true), rawdoc.Int(g, "num"))
 		}
 	}
 }
@@ -86,7 +91,7 @@ func (r *statusReport) oldBalancer(w *oldStatus) {
 	s := r.s
 	settings := s.setting(r.config, "balancer")
 	w.line(2, "balancer:")
-	w.line(8, "Currently enabled:  %s", yesNo(settings == nil || !truthyAt(settings, "stopped")))
+	w.line(8, "Currently enabled:  %s", yesNo(settings == nil || !rawdoc.TruthyAt(settings, "stopped")))
 	w.line(8, "Currently running:  %s", r.running())
 	if window, ok := settings.Lookup("activeWindow").DocumentOK(); ok {
 		w.line(8, "Balancer active window is set between %s and %s server local time", s.plainText(window.Lookup("start")), s.plainText(window.Lookup("stop")))
@@ -100,13 +105,13 @@ func (r *statusReport) oldBalancer(w *oldStatus) {
 	failed := s.failedRounds(r.config)
 	w.line(8, "Failed balancer rounds in last 5 attempts:  %d", failed.count)
 	if failed.count > 0 {
-		w.line(8, "Last reported error:  %s", optionalText(failed.message))
-		w.line(8, "Time of Reported error:  %s", optionalText(failed.when))
+		w.line(8, "Last reported error:  %s", script.OptionalText(failed.message))
+		w.line(8, "Time of Reported error:  %s", script.OptionalText(failed.when))
 	}
 	w.line(8, "Migration Results for the last 24 hours: ")
 	results := s.recentMigrations(r.config, r.now)
 	for _, m := range results {
-		w.line(16, "%s : %s", plainNumber(m.count), m.text())
+		w.line(16, "%s : %s", plaintext.PlainNumber(m.count), m.text())
 	}
 	if len(results) == 0 {
 		w.line(16, "No recent migrations")
@@ -118,12 +123,12 @@ func (r *statusReport) oldDatabases(w *oldStatus) {
 	counts := s.chunkCountsOf(r.config, bson.D{})
 	entries := s.shardedCollections(r.config)
 	databases := append(s.findAll(r.config, "databases", bson.D{}), configEntry())
-	slices.SortFunc(databases, func(a, b bson.Raw) int { return localeCompare(textAt(a, "_id"), textAt(b, "_id")) })
+	slices.SortFunc(databases, func(a, b bson.Raw) int { return plaintext.Compare(rawdoc.Text(a, "_id"), rawdoc.Text(b, "_id")) })
 	w.line(2, "databases:")
 	for _, doc := range databases {
 		w.line(8, "%s", spaced(doc))
 		for _, entry := range entries {
-			if strings.HasPrefix(textAt(entry, "_id"), textAt(doc, "_id")+".") {
+			if strings.HasPrefix(rawdoc.Text(entry, "_id"), rawdoc.Text(doc, "_id")+".") {
 				r.oldCollection(w, entry, counts[chunkKey(entry)])
 			}
 		}
@@ -131,10 +136,10 @@ func (r *statusReport) oldDatabases(w *oldStatus) {
 }
 
 func (r *statusReport) oldCollection(w *oldStatus, entry bson.Raw, counts chunkCounts) {
-	w.line(16, "%s", textAt(entry, "_id"))
-	w.line(24, "shard key: %s", oldJSON(entry.Lookup("key"), "", true))
-	w.line(24, "unique: %t", truthyAt(entry, "unique"))
-	w.line(24, "balancing: %t", !truthyAt(entry, "noBalance"))
+	w.line(16, "%s", rawdoc.Text(entry, "_id"))
+	w.line(24, "shard key: %s", display.OldJSON(entry.Lookup("key"), "", true))
+	w.line(24, "unique: %t", rawdoc.TruthyAt(entry, "unique"))
+	w.line(24, "balancing: %t", !rawdoc.TruthyAt(entry, "noBalance"))
 	w.line(24, "chunks:")
 	for _, c := range counts {
 		w.line(32, "%s\t%d", c.shard, c.n)
@@ -148,14 +153,14 @@ func (r *statusReport) oldCollection(w *oldStatus, entry bson.Raw, counts chunkC
 		}
 	}
 	for _, doc := range r.s.findAll(r.config, "tags", bson.D{{Key: "ns", Value: entry.Lookup("_id")}}, sortedBy("min", 1)) {
-		w.line(24, " tag: %s  %s -->> %s", textAt(doc, "tag"), oldJSON(doc.Lookup("min"), "", true), oldJSON(doc.Lookup("max"), "", true))
+		w.line(24, " tag: %s  %s -->> %s", rawdoc.Text(doc, "tag"), display.OldJSON(doc.Lookup("min"), "", true), display.OldJSON(doc.Lookup("max"), "", true))
 	}
 }
 
 func oldChunk(doc bson.Raw) string {
 	t, i, _ := doc.Lookup("lastmod").TimestampOK()
-	text := fmt.Sprintf("%s -->> %s on : %s Timestamp(%d, %d) ", oldJSON(doc.Lookup("min"), "", true), oldJSON(doc.Lookup("max"), "", true), textAt(doc, "shard"), t, i)
-	if truthyAt(doc, "jumbo") {
+	text := fmt.Sprintf("%s -->> %s on : %s Timestamp(%d, %d) ", display.OldJSON(doc.Lookup("min"), "", true), display.OldJSON(doc.Lookup("max"), "", true), rawdoc.Text(doc, "shard"), t, i)
+	if rawdoc.TruthyAt(doc, "jumbo") {
 		text += "jumbo "
 	}
 	return text

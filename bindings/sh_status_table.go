@@ -3,7 +3,13 @@ package bindings
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+
+	"shardsh/bindings/display"
+	"shardsh/bindings/plaintext"
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
@@ -13,10 +19,10 @@ import (
 const maxStatusCollections = 50
 
 // draw shows the report as tables: at most one screen a collection.
-func (r *statusReport) draw(t *tables) {
+func (r *statusReport) draw(t *display.Tables) {
 	r.balancerLines(t)
-	t.heading("Shards")
-	t.grid(r.shardRows(r.s.findAll(r.config, "shards", bson.D{}, sortedBy("_id", 1))))
+	t.Heading("Shards")
+	t.Grid(r.shardRows(r.s.findAll(r.config, "shards", bson.D{}, sortedBy("_id", 1))))
 	r.databaseLines(t)
 	zones := r.s.zones(r.config, "")
 	shown := r.entries[:min(len(r.entries), maxStatusCollections)]
@@ -24,35 +30,35 @@ func (r *statusReport) draw(t *tables) {
 		r.collectionTable(t, entry, zones)
 	}
 	if more := len(r.entries) - len(shown); more > 0 {
-		t.heading(fmt.Sprintf("… and %d more collections", more))
+		t.Heading(fmt.Sprintf("… and %d more collections", more))
 	}
 }
 
-func (r *statusReport) balancerLines(t *tables) {
+func (r *statusReport) balancerLines(t *display.Tables) {
 	s := r.s
 	settings := s.setting(r.config, "balancer")
-	t.heading("Balancer")
-	t.line("mode", r.modeText())
-	t.line("policy", r.sh().policyText())
-	t.line("window", windowText(settings))
-	t.line("chunk size", megabytes(r.sh().chunkSize(nil)))
+	t.Heading("Balancer")
+	t.Line("mode", r.modeText())
+	t.Line("policy", r.sh().policyText())
+	t.Line("window", windowText(settings))
+	t.Line("chunk size", megabytes(r.sh().chunkSize(nil)))
 	if automerge := s.setting(r.config, "automerge"); automerge != nil {
-		t.line("auto-merger", onOff(truthyAt(automerge, "enabled")))
+		t.Line("auto-merger", onOff(rawdoc.TruthyAt(automerge, "enabled")))
 	}
 	failed := s.failedRounds(r.config)
-	t.line("failed rounds", fmt.Sprintf("%d of the last 5", failed.count))
+	t.Line("failed rounds", fmt.Sprintf("%d of the last 5", failed.count))
 	if failed.count > 0 {
-		t.line("last error", fmt.Sprintf("%s (%s)", optionalText(failed.message), s.inspect(failed.when)))
+		t.Line("last error", fmt.Sprintf("%s (%s)", script.OptionalText(failed.message), s.display.Inspect(failed.when)))
 	}
 	r.migrationLines(t)
 }
 
-func (r *statusReport) migrationLines(t *tables) {
+func (r *statusReport) migrationLines(t *display.Tables) {
 	active := slices.DeleteFunc(r.s.activeMigrations(r.d, r.config), func(m activeMigration) bool {
 		return m.ns == "balancer" // the lock that config servers up to 5.0 hold for good
 	})
 	if len(active) == 0 {
-		t.line("moving now", "nothing")
+		t.Line("moving now", "nothing")
 	}
 	for _, m := range active {
 		text := m.ns
@@ -60,21 +66,21 @@ func (r *statusReport) migrationLines(t *tables) {
 			text += fmt.Sprintf(" from %s to %s", m.from, m.to)
 		}
 		if !m.when.IsZero() {
-			text += ", for " + durationText(r.s.clock.Now().Sub(m.when))
+			text += ", for " + display.DurationText(r.s.JS.Clock.Now().Sub(m.when))
 		}
-		t.line("moving now", text)
+		t.Line("moving now", text)
 	}
 	results := r.s.recentMigrations(r.config, r.now)
 	if len(results) == 0 {
-		t.line("last 24 hours", "no migrations")
+		t.Line("last 24 hours", "no migrations")
 		return
 	}
-	t.heading("Migrations of the last 24 hours")
+	t.Heading("Migrations of the last 24 hours")
 	var rows [][]string
 	for _, m := range results {
-		rows = append(rows, []string{m.result, plainNumber(m.count), m.from, m.to})
+		rows = append(rows, []string{m.result, plaintext.PlainNumber(m.count), m.from, m.to})
 	}
-	t.grid([]string{"result", "count#", "from", "to"}, rows)
+	t.Grid([]string{"result", "count#", "from", "to"}, rows)
 }
 
 func (r *statusReport) sh() *shard { return &shard{s: r.s, on: r.d} }
@@ -93,10 +99,10 @@ func (r *statusReport) modeText() string {
 		return "unknown: " + err.Error()
 	}
 	round := "not in a round"
-	if truthyAt(reply, "inBalancerRound") {
+	if rawdoc.TruthyAt(reply, "inBalancerRound") {
 		round = "in a round"
 	}
-	return fmt.Sprintf("%s, %s (%s so far)", textAt(reply, "mode"), round, counted(int(intOf(reply, "numBalancerRounds")), "round"))
+	return fmt.Sprintf("%s, %s (%s so far)", rawdoc.Text(reply, "mode"), round, counted(int(rawdoc.Int(reply, "numBalancerRounds")), "round"))
 }
 
 // shardRows are the shards with their data and chunks. The data is that of
@@ -105,7 +111,7 @@ func (r *statusReport) shardRows(shards []bson.Raw) (header []string, rows [][]s
 	data := map[string]float64{}
 	for _, coll := range r.distribution {
 		for _, d := range documentsAt(coll, "shards") {
-			data[textAt(d, "shardName")] += numberOf(d, "ownedSizeBytes") + numberOf(d, "orphanedSizeBytes")
+			data[rawdoc.Text(d, "shardName")] += rawdoc.Number(d, "ownedSizeBytes") + rawdoc.Number(d, "orphanedSizeBytes")
 		}
 	}
 	chunks := map[string]int64{}
@@ -115,69 +121,69 @@ func (r *statusReport) shardRows(shards []bson.Raw) (header []string, rows [][]s
 		}
 	}
 	for _, doc := range shards {
-		id, size, state := textAt(doc, "_id"), "?", ""
+		id, size, state := rawdoc.Text(doc, "_id"), "?", ""
 		if r.distribution != nil {
-			size = sizeText(data[id])
+			size = plaintext.SizeText(data[id])
 		}
-		if truthyAt(doc, "draining") {
+		if rawdoc.TruthyAt(doc, "draining") {
 			state = "draining"
 		}
-		rows = append(rows, []string{id, size, fmt.Sprint(chunks[id]), state, strings.Join(stringsAt(doc, "tags"), " "), textAt(doc, "host")})
+		rows = append(rows, []string{id, size, fmt.Sprint(chunks[id]), state, strings.Join(stringsAt(doc, "tags"), " "), rawdoc.Text(doc, "host")})
 	}
 	return []string{"shard", "sharded data#", "chunks#", "state", "zones", "host"}, rows
 }
 
-func (r *statusReport) databaseLines(t *tables) {
-	t.heading("Databases")
+func (r *statusReport) databaseLines(t *display.Tables) {
+	t.Heading("Databases")
 	sharded := map[string]int{}
 	for _, entry := range r.entries {
-		name, _, _ := strings.Cut(textAt(entry, "_id"), ".")
+		name, _, _ := strings.Cut(rawdoc.Text(entry, "_id"), ".")
 		sharded[name]++
 	}
 	for _, doc := range r.primaries {
-		name := textAt(doc, "_id")
+		name := rawdoc.Text(doc, "_id")
 		n := "no sharded collections"
 		if sharded[name] > 0 {
 			n = counted(sharded[name], "sharded collection")
 		}
-		t.line(clip(name, labelWidth-3), fmt.Sprintf("primary %s, %s", textAt(doc, "primary"), n))
+		t.Line(display.Clip(name, display.LabelWidth-3), fmt.Sprintf("primary %s, %s", rawdoc.Text(doc, "primary"), n))
 	}
 	if len(r.primaries) == 0 {
-		t.line("none", "")
+		t.Line("none", "")
 	}
 }
 
 // collectionTable is one collection: what it is, whether it is balanced, and a
 // row a shard.
-func (r *statusReport) collectionTable(t *tables, entry bson.Raw, zones []zoneLayout) {
-	ns := textAt(entry, "_id")
-	t.heading(ns)
-	key := oldJSON(entry.Lookup("key"), "", true)
-	if truthyAt(entry, "unique") {
+func (r *statusReport) collectionTable(t *display.Tables, entry bson.Raw, zones []zoneLayout) {
+	ns := rawdoc.Text(entry, "_id")
+	t.Heading(ns)
+	key := display.OldJSON(entry.Lookup("key"), "", true)
+	if rawdoc.TruthyAt(entry, "unique") {
 		key += ", unique"
 	}
-	t.line("shard key", key)
+	t.Line("shard key", key)
 	status, err := r.s.send(r.d.sibling("admin").request(bson.D{{Key: "balancerCollectionStatus", Value: ns}}, reads))
 	if err != nil {
-		t.line("balanced", "unknown: "+err.Error())
+		t.Line("balanced", "unknown: "+err.Error())
 	} else {
-		t.line("balanced", balancedText(entry, status))
+		t.Line("balanced", balancedText(entry, status))
 	}
-	t.line("chunk size", r.chunkSizeText(entry, status))
+	t.Line("chunk size", r.chunkSizeText(entry, status))
 	if text := zonesText(ns, zones); text != "" {
-		t.line("zones", text)
+		t.Line("zones", text)
 	}
-	t.grid(r.distributionRows(ns, r.counts[chunkKey(entry)]))
+	t.Grid(r.distributionRows(ns, r.counts[chunkKey(entry)]))
 }
 
 // balancedText is the answer to whether a collection is balanced.
 func balancedText(entry, status bson.Raw) string {
 	text := "yes"
 	switch {
-	case textAt(status, "firstComplianceViolation") == "defragmentingChunks":
+	case rawdoc.Text(status, "firstComplianceViolation") == "defragmentingChunks":
 		text = "NO, it is being defragmented: " + defragmentationOf(status).text()
-	case !truthyAt(status, "balancerCompliant"):
-		text = "NO, " + textAt(status, "firstComplianceViolation")
+	case !rawdoc.TruthyAt(status, "balancerCompliant"):
+		text = "NO, " + rawdoc.Text(status, "firstComplianceViolation")
 	}
 	if reason := leftAlone(entry); reason != "" {
 		text += "; " + reason
@@ -188,11 +194,11 @@ func balancedText(entry, status bson.Raw) string {
 // chunkSizeText is the size the balancer goes by; servers of old do not tell it
 // with the status.
 func (r *statusReport) chunkSizeText(entry, status bson.Raw) string {
-	size := numberOf(status, "chunkSize")
+	size := rawdoc.Number(status, "chunkSize")
 	if size == 0 {
 		size = r.sh().chunkSize(entry)
 	}
-	if numberOf(entry, "maxChunkSizeBytes") > 0 {
+	if rawdoc.Number(entry, "maxChunkSizeBytes") > 0 {
 		return megabytes(size) + " (its own)"
 	}
 	return megabytes(size)
@@ -204,7 +210,7 @@ func zonesText(ns string, zones []zoneLayout) string {
 	for _, z := range zones {
 		n := 0
 		for _, doc := range z.ranges {
-			if textAt(doc, "ns") == ns {
+			if rawdoc.Text(doc, "ns") == ns {
 				n++
 			}
 		}
@@ -224,7 +230,7 @@ func counted(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
-	return itoa(n) + " " + what + "s"
+	return strconv.Itoa(n) + " " + what + "s"
 }
 
 // distributionRows are the shards of a collection, with its data where the
@@ -232,27 +238,27 @@ func counted(n int, what string) string {
 func (r *statusReport) distributionRows(ns string, counts chunkCounts) (header []string, rows [][]string) {
 	sizes := map[string]bson.Raw{}
 	for _, coll := range r.distribution {
-		if textAt(coll, "ns") == ns {
+		if rawdoc.Text(coll, "ns") == ns {
 			for _, d := range documentsAt(coll, "shards") {
-				sizes[textAt(d, "shardName")] = d
+				sizes[rawdoc.Text(d, "shardName")] = d
 			}
 		}
 	}
 	for _, c := range counts {
 		row := []string{c.shard, fmt.Sprint(c.n), fmt.Sprint(c.jumbo), "?", "?", "?"}
 		if d := sizes[c.shard]; d != nil {
-			row = append(row[:3], sizeText(numberOf(d, "ownedSizeBytes")), plainNumber(numberOf(d, "numOwnedDocuments")), plainNumber(numberOf(d, "numOrphanedDocs")))
+			row = append(row[:3], plaintext.SizeText(rawdoc.Number(d, "ownedSizeBytes")), plaintext.PlainNumber(rawdoc.Number(d, "numOwnedDocuments")), plaintext.PlainNumber(rawdoc.Number(d, "numOrphanedDocs")))
 		}
 		rows = append(rows, row)
 	}
 	return []string{"shard", "chunks#", "jumbo#", "data#", "documents#", "orphans#"}, rows
 }
 
-// zones is a row a range, and one for each zone that has none.
-func (t *tables) zones(zones []zoneLayout) {
-	t.heading("Zones")
+// drawZones draws a row a range, and one for each zone that has none.
+func drawZones(t *display.Tables, zones []zoneLayout) {
+	t.Heading("Zones")
 	if len(zones) == 0 {
-		t.line("none", "")
+		t.Line("none", "")
 		return
 	}
 	var rows [][]string
@@ -262,13 +268,13 @@ func (t *tables) zones(zones []zoneLayout) {
 			shards = "NO SHARD"
 		}
 		for _, doc := range z.ranges {
-			rows = append(rows, []string{z.name, shards, textAt(doc, "ns"), bound(doc, "min"), bound(doc, "max")})
+			rows = append(rows, []string{z.name, shards, rawdoc.Text(doc, "ns"), bound(doc, "min"), bound(doc, "max")})
 		}
 		if len(z.ranges) == 0 {
 			rows = append(rows, []string{z.name, shards, "no range", "", ""})
 		}
 	}
-	t.grid([]string{"zone", "shards", "collection", "from", "up to"}, rows)
+	t.Grid([]string{"zone", "shards", "collection", "from", "up to"}, rows)
 }
 
 // bound is a bound of a chunk or of a zone: its values, without the names of the
@@ -284,39 +290,39 @@ func bound(doc bson.Raw, field string) string {
 		case bson.TypeMaxKey:
 			parts[i] = "MaxKey"
 		default:
-			parts[i] = oldJSON(v, "", true)
+			parts[i] = display.OldJSON(v, "", true)
 		}
 	}
 	return strings.Join(parts, ", ")
 }
 
-func (t *tables) summary(b *balancerSummary) {
-	t.heading("Balancer")
+func (b *balancerSummary) draw(t *display.Tables) {
+	t.Heading("Balancer")
 	state := "yes"
 	if !b.balanced() {
 		state = "NO"
 	}
-	t.line("balanced", state)
+	t.Line("balanced", state)
 	round := "not in a round"
-	if truthyAt(b.status, "inBalancerRound") {
+	if rawdoc.TruthyAt(b.status, "inBalancerRound") {
 		round = "in a round"
 	}
-	t.line("mode", textAt(b.status, "mode")+", "+round)
-	t.line("policy", b.policy)
-	t.line("window", windowText(b.settings))
+	t.Line("mode", rawdoc.Text(b.status, "mode")+", "+round)
+	t.Line("policy", b.policy)
+	t.Line("window", windowText(b.settings))
 	for _, m := range b.active {
-		t.line("moving now", fmt.Sprintf("%s from %s to %s", m.ns, m.from, m.to))
+		t.Line("moving now", fmt.Sprintf("%s from %s to %s", m.ns, m.from, m.to))
 	}
 	if len(b.draining) > 0 {
-		t.line("draining", strings.Join(names(b.draining), " "))
+		t.Line("draining", strings.Join(names(b.draining), " "))
 	}
 	for _, text := range b.problems() {
-		t.line("problem", text)
+		t.Line("problem", text)
 	}
 	if len(b.collections) == 0 {
 		return
 	}
-	t.heading("Collections")
+	t.Heading("Collections")
 	var rows [][]string
 	for _, c := range b.collections {
 		why := "yes"
@@ -328,5 +334,5 @@ func (t *tables) summary(b *balancerSummary) {
 		}
 		rows = append(rows, []string{c.ns, why, c.alone, fmt.Sprint(c.chunks), fmt.Sprint(c.jumbo)})
 	}
-	t.grid([]string{"collection", "balanced", "left alone", "chunks#", "jumbo#"}, rows)
+	t.Grid([]string{"collection", "balanced", "left alone", "chunks#", "jumbo#"}, rows)
 }

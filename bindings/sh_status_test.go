@@ -8,6 +8,7 @@ import (
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 
 	"shardsh/balancer/mock"
+	"shardsh/bindings/display"
 )
 
 // words is a text with one blank wherever it has some.
@@ -84,7 +85,7 @@ func TestTablesOfTheOthers(t *testing.T) {
 			t.Errorf("%s: no %q in\n%s", input, row, got)
 		}
 		for line := range strings.Lines(got) {
-			if w := twwidth.Width(strings.TrimSuffix(line, "\n")); w > tableWidth {
+			if w := twwidth.Width(strings.TrimSuffix(line, "\n")); w > display.Width {
 				t.Errorf("%s: %d columns: %s", input, w, line)
 			}
 		}

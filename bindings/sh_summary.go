@@ -4,6 +4,10 @@ import (
 	"fmt"
 	"time"
 
+	"shardsh/bindings/plaintext"
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
+
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
@@ -44,18 +48,18 @@ func (sh *shard) summary() *balancerSummary {
 		draining: s.findAll(config, "shards", bson.D{{Key: "draining", Value: true}}, sortedBy("_id", 1)),
 		zones:    s.zones(config, ""),
 	}
-	for _, m := range s.migrationsAfter(config, s.clock.Now().Add(-failureMinutes*time.Minute)) {
+	for _, m := range s.migrationsAfter(config, s.JS.Clock.Now().Add(-failureMinutes*time.Minute)) {
 		if m.from != "" {
 			b.failed = append(b.failed, m)
 		}
 	}
 	counts := s.chunkCountsOf(config, bson.D{})
 	for _, entry := range s.shardedCollections(config) {
-		ns := textAt(entry, "_id")
+		ns := rawdoc.Text(entry, "_id")
 		one := collectionBalance{ns: ns, why: sh.violation(ns), alone: leftAlone(entry)}
 		one.chunks, one.jumbo = counts[chunkKey(entry)].total()
 		if one.why == "defragmentingChunks" {
-			one.defragged = textAt(entry, "defragmentationPhase")
+			one.defragged = rawdoc.Text(entry, "defragmentationPhase")
 		}
 		b.collections = append(b.collections, one)
 	}
@@ -75,7 +79,7 @@ func (b *balancerSummary) balanced() bool {
 // problems lists what keeps the balancer from doing its work.
 func (b *balancerSummary) problems() []string {
 	var list []string
-	if textAt(b.status, "mode") == "off" && !b.balanced() {
+	if rawdoc.Text(b.status, "mode") == "off" && !b.balanced() {
 		list = append(list, "the balancer is off: sh.startBalancer()")
 	}
 	for _, m := range b.failed {
@@ -101,47 +105,47 @@ func timesText(n float64) string {
 	if n == 1 {
 		return "once"
 	}
-	return plainNumber(n) + " times"
+	return plaintext.PlainNumber(n) + " times"
 }
 
 func shBalancerSummary(c *call, sh *shard) goja.Value {
 	b := sh.summary()
 	collections := make([]any, len(b.collections))
 	for i, one := range b.collections {
-		o := c.newObject("ns", one.ns, "balanced", one.why == "")
+		o := c.JS.NewObject("ns", one.ns, "balanced", one.why == "")
 		for _, f := range [][2]string{{"violation", one.why}, {"leftAlone", one.alone}, {"defragmentationPhase", one.defragged}} {
 			if f[1] != "" {
-				must(o.Set(f[0], f[1]))
+				script.Must(o.Set(f[0], f[1]))
 			}
 		}
-		must(o.Set("chunks", one.chunks))
-		must(o.Set("jumboChunks", one.jumbo))
+		script.Must(o.Set("chunks", one.chunks))
+		script.Must(o.Set("jumboChunks", one.jumbo))
 		collections[i] = o
 	}
 	active := make([]any, len(b.active))
 	for i, m := range b.active {
-		active[i] = m.object(c.Shell)
+		active[i] = m.object(c.s)
 	}
-	o := c.newObject(
+	o := c.JS.NewObject(
 		"balanced", b.balanced(),
-		"mode", textAt(b.status, "mode"),
+		"mode", rawdoc.Text(b.status, "mode"),
 		"policy", b.policy,
-		"window", c.balancerWindow(b.settings),
-		"inBalancerRound", truthyAt(b.status, "inBalancerRound"),
-		"activeMigrations", c.rt.NewArray(active...),
-		"drainingShards", c.texts(names(b.draining)),
-		"collections", c.rt.NewArray(collections...),
-		"problems", c.texts(b.problems()),
+		"window", c.s.balancerWindow(b.settings),
+		"inBalancerRound", rawdoc.TruthyAt(b.status, "inBalancerRound"),
+		"activeMigrations", c.JS.Runtime.NewArray(active...),
+		"drainingShards", c.s.texts(names(b.draining)),
+		"collections", c.JS.Runtime.NewArray(collections...),
+		"problems", c.s.texts(b.problems()),
 	)
-	return c.withTable(o, func(t *tables) { t.summary(b) })
+	return c.s.display.WithTable(o, b.draw)
 }
 
 func (m activeMigration) object(s *Shell) *goja.Object {
-	o := s.newObject("ns", m.ns)
+	o := s.JS.NewObject("ns", m.ns)
 	if m.from != "" {
-		must(o.Set("from", m.from))
-		must(o.Set("to", m.to))
+		script.Must(o.Set("from", m.from))
+		script.Must(o.Set("to", m.to))
 	}
-	must(o.Set("since", m.began(s)))
+	script.Must(o.Set("since", m.began(s)))
 	return o
 }

@@ -168,7 +168,7 @@ func TestWaiting(t *testing.T) {
 	if !strings.Contains(got, "the balancer did no round within 1s") {
 		t.Error(got)
 	}
-	if slept := c.clock.(*stillClock).slept.Milliseconds(); slept != 1000 {
+	if slept := c.JS.Clock.(*stillClock).slept.Milliseconds(); slept != 1000 {
 		t.Errorf("slept %d ms", slept)
 	}
 	if got, failed := c.show(`sh.waitForBalancer(false, 1000)`); failed {

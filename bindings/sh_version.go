@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
+
 	"github.com/dop251/goja"
 )
 
@@ -34,7 +37,7 @@ func (v serverVersion) atLeast(other serverVersion) bool {
 // serverVersion asks the server, once for each connection.
 func (m *mongoObject) serverVersion() serverVersion {
 	if m.version == (serverVersion{}) {
-		m.version = parseVersion(textAt(m.database("admin").run(command("buildInfo"), reads), "version"))
+		m.version = parseVersion(rawdoc.Text(m.database("admin").run(command("buildInfo"), reads), "version"))
 	}
 	return m.version
 }
@@ -52,7 +55,7 @@ func (sh *shard) need(helper string, least serverVersion, advice string) {
 	if advice != "" {
 		text += ". " + advice
 	}
-	sh.s.throwCoded(unimplemented, codeNotImplemented, "%s", text)
+	sh.s.JS.ThrowCoded(script.Unimplemented, script.CodeNotImplemented, "%s", text)
 }
 
 // needing wraps a helper that only newer servers can serve.

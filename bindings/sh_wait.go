@@ -3,6 +3,9 @@ package bindings
 import (
 	"fmt"
 	"time"
+
+	"shardsh/bindings/display"
+	"shardsh/bindings/script"
 )
 
 // How long the waiting helpers wait and how often they look, unless told.
@@ -21,7 +24,7 @@ type wait struct {
 	s                 *Shell
 	goesOn            string // what goes on when the user stops waiting
 	timeout, interval time.Duration
-	progress          *progress
+	progress          *display.Progress
 }
 
 // standing is how the work stood when it was looked at.
@@ -33,41 +36,41 @@ type standing struct {
 	why string
 	// amount measures the work; nil when that cannot be told. It is asked only
 	// when it is to be shown.
-	amount func() *amount
+	amount func() *display.Amount
 }
 
 func (h helperOptions) wait(goesOn string) *wait {
 	return &wait{
-		s: h.c.Shell, goesOn: goesOn,
+		s: h.c.s, goesOn: goesOn,
 		timeout: h.duration("timeout", longWait), interval: max(h.duration("interval", longPause), time.Millisecond),
-		progress: h.c.newProgress(h.flag("progress", true)),
+		progress: h.c.s.display.Progress(h.flag("progress", true)),
 	}
 }
 
 // until looks again and again until the work is done, and returns how long that
 // took. It throws when time is over. Ctrl-C ends the waiting, not the work.
 func (w *wait) until(look func() standing) time.Duration {
-	began := w.s.clock.Now()
+	began := w.s.JS.Clock.Now()
 	defer w.leave()
 	for {
 		now := look()
-		waited := w.s.clock.Now().Sub(began)
+		waited := w.s.JS.Clock.Now().Sub(began)
 		if now.done {
 			return waited
 		}
 		if waited >= w.timeout {
-			w.progress.end()
-			w.s.throw(runtimeError, "after %s: %s", w.timeout, now.why)
+			w.progress.End()
+			w.s.JS.Throw(script.RuntimeError, "after %s: %s", w.timeout, now.why)
 		}
-		if w.progress.due() {
+		if w.progress.Due() {
 			w.tell(now)
 		}
-		w.s.sleep(min(w.interval, w.timeout-waited))
+		w.s.JS.Sleep(min(w.interval, w.timeout-waited))
 	}
 }
 
 func (w *wait) tell(now standing) {
-	var a *amount
+	var a *display.Amount
 	if now.amount != nil {
 		a = now.amount()
 	}
@@ -75,13 +78,13 @@ func (w *wait) tell(now standing) {
 	if what == "" {
 		what = now.why
 	}
-	w.progress.say(what, a)
+	w.progress.Say(what, a)
 }
 
 // leave tidies up, however the wait ended.
 func (w *wait) leave() {
-	w.progress.end()
-	if w.s.ctx.Err() != nil {
-		w.s.warn(fmt.Sprintf("Stopped waiting; %s.", w.goesOn))
+	w.progress.End()
+	if w.s.JS.Context().Err() != nil {
+		w.s.JS.Warn(fmt.Sprintf("Stopped waiting; %s.", w.goesOn))
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/wire"
+	"shardsh/bindings/display"
 )
 
 // unfolding is a fixture some of whose replies change: each is given once, the
@@ -91,7 +92,7 @@ func TestWaitForBalance(t *testing.T) {
 		if got, _ := c.show(tc.call); got != tc.want {
 			t.Errorf("%s shows %s, want %s", tc.call, got, tc.want)
 		}
-		if slept := c.clock.(*stillClock).slept; slept != tc.slept {
+		if slept := c.JS.Clock.(*stillClock).slept; slept != tc.slept {
 			t.Errorf("%s slept %s, want %s", tc.call, slept, tc.slept)
 		}
 	}
@@ -133,7 +134,7 @@ func TestMidLine(t *testing.T) {
 		{`print()`, false},
 		{`sh.waitForBalance("app.orders", {timeout: 11000})`, false}, // its line is cleared
 	} {
-		if _, _ = c.show(tc.call); c.MidLine() != tc.want {
+		if _, _ = c.show(tc.call); c.JS.MidLine() != tc.want {
 			t.Errorf("%s leaves it at %v", tc.call, !tc.want)
 		}
 	}
@@ -157,9 +158,9 @@ func TestProgressMeasures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := s.newProgress(true)
-	began := s.clock.Now()
-	if got := p.measure(&amount{left: math.NaN(), text: chunksText}, began); got != "0 chunks done" {
+	p := s.display.Progress(true)
+	began := s.JS.Clock.Now()
+	if got := p.Measure(&display.Amount{Left: math.NaN(), Text: display.ChunksText}, began); got != "0 chunks done" {
 		t.Error(got)
 	}
 	for _, tc := range []struct {
@@ -171,7 +172,7 @@ func TestProgressMeasures(t *testing.T) {
 		{1, 60, 2 * time.Minute, "1 chunk done, 60 chunks left, 0.5 chunks/min, 2h00m to go"},
 		{1, 0, 2 * time.Minute, "1 chunk done, 0 chunks left, 0.5 chunks/min"},
 	} {
-		if got := p.measure(&amount{done: tc.done, left: tc.left, text: chunksText}, began.Add(tc.after)); got != tc.want {
+		if got := p.Measure(&display.Amount{Done: tc.done, Left: tc.left, Text: display.ChunksText}, began.Add(tc.after)); got != tc.want {
 			t.Errorf("%s, want %s", got, tc.want)
 		}
 	}
@@ -294,7 +295,7 @@ func TestReshardText(t *testing.T) {
 		op(field("recipientState", "cloning"), field("bytesCopied", int64(100)), field("approxBytesToCopy", int64(400))),
 		op(field("recipientState", "cloning"), field("bytesCopied", int64(50)), field("approxBytesToCopy", int64(400))),
 	})
-	if text != "resharding app.x (cloning), servers expect 1m30s more" || a.done != 150 || a.left != 650 {
+	if text != "resharding app.x (cloning), servers expect 1m30s more" || a.Done != 150 || a.Left != 650 {
 		t.Error(text, a)
 	}
 }

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
+
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
@@ -31,25 +34,25 @@ func shardWindowMethods() []method[*shard] {
 				fields = append(fields, bson.E{Key: "activeWindowDOW", Value: int32(1)})
 			}
 			update := bson.D{{Key: "$unset", Value: fields}}
-			return c.updateResult(c.updateConfig(sh.config(), "settings", "balancer", update, false, 30_000))
+			return c.s.updateResult(c.updateConfig(sh.config(), "settings", "balancer", update, false, 30_000))
 		}), "Lets the balancer work at any time."},
 	}
 }
 
 func shBalancerWindow(c *call, sh *shard) goja.Value {
 	switch {
-	case !c.has(0):
-		return c.balancerWindow(c.setting(sh.config(), "balancer"))
-	case c.object(0) != nil:
+	case !c.Has(0):
+		return c.s.balancerWindow(c.s.setting(sh.config(), "balancer"))
+	case c.Object(0) != nil:
 		return c.setWeekdays(sh)
 	}
-	window := c.windowTimes("sh.balancerWindow", c.arg(0), c.arg(1))
+	window := c.windowTimes("sh.balancerWindow", c.Arg(0), c.Arg(1))
 	update := bson.D{{Key: "$set", Value: bson.D{{Key: "activeWindow", Value: window}}}}
 	if sh.version().atLeast(withWeekdayWindows) {
 		// A window by weekday would go before the one that is asked for.
 		update = append(update, bson.E{Key: "$unset", Value: bson.D{{Key: "activeWindowDOW", Value: int32(1)}}})
 	}
-	return c.updateResult(c.updateConfig(sh.config(), "settings", "balancer", update, true, 30_000))
+	return c.s.updateResult(c.updateConfig(sh.config(), "settings", "balancer", update, true, 30_000))
 }
 
 // windowTimes checks the two ends of a window.
@@ -62,9 +65,9 @@ func (c *call) windowTimes(label string, start, stop goja.Value) bson.D {
 		if end.v == nil || !goja.IsString(end.v) || !timeOfDay.MatchString(end.v.String()) {
 			shown := "undefined"
 			if end.v != nil {
-				shown = c.inspect(end.v)
+				shown = c.s.display.Inspect(end.v)
 			}
-			c.throwInvalid("%s of %s is a time of day as in \"22:30\", not %s", end.name, label, shown)
+			c.JS.ThrowInvalid("%s of %s is a time of day as in \"22:30\", not %s", end.name, label, shown)
 		}
 		text := end.v.String()
 		if len(text) == len("9:00") {
@@ -73,27 +76,27 @@ func (c *call) windowTimes(label string, start, stop goja.Value) bson.D {
 		ends = append(ends, bson.E{Key: end.name, Value: text})
 	}
 	if ends[0].Value == ends[1].Value {
-		c.throwInvalid("start and stop of %s are the same time: the balancer would never work; sh.clearBalancerWindow() lets it work at any time", label)
+		c.JS.ThrowInvalid("start and stop of %s are the same time: the balancer would never work; sh.clearBalancerWindow() lets it work at any time", label)
 	}
 	return ends
 }
 
 // setWeekdays sets a list of windows, each of one weekday.
 func (c *call) setWeekdays(sh *shard) goja.Value {
-	list := c.object(0)
-	if list.ClassName() != "Array" || len(c.items(list)) == 0 {
-		c.throwInvalid("argument 1 of sh.balancerWindow is a time of day, or a list of {day, start, stop}")
+	list := c.Object(0)
+	if list.ClassName() != "Array" || len(c.s.items(list)) == 0 {
+		c.JS.ThrowInvalid("argument 1 of sh.balancerWindow is a time of day, or a list of {day, start, stop}")
 	}
 	windows := bson.A{}
 	var overnight []string
-	for i, v := range c.items(list) {
+	for i, v := range c.s.items(list) {
 		label := fmt.Sprintf("window %d of sh.balancerWindow", i+1)
 		o, _ := v.(*goja.Object)
-		day := optionalText(property(o, "day"))
+		day := script.OptionalText(script.Property(o, "day"))
 		if !slices.Contains(weekdays(), day) {
-			c.throwInvalid("day of %s is one of %s, not %s", label, strings.Join(weekdays(), ", "), day)
+			c.JS.ThrowInvalid("day of %s is one of %s, not %s", label, strings.Join(weekdays(), ", "), day)
 		}
-		ends := c.windowTimes(label, property(o, "start"), property(o, "stop"))
+		ends := c.windowTimes(label, script.Property(o, "start"), script.Property(o, "stop"))
 		if ends[0].Value.(string) > ends[1].Value.(string) {
 			overnight = append(overnight, day)
 		}
@@ -101,11 +104,11 @@ func (c *call) setWeekdays(sh *shard) goja.Value {
 	}
 	sh.need("balancerWindow with weekdays", withWeekdayWindows, "Give one window for all days: sh.balancerWindow(start, stop).")
 	if len(overnight) > 0 {
-		c.warn("Warning: a window over midnight belongs to its own day alone: both its early and its late hours are " + strings.Join(overnight, ", ") +
+		c.JS.Warn("Warning: a window over midnight belongs to its own day alone: both its early and its late hours are " + strings.Join(overnight, ", ") +
 			"'s. For the next morning add a window of the next day.")
 	}
 	update := bson.D{{Key: "$set", Value: bson.D{{Key: "activeWindowDOW", Value: windows}}}}
-	return c.updateResult(c.updateConfig(sh.config(), "settings", "balancer", update, true, 30_000))
+	return c.s.updateResult(c.updateConfig(sh.config(), "settings", "balancer", update, true, 30_000))
 }
 
 func weekdays() []string {
@@ -119,14 +122,14 @@ func weekdays() []string {
 // balancerWindow shows the window of the balancer's settings; null when it may
 // work at any time.
 func (s *Shell) balancerWindow(settings bson.Raw) goja.Value {
-	if days, ok := settings.Lookup("activeWindowDOW").ArrayOK(); ok && len(days) > len(emptyDocument) {
-		return s.newObject("days", s.world.ToJS(settings.Lookup("activeWindowDOW")), "clock", windowClock)
+	if days, ok := settings.Lookup("activeWindowDOW").ArrayOK(); ok && len(days) > len(rawdoc.Empty) {
+		return s.JS.NewObject("days", s.JS.World.ToJS(settings.Lookup("activeWindowDOW")), "clock", windowClock)
 	}
 	window, ok := settings.Lookup("activeWindow").DocumentOK()
 	if !ok {
 		return goja.Null()
 	}
-	return s.newObject("start", s.lookup(window, "start"), "stop", s.lookup(window, "stop"), "clock", windowClock)
+	return s.JS.NewObject("start", s.lookup(window, "start"), "stop", s.lookup(window, "stop"), "clock", windowClock)
 }
 
 // windowText is the window in words.
@@ -136,7 +139,7 @@ func windowText(settings bson.Raw) string {
 		var texts []string
 		for _, d := range days {
 			if day, ok := d.DocumentOK(); ok {
-				texts = append(texts, fmt.Sprintf("%s %s to %s", textAt(day, "day"), textAt(day, "start"), textAt(day, "stop")))
+				texts = append(texts, fmt.Sprintf("%s %s to %s", rawdoc.Text(day, "day"), rawdoc.Text(day, "start"), rawdoc.Text(day, "stop")))
 			}
 		}
 		if len(texts) > 0 {
@@ -144,7 +147,7 @@ func windowText(settings bson.Raw) string {
 		}
 	}
 	if window, ok := settings.Lookup("activeWindow").DocumentOK(); ok {
-		return fmt.Sprintf("%s to %s (%s)", textAt(window, "start"), textAt(window, "stop"), windowClock)
+		return fmt.Sprintf("%s to %s (%s)", rawdoc.Text(window, "start"), rawdoc.Text(window, "stop"), windowClock)
 	}
 	return "none: at any time"
 }

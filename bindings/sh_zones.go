@@ -4,6 +4,10 @@ import (
 	"slices"
 	"strings"
 
+	"shardsh/bindings/display"
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
+
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
@@ -36,7 +40,7 @@ func (s *Shell) zones(config *database, ns string) []zoneLayout {
 	for _, doc := range s.findAll(config, "shards", bson.D{}, sortedBy("_id", 1)) {
 		for _, name := range stringsAt(doc, "tags") {
 			z := zone(name)
-			z.shards = append(z.shards, textAt(doc, "_id"))
+			z.shards = append(z.shards, rawdoc.Text(doc, "_id"))
 		}
 	}
 	filter := bson.D{}
@@ -44,7 +48,7 @@ func (s *Shell) zones(config *database, ns string) []zoneLayout {
 		filter = bson.D{{Key: "ns", Value: ns}}
 	}
 	for _, doc := range s.findAll(config, "tags", filter, byRange()) {
-		z := zone(textAt(doc, "tag"))
+		z := zone(rawdoc.Text(doc, "tag"))
 		z.ranges = append(z.ranges, doc)
 	}
 	var list []zoneLayout
@@ -64,21 +68,21 @@ func byRange() bson.E {
 
 func shZones(c *call, sh *shard) goja.Value {
 	ns := ""
-	if c.has(0) && !goja.IsNull(c.arg(0)) {
+	if c.Has(0) && !goja.IsNull(c.Arg(0)) {
 		ns = c.namespaceArgument(0)
 	}
-	zones := c.zones(sh.config(), ns)
+	zones := c.s.zones(sh.config(), ns)
 	items := make([]any, len(zones))
 	for i, z := range zones {
 		ranges := make([]any, len(z.ranges))
 		for n, doc := range z.ranges {
-			ranges[n] = c.onOneLine(c.newObject("ns", c.lookup(doc, "ns"), "min", c.lookup(doc, "min"), "max", c.lookup(doc, "max")))
+			ranges[n] = c.s.display.OnOneLine(c.JS.NewObject("ns", c.s.lookup(doc, "ns"), "min", c.s.lookup(doc, "min"), "max", c.s.lookup(doc, "max")))
 		}
-		o := c.newObject("zone", z.name, "shards", c.texts(z.shards), "ranges", c.rt.NewArray(ranges...))
+		o := c.JS.NewObject("zone", z.name, "shards", c.s.texts(z.shards), "ranges", c.JS.Runtime.NewArray(ranges...))
 		if text := z.problem(); text != "" {
-			must(o.Set("problem", text))
+			script.Must(o.Set("problem", text))
 		}
 		items[i] = o
 	}
-	return c.withTable(c.rt.NewArray(items...), func(t *tables) { t.zones(zones) })
+	return c.s.display.WithTable(c.JS.Runtime.NewArray(items...), func(t *display.Tables) { drawZones(t, zones) })
 }

@@ -24,7 +24,7 @@ func (s *Shell) warnAboutRunning(name, text string) {
 			continue
 		}
 		line := strings.Count(before, "\n") + 1
-		s.warnOnce(fmt.Sprintf("Warning: %s:%d: sh.isBalancerRunning() returns a document, which is always true; use sh.isBalancerInRound()", name, line))
+		s.JS.WarnOnce(fmt.Sprintf("Warning: %s:%d: sh.isBalancerRunning() returns a document, which is always true; use sh.isBalancerInRound()", name, line))
 		return
 	}
 }

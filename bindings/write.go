@@ -3,6 +3,8 @@ package bindings
 import (
 	"slices"
 
+	"shardsh/bindings/rawdoc"
+
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
@@ -140,14 +142,14 @@ func (coll *collection) writeBatch(ops []writeOp, opts writeOptions, concern bso
 
 // add takes in the reply to one command.
 func (w *writeResult) add(reply bson.Raw, ops []writeOp) {
-	n := intOf(reply, "n")
+	n := rawdoc.Int(reply, "n")
 	var upserted int64
 	if list, ok := reply.Lookup("upserted").ArrayOK(); ok {
 		values, _ := list.Values()
 		for _, v := range values {
 			doc, _ := v.DocumentOK()
 			upserted++
-			if i := int(intOf(doc, "index")); i >= 0 && i < len(ops) {
+			if i := int(rawdoc.Int(doc, "index")); i >= 0 && i < len(ops) {
 				w.upserted = append(w.upserted, upsert{index: ops[i].index, id: doc.Lookup("_id")})
 			}
 		}
@@ -157,7 +159,7 @@ func (w *writeResult) add(reply bson.Raw, ops []writeOp) {
 		w.inserted += n
 	case updateKind:
 		w.matched += n - upserted
-		w.modified += intOf(reply, "nModified")
+		w.modified += rawdoc.Int(reply, "nModified")
 	case deleteKind:
 		w.deleted += n
 	}
@@ -165,7 +167,7 @@ func (w *writeResult) add(reply bson.Raw, ops []writeOp) {
 		values, _ := list.Values()
 		for _, v := range values {
 			doc, _ := v.DocumentOK()
-			i := int(intOf(doc, "index"))
+			i := int(rawdoc.Int(doc, "index"))
 			if i < 0 || i >= len(ops) {
 				i = 0
 			}

@@ -103,7 +103,7 @@ func (b *bounds) key(i int) Key {
 	return k
 }
 
-// low is the comparable form of bound i.
+// low returns the comparable form of bound i.
 func (b *bounds) low(i int) string {
 	if b.stride > 0 {
 		return b.order[i*b.stride : (i+1)*b.stride]
@@ -111,7 +111,7 @@ func (b *bounds) low(i int) string {
 	return b.order[b.offsets[i]:b.offsets[i+1]]
 }
 
-// offset is where bound i begins.
+// offset returns where bound i begins.
 func (b *bounds) offset(i int) uint32 {
 	if b.stride > 0 {
 		return uint32(i * b.stride)
@@ -119,7 +119,7 @@ func (b *bounds) offset(i int) uint32 {
 	return b.offsets[i]
 }
 
-// find is the position of the chunk that contains the key; the key is not
+// find returns the position of the chunk that contains the key; the key is not
 // below the block.
 func (b *block) find(order string) int {
 	from, to := 0, b.len()
@@ -133,7 +133,7 @@ func (b *block) find(order string) int {
 	return from
 }
 
-// of is what the shard has in the block, nil when nothing.
+// of returns what the shard has in the block, nil when nothing.
 func (b *block) of(shard uint16) *ownership {
 	i, found := slices.BinarySearchFunc(b.owned, shard, func(o ownership, s uint16) int { return cmp.Compare(o.shard, s) })
 	if !found {

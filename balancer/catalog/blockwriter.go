@@ -172,7 +172,7 @@ func (w *blockWriter) finish(order, form []byte, counters []uint16) *block {
 	return b
 }
 
-// stride is the length all bounds have, 0 if they differ.
+// stride returns the length all bounds have, 0 if they differ.
 func (w *blockWriter) stride() int {
 	n := len(w.order) / len(w.offsets)
 	for i, o := range w.offsets {

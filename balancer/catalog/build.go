@@ -73,7 +73,7 @@ func NewBuilder(p KeyPattern, epoch bson.ObjectID, ts bson.Timestamp) *Builder {
 	return &Builder{pattern: p, epoch: epoch, timestamp: ts, writer: newTableWriter(&shardNames{}, usual())}
 }
 
-// Len is the number of chunks so far.
+// Len returns the number of chunks so far.
 func (b *Builder) Len() int { return b.writer.len() }
 
 // Add takes one config.chunks document; nothing of it is kept. The errors are
@@ -193,10 +193,10 @@ func newTableWriter(shards *shardNames, l layout) tableWriter {
 	return tableWriter{shards: shards, layout: l, fill: l.blockFill, counters: make([]uint16, len(shards.names))}
 }
 
-// len is the number of chunks.
+// len returns the number of chunks.
 func (w *tableWriter) len() int { return w.count }
 
-// shard is the number of a shard, a new one if need be.
+// shard returns the number of a shard, a new one if need be.
 func (w *tableWriter) shard(name []byte) (uint16, error) {
 	if int(w.recent) < len(w.shards.names) && string(w.shards.names[w.recent]) == string(name) {
 		return w.recent, nil
@@ -270,7 +270,7 @@ func (w *tableWriter) add(c Chunk) error {
 	return nil
 }
 
-// row is a chunk's row before its history is known.
+// row returns a chunk's row before its history is known.
 func (w *tableWriter) row(c Chunk) (row, error) {
 	shard, err := w.shardID(c.Shard)
 	return row{version: c.Version, since: c.OnCurrentShardSince, id: c.ID, shard: shard,
@@ -282,7 +282,7 @@ func (w *tableWriter) entry(h ChunkHistory) (historyEntry, error) {
 	return historyEntry{h.ValidAfter.T, h.ValidAfter.I, shard}, err
 }
 
-// shardID is the number of a shard.
+// shardID returns the number of a shard.
 func (w *tableWriter) shardID(id ShardID) (uint16, error) {
 	if n, ok := w.shards.number[id]; ok {
 		return n, nil

@@ -14,7 +14,7 @@ type Change struct {
 	Gone  bool
 }
 
-// Since are the chunks in which the table differs from an older one of the
+// Since returns the chunks in which the table differs from an older one of the
 // same pattern, in key order. What the tables share is not looked at, so after
 // Apply the cost is that of the blocks it has written. From nil all differ.
 func (t *RoutingTable) Since(old *RoutingTable) iter.Seq[Change] {
@@ -58,8 +58,8 @@ type inBlock struct {
 
 func (p inBlock) read(t *RoutingTable) Chunk { return p.block.chunk(p.chunk, t.shards.names) }
 
-// firstOf tells which of two rows of chunks begins first: below zero the
-// first one, above zero the second, zero both.
+// firstOf compares where two rows of chunks begin: below zero the first one is
+// first, above zero the second, zero both.
 func firstOf(a, b []inBlock) int {
 	switch {
 	case len(a) == 0:
@@ -70,7 +70,7 @@ func firstOf(a, b []inBlock) int {
 	return cmp.Compare(a[0].block.low(a[0].chunk), b[0].block.low(b[0].chunk))
 }
 
-// without are the chunks in the blocks that another table does not share.
+// without returns the chunks in the blocks that another table does not share.
 func (t *RoutingTable) without(other *RoutingTable) []inBlock {
 	shelves := make(map[*shelf]bool, len(other.shelves))
 	for _, s := range other.shelves {
@@ -104,7 +104,7 @@ func (t *RoutingTable) without(other *RoutingTable) []inBlock {
 	return found
 }
 
-// same tells whether two chunks are equal in everything, types of bounds
+// same reports whether two chunks are equal in everything, types of bounds
 // included.
 func (c Chunk) same(o Chunk) bool {
 	return c.ID == o.ID && c.Min == o.Min && c.Max == o.Max && c.Shard == o.Shard && c.Version == o.Version &&

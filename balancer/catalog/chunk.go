@@ -39,8 +39,8 @@ type Chunk struct {
 	Estimate            Estimate       // set during defragmentation
 }
 
-// Doc is the config.chunks document in the server's field order. A chunk with
-// OnCurrentShardSince but without history gets the one entry it implies,
+// Doc returns the config.chunks document in the server's field order. A chunk
+// with OnCurrentShardSince but without history gets the one entry it implies,
 // because the server never writes the one without the other.
 func (c Chunk) Doc(p KeyPattern, uuid bson.Binary) bson.D {
 	d := bson.D{

@@ -105,7 +105,8 @@ func (c Collection) Balanceable() bool {
 	return !c.NoBalance && !c.Defragment && c.AllowMigrations && c.PermitMigrations
 }
 
-// BalanceableIn is Balanceable by the flags that a release knows.
+// BalanceableIn reports whether a collection is balanced, by the flags that a
+// release knows.
 func (c Collection) BalanceableIn(r Release) bool {
 	switch {
 	case r.BalancesBySize():
@@ -116,8 +117,8 @@ func (c Collection) BalanceableIn(r Release) bool {
 	return !c.NoBalance
 }
 
-// Doc is the config.collections document in the order of spec 03 §3.3; flags
-// at their default are left out, except unique and noBalance.
+// Doc returns the config.collections document in the order of spec 03 §3.3;
+// flags at their default are left out, except unique and noBalance.
 func (c Collection) Doc() bson.D {
 	d := bson.D{
 		{Key: "_id", Value: c.Namespace},

@@ -10,9 +10,9 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// DocumentKey is the shard key of a document to be stored (spec 03 §4.3):
-// every path is looked up, a missing field is null, the hashed field is
-// hashed. An array as value or on the way is ShardKeyNotFound.
+// DocumentKey returns the shard key of a document to be stored (spec 03 §4.3):
+// every path is looked up, a missing field is null, the hashed field is hashed.
+// An array as value or on the way is ShardKeyNotFound.
 func (p KeyPattern) DocumentKey(doc bson.Raw) (Key, error) {
 	var b keyBuilder
 	for i := range p.Len() {
@@ -28,8 +28,8 @@ func (p KeyPattern) DocumentKey(doc bson.Raw) (Key, error) {
 	return b.key(), nil
 }
 
-// stored is a raw field value as it stands in the key: hashed if the pattern
-// says so.
+// stored returns a raw field value as it stands in the key: hashed if the
+// pattern says so.
 func (p KeyPattern) stored(field int, v bson.RawValue) bson.RawValue {
 	if field != p.p.hashed {
 		return v
@@ -37,7 +37,7 @@ func (p KeyPattern) stored(field int, v bson.RawValue) bson.RawValue {
 	return bson.RawValue{Type: bson.TypeInt64, Value: binary.LittleEndian.AppendUint64(nil, uint64(keyorder.Hash(v)))}
 }
 
-// lookup follows a path. At an array it stops and gives the array.
+// lookup follows a path. At an array it stops and returns the array.
 func lookup(doc []byte, path []string) (bson.RawValue, bool) {
 	for e, rest, ok := keyorder.Next(keyorder.Body(doc)); ok; e, rest, ok = keyorder.Next(rest) {
 		if string(e.Name) != path[0] {
@@ -54,9 +54,9 @@ func lookup(doc []byte, path []string) (bson.RawValue, bool) {
 	return bson.RawValue{}, false
 }
 
-// QueryKey is the shard key a filter asks for: an equality on every field, as
-// {a: 1}, {a: {$eq: 1}} or inside $and (spec 03 §4.3). The hashed field is
-// hashed. It is false when a field has no equality, or two that differ, or one
+// QueryKey returns the shard key a filter asks for: an equality on every field,
+// as {a: 1}, {a: {$eq: 1}} or inside $and (spec 03 §4.3). The hashed field is
+// hashed. It reports false when a field has no equality, or two that differ, or one
 // with an array or a regular expression.
 func (p KeyPattern) QueryKey(filter bson.Raw) (Key, bool) {
 	if p.p == nil {

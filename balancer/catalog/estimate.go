@@ -14,16 +14,16 @@ type Estimate int64
 // it may be.
 const TooBig int64 = math.MaxInt64
 
-// EstimateOf is a measured size in bytes, 0 to TooBig.
+// EstimateOf returns a measured size in bytes, 0 to TooBig.
 func EstimateOf(bytes int64) Estimate { return Estimate(bytes + 1) } // TooBig wraps around, and back
 
 // Known reports whether the chunk was measured.
 func (e Estimate) Known() bool { return e != 0 }
 
-// Bytes is the size; it means something only when Known.
+// Bytes returns the size; it means something only when Known.
 func (e Estimate) Bytes() int64 { return int64(e) - 1 }
 
-// Plus is the size of two chunks merged: too big if one of them is.
+// Plus returns the size of two chunks merged: too big if one of them is.
 func (e Estimate) Plus(o Estimate) Estimate {
 	a, b := e.Bytes(), o.Bytes()
 	if a > TooBig-b {
@@ -32,8 +32,8 @@ func (e Estimate) Plus(o Estimate) Estimate {
 	return EstimateOf(a + b)
 }
 
-// WithoutEstimates is the table with no chunk measured. It shares the blocks
-// in which none is.
+// WithoutEstimates returns the table with no chunk measured. It shares the
+// blocks in which none is.
 func (t *RoutingTable) WithoutEstimates() *RoutingTable {
 	next := *t
 	next.shelves = make([]*shelf, len(t.shelves))

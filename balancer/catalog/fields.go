@@ -27,8 +27,8 @@ func eachField(doc bson.Raw, read func(field) error) error {
 	return nil
 }
 
-// absent says that the field counts as not there, where null does so (spec 03
-// §0.5).
+// absent reports whether the field counts as not there, where null does so
+// (spec 03 §0.5).
 func (f field) absent() bool {
 	return f.value.Type == bson.TypeNull || f.value.Type == bson.TypeUndefined
 }

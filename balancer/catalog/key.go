@@ -40,18 +40,18 @@ func (k Key) Less(o Key) bool { return k.order < o.order }
 // Equal reports whether both are the same key.
 func (k Key) Equal(o Key) bool { return k.order == o.order }
 
-// Bytes is a copy of the comparable bytes: the keyorder encodings of the
+// Bytes returns a copy of the comparable bytes: the keyorder encodings of the
 // fields one after another, as in an index on the shard key.
 func (k Key) Bytes() []byte { return []byte(k.order) }
 
-// Place is a key that only compares, made of comparable bytes: for looking up
-// where in a routing table a range of keys lies. It has no values.
+// Place returns a key that only compares, made of comparable bytes: for looking
+// up where in a routing table a range of keys lies. It has no values.
 func Place(order []byte) Key { return Key{order: string(order)} }
 
 // Append adds the comparable bytes to dst.
 func (k Key) Append(dst []byte) []byte { return append(dst, k.order...) }
 
-// Values are the BSON values in pattern order, with their original types.
+// Values returns the BSON values in pattern order, with their original types.
 func (k Key) Values() []bson.RawValue {
 	var values []bson.RawValue
 	rest, form := k.order, k.form

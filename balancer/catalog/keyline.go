@@ -83,7 +83,7 @@ func (l keyLine) fraction(at float64) float64 {
 	return (at - l.lo) / (l.hi - l.lo)
 }
 
-// at is the inverse of fraction.
+// at returns the inverse of fraction.
 func (l keyLine) at(f float64) float64 {
 	f = math.Min(1-1e-9, math.Max(1e-9, f))
 	switch {
@@ -222,7 +222,7 @@ func (s keyScale) digitsOf(v bson.RawValue) (n float64, ok bool) {
 	return n, true
 }
 
-// value is a number in the type of the sample.
+// value returns a number in the type of the sample.
 func (s keyScale) value(x float64) any {
 	if s.digits > 0 {
 		return s.bytesOf(x)
@@ -262,7 +262,7 @@ func (s keyScale) bytesOf(x float64) any {
 	return string(data)
 }
 
-// values are those of a key's fields.
+// values returns those of a key's fields.
 func (p KeyPattern) values(k Key) []bson.RawValue {
 	values, err := p.Bound(k).Values()
 	if err != nil {

@@ -341,6 +341,7 @@ func TestApplyKeepsUpWithModel(t *testing.T) {
 				}
 			}
 			w.chunks.check(r, rt, from, to)
+			w.chunks.checkChosen(r, rt)
 			for range 3 {
 				c := w.chunks[rapid.IntRange(0, len(w.chunks)-1).Draw(r, "looked up")]
 				if k, ok := w.between(r, c); ok && !sameChunk(rt.Find(k), normal(c)) {

@@ -26,20 +26,22 @@ func SplitNamespace(ns string) (db, coll string, err error) {
 	return db, coll, nil
 }
 
-// ValidDatabaseName accepts what may name an existing database: not empty, at
-// most 63 bytes, without NUL, slash, backslash, dot, quote and space. A $ is
-// let through; it is refused only when a database is created.
+// ValidDatabaseName reports whether the name may be that of an existing
+// database: not empty, at most 63 bytes, without NUL, slash, backslash, dot,
+// quote and space. A $ is let through; it is refused only when a database is
+// created.
 func ValidDatabaseName(db string) bool {
 	return db != "" && len(db) <= MaxDatabaseNameBytes && !strings.ContainsAny(db, "\x00/\\. \"")
 }
 
-// ValidNewDatabaseName accepts what may name a database to be created.
+// ValidNewDatabaseName reports whether a database may be created under the
+// name.
 func ValidNewDatabaseName(db string) bool {
 	return ValidDatabaseName(db) && !strings.Contains(db, "$")
 }
 
-// ValidCollectionName accepts a collection part: not empty, without NUL, not
-// beginning with a dot.
+// ValidCollectionName reports whether the name may be a collection part: not
+// empty, without NUL, not beginning with a dot.
 func ValidCollectionName(coll string) bool {
 	return coll != "" && coll[0] != '.' && !strings.Contains(coll, "\x00")
 }

@@ -79,7 +79,7 @@ func fieldPath(name string) ([]string, error) {
 	return path, nil
 }
 
-// ascending accepts a number whose integer part is 1.
+// ascending reports whether the value is a number whose integer part is 1.
 func ascending(v bson.RawValue) bool {
 	if keyorder.Rank(v.Type) != keyorder.Rank(bson.TypeInt32) {
 		return false
@@ -99,7 +99,7 @@ func isHashed(v bson.RawValue) bool {
 // IsZero reports whether this is no pattern.
 func (p KeyPattern) IsZero() bool { return p.p == nil }
 
-// Doc is the pattern as it was given. It must not be changed.
+// Doc returns the pattern as it was given. It must not be changed.
 func (p KeyPattern) Doc() bson.Raw {
 	if p.p == nil {
 		return nil
@@ -107,7 +107,7 @@ func (p KeyPattern) Doc() bson.Raw {
 	return p.p.doc
 }
 
-// Fields are the field names in key order, dotted ones as one name.
+// Fields returns the field names in key order, dotted ones as one name.
 func (p KeyPattern) Fields() []string {
 	if p.p == nil {
 		return nil
@@ -115,7 +115,7 @@ func (p KeyPattern) Fields() []string {
 	return append([]string(nil), p.p.fields...)
 }
 
-// Len is the number of fields.
+// Len returns the number of fields.
 func (p KeyPattern) Len() int {
 	if p.p == nil {
 		return 0
@@ -123,7 +123,7 @@ func (p KeyPattern) Len() int {
 	return len(p.p.fields)
 }
 
-// HashedField is the position of the hashed field, -1 when there is none.
+// HashedField returns the position of the hashed field, -1 when there is none.
 func (p KeyPattern) HashedField() int {
 	if p.p == nil {
 		return -1
@@ -137,10 +137,10 @@ func (p KeyPattern) Equal(o KeyPattern) bool {
 	return p.p == o.p || p.p != nil && o.p != nil && keyorder.CompareDocuments(p.p.doc, o.p.doc) == 0
 }
 
-// String is the pattern as extended JSON.
+// String returns the pattern as extended JSON.
 func (p KeyPattern) String() string { return p.Doc().String() }
 
-// GlobalMin is the smallest key: MinKey in every field (spec 03 §4.2).
+// GlobalMin returns the smallest key: MinKey in every field (spec 03 §4.2).
 func (p KeyPattern) GlobalMin() Key {
 	if p.p == nil {
 		return Key{}
@@ -148,7 +148,7 @@ func (p KeyPattern) GlobalMin() Key {
 	return p.p.min
 }
 
-// GlobalMax is the greatest key: MaxKey in every field.
+// GlobalMax returns the greatest key: MaxKey in every field.
 func (p KeyPattern) GlobalMax() Key {
 	if p.p == nil {
 		return Key{}
@@ -237,8 +237,8 @@ func (p KeyPattern) extend(prefix bson.Raw, mismatch, longer mongoerr.Code) (Key
 	return b.key(), nil
 }
 
-// Bound is the key as the document the catalog stores: every field with the
-// BSON value it was made from.
+// Bound returns the key as the document the catalog stores: every field with
+// the BSON value it was made from.
 func (p KeyPattern) Bound(k Key) bson.Raw {
 	doc := make([]byte, 4, 4+len(k.order)+len(k.form)+16*p.Len())
 	order, form := k.order, k.form

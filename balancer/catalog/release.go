@@ -38,9 +38,9 @@ func ParseRelease(text string) (Release, error) {
 	return Release{}, fmt.Errorf("unknown server version %q: choose one of %s", text, strings.Join(known, ", "))
 }
 
-// ReleaseOf is the line that a version such as 5.0.7 belongs to: the newest one
-// that is not newer. False when the text does not begin with two numbers, or
-// the version is older than all lines.
+// ReleaseOf returns the line that a version such as 5.0.7 belongs to: the
+// newest one that is not newer. False when the text does not begin with two
+// numbers, or the version is older than all lines.
 func ReleaseOf(version string) (line Release, ok bool) {
 	var major, minor uint8
 	if n, _ := fmt.Sscanf(version, "%d.%d", &major, &minor); n != 2 {
@@ -61,7 +61,7 @@ func (r Release) orDefault() Release {
 	return r
 }
 
-// String is the release as "5.0".
+// String returns the release as "5.0".
 func (r Release) String() string {
 	r = r.orDefault()
 	return fmt.Sprintf("%d.%d", r.major, r.minor)
@@ -99,7 +99,7 @@ func (r Release) HasModes() bool { return r.AtLeast(Release34) }
 // LimitsShards reports whether config.shards may have a maxSize.
 func (r Release) LimitsShards() bool { return !r.AtLeast(Release60) }
 
-// DefaultChunkSize is the chunk size in bytes where none is set.
+// DefaultChunkSize returns the chunk size in bytes where none is set.
 func (r Release) DefaultChunkSize() int64 {
 	if r.BalancesBySize() {
 		return DefaultMaxChunkSizeBytes

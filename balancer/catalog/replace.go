@@ -32,7 +32,7 @@ func (a *application) replaceInPlace(changed []Chunk) error {
 	return nil
 }
 
-// replaced is a copy of a block with other values for some chunks.
+// replaced returns a copy of a block with other values for some chunks.
 func (a *application) replaced(old *block, changed []Chunk) (*block, error) {
 	b := *old
 	b.rows, b.sizes = slices.Clone(old.rows), slices.Clone(old.sizes)
@@ -74,8 +74,8 @@ type patch struct {
 	history []historyEntry
 }
 
-// replaced is a copy with other histories for some of n chunks, nil when none
-// has any.
+// replaced returns a copy with other histories for some of n chunks, nil when
+// none has any.
 func (h *histories) replaced(n int, patches []patch) *histories {
 	size := 0
 	for _, p := range patches {

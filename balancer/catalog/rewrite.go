@@ -121,7 +121,7 @@ func (st strip) join(s *shelf) strip {
 	return st
 }
 
-// find gives block and position in it of chunk i of the table.
+// find returns block and position in it of chunk i of the table.
 func (st strip) find(i int) (block, chunk int) {
 	i -= st.base
 	block = sort.Search(len(st.blocks)-1, func(b int) bool { return i < int(st.starts[b+1]) })

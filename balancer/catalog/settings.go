@@ -52,7 +52,8 @@ type Settings struct {
 // stored.
 func DefaultSettings() Settings { return SettingsOf(Release{}) }
 
-// SettingsOf are in effect in a release as long as nothing is stored.
+// SettingsOf returns the settings in effect in a release as long as nothing is
+// stored.
 func SettingsOf(r Release) Settings {
 	return Settings{
 		Release: r, Mode: ModeFull, MaxChunkSizeBytes: r.DefaultChunkSize(),
@@ -66,7 +67,7 @@ type settingsGroup struct {
 	load    func(*Settings, bson.Raw) error
 }
 
-// groups are the documents that the release reads.
+// groups returns the documents that the release reads.
 func (r Release) groups() []settingsGroup {
 	groups := []settingsGroup{
 		{SettingBalancer, "failed to refresh the balancer settings", (*Settings).LoadBalancer},

@@ -65,8 +65,8 @@ func ParseShard(raw bson.Raw) (Shard, error) {
 // HasZone reports whether the shard belongs to the zone.
 func (s Shard) HasZone(zone string) bool { return slices.Contains(s.Zones, zone) }
 
-// Doc is the config.shards document in the order of spec 03 §3.1; what Shard
-// does not know is for the caller to append.
+// Doc returns the config.shards document in the order of spec 03 §3.1; what
+// Shard does not know is for the caller to append.
 func (s Shard) Doc() bson.D {
 	d := bson.D{{Key: "_id", Value: string(s.ID)}, {Key: "host", Value: s.Host}}
 	if s.Draining {

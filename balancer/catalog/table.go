@@ -45,7 +45,7 @@ type shardTotal struct {
 	newest        ChunkVersion
 }
 
-// Pattern is the shard key.
+// Pattern returns the shard key.
 func (t *RoutingTable) Pattern() KeyPattern { return t.pattern }
 
 // Epoch identifies the incarnation of the collection.
@@ -54,10 +54,10 @@ func (t *RoutingTable) Epoch() bson.ObjectID { return t.epoch }
 // Timestamp orders incarnations of the collection.
 func (t *RoutingTable) Timestamp() bson.Timestamp { return t.timestamp }
 
-// Version is the collection version: that of its newest chunk.
+// Version returns the collection version: that of its newest chunk.
 func (t *RoutingTable) Version() Version { return Version{t.epoch, t.timestamp, t.version} }
 
-// Len is the number of chunks, at least 1.
+// Len returns the number of chunks, at least 1.
 func (t *RoutingTable) Len() int { return int(t.starts[len(t.shelves)]) }
 
 // place is where a chunk is: in which shelf, which block of it, and which
@@ -74,9 +74,9 @@ func (t *RoutingTable) locate(order string) place {
 	return p
 }
 
-// lastAtMost is the position of the last bound that is not above the key; the
-// first when all are. It is written out because finding a chunk is the inner
-// loop of routing.
+// lastAtMost returns the position of the last bound that is not above the key;
+// the first when all are. It is written out because finding a chunk is the
+// inner loop of routing.
 func lastAtMost(lows []string, order string) int {
 	from, to := 0, len(lows)
 	for to-from > 1 {
@@ -102,7 +102,7 @@ func (t *RoutingTable) position(i int) place {
 
 func (t *RoutingTable) block(p place) *block { return t.shelves[p.shelf].blocks[p.block] }
 
-// number is the position of a place among all chunks.
+// number returns the position of a place among all chunks.
 func (t *RoutingTable) number(p place) int {
 	return int(t.starts[p.shelf]) + int(t.shelves[p.shelf].starts[p.block]) + p.chunk
 }
@@ -111,8 +111,8 @@ func (t *RoutingTable) chunk(p place) Chunk {
 	return t.block(p).chunk(p.chunk, t.shards.names)
 }
 
-// Find is the chunk that contains the key. The global maximum belongs to the
-// last chunk.
+// Find returns the chunk that contains the key. The global maximum belongs to
+// the last chunk.
 func (t *RoutingTable) Find(k Key) Chunk { return t.chunk(t.locate(k.order)) }
 
 // Begins reports whether a chunk has the key for its lower bound.
@@ -121,16 +121,16 @@ func (t *RoutingTable) Begins(k Key) bool {
 	return t.block(p).low(p.chunk) == k.order
 }
 
-// IndexOf is the position in key order of the chunk that contains the key.
+// IndexOf returns the position in key order of the chunk that contains the key.
 func (t *RoutingTable) IndexOf(k Key) int {
 	return t.number(t.locate(k.order))
 }
 
-// At is the chunk at a position, 0 to Len()-1. It panics outside, like a
+// At returns the chunk at a position, 0 to Len()-1. It panics outside, like a
 // slice.
 func (t *RoutingTable) At(i int) Chunk { return t.chunk(t.position(i)) }
 
-// ShardOf is the owner of the key: Find without building the chunk.
+// ShardOf returns the owner of the key: Find without building the chunk.
 func (t *RoutingTable) ShardOf(k Key) ShardID {
 	p := t.locate(k.order)
 	return t.shards.names[t.block(p).rows[p.chunk].shard]
@@ -144,17 +144,17 @@ func (t *RoutingTable) total(s ShardID) shardTotal {
 	return t.totals[n]
 }
 
-// Count is the number of chunks on a shard.
+// Count returns the number of chunks on a shard.
 func (t *RoutingTable) Count(s ShardID) int { return int(t.total(s).chunks) }
 
-// JumboCount is the number of chunks on a shard that are flagged jumbo.
+// JumboCount returns the number of chunks on a shard that are flagged jumbo.
 func (t *RoutingTable) JumboCount(s ShardID) int { return int(t.total(s).jumbo) }
 
-// ShardVersion is the version of the newest chunk on a shard, 0|0 when it has
-// none.
+// ShardVersion returns the version of the newest chunk on a shard, 0|0 when it
+// has none.
 func (t *RoutingTable) ShardVersion(s ShardID) ChunkVersion { return t.total(s).newest }
 
-// Owners are the shards that have chunks, in ascending order.
+// Owners returns the shards that have chunks, in ascending order.
 func (t *RoutingTable) Owners() []ShardID {
 	owners := make([]ShardID, 0, len(t.totals))
 	for _, n := range t.shards.sorted {
@@ -165,7 +165,7 @@ func (t *RoutingTable) Owners() []ShardID {
 	return owners
 }
 
-// Newest is the chunk with the highest version.
+// Newest returns the chunk with the highest version.
 func (t *RoutingTable) Newest() Chunk {
 	if t.newest != "" {
 		if p := t.locate(t.newest); t.block(p).rows[p.chunk].version == t.version {
@@ -186,7 +186,7 @@ func (t *RoutingTable) Newest() Chunk {
 	return t.chunk(place{})
 }
 
-// allBlocks are the blocks in key order.
+// allBlocks returns the blocks in key order.
 func (t *RoutingTable) allBlocks() iter.Seq[*block] {
 	return func(yield func(*block) bool) {
 		for _, s := range t.shelves {
@@ -226,7 +226,7 @@ func (s *shelf) count(b *block, sign int32) {
 	}
 }
 
-// of is what a shard owns on the shelf.
+// of returns what a shard owns on the shelf.
 func (s *shelf) of(shard uint16) shelfTotal {
 	if int(shard) >= len(s.owned) {
 		return shelfTotal{}
@@ -238,7 +238,7 @@ func newShelf(blocks []*block) *shelf {
 	return (&shelf{}).with(blocks, nil, blocks)
 }
 
-// with is a shelf of other blocks: some were removed, some added.
+// with returns a shelf of other blocks: some were removed, some added.
 func (s *shelf) with(blocks, removed, added []*block) *shelf {
 	next := &shelf{blocks: blocks, lows: make([]string, len(blocks)), starts: make([]int32, len(blocks)+1),
 		owned: slices.Clone(s.owned)}
@@ -269,7 +269,7 @@ func (l layout) shelve(blocks []*block) []*shelf {
 	return shelves
 }
 
-// len is the number of chunks.
+// len returns the number of chunks.
 func (s *shelf) len() int { return int(s.starts[len(s.blocks)]) }
 
 // index fills in where shelves begin, by key and by position.

@@ -148,7 +148,7 @@ func (w *pageWriter) text(s string) {
 	w.out = append(w.out, s...)
 }
 
-// rows are the rows of the page's chunks.
+// rows returns the rows of the page's chunks.
 func (w *pageWriter) rows() iter.Seq[*row] {
 	return func(yield func(*row) bool) {
 		for _, s := range w.spans {

@@ -24,7 +24,7 @@ type Throttle struct {
 	WriteConcern bson.Raw // nil = none; only with ThrottleOn
 }
 
-// Sent is what goes into a balancer migration: secondaryThrottle and
+// Sent returns what goes into a balancer migration: secondaryThrottle and
 // writeConcern. The bool alone has no effect in 8.0.
 func (t Throttle) Sent() (secondaryThrottle bool, writeConcern bson.Raw) {
 	if t.State == ThrottleOn && t.WriteConcern != nil {

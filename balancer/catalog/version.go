@@ -23,7 +23,7 @@ func (v ChunkVersion) IsZero() bool { return v == ChunkVersion{} }
 // String is "M|m".
 func (v ChunkVersion) String() string { return fmt.Sprintf("%d|%d", v.Major, v.Minor) }
 
-// Timestamp is how lastmod stores a version.
+// Timestamp returns how lastmod stores a version.
 func (v ChunkVersion) Timestamp() bson.Timestamp { return bson.Timestamp{T: v.Major, I: v.Minor} }
 
 // VersionFromTimestamp reads a lastmod.
@@ -53,7 +53,7 @@ func (v Version) String() string {
 	return fmt.Sprintf("%s||%s||Timestamp(%d, %d)", v.ChunkVersion, v.Epoch.Hex(), v.Timestamp.T, v.Timestamp.I)
 }
 
-// Doc is the wire form {e, t, v} (spec 02 §6.1).
+// Doc returns the wire form {e, t, v} (spec 02 §6.1).
 func (v Version) Doc() bson.D {
 	return bson.D{{Key: "e", Value: v.Epoch}, {Key: "t", Value: v.Timestamp},
 		{Key: "v", Value: v.ChunkVersion.Timestamp()}}

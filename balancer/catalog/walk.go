@@ -7,11 +7,11 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// All are the chunks in key order.
+// All returns the chunks in key order.
 func (t *RoutingTable) All() iter.Seq[Chunk] { return t.Overlapping(Key{}, Key{}) }
 
-// Overlapping are the chunks that share keys with [from, to), in key order. A
-// zero Key leaves that end open.
+// Overlapping returns the chunks that share keys with [from, to), in key order.
+// A zero Key leaves that end open.
 func (t *RoutingTable) Overlapping(from, to Key) iter.Seq[Chunk] {
 	return func(yield func(Chunk) bool) {
 		slab := historySlab{size: firstSlab}
@@ -26,7 +26,7 @@ func (t *RoutingTable) Overlapping(from, to Key) iter.Seq[Chunk] {
 	}
 }
 
-// Owned are the chunks of one shard that share keys with [from, to), in key
+// Owned returns the chunks of one shard that share keys with [from, to), in key
 // order. A zero Key leaves that end open. Blocks without chunks of the shard
 // are skipped.
 func (t *RoutingTable) Owned(s ShardID, from, to Key) iter.Seq[Chunk] {
@@ -47,8 +47,8 @@ func (t *RoutingTable) Owned(s ShardID, from, to Key) iter.Seq[Chunk] {
 	}
 }
 
-// Adjoining are the chunks of one shard from a key on beside which it may own
-// another, in key order: what can be merged is among them. Those that stand
+// Adjoining returns the chunks of one shard from a key on beside which it may
+// own another, in key order: what can be merged is among them. Those that stand
 // alone are not built; each chunk comes with how many of them that count were
 // passed over since the one before.
 func (t *RoutingTable) Adjoining(s ShardID, from Key,
@@ -79,7 +79,7 @@ func (t *RoutingTable) Adjoining(s ShardID, from Key,
 	}
 }
 
-// FirstUnflagged is the first chunk in key order that a shard owns in
+// FirstUnflagged returns the first chunk in key order that a shard owns in
 // [from, to) and that is not flagged jumbo, false when there is none. A zero
 // Key leaves that end open. Blocks in which all its chunks are flagged are
 // skipped, and no chunk but the one found is built.
@@ -102,7 +102,7 @@ func (t *RoutingTable) FirstUnflagged(s ShardID, from, to Key) (Chunk, bool) {
 	return Chunk{}, false
 }
 
-// OwnersIn are the shards that own a chunk sharing keys with [from, to), in
+// OwnersIn returns the shards that own a chunk sharing keys with [from, to), in
 // ascending order. A zero Key leaves that end open. Blocks that lie in the
 // range as a whole tell by their summary; chunks are looked at only in the
 // blocks at its ends.
@@ -145,7 +145,7 @@ func (t *RoutingTable) OwnersIn(from, to Key) []ShardID {
 	return owners
 }
 
-// ownedIn are the positions of a shard's chunks in a part of the block.
+// ownedIn returns the positions of a shard's chunks in a part of the block.
 func (b *block) ownedIn(shard uint16, s span) []uint16 {
 	o := b.of(shard)
 	if o == nil {
@@ -166,12 +166,13 @@ func (b *block) ownedIn(shard uint16, s span) []uint16 {
 // span is a part of a block.
 type span struct{ from, to int }
 
-// spans are the blocks that overlap [from, to), each with the part that does.
+// spans returns the blocks that overlap [from, to), each with the part that
+// does.
 func (t *RoutingTable) spans(from, to Key) iter.Seq2[*block, span] {
 	return t.spansWith(from, to, func(*shelf) bool { return true })
 }
 
-// spansWith are the spans on shelves that are wanted.
+// spansWith returns the spans on shelves that are wanted.
 func (t *RoutingTable) spansWith(from, to Key, wanted func(*shelf) bool) iter.Seq2[*block, span] {
 	return func(yield func(*block, span) bool) {
 		if !to.IsZero() && to.order <= from.order {
@@ -200,7 +201,8 @@ func (t *RoutingTable) spansWith(from, to Key, wanted func(*shelf) bool) iter.Se
 	}
 }
 
-// before is the part of the block below to, and whether nothing follows it.
+// before returns the part of the block below to, and whether nothing follows
+// it.
 func (b *block) before(to Key) (part span, last bool) {
 	n := b.len()
 	switch {

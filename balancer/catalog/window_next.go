@@ -3,7 +3,7 @@ package catalog
 import "time"
 
 // NextOpen returns when the balancer's window is open next: now if it is, or if
-// there is none. It is false when that never is. Like all of the windows it
+// there is none. It reports false when that never is. Like all of the windows it
 // goes by the clock of now's location.
 func (s *Settings) NextOpen(now time.Time) (time.Time, bool) {
 	if s.open(now) {

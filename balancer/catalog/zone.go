@@ -60,7 +60,7 @@ func ParseZone(p KeyPattern, raw bson.Raw) (ZoneRange, error) {
 	return z, nil
 }
 
-// Doc is the config.tags document.
+// Doc returns the config.tags document.
 func (z ZoneRange) Doc(p KeyPattern, ns string) bson.D {
 	return bson.D{
 		{Key: "_id", Value: z.ID},
@@ -108,15 +108,15 @@ func (z *ZoneSet) show(r ZoneRange) string {
 	return z.pattern.Bound(r.Min).String() + " -->> " + z.pattern.Bound(r.Max).String() + " on " + r.Zone
 }
 
-// firstAbove is the position of the first range that ends above the key.
+// firstAbove returns the position of the first range that ends above the key.
 func (z *ZoneSet) firstAbove(k Key) int {
 	return sort.Search(len(z.ranges), func(i int) bool { return k.Less(z.ranges[i].Max) })
 }
 
-// Pattern is the shard key of the bounds.
+// Pattern returns the shard key of the bounds.
 func (z *ZoneSet) Pattern() KeyPattern { return z.pattern }
 
-// Ranges are the ranges in key order. The slice must not be changed.
+// Ranges returns the ranges in key order. The slice must not be changed.
 func (z *ZoneSet) Ranges() []ZoneRange {
 	if z == nil {
 		return nil
@@ -124,7 +124,7 @@ func (z *ZoneSet) Ranges() []ZoneRange {
 	return slices.Clip(z.ranges)
 }
 
-// Names are the zones of the collection in ascending byte order, whether or
+// Names returns the zones of the collection in ascending byte order, whether or
 // not a shard belongs to them.
 func (z *ZoneSet) Names() []string {
 	if z == nil {
@@ -133,7 +133,7 @@ func (z *ZoneSet) Names() []string {
 	return slices.Clip(z.names)
 }
 
-// Len is the number of ranges.
+// Len returns the number of ranges.
 func (z *ZoneSet) Len() int {
 	if z == nil {
 		return 0
@@ -141,8 +141,8 @@ func (z *ZoneSet) Len() int {
 	return len(z.ranges)
 }
 
-// ZoneOf is the zone whose range contains all of [lower, upper), NoZone when
-// none does (spec 01 §4.3).
+// ZoneOf returns the zone whose range contains all of [lower, upper), NoZone
+// when none does (spec 01 §4.3).
 func (z *ZoneSet) ZoneOf(lower, upper Key) string {
 	if z == nil {
 		return NoZone

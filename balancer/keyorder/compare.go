@@ -158,7 +158,7 @@ func place(v bson.RawValue) int {
 	return finite
 }
 
-// exact is a finite number as a fraction.
+// exact returns a finite number as a fraction.
 func exact(v bson.RawValue) *big.Rat {
 	r := new(big.Rat)
 	if i, ok := integer(v); ok {

@@ -51,7 +51,7 @@ func (d decimal) coefficient() *big.Int {
 	return new(big.Int).SetBytes(b[:])
 }
 
-// divideByTen gives the quotient and the digit that falls off.
+// divideByTen returns the quotient and the digit that falls off.
 func (d decimal) divideByTen() (q decimal, digit uint8) {
 	q = d
 	var r uint64
@@ -61,7 +61,7 @@ func (d decimal) divideByTen() (q decimal, digit uint8) {
 	return q, uint8(r)
 }
 
-// normal is the same number without trailing zeros in its coefficient.
+// normal returns the same number without trailing zeros in its coefficient.
 func (d decimal) normal() decimal {
 	for !d.zero() {
 		q, digit := d.divideByTen()
@@ -73,7 +73,7 @@ func (d decimal) normal() decimal {
 	return d
 }
 
-// digits are the decimal digits of the coefficient, most significant first.
+// digits returns the decimal digits of the coefficient, most significant first.
 func (d decimal) digits() []uint8 {
 	var all [39]uint8
 	n := len(all)

@@ -17,9 +17,9 @@ type Element struct {
 	Value bson.RawValue
 }
 
-// Body is what lies between the length and the closing zero of a document or
-// array: the input for Next. A damaged document has an empty body, or one cut
-// short.
+// Body returns what lies between the length and the closing zero of a document
+// or array: the input for Next. A damaged document has an empty body, or one
+// cut short.
 func Body(doc []byte) []byte {
 	if len(doc) < 5 {
 		return nil
@@ -34,9 +34,9 @@ func Body(doc []byte) []byte {
 	return doc[4 : n-1]
 }
 
-// Next takes the first element off a document's body. It is false at the end
-// and at the first damaged element. Nothing is copied: reading a document once
-// with Next costs a fraction of looking its fields up one by one.
+// Next goes to the next element, and reports whether there is one. It is false
+// at the end and at the first damaged element. Nothing is copied: reading a
+// document once with Next costs a fraction of looking its fields up one by one.
 func Next(body []byte) (e Element, rest []byte, ok bool) {
 	w := Walk{rest: body}
 	ok = w.Next()
@@ -57,8 +57,8 @@ type Walk struct {
 // WalkOf starts a walk through a document or array.
 func WalkOf(doc []byte) Walk { return Walk{rest: Body(doc)} }
 
-// Next goes to the next element. It is false at the end and at the first
-// damaged element.
+// Next goes to the next element, and reports whether there is one. It is false
+// at the end and at the first damaged element.
 func (w *Walk) Next() bool {
 	body := w.rest
 	if len(body) < 2 {
@@ -99,9 +99,9 @@ var fixedLength = [256]int8{
 	bson.TypeInt32: 4, bson.TypeTimestamp: 8, bson.TypeInt64: 8, bson.TypeDecimal128: 16,
 }
 
-// ValueSize is the number of bytes a BSON value of this type takes at the start
-// of b, which may be more than b has, or -1 when b is too short to tell or the
-// type is unknown.
+// ValueSize returns the number of bytes a BSON value of this type takes at the
+// start of b, which may be more than b has, or -1 when b is too short to tell
+// or the type is unknown.
 func ValueSize(t bson.Type, b []byte) int {
 	if n := fixedLength[t]; n > 0 {
 		return int(n)
@@ -155,7 +155,8 @@ func fixed(b []byte, n int) []byte {
 func uint64At(b []byte) uint64 { return binary.LittleEndian.Uint64(fixed(b, 8)) }
 func uint32At(b []byte) uint32 { return binary.LittleEndian.Uint32(fixed(b, 4)) }
 
-// text is the content of a string, symbol or code, without its closing zero.
+// text returns the content of a string, symbol or code, without its closing
+// zero.
 func text(b []byte) []byte {
 	if len(b) < 5 {
 		return nil
@@ -170,8 +171,8 @@ func text(b []byte) []byte {
 	return b[4 : 4+n-1]
 }
 
-// binaryParts are the subtype and the bytes; those of the old subtype 2 still
-// begin with their inner length, which is how the server orders them.
+// binaryParts returns the subtype and the bytes; those of the old subtype 2
+// still begin with their inner length, which is how the server orders them.
 func binaryParts(b []byte) (subtype byte, data []byte) {
 	if len(b) < 5 {
 		return 0, nil

@@ -9,7 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// Hash is the 64-bit hash of a hashed index or shard key: the first eight
+// Hash returns the 64-bit hash of a hashed index or shard key: the first eight
 // bytes of an MD5 over the value (spec 03 §4.6). Numbers hash by their integer
 // part, so 1, 1.0 and 1.7 hash alike. A missing field hashes as null.
 func Hash(v bson.RawValue) int64 {

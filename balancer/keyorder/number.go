@@ -144,7 +144,7 @@ func appendDecimal(dst []byte, d decimal) []byte {
 	return appendDigits(dst, magnitude, digits, d.negative)
 }
 
-// appendFraction writes a decimal in the range of doubles, and says whether
+// appendFraction writes a decimal in the range of doubles, and reports whether
 // something was cut off.
 func appendFraction(dst []byte, d decimal) ([]byte, bool) {
 	numerator, denominator := d.coefficient(), big.NewInt(1)
@@ -163,7 +163,7 @@ func appendFraction(dst []byte, d decimal) ([]byte, bool) {
 	return appendApproximate(dst, double, more, d.negative), more
 }
 
-// truncate gives the bits of the largest double not above the fraction, and
+// truncate returns the bits of the largest double not above the fraction, and
 // whether it is below. The fraction is positive.
 func truncate(numerator, denominator *big.Int) (double uint64, below bool) {
 	// Scale by 2^shift so that the quotient has the 53 bits of a mantissa;

@@ -7,7 +7,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// Restorable says whether Restore can rebuild v, byte for byte, from its
+// Restorable reports whether Restore can rebuild v, byte for byte, from its
 // encoding and its type. It is false for objects, arrays, decimals, code with
 // scope, pointers, NaN and negative zero, and for damaged values.
 func Restorable(v bson.RawValue) bool {
@@ -46,7 +46,7 @@ var tags = [256]byte{
 }
 
 // Restore appends the BSON bytes of the value whose encoding enc begins with,
-// given its type, and tells how many bytes of enc it took. It is false when
+// given its type, and tells how many bytes of enc it took. It reports false when
 // the encoding does not fit the type.
 func Restore[T ~string | ~[]byte](dst []byte, enc T, t bson.Type) (out []byte, size int, ok bool) {
 	size = Size(enc)

@@ -1,6 +1,6 @@
 package keyorder
 
-// Size is the length of the first value in a sequence of encodings, 0 when
+// Size returns the length of the first value in a sequence of encodings, 0 when
 // there is none or it is cut short.
 func Size[T ~string | ~[]byte](enc T) int {
 	n := size(enc)
@@ -115,7 +115,7 @@ func binarySize[T ~string | ~[]byte](enc T) int {
 	return 7 + int(bigEndian(enc[2:6]))
 }
 
-// integerSize is the number of bytes of the integer part, 0 for a number
+// integerSize returns the number of bytes of the integer part, 0 for a number
 // without one.
 func integerSize(tag byte) int {
 	switch {

@@ -36,7 +36,8 @@ func TestServerErrorOfReplies(t *testing.T) {
 		extra string
 		is    func(error) bool
 	}{
-		{"a command", command("admin", bson.D{{Key: "moveChunk", Value: "db.none"}, {Key: "to", Value: "shard0"}, {Key: "find", Value: bson.D{}}}),
+		{"a command", command("admin", bson.D{{Key: "moveChunk", Value: "db.none"}, {Key: "to", Value: "shard0"},
+			{Key: "find", Value: bson.D{}}}),
 			mongoerr.NamespaceNotSharded, "", as[mongo.CommandError]},
 		{"an insert", duplicate, mongoerr.DuplicateKey, "keyPattern", as[mongo.WriteException]},
 		{"many inserts", bulk, mongoerr.DuplicateKey, "keyPattern", as[mongo.BulkWriteException]},
@@ -80,7 +81,8 @@ func TestServerErrorOfOthers(t *testing.T) {
 	if got := live.ServerError(concern); !mongoerr.Is(got, mongoerr.WriteConcernFailed) || got.Error() != "waiting" {
 		t.Errorf("a write concern's error became %v", got)
 	}
-	old := mongo.CommandError{Message: "no code", Raw: must(t, bson.D{{Key: "ok", Value: 0.0}, {Key: "errmsg", Value: "no code"}})}
+	old := mongo.CommandError{Message: "no code",
+		Raw: must(t, bson.D{{Key: "ok", Value: 0.0}, {Key: "errmsg", Value: "no code"}})}
 	var e *mongoerr.ServerError
 	if got := live.ServerError(old); !errors.As(got, &e) || !e.NoCode || e.Extra != nil {
 		t.Errorf("a failure without a code became %#v", got)

@@ -21,8 +21,8 @@ func texts(doc bson.Raw, field string) (list []string) {
 }
 
 // integer is a field that is a number; 0 when it is none.
-func integer(doc bson.Raw, field string) int64 {
-	v := doc.Lookup(field)
+func integer(doc bson.Raw, path ...string) int64 {
+	v := doc.Lookup(path...)
 	if n, ok := v.AsInt64OK(); ok {
 		return n
 	}

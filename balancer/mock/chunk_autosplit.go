@@ -13,16 +13,16 @@ const autoSplitShare = 5
 // autoSplit notes a document that was written to a sharded collection. Up to
 // 5.0 a shard that has written a fifth of a chunk size to one of its chunks
 // looks at it, and cuts it into halves of chunks if it holds more than one.
-func (c *Cluster) autoSplit(s *shard, ns string, doc bson.Raw) {
-	if !c.release.AutoSplits() || doc == nil || c.config.tables[ns] == nil {
+func (cks Chunks) autoSplit(s *shard, ns string, doc bson.Raw) {
+	if !cks.c.release.AutoSplits() || doc == nil || cks.c.config.tables[ns] == nil {
 		return
 	}
-	settings := c.loop.Settings()
-	if !settings.ShouldAutoSplit(c.now().Local()) {
+	settings := cks.c.balancer.loop.Settings()
+	if !settings.ShouldAutoSplit(cks.c.now().Local()) {
 		return
 	}
-	coll, ok, err := c.config.Tracked(ns)
-	if err != nil || !ok || coll.Unsplittable || c.Donating(ns, s.id) {
+	coll, ok, err := cks.c.config.Tracked(ns)
+	if err != nil || !ok || coll.Unsplittable || cks.c.migrations.Donating(ns, s.id) {
 		return
 	}
 	key, err := coll.Pattern.DocumentKey(doc)
@@ -33,16 +33,16 @@ func (c *Cluster) autoSplit(s *shard, ns string, doc bson.Raw) {
 	if size == 0 {
 		size = settings.MaxChunkSizeBytes
 	}
-	chunk, local := c.config.tables[ns].Find(key), s.colls[ns]
+	chunk, local := cks.c.config.tables[ns].Find(key), s.colls[ns]
 	if !local.hasGrown(chunk, int64(len(doc)), size/autoSplitShare) {
 		return
 	}
-	points := c.halvesOfChunks(coll, chunk, size)
+	points := cks.halves(coll, chunk, size)
 	if len(points) < 2 {
 		return // half a chunk to a whole one: not yet
 	}
-	if err := c.Split(coll, chunk, points); err != nil {
-		c.logger.Warn("a chunk that has grown is not split", "ns", ns, "error", err)
+	if err := cks.Split(coll, chunk, points); err != nil {
+		cks.c.logger.Warn("a chunk that has grown is not split", "ns", ns, "error", err)
 	}
 }
 
@@ -61,10 +61,10 @@ func (l *localCollection) hasGrown(chunk catalog.Chunk, bytes, enough int64) boo
 	return true
 }
 
-// halvesOfChunks are the points that cut a chunk into pieces of half a chunk
+// halves are the points that cut a chunk into pieces of half a chunk
 // size; none when the shard can't tell.
-func (c *Cluster) halvesOfChunks(coll catalog.Collection, chunk catalog.Chunk, size int64) []catalog.Key {
-	bounds, err := c.SplitVector(VectorRequest{
+func (cks Chunks) halves(coll catalog.Collection, chunk catalog.Chunk, size int64) []catalog.Key {
+	bounds, err := cks.SplitVector(VectorRequest{
 		Namespace: coll.Namespace, Key: coll.Pattern.Doc(),
 		Min: coll.Pattern.Bound(chunk.Min), Max: coll.Pattern.Bound(chunk.Max), ChunkBytes: size,
 	})

@@ -9,42 +9,48 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
+// Chunks splits and merges chunks and writes their flags.
+type Chunks struct{ c *Cluster }
+
+// Chunks are those of the cluster.
+func (c *Cluster) Chunks() Chunks { return Chunks{c} }
+
 // maxSplitPoints is how many points a shard splits a chunk at.
 const maxSplitPoints = 8192
 
 // SplitOnShard is a split as the balancer asks the owner for it: the shard looks
 // at the points itself before it asks the config server (spec 01 §5.3).
-func (c *Cluster) SplitOnShard(coll catalog.Collection, chunk catalog.Chunk, points []catalog.Key) error {
+func (cks Chunks) SplitOnShard(coll catalog.Collection, chunk catalog.Chunk, points []catalog.Key) error {
 	if len(points) > maxSplitPoints {
-		c.logger.Warn("too many split points, the first ones are used", "ns", coll.Namespace, "points", len(points), "used", maxSplitPoints)
+		cks.c.logger.Warn("too many split points, the first ones are used", "ns", coll.Namespace, "points", len(points), "used", maxSplitPoints)
 		points = points[:maxSplitPoints]
 	}
 	if n := len(points); n > 0 && (points[0].Equal(chunk.Min) || points[n-1].Equal(chunk.Max)) {
 		p := coll.Pattern
 		return mongoerr.New(mongoerr.CannotSplit, "a split point is a bound of the chunk %s -->> %s", p.Bound(chunk.Min), p.Bound(chunk.Max))
 	}
-	return c.Split(coll, chunk, points)
+	return cks.Split(coll, chunk, points)
 }
 
 // Split cuts a chunk at the given points, in ascending order: the shard's
 // part, then the config server's (spec 02 §6.6).
-func (c *Cluster) Split(coll catalog.Collection, chunk catalog.Chunk, points []catalog.Key) error {
+func (cks Chunks) Split(coll catalog.Collection, chunk catalog.Chunk, points []catalog.Key) error {
 	for _, point := range points {
 		if err := coll.Pattern.CheckHashed(point); err != nil {
 			return mongoerr.New(mongoerr.CannotSplit, "split failed :: caused by :: %s", err)
 		}
 	}
-	if err := c.reach(configShard, chunk.Shard); err != nil {
+	if err := cks.c.faults.reach(configShard, chunk.Shard); err != nil {
 		return err
 	}
-	return c.commitSplit(coll, chunk.Shard, chunk.Min, chunk.Max, points)
+	return cks.commitSplit(coll, chunk.Shard, chunk.Min, chunk.Max, points)
 }
 
 // commitSplit writes the catalog and the change log
 // (_configsvrCommitChunkSplit): coll is the collection as the shard knows it.
-func (c *Cluster) commitSplit(known catalog.Collection, shard catalog.ShardID, min, max catalog.Key, points []catalog.Key) error {
+func (cks Chunks) commitSplit(known catalog.Collection, shard catalog.ShardID, min, max catalog.Key, points []catalog.Key) error {
 	ns := known.Namespace
-	coll, ok, err := c.config.Tracked(ns)
+	coll, ok, err := cks.c.config.Tracked(ns)
 	switch {
 	case err != nil:
 		return err
@@ -55,7 +61,7 @@ func (c *Cluster) commitSplit(known catalog.Collection, shard catalog.ShardID, m
 	case coll.Epoch != known.Epoch:
 		return errStaleEpoch(ns)
 	}
-	table := c.config.tables[ns]
+	table := cks.c.config.tables[ns]
 	chunk := table.Find(min)
 	switch {
 	case !chunk.Min.Equal(min):
@@ -69,11 +75,11 @@ func (c *Cluster) commitSplit(known catalog.Collection, shard catalog.ShardID, m
 		return err
 	}
 	before := table.Version().ChunkVersion
-	pieces := c.commits().Split(table, chunk, points)
-	if err := c.config.putChunks(ns, pieces...); err != nil {
+	pieces := cks.commits().Split(table, chunk, points)
+	if err := cks.c.config.putChunks(ns, pieces...); err != nil {
 		return err
 	}
-	c.logSplit(ns, table, chunk, pieces, before)
+	cks.logSplit(ns, table, chunk, pieces, before)
 	return nil
 }
 
@@ -105,18 +111,18 @@ func checkSplitPoints(p catalog.KeyPattern, chunk catalog.Chunk, points []catalo
 	return nil
 }
 
-func (c *Cluster) logSplit(ns string, table *catalog.RoutingTable, chunk catalog.Chunk, pieces []catalog.Chunk, version catalog.ChunkVersion) {
+func (cks Chunks) logSplit(ns string, table *catalog.RoutingTable, chunk catalog.Chunk, pieces []catalog.Chunk, version catalog.ChunkVersion) {
 	before := bson.E{Key: "before", Value: chunkDoc(table, chunk, version)}
 	owner := bson.E{Key: "owningShard", Value: string(chunk.Shard)}
 	if len(pieces) == 2 {
-		c.logChange(configShard, "split", ns, bson.D{before,
+		cks.c.log.change(configShard, "split", ns, bson.D{before,
 			{Key: "left", Value: chunkDoc(table, pieces[0], pieces[0].Version)},
 			{Key: "right", Value: chunkDoc(table, pieces[1], pieces[1].Version)},
 			owner})
 		return
 	}
 	for i, piece := range pieces {
-		c.logChange(configShard, "multi-split", ns, bson.D{before,
+		cks.c.log.change(configShard, "multi-split", ns, bson.D{before,
 			{Key: "number", Value: int32(i + 1)},
 			{Key: "of", Value: int32(len(pieces))},
 			{Key: "chunk", Value: chunkDoc(table, piece, piece.Version)},

@@ -149,8 +149,8 @@ func (l *localCollection) virtualPoint(p catalog.KeyPattern, min, max catalog.Ke
 // Median is the split point of a chunk for split by find or bounds (spec 03
 // §1.3): key number floor(N/2)+1, or the next different key when that equals
 // the first.
-func (c *Cluster) Median(coll catalog.Collection, chunk catalog.Chunk) (catalog.Key, error) {
-	local := c.shards[chunk.Shard].colls[coll.Namespace]
+func (cks Chunks) Median(coll catalog.Collection, chunk catalog.Chunk) (catalog.Key, error) {
+	local := cks.c.shards[chunk.Shard].colls[coll.Namespace]
 	if local == nil {
 		return catalog.Key{}, errEmptyCollection(coll.Namespace)
 	}

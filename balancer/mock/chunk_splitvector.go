@@ -28,12 +28,12 @@ const keysOfPiece = 250_000
 // SplitVector gives the keys at which a range would be cut into pieces of half
 // the chunk size: every time that many keys have passed, the next different
 // one.
-func (c *Cluster) SplitVector(req VectorRequest) ([]bson.Raw, error) {
+func (cks Chunks) SplitVector(req VectorRequest) ([]bson.Raw, error) {
 	pattern, err := catalog.ParseKeyPattern(req.Key)
 	if err != nil {
 		return nil, err
 	}
-	local, lower, upper, err := c.vectorRange(req, pattern)
+	local, lower, upper, err := cks.vectorRange(req, pattern)
 	if err != nil {
 		return nil, err
 	}
@@ -119,10 +119,10 @@ func (l *localCollection) virtualVector(req VectorRequest, p catalog.KeyPattern,
 }
 
 // vectorRange is the shard's collection that a range lies in, and its bounds.
-func (c *Cluster) vectorRange(req VectorRequest, pattern catalog.KeyPattern) (l *localCollection, lower, upper catalog.Key, err error) {
+func (cks Chunks) vectorRange(req VectorRequest, pattern catalog.KeyPattern) (l *localCollection, lower, upper catalog.Key, err error) {
 	db := databaseOf(req.Namespace)
-	primary, known := c.config.Primary(db)
-	if !known || !c.Exists(req.Namespace) {
+	primary, known := cks.c.config.Primary(db)
+	if !known || !cks.c.collections.Exists(req.Namespace) {
 		return nil, lower, upper, mongoerr.New(mongoerr.NamespaceNotFound, "ns %s not found", req.Namespace)
 	}
 	lower, upper = pattern.GlobalMin(), pattern.GlobalMax()
@@ -135,7 +135,7 @@ func (c *Cluster) vectorRange(req VectorRequest, pattern catalog.KeyPattern) (l 
 		}
 	}
 	id := primary
-	if table := c.config.tables[req.Namespace]; table != nil {
+	if table := cks.c.config.tables[req.Namespace]; table != nil {
 		if pattern.Equal(table.Pattern()) {
 			id = table.Find(lower).Shard
 			for chunk := range table.Overlapping(lower, upper) {
@@ -147,7 +147,7 @@ func (c *Cluster) vectorRange(req VectorRequest, pattern catalog.KeyPattern) (l 
 			id = table.At(0).Shard
 		}
 	}
-	if l = c.member(id, req.Namespace); l == nil {
+	if l = cks.c.member(id, req.Namespace); l == nil {
 		return nil, lower, upper, mongoerr.New(mongoerr.NamespaceNotFound, "ns %s not found", req.Namespace)
 	}
 	return l, lower, upper, nil

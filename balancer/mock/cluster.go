@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"shardsh/balancer"
@@ -53,10 +52,6 @@ type Cluster struct {
 	*setup
 
 	seed       uint64
-	loop       *balancer.Loop
-	driver     *balancer.EventDriver // on virtual time
-	runner     *runner               // on real time
-	scheduler  schedulerState
 	ctx        context.Context // ends with the cluster
 	cancel     context.CancelFunc
 	background sync.WaitGroup
@@ -64,30 +59,20 @@ type Cluster struct {
 	configHost string
 	// addresses are where members listen, as far as they do.
 	addresses map[catalog.ShardID]string
-	term      int64
+	// term is the replication term of the config server.
+	term int64
 
-	config *ConfigDB
-	views  map[string]View // by namespace
-	shards map[catalog.ShardID]*shard
-	// removed are former shards by their address.
-	removed map[string]*shard
-	hadTwo  bool
-	pending map[*migration]bool
-	lastOp  int32 // number of the newest operation on a shard
-	// reshardings are those under way, by namespace.
-	reshardings map[string]*resharding
-	// quiesced are those that have ended and whose result is kept, by namespace.
-	quiesced map[string]quiesced
-
-	faults faults
-	// changes is what change streams read.
-	changes changes
-	// expiring: a look for expired documents is planned.
-	expiring bool
-	// armed: there may be failures to take, for who looks without the lock.
-	armed atomic.Bool
-	// unfinished are migrations whose decision could not be carried out yet.
-	unfinished []*migration
+	config      *ConfigDB
+	shards      map[catalog.ShardID]*shard
+	membership  *Membership
+	collections *Collections
+	migrations  *Migrations
+	reshardings *Reshardings
+	balancer    *Balancer
+	faults      *Faults
+	log         *changeLog
+	changes     *ChangeFeed
+	ttl         *ttlMonitor
 
 	// users are those of the router, by database and name.
 	users map[string][]byte
@@ -143,20 +128,17 @@ func newCluster(cfg Config) *Cluster {
 		term:       1,
 	}
 	c.ids = newIDs(c.clock, cfg.Seed)
-	c.ran, c.away = c.persist, c.nodesAway
-	c.makeEmpty()
-	return c
-}
-
-// makeEmpty makes the cluster an empty one.
-func (c *Cluster) makeEmpty() {
 	c.config = newConfigDB(c.clock, c.ids, c.setup)
 	c.shards = map[catalog.ShardID]*shard{}
-	c.removed = map[string]*shard{}
-	c.pending = map[*migration]bool{}
-	c.reshardings, c.quiesced = map[string]*resharding{}, map[string]quiesced{}
+	c.membership = &Membership{c: c, removed: map[string]*shard{}}
+	c.collections = &Collections{c: c}
+	c.migrations, c.reshardings = newMigrations(c), newReshardings(c)
+	c.balancer = &Balancer{c: c}
+	c.faults = &Faults{c: c}
+	c.log, c.changes, c.ttl = &changeLog{c}, &ChangeFeed{c: c}, &ttlMonitor{c: c}
 	c.users = map[string][]byte{}
-	c.views, c.hadTwo = nil, false
+	c.ran, c.away = c.persist, c.faults.nodesAway
+	return c
 }
 
 // adjust lets what was asked for now take the place of what was kept.
@@ -194,7 +176,7 @@ func (c *Cluster) buildNew(cfg Config) error {
 	if topology == nil {
 		topology = DefaultTopology(3)
 	}
-	if err := c.build(topology); err != nil {
+	if err := c.builder().build(topology); err != nil {
 		return fmt.Errorf("topology: %w", err)
 	}
 	return nil
@@ -220,9 +202,9 @@ func (c *Cluster) Parameters() *Parameters { return c.parameters }
 func (c *Cluster) start(pace float64) {
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.after(pingInterval, c.ping)
-	c.after(sessionsInterval, c.watchSessions)
-	c.watchExpiry()
-	c.startBalancer() // before events run beside it: nobody holds the lock here
+	c.after(sessionsInterval, c.collections.watchSessions)
+	c.ttl.watch()
+	c.balancer.begin() // before events run beside it: nobody holds the lock here
 	if c.realTime {
 		c.background.Go(func() { c.pump(c.ctx) })
 	} else if pace > 0 {
@@ -231,18 +213,18 @@ func (c *Cluster) start(pace float64) {
 	}
 }
 
-func (c *Cluster) engineParameters() balancer.Parameters {
+func (b *Balancer) parameters() balancer.Parameters {
 	return balancer.Parameters{
-		MigrationsThrottling: c.parameters.Milliseconds("balancerMigrationsThrottlingMs"),
-		SelectionTimeout:     c.parameters.Milliseconds("balancerChunksSelectionTimeoutMs"),
+		MigrationsThrottling: b.c.parameters.Milliseconds("balancerMigrationsThrottlingMs"),
+		SelectionTimeout:     b.c.parameters.Milliseconds("balancerChunksSelectionTimeoutMs"),
 
-		DefragmentationThrottling: c.parameters.Milliseconds("chunkDefragmentationThrottlingMS"),
-		AutoMergerThrottling:      c.parameters.Milliseconds("autoMergerThrottlingMS"),
-		AutoMergerInterval:        c.parameters.Seconds("autoMergerIntervalSecs"),
+		DefragmentationThrottling: b.c.parameters.Milliseconds("chunkDefragmentationThrottlingMS"),
+		AutoMergerThrottling:      b.c.parameters.Milliseconds("autoMergerThrottlingMS"),
+		AutoMergerInterval:        b.c.parameters.Seconds("autoMergerIntervalSecs"),
 
-		SessionsChunks:     int(c.parameters.Int("minNumChunksForSessionsCollection")),
-		RandomMigrations:   c.parameters.Int(randomMigrations) != 0,
-		ReshardingDuration: c.parameters.Milliseconds("reshardingMinimumOperationDurationMillis"),
+		SessionsChunks:     int(b.c.parameters.Int("minNumChunksForSessionsCollection")),
+		RandomMigrations:   b.c.parameters.Int(randomMigrations) != 0,
+		ReshardingDuration: b.c.parameters.Milliseconds("reshardingMinimumOperationDurationMillis"),
 	}
 }
 
@@ -251,7 +233,7 @@ func (c *Cluster) Close() {
 	c.cancel()
 	c.mu.Lock()
 	c.closed = true
-	c.stopBalancer()
+	c.balancer.end()
 	c.cond.Broadcast()
 	c.mu.Unlock()
 	c.background.Wait()
@@ -261,5 +243,5 @@ func (c *Cluster) Close() {
 // Term is the replication term of the config server.
 func (c *Cluster) Term() int64 { return c.term }
 
-// BalancerStatus is what the engine reports of itself.
-func (c *Cluster) BalancerStatus() balancer.Status { return c.loop.Status() }
+// Status is what the engine reports of itself.
+func (b *Balancer) Status() balancer.Status { return b.loop.Status() }

@@ -10,11 +10,11 @@ import (
 // ConvertToCapped makes a collection that is not sharded a capped one of so
 // many bytes: the newest documents that fit stay, the indexes but that on _id
 // go, and it has another UUID.
-func (c *Cluster) ConvertToCapped(ns string, size int64) error {
-	if err := c.refuseView(ns); err != nil {
+func (cs *Collections) ConvertToCapped(ns string, size int64) error {
+	if err := cs.refuseView(ns); err != nil {
 		return err
 	}
-	coll, tracked, err := c.config.Tracked(ns)
+	coll, tracked, err := cs.c.config.Tracked(ns)
 	switch {
 	case err != nil:
 		return err
@@ -22,27 +22,27 @@ func (c *Cluster) ConvertToCapped(ns string, size int64) error {
 		return mongoerr.New(mongoerr.IllegalOperation, "can't convert %s to a capped collection", ns)
 	case tracked && !coll.Unsplittable:
 		return mongoerr.New(mongoerr.IllegalOperation, "You can't convertToCapped a sharded collection: %s", ns)
-	case c.reshardings[ns] != nil:
+	case cs.c.reshardings.underWay[ns] != nil:
 		return mongoerr.New(mongoerr.LockBusy, "Failed to acquire the DDL lock of %s: it is being moved", ns)
 	}
-	ids := c.holders(ns)
+	ids := cs.c.Statistics().holders(ns)
 	if len(ids) == 0 {
 		return mongoerr.New(mongoerr.NamespaceNotFound, "source collection %s does not exist", ns)
 	}
-	primary, _ := c.config.Primary(databaseOf(ns))
-	c.logChange(primary, "convertToCapped.start", ns, nil)
-	capped, err := c.shards[ids[0]].colls[ns].asCapped(c, ns, size)
+	primary, _ := cs.c.config.Primary(databaseOf(ns))
+	cs.c.log.change(primary, "convertToCapped.start", ns, nil)
+	capped, err := cs.c.shards[ids[0]].colls[ns].asCapped(cs.c, ns, size)
 	if err != nil {
 		return err
 	}
-	c.shards[ids[0]].colls[ns] = capped
+	cs.c.shards[ids[0]].colls[ns] = capped
 	if tracked {
-		if err := c.changeUUID(coll, capped.uuid); err != nil {
+		if err := cs.changeUUID(coll, capped.uuid); err != nil {
 			return err
 		}
 	}
-	c.Tick()
-	c.logChange(primary, "convertToCapped.end", ns, nil)
+	cs.c.Tick()
+	cs.c.log.change(primary, "convertToCapped.end", ns, nil)
 	return nil
 }
 
@@ -66,23 +66,23 @@ func (l *localCollection) asCapped(c *Cluster, ns string, size int64) (*localCol
 
 // changeUUID gives a tracked collection that is not sharded another UUID and
 // its one chunk a new version.
-func (c *Cluster) changeUUID(coll catalog.Collection, uuid bson.Binary) error {
-	old := c.config.tables[coll.Namespace]
-	at, epoch := c.Tick(), c.NewObjectID()
+func (cs *Collections) changeUUID(coll catalog.Collection, uuid bson.Binary) error {
+	old := cs.c.config.tables[coll.Namespace]
+	at, epoch := cs.c.Tick(), cs.c.NewObjectID()
 	table, err := catalog.NewRoutingTable(old.Pattern(), epoch, at, old.All())
 	if err != nil {
 		return err
 	}
-	_, err = c.config.modify(configCollections, coll.Namespace, func(doc *bson.D) {
+	_, err = cs.c.config.modify(configCollections, coll.Namespace, func(doc *bson.D) {
 		set(doc, "uuid", uuid)
 		set(doc, "lastmodEpoch", epoch)
-		set(doc, "lastmod", bson.NewDateTimeFromTime(c.now()))
+		set(doc, "lastmod", bson.NewDateTimeFromTime(cs.c.now()))
 		set(doc, "timestamp", at)
 	})
 	if err != nil {
 		return err
 	}
-	c.config.tables[coll.Namespace] = table
-	c.logPlacement(coll.Namespace, &uuid, at, table.Owners())
+	cs.c.config.tables[coll.Namespace] = table
+	cs.c.log.placement(coll.Namespace, &uuid, at, table.Owners())
 	return nil
 }

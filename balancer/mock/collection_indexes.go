@@ -10,6 +10,13 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
+// Indexes makes, changes and drops the indexes of collections on every shard that has
+// them.
+type Indexes struct{ c *Cluster }
+
+// Indexes are those of the cluster.
+func (c *Cluster) Indexes() Indexes { return Indexes{c} }
+
 // IndexResult is what createIndexes or dropIndexes did on one shard.
 type IndexResult struct {
 	Host          string
@@ -19,9 +26,9 @@ type IndexResult struct {
 
 // holders are the shards that have indexes of a namespace: the owners of a
 // sharded collection, else the primary.
-func (c *Cluster) holders(ns string) []catalog.ShardID {
+func (st Statistics) holders(ns string) []catalog.ShardID {
 	var ids []catalog.ShardID
-	for _, part := range c.Stats(ns) {
+	for _, part := range st.Collection(ns) {
 		ids = append(ids, part.Shard)
 	}
 	return ids
@@ -34,7 +41,7 @@ func (rq *Request) CreateIndexes(ns string, specs []store.IndexSpec) ([]IndexRes
 	if err != nil {
 		return nil, err
 	}
-	if err := rq.c.refuseView(ns); err != nil {
+	if err := rq.c.collections.refuseView(ns); err != nil {
 		return nil, err
 	}
 	if rq.c.config.holds(ns) {
@@ -43,32 +50,32 @@ func (rq *Request) CreateIndexes(ns string, specs []store.IndexSpec) ([]IndexRes
 	if err := rq.CreateDatabase(db, ""); err != nil {
 		return nil, err
 	}
-	created := !rq.c.Exists(ns)
+	created := !rq.c.collections.Exists(ns)
 	if created {
 		if err := checkNewCollection(ns); err != nil {
 			return nil, err
 		}
-		rq.c.localPrimary(ns, nil)
+		rq.c.collections.localPrimary(ns, nil)
 	}
-	if err := rq.c.checkUniqueAgainstShardKey(ns, specs); err != nil {
+	if err := rq.c.Indexes().checkUniqueAgainstShardKey(ns, specs); err != nil {
 		return nil, err
 	}
-	if err := rq.c.checkExpiry(ns, specs); err != nil {
+	if err := rq.c.Indexes().checkExpiry(ns, specs); err != nil {
 		return nil, err
 	}
 	var results []IndexResult
-	for _, id := range rq.c.holders(ns) {
+	for _, id := range rq.c.Statistics().holders(ns) {
 		docs := rq.c.shards[id].colls[ns].docs
 		result := IndexResult{Host: rq.c.hostOf(id), Before: len(docs.Indexes()), Created: created}
 		if err := createAll(docs, specs); err != nil {
 			return nil, err
 		}
 		if result.After = len(docs.Indexes()); result.After > result.Before {
-			rq.c.abortMigrations(ns)
+			rq.c.migrations.abort(ns)
 		}
 		results = append(results, result)
 	}
-	rq.c.watchExpiry()
+	rq.c.ttl.watch()
 	rq.c.Tick()
 	return results, nil
 }
@@ -95,8 +102,8 @@ func createAll(docs *store.Collection, specs []store.IndexSpec) error {
 
 // checkUniqueAgainstShardKey: a unique index of a sharded collection must
 // begin with the shard key.
-func (c *Cluster) checkUniqueAgainstShardKey(ns string, specs []store.IndexSpec) error {
-	coll, sharded, err := c.config.shardedEntry(ns)
+func (ix Indexes) checkUniqueAgainstShardKey(ns string, specs []store.IndexSpec) error {
+	coll, sharded, err := ix.c.config.shardedEntry(ns)
 	if err != nil || !sharded {
 		return err
 	}
@@ -108,35 +115,35 @@ func (c *Cluster) checkUniqueAgainstShardKey(ns string, specs []store.IndexSpec)
 	return nil
 }
 
-// Indexes lists a collection's indexes; false when there is no collection.
-func (c *Cluster) Indexes(ns string) ([]store.IndexSpec, bool) {
+// List lists a collection's indexes; false when there is no collection.
+func (ix Indexes) List(ns string) ([]store.IndexSpec, bool) {
 	if _, _, err := catalog.SplitNamespace(ns); err != nil {
 		return nil, false
 	}
 	if ns == chunksNamespace {
 		return chunkIndexes(), true
 	}
-	if c.config.holds(ns) {
-		docs := c.config.collections[ns]
+	if ix.c.config.holds(ns) {
+		docs := ix.c.config.collections[ns]
 		if docs == nil {
 			return nil, false
 		}
 		return docs.Indexes(), true
 	}
-	ids := c.holders(ns)
+	ids := ix.c.Statistics().holders(ns)
 	if len(ids) == 0 {
 		return nil, false
 	}
-	return c.shards[ids[0]].colls[ns].docs.Indexes(), true
+	return ix.c.shards[ids[0]].colls[ns].docs.Indexes(), true
 }
 
-// IndexesOn lists the indexes of a collection on one shard.
-func (c *Cluster) IndexesOn(ns string, id catalog.ShardID) []store.IndexSpec {
-	if c.config.holds(ns) {
-		specs, _ := c.Indexes(ns)
+// On lists the indexes of a collection on one shard.
+func (ix Indexes) On(ns string, id catalog.ShardID) []store.IndexSpec {
+	if ix.c.config.holds(ns) {
+		specs, _ := ix.List(ns)
 		return specs
 	}
-	s := c.shards[id]
+	s := ix.c.shards[id]
 	if s == nil || s.colls[ns] == nil {
 		return nil
 	}
@@ -150,11 +157,11 @@ func beginsWith(key bson.Raw, p catalog.KeyPattern) bool {
 	return len(fields) >= p.Len() && slices.Equal(fields[:p.Len()], p.Fields())
 }
 
-// DroppableIndexes are those that dropIndexes "*" drops: all but _id and the
+// Droppable are those that dropIndexes "*" drops: all but _id and the
 // last one that serves the shard key.
-func (c *Cluster) DroppableIndexes(ns string) []string {
-	specs, _ := c.Indexes(ns)
-	coll, sharded, _ := c.config.shardedEntry(ns)
+func (ix Indexes) Droppable(ns string) []string {
+	specs, _ := ix.List(ns)
+	coll, sharded, _ := ix.c.config.shardedEntry(ns)
 	var names []string
 	for _, spec := range specs {
 		serves := sharded && beginsWith(spec.Key, coll.Pattern)
@@ -165,10 +172,10 @@ func (c *Cluster) DroppableIndexes(ns string) []string {
 	return names
 }
 
-// DropIndexes drops indexes by name on every shard that has the collection.
-func (c *Cluster) DropIndexes(ns string, names []string) ([]IndexResult, error) {
-	specs, _ := c.Indexes(ns)
-	coll, sharded, err := c.config.shardedEntry(ns)
+// Drop drops indexes by name on every shard that has the collection.
+func (ix Indexes) Drop(ns string, names []string) ([]IndexResult, error) {
+	specs, _ := ix.List(ns)
+	coll, sharded, err := ix.c.config.shardedEntry(ns)
 	if err != nil {
 		return nil, err
 	}
@@ -180,15 +187,15 @@ func (c *Cluster) DropIndexes(ns string, names []string) ([]IndexResult, error) 
 		if name == "_id_" {
 			return nil, mongoerr.New(mongoerr.InvalidOptions, "cannot drop _id index")
 		}
-		if sharded && c.lastForShardKey(coll, specs, name) {
+		if sharded && ix.lastForShardKey(coll, specs, name) {
 			return nil, mongoerr.New(mongoerr.CannotDropShardKeyIndex, "Cannot drop the only compatible index for this collection's shard key")
 		}
 	}
-	c.abortMigrations(ns)
+	ix.c.migrations.abort(ns)
 	var results []IndexResult
-	for _, id := range c.holders(ns) {
-		docs := c.shards[id].colls[ns].docs
-		result := IndexResult{Host: c.hostOf(id), Before: len(docs.Indexes())}
+	for _, id := range ix.c.Statistics().holders(ns) {
+		docs := ix.c.shards[id].colls[ns].docs
+		result := IndexResult{Host: ix.c.hostOf(id), Before: len(docs.Indexes())}
 		for _, name := range names {
 			if err := docs.DropIndex(name); err != nil {
 				return nil, err
@@ -197,13 +204,13 @@ func (c *Cluster) DropIndexes(ns string, names []string) ([]IndexResult, error) 
 		result.After = len(docs.Indexes())
 		results = append(results, result)
 	}
-	c.Tick()
+	ix.c.Tick()
 	return results, nil
 }
 
 // lastForShardKey tells whether an index is the only one that serves the
 // shard key.
-func (c *Cluster) lastForShardKey(coll catalog.Collection, specs []store.IndexSpec, name string) bool {
+func (ix Indexes) lastForShardKey(coll catalog.Collection, specs []store.IndexSpec, name string) bool {
 	serving := 0
 	isServing := false
 	for _, spec := range specs {

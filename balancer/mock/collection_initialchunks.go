@@ -11,12 +11,12 @@ import (
 )
 
 // initialTable makes the first chunks (spec 03 §1.4, initial chunks).
-func (c *Cluster) initialTable(pattern catalog.KeyPattern, zones *catalog.ZoneSet, epoch bson.ObjectID, at bson.Timestamp, primary catalog.ShardID, empty, presplit bool) (*catalog.RoutingTable, error) {
-	chunks, err := c.initialChunks(pattern, zones, primary, empty, presplit)
+func (cs *Collections) initialTable(pattern catalog.KeyPattern, zones *catalog.ZoneSet, epoch bson.ObjectID, at bson.Timestamp, primary catalog.ShardID, empty, presplit bool) (*catalog.RoutingTable, error) {
+	chunks, err := cs.initialChunks(pattern, zones, primary, empty, presplit)
 	if err != nil {
 		return nil, err
 	}
-	return c.config.tableOf(pattern, chunks, epoch, at)
+	return cs.c.config.tableOf(pattern, chunks, epoch, at)
 }
 
 // tableOf is a new collection's routing table: versions from 1|0, on their
@@ -31,12 +31,12 @@ func (cfg *ConfigDB) tableOf(pattern catalog.KeyPattern, chunks []catalog.Chunk,
 	return catalog.NewRoutingTable(pattern, epoch, at, slices.Values(chunks))
 }
 
-func (c *Cluster) initialChunks(pattern catalog.KeyPattern, zones *catalog.ZoneSet, primary catalog.ShardID, empty, presplit bool) ([]catalog.Chunk, error) {
+func (cs *Collections) initialChunks(pattern catalog.KeyPattern, zones *catalog.ZoneSet, primary catalog.ShardID, empty, presplit bool) ([]catalog.Chunk, error) {
 	whole := []catalog.Chunk{{Min: pattern.GlobalMin(), Max: pattern.GlobalMax(), Shard: primary}}
 	if !empty {
 		return whole, nil
 	}
-	shards, err := c.config.Shards()
+	shards, err := cs.c.config.Shards()
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,7 @@ func (rq *Request) ReplaceCollection(ns string, contents []bson.Raw) error {
 	if err := rq.CreateDatabase(db, ""); err != nil {
 		return err
 	}
-	local := rq.c.localPrimary(ns, nil)
+	local := rq.c.collections.localPrimary(ns, nil)
 	docs := newDocs(ns)
 	for _, spec := range local.docs.Indexes() {
 		if err := docs.CreateIndex(spec); err != nil {

@@ -31,30 +31,30 @@ func (cfg *ConfigDB) holds(ns string) bool {
 
 // watchSessions makes the collection of the sessions at the next look, as soon
 // as there is a shard for it.
-func (c *Cluster) watchSessions() {
-	if err := c.CreateSessions(); err != nil {
-		c.logger.Warn("config.system.sessions not made", "error", err)
+func (cs *Collections) watchSessions() {
+	if err := cs.CreateSessions(); err != nil {
+		cs.c.logger.Warn("config.system.sessions not made", "error", err)
 	}
-	if c.config.tables[sessionsNamespace] == nil {
-		c.after(sessionsInterval, c.watchSessions)
+	if cs.c.config.tables[sessionsNamespace] == nil {
+		cs.c.after(sessionsInterval, cs.watchSessions)
 	}
 }
 
 // CreateSessions makes the collection of the sessions, sharded by _id, with one
 // chunk on the first shard. That it is there already is no error.
-func (c *Cluster) CreateSessions() error {
-	ids := slices.DeleteFunc(c.shardIDs(), func(id catalog.ShardID) bool {
-		s, err := c.config.ShardByID(string(id))
+func (cs *Collections) CreateSessions() error {
+	ids := slices.DeleteFunc(cs.c.shardIDs(), func(id catalog.ShardID) bool {
+		s, err := cs.c.config.ShardByID(string(id))
 		return err != nil || s.Draining
 	})
-	if c.config.tables[sessionsNamespace] != nil || len(ids) == 0 {
+	if cs.c.config.tables[sessionsNamespace] != nil || len(ids) == 0 {
 		return nil
 	}
 	pattern, err := byID()
 	if err != nil {
 		return err
 	}
-	local := newLocal(c.NewUUID(), nil, sessionsNamespace)
+	local := newLocal(cs.c.NewUUID(), nil, sessionsNamespace)
 	ttl, err := bson.Marshal(bson.D{{Key: "expireAfterSeconds", Value: int32(sessionsTTL)}})
 	if err != nil {
 		return err
@@ -64,21 +64,21 @@ func (c *Cluster) CreateSessions() error {
 	if err := local.docs.CreateIndex(index); err != nil {
 		return err
 	}
-	at, epoch := c.Tick(), c.NewObjectID()
-	table, err := c.config.tableOf(pattern, []catalog.Chunk{{Min: pattern.GlobalMin(), Max: pattern.GlobalMax(), Shard: ids[0]}}, epoch, at)
+	at, epoch := cs.c.Tick(), cs.c.NewObjectID()
+	table, err := cs.c.config.tableOf(pattern, []catalog.Chunk{{Min: pattern.GlobalMin(), Max: pattern.GlobalMax(), Shard: ids[0]}}, epoch, at)
 	if err != nil {
 		return err
 	}
-	c.logChange(ids[0], "shardCollection.start", sessionsNamespace, startedDetails(sessionsNamespace, pattern, ids[0]))
-	if err := c.config.enter(ShardRequest{Namespace: sessionsNamespace}, pattern, local.uuid, epoch, at); err != nil {
+	cs.c.log.change(ids[0], "shardCollection.start", sessionsNamespace, startedDetails(sessionsNamespace, pattern, ids[0]))
+	if err := cs.c.config.enter(ShardRequest{Namespace: sessionsNamespace}, pattern, local.uuid, epoch, at); err != nil {
 		return err
 	}
-	if _, err := c.config.modify(configCollections, sessionsNamespace, func(doc *bson.D) { set(doc, "maxChunkSizeBytes", int64(sessionsChunkBytes)) }); err != nil {
+	if _, err := cs.c.config.modify(configCollections, sessionsNamespace, func(doc *bson.D) { set(doc, "maxChunkSizeBytes", int64(sessionsChunkBytes)) }); err != nil {
 		return err
 	}
-	c.shards[ids[0]].colls[sessionsNamespace] = local
-	c.config.tables[sessionsNamespace] = table
-	c.logPlacement(sessionsNamespace, &local.uuid, at, table.Owners())
-	c.logChange(ids[0], "shardCollection.end", sessionsNamespace, shardedDetails(local.uuid, table, true))
+	cs.c.shards[ids[0]].colls[sessionsNamespace] = local
+	cs.c.config.tables[sessionsNamespace] = table
+	cs.c.log.placement(sessionsNamespace, &local.uuid, at, table.Owners())
+	cs.c.log.change(ids[0], "shardCollection.end", sessionsNamespace, shardedDetails(local.uuid, table, true))
 	return nil
 }

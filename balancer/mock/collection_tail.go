@@ -18,8 +18,8 @@ type Tail struct {
 // StartTail is a tail behind what a capped collection holds now. There is none
 // (nil) of a collection that is empty or does not exist: the server's cursors of
 // these are at their end for good.
-func (c *Cluster) StartTail(ns string) (*Tail, error) {
-	l := c.tailed(ns)
+func (cs *Collections) StartTail(ns string) (*Tail, error) {
+	l := cs.tailed(ns)
 	if l == nil {
 		return nil, nil
 	}
@@ -33,8 +33,8 @@ func (c *Cluster) StartTail(ns string) (*Tail, error) {
 }
 
 // tailed is the collection on the one shard that has it.
-func (c *Cluster) tailed(ns string) *localCollection {
-	targets := c.targets(ns, nil)
+func (cs *Collections) tailed(ns string) *localCollection {
+	targets := cs.c.targets(ns, nil)
 	if len(targets) != 1 || targets[0].shard == nil {
 		return nil
 	}
@@ -45,7 +45,7 @@ func (c *Cluster) tailed(ns string) *localCollection {
 // It fails when the collection is gone (QueryPlanKilled) or has dropped
 // documents that were not read (CappedPositionLost).
 func (rq *Request) ReadTail(t *Tail, filter *store.Filter) ([]bson.Raw, error) {
-	l := rq.c.tailed(t.ns)
+	l := rq.c.collections.tailed(t.ns)
 	if l == nil || !l.uuid.Equal(t.uuid) {
 		return nil, mongoerr.New(mongoerr.QueryPlanKilled, "collection dropped. UUID %x", t.uuid.Data)
 	}
@@ -73,14 +73,14 @@ func (rq *Request) ReadTail(t *Tail, filter *store.Filter) ([]bson.Raw, error) {
 }
 
 // TailGrown tells whether there may be something to read, or a reason why not.
-func (c *Cluster) TailGrown(t *Tail) bool {
-	l := c.tailed(t.ns)
+func (cs *Collections) TailGrown(t *Tail) bool {
+	l := cs.tailed(t.ns)
 	return l == nil || !l.uuid.Equal(t.uuid) || l.docs.Last() != t.last
 }
 
 // wakeTails lets those look again who wait for a capped collection to grow.
-func (c *Cluster) wakeTails(l *localCollection) {
+func (cs *Collections) wakeTails(l *localCollection) {
 	if l.maxBytes > 0 {
-		c.cond.Broadcast()
+		cs.c.cond.Broadcast()
 	}
 }

@@ -15,13 +15,20 @@ import (
 // indexed field is older than expireAfterSeconds. Shards look for them every
 // ttlMonitorSleepSecs; a cluster without such an index never does.
 
-// watchExpiry begins to look, if there is reason to.
-func (c *Cluster) watchExpiry() {
-	if c.expiring || len(c.expiries()) == 0 {
+// ttlMonitor deletes the documents that have expired.
+type ttlMonitor struct {
+	c *Cluster
+	// planned: the next look for expired documents is.
+	planned bool
+}
+
+// watch begins to look, if there is reason to.
+func (tm *ttlMonitor) watch() {
+	if tm.planned || len(tm.indexes()) == 0 {
 		return
 	}
-	c.expiring = true
-	c.after(c.parameters.Seconds("ttlMonitorSleepSecs"), c.expire)
+	tm.planned = true
+	tm.c.after(tm.c.parameters.Seconds("ttlMonitorSleepSecs"), tm.look)
 }
 
 // expiry is one TTL index.
@@ -31,12 +38,12 @@ type expiry struct {
 	after time.Duration
 }
 
-// expiries are the TTL indexes of all collections. That of the sessions is left
+// indexes are the TTL indexes of all collections. That of the sessions is left
 // out: the mock keeps none there.
-func (c *Cluster) expiries() []expiry {
+func (tm *ttlMonitor) indexes() []expiry {
 	var list []expiry
-	for _, id := range c.shardIDs() {
-		for ns, local := range c.shards[id].colls {
+	for _, id := range tm.c.shardIDs() {
+		for ns, local := range tm.c.shards[id].colls {
 			if ns == sessionsNamespace {
 				continue
 			}
@@ -55,27 +62,27 @@ func (c *Cluster) expiries() []expiry {
 	return list
 }
 
-// expire is one look at all TTL indexes.
-func (c *Cluster) expire() {
-	c.expiring = false
-	if c.parameters.Int("ttlMonitorEnabled") != 0 {
-		for _, e := range c.expiries() {
-			if err := c.expireBy(e); err != nil {
-				c.logger.Warn("expired documents not deleted", "collection", e.ns, "index", e.index.Name, "error", err)
+// look is one look at all TTL indexes.
+func (tm *ttlMonitor) look() {
+	tm.planned = false
+	if tm.c.parameters.Int("ttlMonitorEnabled") != 0 {
+		for _, e := range tm.indexes() {
+			if err := tm.deleteBy(e); err != nil {
+				tm.c.logger.Warn("expired documents not deleted", "collection", e.ns, "index", e.index.Name, "error", err)
 			}
 		}
 	}
-	c.watchExpiry()
+	tm.watch()
 }
 
-// expireBy deletes what one index says has expired, on the shards that can be
+// deleteBy deletes what one index says has expired, on the shards that can be
 // reached. Orphans are left to the range deleter.
-func (c *Cluster) expireBy(e expiry) error {
-	filter, err := e.filter(c.now())
+func (tm *ttlMonitor) deleteBy(e expiry) error {
+	filter, err := e.filter(tm.c.now())
 	if err != nil {
 		return err
 	}
-	for _, t := range c.targets(e.ns, filter) {
+	for _, t := range tm.c.targets(e.ns, filter) {
 		if t.shard == nil || t.shard.down {
 			continue
 		}
@@ -86,7 +93,7 @@ func (c *Cluster) expireBy(e expiry) error {
 			}
 		}
 		for _, p := range found {
-			if err := c.remove(e.ns, p); err != nil {
+			if err := tm.c.Background().remove(e.ns, p); err != nil {
 				return err
 			}
 		}
@@ -113,30 +120,30 @@ func (e expiry) filter(now time.Time) (*store.Filter, error) {
 	return store.CompileFilter(raw)
 }
 
-// SetIndexExpiry changes how long the documents of an index stay, or makes a
+// SetExpiry changes how long the documents of an index stay, or makes a
 // plain index a TTL index. It gives the seconds it was before; was is false
 // where it was none.
-func (c *Cluster) SetIndexExpiry(ns, name string, seconds int64) (before int64, was bool, err error) {
-	for _, id := range c.holders(ns) {
-		old, err := c.shards[id].colls[ns].docs.SetIndexOption(name, "expireAfterSeconds", int32(seconds))
+func (ix Indexes) SetExpiry(ns, name string, seconds int64) (before int64, was bool, err error) {
+	for _, id := range ix.c.Statistics().holders(ns) {
+		old, err := ix.c.shards[id].colls[ns].docs.SetIndexOption(name, "expireAfterSeconds", int32(seconds))
 		if err != nil {
 			return 0, false, err
 		}
 		before, was = old.AsInt64OK()
 	}
-	c.Tick()
-	c.watchExpiry()
+	ix.c.Tick()
+	ix.c.ttl.watch()
 	return before, was, nil
 }
 
 // checkExpiry refuses TTL indexes that the server refuses.
-func (c *Cluster) checkExpiry(ns string, specs []store.IndexSpec) error {
+func (ix Indexes) checkExpiry(ns string, specs []store.IndexSpec) error {
 	for _, spec := range specs {
 		if spec.Options.Lookup("expireAfterSeconds").IsZero() {
 			continue
 		}
-		for _, id := range c.holders(ns) {
-			if c.shards[id].colls[ns].maxBytes > 0 {
+		for _, id := range ix.c.Statistics().holders(ns) {
+			if ix.c.shards[id].colls[ns].maxBytes > 0 {
 				return mongoerr.New(mongoerr.CannotCreateIndex, "Cannot create TTL index on a capped collection")
 			}
 		}

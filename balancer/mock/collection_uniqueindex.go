@@ -9,26 +9,26 @@ import (
 
 // PrepareUnique makes an index of a collection refuse new duplicates on every
 // shard, or admit them again, and tells whether it refused them.
-func (c *Cluster) PrepareUnique(ns string, spec store.IndexSpec, on bool) (was bool, err error) {
-	if err := c.checkUniqueAgainstShardKey(ns, []store.IndexSpec{{Name: spec.Name, Key: spec.Key, Unique: on}}); err != nil {
+func (ix Indexes) PrepareUnique(ns string, spec store.IndexSpec, on bool) (was bool, err error) {
+	if err := ix.checkUniqueAgainstShardKey(ns, []store.IndexSpec{{Name: spec.Name, Key: spec.Key, Unique: on}}); err != nil {
 		return false, err
 	}
-	for _, id := range c.holders(ns) {
-		if was, err = c.shards[id].colls[ns].docs.PrepareUnique(spec.Name, on); err != nil {
+	for _, id := range ix.c.Statistics().holders(ns) {
+		if was, err = ix.c.shards[id].colls[ns].docs.PrepareUnique(spec.Name, on); err != nil {
 			return was, err
 		}
 	}
-	c.Tick()
+	ix.c.Tick()
 	return was, nil
 }
 
 // MakeUnique makes a prepared index a unique one on every shard; a trial only
 // looks. It is CannotConvertIndexToUnique while there are duplicates, with their
 // _ids.
-func (c *Cluster) MakeUnique(ns, name string, trial bool) error {
+func (ix Indexes) MakeUnique(ns, name string, trial bool) error {
 	violations := bson.A{}
-	for _, id := range c.holders(ns) {
-		groups, err := c.shards[id].colls[ns].docs.Duplicates(name)
+	for _, id := range ix.c.Statistics().holders(ns) {
+		groups, err := ix.c.shards[id].colls[ns].docs.Duplicates(name)
 		if err != nil {
 			return err
 		}
@@ -44,11 +44,11 @@ func (c *Cluster) MakeUnique(ns, name string, trial bool) error {
 	if trial {
 		return nil
 	}
-	for _, id := range c.holders(ns) {
-		if err := c.shards[id].colls[ns].docs.MakeUnique(name); err != nil {
+	for _, id := range ix.c.Statistics().holders(ns) {
+		if err := ix.c.shards[id].colls[ns].docs.MakeUnique(name); err != nil {
 			return err
 		}
 	}
-	c.Tick()
+	ix.c.Tick()
 	return nil
 }

@@ -18,7 +18,7 @@ func errChunksByHand() error {
 	return errByHand(chunksNamespace, "split, mergeChunks and moveRange")
 }
 
-func (c *Cluster) insertConfig(ns string, doc bson.Raw) error {
+func (rq *Request) insertConfig(ns string, doc bson.Raw) error {
 	var err error
 	switch ns {
 	case chunksNamespace:
@@ -26,9 +26,9 @@ func (c *Cluster) insertConfig(ns string, doc bson.Raw) error {
 	case "config." + configCollections:
 		return errByHand(ns, "shardCollection")
 	case "config." + configDatabases:
-		err = c.checkPrimary(ns, doc)
+		err = rq.checkPrimary(ns, doc)
 	case "config." + configSettings:
-		err = c.config.CheckSettings(doc)
+		err = rq.c.config.CheckSettings(doc)
 	}
 	if err != nil {
 		return err
@@ -38,21 +38,21 @@ func (c *Cluster) insertConfig(ns string, doc bson.Raw) error {
 		if err != nil {
 			return err
 		}
-		if c.shards[shard.ID] == nil {
-			c.shards[shard.ID] = newShard(shard.ID)
+		if rq.c.shards[shard.ID] == nil {
+			rq.c.shards[shard.ID] = newShard(shard.ID)
 		}
 	}
-	_, err = c.config.data(ns).Insert(doc)
-	c.Tick()
+	_, err = rq.c.config.data(ns).Insert(doc)
+	rq.c.Tick()
 	return err
 }
 
-func (c *Cluster) replaceConfig(ns string, p place, after bson.Raw) error {
+func (rq *Request) replaceConfig(ns string, p place, after bson.Raw) error {
 	var err error
 	switch ns {
 	case chunksNamespace:
-		defer c.Tick()
-		return c.replaceChunk(p.doc, after)
+		defer rq.c.Tick()
+		return rq.c.Chunks().replace(p.doc, after)
 	case "config." + configCollections:
 		for _, field := range []string{"key", "uuid", "lastmodEpoch", "timestamp", "unique"} {
 			if !p.doc.Lookup(field).Equal(after.Lookup(field)) {
@@ -60,21 +60,21 @@ func (c *Cluster) replaceConfig(ns string, p place, after bson.Raw) error {
 			}
 		}
 	case "config." + configDatabases:
-		err = c.checkPrimary(ns, after)
+		err = rq.checkPrimary(ns, after)
 	case "config." + configSettings:
-		err = c.config.CheckSettings(after)
+		err = rq.c.config.CheckSettings(after)
 	}
 	if err != nil {
 		return err
 	}
-	c.Tick()
+	rq.c.Tick()
 	return p.docs.Update(p.record, after)
 }
 
 // checkPrimary demands that a database's entry names a shard there is.
-func (c *Cluster) checkPrimary(ns string, doc bson.Raw) error {
+func (rq *Request) checkPrimary(ns string, doc bson.Raw) error {
 	primary, _ := doc.Lookup("primary").StringValueOK()
-	if c.shards[catalog.ShardID(primary)] == nil {
+	if rq.c.shards[catalog.ShardID(primary)] == nil {
 		return errByHand(ns, "enableSharding with a shard there is")
 	}
 	return nil

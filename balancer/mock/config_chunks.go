@@ -13,13 +13,11 @@ import (
 )
 
 // chunkPlaces is config.chunks as documents, made from the routing tables as
-// they are read. A filter on uuid reads one collection, one on shard besides
-// only that shard's chunks.
-func (cfg *ConfigDB) chunkPlaces(filter *store.Filter) iter.Seq[place] {
+// they are read. A filter on uuid reads one collection; what else it asks for
+// may leave out most of its chunks.
+func (cfg *ConfigDB) chunkPlaces(filter *store.Filter, newestFirst bool) iter.Seq[place] {
 	return func(yield func(place) bool) {
 		uuid, byUUID := filter.Equality("uuid")
-		shard, byShard := filter.Equality("shard")
-		owner, isText := shard.StringValueOK()
 		for _, raw := range cfg.Collection(configCollections).Scan() {
 			if byUUID && !raw.Lookup("uuid").Equal(uuid) {
 				continue
@@ -28,9 +26,9 @@ func (cfg *ConfigDB) chunkPlaces(filter *store.Filter) iter.Seq[place] {
 			if err != nil || cfg.tables[coll.Namespace] == nil {
 				continue
 			}
-			chunks := cfg.tables[coll.Namespace].All()
-			if byShard && isText {
-				chunks = cfg.tables[coll.Namespace].Owned(catalog.ShardID(owner), catalog.Key{}, catalog.Key{})
+			chunks := chunksFor(cfg.tables[coll.Namespace], filter)
+			if newestFirst {
+				chunks = byAge(cfg.tables[coll.Namespace])
 			}
 			for chunk := range chunks {
 				doc := chunkDocument(coll, chunk)
@@ -119,22 +117,4 @@ func (cfg *ConfigDB) CountChunks(ns string, query bson.Raw) (n int64, ok bool) {
 		}
 	}
 	return n, true
-}
-
-// InOrder tells whether Documents gives a namespace's documents in the order
-// of a sort by itself, so that a reader with a limit may stop early: the
-// chunks of one collection come by their lower bounds.
-func (cfg *ConfigDB) InOrder(ns string, filter *store.Filter, sort bson.Raw) bool {
-	if ns != chunksNamespace {
-		return false
-	}
-	if _, one := filter.Equality("uuid"); !one {
-		return false
-	}
-	elems, err := sort.Elements()
-	if err != nil || len(elems) != 1 || elems[0].Key() != "min" {
-		return false
-	}
-	n, ok := elems[0].Value().AsFloat64OK()
-	return ok && n == 1
 }

@@ -9,12 +9,12 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// replaceChunk takes a change of a config.chunks document by hand, as an
+// replace takes a change of a config.chunks document by hand, as an
 // administrator makes it to take a jumbo flag away: the routing table has it
 // at once. Where a chunk begins and ends, whose it is and its _id can't be
 // changed: the table would have a gap.
-func (c *Cluster) replaceChunk(before, after bson.Raw) error {
-	coll, ok, err := c.config.collectionOf(before.Lookup("uuid"))
+func (cks Chunks) replace(before, after bson.Raw) error {
+	coll, ok, err := cks.c.config.collectionOf(before.Lookup("uuid"))
 	if err != nil {
 		return err
 	}
@@ -30,10 +30,10 @@ func (c *Cluster) replaceChunk(before, after bson.Raw) error {
 	if err != nil {
 		return err
 	}
-	if c.shards[changed.Shard] == nil {
+	if cks.c.shards[changed.Shard] == nil {
 		return errByHand(chunksNamespace, "the id of a shard there is")
 	}
-	return c.exchangeChunk(coll, changed)
+	return cks.exchange(coll, changed)
 }
 
 // collectionOf finds a tracked collection by the UUID its chunks carry.
@@ -47,10 +47,10 @@ func (cfg *ConfigDB) collectionOf(uuid bson.RawValue) (catalog.Collection, bool,
 	return catalog.Collection{}, false, nil
 }
 
-// exchangeChunk builds the table anew: unlike those of commands, a version by
+// exchange builds the table anew: unlike those of commands, a version by
 // hand may be older than the one before.
-func (c *Cluster) exchangeChunk(coll catalog.Collection, changed catalog.Chunk) error {
-	old := c.config.tables[coll.Namespace]
+func (cks Chunks) exchange(coll catalog.Collection, changed catalog.Chunk) error {
+	old := cks.c.config.tables[coll.Namespace]
 	chunks := slices.Collect(old.All())
 	at := old.IndexOf(changed.Min)
 	for i, chunk := range chunks {
@@ -65,12 +65,12 @@ func (c *Cluster) exchangeChunk(coll catalog.Collection, changed catalog.Chunk) 
 		return err
 	}
 	for _, id := range old.Owners() {
-		if like := c.shards[id].colls[coll.Namespace]; like != nil {
-			c.spreadCollection(coll.Namespace, like, table)
+		if like := cks.c.shards[id].colls[coll.Namespace]; like != nil {
+			cks.c.collections.spread(coll.Namespace, like, table)
 			break
 		}
 	}
-	c.config.tables[coll.Namespace] = table
+	cks.c.config.tables[coll.Namespace] = table
 	return nil
 }
 

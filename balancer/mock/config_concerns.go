@@ -14,8 +14,8 @@ const configConcerns = "ReadWriteConcernDefaults"
 
 // DefaultConcerns are the default read and write concern as getDefaultRWConcern
 // shows them: the implicit ones until somebody sets others.
-func (c *Cluster) DefaultConcerns() bson.D {
-	raw, _ := c.config.doc(configSettings, configConcerns)
+func (cp ClusterParameters) DefaultConcerns() bson.D {
+	raw, _ := cp.c.config.doc(configSettings, configConcerns)
 	source := func(v bson.RawValue) string {
 		if v.IsZero() {
 			return "implicit"
@@ -45,8 +45,8 @@ func (c *Cluster) DefaultConcerns() bson.D {
 }
 
 // DefaultReadLevel returns the level of the cluster's default read concern.
-func (c *Cluster) DefaultReadLevel() string {
-	raw, _ := c.config.doc(configSettings, configConcerns)
+func (cp ClusterParameters) DefaultReadLevel() string {
+	raw, _ := cp.c.config.doc(configSettings, configConcerns)
 	level, _ := raw.Lookup("defaultReadConcern", "level").StringValueOK()
 	return cmp.Or(level, "local")
 }
@@ -54,24 +54,24 @@ func (c *Cluster) DefaultReadLevel() string {
 // SetDefaultConcerns keeps new defaults in config.settings. A nil document
 // leaves what there is, an empty read concern unsets it; a write concern can't
 // be unset.
-func (c *Cluster) SetDefaultConcerns(read, write bson.Raw) error {
-	raw, _ := c.config.doc(configSettings, configConcerns)
+func (cp ClusterParameters) SetDefaultConcerns(read, write bson.Raw) error {
+	raw, _ := cp.c.config.doc(configSettings, configConcerns)
 	if write != nil && len(write) <= 5 && !raw.Lookup("defaultWriteConcern").IsZero() {
 		return mongoerr.New(mongoerr.IllegalOperation, "The global default write concern cannot be unset once it is set.")
 	}
-	at := c.Tick()
-	fields := bson.D{{Key: "updateOpTime", Value: at}, {Key: "updateWallClockTime", Value: bson.NewDateTimeFromTime(c.now())}}
+	at := cp.c.Tick()
+	fields := bson.D{{Key: "updateOpTime", Value: at}, {Key: "updateWallClockTime", Value: bson.NewDateTimeFromTime(cp.c.now())}}
 	for name, doc := range map[string]bson.Raw{"defaultReadConcern": read, "defaultWriteConcern": write} {
 		if len(doc) > 5 {
 			fields = append(fields, bson.E{Key: name, Value: doc})
 		}
 	}
-	if err := c.config.setSetting(configConcerns, fields); err != nil {
+	if err := cp.c.config.setSetting(configConcerns, fields); err != nil {
 		return err
 	}
 	if read == nil || len(read) > 5 {
 		return nil
 	}
-	_, err := c.config.modify(configSettings, configConcerns, func(doc *bson.D) { unset(doc, "defaultReadConcern") })
+	_, err := cp.c.config.modify(configSettings, configConcerns, func(doc *bson.D) { unset(doc, "defaultReadConcern") })
 	return err
 }

@@ -25,56 +25,56 @@ func configFromStart80() []string {
 	}
 }
 
-// buildConfig puts into the config server what a new cluster's has (spec 03
+// config puts into the config server what a new cluster's has (spec 03
 // §3).
-func (c *Cluster) buildConfig() error {
+func (tb topologyBuilder) config() error {
 	for _, name := range configFromStart() {
-		c.config.Collection(name)
+		tb.c.config.Collection(name)
 	}
-	if c.release.AtLeast(catalog.Release80) {
+	if tb.c.release.AtLeast(catalog.Release80) {
 		for _, name := range configFromStart80() {
-			c.config.Collection(name)
+			tb.c.config.Collection(name)
 		}
 	}
-	if err := c.config.createIndexes(); err != nil {
+	if err := tb.c.config.createIndexes(); err != nil {
 		return err
 	}
-	if err := c.config.buildLocks(); err != nil {
+	if err := tb.c.config.buildLocks(); err != nil {
 		return err
 	}
-	if err := c.config.insert(configVersion, bson.D{{Key: "_id", Value: int32(1)}, {Key: "clusterId", Value: c.NewObjectID()}}); err != nil {
+	if err := tb.c.config.insert(configVersion, bson.D{{Key: "_id", Value: int32(1)}, {Key: "clusterId", Value: tb.c.NewObjectID()}}); err != nil {
 		return err
 	}
-	if err := c.buildCompatibility(); err != nil {
+	if err := tb.compatibility(); err != nil {
 		return err
 	}
-	if c.release.AtLeast(catalog.Release70) {
+	if tb.c.release.AtLeast(catalog.Release70) {
 		// The row without a name marks since when the rows below are complete.
-		c.logPlacement("", nil, c.Tick(), nil)
+		tb.c.log.placement("", nil, tb.c.Tick(), nil)
 	}
-	now := bson.NewDateTimeFromTime(c.now())
-	return c.config.insert(configMongos, bson.D{
+	now := bson.NewDateTimeFromTime(tb.c.now())
+	return tb.c.config.insert(configMongos, bson.D{
 		{Key: "_id", Value: routerName},
 		{Key: "advisoryHostFQDNs", Value: bson.A{}},
 		{Key: "created", Value: now},
-		{Key: "mongoVersion", Value: c.Version()},
+		{Key: "mongoVersion", Value: tb.c.Version()},
 		{Key: "ping", Value: now},
 		{Key: "up", Value: int64(0)},
 		{Key: "waiting", Value: true},
 	})
 }
 
-// buildCompatibility notes the compatibility version, which servers have since
+// compatibility notes the compatibility version, which servers have since
 // 3.4, in admin.system.version.
-func (c *Cluster) buildCompatibility() error {
-	if !c.release.AtLeast(catalog.Release34) {
+func (tb topologyBuilder) compatibility() error {
+	if !tb.c.release.AtLeast(catalog.Release34) {
 		return nil
 	}
-	parts := strings.SplitN(c.Version(), ".", 3)
+	parts := strings.SplitN(tb.c.Version(), ".", 3)
 	doc, err := bson.Marshal(bson.D{{Key: "_id", Value: "featureCompatibilityVersion"}, {Key: "version", Value: parts[0] + "." + parts[1]}})
 	if err != nil {
 		return err
 	}
-	_, err = c.config.data("admin.system.version").Insert(doc)
+	_, err = tb.c.config.data("admin.system.version").Insert(doc)
 	return err
 }

@@ -12,21 +12,21 @@ import (
 
 // MovePrimary gives a database another primary and moves its untracked
 // collections there (spec 03 §1.4).
-func (c *Cluster) MovePrimary(db, to string) error {
+func (ds Databases) MovePrimary(db, to string) error {
 	switch {
 	case onConfigServer(db) || db == "local":
 		return mongoerr.New(mongoerr.InvalidOptions, "Can't move primary for %s database", db)
 	case !catalog.ValidDatabaseName(db):
 		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid database name: %s", db)
 	}
-	from, known := c.config.Primary(db)
+	from, known := ds.c.config.Primary(db)
 	if !known {
 		return mongoerr.New(mongoerr.NamespaceNotFound, "database %s not found", db)
 	}
-	if !c.hadTwo {
+	if !ds.c.membership.hadTwo {
 		return mongoerr.New(mongoerr.IllegalOperation, "Cannot move the primary in a cluster that has never had two shards")
 	}
-	shard, err := c.config.FindShard(to)
+	shard, err := ds.c.config.FindShard(to)
 	if err != nil {
 		return err
 	}
@@ -37,27 +37,27 @@ func (c *Cluster) MovePrimary(db, to string) error {
 		return mongoerr.New(mongoerr.ShardNotFound, "Shard %s is currently draining", shard.ID)
 	}
 	for _, id := range []catalog.ShardID{from, shard.ID} {
-		if err := c.reach(configShard, id); err != nil {
+		if err := ds.c.faults.reach(configShard, id); err != nil {
 			return err
 		}
 	}
-	return c.movePrimary(db, c.shards[from], c.shards[shard.ID])
+	return ds.move(db, ds.c.shards[from], ds.c.shards[shard.ID])
 }
 
-func (c *Cluster) movePrimary(db string, from, to *shard) error {
+func (ds Databases) move(db string, from, to *shard) error {
 	var moving []string
 	for ns := range from.colls {
-		if strings.HasPrefix(ns, db+".") && !c.config.isTracked(ns) {
+		if strings.HasPrefix(ns, db+".") && !ds.c.config.isTracked(ns) {
 			moving = append(moving, ns)
 		}
 	}
 	slices.Sort(moving)
 	details := bson.D{{Key: "from", Value: string(from.id)}, {Key: "to", Value: string(to.id)}}
-	c.logChange(from.id, "movePrimary.start", db, details)
+	ds.c.log.change(from.id, "movePrimary.start", db, details)
 	for _, ns := range moving {
 		if to.colls[ns] != nil {
 			err := mongoerr.New(mongoerr.NamespaceExists, "shard %s holds an orphaned collection %s", to.id, ns)
-			c.logChange(from.id, "movePrimary.error", db, append(details, bson.E{Key: "error", Value: err.Error()}))
+			ds.c.log.change(from.id, "movePrimary.error", db, append(details, bson.E{Key: "error", Value: err.Error()}))
 			return err
 		}
 	}
@@ -65,8 +65,8 @@ func (c *Cluster) movePrimary(db string, from, to *shard) error {
 		to.colls[ns] = from.colls[ns]
 		delete(from.colls, ns)
 	}
-	at := c.Tick()
-	_, err := c.config.modify(configDatabases, db, func(doc *bson.D) {
+	at := ds.c.Tick()
+	_, err := ds.c.config.modify(configDatabases, db, func(doc *bson.D) {
 		set(doc, "primary", string(to.id))
 		for i, e := range *doc {
 			if version, ok := e.Value.(bson.D); ok && e.Key == "version" {
@@ -78,9 +78,9 @@ func (c *Cluster) movePrimary(db string, from, to *shard) error {
 	if err != nil {
 		return err
 	}
-	c.logChange(from.id, "movePrimary.commit", db, details)
-	c.logPlacement(db, nil, at, []catalog.ShardID{to.id})
-	c.logChange(from.id, "movePrimary.end", db, details)
+	ds.c.log.change(from.id, "movePrimary.commit", db, details)
+	ds.c.log.placement(db, nil, at, []catalog.ShardID{to.id})
+	ds.c.log.change(from.id, "movePrimary.end", db, details)
 	return nil
 }
 

@@ -65,7 +65,7 @@ func (c *Cluster) storedState() disk.State {
 	chance, _ := c.chance.MarshalBinary() // never fails
 	return disk.State{
 		Time: c.now().UnixNano(), Stamp: c.lastStamp, IDs: int64(c.counter), Term: c.term,
-		Process: c.process[:], Chance: chance, HadTwo: c.hadTwo, Release: c.release.String(),
+		Process: c.process[:], Chance: chance, HadTwo: c.membership.hadTwo, Release: c.release.String(),
 	}
 }
 
@@ -81,7 +81,7 @@ func (c *Cluster) restoreState(s disk.State) error {
 		return err
 	}
 	copy(c.process[:], s.Process)
-	c.counter, c.term, c.hadTwo = uint32(s.IDs), s.Term+1, s.HadTwo
+	c.counter, c.term, c.membership.hadTwo = uint32(s.IDs), s.Term+1, s.HadTwo
 	if c.lastStamp.Before(s.Stamp) {
 		c.lastStamp = s.Stamp
 		c.gossip.Store(uint64(s.Stamp.T)<<32 | uint64(s.Stamp.I))
@@ -109,7 +109,7 @@ func (l *loading) shard(key, value []byte) error {
 		number: number, written: true, form: form, tasks: map[*rangeDeletion]*trackedTask{},
 	}
 	if form.Removed {
-		l.c.removed[form.Address] = s
+		l.c.membership.removed[form.Address] = s
 	} else {
 		l.c.shards[s.id] = s
 	}
@@ -294,10 +294,10 @@ func (l *loading) view(key, value []byte) error {
 	if err := bson.Unmarshal(value, &form); err != nil {
 		return err
 	}
-	if l.c.views == nil {
-		l.c.views = map[string]View{}
+	if l.c.collections.views == nil {
+		l.c.collections.views = map[string]View{}
 	}
-	l.c.views[string(key)] = View(form)
+	l.c.collections.views[string(key)] = View(form)
 	l.tracker.views[string(key)] = slices.Clone(value)
 	return nil
 }

@@ -33,7 +33,7 @@ func (c *Cluster) rollBackMigrations(s *shard) {
 		for range local.inRange(coll.Pattern, task.min, task.max) {
 			task.orphans++
 		}
-		c.scheduleDeletion(s, task)
+		c.RangeDeleter().schedule(s, task)
 	}
 }
 

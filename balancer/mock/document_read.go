@@ -90,14 +90,16 @@ func (rq *Request) chunkReads(q store.Query) ([]Read, error) {
 		return nil, err
 	}
 	natural := store.Query{Filter: q.Filter, Sort: q.Sort}
-	if rq.c.config.InOrder(chunksNamespace, q.Filter, q.Sort) {
+	ordered, newestFirst := chunkOrder(q.Filter, q.Sort)
+	if ordered {
 		natural.Sort = nil
 	}
 	plan, err := store.New().Plan(natural)
 	if err != nil {
 		return nil, err
 	}
-	return []Read{{Shard: configShard, Host: rq.c.hostOf(configShard), Plan: plan, chunks: rq.c.config.chunkPlaces(q.Filter)}}, nil
+	return []Read{{Shard: configShard, Host: rq.c.hostOf(configShard), Plan: plan,
+		chunks: rq.c.config.chunkPlaces(q.Filter, newestFirst)}}, nil
 }
 
 // Documents gives what matches and belongs to the shard, in the plan's order,

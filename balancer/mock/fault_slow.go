@@ -17,41 +17,41 @@ type Slowness struct {
 }
 
 // Slow makes a node slow; the zero Slowness gives it its speed back.
-func (c *Cluster) Slow(name string, s Slowness) error {
-	id, err := c.node(name)
+func (fs *Faults) Slow(name string, s Slowness) error {
+	id, err := fs.node(name)
 	if err != nil {
 		return err
 	}
 	if s.Bandwidth < 0 || s.Latency < 0 {
 		return mongoerr.New(mongoerr.BadValue, "bandwidth and latency can't be below zero")
 	}
-	if c.faults.slow == nil {
-		c.faults.slow = map[catalog.ShardID]Slowness{}
+	if fs.slow == nil {
+		fs.slow = map[catalog.ShardID]Slowness{}
 	}
-	c.faults.slow[id] = s
+	fs.slow[id] = s
 	if s == (Slowness{}) {
-		delete(c.faults.slow, id)
+		delete(fs.slow, id)
 	}
 	return nil
 }
 
 // lag is what a round trip between nodes takes longer than usual.
-func (c *Cluster) lag(ids ...catalog.ShardID) time.Duration {
+func (fs *Faults) lag(ids ...catalog.ShardID) time.Duration {
 	var sum time.Duration
 	for _, id := range ids {
-		sum += c.faults.slow[id].Latency
+		sum += fs.slow[id].Latency
 	}
 	return sum
 }
 
-func (c *Cluster) lagOf(m *migration) time.Duration { return c.lag(m.donor.id, m.receiver.id) }
+func (m *migration) lag() time.Duration { return m.c.faults.lag(m.donor.id, m.receiver.id) }
 
 // transferTime is what bytes take that go through these nodes: the slowest
 // counts.
-func (c *Cluster) transferTime(bytes int64, ids ...catalog.ShardID) time.Duration {
+func (fs *Faults) transferTime(bytes int64, ids ...catalog.ShardID) time.Duration {
 	rate := float64(cloneRate)
 	for _, id := range ids {
-		if limit := c.faults.slow[id].Bandwidth; limit > 0 {
+		if limit := fs.slow[id].Bandwidth; limit > 0 {
 			rate = min(rate, float64(limit))
 		}
 	}
@@ -60,16 +60,16 @@ func (c *Cluster) transferTime(bytes int64, ids ...catalog.ShardID) time.Duratio
 
 // delay is what a command takes longer because of slow nodes that it asked,
 // all at the same time.
-func (c *Cluster) delay(asked map[catalog.ShardID]error, bytes int64) time.Duration {
-	slowest := c.nodeDelay(routerNode, bytes)
+func (fs *Faults) delay(asked map[catalog.ShardID]error, bytes int64) time.Duration {
+	slowest := fs.nodeDelay(routerNode, bytes)
 	for id := range asked {
-		slowest = max(slowest, c.nodeDelay(routerNode, bytes)+c.nodeDelay(id, bytes))
+		slowest = max(slowest, fs.nodeDelay(routerNode, bytes)+fs.nodeDelay(id, bytes))
 	}
 	return slowest
 }
 
-func (c *Cluster) nodeDelay(id catalog.ShardID, bytes int64) time.Duration {
-	s, slow := c.faults.slow[id]
+func (fs *Faults) nodeDelay(id catalog.ShardID, bytes int64) time.Duration {
+	s, slow := fs.slow[id]
 	if !slow || s.Bandwidth == 0 {
 		return s.Latency
 	}

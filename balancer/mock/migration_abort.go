@@ -2,16 +2,16 @@ package mock
 
 import "shardsh/balancer/mongoerr"
 
-// abortMigrations ends the migrations of a collection that copy documents just
+// abort ends the migrations of a collection that copy documents just
 // now: an index that is made or dropped meanwhile would be missed on the
 // recipient, and disallowing migrations goes the same way (spec 02 §8,
 // countDonorMoveChunkAbortConflictingIndexOperation).
 // One that is committed stays so.
-func (c *Cluster) abortMigrations(ns string) {
-	for _, m := range c.pendingByDonor() {
+func (ms *Migrations) abort(ns string) {
+	for _, m := range ms.byDonor() {
 		if m.req.Namespace == ns && m.cloning {
 			m.donor.counters.donorAbortedByIndex++
-			c.fail(m, mongoerr.New(mongoerr.Interrupted, "operation was interrupted: the collection's indexes change, or its migrations are not allowed any more"))
+			m.fail(mongoerr.New(mongoerr.Interrupted, "operation was interrupted: the collection's indexes change, or its migrations are not allowed any more"))
 		}
 	}
 }

@@ -18,32 +18,32 @@ type quiesced struct {
 }
 
 // ended is the resharding with this UUID, if there was one of late.
-func (c *Cluster) ended(plan reshardPlan) (quiesced, bool) {
-	kept, ok := c.quiesced[plan.Namespace]
+func (rs *Reshardings) ended(plan reshardPlan) (quiesced, bool) {
+	kept, ok := rs.results[plan.Namespace]
 	return kept, ok && plan.UserID != nil && plan.UserID.Equal(*kept.op.request.UserID)
 }
 
-// quiesce keeps the result of an operation for a while, or until the next one
+// keepResult keeps the result of an operation for a while, or until the next one
 // of the collection begins. Its document shows it.
-func (c *Cluster) quiesce(op *resharding, err error) {
-	c.quiesced[op.request.Namespace] = quiesced{op, err}
-	c.after(quiescePeriod, func() {
-		if c.quiesced[op.request.Namespace].op == op {
-			c.endQuiesce(op.request.Namespace)
+func (op *resharding) keepResult(err error) {
+	op.c.reshardings.results[op.request.Namespace] = quiesced{op, err}
+	op.c.after(quiescePeriod, func() {
+		if op.c.reshardings.results[op.request.Namespace].op == op {
+			op.c.reshardings.dropResult(op.request.Namespace)
 		}
 	})
 }
 
-func (c *Cluster) endQuiesce(ns string) {
-	kept, ok := c.quiesced[ns]
+func (rs *Reshardings) dropResult(ns string) {
+	kept, ok := rs.results[ns]
 	if !ok {
 		return
 	}
-	delete(c.quiesced, ns)
-	if docs, record, ok := c.reshardingRecord(kept.op); ok {
+	delete(rs.results, ns)
+	if docs, record, ok := kept.op.record(); ok {
 		docs.Delete(record)
 	}
-	c.logTransition(kept.op, reshardDone)
+	kept.op.logTransition(reshardDone)
 }
 
 // userUUID reads the UUID of a user's request; nil without one.

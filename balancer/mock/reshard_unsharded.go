@@ -34,40 +34,43 @@ func (e engine) Unsharded(context.Context) ([]policy.Unsharded, error) {
 	return list, nil
 }
 
-// startMoveUnsharded begins what moveCollection does, for the balancer.
-func (c *Cluster) startMoveUnsharded(m policy.Migration, done func(error)) {
-	plan, err := c.planUnsharded(m)
+// startMove begins what moveCollection does, for the balancer.
+func (rs *Reshardings) startMove(m policy.Migration, done func(error)) {
+	plan, err := rs.planUnsharded(m)
 	if err != nil {
-		c.after(batchTime, func() { done(err) })
+		rs.c.after(batchTime, func() { done(err) })
 		return
 	}
-	c.startResharding(plan, done)
+	rs.start(plan, done)
 }
 
-func (c *Cluster) planUnsharded(m policy.Migration) (reshardPlan, error) {
-	coll, tracked, err := c.config.Tracked(m.Namespace)
+func (rs *Reshardings) planUnsharded(m policy.Migration) (reshardPlan, error) {
+	coll, tracked, err := rs.c.config.Tracked(m.Namespace)
 	if err != nil {
 		return reshardPlan{}, err
 	}
-	local := c.shards[m.From].colls[m.Namespace]
+	var local *localCollection
+	if donor := rs.c.shards[m.From]; donor != nil {
+		local = donor.colls[m.Namespace]
+	}
 	switch {
-	case c.shards[m.To] == nil:
+	case rs.c.shards[m.To] == nil:
 		return reshardPlan{}, mongoerr.New(mongoerr.ShardNotFound, "Shard %s not found", m.To)
 	case local == nil || !local.uuid.Equal(m.UUID) || tracked && !coll.Unsplittable:
 		return reshardPlan{}, mongoerr.New(mongoerr.NamespaceNotFound, "collection %s not found", m.Namespace)
 	}
 	if !tracked {
-		if err := c.track(m.Namespace, m.From); err != nil {
+		if err := rs.c.collections.track(m.Namespace, m.From); err != nil {
 			return reshardPlan{}, err
 		}
 	}
-	return c.onePlan(m.Namespace, byBalancer, m.To)
+	return rs.onePlan(m.Namespace, byBalancer, m.To)
 }
 
 // markFull fills in what shards with a limit hold (spec 01 §3.1).
-func (c *Cluster) markFull(shards []catalog.Shard) {
+func (st Statistics) markFull(shards []catalog.Shard) {
 	for i, s := range shards {
-		if local := c.shards[s.ID]; s.MaxSizeMB > 0 && local != nil {
+		if local := st.c.shards[s.ID]; s.MaxSizeMB > 0 && local != nil {
 			shards[i].SizeMB = local.totalBytes() / 1024 / 1024
 		}
 	}

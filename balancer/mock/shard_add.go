@@ -12,16 +12,29 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// AddShard adds a shard and gives its id. An empty name chooses one.
-func (c *Cluster) AddShard(at ShardAddress, name string) (catalog.ShardID, error) {
+// Membership adds shards to the cluster and takes them out of it.
+type Membership struct {
+	c *Cluster
+
+	// removed are former shards by their address.
+	removed map[string]*shard
+	// hadTwo: the cluster has had two shards once.
+	hadTwo bool
+}
+
+// Membership is that of the cluster.
+func (c *Cluster) Membership() *Membership { return c.membership }
+
+// Add adds a shard and gives its id. An empty name chooses one.
+func (mb *Membership) Add(at ShardAddress, name string) (catalog.ShardID, error) {
 	set, hosts := at.set, at.hosts
-	known, err := c.knownShard(set, hosts, name)
+	known, err := mb.known(set, hosts, name)
 	if known != "" || err != nil {
 		return known, err
 	}
 	if name == "" {
 		if name = set; name == "" {
-			if name = c.freeName(); len(name) > len("shard9999") {
+			if name = mb.freeName(); len(name) > len("shard9999") {
 				return "", mongoerr.New(mongoerr.OperationFailed, "unable to generate a new shard name")
 			}
 		}
@@ -31,29 +44,29 @@ func (c *Cluster) AddShard(at ShardAddress, name string) (catalog.ShardID, error
 	}
 	address := cmp.Or(set, name) + "/" + hosts
 	s := newShard(catalog.ShardID(name))
-	if old := c.removed[address]; old != nil {
-		if err := c.checkReturning(old); err != nil {
+	if old := mb.removed[address]; old != nil {
+		if err := mb.checkReturning(old); err != nil {
 			return "", err
 		}
-		delete(c.removed, address)
+		delete(mb.removed, address)
 	}
-	err = c.config.insert(configShards, bson.D{
+	err = mb.c.config.insert(configShards, bson.D{
 		{Key: "_id", Value: name}, {Key: "host", Value: address}, {Key: "state", Value: int32(1)},
-		{Key: "topologyTime", Value: c.Tick()}, {Key: "replSetConfigVersion", Value: int64(-1)},
+		{Key: "topologyTime", Value: mb.c.Tick()}, {Key: "replSetConfigVersion", Value: int64(-1)},
 	})
 	if err != nil {
 		return "", err
 	}
-	c.shards[s.id] = s
-	c.noteShardCount()
-	c.logChange(configShard, "addShard", "", bson.D{{Key: "name", Value: name}, {Key: "host", Value: address}})
+	mb.c.shards[s.id] = s
+	mb.noteCount()
+	mb.c.log.change(configShard, "addShard", "", bson.D{{Key: "name", Value: name}, {Key: "host", Value: address}})
 	return s.id, nil
 }
 
-// knownShard finds the shard that an address already is; IllegalOperation
+// known finds the shard that an address already is; IllegalOperation
 // when it only partly fits.
-func (c *Cluster) knownShard(set, hosts, name string) (catalog.ShardID, error) {
-	shards, err := c.config.Shards()
+func (mb *Membership) known(set, hosts, name string) (catalog.ShardID, error) {
+	shards, err := mb.c.config.Shards()
 	if err != nil {
 		return "", err
 	}
@@ -71,9 +84,9 @@ func (c *Cluster) knownShard(set, hosts, name string) (catalog.ShardID, error) {
 }
 
 // freeName is the next name of the form shard0000.
-func (c *Cluster) freeName() string {
+func (mb *Membership) freeName() string {
 	next := 0
-	for id := range c.shards {
+	for id := range mb.c.shards {
 		var n int
 		if _, err := fmt.Sscanf(string(id), "shard%d", &n); err == nil {
 			next = max(next, n+1)
@@ -84,10 +97,10 @@ func (c *Cluster) freeName() string {
 
 // checkReturning refuses a former shard that still holds a database the
 // cluster has.
-func (c *Cluster) checkReturning(s *shard) error {
+func (mb *Membership) checkReturning(s *shard) error {
 	for ns := range s.colls {
 		db, _, _ := catalog.SplitNamespace(ns)
-		if primary, known := c.config.Primary(db); known {
+		if primary, known := mb.c.config.Primary(db); known {
 			return mongoerr.New(mongoerr.OperationFailed, "can't add shard: it holds database %s, which exists on shard %s", db, primary)
 		}
 	}
@@ -101,18 +114,18 @@ type NewShard struct {
 	Zones      []string
 }
 
-// GrowBy adds an empty shard and puts it into its zones.
-func (c *Cluster) GrowBy(s NewShard) (catalog.ShardID, error) {
-	if err := c.reach(routerNode, configShard); err != nil {
+// Grow adds an empty shard and puts it into its zones.
+func (mb *Membership) Grow(s NewShard) (catalog.ShardID, error) {
+	if err := mb.c.faults.reach(routerNode, configShard); err != nil {
 		return "", err
 	}
 	for n := 0; s.Name == ""; n++ {
-		if name := fmt.Sprintf("shard%d", n); c.shards[catalog.ShardID(name)] == nil {
+		if name := fmt.Sprintf("shard%d", n); mb.c.shards[catalog.ShardID(name)] == nil {
 			s.Name = name
 		}
 	}
 	for n := 0; s.Host == ""; n++ {
-		if !c.usesPort(firstPort + n) {
+		if !mb.usesPort(firstPort + n) {
 			s.Host = fmt.Sprintf("rs%d/127.0.0.1:%d", n, firstPort+n)
 		}
 	}
@@ -120,12 +133,12 @@ func (c *Cluster) GrowBy(s NewShard) (catalog.ShardID, error) {
 	if err != nil {
 		return "", err
 	}
-	id, err := c.AddShard(at, s.Name)
+	id, err := mb.Add(at, s.Name)
 	if err != nil {
 		return "", err
 	}
 	for _, zone := range s.Zones {
-		if err := c.config.AddShardToZone(string(id), zone); err != nil {
+		if err := mb.c.config.AddShardToZone(string(id), zone); err != nil {
 			return id, err
 		}
 	}
@@ -134,14 +147,14 @@ func (c *Cluster) GrowBy(s NewShard) (catalog.ShardID, error) {
 
 // usesPort tells whether a shard, or one that was removed, has a host of the
 // mock's making.
-func (c *Cluster) usesPort(port int) bool {
+func (mb *Membership) usesPort(port int) bool {
 	member := fmt.Sprintf("127.0.0.1:%d", port)
-	for _, id := range c.shardIDs() {
-		if hasMember(c.hostOf(id), member) {
+	for _, id := range mb.c.shardIDs() {
+		if hasMember(mb.c.hostOf(id), member) {
 			return true
 		}
 	}
-	for address := range c.removed {
+	for address := range mb.removed {
 		if strings.HasSuffix(address, member) {
 			return true
 		}

@@ -82,22 +82,22 @@ func validHost(text string) bool {
 func (c *Cluster) HostOf(id catalog.ShardID) string { return c.hostOf(id) }
 
 // HostsOf are the connection strings of the shards that hold a collection.
-func (c *Cluster) HostsOf(ns string) []string {
+func (st Statistics) HostsOf(ns string) []string {
 	var hosts []string
-	for _, id := range c.holders(ns) {
-		hosts = append(hosts, c.hostOf(id))
+	for _, id := range st.holders(ns) {
+		hosts = append(hosts, st.c.hostOf(id))
 	}
 	return hosts
 }
 
-// Held is a collection's UUID on a shard, and how many keys each index has
+// IndexEntries is a collection's UUID on a shard, and how many keys each index has
 // there.
-func (c *Cluster) Held(ns string, id catalog.ShardID) (uuid bson.Binary, entries map[string]int64) {
-	if l := c.member(id, ns); l != nil {
+func (st Statistics) IndexEntries(ns string, id catalog.ShardID) (uuid bson.Binary, entries map[string]int64) {
+	if l := st.c.member(id, ns); l != nil {
 		return l.uuid, l.docs.IndexEntries()
 	}
-	if docs := c.config.collections[ns]; docs != nil {
-		return c.config.uuid(ns), docs.IndexEntries()
+	if docs := st.c.config.collections[ns]; docs != nil {
+		return st.c.config.uuid(ns), docs.IndexEntries()
 	}
-	return c.config.uuid(ns), nil
+	return st.c.config.uuid(ns), nil
 }

@@ -11,38 +11,38 @@ import (
 
 // AddConfigShard makes the config server a shard of the cluster
 // (transitionFromDedicatedConfigServer). That it is one already is no error.
-func (c *Cluster) AddConfigShard() error {
-	if c.shards[configShard] != nil {
+func (mb *Membership) AddConfigShard() error {
+	if mb.c.shards[configShard] != nil {
 		return nil
 	}
-	err := c.config.insert(configShards, bson.D{
-		{Key: "_id", Value: string(configShard)}, {Key: "host", Value: c.ConfigServer()}, {Key: "state", Value: int32(1)},
-		{Key: "topologyTime", Value: c.Tick()}, {Key: "replSetConfigVersion", Value: int64(-1)},
+	err := mb.c.config.insert(configShards, bson.D{
+		{Key: "_id", Value: string(configShard)}, {Key: "host", Value: mb.c.ConfigServer()}, {Key: "state", Value: int32(1)},
+		{Key: "topologyTime", Value: mb.c.Tick()}, {Key: "replSetConfigVersion", Value: int64(-1)},
 	})
 	if err != nil {
 		return err
 	}
-	c.shards[configShard] = newShard(configShard)
-	c.noteShardCount()
-	c.logChange(configShard, "addShard", "", bson.D{{Key: "name", Value: string(configShard)}, {Key: "host", Value: c.ConfigServer()}})
+	mb.c.shards[configShard] = newShard(configShard)
+	mb.noteCount()
+	mb.c.log.change(configShard, "addShard", "", bson.D{{Key: "name", Value: string(configShard)}, {Key: "host", Value: mb.c.ConfigServer()}})
 	return nil
 }
 
 // RemoveConfigShard begins, or goes on with, making the config server a
 // dedicated one again (transitionToDedicatedConfigServer). Call it again until
 // it is completed.
-func (c *Cluster) RemoveConfigShard() (Removal, error) {
-	shard, err := c.ConfigShardToDrain()
+func (mb *Membership) RemoveConfigShard() (Removal, error) {
+	shard, err := mb.ConfigShardToDrain()
 	if err != nil {
 		return Removal{}, err
 	}
-	return c.removeStep(shard)
+	return mb.removeStep(shard)
 }
 
 // cleanConfigShard waits until a drained config server holds nothing of the
 // users any more: it stays a member of the cluster, so what it holds must go.
-func (c *Cluster) cleanConfigShard(r *Removal) {
-	s := c.shards[configShard]
+func (mb *Membership) cleanConfigShard(r *Removal) {
+	s := mb.c.shards[configShard]
 	r.PendingDeletions = int64(len(s.deletions))
 	for _, ns := range slices.Sorted(maps.Keys(s.colls)) {
 		if docs, _ := s.colls[ns].counts(); docs > 0 && r.FirstNonEmpty == "" {

@@ -50,10 +50,10 @@ func (m *migration) countEnd(now time.Time, err error) {
 	}
 }
 
-// ShardingStatistics are a shard's counters of migrations and range deletions,
+// Migrations are a shard's counters of migrations and range deletions,
 // under their names in serverStatus.
-func (c *Cluster) ShardingStatistics(id catalog.ShardID) bson.D {
-	s := c.shards[id]
+func (st Statistics) Migrations(id catalog.ShardID) bson.D {
+	s := st.c.shards[id]
 	if s == nil {
 		return bson.D{}
 	}
@@ -80,15 +80,15 @@ func (c *Cluster) ShardingStatistics(id catalog.ShardID) bson.D {
 		{Key: "countDonorMoveChunkLockTimeout", Value: int64(0)},
 		{Key: "countDonorMoveChunkAbortConflictingIndexOperation", Value: n.donorAbortedByIndex},
 		{Key: "unfinishedMigrationFromPreviousPrimary", Value: int64(0)},
-		{Key: "chunkMigrationConcurrency", Value: c.parameters.Int("chunkMigrationConcurrency")},
+		{Key: "chunkMigrationConcurrency", Value: st.c.parameters.Int("chunkMigrationConcurrency")},
 		{Key: "unauthorizedDirectShardOps", Value: int64(0)},
 	}
 }
 
-// MigrationSection is what a shard's serverStatus shows of the migration that
+// Section is what a shard's serverStatus shows of the migration that
 // it takes part in; nil without one.
-func (c *Cluster) MigrationSection(id catalog.ShardID) bson.D {
-	s := c.shards[id]
+func (ms *Migrations) Section(id catalog.ShardID) bson.D {
+	s := ms.c.shards[id]
 	if s == nil || s.busy == nil {
 		return nil
 	}

@@ -53,11 +53,11 @@ func (e engine) MachineID(_ context.Context, id catalog.ShardID) (number int64, 
 	if e.c.shards[id] == nil {
 		return 0, false, nil
 	}
-	return int64(e.c.MachineID(id)), true, e.c.reach(configShard, id)
+	return int64(e.c.MachineID(id)), true, e.c.faults.reach(configShard, id)
 }
 
 func (e engine) ResetMachineID(_ context.Context, id catalog.ShardID) error {
-	if err := e.c.reach(configShard, id); err != nil {
+	if err := e.c.faults.reach(configShard, id); err != nil {
 		return err
 	}
 	e.c.ResetMachineID(id)

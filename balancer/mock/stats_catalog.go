@@ -37,9 +37,9 @@ func (cfg *ConfigDB) TopologyTime() bson.Timestamp {
 func (c *Cluster) ShardIDs() []catalog.ShardID { return c.shardIDs() }
 
 // CountViews counts the views of a database.
-func (c *Cluster) CountViews(db string) int64 {
+func (st Statistics) CountViews(db string) int64 {
 	n := int64(0)
-	for ns := range c.views {
+	for ns := range st.c.collections.views {
 		if databaseOf(ns) == db {
 			n++
 		}

@@ -27,7 +27,7 @@ const shardCatalogBytes = 22 * StorageUnit
 
 // Databases lists the databases that hold data, by name. admin and config are
 // always there.
-func (c *Cluster) Databases() []DatabaseSize {
+func (st Statistics) Databases() []DatabaseSize {
 	sizes := map[string]*DatabaseSize{}
 	add := func(name string, id catalog.ShardID, bytes int64) {
 		if sizes[name] == nil {
@@ -39,20 +39,20 @@ func (c *Cluster) Databases() []DatabaseSize {
 	}
 	for _, name := range []string{"admin", "config"} {
 		bytes := int64(0)
-		for _, ns := range c.config.namespaces(name) {
-			for _, part := range c.configStats(ns) {
+		for _, ns := range st.c.config.namespaces(name) {
+			for _, part := range st.onConfigServer(ns) {
 				bytes += part.Stored() + part.IndexBytes()
 			}
 		}
 		add(name, configShard, bytes)
 	}
-	for _, id := range c.shardIDs() {
+	for _, id := range st.c.shardIDs() {
 		local := map[string]int64{"config": shardCatalogBytes}
 		if id == configShard { // the config server, counted already
 			delete(local, "config")
 		}
-		for ns := range c.shards[id].colls {
-			part, _ := c.shardStats(id, ns)
+		for ns := range st.c.shards[id].colls {
+			part, _ := st.onShard(id, ns)
 			local[databaseOf(ns)] += part.Stored() + part.IndexBytes()
 		}
 		for _, name := range slices.Sorted(maps.Keys(local)) {

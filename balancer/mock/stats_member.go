@@ -37,25 +37,25 @@ func (c *Cluster) member(id catalog.ShardID, ns string) *localCollection {
 	return nil
 }
 
-// MemberStats are the counters of a collection on one shard, whether it owns
+// OnMember are the counters of a collection on one shard, whether it owns
 // chunks or not. It is false when the shard has no such collection.
-func (c *Cluster) MemberStats(id catalog.ShardID, ns string) (LocalStats, bool) {
-	if id == configShard && c.config.holds(ns) {
-		if stats := c.configStats(ns); len(stats) > 0 {
+func (st Statistics) OnMember(id catalog.ShardID, ns string) (LocalStats, bool) {
+	if id == configShard && st.c.config.holds(ns) {
+		if stats := st.onConfigServer(ns); len(stats) > 0 {
 			return stats[0], true
 		}
 		return LocalStats{}, false
 	}
-	return c.shardStats(id, ns)
+	return st.onShard(id, ns)
 }
 
 // MemberNamespaces lists the collections of one shard in order.
-func (c *Cluster) MemberNamespaces(id catalog.ShardID) []string {
+func (st Statistics) MemberNamespaces(id catalog.ShardID) []string {
 	var own []string
 	if id == configShard {
-		own = slices.Concat(c.config.namespaces("admin"), c.config.namespaces("config"))
+		own = slices.Concat(st.c.config.namespaces("admin"), st.c.config.namespaces("config"))
 	}
-	if s := c.shards[id]; s != nil {
+	if s := st.c.shards[id]; s != nil {
 		own = append(own, slices.Sorted(maps.Keys(s.colls))...)
 	}
 	return own
@@ -63,11 +63,11 @@ func (c *Cluster) MemberNamespaces(id catalog.ShardID) []string {
 
 // MemberIndexes are the indexes of a collection on one shard. It is false when
 // the shard has no such collection.
-func (c *Cluster) MemberIndexes(id catalog.ShardID, ns string) ([]store.IndexSpec, bool) {
-	if id == configShard && c.config.holds(ns) {
-		return c.Indexes(ns)
+func (st Statistics) MemberIndexes(id catalog.ShardID, ns string) ([]store.IndexSpec, bool) {
+	if id == configShard && st.c.config.holds(ns) {
+		return st.c.Indexes().List(ns)
 	}
-	l := c.member(id, ns)
+	l := st.c.member(id, ns)
 	if l == nil {
 		return nil, false
 	}
@@ -75,8 +75,8 @@ func (c *Cluster) MemberIndexes(id catalog.ShardID, ns string) ([]store.IndexSpe
 }
 
 // RangeDeletions counts the ranges that a shard has still to delete.
-func (c *Cluster) RangeDeletions(id catalog.ShardID) int {
-	if s := c.shards[id]; s != nil {
+func (st Statistics) RangeDeletions(id catalog.ShardID) int {
+	if s := st.c.shards[id]; s != nil {
 		return len(s.deletions)
 	}
 	return 0

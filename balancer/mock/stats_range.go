@@ -20,12 +20,12 @@ type SizeRequest struct {
 
 // RangeSize counts documents and bytes on the shards that own chunks; orphans
 // count too (spec 03 §1.8).
-func (c *Cluster) RangeSize(req SizeRequest) (docs, bytes int64, err error) {
-	pattern, err := c.sizePattern(req)
+func (st Statistics) RangeSize(req SizeRequest) (docs, bytes int64, err error) {
+	pattern, err := st.sizePattern(req)
 	if err != nil {
 		return 0, 0, err
 	}
-	parts := c.Stats(req.Namespace)
+	parts := st.Collection(req.Namespace)
 	if req.Min == nil {
 		for _, part := range parts {
 			docs, bytes = docs+part.Docs, bytes+part.Bytes
@@ -38,7 +38,7 @@ func (c *Cluster) RangeSize(req SizeRequest) (docs, bytes int64, err error) {
 		return 0, 0, mongoerr.New(mongoerr.BadValue, "min and max must be full shard keys")
 	}
 	for _, part := range parts {
-		n, size, err := c.rangeOn(part, req.Namespace, pattern, lower, upper)
+		n, size, err := st.rangeOn(part, req.Namespace, pattern, lower, upper)
 		if err != nil {
 			return 0, 0, err
 		}
@@ -51,8 +51,8 @@ func (c *Cluster) RangeSize(req SizeRequest) (docs, bytes int64, err error) {
 }
 
 // sizePattern is the order that the range is in.
-func (c *Cluster) sizePattern(req SizeRequest) (catalog.KeyPattern, error) {
-	coll, sharded, err := c.config.shardedEntry(req.Namespace)
+func (st Statistics) sizePattern(req SizeRequest) (catalog.KeyPattern, error) {
+	coll, sharded, err := st.c.config.shardedEntry(req.Namespace)
 	if err != nil {
 		return catalog.KeyPattern{}, err
 	}
@@ -71,9 +71,9 @@ func (c *Cluster) sizePattern(req SizeRequest) (catalog.KeyPattern, error) {
 
 // rangeOn counts what one shard, or the config server, has of a range. Without
 // an index that begins with the key it can't.
-func (c *Cluster) rangeOn(part LocalStats, ns string, pattern catalog.KeyPattern, lower, upper catalog.Key) (docs, bytes int64, err error) {
-	l := c.member(part.Shard, ns)
-	if held := c.config.collections[ns]; l == nil && held != nil {
+func (st Statistics) rangeOn(part LocalStats, ns string, pattern catalog.KeyPattern, lower, upper catalog.Key) (docs, bytes int64, err error) {
+	l := st.c.member(part.Shard, ns)
+	if held := st.c.config.collections[ns]; l == nil && held != nil {
 		l = &localCollection{docs: held}
 	}
 	noIndex := mongoerr.New(mongoerr.OperationFailed, "couldn't find valid index containing key pattern: %s", pattern.Doc())

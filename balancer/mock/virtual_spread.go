@@ -23,10 +23,10 @@ type Fill struct {
 // virtualDocBytes is the size of virtual documents of which nothing is said.
 const virtualDocBytes = 1 << 10
 
-// Fill adds virtual data to a sharded collection: it counts and moves as real
+// SpreadVirtual adds virtual data to a sharded collection: it counts and moves as real
 // documents would, takes no memory and can't be read.
-func (c *Cluster) Fill(ns string, f Fill) error {
-	coll, err := c.config.Sharded(ns)
+func (cs *Collections) SpreadVirtual(ns string, f Fill) error {
+	coll, err := cs.c.config.Sharded(ns)
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func (c *Cluster) Fill(ns string, f Fill) error {
 	if f.Bytes <= 0 || f.Docs < 0 || f.Docs > f.Bytes {
 		return mongoerr.New(mongoerr.BadValue, "bytes must be above zero and docs between one and as many as there are bytes")
 	}
-	weights, err := c.weights(ns, f)
+	weights, err := cs.weights(ns, f)
 	if err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func (c *Cluster) Fill(ns string, f Fill) error {
 		total += w
 	}
 	upTo := func(n int64, at float64) int64 { return int64(math.Round(float64(n) * at / total)) }
-	for chunk := range c.config.tables[ns].All() {
+	for chunk := range cs.c.config.tables[ns].All() {
 		w := weights[0]
 		weights = weights[1:]
 		part := extent{
@@ -57,7 +57,7 @@ func (c *Cluster) Fill(ns string, f Fill) error {
 		if part.empty() {
 			continue
 		}
-		local := c.shards[chunk.Shard].colls[ns]
+		local := cs.c.shards[chunk.Shard].colls[ns]
 		had := local.virtual.take(coll.Pattern, chunk.Min, chunk.Max)
 		part.docs, part.bytes = part.docs+had.docs, part.bytes+had.bytes
 		local.virtual.add(part)
@@ -66,8 +66,8 @@ func (c *Cluster) Fill(ns string, f Fill) error {
 }
 
 // weights says how much of the data each chunk gets, in key order.
-func (c *Cluster) weights(ns string, f Fill) ([]float64, error) {
-	table := c.config.tables[ns]
+func (cs *Collections) weights(ns string, f Fill) ([]float64, error) {
+	table := cs.c.config.tables[ns]
 	weights := make([]float64, 0, table.Len())
 	switch {
 	case f.Skewed:
@@ -81,7 +81,7 @@ func (c *Cluster) weights(ns string, f Fill) ([]float64, error) {
 	var sum float64
 	for id, share := range f.Shares {
 		switch {
-		case c.shards[id] == nil:
+		case cs.c.shards[id] == nil:
 			return nil, mongoerr.New(mongoerr.ShardNotFound, "Shard %s not found", id)
 		case share < 0 || math.IsNaN(share) || math.IsInf(share, 0):
 			return nil, mongoerr.New(mongoerr.BadValue, "the share of %s is below zero or no number", id)

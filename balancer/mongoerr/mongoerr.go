@@ -15,8 +15,8 @@ import (
 // Code is a server error code.
 type Code int32
 
-// Name is the codeName the server shows: the symbolic name, or Location<code>
-// for a code that has none.
+// Name returns the codeName the server shows: the symbolic name, or
+// Location<code> for a code that has none.
 func (c Code) Name() string {
 	if n, ok := names[c]; ok {
 		return n
@@ -38,13 +38,13 @@ type ServerError struct {
 	Cause error
 }
 
-// Error gives the message only, as a client prints it.
+// Error returns the message only, as a client prints it.
 func (e *ServerError) Error() string { return e.Message }
 
 // Unwrap returns the cause.
 func (e *ServerError) Unwrap() error { return e.Cause }
 
-// CodeName is the name of the code, empty for a failure without one.
+// CodeName returns the name of the code, empty for a failure without one.
 func (e *ServerError) CodeName() string {
 	if e.NoCode {
 		return ""
@@ -100,7 +100,7 @@ func Wrap(err error, context string) error {
 	return &wrapped
 }
 
-// Reply is the error document the server would send for err: ok, errmsg,
+// Reply returns the error document the server would send for err: ok, errmsg,
 // code, codeName, then the extra fields. Errors from elsewhere become
 // InternalError.
 func Reply(err error) bson.D {

@@ -72,7 +72,8 @@ func arrayText(array bson.RawArray) string {
 	return "[ " + strings.Join(parts, ", ") + " ]"
 }
 
-// doubleText tells a double from an integer, as the server does.
+// doubleText writes a double so that it does not look like an integer, as the
+// server does.
 func doubleText(f float64) string {
 	text := strconv.FormatFloat(f, 'g', -1, 64)
 	if strings.ContainsAny(text, ".eIN") {

@@ -112,7 +112,9 @@ func (c *cluster) find(ns string) (*collection, error) {
 
 // DataSizes returns the owned bytes of collections by shard. The engine reads the
 // maps before anything else happens.
-func (c *cluster) DataSizes(_ context.Context, colls []catalog.Collection) (map[string]map[catalog.ShardID]int64, error) {
+func (c *cluster) DataSizes(
+	_ context.Context, colls []catalog.Collection,
+) (map[string]map[catalog.ShardID]int64, error) {
 	sizes := make(map[string]map[catalog.ShardID]int64, len(colls))
 	for _, entry := range colls {
 		if coll := c.collections[entry.Namespace]; coll != nil {

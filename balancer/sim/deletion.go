@@ -72,7 +72,8 @@ func (c *cluster) leaveOrphans(coll *collection, m policy.Migration, lower, uppe
 		coll.local[m.From] = coll.local[m.From].minus(amount)
 		return
 	}
-	coll.deletionsOf(m.From).add(&deletion{min: lower, max: upper, gone: now.Add(c.costs.OrphanDelay + takes), amount: amount})
+	gone := now.Add(c.costs.OrphanDelay + takes)
+	coll.deletionsOf(m.From).add(&deletion{min: lower, max: upper, gone: gone, amount: amount})
 }
 
 func (coll *collection) deletionsOf(id catalog.ShardID) *deletions {
@@ -102,9 +103,11 @@ func (c *cluster) deletionWait(coll *collection, m policy.Migration, lower, uppe
 		}
 		left := last.Sub(now)
 		if left > c.costs.DeletionWait {
-			err := mongoerr.New(mongoerr.ExceededTimeLimit, "Exceeded time limit waiting for an overlapping range deletion on shard %s", id)
+			err := mongoerr.New(mongoerr.ExceededTimeLimit,
+				"Exceeded time limit waiting for an overlapping range deletion on shard %s", id)
 			if id == m.To {
-				err = mongoerr.New(mongoerr.OperationFailed, "Data transfer error: migrate failed: %s: %s", err.CodeName(), err.Message)
+				err = mongoerr.New(mongoerr.OperationFailed,
+					"Data transfer error: migrate failed: %s: %s", err.CodeName(), err.Message)
 			}
 			return c.costs.DeletionWait, err
 		}

@@ -87,7 +87,9 @@ func (m *move) end(err error) {
 
 // donated returns the range that the donor gives: since 6.0 about one chunk size of
 // a chunk that holds more, before that the whole chunk (spec 01 §6.8).
-func (c *cluster) donated(coll *collection, chunk catalog.Chunk, m policy.Migration) (lower, upper catalog.Key, amount Amount) {
+func (c *cluster) donated(
+	coll *collection, chunk catalog.Chunk, m policy.Migration,
+) (lower, upper catalog.Key, amount Amount) {
 	amount = coll.contents(chunk)
 	if !m.Max.IsZero() {
 		if m.Min.Equal(chunk.Min) && m.Max.Equal(chunk.Max) {

@@ -9,6 +9,7 @@ import (
 
 	"shardsh/balancer"
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/policy"
 )
 
 // Config says how a snapshot goes on.
@@ -25,6 +26,9 @@ type Config struct {
 	Contents Contents
 	// Costs are what things take; the zero value means DefaultCosts.
 	Costs Costs
+	// Decided is called at the end of each round with what the round chose and
+	// what it did not, in order. Nil costs nothing.
+	Decided func(at time.Time, decisions []policy.Decision)
 	// Logger gets the engine's log events; nil discards them.
 	Logger *slog.Logger
 }
@@ -57,7 +61,7 @@ func New(s *catalog.Snapshot, cfg Config) (*Run, error) {
 	}
 	loop := balancer.NewLoop(balancer.Config{
 		Version: s.Release(), Parameters: cfg.Parameters, Rand: cfg.Rand,
-		Logger: cfg.Logger, Location: cfg.Location, IgnoreMode: cfg.IgnoreMode,
+		Logger: cfg.Logger, Location: cfg.Location, IgnoreMode: cfg.IgnoreMode, Decided: cfg.Decided,
 	})
 	r := &Run{loop: loop, driver: balancer.NewEventDriver(c.queue, loop, c), cluster: c, cfg: cfg}
 	r.driver.Start()

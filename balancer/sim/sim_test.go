@@ -136,6 +136,7 @@ func TestModeAndWindow(t *testing.T) {
 	off.Mode = catalog.ModeOff
 	evening := uneven.Settings()
 	evening.Window = &catalog.Window{Start: 22 * 60, Stop: 23 * 60}
+	east := time.FixedZone("", 2*3600)
 	for name, c := range map[string]struct {
 		settings catalog.Settings
 		cfg      sim.Config
@@ -145,7 +146,7 @@ func TestModeAndWindow(t *testing.T) {
 		"off":                        {off, sim.Config{}, time.Time{}},
 		"off, but ignored":           {off, sim.Config{IgnoreMode: true}, noon},
 		"window":                     {evening, sim.Config{}, time.Date(2026, 3, 2, 22, 0, 0, 0, time.UTC)},
-		"window in another location": {evening, sim.Config{Location: time.FixedZone("", 2*3600)}, time.Date(2026, 3, 2, 20, 0, 0, 0, time.UTC)},
+		"window in another location": {evening, sim.Config{Location: east}, time.Date(2026, 3, 2, 20, 0, 0, 0, time.UTC)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, events := rest(t, uneven.WithSettings(c.settings), c.cfg)
@@ -260,8 +261,24 @@ func TestBadConfigurations(t *testing.T) {
 	if _, err := sim.New(s, sim.Config{}); err == nil {
 		t.Error("a run without a location")
 	}
-	if _, err := sim.New(with(s, func(c *catalog.CollectionState) { c.Table = nil }), sim.Config{Location: time.UTC}); err == nil {
+	s = with(s, func(c *catalog.CollectionState) { c.Table = nil })
+	if _, err := sim.New(s, sim.Config{Location: time.UTC}); err == nil {
 		t.Error("a run without a routing table")
+	}
+}
+
+// A round tells what it chose and what it did not.
+func TestDecisionsAreTold(t *testing.T) {
+	s := world(t, 3, 12, func(int) (int, int64) { return 0, 128 * mib })
+	codes := map[policy.Code]bool{}
+	r, _ := rest(t, s, sim.Config{Decided: func(_ time.Time, decisions []policy.Decision) {
+		for _, d := range decisions {
+			codes[d.Code] = true
+		}
+	}})
+	defer r.Close()
+	if !codes[policy.ChosenImbalance] || !codes[policy.BelowThreshold] {
+		t.Errorf("told of %v", codes)
 	}
 }
 
@@ -327,7 +344,8 @@ func anyWorld(t *rapid.T) *catalog.Snapshot {
 	owners := rapid.SliceOfN(rapid.IntRange(0, shards-1), 1, 40).Draw(t, "owners")
 	size := rapid.Int64Range(0, 500).Draw(t, "MiB a chunk")
 	s := world(t, shards, len(owners), func(i int) (int, int64) { return owners[i], size * mib })
-	release := rapid.SampledFrom([]catalog.Release{catalog.Release44, catalog.Release50, catalog.Release60, catalog.Release80}).Draw(t, "release")
+	releases := []catalog.Release{catalog.Release44, catalog.Release50, catalog.Release60, catalog.Release80}
+	release := rapid.SampledFrom(releases).Draw(t, "release")
 	parts := s.Parts()
 	parts.Release, parts.Settings = release, catalog.SettingsOf(release)
 	s = catalog.NewSnapshot(parts)

@@ -91,8 +91,8 @@ func isArray(o *goja.Object) bool {
 	return o.ClassName() == "Array"
 }
 
-// isMap and isSet ask for the object behind, not for its class name: the
-// runtime calls both "Object".
+// isMap reports whether the value is a Map. It asks, as isSet does, for the
+// object behind, not for its class name: the runtime calls both "Object".
 func isMap(o *goja.Object) bool { return o.ExportType() == typeOfMap }
 
 func isSet(o *goja.Object) bool {

@@ -225,7 +225,8 @@ func newBinaryFrom(w *World, args []goja.Value) payload {
 	return &binaryValue{w: w, sub: sub, data: data}
 }
 
-// textOrNumber is an item of an array as an integer; what is none counts as 0.
+// textOrNumber returns an item of an array as an integer; what is none counts
+// as 0.
 func textOrNumber(v goja.Value) int64 {
 	if isMissing(v) {
 		return 0

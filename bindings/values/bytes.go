@@ -50,7 +50,7 @@ func bytesOf(v goja.Value) ([]byte, bool) {
 	}
 }
 
-// isTypedArray says whether o is an Int8Array, Float64Array, ….
+// isTypedArray reports whether o is an Int8Array, Float64Array, ….
 func isTypedArray(o *goja.Object) bool {
 	t := o.ExportType()
 	if t == nil || t.Kind() != reflect.Slice || o.ClassName() != "Object" {

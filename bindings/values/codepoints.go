@@ -6,8 +6,8 @@ import (
 	"github.com/dop251/goja"
 )
 
-// codePoints are the characters of a JavaScript string; half a surrogate pair
-// on its own stays as it is.
+// codePoints returns the characters of a JavaScript string; half a surrogate
+// pair on its own stays as it is.
 func codePoints(s goja.String) []rune {
 	n := s.Length()
 	out := make([]rune, 0, n)

@@ -21,7 +21,7 @@ const (
 	styleLabel
 )
 
-// codesOf gives the SGR codes before and after a text.
+// codesOf returns the SGR codes before and after a text.
 func codesOf(s style) (on, off string) {
 	switch s {
 	case styleNumber, styleBigInt, styleBoolean:

@@ -30,7 +30,8 @@ func (d *decimal128) Get(key string) goja.Value {
 	return d.w.bytes(decimalBytes(d.d))
 }
 
-// decimalBytes is the 16 bytes as BSON has them: little endian, low half first.
+// decimalBytes returns the 16 bytes as BSON has them: little endian, low half
+// first.
 func decimalBytes(d bson.Decimal128) []byte {
 	high, low := d.GetBytes()
 	return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, low), high)
@@ -48,8 +49,8 @@ func (d *decimal128) show(in *inspector) string {
 
 func (d *decimal128) extended(j *jsonWriter) { j.pair("$numberDecimal", d.d.String()) }
 
-// primitive is the value in arithmetic: the nearest number, or a BigInt for a
-// whole value beyond what a number holds exactly.
+// primitive returns the value in arithmetic: the nearest number, or a BigInt
+// for a whole value beyond what a number holds exactly.
 func (d *decimal128) primitive() goja.Value {
 	if d.d.IsNaN() {
 		return goja.NaN()
@@ -143,7 +144,7 @@ func splitDecimal(text string) (negative bool, digits string, exponent int, ok b
 	return negative, strings.TrimLeft(whole+fraction, "0"), exponent - len(fraction), true
 }
 
-// decimalProblem says why a well-formed number is not a Decimal128.
+// decimalProblem returns why a well-formed number is not a Decimal128.
 func decimalProblem(text string) string {
 	_, digits, exponent, ok := splitDecimal(text)
 	switch {

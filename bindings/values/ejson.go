@@ -39,7 +39,7 @@ func (j *jsonWriter) write(v goja.Value) (text string, ok bool) {
 	return string(j.buf), true
 }
 
-// makeEJSON is the EJSON object.
+// makeEJSON returns the EJSON object.
 func (w *World) makeEJSON() goja.Value {
 	o := w.rt.NewObject()
 	define := func(name string, f func(args []goja.Value) goja.Value) {

@@ -53,7 +53,7 @@ func (r *jsonReader) space() {
 	}
 }
 
-// peek is the next character that is not white space, 0 at the end.
+// peek returns the next character that is not white space, 0 at the end.
 func (r *jsonReader) peek() byte {
 	r.space()
 	if r.pos < len(r.src) {
@@ -275,7 +275,8 @@ func (r *jsonReader) number() goja.Value {
 	return r.typedNumber(f)
 }
 
-// typedNumber is the wrapper that a bare number stands for when types matter.
+// typedNumber returns the wrapper that a bare number stands for when types
+// matter.
 func (r *jsonReader) typedNumber(f float64) goja.Value {
 	switch {
 	case wholeInt32(f):

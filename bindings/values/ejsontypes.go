@@ -35,7 +35,7 @@ func (r *jsonReader) special(o *goja.Object) goja.Value {
 	return r.dbRef(o)
 }
 
-// extendedTypes gives the reader for a key that names a type.
+// extendedTypes returns the reader for a key that names a type.
 func extendedTypes(key string) func(r *jsonReader, o *goja.Object, v goja.Value) goja.Value {
 	switch key {
 	case "$oid":

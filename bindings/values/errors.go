@@ -52,7 +52,7 @@ func (w *World) throwInput(message string) {
 
 func (w *World) throwType(message string) { panic(w.NewError("TypeError", message)) }
 
-// errorPrototype is the prototype of an error class, nil for Error itself.
+// errorPrototype returns the prototype of an error class, nil for Error itself.
 func (w *World) errorPrototype(name string) *goja.Object {
 	if name == "" || name == "Error" {
 		return nil

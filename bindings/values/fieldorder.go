@@ -53,7 +53,7 @@ func (w *World) keepOrder(o *goja.Object, names []string) {
 		goja.FLAG_FALSE))
 }
 
-// namesOf are the names of the elements in body.
+// namesOf returns the names of the elements in body.
 func namesOf(body []byte) (names []string) {
 	for len(body) > 0 {
 		_, key, _, rest, ok := nextElement(body)
@@ -93,8 +93,8 @@ func (w *World) orderOf(o *goja.Object) *fieldOrder {
 	return order
 }
 
-// keys are an object's own enumerable names: those of a server's document in the
-// document's order, what a script added after them.
+// keys returns an object's own enumerable names: those of a server's document
+// in the document's order, what a script added after them.
 func (w *World) keys(o *goja.Object) []string {
 	order := w.orderOf(o)
 	if order == nil {

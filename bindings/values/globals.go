@@ -8,7 +8,7 @@ type globalSpec struct {
 	make func(w *World) goja.Value
 }
 
-// globals are the names of spec 04 §4.7.
+// globals returns the names of spec 04 §4.7.
 func globals() []globalSpec {
 	classOf := func(name string, k kind) globalSpec {
 		return globalSpec{name, func(w *World) goja.Value { return w.class(k).ctor }}
@@ -46,7 +46,7 @@ func globals() []globalSpec {
 	}
 }
 
-// specOf is the table of classes.
+// specOf returns the table of classes.
 func specOf(k kind) classSpec {
 	return [kindCount]func() classSpec{
 		kindObjectID:   objectIDClass,

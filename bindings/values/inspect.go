@@ -44,13 +44,14 @@ type InspectOptions struct {
 	Compare func(a, b goja.Value) (goja.Value, error) // of their texts; nil goes by bytes
 }
 
-// DefaultInspect is how print() shows a value: depth 6, 100 items, no colour.
+// DefaultInspect returns how print() shows a value: depth 6, 100 items, no
+// colour.
 func DefaultInspect() InspectOptions {
 	return InspectOptions{Depth: defaultDepth, MaxItems: defaultMaxItems, MaxString: defaultMaxString, Width: lineWidth,
 		Compact: defaultCompact}
 }
 
-// UnlimitedInspect is how the final result of --eval and explain output is
+// UnlimitedInspect returns how the final result of --eval and explain output is
 // shown: nothing is cut.
 func UnlimitedInspect() InspectOptions {
 	return InspectOptions{Depth: Unlimited, MaxItems: Unlimited, MaxString: Unlimited}
@@ -82,7 +83,8 @@ func (w *World) InspectResult(v goja.Value, o InspectOptions, result bool) strin
 	return w.Inspect(v, o)
 }
 
-// hasControl looks for a control character other than tab and line feed.
+// hasControl reports whether there is a control character other than tab and
+// line feed.
 func hasControl(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool {
 		return r < 0x20 && r != '\t' && r != '\n' || r >= 0x7F && r <= 0x9F

@@ -11,7 +11,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// className is the name of the constructor that o descends from; known is
+// className returns the name of the constructor that o descends from; known is
 // false for an object without a prototype.
 func (in *inspector) className(o *goja.Object) (name string, known bool) {
 	objects := &in.w.js
@@ -45,7 +45,7 @@ func (in *inspector) className(o *goja.Object) (name string, known bool) {
 	return "Object <[Object: null prototype] {}>", true
 }
 
-// descends is instanceof without running script code.
+// descends reports what instanceof does, without running script code.
 func (in *inspector) descends(o, ctor *goja.Object) bool {
 	proto, _ := in.own(ctor, in.w.rt.ToValue("prototype"))
 	for p := o.Prototype(); p != nil; p = p.Prototype() {
@@ -56,7 +56,8 @@ func (in *inspector) descends(o, ctor *goja.Object) bool {
 	return false
 }
 
-// tag is the object's Symbol.toStringTag unless it is an own, shown property.
+// tag returns the object's Symbol.toStringTag unless it is an own, shown
+// property.
 func (in *inspector) tag(o *goja.Object) string {
 	v := o.GetSymbol(goja.SymToStringTag)
 	if v == nil || !isString(v) || slices.Contains(o.Symbols(), goja.SymToStringTag) {
@@ -65,7 +66,7 @@ func (in *inspector) tag(o *goja.Object) string {
 	return v.String()
 }
 
-// prefix is the text before an opening bracket: class name, size, tag.
+// prefix returns the text before an opening bracket: class name, size, tag.
 func prefix(name string, known bool, tag, fallback, size string) string {
 	switch {
 	case !known && tag != "" && tag != fallback:
@@ -190,7 +191,7 @@ func sizeOf(o *goja.Object, size goja.Callable) int {
 // besides its items: listing the keys would cost more than showing it.
 const manyItems = 1 << 16
 
-// extraKeys are the enumerable names besides the items of an array.
+// extraKeys returns the enumerable names besides the items of an array.
 func extraKeys(o *goja.Object, length int) []string {
 	if length > manyItems {
 		return nil
@@ -279,7 +280,8 @@ func (in *inspector) classText(o *goja.Object, name, class string, known bool, t
 	return "[" + text + "]"
 }
 
-// boxedType is the type of the primitive that o holds, "" if it holds none.
+// boxedType returns the type of the primitive that o holds, "" if it holds
+// none.
 func boxedType(o *goja.Object) string {
 	switch class, t := o.ClassName(), o.ExportType(); {
 	case class == "Number" || class == "String" || class == "Boolean":

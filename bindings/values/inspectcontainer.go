@@ -88,7 +88,7 @@ func (in *inspector) symbolProperty(o *goja.Object, sym *goja.Symbol, level int,
 	return "[" + in.paint(styleSymbol, symbolText(sym)) + "]:" + in.named(o, sym, level, array)
 }
 
-// named is what follows the colon of a property.
+// named returns what follows the colon of a property.
 func (in *inspector) named(o *goja.Object, key goja.Value, level int, array bool) string {
 	if in.o.Compact != CompactFull || array {
 		return " " + in.slot(o, key, level, 2)
@@ -184,7 +184,7 @@ func (in *inspector) arrayEntries(o *goja.Object, length int) func(level int) []
 	}
 }
 
-// hasItem says whether an array holds an item, rather than a hole, at key.
+// hasItem reports whether an array holds an item, rather than a hole, at key.
 func (in *inspector) hasItem(o *goja.Object, key string) bool {
 	return o.Get(key) != nil
 }

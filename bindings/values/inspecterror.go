@@ -6,7 +6,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// errorLine is an error inside a value: [Name: message].
+// errorLine returns an error inside a value: [Name: message].
 func (in *inspector) errorLine(o *goja.Object) string {
 	return "[" + in.errorHead(o) + "]"
 }
@@ -27,7 +27,7 @@ func textOf(v goja.Value, missing string) string {
 	return v.String()
 }
 
-// errorStack is the head of an error and where it was made.
+// errorStack returns the head of an error and where it was made.
 func (in *inspector) errorStack(o *goja.Object) string {
 	stack := textOf(o.Get("stack"), "")
 	_, frames, found := strings.Cut(stack, "\n\tat ")
@@ -38,10 +38,10 @@ func (in *inspector) errorStack(o *goja.Object) string {
 	return strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", in.indent))
 }
 
-// ErrorText is an error as the shell reports it (spec 04 §3.5), without
-// "Uncaught": the name, the code's name in brackets, the message, then what
-// the server added and the cause. A thrown value that is no Error is reported
-// as one.
+// ErrorText returns an error as the shell reports it (spec 04 §3.5), without
+// "Uncaught": the name, the code's name in brackets, the message, then what the
+// server added and the cause. A thrown value that is no Error is reported as
+// one.
 func (w *World) ErrorText(v goja.Value, o InspectOptions) string {
 	var text string
 	if ex := w.rt.Try(func() { text = w.errorText(v, o, 0) }); ex != nil {
@@ -100,7 +100,7 @@ func (w *World) errorText(v goja.Value, o InspectOptions, causes int) string {
 	return b.String()
 }
 
-// thrownText is a thrown primitive, undefined spelled out.
+// thrownText returns a thrown primitive, undefined spelled out.
 func (w *World) thrownText(v goja.Value, o InspectOptions) string {
 	if v == nil || goja.IsUndefined(v) {
 		return "undefined"

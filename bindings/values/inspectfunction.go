@@ -10,8 +10,8 @@ import (
 // nodeDepth is how many levels below a value Node shows.
 const nodeDepth = 2
 
-// NodeInspect is how Node itself shows a value: depth 2, no colour, dates as
-// their text, errors with their stack.
+// NodeInspect returns how Node itself shows a value: depth 2, no colour, dates
+// as their text, errors with their stack.
 func NodeInspect() InspectOptions {
 	o := DefaultInspect()
 	o.Depth, o.BareDates, o.Stacks = nodeDepth, true, true
@@ -95,7 +95,7 @@ func nodeLimit(v goja.Value, zero int) int {
 	}
 }
 
-// userOptions are the options in the form a script gives them.
+// userOptions returns the options in the form a script gives them.
 func (in *inspector) userOptions(depth int) *goja.Object {
 	number := func(n int) any {
 		if n == math.MaxInt {
@@ -173,8 +173,8 @@ func (in *inspector) custom(o *goja.Object, level int) (text string, ok bool) {
 	return strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", in.indent)), true
 }
 
-// isPrototype tells the prototype of a class, which has the methods of its
-// objects and nothing to show.
+// isPrototype reports whether the object is the prototype of a class, which has
+// the methods of its objects and nothing to show.
 func isPrototype(o *goja.Object) bool {
 	class, ok := o.Get("constructor").(*goja.Object)
 	return ok && class.Get("prototype") == goja.Value(o)

@@ -8,8 +8,8 @@ import (
 	"github.com/dop251/goja"
 )
 
-// hiddenKeys are all names of an object's own properties but the items of an
-// array.
+// hiddenKeys returns all names of an object's own properties but the items of
+// an array.
 func (in *inspector) hiddenKeys(o *goja.Object) []string {
 	names := o.GetOwnPropertyNames()
 	switch {
@@ -24,8 +24,8 @@ func isIndex(key string) bool {
 	return err == nil && strconv.FormatUint(n, 10) == key
 }
 
-// allSymbols are an object's own symbols but the ones of this package, which
-// scripts have no way to name.
+// allSymbols returns an object's own symbols but the ones of this package,
+// which scripts have no way to name.
 func (in *inspector) allSymbols(o *goja.Object) []*goja.Symbol {
 	own := []*goja.Symbol{in.w.fromServer, in.w.printer, in.w.line, in.w.original, in.w.fieldOrder}
 	list, err := in.w.js.ownSymbols(nil, o)

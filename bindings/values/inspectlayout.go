@@ -37,7 +37,7 @@ func (in *inspector) layout(output []string, s shape, level int, o *goja.Object)
 	return prefix + s.opening + line + "  " + strings.Join(output, ","+line+"  ") + line + s.closing
 }
 
-// layoutFull is the layout of Compact: CompactFull.
+// layoutFull returns the layout of Compact: CompactFull.
 func (in *inspector) layoutFull(output []string, s shape) string {
 	base := ""
 	if s.base != "" {
@@ -140,7 +140,7 @@ func (in *inspector) row(cells []string, lengths, widths []int, padLeft bool) st
 	return b.String()
 }
 
-// allNumbers says whether the first n items are numbers or BigInts.
+// allNumbers reports whether the first n items are numbers or BigInts.
 func (in *inspector) allNumbers(o *goja.Object, n int) bool {
 	for i := range n {
 		v := o.Get(strconv.Itoa(i))
@@ -151,7 +151,7 @@ func (in *inspector) allNumbers(o *goja.Object, n int) bool {
 	return true
 }
 
-// width is the number of UTF-16 units without colour codes.
+// width returns the number of UTF-16 units without colour codes.
 func (in *inspector) width(s string) int {
 	if in.o.Color {
 		s = stripColor(s)
@@ -159,7 +159,7 @@ func (in *inspector) width(s string) int {
 	return utf16Length(s)
 }
 
-// columns is the number of places s takes on a terminal, which is what the
+// columns returns the number of places s takes on a terminal, which is what the
 // columns of an array are made of.
 func (in *inspector) columns(s string) int {
 	if in.o.Color {

@@ -44,7 +44,7 @@ func quoteString(s string) string {
 	return quoteRunes([]rune(s))
 }
 
-// isPlain says whether s needs no escape and no other quote.
+// isPlain reports whether s needs no escape and no other quote.
 func isPlain(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c < 0x20 || c == '\'' || c == '\\' || c >= 0x7F {

@@ -34,7 +34,7 @@ func isDigits(s string) bool {
 	return strings.Trim(s, "0123456789") == ""
 }
 
-// integerNumber is the same for a JavaScript number.
+// integerNumber returns the same for a JavaScript number.
 func (w *World) integerNumber(f float64, bits int, name string) int64 {
 	limit := math.Ldexp(1, bits-1)
 	t := math.Trunc(f)

@@ -11,7 +11,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// makeISODate is the ISODate([x]) function: a plain Date, read strictly.
+// makeISODate returns the ISODate([x]) function: a plain Date, read strictly.
 func (w *World) makeISODate() goja.Value {
 	isoDate := func(args []goja.Value) goja.Value {
 		v := arg(args, 0)

@@ -87,7 +87,7 @@ func (j *jsonWriter) pair(key, value string) {
 	j.close('}')
 }
 
-// absent says whether JSON leaves v out: functions and symbols.
+// absent reports whether JSON leaves v out: functions and symbols.
 func (j *jsonWriter) absent(v goja.Value) bool {
 	switch v := v.(type) {
 	case *goja.Symbol:

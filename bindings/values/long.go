@@ -88,8 +88,8 @@ func (l *long) float() float64 {
 	return float64(l.n)
 }
 
-// primitive is the value in arithmetic and comparison: a number while that is
-// exact, else a BigInt (spec 04 §4.8).
+// primitive returns the value in arithmetic and comparison: a number while that
+// is exact, else a BigInt (spec 04 §4.8).
 func (l *long) primitive() goja.Value {
 	if safe(l.n) && !(l.unsigned && l.n < 0) {
 		return l.w.rt.ToValue(l.n)
@@ -104,7 +104,7 @@ func (l *long) like(n int64) goja.Value {
 	return l.w.wrap(&long{w: l.w, n: n, unsigned: l.unsigned})
 }
 
-// divide is the quotient rounded towards zero; by zero it throws.
+// divide returns the quotient rounded towards zero; by zero it throws.
 func (l *long) divide(o *long) int64 {
 	if o.n == 0 {
 		l.w.throwBSON("division by zero")

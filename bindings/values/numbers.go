@@ -90,7 +90,7 @@ func (v *doubleValue) show(in *inspector) string {
 
 func (v *doubleValue) extended(j *jsonWriter) { j.number(v.f, numberDouble) }
 
-// numberText is how JavaScript writes f, with the sign of zero.
+// numberText returns how JavaScript writes f, with the sign of zero.
 func (w *World) numberText(f float64) string {
 	if f == 0 && math.Signbit(f) {
 		return "-0"

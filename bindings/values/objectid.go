@@ -24,7 +24,7 @@ func (*objectID) Keys() []string { return []string{"i0", "i1", "i2", "i3"} }
 
 func (o *objectID) Has(key string) bool { return o.Get(key) != nil }
 
-// Get gives the id as four groups of three bytes, as js-bson keeps it.
+// Get returns the id as four groups of three bytes, as js-bson keeps it.
 func (o *objectID) Get(key string) goja.Value {
 	if len(key) != 2 || key[0] != 'i' || key[1] < '0' || key[1] > '3' {
 		return nil

@@ -49,7 +49,7 @@ func (w *World) isOneLine(o *goja.Object) bool {
 	return v != nil && v.ToBoolean()
 }
 
-// printed is the text of an object that has one.
+// printed returns the text of an object that has one.
 func (w *World) printed(o *goja.Object) (string, bool) {
 	if !isProxy(o) {
 		if f, ok := goja.AssertFunction(o.GetSymbol(w.printer)); ok {

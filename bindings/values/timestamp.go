@@ -24,7 +24,8 @@ func (ts *timestamp) Has(k string) bool { return has(ts, k) }
 
 func (ts *timestamp) Get(key string) goja.Value { return ts.w.longField(key, ts.bits(), true) }
 
-// bits is the value as the server compares it: seconds above the increment.
+// bits returns the value as the server compares it: seconds above the
+// increment.
 func (ts *timestamp) bits() int64 { return int64(uint64(ts.t)<<32 | uint64(ts.i)) }
 
 func (ts *timestamp) encode(e *encoder) {

@@ -157,7 +157,7 @@ func (e *encoder) object(o *goja.Object) {
 	}
 }
 
-// unboxed is the primitive inside new Number(5) and the like.
+// unboxed returns the primitive inside new Number(5) and the like.
 func unboxed(o *goja.Object) goja.Value {
 	v, err := callable(o.Get("valueOf"))(o)
 	if err != nil {

@@ -115,7 +115,8 @@ func (w *World) decodeArray(d []byte, level int) (goja.Value, extent) {
 	return o, ext
 }
 
-// documentBody is the elements of a document, without length and final zero.
+// documentBody returns the elements of a document, without length and final
+// zero.
 func documentBody(d []byte) ([]byte, bool) {
 	n, _, ok := bsoncore.ReadLength(d)
 	if !ok || n < 5 || int(n) > len(d) {
@@ -227,7 +228,7 @@ func (w *World) dateFromMillis(ms int64) goja.Value {
 	return o
 }
 
-// keptDate is what an invalid Date remembers of its BSON value.
+// keptDate returns what an invalid Date remembers of its BSON value.
 func (w *World) keptDate(o *goja.Object) (ms int64, ok bool) {
 	v := o.GetSymbol(w.original)
 	if v == nil {
@@ -237,7 +238,7 @@ func (w *World) keptDate(o *goja.Object) (ms int64, ok bool) {
 	return ms, err == nil
 }
 
-// looksLikeDBRef says whether a document's fields start with $ref.
+// looksLikeDBRef reports whether a document's fields start with $ref.
 func looksLikeDBRef(body []byte) bool {
 	return len(body) > 6 && body[0] == byte(bson.TypeString) && string(body[1:6]) == "$ref\x00"
 }
@@ -280,12 +281,12 @@ func (w *World) decodeDBRef(body []byte, level int) (goja.Value, bool) {
 	return w.wrap(ref), ref.oid != nil
 }
 
-// wholeInt32 says whether f is what JavaScript writes back as int32.
+// wholeInt32 reports whether f is what JavaScript writes back as int32.
 func wholeInt32(f float64) bool {
 	return f >= math.MinInt32 && f <= math.MaxInt32 && f == math.Trunc(f) && !(f == 0 && math.Signbit(f))
 }
 
-// utf16Length is the length JavaScript gives s.
+// utf16Length returns the length JavaScript gives s.
 func utf16Length(s string) int {
 	n := 0
 	for _, r := range s {

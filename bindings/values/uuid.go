@@ -11,13 +11,14 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// uuidText is the usual form of 16 bytes, with dashes.
+// uuidText returns the usual form of 16 bytes, with dashes.
 func uuidText(data []byte) string {
 	h := hex.EncodeToString(data)
 	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
 }
 
-// uuidClass is the Binary of subtype 4 and 16 bytes; _bsontype stays Binary.
+// uuidClass returns the Binary of subtype 4 and 16 bytes; _bsontype stays
+// Binary.
 func uuidClass() classSpec {
 	return classSpec{
 		name: "UUID", bsontype: "Binary", parent: kindBinary,

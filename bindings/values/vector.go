@@ -21,7 +21,7 @@ const (
 	vectorBits    byte = 0x10
 )
 
-// showVector is the call that makes the vector (spec 04 §3.3).
+// showVector returns the call that makes the vector (spec 04 §3.3).
 func (b *binaryValue) showVector(in *inspector) (string, bool) {
 	if len(b.data) < 2 {
 		return "", false
@@ -66,7 +66,8 @@ func (b *binaryValue) showVector(in *inspector) (string, bool) {
 	return fmt.Sprintf("Binary.%s(new %s(%s)%s)", call, array, list, tail), true
 }
 
-// typedVector is the items as a typed array, if they are of the wanted type.
+// typedVector returns the items as a typed array, if they are of the wanted
+// type.
 func (b *binaryValue) typedVector(want byte, array string) goja.Value {
 	if b.sub != subtypeVector || len(b.data) < 2 || b.data[0] != want {
 		b.w.throwBSON("Binary datatype field is not " + array)

@@ -73,7 +73,7 @@ func Install(rt *goja.Runtime, opts Options) *World {
 	return w
 }
 
-// Runtime is the runtime the World was installed in.
+// Runtime returns the runtime the World was installed in.
 func (w *World) Runtime() *goja.Runtime { return w.rt }
 
 // DefineLazy puts an accessor on target that becomes a plain writable value

@@ -14,8 +14,8 @@ const (
 	localSelectionTimeout = "2000"
 )
 
-// connectionString is what the address and the options say together (spec 04
-// §1.3 and §1.4).
+// connectionString returns what the address and the options say together (spec
+// 04 §1.3 and §1.4).
 func (s server) connectionString() (*connectionString, error) {
 	c, err := s.base()
 	if err != nil {
@@ -33,7 +33,7 @@ func (s server) connectionString() (*connectionString, error) {
 	return withDefaults(c), nil
 }
 
-// base is the connection string of the address, --host and --port.
+// base returns the connection string of the address, --host and --port.
 func (s server) base() (*connectionString, error) {
 	if err := s.checkHost(); err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func (s server) checkHost() error {
 	return nil
 }
 
-// hosts are those of --host, with the port of --port.
+// hosts returns those of --host, with the port of --port.
 func (s server) hosts(list string) ([]string, error) {
 	port := s.port
 	if port == "" {

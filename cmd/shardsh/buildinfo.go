@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// version is the module's, as the build recorded it.
+// version returns the module's, as the build recorded it.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {

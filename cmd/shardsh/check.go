@@ -126,7 +126,7 @@ func (env environment) printLines(list []diagnosis.Balance, quiet bool) {
 	}
 }
 
-// checkFlags are the options of check.
+// checkFlags returns the options of check.
 func checkFlags(o *commandLine, asJSON *bool) []flagGroup {
 	groups := []flagGroup{group("Options", func(f *pflag.FlagSet) {
 		f.BoolVar(asJSON, "json", false, "print one JSON document")

@@ -13,7 +13,7 @@ import (
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/router"
 	"shardsh/balancer/mock/wire"
-	"shardsh/bindings"
+	"shardsh/bindings/script"
 )
 
 // connection is the cluster a run works on. The zero value is no cluster.
@@ -30,7 +30,7 @@ type connection struct {
 	apiVersion     string
 	// For the banner: the server's version and a few words on its size.
 	serverVersion, cluster string
-	clock                  bindings.Clock
+	clock                  script.Clock
 	virtualTime            bool // the clock goes on only while something waits
 	close                  func()
 }
@@ -128,7 +128,7 @@ func (env environment) connectMock(o commandLine, interactive bool) (*connection
 	}, nil
 }
 
-// mockAddress is where the mock would be if it had an address.
+// mockAddress returns where the mock would be if it had an address.
 func mockAddress() *connectionString {
 	return withDefaults(&connectionString{scheme: scheme, hosts: []string{"mock:27017"}})
 }

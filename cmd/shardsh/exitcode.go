@@ -5,9 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"shardsh/bindings/script"
 	"syscall"
-
-	"shardsh/bindings"
 )
 
 // Exit codes. The README tells users of them.
@@ -54,7 +53,7 @@ func exitCode(ctx context.Context, err error) int {
 	if cause := new(signalError); errors.As(err, cause) {
 		return cause.exitCode()
 	}
-	var quit *bindings.ExitError
+	var quit *script.ExitError
 	var usage usageError
 	var findings findingsError
 	var caught signalError

@@ -21,7 +21,7 @@ func group(title string, add func(f *pflag.FlagSet)) flagGroup {
 	return flagGroup{title, f}
 }
 
-// allFlags are the options of all sections.
+// allFlags returns the options of all sections.
 func allFlags(groups []flagGroup) *pflag.FlagSet {
 	all := pflag.NewFlagSet("shardsh", pflag.ContinueOnError)
 	all.SetOutput(io.Discard)
@@ -48,7 +48,7 @@ func choiceVar(f *pflag.FlagSet, c *choice, name, usage string) {
 	f.VarPF(c, name, "", usage).NoOptDefVal = "true"
 }
 
-// shellFlags are the options of the shell itself.
+// shellFlags returns the options of the shell itself.
 func shellFlags(o *commandLine) []flagGroup {
 	groups := []flagGroup{
 		group("Scripts", func(f *pflag.FlagSet) {
@@ -102,7 +102,7 @@ func shellFlags(o *commandLine) []flagGroup {
 		}))
 }
 
-// connectionFlags are the options that say how to reach a live cluster.
+// connectionFlags returns the options that say how to reach a live cluster.
 func connectionFlags(s *server) []flagGroup {
 	return []flagGroup{
 		group("Connection", func(f *pflag.FlagSet) {

@@ -59,7 +59,7 @@ func (env environment) guard(o commandLine) bindings.Guard {
 	}
 }
 
-// writesResult tells whether an aggregation ends in $out or $merge, or a
+// writesResult reports whether an aggregation ends in $out or $merge, or a
 // validate repairs.
 func writesResult(command bson.Raw) bool {
 	if repair, ok := command.Lookup("repair").BooleanOK(); ok && repair {

@@ -60,7 +60,7 @@ func (h *heartbeats) note(connection string, err error) {
 	}
 }
 
-// hopeless tells errors that trying again does not cure.
+// hopeless reports whether trying again does not cure the error.
 func hopeless(err error) bool {
 	for _, code := range []syscall.Errno{syscall.ECONNREFUSED, syscall.ENETUNREACH, syscall.EINVAL} {
 		if errors.Is(err, code) {

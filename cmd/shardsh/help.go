@@ -51,8 +51,8 @@ func groupUsage(groups []flagGroup) string {
 	return strings.TrimSuffix(text.String(), "\n")
 }
 
-// flagUsage is the lines of one option. A name in backquotes at the beginning
-// of its description stands for its value.
+// flagUsage returns the lines of one option. A name in backquotes at the
+// beginning of its description stands for its value.
 func flagUsage(f *pflag.Flag) string {
 	form, about := "      --"+f.Name, f.Usage
 	if f.Shorthand != "" {

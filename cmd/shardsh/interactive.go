@@ -7,6 +7,7 @@ import (
 	"os/exec"
 
 	"shardsh/bindings"
+	"shardsh/bindings/script"
 	"shardsh/repl"
 )
 
@@ -51,7 +52,7 @@ func (env environment) repl(ctx context.Context, o commandLine, conn *connection
 	}
 	var timers repl.Timers
 	if isTerminal(env.stdin) && !conn.virtualTime { // virtual time stands still at the prompt
-		timers = shell
+		timers = shell.JS
 	}
 	code, err := repl.Run(ctx, shell, repl.Config{
 		Editor:  editor,
@@ -60,19 +61,19 @@ func (env environment) repl(ctx context.Context, o commandLine, conn *connection
 		Banner:  banner(ctx, o, conn),
 		Color:   env.color(),
 		Exit:    askedToLeave,
-		Explain: explain, Suggestion: shell.Suggestion, MidLine: shell.MidLine,
+		Explain: explain, Suggestion: shell.Suggestion, MidLine: shell.JS.MidLine,
 		Timers: timers, Screen: screen,
 	})
 	if err != nil {
 		return err
 	}
 	if code != exitOK {
-		return &bindings.ExitError{Code: code}
+		return &script.ExitError{Code: code}
 	}
 	return nil
 }
 
-// kept is the place of a file that lasts between sessions.
+// kept returns the place of a file that lasts between sessions.
 func (env environment) kept(path func(lookupEnv func(string) (string, bool), home string) string) string {
 	return path(env.getenv, homeDirectory())
 }
@@ -86,7 +87,7 @@ func (env environment) lineEditor() repl.LineEditor {
 }
 
 func askedToLeave(err error) (int, bool) {
-	var quit *bindings.ExitError
+	var quit *script.ExitError
 	if !errors.As(err, &quit) {
 		return 0, false
 	}
@@ -95,16 +96,16 @@ func askedToLeave(err error) (int, bool) {
 
 // explain takes a script's error apart for the loop to show.
 func explain(err error) repl.Failure {
-	var script *bindings.ScriptError
-	if !errors.As(err, &script) {
+	var thrown *script.ScriptError
+	if !errors.As(err, &thrown) {
 		return repl.Failure{Message: redact(fmt.Sprint(err))}
 	}
 	f := repl.Failure{
-		Name: script.Name, CodeName: script.CodeName, Message: script.Message, Details: script.Details,
-		File: script.File, Line: script.Line, Column: script.Column,
+		Name: thrown.Name, CodeName: thrown.CodeName, Message: thrown.Message, Details: thrown.Details,
+		File: thrown.File, Line: thrown.Line, Column: thrown.Column,
 	}
-	if script.IsSyntax() {
-		f.SourceLine = script.SourceLine
+	if thrown.IsSyntax() {
+		f.SourceLine = thrown.SourceLine
 	}
 	return f
 }

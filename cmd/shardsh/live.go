@@ -84,7 +84,7 @@ func (env environment) scriptClientOptions(ctx context.Context, uri string) (*op
 	return env.clientOptions(ctx, server{}, withDefaults(c))
 }
 
-// clientOptions are what the driver needs to know.
+// clientOptions returns what the driver needs to know.
 func (env environment) clientOptions(ctx context.Context, s server,
 	c *connectionString) (*options.ClientOptions, error) {
 	checks, err := takeTLSChecks(c)
@@ -142,7 +142,7 @@ func monitoringMode(c *connectionString) string {
 // use for, and that do no harm when left out.
 var ignoredParameters = []string{"waitqueuetimeoutms", "waitqueuemultiple", "waitqueuesize", "wtimeout", "wtimeoutms"}
 
-// unknownParameters are those that the driver does not know, in lower case.
+// unknownParameters returns those that the driver does not know, in lower case.
 func unknownParameters(c *connectionString) []string {
 	plain := *c
 	plain.scheme = scheme // asks no name server
@@ -182,8 +182,8 @@ func greet(ctx context.Context, client *mongo.Client) (g greeting, err error) {
 	return g, err
 }
 
-// kind is what the prompt says of the server (spec 04 §2.2); nothing for one
-// that stands alone.
+// kind returns what the prompt says of the server (spec 04 §2.2); nothing for
+// one that stands alone.
 func (g greeting) kind() string {
 	switch {
 	case g.Msg == "isdbgrid":
@@ -207,8 +207,8 @@ func disconnect(client *mongo.Client) {
 	_ = client.Disconnect(ctx)
 }
 
-// connectError is an error from before anything was sent: a usage error, but
-// for a name that could not be looked up.
+// connectError returns an error from before anything was sent: a usage error,
+// but for a name that could not be looked up.
 func connectError(c *connectionString, err error) error {
 	if errors.As(err, new(*net.DNSError)) {
 		return unreachable(c, err)

@@ -27,7 +27,7 @@ func main() {
 	os.Exit(env.main())
 }
 
-// main runs the program and gives its exit code. Ctrl-C and SIGTERM end what
+// main runs the program and returns its exit code. Ctrl-C and SIGTERM end what
 // is running; a second one ends the process. The REPL takes Ctrl-C over.
 func (env environment) main() int {
 	ctx, cancel := context.WithCancelCause(context.Background())

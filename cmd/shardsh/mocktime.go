@@ -22,7 +22,7 @@ func mockPace(text string) (pace float64, err error) {
 	return pace, nil
 }
 
-// timeName is what the banner says of the mock's time.
+// timeName returns what the banner says of the mock's time.
 func timeName(real bool, text string) string {
 	switch {
 	case real:

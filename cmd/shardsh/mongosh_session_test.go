@@ -72,8 +72,8 @@ func readTyped(t *testing.T, path string) (inputs []typed) {
 	return inputs
 }
 
-// script is what is typed: the prompt first, then the inputs.
-func script(inputs []typed) string {
+// heredoc is what is typed: the prompt first, then the inputs.
+func heredoc(inputs []typed) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "var prompt = %q\n", between)
 	for _, in := range inputs {
@@ -108,7 +108,7 @@ func answersOfMongosh(t *testing.T, program string, inputs []typed, args ...stri
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, append([]string{"--quiet", "--norc"}, args...)...)
 	cmd.Env = append(os.Environ(), "HOME="+t.TempDir(), "NO_COLOR=1")
-	cmd.Stdin = strings.NewReader(script(inputs))
+	cmd.Stdin = strings.NewReader(heredoc(inputs))
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("mongosh: %v\n%s", err, out)
@@ -122,7 +122,7 @@ func answersOfShardsh(t *testing.T, inputs []typed, args ...string) []string {
 	var out bytes.Buffer
 	env := environment{
 		args:  append([]string{"--quiet", "--interactive"}, args...),
-		stdin: strings.NewReader(script(inputs)), stdout: &out, stderr: &out,
+		stdin: strings.NewReader(heredoc(inputs)), stdout: &out, stderr: &out,
 		getenv: func(name string) (string, bool) { return "", name == "SHARDSH_HISTORY" },
 	}
 	if code := env.run(t.Context()); code != exitOK {

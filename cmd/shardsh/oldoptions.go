@@ -26,7 +26,7 @@ func deprecatedOptions() map[string]renamed {
 	return byFold
 }
 
-// deprecatedOption gives the old name of an option as it should be spelt.
+// deprecatedOption returns the old name of an option as it should be spelt.
 func deprecatedOption(word string) (old string, ok bool) {
 	r, ok := deprecatedOptions()[fold(strings.TrimPrefix(word, "--"))]
 	return r.old, ok

@@ -98,7 +98,8 @@ func parseOptions(args []string) (commandLine, error) {
 	return o, o.check()
 }
 
-// takeAddress: with --mock a word can only be the name of a database.
+// takeAddress reads the word that may be an address. With --mock it can only be
+// the name of a database.
 func (o *commandLine) takeAddress(word string) {
 	if o.mock != "" && !strings.ContainsAny(word, "/\\. \"$:") {
 		o.database = word
@@ -143,18 +144,19 @@ func (o commandLine) check() error {
 	return o.server.check()
 }
 
-// scripted tells whether there is something to run besides a shell and a pipe.
+// scripted reports whether there is something to run besides a shell and a
+// pipe.
 func (o commandLine) scripted() bool { return len(o.evals)+len(o.files) > 0 }
 
-// usesMock: without anything that says where, and without --nodb, the cluster
-// is the mock.
+// usesMock reports whether the cluster is the mock: it is without anything that
+// says where, and without --nodb.
 func (o commandLine) usesMock() bool { return !o.nodb && !o.server.named() }
 
-// keeps tells whether the mock cluster may have come from somewhere.
+// keeps reports whether the mock cluster may have come from somewhere.
 func (o commandLine) keeps() bool { return o.dbpath != "" || o.snapshot != "" }
 
-// wantsNotices: the quiet option decides, then --verbose, then whether there
-// is anybody to read them (spec 04 §1.5).
+// wantsNotices reports whether notices are shown: the quiet option decides,
+// then --verbose, then whether there is anybody to read them (spec 04 §1.5).
 func (o commandLine) wantsNotices(interactive bool) bool {
 	switch {
 	case o.quietChoice.given:
@@ -209,8 +211,8 @@ func (o commandLine) shards() (int, bool, error) {
 
 var scriptSuffixes = []string{".js", ".cjs", ".mjs", ".ts", ".mongodb"}
 
-// isScript tells a script from an address (spec 04 §1.2): an existing file,
-// -, or a name that ends like one.
+// isScript reports whether a word is a script and no address (spec 04 §1.2): an
+// existing file, -, or a name that ends like one.
 func isScript(arg string) bool {
 	if arg == "-" || arg == "/dev/stdin" {
 		return true

@@ -10,10 +10,11 @@ import (
 	"golang.org/x/term"
 
 	"shardsh/bindings"
+	"shardsh/bindings/script"
 )
 
 // print shows a result as the shell does, or as extended JSON.
-func (env environment) print(ctx context.Context, o commandLine, shell *bindings.Shell, result bindings.Result) error {
+func (env environment) print(ctx context.Context, o commandLine, shell *bindings.Shell, result script.Result) error {
 	if o.wantsJSON() {
 		return shell.WriteJSON(ctx, env.stdout, result, bindings.JSONStyle{Canonical: o.json == "canonical", Lines: o.jsonl,
 			Limit: o.limit})
@@ -35,16 +36,16 @@ func (env environment) report(o commandLine, err error) error {
 		return err
 	}
 	doc := bson.D{{Key: "ok", Value: 0}}
-	var script *bindings.ScriptError
+	var thrown *script.ScriptError
 	var timeout timeoutError
 	switch {
-	case errors.As(err, &script):
-		doc = append(doc, bson.E{Key: "name", Value: script.Name}, bson.E{Key: "message", Value: redact(script.Message)})
-		if script.Code != 0 {
-			doc = append(doc, bson.E{Key: "code", Value: script.Code}, bson.E{Key: "codeName", Value: script.CodeName},
-				bson.E{Key: "errmsg", Value: redact(script.Message)})
+	case errors.As(err, &thrown):
+		doc = append(doc, bson.E{Key: "name", Value: thrown.Name}, bson.E{Key: "message", Value: redact(thrown.Message)})
+		if thrown.Code != 0 {
+			doc = append(doc, bson.E{Key: "code", Value: thrown.Code}, bson.E{Key: "codeName", Value: thrown.CodeName},
+				bson.E{Key: "errmsg", Value: redact(thrown.Message)})
 		}
-		if at := script.At(); at != "" {
+		if at := thrown.At(); at != "" {
 			doc = append(doc, bson.E{Key: "at", Value: at})
 		}
 	case errors.As(err, &timeout):
@@ -68,7 +69,8 @@ func isTerminal(r any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// color: only on a terminal that has it, and not where NO_COLOR forbids it.
+// color reports whether to colour: only on a terminal that has it, and not
+// where NO_COLOR forbids it.
 func (env environment) color() bool {
 	noColor, _ := env.getenv("NO_COLOR")
 	terminal, _ := env.getenv("TERM")

@@ -41,13 +41,13 @@ func (env environment) fillPassword(ctx context.Context, s server, c *connection
 	return err
 }
 
-// wantsPassword tells whether the mechanism logs in with a password.
+// wantsPassword reports whether the mechanism logs in with a password.
 func wantsPassword(c *connectionString) bool {
 	mechanism, _ := c.get("authMechanism")
 	return slices.Contains([]string{"", "DEFAULT", "PLAIN", "SCRAM-SHA-1", "SCRAM-SHA-256"}, strings.ToUpper(mechanism))
 }
 
-// readPasswordFile gives the first line.
+// readPasswordFile returns the first line.
 func readPasswordFile(path string) (string, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -61,8 +61,8 @@ func readPasswordFile(path string) (string, error) {
 	return line, nil
 }
 
-// keyPassword is the password of the key file, asked for when the file says
-// that it is encrypted and no password was given.
+// keyPassword returns the password of the key file, asked for when the file
+// says that it is encrypted and no password was given.
 func (env environment) keyPassword(ctx context.Context, s server, path string) (string, error) {
 	if s.tls.keyPassword.value != "" {
 		return s.tls.keyPassword.value, nil

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"shardsh/bindings"
+	"shardsh/bindings/script"
 )
 
 // runRC runs the file of the user's own helpers before the first prompt (spec
@@ -25,7 +26,7 @@ func (env environment) runRC(ctx context.Context, o commandLine, shell *bindings
 		}
 	}
 	_, err := shell.RunFile(ctx, filepath.Join(home, name))
-	var quit *bindings.ExitError
+	var quit *script.ExitError
 	if err == nil || errors.As(err, &quit) || ctx.Err() != nil {
 		return err
 	}

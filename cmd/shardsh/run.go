@@ -9,11 +9,12 @@ import (
 	"strings"
 
 	"shardsh/bindings"
+	"shardsh/bindings/script"
 	"shardsh/repl"
 	"shardsh/scripts"
 )
 
-// run does what the command line says and gives the exit code.
+// run does what the command line says and returns the exit code.
 func (env environment) run(ctx context.Context) int {
 	if command, env, ok := env.subcommand(); ok {
 		return env.finish(ctx, command.run(env, ctx))
@@ -36,11 +37,11 @@ func (env environment) run(ctx context.Context) int {
 	return env.finish(ctx, err)
 }
 
-// finish tells about an error, once, and gives the exit code.
+// finish tells about an error, once, and returns the exit code.
 func (env environment) finish(ctx context.Context, err error) int {
 	code := exitCode(ctx, err)
 	var usage usageError
-	var quit *bindings.ExitError
+	var quit *script.ExitError
 	var findings findingsError
 	switch {
 	case err == nil, errors.As(err, &quit), errors.As(err, &findings), errors.As(err, new(reportedError)):
@@ -54,19 +55,19 @@ func (env environment) finish(ctx context.Context, err error) int {
 	return code
 }
 
-// errorText is an error with the place in the script where it arose, and the
-// line itself for a syntax error.
+// errorText returns an error with the place in the script where it arose, and
+// the line itself for a syntax error.
 func errorText(err error) string {
-	var script *bindings.ScriptError
-	if !errors.As(err, &script) {
+	var thrown *script.ScriptError
+	if !errors.As(err, &thrown) {
 		return "shardsh: " + err.Error()
 	}
-	text := script.Text()
-	if at := script.At(); at != "" {
+	text := thrown.Text()
+	if at := thrown.At(); at != "" {
 		text += "\n    at " + at
 	}
-	if script.IsSyntax() && script.SourceLine != "" {
-		text += "\n    " + script.SourceLine + "\n    " + strings.Repeat(" ", max(0, script.Column-1)) + "^"
+	if thrown.IsSyntax() && thrown.SourceLine != "" {
+		text += "\n    " + thrown.SourceLine + "\n    " + strings.Repeat(" ", max(0, thrown.Column-1)) + "^"
 	}
 	return text
 }
@@ -125,8 +126,8 @@ func (env environment) shell(ctx context.Context, o commandLine) error {
 	if closeErr := shell.Close(ctx); err == nil && closeErr != nil {
 		return closeErr
 	}
-	if code := shell.ExitCode(); err == nil && code != exitOK {
-		return &bindings.ExitError{Code: code}
+	if code := shell.JS.ExitCode(); err == nil && code != exitOK {
+		return &script.ExitError{Code: code}
 	}
 	return err
 }
@@ -148,7 +149,7 @@ func (env environment) runScripts(ctx context.Context, o commandLine, shell *bin
 			break
 		}
 		notice(env.stderr, !o.verbose.on || o.quiet, "Loading file: %s", path)
-		var result bindings.Result
+		var result script.Result
 		result, err = shell.RunFile(ctx, path)
 		if err == nil && o.wantsJSON() && i == len(o.files)-1 {
 			err = env.print(ctx, o, shell, result)
@@ -161,7 +162,7 @@ func (env environment) runScripts(ctx context.Context, o commandLine, shell *bin
 }
 
 func (env environment) runEvals(ctx context.Context, o commandLine, shell *bindings.Shell) error {
-	var last bindings.Result
+	var last script.Result
 	for _, source := range o.evals {
 		result, err := shell.Eval(ctx, "eval", source)
 		if err != nil {

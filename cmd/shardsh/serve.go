@@ -156,7 +156,7 @@ func (o serveLine) check() error {
 	return nil
 }
 
-// loopback tells whether an address can be reached from this machine only.
+// loopback reports whether an address can be reached from this machine only.
 func loopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()

@@ -43,8 +43,8 @@ type node struct {
 	server    *wire.Server
 }
 
-// address is where a node is to be reached first. One that listens everywhere
-// is reached on this machine.
+// address returns where a node is to be reached first. One that listens
+// everywhere is reached on this machine.
 func (n *node) address() string {
 	address := n.listeners[0].Addr().String()
 	host, port, err := net.SplitHostPort(address)
@@ -148,7 +148,7 @@ func (o serveLine) newCluster(topology *mock.Topology, logger *slog.Logger) (*mo
 	return newMock(cfg, "--shards, --topology and --snapshot")
 }
 
-// keeps tells whether the cluster may have come from somewhere.
+// keeps reports whether the cluster may have come from somewhere.
 func (o serveLine) keeps() bool { return o.dbpath != "" || o.snapshot != "" }
 
 // listenMembers opens the ports of the shards and the config server, after the
@@ -186,8 +186,8 @@ func (c *served) listenMembers(ctx context.Context, o serveLine, topology *mock.
 	return c.nameSets()
 }
 
-// shardsToServe are the shards in the topology's order, else in that of their
-// names. A config server that is a shard, too, comes last anyway.
+// shardsToServe returns the shards in the topology's order, else in that of
+// their names. A config server that is a shard, too, comes last anyway.
 func (c *served) shardsToServe(topology *mock.Topology) ([]catalog.ShardID, error) {
 	var ids []catalog.ShardID
 	if topology != nil {
@@ -207,7 +207,7 @@ func (c *served) shardsToServe(topology *mock.Topology) ([]catalog.ShardID, erro
 	return ids, err
 }
 
-// ownHosts are the shards whose addresses a topology gives.
+// ownHosts returns the shards whose addresses a topology gives.
 func ownHosts(topology *mock.Topology) map[catalog.ShardID]bool {
 	own := map[catalog.ShardID]bool{}
 	if topology != nil {
@@ -218,7 +218,7 @@ func ownHosts(topology *mock.Topology) map[catalog.ShardID]bool {
 	return own
 }
 
-// nameSets gives the nodes the names of their replica sets.
+// nameSets returns the nodes the names of their replica sets.
 func (c *served) nameSets() error {
 	c.cluster.Lock()
 	defer c.cluster.Unlock()
@@ -270,7 +270,7 @@ func (c *served) addNode(ctx context.Context, o serveLine, name string, port int
 	return n, nil
 }
 
-// uri is the connection string of the mongos.
+// uri returns the connection string of the mongos.
 func (c *served) uri() string {
 	uri := "mongodb://" + c.nodes[0].address() + "/"
 	if c.tls != nil {

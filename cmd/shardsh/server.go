@@ -41,12 +41,12 @@ func (p *password) Set(text string) error {
 	return nil
 }
 
-// named tells whether anything says that a live cluster is meant.
+// named reports whether anything says that a live cluster is meant.
 func (s server) named() bool {
 	return s.address != "" || s.host != "" || s.port != "" || s.option() != ""
 }
 
-// option is the first option that only makes sense with a live cluster.
+// option returns the first option that only makes sense with a live cluster.
 func (s server) option() string {
 	for _, o := range []struct {
 		name  string
@@ -92,7 +92,7 @@ func (s server) check() error {
 	return s.tls.check()
 }
 
-// portHint: -p is no port.
+// portHint says that -p is no port.
 func (s server) portHint() string {
 	if s.port == "" && s.password.value != "" && validPort(s.password.value) {
 		return "; -p is short for --password, not for --port"
@@ -100,7 +100,7 @@ func (s server) portHint() string {
 	return ""
 }
 
-// parameters are those of the connection string that options set.
+// parameters returns those of the connection string that options set.
 func (s server) parameters() []parameter {
 	list := s.tls.parameters()
 	if s.authDatabase != "" {

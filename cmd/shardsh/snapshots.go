@@ -42,8 +42,8 @@ func snapshotsIn(dbpath string) router.SnapshotFile {
 	}
 }
 
-// snapshotsAnywhere are those of the mock in this process: its script may do
-// what this process may.
+// snapshotsAnywhere returns those of the mock in this process: its script may
+// do what this process may.
 func snapshotsAnywhere(sandbox bool) router.SnapshotFile {
 	return func(name string, write bool) (string, error) {
 		if write && sandbox {

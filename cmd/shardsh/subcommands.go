@@ -24,7 +24,7 @@ func subcommands() []subcommand {
 	}
 }
 
-// subcommand finds the one that the command line begins with, and gives the
+// subcommand finds the one that the command line begins with, and returns the
 // environment to run it in. "help NAME" is "NAME --help".
 func (env environment) subcommand() (subcommand, environment, bool) {
 	args := env.args
@@ -40,10 +40,11 @@ func (env environment) subcommand() (subcommand, environment, bool) {
 	return subcommand{}, env, false
 }
 
-// asksForHelp: "help" alone, or with what is no subcommand.
+// asksForHelp reports whether the word is "help", alone or with what is no
+// subcommand.
 func (env environment) asksForHelp() bool { return len(env.args) > 0 && env.args[0] == "help" }
 
-// subcommandUsage is one line each for the help.
+// subcommandUsage returns one line each for the help.
 func subcommandUsage() string {
 	var lines strings.Builder
 	for _, c := range subcommands() {

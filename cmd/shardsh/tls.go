@@ -26,7 +26,7 @@ type tlsOptions struct {
 	disabledProtocols        string
 }
 
-// given tells whether any of the options was used.
+// given reports whether any of the options was used.
 func (o tlsOptions) given() bool {
 	return o.on.given || o.disabledProtocols != "" || o.keyPassword.given || len(o.parameters()) > 0 || o.useSystemCA.given
 }
@@ -53,7 +53,7 @@ func (o tlsOptions) check() error {
 	return err
 }
 
-// parameters are those of the connection string. The password of the key is
+// parameters returns those of the connection string. The password of the key is
 // not among them: it goes no further than to the key. Each of them turns TLS
 // on.
 func (o tlsOptions) parameters() []parameter {
@@ -86,7 +86,7 @@ func (o tlsOptions) parameters() []parameter {
 // protocolVersions are the names that --tlsDisabledProtocols takes.
 var protocolVersions = []string{"TLS1_0", "TLS1_1", "TLS1_2", "TLS1_3"}
 
-// protocols gives the least and the greatest version that the list leaves. As
+// protocols returns the least and the greatest version that the list leaves. As
 // everywhere in Go, TLS 1.0 and 1.1 are off anyhow.
 func protocols(disabled string) (least, greatest uint16, err error) {
 	off := make(map[string]bool)

@@ -122,7 +122,7 @@ func (c *connectionString) setUnlessGiven(name, value string) {
 	}
 }
 
-// String is what the driver gets, credentials and all.
+// String returns what the driver gets, credentials and all.
 func (c *connectionString) String() string {
 	var credentials string
 	if c.user != nil {
@@ -136,7 +136,7 @@ func (c *connectionString) String() string {
 	return c.text(credentials, c.query)
 }
 
-// shown is the connection string as people may see it.
+// shown returns the connection string as people may see it.
 func (c *connectionString) shown() string {
 	var credentials string
 	if c.user != nil {
@@ -151,7 +151,7 @@ func (c *connectionString) shown() string {
 	return c.text(credentials, query)
 }
 
-// place is the cluster and the database, for errors.
+// place returns the cluster and the database, for errors.
 func (c *connectionString) place() string {
 	return strings.TrimSuffix(c.text("", nil), "/")
 }
@@ -173,8 +173,8 @@ func (c *connectionString) text(credentials string, query []parameter) string {
 	return text
 }
 
-// allLocal: every host is this machine, so that looking for a server need not
-// take long.
+// allLocal reports whether every host is this machine, so that looking for a
+// server need not take long.
 func (c *connectionString) allLocal() bool {
 	return !slices.ContainsFunc(c.hosts, func(host string) bool {
 		name, _ := splitPort(host)

@@ -3,12 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
+	"shardsh/bindings/plaintext"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
-
-	"shardsh/bindings"
 )
 
 // parseFlags reads a command line (spec 04 §1.1): options in camelCase or
@@ -122,7 +121,7 @@ func (w *words) value(flag *pflag.Flag, name string, next []string) (value strin
 	return "", 0, usagef("%s needs a value", name)
 }
 
-// standsAlone tells whether a word is the value of an option that needs none:
+// standsAlone reports whether a word is the value of an option that needs none:
 // --json relaxed, --tls true, --mock 5.
 func standsAlone(flag *pflag.Flag, word string) bool {
 	switch {
@@ -136,7 +135,8 @@ func standsAlone(flag *pflag.Flag, word string) bool {
 	return false
 }
 
-// isOption tells an option from a value that begins with a dash.
+// isOption reports whether a word is an option, and not a value that begins
+// with a dash.
 func (w *words) isOption(word string) bool {
 	if !strings.HasPrefix(word, "-") {
 		return false
@@ -146,7 +146,7 @@ func (w *words) isOption(word string) bool {
 	return flag != nil || word == "--"
 }
 
-// unknown says what is wrong with an option. Its value is not repeated, nor
+// unknown returns what is wrong with an option. Its value is not repeated, nor
 // what may be one: -psecret.
 func (w *words) unknown(name string) error {
 	if long, ok := strings.CutPrefix(name, "--"); ok {
@@ -159,7 +159,7 @@ func (w *words) unknown(name string) error {
 				names = append(names, f.Name)
 			}
 		})
-		if near := bindings.Nearest(long, names); near != "" {
+		if near := plaintext.Nearest(long, names); near != "" {
 			return usagef("unknown option %s; did you mean --%s?", name, near)
 		}
 		return usagef("unknown option %s", name)

@@ -26,7 +26,8 @@ func million(b *testing.B) *catalog.Snapshot {
 	if err != nil {
 		b.Fatal(err)
 	}
-	table, err := catalog.NewRoutingTable(pattern, bson.NewObjectID(), bson.Timestamp{T: 1}, chunks(b, pattern, 1_000_000))
+	table, err := catalog.NewRoutingTable(pattern, bson.NewObjectID(), bson.Timestamp{T: 1},
+		chunks(b, pattern, 1_000_000))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -51,9 +52,11 @@ func chunks(b *testing.B, p catalog.KeyPattern, n int) iter.Seq[catalog.Chunk] {
 			since := bson.Timestamp{T: uint32(1_700_000_000 + i), I: 1}
 			shard := catalog.ShardID(fmt.Sprintf("shard%03d", uint32(i)*2654435761>>16%100))
 			if !yield(catalog.Chunk{
-				ID: bson.NewObjectID(), Min: low, Max: high, Shard: shard, Version: catalog.ChunkVersion{Major: uint32(1 + i/2), Minor: uint32(i % 2)},
+				ID: bson.NewObjectID(), Min: low, Max: high, Shard: shard, Version: catalog.ChunkVersion{Major: uint32(1 + i/2),
+					Minor: uint32(i % 2)},
 				OnCurrentShardSince: since,
-				History:             []catalog.ChunkHistory{{ValidAfter: since, Shard: shard}, {ValidAfter: bson.Timestamp{T: 1_600_000_000}, Shard: "shard001"}},
+				History: []catalog.ChunkHistory{{ValidAfter: since, Shard: shard},
+					{ValidAfter: bson.Timestamp{T: 1_600_000_000}, Shard: "shard001"}},
 			}) {
 				return
 			}

@@ -70,13 +70,15 @@ func registry() *bson.Registry {
 	unraw, _ := r.LookupDecoder(rawType)
 	text, _ := r.LookupEncoder(textType)
 	untext, _ := r.LookupDecoder(textType)
-	r.RegisterTypeEncoder(rawType, bson.ValueEncoderFunc(func(ctx bson.EncodeContext, w bson.ValueWriter, v reflect.Value) error {
+	r.RegisterTypeEncoder(rawType, bson.ValueEncoderFunc(func(ctx bson.EncodeContext, w bson.ValueWriter,
+		v reflect.Value) error {
 		if v.Len() == 0 {
 			return w.WriteNull()
 		}
 		return raw.EncodeValue(ctx, w, v)
 	}))
-	r.RegisterTypeDecoder(rawType, bson.ValueDecoderFunc(func(ctx bson.DecodeContext, rd bson.ValueReader, v reflect.Value) error {
+	r.RegisterTypeDecoder(rawType, bson.ValueDecoderFunc(func(ctx bson.DecodeContext, rd bson.ValueReader,
+		v reflect.Value) error {
 		if rd.Type() == bson.TypeNull {
 			v.SetZero()
 			return rd.ReadNull()
@@ -84,14 +86,16 @@ func registry() *bson.Registry {
 		return unraw.DecodeValue(ctx, rd, v)
 	}))
 	pattern := reflect.TypeFor[catalog.KeyPattern]()
-	r.RegisterTypeEncoder(pattern, bson.ValueEncoderFunc(func(ctx bson.EncodeContext, w bson.ValueWriter, v reflect.Value) error {
+	r.RegisterTypeEncoder(pattern, bson.ValueEncoderFunc(func(ctx bson.EncodeContext, w bson.ValueWriter,
+		v reflect.Value) error {
 		p, ok := v.Interface().(catalog.KeyPattern)
 		if !ok || p.IsZero() {
 			return w.WriteNull()
 		}
 		return raw.EncodeValue(ctx, w, reflect.ValueOf(p.Doc()))
 	}))
-	r.RegisterTypeDecoder(pattern, bson.ValueDecoderFunc(func(ctx bson.DecodeContext, rd bson.ValueReader, v reflect.Value) error {
+	r.RegisterTypeDecoder(pattern, bson.ValueDecoderFunc(func(ctx bson.DecodeContext, rd bson.ValueReader,
+		v reflect.Value) error {
 		if rd.Type() == bson.TypeNull {
 			return rd.ReadNull()
 		}
@@ -104,14 +108,16 @@ func registry() *bson.Registry {
 		return err
 	}))
 	release := reflect.TypeFor[catalog.Release]()
-	r.RegisterTypeEncoder(release, bson.ValueEncoderFunc(func(ctx bson.EncodeContext, w bson.ValueWriter, v reflect.Value) error {
+	r.RegisterTypeEncoder(release, bson.ValueEncoderFunc(func(ctx bson.EncodeContext, w bson.ValueWriter,
+		v reflect.Value) error {
 		line, _ := v.Interface().(catalog.Release)
 		if line == (catalog.Release{}) {
 			return w.WriteNull()
 		}
 		return text.EncodeValue(ctx, w, reflect.ValueOf(line.String()))
 	}))
-	r.RegisterTypeDecoder(release, bson.ValueDecoderFunc(func(ctx bson.DecodeContext, rd bson.ValueReader, v reflect.Value) error {
+	r.RegisterTypeDecoder(release, bson.ValueDecoderFunc(func(ctx bson.DecodeContext, rd bson.ValueReader,
+		v reflect.Value) error {
 		if rd.Type() == bson.TypeNull {
 			return rd.ReadNull()
 		}

@@ -69,7 +69,8 @@ func TestFirstVersion(t *testing.T) {
 func TestSave(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "s.snapshot")
-	want := catalog.NewSnapshot(catalog.SnapshotParts{Source: catalog.Source{Kind: catalog.SourceLive, Name: "h:27017"}, Version: "8.0.1"})
+	want := catalog.NewSnapshot(catalog.SnapshotParts{Source: catalog.Source{Kind: catalog.SourceLive, Name: "h:27017"},
+		Version: "8.0.1"})
 	for range 2 { // the second one takes the place of the first
 		if err := snapfile.Save(path, want); err != nil {
 			t.Fatal(err)
@@ -79,7 +80,8 @@ func TestSave(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := got.Parts().Source; s.Kind != catalog.SourceFile || s.Name != path || s.Origin != (catalog.Origin{Kind: catalog.SourceLive, Name: "h:27017"}) {
+	if s := got.Parts().Source; s.Kind != catalog.SourceFile || s.Name != path ||
+		s.Origin != (catalog.Origin{Kind: catalog.SourceLive, Name: "h:27017"}) {
 		t.Errorf("source %+v", s)
 	}
 	// Copied on, it still tells of the cluster.
@@ -156,9 +158,12 @@ func TestHostileFiles(t *testing.T) {
 		{"a page of nothing", packed(t, head, record(14, []byte{1}), end), snapfile.Limits{}, snapfile.ErrDamaged},
 		{"no document", packed(t, head, record(2, []byte("xxxxxxx")), end), snapfile.Limits{}, snapfile.ErrDamaged},
 		{"a deep document", packed(t, head, record(2, deep), end), snapfile.Limits{}, snapfile.ErrDamaged},
-		{"a length without bytes", packed(t, head, []byte{2, 0x80, 0x80, 0x80, 0x10}), snapfile.Limits{}, snapfile.ErrDamaged},
-		{"a huge length", packed(t, head, []byte{2, 0x80, 0x80, 0x80, 0x80, 0x80, 0x10}), snapfile.Limits{}, snapfile.ErrTooLarge},
-		{"a long record", packed(t, head, record(2, make([]byte, 2000)), end), snapfile.Limits{Record: 1000}, snapfile.ErrTooLarge},
+		{"a length without bytes", packed(t, head, []byte{2, 0x80, 0x80, 0x80, 0x10}), snapfile.Limits{},
+			snapfile.ErrDamaged},
+		{"a huge length", packed(t, head, []byte{2, 0x80, 0x80, 0x80, 0x80, 0x80, 0x10}), snapfile.Limits{},
+			snapfile.ErrTooLarge},
+		{"a long record", packed(t, head, record(2, make([]byte, 2000)), end), snapfile.Limits{Record: 1000},
+			snapfile.ErrTooLarge},
 		{"many records", packed(t, head, many, end), snapfile.Limits{Records: 100}, snapfile.ErrTooLarge},
 		{"many bytes", packed(t, head, many, end), snapfile.Limits{Bytes: 1000}, snapfile.ErrTooLarge},
 		{"many chunks", whole, snapfile.Limits{Chunks: 1}, snapfile.ErrTooLarge},
@@ -173,7 +178,8 @@ func TestHostileFiles(t *testing.T) {
 		}
 	}
 	broken := errors.New("broken disk")
-	if _, err := snapfile.Read(io.MultiReader(bytes.NewReader(whole[:30]), failing{broken}), snapfile.Limits{}); !errors.Is(err, broken) {
+	if _, err := snapfile.Read(io.MultiReader(bytes.NewReader(whole[:30]), failing{broken}),
+		snapfile.Limits{}); !errors.Is(err, broken) {
 		t.Errorf("a reader that fails: %v", err)
 	}
 }

@@ -19,7 +19,8 @@ func Write(to io.Writer, s *catalog.Snapshot) error {
 	if _, err := to.Write(binary.LittleEndian.AppendUint16([]byte(magic), version)); err != nil {
 		return err
 	}
-	z, err := zstd.NewWriter(to, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(2), zstd.WithWindowSize(1<<20))
+	z, err := zstd.NewWriter(to, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(2),
+		zstd.WithWindowSize(1<<20))
 	if err != nil {
 		return err
 	}

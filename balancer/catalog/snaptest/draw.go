@@ -90,7 +90,8 @@ func (g generator) settings(r catalog.Release) catalog.Settings {
 		s.Days = []catalog.DayWindow{{Day: time.Friday, Window: catalog.Window{Start: 1, Stop: 2}}}
 	}
 	if g.bool("throttle") {
-		s.SecondaryThrottle = catalog.Throttle{State: catalog.ThrottleOn, WriteConcern: g.document(bson.D{{Key: "w", Value: 2}})}
+		s.SecondaryThrottle = catalog.Throttle{State: catalog.ThrottleOn,
+			WriteConcern: g.document(bson.D{{Key: "w", Value: 2}})}
 	}
 	return s
 }
@@ -104,16 +105,19 @@ func (g generator) activity(p *catalog.SnapshotParts) {
 	bound := g.document(bson.D{{Key: "x", Value: 1}})
 	if g.bool("deletions") {
 		p.DeletionsKnown = true
-		p.Deletions = []catalog.RangeDeletion{{Shard: g.shard(shards), Namespace: "db.c0", UUID: uuid(1), Min: bound, Max: bound,
+		p.Deletions = []catalog.RangeDeletion{{Shard: g.shard(shards), Namespace: "db.c0", UUID: uuid(1), Min: bound,
+			Max:     bound,
 			Pending: g.bool("pending"), Orphans: g.number("orphans"), Timestamp: g.timestamp("at")}}
 	}
 	if g.bool("under way") {
 		p.Migrations = []catalog.ActiveMigration{{Namespace: "db.c0", From: "s0", To: "s1", Since: g.time("since")},
 			{Namespace: "db.c1", From: "s0", To: "s1", Min: bound, Max: bound}}
-		p.Reshardings = []catalog.ActiveResharding{{Namespace: "db.c1", Kind: "moveCollection", State: "cloning", Remaining: time.Minute}}
+		p.Reshardings = []catalog.ActiveResharding{{Namespace: "db.c1", Kind: "moveCollection", State: "cloning",
+			Remaining: time.Minute}}
 	}
 	entry := func(label string) catalog.LogEntry {
-		raw := g.document(bson.D{{Key: "what", Value: label}, {Key: "details", Value: bson.D{{Key: "n", Value: g.number("n")}}}})
+		raw := g.document(bson.D{{Key: "what", Value: label},
+			{Key: "details", Value: bson.D{{Key: "n", Value: g.number("n")}}}})
 		return catalog.LogEntry{Time: g.time(label), What: label, Namespace: "db.c0", Shard: g.shard(shards), Raw: raw}
 	}
 	for range rapid.IntRange(0, 3).Draw(g.t, "entries") {
@@ -121,7 +125,8 @@ func (g generator) activity(p *catalog.SnapshotParts) {
 		p.Actions = append(p.Actions, entry("balancer.round"))
 	}
 	if g.bool("outcomes") {
-		p.Outcomes = &catalog.Outcomes{Since: g.time("since"), Counts: []catalog.Outcome{{Error: "aborted", From: "s0", To: "s1", Count: 3}}}
+		p.Outcomes = &catalog.Outcomes{Since: g.time("since"),
+			Counts: []catalog.Outcome{{Error: "aborted", From: "s0", To: "s1", Count: 3}}}
 	}
 }
 
@@ -184,25 +189,30 @@ func (g generator) collection(ns string, shards int) *catalog.CollectionState {
 		g.t.Fatal(err)
 	}
 	c := &catalog.CollectionState{Collection: catalog.Collection{
-		Namespace: ns, UUID: uuid(byte(len(ns))), Epoch: g.objectID("epoch"), Timestamp: g.timestamp("timestamp"), LastMod: g.time("lastmod"),
+		Namespace: ns, UUID: uuid(byte(len(ns))), Epoch: g.objectID("epoch"),
+		Timestamp: g.timestamp("timestamp"), LastMod: g.time("lastmod"),
 		Pattern: pattern, Unique: g.bool("unique"), MaxChunkSizeBytes: g.number("chunk size"), NoBalance: g.bool("noBalance"),
-		AllowMigrations: g.bool("allow"), PermitMigrations: true, EnableAutoMerge: g.bool("merge"), Unsplittable: g.bool("unsplittable"),
+		AllowMigrations: g.bool("allow"), PermitMigrations: true, EnableAutoMerge: g.bool("merge"),
+		Unsplittable: g.bool("unsplittable"),
 	}}
 	if g.bool("counted only") {
 		c.Counts = map[catalog.ShardID]catalog.ChunkCount{"s0": {Chunks: g.number("chunks"), Jumbo: 1}}
 		return c
 	}
 	c.Table = g.table(c.Collection, shards)
-	c.Sizes = map[catalog.ShardID]catalog.ShardData{g.shard(shards): {Bytes: g.number("bytes"), Documents: 5, Orphans: 1, OrphanBytes: 9}}
+	c.Sizes = map[catalog.ShardID]catalog.ShardData{g.shard(shards): {Bytes: g.number("bytes"), Documents: 5, Orphans: 1,
+		OrphanBytes: 9}}
 	for chunk := range c.Table.All() {
 		if g.bool("measured") {
-			c.ChunkSizes = append(c.ChunkSizes, catalog.ChunkSize{Min: chunk.Min, Bytes: g.number("bytes"), Documents: g.number("documents")})
+			c.ChunkSizes = append(c.ChunkSizes,
+				catalog.ChunkSize{Min: chunk.Min, Bytes: g.number("bytes"), Documents: g.number("documents")})
 		}
 	}
 	if g.bool("zones") {
 		c.Zones = catalog.NewZoneSet(pattern)
 		first := c.Table.At(0)
-		if err := c.Zones.Add(catalog.ZoneRange{ID: g.objectID("zone"), Min: first.Min, Max: first.Max, Zone: "Z"}); err != nil {
+		if err := c.Zones.Add(catalog.ZoneRange{ID: g.objectID("zone"), Min: first.Min, Max: first.Max,
+			Zone: "Z"}); err != nil {
 			g.t.Fatal(err)
 		}
 	}
@@ -228,13 +238,15 @@ func (g generator) table(c catalog.Collection, shards int) *catalog.RoutingTable
 		chunk := catalog.Chunk{
 			ID: g.objectID("chunk"), Min: bounds[i], Max: bounds[i+1], Shard: g.shard(shards),
 			Version: catalog.ChunkVersion{Major: 1 + rapid.Uint32Max(9).Draw(g.t, "major"), Minor: uint32(i)},
-			Jumbo:   rapid.SampledFrom([]catalog.Jumbo{catalog.JumboUnset, catalog.JumboFalse, catalog.JumboTrue}).Draw(g.t, "jumbo"),
+			Jumbo: rapid.SampledFrom([]catalog.Jumbo{catalog.JumboUnset, catalog.JumboFalse, catalog.JumboTrue}).Draw(g.t,
+				"jumbo"),
 		}
 		if g.bool("history") {
 			chunk.OnCurrentShardSince = g.timestamp("since")
 			chunk.History = []catalog.ChunkHistory{{ValidAfter: chunk.OnCurrentShardSince, Shard: chunk.Shard}}
 			for range rapid.IntRange(0, 2).Draw(g.t, "entries") {
-				chunk.History = append(chunk.History, catalog.ChunkHistory{ValidAfter: g.timestamp("before"), Shard: g.shard(shards)})
+				chunk.History = append(chunk.History,
+					catalog.ChunkHistory{ValidAfter: g.timestamp("before"), Shard: g.shard(shards)})
 			}
 		}
 		if g.bool("estimate") {

@@ -175,7 +175,7 @@ func readAggregate(c *call) (aggregation, error) {
 	if err := sourcesFirst(stages); err != nil {
 		return a, err
 	}
-	if on, first, isView := c.cluster.ViewOf(a.ns, c.db); isView {
+	if on, first, isView := c.cluster.Collections().ViewOf(a.ns, c.db); isView {
 		a.ns, stages = on, append(first, stages...)
 	}
 	if stages, err = takeSource(c, &a, stages); err != nil {

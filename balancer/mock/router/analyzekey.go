@@ -42,7 +42,7 @@ func analyzeShardKey(c *call) (bson.D, error) {
 	}
 	reply := bson.D{}
 	if characteristics {
-		k, err := c.cluster.AnalyzeKey(ns, c.args.Object("key"), rate)
+		k, err := c.cluster.Statistics().AnalyzeKey(ns, c.args.Object("key"), rate)
 		if err != nil {
 			return nil, err
 		}
@@ -101,7 +101,7 @@ func analyzable(c *call, ns, command string) error {
 		return mongoerr.New(mongoerr.IllegalOperation, "Cannot run '%s' against an internal collection", command)
 	case isView(c, ns):
 		return mongoerr.New(mongoerr.CommandNotSupportedOnView, "Operation not supported for a view")
-	case !c.cluster.Exists(ns):
+	case !c.cluster.Collections().Exists(ns):
 		return mongoerr.New(mongoerr.NamespaceNotFound, "Cannot run '%s': collection %s does not exist", command, ns)
 	}
 	return nil

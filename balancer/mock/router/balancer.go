@@ -28,17 +28,17 @@ func balancerCommands() []command {
 }
 
 func balancerStart(c *call) (bson.D, error) {
-	return bson.D{}, c.cluster.StartBalancer()
+	return bson.D{}, c.cluster.Balancer().Start()
 }
 
 func balancerStop(c *call) (bson.D, error) {
-	return bson.D{}, c.cluster.StopBalancer(c.ctx, c.deadline)
+	return bson.D{}, c.cluster.Balancer().Stop(c.ctx, c.deadline)
 }
 
 // balancerStatus shows the last good settings when they can't be read.
 func balancerStatus(c *call) (bson.D, error) {
-	settings, _ := c.cluster.RefreshSettings()
-	status := c.cluster.BalancerStatus()
+	settings, _ := c.cluster.Balancer().RefreshSettings()
+	status := c.cluster.Balancer().Status()
 	reply := bson.D{
 		{Key: "mode", Value: string(settings.Mode)},
 		{Key: "inBalancerRound", Value: status.InRound},
@@ -51,7 +51,7 @@ func balancerStatus(c *call) (bson.D, error) {
 }
 
 func balancerCollectionStatus(c *call) (bson.D, error) {
-	status, err := c.cluster.Compliance(c.args.Text("balancerCollectionStatus"))
+	status, err := c.cluster.Balancer().Compliance(c.args.Text("balancerCollectionStatus"))
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func configureCollectionBalancing(c *call) (bson.D, error) {
 	change.Defragment = c.args.Flag("defragmentCollection")
 	change.AutoMerge = c.args.Flag("enableAutoMerger")
 	change.Balance = c.args.Flag("enableBalancing")
-	return bson.D{}, c.cluster.ConfigureBalancing(ns, change)
+	return bson.D{}, c.cluster.Balancer().Configure(ns, change)
 }
 
 func setAllowMigrations(c *call) (bson.D, error) {
@@ -88,7 +88,7 @@ func setAllowMigrations(c *call) (bson.D, error) {
 	if err := knownDatabase(c.cluster, ns); err != nil {
 		return nil, err
 	}
-	return bson.D{}, c.cluster.PermitMigrations(ns, c.args.Truth("allowMigrations"))
+	return bson.D{}, c.cluster.Balancer().PermitMigrations(ns, c.args.Truth("allowMigrations"))
 }
 
 // knownDatabase is the first routing error: 26 for an unknown database.

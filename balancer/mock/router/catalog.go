@@ -32,7 +32,7 @@ func listDatabases(c *call) (bson.D, error) {
 	list := bson.A{}
 	var total int64
 	shows := showsDatabase(c)
-	for _, db := range c.cluster.Databases() {
+	for _, db := range c.cluster.Statistics().Databases() {
 		if !shows(db.Name) {
 			continue
 		}
@@ -66,7 +66,7 @@ func listCollections(c *call) (bson.D, error) {
 	}
 	var list []bson.Raw
 	shows := showsCollection(c)
-	for _, info := range c.cluster.CollectionInfos(c.db) {
+	for _, info := range c.cluster.Statistics().Collections(c.db) {
 		if !shows(info.Name) {
 			continue
 		}
@@ -114,11 +114,11 @@ func drop(c *call) (bson.D, error) {
 		return nil, mongoerr.New(mongoerr.IllegalOperation, "Cannot drop collection in %s database", c.db)
 	}
 	reply := bson.D{}
-	if parts := c.cluster.Stats(ns); len(parts) > 0 {
+	if parts := c.cluster.Statistics().Collection(ns); len(parts) > 0 {
 		reply = append(reply, bson.E{Key: "nIndexesWas", Value: int32(len(parts[0].Indexes))}, bson.E{Key: "ns", Value: ns})
 	}
 	// Dropping what does not exist is a success since 7.0.
-	c.cluster.Drop(ns)
+	c.cluster.Collections().Drop(ns)
 	return reply, nil
 }
 
@@ -127,7 +127,7 @@ func dropDatabase(c *call) (bson.D, error) {
 	case "admin", "config", "local":
 		return nil, mongoerr.New(mongoerr.IllegalOperation, "Cannot drop the %s database", c.db)
 	}
-	if !c.cluster.DropDatabase(c.db) {
+	if !c.cluster.Databases().Drop(c.db) {
 		return bson.D{}, nil
 	}
 	return bson.D{{Key: "dropped", Value: c.db}}, nil

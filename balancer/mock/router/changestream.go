@@ -65,7 +65,7 @@ func watch(c *call, v bson.RawValue, rest []bson.Raw, size int) (bson.D, error) 
 	if s.pipeline, err = streamPipeline(c, rest); err != nil {
 		return nil, err
 	}
-	now := c.cluster.StartChanges()
+	now := c.cluster.Changes().Start()
 	if s.at, err = startOf(spec, now); err != nil {
 		return nil, err
 	}
@@ -190,7 +190,7 @@ func moreChanges(c *call, open *cursor, deadline time.Time) error {
 		if err := readChanges(c, open); err != nil || len(open.left) > 0 || open.stream == nil || !c.cluster.Now().Before(deadline) {
 			return err
 		}
-		changed := func() bool { return c.cluster.ChangedAfter(open.stream.at) }
+		changed := func() bool { return c.cluster.Changes().Any(open.stream.at) }
 		if over, err := waitIsOver(c.cluster.Await(c.ctx, deadline, changed)); over {
 			return err
 		}
@@ -201,7 +201,7 @@ func moreChanges(c *call, open *cursor, deadline time.Time) error {
 // is watched ends the stream.
 func readChanges(c *call, open *cursor) error {
 	s := open.stream
-	list, err := c.cluster.ChangesAfter(s.at)
+	list, err := c.cluster.Changes().After(s.at)
 	if err != nil {
 		return err
 	}

@@ -95,13 +95,13 @@ func splitChunk(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.cluster.Donating(coll.Namespace, chunk.Shard) {
-		if err := c.cluster.AwaitDonation(c.ctx, c.deadline, coll.Namespace, chunk.Shard); err != nil {
+	if c.cluster.Migrations().Donating(coll.Namespace, chunk.Shard) {
+		if err := c.cluster.Migrations().AwaitDonation(c.ctx, c.deadline, coll.Namespace, chunk.Shard); err != nil {
 			return nil, err
 		}
 		return splitChunk(c) // all may have changed
 	}
-	return bson.D{}, c.cluster.Split(coll, chunk, []catalog.Key{point})
+	return bson.D{}, c.cluster.Chunks().Split(coll, chunk, []catalog.Key{point})
 }
 
 // splitPlace finds the chunk and the point.
@@ -132,7 +132,7 @@ func splitPlace(cluster *mock.Cluster, coll catalog.Collection, a splitArgs) (ch
 			return chunk, point, errOld(err)
 		}
 	}
-	point, err = cluster.Median(coll, chunk)
+	point, err = cluster.Chunks().Median(coll, chunk)
 	return chunk, point, err
 }
 
@@ -184,13 +184,13 @@ func mergeChunks(c *call) (bson.D, error) {
 		return nil, errOld(err)
 	}
 	owner := c.cluster.ConfigDB().Table(coll.Namespace).Find(lower).Shard
-	if lower.Less(upper) && c.cluster.Donating(coll.Namespace, owner) {
-		if err := c.cluster.AwaitDonation(c.ctx, c.deadline, coll.Namespace, owner); err != nil {
+	if lower.Less(upper) && c.cluster.Migrations().Donating(coll.Namespace, owner) {
+		if err := c.cluster.Migrations().AwaitDonation(c.ctx, c.deadline, coll.Namespace, owner); err != nil {
 			return nil, err
 		}
 		return mergeChunks(c) // all may have changed
 	}
-	return bson.D{}, c.cluster.MergeRange(coll, lower, upper)
+	return bson.D{}, c.cluster.Chunks().MergeRange(coll, lower, upper)
 }
 
 func mergeBounds(v bson.RawValue) ([]bson.Raw, error) {
@@ -224,7 +224,7 @@ func mergeAllChunksOnShard(c *call) (bson.D, error) {
 	if c.args.Has("maxTimeProcessingChunksMS") {
 		limits.Time = time.Duration(c.args.Number("maxTimeProcessingChunksMS")) * time.Millisecond
 	}
-	_, err = c.cluster.MergeAll(coll, shard.ID, limits)
+	_, err = c.cluster.Chunks().MergeAll(coll, shard.ID, limits)
 	return bson.D{}, err
 }
 

@@ -53,7 +53,7 @@ func clusterCatalogStage(c *call, _ string, spec bson.RawValue) ([]bson.Raw, err
 	}
 	var docs []bson.Raw
 	for _, db := range databases {
-		for _, info := range c.cluster.CollectionInfos(db) {
+		for _, info := range c.cluster.Statistics().Collections(db) {
 			doc, err := clusterCatalogDoc(c.cluster, db, info, options)
 			if err != nil {
 				return nil, err
@@ -118,7 +118,7 @@ func balancingConfiguration(cluster *mock.Cluster, coll catalog.Collection) (bso
 	if coll.MaxChunkSizeBytes > 0 {
 		size = float64(coll.MaxChunkSizeBytes) / (1 << 20)
 	} else {
-		settings, err := cluster.RefreshSettings()
+		settings, err := cluster.Balancer().RefreshSettings()
 		if err != nil {
 			return nil, err
 		}

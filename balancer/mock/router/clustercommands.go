@@ -15,10 +15,10 @@ func clusterCommands() []command {
 	return []command{
 		{name: "transitionFromDedicatedConfigServer", adminOnly: true, takesWriteConcern: true, strict: true,
 			declared: []args.Field{args.Required("transitionFromDedicatedConfigServer", args.Any)},
-			run:      func(c *call) (bson.D, error) { return bson.D{}, c.cluster.AddConfigShard() }},
+			run:      func(c *call) (bson.D, error) { return bson.D{}, c.cluster.Membership().AddConfigShard() }},
 		{name: "transitionToDedicatedConfigServer", adminOnly: true, takesWriteConcern: true,
 			run: func(c *call) (bson.D, error) {
-				removal, err := c.cluster.RemoveConfigShard()
+				removal, err := c.cluster.Membership().RemoveConfigShard()
 				if err != nil {
 					return nil, err
 				}
@@ -39,7 +39,7 @@ func clusterCommands() []command {
 			return nil, refused
 		}},
 		{name: "refreshLogicalSessionCacheNow", adminOnly: true, run: func(c *call) (bson.D, error) {
-			return bson.D{}, c.cluster.CreateSessions()
+			return bson.D{}, c.cluster.Collections().CreateSessions()
 		}},
 		{name: "reapLogicalSessionCacheNow", adminOnly: true, run: ok},
 		{name: "planCacheClear", run: func(c *call) (bson.D, error) {
@@ -88,7 +88,7 @@ func setDefaultConcerns(c *call) (bson.D, error) {
 			return nil, mongoerr.New(mongoerr.BadValue, "w: 0 is not suitable for the default write concern")
 		}
 	}
-	if err := c.cluster.SetDefaultConcerns(read, write); err != nil {
+	if err := c.cluster.ClusterParameters().SetDefaultConcerns(read, write); err != nil {
 		return nil, err
 	}
 	return concernStatus(c).(bson.D), nil

@@ -26,7 +26,7 @@ func getClusterParameter(c *call) (bson.D, error) {
 	}
 	shown := bson.A{}
 	for _, name := range names {
-		doc, err := c.cluster.ClusterParameter(name)
+		doc, err := c.cluster.ClusterParameters().Get(name)
 		if err != nil {
 			return nil, err
 		}
@@ -38,7 +38,7 @@ func getClusterParameter(c *call) (bson.D, error) {
 func clusterParametersAsked(cluster *mock.Cluster, v bson.RawValue) ([]string, error) {
 	if name, isText := v.StringValueOK(); isText {
 		if name == "*" {
-			return cluster.ClusterParameterNames(), nil
+			return cluster.ClusterParameters().Names(), nil
 		}
 		return []string{name}, nil
 	}
@@ -87,7 +87,7 @@ func setClusterParameter(c *call) (bson.D, error) {
 	if !isDoc {
 		return nil, mongoerr.New(mongoerr.IllegalOperation, "Cluster parameter value must be an object")
 	}
-	return bson.D{}, c.cluster.SetClusterParameter(elems[0].Key(), value)
+	return bson.D{}, c.cluster.ClusterParameters().Set(elems[0].Key(), value)
 }
 
 // limitReads gives a read that says nothing of its time the cluster's default.
@@ -98,7 +98,7 @@ func limitReads(cmd *command, c *call) {
 	default:
 		return
 	}
-	most := c.cluster.DefaultMaxTime()
+	most := c.cluster.ClusterParameters().DefaultMaxTime()
 	if most == 0 || c.node.member != nil || !c.body.Lookup("maxTimeMS").IsZero() || writesOut(c.body) {
 		return
 	}

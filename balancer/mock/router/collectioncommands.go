@@ -27,7 +27,7 @@ func collectionCommands() []command {
 		{name: "untrackUnshardedCollection", adminOnly: true, takesWriteConcern: true,
 			declared: []args.Field{args.Required("untrackUnshardedCollection", args.Namespace)},
 			run: func(c *call) (bson.D, error) {
-				return bson.D{}, c.cluster.UntrackCollection(c.args.Text("untrackUnshardedCollection"))
+				return bson.D{}, c.cluster.Collections().Untrack(c.args.Text("untrackUnshardedCollection"))
 			}},
 	}
 }
@@ -55,7 +55,7 @@ func collMod(c *call) (bson.D, error) {
 		}
 		return nil, mongoerr.New(mongoerr.IDLUnknownField, "BSON field 'collMod.%s' is an unknown field.", e.Key())
 	}
-	if !c.cluster.Exists(ns) {
+	if !c.cluster.Collections().Exists(ns) {
 		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "ns does not exist")
 	}
 	if isView(c, ns) {
@@ -76,17 +76,17 @@ func collMod(c *call) (bson.D, error) {
 		return nil, err
 	}
 	if len(changes) > 0 {
-		c.cluster.ModifyCollection(ns, changes)
+		c.cluster.Collections().Modify(ns, changes)
 	}
 	raw := bson.D{}
-	for _, host := range c.cluster.HostsOf(ns) {
+	for _, host := range c.cluster.Statistics().HostsOf(ns) {
 		raw = append(raw, bson.E{Key: host, Value: append(slices.Clone(result), bson.E{Key: "ok", Value: 1.0})})
 	}
 	return bson.D{{Key: "raw", Value: raw}}, nil
 }
 
 func isCapped(cluster *mock.Cluster, ns string) bool {
-	parts := cluster.Stats(ns)
+	parts := cluster.Statistics().Collection(ns)
 	return len(parts) > 0 && parts[0].Capped
 }
 
@@ -99,7 +99,7 @@ func modifyView(c *call, ns string) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	return bson.D{}, c.cluster.ReplaceView(ns, c.db, view)
+	return bson.D{}, c.cluster.Collections().ReplaceView(ns, c.db, view)
 }
 
 // modifiedOptions reads the validator and limits; nil takes an option away.
@@ -155,7 +155,7 @@ func modifyIndex(c *call, ns string) (bson.D, error) {
 	if spec.Name == "_id_" {
 		return nil, mongoerr.New(mongoerr.BadValue, "can't hide _id index")
 	}
-	was, err := c.cluster.HideIndex(ns, spec.Name, hidden.Boolean())
+	was, err := c.cluster.Indexes().Hide(ns, spec.Name, hidden.Boolean())
 	if err != nil || was == hidden.Boolean() {
 		return bson.D{}, err
 	}
@@ -168,7 +168,7 @@ func indexMeant(cluster *mock.Cluster, ns string, doc bson.Raw) (store.IndexSpec
 	if byName == byKey {
 		return store.IndexSpec{}, mongoerr.New(mongoerr.InvalidOptions, "must specify either index name or key pattern")
 	}
-	specs, _ := cluster.Indexes(ns)
+	specs, _ := cluster.Indexes().List(ns)
 	at := slices.IndexFunc(specs, func(s store.IndexSpec) bool {
 		return byName && s.Name == name || byKey && sameDocument(s.Key, key)
 	})
@@ -187,13 +187,13 @@ func validate(c *call) (bson.D, error) {
 	if isView(c, ns) {
 		return nil, mongoerr.New(mongoerr.CommandNotSupportedOnView, "Cannot validate a view")
 	}
-	parts := c.cluster.Stats(ns)
+	parts := c.cluster.Statistics().Collection(ns)
 	if len(parts) == 0 {
 		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "Collection '%s' does not exist to validate.", ns)
 	}
 	raw := bson.D{}
 	for _, p := range parts {
-		uuid, entries := c.cluster.Held(ns, p.Shard)
+		uuid, entries := c.cluster.Statistics().IndexEntries(ns, p.Shard)
 		keys, details := bson.D{}, bson.D{}
 		for _, name := range p.Indexes {
 			keys = append(keys, bson.E{Key: name, Value: entries[name]})

@@ -32,7 +32,7 @@ func checkUUID(cluster *mock.Cluster, ns string, expected bson.RawValue) error {
 	db, name, _ := strings.Cut(ns, ".")
 	_, want, isBinary := expected.BinaryOK()
 	var actual any
-	for _, info := range cluster.CollectionInfos(db) {
+	for _, info := range cluster.Statistics().Collections(db) {
 		if isBinary && !info.View && bytes.Equal(info.UUID.Data, want) {
 			if info.Name == name {
 				return nil

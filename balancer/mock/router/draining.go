@@ -19,13 +19,13 @@ func drainingCommands() []command {
 		run               func(*call, catalog.Shard) (bson.D, error)
 	}{
 		{"startShardDraining", "startTransitionToDedicatedConfigServer", func(c *call, s catalog.Shard) (bson.D, error) {
-			return bson.D{}, c.cluster.StartDraining(s)
+			return bson.D{}, c.cluster.Membership().StartDraining(s)
 		}},
 		{"stopShardDraining", "stopTransitionToDedicatedConfigServer", func(c *call, s catalog.Shard) (bson.D, error) {
-			return bson.D{}, c.cluster.StopDraining(s)
+			return bson.D{}, c.cluster.Membership().StopDraining(s)
 		}},
 		{"commitShardRemoval", "commitTransitionToDedicatedConfigServer", func(c *call, s catalog.Shard) (bson.D, error) {
-			return bson.D{}, c.cluster.CommitRemoval(s)
+			return bson.D{}, c.cluster.Membership().CommitRemoval(s)
 		}},
 		{"shardDrainingStatus", "getTransitionToDedicatedConfigServerStatus", drainingStatus},
 	} {
@@ -52,11 +52,11 @@ func namedShard(c *call, value bson.RawValue) (catalog.Shard, error) {
 	if !isText {
 		return catalog.Shard{}, mongoerr.New(mongoerr.NotImplemented, "the mock does this for one shard: name it")
 	}
-	return c.cluster.ShardToDrain(name)
+	return c.cluster.Membership().ShardToDrain(name)
 }
 
 func configShard(c *call, _ bson.RawValue) (catalog.Shard, error) {
-	return c.cluster.ConfigShardToDrain()
+	return c.cluster.Membership().ConfigShardToDrain()
 }
 
 // The states of a draining.
@@ -70,7 +70,7 @@ func drainingStatus(c *call, shard catalog.Shard) (bson.D, error) {
 	if !shard.Draining {
 		return bson.D{{Key: "state", Value: notDraining}}, nil
 	}
-	status := c.cluster.DrainingStatus(shard)
+	status := c.cluster.Membership().DrainingStatus(shard)
 	if status.Cleaning {
 		return removalDoc(status), nil
 	}

@@ -51,7 +51,7 @@ func modifyExpiry(cluster *mock.Cluster, ns string, spec store.IndexSpec, v bson
 	if err := checkSeconds(mongoerr.InvalidOptions, seconds); err != nil {
 		return nil, err
 	}
-	before, was, err := cluster.SetIndexExpiry(ns, spec.Name, int64(seconds))
+	before, was, err := cluster.Indexes().SetExpiry(ns, spec.Name, int64(seconds))
 	if err != nil {
 		return nil, err
 	}

@@ -186,7 +186,7 @@ func plans(cluster *mock.Cluster, q query, parts []part, wrap func(p part, shape
 		plans = append(plans, shardPlan{p.read.Shard, p.read.Host, stage, totals, p.read.Plan.Rejected(shape), p.ran})
 	}
 	if len(plans) == 0 { // there is no such collection
-		shard, host := cluster.Home(q.ns)
+		shard, host := cluster.Statistics().Home(q.ns)
 		plans = []shardPlan{{shard: shard, host: host, stage: &store.Stage{Name: "EOF", Works: 1}, others: bson.A{}}}
 	}
 	return plans

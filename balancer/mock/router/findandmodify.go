@@ -36,7 +36,7 @@ func findAndModifyOnce(c *call) (*outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.cluster.AwaitWritable(c.ctx, c.deadline, ns); err != nil {
+	if err := c.cluster.Migrations().AwaitWritable(c.ctx, c.deadline, ns); err != nil {
 		return nil, err
 	}
 	result, err := c.request.FindAndModify(ns, req)

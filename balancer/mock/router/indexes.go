@@ -229,7 +229,7 @@ func dropIndexes(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	results, err := c.cluster.DropIndexes(ns, names)
+	results, err := c.cluster.Indexes().Drop(ns, names)
 	if err != nil {
 		return nil, err
 	}
@@ -254,7 +254,7 @@ func droppedAll(cluster *mock.Cluster, ns string) string {
 
 // indexesToDrop reads "*", a name, a list of names, or a key.
 func indexesToDrop(cluster *mock.Cluster, ns string, v bson.RawValue) ([]string, error) {
-	specs, found := cluster.Indexes(ns)
+	specs, found := cluster.Indexes().List(ns)
 	if !found {
 		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "ns not found %s", ns)
 	}
@@ -262,7 +262,7 @@ func indexesToDrop(cluster *mock.Cluster, ns string, v bson.RawValue) ([]string,
 		if text != "*" {
 			return []string{text}, nil
 		}
-		return cluster.DroppableIndexes(ns), nil
+		return cluster.Indexes().Droppable(ns), nil
 	}
 	if key, isDoc := v.DocumentOK(); isDoc {
 		for _, s := range specs {

@@ -168,7 +168,7 @@ func mockAddShard(c *call) (bson.D, error) {
 			return nil, mongoerr.New(mongoerr.BadValue, "mockAddShard takes {name: text, host: text, zones: [text]}, not %s: %s", key, e.Value())
 		}
 	}
-	id, err := c.cluster.GrowBy(shard)
+	id, err := c.cluster.Membership().Grow(shard)
 	if err != nil {
 		return nil, err
 	}
@@ -201,13 +201,13 @@ func mockCrash(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	return bson.D{}, c.cluster.Crash(name)
+	return bson.D{}, c.cluster.Faults().Crash(name)
 }
 
 // mockRestart takes a node, or 1 for all that are down.
 func mockRestart(c *call) (bson.D, error) {
 	if n, isNumber := args.Number(c.subjectArg()); isNumber && n == 1 {
-		return bson.D{}, c.cluster.Restart("")
+		return bson.D{}, c.cluster.Faults().Restart("")
 	}
 	name, err := c.name("a shard's id, \"config\", or 1 for all")
 	if err != nil {
@@ -216,7 +216,7 @@ func mockRestart(c *call) (bson.D, error) {
 	if name == "" {
 		return nil, mongoerr.New(mongoerr.BadValue, "mockRestart takes a shard's id, \"config\", or 1 for all that are down")
 	}
-	return bson.D{}, c.cluster.Restart(name)
+	return bson.D{}, c.cluster.Faults().Restart(name)
 }
 
 func mockPartition(c *call) (bson.D, error) {
@@ -227,7 +227,7 @@ func mockPartition(c *call) (bson.D, error) {
 	if len(nodes) != 2 {
 		return nil, mongoerr.New(mongoerr.BadValue, "mockPartition takes two nodes, [a, b], not %d", len(nodes))
 	}
-	return bson.D{}, c.cluster.Partition(nodes[0], nodes[1])
+	return bson.D{}, c.cluster.Faults().Partition(nodes[0], nodes[1])
 }
 
 // mockSameMachineID takes the number of the first of two shards for the other.
@@ -246,10 +246,10 @@ func mockSameMachineID(c *call) (bson.D, error) {
 func mockHeal(c *call) (bson.D, error) {
 	v := c.subjectArg()
 	if n, isNumber := args.Number(v); isNumber && n == 1 {
-		return bson.D{}, c.cluster.Heal()
+		return bson.D{}, c.cluster.Faults().Heal()
 	}
 	if name, isText := v.StringValueOK(); isText {
-		return bson.D{}, c.cluster.Heal(name)
+		return bson.D{}, c.cluster.Faults().Heal(name)
 	}
 	nodes, err := c.texts(c.invoked, v)
 	if err != nil {
@@ -258,7 +258,7 @@ func mockHeal(c *call) (bson.D, error) {
 	if len(nodes) != 2 {
 		return nil, mongoerr.New(mongoerr.BadValue, "mockHeal takes two nodes, [a, b], one, or 1 for everything")
 	}
-	return bson.D{}, c.cluster.Heal(nodes...)
+	return bson.D{}, c.cluster.Faults().Heal(nodes...)
 }
 
 // mockSlow without figures gives a node its speed back.
@@ -281,11 +281,11 @@ func mockSlow(c *call) (bson.D, error) {
 			return nil, err
 		}
 	}
-	return bson.D{}, c.cluster.Slow(name, s)
+	return bson.D{}, c.cluster.Faults().Slow(name, s)
 }
 
 func mockStepDown(c *call) (bson.D, error) {
-	if err := c.cluster.StepDown(); err != nil {
+	if err := c.cluster.Balancer().StepDown(); err != nil {
 		return nil, err
 	}
 	return bson.D{{Key: "term", Value: c.cluster.Term()}}, nil
@@ -300,7 +300,7 @@ func mockInvariants(c *call) (bson.D, error) {
 }
 
 func mockStatus(c *call) (bson.D, error) {
-	state := c.cluster.FaultState()
+	state := c.cluster.Faults().State()
 	nodes := bson.A{}
 	for _, id := range c.cluster.ServerIDs() {
 		nodes = append(nodes, bson.D{{Key: "node", Value: id}, {Key: "up", Value: !slices.Contains(state.Down, id)}})
@@ -328,7 +328,7 @@ func mockStatus(c *call) (bson.D, error) {
 		{Key: "partitions", Value: partitions},
 		{Key: "slow", Value: slow},
 		{Key: "failures", Value: failures},
-		{Key: "migrations", Value: int32(len(c.cluster.Migrations()))},
+		{Key: "migrations", Value: int32(len(c.cluster.Migrations().List()))},
 		{Key: "unfinishedMigrations", Value: int32(state.Unfinished)},
 	}, nil
 }
@@ -353,7 +353,7 @@ func mockFill(c *call) (bson.D, error) {
 	if err := c.distribution(&f); err != nil {
 		return nil, err
 	}
-	return bson.D{}, c.cluster.Fill(ns, f)
+	return bson.D{}, c.cluster.Collections().SpreadVirtual(ns, f)
 }
 
 func (c *call) distribution(f *mock.Fill) error {

@@ -33,7 +33,7 @@ func mockFailNext(c *call) (bson.D, error) {
 	if err := c.readFailure(&f); err != nil {
 		return nil, err
 	}
-	return bson.D{}, c.cluster.FailNext(f)
+	return bson.D{}, c.cluster.Faults().FailNext(f)
 }
 
 func (c *call) readCounts(f *mock.Failure) error {

@@ -80,7 +80,7 @@ func chunkMove(c *call) (req mock.MoveRequest, err error) {
 		Min: coll.Pattern.Bound(chunk.Min), Max: coll.Pattern.Bound(chunk.Max),
 		WaitForDelete:     c.args.Truth("waitForDelete") || c.args.Truth("_waitForDelete"),
 		Force:             manualForce(c.args),
-		MaxChunkSizeBytes: c.cluster.MaxChunkSizeBytes(coll),
+		MaxChunkSizeBytes: c.cluster.Balancer().MaxChunkSizeBytes(coll),
 	}, nil
 }
 
@@ -165,7 +165,7 @@ func rangeMove(c *call) (req mock.MoveRequest, err error) {
 		Namespace: ns, From: donorOf(c.cluster, coll, lower, upper), To: to.ID, Min: lower, Max: upper,
 		WaitForDelete:     c.args.Truth("waitForDelete"),
 		Force:             manualForce(c.args),
-		MaxChunkSizeBytes: c.cluster.MaxChunkSizeBytes(coll),
+		MaxChunkSizeBytes: c.cluster.Balancer().MaxChunkSizeBytes(coll),
 	}, nil
 }
 
@@ -222,7 +222,7 @@ func move(c *call, request func(*call) (mock.MoveRequest, error)) error {
 		if err != nil {
 			return err
 		}
-		err = c.cluster.Move(c.ctx, req, c.deadline)
+		err = c.cluster.Migrations().Move(c.ctx, req, c.deadline)
 		if !mongoerr.Is(err, mongoerr.StaleConfig) {
 			return err
 		}

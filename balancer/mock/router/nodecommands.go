@@ -51,7 +51,7 @@ func connPoolStats(c *call) (bson.D, error) {
 		name, members, _ := strings.Cut(connection, "/")
 		hosts := bson.A{}
 		for i, address := range strings.Split(members, ",") {
-			up := !c.cluster.Crashed(id)
+			up := !c.cluster.Faults().Crashed(id)
 			hosts = append(hosts, bson.D{
 				{Key: "addr", Value: address}, {Key: "ok", Value: up}, {Key: "ismaster", Value: up && i == 0},
 				{Key: "hidden", Value: false}, {Key: "secondary", Value: up && i > 0}, {Key: "pingTimeMillis", Value: int32(0)},

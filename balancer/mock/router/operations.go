@@ -195,7 +195,7 @@ func currentOpStage(c *call, _ string, spec bson.RawValue) ([]bson.Raw, error) {
 	if c.node.authRequired && !options.allUsers { // what the shards do is nobody's own
 		return marshalAll(docs)
 	}
-	for _, m := range c.cluster.Migrations() {
+	for _, m := range c.cluster.Migrations().List() {
 		docs = append(docs, migrationOps(c.cluster, m)...)
 	}
 	raws, err := marshalAll(docs)
@@ -342,7 +342,7 @@ func killOnShard(cluster *mock.Cluster, text string) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	cluster.KillMigration(shard.ID, id)
+	cluster.Migrations().Kill(shard.ID, id)
 	return bson.D{{Key: "shard", Value: string(shard.ID)}, {Key: "shardid", Value: id}}, nil
 }
 

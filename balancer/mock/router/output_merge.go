@@ -166,7 +166,7 @@ func (m *mergeOutput) checkFields(cluster *mock.Cluster) error {
 	if slices.Equal(want, []string{"_id"}) && len(key) == 0 || slices.Equal(want, slices.Sorted(slices.Values(append([]string{"_id"}, key...)))) {
 		return nil
 	}
-	specs, _ := cluster.Indexes(m.ns)
+	specs, _ := cluster.Indexes().List(m.ns)
 	for _, s := range specs {
 		elems, err := s.Key.Elements()
 		if err != nil || !s.Unique && s.Name != "_id_" || s.Partial() {

@@ -64,7 +64,7 @@ func configureQueryAnalyzer(c *call) (bson.D, error) {
 	if hasRate {
 		is = append(is, bson.E{Key: "samplesPerSecond", Value: rate})
 	}
-	was, err := c.cluster.ConfigureAnalyzer(ns, is)
+	was, err := c.cluster.Statistics().ConfigureAnalyzer(ns, is)
 	if err != nil {
 		return nil, err
 	}
@@ -196,7 +196,7 @@ func (all analyzers) distribution(cluster *mock.Cluster, ns string, key bson.Raw
 	}
 	reads, writes := &spread{byCommand: map[string]int64{}}, &spread{byCommand: map[string]int64{}}
 	if len(samples) > 0 {
-		bounds, err := cluster.KeyRanges(ns, key, keyRanges)
+		bounds, err := cluster.Statistics().KeyRanges(ns, key, keyRanges)
 		if err != nil {
 			return nil, err
 		}

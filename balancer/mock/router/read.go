@@ -281,7 +281,7 @@ func count(c *call) (bson.D, error) {
 		}
 		total := int64(0)
 		byShard := bson.D{}
-		for _, part := range c.cluster.Stats(q.ns) {
+		for _, part := range c.cluster.Statistics().Collection(q.ns) {
 			byShard = append(byShard, bson.E{Key: string(part.Shard), Value: smallest(part.Docs)})
 			total += part.Docs
 		}

@@ -26,19 +26,19 @@ func reshardingCommands() []command {
 			run: reshardCollection},
 		named("abortReshardCollection", true, aborting("abortReshardCollection", mock.ByReshard)),
 		named("commitReshardCollection", true, func(c *call) (bson.D, error) {
-			return bson.D{}, c.cluster.CommitResharding(c.args.Text("commitReshardCollection"))
+			return bson.D{}, c.cluster.Reshardings().Commit(c.args.Text("commitReshardCollection"))
 		}),
 		named("cleanupReshardCollection", true, cleanupReshardCollection),
 		{name: "moveCollection", adminOnly: true, strict: true,
 			declared: []args.Field{args.Required("moveCollection", args.Namespace), args.Required("toShard", args.Shard), args.Optional("oplogBatchApplierTaskCount", args.Tasks)},
 			run: func(c *call) (bson.D, error) {
-				return bson.D{}, c.cluster.MoveCollection(c.ctx, c.deadline, c.args.Text("moveCollection"), c.args.Text("toShard"))
+				return bson.D{}, c.cluster.Reshardings().Move(c.ctx, c.deadline, c.args.Text("moveCollection"), c.args.Text("toShard"))
 			}},
 		named("abortMoveCollection", false, aborting("abortMoveCollection", mock.ByMove)),
 		{name: "unshardCollection", adminOnly: true, strict: true,
 			declared: []args.Field{args.Required("unshardCollection", args.Namespace), args.Optional("toShard", args.Shard), args.Optional("oplogBatchApplierTaskCount", args.Tasks)},
 			run: func(c *call) (bson.D, error) {
-				return bson.D{}, c.cluster.UnshardCollection(c.ctx, c.deadline, c.args.Text("unshardCollection"), c.args.Text("toShard"))
+				return bson.D{}, c.cluster.Reshardings().Unshard(c.ctx, c.deadline, c.args.Text("unshardCollection"), c.args.Text("toShard"))
 			}},
 		named("abortUnshardCollection", false, aborting("abortUnshardCollection", mock.ByUnshard)),
 		{name: "refineCollectionShardKey", adminOnly: true, takesWriteConcern: true,
@@ -50,7 +50,7 @@ func reshardingCommands() []command {
 
 func refineKey(c *call) (bson.D, error) {
 	unique := c.args["enforceUniquenessCheck"]
-	return bson.D{}, c.cluster.RefineKey(mock.RefineRequest{
+	return bson.D{}, c.cluster.Collections().RefineKey(mock.RefineRequest{
 		Namespace: c.args.Text("refineCollectionShardKey"), Key: c.args.Object("key"), UUID: c.args.Binary("collectionUUID"),
 		AcceptNonUnique: !unique.IsZero() && !args.Truth(unique),
 	})
@@ -58,7 +58,7 @@ func refineKey(c *call) (bson.D, error) {
 
 func aborting(name string, by mock.Provenance) handler {
 	return func(c *call) (bson.D, error) {
-		return bson.D{}, c.cluster.AbortResharding(c.ctx, c.deadline, c.args.Text(name), by)
+		return bson.D{}, c.cluster.Reshardings().Abort(c.ctx, c.deadline, c.args.Text(name), by)
 	}
 }
 
@@ -84,7 +84,7 @@ func reshardCollection(c *call) (bson.D, error) {
 	if err := simpleCollation(c, "reshardCollection"); err != nil {
 		return nil, err
 	}
-	if err := c.cluster.CheckUUID(ns, c.args.Binary("collectionUUID")); err != nil {
+	if err := c.cluster.Collections().CheckUUID(ns, c.args.Binary("collectionUUID")); err != nil {
 		return nil, err
 	}
 	req := mock.ReshardRequest{
@@ -105,7 +105,7 @@ func reshardCollection(c *call) (bson.D, error) {
 			return nil, err
 		}
 	}
-	return bson.D{}, c.cluster.ReshardCollection(c.ctx, c.deadline, req)
+	return bson.D{}, c.cluster.Reshardings().Reshard(c.ctx, c.deadline, req)
 }
 
 func simpleCollation(c *call, command string) error {
@@ -169,7 +169,7 @@ func missingIn(list string, there map[string]bool) error {
 // §1.7).
 func reshardingOps(cluster *mock.Cluster) ([]bson.Raw, error) {
 	var docs []bson.Raw
-	for _, op := range cluster.Reshardings() {
+	for _, op := range cluster.Reshardings().List() {
 		raw, err := bson.Marshal(bson.D{
 			{Key: "shard", Value: op.Coordinator},
 			{Key: "type", Value: "op"},

@@ -104,7 +104,7 @@ func connectionsStatus(c *call) any {
 }
 
 func concernStatus(c *call) any {
-	return append(c.cluster.DefaultConcerns(),
+	return append(c.cluster.ClusterParameters().DefaultConcerns(),
 		bson.E{Key: "localUpdateWallClockTime", Value: bson.NewDateTimeFromTime(c.cluster.Now())})
 }
 
@@ -152,7 +152,7 @@ func opcounterStatus(c *call) any {
 }
 
 func shardingStatus(c *call) any {
-	settings, _ := c.cluster.RefreshSettings()
+	settings, _ := c.cluster.Balancer().RefreshSettings()
 	opTime := func(at bson.Timestamp) bson.D {
 		return bson.D{{Key: "ts", Value: at}, {Key: "t", Value: int64(-1)}}
 	}

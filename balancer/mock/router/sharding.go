@@ -27,7 +27,7 @@ func enableSharding(c *call) (bson.D, error) {
 	if primary != "" || !c.args.Has("primaryShard") {
 		return bson.D{}, c.request.CreateDatabase(name, primary)
 	}
-	there, err := c.cluster.CheckDatabaseName(name)
+	there, err := c.cluster.Databases().CheckName(name)
 	if err == nil && !there {
 		err = mongoerr.New(mongoerr.BadValue, "invalid shard name: it is empty")
 	}

@@ -49,13 +49,13 @@ func addShard(c *call) (bson.D, error) {
 	if name == "" && !c.body.Lookup("name").IsZero() {
 		return nil, mongoerr.New(mongoerr.BadValue, "shard name cannot be empty")
 	}
-	id, err := c.cluster.AddShard(set, name)
+	id, err := c.cluster.Membership().Add(set, name)
 	return bson.D{{Key: "shardAdded", Value: string(id)}}, err
 }
 
 // removeShard tells how far the removal is.
 func removeShard(c *call) (bson.D, error) {
-	removal, err := c.cluster.RemoveShard(c.args.Text("removeShard"))
+	removal, err := c.cluster.Membership().Remove(c.args.Text("removeShard"))
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func removalDoc(removal mock.Removal) bson.D {
 }
 
 func movePrimary(c *call) (bson.D, error) {
-	return bson.D{}, c.cluster.MovePrimary(c.args.Text("movePrimary"), c.args.Text("to"))
+	return bson.D{}, c.cluster.Databases().MovePrimary(c.args.Text("movePrimary"), c.args.Text("to"))
 }
 
 // listShards shows the documents in the field order of spec 03 §1.5.

@@ -89,7 +89,7 @@ func indexStatsStage(c *call, ns string, spec bson.RawValue) ([]bson.Raw, error)
 	}
 	var docs []bson.Raw
 	for _, p := range stats(c, ns) {
-		for _, index := range c.cluster.IndexesOn(ns, p.Shard) {
+		for _, index := range c.cluster.Indexes().On(ns, p.Shard) {
 			raw, err := bson.Marshal(bson.D{
 				{Key: "name", Value: index.Name},
 				{Key: "key", Value: index.Key},
@@ -125,7 +125,7 @@ func dataDistribution(c *call, _ string, spec bson.RawValue) ([]bson.Raw, error)
 	var docs []bson.Raw
 	for _, coll := range colls {
 		shards := bson.A{}
-		for _, p := range c.cluster.Distribution(coll.Namespace) {
+		for _, p := range c.cluster.Statistics().Distribution(coll.Namespace) {
 			average, owned := int64(0), max(0, p.Docs-p.Orphans)
 			if p.Docs > 0 {
 				average = p.Bytes / p.Docs

@@ -18,7 +18,7 @@ func splitVector(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	points, err := c.cluster.SplitVector(req)
+	points, err := c.cluster.Chunks().SplitVector(req)
 	if err != nil {
 		return nil, err
 	}

@@ -58,15 +58,15 @@ func dbStats(c *call) (bson.D, error) {
 		byShard[s.ID] = &databaseTotals{}
 	}
 	var total databaseTotals
-	for _, ns := range c.cluster.Namespaces(c.db) {
-		for _, p := range c.cluster.Stats(ns) {
+	for _, ns := range c.cluster.Databases().Namespaces(c.db) {
+		for _, p := range c.cluster.Statistics().Collection(ns) {
 			total.add(p)
 			if t := byShard[p.Shard]; t != nil {
 				t.add(p)
 			}
 		}
 	}
-	total.views = c.cluster.CountViews(c.db)
+	total.views = c.cluster.Statistics().CountViews(c.db)
 	if primary, known := c.cluster.ConfigDB().Primary(c.db); known && byShard[primary] != nil {
 		byShard[primary].views = total.views // the primary keeps them
 	}
@@ -138,7 +138,7 @@ func dataSize(c *call) (bson.D, error) {
 	if (lower == nil) != (upper == nil) {
 		return nil, mongoerr.New(mongoerr.BadValue, "min or max parameters must both be provided, or neither")
 	}
-	docs, bytes, err := c.cluster.RangeSize(mock.SizeRequest{
+	docs, bytes, err := c.cluster.Statistics().RangeSize(mock.SizeRequest{
 		Namespace: ns, KeyPattern: c.args.Object("keyPattern"), Min: lower, Max: upper, Estimate: c.args.Truth("estimate"),
 	})
 	if err != nil {

@@ -50,7 +50,7 @@ func tailOf(c *call, q query, found int) (*tail, error) {
 	if !c.args.Truth("tailable") {
 		return nil, nil
 	}
-	place, err := c.cluster.StartTail(q.ns)
+	place, err := c.cluster.Collections().StartTail(q.ns)
 	if err != nil || place == nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func readMore(c *call, open *cursor) error {
 			}
 			return err
 		}
-		grown := func() bool { return c.cluster.TailGrown(t.place) }
+		grown := func() bool { return c.cluster.Collections().TailGrown(t.place) }
 		if over, err := waitIsOver(c.cluster.Await(c.ctx, deadline, grown)); over {
 			return err
 		}

@@ -38,7 +38,7 @@ func prepareUnique(cluster *mock.Cluster, ns string, spec store.IndexSpec, on bo
 	if spec.Unique {
 		return bson.D{}, nil
 	}
-	was, err := cluster.PrepareUnique(ns, spec, on)
+	was, err := cluster.Indexes().PrepareUnique(ns, spec, on)
 	if err != nil || was == on {
 		return bson.D{}, err
 	}
@@ -55,7 +55,7 @@ func makeUnique(c *call, ns string, spec store.IndexSpec, on bool) (bson.D, erro
 		return nil, mongoerr.New(mongoerr.InvalidOptions, "Cannot make index unique with 'prepareUnique=false'. Run collMod to set it first.")
 	}
 	trial := args.Truth(c.body.Lookup("dryRun"))
-	if err := c.cluster.MakeUnique(ns, spec.Name, trial); err != nil || trial {
+	if err := c.cluster.Indexes().MakeUnique(ns, spec.Name, trial); err != nil || trial {
 		return bson.D{}, err
 	}
 	return bson.D{{Key: "unique_new", Value: true}}, nil

@@ -22,7 +22,7 @@ func unsatisfied(cmd *command, c *call) bson.D {
 	if !isDoc {
 		return nil
 	}
-	shard, host := c.cluster.Home(c.subject(cmd))
+	shard, host := c.cluster.Statistics().Home(c.subject(cmd))
 	code, message := mongoerr.UnsatisfiableWriteConcern, "Not enough data-bearing nodes"
 	w := concern.Lookup("w")
 	if mode, isText := w.StringValueOK(); isText {

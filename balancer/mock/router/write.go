@@ -126,7 +126,7 @@ func writeError(index int, err error) bson.D {
 var inserted = &outcome{matched: 1, modified: 1}
 
 func insertOne(c *call, ns string, doc bson.Raw) (*outcome, error) {
-	if err := c.cluster.AwaitWritable(c.ctx, c.deadline, ns); err != nil {
+	if err := c.cluster.Migrations().AwaitWritable(c.ctx, c.deadline, ns); err != nil {
 		return nil, err
 	}
 	if err := c.request.InsertChecked(ns, doc, !args.Truth(c.body.Lookup("bypassDocumentValidation"))); err != nil {
@@ -188,7 +188,7 @@ func updateOne(c *call, ns string, q, u bson.RawValue, statement bson.Raw) (*out
 	if err != nil {
 		return nil, err
 	}
-	if err := c.cluster.AwaitWritable(c.ctx, c.deadline, ns); err != nil {
+	if err := c.cluster.Migrations().AwaitWritable(c.ctx, c.deadline, ns); err != nil {
 		return nil, err
 	}
 	if err := c.notMany(req.Multi, "multi=true"); err != nil {
@@ -331,7 +331,7 @@ func deleteMatching(c *call, ns string, filter bson.Raw, justOne bool, statement
 	if err != nil {
 		return nil, err
 	}
-	if err := c.cluster.AwaitWritable(c.ctx, c.deadline, ns); err != nil {
+	if err := c.cluster.Migrations().AwaitWritable(c.ctx, c.deadline, ns); err != nil {
 		return nil, err
 	}
 	if err := c.notMany(!justOne, "limit=0"); err != nil {

@@ -43,13 +43,13 @@ func boundText(v value) string {
 	return text(v)
 }
 
-// String is the interval in explain's words: [1, 5).
+// String returns the interval in explain's words: [1, 5).
 func (i keyInterval) String() string {
 	return leftBracket(i.low.included) + boundText(i.low.value) + ", " + boundText(i.high.value) +
 		rightBracket(i.high.included)
 }
 
-// backwards is the interval as a scan in falling order meets it.
+// backwards returns the interval as a scan in falling order meets it.
 func (i keyInterval) backwards() string {
 	return leftBracket(i.high.included) + boundText(i.high.value) + ", " + boundText(i.low.value) +
 		rightBracket(i.low.included)
@@ -87,7 +87,7 @@ func (i keyInterval) isPoint() bool {
 	return i.low.included && i.high.included && bytes.Equal(i.low.key, i.high.key)
 }
 
-// onePoint tells whether the bounds are a single value.
+// onePoint reports whether the bounds are a single value.
 func (b bounds) onePoint() bool { return len(b) == 1 && b[0].isPoint() }
 
 func (b bounds) points() bool {
@@ -100,7 +100,7 @@ func (b bounds) everything() bool {
 		b[0].low.included && b[0].high.included
 }
 
-// contains tells whether an encoded value lies in the bounds.
+// contains reports whether an encoded value lies in the bounds.
 func (b bounds) contains(key []byte) bool {
 	return slices.ContainsFunc(b, func(i keyInterval) bool {
 		low, high := bytes.Compare(key, i.low.key), bytes.Compare(key, i.high.key)
@@ -128,7 +128,7 @@ func (i keyInterval) empty() bool {
 	return c > 0 || c == 0 && !(i.low.included && i.high.included)
 }
 
-// and is what lies in both.
+// and returns what lies in both.
 func (b bounds) and(o bounds) bounds {
 	out := bounds{}
 	for i, j := 0, 0; i < len(b) && j < len(o); {
@@ -146,7 +146,7 @@ func (b bounds) and(o bounds) bounds {
 	return out
 }
 
-// or is what lies in one of them.
+// or returns what lies in one of them.
 func (b bounds) or(o bounds) bounds {
 	all := slices.Concat(b, o)
 	slices.SortStableFunc(all, func(x, y keyInterval) int {
@@ -175,13 +175,13 @@ func (b bounds) or(o bounds) bounds {
 	return out
 }
 
-// meets tells whether there is nothing between the interval and a later one.
+// meets reports whether there is nothing between the interval and a later one.
 func (i keyInterval) meets(later keyInterval) bool {
 	c := bytes.Compare(later.low.key, i.high.key)
 	return c < 0 || c == 0 && (later.low.included || i.high.included)
 }
 
-// not is everything else.
+// not returns everything else.
 func (b bounds) not() bounds {
 	out := bounds{}
 	low := boundaryOf(minKeyValue(), true)
@@ -200,10 +200,10 @@ func (b bounds) not() bounds {
 	return out
 }
 
-// within tells whether all of b lies in o.
+// within reports whether all of b lies in o.
 func (b bounds) within(o bounds) bool { return len(b.and(o.not())) == 0 }
 
-// hashedBounds are the bounds of equalities in a hashed field.
+// hashedBounds returns the bounds of equalities in a hashed field.
 func hashedBounds(c clause) (bounds, bool) {
 	var list []value
 	switch c.op {
@@ -225,7 +225,7 @@ func hashedBounds(c clause) (bounds, bool) {
 	return out, true
 }
 
-// boundsOf are the values an index has for documents that match a clause.
+// boundsOf returns the values an index has for documents that match a clause.
 // exact means that all documents with such values match; ok false, that an
 // index does not help.
 func boundsOf(c clause) (b bounds, exact, ok bool) {
@@ -292,7 +292,7 @@ func rangeBounds(op string, v value) (b bounds, exact, ok bool) {
 	return cutBounds(i, op, v), true, true
 }
 
-// cutBounds are the values of an interval that an operator lets pass.
+// cutBounds returns the values of an interval that an operator lets pass.
 func cutBounds(i keyInterval, op string, v value) bounds {
 	switch op {
 	case "$lt", "$lte":
@@ -334,8 +334,8 @@ func typeInterval(v value) (keyInterval, bool) {
 	return keyInterval{}, false
 }
 
-// regexBounds: a pattern with a fixed beginning limits the strings, and the
-// same pattern stored as a value matches too.
+// regexBounds returns the bounds of a pattern: one with a fixed beginning
+// limits the strings, and the same pattern stored as a value matches too.
 func regexBounds(v value) bounds {
 	pattern, options := regexAt(v.Value)
 	low, high := boundaryOf(stringValue(""), true), boundaryOf(objectValue(emptyDocument), false)
@@ -349,7 +349,7 @@ func regexBounds(v value) bounds {
 	return bounds{{low, high}}.or(point(v))
 }
 
-// fixedPrefix is what every match of a pattern begins with.
+// fixedPrefix returns what every match of a pattern begins with.
 func fixedPrefix(pattern, options string) string {
 	rest, ok := strings.CutPrefix(pattern, "^")
 	if !ok || options != "" || strings.Contains(pattern, "|") {
@@ -369,8 +369,8 @@ func fixedPrefix(pattern, options string) string {
 	return prefix
 }
 
-// negatedBounds: what a single test does not take. Arrays have other values
-// beside the one that counts, so that they must be looked at.
+// negatedBounds returns what a single test does not take. Arrays have other
+// values beside the one that counts, so that they must be looked at.
 func negatedBounds(path string, arg value) (b bounds, exact, ok bool) {
 	if !isObject(arg) {
 		return nil, false, false
@@ -392,7 +392,7 @@ func negatedBounds(path string, arg value) (b bounds, exact, ok bool) {
 	return b.not(), false, true
 }
 
-// elementBounds are those of {$elemMatch: {$gt: 1, $lt: 5}}.
+// elementBounds returns those of {$elemMatch: {$gt: 1, $lt: 5}}.
 func elementBounds(path string, arg value) (b bounds, exact, ok bool) {
 	op, _, _ := first(arg.Value)
 	if _, comparing := comparisonOps[op]; !comparing && op != "$in" {

@@ -15,8 +15,8 @@ type Changes struct {
 	Indexes bool
 }
 
-// watch keeps notes of a collection's changes.
-type watch struct {
+// changeNotes keeps notes of a collection's changes.
+type changeNotes struct {
 	first   func()
 	records map[RecordID]struct{}
 	indexes bool
@@ -25,21 +25,21 @@ type watch struct {
 // Watch lets a collection keep notes of its changes. first is called at the
 // first change, and at the first one after each TakeChanges.
 func (c *Collection) Watch(first func()) {
-	c.watch = &watch{first: first, records: map[RecordID]struct{}{}}
+	c.watch = &changeNotes{first: first, records: map[RecordID]struct{}{}}
 }
 
-// TakeChanges gives the changes noted so far, and begins anew.
+// TakeChanges returns the changes noted so far, and begins anew.
 func (c *Collection) TakeChanges() Changes {
 	w := c.watch
 	if w == nil {
 		return Changes{}
 	}
 	taken := Changes{Records: slices.Sorted(maps.Keys(w.records)), Indexes: w.indexes}
-	c.watch = &watch{first: w.first, records: map[RecordID]struct{}{}}
+	c.watch = &changeNotes{first: w.first, records: map[RecordID]struct{}{}}
 	return taken
 }
 
-func (w *watch) begin() {
+func (w *changeNotes) begin() {
 	if len(w.records) == 0 && !w.indexes {
 		w.first()
 	}

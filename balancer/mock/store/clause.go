@@ -165,7 +165,7 @@ func (c clause) document() bson.Raw {
 	return documentOf(field{c.path, objectValue(documentOf(field{c.op, c.arg}))})
 }
 
-// Parsed is the query as explain shows it.
+// Parsed returns the query as explain shows it.
 func (f *Filter) Parsed() bson.Raw {
 	if f == nil {
 		return emptyDocument
@@ -173,7 +173,7 @@ func (f *Filter) Parsed() bson.Raw {
 	return queryOf(f.clauses)
 }
 
-// Shape is the query with the types of its values in their place.
+// Shape returns the query with the types of its values in their place.
 func (f *Filter) Shape() bson.Raw {
 	if f == nil {
 		return emptyDocument
@@ -197,7 +197,7 @@ func shapeOf(doc []byte) bson.Raw {
 	return closeDocument(b, start)
 }
 
-// excludesMissing tells whether no document without the field matches.
+// excludesMissing reports whether no document without the field matches.
 func (c clause) excludesMissing() bool {
 	switch c.op {
 	case "$eq", "$lte", "$gte":
@@ -212,7 +212,7 @@ func (c clause) excludesMissing() bool {
 	return false
 }
 
-// implies tells whether every document that matches c also matches o, as far
+// implies reports whether every document that matches c also matches o, as far
 // as can be seen without trying.
 func (c clause) implies(o clause) bool {
 	if c.path != o.path {
@@ -232,8 +232,8 @@ func (c clause) implies(o clause) bool {
 	return narrow.within(wide)
 }
 
-// isNotNull is {$ne: null}, which also takes arrays without objects, whose
-// elements an index has as null.
+// isNotNull reports whether the clause is {$ne: null}, which also takes arrays
+// without objects, whose elements an index has as null.
 func (c clause) isNotNull() bool {
 	if c.op != "$not" {
 		return false

@@ -31,7 +31,7 @@ type Collection struct {
 	last    RecordID
 	bytes   int64
 	writes  uint64
-	watch   *watch // nil keeps no notes of changes
+	watch   *changeNotes // nil keeps no notes of changes
 }
 
 // New makes an empty collection with the index on _id.
@@ -44,20 +44,20 @@ func New() *Collection {
 	return &Collection{indexes: []*Index{ix}}
 }
 
-// Count is the number of documents.
+// Count returns the number of documents.
 func (c *Collection) Count() int64 { return int64(c.records.Len()) }
 
-// Bytes is the sum of the sizes of all documents.
+// Bytes returns the sum of the sizes of all documents.
 func (c *Collection) Bytes() int64 { return c.bytes }
 
 // Writes counts the changes of documents so far: while it stays the same, so do
 // they.
 func (c *Collection) Writes() uint64 { return c.writes }
 
-// PrepareInsert gives the document as it is stored: _id first, made by newID
-// (nil for random ones) when the document has none. It refuses what the server does: an _id that is
-// an array, a regular expression or undefined (53), and a document beyond 16
-// MB (10334).
+// PrepareInsert returns the document as it is stored: _id first, made by newID
+// (nil for random ones) when the document has none. It refuses what the server
+// does: an _id that is an array, a regular expression or undefined (53), and a
+// document beyond 16 MB (10334).
 func PrepareInsert(doc bson.Raw, newID func() bson.ObjectID) (bson.Raw, error) {
 	name, id, ok := first(doc)
 	if !ok || name != "_id" {
@@ -160,7 +160,7 @@ func (c *Collection) Update(id RecordID, doc bson.Raw) error {
 	return nil
 }
 
-// Delete removes a document; false means there was none.
+// Delete removes a document, and reports whether there was one.
 func (c *Collection) Delete(id RecordID) bool {
 	doc, ok := c.records.Delete(id)
 	if !ok {
@@ -197,11 +197,11 @@ func (c *Collection) Scan() iter.Seq2[RecordID, bson.Raw] {
 	return func(yield func(RecordID, bson.Raw) bool) { snapshot.Scan(yield) }
 }
 
-// First is the document that was inserted before all others; false when there
-// is none.
+// First returns the document that was inserted before all others; false when
+// there is none.
 func (c *Collection) First() (RecordID, bson.Raw, bool) { return c.records.Min() }
 
-// Last is the newest record there has ever been; 0 before the first.
+// Last returns the newest record there has ever been; 0 before the first.
 func (c *Collection) Last() RecordID { return c.last }
 
 // After walks the documents behind a record, in the order of insertion.

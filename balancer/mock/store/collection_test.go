@@ -270,17 +270,17 @@ func checkCollection(t *rapid.T, c *Collection, model map[RecordID]bson.Raw) {
 		t.Fatalf("count %d, bytes %d, want %d, %d", c.Count(), c.Bytes(), len(model), size)
 	}
 	for _, ix := range c.indexes {
-		var want []entry
+		var want []indexEntry
 		for id, doc := range model {
 			keys, err := ix.keysOf(doc)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, k := range keys.keys {
-				want = append(want, entry{k, id})
+				want = append(want, indexEntry{k, id})
 			}
 		}
-		slices.SortFunc(want, func(a, b entry) int {
+		slices.SortFunc(want, func(a, b indexEntry) int {
 			if lessEntry(a, b) {
 				return -1
 			}

@@ -208,7 +208,7 @@ func decimalDivide(a, b bson.Decimal128) bson.Decimal128 {
 	return makeDecimal(q, exponent)
 }
 
-// decimalMod is the remainder with the sign of the dividend.
+// decimalMod returns the remainder with the sign of the dividend.
 func decimalMod(a, b bson.Decimal128) bson.Decimal128 {
 	switch {
 	case a.IsNaN() || b.IsNaN() || a.IsInf() != 0 || decimalIsZero(b):
@@ -269,7 +269,7 @@ const (
 	roundDown
 )
 
-// decimalIsZero is true for zeros of any sign and exponent.
+// decimalIsZero reports whether the value is a zero of any sign and exponent.
 func decimalIsZero(d bson.Decimal128) bool {
 	c, _, err := d.BigInt()
 	return err == nil && c.Sign() == 0

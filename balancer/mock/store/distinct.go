@@ -6,7 +6,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// Distinct gives the different values at a path, in the order they are first
+// Distinct returns the different values at a path, in the order they are first
 // met. An array counts as its elements.
 func Distinct(path string, docs iter.Seq[bson.Raw]) []bson.RawValue {
 	parts := splitPath(path)

@@ -32,7 +32,7 @@ func lookup(doc []byte, name string) value {
 	return value{}
 }
 
-// first is the first field of a document.
+// first returns the first field of a document.
 func first(doc []byte) (name string, v value, ok bool) {
 	e, _, ok := keyorder.Next(keyorder.Body(doc))
 	return string(e.Name), e.Value, ok
@@ -51,7 +51,7 @@ func fieldCount(doc []byte) int {
 	return n
 }
 
-// items are the elements of an array.
+// items returns the elements of an array.
 func items(arr value) []value {
 	var out []value
 	for _, v := range fields(arr.Value) {
@@ -119,7 +119,7 @@ func documentOf(fs ...field) bson.Raw {
 	return closeDocument(b, start)
 }
 
-// withField gives the document with one top-level field replaced in place,
+// withField returns the document with one top-level field replaced in place,
 // added at the end, or removed when v is missing.
 func withField(doc []byte, name string, v value) bson.Raw {
 	b, start := openDocument(make([]byte, 0, len(doc)+len(name)+len(v.Value)+2))

@@ -17,8 +17,8 @@ func Encode(doc bson.D) (bson.Raw, error) {
 	return bson.Raw(b), err
 }
 
-// encodedSize is how many bytes a document takes, when it is made of the types
-// that are common in log entries; otherwise it is a guess.
+// encodedSize returns how many bytes a document takes, when it is made of the
+// types that are common in log entries; otherwise it is a guess.
 func encodedSize(doc bson.D) int {
 	n := len(emptyDocument)
 	for _, e := range doc {

@@ -35,7 +35,7 @@ func CompileExpr(v bson.RawValue, o FilterOptions) (*Expr, error) {
 	return &Expr{e, sc, o.Now}, nil
 }
 
-// Eval gives the expression's value for a document. A value of type 0 means
+// Eval returns the expression's value for a document. A value of type 0 means
 // missing.
 func (e *Expr) Eval(doc bson.Raw) (bson.RawValue, error) {
 	ctx := newEvaluation(e.scope, e.now)
@@ -120,11 +120,11 @@ const maxExpressionDepth = 200
 
 type exprCompiler struct {
 	depth int
-	forms map[string]form
+	forms map[string]operatorCompiler
 }
 
-// form compiles an operator that is not a plain function of its arguments.
-type form func(name string, arg value, sc *scope) (expression, error)
+// operatorCompiler compiles an operator that is not a plain function of its arguments.
+type operatorCompiler func(name string, arg value, sc *scope) (expression, error)
 
 func compileExpression(v value, sc *scope) (expression, error) {
 	return (&exprCompiler{}).compile(v, sc)

@@ -49,7 +49,7 @@ func exprArrayElemAt(_ *evaluation, args []value) (value, error) {
 	return pick(arr, i), nil
 }
 
-// pick is an element counted from the start, or from the end for i < 0;
+// pick returns an element counted from the start, or from the end for i < 0;
 // missing outside.
 func pick(arr value, i int) value {
 	list := items(arr)

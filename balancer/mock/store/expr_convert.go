@@ -202,7 +202,7 @@ func convertDecimal(v value) (value, error) {
 	return unsupported(v, "decimal")
 }
 
-// convertBool: numbers by zero, everything else is true.
+// convertBool converts numbers by zero; everything else is true.
 func convertBool(v value) (value, error) {
 	if isNumber(v) {
 		return boolValue(truthy(v)), nil
@@ -261,7 +261,7 @@ func convertString(v value, format string) (value, error) {
 	return unsupported(v, "string")
 }
 
-// plainText is a number or date as the server writes it.
+// plainText returns a number or date as the server writes it.
 func plainText(v value) string {
 	switch v.Type {
 	case bson.TypeDouble:

@@ -37,7 +37,7 @@ var namedDateFunctions = merged(dateParts(), map[string]namedFunction{
 	},
 })
 
-// dateParts are the operators that give one number of a date.
+// dateParts returns the operators that give one number of a date.
 func dateParts() map[string]namedFunction {
 	table := map[string]func(t time.Time) int{
 		"$year":       time.Time.Year,

@@ -177,7 +177,7 @@ func floorDiv(a, b int64) int64 {
 	return q
 }
 
-// exprDateTrunc gives the start of the bin a date lies in; bins are counted
+// exprDateTrunc returns the start of the bin a date lies in; bins are counted
 // from the year 2000.
 func exprDateTrunc(_ *evaluation, args []value) (value, error) {
 	if isNullish(args[0]) || isNullish(args[1]) || !isAbsent(args[2]) && isNullish(args[2]) {

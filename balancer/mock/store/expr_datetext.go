@@ -239,7 +239,7 @@ func parseDateFormat(text, format string, loc *time.Location) (time.Time, error)
 	return time.Date(r.year, time.Month(r.month), r.day, r.hour, r.minute, r.second, r.ms*1e6, loc), nil
 }
 
-// read takes one part off the text.
+// read takes one part off the text, and reports whether it was there.
 func (r *dateReader) read(c byte) bool {
 	if into, width := r.number(c); into != nil {
 		n := 0

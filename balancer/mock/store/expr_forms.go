@@ -11,11 +11,11 @@ func noJavaScript(string, value, *scope) (expression, error) {
 	return nil, fail(31264, "Cannot run server-side javascript without the javascript engine enabled")
 }
 
-// specialForms are the operators that do not simply look at all their
+// specialForms returns the operators that do not simply look at all their
 // arguments: they choose which to evaluate, bind variables, or read a part of
 // their specification as it stands.
-func (c *exprCompiler) specialForms() map[string]form {
-	forms := map[string]form{
+func (c *exprCompiler) specialForms() map[string]operatorCompiler {
+	forms := map[string]operatorCompiler{
 		"$literal": func(_ string, arg value, _ *scope) (expression, error) { return literal(arg), nil },
 		"$const":   func(_ string, arg value, _ *scope) (expression, error) { return literal(arg), nil },
 		"$expr":    func(_ string, arg value, sc *scope) (expression, error) { return c.compile(arg, sc) },

@@ -38,8 +38,8 @@ func (c *evaluation) random() float64 {
 	return rand.Float64()
 }
 
-// likeArgument gives a double, or a decimal when the argument is one. Decimals
-// beyond rational arithmetic have a double's precision here.
+// likeArgument returns a double, or a decimal when the argument is one.
+// Decimals beyond rational arithmetic have a double's precision here.
 func likeArgument(v value, f float64) value {
 	if v.Type == bson.TypeDecimal128 {
 		return decimalValue(decimalOfDouble(f))
@@ -326,5 +326,6 @@ func roundDouble(f float64, places int, mode roundMode) float64 {
 	return math.Copysign(rounded, f)
 }
 
-// bigFloatText is the number to the 34 digits the server rounds it to first.
+// bigFloatText returns the number to the 34 digits the server rounds it to
+// first.
 func bigFloatText(f float64) string { return new(big.Float).SetFloat64(f).Text('e', decimalDigits-1) }

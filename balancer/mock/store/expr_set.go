@@ -28,7 +28,7 @@ func setFrom(arr value) set {
 	return s
 }
 
-// sorted gives the members in the order of values, as the server does.
+// sorted returns the members in the order of values, as the server does.
 func (s set) sorted() value {
 	type member struct {
 		key string

@@ -53,7 +53,7 @@ func exprConcat(_ *evaluation, args []value) (value, error) {
 	return stringValue(out.String()), nil
 }
 
-// coerced is a value as text where the server makes text of it silently.
+// coerced returns a value as text where the server makes text of it silently.
 func coerced(v value) (string, error) {
 	if isNullish(v) {
 		return "", nil
@@ -76,7 +76,7 @@ func mapText(f func(string) string) func(*evaluation, []value) (value, error) {
 	}
 }
 
-// The server changes the case of ASCII letters only.
+// asciiUpper changes the case of ASCII letters only, as the server does.
 func asciiUpper(s string) string { return mapASCII(s, 'a', 'z', -32) }
 func asciiLower(s string) string { return mapASCII(s, 'A', 'Z', 32) }
 
@@ -160,7 +160,7 @@ func exprSubstrCP(_ *evaluation, args []value) (value, error) {
 	return stringValue(string(runes[from:min(from+length, len(runes))])), nil
 }
 
-// indexOfText gives the place of a substring within an optional range, or -1;
+// indexOfText returns the place of a substring within an optional range, or -1;
 // points counts characters instead of bytes.
 func indexOfText(op string, code int32, points bool) func(*evaluation, []value) (value, error) {
 	return func(_ *evaluation, args []value) (value, error) {

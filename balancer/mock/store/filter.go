@@ -97,7 +97,7 @@ func (f *Filter) testIn(ctx *evaluation, doc []byte) (bool, error) {
 	return ok && m.err == nil, m.err
 }
 
-// position is the place of the array element that made the document match,
+// position returns the place of the array element that made the document match,
 // for the positional operator.
 func (f *Filter) position(doc bson.Raw) (int, bool) {
 	if f == nil {
@@ -108,7 +108,7 @@ func (f *Filter) position(doc bson.Raw) (int, bool) {
 	return m.index, ok && m.err == nil && m.index >= 0
 }
 
-// Equality gives the value that a document must have at path, when the filter
+// Equality returns the value that a document must have at path, when the filter
 // demands one: by {path: value}, $eq, an $in of one, or an $and of these.
 func (f *Filter) Equality(path string) (bson.RawValue, bool) {
 	if f == nil {
@@ -167,7 +167,8 @@ func (n allNode) match(doc []byte, m *matching) bool {
 
 type anyNode []node
 
-// match leaves no array position when there is a choice of children.
+// match reports whether the document matches. It leaves no array position when
+// there is a choice of children.
 func (n anyNode) match(doc []byte, m *matching) bool {
 	if len(n) == 1 {
 		return n[0].match(doc, m)

@@ -56,7 +56,7 @@ func (c *filterCompiler) all(name string, v value) (predicate, error) {
 		ps = append(ps, p)
 	}
 	if len(ps) == 0 {
-		return leaf(never{}), nil
+		return leaf(matchesNothing{}), nil
 	}
 	return allOf(ps), nil
 }
@@ -69,9 +69,9 @@ func isElemMatch(p predicate) bool {
 	return false
 }
 
-type never struct{}
+type matchesNothing struct{}
 
-func (never) test(value, *matching) bool { return false }
+func (matchesNothing) test(value, *matching) bool { return false }
 
 // elemMatch compiles $elemMatch: a query on elements that are documents, or
 // operators on the elements themselves.
@@ -109,7 +109,7 @@ func (t elementValue) test(v value, m *matching) bool {
 	return anyElement(v, m, func(e value) bool { return t.want.test(e, m) })
 }
 
-// anyElement looks for an element and keeps its place.
+// anyElement reports whether an element matches, and keeps its place.
 func anyElement(v value, m *matching, ok func(value) bool) bool {
 	if !isArray(v) {
 		return false

@@ -53,7 +53,7 @@ func compilePattern(source, options string) (*pattern, error) {
 	return &pattern{slow: slow}, nil
 }
 
-// reason is the message of a pattern error without Go's prefix.
+// reason returns the message of a pattern error without Go's prefix.
 func reason(err error) string {
 	return strings.TrimPrefix(err.Error(), "error parsing regexp: ")
 }
@@ -95,14 +95,14 @@ func (p *pattern) match(s string) (bool, error) {
 	return ok, tooExpensive(err)
 }
 
-// matches is match where a pattern that is too expensive counts as not
-// matching.
+// matches reports what match does; a pattern that is too expensive counts as
+// not matching.
 func (p *pattern) matches(s string) bool {
 	ok, err := p.match(s)
 	return ok && err == nil
 }
 
-// findAll gives the byte positions of up to n matches (all for n < 0) and of
+// findAll returns the byte positions of up to n matches (all for n < 0) and of
 // their groups, as regexp does.
 func (p *pattern) findAll(s string, n int) ([][]int, error) {
 	if p.fast != nil {

@@ -182,7 +182,7 @@ func schemaMultiple(_ *schemaCompiler, _ string, arg value, _ []byte) (func(valu
 	}, nil
 }
 
-// schemaCount is the keywords that bound a length, by what they measure.
+// schemaCount returns the keywords that bound a length, by what they measure.
 func schemaCount(_ *schemaCompiler, name string, arg value, _ []byte) (func(value) bool, error) {
 	n, ok := wholeInteger(arg)
 	if !isNumber(arg) {

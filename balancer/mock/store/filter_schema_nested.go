@@ -52,7 +52,8 @@ func schemaMoreItems(c *schemaCompiler, _ string, arg value, whole []byte) (func
 	}, nil
 }
 
-// boolOrSchema: true allows anything, false nothing.
+// boolOrSchema reads a schema or a boolean: true allows anything, false
+// nothing.
 func (c *schemaCompiler) boolOrSchema(v value) (schema, error) {
 	if v.Type == bson.TypeBoolean {
 		if truthy(v) {

@@ -10,8 +10,8 @@ import (
 // round; an empty one rounds to powers of two.
 type granularity []float64
 
-// preferredNumbers are the Renard series, that of coins, and the E series up to
-// E24; those above are made by rounding.
+// preferredNumbers returns the Renard series, that of coins, and the E series
+// up to E24; those above are made by rounding.
 func preferredNumbers() map[string]granularity {
 	return map[string]granularity{
 		"R5":  {10, 16, 25, 40, 63},
@@ -78,8 +78,8 @@ func (g granularity) check(v value) error {
 	return nil
 }
 
-// up is the next number of the series above v; zero stays.
-func (g granularity) up(v value) (value, error) {
+// next returns the next number of the series above v; zero stays.
+func (g granularity) next(v value) (value, error) {
 	n := toDouble(v)
 	if err := g.check(v); err != nil || n == 0 || math.IsInf(n, 0) {
 		return v, err
@@ -102,7 +102,7 @@ func (g granularity) up(v value) (value, error) {
 	return doubleValue(g[slices.IndexFunc(g, func(s float64) bool { return n < s*scale })] * scale), nil
 }
 
-// down is the next number of the series below v; zero stays.
+// down returns the next number of the series below v; zero stays.
 func (g granularity) down(v value) (value, error) {
 	n := toDouble(v)
 	if err := g.check(v); err != nil || n == 0 || math.IsInf(n, 0) {

@@ -56,14 +56,14 @@ func TestGranularityBounds(t *testing.T) {
 	for name, g := range preferredNumbers() {
 		for _, n := range []float64{1e-7, 0.1, 0.16, 1, 1.5, 2, 7.3, 10, 99, 100, 950, 980, 1024, 12345, 1e9} {
 			down, err := g.down(doubleValue(n))
-			up, err2 := g.up(doubleValue(n))
+			up, err2 := g.next(doubleValue(n))
 			if err != nil || err2 != nil || !(toDouble(down) < n) || !(toDouble(up) > n) || toDouble(up)/toDouble(down) > 10 {
 				t.Errorf("%s: %v lies in [%v, %v)", name, n, toDouble(down), toDouble(up))
 			}
 		}
 	}
 	for code, v := range map[int32]value{40258: stringValue("x"), 40260: int32Value(-1)} {
-		if _, err := (granularity{10, 20, 50}).up(v); codeOf(err) != code {
+		if _, err := (granularity{10, 20, 50}).next(v); codeOf(err) != code {
 			t.Errorf("%s: %v, want %d", v, err, code)
 		}
 	}

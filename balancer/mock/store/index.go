@@ -23,7 +23,7 @@ type IndexSpec struct {
 	Options        bson.Raw
 }
 
-// Partial tells whether the index has only documents that fit an expression.
+// Partial reports whether the index has only documents that fit an expression.
 func (s IndexSpec) Partial() bool { return isObject(lookup(s.Options, "partialFilterExpression")) }
 
 // Index is one index of a collection. Its keys are the encodings of its fields
@@ -32,7 +32,7 @@ type Index struct {
 	spec     IndexSpec
 	fields   []indexField
 	partial  *Filter
-	entries  *btree.BTreeG[entry]
+	entries  *btree.BTreeG[indexEntry]
 	multikey int64 // documents with more than one key or an array
 	hidden   bool  // kept up, but not used for queries
 	prepared bool  // refuses new duplicates, on the way to a unique index
@@ -45,12 +45,12 @@ type indexField struct {
 	hashed bool
 }
 
-type entry struct {
+type indexEntry struct {
 	key []byte
 	id  RecordID
 }
 
-func lessEntry(a, b entry) bool {
+func lessEntry(a, b indexEntry) bool {
 	if c := bytes.Compare(a.key, b.key); c != 0 {
 		return c < 0
 	}
@@ -213,16 +213,16 @@ func hasPrefix(key, prefix []byte) bool {
 	return true
 }
 
-// Spec is what the index was created with.
+// Spec returns what the index was created with.
 func (ix *Index) Spec() IndexSpec { return ix.spec }
 
-// Width is the number of fields in a key of the index.
+// Width returns the number of fields in a key of the index.
 func (ix *Index) Width() int { return len(ix.fields) }
 
 // Multikey reports whether some document has an array in an indexed field.
 func (ix *Index) Multikey() bool { return ix.multikey > 0 }
 
-// Len is the number of entries.
+// Len returns the number of entries.
 func (ix *Index) Len() int { return ix.entries.Len() }
 
 // ScanIndex walks the entries with from <= key < to in key order, and in order
@@ -231,14 +231,14 @@ func (ix *Index) Len() int { return ix.entries.Len() }
 func (c *Collection) ScanIndex(ix *Index, from, to []byte) iter.Seq2[RecordID, []byte] {
 	entries := ix.entries.Copy()
 	return func(yield func(RecordID, []byte) bool) {
-		entries.Ascend(entry{key: from}, func(e entry) bool {
+		entries.Ascend(indexEntry{key: from}, func(e indexEntry) bool {
 			return (to == nil || bytes.Compare(e.key, to) < 0) && yield(e.id, e.key)
 		})
 	}
 }
 
-func (ix *Index) firstFrom(key []byte) (found entry, ok bool) {
-	ix.entries.Ascend(entry{key: key}, func(e entry) bool {
+func (ix *Index) firstFrom(key []byte) (found indexEntry, ok bool) {
+	ix.entries.Ascend(indexEntry{key: key}, func(e indexEntry) bool {
 		found, ok = e, true
 		return false
 	})
@@ -252,7 +252,7 @@ func (ix *Index) admit(ns string, keys indexKeys, id RecordID) error {
 	}
 	for _, key := range keys.keys {
 		var taken bool
-		ix.entries.Ascend(entry{key: key}, func(e entry) bool {
+		ix.entries.Ascend(indexEntry{key: key}, func(e indexEntry) bool {
 			taken = bytes.Equal(e.key, key) && e.id != id
 			return bytes.Equal(e.key, key) && !taken
 		})
@@ -268,7 +268,7 @@ func (ix *Index) add(keys indexKeys, id RecordID) {
 		ix.multikey++
 	}
 	for _, key := range keys.keys {
-		ix.entries.Set(entry{key, id})
+		ix.entries.Set(indexEntry{key, id})
 	}
 }
 
@@ -277,6 +277,6 @@ func (ix *Index) remove(keys indexKeys, id RecordID) {
 		ix.multikey--
 	}
 	for _, key := range keys.keys {
-		ix.entries.Delete(entry{key, id})
+		ix.entries.Delete(indexEntry{key, id})
 	}
 }

@@ -6,14 +6,14 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// sameKind tells whether two indexes are one to the server: key, unique, sparse
-// and the partial filter decide, whatever else they were made with.
+// sameKind reports whether two indexes are one to the server: key, unique,
+// sparse and the partial filter decide, whatever else they were made with.
 func (s IndexSpec) sameKind(o IndexSpec) bool {
 	return compare(objectValue(s.Key), objectValue(o.Key)) == 0 && s.Unique == o.Unique && s.Sparse == o.Sparse &&
 		lookup(s.Options, "partialFilterExpression").Equal(lookup(o.Options, "partialFilterExpression"))
 }
 
-// sameAs tells whether an index that is asked for is there already, or why it
+// sameAs reports whether an index that is asked for is there already, or why it
 // can't stand beside one that is there.
 func (s IndexSpec) sameAs(there IndexSpec) (bool, error) {
 	named, equal := s.Name == there.Name, bytes.Equal(s.Options, there.Options)
@@ -39,7 +39,7 @@ func (s IndexSpec) sameAs(there IndexSpec) (bool, error) {
 	return false, nil
 }
 
-// text is an index as messages show it.
+// text returns an index as messages show it.
 func (s IndexSpec) text() string {
 	fs := []field{{"v", int32Value(2)}}
 	if s.Unique {

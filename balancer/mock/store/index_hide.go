@@ -2,7 +2,7 @@ package store
 
 import "go.mongodb.org/mongo-driver/v2/bson"
 
-// HideIndex hides an index from queries, or shows it again, and tells whether
+// HideIndex hides an index from queries, or shows it again, and reports whether
 // it was hidden. It is IndexNotFound where there is none of that name.
 func (c *Collection) HideIndex(name string, hidden bool) (was bool, err error) {
 	ix, err := c.index(name)

@@ -10,7 +10,7 @@ import (
 )
 
 // PrepareUnique makes an index refuse new duplicate keys, or admit them again,
-// and tells whether it refused them. Duplicates that it has stay. It is
+// and reports whether it refused them. Duplicates that it has stay. It is
 // IndexNotFound where there is none of that name.
 func (c *Collection) PrepareUnique(name string, on bool) (was bool, err error) {
 	ix, err := c.index(name)
@@ -29,8 +29,8 @@ func (c *Collection) PrepareUnique(name string, on bool) (was bool, err error) {
 	return was, nil
 }
 
-// Duplicates are the _ids of documents that have a key of an index in common,
-// group by group.
+// Duplicates returns the _ids of documents that have a key of an index in
+// common, group by group.
 func (c *Collection) Duplicates(name string) ([]bson.A, error) {
 	ix, err := c.index(name)
 	if err != nil {
@@ -45,7 +45,7 @@ func (c *Collection) Duplicates(name string) ([]bson.A, error) {
 		}
 		group = nil
 	}
-	ix.entries.Scan(func(e entry) bool {
+	ix.entries.Scan(func(e indexEntry) bool {
 		if !bytes.Equal(e.key, last) || group == nil {
 			flush()
 		}

@@ -40,7 +40,7 @@ func (ix *Index) keysOf(doc bson.Raw) (indexKeys, error) {
 	if ix.special || ix.partial != nil && !ix.partial.Match(doc) {
 		return indexKeys{}, nil
 	}
-	x := extraction{ix: ix}
+	x := keyExtraction{ix: ix}
 	at := make([]position, len(ix.fields))
 	for i, f := range ix.fields {
 		at[i] = position{v: objectValue(doc), rest: f.path}
@@ -62,14 +62,14 @@ type position struct {
 	done bool     // v is final even if it is an array
 }
 
-type extraction struct {
+type keyExtraction struct {
 	ix  *Index
 	out indexKeys
 }
 
 // expand follows every field to its value or to the first array, emits a key
 // when there is no array, and otherwise goes on with each of its elements.
-func (x *extraction) expand(at []position) error {
+func (x *keyExtraction) expand(at []position) error {
 	var arr value
 	var through string // the field that leads to the array
 	at = slices.Clone(at)
@@ -140,8 +140,8 @@ func (p *position) follow() {
 	}
 }
 
-// inEmptyArray: at the end of the path an empty array counts as undefined,
-// before it as missing.
+// inEmptyArray returns what an empty array counts as: at the end of the path
+// undefined, before it missing.
 func (p position) inEmptyArray() position {
 	if len(p.rest) == 0 {
 		return position{v: value{Type: bson.TypeUndefined}, done: true}
@@ -159,7 +159,7 @@ func (p position) inElement(e value) position {
 	return position{done: true}
 }
 
-func (x *extraction) emit(at []position) {
+func (x *keyExtraction) emit(at []position) {
 	if x.ix.spec.Sparse && !slices.ContainsFunc(at, func(p position) bool { return !isMissing(p.v) }) {
 		return
 	}
@@ -176,7 +176,7 @@ func (x *extraction) emit(at []position) {
 	x.out.keys = append(x.out.keys, key)
 }
 
-// duplicate is the error of a unique index (11000), with the key it names.
+// duplicate returns the error of a unique index (11000), with the key it names.
 func (ix *Index) duplicate(ns string, keys indexKeys) error {
 	var shown strings.Builder
 	var keyValue bson.D

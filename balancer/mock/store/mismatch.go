@@ -7,7 +7,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// Mismatch tells why a document does not match a collection's validator, as
+// Mismatch returns why a document does not match a collection's validator, as
 // errInfo.details of error 121 does. It looks at the parts of the validator one
 // by one, and so is for documents that are known not to match only.
 func Mismatch(validator, doc bson.Raw) bson.D {
@@ -184,7 +184,7 @@ func (m mismatch) reasons(c queryClause, inverted bool) bson.D {
 	return reason
 }
 
-// result is what the expression of $expr gives.
+// result returns what the expression of $expr gives.
 func (m mismatch) result(c queryClause) any {
 	sc, err := newScope(nil)
 	if err != nil {
@@ -203,8 +203,8 @@ func (m mismatch) result(c queryClause) any {
 	return v
 }
 
-// considered are the values that a predicate has looked at: an array's elements
-// and the array, or only the array where it looks at no elements.
+// considered returns the values that a predicate has looked at: an array's
+// elements and the array, or only the array where it looks at no elements.
 func (m mismatch) considered(c queryClause) []value {
 	whole := c.op == "$size" || c.op == "$elemMatch" || c.op == "$all" || c.op == "$exists"
 	var seen []value
@@ -217,7 +217,7 @@ func (m mismatch) considered(c queryClause) []value {
 	return seen
 }
 
-// expectedTypes are those that a predicate can match at all; nil where that
+// expectedTypes returns those that a predicate can match at all; nil where that
 // says nothing.
 func expectedTypes(c queryClause) []string {
 	numbers := []string{"decimal", "double", "int", "long"}
@@ -262,7 +262,7 @@ func typesOf(seen []value) []string {
 	return slices.Compact(names)
 }
 
-// oneOrMany is a field for one name, or its plural for a list of them.
+// oneOrMany returns a field for one name, or its plural for a list of them.
 func oneOrMany(name string, list []string) bson.E {
 	if len(list) == 1 {
 		return bson.E{Key: name, Value: list[0]}

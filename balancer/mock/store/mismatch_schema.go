@@ -6,7 +6,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// schemaOrder is the order in which the server looks at the keywords of a
+// schemaOrder returns the order in which the server looks at the keywords of a
 // schema, and so the order of what it finds wrong.
 func schemaOrder() []string {
 	return []string{
@@ -34,7 +34,7 @@ func (m mismatch) schema(schema value) bson.D {
 	return append(out, bson.E{Key: "schemaRulesNotSatisfied", Value: brokenRules(schema, objectValue(m.doc))})
 }
 
-// annotations are what a schema says about itself.
+// annotations returns what a schema says about itself.
 func annotations(schema value) bson.D {
 	var out bson.D
 	for _, name := range []string{"title", "description"} {
@@ -105,7 +105,7 @@ var partners = map[string][]string{
 	"additionalItems": {"items"}, "additionalProperties": {"properties", "patternProperties"},
 }
 
-// keywordSpec is a keyword as it was given.
+// keywordSpec returns a keyword as it was given.
 func keywordSpec(schema value, name string) bson.Raw {
 	fs := []field{{name, lookup(schema.Value, name)}}
 	if name == "maximum" || name == "minimum" {
@@ -114,7 +114,7 @@ func keywordSpec(schema value, name string) bson.Raw {
 	return documentOf(fs...)
 }
 
-// keywordOnly is a schema of one keyword. What belongs to it is there, but
+// keywordOnly returns a schema of one keyword. What belongs to it is there, but
 // allows everything.
 func keywordOnly(schema value, name string) bson.Raw {
 	fs := []field{{name, lookup(schema.Value, name)}}

@@ -26,21 +26,21 @@ type Env struct {
 // stage turns the documents before it into those after it. compute holds the
 // variables of the run.
 type stage interface {
-	run(r *run, in docs) docs
+	run(r *execution, in docs) docs
 }
 
 // docs is a stream of documents; an error ends it.
 type docs = iter.Seq2[bson.Raw, error]
 
-// run is one execution of a pipeline.
-type run struct {
+// execution is a pipeline being run once.
+type execution struct {
 	ctx  context.Context
 	env  *Env
 	vars []value
 	now  time.Time
 }
 
-func (r *run) evaluation() *evaluation {
+func (r *execution) evaluation() *evaluation {
 	return &evaluation{vars: append([]value(nil), r.vars...), now: r.now, rand: r.env.Rand}
 }
 
@@ -67,8 +67,8 @@ func CompilePipeline(stages []bson.Raw, env Env) (*Pipeline, error) {
 	return &Pipeline{all, sc, env}, nil
 }
 
-// Filter is the query of the first stage when that is a $match, otherwise nil:
-// documents that do not match need not be fed to Run.
+// Filter returns the query of the first stage when that is a $match, otherwise
+// nil: documents that do not match need not be fed to Run.
 func (p *Pipeline) Filter() *Filter {
 	if len(p.stages) > 0 {
 		if m, ok := p.stages[0].(matchStage); ok {
@@ -81,13 +81,13 @@ func (p *Pipeline) Filter() *Filter {
 // Run executes the pipeline over a stream of documents. The first error ends
 // the result; ctx ends it early with its own error.
 func (p *Pipeline) Run(ctx context.Context, in iter.Seq[bson.Raw]) iter.Seq2[bson.Raw, error] {
-	r := &run{ctx: ctx, env: &p.env, vars: p.scope.values, now: now(&p.env)}
+	r := &execution{ctx: ctx, env: &p.env, vars: p.scope.values, now: now(&p.env)}
 	return runStages(r, p.stages, watched(ctx, in))
 }
 
 // RunCounted is Run that counts what each stage gives.
 func (p *Pipeline) RunCounted(ctx context.Context, in iter.Seq[bson.Raw], counts []int64) iter.Seq2[bson.Raw, error] {
-	r := &run{ctx: ctx, env: &p.env, vars: p.scope.values, now: now(&p.env)}
+	r := &execution{ctx: ctx, env: &p.env, vars: p.scope.values, now: now(&p.env)}
 	flow := watched(ctx, in)
 	for i, s := range p.stages {
 		flow = counted(s.run(r, flow), &counts[i])
@@ -113,7 +113,7 @@ func now(env *Env) time.Time {
 	return env.Now()
 }
 
-func runStages(r *run, stages []stage, in docs) docs {
+func runStages(r *execution, stages []stage, in docs) docs {
 	for _, s := range stages {
 		in = s.run(r, in)
 	}
@@ -147,10 +147,10 @@ func drain(in docs) ([]bson.Raw, error) {
 	return all, nil
 }
 
-// mapped is a stage that makes one document, or none (nil), of each.
-type mapped func(r *run) func(doc bson.Raw) (bson.Raw, error)
+// perDocument is a stage that makes one document, or none (nil), of each.
+type perDocument func(r *execution) func(doc bson.Raw) (bson.Raw, error)
 
-func (s mapped) run(r *run, in docs) docs {
+func (s perDocument) run(r *execution, in docs) docs {
 	return func(yield func(bson.Raw, error) bool) {
 		f := s(r)
 		for doc, err := range in {
@@ -169,9 +169,9 @@ func (s mapped) run(r *run, in docs) docs {
 }
 
 // blocking is a stage that must see every document before it gives the first.
-type blocking func(r *run, all docs) ([]bson.Raw, error)
+type blocking func(r *execution, all docs) ([]bson.Raw, error)
 
-func (s blocking) run(r *run, in docs) docs {
+func (s blocking) run(r *execution, in docs) docs {
 	return func(yield func(bson.Raw, error) bool) {
 		out, err := s(r, in)
 		if err != nil {

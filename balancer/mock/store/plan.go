@@ -30,13 +30,13 @@ type Plan struct {
 	coll    *Collection
 	query   Query
 	clauses []clause
-	access
+	accessPath
 	branches []*Plan // of an $or that each go by an index
 	rejected []*Plan
 }
 
-// access is a scan of one index, or of all records when there is none.
-type access struct {
+// accessPath is a scan of one index, or of all records when there is none.
+type accessPath struct {
 	index   *Index
 	bounds  []bounds // one for each field of the index
 	settled []bool   // of the clauses: every key in the bounds fulfils it
@@ -88,7 +88,7 @@ func (p *Plan) hinted() (*Plan, error) {
 		byName := isString(hint) && textAt(hint.Value) == ix.spec.Name
 		if byName || isObject(hint) && bytes.Equal(hint.Value, ix.spec.Key) ||
 			isObject(hint) && sameKey(hint.Value, ix.spec.Key) {
-			p.access = p.over(ix)
+			p.accessPath = p.over(ix)
 			return p, p.limit()
 		}
 	}
@@ -96,7 +96,7 @@ func (p *Plan) hinted() (*Plan, error) {
 		"correspond to an existing index", p.coll.Namespace)
 }
 
-// sameKey compares key patterns: {a: 1} and {a: 1.0} are one.
+// sameKey reports whether two key patterns are one: {a: 1} and {a: 1.0} are.
 func sameKey(a, b []byte) bool { return fieldCount(a) == fieldCount(b) && hasPrefix(a, b) }
 
 // limit applies Min and Max.
@@ -149,7 +149,7 @@ func (p *Plan) best() *Plan {
 		if a.bounds[0].everything() && !a.sorted && !p.asksFor(ix.fields[0].name) {
 			continue
 		}
-		candidates = append(candidates, &Plan{coll: p.coll, query: p.query, clauses: p.clauses, access: a})
+		candidates = append(candidates, &Plan{coll: p.coll, query: p.query, clauses: p.clauses, accessPath: a})
 	}
 	if either := p.either(); len(candidates) == 0 && either != nil {
 		return either
@@ -168,7 +168,7 @@ func (p *Plan) mentions(path string) bool {
 	return slices.ContainsFunc(p.clauses, func(c clause) bool { return c.path == path })
 }
 
-// asksFor tells whether a clause gives bounds, even if they are everything.
+// asksFor reports whether a clause gives bounds, even if they are everything.
 func (p *Plan) asksFor(path string) bool {
 	return slices.ContainsFunc(p.clauses, func(c clause) bool {
 		_, _, ok := boundsOf(c)
@@ -182,7 +182,7 @@ const trialKeys = 1000
 func rank(candidates []*Plan) {
 	keys := make(map[*Plan]int, len(candidates))
 	for _, p := range candidates {
-		for range p.access.entries() {
+		for range p.accessPath.entries() {
 			if keys[p]++; keys[p] == trialKeys {
 				break
 			}
@@ -201,7 +201,7 @@ func rank(candidates []*Plan) {
 }
 
 // bounded counts the fields with bounds.
-func (a *access) bounded() int {
+func (a *accessPath) bounded() int {
 	n := 0
 	for _, b := range a.bounds {
 		if !b.everything() {
@@ -230,7 +230,7 @@ func (p *Plan) either() *Plan {
 	return nil
 }
 
-// usable tells whether the index has every document that can match.
+// usable reports whether the index has every document that can match.
 func (ix *Index) usable(clauses []clause) bool {
 	if ix.hidden || ix.special {
 		return false
@@ -252,8 +252,8 @@ func (ix *Index) usable(clauses []clause) bool {
 }
 
 // over makes the scan of one index.
-func (p *Plan) over(ix *Index) access {
-	a := access{index: ix, bounds: make([]bounds, len(ix.fields)), settled: make([]bool, len(p.clauses))}
+func (p *Plan) over(ix *Index) accessPath {
+	a := accessPath{index: ix, bounds: make([]bounds, len(ix.fields)), settled: make([]bool, len(p.clauses))}
 	multikey := ix.Multikey()
 	roots := map[string]bool{}
 	for i, f := range ix.fields {
@@ -269,8 +269,9 @@ func (p *Plan) over(ix *Index) access {
 	return a
 }
 
-// narrow applies the clauses on one field. With arrays about, two clauses may
-// be fulfilled by different elements, so that only one narrows the bounds.
+// narrow applies the clauses on one field, and reports whether there were any.
+// With arrays about, two clauses may be fulfilled by different elements, so
+// that only one narrows the bounds.
 func (f indexField) narrow(b *bounds, clauses []clause, settled []bool, multikey bool) bool {
 	done := false
 	for i, c := range clauses {
@@ -302,7 +303,7 @@ func (f indexField) narrow(b *bounds, clauses []clause, settled []bool, multikey
 
 // direct decides which way the scan goes, and whether that is the order asked
 // for.
-func (a *access) direct(sort bson.Raw, multikey bool) {
+func (a *accessPath) direct(sort bson.Raw, multikey bool) {
 	down := a.index.descends(0)
 	a.reversed = down
 	if isEmpty(sort) || multikey {
@@ -315,9 +316,9 @@ func (a *access) direct(sort bson.Raw, multikey bool) {
 	}
 }
 
-// follows tells whether the index has the documents in the order of a pattern,
-// perhaps from its end.
-func (a *access) follows(sort bson.Raw) (reversed, ok bool) {
+// follows reports whether the index has the documents in the order of a
+// pattern, perhaps from its end.
+func (a *accessPath) follows(sort bson.Raw) (reversed, ok bool) {
 	direction := 0.0
 	i := 0
 	for name, v := range fields(sort) {
@@ -340,7 +341,7 @@ func (a *access) follows(sort bson.Raw) (reversed, ok bool) {
 	return direction < 0, true
 }
 
-// descends tells whether a field of the index is declared descending.
+// descends reports whether a field of the index is declared descending.
 func (ix *Index) descends(i int) bool {
 	n := 0
 	for _, v := range fields(ix.spec.Key) {

@@ -17,9 +17,9 @@ type keyRange struct{ from, to []byte }
 // looked through.
 const maxRanges = 10_000
 
-// ranges are the stretches that can hold keys in the bounds; checked is how
+// ranges returns the stretches that can hold keys in the bounds; checked is how
 // many fields they settle.
-func (a *access) ranges() (list []keyRange, checked int) {
+func (a *accessPath) ranges() (list []keyRange, checked int) {
 	prefixes := [][]byte{nil}
 	for i, b := range a.bounds {
 		if !b.points() || len(prefixes)*len(b) > maxRanges {
@@ -56,7 +56,7 @@ func stretches(prefixes [][]byte, b bounds) []keyRange {
 	return list
 }
 
-// above is the first key after all that begin with a prefix.
+// above returns the first key after all that begin with a prefix.
 func above(prefix []byte) []byte {
 	b := slices.Clone(prefix)
 	for i := len(b) - 1; i >= 0; i-- {
@@ -68,8 +68,8 @@ func above(prefix []byte) []byte {
 	return nil
 }
 
-// scanned is one entry that a scan came by.
-type scanned struct {
+// scannedEntry is one entry that a scan came by.
+type scannedEntry struct {
 	id     RecordID
 	key    []byte
 	within bool // its key is in the bounds
@@ -77,7 +77,7 @@ type scanned struct {
 }
 
 // entries walks the index as the bounds say, every key that is looked at.
-func (a *access) entries() iter.Seq[scanned] {
+func (a *accessPath) entries() iter.Seq[scannedEntry] {
 	ranges, checked := a.ranges()
 	if a.limited {
 		ranges = slices.DeleteFunc(ranges, func(r keyRange) bool {
@@ -97,27 +97,27 @@ func (a *access) entries() iter.Seq[scanned] {
 		slices.Reverse(ranges)
 	}
 	tree := a.index.entries.Copy()
-	return func(yield func(scanned) bool) {
+	return func(yield func(scannedEntry) bool) {
 		for _, r := range ranges {
 			more, seek := true, true
-			visit := func(e entry) bool {
+			visit := func(e indexEntry) bool {
 				if a.reversed && bytes.Compare(e.key, r.from) < 0 || !a.reversed && r.to != nil && bytes.Compare(e.key, r.to) >= 0 {
 					return false
 				}
 				if a.reversed && r.to != nil && bytes.Compare(e.key, r.to) >= 0 {
 					return true // the pivot itself
 				}
-				more = yield(scanned{e.id, e.key, a.within(e.key, checked), seek})
+				more = yield(scannedEntry{e.id, e.key, a.within(e.key, checked), seek})
 				seek = false
 				return more
 			}
 			switch {
 			case !a.reversed:
-				tree.Ascend(entry{key: r.from}, visit)
+				tree.Ascend(indexEntry{key: r.from}, visit)
 			case r.to == nil:
 				tree.Reverse(visit)
 			default:
-				tree.Descend(entry{key: r.to}, visit)
+				tree.Descend(indexEntry{key: r.to}, visit)
 			}
 			if !more {
 				return
@@ -126,8 +126,9 @@ func (a *access) entries() iter.Seq[scanned] {
 	}
 }
 
-// within tests the fields of a key that its stretch does not settle.
-func (a *access) within(key []byte, checked int) bool {
+// within reports whether the fields of a key that its stretch does not settle
+// lie in their bounds.
+func (a *accessPath) within(key []byte, checked int) bool {
 	if checked == len(a.bounds) {
 		return true
 	}
@@ -181,7 +182,7 @@ type Found struct {
 	key []byte
 }
 
-// KeyOf is what returnKey shows: the values of the index that was used.
+// KeyOf returns what returnKey shows: the values of the index that was used.
 func (p *Plan) KeyOf(f Found) bson.Raw {
 	if p.index == nil {
 		return emptyDocument
@@ -219,7 +220,7 @@ func WithRecordID(doc bson.Raw, id RecordID) bson.Raw {
 	return withField(doc, "$recordId", int64Value(int64(id)))
 }
 
-// Sorted tells whether the documents come in the order asked for.
+// Sorted reports whether the documents come in the order asked for.
 func (p *Plan) Sorted() bool { return p.sorted || isEmpty(p.query.Sort) }
 
 // candidates are documents among which are all that match, each once.

@@ -18,13 +18,13 @@ type Stage struct {
 	Inputs          []*Stage
 }
 
-// Planned is the stage as queryPlanner shows it.
+// Planned returns the stage as queryPlanner shows it.
 func (s *Stage) Planned() bson.D {
 	doc := append(s.head(), s.Fields...)
 	return s.appendInputs(doc, (*Stage).Planned)
 }
 
-// Executed is the stage as executionStats shows it.
+// Executed returns the stage as executionStats shows it.
 func (s *Stage) Executed() bson.D {
 	doc := append(s.head(),
 		bson.E{Key: "nReturned", Value: smallestOf(s.Returned)},
@@ -63,7 +63,7 @@ func (s *Stage) appendInputs(doc bson.D, show func(*Stage) bson.D) bson.D {
 	return append(doc, bson.E{Key: "inputStages", Value: list})
 }
 
-// smallestOf is how counters are encoded: Int32 where it fits.
+// smallestOf returns how counters are encoded: Int32 where it fits.
 func smallestOf(n int64) any {
 	if n == int64(int32(n)) {
 		return int32(n)
@@ -125,7 +125,7 @@ func (p *Plan) Stages(shape Shape, ran Ran) (*Stage, Totals) {
 	return s, totals
 }
 
-// Rejected are the other plans there were, as queryPlanner shows them.
+// Rejected returns the other plans there were, as queryPlanner shows them.
 func (p *Plan) Rejected(shape Shape) bson.A {
 	list := bson.A{}
 	for _, r := range p.rejected {
@@ -135,7 +135,7 @@ func (p *Plan) Rejected(shape Shape) bson.A {
 	return list
 }
 
-// express is the short way to a document by its _id.
+// express returns the short way to a document by its _id.
 func (p *Plan) express(shape Shape, ran Ran) (*Stage, bool) {
 	if !p.query.Plain || p.index == nil || p.index.spec.Name != "_id_" || len(p.clauses) != 1 || !p.settled[0] ||
 		!p.bounds[0].onePoint() || shape.Skip > 0 || shape.Counting || !isEmpty(p.query.Sort) {
@@ -150,7 +150,7 @@ func (p *Plan) express(shape Shape, ran Ran) (*Stage, bool) {
 	}, true
 }
 
-// source are the stages that find the documents and keep those owned.
+// source returns the stages that find the documents and keep those owned.
 func (p *Plan) source(shape Shape, ran Ran) (*Stage, Totals) {
 	switch {
 	case p.branches != nil:
@@ -203,7 +203,7 @@ func (p *Plan) orStage(ran Ran) *Stage {
 	return fetch(p.orFilter(), ran.Found, ran.Matched, or)
 }
 
-// orFilter is what the branches leave to be tested; nil for nothing.
+// orFilter returns what the branches leave to be tested; nil for nothing.
 func (p *Plan) orFilter() bson.Raw {
 	if len(p.clauses) == 1 && !slices.ContainsFunc(p.branches, func(b *Plan) bool { return b.residual() != nil }) {
 		return nil
@@ -211,7 +211,7 @@ func (p *Plan) orFilter() bson.Raw {
 	return queryOf(p.clauses)
 }
 
-// residual is what the bounds leave to be tested; nil for nothing.
+// residual returns what the bounds leave to be tested; nil for nothing.
 func (p *Plan) residual() bson.Raw {
 	var rest []clause
 	for i, c := range p.clauses {
@@ -225,7 +225,7 @@ func (p *Plan) residual() bson.Raw {
 	return queryOf(rest)
 }
 
-// covers tells whether the keys of the index are all that is needed.
+// covers reports whether the keys of the index are all that is needed.
 func (p *Plan) covers(shape Shape) bool {
 	if shape.ShardKey != nil && !p.coversFields(shape.ShardKey) {
 		return false
@@ -301,7 +301,7 @@ func direction(backward bool) string {
 	return "forward"
 }
 
-// indexScan is the stage of the scan, with its bounds.
+// indexScan returns the stage of the scan, with its bounds.
 func (p *Plan) indexScan(counts Counts) *Stage {
 	s := &Stage{Name: "IXSCAN", Fields: append(p.index.described(p.coll),
 		bson.E{Key: "direction", Value: direction(p.backward)})}
@@ -319,7 +319,7 @@ func (p *Plan) indexScan(counts Counts) *Stage {
 	return s
 }
 
-// shownBounds are the intervals in the order the scan meets them.
+// shownBounds returns the intervals in the order the scan meets them.
 func (p *Plan) shownBounds(i int) bson.A {
 	list := bson.A{}
 	falling := p.index.descends(i) != p.backward
@@ -336,7 +336,7 @@ func (p *Plan) shownBounds(i int) bson.A {
 	return list
 }
 
-// described are the fields of the index in a stage.
+// described returns the fields of the index in a stage.
 func (ix *Index) described(c *Collection) bson.D {
 	paths := bson.D{}
 	for _, f := range ix.fields {
@@ -350,7 +350,8 @@ func (ix *Index) described(c *Collection) bson.D {
 	}
 }
 
-// multikeyPaths are the beginnings of a field's path at which there are arrays.
+// multikeyPaths returns the beginnings of a field's path at which there are
+// arrays.
 func (c *Collection) multikeyPaths(ix *Index, f indexField) bson.A {
 	list := bson.A{}
 	if !ix.Multikey() {
@@ -368,8 +369,8 @@ func (c *Collection) multikeyPaths(ix *Index, f indexField) bson.A {
 	return list
 }
 
-// CountScan is the stage of a count whose bounds are one stretch of an index
-// that settles the whole query; false when it takes more.
+// CountScan returns the stage of a count whose bounds are one stretch of an
+// index that settles the whole query; false when it takes more.
 func (p *Plan) CountScan(ran Ran) (*Stage, bool) {
 	if p.index == nil || p.branches != nil || p.index.Multikey() || len(p.clauses) == 0 || p.residual() != nil {
 		return nil, false

@@ -12,7 +12,7 @@ type KeyRange struct{ From, To []byte }
 // maxTargetRanges is how many stretches of a shard key are told apart.
 const maxTargetRanges = 1000
 
-// KeyRanges are the stretches of a shard key that documents which match lie
+// KeyRanges returns the stretches of a shard key that documents which match lie
 // in; false means that the query says nothing about the key's first field. A
 // shard key has no arrays, so that all clauses on a field narrow it.
 func (f *Filter) KeyRanges(key bson.Raw) ([]KeyRange, bool) {
@@ -20,7 +20,7 @@ func (f *Filter) KeyRanges(key bson.Raw) ([]KeyRange, bool) {
 		return nil, false
 	}
 	clauses := f.clauses
-	var a access
+	var a accessPath
 	for name, v := range fields(key) {
 		b := allValues()
 		field := indexField{name: string(name), hashed: isString(v)}
@@ -41,7 +41,7 @@ func (f *Filter) KeyRanges(key bson.Raw) ([]KeyRange, bool) {
 	return out, true
 }
 
-// WholeKey tells whether the query gives every field of a shard key exactly
+// WholeKey reports whether the query gives every field of a shard key exactly
 // one value, so that no document found can belong to another shard.
 func (f *Filter) WholeKey(names []string) bool {
 	return f != nil && !slices.ContainsFunc(names, func(name string) bool {

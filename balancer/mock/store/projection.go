@@ -60,7 +60,7 @@ func CompileProjectionWith(spec bson.Raw, o ProjectionOptions) (*Projection, err
 	}, nil
 }
 
-// Apply gives the projected document. It fails when an expression does.
+// Apply returns the projected document. It fails when an expression does.
 func (p *Projection) Apply(doc bson.Raw) (bson.Raw, error) {
 	if p == nil {
 		return doc, nil

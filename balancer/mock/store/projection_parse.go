@@ -111,7 +111,8 @@ var metaNames = []string{
 	"timeseriesBucketMaxTime",
 }
 
-// simple is a number or bool, which includes or excludes, or a literal or path.
+// simple returns a number or bool, which includes or excludes, or a literal or
+// path.
 func (p *projectionParser) simple(path []string, v value) error {
 	if p.add || !isNumber(v) && v.Type != bson.TypeBoolean {
 		return p.computed(path, v)
@@ -150,7 +151,7 @@ func (p *projectionParser) computed(path []string, v value) error {
 	return p.insert(path, &fieldNode{kind: computedLeaf, expr: e, computes: true})
 }
 
-// findSlice tells find's $slice from the expression.
+// findSlice reports whether a $slice is find's, and not the expression.
 func findSlice(arg value) bool {
 	if !isArray(arg) {
 		return isNumber(arg)

@@ -59,8 +59,8 @@ func CompileSort(pattern bson.Raw) (*Sort, error) {
 	return s, nil
 }
 
-// checkMetaSort: of what $meta knows only random numbers are there without a
-// search.
+// checkMetaSort refuses what is not there without a search: of what $meta knows
+// all but random numbers.
 func checkMetaSort(kind value) error {
 	switch name := textAt(kind.Value); name {
 	case "randVal":
@@ -111,8 +111,8 @@ func (s *Sort) Documents(docs []bson.Raw) {
 	}
 }
 
-// Key is a document's place in the order: comparing keys byte by byte gives
-// the order of Compare. It suits merging sorted streams.
+// Key returns a document's place in the order: comparing keys byte by byte
+// gives the order of Compare. It suits merging sorted streams.
 func (s *Sort) Key(doc bson.Raw) []byte {
 	var key []byte
 	for _, k := range s.keys {

@@ -41,16 +41,16 @@ func (c *pipelineCompiler) bucketAuto(name string, arg value) (stage, error) {
 		return nil, err
 	}
 	g := &groupStage{fields: out}
-	return blocking(func(r *run, in docs) ([]bson.Raw, error) { return g.autoBuckets(r, in, key, n, round) }), nil
+	return blocking(func(r *execution, in docs) ([]bson.Raw, error) { return g.autoBuckets(r, in, key, n, round) }), nil
 }
 
-// keyed is a document with what it is grouped by.
-type keyed struct {
+// keyedDocument is a document with what it is grouped by.
+type keyedDocument struct {
 	key value
 	doc bson.Raw
 }
 
-func (g *groupStage) autoBuckets(r *run, in docs, key expression, n int, round granularity) ([]bson.Raw, error) {
+func (g *groupStage) autoBuckets(r *execution, in docs, key expression, n int, round granularity) ([]bson.Raw, error) {
 	ctx := r.evaluation()
 	all, err := sortedByKey(ctx, in, key)
 	if err != nil {
@@ -84,8 +84,8 @@ func (g *groupStage) autoBuckets(r *run, in docs, key expression, n int, round g
 	return out, nil
 }
 
-func sortedByKey(ctx *evaluation, in docs, key expression) ([]keyed, error) {
-	var all []keyed
+func sortedByKey(ctx *evaluation, in docs, key expression) ([]keyedDocument, error) {
+	var all []keyedDocument
 	for doc, err := range in {
 		if err != nil {
 			return nil, err
@@ -95,15 +95,16 @@ func sortedByKey(ctx *evaluation, in docs, key expression) ([]keyed, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, keyed{orNull(v), doc})
+		all = append(all, keyedDocument{orNull(v), doc})
 	}
-	slices.SortStableFunc(all, func(a, b keyed) int { return compare(a.key, b.key) })
+	slices.SortStableFunc(all, func(a, b keyedDocument) int { return compare(a.key, b.key) })
 	return all, nil
 }
 
-// bucketBounds are the bounds of a bucket that begins at i, and its end: what
-// belongs below the upper bound comes into it.
-func bucketBounds(all []keyed, i, end int, below value, round granularity) (last int, least, most value, err error) {
+// bucketBounds returns the bounds of a bucket that begins at i, and its end:
+// what belongs below the upper bound comes into it.
+func bucketBounds(all []keyedDocument, i, end int, below value,
+	round granularity) (last int, least, most value, err error) {
 	if round == nil {
 		for end < len(all) && compare(all[end].key, all[end-1].key) == 0 {
 			end++
@@ -119,7 +120,7 @@ func bucketBounds(all []keyed, i, end int, below value, round granularity) (last
 			return 0, least, most, err
 		}
 	}
-	if most, err = round.up(all[end-1].key); err != nil {
+	if most, err = round.next(all[end-1].key); err != nil {
 		return 0, least, most, err
 	}
 	for end < len(all) && compare(most, all[end].key) > 0 {

@@ -94,8 +94,8 @@ func (s *densifyStage) parseRange(v value) error {
 	return nil
 }
 
-func (s *densifyStage) run(r *run, in docs) docs {
-	return blocking(func(r *run, in docs) ([]bson.Raw, error) {
+func (s *densifyStage) run(r *execution, in docs) docs {
+	return blocking(func(r *execution, in docs) ([]bson.Raw, error) {
 		all, err := drain(in)
 		if err != nil {
 			return nil, err
@@ -133,7 +133,7 @@ func (s *densifyStage) run(r *run, in docs) docs {
 	}).run(r, in)
 }
 
-// extent is the least and the greatest value of the field.
+// extent returns the least and the greatest value of the field.
 func (s *densifyStage) extent(docs []bson.Raw) []value {
 	var bounds []value
 	for _, d := range docs {
@@ -199,7 +199,7 @@ func (s *densifyStage) fill(out, part []bson.Raw, bounds []value) ([]bson.Raw, e
 	return out, err
 }
 
-// at is the n-th value of the sequence.
+// at returns the n-th value of the sequence.
 func (s *densifyStage) at(from value, n int64) (value, error) {
 	if s.unit != nil {
 		step, ok := multiplyInt64(toInteger(s.step), n)

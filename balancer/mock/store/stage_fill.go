@@ -85,7 +85,7 @@ func (c *pipelineCompiler) fillOutput(name string, v value, sorted bool) (o fill
 	return o, nil
 }
 
-func (s *fillStage) apply(r *run, in docs) ([]bson.Raw, error) {
+func (s *fillStage) apply(r *execution, in docs) ([]bson.Raw, error) {
 	all, err := drain(in)
 	if err != nil {
 		return nil, err

@@ -80,8 +80,8 @@ func (c *pipelineCompiler) graphLookup(_ string, arg value) (stage, error) {
 	return s, nil
 }
 
-func (s *graphStage) run(r *run, in docs) docs {
-	return mapped(func(r *run) func(bson.Raw) (bson.Raw, error) {
+func (s *graphStage) run(r *execution, in docs) docs {
+	return perDocument(func(r *execution) func(bson.Raw) (bson.Raw, error) {
 		var others []bson.Raw
 		var byKey joinIndex
 		ctx := r.evaluation()

@@ -81,8 +81,8 @@ type group struct {
 	accs []accumulator
 }
 
-func (g *groupStage) run(r *run, in docs) docs {
-	return blocking(func(r *run, in docs) ([]bson.Raw, error) {
+func (g *groupStage) run(r *execution, in docs) docs {
+	return blocking(func(r *execution, in docs) ([]bson.Raw, error) {
 		index := map[string]*group{}
 		var order []*group
 		ctx := r.evaluation()
@@ -156,7 +156,7 @@ func (g *groupStage) document(one *group) bson.Raw {
 	return closeDocument(b, start)
 }
 
-// countOne is the output of buckets that say none.
+// countOne returns the output of buckets that say none.
 func countOne() []groupField {
 	return []groupField{{"count", accumulation{
 		args:  []expression{literal(int32Value(1))},
@@ -191,10 +191,10 @@ func (c *pipelineCompiler) sortByCount(_ string, arg value) (stage, error) {
 // sequenceOf is several stages in one.
 type sequenceOf []stage
 
-func (s sequenceOf) run(r *run, in docs) docs { return runStages(r, s, in) }
+func (s sequenceOf) run(r *execution, in docs) docs { return runStages(r, s, in) }
 
 func sorting(s *Sort) stage {
-	return blocking(func(_ *run, in docs) ([]bson.Raw, error) {
+	return blocking(func(_ *execution, in docs) ([]bson.Raw, error) {
 		all, err := drain(in)
 		s.Documents(all)
 		return all, err

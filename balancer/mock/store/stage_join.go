@@ -9,7 +9,7 @@ import (
 // The stages that read other collections: $lookup, $unionWith, $graphLookup.
 
 // foreign reads a whole collection.
-func (r *run) foreign(name string) ([]bson.Raw, error) {
+func (r *execution) foreign(name string) ([]bson.Raw, error) {
 	if r.env.Collection == nil || name == "" {
 		return nil, nil
 	}
@@ -109,8 +109,8 @@ func (c *pipelineCompiler) finishLookup(s *lookupStage, pipeline, let value) err
 	return err
 }
 
-func (s *lookupStage) run(r *run, in docs) docs {
-	return mapped(func(r *run) func(bson.Raw) (bson.Raw, error) {
+func (s *lookupStage) run(r *execution, in docs) docs {
+	return perDocument(func(r *execution) func(bson.Raw) (bson.Raw, error) {
 		var others []bson.Raw
 		var byKey joinIndex
 		var same *value // the result for every document, without let and fields
@@ -148,7 +148,7 @@ func (s *lookupStage) run(r *run, in docs) docs {
 
 // join puts the candidates through the pipeline, with the document's
 // variables.
-func (s *lookupStage) join(r *run, ctx *evaluation, doc bson.Raw, candidates []bson.Raw) (value, error) {
+func (s *lookupStage) join(r *execution, ctx *evaluation, doc bson.Raw, candidates []bson.Raw) (value, error) {
 	if s.stages == nil {
 		return drainValues(replay(candidates))
 	}
@@ -193,7 +193,7 @@ func joinKey(v value) value {
 	return v
 }
 
-// find gives the documents with one of the values, in their own order.
+// find returns the documents with one of the values, in their own order.
 func (ix joinIndex) find(docs []bson.Raw, vs []value) []bson.Raw {
 	var at []int
 	for _, v := range vs {
@@ -210,7 +210,7 @@ func (ix joinIndex) find(docs []bson.Raw, vs []value) []bson.Raw {
 	return out
 }
 
-// localValues are the values a document is joined by: an array by its
+// localValues returns the values a document is joined by: an array by its
 // elements.
 func localValues(doc bson.Raw, path []string) []value {
 	var out []value
@@ -262,7 +262,7 @@ type unionStage struct {
 	stages []stage
 }
 
-func (s unionStage) run(r *run, in docs) docs {
+func (s unionStage) run(r *execution, in docs) docs {
 	return func(yield func(bson.Raw, error) bool) {
 		for doc, err := range in {
 			if !yield(doc, err) || err != nil {

@@ -66,7 +66,7 @@ func (c *pipelineCompiler) unwind(_ string, arg value) (stage, error) {
 	return s, err
 }
 
-func (s *unwindStage) run(_ *run, in docs) docs {
+func (s *unwindStage) run(_ *execution, in docs) docs {
 	return func(yield func(bson.Raw, error) bool) {
 		for doc, err := range in {
 			if err != nil {
@@ -124,7 +124,7 @@ func replaceAt(doc []byte, path []string, v value) bson.Raw {
 	return withField(doc, path[0], v)
 }
 
-// facet runs several pipelines over the same documents.
+// facetStage runs several pipelines over the same documents.
 func (c *pipelineCompiler) facetStage(_ string, arg value) (stage, error) {
 	if !isObject(arg) || isEmpty(arg.Value) {
 		return nil, fail(40169, "the $facet specification must be a non-empty object")
@@ -147,7 +147,7 @@ func (c *pipelineCompiler) facetStage(_ string, arg value) (stage, error) {
 		}
 		branches = append(branches, branch{string(name), stages})
 	}
-	return blocking(func(r *run, in docs) ([]bson.Raw, error) {
+	return blocking(func(r *execution, in docs) ([]bson.Raw, error) {
 		all, err := drain(in)
 		if err != nil {
 			return nil, err
@@ -171,7 +171,7 @@ func checkFacetName(name string) error {
 	return nil
 }
 
-// replay is a stream of documents at hand.
+// replay returns a stream of documents at hand.
 func replay(all []bson.Raw) docs {
 	return func(yield func(bson.Raw, error) bool) {
 		for _, d := range all {
@@ -215,7 +215,7 @@ func (c *pipelineCompiler) sample(_ string, arg value) (stage, error) {
 	if size < 0 {
 		return nil, fail(28749, "$sample stage must specify a size")
 	}
-	return blocking(func(r *run, in docs) ([]bson.Raw, error) {
+	return blocking(func(r *execution, in docs) ([]bson.Raw, error) {
 		all, err := drain(in)
 		random := r.env.Rand
 		if random == nil {
@@ -285,7 +285,7 @@ func (c *pipelineCompiler) redact(_ string, arg value) (stage, error) {
 		}
 		return v, nil
 	}
-	return mapped(func(r *run) func(bson.Raw) (bson.Raw, error) {
+	return perDocument(func(r *execution) func(bson.Raw) (bson.Raw, error) {
 		ctx := r.evaluation()
 		return func(doc bson.Raw) (bson.Raw, error) {
 			ctx.root = objectValue(doc)
@@ -298,7 +298,7 @@ func (c *pipelineCompiler) redact(_ string, arg value) (stage, error) {
 	}), nil
 }
 
-// documents is a source of its own: what comes before it is not read.
+// documents returns a source of its own: what comes before it is not read.
 func (c *pipelineCompiler) documents(_ string, arg value) (stage, error) {
 	e, err := compileExpression(arg, c.scope)
 	if err != nil {
@@ -309,7 +309,7 @@ func (c *pipelineCompiler) documents(_ string, arg value) (stage, error) {
 
 type documentsStage struct{ list expression }
 
-func (s documentsStage) run(r *run, _ docs) docs {
+func (s documentsStage) run(r *execution, _ docs) docs {
 	return func(yield func(bson.Raw, error) bool) {
 		v, err := s.list.eval(r.evaluation())
 		if err == nil && !isArray(v) {

@@ -21,8 +21,8 @@ func (c *pipelineCompiler) match(_ string, arg value) (stage, error) {
 
 type matchStage struct{ filter *Filter }
 
-func (s matchStage) run(r *run, in docs) docs {
-	return mapped(func(r *run) func(bson.Raw) (bson.Raw, error) {
+func (s matchStage) run(r *execution, in docs) docs {
+	return perDocument(func(r *execution) func(bson.Raw) (bson.Raw, error) {
 		ctx := r.evaluation()
 		return func(doc bson.Raw) (bson.Raw, error) {
 			ok, err := s.filter.testIn(ctx, doc)
@@ -56,7 +56,7 @@ func (c *pipelineCompiler) projection(name string, p *projectionParser, spec []b
 		return nil, mongoerr.Wrap(err, "Invalid "+name)
 	}
 	proj := &Projection{root: p.root, mode: p.mode(), scope: c.scope}
-	return mapped(func(r *run) func(bson.Raw) (bson.Raw, error) {
+	return perDocument(func(r *execution) func(bson.Raw) (bson.Raw, error) {
 		ctx := r.evaluation()
 		return func(doc bson.Raw) (bson.Raw, error) { return proj.applyIn(ctx, doc) }
 	}), nil
@@ -93,14 +93,14 @@ func (c *pipelineCompiler) sort(_ string, arg value) (stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return blocking(func(_ *run, in docs) ([]bson.Raw, error) {
+	return blocking(func(_ *execution, in docs) ([]bson.Raw, error) {
 		all, err := drain(in)
 		s.Documents(all)
 		return all, err
 	}), nil
 }
 
-// whole checks the argument of $limit and $skip.
+// wholeArgument checks the argument of $limit and $skip.
 func wholeArgument(name string, arg value) (int64, error) {
 	if !isNumber(arg) {
 		return 0, fail(5107201, "invalid argument to %s stage: Expected a number in: %s: %s", name, name, arg)
@@ -128,7 +128,7 @@ func (c *pipelineCompiler) limit(name string, arg value) (stage, error) {
 	return limitStage(n), nil
 }
 
-func (s limitStage) run(_ *run, in docs) docs {
+func (s limitStage) run(_ *execution, in docs) docs {
 	return func(yield func(bson.Raw, error) bool) {
 		left := int64(s)
 		for doc, err := range in {
@@ -150,7 +150,7 @@ func (c *pipelineCompiler) skip(name string, arg value) (stage, error) {
 	return skipStage(n), err
 }
 
-func (s skipStage) run(_ *run, in docs) docs {
+func (s skipStage) run(_ *execution, in docs) docs {
 	return func(yield func(bson.Raw, error) bool) {
 		left := int64(s)
 		for doc, err := range in {
@@ -180,7 +180,7 @@ func (c *pipelineCompiler) count(_ string, arg value) (stage, error) {
 	case strings.Contains(name, "."):
 		return nil, fail(40160, "the count field cannot contain '.'")
 	}
-	return blocking(func(_ *run, in docs) ([]bson.Raw, error) {
+	return blocking(func(_ *execution, in docs) ([]bson.Raw, error) {
 		n := int64(0)
 		for _, err := range in {
 			if err != nil {
@@ -217,7 +217,7 @@ func (c *pipelineCompiler) replaceRoot(name string, arg value) (stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return mapped(func(r *run) func(bson.Raw) (bson.Raw, error) {
+	return perDocument(func(r *execution) func(bson.Raw) (bson.Raw, error) {
 		ctx := r.evaluation()
 		return func(doc bson.Raw) (bson.Raw, error) {
 			ctx.root = objectValue(doc)

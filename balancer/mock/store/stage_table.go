@@ -49,7 +49,7 @@ func (c *pipelineCompiler) stage(name string, arg value, place, of int) (stage, 
 	return f(name, arg)
 }
 
-// unavailable says why a stage that makes documents has none to make.
+// unavailable returns why a stage that makes documents has none to make.
 func unavailable(name string) error {
 	switch name {
 	case "$geoNear":
@@ -89,7 +89,7 @@ func compileUpdatePipeline(list []value, o UpdateOptions) (*Pipeline, error) {
 	return CompilePipeline(stages, env)
 }
 
-// KnownStage tells whether a stage of this name exists on a server.
+// KnownStage reports whether a stage of this name exists on a server.
 func KnownStage(name string) bool {
 	c := pipelineCompiler{}
 	_, known := c.compilers()[name]

@@ -167,7 +167,7 @@ func windowEnd(v value, byRange bool) (*value, error) {
 	return &v, nil
 }
 
-func (s *windowStage) apply(r *run, in docs) ([]bson.Raw, error) {
+func (s *windowStage) apply(r *execution, in docs) ([]bson.Raw, error) {
 	all, err := drain(in)
 	if err != nil {
 		return nil, err
@@ -263,7 +263,7 @@ func (s *windowStage) accumulate(ctx *evaluation, a accumulation, w window, part
 	return out, nil
 }
 
-// span is the half-open range of places a window covers.
+// span returns the half-open range of places a window covers.
 func (s *windowStage) span(w window, part []bson.Raw, i int) (from, to int, err error) {
 	to = len(part)
 	if !w.byRange {

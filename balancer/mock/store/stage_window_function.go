@@ -145,7 +145,7 @@ func linearFillFunction(c *pipelineCompiler, s *windowStage, op string, arg valu
 	}, nil
 }
 
-// place is a document's sort key as a number: dates in milliseconds.
+// place returns a document's sort key as a number: dates in milliseconds.
 func (s *windowStage) place(doc bson.Raw) float64 {
 	k := s.order.keys[0].of(doc)
 	if k.Type == bson.TypeDateTime {
@@ -213,8 +213,8 @@ func slopeFunction(c *pipelineCompiler, s *windowStage, op string, arg value, w 
 	}, nil
 }
 
-// across is a document's sort key: dates, in milliseconds, need a unit, and
-// numbers none.
+// across returns a document's sort key: dates, in milliseconds, need a unit,
+// and numbers none.
 func (s *windowStage) across(doc bson.Raw, unit float64) (float64, error) {
 	k := s.order.keys[0].of(doc)
 	isDate := k.Type == bson.TypeDateTime

@@ -73,7 +73,7 @@ func (u *Update) IsReplacement() bool { return u.replacement != nil }
 // IsPipeline reports whether the update is an aggregation pipeline.
 func (u *Update) IsPipeline() bool { return u.pipeline != nil }
 
-// Apply gives the updated document. The _id cannot be changed (66).
+// Apply returns the updated document. The _id cannot be changed (66).
 func (u *Update) Apply(doc bson.Raw) (out bson.Raw, changed bool, err error) {
 	out, err = u.applyTo(doc, false)
 	if err != nil {
@@ -85,7 +85,7 @@ func (u *Update) Apply(doc bson.Raw) (out bson.Raw, changed bool, err error) {
 	return out, !bytes.Equal(out, doc), nil
 }
 
-// Upsert gives the document to insert when nothing matched: the equalities of
+// Upsert returns the document to insert when nothing matched: the equalities of
 // the filter with the update applied, _id first.
 func (u *Update) Upsert(filter bson.Raw) (bson.Raw, error) {
 	f, err := CompileFilterWith(filter, FilterOptions{Let: u.options.Let, Now: u.options.Now})
@@ -148,7 +148,7 @@ func (u *Update) replace(id value) bson.Raw {
 	return closeDocument(b, start)
 }
 
-// documentOfEqualities is the start of an upserted document. A replacement
+// documentOfEqualities returns the start of an upserted document. A replacement
 // takes only the _id.
 func documentOfEqualities(f *Filter, idOnly bool) (bson.Raw, error) {
 	root := newBranch(emptyDocument)

@@ -192,7 +192,7 @@ func makePullAll(_ string, arg value) (modifier, error) {
 	for _, v := range fields(arg.Value) {
 		gone[encoded(v)] = true
 	}
-	return cull(func(v value) (bool, error) { return gone[encoded(v)], nil }), nil
+	return removeElements(func(v value) (bool, error) { return gone[encoded(v)], nil }), nil
 }
 
 // makePull removes elements by a query on them when they are documents, by
@@ -207,22 +207,22 @@ func makePull(path string, arg value) (modifier, error) {
 	switch {
 	case isObject(arg) && (!ok || !isOperator(name) || isReference(name) || topLevelOnly[name]):
 		n, err := c.document(arg.Value)
-		return cull(func(v value) (bool, error) {
+		return removeElements(func(v value) (bool, error) {
 			state := m()
 			return isObject(v) && n.match(v.Value, state), state.err
 		}), err
 	case isObject(arg) || arg.Type == bson.TypeRegex:
 		p, err := c.predicate(path, arg)
-		return cull(func(v value) (bool, error) {
+		return removeElements(func(v value) (bool, error) {
 			state := m()
 			return p.test(v, state), state.err
 		}), err
 	}
-	return cull(func(v value) (bool, error) { return compare(v, arg) == 0, nil }), nil
+	return removeElements(func(v value) (bool, error) { return compare(v, arg) == 0, nil }), nil
 }
 
-// cull is a modifier that removes the elements for which gone is true.
-func cull(gone func(value) (bool, error)) modifier {
+// removeElements returns a modifier that removes the elements for which gone is true.
+func removeElements(gone func(value) (bool, error)) modifier {
 	return modifier{lenient: true, apply: func(old value, _ *updating) (value, error) {
 		if !isArray(old) {
 			return value{}, badValue("Cannot apply $pull to a non-array value")

@@ -196,7 +196,7 @@ func (u *Update) compileArrayFilters() error {
 	return nil
 }
 
-// arrayFilterName is the one identifier that all fields of an array filter
+// arrayFilterName returns the one identifier that all fields of an array filter
 // begin with.
 func arrayFilterName(raw bson.Raw) (string, error) {
 	found := ""

@@ -22,7 +22,8 @@ type branch struct {
 
 func newBranch(doc bson.Raw) *branch { return &branch{v: objectValue(doc)} }
 
-// unfold turns a document or array into its fields; false for other values.
+// unfold turns a document or array into its fields, and reports whether the
+// value is one.
 func (b *branch) unfold() bool {
 	if b.open {
 		return true
@@ -129,7 +130,7 @@ func (b *branch) create(path []string, v value) error {
 	return nil
 }
 
-// notViable is the error of a path that leads through something that is no
+// notViable returns the error of a path that leads through something that is no
 // document (28).
 func notViable(part string, b *branch) error {
 	return serverError(mongoerr.PathNotViable, "Cannot create field '%s' in element {%s: %s}", part, b.name, b.value())

@@ -23,7 +23,7 @@ var absent = value{Type: 0xf0}
 func isAbsent(v value) bool  { return v.Type == absent.Type }
 func isMissing(v value) bool { return v.Type == 0 || v.Type == absent.Type }
 
-// isNullish is true for null, undefined and missing.
+// isNullish reports whether the value is null, undefined or missing.
 func isNullish(v value) bool {
 	return v.Type == bson.TypeNull || v.Type == bson.TypeUndefined || isMissing(v)
 }
@@ -48,7 +48,7 @@ func int64Value(n int64) value {
 	return value{Type: bson.TypeInt64, Value: binary.LittleEndian.AppendUint64(nil, uint64(n))}
 }
 
-// smallestInt is an int32 where the number fits, otherwise an int64.
+// smallestInt returns an int32 where the number fits, otherwise an int64.
 func smallestInt(n int64) value {
 	if n == int64(int32(n)) {
 		return int32Value(int32(n))
@@ -121,7 +121,7 @@ func decimalAt(b []byte) bson.Decimal128 {
 	return bson.NewDecimal128(binary.LittleEndian.Uint64(b[8:]), binary.LittleEndian.Uint64(b))
 }
 
-// textAt is the content of a string, symbol or code.
+// textAt returns the content of a string, symbol or code.
 func textAt(b []byte) string {
 	n := int(int32At(b))
 	if n < 1 || len(b) < 4+n {
@@ -164,7 +164,7 @@ func timestampAt(b []byte) (seconds, increment uint32) {
 
 func timeOf(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
 
-// truthy is the value as a condition: false, null, undefined, missing and
+// truthy reports the value as a condition: false, null, undefined, missing and
 // zero are false, everything else is true.
 func truthy(v value) bool {
 	switch v.Type {
@@ -182,7 +182,7 @@ func truthy(v value) bool {
 	return !isNullish(v)
 }
 
-// toDouble is the nearest double of a number, zero for anything else.
+// toDouble returns the nearest double of a number, zero for anything else.
 func toDouble(v value) float64 {
 	switch v.Type {
 	case bson.TypeInt32:
@@ -208,8 +208,8 @@ func decimalToDouble(d bson.Decimal128) float64 {
 	return f
 }
 
-// toInteger is the number cut to an integer and clamped to 64 bits; NaN and
-// what is no number give zero.
+// toInteger returns the number cut to an integer and clamped to 64 bits; NaN
+// and what is no number give zero.
 func toInteger(v value) int64 {
 	switch v.Type {
 	case bson.TypeInt32:
@@ -268,7 +268,7 @@ func decimalInteger(d bson.Decimal128) (n *big.Int, whole bool) {
 
 func tenTo(n int) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil) }
 
-// wholeInteger gives the number as an int64 when it is exactly one.
+// wholeInteger returns the number as an int64 when it is exactly one.
 func wholeInteger(v value) (int64, bool) {
 	switch v.Type {
 	case bson.TypeInt32, bson.TypeInt64:
@@ -307,7 +307,7 @@ func isNaN(v value) bool {
 
 func compare(a, b value) int { return keyorder.Compare(a, b) }
 
-// encoded is the comparable form of a value, for sets and groups.
+// encoded returns the comparable form of a value, for sets and groups.
 func encoded(v value) string { return string(keyorder.Append(nil, v)) }
 
 var typeNames = map[bson.Type]string{
@@ -321,7 +321,7 @@ var typeNames = map[bson.Type]string{
 	bson.TypeMinKey: "minKey", bson.TypeMaxKey: "maxKey",
 }
 
-// typeName is the server's alias of a value's type.
+// typeName returns the server's alias of a value's type.
 func typeName(v value) string {
 	if name, ok := typeNames[v.Type]; ok {
 		return name

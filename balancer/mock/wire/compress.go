@@ -24,11 +24,11 @@ const (
 	byZstd
 )
 
-// compressorNames are those of hello, in the order of a server's default.
+// compressorNames returns those of hello, in the order of a server's default.
 func compressorNames() []string { return []string{"snappy", "zstd", "zlib"} }
 
-// CommonCompressors are the compressors among a client's that this package has,
-// in the client's order.
+// CommonCompressors returns the compressors among a client's that this package
+// has, in the client's order.
 func CommonCompressors(offered []string) []string {
 	var common []string
 	for _, name := range offered {

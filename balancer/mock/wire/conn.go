@@ -52,9 +52,9 @@ type conn struct {
 // bubble, as waiting for a sync.Mutex does not, so servers can be tested there.
 type baton chan struct{}
 
-func newBaton() baton { return make(baton, 1) }
-func (b baton) take() { b <- struct{}{} }
-func (b baton) pass() { <-b }
+func newBaton() baton   { return make(baton, 1) }
+func (b baton) lock()   { b <- struct{}{} }
+func (b baton) unlock() { <-b }
 
 func newConn(s *service, nc net.Conn) *conn {
 	c := &conn{
@@ -110,21 +110,21 @@ func (c *conn) shakeHands() error {
 }
 
 func (c *conn) loop() {
-	for c.turn() {
+	for c.serveNext() {
 	}
 }
 
-// turn reads a message and handles it. It is false when there will be no more.
-func (c *conn) turn() bool {
-	c.reading.take()
+// serveNext reads a message and handles it, and reports whether there may be more.
+func (c *conn) serveNext() bool {
+	c.reading.lock()
 	m, err := c.next()
 	if err != nil {
-		c.reading.pass()
+		c.reading.unlock()
 		return false
 	}
-	c.handling.take()
-	c.reading.pass()
-	defer c.handling.pass()
+	c.handling.lock()
+	c.reading.unlock()
+	defer c.handling.unlock()
 	if err := c.answer(m); err != nil {
 		c.service.server.log().Debug("connection closed: cannot send", "client", c.client.ID, "error", err)
 		c.hangUp(errPeerGone)
@@ -144,7 +144,7 @@ func (c *conn) next() (incoming, error) {
 		c.hangUp(errPeerGone)
 		return incoming{}, err
 	}
-	if !c.took() {
+	if !c.admit() {
 		return incoming{}, errStopping
 	}
 	return m, nil
@@ -215,7 +215,7 @@ func (c *conn) answer(m incoming) error {
 	}
 }
 
-// sinceThen is a hello that asks for news since a reply to it.
+// sinceThen returns a hello that asks for news since a reply to it.
 func sinceThen(hello, reply bson.Raw) bson.Raw {
 	const field = "topologyVersion"
 	was, is := hello.Lookup(field), reply.Lookup(field)
@@ -286,7 +286,7 @@ func (c *conn) reply(m incoming) bson.Raw {
 	return doc
 }
 
-// context is what the command runs under.
+// context returns what the command runs under.
 func (c *conn) context(m incoming) (context.Context, context.CancelFunc) {
 	switch {
 	case m.silent:
@@ -300,8 +300,9 @@ func (c *conn) context(m incoming) (context.Context, context.CancelFunc) {
 	return c.ctx, func() {}
 }
 
-// waitsForNews is true for a hello that is answered when the topology changes
-// or its time is up: no work to wait for when the server stops.
+// waitsForNews reports whether the request is a hello that is answered when the
+// topology changes or its time is up: no work to wait for when the server
+// stops.
 func waitsForNews(r Request) bool {
 	switch r.Command {
 	case "hello", "isMaster", "ismaster":
@@ -330,9 +331,9 @@ func errorReply(err error) bson.Raw {
 	return doc
 }
 
-// took notes a message that is to be handled: from now on time does not count
-// against the peer. It is false when the connection takes no more of them.
-func (c *conn) took() bool {
+// admit notes a message that is to be handled: from now on time does not count
+// against the peer. It reports whether the connection takes more of them.
+func (c *conn) admit() bool {
 	c.state.Lock()
 	defer c.state.Unlock()
 	if c.retired {

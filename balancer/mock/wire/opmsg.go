@@ -82,8 +82,8 @@ func parseMsg(h header, payload []byte) (incoming, error) {
 	return in, nil
 }
 
-// sumsUp compares the CRC-32C at the end of a message with what is before it,
-// header included.
+// sumsUp reports whether the CRC-32C at the end of a message is that of what is
+// before it, header included.
 func sumsUp(h header, payload []byte) bool {
 	at := len(payload) - checksumBytes
 	head := appendInt32(nil, h.length)
@@ -209,7 +209,7 @@ func appendArray(dst []byte, s sequence) []byte {
 	return dst
 }
 
-// firstField is the name of the first field of a validated document.
+// firstField returns the name of the first field of a validated document.
 func firstField(doc bson.Raw) string {
 	if len(doc) <= minDocumentBytes {
 		return ""

@@ -16,7 +16,7 @@ const (
 	flagAwaitCapable = 8
 )
 
-// handshakeCommands are the commands a client may send by OP_QUERY
+// handshakeCommand reports whether a client may send the command by OP_QUERY
 // (spec 03 §1.9).
 func handshakeCommand(name string) bool {
 	switch name {

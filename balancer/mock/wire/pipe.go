@@ -41,12 +41,12 @@ func (p *Pipe) Close() error {
 	return nil
 }
 
-// Addr is an address that only says that this is a Pipe.
+// Addr returns an address that only says that this is a Pipe.
 func (p *Pipe) Addr() net.Addr { return pipeAddr(pipeNetwork) }
 
-// DialContext waits for Accept and gives the client's end. Network and address
-// are not looked at; the server's end tells the address as its LocalAddr. On a
-// closed Pipe the error is that of a host where nobody listens.
+// DialContext waits for Accept and returns the client's end. Network and
+// address are not looked at; the server's end tells the address as its
+// LocalAddr. On a closed Pipe the error is that of a host where nobody listens.
 func (p *Pipe) DialContext(ctx context.Context, _, address string) (net.Conn, error) {
 	select {
 	case <-p.closed: // never by chance: Accept may be waiting still

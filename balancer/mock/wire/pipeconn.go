@@ -27,8 +27,8 @@ func newPipeConns(a, b pipeAddr) (*pipeConn, *pipeConn) {
 		&pipeConn{in: there, out: back, local: b, remote: a}
 }
 
-// Read gives what is there, waits only for the first byte, and is io.EOF when
-// the other end is closed and everything has been read.
+// Read returns what is there, waits only for the first byte, and ends with
+// io.EOF when the other end is closed and everything has been read.
 func (c *pipeConn) Read(p []byte) (int, error) { return c.in.read(p) }
 
 // Write fails with EPIPE when the other end is closed.
@@ -81,7 +81,7 @@ func newStream() *stream {
 	return s
 }
 
-// stopped is why a side cannot go on, seen from that side.
+// stopped returns why a side cannot go on, seen from that side.
 func (s *side) stopped() error {
 	switch {
 	case s.closed:

@@ -68,7 +68,7 @@ type Server struct {
 	running sync.WaitGroup
 }
 
-// Connections is how many connections are open.
+// Connections returns how many connections are open.
 func (s *Server) Connections() int { return int(s.open.Load()) }
 
 // Serve takes connections from l until ctx ends or the server is stopped, and
@@ -168,7 +168,7 @@ func (s *Server) messageBytes() int32 {
 	return DefaultMessageBytes
 }
 
-// bytesFrom is the largest message taken from a client.
+// bytesFrom returns the largest message taken from a client.
 func (s *Server) bytesFrom(c *Client) int32 {
 	if s.Limits.StrangerBytes > 0 && !c.trusted.Load() {
 		return min(s.Limits.StrangerBytes, s.messageBytes())

@@ -76,7 +76,7 @@ func (s *service) accept() error {
 	}
 }
 
-// temporary is true for what passes by itself, such as a lack of file
+// temporary reports whether the error passes by itself, such as a lack of file
 // descriptors.
 func temporary(err error) bool {
 	var t interface{ Temporary() bool }

@@ -1,0 +1,103 @@
+package catalog
+
+import (
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mongoerr"
+)
+
+// ParseDatabase reads a config.databases document (spec 03 §3.2).
+func ParseDatabase(raw bson.Raw) (Database, error) {
+	var d Database
+	err := eachField(raw, func(f field) error {
+		switch f.name {
+		case "_id":
+			return f.text(&d.Name)
+		case "primary":
+			return f.text((*string)(&d.Primary))
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return Database{}, mongoerr.Wrap(err, "invalid config.databases document")
+	case d.Name == "":
+		return Database{}, missing("config.databases document", "_id")
+	}
+	return d, nil
+}
+
+// ParseRouter reads a config.mongos document (spec 03 §3.8). Only its _id must
+// be there.
+func ParseRouter(raw bson.Raw) (Router, error) {
+	var r Router
+	err := eachField(raw, func(f field) error {
+		switch f.name {
+		case "_id":
+			return f.text(&r.ID)
+		case "mongoVersion":
+			return f.text(&r.Version)
+		case "ping":
+			return f.time(&r.Ping)
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return Router{}, mongoerr.Wrap(err, "invalid config.mongos document")
+	case r.ID == "":
+		return Router{}, missing("config.mongos document", "_id")
+	}
+	return r, nil
+}
+
+// ParseLogEntry reads a document of config.changelog or config.actionlog (spec
+// 03 §3.7), and keeps it. Fields of other types than usual count as missing.
+func ParseLogEntry(raw bson.Raw) LogEntry {
+	e := LogEntry{Raw: raw}
+	// An entry is only looked at, so that none is too odd to be kept.
+	_ = eachField(raw, func(f field) error {
+		switch f.name {
+		case "time":
+			_ = f.time(&e.Time)
+		case "what":
+			_ = f.text(&e.What)
+		case "ns":
+			_ = f.text(&e.Namespace)
+		case "shard":
+			_ = f.text((*string)(&e.Shard))
+		}
+		return nil
+	})
+	return e
+}
+
+// ChunkDoc returns the config.chunks document of a chunk in the form of the
+// collection's release: since 5.0 with the uuid of the collection, before with
+// its namespace and epoch (spec 03 §3.4).
+func (c Collection) ChunkDoc(chunk Chunk) bson.D {
+	doc := chunk.Doc(c.Pattern, c.UUID)
+	if c.ChunksByUUID() {
+		return doc
+	}
+	old := bson.D{doc[0], {Key: "ns", Value: c.Namespace}}
+	for _, e := range doc[2:] {
+		if old = append(old, e); e.Key == "lastmod" {
+			old = append(old, bson.E{Key: "lastmodEpoch", Value: c.Epoch})
+		}
+	}
+	return old
+}
+
+// ChunksByUUID reports whether the chunks of the collection carry its uuid:
+// those of collections that have a timestamp do, which 5.0 gives to all.
+func (c Collection) ChunksByUUID() bool { return !c.Timestamp.IsZero() }
+
+// ChunkFilter returns the equality by which the chunks of the collection are
+// found in config.chunks.
+func (c Collection) ChunkFilter() bson.E {
+	if c.ChunksByUUID() {
+		return bson.E{Key: "uuid", Value: c.UUID}
+	}
+	return bson.E{Key: "ns", Value: c.Namespace}
+}

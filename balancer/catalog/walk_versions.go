@@ -1,0 +1,70 @@
+package catalog
+
+import "iter"
+
+// From returns the chunks with a version or a newer one, in key order: what an
+// incremental read of config.chunks asks for. Blocks in which all are older are
+// skipped.
+func (t *RoutingTable) From(v ChunkVersion) iter.Seq[Chunk] {
+	return t.chosen(
+		func(o *ownership) bool { return o.newest.Compare(v) >= 0 },
+		func(b *block, i int) bool { return b.rows[i].version.Compare(v) >= 0 })
+}
+
+// Flagged returns the chunks that are flagged jumbo, in key order. Blocks in
+// which none is are skipped.
+func (t *RoutingTable) Flagged() iter.Seq[Chunk] {
+	return t.chosen(
+		func(o *ownership) bool { return o.jumbo > 0 },
+		func(b *block, i int) bool { return b.rows[i].flags.flagged() })
+}
+
+// Measured returns the chunks with an estimate, in key order. Blocks in which
+// none has one are skipped.
+func (t *RoutingTable) Measured() iter.Seq[Chunk] {
+	return func(yield func(Chunk) bool) {
+		slab := historySlab{size: firstSlab}
+		var c Chunk
+		for b := range t.allBlocks() {
+			for i, size := range b.sizes {
+				if !size.Known() {
+					continue
+				}
+				if b.read(i, t.shards.names, &slab, &c); !yield(c) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// chosen are the chunks that are wanted, in blocks where a shard's part may have
+// such.
+func (t *RoutingTable) chosen(in func(*ownership) bool, wanted func(*block, int) bool) iter.Seq[Chunk] {
+	return func(yield func(Chunk) bool) {
+		slab := historySlab{size: firstSlab}
+		var c Chunk
+		for b := range t.allBlocks() {
+			if !b.any(in) {
+				continue
+			}
+			for i := range b.rows {
+				if !wanted(b, i) {
+					continue
+				}
+				if b.read(i, t.shards.names, &slab, &c); !yield(c) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (b *block) any(in func(*ownership) bool) bool {
+	for i := range b.owned {
+		if in(&b.owned[i]) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,222 @@
+// Package enginetest is the conformance suite of what the engine needs of a
+// cluster: the same tests run over the mock directly and over the wire, so that
+// a balancer finds the same results, codes and refusals whichever it works on.
+package enginetest
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer"
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
+	"shardsh/balancer/policy"
+)
+
+// Topology is what the cluster of each test holds: see docs/topology.md. Its
+// balancer is off.
+const Topology = `{
+  "shards": [{"id": "a", "zones": ["EU"]}, {"id": "b"}, {"id": "c", "draining": true}],
+  "settings": {"chunkSizeMB": 64, "balancer": {"mode": "off"}},
+  "collections": [
+    {"ns": "app.even", "key": {"k": 1}, "zones": [{"zone": "EU", "min": {"k": 0}, "max": {"k": 50}}],
+     "chunks": [
+       {"shard": "a", "max": {"k": 0}, "bytes": "10MiB", "docs": 1024},
+       {"shard": "a", "max": {"k": 100}, "bytes": "20MiB", "docs": 2048},
+       {"shard": "a", "max": {"k": 200}},
+       {"shard": "b", "bytes": "5MiB", "docs": 512}]},
+    {"ns": "app.huge", "key": {"k": 1},
+     "chunks": [
+       {"shard": "a", "max": {"k": 0}},
+       {"shard": "a", "max": {"k": 100000}, "bytes": "1GiB", "docs": 1048576},
+       {"shard": "b"}]},
+    {"ns": "app.plain", "key": {"x": 1, "y": 1}, "noBalance": true}]
+}`
+
+// Subject is a cluster under test.
+type Subject struct {
+	Cluster balancer.SharedCluster
+	Release catalog.Release
+	// Command runs a command as a user of the cluster does, to prepare a test or
+	// to look at what became of it.
+	Command func(ctx context.Context, db string, command bson.D) (bson.Raw, error)
+	// Unsupported are the names of the methods that answer what no command can do
+	// with errors.ErrUnsupported.
+	Unsupported []string
+}
+
+// TestCluster runs the suite. make is called for each test, and makes a cluster
+// of the Topology whose time goes on by itself when something is waited for.
+func TestCluster(t *testing.T, make func(t *testing.T) Subject) {
+	for _, tt := range []struct {
+		name string
+		run  func(*suite)
+	}{
+		{"Setting", (*suite).setting},
+		{"Shards", (*suite).shards},
+		{"Collections", (*suite).collections},
+		{"Routing", (*suite).routing},
+		{"DataSizes", (*suite).dataSizes},
+		{"Mergeable", (*suite).mergeable},
+		{"Unsharded", (*suite).unsharded},
+		{"Split", (*suite).split},
+		{"SplitRefused", (*suite).splitRefused},
+		{"SplitPoint", (*suite).splitPoint},
+		{"MarkJumbo", (*suite).markJumbo},
+		{"SwitchOffBalancing", (*suite).switchOffBalancing},
+		{"Move", (*suite).move},
+		{"MoveRefused", (*suite).moveRefused},
+		{"MoveUnsharded", (*suite).moveUnsharded},
+		{"ActMerge", (*suite).actMerge},
+		{"ActMeasure", (*suite).actMeasure},
+		{"ActMergeAll", (*suite).actMergeAll},
+		{"LogAction", (*suite).logAction},
+		{"LogChange", (*suite).logChange},
+		{"SetEstimate", (*suite).setEstimate},
+		{"SetDefragmentationPhase", (*suite).setPhase},
+		{"EndDefragmentation", (*suite).endDefragmentation},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := &suite{T: t, ctx: t.Context(), Subject: make(t)}
+			tt.run(s)
+		})
+	}
+}
+
+// suite is one test of one subject.
+type suite struct {
+	*testing.T
+	Subject
+	ctx context.Context
+}
+
+// do gives the cluster to f.
+func (s *suite) do(f func(balancer.Cluster)) {
+	s.Helper()
+	s.Cluster.With(f)
+}
+
+// got is a value of one exchange, which must not fail.
+func got[T any](s *suite, f func(balancer.Cluster) (T, error)) (value T) {
+	s.Helper()
+	s.do(func(c balancer.Cluster) {
+		var err error
+		if value, err = f(c); err != nil {
+			s.Fatal(err)
+		}
+	})
+	return value
+}
+
+// errOf is the error of one exchange.
+func (s *suite) errOf(f func(balancer.Cluster) error) (err error) {
+	s.Helper()
+	s.do(func(c balancer.Cluster) { err = f(c) })
+	return err
+}
+
+// supported reports whether a method does anything. It checks the error of one
+// that does not, which f returns.
+func (s *suite) supported(method string, f func(balancer.Cluster) error) bool {
+	s.Helper()
+	if !slices.Contains(s.Unsupported, method) {
+		return true
+	}
+	if err := s.errOf(f); !errors.Is(err, errors.ErrUnsupported) || err.Error() == "" {
+		s.Errorf("%s is unsupported and answers %v", method, err)
+	}
+	return false
+}
+
+// code checks that an error carries a code.
+func (s *suite) code(what string, err error, want mongoerr.Code) {
+	s.Helper()
+	if !mongoerr.Is(err, want) {
+		s.Errorf("%s: %v (%T), want %s", what, err, err, want.Name())
+	}
+}
+
+func (s *suite) table(ns string) balancer.Routing {
+	s.Helper()
+	return got(s, func(c balancer.Cluster) (balancer.Routing, error) { return c.Routing(s.ctx, ns) })
+}
+
+// key is a key of the collections with one field.
+func (s *suite) key(r balancer.Routing, k int) catalog.Key {
+	s.Helper()
+	raw, err := bson.Marshal(bson.D{{Key: "k", Value: int32(k)}})
+	if err != nil {
+		s.Fatal(err)
+	}
+	key, err := r.Collection.Pattern.Key(raw)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return key
+}
+
+// layout is the owners of the chunks, in key order.
+func (s *suite) layout(ns string) (owners []string) {
+	s.Helper()
+	for c := range s.table(ns).Table.All() {
+		owners = append(owners, string(c.Shard))
+	}
+	return owners
+}
+
+func (s *suite) command(db string, command bson.D) bson.Raw {
+	s.Helper()
+	reply, err := s.Command(s.ctx, db, command)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return reply
+}
+
+func (s *suite) drop(ns string) {
+	s.Helper()
+	db, name, _ := catalog.SplitNamespace(ns)
+	s.command(db, bson.D{{Key: "drop", Value: name}})
+}
+
+// entries counts documents of a collection of config.
+func (s *suite) entries(collection string, filter bson.D) int {
+	s.Helper()
+	reply := s.command("config", bson.D{{Key: "count", Value: collection}, {Key: "query", Value: filter}})
+	n, _ := reply.Lookup("n").AsInt64OK()
+	return int(n)
+}
+
+func (s *suite) equal(what string, got, want any) {
+	s.Helper()
+	if !equal(got, want) {
+		s.Errorf("%s: %v, want %v", what, got, want)
+	}
+}
+
+func equal(a, b any) bool {
+	list, isList := a.([]string)
+	other, both := b.([]string)
+	if isList && both {
+		return slices.Equal(list, other)
+	}
+	return a == b
+}
+
+// migration moves the chunk of app.even at k.
+func (s *suite) migration(r balancer.Routing, k int, to catalog.ShardID) policy.Migration {
+	s.Helper()
+	c := r.Table.Find(s.key(r, k))
+	return policy.Migration{
+		From: c.Shard, To: to, Namespace: r.Collection.Namespace, UUID: r.Collection.UUID,
+		Min: c.Min, Max: c.Max, ChunkVersion: c.Version, MaxChunkSizeBytes: 64 << 20, Reason: policy.ReasonChunksImbalance,
+	}
+}
+
+// historyWindow is long enough for chunks to be merged by the auto-merger.
+const historyWindow = 10 * time.Minute

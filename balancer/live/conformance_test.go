@@ -1,0 +1,312 @@
+package live_test
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/catalog/snapfile"
+	"shardsh/balancer/catalog/snaptest"
+	"shardsh/balancer/live"
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/router"
+	"shardsh/balancer/mock/wire"
+)
+
+// variety is a cluster with something of everything.
+const variety = `{
+  "shards": [{"id": "a", "zones": ["EU"]}, {"id": "b", "zones": ["EU", "US"]}, {"id": "c"},
+	{"id": "d", "draining": true}],
+  "settings": {"chunkSizeMB": 64, "balancer": {"stopped": true, "activeWindow": {"start": "0:00", "stop": "23:59"}}},
+  "databases": [{"name": "shop", "primary": "a"}, {"name": "empty", "primary": "b"}],
+  "collections": [
+    {"ns": "shop.orders", "key": {"region": 1, "id": 1}, "zones": [
+       {"zone": "EU", "min": {"region": "A"}, "max": {"region": "M"}}],
+     "chunks": [
+       {"shard": "a", "max": {"region": "A", "id": {"$minKey": 1}}, "bytes": "1GB", "docs": 100000},
+       {"shard": "b", "max": {"region": "D", "id": {"$oid": "507f1f77bcf86cd799439011"}}, "bytes": "3GB",
+	"docs": 300000},
+       {"shard": "c", "max": {"region": "M", "id": {"$minKey": 1}}, "bytes": "1GB", "docs": 90000, "jumbo": true},
+       {"shard": "d", "bytes": "2GB", "docs": 70000}]},
+    {"ns": "shop.hashed", "key": {"k": "hashed"}, "chunkSizeMB": 128, "chunks": [
+       {"shard": "a", "max": {"k": {"$numberLong": "-4611686018427387902"}}, "bytes": "50MB", "docs": 1000},
+       {"shard": "b", "max": {"k": {"$numberLong": "0"}}, "bytes": "60MB", "docs": 1000},
+       {"shard": "c", "max": {"k": {"$numberLong": "4611686018427387902"}}, "bytes": "40MB", "docs": 1000},
+       {"shard": "a"}]},
+    {"ns": "shop.mixed", "key": {"day": 1, "k": "hashed"}, "unique": false, "noBalance": true, "chunks": [
+       {"shard": "b", "max": {"day": {"$date": "2024-01-01T00:00:00Z"}, "k": {"$numberLong": "5"}}}, {"shard": "c"}]}
+  ]}`
+
+// conformance is a mock in which things have happened, and a client of it.
+type conformance struct {
+	release catalog.Release
+	cluster *mock.Cluster
+	client  *mongo.Client
+}
+
+func newConformance(t *testing.T, r catalog.Release, wrap func(wire.Handler) wire.Handler) conformance {
+	t.Helper()
+	topology, err := mock.ParseTopology([]byte(variety))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cluster, err := mock.New(mock.Config{Topology: topology, Version: r,
+		Start: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cluster.Close)
+	c := conformance{r, cluster, connect(t, wrap(router.New(cluster, nil)))}
+	c.happen(t)
+	return c
+}
+
+func (c conformance) ok(t *testing.T, db string, command ...bson.E) bson.Raw {
+	t.Helper()
+	reply, err := c.client.Database(db).RunCommand(t.Context(), bson.D(command)).Raw()
+	if err != nil {
+		t.Fatalf("%v: %v", command, err)
+	}
+	return reply
+}
+
+func e(key string, value any) bson.E { return bson.E{Key: key, Value: value} }
+
+// happen has chunks split, moved, merged and flagged, rounds run, and logs
+// written.
+func (c conformance) happen(t *testing.T) {
+	t.Helper()
+	c.ok(t, "admin", e("split", "shop.hashed"), e("middle", bson.D{e("k", int64(77))}))
+	c.ok(t, "admin", e("moveChunk", "shop.hashed"), e("bounds", bson.A{
+		bson.D{e("k", int64(77))}, bson.D{e("k", int64(4611686018427387902))}}), e("to", "b"))
+	c.ok(t, "admin", e("moveChunk", "shop.mixed"), e("bounds", bson.A{
+		bson.D{e("day", bson.MinKey{}), e("k", bson.MinKey{})}, bson.D{e("day", bson.DateTime(1704067200000)),
+			e("k", int64(5))}}),
+		e("to", "a"))
+	for i := range 50 {
+		c.ok(t, "shop", e("insert", "hashed"), e("documents", bson.A{bson.D{e("_id", i), e("k", i)}}))
+	}
+	c.ok(t, "admin", e("balancerStart", 1))
+	c.ok(t, "admin", e("mockAdvance", 1_800_000)) // orphans are gone
+	c.ok(t, "shop", e("create", "plain"))
+	if c.release.AtLeast(catalog.Release80) {
+		c.ok(t, "admin", e("moveCollection", "shop.plain"), e("toShard", "c"))
+	}
+	if c.release.Defragments() {
+		c.ok(t, "admin", e("configureCollectionBalancing", "shop.hashed"), e("defragmentCollection", true))
+		c.ok(t, "admin", e("mockAdvance", 5_000))
+	}
+	c.ok(t, "admin", e("balancerStop", 1))
+}
+
+// held is what the mock itself has: documents as they are stored, and tables.
+func (c conformance) held(t *testing.T, got *catalog.Snapshot) {
+	t.Helper()
+	c.cluster.Lock()
+	defer c.cluster.Unlock()
+	config := got.Parts().Config
+	for _, name := range []string{"settings", "shards", "databases", "tags", "version"} {
+		i := 0
+		for _, want := range c.cluster.ConfigDB().Collection(name).Scan() {
+			if i >= len(config[name]) || !bytes.Equal(config[name][i], want) {
+				t.Errorf("document %d of config.%s is not %s", i, name, want)
+			}
+			i++
+		}
+		if i == 0 || i != len(config[name]) {
+			t.Errorf("config.%s has %d documents, want %d", name, len(config[name]), i)
+		}
+	}
+	tracked := 0
+	for _, raw := range c.cluster.ConfigDB().Collection("collections").Scan() {
+		tracked++
+		ns := raw.Lookup("_id").StringValue()
+		have, want := got.Collection(ns), c.cluster.ConfigDB().Table(ns)
+		if have == nil || have.Table == nil {
+			t.Errorf("%s is missing, or its chunks are", ns)
+			continue
+		}
+		if have.Table.Len() != want.Len() || have.Table.Version().ChunkVersion != want.Version().ChunkVersion {
+			t.Errorf("%s has %d chunks at %s, want %d at %s", ns, have.Table.Len(), have.Table.Version(), want.Len(),
+				want.Version())
+			continue
+		}
+		for i := range want.Len() {
+			if a, b := fmt.Sprintf("%+v", have.Table.At(i)), fmt.Sprintf("%+v", want.At(i)); a != b {
+				t.Errorf("%s: chunk %d is %s, want %s", ns, i, a, b)
+			}
+		}
+		for shard := range have.Sizes {
+			if have.Table.Count(shard) == 0 && have.Sizes[shard].Orphans == 0 {
+				t.Errorf("%s has a size on %s, and nothing there", ns, shard)
+			}
+		}
+	}
+	if tracked == 0 || len(got.Collections()) != tracked {
+		t.Errorf("%d collections, want %d", len(got.Collections()), tracked)
+	}
+}
+
+// rendered wants the documents of config.chunks to be those that the chunks of
+// the snapshot give, byte by byte.
+func (c conformance) rendered(t *testing.T, got *catalog.Snapshot) {
+	t.Helper()
+	for _, coll := range got.Collections() {
+		cursor, err := c.client.Database("config").Collection("chunks").Find(t.Context(), bson.D{coll.ChunkFilter()},
+			options.Find().SetSort(bson.D{e("min", 1)}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var docs []bson.Raw
+		if err := cursor.All(t.Context(), &docs); err != nil {
+			t.Fatal(err)
+		}
+		if len(docs) != coll.Table.Len() {
+			t.Errorf("%s has %d documents, want %d", coll.Namespace, len(docs), coll.Table.Len())
+			continue
+		}
+		for i, want := range docs {
+			have, err := bson.Marshal(coll.ChunkDoc(coll.Table.At(i)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(have, want) {
+				t.Errorf("%s: chunk %d is %s, want %s", coll.Namespace, i, bson.Raw(have), want)
+			}
+		}
+	}
+}
+
+func (c conformance) read(t *testing.T, o live.ReaderOptions, old *catalog.Snapshot) *catalog.Snapshot {
+	t.Helper()
+	got, err := live.NewReader(c.client, o).ReadSince(t.Context(), old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, gap := range got.Parts().Source.Gaps {
+		t.Errorf("gap: %+v", gap)
+	}
+	return got
+}
+
+// TestConformance holds the readers to each other: what is read of a cluster, at
+// once or since an older reading, is what the mock itself has, chunk by chunk and
+// byte by byte, and what a file gives back.
+func TestConformance(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		release catalog.Release
+		wrap    func(wire.Handler) wire.Handler
+	}{
+		{"4.4", catalog.Release44, asItIs},
+		{"4.4 by namespace", catalog.Release44, func(h wire.Handler) wire.Handler { return &byNamespace{Handler: h} }},
+		{"5.0", catalog.Release50, asItIs},
+		{"6.0", catalog.Release60, asItIs},
+		{"7.0", catalog.Release70, asItIs},
+		{"8.0", catalog.Release80, asItIs},
+		{"8.3", catalog.Release83, asItIs},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := newConformance(t, tc.release, tc.wrap)
+			o := live.ReaderOptions{Source: catalog.Source{Kind: catalog.SourceMock, Name: "mock"}, Compliance: true}
+			first := c.read(t, o, nil)
+			c.check(t, first)
+
+			hashed := first.Collection("shop.hashed").Table
+			c.ok(t, "admin", e("split", "shop.hashed"), e("middle", bson.D{e("k", int64(1234567))}))
+			c.ok(t, "admin", e("moveChunk", "shop.hashed"), e("find", bson.D{e("k", 1)}), e("to", "c"))
+			c.flag(t, "shop.mixed")
+			second := c.read(t, o, first)
+			c.check(t, second)
+			for _, d := range snaptest.Diff(second, c.read(t, o, nil)) {
+				if !strings.HasPrefix(d, "Time ") && !strings.HasPrefix(d, "ClusterTime ") {
+					t.Errorf("read since then: %s", d)
+				}
+			}
+			if second.Collection("shop.hashed").Table == hashed ||
+				second.Collection("shop.orders").Table != first.Collection("shop.orders").Table {
+				t.Error("what changed was not read, or what did not change was")
+			}
+			c.unflag(t, "shop.mixed")
+			c.rendered(t, c.read(t, o, second))
+		})
+	}
+}
+
+func asItIs(h wire.Handler) wire.Handler { return h }
+
+// check compares a snapshot with the mock and with a file.
+func (c conformance) check(t *testing.T, got *catalog.Snapshot) {
+	t.Helper()
+	c.held(t, got)
+	c.rendered(t, got)
+	p := got.Parts()
+	if p.Release != c.release || p.Time.IsZero() || p.ClusterID.IsZero() || p.Balancer.Mode != catalog.ModeOff ||
+		len(p.Routers) == 0 {
+		t.Errorf("head %+v", p)
+	}
+	if len(p.Changes) == 0 || len(p.Actions) == 0 || p.Settings.MaxChunkSizeBytes != 64<<20 || p.Settings.Window == nil {
+		t.Errorf("%d changes, %d actions, settings %+v", len(p.Changes), len(p.Actions), p.Settings)
+	}
+	orders := got.Collection("shop.orders")
+	if orders.Zones.Len() != 1 || orders.Table.JumboCount("c") != 1 || orders.Reported == nil ||
+		orders.Sizes["b"].Bytes == 0 {
+		t.Errorf("shop.orders: zones %v, sizes %v, reported %+v", orders.Zones.Ranges(), orders.Sizes, orders.Reported)
+	}
+	if d, _ := got.Shard("d"); !d.Draining || (d.Reported != nil) != c.release.AtLeast(catalog.Release83) {
+		t.Errorf("shard d %+v", d)
+	}
+	if plain := got.Collection("shop.plain"); (plain != nil) != c.release.AtLeast(catalog.Release80) || plain != nil &&
+		(!plain.Unsplittable || plain.Sizes == nil) {
+		t.Errorf("shop.plain %+v", plain)
+	}
+
+	path := filepath.Join(t.TempDir(), "cluster.snapshot")
+	if err := snapfile.Save(path, got); err != nil {
+		t.Fatal(err)
+	}
+	again, err := snapfile.Open(path, snapfile.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range snaptest.Diff(again, got) {
+		if !strings.HasPrefix(d, "Source ") {
+			t.Errorf("file: %s", d)
+		}
+	}
+	if s := again.Parts().Source; s.Kind != catalog.SourceFile ||
+		s.Origin != (catalog.Origin{Kind: p.Source.Kind, Name: p.Source.Name}) {
+		t.Errorf("source of the file %+v", s)
+	}
+}
+
+// flag flags a chunk jumbo by hand, as no command does, and unflag takes all
+// flags away; both leave the version.
+func (c conformance) flag(t *testing.T, ns string) {
+	t.Helper()
+	c.setJumbo(t, ns, bson.D{e("$set", bson.D{e("jumbo", true)})})
+}
+
+func (c conformance) unflag(t *testing.T, ns string) {
+	t.Helper()
+	c.setJumbo(t, ns, bson.D{e("$unset", bson.D{e("jumbo", "")})})
+}
+
+func (c conformance) setJumbo(t *testing.T, ns string, change bson.D) {
+	t.Helper()
+	uuid := c.ok(t, "config", e("find", "collections"), e("filter", bson.D{e("_id", ns)})).Lookup("cursor", "firstBatch",
+		"0", "uuid")
+	reply := c.ok(t, "config", e("update", "chunks"), e("updates", bson.A{
+		bson.D{e("q", bson.D{e("uuid", uuid), e("min.k", bson.MinKey{})}), e("u", change)}}))
+	if reply.Lookup("nModified").Int32() != 1 {
+		t.Fatalf("no chunk was flagged: %s", reply)
+	}
+}

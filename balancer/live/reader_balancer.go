@@ -1,0 +1,57 @@
+package live
+
+import (
+	"context"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+)
+
+// balancer asks what the balancer says of itself (spec 03 §1.2).
+func (r *reading) balancer(ctx context.Context) error {
+	reply, err := r.run(ctx, bson.D{{Key: "balancerStatus", Value: 1}})
+	if err == nil {
+		mode, _ := reply.Lookup("mode").StringValueOK()
+		inRound, _ := reply.Lookup("inBalancerRound").BooleanOK()
+		r.parts.Balancer = catalog.BalancerState{Mode: catalog.Mode(mode), InRound: inRound,
+			Rounds: integer(reply, "numBalancerRounds")}
+	}
+	return r.part(ctx, catalog.Gap{What: "balancer"}, err)
+}
+
+// compliance asks for the server's verdict on each sharded collection, and on
+// the shards that drain.
+func (r *reading) compliance(ctx context.Context) error {
+	if !r.options.Compliance {
+		return nil
+	}
+	err := inParallel(ctx, r.options.Parallel, r.parts.Collections,
+		func(ctx context.Context, c *catalog.CollectionState) error {
+			if c.Unsplittable {
+				return nil
+			}
+			reply, err := r.run(ctx, bson.D{{Key: "balancerCollectionStatus", Value: c.Namespace}})
+			if err == nil {
+				c.Reported = reportedStatus(reply)
+			}
+			return r.part(ctx, catalog.Gap{What: "balance", Namespace: c.Namespace}, err)
+		})
+	if err != nil || !r.parts.Release.AtLeast(catalog.Release83) {
+		return err
+	}
+	for i := range r.parts.Shards {
+		s := &r.parts.Shards[i]
+		if !s.Draining {
+			continue
+		}
+		reply, err := r.run(ctx, DrainStatusCommand(s.ID))
+		if err == nil {
+			s.Reported = reportedDrain(reply)
+		}
+		if err := r.part(ctx, catalog.Gap{What: "draining", Shard: s.ID}, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,57 @@
+package live
+
+import (
+	"context"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+)
+
+// deletions reads the range deletions that the shards have still to do, from the
+// shards (spec 03 §3.14).
+func (r *reading) deletions(ctx context.Context) error {
+	if r.options.ShardClient == nil {
+		return nil
+	}
+	r.parts.DeletionsKnown = true
+	for i := range r.parts.Shards {
+		s := &r.parts.Shards[i]
+		err := r.deletionsOn(ctx, s.Shard)
+		if ctx.Err() != nil {
+			return &ReadError{What: "rangeDeletions", Err: ctx.Err()}
+		}
+		if err != nil {
+			// A shard that can't be reached is a gap: the router was reached.
+			s.Unreachable = err.Error()
+			r.parts.DeletionsKnown = false
+			r.gap(catalog.Gap{What: "rangeDeletions", Shard: s.ID}, err)
+		}
+	}
+	return nil
+}
+
+func (r *reading) deletionsOn(ctx context.Context, s catalog.Shard) error {
+	client, err := r.options.ShardClient(ctx, s)
+	if err != nil {
+		return err
+	}
+	cursor, err := client.Database("config").Collection("rangeDeletions").Find(ctx, bson.D{})
+	if err != nil {
+		return err
+	}
+	return each(ctx, cursor, func(doc bson.Raw) error {
+		doc = slices.Clone(doc)
+		d := catalog.RangeDeletion{
+			Shard: s.ID, Namespace: text(doc, "nss"), Min: document(doc, "range", "min"), Max: document(doc, "range", "max"),
+			Delayed: text(doc, "whenToClean") == "delayed", Orphans: integer(doc, "numOrphanDocs"),
+		}
+		d.UUID.Subtype, d.UUID.Data, _ = doc.Lookup("collectionUuid").BinaryOK()
+		d.Pending, _ = doc.Lookup("pending").BooleanOK()
+		d.Processing, _ = doc.Lookup("processing").BooleanOK()
+		d.Timestamp.T, d.Timestamp.I, _ = doc.Lookup("timestamp").TimestampOK()
+		r.parts.Deletions = append(r.parts.Deletions, d)
+		return nil
+	})
+}

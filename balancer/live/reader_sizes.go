@@ -1,0 +1,85 @@
+package live
+
+import (
+	"context"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
+)
+
+// unknownStage is the code of a stage that a server does not have.
+const unknownStage mongoerr.Code = 40324
+
+// sizes reads what each shard has of the collections: from
+// $shardedDataDistribution since 6.0.3 (spec 03 §2.1), from $collStats before,
+// and for collections that are tracked and not sharded.
+func (r *reading) sizes(ctx context.Context) error {
+	left := r.parts.Collections
+	if r.parts.Release.AtLeast(catalog.Release60) {
+		known, err := r.distribution(ctx)
+		if !mongoerr.Is(ServerError(err), unknownStage) {
+			if err := r.part(ctx, catalog.Gap{What: "sizes"}, err); err != nil {
+				return err
+			}
+			left = nil
+			for _, c := range r.parts.Collections {
+				if c.Sizes = known[c.Namespace]; c.Unsplittable {
+					left = append(left, c)
+				}
+			}
+		}
+	}
+	return inParallel(ctx, r.options.Parallel, left, func(ctx context.Context, c *catalog.CollectionState) error {
+		sizes, err := r.collStats(ctx, c.Namespace)
+		c.Sizes = sizes
+		return r.part(ctx, catalog.Gap{What: "sizes", Namespace: c.Namespace}, err)
+	})
+}
+
+// distribution asks for the sizes of all sharded collections at once.
+func (r *reading) distribution(ctx context.Context) (map[string]map[catalog.ShardID]catalog.ShardData, error) {
+	cursor, err := r.admin.Aggregate(ctx, bson.A{bson.D{{Key: "$shardedDataDistribution", Value: bson.D{}}}})
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]map[catalog.ShardID]catalog.ShardData{}
+	err = each(ctx, cursor, func(doc bson.Raw) error {
+		known[text(doc, "ns")] = sizesOf(doc)
+		return nil
+	})
+	return known, err
+}
+
+// collStats asks the shards that own a collection's chunks for its size there.
+// Orphans are told since 6.0, as documents: what they take is reckoned from the
+// average document (spec 03 §2.1).
+func (r *reading) collStats(ctx context.Context, ns string) (map[catalog.ShardID]catalog.ShardData, error) {
+	db, name, err := catalog.SplitNamespace(ns)
+	if err != nil {
+		return nil, err
+	}
+	cursor, err := r.client.Database(db).Collection(name).Aggregate(ctx, bson.A{
+		bson.D{{Key: "$collStats", Value: bson.D{{Key: "storageStats", Value: bson.D{}}}}},
+		bson.D{{Key: "$project", Value: bson.D{
+			{Key: "shard", Value: 1}, {Key: "storageStats.size", Value: 1},
+			{Key: "storageStats.count", Value: 1}, {Key: "storageStats.numOrphanDocs", Value: 1},
+		}}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	sizes := map[catalog.ShardID]catalog.ShardData{}
+	err = each(ctx, cursor, func(doc bson.Raw) error {
+		size, count := integer(doc, "storageStats", "size"), integer(doc, "storageStats", "count")
+		data := catalog.ShardData{Orphans: min(integer(doc, "storageStats", "numOrphanDocs"), count)}
+		if count > 0 {
+			data.OrphanBytes = size / count * data.Orphans
+		}
+		data.Bytes, data.Documents = size-data.OrphanBytes, count-data.Orphans
+		sizes[catalog.ShardID(text(doc, "shard"))] = data
+		return nil
+	})
+	return sizes, err
+}

@@ -1,0 +1,55 @@
+package bindings
+
+import (
+	"shardsh/bindings/script"
+
+	"github.com/dop251/goja"
+)
+
+// newStructuredClone makes structuredClone for the values BSON can carry, and
+// falls back on a deep copy for plain containers.
+func (s *Shell) newStructuredClone() goja.Value {
+	return s.function("structuredClone", func(c *call) goja.Value { return c.s.clone(c.Arg(0), map[*goja.Object]*goja.Object{}) })
+}
+
+func (s *Shell) clone(v goja.Value, seen map[*goja.Object]*goja.Object) goja.Value {
+	o, ok := v.(*goja.Object)
+	if !ok {
+		return v
+	}
+	if copied := seen[o]; copied != nil {
+		return copied
+	}
+	if class := s.JS.CollectionClass(o); class != nil {
+		fresh, err := s.JS.Runtime.New(class, s.clone(s.JS.Spread(o), seen))
+		if err != nil {
+			s.JS.Rethrow(err)
+		}
+		return fresh
+	}
+	var copied *goja.Object
+	switch o.ClassName() {
+	case "Array":
+		copied = s.JS.Runtime.NewArray()
+	case "Date":
+		fresh, err := s.JS.Runtime.New(s.JS.Runtime.GlobalObject().Get("Date"), o.ToNumber())
+		if err != nil {
+			s.JS.Rethrow(err)
+		}
+		return fresh
+	case "Object":
+		if o.Get("_bsontype") != nil { // values that never change
+			return o
+		}
+		copied = s.JS.Runtime.NewObject()
+	case "Function":
+		s.JS.Throw("DataCloneError", "a function could not be cloned")
+	default:
+		return o
+	}
+	seen[o] = copied
+	for _, k := range o.Keys() {
+		script.Must(copied.Set(k, s.clone(o.Get(k), seen)))
+	}
+	return copied
+}

@@ -1,0 +1,37 @@
+package bindings
+
+import (
+	"slices"
+	"strings"
+
+	"shardsh/bindings/plaintext"
+
+	"github.com/dop251/goja"
+)
+
+// collectionCalled says what went wrong when a method that does not exist was
+// called: its name is that of a collection then (spec 04 §4.11). Empty when the
+// message is about something else.
+func (s *Shell) collectionCalled(message string) string {
+	ns, ok := strings.CutPrefix(message, "Not a function: ")
+	if !ok || s.db == nil {
+		return ""
+	}
+	database, name, ok := strings.Cut(ns, ".")
+	if !ok || s.db.on.databases[database] == nil {
+		return ""
+	}
+	proto := s.databasePrototype()
+	if i := strings.LastIndexByte(name, '.'); i >= 0 {
+		proto, name = s.collectionPrototype(), name[i+1:]
+	}
+	text := ns + " is a collection, not a function"
+	if near := plaintext.Nearest(name, s.methodNames(proto)); near != "" {
+		text += "; did you mean " + near + "()?"
+	}
+	return text
+}
+
+func (s *Shell) methodNames(proto *goja.Object) []string {
+	return slices.DeleteFunc(proto.GetOwnPropertyNames(), func(n string) bool { return strings.HasPrefix(n, "_") })
+}

@@ -1,0 +1,169 @@
+package display
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/bindings/script"
+	"shardsh/bindings/values"
+)
+
+// Options say where values are shown.
+type Options struct {
+	// Interactive cuts results to a page and to a depth.
+	Interactive bool
+	// Terminal allows tables, and lines that are written again and again.
+	Terminal bool
+	// Color allows escape sequences.
+	Color bool
+	// Shallow cuts a script's result at the depth of the settings, too.
+	Shallow bool
+	// Look gives the settings of the moment.
+	Look func() Look
+	// Own shows what is no ordinary value; ok is false for those that are.
+	Own func(v goja.Value) (text string, ok bool)
+}
+
+// Look is how values look by the user's settings.
+type Look struct {
+	Compact int
+	Depth   int // negative: no limit
+	Stacks  bool
+}
+
+// Display shows values on a screen or in a stream.
+type Display struct {
+	JS  *script.Engine
+	cfg Options
+	// Marks of values that are shown in a way of their own; each made when it is
+	// first needed.
+	replies *goja.Symbol // on replies of commands
+	tabled  *goja.Symbol // on values with tables for terminals
+}
+
+// New makes a Display.
+func New(o Options) *Display { return &Display{cfg: o} }
+
+// Render is a result as the shell shows it (spec 04 §3.1), without a line end
+// after it. It may throw.
+func (s *Display) Render(v goja.Value) string {
+	if text, ok := s.renderTables(v); ok {
+		return text
+	}
+	if text, ok := s.cfg.Own(v); ok {
+		return text
+	}
+	o := s.InspectOptions()
+	if !s.cfg.Interactive && !s.cfg.Shallow {
+		o.Depth, o.MaxItems, o.MaxString = values.Unlimited, values.Unlimited, values.Unlimited
+	}
+	return s.JS.World.InspectResult(s.WithoutGossip(v), o, true)
+}
+
+// InspectOptions are those of print() under the current settings.
+func (s *Display) InspectOptions() values.InspectOptions {
+	o, look := values.DefaultInspect(), s.cfg.Look()
+	o.Color = s.cfg.Color
+	o.Depth = look.Depth
+	if o.Depth == 0 {
+		o.Depth = values.TopLevel
+	}
+	o.Compact = look.Compact
+	o.Stacks = look.Stacks
+	return o
+}
+
+// Gossip are the fields a cluster adds to every reply (spec 03 §0.3).
+var Gossip = []string{"$clusterTime", "operationTime"}
+
+// Reply shows a command's reply to the script. Gossip stays readable but is not
+// printed (spec 04 §5.1).
+func (s *Display) Reply(raw bson.Raw) goja.Value {
+	return s.markReply(s.JS.World.DocToJS(raw))
+}
+
+func (s *Display) Inspect(v goja.Value) string {
+	return s.JS.World.Inspect(v, s.InspectOptions())
+}
+
+// Printed is an argument of print().
+func (s *Display) Printed(v goja.Value) string {
+	if text, ok := s.cfg.Own(v); ok {
+		return text
+	}
+	return s.JS.World.InspectResult(s.WithoutGossip(v), s.InspectOptions(), false)
+}
+
+// markReply notes that an object is a command's reply.
+func (s *Display) markReply(o *goja.Object) *goja.Object {
+	for _, name := range Gossip {
+		if o.Get(name) != nil {
+			script.Must(o.DefineDataPropertySymbol(s.replyMark(), s.JS.Runtime.ToValue(true), goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE))
+			break
+		}
+	}
+	return o
+}
+
+func (s *Display) replyMark() *goja.Symbol {
+	if s.replies == nil {
+		s.replies = goja.NewSymbol("shardsh.reply")
+	}
+	return s.replies
+}
+
+// WithoutGossip is a reply as it is shown: the fields every reply has are left
+// out (spec 04 §5.1). Scripts can still read and list them.
+func (s *Display) WithoutGossip(v goja.Value) goja.Value {
+	o, ok := v.(*goja.Object)
+	if !ok || s.replies == nil || o.GetSymbol(s.replies) == nil {
+		return v
+	}
+	shown := s.JS.Runtime.NewObject()
+	for _, k := range o.Keys() {
+		if !slices.Contains(Gossip, k) {
+			script.Must(shown.Set(k, o.Get(k)))
+		}
+	}
+	return shown
+}
+
+// StatsResult makes an object print as sections (spec 04 §3.1). The wrapper
+// mongosh puts around such results is there as hidden members.
+func (s *Display) StatsResult(value *goja.Object) goja.Value {
+	script.Define(value, "type", s.JS.Runtime.ToValue("StatsResult"))
+	script.Define(value, "value", value)
+	s.JS.World.SetPrinter(value, func() string {
+		sections := make([]string, 0, len(value.Keys()))
+		for _, name := range value.Keys() {
+			o := s.InspectOptions()
+			o.Depth, o.MaxItems, o.MaxString = values.Unlimited, values.Unlimited, values.Unlimited
+			text := s.JS.World.Inspect(value.Get(name), o)
+			sections = append(sections, s.JS.Paint(script.HeadingColor, name)+"\n"+text)
+		}
+		return strings.Join(sections, "\n---\n")
+	})
+	return value
+}
+
+// OnOneLine makes an object print on one line, whatever its width.
+func (s *Display) OnOneLine(o *goja.Object) *goja.Object {
+	s.JS.World.SetPrinter(o, func() string {
+		options := s.InspectOptions()
+		options.Compact = values.CompactFull
+		parts := make([]string, 0, len(o.Keys()))
+		for _, k := range o.Keys() {
+			key := k
+			if strings.Contains(k, " ") {
+				key = s.JS.World.Inspect(s.JS.Runtime.ToValue(k), options)
+			}
+			text := s.JS.World.Inspect(o.Get(k), options)
+			parts = append(parts, key+": "+strings.Join(strings.Fields(text), " "))
+		}
+		return "{ " + strings.Join(parts, ", ") + " }"
+	})
+	return o
+}

@@ -1,0 +1,190 @@
+package display
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"shardsh/bindings/plaintext"
+	"shardsh/bindings/script"
+
+	"github.com/dop251/goja"
+	"github.com/olekukonko/tablewriter"
+	"github.com/olekukonko/tablewriter/pkg/twwidth"
+	"github.com/olekukonko/tablewriter/renderer"
+	"github.com/olekukonko/tablewriter/tw"
+)
+
+// Width is what tables fit in; maxTableRows is about a screen.
+const (
+	Width      = 80
+	MaxRows    = 20
+	LabelWidth = 16
+)
+
+// Tables collects what a terminal shows in place of a value: headings, lines and
+// grids, none wider than tableWidth.
+type Tables struct {
+	s *Display
+	b strings.Builder
+}
+
+// WithTable gives a value that a REPL on a terminal shows as tables. Scripts see
+// the value and print it as any other.
+func (s *Display) WithTable(o *goja.Object, draw func(*Tables)) *goja.Object {
+	if !s.ShowsTables() {
+		return o
+	}
+	v := s.JS.Runtime.ToValue(func(goja.FunctionCall) goja.Value {
+		t := &Tables{s: s}
+		draw(t)
+		return s.JS.Runtime.ToValue(strings.TrimRight(t.b.String(), "\n"))
+	})
+	script.Must(o.DefineDataPropertySymbol(s.tableMark(), v, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE))
+	return o
+}
+
+// ShowsTables reports whether a result that has tables is shown as them.
+func (s *Display) ShowsTables() bool { return s.cfg.Interactive && s.cfg.Terminal }
+
+func (s *Display) tableMark() *goja.Symbol {
+	if s.tabled == nil {
+		s.tabled = goja.NewSymbol("shardsh.table")
+	}
+	return s.tabled
+}
+
+// renderTables shows a value that has tables.
+func (s *Display) renderTables(v goja.Value) (string, bool) {
+	o, ok := v.(*goja.Object)
+	if !ok || s.tabled == nil {
+		return "", false
+	}
+	draw, ok := goja.AssertFunction(o.GetSymbol(s.tabled))
+	if !ok {
+		return "", false
+	}
+	text, err := draw(goja.Undefined())
+	if err != nil {
+		s.JS.Rethrow(err)
+	}
+	return text.String(), true
+}
+
+// ShowTables is the result of a show command on a terminal.
+func (s *Display) ShowTables(draw func(*Tables)) goja.Value {
+	t := &Tables{s: s}
+	draw(t)
+	return s.JS.ShownText(t.b.String())
+}
+
+func (t *Tables) Heading(text string) {
+	if t.b.Len() > 0 {
+		t.b.WriteString("\n")
+	}
+	t.b.WriteString(t.s.JS.Paint(script.HeadingColor, Clip(text, Width)) + "\n")
+}
+
+// Line is a label and what it is about, on as many lines as it takes.
+func (t *Tables) Line(label, text string) {
+	indent := strings.Repeat(" ", LabelWidth)
+	for i, part := range plaintext.Wrapped(text, Width-LabelWidth-1) {
+		head := indent
+		if i == 0 {
+			head = "  " + label + strings.Repeat(" ", max(1, LabelWidth-2-twwidth.Width(label)))
+		}
+		t.b.WriteString(head + part + "\n")
+	}
+}
+
+// Grid is a table. Columns whose name ends in "#" hold numbers and are flush
+// right. Rows beyond a screen are counted.
+func (t *Tables) Grid(header []string, rows [][]string) {
+	hidden := max(0, len(rows)-MaxRows)
+	rows = slices.Clone(rows[:len(rows)-hidden])
+	header = slices.Clone(header)
+	align := make([]tw.Align, len(header))
+	for i, name := range header {
+		align[i] = tw.AlignLeft
+		if numeric, ok := strings.CutSuffix(name, "#"); ok {
+			header[i], align[i] = numeric, tw.AlignRight
+		}
+	}
+	fit(append([][]string{header}, rows...), Width-2)
+	for i, line := range strings.Split(strings.TrimSuffix(drawGrid(header, rows, align), "\n"), "\n") {
+		line = strings.TrimRight(line, " ")
+		if i == 0 {
+			line = t.s.JS.Paint(script.NameColor, line)
+		}
+		t.b.WriteString("  " + line + "\n")
+	}
+	if hidden > 0 {
+		t.b.WriteString("  … and " + strconv.Itoa(hidden) + " more\n")
+	}
+}
+
+// fit cuts the widest columns until all columns and the gaps between them take no
+// more than the width.
+func fit(rows [][]string, width int) {
+	const gap, least = 2, 6
+	columns := len(rows[0])
+	widths := make([]int, columns)
+	total := gap * (columns - 1)
+	for i := range columns {
+		for _, row := range rows {
+			widths[i] = max(widths[i], twwidth.Width(row[i]))
+		}
+		total += widths[i]
+	}
+	for ; total > width; total-- {
+		widest := 0
+		for i := range widths {
+			if widths[i] > widths[widest] {
+				widest = i
+			}
+		}
+		if widths[widest] <= least {
+			break
+		}
+		widths[widest]--
+	}
+	for _, row := range rows {
+		for i := range row {
+			row[i] = Clip(row[i], widths[i])
+		}
+	}
+}
+
+// Clip cuts a text that is too wide, and shows it.
+func Clip(text string, width int) string {
+	if twwidth.Width(text) <= width {
+		return text
+	}
+	return plaintext.Cut(text, width-1) + "…"
+}
+
+// drawGrid draws rows without lines around them.
+func drawGrid(header []string, rows [][]string, align []tw.Align) string {
+	var b strings.Builder
+	none := tw.Padding{Left: "", Right: "  "}
+	table := tablewriter.NewTable(&b,
+		tablewriter.WithRenderer(renderer.NewBlueprint(tw.Rendition{
+			Borders: tw.BorderNone,
+			Settings: tw.Settings{
+				Separators: tw.SeparatorsNone, Lines: tw.LinesNone,
+			},
+		})),
+		tablewriter.WithHeaderAutoFormat(tw.Off), tablewriter.WithTrimSpace(tw.Off), tablewriter.WithPadding(none),
+		tablewriter.WithHeaderAlignmentConfig(tw.CellAlignment{PerColumn: align}), tablewriter.WithRowAlignmentConfig(tw.CellAlignment{PerColumn: align}),
+		tablewriter.WithHeaderAutoWrap(tw.WrapNone), tablewriter.WithRowAutoWrap(tw.WrapNone))
+	table.Header(header)
+	for _, row := range rows {
+		if err := table.Append(row); err != nil {
+			return err.Error()
+		}
+	}
+	if err := table.Render(); err != nil {
+		return err.Error()
+	}
+	return b.String()
+}

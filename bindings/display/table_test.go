@@ -1,0 +1,58 @@
+package display
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"shardsh/bindings/script"
+
+	"github.com/olekukonko/tablewriter/pkg/twwidth"
+)
+
+var escapes = regexp.MustCompile("\x1b\\[[0-9;]*[A-Za-z]")
+
+// TestTablesFitTheTerminal: whatever cells hold, no line is wider than 80
+// columns, colours or not.
+func TestTablesFitTheTerminal(t *testing.T) {
+	long := strings.Repeat("x", 70)
+	for _, color := range []bool{false, true} {
+		s := New(Options{Color: color})
+		s.JS = script.NewEngine(script.Options{Color: color})
+		for _, rows := range [][][]string{
+			{{"a", "1", "b"}},
+			{{long, "1", long}, {"", "22", "b"}},
+			{{"日本語日本語日本語日本語日本語日本語日本語日本語", "1", long}},
+		} {
+			tb := &Tables{s: s}
+			tb.Heading(long + long)
+			tb.Line("label", long+" "+long+long)
+			tb.Grid([]string{"first", "number#", "a longer name"}, rows)
+			for line := range strings.Lines(tb.b.String()) {
+				plain := escapes.ReplaceAllString(strings.TrimSuffix(line, "\n"), "")
+				if w := twwidth.Width(plain); w > Width {
+					t.Errorf("%d columns: %q", w, plain)
+				}
+				if strings.HasSuffix(plain, " ") {
+					t.Errorf("blanks at the end of %q", plain)
+				}
+			}
+		}
+	}
+}
+
+func TestTablesShowAScreen(t *testing.T) {
+	s := New(Options{})
+	s.JS = script.NewEngine(script.Options{})
+	var rows [][]string
+	for i := range 25 {
+		rows = append(rows, []string{strconv.Itoa(i), "x"})
+	}
+	tb := &Tables{s: s}
+	tb.Grid([]string{"n#", "name"}, rows)
+	want := "   n  name\n   0  x\n"
+	if got := tb.b.String(); !strings.HasPrefix(got, want) || !strings.HasSuffix(got, "  19  x\n  … and 5 more\n") {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,138 @@
+package bindings
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"shardsh/bindings/script"
+
+	"github.com/dop251/goja"
+)
+
+// fileGlobals() are functions about files and the host.
+func fileGlobals() []global {
+	return []global{
+		{"load", "path:string", func(c *call) goja.Value {
+			v, err := c.JS.LoadFile(c.Text(0))
+			if err != nil {
+				c.JS.Rethrow(err)
+			}
+			if p, ok := script.AsPromise(v); ok && p.State() == goja.PromiseStatePending {
+				return v // it awaits at its top level, and so may the caller
+			}
+			return c.JS.Runtime.ToValue(true)
+		}, "Runs a script."},
+		{"cat", "path:string", func(c *call) goja.Value { return c.JS.Runtime.ToValue(c.s.readFile(c.Text(0))) }, "Returns the text of a file."},
+		{"ls", "directory?:string", func(c *call) goja.Value {
+			dir := "."
+			if c.Has(0) {
+				dir = c.Text(0)
+			}
+			var names []any
+			for _, e := range c.s.readDir(dir) {
+				name := filepath.Join(dir, e.Name())
+				if e.IsDir() {
+					name += "/"
+				}
+				names = append(names, name)
+			}
+			return c.JS.Runtime.NewArray(names...)
+		}, "Returns the names of the files in a directory."},
+		{"listFiles", "directory?:string", func(c *call) goja.Value {
+			dir := "."
+			if c.Has(0) {
+				dir = c.Text(0)
+			}
+			var items []any
+			for _, e := range c.s.readDir(dir) {
+				o := c.JS.NewObject("name", filepath.Join(dir, e.Name()), "baseName", e.Name(), "isDirectory", e.IsDir())
+				if info, err := e.Info(); err == nil && !e.IsDir() {
+					script.Must(o.Set("size", info.Size()))
+				}
+				items = append(items, o)
+			}
+			return c.JS.Runtime.NewArray(items...)
+		}, "Returns the files in a directory with their sizes."},
+		{"pwd", "", func(c *call) goja.Value { return c.JS.Runtime.ToValue(c.s.workingDirectory()) }, "Returns the working directory."},
+		{"cd", "directory:string", func(c *call) goja.Value {
+			if err := os.Chdir(c.Text(0)); err != nil {
+				c.JS.Rethrow(script.FileError(err, "chdir", c.Text(0)))
+			}
+			return nil
+		}, "Changes the working directory."},
+		{"mkdir", "directory:string", func(c *call) goja.Value {
+			c.s.mayWrite()
+			if err := os.MkdirAll(c.Text(0), 0o777); err != nil {
+				c.JS.Rethrow(script.FileError(err, "mkdir", c.Text(0)))
+			}
+			return c.JS.NewObject("exists", true, "created", true)
+		}, "Makes a directory."},
+		{"removeFile", "path:string", func(c *call) goja.Value {
+			c.s.mayWrite()
+			return c.JS.Runtime.ToValue(os.RemoveAll(c.Text(0)) == nil)
+		}, "Removes a file."},
+		{"writeFile", "path:string text:string", func(c *call) goja.Value {
+			c.s.writeFile(c.Text(0), c.Text(1), os.O_TRUNC)
+			return nil
+		}, "Writes a file."},
+		{"fileExists", "path:string", func(c *call) goja.Value { return c.JS.Runtime.ToValue(script.Exists(c.Text(0))) }, "Tells whether a file exists."},
+		{"md5sumFile", "path:string", func(c *call) goja.Value { return c.JS.Runtime.ToValue(digest("md5", []byte(c.s.readFile(c.Text(0))))) }, "Returns the MD5 of a file."},
+		{"hostname", "", func(c *call) goja.Value { return c.JS.Runtime.ToValue(hostname()) }, "Returns this machine's name."},
+		{"getHostName", "", func(c *call) goja.Value { return c.JS.Runtime.ToValue(hostname()) }, "The same as hostname."},
+		{"getMemInfo", "", func(c *call) goja.Value { return c.s.memoryUsage() }, "Returns this process's memory in MiB."},
+	}
+}
+
+func hostname() string {
+	name, err := os.Hostname()
+	if err != nil {
+		return "localhost"
+	}
+	return name
+}
+
+func (s *Shell) workingDirectory() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		s.JS.Rethrow(script.FileError(err, "getcwd", "."))
+	}
+	return dir
+}
+
+func (s *Shell) readFile(path string) string {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		s.JS.Rethrow(script.FileError(err, "open", path))
+	}
+	return string(data)
+}
+
+func (s *Shell) readDir(path string) []fs.DirEntry {
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		s.JS.Rethrow(script.FileError(err, "scandir", path))
+	}
+	return entries
+}
+
+// mayWrite refuses what changes files in a sandbox.
+func (s *Shell) mayWrite() {
+	if s.cfg.Sandbox {
+		s.JS.Throw("Error", "EACCES: this shell may not write files")
+	}
+}
+
+// writeFile writes a text; how is os.O_TRUNC or os.O_APPEND.
+func (s *Shell) writeFile(path, text string, how int) {
+	s.mayWrite()
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|how, 0o666)
+	if err != nil {
+		s.JS.Rethrow(script.FileError(err, "open", path))
+	}
+	_, err = f.WriteString(text)
+	if err = errors.Join(err, f.Close()); err != nil {
+		s.JS.Rethrow(script.FileError(err, "write", path))
+	}
+}

@@ -1,0 +1,38 @@
+package bindings
+
+import "shardsh/bindings/script"
+
+// receivers() is how an object of a class is written in a call form.
+func receivers() map[string]string {
+	return map[string]string{
+		"Shard": "sh.", "Database": "db.", "Collection": "db.collection.", "Cursor": "cursor.", "Mongo": "db.getMongo().",
+		"ReplicaSet": "rs.", mockClass: "mock.", "Bulk": "bulk.", "Explainable": "db.collection.explain().", configClass: "config.",
+	}
+}
+
+// help is what help() says.
+func (s *Shell) help() string {
+	rows := [][2]string{
+		{"use <db>", "Makes another database db."},
+		{"show dbs", "Lists the databases and their sizes."},
+		{"show collections", "Lists the collections of db."},
+		{"show shards, zones, chunks [ns]", "Shows the cluster's layout."},
+		{"show balancer, migrations", "Shows what the balancer does."},
+		{"it", "Shows the next page of the last cursor."},
+		{"db.help()", "Methods of databases."},
+		{"db.collection.help()", "Methods of collections."},
+		{"sh.help()", "Helpers for sharded clusters."},
+		{"rs.help()", "Helpers for replica sets."},
+		{"mock.help()", "Time and faults of the mock cluster."},
+		{"config.help()", "Settings of the shell."},
+		{"sh.moveChunk.help()", "What a method does; each has such a help."},
+	}
+	for _, table := range [][]global{printGlobals(), shellGlobals(), consoleGlobals(), fileGlobals()} {
+		for _, g := range table {
+			if g.help != "" && g.name != "use" && g.name != "show" {
+				rows = append(rows, [2]string{script.CallForm(g.name, g.signature), g.help})
+			}
+		}
+	}
+	return s.JS.HelpTable("Shell Help", rows)
+}

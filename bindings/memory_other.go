@@ -1,8 +1,0 @@
-//go:build !linux
-
-package bindings
-
-// memoryOfMachine is unknown here: programs are not limited by default.
-func memoryOfMachine() uint64 { return 0 }
-
-func memInfo() map[string]uint64 { return nil }

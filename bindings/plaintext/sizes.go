@@ -1,0 +1,39 @@
+package plaintext
+
+import (
+	"math"
+	"strconv"
+)
+
+// SizeText is a size of show dbs (spec 04 §3.8).
+func SizeText(bytes float64) string {
+	units := []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB"}
+	i := 0
+	for i < len(units)-1 && bytes >= 1024 {
+		bytes /= 1024
+		i++
+	}
+	if i == 0 && bytes <= 1000 {
+		return strconv.FormatFloat(bytes, 'f', -1, 64) + " B"
+	}
+	return strconv.FormatFloat(bytes, 'f', 2, 64) + " " + units[i]
+}
+
+// ByteText is how getShardDistribution writes sizes: cut, not rounded, and
+// without a space.
+func ByteText(b float64) string {
+	if math.IsNaN(b) || b == 0 {
+		return "0B"
+	}
+	kib := math.Floor(b / 1024)
+	mib := math.Floor(b / (1 << 20))
+	switch {
+	case b < 1<<10:
+		return PlainNumber(math.Floor(b)) + "B"
+	case b < 1<<20:
+		return PlainNumber(kib) + "KiB"
+	case b < 1<<30:
+		return PlainNumber(math.Floor(kib/1024*100)/100) + "MiB"
+	}
+	return PlainNumber(math.Floor(mib/1024*100)/100) + "GiB"
+}

@@ -1,0 +1,74 @@
+package rawdoc
+
+import "go.mongodb.org/mongo-driver/v2/bson"
+
+var Empty = bson.Raw{5, 0, 0, 0, 0}
+
+// Of marshals a document made in Go, which cannot fail.
+func Of(d bson.D) bson.Raw {
+	raw, err := bson.Marshal(d)
+	if err != nil {
+		panic(err)
+	}
+	return raw
+}
+
+// int32Of is a number of a reply, whatever its type; 0 when it is missing.
+func Int(doc bson.Raw, path ...string) int64 {
+	v, err := doc.LookupErr(path...)
+	if err != nil {
+		return 0
+	}
+	if n, ok := v.AsInt64OK(); ok {
+		return n
+	}
+	return 0
+}
+
+// Number is a number of a reply as a double; 0 when it is missing.
+func Number(doc bson.Raw, path ...string) float64 {
+	v, err := doc.LookupErr(path...)
+	if err != nil {
+		return 0
+	}
+	f, _ := v.AsFloat64OK()
+	return f
+}
+
+// Small is a whole number in the type JavaScript's numbers get on the wire.
+func Small(n int64) any {
+	if n == int64(int32(n)) {
+		return int32(n)
+	}
+	return n
+}
+
+// Truthy is what JavaScript makes of a BSON value in a condition.
+func Truthy(v bson.RawValue) bool {
+	switch v.Type {
+	case 0, bson.TypeNull, bson.TypeUndefined:
+		return false
+	case bson.TypeBoolean:
+		return v.Boolean()
+	case bson.TypeString:
+		return v.StringValue() != ""
+	}
+	if f, ok := v.AsFloat64OK(); ok {
+		return f != 0 && f == f
+	}
+	return true
+}
+
+func TruthyAt(doc bson.Raw, path ...string) bool {
+	v, err := doc.LookupErr(path...)
+	return err == nil && Truthy(v)
+}
+
+func Text(doc bson.Raw, path ...string) string {
+	v, err := doc.LookupErr(path...)
+	if err != nil {
+		return ""
+	}
+	text, _ := v.StringValueOK()
+	return text
+}

@@ -1,0 +1,67 @@
+package bindings
+
+import (
+	"context"
+
+	"github.com/dop251/goja"
+
+	"shardsh/bindings/script"
+	"shardsh/bindings/values"
+)
+
+// Render is a result as the shell shows it (spec 04 §3.1), without a line end
+// after it; empty for undefined. An interactive shell shows a cursor's first
+// page, any other all of its documents.
+func (s *Shell) Render(ctx context.Context, r script.Result) (string, error) {
+	if r.Undefined() {
+		return "", nil
+	}
+	var text string
+	_, err := s.JS.Within(ctx, func() (goja.Value, error) {
+		var err error
+		text, err = s.JS.Try(func() string { return s.display.Render(r.Value) })
+		return nil, err
+	})
+	return text, err
+}
+
+// renderShell renders what is no ordinary value: cursors. sh and rs need a
+// connection to be shown at all.
+func (s *Shell) renderShell(v goja.Value) (string, bool) {
+	_, isShard := script.Receiver[*shard](v)
+	_, isReplicaSet := script.Receiver[*replicaSet](v)
+	if isShard || isReplicaSet {
+		s.requireDB()
+	}
+	cur, ok := script.Receiver[*cursor](v)
+	if !ok || cur.stream {
+		return "", false
+	}
+	if cur.explain != "" {
+		return s.display.Render(cur.plan()), true
+	}
+	return s.renderPage(cur), true
+}
+
+// renderPage shows the next documents of a cursor and whether there are more.
+func (s *Shell) renderPage(cur *cursor) string {
+	size := s.settings.displayBatchSize
+	if !s.cfg.Interactive {
+		size = everything
+		if s.cfg.Limit > 0 {
+			size = s.cfg.Limit
+		}
+	}
+	items := cur.page(size)
+	more := cur.mayHaveMore()
+	if len(items) == 0 {
+		return ""
+	}
+	o := s.display.InspectOptions()
+	o.MaxItems = values.Unlimited
+	text := s.JS.World.Inspect(s.JS.Runtime.NewArray(items...), o)
+	if more && s.cfg.Interactive {
+		text += "\nType \"it\" for more"
+	}
+	return text
+}

@@ -1,0 +1,230 @@
+package script
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/dop251/goja"
+	"github.com/dop251/goja/ast"
+	"github.com/evanw/esbuild/pkg/api"
+)
+
+// errAsyncModule is what require says of a module that awaits at its top level.
+var errAsyncModule = &ScriptError{Name: "Error", Message: "the module awaits at its top level; use import"}
+
+// isModule reports whether a file is an ES module: by its name, or because it
+// imports or exports.
+func isModule(path, text string) bool {
+	switch filepath.Ext(path) {
+	case ".mjs", ".mts":
+		return true
+	case ".json", ".cjs", ".cts":
+		return false
+	}
+	if !beyondEngine(text) {
+		return false
+	}
+	if !typeScript(path) {
+		if _, err := parsePlain(path, text); err == nil {
+			return false
+		}
+	}
+	t, err := transpile(path, text)
+	return err == nil && t.isModule()
+}
+
+// metaName stands for import.meta of the n-th file; it is as long, so that
+// columns stay.
+func metaName(n int) string { return fmt.Sprintf("__meta$%04d", n) }
+
+// bundler resolves what one module imports.
+type bundler struct {
+	mu    sync.Mutex // the transpiler reads files at the same time
+	metas []string   // paths of the files that use import.meta
+}
+
+// builtinModules matches what is not read from files.
+const builtinModules = `^(node:.*|shardsh:.*|assert|buffer|child_process|cluster|crypto|dgram|dns|events|fs|fs/promises|http|http2|https|net|os|path|process|readline|stream|timers|timers/promises|tls|url|util|v8|vm|worker_threads|zlib)$`
+
+func (b *bundler) setup(build api.PluginBuild) {
+	build.OnResolve(api.OnResolveOptions{Filter: builtinModules}, func(a api.OnResolveArgs) (api.OnResolveResult, error) {
+		return api.OnResolveResult{Path: a.Path, Namespace: "shardsh"}, nil
+	})
+	build.OnLoad(api.OnLoadOptions{Filter: ".*", Namespace: "shardsh"}, func(a api.OnLoadArgs) (api.OnLoadResult, error) {
+		text := fmt.Sprintf("module.exports = __require(%q)", a.Path)
+		return api.OnLoadResult{Contents: &text, Loader: api.LoaderJS}, nil
+	})
+	build.OnLoad(api.OnLoadOptions{Filter: `\.[mc]?[jt]s$`, Namespace: "file"}, b.withMeta)
+}
+
+func (b *bundler) withMeta(a api.OnLoadArgs) (api.OnLoadResult, error) {
+	data, err := os.ReadFile(a.Path)
+	if err != nil {
+		return api.OnLoadResult{}, err
+	}
+	meta := regexp.MustCompile(`\bimport\.meta\b`)
+	if !meta.Match(data) {
+		return api.OnLoadResult{}, nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	text := meta.ReplaceAllLiteralString(string(data), metaName(len(b.metas)))
+	b.metas = append(b.metas, a.Path)
+	loader := api.LoaderJS
+	if typeScript(a.Path) {
+		loader = api.LoaderTS
+	}
+	return api.OnLoadResult{Contents: &text, Loader: loader}, nil
+}
+
+// bundle makes one script of a module and what it imports.
+func (b *bundler) bundle(path string) (*transpiled, error) {
+	dir := filepath.Dir(path)
+	nodePaths := []string{Ignore(os.Getwd())}
+	if lib := userLibrary(); lib != "" {
+		nodePaths = append(nodePaths, lib)
+	}
+	r := api.Build(api.BuildOptions{
+		Stdin: &api.StdinOptions{
+			Contents:   fmt.Sprintf("import * as m from %q; __exports(m)", "./"+filepath.Base(path)),
+			ResolveDir: dir,
+			Sourcefile: "<entry>",
+		},
+		Bundle: true, Format: api.FormatESModule, Platform: api.PlatformNode, Supported: engineLacks(), Charset: api.CharsetUTF8,
+		Outfile: filepath.Join(dir, "bundle.js"), Sourcemap: api.SourceMapExternal, AbsWorkingDir: dir, NodePaths: nodePaths,
+		LogLevel: api.LogLevelSilent, LegalComments: api.LegalCommentsNone,
+		Plugins: []api.Plugin{{Name: "shardsh", Setup: b.setup}},
+	})
+	if len(r.Errors) > 0 {
+		e := r.Errors[0]
+		name := path
+		if e.Location != nil {
+			name = filepath.Join(dir, e.Location.File)
+		}
+		return nil, transpileFailure(name, e)
+	}
+	t := &transpiled{}
+	for _, f := range r.OutputFiles {
+		if strings.HasSuffix(f.Path, ".map") {
+			t.sourceMap = f.Contents
+		} else {
+			t.code = string(f.Contents)
+		}
+	}
+	return t, nil
+}
+
+// runESModule runs the ES module in a file and passes its namespace to export.
+// When the module awaits, done is the promise of its end, and the namespace
+// comes then. Errors call the file name.
+func (s *Engine) runESModule(name, path string, export func(space *goja.Object)) (done goja.Value, err error) {
+	// The source map's files are absolute, and must be found under their names.
+	if path, err = filepath.Abs(path); err != nil {
+		return nil, err
+	}
+	b := &bundler{}
+	t, err := b.bundle(path)
+	if err != nil {
+		return nil, s.renamed(err, path, name)
+	}
+	absolute := func(source string) string {
+		if filepath.IsAbs(source) {
+			return source
+		}
+		return filepath.Join(filepath.Dir(path), source)
+	}
+	tree, async, err := t.parse(path, "(__require, __exports) => {"+b.metaDeclarations(), "})", absolute)
+	if err != nil {
+		return nil, err
+	}
+	s.addSources(t.sourceMap, tree, absolute)
+	if main, ok := s.sources[path]; ok {
+		main.name = name
+		s.sources[path] = main
+	}
+	f, err := s.moduleFunction(tree)
+	if err != nil {
+		return nil, err
+	}
+	exports := s.Function("__exports", func(c *Call) goja.Value {
+		space := c.Object(0)
+		Define(space, "__esModule", c.JS.Runtime.ToValue(true))
+		export(space)
+		return nil
+	})
+	require := s.Runtime.ToValue(func(fc goja.FunctionCall) goja.Value { return s.require(fc.Argument(0).String()) })
+	done, err = f(goja.Undefined(), require, exports)
+	if !async {
+		done = nil
+	}
+	return done, err
+}
+
+func (b *bundler) metaDeclarations() string {
+	var list strings.Builder
+	for i, path := range b.metas {
+		meta, _ := json.Marshal(map[string]string{"url": "file://" + path, "filename": path, "dirname": filepath.Dir(path)})
+		fmt.Fprintf(&list, " const %s = %s;", metaName(i), meta)
+	}
+	return list.String()
+}
+
+// addSources keeps the texts of a bundle's files for errors to quote.
+func (s *Engine) addSources(sourceMap []byte, tree *ast.Program, absolute func(string) string) {
+	var m struct{ Sources, SourcesContent []string }
+	if json.Unmarshal(sourceMap, &m) != nil {
+		return
+	}
+	for i, name := range m.Sources {
+		if i < len(m.SourcesContent) && !strings.HasPrefix(name, "shardsh:") {
+			s.sources[absolute(name)] = source{lines: m.SourcesContent[i], tree: tree}
+		}
+	}
+}
+
+// renamed makes an error about a file use the name the user gave it.
+func (s *Engine) renamed(err error, path, name string) error {
+	var e *transpileError
+	if errors.As(err, &e) && e.file == path {
+		e.file = name
+	}
+	return err
+}
+
+// importModule is what import statements of inputs come to: the module as a
+// namespace, or the promise of it.
+func (c *Call) importModule() goja.Value {
+	m, done := c.JS.requireOrImport(c.Text(0))
+	if done == nil {
+		return c.JS.namespace(m())
+	}
+	promise, _ := done.(*goja.Object)
+	then, _ := goja.AssertFunction(promise.Get("then"))
+	v, err := then(promise, c.JS.Runtime.ToValue(func(goja.FunctionCall) goja.Value { return c.JS.namespace(m()) }))
+	if err != nil {
+		c.JS.Rethrow(err)
+	}
+	return v
+}
+
+// namespace adds the default export that modules of the old kind lack.
+func (s *Engine) namespace(exports goja.Value) goja.Value {
+	o, ok := exports.(*goja.Object)
+	if ok && Property(o, "__esModule") != nil {
+		return o
+	}
+	space := s.Runtime.NewObject()
+	if ok {
+		for _, k := range o.Keys() {
+			Must(space.Set(k, o.Get(k)))
+		}
+	}
+	Must(space.Set("default", exports))
+	return space
+}

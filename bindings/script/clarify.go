@@ -1,0 +1,376 @@
+package script
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/dop251/goja"
+	"github.com/dop251/goja/ast"
+	"github.com/dop251/goja/file"
+	"github.com/dop251/goja/token"
+)
+
+// places finds the nodes an error may come from by the place the engine gives
+// it.
+type places map[file.Position][]spot
+
+// spot is an expression that may fail.
+type spot struct {
+	node     ast.Expression
+	assigned bool          // it is the left side of an assignment
+	at       file.Position // where V8 says it fails
+}
+
+// indexPlaces lists what may fail in a program.
+func indexPlaces(tree *ast.Program) places {
+	list := places{}
+	position := func(idx file.Idx) file.Position {
+		return originalPosition(tree.File, tree.File.Position(int(idx)-tree.File.Base()))
+	}
+	assigned := map[ast.Expression]bool{}
+	add := func(node ast.Expression, at file.Idx, keys ...file.Idx) {
+		slices.Sort(keys)
+		for _, key := range slices.Compact(keys) {
+			p := position(key)
+			list[p] = append(list[p], spot{node: node, assigned: assigned[node], at: position(at)})
+		}
+	}
+	walk(tree, func(n ast.Node) {
+		switch n := n.(type) {
+		case *ast.AssignExpression:
+			assigned[n.Left] = true
+		case *ast.CallExpression:
+			add(n, memberIdx(n.Callee), n.LeftParenthesis)
+		case *ast.NewExpression:
+			add(n, n.New, n.New)
+		case *ast.DotExpression:
+			add(n, n.Identifier.Idx, n.Identifier.Idx, n.Idx0(), lastIdx(n.Left))
+		case *ast.BracketExpression:
+			add(n, n.LeftBracket, n.LeftBracket, n.Idx0())
+		case *ast.BinaryExpression:
+			if n.Operator == token.IN || n.Operator == token.INSTANCEOF {
+				add(n, n.Idx0(), n.Idx0())
+			}
+		}
+	})
+	return list
+}
+
+// lastIdx is the last place the engine notes while it reads an expression. Calls
+// of a member of null have no other.
+func lastIdx(x ast.Expression) file.Idx {
+	switch x := x.(type) {
+	case *ast.DotExpression:
+		return x.Identifier.Idx
+	case *ast.CallExpression:
+		return x.LeftParenthesis
+	case *ast.BracketExpression:
+		return x.LeftBracket
+	}
+	return x.Idx0()
+}
+
+// memberIdx is where V8 says that a call of something fails: at the name of the
+// method.
+func memberIdx(callee ast.Expression) file.Idx {
+	switch callee := callee.(type) {
+	case *ast.DotExpression:
+		return callee.Identifier.Idx
+	case *ast.PrivateDotExpression:
+		return callee.Identifier.Idx
+	case *ast.Optional:
+		return memberIdx(callee.Expression)
+	case *ast.OptionalChain:
+		return memberIdx(callee.Expression)
+	}
+	return callee.Idx0()
+}
+
+// spots are the expressions at a place; the list is made when an error first
+// asks for it.
+func (s *Engine) spots(at file.Position) []spot {
+	src, ok := s.sources[at.Filename]
+	if !ok || src.tree == nil {
+		return nil
+	}
+	if src.places == nil {
+		src.places = indexPlaces(src.tree)
+		s.sources[at.Filename] = src
+	}
+	return src.places[at]
+}
+
+// callee is the place of what is called, for one of a call's parenthesis.
+func (s *Engine) callee(at file.Position) file.Position {
+	for _, sp := range s.spots(at) {
+		if _, ok := sp.node.(*ast.CallExpression); ok {
+			return sp.at
+		}
+	}
+	return at
+}
+
+// clarifier is the hidden global that catch clauses call.
+const clarifier = "__clarify"
+
+// clarifyCatches makes every catch clause clarify what it caught before it looks
+// at it.
+func clarifyCatches(tree *ast.Program) {
+	if !strings.Contains(tree.File.Source(), "catch") {
+		return
+	}
+	walk(tree, func(n ast.Node) {
+		c, ok := n.(*ast.CatchStatement)
+		if !ok {
+			return
+		}
+		caught, ok := c.Parameter.(*ast.Identifier)
+		if !ok {
+			return
+		}
+		at := caught.Idx
+		c.Body.List = append([]ast.Statement{&ast.ExpressionStatement{Expression: &ast.CallExpression{
+			Callee: identifier(clarifier, at), LeftParenthesis: at, RightParenthesis: at, ArgumentList: []ast.Expression{caught},
+		}}}, c.Body.List...)
+	})
+}
+
+// engineWords are how the engine's messages start that clarify knows better.
+var engineWords = []string{
+	"Cannot read property '", "Object has no member '", "Value is not an object: ", "Not a function: ", "Cannot convert undefined or null to object",
+	"SyntaxError: <eval>: Line ",
+}
+
+// clarify puts V8's words for the engine's into an error, where the program's
+// text tells for sure what they are.
+func (s *Engine) clarify(e *goja.Object) {
+	if !IsError(e) {
+		return
+	}
+	_ = s.Runtime.Try(func() {
+		message := OptionalText(e.Get("message"))
+		for _, words := range engineWords {
+			if strings.HasPrefix(message, words) {
+				s.reword(e, message)
+				return
+			}
+		}
+	})
+}
+
+func (s *Engine) reword(e *goja.Object, message string) {
+	stack := OptionalText(e.Get("stack"))
+	head, frames, ok := strings.Cut(stack, "\n")
+	if !ok {
+		return
+	}
+	better := ""
+	if s.cfg.Reword != nil {
+		better = s.cfg.Reword(message)
+	}
+	if better == "" {
+		better = s.betterWords(message, frames)
+	}
+	if better == "" || e.Set("message", better) != nil {
+		return
+	}
+	if rest, ok := strings.CutSuffix(head, message); ok {
+		_ = e.Set("stack", rest+better+"\n"+frames)
+	}
+}
+
+// betterWords is what V8 says; empty when that is not sure. The frames are the
+// lines of a stack.
+func (s *Engine) betterWords(message, frames string) string {
+	if strings.HasPrefix(message, "SyntaxError: <eval>: Line ") {
+		text := regexp.MustCompile(`^SyntaxError: <eval>: Line \d+:\d+ (.*?)( \(and \d+ more errors\))?$`).FindStringSubmatch(message)
+		if text == nil {
+			return ""
+		}
+		return text[1]
+	}
+	first, _, _ := strings.Cut(frames, "\n")
+	m := stackLine.FindStringSubmatch(first)
+	if m == nil {
+		return s.nativeWords(message, first)
+	}
+	for _, sp := range s.spots(stackPosition(m)) {
+		if text := s.spotWords(message, sp); text != "" {
+			return text
+		}
+	}
+	if name, rest, ok := quoted(message, "Cannot read property '"); ok && rest == " of undefined or null" {
+		return "Cannot read properties of undefined or null (reading '" + name + "')"
+	}
+	return ""
+}
+
+// nativeWords is about arguments of functions that take a function.
+func (s *Engine) nativeWords(message, frame string) string {
+	value, ok := strings.CutPrefix(message, "Value is not an object: ")
+	if !ok || !regexp.MustCompile(`at (map|filter|forEach|some|every|find|findIndex|findLast|reduce|reduceRight|flatMap) \(native\)`).MatchString(frame) {
+		return ""
+	}
+	return value + " is not a function"
+}
+
+// quoted takes a name in quotes out of a message.
+func quoted(message, before string) (name, after string, ok bool) {
+	rest, ok := strings.CutPrefix(message, before)
+	if !ok {
+		return "", "", false
+	}
+	i := strings.LastIndexByte(rest, '\'')
+	if i < 0 {
+		return "", "", false
+	}
+	return rest[:i], rest[i+1:], true
+}
+
+func (s *Engine) spotWords(message string, sp spot) string {
+	switch node := sp.node.(type) {
+	case *ast.CallExpression:
+		return calledWords(message, node.Callee, "function")
+	case *ast.NewExpression:
+		return calledWords(message, node.Callee, "constructor")
+	case *ast.DotExpression:
+		return s.memberWords(message, node.Left, node.Identifier.Name.String(), sp.assigned)
+	case *ast.BracketExpression:
+		return s.memberWords(message, node.Left, "", sp.assigned)
+	case *ast.BinaryExpression:
+		value, ok := strings.CutPrefix(message, "Value is not an object: ")
+		if ok && node.Operator == token.INSTANCEOF {
+			return "Right-hand side of 'instanceof' is not an object"
+		}
+		if key, isText := node.Left.(*ast.StringLiteral); ok && isText {
+			return "Cannot use 'in' operator to search for '" + key.Value.String() + "' in " + value
+		}
+	}
+	return ""
+}
+
+// calledWords is about a call of something that cannot be called.
+func calledWords(message string, callee ast.Expression, what string) string {
+	if name, _, ok := quoted(message, "Object has no member '"); ok {
+		if dot, isDot := bare(callee).(*ast.DotExpression); isDot && dot.Identifier.Name.String() != name {
+			return ""
+		}
+		return expressionText(callee) + " is not a " + what
+	}
+	if strings.HasPrefix(message, "Value is not an object: ") || strings.HasPrefix(message, "Not a function: ") {
+		return expressionText(callee) + " is not a " + what
+	}
+	return ""
+}
+
+// memberWords is about a member of something that has none. An empty property
+// is one that is computed.
+func (s *Engine) memberWords(message string, of ast.Expression, property string, assigned bool) string {
+	if name, _, ok := quoted(message, "Cannot read property '"); ok && (property == "" || property == name) {
+		return "Cannot read properties of " + s.nothing(of) + " (reading '" + name + "')"
+	}
+	if message == "Cannot convert undefined or null to object" && assigned && property != "" {
+		return "Cannot set properties of " + s.nothing(of) + " (setting '" + property + "')"
+	}
+	return ""
+}
+
+// nothing tells whether an expression gave null or undefined, as far as that is
+// sure: the engine does not say.
+func (s *Engine) nothing(x ast.Expression) string {
+	const unknown = "undefined or null"
+	switch x := bare(x).(type) {
+	case *ast.NullLiteral:
+		return "null"
+	case *ast.Identifier:
+		if x.Name == "undefined" {
+			return "undefined"
+		}
+		switch v := s.Runtime.GlobalObject().Get(x.Name.String()); {
+		case v == nil:
+		case goja.IsNull(v):
+			return "null"
+		case goja.IsUndefined(v):
+			return "undefined"
+		}
+	case *ast.CallExpression:
+		if dot, ok := x.Callee.(*ast.DotExpression); ok && strings.HasPrefix(dot.Identifier.Name.String(), "findOne") {
+			return "null"
+		}
+	case *ast.DotExpression, *ast.BracketExpression:
+		if v := s.plainValue(x); v != nil {
+			if goja.IsNull(v) {
+				return "null"
+			}
+			return "undefined"
+		}
+	}
+	return unknown
+}
+
+// plainValue reads members of global variables again, as long as that runs no
+// code and ends in null or undefined; nil otherwise.
+func (s *Engine) plainValue(x ast.Expression) goja.Value {
+	v := s.plainMember(x)
+	if v == nil || !goja.IsNull(v) && !goja.IsUndefined(v) {
+		return nil
+	}
+	return v
+}
+
+func (s *Engine) plainMember(x ast.Expression) goja.Value {
+	var left ast.Expression
+	var name string
+	switch x := bare(x).(type) {
+	case *ast.Identifier:
+		if x.Name == "db" { // an accessor
+			return nil
+		}
+		return s.Runtime.GlobalObject().Get(x.Name.String())
+	case *ast.DotExpression:
+		left, name = x.Left, x.Identifier.Name.String()
+	case *ast.BracketExpression:
+		left = x.Left
+		switch key := x.Member.(type) {
+		case *ast.StringLiteral:
+			name = key.Value.String()
+		case *ast.NumberLiteral:
+			name = key.Literal
+		default:
+			return nil
+		}
+	default:
+		return nil
+	}
+	of := s.plainMember(left)
+	if of == nil || goja.IsNull(of) || goja.IsUndefined(of) {
+		return nil
+	}
+	o := of.ToObject(s.Runtime)
+	if !slices.Contains([]string{"Object", "Array", "Number", "String", "Boolean"}, o.ClassName()) {
+		return nil
+	}
+	describe, _ := goja.AssertFunction(s.Runtime.GlobalObject().Get("Object").(*goja.Object).Get("getOwnPropertyDescriptor"))
+	described, err := describe(goja.Undefined(), o, s.Runtime.ToValue(name))
+	if err != nil {
+		return nil
+	}
+	if d, ok := described.(*goja.Object); ok {
+		return d.Get("value")
+	}
+	if proto := o.Prototype(); proto != nil && proto.Get(name) != nil {
+		return nil
+	}
+	return goja.Undefined()
+}
+
+func bare(x ast.Expression) ast.Expression {
+	switch x := x.(type) {
+	case *ast.OptionalChain:
+		return bare(x.Expression)
+	case *ast.Optional:
+		return bare(x.Expression)
+	}
+	return x
+}

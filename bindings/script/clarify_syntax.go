@@ -1,0 +1,17 @@
+package script
+
+import "strings"
+
+// clearSyntaxMessage says what the parser's message of a syntax error means
+// where that has its own words for it. The column counts from 1.
+func clearSyntaxMessage(message, line string, column int) string {
+	switch {
+	case strings.HasSuffix(message, "*ast.PrivateIdentifier"):
+		return "Private names are only allowed in property accesses"
+	case message != "Unexpected token ILLEGAL":
+		return message
+	case column >= 1 && column <= len(line) && strings.ContainsRune(`"'`, rune(line[column-1])):
+		return "Unterminated string constant"
+	}
+	return "Invalid or unexpected token"
+}

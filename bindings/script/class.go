@@ -1,0 +1,284 @@
+package script
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/dop251/goja"
+)
+
+// method is a function scripts find on objects of one kind.
+//
+// Its signature lists the arguments by name and type, "ns:string key:object
+// unique?:boolean|object": they are checked in this order before the function
+// runs (spec 04 §5.1). A question mark makes an argument optional; the type any
+// only asks for presence.
+type Method[T any] struct {
+	Name, Signature string
+	Call            func(c *Call, on T) goja.Value
+	Help            string
+}
+
+// call is one call of a method or of a global function.
+type Call struct {
+	JS   *Engine
+	This goja.Value
+	Args []goja.Value
+}
+
+// Arg is the argument at position i; undefined when there is none.
+func (c *Call) Arg(i int) goja.Value {
+	if i < len(c.Args) && c.Args[i] != nil {
+		return c.Args[i]
+	}
+	return goja.Undefined()
+}
+
+func (c *Call) Has(i int) bool { return !goja.IsUndefined(c.Arg(i)) }
+
+func (c *Call) Text(i int) string { return c.Arg(i).String() }
+
+// Object is the argument at position i if it is an object; nil otherwise.
+func (c *Call) Object(i int) *goja.Object {
+	o, _ := c.Arg(i).(*goja.Object)
+	return o
+}
+
+// param is one argument of a signature.
+type param struct {
+	name     string
+	types    []string
+	optional bool
+}
+
+func ParseSignature(text string) []param {
+	fields := strings.Fields(text)
+	list := make([]param, len(fields))
+	for i, f := range fields {
+		name, types, _ := strings.Cut(f, ":")
+		list[i].name, list[i].optional = strings.CutSuffix(name, "?")
+		if types != "" && types != "any" {
+			list[i].types = strings.Split(types, "|")
+		}
+	}
+	return list
+}
+
+// CallForm is how a call of the function is written in help texts.
+func CallForm(name, signature string) string {
+	var names []string
+	for _, p := range ParseSignature(signature) {
+		names = append(names, p.name)
+	}
+	return name + "(" + strings.Join(names, ", ") + ")"
+}
+
+// Check throws for the first argument that is missing or of a wrong type.
+func (c *Call) Check(label string, params []param) {
+	for i, p := range params {
+		v := c.Arg(i)
+		if goja.IsUndefined(v) {
+			if p.optional {
+				continue
+			}
+			c.JS.ThrowInvalid("Missing required argument at position %d (%s)", i, label)
+		}
+		if kind := TypeOf(v); p.types != nil && !slices.Contains(p.types, kind) {
+			c.JS.ThrowInvalid("Argument at position %d must be of type %s, got %s instead (%s)", i, strings.Join(p.types, " or "), kind, label)
+		}
+	}
+}
+
+// TypeOf is JavaScript's typeof.
+func TypeOf(v goja.Value) string {
+	switch {
+	case goja.IsUndefined(v):
+		return "undefined"
+	case goja.IsNull(v):
+		return "object"
+	case goja.IsString(v):
+		return "string"
+	case goja.IsNumber(v):
+		return "number"
+	case goja.IsBigInt(v):
+		return "bigint"
+	}
+	switch v := v.(type) {
+	case *goja.Object:
+		if _, ok := goja.AssertFunction(v); ok {
+			return "function"
+		}
+		return "object"
+	case *goja.Symbol:
+		return "symbol"
+	}
+	if v.ExportType() != nil && v.ExportType().Kind() == reflect.Bool {
+		return "boolean"
+	}
+	return "undefined"
+}
+
+// classes holds the prototypes, each made when its first object is.
+type classes struct {
+	prototypes map[string]*goja.Object
+	helps      map[*goja.Object]Help
+	function   *goja.Object // prototype of all of the shell's functions
+
+}
+
+// Prototype gives the prototype of a kind of object with its methods. The label
+// is the class's name in argument errors.
+func Prototype[T any](s *Engine, label string, methods []Method[T]) *goja.Object {
+	if p := s.classes.prototypes[label]; p != nil {
+		return p
+	}
+	p := s.Runtime.NewObject()
+	if s.classes.prototypes == nil {
+		s.classes.prototypes = make(map[string]*goja.Object)
+	}
+	s.classes.prototypes[label] = p
+	for _, m := range methods {
+		params := ParseSignature(m.Signature)
+		qualified := label + "." + m.Name
+		f := s.Function(m.Name, func(c *Call) goja.Value {
+			on, ok := Receiver[T](c.This)
+			if !ok {
+				c.JS.ThrowType("%s was called on something that is no %s", m.Name, label)
+			}
+			c.Check(qualified, params)
+			return m.Call(c, on)
+		})
+		s.Describe(f, Help{Form: CallForm(m.Name, m.Signature), Class: label, Text: m.Help})
+		Define(p, m.Name, f)
+	}
+	if rows := helpOf(methods); len(rows) > 0 && p.Get("help") == nil {
+		s.HelpProperty(p, func() string { return s.HelpTable(label+" Class", rows) })
+	}
+	return p
+}
+
+// Class is a prototype that was made before; nil for none.
+func (s *Engine) Class(label string) *goja.Object { return s.classes.prototypes[label] }
+
+// Receiver finds the Go value behind an object, or behind one it inherits from.
+func Receiver[T any](v goja.Value) (T, bool) {
+	want := reflect.TypeFor[T]()
+	for o, _ := v.(*goja.Object); o != nil; o = o.Prototype() {
+		if o.ExportType() == want {
+			t, ok := o.Export().(T)
+			return t, ok
+		}
+	}
+	var none T
+	return none, false
+}
+
+// Function makes a function of the shell's own.
+func (s *Engine) Function(name string, f func(c *Call) goja.Value) *goja.Object {
+	fn := s.Runtime.ToValue(func(fc goja.FunctionCall) goja.Value {
+		defer s.ContainFaults()
+		v := f(&Call{JS: s, This: fc.This, Args: fc.Arguments})
+		if v == nil {
+			return goja.Undefined()
+		}
+		return v
+	}).(*goja.Object)
+	Must(fn.DefineDataProperty("name", s.Runtime.ToValue(name), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+	Must(fn.SetPrototype(s.functionPrototype()))
+	return fn
+}
+
+// ContainFaults makes a fault of our own an error scripts can report; what the
+// engine throws passes.
+func (s *Engine) ContainFaults() {
+	p := recover()
+	if p == nil {
+		return
+	}
+	if fault, ok := p.(runtime.Error); ok {
+		e := s.World.NewError(internalError, fault.Error())
+		Define(e, "goStack", s.Runtime.ToValue(string(debug.Stack())))
+		panic(e)
+	}
+	panic(p)
+}
+
+// functionPrototype is what the shell's functions inherit from: help, on top of
+// what every function has.
+func (s *Engine) functionPrototype() *goja.Object {
+	if s.classes.function != nil {
+		return s.classes.function
+	}
+	base := s.Runtime.GlobalObject().Get("Function").(*goja.Object).Get("prototype").(*goja.Object)
+	p := s.Runtime.CreateObject(base)
+	s.classes.function = p
+	Must(p.DefineAccessorProperty("help", s.Runtime.ToValue(func(fc goja.FunctionCall) goja.Value {
+		fn, _ := fc.This.(*goja.Object)
+		entry, ok := s.classes.helps[fn]
+		if !ok {
+			return goja.Undefined()
+		}
+		return s.HelpFunction(func() string { return entry.Render(s) })
+	}), nil, goja.FLAG_TRUE, goja.FLAG_FALSE))
+	return p
+}
+
+func (s *Engine) Describe(fn *goja.Object, h Help) {
+	if s.classes.helps == nil {
+		s.classes.helps = make(map[*goja.Object]Help)
+	}
+	s.classes.helps[fn] = h
+}
+
+// Define adds a property that behaves like a method of a class: hidden and
+// replaceable.
+func Define(o *goja.Object, name string, v goja.Value) {
+	Must(o.DefineDataProperty(name, v, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+}
+
+// Must is for setting properties: on objects of our own that cannot fail, and on
+// a script's it throws what the script made it throw.
+func Must(err error) {
+	var exception *goja.Exception
+	if errors.As(err, &exception) {
+		panic(exception)
+	}
+	if err != nil {
+		panic(fmt.Sprintf("setting a property: %v", err))
+	}
+}
+
+// Hidden is a Go value behind a JavaScript object. It has no properties.
+type Hidden struct{}
+
+func (Hidden) Get(string) goja.Value       { return nil }
+func (Hidden) Set(string, goja.Value) bool { return false }
+func (Hidden) Has(string) bool             { return false }
+func (Hidden) Delete(string) bool          { return true }
+func (Hidden) Keys() []string              { return nil }
+
+// Instance makes an object of a class around a Go value, which receiver finds
+// again. The object takes properties like any other.
+func (s *Engine) Instance(on goja.DynamicObject, proto *goja.Object) *goja.Object {
+	hidden := s.Runtime.NewDynamicObject(on)
+	Must(hidden.SetPrototype(proto))
+	return s.Runtime.CreateObject(hidden)
+}
+
+// Cached keeps an object that is made at most once.
+func (s *Engine) Cached(key string, build func() *goja.Object) *goja.Object {
+	if s.classes.prototypes == nil {
+		s.classes.prototypes = make(map[string]*goja.Object)
+	}
+	o := s.classes.prototypes[key]
+	if o == nil {
+		o = build()
+		s.classes.prototypes[key] = o
+	}
+	return o
+}

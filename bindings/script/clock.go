@@ -1,0 +1,34 @@
+package script
+
+import (
+	"context"
+	"time"
+)
+
+// Clock is the time scripts live in: new Date(), sleep() and timers follow it.
+type Clock interface {
+	Now() time.Time
+	// Sleep waits for d or for the end of ctx, whose error it then returns.
+	Sleep(ctx context.Context, d time.Duration) error
+}
+
+type wallClock struct{}
+
+func (wallClock) Now() time.Time { return time.Now() }
+
+func (wallClock) Sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// OnWallClock reports whether time passes by itself.
+func (s *Engine) OnWallClock() bool {
+	_, ok := s.Clock.(wallClock)
+	return ok
+}

@@ -1,0 +1,126 @@
+package script
+
+import (
+	"errors"
+	"math"
+
+	"shardsh/bindings/rawdoc"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// Document is a script's object as BSON; anything else throws.
+func (s *Engine) Document(v goja.Value) bson.Raw {
+	doc, err := s.World.DocFromJS(v)
+	if err != nil {
+		s.ThrowConversion(err)
+	}
+	return doc
+}
+
+// Optional is document for arguments that may be missing or null: an empty
+// document then.
+func (s *Engine) Optional(v goja.Value) bson.Raw {
+	if v == nil || goja.IsUndefined(v) || goja.IsNull(v) {
+		return rawdoc.Empty
+	}
+	return s.Document(v)
+}
+
+// Value is any value of a script as BSON.
+func (s *Engine) Value(v goja.Value) bson.RawValue {
+	raw, err := s.World.ToBSON(v)
+	if err != nil {
+		s.ThrowConversion(err)
+	}
+	return raw
+}
+
+func (s *Engine) ThrowConversion(err error) {
+	var exception *goja.Exception
+	if errors.As(err, &exception) {
+		panic(exception)
+	}
+	s.Throw("BSONError", "%s", err)
+}
+
+// GoValue shows a value the driver decoded.
+func (s *Engine) GoValue(v any) goja.Value {
+	if v == nil {
+		return goja.Null()
+	}
+	kind, data, err := bson.MarshalValue(v)
+	if err != nil {
+		s.ThrowConversion(err)
+	}
+	return s.World.ToJS(bson.RawValue{Type: kind, Value: data})
+}
+
+// Merge adds the fields of a script's object to a command. A field the command
+// has already keeps its place and takes the new value, as object spread does.
+func (s *Engine) Merge(body bson.D, options goja.Value, except ...string) bson.D {
+	if options == nil || goja.IsUndefined(options) || goja.IsNull(options) {
+		return body
+	}
+	doc := s.Document(options)
+	elems, err := doc.Elements()
+	if err != nil {
+		s.ThrowConversion(err)
+	}
+next:
+	for _, el := range elems {
+		for _, name := range except {
+			if el.Key() == name {
+				continue next
+			}
+		}
+		for i := range body {
+			if body[i].Key == el.Key() {
+				body[i].Value = el.Value()
+				continue next
+			}
+		}
+		body = append(body, bson.E{Key: el.Key(), Value: el.Value()})
+	}
+	return body
+}
+
+// Property is a field of a script's object; nil when the object or the field is
+// missing.
+func Property(o *goja.Object, name string) goja.Value {
+	if o == nil {
+		return nil
+	}
+	v := o.Get(name)
+	if v == nil || goja.IsUndefined(v) {
+		return nil
+	}
+	return v
+}
+
+// NewObject makes an object from names and values in turn.
+func (s *Engine) NewObject(pairs ...any) *goja.Object {
+	o := s.Runtime.NewObject()
+	for i := 0; i < len(pairs); i += 2 {
+		Must(o.Set(pairs[i].(string), pairs[i+1]))
+	}
+	return o
+}
+
+// Array makes an array of documents.
+func (s *Engine) Array(docs []bson.Raw) *goja.Object {
+	items := make([]any, len(docs))
+	for i, d := range docs {
+		items[i] = s.World.DocToJS(d)
+	}
+	return s.Runtime.NewArray(items...)
+}
+
+// Whole keeps whole numbers whole for JavaScript.
+func Whole(f float64) any {
+	if f == math.Trunc(f) && math.Abs(f) < 1<<53 {
+		return int64(f)
+	}
+	return f
+}

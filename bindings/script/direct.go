@@ -1,0 +1,152 @@
+package script
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/dop251/goja/ast"
+)
+
+// directCommands are the words that start a command line instead of JavaScript,
+// as long as what follows is no parenthesis (spec 04 §2.4).
+var directCommands = []string{"use", "show", "it", "exit", "quit", "cls", "edit", "snippet"}
+
+var commandLine = regexp.MustCompile(`^\s*([a-z]+)\s+([^\s(=].*?)\s*;?\s*$`)
+
+var memberPath = regexp.MustCompile(`^[A-Za-z_$][\w$]*(\.[A-Za-z_$][\w$]*)*$`)
+
+// parseCommands reads text again with its command lines as calls. A line is one
+// only when JavaScript stops making sense there and everything before it is
+// complete, so neither a continuation nor the inside of a comment or a template
+// is taken for a command.
+func (p *program) parseCommands(name, text string, err error) (*ast.Program, error) {
+	for range strings.Count(text, "\n") + 1 {
+		bad, ok := firstError(err)
+		if !ok {
+			return nil, err
+		}
+		start, end := lineBounds(text, bad.Position.Line)
+		call, ok, usage := commandCall(text[start:end])
+		if !ok || !complete(text[:start]) {
+			return nil, err
+		}
+		if usage != nil {
+			return nil, usage
+		}
+		if p.commands == nil {
+			p.commands = make(map[int]bool)
+		}
+		p.commands[bad.Position.Line] = true
+		text = text[:start] + call + text[end:]
+		var tree *ast.Program
+		if tree, err = parseScript(name, text); err == nil {
+			return tree, nil
+		}
+	}
+	return nil, err
+}
+
+func complete(text string) bool {
+	_, err := parseScript("", text)
+	return err == nil
+}
+
+// lineBounds gives the offsets of line n, counted from 1, without its end.
+func lineBounds(text string, n int) (start, end int) {
+	for ; n > 1; n-- {
+		i := strings.IndexByte(text[start:], '\n')
+		if i < 0 {
+			break
+		}
+		start += i + 1
+	}
+	if i := strings.IndexByte(text[start:], '\n'); i >= 0 {
+		return start, start + i
+	}
+	return start, len(text)
+}
+
+// usageError is a command line that cannot be meant.
+type usageError struct{ message string }
+
+func (e *usageError) Error() string { return e.message }
+
+// commandCall writes a command line as the call it stands for.
+func commandCall(line string) (call string, ok bool, usage error) {
+	m := commandLine.FindStringSubmatch(line)
+	if m != nil && m[1] == "help" && memberPath.MatchString(m[2]) {
+		return m[2] + ".help()", true, nil // "help sh", as the old shell had it
+	}
+	if m == nil || !slices.Contains(directCommands, m[1]) {
+		return "", false, nil
+	}
+	words := strings.Fields(m[2])
+	if m[1] == "use" && len(words) > 1 {
+		return "", true, &usageError{fmt.Sprintf("use takes one name, not %q", m[2])}
+	}
+	for i, w := range words {
+		words[i] = strconv.Quote(w)
+	}
+	return m[1] + "(" + strings.Join(words, ", ") + ")", true, nil
+}
+
+// bareCommands makes calls of the command words that stand alone on a line, as
+// "exit" does in a heredoc. builtin tells whether a name still means what the
+// shell defined.
+func (p *program) bareCommands(builtin func(name string) bool) {
+	for _, st := range p.tree.Body {
+		exp, ok := st.(*ast.ExpressionStatement)
+		if !ok {
+			continue
+		}
+		word, ok := exp.Expression.(*ast.Identifier)
+		if !ok || word.Name == "it" || p.declares(word) || !slices.Contains(directCommands, word.Name.String()) || !builtin(word.Name.String()) {
+			continue
+		}
+		exp.Expression = &ast.CallExpression{Callee: word, LeftParenthesis: word.Idx1(), RightParenthesis: word.Idx1()}
+	}
+}
+
+// declares reports whether the program itself gives a meaning to a name.
+func (p *program) declares(word *ast.Identifier) bool {
+	for _, d := range p.tree.DeclarationList {
+		for _, b := range d.List {
+			if name, ok := b.Target.(*ast.Identifier); ok && name.Name == word.Name {
+				return true
+			}
+		}
+	}
+	for _, st := range p.tree.Body {
+		if f, ok := st.(*ast.FunctionDeclaration); ok && f.Function.Name.Name == word.Name {
+			return true
+		}
+	}
+	return false
+}
+
+// printCommands makes the command lines whose result nobody will show print it
+// themselves; all means the last statement too.
+func (p *program) printCommands(all bool) {
+	for i, st := range p.tree.Body {
+		exp, ok := st.(*ast.ExpressionStatement)
+		if !ok || !p.commands[p.lineOf(st)] || i == len(p.tree.Body)-1 && !all {
+			continue
+		}
+		call, ok := exp.Expression.(*ast.CallExpression)
+		if !ok {
+			continue
+		}
+		name, ok := call.Callee.(*ast.Identifier)
+		if !ok || name.Name != "show" {
+			continue
+		}
+		exp.Expression = &ast.CallExpression{
+			Callee:           &ast.DotExpression{Left: call, Identifier: *identifier("print", call.Idx1())},
+			LeftParenthesis:  call.Idx1(),
+			RightParenthesis: call.Idx1(),
+		}
+	}
+}

@@ -1,0 +1,360 @@
+package script
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"shardsh/bindings/values"
+
+	"github.com/dop251/goja"
+)
+
+// maxCallDepth is how many JavaScript calls may be open at once. Deeper
+// recursion is an error that scripts cannot catch. The engine takes time that
+// grows with the square of the depth to get out of calls from Go.
+const maxCallDepth = 3000
+
+// closingTime is what functions of atExit get after the end of the context.
+const closingTime = 10 * time.Second
+
+// Options say what an Engine works with. Runs ask the hooks, which may be nil, for
+// what is not JavaScript's own.
+type Options struct {
+	// Clock is nil for the wall clock.
+	Clock          Clock
+	Stdout, Stderr io.Writer // nil drops what is written
+	// Stdin is what RunFile reads for the path "-"; nil is the process's.
+	Stdin io.Reader
+	// Color allows escape sequences in what is written.
+	Color bool
+	// Interactive is true for a prompt: timers go on between inputs, a mistake ends
+	// none, and errors belong to the input that made them.
+	Interactive bool
+	// MemoryLimit is how large the process's heap may grow, in bytes, before the
+	// running program is stopped; 0 is a large part of the machine's memory.
+	MemoryLimit uint64
+	// Scripts are the scripts that load("shardsh:name") finds; nil for none.
+	Scripts fs.FS
+
+	// Made tells of values the runtime's BSON constructors made the first of.
+	Made func(name string, class *goja.Object)
+	// Inspect is how values look in messages.
+	Inspect func() values.InspectOptions
+	// Show is how the value of a statement that came through a pipe looks.
+	Show func(goja.Value) string
+	// Review sees the text of a program before it runs.
+	Review func(name, text string)
+	// Reword gives a better message for one of the engine's own, or nothing.
+	Reword func(message string) string
+	// Module makes the built-in module of that name; nil when there is none.
+	Module func(name string) goja.Value
+	// Receivers are how objects of a class are written in help texts, such as
+	// "db." for Database.
+	Receivers func() map[string]string
+}
+
+// Engine is one JavaScript runtime: the programs that run in it, the timers they
+// set, the modules they load, the classes they see. It belongs to one goroutine;
+// what ends a running program from outside is the context given to [Engine.Eval]
+// and its relatives.
+type Engine struct {
+	cfg     Options
+	Clock   Clock
+	Runtime *goja.Runtime
+	World   *values.World
+
+	// running is held while JavaScript runs, so that Close sees a script that was
+	// left behind.
+	running sync.Mutex
+	// ctx is that of the running call; cause is why it was cut short, when the
+	// engine itself did that.
+	ctx   context.Context
+	cause error
+
+	classes  classes
+	builtins map[string]goja.Value
+	sources  map[string]source
+	warned   map[string]bool
+	patterns map[string]string // of regular expressions as written, by what the engine got
+	midLine  atomic.Bool       // what was written last has no line end
+
+	loop     eventLoop
+	rejected []*goja.Promise // and not handled yet
+	awaited  *goja.Promise   // the result of the running input
+	exits    []goja.Callable
+	dirs     []string // directories of the files being loaded, innermost last
+}
+
+// NewEngine makes an Engine whose global scope has the language, BSON's types and
+// timers.
+func NewEngine(o Options) *Engine {
+	s := &Engine{
+		cfg:      o,
+		Clock:    o.Clock,
+		Runtime:  goja.New(),
+		ctx:      context.Background(),
+		builtins: make(map[string]goja.Value),
+		sources:  make(map[string]source),
+		warned:   make(map[string]bool),
+	}
+	if s.Clock == nil {
+		s.Clock = wallClock{}
+	}
+	if s.cfg.Stdout == nil {
+		s.cfg.Stdout = io.Discard
+	}
+	if s.cfg.Stderr == nil {
+		s.cfg.Stderr = io.Discard
+	}
+	s.Runtime.SetMaxCallStackSize(maxCallDepth)
+	s.Runtime.SetTimeSource(s.Clock.Now)
+	s.Runtime.SetPromiseRejectionTracker(s.trackRejection)
+	s.World = values.Install(s.Runtime, values.Options{
+		Now: s.Clock.Now, Warn: func(text string) { s.WarnOnce("Warning: " + text) }, Made: o.Made,
+	})
+	s.limitGenerators()
+	s.defineTimers()
+	s.defineImports()
+	s.definePolyfills()
+	s.defineRegExp()
+	return s
+}
+
+// defineImports defines what translated programs call.
+func (s *Engine) defineImports() {
+	Define(s.Runtime.GlobalObject(), clarifier, s.Function(clarifier, func(c *Call) goja.Value {
+		if e := c.Object(0); e != nil {
+			s.clarify(e)
+		}
+		return nil
+	}))
+	Define(s.Runtime.GlobalObject(), importer, s.Function(importer, func(c *Call) goja.Value { return c.importModule() }))
+}
+
+// Result is what an input evaluated to.
+type Result struct {
+	Value goja.Value
+}
+
+// Undefined reports whether there is nothing to show.
+func (r Result) Undefined() bool { return r.Value == nil || goja.IsUndefined(r.Value) }
+
+// Eval runs source as one program in the global scope all inputs share. The
+// name stands for it in errors. The end of ctx stops the script; neither catch
+// nor finally see that. Timers the program set run before Eval returns, except
+// that a prompt does not wait for those beyond its result.
+//
+// Errors are *ScriptError, *ExitError for quit(), and the cause of ctx.
+func (s *Engine) Eval(ctx context.Context, name, source string) (Result, error) {
+	v, err := s.Within(ctx, func() (goja.Value, error) {
+		if err := s.tellRejections(); err != nil { // what showing the last result left
+			return nil, err
+		}
+		v, err := s.runText(name, source, false)
+		if err == nil {
+			v, err = s.Settle(v)
+		}
+		if told := s.tellRejections(); err == nil {
+			err = told
+		}
+		if err != nil {
+			return nil, err
+		}
+		return v, nil
+	})
+	s.remember(v, err)
+	if err != nil {
+		return Result{}, err
+	}
+	return Result{Value: v}, nil
+}
+
+// remember keeps the last result and the last error of a REPL under the names
+// they have there (spec 04 §2.3).
+func (s *Engine) remember(v goja.Value, err error) {
+	if !s.cfg.Interactive {
+		return
+	}
+	global := s.Runtime.GlobalObject()
+	var script *ScriptError
+	switch {
+	case err == nil && v != nil:
+		Define(global, "_", v)
+	case errors.As(err, &script) && script.value != nil:
+		Define(global, "_error", script.value)
+	}
+}
+
+// RunFile runs a script. "-" is Config.Stdin, whose top-level expressions are
+// shown as they come, as heredocs expect (spec 04 §1.9).
+func (s *Engine) RunFile(ctx context.Context, path string) (Result, error) {
+	if path == "-" {
+		text, err := io.ReadAll(s.Stdin())
+		if err != nil {
+			return Result{}, fmt.Errorf("standard input: %w", err)
+		}
+		_, err = s.Within(ctx, func() (goja.Value, error) { return nil, s.runShowing("<stdin>", string(text)) })
+		return Result{}, err
+	}
+	v, err := s.Within(ctx, func() (goja.Value, error) {
+		v, err := s.LoadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		return s.Settle(v)
+	})
+	if err != nil {
+		return Result{}, err
+	}
+	return Result{Value: v}, nil
+}
+
+// Stdin is what scripts read.
+func (s *Engine) Stdin() io.Reader {
+	if s.cfg.Stdin != nil {
+		return s.cfg.Stdin
+	}
+	return os.Stdin
+}
+
+// Incomplete reports whether source stops in the middle of a program, so that a
+// REPL should ask for another line (spec 04 §2.3).
+func (s *Engine) Incomplete(source string) bool { return incomplete(source) }
+
+// Within is the frame around everything that may run JavaScript: it lets ctx
+// stop it and turns whatever went wrong into an error of this package.
+func (s *Engine) Within(ctx context.Context, run func() (goja.Value, error)) (goja.Value, error) {
+	s.running.Lock()
+	defer s.running.Unlock()
+	return s.interruptibly(ctx, run)
+}
+
+// interruptibly is within for those who hold running.
+func (s *Engine) interruptibly(ctx context.Context, run func() (goja.Value, error)) (v goja.Value, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, context.Cause(ctx)
+	}
+	s.ctx, s.cause = untimed{ctx}, nil
+	var interrupting sync.WaitGroup
+	interrupting.Add(1)
+	stop := context.AfterFunc(ctx, func() {
+		defer interrupting.Done()
+		s.Runtime.Interrupt(context.Cause(ctx))
+	})
+	unwatch := s.watchMemory()
+	defer func() {
+		if !stop() {
+			interrupting.Wait()
+		}
+		unwatch()
+		s.Runtime.ClearInterrupt()
+		if p := recover(); p != nil {
+			v, err = nil, &ScriptError{Name: "MongoshInternalError", Message: fmt.Sprint(p), Stack: string(debug.Stack())}
+		}
+		if err != nil {
+			if !s.cfg.Interactive || ctx.Err() != nil { // at a prompt a mistake ends no timers
+				s.loop.clear()
+			}
+			err = s.publicError(err)
+		}
+		s.ctx, s.cause = context.Background(), nil
+	}()
+	return run()
+}
+
+// untimed is a context without its deadline, though it ends with it: the driver
+// turns deadlines into a maxTimeMS of its own, beside the one a command may have.
+type untimed struct{ context.Context }
+
+func (untimed) Deadline() (deadline time.Time, ok bool) { return time.Time{}, false }
+
+// ErrRunning is Close's answer while a script runs.
+var ErrRunning = errors.New("a script is running")
+
+// Close runs what scripts registered with atExit. They run however the program
+// ends: when that is the end of ctx they have closingTime.
+//
+// A script that was left behind while it ran, by somebody who would not wait for
+// it, keeps the runtime to itself: the error is ErrRunning then.
+func (s *Engine) Close(ctx context.Context) error {
+	if !s.running.TryLock() {
+		return ErrRunning
+	}
+	defer s.running.Unlock()
+	if ctx.Err() != nil && len(s.exits) > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), closingTime)
+		defer cancel()
+	}
+	var errs []error
+	code := s.Runtime.ToValue(s.exitCode())
+	for len(s.exits) > 0 {
+		last := len(s.exits) - 1
+		exit := s.exits[last]
+		s.exits = s.exits[:last]
+		_, err := s.interruptibly(ctx, func() (goja.Value, error) { return exit(goja.Undefined(), code) })
+		var quit *ExitError
+		if !errors.As(err, &quit) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Set defines a global: a string, number, bool, or a slice of strings. It is for
+// --set and scriptArgs.
+func (s *Engine) Set(name string, value any) error {
+	if list, ok := value.([]string); ok {
+		items := make([]any, len(list))
+		for i, v := range list {
+			items[i] = v
+		}
+		value = s.Runtime.NewArray(items...)
+	}
+	return s.Runtime.GlobalObject().Set(name, value)
+}
+
+// ExitCode is what the script left in process.exitCode: 0 when it left
+// nothing, 1 for what is no exit code. It is 0 while a script runs.
+func (s *Engine) ExitCode() int {
+	if !s.running.TryLock() {
+		return 0
+	}
+	defer s.running.Unlock()
+	return s.exitCode()
+}
+
+func (s *Engine) exitCode() int {
+	process, ok := s.builtins["process"].(*goja.Object)
+	if !ok {
+		return 0
+	}
+	v := process.Get("exitCode")
+	if v == nil || goja.IsUndefined(v) || goja.IsNull(v) {
+		return 0
+	}
+	if code := v.ToFloat(); code == math.Trunc(code) && code >= 0 && code <= 255 {
+		return int(code)
+	}
+	s.Warn("process.exitCode " + v.String() + " is not between 0 and 255")
+	return 1
+}
+
+// AtExit has a function called with the exit code when the shell is closed, the
+// last one first.
+func (s *Engine) AtExit(f goja.Callable) { s.exits = append(s.exits, f) }
+
+// InScript reports whether the code of a file runs.
+func (s *Engine) InScript() bool { return len(s.dirs) > 0 }
+
+// Context is that of the running call.
+func (s *Engine) Context() context.Context { return s.ctx }

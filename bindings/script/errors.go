@@ -1,0 +1,419 @@
+package script
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"shardsh/bindings/values"
+
+	"github.com/dop251/goja"
+	"github.com/dop251/goja/file"
+)
+
+// ExitError is what quit(n) and exit(n) end a script with.
+type ExitError struct {
+	Code int // 0 to 255
+}
+
+func (e *ExitError) Error() string { return fmt.Sprintf("exit %d", e.Code) }
+
+// ErrStopped is the cause of a script that was cut short by Shell itself rather
+// than by the end of its context.
+var ErrStopped = errors.New("script execution was stopped")
+
+// ScriptError is an error no script caught.
+type ScriptError struct {
+	Name    string // class, such as "MongoServerError" or "TypeError"
+	Message string
+	// CodeName and Code are the server's; empty and 0 when it gave none.
+	CodeName string
+	Code     int32
+
+	// File, Line and Column, both from 1, are where in the user's code it
+	// happened; Line is 0 when that is unknown.
+	File       string
+	Line       int
+	Column     int
+	SourceLine string // the text of that line
+
+	// Details are the lines a REPL shows under the first: additional
+	// information, results and causes (spec 04 §3.5). May be empty.
+	Details string
+	// Stack lists the calls the error came from, innermost first, one a line.
+	Stack string
+
+	value goja.Value
+}
+
+// Error is "Name[CodeName]: Message", made one line.
+func (e *ScriptError) Error() string {
+	return strings.ReplaceAll(e.headline(), "\n", " ")
+}
+
+func (e *ScriptError) headline() string {
+	name := e.Name
+	if e.CodeName != "" {
+		name += "[" + e.CodeName + "]"
+	}
+	return name + ": " + e.Message
+}
+
+// At is "file:line:column", or nothing when the place is unknown.
+func (e *ScriptError) At() string {
+	if e.Line == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d:%d", e.File, e.Line, e.Column)
+}
+
+// Text is the error as a REPL shows it, without "Uncaught".
+func (e *ScriptError) Text() string {
+	text := e.headline()
+	if e.Details != "" {
+		text += "\n" + e.Details
+	}
+	return text
+}
+
+// IsSyntax reports whether the program never ran because it is none.
+func (e *ScriptError) IsSyntax() bool { return e.Name == "SyntaxError" && e.value == nil }
+
+// rejection is a promise nobody handled the rejection of.
+type rejection struct{ value goja.Value }
+
+func (r *rejection) Error() string { return "unhandled rejection: " + r.value.String() }
+
+// publicError turns what goja and the parser report into the errors this package
+// promises.
+func (s *Engine) publicError(err error) error {
+	var (
+		interrupted *goja.InterruptedError
+		overflow    *goja.StackOverflowError
+		exception   *goja.Exception
+		rejected    *rejection
+		syntax      *goja.CompilerSyntaxError
+		usage       *usageError
+		transpiling *transpileError
+		noFile      *missingFileError
+	)
+	switch {
+	case errors.As(err, &interrupted):
+		return s.interruption(interrupted)
+	case errors.As(err, &overflow):
+		e := &ScriptError{Name: "RangeError", Message: "Maximum call stack size exceeded"}
+		e.Stack = s.stackText(overflow.Stack()[:min(10, len(overflow.Stack()))])
+		s.locate(e, overflow.Stack())
+		return e
+	case errors.As(err, &exception):
+		e := s.ScriptError(exception.Value())
+		e.Stack = s.stackText(exception.Stack())
+		s.locate(e, exception.Stack())
+		return e
+	case errors.As(err, &rejected):
+		e := s.ScriptError(rejected.value)
+		if o, ok := rejected.value.(*goja.Object); ok && IsError(o) {
+			_ = s.Runtime.Try(func() { _, e.Stack, _ = strings.Cut(OptionalText(o.Get("stack")), "\n") })
+			s.locateIn(e, e.Stack)
+		}
+		return e
+	case errors.As(err, &syntax):
+		pos := syntax.File.Position(syntax.Offset)
+		return s.syntaxError(syntax.Message, pos.Filename, pos.Line, pos.Column)
+	case errors.As(err, &transpiling):
+		e := s.syntaxError(transpiling.message, transpiling.file, transpiling.line, transpiling.column)
+		e.SourceLine = transpiling.lineText
+		return e
+	case errors.As(err, &noFile):
+		return &ScriptError{Name: "Error", Message: noFile.text}
+	case errors.As(err, &usage):
+		return &ScriptError{Name: InvalidInput, Message: "[COMMON-10001] " + usage.message}
+	}
+	if first, ok := firstError(err); ok {
+		return s.syntaxError(first.Message, first.Position.Filename, first.Position.Line, first.Position.Column)
+	}
+	return err
+}
+
+func (s *Engine) interruption(err *goja.InterruptedError) error {
+	if s.cause != nil {
+		return s.cause
+	}
+	if e := s.outOfMemory(err); e != nil {
+		return e
+	}
+	if cause := errors.Unwrap(err); cause != nil {
+		return cause
+	}
+	return ErrStopped
+}
+
+func (s *Engine) syntaxError(message, file string, line, column int) *ScriptError {
+	e := &ScriptError{Name: "SyntaxError", File: file, Line: line, Column: column}
+	s.place(e)
+	message = clearSyntaxMessage(message, e.SourceLine, e.Column)
+	e.Message = message
+	if s.cfg.Interactive { // elsewhere the place is named in a line of its own
+		e.Message = fmt.Sprintf("%s (%d:%d)", message, e.Line, e.Column-1)
+	}
+	return e
+}
+
+// stackText lists calls as Node does.
+func (s *Engine) stackText(frames []goja.StackFrame) string {
+	lines := make([]string, len(frames))
+	for i, f := range frames {
+		name, pos := f.FuncName(), s.callee(s.framePosition(f))
+		switch {
+		case pos.Line == 0:
+			lines[i] = fmt.Sprintf("    at %s (native)", name)
+		case name == "":
+			lines[i] = fmt.Sprintf("    at %s:%d:%d", pos.Filename, pos.Line, pos.Column)
+		default:
+			lines[i] = fmt.Sprintf("    at %s (%s:%d:%d)", name, pos.Filename, pos.Line, pos.Column)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// framePosition is where a frame is in the text the user wrote.
+func (s *Engine) framePosition(f goja.StackFrame) file.Position {
+	pos := f.Position()
+	if pos.Filename != f.SrcName() {
+		pos.Filename = FromURL(pos.Filename)
+	}
+	return pos
+}
+
+// originalPosition is a position whose file may come from a source map.
+func originalPosition(in *file.File, pos file.Position) file.Position {
+	if pos.Filename != in.Name() {
+		pos.Filename = FromURL(pos.Filename)
+	}
+	return pos
+}
+
+// FromURL undoes what the engine does to names in source maps.
+func FromURL(name string) string {
+	if plain, err := url.PathUnescape(name); err == nil {
+		return plain
+	}
+	return name
+}
+
+// locate gives the error the innermost place in code that is the user's.
+func (s *Engine) locate(e *ScriptError, stack []goja.StackFrame) {
+	for _, f := range stack {
+		pos := s.callee(s.framePosition(f))
+		if _, ok := s.sources[pos.Filename]; !ok || pos.Line == 0 {
+			continue
+		}
+		e.File, e.Line, e.Column = pos.Filename, pos.Line, pos.Column
+		s.place(e)
+		return
+	}
+}
+
+// stackLine is a line of the engine's stacks: a name or none, and a place.
+var stackLine = regexp.MustCompile(`(?m)^\s*at (?:.* \()?(.+?):(\d+):(\d+)\(\d+\)\)?$`)
+
+// stackPosition is the place in a match of stackLine.
+func stackPosition(m []string) file.Position {
+	line, _ := strconv.Atoi(m[2])
+	column, _ := strconv.Atoi(m[3])
+	return file.Position{Filename: m[1], Line: line, Column: column}
+}
+
+// locateIn is locate for errors of which only the text of the stack is left.
+func (s *Engine) locateIn(e *ScriptError, stack string) {
+	for _, m := range stackLine.FindAllStringSubmatch(stack, -1) {
+		pos := stackPosition(m)
+		if _, ok := s.sources[pos.Filename]; !ok {
+			continue
+		}
+		pos = s.callee(pos)
+		e.File, e.Line, e.Column = pos.Filename, pos.Line, pos.Column
+		s.place(e)
+		return
+	}
+}
+
+// Here is where in the user's code a function was called from, as the head of a
+// message; empty when that is unknown.
+func (s *Engine) Here() string {
+	e := &ScriptError{}
+	s.locate(e, s.Runtime.CaptureCallStack(10, nil))
+	if e.Line == 0 {
+		return ""
+	}
+	return e.At() + ": "
+}
+
+// place undoes what wrapping did to columns and adds the line's text.
+func (s *Engine) place(e *ScriptError) {
+	src, ok := s.sources[e.File]
+	if !ok {
+		return
+	}
+	if src.name != "" {
+		e.File = src.name
+	}
+	if e.Line == 1 {
+		e.Column = max(1, e.Column-src.shift)
+	}
+	e.SourceLine = src.line(e.Line)
+}
+
+// ScriptError describes a thrown value. Values that are no errors get the name
+// the shell gives them (spec 04 §3.5).
+func (s *Engine) ScriptError(thrown goja.Value) (e *ScriptError) {
+	if ex := s.Runtime.Try(func() { e = s.describeThrown(thrown) }); ex != nil {
+		e = &ScriptError{Name: "Error", Message: "a value was thrown that cannot be looked at", value: thrown}
+	}
+	return e
+}
+
+func (s *Engine) describeThrown(thrown goja.Value) *ScriptError {
+	e := &ScriptError{Name: "Error", value: thrown}
+	obj, ok := thrown.(*goja.Object)
+	if !ok {
+		e.Message = s.World.InspectResult(thrown, s.inspectOptions(), false)
+		return e
+	}
+	s.clarify(obj)
+	code, message := obj.Get("code"), obj.Get("message")
+	e.CodeName = OptionalText(obj.Get("codeName"))
+	if code != nil && goja.IsNumber(code) {
+		e.Code = int32(code.ToInteger())
+	}
+	switch {
+	case IsError(obj):
+		e.Name, e.Message = OptionalText(obj.Get("name")), OptionalText(message)
+		if e.Name == "" {
+			e.Name = "Error"
+		}
+	case code != nil && obj.Get("errmsg") != nil:
+		e.Name, e.Message = "MongoshInternalError", OptionalText(obj.Get("errmsg"))
+	default:
+		e.CodeName, e.Code = "", 0
+		e.Message = s.World.Inspect(thrown, s.inspectOptions())
+		return e
+	}
+	_, e.Details, _ = strings.Cut(s.World.ErrorText(thrown, s.inspectOptions()), e.Message+"\n")
+	return e
+}
+
+func IsError(obj *goja.Object) bool { return obj.ClassName() == "Error" }
+
+func OptionalText(v goja.Value) string {
+	if v == nil || goja.IsUndefined(v) || goja.IsNull(v) {
+		return ""
+	}
+	return v.String()
+}
+
+// Names of the shell's own errors and the codes they carry in their messages.
+const (
+	InvalidInput  = "MongoshInvalidInputError"
+	RuntimeError  = "MongoshRuntimeError"
+	Deprecated    = "MongoshDeprecatedError"
+	Unimplemented = "MongoshUnimplementedError"
+	internalError = "MongoshInternalError"
+
+	codeInvalidArgument  = "COMMON-10001"
+	CodeInvalidOperation = "COMMON-10002"
+	CodeDeprecated       = "COMMON-10003"
+	CodeCommandFailed    = "COMMON-10004"
+	CodeNotImplemented   = "COMMON-90002"
+	CodeNotSharded       = "SHAPI-10001"
+	CodeNoReplicaSet     = "SHAPI-10002"
+	CodeNoMongos         = "SHAPI-10003"
+	CodeNotConnected     = "SHAPI-10004"
+	CodeNoEncryption     = "SHAPI-10005"
+)
+
+// Throw ends the running Go code with a JavaScript error.
+func (s *Engine) Throw(name, format string, args ...any) {
+	panic(s.World.NewError(name, fmt.Sprintf(format, args...)))
+}
+
+// ThrowCoded throws one of the shell's own errors, whose messages start with
+// their code.
+func (s *Engine) ThrowCoded(name, code, format string, args ...any) {
+	e := s.World.NewError(name, "["+code+"] "+fmt.Sprintf(format, args...))
+	Must(e.Set("code", code))
+	panic(e)
+}
+
+func (s *Engine) ThrowInvalid(format string, args ...any) {
+	s.ThrowCoded(InvalidInput, codeInvalidArgument, format, args...)
+}
+
+func (s *Engine) ThrowType(format string, args ...any) {
+	panic(s.Runtime.NewTypeError(fmt.Sprintf(format, args...)))
+}
+
+// Rethrow passes on an error that came out of JavaScript called from Go.
+func (s *Engine) Rethrow(err error) {
+	var exception *goja.Exception
+	var interrupted *goja.InterruptedError
+	var overflow *goja.StackOverflowError
+	switch {
+	case errors.As(err, &interrupted):
+		panic(interrupted)
+	case errors.As(err, &overflow):
+		panic(overflow)
+	case errors.As(err, &exception):
+		panic(exception)
+	}
+	var file *missingFileError
+	if errors.As(err, &file) {
+		e := s.World.NewError("Error", file.text)
+		for name, v := range map[string]string{"code": file.code, "syscall": file.syscall, "path": file.path} {
+			if v != "" {
+				Must(e.Set(name, v))
+			}
+		}
+		panic(e)
+	}
+	var e *ScriptError
+	if errors.As(s.publicError(err), &e) {
+		if e.IsSyntax() { // of a file that is being loaded
+			at := e.File
+			if !s.cfg.Interactive {
+				at = e.At()
+			}
+			s.Throw(e.Name, "%s: %s", at, e.Message)
+		}
+		s.Throw(e.Name, "%s", e.Message)
+	}
+	s.Throw("Error", "%s", err)
+}
+
+// Abort ends the script in a way no catch or finally of it sees.
+func (s *Engine) Abort(cause error) {
+	s.cause = cause
+	panic(&goja.InterruptedError{})
+}
+
+// stopped is the error of a wait: the end of the script when that is why it
+// ended.
+func (s *Engine) stopped(err error) error {
+	if s.ctx.Err() == nil {
+		return err
+	}
+	s.cause = context.Cause(s.ctx)
+	return &goja.InterruptedError{}
+}
+
+// inspectOptions are how values look in messages.
+func (s *Engine) inspectOptions() values.InspectOptions {
+	if s.cfg.Inspect == nil {
+		return values.DefaultInspect()
+	}
+	return s.cfg.Inspect()
+}

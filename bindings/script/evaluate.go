@@ -1,0 +1,164 @@
+package script
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/dop251/goja"
+	"github.com/dop251/goja/ast"
+)
+
+// runText runs one program and returns its completion value. A file's value is
+// never shown, so its last command line prints too.
+func (s *Engine) runText(name, text string, isFile bool) (goja.Value, error) {
+	p, err := s.prepare(name, text)
+	if err != nil {
+		return nil, err
+	}
+	p.printCommands(isFile)
+	compiled, err := p.compile()
+	if err != nil {
+		return nil, err
+	}
+	return s.Runtime.RunProgram(compiled)
+}
+
+func (s *Engine) prepare(name, text string) (*program, error) {
+	p, err := parseProgram(name, text)
+	s.sources[name] = source{lines: text}
+	if err != nil {
+		return nil, err
+	}
+	s.sources[name] = p.text
+	if err := s.expandRegexps(p.tree); err != nil {
+		return nil, err
+	}
+	p.bareCommands(s.builtin)
+	if s.cfg.Review != nil {
+		s.cfg.Review(name, text)
+	}
+	return p, nil
+}
+
+// runShowing runs a program statement by statement and shows the value of each
+// expression.
+func (s *Engine) runShowing(name, text string) error {
+	p, err := s.prepare(name, text)
+	if err != nil {
+		return err
+	}
+	if p.async {
+		v, err := s.runText(name, text, false)
+		if err == nil {
+			v, err = s.Settle(v)
+		}
+		if err != nil {
+			return err
+		}
+		return s.show(v)
+	}
+	for i, part := range p.parts() {
+		compiled, err := goja.CompileAST(part, false)
+		if err != nil {
+			return err
+		}
+		v, err := s.Runtime.RunProgram(compiled)
+		if err != nil {
+			return err
+		}
+		if i == 0 || !showsValue(part) {
+			continue
+		}
+		if v, err = s.Settle(v); err != nil {
+			return err
+		}
+		if err := s.show(v); err != nil {
+			return err
+		}
+	}
+	_, err = s.Settle(goja.Undefined())
+	return err
+}
+
+func (s *Engine) show(v goja.Value) error {
+	text, err := s.Try(func() string { return s.cfg.Show(v) })
+	if err != nil || text == "" {
+		return err
+	}
+	_, err = fmt.Fprintln(s.cfg.Stdout, text)
+	return err
+}
+
+// Try runs Go code that may throw outside of a program.
+func (s *Engine) Try(f func() string) (text string, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			uncaught, ok := p.(*goja.InterruptedError)
+			if !ok {
+				panic(p)
+			}
+			err = uncaught
+		}
+	}()
+	if ex := s.Runtime.Try(func() { text = f() }); ex != nil {
+		return "", ex
+	}
+	return text, nil
+}
+
+// Settle runs what the program left to do — timers and promises — and, when its
+// value is a promise, waits for that. An interactive shell waits for nothing
+// else: its timers go on between the inputs.
+func (s *Engine) Settle(v goja.Value) (goja.Value, error) {
+	v, err := s.awaitable(v)
+	if err != nil {
+		return nil, err
+	}
+	promise, ok := AsPromise(v)
+	if ok {
+		outer := s.awaited
+		s.awaited = promise
+		defer func() { s.awaited = outer }()
+	}
+	settled := func() bool { return !ok || promise.State() != goja.PromiseStatePending }
+	never := func() bool { return false }
+	if s.cfg.Interactive {
+		never = settled
+		if err := s.runDue(s.Clock.Now()); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.drain(never); err != nil {
+		return nil, err
+	}
+	if ok && promise.State() == goja.PromiseStateRejected {
+		s.forgive(promise)
+		return nil, &rejection{promise.Result()}
+	}
+	if err := s.unhandled(); err != nil {
+		return nil, err
+	}
+	if ok && promise.State() == goja.PromiseStateFulfilled {
+		return promise.Result(), nil
+	}
+	return v, nil
+}
+
+func AsPromise(v goja.Value) (*goja.Promise, bool) {
+	obj, ok := v.(*goja.Object)
+	if !ok || obj.ExportType() != reflect.TypeFor[*goja.Promise]() {
+		return nil, false
+	}
+	p, ok := obj.Export().(*goja.Promise)
+	return p, ok
+}
+
+// showsValue reports whether a statement's value is shown in runs that show
+// values.
+func showsValue(p *ast.Program) bool {
+	if len(p.Body) == 0 {
+		return false
+	}
+	_, ok := p.Body[0].(*ast.ExpressionStatement)
+	return ok
+}

@@ -1,0 +1,49 @@
+package script
+
+import "github.com/dop251/goja"
+
+// maxGeneratorDepth is how many generators may wait for each other. The engine
+// counts no calls between them, and its own stack would grow until the process
+// dies.
+const maxGeneratorDepth = 500
+
+// limitGenerators makes endless recursion of generators a RangeError, which
+// unlike that of functions can be caught.
+func (s *Engine) limitGenerators() {
+	sample, err := s.Runtime.RunString("(function* () {})()")
+	if err != nil {
+		return
+	}
+	proto := sample.(*goja.Object)
+	for range 2 { // that of the function, and that of all generators
+		proto = proto.Prototype()
+	}
+	rangeError := s.Runtime.GlobalObject().Get("RangeError")
+	depth := 0
+	for _, name := range []string{"next", "return", "throw"} {
+		resume, ok := goja.AssertFunction(proto.Get(name))
+		if !ok {
+			continue
+		}
+		limited := s.Runtime.ToValue(func(fc goja.FunctionCall) goja.Value {
+			depth++
+			defer func() { depth-- }()
+			if depth > maxGeneratorDepth {
+				e, err := s.Runtime.New(rangeError, s.Runtime.ToValue("Maximum call stack size exceeded"))
+				if err != nil {
+					panic(err)
+				}
+				panic(e)
+			}
+			v, err := resume(fc.This, fc.Arguments...)
+			if err != nil {
+				panic(err)
+			}
+			return v
+		}).(*goja.Object)
+		for property, value := range map[string]any{"name": name, "length": 1} {
+			Must(limited.DefineDataProperty(property, s.Runtime.ToValue(value), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+		}
+		Define(proto, name, limited)
+	}
+}

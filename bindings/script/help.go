@@ -1,0 +1,103 @@
+package script
+
+import (
+	"strings"
+
+	"shardsh/bindings/plaintext"
+
+	"github.com/dop251/goja"
+)
+
+// Help is the help of one function.
+type Help struct {
+	Form  string // the call: name(arguments)
+	Class string // as in error messages; empty for globals
+	Text  string
+}
+
+// HelpColumn is where explanations start, and go on in the lines that follow
+// (spec 04 §2.13); helpWidth is where they end.
+const (
+	HelpColumn = 47
+	helpWidth  = 80
+)
+
+func (h Help) Render(s *Engine) string {
+	return "\n  " + s.Paint(HeadingColor, s.receiver(h.Class)+h.Form+":") + "\n\n  " + h.Text
+}
+
+// HelpTable is the help of an object: a heading and a line for each member.
+func (s *Engine) HelpTable(heading string, rows [][2]string) string {
+	var b strings.Builder
+	b.WriteString("\n  " + s.Paint(HeadingColor, heading+":") + "\n\n")
+	for _, r := range rows {
+		column := "    " + r[0]
+		for _, line := range plaintext.Wrapped(r[1], helpWidth-HelpColumn) {
+			gap := max(1, HelpColumn-len([]rune(column)))
+			b.WriteString(column + strings.Repeat(" ", gap) + line + "\n")
+			column = ""
+		}
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+// helpOf makes a table of methods that say what they do.
+func helpOf[T any](methods []Method[T]) [][2]string {
+	var rows [][2]string
+	for _, m := range methods {
+		if m.Help != "" {
+			rows = append(rows, [2]string{m.Name, m.Help})
+		}
+	}
+	return rows
+}
+
+// helpObject is a help text as a value: it prints as the text.
+func (s *Engine) helpObject(text func() string) goja.Value {
+	return s.shownHelp(text())
+}
+
+func (s *Engine) shownHelp(text string) goja.Value { return s.instanceOfShown(&shown{text: text}) }
+
+// HelpFunction is a help that works with and without call parentheses
+// (spec 04 §2.4).
+func (s *Engine) HelpFunction(text func() string) goja.Value {
+	f := s.Function("help", func(c *Call) goja.Value { return c.JS.helpObject(text) })
+	s.World.SetPrinter(f, func() string { return text() })
+	return f
+}
+
+// HelpProperty gives a class's prototype a help that needs no parentheses.
+func (s *Engine) HelpProperty(proto *goja.Object, text func() string) {
+	s.World.DefineLazy(proto, "help", func() goja.Value { return s.HelpFunction(text) })
+}
+
+// receiver is how an object of a class is written.
+func (s *Engine) receiver(class string) string {
+	if s.cfg.Receivers == nil {
+		return ""
+	}
+	return s.cfg.Receivers()[class]
+}
+
+// HelpOn is the help of a function of the shell's own.
+func (s *Engine) HelpOn(f *goja.Object) (h Help, ok bool) {
+	h, ok = s.classes.helps[f]
+	return h, ok
+}
+
+// Parameter is the name a call form has for an argument.
+func (h Help) Parameter(i int) string {
+	_, list, _ := strings.Cut(h.Form, "(")
+	names := strings.Split(strings.TrimSuffix(list, ")"), ", ")
+	if i >= len(names) {
+		return ""
+	}
+	return names[i]
+}
+
+// Method is the name of the function.
+func (h Help) Method() string {
+	name, _, _ := strings.Cut(h.Form, "(")
+	return name
+}

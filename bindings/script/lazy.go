@@ -1,0 +1,52 @@
+package script
+
+import (
+	"strings"
+
+	"github.com/dop251/goja"
+)
+
+// Described makes a function with a help text whose arguments are checked.
+func (s *Engine) Described(name, signature, help string, call func(c *Call) goja.Value) *goja.Object {
+	params := ParseSignature(signature)
+	f := s.Function(name, func(c *Call) goja.Value {
+		c.Check(name, params)
+		return call(c)
+	})
+	s.Describe(f, Help{Form: CallForm(name, signature), Text: help})
+	return f
+}
+
+// Lazy defines a global that is built when it is first read. Assigning to it
+// makes it an ordinary variable (spec 04 §10, trap 31).
+func (s *Engine) Lazy(name string, build func() goja.Value) {
+	s.World.DefineLazy(s.Runtime.GlobalObject(), name, func() goja.Value {
+		v := build()
+		s.builtins[name] = v
+		return v
+	})
+}
+
+// builtin reports whether a global is still what the shell put there.
+func (s *Engine) builtin(name string) bool {
+	now := s.Runtime.GlobalObject().Get(name) // builds it when nobody has looked yet
+	was, ok := s.builtins[name]
+	return ok && now != nil && now.SameAs(was)
+}
+
+// Warn writes a line to the error stream.
+func (s *Engine) Warn(text string) {
+	s.WriteTo(s.cfg.Stderr, strings.TrimRight(text, "\n")+"\n")
+}
+
+// WarnOnce writes a line the first time it is asked to in this run.
+func (s *Engine) WarnOnce(text string) {
+	if !s.warned[text] {
+		s.warned[text] = true
+		s.Warn(text)
+	}
+}
+
+func (s *Engine) Deprecate(text string) {
+	s.WarnOnce("DeprecationWarning: " + text)
+}

@@ -1,0 +1,138 @@
+package script
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/dop251/goja"
+)
+
+// ShippedPrefix names scripts of Config.Scripts in load and require.
+const ShippedPrefix = "shardsh:"
+
+// LoadFile runs a script in the shared scope. While it runs, __filename and
+// __dirname are its own.
+func (s *Engine) LoadFile(name string) (goja.Value, error) {
+	text, path, err := s.readScript(name)
+	if err != nil {
+		return nil, err
+	}
+	return s.inFile(path, func() (goja.Value, error) {
+		if !isModule(path, text) {
+			return s.runText(name, text, true)
+		}
+		done, err := s.runESModule(name, path, func(*goja.Object) {})
+		if err != nil || done == nil {
+			return goja.Undefined(), err
+		}
+		return done, nil
+	})
+}
+
+// readScript finds a script and reads it.
+func (s *Engine) readScript(name string) (text, path string, err error) {
+	if shipped, ok := strings.CutPrefix(name, ShippedPrefix); ok {
+		if s.cfg.Scripts == nil {
+			return "", "", &ScriptError{Name: "Error", Message: "no scripts are shipped with this shell"}
+		}
+		if filepath.Ext(shipped) == "" {
+			shipped += ".js"
+		}
+		data, err := fs.ReadFile(s.cfg.Scripts, shipped)
+		if err != nil {
+			return "", "", &ScriptError{Name: "Error", Message: fmt.Sprintf("no shipped script is named %q", shipped)}
+		}
+		return string(data), name, nil
+	}
+	path, err = filepath.Abs(s.scriptPath(name))
+	if err != nil {
+		return "", "", err
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return "", "", FileError(err, "open", path)
+	}
+	return string(data), path, nil
+}
+
+// scriptPath is where a file named by a script is: next to the script that names
+// it when the name starts with a dot, else under the working directory, else in
+// the user's library (spec 04 §4.6).
+func (s *Engine) scriptPath(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	if n := len(s.dirs); n > 0 && strings.HasPrefix(name, ".") {
+		if beside := filepath.Join(s.dirs[n-1], name); Exists(beside) {
+			return beside
+		}
+	}
+	if lib := userLibrary(); lib != "" && !Exists(name) && Exists(filepath.Join(lib, name)) {
+		return filepath.Join(lib, name)
+	}
+	return name
+}
+
+// missingFileError is an error of the file system or of the search for a module, with
+// what Node says about it.
+type missingFileError struct{ code, syscall, path, text string }
+
+func (e *missingFileError) Error() string { return e.text }
+
+// FileError words an error of the file system as Node does.
+func FileError(err error, operation, path string) error {
+	code, text := "EIO", err.Error()
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		code, text = "ENOENT", "no such file or directory"
+	case errors.Is(err, fs.ErrPermission):
+		code, text = "EACCES", "permission denied"
+	case errors.Is(err, syscall.ENOTEMPTY):
+		code, text = "ENOTEMPTY", "directory not empty"
+	case errors.Is(err, fs.ErrExist):
+		code, text = "EEXIST", "file already exists"
+	case errors.Is(err, syscall.EISDIR):
+		code, text = "EISDIR", "illegal operation on a directory"
+	case errors.Is(err, syscall.ENOTDIR):
+		code, text = "ENOTDIR", "not a directory"
+	default:
+		var p *fs.PathError
+		if errors.As(err, &p) {
+			text = p.Err.Error()
+		}
+	}
+	return &missingFileError{code: code, syscall: operation, path: path, text: fmt.Sprintf("%s: %s, %s '%s'", code, text, operation, path)}
+}
+
+func Exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// inFile runs something as the code of a file.
+func (s *Engine) inFile(path string, run func() (goja.Value, error)) (goja.Value, error) {
+	global := s.Runtime.GlobalObject()
+	names := map[string]goja.Value{"__filename": s.Runtime.ToValue(path), "__dirname": s.Runtime.ToValue(filepath.Dir(path))}
+	before := make(map[string]goja.Value, len(names))
+	for name, v := range names {
+		before[name] = global.Get(name)
+		Must(global.DefineDataProperty(name, v, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+	}
+	s.dirs = append(s.dirs, filepath.Dir(path))
+	defer func() {
+		s.dirs = s.dirs[:len(s.dirs)-1]
+		for name, v := range before {
+			if v == nil {
+				_ = global.Delete(name)
+				continue
+			}
+			_ = global.Set(name, v)
+		}
+	}()
+	return run()
+}

@@ -1,0 +1,8 @@
+//go:build !linux
+
+package script
+
+// memoryOfMachine is unknown here: programs are not limited by default.
+func memoryOfMachine() uint64 { return 0 }
+
+func memInfo() map[string]uint64 { return nil }

@@ -1,0 +1,91 @@
+package script
+
+import (
+	_ "embed"
+	"strings"
+
+	"github.com/dop251/goja"
+)
+
+//go:embed polyfills.js
+var polyfillSource string
+
+// polyfillNames() are members the engine or the language lacks and scripts use
+// (spec 04 §4.3, §4.11), by the object that has them. polyfills.js defines all
+// of them; it is read when the first is.
+func polyfillNames() map[string]string {
+	return map[string]string{
+		"Object":           "groupBy extend merge deepMerge keySet isEmpty bsonsize",
+		"Map":              "groupBy",
+		"Promise":          "withResolvers try any",
+		"Array":            "contains unique shuffle sort fetchRefs sum avg stdDev tojson fromAsync",
+		"Number.prototype": "zeroPad toPercentStr toLocaleString",
+		"String.prototype": "ltrim rtrim pad isWellFormed toWellFormed",
+		"Date":             "timeFunc",
+		"Date.prototype":   "tojson toLocaleString toLocaleDateString toLocaleTimeString",
+		iterators:          "map filter take drop flatMap reduce toArray forEach some every find",
+	}
+}
+
+// iterators is the object all iterators inherit from.
+const iterators = "Iterator.prototype"
+
+// iteratorPrototype is what the prototype of array iterators inherits from.
+func (s *Engine) iteratorPrototype() *goja.Object {
+	values, _ := goja.AssertFunction(s.Runtime.NewArray().Get("values"))
+	iterator, err := values(s.Runtime.NewArray())
+	if err != nil {
+		s.Rethrow(err)
+	}
+	return iterator.(*goja.Object).Prototype().Prototype()
+}
+
+func (s *Engine) definePolyfills() {
+	loaded := map[string]*goja.Object{}
+	load := func() {
+		if len(loaded) > 0 {
+			return
+		}
+		v, err := s.Runtime.RunScript("<polyfills>", polyfillSource)
+		if err != nil {
+			s.Rethrow(err)
+		}
+		table := v.(*goja.Object)
+		for _, owner := range table.Keys() {
+			loaded[owner] = table.Get(owner).(*goja.Object)
+		}
+	}
+	global := s.Runtime.GlobalObject()
+	iteratorPrototype := s.iteratorPrototype()
+	s.Lazy("Iterator", func() goja.Value {
+		load()
+		class := loaded["Iterator"].Get("Iterator").(*goja.Object)
+		Must(class.Set("prototype", iteratorPrototype))
+		return class
+	})
+	for owner, names := range polyfillNames() {
+		if owner == iterators {
+			for _, member := range strings.Fields(names) {
+				s.World.DefineLazy(iteratorPrototype, member, func() goja.Value {
+					load()
+					return loaded[iterators].Get(member)
+				})
+			}
+			continue
+		}
+		name, _, onPrototype := strings.Cut(owner, ".")
+		target := global.Get(name).(*goja.Object)
+		if onPrototype {
+			target = target.Get("prototype").(*goja.Object)
+		}
+		for _, member := range strings.Fields(names) {
+			s.World.DefineLazy(target, member, func() goja.Value {
+				load()
+				return loaded[owner].Get(member)
+			})
+		}
+	}
+	if symbol := global.Get("Symbol").(*goja.Object); symbol.Get("asyncIterator") == nil {
+		Define(symbol, "asyncIterator", goja.NewSymbol("Symbol.asyncIterator"))
+	}
+}

@@ -1,0 +1,310 @@
+package script
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/dop251/goja"
+	"github.com/dop251/goja/ast"
+	"github.com/dop251/goja/file"
+	"github.com/dop251/goja/parser"
+	"github.com/dop251/goja/token"
+	"github.com/dop251/goja/unistring"
+)
+
+// program is one input, parsed and made ready for the shared global scope.
+type program struct {
+	tree *ast.Program
+	// commands are the lines that are direct commands rather than JavaScript.
+	commands map[int]bool
+	// async is true when running the program gives a promise of its value.
+	async bool
+	text  source
+}
+
+// source is what positions of a program refer to.
+type source struct {
+	lines string
+	// name is what the user calls the file, where positions call it by its path.
+	name string
+	// shift is how many columns the first line was pushed right by wrapping.
+	shift int
+	// tree is the program, and places what may fail in it; nil until asked for.
+	tree   *ast.Program
+	places places
+}
+
+func (t source) line(n int) string {
+	for i, line := range strings.Split(t.lines, "\n") {
+		if i+1 == n {
+			return strings.TrimRight(line, "\r")
+		}
+	}
+	return ""
+}
+
+// parseProgram reads one input: direct commands on lines of their own become
+// calls, a program that only lacks a function around it gets one (top-level
+// await and return, spec 04 §4.1), and program-level let, const and class become
+// var so that a later input can declare them again.
+//
+// What the engine does not know — TypeScript, import, for await — is translated
+// first (spec 04 §4.3).
+func parseProgram(name, text string) (*program, error) {
+	if typeScript(name) {
+		return transpiledProgram(name, text)
+	}
+	p, err := parsePlain(name, text)
+	var usage *usageError
+	switch {
+	case err != nil && !errors.As(err, &usage) && beyondEngine(text), err == nil && failsToCompile(text):
+		return transpiledProgram(name, text)
+	}
+	return p, err
+}
+
+func parsePlain(name, text string) (*program, error) {
+	p := &program{text: source{lines: text}}
+	tree, err := parseScript(name, text)
+	if err != nil {
+		tree, err = p.parseCommands(name, text, err)
+	}
+	if err != nil {
+		if wrapped, ok := p.parseWrapped(name, text); ok {
+			tree, err = wrapped, nil
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	p.tree, p.text.tree = tree, tree
+	clarifyCatches(tree)
+	redeclarable(tree)
+	return p, nil
+}
+
+func parseScript(name, text string) (*ast.Program, error) {
+	return parser.ParseFile(nil, name, text, 0, parser.WithDisableSourceMaps)
+}
+
+// Wrappers that keep every line where it was; only the first line's columns
+// move.
+const (
+	awaitPrefix  = "(async()=>{"
+	returnPrefix = "(()=>{"
+	wrapSuffix   = "\n})()"
+)
+
+// parseWrapped takes a program that is only valid inside a function: one with
+// await or return at its top level.
+func (p *program) parseWrapped(name, text string) (*ast.Program, bool) {
+	body := text
+	if strings.HasPrefix(body, "#!") {
+		body = "//" + body[2:]
+	}
+	switch {
+	case strings.Contains(body, "await"):
+		tree, err := parseScript(name, awaitPrefix+body+wrapSuffix)
+		if err != nil {
+			return nil, false
+		}
+		p.async = true
+		p.text.shift = len(awaitPrefix)
+		hoistToProgram(tree, func(string) bool { return true })
+		return tree, true
+	case strings.Contains(body, "return"):
+		tree, err := parseScript(name, returnPrefix+body+wrapSuffix)
+		if err != nil {
+			return nil, false
+		}
+		p.text.shift = len(returnPrefix)
+		return tree, true
+	}
+	return nil, false
+}
+
+// redeclarable turns program-level declarations into ones that may be repeated.
+// Positions stay those of the text.
+func redeclarable(tree *ast.Program) {
+	for i, st := range tree.Body {
+		switch st := st.(type) {
+		case *ast.LexicalDeclaration:
+			tree.Body[i] = asVar(tree, st.Idx, st.List)
+		case *ast.ClassDeclaration:
+			tree.Body[i] = asVar(tree, st.Class.Class, []*ast.Binding{{Target: st.Class.Name, Initializer: st.Class}})
+		}
+	}
+}
+
+func asVar(tree *ast.Program, at file.Idx, list []*ast.Binding) *ast.VariableStatement {
+	for _, b := range list {
+		if b.Initializer == nil { // "let x" empties an x of before, "var x" would not
+			b.Initializer = undefinedAt(b.Target.Idx0())
+		}
+	}
+	tree.DeclarationList = append(tree.DeclarationList, &ast.VariableDeclaration{Var: at, List: list})
+	return &ast.VariableStatement{Var: at, List: list}
+}
+
+func undefinedAt(at file.Idx) ast.Expression {
+	return &ast.UnaryExpression{Operator: token.VOID, Idx: at, Operand: &ast.NumberLiteral{Idx: at, Literal: "0", Value: int64(0)}}
+}
+
+// hoistToProgram moves the declarations of a wrapped program out of the wrapping
+// function, so that they are globals as everywhere else, and makes its last
+// expression its result. Names that nobody wrote stay inside.
+func hoistToProgram(tree *ast.Program, written func(name string) bool) {
+	arrow := tree.Body[0].(*ast.ExpressionStatement).Expression.(*ast.CallExpression).Callee.(*ast.ArrowFunctionLiteral)
+	block := arrow.Body.(*ast.BlockStatement)
+	inner := &ast.Program{Body: block.List, DeclarationList: arrow.DeclarationList}
+	redeclarable(inner)
+	arrow.DeclarationList = nil
+	for _, d := range inner.DeclarationList {
+		if name, ok := d.List[0].Target.(*ast.Identifier); ok && !written(name.Name.String()) {
+			arrow.DeclarationList = append(arrow.DeclarationList, d)
+		} else {
+			tree.DeclarationList = append(tree.DeclarationList, d)
+		}
+	}
+
+	var functions, rest []ast.Statement
+	for _, st := range inner.Body {
+		switch st := st.(type) {
+		case *ast.FunctionDeclaration:
+			functions = append(functions, functionAssignment(st))
+			tree.DeclarationList = append(tree.DeclarationList, &ast.VariableDeclaration{
+				Var: st.Function.Function, List: []*ast.Binding{{Target: st.Function.Name}},
+			})
+		case *ast.VariableStatement:
+			rest = append(rest, assignments(st)...)
+		default:
+			rest = append(rest, st)
+		}
+	}
+	if n := len(inner.Body); n > 0 {
+		if last, ok := inner.Body[n-1].(*ast.ExpressionStatement); ok {
+			rest[len(rest)-1] = &ast.ReturnStatement{Return: last.Idx0(), Argument: last.Expression}
+		}
+	}
+	block.List = append(functions, rest...)
+}
+
+func functionAssignment(st *ast.FunctionDeclaration) ast.Statement {
+	return &ast.ExpressionStatement{Expression: &ast.AssignExpression{Operator: token.ASSIGN, Left: st.Function.Name, Right: st.Function}}
+}
+
+func assignments(st *ast.VariableStatement) []ast.Statement {
+	var list []ast.Statement
+	for _, b := range st.List {
+		if b.Initializer == nil {
+			continue
+		}
+		list = append(list, &ast.ExpressionStatement{
+			Expression: &ast.AssignExpression{Operator: token.ASSIGN, Left: b.Target, Right: b.Initializer},
+		})
+	}
+	return list
+}
+
+// compile makes the whole program runnable. A program that ends in a declaration
+// of a function or class has it as its value, unlike in the language
+// (spec 04 §4.1).
+func (p *program) compile() (*goja.Program, error) {
+	if name := declaredLast(p.tree.Body); name != nil && !p.async {
+		p.tree.Body = append(p.tree.Body, &ast.ExpressionStatement{Expression: name})
+	}
+	return goja.CompileAST(p.tree, false)
+}
+
+func declaredLast(body []ast.Statement) *ast.Identifier {
+	if len(body) == 0 {
+		return nil
+	}
+	switch st := body[len(body)-1].(type) {
+	case *ast.FunctionDeclaration:
+		return st.Function.Name
+	case *ast.VariableStatement:
+		if len(st.List) != 1 {
+			return nil
+		}
+		name, _ := st.List[0].Target.(*ast.Identifier)
+		class, ok := st.List[0].Initializer.(*ast.ClassLiteral)
+		if ok && name != nil && class.Name != nil && class.Name.Name == name.Name && class.Name.Idx == name.Idx {
+			return name
+		}
+	}
+	return nil
+}
+
+// parts cuts the program into its statements, for runs that show the value of
+// each (spec 04 §1.9). The first part declares everything.
+func (p *program) parts() []*ast.Program {
+	head := &ast.Program{File: p.tree.File, DeclarationList: p.tree.DeclarationList}
+	list := []*ast.Program{head}
+	for _, st := range p.tree.Body {
+		if _, ok := st.(*ast.FunctionDeclaration); ok {
+			head.Body = append(head.Body, st)
+			continue
+		}
+		list = append(list, &ast.Program{File: p.tree.File, Body: []ast.Statement{st}})
+	}
+	return list
+}
+
+func (p *program) lineOf(n ast.Node) int {
+	return p.tree.File.Position(int(n.Idx0()) - p.tree.File.Base()).Line
+}
+
+// incomplete reports whether text stops in the middle of a program: whether the
+// parser met the end and wanted more.
+func incomplete(text string) bool {
+	_, err := parseScript("", text)
+	if err == nil {
+		return false
+	}
+	if beyondEngine(text) {
+		if _, err := transpile("", text); err == nil {
+			return false
+		} else if endsEarlyBeyond(err) {
+			return true
+		}
+	}
+	if endsEarly(err, text) {
+		p := &program{}
+		_, ok := p.parseWrapped("", text)
+		return !ok
+	}
+	if !strings.Contains(text, "await") {
+		return false
+	}
+	if _, err := parseScript("", awaitPrefix+text+wrapSuffix); err == nil {
+		return false
+	}
+	_, err = parseScript("", awaitPrefix+text)
+	return err != nil && endsEarly(err, awaitPrefix+text)
+}
+
+func endsEarly(err error, text string) bool {
+	first, ok := firstError(err)
+	if !ok || first.Message != "Unexpected end of input" {
+		return false
+	}
+	end := file.NewFile("", text, 1).Position(len(text))
+	return first.Position.Line == end.Line && first.Position.Column >= end.Column
+}
+
+func firstError(err error) (*parser.Error, bool) {
+	var list parser.ErrorList
+	if errors.As(err, &list) && len(list) > 0 {
+		return list[0], true
+	}
+	var one *parser.Error
+	if errors.As(err, &one) {
+		return one, true
+	}
+	return nil, false
+}
+
+func identifier(name string, at file.Idx) *ast.Identifier {
+	return &ast.Identifier{Name: unistring.NewFromString(name), Idx: at}
+}

@@ -1,0 +1,22 @@
+package script
+
+import "testing"
+
+func FuzzParseProgram(f *testing.F) {
+	for _, seed := range []string{"let a = 1", "use x\nshow dbs", "await f()", "return 1", "class A {}\nclass A {}", "const {a, b: [c]} = d", "#!x\n1", "`\nuse x\n`", "exit"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(_ *testing.T, text string) {
+		p, err := parseProgram("fuzz", text)
+		incomplete(text)
+		if err != nil {
+			return
+		}
+		p.bareCommands(func(string) bool { return true })
+		p.printCommands(true)
+		_, _ = p.compile()
+		for _, part := range p.parts() {
+			_ = showsValue(part)
+		}
+	})
+}

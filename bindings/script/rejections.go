@@ -1,0 +1,76 @@
+package script
+
+import (
+	"slices"
+
+	"github.com/dop251/goja"
+)
+
+func (s *Engine) trackRejection(p *goja.Promise, op goja.PromiseRejectionOperation) {
+	if op == goja.PromiseRejectionReject {
+		s.rejected = append(s.rejected, p)
+		return
+	}
+	s.forgive(p)
+}
+
+// unhandled is the first rejection nobody handled. The others are left.
+func (s *Engine) unhandled() error {
+	if len(s.rejected) == 0 {
+		return nil
+	}
+	first := s.rejected[0]
+	s.rejected = s.rejected[1:]
+	return &rejection{first.Result()}
+}
+
+// tellRejections writes the rejections that are no input's result, so that none
+// becomes the error of the next one. Anything but an error of the script is
+// passed on. A run without a prompt ends at its first error and tells only that.
+func (s *Engine) tellRejections() error {
+	if !s.cfg.Interactive {
+		s.rejected = nil
+		return nil
+	}
+	var kept []*goja.Promise
+	for len(s.rejected) > 0 {
+		if s.rejected[0] == s.awaited {
+			kept, s.rejected = s.rejected[:1], s.rejected[1:]
+			continue
+		}
+		if err := s.unhandled(); !s.tell(err) {
+			return err
+		}
+	}
+	s.rejected = kept
+	return nil
+}
+
+// forgive takes a promise out of those that nobody handled.
+func (s *Engine) forgive(p *goja.Promise) {
+	s.rejected = slices.DeleteFunc(s.rejected, func(q *goja.Promise) bool { return q == p })
+}
+
+// awaitable is a promise of what a thenable will be; anything else is itself.
+func (s *Engine) awaitable(v goja.Value) (goja.Value, error) {
+	o, isObject := v.(*goja.Object)
+	if _, isPromise := AsPromise(v); !isObject || isPromise {
+		return v, nil
+	}
+	var thenable bool
+	if ex := s.Runtime.Try(func() { _, thenable = goja.AssertFunction(o.Get("then")) }); ex != nil {
+		return nil, ex
+	}
+	if !thenable {
+		return v, nil
+	}
+	promise, resolve, _ := s.Runtime.NewPromise()
+	settle, _ := goja.AssertFunction(s.Runtime.ToValue(func(call goja.FunctionCall) goja.Value {
+		Must(resolve(call.Argument(0)))
+		return goja.Undefined()
+	}))
+	if _, err := settle(goja.Undefined(), v); err != nil { // calls what the promise left to do, too
+		return nil, err
+	}
+	return s.Runtime.ToValue(promise), nil
+}

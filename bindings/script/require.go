@@ -1,0 +1,253 @@
+package script
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/dop251/goja"
+	"github.com/dop251/goja/ast"
+)
+
+// NewRequire makes require for code of a directory; empty for whatever file is
+// running. It gives built-in modules, and files that see the shell's globals
+// (spec 04 §4.6).
+func (s *Engine) NewRequire(dir string) *goja.Object {
+	in := func(f func()) {
+		if dir != "" {
+			s.dirs = append(s.dirs, dir)
+			defer func() { s.dirs = s.dirs[:len(s.dirs)-1] }()
+		}
+		f()
+	}
+	f := s.Function("require", func(c *Call) (exports goja.Value) {
+		c.Check("require", ParseSignature("id:string"))
+		in(func() { exports = c.JS.require(c.Text(0)) })
+		return exports
+	})
+	Define(f, "resolve", s.Function("resolve", func(c *Call) (path goja.Value) {
+		in(func() {
+			if c.JS.module(builtinName(c.Text(0))) != nil {
+				path = c.Arg(0)
+				return
+			}
+			_, file, err := c.JS.findModule(c.Text(0))
+			if err != nil {
+				c.JS.Rethrow(err)
+			}
+			path = c.JS.Runtime.ToValue(file)
+		})
+		return path
+	}))
+	Define(f, "cache", s.moduleCache())
+	return f
+}
+
+// moduleCache holds the modules that were read from files, by path.
+func (s *Engine) moduleCache() *goja.Object { return s.Cached("modules", s.Runtime.NewObject) }
+
+func builtinName(id string) string { return strings.TrimPrefix(id, "node:") }
+
+// require gives what a module exports, or throws.
+func (s *Engine) require(id string) goja.Value {
+	exports, done := s.requireOrImport(id)
+	if done != nil {
+		s.Rethrow(errAsyncModule)
+	}
+	return exports()
+}
+
+// requireOrImport is require that also takes modules that await: done is the
+// promise of their end, and exports is not to be called before.
+func (s *Engine) requireOrImport(id string) (exports func() goja.Value, done goja.Value) {
+	name := builtinName(id)
+	if m := s.module(name); m != nil {
+		return func() goja.Value { return m }, nil
+	}
+	if refusedModules()[name] || strings.HasPrefix(id, "node:") {
+		s.Throw("Error", "module '%s' is not available in shardsh", name)
+	}
+	text, path, err := s.findModule(id)
+	if err != nil {
+		s.Rethrow(err)
+	}
+	cache := s.moduleCache()
+	if m, ok := cache.Get(path).(*goja.Object); ok {
+		return exportsOf(m), nil
+	}
+	m := s.NewObject("exports", s.Runtime.NewObject(), "filename", path, "id", path, "loaded", false)
+	Must(cache.Set(path, m))
+	if done, err = s.runModule(m, text, path); err != nil {
+		Must(cache.Delete(path))
+		s.Rethrow(err)
+	}
+	Must(m.Set("loaded", true))
+	return exportsOf(m), done
+}
+
+func exportsOf(m *goja.Object) func() goja.Value {
+	return func() goja.Value { return m.Get("exports") }
+}
+
+func refusedModules() map[string]bool {
+	names := map[string]bool{}
+	for name := range strings.FieldsSeq("child_process cluster dgram dns http http2 https inspector net readline repl tls tty v8 vm wasi worker_threads zlib stream") {
+		names[name] = true
+	}
+	return names
+}
+
+// findModule looks for a file: a name that starts with a dot beside the file
+// that asks, any other in the node_modules above that; then under the working
+// directory, then in the user's library.
+func (s *Engine) findModule(id string) (text, path string, err error) {
+	if strings.HasPrefix(id, ShippedPrefix) {
+		return s.readScript(id)
+	}
+	here := "."
+	if n := len(s.dirs); n > 0 {
+		here = s.dirs[n-1]
+	}
+	var bases []string
+	switch {
+	case filepath.IsAbs(id):
+		bases = []string{id}
+	case strings.HasPrefix(id, "./"), strings.HasPrefix(id, "../"), id == ".", id == "..":
+		bases = []string{filepath.Join(here, id), id}
+	default:
+		for dir := Ignore(filepath.Abs(here)); ; dir = filepath.Dir(dir) {
+			bases = append(bases, filepath.Join(dir, "node_modules", id))
+			if dir == filepath.Dir(dir) {
+				break
+			}
+		}
+		bases = append(bases, id)
+	}
+	if lib := userLibrary(); lib != "" && !filepath.IsAbs(id) {
+		bases = append(bases, filepath.Join(lib, id))
+	}
+	for _, base := range bases {
+		if file := moduleFile(base); file != "" {
+			return s.readScript(Ignore(filepath.Abs(file)))
+		}
+	}
+	return "", "", &missingFileError{code: "MODULE_NOT_FOUND", text: fmt.Sprintf("Cannot find module '%s'", id)}
+}
+
+// moduleFile is the file a name without its end stands for; empty when there is
+// none.
+func moduleFile(base string) string {
+	names := []string{base, base + ".js", base + ".json", base + ".mjs", base + ".ts"}
+	if data, err := os.ReadFile(filepath.Join(base, "package.json")); err == nil {
+		var pkg struct{ Main string }
+		if json.Unmarshal(data, &pkg) == nil && pkg.Main != "" {
+			main := filepath.Join(base, pkg.Main)
+			names = append(names, main, main+".js", filepath.Join(main, "index.js"))
+		}
+	}
+	for _, name := range append(names, filepath.Join(base, "index.js"), filepath.Join(base, "index.ts")) {
+		if info, err := os.Stat(name); err == nil && !info.IsDir() {
+			return name
+		}
+	}
+	return ""
+}
+
+// userLibrary is the directory of the user's own scripts; empty without a home.
+func userLibrary() string {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(home, ".shardsh", "lib")
+}
+
+// Ignore passes on a value whose error cannot happen or does no harm.
+func Ignore[T any](v T, _ error) T { return v }
+
+const (
+	modulePrefix = "(function (exports, require, module, __filename, __dirname) {"
+	moduleSuffix = "\n})"
+)
+
+// runModule fills a module from its text. For an ES module that awaits it gives
+// the promise of its end.
+func (s *Engine) runModule(m *goja.Object, text, path string) (done goja.Value, err error) {
+	if filepath.Ext(path) == ".json" {
+		parse, _ := goja.AssertFunction(s.Runtime.GlobalObject().Get("JSON").(*goja.Object).Get("parse"))
+		v, err := parse(goja.Undefined(), s.Runtime.ToValue(strings.TrimPrefix(text, "\ufeff")))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		return nil, m.Set("exports", v)
+	}
+	if isModule(path, text) {
+		return s.runESModule(path, path, func(space *goja.Object) { Must(m.Set("exports", space)) })
+	}
+	tree, err := s.parseModule(text, path)
+	if err != nil {
+		return nil, err
+	}
+	f, err := s.moduleFunction(tree)
+	if err != nil {
+		return nil, err
+	}
+	dir := filepath.Dir(path)
+	s.dirs = append(s.dirs, dir)
+	defer func() { s.dirs = s.dirs[:len(s.dirs)-1] }()
+	_, err = f(m.Get("exports"), m.Get("exports"), s.NewRequire(dir), m, s.Runtime.ToValue(path), s.Runtime.ToValue(dir))
+	return nil, err
+}
+
+// parseModule reads a module of the old kind as a function of what it finds.
+func (s *Engine) parseModule(text, path string) (*ast.Program, error) {
+	if strings.HasPrefix(text, "#!") {
+		text = "//" + text[2:]
+	}
+	s.sources[path] = source{lines: text}
+	if !typeScript(path) && !failsToCompile(text) {
+		tree, err := parseScript(path, modulePrefix+text+moduleSuffix)
+		if err == nil || !beyondEngine(text) {
+			s.sources[path] = source{lines: text, shift: len(modulePrefix), tree: tree}
+			return tree, err
+		}
+	}
+	t, err := transpile(path, text)
+	if err != nil {
+		return nil, err
+	}
+	tree, async, err := t.parse(path, strings.TrimPrefix(modulePrefix, "("), "})", nil)
+	s.sources[path] = source{lines: text, tree: tree}
+	if async {
+		return nil, errAsyncModule
+	}
+	return tree, err
+}
+
+// module gives a built-in module; nil when there is none.
+func (s *Engine) module(name string) goja.Value {
+	if s.cfg.Module == nil {
+		return nil
+	}
+	return s.cfg.Module(name)
+}
+
+// moduleFunction makes a module, parsed as one function expression, callable.
+func (s *Engine) moduleFunction(tree *ast.Program) (goja.Callable, error) {
+	clarifyCatches(tree)
+	if err := s.expandRegexps(tree); err != nil {
+		return nil, err
+	}
+	compiled, err := goja.CompileAST(tree, false)
+	if err != nil {
+		return nil, err
+	}
+	v, err := s.Runtime.RunProgram(compiled)
+	if err != nil {
+		return nil, err
+	}
+	f, _ := goja.AssertFunction(v)
+	return f, nil
+}

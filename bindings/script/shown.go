@@ -1,0 +1,33 @@
+package script
+
+import (
+	"strings"
+
+	"github.com/dop251/goja"
+)
+
+// shown is what show commands return: a text, and the value behind it.
+type shown struct {
+	Hidden
+	text string
+}
+
+func (sh *shown) PrintText() string { return sh.text }
+
+func (s *Engine) ShownText(text string) goja.Value {
+	return s.instanceOfShown(&shown{text: strings.TrimRight(text, "\n")})
+}
+
+func (s *Engine) instanceOfShown(sh *shown) goja.Value {
+	o := s.Runtime.NewDynamicObject(sh)
+	Must(o.SetPrototype(Prototype(s, "ShowResult", []Method[*shown]{
+		{"print", "", func(c *Call, sh *shown) goja.Value {
+			if sh.text != "" {
+				c.JS.Write(sh.text + "\n")
+			}
+			return nil
+		}, ""},
+		{"toString", "", func(c *Call, sh *shown) goja.Value { return c.JS.Runtime.ToValue(sh.text) }, ""},
+	})))
+	return o
+}

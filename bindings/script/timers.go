@@ -1,0 +1,256 @@
+package script
+
+import (
+	"container/heap"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/dop251/goja"
+)
+
+// eventLoop holds what setTimeout and its kin left to run. It has no goroutine:
+// its timers run at the end of each program and during sleep(), on the shell's
+// clock.
+type eventLoop struct {
+	queue   timerQueue
+	byID    map[int64]*timer
+	last    int64
+	running bool // a timer's function is being called
+	inside  bool // of a program that sleeps
+}
+
+type timer struct {
+	id       int64
+	due      time.Time
+	interval time.Duration // 0: once
+	f        goja.Callable
+	args     []goja.Value
+	index    int
+}
+
+// timerQueue orders timers by when they are due, then by when they were set.
+type timerQueue []*timer
+
+func (q timerQueue) Len() int { return len(q) }
+func (q timerQueue) Less(i, j int) bool {
+	if !q[i].due.Equal(q[j].due) {
+		return q[i].due.Before(q[j].due)
+	}
+	return q[i].id < q[j].id
+}
+func (q timerQueue) Swap(i, j int) {
+	q[i], q[j] = q[j], q[i]
+	q[i].index, q[j].index = i, j
+}
+func (q *timerQueue) Push(x any) {
+	t := x.(*timer)
+	t.index = len(*q)
+	*q = append(*q, t)
+}
+func (q *timerQueue) Pop() any {
+	old := *q
+	t := old[len(old)-1]
+	old[len(old)-1] = nil
+	*q = old[:len(old)-1]
+	t.index = -1
+	return t
+}
+
+func (l *eventLoop) add(t *timer) {
+	l.last++
+	t.id = l.last
+	if l.byID == nil {
+		l.byID = make(map[int64]*timer)
+	}
+	l.byID[t.id] = t
+	heap.Push(&l.queue, t)
+}
+
+func (l *eventLoop) remove(id int64) {
+	t := l.byID[id]
+	if t == nil {
+		return
+	}
+	delete(l.byID, id)
+	if t.index >= 0 {
+		heap.Remove(&l.queue, t.index)
+	}
+}
+
+func (l *eventLoop) clear() {
+	l.queue, l.byID = nil, nil
+}
+
+// next is the timer that is due first; nil when there is none.
+func (l *eventLoop) next() *timer {
+	if len(l.queue) == 0 {
+		return nil
+	}
+	return l.queue[0]
+}
+
+// runNext waits for the next timer and runs it.
+func (s *Engine) runNext() error {
+	t := heap.Pop(&s.loop.queue).(*timer)
+	if wait := t.due.Sub(s.Clock.Now()); wait > 0 {
+		if err := s.Clock.Sleep(s.ctx, wait); err != nil {
+			heap.Push(&s.loop.queue, t)
+			return s.stopped(err)
+		}
+	}
+	if now := s.Clock.Now(); t.interval > 0 {
+		if t.due.Before(now) { // a slow one does not catch up
+			t.due = now
+		}
+		t.due = t.due.Add(t.interval)
+		heap.Push(&s.loop.queue, t)
+	} else {
+		delete(s.loop.byID, t.id)
+	}
+	outer := s.loop.running
+	s.loop.running = true
+	defer func() { s.loop.running = outer }()
+	if _, err := t.f(goja.Undefined(), t.args...); err != nil && (!s.cfg.Interactive || !s.tell(err)) {
+		return err
+	}
+	if s.cfg.Interactive && !s.loop.inside {
+		return s.tellRejections() // they are no matter of the input that runs
+	}
+	return nil
+}
+
+// tell writes an exception that belongs to no input; anything else is for the
+// caller to pass on.
+func (s *Engine) tell(err error) bool {
+	var script *ScriptError
+	if !errors.As(s.publicError(err), &script) {
+		return false
+	}
+	s.Warn("Uncaught " + script.Text())
+	return true
+}
+
+// drain runs timers until none is left, or until done.
+func (s *Engine) drain(done func() bool) error {
+	for s.loop.next() != nil && !done() {
+		if err := s.runNext(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// runDue runs the timers that are due until a time; those that become due by
+// then too.
+func (s *Engine) runDue(until time.Time) error {
+	for t := s.loop.next(); t != nil && !t.due.After(until); t = s.loop.next() {
+		if err := s.runNext(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Sleep waits. Timers go on meanwhile, as they do in mongosh, but not from
+// within one of them: an interval whose function sleeps would never end.
+func (s *Engine) Sleep(d time.Duration) {
+	end := s.Clock.Now().Add(d)
+	if !s.loop.running {
+		s.loop.inside = true
+		err := s.runDue(end)
+		s.loop.inside = false
+		if err != nil {
+			s.Rethrow(err)
+		}
+	}
+	if rest := end.Sub(s.Clock.Now()); rest > 0 {
+		if err := s.Clock.Sleep(s.ctx, rest); err != nil {
+			s.Rethrow(s.stopped(err))
+		}
+	}
+}
+
+// NextTimer tells in how long RunTimers will have something to do; ok is false
+// when no timer is set. An interactive shell has timers left after an input.
+func (s *Engine) NextTimer() (wait time.Duration, ok bool) {
+	t := s.loop.next()
+	if t == nil {
+		return 0, false
+	}
+	return max(0, t.due.Sub(s.Clock.Now())), true
+}
+
+// RunTimers runs the timers that are due by now, while an interactive shell
+// waits for input. What they throw is told on the error stream; the error is that
+// of ctx or of quit().
+func (s *Engine) RunTimers(ctx context.Context) error {
+	_, err := s.Within(ctx, func() (goja.Value, error) {
+		if err := s.runDue(s.Clock.Now()); err != nil {
+			return nil, err
+		}
+		return nil, s.tellRejections()
+	})
+	return err
+}
+
+func (s *Engine) defineTimers() {
+	for name, repeats := range map[string]bool{"setTimeout": false, "setInterval": true, "setImmediate": false} {
+		s.Lazy(name, func() goja.Value {
+			return s.Function(name, func(c *Call) goja.Value { return c.SetTimer(name, repeats) })
+		})
+	}
+	for _, name := range []string{"clearTimeout", "clearInterval", "clearImmediate"} {
+		s.Lazy(name, func() goja.Value {
+			return s.Function(name, func(c *Call) goja.Value {
+				if handle := c.Object(0); handle != nil {
+					c.JS.loop.remove(handle.ToInteger())
+				} else if c.Has(0) {
+					c.JS.loop.remove(c.Arg(0).ToInteger())
+				}
+				return nil
+			})
+		})
+	}
+	s.Lazy("queueMicrotask", func() goja.Value {
+		return s.Function("queueMicrotask", func(c *Call) goja.Value {
+			if _, ok := goja.AssertFunction(c.Arg(0)); !ok {
+				c.JS.ThrowType("queueMicrotask takes a function")
+			}
+			promise, resolve, _ := c.JS.Runtime.NewPromise()
+			Must(resolve(goja.Undefined()))
+			done := c.JS.Runtime.ToValue(promise).(*goja.Object)
+			then, _ := goja.AssertFunction(done.Get("then"))
+			if _, err := then(done, c.Arg(0)); err != nil {
+				c.JS.Rethrow(err)
+			}
+			return nil
+		})
+	})
+}
+
+func (c *Call) SetTimer(name string, repeats bool) goja.Value {
+	f, ok := goja.AssertFunction(c.Arg(0))
+	if !ok {
+		c.JS.ThrowType("%s takes a function", name)
+	}
+	t := &timer{f: f}
+	rest := 2
+	var delay time.Duration
+	if name == "setImmediate" {
+		rest = 1
+	} else if ms := c.Arg(1).ToFloat(); ms > 0 {
+		delay = time.Duration(min(ms, 1<<31-1) * float64(time.Millisecond))
+	}
+	if repeats {
+		delay = max(delay, time.Millisecond)
+		t.interval = delay
+	}
+	t.due = c.JS.Clock.Now().Add(delay)
+	if len(c.Args) > rest {
+		t.args = slices.Clone(c.Args[rest:]) // the engine uses the space again
+	}
+	c.JS.loop.add(t)
+	return c.JS.Runtime.ToValue(t.id)
+}

@@ -1,0 +1,308 @@
+package script
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/dop251/goja/ast"
+	"github.com/dop251/goja/parser"
+	"github.com/evanw/esbuild/pkg/api"
+)
+
+// transpiled is a program in the JavaScript the engine knows, with the way back
+// to the text it was made from.
+type transpiled struct {
+	code string
+	// sourceMap is in the JSON form, version 3.
+	sourceMap []byte
+	// sourceShift is how many lines were put in front of the text.
+	sourceShift int
+}
+
+// transpileError is a program that is none, by its own text.
+type transpileError struct {
+	message, file, lineText string
+	line, column            int // from 1
+}
+
+func (e *transpileError) Error() string { return e.message }
+
+// engineLacks() are the parts of the language that the engine cannot run
+// (spec 04 §4.3).
+func engineLacks() map[string]bool {
+	return map[string]bool{
+		"for-await": false, "async-generator": false, "dynamic-import": false, "import-meta": false, "class-private-brand-check": false,
+		"decorators": false, "using": false, "import-attributes": false, "top-level-await": true,
+	}
+}
+
+// beyondEngine tells cheaply whether a text that the engine refuses may hold
+// something of engineLacks.
+func beyondEngine(text string) bool {
+	return regexp.MustCompile(`\b(import|export)\b|\bfor\s+await\b`).MatchString(text)
+}
+
+// failsToCompile finds what the engine parses and cannot compile: async
+// generators and "#name in object".
+func failsToCompile(text string) bool {
+	return strings.Contains(text, "async") && regexp.MustCompile(`\basync\s*(function\b\s*)?\*`).MatchString(text) ||
+		strings.Contains(text, "#") && regexp.MustCompile(`#[\w$]+\s+in\b`).MatchString(text)
+}
+
+func typeScript(name string) bool {
+	ext := filepath.Ext(name)
+	return ext == ".ts" || ext == ".mts" || ext == ".cts"
+}
+
+// transpile translates one text, without what it imports.
+func transpile(name, text string) (*transpiled, error) {
+	loader := api.LoaderJS
+	if typeScript(name) {
+		loader = api.LoaderTS
+	}
+	r := api.Transform(text, api.TransformOptions{
+		Loader: loader, Format: api.FormatESModule, Supported: engineLacks(), Platform: api.PlatformNode, Charset: api.CharsetUTF8,
+		Sourcefile: name, Sourcemap: api.SourceMapExternal, LogLevel: api.LogLevelSilent, LegalComments: api.LegalCommentsNone,
+	})
+	if len(r.Errors) > 0 {
+		return nil, transpileFailure(name, r.Errors[0])
+	}
+	code := string(r.Code)
+	if strings.HasPrefix(code, "#!") {
+		code = "//" + code[2:]
+	}
+	return &transpiled{code: code, sourceMap: r.Map}, nil
+}
+
+// transpileWrapped translates a text that imports and exports nothing as the
+// body of a function: at the top level the transpiler's own variables may meet
+// those of the text.
+func transpileWrapped(name, text string) (*transpiled, bool) {
+	if strings.HasPrefix(text, "#!") {
+		text = "//" + text
+	}
+	t, err := transpile(name, "(async()=>{\n"+text+"\n})()")
+	if err != nil {
+		return nil, false
+	}
+	t.sourceShift = 1
+	return t, true
+}
+
+func transpileFailure(name string, m api.Message) error {
+	e := &transpileError{message: m.Text, file: name}
+	if at := m.Location; at != nil {
+		e.line, e.column, e.lineText = at.Line, at.Column+1, at.LineText
+	}
+	return e
+}
+
+// endsEarlyBeyond reports whether translating stopped at the end of the text.
+func endsEarlyBeyond(err error) bool {
+	var e *transpileError
+	return errors.As(err, &e) && e.message == "Unexpected end of file" ||
+		e != nil && strings.Contains(e.message, "but found end of file")
+}
+
+// isModule reports whether a translated text imports or exports.
+func (t *transpiled) isModule() bool {
+	return regexp.MustCompile(`(?m)^(import|export) `).MatchString(t.code)
+}
+
+// importStatement is one as the transpiler prints it.
+func importStatement() *regexp.Regexp {
+	return regexp.MustCompile(`(?ms)^import (?:([\w$]+)(?:, | from ))?(?:\* as ([\w$]+) from |\{([^}]*)\} from )?("(?:[^"\\\n]|\\.)*")(?: with \{[^}]*\})?;$`)
+}
+
+// importer is the hidden global that import statements of inputs call.
+const importer = "__import"
+
+// importsAsGlobals makes declarations of import statements, so that what one
+// input imports is there in the next.
+func (t *transpiled) importsAsGlobals() {
+	t.code = importStatement().ReplaceAllStringFunc(t.code, func(st string) string {
+		m := importStatement().FindStringSubmatch(st)
+		load := "await " + importer + "(" + m[4] + ")"
+		names := strings.ReplaceAll(m[3], " as ", ": ")
+		if m[1] != "" {
+			names = "default: " + m[1] + ", " + names
+		}
+		switch {
+		case m[2] != "" && m[1] != "":
+			return fmt.Sprintf("var %s = %s, {default: %s} = %s;", m[2], load, m[1], m[2])
+		case m[2] != "":
+			return "var " + m[2] + " = " + load + ";"
+		case names != "":
+			return "var {" + names + "} = " + load + ";"
+		}
+		return load + ";"
+	})
+}
+
+// transpiledProgram is parseProgram for texts the engine does not know.
+func transpiledProgram(name, text string) (*program, error) {
+	p := &program{text: source{lines: text}}
+	t, wrapped := transpileWrapped(name, text)
+	if !wrapped {
+		var err error
+		if t, err = transpile(name, text); err != nil {
+			return nil, err
+		}
+		t.importsAsGlobals()
+		if t.isModule() {
+			return nil, &transpileError{message: "export is for files", file: name, line: 1, column: 1, lineText: source{lines: text}.line(1)}
+		}
+	}
+	var err error
+	if wrapped {
+		p.tree, p.async, err = t.parseWrapped(name)
+	} else {
+		p.tree, p.async, err = t.parse(name, "()=>{", "})()", nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	p.text.tree = p.tree
+	clarifyCatches(p.tree)
+	hoistToProgram(p.tree, func(id string) bool {
+		return regexp.MustCompile(`(^|[^\w$])` + regexp.QuoteMeta(id) + `($|[^\w$])`).MatchString(text)
+	})
+	return p, nil
+}
+
+// parseWrapped reads what transpileWrapped made and moves the transpiler's own
+// functions inside. The function is async only when it has to be.
+func (t *transpiled) parseWrapped(name string) (tree *ast.Program, async bool, err error) {
+	head := regexp.MustCompile(`(?m)^\(async \(\) => \{$`).FindStringIndex(t.code)
+	if head == nil {
+		return nil, false, errors.New("the translation has no function around it")
+	}
+	plain := &transpiled{code: t.code[:head[0]] + "(() => {" + t.code[head[1]:], sourceMap: t.sourceMap, sourceShift: t.sourceShift}
+	for _, version := range []*transpiled{plain, t} {
+		async = version == t
+		if tree, err = version.parseText(name, version.code, 0, nil); err == nil {
+			break
+		}
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	last := len(tree.Body) - 1
+	arrow := tree.Body[last].(*ast.ExpressionStatement).Expression.(*ast.CallExpression).Callee.(*ast.ArrowFunctionLiteral)
+	block := arrow.Body.(*ast.BlockStatement)
+	block.List = append(tree.Body[:last:last], block.List...)
+	arrow.DeclarationList = append(arrow.DeclarationList, tree.DeclarationList...)
+	tree.Body, tree.DeclarationList = tree.Body[last:], nil
+	return tree, async, nil
+}
+
+// parse reads the code inside a function, which is async when it has to be.
+// Names of files go through rename.
+func (t *transpiled) parse(name, head, tail string, rename func(string) string) (tree *ast.Program, async bool, err error) {
+	for _, prefix := range []string{"(", "(async "} {
+		async = prefix != "("
+		tree, err = t.parseText(name, prefix+head+"\n"+t.code+"\n"+tail, 1, rename)
+		if err == nil {
+			break
+		}
+	}
+	return tree, async, err
+}
+
+// parseText reads a text that has some lines in front of the translated code.
+func (t *transpiled) parseText(name, text string, front int, rename func(string) string) (*ast.Program, error) {
+	mapped, err := t.mapForEngine(front, rename)
+	if err != nil {
+		return nil, err
+	}
+	load := func(string) ([]byte, error) { return mapped, nil }
+	return parser.ParseFile(nil, name, text+"\n//# sourceMappingURL=map", 0, parser.WithSourceMapLoader(load))
+}
+
+// mapForEngine fits the source map to the lines in front of the code and to the
+// engine, which counts columns from 1 where source maps count from 0.
+func (t *transpiled) mapForEngine(front int, rename func(string) string) ([]byte, error) {
+	var m map[string]any
+	if err := json.Unmarshal(t.sourceMap, &m); err != nil {
+		return nil, fmt.Errorf("source map: %w", err)
+	}
+	mappings, _ := m["mappings"].(string)
+	m["mappings"] = strings.Repeat(";", front) + shiftMappings(mappings, t.sourceShift)
+	delete(m, "sourcesContent")
+	if sources, ok := m["sources"].([]any); ok && rename != nil {
+		for i, s := range sources {
+			if name, ok := s.(string); ok {
+				sources[i] = rename(name)
+			}
+		}
+	}
+	return json.Marshal(m)
+}
+
+// shiftMappings moves every column one to the right and the lines of the
+// original up. All numbers count from the segment before, the columns of the
+// translation from the start of the line.
+func shiftMappings(mappings string, up int) string {
+	lines := strings.Split(mappings, ";")
+	first := true
+	for i, line := range lines {
+		if line == "" {
+			continue
+		}
+		segment, rest, more := strings.Cut(line, ",")
+		fields := vlqDecode(segment)
+		fields[0]++
+		if first && len(fields) >= 4 {
+			fields[2] -= up
+			fields[3]++
+			first = false
+		}
+		lines[i] = vlqEncode(fields)
+		if more {
+			lines[i] += "," + rest
+		}
+	}
+	return strings.Join(lines, ";")
+}
+
+const vlqDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+
+func vlqDecode(text string) []int {
+	var fields []int
+	value, shift := 0, 0
+	for _, c := range text {
+		d := strings.IndexRune(vlqDigits, c)
+		value |= d & 31 << shift
+		shift += 5
+		if d&32 != 0 {
+			continue
+		}
+		if value&1 != 0 {
+			fields = append(fields, -(value >> 1))
+		} else {
+			fields = append(fields, value>>1)
+		}
+		value, shift = 0, 0
+	}
+	return fields
+}
+
+func vlqEncode(fields []int) string {
+	var b strings.Builder
+	for _, f := range fields {
+		v := f << 1
+		if f < 0 {
+			v = -f<<1 | 1
+		}
+		for v > 31 {
+			b.WriteByte(vlqDigits[v&31|32])
+			v >>= 5
+		}
+		b.WriteByte(vlqDigits[v])
+	}
+	return b.String()
+}

@@ -1,0 +1,66 @@
+package script
+
+import (
+	"reflect"
+
+	"github.com/dop251/goja/ast"
+)
+
+// walk visits every node of a program, parents first.
+func walk(tree *ast.Program, visit func(ast.Node)) {
+	w := walker{visit: visit, fields: map[reflect.Type][]int{}}
+	for _, st := range tree.Body {
+		w.value(reflect.ValueOf(st))
+	}
+}
+
+// walker goes through nodes by reflection: there are sixty kinds of them.
+type walker struct {
+	visit  func(ast.Node)
+	fields map[reflect.Type][]int
+}
+
+func (w *walker) value(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Interface:
+		if !v.IsNil() {
+			w.value(v.Elem())
+		}
+	case reflect.Pointer:
+		if v.IsNil() || v.Elem().Kind() != reflect.Struct {
+			return
+		}
+		if node, ok := v.Interface().(ast.Node); ok {
+			w.visit(node)
+		}
+		w.value(v.Elem())
+	case reflect.Slice:
+		for i := range v.Len() {
+			w.value(v.Index(i))
+		}
+	case reflect.Struct:
+		for _, i := range w.below(v.Type()) {
+			w.value(v.Field(i))
+		}
+	}
+}
+
+// below lists the fields of a kind of node that hold nodes. Declarations are
+// listed a second time beside where they stand.
+func (w *walker) below(t reflect.Type) []int {
+	list, known := w.fields[t]
+	if known {
+		return list
+	}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		switch f.Type.Kind() {
+		case reflect.Interface, reflect.Pointer, reflect.Slice, reflect.Struct:
+			if f.Name != "DeclarationList" && f.IsExported() {
+				list = append(list, i)
+			}
+		}
+	}
+	w.fields[t] = list
+	return list
+}

@@ -1,0 +1,93 @@
+package docs
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var (
+	link     = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	title    = regexp.MustCompile(`(?m)^#+ (.+)$`)
+	roomsOf  = regexp.MustCompile("(?m)^\\| ((?:`[a-z/]+`(?:, )?)+) \\|")
+	oneRoom  = regexp.MustCompile("`([a-z/]+)`")
+	noAnchor = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+)
+
+// anchor returns what a link names a heading by.
+func anchor(heading string) string {
+	return strings.ReplaceAll(noAnchor.ReplaceAllString(strings.ToLower(heading), ""), " ", "-")
+}
+
+// Links of the README and the docs lead to files, and to headings in them.
+func TestLinks(t *testing.T) {
+	files, err := filepath.Glob("*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules, err := filepath.Glob("rules/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, file := range append(append(files, rules...), "../README.md") {
+		for _, m := range link.FindAllStringSubmatch(read(t, file), -1) {
+			if strings.Contains(m[1], "://") {
+				continue
+			}
+			found++
+			path, fragment, _ := strings.Cut(m[1], "#")
+			target := filepath.Join(filepath.Dir(file), path)
+			if path == "" {
+				target = file
+			}
+			if _, err := os.Stat(target); err != nil {
+				t.Errorf("%s: %s leads nowhere", file, m[1])
+				continue
+			}
+			if fragment != "" && !hasHeading(read(t, target), fragment) {
+				t.Errorf("%s: %s leads to no heading", file, m[1])
+			}
+		}
+	}
+	if found < 20 {
+		t.Errorf("only %d links found", found)
+	}
+}
+
+func hasHeading(text, fragment string) bool {
+	for _, m := range title.FindAllStringSubmatch(text, -1) {
+		if anchor(m[1]) == fragment {
+			return true
+		}
+	}
+	return false
+}
+
+// The rooms that the README names are there.
+func TestRooms(t *testing.T) {
+	_, rooms, _ := strings.Cut(read(t, "../README.md"), "| room | holds |")
+	found := 0
+	for _, row := range roomsOf.FindAllStringSubmatch(rooms, -1) {
+		for _, m := range oneRoom.FindAllStringSubmatch(row[1], -1) {
+			found++
+			if info, err := os.Stat(filepath.Join("..", m[1])); err != nil || !info.IsDir() {
+				t.Errorf("the README's room %s is not there", m[1])
+			}
+		}
+	}
+	if found < 12 {
+		t.Errorf("only %d rooms found", found)
+	}
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
