@@ -19,15 +19,6 @@ func (cfg *ConfigDB) ShardedCollections() ([]catalog.Collection, error) {
 	return slices.Clone(colls), err
 }
 
-// ownedBytes asks every shard for the bytes it owns of a collection.
-func (st Statistics) ownedBytes(coll catalog.Collection) map[catalog.ShardID]int64 {
-	sizes := make(map[catalog.ShardID]int64, len(st.c.shards))
-	for id, s := range st.c.shards {
-		sizes[id] = s.ownedBytes(coll.Namespace, coll.UUID)
-	}
-	return sizes
-}
-
 // Balancer is the cluster's balancer: its engine, what drives it, and the
 // commands scheduler that sends what it decides to shards.
 type Balancer struct {
