@@ -148,7 +148,8 @@ func (d *Doer) chunkAt(ctx context.Context, coll catalog.Collection, key catalog
 }
 
 // owned is chunkAt for a chunk that a shard is taken for the owner of.
-func (d *Doer) owned(ctx context.Context, coll catalog.Collection, key catalog.Key, by catalog.ShardID) (catalog.Chunk, error) {
+func (d *Doer) owned(ctx context.Context, coll catalog.Collection, key catalog.Key,
+	by catalog.ShardID) (catalog.Chunk, error) {
 	chunk, err := d.chunkAt(ctx, coll, key)
 	if err == nil && chunk.Shard != by {
 		return chunk, stale("the chunk of %s belongs to shard %s and not to %s", coll.Namespace, chunk.Shard, by)

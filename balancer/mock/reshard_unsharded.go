@@ -24,7 +24,8 @@ func (e engine) Unsharded(context.Context) ([]policy.Unsharded, error) {
 			case err != nil:
 				return nil, err
 			case tracked && coll.Unsplittable && e.c.config.tables[ns].At(0).Shard == id:
-				list = append(list, policy.Unsharded{Namespace: ns, UUID: coll.UUID, Shard: id, Tracked: true, NoBalance: !coll.Balanceable()})
+				list = append(list, policy.Unsharded{Namespace: ns, UUID: coll.UUID, Shard: id, Tracked: true,
+					NoBalance: !coll.Balanceable()})
 			case !tracked && primary == id && !onConfigServer(db) && db != "local":
 				list = append(list, policy.Unsharded{Namespace: ns, UUID: local.uuid, Shard: id})
 			}

@@ -138,7 +138,8 @@ func (s subject) merge(shard catalog.ShardID, r span) Action {
 
 func (s subject) measure(shard catalog.ShardID, r span) Action {
 	min, max := s.bounds(r)
-	return Action{Kind: MeasureRange, Namespace: s.ns, UUID: s.uuid, Shard: shard, Min: min, Max: max, MaxBytes: s.small, item: r}
+	return Action{Kind: MeasureRange, Namespace: s.ns, UUID: s.uuid, Shard: shard, Min: min, Max: max,
+		MaxBytes: s.small, item: r}
 }
 
 // retriable are the errors after which a defragmentation tries the same again
