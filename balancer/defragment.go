@@ -165,7 +165,7 @@ func (l *Loop) AbortDefragmentation(uuid bson.Binary) {
 	l.streams.wake()
 }
 
-// Defragmentation is how far the defragmentation of a collection is, for the
+// Defragmentation returns how far the defragmentation of a collection is, for the
 // status command; the phase is empty when the loop has no state for it.
 func (l *Loop) Defragmentation(coll catalog.Collection) policy.Defragmentation {
 	d := policy.Defragmentation{Running: coll.Defragment}

@@ -8,7 +8,7 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// round runs one round and gives the sleep that follows it. Its steps are
+// round runs one round and returns the sleep that follows it. Its steps are
 // numbered as the table of spec 01 §1.3.
 func (l *Loop) round() time.Duration {
 	details := roundDetails{started: l.now}

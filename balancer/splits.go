@@ -97,7 +97,7 @@ func (l *Loop) splitsOf(r Routing) []policy.Split {
 	return policy.SplitsAtZones(r.Collection.Namespace, r.Table, r.Zones)
 }
 
-// failsRound tells the errors that the server throws, which end the round for
+// failsRound tells apart the errors that the server throws, which end the round for
 // all collections, from those it returns, which concern the collection alone:
 // zone bounds that do not fit the shard key (spec 01 §4.1).
 func failsRound(err error) bool {

@@ -34,7 +34,8 @@ var (
 	_ balancer.Cluster       = (*Doer)(nil)
 )
 
-// NewDoer asks the server for its release. ErrNotSharded when it is no mongos.
+// NewDoer returns a Doer for the release that the server tells. The error is
+// ErrNotSharded when it is no mongos.
 func NewDoer(ctx context.Context, client *mongo.Client) (*Doer, error) {
 	d := &Doer{client: client, asker: AskerOf(client)}
 	if err := CheckSharded(ctx, d.asker); err != nil {

@@ -44,7 +44,7 @@ const (
 // commitsMigration is what a donor sends to the config server.
 const commitsMigration = "_configsvrCommitChunkMigration"
 
-// BetweenNodes tells whether the balancer or a shard sends a command of this
+// BetweenNodes reports whether the balancer or a shard sends a command of this
 // name to another node, so that it can be made to fail there.
 func BetweenNodes(name string) bool {
 	return slices.Contains([]string{sendsMove, sendsMergeAll, sendsMerge, sendsMeasure, sendsSplit, sendsPoints,

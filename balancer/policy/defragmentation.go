@@ -154,7 +154,7 @@ var retriable = []mongoerr.Code{
 	mongoerr.BackupCursorOpenConflictWithCheckpoint, mongoerr.RetriableRemoteCommandFailure,
 }
 
-// retry tells whether the same may be tried again after an error: it was
+// retry reports whether the same may be tried again after an error: it was
 // passing, or the shard did not know its own metadata. A shard that names the
 // version it wants knows of a change that the phase does not.
 func retry(err error) bool {
@@ -168,7 +168,7 @@ func retry(err error) bool {
 	return slices.Contains(retriable, code)
 }
 
-// pendingDeletion tells whether a migration failed because the recipient has
+// pendingDeletion reports whether a migration failed because the recipient has
 // still to delete what it gave away of the range.
 func pendingDeletion(err error) bool {
 	return mongoerr.Is(err, mongoerr.OperationFailed) && strings.Contains(err.Error(), "ExceededTimeLimit")
