@@ -5,6 +5,7 @@ import (
 
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -37,7 +38,7 @@ func (c *call) clientBulkWrite(admin *database) goja.Value {
 		return otherwise
 	}
 	ordered, verbose := is("ordered", true), is("verboseResults", false)
-	body := command("bulkWrite",
+	body := server.Command("bulkWrite",
 		bson.E{Key: "errorsOnly", Value: !verbose}, bson.E{Key: "ordered", Value: ordered},
 		bson.E{Key: "ops", Value: b.ops}, bson.E{Key: "nsInfo", Value: b.namespaces})
 	for _, name := range []string{"bypassDocumentValidation", "comment", "let", "writeConcern"} {
@@ -48,7 +49,7 @@ func (c *call) clientBulkWrite(admin *database) goja.Value {
 	if wc := admin.on.writeConcern; wc != nil && !hasKey(body, "writeConcern") && !admin.inTransaction() {
 		body = append(body, bson.E{Key: "writeConcern", Value: wc})
 	}
-	reply := c.s.mustSend(admin.request(body))
+	reply := c.s.gateway.MustSend(admin.Request(body))
 	return b.result(c, admin, reply, ordered, verbose)
 }
 
@@ -134,7 +135,7 @@ func (b *clientBulk) result(c *call, admin *database, reply bson.Raw, ordered, v
 		message = "Mongo client ordered bulk write encountered a write error."
 	}
 	e := c.JS.World.NewError("MongoClientBulkWriteError", message)
-	c.s.addLabels(e, nil)
+	c.s.gateway.AddLabels(e, nil)
 	script.Must(e.Set("writeErrors", failures))
 	script.Must(e.Set("writeConcernErrors", c.JS.Runtime.NewArray()))
 	script.Must(e.Set("partialResult", o))
@@ -162,7 +163,7 @@ func (b *clientBulk) note(c *call, o *goja.Object, i int, doc bson.Raw) {
 // rest are the documents of a reply's cursor, read to its end.
 func (c *call) rest(d *database, reply bson.Raw) []bson.Raw {
 	var docs []bson.Raw
-	batch := firstBatch(reply)
+	batch := server.FirstBatch(reply)
 	for {
 		values, _ := batch.Values()
 		for _, v := range values {
@@ -174,7 +175,7 @@ func (c *call) rest(d *database, reply bson.Raw) []bson.Raw {
 			return docs
 		}
 		_, name, _ := strings.Cut(rawdoc.Text(reply, "cursor", "ns"), ".")
-		reply = d.run(bson.D{{Key: "getMore", Value: id}, {Key: "collection", Value: name}})
+		reply = d.Run(bson.D{{Key: "getMore", Value: id}, {Key: "collection", Value: name}})
 		batch, _ = reply.Lookup("cursor", "nextBatch").ArrayOK()
 	}
 }

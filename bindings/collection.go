@@ -34,7 +34,7 @@ func (s *Shell) collectionPrototype() *goja.Object {
 	return prototype(s, "Collection", all)
 }
 
-func (coll *collection) namespace() string { return coll.d.name + "." + coll.name }
+func (coll *collection) namespace() string { return coll.d.Name + "." + coll.name }
 
 // Get answers names that are no method of collections: db.a.b is the collection
 // a.b.
@@ -65,11 +65,11 @@ func collRunCommand(c *call, coll *collection) goja.Value {
 		if c.Has(1) {
 			c.JS.ThrowInvalid("Collection.runCommand takes a command string as its first arugment")
 		}
-		return c.s.display.Reply(c.s.mustSend(coll.d.request(c.JS.Document(c.Arg(0)))))
+		return c.s.display.Reply(c.s.gateway.MustSend(coll.d.Request(c.JS.Document(c.Arg(0)))))
 	}
 	name := c.Text(0)
 	if script.Property(c.Object(1), name) != nil {
 		c.JS.ThrowInvalid("The \"commandName\" argument cannot be passed as an option to \"runCommand\".")
 	}
-	return c.s.display.Reply(coll.d.run(c.JS.Merge(bson.D{{Key: name, Value: coll.name}}, c.Arg(1))))
+	return c.s.display.Reply(coll.d.Run(c.JS.Merge(bson.D{{Key: name, Value: coll.name}}, c.Arg(1))))
 }

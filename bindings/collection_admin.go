@@ -3,6 +3,7 @@ package bindings
 import (
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -21,7 +22,7 @@ func adminMethods() []method[*collection] {
 			return c.JS.World.DocToJS(info)
 		}, "Returns what listCollections says of the collection, or null."},
 		{"convertToCapped", "size:number", func(c *call, coll *collection) goja.Value {
-			return c.s.display.Reply(coll.d.run(bson.D{{Key: "convertToCapped", Value: coll.name}, {Key: "size", Value: c.JS.Value(c.Arg(0))}}))
+			return c.s.display.Reply(coll.d.Run(bson.D{{Key: "convertToCapped", Value: coll.name}, {Key: "size", Value: c.JS.Value(c.Arg(0))}}))
 		}, "Makes the collection capped."},
 		{"validate", "full?:boolean|object", func(c *call, coll *collection) goja.Value {
 			body := bson.D{{Key: "validate", Value: coll.name}}
@@ -30,7 +31,7 @@ func adminMethods() []method[*collection] {
 			} else {
 				body = c.JS.Merge(body, c.Arg(0))
 			}
-			return c.s.display.Reply(coll.d.run(body, reads))
+			return c.s.display.Reply(coll.d.Run(body, server.Reads))
 		}, "Checks the collection's data and indexes."},
 		{"stats", "scaleOrOptions?:number|object", collStats, "Returns the sizes of the collection, of all shards together."},
 		{"dataSize", "", collSize("dataSize", "$storageStats.size"), "Returns the size of the documents in bytes."},
@@ -57,20 +58,20 @@ func (coll *collection) info() bson.Raw {
 }
 
 func collDrop(c *call, coll *collection) goja.Value {
-	_, err := c.s.send(coll.d.request(c.JS.Merge(bson.D{{Key: "drop", Value: coll.name}}, c.Arg(0))))
-	if codeOf(err) == codeNamespaceNotFound {
+	_, err := c.s.gateway.Send(coll.d.Request(c.JS.Merge(bson.D{{Key: "drop", Value: coll.name}}, c.Arg(0))))
+	if server.CodeOf(err) == server.NamespaceNotFound {
 		return c.JS.Runtime.ToValue(false)
 	}
 	if err != nil {
-		c.s.throwServer(err)
+		c.s.gateway.Throw(err)
 	}
 	return c.JS.Runtime.ToValue(true)
 }
 
 func collRename(c *call, coll *collection) goja.Value {
-	coll.d.admin(bson.D{
+	coll.d.Admin(bson.D{
 		{Key: "renameCollection", Value: coll.namespace()},
-		{Key: "to", Value: coll.d.name + "." + c.Text(0)},
+		{Key: "to", Value: coll.d.Name + "." + c.Text(0)},
 		{Key: "dropTarget", Value: c.Arg(1).ToBoolean()},
 	})
 	return c.JS.NewObject("ok", 1)
@@ -90,7 +91,7 @@ func collSize(name, field string) func(*call, *collection) goja.Value {
 		if len(c.Args) > 0 {
 			c.JS.ThrowInvalid("\"%s\" takes no argument. Use db.collection.stats to get detailed information.", name)
 		}
-		docs := c.s.aggregateAll(coll.d, coll.name,
+		docs := coll.d.AggregateAll(coll.name,
 			bson.D{{Key: "$collStats", Value: bson.D{{Key: "storageStats", Value: bson.D{}}}}},
 			bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: nil}, {Key: "value", Value: bson.D{{Key: "$sum", Value: field}}}}}},
 		)

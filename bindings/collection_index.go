@@ -5,6 +5,7 @@ import (
 
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -41,7 +42,7 @@ func indexMethods() []method[*collection] {
 			if c.Has(0) {
 				index = c.JS.Value(c.Arg(0))
 			}
-			return c.s.display.Reply(coll.d.run(bson.D{{Key: "dropIndexes", Value: coll.name}, {Key: "index", Value: index}}))
+			return c.s.display.Reply(coll.d.Run(bson.D{{Key: "dropIndexes", Value: coll.name}, {Key: "index", Value: index}}))
 		}, "Drops indexes; all but the one on _id without an argument."},
 		{"hideIndex", "index:string|object", func(c *call, coll *collection) goja.Value { return c.setHidden(coll, true) },
 			"Hides an index from queries."},
@@ -52,7 +53,7 @@ func indexMethods() []method[*collection] {
 			if goja.IsString(c.Arg(0)) {
 				stage = bson.D{{Key: "name", Value: c.Text(0)}}
 			}
-			return c.JS.Array(c.s.aggregateAll(coll.d, coll.name, bson.D{{Key: "$listSearchIndexes", Value: stage}}))
+			return c.JS.Array(coll.d.AggregateAll(coll.name, bson.D{{Key: "$listSearchIndexes", Value: stage}}))
 		}, "Returns the search indexes."},
 		{"createSearchIndex", "nameOrDefinition:string|object typeOrDefinition?:string|object definition?:object", func(c *call, coll *collection) goja.Value {
 			return c.createSearchIndexes(coll, []goja.Value{c.searchIndex()}).Get("0")
@@ -61,15 +62,15 @@ func indexMethods() []method[*collection] {
 			return c.createSearchIndexes(coll, c.s.items(c.Object(0)))
 		}, "Creates search indexes and returns their names."},
 		{"dropSearchIndex", "name:string", func(c *call, coll *collection) goja.Value {
-			coll.d.run(bson.D{{Key: "dropSearchIndex", Value: coll.name}, {Key: "name", Value: c.Text(0)}})
+			coll.d.Run(bson.D{{Key: "dropSearchIndex", Value: coll.name}, {Key: "name", Value: c.Text(0)}})
 			return nil
 		}, "Drops a search index."},
 		{"updateSearchIndex", "name:string definition:object", func(c *call, coll *collection) goja.Value {
-			coll.d.run(bson.D{{Key: "updateSearchIndex", Value: coll.name}, {Key: "name", Value: c.Text(0)}, {Key: "definition", Value: c.JS.Document(c.Arg(1))}})
+			coll.d.Run(bson.D{{Key: "updateSearchIndex", Value: coll.name}, {Key: "name", Value: c.Text(0)}, {Key: "definition", Value: c.JS.Document(c.Arg(1))}})
 			return nil
 		}, "Changes a search index."},
 		{"reIndex", "", func(c *call, coll *collection) goja.Value {
-			return c.s.display.Reply(coll.d.run(bson.D{{Key: "reIndex", Value: coll.name}}))
+			return c.s.display.Reply(coll.d.Run(bson.D{{Key: "reIndex", Value: coll.name}}))
 		}, "Builds all indexes again."},
 	}
 }
@@ -96,7 +97,7 @@ func (c *call) createIndexes(coll *collection, keys []goja.Value) []any {
 	if c.Has(2) {
 		body = append(body, bson.E{Key: "commitQuorum", Value: c.JS.Value(c.Arg(2))})
 	}
-	coll.d.run(body)
+	coll.d.Run(body)
 	return names
 }
 
@@ -146,7 +147,7 @@ func indexName(key bson.Raw) string {
 }
 
 func (coll *collection) listIndexes() []bson.Raw {
-	return coll.s.all(coll.d.request(bson.D{{Key: "listIndexes", Value: coll.name}, {Key: "cursor", Value: bson.D{}}}, reads))
+	return coll.s.gateway.All(coll.d.Request(bson.D{{Key: "listIndexes", Value: coll.name}, {Key: "cursor", Value: bson.D{}}}, server.Reads))
 }
 
 func collGetIndexes(c *call, coll *collection) goja.Value { return c.JS.Array(coll.listIndexes()) }
@@ -159,7 +160,7 @@ func collDropIndex(c *call, coll *collection) goja.Value {
 	if !goja.IsString(c.Arg(0)) && (o == nil || o.ClassName() == "Array") {
 		c.JS.ThrowInvalid("The index to drop must be either the index name or the index specification document.")
 	}
-	return c.s.display.Reply(coll.d.run(bson.D{{Key: "dropIndexes", Value: coll.name}, {Key: "index", Value: c.JS.Value(c.Arg(0))}}))
+	return c.s.display.Reply(coll.d.Run(bson.D{{Key: "dropIndexes", Value: coll.name}, {Key: "index", Value: c.JS.Value(c.Arg(0))}}))
 }
 
 func (c *call) setHidden(coll *collection, hidden bool) goja.Value {
@@ -167,7 +168,7 @@ func (c *call) setHidden(coll *collection, hidden bool) goja.Value {
 	if goja.IsString(c.Arg(0)) {
 		which = "name"
 	}
-	return c.s.display.Reply(coll.d.run(bson.D{{Key: "collMod", Value: coll.name}, {Key: "index", Value: bson.D{
+	return c.s.display.Reply(coll.d.Run(bson.D{{Key: "collMod", Value: coll.name}, {Key: "index", Value: bson.D{
 		{Key: which, Value: c.JS.Value(c.Arg(0))}, {Key: "hidden", Value: hidden},
 	}}}))
 }
@@ -212,7 +213,7 @@ func (c *call) createSearchIndexes(coll *collection, specs []goja.Value) *goja.O
 		}
 		indexes[i] = c.JS.Document(o)
 	}
-	reply := coll.d.run(bson.D{{Key: "createSearchIndexes", Value: coll.name}, {Key: "indexes", Value: indexes}})
+	reply := coll.d.Run(bson.D{{Key: "createSearchIndexes", Value: coll.name}, {Key: "indexes", Value: indexes}})
 	list, _ := reply.Lookup("indexesCreated").ArrayOK()
 	values, _ := list.Values()
 	names := make([]any, len(values))

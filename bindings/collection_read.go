@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -27,7 +28,7 @@ func readMethods() []method[*collection] {
 			return c.s.newExplainable(coll, c.verbosity(0)).object
 		}, "Returns an object whose methods explain instead of running."},
 		{"latencyStats", "options?:object", func(c *call, coll *collection) goja.Value {
-			return c.JS.Array(c.s.aggregateAll(coll.d, coll.name, bson.D{{Key: "$collStats", Value: bson.D{{Key: "latencyStats", Value: c.JS.Optional(c.Arg(0))}}}}))
+			return c.JS.Array(coll.d.AggregateAll(coll.name, bson.D{{Key: "$collStats", Value: bson.D{{Key: "latencyStats", Value: c.JS.Optional(c.Arg(0))}}}}))
 		}, "Returns the collection's latencies."},
 		{"watch", "pipeline?:object options?:object", func(c *call, coll *collection) goja.Value {
 			return c.watch(coll.d, coll.name, nil, c.Arg(0), c.Arg(1))
@@ -75,8 +76,8 @@ func collFindOne(c *call, coll *collection) goja.Value {
 	}
 	body = c.JS.Merge(body, c.Arg(2), append(notSent, "limit")...)
 	body = append(body, bson.E{Key: "limit", Value: int32(1)})
-	reply := c.s.mustSend(coll.d.request(coll.d.readBody(body), reads))
-	docs, err := firstBatch(reply).Values()
+	reply := c.s.gateway.MustSend(coll.d.Request(coll.d.readBody(body), server.Reads))
+	docs, err := server.FirstBatch(reply).Values()
 	if err != nil || len(docs) == 0 {
 		return goja.Null()
 	}
@@ -185,7 +186,7 @@ func collCountDocuments(c *call, coll *collection) goja.Value {
 	}}})
 	body := bson.D{{Key: "aggregate", Value: coll.name}, {Key: "pipeline", Value: stages}, {Key: "cursor", Value: bson.D{}}}
 	body = coll.d.readBody(c.JS.Merge(body, c.Arg(1), append(notSent, "skip", "limit")...))
-	docs := c.s.all(coll.d.request(body, reads))
+	docs := c.s.gateway.All(coll.d.Request(body, server.Reads))
 	if len(docs) == 0 {
 		return c.JS.Runtime.ToValue(0)
 	}
@@ -194,7 +195,7 @@ func collCountDocuments(c *call, coll *collection) goja.Value {
 
 // count runs a count command.
 func (c *call) count(coll *collection, body bson.D) goja.Value {
-	reply := c.s.mustSend(coll.d.request(coll.d.readBody(body), reads))
+	reply := c.s.gateway.MustSend(coll.d.Request(coll.d.readBody(body), server.Reads))
 	n, err := reply.LookupErr("n")
 	if err != nil {
 		return c.JS.Runtime.ToValue(0)
@@ -211,12 +212,12 @@ func collCount(c *call, coll *collection) goja.Value {
 func collDistinct(c *call, coll *collection) goja.Value {
 	body := bson.D{{Key: "distinct", Value: coll.name}, {Key: "key", Value: c.Text(0)}, {Key: "query", Value: c.filterArg(1)}}
 	body = coll.d.readBody(c.JS.Merge(body, c.Arg(2), notSent...))
-	return c.JS.World.ToJS(c.s.mustSend(coll.d.request(body, reads)).Lookup("values"))
+	return c.JS.World.ToJS(c.s.gateway.MustSend(coll.d.Request(body, server.Reads)).Lookup("values"))
 }
 
 func collMapReduce(c *call, coll *collection) goja.Value {
 	c.JS.Deprecate("Collection.mapReduce() is deprecated. Use an aggregation instead.\nSee https://mongodb.com/docs/manual/core/map-reduce for details.")
-	return c.s.display.Reply(coll.d.run(c.mapReduceBody(coll)))
+	return c.s.display.Reply(coll.d.Run(c.mapReduceBody(coll)))
 }
 
 func (c *call) mapReduceBody(coll *collection) bson.D {
@@ -268,7 +269,7 @@ func (c *call) watch(d *database, on any, base bson.D, pipeline, options goja.Va
 	if v := script.Property(from, "maxAwaitTimeMS"); v != nil {
 		cur.server.SetMaxAwaitTime(time.Duration(v.ToInteger()) * time.Millisecond)
 	}
-	target := d.name
+	target := d.Name
 	if base != nil { // of the whole cluster
 		target = d.on.address
 	}

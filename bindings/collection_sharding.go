@@ -10,6 +10,7 @@ import (
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -18,14 +19,14 @@ import (
 func shardingMethods() []method[*collection] {
 	return []method[*collection]{
 		{"getShardVersion", "", func(c *call, coll *collection) goja.Value {
-			return c.s.display.Reply(coll.d.admin(bson.D{{Key: "getShardVersion", Value: coll.namespace()}}, reads))
+			return c.s.display.Reply(coll.d.Admin(bson.D{{Key: "getShardVersion", Value: coll.namespace()}}, server.Reads))
 		}, "Returns the version of the collection's routing table."},
 		{"getShardDistribution", "", collShardDistribution, "Shows how data and chunks spread over the shards."},
 		{"getShardLocation", "", collShardLocation, "Returns the shards that hold the collection."},
 		{"analyzeShardKey", "key:object options?:object", func(c *call, coll *collection) goja.Value {
-			return c.s.display.Reply(coll.d.admin(c.JS.Merge(bson.D{
+			return c.s.display.Reply(coll.d.Admin(c.JS.Merge(bson.D{
 				{Key: "analyzeShardKey", Value: coll.namespace()}, {Key: "key", Value: c.JS.Document(c.Arg(0))},
-			}, c.Arg(1)), reads))
+			}, c.Arg(1)), server.Reads))
 		}, "Measures how good a shard key would be."},
 		{"configureQueryAnalyzer", "options:object", collConfigureQueryAnalyzer, "Starts or stops sampling queries."},
 	}
@@ -42,16 +43,16 @@ func collConfigureQueryAnalyzer(c *call, coll *collection) goja.Value {
 			}
 		}
 	}
-	return c.s.display.Reply(coll.d.admin(body))
+	return c.s.display.Reply(coll.d.Admin(body))
 }
 
 func collShardLocation(c *call, coll *collection) goja.Value {
-	if stats, err := c.s.tryAggregate(coll.d, coll.name, bson.D{{Key: "$collStats", Value: bson.D{}}}); err != nil {
-		c.s.throwServer(err)
+	if stats, err := coll.d.TryAggregate(coll.name, bson.D{{Key: "$collStats", Value: bson.D{}}}); err != nil {
+		c.s.gateway.Throw(err)
 	} else if len(stats) == 0 {
 		c.JS.Throw(script.RuntimeError, "collection %s not found", coll.namespace())
 	}
-	docs := c.s.aggregateAll(coll.d, int32(1),
+	docs := coll.d.AggregateAll(int32(1),
 		bson.D{{Key: "$listClusterCatalog", Value: bson.D{{Key: "shards", Value: true}}}},
 		bson.D{{Key: "$match", Value: bson.D{{Key: "ns", Value: coll.namespace()}}}},
 		bson.D{{Key: "$project", Value: bson.D{{Key: "_id", Value: int32(0)}, {Key: "shards", Value: int32(1)}, {Key: "sharded", Value: int32(1)}}}},
@@ -72,9 +73,9 @@ type shardShare struct {
 // collShardDistribution follows spec 04 §6.4, with the shards sorted by name.
 func collShardDistribution(c *call, coll *collection) goja.Value {
 	config := coll.d.sibling("config")
-	docs, err := c.s.tryAggregate(coll.d, coll.name, bson.D{{Key: "$collStats", Value: bson.D{{Key: "storageStats", Value: bson.D{}}}}})
+	docs, err := coll.d.TryAggregate(coll.name, bson.D{{Key: "$collStats", Value: bson.D{{Key: "storageStats", Value: bson.D{}}}}})
 	if err != nil {
-		c.s.throwServer(err)
+		c.s.gateway.Throw(err)
 	}
 	entry := c.s.catalogEntry(config, coll.namespace(), docs)
 	if entry == nil {
@@ -86,11 +87,11 @@ func collShardDistribution(c *call, coll *collection) goja.Value {
 		share := shardShare{shard: rawdoc.Text(doc, "shard"), docs: rawdoc.Number(stats, "count"), average: rawdoc.Number(stats, "avgObjSize")}
 		share.orphans = rawdoc.Number(stats, "numOrphanDocs")
 		share.data = rawdoc.Number(stats, "size") - share.orphans*share.average
-		if shard := c.s.findOne(config, "shards", bson.D{{Key: "_id", Value: share.shard}}); shard != nil {
+		if shard := config.FindOne("shards", bson.D{{Key: "_id", Value: share.shard}}); shard != nil {
 			share.host = rawdoc.Text(shard, "host")
 		}
 		filter := append(chunkFilter(entry), bson.E{Key: "shard", Value: share.shard})
-		counted := c.s.aggregateAll(config, "chunks",
+		counted := config.AggregateAll("chunks",
 			bson.D{{Key: "$match", Value: filter}},
 			bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: int32(1)}, {Key: "n", Value: bson.D{{Key: "$sum", Value: int32(1)}}}}}},
 		)
@@ -135,7 +136,7 @@ func drawDistribution(t *display.Tables, ns string, shares []shardShare) {
 // series that of its buckets. Nil when it is not sharded.
 func (s *Shell) catalogEntry(config *database, ns string, stats []bson.Raw) bson.Raw {
 	find := func(ns string) bson.Raw {
-		return s.findOne(config, "collections", bson.D{{Key: "_id", Value: ns}, notDropped, notUnsplittable})
+		return config.FindOne("collections", bson.D{{Key: "_id", Value: ns}, notDropped, notUnsplittable})
 	}
 	if entry := find(ns); entry != nil {
 		return entry

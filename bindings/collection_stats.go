@@ -6,6 +6,7 @@ import (
 
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -63,14 +64,14 @@ var (
 
 // collectionStats merges the statistics of all shards into one document.
 func (s *Shell) collectionStats(coll *collection, opts statsOptions) goja.Value {
-	docs, err := s.tryAggregate(coll.d, coll.name, bson.D{{Key: "$collStats", Value: bson.D{
+	docs, err := coll.d.TryAggregate(coll.name, bson.D{{Key: "$collStats", Value: bson.D{
 		{Key: "storageStats", Value: bson.D{{Key: "scale", Value: int32(1)}}},
 	}}})
-	if code := codeOf(err); err != nil && (code == codeStaleConfig || code == codeFailedToParse || code == codeRecvStaleConfig) {
-		return s.display.Reply(coll.d.run(bson.D{{Key: "collStats", Value: coll.name}, {Key: "scale", Value: rawdoc.Small(int64(opts.scale))}}, reads))
+	if code := server.CodeOf(err); err != nil && (code == server.StaleConfig || code == server.FailedToParse || code == server.RecvStaleConfig) {
+		return s.display.Reply(coll.d.Run(bson.D{{Key: "collStats", Value: coll.name}, {Key: "scale", Value: rawdoc.Small(int64(opts.scale))}}, server.Reads))
 	}
 	if err != nil {
-		s.throwServer(err)
+		s.gateway.Throw(err)
 	}
 	if len(docs) == 0 {
 		s.JS.Throw(script.RuntimeError, "no statistics of collection %s", coll.namespace())
@@ -227,11 +228,11 @@ func (m *statsMerge) sharded(docs []bson.Raw) bool {
 		{Key: "filter", Value: bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: names}}}, notDropped, notUnsplittable}},
 		{Key: "limit", Value: int32(1)},
 	}
-	reply, err := m.s.send(m.coll.d.sibling("config").request(body, reads))
+	reply, err := m.s.gateway.Send(m.coll.d.sibling("config").Request(body, server.Reads))
 	if err != nil {
 		return len(docs) > 1
 	}
-	found, _ := firstBatch(reply).Values()
+	found, _ := server.FirstBatch(reply).Values()
 	return len(found) > 0
 }
 

@@ -327,9 +327,9 @@ func (c *call) findAndModify(coll *collection, body bson.D, options *goja.Object
 	if wc := coll.d.on.writeConcern; wc != nil && !coll.d.inTransaction() && !hasKey(body, "writeConcern") {
 		body = append(body, bson.E{Key: "writeConcern", Value: wc})
 	}
-	reply, err := c.s.sendRetryable(coll.d.request(body))
+	reply, err := c.s.gateway.SendRetryable(coll.d.Request(body))
 	if err != nil {
-		c.s.throwServer(err)
+		c.s.gateway.Throw(err)
 	}
 	for _, name := range []string{"includeResultMetadata", "rawResult"} {
 		if v := script.Property(options, name); v != nil && v.ToBoolean() {

@@ -9,6 +9,7 @@ import (
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -78,7 +79,7 @@ func (s *Shell) use(name string) goja.Value {
 	if d.session == nil {
 		return s.useOn(d.on, name)
 	}
-	if d.name == name {
+	if d.Name == name {
 		return s.switched(d, name)
 	}
 	return s.switched(d.session.database(name), name)
@@ -143,10 +144,10 @@ func showCommands() map[string]func(*call, *database) goja.Value {
 		"dbs": showDatabases, "databases": showDatabases,
 		"collections": showCollections, "tables": showCollections,
 		"users": func(c *call, d *database) goja.Value {
-			return c.s.shownValue(c.JS.World.ToJS(d.run(command("usersInfo"), reads).Lookup("users")))
+			return c.s.shownValue(c.JS.World.ToJS(d.Run(server.Command("usersInfo"), server.Reads).Lookup("users")))
 		},
 		"roles": func(c *call, d *database) goja.Value {
-			reply := d.run(command("rolesInfo", bson.E{Key: "showBuiltinRoles", Value: true}), reads)
+			reply := d.Run(server.Command("rolesInfo", bson.E{Key: "showBuiltinRoles", Value: true}), server.Reads)
 			return c.s.shownValue(c.JS.World.ToJS(reply.Lookup("roles")))
 		},
 		"profile": showProfile,
@@ -155,10 +156,10 @@ func showCommands() map[string]func(*call, *database) goja.Value {
 			if c.Has(1) {
 				name = c.Text(1)
 			}
-			return c.s.shownValue(c.JS.World.ToJS(d.admin(bson.D{{Key: "getLog", Value: name}}, reads).Lookup("log")))
+			return c.s.shownValue(c.JS.World.ToJS(d.Admin(bson.D{{Key: "getLog", Value: name}}, server.Reads).Lookup("log")))
 		},
 		"logs": func(c *call, d *database) goja.Value {
-			return c.s.shownValue(c.JS.World.ToJS(d.admin(bson.D{{Key: "getLog", Value: "*"}}, reads).Lookup("names")))
+			return c.s.shownValue(c.JS.World.ToJS(d.Admin(bson.D{{Key: "getLog", Value: "*"}}, server.Reads).Lookup("names")))
 		},
 		"startupWarnings":        showStartupWarnings,
 		"automationNotices":      func(c *call, _ *database) goja.Value { return c.JS.ShownText("") },
@@ -245,7 +246,7 @@ func showCollections(c *call, d *database) goja.Value {
 }
 
 func showProfile(c *call, d *database) goja.Value {
-	docs := c.s.findAll(d, "system.profile", bson.D{{Key: "millis", Value: bson.D{{Key: "$gt", Value: int32(0)}}}},
+	docs := d.FindAll("system.profile", bson.D{{Key: "millis", Value: bson.D{{Key: "$gt", Value: int32(0)}}}},
 		sortedBy("$natural", -1), limitedTo(5))
 	if len(docs) == 0 {
 		return c.JS.ShownText("db.system.profile is empty.\nUse db.setProfilingLevel(2) will enable profiling.\n" +
@@ -271,7 +272,7 @@ func showProfile(c *call, d *database) goja.Value {
 // showStartupWarnings prints the lines of the server's log that it wrote when it
 // started.
 func showStartupWarnings(c *call, d *database) goja.Value {
-	list, _ := d.admin(bson.D{{Key: "getLog", Value: "startupWarnings"}}, reads).Lookup("log").ArrayOK()
+	list, _ := d.Admin(bson.D{{Key: "getLog", Value: "startupWarnings"}}, server.Reads).Lookup("log").ArrayOK()
 	values, _ := list.Values()
 	var lines []string
 	for _, v := range values {

@@ -17,7 +17,7 @@ import (
 
 func showShards(c *call, d *database) goja.Value {
 	config := d.sibling("config")
-	shards := c.s.findAll(config, "shards", bson.D{}, sortedBy("_id", 1))
+	shards := config.FindAll("shards", bson.D{}, sortedBy("_id", 1))
 	if !c.s.display.ShowsTables() {
 		return c.s.shownValue(c.JS.Array(shards))
 	}
@@ -41,7 +41,7 @@ func showZones(c *call, d *database) goja.Value {
 		filter = bson.D{{Key: "ns", Value: ns}}
 	}
 	o := c.JS.Runtime.NewObject()
-	for _, doc := range c.s.findAll(config, "tags", filter, byRange()) {
+	for _, doc := range config.FindAll("tags", filter, byRange()) {
 		ns := rawdoc.Text(doc, "ns")
 		list, _ := o.Get(ns).(*goja.Object)
 		if list == nil {
@@ -59,7 +59,7 @@ func (d *database) qualified(name string) string {
 	if strings.Contains(name, ".") {
 		return name
 	}
-	return d.name + "." + name
+	return d.Name + "." + name
 }
 
 // showChunks shows the chunks of a collection, or counts those of all.
@@ -77,7 +77,7 @@ func showChunks(c *call, d *database) goja.Value {
 		return c.s.shownValue(r.listed("chunks", chunkFilter(entry), maxStatusChunks, r.chunk))
 	}
 	n, _ := c.s.chunkCountsOf(config, chunkFilter(entry))[chunkKey(entry)].total()
-	chunks := c.s.findAll(config, "chunks", chunkFilter(entry), sortedBy("min", 1), limitedTo(display.MaxRows))
+	chunks := config.FindAll("chunks", chunkFilter(entry), sortedBy("min", 1), limitedTo(display.MaxRows))
 	return c.s.display.ShowTables(func(t *display.Tables) {
 		t.Grid(chunkRows(chunks))
 		if more := n - int64(len(chunks)); more > 0 {

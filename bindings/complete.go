@@ -108,7 +108,7 @@ func (s *Shell) stringWords(t *typing) []string {
 		if object := expressionBefore(t.text, in.at); in.bracket == '[' && object != "" && in.at == t.word-2 {
 			k := s.know(object)
 			if d, ok := script.Receiver[*database](k.value); ok {
-				return s.collectionNames(d.on, d.name)
+				return s.collectionNames(d.on, d.Name)
 			}
 			return s.memberNames(k)
 		}

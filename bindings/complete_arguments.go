@@ -79,7 +79,7 @@ func (s *Shell) namesFor(parameter string, help script.Help, on known, typed str
 	case "database", "db":
 		return s.databaseNames(d.on)
 	case "source", "from":
-		return s.collectionNames(d.on, d.name)
+		return s.collectionNames(d.on, d.Name)
 	case "index", "indexes", "hint":
 		if onCollection {
 			return s.indexNames(coll)
@@ -87,7 +87,7 @@ func (s *Shell) namesFor(parameter string, help script.Help, on known, typed str
 	case "name":
 		switch help.Method() {
 		case "getCollection":
-			return s.collectionNames(d.on, d.name)
+			return s.collectionNames(d.on, d.Name)
 		case "getSiblingDB", "getSisterDB", "getDB", "getDatabase":
 			return s.databaseNames(d.on)
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -35,13 +36,13 @@ func (s *Shell) fieldNames(t *typing) []string {
 	if !ok {
 		return nil
 	}
-	database, name := coll.d.name, coll.name
-	return s.lists.get(coll.d.on.client, "fields of "+coll.namespace(), func(ctx context.Context, client *mongo.Client) []string {
+	database, name := coll.d.Name, coll.name
+	return s.lists.get(coll.d.on.Client, "fields of "+coll.namespace(), func(ctx context.Context, client *mongo.Client) []string {
 		reply := quietly(ctx, client, database, bson.D{
 			{Key: "aggregate", Value: name}, {Key: "cursor", Value: bson.D{}},
 			{Key: "pipeline", Value: bson.A{bson.D{{Key: "$sample", Value: bson.D{{Key: "size", Value: sampleSize}}}}}},
 		})
-		docs, err := firstBatch(reply).Values()
+		docs, err := server.FirstBatch(reply).Values()
 		if err != nil {
 			return nil
 		}

@@ -241,10 +241,10 @@ func (s *Shell) memberNames(k known) []string {
 	}
 	words := s.members(o)
 	if d, ok := script.Receiver[*database](k.value); ok {
-		return append(reachable(s.collectionNames(d.on, d.name)), words...)
+		return append(reachable(s.collectionNames(d.on, d.Name)), words...)
 	}
 	if coll, ok := script.Receiver[*collection](k.value); ok {
-		for _, n := range reachable(s.collectionNames(coll.d.on, coll.d.name)) {
+		for _, n := range reachable(s.collectionNames(coll.d.on, coll.d.Name)) {
 			if rest, ok := strings.CutPrefix(n, coll.name+"."); ok {
 				words = append(words, rest)
 			}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/server"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -140,16 +141,16 @@ func fieldsOf(list bson.RawArray, field string) []string {
 }
 
 func (s *Shell) databaseNames(m *mongoObject) []string {
-	return s.lists.get(m.client, "databases", func(ctx context.Context, client *mongo.Client) []string {
-		reply := quietly(ctx, client, "admin", command("listDatabases", bson.E{Key: "nameOnly", Value: true}))
+	return s.lists.get(m.Client, "databases", func(ctx context.Context, client *mongo.Client) []string {
+		reply := quietly(ctx, client, "admin", server.Command("listDatabases", bson.E{Key: "nameOnly", Value: true}))
 		list, _ := reply.Lookup("databases").ArrayOK()
 		return fieldsOf(list, "name")
 	})
 }
 
 func (s *Shell) collectionNames(m *mongoObject, database string) []string {
-	return s.lists.get(m.client, "collections of "+database, func(ctx context.Context, client *mongo.Client) []string {
-		return fieldsOf(firstBatch(quietly(ctx, client, database, command("listCollections",
+	return s.lists.get(m.Client, "collections of "+database, func(ctx context.Context, client *mongo.Client) []string {
+		return fieldsOf(server.FirstBatch(quietly(ctx, client, database, server.Command("listCollections",
 			bson.E{Key: "nameOnly", Value: true}, bson.E{Key: "authorizedCollections", Value: true},
 			bson.E{Key: "cursor", Value: bson.D{{Key: "batchSize", Value: int32(10000)}}}))), "name")
 	})
@@ -157,8 +158,8 @@ func (s *Shell) collectionNames(m *mongoObject, database string) []string {
 
 // ids are those of a collection of config.
 func (s *Shell) ids(m *mongoObject, collection string) []string {
-	return s.lists.get(m.client, "config."+collection, func(ctx context.Context, client *mongo.Client) []string {
-		return fieldsOf(firstBatch(quietly(ctx, client, "config", bson.D{
+	return s.lists.get(m.Client, "config."+collection, func(ctx context.Context, client *mongo.Client) []string {
+		return fieldsOf(server.FirstBatch(quietly(ctx, client, "config", bson.D{
 			{Key: "find", Value: collection}, {Key: "projection", Value: bson.D{{Key: "_id", Value: int32(1)}}},
 			{Key: "limit", Value: int32(10000)}, {Key: "batchSize", Value: int32(10000)}, {Key: "singleBatch", Value: true},
 		})), "_id")
@@ -166,7 +167,7 @@ func (s *Shell) ids(m *mongoObject, collection string) []string {
 }
 
 func (s *Shell) zoneNames(m *mongoObject) []string {
-	return s.lists.get(m.client, "zones", func(ctx context.Context, client *mongo.Client) []string {
+	return s.lists.get(m.Client, "zones", func(ctx context.Context, client *mongo.Client) []string {
 		reply := quietly(ctx, client, "config", bson.D{{Key: "distinct", Value: "shards"}, {Key: "key", Value: "tags"}})
 		list, _ := reply.Lookup("values").ArrayOK()
 		values, _ := list.Values()
@@ -181,9 +182,9 @@ func (s *Shell) zoneNames(m *mongoObject) []string {
 }
 
 func (s *Shell) indexNames(coll *collection) []string {
-	database, name := coll.d.name, coll.name
-	return s.lists.get(coll.d.on.client, "indexes of "+coll.namespace(), func(ctx context.Context, client *mongo.Client) []string {
-		return fieldsOf(firstBatch(quietly(ctx, client, database, bson.D{{Key: "listIndexes", Value: name}, {Key: "cursor", Value: bson.D{}}})), "name")
+	database, name := coll.d.Name, coll.name
+	return s.lists.get(coll.d.on.Client, "indexes of "+coll.namespace(), func(ctx context.Context, client *mongo.Client) []string {
+		return fieldsOf(server.FirstBatch(quietly(ctx, client, database, bson.D{{Key: "listIndexes", Value: name}, {Key: "cursor", Value: bson.D{}}})), "name")
 	})
 }
 

@@ -6,8 +6,8 @@ import (
 	"io/fs"
 
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
-	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
@@ -72,7 +72,7 @@ type Config struct {
 	Scripts fs.FS
 
 	// Guard sees every command before it is sent; nil lets all pass.
-	Guard Guard
+	Guard server.Guard
 	// Settings are what Client was opened with, for db.auth() to connect again as
 	// another user; nil refuses that.
 	Settings *options.ClientOptions
@@ -81,8 +81,5 @@ type Config struct {
 	ClientOptions func(ctx context.Context, uri string) (*options.ClientOptions, error)
 }
 
-// Guard decides about a command before it is sent. An error refuses the command
-// and reaches the script; a reply is handed to the script in place of the
-// cluster's and nothing is sent; neither lets the command go. That is how
-// --read-only and --dry-run work.
-type Guard func(database string, command bson.Raw) (reply bson.Raw, err error)
+// Guard decides about commands; see [server.Guard].
+type Guard = server.Guard

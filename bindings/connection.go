@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -60,18 +61,18 @@ func (c *call) addressed(uri string) *options.ClientOptions {
 	case !found:
 		uri = "mongodb://" + uri
 	case scheme != "mongodb" && scheme != "mongodb+srv":
-		c.JS.ThrowInvalid("Invalid URI: %s", Redact(uri))
+		c.JS.ThrowInvalid("Invalid URI: %s", server.Redact(uri))
 	}
 	if c.s.cfg.ClientOptions != nil {
 		settings, err := c.s.cfg.ClientOptions(c.JS.Context(), uri)
 		if err != nil {
-			c.JS.Throw("MongoParseError", "%s", oneLine(err.Error()))
+			c.JS.Throw("MongoParseError", "%s", server.OneLine(err.Error()))
 		}
 		return settings
 	}
 	parsed, err := connstring.ParseAndValidate(uri)
 	if err != nil {
-		c.JS.Throw("MongoParseError", "%s", oneLine(err.Error()))
+		c.JS.Throw("MongoParseError", "%s", server.OneLine(err.Error()))
 	}
 	mode := connstring.ServerMonitoringModePoll
 	if parsed.ServerMonitoringMode != "" {
@@ -130,7 +131,7 @@ func (s *Shell) connect(settings *options.ClientOptions) *mongoObject {
 	client := s.openClient(settings)
 	m := newMongoObject(s, client, settings.GetURI())
 	m.own, m.settings = true, settings
-	s.opened.add(client, m)
+	s.gateway.Opened.Add(client, m.Conn)
 	return m
 }
 
@@ -153,8 +154,8 @@ func (s *Shell) openClient(settings *options.ClientOptions) *mongo.Client {
 
 // throwUnreachable is throwServer for a server that was never reached.
 func (s *Shell) throwUnreachable(err error) {
-	e := s.errorOf(err)
-	if name, _ := ConnectionError(err); name == "MongoNetworkError" {
+	e := s.gateway.ErrorOf(err)
+	if name, _ := server.ConnectionError(err); name == "MongoNetworkError" {
 		script.Must(e.SetPrototype(s.JS.World.NewError(name, "").Prototype()))
 	}
 	panic(e)
@@ -179,7 +180,7 @@ func dbAuth(c *call, d *database) goja.Value {
 		c.JS.ThrowInvalid("auth expects user document with at least 'user' and 'pwd' or 'mechanism' fields")
 	}
 	as.PasswordSet = as.Password != ""
-	as.AuthSource = d.name
+	as.AuthSource = d.Name
 	c.s.cursor = nil
 	c.login(d.on, as)
 	return c.JS.NewObject("ok", 1)
@@ -193,16 +194,13 @@ func (c *call) login(m *mongoObject, as options.Credential) {
 	settings := *m.settings
 	settings.SetAuth(as)
 	client := c.s.openClient(&settings)
-	if m.home != nil {
-		m.home.driver.EndSession(context.WithoutCancel(c.JS.Context()))
-		m.home = nil
-	}
+	m.EndHome(context.WithoutCancel(c.JS.Context()))
 	if m.own {
-		_ = c.s.opened.disconnect(context.WithoutCancel(c.JS.Context()), m.client)
+		_ = c.s.gateway.Opened.Disconnect(context.WithoutCancel(c.JS.Context()), m.Client)
 	}
 	m.own = true // the first client stays its owner's, this one is ours
-	c.s.opened.add(client, m)
-	m.client, m.settings = client, &settings
+	c.s.gateway.Opened.Add(client, m.Conn)
+	m.Client, m.settings = client, &settings
 }
 
 // passwordArgument is a password given as an argument, or typed by the user.
@@ -239,12 +237,10 @@ func (c *call) askPassword() goja.Value {
 
 // endHomeSessions ends the sessions that commands belong to by default.
 func (s *Shell) endHomeSessions(ctx context.Context) {
-	for m := range s.opened.all() {
-		if m.home != nil {
-			m.home.driver.EndSession(ctx)
-		}
+	for m := range s.gateway.Opened.All() {
+		m.EndHome(ctx)
 	}
-	if s.mongo != nil && s.mongo.home != nil && !s.mongo.own {
-		s.mongo.home.driver.EndSession(ctx)
+	if s.mongo != nil && !s.mongo.own {
+		s.mongo.EndHome(ctx)
 	}
 }

@@ -36,7 +36,7 @@ func TestCloseWhileAScriptRuns(t *testing.T) {
 		ended <- err
 	}()
 	<-clock.reached
-	opened := slices.Collect(maps.Keys(c.opened.of))
+	opened := slices.Collect(maps.Keys(c.gateway.Opened.Of))
 	go func() { clock.open <- struct{}{} }()
 	if err := c.Close(t.Context()); err != nil {
 		t.Error(err)

@@ -126,12 +126,12 @@ func (cur *cursor) open() {
 	if cur.server != nil || cur.closed {
 		return
 	}
-	r := cur.d.request(cur.command())
-	r.reads, r.readPreference = cur.reads, cur.readPreference
-	server, err := cur.s.open(r)
+	r := cur.d.Request(cur.command())
+	r.Reads, r.ReadPreference = cur.reads, cur.readPreference
+	server, err := cur.s.gateway.Open(r)
 	if err != nil {
 		cur.closed = true
-		cur.s.throwServer(err)
+		cur.s.gateway.Throw(err)
 	}
 	if cur.batchSize > 0 {
 		server.SetBatchSize(cur.batchSize)
@@ -142,7 +142,7 @@ func (cur *cursor) open() {
 	cur.server = server
 }
 
-func (cur *cursor) context() context.Context { return cur.d.request(nil).context(cur.s.JS.Context()) }
+func (cur *cursor) context() context.Context { return cur.d.Request(nil).Context(cur.s.JS.Context()) }
 
 // hasNext reads one document ahead.
 func (cur *cursor) hasNext() bool { return cur.ahead != nil || cur.advance(false) }
@@ -164,10 +164,10 @@ func (cur *cursor) advance(try bool) bool {
 	}
 	if err := cur.server.Err(); err != nil {
 		if cur.s.JS.Context().Err() != nil {
-			cur.s.interrupt()
+			cur.s.gateway.Interrupt()
 		}
 		cur.closed = true
-		cur.s.throwServer(err)
+		cur.s.gateway.Throw(err)
 	}
 	if cur.server.ID() == 0 {
 		cur.close()

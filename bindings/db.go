@@ -6,18 +6,18 @@ import (
 
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 )
 
 // database is one database of a connection, or of a session on it.
 type database struct {
 	script.Hidden
-	s           *Shell
+	s *Shell
+	*server.Database
 	on          *mongoObject
-	name        string
 	session     *session
 	object      *goja.Object
 	collections map[string]*collection
@@ -25,9 +25,9 @@ type database struct {
 }
 
 func newDatabase(s *Shell, on *mongoObject, name string, sess *session) *database {
-	d := &database{s: s, on: on, name: name, session: sess, collections: make(map[string]*collection)}
+	d := &database{s: s, on: on, Database: &server.Database{Conn: on.Conn, Name: name, Session: sess.underlying()}, session: sess, collections: make(map[string]*collection)}
 	d.object = s.JS.Instance(d, s.databasePrototype())
-	s.JS.World.SetPrinter(d.object, func() string { return d.name })
+	s.JS.World.SetPrinter(d.object, func() string { return d.Name })
 	return d
 }
 
@@ -75,7 +75,7 @@ func (d *database) checkedCollection(name string) *collection {
 
 // sibling is another database of the same connection and session.
 func (d *database) sibling(name string) *database {
-	if name == d.name {
+	if name == d.Name {
 		return d
 	}
 	if d.session != nil {
@@ -84,41 +84,9 @@ func (d *database) sibling(name string) *database {
 	return d.on.checkedDatabase(name)
 }
 
-// requestOption changes how a request is sent.
-type requestOption func(*request)
-
-// reads marks a request that may be sent twice.
-func reads(r *request) { r.reads = true }
-
-// nearby lets a request go to a secondary when there is no primary.
-func nearby(r *request) { r.readPreference = readpref.PrimaryPreferred() }
-
-func (d *database) request(body any, options ...requestOption) request {
-	r := request{on: d.on, database: d.name, body: body, session: d.session}
-	for _, o := range options {
-		o(&r)
-	}
-	return r
-}
-
-// run sends a command of the shell's own making to this database.
-func (d *database) run(body bson.D, options ...requestOption) bson.Raw {
-	return d.s.mustSend(d.request(body, options...))
-}
-
-// admin runs a command on the admin database.
-func (d *database) admin(body bson.D, options ...requestOption) bson.Raw {
-	return d.sibling("admin").run(body, options...)
-}
-
-// command is a document of one field: {name: 1}, with more fields after it.
-func command(name string, rest ...bson.E) bson.D {
-	return append(bson.D{{Key: name, Value: int32(1)}}, rest...)
-}
-
 func databaseMethods() []method[*database] {
 	return []method[*database]{
-		{"getName", "", func(c *call, d *database) goja.Value { return c.JS.Runtime.ToValue(d.name) }, "Returns the name of the database."},
+		{"getName", "", func(c *call, d *database) goja.Value { return c.JS.Runtime.ToValue(d.Name) }, "Returns the name of the database."},
 		{"getMongo", "", func(_ *call, d *database) goja.Value { return d.on.js() }, "Returns the connection."},
 		{"getSiblingDB", "name:string", dbSibling, "Returns another database of the same connection."},
 		{"getSisterDB", "name:string", dbSibling, "The old name of getSiblingDB."},
@@ -127,22 +95,24 @@ func databaseMethods() []method[*database] {
 		{"getCollectionNames", "", dbCollectionNames, "Returns the names of the collections and views."},
 		{"getCollectionInfos", "filter?:object options?:object", dbCollectionInfos, "Returns what listCollections says of the collections."},
 		{"runCommand", "command:object|string options?:object", func(c *call, d *database) goja.Value {
-			return c.s.display.Reply(c.s.mustSend(d.request(c.commandBody(0))))
+			return c.s.display.Reply(c.s.gateway.MustSend(d.Request(c.commandBody(0))))
 		}, "Runs a command on this database and returns the reply."},
 		{"adminCommand", "command:object|string options?:object", func(c *call, d *database) goja.Value {
-			return c.s.display.Reply(c.s.mustSend(d.sibling("admin").request(c.commandBody(0))))
+			return c.s.display.Reply(c.s.gateway.MustSend(d.sibling("admin").Request(c.commandBody(0))))
 		}, "Runs a command on the admin database and returns the reply."},
 		{"_adminCommand", "command:object|string options?:object", func(c *call, d *database) goja.Value {
-			return c.s.display.Reply(c.s.mustSend(d.sibling("admin").request(c.commandBody(0))))
+			return c.s.display.Reply(c.s.gateway.MustSend(d.sibling("admin").Request(c.commandBody(0))))
 		}, ""},
 		{"aggregate", "pipeline?:object options?:object", dbAggregate, "Runs a pipeline that starts without a collection."},
 		{"version", "", func(c *call, d *database) goja.Value {
-			return c.JS.Runtime.ToValue(rawdoc.Text(d.admin(command("buildInfo"), reads), "version"))
+			return c.JS.Runtime.ToValue(rawdoc.Text(d.Admin(server.Command("buildInfo"), server.Reads), "version"))
 		}, "Returns the server's version."},
 		{"serverBits", "", func(c *call, d *database) goja.Value {
-			return c.JS.Runtime.ToValue(rawdoc.Int(d.admin(command("buildInfo"), reads), "bits"))
+			return c.JS.Runtime.ToValue(rawdoc.Int(d.Admin(server.Command("buildInfo"), server.Reads), "bits"))
 		}, "Returns whether the server is built for 32 or 64 bits."},
-		{"hello", "", func(c *call, d *database) goja.Value { return c.s.display.Reply(d.run(command("hello"), reads)) }, "Returns the server's part in the cluster."},
+		{"hello", "", func(c *call, d *database) goja.Value {
+			return c.s.display.Reply(d.Run(server.Command("hello"), server.Reads))
+		}, "Returns the server's part in the cluster."},
 		{"isMaster", "", dbIsMaster, "The old name of hello."},
 		{"stats", "scaleOrOptions?:number|object", dbStats, "Returns the sizes of the database."},
 		{"createCollection", "name:string options?:object", dbCreateCollection, "Creates a collection."},
@@ -153,13 +123,13 @@ func databaseMethods() []method[*database] {
 		}, "The same as sh.status()."},
 		{"printCollectionStats", "scale?:any", dbPrintCollectionStats, "Shows stats() of every collection."},
 		{"checkMetadataConsistency", "options?:object", func(c *call, d *database) goja.Value {
-			return c.commandCursor(d, c.JS.Merge(command("checkMetadataConsistency"), c.Arg(0)))
+			return c.commandCursor(d, c.JS.Merge(server.Command("checkMetadataConsistency"), c.Arg(0)))
 		}, "Looks for inconsistencies in the sharding metadata of this database."},
 		{"watch", "pipeline?:object options?:object", func(c *call, d *database) goja.Value {
 			return c.watch(d, int32(1), nil, c.Arg(0), c.Arg(1))
 		}, "Opens a change stream on this database."},
-		{"toString", "", func(c *call, d *database) goja.Value { return c.JS.Runtime.ToValue(d.name) }, ""},
-		{"toJSON", "", func(c *call, d *database) goja.Value { return c.JS.Runtime.ToValue(d.name) }, ""},
+		{"toString", "", func(c *call, d *database) goja.Value { return c.JS.Runtime.ToValue(d.Name) }, ""},
+		{"toJSON", "", func(c *call, d *database) goja.Value { return c.JS.Runtime.ToValue(d.Name) }, ""},
 	}
 }
 
@@ -169,7 +139,7 @@ func dbSibling(c *call, d *database) goja.Value { return d.sibling(c.Text(0)).ob
 // {name: 1}; options of the next argument are added.
 func (c *call) commandBody(i int) any {
 	if goja.IsString(c.Arg(i)) {
-		return c.JS.Merge(command(c.Text(i)), c.Arg(i+1))
+		return c.JS.Merge(server.Command(c.Text(i)), c.Arg(i+1))
 	}
 	if !c.Has(i+1) && c.s.settings.maxTimeMS == 0 {
 		return c.JS.Document(c.Arg(i))
@@ -190,7 +160,7 @@ func (d *database) listCollections(filter bson.Raw, nameOnly bool, more goja.Val
 		{Key: "nameOnly", Value: nameOnly},
 		{Key: "authorizedCollections", Value: false},
 	}
-	return d.s.all(d.request(d.s.JS.Merge(body, more), reads, nearby))
+	return d.s.gateway.All(d.Request(d.s.JS.Merge(body, more), server.Reads, server.Nearby))
 }
 
 func dbCollectionNames(c *call, d *database) goja.Value {
@@ -212,7 +182,7 @@ func dbAggregate(c *call, d *database) goja.Value {
 }
 
 func dbIsMaster(c *call, d *database) goja.Value {
-	o := c.s.display.Reply(d.run(command("isMaster"), reads)).(*goja.Object)
+	o := c.s.display.Reply(d.Run(server.Command("isMaster"), server.Reads)).(*goja.Object)
 	if o.Get("isWritablePrimary") == nil {
 		script.Must(o.Set("isWritablePrimary", o.Get("ismaster")))
 	}
@@ -220,17 +190,17 @@ func dbIsMaster(c *call, d *database) goja.Value {
 }
 
 func dbStats(c *call, d *database) goja.Value {
-	body := command("dbStats", bson.E{Key: "scale", Value: int32(1)})
+	body := server.Command("dbStats", bson.E{Key: "scale", Value: int32(1)})
 	if goja.IsNumber(c.Arg(0)) {
 		body[1].Value = c.JS.Value(c.Arg(0))
 	} else {
 		body = c.JS.Merge(body, c.Arg(0))
 	}
-	return c.s.display.Reply(d.run(body, reads))
+	return c.s.display.Reply(d.Run(body, server.Reads))
 }
 
 func dbCreateCollection(c *call, d *database) goja.Value {
-	d.run(c.JS.Merge(bson.D{{Key: "create", Value: c.Text(0)}}, c.Arg(1)))
+	d.Run(c.JS.Merge(bson.D{{Key: "create", Value: c.Text(0)}}, c.Arg(1)))
 	return c.JS.NewObject("ok", 1)
 }
 
@@ -244,20 +214,20 @@ func dbCreateView(c *call, d *database) goja.Value {
 		{Key: "viewOn", Value: c.Text(1)},
 		{Key: "pipeline", Value: c.JS.Value(pipeline)},
 	}
-	d.run(c.JS.Merge(body, c.Arg(3)))
+	d.Run(c.JS.Merge(body, c.Arg(3)))
 	return c.JS.NewObject("ok", 1)
 }
 
 func dbDrop(c *call, d *database) goja.Value {
-	body := command("dropDatabase")
+	body := server.Command("dropDatabase")
 	if c.Has(0) {
 		body = append(body, bson.E{Key: "writeConcern", Value: c.JS.Document(c.Arg(0))})
 	}
-	reply := d.run(body)
+	reply := d.Run(body)
 	o := c.JS.NewObject("ok", 1)
 	dropped := rawdoc.Text(reply, "dropped")
 	if dropped == "" {
-		dropped = d.name
+		dropped = d.Name
 	}
 	script.Must(o.Set("dropped", dropped))
 	return o

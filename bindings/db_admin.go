@@ -5,6 +5,7 @@ import (
 
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -15,14 +16,14 @@ import (
 func databaseAdminMethods() []method[*database] {
 	return []method[*database]{
 		{"serverStatus", "options?:object", func(c *call, d *database) goja.Value {
-			return c.s.display.Reply(d.admin(c.JS.Merge(command("serverStatus"), c.Arg(0)), reads))
+			return c.s.display.Reply(d.Admin(c.JS.Merge(server.Command("serverStatus"), c.Arg(0)), server.Reads))
 		}, "Returns the server's counters."},
 		{"serverBuildInfo", "", adminCommand("buildInfo"), "Returns the server's version and how it was built."},
 		{"hostInfo", "", adminCommand("hostInfo"), "Returns what the server runs on."},
 		{"serverCmdLineOpts", "", adminCommand("getCmdLineOpts"), "Returns the options the server was started with."},
 		{"listCommands", "", dbListCommands, "Returns the commands the server knows."},
 		{"commandHelp", "name:string", func(c *call, d *database) goja.Value {
-			help, err := d.run(bson.D{{Key: c.Text(0), Value: int32(1)}, {Key: "help", Value: true}}).LookupErr("help")
+			help, err := d.Run(bson.D{{Key: c.Text(0), Value: int32(1)}, {Key: "help", Value: true}}).LookupErr("help")
 			if err != nil {
 				c.JS.ThrowCoded(script.RuntimeError, script.CodeCommandFailed, "Error running command commandHelp ")
 			}
@@ -30,14 +31,14 @@ func databaseAdminMethods() []method[*database] {
 		}, "Returns the server's own help on a command."},
 		{"currentOp", "filter?:boolean|object", dbCurrentOp, "Returns the operations that run now."},
 		{"killOp", "id:any", func(c *call, d *database) goja.Value {
-			return c.s.display.Reply(d.admin(command("killOp", bson.E{Key: "op", Value: c.JS.Value(c.Arg(0))})))
+			return c.s.display.Reply(d.Admin(server.Command("killOp", bson.E{Key: "op", Value: c.JS.Value(c.Arg(0))})))
 		}, "Ends an operation."},
 		{"getProfilingStatus", "", func(c *call, d *database) goja.Value {
-			return c.s.display.Reply(d.run(bson.D{{Key: "profile", Value: int32(-1)}}))
+			return c.s.display.Reply(d.Run(bson.D{{Key: "profile", Value: int32(-1)}}))
 		}, "Returns the profiler's level."},
 		{"setProfilingLevel", "level:number options?:number|object", dbSetProfilingLevel, "Sets the profiler's level."},
 		{"getLogComponents", "", func(c *call, d *database) goja.Value {
-			reply := d.admin(command("getParameter", bson.E{Key: "logComponentVerbosity", Value: int32(1)}), reads)
+			reply := d.Admin(server.Command("getParameter", bson.E{Key: "logComponentVerbosity", Value: int32(1)}), server.Reads)
 			components, err := reply.LookupErr("logComponentVerbosity")
 			if err != nil {
 				c.JS.ThrowCoded(script.RuntimeError, script.CodeCommandFailed, "Error running command  %s", rawdoc.Text(reply, "errmsg"))
@@ -46,18 +47,18 @@ func databaseAdminMethods() []method[*database] {
 		}, "Returns the verbosity of each log component."},
 		{"setLogLevel", "level:number component?:any", dbSetLogLevel, "Sets the verbosity of a log component."},
 		{"fsyncLock", "", func(c *call, d *database) goja.Value {
-			return c.s.display.Reply(d.admin(command("fsync", bson.E{Key: "lock", Value: true})))
+			return c.s.display.Reply(d.Admin(server.Command("fsync", bson.E{Key: "lock", Value: true})))
 		}, "Flushes and blocks writes."},
 		{"fsyncUnlock", "", adminCommand("fsyncUnlock"), "Ends fsyncLock."},
 		{"shutdownServer", "options?:object", func(c *call, d *database) goja.Value {
-			return c.s.display.Reply(d.admin(c.JS.Merge(command("shutdown"), c.Arg(0))))
+			return c.s.display.Reply(d.Admin(c.JS.Merge(server.Command("shutdown"), c.Arg(0))))
 		}, "Stops the server."},
 		{"rotateCertificates", "message?:string", func(c *call, d *database) goja.Value {
-			body := command("rotateCertificates")
+			body := server.Command("rotateCertificates")
 			if c.Has(0) {
 				body = append(body, bson.E{Key: "message", Value: c.Text(0)})
 			}
-			return c.s.display.Reply(d.admin(body))
+			return c.s.display.Reply(d.Admin(body))
 		}, "Loads the TLS certificates again."},
 		{"getLastError", "w?:any wtimeout?:number", func(c *call, _ *database) goja.Value {
 			c.JS.Deprecate("Database.getLastError() is deprecated and has no effect. Errors are thrown.")
@@ -72,7 +73,7 @@ func databaseAdminMethods() []method[*database] {
 		{"getSecondaryOk", "", dbSecondaryOk, ""},
 		{"getSlaveOk", "", dbSecondaryOk, ""},
 		{"getProfilingLevel", "", func(c *call, d *database) goja.Value {
-			return c.JS.World.ToJS(d.run(bson.D{{Key: "profile", Value: int32(-1)}}, reads).Lookup("was"))
+			return c.JS.World.ToJS(d.Run(bson.D{{Key: "profile", Value: int32(-1)}}, server.Reads).Lookup("was"))
 		}, "Returns the profiler's level as a number."},
 		{"cloneDatabase", "", removed("cloneDatabase"), ""},
 		{"copyDatabase", "", removed("copyDatabase"), ""},
@@ -81,7 +82,9 @@ func databaseAdminMethods() []method[*database] {
 }
 
 func adminCommand(name string) func(*call, *database) goja.Value {
-	return func(c *call, d *database) goja.Value { return c.s.display.Reply(d.admin(command(name), reads)) }
+	return func(c *call, d *database) goja.Value {
+		return c.s.display.Reply(d.Admin(server.Command(name), server.Reads))
+	}
 }
 
 func removed(name string) func(*call, *database) goja.Value {
@@ -97,7 +100,7 @@ func dbSecondaryOk(c *call, d *database) goja.Value {
 
 // dbListCommands shows the commands with today's words for secondaries.
 func dbListCommands(c *call, d *database) goja.Value {
-	list, ok := d.run(command("listCommands"), reads).Lookup("commands").DocumentOK()
+	list, ok := d.Run(server.Command("listCommands"), server.Reads).Lookup("commands").DocumentOK()
 	if !ok {
 		c.JS.ThrowCoded(script.RuntimeError, script.CodeCommandFailed, "Error running command listCommands ")
 	}
@@ -152,12 +155,12 @@ func dbCurrentOp(c *call, d *database) goja.Value {
 		}
 		return list
 	}
-	ops, err := c.s.tryAggregate(d.sibling("admin"), int32(1), stages(spec)...)
-	if codeOf(err) == codeFailedToParse {
-		ops, err = c.s.tryAggregate(d.sibling("admin"), int32(1), stages(spec[:2])...)
+	ops, err := d.sibling("admin").TryAggregate(int32(1), stages(spec)...)
+	if server.CodeOf(err) == server.FailedToParse {
+		ops, err = d.sibling("admin").TryAggregate(int32(1), stages(spec[:2])...)
 	}
 	if err != nil {
-		c.s.throwServer(err)
+		c.s.gateway.Throw(err)
 	}
 	return c.JS.NewObject("inprog", c.JS.Array(ops), "ok", 1)
 }
@@ -173,7 +176,7 @@ func dbSetProfilingLevel(c *call, d *database) goja.Value {
 	} else {
 		body = c.JS.Merge(body, c.Arg(1))
 	}
-	return c.s.display.Reply(d.run(body))
+	return c.s.display.Reply(d.Run(body))
 }
 
 func dbSetLogLevel(c *call, d *database) goja.Value {
@@ -187,5 +190,5 @@ func dbSetLogLevel(c *call, d *database) goja.Value {
 			verbosity = bson.D{{Key: parts[i], Value: verbosity}}
 		}
 	}
-	return c.s.display.Reply(d.admin(command("setParameter", bson.E{Key: "logComponentVerbosity", Value: verbosity})))
+	return c.s.display.Reply(d.Admin(server.Command("setParameter", bson.E{Key: "logComponentVerbosity", Value: verbosity})))
 }

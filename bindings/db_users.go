@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -29,21 +30,21 @@ func databaseUserMethods() []method[*database] {
 		{"grantPrivilegesToRole", "name:string privileges:object writeConcern?:object", changeList("grantPrivilegesToRole", "privileges"), "Gives privileges to a role."},
 		{"revokePrivilegesFromRole", "name:string privileges:object writeConcern?:object", changeList("revokePrivilegesFromRole", "privileges"), "Takes privileges from a role."},
 		{"getUser", "name:string options?:object", func(c *call, d *database) goja.Value {
-			return c.firstOf(d.run(c.JS.Merge(bson.D{{Key: "usersInfo", Value: bson.D{{Key: "user", Value: c.Text(0)}, {Key: "db", Value: d.name}}}}, c.Arg(1)), reads), "users")
+			return c.firstOf(d.Run(c.JS.Merge(bson.D{{Key: "usersInfo", Value: bson.D{{Key: "user", Value: c.Text(0)}, {Key: "db", Value: d.Name}}}}, c.Arg(1)), server.Reads), "users")
 		}, "Returns a user, or null."},
 		{"getUsers", "options?:object", func(c *call, d *database) goja.Value {
-			return c.s.display.Reply(d.run(c.JS.Merge(command("usersInfo"), c.Arg(0)), reads))
+			return c.s.display.Reply(d.Run(c.JS.Merge(server.Command("usersInfo"), c.Arg(0)), server.Reads))
 		}, "Returns the users of this database."},
 		{"getRole", "name:string options?:object", func(c *call, d *database) goja.Value {
-			return c.firstOf(d.run(c.JS.Merge(bson.D{{Key: "rolesInfo", Value: bson.D{{Key: "role", Value: c.Text(0)}, {Key: "db", Value: d.name}}}}, c.Arg(1)), reads), "roles")
+			return c.firstOf(d.Run(c.JS.Merge(bson.D{{Key: "rolesInfo", Value: bson.D{{Key: "role", Value: c.Text(0)}, {Key: "db", Value: d.Name}}}}, c.Arg(1)), server.Reads), "roles")
 		}, "Returns a role, or null."},
 		{"getRoles", "options?:object", func(c *call, d *database) goja.Value {
-			return c.s.display.Reply(d.run(c.JS.Merge(command("rolesInfo"), c.Arg(0)), reads))
+			return c.s.display.Reply(d.Run(c.JS.Merge(server.Command("rolesInfo"), c.Arg(0)), server.Reads))
 		}, "Returns the roles of this database."},
 		{"auth", "user?:string|object password?:any", dbAuth, "Logs in: connects again as that user."},
 		{"logout", "", func(c *call, d *database) goja.Value {
 			c.s.cursor = nil
-			return c.s.display.Reply(d.run(command("logout")))
+			return c.s.display.Reply(d.Run(server.Command("logout")))
 		}, "Ends the login of this connection."},
 	}
 }
@@ -63,7 +64,7 @@ func createUser(c *call, d *database) goja.Value {
 	c.requireProperties(o, "user", "roles")
 	body := c.JS.Merge(bson.D{{Key: "createUser", Value: c.JS.Value(o.Get("user"))}}, o, "user", "passwordDigestor")
 	switch pwd := script.Property(o, "pwd"); {
-	case d.name == "$external":
+	case d.Name == "$external":
 		if pwd != nil {
 			c.JS.ThrowInvalid("Cannot set password for users on the $external database")
 		}
@@ -75,14 +76,14 @@ func createUser(c *call, d *database) goja.Value {
 		set(&body, "pwd", c.JS.Value(typed))
 	}
 	c.refuseField(o, "createUser")
-	return c.s.display.Reply(d.run(c.concern(c.digested(body, o.Get("user").String(), o), 1)))
+	return c.s.display.Reply(d.Run(c.concern(c.digested(body, o.Get("user").String(), o), 1)))
 }
 
 func createRole(c *call, d *database) goja.Value {
 	o := c.Object(0)
 	c.requireProperties(o, "role", "privileges", "roles")
 	c.refuseField(o, "createRole")
-	return c.s.display.Reply(d.run(c.concern(c.JS.Merge(bson.D{{Key: "createRole", Value: c.JS.Value(o.Get("role"))}}, o, "role"), 1)))
+	return c.s.display.Reply(d.Run(c.concern(c.JS.Merge(bson.D{{Key: "createRole", Value: c.JS.Value(o.Get("role"))}}, o, "role"), 1)))
 }
 
 // refuseField keeps a document from naming the command itself.
@@ -126,32 +127,32 @@ func (c *call) digested(body bson.D, user string, o *goja.Object) bson.D {
 
 func updateUser(c *call, d *database) goja.Value {
 	body := c.JS.Merge(bson.D{{Key: "updateUser", Value: c.Text(0)}}, c.Arg(1), "passwordDigestor")
-	return c.s.display.Reply(d.run(c.concern(c.digested(body, c.Text(0), c.Object(1)), 2)))
+	return c.s.display.Reply(d.Run(c.concern(c.digested(body, c.Text(0), c.Object(1)), 2)))
 }
 
 func updateRole(c *call, d *database) goja.Value {
-	return c.s.display.Reply(d.run(c.concern(c.JS.Merge(bson.D{{Key: "updateRole", Value: c.Text(0)}}, c.Arg(1)), 2)))
+	return c.s.display.Reply(d.Run(c.concern(c.JS.Merge(bson.D{{Key: "updateRole", Value: c.Text(0)}}, c.Arg(1)), 2)))
 }
 
 func changeUserPassword(c *call, d *database) goja.Value {
-	return c.s.display.Reply(d.run(c.concern(bson.D{{Key: "updateUser", Value: c.Text(0)}, {Key: "pwd", Value: c.passwordArgument(1)}}, 2)))
+	return c.s.display.Reply(d.Run(c.concern(bson.D{{Key: "updateUser", Value: c.Text(0)}, {Key: "pwd", Value: c.passwordArgument(1)}}, 2)))
 }
 
 func changeList(name, field string) func(*call, *database) goja.Value {
 	return func(c *call, d *database) goja.Value {
-		return c.s.display.Reply(d.run(c.concern(bson.D{{Key: name, Value: c.Text(0)}, {Key: field, Value: c.JS.Value(c.Arg(1))}}, 2)))
+		return c.s.display.Reply(d.Run(c.concern(bson.D{{Key: name, Value: c.Text(0)}, {Key: field, Value: c.JS.Value(c.Arg(1))}}, 2)))
 	}
 }
 
 func dropPrincipal(name string) func(*call, *database) goja.Value {
 	return func(c *call, d *database) goja.Value {
-		return c.s.display.Reply(d.run(c.concern(bson.D{{Key: name, Value: c.Text(0)}}, 1)))
+		return c.s.display.Reply(d.Run(c.concern(bson.D{{Key: name, Value: c.Text(0)}}, 1)))
 	}
 }
 
 func dropAll(name string) func(*call, *database) goja.Value {
 	return func(c *call, d *database) goja.Value {
-		return c.s.display.Reply(d.run(c.concern(command(name), 0)))
+		return c.s.display.Reply(d.Run(c.concern(server.Command(name), 0)))
 	}
 }
 

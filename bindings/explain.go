@@ -2,6 +2,7 @@ package bindings
 
 import (
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -43,7 +44,7 @@ func (c *call) verbosity(i int) string {
 // explained asks for the plan of a command. Execution statistics are only kept
 // when they were asked for, which some servers do not mind.
 func (s *Shell) explained(d *database, body bson.D, verbosity string) goja.Value {
-	reply := d.run(bson.D{{Key: "explain", Value: body}, {Key: "verbosity", Value: verbosity}}, reads)
+	reply := d.Run(bson.D{{Key: "explain", Value: body}, {Key: "verbosity", Value: verbosity}}, server.Reads)
 	o := s.display.Reply(reply).(*goja.Object)
 	if verbosity == "queryPlanner" && script.Property(o, "executionStats") != nil {
 		script.Must(o.Delete("executionStats"))
@@ -139,10 +140,10 @@ func planCacheMethods() []method[*planCache] {
 					stages = append(stages, c.JS.Merge(bson.D{}, st))
 				}
 			}
-			return c.JS.Array(c.s.aggregateAll(p.coll.d, p.coll.name, stages...))
+			return c.JS.Array(p.coll.d.AggregateAll(p.coll.name, stages...))
 		}, "Returns the cached plans."},
 		{"clear", "", func(c *call, p *planCache) goja.Value {
-			return c.s.display.Reply(p.coll.d.run(bson.D{{Key: "planCacheClear", Value: p.coll.name}}))
+			return c.s.display.Reply(p.coll.d.Run(bson.D{{Key: "planCacheClear", Value: p.coll.name}}))
 		}, "Forgets all plans."},
 		{"clearPlansByQuery", "query:object projection?:object sort?:object", func(c *call, p *planCache) goja.Value {
 			body := bson.D{{Key: "planCacheClear", Value: p.coll.name}, {Key: "query", Value: c.JS.Document(c.Arg(0))}}
@@ -151,7 +152,7 @@ func planCacheMethods() []method[*planCache] {
 					body = append(body, bson.E{Key: name, Value: c.JS.Document(c.Arg(i + 1))})
 				}
 			}
-			return c.s.display.Reply(p.coll.d.run(body))
+			return c.s.display.Reply(p.coll.d.Run(body))
 		}, "Forgets the plans of one kind of query."},
 		{"listQueryShapes", "", func(c *call, _ *planCache) goja.Value { return c.planCacheGone("listQueryShapes") }, ""},
 		{"getPlansByQuery", "", func(c *call, _ *planCache) goja.Value { return c.planCacheGone("getPlansByQuery") }, ""},

@@ -2,6 +2,7 @@ package bindings
 
 import (
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -23,7 +24,7 @@ func (s *Shell) newMock() goja.Value {
 		if s.db == nil {
 			return "MockCluster class not connected"
 		}
-		return "MockCluster class connected to " + s.db.on.address + " via db " + s.db.name
+		return "MockCluster class connected to " + s.db.on.address + " via db " + s.db.Name
 	})
 	return o
 }
@@ -63,12 +64,12 @@ func (m *mockControl) run(c *call, name string, value any, options goja.Value) b
 	if options != nil {
 		body = c.JS.Merge(body, options)
 	}
-	reply, err := m.s.send(m.s.requireDB().sibling("admin").request(body))
-	if codeOf(err) == codeCommandNotFound {
+	reply, err := m.s.gateway.Send(m.s.requireDB().sibling("admin").Request(body))
+	if server.CodeOf(err) == server.CommandNotFound {
 		m.s.JS.ThrowCoded(script.InvalidInput, script.CodeInvalidOperation, "mock.%s works on the mock cluster only (this is a real server)", mockMethodOf(name))
 	}
 	if err != nil {
-		m.s.throwServer(err)
+		m.s.gateway.Throw(err)
 	}
 	return reply
 }

@@ -5,6 +5,7 @@ import (
 
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -17,26 +18,22 @@ import (
 // mongoObject is one connection: what db.getMongo() gives.
 type mongoObject struct {
 	script.Hidden
+	*server.Conn
 	s       *Shell
-	client  *mongo.Client
 	address string
 	own     bool // opened by a script, closed with the shell
 	object  *goja.Object
 	// settings open the connection again, as another user; nil when unknown.
 	settings *options.ClientOptions
 
-	databases      map[string]*database
-	readPreference *readpref.ReadPref
-	readConcern    bson.Raw // sent with reads; nil for the server's default
-	writeConcern   bson.Raw // sent with writes; nil for the server's default
-	hello          bson.Raw
-	edition        *string // for the prompt; nil until it is asked for
-	home           *homeSession
-	version        serverVersion // asked for once; zero before
+	databases    map[string]*database
+	readConcern  bson.Raw // sent with reads; nil for the server's default
+	writeConcern bson.Raw // sent with writes; nil for the server's default
+	edition      *string  // for the prompt; nil until it is asked for
 }
 
 func newMongoObject(s *Shell, client *mongo.Client, address string) *mongoObject {
-	m := &mongoObject{s: s, client: client, address: Redact(address), databases: make(map[string]*database)}
+	m := &mongoObject{s: s, Conn: server.NewConn(s.gateway, client), address: server.Redact(address), databases: make(map[string]*database)}
 	return m
 }
 
@@ -119,21 +116,21 @@ func mongoMethods() []method[*mongoObject] {
 		}, ""},
 		{"close", "force?:boolean", func(c *call, m *mongoObject) goja.Value {
 			if m.own {
-				_ = c.s.opened.disconnect(c.JS.Context(), m.client)
+				_ = c.s.gateway.Opened.Disconnect(c.JS.Context(), m.Client)
 			}
 			return nil
 		}, "Closes a connection the script opened."},
 		{"adminCommand", "command:object|string", func(c *call, m *mongoObject) goja.Value {
-			return c.s.display.Reply(c.s.mustSend(request{on: m, database: "admin", body: c.commandBody(0)}))
+			return c.s.display.Reply(c.s.gateway.MustSend(server.Request{On: m.Conn, Database: "admin", Body: c.commandBody(0)}))
 		}, "Runs a command on the admin database."},
 		{"toString", "", func(c *call, m *mongoObject) goja.Value { return c.JS.Runtime.ToValue(m.address) }, ""},
 	}
 }
 
 func (m *mongoObject) listDatabases() bson.Raw {
-	return m.s.mustSend(request{
-		on: m, database: "admin", body: bson.D{{Key: "listDatabases", Value: int32(1)}},
-		reads: true, readPreference: readpref.PrimaryPreferred(),
+	return m.s.gateway.MustSend(server.Request{
+		On: m.Conn, Database: "admin", Body: bson.D{{Key: "listDatabases", Value: int32(1)}},
+		Reads: true, ReadPreference: readpref.PrimaryPreferred(),
 	})
 }
 
@@ -157,10 +154,10 @@ func mongoGetCollection(c *call, m *mongoObject) goja.Value {
 }
 
 func (m *mongoObject) readPref() *readpref.ReadPref {
-	if m.readPreference == nil {
+	if m.ReadPreference == nil {
 		return readpref.Primary()
 	}
-	return m.readPreference
+	return m.ReadPreference
 }
 
 func mongoGetReadPref(c *call, m *mongoObject) goja.Value {
@@ -192,7 +189,7 @@ func (c *call) tagSets(pref *readpref.ReadPref) goja.Value {
 }
 
 func mongoSetReadPref(c *call, m *mongoObject) goja.Value {
-	m.readPreference = c.readPreferenceOf(c.Arg(0), c.Arg(1), c.Arg(2))
+	m.ReadPreference = c.readPreferenceOf(c.Arg(0), c.Arg(1), c.Arg(2))
 	return nil
 }
 
@@ -205,7 +202,7 @@ func (m *mongoObject) allowSecondaries() {
 		return
 	}
 	m.s.JS.Write("Setting read preference from \"primary\" to \"primaryPreferred\"\n")
-	m.readPreference = readpref.PrimaryPreferred()
+	m.ReadPreference = readpref.PrimaryPreferred()
 }
 
 // readPreferenceOf reads a mode, an array of tag sets, and {enabled} for hedged

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"shardsh/bindings/server"
+
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
@@ -25,7 +27,7 @@ func (s *Shell) Prompt() string {
 	if s.cfg.Deployment != "" {
 		prompt += "[" + s.cfg.Deployment + "] "
 	}
-	return prompt + s.db.name + "> "
+	return prompt + s.db.Name + "> "
 }
 
 const (
@@ -45,7 +47,7 @@ func (s *Shell) edition() string {
 	ctx, cancel := context.WithTimeout(context.Background(), editionWait)
 	defer cancel()
 	text := ""
-	modules, _ := quietly(ctx, s.db.on.client, "admin", command("buildInfo")).Lookup("modules").ArrayOK()
+	modules, _ := quietly(ctx, s.db.on.Client, "admin", server.Command("buildInfo")).Lookup("modules").ArrayOK()
 	if values, err := modules.Values(); err == nil && slices.ContainsFunc(values, isEnterprise) {
 		text = "Enterprise "
 	}

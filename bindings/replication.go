@@ -9,6 +9,7 @@ import (
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -45,8 +46,8 @@ func (c *call) replicationInfo(d *database) *goja.Object {
 	if v := script.Property(stats, "size"); v != nil {
 		size = v.ToFloat()
 	}
-	first := c.s.findOne(local, "oplog.rs", rawdoc.Empty, sortedBy("$natural", 1))
-	last := c.s.findOne(local, "oplog.rs", rawdoc.Empty, sortedBy("$natural", -1))
+	first := local.FindOne("oplog.rs", rawdoc.Empty, sortedBy("$natural", 1))
+	last := local.FindOne("oplog.rs", rawdoc.Empty, sortedBy("$natural", -1))
 	if first == nil || last == nil {
 		c.JS.ThrowCoded(script.RuntimeError, script.CodeCommandFailed, "objects not found in local.oplog.$main -- is this a new and empty db instance?")
 	}
@@ -78,7 +79,7 @@ func dateText(t time.Time) string { return t.Local().Format("Mon Jan 02 2006 15:
 func dbPrintReplicationInfo(c *call, d *database) goja.Value {
 	var info *goja.Object
 	if ex := c.JS.Runtime.Try(func() { info = c.replicationInfo(d) }); ex != nil {
-		hello := d.run(command("hello"), reads)
+		hello := d.Run(server.Command("hello"), server.Reads)
 		switch {
 		case rawdoc.TruthyAt(hello, "arbiterOnly"):
 			return c.s.display.StatsResult(c.JS.NewObject("message", "cannot provide replication status from an arbiter"))
@@ -114,10 +115,10 @@ const (
 
 // secondaryInfo adds a section for each member that copies data.
 func (c *call) secondaryInfo(d *database, o *goja.Object) {
-	if c.s.findOne(d.sibling("local"), "system.replset", rawdoc.Empty) == nil {
+	if d.sibling("local").FindOne("system.replset", rawdoc.Empty) == nil {
 		c.JS.ThrowCoded(script.InvalidInput, script.CodeNoReplicaSet, "local.system.replset is empty. Are you connected to a replica set?")
 	}
-	list, _ := d.admin(command("replSetGetStatus"), reads).Lookup("members").ArrayOK()
+	list, _ := d.Admin(server.Command("replSetGetStatus"), server.Reads).Lookup("members").ArrayOK()
 	values, _ := list.Values()
 	var members []bson.Raw
 	var newest time.Time

@@ -178,11 +178,11 @@ func (s *Shell) throwFailures(w *writeResult, ops []writeOp, bulk bool) {
 	case len(w.failures) > 0 && bulk:
 		panic(s.bulkError(w, ops, w.failures[0].raw))
 	case len(w.failures) > 0:
-		panic(s.writeError(w.failures[0].raw))
+		panic(s.gateway.WriteError(w.failures[0].raw))
 	case w.concern != nil && bulk:
 		panic(s.bulkError(w, ops, w.concern))
 	case w.concern != nil:
-		e := s.serverError(w.concern, nil)
+		e := s.gateway.ServerError(w.concern, nil)
 		script.Must(e.SetPrototype(s.JS.World.NewError("MongoWriteConcernError", "").Prototype()))
 		script.Must(e.Set("result", s.JS.World.DocToJS(w.reply)))
 		panic(e)
@@ -193,7 +193,7 @@ func (s *Shell) throwFailures(w *writeResult, ops []writeOp, bulk bool) {
 // first cause.
 func (s *Shell) bulkError(w *writeResult, ops []writeOp, cause bson.Raw) *goja.Object {
 	e := s.JS.World.NewError("MongoBulkWriteError", rawdoc.Text(cause, "errmsg"))
-	s.addLabels(e, nil)
+	s.gateway.AddLabels(e, nil)
 	script.Must(e.Set("errorResponse", s.JS.World.DocToJS(cause)))
 	script.Must(e.Set("code", s.JS.World.ToJS(cause.Lookup("code"))))
 	if name := rawdoc.Text(cause, "codeName"); name != "" {

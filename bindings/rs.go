@@ -7,6 +7,7 @@ import (
 
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -24,15 +25,15 @@ func (s *Shell) newReplicaSet() goja.Value {
 		if s.db == nil {
 			return "ReplicaSet class not connected"
 		}
-		return "ReplicaSet class connected to " + s.db.on.address + " via db " + s.db.name
+		return "ReplicaSet class connected to " + s.db.on.address + " via db " + s.db.Name
 	})
 	return o
 }
 
-func (rs *replicaSet) admin(body bson.D) bson.Raw { return rs.s.requireDB().admin(body) }
+func (rs *replicaSet) admin(body bson.D) bson.Raw { return rs.s.requireDB().Admin(body) }
 
 func rsCommand(name string) func(*call, *replicaSet) goja.Value {
-	return func(c *call, rs *replicaSet) goja.Value { return c.s.display.Reply(rs.admin(command(name))) }
+	return func(c *call, rs *replicaSet) goja.Value { return c.s.display.Reply(rs.admin(server.Command(name))) }
 }
 
 // viaAdmin runs a helper of databases on the admin database.
@@ -99,16 +100,16 @@ func rsConfig(c *call, rs *replicaSet) goja.Value { return c.JS.World.DocToJS(rs
 // does not know the command.
 func (rs *replicaSet) config() bson.Raw {
 	d := rs.s.requireDB()
-	reply, err := rs.s.send(d.sibling("admin").request(command("replSetGetConfig"), reads))
-	if codeOf(err) == codeCommandNotFound {
-		doc := rs.s.findOne(d.sibling("local"), "system.replset", rawdoc.Empty)
+	reply, err := rs.s.gateway.Send(d.sibling("admin").Request(server.Command("replSetGetConfig"), server.Reads))
+	if server.CodeOf(err) == server.CommandNotFound {
+		doc := d.sibling("local").FindOne("system.replset", rawdoc.Empty)
 		if doc == nil {
 			rs.s.JS.ThrowCoded(script.RuntimeError, script.CodeCommandFailed, "No documents in local.system.replset")
 		}
 		return doc
 	}
 	if err != nil {
-		rs.s.throwServer(err)
+		rs.s.gateway.Throw(err)
 	}
 	config, ok := reply.Lookup("config").DocumentOK()
 	if !ok {

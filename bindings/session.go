@@ -9,6 +9,7 @@ import (
 
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -42,9 +43,9 @@ func (c *call) newSession(m *mongoObject, from *goja.Object) *session {
 	if o, ok := script.Property(given, "defaultTransactionOptions").(*goja.Object); ok {
 		opts.SetDefaultTransactionOptions(c.transactionOptions(o))
 	}
-	started, err := m.client.StartSession(opts)
+	started, err := m.Client.StartSession(opts)
 	if err != nil {
-		s.throwServer(err)
+		s.gateway.Throw(err)
 	}
 	sess := &session{on: m, driver: started, given: given, databases: make(map[string]*database)}
 	sess.object = s.JS.Instance(sess, prototype(s, "Session", sessionMethods()))
@@ -191,7 +192,7 @@ func (c *call) clusterTime(doc bson.Raw) goja.Value {
 
 func (sess *session) start(c *call, o *goja.Object) error {
 	if sess.ended {
-		c.JS.Throw("MongoExpiredSessionError", sessionEnded)
+		c.JS.Throw("MongoExpiredSessionError", server.SessionEnded)
 	}
 	if o == nil {
 		return sess.driver.StartTransaction()
@@ -213,8 +214,8 @@ func (c *call) transaction(err error) {
 	if slices.Contains(transactionStates(), text) {
 		c.JS.Throw("MongoTransactionError", "%s", strings.ToUpper(text[:1])+text[1:])
 	}
-	if _, err = c.s.answer(nil, err); err != nil {
-		c.s.throwServer(err)
+	if _, err = c.s.gateway.Answer(nil, err); err != nil {
+		c.s.gateway.Throw(err)
 	}
 }
 
@@ -272,7 +273,7 @@ func (sess *session) commitPatiently(c *call, end time.Time) (again bool, err er
 			return false, err
 		}
 		switch {
-		case command.HasErrorLabel("UnknownTransactionCommitResult") && command.Code != codeMaxTimeMSExpired:
+		case command.HasErrorLabel("UnknownTransactionCommitResult") && command.Code != server.MaxTimeMSExpired:
 		case command.HasErrorLabel("TransientTransactionError"):
 			return true, nil
 		default:
@@ -291,4 +292,12 @@ func (c *call) labelled(err error, label string) bool {
 	has, _ := goja.AssertFunction(set.Get("has"))
 	v, err := has(set, c.JS.Runtime.ToValue(label))
 	return err == nil && v.ToBoolean()
+}
+
+// underlying is the driver's session; nil for none.
+func (sess *session) underlying() *mongo.Session {
+	if sess == nil {
+		return nil
+	}
+	return sess.driver
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -24,7 +25,7 @@ func (s *Shell) newShard() goja.Value {
 		if s.db == nil {
 			return "Shard class not connected"
 		}
-		return "Shard class connected to " + s.db.on.address + " via db " + s.db.name
+		return "Shard class connected to " + s.db.on.address + " via db " + s.db.Name
 	})
 	return o
 }
@@ -55,7 +56,7 @@ func (sh *shard) admin(body bson.D) bson.Raw {
 	if ms := sh.s.settings.maxTimeMS; ms > 0 && !hasKey(body, "maxTimeMS") {
 		body = append(body, bson.E{Key: "maxTimeMS", Value: ms})
 	}
-	return sh.current().admin(body)
+	return sh.current().Admin(body)
 }
 
 func (sh *shard) config() *database { return sh.current().sibling("config") }
@@ -68,7 +69,7 @@ func (sh *shard) checkMongos() {
 		return
 	}
 	d.askedMongos = true
-	if !d.on.isMongos() {
+	if !d.on.IsMongos() {
 		sh.s.JS.Warn("Warning: MongoshWarning: [" + script.CodeNoMongos + "] You are not connected to a mongos. This command may not work as expected.")
 	}
 }
@@ -175,7 +176,7 @@ func onMongos(f func(*call, *shard) goja.Value) func(*call, *shard) goja.Value {
 	return func(c *call, sh *shard) (v goja.Value) {
 		if ex := c.JS.Runtime.Try(func() { v = f(c, sh) }); ex != nil {
 			if e, ok := ex.Value().(*goja.Object); ok {
-				if code := script.Property(e, "code"); code != nil && code.ToInteger() == codeCommandNotFound {
+				if code := script.Property(e, "code"); code != nil && code.ToInteger() == server.CommandNotFound {
 					script.Define(e, "message", c.JS.Runtime.ToValue(script.OptionalText(e.Get("message"))+". Are you connected to mongos?"))
 				}
 			}

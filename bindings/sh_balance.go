@@ -10,6 +10,7 @@ import (
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -28,7 +29,7 @@ func shardBalanceMethods() []method[*shard] {
 }
 
 func (sh *shard) collectionStatus(ns string) bson.Raw {
-	return sh.current().admin(bson.D{{Key: "balancerCollectionStatus", Value: ns}}, reads)
+	return sh.current().Admin(bson.D{{Key: "balancerCollectionStatus", Value: ns}}, server.Reads)
 }
 
 // needBalancer throws when the balancer is off: what is waited for will not come.
@@ -52,7 +53,7 @@ func (sh *shard) balancedCollections() (entries []bson.Raw, left []string) {
 }
 
 func (s *Shell) shardedCollections(config *database) []bson.Raw {
-	return s.findAll(config, "collections", bson.D{notDropped, notUnsplittable}, sortedBy("_id", 1))
+	return config.FindAll("collections", bson.D{notDropped, notUnsplittable}, sortedBy("_id", 1))
 }
 
 // leftAlone says why the balancer does not touch a collection; empty when it
@@ -163,7 +164,7 @@ type moveWatch struct {
 }
 
 func (sh *shard) watchMoves(ns string) *moveWatch {
-	return &moveWatch{sh: sh, ns: ns, since: sh.s.JS.Clock.Now(), known: sh.version().atLeast(serverVersion{6, 0, 3})}
+	return &moveWatch{sh: sh, ns: ns, since: sh.s.JS.Clock.Now(), known: sh.version().AtLeast(server.Version{6, 0, 3})}
 }
 
 // committed finds the migrations since the watch began.
@@ -182,7 +183,7 @@ func (m *moveWatch) moves() any {
 
 func (m *moveWatch) moved() (moves, bytes float64) {
 	sum := func(of any) bson.D { return bson.D{{Key: "$sum", Value: of}} }
-	docs := m.sh.s.aggregateAll(m.sh.config(), "changelog",
+	docs := m.sh.config().AggregateAll("changelog",
 		bson.D{{Key: "$match", Value: m.committed()}},
 		bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: nil}, {Key: "n", Value: sum(int32(1))}, {Key: "bytes", Value: sum("$details.counts.clonedBytes")}}}},
 	)
@@ -199,7 +200,7 @@ func (m *moveWatch) amount(list []unbalanced) *display.Amount {
 		return nil
 	}
 	sh := m.sh
-	docs, err := sh.s.tryAggregate(sh.current().sibling("admin"), int32(1), bson.D{{Key: "$shardedDataDistribution", Value: bson.D{}}})
+	docs, err := sh.current().sibling("admin").TryAggregate(int32(1), bson.D{{Key: "$shardedDataDistribution", Value: bson.D{}}})
 	if err != nil {
 		return nil
 	}
@@ -208,7 +209,7 @@ func (m *moveWatch) amount(list []unbalanced) *display.Amount {
 		byNS[rawdoc.Text(doc, "ns")] = doc
 	}
 	shards := map[string]bool{} // true for those that stay
-	for _, doc := range sh.s.findAll(sh.config(), "shards", bson.D{}) {
+	for _, doc := range sh.config().FindAll("shards", bson.D{}) {
 		shards[rawdoc.Text(doc, "_id")] = !rawdoc.TruthyAt(doc, "draining")
 	}
 	_, bytes := m.moved()
@@ -246,7 +247,7 @@ func (sh *shard) left(u unbalanced, distribution bson.Raw, stays map[string]bool
 	switch {
 	case u.why == "draining":
 		return draining
-	case u.why == "chunksImbalance" && sh.s.findOne(sh.config(), "tags", bson.D{{Key: "ns", Value: u.ns}}) == nil:
+	case u.why == "chunksImbalance" && sh.config().FindOne("tags", bson.D{{Key: "ns", Value: u.ns}}) == nil:
 		return above
 	}
 	return math.NaN()

@@ -48,7 +48,7 @@ func (list chunkCounts) total() (n, jumbo int64) {
 // in one query. The key is what chunkKey gives for a collection.
 func (s *Shell) chunkCountsOf(config *database, filter bson.D) map[string]chunkCounts {
 	one := func(when any) bson.D { return bson.D{{Key: "$sum", Value: when}} }
-	groups := s.aggregateAll(config, "chunks",
+	groups := config.AggregateAll("chunks",
 		bson.D{{Key: "$match", Value: filter}},
 		bson.D{{Key: "$group", Value: bson.D{
 			{Key: "_id", Value: bson.D{{Key: "uuid", Value: "$uuid"}, {Key: "ns", Value: "$ns"}, {Key: "shard", Value: "$shard"}}},
@@ -138,7 +138,7 @@ func jumboFilter(jumbo bool) bson.E {
 // overlapping finds the chunks that lie in a zone, or in part.
 func (c *call) overlapping(sh *shard, ns, zone string) bson.A {
 	alternatives := bson.A{}
-	for _, tag := range c.s.findAll(sh.config(), "tags", bson.D{{Key: "ns", Value: ns}, {Key: "tag", Value: zone}}) {
+	for _, tag := range sh.config().FindAll("tags", bson.D{{Key: "ns", Value: ns}, {Key: "tag", Value: zone}}) {
 		alternatives = append(alternatives, bson.D{
 			{Key: "min", Value: bson.D{{Key: "$lt", Value: tag.Lookup("max")}}},
 			{Key: "max", Value: bson.D{{Key: "$gt", Value: tag.Lookup("min")}}},

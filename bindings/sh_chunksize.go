@@ -7,6 +7,7 @@ import (
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -72,7 +73,7 @@ func (sh *shard) chunkSize(entry bson.Raw) float64 {
 	if doc := sh.s.setting(sh.config(), "chunksize"); doc != nil {
 		return rawdoc.Number(doc, "value")
 	}
-	if sh.version().atLeast(serverVersion{6, 0, 0}) {
+	if sh.version().AtLeast(server.Version{6, 0, 0}) {
 		return 128
 	}
 	return 64

@@ -7,13 +7,14 @@ import (
 	"shardsh/bindings/display"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
 // withDefragmentation is when configureCollectionBalancing came.
-var withDefragmentation = serverVersion{5, 3, 0}
+var withDefragmentation = server.Version{5, 3, 0}
 
 // shardDefragmentMethods() merge the small chunks of a collection.
 func shardDefragmentMethods() []method[*shard] {

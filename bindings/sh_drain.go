@@ -8,6 +8,7 @@ import (
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -15,7 +16,7 @@ import (
 
 // Since 8.3 draining has commands of its own; before, removeShard does all of it,
 // step by step (spec 03 §1.5).
-var withDrainCommands = serverVersion{8, 3, 0}
+var withDrainCommands = server.Version{8, 3, 0}
 
 // configShardID is the shard the config servers are, if they are one. It leaves
 // by commands of its own.
@@ -40,14 +41,14 @@ func shardDrainMethods() []method[*shard] {
 // drainCommand is a command about a shard, or about the config shard.
 func drainCommand(shard, name, ofConfigShard string) bson.D {
 	if shard == configShardID {
-		return command(ofConfigShard)
+		return server.Command(ofConfigShard)
 	}
 	return bson.D{{Key: name, Value: shard}}
 }
 
 // startDrain sends what starts draining.
 func (sh *shard) startDrain(shard string) bson.Raw {
-	if sh.version().atLeast(withDrainCommands) {
+	if sh.version().AtLeast(withDrainCommands) {
 		return sh.admin(drainCommand(shard, "startShardDraining", "startTransitionToDedicatedConfigServer"))
 	}
 	return sh.admin(drainCommand(shard, "removeShard", "transitionToDedicatedConfigServer"))
@@ -55,7 +56,7 @@ func (sh *shard) startDrain(shard string) bson.Raw {
 
 // commitDrain removes an empty shard.
 func (sh *shard) commitDrain(shard string) bson.Raw {
-	if sh.version().atLeast(withDrainCommands) {
+	if sh.version().AtLeast(withDrainCommands) {
 		return sh.admin(drainCommand(shard, "commitShardRemoval", "commitTransitionToDedicatedConfigServer"))
 	}
 	return sh.admin(drainCommand(shard, "removeShard", "transitionToDedicatedConfigServer"))
@@ -88,7 +89,7 @@ func shStopDrain(c *call, sh *shard) goja.Value {
 }
 
 func (sh *shard) isDraining(id string) bool {
-	return rawdoc.TruthyAt(sh.s.findOne(sh.config(), "shards", bson.D{{Key: "_id", Value: id}}), "draining")
+	return rawdoc.TruthyAt(sh.config().FindOne("shards", bson.D{{Key: "_id", Value: id}}), "draining")
 }
 
 // States of a draining, as servers since 8.3 call them.
@@ -102,18 +103,18 @@ const (
 // On older ones only removeShard tells, and that would start draining or remove
 // the shard, so the same document is read from the catalog.
 func (sh *shard) draining(id string) bson.Raw {
-	if sh.version().atLeast(withDrainCommands) {
+	if sh.version().AtLeast(withDrainCommands) {
 		return sh.admin(drainCommand(id, "shardDrainingStatus", "getTransitionToDedicatedConfigServerStatus"))
 	}
 	s, config := sh.s, sh.config()
-	entry := s.findOne(config, "shards", bson.D{{Key: "_id", Value: id}})
+	entry := config.FindOne("shards", bson.D{{Key: "_id", Value: id}})
 	if entry == nil {
 		s.JS.ThrowInvalid("There is no shard %s: sh.listShards() has their names", id)
 	}
 	if !rawdoc.TruthyAt(entry, "draining") {
 		return rawdoc.Of(bson.D{{Key: "state", Value: drainOff}, {Key: "shard", Value: id}, {Key: "ok", Value: 1.0}})
 	}
-	dbs := names(s.findAll(config, "databases", bson.D{{Key: "primary", Value: id}}, sortedBy("_id", 1)))
+	dbs := names(config.FindAll("databases", bson.D{{Key: "primary", Value: id}}, sortedBy("_id", 1)))
 	collections := sh.unshardedOn(id)
 	chunks := sh.countChunks(bson.D{{Key: "shard", Value: id}})
 	state := drainOngoing
@@ -142,7 +143,7 @@ func names(docs []bson.Raw) []string {
 // unshardedOn lists the unsharded collections the catalog has on a shard.
 func (sh *shard) unshardedOn(id string) []string {
 	list := []string{}
-	for _, entry := range sh.s.findAll(sh.config(), "collections", bson.D{{Key: "unsplittable", Value: true}}, sortedBy("_id", 1)) {
+	for _, entry := range sh.config().FindAll("collections", bson.D{{Key: "unsplittable", Value: true}}, sortedBy("_id", 1)) {
 		if sh.countChunks(append(chunkFilter(entry), bson.E{Key: "shard", Value: id})) > 0 {
 			list = append(list, rawdoc.Text(entry, "_id"))
 		}
@@ -151,7 +152,7 @@ func (sh *shard) unshardedOn(id string) []string {
 }
 
 func (sh *shard) countChunks(filter bson.D) int64 {
-	counted := sh.s.aggregateAll(sh.config(), "chunks",
+	counted := sh.config().AggregateAll("chunks",
 		bson.D{{Key: "$match", Value: filter}},
 		bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: int32(1)}, {Key: "n", Value: bson.D{{Key: "$sum", Value: int32(1)}}}}}},
 	)
@@ -195,7 +196,7 @@ func (sh *shard) waitForDrain(c *call, o helperOptions, id string, remove bool) 
 	})
 	result := c.JS.NewObject("drained", true, "shard", id, "removed", remove, "waitedMS", waited.Milliseconds())
 	if remove {
-		if reply := sh.commitDrain(id); !sh.version().atLeast(withDrainCommands) && rawdoc.Text(reply, "state") != "completed" {
+		if reply := sh.commitDrain(id); !sh.version().AtLeast(withDrainCommands) && rawdoc.Text(reply, "state") != "completed" {
 			c.JS.Throw(script.RuntimeError, "shard %s was not removed: %s", id, rawdoc.Text(reply, "msg"))
 		}
 	}

@@ -3,6 +3,8 @@ package bindings
 import (
 	"time"
 
+	"shardsh/bindings/server"
+
 	"github.com/dop251/goja"
 )
 
@@ -21,7 +23,7 @@ func shardExtraMethods() []method[*shard] {
 		{"movePrimary", "database:string to:string options?:object", checked(simple("movePrimary", "to")), "Moves a database's primary shard."},
 		{"configureCollectionBalancing", "ns:string options?:object", checked(simple("configureCollectionBalancing")),
 			"Sets a collection's chunk size, defragmentation, auto-merging or balancing."},
-		{"getShardMap", "", checked(func(c *call, sh *shard) goja.Value { return c.s.display.Reply(sh.admin(command("getShardMap"))) }), "Returns the hosts of all shards."},
+		{"getShardMap", "", checked(func(c *call, sh *shard) goja.Value { return c.s.display.Reply(sh.admin(server.Command("getShardMap"))) }), "Returns the hosts of all shards."},
 	}
 }
 

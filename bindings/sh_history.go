@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -22,7 +23,7 @@ type failedRounds struct {
 // once it was errorOccured; both count (spec 04 §5.4).
 func (s *Shell) failedRounds(config *database) failedRounds {
 	var f failedRounds
-	rounds := s.findAll(config, "actionlog", bson.D{{Key: "what", Value: "balancer.round"}}, sortedBy("time", -1), limitedTo(5))
+	rounds := config.FindAll("actionlog", bson.D{{Key: "what", Value: "balancer.round"}}, sortedBy("time", -1), limitedTo(5))
 	for _, doc := range rounds {
 		if !rawdoc.TruthyAt(doc, "details", "errorOccured") && !rawdoc.TruthyAt(doc, "details", "errorOccurred") {
 			continue
@@ -69,12 +70,12 @@ func (s *Shell) migrationsAfter(config *database, then time.Time) []migrationRes
 	since := bson.D{{Key: "time", Value: bson.D{{Key: "$gt", Value: then}}}, {Key: "what", Value: "moveChunk.from"}}
 	exists := func(yes bool) bson.D { return bson.D{{Key: "$exists", Value: yes}} }
 	sum := bson.E{Key: "count", Value: bson.D{{Key: "$sum", Value: int32(1)}}}
-	good := s.aggregateAll(config, "changelog",
+	good := config.AggregateAll("changelog",
 		bson.D{{Key: "$match", Value: append(since[:2:2], bson.E{Key: "details.errmsg", Value: exists(false)}, bson.E{Key: "details.note", Value: "success"})}},
 		bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: bson.D{{Key: "msg", Value: "$details.errmsg"}}}, sum}}},
 		bson.D{{Key: "$project", Value: bson.D{{Key: "_id", Value: bson.D{{Key: "$ifNull", Value: bson.A{"$_id.msg", "Success"}}}}, {Key: "count", Value: "$count"}}}},
 	)
-	bad := s.aggregateAll(config, "changelog",
+	bad := config.AggregateAll("changelog",
 		bson.D{{Key: "$match", Value: append(since[:2:2], bson.E{Key: "$or", Value: bson.A{
 			bson.D{{Key: "details.errmsg", Value: exists(true)}},
 			bson.D{{Key: "details.note", Value: bson.D{{Key: "$ne", Value: "success"}}}},
@@ -137,7 +138,7 @@ func (s *Shell) activeMigrations(d, config *database) []activeMigration {
 		}
 		list = append(list, m)
 	}
-	ops, err := s.tryAggregate(d.sibling("admin"), int32(1),
+	ops, err := d.sibling("admin").TryAggregate(int32(1),
 		bson.D{{Key: "$currentOp", Value: bson.D{{Key: "allUsers", Value: true}, {Key: "idleConnections", Value: false}}}},
 		bson.D{{Key: "$match", Value: bson.D{{Key: "$or", Value: bson.A{
 			bson.D{{Key: "desc", Value: bson.Regex{Pattern: "^MoveChunk|^migrateThread"}}},
@@ -173,6 +174,6 @@ func (s *Shell) activeMigrations(d, config *database) []activeMigration {
 
 // readable finds documents; none when the user may not look.
 func (s *Shell) readable(d *database, collection string, filter bson.D) []bson.Raw {
-	docs, _ := s.tryAll(d.request(bson.D{{Key: "find", Value: collection}, {Key: "filter", Value: filter}}, reads))
+	docs, _ := s.gateway.TryAll(d.Request(bson.D{{Key: "find", Value: collection}, {Key: "filter", Value: filter}}, server.Reads))
 	return docs
 }

@@ -8,6 +8,7 @@ import (
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -115,7 +116,7 @@ func lockEra(name string) func(*call, *shard) goja.Value {
 }
 
 func (sh *shard) needMongos() {
-	if !sh.current().on.isMongos() {
+	if !sh.current().on.IsMongos() {
 		sh.s.JS.Throw("Error", "not connected to a mongos")
 	}
 }
@@ -127,18 +128,18 @@ func shAdminCommand(c *call, sh *shard) goja.Value {
 	}
 	var body any
 	if goja.IsString(c.Arg(0)) {
-		body = command(c.Text(0))
+		body = server.Command(c.Text(0))
 	} else {
 		body = c.JS.Document(c.Arg(0))
 	}
-	reply, err := c.s.send(sh.current().sibling("admin").request(body))
+	reply, err := c.s.gateway.Send(sh.current().sibling("admin").Request(body))
 	if err == nil {
 		return c.s.display.Reply(reply)
 	}
-	if raw := replyOf(err); raw != nil {
+	if raw := server.ReplyOf(err); raw != nil {
 		return c.s.display.Reply(raw)
 	}
-	c.s.throwServer(err)
+	c.s.gateway.Throw(err)
 	return nil
 }
 
@@ -190,7 +191,7 @@ func shAwaitCollectionBalance(c *call, sh *shard) goja.Value {
 	}
 	clean := c.s.poll(timeout, interval, func() bool {
 		orphans := 0.0
-		for _, doc := range c.s.aggregateAll(sh.current().sibling(db), coll, bson.D{{Key: "$collStats", Value: bson.D{{Key: "storageStats", Value: bson.D{}}}}}) {
+		for _, doc := range sh.current().sibling(db).AggregateAll(coll, bson.D{{Key: "$collStats", Value: bson.D{{Key: "storageStats", Value: bson.D{}}}}}) {
 			orphans += rawdoc.Number(doc, "storageStats", "numOrphanDocs")
 		}
 		return orphans == 0
@@ -209,7 +210,7 @@ func shWaitForPingChange(c *call, sh *shard) goja.Value {
 		var left []goja.Value
 		for _, v := range waiting {
 			before := c.JS.Document(v)
-			now := c.s.findOne(config, "mongos", bson.D{{Key: "_id", Value: before.Lookup("_id")}})
+			now := config.FindOne("mongos", bson.D{{Key: "_id", Value: before.Lookup("_id")}})
 			if now != nil && now.Lookup("ping").Equal(before.Lookup("ping")) {
 				left = append(left, v)
 			}
@@ -229,11 +230,11 @@ func shLastMigration(c *call, sh *shard) goja.Value {
 	if coll, ok := script.Receiver[*collection](c.Arg(0)); ok {
 		filter = append(filter, bson.E{Key: "ns", Value: coll.namespace()})
 	} else if d, ok := script.Receiver[*database](c.Arg(0)); ok {
-		filter = append(filter, bson.E{Key: "ns", Value: bson.Regex{Pattern: "^" + regexp.QuoteMeta(d.name+".")}})
+		filter = append(filter, bson.E{Key: "ns", Value: bson.Regex{Pattern: "^" + regexp.QuoteMeta(d.Name+".")}})
 	} else if goja.IsString(c.Arg(0)) {
 		filter = append(filter, bson.E{Key: "ns", Value: c.Text(0)})
 	}
-	docs := c.s.findAll(sh.config(), "changelog", filter, sortedBy("time", -1), limitedTo(1))
+	docs := sh.config().FindAll("changelog", filter, sortedBy("time", -1), limitedTo(1))
 	if len(docs) == 0 {
 		return goja.Null()
 	}

@@ -2,14 +2,15 @@ package bindings
 
 import (
 	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
 var (
-	withMergeAll   = serverVersion{7, 0, 0}
-	withClearJumbo = serverVersion{4, 2, 3}
+	withMergeAll   = server.Version{7, 0, 0}
+	withClearJumbo = server.Version{4, 2, 3}
 )
 
 // shardMergeMethods() look after chunks one by one.

@@ -9,6 +9,7 @@ import (
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -33,7 +34,7 @@ func shardReshardMethods() []method[*shard] {
 			return c.s.display.Reply(sh.admin(bson.D{{Key: "shardDrainingStatus", Value: id}}))
 		}), "Returns how far draining is."},
 		{"getTransitionToDedicatedConfigServerStatus", "", checked(func(c *call, sh *shard) goja.Value {
-			return c.s.display.Reply(sh.admin(command("getTransitionToDedicatedConfigServerStatus")))
+			return c.s.display.Reply(sh.admin(server.Command("getTransitionToDedicatedConfigServerStatus")))
 		}), "Returns how far the config shard's draining is."},
 	}
 }
@@ -70,14 +71,14 @@ func shReshard(c *call, sh *shard) goja.Value {
 // the waiting and kills nothing.
 func (sh *shard) adminTelling(body bson.D, ns string, p *display.Progress) bson.Raw {
 	s := sh.s
-	r := sh.current().sibling("admin").request(body)
+	r := sh.current().sibling("admin").Request(body)
 	pause, finished := context.WithCancel(s.JS.Context())
 	var reply bson.Raw
 	var err error
 	var running sync.WaitGroup
 	running.Go(func() {
 		defer finished()
-		reply, err = r.db().RunCommand(s.JS.Context(), r.body, r.options()).Raw()
+		reply, err = r.Db().RunCommand(s.JS.Context(), r.Body, r.Options()).Raw()
 	})
 	defer p.End()
 	defer running.Wait()
@@ -90,9 +91,9 @@ func (sh *shard) adminTelling(body bson.D, ns string, p *display.Progress) bson.
 		s.JS.Warn("Stopped waiting; the resharding of " + ns + " goes on: sh.abortReshardCollection ends it.")
 		s.JS.Abort(context.Cause(s.JS.Context()))
 	}
-	reply, err = s.answer(reply, err)
+	reply, err = s.gateway.Answer(reply, err)
 	if err != nil {
-		s.throwServer(err)
+		s.gateway.Throw(err)
 	}
 	return reply
 }
@@ -100,7 +101,7 @@ func (sh *shard) adminTelling(body bson.D, ns string, p *display.Progress) bson.
 // reshardOps are the operations of a resharding, as its coordinator and its
 // participants tell them (spec 03 §1.7).
 func (sh *shard) reshardOps(ns string) []bson.Raw {
-	docs, _ := sh.s.tryAggregate(sh.current().sibling("admin"), int32(1),
+	docs, _ := sh.current().sibling("admin").TryAggregate(int32(1),
 		bson.D{{Key: "$currentOp", Value: bson.D{{Key: "allUsers", Value: true}, {Key: "localOps", Value: false}}}},
 		bson.D{{Key: "$match", Value: bson.D{{Key: "type", Value: "op"}, {Key: "desc", Value: bson.Regex{Pattern: "^ReshardingMetrics"}}, {Key: "ns", Value: ns}}}},
 	)
@@ -148,7 +149,7 @@ func shShardAndDistribute(c *call, sh *shard) goja.Value {
 }
 
 func (sh *shard) shards(filter goja.Value) []bson.Raw {
-	body := command("listShards")
+	body := server.Command("listShards")
 	if filter != nil && !goja.IsUndefined(filter) {
 		body = append(body, bson.E{Key: "filter", Value: sh.s.JS.Document(filter)})
 	}

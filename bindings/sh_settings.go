@@ -3,6 +3,7 @@ package bindings
 import (
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -39,7 +40,7 @@ func shardSettingMethods() []method[*shard] {
 		{"disableAutoMerger", "ns:string|object", checked(shSetCollection("enableAutoMerge", "$set", false)), "Keeps the auto-merger away from a collection."},
 		{"enableAutoMerger", "ns:string|object", checked(shSetCollection("enableAutoMerge", "$unset", int32(1))), "Ends disableAutoMerger."},
 		{"checkMetadataConsistency", "options()?:object", checked(func(c *call, sh *shard) goja.Value {
-			return c.commandCursor(sh.current().sibling("admin"), c.JS.Merge(command("checkMetadataConsistency"), c.Arg(0)))
+			return c.commandCursor(sh.current().sibling("admin"), c.JS.Merge(server.Command("checkMetadataConsistency"), c.Arg(0)))
 		}), "Looks for inconsistencies in the sharding metadata of the cluster."},
 	}
 }
@@ -60,11 +61,11 @@ func (sh *shard) switchBalancer(name string, timeout any) bson.Raw {
 	if ms, ok := timeout.(int); ok {
 		timeout = int32(ms)
 	}
-	return sh.current().admin(command(name, bson.E{Key: "maxTimeMS", Value: timeout}))
+	return sh.current().Admin(server.Command(name, bson.E{Key: "maxTimeMS", Value: timeout}))
 }
 
 func (sh *shard) balancerStatus() bson.Raw {
-	return sh.current().admin(command("balancerStatus"), reads)
+	return sh.current().Admin(server.Command("balancerStatus"), server.Reads)
 }
 
 func shIsBalancerRunning(c *call, sh *shard) goja.Value {
@@ -77,7 +78,7 @@ func shIsBalancerRunning(c *call, sh *shard) goja.Value {
 
 // setting is one document of config.settings; nil when there is none.
 func (s *Shell) setting(config *database, id string) bson.Raw {
-	return s.findOne(config, "settings", bson.D{{Key: "_id", Value: id}})
+	return config.FindOne("settings", bson.D{{Key: "_id", Value: id}})
 }
 
 // updateConfig updates a document of the config database and waits for a
@@ -128,7 +129,7 @@ func shAutoMerger(on bool) func(*call, *shard) goja.Value {
 
 func shAutoSplit(on bool) func(*call, *shard) goja.Value {
 	return func(c *call, sh *shard) goja.Value {
-		if sh.version().atLeast(serverVersion{6, 0, 3}) {
+		if sh.version().AtLeast(server.Version{6, 0, 3}) {
 			c.JS.Deprecate("sh.enableAutoSplit() and sh.disableAutoSplit() have no effect on servers since 6.0.3.")
 		}
 		update := bson.D{{Key: "$set", Value: bson.D{{Key: "enabled", Value: on}}}}
@@ -145,7 +146,7 @@ func shDataDistribution(c *call, sh *shard) goja.Value {
 	})
 	if ex := c.JS.Runtime.Try(func() { cur.hasNext() }); ex != nil {
 		if e, ok := ex.Value().(*goja.Object); ok {
-			if code := script.Property(e, "code"); code != nil && code.ToInteger() == codeUnknownStage {
+			if code := script.Property(e, "code"); code != nil && code.ToInteger() == server.UnknownStage {
 				text := "sh.getShardedDataDistribution only works on mongos and servers from version 6.0.3 on"
 				script.Define(e, "message", c.JS.Runtime.ToValue(text+" [Original Error: "+script.OptionalText(e.Get("message"))+"]"))
 			}

@@ -9,6 +9,7 @@ import (
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -44,7 +45,7 @@ func (s *Shell) newStatusReport(d *database) *statusReport {
 func (s *Shell) shardingStatus(d, config *database, o statusOptions) goja.Value {
 	r := s.newStatusReport(d)
 	r.config, r.verbose = config, o.verbose
-	version := s.findOne(config, "version", bson.D{}, bson.E{Key: "projection", Value: bson.D{
+	version := config.FindOne("version", bson.D{}, bson.E{Key: "projection", Value: bson.D{
 		{Key: "minCompatibleVersion", Value: int32(0)}, {Key: "excluding", Value: int32(0)},
 		{Key: "upgradeId", Value: int32(0)}, {Key: "upgradeState", Value: int32(0)},
 	}})
@@ -54,7 +55,7 @@ func (s *Shell) shardingStatus(d, config *database, o statusOptions) goja.Value 
 	value := s.JS.Runtime.NewObject()
 	section := func(name string, v any) { script.Must(value.Set(name, v)) }
 	section("shardingVersion", without(s.JS.World.DocToJS(version), "currentVersion"))
-	section("shards", s.JS.Array(s.findAll(config, "shards", bson.D{}, sortedBy("_id", 1))))
+	section("shards", s.JS.Array(config.FindAll("shards", bson.D{}, sortedBy("_id", 1))))
 	name, mongoses := r.mongoses()
 	section(name, mongoses)
 	section("autosplit", r.enabled("autosplit", true))
@@ -106,7 +107,7 @@ func (r *statusReport) mongoses() (section string, value any) {
 		return section, "none"
 	}
 	if r.verbose {
-		return section, s.JS.Array(s.findAll(r.config, "mongos", recent, sortedBy("ping", -1)))
+		return section, s.JS.Array(r.config.FindAll("mongos", recent, sortedBy("ping", -1)))
 	}
 	groups := r.mongosVersions(recent)
 	items := make([]any, len(groups))
@@ -121,7 +122,7 @@ func (r *statusReport) mongoses() (section string, value any) {
 // did.
 func (r *statusReport) recentMongoses() (name string, filter bson.D, newest bson.Raw) {
 	name = "most recently active mongoses"
-	first := r.s.findAll(r.config, "mongos", bson.D{}, sortedBy("ping", -1), limitedTo(1))
+	first := r.config.FindAll("mongos", bson.D{}, sortedBy("ping", -1), limitedTo(1))
 	if len(first) == 0 {
 		return name, nil, nil
 	}
@@ -134,7 +135,7 @@ func (r *statusReport) recentMongoses() (name string, filter bson.D, newest bson
 
 // mongosVersions counts routers by their version.
 func (r *statusReport) mongosVersions(filter bson.D) []bson.Raw {
-	return r.s.aggregateAll(r.config, "mongos",
+	return r.config.AggregateAll("mongos",
 		bson.D{{Key: "$match", Value: filter}},
 		bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: "$mongoVersion"}, {Key: "num", Value: bson.D{{Key: "$sum", Value: int32(1)}}}}}},
 		bson.D{{Key: "$sort", Value: bson.D{{Key: "num", Value: int32(-1)}}}},
@@ -177,7 +178,7 @@ func (s *Shell) plainText(v bson.RawValue) string {
 }
 
 func (r *statusReport) running() string {
-	reply, err := r.s.send(r.d.sibling("admin").request(command("balancerStatus"), reads))
+	reply, err := r.s.gateway.Send(r.d.sibling("admin").Request(server.Command("balancerStatus"), server.Reads))
 	if err != nil {
 		return "unknown"
 	}
@@ -223,7 +224,7 @@ func (r *statusReport) dataDistribution() goja.Value {
 // readDistribution asks for the data of shards, which servers before 6.0.3 do not
 // tell.
 func (r *statusReport) readDistribution() {
-	docs, err := r.s.tryAggregate(r.d.sibling("admin"), int32(1), bson.D{{Key: "$shardedDataDistribution", Value: bson.D{}}})
+	docs, err := r.d.sibling("admin").TryAggregate(int32(1), bson.D{{Key: "$shardedDataDistribution", Value: bson.D{}}})
 	if err != nil {
 		return
 	}
@@ -235,7 +236,7 @@ func (r *statusReport) readDistribution() {
 func (r *statusReport) databases() goja.Value {
 	s := r.s
 	byName := map[string]bson.Raw{"config": configEntry()}
-	r.primaries = s.findAll(r.config, "databases", bson.D{}, sortedBy("_id", 1))
+	r.primaries = r.config.FindAll("databases", bson.D{}, sortedBy("_id", 1))
 	for _, doc := range r.primaries {
 		byName[rawdoc.Text(doc, "_id")] = doc
 	}
@@ -315,7 +316,7 @@ func (r *statusReport) listed(collection string, filter bson.D, limit int, show 
 		options = append(options, limitedTo(int32(limit)+1))
 	}
 	var items []any
-	for i, doc := range r.s.findAll(r.config, collection, filter, options...) {
+	for i, doc := range r.config.FindAll(collection, filter, options...) {
 		if i == limit && !r.verbose {
 			items = append(items, fmt.Sprintf(tooManyText, collection))
 			break

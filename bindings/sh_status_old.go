@@ -35,15 +35,15 @@ func (w *oldStatus) line(indent int, format string, args ...any) {
 }
 
 func (r *statusReport) oldText() string {
-	s, w := r.s, &oldStatus{}
-	version := s.findOne(r.config, "version", bson.D{})
+	w := &oldStatus{}
+	version := r.config.FindOne("version", bson.D{})
 	if version == nil {
 		return "printShardingStatus: this db does not have sharding enabled. be sure you are connecting to a mongos from the shell and not to a mongod.\n"
 	}
 	w.line(0, "--- Sharding Status --- ")
 	w.line(2, "sharding version: %s", strings.ReplaceAll(display.OldJSON(bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: version}, "", false), "\n", "\n  "))
 	w.line(2, "shards:")
-	for _, doc := range s.findAll(r.config, "shards", bson.D{}, sortedBy("_id", 1)) {
+	for _, doc := range r.config.FindAll("shards", bson.D{}, sortedBy("_id", 1)) {
 		w.line(8, "%s", spaced(doc))
 	}
 	r.oldMongoses(w)
@@ -77,7 +77,7 @@ func (r *statusReport) oldMongoses(w *oldStatus) {
 	case newest == nil:
 		w.line(8, "none")
 	case r.verbose:
-		for _, doc := range r.s.findAll(r.config, "mongos", recent, sortedBy("ping", -1)) {
+		for _, doc := range r.config.FindAll("mongos", recent, sortedBy("ping", -1)) {
 			w.line(8, "%s", display.OldJSON(bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: doc}, "", true))
 		}
 	default:
@@ -122,7 +122,7 @@ func (r *statusReport) oldDatabases(w *oldStatus) {
 	s := r.s
 	counts := s.chunkCountsOf(r.config, bson.D{})
 	entries := s.shardedCollections(r.config)
-	databases := append(s.findAll(r.config, "databases", bson.D{}), configEntry())
+	databases := append(r.config.FindAll("databases", bson.D{}), configEntry())
 	slices.SortFunc(databases, func(a, b bson.Raw) int { return plaintext.Compare(rawdoc.Text(a, "_id"), rawdoc.Text(b, "_id")) })
 	w.line(2, "databases:")
 	for _, doc := range databases {
@@ -148,11 +148,11 @@ func (r *statusReport) oldCollection(w *oldStatus, entry bson.Raw, counts chunkC
 	if total > maxStatusChunks && !r.verbose {
 		w.line(24, tooManyText, "chunks")
 	} else {
-		for _, doc := range r.s.findAll(r.config, "chunks", chunkFilter(entry), sortedBy("min", 1)) {
+		for _, doc := range r.config.FindAll("chunks", chunkFilter(entry), sortedBy("min", 1)) {
 			w.line(24, "%s", oldChunk(doc))
 		}
 	}
-	for _, doc := range r.s.findAll(r.config, "tags", bson.D{{Key: "ns", Value: entry.Lookup("_id")}}, sortedBy("min", 1)) {
+	for _, doc := range r.config.FindAll("tags", bson.D{{Key: "ns", Value: entry.Lookup("_id")}}, sortedBy("min", 1)) {
 		w.line(24, " tag: %s  %s -->> %s", rawdoc.Text(doc, "tag"), display.OldJSON(doc.Lookup("min"), "", true), display.OldJSON(doc.Lookup("max"), "", true))
 	}
 }

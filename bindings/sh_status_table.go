@@ -10,6 +10,7 @@ import (
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
@@ -22,7 +23,7 @@ const maxStatusCollections = 50
 func (r *statusReport) draw(t *display.Tables) {
 	r.balancerLines(t)
 	t.Heading("Shards")
-	t.Grid(r.shardRows(r.s.findAll(r.config, "shards", bson.D{}, sortedBy("_id", 1))))
+	t.Grid(r.shardRows(r.config.FindAll("shards", bson.D{}, sortedBy("_id", 1))))
 	r.databaseLines(t)
 	zones := r.s.zones(r.config, "")
 	shown := r.entries[:min(len(r.entries), maxStatusCollections)]
@@ -94,7 +95,7 @@ func onOff(on bool) string {
 
 // modeText is the balancer's mode and whether it works right now.
 func (r *statusReport) modeText() string {
-	reply, err := r.s.send(r.d.sibling("admin").request(command("balancerStatus"), reads))
+	reply, err := r.s.gateway.Send(r.d.sibling("admin").Request(server.Command("balancerStatus"), server.Reads))
 	if err != nil {
 		return "unknown: " + err.Error()
 	}
@@ -163,7 +164,7 @@ func (r *statusReport) collectionTable(t *display.Tables, entry bson.Raw, zones 
 		key += ", unique"
 	}
 	t.Line("shard key", key)
-	status, err := r.s.send(r.d.sibling("admin").request(bson.D{{Key: "balancerCollectionStatus", Value: ns}}, reads))
+	status, err := r.s.gateway.Send(r.d.sibling("admin").Request(bson.D{{Key: "balancerCollectionStatus", Value: ns}}, server.Reads))
 	if err != nil {
 		t.Line("balanced", "unknown: "+err.Error())
 	} else {

@@ -45,7 +45,7 @@ func (sh *shard) summary() *balancerSummary {
 		settings: s.setting(config, "balancer"), status: sh.balancerStatus(),
 		policy:   sh.policyText(),
 		active:   s.activeMigrations(sh.current(), config),
-		draining: s.findAll(config, "shards", bson.D{{Key: "draining", Value: true}}, sortedBy("_id", 1)),
+		draining: config.FindAll("shards", bson.D{{Key: "draining", Value: true}}, sortedBy("_id", 1)),
 		zones:    s.zones(config, ""),
 	}
 	for _, m := range s.migrationsAfter(config, s.JS.Clock.Now().Add(-failureMinutes*time.Minute)) {

@@ -9,6 +9,7 @@ import (
 
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -16,7 +17,7 @@ import (
 
 // Windows by weekday are in servers since 8.3, where a list of them replaces the
 // daily window (spec 01 §2.4).
-var withWeekdayWindows = serverVersion{8, 3, 0}
+var withWeekdayWindows = server.Version{8, 3, 0}
 
 // windowClock is the clock the balancer's window is read on (spec 01 §2.3).
 const windowClock = "config primary's local time"
@@ -30,7 +31,7 @@ func shardWindowMethods() []method[*shard] {
 			"Without arguments returns the balancer's window, else sets it: (\"22:00\", \"06:00\"), or [{day, start, stop}, …] since 8.3."},
 		{"clearBalancerWindow", "", checked(func(c *call, sh *shard) goja.Value {
 			fields := bson.D{{Key: "activeWindow", Value: int32(1)}}
-			if sh.version().atLeast(withWeekdayWindows) {
+			if sh.version().AtLeast(withWeekdayWindows) {
 				fields = append(fields, bson.E{Key: "activeWindowDOW", Value: int32(1)})
 			}
 			update := bson.D{{Key: "$unset", Value: fields}}
@@ -48,7 +49,7 @@ func shBalancerWindow(c *call, sh *shard) goja.Value {
 	}
 	window := c.windowTimes("sh.balancerWindow", c.Arg(0), c.Arg(1))
 	update := bson.D{{Key: "$set", Value: bson.D{{Key: "activeWindow", Value: window}}}}
-	if sh.version().atLeast(withWeekdayWindows) {
+	if sh.version().AtLeast(withWeekdayWindows) {
 		// A window by weekday would go before the one that is asked for.
 		update = append(update, bson.E{Key: "$unset", Value: bson.D{{Key: "activeWindowDOW", Value: int32(1)}}})
 	}

@@ -37,7 +37,7 @@ func (s *Shell) zones(config *database, ns string) []zoneLayout {
 		}
 		return byName[name]
 	}
-	for _, doc := range s.findAll(config, "shards", bson.D{}, sortedBy("_id", 1)) {
+	for _, doc := range config.FindAll("shards", bson.D{}, sortedBy("_id", 1)) {
 		for _, name := range stringsAt(doc, "tags") {
 			z := zone(name)
 			z.shards = append(z.shards, rawdoc.Text(doc, "_id"))
@@ -47,7 +47,7 @@ func (s *Shell) zones(config *database, ns string) []zoneLayout {
 	if ns != "" {
 		filter = bson.D{{Key: "ns", Value: ns}}
 	}
-	for _, doc := range s.findAll(config, "tags", filter, byRange()) {
+	for _, doc := range config.FindAll("tags", filter, byRange()) {
 		z := zone(rawdoc.Text(doc, "tag"))
 		z.ranges = append(z.ranges, doc)
 	}

@@ -7,9 +7,9 @@ import (
 
 	"shardsh/bindings/display"
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
-	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
 // Shell is a JavaScript runtime with the objects that scripts see and the
@@ -17,22 +17,16 @@ import (
 type Shell struct {
 	JS      *script.Engine
 	cfg     Config
+	gateway *server.Gateway
 	display *display.Display
 
-	mongo  *mongoObject // the connection db started on; nil without one
-	opened connections  // by scripts
-	lists  nameLists    // for completion
+	mongo *mongoObject // the connection db started on; nil without one
+	lists nameLists    // for completion
 	// ownProperty is Object.getOwnPropertyDescriptor, for completion.
 	ownProperty goja.Callable
 	db          *database
 	cursor      *cursor // what "it" goes on with
-	// sent is where the last command went.
-	sent struct {
-		on      *mongoObject
-		session *mongo.Session
-	}
-
-	settings settings
+	settings    settings
 	// Of an interactive session: what it lends, what edit left for the next line,
 	// and the text edited last.
 	console            *Console
@@ -59,9 +53,10 @@ func New(cfg Config) (*Shell, error) {
 		Module: s.module, Receivers: receivers,
 	})
 	s.display.JS = s.JS
+	s.gateway = server.NewGateway(s.JS, cfg.Guard, cfg.NoRetryWrites)
 	if cfg.Client != nil {
 		s.mongo = newMongoObject(s, cfg.Client, cfg.Address)
-		s.mongo.readPreference, s.mongo.settings = cfg.ReadPreference, cfg.Settings
+		s.mongo.ReadPreference, s.mongo.settings = cfg.ReadPreference, cfg.Settings
 		s.db = s.mongo.database(cfg.Database)
 	}
 	s.defineGlobals()
@@ -90,7 +85,7 @@ func (s *Shell) Close(ctx context.Context) error {
 		s.endHomeSessions(ctx)
 	}
 	s.lists.close()
-	return errors.Join(err, s.opened.close(ctx))
+	return errors.Join(err, s.gateway.Opened.Close(ctx))
 }
 
 // Incomplete reports whether source stops in the middle of a program, so that a

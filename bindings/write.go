@@ -128,14 +128,14 @@ func (coll *collection) writeBatch(ops []writeOp, opts writeOptions, concern bso
 	if concern != nil {
 		body = append(body, bson.E{Key: "writeConcern", Value: concern})
 	}
-	r := coll.d.request(body)
-	send := coll.s.send
+	r := coll.d.Request(body)
+	send := coll.s.gateway.Send
 	if once && !result.unacknowledged {
-		send = coll.s.sendRetryable
+		send = coll.s.gateway.SendRetryable
 	}
 	reply, err := send(r)
 	if err != nil {
-		coll.s.throwServer(err)
+		coll.s.gateway.Throw(err)
 	}
 	result.add(reply, ops)
 }

@@ -115,7 +115,7 @@ func refusalsIn(t *testing.T, dir string) map[string]*regexp.Regexp {
 	t.Helper()
 	found := map[string]*regexp.Regexp{}
 	files := token.NewFileSet()
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
 			return err
 		}

@@ -161,7 +161,7 @@ func BenchmarkMillionChunks(b *testing.B) {
 
 func move(b *testing.B, client *mongo.Client, chunk, n int) {
 	b.Helper()
-	table := bson.D{e("k", chunk%benchChunks*1000 + 1)}
+	table := bson.D{e("k", chunk%benchChunks*1000+1)}
 	to := fmt.Sprintf("shard%03d", (chunk*7919+1+n)%benchShards)
 	command := bson.D{e("moveChunk", "big.data"), e("find", table), e("to", to)}
 	if err := client.Database("admin").RunCommand(b.Context(), command).Err(); err != nil {

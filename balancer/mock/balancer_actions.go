@@ -29,13 +29,13 @@ func (e engine) StartAction(a policy.Action, done func(policy.ActionResult)) {
 	}[a.Kind]
 	var act func()
 	act = func() {
-		if a.Kind == policy.MergeRange && e.c.Donating(a.Namespace, a.Shard) {
+		if a.Kind == policy.MergeRange && e.c.migrations.Donating(a.Namespace, a.Shard) {
 			e.c.after(takes, act)
 			return
 		}
-		done(e.c.act(a))
+		done(e.c.balancer.act(a))
 	}
-	e.c.after(takes+e.c.lag(a.Shard), act)
+	e.c.after(takes+e.c.faults.lag(a.Shard), act)
 }
 
 // Act waits, as no event may: the event driver uses StartAction.
@@ -49,11 +49,11 @@ func (e engine) Act(ctx context.Context, a policy.Action) policy.ActionResult {
 	return result
 }
 
-func (c *Cluster) act(a policy.Action) policy.ActionResult {
-	if err := c.send(a.Shard, actionNames[a.Kind], func() bson.D { return c.actionCommand(a) }); err != nil {
+func (b *Balancer) act(a policy.Action) policy.ActionResult {
+	if err := b.send(a.Shard, actionNames[a.Kind], func() bson.D { return b.actionCommand(a) }); err != nil {
 		return policy.ActionResult{Err: err}
 	}
-	coll, ok, err := c.config.Tracked(a.Namespace)
+	coll, ok, err := b.c.config.Tracked(a.Namespace)
 	switch {
 	case err != nil:
 		return policy.ActionResult{Err: err}
@@ -61,32 +61,32 @@ func (c *Cluster) act(a policy.Action) policy.ActionResult {
 		return policy.ActionResult{Err: mongoerr.New(mongoerr.ConflictingOperationInProgress,
 			"collection %s is gone", a.Namespace)}
 	case a.Kind == policy.MergeAll:
-		merged, err := c.MergeAll(coll, a.Shard, policy.MergeLimits{
-			Chunks: autoMergeMost, Time: c.parameters.Milliseconds("autoMergerMaxTimeProcessingChunksMS"),
+		merged, err := b.c.Chunks().MergeAll(coll, a.Shard, policy.MergeLimits{
+			Chunks: autoMergeMost, Time: b.c.parameters.Milliseconds("autoMergerMaxTimeProcessingChunksMS"),
 		})
 		return policy.ActionResult{Merged: merged, Err: err}
 	case !ok || !coll.UUID.Equal(a.UUID):
 		return policy.ActionResult{Err: mongoerr.New(mongoerr.NamespaceNotFound, "collection %s not found", a.Namespace)}
 	case a.Kind == policy.MergeRange:
-		return policy.ActionResult{Err: c.mergeWhole(coll, a)}
+		return policy.ActionResult{Err: b.mergeWhole(coll, a)}
 	}
-	return c.measure(coll, a)
+	return b.measure(coll, a)
 }
 
 // mergeWhole merges for the balancer, which names the shard it takes for the
 // owner.
-func (c *Cluster) mergeWhole(coll catalog.Collection, a policy.Action) error {
-	if owner := c.config.tables[a.Namespace].ShardOf(a.Min); owner != a.Shard {
-		return c.staleConfig(a.Namespace, a.Shard, "the range belongs to shard %s", owner)
+func (b *Balancer) mergeWhole(coll catalog.Collection, a policy.Action) error {
+	if owner := b.c.config.tables[a.Namespace].ShardOf(a.Min); owner != a.Shard {
+		return b.c.config.staleConfig(a.Namespace, a.Shard, "the range belongs to shard %s", owner)
 	}
-	return c.MergeRange(coll, a.Min, a.Max)
+	return b.c.Chunks().MergeRange(coll, a.Min, a.Max)
 }
 
 // measure is dataSize with an estimate: the truncated average document for
 // every key of the range, until there are more bytes than asked for
 // (spec 02 §4.4).
-func (c *Cluster) measure(coll catalog.Collection, a policy.Action) policy.ActionResult {
-	l := c.shards[a.Shard].colls[a.Namespace]
+func (b *Balancer) measure(coll catalog.Collection, a policy.Action) policy.ActionResult {
+	l := b.c.shards[a.Shard].colls[a.Namespace]
 	if l == nil {
 		return policy.ActionResult{}
 	}
@@ -112,7 +112,7 @@ func (c *Cluster) measure(coll catalog.Collection, a policy.Action) policy.Actio
 }
 
 func (e engine) LogChange(_ context.Context, what string) error {
-	e.c.logChange(configShard, what, "", bson.D{})
+	e.c.log.change(configShard, what, "", bson.D{})
 	return nil
 }
 
@@ -126,7 +126,7 @@ func (e engine) Mergeable(context.Context) ([]policy.MergeWork, error) {
 	if err != nil {
 		return nil, err
 	}
-	cutoff := e.c.historyCutoff()
+	cutoff := e.c.Chunks().historyCutoff()
 	var work []policy.MergeWork
 	for _, id := range e.c.shardIDs() {
 		w := policy.MergeWork{Shard: id}
@@ -160,27 +160,27 @@ func (e engine) SetEstimate(_ context.Context, ns string, uuid bson.Binary, m po
 const noSuchChunk mongoerr.Code = 6049401
 
 func (e engine) SetDefragmentationPhase(_ context.Context, ns string, uuid bson.Binary, phase policy.PhaseName) error {
-	return e.c.changeDefragmented(ns, uuid, func(doc *bson.D) { set(doc, "defragmentationPhase", string(phase)) })
+	return e.c.balancer.changeDefragmented(ns, uuid, func(doc *bson.D) { set(doc, "defragmentationPhase", string(phase)) })
 }
 
 func (e engine) EndDefragmentation(_ context.Context, ns string, uuid bson.Binary) error {
 	if table := e.c.config.tables[ns]; table != nil {
 		e.c.config.tables[ns] = table.WithoutEstimates()
 	}
-	return e.c.changeDefragmented(ns, uuid, func(doc *bson.D) {
+	return e.c.balancer.changeDefragmented(ns, uuid, func(doc *bson.D) {
 		unset(doc, "defragmentCollection")
 		unset(doc, "defragmentationPhase")
 	})
 }
 
-func (c *Cluster) changeDefragmented(ns string, uuid bson.Binary, change func(*bson.D)) error {
-	coll, ok, err := c.config.Tracked(ns)
+func (b *Balancer) changeDefragmented(ns string, uuid bson.Binary, change func(*bson.D)) error {
+	coll, ok, err := b.c.config.Tracked(ns)
 	if err != nil {
 		return err
 	}
 	if !ok || !coll.UUID.Equal(uuid) {
 		return mongoerr.New(mongoerr.NamespaceNotFound, "collection %s not found", ns)
 	}
-	_, err = c.config.modify(configCollections, ns, change)
+	_, err = b.c.config.modify(configCollections, ns, change)
 	return err
 }

@@ -26,7 +26,7 @@ func (e engine) Setting(_ context.Context, id string) (bson.Raw, error) {
 func (e engine) Shards(context.Context) ([]catalog.Shard, error) {
 	shards, err := e.c.config.Shards()
 	if e.c.release.LimitsShards() {
-		e.c.markFull(shards)
+		e.c.Statistics().markFull(shards)
 	}
 	return shards, err
 }
@@ -48,12 +48,12 @@ func (e engine) Routing(_ context.Context, ns string) (balancer.Routing, error) 
 }
 
 func (e engine) DataSizes(_ context.Context, colls []catalog.Collection) (map[string]map[catalog.ShardID]int64, error) {
-	if err := e.c.reachShards(configShard); err != nil {
+	if err := e.c.faults.reachShards(configShard); err != nil {
 		return nil, err
 	}
 	sizes := make(map[string]map[catalog.ShardID]int64, len(colls))
 	for _, coll := range colls {
-		sizes[coll.Namespace] = e.c.ownedBytes(coll)
+		sizes[coll.Namespace] = e.c.Statistics().ownedBytes(coll)
 	}
 	return sizes, nil
 }
@@ -61,7 +61,7 @@ func (e engine) DataSizes(_ context.Context, colls []catalog.Collection) (map[st
 // Split waits on real time for a migration off the shard. An event must not.
 func (e engine) Split(ctx context.Context, s policy.Split) error {
 	if e.c.realTime {
-		if err := e.c.AwaitDonation(ctx, time.Time{}, s.Namespace, s.Shard); err != nil {
+		if err := e.c.migrations.AwaitDonation(ctx, time.Time{}, s.Namespace, s.Shard); err != nil {
 			return err
 		}
 	}
@@ -77,17 +77,17 @@ func (e engine) Split(ctx context.Context, s policy.Split) error {
 	}
 	chunk := e.c.config.tables[s.Namespace].Find(s.Min)
 	if chunk.Shard != s.Shard || !chunk.Min.Equal(s.Min) || !chunk.Max.Equal(s.Max) {
-		return e.c.staleConfig(s.Namespace, s.Shard, "no chunk with these bounds")
+		return e.c.config.staleConfig(s.Namespace, s.Shard, "no chunk with these bounds")
 	}
-	if err := e.c.send(s.Shard, sendsSplit, func() bson.D { return splitCommand(coll, s) }); err != nil {
+	if err := e.c.balancer.send(s.Shard, sendsSplit, func() bson.D { return splitCommand(coll, s) }); err != nil {
 		return err
 	}
-	return e.c.SplitOnShard(coll, chunk, s.Points)
+	return e.c.Chunks().SplitOnShard(coll, chunk, s.Points)
 }
 
 func (e engine) StartMove(m policy.Migration, done func(error)) {
 	if m.Reason == policy.ReasonUnsharded {
-		e.c.startMoveUnsharded(m, done)
+		e.c.reshardings.startMove(m, done)
 		return
 	}
 	coll, err := e.chosen(m)
@@ -95,7 +95,7 @@ func (e engine) StartMove(m policy.Migration, done func(error)) {
 		done(err)
 		return
 	}
-	settings := e.c.loop.Settings()
+	settings := e.c.balancer.loop.Settings()
 	req := MoveRequest{
 		Namespace: m.Namespace, From: m.From, To: m.To, Min: coll.Pattern.Bound(m.Min),
 		Force: m.Force, MaxChunkSizeBytes: m.MaxChunkSizeBytes, WaitForDelete: settings.WaitForDelete,
@@ -104,7 +104,7 @@ func (e engine) StartMove(m policy.Migration, done func(error)) {
 	if !m.Max.IsZero() {
 		req.Max = coll.Pattern.Bound(m.Max)
 	}
-	e.c.StartMove(req, done)
+	e.c.migrations.Start(req, done)
 }
 
 // chosen is the collection that a migration was chosen for. It may have been
@@ -118,7 +118,7 @@ func (e engine) chosen(m policy.Migration) (catalog.Collection, error) {
 		return coll, mongoerr.New(mongoerr.NamespaceNotFound, "collection %s not found", m.Namespace)
 	}
 	if len(m.Min.Values()) != coll.Pattern.Len() {
-		return coll, e.c.staleConfig(m.Namespace, m.From, "the shard key of %s has changed", m.Namespace)
+		return coll, e.c.config.staleConfig(m.Namespace, m.From, "the shard key of %s has changed", m.Namespace)
 	}
 	return coll, nil
 }
@@ -146,11 +146,11 @@ func (e engine) SplitPoint(_ context.Context, m policy.Migration) (policy.Split,
 		ChunkVersion: chunk.Version, Min: chunk.Min, Max: chunk.Max,
 	}
 	points := func() bson.D { return pointsCommand(coll, split, m.MaxChunkSizeBytes) }
-	if err := e.c.send(chunk.Shard, sendsPoints, points); err != nil {
+	if err := e.c.balancer.send(chunk.Shard, sendsPoints, points); err != nil {
 		return split, err
 	}
 	if !e.c.release.BalancesBySize() {
-		split.Points = e.c.halvesOfChunks(coll, chunk, m.MaxChunkSizeBytes)
+		split.Points = e.c.Chunks().halves(coll, chunk, m.MaxChunkSizeBytes)
 		return split, nil
 	}
 	local := e.c.shards[chunk.Shard].colls[m.Namespace]
@@ -170,7 +170,7 @@ func (e engine) SwitchOffBalancing(_ context.Context, ns string) error {
 }
 
 func (e engine) LogAction(_ context.Context, what string, details bson.D) error {
-	e.c.LogAction(what, details)
+	e.c.log.Action(what, details)
 	return nil
 }
 

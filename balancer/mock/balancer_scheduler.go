@@ -54,36 +54,36 @@ func BetweenNodes(name string) bool {
 // send brings a command of the balancer to a shard. It is ShardNotFound for a
 // shard that nobody knows, an error of the network, or what the command was
 // made to fail with.
-func (c *Cluster) send(to catalog.ShardID, name string, document func() bson.D) error {
-	if c.shards[to] == nil {
+func (b *Balancer) send(to catalog.ShardID, name string, document func() bson.D) error {
+	if b.c.shards[to] == nil {
 		return mongoerr.New(mongoerr.ShardNotFound, "Shard %s not found", to)
 	}
-	if err := c.reach(configShard, to); err != nil {
+	if err := b.c.faults.reach(configShard, to); err != nil {
 		return err
 	}
-	switch f := c.takeFailureOf(name, to); {
+	switch f := b.c.faults.takeFailureOf(name, to); {
 	case f == nil || f.WriteConcernError != nil: // the command was applied
 	case f.CloseConnection:
-		return c.connectionLost(to)
+		return b.c.faults.connectionLost(to)
 	default:
 		return f.Err()
 	}
-	if c.logger.Enabled(context.Background(), slog.LevelDebug) {
+	if b.c.logger.Enabled(context.Background(), slog.LevelDebug) {
 		text, err := bson.MarshalExtJSON(document(), false, false)
-		c.logger.Debug("the balancer sends a command", "shard", to, "command", string(text), "error", err)
+		b.c.logger.Debug("the balancer sends a command", "shard", to, "command", string(text), "error", err)
 	}
 	return nil
 }
 
-func (c *Cluster) connectionLost(to catalog.ShardID) error {
+func (fs *Faults) connectionLost(to catalog.ShardID) error {
 	return mongoerr.New(mongoerr.HostUnreachable,
-		"Error connecting to %s :: caused by :: Connection reset by peer", cmp.Or(c.hostOf(to), string(to)))
+		"Error connecting to %s :: caused by :: Connection reset by peer", cmp.Or(fs.c.hostOf(to), string(to)))
 }
 
 // sendMove is send for a request to a donor.
-func (c *Cluster) sendMove(req MoveRequest) error {
-	return c.send(req.From, sendsMove, func() bson.D {
-		coll, _, err := c.config.Tracked(req.Namespace)
+func (b *Balancer) sendMove(req MoveRequest) error {
+	return b.send(req.From, sendsMove, func() bson.D {
+		coll, _, err := b.c.config.Tracked(req.Namespace)
 		if err != nil {
 			return bson.D{{Key: sendsMove, Value: req.Namespace}}
 		}
@@ -94,22 +94,22 @@ func (c *Cluster) sendMove(req MoveRequest) error {
 // takeFailureOf counts a command between nodes against the failures armed
 // for it on this shard, or on any. A name that routers know too is meant for
 // them unless a shard is named.
-func (c *Cluster) takeFailureOf(name string, to catalog.ShardID) *Failure {
-	if len(c.faults.failures) == 0 {
+func (fs *Faults) takeFailureOf(name string, to catalog.ShardID) *Failure {
+	if len(fs.failures) == 0 {
 		return nil
 	}
-	if f := c.takeFailure(name, to); f != nil || name == sendsMerge || name == sendsMeasure {
+	if f := fs.takeFailure(name, to); f != nil || name == sendsMerge || name == sendsMeasure {
 		return f
 	}
-	return c.takeFailure(name, "")
+	return fs.takeFailure(name, "")
 }
 
 // awaitScheduler waits until the scheduler takes commands. One that comes while
 // the config server is down, or waits when it steps down, is interrupted.
-func (c *Cluster) awaitScheduler(ctx context.Context, deadline time.Time) error {
-	term := c.term
-	err := c.Await(ctx, deadline, func() bool { return c.scheduler != schedulerRecovering || c.term != term })
-	if err == nil && (c.scheduler != schedulerRunning || c.term != term) {
+func (b *Balancer) awaitScheduler(ctx context.Context, deadline time.Time) error {
+	term := b.c.term
+	err := b.c.Await(ctx, deadline, func() bool { return b.scheduler != schedulerRecovering || b.c.term != term })
+	if err == nil && (b.scheduler != schedulerRunning || b.c.term != term) {
 		return mongoerr.New(mongoerr.BalancerInterrupted, "Request rejected - the balancer's commands scheduler is stopped")
 	}
 	return err
@@ -140,16 +140,16 @@ func moveCommand(req MoveRequest, epoch bson.ObjectID, timestamp bson.Timestamp)
 }
 
 // actionCommand is what a shard is sent for a streaming action.
-func (c *Cluster) actionCommand(a policy.Action) bson.D {
+func (b *Balancer) actionCommand(a policy.Action) bson.D {
 	if a.Kind == policy.MergeAll {
 		return bson.D{
 			{Key: sendsMergeAll, Value: a.Namespace},
 			{Key: "shard", Value: string(a.Shard)},
 			{Key: "maxNumberOfChunksToMerge", Value: int32(autoMergeMost)},
-			{Key: "maxTimeProcessingChunksMS", Value: int32(c.parameters.Int("autoMergerMaxTimeProcessingChunksMS"))},
+			{Key: "maxTimeProcessingChunksMS", Value: int32(b.c.parameters.Int("autoMergerMaxTimeProcessingChunksMS"))},
 		}
 	}
-	table := c.config.tables[a.Namespace]
+	table := b.c.config.tables[a.Namespace]
 	if table == nil {
 		return bson.D{{Key: actionNames[a.Kind], Value: a.Namespace}}
 	}

@@ -19,121 +19,126 @@ func (cfg *ConfigDB) ShardedCollections() ([]catalog.Collection, error) {
 	return slices.Clone(colls), err
 }
 
-// ownedBytes asks every shard for the bytes it owns of a collection.
-func (c *Cluster) ownedBytes(coll catalog.Collection) map[catalog.ShardID]int64 {
-	sizes := make(map[catalog.ShardID]int64, len(c.shards))
-	for id, s := range c.shards {
-		sizes[id] = s.ownedBytes(coll.Namespace, coll.UUID)
-	}
-	return sizes
+// Balancer is the cluster's balancer: its engine, what drives it, and the
+// commands scheduler that sends what it decides to shards.
+type Balancer struct {
+	c *Cluster
+
+	loop      *balancer.Loop
+	driver    *balancer.EventDriver // on virtual time
+	runner    *runner               // on real time
+	scheduler schedulerState
 }
+
+// Balancer is that of the cluster.
+func (c *Cluster) Balancer() *Balancer { return c.balancer }
 
 // RefreshSettings reads config.settings for the engine and the status
 // commands; what could be read takes effect even when it fails.
-func (c *Cluster) RefreshSettings() (catalog.Settings, error) {
-	settings, err := balancer.LoadSettings(context.Background(), engine{c}, c.loop.Settings())
-	c.loop.SetSettings(settings)
+func (b *Balancer) RefreshSettings() (catalog.Settings, error) {
+	settings, err := balancer.LoadSettings(context.Background(), engine{b.c}, b.loop.Settings())
+	b.loop.SetSettings(settings)
 	return settings, err
 }
 
-// StartBalancer turns balancing and auto-merging on (spec 03 §1.2).
-func (c *Cluster) StartBalancer() error {
-	if err := c.setBalancer("full", false); err != nil {
+// Start turns balancing and auto-merging on (spec 03 §1.2).
+func (b *Balancer) Start() error {
+	if err := b.set("full", false); err != nil {
 		return err
 	}
-	c.LogAction("balancer.start", nil)
+	b.c.log.Action("balancer.start", nil)
 	return nil
 }
 
-// StopBalancer turns both off and waits until the round in progress, if any,
+// Stop turns both off and waits until the round in progress, if any,
 // has ended, or the deadline has passed.
-func (c *Cluster) StopBalancer(ctx context.Context, deadline time.Time) error {
-	if err := c.setBalancer("off", true); err != nil {
+func (b *Balancer) Stop(ctx context.Context, deadline time.Time) error {
+	if err := b.set("off", true); err != nil {
 		return err
 	}
-	was := c.loop.Status()
-	err := c.Await(ctx, deadline, func() bool {
-		now := c.loop.Status()
+	was := b.loop.Status()
+	err := b.c.Await(ctx, deadline, func() bool {
+		now := b.loop.Status()
 		return !was.InRound || !now.InRound || now.Rounds != was.Rounds
 	})
 	if err != nil {
 		return err
 	}
-	c.LogAction("balancer.stop", nil)
+	b.c.log.Action("balancer.stop", nil)
 	return nil
 }
 
-func (c *Cluster) setBalancer(mode string, stopped bool) error {
-	err := c.config.setSetting("balancer", bson.D{{Key: "mode", Value: mode}, {Key: "stopped", Value: stopped}})
+func (b *Balancer) set(mode string, stopped bool) error {
+	err := b.c.config.setSetting("balancer", bson.D{{Key: "mode", Value: mode}, {Key: "stopped", Value: stopped}})
 	if err != nil {
 		return err
 	}
 	// The auto-splitter of old goes off and on with the balancer, as the
 	// auto-merger does now.
-	for id, exists := range map[string]bool{"automerge": c.release.AutoMerges(), "autosplit": c.release.AutoSplits()} {
+	for id, exists := range map[string]bool{"automerge": b.c.release.AutoMerges(), "autosplit": b.c.release.AutoSplits()} {
 		if !exists {
 			continue
 		}
-		if err := c.config.setSetting(id, bson.D{{Key: "enabled", Value: !stopped}}); err != nil {
+		if err := b.c.config.setSetting(id, bson.D{{Key: "enabled", Value: !stopped}}); err != nil {
 			return err
 		}
 	}
-	_, err = c.RefreshSettings()
-	c.loop.SettingsChanged(context.Background(), engine{c}, c.now())
+	_, err = b.RefreshSettings()
+	b.loop.SettingsChanged(context.Background(), engine{b.c}, b.c.now())
 	return err
 }
 
 // Compliance is balancerCollectionStatus (spec 01 §7): what the balancer
 // would do to the collection now, with every shard available.
-func (c *Cluster) Compliance(ns string) (policy.Compliance, error) {
+func (b *Balancer) Compliance(ns string) (policy.Compliance, error) {
 	if _, _, err := catalog.SplitNamespace(ns); err != nil {
 		return policy.Compliance{}, err
 	}
-	coll, ok, err := c.config.Tracked(ns)
+	coll, ok, err := b.c.config.Tracked(ns)
 	if err != nil {
 		return policy.Compliance{}, err
 	}
 	if !ok || coll.Unsplittable {
 		return policy.Compliance{}, mongoerr.New(mongoerr.NamespaceNotSharded, "Namespace %s is not sharded", ns)
 	}
-	settings, err := c.RefreshSettings()
+	settings, err := b.RefreshSettings()
 	if err != nil {
 		return policy.Compliance{}, err
 	}
-	routing, err := engine{c}.Routing(context.Background(), ns)
+	routing, err := engine{b.c}.Routing(context.Background(), ns)
 	if err != nil {
 		return policy.Compliance{}, err
 	}
-	shards, err := c.config.Shards()
+	shards, err := b.c.config.Shards()
 	if err != nil {
 		return policy.Compliance{}, err
 	}
-	if !c.release.BalancesBySize() {
-		c.markFull(shards)
+	if !b.c.release.BalancesBySize() {
+		b.c.Statistics().markFull(shards)
 		return policy.CountStatus(policy.CountSituation{
-			Situation: balancer.NewSituation(routing, nil, shards, settings), Rules: policy.RulesOf(c.release),
+			Situation: balancer.NewSituation(routing, nil, shards, settings), Rules: policy.RulesOf(b.c.release),
 		})
 	}
-	situation, defragmentation := balancer.NewSituation(routing, nil, shards, settings), c.loop.Defragmentation(coll)
+	situation, defragmentation := balancer.NewSituation(routing, nil, shards, settings), b.loop.Defragmentation(coll)
 	if status, settled := policy.StatusWithoutSizes(situation, defragmentation); settled {
 		return status, nil
 	}
-	if err := c.reachShards(configShard); err != nil {
+	if err := b.c.faults.reachShards(configShard); err != nil {
 		return policy.Compliance{}, err
 	}
-	situation.Sizes.ByShard = c.ownedBytes(coll)
+	situation.Sizes.ByShard = b.c.Statistics().ownedBytes(coll)
 	return policy.CollectionStatus(situation, defragmentation)
 }
 
 // MaxChunkSizeBytes is the chunk size in force for a collection. The global
 // one is read now: it may have changed since the last round.
-func (c *Cluster) MaxChunkSizeBytes(coll catalog.Collection) int64 {
+func (b *Balancer) MaxChunkSizeBytes(coll catalog.Collection) int64 {
 	if coll.MaxChunkSizeBytes != 0 {
 		return coll.MaxChunkSizeBytes
 	}
-	settings, err := c.RefreshSettings()
+	settings, err := b.RefreshSettings()
 	if err != nil {
-		c.logger.Warn("settings can't be read, the last good ones are used", "error", err)
+		b.c.logger.Warn("settings can't be read, the last good ones are used", "error", err)
 	}
 	return settings.MaxChunkSizeBytes
 }
@@ -147,9 +152,9 @@ type BalancingChange struct {
 	Balance     *bool
 }
 
-// ConfigureBalancing changes a collection's entry (spec 03 §1.2).
-func (c *Cluster) ConfigureBalancing(ns string, change BalancingChange) error {
-	_, tracked := c.config.doc(configCollections, ns)
+// Configure changes a collection's entry (spec 03 §1.2).
+func (b *Balancer) Configure(ns string, change BalancingChange) error {
+	_, tracked := b.c.config.doc(configCollections, ns)
 	if !tracked {
 		if change.Defragment != nil && !*change.Defragment {
 			return mongoerr.New(mongoerr.NamespaceNotFound, "collection %s not found", ns)
@@ -157,12 +162,12 @@ func (c *Cluster) ConfigureBalancing(ns string, change BalancingChange) error {
 		return mongoerr.New(mongoerr.NamespaceNotSharded, "Namespace %s is not sharded", ns)
 	}
 	if change.Defragment != nil && !*change.Defragment {
-		if err := c.abortDefragmentation(ns); err != nil {
+		if err := b.abortDefragmentation(ns); err != nil {
 			return err
 		}
 	}
 	details := bson.D{}
-	_, err := c.config.modify(configCollections, ns, func(doc *bson.D) {
+	_, err := b.c.config.modify(configCollections, ns, func(doc *bson.D) {
 		if change.ChunkSizeMB != nil {
 			details = append(details, bson.E{Key: "chunkSizeMB", Value: int32(*change.ChunkSizeMB)})
 			if *change.ChunkSizeMB == 0 {
@@ -190,14 +195,14 @@ func (c *Cluster) ConfigureBalancing(ns string, change BalancingChange) error {
 	if err != nil {
 		return err
 	}
-	c.logChange(configShard, "configureCollectionBalancing", ns, details)
+	b.c.log.change(configShard, "configureCollectionBalancing", ns, details)
 	if change.onlyAborts() {
 		return nil
 	}
-	if err := c.config.BumpVersion(ns); err != nil {
+	if err := b.c.config.BumpVersion(ns); err != nil {
 		return err
 	}
-	c.loop.SettingsChanged(context.Background(), engine{c}, c.now())
+	b.loop.SettingsChanged(context.Background(), engine{b.c}, b.c.now())
 	return nil
 }
 
@@ -208,21 +213,21 @@ func (b BalancingChange) onlyAborts() bool {
 
 // abortDefragmentation lets a defragmentation under way end; without one there
 // is nothing to do (spec 02 §2.9).
-func (c *Cluster) abortDefragmentation(ns string) error {
-	coll, ok, err := c.config.Tracked(ns)
+func (b *Balancer) abortDefragmentation(ns string) error {
+	coll, ok, err := b.c.config.Tracked(ns)
 	if err != nil || !ok || !coll.Defragment {
 		return err
 	}
-	c.loop.AbortDefragmentation(coll.UUID)
-	_, err = c.config.modify(configCollections, ns, func(doc *bson.D) {
+	b.loop.AbortDefragmentation(coll.UUID)
+	_, err = b.c.config.modify(configCollections, ns, func(doc *bson.D) {
 		set(doc, "defragmentationPhase", string(policy.PhaseFinished))
 	})
 	return err
 }
 
 // PermitMigrations is setAllowMigrations (spec 03 §1.2).
-func (c *Cluster) PermitMigrations(ns string, permit bool) error {
-	found, err := c.config.modify(configCollections, ns, func(doc *bson.D) {
+func (b *Balancer) PermitMigrations(ns string, permit bool) error {
+	found, err := b.c.config.modify(configCollections, ns, func(doc *bson.D) {
 		if permit {
 			unset(doc, "permitMigrations")
 		} else {
@@ -236,8 +241,8 @@ func (c *Cluster) PermitMigrations(ns string, permit bool) error {
 		return mongoerr.New(mongoerr.NamespaceNotSharded, "Namespace %s is not sharded", ns)
 	}
 	if !permit {
-		c.abortMigrations(ns)
+		b.c.migrations.abort(ns)
 	}
-	c.logChange(configShard, "setPermitMigrations", ns, bson.D{{Key: "permitMigrations", Value: permit}})
-	return c.config.BumpVersion(ns)
+	b.c.log.change(configShard, "setPermitMigrations", ns, bson.D{{Key: "permitMigrations", Value: permit}})
+	return b.c.config.BumpVersion(ns)
 }

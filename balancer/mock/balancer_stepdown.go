@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"go.mongodb.org/mongo-driver/v2/bson"
+
 	"shardsh/balancer"
 	"shardsh/balancer/mongoerr"
 )
@@ -23,66 +25,66 @@ type runner struct {
 // balancer ends and a new one starts in a new term. It reads settings and
 // phases from the catalog and waits for the migrations under way, which end by
 // themselves (spec 02 §1.4, §2.10, §4.5).
-func (c *Cluster) StepDown() error {
-	if c.faults.configDown {
+func (b *Balancer) StepDown() error {
+	if b.c.faults.configDown {
 		return mongoerr.New(mongoerr.HostUnreachable, "the config server is down: restart it")
 	}
-	c.stopBalancer()
-	c.term++
-	c.startBalancer()
-	c.cond.Broadcast()
+	b.end()
+	b.c.term++
+	b.begin()
+	b.c.cond.Broadcast()
 	return nil
 }
 
-// stopBalancer ends the loop, if one runs.
-func (c *Cluster) stopBalancer() {
-	c.scheduler = schedulerStopped
-	if c.driver != nil {
-		c.driver.Stop()
+// end ends the loop, if one runs.
+func (b *Balancer) end() {
+	b.scheduler = schedulerStopped
+	if b.driver != nil {
+		b.driver.Stop()
 	}
-	if c.runner != nil {
-		c.runner.stop()
+	if b.runner != nil {
+		b.runner.stop()
 	}
 }
 
-// startBalancer makes the engine of a term: an event driver on virtual time,
+// begin makes the engine of a term: an event driver on virtual time,
 // the goroutine driver on real time. Both begin when the migrations of the term
 // before have ended.
-func (c *Cluster) startBalancer() {
-	if c.closed {
+func (b *Balancer) begin() {
+	if b.c.closed {
 		return
 	}
 	cfg := balancer.Config{
-		Version:    c.release,
-		Parameters: c.engineParameters,
-		Rand:       rand.New(rand.NewPCG(c.seed, 0xba19+uint64(c.term))),
-		Logger:     c.logger,
+		Version:    b.c.release,
+		Parameters: b.parameters,
+		Rand:       rand.New(rand.NewPCG(b.c.seed, 0xba19+uint64(b.c.term))),
+		Logger:     b.c.logger,
 		Location:   time.Local, // the config server's zone is this machine's
 	}
-	if !c.realTime {
-		c.loop = balancer.NewLoop(cfg)
-		driver := balancer.NewEventDriver(c.queue, c.loop, engine{c})
-		c.driver = driver
-		c.joinMigrations(driver.Start)
+	if !b.c.realTime {
+		b.loop = balancer.NewLoop(cfg)
+		driver := balancer.NewEventDriver(b.c.queue, b.loop, engine{b.c})
+		b.driver = driver
+		b.joinMigrations(driver.Start)
 		return
 	}
 	cfg.Changed = func() {
-		c.mu.Lock()
-		c.cond.Broadcast()
-		c.mu.Unlock()
+		b.c.mu.Lock()
+		b.c.cond.Broadcast()
+		b.c.mu.Unlock()
 	}
-	c.loop = balancer.NewLoop(cfg)
-	c.runBalancer(c.loop)
+	b.loop = balancer.NewLoop(cfg)
+	b.run(b.loop)
 }
 
-// runBalancer starts the goroutine of a loop on real time.
-func (c *Cluster) runBalancer(loop *balancer.Loop) {
-	before := c.runner
-	ctx, stop := context.WithCancel(c.ctx)
-	c.runner = &runner{stop: stop, done: make(chan struct{})}
-	done, joined := c.runner.done, make(chan struct{})
-	c.joinMigrations(func() { close(joined) })
-	c.background.Go(func() {
+// run starts the goroutine of a loop on real time.
+func (b *Balancer) run(loop *balancer.Loop) {
+	before := b.runner
+	ctx, stop := context.WithCancel(b.c.ctx)
+	b.runner = &runner{stop: stop, done: make(chan struct{})}
+	done, joined := b.runner.done, make(chan struct{})
+	b.joinMigrations(func() { close(joined) })
+	b.c.background.Go(func() {
 		defer close(done)
 		if before != nil {
 			<-before.done
@@ -91,29 +93,89 @@ func (c *Cluster) runBalancer(loop *balancer.Loop) {
 		case <-joined:
 		case <-ctx.Done():
 		}
-		balancer.Run(ctx, loop, sharedEngine{c})
+		balancer.Run(ctx, loop, sharedEngine{b.c})
 	})
 }
 
 // joinMigrations waits for the migrations now under way
 // (_shardsvrJoinMigrations). Until then the scheduler takes no commands.
-func (c *Cluster) joinMigrations(then func()) {
-	c.scheduler = schedulerRecovering
-	term := c.term
-	joined := c.pendingByDonor()
+func (b *Balancer) joinMigrations(then func()) {
+	b.scheduler = schedulerRecovering
+	term := b.c.term
+	joined := b.c.migrations.byDonor()
 	var look func()
 	look = func() {
 		for _, m := range joined {
 			if !m.over {
-				c.after(joinPoll, look)
+				b.c.after(joinPoll, look)
 				return
 			}
 		}
-		if c.term == term && c.scheduler == schedulerRecovering {
-			c.scheduler = schedulerRunning
-			c.cond.Broadcast()
+		if b.c.term == term && b.scheduler == schedulerRecovering {
+			b.scheduler = schedulerRunning
+			b.c.cond.Broadcast()
 		}
 		then()
 	}
 	look()
+}
+
+// The lock "balancer" of config.locks (spec 01 §9.5).
+const (
+	configLocks  = "locks"
+	balancerLock = "balancer"
+	lockFree     = int32(0)
+	lockHeld     = int32(2)
+)
+
+// buildLocks makes the lock as a cluster at rest has it: free between rounds
+// up to 3.2, held by the config server for good from 3.4 to 5.0.
+func (cfg *ConfigDB) buildLocks() error {
+	if !cfg.release.LimitsShards() {
+		return nil
+	}
+	state, process := lockFree, routerName
+	if cfg.release.HasModes() {
+		state, process = lockHeld, "ConfigServer"
+	}
+	return cfg.insert(configLocks, append(bson.D{{Key: "_id", Value: balancerLock}}, cfg.lockFields(state, process)...))
+}
+
+func (cfg *ConfigDB) lockFields(state int32, process string) bson.D {
+	why := "doing balance round"
+	if cfg.release.HasModes() {
+		why = "CSRS Balancer"
+	}
+	return bson.D{
+		{Key: "state", Value: state},
+		{Key: "process", Value: process},
+		{Key: "ts", Value: cfg.ids.NewObjectID()},
+		{Key: "when", Value: bson.NewDateTimeFromTime(cfg.clock.now())},
+		{Key: "who", Value: process + ":Balancer"},
+		{Key: "why", Value: why},
+	}
+}
+
+// LockRound takes the lock for a round, unless somebody holds it who wrote it
+// by hand: other routers there are none.
+func (e engine) LockRound(context.Context) (bool, error) {
+	taken := false
+	_, err := e.c.config.modify(configLocks, balancerLock, func(doc *bson.D) {
+		for _, field := range *doc {
+			if state, isNumber := field.Value.(int32); field.Key == "state" && (!isNumber || state != lockFree) {
+				return
+			}
+		}
+		for _, field := range e.c.config.lockFields(lockHeld, routerName) {
+			set(doc, field.Key, field.Value)
+		}
+		taken = true
+	})
+	return taken, err
+}
+
+// UnlockRound frees the lock; what it says of its last holder stays.
+func (e engine) UnlockRound(context.Context) error {
+	_, err := e.c.config.modify(configLocks, balancerLock, func(doc *bson.D) { set(doc, "state", lockFree) })
+	return err
 }

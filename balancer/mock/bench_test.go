@@ -80,7 +80,7 @@ func BenchmarkDay(b *testing.B) {
 			most = max(most, memory[0].Value.Uint64())
 		}
 	}
-	b.ReportMetric(float64(c.BalancerStatus().Rounds)/float64(b.N), "rounds/op")
+	b.ReportMetric(float64(c.Balancer().Status().Rounds)/float64(b.N), "rounds/op")
 	moved := c.ConfigDB().Table("big.data").Version().Major // each migration makes the next
 	b.ReportMetric(float64(moved)/b.Elapsed().Seconds(), "moves/s")
 	b.ReportMetric(float64(most)/(1<<20), "peak-MiB")

@@ -42,8 +42,11 @@ const (
 	maxChangeBytes = 64 << 20
 )
 
-// changes are noted from the first change stream on.
-type changes struct {
+// ChangeFeed is what change streams read. Changes are noted from the first
+// stream on.
+type ChangeFeed struct {
+	c *Cluster
+
 	on    bool
 	list  []Change
 	bytes int
@@ -51,68 +54,74 @@ type changes struct {
 	gone bson.Timestamp
 }
 
-// StartChanges begins to note changes, if that has not begun, and gives the time
+// Changes is the feed of the cluster's change streams.
+func (c *Cluster) Changes() *ChangeFeed { return c.changes }
+
+// reset forgets all changes, and notes none until a stream begins.
+func (cf *ChangeFeed) reset() { *cf = ChangeFeed{c: cf.c} }
+
+// Start begins to note changes, if that has not begun, and gives the time
 // it is.
-func (c *Cluster) StartChanges() bson.Timestamp {
-	if !c.changes.on {
-		c.changes = changes{on: true, gone: c.lastStamp}
+func (cf *ChangeFeed) Start() bson.Timestamp {
+	if !cf.on {
+		*cf = ChangeFeed{c: cf.c, on: true, gone: cf.c.lastStamp}
 	}
-	return c.lastStamp
+	return cf.c.lastStamp
 }
 
-// ChangesAfter gives what has changed since. It fails with
+// After gives what has changed since. It fails with
 // ChangeStreamHistoryLost where some of it is not remembered.
-func (c *Cluster) ChangesAfter(at bson.Timestamp) ([]Change, error) {
-	if at.Before(c.changes.gone) {
+func (cf *ChangeFeed) After(at bson.Timestamp) ([]Change, error) {
+	if at.Before(cf.gone) {
 		return nil, mongoerr.New(mongoerr.ChangeStreamHistoryLost, "Resume of change stream was not possible, as the resume point may no longer be in the oplog.")
 	}
-	from, _ := slices.BinarySearchFunc(c.changes.list, at, func(ch Change, at bson.Timestamp) int {
+	from, _ := slices.BinarySearchFunc(cf.list, at, func(ch Change, at bson.Timestamp) int {
 		if ch.At.After(at) {
 			return 1
 		}
 		return -1
 	})
-	return c.changes.list[from:], nil
+	return cf.list[from:], nil
 }
 
-// ChangedAfter tells whether anything has changed since.
-func (c *Cluster) ChangedAfter(at bson.Timestamp) bool {
-	n := len(c.changes.list)
-	return n > 0 && c.changes.list[n-1].At.After(at)
+// Any tells whether anything has changed since.
+func (cf *ChangeFeed) Any(at bson.Timestamp) bool {
+	n := len(cf.list)
+	return n > 0 && cf.list[n-1].At.After(at)
 }
 
-func (c *Cluster) noteChange(ch Change) {
-	if !c.changes.on || onConfigServer(databaseOf(ch.Namespace)) {
+func (cf *ChangeFeed) note(ch Change) {
+	if !cf.on || onConfigServer(databaseOf(ch.Namespace)) {
 		return
 	}
-	ch.At, ch.Wall = c.Tick(), c.now()
-	log := &c.changes
+	ch.At, ch.Wall = cf.c.Tick(), cf.c.now()
+	log := &*cf
 	log.list = append(log.list, ch)
 	log.bytes += len(ch.Before) + len(ch.After)
 	for len(log.list) > maxChanges || log.bytes > maxChangeBytes && len(log.list) > 1 {
 		oldest := log.list[0]
 		log.gone, log.bytes, log.list = oldest.At, log.bytes-len(oldest.Before)-len(oldest.After), log.list[1:]
 	}
-	c.cond.Broadcast()
+	cf.c.cond.Broadcast()
 }
 
 // noteDocument notes what has become of one document; before or after is nil
 // where there is none.
-func (c *Cluster) noteDocument(kind ChangeKind, ns string, before, after bson.Raw) {
-	if !c.changes.on {
+func (cf *ChangeFeed) noteDocument(kind ChangeKind, ns string, before, after bson.Raw) {
+	if !cf.on {
 		return
 	}
 	doc := after
 	if doc == nil {
 		doc = before
 	}
-	c.noteChange(Change{Kind: kind, Namespace: ns, Key: c.documentKey(ns, doc), Before: before, After: after, Images: c.keepsImages(ns)})
+	cf.note(Change{Kind: kind, Namespace: ns, Key: cf.documentKey(ns, doc), Before: before, After: after, Images: cf.keepsImages(ns)})
 }
 
 // keepsImages tells whether a collection was made, or modified, with
 // changeStreamPreAndPostImages.
-func (c *Cluster) keepsImages(ns string) bool {
-	for _, t := range c.targets(ns, nil) {
+func (cf *ChangeFeed) keepsImages(ns string) bool {
+	for _, t := range cf.c.targets(ns, nil) {
 		if t.shard == nil || t.shard.colls[ns] == nil {
 			continue
 		}
@@ -127,9 +136,9 @@ func (c *Cluster) keepsImages(ns string) bool {
 }
 
 // documentKey is a document's shard key, where it has one, and its _id.
-func (c *Cluster) documentKey(ns string, doc bson.Raw) bson.D {
+func (cf *ChangeFeed) documentKey(ns string, doc bson.Raw) bson.D {
 	key := bson.D{}
-	if coll, sharded, err := c.config.shardedEntry(ns); err == nil && sharded {
+	if coll, sharded, err := cf.c.config.shardedEntry(ns); err == nil && sharded {
 		for _, name := range coll.Pattern.Fields() {
 			if v, err := doc.LookupErr(strings.Split(name, ".")...); err == nil && name != "_id" {
 				key = append(key, bson.E{Key: name, Value: v})

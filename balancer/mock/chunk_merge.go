@@ -13,20 +13,20 @@ import (
 
 // MergeRange merges the chunks that exactly tile [min, max) on the shard that
 // owns min (spec 02 §3.6). One chunk is a success without change.
-func (c *Cluster) MergeRange(coll catalog.Collection, min, max catalog.Key) error {
+func (cks Chunks) MergeRange(coll catalog.Collection, min, max catalog.Key) error {
 	if min.Compare(max) >= 0 {
 		// The shard finds this without a code, and mongos raises it again.
 		return mongoerr.New(mongoerr.UnknownError, "bounds can't have max <= min")
 	}
-	table := c.config.tables[coll.Namespace]
+	table := cks.c.config.tables[coll.Namespace]
 	owner := table.ShardOf(min)
-	if err := c.reach(configShard, owner); err != nil {
+	if err := cks.c.faults.reach(configShard, owner); err != nil {
 		return err
 	}
 	if !tiles(slices.Collect(table.Owned(owner, min, max)), min, max) {
-		return c.staleConfig(coll.Namespace, owner, "the range is not made of whole chunks of shard %s", owner)
+		return cks.c.config.staleConfig(coll.Namespace, owner, "the range is not made of whole chunks of shard %s", owner)
 	}
-	return c.commitMerge(coll, owner, min, max)
+	return cks.commitMerge(coll, owner, min, max)
 }
 
 // tiles tells whether chunks in key order make up [min, max) exactly.
@@ -43,9 +43,9 @@ func tiles(chunks []catalog.Chunk, min, max catalog.Key) bool {
 
 // commitMerge is the config server's part (_configsvrCommitChunksMerge): coll
 // is the collection as the shard knows it.
-func (c *Cluster) commitMerge(known catalog.Collection, shard catalog.ShardID, min, max catalog.Key) error {
+func (cks Chunks) commitMerge(known catalog.Collection, shard catalog.ShardID, min, max catalog.Key) error {
 	ns := known.Namespace
-	coll, ok, err := c.config.Tracked(ns)
+	coll, ok, err := cks.c.config.Tracked(ns)
 	switch {
 	case err != nil:
 		return err
@@ -56,7 +56,7 @@ func (c *Cluster) commitMerge(known catalog.Collection, shard catalog.ShardID, m
 	case !coll.UUID.Equal(known.UUID):
 		return mongoerr.New(mongoerr.InvalidUUID, "the UUID of collection %s is another one", ns)
 	}
-	table := c.config.tables[ns]
+	table := cks.c.config.tables[ns]
 	var chunks []catalog.Chunk
 	for chunk := range table.Owned(shard, min, max) {
 		if chunk.Min.Compare(min) >= 0 {
@@ -70,11 +70,11 @@ func (c *Cluster) commitMerge(known catalog.Collection, shard catalog.ShardID, m
 		return nil
 	}
 	before := table.Version().ChunkVersion
-	merged := c.commits().Merge(table, chunks)
-	if err := c.config.putChunks(ns, merged); err != nil {
+	merged := cks.commits().Merge(table, chunks)
+	if err := cks.c.config.putChunks(ns, merged); err != nil {
 		return err
 	}
-	c.logMerge("merge", ns, table, merged, before, len(chunks))
+	cks.logMerge("merge", ns, table, merged, before, len(chunks))
 	return nil
 }
 
@@ -82,8 +82,8 @@ func errStaleEpoch(ns string) error {
 	return mongoerr.New(mongoerr.StaleEpoch, "The epoch of collection %s has changed", ns)
 }
 
-func (c *Cluster) logMerge(what, ns string, table *catalog.RoutingTable, merged catalog.Chunk, before catalog.ChunkVersion, count int) {
-	c.logChange(configShard, what, ns, bson.D{
+func (cks Chunks) logMerge(what, ns string, table *catalog.RoutingTable, merged catalog.Chunk, before catalog.ChunkVersion, count int) {
+	cks.c.log.change(configShard, what, ns, bson.D{
 		{Key: "prevPlacementVersion", Value: versionDoc(table, before)},
 		{Key: "mergedVersion", Value: versionDoc(table, merged.Version)},
 		{Key: "owningShard", Value: string(merged.Shard)},
@@ -99,34 +99,34 @@ const mergeAllAttempts = 5
 
 // MergeAll merges every run of mergeable chunks of a shard (spec 02 §3.5) and
 // gives the number of chunks that went into merged ones.
-func (c *Cluster) MergeAll(coll catalog.Collection, id catalog.ShardID, limits policy.MergeLimits) (int, error) {
-	if err := c.reach(configShard, id); err != nil {
+func (cks Chunks) MergeAll(coll catalog.Collection, id catalog.ShardID, limits policy.MergeLimits) (int, error) {
+	if err := cks.c.faults.reach(configShard, id); err != nil {
 		return 0, err
 	}
-	return c.mergeAll(coll, id, limits, func() *catalog.RoutingTable { return c.config.tables[coll.Namespace] })
+	return cks.mergeAll(coll, id, limits, func() *catalog.RoutingTable { return cks.c.config.tables[coll.Namespace] })
 }
 
 // mergeAll reads chunks without a lock and merges them if the collection has
 // not changed meanwhile; else it reads once more what may have changed.
-func (c *Cluster) mergeAll(coll catalog.Collection, id catalog.ShardID, limits policy.MergeLimits, read func() *catalog.RoutingTable) (int, error) {
+func (cks Chunks) mergeAll(coll catalog.Collection, id catalog.ShardID, limits policy.MergeLimits, read func() *catalog.RoutingTable) (int, error) {
 	var from catalog.Key
 	for range mergeAllAttempts {
 		table := read()
 		if table == nil {
 			break
 		}
-		zones, err := c.config.zonesOf(coll)
+		zones, err := cks.c.config.zonesOf(coll)
 		if err != nil {
 			return 0, err
 		}
 		runs := policy.MergeableRuns(policy.MergeSearch{
-			Table: table, Zones: zones, Shard: id, From: from, Cutoff: c.historyCutoff(), Limits: limits, Spent: c.lag(configShard),
+			Table: table, Zones: zones, Shard: id, From: from, Cutoff: cks.historyCutoff(), Limits: limits, Spent: cks.c.faults.lag(configShard),
 		})
 		if len(runs) == 0 {
 			return 0, nil
 		}
-		if now := c.config.tables[coll.Namespace]; now != nil && now.Version() == table.Version() {
-			return c.mergeRuns(coll.Namespace, table, runs)
+		if now := cks.c.config.tables[coll.Namespace]; now != nil && now.Version() == table.Version() {
+			return cks.mergeRuns(coll.Namespace, table, runs)
 		}
 		from = runs[0][0].Min
 	}
@@ -134,15 +134,15 @@ func (c *Cluster) mergeAll(coll catalog.Collection, id catalog.ShardID, limits p
 }
 
 // mergeRuns writes one new chunk for each run.
-func (c *Cluster) mergeRuns(ns string, table *catalog.RoutingTable, runs [][]catalog.Chunk) (int, error) {
-	merged := c.commits().MergeRuns(table, runs)
-	if err := c.config.putChunks(ns, merged...); err != nil {
+func (cks Chunks) mergeRuns(ns string, table *catalog.RoutingTable, runs [][]catalog.Chunk) (int, error) {
+	merged := cks.commits().MergeRuns(table, runs)
+	if err := cks.c.config.putChunks(ns, merged...); err != nil {
 		return 0, err
 	}
 	count := 0
 	before := table.Version().ChunkVersion // table is as it was before the merge
 	for i, chunk := range merged {
-		c.logMerge("autoMerge", ns, table, chunk, before, len(runs[i]))
+		cks.logMerge("autoMerge", ns, table, chunk, before, len(runs[i]))
 		before = chunk.Version
 		count += len(runs[i])
 	}
@@ -151,10 +151,10 @@ func (c *Cluster) mergeRuns(ns string, table *catalog.RoutingTable, runs [][]cat
 
 // historyCutoff is the time before which a chunk must have come to its shard
 // to be merged (spec 02 §3.3).
-func (c *Cluster) historyCutoff() bson.Timestamp {
-	return bson.Timestamp{T: uint32(c.now().Add(-c.historyWindow()).Unix())}
+func (cks Chunks) historyCutoff() bson.Timestamp {
+	return bson.Timestamp{T: uint32(cks.c.now().Add(-cks.historyWindow()).Unix())}
 }
 
-func (c *Cluster) historyWindow() time.Duration {
-	return max(c.parameters.Seconds("minSnapshotHistoryWindowInSeconds"), c.parameters.Seconds("transactionLifetimeLimitSeconds"))
+func (cks Chunks) historyWindow() time.Duration {
+	return max(cks.c.parameters.Seconds("minSnapshotHistoryWindowInSeconds"), cks.c.parameters.Seconds("transactionLifetimeLimitSeconds"))
 }

@@ -66,7 +66,7 @@ func TestChunksFound(t *testing.T) {
 		"one of two": {d("lastmod", d("$in", bson.A{from, nil})), func(doc bson.Raw) bool { return version(doc) == from }},
 		"measured":   {d("estimatedDataSizeBytes", d("$gte", 0)), func(bson.Raw) bool { return false }},
 		"unmeasured": {d("estimatedDataSizeBytes", nil), func(bson.Raw) bool { return true }},
-		"both":       {d("shard", "a", "jumbo", true),
+		"both": {d("shard", "a", "jumbo", true),
 			func(doc bson.Raw) bool { return is(doc, "shard", "a") && flagged(doc) }},
 	} {
 		var want []bson.Raw

@@ -3,15 +3,22 @@ package mock
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"go.mongodb.org/mongo-driver/v2/bson"
+
 	"shardsh/balancer"
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
 )
 
 // Config makes a Cluster. The zero value is three empty shards on virtual
@@ -53,10 +60,6 @@ type Cluster struct {
 	*setup
 
 	seed       uint64
-	loop       *balancer.Loop
-	driver     *balancer.EventDriver // on virtual time
-	runner     *runner               // on real time
-	scheduler  schedulerState
 	ctx        context.Context // ends with the cluster
 	cancel     context.CancelFunc
 	background sync.WaitGroup
@@ -64,30 +67,20 @@ type Cluster struct {
 	configHost string
 	// addresses are where members listen, as far as they do.
 	addresses map[catalog.ShardID]string
-	term      int64
+	// term is the replication term of the config server.
+	term int64
 
-	config *ConfigDB
-	views  map[string]View // by namespace
-	shards map[catalog.ShardID]*shard
-	// removed are former shards by their address.
-	removed map[string]*shard
-	hadTwo  bool
-	pending map[*migration]bool
-	lastOp  int32 // number of the newest operation on a shard
-	// reshardings are those under way, by namespace.
-	reshardings map[string]*resharding
-	// quiesced are those that have ended and whose result is kept, by namespace.
-	quiesced map[string]quiesced
-
-	faults faults
-	// changes is what change streams read.
-	changes changes
-	// expiring: a look for expired documents is planned.
-	expiring bool
-	// armed: there may be failures to take, for who looks without the lock.
-	armed atomic.Bool
-	// unfinished are migrations whose decision could not be carried out yet.
-	unfinished []*migration
+	config      *ConfigDB
+	shards      map[catalog.ShardID]*shard
+	membership  *Membership
+	collections *Collections
+	migrations  *Migrations
+	reshardings *Reshardings
+	balancer    *Balancer
+	faults      *Faults
+	log         *changeLog
+	changes     *ChangeFeed
+	ttl         *ttlMonitor
 
 	// users are those of the router, by database and name.
 	users map[string][]byte
@@ -143,20 +136,17 @@ func newCluster(cfg Config) *Cluster {
 		term:       1,
 	}
 	c.ids = newIDs(c.clock, cfg.Seed)
-	c.ran, c.away = c.persist, c.nodesAway
-	c.makeEmpty()
-	return c
-}
-
-// makeEmpty makes the cluster an empty one.
-func (c *Cluster) makeEmpty() {
 	c.config = newConfigDB(c.clock, c.ids, c.setup)
 	c.shards = map[catalog.ShardID]*shard{}
-	c.removed = map[string]*shard{}
-	c.pending = map[*migration]bool{}
-	c.reshardings, c.quiesced = map[string]*resharding{}, map[string]quiesced{}
+	c.membership = &Membership{c: c, removed: map[string]*shard{}}
+	c.collections = &Collections{c: c}
+	c.migrations, c.reshardings = newMigrations(c), newReshardings(c)
+	c.balancer = &Balancer{c: c}
+	c.faults = &Faults{c: c}
+	c.log, c.changes, c.ttl = &changeLog{c}, &ChangeFeed{c: c}, &ttlMonitor{c: c}
 	c.users = map[string][]byte{}
-	c.views, c.hadTwo = nil, false
+	c.ran, c.away = c.persist, c.faults.nodesAway
+	return c
 }
 
 // adjust lets what was asked for now take the place of what was kept.
@@ -194,7 +184,7 @@ func (c *Cluster) buildNew(cfg Config) error {
 	if topology == nil {
 		topology = DefaultTopology(3)
 	}
-	if err := c.build(topology); err != nil {
+	if err := c.builder().build(topology); err != nil {
 		return fmt.Errorf("topology: %w", err)
 	}
 	return nil
@@ -220,9 +210,9 @@ func (c *Cluster) Parameters() *Parameters { return c.parameters }
 func (c *Cluster) start(pace float64) {
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.after(pingInterval, c.ping)
-	c.after(sessionsInterval, c.watchSessions)
-	c.watchExpiry()
-	c.startBalancer() // before events run beside it: nobody holds the lock here
+	c.after(sessionsInterval, c.collections.watchSessions)
+	c.ttl.watch()
+	c.balancer.begin() // before events run beside it: nobody holds the lock here
 	if c.realTime {
 		c.background.Go(func() { c.pump(c.ctx) })
 	} else if pace > 0 {
@@ -231,18 +221,18 @@ func (c *Cluster) start(pace float64) {
 	}
 }
 
-func (c *Cluster) engineParameters() balancer.Parameters {
+func (b *Balancer) parameters() balancer.Parameters {
 	return balancer.Parameters{
-		MigrationsThrottling: c.parameters.Milliseconds("balancerMigrationsThrottlingMs"),
-		SelectionTimeout:     c.parameters.Milliseconds("balancerChunksSelectionTimeoutMs"),
+		MigrationsThrottling: b.c.parameters.Milliseconds("balancerMigrationsThrottlingMs"),
+		SelectionTimeout:     b.c.parameters.Milliseconds("balancerChunksSelectionTimeoutMs"),
 
-		DefragmentationThrottling: c.parameters.Milliseconds("chunkDefragmentationThrottlingMS"),
-		AutoMergerThrottling:      c.parameters.Milliseconds("autoMergerThrottlingMS"),
-		AutoMergerInterval:        c.parameters.Seconds("autoMergerIntervalSecs"),
+		DefragmentationThrottling: b.c.parameters.Milliseconds("chunkDefragmentationThrottlingMS"),
+		AutoMergerThrottling:      b.c.parameters.Milliseconds("autoMergerThrottlingMS"),
+		AutoMergerInterval:        b.c.parameters.Seconds("autoMergerIntervalSecs"),
 
-		SessionsChunks:     int(c.parameters.Int("minNumChunksForSessionsCollection")),
-		RandomMigrations:   c.parameters.Int(randomMigrations) != 0,
-		ReshardingDuration: c.parameters.Milliseconds("reshardingMinimumOperationDurationMillis"),
+		SessionsChunks:     int(b.c.parameters.Int("minNumChunksForSessionsCollection")),
+		RandomMigrations:   b.c.parameters.Int(randomMigrations) != 0,
+		ReshardingDuration: b.c.parameters.Milliseconds("reshardingMinimumOperationDurationMillis"),
 	}
 }
 
@@ -251,7 +241,7 @@ func (c *Cluster) Close() {
 	c.cancel()
 	c.mu.Lock()
 	c.closed = true
-	c.stopBalancer()
+	c.balancer.end()
 	c.cond.Broadcast()
 	c.mu.Unlock()
 	c.background.Wait()
@@ -261,5 +251,120 @@ func (c *Cluster) Close() {
 // Term is the replication term of the config server.
 func (c *Cluster) Term() int64 { return c.term }
 
-// BalancerStatus is what the engine reports of itself.
-func (c *Cluster) BalancerStatus() balancer.Status { return c.loop.Status() }
+// Status is what the engine reports of itself.
+func (b *Balancer) Status() balancer.Status { return b.loop.Status() }
+
+// ids gives out what no two things of a cluster may share: ids, and logical
+// times. It is the cluster's source of chance.
+type ids struct {
+	clock *clock
+
+	rand    *rand.Rand
+	chance  *rand.PCG // what rand draws from
+	process [5]byte
+	counter uint32
+
+	lastStamp bson.Timestamp
+	gossip    atomic.Uint64 // lastStamp, for readers without the lock
+}
+
+// newIDs returns a source whose chance a seed decides.
+func newIDs(k *clock, seed uint64) *ids {
+	i := &ids{clock: k, chance: rand.NewPCG(seed, 0x5ead)}
+	i.rand = rand.New(i.chance)
+	binary.BigEndian.PutUint32(i.process[:4], i.rand.Uint32())
+	return i
+}
+
+// NewObjectID makes an id from the cluster's time and counter, so that runs
+// with one seed give one sequence of i.
+func (i *ids) NewObjectID() bson.ObjectID {
+	var id bson.ObjectID
+	binary.BigEndian.PutUint32(id[:4], uint32(i.clock.now().Unix()))
+	copy(id[4:9], i.process[:])
+	i.counter++
+	id[9], id[10], id[11] = byte(i.counter>>16), byte(i.counter>>8), byte(i.counter)
+	return id
+}
+
+// NewUUID makes a random UUID (version 4) from the cluster's source.
+func (i *ids) NewUUID() bson.Binary {
+	data := make([]byte, 16)
+	binary.LittleEndian.PutUint64(data, i.rand.Uint64())
+	binary.LittleEndian.PutUint64(data[8:], i.rand.Uint64())
+	data[6] = data[6]&0x0f | 0x40
+	data[8] = data[8]&0x3f | 0x80
+	return bson.Binary{Subtype: bson.TypeBinaryUUID, Data: data}
+}
+
+// Tick moves the cluster's logical time on and gives it. It never goes back.
+func (i *ids) Tick() bson.Timestamp {
+	seconds := uint32(i.clock.now().Unix())
+	if seconds > i.lastStamp.T {
+		i.lastStamp = bson.Timestamp{T: seconds, I: 1}
+	} else {
+		i.lastStamp.I++
+	}
+	i.gossip.Store(uint64(i.lastStamp.T)<<32 | uint64(i.lastStamp.I))
+	return i.lastStamp
+}
+
+// GossipTime is the newest logical time given out. It needs no lock.
+func (i *ids) GossipTime() bson.Timestamp {
+	stamp := i.gossip.Load()
+	return bson.Timestamp{T: uint32(stamp >> 32), I: uint32(stamp)}
+}
+
+// The compatibility version of the cluster. There is no other here.
+const compatibilityVersion = "8.0"
+
+// SetCompatibilityVersion takes the version the cluster has, and refuses
+// others: 2 for what is no version, and those that the mock can't be.
+func (c *Cluster) SetCompatibilityVersion(version string) error {
+	switch version {
+	case compatibilityVersion:
+		c.Tick()
+		return nil
+	case "7.0", "7.3":
+		return mongoerr.New(mongoerr.NotImplemented, "the mock has no compatibility version but %s", compatibilityVersion)
+	}
+	return mongoerr.New(mongoerr.BadValue, "Invalid feature compatibility version value '%s'; expected '7.0' or '7.3' or '8.0'.", version)
+}
+
+// leastWire is the oldest wire version that drivers of today talk to. Releases
+// before 4.4 show it instead of their own: nobody could connect otherwise.
+const leastWire = 9
+
+// versions are what the mock shows of itself, as a mongos of each release.
+var versions = map[catalog.Release]struct {
+	text string
+	wire int32
+}{
+	catalog.Release24: {"2.4.14", leastWire},
+	catalog.Release34: {"3.4.24", leastWire},
+	catalog.Release44: {"4.4.6", 9},
+	catalog.Release50: {"5.0.7", 13},
+	catalog.Release60: {"6.0.19", 17},
+	catalog.Release70: {"7.0.15", 21},
+	catalog.Release80: {"8.0.10", 25},
+	catalog.Release83: {"8.3.0", 28},
+}
+
+// Release is the line of releases the cluster behaves like.
+func (c *Cluster) Release() catalog.Release { return c.release }
+
+// Version is the full version, as "8.0.10".
+func (c *Cluster) Version() string { return versions[c.release].text }
+
+// VersionArray is the version in four numbers.
+func (c *Cluster) VersionArray() bson.A {
+	var numbers bson.A
+	for part := range strings.SplitSeq(c.Version(), ".") {
+		n, _ := strconv.ParseInt(part, 10, 32) // a table of our own
+		numbers = append(numbers, int32(n))
+	}
+	return append(numbers, int32(0))
+}
+
+// MaxWireVersion is what hello announces.
+func (c *Cluster) MaxWireVersion() int32 { return versions[c.release].wire }

@@ -47,11 +47,11 @@ func (m *model) comeToRest(t *rapid.T) {
 	}
 	m.cluster.Lock()
 	defer m.cluster.Unlock()
-	if left := m.cluster.Migrations(); len(left) > 0 {
+	if left := m.cluster.Migrations().List(); len(left) > 0 {
 		t.Fatalf("migrations never ended: %v\nafter %q", left, m.log)
 	}
 	for _, name := range namespaces {
-		for _, part := range m.cluster.Stats(name) {
+		for _, part := range m.cluster.Statistics().Collection(name) {
 			if part.Orphans != 0 {
 				t.Fatalf("%s has %d orphans of %s\nafter %q", part.Shard, part.Orphans, name, m.log)
 			}

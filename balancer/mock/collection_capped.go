@@ -4,17 +4,18 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
 )
 
 // ConvertToCapped makes a collection that is not sharded a capped one of so
 // many bytes: the newest documents that fit stay, the indexes but that on _id
 // go, and it has another UUID.
-func (c *Cluster) ConvertToCapped(ns string, size int64) error {
-	if err := c.refuseView(ns); err != nil {
+func (cs *Collections) ConvertToCapped(ns string, size int64) error {
+	if err := cs.refuseView(ns); err != nil {
 		return err
 	}
-	coll, tracked, err := c.config.Tracked(ns)
+	coll, tracked, err := cs.c.config.Tracked(ns)
 	switch {
 	case err != nil:
 		return err
@@ -22,27 +23,27 @@ func (c *Cluster) ConvertToCapped(ns string, size int64) error {
 		return mongoerr.New(mongoerr.IllegalOperation, "can't convert %s to a capped collection", ns)
 	case tracked && !coll.Unsplittable:
 		return mongoerr.New(mongoerr.IllegalOperation, "You can't convertToCapped a sharded collection: %s", ns)
-	case c.reshardings[ns] != nil:
+	case cs.c.reshardings.underWay[ns] != nil:
 		return mongoerr.New(mongoerr.LockBusy, "Failed to acquire the DDL lock of %s: it is being moved", ns)
 	}
-	ids := c.holders(ns)
+	ids := cs.c.Statistics().holders(ns)
 	if len(ids) == 0 {
 		return mongoerr.New(mongoerr.NamespaceNotFound, "source collection %s does not exist", ns)
 	}
-	primary, _ := c.config.Primary(databaseOf(ns))
-	c.logChange(primary, "convertToCapped.start", ns, nil)
-	capped, err := c.shards[ids[0]].colls[ns].asCapped(c, ns, size)
+	primary, _ := cs.c.config.Primary(databaseOf(ns))
+	cs.c.log.change(primary, "convertToCapped.start", ns, nil)
+	capped, err := cs.c.shards[ids[0]].colls[ns].asCapped(cs.c, ns, size)
 	if err != nil {
 		return err
 	}
-	c.shards[ids[0]].colls[ns] = capped
+	cs.c.shards[ids[0]].colls[ns] = capped
 	if tracked {
-		if err := c.changeUUID(coll, capped.uuid); err != nil {
+		if err := cs.changeUUID(coll, capped.uuid); err != nil {
 			return err
 		}
 	}
-	c.Tick()
-	c.logChange(primary, "convertToCapped.end", ns, nil)
+	cs.c.Tick()
+	cs.c.log.change(primary, "convertToCapped.end", ns, nil)
 	return nil
 }
 
@@ -66,23 +67,101 @@ func (l *localCollection) asCapped(c *Cluster, ns string, size int64) (*localCol
 
 // changeUUID gives a tracked collection that is not sharded another UUID and
 // its one chunk a new version.
-func (c *Cluster) changeUUID(coll catalog.Collection, uuid bson.Binary) error {
-	old := c.config.tables[coll.Namespace]
-	at, epoch := c.Tick(), c.NewObjectID()
+func (cs *Collections) changeUUID(coll catalog.Collection, uuid bson.Binary) error {
+	old := cs.c.config.tables[coll.Namespace]
+	at, epoch := cs.c.Tick(), cs.c.NewObjectID()
 	table, err := catalog.NewRoutingTable(old.Pattern(), epoch, at, old.All())
 	if err != nil {
 		return err
 	}
-	_, err = c.config.modify(configCollections, coll.Namespace, func(doc *bson.D) {
+	_, err = cs.c.config.modify(configCollections, coll.Namespace, func(doc *bson.D) {
 		set(doc, "uuid", uuid)
 		set(doc, "lastmodEpoch", epoch)
-		set(doc, "lastmod", bson.NewDateTimeFromTime(c.now()))
+		set(doc, "lastmod", bson.NewDateTimeFromTime(cs.c.now()))
 		set(doc, "timestamp", at)
 	})
 	if err != nil {
 		return err
 	}
-	c.config.tables[coll.Namespace] = table
-	c.logPlacement(coll.Namespace, &uuid, at, table.Owners())
+	cs.c.config.tables[coll.Namespace] = table
+	cs.c.log.placement(coll.Namespace, &uuid, at, table.Owners())
 	return nil
+}
+
+// Tail is a place in a capped collection, from which later documents are read.
+// It is the caller's; the cluster's lock guards it.
+type Tail struct {
+	ns   string
+	uuid bson.Binary
+	last store.RecordID
+}
+
+// StartTail is a tail behind what a capped collection holds now. There is none
+// (nil) of a collection that is empty or does not exist: the server's cursors of
+// these are at their end for good.
+func (cs *Collections) StartTail(ns string) (*Tail, error) {
+	l := cs.tailed(ns)
+	if l == nil {
+		return nil, nil
+	}
+	if l.maxBytes == 0 {
+		return nil, mongoerr.New(mongoerr.BadValue, "error processing query: ns=%s: tailable cursor requested on non capped collection", ns)
+	}
+	if l.docs.Count() == 0 {
+		return nil, nil
+	}
+	return &Tail{ns: ns, uuid: l.uuid, last: l.docs.Last()}, nil
+}
+
+// tailed is the collection on the one shard that has it.
+func (cs *Collections) tailed(ns string) *localCollection {
+	targets := cs.c.targets(ns, nil)
+	if len(targets) != 1 || targets[0].shard == nil {
+		return nil
+	}
+	return targets[0].shard.colls[ns]
+}
+
+// ReadTail gives the documents that have come since the last call and match.
+// It fails when the collection is gone (QueryPlanKilled) or has dropped
+// documents that were not read (CappedPositionLost).
+func (rq *Request) ReadTail(t *Tail, filter *store.Filter) ([]bson.Raw, error) {
+	l := rq.c.collections.tailed(t.ns)
+	if l == nil || !l.uuid.Equal(t.uuid) {
+		return nil, mongoerr.New(mongoerr.QueryPlanKilled, "collection dropped. UUID %x", t.uuid.Data)
+	}
+	if err := rq.Ask(t.ns, nil); err != nil {
+		return nil, err
+	}
+	if t.last == l.docs.Last() {
+		return nil, nil
+	}
+	if _, there := l.docs.Get(t.last); !there {
+		return nil, mongoerr.New(mongoerr.CappedPositionLost, "CollectionScan died due to position in capped collection being deleted. Last seen record id: RecordId(%d)", t.last)
+	}
+	var docs []bson.Raw
+	for id, doc := range l.docs.After(t.last) {
+		t.last = id
+		matches, err := filter.Test(doc)
+		if err != nil {
+			return nil, err
+		}
+		if matches {
+			docs = append(docs, doc)
+		}
+	}
+	return docs, nil
+}
+
+// TailGrown tells whether there may be something to read, or a reason why not.
+func (cs *Collections) TailGrown(t *Tail) bool {
+	l := cs.tailed(t.ns)
+	return l == nil || !l.uuid.Equal(t.uuid) || l.docs.Last() != t.last
+}
+
+// wakeTails lets those look again who wait for a capped collection to grow.
+func (cs *Collections) wakeTails(l *localCollection) {
+	if l.maxBytes > 0 {
+		cs.c.cond.Broadcast()
+	}
 }

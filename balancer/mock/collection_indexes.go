@@ -1,7 +1,9 @@
 package mock
 
 import (
+	"cmp"
 	"slices"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -9,6 +11,13 @@ import (
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
 )
+
+// Indexes makes, changes and drops the indexes of collections on every shard that has
+// them.
+type Indexes struct{ c *Cluster }
+
+// Indexes are those of the cluster.
+func (c *Cluster) Indexes() Indexes { return Indexes{c} }
 
 // IndexResult is what createIndexes or dropIndexes did on one shard.
 type IndexResult struct {
@@ -19,9 +28,9 @@ type IndexResult struct {
 
 // holders are the shards that have indexes of a namespace: the owners of a
 // sharded collection, else the primary.
-func (c *Cluster) holders(ns string) []catalog.ShardID {
+func (st Statistics) holders(ns string) []catalog.ShardID {
 	var ids []catalog.ShardID
-	for _, part := range c.Stats(ns) {
+	for _, part := range st.Collection(ns) {
 		ids = append(ids, part.Shard)
 	}
 	return ids
@@ -34,7 +43,7 @@ func (rq *Request) CreateIndexes(ns string, specs []store.IndexSpec) ([]IndexRes
 	if err != nil {
 		return nil, err
 	}
-	if err := rq.c.refuseView(ns); err != nil {
+	if err := rq.c.collections.refuseView(ns); err != nil {
 		return nil, err
 	}
 	if rq.c.config.holds(ns) {
@@ -43,32 +52,32 @@ func (rq *Request) CreateIndexes(ns string, specs []store.IndexSpec) ([]IndexRes
 	if err := rq.CreateDatabase(db, ""); err != nil {
 		return nil, err
 	}
-	created := !rq.c.Exists(ns)
+	created := !rq.c.collections.Exists(ns)
 	if created {
 		if err := checkNewCollection(ns); err != nil {
 			return nil, err
 		}
-		rq.c.localPrimary(ns, nil)
+		rq.c.collections.localPrimary(ns, nil)
 	}
-	if err := rq.c.checkUniqueAgainstShardKey(ns, specs); err != nil {
+	if err := rq.c.Indexes().checkUniqueAgainstShardKey(ns, specs); err != nil {
 		return nil, err
 	}
-	if err := rq.c.checkExpiry(ns, specs); err != nil {
+	if err := rq.c.Indexes().checkExpiry(ns, specs); err != nil {
 		return nil, err
 	}
 	var results []IndexResult
-	for _, id := range rq.c.holders(ns) {
+	for _, id := range rq.c.Statistics().holders(ns) {
 		docs := rq.c.shards[id].colls[ns].docs
 		result := IndexResult{Host: rq.c.hostOf(id), Before: len(docs.Indexes()), Created: created}
 		if err := createAll(docs, specs); err != nil {
 			return nil, err
 		}
 		if result.After = len(docs.Indexes()); result.After > result.Before {
-			rq.c.abortMigrations(ns)
+			rq.c.migrations.abort(ns)
 		}
 		results = append(results, result)
 	}
-	rq.c.watchExpiry()
+	rq.c.ttl.watch()
 	rq.c.Tick()
 	return results, nil
 }
@@ -95,8 +104,8 @@ func createAll(docs *store.Collection, specs []store.IndexSpec) error {
 
 // checkUniqueAgainstShardKey: a unique index of a sharded collection must
 // begin with the shard key.
-func (c *Cluster) checkUniqueAgainstShardKey(ns string, specs []store.IndexSpec) error {
-	coll, sharded, err := c.config.shardedEntry(ns)
+func (ix Indexes) checkUniqueAgainstShardKey(ns string, specs []store.IndexSpec) error {
+	coll, sharded, err := ix.c.config.shardedEntry(ns)
 	if err != nil || !sharded {
 		return err
 	}
@@ -108,35 +117,35 @@ func (c *Cluster) checkUniqueAgainstShardKey(ns string, specs []store.IndexSpec)
 	return nil
 }
 
-// Indexes lists a collection's indexes; false when there is no collection.
-func (c *Cluster) Indexes(ns string) ([]store.IndexSpec, bool) {
+// List lists a collection's indexes; false when there is no collection.
+func (ix Indexes) List(ns string) ([]store.IndexSpec, bool) {
 	if _, _, err := catalog.SplitNamespace(ns); err != nil {
 		return nil, false
 	}
 	if ns == chunksNamespace {
 		return chunkIndexes(), true
 	}
-	if c.config.holds(ns) {
-		docs := c.config.collections[ns]
+	if ix.c.config.holds(ns) {
+		docs := ix.c.config.collections[ns]
 		if docs == nil {
 			return nil, false
 		}
 		return docs.Indexes(), true
 	}
-	ids := c.holders(ns)
+	ids := ix.c.Statistics().holders(ns)
 	if len(ids) == 0 {
 		return nil, false
 	}
-	return c.shards[ids[0]].colls[ns].docs.Indexes(), true
+	return ix.c.shards[ids[0]].colls[ns].docs.Indexes(), true
 }
 
-// IndexesOn lists the indexes of a collection on one shard.
-func (c *Cluster) IndexesOn(ns string, id catalog.ShardID) []store.IndexSpec {
-	if c.config.holds(ns) {
-		specs, _ := c.Indexes(ns)
+// On lists the indexes of a collection on one shard.
+func (ix Indexes) On(ns string, id catalog.ShardID) []store.IndexSpec {
+	if ix.c.config.holds(ns) {
+		specs, _ := ix.List(ns)
 		return specs
 	}
-	s := c.shards[id]
+	s := ix.c.shards[id]
 	if s == nil || s.colls[ns] == nil {
 		return nil
 	}
@@ -150,11 +159,11 @@ func beginsWith(key bson.Raw, p catalog.KeyPattern) bool {
 	return len(fields) >= p.Len() && slices.Equal(fields[:p.Len()], p.Fields())
 }
 
-// DroppableIndexes are those that dropIndexes "*" drops: all but _id and the
+// Droppable are those that dropIndexes "*" drops: all but _id and the
 // last one that serves the shard key.
-func (c *Cluster) DroppableIndexes(ns string) []string {
-	specs, _ := c.Indexes(ns)
-	coll, sharded, _ := c.config.shardedEntry(ns)
+func (ix Indexes) Droppable(ns string) []string {
+	specs, _ := ix.List(ns)
+	coll, sharded, _ := ix.c.config.shardedEntry(ns)
 	var names []string
 	for _, spec := range specs {
 		serves := sharded && beginsWith(spec.Key, coll.Pattern)
@@ -165,10 +174,10 @@ func (c *Cluster) DroppableIndexes(ns string) []string {
 	return names
 }
 
-// DropIndexes drops indexes by name on every shard that has the collection.
-func (c *Cluster) DropIndexes(ns string, names []string) ([]IndexResult, error) {
-	specs, _ := c.Indexes(ns)
-	coll, sharded, err := c.config.shardedEntry(ns)
+// Drop drops indexes by name on every shard that has the collection.
+func (ix Indexes) Drop(ns string, names []string) ([]IndexResult, error) {
+	specs, _ := ix.List(ns)
+	coll, sharded, err := ix.c.config.shardedEntry(ns)
 	if err != nil {
 		return nil, err
 	}
@@ -180,15 +189,15 @@ func (c *Cluster) DropIndexes(ns string, names []string) ([]IndexResult, error) 
 		if name == "_id_" {
 			return nil, mongoerr.New(mongoerr.InvalidOptions, "cannot drop _id index")
 		}
-		if sharded && c.lastForShardKey(coll, specs, name) {
+		if sharded && ix.lastForShardKey(coll, specs, name) {
 			return nil, mongoerr.New(mongoerr.CannotDropShardKeyIndex, "Cannot drop the only compatible index for this collection's shard key")
 		}
 	}
-	c.abortMigrations(ns)
+	ix.c.migrations.abort(ns)
 	var results []IndexResult
-	for _, id := range c.holders(ns) {
-		docs := c.shards[id].colls[ns].docs
-		result := IndexResult{Host: c.hostOf(id), Before: len(docs.Indexes())}
+	for _, id := range ix.c.Statistics().holders(ns) {
+		docs := ix.c.shards[id].colls[ns].docs
+		result := IndexResult{Host: ix.c.hostOf(id), Before: len(docs.Indexes())}
 		for _, name := range names {
 			if err := docs.DropIndex(name); err != nil {
 				return nil, err
@@ -197,13 +206,13 @@ func (c *Cluster) DropIndexes(ns string, names []string) ([]IndexResult, error) 
 		result.After = len(docs.Indexes())
 		results = append(results, result)
 	}
-	c.Tick()
+	ix.c.Tick()
 	return results, nil
 }
 
 // lastForShardKey tells whether an index is the only one that serves the
 // shard key.
-func (c *Cluster) lastForShardKey(coll catalog.Collection, specs []store.IndexSpec, name string) bool {
+func (ix Indexes) lastForShardKey(coll catalog.Collection, specs []store.IndexSpec, name string) bool {
 	serving := 0
 	isServing := false
 	for _, spec := range specs {
@@ -213,4 +222,189 @@ func (c *Cluster) lastForShardKey(coll catalog.Collection, specs []store.IndexSp
 		}
 	}
 	return isServing && serving == 1
+}
+
+// ttlMonitor deletes the documents that have expired: those of a collection with
+// a TTL index whose date in the indexed field is older than expireAfterSeconds.
+// Shards look for them every ttlMonitorSleepSecs; a cluster without such an
+// index never does.
+type ttlMonitor struct {
+	c *Cluster
+	// planned: the next look for expired documents is.
+	planned bool
+}
+
+// watch begins to look, if there is reason to.
+func (tm *ttlMonitor) watch() {
+	if tm.planned || len(tm.indexes()) == 0 {
+		return
+	}
+	tm.planned = true
+	tm.c.after(tm.c.parameters.Seconds("ttlMonitorSleepSecs"), tm.look)
+}
+
+// expiry is one TTL index.
+type expiry struct {
+	ns    string
+	index store.IndexSpec
+	after time.Duration
+}
+
+// indexes are the TTL indexes of all collections. That of the sessions is left
+// out: the mock keeps none there.
+func (tm *ttlMonitor) indexes() []expiry {
+	var list []expiry
+	for _, id := range tm.c.shardIDs() {
+		for ns, local := range tm.c.shards[id].colls {
+			if ns == sessionsNamespace {
+				continue
+			}
+			for _, spec := range local.docs.Indexes() {
+				seconds, isTTL := spec.Options.Lookup("expireAfterSeconds").AsInt64OK()
+				known := slices.ContainsFunc(list, func(e expiry) bool { return e.ns == ns && e.index.Name == spec.Name })
+				if isTTL && !known {
+					list = append(list, expiry{ns, spec, time.Duration(seconds) * time.Second})
+				}
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b expiry) int {
+		return cmp.Or(cmp.Compare(a.ns, b.ns), cmp.Compare(a.index.Name, b.index.Name))
+	})
+	return list
+}
+
+// look is one look at all TTL indexes.
+func (tm *ttlMonitor) look() {
+	tm.planned = false
+	if tm.c.parameters.Int("ttlMonitorEnabled") != 0 {
+		for _, e := range tm.indexes() {
+			if err := tm.deleteBy(e); err != nil {
+				tm.c.logger.Warn("expired documents not deleted", "collection", e.ns, "index", e.index.Name, "error", err)
+			}
+		}
+	}
+	tm.watch()
+}
+
+// deleteBy deletes what one index says has expired, on the shards that can be
+// reached. Orphans are left to the range deleter.
+func (tm *ttlMonitor) deleteBy(e expiry) error {
+	filter, err := e.filter(tm.c.now())
+	if err != nil {
+		return err
+	}
+	for _, t := range tm.c.targets(e.ns, filter) {
+		if t.shard == nil || t.shard.down {
+			continue
+		}
+		var found []place
+		for record, doc := range t.docs.Find(filter) {
+			if t.owns(doc) {
+				found = append(found, place{docs: t.docs, shard: t.shard, record: record, doc: doc})
+			}
+		}
+		for _, p := range found {
+			if err := tm.c.Background().remove(e.ns, p); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// filter matches what has expired: a date, or an array with one, that is old
+// enough and in the index.
+func (e expiry) filter(now time.Time) (*store.Filter, error) {
+	field, err := e.index.Key.IndexErr(0)
+	if err != nil {
+		return nil, err
+	}
+	oldest := bson.NewDateTimeFromTime(now.Add(-e.after))
+	clauses := bson.A{bson.D{{Key: field.Key(), Value: bson.D{{Key: "$lte", Value: oldest}}}}}
+	if partial, isPartial := e.index.Options.Lookup("partialFilterExpression").DocumentOK(); isPartial {
+		clauses = append(clauses, partial)
+	}
+	raw, err := bson.Marshal(bson.D{{Key: "$and", Value: clauses}})
+	if err != nil {
+		return nil, err
+	}
+	return store.CompileFilter(raw)
+}
+
+// SetExpiry changes how long the documents of an index stay, or makes a
+// plain index a TTL index. It gives the seconds it was before; was is false
+// where it was none.
+func (ix Indexes) SetExpiry(ns, name string, seconds int64) (before int64, was bool, err error) {
+	for _, id := range ix.c.Statistics().holders(ns) {
+		old, err := ix.c.shards[id].colls[ns].docs.SetIndexOption(name, "expireAfterSeconds", int32(seconds))
+		if err != nil {
+			return 0, false, err
+		}
+		before, was = old.AsInt64OK()
+	}
+	ix.c.Tick()
+	ix.c.ttl.watch()
+	return before, was, nil
+}
+
+// checkExpiry refuses TTL indexes that the server refuses.
+func (ix Indexes) checkExpiry(ns string, specs []store.IndexSpec) error {
+	for _, spec := range specs {
+		if spec.Options.Lookup("expireAfterSeconds").IsZero() {
+			continue
+		}
+		for _, id := range ix.c.Statistics().holders(ns) {
+			if ix.c.shards[id].colls[ns].maxBytes > 0 {
+				return mongoerr.New(mongoerr.CannotCreateIndex, "Cannot create TTL index on a capped collection")
+			}
+		}
+	}
+	return nil
+}
+
+// PrepareUnique makes an index of a collection refuse new duplicates on every
+// shard, or admit them again, and tells whether it refused them.
+func (ix Indexes) PrepareUnique(ns string, spec store.IndexSpec, on bool) (was bool, err error) {
+	if err := ix.checkUniqueAgainstShardKey(ns, []store.IndexSpec{{Name: spec.Name, Key: spec.Key, Unique: on}}); err != nil {
+		return false, err
+	}
+	for _, id := range ix.c.Statistics().holders(ns) {
+		if was, err = ix.c.shards[id].colls[ns].docs.PrepareUnique(spec.Name, on); err != nil {
+			return was, err
+		}
+	}
+	ix.c.Tick()
+	return was, nil
+}
+
+// MakeUnique makes a prepared index a unique one on every shard; a trial only
+// looks. It is CannotConvertIndexToUnique while there are duplicates, with their
+// _ids.
+func (ix Indexes) MakeUnique(ns, name string, trial bool) error {
+	violations := bson.A{}
+	for _, id := range ix.c.Statistics().holders(ns) {
+		groups, err := ix.c.shards[id].colls[ns].docs.Duplicates(name)
+		if err != nil {
+			return err
+		}
+		for _, ids := range groups {
+			violations = append(violations, bson.D{{Key: "ids", Value: ids}})
+		}
+	}
+	if len(violations) > 0 {
+		refused := mongoerr.New(mongoerr.CannotConvertIndexToUnique, "Cannot convert the index to unique. Please resolve conflicting documents before running collMod again.")
+		refused.Extra = bson.D{{Key: "violations", Value: violations}}
+		return refused
+	}
+	if trial {
+		return nil
+	}
+	for _, id := range ix.c.Statistics().holders(ns) {
+		if err := ix.c.shards[id].colls[ns].docs.MakeUnique(name); err != nil {
+			return err
+		}
+	}
+	ix.c.Tick()
+	return nil
 }

@@ -3,6 +3,7 @@ package mock
 import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
 )
@@ -72,6 +73,17 @@ func (l *localCollection) rules() bson.Raw {
 	return nil
 }
 
+// Collections makes, changes and drops collections and views, on the shards
+// and in the catalog.
+type Collections struct {
+	c *Cluster
+
+	views map[string]View // by namespace
+}
+
+// Collections are those of the cluster.
+func (c *Cluster) Collections() *Collections { return c.collections }
+
 // View is a collection that is made of another by a pipeline when it is read.
 type View struct {
 	On       string // a collection or view of the same database
@@ -86,23 +98,23 @@ func (rq *Request) CreateView(ns, db string, v View) error {
 	if err := rq.CreateDatabase(db, ""); err != nil {
 		return err
 	}
-	if rq.c.Exists(ns) {
+	if rq.c.collections.Exists(ns) {
 		return mongoerr.New(mongoerr.NamespaceExists, "namespace %s already exists", ns)
 	}
 	if err := checkNewCollection(ns); err != nil {
 		return err
 	}
-	return rq.c.ReplaceView(ns, db, v)
+	return rq.c.collections.ReplaceView(ns, db, v)
 }
 
 // ReplaceView gives a view another definition, or makes one.
-func (c *Cluster) ReplaceView(ns, db string, v View) error {
+func (cs *Collections) ReplaceView(ns, db string, v View) error {
 	on, depth := db+"."+v.On, 1
 	for {
 		if on == ns {
 			return mongoerr.New(mongoerr.GraphContainsCycle, "View cycle detected: %s => %s", ns, on)
 		}
-		below, isView := c.views[on]
+		below, isView := cs.views[on]
 		if !isView {
 			break
 		}
@@ -111,19 +123,19 @@ func (c *Cluster) ReplaceView(ns, db string, v View) error {
 		}
 		on = db + "." + below.On
 	}
-	if c.views == nil {
-		c.views = map[string]View{}
+	if cs.views == nil {
+		cs.views = map[string]View{}
 	}
-	c.views[ns] = v
-	c.Tick()
+	cs.views[ns] = v
+	cs.c.Tick()
 	return nil
 }
 
 // ViewOf is the collection that a view stands on, through other views, and the
 // stages that make the view; false when the namespace is no view.
-func (c *Cluster) ViewOf(ns, db string) (on string, stages []bson.Raw, isView bool) {
+func (cs *Collections) ViewOf(ns, db string) (on string, stages []bson.Raw, isView bool) {
 	for {
-		v, ok := c.views[ns]
+		v, ok := cs.views[ns]
 		if !ok {
 			return ns, stages, isView
 		}
@@ -134,9 +146,39 @@ func (c *Cluster) ViewOf(ns, db string) (on string, stages []bson.Raw, isView bo
 }
 
 // refuseView: views can't be written to, nor have indexes or chunks.
-func (c *Cluster) refuseView(ns string) error {
-	if _, isView := c.views[ns]; isView {
+func (cs *Collections) refuseView(ns string) error {
+	if _, isView := cs.views[ns]; isView {
 		return mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s is a view, not a collection", ns)
 	}
+	return nil
+}
+
+// ReplaceCollection gives an unsharded collection new contents, all or nothing.
+// It keeps its indexes and options, and is made when it is missing.
+func (rq *Request) ReplaceCollection(ns string, contents []bson.Raw) error {
+	db, _, err := catalog.SplitNamespace(ns)
+	if err != nil {
+		return err
+	}
+	if err := rq.CreateDatabase(db, ""); err != nil {
+		return err
+	}
+	local := rq.c.collections.localPrimary(ns, nil)
+	docs := newDocs(ns)
+	for _, spec := range local.docs.Indexes() {
+		if err := docs.CreateIndex(spec); err != nil {
+			return err
+		}
+	}
+	for _, doc := range contents {
+		if doc, err = store.PrepareInsert(doc, rq.c.NewObjectID); err != nil {
+			return err
+		}
+		if _, err := docs.Insert(doc); err != nil {
+			return err
+		}
+	}
+	local.docs = docs
+	rq.c.Tick()
 	return nil
 }

@@ -22,16 +22,16 @@ type RefineRequest struct {
 // RefineKey adds fields to the end of a collection's shard key. Chunks and
 // zones get the new fields in their bounds; no document moves, and no chunk
 // gets a new version (spec 03 §1.4).
-func (c *Cluster) RefineKey(req RefineRequest) error {
+func (cs *Collections) RefineKey(req RefineRequest) error {
 	ns, key := req.Namespace, req.Key
-	coll, err := c.config.Sharded(ns)
-	if mongoerr.Is(err, mongoerr.NamespaceNotSharded) && !c.Exists(ns) {
+	coll, err := cs.c.config.Sharded(ns)
+	if mongoerr.Is(err, mongoerr.NamespaceNotSharded) && !cs.Exists(ns) {
 		err = mongoerr.New(mongoerr.NamespaceNotFound, "Namespace %s not found", ns)
 	}
 	if err != nil {
 		return err
 	}
-	if err := c.CheckUUID(ns, req.UUID); err != nil {
+	if err := cs.CheckUUID(ns, req.UUID); err != nil {
 		return err
 	}
 	refined, err := catalog.ParseKeyPattern(key)
@@ -44,9 +44,9 @@ func (c *Cluster) RefineKey(req RefineRequest) error {
 	if !beginsWith(key, coll.Pattern) {
 		return mongoerr.New(mongoerr.InvalidOptions, "refineCollectionShardKey shard key %s does not extend the current shard key %s", key, coll.Pattern.Doc())
 	}
-	old := c.config.tables[ns]
+	old := cs.c.config.tables[ns]
 	for _, id := range old.Owners() {
-		local := c.shards[id].colls[ns]
+		local := cs.c.shards[id].colls[ns]
 		if _, ok := local.newKeyIndex(refined); !ok {
 			return mongoerr.New(mongoerr.InvalidOptions,
 				"Please create an index that starts with the proposed shard key before refining the shard key of %s", ns)
@@ -58,16 +58,16 @@ func (c *Cluster) RefineKey(req RefineRequest) error {
 			return err
 		}
 	}
-	zones, err := c.config.Zones(coll)
+	zones, err := cs.c.config.Zones(coll)
 	if err != nil {
 		return err
 	}
-	return c.refine(coll, refined, zones)
+	return cs.refine(coll, refined, zones)
 }
 
-func (c *Cluster) refine(coll catalog.Collection, refined catalog.KeyPattern, zones *catalog.ZoneSet) error {
-	ns, old := coll.Namespace, c.config.tables[coll.Namespace]
-	at, epoch := c.Tick(), c.NewObjectID()
+func (cs *Collections) refine(coll catalog.Collection, refined catalog.KeyPattern, zones *catalog.ZoneSet) error {
+	ns, old := coll.Namespace, cs.c.config.tables[coll.Namespace]
+	at, epoch := cs.c.Tick(), cs.c.NewObjectID()
 	bounds := refinement{coll.Pattern, refined}
 	var chunks []catalog.Chunk
 	for chunk := range old.All() {
@@ -97,36 +97,36 @@ func (c *Cluster) refine(coll catalog.Collection, refined catalog.KeyPattern, zo
 			return err
 		}
 	}
-	c.logChange(configShard, "refineCollectionShardKey.start", ns, bson.D{
+	cs.c.log.change(configShard, "refineCollectionShardKey.start", ns, bson.D{
 		{Key: "oldKey", Value: coll.Pattern.Doc()}, {Key: "newKey", Value: refined.Doc()},
 		{Key: "oldEpoch", Value: coll.Epoch}, {Key: "newEpoch", Value: epoch},
 	})
-	if err := c.config.replaceZones(ns, wider); err != nil {
+	if err := cs.c.config.replaceZones(ns, wider); err != nil {
 		return err
 	}
-	c.config.tables[ns] = table
-	c.refineTasks(ns, bounds)
-	_, err = c.config.modify(configCollections, ns, func(doc *bson.D) {
+	cs.c.config.tables[ns] = table
+	cs.refineTasks(ns, bounds)
+	_, err = cs.c.config.modify(configCollections, ns, func(doc *bson.D) {
 		set(doc, "lastmodEpoch", epoch)
-		set(doc, "lastmod", bson.NewDateTimeFromTime(c.now()))
+		set(doc, "lastmod", bson.NewDateTimeFromTime(cs.c.now()))
 		set(doc, "timestamp", at)
 		set(doc, "key", refined.Doc())
 	})
 	if err != nil {
 		return err
 	}
-	c.logChange(configShard, "refineCollectionShardKey.end", ns, nil)
+	cs.c.log.change(configShard, "refineCollectionShardKey.end", ns, nil)
 	return nil
 }
 
 // refineTasks gives what waits for deletion, and virtual data, the new bounds.
-func (c *Cluster) refineTasks(ns string, bounds refinement) {
+func (cs *Collections) refineTasks(ns string, bounds refinement) {
 	extend := func(k *catalog.Key) {
 		if wider, err := bounds.extend(*k); err == nil {
 			*k = wider
 		}
 	}
-	for _, s := range c.shards {
+	for _, s := range cs.c.shards {
 		s.byRange = deletionOrder{}
 		for _, task := range s.deletions {
 			if task.coll.Namespace == ns {

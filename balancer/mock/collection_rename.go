@@ -16,7 +16,7 @@ import (
 // chunks, UUID and zones stay. Only collections that are not tracked can change
 // the database, and only on one primary.
 func (rq *Request) RenameCollection(from, to string, dropTarget bool) error {
-	if err := rq.c.checkRename(from, to, dropTarget); err != nil {
+	if err := rq.c.collections.checkRename(from, to, dropTarget); err != nil {
 		return err
 	}
 	coll, tracked, err := rq.c.config.Tracked(from)
@@ -28,19 +28,19 @@ func (rq *Request) RenameCollection(from, to string, dropTarget bool) error {
 	if err := rq.CreateDatabase(databaseOf(to), string(primary)); err != nil {
 		return err
 	}
-	rq.c.logChange(primary, "renameCollection.start", from, details)
-	rq.c.forget(to)
-	rq.c.renameLocal(from, to)
+	rq.c.log.change(primary, "renameCollection.start", from, details)
+	rq.c.collections.forget(to)
+	rq.c.collections.renameLocal(from, to)
 	if tracked {
-		if err := rq.c.renameEntry(coll, to); err != nil {
+		if err := rq.c.collections.renameEntry(coll, to); err != nil {
 			return err
 		}
-		rq.c.logChange(configShard, "renameCollection.metadata", from, details)
+		rq.c.log.change(configShard, "renameCollection.metadata", from, details)
 	}
 	rq.c.config.renameZones(from, to)
 	rq.c.Tick()
-	rq.c.logChange(primary, "renameCollection.end", from, details)
-	rq.c.noteChange(Change{Kind: ChangeRename, Namespace: from, To: to})
+	rq.c.log.change(primary, "renameCollection.end", from, details)
+	rq.c.changes.note(Change{Kind: ChangeRename, Namespace: from, To: to})
 	return nil
 }
 
@@ -49,7 +49,7 @@ func databaseOf(ns string) string {
 	return db
 }
 
-func (c *Cluster) checkRename(from, to string, dropTarget bool) error {
+func (cs *Collections) checkRename(from, to string, dropTarget bool) error {
 	for _, ns := range []string{from, to} {
 		db, name, err := catalog.SplitNamespace(ns)
 		switch {
@@ -62,26 +62,26 @@ func (c *Cluster) checkRename(from, to string, dropTarget bool) error {
 	if from == to {
 		return mongoerr.New(mongoerr.IllegalOperation, "Can't rename a collection to itself")
 	}
-	if err := c.refuseView(from); err != nil {
+	if err := cs.refuseView(from); err != nil {
 		return err
 	}
-	if !c.Exists(from) {
+	if !cs.Exists(from) {
 		return mongoerr.New(mongoerr.NamespaceNotFound, "Source collection %s does not exist", from)
 	}
-	if _, isView := c.views[to]; isView {
+	if _, isView := cs.views[to]; isView {
 		return mongoerr.New(mongoerr.NamespaceExists, "a view already exists with that name: %s", to)
 	}
-	if c.Exists(to) && !dropTarget {
+	if cs.Exists(to) && !dropTarget {
 		return mongoerr.New(mongoerr.NamespaceExists, "Target collection %s exists", to)
 	}
-	if err := c.checkRenameAcross(from, to); err != nil {
+	if err := cs.checkRenameAcross(from, to); err != nil {
 		return err
 	}
 	for _, ns := range []string{from, to} {
-		if c.reshardings[ns] != nil {
+		if cs.c.reshardings.underWay[ns] != nil {
 			return mongoerr.New(mongoerr.LockBusy, "Failed to acquire the DDL lock of %s: it is being resharded", ns)
 		}
-		for m := range c.pending {
+		for m := range cs.c.migrations.underWay {
 			if m.req.Namespace == ns {
 				return mongoerr.New(mongoerr.ConflictingOperationInProgress, "a chunk of %s is being moved", ns)
 			}
@@ -91,8 +91,8 @@ func (c *Cluster) checkRename(from, to string, dropTarget bool) error {
 }
 
 // checkRenameAcross refuses what would need documents to go to another shard.
-func (c *Cluster) checkRenameAcross(from, to string) error {
-	if c.config.isTracked(from) && len(to) > catalog.MaxShardedNamespaceBytes {
+func (cs *Collections) checkRenameAcross(from, to string) error {
+	if cs.c.config.isTracked(from) && len(to) > catalog.MaxShardedNamespaceBytes {
 		return mongoerr.New(mongoerr.InvalidNamespace, "Fully qualified namespace is too long. Namespace: %s Max: %d", to, catalog.MaxShardedNamespaceBytes)
 	}
 	old, db := databaseOf(from), databaseOf(to)
@@ -100,12 +100,12 @@ func (c *Cluster) checkRenameAcross(from, to string) error {
 		return nil
 	}
 	for _, ns := range []string{from, to} {
-		if c.config.isTracked(ns) {
+		if cs.c.config.isTracked(ns) {
 			return mongoerr.New(mongoerr.CommandFailed, "Source and destination collections must be on the same database because %s is sharded.", ns)
 		}
 	}
-	primary, _ := c.config.Primary(old)
-	if other, known := c.config.Primary(db); known && other != primary {
+	primary, _ := cs.c.config.Primary(old)
+	if other, known := cs.c.config.Primary(db); known && other != primary {
 		return mongoerr.New(mongoerr.CommandFailed, "Source and destination collections must be on same shard")
 	}
 	return nil
@@ -113,18 +113,18 @@ func (c *Cluster) checkRenameAcross(from, to string) error {
 
 // forget takes a collection away without a word in the logs: another gets its
 // name.
-func (c *Cluster) forget(ns string) {
-	for _, s := range c.shards {
+func (cs *Collections) forget(ns string) {
+	for _, s := range cs.c.shards {
 		delete(s.colls, ns)
 		s.dropDeletions(ns)
 	}
-	c.config.remove(configCollections, ns)
-	delete(c.config.tables, ns)
-	c.config.dropZones(ns)
+	cs.c.config.remove(configCollections, ns)
+	delete(cs.c.config.tables, ns)
+	cs.c.config.dropZones(ns)
 }
 
-func (c *Cluster) renameLocal(from, to string) {
-	for _, s := range c.shards {
+func (cs *Collections) renameLocal(from, to string) {
+	for _, s := range cs.c.shards {
 		if l := s.colls[from]; l != nil {
 			l.docs.Namespace = to
 			s.colls[to] = l
@@ -140,30 +140,30 @@ func (c *Cluster) renameLocal(from, to string) {
 }
 
 // renameEntry renames a tracked collection in the catalog.
-func (c *Cluster) renameEntry(coll catalog.Collection, to string) error {
-	from, old := coll.Namespace, c.config.tables[coll.Namespace]
-	at, epoch := c.Tick(), c.NewObjectID()
+func (cs *Collections) renameEntry(coll catalog.Collection, to string) error {
+	from, old := coll.Namespace, cs.c.config.tables[coll.Namespace]
+	at, epoch := cs.c.Tick(), cs.c.NewObjectID()
 	table, err := catalog.NewRoutingTable(old.Pattern(), epoch, at, old.All())
 	if err != nil {
 		return err
 	}
-	raw, _ := c.config.doc(configCollections, from)
+	raw, _ := cs.c.config.doc(configCollections, from)
 	var entry bson.D
 	if err := bson.Unmarshal(bytes.Clone(raw), &entry); err != nil {
 		return err
 	}
 	set(&entry, "_id", to)
 	set(&entry, "lastmodEpoch", epoch)
-	set(&entry, "lastmod", bson.NewDateTimeFromTime(c.now()))
+	set(&entry, "lastmod", bson.NewDateTimeFromTime(cs.c.now()))
 	set(&entry, "timestamp", at)
-	c.config.remove(configCollections, from)
-	delete(c.config.tables, from)
-	if err := c.config.insert(configCollections, entry); err != nil {
+	cs.c.config.remove(configCollections, from)
+	delete(cs.c.config.tables, from)
+	if err := cs.c.config.insert(configCollections, entry); err != nil {
 		return err
 	}
-	c.config.tables[to] = table
-	c.logPlacement(from, &coll.UUID, at, nil)
-	c.logPlacement(to, &coll.UUID, at, table.Owners())
+	cs.c.config.tables[to] = table
+	cs.c.log.placement(from, &coll.UUID, at, nil)
+	cs.c.log.placement(to, &coll.UUID, at, table.Owners())
 	return nil
 }
 
@@ -186,10 +186,10 @@ func (cfg *ConfigDB) renameZones(from, to string) {
 	}
 }
 
-// ModifyCollection changes options of a collection on every shard that has it;
+// Modify changes options of a collection on every shard that has it;
 // fields whose value is nil go.
-func (c *Cluster) ModifyCollection(ns string, changes bson.D) {
-	for _, s := range c.shards {
+func (cs *Collections) Modify(ns string, changes bson.D) {
+	for _, s := range cs.c.shards {
 		l := s.colls[ns]
 		if l == nil {
 			continue
@@ -207,44 +207,44 @@ func (c *Cluster) ModifyCollection(ns string, changes bson.D) {
 		l.maxBytes, l.maxDocs = like.maxBytes, like.maxDocs
 		l.trim()
 	}
-	c.Tick()
+	cs.c.Tick()
 }
 
-// HideIndex hides an index of a collection from queries, or shows it again, on
+// Hide hides an index of a collection from queries, or shows it again, on
 // every shard. It tells whether it was hidden.
-func (c *Cluster) HideIndex(ns, name string, hidden bool) (was bool, err error) {
-	c.abortMigrations(ns)
-	for _, id := range c.holders(ns) {
-		if was, err = c.shards[id].colls[ns].docs.HideIndex(name, hidden); err != nil {
+func (ix Indexes) Hide(ns, name string, hidden bool) (was bool, err error) {
+	ix.c.migrations.abort(ns)
+	for _, id := range ix.c.Statistics().holders(ns) {
+		if was, err = ix.c.shards[id].colls[ns].docs.HideIndex(name, hidden); err != nil {
 			return was, err
 		}
 	}
-	c.Tick()
+	ix.c.Tick()
 	return was, nil
 }
 
-// UntrackCollection takes a collection that is not sharded out of the catalog
+// Untrack takes a collection that is not sharded out of the catalog
 // again. It must be where it would be without an entry.
-func (c *Cluster) UntrackCollection(ns string) error {
-	coll, tracked, err := c.config.Tracked(ns)
+func (cs *Collections) Untrack(ns string) error {
+	coll, tracked, err := cs.c.config.Tracked(ns)
 	switch {
 	case err != nil:
 		return err
 	case !tracked:
-		if !c.Exists(ns) {
+		if !cs.Exists(ns) {
 			return mongoerr.New(mongoerr.NamespaceNotFound, "Namespace %s not found", ns)
 		}
 		return nil
 	case !coll.Unsplittable:
 		return mongoerr.New(mongoerr.InvalidNamespace, "Namespace %s is sharded: it can't be untracked", ns)
 	}
-	if !c.config.isPrimary(databaseOf(ns), c.config.tables[ns].At(0).Shard) {
+	if !cs.c.config.isPrimary(databaseOf(ns), cs.c.config.tables[ns].At(0).Shard) {
 		return mongoerr.New(mongoerr.OperationFailed, "Collection %s is not on its database's primary shard", ns)
 	}
-	c.logChange(configShard, "untrackCollection.start", ns, nil)
-	c.config.remove(configCollections, ns)
-	delete(c.config.tables, ns)
-	c.logPlacement(ns, &coll.UUID, c.Tick(), nil)
-	c.logChange(configShard, "untrackCollection.end", ns, nil)
+	cs.c.log.change(configShard, "untrackCollection.start", ns, nil)
+	cs.c.config.remove(configCollections, ns)
+	delete(cs.c.config.tables, ns)
+	cs.c.log.placement(ns, &coll.UUID, cs.c.Tick(), nil)
+	cs.c.log.change(configShard, "untrackCollection.end", ns, nil)
 	return nil
 }

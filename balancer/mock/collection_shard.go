@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -55,14 +56,14 @@ func (rq *Request) ShardCollection(req ShardRequest) error {
 	if len(req.Namespace) > catalog.MaxShardedNamespaceBytes {
 		return mongoerr.New(mongoerr.InvalidNamespace, "Fully qualified namespace is too long. Namespace: %s Max: %d", req.Namespace, catalog.MaxShardedNamespaceBytes)
 	}
-	if err := rq.c.refuseView(req.Namespace); err != nil {
+	if err := rq.c.collections.refuseView(req.Namespace); err != nil {
 		return err
 	}
-	if err := rq.c.CheckUUID(req.Namespace, req.UUID); err != nil {
+	if err := rq.c.collections.CheckUUID(req.Namespace, req.UUID); err != nil {
 		return err
 	}
 	if req.Namespace == sessionsNamespace {
-		if err := rq.c.CreateSessions(); err != nil {
+		if err := rq.c.collections.CreateSessions(); err != nil {
 			return err
 		}
 	}
@@ -76,17 +77,17 @@ func (rq *Request) ShardCollection(req ShardRequest) error {
 		}
 		return mongoerr.New(mongoerr.AlreadyInitialized, "collection %s is already sharded with other options", req.Namespace)
 	}
-	return rq.c.shardNew(req, pattern)
+	return rq.c.collections.shardNew(req, pattern)
 }
 
 // CheckUUID compares the collection there is with the one the caller means;
 // nil means whichever there is.
-func (c *Cluster) CheckUUID(ns string, uuid []byte) error {
+func (cs *Collections) CheckUUID(ns string, uuid []byte) error {
 	db, name, err := catalog.SplitNamespace(ns)
 	if err != nil || uuid == nil {
 		return err
 	}
-	for _, s := range c.shards {
+	for _, s := range cs.c.shards {
 		if local := s.colls[ns]; local != nil && bytes.Equal(local.uuid.Data, uuid) {
 			return nil
 		}
@@ -96,14 +97,14 @@ func (c *Cluster) CheckUUID(ns string, uuid []byte) error {
 		{Key: "db", Value: db},
 		{Key: "collectionUUID", Value: bson.Binary{Subtype: bson.TypeBinaryUUID, Data: uuid}},
 		{Key: "expectedCollection", Value: name},
-		{Key: "actualCollection", Value: c.nameOf(db, uuid)},
+		{Key: "actualCollection", Value: cs.nameOf(db, uuid)},
 	}
 	return mismatch
 }
 
 // nameOf finds a database's collection by its UUID; nil when there is none.
-func (c *Cluster) nameOf(db string, uuid []byte) any {
-	for _, info := range c.CollectionInfos(db) {
+func (cs *Collections) nameOf(db string, uuid []byte) any {
+	for _, info := range cs.c.Statistics().Collections(db) {
 		if bytes.Equal(info.UUID.Data, uuid) {
 			return info.Name
 		}
@@ -112,40 +113,40 @@ func (c *Cluster) nameOf(db string, uuid []byte) any {
 }
 
 // shardNew shards a collection that is not; a refusal leaves nothing behind.
-func (c *Cluster) shardNew(req ShardRequest, pattern catalog.KeyPattern) error {
+func (cs *Collections) shardNew(req ShardRequest, pattern catalog.KeyPattern) error {
 	db, _, _ := catalog.SplitNamespace(req.Namespace)
-	primary, _ := c.config.Primary(db)
-	if table := c.config.tables[req.Namespace]; table != nil {
+	primary, _ := cs.c.config.Primary(db)
+	if table := cs.c.config.tables[req.Namespace]; table != nil {
 		primary = table.At(0).Shard // tracked already, where moveCollection has put it
 	}
-	existed := c.shards[primary].colls[req.Namespace] != nil
-	local := c.shards[primary].colls[req.Namespace]
+	existed := cs.c.shards[primary].colls[req.Namespace] != nil
+	local := cs.c.shards[primary].colls[req.Namespace]
 	if local == nil {
-		local = c.localPrimary(req.Namespace, nil)
+		local = cs.localPrimary(req.Namespace, nil)
 	}
-	err := c.shardLocal(req, pattern, primary, local)
+	err := cs.shardLocal(req, pattern, primary, local)
 	if err != nil && !existed {
-		delete(c.shards[primary].colls, req.Namespace)
+		delete(cs.c.shards[primary].colls, req.Namespace)
 	}
 	return err
 }
 
-func (c *Cluster) shardLocal(req ShardRequest, pattern catalog.KeyPattern, primary catalog.ShardID, local *localCollection) error {
+func (cs *Collections) shardLocal(req ShardRequest, pattern catalog.KeyPattern, primary catalog.ShardID, local *localCollection) error {
 	if err := checkLocal(req, pattern, local); err != nil {
 		return err
 	}
-	zones, err := c.config.zonesForSharding(req.Namespace, pattern)
+	zones, err := cs.c.config.zonesForSharding(req.Namespace, pattern)
 	if err != nil {
 		return err
 	}
 	docs, _ := local.counts()
-	at, epoch := c.Tick(), c.NewObjectID()
+	at, epoch := cs.c.Tick(), cs.c.NewObjectID()
 	if req.PresplitZones {
 		if err := checkPresplit(pattern, zones, docs == 0); err != nil {
 			return err
 		}
 	}
-	table, err := c.initialTable(pattern, zones, epoch, at, primary, docs == 0, req.PresplitZones)
+	table, err := cs.initialTable(pattern, zones, epoch, at, primary, docs == 0, req.PresplitZones)
 	if err != nil {
 		return err
 	}
@@ -154,14 +155,14 @@ func (c *Cluster) shardLocal(req ShardRequest, pattern catalog.KeyPattern, prima
 			return err
 		}
 	}
-	c.logChange(primary, "shardCollection.start", req.Namespace, startedDetails(req.Namespace, pattern, primary))
-	if err := c.config.enter(req, pattern, local.uuid, epoch, at); err != nil {
+	cs.c.log.change(primary, "shardCollection.start", req.Namespace, startedDetails(req.Namespace, pattern, primary))
+	if err := cs.c.config.enter(req, pattern, local.uuid, epoch, at); err != nil {
 		return err
 	}
-	c.config.tables[req.Namespace] = table
-	c.spreadCollection(req.Namespace, local, table)
-	c.logPlacement(req.Namespace, &local.uuid, at, table.Owners())
-	c.logChange(primary, "shardCollection.end", req.Namespace, shardedDetails(local.uuid, table, docs == 0))
+	cs.c.config.tables[req.Namespace] = table
+	cs.spread(req.Namespace, local, table)
+	cs.c.log.placement(req.Namespace, &local.uuid, at, table.Owners())
+	cs.c.log.change(primary, "shardCollection.end", req.Namespace, shardedDetails(local.uuid, table, docs == 0))
 	return nil
 }
 
@@ -304,28 +305,102 @@ func (cfg *ConfigDB) enter(req ShardRequest, pattern catalog.KeyPattern, uuid bs
 	})
 }
 
-// spreadCollection makes the collection, with its indexes, on every shard
+// spread makes the collection, with its indexes, on every shard
 // that owns chunks.
-func (c *Cluster) spreadCollection(ns string, like *localCollection, table *catalog.RoutingTable) {
+func (cs *Collections) spread(ns string, like *localCollection, table *catalog.RoutingTable) {
 	for _, id := range table.Owners() {
-		s := c.shards[id]
+		s := cs.c.shards[id]
 		if l := s.colls[ns]; l != nil && l.uuid.Equal(like.uuid) {
 			continue
 		}
-		s.colls[ns] = c.emptyLike(ns, like, id)
+		s.colls[ns] = cs.emptyLike(ns, like, id)
 	}
 }
 
 // emptyLike is a collection on a shard with the indexes it has elsewhere.
-func (c *Cluster) emptyLike(ns string, like *localCollection, id catalog.ShardID) *localCollection {
+func (cs *Collections) emptyLike(ns string, like *localCollection, id catalog.ShardID) *localCollection {
 	l := newLocal(like.uuid, like.options, ns)
 	for _, spec := range like.docs.Indexes() {
 		if spec.Name == "_id_" {
 			continue
 		}
 		if err := l.docs.CreateIndex(spec); err != nil {
-			c.logger.Warn("index not made", "ns", ns, "shard", id, "index", spec.Name, "error", err)
+			cs.c.logger.Warn("index not made", "ns", ns, "shard", id, "index", spec.Name, "error", err)
 		}
 	}
 	return l
+}
+
+// sessionsNamespace is the one collection of the config database that shards
+// hold (spec 03 §3.12).
+const sessionsNamespace = "config.system.sessions"
+
+const (
+	// sessionsInterval is how often the config server looks after it
+	// (logicalSessionRefreshMillis).
+	sessionsInterval = 5 * time.Minute
+	// sessionsChunkBytes is its chunk size.
+	sessionsChunkBytes = 200_000
+	// sessionsTTL is when a session that nobody uses is deleted, in seconds.
+	sessionsTTL = 1800
+)
+
+// holds tells whether the config server holds a collection. Only the
+// sessions are of its databases and on the shards.
+func (cfg *ConfigDB) holds(ns string) bool {
+	return onConfigServer(databaseOf(ns)) && cfg.tables[ns] == nil
+}
+
+// watchSessions makes the collection of the sessions at the next look, as soon
+// as there is a shard for it.
+func (cs *Collections) watchSessions() {
+	if err := cs.CreateSessions(); err != nil {
+		cs.c.logger.Warn("config.system.sessions not made", "error", err)
+	}
+	if cs.c.config.tables[sessionsNamespace] == nil {
+		cs.c.after(sessionsInterval, cs.watchSessions)
+	}
+}
+
+// CreateSessions makes the collection of the sessions, sharded by _id, with one
+// chunk on the first shard. That it is there already is no error.
+func (cs *Collections) CreateSessions() error {
+	ids := slices.DeleteFunc(cs.c.shardIDs(), func(id catalog.ShardID) bool {
+		s, err := cs.c.config.ShardByID(string(id))
+		return err != nil || s.Draining
+	})
+	if cs.c.config.tables[sessionsNamespace] != nil || len(ids) == 0 {
+		return nil
+	}
+	pattern, err := byID()
+	if err != nil {
+		return err
+	}
+	local := newLocal(cs.c.NewUUID(), nil, sessionsNamespace)
+	ttl, err := bson.Marshal(bson.D{{Key: "expireAfterSeconds", Value: int32(sessionsTTL)}})
+	if err != nil {
+		return err
+	}
+	index := configIndex("lsidTTLIndex", false, "lastUse")
+	index.Options = ttl
+	if err := local.docs.CreateIndex(index); err != nil {
+		return err
+	}
+	at, epoch := cs.c.Tick(), cs.c.NewObjectID()
+	table, err := cs.c.config.tableOf(pattern, []catalog.Chunk{{Min: pattern.GlobalMin(), Max: pattern.GlobalMax(), Shard: ids[0]}}, epoch, at)
+	if err != nil {
+		return err
+	}
+	cs.c.log.change(ids[0], "shardCollection.start", sessionsNamespace, startedDetails(sessionsNamespace, pattern, ids[0]))
+	if err := cs.c.config.enter(ShardRequest{Namespace: sessionsNamespace}, pattern, local.uuid, epoch, at); err != nil {
+		return err
+	}
+	if _, err := cs.c.config.modify(configCollections, sessionsNamespace, func(doc *bson.D) { set(doc, "maxChunkSizeBytes", int64(sessionsChunkBytes)) }); err != nil {
+		return err
+	}
+	cs.c.shards[ids[0]].colls[sessionsNamespace] = local
+	cs.c.config.tables[sessionsNamespace] = table
+	cs.c.log.placement(sessionsNamespace, &local.uuid, at, table.Owners())
+	cs.c.log.change(ids[0], "shardCollection.end", sessionsNamespace, shardedDetails(local.uuid, table, true))
+	return nil
 }

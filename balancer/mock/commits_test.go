@@ -53,7 +53,7 @@ func (tt commitCase) play(t *testing.T) {
 		c.setField(t, configCollections, exampleNS, tt.Forbidden, false)
 	}
 	before := c.config.Collection(configPlacement).Count()
-	reply, err := c.commitCatalog(tt.migration(t, c), func() bson.Timestamp { return now })
+	reply, err := tt.migration(t, c).commitCatalog(func() bson.Timestamp { return now })
 	if code, _ := mongoerr.CodeOf(err); code != tt.Code || (err == nil) != (tt.Code == 0) {
 		t.Fatalf("ended with %v, want code %d", err, tt.Code)
 	}
@@ -81,6 +81,7 @@ func (tt commitCase) migration(t *testing.T, c *Cluster) *migration {
 	t.Helper()
 	coll := c.exampleCollection(t)
 	m := &migration{
+		c:    c,
 		coll: coll, min: exampleKey(t, coll.Pattern, tt.Move[0]), max: exampleKey(t, coll.Pattern, tt.Move[1]),
 		req: MoveRequest{Namespace: exampleNS, From: catalog.ShardID(tt.Move[2]), To: catalog.ShardID(tt.Move[3])},
 	}
@@ -150,11 +151,13 @@ func (tt jumboCase) play(t *testing.T) {
 	case tt.ClearJumbo != nil:
 		err = c.config.ClearJumbo(otherwise(coll, tt.Other), key(tt.ClearJumbo[0]), key(tt.ClearJumbo[1]))
 	case tt.Fence != nil:
-		c.fence(exampleNS, key(tt.Fence[0]), key(tt.Fence[1]), readVersion(t, tt.Fence[2]))
+		c.config.fence(exampleNS, key(tt.Fence[0]), key(tt.Fence[1]), readVersion(t, tt.Fence[2]))
 	default:
 		local := &localCollection{docs: newDocs(exampleNS)}
 		local.virtual.docs, local.virtual.bytes = tt.NumRecords, tt.DataSize
-		err = c.checkSize(&migration{virtualDocs: tt.Docs, req: MoveRequest{MaxChunkSizeBytes: tt.MaxChunkSizeBytes, Force: tt.Force}}, local)
+		req := MoveRequest{MaxChunkSizeBytes: tt.MaxChunkSizeBytes, Force: tt.Force}
+		m := &migration{c: c, virtualDocs: tt.Docs, req: req}
+		err = m.checkSize(local)
 	}
 	if code, _ := mongoerr.CodeOf(err); code != tt.Code || (err == nil) != (tt.Code == 0) {
 		t.Fatalf("ended with %v, want code %d", err, tt.Code)
@@ -203,7 +206,7 @@ func (tt sentCase) play(t *testing.T) {
 		if a.Kind != policy.MergeAll {
 			a.Min, a.Max = key(tt.Range[0]), key(tt.Range[1])
 		}
-		sent = c.actionCommand(a)
+		sent = c.balancer.actionCommand(a)
 	}
 	// The example says E and S for the epoch and the timestamp.
 	text, err := bson.MarshalExtJSON(sent, false, false)
@@ -261,7 +264,7 @@ func (tt splitCase) commit(t *testing.T) {
 		points = append(points, exampleKey(t, coll.Pattern, text))
 	}
 	min, max := exampleKey(t, coll.Pattern, tt.Split[0]), exampleKey(t, coll.Pattern, tt.Split[1])
-	err := c.commitSplit(coll, "A", min, max, points)
+	err := c.Chunks().commitSplit(coll, "A", min, max, points)
 	if code, _ := mongoerr.CodeOf(err); code != tt.Code || (err == nil) != (tt.Code == 0) {
 		t.Fatalf("ended with %v, want code %d", err, tt.Code)
 	}
@@ -283,7 +286,7 @@ func (tt splitCase) commit(t *testing.T) {
 		return
 	}
 	// The same request again finds the split done, and logs nothing.
-	if err := c.commitSplit(coll, "A", min, max, points); err != nil {
+	if err := c.Chunks().commitSplit(coll, "A", min, max, points); err != nil {
 		t.Errorf("again: %v", err)
 	}
 	sameChunks(t, c, want...)

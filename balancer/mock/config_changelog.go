@@ -25,32 +25,36 @@ const routerName = hostName + ":27017"
 // configShard is the name config server entries carry as their shard.
 const configShard catalog.ShardID = "config"
 
-// logChange writes an entry of config.changelog.
-func (c *Cluster) logChange(by catalog.ShardID, what, ns string, details bson.D) {
-	c.appendLog(configChangelog, changelogBytes, by, what, ns, details)
+// changeLog writes what the cluster did into the logs of the config database:
+// config.changelog, config.actionlog and config.placementHistory.
+type changeLog struct{ c *Cluster }
+
+// change writes an entry of config.changelog.
+func (cl *changeLog) change(by catalog.ShardID, what, ns string, details bson.D) {
+	cl.append(configChangelog, changelogBytes, by, what, ns, details)
 }
 
-// LogAction writes an entry of config.actionlog.
-func (c *Cluster) LogAction(what string, details bson.D) {
-	c.appendLog(configActionlog, actionlogBytes, configShard, what, "", details)
+// Action writes an entry of config.actionlog.
+func (cl *changeLog) Action(what string, details bson.D) {
+	cl.append(configActionlog, actionlogBytes, configShard, what, "", details)
 }
 
-// appendLog adds an entry in the form of spec 03 §3.7 and drops the oldest
+// append adds an entry in the form of spec 03 §3.7 and drops the oldest
 // beyond the cap. A failure to write is a warning, as on the server.
-func (c *Cluster) appendLog(log string, limit int64, by catalog.ShardID, what, ns string, details bson.D) {
-	if err := c.reach(by, configShard); err != nil {
-		c.logger.Warn("log entry not written", "log", log, "what", what, "error", err)
+func (cl *changeLog) append(log string, limit int64, by catalog.ShardID, what, ns string, details bson.D) {
+	if err := cl.c.faults.reach(by, configShard); err != nil {
+		cl.c.logger.Warn("log entry not written", "log", log, "what", what, "error", err)
 		return
 	}
-	now := c.now()
+	now := cl.c.now()
 	if details == nil {
 		details = bson.D{}
 	}
 	id := make([]byte, 0, 64)
 	id = now.AppendFormat(append(id, hostName+"-"...), "2006-01-02T15:04:05.000-07:00-")
-	number := c.NewObjectID()
+	number := cl.c.NewObjectID()
 	id = hex.AppendEncode(id, number[:])
-	err := c.config.insert(log, bson.D{
+	err := cl.c.config.insert(log, bson.D{
 		{Key: "_id", Value: string(id)},
 		{Key: "server", Value: hostName},
 		{Key: "shard", Value: string(by)},
@@ -61,9 +65,9 @@ func (c *Cluster) appendLog(log string, limit int64, by catalog.ShardID, what, n
 		{Key: "details", Value: details},
 	})
 	if err != nil {
-		c.logger.Warn("log entry not written", "log", log, "what", what, "error", err)
+		cl.c.logger.Warn("log entry not written", "log", log, "what", what, "error", err)
 	}
-	trim(c.config.Collection(log), limit)
+	trim(cl.c.config.Collection(log), limit)
 }
 
 func trim(coll *store.Collection, limit int64) {
@@ -79,7 +83,7 @@ const pingInterval = 10 * time.Second
 // ping renews the mongos's document in config.mongos.
 func (c *Cluster) ping() {
 	c.after(pingInterval, c.ping)
-	if c.reach(routerNode, configShard) != nil {
+	if c.faults.reach(routerNode, configShard) != nil {
 		return
 	}
 	now := c.now()
@@ -106,10 +110,10 @@ func chunkDoc(t *catalog.RoutingTable, chunk catalog.Chunk, v catalog.ChunkVersi
 	}
 }
 
-// logPlacement records which shards have data of a namespace from now on
+// placement records which shards have data of a namespace from now on
 // (spec 03 §3.10).
-func (c *Cluster) logPlacement(ns string, uuid *bson.Binary, at bson.Timestamp, shards []catalog.ShardID) {
-	doc := bson.D{{Key: "_id", Value: c.NewObjectID()}, {Key: "nss", Value: ns}}
+func (cl *changeLog) placement(ns string, uuid *bson.Binary, at bson.Timestamp, shards []catalog.ShardID) {
+	doc := bson.D{{Key: "_id", Value: cl.c.NewObjectID()}, {Key: "nss", Value: ns}}
 	if uuid != nil {
 		doc = append(doc, bson.E{Key: "uuid", Value: *uuid})
 	}
@@ -118,7 +122,7 @@ func (c *Cluster) logPlacement(ns string, uuid *bson.Binary, at bson.Timestamp, 
 		names = append(names, string(s))
 	}
 	doc = append(doc, bson.E{Key: "timestamp", Value: at}, bson.E{Key: "shards", Value: names})
-	if err := c.config.insert(configPlacement, doc); err != nil {
-		c.logger.Warn("placement not written", "ns", ns, "error", err)
+	if err := cl.c.config.insert(configPlacement, doc); err != nil {
+		cl.c.logger.Warn("placement not written", "ns", ns, "error", err)
 	}
 }

@@ -222,7 +222,7 @@ func (i *inspection) checkIndexes() {
 	having := map[string][]string{}
 	var specs []store.IndexSpec
 	for _, id := range owners {
-		for _, spec := range c.IndexesOn(ns, id) {
+		for _, spec := range c.Indexes().On(ns, id) {
 			if having[spec.Name] == nil {
 				specs = append(specs, spec)
 			}
@@ -233,12 +233,12 @@ func (i *inspection) checkIndexes() {
 		var missing []string
 		same := true
 		for _, id := range owners {
-			at := slices.IndexFunc(c.IndexesOn(ns, id), func(s store.IndexSpec) bool { return s.Name == spec.Name })
+			at := slices.IndexFunc(c.Indexes().On(ns, id), func(s store.IndexSpec) bool { return s.Name == spec.Name })
 			if at < 0 {
 				missing = append(missing, string(id))
 				continue
 			}
-			same = same && bytes.Equal(c.IndexesOn(ns, id)[at].Key, spec.Key)
+			same = same && bytes.Equal(c.Indexes().On(ns, id)[at].Key, spec.Key)
 		}
 		if len(missing) == 0 && same {
 			continue

@@ -1,6 +1,7 @@
 package mock
 
 import (
+	"cmp"
 	"math"
 	"time"
 
@@ -9,6 +10,12 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mongoerr"
 )
+
+// ClusterParameters are what setClusterParameter and setDefaultRWConcern set for the whole cluster.
+type ClusterParameters struct{ c *Cluster }
+
+// ClusterParameters are those of the cluster.
+func (c *Cluster) ClusterParameters() ClusterParameters { return ClusterParameters{c} }
 
 // configParameters keeps the cluster parameters that somebody has set.
 const configParameters = "clusterParameters"
@@ -34,10 +41,10 @@ func clusterParameters() []clusterParameter {
 	}
 }
 
-// ClusterParameterNames lists the cluster parameters in order; those here came
+// Names lists the cluster parameters in order; those here came
 // with 8.0.
-func (c *Cluster) ClusterParameterNames() []string {
-	if !c.release.AtLeast(catalog.Release80) {
+func (cp ClusterParameters) Names() []string {
+	if !cp.c.release.AtLeast(catalog.Release80) {
 		return nil
 	}
 	var names []string
@@ -47,8 +54,8 @@ func (c *Cluster) ClusterParameterNames() []string {
 	return names
 }
 
-func (c *Cluster) clusterParameter(name string) (clusterParameter, bool) {
-	if c.release.AtLeast(catalog.Release80) {
+func (cp ClusterParameters) known(name string) (clusterParameter, bool) {
+	if cp.c.release.AtLeast(catalog.Release80) {
 		for _, p := range clusterParameters() {
 			if p.name == name {
 				return p, true
@@ -58,14 +65,14 @@ func (c *Cluster) clusterParameter(name string) (clusterParameter, bool) {
 	return clusterParameter{}, false
 }
 
-// ClusterParameter is what getClusterParameter shows of one: its default where
+// Get is what getClusterParameter shows of one: its default where
 // nobody has set it. It is NoSuchKey where there is none of that name.
-func (c *Cluster) ClusterParameter(name string) (bson.D, error) {
-	p, known := c.clusterParameter(name)
+func (cp ClusterParameters) Get(name string) (bson.D, error) {
+	p, known := cp.known(name)
 	if !known {
 		return nil, mongoerr.New(mongoerr.NoSuchKey, "Unknown server parameter: %s", name)
 	}
-	raw, set := c.config.doc(configParameters, name)
+	raw, set := cp.c.config.doc(configParameters, name)
 	if !set {
 		return bson.D{{Key: "_id", Value: name}, {Key: p.field, Value: p.standard}}, nil
 	}
@@ -74,11 +81,11 @@ func (c *Cluster) ClusterParameter(name string) (bson.D, error) {
 	return doc, err
 }
 
-// SetClusterParameter sets one for the whole cluster. It is InvalidOptions
+// Set sets one for the whole cluster. It is InvalidOptions
 // where there is none of that name, and as a command's fields are refused where
 // the value does not fit.
-func (c *Cluster) SetClusterParameter(name string, value bson.Raw) error {
-	p, known := c.clusterParameter(name)
+func (cp ClusterParameters) Set(name string, value bson.Raw) error {
+	p, known := cp.known(name)
 	if !known {
 		return mongoerr.New(mongoerr.InvalidOptions, "unknown cluster parameter %s", name)
 	}
@@ -86,7 +93,7 @@ func (c *Cluster) SetClusterParameter(name string, value bson.Raw) error {
 	if err != nil {
 		return err
 	}
-	return c.storeParameter(p, to)
+	return cp.store(p, to)
 }
 
 // parse reads the parameter's one field; without it the default is meant.
@@ -128,56 +135,124 @@ func (p clusterParameter) parseField(v bson.RawValue) (any, error) {
 	return n, nil
 }
 
-func (c *Cluster) storeParameter(p clusterParameter, to any) error {
-	at := c.Tick()
+func (cp ClusterParameters) store(p clusterParameter, to any) error {
+	at := cp.c.Tick()
 	details := bson.D{{Key: "name", Value: p.name}, {Key: "value", Value: bson.D{{Key: p.field, Value: to}}}, {Key: "time", Value: at}}
 	ns := "config." + configParameters
-	c.logChange(configShard, "setClusterParameter.start", ns, details)
-	if err := c.keepParameter(p, to, at); err != nil {
+	cp.c.log.change(configShard, "setClusterParameter.start", ns, details)
+	if err := cp.keep(p, to, at); err != nil {
 		return err
 	}
-	c.logChange(configShard, "setClusterParameter.end", ns, details)
+	cp.c.log.change(configShard, "setClusterParameter.end", ns, details)
 	return nil
 }
 
-func (c *Cluster) keepParameter(p clusterParameter, to any, at bson.Timestamp) error {
-	found, err := c.config.modify(configParameters, p.name, func(doc *bson.D) {
+func (cp ClusterParameters) keep(p clusterParameter, to any, at bson.Timestamp) error {
+	found, err := cp.c.config.modify(configParameters, p.name, func(doc *bson.D) {
 		set(doc, "clusterParameterTime", at)
 		set(doc, p.field, to)
 	})
 	if found || err != nil {
 		return err
 	}
-	return c.config.insert(configParameters, bson.D{{Key: "_id", Value: p.name}, {Key: "clusterParameterTime", Value: at}, {Key: p.field, Value: to}})
+	return cp.c.config.insert(configParameters, bson.D{{Key: "_id", Value: p.name}, {Key: "clusterParameterTime", Value: at}, {Key: p.field, Value: to}})
 }
 
-// noteShardCount sets the parameters that follow the number of shards, after a
+// noteCount sets the parameters that follow the number of shards, after a
 // shard has come or gone. That there were two once is never forgotten.
-func (c *Cluster) noteShardCount() {
-	had := c.hadTwo
-	c.hadTwo = c.hadTwo || len(c.shards) > 1
+func (mb *Membership) noteCount() {
+	had := mb.hadTwo
+	mb.hadTwo = mb.hadTwo || len(mb.c.shards) > 1
 	changes := map[string]bool{parameterShardsChange: false}
-	if c.hadTwo && !had {
+	if mb.hadTwo && !had {
 		changes[parameterTwoShards] = true
 	}
 	for _, p := range clusterParameters() {
 		to, changed := changes[p.name]
-		if _, known := c.clusterParameter(p.name); !changed || !known {
+		if _, known := mb.c.ClusterParameters().known(p.name); !changed || !known {
 			continue
 		}
-		if err := c.keepParameter(p, to, c.Tick()); err != nil {
-			c.logger.Warn("cluster parameter not written", "name", p.name, "error", err)
+		if err := mb.c.ClusterParameters().keep(p, to, mb.c.Tick()); err != nil {
+			mb.c.logger.Warn("cluster parameter not written", "name", p.name, "error", err)
 		}
 	}
 }
 
 // DefaultMaxTime is how long a read may take that does not say it itself; zero
 // is no limit.
-func (c *Cluster) DefaultMaxTime() time.Duration {
-	if !c.release.AtLeast(catalog.Release80) {
+func (cp ClusterParameters) DefaultMaxTime() time.Duration {
+	if !cp.c.release.AtLeast(catalog.Release80) {
 		return 0
 	}
-	raw, _ := c.config.doc(configParameters, parameterMaxTime)
+	raw, _ := cp.c.config.doc(configParameters, parameterMaxTime)
 	ms, _ := raw.Lookup("readOperations").AsInt64OK()
 	return time.Duration(ms) * time.Millisecond
+}
+
+// configConcerns is where config.settings keeps the cluster's default read and
+// write concern.
+const configConcerns = "ReadWriteConcernDefaults"
+
+// DefaultConcerns are the default read and write concern as getDefaultRWConcern
+// shows them: the implicit ones until somebody sets others.
+func (cp ClusterParameters) DefaultConcerns() bson.D {
+	raw, _ := cp.c.config.doc(configSettings, configConcerns)
+	source := func(v bson.RawValue) string {
+		if v.IsZero() {
+			return "implicit"
+		}
+		return "global"
+	}
+	read, write := raw.Lookup("defaultReadConcern"), raw.Lookup("defaultWriteConcern")
+	doc := bson.D{}
+	if read.IsZero() {
+		doc = append(doc, bson.E{Key: "defaultReadConcern", Value: bson.D{{Key: "level", Value: "local"}}})
+	} else {
+		doc = append(doc, bson.E{Key: "defaultReadConcern", Value: read})
+	}
+	if write.IsZero() {
+		doc = append(doc, bson.E{Key: "defaultWriteConcern", Value: bson.D{{Key: "w", Value: "majority"}, {Key: "wtimeout", Value: int32(0)}}})
+	} else {
+		doc = append(doc, bson.E{Key: "defaultWriteConcern", Value: write})
+	}
+	for _, name := range []string{"updateOpTime", "updateWallClockTime"} {
+		if v := raw.Lookup(name); !v.IsZero() {
+			doc = append(doc, bson.E{Key: name, Value: v})
+		}
+	}
+	return append(doc,
+		bson.E{Key: "defaultWriteConcernSource", Value: source(write)},
+		bson.E{Key: "defaultReadConcernSource", Value: source(read)})
+}
+
+// DefaultReadLevel returns the level of the cluster's default read concern.
+func (cp ClusterParameters) DefaultReadLevel() string {
+	raw, _ := cp.c.config.doc(configSettings, configConcerns)
+	level, _ := raw.Lookup("defaultReadConcern", "level").StringValueOK()
+	return cmp.Or(level, "local")
+}
+
+// SetDefaultConcerns keeps new defaults in config.settings. A nil document
+// leaves what there is, an empty read concern unsets it; a write concern can't
+// be unset.
+func (cp ClusterParameters) SetDefaultConcerns(read, write bson.Raw) error {
+	raw, _ := cp.c.config.doc(configSettings, configConcerns)
+	if write != nil && len(write) <= 5 && !raw.Lookup("defaultWriteConcern").IsZero() {
+		return mongoerr.New(mongoerr.IllegalOperation, "The global default write concern cannot be unset once it is set.")
+	}
+	at := cp.c.Tick()
+	fields := bson.D{{Key: "updateOpTime", Value: at}, {Key: "updateWallClockTime", Value: bson.NewDateTimeFromTime(cp.c.now())}}
+	for name, doc := range map[string]bson.Raw{"defaultReadConcern": read, "defaultWriteConcern": write} {
+		if len(doc) > 5 {
+			fields = append(fields, bson.E{Key: name, Value: doc})
+		}
+	}
+	if err := cp.c.config.setSetting(configConcerns, fields); err != nil {
+		return err
+	}
+	if read == nil || len(read) > 5 {
+		return nil
+	}
+	_, err := cp.c.config.modify(configSettings, configConcerns, func(doc *bson.D) { unset(doc, "defaultReadConcern") })
+	return err
 }

@@ -11,10 +11,16 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
+// Databases makes and drops databases and moves their primaries.
+type Databases struct{ c *Cluster }
+
+// Databases are those of the cluster.
+func (c *Cluster) Databases() Databases { return Databases{c} }
+
 // CreateDatabase makes a database's entry (enableSharding, spec 03 §1.4). An
 // empty primary lets the cluster choose the least loaded shard.
 func (rq *Request) CreateDatabase(name, primary string) error {
-	done, err := rq.c.checkDatabase(name, primary)
+	done, err := rq.c.Databases().check(name, primary)
 	if err != nil {
 		return mongoerr.Wrap(err, "Database "+name+" could not be created")
 	}
@@ -24,12 +30,12 @@ func (rq *Request) CreateDatabase(name, primary string) error {
 	if err := rq.AskConfig(); err != nil {
 		return err
 	}
-	id, err := rq.c.choosePrimary(primary)
+	id, err := rq.c.Databases().choosePrimary(primary)
 	if err != nil {
 		return mongoerr.Wrap(err, "Database "+name+" could not be created")
 	}
 	at := rq.c.Tick()
-	rq.c.logChange(configShard, "createDatabase.start", name, nil)
+	rq.c.log.change(configShard, "createDatabase.start", name, nil)
 	err = rq.c.config.insert(configDatabases, bson.D{
 		{Key: "_id", Value: name},
 		{Key: "primary", Value: string(id)},
@@ -42,31 +48,31 @@ func (rq *Request) CreateDatabase(name, primary string) error {
 	if err != nil {
 		return err
 	}
-	rq.c.logPlacement(name, nil, at, []catalog.ShardID{id})
-	rq.c.logChange(configShard, "createDatabase", name, nil)
+	rq.c.log.placement(name, nil, at, []catalog.ShardID{id})
+	rq.c.log.change(configShard, "createDatabase", name, nil)
 	return nil
 }
 
-// checkDatabase runs the checks in the server's order; done means that there
+// check runs the checks in the server's order; done means that there
 // is nothing to create.
-func (c *Cluster) checkDatabase(name, primary string) (done bool, err error) {
-	if done, err = c.CheckDatabaseName(name); done || err != nil {
+func (ds Databases) check(name, primary string) (done bool, err error) {
+	if done, err = ds.CheckName(name); done || err != nil {
 		return done, err
 	}
 	if primary != "" {
-		shard, err := c.config.FindShard(primary)
+		shard, err := ds.c.config.FindShard(primary)
 		if err != nil {
 			return false, err
 		}
 		primary = string(shard.ID)
 	}
-	if is, ok := c.config.Primary(name); ok {
+	if is, ok := ds.c.config.Primary(name); ok {
 		if primary == "" || string(is) == primary {
 			return true, nil
 		}
 		return false, mongoerr.New(mongoerr.NamespaceExists, "Cannot create database %s on shard %s: it exists on shard %s", name, primary, is)
 	}
-	for _, raw := range c.config.Collection(configDatabases).Scan() {
+	for _, raw := range ds.c.config.Collection(configDatabases).Scan() {
 		if other, _ := raw.Lookup("_id").StringValueOK(); strings.EqualFold(other, name) {
 			return false, mongoerr.New(mongoerr.DatabaseDifferCase, "can't have 2 databases that just differ on case: have %s, want %s", other, name)
 		}
@@ -74,9 +80,9 @@ func (c *Cluster) checkDatabase(name, primary string) (done bool, err error) {
 	return false, nil
 }
 
-// CheckDatabaseName refuses names that no database of the users' can have; there
+// CheckName refuses names that no database of the users' can have; there
 // tells that it is one of the cluster's own.
-func (c *Cluster) CheckDatabaseName(name string) (there bool, err error) {
+func (ds Databases) CheckName(name string) (there bool, err error) {
 	if name == "config" {
 		return true, nil
 	}
@@ -90,8 +96,8 @@ func (c *Cluster) CheckDatabaseName(name string) (there bool, err error) {
 	return false, nil
 }
 
-func (c *Cluster) choosePrimary(asked string) (catalog.ShardID, error) {
-	shards, err := c.config.Shards()
+func (ds Databases) choosePrimary(asked string) (catalog.ShardID, error) {
+	shards, err := ds.c.config.Shards()
 	if err != nil {
 		return "", err
 	}
@@ -102,11 +108,11 @@ func (c *Cluster) choosePrimary(asked string) (catalog.ShardID, error) {
 		if s.Draining || asked != "" && string(s.ID) != asked && s.Host != asked && !hasMember(s.Host, asked) {
 			continue
 		}
-		if err := c.reach(configShard, s.ID); err != nil {
+		if err := ds.c.faults.reach(configShard, s.ID); err != nil {
 			away = err
 			continue
 		}
-		if size := c.shards[s.ID].totalBytes(); best == "" || size < least {
+		if size := ds.c.shards[s.ID].totalBytes(); best == "" || size < least {
 			best, least = s.ID, size
 		}
 	}
@@ -154,13 +160,13 @@ func (rq *Request) Create(ns string, options bson.D) error {
 	if err := rq.CreateDatabase(db, ""); err != nil {
 		return err
 	}
-	if rq.c.Exists(ns) {
+	if rq.c.collections.Exists(ns) {
 		return mongoerr.New(mongoerr.NamespaceExists, "Collection %s already exists.", ns)
 	}
 	if err := checkNewCollection(ns); err != nil {
 		return err
 	}
-	rq.c.localPrimary(ns, options)
+	rq.c.collections.localPrimary(ns, options)
 	return nil
 }
 
@@ -184,30 +190,30 @@ func checkNewCollection(ns string) error {
 }
 
 // Exists tells whether any shard holds the collection or the catalog tracks it.
-func (c *Cluster) Exists(ns string) bool {
-	if _, ok := c.config.doc(configCollections, ns); ok {
+func (cs *Collections) Exists(ns string) bool {
+	if _, ok := cs.c.config.doc(configCollections, ns); ok {
 		return true
 	}
-	if _, isView := c.views[ns]; isView {
+	if _, isView := cs.views[ns]; isView {
 		return true
 	}
 	db, _, err := catalog.SplitNamespace(ns)
 	if err != nil {
 		return false
 	}
-	primary, ok := c.config.Primary(db)
-	return ok && c.shards[primary].colls[ns] != nil
+	primary, ok := cs.c.config.Primary(db)
+	return ok && cs.c.shards[primary].colls[ns] != nil
 }
 
 // localPrimary is an untracked collection's data on the database's primary,
 // made when it is missing. The database must exist.
-func (c *Cluster) localPrimary(ns string, options bson.D) *localCollection {
+func (cs *Collections) localPrimary(ns string, options bson.D) *localCollection {
 	db, _, _ := catalog.SplitNamespace(ns)
-	primary, _ := c.config.Primary(db)
-	s := c.shards[primary]
+	primary, _ := cs.c.config.Primary(db)
+	s := cs.c.shards[primary]
 	l := s.colls[ns]
 	if l == nil {
-		l = newLocal(c.NewUUID(), options, ns)
+		l = newLocal(cs.c.NewUUID(), options, ns)
 		s.colls[ns] = l
 	}
 	return l
@@ -215,30 +221,30 @@ func (c *Cluster) localPrimary(ns string, options bson.D) *localCollection {
 
 // Drop removes a collection from the catalog and from every shard. It tells
 // whether there was one.
-func (c *Cluster) Drop(ns string) bool {
-	coll, tracked, _ := c.config.Tracked(ns)
-	_, isView := c.views[ns]
-	delete(c.views, ns)
+func (cs *Collections) Drop(ns string) bool {
+	coll, tracked, _ := cs.c.config.Tracked(ns)
+	_, isView := cs.views[ns]
+	delete(cs.views, ns)
 	found := tracked || isView
-	for _, id := range c.shardIDs() {
-		s := c.shards[id]
+	for _, id := range cs.c.shardIDs() {
+		s := cs.c.shards[id]
 		if s.colls[ns] != nil {
 			found = true
-			c.wakeTails(s.colls[ns])
+			cs.wakeTails(s.colls[ns])
 			delete(s.colls, ns)
 		}
 		s.dropDeletions(ns)
 	}
 	if tracked {
-		c.logChange(configShard, "dropCollection.start", ns, nil)
-		c.config.remove(configCollections, ns)
-		delete(c.config.tables, ns)
-		c.logPlacement(ns, &coll.UUID, c.Tick(), nil)
-		c.logChange(configShard, "dropCollection", ns, nil)
+		cs.c.log.change(configShard, "dropCollection.start", ns, nil)
+		cs.c.config.remove(configCollections, ns)
+		delete(cs.c.config.tables, ns)
+		cs.c.log.placement(ns, &coll.UUID, cs.c.Tick(), nil)
+		cs.c.log.change(configShard, "dropCollection", ns, nil)
 	}
-	c.config.dropZones(ns)
+	cs.c.config.dropZones(ns)
 	if found && !isView {
-		c.noteChange(Change{Kind: ChangeDrop, Namespace: ns})
+		cs.c.changes.note(Change{Kind: ChangeDrop, Namespace: ns})
 	}
 	return found
 }
@@ -264,35 +270,35 @@ func (cfg *ConfigDB) dropZones(ns string) {
 	}
 }
 
-// DropDatabase drops every collection of a database and its entry.
-func (c *Cluster) DropDatabase(db string) bool {
-	_, known := c.config.Primary(db)
+// Drop drops every collection of a database and its entry.
+func (ds Databases) Drop(db string) bool {
+	_, known := ds.c.config.Primary(db)
 	if !known {
 		return false
 	}
-	c.logChange(configShard, "dropDatabase.start", db, nil)
-	for _, ns := range c.Namespaces(db) {
-		c.Drop(ns)
+	ds.c.log.change(configShard, "dropDatabase.start", db, nil)
+	for _, ns := range ds.Namespaces(db) {
+		ds.c.collections.Drop(ns)
 	}
-	maps.DeleteFunc(c.views, func(ns string, _ View) bool { return strings.HasPrefix(ns, db+".") })
-	c.config.remove(configDatabases, db)
-	c.logPlacement(db, nil, c.Tick(), nil)
-	c.logChange(configShard, "dropDatabase", db, nil)
-	c.noteChange(Change{Kind: ChangeDropDatabase, Namespace: db + "."})
+	maps.DeleteFunc(ds.c.collections.views, func(ns string, _ View) bool { return strings.HasPrefix(ns, db+".") })
+	ds.c.config.remove(configDatabases, db)
+	ds.c.log.placement(db, nil, ds.c.Tick(), nil)
+	ds.c.log.change(configShard, "dropDatabase", db, nil)
+	ds.c.changes.note(Change{Kind: ChangeDropDatabase, Namespace: db + "."})
 	return true
 }
 
 // Namespaces lists a database's collections, in order.
-func (c *Cluster) Namespaces(db string) []string {
+func (ds Databases) Namespaces(db string) []string {
 	seen := map[string]bool{}
-	for _, s := range c.shards {
+	for _, s := range ds.c.shards {
 		for ns := range s.colls {
-			if strings.HasPrefix(ns, db+".") && (c.config.isTracked(ns) || c.config.isPrimary(db, s.id)) {
+			if strings.HasPrefix(ns, db+".") && (ds.c.config.isTracked(ns) || ds.c.config.isPrimary(db, s.id)) {
 				seen[ns] = true
 			}
 		}
 	}
-	for _, raw := range c.config.Collection(configCollections).Scan() {
+	for _, raw := range ds.c.config.Collection(configCollections).Scan() {
 		if ns, _ := raw.Lookup("_id").StringValueOK(); strings.HasPrefix(ns, db+".") {
 			seen[ns] = true
 		}
@@ -312,3 +318,90 @@ func (cfg *ConfigDB) isPrimary(db string, id catalog.ShardID) bool {
 
 // DatabaseEntry is a database's document in config.databases.
 func (cfg *ConfigDB) DatabaseEntry(db string) (bson.Raw, bool) { return cfg.doc(configDatabases, db) }
+
+// MovePrimary gives a database another primary and moves its untracked
+// collections there (spec 03 §1.4).
+func (ds Databases) MovePrimary(db, to string) error {
+	switch {
+	case onConfigServer(db) || db == "local":
+		return mongoerr.New(mongoerr.InvalidOptions, "Can't move primary for %s database", db)
+	case !catalog.ValidDatabaseName(db):
+		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid database name: %s", db)
+	}
+	from, known := ds.c.config.Primary(db)
+	if !known {
+		return mongoerr.New(mongoerr.NamespaceNotFound, "database %s not found", db)
+	}
+	if !ds.c.membership.hadTwo {
+		return mongoerr.New(mongoerr.IllegalOperation, "Cannot move the primary in a cluster that has never had two shards")
+	}
+	shard, err := ds.c.config.FindShard(to)
+	if err != nil {
+		return err
+	}
+	if shard.ID == from {
+		return nil
+	}
+	if shard.Draining {
+		return mongoerr.New(mongoerr.ShardNotFound, "Shard %s is currently draining", shard.ID)
+	}
+	for _, id := range []catalog.ShardID{from, shard.ID} {
+		if err := ds.c.faults.reach(configShard, id); err != nil {
+			return err
+		}
+	}
+	return ds.move(db, ds.c.shards[from], ds.c.shards[shard.ID])
+}
+
+func (ds Databases) move(db string, from, to *shard) error {
+	var moving []string
+	for ns := range from.colls {
+		if strings.HasPrefix(ns, db+".") && !ds.c.config.isTracked(ns) {
+			moving = append(moving, ns)
+		}
+	}
+	slices.Sort(moving)
+	details := bson.D{{Key: "from", Value: string(from.id)}, {Key: "to", Value: string(to.id)}}
+	ds.c.log.change(from.id, "movePrimary.start", db, details)
+	for _, ns := range moving {
+		if to.colls[ns] != nil {
+			err := mongoerr.New(mongoerr.NamespaceExists, "shard %s holds an orphaned collection %s", to.id, ns)
+			ds.c.log.change(from.id, "movePrimary.error", db, append(details, bson.E{Key: "error", Value: err.Error()}))
+			return err
+		}
+	}
+	for _, ns := range moving {
+		to.colls[ns] = from.colls[ns]
+		delete(from.colls, ns)
+	}
+	at := ds.c.Tick()
+	_, err := ds.c.config.modify(configDatabases, db, func(doc *bson.D) {
+		set(doc, "primary", string(to.id))
+		for i, e := range *doc {
+			if version, ok := e.Value.(bson.D); ok && e.Key == "version" {
+				bumpDatabaseVersion(version, at)
+				(*doc)[i].Value = version
+			}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	ds.c.log.change(from.id, "movePrimary.commit", db, details)
+	ds.c.log.placement(db, nil, at, []catalog.ShardID{to.id})
+	ds.c.log.change(from.id, "movePrimary.end", db, details)
+	return nil
+}
+
+func bumpDatabaseVersion(version bson.D, at bson.Timestamp) {
+	for i, e := range version {
+		switch e.Key {
+		case "timestamp":
+			version[i].Value = at
+		case "lastMod":
+			if n, ok := e.Value.(int32); ok {
+				version[i].Value = n + 1
+			}
+		}
+	}
+}

@@ -82,8 +82,8 @@ func (t *tracker) capture(c *Cluster, force bool, emit func(disk.Entry)) bool {
 	t.captureDocuments()
 	t.captureTables(c)
 	t.captureExtents(c)
-	t.captureSmall(disk.BucketViews, t.views, len(c.views), func(yield func(string, []byte) bool) {
-		for ns, v := range c.views {
+	t.captureSmall(disk.BucketViews, t.views, len(c.collections.views), func(yield func(string, []byte) bool) {
+		for ns, v := range c.collections.views {
 			if !yield(ns, encode(disk.View(v))) {
 				return
 			}
@@ -120,10 +120,10 @@ func (t *tracker) captureShards(c *Cluster) {
 	for id, s := range c.shards {
 		t.captureShard(s, disk.Shard{ID: string(id)})
 	}
-	for address, s := range c.removed {
+	for address, s := range c.membership.removed {
 		t.captureShard(s, disk.Shard{ID: string(s.id), Removed: true, Address: address})
 	}
-	if len(t.shards) == len(c.shards)+len(c.removed) {
+	if len(t.shards) == len(c.shards)+len(c.membership.removed) {
 		return
 	}
 	for s, known := range t.shards {

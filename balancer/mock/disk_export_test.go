@@ -106,7 +106,7 @@ func (c *Cluster) Describe() string {
 	for id, s := range c.shards {
 		s.describe(add, c, fmt.Sprint("shard ", id))
 	}
-	for address, s := range c.removed {
+	for address, s := range c.membership.removed {
 		s.describe(add, c, fmt.Sprint("removed ", address, " ", s.id))
 	}
 	for ns, table := range c.config.tables {
@@ -115,14 +115,14 @@ func (c *Cluster) Describe() string {
 			add("chunk %s %s", ns, chunkDocument(catalog.Collection{Pattern: table.Pattern()}, chunk))
 		}
 	}
-	for ns, v := range c.views {
+	for ns, v := range c.collections.views {
 		add("view %s %v", ns, v)
 	}
 	for name, user := range c.users {
 		add("user %s %s", name, bson.Raw(user))
 	}
 	add("parameters %v", c.parameters.values())
-	add("state %v %d %x %v %d", c.lastStamp, c.counter, c.process, c.hadTwo, c.term)
+	add("state %v %d %x %v %d", c.lastStamp, c.counter, c.process, c.membership.hadTwo, c.term)
 	slices.Sort(lines)
 	return strings.Join(lines, "\n")
 }

@@ -65,7 +65,7 @@ func (c *Cluster) storedState() disk.State {
 	chance, _ := c.chance.MarshalBinary() // never fails
 	return disk.State{
 		Time: c.now().UnixNano(), Stamp: c.lastStamp, IDs: int64(c.counter), Term: c.term,
-		Process: c.process[:], Chance: chance, HadTwo: c.hadTwo, Release: c.release.String(),
+		Process: c.process[:], Chance: chance, HadTwo: c.membership.hadTwo, Release: c.release.String(),
 	}
 }
 
@@ -81,7 +81,7 @@ func (c *Cluster) restoreState(s disk.State) error {
 		return err
 	}
 	copy(c.process[:], s.Process)
-	c.counter, c.term, c.hadTwo = uint32(s.IDs), s.Term+1, s.HadTwo
+	c.counter, c.term, c.membership.hadTwo = uint32(s.IDs), s.Term+1, s.HadTwo
 	if c.lastStamp.Before(s.Stamp) {
 		c.lastStamp = s.Stamp
 		c.gossip.Store(uint64(s.Stamp.T)<<32 | uint64(s.Stamp.I))
@@ -109,7 +109,7 @@ func (l *loading) shard(key, value []byte) error {
 		number: number, written: true, form: form, tasks: map[*rangeDeletion]*trackedTask{},
 	}
 	if form.Removed {
-		l.c.removed[form.Address] = s
+		l.c.membership.removed[form.Address] = s
 	} else {
 		l.c.shards[s.id] = s
 	}
@@ -294,10 +294,10 @@ func (l *loading) view(key, value []byte) error {
 	if err := bson.Unmarshal(value, &form); err != nil {
 		return err
 	}
-	if l.c.views == nil {
-		l.c.views = map[string]View{}
+	if l.c.collections.views == nil {
+		l.c.collections.views = map[string]View{}
 	}
-	l.c.views[string(key)] = View(form)
+	l.c.collections.views[string(key)] = View(form)
 	l.tracker.views[string(key)] = slices.Clone(value)
 	return nil
 }
@@ -306,4 +306,66 @@ func (l *loading) user(key, value []byte) error {
 	l.c.users[string(key)] = slices.Clone(value)
 	l.tracker.users[string(key)] = l.c.users[string(key)]
 	return nil
+}
+
+// rollBack ends what was under way when the state was written, as a shard does
+// when it starts after a crash (spec 02 §5.5).
+func (c *Cluster) rollBack() {
+	c.rollBackReshardings()
+	for _, id := range c.shardIDs() {
+		c.rollBackMigrations(c.shards[id])
+	}
+}
+
+// rollBackMigrations looks at what range deletions say of migrations. One of a
+// range that the shard owns is that of a donor whose migration has not been
+// committed: it goes. All others take effect: orphans of a migration that was
+// committed, and copies of one that was not.
+func (c *Cluster) rollBackMigrations(s *shard) {
+	for _, task := range slices.Clone(s.deletions) {
+		local := s.colls[task.coll.Namespace]
+		coll, ok, err := c.config.Tracked(task.coll.Namespace)
+		gone := err != nil || !ok || local == nil ||
+			!local.uuid.Equal(task.coll.UUID) || !coll.UUID.Equal(task.coll.UUID)
+		if gone || c.ownsSome(s, task) {
+			s.removeDeletion(task)
+			continue
+		}
+		task.coll = coll
+		for range local.inRange(coll.Pattern, task.min, task.max) {
+			task.orphans++
+		}
+		c.RangeDeleter().schedule(s, task)
+	}
+}
+
+func (c *Cluster) ownsSome(s *shard, task *rangeDeletion) bool {
+	for range c.config.tables[task.coll.Namespace].Owned(s.id, task.min, task.max) {
+		return true
+	}
+	return false
+}
+
+// rollBackReshardings takes off what the catalog shows of operations under way.
+// Until their end they have changed nothing else.
+func (c *Cluster) rollBackReshardings() {
+	operations := c.config.Collection(configReshardings)
+	for record := range operations.Scan() {
+		operations.Delete(record)
+	}
+	colls := c.config.Collection(configCollections)
+	for record, raw := range colls.Scan() {
+		if raw.Lookup("reshardingFields").IsZero() {
+			continue
+		}
+		var doc bson.D
+		if err := bson.Unmarshal(raw, &doc); err != nil {
+			continue // who reads the entry will say so
+		}
+		unset(&doc, "reshardingFields")
+		unset(&doc, "allowMigrations")
+		if changed, err := bson.Marshal(doc); err == nil {
+			_ = colls.Update(record, changed) // its _id stays
+		}
+	}
 }

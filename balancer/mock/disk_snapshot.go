@@ -60,7 +60,7 @@ func (c *Cluster) Load(path string) error {
 		return fmt.Errorf("snapshot %s: it is of a %s cluster, this one is of %s: start with --snapshot to go on with it",
 			path, fresh.release, c.release)
 	}
-	c.stopBalancer()
+	c.balancer.end()
 	if err := c.replaceState(fresh); err != nil {
 		return err
 	}
@@ -72,9 +72,10 @@ func (c *Cluster) Load(path string) error {
 	}
 	c.rollBack()
 	c.after(pingInterval, c.ping)
-	c.expiring, c.changes = false, changes{}
-	c.watchExpiry()
-	c.startBalancer()
+	c.changes.reset()
+	c.ttl.planned = false
+	c.ttl.watch()
+	c.balancer.begin()
 	c.forgetWrites() // they were of the state before
 	c.persist()
 	c.cond.Broadcast()
@@ -100,16 +101,19 @@ func (c *Cluster) replaceState(by *Cluster) error {
 	if err := c.parameters.restore(encode(by.parameters.values())); err != nil {
 		return err
 	}
-	c.config.collections, c.config.tables, c.views = by.config.collections, by.config.tables, by.views
-	c.shards, c.removed, c.users, c.hadTwo = by.shards, by.removed, by.users, by.hadTwo
-	c.pending, c.reshardings, c.quiesced = by.pending, by.reshardings, by.quiesced
+	c.config.collections, c.config.tables = by.config.collections, by.config.tables
+	c.collections.views, c.users = by.collections.views, by.users
+	c.shards, c.membership.removed, c.membership.hadTwo = by.shards, by.membership.removed, by.membership.hadTwo
+	c.migrations.reset()
+	c.reshardings.reset()
 	*c.chance = *by.chance
 	c.process, c.counter, c.term = by.process, by.counter, by.term
 	if c.lastStamp.Before(by.lastStamp) {
 		c.lastStamp = by.lastStamp
 		c.gossip.Store(by.gossip.Load())
 	}
-	c.faults, c.unfinished = faults{}, nil
+	c.faults.configDown = false
+	c.faults.heal()
 	c.queue = balancer.NewQueue(by.queue.Now())
 	c.replaced++
 	return nil

@@ -304,7 +304,7 @@ func (m *model) shows(allowed []acknowledged) string {
 	if err := m.cluster.Invariants(); err != nil {
 		return err.Error()
 	}
-	if open := len(m.cluster.Reshardings()); open > 0 {
+	if open := len(m.cluster.Reshardings().List()); open > 0 {
 		return "a resharding is under way"
 	}
 	for _, name := range namespaces {

@@ -188,7 +188,7 @@ func (rq *Request) Insert(ns string, doc bson.Raw) error { return rq.InsertCheck
 // InsertChecked is Insert that asks the collection's validator only if check is
 // true.
 func (rq *Request) InsertChecked(ns string, doc bson.Raw, check bool) error {
-	if err := rq.c.refuseView(ns); err != nil {
+	if err := rq.c.collections.refuseView(ns); err != nil {
 		return err
 	}
 	db, _, err := catalog.SplitNamespace(ns)
@@ -203,7 +203,7 @@ func (rq *Request) InsertChecked(ns string, doc bson.Raw, check bool) error {
 		if err := rq.AskConfig(); err != nil {
 			return err
 		}
-		return rq.c.insertConfig(ns, doc)
+		return rq.c.Background().insertConfig(ns, doc)
 	}
 	s, local, err := rq.destination(ns, db, doc)
 	if err != nil {
@@ -221,11 +221,11 @@ func (rq *Request) InsertChecked(ns string, doc bson.Raw, check bool) error {
 		return err
 	}
 	local.trim()
-	rq.c.wakeTails(local)
-	rq.c.noteDocument(ChangeInsert, ns, nil, doc)
+	rq.c.collections.wakeTails(local)
+	rq.c.changes.noteDocument(ChangeInsert, ns, nil, doc)
 	rq.reached = 1
-	rq.c.noteWrite(s, ns, nil, doc)
-	rq.c.autoSplit(s, ns, doc)
+	rq.c.migrations.noteWrite(s, ns, nil, doc)
+	rq.c.Chunks().autoSplit(s, ns, doc)
 	rq.c.Tick()
 	return nil
 }
@@ -238,7 +238,7 @@ func (rq *Request) destination(ns, db string, doc bson.Raw) (*shard, *localColle
 		return nil, nil, err
 	}
 	if !tracked {
-		if !rq.c.Exists(ns) {
+		if !rq.c.collections.Exists(ns) {
 			if err := checkNewCollection(ns); err != nil {
 				return nil, nil, err
 			}
@@ -247,7 +247,7 @@ func (rq *Request) destination(ns, db string, doc bson.Raw) (*shard, *localColle
 			return nil, nil, err
 		}
 		primary, _ := rq.c.config.Primary(db)
-		return rq.c.shards[primary], rq.c.localPrimary(ns, nil), nil
+		return rq.c.shards[primary], rq.c.collections.localPrimary(ns, nil), nil
 	}
 	key, err := coll.Pattern.DocumentKey(doc)
 	if err != nil {
@@ -295,7 +295,7 @@ func (rq *Request) Update(ns string, req UpdateRequest) (UpdateResult, error) {
 
 // find gives all places that match, or the first in the order asked for.
 func (rq *Request) find(ns string, q store.Query, sort *store.Sort, justOne bool) ([]place, error) {
-	if err := rq.c.refuseView(ns); err != nil {
+	if err := rq.c.collections.refuseView(ns); err != nil {
 		return nil, err
 	}
 	reads, err := rq.Reads(ns, q)
@@ -335,7 +335,7 @@ func (rq *Request) updatePlaces(ns string, req UpdateRequest, found []place) (Up
 		if !changed {
 			continue
 		}
-		if err := rq.c.checkKeyChange(ns, req, p, after); err != nil {
+		if err := rq.c.Background().checkKeyChange(ns, req, p, after); err != nil {
 			return result, err
 		}
 		if err := rq.replace(ns, p, after, !req.Unchecked); err != nil {
@@ -346,7 +346,7 @@ func (rq *Request) updatePlaces(ns string, req UpdateRequest, found []place) (Up
 		if req.Update.IsReplacement() {
 			kind = ChangeReplace
 		}
-		rq.c.noteDocument(kind, ns, p.doc, after)
+		rq.c.changes.noteDocument(kind, ns, p.doc, after)
 	}
 	if len(found) > 0 || !req.Upsert {
 		return result, nil
@@ -367,11 +367,11 @@ func (rq *Request) updatePlaces(ns string, req UpdateRequest, found []place) (Up
 }
 
 // checkKeyChange refuses updates of the shard key that the server refuses.
-func (c *Cluster) checkKeyChange(ns string, req UpdateRequest, p place, after bson.Raw) error {
+func (rq *Request) checkKeyChange(ns string, req UpdateRequest, p place, after bson.Raw) error {
 	if p.shard == nil || req.Retryable && !req.Multi {
 		return nil
 	}
-	coll, sharded, err := c.config.shardedEntry(ns)
+	coll, sharded, err := rq.c.config.shardedEntry(ns)
 	if err != nil || !sharded {
 		return err
 	}
@@ -395,7 +395,7 @@ func (c *Cluster) checkKeyChange(ns string, req UpdateRequest, p place, after bs
 // it moves to the owner.
 func (rq *Request) replace(ns string, p place, after bson.Raw, check bool) error {
 	if p.shard == nil {
-		return rq.c.replaceConfig(ns, p, after)
+		return rq.c.Background().replaceConfig(ns, p, after)
 	}
 	db, _, err := catalog.SplitNamespace(ns)
 	if err != nil {
@@ -418,16 +418,16 @@ func (rq *Request) replace(ns string, p place, after bson.Raw, check bool) error
 			return err
 		}
 		p.docs.Delete(p.record)
-		rq.c.noteWrite(p.shard, ns, p.doc, nil)
-		rq.c.noteWrite(s, ns, nil, after)
+		rq.c.migrations.noteWrite(p.shard, ns, p.doc, nil)
+		rq.c.migrations.noteWrite(s, ns, nil, after)
 		rq.c.Tick()
 		return nil
 	}
 	if err := p.docs.Update(p.record, after); err != nil {
 		return err
 	}
-	rq.c.noteWrite(s, ns, p.doc, after)
-	rq.c.autoSplit(s, ns, after)
+	rq.c.migrations.noteWrite(s, ns, p.doc, after)
+	rq.c.Chunks().autoSplit(s, ns, after)
 	rq.c.Tick()
 	return nil
 }
@@ -439,14 +439,14 @@ func (rq *Request) Delete(ns string, q store.Query, justOne bool) (int, error) {
 		return 0, err
 	}
 	for _, p := range found {
-		if err := rq.c.remove(ns, p); err != nil {
+		if err := rq.c.Background().remove(ns, p); err != nil {
 			return 0, err
 		}
 	}
 	return len(found), nil
 }
 
-func (c *Cluster) remove(ns string, p place) error {
+func (rq *Request) remove(ns string, p place) error {
 	if p.shard == nil {
 		if err := checkConfigDelete(ns); err != nil {
 			return err
@@ -454,10 +454,10 @@ func (c *Cluster) remove(ns string, p place) error {
 	}
 	p.docs.Delete(p.record)
 	if p.shard != nil {
-		c.noteWrite(p.shard, ns, p.doc, nil)
-		c.noteDocument(ChangeDelete, ns, p.doc, nil)
+		rq.c.migrations.noteWrite(p.shard, ns, p.doc, nil)
+		rq.c.changes.noteDocument(ChangeDelete, ns, p.doc, nil)
 	}
-	c.Tick()
+	rq.c.Tick()
 	return nil
 }
 
@@ -478,7 +478,7 @@ func (rq *Request) FindAndModify(ns string, req FindOneRequest) (UpdateResult, e
 	}
 	var result UpdateResult
 	for _, p := range found {
-		if err := rq.c.remove(ns, p); err != nil {
+		if err := rq.c.Background().remove(ns, p); err != nil {
 			return result, err
 		}
 		result.Matched++

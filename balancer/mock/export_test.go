@@ -37,7 +37,7 @@ func (c *Cluster) HeldDocuments(id, ns string) int64 {
 // StepDownIn lets the config server step down later.
 func (c *Cluster) StepDownIn(d time.Duration) {
 	c.after(d, func() {
-		if err := c.StepDown(); err != nil {
+		if err := c.balancer.StepDown(); err != nil {
 			panic(err)
 		}
 	})
@@ -56,7 +56,7 @@ func shownKey(k catalog.Key) string {
 }
 
 // Outcome is what a move by hand reports.
-func (c *Cluster) Outcome(req MoveRequest, err error) error { return c.outcome(req, err) }
+func (c *Cluster) Outcome(req MoveRequest, err error) error { return c.migrations.outcome(req, err) }
 
 // TrackModifications adds to what a donor's migration has tracked.
 func (c *Cluster) TrackModifications(donor string, bytes int64) {

@@ -45,36 +45,36 @@ func (f *Failure) Err() error {
 }
 
 // FailNext arms a failure. Several of one command come in their order.
-func (c *Cluster) FailNext(f Failure) error {
+func (fs *Faults) FailNext(f Failure) error {
 	if f.Shard != "" {
-		id, err := c.server(string(f.Shard))
+		id, err := fs.server(string(f.Shard))
 		if err != nil {
 			return err
 		}
 		f.Shard = id
 	}
-	c.faults.failures = append(c.faults.failures, &f)
-	c.armed.Store(true)
+	fs.failures = append(fs.failures, &f)
+	fs.armed.Store(true)
 	return nil
 }
 
 // FailureOf counts a command that needs nothing of the cluster against the
 // failures armed for it. It takes the lock where there are any.
-func (c *Cluster) FailureOf(command string) *Failure {
-	if !c.armed.Load() {
+func (fs *Faults) FailureOf(command string) *Failure {
+	if !fs.armed.Load() {
 		return nil
 	}
-	c.Lock()
-	defer c.Unlock()
-	if len(c.faults.failures) == 0 {
-		c.armed.Store(false)
+	fs.c.Lock()
+	defer fs.c.Unlock()
+	if len(fs.failures) == 0 {
+		fs.armed.Store(false)
 	}
-	return c.takeFailure(command, "")
+	return fs.takeFailure(command, "")
 }
 
 // takeFailure counts a command against the first failure armed for it.
-func (c *Cluster) takeFailure(command string, shard catalog.ShardID) *Failure {
-	for i, f := range c.faults.failures {
+func (fs *Faults) takeFailure(command string, shard catalog.ShardID) *Failure {
+	for i, f := range fs.failures {
 		if f.Command != command || f.Shard != shard {
 			continue
 		}
@@ -83,7 +83,7 @@ func (c *Cluster) takeFailure(command string, shard catalog.ShardID) *Failure {
 			return nil
 		}
 		if f.Times--; f.Times <= 0 {
-			c.faults.failures = append(c.faults.failures[:i:i], c.faults.failures[i+1:]...)
+			fs.failures = append(fs.failures[:i:i], fs.failures[i+1:]...)
 		}
 		return f
 	}
@@ -107,7 +107,7 @@ type Request struct {
 // BeginRequest begins a client's command; the failure armed for it, if any, is
 // the caller's to report.
 func (c *Cluster) BeginRequest(command string) (*Request, *Failure) {
-	return &Request{c: c, command: command}, c.takeFailure(command, "")
+	return &Request{c: c, command: command}, c.faults.takeFailure(command, "")
 }
 
 // Background returns a request that no client has sent: no router stands
@@ -120,7 +120,7 @@ func (rq *Request) End(bytes int64) time.Duration {
 	if len(rq.c.faults.slow) == 0 {
 		return 0
 	}
-	return rq.c.delay(rq.asked, bytes)
+	return rq.c.faults.delay(rq.asked, bytes)
 }
 
 // ask lets the router send the command under way to a node.
@@ -128,14 +128,14 @@ func (rq *Request) ask(id catalog.ShardID) error {
 	if rq.command == "" {
 		return nil // no client's command
 	}
-	if err := rq.c.reach(routerNode, id); err != nil {
+	if err := rq.c.faults.reach(routerNode, id); err != nil {
 		return err
 	}
 	err, known := rq.asked[id]
 	if known {
 		return err
 	}
-	if f := rq.c.takeFailure(rq.command, id); f != nil {
+	if f := rq.c.faults.takeFailure(rq.command, id); f != nil {
 		err = rq.failOn(id, f)
 	}
 	if rq.asked == nil {
@@ -151,7 +151,7 @@ func (rq *Request) ask(id catalog.ShardID) error {
 func (rq *Request) failOn(id catalog.ShardID, f *Failure) error {
 	switch {
 	case f.CloseConnection:
-		return rq.c.connectionLost(id)
+		return rq.c.faults.connectionLost(id)
 	case f.WriteConcernError == nil:
 		return f.Err()
 	case rq.concern == nil:

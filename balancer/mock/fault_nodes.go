@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"shardsh/balancer/catalog"
@@ -15,13 +16,24 @@ import (
 // config server as "config".
 const routerNode catalog.ShardID = "router"
 
-// faults are what was made to fail. The zero value is a sound cluster.
-type faults struct {
+// Faults are what was made to fail, and the network that feels it: which node
+// reaches which, and how fast.
+type Faults struct {
+	c *Cluster
+
 	configDown bool
 	cut        map[link]bool
 	slow       map[catalog.ShardID]Slowness
 	failures   []*Failure
+	// armed: there may be failures to take, for who looks without the lock.
+	armed atomic.Bool
 }
+
+// Faults are those of the cluster.
+func (c *Cluster) Faults() *Faults { return c.faults }
+
+// heal takes all faults away but for crashes.
+func (fs *Faults) heal() { fs.cut, fs.slow, fs.failures = nil, nil, nil }
 
 // link is two nodes, in order.
 type link [2]catalog.ShardID
@@ -34,38 +46,38 @@ func linkOf(a, b catalog.ShardID) link {
 }
 
 // Crashed tells whether a shard or the config server is down.
-func (c *Cluster) Crashed(id catalog.ShardID) bool { return c.isDown(id) }
+func (fs *Faults) Crashed(id catalog.ShardID) bool { return fs.isDown(id) }
 
 // isDown tells whether a node has crashed.
-func (c *Cluster) isDown(id catalog.ShardID) bool {
+func (fs *Faults) isDown(id catalog.ShardID) bool {
 	if id == configShard {
-		return c.faults.configDown
+		return fs.configDown
 	}
-	s := c.shards[id]
+	s := fs.c.shards[id]
 	return s != nil && s.down
 }
 
 // reach fails with HostUnreachable when one node gets no answer from another.
-func (c *Cluster) reach(from, to catalog.ShardID) error {
+func (fs *Faults) reach(from, to catalog.ShardID) error {
 	var why string
 	switch {
-	case c.isDown(to) || c.isDown(from):
+	case fs.isDown(to) || fs.isDown(from):
 		why = "Connection refused"
-	case from != to && c.faults.cut[linkOf(from, to)]:
+	case from != to && fs.cut[linkOf(from, to)]:
 		why = "No route to host"
 	default:
 		return nil
 	}
-	return mongoerr.New(mongoerr.HostUnreachable, "Error connecting to %s :: caused by :: %s", cmp.Or(c.hostOf(to), string(to)), why)
+	return mongoerr.New(mongoerr.HostUnreachable, "Error connecting to %s :: caused by :: %s", cmp.Or(fs.c.hostOf(to), string(to)), why)
 }
 
 // reachShards fails when a node does not reach every shard.
-func (c *Cluster) reachShards(from catalog.ShardID) error {
-	if err := c.reach(from, configShard); err != nil {
+func (fs *Faults) reachShards(from catalog.ShardID) error {
+	if err := fs.reach(from, configShard); err != nil {
 		return err
 	}
-	for _, id := range c.shardIDs() {
-		if err := c.reach(from, id); err != nil {
+	for _, id := range fs.c.shardIDs() {
+		if err := fs.reach(from, id); err != nil {
 			return err
 		}
 	}
@@ -73,17 +85,17 @@ func (c *Cluster) reachShards(from catalog.ShardID) error {
 }
 
 // node checks the name of a node.
-func (c *Cluster) node(name string) (catalog.ShardID, error) {
+func (fs *Faults) node(name string) (catalog.ShardID, error) {
 	id := catalog.ShardID(name)
-	if id == configShard || id == routerNode || c.shards[id] != nil {
+	if id == configShard || id == routerNode || fs.c.shards[id] != nil {
 		return id, nil
 	}
-	return "", mongoerr.New(mongoerr.ShardNotFound, "Shard %s not found; nodes are config, router, %s", name, strings.Join(c.shardNames(), ", "))
+	return "", mongoerr.New(mongoerr.ShardNotFound, "Shard %s not found; nodes are config, router, %s", name, strings.Join(fs.c.shardNames(), ", "))
 }
 
 // server is a node that can crash: not the router.
-func (c *Cluster) server(name string) (catalog.ShardID, error) {
-	id, err := c.node(name)
+func (fs *Faults) server(name string) (catalog.ShardID, error) {
+	id, err := fs.node(name)
 	if err == nil && id == routerNode {
 		return "", mongoerr.New(mongoerr.BadValue, "the router can't crash: it answers you; cut it off from a node with mockPartition")
 	}
@@ -100,88 +112,88 @@ func (c *Cluster) shardNames() []string {
 
 // Crash takes all members of a shard, or of the config server ("config"),
 // away. What they hold is on disk and comes back with Restart.
-func (c *Cluster) Crash(name string) error {
-	id, err := c.server(name)
+func (fs *Faults) Crash(name string) error {
+	id, err := fs.server(name)
 	if err != nil {
 		return err
 	}
 	if id == configShard {
-		c.faults.configDown = true
-		c.stopBalancer()
+		fs.configDown = true
+		fs.c.balancer.end()
 	} else {
-		c.shards[id].down = true
+		fs.c.shards[id].down = true
 	}
-	c.feelFaults()
+	fs.felt()
 	return nil
 }
 
 // Restart brings a shard or the config server back; without a name all that
 // are down. Migrations that the crash interrupted are recovered.
-func (c *Cluster) Restart(name string) error {
+func (fs *Faults) Restart(name string) error {
 	if name != "" {
-		id, err := c.server(name)
+		id, err := fs.server(name)
 		if err != nil {
 			return err
 		}
-		c.revive(id)
+		fs.revive(id)
 	} else {
-		for _, id := range append(c.shardIDs(), configShard) {
-			c.revive(id)
+		for _, id := range append(fs.c.shardIDs(), configShard) {
+			fs.revive(id)
 		}
 	}
-	c.feelFaults()
+	fs.felt()
 	return nil
 }
 
-func (c *Cluster) revive(id catalog.ShardID) {
-	if !c.isDown(id) {
+func (fs *Faults) revive(id catalog.ShardID) {
+	if !fs.isDown(id) {
 		return
 	}
 	if id != configShard {
-		c.shards[id].down = false
+		fs.c.shards[id].down = false
 		return
 	}
-	c.faults.configDown = false
-	c.term++
-	c.startBalancer()
+	fs.configDown = false
+	fs.c.term++
+	fs.c.balancer.begin()
 }
 
 // Partition cuts two nodes off from each other.
-func (c *Cluster) Partition(a, b string) error {
-	from, err := c.node(a)
+func (fs *Faults) Partition(a, b string) error {
+	from, err := fs.node(a)
 	if err != nil {
 		return err
 	}
-	to, err := c.node(b)
+	to, err := fs.node(b)
 	if err != nil {
 		return err
 	}
 	if from == to {
 		return mongoerr.New(mongoerr.BadValue, "a partition is between two nodes, %s is one", a)
 	}
-	if c.faults.cut == nil {
-		c.faults.cut = map[link]bool{}
+	if fs.cut == nil {
+		fs.cut = map[link]bool{}
 	}
-	c.faults.cut[linkOf(from, to)] = true
-	c.feelFaults()
+	fs.cut[linkOf(from, to)] = true
+	fs.felt()
 	return nil
 }
 
 // Heal ends partitions: between two nodes, all of one node, or, without
 // names, every one, and then nothing is slow or armed to fail any more either.
-func (c *Cluster) Heal(names ...string) error {
+func (fs *Faults) Heal(names ...string) error {
 	if len(names) == 0 {
-		c.faults = faults{configDown: c.faults.configDown}
+		fs.heal()
 	}
 	var ids []catalog.ShardID
 	for _, name := range names {
-		id, err := c.node(name)
+		id, err := fs.node(name)
 		if err != nil {
 			return err
 		}
 		ids = append(ids, id)
 	}
-	maps.DeleteFunc(c.faults.cut, func(l link, _ bool) bool {
+	maps.DeleteFunc(fs.cut, func(l link, _ bool) bool {
 		for _, id := range ids {
 			if !slices.Contains(l[:], id) {
 				return false
@@ -189,16 +201,16 @@ func (c *Cluster) Heal(names ...string) error {
 		}
 		return true
 	})
-	c.feelFaults()
+	fs.felt()
 	return nil
 }
 
 // nodesAway tells whether a node is down or cut off from another.
-func (c *Cluster) nodesAway() bool {
-	if c.faults.configDown || len(c.faults.cut) > 0 {
+func (fs *Faults) nodesAway() bool {
+	if fs.configDown || len(fs.cut) > 0 {
 		return true
 	}
-	for _, s := range c.shards {
+	for _, s := range fs.c.shards {
 		if s.down {
 			return true
 		}
@@ -206,15 +218,15 @@ func (c *Cluster) nodesAway() bool {
 	return false
 }
 
-// feelFaults lets everything under way see that nodes came or went.
-func (c *Cluster) feelFaults() {
-	for _, m := range c.pendingByDonor() {
-		c.checkParties(m)
+// felt lets everything under way see that nodes came or went.
+func (fs *Faults) felt() {
+	for _, m := range fs.c.migrations.byDonor() {
+		m.checkParties()
 	}
-	for _, m := range slices.Clone(c.unfinished) {
-		c.recover(m)
+	for _, m := range slices.Clone(fs.c.migrations.unfinished) {
+		m.recover()
 	}
-	c.cond.Broadcast() // whoever waits on real time
+	fs.c.cond.Broadcast() // whoever waits on real time
 }
 
 // FaultState is what is wrong with the cluster on purpose.
@@ -227,22 +239,22 @@ type FaultState struct {
 	Unfinished int
 }
 
-// FaultState shows the faults in force.
-func (c *Cluster) FaultState() FaultState {
-	state := FaultState{Slow: map[string]Slowness{}, Unfinished: len(c.unfinished)}
-	for _, id := range append(c.shardIDs(), configShard) {
-		if c.isDown(id) {
+// State shows the faults in force.
+func (fs *Faults) State() FaultState {
+	state := FaultState{Slow: map[string]Slowness{}, Unfinished: len(fs.c.migrations.unfinished)}
+	for _, id := range append(fs.c.shardIDs(), configShard) {
+		if fs.isDown(id) {
 			state.Down = append(state.Down, string(id))
 		}
 	}
-	for l := range c.faults.cut {
+	for l := range fs.cut {
 		state.Partitions = append(state.Partitions, [2]string{string(l[0]), string(l[1])})
 	}
 	slices.SortFunc(state.Partitions, func(a, b [2]string) int { return slices.Compare(a[:], b[:]) })
-	for id, s := range c.faults.slow {
+	for id, s := range fs.slow {
 		state.Slow[string(id)] = s
 	}
-	for _, f := range c.faults.failures {
+	for _, f := range fs.failures {
 		state.Failures = append(state.Failures, *f)
 	}
 	return state
@@ -274,4 +286,73 @@ func (c *Cluster) Broken() []string {
 		return nil
 	}
 	return strings.Split(err.Error(), "\n")
+}
+
+// Slowness is how much slower a node is than the mock's network. Zero fields
+// slow nothing down.
+type Slowness struct {
+	// Bandwidth in bytes a second.
+	Bandwidth int64
+	// Latency comes on top of every round trip.
+	Latency time.Duration
+}
+
+// Slow makes a node slow; the zero Slowness gives it its speed back.
+func (fs *Faults) Slow(name string, s Slowness) error {
+	id, err := fs.node(name)
+	if err != nil {
+		return err
+	}
+	if s.Bandwidth < 0 || s.Latency < 0 {
+		return mongoerr.New(mongoerr.BadValue, "bandwidth and latency can't be below zero")
+	}
+	if fs.slow == nil {
+		fs.slow = map[catalog.ShardID]Slowness{}
+	}
+	fs.slow[id] = s
+	if s == (Slowness{}) {
+		delete(fs.slow, id)
+	}
+	return nil
+}
+
+// lag is what a round trip between nodes takes longer than usual.
+func (fs *Faults) lag(ids ...catalog.ShardID) time.Duration {
+	var sum time.Duration
+	for _, id := range ids {
+		sum += fs.slow[id].Latency
+	}
+	return sum
+}
+
+func (m *migration) lag() time.Duration { return m.c.faults.lag(m.donor.id, m.receiver.id) }
+
+// transferTime is what bytes take that go through these nodes: the slowest
+// counts.
+func (fs *Faults) transferTime(bytes int64, ids ...catalog.ShardID) time.Duration {
+	rate := float64(cloneRate)
+	for _, id := range ids {
+		if limit := fs.slow[id].Bandwidth; limit > 0 {
+			rate = min(rate, float64(limit))
+		}
+	}
+	return time.Duration(float64(bytes) / rate * float64(time.Second))
+}
+
+// delay is what a command takes longer because of slow nodes that it asked,
+// all at the same time.
+func (fs *Faults) delay(asked map[catalog.ShardID]error, bytes int64) time.Duration {
+	slowest := fs.nodeDelay(routerNode, bytes)
+	for id := range asked {
+		slowest = max(slowest, fs.nodeDelay(routerNode, bytes)+fs.nodeDelay(id, bytes))
+	}
+	return slowest
+}
+
+func (fs *Faults) nodeDelay(id catalog.ShardID, bytes int64) time.Duration {
+	s, slow := fs.slow[id]
+	if !slow || s.Bandwidth == 0 {
+		return s.Latency
+	}
+	return s.Latency + time.Duration(float64(bytes)/float64(s.Bandwidth)*float64(time.Second))
 }

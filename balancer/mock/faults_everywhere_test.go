@@ -83,14 +83,14 @@ func undertakings() []undertaking {
 			begin: func(t *testing.T, m *model) {
 				m.cluster.Lock()
 				defer m.cluster.Unlock()
-				m.cluster.StartMove(mock.MoveRequest{
+				m.cluster.Migrations().Start(mock.MoveRequest{
 					Namespace: ns, From: "shard0", To: "shard1", Min: raw(t, d("k", 6)), Max: raw(t, d("k", 7)), MaxChunkSizeBytes: 1 << 20,
 				}, func(error) {})
 			},
 			ended: func(c *mock.Cluster) bool {
-				left := len(c.Migrations()) + c.FaultState().Unfinished
+				left := len(c.Migrations().List()) + c.Faults().State().Unfinished
 				for _, id := range []catalog.ShardID{"shard0", "shard1"} {
-					left += c.ScheduledDeletions(id)
+					left += c.Statistics().ScheduledDeletions(id)
 				}
 				return left == 0
 			},
@@ -101,7 +101,7 @@ func undertakings() []undertaking {
 				// Gives up waiting; the operation goes on.
 				m.run("admin", d("reshardCollection", ns, "key", d("j", 1), "numInitialChunks", 3, "maxTimeMS", 1))
 			},
-			ended: func(c *mock.Cluster) bool { return len(c.Reshardings()) == 0 },
+			ended: func(c *mock.Cluster) bool { return len(c.Reshardings().List()) == 0 },
 			check: func(t *testing.T, m *model) {
 				if n := m.count(t, "collections", d("_id", ns, "key", d("j", 1))); n != 1 {
 					t.Error("the collection has not got the new key")
@@ -211,18 +211,18 @@ func (m *model) failNextOfBalancer(t *testing.T, f mock.Failure) {
 	for _, name := range []string{"_shardsvrMoveRange", "mergeChunks", "dataSize"} {
 		for _, shard := range []catalog.ShardID{"shard0", "shard1", "shard2"} {
 			f.Command, f.Shard, f.Times = name, shard, 1
-			if err := m.cluster.FailNext(f); err != nil {
+			if err := m.cluster.Faults().FailNext(f); err != nil {
 				t.Fatal(err)
 			}
 			armed++
 		}
 	}
 	for range 100 {
-		if !m.cluster.RunNextEvent() || len(m.cluster.FaultState().Failures) < armed {
+		if !m.cluster.RunNextEvent() || len(m.cluster.Faults().State().Failures) < armed {
 			break
 		}
 	}
-	if err := m.cluster.Heal(); err != nil {
+	if err := m.cluster.Faults().Heal(); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -322,7 +322,7 @@ func meetFault(t *testing.T, u undertaking, what trouble, at int) {
 func stats(m *model) []mock.LocalStats {
 	m.cluster.Lock()
 	defer m.cluster.Unlock()
-	return m.cluster.Stats(ns)
+	return m.cluster.Statistics().Collection(ns)
 }
 
 // What the shards answer to a balancer that is gone is lost with it.

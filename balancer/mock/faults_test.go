@@ -345,7 +345,7 @@ func TestNobodyWaitsForEverOnVirtualTime(t *testing.T) {
 	wait := func() error {
 		x.cluster.Lock()
 		defer x.cluster.Unlock()
-		return x.cluster.AwaitDeletions(t.Context(), time.Time{}, "a", ns)
+		return x.cluster.RangeDeleter().Await(t.Context(), time.Time{}, "a", ns)
 	}
 	if err := wait(); codeOf(t, err) != hostUnreachable { // the donor can't tell the recipient that it is over
 		t.Errorf("the wait ended with %v", err)

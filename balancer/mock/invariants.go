@@ -7,6 +7,12 @@ import (
 	"shardsh/balancer/catalog"
 )
 
+// invariants checks what must hold at every moment.
+type invariants struct{ c *Cluster }
+
+// invariants are those of the cluster.
+func (c *Cluster) invariants() invariants { return invariants{c} }
+
 // Invariants checks what must hold at every moment: chunks cover the key
 // space, every document is visible exactly once, a shard takes part in at
 // most one migration. It gives everything that is broken.
@@ -18,16 +24,16 @@ func (c *Cluster) Invariants() error {
 		return err
 	}
 	for _, coll := range colls {
-		c.checkChunks(coll, fail)
-		c.checkDocuments(coll, fail)
+		c.invariants().checkChunks(coll, fail)
+		c.invariants().checkDocuments(coll, fail)
 	}
-	c.checkMigrations(fail)
-	c.checkLeftovers(fail)
+	c.invariants().checkMigrations(fail)
+	c.invariants().checkLeftovers(fail)
 	return errors.Join(broken...)
 }
 
-func (c *Cluster) checkChunks(coll catalog.Collection, fail func(string, ...any)) {
-	table := c.config.tables[coll.Namespace]
+func (inv invariants) checkChunks(coll catalog.Collection, fail func(string, ...any)) {
+	table := inv.c.config.tables[coll.Namespace]
 	if table == nil {
 		fail("%s has no routing table", coll.Namespace)
 		return
@@ -41,7 +47,7 @@ func (c *Cluster) checkChunks(coll catalog.Collection, fail func(string, ...any)
 		if chunk.Min.Compare(chunk.Max) >= 0 {
 			fail("%s: the chunk at %s is empty", coll.Namespace, chunk.Min)
 		}
-		if c.shards[chunk.Shard] == nil {
+		if inv.c.shards[chunk.Shard] == nil {
 			fail("%s: the chunk at %s is on %s, which does not exist", coll.Namespace, chunk.Min, chunk.Shard)
 		}
 		if versions[chunk.Version] {
@@ -60,11 +66,11 @@ func (c *Cluster) checkChunks(coll catalog.Collection, fail func(string, ...any)
 
 // checkDocuments: no _id is owned by two shards, and what a shard holds
 // without owning it lies in a range that waits for deletion.
-func (c *Cluster) checkDocuments(coll catalog.Collection, fail func(string, ...any)) {
-	table := c.config.tables[coll.Namespace]
+func (inv invariants) checkDocuments(coll catalog.Collection, fail func(string, ...any)) {
+	table := inv.c.config.tables[coll.Namespace]
 	owners := map[string]catalog.ShardID{}
-	for _, id := range c.shardIDs() {
-		local := c.shards[id].colls[coll.Namespace]
+	for _, id := range inv.c.shardIDs() {
+		local := inv.c.shards[id].colls[coll.Namespace]
 		if local == nil {
 			continue
 		}
@@ -75,7 +81,7 @@ func (c *Cluster) checkDocuments(coll catalog.Collection, fail func(string, ...a
 				continue
 			}
 			if table.Find(key).Shard != id {
-				if !c.shards[id].waitsForDeletion(coll, key) {
+				if !inv.c.shards[id].waitsForDeletion(coll, key) {
 					fail("%s: shard %s holds an orphan at %s that nothing will delete", coll.Namespace, id, key)
 				}
 				continue
@@ -99,9 +105,9 @@ func (s *shard) waitsForDeletion(coll catalog.Collection, key catalog.Key) bool 
 	return false
 }
 
-func (c *Cluster) checkMigrations(fail func(string, ...any)) {
+func (inv invariants) checkMigrations(fail func(string, ...any)) {
 	taking := map[catalog.ShardID]int{}
-	for m := range c.pending {
+	for m := range inv.c.migrations.underWay {
 		for _, s := range []*shard{m.donor, m.receiver} {
 			if s.busy == m {
 				taking[s.id]++
@@ -119,24 +125,24 @@ func (c *Cluster) checkMigrations(fail func(string, ...any)) {
 }
 
 // checkLeftovers: what is gone from the catalog has left nothing on shards.
-func (c *Cluster) checkLeftovers(fail func(string, ...any)) {
-	for _, id := range c.shardIDs() {
-		s := c.shards[id]
-		if s.busy != nil && !c.pending[s.busy] {
+func (inv invariants) checkLeftovers(fail func(string, ...any)) {
+	for _, id := range inv.c.shardIDs() {
+		s := inv.c.shards[id]
+		if s.busy != nil && !inv.c.migrations.underWay[s.busy] {
 			fail("shard %s takes part in a migration of %s that has ended", id, s.busy.req.Namespace)
 		}
 		for ns, local := range s.colls {
-			coll, tracked, err := c.config.Tracked(ns)
+			coll, tracked, err := inv.c.config.Tracked(ns)
 			db, _, _ := catalog.SplitNamespace(ns)
 			switch {
 			case err != nil:
 				fail("%s: %w", ns, err)
 			case tracked && !local.uuid.Equal(coll.UUID):
 				fail("shard %s holds another %s than the catalog has", id, ns)
-			case !tracked && !c.config.isPrimary(db, id):
+			case !tracked && !inv.c.config.isPrimary(db, id):
 				fail("shard %s holds %s, which is gone", id, ns)
 			}
-			c.checkVirtual(s, local, coll, tracked, fail)
+			inv.checkVirtual(s, local, coll, tracked, fail)
 		}
 		for _, task := range s.deletions {
 			if local := s.colls[task.coll.Namespace]; local == nil || !local.uuid.Equal(task.coll.UUID) {
@@ -150,11 +156,11 @@ func (c *Cluster) checkLeftovers(fail func(string, ...any)) {
 }
 
 // checkVirtual: a shard's virtual data lies in order and in chunks of its own.
-func (c *Cluster) checkVirtual(s *shard, local *localCollection, coll catalog.Collection, tracked bool, fail func(string, ...any)) {
+func (inv invariants) checkVirtual(s *shard, local *localCollection, coll catalog.Collection, tracked bool, fail func(string, ...any)) {
 	if !tracked {
 		return
 	}
-	table := c.config.tables[coll.Namespace]
+	table := inv.c.config.tables[coll.Namespace]
 	var end catalog.Key
 	for e := range local.virtual.all() {
 		if e.min.Less(end) {

@@ -75,11 +75,11 @@ func (tt mergeCase) merge(t *testing.T, c *Cluster) error {
 	if tt.MergeAll == "" {
 		min, max := exampleKey(t, p, tt.Merge[0]), exampleKey(t, p, tt.Merge[1])
 		if tt.Other == "" {
-			if err := c.MergeRange(coll, min, max); tt.OnShard != 0 && !mongoerr.Is(err, tt.OnShard) {
+			if err := c.Chunks().MergeRange(coll, min, max); tt.OnShard != 0 && !mongoerr.Is(err, tt.OnShard) {
 				t.Errorf("the shard says %v, want code %d", err, tt.OnShard)
 			}
 		}
-		return c.commitMerge(otherwise(coll, tt.Other), "A", min, max)
+		return c.Chunks().commitMerge(otherwise(coll, tt.Other), "A", min, max)
 	}
 	limits := policy.MergeLimits{Chunks: 1 << 30, Time: time.Hour}
 	if tt.Most > 0 {
@@ -90,7 +90,7 @@ func (tt mergeCase) merge(t *testing.T, c *Cluster) error {
 	}
 	c.faults.slow = map[catalog.ShardID]Slowness{configShard: {Latency: time.Duration(tt.ElapsedMS) * time.Millisecond}}
 	attempts := 0
-	merged, err := c.mergeAll(coll, tt.MergeAll, limits, func() *catalog.RoutingTable {
+	merged, err := c.Chunks().mergeAll(coll, tt.MergeAll, limits, func() *catalog.RoutingTable {
 		table := c.config.tables[exampleNS]
 		if attempts++; attempts <= tt.Races {
 			if err := c.config.BumpVersion(exampleNS); err != nil {

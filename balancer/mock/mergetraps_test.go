@@ -70,7 +70,7 @@ func trapEqualVersions(t *testing.T) {
 	c := exampleCluster(t, 900, catalog.Release80, "a MIN 0 A 1|1 1", "b 0 MAX A 1|2 1")
 	chunks := slices.Collect(c.config.tables[exampleNS].All())
 	chunks[1].Version = chunks[0].Version
-	if err := c.exchangeChunk(c.exampleCollection(t), chunks[1]); !mongoerr.Is(err, mongoerr.DuplicateKey) {
+	if err := c.Chunks().exchange(c.exampleCollection(t), chunks[1]); !mongoerr.Is(err, mongoerr.DuplicateKey) {
 		t.Errorf("by hand: %v, want DuplicateKey", err)
 	}
 	sameChunks(t, c, "a MIN 0 A 1|1 1", "b 0 MAX A 1|2 1")
@@ -128,14 +128,14 @@ func trapExplicitFalse(t *testing.T) {
 	c := exampleCluster(t, 10000, catalog.Release80, "a MIN 0 A 1|1 1", "b 0 MAX A 1|2 1")
 	coll := c.exampleCollection(t)
 	key := func(text string) catalog.Key { return exampleKey(t, coll.Pattern, text) }
-	if err := c.commitSplit(coll, "A", key("MIN"), key("0"), []catalog.Key{key("-5")}); err != nil {
+	if err := c.Chunks().commitSplit(coll, "A", key("MIN"), key("0"), []catalog.Key{key("-5")}); err != nil {
 		t.Fatal(err)
 	}
 	sameChunks(t, c, "a MIN -5 A 1|3 1 split", "new -5 0 A 1|4 1 split", "b 0 MAX A 1|2 1")
 	if err := c.config.ClearJumbo(coll, key("MIN"), key("-5")); err != nil {
 		t.Fatal(err)
 	}
-	if merged, err := c.MergeAll(coll, "A", policy.MergeLimits{Chunks: 100}); merged != 3 || err != nil {
+	if merged, err := c.Chunks().MergeAll(coll, "A", policy.MergeLimits{Chunks: 100}); merged != 3 || err != nil {
 		t.Errorf("%d chunks merged, %v: want all three", merged, err)
 	}
 }
@@ -144,14 +144,14 @@ func trapExplicitFalse(t *testing.T) {
 func trapOrphansCount(t *testing.T) {
 	c := exampleCluster(t, 900, catalog.Release80)
 	local := &localCollection{docs: newDocs(exampleNS)}
-	m := &migration{req: MoveRequest{MaxChunkSizeBytes: 1 << 20}}
+	m := &migration{c: c, req: MoveRequest{MaxChunkSizeBytes: 1 << 20}}
 	local.virtual.docs, local.virtual.bytes, m.virtualDocs = 100, 100*(100<<10), 20
-	if err := c.checkSize(m, local); err != nil {
+	if err := m.checkSize(local); err != nil {
 		t.Errorf("20 documents of 100 KiB: %v", err)
 	}
 	// 100 orphans of 1 MiB: the average is 562 KiB, and the limit 2.
 	local.virtual.docs, local.virtual.bytes = 200, 100*(100<<10)+100<<20
-	if err := c.checkSize(m, local); err == nil {
+	if err := m.checkSize(local); err == nil {
 		t.Error("orphans do not count")
 	}
 }
@@ -168,7 +168,7 @@ func TestTrapOfMigrations56TheDonorWaitsForItsOwnDeletions(t *testing.T) {
 		ended = nil
 		began := c.now()
 		over := false
-		c.StartMove(MoveRequest{
+		c.migrations.Start(MoveRequest{
 			Namespace: exampleNS, From: "A", To: "B", MaxChunkSizeBytes: 1 << 20,
 			Min: coll.Pattern.Bound(key("1")), Max: coll.Pattern.Bound(key("10")),
 		}, func(err error) { ended, over = err, true })

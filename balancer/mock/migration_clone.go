@@ -21,42 +21,42 @@ func errDropped() error {
 }
 
 // startClone logs the start, applies the size rule and asks the recipient.
-func (c *Cluster) startClone(m *migration) {
-	m.endDonorStep(c.now())                                  // step 2: checks done
-	if err := c.reach(m.donor.id, configShard); err != nil { // the start can't be logged
-		c.finish(m, err)
+func (m *migration) startClone() {
+	m.endDonorStep(m.c.now())                                         // step 2: checks done
+	if err := m.c.faults.reach(m.donor.id, configShard); err != nil { // the start can't be logged
+		m.finish(err)
 		return
 	}
-	c.logChange(m.donor.id, "moveChunk.start", m.req.Namespace, m.rangeDoc())
+	m.c.log.change(m.donor.id, "moveChunk.start", m.req.Namespace, m.rangeDoc())
 	if m.min.Compare(m.max) >= 0 {
-		c.fail(m, mongoerr.New(mongoerr.FailedToParse, "min must be less than max"))
+		m.fail(mongoerr.New(mongoerr.FailedToParse, "min must be less than max"))
 		return
 	}
 	local := m.local(m.donor)
 	// From here on writes are tracked: the list of records is as of now, however
 	// long the recipient takes to begin.
 	m.cloning = true
-	m.cloneBegan = c.now()
+	m.cloneBegan = m.c.now()
 	m.donor.counters.donorStarted++
 	m.mods = newModifications()
 	for record := range local.inRange(m.coll.Pattern, m.min, m.max) {
 		m.records = append(m.records, record)
 	}
 	m.virtualDocs, m.virtualBytes = local.virtual.within(m.coll.Pattern, m.min, m.max)
-	if err := c.checkSize(m, local); err != nil {
-		c.fail(m, err)
+	if err := m.checkSize(local); err != nil {
+		m.fail(err)
 		return
 	}
-	if err := c.reach(m.donor.id, m.receiver.id); err != nil {
-		c.fail(m, err)
+	if err := m.c.faults.reach(m.donor.id, m.receiver.id); err != nil {
+		m.fail(err)
 		return
 	}
 	if m.receiver.busy != nil {
-		c.fail(m, busyError(m.receiver))
+		m.fail(busyError(m.receiver))
 		return
 	}
-	if to, err := c.config.ShardByID(string(m.receiver.id)); err == nil && to.Draining && to.ID == configShard {
-		c.fail(m, recipientError("ShardNotFound: the config shard is draining"))
+	if to, err := m.c.config.ShardByID(string(m.receiver.id)); err == nil && to.Draining && to.ID == configShard {
+		m.fail(recipientError("ShardNotFound: the config shard is draining"))
 		return
 	}
 	m.receiver.busy = m
@@ -66,14 +66,14 @@ func (c *Cluster) startClone(m *migration) {
 		when = deletionNow
 	}
 	m.donorTask = m.donor.addDeletion(m, when)
-	c.waitForDeletions(m, m.receiver, func() { c.beginCopy(m) })
+	m.waitForDeletions(m.receiver, func() { m.beginCopy() })
 }
 
 // checkSize is the rule of spec 02 §5.7: at most twice as many documents as a
 // chunk of average ones may hold, unless forced. A user's force lets writes wait
 // for the whole clone.
-func (c *Cluster) checkSize(m *migration, local *localCollection) error {
-	limit := c.sizeLimit(m, local)
+func (m *migration) checkSize(local *localCollection) error {
+	limit := m.sizeLimit(local)
 	n := int64(len(m.records)) + m.virtualDocs
 	switch {
 	case n <= limit:
@@ -88,7 +88,7 @@ func (c *Cluster) checkSize(m *migration, local *localCollection) error {
 
 // sizeLimit is how many documents a range may have. Up to 4.4 it was 1.3 times
 // those of a chunk.
-func (c *Cluster) sizeLimit(m *migration, local *localCollection) int64 {
+func (m *migration) sizeLimit(local *localCollection) int64 {
 	total, bytes := local.counts()
 	if total == 0 {
 		return 250001
@@ -98,7 +98,7 @@ func (c *Cluster) sizeLimit(m *migration, local *localCollection) int64 {
 		average = 5
 	}
 	perChunk := max(m.req.MaxChunkSizeBytes/average, 1)
-	if !c.release.AtLeast(catalog.Release50) {
+	if !m.c.release.AtLeast(catalog.Release50) {
 		return 130 * perChunk / 100
 	}
 	return 2 * perChunk
@@ -106,15 +106,15 @@ func (c *Cluster) sizeLimit(m *migration, local *localCollection) int64 {
 
 // AwaitWritable blocks a write to a collection while a range of it that a user
 // forces to move is copied under the donor's critical section.
-func (c *Cluster) AwaitWritable(ctx context.Context, deadline time.Time, ns string) error {
-	if !c.writesBlocked(ns) {
+func (ms *Migrations) AwaitWritable(ctx context.Context, deadline time.Time, ns string) error {
+	if !ms.writesBlocked(ns) {
 		return nil // as nearly always
 	}
-	return c.Await(ctx, deadline, func() bool { return !c.writesBlocked(ns) })
+	return ms.c.Await(ctx, deadline, func() bool { return !ms.writesBlocked(ns) })
 }
 
-func (c *Cluster) writesBlocked(ns string) bool {
-	for m := range c.pending {
+func (ms *Migrations) writesBlocked(ns string) bool {
+	for m := range ms.underWay {
 		if m.blocksWrites && m.cloning && m.req.Namespace == ns {
 			return true
 		}
@@ -124,30 +124,30 @@ func (c *Cluster) writesBlocked(ns string) bool {
 
 // beginCopy is the recipient's preparation: its collection, its own deletion
 // task for what it copies, and then the clone.
-func (c *Cluster) beginCopy(m *migration) {
-	if err := c.prepareReceiver(m); err != nil {
-		c.fail(m, recipientError(err.Error()))
+func (m *migration) beginCopy() {
+	if err := m.prepareReceiver(); err != nil {
+		m.fail(recipientError(err.Error()))
 		return
 	}
 	m.recvTask = m.receiver.addDeletion(m, deletionNow)
-	m.endRecvStep(c.now(), 3)
-	m.endDonorStep(c.now()) // step 3: clone started
-	c.after(batchTime+c.lagOf(m), func() { c.copyBatch(m) })
+	m.endRecvStep(m.c.now(), 3)
+	m.endDonorStep(m.c.now()) // step 3: clone started
+	m.c.after(batchTime+m.lag(), func() { m.copyBatch() })
 }
 
 // catchUpLimit is how long a recipient may take to copy and catch up.
 const catchUpLimit = 6 * time.Hour
 
 // afterClone goes on in d, unless the limit passes before.
-func (c *Cluster) afterClone(m *migration, d time.Duration, then func()) {
-	left := m.cloneBegan.Add(catchUpLimit).Sub(c.now())
+func (m *migration) afterClone(d time.Duration, then func()) {
+	left := m.cloneBegan.Add(catchUpLimit).Sub(m.c.now())
 	if d <= left {
-		c.after(d, then)
+		m.c.after(d, then)
 		return
 	}
-	c.after(left, func() {
+	m.c.after(left, func() {
 		if m.cloning {
-			c.fail(m, mongoerr.New(mongoerr.ExceededTimeLimit, "the recipient has not caught up after %v", catchUpLimit))
+			m.fail(mongoerr.New(mongoerr.ExceededTimeLimit, "the recipient has not caught up after %v", catchUpLimit))
 		}
 	})
 }
@@ -155,7 +155,7 @@ func (c *Cluster) afterClone(m *migration, d time.Duration, then func()) {
 // prepareReceiver gives the recipient the collection and the donor's indexes.
 // Indexes that the donor lacks go, unless the recipient owns chunks: they are
 // left from a time when it did. Where it has documents it builds none.
-func (c *Cluster) prepareReceiver(m *migration) error {
+func (m *migration) prepareReceiver() error {
 	ns := m.req.Namespace
 	from, to := m.local(m.donor), m.receiver.colls[ns]
 	if from == nil {
@@ -169,7 +169,7 @@ func (c *Cluster) prepareReceiver(m *migration) error {
 		m.receiver.colls[ns] = to
 	}
 	have, wanted := indexesByName(to.docs), indexesByName(from.docs)
-	if table := c.config.tables[ns]; table != nil && table.Count(m.receiver.id) == 0 {
+	if table := m.c.config.tables[ns]; table != nil && table.Count(m.receiver.id) == 0 {
 		for name := range have {
 			if _, ok := wanted[name]; ok {
 				continue
@@ -204,13 +204,13 @@ func indexesByName(docs *store.Collection) map[string]store.IndexSpec {
 
 // copyBatch copies up to 16 MiB of the documents seen at the start, those
 // that are still there and still in the range.
-func (c *Cluster) copyBatch(m *migration) {
+func (m *migration) copyBatch() {
 	if !m.cloning {
 		return
 	}
 	from, to := m.local(m.donor), m.local(m.receiver)
 	if from == nil || to == nil {
-		c.fail(m, recipientError(errDropped().Error()))
+		m.fail(recipientError(errDropped().Error()))
 		return
 	}
 	var size int64
@@ -223,7 +223,7 @@ func (c *Cluster) copyBatch(m *migration) {
 			continue
 		}
 		if _, err := to.docs.Insert(doc); err != nil {
-			c.fail(m, recipientError(err.Error()))
+			m.fail(recipientError(err.Error()))
 			return
 		}
 		size += int64(len(doc))
@@ -232,20 +232,20 @@ func (c *Cluster) copyBatch(m *migration) {
 	}
 	m.clonedSize += size
 	m.countClone(m.cloned-before, size)
-	wait := batchTime + c.lagOf(m) + c.transferTime(size, m.donor.id, m.receiver.id)
+	wait := batchTime + m.lag() + m.c.faults.transferTime(size, m.donor.id, m.receiver.id)
 	if len(m.records) > 0 {
-		c.afterClone(m, wait, func() { c.copyBatch(m) })
+		m.afterClone(wait, func() { m.copyBatch() })
 		return
 	}
 	docs, bytes := m.virtualDocs, m.virtualBytes
 	m.cloned += docs
 	m.clonedSize += bytes
 	m.countClone(docs, bytes)
-	c.afterClone(m, wait+c.transferTime(bytes, m.donor.id, m.receiver.id), func() {
+	m.afterClone(wait+m.c.faults.transferTime(bytes, m.donor.id, m.receiver.id), func() {
 		if !m.cloning {
 			return
 		}
-		m.endRecvStep(c.now(), 4)
-		c.catchUp(m)
+		m.endRecvStep(m.c.now(), 4)
+		m.catchUp()
 	})
 }

@@ -14,7 +14,7 @@ import (
 
 // noteWrite tells the migration that a shard gives away what was written:
 // before and after are the document before and after, nil where there is none.
-func (c *Cluster) noteWrite(s *shard, ns string, before, after bson.Raw) {
+func (ms *Migrations) noteWrite(s *shard, ns string, before, after bson.Raw) {
 	m := s.busy
 	if m == nil || !m.cloning || m.donor != s || m.req.Namespace != ns || m.local(s) == nil {
 		return
@@ -47,35 +47,35 @@ func (*modifications) note(on, off map[string]bson.RawValue, doc bson.Raw) {
 
 // catchUp pulls the donor's modifications until none are left, then enters
 // the critical section.
-func (c *Cluster) catchUp(m *migration) {
+func (m *migration) catchUp() {
 	if !m.cloning {
 		return
 	}
 	if m.tracked > mostTracked && m.req.Force != policy.ForceManual {
-		c.fail(m, mongoerr.New(mongoerr.ExceededMemoryLimit, "the modifications of the range take more than %d bytes to track", mostTracked))
+		m.fail(mongoerr.New(mongoerr.ExceededMemoryLimit, "the modifications of the range take more than %d bytes to track", mostTracked))
 		return
 	}
 	if !m.mods.empty() {
-		if err := c.transferMods(m); err != nil {
-			c.fail(m, err)
+		if err := m.transferMods(); err != nil {
+			m.fail(err)
 			return
 		}
-		c.after(batchTime+c.lagOf(m), func() { c.catchUp(m) })
+		m.c.after(batchTime+m.lag(), func() { m.catchUp() })
 		return
 	}
-	m.endRecvStep(c.now(), 5)
-	c.after(catchUpTime+c.lagOf(m), func() {
+	m.endRecvStep(m.c.now(), 5)
+	m.c.after(catchUpTime+m.lag(), func() {
 		if !m.cloning {
 			return
 		}
-		m.endRecvStep(c.now(), 6)
-		m.endDonorStep(c.now()) // step 4: caught up
-		c.after(commitTime+c.lagOf(m), func() { c.commit(m) })
+		m.endRecvStep(m.c.now(), 6)
+		m.endDonorStep(m.c.now()) // step 4: caught up
+		m.c.after(commitTime+m.lag(), func() { m.commit() })
 	})
 }
 
 // transferMods brings the recipient up to date: deletes first, then upserts.
-func (c *Cluster) transferMods(m *migration) error {
+func (m *migration) transferMods() error {
 	from, to := m.local(m.donor), m.local(m.receiver)
 	if from == nil || to == nil {
 		return recipientError(errDropped().Error())
@@ -130,68 +130,68 @@ func sortedKeys(m map[string]bson.RawValue) []string {
 // commit is the critical section: the last modifications, the catalog's
 // transaction, and the change of ownership, in one instant. Writes before it
 // went to the donor, writes after it go to the recipient.
-func (c *Cluster) commit(m *migration) {
+func (m *migration) commit() {
 	if !m.cloning {
 		return
 	}
-	if err := c.reach(m.donor.id, configShard); err != nil {
-		c.breakOff(m, err)
+	if err := m.c.faults.reach(m.donor.id, configShard); err != nil {
+		m.breakOff(err)
 		return
 	}
-	if err := c.transferMods(m); err != nil {
-		c.fail(m, err)
+	if err := m.transferMods(); err != nil {
+		m.fail(err)
 		return
 	}
-	m.endDonorStep(c.now()) // step 5: the recipient has everything
-	m.endRecvStep(c.now(), 7)
-	failure := c.takeFailureOf(commitsMigration, configShard)
-	if err := c.commitUnless(failure, m); err != nil {
+	m.endDonorStep(m.c.now()) // step 5: the recipient has everything
+	m.endRecvStep(m.c.now(), 7)
+	failure := m.c.faults.takeFailureOf(commitsMigration, configShard)
+	if err := m.commitUnless(failure); err != nil {
 		m.rejected = true
-		c.fail(m, err)
+		m.fail(err)
 		return
 	}
 	m.cloning = false
 	m.decision = committed
 	from, to := m.local(m.donor), m.local(m.receiver)
 	to.virtual.merge(from.virtual.take(m.coll.Pattern, m.min, m.max))
-	m.endRecvStep(c.now(), 8)
-	c.logChange(m.receiver.id, "moveChunk.to", m.req.Namespace, stepsDoc(m.recvTime, recvSteps, m, "success"))
+	m.endRecvStep(m.c.now(), 8)
+	m.c.log.change(m.receiver.id, "moveChunk.to", m.req.Namespace, stepsDoc(m.recvTime, recvSteps, m, "success"))
 	// An event of its own: a shard may crash before it knows the decision.
-	c.after(0, func() {
+	m.c.after(0, func() {
 		if failure != nil {
-			c.concludeUnanswered(m)
+			m.concludeUnanswered()
 			return
 		}
-		c.conclude(m)
+		m.conclude()
 	})
 }
 
 // commitUnless commits, but for a failure that lets the config server refuse:
 // one that closes the connection loses its answer only.
-func (c *Cluster) commitUnless(failure *Failure, m *migration) error {
+func (m *migration) commitUnless(failure *Failure) error {
 	if failure != nil && !failure.CloseConnection {
 		return failure.Err()
 	}
-	reply, err := c.commitCatalog(m, c.Tick)
+	reply, err := m.commitCatalog(m.c.Tick)
 	if err == nil {
-		c.logger.Debug("migration committed", "ns", m.req.Namespace, "shardVersion", reply)
+		m.c.logger.Debug("migration committed", "ns", m.req.Namespace, "shardVersion", reply)
 	}
 	return err
 }
 
 // concludeUnanswered ends a migration whose donor did not hear that it is
 // committed: it fails, finds the range on the recipient, and tells both shards.
-func (c *Cluster) concludeUnanswered(m *migration) {
+func (m *migration) concludeUnanswered() {
 	if m.over {
 		return
 	}
-	c.settle(m, nil)
-	c.finish(m, c.connectionLost(configShard))
+	m.settle(nil)
+	m.finish(m.c.faults.connectionLost(configShard))
 }
 
 // conclude tells both shards of the commit, and then whoever waits. A shard
 // that is away learns of it when it is back.
-func (c *Cluster) conclude(m *migration) {
+func (m *migration) conclude() {
 	if m.over {
 		return
 	}
@@ -201,31 +201,31 @@ func (c *Cluster) conclude(m *migration) {
 		{Key: "catchup", Value: int64(0)},
 		{Key: "steady", Value: int64(0)},
 	}})
-	c.logChange(m.donor.id, "moveChunk.commit", m.req.Namespace, details)
+	m.c.log.change(m.donor.id, "moveChunk.commit", m.req.Namespace, details)
 	if !m.req.WaitForDelete {
-		c.settle(m, nil)
-		c.finish(m, nil)
+		m.settle(nil)
+		m.finish(nil)
 		return
 	}
-	c.settle(m, func() { c.finish(m, nil) })
+	m.settle(func() { m.finish(nil) })
 	if !m.delivered {
-		c.finish(m, nil) // the deletion would be waited for too long
+		m.finish(nil) // the deletion would be waited for too long
 	}
 }
 
 // commitCatalog is the config server's part (spec 02 §6.5): checks, versions,
 // history, placement. It answers with the version of the control chunk, or 0|0
 // when there is none, also while the donor keeps remainders.
-func (c *Cluster) commitCatalog(m *migration, tick func() bson.Timestamp) (reply catalog.ChunkVersion, err error) {
+func (m *migration) commitCatalog(tick func() bson.Timestamp) (reply catalog.ChunkVersion, err error) {
 	ns := m.req.Namespace
-	to, err := c.config.ShardByID(string(m.req.To))
+	to, err := m.c.config.ShardByID(string(m.req.To))
 	if err != nil {
 		return reply, err
 	}
 	if to.Draining {
 		return reply, mongoerr.New(mongoerr.ShardNotFound, "Shard %s is currently draining", to.ID)
 	}
-	coll, ok, err := c.config.Tracked(ns)
+	coll, ok, err := m.c.config.Tracked(ns)
 	switch {
 	case err != nil:
 		return reply, err
@@ -238,7 +238,7 @@ func (c *Cluster) commitCatalog(m *migration, tick func() bson.Timestamp) (reply
 	case m.before == catalog.ChunkVersion{}:
 		return reply, mongoerr.New(commitWithoutVersion, "the request has no version of the chunk")
 	}
-	table := c.config.tables[ns]
+	table := m.c.config.tables[ns]
 	chunk := table.Find(m.min)
 	switch {
 	case m.max.Compare(chunk.Max) > 0:
@@ -254,7 +254,7 @@ func (c *Cluster) commitCatalog(m *migration, tick func() bson.Timestamp) (reply
 	if len(chunk.History) > 0 && !chunk.History[0].ValidAfter.Before(at) {
 		return reply, mongoerr.New(mongoerr.IncompatibleShardingMetadata, "the chunk came to shard %s at %v, after the time of the commit", chunk.Shard, chunk.History[0].ValidAfter)
 	}
-	return c.applyMove(m, table, chunk, at)
+	return m.applyMove(table, chunk, at)
 }
 
 // The server's codes for commits that can't be.
@@ -266,72 +266,72 @@ const (
 
 // applyMove writes the moved chunk, the remainders and the control chunk
 // (spec 02 §6.3 and §6.4).
-func (c *Cluster) applyMove(m *migration, table *catalog.RoutingTable, chunk catalog.Chunk, at bson.Timestamp) (catalog.ChunkVersion, error) {
-	changed, reply := c.commits().Move(table, chunk, m.min, m.max, m.req.To, at)
+func (m *migration) applyMove(table *catalog.RoutingTable, chunk catalog.Chunk, at bson.Timestamp) (catalog.ChunkVersion, error) {
+	changed, reply := m.c.Chunks().commits().Move(table, chunk, m.min, m.max, m.req.To, at)
 	first := table.Count(m.req.To) == 0
-	if err := c.config.putChunks(m.req.Namespace, changed...); err != nil {
+	if err := m.c.config.putChunks(m.req.Namespace, changed...); err != nil {
 		return reply, err
 	}
-	applied := c.config.tables[m.req.Namespace]
+	applied := m.c.config.tables[m.req.Namespace]
 	if first || applied.Count(m.req.From) == 0 {
-		c.logPlacement(m.req.Namespace, &m.coll.UUID, at, applied.Owners())
+		m.c.log.placement(m.req.Namespace, &m.coll.UUID, at, applied.Owners())
 	}
 	return reply, nil
 }
 
 // commits makes the chunks that the config server writes.
-func (c *Cluster) commits() catalog.Commit {
-	return catalog.Commit{Release: c.release, NewID: c.NewObjectID, HistoryWindow: c.historyWindow()}
+func (cks Chunks) commits() catalog.Commit {
+	return catalog.Commit{Release: cks.c.release, NewID: cks.c.NewObjectID, HistoryWindow: cks.historyWindow()}
 }
 
 // fail ends a migration between its start and its commit: the donor keeps
 // the range, the recipient deletes what it copied.
-func (c *Cluster) fail(m *migration, err error) {
+func (m *migration) fail(err error) {
 	m.cloning = false
 	m.decision = aborted
-	c.settle(m, nil)
+	m.settle(nil)
 	if m.receiver.busy == m {
 		note := "aborted"
 		if m.rejected {
 			// Its critical section is released in order all the same.
-			m.endRecvStep(c.now(), 8)
+			m.endRecvStep(m.c.now(), 8)
 			note = "success"
 		}
-		c.logChange(m.receiver.id, "moveChunk.to", m.req.Namespace, stepsDoc(m.recvTime, recvSteps, m, note))
+		m.c.log.change(m.receiver.id, "moveChunk.to", m.req.Namespace, stepsDoc(m.recvTime, recvSteps, m, note))
 	}
 	if !m.rejected {
-		c.logChange(m.donor.id, "moveChunk.error", m.req.Namespace, m.rangeDoc())
+		m.c.log.change(m.donor.id, "moveChunk.error", m.req.Namespace, m.rangeDoc())
 	}
-	c.finish(m, err)
+	m.finish(err)
 }
 
 // finish frees the shards, logs the donor's steps and tells whoever waits.
-func (c *Cluster) finish(m *migration, err error) {
+func (m *migration) finish(err error) {
 	if m.over {
 		return
 	}
 	note := "aborted"
 	if err == nil {
-		m.endDonorStep(c.now()) // step 6
+		m.endDonorStep(m.c.now()) // step 6
 		note = "success"
 	}
-	m.countEnd(c.now(), err)
-	c.logChange(m.donor.id, "moveChunk.from", m.req.Namespace, stepsDoc(m.donorTime, donorSteps, m, note))
-	c.free(m)
+	m.countEnd(m.c.now(), err)
+	m.c.log.change(m.donor.id, "moveChunk.from", m.req.Namespace, stepsDoc(m.donorTime, donorSteps, m, note))
+	m.free()
 	for _, done := range m.done {
 		done(err)
 	}
 }
 
 // free lets both shards take part in other migrations.
-func (c *Cluster) free(m *migration) {
+func (m *migration) free() {
 	m.over, m.cloning = true, false
 	for _, s := range []*shard{m.donor, m.receiver} {
 		if s.busy == m {
 			s.busy = nil
 		}
 	}
-	delete(c.pending, m)
+	delete(m.c.migrations.underWay, m)
 }
 
 func stepsDoc(times []time.Duration, steps int, m *migration, note string) bson.D {

@@ -10,24 +10,24 @@ import (
 
 // checkManualMove is what config servers up to 5.0 refuse to do by hand: to
 // move a chunk where the balancer would not (spec 01 §1.9).
-func (c *Cluster) checkManualMove(req MoveRequest) error {
-	if c.release.BalancesBySize() {
+func (ms *Migrations) checkManualMove(req MoveRequest) error {
+	if ms.c.release.BalancesBySize() {
 		return nil
 	}
-	coll, ok, err := c.config.Tracked(req.Namespace)
+	coll, ok, err := ms.c.config.Tracked(req.Namespace)
 	if err != nil || !ok {
 		return err
 	}
-	to, err := c.config.ShardByID(string(req.To))
+	to, err := ms.c.config.ShardByID(string(req.To))
 	if err != nil {
 		return err
 	}
-	zone, err := c.zoneOf(coll, req)
+	zone, err := ms.zoneOf(coll, req)
 	if err != nil {
 		return err
 	}
 	target := []catalog.Shard{to}
-	c.markFull(target)
+	ms.c.Statistics().markFull(target)
 	switch {
 	case target[0].Full():
 		return mongoerr.New(mongoerr.IllegalOperation, "shard %s has reached its maximum size", to.ID)
@@ -39,8 +39,8 @@ func (c *Cluster) checkManualMove(req MoveRequest) error {
 	return nil
 }
 
-func (c *Cluster) zoneOf(coll catalog.Collection, req MoveRequest) (string, error) {
-	zones, err := c.config.zonesOf(coll)
+func (ms *Migrations) zoneOf(coll catalog.Collection, req MoveRequest) (string, error) {
+	zones, err := ms.c.config.zonesOf(coll)
 	if err != nil {
 		return catalog.NoZone, err
 	}
@@ -48,31 +48,31 @@ func (c *Cluster) zoneOf(coll catalog.Collection, req MoveRequest) (string, erro
 	if err != nil {
 		return catalog.NoZone, err
 	}
-	chunk := c.config.tables[req.Namespace].Find(at)
+	chunk := ms.c.config.tables[req.Namespace].Find(at)
 	return zones.ZoneOf(chunk.Min, chunk.Max), nil
 }
 
 // Move runs a manual migration to its end. The caller holds the lock.
-func (c *Cluster) Move(ctx context.Context, req MoveRequest, deadline time.Time) error {
-	if err := c.checkManualMove(req); err != nil {
+func (ms *Migrations) Move(ctx context.Context, req MoveRequest, deadline time.Time) error {
+	if err := ms.checkManualMove(req); err != nil {
 		return err
 	}
-	if err := c.awaitScheduler(ctx, deadline); err != nil {
+	if err := ms.c.balancer.awaitScheduler(ctx, deadline); err != nil {
 		return err
 	}
 	var result error
 	ended := false
-	c.StartMove(req, func(err error) { result, ended = err, true })
-	if err := c.Await(ctx, deadline, func() bool { return ended }); err != nil {
+	ms.Start(req, func(err error) { result, ended = err, true })
+	if err := ms.c.Await(ctx, deadline, func() bool { return ended }); err != nil {
 		return err
 	}
-	return c.outcome(req, result)
+	return ms.outcome(req, result)
 }
 
 // outcome makes a failure a success when the range is on the recipient all
 // the same (spec 02 §4.6).
-func (c *Cluster) outcome(req MoveRequest, err error) error {
-	table := c.config.tables[req.Namespace]
+func (ms *Migrations) outcome(req MoveRequest, err error) error {
+	table := ms.c.config.tables[req.Namespace]
 	if err == nil || table == nil || mongoerr.Is(err, mongoerr.BalancerInterrupted) {
 		return err
 	}
@@ -87,13 +87,13 @@ func (c *Cluster) outcome(req MoveRequest, err error) error {
 }
 
 // Donating tells whether a shard gives away a part of the collection just now.
-func (c *Cluster) Donating(ns string, id catalog.ShardID) bool {
-	s := c.shards[id]
+func (ms *Migrations) Donating(ns string, id catalog.ShardID) bool {
+	s := ms.c.shards[id]
 	return s != nil && s.busy != nil && s.busy.donor == s && s.busy.req.Namespace == ns
 }
 
 // AwaitDonation blocks until the shard gives nothing of the collection away:
 // splits and merges wait for that (spec 02 §5.2).
-func (c *Cluster) AwaitDonation(ctx context.Context, deadline time.Time, ns string, id catalog.ShardID) error {
-	return c.Await(ctx, deadline, func() bool { return !c.Donating(ns, id) })
+func (ms *Migrations) AwaitDonation(ctx context.Context, deadline time.Time, ns string, id catalog.ShardID) error {
+	return ms.c.Await(ctx, deadline, func() bool { return !ms.Donating(ns, id) })
 }

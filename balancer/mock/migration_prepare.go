@@ -48,8 +48,30 @@ type MoveRequest struct {
 	WriteConcern      bson.Raw
 }
 
+// Migrations are the chunk migrations of a cluster: at most one for each shard.
+type Migrations struct {
+	c *Cluster
+
+	underWay map[*migration]bool
+	lastOp   int32 // number of the newest operation on a shard
+	// unfinished are those whose decision could not be carried out yet.
+	unfinished []*migration
+}
+
+func newMigrations(c *Cluster) *Migrations {
+	return &Migrations{c: c, underWay: map[*migration]bool{}}
+}
+
+// reset forgets all that are under way or unfinished.
+func (ms *Migrations) reset() { ms.underWay, ms.unfinished = map[*migration]bool{}, nil }
+
+// Migrations are those of the cluster.
+func (c *Cluster) Migrations() *Migrations { return c.migrations }
+
 // migration is one chunk migration under way (spec 02 §5).
 type migration struct {
+	c *Cluster
+
 	// asked is the request as it came, req the one with both bounds.
 	asked    MoveRequest
 	req      MoveRequest
@@ -123,48 +145,48 @@ func (r MoveRequest) same(o MoveRequest) bool {
 		r.SecondaryThrottle == o.SecondaryThrottle && bytes.Equal(r.WriteConcern, o.WriteConcern)
 }
 
-// StartMove begins a migration, or joins the one that the same request began.
+// Start begins a migration, or joins the one that the same request began.
 // done is called once, by an event, with the lock held.
-func (c *Cluster) StartMove(req MoveRequest, done func(error)) {
-	if err := c.sendMove(req); err != nil {
-		c.after(batchTime, func() { done(err) })
+func (ms *Migrations) Start(req MoveRequest, done func(error)) {
+	if err := ms.c.balancer.sendMove(req); err != nil {
+		ms.c.after(batchTime, func() { done(err) })
 		return
 	}
-	if donor := c.shards[req.From]; donor != nil && donor.busy != nil && donor.busy.asked.same(req) {
+	if donor := ms.c.shards[req.From]; donor != nil && donor.busy != nil && donor.busy.asked.same(req) {
 		donor.busy.done = append(donor.busy.done, done)
 		return
 	}
-	m := &migration{asked: req, req: req, started: c.now(), stepEnd: c.now(), done: []func(error){done}}
-	if err := c.admit(m); err != nil {
+	m := &migration{c: ms.c, asked: req, req: req, started: ms.c.now(), stepEnd: ms.c.now(), done: []func(error){done}}
+	if err := m.admit(); err != nil {
 		// Refused before it registered: nothing is logged.
-		c.after(batchTime, func() { done(err) })
+		ms.c.after(batchTime, func() { done(err) })
 		return
 	}
 	if req.From == req.To {
-		c.after(0, func() { done(nil) })
+		ms.c.after(0, func() { done(nil) })
 		return
 	}
 	m.donor.busy = m
-	c.pending[m] = true
-	c.lastOp += opsOfMigration
-	m.op = c.lastOp
-	m.endDonorStep(c.now()) // step 1: accepted
-	c.after(prepareTime+c.lag(m.req.From), func() { c.prepare(m) })
+	ms.underWay[m] = true
+	ms.lastOp += opsOfMigration
+	m.op = ms.lastOp
+	m.endDonorStep(ms.c.now()) // step 1: accepted
+	ms.c.after(prepareTime+ms.c.faults.lag(m.req.From), func() { m.prepare() })
 }
 
 // admit is what the donor checks before it registers (spec 02 §5.3 #1-#5).
-func (c *Cluster) admit(m *migration) error {
-	if !c.hadTwo {
+func (m *migration) admit() error {
+	if !m.c.membership.hadTwo {
 		return mongoerr.New(mongoerr.IllegalOperation, "Cannot move chunks in a cluster that has never had two shards")
 	}
-	m.donor, m.receiver = c.shards[m.req.From], c.shards[m.req.To]
+	m.donor, m.receiver = m.c.shards[m.req.From], m.c.shards[m.req.To]
 	if m.donor.busy != nil {
 		return busyError(m.donor)
 	}
 	if m.receiver == nil {
 		return mongoerr.New(mongoerr.ShardNotFound, "Shard %s not found", m.req.To)
 	}
-	return c.checkRecovered(m.donor)
+	return m.c.migrations.checkRecovered(m.donor)
 }
 
 func busyError(s *shard) error {
@@ -174,48 +196,48 @@ func busyError(s *shard) error {
 
 // prepare is the rest of the donor's work before cloning (spec 02 §5.3 #6 to
 // #12): identity, bounds, range deletions, and the chunk around the range.
-func (c *Cluster) prepare(m *migration) {
+func (m *migration) prepare() {
 	if m.over {
 		return
 	}
-	if err := c.identify(m); err != nil {
-		c.giveUp(m, err)
+	if err := m.identify(); err != nil {
+		m.giveUp(err)
 		return
 	}
-	c.waitForDeletions(m, m.donor, func() {
-		if err := c.checkRange(m); err != nil {
-			c.giveUp(m, err)
+	m.waitForDeletions(m.donor, func() {
+		if err := m.checkRange(); err != nil {
+			m.giveUp(err)
 			return
 		}
-		c.startClone(m)
+		m.startClone()
 	})
 }
 
 // giveUp ends a migration whose clone has not begun.
-func (c *Cluster) giveUp(m *migration, err error) {
-	c.after(refuseTime, func() { c.finish(m, err) })
+func (m *migration) giveUp(err error) {
+	m.c.after(refuseTime, func() { m.finish(err) })
 }
 
 // identify reads the collection and gives both bounds.
-func (c *Cluster) identify(m *migration) error {
-	coll, err := c.donated(m)
+func (m *migration) identify() error {
+	coll, err := m.donated()
 	if err != nil {
 		return err
 	}
 	m.coll = coll
-	m.min, m.max, err = c.resolveBounds(m)
+	m.min, m.max, err = m.resolveBounds()
 	return err
 }
 
 // donated is the collection as the donor knows it, if it may give away of it.
-func (c *Cluster) donated(m *migration) (catalog.Collection, error) {
+func (m *migration) donated() (catalog.Collection, error) {
 	ns := m.req.Namespace
-	coll, ok, err := c.config.Tracked(ns)
+	coll, ok, err := m.c.config.Tracked(ns)
 	if err != nil {
 		return coll, err
 	}
-	if !ok || c.config.tables[ns].Count(m.donor.id) == 0 {
-		return coll, c.staleConfig(ns, m.donor.id, "shard %s owns no chunk of %s", m.donor.id, ns)
+	if !ok || m.c.config.tables[ns].Count(m.donor.id) == 0 {
+		return coll, m.c.config.staleConfig(ns, m.donor.id, "shard %s owns no chunk of %s", m.donor.id, ns)
 	}
 	if !coll.AllowMigrations || !coll.PermitMigrations {
 		return coll, mongoerr.New(mongoerr.ConflictingOperationInProgress, "Collection %s does not allow migrations", ns)
@@ -226,18 +248,18 @@ func (c *Cluster) donated(m *migration) (catalog.Collection, error) {
 // checkRange demands that the range lies in one chunk of the donor, and
 // remembers the chunk's version. The collection may have changed while range
 // deletions were waited for.
-func (c *Cluster) checkRange(m *migration) error {
+func (m *migration) checkRange() error {
 	ns := m.req.Namespace
-	coll, err := c.donated(m)
+	coll, err := m.donated()
 	if err != nil {
 		return err
 	}
 	if !coll.UUID.Equal(m.coll.UUID) || coll.Epoch != m.coll.Epoch {
-		return c.staleConfig(ns, m.donor.id, "collection %s was made anew", ns)
+		return m.c.config.staleConfig(ns, m.donor.id, "collection %s was made anew", ns)
 	}
-	chunk := c.config.tables[ns].Find(m.min)
+	chunk := m.c.config.tables[ns].Find(m.min)
 	if chunk.Shard != m.donor.id || m.max.Compare(chunk.Max) > 0 {
-		return c.staleConfig(ns, m.donor.id, "the range is not inside one chunk of shard %s", m.donor.id)
+		return m.c.config.staleConfig(ns, m.donor.id, "the range is not inside one chunk of shard %s", m.donor.id)
 	}
 	m.before = chunk.Version
 	return nil
@@ -245,16 +267,16 @@ func (c *Cluster) checkRange(m *migration) error {
 
 // resolveBounds gives full keys, and computes the bound that was left out
 // (spec 02 §5.8).
-func (c *Cluster) resolveBounds(m *migration) (min, max catalog.Key, err error) {
-	p, table := m.coll.Pattern, c.config.tables[m.req.Namespace]
+func (m *migration) resolveBounds() (min, max catalog.Key, err error) {
+	p, table := m.coll.Pattern, m.c.config.tables[m.req.Namespace]
 	if m.req.Min != nil {
 		if min, err = p.Key(m.req.Min); err != nil {
-			return min, max, c.badBound(m, m.req.Min, err)
+			return min, max, m.badBound(m.req.Min, err)
 		}
 	}
 	if m.req.Max != nil {
 		if max, err = p.Key(m.req.Max); err != nil {
-			return min, max, c.badBound(m, m.req.Max, err)
+			return min, max, m.badBound(m.req.Max, err)
 		}
 	}
 	local := m.local(m.donor)
@@ -277,7 +299,7 @@ func (c *Cluster) resolveBounds(m *migration) (min, max catalog.Key, err error) 
 
 // badBound is the refusal of a bound that is no shard key. Where the other one
 // was to be computed, the walk along the index finds it first (spec 03 §1.3).
-func (c *Cluster) badBound(m *migration, bound bson.Raw, err error) error {
+func (m *migration) badBound(bound bson.Raw, err error) error {
 	names, fields := fieldNames(bound), m.coll.Pattern.Fields()
 	switch {
 	case m.req.Min != nil && m.req.Max != nil:
@@ -286,15 +308,15 @@ func (c *Cluster) badBound(m *migration, bound bson.Raw, err error) error {
 	case !slices.Equal(names, fields[:len(names)]):
 		return mongoerr.New(mongoerr.BoundFieldMismatch, "bound %s is no prefix of the shard key %s", bound, m.coll.Pattern.Doc())
 	}
-	return c.staleConfig(m.req.Namespace, m.donor.id, "%s", err)
+	return m.c.config.staleConfig(m.req.Namespace, m.donor.id, "%s", err)
 }
 
 // staleConfig is a shard's refusal of a request routed by a table it does not
 // share; mongos tries again (spec 03 §0.7).
-func (c *Cluster) staleConfig(ns string, id catalog.ShardID, format string, args ...any) error {
+func (cfg *ConfigDB) staleConfig(ns string, id catalog.ShardID, format string, args ...any) error {
 	err := mongoerr.New(mongoerr.StaleConfig, "%s", fmt.Sprintf(format, args...))
 	err.Extra = bson.D{{Key: "ns", Value: ns}}
-	if table := c.config.tables[ns]; table != nil {
+	if table := cfg.tables[ns]; table != nil {
 		version := versionDoc(table, table.ShardVersion(id))
 		err.Extra = append(err.Extra, bson.E{Key: "vReceived", Value: version}, bson.E{Key: "vWanted", Value: version})
 	}
@@ -304,22 +326,22 @@ func (c *Cluster) staleConfig(ns string, id catalog.ShardID, format string, args
 
 // waitForDeletions lets a migration wait until no range deletion of the shard
 // overlaps its range, for the server's 10 seconds.
-func (c *Cluster) waitForDeletions(m *migration, s *shard, then func()) {
-	limit := c.parameters.Milliseconds("receiveChunkWaitForRangeDeleterTimeoutMS")
-	deadline := c.now().Add(limit)
+func (m *migration) waitForDeletions(s *shard, then func()) {
+	limit := m.c.parameters.Milliseconds("receiveChunkWaitForRangeDeleterTimeoutMS")
+	deadline := m.c.now().Add(limit)
 	var look func()
 	look = func() {
 		switch {
 		case m.over:
 		case s.overlappingDeletion(m.coll, m.min, m.max) == nil:
 			then()
-		case c.parameters.Int("disableResumableRangeDeleter") != 0:
-			c.refuseOn(m, s, mongoerr.New(mongoerr.ResumableRangeDeleterDisabled,
+		case m.c.parameters.Int("disableResumableRangeDeleter") != 0:
+			m.refuseOn(s, mongoerr.New(mongoerr.ResumableRangeDeleterDisabled,
 				"an overlapping range deletion on shard %s will not run: disableResumableRangeDeleter is set", s.id))
-		case !c.now().Before(deadline):
-			c.refuseOn(m, s, mongoerr.New(mongoerr.ExceededTimeLimit, "Exceeded time limit waiting for an overlapping range deletion on shard %s", s.id))
+		case !m.c.now().Before(deadline):
+			m.refuseOn(s, mongoerr.New(mongoerr.ExceededTimeLimit, "Exceeded time limit waiting for an overlapping range deletion on shard %s", s.id))
 		default:
-			c.after(min(deletionPoll, limit/10+time.Millisecond), look)
+			m.c.after(min(deletionPoll, limit/10+time.Millisecond), look)
 		}
 	}
 	look()
@@ -327,12 +349,12 @@ func (c *Cluster) waitForDeletions(m *migration, s *shard, then func()) {
 
 // refuseOn ends a migration that one of its shards refuses: what the recipient
 // says arrives as the text of another error.
-func (c *Cluster) refuseOn(m *migration, s *shard, err *mongoerr.ServerError) {
+func (m *migration) refuseOn(s *shard, err *mongoerr.ServerError) {
 	if s == m.receiver {
-		c.fail(m, recipientError(err.CodeName()+": "+err.Message))
+		m.fail(recipientError(err.CodeName() + ": " + err.Message))
 		return
 	}
-	c.finish(m, err)
+	m.finish(err)
 }
 
 // holds tells whether a document's key is in the migrating range.

@@ -43,7 +43,7 @@ func (x *meeting) start(req mock.MoveRequest) {
 	}
 	x.cluster.Lock()
 	defer x.cluster.Unlock()
-	x.cluster.StartMove(req, func(err error) {
+	x.cluster.Migrations().Start(req, func(err error) {
 		x.errs = append(x.errs, err)
 		x.ended = true
 	})
@@ -64,7 +64,7 @@ func (x *meeting) copying() {
 	x.sleep(30 * time.Millisecond)
 	x.cluster.Lock()
 	defer x.cluster.Unlock()
-	if running := x.cluster.Migrations(); len(running) != 1 || running[0].Step < 3 {
+	if running := x.cluster.Migrations().List(); len(running) != 1 || running[0].Step < 3 {
 		x.t.Fatalf("under way: %v", running)
 	}
 }
@@ -131,7 +131,7 @@ func (x *meeting) visible() int {
 func (x *meeting) orphaned() (n int64) {
 	x.cluster.Lock()
 	defer x.cluster.Unlock()
-	for _, part := range x.cluster.Stats(ns) {
+	for _, part := range x.cluster.Statistics().Collection(ns) {
 		n += part.Orphans
 	}
 	return n
@@ -384,7 +384,7 @@ func TestBalancerWaitsForDelete(t *testing.T) {
 	}
 	m.cluster.Lock()
 	defer m.cluster.Unlock()
-	if n := m.cluster.ScheduledDeletions("s00"); n > 0 {
+	if n := m.cluster.Statistics().ScheduledDeletions("s00"); n > 0 {
 		t.Errorf("%d range deletions are left to do", n)
 	}
 }

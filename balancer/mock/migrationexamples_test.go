@@ -187,7 +187,7 @@ func (x *played) step(i int, step migrationStep) {
 	case step.Direct:
 		req := x.request(step, step.Move)
 		x.cluster.Lock()
-		err := x.cluster.Move(x.t.Context(), req, time.Time{})
+		err := x.cluster.Migrations().Move(x.t.Context(), req, time.Time{})
 		x.cluster.Unlock()
 		code = codeOf(x.t, err)
 	default:
@@ -277,7 +277,7 @@ func (x *played) check(want state) {
 			x.t.Errorf("%s holds %d documents, want %d", shard, got, held)
 		}
 	}
-	if got := x.cluster.FaultState().Unfinished; want.Unfinished != nil && got != *want.Unfinished {
+	if got := x.cluster.Faults().State().Unfinished; want.Unfinished != nil && got != *want.Unfinished {
 		x.t.Errorf("%d unfinished migrations, want %d", got, *want.Unfinished)
 	}
 	if got := table.Len(); want.Chunks != 0 && got != want.Chunks {

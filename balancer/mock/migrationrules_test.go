@@ -28,7 +28,7 @@ func movable(t *testing.T) (c *Cluster, move func(MoveRequest) (took time.Durati
 		began := c.now()
 		var result error
 		over := false
-		c.StartMove(req, func(err error) { result, over = err, true })
+		c.migrations.Start(req, func(err error) { result, over = err, true })
 		if err := c.Await(t.Context(), time.Time{}, func() bool { return over }); err != nil {
 			t.Fatal(err)
 		}
@@ -102,7 +102,7 @@ func TestDeletionOfTheDonorIsDue(t *testing.T) {
 		c, _ := movable(t)
 		coll := c.exampleCollection(t)
 		bound := func(text string) bson.Raw { return coll.Pattern.Bound(exampleKey(t, coll.Pattern, text)) }
-		c.StartMove(MoveRequest{
+		c.migrations.Start(MoveRequest{
 			Namespace: exampleNS, From: "A", To: "B", Min: bound("1"), Max: bound("10"), MaxChunkSizeBytes: 1 << 20, WaitForDelete: wait,
 		}, func(error) {})
 		if err := c.Await(t.Context(), time.Time{}, func() bool { return len(c.shards["A"].deletions) > 0 }); err != nil {
@@ -137,7 +137,7 @@ func TestChangeLogOfAMigration(t *testing.T) {
 			"moveChunk.to":     then(steps(8, 8), "min", "max", "to", "from", "note"),
 		}},
 		{"it is refused before the clone", func(c *Cluster) {
-			if err := c.PermitMigrations(exampleNS, false); err != nil {
+			if err := c.balancer.PermitMigrations(exampleNS, false); err != nil {
 				t.Fatal(err)
 			}
 		}, MoveRequest{}, map[string][]string{

@@ -392,7 +392,7 @@ func (m *model) startMove(t *rapid.T, coll catalog.Collection, chunk catalog.Chu
 	to := m.shard(t)
 	m.cluster.Lock()
 	defer m.cluster.Unlock()
-	m.cluster.StartMove(mock.MoveRequest{
+	m.cluster.Migrations().Start(mock.MoveRequest{
 		Namespace: coll.Namespace, From: chunk.Shard, To: catalog.ShardID(to), Min: min, Max: max,
 		MaxChunkSizeBytes: 1 << 20, WaitForDelete: rapid.Bool().Draw(t, "wait"),
 	}, func(error) {})

@@ -21,7 +21,7 @@ func TestVirtualTimeWithAPaceGoesByOnItsOwn(t *testing.T) {
 		if passed := c.Clock().Now().Sub(start).Round(time.Second); passed != 10*time.Minute {
 			t.Errorf("ten seconds were %v, want ten minutes", passed)
 		}
-		if rounds := c.BalancerStatus().Rounds; rounds < 55 {
+		if rounds := c.Balancer().Status().Rounds; rounds < 55 {
 			t.Errorf("%d rounds in ten minutes, want one every ten seconds", rounds)
 		}
 	})
@@ -49,7 +49,7 @@ func TestPaceWithoutTicks(t *testing.T) {
 		}
 		time.Sleep(451 * time.Second) // the orphan of the migration is deleted after 900
 		synctest.Wait()
-		if n := c.ScheduledDeletions("shard0") + c.ScheduledDeletions("shard1") + c.ScheduledDeletions("shard2"); n != 0 {
+		if n := c.Statistics().ScheduledDeletions("shard0") + c.Statistics().ScheduledDeletions("shard1") + c.Statistics().ScheduledDeletions("shard2"); n != 0 {
 			t.Errorf("%d range deletions are left", n)
 		}
 	})

@@ -11,37 +11,37 @@ import (
 	"shardsh/balancer/mock/store"
 )
 
-// deleteResharding removes what the catalog shows of the operation.
-func (c *Cluster) deleteResharding(op *resharding) {
-	if docs, record, ok := c.reshardingRecord(op); ok {
+// deleteRecord removes what the catalog shows of the operation.
+func (op *resharding) deleteRecord() {
+	if docs, record, ok := op.record(); ok {
 		docs.Delete(record)
 	}
-	c.leaveEntry(op)
+	op.leaveEntry()
 }
 
 // leaveEntry lets the collection's entry show no operation any more.
-func (c *Cluster) leaveEntry(op *resharding) {
-	err := c.changeEntry(op, func(doc *bson.D) {
+func (op *resharding) leaveEntry() {
+	err := op.changeEntry(func(doc *bson.D) {
 		unset(doc, "reshardingFields")
 		if op.before.AllowMigrations {
 			unset(doc, "allowMigrations")
 		}
 	})
 	if err != nil {
-		c.logger.Warn("resharding fields not removed", "ns", op.request.Namespace, "error", err)
+		op.c.logger.Warn("resharding fields not removed", "ns", op.request.Namespace, "error", err)
 	}
 }
 
-// enterResharding moves to a state: the operation's document, the
+// enter moves to a state: the operation's document, the
 // collection's entry and the change log show it.
-func (c *Cluster) enterResharding(op *resharding, next reshardState) {
-	c.logTransition(op, next)
-	if docs, record, ok := c.reshardingRecord(op); ok {
-		if changed, err := bson.Marshal(c.reshardingDoc(op)); err == nil {
+func (op *resharding) enter(next reshardState) {
+	op.logTransition(next)
+	if docs, record, ok := op.record(); ok {
+		if changed, err := bson.Marshal(op.doc()); err == nil {
 			_ = docs.Update(record, changed) // a document of our own, by its own _id
 		}
 	}
-	err := c.changeEntry(op, func(doc *bson.D) {
+	err := op.changeEntry(func(doc *bson.D) {
 		set(doc, "reshardingFields", bson.D{
 			{Key: "reshardingUUID", Value: op.id}, {Key: "state", Value: string(next)},
 			{Key: "provenance", Value: string(op.request.Provenance)},
@@ -50,15 +50,15 @@ func (c *Cluster) enterResharding(op *resharding, next reshardState) {
 		set(doc, "allowMigrations", false)
 	})
 	if err != nil {
-		c.logger.Warn("resharding fields not written", "ns", op.request.Namespace, "error", err)
+		op.c.logger.Warn("resharding fields not written", "ns", op.request.Namespace, "error", err)
 	}
 }
 
 // logTransition moves to a state in the change log.
-func (c *Cluster) logTransition(op *resharding, next reshardState) {
+func (op *resharding) logTransition(next reshardState) {
 	last := op.state
 	op.state = next
-	c.logChange(configShard, "resharding.coordinator.transition", op.request.Namespace, bson.D{
+	op.c.log.change(configShard, "resharding.coordinator.transition", op.request.Namespace, bson.D{
 		{Key: "newState", Value: string(next)}, {Key: "oldState", Value: string(last)},
 		{Key: "namespace", Value: op.request.Namespace},
 		{Key: "collectionUUID", Value: uuidText(op.before.UUID)}, {Key: "reshardingUUID", Value: uuidText(op.id)},
@@ -67,16 +67,16 @@ func (c *Cluster) logTransition(op *resharding, next reshardState) {
 
 // changeEntry changes the collection's entry, unless the collection was dropped
 // and another one has its name.
-func (c *Cluster) changeEntry(op *resharding, change func(*bson.D)) error {
-	coll, ok, err := c.config.Tracked(op.request.Namespace)
+func (op *resharding) changeEntry(change func(*bson.D)) error {
+	coll, ok, err := op.c.config.Tracked(op.request.Namespace)
 	if err != nil || !ok || !coll.UUID.Equal(op.uuid) {
 		return err
 	}
-	_, err = c.config.modify(configCollections, op.request.Namespace, change)
+	_, err = op.c.config.modify(configCollections, op.request.Namespace, change)
 	return err
 }
 
-func (c *Cluster) reshardingDoc(op *resharding) bson.D {
+func (op *resharding) doc() bson.D {
 	participant := func(id catalog.ShardID) bson.D {
 		return bson.D{{Key: "id", Value: string(id)}, {Key: "mutableState", Value: bson.D{{Key: "state", Value: string(op.state)}}}}
 	}
@@ -84,7 +84,7 @@ func (c *Cluster) reshardingDoc(op *resharding) bson.D {
 	for _, id := range op.donors {
 		donors = append(donors, participant(id))
 	}
-	for _, id := range c.shardIDs() {
+	for _, id := range op.c.shardIDs() {
 		recipients = append(recipients, participant(id))
 	}
 	db, _, _ := catalog.SplitNamespace(op.request.Namespace)
@@ -125,17 +125,17 @@ type ReshardingInfo struct {
 	Coordinator         string
 }
 
-// Reshardings lists the operations under way.
-func (c *Cluster) Reshardings() []ReshardingInfo {
+// List lists the operations under way.
+func (rs *Reshardings) List() []ReshardingInfo {
 	var list []ReshardingInfo
-	for _, op := range c.reshardings {
+	for _, op := range rs.underWay {
 		info := ReshardingInfo{
 			Namespace: op.request.Namespace, State: string(op.state), Provenance: op.request.Provenance, ID: op.id,
-			Key: op.request.Pattern.Doc(), Elapsed: c.now().Sub(op.started), BytesToCopy: op.bytes, Coordinator: string(configShard),
+			Key: op.request.Pattern.Doc(), Elapsed: rs.c.now().Sub(op.started), BytesToCopy: op.bytes, Coordinator: string(configShard),
 		}
 		switch op.state {
 		case reshardCloning:
-			info.Remaining = max(0, op.cloneEnds.Sub(c.now()))
+			info.Remaining = max(0, op.cloneEnds.Sub(rs.c.now()))
 			info.Copied = op.bytes - min(op.bytes, int64(info.Remaining.Seconds()*cloneRate))
 		case reshardApplying, reshardBlocking, reshardCommitting:
 			info.Copied = op.bytes
@@ -145,13 +145,61 @@ func (c *Cluster) Reshardings() []ReshardingInfo {
 	return list
 }
 
-// reshardingRecord finds the document of an operation.
-func (c *Cluster) reshardingRecord(op *resharding) (*store.Collection, store.RecordID, bool) {
-	docs := c.config.Collection(configReshardings)
+// record finds the document of an operation.
+func (op *resharding) record() (*store.Collection, store.RecordID, bool) {
+	docs := op.c.config.Collection(configReshardings)
 	for record, raw := range docs.Scan() {
 		if _, id, ok := raw.Lookup("_id").BinaryOK(); ok && bytes.Equal(id, op.id.Data) {
 			return docs, record, true
 		}
 	}
 	return docs, 0, false
+}
+
+// quiescePeriod is how long the result of a resharding is kept that was asked
+// for with a UUID of the user's (spec 03 §1.4).
+const quiescePeriod = 15 * time.Minute
+
+// quiesced is a resharding that has ended and whose result is kept: the same
+// request gets it again.
+type quiesced struct {
+	op  *resharding
+	err error
+}
+
+// ended is the resharding with this UUID, if there was one of late.
+func (rs *Reshardings) ended(plan reshardPlan) (quiesced, bool) {
+	kept, ok := rs.results[plan.Namespace]
+	return kept, ok && plan.UserID != nil && plan.UserID.Equal(*kept.op.request.UserID)
+}
+
+// keepResult keeps the result of an operation for a while, or until the next one
+// of the collection begins. Its document shows it.
+func (op *resharding) keepResult(err error) {
+	op.c.reshardings.results[op.request.Namespace] = quiesced{op, err}
+	op.c.after(quiescePeriod, func() {
+		if op.c.reshardings.results[op.request.Namespace].op == op {
+			op.c.reshardings.dropResult(op.request.Namespace)
+		}
+	})
+}
+
+func (rs *Reshardings) dropResult(ns string) {
+	kept, ok := rs.results[ns]
+	if !ok {
+		return
+	}
+	delete(rs.results, ns)
+	if docs, record, ok := kept.op.record(); ok {
+		docs.Delete(record)
+	}
+	kept.op.logTransition(reshardDone)
+}
+
+// userUUID reads the UUID of a user's request; nil without one.
+func userUUID(data []byte) *bson.Binary {
+	if data == nil {
+		return nil
+	}
+	return &bson.Binary{Subtype: bson.TypeBinaryUUID, Data: data}
 }

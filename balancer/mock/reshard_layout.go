@@ -44,10 +44,10 @@ type ShardRange struct {
 	Min, Max bson.Raw // nil = no bounds
 }
 
-// ReshardCollection gives a collection another key or spreads it anew, and
+// Reshard gives a collection another key or spreads it anew, and
 // waits for the end (spec 03 §1.4). The caller holds the lock.
-func (c *Cluster) ReshardCollection(ctx context.Context, deadline time.Time, req ReshardRequest) error {
-	coll, err := c.reshardable(req.Namespace)
+func (rs *Reshardings) Reshard(ctx context.Context, deadline time.Time, req ReshardRequest) error {
+	coll, err := rs.reshardable(req.Namespace)
 	if err != nil {
 		return err
 	}
@@ -58,22 +58,22 @@ func (c *Cluster) ReshardCollection(ctx context.Context, deadline time.Time, req
 	if pattern.Equal(coll.Pattern) && !req.Force {
 		return nil
 	}
-	zones, err := c.reshardZones(coll, pattern, req)
+	zones, err := rs.zones(coll, pattern, req)
 	if err != nil {
 		return err
 	}
-	targets, ranges, err := c.checkDistribution(pattern, req.Distribution)
+	targets, ranges, err := rs.checkDistribution(pattern, req.Distribution)
 	if err != nil {
 		return err
 	}
-	l := &reshardLayout{cluster: c, coll: coll, pattern: pattern, zones: zones, targets: targets, ranges: ranges, chunks: int(req.InitialChunks)}
+	l := &reshardLayout{cluster: rs.c, coll: coll, pattern: pattern, zones: zones, targets: targets, ranges: ranges, chunks: int(req.InitialChunks)}
 	if l.chunks == 0 {
 		l.chunks = defaultReshardChunks
 	}
 	if _, err := l.make(); err != nil { // refused before anything begins
 		return err
 	}
-	return c.reshard(ctx, deadline, reshardPlan{
+	return rs.run(ctx, deadline, reshardPlan{
 		Namespace: req.Namespace, Provenance: ByReshard, Pattern: pattern, Zones: zones,
 		Layout: l.make, same: fmt.Sprint(req), UserID: userUUID(req.UUID),
 	})
@@ -81,7 +81,7 @@ func (c *Cluster) ReshardCollection(ctx context.Context, deadline time.Time, req
 
 // reshardable is a sharded collection outside of config, in a cluster that has
 // had two shards.
-func (c *Cluster) reshardable(ns string) (catalog.Collection, error) {
+func (rs *Reshardings) reshardable(ns string) (catalog.Collection, error) {
 	db, _, err := catalog.SplitNamespace(ns)
 	if err != nil {
 		return catalog.Collection{}, err
@@ -89,7 +89,7 @@ func (c *Cluster) reshardable(ns string) (catalog.Collection, error) {
 	if onConfigServer(db) {
 		return catalog.Collection{}, mongoerr.New(mongoerr.IllegalOperation, "can't reshard %s: it is a system namespace", ns)
 	}
-	coll, ok, err := c.config.Tracked(ns)
+	coll, ok, err := rs.c.config.Tracked(ns)
 	switch {
 	case err != nil:
 		return coll, err
@@ -97,16 +97,16 @@ func (c *Cluster) reshardable(ns string) (catalog.Collection, error) {
 		return coll, mongoerr.New(mongoerr.NamespaceNotFound, "Namespace %s not found", ns)
 	case coll.Unsplittable:
 		return coll, mongoerr.New(mongoerr.NamespaceNotSharded, "Namespace %s is not sharded", ns)
-	case !c.hadTwo:
+	case !rs.c.membership.hadTwo:
 		return coll, mongoerr.New(mongoerr.IllegalOperation, "Cannot reshard a collection in a cluster that has never had two shards")
 	}
 	return coll, nil
 }
 
-// reshardZones are the zones of the collection as it will be.
-func (c *Cluster) reshardZones(coll catalog.Collection, pattern catalog.KeyPattern, req ReshardRequest) (*catalog.ZoneSet, error) {
+// zones are the zones of the collection as it will be.
+func (rs *Reshardings) zones(coll catalog.Collection, pattern catalog.KeyPattern, req ReshardRequest) (*catalog.ZoneSet, error) {
 	if req.Zones == nil {
-		existing, err := c.config.Zones(coll)
+		existing, err := rs.c.config.Zones(coll)
 		if err != nil || existing.Len() == 0 {
 			return catalog.NewZoneSet(pattern), err
 		}
@@ -117,7 +117,7 @@ func (c *Cluster) reshardZones(coll catalog.Collection, pattern catalog.KeyPatte
 	}
 	zones := catalog.NewZoneSet(pattern)
 	for _, z := range req.Zones {
-		if c.config.zoneMembers(z.Zone) == 0 {
+		if rs.c.config.zoneMembers(z.Zone) == 0 {
 			return nil, mongoerr.New(mongoerr.ZoneNotFound, "Zone %s does not exist", z.Zone)
 		}
 		min, err := pattern.Key(z.Min)
@@ -137,8 +137,8 @@ func (c *Cluster) reshardZones(coll catalog.Collection, pattern catalog.KeyPatte
 
 // checkDistribution reads shardDistribution: shards, or chunks with their
 // shards that tile the key space.
-func (c *Cluster) checkDistribution(pattern catalog.KeyPattern, list []ShardRange) (targets []catalog.Shard, ranges []catalog.Chunk, err error) {
-	shards, err := c.config.Shards()
+func (rs *Reshardings) checkDistribution(pattern catalog.KeyPattern, list []ShardRange) (targets []catalog.Shard, ranges []catalog.Chunk, err error) {
+	shards, err := rs.c.config.Shards()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -152,7 +152,7 @@ func (c *Cluster) checkDistribution(pattern catalog.KeyPattern, list []ShardRang
 	bounded := list[0].Min != nil
 	at := pattern.GlobalMin()
 	for _, r := range list {
-		shard, err := c.config.ShardByID(r.Shard)
+		shard, err := rs.c.config.ShardByID(r.Shard)
 		switch {
 		case err != nil:
 			return nil, nil, err

@@ -3,86 +3,89 @@ package mock
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mongoerr"
+	"shardsh/balancer/policy"
 )
 
-// MoveCollection moves a collection that is not sharded to a shard, and waits
+// Move moves a collection that is not sharded to a shard, and waits
 // for the end; the collection is tracked from then on (spec 03 §1.4).
-func (c *Cluster) MoveCollection(ctx context.Context, deadline time.Time, ns, to string) error {
+func (rs *Reshardings) Move(ctx context.Context, deadline time.Time, ns, to string) error {
 	db, _, err := catalog.SplitNamespace(ns)
 	if err != nil {
 		return err
 	}
-	primary, known := c.config.Primary(db)
+	primary, known := rs.c.config.Primary(db)
 	if !known {
 		return mongoerr.New(mongoerr.NamespaceNotFound, "database %s not found", db)
 	}
-	coll, tracked, err := c.config.Tracked(ns)
+	coll, tracked, err := rs.c.config.Tracked(ns)
 	switch {
 	case err != nil:
 		return err
 	case tracked && !coll.Unsplittable:
 		return mongoerr.New(mongoerr.NamespaceNotFound, "moveCollection can only be called on an unsharded collection")
-	case !tracked && c.shards[primary].colls[ns] == nil:
+	case !tracked && rs.c.shards[primary].colls[ns] == nil:
 		return mongoerr.New(mongoerr.NamespaceNotFound, "Namespace %s not found", ns)
-	case !c.hadTwo:
+	case !rs.c.membership.hadTwo:
 		return mongoerr.New(mongoerr.IllegalOperation, "Cannot move a collection in a cluster that has never had two shards")
 	}
-	target, err := c.config.ShardByID(to)
+	target, err := rs.c.config.ShardByID(to)
 	if err != nil {
 		return err
 	}
 	if !tracked {
-		if err := c.track(ns, primary); err != nil {
+		if err := rs.c.collections.track(ns, primary); err != nil {
 			return err
 		}
 	}
-	if c.config.tables[ns].At(0).Shard == target.ID {
+	if rs.c.config.tables[ns].At(0).Shard == target.ID {
 		return nil
 	}
-	return c.toOneShard(ctx, deadline, ns, ByMove, target.ID)
+	return rs.toOneShard(ctx, deadline, ns, ByMove, target.ID)
 }
 
-// UnshardCollection gathers a sharded collection on one shard, the emptiest
+// Unshard gathers a sharded collection on one shard, the emptiest
 // one when none is named, and waits for the end (spec 03 §1.4).
-func (c *Cluster) UnshardCollection(ctx context.Context, deadline time.Time, ns, to string) error {
-	coll, ok, err := c.config.Tracked(ns)
+func (rs *Reshardings) Unshard(ctx context.Context, deadline time.Time, ns, to string) error {
+	coll, ok, err := rs.c.config.Tracked(ns)
 	switch {
 	case err != nil:
 		return err
 	case !ok:
 		return mongoerr.New(mongoerr.NamespaceNotFound, "Namespace %s not found", ns)
-	case !c.hadTwo:
+	case !rs.c.membership.hadTwo:
 		return mongoerr.New(mongoerr.IllegalOperation, "Cannot unshard a collection in a cluster that has never had two shards")
 	}
-	target, err := c.choosePrimary(to)
+	target, err := rs.c.Databases().choosePrimary(to)
 	if err != nil {
 		return err
 	}
 	if coll.Unsplittable {
-		if to == "" || c.config.tables[ns].At(0).Shard == target {
+		if to == "" || rs.c.config.tables[ns].At(0).Shard == target {
 			return nil
 		}
 		return mongoerr.New(mongoerr.NamespaceNotSharded, "Namespace %s is not sharded", ns)
 	}
-	return c.toOneShard(ctx, deadline, ns, ByUnshard, target)
+	return rs.toOneShard(ctx, deadline, ns, ByUnshard, target)
 }
 
-func (c *Cluster) toOneShard(ctx context.Context, deadline time.Time, ns string, by Provenance, to catalog.ShardID) error {
-	plan, err := c.onePlan(ns, by, to)
+func (rs *Reshardings) toOneShard(ctx context.Context, deadline time.Time, ns string, by Provenance, to catalog.ShardID) error {
+	plan, err := rs.onePlan(ns, by, to)
 	if err != nil {
 		return err
 	}
-	return c.reshard(ctx, deadline, plan)
+	return rs.run(ctx, deadline, plan)
 }
 
 // onePlan puts a collection on one shard.
-func (c *Cluster) onePlan(ns string, by Provenance, to catalog.ShardID) (reshardPlan, error) {
+func (rs *Reshardings) onePlan(ns string, by Provenance, to catalog.ShardID) (reshardPlan, error) {
 	pattern, err := byID()
 	if err != nil {
 		return reshardPlan{}, err
@@ -106,27 +109,84 @@ func byID() (catalog.KeyPattern, error) {
 }
 
 // track enters an unsharded collection into the catalog, where it is.
-func (c *Cluster) track(ns string, primary catalog.ShardID) error {
+func (cs *Collections) track(ns string, primary catalog.ShardID) error {
 	pattern, err := byID()
 	if err != nil {
 		return err
 	}
-	at, epoch := c.Tick(), c.NewObjectID()
-	table, err := c.config.tableOf(pattern, []catalog.Chunk{{Min: pattern.GlobalMin(), Max: pattern.GlobalMax(), Shard: primary}}, epoch, at)
+	at, epoch := cs.c.Tick(), cs.c.NewObjectID()
+	table, err := cs.c.config.tableOf(pattern, []catalog.Chunk{{Min: pattern.GlobalMin(), Max: pattern.GlobalMax(), Shard: primary}}, epoch, at)
 	if err != nil {
 		return err
 	}
-	local := c.shards[primary].colls[ns]
-	c.logChange(primary, "createCollection.start", ns, startedDetails(ns, pattern, primary))
-	if err := c.config.enter(ShardRequest{Namespace: ns}, pattern, local.uuid, epoch, at); err != nil {
+	local := cs.c.shards[primary].colls[ns]
+	cs.c.log.change(primary, "createCollection.start", ns, startedDetails(ns, pattern, primary))
+	if err := cs.c.config.enter(ShardRequest{Namespace: ns}, pattern, local.uuid, epoch, at); err != nil {
 		return err
 	}
-	if _, err = c.config.modify(configCollections, ns, func(doc *bson.D) { set(doc, "unsplittable", true) }); err != nil {
+	if _, err = cs.c.config.modify(configCollections, ns, func(doc *bson.D) { set(doc, "unsplittable", true) }); err != nil {
 		return err
 	}
-	c.config.tables[ns] = table
-	c.logPlacement(ns, &local.uuid, at, table.Owners())
+	cs.c.config.tables[ns] = table
+	cs.c.log.placement(ns, &local.uuid, at, table.Owners())
 	docs, _ := local.counts()
-	c.logChange(primary, "createCollection.end", ns, shardedDetails(local.uuid, table, docs == 0))
+	cs.c.log.change(primary, "createCollection.end", ns, shardedDetails(local.uuid, table, docs == 0))
 	return nil
+}
+
+// Unsharded lists what lives whole on one shard: collections that are not in
+// the catalog, which are on the primary shard of their database, and those that
+// are there without being sharded.
+func (e engine) Unsharded(context.Context) ([]policy.Unsharded, error) {
+	var list []policy.Unsharded
+	for _, id := range e.c.shardIDs() {
+		for ns, local := range e.c.shards[id].colls {
+			db, _, _ := strings.Cut(ns, ".")
+			coll, tracked, err := e.c.config.Tracked(ns)
+			primary, _ := e.c.config.Primary(db)
+			switch {
+			case err != nil:
+				return nil, err
+			case tracked && coll.Unsplittable && e.c.config.tables[ns].At(0).Shard == id:
+				list = append(list, policy.Unsharded{Namespace: ns, UUID: coll.UUID, Shard: id, Tracked: true, NoBalance: !coll.Balanceable()})
+			case !tracked && primary == id && !onConfigServer(db) && db != "local":
+				list = append(list, policy.Unsharded{Namespace: ns, UUID: local.uuid, Shard: id})
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b policy.Unsharded) int { return strings.Compare(a.Namespace, b.Namespace) })
+	return list, nil
+}
+
+// startMove begins what moveCollection does, for the balancer.
+func (rs *Reshardings) startMove(m policy.Migration, done func(error)) {
+	plan, err := rs.planUnsharded(m)
+	if err != nil {
+		rs.c.after(batchTime, func() { done(err) })
+		return
+	}
+	rs.start(plan, done)
+}
+
+func (rs *Reshardings) planUnsharded(m policy.Migration) (reshardPlan, error) {
+	coll, tracked, err := rs.c.config.Tracked(m.Namespace)
+	if err != nil {
+		return reshardPlan{}, err
+	}
+	var local *localCollection
+	if donor := rs.c.shards[m.From]; donor != nil {
+		local = donor.colls[m.Namespace]
+	}
+	switch {
+	case rs.c.shards[m.To] == nil:
+		return reshardPlan{}, mongoerr.New(mongoerr.ShardNotFound, "Shard %s not found", m.To)
+	case local == nil || !local.uuid.Equal(m.UUID) || tracked && !coll.Unsplittable:
+		return reshardPlan{}, mongoerr.New(mongoerr.NamespaceNotFound, "collection %s not found", m.Namespace)
+	}
+	if !tracked {
+		if err := rs.c.collections.track(m.Namespace, m.From); err != nil {
+			return reshardPlan{}, err
+		}
+	}
+	return rs.onePlan(m.Namespace, byBalancer, m.To)
 }

@@ -46,10 +46,32 @@ const reshardStep = 50 * time.Millisecond
 // configReshardings holds the operations under way.
 const configReshardings = "reshardingOperations"
 
+// Reshardings are the operations that give collections another key or place.
+type Reshardings struct {
+	c *Cluster
+
+	underWay map[string]*resharding // by namespace
+	// results are those of operations that have ended, while they are kept, by
+	// namespace.
+	results map[string]quiesced
+}
+
+func newReshardings(c *Cluster) *Reshardings {
+	return &Reshardings{c: c, underWay: map[string]*resharding{}, results: map[string]quiesced{}}
+}
+
+// reset forgets all that are under way, and the results.
+func (rs *Reshardings) reset() { *rs = *newReshardings(rs.c) }
+
+// Reshardings are those of the cluster.
+func (c *Cluster) Reshardings() *Reshardings { return c.reshardings }
+
 // resharding is an operation that gives a collection a new key, a new place,
 // or none. The documents go to their new places at the end, all at once: until
 // then the collection serves as before, writes included.
 type resharding struct {
+	c *Cluster
+
 	id        bson.Binary
 	request   reshardPlan
 	before    catalog.Collection
@@ -79,113 +101,114 @@ type reshardPlan struct {
 	UserID *bson.Binary
 }
 
-// startResharding begins an operation, or joins the one that the same request
+// start begins an operation, or joins the one that the same request
 // began; done is called once, by an event.
-func (c *Cluster) startResharding(plan reshardPlan, done func(error)) {
-	if err := c.reachShards(configShard); err != nil {
-		c.after(0, func() { done(err) })
+func (rs *Reshardings) start(plan reshardPlan, done func(error)) {
+	if err := rs.c.faults.reachShards(configShard); err != nil {
+		rs.c.after(0, func() { done(err) })
 		return
 	}
-	if kept, ended := c.ended(plan); ended {
-		c.after(0, func() { done(kept.err) })
+	if kept, ended := rs.ended(plan); ended {
+		rs.c.after(0, func() { done(kept.err) })
 		return
 	}
-	if running := c.reshardings[plan.Namespace]; running != nil {
+	if running := rs.underWay[plan.Namespace]; running != nil {
 		if running.request.same == plan.same {
 			running.done = append(running.done, done)
 			return
 		}
 		err := mongoerr.New(mongoerr.ReshardCollectionInProgress,
 			"Only one resharding operation is allowed to be active at a time, aborting resharding op for %s", plan.Namespace)
-		c.after(0, func() { done(err) })
+		rs.c.after(0, func() { done(err) })
 		return
 	}
-	coll, _, err := c.config.Tracked(plan.Namespace)
+	coll, _, err := rs.c.config.Tracked(plan.Namespace)
 	if err != nil {
-		c.after(0, func() { done(err) })
+		rs.c.after(0, func() { done(err) })
 		return
 	}
 	op := &resharding{
-		id: c.NewUUID(), request: plan, before: coll, uuid: coll.UUID, donors: c.config.tables[plan.Namespace].Owners(),
-		state: reshardUnused, started: c.now(), done: []func(error){done},
+		c:  rs.c,
+		id: rs.c.NewUUID(), request: plan, before: coll, uuid: coll.UUID, donors: rs.c.config.tables[plan.Namespace].Owners(),
+		state: reshardUnused, started: rs.c.now(), done: []func(error){done},
 	}
-	for _, part := range c.Stats(plan.Namespace) {
+	for _, part := range rs.c.Statistics().Collection(plan.Namespace) {
 		op.bytes += part.Bytes
 	}
-	c.endQuiesce(plan.Namespace)
-	c.reshardings[plan.Namespace] = op
-	if err := c.config.insert(configReshardings, c.reshardingDoc(op)); err != nil {
-		c.logger.Warn("resharding operation not written", "error", err)
+	rs.dropResult(plan.Namespace)
+	rs.underWay[plan.Namespace] = op
+	if err := rs.c.config.insert(configReshardings, op.doc()); err != nil {
+		rs.c.logger.Warn("resharding operation not written", "error", err)
 	}
-	c.enterResharding(op, reshardInitializing)
-	c.reshardAfter(reshardStep, op, c.prepareResharding)
+	op.enter(reshardInitializing)
+	op.after(reshardStep, op.prepare)
 }
 
-// reshardAfter takes the next step in d, or as soon as the coordinator, which
+// after takes the next step in d, or as soon as the coordinator, which
 // is the config server, and every shard are there to take it. Whoever waits for
 // the operation does not wait for them.
-func (c *Cluster) reshardAfter(d time.Duration, op *resharding, step func(*resharding)) {
-	c.after(d, func() {
-		if err := c.reachShards(configShard); err != nil {
+func (op *resharding) after(d time.Duration, step func()) {
+	op.c.after(d, func() {
+		if err := op.c.faults.reachShards(configShard); err != nil {
 			waiting := op.done
 			op.done = nil
 			for _, done := range waiting {
 				done(err)
 			}
-			c.reshardAfter(time.Second, op, step)
+			op.after(time.Second, step)
 			return
 		}
-		step(op)
+		step()
 	})
 }
 
-// prepareResharding waits until no migration of the collection is under way.
-func (c *Cluster) prepareResharding(op *resharding) {
-	if c.endReshardingEarly(op) {
+// prepare waits until no migration of the collection is under way.
+func (op *resharding) prepare() {
+	if op.endEarly() {
 		return
 	}
-	for m := range c.pending {
+	for m := range op.c.migrations.underWay {
 		if m.req.Namespace == op.request.Namespace {
-			c.reshardAfter(reshardStep, op, c.prepareResharding)
+			op.after(reshardStep, op.prepare)
 			return
 		}
 	}
-	c.enterResharding(op, reshardPreparing)
-	c.reshardAfter(reshardStep, op, c.cloneResharding)
+	op.enter(reshardPreparing)
+	op.after(reshardStep, op.clone)
 }
 
-func (c *Cluster) cloneResharding(op *resharding) {
-	if c.endReshardingEarly(op) {
+func (op *resharding) clone() {
+	if op.endEarly() {
 		return
 	}
-	c.enterResharding(op, reshardCloning)
-	takes := reshardStep + c.transferTime(op.bytes, c.shardIDs()...)
-	op.cloneEnds = c.now().Add(takes)
-	c.reshardAfter(takes, op, c.applyResharding)
+	op.enter(reshardCloning)
+	takes := reshardStep + op.c.faults.transferTime(op.bytes, op.c.shardIDs()...)
+	op.cloneEnds = op.c.now().Add(takes)
+	op.after(takes, op.apply)
 }
 
-// applyResharding keeps up with the writes until the least duration is over,
+// apply keeps up with the writes until the least duration is over,
 // or somebody forces the end.
-func (c *Cluster) applyResharding(op *resharding) {
-	if c.endReshardingEarly(op) {
+func (op *resharding) apply() {
+	if op.endEarly() {
 		return
 	}
 	if op.state == reshardCloning {
-		c.enterResharding(op, reshardApplying)
+		op.enter(reshardApplying)
 	}
-	least := op.started.Add(c.parameters.Milliseconds("reshardingMinimumOperationDurationMillis"))
-	if wait := least.Sub(c.now()); wait > 0 && !op.forced {
-		c.reshardAfter(min(wait, time.Second), op, c.applyResharding)
+	least := op.started.Add(op.c.parameters.Milliseconds("reshardingMinimumOperationDurationMillis"))
+	if wait := least.Sub(op.c.now()); wait > 0 && !op.forced {
+		op.after(min(wait, time.Second), op.apply)
 		return
 	}
-	c.enterResharding(op, reshardBlocking)
-	c.reshardAfter(reshardStep, op, c.finishResharding)
+	op.enter(reshardBlocking)
+	op.after(reshardStep, op.finish)
 }
 
-// endReshardingEarly ends an operation that was aborted or whose collection is
+// endEarly ends an operation that was aborted or whose collection is
 // gone.
-func (c *Cluster) endReshardingEarly(op *resharding) bool {
-	coll, ok, err := c.config.Tracked(op.request.Namespace)
+func (op *resharding) endEarly() bool {
+	coll, ok, err := op.c.config.Tracked(op.request.Namespace)
 	switch {
 	case op.aborted != nil:
 	case err != nil:
@@ -195,59 +218,59 @@ func (c *Cluster) endReshardingEarly(op *resharding) bool {
 	default:
 		return false
 	}
-	c.abandonResharding(op)
+	op.abandon()
 	return true
 }
 
-func (c *Cluster) abandonResharding(op *resharding) {
-	c.enterResharding(op, reshardAborting)
-	c.closeResharding(op, op.aborted)
+func (op *resharding) abandon() {
+	op.enter(reshardAborting)
+	op.close(op.aborted)
 }
 
-// finishResharding puts every document where it belongs from now on.
-func (c *Cluster) finishResharding(op *resharding) {
-	if c.endReshardingEarly(op) {
+// finish puts every document where it belongs from now on.
+func (op *resharding) finish() {
+	if op.endEarly() {
 		return
 	}
-	if err := c.commitResharding(op); err != nil {
+	if err := op.commit(); err != nil {
 		op.aborted = err
-		c.abandonResharding(op)
+		op.abandon()
 		return
 	}
-	c.closeResharding(op, nil)
+	op.close(nil)
 }
 
-func (c *Cluster) commitResharding(op *resharding) error {
+func (op *resharding) commit() error {
 	plan := op.request
 	chunks, err := plan.Layout()
 	if err != nil {
 		return err
 	}
-	at, epoch, uuid := c.Tick(), c.NewObjectID(), c.NewUUID()
-	table, err := c.config.tableOf(plan.Pattern, chunks, epoch, at)
+	at, epoch, uuid := op.c.Tick(), op.c.NewObjectID(), op.c.NewUUID()
+	table, err := op.c.config.tableOf(plan.Pattern, chunks, epoch, at)
 	if err != nil {
 		return err
 	}
-	moved, err := c.redistribute(op.before, table, uuid)
+	moved, err := op.c.reshardings.redistribute(op.before, table, uuid)
 	if err != nil {
 		return err
 	}
-	c.enterResharding(op, reshardCommitting)
+	op.enter(reshardCommitting)
 	ns := plan.Namespace
-	for id, s := range c.shards {
+	for id, s := range op.c.shards {
 		delete(s.colls, ns)
 		s.dropDeletions(ns)
 		if l := moved[id]; l != nil {
 			s.colls[ns] = l
 		}
 	}
-	c.config.tables[ns] = table
-	if err := c.config.replaceZones(ns, plan.Zones); err != nil {
+	op.c.config.tables[ns] = table
+	if err := op.c.config.replaceZones(ns, plan.Zones); err != nil {
 		return err
 	}
-	err = c.changeEntry(op, func(doc *bson.D) {
+	err = op.changeEntry(func(doc *bson.D) {
 		set(doc, "lastmodEpoch", epoch)
-		set(doc, "lastmod", bson.NewDateTimeFromTime(c.now()))
+		set(doc, "lastmod", bson.NewDateTimeFromTime(op.c.now()))
 		set(doc, "timestamp", at)
 		set(doc, "uuid", uuid)
 		set(doc, "key", plan.Pattern.Doc())
@@ -261,16 +284,16 @@ func (c *Cluster) commitResharding(op *resharding) error {
 		return err
 	}
 	op.uuid = uuid
-	c.logPlacement(ns, &uuid, at, table.Owners())
+	op.c.log.placement(ns, &uuid, at, table.Owners())
 	return nil
 }
 
 // redistribute makes the collection anew on its new owners, and changes
 // nothing that is there.
-func (c *Cluster) redistribute(coll catalog.Collection, table *catalog.RoutingTable, uuid bson.Binary) (map[catalog.ShardID]*localCollection, error) {
+func (rs *Reshardings) redistribute(coll catalog.Collection, table *catalog.RoutingTable, uuid bson.Binary) (map[catalog.ShardID]*localCollection, error) {
 	var like *localCollection
-	for _, id := range c.config.tables[coll.Namespace].Owners() {
-		if like = c.shards[id].colls[coll.Namespace]; like != nil {
+	for _, id := range rs.c.config.tables[coll.Namespace].Owners() {
+		if like = rs.c.shards[id].colls[coll.Namespace]; like != nil {
 			break
 		}
 	}
@@ -280,14 +303,14 @@ func (c *Cluster) redistribute(coll catalog.Collection, table *catalog.RoutingTa
 	like = &localCollection{uuid: uuid, options: like.options, docs: like.docs}
 	moved := make(map[catalog.ShardID]*localCollection)
 	for _, id := range table.Owners() {
-		moved[id] = c.emptyLike(coll.Namespace, like, id)
+		moved[id] = rs.c.collections.emptyLike(coll.Namespace, like, id)
 		if _, ok := moved[id].keyIndex(table.Pattern()); !ok {
 			if err := moved[id].docs.CreateIndex(keyIndexSpec(table.Pattern(), false)); err != nil {
 				return nil, err
 			}
 		}
 	}
-	for doc := range c.Documents(coll.Namespace, nil) {
+	for doc := range rs.c.Documents(coll.Namespace, nil) {
 		key, err := table.Pattern().DocumentKey(doc)
 		if err != nil {
 			return nil, err
@@ -296,15 +319,15 @@ func (c *Cluster) redistribute(coll catalog.Collection, table *catalog.RoutingTa
 			return nil, err
 		}
 	}
-	c.spreadVirtual(coll, table, moved)
+	rs.spreadVirtual(coll, table, moved)
 	return moved, nil
 }
 
 // spreadVirtual lays virtual data evenly over the new chunks: nothing is known
 // of its values of another key.
-func (c *Cluster) spreadVirtual(coll catalog.Collection, table *catalog.RoutingTable, moved map[catalog.ShardID]*localCollection) {
+func (rs *Reshardings) spreadVirtual(coll catalog.Collection, table *catalog.RoutingTable, moved map[catalog.ShardID]*localCollection) {
 	var docs, bytes int64
-	for _, s := range c.shards {
+	for _, s := range rs.c.shards {
 		if l := s.colls[coll.Namespace]; l != nil {
 			docs, bytes = docs+l.virtual.docs, bytes+l.virtual.bytes
 		}
@@ -320,37 +343,37 @@ func (c *Cluster) spreadVirtual(coll catalog.Collection, table *catalog.RoutingT
 	}
 }
 
-// closeResharding tells those who wait.
-func (c *Cluster) closeResharding(op *resharding, err error) {
-	delete(c.reshardings, op.request.Namespace)
+// close tells those who wait.
+func (op *resharding) close(err error) {
+	delete(op.c.reshardings.underWay, op.request.Namespace)
 	if op.request.UserID != nil {
-		c.enterResharding(op, reshardQuiesced)
-		c.leaveEntry(op)
-		c.quiesce(op, err)
+		op.enter(reshardQuiesced)
+		op.leaveEntry()
+		op.keepResult(err)
 	} else {
-		c.enterResharding(op, reshardDone)
-		c.deleteResharding(op)
+		op.enter(reshardDone)
+		op.deleteRecord()
 	}
 	for _, done := range op.done {
 		done(err)
 	}
 }
 
-// reshard runs an operation to its end, for a caller who holds the lock.
-func (c *Cluster) reshard(ctx context.Context, deadline time.Time, plan reshardPlan) error {
+// run runs an operation to its end, for a caller who holds the lock.
+func (rs *Reshardings) run(ctx context.Context, deadline time.Time, plan reshardPlan) error {
 	var result error
 	ended := false
-	c.startResharding(plan, func(err error) { result, ended = err, true })
-	if err := c.Await(ctx, deadline, func() bool { return ended }); err != nil {
+	rs.start(plan, func(err error) { result, ended = err, true })
+	if err := rs.c.Await(ctx, deadline, func() bool { return ended }); err != nil {
 		return err
 	}
 	return result
 }
 
-// AbortResharding gives an operation up (abortReshardCollection and the like);
+// Abort gives an operation up (abortReshardCollection and the like);
 // its documents stay where they are.
-func (c *Cluster) AbortResharding(ctx context.Context, deadline time.Time, ns string, by Provenance) error {
-	op, err := c.runningResharding(ns)
+func (rs *Reshardings) Abort(ctx context.Context, deadline time.Time, ns string, by Provenance) error {
+	op, err := rs.running(ns)
 	if err != nil {
 		return err
 	}
@@ -360,30 +383,30 @@ func (c *Cluster) AbortResharding(ctx context.Context, deadline time.Time, ns st
 	if op.state == reshardCommitting {
 		return mongoerr.New(mongoerr.ReshardCollectionCommitted, "Can't abort resharding operation after it has been committed")
 	}
-	if err := c.reachShards(configShard); err != nil {
+	if err := rs.c.faults.reachShards(configShard); err != nil {
 		return err
 	}
 	op.aborted = mongoerr.New(mongoerr.ReshardCollectionAborted, "aborted")
-	return c.Await(ctx, deadline, func() bool { return c.reshardings[ns] != op })
+	return rs.c.Await(ctx, deadline, func() bool { return rs.underWay[ns] != op })
 }
 
-// CommitResharding lets an operation finish as soon as its clone is complete.
-func (c *Cluster) CommitResharding(ns string) error {
-	op, err := c.runningResharding(ns)
+// Commit lets an operation finish as soon as its clone is complete.
+func (rs *Reshardings) Commit(ns string) error {
+	op, err := rs.running(ns)
 	if err == nil {
 		op.forced = true
 	}
 	return err
 }
 
-func (c *Cluster) runningResharding(ns string) (*resharding, error) {
-	if _, ok, err := c.config.Tracked(ns); err != nil || !ok {
+func (rs *Reshardings) running(ns string) (*resharding, error) {
+	if _, ok, err := rs.c.config.Tracked(ns); err != nil || !ok {
 		if err == nil {
 			err = mongoerr.New(mongoerr.NamespaceNotFound, "Namespace %s not found", ns)
 		}
 		return nil, err
 	}
-	op := c.reshardings[ns]
+	op := rs.underWay[ns]
 	if op == nil {
 		return nil, mongoerr.New(mongoerr.NoSuchReshardCollection, "Could not find resharding-related metadata that matches the given namespace %s", ns)
 	}

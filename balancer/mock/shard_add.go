@@ -2,26 +2,44 @@ package mock
 
 import (
 	"cmp"
+	"context"
 	"fmt"
+	"hash/fnv"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer"
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mongoerr"
 )
 
-// AddShard adds a shard and gives its id. An empty name chooses one.
-func (c *Cluster) AddShard(at ShardAddress, name string) (catalog.ShardID, error) {
+// Membership adds shards to the cluster and takes them out of it.
+type Membership struct {
+	c *Cluster
+
+	// removed are former shards by their address.
+	removed map[string]*shard
+	// hadTwo: the cluster has had two shards once.
+	hadTwo bool
+}
+
+// Membership is that of the cluster.
+func (c *Cluster) Membership() *Membership { return c.membership }
+
+// Add adds a shard and gives its id. An empty name chooses one.
+func (mb *Membership) Add(at ShardAddress, name string) (catalog.ShardID, error) {
 	set, hosts := at.set, at.hosts
-	known, err := c.knownShard(set, hosts, name)
+	known, err := mb.known(set, hosts, name)
 	if known != "" || err != nil {
 		return known, err
 	}
 	if name == "" {
 		if name = set; name == "" {
-			if name = c.freeName(); len(name) > len("shard9999") {
+			if name = mb.freeName(); len(name) > len("shard9999") {
 				return "", mongoerr.New(mongoerr.OperationFailed, "unable to generate a new shard name")
 			}
 		}
@@ -31,29 +49,29 @@ func (c *Cluster) AddShard(at ShardAddress, name string) (catalog.ShardID, error
 	}
 	address := cmp.Or(set, name) + "/" + hosts
 	s := newShard(catalog.ShardID(name))
-	if old := c.removed[address]; old != nil {
-		if err := c.checkReturning(old); err != nil {
+	if old := mb.removed[address]; old != nil {
+		if err := mb.checkReturning(old); err != nil {
 			return "", err
 		}
-		delete(c.removed, address)
+		delete(mb.removed, address)
 	}
-	err = c.config.insert(configShards, bson.D{
+	err = mb.c.config.insert(configShards, bson.D{
 		{Key: "_id", Value: name}, {Key: "host", Value: address}, {Key: "state", Value: int32(1)},
-		{Key: "topologyTime", Value: c.Tick()}, {Key: "replSetConfigVersion", Value: int64(-1)},
+		{Key: "topologyTime", Value: mb.c.Tick()}, {Key: "replSetConfigVersion", Value: int64(-1)},
 	})
 	if err != nil {
 		return "", err
 	}
-	c.shards[s.id] = s
-	c.noteShardCount()
-	c.logChange(configShard, "addShard", "", bson.D{{Key: "name", Value: name}, {Key: "host", Value: address}})
+	mb.c.shards[s.id] = s
+	mb.noteCount()
+	mb.c.log.change(configShard, "addShard", "", bson.D{{Key: "name", Value: name}, {Key: "host", Value: address}})
 	return s.id, nil
 }
 
-// knownShard finds the shard that an address already is; IllegalOperation
+// known finds the shard that an address already is; IllegalOperation
 // when it only partly fits.
-func (c *Cluster) knownShard(set, hosts, name string) (catalog.ShardID, error) {
-	shards, err := c.config.Shards()
+func (mb *Membership) known(set, hosts, name string) (catalog.ShardID, error) {
+	shards, err := mb.c.config.Shards()
 	if err != nil {
 		return "", err
 	}
@@ -71,9 +89,9 @@ func (c *Cluster) knownShard(set, hosts, name string) (catalog.ShardID, error) {
 }
 
 // freeName is the next name of the form shard0000.
-func (c *Cluster) freeName() string {
+func (mb *Membership) freeName() string {
 	next := 0
-	for id := range c.shards {
+	for id := range mb.c.shards {
 		var n int
 		if _, err := fmt.Sscanf(string(id), "shard%d", &n); err == nil {
 			next = max(next, n+1)
@@ -84,10 +102,10 @@ func (c *Cluster) freeName() string {
 
 // checkReturning refuses a former shard that still holds a database the
 // cluster has.
-func (c *Cluster) checkReturning(s *shard) error {
+func (mb *Membership) checkReturning(s *shard) error {
 	for ns := range s.colls {
 		db, _, _ := catalog.SplitNamespace(ns)
-		if primary, known := c.config.Primary(db); known {
+		if primary, known := mb.c.config.Primary(db); known {
 			return mongoerr.New(mongoerr.OperationFailed, "can't add shard: it holds database %s, which exists on shard %s", db, primary)
 		}
 	}
@@ -101,18 +119,18 @@ type NewShard struct {
 	Zones      []string
 }
 
-// GrowBy adds an empty shard and puts it into its zones.
-func (c *Cluster) GrowBy(s NewShard) (catalog.ShardID, error) {
-	if err := c.reach(routerNode, configShard); err != nil {
+// Grow adds an empty shard and puts it into its zones.
+func (mb *Membership) Grow(s NewShard) (catalog.ShardID, error) {
+	if err := mb.c.faults.reach(routerNode, configShard); err != nil {
 		return "", err
 	}
 	for n := 0; s.Name == ""; n++ {
-		if name := fmt.Sprintf("shard%d", n); c.shards[catalog.ShardID(name)] == nil {
+		if name := fmt.Sprintf("shard%d", n); mb.c.shards[catalog.ShardID(name)] == nil {
 			s.Name = name
 		}
 	}
 	for n := 0; s.Host == ""; n++ {
-		if !c.usesPort(firstPort + n) {
+		if !mb.usesPort(firstPort + n) {
 			s.Host = fmt.Sprintf("rs%d/127.0.0.1:%d", n, firstPort+n)
 		}
 	}
@@ -120,12 +138,12 @@ func (c *Cluster) GrowBy(s NewShard) (catalog.ShardID, error) {
 	if err != nil {
 		return "", err
 	}
-	id, err := c.AddShard(at, s.Name)
+	id, err := mb.Add(at, s.Name)
 	if err != nil {
 		return "", err
 	}
 	for _, zone := range s.Zones {
-		if err := c.config.AddShardToZone(string(id), zone); err != nil {
+		if err := mb.c.config.AddShardToZone(string(id), zone); err != nil {
 			return id, err
 		}
 	}
@@ -134,17 +152,181 @@ func (c *Cluster) GrowBy(s NewShard) (catalog.ShardID, error) {
 
 // usesPort tells whether a shard, or one that was removed, has a host of the
 // mock's making.
-func (c *Cluster) usesPort(port int) bool {
+func (mb *Membership) usesPort(port int) bool {
 	member := fmt.Sprintf("127.0.0.1:%d", port)
-	for _, id := range c.shardIDs() {
-		if hasMember(c.hostOf(id), member) {
+	for _, id := range mb.c.shardIDs() {
+		if hasMember(mb.c.hostOf(id), member) {
 			return true
 		}
 	}
-	for address := range c.removed {
+	for address := range mb.removed {
 		if strings.HasSuffix(address, member) {
 			return true
 		}
 	}
 	return false
+}
+
+// ListenAt tells where shards, and the config server, listen: host:port by id.
+// They are found there from now on, also when the state is replaced by another
+// with such shards. Each keeps the name of its replica set. It takes the lock.
+func (c *Cluster) ListenAt(addresses map[catalog.ShardID]string) error {
+	c.Lock()
+	defer c.Unlock()
+	c.addresses = addresses
+	return c.takeAddresses()
+}
+
+// takeAddresses writes the addresses into config.shards.
+func (c *Cluster) takeAddresses() error {
+	if at, ok := c.addresses[configShard]; ok {
+		c.configHost = at
+	}
+	for id, at := range c.addresses {
+		_, err := c.config.modify(configShards, string(id), func(doc *bson.D) {
+			for i, e := range *doc {
+				if host, isText := e.Value.(string); e.Key == "host" && isText {
+					set, _, _ := strings.Cut(host, "/")
+					(*doc)[i].Value = set + "/" + at
+				}
+			}
+		})
+		if err != nil {
+			return fmt.Errorf("address of shard %s: %w", id, err)
+		}
+	}
+	return nil
+}
+
+// ShardAddress is where a shard is: the members of a replica set, or a single
+// host without one.
+type ShardAddress struct{ set, hosts string }
+
+// ParseShardAddress reads "rs/host:port,…" or "host:port"; 9 for what is neither.
+func ParseShardAddress(text string) (ShardAddress, error) {
+	set, hosts, named := strings.Cut(text, "/")
+	if !named {
+		set, hosts = "", text
+	}
+	wrong := named && set == "" || !named && strings.Contains(hosts, ",")
+	for host := range strings.SplitSeq(hosts, ",") {
+		wrong = wrong || !validHost(host)
+	}
+	if wrong {
+		return ShardAddress{}, mongoerr.New(mongoerr.FailedToParse, "%q is no connection string of a shard", text)
+	}
+	return ShardAddress{set, hosts}, nil
+}
+
+// validHost tells whether a text is a host, by name or by address ("[::1]"), with
+// or without a port.
+func validHost(text string) bool {
+	if strings.HasPrefix(text, "[") {
+		address, rest, closed := strings.Cut(text, "]")
+		if !closed || len(address) == 1 || rest != "" && rest[0] != ':' {
+			return false
+		}
+		text = "address" + rest
+	}
+	name, port, hasPort := strings.Cut(text, ":")
+	n, err := strconv.Atoi(port)
+	return name != "" && (!hasPort || err == nil && n >= 1 && n <= math.MaxUint16)
+}
+
+// HostOf is a shard's connection string.
+func (c *Cluster) HostOf(id catalog.ShardID) string { return c.hostOf(id) }
+
+// HostsOf are the connection strings of the shards that hold a collection.
+func (st Statistics) HostsOf(ns string) []string {
+	var hosts []string
+	for _, id := range st.holders(ns) {
+		hosts = append(hosts, st.c.hostOf(id))
+	}
+	return hosts
+}
+
+// IndexEntries is a collection's UUID on a shard, and how many keys each index has
+// there.
+func (st Statistics) IndexEntries(ns string, id catalog.ShardID) (uuid bson.Binary, entries map[string]int64) {
+	if l := st.c.member(id, ns); l != nil {
+		return l.uuid, l.docs.IndexEntries()
+	}
+	if docs := st.c.config.collections[ns]; docs != nil {
+		return st.c.config.uuid(ns), docs.IndexEntries()
+	}
+	return st.c.config.uuid(ns), nil
+}
+
+// AddConfigShard makes the config server a shard of the cluster
+// (transitionFromDedicatedConfigServer). That it is one already is no error.
+func (mb *Membership) AddConfigShard() error {
+	if mb.c.shards[configShard] != nil {
+		return nil
+	}
+	err := mb.c.config.insert(configShards, bson.D{
+		{Key: "_id", Value: string(configShard)}, {Key: "host", Value: mb.c.ConfigServer()}, {Key: "state", Value: int32(1)},
+		{Key: "topologyTime", Value: mb.c.Tick()}, {Key: "replSetConfigVersion", Value: int64(-1)},
+	})
+	if err != nil {
+		return err
+	}
+	mb.c.shards[configShard] = newShard(configShard)
+	mb.noteCount()
+	mb.c.log.change(configShard, "addShard", "", bson.D{{Key: "name", Value: string(configShard)}, {Key: "host", Value: mb.c.ConfigServer()}})
+	return nil
+}
+
+// MachineID is the number that a node puts into the ObjectIds it makes; a
+// balancer wants each shard to have its own (spec 01 §1.4).
+func (c *Cluster) MachineID(id catalog.ShardID) int32 {
+	var number int32
+	if s := c.shards[id]; s != nil {
+		number = s.machineID
+	}
+	return cmp.Or(number, machineIDOf(cmp.Or(c.firstMember(id), string(id))))
+}
+
+func machineIDOf(name string) int32 {
+	hash := fnv.New32a()
+	hash.Write([]byte(name))
+	return int32(hash.Sum32() >> 8)
+}
+
+// ResetMachineID lets a shard draw another number.
+func (c *Cluster) ResetMachineID(id catalog.ShardID) {
+	if s := c.shards[id]; s != nil {
+		s.machineID = int32(c.rand.Uint32() >> 8)
+	}
+}
+
+// ShareMachineID gives a shard the number of another one. They differ again
+// after the balancer's next round, which fails.
+func (c *Cluster) ShareMachineID(from, to string) error {
+	first, err := c.config.ShardByID(from)
+	if err != nil {
+		return err
+	}
+	second, err := c.config.ShardByID(to)
+	if err != nil {
+		return err
+	}
+	c.shards[second.ID].machineID = c.MachineID(first.ID)
+	return nil
+}
+
+var _ balancer.MachineIDs = engine{}
+
+func (e engine) MachineID(_ context.Context, id catalog.ShardID) (number int64, tells bool, err error) {
+	if e.c.shards[id] == nil {
+		return 0, false, nil
+	}
+	return int64(e.c.MachineID(id)), true, e.c.faults.reach(configShard, id)
+}
+
+func (e engine) ResetMachineID(_ context.Context, id catalog.ShardID) error {
+	if err := e.c.faults.reach(configShard, id); err != nil {
+		return err
+	}
+	e.c.ResetMachineID(id)
+	return nil
 }

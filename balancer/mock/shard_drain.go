@@ -1,6 +1,7 @@
 package mock
 
 import (
+	"maps"
 	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -14,8 +15,8 @@ import (
 
 // ShardToDrain finds a shard by its id, connection string or host. The config
 // server is drained by commands of its own.
-func (c *Cluster) ShardToDrain(name string) (catalog.Shard, error) {
-	shard, err := c.config.FindShard(name)
+func (mb *Membership) ShardToDrain(name string) (catalog.Shard, error) {
+	shard, err := mb.c.config.FindShard(name)
 	if err == nil && shard.ID == configShard {
 		err = mongoerr.New(mongoerr.IllegalOperation, "Cannot remove a config shard with removeShard: use transitionToDedicatedConfigServer")
 	}
@@ -23,59 +24,59 @@ func (c *Cluster) ShardToDrain(name string) (catalog.Shard, error) {
 }
 
 // ConfigShardToDrain is the config server as a shard; 70 when it is none.
-func (c *Cluster) ConfigShardToDrain() (catalog.Shard, error) {
-	return c.config.ShardByID(string(configShard))
+func (mb *Membership) ConfigShardToDrain() (catalog.Shard, error) {
+	return mb.c.config.ShardByID(string(configShard))
 }
 
 // StartDraining marks a shard as draining, from when on the balancer empties
 // it. That it is draining is no error.
-func (c *Cluster) StartDraining(shard catalog.Shard) error {
-	if err := c.checkRemoval(shard); err != nil || shard.Draining {
+func (mb *Membership) StartDraining(shard catalog.Shard) error {
+	if err := mb.checkRemoval(shard); err != nil || shard.Draining {
 		return err
 	}
-	if _, err := c.config.modify(configShards, string(shard.ID), func(doc *bson.D) { set(doc, "draining", true) }); err != nil {
+	if _, err := mb.c.config.modify(configShards, string(shard.ID), func(doc *bson.D) { set(doc, "draining", true) }); err != nil {
 		return err
 	}
-	c.logChange(configShard, "removeShard.start", "", bson.D{{Key: "shard", Value: string(shard.ID)}})
+	mb.c.log.change(configShard, "removeShard.start", "", bson.D{{Key: "shard", Value: string(shard.ID)}})
 	return nil
 }
 
 // StopDraining lets a shard stay. That it is not draining is no error.
-func (c *Cluster) StopDraining(shard catalog.Shard) error {
+func (mb *Membership) StopDraining(shard catalog.Shard) error {
 	if !shard.Draining {
 		return nil
 	}
-	_, err := c.config.modify(configShards, string(shard.ID), func(doc *bson.D) { unset(doc, "draining") })
+	_, err := mb.c.config.modify(configShards, string(shard.ID), func(doc *bson.D) { unset(doc, "draining") })
 	return err
 }
 
 // DrainingStatus tells what a shard still has.
-func (c *Cluster) DrainingStatus(shard catalog.Shard) Removal {
-	r := Removal{Shard: shard.ID, Databases: c.config.databasesOn(shard.ID), Collections: c.config.unshardedOn(shard.ID)}
-	for _, table := range c.config.tables {
+func (mb *Membership) DrainingStatus(shard catalog.Shard) Removal {
+	r := Removal{Shard: shard.ID, Databases: mb.c.config.databasesOn(shard.ID), Collections: mb.c.config.unshardedOn(shard.ID)}
+	for _, table := range mb.c.config.tables {
 		r.Chunks += int64(table.Count(shard.ID))
 		r.JumboChunks += int64(table.JumboCount(shard.ID))
 	}
 	if r.Empty() && shard.ID == configShard {
-		c.cleanConfigShard(&r)
+		mb.cleanConfigShard(&r)
 	}
 	return r
 }
 
 // CommitRemoval takes a shard out of the cluster that has been drained;
 // IllegalOperation when it has not.
-func (c *Cluster) CommitRemoval(shard catalog.Shard) error {
-	if err := c.checkRemoval(shard); err != nil {
+func (mb *Membership) CommitRemoval(shard catalog.Shard) error {
+	if err := mb.checkRemoval(shard); err != nil {
 		return err
 	}
-	status := c.DrainingStatus(shard)
+	status := mb.DrainingStatus(shard)
 	switch {
 	case !shard.Draining:
 		return mongoerr.New(mongoerr.IllegalOperation, "Shard %s is not draining", shard.ID)
 	case !status.Empty() || status.Cleaning:
 		return mongoerr.New(mongoerr.IllegalOperation, "Shard %s is not drained: it has %d chunks and %d databases", shard.ID, status.Chunks, len(status.Databases))
 	}
-	return c.finishRemoval(shard)
+	return mb.finishRemoval(shard)
 }
 
 // unshardedOn lists the tracked collections on a shard that are not sharded:
@@ -111,36 +112,36 @@ type Removal struct {
 // Empty tells that nothing is left to move.
 func (r Removal) Empty() bool { return r.Chunks == 0 && len(r.Databases) == 0 }
 
-// RemoveShard begins, or goes on with, the removal of a shard, named by its
+// Remove begins, or goes on with, the removal of a shard, named by its
 // id, connection string or host. Call it again until it is completed.
-func (c *Cluster) RemoveShard(name string) (Removal, error) {
-	shard, err := c.ShardToDrain(name)
+func (mb *Membership) Remove(name string) (Removal, error) {
+	shard, err := mb.ShardToDrain(name)
 	if err != nil {
 		return Removal{}, err
 	}
-	return c.removeStep(shard)
+	return mb.removeStep(shard)
 }
 
 // removeStep begins or goes on with a removal.
-func (c *Cluster) removeStep(shard catalog.Shard) (Removal, error) {
-	if err := c.checkRemoval(shard); err != nil {
+func (mb *Membership) removeStep(shard catalog.Shard) (Removal, error) {
+	if err := mb.checkRemoval(shard); err != nil {
 		return Removal{}, err
 	}
-	r := c.DrainingStatus(shard)
+	r := mb.DrainingStatus(shard)
 	switch {
 	case !shard.Draining:
 		r.Started = true
-		return r, c.StartDraining(shard)
+		return r, mb.StartDraining(shard)
 	case !r.Empty() || r.Cleaning:
 		return r, nil
 	}
 	r.Completed = true
-	return r, c.finishRemoval(shard)
+	return r, mb.finishRemoval(shard)
 }
 
 // checkRemoval runs the checks that every call repeats.
-func (c *Cluster) checkRemoval(shard catalog.Shard) error {
-	shards, err := c.config.Shards()
+func (mb *Membership) checkRemoval(shard catalog.Shard) error {
+	shards, err := mb.c.config.Shards()
 	if err != nil {
 		return err
 	}
@@ -148,7 +149,7 @@ func (c *Cluster) checkRemoval(shard catalog.Shard) error {
 		return mongoerr.New(mongoerr.IllegalOperation, "Operation not allowed because it would remove the last shard")
 	}
 	for _, zone := range shard.Zones {
-		if c.config.zoneMembers(zone) == 1 && c.config.zoneInUse(zone) {
+		if mb.c.config.zoneMembers(zone) == 1 && mb.c.config.zoneInUse(zone) {
 			return mongoerr.New(mongoerr.ZoneStillInUse, "Cannot remove shard %s because it is the only shard of zone %s, which has ranges", shard.ID, zone)
 		}
 	}
@@ -168,26 +169,26 @@ func (cfg *ConfigDB) databasesOn(id catalog.ShardID) []string {
 }
 
 // finishRemoval takes an empty shard out. Its process keeps what it holds.
-func (c *Cluster) finishRemoval(shard catalog.Shard) error {
-	c.config.remove(configShards, string(shard.ID))
+func (mb *Membership) finishRemoval(shard catalog.Shard) error {
+	mb.c.config.remove(configShards, string(shard.ID))
 	if shard.ID != configShard {
-		c.removed[shard.Host] = c.shards[shard.ID]
+		mb.removed[shard.Host] = mb.c.shards[shard.ID]
 	}
-	delete(c.shards, shard.ID)
-	at := c.Tick()
-	rest, err := c.config.Shards()
+	delete(mb.c.shards, shard.ID)
+	at := mb.c.Tick()
+	rest, err := mb.c.config.Shards()
 	if err != nil {
 		return err
 	}
-	if _, err := c.config.modify(configShards, string(rest[0].ID), func(doc *bson.D) { set(doc, "topologyTime", at) }); err != nil {
+	if _, err := mb.c.config.modify(configShards, string(rest[0].ID), func(doc *bson.D) { set(doc, "topologyTime", at) }); err != nil {
 		return err
 	}
-	found, err := c.config.modify(configRemovals, lastRemoval, func(doc *bson.D) { set(doc, "timestamp", at) })
+	found, err := mb.c.config.modify(configRemovals, lastRemoval, func(doc *bson.D) { set(doc, "timestamp", at) })
 	if err == nil && !found {
-		err = c.config.insert(configRemovals, bson.D{{Key: "_id", Value: lastRemoval}, {Key: "timestamp", Value: at}})
+		err = mb.c.config.insert(configRemovals, bson.D{{Key: "_id", Value: lastRemoval}, {Key: "timestamp", Value: at}})
 	}
-	c.noteShardCount()
-	c.logChange(configShard, "removeShard", "", bson.D{{Key: "shard", Value: string(shard.ID)}})
+	mb.noteCount()
+	mb.c.log.change(configShard, "removeShard", "", bson.D{{Key: "shard", Value: string(shard.ID)}})
 	return err
 }
 
@@ -196,3 +197,27 @@ const (
 	configRemovals = "shardRemovalLog"
 	lastRemoval    = "latestShardRemovalLog"
 )
+
+// RemoveConfigShard begins, or goes on with, making the config server a
+// dedicated one again (transitionToDedicatedConfigServer). Call it again until
+// it is completed.
+func (mb *Membership) RemoveConfigShard() (Removal, error) {
+	shard, err := mb.ConfigShardToDrain()
+	if err != nil {
+		return Removal{}, err
+	}
+	return mb.removeStep(shard)
+}
+
+// cleanConfigShard waits until a drained config server holds nothing of the
+// users any more: it stays a member of the cluster, so what it holds must go.
+func (mb *Membership) cleanConfigShard(r *Removal) {
+	s := mb.c.shards[configShard]
+	r.PendingDeletions = int64(len(s.deletions))
+	for _, ns := range slices.Sorted(maps.Keys(s.colls)) {
+		if docs, _ := s.colls[ns].counts(); docs > 0 && r.FirstNonEmpty == "" {
+			r.FirstNonEmpty = ns
+		}
+	}
+	r.Cleaning = r.PendingDeletions > 0 || r.FirstNonEmpty != ""
+}

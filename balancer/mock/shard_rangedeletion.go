@@ -1,6 +1,8 @@
 package mock
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -9,6 +11,12 @@ import (
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
 )
+
+// rangeDeleter deletes what shards hold and do not own.
+type rangeDeleter struct{ c *Cluster }
+
+// RangeDeleter are those of the cluster.
+func (c *Cluster) RangeDeleter() rangeDeleter { return rangeDeleter{c} }
 
 type whenToDelete uint8
 
@@ -43,36 +51,36 @@ func (s *shard) removeDeletion(task *rangeDeletion) {
 	s.deletionsChanged = true
 }
 
-// scheduleDeletion makes a task ready: a delayed one waits, so that queries
+// schedule makes a task ready: a delayed one waits, so that queries
 // that still read the range can end.
-func (c *Cluster) scheduleDeletion(s *shard, task *rangeDeletion) {
+func (rd rangeDeleter) schedule(s *shard, task *rangeDeletion) {
 	var delay time.Duration
 	if task.when == deletionDelayed {
-		delay = c.parameters.Seconds("orphanCleanupDelaySecs")
+		delay = rd.c.parameters.Seconds("orphanCleanupDelaySecs")
 	}
-	c.deleteRange(s, task, delay, nil)
+	rd.delete(s, task, delay, nil)
 }
 
-// deleteRange deletes a task's documents in batches, removes the task and
+// delete deletes a task's documents in batches, removes the task and
 // calls then, if there is one.
-func (c *Cluster) deleteRange(s *shard, task *rangeDeletion, delay time.Duration, then func()) {
-	c.after(delay, func() { c.deleteBatch(s, task, then) })
+func (rd rangeDeleter) delete(s *shard, task *rangeDeletion, delay time.Duration, then func()) {
+	rd.c.after(delay, func() { rd.deleteBatch(s, task, then) })
 }
 
-func (c *Cluster) deleteBatch(s *shard, task *rangeDeletion, then func()) {
+func (rd rangeDeleter) deleteBatch(s *shard, task *rangeDeletion, then func()) {
 	if s.down {
-		c.after(deletionPoll, func() { c.deleteBatch(s, task, then) })
+		rd.c.after(deletionPoll, func() { rd.deleteBatch(s, task, then) })
 		return
 	}
 	deleted := 0
 	local := s.colls[task.coll.Namespace]
 	// The task is gone when the collection was dropped.
 	if slices.Contains(s.deletions, task) && local != nil && local.uuid.Equal(task.coll.UUID) {
-		deleted = c.deleteSome(s, local, task)
+		deleted = rd.deleteSome(s, local, task)
 	}
 	task.orphans = max(0, task.orphans-int64(deleted))
 	if deleted > 0 {
-		c.after(c.parameters.Milliseconds("rangeDeleterBatchDelayMS"), func() { c.deleteBatch(s, task, then) })
+		rd.c.after(rd.c.parameters.Milliseconds("rangeDeleterBatchDelayMS"), func() { rd.deleteBatch(s, task, then) })
 		return
 	}
 	s.removeDeletion(task)
@@ -82,11 +90,13 @@ func (c *Cluster) deleteBatch(s *shard, task *rangeDeletion, then func()) {
 }
 
 // ScheduledDeletions counts the range deletion tasks of a shard.
-func (c *Cluster) ScheduledDeletions(id catalog.ShardID) int { return len(c.shards[id].deletions) }
+func (st Statistics) ScheduledDeletions(id catalog.ShardID) int {
+	return len(st.c.shards[id].deletions)
+}
 
 // deleteSome deletes one batch and tells how many documents it held.
-func (c *Cluster) deleteSome(s *shard, local *localCollection, task *rangeDeletion) int {
-	limit := int(c.parameters.Int("rangeDeleterBatchSize"))
+func (rd rangeDeleter) deleteSome(s *shard, local *localCollection, task *rangeDeletion) int {
+	limit := int(rd.c.parameters.Int("rangeDeleterBatchSize"))
 	if limit == 0 {
 		limit = maxInt32
 	}
@@ -106,13 +116,75 @@ func (c *Cluster) deleteSome(s *shard, local *localCollection, task *rangeDeleti
 	return len(records)
 }
 
-// AwaitDeletions blocks until a shard has no range of a collection to delete.
-func (c *Cluster) AwaitDeletions(ctx context.Context, deadline time.Time, id catalog.ShardID, ns string) error {
-	if c.parameters.Int("disableResumableRangeDeleter") != 0 {
+// Await blocks until a shard has no range of a collection to delete.
+func (rd rangeDeleter) Await(ctx context.Context, deadline time.Time, id catalog.ShardID, ns string) error {
+	if rd.c.parameters.Int("disableResumableRangeDeleter") != 0 {
 		return mongoerr.New(mongoerr.ResumableRangeDeleterDisabled, "Failing cleanupOrphaned because the disableResumableRangeDeleter server parameter is set to true")
 	}
-	return c.Await(ctx, deadline, func() bool {
-		s := c.shards[id]
+	return rd.c.Await(ctx, deadline, func() bool {
+		s := rd.c.shards[id]
 		return s == nil || !slices.ContainsFunc(s.deletions, func(task *rangeDeletion) bool { return task.coll.Namespace == ns })
 	})
+}
+
+// deletionOrder finds range deletions by their ranges. The tasks of a shard do
+// not overlap, as data comes into no range that waits for its deletion; should
+// some do all the same, all are looked at. The zero value has to be made.
+type deletionOrder struct {
+	tasks []*rangeDeletion // by collection and lower bound
+	apart bool             // no two overlap
+}
+
+func byRange(a, b *rangeDeletion) int {
+	return cmp.Or(bytes.Compare(a.coll.UUID.Data, b.coll.UUID.Data), a.min.Compare(b.min))
+}
+
+// order is up to date but for bounds that have changed: who changes some empties
+// it.
+func (s *shard) order() *deletionOrder {
+	o := &s.byRange
+	if len(o.tasks) != len(s.deletions) || len(o.tasks) == 0 {
+		o.tasks, o.apart = slices.SortedStableFunc(slices.Values(s.deletions), byRange), true
+		for i := 1; i < len(o.tasks); i++ {
+			o.apart = o.apart && !o.tasks[i].overlaps(o.tasks[i-1])
+		}
+	}
+	return o
+}
+
+func (o *deletionOrder) add(task *rangeDeletion) {
+	i, found := slices.BinarySearchFunc(o.tasks, task, byRange)
+	o.apart = o.apart && !found && (i == 0 || !task.overlaps(o.tasks[i-1])) && (i == len(o.tasks) || !task.overlaps(o.tasks[i]))
+	o.tasks = slices.Insert(o.tasks, i, task)
+}
+
+func (o *deletionOrder) remove(task *rangeDeletion) {
+	if i, _ := slices.BinarySearchFunc(o.tasks, task, byRange); o.apart && i < len(o.tasks) && o.tasks[i] == task {
+		o.tasks = slices.Delete(o.tasks, i, i+1)
+		return
+	}
+	*o = deletionOrder{} // to be made anew
+}
+
+func (t *rangeDeletion) overlaps(o *rangeDeletion) bool {
+	return t.min.Less(o.max) && o.min.Less(t.max) && t.coll.UUID.Equal(o.coll.UUID)
+}
+
+// overlappingDeletion finds a task, decided or not, that shares keys with the
+// range: no data may come into such a range.
+func (s *shard) overlappingDeletion(coll catalog.Collection, min, max catalog.Key) *rangeDeletion {
+	asked := &rangeDeletion{coll: coll, min: min, max: max}
+	o := s.order()
+	if !o.apart {
+		if i := slices.IndexFunc(o.tasks, asked.overlaps); i >= 0 {
+			return o.tasks[i]
+		}
+		return nil
+	}
+	// The last one that begins below the end of the range.
+	i, _ := slices.BinarySearchFunc(o.tasks, &rangeDeletion{coll: coll, min: max}, byRange)
+	if i > 0 && o.tasks[i-1].overlaps(asked) {
+		return o.tasks[i-1]
+	}
+	return nil
 }

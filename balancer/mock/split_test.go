@@ -34,7 +34,7 @@ func TestSplitPointsThatAShardTakes(t *testing.T) {
 				}
 				points = append(points, k)
 			}
-			err := c.SplitOnShard(coll, c.config.tables[exampleNS].Find(exampleKey(t, coll.Pattern, "0")), points)
+			err := c.Chunks().SplitOnShard(coll, c.config.tables[exampleNS].Find(exampleKey(t, coll.Pattern, "0")), points)
 			if code, _ := mongoerr.CodeOf(err); code != tt.code {
 				t.Errorf("%v, want code %d", err, tt.code)
 			}

@@ -2,6 +2,7 @@ package mock
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +13,12 @@ import (
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
 )
+
+// Statistics counts what shards and the config server hold.
+type Statistics struct{ c *Cluster }
+
+// Statistics are those of the cluster.
+func (c *Cluster) Statistics() Statistics { return Statistics{c} }
 
 // LocalStats is a collection on one shard: the fast counters, orphans and
 // virtual data included.
@@ -34,55 +41,55 @@ func (s LocalStats) Stored() int64 { return max(s.Bytes, StorageUnit) }
 // IndexBytes is what the indexes are said to occupy.
 func (s LocalStats) IndexBytes() int64 { return int64(len(s.Indexes)) * StorageUnit }
 
-// Stats asks the shards that own chunks of a collection, or the primary of an
+// Collection asks the shards that own chunks of a collection, or the primary of an
 // untracked one. Config collections are on the config server.
-func (c *Cluster) Stats(ns string) []LocalStats {
+func (st Statistics) Collection(ns string) []LocalStats {
 	db, _, err := catalog.SplitNamespace(ns)
 	if err != nil {
 		return nil
 	}
-	if c.config.holds(ns) {
-		return c.configStats(ns)
+	if st.c.config.holds(ns) {
+		return st.onConfigServer(ns)
 	}
 	var owners []catalog.ShardID
-	if table := c.config.tables[ns]; table != nil {
+	if table := st.c.config.tables[ns]; table != nil {
 		owners = table.Owners()
-	} else if primary, ok := c.config.Primary(db); ok {
+	} else if primary, ok := st.c.config.Primary(db); ok {
 		owners = []catalog.ShardID{primary}
 	}
 	var stats []LocalStats
 	for _, id := range owners {
-		if own, ok := c.shardStats(id, ns); ok {
+		if own, ok := st.onShard(id, ns); ok {
 			stats = append(stats, own)
 		}
 	}
 	return stats
 }
 
-// shardStats are the counters of a collection on one shard, whether it owns
+// onShard are the counters of a collection on one shard, whether it owns
 // chunks or not. It is false when the shard has no such collection.
-func (c *Cluster) shardStats(id catalog.ShardID, ns string) (LocalStats, bool) {
-	l := c.member(id, ns)
+func (st Statistics) onShard(id catalog.ShardID, ns string) (LocalStats, bool) {
+	l := st.c.member(id, ns)
 	if l == nil {
 		return LocalStats{}, false
 	}
 	docs, bytes := l.counts()
 	return LocalStats{
-		Shard: id, Host: c.firstMember(id), Docs: docs, Bytes: bytes,
-		Orphans: c.shards[id].orphans(ns), Indexes: indexNames(l.docs),
+		Shard: id, Host: st.c.firstMember(id), Docs: docs, Bytes: bytes,
+		Orphans: st.c.shards[id].orphans(ns), Indexes: indexNames(l.docs),
 		Capped: l.maxBytes > 0, MaxBytes: l.maxBytes, MaxDocs: l.maxDocs,
 	}, true
 }
 
 // Distribution is Stats, with the shards that own no chunk any more but hold
 // orphans.
-func (c *Cluster) Distribution(ns string) []LocalStats {
-	stats := c.Stats(ns)
-	for _, id := range c.shardIDs() {
-		if slices.ContainsFunc(stats, func(s LocalStats) bool { return s.Shard == id }) || c.shards[id].orphans(ns) == 0 {
+func (st Statistics) Distribution(ns string) []LocalStats {
+	stats := st.Collection(ns)
+	for _, id := range st.c.shardIDs() {
+		if slices.ContainsFunc(stats, func(s LocalStats) bool { return s.Shard == id }) || st.c.shards[id].orphans(ns) == 0 {
 			continue
 		}
-		if own, ok := c.shardStats(id, ns); ok {
+		if own, ok := st.onShard(id, ns); ok {
 			stats = append(stats, own)
 		}
 	}
@@ -90,13 +97,13 @@ func (c *Cluster) Distribution(ns string) []LocalStats {
 	return stats
 }
 
-// configStats is a collection that the config server holds.
-func (c *Cluster) configStats(ns string) []LocalStats {
+// onConfigServer is a collection that the config server holds.
+func (st Statistics) onConfigServer(ns string) []LocalStats {
 	limit := cappedBytes(ns)
-	stats := LocalStats{Shard: configShard, Host: c.configHost, Capped: limit > 0, MaxBytes: limit}
-	switch docs := c.config.collections[ns]; {
+	stats := LocalStats{Shard: configShard, Host: st.c.configHost, Capped: limit > 0, MaxBytes: limit}
+	switch docs := st.c.config.collections[ns]; {
 	case ns == chunksNamespace:
-		for _, table := range c.config.tables {
+		for _, table := range st.c.config.tables {
 			stats.Docs += int64(table.Len())
 		}
 		stats.Bytes = stats.Docs * chunkBytes
@@ -155,16 +162,16 @@ func (c *Cluster) firstMember(id catalog.ShardID) string {
 
 // Home is where a collection would be made: its database's primary, or any
 // shard while there is no database.
-func (c *Cluster) Home(ns string) (catalog.ShardID, string) {
+func (st Statistics) Home(ns string) (catalog.ShardID, string) {
 	db, _, _ := catalog.SplitNamespace(ns)
-	if c.config.holds(ns) {
-		return configShard, c.hostOf(configShard)
+	if st.c.config.holds(ns) {
+		return configShard, st.c.hostOf(configShard)
 	}
-	id, ok := c.config.Primary(db)
+	id, ok := st.c.config.Primary(db)
 	if !ok {
-		id = c.shardIDs()[0]
+		id = st.c.shardIDs()[0]
 	}
-	return id, c.hostOf(id)
+	return id, st.c.hostOf(id)
 }
 
 func (c *Cluster) hostOf(id catalog.ShardID) string {
@@ -186,27 +193,27 @@ type CollectionInfo struct {
 	View    bool // then there is no UUID
 }
 
-// CollectionInfos lists a database's collections, by name.
-func (c *Cluster) CollectionInfos(db string) []CollectionInfo {
+// Collections lists a database's collections, by name.
+func (st Statistics) Collections(db string) []CollectionInfo {
 	var infos []CollectionInfo
 	if onConfigServer(db) {
-		for _, ns := range c.config.namespaces(db) {
+		for _, ns := range st.c.config.namespaces(db) {
 			infos = append(infos, CollectionInfo{
 				Name:    strings.TrimPrefix(ns, db+"."),
-				UUID:    c.config.uuid(ns),
+				UUID:    st.c.config.uuid(ns),
 				Options: cappedOptions(ns),
 			})
 		}
-		if coll, tracked, err := c.config.Tracked(sessionsNamespace); db == "config" && tracked && err == nil {
+		if coll, tracked, err := st.c.config.Tracked(sessionsNamespace); db == "config" && tracked && err == nil {
 			infos = append(infos, CollectionInfo{Name: strings.TrimPrefix(sessionsNamespace, "config."), UUID: coll.UUID, Options: bson.D{}})
 			slices.SortFunc(infos, func(a, b CollectionInfo) int { return cmp.Compare(a.Name, b.Name) })
 		}
 		return infos
 	}
-	for _, ns := range c.Namespaces(db) {
+	for _, ns := range st.c.Databases().Namespaces(db) {
 		info := CollectionInfo{Name: strings.TrimPrefix(ns, db+"."), Options: bson.D{}}
-		for _, id := range c.shardIDs() {
-			if l := c.shards[id].colls[ns]; l != nil {
+		for _, id := range st.c.shardIDs() {
+			if l := st.c.shards[id].colls[ns]; l != nil {
 				info.UUID = l.uuid
 				if l.options != nil {
 					info.Options = l.options
@@ -216,7 +223,7 @@ func (c *Cluster) CollectionInfos(db string) []CollectionInfo {
 		}
 		infos = append(infos, info)
 	}
-	for ns, v := range c.views {
+	for ns, v := range st.c.collections.views {
 		if strings.HasPrefix(ns, db+".") {
 			options := bson.D{{Key: "viewOn", Value: v.On}, {Key: "pipeline", Value: v.Pipeline}}
 			infos = append(infos, CollectionInfo{Name: strings.TrimPrefix(ns, db+"."), Options: options, View: true})
@@ -241,10 +248,10 @@ type MigrationInfo struct {
 	Command bson.D
 }
 
-// Migrations lists the migrations under way, by donor.
-func (c *Cluster) Migrations() []MigrationInfo {
+// List lists the migrations under way, by donor.
+func (ms *Migrations) List() []MigrationInfo {
 	var list []MigrationInfo
-	for m := range c.pending {
+	for m := range ms.underWay {
 		list = append(list, MigrationInfo{
 			Namespace: m.req.Namespace, From: m.req.From, To: m.req.To,
 			Min: orEmpty(m.req.Min), Max: orEmpty(m.req.Max),
@@ -256,13 +263,13 @@ func (c *Cluster) Migrations() []MigrationInfo {
 	return list
 }
 
-// KillMigration ends the migration that an operation of a shard belongs to, if
+// Kill ends the migration that an operation of a shard belongs to, if
 // it is copying: later it can't be stopped any more.
-func (c *Cluster) KillMigration(id catalog.ShardID, op int32) {
-	for m := range c.pending {
+func (ms *Migrations) Kill(id catalog.ShardID, op int32) {
+	for m := range ms.underWay {
 		mine := m.req.From == id && (op == m.op || op == m.op+1) || m.req.To == id && op == m.op+2
 		if mine && m.cloning {
-			c.fail(m, mongoerr.New(mongoerr.Interrupted, "operation was interrupted"))
+			m.fail(mongoerr.New(mongoerr.Interrupted, "operation was interrupted"))
 		}
 	}
 }
@@ -275,4 +282,96 @@ func orEmpty(doc bson.Raw) bson.Raw {
 		return emptyDoc()
 	}
 	return doc
+}
+
+// ownedBytes asks every shard for the bytes it owns of a collection.
+func (st Statistics) ownedBytes(coll catalog.Collection) map[catalog.ShardID]int64 {
+	sizes := make(map[catalog.ShardID]int64, len(st.c.shards))
+	for id, s := range st.c.shards {
+		sizes[id] = s.ownedBytes(coll.Namespace, coll.UUID)
+	}
+	return sizes
+}
+
+// markFull fills in what shards with a limit hold (spec 01 §3.1).
+func (st Statistics) markFull(shards []catalog.Shard) {
+	for i, s := range shards {
+		if local := st.c.shards[s.ID]; s.MaxSizeMB > 0 && local != nil {
+			shards[i].SizeMB = local.totalBytes() / 1024 / 1024
+		}
+	}
+}
+
+// ConfigServerID is the config server among the members of the cluster.
+const ConfigServerID = configShard
+
+// MemberReads plans a query on what one shard holds itself, orphans included:
+// what a client sees that connects to the shard and not to a router. The config
+// server holds the config and admin databases.
+func (rq *Request) MemberReads(id catalog.ShardID, ns string, q store.Query) ([]Read, error) {
+	if id == configShard && rq.c.config.holds(ns) {
+		return rq.Reads(ns, q)
+	}
+	l := rq.c.member(id, ns)
+	if l == nil {
+		return nil, nil
+	}
+	plan, err := l.docs.Plan(q)
+	if err != nil {
+		return nil, err
+	}
+	return []Read{{Shard: id, Host: rq.c.hostOf(id), Plan: plan, target: target{docs: l.docs, shard: rq.c.shards[id]}}}, nil
+}
+
+// member is a collection on a shard; nil when either is missing.
+func (c *Cluster) member(id catalog.ShardID, ns string) *localCollection {
+	if s := c.shards[id]; s != nil {
+		return s.colls[ns]
+	}
+	return nil
+}
+
+// OnMember are the counters of a collection on one shard, whether it owns
+// chunks or not. It is false when the shard has no such collection.
+func (st Statistics) OnMember(id catalog.ShardID, ns string) (LocalStats, bool) {
+	if id == configShard && st.c.config.holds(ns) {
+		if stats := st.onConfigServer(ns); len(stats) > 0 {
+			return stats[0], true
+		}
+		return LocalStats{}, false
+	}
+	return st.onShard(id, ns)
+}
+
+// MemberNamespaces lists the collections of one shard in order.
+func (st Statistics) MemberNamespaces(id catalog.ShardID) []string {
+	var own []string
+	if id == configShard {
+		own = slices.Concat(st.c.config.namespaces("admin"), st.c.config.namespaces("config"))
+	}
+	if s := st.c.shards[id]; s != nil {
+		own = append(own, slices.Sorted(maps.Keys(s.colls))...)
+	}
+	return own
+}
+
+// MemberIndexes are the indexes of a collection on one shard. It is false when
+// the shard has no such collection.
+func (st Statistics) MemberIndexes(id catalog.ShardID, ns string) ([]store.IndexSpec, bool) {
+	if id == configShard && st.c.config.holds(ns) {
+		return st.c.Indexes().List(ns)
+	}
+	l := st.c.member(id, ns)
+	if l == nil {
+		return nil, false
+	}
+	return l.docs.Indexes(), true
+}
+
+// RangeDeletions counts the ranges that a shard has still to delete.
+func (st Statistics) RangeDeletions(id catalog.ShardID) int {
+	if s := st.c.shards[id]; s != nil {
+		return len(s.deletions)
+	}
+	return 0
 }

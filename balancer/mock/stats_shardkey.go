@@ -57,7 +57,7 @@ type keyed struct {
 
 // AnalyzeKey looks at the documents of a collection by a shard key. rate is the
 // part of them to look at. It is nil without an index that serves the key.
-func (c *Cluster) AnalyzeKey(ns string, key bson.Raw, rate func(docs int64) float64) (*KeyCharacteristics, error) {
+func (st Statistics) AnalyzeKey(ns string, key bson.Raw, rate func(docs int64) float64) (*KeyCharacteristics, error) {
 	pattern, err := catalog.ParseKeyPattern(key)
 	if err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func (c *Cluster) AnalyzeKey(ns string, key bson.Raw, rate func(docs int64) floa
 	if err != nil {
 		return nil, err
 	}
-	parts := c.Stats(ns)
+	parts := st.Collection(ns)
 	var result KeyCharacteristics
 	var bytesTotal int64
 	for _, p := range parts {
@@ -78,19 +78,19 @@ func (c *Cluster) AnalyzeKey(ns string, key bson.Raw, rate func(docs int64) floa
 		return nil, mongoerr.New(mongoerr.IllegalOperation, "Cannot analyze the characteristics of a shard key for an empty collection")
 	}
 	result.AverageBytes = bytesTotal / result.Docs
-	index, ok := c.supporting(ns, pattern, plain)
+	index, ok := st.supporting(ns, pattern, plain)
 	if !ok {
 		return nil, nil
 	}
 	result.Unique = index.Unique && len(fieldNames(index.Key)) == pattern.Len()
-	_, result.Sharded, err = c.config.shardedEntry(ns)
+	_, result.Sharded, err = st.c.config.shardedEntry(ns)
 	if err != nil {
 		return nil, err
 	}
 	var all []keyed
 	result.Correlation = math.NaN()
 	for _, p := range parts {
-		found := c.keysOn(ns, p.Shard, plain, rate(result.Docs))
+		found := st.keysOn(ns, p.Shard, plain, rate(result.Docs))
 		if r := correlation(found); math.IsNaN(result.Correlation) || len(found) > len(all) {
 			result.Correlation = r
 		}
@@ -117,8 +117,8 @@ func withoutHash(p catalog.KeyPattern) (catalog.KeyPattern, error) {
 }
 
 // supporting finds an index that begins with the key, hashed or not.
-func (c *Cluster) supporting(ns string, patterns ...catalog.KeyPattern) (store.IndexSpec, bool) {
-	specs, _ := c.Indexes(ns)
+func (st Statistics) supporting(ns string, patterns ...catalog.KeyPattern) (store.IndexSpec, bool) {
+	specs, _ := st.c.Indexes().List(ns)
 	for _, p := range patterns {
 		for _, spec := range specs {
 			if beginsWith(spec.Key, p) && !spec.Sparse && !spec.Partial() {
@@ -130,10 +130,10 @@ func (c *Cluster) supporting(ns string, patterns ...catalog.KeyPattern) (store.I
 }
 
 // keysOn reads the keys of one shard's documents, in the order of the keys.
-func (c *Cluster) keysOn(ns string, id catalog.ShardID, p catalog.KeyPattern, rate float64) []keyed {
+func (st Statistics) keysOn(ns string, id catalog.ShardID, p catalog.KeyPattern, rate float64) []keyed {
 	var keys []keyed
 	came, seen := 0, 0
-	for _, doc := range c.member(id, ns).docs.Scan() {
+	for _, doc := range st.c.member(id, ns).docs.Scan() {
 		// Whole numbers are not what sums of fractions are.
 		if seen++; math.Floor(float64(seen)*rate+1e-9) == math.Floor(float64(seen-1)*rate+1e-9) {
 			continue
@@ -189,13 +189,13 @@ func (k *KeyCharacteristics) count(keys []keyed, p catalog.KeyPattern) {
 
 // KeyRanges cuts the keys of a collection into n ranges of about as many
 // documents each, and gives the bounds between them.
-func (c *Cluster) KeyRanges(ns string, key bson.Raw, n int) ([]catalog.Key, error) {
+func (st Statistics) KeyRanges(ns string, key bson.Raw, n int) ([]catalog.Key, error) {
 	pattern, err := catalog.ParseKeyPattern(key)
 	if err != nil {
 		return nil, err
 	}
 	var keys []catalog.Key
-	for doc := range c.Documents(ns, nil) {
+	for doc := range st.c.Documents(ns, nil) {
 		if key, err := pattern.DocumentKey(doc); err == nil {
 			keys = append(keys, key)
 		}
@@ -215,25 +215,25 @@ const configAnalyzers = "queryAnalyzers"
 
 // ConfigureAnalyzer writes a collection's entry of config.queryAnalyzers and
 // gives the configuration it had, nil without one.
-func (c *Cluster) ConfigureAnalyzer(ns string, is bson.D) (was bson.D, err error) {
-	if old, ok := c.config.doc(configAnalyzers, ns); ok {
+func (st Statistics) ConfigureAnalyzer(ns string, is bson.D) (was bson.D, err error) {
+	if old, ok := st.c.config.doc(configAnalyzers, ns); ok {
 		was = bson.D{{Key: "mode", Value: old.Lookup("mode")}}
 		if rate := old.Lookup("samplesPerSecond"); !rate.IsZero() {
 			was = append(was, bson.E{Key: "samplesPerSecond", Value: rate})
 		}
-		c.config.remove(configAnalyzers, ns)
+		st.c.config.remove(configAnalyzers, ns)
 	}
 	var uuid bson.Binary
-	for _, p := range c.Stats(ns) {
-		uuid = c.member(p.Shard, ns).uuid
+	for _, p := range st.Collection(ns) {
+		uuid = st.c.member(p.Shard, ns).uuid
 	}
-	now := bson.NewDateTimeFromTime(c.now())
+	now := bson.NewDateTimeFromTime(st.c.now())
 	entry := append(bson.D{{Key: "_id", Value: ns}, {Key: "collUuid", Value: uuid}}, is...)
 	if is[0].Value == "off" {
 		entry = append(entry, bson.E{Key: "stopTime", Value: now})
 	} else {
 		entry = append(entry, bson.E{Key: "startTime", Value: now})
 	}
-	c.Tick()
-	return was, c.config.insert(configAnalyzers, entry)
+	st.c.Tick()
+	return was, st.c.config.insert(configAnalyzers, entry)
 }

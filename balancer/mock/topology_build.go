@@ -15,34 +15,40 @@ import (
 // firstPort of the hosts that the mock makes up.
 const firstPort = 27018
 
+// topologyBuilder puts a topology into an empty cluster.
+type topologyBuilder struct{ c *Cluster }
+
+// builder are those of the cluster.
+func (c *Cluster) builder() topologyBuilder { return topologyBuilder{c} }
+
 // build puts a topology into the empty cluster. Errors name the field.
-func (c *Cluster) build(t *Topology) error {
-	if err := c.buildConfig(); err != nil {
+func (tb topologyBuilder) build(t *Topology) error {
+	if err := tb.config(); err != nil {
 		return err
 	}
 	for i, s := range t.Shards {
-		if err := c.addShard(i, s); err != nil {
+		if err := tb.addShard(i, s); err != nil {
 			return fmt.Errorf("shards[%d]: %w", i, err)
 		}
 	}
-	c.noteShardCount()
-	if err := c.buildSettings(t.Settings); err != nil {
+	tb.c.membership.noteCount()
+	if err := tb.settings(t.Settings); err != nil {
 		return err
 	}
 	for i, db := range t.Databases {
-		if err := c.Background().CreateDatabase(db.Name, db.Primary); err != nil {
+		if err := tb.c.Background().CreateDatabase(db.Name, db.Primary); err != nil {
 			return fmt.Errorf("databases[%d]: %w", i, err)
 		}
 	}
 	for i, coll := range t.Collections {
-		if err := c.buildCollection(coll); err != nil {
+		if err := tb.collection(coll); err != nil {
 			return fmt.Errorf("collections[%d].%w", i, err)
 		}
 	}
 	return nil
 }
 
-func (c *Cluster) addShard(i int, s TopologyShard) error {
+func (tb topologyBuilder) addShard(i int, s TopologyShard) error {
 	host := s.Host
 	if host == "" {
 		host = fmt.Sprintf("rs%d/127.0.0.1:%d", i, firstPort+i)
@@ -51,14 +57,14 @@ func (c *Cluster) addShard(i int, s TopologyShard) error {
 		{Key: "_id", Value: s.ID},
 		{Key: "host", Value: host},
 		{Key: "state", Value: int32(1)},
-		{Key: "topologyTime", Value: c.Tick()},
+		{Key: "topologyTime", Value: tb.c.Tick()},
 		{Key: "replSetConfigVersion", Value: int64(-1)},
 	}
 	if s.Draining {
 		doc = append(doc, bson.E{Key: "draining", Value: true})
 	}
 	if s.MaxSizeMB != 0 {
-		if !c.release.LimitsShards() || s.MaxSizeMB < 0 {
+		if !tb.c.release.LimitsShards() || s.MaxSizeMB < 0 {
 			return fmt.Errorf("maxSizeMB: releases up to 5.0 have it, and it is positive")
 		}
 		doc = append(doc, bson.E{Key: "maxSize", Value: s.MaxSizeMB})
@@ -66,16 +72,16 @@ func (c *Cluster) addShard(i int, s TopologyShard) error {
 	if len(s.Zones) > 0 {
 		doc = append(doc, bson.E{Key: "tags", Value: s.Zones})
 	}
-	c.shards[catalog.ShardID(s.ID)] = newShard(catalog.ShardID(s.ID))
-	return c.config.insert(configShards, doc)
+	tb.c.shards[catalog.ShardID(s.ID)] = newShard(catalog.ShardID(s.ID))
+	return tb.c.config.insert(configShards, doc)
 }
 
-func (c *Cluster) buildSettings(s TopologySettings) error {
+func (tb topologyBuilder) settings(s TopologySettings) error {
 	if s.ChunkSizeMB != 0 {
 		if s.ChunkSizeMB < 1 || s.ChunkSizeMB > 1024 {
 			return fmt.Errorf("settings.chunkSizeMB: %d is not between 1 and 1024", s.ChunkSizeMB)
 		}
-		if err := c.config.setSetting("chunksize", bson.D{{Key: "value", Value: s.ChunkSizeMB}}); err != nil {
+		if err := tb.c.config.setSetting("chunksize", bson.D{{Key: "value", Value: s.ChunkSizeMB}}); err != nil {
 			return fmt.Errorf("settings.chunkSizeMB: %w", err)
 		}
 	}
@@ -94,20 +100,20 @@ func (c *Cluster) buildSettings(s TopologySettings) error {
 	if err != nil {
 		return fmt.Errorf("settings.balancer: %w", err)
 	}
-	if err := c.config.CheckSettings(doc); err != nil {
+	if err := tb.c.config.CheckSettings(doc); err != nil {
 		return fmt.Errorf("settings.balancer: %w", err)
 	}
-	return c.config.setSetting("balancer", fields)
+	return tb.c.config.setSetting("balancer", fields)
 }
 
-// buildCollection makes a sharded collection with the given zones, chunks and
+// collection makes a sharded collection with the given zones, chunks and
 // virtual data.
-func (c *Cluster) buildCollection(t TopologyCollection) error {
+func (tb topologyBuilder) collection(t TopologyCollection) error {
 	db, _, err := catalog.SplitNamespace(t.Namespace)
 	if err != nil {
 		return fmt.Errorf("ns: %w", err)
 	}
-	if err := c.Background().CreateDatabase(db, ""); err != nil {
+	if err := tb.c.Background().CreateDatabase(db, ""); err != nil {
 		return fmt.Errorf("ns: %w", err)
 	}
 	if !given(t.Key) {
@@ -121,22 +127,22 @@ func (c *Cluster) buildCollection(t TopologyCollection) error {
 	if err != nil {
 		return fmt.Errorf("key: %w", err)
 	}
-	chunks, err := c.readChunks(pattern, t)
+	chunks, err := tb.chunks(pattern, t)
 	if err != nil {
 		return err
 	}
-	if err := c.shardAs(t, pattern, chunks); err != nil {
+	if err := tb.shardAs(t, pattern, chunks); err != nil {
 		return err
 	}
 	for i, z := range t.Zones {
-		if err := c.buildZone(t.Namespace, z); err != nil {
+		if err := tb.zone(t.Namespace, z); err != nil {
 			return fmt.Errorf("zones[%d]: %w", i, err)
 		}
 	}
 	return nil
 }
 
-func (c *Cluster) buildZone(ns string, z TopologyZone) error {
+func (tb topologyBuilder) zone(ns string, z TopologyZone) error {
 	min, err := document(z.Min)
 	if err != nil {
 		return fmt.Errorf("min: %w", err)
@@ -145,7 +151,7 @@ func (c *Cluster) buildZone(ns string, z TopologyZone) error {
 	if err != nil {
 		return fmt.Errorf("max: %w", err)
 	}
-	return c.config.AssignZone(ns, min, max, z.Zone)
+	return tb.c.config.AssignZone(ns, min, max, z.Zone)
 }
 
 type builtChunk struct {
@@ -153,10 +159,10 @@ type builtChunk struct {
 	bytes, docs int64
 }
 
-func (c *Cluster) readChunks(p catalog.KeyPattern, t TopologyCollection) ([]builtChunk, error) {
+func (tb topologyBuilder) chunks(p catalog.KeyPattern, t TopologyCollection) ([]builtChunk, error) {
 	if len(t.Chunks) == 0 {
 		db, _, _ := catalog.SplitNamespace(t.Namespace)
-		primary, _ := c.config.Primary(db)
+		primary, _ := tb.c.config.Primary(db)
 		t.Chunks = []TopologyChunk{{Shard: string(primary)}}
 	}
 	built := make([]builtChunk, len(t.Chunks))
@@ -164,7 +170,7 @@ func (c *Cluster) readChunks(p catalog.KeyPattern, t TopologyCollection) ([]buil
 	at, next := p.GlobalMin(), p.GlobalMin()
 	for i, chunk := range t.Chunks {
 		field := func(name string) string { return fmt.Sprintf("chunks[%d].%s", i, name) }
-		if c.shards[catalog.ShardID(chunk.Shard)] == nil {
+		if tb.c.shards[catalog.ShardID(chunk.Shard)] == nil {
 			return nil, fmt.Errorf("%s: there is no shard %q", field("shard"), chunk.Shard)
 		}
 		if i == 0 || !given(chunk.Min) { // else next has it: the chunk before looked ahead
@@ -222,12 +228,12 @@ func boundOr(p catalog.KeyPattern, data json.RawMessage, otherwise catalog.Key) 
 	return p.Key(raw)
 }
 
-func (c *Cluster) shardAs(t TopologyCollection, p catalog.KeyPattern, built []builtChunk) error {
+func (tb topologyBuilder) shardAs(t TopologyCollection, p catalog.KeyPattern, built []builtChunk) error {
 	req := ShardRequest{Namespace: t.Namespace, Key: p.Doc(), Unique: t.Unique}
-	at, epoch := c.Tick(), c.NewObjectID()
+	at, epoch := tb.c.Tick(), tb.c.NewObjectID()
 	chunks := make([]catalog.Chunk, len(built))
 	for i, b := range built {
-		b.chunk.ID = c.NewObjectID()
+		b.chunk.ID = tb.c.NewObjectID()
 		b.chunk.Version = catalog.ChunkVersion{Major: 1, Minor: uint32(i)}
 		b.chunk.OnCurrentShardSince = at
 		b.chunk.History = []catalog.ChunkHistory{{ValidAfter: at, Shard: b.chunk.Shard}}
@@ -237,15 +243,15 @@ func (c *Cluster) shardAs(t TopologyCollection, p catalog.KeyPattern, built []bu
 	if err != nil {
 		return fmt.Errorf("chunks: %w", err)
 	}
-	local := c.localPrimary(t.Namespace, nil)
+	local := tb.c.collections.localPrimary(t.Namespace, nil)
 	if err := local.docs.CreateIndex(store.IndexSpec{Name: indexName(p), Key: p.Doc(), Unique: t.Unique}); err != nil {
 		return fmt.Errorf("key: %w", err)
 	}
-	if err := c.config.enter(req, p, local.uuid, epoch, at); err != nil {
+	if err := tb.c.config.enter(req, p, local.uuid, epoch, at); err != nil {
 		return err
 	}
 	if t.ChunkSizeMB != 0 || t.NoBalance {
-		if _, err := c.config.modify(configCollections, t.Namespace, func(doc *bson.D) {
+		if _, err := tb.c.config.modify(configCollections, t.Namespace, func(doc *bson.D) {
 			if t.ChunkSizeMB != 0 {
 				set(doc, "maxChunkSizeBytes", t.ChunkSizeMB<<20)
 			}
@@ -254,12 +260,12 @@ func (c *Cluster) shardAs(t TopologyCollection, p catalog.KeyPattern, built []bu
 			return err
 		}
 	}
-	c.config.tables[t.Namespace] = table
-	c.spreadCollection(t.Namespace, local, table)
+	tb.c.config.tables[t.Namespace] = table
+	tb.c.collections.spread(t.Namespace, local, table)
 	for _, b := range built {
-		l := c.shards[b.chunk.Shard].colls[t.Namespace]
+		l := tb.c.shards[b.chunk.Shard].colls[t.Namespace]
 		l.virtual.add(extent{min: b.chunk.Min, max: b.chunk.Max, docs: b.docs, bytes: b.bytes})
 	}
-	c.logPlacement(t.Namespace, &local.uuid, at, table.Owners())
+	tb.c.log.placement(t.Namespace, &local.uuid, at, table.Owners())
 	return nil
 }

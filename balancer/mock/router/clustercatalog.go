@@ -5,6 +5,7 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -15,7 +16,7 @@ func readClusterCatalogOptions(spec bson.RawValue) (clusterCatalogOptions, error
 	var o clusterCatalogOptions
 	doc, isDoc := spec.DocumentOK()
 	if !isDoc {
-		return o, mongoerr.New(mongoerr.ClusterCatalogSpec, "The $listClusterCatalog stage specification must be an object. Found: %s", typeName(spec.Type))
+		return o, mongoerr.New(mongoerr.ClusterCatalogSpec, "The $listClusterCatalog stage specification must be an object. Found: %s", args.TypeName(spec.Type))
 	}
 	elems, err := doc.Elements()
 	if err != nil {
@@ -29,7 +30,7 @@ func readClusterCatalogOptions(spec bson.RawValue) (clusterCatalogOptions, error
 		}
 		on, isBool := e.Value().BooleanOK()
 		if !isBool {
-			return o, mongoerr.New(mongoerr.TypeMismatch, "BSON field '$listClusterCatalog.%s' is the wrong type '%s', expected type 'bool'", e.Key(), typeName(e.Value().Type))
+			return o, mongoerr.New(mongoerr.TypeMismatch, "BSON field '$listClusterCatalog.%s' is the wrong type '%s', expected type 'bool'", e.Key(), args.TypeName(e.Value().Type))
 		}
 		*option = on
 	}
@@ -52,7 +53,7 @@ func clusterCatalogStage(c *call, _ string, spec bson.RawValue) ([]bson.Raw, err
 	}
 	var docs []bson.Raw
 	for _, db := range databases {
-		for _, info := range c.cluster.CollectionInfos(db) {
+		for _, info := range c.cluster.Statistics().Collections(db) {
 			doc, err := clusterCatalogDoc(c.cluster, db, info, options)
 			if err != nil {
 				return nil, err
@@ -117,7 +118,7 @@ func balancingConfiguration(cluster *mock.Cluster, coll catalog.Collection) (bso
 	if coll.MaxChunkSizeBytes > 0 {
 		size = float64(coll.MaxChunkSizeBytes) / (1 << 20)
 	} else {
-		settings, err := cluster.RefreshSettings()
+		settings, err := cluster.Balancer().RefreshSettings()
 		if err != nil {
 			return nil, err
 		}

@@ -6,6 +6,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -25,7 +26,7 @@ func getClusterParameter(c *call) (bson.D, error) {
 	}
 	shown := bson.A{}
 	for _, name := range names {
-		doc, err := c.cluster.ClusterParameter(name)
+		doc, err := c.cluster.ClusterParameters().Get(name)
 		if err != nil {
 			return nil, err
 		}
@@ -37,12 +38,12 @@ func getClusterParameter(c *call) (bson.D, error) {
 func clusterParametersAsked(cluster *mock.Cluster, v bson.RawValue) ([]string, error) {
 	if name, isText := v.StringValueOK(); isText {
 		if name == "*" {
-			return cluster.ClusterParameterNames(), nil
+			return cluster.ClusterParameters().Names(), nil
 		}
 		return []string{name}, nil
 	}
 	mismatch := func(field string, v bson.RawValue, expected string) error {
-		return mongoerr.New(mongoerr.TypeMismatch, "BSON field 'getClusterParameter.%s' is the wrong type '%s', expected %s", field, typeName(v.Type), expected)
+		return mongoerr.New(mongoerr.TypeMismatch, "BSON field 'getClusterParameter.%s' is the wrong type '%s', expected %s", field, args.TypeName(v.Type), expected)
 	}
 	array, isArray := v.ArrayOK()
 	if !isArray {
@@ -73,7 +74,7 @@ func setClusterParameter(c *call) (bson.D, error) {
 	v := c.body.Lookup("setClusterParameter")
 	doc, isDoc := v.DocumentOK()
 	if !isDoc {
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'setClusterParameter.setClusterParameter' is the wrong type '%s', expected type 'object'", typeName(v.Type))
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'setClusterParameter.setClusterParameter' is the wrong type '%s', expected type 'object'", args.TypeName(v.Type))
 	}
 	elems, err := doc.Elements()
 	if err != nil {
@@ -86,7 +87,7 @@ func setClusterParameter(c *call) (bson.D, error) {
 	if !isDoc {
 		return nil, mongoerr.New(mongoerr.IllegalOperation, "Cluster parameter value must be an object")
 	}
-	return bson.D{}, c.cluster.SetClusterParameter(elems[0].Key(), value)
+	return bson.D{}, c.cluster.ClusterParameters().Set(elems[0].Key(), value)
 }
 
 // limitReads gives a read that says nothing of its time the cluster's default.
@@ -97,7 +98,7 @@ func limitReads(cmd *command, c *call) {
 	default:
 		return
 	}
-	most := c.cluster.DefaultMaxTime()
+	most := c.cluster.ClusterParameters().DefaultMaxTime()
 	if most == 0 || c.node.member != nil || !c.body.Lookup("maxTimeMS").IsZero() || writesOut(c.body) {
 		return
 	}
@@ -106,7 +107,7 @@ func limitReads(cmd *command, c *call) {
 
 // writesOut tells whether a pipeline ends in $out or $merge.
 func writesOut(body bson.Raw) bool {
-	stages, err := documents(body.Lookup("pipeline"))
+	stages, err := args.Documents(body.Lookup("pipeline"))
 	if err != nil || len(stages) == 0 {
 		return false
 	}

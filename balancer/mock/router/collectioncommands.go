@@ -6,6 +6,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
 )
@@ -14,19 +15,19 @@ import (
 func collectionCommands() []command {
 	return []command{
 		{name: "renameCollection", adminOnly: true, takesWriteConcern: true, strict: true,
-			declared: []field{{"renameCollection", namespaceValue, true}, {"to", namespaceValue, true}, {"dropTarget", boolValue, false}, {"stayTemp", boolValue, false}},
+			declared: []args.Field{args.Required("renameCollection", args.Namespace), args.Required("to", args.Namespace), args.Optional("dropTarget", args.Bool), args.Optional("stayTemp", args.Bool)},
 			run: func(c *call) (bson.D, error) {
-				return bson.D{}, c.request.RenameCollection(c.args.text("renameCollection"), c.args.text("to"), c.args.truth("dropTarget"))
+				return bson.D{}, c.request.RenameCollection(c.args.Text("renameCollection"), c.args.Text("to"), c.args.Truth("dropTarget"))
 			}},
 		{name: "convertToCapped", takesWriteConcern: true,
-			declared: []field{{"convertToCapped", stringValue, true}, {"size", safeInt, true}}, run: convertToCapped},
+			declared: []args.Field{args.Required("convertToCapped", args.String), args.Required("size", args.SafeInt)}, run: convertToCapped},
 		{name: "collMod", stable: true, takesWriteConcern: true, run: collMod},
 		{name: "validate", run: validate},
 		{name: "splitVector", run: splitVector},
 		{name: "untrackUnshardedCollection", adminOnly: true, takesWriteConcern: true,
-			declared: []field{{"untrackUnshardedCollection", namespaceValue, true}},
+			declared: []args.Field{args.Required("untrackUnshardedCollection", args.Namespace)},
 			run: func(c *call) (bson.D, error) {
-				return bson.D{}, c.cluster.UntrackCollection(c.args.text("untrackUnshardedCollection"))
+				return bson.D{}, c.cluster.Collections().Untrack(c.args.Text("untrackUnshardedCollection"))
 			}},
 	}
 }
@@ -46,7 +47,7 @@ func collMod(c *call) (bson.D, error) {
 		return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
 	}
 	for _, e := range elems[1:] {
-		if generic[e.Key()] || slices.Contains(collModFields, e.Key()) {
+		if args.Generic(e.Key()) || slices.Contains(collModFields, e.Key()) {
 			continue
 		}
 		if slices.Contains(refusedOptions(), e.Key()) {
@@ -54,7 +55,7 @@ func collMod(c *call) (bson.D, error) {
 		}
 		return nil, mongoerr.New(mongoerr.IDLUnknownField, "BSON field 'collMod.%s' is an unknown field.", e.Key())
 	}
-	if !c.cluster.Exists(ns) {
+	if !c.cluster.Collections().Exists(ns) {
 		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "ns does not exist")
 	}
 	if isView(c, ns) {
@@ -75,17 +76,17 @@ func collMod(c *call) (bson.D, error) {
 		return nil, err
 	}
 	if len(changes) > 0 {
-		c.cluster.ModifyCollection(ns, changes)
+		c.cluster.Collections().Modify(ns, changes)
 	}
 	raw := bson.D{}
-	for _, host := range c.cluster.HostsOf(ns) {
+	for _, host := range c.cluster.Statistics().HostsOf(ns) {
 		raw = append(raw, bson.E{Key: host, Value: append(slices.Clone(result), bson.E{Key: "ok", Value: 1.0})})
 	}
 	return bson.D{{Key: "raw", Value: raw}}, nil
 }
 
 func isCapped(cluster *mock.Cluster, ns string) bool {
-	parts := cluster.Stats(ns)
+	parts := cluster.Statistics().Collection(ns)
 	return len(parts) > 0 && parts[0].Capped
 }
 
@@ -98,7 +99,7 @@ func modifyView(c *call, ns string) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	return bson.D{}, c.cluster.ReplaceView(ns, c.db, view)
+	return bson.D{}, c.cluster.Collections().ReplaceView(ns, c.db, view)
 }
 
 // modifiedOptions reads the validator and limits; nil takes an option away.
@@ -115,9 +116,9 @@ func (c *call) modifiedOptions() (bson.D, error) {
 		if v.IsZero() {
 			continue
 		}
-		n, isNumber := numberOf(v)
+		n, isNumber := args.Number(v)
 		if !isNumber {
-			return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'collMod.%s' is the wrong type '%s', expected types '[long, int, decimal, double]'", option, typeName(v.Type))
+			return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'collMod.%s' is the wrong type '%s', expected types '[long, int, decimal, double]'", option, args.TypeName(v.Type))
 		}
 		if n <= 0 && kept == "size" {
 			return nil, mongoerr.New(mongoerr.BadValue, "BSON field 'cappedSize' value must be > 0, actual value '%v'", n)
@@ -135,7 +136,7 @@ func modifyIndex(c *call, ns string) (bson.D, error) {
 	}
 	doc, isDoc := v.DocumentOK()
 	if !isDoc {
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'collMod.index' is the wrong type '%s', expected type 'object'", typeName(v.Type))
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'collMod.index' is the wrong type '%s', expected type 'object'", args.TypeName(v.Type))
 	}
 	spec, err := indexMeant(c.cluster, ns, doc)
 	if err != nil {
@@ -154,7 +155,7 @@ func modifyIndex(c *call, ns string) (bson.D, error) {
 	if spec.Name == "_id_" {
 		return nil, mongoerr.New(mongoerr.BadValue, "can't hide _id index")
 	}
-	was, err := c.cluster.HideIndex(ns, spec.Name, hidden.Boolean())
+	was, err := c.cluster.Indexes().Hide(ns, spec.Name, hidden.Boolean())
 	if err != nil || was == hidden.Boolean() {
 		return bson.D{}, err
 	}
@@ -167,7 +168,7 @@ func indexMeant(cluster *mock.Cluster, ns string, doc bson.Raw) (store.IndexSpec
 	if byName == byKey {
 		return store.IndexSpec{}, mongoerr.New(mongoerr.InvalidOptions, "must specify either index name or key pattern")
 	}
-	specs, _ := cluster.Indexes(ns)
+	specs, _ := cluster.Indexes().List(ns)
 	at := slices.IndexFunc(specs, func(s store.IndexSpec) bool {
 		return byName && s.Name == name || byKey && sameDocument(s.Key, key)
 	})
@@ -186,13 +187,13 @@ func validate(c *call) (bson.D, error) {
 	if isView(c, ns) {
 		return nil, mongoerr.New(mongoerr.CommandNotSupportedOnView, "Cannot validate a view")
 	}
-	parts := c.cluster.Stats(ns)
+	parts := c.cluster.Statistics().Collection(ns)
 	if len(parts) == 0 {
 		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "Collection '%s' does not exist to validate.", ns)
 	}
 	raw := bson.D{}
 	for _, p := range parts {
-		uuid, entries := c.cluster.Held(ns, p.Shard)
+		uuid, entries := c.cluster.Statistics().IndexEntries(ns, p.Shard)
 		keys, details := bson.D{}, bson.D{}
 		for _, name := range p.Indexes {
 			keys = append(keys, bson.E{Key: name, Value: entries[name]})

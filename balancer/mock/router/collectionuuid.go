@@ -13,10 +13,10 @@ import (
 // checkNamed refuses a command that expects its collection to have another
 // UUID, or to be encrypted.
 func checkNamed(cmd *command, c *call) error {
-	if c.args.has("encryptionInformation") {
+	if c.args.Has("encryptionInformation") {
 		return errEncrypted()
 	}
-	if !c.args.has("collectionUUID") {
+	if !c.args.Has("collectionUUID") {
 		return nil
 	}
 	return checkUUID(c.cluster, c.subject(cmd), c.args["collectionUUID"])
@@ -32,7 +32,7 @@ func checkUUID(cluster *mock.Cluster, ns string, expected bson.RawValue) error {
 	db, name, _ := strings.Cut(ns, ".")
 	_, want, isBinary := expected.BinaryOK()
 	var actual any
-	for _, info := range cluster.CollectionInfos(db) {
+	for _, info := range cluster.Statistics().Collections(db) {
 		if isBinary && !info.View && bytes.Equal(info.UUID.Data, want) {
 			if info.Name == name {
 				return nil

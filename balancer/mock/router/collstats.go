@@ -56,7 +56,7 @@ func collStats(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	parts := c.cluster.Stats(ns)
+	parts := c.cluster.Statistics().Collection(ns)
 	sharded := tracked && !coll.Unsplittable
 	reply := bson.D{{Key: "sharded", Value: sharded}}
 	if !sharded {

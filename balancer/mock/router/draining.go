@@ -5,6 +5,7 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -18,13 +19,13 @@ func drainingCommands() []command {
 		run               func(*call, catalog.Shard) (bson.D, error)
 	}{
 		{"startShardDraining", "startTransitionToDedicatedConfigServer", func(c *call, s catalog.Shard) (bson.D, error) {
-			return bson.D{}, c.cluster.StartDraining(s)
+			return bson.D{}, c.cluster.Membership().StartDraining(s)
 		}},
 		{"stopShardDraining", "stopTransitionToDedicatedConfigServer", func(c *call, s catalog.Shard) (bson.D, error) {
-			return bson.D{}, c.cluster.StopDraining(s)
+			return bson.D{}, c.cluster.Membership().StopDraining(s)
 		}},
 		{"commitShardRemoval", "commitTransitionToDedicatedConfigServer", func(c *call, s catalog.Shard) (bson.D, error) {
-			return bson.D{}, c.cluster.CommitRemoval(s)
+			return bson.D{}, c.cluster.Membership().CommitRemoval(s)
 		}},
 		{"shardDrainingStatus", "getTransitionToDedicatedConfigServerStatus", drainingStatus},
 	} {
@@ -34,7 +35,7 @@ func drainingCommands() []command {
 }
 
 func drainingCommand(name string, find func(*call, bson.RawValue) (catalog.Shard, error), run func(*call, catalog.Shard) (bson.D, error)) command {
-	return command{name: name, adminOnly: true, takesWriteConcern: true, declared: []field{{name, anyValue, true}},
+	return command{name: name, adminOnly: true, takesWriteConcern: true, declared: []args.Field{args.Required(name, args.Any)},
 		run: func(c *call) (bson.D, error) {
 			shard, err := find(c, c.args[name])
 			if err != nil {
@@ -51,11 +52,11 @@ func namedShard(c *call, value bson.RawValue) (catalog.Shard, error) {
 	if !isText {
 		return catalog.Shard{}, mongoerr.New(mongoerr.NotImplemented, "the mock does this for one shard: name it")
 	}
-	return c.cluster.ShardToDrain(name)
+	return c.cluster.Membership().ShardToDrain(name)
 }
 
 func configShard(c *call, _ bson.RawValue) (catalog.Shard, error) {
-	return c.cluster.ConfigShardToDrain()
+	return c.cluster.Membership().ConfigShardToDrain()
 }
 
 // The states of a draining.
@@ -69,7 +70,7 @@ func drainingStatus(c *call, shard catalog.Shard) (bson.D, error) {
 	if !shard.Draining {
 		return bson.D{{Key: "state", Value: notDraining}}, nil
 	}
-	status := c.cluster.DrainingStatus(shard)
+	status := c.cluster.Membership().DrainingStatus(shard)
 	if status.Cleaning {
 		return removalDoc(status), nil
 	}

@@ -54,7 +54,7 @@ func readsDurably(c *call) bool {
 		return false // and refused
 	}
 	if level == "" {
-		level = c.cluster.DefaultReadLevel()
+		level = c.cluster.ClusterParameters().DefaultReadLevel()
 	}
 	return level != "local" && level != "available"
 }

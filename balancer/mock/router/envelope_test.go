@@ -291,7 +291,7 @@ func TestBalancerStopWaits(t *testing.T) {
 func (x *tester) migrations() []mock.MigrationInfo {
 	x.cluster.Lock()
 	defer x.cluster.Unlock()
-	return x.cluster.Migrations()
+	return x.cluster.Migrations().List()
 }
 
 // A cluster that closes ends the waits of its clients.

@@ -96,7 +96,7 @@ func (r *Router) failOutside(cmd *command, c *call) error {
 	if cmd.ours {
 		return nil
 	}
-	failure := r.cluster.FailureOf(cmd.name)
+	failure := r.cluster.Faults().FailureOf(cmd.name)
 	if failure == nil {
 		return nil
 	}
@@ -115,7 +115,7 @@ func (r *Router) crashed() bool {
 	}
 	r.cluster.Lock()
 	defer r.cluster.Unlock()
-	return r.cluster.Crashed(r.member.ID)
+	return r.cluster.Faults().Crashed(r.member.ID)
 }
 
 // drop closes the connection of the call in place of an answer.

@@ -114,9 +114,9 @@ func allDocuments(c *call, ns string) (iter.Seq[bson.Raw], error) {
 // member.
 func stats(c *call, ns string) []mock.LocalStats {
 	if c.node.member == nil {
-		return c.cluster.Stats(ns)
+		return c.cluster.Statistics().Collection(ns)
 	}
-	if own, ok := c.cluster.MemberStats(c.node.member.ID, ns); ok {
+	if own, ok := c.cluster.Statistics().OnMember(c.node.member.ID, ns); ok {
 		return []mock.LocalStats{own}
 	}
 	return nil
@@ -124,9 +124,9 @@ func stats(c *call, ns string) []mock.LocalStats {
 
 func indexes(c *call, ns string) ([]store.IndexSpec, bool) {
 	if c.node.member == nil {
-		return c.cluster.Indexes(ns)
+		return c.cluster.Indexes().List(ns)
 	}
-	return c.cluster.MemberIndexes(c.node.member.ID, ns)
+	return c.cluster.Statistics().MemberIndexes(c.node.member.ID, ns)
 }
 
 // memberSource refuses on a member the stages that speak of the whole cluster.
@@ -161,12 +161,12 @@ func memberCount(c *call) (bson.D, error) {
 func memberDatabases(c *call) (bson.D, error) {
 	list, shows := bson.A{}, showsDatabase(c)
 	total, last := int64(0), -1
-	for _, ns := range c.cluster.MemberNamespaces(c.node.member.ID) {
+	for _, ns := range c.cluster.Statistics().MemberNamespaces(c.node.member.ID) {
 		name, _, _ := strings.Cut(ns, ".")
 		if !shows(name) {
 			continue
 		}
-		own, _ := c.cluster.MemberStats(c.node.member.ID, ns)
+		own, _ := c.cluster.Statistics().OnMember(c.node.member.ID, ns)
 		total += own.Bytes
 		if last >= 0 {
 			if entry := list[last].(bson.D); entry[0].Value == name {
@@ -191,7 +191,7 @@ func memberCollections(c *call) (bson.D, error) {
 	}
 	var list []bson.Raw
 	shows := showsCollection(c)
-	for _, ns := range c.cluster.MemberNamespaces(c.node.member.ID) {
+	for _, ns := range c.cluster.Statistics().MemberNamespaces(c.node.member.ID) {
 		name, ok := strings.CutPrefix(ns, c.db+".")
 		if !ok || !shows(name) {
 			continue
@@ -224,9 +224,9 @@ func memberStatus(c *call) (bson.D, error) {
 	if m.ID == mock.ConfigServerID {
 		return reply, nil
 	}
-	if migration := c.cluster.MigrationSection(m.ID); migration != nil {
+	if migration := c.cluster.Migrations().Section(m.ID); migration != nil {
 		reply = append(reply, bson.E{Key: "sharding", Value: bson.D{{Key: "migrations", Value: migration}}})
 	}
-	return append(reply, bson.E{Key: "shardingStatistics", Value: append(c.cluster.ShardingStatistics(m.ID),
-		bson.E{Key: "rangeDeleterTasks", Value: smallest(int64(c.cluster.RangeDeletions(m.ID)))})}), nil
+	return append(reply, bson.E{Key: "shardingStatistics", Value: append(c.cluster.Statistics().Migrations(m.ID),
+		bson.E{Key: "rangeDeleterTasks", Value: smallest(int64(c.cluster.Statistics().RangeDeletions(m.ID)))})}), nil
 }

@@ -30,5 +30,5 @@ func cleanupOrphaned(c *call) (bson.D, error) {
 			return nil, mongoerr.New(mongoerr.OrphanedRangeCleanUpFailed, "could not cleanup orphaned data, start value %s does not match shard key pattern %s", from, coll.Pattern.Doc())
 		}
 	}
-	return bson.D{}, c.cluster.AwaitDeletions(c.ctx, c.deadline, c.node.member.ID, ns)
+	return bson.D{}, c.cluster.RangeDeleter().Await(c.ctx, c.deadline, c.node.member.ID, ns)
 }

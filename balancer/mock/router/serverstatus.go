@@ -10,6 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/args"
 )
 
 // section is one part of serverStatus, made when it is asked for.
@@ -58,11 +59,11 @@ func serverStatus(c *call) (bson.D, error) {
 		{Key: "uptimeEstimate", Value: int64(up.Seconds())},
 		{Key: "localTime", Value: bson.NewDateTimeFromTime(c.cluster.Now())},
 	}
-	none := truth(c.body.Lookup("none"))
+	none := args.Truth(c.body.Lookup("none"))
 	for _, s := range statusSections() {
 		asked := c.body.Lookup(s.name)
 		_, isDoc := asked.DocumentOK()
-		if asked.IsZero() && none || !asked.IsZero() && !isDoc && !truth(asked) {
+		if asked.IsZero() && none || !asked.IsZero() && !isDoc && !args.Truth(asked) {
 			continue
 		}
 		reply = append(reply, bson.E{Key: s.name, Value: s.show(c)})
@@ -103,7 +104,7 @@ func connectionsStatus(c *call) any {
 }
 
 func concernStatus(c *call) any {
-	return append(c.cluster.DefaultConcerns(),
+	return append(c.cluster.ClusterParameters().DefaultConcerns(),
 		bson.E{Key: "localUpdateWallClockTime", Value: bson.NewDateTimeFromTime(c.cluster.Now())})
 }
 
@@ -151,7 +152,7 @@ func opcounterStatus(c *call) any {
 }
 
 func shardingStatus(c *call) any {
-	settings, _ := c.cluster.RefreshSettings()
+	settings, _ := c.cluster.Balancer().RefreshSettings()
 	opTime := func(at bson.Timestamp) bson.D {
 		return bson.D{{Key: "ts", Value: at}, {Key: "t", Value: int64(-1)}}
 	}

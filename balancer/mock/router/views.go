@@ -17,7 +17,7 @@ func readCollection(ctx context.Context, c *call, db, name string) (iter.Seq[bso
 	if c.node.member != nil {
 		return allDocuments(c, db+"."+name)
 	}
-	on, stages, isView := c.cluster.ViewOf(db+"."+name, db)
+	on, stages, isView := c.cluster.Collections().ViewOf(db+"."+name, db)
 	if err := c.request.Ask(on, nil); err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func isView(c *call, ns string) bool {
 	if c.node.member != nil {
 		return false
 	}
-	_, _, isView := c.cluster.ViewOf(ns, "")
+	_, _, isView := c.cluster.Collections().ViewOf(ns, "")
 	return isView
 }
 

@@ -1,4 +1,4 @@
-package bindings
+package server
 
 import (
 	"context"
@@ -23,9 +23,9 @@ type homeSession struct {
 
 // home starts the session when it is first used; nil when there is none to be
 // had.
-func (m *mongoObject) homeSession() *homeSession {
+func (m *Conn) homeSession() *homeSession {
 	if m.home == nil {
-		sess, err := m.client.StartSession(options.Session().SetCausalConsistency(false))
+		sess, err := m.Client.StartSession(options.Session().SetCausalConsistency(false))
 		if err != nil {
 			return nil
 		}
@@ -35,22 +35,30 @@ func (m *mongoObject) homeSession() *homeSession {
 }
 
 // sentIn notes the session of the command that goes out now.
-func (s *Shell) sentIn(m *mongoObject, sess *mongo.Session) { s.sent.on, s.sent.session = m, sess }
+func (s *Gateway) sentIn(m *Conn, sess *mongo.Session) { s.sent.on, s.sent.session = m, sess }
 
-// interrupt ends a script whose context has ended while a command ran: the
+// Interrupt ends a script whose context has ended while a command ran: the
 // server is told to stop working on it. The guard has no say in that, as it
 // changes nothing but what the shell itself has begun.
-func (s *Shell) interrupt() {
+func (s *Gateway) Interrupt() {
 	if m, sess := s.sent.on, s.sent.session; m != nil && sess != nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(s.JS.Context()), killWait)
 		defer cancel()
 		// Nobody waits for the answer to an operation that is gone by itself, or
 		// cannot be reached any more.
-		_ = m.client.Database("admin").RunCommand(ctx, bson.D{{Key: "killSessions", Value: bson.A{sess.ID()}}}).Err()
+		_ = m.Client.Database("admin").RunCommand(ctx, bson.D{{Key: "killSessions", Value: bson.A{sess.ID()}}}).Err()
 		if m.home != nil && m.home.driver == sess {
 			m.home = nil // not ended: the driver would hand it out again, and its numbers are used up
 		}
 		s.sentIn(nil, nil)
 	}
 	s.JS.Abort(context.Cause(s.JS.Context()))
+}
+
+// EndHome ends the session that commands belong to by default.
+func (m *Conn) EndHome(ctx context.Context) {
+	if m.home != nil {
+		m.home.driver.EndSession(ctx)
+		m.home = nil
+	}
 }

@@ -1,4 +1,4 @@
-package bindings
+package server
 
 import (
 	"errors"
@@ -21,14 +21,14 @@ import (
 	"shardsh/bindings/script"
 )
 
-// throwServer throws what the driver returned as scripts know it (spec 04 §3.5).
-func (s *Shell) throwServer(err error) { panic(s.errorOf(err)) }
+// Throw throws what the driver returned as scripts know it (spec 04 §3.5).
+func (s *Gateway) Throw(err error) { panic(s.ErrorOf(err)) }
 
-// errorOf makes the JavaScript error for an error of the driver.
-func (s *Shell) errorOf(err error) *goja.Object {
+// ErrorOf makes the JavaScript error for an error of the driver.
+func (s *Gateway) ErrorOf(err error) *goja.Object {
 	var command mongo.CommandError
 	if errors.As(err, &command) && command.Raw != nil {
-		return s.serverError(command.Raw, command.Labels)
+		return s.ServerError(command.Raw, command.Labels)
 	}
 	var refused *mongoerr.ServerError // by Config.Guard
 	if errors.As(err, &refused) {
@@ -36,7 +36,7 @@ func (s *Shell) errorOf(err error) *goja.Object {
 		script.Must(e.Set("ok", 0))
 		script.Must(e.Set("code", int64(refused.Code)))
 		script.Must(e.Set("codeName", refused.CodeName()))
-		s.addLabels(e, nil)
+		s.AddLabels(e, nil)
 		return e
 	}
 	name, message := ConnectionError(err)
@@ -45,15 +45,15 @@ func (s *Shell) errorOf(err error) *goja.Object {
 	}
 	e := s.JS.World.NewError(name, message)
 	errors.As(err, &command)
-	s.addLabels(e, command.Labels)
+	s.AddLabels(e, command.Labels)
 	return e
 }
 
-const sessionEnded = "Use of expired sessions is not permitted"
+const SessionEnded = "Use of expired sessions is not permitted"
 
-// serverError makes a MongoServerError of a reply. Fields of the reply are
+// ServerError makes a MongoServerError of a reply. Fields of the reply are
 // fields of the error; codeName is missing when the server gave none.
-func (s *Shell) serverError(reply bson.Raw, labels []string) *goja.Object {
+func (s *Gateway) ServerError(reply bson.Raw, labels []string) *goja.Object {
 	message := "n/a"
 	if m, ok := reply.Lookup("errmsg").StringValueOK(); ok {
 		message = m
@@ -62,7 +62,7 @@ func (s *Shell) serverError(reply bson.Raw, labels []string) *goja.Object {
 		message = "not primary - consider using db.getMongo().setReadPref() or readPreference in the connection string"
 	}
 	e := s.JS.World.NewError("MongoServerError", message)
-	s.addLabels(e, labels)
+	s.AddLabels(e, labels)
 	response := bson.D{}
 	elems, _ := reply.Elements()
 	for _, el := range elems {
@@ -84,10 +84,10 @@ func (s *Shell) serverError(reply bson.Raw, labels []string) *goja.Object {
 	return e
 }
 
-// writeError makes a MongoServerError of one write error.
-func (s *Shell) writeError(failure bson.Raw) *goja.Object { return s.serverError(failure, nil) }
+// WriteError makes a MongoServerError of one write error.
+func (s *Gateway) WriteError(failure bson.Raw) *goja.Object { return s.ServerError(failure, nil) }
 
-func (s *Shell) addLabels(e *goja.Object, labels []string) {
+func (s *Gateway) AddLabels(e *goja.Object, labels []string) {
 	set, err := s.JS.Runtime.New(s.JS.Runtime.GlobalObject().Get("Set"))
 	if err != nil {
 		s.JS.Rethrow(err)
@@ -100,7 +100,7 @@ func (s *Shell) addLabels(e *goja.Object, labels []string) {
 	}
 	script.Must(e.Set("errorLabelSet", set))
 	label := s.JS.Cached("hasErrorLabel", func() *goja.Object {
-		return s.function("hasErrorLabel", func(c *call) goja.Value {
+		return s.JS.Function("hasErrorLabel", func(c *script.Call) goja.Value {
 			e, _ := c.This.(*goja.Object)
 			set, _ := e.Get("errorLabelSet").(*goja.Object)
 			if set == nil {
@@ -128,7 +128,7 @@ func ConnectionError(err error) (name, message string) {
 		command   mongo.CommandError
 	)
 	if errors.As(err, &server) && server.Code != 0 {
-		return "MongoServerError", oneLine(server.Message)
+		return "MongoServerError", OneLine(server.Message)
 	}
 	if errors.As(err, &selection) {
 		for _, srv := range selection.Desc.Servers {
@@ -136,32 +136,32 @@ func ConnectionError(err error) (name, message string) {
 				continue
 			}
 			if errors.As(srv.LastError, &server) && server.Code != 0 {
-				return "MongoServerError", oneLine(server.Message)
+				return "MongoServerError", OneLine(server.Message)
 			}
 			if errors.As(srv.LastError, &dns) || errors.As(srv.LastError, &op) {
 				return ConnectionError(srv.LastError)
 			}
-			return "MongoServerSelectionError", oneLine(srv.LastError.Error())
+			return "MongoServerSelectionError", OneLine(srv.LastError.Error())
 		}
 		return "MongoServerSelectionError", "Server selection timed out"
 	}
 	switch {
 	case err.Error() == "ended session was used":
-		return "MongoExpiredSessionError", sessionEnded
+		return "MongoExpiredSessionError", SessionEnded
 	case errors.As(err, &dns):
 		return "MongoNetworkError", "getaddrinfo ENOTFOUND " + dns.Name
 	case errors.As(err, &op) && op.Op == "dial" && errors.Is(err, syscall.ECONNREFUSED):
 		return "MongoNetworkError", fmt.Sprintf("connect ECONNREFUSED %s", op.Addr)
 	case strings.Contains(err.Error(), "was cleared because another operation failed"):
-		return "MongoPoolClearedError", "C" + strings.TrimPrefix(oneLine(err.Error()), "c")
+		return "MongoPoolClearedError", "C" + strings.TrimPrefix(OneLine(err.Error()), "c")
 	case errors.Is(err, mongo.ErrClientDisconnected):
 		return "MongoNotConnectedError", "Client must be connected before running operations"
 	case errors.As(err, &command) && command.HasErrorLabel("NetworkError"), mongo.IsNetworkError(err), errors.As(err, &op):
-		return "MongoNetworkError", oneLine(err.Error())
+		return "MongoNetworkError", OneLine(err.Error())
 	case mongo.IsTimeout(err):
-		return "MongoNetworkTimeoutError", oneLine(err.Error())
+		return "MongoNetworkTimeoutError", OneLine(err.Error())
 	}
-	return "MongoRuntimeError", oneLine(err.Error())
+	return "MongoRuntimeError", OneLine(err.Error())
 }
 
 var credentials = regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://)[^@/\s]*@`)
@@ -169,12 +169,12 @@ var credentials = regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://)[^@/\s]*@`)
 // Redact hides the user and password of every address in a text.
 func Redact(text string) string { return credentials.ReplaceAllString(text, "$1<credentials>@") }
 
-func oneLine(text string) string {
+func OneLine(text string) string {
 	return Redact(strings.Join(strings.Fields(text), " "))
 }
 
-// codeOf is the server's code of an error; 0 without one.
-func codeOf(err error) int32 {
+// CodeOf is the server's code of an error; 0 without one.
+func CodeOf(err error) int32 {
 	var command mongo.CommandError
 	if errors.As(err, &command) {
 		return command.Code
@@ -182,8 +182,8 @@ func codeOf(err error) int32 {
 	return 0
 }
 
-// replyOf is the server's reply behind an error; nil when there was none.
-func replyOf(err error) bson.Raw {
+// ReplyOf is the server's reply behind an error; nil when there was none.
+func ReplyOf(err error) bson.Raw {
 	var command mongo.CommandError
 	if errors.As(err, &command) {
 		return command.Raw

@@ -1,4 +1,4 @@
-package bindings
+package server
 
 import (
 	"context"
@@ -11,36 +11,36 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// sendRetryable is send for writes of single documents: after a network error,
+// SendRetryable is send for writes of single documents: after a network error,
 // or one the server labels so, the same command goes out once more with the same
 // transaction number. Servers that keep no such numbers get plain commands.
-func (s *Shell) sendRetryable(r request) (bson.Raw, error) {
-	body, ok := r.body.(bson.D)
-	if !ok || r.session != nil || s.cfg.Guard != nil || s.cfg.NoRetryWrites || !r.on.numbersWrites() {
-		return s.send(r)
+func (s *Gateway) SendRetryable(r Request) (bson.Raw, error) {
+	body, ok := r.Body.(bson.D)
+	if !ok || r.session != nil || s.guards != nil || s.noRetryWrites || !r.On.numbersWrites() {
+		return s.Send(r)
 	}
-	home := r.on.homeSession()
+	home := r.On.homeSession()
 	if home == nil {
-		return s.send(r)
+		return s.Send(r)
 	}
 	home.number++
-	r.body = append(body[:len(body):len(body)], bson.E{Key: "txnNumber", Value: home.number})
-	ctx := r.context(s.JS.Context())
-	reply, err := r.db().RunCommand(ctx, r.body).Raw()
+	r.Body = append(body[:len(body):len(body)], bson.E{Key: "txnNumber", Value: home.number})
+	ctx := r.Context(s.JS.Context())
+	reply, err := r.Db().RunCommand(ctx, r.Body).Raw()
 	if err != nil && s.JS.Context().Err() == nil && retryable(err) {
-		reply, err = r.db().RunCommand(ctx, r.body).Raw()
+		reply, err = r.Db().RunCommand(ctx, r.Body).Raw()
 	}
 	if isNetworkError(err) && s.JS.Context().Err() == nil { // its numbers may be anywhere now
 		home.driver.EndSession(context.WithoutCancel(s.JS.Context()))
-		r.on.home = nil
+		r.On.home = nil
 	}
-	return s.answer(reply, err)
+	return s.Answer(reply, err)
 }
 
 // mayRead reports whether a failed read is worth sending once more: the
 // connection was lost, or the member it went to is on its way out.
-func (s *Shell) mayRead(r request, err error) bool {
-	return err != nil && r.reads && r.session == nil && s.JS.Context().Err() == nil && (isNetworkError(err) || slices.Contains(passingErrors(), codeOf(err)))
+func (s *Gateway) mayRead(r Request, err error) bool {
+	return err != nil && r.Reads && r.session == nil && s.JS.Context().Err() == nil && (isNetworkError(err) || slices.Contains(passingErrors(), CodeOf(err)))
 }
 
 // passingErrors() are the codes on which all drivers read again: elections,
@@ -56,7 +56,7 @@ func retryable(err error) bool {
 
 // numbersWrites reports whether the server keeps transaction numbers: members of
 // replica sets and mongos do.
-func (m *mongoObject) numbersWrites() bool {
+func (m *Conn) numbersWrites() bool {
 	hello := m.helloReply()
 	if _, err := hello.LookupErr("logicalSessionTimeoutMinutes"); err != nil {
 		return false

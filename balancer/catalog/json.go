@@ -1,0 +1,172 @@
+package catalog
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/keyorder"
+)
+
+// Keys and chunks have a form in JSON that tells all of them, for plans, reports
+// and whoever reads those. Values of keys are canonical extended JSON.
+
+// MarshalJSON returns the values of the key as an array, in the order of its
+// pattern; null for the zero Key.
+func (k Key) MarshalJSON() ([]byte, error) {
+	if k.IsZero() {
+		return []byte("null"), nil
+	}
+	list := []json.RawMessage{}
+	for _, v := range k.Values() {
+		text, err := marshalValue(v)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, text)
+	}
+	return json.Marshal(list)
+}
+
+// UnmarshalJSON reads what MarshalJSON returns. What can be no value of a key is
+// ErrNotShardKey.
+func (k *Key) UnmarshalJSON(data []byte) error {
+	var list []json.RawMessage
+	if err := json.Unmarshal(data, &list); err != nil {
+		return err
+	}
+	if list == nil {
+		*k = Key{}
+		return nil
+	}
+	if len(list) == 0 {
+		return fmt.Errorf("%w: it has no values", ErrNotShardKey)
+	}
+	var b keyBuilder
+	for _, text := range list {
+		v, err := unmarshalValue(text)
+		if err != nil {
+			return err
+		}
+		b.values = append(b.values, v)
+	}
+	*k = b.key()
+	return nil
+}
+
+// MarshalKey returns a key as an object, as commands and the catalog have it.
+func (p KeyPattern) MarshalKey(k Key) ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, v := range k.Values() {
+		if i >= p.Len() {
+			return nil, fmt.Errorf("%w: %s is longer than %s", ErrNotShardKey, k, p)
+		}
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		name, err := json.Marshal(p.p.fields[i])
+		if err != nil {
+			return nil, err
+		}
+		text, err := marshalValue(v)
+		if err != nil {
+			return nil, err
+		}
+		b.Write(append(append(name, ':'), text...))
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// UnmarshalKey reads a full shard key from an object, such as MarshalKey
+// returns. The error for what is none is ErrNotShardKey.
+func (p KeyPattern) UnmarshalKey(data []byte) (Key, error) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(data, &fields); err != nil {
+		return Key{}, err
+	}
+	b := keyBuilder{make([]bson.RawValue, p.Len())}
+	for i, name := range p.Fields() {
+		text, there := fields[name]
+		if !there {
+			return Key{}, fmt.Errorf("%w: it lacks the field %s of %s", ErrNotShardKey, name, p)
+		}
+		v, err := unmarshalValue(text)
+		if err != nil {
+			return Key{}, err
+		}
+		b.values[i] = v
+	}
+	if len(fields) != p.Len() {
+		return Key{}, fmt.Errorf("%w: it has fields that are not in %s", ErrNotShardKey, p)
+	}
+	return b.key(), nil
+}
+
+// rawField has the bytes of a value that extended JSON can't tell: the type and
+// what follows it in a document.
+const rawField = "$bson"
+
+// marshalValue returns a value as extended JSON that gives back the same bytes.
+func marshalValue(v bson.RawValue) (json.RawMessage, error) {
+	whole, err := bson.MarshalExtJSON(bson.D{{Key: "v", Value: v}}, true, false)
+	if err == nil {
+		text := json.RawMessage(bytes.TrimSuffix(bytes.TrimPrefix(whole, []byte(`{"v":`)), []byte("}")))
+		if again, err := unmarshalValue(text); err == nil && again.Type == v.Type && bytes.Equal(again.Value, v.Value) {
+			return text, nil
+		}
+	}
+	// Such as a text that is no UTF-8.
+	raw := base64.StdEncoding.EncodeToString(append([]byte{byte(v.Type)}, v.Value...))
+	return json.Marshal(map[string]string{rawField: raw})
+}
+
+func unmarshalValue(text json.RawMessage) (bson.RawValue, error) {
+	v, err := unmarshalExtended(text)
+	switch {
+	case err != nil:
+		return bson.RawValue{}, err
+	case v.Type == bson.TypeArray:
+		return bson.RawValue{}, fmt.Errorf("%w: %s is an array", ErrNotShardKey, text)
+	case keyorder.ValueSize(v.Type, v.Value) != len(v.Value):
+		return bson.RawValue{}, fmt.Errorf("%w: %s is damaged", ErrNotShardKey, text)
+	}
+	return v, nil
+}
+
+func unmarshalExtended(text json.RawMessage) (bson.RawValue, error) {
+	if bytes.Contains(text, []byte(rawField)) {
+		var fields map[string]json.RawMessage
+		var raw []byte
+		if json.Unmarshal(text, &fields) == nil && len(fields) == 1 && json.Unmarshal(fields[rawField], &raw) == nil {
+			if len(raw) == 0 {
+				return bson.RawValue{}, fmt.Errorf("%w: a value without a type", ErrNotShardKey)
+			}
+			return bson.RawValue{Type: bson.Type(raw[0]), Value: raw[1:]}, nil
+		}
+	}
+	var whole struct{ V bson.RawValue }
+	doc := append(append([]byte(`{"v":`), text...), '}')
+	if err := bson.UnmarshalExtJSON(doc, true, &whole); err != nil {
+		return bson.RawValue{}, fmt.Errorf("%w: %w", ErrNotShardKey, err)
+	}
+	return bson.RawValue{Type: whole.V.Type, Value: whole.V.Value}, nil
+}
+
+// MarshalText returns the version as "M|m".
+func (v ChunkVersion) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
+
+// UnmarshalText reads "M|m".
+func (v *ChunkVersion) UnmarshalText(text []byte) error {
+	var next ChunkVersion
+	if n, err := fmt.Sscanf(string(text), "%d|%d", &next.Major, &next.Minor); n != 2 || next.String() != string(text) {
+		return errors.Join(fmt.Errorf("%q is no version of a chunk, such as 3|1", text), err)
+	}
+	*v = next
+	return nil
+}

@@ -1,0 +1,97 @@
+package catalog
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// chunkJSON is a chunk in JSON.
+type chunkJSON struct {
+	ID             bson.ObjectID      `json:"id"`
+	Min            Key                `json:"min"`
+	Max            Key                `json:"max"`
+	Shard          ShardID            `json:"shard"`
+	Version        ChunkVersion       `json:"version"`
+	Jumbo          *bool              `json:"jumbo,omitempty"`
+	Since          *timestampJSON     `json:"onCurrentShardSince,omitempty"`
+	History        []chunkHistoryJSON `json:"history,omitempty"`
+	EstimatedBytes *int64             `json:"estimatedDataSizeBytes,omitempty"`
+}
+
+type chunkHistoryJSON struct {
+	ValidAfter timestampJSON `json:"validAfter"`
+	Shard      ShardID       `json:"shard"`
+}
+
+// timestampJSON is a timestamp as extended JSON has it.
+type timestampJSON struct {
+	Timestamp struct {
+		T uint32 `json:"t"`
+		I uint32 `json:"i"`
+	} `json:"$timestamp"`
+}
+
+func timestampIn(ts bson.Timestamp) (t timestampJSON) {
+	t.Timestamp.T, t.Timestamp.I = ts.T, ts.I
+	return t
+}
+
+func (t timestampJSON) value() bson.Timestamp {
+	return bson.Timestamp{T: t.Timestamp.T, I: t.Timestamp.I}
+}
+
+// MarshalJSON returns the chunk as an object whose fields are named as those of
+// config.chunks, but for id and version; bounds are as those of Key.
+func (c Chunk) MarshalJSON() ([]byte, error) {
+	j := chunkJSON{ID: c.ID, Min: c.Min, Max: c.Max, Shard: c.Shard, Version: c.Version}
+	if c.Jumbo != JumboUnset {
+		flagged := c.Jumbo == JumboTrue
+		j.Jumbo = &flagged
+	}
+	if !c.OnCurrentShardSince.IsZero() {
+		since := timestampIn(c.OnCurrentShardSince)
+		j.Since = &since
+	}
+	for _, h := range c.History {
+		j.History = append(j.History, chunkHistoryJSON{timestampIn(h.ValidAfter), h.Shard})
+	}
+	if c.Estimate.Known() {
+		bytes := c.Estimate.Bytes()
+		j.EstimatedBytes = &bytes
+	}
+	return json.Marshal(j)
+}
+
+// UnmarshalJSON reads what MarshalJSON returns; a chunk has a range and a shard.
+func (c *Chunk) UnmarshalJSON(data []byte) error {
+	var j chunkJSON
+	if err := json.Unmarshal(data, &j); err != nil {
+		return err
+	}
+	switch {
+	case !j.Min.Less(j.Max):
+		return fmt.Errorf("chunk min %s is not below max %s", j.Min, j.Max)
+	case j.Shard == "":
+		return fmt.Errorf("chunk from %s on has no shard", j.Min)
+	case j.EstimatedBytes != nil && *j.EstimatedBytes < 0:
+		return fmt.Errorf("chunk from %s on has an estimated size of %d", j.Min, *j.EstimatedBytes)
+	}
+	*c = Chunk{ID: j.ID, Min: j.Min, Max: j.Max, Shard: j.Shard, Version: j.Version}
+	if j.Jumbo != nil {
+		if c.Jumbo = JumboFalse; *j.Jumbo {
+			c.Jumbo = JumboTrue
+		}
+	}
+	if j.Since != nil {
+		c.OnCurrentShardSince = j.Since.value()
+	}
+	for _, h := range j.History {
+		c.History = append(c.History, ChunkHistory{h.ValidAfter.value(), h.Shard})
+	}
+	if j.EstimatedBytes != nil {
+		c.Estimate = EstimateOf(*j.EstimatedBytes)
+	}
+	return nil
+}

@@ -1,0 +1,150 @@
+package catalog_test
+
+import (
+	"encoding/json"
+	"errors"
+	"reflect"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"pgregory.net/rapid"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/catalog/snaptest"
+)
+
+func patternOf(t interface{ Fatal(...any) }, key bson.D) catalog.KeyPattern {
+	raw, err := bson.Marshal(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := catalog.ParseKeyPattern(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// The names of fields and the form of values are for others to rely on.
+func TestJSONForm(t *testing.T) {
+	p := patternOf(t, bson.D{{Key: "region", Value: 1}, {Key: "id", Value: 1}})
+	key := func(values ...any) catalog.Key {
+		raw, err := bson.Marshal(bson.D{{Key: "region", Value: values[0]}, {Key: "id", Value: values[1]}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		k, err := p.Key(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return k
+	}
+	since := bson.Timestamp{T: 1700000000, I: 2}
+	chunk := catalog.Chunk{
+		ID: bson.ObjectID{1}, Min: key("A", bson.MinKey{}), Max: key("B", int64(5)), Shard: "eu1",
+		Version: catalog.ChunkVersion{Major: 3, Minor: 1}, Jumbo: catalog.JumboTrue, OnCurrentShardSince: since,
+		History: []catalog.ChunkHistory{{ValidAfter: since, Shard: "eu1"}}, Estimate: catalog.EstimateOf(0),
+	}
+	text, err := json.Marshal(chunk)
+	const want = `{"id":"010000000000000000000000","min":["A",{"$minKey":1}],"max":["B",{"$numberLong":"5"}],` +
+		`"shard":"eu1","version":"3|1","jumbo":true,"onCurrentShardSince":{"$timestamp":{"t":1700000000,"i":2}},` +
+		`"history":[{"validAfter":{"$timestamp":{"t":1700000000,"i":2}},"shard":"eu1"}],"estimatedDataSizeBytes":0}`
+	if err != nil || string(text) != want {
+		t.Errorf("%s, want %s: %v", text, want, err)
+	}
+	if text, err := p.MarshalKey(chunk.Max); err != nil || string(text) != `{"region":"B","id":{"$numberLong":"5"}}` {
+		t.Errorf("%s: %v", text, err)
+	}
+	for _, bad := range []string{`{"region":"A"}`, `{"region":"A","id":1,"x":1}`, `{"region":["A"],"id":1}`, `5`, `{}`,
+		`null`} {
+		if _, err := p.UnmarshalKey([]byte(bad)); err == nil {
+			t.Errorf("%s is a key", bad)
+		}
+	}
+	for _, bad := range []string{`[]`, `[[1]]`, `[{"$oid":"x"}]`, `[{"$bson":""}]`, `[{"$bson":"EAE="}]`} {
+		if err := json.Unmarshal([]byte(bad), new(catalog.Key)); !errors.Is(err, catalog.ErrNotShardKey) {
+			t.Errorf("%s is a key: %v", bad, err)
+		}
+	}
+	for _, bad := range []string{`{}`, `{"min":[5],"max":[5],"shard":"a"}`, `{"min":[5],"max":[6]}`,
+		`{"min":[5],"max":[6],"shard":"a","version":"3"}`, `{"min":[5],"max":[6],"shard":"a","version":"3|1|1"}`,
+		`{"min":[5],"max":[6],"shard":"a","estimatedDataSizeBytes":-1}`} {
+		if err := json.Unmarshal([]byte(bad), new(catalog.Chunk)); err == nil {
+			t.Errorf("%s is a chunk", bad)
+		}
+	}
+}
+
+func TestJSONRoundTrip(t *testing.T) {
+	p := patternOf(t, bson.D{{Key: "a", Value: 1}, {Key: "b.c", Value: "hashed"}})
+	rapid.Check(t, func(t *rapid.T) {
+		key := snaptest.Key(t, p)
+		text, err := json.Marshal(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var again catalog.Key
+		if err := json.Unmarshal(text, &again); err != nil || again != key {
+			t.Fatalf("%s gives %s, want %s: %v", text, again, key, err)
+		}
+		if text, err = p.MarshalKey(key); err != nil {
+			t.Fatal(err)
+		}
+		if again, err = p.UnmarshalKey(text); err != nil || again != key {
+			t.Fatalf("%s gives %s, want %s: %v", text, again, key, err)
+		}
+		for _, c := range snaptest.Draw(t).Collections() {
+			if c.Table == nil {
+				continue
+			}
+			for chunk := range c.Table.All() {
+				text, err := json.Marshal(chunk)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var again catalog.Chunk
+				if err := json.Unmarshal(text, &again); err != nil || !reflect.DeepEqual(again, chunk) {
+					t.Fatalf("%s gives %+v, want %+v: %v", text, again, chunk, err)
+				}
+			}
+		}
+	})
+}
+
+// A value that extended JSON can't tell comes back all the same.
+func TestJSONOfBrokenText(t *testing.T) {
+	p := patternOf(t, bson.D{{Key: "a", Value: 1}})
+	raw := bson.Raw("\x0e\x00\x00\x00\x02a\x00\x02\x00\x00\x00\xff\x00\x00")
+	key, err := p.Key(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var again catalog.Key
+	if err := json.Unmarshal(text, &again); err != nil || again != key {
+		t.Errorf("%s gives %s: %v", text, again, err)
+	}
+}
+
+// Whatever JSON there is, reading it gives an error or a chunk that comes back.
+func FuzzJSON(f *testing.F) {
+	f.Add([]byte(`{"id":"010000000000000000000000","min":["A",{"$minKey":1}],"max":["B",{"$numberLong":"5"}],"shard":"s",` +
+		`"version":"3|1","jumbo":true,"onCurrentShardSince":{"$timestamp":{"t":1,"i":2}},"history":[{"shard":"x"}]}`))
+	f.Add([]byte(`{"min":[{"$bson":"Av8="}],"max":[{"$regularExpression":{"pattern":"a","options":"i"}}],"shard":"s"}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var chunk, again catalog.Chunk
+		if json.Unmarshal(data, &chunk) != nil {
+			return
+		}
+		text, err := json.Marshal(chunk)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(text, &again); err != nil || !reflect.DeepEqual(again, chunk) {
+			t.Errorf("%s gives %+v, want %+v: %v", text, again, chunk, err)
+		}
+	})
+}

@@ -1,0 +1,68 @@
+package policy
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+)
+
+// actionJSON is an action in JSON. Bounds are as those of catalog.Key.
+type actionJSON struct {
+	Kind      ActionKind      `json:"kind"`
+	Namespace string          `json:"ns"`
+	UUID      uuidJSON        `json:"uuid,omitzero"`
+	Shard     catalog.ShardID `json:"shard"`
+	Min       catalog.Key     `json:"min,omitzero"`
+	Max       catalog.Key     `json:"max,omitzero"`
+	MaxBytes  int64           `json:"maxBytes,omitzero"`
+	Throttled bool            `json:"throttled,omitzero"`
+}
+
+// MarshalJSON returns the action as an object that UnmarshalJSON reads.
+func (a Action) MarshalJSON() ([]byte, error) {
+	return json.Marshal(actionJSON{
+		a.Kind, a.Namespace, uuidJSON(a.UUID), a.Shard, a.Min, a.Max, a.MaxBytes, a.Throttled,
+	})
+}
+
+// UnmarshalJSON reads an action: what is to be done, but not for which policy,
+// so that none can be told of its result.
+func (a *Action) UnmarshalJSON(data []byte) error {
+	var j actionJSON
+	if err := json.Unmarshal(data, &j); err != nil {
+		return err
+	}
+	switch {
+	case j.Namespace == "" || j.Shard == "":
+		return fmt.Errorf("an action on %q on shard %q: it needs both", j.Namespace, j.Shard)
+	case j.Kind != MergeAll && !j.Min.Less(j.Max):
+		return fmt.Errorf("an action from %s to %s", j.Min, j.Max)
+	}
+	*a = Action{
+		Kind: j.Kind, Namespace: j.Namespace, UUID: bson.Binary(j.UUID), Shard: j.Shard, Min: j.Min, Max: j.Max,
+		MaxBytes: j.MaxBytes, Throttled: j.Throttled,
+	}
+	return nil
+}
+
+// MarshalText returns the action in the server's words.
+func (k ActionKind) MarshalText() ([]byte, error) {
+	if k > MergeAll {
+		return nil, fmt.Errorf("no kind of action: %d", k)
+	}
+	return []byte(k.String()), nil
+}
+
+// UnmarshalText reads the server's word for an action.
+func (k *ActionKind) UnmarshalText(text []byte) error {
+	for kind := range MergeAll + 1 {
+		if kind.String() == string(text) {
+			*k = kind
+			return nil
+		}
+	}
+	return fmt.Errorf("no kind of action: %q", text)
+}

@@ -1,0 +1,99 @@
+package policy
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+)
+
+// migrationJSON is a migration in JSON. Bounds are as those of catalog.Key; one
+// that is not given, the donor chooses.
+type migrationJSON struct {
+	Namespace         string               `json:"ns"`
+	UUID              uuidJSON             `json:"uuid,omitzero"`
+	From              catalog.ShardID      `json:"from"`
+	To                catalog.ShardID      `json:"to"`
+	Min               catalog.Key          `json:"min,omitzero"`
+	Max               catalog.Key          `json:"max,omitzero"`
+	ChunkVersion      catalog.ChunkVersion `json:"chunkVersion,omitzero"`
+	Force             forceJSON            `json:"forceJumbo,omitzero"`
+	MaxChunkSizeBytes int64                `json:"maxChunkSizeBytes,omitzero"`
+	Reason            Reason               `json:"reason,omitzero"`
+}
+
+// MarshalJSON returns the migration as an object that UnmarshalJSON reads.
+func (m Migration) MarshalJSON() ([]byte, error) {
+	return json.Marshal(migrationJSON{
+		m.Namespace, uuidJSON(m.UUID), m.From, m.To, m.Min, m.Max, m.ChunkVersion, forceJSON(m.Force), m.MaxChunkSizeBytes, m.Reason,
+	})
+}
+
+// UnmarshalJSON reads a migration. Without a collection and two shards it is
+// none.
+func (m *Migration) UnmarshalJSON(data []byte) error {
+	var j migrationJSON
+	if err := json.Unmarshal(data, &j); err != nil {
+		return err
+	}
+	if j.Namespace == "" || j.From == "" || j.To == "" {
+		return fmt.Errorf("a migration of %q from %q to %q: it needs all three", j.Namespace, j.From, j.To)
+	}
+	*m = Migration{
+		From: j.From, To: j.To, Namespace: j.Namespace, UUID: bson.Binary(j.UUID), Min: j.Min, Max: j.Max,
+		ChunkVersion: j.ChunkVersion, Force: ForceJumbo(j.Force), MaxChunkSizeBytes: j.MaxChunkSizeBytes, Reason: j.Reason,
+	}
+	return nil
+}
+
+// forceJSON is what becomes of a jumbo chunk, as a word.
+type forceJSON ForceJumbo
+
+func forceNames() []string { return []string{ForceNone: "none", ForceManual: "manual", ForceBalancer: "balancer"} }
+
+// MarshalText returns none, manual or balancer.
+func (f forceJSON) MarshalText() ([]byte, error) {
+	if f < 0 || int(f) >= len(forceNames()) {
+		return nil, fmt.Errorf("no way to force a jumbo chunk: %d", f)
+	}
+	return []byte(forceNames()[f]), nil
+}
+
+// UnmarshalText reads none, manual or balancer.
+func (f *forceJSON) UnmarshalText(text []byte) error {
+	i := slices.Index(forceNames(), string(text))
+	if i < 0 {
+		return fmt.Errorf("no way to force a jumbo chunk: %q", text)
+	}
+	*f = forceJSON(i)
+	return nil
+}
+
+// uuidJSON is a UUID as text: 32 hexadecimal digits in five groups.
+type uuidJSON bson.Binary
+
+// IsZero reports whether there is no UUID.
+func (u uuidJSON) IsZero() bool { return len(u.Data) == 0 }
+
+// MarshalText returns the text.
+func (u uuidJSON) MarshalText() ([]byte, error) {
+	if u.Subtype != bson.TypeBinaryUUID || len(u.Data) != 16 {
+		return nil, fmt.Errorf("no UUID: %x", u.Data)
+	}
+	return fmt.Appendf(nil, "%x-%x-%x-%x-%x", u.Data[:4], u.Data[4:6], u.Data[6:8], u.Data[8:10], u.Data[10:]), nil
+}
+
+// UnmarshalText reads the text.
+func (u *uuidJSON) UnmarshalText(text []byte) error {
+	data, err := hex.DecodeString(strings.ReplaceAll(string(text), "-", ""))
+	if err != nil || len(data) != 16 {
+		return fmt.Errorf("no UUID: %q", text)
+	}
+	*u = uuidJSON{Subtype: bson.TypeBinaryUUID, Data: data}
+	return nil
+}

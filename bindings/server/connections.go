@@ -1,0 +1,65 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"maps"
+	"slices"
+	"sync"
+
+	"go.mongodb.org/mongo-driver/v2/mongo"
+)
+
+// connections are the clients that scripts opened. They can be closed while a
+// script that nobody waits for still opens more. The zero value is empty.
+type connections struct {
+	mu     sync.Mutex
+	Of     map[*mongo.Client]*Conn
+	closed bool
+}
+
+// Add takes a client over. One that comes too late is closed again.
+func (cs *connections) Add(client *mongo.Client, m *Conn) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	if cs.closed {
+		_ = client.Disconnect(context.Background())
+		return
+	}
+	if cs.Of == nil {
+		cs.Of = make(map[*mongo.Client]*Conn)
+	}
+	cs.Of[client] = m
+}
+
+// All are the connections that are open.
+func (cs *connections) All() iter.Seq[*Conn] {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	return slices.Values(slices.Collect(maps.Values(cs.Of)))
+}
+
+// Disconnect closes one client.
+func (cs *connections) Disconnect(ctx context.Context, client *mongo.Client) error {
+	cs.mu.Lock()
+	delete(cs.Of, client)
+	cs.mu.Unlock()
+	if err := client.Disconnect(ctx); !errors.Is(err, mongo.ErrClientDisconnected) {
+		return err
+	}
+	return nil
+}
+
+// Close closes all clients, and those to come.
+func (cs *connections) Close(ctx context.Context) error {
+	cs.mu.Lock()
+	clients := slices.Collect(maps.Keys(cs.Of))
+	cs.closed = true
+	cs.mu.Unlock()
+	var errs []error
+	for _, client := range clients {
+		errs = append(errs, cs.Disconnect(ctx, client))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,265 @@
+package server
+
+import (
+	"context"
+	"errors"
+
+	"shardsh/bindings/script"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
+)
+
+// Guard decides about a command before it is sent. An error refuses the command
+// and reaches the script; a reply is handed to the script in place of the
+// cluster's and nothing is sent; neither lets the command go. That is how
+// --read-only and --dry-run work.
+type Guard func(database string, command bson.Raw) (reply bson.Raw, err error)
+
+// Gateway is the way of a shell's commands to its servers: the guard they pass,
+// the connections that are open, the command that is under way.
+type Gateway struct {
+	JS     *script.Engine
+	guards Guard
+	// noRetryWrites keeps writes from being sent again after a lost connection.
+	noRetryWrites bool
+	Opened        connections
+	// sent is where the last command went.
+	sent struct {
+		on      *Conn
+		session *mongo.Session
+	}
+}
+
+// NewGateway makes a Gateway. A nil guard lets all pass.
+func NewGateway(js *script.Engine, guard Guard, noRetryWrites bool) *Gateway {
+	return &Gateway{JS: js, guards: guard, noRetryWrites: noRetryWrites}
+}
+
+// guarded reports whether a command may be kept from being sent.
+func (s *Gateway) guarded() bool { return s.guards != nil }
+
+// Conn is one connection.
+type Conn struct {
+	gateway        *Gateway
+	Client         *mongo.Client
+	ReadPreference *readpref.ReadPref // nil for the primary
+	hello          bson.Raw
+	home           *homeSession
+	version        Version // asked for once; zero before
+}
+
+// NewConn is a connection through a client.
+func NewConn(g *Gateway, client *mongo.Client) *Conn { return &Conn{gateway: g, Client: client} }
+
+// Request is one command on its way to a server.
+type Request struct {
+	On       *Conn
+	Database string
+	Body     any // bson.D or bson.Raw
+	// session is the script's own; nil is the connection's.
+	session *mongo.Session
+	// reads says that sending it twice does no harm.
+	Reads bool
+	// readPreference overrides the connection's.
+	ReadPreference *readpref.ReadPref
+}
+
+// Send runs a command and returns the reply. A reply of ok: 1 is no error,
+// whatever write errors it lists. Errors are the driver's; the end of the
+// script's context ends the script here.
+func (s *Gateway) Send(r Request) (bson.Raw, error) {
+	if reply, err := s.guard(r); reply != nil || err != nil {
+		return reply, err
+	}
+	ctx := r.Context(s.JS.Context())
+	reply, err := r.Db().RunCommand(ctx, r.Body, r.Options()).Raw()
+	if s.mayRead(r, err) {
+		reply, err = r.Db().RunCommand(ctx, r.Body, r.Options()).Raw()
+	}
+	return s.Answer(reply, err)
+}
+
+// Answer sorts out what the driver returned for a command.
+func (s *Gateway) Answer(reply bson.Raw, err error) (bson.Raw, error) {
+	if err == nil {
+		return reply, nil
+	}
+	if s.JS.Context().Err() != nil {
+		s.Interrupt()
+	}
+	var write mongo.WriteException
+	if errors.As(err, &write) {
+		if write.Raw != nil {
+			return write.Raw, nil
+		}
+		return reply, nil
+	}
+	return nil, err
+}
+
+// Open runs a command that answers with a cursor.
+func (s *Gateway) Open(r Request) (*mongo.Cursor, error) {
+	reply, err := s.guard(r)
+	if err != nil {
+		return nil, err
+	}
+	if reply != nil {
+		return mongo.NewCursorFromDocuments(nil, nil, nil)
+	}
+	ctx := r.Context(s.JS.Context())
+	c, err := r.Db().RunCommandCursor(ctx, r.Body, r.Options())
+	if s.mayRead(r, err) {
+		c, err = r.Db().RunCommandCursor(ctx, r.Body, r.Options())
+	}
+	if err != nil && s.JS.Context().Err() != nil {
+		s.Interrupt()
+	}
+	return c, err
+}
+
+func (s *Gateway) guard(r Request) (bson.Raw, error) {
+	if s.guards == nil {
+		return nil, nil
+	}
+	body, ok := r.Body.(bson.Raw)
+	if !ok {
+		var err error
+		if body, err = bson.Marshal(r.Body); err != nil {
+			return nil, err
+		}
+	}
+	return s.guards(r.Database, body)
+}
+
+func (r Request) Db() *mongo.Database { return r.On.Client.Database(r.Database) }
+
+func (r Request) Context(ctx context.Context) context.Context {
+	sess := r.driverSession()
+	r.On.gateway.sentIn(r.On, sess)
+	if sess == nil {
+		return ctx
+	}
+	return mongo.NewSessionContext(ctx, sess)
+}
+
+func (r Request) driverSession() *mongo.Session {
+	if r.session != nil {
+		return r.session
+	}
+	if home := r.On.homeSession(); home != nil {
+		return home.driver
+	}
+	return nil
+}
+
+func (r Request) Options() *options.RunCmdOptionsBuilder {
+	pref := r.ReadPreference
+	if pref == nil {
+		pref = r.On.ReadPreference
+	}
+	if pref == nil || r.session != nil && r.session.TransactionRunning() { // whose own preference the driver takes
+		pref = readpref.Primary()
+	}
+	return options.RunCmd().SetReadPreference(pref)
+}
+
+// must runs a command whose failure the script is to see.
+func (s *Gateway) MustSend(r Request) bson.Raw {
+	reply, err := s.Send(r)
+	if err != nil {
+		s.Throw(err)
+	}
+	return reply
+}
+
+// FindOne reads one document; nil when there is none.
+func (d *Database) FindOne(collection string, filter any, extra ...bson.E) bson.Raw {
+	body := append(bson.D{{Key: "find", Value: collection}, {Key: "filter", Value: filter}}, extra...)
+	reply := d.Conn.gateway.MustSend(d.Request(append(body, bson.E{Key: "limit", Value: int32(1)}), Reads))
+	first, err := FirstBatch(reply).Values()
+	if err != nil || len(first) == 0 {
+		return nil
+	}
+	doc, _ := first[0].DocumentOK()
+	return doc
+}
+
+// FindAll reads all documents of a query.
+func (d *Database) FindAll(collection string, filter any, extra ...bson.E) []bson.Raw {
+	return d.Conn.gateway.All(d.Request(append(bson.D{{Key: "find", Value: collection}, {Key: "filter", Value: filter}}, extra...), Reads))
+}
+
+// AggregateAll reads all documents of a pipeline; the collection 1 stands for the
+// database itself.
+func (d *Database) AggregateAll(collection any, stages ...bson.D) []bson.Raw {
+	docs, err := d.TryAggregate(collection, stages...)
+	if err != nil {
+		d.Conn.gateway.Throw(err)
+	}
+	return docs
+}
+
+func (d *Database) TryAggregate(collection any, stages ...bson.D) ([]bson.Raw, error) {
+	pipeline := make(bson.A, len(stages))
+	for i, st := range stages {
+		pipeline[i] = st
+	}
+	return d.Conn.gateway.TryAll(d.Request(bson.D{
+		{Key: "aggregate", Value: collection}, {Key: "pipeline", Value: pipeline}, {Key: "cursor", Value: bson.D{}},
+	}, Reads))
+}
+
+func (s *Gateway) All(r Request) []bson.Raw {
+	docs, err := s.TryAll(r)
+	if err != nil {
+		s.Throw(err)
+	}
+	return docs
+}
+
+func (s *Gateway) TryAll(r Request) ([]bson.Raw, error) {
+	c, err := s.Open(r)
+	if err != nil {
+		return nil, err
+	}
+	ctx := r.Context(s.JS.Context())
+	defer c.Close(ctx)
+	docs := []bson.Raw{}
+	for c.Next(ctx) {
+		docs = append(docs, c.Current)
+	}
+	if err := c.Err(); err != nil {
+		if s.JS.Context().Err() != nil {
+			s.Interrupt()
+		}
+		return nil, err
+	}
+	return docs, nil
+}
+
+func FirstBatch(reply bson.Raw) bson.RawArray {
+	batch, _ := reply.Lookup("cursor", "firstBatch").ArrayOK()
+	return batch
+}
+
+// IsMongos asks once for each connection.
+func (m *Conn) IsMongos() bool {
+	msg, _ := m.helloReply().Lookup("msg").StringValueOK()
+	return msg == "isdbgrid"
+}
+
+func (m *Conn) helloReply() bson.Raw {
+	if m.hello == nil {
+		reply, err := m.gateway.Send(Request{On: m, Database: "admin", Body: bson.D{{Key: "hello", Value: int32(1)}}, Reads: true})
+		if err != nil {
+			return nil
+		}
+		m.hello = reply
+	}
+	return m.hello
+}
+
+func isNetworkError(err error) bool { return err != nil && mongo.IsNetworkError(err) }

@@ -1,0 +1,40 @@
+package server
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"shardsh/bindings/rawdoc"
+)
+
+// Version is a version of MongoDB: major, minor and patch.
+type Version [3]int
+
+// parseVersion reads a version such as 8.0.10 or 8.3.0-rc1. What is no number
+// counts as 0.
+func parseVersion(text string) (v Version) {
+	text, _, _ = strings.Cut(text, "-")
+	_, _ = fmt.Sscanf(text, "%d.%d.%d", &v[0], &v[1], &v[2])
+	return v
+}
+
+func (v Version) String() string {
+	if v[2] == 0 {
+		return fmt.Sprintf("%d.%d", v[0], v[1])
+	}
+	return fmt.Sprintf("%d.%d.%d", v[0], v[1], v[2])
+}
+
+// AtLeast reports whether a server of this version has what came with another.
+func (v Version) AtLeast(other Version) bool {
+	return slices.Compare(v[:], other[:]) >= 0
+}
+
+// Version asks the server, once for each connection.
+func (m *Conn) Version() Version {
+	if m.version == (Version{}) {
+		m.version = parseVersion(rawdoc.Text(newServerDatabase(m, "admin").Run(Command("buildInfo"), Reads), "version"))
+	}
+	return m.version
+}
