@@ -23,6 +23,9 @@ type Balance struct {
 	Violation string
 	// Computed: by the rules of the release, for lack of an answer of the server.
 	Computed bool
+	// First is the first move that the rules would choose; nil unless Computed and
+	// not Balanced, and where chunks have to be split or merged first.
+	First *policy.Decision
 	// Hold is why the balancer leaves the collection alone.
 	Hold Hold
 	// ChunkSizeMB is the chunk size in force in MiB; 0 before 6.0.
@@ -99,10 +102,15 @@ func BalanceOf(s *catalog.Snapshot, c *catalog.CollectionState) Balance {
 			return b
 		}
 	}
-	status, reason := compute(s, c, b.Defragmentation)
+	var why policy.Report
+	status, reason := compute(s, c, b.Defragmentation, &why)
 	if reason != "" {
 		b.Reason = reason
 		return b
+	}
+	for first := range why.Chosen() {
+		b.First = &first
+		break
 	}
 	b.Known, b.Computed = true, true
 	b.Balanced, b.Violation, b.ChunkSizeMB = status.Compliant, status.Violation, status.ChunkSizeMB
@@ -111,7 +119,7 @@ func BalanceOf(s *catalog.Snapshot, c *catalog.CollectionState) Balance {
 
 // compute asks the rules of the release.
 func compute(
-	s *catalog.Snapshot, c *catalog.CollectionState, d Defragmentation,
+	s *catalog.Snapshot, c *catalog.CollectionState, d Defragmentation, why *policy.Report,
 ) (status policy.Compliance, reason string) {
 	if c.Table == nil {
 		return status, "its chunks were not read"
@@ -126,13 +134,13 @@ func compute(
 	}
 	var err error
 	if rules := policy.RulesOf(s.Release()); rules != policy.RulesDataSize {
-		status, err = policy.CountStatus(policy.CountSituation{Situation: situation, Rules: rules})
+		status, err = policy.ExplainCountStatus(policy.CountSituation{Situation: situation, Rules: rules}, why)
 	} else {
 		of := policy.Defragmentation{Running: d.Running, Phase: d.Phase, RemainingChunks: max(0, d.Remaining)}
 		if _, settled := policy.StatusWithoutSizes(situation, of); !settled && len(c.Sizes) == 0 {
 			return status, "the sizes of its data were not read"
 		}
-		status, err = policy.CollectionStatus(situation, of)
+		status, err = policy.ExplainStatus(situation, of, why)
 	}
 	if err != nil {
 		return status, err.Error()
@@ -208,6 +216,7 @@ func ofBalance(s *catalog.Snapshot, c *catalog.CollectionState, b Balance) (list
 		if bytes, known := Misplaced(s, c, b.Violation); known {
 			f.Numbers = []Number{{Name: "misplaced", Value: bytes, Unit: Bytes}}
 		}
+		f.Numbers = append(f.Numbers, b.numbers()...)
 		list = append(list, f)
 	}
 	if b.Hold == NotHeld || b.Known && !b.Balanced {
@@ -215,6 +224,22 @@ func ofBalance(s *catalog.Snapshot, c *catalog.CollectionState, b Balance) (list
 	}
 	code := map[Hold]Code{HeldNoBalance: BalancingOff, HeldNoMigrations: MigrationsForbidden}[b.Hold]
 	return append(list, finding(code, scope, fmt.Sprintf("%s for %s", b.Hold, c.Namespace), release(b)))
+}
+
+// numbers are what the rules compared for the first move, in what they count.
+func (b Balance) numbers() []Number {
+	if b.First == nil {
+		return nil
+	}
+	n, unit := b.First.Numbers, Bytes
+	if n.Unit == policy.Chunks {
+		unit = Count
+	}
+	list := []Number{{"donor", n.Donor, unit}, {"recipient", n.Recipient, unit}}
+	if n.Threshold > 0 {
+		list = append(list, Number{"ideal", n.Ideal, unit}, Number{"threshold", n.Threshold, unit})
+	}
+	return list
 }
 
 // release is the command that ends a hold.

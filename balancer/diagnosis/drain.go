@@ -22,8 +22,8 @@ const (
 type Drain struct {
 	Shard catalog.ShardID
 	State DrainState
-	// Chunks counts all that are left, those of Collections included; Jumbo those
-	// of them with the flag.
+	// Chunks counts all that are left, those of Collections included, -1 when the
+	// server does not tell; Jumbo those of them with the flag.
 	Chunks, Jumbo int64
 	// Databases have the shard as their primary, Collections are unsharded ones
 	// that lie on it: an operator has to move them.
@@ -80,7 +80,7 @@ func (d Drain) Done() bool {
 // Stuck reports whether nothing is left that the balancer moves, and something
 // that only an operator can.
 func (d Drain) Stuck() bool {
-	return len(d.Commands()) > 0 && d.Chunks <= d.HeldChunks+int64(len(d.Collections))
+	return len(d.Commands()) > 0 && d.Chunks >= 0 && d.Chunks <= d.HeldChunks+int64(len(d.Collections))
 }
 
 // Commands returns what an operator has to do before the shard is empty.
@@ -99,7 +99,10 @@ func (d Drain) Commands() (list []string) {
 
 // String returns how far the draining is in words.
 func (d Drain) String() string {
-	text := fmt.Sprintf("shard %s is draining, %s left", d.Shard, counted(d.Chunks, "chunk"))
+	text := fmt.Sprintf("shard %s is draining", d.Shard)
+	if d.Chunks >= 0 {
+		text += fmt.Sprintf(", %s left", counted(d.Chunks, "chunk"))
+	}
 	if d.Jumbo > 0 {
 		text += fmt.Sprintf(" (%d jumbo)", d.Jumbo)
 	}
@@ -143,8 +146,10 @@ func ofDrain(d Drain) (list []Finding) {
 		list = append(list, d.Remainder())
 	}
 	f := finding(Draining, scope, d.String())
-	f.Numbers = numbered("chunks", d.Chunks, Number{Name: "jumboChunks", Value: d.Jumbo},
-		Number{Name: "databases", Value: int64(len(d.Databases))},
+	if d.Chunks >= 0 {
+		f.Numbers = numbered("chunks", d.Chunks, Number{Name: "jumboChunks", Value: d.Jumbo})
+	}
+	f.Numbers = append(f.Numbers, Number{Name: "databases", Value: int64(len(d.Databases))},
 		Number{Name: "collections", Value: int64(len(d.Collections))})
 	return append(list, f)
 }

@@ -19,7 +19,7 @@ const (
 	Settings    Part = 1 << iota // config.settings
 	Balancer                     // balancerStatus
 	Shards                       // config.shards
-	Drains                       // one shardDrainingStatus for each shard that drains, from 8.3 on
+	Drains                       // with Shards: one shardDrainingStatus for each that drains, from 8.3 on
 	Databases                    // config.databases
 	Collections                  // config.collections, the sharded ones
 	Unsharded                    // and the others that are there, with the same command
@@ -42,7 +42,8 @@ type Look struct {
 	Namespaces []string
 	// Statuses are asked for the first AtMost collections; 0 = all.
 	AtMost int
-	// Shard has only the chunks on one shard counted; empty = on all.
+	// Shard has only the chunks on one shard counted, and only its draining looked
+	// at; empty = of all.
 	Shard catalog.ShardID
 	// Outcomes are those of the last Span before Now.
 	Span time.Duration
@@ -125,7 +126,7 @@ func (o *overview) steps() []step {
 		{Shards, "reading config.shards", o.shards},
 		{Drains, "status of draining shards", o.drains},
 		{Databases, "reading config.databases", o.databases},
-		{Collections | Statuses | Counts, "reading config.collections", o.collections},
+		{Collections | Statuses | Counts | Sizes, "reading config.collections", o.collections},
 		{Counts, "counting config.chunks", o.counts},
 		{Zones, "reading config.tags", o.zones},
 		{Sizes, "reading the sizes of data", o.sizes},

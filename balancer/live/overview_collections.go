@@ -53,6 +53,7 @@ func entry(doc bson.Raw) catalog.Collection {
 	c.AllowMigrations = !isFalse(doc.Lookup("allowMigrations"))
 	c.PermitMigrations = !isFalse(doc.Lookup("permitMigrations"))
 	c.MaxChunkSizeBytes = integer(doc, "maxChunkSizeBytes")
+	c.Defragment, c.DefragmentationPhase = isSet(doc.Lookup("defragmentCollection")), text(doc, "defragmentationPhase")
 	return c
 }
 

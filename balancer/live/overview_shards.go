@@ -32,15 +32,15 @@ func shard(doc bson.Raw) catalog.Shard {
 // asked for by a command of its own (spec 03 §1.5).
 const configShard = "config"
 
-// drains asks for the state of the shards that drain. Before 8.3 there is no
-// command that only asks.
+// drains asks for the state of the shards that drain, or of the one that the Look
+// names. Before 8.3 there is no command that only asks.
 func (o *overview) drains() error {
 	if !o.Release.AtLeast(catalog.Release83) {
 		return nil
 	}
 	for i := range o.parts.Shards {
 		s := &o.parts.Shards[i]
-		if !s.Draining || o.Shard != "" && o.Shard != s.ID {
+		if o.Shard == "" && !s.Draining || o.Shard != "" && o.Shard != s.ID {
 			continue
 		}
 		reply, err := o.asker.Ask(o.ctx, "admin", DrainStatusCommand(s.ID))

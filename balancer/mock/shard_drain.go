@@ -1,6 +1,7 @@
 package mock
 
 import (
+	"maps"
 	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -196,3 +197,27 @@ const (
 	configRemovals = "shardRemovalLog"
 	lastRemoval    = "latestShardRemovalLog"
 )
+
+// RemoveConfigShard begins, or goes on with, making the config server a
+// dedicated one again (transitionToDedicatedConfigServer). Call it again until
+// it is completed.
+func (mb *Membership) RemoveConfigShard() (Removal, error) {
+	shard, err := mb.ConfigShardToDrain()
+	if err != nil {
+		return Removal{}, err
+	}
+	return mb.removeStep(shard)
+}
+
+// cleanConfigShard waits until a drained config server holds nothing of the
+// users any more: it stays a member of the cluster, so what it holds must go.
+func (mb *Membership) cleanConfigShard(r *Removal) {
+	s := mb.c.shards[configShard]
+	r.PendingDeletions = int64(len(s.deletions))
+	for _, ns := range slices.Sorted(maps.Keys(s.colls)) {
+		if docs, _ := s.colls[ns].counts(); docs > 0 && r.FirstNonEmpty == "" {
+			r.FirstNonEmpty = ns
+		}
+	}
+	r.Cleaning = r.PendingDeletions > 0 || r.FirstNonEmpty != ""
+}

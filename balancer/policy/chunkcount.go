@@ -43,14 +43,19 @@ func SelectByCount(s CountSituation, avail *Available, why *Report) ([]Migration
 
 // CountStatus is CollectionStatus by the rules before 6.0, which know nothing
 // of chunk sizes and defragmentation (spec 01 §7).
-func CountStatus(s CountSituation) (Compliance, error) {
+func CountStatus(s CountSituation) (Compliance, error) { return ExplainCountStatus(s, nil) }
+
+// ExplainCountStatus is CountStatus with a report of what would be chosen and
+// what would not.
+func ExplainCountStatus(s CountSituation, why *Report) (Compliance, error) {
 	if len(SplitsAtZones(s.Namespace, s.Table, s.Zones)) > 0 {
 		return Compliance{Violation: ViolationZone}, nil
 	}
 	if err := CheckAligned(s.Table, s.Zones); err != nil {
+		why.Add(Decision{Code: UnalignedZones, Namespace: s.Namespace, Err: err})
 		return Compliance{}, err
 	}
-	_, first := SelectByCount(s, NewAvailable(s.Shards), nil)
+	_, first := SelectByCount(s, NewAvailable(s.Shards), why)
 	return Compliance{Compliant: first == ReasonNone, Violation: first.violation()}, nil
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
 )
@@ -57,7 +58,7 @@ type output interface {
 }
 
 func aggregate(c *call) (bson.D, error) {
-	if truth(c.body.Lookup("explain")) {
+	if args.Truth(c.body.Lookup("explain")) {
 		return explainAggregate(c, planOnly)
 	}
 	size, err := c.cursorSize()
@@ -94,7 +95,7 @@ func (c *call) cursorSize() (int, error) {
 	if !isDoc {
 		return 0, mongoerr.New(mongoerr.TypeMismatch, "cursor field must be missing or an object")
 	}
-	if err := checkFields("cursor", []field{{"batchSize", countValue, false}}, spec); err != nil {
+	if err := args.Check("cursor", []args.Field{args.Optional("batchSize", args.Count)}, spec); err != nil {
 		return 0, err
 	}
 	return c.batchSize(spec.Lookup("batchSize"))
@@ -159,7 +160,7 @@ func readAggregate(c *call) (aggregation, error) {
 	if a.ns, a.database, err = c.aggregateNamespace(); err != nil {
 		return a, err
 	}
-	stages, err := documents(c.body.Lookup("pipeline"))
+	stages, err := args.Documents(c.body.Lookup("pipeline"))
 	if err != nil {
 		return a, pipelineError(c.body.Lookup("pipeline"))
 	}

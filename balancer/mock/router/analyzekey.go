@@ -5,17 +5,18 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mongoerr"
 )
 
 func analyzerCommands() []command {
 	return []command{
 		{name: "analyzeShardKey", adminOnly: true, strict: true, takesReadConcern: true,
-			declared: []field{{"analyzeShardKey", namespaceValue, true}, {"key", objectValue, true}, {"keyCharacteristics", boolValue, false},
-				{"readWriteDistribution", boolValue, false}, {"sampleRate", anyValue, false}, {"sampleSize", safeInt, false}},
+			declared: []args.Field{args.Required("analyzeShardKey", args.Namespace), args.Required("key", args.Object), args.Optional("keyCharacteristics", args.Bool),
+				args.Optional("readWriteDistribution", args.Bool), args.Optional("sampleRate", args.Any), args.Optional("sampleSize", args.SafeInt)},
 			run: analyzeShardKey},
 		{name: "configureQueryAnalyzer", adminOnly: true, strict: true, takesWriteConcern: true,
-			declared: []field{{"configureQueryAnalyzer", namespaceValue, true}, {"mode", stringValue, true}, {"samplesPerSecond", anyValue, false}},
+			declared: []args.Field{args.Required("configureQueryAnalyzer", args.Namespace), args.Required("mode", args.String), args.Optional("samplesPerSecond", args.Any)},
 			run:      configureQueryAnalyzer},
 	}
 }
@@ -23,8 +24,8 @@ func analyzerCommands() []command {
 // analyzeShardKey says how good a shard key would be: from the documents, and
 // from the queries that configureQueryAnalyzer sampled.
 func analyzeShardKey(c *call) (bson.D, error) {
-	ns := c.args.text("analyzeShardKey")
-	wanted := func(name string) bool { return !c.args.has(name) || c.args.truth(name) }
+	ns := c.args.Text("analyzeShardKey")
+	wanted := func(name string) bool { return !c.args.Has(name) || c.args.Truth(name) }
 	characteristics, distribution := wanted("keyCharacteristics"), wanted("readWriteDistribution")
 	rate, err := c.sampleRate(characteristics)
 	if err != nil {
@@ -36,12 +37,12 @@ func analyzeShardKey(c *call) (bson.D, error) {
 	if err := analyzable(c, ns, "analyzeShardKey"); err != nil {
 		return nil, err
 	}
-	if _, err := catalog.ParseKeyPattern(c.args.object("key")); err != nil {
+	if _, err := catalog.ParseKeyPattern(c.args.Object("key")); err != nil {
 		return nil, err
 	}
 	reply := bson.D{}
 	if characteristics {
-		k, err := c.cluster.Statistics().AnalyzeKey(ns, c.args.object("key"), rate)
+		k, err := c.cluster.Statistics().AnalyzeKey(ns, c.args.Object("key"), rate)
 		if err != nil {
 			return nil, err
 		}
@@ -52,29 +53,29 @@ func analyzeShardKey(c *call) (bson.D, error) {
 	if !distribution {
 		return reply, nil
 	}
-	d, err := c.node.analyzers.distribution(c.cluster, ns, c.args.object("key"))
+	d, err := c.node.analyzers.distribution(c.cluster, ns, c.args.Object("key"))
 	return append(reply, d...), err
 }
 
 // sampleRate reads how many documents to look at: all by default.
 func (c *call) sampleRate(characteristics bool) (func(docs int64) float64, error) {
-	rate, hasRate := 1.0, c.args.has("sampleRate")
+	rate, hasRate := 1.0, c.args.Has("sampleRate")
 	if hasRate {
 		var isNumber bool
-		if rate, isNumber = numberOf(c.args["sampleRate"]); !isNumber {
-			return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'analyzeShardKey.sampleRate' is the wrong type '%s', expected types '[double, decimal, int, long]'", typeName(c.args["sampleRate"].Type))
+		if rate, isNumber = args.Number(c.args["sampleRate"]); !isNumber {
+			return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'analyzeShardKey.sampleRate' is the wrong type '%s', expected types '[double, decimal, int, long]'", args.TypeName(c.args["sampleRate"].Type))
 		}
 		if !(rate > 0 && rate <= 1) {
 			return nil, mongoerr.New(mongoerr.BadValue, "BSON field 'sampleRate' value must be > 0 and <= 1, actual value '%v'", rate)
 		}
 	}
-	if !c.args.has("sampleSize") {
+	if !c.args.Has("sampleSize") {
 		if hasRate && !characteristics {
 			return nil, errSampleWithout("sampleRate")
 		}
 		return func(int64) float64 { return rate }, nil
 	}
-	size := c.args.number("sampleSize")
+	size := c.args.Number("sampleSize")
 	switch {
 	case size <= 0:
 		return nil, mongoerr.New(mongoerr.BadValue, "BSON field 'sampleSize' value must be > 0, actual value '%d'", size)

@@ -6,6 +6,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock/access"
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/wire"
 	"shardsh/balancer/mongoerr"
 )
@@ -71,7 +72,7 @@ func saslStart(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	inner, err := c.node.users.Begin(access.Mechanism(mechanism), c.db, truth(c.body.Lookup("options", "skipEmptyExchange")))
+	inner, err := c.node.users.Begin(access.Mechanism(mechanism), c.db, args.Truth(c.body.Lookup("options", "skipEmptyExchange")))
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +139,7 @@ func (c *call) payload() ([]byte, error) {
 	v := c.body.Lookup("payload")
 	_, data, ok := v.BinaryOK()
 	if !ok {
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.payload' is the wrong type '%s', expected type 'binData'", c.invoked, typeName(v.Type))
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.payload' is the wrong type '%s', expected type 'binData'", c.invoked, args.TypeName(v.Type))
 	}
 	return data, nil
 }
@@ -202,7 +203,7 @@ func connectionStatus(c *call) (bson.D, error) {
 		roles = c.node.users.Inherited(u.Roles)
 	}
 	info := bson.D{{Key: "authenticatedUsers", Value: names}, {Key: "authenticatedUserRoles", Value: roleDocs(roles)}}
-	if truth(c.body.Lookup("showPrivileges")) {
+	if args.Truth(c.body.Lookup("showPrivileges")) {
 		info = append(info, bson.E{Key: "authenticatedUserPrivileges", Value: privilegeDocs(c.node.grants(c.peer).Privileges())})
 	}
 	return bson.D{{Key: "authInfo", Value: info}}, nil

@@ -5,6 +5,7 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -14,14 +15,14 @@ func balancerCommands() []command {
 		{name: "balancerStop", adminOnly: true, run: balancerStop},
 		{name: "balancerStatus", adminOnly: true, run: balancerStatus},
 		{name: "balancerCollectionStatus", adminOnly: true, strict: true,
-			declared: []field{{"balancerCollectionStatus", namespaceValue, true}},
+			declared: []args.Field{args.Required("balancerCollectionStatus", args.Namespace)},
 			run:      balancerCollectionStatus},
 		{name: "configureCollectionBalancing", adminOnly: true,
-			declared: []field{{"configureCollectionBalancing", namespaceValue, true}, {"chunkSize", safeInt, false},
-				{"defragmentCollection", boolValue, false}, {"enableAutoMerger", boolValue, false}, {"enableBalancing", boolValue, false}},
+			declared: []args.Field{args.Required("configureCollectionBalancing", args.Namespace), args.Optional("chunkSize", args.SafeInt),
+				args.Optional("defragmentCollection", args.Bool), args.Optional("enableAutoMerger", args.Bool), args.Optional("enableBalancing", args.Bool)},
 			run: configureCollectionBalancing},
 		{name: "setAllowMigrations", adminOnly: true, takesWriteConcern: true,
-			declared: []field{{"setAllowMigrations", namespaceValue, true}, {"allowMigrations", boolValue, true}},
+			declared: []args.Field{args.Required("setAllowMigrations", args.Namespace), args.Required("allowMigrations", args.Bool)},
 			run:      setAllowMigrations},
 	}
 }
@@ -50,7 +51,7 @@ func balancerStatus(c *call) (bson.D, error) {
 }
 
 func balancerCollectionStatus(c *call) (bson.D, error) {
-	status, err := c.cluster.Balancer().Compliance(c.args.text("balancerCollectionStatus"))
+	status, err := c.cluster.Balancer().Compliance(c.args.Text("balancerCollectionStatus"))
 	if err != nil {
 		return nil, err
 	}
@@ -64,39 +65,30 @@ const (
 )
 
 func configureCollectionBalancing(c *call) (bson.D, error) {
-	ns := c.args.text("configureCollectionBalancing")
-	if !c.args.has("chunkSize") && !c.args.has("defragmentCollection") && !c.args.has("enableAutoMerger") && !c.args.has("enableBalancing") {
+	ns := c.args.Text("configureCollectionBalancing")
+	if !c.args.Has("chunkSize") && !c.args.Has("defragmentCollection") && !c.args.Has("enableAutoMerger") && !c.args.Has("enableBalancing") {
 		return bson.D{}, nil
 	}
 	var change mock.BalancingChange
-	if c.args.has("chunkSize") {
-		size := c.args.number("chunkSize")
+	if c.args.Has("chunkSize") {
+		size := c.args.Number("chunkSize")
 		if size != 0 && (size < leastChunkMB || size > mostChunkMB) {
 			return nil, mongoerr.New(mongoerr.InvalidOptions, "Chunk size '%d' out of range [1MB, 1GB]", size)
 		}
 		change.ChunkSizeMB = &size
 	}
-	change.Defragment = c.args.flag("defragmentCollection")
-	change.AutoMerge = c.args.flag("enableAutoMerger")
-	change.Balance = c.args.flag("enableBalancing")
+	change.Defragment = c.args.Flag("defragmentCollection")
+	change.AutoMerge = c.args.Flag("enableAutoMerger")
+	change.Balance = c.args.Flag("enableBalancing")
 	return bson.D{}, c.cluster.Balancer().Configure(ns, change)
 }
 
-// flag reads an optional bool; nil when it is absent.
-func (a args) flag(name string) *bool {
-	if !a.has(name) {
-		return nil
-	}
-	on := a.truth(name)
-	return &on
-}
-
 func setAllowMigrations(c *call) (bson.D, error) {
-	ns := c.args.text("setAllowMigrations")
+	ns := c.args.Text("setAllowMigrations")
 	if err := knownDatabase(c.cluster, ns); err != nil {
 		return nil, err
 	}
-	return bson.D{}, c.cluster.Balancer().PermitMigrations(ns, c.args.truth("allowMigrations"))
+	return bson.D{}, c.cluster.Balancer().PermitMigrations(ns, c.args.Truth("allowMigrations"))
 }
 
 // knownDatabase is the first routing error: 26 for an unknown database.

@@ -7,16 +7,17 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mongoerr"
 )
 
 func bulkWriteCommands() []command {
 	return []command{{
 		name: "bulkWrite", adminOnly: true, stable: true, takesWriteConcern: true, retryable: true, strict: true,
-		declared: []field{
-			{"bulkWrite", anyValue, true}, {"ops", arrayValue, true}, {"nsInfo", arrayValue, true},
-			{"bypassDocumentValidation", safeBool, false}, {"ordered", boolValue, false}, {"errorsOnly", boolValue, false},
-			{"stmtId", anyValue, false}, {"stmtIds", anyValue, false}, {"let", objectValue, false}, {"cursor", objectValue, false},
+		declared: []args.Field{
+			args.Required("bulkWrite", args.Any), args.Required("ops", args.Array), args.Required("nsInfo", args.Array),
+			args.Optional("bypassDocumentValidation", args.SafeBool), args.Optional("ordered", args.Bool), args.Optional("errorsOnly", args.Bool),
+			args.Optional("stmtId", args.Any), args.Optional("stmtIds", args.Any), args.Optional("let", args.Object), args.Optional("cursor", args.Object),
 		},
 		run: bulkWrite,
 	}}
@@ -24,19 +25,19 @@ func bulkWriteCommands() []command {
 
 // bulkOp is one kind of operation of bulkWrite.
 type bulkOp struct {
-	fields []field
+	fields []args.Field
 	run    func(c *call, ns string, op bson.Raw) (*outcome, error)
 }
 
 func bulkOps() map[string]bulkOp {
 	return map[string]bulkOp{
-		"insert": {[]field{{"insert", safeInt, true}, {"document", objectValue, true}}, bulkInsert},
-		"update": {append([]field{
-			{"update", safeInt, true}, {"filter", objectValue, true}, {"updateMods", anyValue, true}, {"constants", objectValue, false},
+		"insert": {[]args.Field{args.Required("insert", args.SafeInt), args.Required("document", args.Object)}, bulkInsert},
+		"update": {append([]args.Field{
+			args.Required("update", args.SafeInt), args.Required("filter", args.Object), args.Required("updateMods", args.Any), args.Optional("constants", args.Object),
 		}, updateOptionFields()...), bulkUpdate},
-		"delete": {[]field{
-			{"delete", safeInt, true}, {"filter", objectValue, true}, {"multi", boolValue, false}, {"hint", hintValue, false},
-			{"collation", objectValue, false}, {"sampleId", uuidValue, false},
+		"delete": {[]args.Field{
+			args.Required("delete", args.SafeInt), args.Required("filter", args.Object), args.Optional("multi", args.Bool), args.Optional("hint", args.Hint),
+			args.Optional("collation", args.Object), args.Optional("sampleId", args.UUID),
 		}, bulkDelete},
 	}
 }
@@ -57,11 +58,11 @@ func bulkWrite(c *call) (bson.D, error) {
 	if err := checkBulkUUIDs(c); err != nil {
 		return nil, err
 	}
-	size, err := c.batchSize(c.args.object("cursor").Lookup("batchSize"))
+	size, err := c.batchSize(c.args.Object("cursor").Lookup("batchSize"))
 	if err != nil {
 		return nil, err
 	}
-	if c.args.object("cursor").Lookup("batchSize").IsZero() {
+	if c.args.Object("cursor").Lookup("batchSize").IsZero() {
 		size = -1
 	}
 	kinds := bulkOps()
@@ -76,7 +77,7 @@ func bulkWrite(c *call) (bson.D, error) {
 
 // bulkStatements checks the whole command before anything is written.
 func (c *call) bulkStatements() ([]bulkStatement, error) {
-	docs, err := documentsAt("bulkWrite.ops", c.args["ops"])
+	docs, err := args.DocumentsAt("bulkWrite.ops", c.args["ops"])
 	if err != nil {
 		return nil, err
 	}
@@ -98,14 +99,14 @@ func (c *call) bulkStatements() ([]bulkStatement, error) {
 		if !known {
 			return nil, mongoerr.New(mongoerr.IDLUnknownField, "BSON field 'bulkWrite.ops.%s' is an unknown field.", first.Key())
 		}
-		if err := checkFields("bulkWrite.ops", kind.fields, doc); err != nil {
+		if err := args.Check("bulkWrite.ops", kind.fields, doc); err != nil {
 			return nil, err
 		}
-		at, _ := numberOf(first.Value())
+		at, _ := args.Number(first.Value())
 		if at < 0 || int(at) >= len(namespaces) {
 			return nil, mongoerr.New(mongoerr.BadValue, "BulkWrite ops entry %s has an invalid nsInfo index.", doc)
 		}
-		if err := c.notMany(truth(doc.Lookup("multi")), "multi=true"); err != nil {
+		if err := c.notMany(args.Truth(doc.Lookup("multi")), "multi=true"); err != nil {
 			return nil, err
 		}
 		ops[i] = bulkStatement{first.Key(), namespaces[int(at)], doc}
@@ -114,14 +115,14 @@ func (c *call) bulkStatements() ([]bulkStatement, error) {
 }
 
 func (c *call) bulkNamespaces() ([]string, error) {
-	infos, err := documentsAt("bulkWrite.nsInfo", c.args["nsInfo"])
+	infos, err := args.DocumentsAt("bulkWrite.nsInfo", c.args["nsInfo"])
 	if err != nil {
 		return nil, err
 	}
-	fields := []field{{"ns", namespaceValue, true}, {"collectionUUID", uuidValue, false}, {"encryptionInformation", objectValue, false}}
+	fields := []args.Field{args.Required("ns", args.Namespace), args.Optional("collectionUUID", args.UUID), args.Optional("encryptionInformation", args.Object)}
 	var names []string
 	for _, info := range infos {
-		if err := checkFields("bulkWrite.nsInfo", fields, info); err != nil {
+		if err := args.Check("bulkWrite.nsInfo", fields, info); err != nil {
 			return nil, err
 		}
 		if !info.Lookup("encryptionInformation").IsZero() {
@@ -140,7 +141,7 @@ func (c *call) bulkNamespaces() ([]string, error) {
 
 // checkBulkUUIDs refuses namespaces whose collections have other UUIDs.
 func checkBulkUUIDs(c *call) error {
-	infos, err := documents(c.args["nsInfo"])
+	infos, err := args.Documents(c.args["nsInfo"])
 	if err != nil {
 		return err
 	}
@@ -163,7 +164,7 @@ func bulkUpdate(c *call, ns string, op bson.Raw) (*outcome, error) {
 }
 
 func bulkDelete(c *call, ns string, op bson.Raw) (*outcome, error) {
-	return deleteMatching(c, ns, op.Lookup("filter").Document(), !truth(op.Lookup("multi")), op)
+	return deleteMatching(c, ns, op.Lookup("filter").Document(), !args.Truth(op.Lookup("multi")), op)
 }
 
 // bulkTotals are the sums of a bulkWrite.
@@ -216,7 +217,7 @@ func bulkItem(kind string, e ended) bson.D {
 func bulkReply(c *call, ops []bulkStatement, b *batch, size int) (bson.D, error) {
 	var totals bulkTotals
 	var items []bson.Raw
-	onlyErrors := c.args.truth("errorsOnly")
+	onlyErrors := c.args.Truth("errorsOnly")
 	for _, e := range b.ended {
 		kind := ops[e.index].kind
 		totals.add(kind, e)

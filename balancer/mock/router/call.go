@@ -9,6 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/wire"
 	"shardsh/balancer/mongoerr"
 )
@@ -20,7 +21,7 @@ type call struct {
 	cluster *mock.Cluster
 	db      string
 	body    bson.Raw
-	args    args
+	args    args.Values
 	client  *wire.Client
 	peer    *peer
 	legacy  bool
@@ -86,7 +87,7 @@ func (c *call) namespace() (string, error) {
 	v := c.body.Lookup(c.invoked)
 	name, ok := v.StringValueOK()
 	if !ok {
-		return "", mongoerr.New(mongoerr.InvalidNamespace, "collection name has invalid type %s", typeName(v.Type))
+		return "", mongoerr.New(mongoerr.InvalidNamespace, "collection name has invalid type %s", args.TypeName(v.Type))
 	}
 	if name == "" || name[0] == '.' || strings.ContainsRune(name, 0) {
 		return "", mongoerr.New(mongoerr.InvalidNamespace, "Invalid namespace specified '%s.%s'", c.db, name)

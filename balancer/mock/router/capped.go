@@ -5,6 +5,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -15,7 +16,7 @@ func convertToCapped(c *call) (bson.D, error) {
 		return nil, err
 	}
 	v := c.args["size"]
-	size, _ := numberOf(v)
+	size, _ := args.Number(v)
 	if !(size >= 1 && size <= maxCappedBytes) {
 		return nil, mongoerr.New(mongoerr.BadValue, "BSON field 'convertToCapped.size' value must be > 0 and <= %d, actual value '%s'", int64(maxCappedBytes), v)
 	}

@@ -4,6 +4,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
 )
@@ -11,11 +12,11 @@ import (
 func catalogCommands() []command {
 	return []command{
 		{name: "listDatabases", adminOnly: true, strict: true, stable: true,
-			declared: []field{{"listDatabases", anyValue, true}, {"filter", objectValue, false}, {"nameOnly", boolValue, false}, {"authorizedDatabases", boolValue, false}},
+			declared: []args.Field{args.Required("listDatabases", args.Any), args.Optional("filter", args.Object), args.Optional("nameOnly", args.Bool), args.Optional("authorizedDatabases", args.Bool)},
 			run:      listDatabases},
 		{name: "listCollections", stable: true, strict: true,
-			declared: []field{{"listCollections", anyValue, true}, {"filter", objectValue, false}, {"nameOnly", safeBool, false},
-				{"authorizedCollections", safeBool, false}, {"cursor", objectValue, false}},
+			declared: []args.Field{args.Required("listCollections", args.Any), args.Optional("filter", args.Object), args.Optional("nameOnly", args.SafeBool),
+				args.Optional("authorizedCollections", args.SafeBool), args.Optional("cursor", args.Object)},
 			run: listCollections},
 		{name: "create", stable: true, takesWriteConcern: true, strict: true, declared: createFields(), run: create},
 		{name: "drop", stable: true, takesWriteConcern: true, strict: true, declared: dropFields(), run: drop},
@@ -24,7 +25,7 @@ func catalogCommands() []command {
 }
 
 func listDatabases(c *call) (bson.D, error) {
-	filter, err := store.CompileFilter(c.args.object("filter"))
+	filter, err := store.CompileFilter(c.args.Object("filter"))
 	if err != nil {
 		return nil, err
 	}
@@ -47,19 +48,19 @@ func listDatabases(c *call) (bson.D, error) {
 			continue
 		}
 		total += db.Bytes
-		if c.args.truth("nameOnly") {
+		if c.args.Truth("nameOnly") {
 			entry = entry[:1]
 		}
 		list = append(list, entry)
 	}
-	if c.args.truth("nameOnly") {
+	if c.args.Truth("nameOnly") {
 		return bson.D{{Key: "databases", Value: list}}, nil
 	}
 	return bson.D{{Key: "databases", Value: list}, {Key: "totalSize", Value: total}, {Key: "totalSizeMb", Value: total >> 20}}, nil
 }
 
 func listCollections(c *call) (bson.D, error) {
-	filter, err := store.CompileFilter(c.args.object("filter"))
+	filter, err := store.CompileFilter(c.args.Object("filter"))
 	if err != nil {
 		return nil, err
 	}
@@ -77,14 +78,14 @@ func listCollections(c *call) (bson.D, error) {
 		if !filter.Match(raw) {
 			continue
 		}
-		if c.args.truth("nameOnly") {
+		if c.args.Truth("nameOnly") {
 			if raw, err = bson.Marshal(doc[:2]); err != nil {
 				return nil, err
 			}
 		}
 		list = append(list, raw)
 	}
-	size, err := c.batchSize(c.args.object("cursor").Lookup("batchSize"))
+	size, err := c.batchSize(c.args.Object("cursor").Lookup("batchSize"))
 	if err != nil {
 		return nil, err
 	}

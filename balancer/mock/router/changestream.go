@@ -10,6 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
 )
@@ -25,7 +26,7 @@ type changeStream struct {
 
 // watches tells whether an aggregation begins with $changeStream.
 func (c *call) watches() (spec bson.RawValue, rest []bson.Raw, is bool) {
-	stages, err := documents(c.body.Lookup("pipeline"))
+	stages, err := args.Documents(c.body.Lookup("pipeline"))
 	if err != nil || len(stages) == 0 {
 		return spec, nil, false
 	}
@@ -33,11 +34,11 @@ func (c *call) watches() (spec bson.RawValue, rest []bson.Raw, is bool) {
 	return spec, stages[1:], err == nil && name == "$changeStream"
 }
 
-func changeStreamFields() []field {
-	return []field{
-		{"fullDocument", stringValue, false}, {"fullDocumentBeforeChange", stringValue, false},
-		{"resumeAfter", objectValue, false}, {"startAfter", objectValue, false}, {"startAtOperationTime", anyValue, false},
-		{"allChangesForCluster", boolValue, false}, {"showExpandedEvents", boolValue, false},
+func changeStreamFields() []args.Field {
+	return []args.Field{
+		args.Optional("fullDocument", args.String), args.Optional("fullDocumentBeforeChange", args.String),
+		args.Optional("resumeAfter", args.Object), args.Optional("startAfter", args.Object), args.Optional("startAtOperationTime", args.Any),
+		args.Optional("allChangesForCluster", args.Bool), args.Optional("showExpandedEvents", args.Bool),
 	}
 }
 
@@ -48,16 +49,16 @@ var streamStages = []string{"$addFields", "$match", "$project", "$replaceRoot", 
 func watch(c *call, v bson.RawValue, rest []bson.Raw, size int) (bson.D, error) {
 	spec, isDoc := v.DocumentOK()
 	if !isDoc {
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "the $changeStream stage specification must be an object, found %s", typeName(v.Type))
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "the $changeStream stage specification must be an object, found %s", args.TypeName(v.Type))
 	}
-	if err := checkFields("$changeStream", changeStreamFields(), spec); err != nil {
+	if err := args.Check("$changeStream", changeStreamFields(), spec); err != nil {
 		return nil, err
 	}
 	if err := checkStreamOptions(spec); err != nil {
 		return nil, err
 	}
-	s := &changeStream{full: textOf(spec.Lookup("fullDocument")), before: textOf(spec.Lookup("fullDocumentBeforeChange"))}
-	ns, err := watched(c, s, truth(spec.Lookup("allChangesForCluster")))
+	s := &changeStream{full: args.Text(spec.Lookup("fullDocument")), before: args.Text(spec.Lookup("fullDocumentBeforeChange"))}
+	ns, err := watched(c, s, args.Truth(spec.Lookup("allChangesForCluster")))
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +90,7 @@ func checkStreamOptions(spec bson.Raw) error {
 			return mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field '$changeStream.%s' is not a valid value.", mode, name)
 		}
 	}
-	if truth(spec.Lookup("showExpandedEvents")) {
+	if args.Truth(spec.Lookup("showExpandedEvents")) {
 		return mongoerr.New(mongoerr.NotImplemented, "the mock does not support showExpandedEvents of change streams")
 	}
 	return nil
@@ -140,7 +141,7 @@ func startOf(spec bson.Raw, now bson.Timestamp) (bson.Timestamp, error) {
 	}
 	at := spec.Lookup("startAtOperationTime")
 	if !at.IsZero() && at.Type != bson.TypeTimestamp {
-		return now, mongoerr.New(mongoerr.TypeMismatch, "BSON field '$changeStream.startAtOperationTime' is the wrong type '%s', expected type 'timestamp'", typeName(at.Type))
+		return now, mongoerr.New(mongoerr.TypeMismatch, "BSON field '$changeStream.startAtOperationTime' is the wrong type '%s', expected type 'timestamp'", args.TypeName(at.Type))
 	}
 	switch {
 	case (isAfter || isToken) && !at.IsZero():

@@ -8,20 +8,21 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/policy"
 )
 
 func chunkCommands() []command {
 	return []command{
-		{name: "split", adminOnly: true, declared: []field{{"split", oldNamespaceValue, true}}, run: splitChunk},
-		{name: "mergeChunks", adminOnly: true, declared: []field{{"mergeChunks", oldNamespaceValue, true}}, run: mergeChunks},
+		{name: "split", adminOnly: true, declared: []args.Field{args.Required("split", args.OldNamespace)}, run: splitChunk},
+		{name: "mergeChunks", adminOnly: true, declared: []args.Field{args.Required("mergeChunks", args.OldNamespace)}, run: mergeChunks},
 		{name: "mergeAllChunksOnShard", adminOnly: true,
-			declared: []field{{"mergeAllChunksOnShard", namespaceValue, true}, {"shard", shardValue, true},
-				{"maxNumberOfChunksToMerge", safeInt, false}, {"maxTimeProcessingChunksMS", safeInt, false}},
+			declared: []args.Field{args.Required("mergeAllChunksOnShard", args.Namespace), args.Required("shard", args.Shard),
+				args.Optional("maxNumberOfChunksToMerge", args.SafeInt), args.Optional("maxTimeProcessingChunksMS", args.SafeInt)},
 			run: mergeAllChunksOnShard},
 		{name: "clearJumboFlag", adminOnly: true,
-			declared: []field{{"clearJumboFlag", namespaceValue, true}, {"find", objectValue, false}, {"bounds", objectsValue, false}},
+			declared: []args.Field{args.Required("clearJumboFlag", args.Namespace), args.Optional("find", args.Object), args.Optional("bounds", args.Objects)},
 			run:      clearJumboFlag},
 	}
 }
@@ -82,7 +83,7 @@ func (a splitArgs) exactlyOne() error {
 }
 
 func splitChunk(c *call) (bson.D, error) {
-	coll, err := c.cluster.ConfigDB().Sharded(c.args.text("split"))
+	coll, err := c.cluster.ConfigDB().Sharded(c.args.Text("split"))
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +171,7 @@ func mergeChunks(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	coll, err := c.cluster.ConfigDB().Sharded(c.args.text("mergeChunks"))
+	coll, err := c.cluster.ConfigDB().Sharded(c.args.Text("mergeChunks"))
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +194,7 @@ func mergeChunks(c *call) (bson.D, error) {
 }
 
 func mergeBounds(v bson.RawValue) ([]bson.Raw, error) {
-	docs, err := documents(v)
+	docs, err := args.Documents(v)
 	if err != nil || len(docs) != 2 || len(docs[0]) <= 5 || len(docs[1]) <= 5 {
 		return nil, mongoerr.NewNoCode("bounds must be two objects that are not empty: min and max")
 	}
@@ -201,11 +202,11 @@ func mergeBounds(v bson.RawValue) ([]bson.Raw, error) {
 }
 
 func mergeAllChunksOnShard(c *call) (bson.D, error) {
-	shard, err := c.cluster.ConfigDB().ShardByID(c.args.text("shard"))
+	shard, err := c.cluster.ConfigDB().ShardByID(c.args.Text("shard"))
 	if err != nil {
 		return nil, err
 	}
-	ns := c.args.text("mergeAllChunksOnShard")
+	ns := c.args.Text("mergeAllChunksOnShard")
 	coll, tracked, err := c.cluster.ConfigDB().Tracked(ns)
 	if err != nil {
 		return nil, err
@@ -217,18 +218,18 @@ func mergeAllChunksOnShard(c *call) (bson.D, error) {
 		return nil, mongoerr.New(mongoerr.NamespaceNotSharded, "Namespace %s is not sharded", ns)
 	}
 	limits := policy.MergeLimits{Chunks: math.MaxInt32, Time: math.MaxInt32 * time.Millisecond}
-	if c.args.has("maxNumberOfChunksToMerge") {
-		limits.Chunks = int(c.args.number("maxNumberOfChunksToMerge"))
+	if c.args.Has("maxNumberOfChunksToMerge") {
+		limits.Chunks = int(c.args.Number("maxNumberOfChunksToMerge"))
 	}
-	if c.args.has("maxTimeProcessingChunksMS") {
-		limits.Time = time.Duration(c.args.number("maxTimeProcessingChunksMS")) * time.Millisecond
+	if c.args.Has("maxTimeProcessingChunksMS") {
+		limits.Time = time.Duration(c.args.Number("maxTimeProcessingChunksMS")) * time.Millisecond
 	}
 	_, err = c.cluster.Chunks().MergeAll(coll, shard.ID, limits)
 	return bson.D{}, err
 }
 
 func clearJumboFlag(c *call) (bson.D, error) {
-	coll, err := c.cluster.ConfigDB().Sharded(c.args.text("clearJumboFlag"))
+	coll, err := c.cluster.ConfigDB().Sharded(c.args.Text("clearJumboFlag"))
 	if err != nil {
 		return nil, err
 	}
@@ -238,9 +239,9 @@ func clearJumboFlag(c *call) (bson.D, error) {
 	}
 	var chunk catalog.Chunk
 	if bounds == nil {
-		key, found := coll.Pattern.QueryKey(c.args.object("find"))
+		key, found := coll.Pattern.QueryKey(c.args.Object("find"))
 		if !found {
-			return nil, mongoerr.New(mongoerr.ClearJumboFindWithoutKey, "no shard key found in chunk query %s", c.args.object("find"))
+			return nil, mongoerr.New(mongoerr.ClearJumboFindWithoutKey, "no shard key found in chunk query %s", c.args.Object("find"))
 		}
 		chunk = c.cluster.ConfigDB().Table(coll.Namespace).Find(key)
 	} else if chunk, err = exactChunk(c.cluster, coll, bounds); err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -15,7 +16,7 @@ func readClusterCatalogOptions(spec bson.RawValue) (clusterCatalogOptions, error
 	var o clusterCatalogOptions
 	doc, isDoc := spec.DocumentOK()
 	if !isDoc {
-		return o, mongoerr.New(mongoerr.ClusterCatalogSpec, "The $listClusterCatalog stage specification must be an object. Found: %s", typeName(spec.Type))
+		return o, mongoerr.New(mongoerr.ClusterCatalogSpec, "The $listClusterCatalog stage specification must be an object. Found: %s", args.TypeName(spec.Type))
 	}
 	elems, err := doc.Elements()
 	if err != nil {
@@ -29,7 +30,7 @@ func readClusterCatalogOptions(spec bson.RawValue) (clusterCatalogOptions, error
 		}
 		on, isBool := e.Value().BooleanOK()
 		if !isBool {
-			return o, mongoerr.New(mongoerr.TypeMismatch, "BSON field '$listClusterCatalog.%s' is the wrong type '%s', expected type 'bool'", e.Key(), typeName(e.Value().Type))
+			return o, mongoerr.New(mongoerr.TypeMismatch, "BSON field '$listClusterCatalog.%s' is the wrong type '%s', expected type 'bool'", e.Key(), args.TypeName(e.Value().Type))
 		}
 		*option = on
 	}

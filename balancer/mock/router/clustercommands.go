@@ -6,6 +6,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -13,7 +14,7 @@ import (
 func clusterCommands() []command {
 	return []command{
 		{name: "transitionFromDedicatedConfigServer", adminOnly: true, takesWriteConcern: true, strict: true,
-			declared: []field{{"transitionFromDedicatedConfigServer", anyValue, true}},
+			declared: []args.Field{args.Required("transitionFromDedicatedConfigServer", args.Any)},
 			run:      func(c *call) (bson.D, error) { return bson.D{}, c.cluster.Membership().AddConfigShard() }},
 		{name: "transitionToDedicatedConfigServer", adminOnly: true, takesWriteConcern: true,
 			run: func(c *call) (bson.D, error) {
@@ -25,10 +26,10 @@ func clusterCommands() []command {
 			}},
 		{name: "setFeatureCompatibilityVersion", adminOnly: true, takesWriteConcern: true, run: setCompatibility},
 		{name: "getDefaultRWConcern", adminOnly: true, strict: true,
-			declared: []field{{"getDefaultRWConcern", anyValue, true}, {"inMemory", boolValue, false}},
+			declared: []args.Field{args.Required("getDefaultRWConcern", args.Any), args.Optional("inMemory", args.Bool)},
 			run:      func(c *call) (bson.D, error) { return concernStatus(c).(bson.D), nil }},
 		{name: "setDefaultRWConcern", adminOnly: true, takesWriteConcern: true, strict: true,
-			declared: []field{{"setDefaultRWConcern", anyValue, true}, {"defaultReadConcern", objectValue, false}, {"defaultWriteConcern", objectValue, false}},
+			declared: []args.Field{args.Required("setDefaultRWConcern", args.Any), args.Optional("defaultReadConcern", args.Object), args.Optional("defaultWriteConcern", args.Object)},
 			run:      setDefaultConcerns},
 		{name: "features", anyone: true, run: features},
 		{name: "profile", run: profile},
@@ -53,9 +54,9 @@ func setCompatibility(c *call) (bson.D, error) {
 	v := c.body.Lookup("setFeatureCompatibilityVersion")
 	version, isText := v.StringValueOK()
 	if !isText {
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'setFeatureCompatibilityVersion.setFeatureCompatibilityVersion' is the wrong type '%s', expected type 'string'", typeName(v.Type))
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'setFeatureCompatibilityVersion.setFeatureCompatibilityVersion' is the wrong type '%s', expected type 'string'", args.TypeName(v.Type))
 	}
-	if !truth(c.body.Lookup("confirm")) {
+	if !args.Truth(c.body.Lookup("confirm")) {
 		return nil, mongoerr.New(7369100, "Once you have upgraded to %s, you will not be able to downgrade FCV and binary version without support assistance. "+
 			"Please re-run this command with 'confirm: true' to acknowledge this and continue with the FCV upgrade.", version)
 	}
@@ -63,12 +64,12 @@ func setCompatibility(c *call) (bson.D, error) {
 }
 
 func setDefaultConcerns(c *call) (bson.D, error) {
-	read, write := c.args.object("defaultReadConcern"), c.args.object("defaultWriteConcern")
+	read, write := c.args.Object("defaultReadConcern"), c.args.Object("defaultWriteConcern")
 	if read == nil && write == nil {
 		return nil, mongoerr.New(mongoerr.BadValue, "At least one of the \"defaultReadConcern\" or \"defaultWriteConcern\" fields must be present")
 	}
 	if len(read) > 5 {
-		level := textOf(read.Lookup("level"))
+		level := args.Text(read.Lookup("level"))
 		if !slices.Contains([]string{"local", "available", "majority"}, level) {
 			return nil, mongoerr.New(mongoerr.BadValue, "level: '%s' is not suitable for the default read concern", level)
 		}
@@ -83,7 +84,7 @@ func setDefaultConcerns(c *call) (bson.D, error) {
 				return nil, err
 			}
 		}
-		if n, isNumber := numberOf(write.Lookup("w")); isNumber && n == 0 {
+		if n, isNumber := args.Number(write.Lookup("w")); isNumber && n == 0 {
 			return nil, mongoerr.New(mongoerr.BadValue, "w: 0 is not suitable for the default write concern")
 		}
 	}
@@ -103,7 +104,7 @@ func features(c *call) (bson.D, error) {
 	}
 	reset := c.body.Lookup("oidReset")
 	on, _ := reset.BooleanOK()
-	if n, _ := numberOf(reset); on || n != 0 {
+	if n, _ := args.Number(reset); on || n != 0 {
 		c.cluster.ResetMachineID(id)
 	}
 	return bson.D{{Key: "oidMachine", Value: c.cluster.MachineID(id)}}, nil
@@ -111,9 +112,9 @@ func features(c *call) (bson.D, error) {
 
 // profile refuses what a mongos can't: it has no data to look at the reading of.
 func profile(c *call) (bson.D, error) {
-	level, isNumber := numberOf(c.body.Lookup("profile"))
+	level, isNumber := args.Number(c.body.Lookup("profile"))
 	if !isNumber {
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'profile.profile' is the wrong type '%s', expected types '[long, int, decimal, double']", typeName(c.body.Lookup("profile").Type))
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'profile.profile' is the wrong type '%s', expected types '[long, int, decimal, double']", args.TypeName(c.body.Lookup("profile").Type))
 	}
 	if level != 0 && level != -1 {
 		return nil, mongoerr.New(mongoerr.BadValue, "Profiling is not permitted on mongoS: the profile level must be 0 or -1")

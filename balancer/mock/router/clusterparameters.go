@@ -6,6 +6,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -42,7 +43,7 @@ func clusterParametersAsked(cluster *mock.Cluster, v bson.RawValue) ([]string, e
 		return []string{name}, nil
 	}
 	mismatch := func(field string, v bson.RawValue, expected string) error {
-		return mongoerr.New(mongoerr.TypeMismatch, "BSON field 'getClusterParameter.%s' is the wrong type '%s', expected %s", field, typeName(v.Type), expected)
+		return mongoerr.New(mongoerr.TypeMismatch, "BSON field 'getClusterParameter.%s' is the wrong type '%s', expected %s", field, args.TypeName(v.Type), expected)
 	}
 	array, isArray := v.ArrayOK()
 	if !isArray {
@@ -73,7 +74,7 @@ func setClusterParameter(c *call) (bson.D, error) {
 	v := c.body.Lookup("setClusterParameter")
 	doc, isDoc := v.DocumentOK()
 	if !isDoc {
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'setClusterParameter.setClusterParameter' is the wrong type '%s', expected type 'object'", typeName(v.Type))
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'setClusterParameter.setClusterParameter' is the wrong type '%s', expected type 'object'", args.TypeName(v.Type))
 	}
 	elems, err := doc.Elements()
 	if err != nil {
@@ -106,7 +107,7 @@ func limitReads(cmd *command, c *call) {
 
 // writesOut tells whether a pipeline ends in $out or $merge.
 func writesOut(body bson.Raw) bool {
-	stages, err := documents(body.Lookup("pipeline"))
+	stages, err := args.Documents(body.Lookup("pipeline"))
 	if err != nil || len(stages) == 0 {
 		return false
 	}

@@ -6,6 +6,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
 )
@@ -14,19 +15,19 @@ import (
 func collectionCommands() []command {
 	return []command{
 		{name: "renameCollection", adminOnly: true, takesWriteConcern: true, strict: true,
-			declared: []field{{"renameCollection", namespaceValue, true}, {"to", namespaceValue, true}, {"dropTarget", boolValue, false}, {"stayTemp", boolValue, false}},
+			declared: []args.Field{args.Required("renameCollection", args.Namespace), args.Required("to", args.Namespace), args.Optional("dropTarget", args.Bool), args.Optional("stayTemp", args.Bool)},
 			run: func(c *call) (bson.D, error) {
-				return bson.D{}, c.request.RenameCollection(c.args.text("renameCollection"), c.args.text("to"), c.args.truth("dropTarget"))
+				return bson.D{}, c.request.RenameCollection(c.args.Text("renameCollection"), c.args.Text("to"), c.args.Truth("dropTarget"))
 			}},
 		{name: "convertToCapped", takesWriteConcern: true,
-			declared: []field{{"convertToCapped", stringValue, true}, {"size", safeInt, true}}, run: convertToCapped},
+			declared: []args.Field{args.Required("convertToCapped", args.String), args.Required("size", args.SafeInt)}, run: convertToCapped},
 		{name: "collMod", stable: true, takesWriteConcern: true, run: collMod},
 		{name: "validate", run: validate},
 		{name: "splitVector", run: splitVector},
 		{name: "untrackUnshardedCollection", adminOnly: true, takesWriteConcern: true,
-			declared: []field{{"untrackUnshardedCollection", namespaceValue, true}},
+			declared: []args.Field{args.Required("untrackUnshardedCollection", args.Namespace)},
 			run: func(c *call) (bson.D, error) {
-				return bson.D{}, c.cluster.Collections().Untrack(c.args.text("untrackUnshardedCollection"))
+				return bson.D{}, c.cluster.Collections().Untrack(c.args.Text("untrackUnshardedCollection"))
 			}},
 	}
 }
@@ -46,7 +47,7 @@ func collMod(c *call) (bson.D, error) {
 		return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
 	}
 	for _, e := range elems[1:] {
-		if generic[e.Key()] || slices.Contains(collModFields, e.Key()) {
+		if args.Generic(e.Key()) || slices.Contains(collModFields, e.Key()) {
 			continue
 		}
 		if slices.Contains(refusedOptions(), e.Key()) {
@@ -115,9 +116,9 @@ func (c *call) modifiedOptions() (bson.D, error) {
 		if v.IsZero() {
 			continue
 		}
-		n, isNumber := numberOf(v)
+		n, isNumber := args.Number(v)
 		if !isNumber {
-			return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'collMod.%s' is the wrong type '%s', expected types '[long, int, decimal, double]'", option, typeName(v.Type))
+			return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'collMod.%s' is the wrong type '%s', expected types '[long, int, decimal, double]'", option, args.TypeName(v.Type))
 		}
 		if n <= 0 && kept == "size" {
 			return nil, mongoerr.New(mongoerr.BadValue, "BSON field 'cappedSize' value must be > 0, actual value '%v'", n)
@@ -135,7 +136,7 @@ func modifyIndex(c *call, ns string) (bson.D, error) {
 	}
 	doc, isDoc := v.DocumentOK()
 	if !isDoc {
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'collMod.index' is the wrong type '%s', expected type 'object'", typeName(v.Type))
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'collMod.index' is the wrong type '%s', expected type 'object'", args.TypeName(v.Type))
 	}
 	spec, err := indexMeant(c.cluster, ns, doc)
 	if err != nil {

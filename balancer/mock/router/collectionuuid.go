@@ -13,10 +13,10 @@ import (
 // checkNamed refuses a command that expects its collection to have another
 // UUID, or to be encrypted.
 func checkNamed(cmd *command, c *call) error {
-	if c.args.has("encryptionInformation") {
+	if c.args.Has("encryptionInformation") {
 		return errEncrypted()
 	}
-	if !c.args.has("collectionUUID") {
+	if !c.args.Has("collectionUUID") {
 		return nil
 	}
 	return checkUUID(c.cluster, c.subject(cmd), c.args["collectionUUID"])

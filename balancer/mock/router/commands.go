@@ -6,6 +6,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/args"
 )
 
 // handler answers a command.
@@ -27,7 +28,7 @@ type command struct {
 	strict bool
 	// declared fields, parsed before anything else; nil for commands that read
 	// their fields by hand.
-	declared []field
+	declared []args.Field
 	// anyone may run it, authenticated or not.
 	anyone bool
 	// retryable: takes txnNumber.
@@ -43,6 +44,11 @@ type command struct {
 	// outside runs without the cluster's lock and takes no virtual time.
 	outside bool
 	run     handler
+}
+
+// parse checks the declared fields of a command's body.
+func (cmd *command) parse(body bson.Raw) (args.Values, error) {
+	return args.Spec{Name: cmd.name, Aliases: cmd.aliases, Fields: cmd.declared, Strict: cmd.strict}.Parse(body)
 }
 
 // since is the first release that has a command, for those that the oldest one

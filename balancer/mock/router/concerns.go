@@ -3,6 +3,7 @@ package router
 import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -14,7 +15,7 @@ func (c *call) readConcern() (string, error) {
 	}
 	doc, isDoc := v.DocumentOK()
 	if !isDoc {
-		return "", mongoerr.New(mongoerr.TypeMismatch, "\"readConcern\" had the wrong type. Expected object, found %s", typeName(v.Type))
+		return "", mongoerr.New(mongoerr.TypeMismatch, "\"readConcern\" had the wrong type. Expected object, found %s", args.TypeName(v.Type))
 	}
 	v = doc.Lookup("level")
 	if v.IsZero() {
@@ -22,7 +23,7 @@ func (c *call) readConcern() (string, error) {
 	}
 	level, isText := v.StringValueOK()
 	if !isText {
-		return "", mongoerr.New(mongoerr.TypeMismatch, "\"readConcern.level\" had the wrong type. Expected string, found %s", typeName(v.Type))
+		return "", mongoerr.New(mongoerr.TypeMismatch, "\"readConcern.level\" had the wrong type. Expected string, found %s", args.TypeName(v.Type))
 	}
 	switch level {
 	case "local", "available", "majority", "linearizable", "snapshot":
@@ -43,7 +44,7 @@ func (c *call) checkWriteConcern(cmd *command) error {
 	}
 	doc, isDoc := v.DocumentOK()
 	if !isDoc {
-		return mongoerr.New(mongoerr.TypeMismatch, "\"writeConcern\" had the wrong type. Expected object, found %s", typeName(v.Type))
+		return mongoerr.New(mongoerr.TypeMismatch, "\"writeConcern\" had the wrong type. Expected object, found %s", args.TypeName(v.Type))
 	}
 	elems, err := doc.Elements()
 	if err != nil {
@@ -61,20 +62,20 @@ func (c *call) checkWriteConcern(cmd *command) error {
 const maxWriteConcern = 50
 
 func checkWriteConcernField(name string, v bson.RawValue) error {
-	n, isNumber := numberOf(v)
+	n, isNumber := args.Number(v)
 	switch name {
 	case "w":
 		_, isTags := v.DocumentOK()
 		_, isText := v.StringValueOK()
 		if !isNumber && !isText && !isTags {
-			return mongoerr.New(mongoerr.FailedToParse, "w has to be a number, string, or object; found: %s", typeName(v.Type))
+			return mongoerr.New(mongoerr.FailedToParse, "w has to be a number, string, or object; found: %s", args.TypeName(v.Type))
 		}
 		if isNumber && (n < 0 || n > maxWriteConcern) {
 			return mongoerr.New(mongoerr.FailedToParse, "w has to be a non-negative number and not greater than %d; found: %v", maxWriteConcern, n)
 		}
 	case "j", "fsync":
 		if !isNumber && v.Type != bson.TypeBoolean {
-			return mongoerr.New(mongoerr.TypeMismatch, "BSON field 'writeConcern.%s' is the wrong type '%s', expected types '[bool, long, int, decimal, double]'", name, typeName(v.Type))
+			return mongoerr.New(mongoerr.TypeMismatch, "BSON field 'writeConcern.%s' is the wrong type '%s', expected types '[bool, long, int, decimal, double]'", name, args.TypeName(v.Type))
 		}
 	case "wtimeout", "provenance", "getLastError":
 	default:

@@ -3,6 +3,7 @@ package router
 import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -12,8 +13,8 @@ func checkMetadataConsistency(c *call) (bson.D, error) {
 	db, ns, coll := c.db, c.db+".$cmd.aggregate", ""
 	v := c.args["checkMetadataConsistency"]
 	name, isText := v.StringValueOK()
-	if n, isNumber := numberOf(v); !isText && !(isNumber && n == 1) {
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'checkMetadataConsistency.checkMetadataConsistency' is the wrong type '%s', expected a collection name or 1", typeName(v.Type))
+	if n, isNumber := args.Number(v); !isText && !(isNumber && n == 1) {
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'checkMetadataConsistency.checkMetadataConsistency' is the wrong type '%s', expected a collection name or 1", args.TypeName(v.Type))
 	}
 	switch {
 	case c.db == "admin" && isText || isText && name == "":
@@ -28,11 +29,11 @@ func checkMetadataConsistency(c *call) (bson.D, error) {
 			return nil, err
 		}
 	}
-	size, err := c.batchSize(c.args.object("cursor").Lookup("batchSize"))
+	size, err := c.batchSize(c.args.Object("cursor").Lookup("batchSize"))
 	if err != nil {
 		return nil, err
 	}
-	found, err := c.cluster.Inconsistencies(db, coll, c.args.truth("checkIndexes"))
+	found, err := c.cluster.Inconsistencies(db, coll, c.args.Truth("checkIndexes"))
 	if err != nil {
 		return nil, err
 	}

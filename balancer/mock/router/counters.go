@@ -6,6 +6,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/wire"
 	"shardsh/balancer/mongoerr"
 )
@@ -114,7 +115,7 @@ func (c *counters) operation(req wire.Request) {
 
 // bulk counts the operations of a bulkWrite.
 func (c *counters) bulk(v bson.RawValue) {
-	ops, _ := documents(v)
+	ops, _ := args.Documents(v)
 	for _, op := range ops {
 		first, err := op.IndexErr(0)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
 )
@@ -23,7 +24,7 @@ func (c *call) refuseOptions() error {
 			return mongoerr.New(mongoerr.NotImplemented, "the mock does not support collections with %s", name)
 		}
 	}
-	if c.args.has("expireAfterSeconds") {
+	if c.args.Has("expireAfterSeconds") {
 		return mongoerr.New(mongoerr.InvalidOptions, "'expireAfterSeconds' is only supported on time-series collections or when the 'clusteredIndex' option is specified")
 	}
 	return nil
@@ -63,7 +64,7 @@ const (
 // collectionOptions reads how a collection is limited and what it admits.
 func (c *call) collectionOptions() (bson.D, error) {
 	options := bson.D{}
-	capped := truth(c.body.Lookup("capped"))
+	capped := args.Truth(c.body.Lookup("capped"))
 	size, max := c.body.Lookup("size"), c.body.Lookup("max")
 	switch {
 	case capped && size.IsZero():
@@ -126,7 +127,7 @@ func (c *call) imagesOption(options bson.D) (bson.D, error) {
 	}
 	doc, isDoc := v.DocumentOK()
 	if !isDoc {
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s' is the wrong type '%s', expected type 'object'", c.invoked, name, typeName(v.Type))
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s' is the wrong type '%s', expected type 'object'", c.invoked, name, args.TypeName(v.Type))
 	}
 	elems, err := doc.Elements()
 	if err != nil {
@@ -142,7 +143,7 @@ func (c *call) imagesOption(options bson.D) (bson.D, error) {
 	case enabled.IsZero():
 		return nil, mongoerr.New(mongoerr.IDLFailedToParse, "BSON field '%s.%s.enabled' is missing but a required field", c.invoked, name)
 	case enabled.Type != bson.TypeBoolean:
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s.enabled' is the wrong type '%s', expected type 'bool'", c.invoked, name, typeName(enabled.Type))
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s.enabled' is the wrong type '%s', expected type 'bool'", c.invoked, name, args.TypeName(enabled.Type))
 	case !enabled.Boolean():
 		return append(options, bson.E{Key: name}), nil
 	}
@@ -163,13 +164,13 @@ func readView(c *call, ns string, on bson.RawValue) (mock.View, error) {
 	if !isText || name == "" {
 		return mock.View{}, mongoerr.New(mongoerr.BadValue, "'viewOn' cannot be empty")
 	}
-	if truth(c.body.Lookup("capped")) || !c.body.Lookup("validator").IsZero() {
+	if args.Truth(c.body.Lookup("capped")) || !c.body.Lookup("validator").IsZero() {
 		return mock.View{}, mongoerr.New(mongoerr.InvalidOptions, "Cannot specify 'capped' or 'validator' together with 'viewOn'")
 	}
 	var stages []bson.Raw
 	if v := c.body.Lookup("pipeline"); !v.IsZero() {
 		var err error
-		if stages, err = documents(v); err != nil {
+		if stages, err = args.Documents(v); err != nil {
 			return mock.View{}, mongoerr.New(mongoerr.TypeMismatch, "'pipeline' must be an array of objects")
 		}
 	}

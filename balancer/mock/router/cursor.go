@@ -9,6 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock/access"
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -219,7 +220,7 @@ func (c *call) checkSession(id int64, open *cursor) error {
 func getMore(c *call) (bson.D, error) {
 	id := c.args["getMore"].Int64()
 	open := c.node.cursors.open[id]
-	coll := c.args.text("collection")
+	coll := c.args.Text("collection")
 	if open == nil {
 		return nil, mongoerr.New(mongoerr.CursorNotFound, "cursor id %d not found", id)
 	}
@@ -239,7 +240,7 @@ func getMore(c *call) (bson.D, error) {
 		return nil, mongoerr.New(mongoerr.BadValue, "cannot set maxTimeMS on getMore command for a non-awaitData cursor")
 	}
 	size := -1
-	if n, _ := numberOf(c.args["batchSize"]); n > 0 {
+	if n, _ := args.Number(c.args["batchSize"]); n > 0 {
 		size = int(n)
 	}
 	if open.busy {
@@ -274,7 +275,7 @@ func killCursors(c *call) (bson.D, error) {
 		return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
 	}
 	for i, v := range values {
-		if err := (field{strconv.Itoa(i), longValue, true}).check("killCursors.cursors", v); err != nil {
+		if err := (args.Required(strconv.Itoa(i), args.Long)).Check("killCursors.cursors", v); err != nil {
 			return nil, err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -24,7 +25,7 @@ func diagnosticCommands() []command {
 		{name: "netstat", adminOnly: true, run: netstat},
 		{name: "getShardMap", adminOnly: true, run: getShardMap},
 		{name: "getShardVersion", aliases: []string{"getshardversion"}, adminOnly: true, run: getShardVersion},
-		{name: "getDatabaseVersion", adminOnly: true, declared: []field{{"getDatabaseVersion", stringValue, true}}, run: getDatabaseVersion},
+		{name: "getDatabaseVersion", adminOnly: true, declared: []args.Field{args.Required("getDatabaseVersion", args.String)}, run: getDatabaseVersion},
 		{name: "flushRouterConfig", aliases: []string{"flushrouterconfig"}, adminOnly: true, run: flushRouterConfig},
 	}
 }
@@ -188,7 +189,7 @@ func getShardVersion(c *call) (bson.D, error) {
 		{Key: "versionEpoch", Value: table.Epoch()},
 		{Key: "versionTimestamp", Value: table.Timestamp()},
 	}
-	if !trueValue(c.body.Lookup("fullMetadata")) {
+	if !args.TrueValue(c.body.Lookup("fullMetadata")) {
 		return reply, nil
 	}
 	return append(reply, allBounds(table)), nil
@@ -209,9 +210,9 @@ func allBounds(table *catalog.RoutingTable) bson.E {
 }
 
 func getDatabaseVersion(c *call) (bson.D, error) {
-	entry, known := c.cluster.ConfigDB().DatabaseEntry(c.args.text("getDatabaseVersion"))
+	entry, known := c.cluster.ConfigDB().DatabaseEntry(c.args.Text("getDatabaseVersion"))
 	if !known {
-		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "database %s not found", c.args.text("getDatabaseVersion"))
+		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "database %s not found", c.args.Text("getDatabaseVersion"))
 	}
 	return bson.D{{Key: "primaryShard", Value: entry.Lookup("primary")}, {Key: "dbVersion", Value: entry.Lookup("version")}}, nil
 }
@@ -219,7 +220,7 @@ func getDatabaseVersion(c *call) (bson.D, error) {
 // flushRouterConfig has nothing to flush; names of any kind are fine.
 func flushRouterConfig(c *call) (bson.D, error) {
 	v := c.body.Lookup(c.invoked)
-	_, isNumber := numberOf(v)
+	_, isNumber := args.Number(v)
 	if !isNumber && v.Type != bson.TypeBoolean && v.Type != bson.TypeString {
 		return nil, mongoerr.New(mongoerr.WrongFieldType, "flushRouterConfig takes a number, a bool or a name")
 	}

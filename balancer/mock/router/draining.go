@@ -5,6 +5,7 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -34,7 +35,7 @@ func drainingCommands() []command {
 }
 
 func drainingCommand(name string, find func(*call, bson.RawValue) (catalog.Shard, error), run func(*call, catalog.Shard) (bson.D, error)) command {
-	return command{name: name, adminOnly: true, takesWriteConcern: true, declared: []field{{name, anyValue, true}},
+	return command{name: name, adminOnly: true, takesWriteConcern: true, declared: []args.Field{args.Required(name, args.Any)},
 		run: func(c *call) (bson.D, error) {
 			shard, err := find(c, c.args[name])
 			if err != nil {

@@ -6,6 +6,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
 )
@@ -13,7 +14,7 @@ import (
 // checkExpiry: a TTL index is on one field, but not _id, and its seconds fit an
 // int32.
 func checkExpiry(spec *store.IndexSpec, v bson.RawValue) error {
-	seconds, isNumber := numberOf(v)
+	seconds, isNumber := args.Number(v)
 	first, err := spec.Key.IndexErr(0)
 	if err != nil {
 		return mongoerr.New(mongoerr.InvalidBSON, "%s", err)
@@ -21,7 +22,7 @@ func checkExpiry(spec *store.IndexSpec, v bson.RawValue) error {
 	elems, _ := spec.Key.Elements()
 	switch {
 	case !isNumber:
-		return mongoerr.New(mongoerr.TypeMismatch, "The field 'expireAfterSeconds' must be a number, but got %s", typeName(v.Type))
+		return mongoerr.New(mongoerr.TypeMismatch, "The field 'expireAfterSeconds' must be a number, but got %s", args.TypeName(v.Type))
 	case len(elems) == 1 && first.Key() == "_id":
 		return mongoerr.New(mongoerr.InvalidIndexSpecificationOption, "The field 'expireAfterSeconds' is not valid for an _id index specification. Specification: %s", spec.Key)
 	case len(elems) > 1:
@@ -40,9 +41,9 @@ func checkSeconds(code mongoerr.Code, seconds float64) error {
 // modifyExpiry is collMod of an index's expireAfterSeconds. The reply has what
 // it was, if it was a TTL index, and what it is.
 func modifyExpiry(cluster *mock.Cluster, ns string, spec store.IndexSpec, v bson.RawValue) (bson.D, error) {
-	seconds, isNumber := numberOf(v)
+	seconds, isNumber := args.Number(v)
 	if !isNumber {
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'collMod.index.expireAfterSeconds' is the wrong type '%s', expected types '[long, int, decimal, double]'", typeName(v.Type))
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'collMod.index.expireAfterSeconds' is the wrong type '%s', expected types '[long, int, decimal, double]'", args.TypeName(v.Type))
 	}
 	if elems, _ := spec.Key.Elements(); len(elems) > 1 || spec.Name == "_id_" {
 		return nil, mongoerr.New(mongoerr.InvalidOptions, "TTL indexes are single-field indexes, compound indexes do not support TTL. Index spec: %s", spec.Key)

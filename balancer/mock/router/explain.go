@@ -12,6 +12,7 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
 )
@@ -44,7 +45,7 @@ func readVerbosity(v bson.RawValue) (verbosity, error) {
 	}
 	name, isText := v.StringValueOK()
 	if !isText {
-		return 0, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'explain.verbosity' is the wrong type '%s', expected type 'string'", typeName(v.Type))
+		return 0, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'explain.verbosity' is the wrong type '%s', expected type 'string'", args.TypeName(v.Type))
 	}
 	switch name {
 	case "queryPlanner":
@@ -62,7 +63,7 @@ func readVerbosity(v bson.RawValue) (verbosity, error) {
 func explain(c *call) (bson.D, error) {
 	inner, isDoc := c.body.Lookup("explain").DocumentOK()
 	if !isDoc {
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'explain.explain' is the wrong type '%s', expected type 'object'", typeName(c.body.Lookup("explain").Type))
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'explain.explain' is the wrong type '%s', expected type 'object'", args.TypeName(c.body.Lookup("explain").Type))
 	}
 	level, err := readVerbosity(c.body.Lookup("verbosity"))
 	if err != nil {
@@ -87,7 +88,7 @@ func explained(c *call, name string, inner bson.Raw, level verbosity) (bson.D, e
 	if run == nil {
 		return nil, mongoerr.New(mongoerr.IllegalOperation, "Cannot explain cmd: %s", name)
 	}
-	parsed, err := parseArgs(cmd, inner)
+	parsed, err := cmd.parse(inner)
 	if err != nil {
 		return nil, err
 	}
@@ -311,7 +312,7 @@ func explainFind(c *call, level verbosity) (bson.D, error) {
 		return nil, err
 	}
 	if isView(c, q.ns) {
-		return explainOnView(c, q, level, q.pipeline(c.args.object("filter")))
+		return explainOnView(c, q, level, q.pipeline(c.args.Object("filter")))
 	}
 	parts, err := planOrRun(c, q, level)
 	if err != nil {
@@ -328,7 +329,7 @@ func explainCount(c *call, level verbosity) (bson.D, error) {
 		return nil, err
 	}
 	if isView(c, q.ns) {
-		return explainOnView(c, q, level, q.countPipeline(c.args.object("query")))
+		return explainOnView(c, q, level, q.countPipeline(c.args.Object("query")))
 	}
 	parts, err := planOrRun(c, q, level)
 	if err != nil {
@@ -367,7 +368,7 @@ func explainDistinct(c *call, level verbosity) (bson.D, error) {
 		return nil, err
 	}
 	if isView(c, q.ns) {
-		return explainOnView(c, q, level, q.distinctPipeline(c.args.object("query"), key))
+		return explainOnView(c, q, level, q.distinctPipeline(c.args.Object("query"), key))
 	}
 	parts, err := planOrRun(c, q, level)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
 )
@@ -79,7 +80,7 @@ func explainAggregate(c *call, level verbosity) (bson.D, error) {
 	}
 	all := a.stages
 	if a.output != nil {
-		pipeline, err := documents(c.body.Lookup("pipeline"))
+		pipeline, err := args.Documents(c.body.Lookup("pipeline"))
 		if err != nil {
 			return nil, err
 		}
@@ -193,7 +194,7 @@ func countStagesOf(c *call, a aggregation, mine, docs []bson.Raw, counts []int64
 // explainSource explains a pipeline whose first stage makes its documents.
 func explainSource(c *call, a aggregation, rest []bson.Raw) bson.D {
 	shown := rawList(rest)
-	if first, err := documents(c.body.Lookup("pipeline")); err == nil && a.source != nil {
+	if first, err := args.Documents(c.body.Lookup("pipeline")); err == nil && a.source != nil {
 		shown = append(bson.A{first[0]}, shown...)
 	}
 	return bson.D{

@@ -4,6 +4,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
 )
@@ -15,7 +16,7 @@ func writeStage(name string, input *store.Stage, done bson.D) *store.Stage {
 
 // statement is the one statement of a write command that may be explained.
 func (c *call) statement(field string) (bson.Raw, error) {
-	docs, err := documents(c.body.Lookup(field))
+	docs, err := args.Documents(c.body.Lookup(field))
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +35,7 @@ func explainUpdate(c *call, level verbosity) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkFields("update.updates", updateStatementFields(), statement); err != nil {
+	if err := args.Check("update.updates", updateStatementFields(), statement); err != nil {
 		return nil, err
 	}
 	req, err := updateRequest(c, statement.Lookup("q"), statement.Lookup("u"), statement)
@@ -79,7 +80,7 @@ func explainDelete(c *call, level verbosity) (bson.D, error) {
 	if err := checkDelete(statement); err != nil {
 		return nil, err
 	}
-	q, err := c.deleteQuery(ns, statement.Lookup("q").Document(), truth(statement.Lookup("limit")), statement)
+	q, err := c.deleteQuery(ns, statement.Lookup("q").Document(), args.Truth(statement.Lookup("limit")), statement)
 	if err != nil {
 		return nil, err
 	}

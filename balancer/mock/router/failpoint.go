@@ -10,6 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -103,12 +104,12 @@ func failPointOf(point *failPoint, cmd *command, c *call) *commandFailure {
 	}
 	app := ""
 	if c.peer != nil {
-		app = textOf(c.peer.metadata.Lookup("application", "name"))
+		app = args.Text(c.peer.metadata.Lookup("application", "name"))
 	}
 	if app == "" { // the first hello brings it along
-		app = textOf(c.body.Lookup("client", "application", "name"))
+		app = args.Text(c.body.Lookup("client", "application", "name"))
 	}
-	namespace := c.db + "." + textOf(c.body.Lookup(c.invoked))
+	namespace := c.db + "." + args.Text(c.body.Lookup(c.invoked))
 	return point.strike(cmd, app, namespace)
 }
 
@@ -197,7 +198,7 @@ func configureFailPoint(c *call) (bson.D, error) {
 	if c.db != "admin" {
 		return nil, mongoerr.New(mongoerr.Unauthorized, "configureFailPoint may only be run against the admin database.")
 	}
-	name := textOf(c.body.Lookup(c.invoked))
+	name := args.Text(c.body.Lookup(c.invoked))
 	point := map[string]*failPoint{failCommand: &c.node.failPoints.command, failGetMore: &c.node.failPoints.getMore}[name]
 	if point == nil {
 		return nil, mongoerr.New(mongoerr.BadValue, "the mock has the fail points '%s' and '%s', not '%s'", failCommand, failGetMore, name)
@@ -289,17 +290,17 @@ func (f *commandFailure) read(data bson.Raw) error {
 		return mongoerr.New(mongoerr.InvalidBSON, "%s", err)
 	}
 	for _, v := range values {
-		f.commands = append(f.commands, textOf(v))
+		f.commands = append(f.commands, args.Text(v))
 	}
 	return f.readOutcome(data)
 }
 
 // readOutcome reads what happens, and to whom.
 func (f *commandFailure) readOutcome(data bson.Raw) error {
-	f.appName, f.namespace = textOf(data.Lookup("appName")), textOf(data.Lookup("namespace"))
-	f.closeConnection = truth(data.Lookup("closeConnection"))
+	f.appName, f.namespace = args.Text(data.Lookup("appName")), args.Text(data.Lookup("namespace"))
+	f.closeConnection = args.Truth(data.Lookup("closeConnection"))
 	f.code = mongoerr.Code(intOf(data.Lookup("errorCode")))
-	if truth(data.Lookup("blockConnection")) {
+	if args.Truth(data.Lookup("blockConnection")) {
 		f.block = time.Duration(intOf(data.Lookup("blockTimeMS"))) * time.Millisecond
 	}
 	if labels, given := data.Lookup("errorLabels").ArrayOK(); given {
@@ -309,7 +310,7 @@ func (f *commandFailure) readOutcome(data bson.Raw) error {
 			return mongoerr.New(mongoerr.InvalidBSON, "%s", err)
 		}
 		for _, v := range values {
-			f.labels = append(f.labels, textOf(v))
+			f.labels = append(f.labels, args.Text(v))
 		}
 	}
 	if doc, given := data.Lookup("writeConcernError").DocumentOK(); given {

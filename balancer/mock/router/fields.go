@@ -1,154 +1,149 @@
 package router
 
-import "slices"
+import (
+	"shardsh/balancer/mock/args"
+	"slices"
+)
 
 // What the commands on documents and indexes take, besides the generic fields.
 // They read most of it by hand; unknown fields are refused.
 
-func anyOf(names ...string) []field {
-	fields := make([]field, len(names))
-	for i, name := range names {
-		fields[i] = field{name, anyValue, false}
-	}
-	return fields
-}
-
 // internalFields are sent by routers only, never by clients; they change
 // nothing here.
-func internalFields() []field {
-	return anyOf("shardVersion", "databaseVersion", "isTimeseriesNamespace")
+func internalFields() []args.Field {
+	return args.AnyOf("shardVersion", "databaseVersion", "isTimeseriesNamespace")
 }
 
-func findFields() []field {
-	return append([]field{
-		{"find", anyValue, true}, {"filter", objectValue, false}, {"projection", objectValue, false}, {"sort", objectValue, false},
-		{"hint", hintValue, false}, {"collation", objectValue, false}, {"skip", countValue, false}, {"limit", countValue, false},
-		{"batchSize", countValue, false}, {"singleBatch", optionalBool, false}, {"min", objectValue, false}, {"max", objectValue, false},
-		{"returnKey", optionalBool, false}, {"showRecordId", optionalBool, false}, {"let", objectValue, false},
-		{"tailable", optionalBool, false}, {"awaitData", optionalBool, false}, {"oplogReplay", optionalBool, false},
-		{"noCursorTimeout", optionalBool, false}, {"allowPartialResults", optionalBool, false}, {"allowDiskUse", boolValue, false},
-		{"readOnce", boolValue, false}, {"includeQueryStatsMetrics", boolValue, false},
+func findFields() []args.Field {
+	return append([]args.Field{
+		args.Required("find", args.Any), args.Optional("filter", args.Object), args.Optional("projection", args.Object), args.Optional("sort", args.Object),
+		args.Optional("hint", args.Hint), args.Optional("collation", args.Object), args.Optional("skip", args.Count), args.Optional("limit", args.Count),
+		args.Optional("batchSize", args.Count), args.Optional("singleBatch", args.OptionalBool), args.Optional("min", args.Object), args.Optional("max", args.Object),
+		args.Optional("returnKey", args.OptionalBool), args.Optional("showRecordId", args.OptionalBool), args.Optional("let", args.Object),
+		args.Optional("tailable", args.OptionalBool), args.Optional("awaitData", args.OptionalBool), args.Optional("oplogReplay", args.OptionalBool),
+		args.Optional("noCursorTimeout", args.OptionalBool), args.Optional("allowPartialResults", args.OptionalBool), args.Optional("allowDiskUse", args.Bool),
+		args.Optional("readOnce", args.Bool), args.Optional("includeQueryStatsMetrics", args.Bool),
 	}, internalFields()...)
 }
 
-func getMoreFields() []field {
-	return []field{
-		{"getMore", longValue, true}, {"collection", stringValue, true}, {"batchSize", countValue, false},
-		{"term", anyValue, false}, {"lastKnownCommittedOpTime", anyValue, false}, {"includeQueryStatsMetrics", boolValue, false},
+func getMoreFields() []args.Field {
+	return []args.Field{
+		args.Required("getMore", args.Long), args.Required("collection", args.String), args.Optional("batchSize", args.Count),
+		args.Optional("term", args.Any), args.Optional("lastKnownCommittedOpTime", args.Any), args.Optional("includeQueryStatsMetrics", args.Bool),
 	}
 }
 
-func killCursorsFields() []field {
-	return []field{{"killCursors", anyValue, true}, {"cursors", arrayValue, true}}
+func killCursorsFields() []args.Field {
+	return []args.Field{args.Required("killCursors", args.Any), args.Required("cursors", args.Array)}
 }
 
-func aggregateFields() []field {
-	return append([]field{
-		{"aggregate", anyValue, true}, {"pipeline", anyValue, true}, {"explain", safeBool, false}, {"allowDiskUse", boolValue, false},
-		{"cursor", anyValue, false}, {"hint", hintValue, false}, {"let", objectValue, false},
-		{"bypassDocumentValidation", safeBool, false}, {"collation", objectValue, false}, {"collectionUUID", uuidValue, false},
-		{"exchange", anyValue, false}, {"runtimeConstants", anyValue, false}, {"fromMongos", anyValue, false}, {"fromRouter", anyValue, false},
-		{"needsMerge", anyValue, false}, {"unwrappedReadPref", anyValue, false}, {"includeQueryStatsMetrics", boolValue, false},
+func aggregateFields() []args.Field {
+	return append([]args.Field{
+		args.Required("aggregate", args.Any), args.Required("pipeline", args.Any), args.Optional("explain", args.SafeBool), args.Optional("allowDiskUse", args.Bool),
+		args.Optional("cursor", args.Any), args.Optional("hint", args.Hint), args.Optional("let", args.Object),
+		args.Optional("bypassDocumentValidation", args.SafeBool), args.Optional("collation", args.Object), args.Optional("collectionUUID", args.UUID),
+		args.Optional("exchange", args.Any), args.Optional("runtimeConstants", args.Any), args.Optional("fromMongos", args.Any), args.Optional("fromRouter", args.Any),
+		args.Optional("needsMerge", args.Any), args.Optional("unwrappedReadPref", args.Any), args.Optional("includeQueryStatsMetrics", args.Bool),
 	}, internalFields()...)
 }
 
-func countFields() []field {
-	return append([]field{
-		{"count", anyValue, true}, {"query", objectValue, false}, {"limit", safeInt, false}, {"skip", countValue, false},
-		{"hint", hintValue, false}, {"collation", objectValue, false}, {"fields", anyValue, false}, {"queryOptions", anyValue, false},
+func countFields() []args.Field {
+	return append([]args.Field{
+		args.Required("count", args.Any), args.Optional("query", args.Object), args.Optional("limit", args.SafeInt), args.Optional("skip", args.Count),
+		args.Optional("hint", args.Hint), args.Optional("collation", args.Object), args.Optional("fields", args.Any), args.Optional("queryOptions", args.Any),
 	}, internalFields()...)
 }
 
-func distinctFields() []field {
-	return append([]field{
-		{"distinct", anyValue, true}, {"key", stringValue, true}, {"query", objectValue, false}, {"collation", objectValue, false},
-		{"hint", hintValue, false}, {"queryOptions", anyValue, false}, {"unwrappedReadPref", anyValue, false},
+func distinctFields() []args.Field {
+	return append([]args.Field{
+		args.Required("distinct", args.Any), args.Required("key", args.String), args.Optional("query", args.Object), args.Optional("collation", args.Object),
+		args.Optional("hint", args.Hint), args.Optional("queryOptions", args.Any), args.Optional("unwrappedReadPref", args.Any),
 	}, internalFields()...)
 }
 
 // batchFields are what the three commands with batches of writes share.
-func batchFields(command, statements string) []field {
-	return append([]field{
-		{command, anyValue, true}, {statements, arrayValue, true}, {"ordered", boolValue, false},
-		{"bypassDocumentValidation", safeBool, false}, {"stmtId", anyValue, false}, {"stmtIds", arrayValue, false},
-		{"collectionUUID", uuidValue, false}, {"encryptionInformation", objectValue, false},
+func batchFields(command, statements string) []args.Field {
+	return append([]args.Field{
+		args.Required(command, args.Any), args.Required(statements, args.Array), args.Optional("ordered", args.Bool),
+		args.Optional("bypassDocumentValidation", args.SafeBool), args.Optional("stmtId", args.Any), args.Optional("stmtIds", args.Array),
+		args.Optional("collectionUUID", args.UUID), args.Optional("encryptionInformation", args.Object),
 	}, internalFields()...)
 }
 
-func insertFields() []field { return batchFields("insert", "documents") }
+func insertFields() []args.Field { return batchFields("insert", "documents") }
 
-func updateFields() []field {
-	return append(batchFields("update", "updates"), field{"let", objectValue, false}, field{"legacyRuntimeConstants", anyValue, false})
+func updateFields() []args.Field {
+	return append(batchFields("update", "updates"), args.Optional("let", args.Object), args.Optional("legacyRuntimeConstants", args.Any))
 }
 
-func deleteFields() []field {
-	return append(batchFields("delete", "deletes"), field{"let", objectValue, false}, field{"legacyRuntimeConstants", anyValue, false})
+func deleteFields() []args.Field {
+	return append(batchFields("delete", "deletes"), args.Optional("let", args.Object), args.Optional("legacyRuntimeConstants", args.Any))
 }
 
-func updateStatementFields() []field {
-	return slices.Concat([]field{
-		{"q", objectValue, true}, {"u", anyValue, true}, {"c", objectValue, false},
+func updateStatementFields() []args.Field {
+	return slices.Concat([]args.Field{
+		args.Required("q", args.Object), args.Required("u", args.Any), args.Optional("c", args.Object),
 	}, updateOptionFields())
 }
 
 // updateOptionFields are the same in an update and in a bulkWrite.
-func updateOptionFields() []field {
-	return []field{
-		{"multi", boolValue, false}, {"upsert", boolValue, false}, {"upsertSupplied", optionalBool, false},
-		{"arrayFilters", arrayValue, false}, {"hint", hintValue, false}, {"collation", objectValue, false},
-		{"sort", objectValue, false}, {"sampleId", uuidValue, false},
+func updateOptionFields() []args.Field {
+	return []args.Field{
+		args.Optional("multi", args.Bool), args.Optional("upsert", args.Bool), args.Optional("upsertSupplied", args.OptionalBool),
+		args.Optional("arrayFilters", args.Array), args.Optional("hint", args.Hint), args.Optional("collation", args.Object),
+		args.Optional("sort", args.Object), args.Optional("sampleId", args.UUID),
 	}
 }
 
-func deleteStatementFields() []field {
-	return []field{
-		{"q", objectValue, true}, {"limit", anyValue, true}, {"hint", hintValue, false}, {"collation", objectValue, false}, {"sampleId", uuidValue, false},
+func deleteStatementFields() []args.Field {
+	return []args.Field{
+		args.Required("q", args.Object), args.Required("limit", args.Any), args.Optional("hint", args.Hint), args.Optional("collation", args.Object), args.Optional("sampleId", args.UUID),
 	}
 }
 
-func findAndModifyFields() []field {
-	return append([]field{
-		{"findAndModify", anyValue, true}, {"query", objectValue, false}, {"fields", objectValue, false}, {"sort", objectValue, false},
-		{"hint", hintValue, false}, {"collation", objectValue, false}, {"arrayFilters", arrayValue, false}, {"remove", safeBool, false},
-		{"update", anyValue, false}, {"upsert", safeBool, false}, {"bypassDocumentValidation", safeBool, false}, {"new", safeBool, false},
-		{"let", objectValue, false}, {"stmtId", anyValue, false}, {"encryptionInformation", objectValue, false},
-		{"legacyRuntimeConstants", anyValue, false}, {"sampleId", uuidValue, false},
+func findAndModifyFields() []args.Field {
+	return append([]args.Field{
+		args.Required("findAndModify", args.Any), args.Optional("query", args.Object), args.Optional("fields", args.Object), args.Optional("sort", args.Object),
+		args.Optional("hint", args.Hint), args.Optional("collation", args.Object), args.Optional("arrayFilters", args.Array), args.Optional("remove", args.SafeBool),
+		args.Optional("update", args.Any), args.Optional("upsert", args.SafeBool), args.Optional("bypassDocumentValidation", args.SafeBool), args.Optional("new", args.SafeBool),
+		args.Optional("let", args.Object), args.Optional("stmtId", args.Any), args.Optional("encryptionInformation", args.Object),
+		args.Optional("legacyRuntimeConstants", args.Any), args.Optional("sampleId", args.UUID),
 	}, internalFields()...)
 }
 
-func explainFields() []field {
-	return []field{{"explain", objectValue, true}, {"verbosity", stringValue, false}}
+func explainFields() []args.Field {
+	return []args.Field{args.Required("explain", args.Object), args.Optional("verbosity", args.String)}
 }
 
-func createIndexesFields() []field {
-	return append([]field{
-		{"createIndexes", anyValue, true}, {"indexes", arrayValue, true}, {"ignoreUnknownIndexOptions", safeBool, false},
-		{"commitQuorum", anyValue, false}, {"returnOnStart", boolValue, false}, {"collectionUUID", uuidValue, false},
+func createIndexesFields() []args.Field {
+	return append([]args.Field{
+		args.Required("createIndexes", args.Any), args.Required("indexes", args.Array), args.Optional("ignoreUnknownIndexOptions", args.SafeBool),
+		args.Optional("commitQuorum", args.Any), args.Optional("returnOnStart", args.Bool), args.Optional("collectionUUID", args.UUID),
 	}, internalFields()...)
 }
 
-func listIndexesFields() []field {
-	return append([]field{
-		{"listIndexes", anyValue, true}, {"cursor", objectValue, false}, {"includeBuildUUIDs", boolValue, false}, {"includeIndexBuildInfo", boolValue, false},
-		{"queryOptions", anyValue, false}, {"rawData", boolValue, false},
+func listIndexesFields() []args.Field {
+	return append([]args.Field{
+		args.Required("listIndexes", args.Any), args.Optional("cursor", args.Object), args.Optional("includeBuildUUIDs", args.Bool), args.Optional("includeIndexBuildInfo", args.Bool),
+		args.Optional("queryOptions", args.Any), args.Optional("rawData", args.Bool),
 	}, internalFields()...)
 }
 
-func dropIndexesFields() []field {
-	return append([]field{{"dropIndexes", anyValue, true}, {"index", anyValue, true}, {"collectionUUID", uuidValue, false}}, internalFields()...)
+func dropIndexesFields() []args.Field {
+	return append([]args.Field{args.Required("dropIndexes", args.Any), args.Required("index", args.Any), args.Optional("collectionUUID", args.UUID)}, internalFields()...)
 }
 
-func createFields() []field {
-	return append([]field{
-		{"create", anyValue, true}, {"capped", safeBool, false}, {"autoIndexId", safeBool, false}, {"idIndex", objectValue, false},
-		{"size", safeInt, false}, {"max", safeInt, false}, {"storageEngine", objectValue, false}, {"validator", objectValue, false},
-		{"validationLevel", stringValue, false}, {"validationAction", stringValue, false}, {"indexOptionDefaults", objectValue, false},
-		{"viewOn", stringValue, false}, {"pipeline", arrayValue, false}, {"collation", objectValue, false},
-		{"changeStreamPreAndPostImages", objectValue, false}, {"timeseries", objectValue, false}, {"clusteredIndex", anyValue, false},
-		{"expireAfterSeconds", safeInt, false}, {"encryptedFields", objectValue, false}, {"temp", safeBool, false}, {"flags", anyValue, false},
+func createFields() []args.Field {
+	return append([]args.Field{
+		args.Required("create", args.Any), args.Optional("capped", args.SafeBool), args.Optional("autoIndexId", args.SafeBool), args.Optional("idIndex", args.Object),
+		args.Optional("size", args.SafeInt), args.Optional("max", args.SafeInt), args.Optional("storageEngine", args.Object), args.Optional("validator", args.Object),
+		args.Optional("validationLevel", args.String), args.Optional("validationAction", args.String), args.Optional("indexOptionDefaults", args.Object),
+		args.Optional("viewOn", args.String), args.Optional("pipeline", args.Array), args.Optional("collation", args.Object),
+		args.Optional("changeStreamPreAndPostImages", args.Object), args.Optional("timeseries", args.Object), args.Optional("clusteredIndex", args.Any),
+		args.Optional("expireAfterSeconds", args.SafeInt), args.Optional("encryptedFields", args.Object), args.Optional("temp", args.SafeBool), args.Optional("flags", args.Any),
 	}, internalFields()...)
 }
 
-func dropFields() []field {
-	return append([]field{{"drop", anyValue, true}, {"collectionUUID", uuidValue, false}}, internalFields()...)
+func dropFields() []args.Field {
+	return append([]args.Field{args.Required("drop", args.Any), args.Optional("collectionUUID", args.UUID)}, internalFields()...)
 }

@@ -6,6 +6,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -45,13 +46,13 @@ func findAndModifyOnce(c *call) (*outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	reply, err := c.modified(result, req.Remove, truth(c.body.Lookup("new")))
+	reply, err := c.modified(result, req.Remove, args.Truth(c.body.Lookup("new")))
 	return &outcome{matched: result.Matched, modified: result.Modified, upserted: result.UpsertedID, removed: req.Remove && result.Matched > 0, reply: reply}, err
 }
 
 // findOneRequest reads a findAndModify.
 func findOneRequest(c *call) (mock.FindOneRequest, error) {
-	req := mock.FindOneRequest{Remove: truth(c.body.Lookup("remove"))}
+	req := mock.FindOneRequest{Remove: args.Truth(c.body.Lookup("remove"))}
 	query, err := c.document("query")
 	if err != nil {
 		return req, err
@@ -63,9 +64,9 @@ func findOneRequest(c *call) (mock.FindOneRequest, error) {
 	switch {
 	case req.Remove && !update.IsZero():
 		return req, mongoerr.New(mongoerr.FailedToParse, "Cannot specify both an update and remove=true")
-	case req.Remove && truth(c.body.Lookup("upsert")):
+	case req.Remove && args.Truth(c.body.Lookup("upsert")):
 		return req, mongoerr.New(mongoerr.FailedToParse, "Cannot specify both upsert=true and remove=true")
-	case req.Remove && truth(c.body.Lookup("new")):
+	case req.Remove && args.Truth(c.body.Lookup("new")):
 		return req, mongoerr.New(mongoerr.FailedToParse, "Cannot specify both new=true and remove=true; 'remove' always returns the deleted document")
 	case !req.Remove && update.IsZero():
 		return req, mongoerr.New(mongoerr.FailedToParse, "Either an update or remove=true must be specified")

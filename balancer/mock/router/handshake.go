@@ -7,6 +7,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/wire"
 	"shardsh/balancer/mongoerr"
 )
@@ -55,7 +56,7 @@ func hello(c *call) (bson.D, error) {
 	if common := c.compressors(); common != nil {
 		reply = append(bson.D{{Key: "compression", Value: common}}, reply...)
 	}
-	if truth(c.body.Lookup("helloOk")) {
+	if args.Truth(c.body.Lookup("helloOk")) {
 		reply = append(reply, bson.E{Key: "helloOk", Value: true})
 	}
 	reply = append(reply,
@@ -86,7 +87,7 @@ func (c *call) compressors() []string {
 	}
 	var offered []string
 	for _, v := range values {
-		offered = append(offered, textOf(v))
+		offered = append(offered, args.Text(v))
 	}
 	return wire.CommonCompressors(offered)
 }
@@ -105,10 +106,10 @@ func (c *call) readMetadata() error {
 		return nil
 	}
 	doc, isDoc := v.DocumentOK()
-	app := textOf(doc.Lookup("application", "name"))
+	app := args.Text(doc.Lookup("application", "name"))
 	switch {
 	case !isDoc:
-		return mongoerr.New(mongoerr.TypeMismatch, "The client metadata document must be a document in the hello command, not %s", typeName(v.Type))
+		return mongoerr.New(mongoerr.TypeMismatch, "The client metadata document must be a document in the hello command, not %s", args.TypeName(v.Type))
 	case c.peer.metadata != nil && !bytes.Equal(c.peer.metadata, doc):
 		return mongoerr.New(mongoerr.ClientMetadataCannotBeMutated, "The client metadata document may only be sent in the first hello")
 	case len(doc) > maxMetadataBytes:

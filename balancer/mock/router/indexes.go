@@ -4,6 +4,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
 )
@@ -37,7 +38,7 @@ func createIndexes(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	docs, err := documentsAt("createIndexes.indexes", c.body.Lookup("indexes"))
+	docs, err := args.DocumentsAt("createIndexes.indexes", c.body.Lookup("indexes"))
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +47,7 @@ func createIndexes(c *call) (bson.D, error) {
 	}
 	specs := make([]store.IndexSpec, len(docs))
 	for i, doc := range docs {
-		if c.args.truth("ignoreUnknownIndexOptions") {
+		if c.args.Truth("ignoreUnknownIndexOptions") {
 			doc = withoutUnknown(doc)
 		}
 		if specs[i], err = readIndex(doc); err != nil {
@@ -76,7 +77,7 @@ func readIndex(doc bson.Raw) (store.IndexSpec, error) {
 	if err != nil {
 		return spec, err
 	}
-	spec = store.IndexSpec{Name: name, Key: key, Unique: truth(doc.Lookup("unique")), Sparse: truth(doc.Lookup("sparse"))}
+	spec = store.IndexSpec{Name: name, Key: key, Unique: args.Truth(doc.Lookup("unique")), Sparse: args.Truth(doc.Lookup("sparse"))}
 	return spec, readIndexOptions(&spec, doc)
 }
 
@@ -89,13 +90,13 @@ func keyAndName(doc bson.Raw) (key bson.Raw, name string, err error) {
 	case k.IsZero():
 		return nil, "", mongoerr.New(mongoerr.FailedToParse, "The 'key' field is a required property of an index specification")
 	case !isDoc:
-		return nil, "", mongoerr.New(mongoerr.TypeMismatch, "The field 'key' must be an object, but got %s", typeName(k.Type))
+		return nil, "", mongoerr.New(mongoerr.TypeMismatch, "The field 'key' must be an object, but got %s", args.TypeName(k.Type))
 	case len(key) <= 5:
 		return nil, "", mongoerr.New(mongoerr.CannotCreateIndex, "Index keys cannot be empty.")
 	case n.IsZero():
 		return nil, "", mongoerr.New(mongoerr.FailedToParse, "The 'name' field is a required property of an index specification")
 	case !isText:
-		return nil, "", mongoerr.New(mongoerr.TypeMismatch, "The field 'name' must be a string, but got %s", typeName(n.Type))
+		return nil, "", mongoerr.New(mongoerr.TypeMismatch, "The field 'name' must be a string, but got %s", args.TypeName(n.Type))
 	case name == "":
 		return nil, "", mongoerr.New(mongoerr.CannotCreateIndex, "The index name cannot be empty")
 	case name == "*":
@@ -106,7 +107,7 @@ func keyAndName(doc bson.Raw) (key bson.Raw, name string, err error) {
 	}
 	for _, option := range []string{"unique", "sparse", "hidden"} {
 		v := doc.Lookup(option)
-		if _, isNumber := numberOf(v); !v.IsZero() && !isNumber && v.Type != bson.TypeBoolean {
+		if _, isNumber := args.Number(v); !v.IsZero() && !isNumber && v.Type != bson.TypeBoolean {
 			return nil, "", mongoerr.New(mongoerr.TypeMismatch, "The field '%s' has value %s: %s, which is not convertible to bool", option, option, v)
 		}
 	}
@@ -152,12 +153,12 @@ func readIndexOptions(spec *store.IndexSpec, doc bson.Raw) error {
 			return mongoerr.New(mongoerr.NotImplemented, "the mock does not support indexes with %s", name)
 		case name == "collation" || idleOptions[name]:
 		case name == "partialFilterExpression" && v.Type != bson.TypeEmbeddedDocument:
-			return mongoerr.New(mongoerr.TypeMismatch, "The field 'partialFilterExpression' must be an object, but got %s", typeName(v.Type))
+			return mongoerr.New(mongoerr.TypeMismatch, "The field 'partialFilterExpression' must be an object, but got %s", args.TypeName(v.Type))
 		case name == "expireAfterSeconds":
 			if err := checkExpiry(spec, v); err != nil {
 				return err
 			}
-			seconds, _ := numberOf(v)
+			seconds, _ := args.Number(v)
 			kept = append(kept, bson.E{Key: name, Value: int32(seconds)})
 		case keptOptions[name]:
 			kept = append(kept, bson.E{Key: name, Value: v})

@@ -10,6 +10,7 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -25,22 +26,22 @@ func mockCommands() []command {
 		ours("mockRestart", mockRestart),
 		ours("mockPartition", mockPartition),
 		ours("mockHeal", mockHeal),
-		ours("mockSlow", mockSlow, field{"bandwidth", anyValue, false}, field{"latency", anyValue, false}),
-		ours("mockFailNext", mockFailNext, field{"times", safeInt, false}, field{"after", safeInt, false},
-			field{"code", safeInt, false}, field{"errmsg", stringValue, false}, field{"errorLabels", arrayValue, false},
-			field{"shard", shardValue, false}, field{"closeConnection", boolValue, false}, field{"writeConcernError", objectValue, false}),
+		ours("mockSlow", mockSlow, args.Optional("bandwidth", args.Any), args.Optional("latency", args.Any)),
+		ours("mockFailNext", mockFailNext, args.Optional("times", args.SafeInt), args.Optional("after", args.SafeInt),
+			args.Optional("code", args.SafeInt), args.Optional("errmsg", args.String), args.Optional("errorLabels", args.Array),
+			args.Optional("shard", args.Shard), args.Optional("closeConnection", args.Bool), args.Optional("writeConcernError", args.Object)),
 		ours("mockSameMachineId", mockSameMachineID),
 		ours("mockStepDown", mockStepDown),
-		ours("mockFill", mockFill, field{"bytes", anyValue, true}, field{"docs", safeInt, false}, field{"distribution", anyValue, false}),
+		ours("mockFill", mockFill, args.Required("bytes", args.Any), args.Optional("docs", args.SafeInt), args.Optional("distribution", args.Any)),
 		ours("mockInvariants", mockInvariants),
 	}
 }
 
 // ours is a command of the mock's own on admin.
-func ours(name string, run handler, fields ...field) command {
+func ours(name string, run handler, fields ...args.Field) command {
 	return command{
 		name: name, adminOnly: true, strict: true, ours: true, run: run,
-		declared: append([]field{{name, anyValue, true}}, fields...),
+		declared: append([]args.Field{args.Required(name, args.Any)}, fields...),
 	}
 }
 
@@ -48,7 +49,7 @@ func ours(name string, run handler, fields ...field) command {
 func (c *call) subjectArg() bson.RawValue { return c.args[c.invoked] }
 
 func (c *call) mistyped(field string, v bson.RawValue, expected string) error {
-	return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s' is the wrong type '%s', expected %s", c.invoked, field, typeName(v.Type), expected)
+	return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s' is the wrong type '%s', expected %s", c.invoked, field, args.TypeName(v.Type), expected)
 }
 
 // name is the command's own value as the name of a node or a namespace.
@@ -71,7 +72,7 @@ func (c *call) duration(field string) (time.Duration, error) {
 		}
 		return d, nil
 	}
-	ms, isNumber := numberOf(v)
+	ms, isNumber := args.Number(v)
 	if !isNumber {
 		return 0, c.mistyped(field, v, "a duration like \"2h\" or a number of milliseconds")
 	}
@@ -112,7 +113,7 @@ func (c *call) size(field string) (int64, error) {
 		}
 		return n, nil
 	}
-	n, isNumber := numberOf(v)
+	n, isNumber := args.Number(v)
 	if !isNumber {
 		return 0, c.mistyped(field, v, "a size like \"10GB\" or a number of bytes")
 	}
@@ -144,7 +145,7 @@ func mockAdvance(c *call) (bson.D, error) {
 // left out.
 func mockAddShard(c *call) (bson.D, error) {
 	options, isDoc := c.subjectArg().DocumentOK()
-	if n, isNumber := numberOf(c.subjectArg()); !isDoc && (!isNumber || n != 1) {
+	if n, isNumber := args.Number(c.subjectArg()); !isDoc && (!isNumber || n != 1) {
 		return nil, c.mistyped(c.invoked, c.subjectArg(), "an object {name, host, zones} or 1")
 	}
 	var shard mock.NewShard
@@ -205,7 +206,7 @@ func mockCrash(c *call) (bson.D, error) {
 
 // mockRestart takes a node, or 1 for all that are down.
 func mockRestart(c *call) (bson.D, error) {
-	if n, isNumber := numberOf(c.subjectArg()); isNumber && n == 1 {
+	if n, isNumber := args.Number(c.subjectArg()); isNumber && n == 1 {
 		return bson.D{}, c.cluster.Faults().Restart("")
 	}
 	name, err := c.name("a shard's id, \"config\", or 1 for all")
@@ -244,7 +245,7 @@ func mockSameMachineID(c *call) (bson.D, error) {
 // mockHeal takes two nodes, one, or 1 for everything.
 func mockHeal(c *call) (bson.D, error) {
 	v := c.subjectArg()
-	if n, isNumber := numberOf(v); isNumber && n == 1 {
+	if n, isNumber := args.Number(v); isNumber && n == 1 {
 		return bson.D{}, c.cluster.Faults().Heal()
 	}
 	if name, isText := v.StringValueOK(); isText {
@@ -267,7 +268,7 @@ func mockSlow(c *call) (bson.D, error) {
 		return nil, err
 	}
 	var s mock.Slowness
-	if c.args.has("bandwidth") {
+	if c.args.Has("bandwidth") {
 		if s.Bandwidth, err = c.size("bandwidth"); err != nil {
 			return nil, err
 		}
@@ -275,7 +276,7 @@ func mockSlow(c *call) (bson.D, error) {
 			return nil, mongoerr.New(mongoerr.BadValue, "a bandwidth of 0 lets nothing through: use mockPartition, or leave bandwidth out for no limit")
 		}
 	}
-	if c.args.has("latency") {
+	if c.args.Has("latency") {
 		if s.Latency, err = c.duration("latency"); err != nil {
 			return nil, err
 		}
@@ -343,7 +344,7 @@ func mockFill(c *call) (bson.D, error) {
 		return nil, err
 	}
 	if v, given := c.args["docs"]; given {
-		n, _ := numberOf(v)
+		n, _ := args.Number(v)
 		if !(n >= 1 && n < 1<<62) {
 			return nil, mongoerr.New(mongoerr.BadValue, "BSON field 'mockFill.docs': %v is not a number of documents", n)
 		}
@@ -377,7 +378,7 @@ func (c *call) distribution(f *mock.Fill) error {
 	}
 	f.Shares = map[catalog.ShardID]float64{}
 	for _, e := range elems {
-		share, isNumber := numberOf(e.Value())
+		share, isNumber := args.Number(e.Value())
 		if !isNumber {
 			return c.mistyped("distribution."+e.Key(), e.Value(), "a share from 0 to 1")
 		}

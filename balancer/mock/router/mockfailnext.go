@@ -5,6 +5,7 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -22,10 +23,10 @@ func mockFailNext(c *call) (bson.D, error) {
 		return nil, mongoerr.New(mongoerr.BadValue, "mockFailNext: there is no command '%s'", name)
 	case cmd.ours:
 		return nil, mongoerr.New(mongoerr.BadValue, "mockFailNext: %s is the mock's own and can't be made to fail", name)
-	case cmd.outside && (c.args.has("shard") || c.args.has("writeConcernError")):
+	case cmd.outside && (c.args.Has("shard") || c.args.Has("writeConcernError")):
 		return nil, mongoerr.New(mongoerr.InvalidOptions, "mockFailNext: %s asks no shard and writes nothing: give a code or closeConnection", name)
 	}
-	f := mock.Failure{Command: cmd.name, Times: 1, Shard: catalog.ShardID(c.args.text("shard")), CloseConnection: c.args.truth("closeConnection")}
+	f := mock.Failure{Command: cmd.name, Times: 1, Shard: catalog.ShardID(c.args.Text("shard")), CloseConnection: c.args.Truth("closeConnection")}
 	if err := c.readCounts(&f); err != nil {
 		return nil, err
 	}
@@ -36,10 +37,10 @@ func mockFailNext(c *call) (bson.D, error) {
 }
 
 func (c *call) readCounts(f *mock.Failure) error {
-	if c.args.has("times") {
-		f.Times = c.args.number("times")
+	if c.args.Has("times") {
+		f.Times = c.args.Number("times")
 	}
-	f.After = c.args.number("after")
+	f.After = c.args.Number("after")
 	if f.Times < 1 || f.After < 0 {
 		return mongoerr.New(mongoerr.BadValue, "mockFailNext: times is at least 1 and after not below 0")
 	}
@@ -49,9 +50,9 @@ func (c *call) readCounts(f *mock.Failure) error {
 // readFailure reads what happens: an error, a closed connection, or a write
 // concern error.
 func (c *call) readFailure(f *mock.Failure) error {
-	concern := c.args.object("writeConcernError")
+	concern := c.args.Object("writeConcernError")
 	kinds := 0
-	for _, given := range []bool{c.args.has("code"), f.CloseConnection, concern != nil} {
+	for _, given := range []bool{c.args.Has("code"), f.CloseConnection, concern != nil} {
 		if given {
 			kinds++
 		}
@@ -65,17 +66,17 @@ func (c *call) readFailure(f *mock.Failure) error {
 		return nil
 	}
 	f.Code = mongoerr.HostUnreachable
-	if c.args.has("code") {
-		f.Code = mongoerr.Code(c.args.number("code"))
+	if c.args.Has("code") {
+		f.Code = mongoerr.Code(c.args.Number("code"))
 	}
 	if f.Code <= 0 {
 		return mongoerr.New(mongoerr.BadValue, "mockFailNext: %d is no error code", f.Code)
 	}
 	f.Message = "Failing command via mockFailNext"
-	if c.args.has("errmsg") {
-		f.Message = c.args.text("errmsg")
+	if c.args.Has("errmsg") {
+		f.Message = c.args.Text("errmsg")
 	}
-	if !c.args.has("errorLabels") {
+	if !c.args.Has("errorLabels") {
 		return nil
 	}
 	var err error
@@ -84,7 +85,7 @@ func (c *call) readFailure(f *mock.Failure) error {
 }
 
 func readConcernError(f *mock.Failure, given bson.Raw) error {
-	code, isNumber := numberOf(given.Lookup("code"))
+	code, isNumber := args.Number(given.Lookup("code"))
 	if !isNumber || code < 1 {
 		return mongoerr.New(mongoerr.BadValue, "mockFailNext: writeConcernError needs a code, like {code: 64, errmsg: \"waiting for replication timed out\"}")
 	}

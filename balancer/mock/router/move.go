@@ -9,6 +9,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/keyorder"
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/policy"
 )
@@ -20,15 +21,15 @@ const staleAttempts = 10
 func moveCommands() []command {
 	return []command{
 		{name: "moveChunk", aliases: []string{"movechunk"}, adminOnly: true, takesWriteConcern: true,
-			declared: []field{{"moveChunk", namespaceValue, true}, {"find", objectValue, false}, {"bounds", objectsValue, false},
-				{"to", stringValue, true}, {"forceJumbo", boolValue, false},
-				{"secondaryThrottle", optionalBool, false}, {"_secondaryThrottle", optionalBool, false},
-				{"waitForDelete", optionalBool, false}, {"_waitForDelete", optionalBool, false}},
+			declared: []args.Field{args.Required("moveChunk", args.Namespace), args.Optional("find", args.Object), args.Optional("bounds", args.Objects),
+				args.Required("to", args.String), args.Optional("forceJumbo", args.Bool),
+				args.Optional("secondaryThrottle", args.OptionalBool), args.Optional("_secondaryThrottle", args.OptionalBool),
+				args.Optional("waitForDelete", args.OptionalBool), args.Optional("_waitForDelete", args.OptionalBool)},
 			run: moveChunk},
 		{name: "moveRange", adminOnly: true, takesWriteConcern: true,
-			declared: []field{{"moveRange", namespaceValue, true}, {"toShard", shardValue, true}, {"min", objectValue, false},
-				{"max", objectValue, false}, {"forceJumbo", boolValue, false}, {"secondaryThrottle", optionalBool, false},
-				{"waitForDelete", boolValue, false}},
+			declared: []args.Field{args.Required("moveRange", args.Namespace), args.Required("toShard", args.Shard), args.Optional("min", args.Object),
+				args.Optional("max", args.Object), args.Optional("forceJumbo", args.Bool), args.Optional("secondaryThrottle", args.OptionalBool),
+				args.Optional("waitForDelete", args.Bool)},
 			run: moveRange},
 	}
 }
@@ -44,7 +45,7 @@ func moveChunk(c *call) (bson.D, error) {
 
 // chunkMove is what a moveChunk asks of the donor.
 func chunkMove(c *call) (req mock.MoveRequest, err error) {
-	ns := c.args.text("moveChunk")
+	ns := c.args.Text("moveChunk")
 	coll, err := c.cluster.ConfigDB().Sharded(ns)
 	if err != nil {
 		return req, err
@@ -53,11 +54,11 @@ func chunkMove(c *call) (req mock.MoveRequest, err error) {
 	if err != nil {
 		return req, err
 	}
-	to, err := c.cluster.ConfigDB().FindShard(c.args.text("to"))
+	to, err := c.cluster.ConfigDB().FindShard(c.args.Text("to"))
 	if err != nil {
 		return req, err
 	}
-	chunk, err := chooseChunk(c.cluster, coll, c.args.object("find"), bounds)
+	chunk, err := chooseChunk(c.cluster, coll, c.args.Object("find"), bounds)
 	if err != nil {
 		return req, err
 	}
@@ -66,10 +67,10 @@ func chunkMove(c *call) (req mock.MoveRequest, err error) {
 		throttle = c.args["_secondaryThrottle"]
 	}
 	concern := c.body.Lookup("writeConcern")
-	if truth(throttle) && concern.IsZero() {
+	if args.Truth(throttle) && concern.IsZero() {
 		return req, mongoerr.New(mongoerr.FailedToParse, "secondaryThrottle needs a writeConcern")
 	}
-	if truth(throttle) { // a write concern without it is ignored
+	if args.Truth(throttle) { // a write concern without it is ignored
 		req.SecondaryThrottle = true
 		req.WriteConcern, _ = concern.DocumentOK()
 	}
@@ -77,32 +78,32 @@ func chunkMove(c *call) (req mock.MoveRequest, err error) {
 		SecondaryThrottle: req.SecondaryThrottle, WriteConcern: req.WriteConcern,
 		Namespace: ns, From: chunk.Shard, To: to.ID,
 		Min: coll.Pattern.Bound(chunk.Min), Max: coll.Pattern.Bound(chunk.Max),
-		WaitForDelete:     c.args.truth("waitForDelete") || c.args.truth("_waitForDelete"),
+		WaitForDelete:     c.args.Truth("waitForDelete") || c.args.Truth("_waitForDelete"),
 		Force:             manualForce(c.args),
 		MaxChunkSizeBytes: c.cluster.Balancer().MaxChunkSizeBytes(coll),
 	}, nil
 }
 
-func manualForce(a args) policy.ForceJumbo {
-	if a.truth("forceJumbo") {
+func manualForce(a args.Values) policy.ForceJumbo {
+	if a.Truth("forceJumbo") {
 		return policy.ForceManual
 	}
 	return policy.ForceNone
 }
 
 // chunkChoice checks that exactly one of find and bounds is given.
-func chunkChoice(a args) ([]bson.Raw, error) {
+func chunkChoice(a args.Values) ([]bson.Raw, error) {
 	var bounds []bson.Raw
-	if a.has("bounds") {
+	if a.Has("bounds") {
 		var err error
-		if bounds, err = documents(a["bounds"]); err != nil {
+		if bounds, err = args.Documents(a["bounds"]); err != nil {
 			return nil, err
 		}
 		if len(bounds) != 2 {
 			return nil, mongoerr.New(mongoerr.InvalidOptions, "bounds must have two elements")
 		}
 	}
-	if a.has("find") == a.has("bounds") {
+	if a.Has("find") == a.Has("bounds") {
 		return nil, mongoerr.New(mongoerr.InvalidOptions, "exactly one of find and bounds must be given")
 	}
 	return bounds, nil
@@ -141,12 +142,12 @@ func moveRange(c *call) (bson.D, error) {
 
 // rangeMove is what a moveRange asks of the donor.
 func rangeMove(c *call) (req mock.MoveRequest, err error) {
-	ns := c.args.text("moveRange")
-	lower, upper := c.args.object("min"), c.args.object("max")
+	ns := c.args.Text("moveRange")
+	lower, upper := c.args.Object("min"), c.args.Object("max")
 	if lower == nil && upper == nil {
 		return req, mongoerr.New(mongoerr.InvalidOptions, "Need to specify at least one of min and max")
 	}
-	to, err := c.cluster.ConfigDB().ShardByID(c.args.text("toShard"))
+	to, err := c.cluster.ConfigDB().ShardByID(c.args.Text("toShard"))
 	if err != nil {
 		return req, err
 	}
@@ -162,7 +163,7 @@ func rangeMove(c *call) (req mock.MoveRequest, err error) {
 	}
 	return mock.MoveRequest{
 		Namespace: ns, From: donorOf(c.cluster, coll, lower, upper), To: to.ID, Min: lower, Max: upper,
-		WaitForDelete:     c.args.truth("waitForDelete"),
+		WaitForDelete:     c.args.Truth("waitForDelete"),
 		Force:             manualForce(c.args),
 		MaxChunkSizeBytes: c.cluster.Balancer().MaxChunkSizeBytes(coll),
 	}, nil

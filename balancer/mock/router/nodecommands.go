@@ -6,6 +6,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -16,7 +17,7 @@ func nodeCommands() []command {
 		{name: "connPoolStats", run: connPoolStats},
 		{name: "connPoolSync", run: ok},
 		{name: "dropConnections", adminOnly: true, strict: true,
-			declared: []field{{"dropConnections", anyValue, true}, {"hostAndPort", arrayValue, true}}, run: ok},
+			declared: []args.Field{args.Required("dropConnections", args.Any), args.Required("hostAndPort", args.Array)}, run: ok},
 		{name: "echo", anyone: true, run: func(c *call) (bson.D, error) { return bson.D{{Key: "echo", Value: c.body}}, nil }},
 		{name: "fsync", adminOnly: true, run: fsync},
 		{name: "fsyncUnlock", adminOnly: true, run: func(*call) (bson.D, error) {
@@ -97,7 +98,7 @@ func getDiagnosticData(c *call) (bson.D, error) {
 // fsync has nothing to flush: what is kept on a disk is there when a command
 // is answered. It can't lock the cluster.
 func fsync(c *call) (bson.D, error) {
-	if truth(c.body.Lookup("lock")) {
+	if args.Truth(c.body.Lookup("lock")) {
 		return nil, mongoerr.New(mongoerr.NotImplemented, "the mock can't lock the cluster for a backup: use mock.save() for a snapshot")
 	}
 	all := bson.D{}
@@ -110,11 +111,11 @@ func fsync(c *call) (bson.D, error) {
 // logRotate has no log file to rotate; it checks what it is told.
 func logRotate(c *call) (bson.D, error) {
 	v := c.body.Lookup("logRotate")
-	_, isNumber := numberOf(v)
+	_, isNumber := args.Number(v)
 	text, isText := v.StringValueOK()
 	switch {
 	case !isNumber && !isText && v.Type != bson.TypeBoolean:
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'logRotate.logRotate' is the wrong type '%s', expected types '[string, number]'", typeName(v.Type))
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'logRotate.logRotate' is the wrong type '%s', expected types '[string, number]'", args.TypeName(v.Type))
 	case isText && text != "server" && text != "audit":
 		return nil, mongoerr.New(mongoerr.NoSuchKey, "Unknown log type '%s' for rotation: it is 'server' or 'audit'", text)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -126,7 +127,7 @@ func (o operation) document(cluster *mock.Cluster) bson.D {
 		{Key: "client", Value: c.client.Remote},
 	}
 	if metadata := c.peer.metadata; metadata != nil {
-		if app := textOf(metadata.Lookup("application", "name")); app != "" {
+		if app := args.Text(metadata.Lookup("application", "name")); app != "" {
 			doc = append(doc, bson.E{Key: "appName", Value: app})
 		}
 		doc = append(doc, bson.E{Key: "clientMetadata", Value: metadata})
@@ -155,7 +156,7 @@ type currentOpOptions struct{ allUsers, localOps bool }
 func readCurrentOpOptions(spec bson.RawValue) (o currentOpOptions, err error) {
 	doc, isDoc := spec.DocumentOK()
 	if !isDoc {
-		return o, mongoerr.New(mongoerr.FailedToParse, "$currentOp options must be specified in an object, but found: %s", typeName(spec.Type))
+		return o, mongoerr.New(mongoerr.FailedToParse, "$currentOp options must be specified in an object, but found: %s", args.TypeName(spec.Type))
 	}
 	elems, err := doc.Elements()
 	if err != nil {
@@ -173,7 +174,7 @@ func readCurrentOpOptions(spec bson.RawValue) (o currentOpOptions, err error) {
 		}
 		v, isBool := e.Value().BooleanOK()
 		if !isBool {
-			return o, mongoerr.New(mongoerr.TypeMismatch, "The '%s' parameter of the $currentOp stage must be a boolean value, but found: %s", e.Key(), typeName(e.Value().Type))
+			return o, mongoerr.New(mongoerr.TypeMismatch, "The '%s' parameter of the $currentOp stage must be a boolean value, but found: %s", e.Key(), args.TypeName(e.Value().Type))
 		}
 		*into = v
 	}
@@ -260,14 +261,14 @@ func marshalAll(docs []bson.D) ([]bson.Raw, error) {
 // currentOp is the stage as a command: the fields that begin with $ are
 // options, the others a filter (spec 03 §1.7).
 func currentOp(c *call) (bson.D, error) {
-	options := bson.D{{Key: "allUsers", Value: !truth(c.body.Lookup("$ownOps"))}, {Key: "idleConnections", Value: truth(c.body.Lookup("$all"))}}
+	options := bson.D{{Key: "allUsers", Value: !args.Truth(c.body.Lookup("$ownOps"))}, {Key: "idleConnections", Value: args.Truth(c.body.Lookup("$all"))}}
 	elems, err := c.body.Elements()
 	if err != nil {
 		return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
 	}
 	filter := bson.D{}
 	for _, e := range elems[1:] {
-		if !generic[e.Key()] && !strings.HasPrefix(e.Key(), "$") {
+		if !args.Generic(e.Key()) && !strings.HasPrefix(e.Key(), "$") {
 			filter = append(filter, bson.E{Key: e.Key(), Value: e.Value()})
 		}
 	}
@@ -283,7 +284,9 @@ func currentOp(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(docs, func(a, b bson.Raw) int { return cmp.Compare(textOf(a.Lookup("shard")), textOf(b.Lookup("shard"))) })
+	slices.SortStableFunc(docs, func(a, b bson.Raw) int {
+		return cmp.Compare(args.Text(a.Lookup("shard")), args.Text(b.Lookup("shard")))
+	})
 	list := bson.A{}
 	for _, doc := range docs {
 		if wanted.Match(doc) {
@@ -303,9 +306,9 @@ func killOp(c *call) (bson.D, error) {
 	if text, isText := v.StringValueOK(); isText {
 		return killOnShard(c.cluster, text)
 	}
-	n, isNumber := numberOf(v)
+	n, isNumber := args.Number(v)
 	if !isNumber {
-		return nil, mongoerr.New(50760, "\"op\" field was of unsupported type %s", typeName(v.Type))
+		return nil, mongoerr.New(50760, "\"op\" field was of unsupported type %s", args.TypeName(v.Type))
 	}
 	id, err := opNumber(int64(n))
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -54,7 +55,7 @@ func readOut(c *call, spec bson.RawValue) (output, error) {
 			case e.Key() != "db" && e.Key() != "coll":
 				return nil, mongoerr.New(mongoerr.IDLUnknownField, "BSON field '$out.%s' is an unknown field.", e.Key())
 			case !isText:
-				return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '$out.%s' is the wrong type '%s', expected type 'string'", e.Key(), typeName(e.Value().Type))
+				return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '$out.%s' is the wrong type '%s', expected type 'string'", e.Key(), args.TypeName(e.Value().Type))
 			case e.Key() == "db":
 				db = text
 			default:
@@ -65,7 +66,7 @@ func readOut(c *call, spec bson.RawValue) (output, error) {
 			return nil, mongoerr.New(mongoerr.IDLFailedToParse, "BSON field '$out.%s' is missing but a required field", map[bool]string{true: "coll", false: "db"}[coll == ""])
 		}
 	default:
-		return nil, mongoerr.New(16990, "$out only supports a string or object argument, but found %s", typeName(spec.Type))
+		return nil, mongoerr.New(16990, "$out only supports a string or object argument, but found %s", args.TypeName(spec.Type))
 	}
 	ns, err := outputNamespace("$out", db, coll, 31321)
 	if err != nil {

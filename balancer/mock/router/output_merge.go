@@ -7,6 +7,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
 )
@@ -29,7 +30,7 @@ func readMerge(c *call, spec bson.RawValue) (output, error) {
 	case isDoc:
 		into = options.Lookup("into")
 	case spec.Type != bson.TypeString:
-		return nil, mongoerr.New(51182, "$merge requires a string or object argument, but found %s", typeName(spec.Type))
+		return nil, mongoerr.New(51182, "$merge requires a string or object argument, but found %s", args.TypeName(spec.Type))
 	}
 	elems, err := options.Elements()
 	if isDoc && err != nil {
@@ -64,7 +65,7 @@ var mergeModes = []string{
 func (m *mergeOutput) option(name string, v bson.RawValue) error {
 	text, isText := v.StringValueOK()
 	wrongType := func() error {
-		return mongoerr.New(mongoerr.TypeMismatch, "BSON field '$merge.%s' is the wrong type '%s'", name, typeName(v.Type))
+		return mongoerr.New(mongoerr.TypeMismatch, "BSON field '$merge.%s' is the wrong type '%s'", name, args.TypeName(v.Type))
 	}
 	switch name {
 	case "into":
@@ -83,7 +84,7 @@ func (m *mergeOutput) option(name string, v bson.RawValue) error {
 			return nil
 		}
 		if !isText {
-			return mongoerr.New(51191, "$merge 'whenMatched' field must be either a string or an array, but found %s", typeName(v.Type))
+			return mongoerr.New(51191, "$merge 'whenMatched' field must be either a string or an array, but found %s", args.TypeName(v.Type))
 		}
 		if !slices.Contains([]string{"replace", "keepExisting", "merge", "fail"}, text) {
 			return mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field '$merge.whenMatched' is not a valid value.", text)
@@ -115,12 +116,12 @@ func (m *mergeOutput) readOn(v bson.RawValue) error {
 			return mongoerr.New(51187, "If explicitly specifying $merge 'on', must include at least one field")
 		}
 	} else if v.Type != bson.TypeString {
-		return mongoerr.New(51186, "$merge 'on' field must be either a string or an array of strings, but found %s", typeName(v.Type))
+		return mongoerr.New(51186, "$merge 'on' field must be either a string or an array of strings, but found %s", args.TypeName(v.Type))
 	}
 	for _, item := range values {
 		name, isText := item.StringValueOK()
 		if !isText {
-			return mongoerr.New(51134, "$merge 'on' array elements must be strings, but found %s", typeName(item.Type))
+			return mongoerr.New(51134, "$merge 'on' array elements must be strings, but found %s", args.TypeName(item.Type))
 		}
 		if slices.Contains(m.on, name) {
 			return mongoerr.New(31465, "Found a duplicate field '%s'", name)
@@ -135,7 +136,7 @@ func mergeTarget(db string, into bson.RawValue) (string, error) {
 	if !isText {
 		doc, isDoc := into.DocumentOK()
 		if !isDoc {
-			return "", mongoerr.New(51178, "$merge 'into' field must be either a string or an object, but found %s", typeName(into.Type))
+			return "", mongoerr.New(51178, "$merge 'into' field must be either a string or an object, but found %s", args.TypeName(into.Type))
 		}
 		if other, ok := doc.Lookup("db").StringValueOK(); ok {
 			db = other

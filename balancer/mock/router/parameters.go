@@ -8,6 +8,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -89,7 +90,7 @@ func readParameterQuery(v bson.RawValue) (parameterQuery, error) {
 	if !isDoc {
 		return parameterQuery{}, nil
 	}
-	q := parameterQuery{all: truth(doc.Lookup("allParameters")), details: truth(doc.Lookup("showDetails"))}
+	q := parameterQuery{all: args.Truth(doc.Lookup("allParameters")), details: args.Truth(doc.Lookup("showDetails"))}
 	at := doc.Lookup("setAt")
 	if at.IsZero() {
 		return q, nil
@@ -138,7 +139,7 @@ func setParameter(c *call) (bson.D, error) {
 	}
 	var asked []bson.RawElement
 	for _, e := range elems {
-		if e.Key() == "setParameter" || generic[e.Key()] {
+		if e.Key() == "setParameter" || args.Generic(e.Key()) {
 			continue
 		}
 		_, runtime, _, known := parameter(c, e.Key())
@@ -190,7 +191,7 @@ func assignParameter(c *call, name string, v bson.RawValue) (was any, err error)
 // likeParameter reads a value of the type that a parameter has: numbers that
 // are not negative, bools, and texts.
 func likeParameter(name string, is any, v bson.RawValue) (any, error) {
-	n, isNumber := numberOf(v)
+	n, isNumber := args.Number(v)
 	text, isText := v.StringValueOK()
 	bad := func() error {
 		return mongoerr.New(mongoerr.BadValue, "Invalid value for parameter %s: %s", name, v)
@@ -200,7 +201,7 @@ func likeParameter(name string, is any, v bson.RawValue) (any, error) {
 		if !isNumber && v.Type != bson.TypeBoolean {
 			return nil, bad()
 		}
-		return truth(v), nil
+		return args.Truth(v), nil
 	case string:
 		if name == "readHedgingMode" && !slices.Contains([]string{"on", "off"}, text) || !isText {
 			return nil, bad()

@@ -6,6 +6,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock/access"
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
 )
@@ -123,7 +124,7 @@ func onCollection(actions ...access.Action) rule {
 // value is.
 func onSubject(actions ...access.Action) rule {
 	return func(a asking) bool {
-		return a.may.Allows(access.OnNamespace(textOf(a.body.Lookup(a.invoked))), actions...)
+		return a.may.Allows(access.OnNamespace(args.Text(a.body.Lookup(a.invoked))), actions...)
 	}
 }
 
@@ -143,7 +144,7 @@ func all(rules ...rule) rule {
 func loggedIn(asking) bool { return true }
 
 // target is the collection that the command's value names in its database.
-func (c *call) target() access.Resource { return access.On(c.db, textOf(c.body.Lookup(c.invoked))) }
+func (c *call) target() access.Resource { return access.On(c.db, args.Text(c.body.Lookup(c.invoked))) }
 
 // user is who the connection is logged in as, with the roles of now; nil
 // without, or where the user was dropped.
@@ -223,14 +224,14 @@ func (c *call) withoutSecrets() bson.Raw {
 
 func mayConfigureBalancing(a asking) bool {
 	wanted := []access.Action{"splitChunk"}
-	if truth(a.body.Lookup("defragmentCollection")) || !a.body.Lookup("enableBalancing").IsZero() {
+	if args.Truth(a.body.Lookup("defragmentCollection")) || !a.body.Lookup("enableBalancing").IsZero() {
 		wanted = append(wanted, "moveChunk")
 	}
 	return onSubject(wanted...)(a)
 }
 
 // ownOperations: everybody sees their own.
-func ownOperations(a asking) bool { return truth(a.body.Lookup("$ownOps")) }
+func ownOperations(a asking) bool { return args.Truth(a.body.Lookup("$ownOps")) }
 
 // ofOwnOperation: everybody may kill their own commands on the mongos.
 func ofOwnOperation(a asking) bool {
@@ -242,21 +243,21 @@ func ofOwnOperation(a asking) bool {
 
 func mayListDatabases(a asking) bool {
 	only := a.body.Lookup("authorizedDatabases")
-	return only.IsZero() || truth(only) || onCluster("listDatabases")(a)
+	return only.IsZero() || args.Truth(only) || onCluster("listDatabases")(a)
 }
 
 // mayListCollections: whoever may not list all may list those that they may do
 // something with, and only their names.
 func mayListCollections(a asking) bool {
 	return onDatabase("listCollections")(a) ||
-		truth(a.body.Lookup("nameOnly")) && truth(a.body.Lookup("authorizedCollections")) && a.may.AllowsSomeIn(a.db)
+		args.Truth(a.body.Lookup("nameOnly")) && args.Truth(a.body.Lookup("authorizedCollections")) && a.may.AllowsSomeIn(a.db)
 }
 
 // showsDatabase tells whether listDatabases may show one to the caller.
 func showsDatabase(c *call) func(name string) bool {
 	may := c.node.grants(c.peer)
 	only := c.body.Lookup("authorizedDatabases")
-	if !c.node.authRequired || !truth(only) && may.Allows(access.TheCluster(), "listDatabases") {
+	if !c.node.authRequired || !args.Truth(only) && may.Allows(access.TheCluster(), "listDatabases") {
 		return func(string) bool { return true }
 	}
 	return may.AllowsSomeIn
@@ -264,7 +265,7 @@ func showsDatabase(c *call) func(name string) bool {
 
 // showsCollection tells whether listCollections may show one to the caller.
 func showsCollection(c *call) func(name string) bool {
-	if !c.node.authRequired || !truth(c.body.Lookup("authorizedCollections")) {
+	if !c.node.authRequired || !args.Truth(c.body.Lookup("authorizedCollections")) {
 		return func(string) bool { return true }
 	}
 	may := c.node.grants(c.peer)
@@ -272,18 +273,18 @@ func showsCollection(c *call) func(name string) bool {
 }
 
 func mayCreate(a asking) bool {
-	on := textOf(a.body.Lookup("viewOn"))
+	on := args.Text(a.body.Lookup("viewOn"))
 	if on != "" {
 		return a.may.Allows(a.target(), "createCollection") && a.may.Allows(access.On(a.db, on), "find") && mayRunPipeline(a, on, a.body.Lookup("pipeline"))
 	}
-	if truth(a.body.Lookup("capped")) {
+	if args.Truth(a.body.Lookup("capped")) {
 		return a.may.Allows(a.target(), "createCollection", "convertToCapped")
 	}
 	return a.may.Allows(a.target(), "createCollection") || a.may.Allows(a.target(), "insert")
 }
 
 func mayModify(a asking) bool {
-	on := textOf(a.body.Lookup("viewOn"))
+	on := args.Text(a.body.Lookup("viewOn"))
 	return a.may.Allows(a.target(), "collMod") &&
 		(on == "" || a.may.Allows(access.On(a.db, on), "find") && mayRunPipeline(a, on, a.body.Lookup("pipeline")))
 }
@@ -291,8 +292,8 @@ func mayModify(a asking) bool {
 // mayRename: within a database there is an action of its own; else it takes
 // what a copy would.
 func mayRename(a asking) bool {
-	from, to := access.OnNamespace(textOf(a.body.Lookup(a.invoked))), access.OnNamespace(textOf(a.body.Lookup("to")))
-	replaces := truth(a.body.Lookup("dropTarget"))
+	from, to := access.OnNamespace(args.Text(a.body.Lookup(a.invoked))), access.OnNamespace(args.Text(a.body.Lookup("to")))
+	replaces := args.Truth(a.body.Lookup("dropTarget"))
 	if from.Database == to.Database && a.may.Allows(from, "renameCollectionSameDB") && a.may.Allows(to, "renameCollectionSameDB") {
 		return (a.may.Allows(from, "find") || !a.may.Allows(to, "find")) && (!replaces || a.may.Allows(to, "dropCollection"))
 	}
@@ -303,7 +304,7 @@ func mayRename(a asking) bool {
 // mayExplain: what is explained must be allowed.
 func mayExplain(a asking) bool {
 	inner, _ := a.body.Lookup("explain").DocumentOK()
-	name := firstKey(inner)
+	name := args.FirstKey(inner)
 	cmd := a.node.commands[name]
 	if cmd == nil || cmd.privilege == nil {
 		return true // not to be explained
@@ -311,12 +312,4 @@ func mayExplain(a asking) bool {
 	of := *a.call
 	of.body, of.invoked = inner, name
 	return cmd.privilege(asking{&of, a.node, cmd, a.may})
-}
-
-func firstKey(doc bson.Raw) string {
-	elems, err := doc.Elements()
-	if err != nil || len(elems) == 0 {
-		return ""
-	}
-	return elems[0].Key()
 }

@@ -4,6 +4,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock/access"
+	"shardsh/balancer/mock/args"
 )
 
 func mayInsert(a asking) bool { return a.may.Allows(a.target(), a.unvalidated("insert")...) }
@@ -11,7 +12,7 @@ func mayInsert(a asking) bool { return a.may.Allows(a.target(), a.unvalidated("i
 // unvalidated adds the action of bypassDocumentValidation where it is asked
 // for.
 func (c *call) unvalidated(actions ...access.Action) []access.Action {
-	if truth(c.body.Lookup("bypassDocumentValidation")) {
+	if args.Truth(c.body.Lookup("bypassDocumentValidation")) {
 		actions = append(actions, "bypassDocumentValidation")
 	}
 	return actions
@@ -19,9 +20,9 @@ func (c *call) unvalidated(actions ...access.Action) []access.Action {
 
 func mayUpdate(a asking) bool {
 	wanted := a.unvalidated("update")
-	statements, _ := documents(a.body.Lookup("updates"))
+	statements, _ := args.Documents(a.body.Lookup("updates"))
 	for _, s := range statements {
-		if truth(s.Lookup("upsert")) {
+		if args.Truth(s.Lookup("upsert")) {
 			wanted = append(wanted, "insert")
 			break
 		}
@@ -32,12 +33,12 @@ func mayUpdate(a asking) bool {
 func mayFindAndModify(a asking) bool {
 	wanted := a.unvalidated("find")
 	switch {
-	case truth(a.body.Lookup("remove")):
+	case args.Truth(a.body.Lookup("remove")):
 		wanted = append(wanted, "remove")
 	default:
 		wanted = append(wanted, "update")
 	}
-	if truth(a.body.Lookup("upsert")) {
+	if args.Truth(a.body.Lookup("upsert")) {
 		wanted = append(wanted, "insert")
 	}
 	return a.may.Allows(a.target(), wanted...)
@@ -52,7 +53,7 @@ func mayBulkWrite(a asking) bool {
 	actions := map[string]access.Action{"insert": "insert", "update": "update", "delete": "remove"}
 	for _, op := range ops {
 		wanted := a.unvalidated(actions[op.kind])
-		if truth(op.doc.Lookup("upsert")) {
+		if args.Truth(op.doc.Lookup("upsert")) {
 			wanted = append(wanted, "insert")
 		}
 		if !a.may.Allows(access.OnNamespace(op.ns), wanted...) {
@@ -68,7 +69,7 @@ func mayAggregate(a asking) bool {
 	if _, isNumber := a.body.Lookup("aggregate").AsInt64OK(); isNumber {
 		return mayRunPipeline(a, "$cmd.aggregate", stages)
 	}
-	coll := textOf(a.body.Lookup("aggregate"))
+	coll := args.Text(a.body.Lookup("aggregate"))
 	if !readsNoDocuments(stages) && !a.may.Allows(access.On(a.db, coll), "find") {
 		return false
 	}
@@ -77,11 +78,11 @@ func mayAggregate(a asking) bool {
 
 // readsNoDocuments: the first stage makes documents of its own.
 func readsNoDocuments(pipeline bson.RawValue) bool {
-	stages, _ := documents(pipeline)
+	stages, _ := args.Documents(pipeline)
 	if len(stages) == 0 {
 		return false
 	}
-	_, makes := sourceRules()[firstKey(stages[0])]
+	_, makes := sourceRules()[args.FirstKey(stages[0])]
 	return makes
 }
 
@@ -100,7 +101,7 @@ func sourceRules() map[string]stageRule {
 	unlessOwn := func(action access.Action) stageRule {
 		return func(a asking, _ string, spec bson.RawValue) bool {
 			options, _ := spec.DocumentOK()
-			return !truth(options.Lookup("allUsers")) || a.may.Allows(access.TheCluster(), action)
+			return !args.Truth(options.Lookup("allUsers")) || a.may.Allows(access.TheCluster(), action)
 		}
 	}
 	return map[string]stageRule{
@@ -121,7 +122,7 @@ func sourceRules() map[string]stageRule {
 // mayListOperations: one's own on this mongos need nothing.
 func mayListOperations(a asking, _ string, spec bson.RawValue) bool {
 	options, _ := spec.DocumentOK()
-	own := truth(options.Lookup("localOps")) && !truth(options.Lookup("allUsers"))
+	own := args.Truth(options.Lookup("localOps")) && !args.Truth(options.Lookup("allUsers"))
 	return own || a.may.Allows(access.TheCluster(), "inprog")
 }
 
@@ -136,13 +137,13 @@ func joinRules() map[string]stageRule {
 
 // mayRunPipeline looks at the stages. What is no pipeline fails later anyway.
 func mayRunPipeline(a asking, coll string, pipeline bson.RawValue) bool {
-	stages, err := documents(pipeline)
+	stages, err := args.Documents(pipeline)
 	if err != nil {
 		return true
 	}
 	makes, joins := sourceRules(), joinRules()
 	for _, s := range stages {
-		name := firstKey(s)
+		name := args.FirstKey(s)
 		of := makes[name]
 		if of == nil {
 			of = joins[name]
@@ -160,7 +161,7 @@ func mayJoin(field string) stageRule {
 		options, _ := spec.DocumentOK()
 		pipeline := options.Lookup("pipeline")
 		from := options.Lookup(field)
-		if name := textOf(spec); name != "" {
+		if name := args.Text(spec); name != "" {
 			from = spec
 		}
 		if from.IsZero() {
@@ -180,10 +181,10 @@ func namespaceOf(db string, v bson.RawValue) access.Resource {
 		return access.On(db, name)
 	}
 	doc, _ := v.DocumentOK()
-	if other := textOf(doc.Lookup("db")); other != "" {
+	if other := args.Text(doc.Lookup("db")); other != "" {
 		db = other
 	}
-	return access.On(db, textOf(doc.Lookup("coll")))
+	return access.On(db, args.Text(doc.Lookup("coll")))
 }
 
 func mayFacet(a asking, coll string, spec bson.RawValue) bool {
@@ -209,10 +210,10 @@ func mayMerge(a asking, _ string, spec bson.RawValue) bool {
 		into = options.Lookup("into")
 	}
 	var wanted []access.Action
-	if mode := textOf(options.Lookup("whenNotMatched")); mode == "" || mode == "insert" {
+	if mode := args.Text(options.Lookup("whenNotMatched")); mode == "" || mode == "insert" {
 		wanted = append(wanted, "insert")
 	}
-	if mode := textOf(options.Lookup("whenMatched")); mode != "keepExisting" && mode != "fail" {
+	if mode := args.Text(options.Lookup("whenMatched")); mode != "keepExisting" && mode != "fail" {
 		wanted = append(wanted, "update")
 	}
 	return a.may.Allows(namespaceOf(a.db, into), a.unvalidated(wanted...)...)

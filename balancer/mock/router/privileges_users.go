@@ -6,6 +6,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock/access"
+	"shardsh/balancer/mock/args"
 )
 
 // mayGrant: whoever grants a role needs grantRole on its database.
@@ -25,7 +26,7 @@ func mayRevokePrivileges(a asking) bool { return onPrivileges(a, "revokeRole") }
 // onPrivileges wants an action on the database of each privilege, on admin
 // where it is of no database.
 func onPrivileges(a asking, action access.Action) bool {
-	docs, _ := documents(a.body.Lookup("privileges"))
+	docs, _ := args.Documents(a.body.Lookup("privileges"))
 	for _, doc := range docs {
 		p, err := access.ReadPrivilege(doc)
 		if err != nil {
@@ -45,7 +46,7 @@ func onPrivileges(a asking, action access.Action) bool {
 // mayUpdateUser: nobody knows which roles go when others are given, so that
 // takes the right to revoke any.
 func mayUpdateUser(a asking) bool {
-	own := a.peer.is(&access.User{Name: textOf(a.body.Lookup("updateUser")), Database: a.db})
+	own := a.peer.is(&access.User{Name: args.Text(a.body.Lookup("updateUser")), Database: a.db})
 	for _, change := range []struct {
 		field            string
 		action, ownField access.Action
@@ -88,11 +89,11 @@ func mayView(a asking, v bson.RawValue, field string, action access.Action, own 
 	}
 	doc, isDoc := v.DocumentOK()
 	switch {
-	case isDoc && truth(doc.Lookup("forAllDBs")):
+	case isDoc && args.Truth(doc.Lookup("forAllDBs")):
 		return a.may.Allows(access.TheCluster(), action)
 	case isDoc:
-		db := textOf(doc.Lookup("db"))
-		return own(db, textOf(doc.Lookup(field))) || a.may.Allows(access.In(db), action)
+		db := args.Text(doc.Lookup("db"))
+		return own(db, args.Text(doc.Lookup(field))) || a.may.Allows(access.In(db), action)
 	}
 	return a.may.Allows(access.In(a.db), action)
 }

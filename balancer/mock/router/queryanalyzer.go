@@ -10,6 +10,7 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
 )
@@ -42,13 +43,13 @@ const maxSampleRate = 50
 
 // configureQueryAnalyzer begins or ends the sampling of a collection's queries.
 func configureQueryAnalyzer(c *call) (bson.D, error) {
-	ns, mode := c.args.text("configureQueryAnalyzer"), c.args.text("mode")
-	rate, hasRate := numberOf(c.args["samplesPerSecond"])
+	ns, mode := c.args.Text("configureQueryAnalyzer"), c.args.Text("mode")
+	rate, hasRate := args.Number(c.args["samplesPerSecond"])
 	switch {
 	case mode != "full" && mode != "off":
 		return nil, mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field 'configureQueryAnalyzer.mode' is not a valid value.", mode)
-	case c.args.has("samplesPerSecond") && !hasRate:
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'configureQueryAnalyzer.samplesPerSecond' is the wrong type '%s', expected types '[double, decimal, int, long]'", typeName(c.args["samplesPerSecond"].Type))
+	case c.args.Has("samplesPerSecond") && !hasRate:
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'configureQueryAnalyzer.samplesPerSecond' is the wrong type '%s', expected types '[double, decimal, int, long]'", args.TypeName(c.args["samplesPerSecond"].Type))
 	case mode == "off" && hasRate:
 		return nil, mongoerr.New(mongoerr.InvalidOptions, "Cannot specify 'samplesPerSecond' when 'mode' is \"off\"")
 	case mode == "full" && !hasRate:
@@ -131,13 +132,13 @@ func sampleable(name string, body bson.Raw) []sampledQuery {
 		return []sampledQuery{of(body.Lookup("query"), body.Lookup("update"), false)}
 	}
 	list := map[string]string{"update": "updates", "delete": "deletes"}[name]
-	statements, err := documents(body.Lookup(list))
+	statements, err := args.Documents(body.Lookup(list))
 	if list == "" || err != nil {
 		return nil
 	}
 	var queries []sampledQuery
 	for _, s := range statements {
-		multi := truth(s.Lookup("multi")) || name == "delete" && !truth(s.Lookup("limit"))
+		multi := args.Truth(s.Lookup("multi")) || name == "delete" && !args.Truth(s.Lookup("limit"))
 		queries = append(queries, of(s.Lookup("q"), s.Lookup("u"), multi))
 	}
 	return queries

@@ -5,6 +5,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
 )
@@ -72,7 +73,7 @@ func (c *call) readQuery(filterField string) (query, error) {
 		}
 		n, isNumber := v.AsInt64OK()
 		if !isNumber {
-			return q, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s' is the wrong type '%s'", c.invoked, name, typeName(v.Type))
+			return q, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s' is the wrong type '%s'", c.invoked, name, args.TypeName(v.Type))
 		}
 		if n < 0 && !(name == "limit" && c.invoked == "count") {
 			return q, mongoerr.New(mongoerr.BadValue, "BSON field '%s' value must be >= 0, actual value '%d'", name, n)
@@ -90,7 +91,7 @@ func (c *call) simpleCollation(from bson.Raw) error {
 	}
 	collation, isDoc := v.DocumentOK()
 	if !isDoc {
-		return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.collation' is the wrong type '%s', expected type 'object'", c.invoked, typeName(v.Type))
+		return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.collation' is the wrong type '%s', expected type 'object'", c.invoked, args.TypeName(v.Type))
 	}
 	locale, named := collation.Lookup("locale").StringValueOK()
 	switch {
@@ -110,7 +111,7 @@ func (c *call) document(name string) (bson.Raw, error) {
 	}
 	doc, isDoc := v.DocumentOK()
 	if !isDoc {
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s' is the wrong type '%s', expected type 'object'", c.invoked, name, typeName(v.Type))
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s' is the wrong type '%s', expected type 'object'", c.invoked, name, args.TypeName(v.Type))
 	}
 	return doc, nil
 }
@@ -124,18 +125,18 @@ func find(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.args.truth("allowPartialResults") {
+	if c.args.Truth("allowPartialResults") {
 		q.partial = new(bool)
 	}
 	results, err := run(c, q)
 	if err != nil {
 		return nil, err
 	}
-	open := &cursor{ns: q.ns, left: results, patient: c.args.truth("noCursorTimeout")}
+	open := &cursor{ns: q.ns, left: results, patient: c.args.Truth("noCursorTimeout")}
 	if open.tail, err = tailOf(c, q, len(results)); err != nil {
 		return nil, err
 	}
-	cursor, err := openCursor(c, open, size, c.args.truth("singleBatch"))
+	cursor, err := openCursor(c, open, size, c.args.Truth("singleBatch"))
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +159,7 @@ func findQuery(c *call) (query, error) {
 	if err := c.checkTailable(); err != nil {
 		return q, err
 	}
-	q.returnKey, q.showRecord = truth(c.body.Lookup("returnKey")), truth(c.body.Lookup("showRecordId"))
+	q.returnKey, q.showRecord = args.Truth(c.body.Lookup("returnKey")), args.Truth(c.body.Lookup("showRecordId"))
 	if q.min, err = c.document("min"); err != nil {
 		return q, err
 	}
@@ -233,7 +234,7 @@ func (c *call) batchSize(v bson.RawValue) (int, error) {
 	}
 	n, isNumber := v.AsInt64OK()
 	if !isNumber {
-		return 0, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'batchSize' is the wrong type '%s'", typeName(v.Type))
+		return 0, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'batchSize' is the wrong type '%s'", args.TypeName(v.Type))
 	}
 	if n < 0 {
 		return 0, mongoerr.New(mongoerr.BadValue, "BSON field 'batchSize' value must be >= 0, actual value '%d'", n)

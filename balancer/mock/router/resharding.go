@@ -6,6 +6,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -13,36 +14,36 @@ import (
 // §1.4). They answer when all is done.
 func reshardingCommands() []command {
 	named := func(name string, strict bool, run handler) command {
-		return command{name: name, adminOnly: true, strict: strict, declared: []field{{name, namespaceValue, true}}, run: run}
+		return command{name: name, adminOnly: true, strict: strict, declared: []args.Field{args.Required(name, args.Namespace)}, run: run}
 	}
 	return []command{
 		{name: "reshardCollection", adminOnly: true, strict: true,
-			declared: []field{{"reshardCollection", namespaceValue, true}, {"key", objectValue, true}, {"unique", boolValue, false},
-				{"numInitialChunks", safeInt, false}, {"collation", objectValue, false}, {"zones", objectsValue, false},
-				{"shardDistribution", objectsValue, false}, {"forceRedistribution", boolValue, false},
-				{"reshardingUUID", uuidValue, false}, {"collectionUUID", uuidValue, false},
-				{"_presetReshardedChunks", objectsValue, false}},
+			declared: []args.Field{args.Required("reshardCollection", args.Namespace), args.Required("key", args.Object), args.Optional("unique", args.Bool),
+				args.Optional("numInitialChunks", args.SafeInt), args.Optional("collation", args.Object), args.Optional("zones", args.Objects),
+				args.Optional("shardDistribution", args.Objects), args.Optional("forceRedistribution", args.Bool),
+				args.Optional("reshardingUUID", args.UUID), args.Optional("collectionUUID", args.UUID),
+				args.Optional("_presetReshardedChunks", args.Objects)},
 			run: reshardCollection},
 		named("abortReshardCollection", true, aborting("abortReshardCollection", mock.ByReshard)),
 		named("commitReshardCollection", true, func(c *call) (bson.D, error) {
-			return bson.D{}, c.cluster.Reshardings().Commit(c.args.text("commitReshardCollection"))
+			return bson.D{}, c.cluster.Reshardings().Commit(c.args.Text("commitReshardCollection"))
 		}),
 		named("cleanupReshardCollection", true, cleanupReshardCollection),
 		{name: "moveCollection", adminOnly: true, strict: true,
-			declared: []field{{"moveCollection", namespaceValue, true}, {"toShard", shardValue, true}, {"oplogBatchApplierTaskCount", tasksValue, false}},
+			declared: []args.Field{args.Required("moveCollection", args.Namespace), args.Required("toShard", args.Shard), args.Optional("oplogBatchApplierTaskCount", args.Tasks)},
 			run: func(c *call) (bson.D, error) {
-				return bson.D{}, c.cluster.Reshardings().Move(c.ctx, c.deadline, c.args.text("moveCollection"), c.args.text("toShard"))
+				return bson.D{}, c.cluster.Reshardings().Move(c.ctx, c.deadline, c.args.Text("moveCollection"), c.args.Text("toShard"))
 			}},
 		named("abortMoveCollection", false, aborting("abortMoveCollection", mock.ByMove)),
 		{name: "unshardCollection", adminOnly: true, strict: true,
-			declared: []field{{"unshardCollection", namespaceValue, true}, {"toShard", shardValue, false}, {"oplogBatchApplierTaskCount", tasksValue, false}},
+			declared: []args.Field{args.Required("unshardCollection", args.Namespace), args.Optional("toShard", args.Shard), args.Optional("oplogBatchApplierTaskCount", args.Tasks)},
 			run: func(c *call) (bson.D, error) {
-				return bson.D{}, c.cluster.Reshardings().Unshard(c.ctx, c.deadline, c.args.text("unshardCollection"), c.args.text("toShard"))
+				return bson.D{}, c.cluster.Reshardings().Unshard(c.ctx, c.deadline, c.args.Text("unshardCollection"), c.args.Text("toShard"))
 			}},
 		named("abortUnshardCollection", false, aborting("abortUnshardCollection", mock.ByUnshard)),
 		{name: "refineCollectionShardKey", adminOnly: true, takesWriteConcern: true,
-			declared: []field{{"refineCollectionShardKey", namespaceValue, true}, {"key", objectValue, true},
-				{"collectionUUID", uuidValue, false}, {"enforceUniquenessCheck", optionalBool, false}},
+			declared: []args.Field{args.Required("refineCollectionShardKey", args.Namespace), args.Required("key", args.Object),
+				args.Optional("collectionUUID", args.UUID), args.Optional("enforceUniquenessCheck", args.OptionalBool)},
 			run: refineKey},
 	}
 }
@@ -50,21 +51,21 @@ func reshardingCommands() []command {
 func refineKey(c *call) (bson.D, error) {
 	unique := c.args["enforceUniquenessCheck"]
 	return bson.D{}, c.cluster.Collections().RefineKey(mock.RefineRequest{
-		Namespace: c.args.text("refineCollectionShardKey"), Key: c.args.object("key"), UUID: c.args.binary("collectionUUID"),
-		AcceptNonUnique: !unique.IsZero() && !truth(unique),
+		Namespace: c.args.Text("refineCollectionShardKey"), Key: c.args.Object("key"), UUID: c.args.Binary("collectionUUID"),
+		AcceptNonUnique: !unique.IsZero() && !args.Truth(unique),
 	})
 }
 
 func aborting(name string, by mock.Provenance) handler {
 	return func(c *call) (bson.D, error) {
-		return bson.D{}, c.cluster.Reshardings().Abort(c.ctx, c.deadline, c.args.text(name), by)
+		return bson.D{}, c.cluster.Reshardings().Abort(c.ctx, c.deadline, c.args.Text(name), by)
 	}
 }
 
 // cleanupReshardCollection has nothing to do: an operation that failed leaves
 // nothing behind here.
 func cleanupReshardCollection(c *call) (bson.D, error) {
-	ns := c.args.text("cleanupReshardCollection")
+	ns := c.args.Text("cleanupReshardCollection")
 	_, tracked, err := c.cluster.ConfigDB().Tracked(ns)
 	if err == nil && !tracked {
 		err = mongoerr.New(mongoerr.NamespaceNotFound, "Namespace %s not found", ns)
@@ -73,33 +74,33 @@ func cleanupReshardCollection(c *call) (bson.D, error) {
 }
 
 func reshardCollection(c *call) (bson.D, error) {
-	ns := c.args.text("reshardCollection")
+	ns := c.args.Text("reshardCollection")
 	switch {
-	case c.args.truth("unique"):
+	case c.args.Truth("unique"):
 		return nil, mongoerr.New(mongoerr.BadValue, "Resharding doesn't support unique: true")
-	case c.args.has("_presetReshardedChunks"):
+	case c.args.Has("_presetReshardedChunks"):
 		return nil, mongoerr.New(mongoerr.BadValue, "Test commands must be enabled when a value is provided for field: _presetReshardedChunks")
 	}
 	if err := simpleCollation(c, "reshardCollection"); err != nil {
 		return nil, err
 	}
-	if err := c.cluster.Collections().CheckUUID(ns, c.args.binary("collectionUUID")); err != nil {
+	if err := c.cluster.Collections().CheckUUID(ns, c.args.Binary("collectionUUID")); err != nil {
 		return nil, err
 	}
 	req := mock.ReshardRequest{
-		Namespace: ns, Key: c.args.object("key"), InitialChunks: c.args.number("numInitialChunks"), Force: c.args.truth("forceRedistribution"),
-		UUID: c.args.binary("reshardingUUID"),
+		Namespace: ns, Key: c.args.Object("key"), InitialChunks: c.args.Number("numInitialChunks"), Force: c.args.Truth("forceRedistribution"),
+		UUID: c.args.Binary("reshardingUUID"),
 	}
-	if c.args.has("numInitialChunks") && req.InitialChunks <= 0 {
+	if c.args.Has("numInitialChunks") && req.InitialChunks <= 0 {
 		return nil, mongoerr.New(mongoerr.BadValue, "numInitialChunks must be greater than 0")
 	}
 	var err error
-	if c.args.has("zones") {
+	if c.args.Has("zones") {
 		if req.Zones, err = zoneRequests(c.args["zones"]); err != nil {
 			return nil, err
 		}
 	}
-	if c.args.has("shardDistribution") {
+	if c.args.Has("shardDistribution") {
 		if req.Distribution, err = shardRanges(c.args["shardDistribution"]); err != nil {
 			return nil, err
 		}
@@ -108,17 +109,17 @@ func reshardCollection(c *call) (bson.D, error) {
 }
 
 func simpleCollation(c *call, command string) error {
-	if !c.args.has("collation") {
+	if !c.args.Has("collation") {
 		return nil
 	}
-	if locale, _ := c.args.object("collation").Lookup("locale").StringValueOK(); locale != "simple" {
+	if locale, _ := c.args.Object("collation").Lookup("locale").StringValueOK(); locale != "simple" {
 		return mongoerr.New(mongoerr.BadValue, "the collation for %s must be {locale: 'simple'}", command)
 	}
 	return nil
 }
 
 func zoneRequests(list bson.RawValue) ([]mock.ZoneRequest, error) {
-	docs, err := documents(list)
+	docs, err := args.Documents(list)
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +137,7 @@ func zoneRequests(list bson.RawValue) ([]mock.ZoneRequest, error) {
 }
 
 func shardRanges(list bson.RawValue) ([]mock.ShardRange, error) {
-	docs, err := documents(list)
+	docs, err := args.Documents(list)
 	if err != nil {
 		return nil, err
 	}

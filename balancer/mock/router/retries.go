@@ -6,6 +6,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -71,7 +72,7 @@ func (c *call) readStatementIDs(s *statementIDs, statements int) error {
 	if v := c.body.Lookup("stmtId"); !v.IsZero() {
 		n, isInt := v.Int32OK()
 		if !isInt {
-			return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.stmtId' is the wrong type '%s', expected type 'int'", c.invoked, typeName(v.Type))
+			return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.stmtId' is the wrong type '%s', expected type 'int'", c.invoked, args.TypeName(v.Type))
 		}
 		s.first = n
 	}
@@ -81,7 +82,7 @@ func (c *call) readStatementIDs(s *statementIDs, statements int) error {
 	}
 	array, isArray := v.ArrayOK()
 	if !isArray {
-		return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.stmtIds' is the wrong type '%s', expected type 'array'", c.invoked, typeName(v.Type))
+		return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.stmtIds' is the wrong type '%s', expected type 'array'", c.invoked, args.TypeName(v.Type))
 	}
 	if !c.body.Lookup("stmtId").IsZero() {
 		return mongoerr.New(mongoerr.InvalidOptions, "May not specify both stmtId and stmtIds in write command")
@@ -96,7 +97,7 @@ func (c *call) readStatementIDs(s *statementIDs, statements int) error {
 	for _, v := range values {
 		n, isInt := v.Int32OK()
 		if !isInt {
-			return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.stmtIds' holds a %s, expected type 'int'", c.invoked, typeName(v.Type))
+			return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.stmtIds' holds a %s, expected type 'int'", c.invoked, args.TypeName(v.Type))
 		}
 		s.ids = append(s.ids, n)
 	}

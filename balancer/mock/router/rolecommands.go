@@ -6,18 +6,19 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock/access"
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mongoerr"
 )
 
 func roleCommands() []command {
-	named := func(name string, run handler, fields ...field) command {
-		return command{name: name, takesWriteConcern: true, strict: true, run: run, declared: append([]field{{name, stringValue, true}}, fields...)}
+	named := func(name string, run handler, fields ...args.Field) command {
+		return command{name: name, takesWriteConcern: true, strict: true, run: run, declared: append([]args.Field{args.Required(name, args.String)}, fields...)}
 	}
-	privileges, roles := field{"privileges", arrayValue, true}, field{"roles", arrayValue, true}
-	restrictions := field{"authenticationRestrictions", arrayValue, false}
+	privileges, roles := args.Required("privileges", args.Array), args.Required("roles", args.Array)
+	restrictions := args.Optional("authenticationRestrictions", args.Array)
 	return []command{
 		named("createRole", createRole, privileges, roles, restrictions),
-		named("updateRole", updateRole, field{"privileges", arrayValue, false}, field{"roles", arrayValue, false}, restrictions),
+		named("updateRole", updateRole, args.Optional("privileges", args.Array), args.Optional("roles", args.Array), restrictions),
 		named("dropRole", dropRole),
 		{name: "dropAllRolesFromDatabase", takesWriteConcern: true, run: dropAllRoles},
 		named("grantRolesToUser", changeUserRoles(addRoles), roles),
@@ -32,7 +33,7 @@ func roleCommands() []command {
 
 // namedRole is the role that the command's value names in its database.
 func (c *call) namedRole() access.Role {
-	return access.Role{Role: c.args.text(c.invoked), Database: c.db}
+	return access.Role{Role: c.args.Text(c.invoked), Database: c.db}
 }
 
 // definition reads what createRole and updateRole say of a role.
@@ -41,7 +42,7 @@ func (c *call) definition() (access.Definition, error) {
 	if def.Role.Role == "" {
 		return def, mongoerr.New(mongoerr.BadValue, "Role name must be non-empty")
 	}
-	if c.args.has("authenticationRestrictions") {
+	if c.args.Has("authenticationRestrictions") {
 		return def, mongoerr.New(mongoerr.NotImplemented, "the mock does not support authenticationRestrictions")
 	}
 	var err error
@@ -55,10 +56,10 @@ func (c *call) definition() (access.Definition, error) {
 // readPrivileges reads the privileges of a role, which may reach beyond its
 // database on admin only.
 func (c *call) readPrivileges() ([]access.Privilege, error) {
-	if !c.args.has("privileges") {
+	if !c.args.Has("privileges") {
 		return nil, nil
 	}
-	docs, err := documents(c.args["privileges"])
+	docs, err := args.Documents(c.args["privileges"])
 	if err != nil {
 		return nil, err
 	}
@@ -104,14 +105,14 @@ func updateRole(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !c.args.has("roles") && !c.args.has("privileges") {
+	if !c.args.Has("roles") && !c.args.Has("privileges") {
 		return nil, mongoerr.New(mongoerr.BadValue, "Must specify at least one field to update in updateRole")
 	}
 	return changeRole(c, func(is *access.Definition) error {
-		if c.args.has("roles") {
+		if c.args.Has("roles") {
 			is.Roles = def.Roles
 		}
-		if c.args.has("privileges") {
+		if c.args.Has("privileges") {
 			is.Privileges = def.Privileges
 		}
 		return nil
@@ -188,7 +189,7 @@ func changeUserRoles(change func(has, given []access.Role) []access.Role) handle
 		if err != nil {
 			return nil, err
 		}
-		name := c.args.text(c.invoked)
+		name := c.args.Text(c.invoked)
 		user, there := c.node.users.Find(c.db, name)
 		if !there {
 			return nil, access.NotFound(c.db, name)
@@ -281,21 +282,21 @@ func rolesInfo(c *call) (bson.D, error) {
 	list := bson.A{}
 	for _, role := range wanted {
 		if def, there := c.node.users.FindRole(role); there {
-			list = append(list, c.node.roleDoc(def, truth(shows)))
+			list = append(list, c.node.roleDoc(def, args.Truth(shows)))
 		}
 	}
 	return bson.D{{Key: "roles", Value: list}}, nil
 }
 
 func (c *call) rolesWanted(v bson.RawValue) ([]access.Role, error) {
-	if n, isNumber := numberOf(v); isNumber && n == 1 {
+	if n, isNumber := args.Number(v); isNumber && n == 1 {
 		var list []access.Role
 		for _, def := range c.node.users.Roles() {
 			if def.Database == c.db {
 				list = append(list, def.Role)
 			}
 		}
-		if truth(c.body.Lookup("showBuiltinRoles")) {
+		if args.Truth(c.body.Lookup("showBuiltinRoles")) {
 			list = append(list, access.BuiltinRoles(c.db)...)
 		}
 		return list, nil
@@ -317,7 +318,7 @@ func (c *call) rolesWanted(v bson.RawValue) ([]access.Role, error) {
 	}
 	role, ok := c.roleOf(v)
 	if !ok {
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "rolesInfo takes 1, a name, {role, db} or an array of roles, not %s", typeName(v.Type))
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "rolesInfo takes 1, a name, {role, db} or an array of roles, not %s", args.TypeName(v.Type))
 	}
 	return []access.Role{role}, nil
 }
@@ -328,7 +329,7 @@ func (c *call) roleOf(v bson.RawValue) (access.Role, bool) {
 		return access.Role{Role: name, Database: c.db}, true
 	}
 	doc, isDoc := v.DocumentOK()
-	role := access.Role{Role: textOf(doc.Lookup("role")), Database: textOf(doc.Lookup("db"))}
+	role := access.Role{Role: args.Text(doc.Lookup("role")), Database: args.Text(doc.Lookup("db"))}
 	return role, isDoc && role.Role != ""
 }
 

@@ -156,7 +156,7 @@ func (r *Router) runOutside(cmd *command, c *call) (bson.D, error) {
 	if err := c.checkAPIVersion(cmd); err != nil {
 		return nil, err
 	}
-	parsed, err := parseArgs(cmd, c.body)
+	parsed, err := cmd.parse(c.body)
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +176,7 @@ func (r *Router) check(cmd *command, c *call) error {
 	if err := c.checkAPIVersion(cmd); err != nil {
 		return err
 	}
-	parsed, err := parseArgs(cmd, c.body)
+	parsed, err := cmd.parse(c.body)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/args"
 )
 
 // section is one part of serverStatus, made when it is asked for.
@@ -58,11 +59,11 @@ func serverStatus(c *call) (bson.D, error) {
 		{Key: "uptimeEstimate", Value: int64(up.Seconds())},
 		{Key: "localTime", Value: bson.NewDateTimeFromTime(c.cluster.Now())},
 	}
-	none := truth(c.body.Lookup("none"))
+	none := args.Truth(c.body.Lookup("none"))
 	for _, s := range statusSections() {
 		asked := c.body.Lookup(s.name)
 		_, isDoc := asked.DocumentOK()
-		if asked.IsZero() && none || !asked.IsZero() && !isDoc && !truth(asked) {
+		if asked.IsZero() && none || !asked.IsZero() && !isDoc && !args.Truth(asked) {
 			continue
 		}
 		reply = append(reply, bson.E{Key: s.name, Value: s.show(c)})

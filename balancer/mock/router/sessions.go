@@ -10,11 +10,12 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mongoerr"
 )
 
 func sessionCommands() []command {
-	ids := func(name string) []field { return []field{{name, arrayValue, true}} }
+	ids := func(name string) []args.Field { return []args.Field{args.Required(name, args.Array)} }
 	return []command{
 		{name: "startSession", run: startSession},
 		{name: "endSessions", anyone: true, stable: true, outside: true, declared: ids("endSessions"), run: endSessions},
@@ -133,7 +134,7 @@ func (s *sessions) list() []bson.Raw {
 func (c *call) readSessionID(where string, v bson.RawValue) (*sessionID, error) {
 	doc, isDoc := v.DocumentOK()
 	if !isDoc {
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s' is the wrong type '%s', expected type 'object'", where, typeName(v.Type))
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s' is the wrong type '%s', expected type 'object'", where, args.TypeName(v.Type))
 	}
 	elems, err := doc.Elements()
 	if err != nil {
@@ -150,7 +151,7 @@ func (c *call) readSessionID(where string, v bson.RawValue) (*sessionID, error) 
 	case id.IsZero():
 		return nil, mongoerr.New(mongoerr.IDLFailedToParse, "BSON field '%s.id' is missing but a required field", where)
 	case !isBinary:
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.id' is the wrong type '%s', expected type 'binData'", where, typeName(id.Type))
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.id' is the wrong type '%s', expected type 'binData'", where, args.TypeName(id.Type))
 	case subtype != bson.TypeBinaryUUID:
 		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.id' is the wrong binData type '%d', expected type 'UUID'", where, subtype)
 	case len(data) != 16:
@@ -167,7 +168,7 @@ func (c *call) readSessionID(where string, v bson.RawValue) (*sessionID, error) 
 
 // readSessionIDs reads the array that is the command's value.
 func (c *call) readSessionIDs() ([]sessionID, error) {
-	docs, err := documents(c.body.Lookup(c.invoked))
+	docs, err := args.Documents(c.body.Lookup(c.invoked))
 	if err != nil {
 		return nil, err
 	}
@@ -246,13 +247,13 @@ func killSessions(c *call) (bson.D, error) {
 
 // killAllSessions takes users; none means everybody's sessions.
 func killAllSessions(c *call) (bson.D, error) {
-	docs, err := documents(c.body.Lookup(c.invoked))
+	docs, err := args.Documents(c.body.Lookup(c.invoked))
 	if err != nil {
 		return nil, err
 	}
 	var whose [][sha256.Size]byte
 	for _, doc := range docs {
-		user, db := textOf(doc.Lookup("user")), textOf(doc.Lookup("db"))
+		user, db := args.Text(doc.Lookup("user")), args.Text(doc.Lookup("db"))
 		if user == "" || db == "" {
 			return nil, mongoerr.New(mongoerr.IDLFailedToParse, "BSON field 'KillAllSessionsCmd.killAllSessions' takes documents {user, db}")
 		}
@@ -278,10 +279,10 @@ func killWhere(c *call, of func(sessionID) bool) {
 func sessionsStage(c *call, _ string, spec bson.RawValue) ([]bson.Raw, error) {
 	options, isDoc := spec.DocumentOK()
 	if !isDoc {
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "$listSessions options must be specified in an object, but found: %s", typeName(spec.Type))
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "$listSessions options must be specified in an object, but found: %s", args.TypeName(spec.Type))
 	}
 	all, mine := c.node.sessions.list(), c.peer.digest()
-	if truth(options.Lookup("allUsers")) {
+	if args.Truth(options.Lookup("allUsers")) {
 		return all, nil
 	}
 	return slices.DeleteFunc(all, func(doc bson.Raw) bool {

@@ -4,26 +4,27 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mongoerr"
 )
 
 func shardingCommands() []command {
 	return []command{
 		{name: "enableSharding", aliases: []string{"enablesharding"}, adminOnly: true, takesWriteConcern: true,
-			declared: []field{{"enableSharding", stringValue, true}, {"primaryShard", stringValue, false}},
+			declared: []args.Field{args.Required("enableSharding", args.String), args.Optional("primaryShard", args.String)},
 			run:      enableSharding},
 		{name: "shardCollection", aliases: []string{"shardcollection"}, adminOnly: true, takesWriteConcern: true,
-			declared: []field{{"shardCollection", namespaceToShard, true}, {"key", objectValue, true}, {"unique", boolValue, false},
-				{"numInitialChunks", safeInt, false}, {"presplitHashedZones", boolValue, false},
-				{"implicitlyCreateIndex", optionalBool, false}, {"enforceUniquenessCheck", optionalBool, false},
-				{"collation", objectValue, false}, {"timeseries", objectValue, false}, {"collectionUUID", uuidValue, false}},
+			declared: []args.Field{args.Required("shardCollection", args.NamespaceToShard), args.Required("key", args.Object), args.Optional("unique", args.Bool),
+				args.Optional("numInitialChunks", args.SafeInt), args.Optional("presplitHashedZones", args.Bool),
+				args.Optional("implicitlyCreateIndex", args.OptionalBool), args.Optional("enforceUniquenessCheck", args.OptionalBool),
+				args.Optional("collation", args.Object), args.Optional("timeseries", args.Object), args.Optional("collectionUUID", args.UUID)},
 			run: shardCollection},
 	}
 }
 
 func enableSharding(c *call) (bson.D, error) {
-	name, primary := c.args.text("enableSharding"), c.args.text("primaryShard")
-	if primary != "" || !c.args.has("primaryShard") {
+	name, primary := c.args.Text("enableSharding"), c.args.Text("primaryShard")
+	if primary != "" || !c.args.Has("primaryShard") {
 		return bson.D{}, c.request.CreateDatabase(name, primary)
 	}
 	there, err := c.cluster.Databases().CheckName(name)
@@ -34,19 +35,19 @@ func enableSharding(c *call) (bson.D, error) {
 }
 
 func shardCollection(c *call) (bson.D, error) {
-	ns := c.args.text("shardCollection")
-	if c.args.has("timeseries") {
+	ns := c.args.Text("shardCollection")
+	if c.args.Has("timeseries") {
 		return nil, mongoerr.New(mongoerr.NotImplemented, "the mock has no time-series collections")
 	}
 	create, allow := c.args["implicitlyCreateIndex"], c.args["enforceUniquenessCheck"]
 	err := c.request.ShardCollection(mock.ShardRequest{
 		Namespace:       ns,
-		Key:             c.args.object("key"),
-		Unique:          c.args.truth("unique"),
-		NoIndex:         !create.IsZero() && !truth(create),
-		UUID:            c.args.binary("collectionUUID"),
-		AcceptNonUnique: !allow.IsZero() && !truth(allow),
-		PresplitZones:   c.args.truth("presplitHashedZones"),
+		Key:             c.args.Object("key"),
+		Unique:          c.args.Truth("unique"),
+		NoIndex:         !create.IsZero() && !args.Truth(create),
+		UUID:            c.args.Binary("collectionUUID"),
+		AcceptNonUnique: !allow.IsZero() && !args.Truth(allow),
+		PresplitZones:   c.args.Truth("presplitHashedZones"),
 		OtherCollation:  simpleCollation(c, "shardCollection") != nil,
 	})
 	return bson.D{{Key: "collectionsharded", Value: ns}}, err

@@ -7,6 +7,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -15,14 +16,14 @@ func shardCommands() []command {
 		{name: "listShards", aliases: []string{"listshards"}, adminOnly: true, run: listShards},
 		{name: "addShard", aliases: []string{"addshard"}, adminOnly: true, takesWriteConcern: true, run: addShard},
 		{name: "removeShard", aliases: []string{"removeshard"}, adminOnly: true, takesWriteConcern: true,
-			declared: []field{{"removeShard", stringValue, true}, {"destinationShard", stringValue, false}},
+			declared: []args.Field{args.Required("removeShard", args.String), args.Optional("destinationShard", args.String)},
 			run:      removeShard},
 		{name: "movePrimary", aliases: []string{"moveprimary"}, adminOnly: true, takesWriteConcern: true,
-			declared: []field{{"movePrimary", stringValue, true}, {"to", shardValue, true}},
+			declared: []args.Field{args.Required("movePrimary", args.String), args.Required("to", args.Shard)},
 			run:      movePrimary},
 		{name: "checkMetadataConsistency",
-			declared: []field{{"checkMetadataConsistency", anyValue, true}, {"checkIndexes", safeBool, false},
-				{"dbMetadataLockMaxTimeMS", countValue, false}, {"cursor", objectValue, false}},
+			declared: []args.Field{args.Required("checkMetadataConsistency", args.Any), args.Optional("checkIndexes", args.SafeBool),
+				args.Optional("dbMetadataLockMaxTimeMS", args.Count), args.Optional("cursor", args.Object)},
 			run: checkMetadataConsistency},
 	}
 }
@@ -54,7 +55,7 @@ func addShard(c *call) (bson.D, error) {
 
 // removeShard tells how far the removal is.
 func removeShard(c *call) (bson.D, error) {
-	removal, err := c.cluster.Membership().Remove(c.args.text("removeShard"))
+	removal, err := c.cluster.Membership().Remove(c.args.Text("removeShard"))
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +83,7 @@ func removalDoc(removal mock.Removal) bson.D {
 }
 
 func movePrimary(c *call) (bson.D, error) {
-	return bson.D{}, c.cluster.Databases().MovePrimary(c.args.text("movePrimary"), c.args.text("to"))
+	return bson.D{}, c.cluster.Databases().MovePrimary(c.args.Text("movePrimary"), c.args.Text("to"))
 }
 
 // listShards shows the documents in the field order of spec 03 §1.5.

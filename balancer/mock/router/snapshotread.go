@@ -3,6 +3,7 @@ package router
 import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -20,7 +21,7 @@ func readSnapshot(c *call) error {
 	at := bson.Timestamp{T: t, I: i}
 	switch {
 	case !isTime:
-		return mongoerr.New(mongoerr.TypeMismatch, "BSON field 'readConcern.atClusterTime' is the wrong type '%s', expected type 'timestamp'", typeName(v.Type))
+		return mongoerr.New(mongoerr.TypeMismatch, "BSON field 'readConcern.atClusterTime' is the wrong type '%s', expected type 'timestamp'", args.TypeName(v.Type))
 	case at.IsZero():
 		return mongoerr.New(mongoerr.InvalidOptions, "readConcern.atClusterTime cannot be a null timestamp")
 	case at.After(now):

@@ -3,6 +3,7 @@ package router
 import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -22,7 +23,7 @@ func collStatsStage(c *call, ns string, spec bson.RawValue) ([]bson.Raw, error) 
 			return nil, mongoerr.New(mongoerr.IDLUnknownField, "BSON field '$collStats.%s' is an unknown field.", e.Key())
 		}
 		if _, isDoc := e.Value().DocumentOK(); !isDoc {
-			return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '$collStats.%s' is the wrong type '%s', expected type 'object'", e.Key(), typeName(e.Value().Type))
+			return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '$collStats.%s' is the wrong type '%s', expected type 'object'", e.Key(), args.TypeName(e.Value().Type))
 		}
 	}
 	if err := c.request.Ask(ns, nil); err != nil {
@@ -46,7 +47,7 @@ func collStatsStage(c *call, ns string, spec bson.RawValue) ([]bson.Raw, error) 
 			{Key: "localTime", Value: bson.NewDateTimeFromTime(c.cluster.Now())},
 		}
 		if asked("latencyStats") {
-			doc = append(doc, bson.E{Key: "latencyStats", Value: latencyDoc(truth(options.Lookup("latencyStats", "histograms")))})
+			doc = append(doc, bson.E{Key: "latencyStats", Value: latencyDoc(args.Truth(options.Lookup("latencyStats", "histograms")))})
 		}
 		if asked("storageStats") {
 			doc = append(doc, bson.E{Key: "storageStats", Value: storageDoc(p, scale)})
@@ -149,7 +150,7 @@ func dataDistribution(c *call, _ string, spec bson.RawValue) ([]bson.Raw, error)
 // planCacheStage is $planCacheStats: the mock keeps no plans.
 func planCacheStage(c *call, _ string, spec bson.RawValue) ([]bson.Raw, error) {
 	if _, isDoc := spec.DocumentOK(); !isDoc {
-		return nil, mongoerr.New(mongoerr.FailedToParse, "$planCacheStats value must be an object. Found: %s", typeName(spec.Type))
+		return nil, mongoerr.New(mongoerr.FailedToParse, "$planCacheStats value must be an object. Found: %s", args.TypeName(spec.Type))
 	}
 	return nil, nil
 }

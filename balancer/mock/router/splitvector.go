@@ -7,6 +7,7 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -52,18 +53,18 @@ func (c *call) vectorRequest() (req mock.VectorRequest, err error) {
 }
 
 func (c *call) vectorLimits(req *mock.VectorRequest) error {
-	req.Force = truth(c.body.Lookup("force"))
-	points, _ := numberOf(c.body.Lookup("maxSplitPoints"))
+	req.Force = args.Truth(c.body.Lookup("force"))
+	points, _ := args.Number(c.body.Lookup("maxSplitPoints"))
 	req.MaxPoints = int64(points)
 	if v := c.body.Lookup("maxChunkObjects"); !v.IsZero() {
-		n, isNumber := numberOf(v)
+		n, isNumber := args.Number(v)
 		if !isNumber || n <= 0 {
 			return mongoerr.New(mongoerr.InvalidOptions, "maxChunkObjects must be greater than 0")
 		}
 		req.MaxKeys = int64(n)
 	}
-	megabytes, hasMB := numberOf(c.body.Lookup("maxChunkSize"))
-	size, hasBytes := numberOf(c.body.Lookup("maxChunkSizeBytes"))
+	megabytes, hasMB := args.Number(c.body.Lookup("maxChunkSize"))
+	size, hasBytes := args.Number(c.body.Lookup("maxChunkSizeBytes"))
 	if hasMB {
 		size = megabytes * (1 << 20)
 	}

@@ -3,6 +3,7 @@ package router
 import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -11,7 +12,7 @@ func (c *call) checkAPIVersion(cmd *command) error {
 	version, strict, deprecation := c.body.Lookup("apiVersion"), c.body.Lookup("apiStrict"), c.body.Lookup("apiDeprecationErrors")
 	for name, v := range map[string]bson.RawValue{"apiStrict": strict, "apiDeprecationErrors": deprecation} {
 		if !v.IsZero() && v.Type != bson.TypeBoolean {
-			return mongoerr.New(mongoerr.TypeMismatch, "BSON field 'APIParametersFromClient.%s' is the wrong type '%s', expected type 'bool'", name, typeName(v.Type))
+			return mongoerr.New(mongoerr.TypeMismatch, "BSON field 'APIParametersFromClient.%s' is the wrong type '%s', expected type 'bool'", name, args.TypeName(v.Type))
 		}
 	}
 	if version.IsZero() {
@@ -23,12 +24,12 @@ func (c *call) checkAPIVersion(cmd *command) error {
 	text, isText := version.StringValueOK()
 	switch {
 	case !isText:
-		return mongoerr.New(mongoerr.TypeMismatch, "BSON field 'APIParametersFromClient.apiVersion' is the wrong type '%s', expected type 'string'", typeName(version.Type))
+		return mongoerr.New(mongoerr.TypeMismatch, "BSON field 'APIParametersFromClient.apiVersion' is the wrong type '%s', expected type 'string'", args.TypeName(version.Type))
 	case text != "1":
 		return mongoerr.New(mongoerr.APIVersionError, "API version must be \"1\"")
-	case truth(strict) && !cmd.stable:
+	case args.Truth(strict) && !cmd.stable:
 		return mongoerr.New(mongoerr.APIStrictError, "Provided apiStrict:true, but the command %s is not in API Version 1", cmd.name)
-	case truth(strict) && cmd.name == "aggregate":
+	case args.Truth(strict) && cmd.name == "aggregate":
 		return checkStableStages(c.body.Lookup("pipeline"))
 	}
 	return nil

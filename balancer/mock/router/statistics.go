@@ -7,6 +7,7 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -14,11 +15,11 @@ func statisticsCommands() []command {
 	return []command{
 		{name: "collStats", aliases: []string{"collstats"}, run: collStats},
 		{name: "dbStats", aliases: []string{"dbstats"}, strict: true,
-			declared: []field{{"dbStats", anyValue, true}, {"scale", safeInt, false}, {"freeStorage", safeBool, false}},
+			declared: []args.Field{args.Required("dbStats", args.Any), args.Optional("scale", args.SafeInt), args.Optional("freeStorage", args.SafeBool)},
 			run:      dbStats},
 		{name: "dataSize", aliases: []string{"datasize"}, strict: true,
-			declared: []field{{"dataSize", namespaceValue, true}, {"keyPattern", objectValue, false}, {"min", objectValue, false},
-				{"max", objectValue, false}, {"estimate", safeBool, false}, {"maxSize", safeInt, false}, {"maxObjects", safeInt, false}},
+			declared: []args.Field{args.Required("dataSize", args.Namespace), args.Optional("keyPattern", args.Object), args.Optional("min", args.Object),
+				args.Optional("max", args.Object), args.Optional("estimate", args.SafeBool), args.Optional("maxSize", args.SafeInt), args.Optional("maxObjects", args.SafeInt)},
 			run: dataSize},
 	}
 }
@@ -31,7 +32,7 @@ func scaleOf(v bson.RawValue) (int64, error) {
 	if b, isBool := v.BooleanOK(); isBool && !b {
 		return 1, nil
 	}
-	n, isNumber := numberOf(v)
+	n, isNumber := args.Number(v)
 	if !isNumber {
 		return 0, mongoerr.New(mongoerr.CollStatsScaleType, "scale has to be a number")
 	}
@@ -43,8 +44,8 @@ func scaleOf(v bson.RawValue) (int64, error) {
 
 func dbStats(c *call) (bson.D, error) {
 	scale := int64(1)
-	if c.args.has("scale") {
-		if scale = c.args.number("scale"); scale < 1 {
+	if c.args.Has("scale") {
+		if scale = c.args.Number("scale"); scale < 1 {
 			return nil, mongoerr.New(mongoerr.BadValue, "BSON field 'scale' value must be > 0, actual value '%d'", scale)
 		}
 	}
@@ -69,7 +70,7 @@ func dbStats(c *call) (bson.D, error) {
 	if primary, known := c.cluster.ConfigDB().Primary(c.db); known && byShard[primary] != nil {
 		byShard[primary].views = total.views // the primary keeps them
 	}
-	free := c.args.truth("freeStorage")
+	free := c.args.Truth("freeStorage")
 	long := func(n int64) any { return n }
 	raw := bson.D{}
 	for _, s := range shards {
@@ -129,16 +130,16 @@ func (t *databaseTotals) doc(scale int64, count func(int64) any, free bool) bson
 
 // dataSize counts what the owning shards hold of a range, orphans included.
 func dataSize(c *call) (bson.D, error) {
-	ns := c.args.text("dataSize")
+	ns := c.args.Text("dataSize")
 	if err := knownDatabase(c.cluster, ns); err != nil {
 		return nil, err
 	}
-	lower, upper := c.args.object("min"), c.args.object("max")
+	lower, upper := c.args.Object("min"), c.args.Object("max")
 	if (lower == nil) != (upper == nil) {
 		return nil, mongoerr.New(mongoerr.BadValue, "min or max parameters must both be provided, or neither")
 	}
 	docs, bytes, err := c.cluster.Statistics().RangeSize(mock.SizeRequest{
-		Namespace: ns, KeyPattern: c.args.object("keyPattern"), Min: lower, Max: upper, Estimate: c.args.truth("estimate"),
+		Namespace: ns, KeyPattern: c.args.Object("keyPattern"), Min: lower, Max: upper, Estimate: c.args.Truth("estimate"),
 	})
 	if err != nil {
 		return nil, err

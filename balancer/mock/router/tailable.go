@@ -27,16 +27,16 @@ func (c *cursor) awaits() bool { return c.tail != nil && c.tail.await || c.strea
 
 // checkTailable checks the arguments of find that go with tailable.
 func (c *call) checkTailable() error {
-	if !c.args.truth("tailable") {
-		if c.args.truth("awaitData") {
+	if !c.args.Truth("tailable") {
+		if c.args.Truth("awaitData") {
 			return mongoerr.New(mongoerr.FailedToParse, "Cannot set 'awaitData' without also setting 'tailable'")
 		}
 		return nil
 	}
-	if c.args.truth("singleBatch") {
+	if c.args.Truth("singleBatch") {
 		return mongoerr.New(mongoerr.BadValue, "cannot use tailable option with the 'singleBatch' option")
 	}
-	sort := c.args.object("sort")
+	sort := c.args.Object("sort")
 	elems, _ := sort.Elements()
 	if natural, _ := sort.Lookup("$natural").AsInt64OK(); len(elems) > 0 && natural != 1 {
 		return mongoerr.New(mongoerr.BadValue, "cannot use tailable option with a sort other than {$natural: 1}")
@@ -47,14 +47,14 @@ func (c *call) checkTailable() error {
 // tail opens the end of a capped collection after a find that gave some
 // documents; nil for other finds.
 func tailOf(c *call, q query, found int) (*tail, error) {
-	if !c.args.truth("tailable") {
+	if !c.args.Truth("tailable") {
 		return nil, nil
 	}
 	place, err := c.cluster.Collections().StartTail(q.ns)
 	if err != nil || place == nil {
 		return nil, err
 	}
-	t := &tail{place: place, query: q, await: c.args.truth("awaitData"), wanted: -1}
+	t := &tail{place: place, query: q, await: c.args.Truth("awaitData"), wanted: -1}
 	if q.limit > 0 {
 		if t.wanted = q.limit - int64(found); t.wanted <= 0 {
 			return nil, nil

@@ -4,6 +4,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
 )
@@ -14,19 +15,19 @@ import (
 func modifyUnique(c *call, ns string, spec store.IndexSpec, doc bson.Raw) (reply bson.D, is bool, err error) {
 	for _, name := range []string{"unique", "prepareUnique", "forceNonUnique"} {
 		v := doc.Lookup(name)
-		_, isNumber := numberOf(v)
+		_, isNumber := args.Number(v)
 		if v.IsZero() {
 			continue
 		}
 		switch {
 		case v.Type != bson.TypeBoolean && !isNumber:
-			return nil, true, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'collMod.index.%s' is the wrong type '%s', expected types '[bool, long, int, decimal, double]'", name, typeName(v.Type))
+			return nil, true, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'collMod.index.%s' is the wrong type '%s', expected types '[bool, long, int, decimal, double]'", name, args.TypeName(v.Type))
 		case name == "forceNonUnique":
 			return nil, true, mongoerr.New(mongoerr.NotImplemented, "the mock's collMod does not take forceNonUnique: drop the index and create another")
 		case name == "unique":
-			reply, err = makeUnique(c, ns, spec, truth(v))
+			reply, err = makeUnique(c, ns, spec, args.Truth(v))
 		default:
-			reply, err = prepareUnique(c.cluster, ns, spec, truth(v))
+			reply, err = prepareUnique(c.cluster, ns, spec, args.Truth(v))
 		}
 		return reply, true, err
 	}
@@ -50,10 +51,10 @@ func makeUnique(c *call, ns string, spec store.IndexSpec, on bool) (bson.D, erro
 		return nil, mongoerr.New(mongoerr.BadValue, "'unique: false' is not supported")
 	case spec.Unique:
 		return bson.D{}, nil
-	case !truth(spec.Options.Lookup("prepareUnique")):
+	case !args.Truth(spec.Options.Lookup("prepareUnique")):
 		return nil, mongoerr.New(mongoerr.InvalidOptions, "Cannot make index unique with 'prepareUnique=false'. Run collMod to set it first.")
 	}
-	trial := truth(c.body.Lookup("dryRun"))
+	trial := args.Truth(c.body.Lookup("dryRun"))
 	if err := c.cluster.Indexes().MakeUnique(ns, spec.Name, trial); err != nil || trial {
 		return bson.D{}, err
 	}

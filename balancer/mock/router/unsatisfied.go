@@ -6,6 +6,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -29,10 +30,10 @@ func unsatisfied(cmd *command, c *call) bson.D {
 			return nil
 		}
 		code, message = mongoerr.UnknownReplWriteConcern, fmt.Sprintf("No write concern mode named '%s' found in replica set configuration", mode)
-	} else if n, _ := numberOf(w); int(n) <= 1+strings.Count(host, ",") {
+	} else if n, _ := args.Number(w); int(n) <= 1+strings.Count(host, ",") {
 		return nil
 	}
-	timeout, _ := numberOf(concern.Lookup("wtimeout"))
+	timeout, _ := args.Number(concern.Lookup("wtimeout"))
 	info := bson.D{{Key: "writeConcern", Value: bson.D{
 		{Key: "w", Value: w}, {Key: "wtimeout", Value: int32(timeout)}, {Key: "provenance", Value: "clientSupplied"},
 	}}}

@@ -7,21 +7,22 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock/access"
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
 )
 
 func userCommands() []command {
-	fields := func(name string) []field {
-		return []field{
-			{name, stringValue, true}, {"pwd", stringValue, false}, {"roles", arrayValue, false}, {"customData", objectValue, false},
-			{"mechanisms", arrayValue, false}, {"digestPassword", boolValue, false}, {"authenticationRestrictions", arrayValue, false},
+	fields := func(name string) []args.Field {
+		return []args.Field{
+			args.Required(name, args.String), args.Optional("pwd", args.String), args.Optional("roles", args.Array), args.Optional("customData", args.Object),
+			args.Optional("mechanisms", args.Array), args.Optional("digestPassword", args.Bool), args.Optional("authenticationRestrictions", args.Array),
 		}
 	}
 	return []command{
 		{name: "createUser", takesWriteConcern: true, strict: true, declared: fields("createUser"), run: createUser},
 		{name: "updateUser", takesWriteConcern: true, strict: true, declared: fields("updateUser"), run: updateUser},
-		{name: "dropUser", takesWriteConcern: true, strict: true, declared: []field{{"dropUser", stringValue, true}}, run: dropUser},
+		{name: "dropUser", takesWriteConcern: true, strict: true, declared: []args.Field{args.Required("dropUser", args.String)}, run: dropUser},
 		{name: "dropAllUsersFromDatabase", takesWriteConcern: true, run: dropAllUsers},
 		{name: "usersInfo", run: usersInfo},
 	}
@@ -35,20 +36,20 @@ func cutUserName(full string) (db, name string, ok bool) {
 }
 
 func createUser(c *call) (bson.D, error) {
-	if !c.args.has("pwd") {
+	if !c.args.Has("pwd") {
 		return nil, mongoerr.New(mongoerr.BadValue, "Must provide a 'pwd' field for all user documents, except those with '$external' as the user's source db")
 	}
-	if !c.args.has("roles") {
+	if !c.args.Has("roles") {
 		return nil, mongoerr.New(mongoerr.IDLFailedToParse, "BSON field 'createUser.roles' is missing but a required field")
 	}
 	draft, err := c.userDraft()
 	if err != nil {
 		return nil, err
 	}
-	if err := c.node.users.Create(c.db, c.args.text("createUser"), draft); err != nil {
+	if err := c.node.users.Create(c.db, c.args.Text("createUser"), draft); err != nil {
 		return nil, err
 	}
-	c.node.keepUser(c.db, c.args.text("createUser"))
+	c.node.keepUser(c.db, c.args.Text("createUser"))
 	return bson.D{}, nil
 }
 
@@ -60,26 +61,26 @@ func updateUser(c *call) (bson.D, error) {
 	if len(c.args) == 1 {
 		return nil, mongoerr.New(mongoerr.BadValue, "Must specify at least one field to update in updateUser")
 	}
-	if err := c.node.users.Update(c.db, c.args.text("updateUser"), draft); err != nil {
+	if err := c.node.users.Update(c.db, c.args.Text("updateUser"), draft); err != nil {
 		return nil, err
 	}
-	c.node.keepUser(c.db, c.args.text("updateUser"))
+	c.node.keepUser(c.db, c.args.Text("updateUser"))
 	return bson.D{}, nil
 }
 
 // userDraft reads what createUser and updateUser say of a user.
 func (c *call) userDraft() (access.Draft, error) {
-	draft := access.Draft{Password: c.args.text("pwd"), CustomData: c.args.object("customData")}
-	if c.args.text(c.invoked) == "" {
+	draft := access.Draft{Password: c.args.Text("pwd"), CustomData: c.args.Object("customData")}
+	if c.args.Text(c.invoked) == "" {
 		return draft, mongoerr.New(mongoerr.BadValue, "Username cannot be empty")
 	}
-	if c.args.has("pwd") && draft.Password == "" {
+	if c.args.Has("pwd") && draft.Password == "" {
 		return draft, mongoerr.New(mongoerr.BadValue, "Password cannot be empty")
 	}
-	if digest := c.args["digestPassword"]; !digest.IsZero() && !truth(digest) {
+	if digest := c.args["digestPassword"]; !digest.IsZero() && !args.Truth(digest) {
 		return draft, mongoerr.New(mongoerr.NotImplemented, "the mock takes passwords with digestPassword: true only")
 	}
-	if c.args.has("authenticationRestrictions") {
+	if c.args.Has("authenticationRestrictions") {
 		return draft, mongoerr.New(mongoerr.NotImplemented, "the mock does not support authenticationRestrictions")
 	}
 	if err := c.readMechanisms(&draft); err != nil {
@@ -100,7 +101,7 @@ func (c *call) readMechanisms(draft *access.Draft) error {
 		return mongoerr.New(mongoerr.InvalidBSON, "%s", err)
 	}
 	for _, v := range values {
-		m := access.Mechanism(textOf(v))
+		m := access.Mechanism(args.Text(v))
 		if !m.Known() {
 			return mongoerr.New(mongoerr.BadValue, "Unknown auth mechanism '%s'", string(m))
 		}
@@ -113,11 +114,6 @@ func (c *call) readMechanisms(draft *access.Draft) error {
 		return mongoerr.New(mongoerr.BadValue, "mechanisms field is only allowed with a password")
 	}
 	return nil
-}
-
-func textOf(v bson.RawValue) string {
-	text, _ := v.StringValueOK()
-	return text
 }
 
 // readRoles reads the field roles: names, in the command's database, or
@@ -143,7 +139,7 @@ func (c *call) readRoles() ([]access.Role, error) {
 }
 
 func dropUser(c *call) (bson.D, error) {
-	name := c.args.text("dropUser")
+	name := c.args.Text("dropUser")
 	if !c.node.users.Drop(c.db, name) {
 		return nil, mongoerr.New(mongoerr.UserNotFound, "User '%s@%s' not found", name, c.db)
 	}
@@ -170,11 +166,11 @@ func usersInfo(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	if truth(c.body.Lookup("showCredentials")) {
+	if args.Truth(c.body.Lookup("showCredentials")) {
 		return nil, mongoerr.New(mongoerr.NotImplemented, "the mock shows nobody's credentials")
 	}
-	privileges := truth(c.body.Lookup("showPrivileges"))
-	if doc, isDoc := which.DocumentOK(); privileges && (isNumber(which) || isDoc && truth(doc.Lookup("forAllDBs"))) {
+	privileges := args.Truth(c.body.Lookup("showPrivileges"))
+	if doc, isDoc := which.DocumentOK(); privileges && (isNumber(which) || isDoc && args.Truth(doc.Lookup("forAllDBs"))) {
 		return nil, mongoerr.New(mongoerr.IllegalOperation, "Privilege or restriction details require exact-match usersInfo queries")
 	}
 	filter, err := c.document("filter")
@@ -191,7 +187,7 @@ func usersInfo(c *call) (bson.D, error) {
 		if !wanted(u) {
 			continue
 		}
-		raw, err := bson.Marshal(c.node.userDoc(u, custom.IsZero() || truth(custom), privileges))
+		raw, err := bson.Marshal(c.node.userDoc(u, custom.IsZero() || args.Truth(custom), privileges))
 		if err != nil {
 			return nil, err
 		}
@@ -203,7 +199,7 @@ func usersInfo(c *call) (bson.D, error) {
 }
 
 func isNumber(v bson.RawValue) bool {
-	_, ok := numberOf(v)
+	_, ok := args.Number(v)
 	return ok
 }
 
@@ -232,21 +228,21 @@ func (c *call) usersWanted(v bson.RawValue) (func(*access.User) bool, error) {
 	one := func(db, name string) func(*access.User) bool {
 		return func(u *access.User) bool { return u.Database == db && u.Name == name }
 	}
-	if n, isNumber := numberOf(v); isNumber && n == 1 {
+	if n, isNumber := args.Number(v); isNumber && n == 1 {
 		return func(u *access.User) bool { return u.Database == c.db }, nil
 	}
 	if name, isText := v.StringValueOK(); isText {
 		return one(c.db, name), nil
 	}
 	if doc, isDoc := v.DocumentOK(); isDoc {
-		if truth(doc.Lookup("forAllDBs")) {
+		if args.Truth(doc.Lookup("forAllDBs")) {
 			return func(*access.User) bool { return true }, nil
 		}
-		return one(textOf(doc.Lookup("db")), textOf(doc.Lookup("user"))), nil
+		return one(args.Text(doc.Lookup("db")), args.Text(doc.Lookup("user"))), nil
 	}
 	array, isArray := v.ArrayOK()
 	if !isArray {
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "usersInfo takes 1, a name, {user, db}, {forAllDBs: true} or an array of users, not %s", typeName(v.Type))
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "usersInfo takes 1, a name, {user, db}, {forAllDBs: true} or an array of users, not %s", args.TypeName(v.Type))
 	}
 	values, err := array.Values()
 	if err != nil {

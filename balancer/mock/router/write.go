@@ -4,6 +4,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
 )
@@ -37,9 +38,9 @@ type ended struct {
 // statements reads the documents of a batch of writes: 1 to 100,000.
 func (c *call) statements(field string) ([]bson.Raw, error) {
 	if c.body.Lookup(field).IsZero() {
-		return nil, missingField(c.invoked, field)
+		return nil, args.Missing(c.invoked, field)
 	}
-	docs, err := documentsAt(c.invoked+"."+field, c.body.Lookup(field))
+	docs, err := args.DocumentsAt(c.invoked+"."+field, c.body.Lookup(field))
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +59,7 @@ func checkBatchSize(n int) error {
 func (c *call) batch(n int, each func(i int) (*outcome, error)) (*batch, error) {
 	ordered := true
 	if v := c.body.Lookup("ordered"); !v.IsZero() {
-		ordered = truth(v)
+		ordered = args.Truth(v)
 	}
 	b := &batch{upserted: bson.A{}, failures: bson.A{}}
 	var err error
@@ -128,7 +129,7 @@ func insertOne(c *call, ns string, doc bson.Raw) (*outcome, error) {
 	if err := c.cluster.Migrations().AwaitWritable(c.ctx, c.deadline, ns); err != nil {
 		return nil, err
 	}
-	if err := c.request.InsertChecked(ns, doc, !truth(c.body.Lookup("bypassDocumentValidation"))); err != nil {
+	if err := c.request.InsertChecked(ns, doc, !args.Truth(c.body.Lookup("bypassDocumentValidation"))); err != nil {
 		return nil, err
 	}
 	return inserted, nil
@@ -160,7 +161,7 @@ func update(c *call) (bson.D, error) {
 		return nil, err
 	}
 	for _, s := range statements {
-		if err := checkFields("update.updates", updateStatementFields(), s); err != nil {
+		if err := args.Check("update.updates", updateStatementFields(), s); err != nil {
 			return nil, err
 		}
 		if err := knownStages(s.Lookup("u")); err != nil {
@@ -226,7 +227,7 @@ func updateRequest(c *call, q, u bson.RawValue, options bson.Raw) (mock.UpdateRe
 	}
 	var arrayFilters []bson.Raw
 	if v := options.Lookup("arrayFilters"); !v.IsZero() {
-		if arrayFilters, err = documentsAt(c.invoked+".arrayFilters", v); err != nil {
+		if arrayFilters, err = args.DocumentsAt(c.invoked+".arrayFilters", v); err != nil {
 			return req, err
 		}
 	}
@@ -241,8 +242,8 @@ func updateRequest(c *call, q, u bson.RawValue, options bson.Raw) (mock.UpdateRe
 	}
 	req = mock.UpdateRequest{
 		Filter: filter, Query: query, Update: update,
-		Multi: truth(options.Lookup("multi")), Upsert: truth(options.Lookup("upsert")),
-		Unchecked: truth(c.body.Lookup("bypassDocumentValidation")),
+		Multi: args.Truth(options.Lookup("multi")), Upsert: args.Truth(options.Lookup("upsert")),
+		Unchecked: args.Truth(c.body.Lookup("bypassDocumentValidation")),
 	}
 	if req.Sort, req.Hint, err = c.pick(options); err != nil {
 		return req, err
@@ -294,7 +295,7 @@ func (c *call) pick(options bson.Raw) (*store.Sort, bson.RawValue, error) {
 	}
 	doc, isDoc := order.DocumentOK()
 	if !isDoc {
-		return nil, hint, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.sort' is the wrong type '%s', expected type 'object'", c.invoked, typeName(order.Type))
+		return nil, hint, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.sort' is the wrong type '%s', expected type 'object'", c.invoked, args.TypeName(order.Type))
 	}
 	sort, err := store.CompileSort(doc)
 	return sort, hint, err
@@ -302,11 +303,11 @@ func (c *call) pick(options bson.Raw) (*store.Sort, bson.RawValue, error) {
 
 // checkDelete: a delete says how many it may delete, all or one.
 func checkDelete(statement bson.Raw) error {
-	if err := checkFields("delete.deletes", deleteStatementFields(), statement); err != nil {
+	if err := args.Check("delete.deletes", deleteStatementFields(), statement); err != nil {
 		return err
 	}
 	v := statement.Lookup("limit")
-	if n, isNumber := numberOf(v); !isNumber || n != 0 && n != 1 {
+	if n, isNumber := args.Number(v); !isNumber || n != 0 && n != 1 {
 		return mongoerr.New(mongoerr.FailedToParse, "The limit field in delete objects must be 0 or 1. Got %s", v)
 	}
 	return nil
@@ -356,7 +357,7 @@ func deleteDocuments(c *call) (bson.D, error) {
 	}
 	b, err := c.batch(len(statements), func(i int) (*outcome, error) {
 		s := statements[i]
-		return deleteMatching(c, ns, s.Lookup("q").Document(), truth(s.Lookup("limit")), s)
+		return deleteMatching(c, ns, s.Lookup("q").Document(), args.Truth(s.Lookup("limit")), s)
 	})
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/keyorder"
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -27,7 +28,7 @@ func (c *call) text(name string) (string, error) {
 	}
 	s, isText := v.StringValueOK()
 	if !isText {
-		return "", mongoerr.New(mongoerr.TypeMismatch, "\"%s\" had the wrong type. Expected string, found %s", name, typeName(v.Type))
+		return "", mongoerr.New(mongoerr.TypeMismatch, "\"%s\" had the wrong type. Expected string, found %s", name, args.TypeName(v.Type))
 	}
 	return s, nil
 }
@@ -92,7 +93,7 @@ func (c *call) bound(name string) (bson.Raw, error) {
 	}
 	doc, isDoc := v.DocumentOK()
 	if !isDoc {
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "\"%s\" had the wrong type. Expected object, found %s", name, typeName(v.Type))
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "\"%s\" had the wrong type. Expected object, found %s", name, args.TypeName(v.Type))
 	}
 	if len(doc) <= 5 {
 		return nil, mongoerr.New(mongoerr.BadValue, "%s must not be empty", name)

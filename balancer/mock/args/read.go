@@ -1,0 +1,100 @@
+package args
+
+import (
+	"math"
+	"shardsh/balancer/mongoerr"
+	"strconv"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// Truth returns a bool, or whether a number is not zero; anything else is false.
+func Truth(v bson.RawValue) bool {
+	if b, ok := v.BooleanOK(); ok {
+		return b
+	}
+	n, ok := Number(v)
+	return ok && n != 0
+}
+
+// TrueValue takes anything for true but false, zero, null and nothing.
+func TrueValue(v bson.RawValue) bool {
+	if _, isNumber := Number(v); isNumber || v.Type == bson.TypeBoolean {
+		return Truth(v)
+	}
+	return !v.IsZero() && v.Type != bson.TypeNull && v.Type != bson.TypeUndefined
+}
+
+// Number reads a number of any type; false for what is none.
+func Number(v bson.RawValue) (float64, bool) {
+	if d, ok := v.Decimal128OK(); ok {
+		n, err := strconv.ParseFloat(d.String(), 64)
+		return n, err == nil || math.IsInf(n, 0)
+	}
+	return v.AsFloat64OK()
+}
+
+// Whole reads a SafeInt: doubles are cut, NaN is 0, the rest is clamped.
+func Whole(v bson.RawValue) int64 {
+	f, ok := Number(v)
+	if !ok || math.IsNaN(f) {
+		return 0
+	}
+	return int64(math.Max(math.MinInt32, math.Min(math.MaxInt32, math.Trunc(f))))
+}
+
+// Documents reads an array of documents.
+func Documents(v bson.RawValue) ([]bson.Raw, error) {
+	return DocumentsAt("array", v)
+}
+
+// DocumentsAt is Documents with the array's place for messages.
+func DocumentsAt(place string, v bson.RawValue) ([]bson.Raw, error) {
+	array, ok := v.ArrayOK()
+	if !ok {
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s' is the wrong type '%s', expected type 'array'", place, TypeName(v.Type))
+	}
+	values, err := array.Values()
+	if err != nil {
+		return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
+	}
+	docs := make([]bson.Raw, len(values))
+	for i, v := range values {
+		doc, ok := v.DocumentOK()
+		if !ok {
+			return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%d' is the wrong type '%s', expected type 'object'", place, i, TypeName(v.Type))
+		}
+		docs[i] = doc
+	}
+	return docs, nil
+}
+
+// TypeName returns the server's name of a BSON type.
+func TypeName(t bson.Type) string {
+	names := map[bson.Type]string{
+		0: "missing", bson.TypeDouble: "double", bson.TypeString: "string", bson.TypeEmbeddedDocument: "object",
+		bson.TypeArray: "array", bson.TypeBinary: "binData", bson.TypeUndefined: "undefined", bson.TypeObjectID: "objectId",
+		bson.TypeBoolean: "bool", bson.TypeDateTime: "date", bson.TypeNull: "null", bson.TypeRegex: "regex",
+		bson.TypeInt32: "int", bson.TypeTimestamp: "timestamp", bson.TypeInt64: "long", bson.TypeDecimal128: "decimal",
+		bson.TypeMinKey: "minKey", bson.TypeMaxKey: "maxKey",
+	}
+	if n, ok := names[t]; ok {
+		return n
+	}
+	return t.String()
+}
+
+// Text returns a string; empty for what is none.
+func Text(v bson.RawValue) string {
+	text, _ := v.StringValueOK()
+	return text
+}
+
+// FirstKey returns the name of a document's first field; empty without one.
+func FirstKey(doc bson.Raw) string {
+	elems, err := doc.Elements()
+	if err != nil || len(elems) == 0 {
+		return ""
+	}
+	return elems[0].Key()
+}
