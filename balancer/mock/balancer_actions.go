@@ -58,8 +58,8 @@ func (b *Balancer) act(a policy.Action) policy.ActionResult {
 	case err != nil:
 		return policy.ActionResult{Err: err}
 	case a.Kind == policy.MergeAll && !ok:
-		return policy.ActionResult{Err: mongoerr.New(mongoerr.ConflictingOperationInProgress, "collection %s is gone",
-			a.Namespace)}
+		return policy.ActionResult{Err: mongoerr.New(mongoerr.ConflictingOperationInProgress,
+			"collection %s is gone", a.Namespace)}
 	case a.Kind == policy.MergeAll:
 		merged, err := b.c.Chunks().MergeAll(coll, a.Shard, policy.MergeLimits{
 			Chunks: autoMergeMost, Time: b.c.parameters.Milliseconds("autoMergerMaxTimeProcessingChunksMS"),

@@ -8,7 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// planValues are what documents and queries of the plan tests are made of.
+// planValues returns what documents and queries of the plan tests are made of.
 func planValues(t testing.TB) []value {
 	return items(extendedJSON(t,
 		[]byte(`[0, 1, 2, 2.5, {"$numberLong": "3"}, {"$numberDecimal": "2.5"}, {"$numberDouble": "NaN"},
