@@ -47,7 +47,8 @@ var redactions = []struct {
 	{regexp.MustCompile(`(?i)\b[a-z][a-z0-9+.-]*://[^\s"'` + "`" + `]+`), "<url>"},
 	{regexp.MustCompile(`[\w.+-]+@[\w-]+\.[\w.-]*\w`), "<email>"},
 	{regexp.MustCompile(`\b(?:\d{1,3}\.){3}\d{1,3}\b`), "<ip address>"},
-	{regexp.MustCompile(`(?i)\b(?:[0-9a-f]{1,4}:){3,7}[0-9a-f]{1,4}\b|\b(?:[0-9a-f]{1,4}:)+:(?:[0-9a-f]{1,4}\b)?|::[0-9a-f]{1,4}\b`), "<ip address>"},
+	{regexp.MustCompile(`(?i)\b(?:[0-9a-f]{1,4}:){3,7}[0-9a-f]{1,4}\b|\b(?:[0-9a-f]{1,4}:)+:(?:[0-9a-f]{1,` +
+		`4}\b)?|::[0-9a-f]{1,4}\b`), "<ip address>"},
 	{regexp.MustCompile(`((?:/home|/Users|\\Users)[/\\])[^/\\\s"']+`), "$1<user>"},
 	{regexp.MustCompile(`\bBinData\(\s*(\d+)\s*,[^)]*\)`), "BinData($1, <data>)"},
 }

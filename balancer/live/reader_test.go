@@ -39,7 +39,7 @@ func (m *meddler) Handle(ctx context.Context, r wire.Request) bson.Raw {
 	return reply
 }
 
-// meddled is a mock with a meddler, which does nothing yet.
+// meddled returns a mock with a meddler, which does nothing yet.
 func meddled(t *testing.T, r catalog.Release) (conformance, *meddler) {
 	t.Helper()
 	var m *meddler
@@ -50,8 +50,8 @@ func meddled(t *testing.T, r catalog.Release) (conformance, *meddler) {
 	return c, m
 }
 
-// what is what a command is about: its name, what it names, and the first stage
-// of an aggregation.
+// what returns what a command is about: its name, what it names, and the first
+// stage of an aggregation.
 func what(r wire.Request) string {
 	name := r.Command
 	if of, ok := r.Body.Lookup(r.Command).StringValueOK(); ok {
@@ -179,12 +179,12 @@ func TestReaderCancelled(t *testing.T) {
 	}
 }
 
-// isHandshake tells whether a hello is the driver's own.
+// isHandshake reports whether a hello is the driver's own.
 func isHandshake(r wire.Request) bool {
 	return !r.Body.Lookup("client").IsZero() || !r.Body.Lookup("helloOk").IsZero() || r.Body.Lookup("lsid").IsZero()
 }
 
-// isScan tells whether a command reads all chunks of a collection.
+// isScan reports whether a command reads all chunks of a collection.
 func isScan(r wire.Request) bool {
 	return what(r) == "find chunks" && !r.Body.Lookup("sort", "min").IsZero()
 }
@@ -308,7 +308,7 @@ func TestChunksWithAGap(t *testing.T) {
 	}
 }
 
-// answer is a reply with documents.
+// answer returns a reply with documents.
 func answer[T any](t *testing.T, docs []T) bson.Raw {
 	t.Helper()
 	batch := bson.A{}
