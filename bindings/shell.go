@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"shardsh/bindings/complete"
 	"shardsh/bindings/display"
 	"shardsh/bindings/node"
 	"shardsh/bindings/script"
@@ -23,15 +24,13 @@ type Shell struct {
 	gateway *server.Gateway
 	display *display.Display
 
-	mongo *mongoObject // the connection db started on; nil without one
-	lists nameLists    // for completion
-	// ownProperty is Object.getOwnPropertyDescriptor, for completion.
-	ownProperty goja.Callable
-	db          *database
-	cursor      *cursor // what "it" goes on with
-	settings    settings
-	sharding    *sh.Host
-	node        *node.World
+	mongo     *mongoObject // the connection db started on; nil without one
+	completer *complete.Completer
+	db        *database
+	cursor    *cursor // what "it" goes on with
+	settings  settings
+	sharding  *sh.Host
+	node      *node.World
 	// Of an interactive session: what it lends, what edit left for the next line,
 	// and the text edited last.
 	console            *Console
@@ -63,6 +62,7 @@ func New(cfg Config) (*Shell, error) {
 	s.display.JS = s.JS
 	s.gateway = server.NewGateway(s.JS, cfg.Guard, cfg.NoRetryWrites)
 	s.sharding = s.newHelpers()
+	s.completer = complete.New(s.JS, completion{s}, cfg.Scripts)
 	s.node = node.New(s.JS, s.display, node.Options{
 		Args: cfg.Args, Executable: cfg.Executable, Version: cfg.Version,
 		Interactive: cfg.Interactive, Color: cfg.Color, Sandbox: cfg.Sandbox,
@@ -78,7 +78,7 @@ func New(cfg Config) (*Shell, error) {
 
 // Eval runs one input, as [script.Engine.Eval] does.
 func (s *Shell) Eval(ctx context.Context, name, source string) (script.Result, error) {
-	s.lists.stale()
+	s.completer.Stale()
 	return s.JS.Eval(ctx, name, source)
 }
 
@@ -97,7 +97,7 @@ func (s *Shell) Close(ctx context.Context) error {
 	} else {
 		s.endHomeSessions(ctx)
 	}
-	s.lists.close()
+	s.completer.Close()
 	return errors.Join(err, s.gateway.Opened.Close(ctx))
 }
 
