@@ -7,7 +7,8 @@ import "regexp"
 // user in it; it is generous, as a password that is not escaped may hold nearly
 // anything.
 var (
-	secretWords   = regexp.MustCompile(`\b(?:createUser|auth|updateUser|changeUserPassword|connect|Mongo)\b|\bpwd["']?\s*:`)
+	secretWords = regexp.MustCompile(`\b(?:createUser|auth|updateUser|changeUserPassword|connect|Mongo)\b|` +
+		`\bpwd["']?\s*:`)
 	secretAddress = regexp.MustCompile(`(?i)mongodb(?:\+srv)?://[^\s"'` + "`" + `]*@`)
 )
 

@@ -73,18 +73,21 @@ var (
 		`killCursors listCollections listIndexes planCacheRead`)
 	userAdminActions = list(`changeCustomData changePassword createRole createUser dropRole dropUser grantRole revokeRole
 		setAuthenticationRestriction viewRole viewUser`)
-	monitorActions = list(`connPoolStats getClusterParameter getCmdLineOpts getDefaultRWConcern getLog getParameter getShardMap
-		hostInfo inprog listDatabases listSampledQueries listSessions listShards netstat operationMetrics queryStatsRead
-		queryStatsReadTransformed replSetGetConfig replSetGetStatus serverStatus shardedDataDistribution shardingState top useUUID`)
+	monitorActions = list(`connPoolStats getClusterParameter getCmdLineOpts getDefaultRWConcern getLog getParameter
+		getShardMap hostInfo inprog listDatabases listSampledQueries listSessions listShards netstat operationMetrics
+		queryStatsRead queryStatsReadTransformed replSetGetConfig replSetGetStatus serverStatus shardedDataDistribution
+		shardingState top useUUID`)
 	hostActions = list(`applicationMessage closeAllDatabases connPoolSync dropConnections flushRouterConfig fsync
 		invalidateUserCache killAnyCursor killAnySession killop logRotate oidReset resync rotateCertificates setParameter
 		shutdown touch unlock`)
-	managerActions = list(`addShard appendOplogNote applicationMessage checkMetadataConsistency cleanupOrphaned flushRouterConfig
-		getClusterParameter getDefaultRWConcern listSessions listShards removeShard replSetConfigure replSetGetConfig
-		replSetGetStatus replSetStateChange resync setClusterParameter setDefaultRWConcern setFeatureCompatibilityVersion
-		setUserWriteBlockMode transitionFromDedicatedConfigServer transitionToDedicatedConfigServer`)
-	shardingActions = list(`analyzeShardKey checkMetadataConsistency clearJumboFlag configureQueryAnalyzer enableSharding moveChunk
-		moveCollection refineCollectionShardKey reshardCollection splitChunk splitVector unshardCollection`)
+	managerActions = list(`addShard appendOplogNote applicationMessage checkMetadataConsistency cleanupOrphaned
+		flushRouterConfig getClusterParameter getDefaultRWConcern listSessions listShards removeShard replSetConfigure
+		replSetGetConfig replSetGetStatus replSetStateChange resync setClusterParameter setDefaultRWConcern
+		setFeatureCompatibilityVersion setUserWriteBlockMode transitionFromDedicatedConfigServer
+		transitionToDedicatedConfigServer`)
+	shardingActions = list(`analyzeShardKey checkMetadataConsistency clearJumboFlag configureQueryAnalyzer
+		enableSharding moveChunk moveCollection refineCollectionShardKey reshardCollection splitChunk splitVector
+		unshardCollection`)
 )
 
 func readRole(db string) []Privilege {
