@@ -21,7 +21,8 @@ func anchor(heading string) string {
 	return strings.ReplaceAll(noAnchor.ReplaceAllString(strings.ToLower(heading), ""), " ", "-")
 }
 
-// Links of the README and the docs lead to files, and to headings in them.
+// Links of the README and the docs lead to files, and to headings in them, and
+// every page is linked from another one.
 func TestLinks(t *testing.T) {
 	files, err := filepath.Glob("*.md")
 	if err != nil {
@@ -31,7 +32,7 @@ func TestLinks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := 0
+	found, linked := 0, map[string]bool{}
 	for _, file := range append(append(files, rules...), "../README.md") {
 		for _, m := range link.FindAllStringSubmatch(read(t, file), -1) {
 			if strings.Contains(m[1], "://") {
@@ -43,6 +44,9 @@ func TestLinks(t *testing.T) {
 			if path == "" {
 				target = file
 			}
+			if target != file {
+				linked[strings.TrimPrefix(filepath.ToSlash(target), "../docs/")] = true
+			}
 			if _, err := os.Stat(target); err != nil {
 				t.Errorf("%s: %s leads nowhere", file, m[1])
 				continue
@@ -50,6 +54,11 @@ func TestLinks(t *testing.T) {
 			if fragment != "" && !hasHeading(read(t, target), fragment) {
 				t.Errorf("%s: %s leads to no heading", file, m[1])
 			}
+		}
+	}
+	for _, file := range files {
+		if !linked[file] {
+			t.Errorf("no page links to docs/%s", file)
 		}
 	}
 	if found < 20 {

@@ -52,7 +52,7 @@ func (f fleet) bound(i int) bson.D {
 	return bson.D{{Key: "k", Value: f.points[i-1]}}
 }
 
-// middle is a key between the bounds of a chunk that have numbers.
+// middle returns a key between the bounds of a chunk that have numbers.
 func (f fleet) middle(t testing.TB, c Chunk) (Key, bool) {
 	low, ok := c.Min.Values()[0].Int64OK()
 	high, okToo := c.Max.Values()[0].Int64OK()
@@ -63,7 +63,7 @@ func (f fleet) middle(t testing.TB, c Chunk) (Key, bool) {
 	return k, err == nil
 }
 
-// documents are the config.chunks documents, one after the other.
+// documents returns the config.chunks documents, one after the other.
 func (f fleet) documents(t testing.TB, history int) []byte {
 	var all []byte
 	uuid := bson.Binary{Subtype: 4, Data: make([]byte, 16)}
@@ -248,7 +248,7 @@ func BenchmarkMillionChunks(b *testing.B) {
 	})
 }
 
-// heap is the live heap after collection.
+// heap returns the live heap after collection.
 func heap() uint64 {
 	runtime.GC()
 	runtime.GC()

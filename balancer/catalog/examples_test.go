@@ -18,7 +18,7 @@ import (
 // that begin with a section or a trap are of the spec's rules without an
 // example of their own.
 
-// errorName is the server's name for an error; empty for none.
+// errorName returns the server's name for an error; empty for none.
 func errorName(err error) string {
 	if err == nil {
 		return ""

@@ -41,7 +41,7 @@ func (m model) newest() Chunk {
 	return slices.MaxFunc(m, func(a, b Chunk) int { return a.Version.Compare(b.Version) })
 }
 
-// normal is a chunk as a table gives it back: a single history entry that
+// normal returns a chunk as a table gives it back: a single history entry that
 // shard and since imply is always there.
 func normal(c Chunk) Chunk {
 	if len(c.History) == 0 && !c.OnCurrentShardSince.IsZero() {
@@ -181,7 +181,7 @@ func (w *world) shard(t *rapid.T) ShardID {
 	return ShardID(fmt.Sprintf("s%d", rapid.IntRange(0, 5).Draw(t, "shard")))
 }
 
-// ends are the bounds of a chunk as numbers.
+// ends returns the bounds of a chunk as numbers.
 func (w *world) ends(c Chunk) (int64, int64) {
 	number := func(k Key, other int64) int64 {
 		if n, ok := k.Values()[0].AsInt64OK(); ok {
@@ -392,7 +392,7 @@ func checkLayout(t *rapid.T, rt *RoutingTable) {
 	}
 }
 
-// visible are the chunks of a list that are still there: what a reader of
+// visible returns the chunks of a list that are still there: what a reader of
 // config.chunks sees of a batch of changes.
 func visible(m model, changed []Chunk) []Chunk {
 	there := map[ChunkVersion]Chunk{}

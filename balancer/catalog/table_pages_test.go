@@ -8,7 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// throughPages is a table made of the pages of another.
+// throughPages returns a table made of the pages of another.
 func throughPages(t testing.TB, rt *RoutingTable) *RoutingTable {
 	t.Helper()
 	r := NewPageReader(rt.Pattern(), rt.Epoch(), rt.Timestamp())

@@ -30,7 +30,7 @@ func keyOf(t testing.TB, fields ...string) KeyPattern {
 	return p
 }
 
-// x is a key of the pattern {x: 1}.
+// x returns a key of the pattern {x: 1}.
 func x(t testing.TB, v any) Key {
 	t.Helper()
 	k, err := keyOf(t, "x").Key(doc(t, bson.D{{Key: "x", Value: v}}))

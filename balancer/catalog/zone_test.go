@@ -13,7 +13,7 @@ func zoneRange(t testing.TB, from, to any, zone string) ZoneRange {
 	return ZoneRange{Min: x(t, from), Max: x(t, to), Zone: zone}
 }
 
-// northAndSouth are the ranges the cases of spec 01 §11.6 begin with.
+// northAndSouth returns the ranges the cases of spec 01 §11.6 begin with.
 func northAndSouth(t testing.TB) *ZoneSet {
 	z := NewZoneSet(keyOf(t, "x"))
 	for _, r := range []ZoneRange{zoneRange(t, 300, 400, "south"), zoneRange(t, 100, 200, "north")} {

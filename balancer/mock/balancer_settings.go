@@ -13,19 +13,10 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// ShardedCollections lists the sharded collections by namespace.
+// ShardedCollections returns the sharded collections by namespace.
 func (cfg *ConfigDB) ShardedCollections() ([]catalog.Collection, error) {
 	colls, err := cfg.shardedCollections()
 	return slices.Clone(colls), err
-}
-
-// ownedBytes asks every shard for the bytes it owns of a collection.
-func (st Statistics) ownedBytes(coll catalog.Collection) map[catalog.ShardID]int64 {
-	sizes := make(map[catalog.ShardID]int64, len(st.c.shards))
-	for id, s := range st.c.shards {
-		sizes[id] = s.ownedBytes(coll.Namespace, coll.UUID)
-	}
-	return sizes
 }
 
 // Balancer is the cluster's balancer: its engine, what drives it, and the

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"go.mongodb.org/mongo-driver/v2/bson"
+
 	"shardsh/balancer"
 	"shardsh/balancer/mongoerr"
 )
@@ -116,4 +118,64 @@ func (b *Balancer) joinMigrations(then func()) {
 		then()
 	}
 	look()
+}
+
+// The lock "balancer" of config.locks (spec 01 §9.5).
+const (
+	configLocks  = "locks"
+	balancerLock = "balancer"
+	lockFree     = int32(0)
+	lockHeld     = int32(2)
+)
+
+// buildLocks makes the lock as a cluster at rest has it: free between rounds
+// up to 3.2, held by the config server for good from 3.4 to 5.0.
+func (cfg *ConfigDB) buildLocks() error {
+	if !cfg.release.LimitsShards() {
+		return nil
+	}
+	state, process := lockFree, routerName
+	if cfg.release.HasModes() {
+		state, process = lockHeld, "ConfigServer"
+	}
+	return cfg.insert(configLocks, append(bson.D{{Key: "_id", Value: balancerLock}}, cfg.lockFields(state, process)...))
+}
+
+func (cfg *ConfigDB) lockFields(state int32, process string) bson.D {
+	why := "doing balance round"
+	if cfg.release.HasModes() {
+		why = "CSRS Balancer"
+	}
+	return bson.D{
+		{Key: "state", Value: state},
+		{Key: "process", Value: process},
+		{Key: "ts", Value: cfg.ids.NewObjectID()},
+		{Key: "when", Value: bson.NewDateTimeFromTime(cfg.clock.now())},
+		{Key: "who", Value: process + ":Balancer"},
+		{Key: "why", Value: why},
+	}
+}
+
+// LockRound takes the lock for a round, unless somebody holds it who wrote it
+// by hand: other routers there are none.
+func (e engine) LockRound(context.Context) (bool, error) {
+	taken := false
+	_, err := e.c.config.modify(configLocks, balancerLock, func(doc *bson.D) {
+		for _, field := range *doc {
+			if state, isNumber := field.Value.(int32); field.Key == "state" && (!isNumber || state != lockFree) {
+				return
+			}
+		}
+		for _, field := range e.c.config.lockFields(lockHeld, routerName) {
+			set(doc, field.Key, field.Value)
+		}
+		taken = true
+	})
+	return taken, err
+}
+
+// UnlockRound frees the lock; what it says of its last holder stays.
+func (e engine) UnlockRound(context.Context) error {
+	_, err := e.c.config.modify(configLocks, balancerLock, func(doc *bson.D) { set(doc, "state", lockFree) })
+	return err
 }

@@ -3,14 +3,22 @@ package mock
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
+	"strconv"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer"
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
 )
 
 // Config makes a Cluster. The zero value is three empty shards on virtual
@@ -245,3 +253,119 @@ func (c *Cluster) Term() int64 { return c.term }
 
 // Status is what the engine reports of itself.
 func (b *Balancer) Status() balancer.Status { return b.loop.Status() }
+
+// ids gives out what no two things of a cluster may share: ids, and logical
+// times. It is the cluster's source of chance.
+type ids struct {
+	clock *clock
+
+	rand    *rand.Rand
+	chance  *rand.PCG // what rand draws from
+	process [5]byte
+	counter uint32
+
+	lastStamp bson.Timestamp
+	gossip    atomic.Uint64 // lastStamp, for readers without the lock
+}
+
+// newIDs returns a source whose chance a seed decides.
+func newIDs(k *clock, seed uint64) *ids {
+	i := &ids{clock: k, chance: rand.NewPCG(seed, 0x5ead)}
+	i.rand = rand.New(i.chance)
+	binary.BigEndian.PutUint32(i.process[:4], i.rand.Uint32())
+	return i
+}
+
+// NewObjectID makes an id from the cluster's time and counter, so that runs
+// with one seed give one sequence of i.
+func (i *ids) NewObjectID() bson.ObjectID {
+	var id bson.ObjectID
+	binary.BigEndian.PutUint32(id[:4], uint32(i.clock.now().Unix()))
+	copy(id[4:9], i.process[:])
+	i.counter++
+	id[9], id[10], id[11] = byte(i.counter>>16), byte(i.counter>>8), byte(i.counter)
+	return id
+}
+
+// NewUUID makes a random UUID (version 4) from the cluster's source.
+func (i *ids) NewUUID() bson.Binary {
+	data := make([]byte, 16)
+	binary.LittleEndian.PutUint64(data, i.rand.Uint64())
+	binary.LittleEndian.PutUint64(data[8:], i.rand.Uint64())
+	data[6] = data[6]&0x0f | 0x40
+	data[8] = data[8]&0x3f | 0x80
+	return bson.Binary{Subtype: bson.TypeBinaryUUID, Data: data}
+}
+
+// Tick moves the cluster's logical time on and gives it. It never goes back.
+func (i *ids) Tick() bson.Timestamp {
+	seconds := uint32(i.clock.now().Unix())
+	if seconds > i.lastStamp.T {
+		i.lastStamp = bson.Timestamp{T: seconds, I: 1}
+	} else {
+		i.lastStamp.I++
+	}
+	i.gossip.Store(uint64(i.lastStamp.T)<<32 | uint64(i.lastStamp.I))
+	return i.lastStamp
+}
+
+// GossipTime is the newest logical time given out. It needs no lock.
+func (i *ids) GossipTime() bson.Timestamp {
+	stamp := i.gossip.Load()
+	return bson.Timestamp{T: uint32(stamp >> 32), I: uint32(stamp)}
+}
+
+// The compatibility version of the cluster. There is no other here.
+const compatibilityVersion = "8.0"
+
+// SetCompatibilityVersion takes the version the cluster has, and refuses
+// others: 2 for what is no version, and those that the mock can't be.
+func (c *Cluster) SetCompatibilityVersion(version string) error {
+	switch version {
+	case compatibilityVersion:
+		c.Tick()
+		return nil
+	case "7.0", "7.3":
+		return mongoerr.New(mongoerr.NotImplemented, "the mock has no compatibility version but %s", compatibilityVersion)
+	}
+	return mongoerr.New(mongoerr.BadValue, "Invalid feature compatibility version value '%s'; expected '7.0' or '7.3' "+
+		"or '8.0'.", version)
+}
+
+// leastWire is the oldest wire version that drivers of today talk to. Releases
+// before 4.4 show it instead of their own: nobody could connect otherwise.
+const leastWire = 9
+
+// versions are what the mock shows of itself, as a mongos of each release.
+var versions = map[catalog.Release]struct {
+	text string
+	wire int32
+}{
+	catalog.Release24: {"2.4.14", leastWire},
+	catalog.Release34: {"3.4.24", leastWire},
+	catalog.Release44: {"4.4.6", 9},
+	catalog.Release50: {"5.0.7", 13},
+	catalog.Release60: {"6.0.19", 17},
+	catalog.Release70: {"7.0.15", 21},
+	catalog.Release80: {"8.0.10", 25},
+	catalog.Release83: {"8.3.0", 28},
+}
+
+// Release is the line of releases the cluster behaves like.
+func (c *Cluster) Release() catalog.Release { return c.release }
+
+// Version is the full version, as "8.0.10".
+func (c *Cluster) Version() string { return versions[c.release].text }
+
+// VersionArray is the version in four numbers.
+func (c *Cluster) VersionArray() bson.A {
+	var numbers bson.A
+	for part := range strings.SplitSeq(c.Version(), ".") {
+		n, _ := strconv.ParseInt(part, 10, 32) // a table of our own
+		numbers = append(numbers, int32(n))
+	}
+	return append(numbers, int32(0))
+}
+
+// MaxWireVersion is what hello announces.
+func (c *Cluster) MaxWireVersion() int32 { return versions[c.release].wire }

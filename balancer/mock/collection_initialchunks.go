@@ -11,7 +11,8 @@ import (
 )
 
 // initialTable makes the first chunks (spec 03 §1.4, initial chunks).
-func (cs *Collections) initialTable(pattern catalog.KeyPattern, zones *catalog.ZoneSet, epoch bson.ObjectID, at bson.Timestamp, primary catalog.ShardID, empty, presplit bool) (*catalog.RoutingTable, error) {
+func (cs *Collections) initialTable(pattern catalog.KeyPattern, zones *catalog.ZoneSet, epoch bson.ObjectID,
+	at bson.Timestamp, primary catalog.ShardID, empty, presplit bool) (*catalog.RoutingTable, error) {
 	chunks, err := cs.initialChunks(pattern, zones, primary, empty, presplit)
 	if err != nil {
 		return nil, err
@@ -21,7 +22,8 @@ func (cs *Collections) initialTable(pattern catalog.KeyPattern, zones *catalog.Z
 
 // tableOf is a new collection's routing table: versions from 1|0, on their
 // shards since now.
-func (cfg *ConfigDB) tableOf(pattern catalog.KeyPattern, chunks []catalog.Chunk, epoch bson.ObjectID, at bson.Timestamp) (*catalog.RoutingTable, error) {
+func (cfg *ConfigDB) tableOf(pattern catalog.KeyPattern, chunks []catalog.Chunk, epoch bson.ObjectID,
+	at bson.Timestamp) (*catalog.RoutingTable, error) {
 	for i := range chunks {
 		chunks[i].ID = cfg.ids.NewObjectID()
 		chunks[i].Version = catalog.ChunkVersion{Major: 1, Minor: uint32(i)}
@@ -31,7 +33,8 @@ func (cfg *ConfigDB) tableOf(pattern catalog.KeyPattern, chunks []catalog.Chunk,
 	return catalog.NewRoutingTable(pattern, epoch, at, slices.Values(chunks))
 }
 
-func (cs *Collections) initialChunks(pattern catalog.KeyPattern, zones *catalog.ZoneSet, primary catalog.ShardID, empty, presplit bool) ([]catalog.Chunk, error) {
+func (cs *Collections) initialChunks(pattern catalog.KeyPattern, zones *catalog.ZoneSet, primary catalog.ShardID, empty,
+	presplit bool) ([]catalog.Chunk, error) {
 	whole := []catalog.Chunk{{Min: pattern.GlobalMin(), Max: pattern.GlobalMax(), Shard: primary}}
 	if !empty {
 		return whole, nil
@@ -57,7 +60,8 @@ func (cs *Collections) initialChunks(pattern catalog.KeyPattern, zones *catalog.
 
 // zonedChunks: one chunk a zone range, one a gap; zones go round-robin among
 // their shards, gaps among all that are not draining.
-func zonedChunks(pattern catalog.KeyPattern, zones *catalog.ZoneSet, shards, open []catalog.Shard) ([]catalog.Chunk, error) {
+func zonedChunks(pattern catalog.KeyPattern, zones *catalog.ZoneSet, shards, open []catalog.Shard) ([]catalog.Chunk,
+	error) {
 	var chunks []catalog.Chunk
 	gaps := 0
 	turn := map[string]int{}
@@ -117,4 +121,119 @@ func hashedPoints(n int) []int64 {
 	}
 	slices.Sort(points)
 	return points
+}
+
+// The server's codes for what presplitHashedZones demands (spec 03 §1.4).
+const (
+	presplitNeedsHashedZones mongoerr.Code = 31387
+	presplitOpenPrefix       mongoerr.Code = 31388
+	presplitHashNotMin       mongoerr.Code = 31389
+	presplitSamePrefix       mongoerr.Code = 31390
+	presplitRestNotMin       mongoerr.Code = 31391
+	presplitOneWholeZone     mongoerr.Code = 31412
+)
+
+// checkPresplit demands what presplitHashedZones needs of the collection, the
+// key and every zone.
+func checkPresplit(pattern catalog.KeyPattern, zones *catalog.ZoneSet, empty bool) error {
+	hashed := pattern.HashedField()
+	if !empty || zones.Len() == 0 || hashed < 0 {
+		return mongoerr.New(presplitNeedsHashedZones, "presplitHashedZones is only supported when the collection is "+
+			"empty, has zones, and a hashed shard key")
+	}
+	if hashed == 0 {
+		if r := zones.Ranges()[0]; zones.Len() != 1 || !r.Min.Equal(pattern.GlobalMin()) ||
+			!r.Max.Equal(pattern.GlobalMax()) {
+			return mongoerr.New(presplitOneWholeZone, "presplitHashedZones with the hashed field first needs one zone that "+
+				"spans from MinKey to MaxKey")
+		}
+		return nil
+	}
+	for _, r := range zones.Ranges() {
+		if err := checkPresplitZone(hashed, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkPresplitZone(hashed int, r catalog.ZoneRange) error {
+	lower, upper := r.Min.Values(), r.Max.Values()
+	same := true
+	for i, v := range lower[:hashed] {
+		if v.Type == bson.TypeMinKey || v.Type == bson.TypeMaxKey {
+			return mongoerr.New(presplitOpenPrefix, "the fields before the hashed one must not be MinKey or MaxKey in the "+
+				"lower bound of zone %s", r.Zone)
+		}
+		same = same && v.Equal(upper[i])
+	}
+	switch {
+	case same:
+		return mongoerr.New(presplitSamePrefix, "a field before the hashed one must differ between the bounds of zone %s",
+			r.Zone)
+	case lower[hashed].Type != bson.TypeMinKey:
+		return mongoerr.New(presplitHashNotMin, "the hashed field must be MinKey in the lower bound of zone %s", r.Zone)
+	}
+	for _, v := range lower[hashed+1:] {
+		if v.Type != bson.TypeMinKey {
+			return mongoerr.New(presplitRestNotMin, "the fields after the hashed one must be MinKey in the lower bound of "+
+				"zone %s", r.Zone)
+		}
+	}
+	return nil
+}
+
+// presplitChunks cut every zone into as many chunks as it has shards, evenly
+// by the hash; gaps are one chunk each.
+func presplitChunks(pattern catalog.KeyPattern, zones *catalog.ZoneSet, shards, open []catalog.Shard) ([]catalog.Chunk,
+	error) {
+	whole, err := zonedChunks(pattern, zones, shards, open)
+	if err != nil {
+		return nil, err
+	}
+	var chunks []catalog.Chunk
+	for _, chunk := range whole {
+		zone := zones.ZoneOf(chunk.Min, chunk.Max)
+		if zone == catalog.NoZone {
+			chunks = append(chunks, chunk)
+			continue
+		}
+		members := zoneShards(zone, shards)
+		at := chunk.Min
+		for i, point := range hashedPoints(len(members)) {
+			bound, err := hashedInside(pattern, chunk.Min, point)
+			if err != nil {
+				return nil, err
+			}
+			chunks = append(chunks, catalog.Chunk{Min: at, Max: bound, Shard: members[i].ID})
+			at = bound
+		}
+		chunks = append(chunks, catalog.Chunk{Min: at, Max: chunk.Max, Shard: members[len(members)-1].ID})
+	}
+	return chunks, nil
+}
+
+// hashedInside is a bound with the values that the lower one has before the
+// hashed field.
+func hashedInside(pattern catalog.KeyPattern, lower catalog.Key, point int64) (catalog.Key, error) {
+	bound := bson.D{}
+	values := lower.Values()
+	for i, name := range pattern.Fields()[:pattern.HashedField()] {
+		bound = append(bound, bson.E{Key: name, Value: values[i]})
+	}
+	raw, err := bson.Marshal(append(bound, bson.E{Key: pattern.Fields()[pattern.HashedField()], Value: point}))
+	if err != nil {
+		return catalog.Key{}, err
+	}
+	return pattern.ExtendBound(raw)
+}
+
+func zoneShards(zone string, shards []catalog.Shard) []catalog.Shard {
+	var members []catalog.Shard
+	for _, s := range shards {
+		if s.HasZone(zone) {
+			members = append(members, s)
+		}
+	}
+	return members
 }

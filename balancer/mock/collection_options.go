@@ -3,6 +3,7 @@ package mock
 import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
 )
@@ -52,7 +53,8 @@ func (l *localCollection) trim() {
 // (121). With the level "moderate" a document that was bad already may stay so;
 // before is nil for a new one.
 func (l *localCollection) validate(before, doc bson.Raw) error {
-	if l.validator == nil || l.warnOnly || l.validator.Match(doc) || l.lenient && before != nil && !l.validator.Match(before) {
+	if l.validator == nil || l.warnOnly || l.validator.Match(doc) || l.lenient && before != nil &&
+		!l.validator.Match(before) {
 		return nil
 	}
 	err := mongoerr.New(mongoerr.DocumentValidationFailure, "Document failed validation")
@@ -149,5 +151,35 @@ func (cs *Collections) refuseView(ns string) error {
 	if _, isView := cs.views[ns]; isView {
 		return mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s is a view, not a collection", ns)
 	}
+	return nil
+}
+
+// ReplaceCollection gives an unsharded collection new contents, all or nothing.
+// It keeps its indexes and options, and is made when it is missing.
+func (rq *Request) ReplaceCollection(ns string, contents []bson.Raw) error {
+	db, _, err := catalog.SplitNamespace(ns)
+	if err != nil {
+		return err
+	}
+	if err := rq.CreateDatabase(db, ""); err != nil {
+		return err
+	}
+	local := rq.c.collections.localPrimary(ns, nil)
+	docs := newDocs(ns)
+	for _, spec := range local.docs.Indexes() {
+		if err := docs.CreateIndex(spec); err != nil {
+			return err
+		}
+	}
+	for _, doc := range contents {
+		if doc, err = store.PrepareInsert(doc, rq.c.NewObjectID); err != nil {
+			return err
+		}
+		if _, err := docs.Insert(doc); err != nil {
+			return err
+		}
+	}
+	local.docs = docs
+	rq.c.Tick()
 	return nil
 }

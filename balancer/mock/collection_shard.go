@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -46,14 +47,16 @@ func (rq *Request) ShardCollection(req ShardRequest) error {
 	if err != nil {
 		return err
 	}
-	if onConfigServer(db) && req.Namespace != sessionsNamespace || strings.HasPrefix(coll, "system.") && !onConfigServer(db) {
+	if onConfigServer(db) && req.Namespace != sessionsNamespace || strings.HasPrefix(coll, "system.") &&
+		!onConfigServer(db) {
 		return mongoerr.New(mongoerr.IllegalOperation, "can't shard %s: it is a system namespace", req.Namespace)
 	}
 	if req.Unique && pattern.HashedField() >= 0 {
 		return mongoerr.New(mongoerr.InvalidOptions, "Hashed shard keys cannot be declared unique.")
 	}
 	if len(req.Namespace) > catalog.MaxShardedNamespaceBytes {
-		return mongoerr.New(mongoerr.InvalidNamespace, "Fully qualified namespace is too long. Namespace: %s Max: %d", req.Namespace, catalog.MaxShardedNamespaceBytes)
+		return mongoerr.New(mongoerr.InvalidNamespace, "Fully qualified namespace is too long. Namespace: %s Max: %d",
+			req.Namespace, catalog.MaxShardedNamespaceBytes)
 	}
 	if err := rq.c.collections.refuseView(req.Namespace); err != nil {
 		return err
@@ -130,7 +133,8 @@ func (cs *Collections) shardNew(req ShardRequest, pattern catalog.KeyPattern) er
 	return err
 }
 
-func (cs *Collections) shardLocal(req ShardRequest, pattern catalog.KeyPattern, primary catalog.ShardID, local *localCollection) error {
+func (cs *Collections) shardLocal(req ShardRequest, pattern catalog.KeyPattern, primary catalog.ShardID,
+	local *localCollection) error {
 	if err := checkLocal(req, pattern, local); err != nil {
 		return err
 	}
@@ -208,7 +212,8 @@ func checkUniqueIndexes(local *localCollection, pattern catalog.KeyPattern) erro
 			continue
 		}
 		if !beginsWith(spec.Key, pattern) {
-			return mongoerr.New(mongoerr.InvalidOptions, "can't shard the collection with unique index %s: it does not begin with the shard key", spec.Name)
+			return mongoerr.New(mongoerr.InvalidOptions, "can't shard the collection with unique index %s: it does not begin "+
+				"with the shard key", spec.Name)
 		}
 	}
 	return nil
@@ -229,7 +234,8 @@ func checkKeyIndex(req ShardRequest, pattern catalog.KeyPattern, local *localCol
 	if index, ok := local.newKeyIndex(pattern); ok {
 		exact := slices.Equal(fieldNames(index.Spec().Key), pattern.Fields())
 		if req.Unique && !req.AcceptNonUnique && exact && !index.Spec().Unique && pattern.Fields()[0] != "_id" {
-			return mongoerr.New(mongoerr.InvalidOptions, "can't shard %s uniquely: index %s is not unique", req.Namespace, index.Spec().Name)
+			return mongoerr.New(mongoerr.InvalidOptions, "can't shard %s uniquely: index %s is not unique", req.Namespace,
+				index.Spec().Name)
 		}
 		return nil
 	}
@@ -271,7 +277,8 @@ func (cfg *ConfigDB) zonesForSharding(ns string, pattern catalog.KeyPattern) (*c
 		for _, bound := range []string{"min", "max"} {
 			doc, _ := raw.Lookup(bound).DocumentOK()
 			if !slices.Equal(fieldNames(doc), pattern.Fields()) {
-				return nil, mongoerr.New(mongoerr.InvalidOptions, "zone bound %s does not have exactly the fields of the shard key %s", doc, pattern.Doc())
+				return nil, mongoerr.New(mongoerr.InvalidOptions,
+					"zone bound %s does not have exactly the fields of the shard key %s", doc, pattern.Doc())
 			}
 		}
 	}
@@ -290,7 +297,8 @@ func (cfg *ConfigDB) zonesForSharding(ns string, pattern catalog.KeyPattern) (*c
 }
 
 // enter writes the entry of config.collections.
-func (cfg *ConfigDB) enter(req ShardRequest, pattern catalog.KeyPattern, uuid bson.Binary, epoch bson.ObjectID, at bson.Timestamp) error {
+func (cfg *ConfigDB) enter(req ShardRequest, pattern catalog.KeyPattern, uuid bson.Binary, epoch bson.ObjectID,
+	at bson.Timestamp) error {
 	cfg.remove(configCollections, req.Namespace)
 	return cfg.insert(configCollections, bson.D{
 		{Key: "_id", Value: req.Namespace},
@@ -328,4 +336,80 @@ func (cs *Collections) emptyLike(ns string, like *localCollection, id catalog.Sh
 		}
 	}
 	return l
+}
+
+// sessionsNamespace is the one collection of the config database that shards
+// hold (spec 03 §3.12).
+const sessionsNamespace = "config.system.sessions"
+
+const (
+	// sessionsInterval is how often the config server looks after it
+	// (logicalSessionRefreshMillis).
+	sessionsInterval = 5 * time.Minute
+	// sessionsChunkBytes is its chunk size.
+	sessionsChunkBytes = 200_000
+	// sessionsTTL is when a session that nobody uses is deleted, in seconds.
+	sessionsTTL = 1800
+)
+
+// holds tells whether the config server holds a collection. Only the
+// sessions are of its databases and on the shards.
+func (cfg *ConfigDB) holds(ns string) bool {
+	return onConfigServer(databaseOf(ns)) && cfg.tables[ns] == nil
+}
+
+// watchSessions makes the collection of the sessions at the next look, as soon
+// as there is a shard for it.
+func (cs *Collections) watchSessions() {
+	if err := cs.CreateSessions(); err != nil {
+		cs.c.logger.Warn("config.system.sessions not made", "error", err)
+	}
+	if cs.c.config.tables[sessionsNamespace] == nil {
+		cs.c.after(sessionsInterval, cs.watchSessions)
+	}
+}
+
+// CreateSessions makes the collection of the sessions, sharded by _id, with one
+// chunk on the first shard. That it is there already is no error.
+func (cs *Collections) CreateSessions() error {
+	ids := slices.DeleteFunc(cs.c.shardIDs(), func(id catalog.ShardID) bool {
+		s, err := cs.c.config.ShardByID(string(id))
+		return err != nil || s.Draining
+	})
+	if cs.c.config.tables[sessionsNamespace] != nil || len(ids) == 0 {
+		return nil
+	}
+	pattern, err := byID()
+	if err != nil {
+		return err
+	}
+	local := newLocal(cs.c.NewUUID(), nil, sessionsNamespace)
+	ttl, err := bson.Marshal(bson.D{{Key: "expireAfterSeconds", Value: int32(sessionsTTL)}})
+	if err != nil {
+		return err
+	}
+	index := configIndex("lsidTTLIndex", false, "lastUse")
+	index.Options = ttl
+	if err := local.docs.CreateIndex(index); err != nil {
+		return err
+	}
+	at, epoch := cs.c.Tick(), cs.c.NewObjectID()
+	table, err := cs.c.config.tableOf(pattern, []catalog.Chunk{{Min: pattern.GlobalMin(), Max: pattern.GlobalMax(),
+		Shard: ids[0]}}, epoch, at)
+	if err != nil {
+		return err
+	}
+	cs.c.log.change(ids[0], "shardCollection.start", sessionsNamespace, startedDetails(sessionsNamespace, pattern, ids[0]))
+	if err := cs.c.config.enter(ShardRequest{Namespace: sessionsNamespace}, pattern, local.uuid, epoch, at); err != nil {
+		return err
+	}
+	if _, err := cs.c.config.modify(configCollections, sessionsNamespace,
+		func(doc *bson.D) { set(doc, "maxChunkSizeBytes", int64(sessionsChunkBytes)) }); err != nil {
+		return err
+	}
+	cs.c.shards[ids[0]].colls[sessionsNamespace] = local
+	cs.c.config.tables[sessionsNamespace] = table
+	cs.c.log.placement(sessionsNamespace, &local.uuid, at, table.Owners())
+	cs.c.log.change(ids[0], "shardCollection.end", sessionsNamespace, shardedDetails(local.uuid, table, true))
+	return nil
 }

@@ -1,15 +1,20 @@
 package mock
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/binary"
 	"iter"
+	"slices"
 	"strconv"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/keyorder"
 	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mongoerr"
 )
 
 // chunkPlaces is config.chunks as documents, made from the routing tables as
@@ -117,4 +122,217 @@ func (cfg *ConfigDB) CountChunks(ns string, query bson.Raw) (n int64, ok bool) {
 		}
 	}
 	return n, true
+}
+
+// ChunkCount is how many documents of config.chunks have the same uuid and
+// shard, and are flagged jumbo or are not.
+type ChunkCount struct {
+	UUID   bson.Binary
+	Shard  catalog.ShardID
+	Jumbo  bool
+	Chunks int64
+}
+
+// ChunkCounts sums config.chunks up from the routing tables, in the order of the
+// first chunk of each count. Those of one collection suffice when the filter
+// names its uuid.
+func (cfg *ConfigDB) ChunkCounts(filter *store.Filter) []ChunkCount {
+	uuid, byUUID := filter.Equality("uuid")
+	var all []ChunkCount
+	for raw := range cfg.Collection(configCollections).Documents() {
+		if byUUID && !raw.Lookup("uuid").Equal(uuid) {
+			continue
+		}
+		coll, err := catalog.ParseCollection(raw)
+		if err == nil && cfg.tables[coll.Namespace] != nil {
+			all = append(all, countsOf(coll, cfg.tables[coll.Namespace])...)
+		}
+	}
+	return all
+}
+
+func countsOf(coll catalog.Collection, t *catalog.RoutingTable) []ChunkCount {
+	type placed struct {
+		ChunkCount
+		first catalog.Key
+	}
+	var counts []placed
+	for _, shard := range t.Owners() {
+		jumbo := t.JumboCount(shard)
+		if n := t.Count(shard) - jumbo; n > 0 {
+			first, _ := t.FirstUnflagged(shard, catalog.Key{}, catalog.Key{})
+			counts = append(counts, placed{ChunkCount{coll.UUID, shard, false, int64(n)}, first.Min})
+		}
+		if jumbo > 0 {
+			counts = append(counts, placed{ChunkCount{coll.UUID, shard, true, int64(jumbo)}, firstFlagged(t, shard)})
+		}
+	}
+	slices.SortFunc(counts, func(a, b placed) int {
+		return cmp.Or(a.first.Compare(b.first),
+			cmp.Compare(a.Shard, b.Shard))
+	})
+	plain := make([]ChunkCount, len(counts))
+	for i, one := range counts {
+		plain[i] = one.ChunkCount
+	}
+	return plain
+}
+
+func firstFlagged(t *catalog.RoutingTable, shard catalog.ShardID) catalog.Key {
+	for chunk := range t.Owned(shard, catalog.Key{}, catalog.Key{}) {
+		if chunk.Jumbo == catalog.JumboTrue {
+			return chunk.Min
+		}
+	}
+	return catalog.Key{}
+}
+
+// chunksFor are the chunks of a table that a filter can match, in key order: as
+// an index would, it leaves out what a clause on shard, jumbo, lastmod or
+// estimatedDataSizeBytes excludes.
+func chunksFor(t *catalog.RoutingTable, filter *store.Filter) iter.Seq[catalog.Chunk] {
+	shard, _ := filter.Equality("shard")
+	if owner, ok := shard.StringValueOK(); ok {
+		return t.Owned(catalog.ShardID(owner), catalog.Key{}, catalog.Key{})
+	}
+	jumbo, _ := filter.Equality("jumbo")
+	if flagged, _ := jumbo.BooleanOK(); flagged {
+		return t.Flagged()
+	}
+	if version, ok := leastVersion(filter); ok {
+		return t.From(version)
+	}
+	if from, ok := leastValue(filter, "estimatedDataSizeBytes"); ok {
+		missing := keyorder.Append(nil, bson.RawValue{Type: bson.TypeNull})
+		if bytes.Compare(from, missing) > 0 {
+			return t.Measured()
+		}
+	}
+	return t.All()
+}
+
+// leastVersion is the version below which a filter matches no chunk.
+func leastVersion(filter *store.Filter) (catalog.ChunkVersion, bool) {
+	from, ok := leastValue(filter, "lastmod")
+	if !ok {
+		return catalog.ChunkVersion{}, false
+	}
+	value, _, ok := keyorder.Restore(nil, from, bson.TypeTimestamp)
+	if !ok {
+		return catalog.ChunkVersion{}, false
+	}
+	t, i, ok := bson.RawValue{Type: bson.TypeTimestamp, Value: value}.TimestampOK()
+	return catalog.ChunkVersion{Major: t, Minor: i}, ok
+}
+
+// leastValue is where the values of a field begin that a filter matches, as they
+// are encoded in an index.
+func leastValue(filter *store.Filter, name string) ([]byte, bool) {
+	key, err := bson.Marshal(bson.D{{Key: name, Value: int32(1)}})
+	if err != nil {
+		return nil, false
+	}
+	ranges, narrow := filter.KeyRanges(key)
+	if !narrow || len(ranges) == 0 || ranges[0].From == nil {
+		return nil, false
+	}
+	return ranges[0].From, true
+}
+
+// byAge are the chunks of a table, newest version first. Those after the first
+// are only put in order when somebody asks for them.
+func byAge(t *catalog.RoutingTable) iter.Seq[catalog.Chunk] {
+	return func(yield func(catalog.Chunk) bool) {
+		newest := t.Newest()
+		if !yield(newest) {
+			return
+		}
+		rest := slices.Collect(t.All())
+		slices.SortStableFunc(rest, func(a, b catalog.Chunk) int { return b.Version.Compare(a.Version) })
+		for _, chunk := range rest {
+			if chunk.Min != newest.Min && !yield(chunk) {
+				return
+			}
+		}
+	}
+}
+
+// chunkOrder tells whether the chunks of one collection, which a filter asks
+// for, come in the order of a sort by themselves, so that a reader with a limit
+// may stop early: by their lower bounds, or newest first.
+func chunkOrder(filter *store.Filter, sort bson.Raw) (ordered, newestFirst bool) {
+	if _, one := filter.Equality("uuid"); !one {
+		return false, false
+	}
+	elems, err := sort.Elements()
+	if err != nil || len(elems) != 1 {
+		return false, false
+	}
+	direction, _ := elems[0].Value().AsFloat64OK()
+	newestFirst = elems[0].Key() == "lastmod" && direction == -1
+	return newestFirst || elems[0].Key() == "min" && direction == 1, newestFirst
+}
+
+// putChunks writes changed chunks of a tracked collection into the catalog,
+// all or none.
+func (cfg *ConfigDB) putChunks(ns string, changed ...catalog.Chunk) error {
+	next, err := cfg.tables[ns].Apply(changed)
+	if err != nil {
+		return err
+	}
+	cfg.tables[ns] = next
+	return nil
+}
+
+// setJumbo writes a chunk's jumbo flag without a new version.
+func (cfg *ConfigDB) setJumbo(ns string, min catalog.Key, flag catalog.Jumbo) error {
+	table := cfg.tables[ns]
+	if table == nil {
+		return mongoerr.New(mongoerr.NamespaceNotFound, "collection %s not found", ns)
+	}
+	chunk := table.Find(min)
+	if !chunk.Min.Equal(min) {
+		return mongoerr.New(mongoerr.NoMatchingDocument, "no chunk begins at %s", table.Pattern().Bound(min))
+	}
+	chunk.Jumbo = flag
+	return cfg.putChunks(ns, chunk)
+}
+
+// ClearJumbo removes a chunk's jumbo flag and gives it a new major version
+// (spec 02 §6.7); a chunk without the flag stays as it is. coll is the
+// collection as the router knows it.
+func (cfg *ConfigDB) ClearJumbo(known catalog.Collection, min, max catalog.Key) error {
+	ns := known.Namespace
+	coll, ok, err := cfg.Tracked(ns)
+	switch {
+	case err != nil:
+		return err
+	case !ok || coll.Unsplittable:
+		return mongoerr.New(mongoerr.NamespaceNotSharded, "Namespace %s is not sharded", ns)
+	case coll.Epoch != known.Epoch:
+		return errStaleEpoch(ns)
+	}
+	table := cfg.tables[ns]
+	chunk := table.Find(min)
+	if !chunk.Min.Equal(min) || !chunk.Max.Equal(max) {
+		return mongoerr.New(mongoerr.ClearJumboChunkVanished, "no chunk of %s with these bounds", ns)
+	}
+	if chunk.Jumbo != catalog.JumboTrue {
+		return nil
+	}
+	chunk.Jumbo = catalog.JumboUnset
+	chunk.Version = catalog.ChunkVersion{Major: table.Version().Major + 1}
+	return cfg.putChunks(ns, chunk)
+}
+
+// BumpVersion gives the newest chunk the next minor version, as metadata
+// writes do (spec 02 §6.3).
+func (cfg *ConfigDB) BumpVersion(ns string) error {
+	table := cfg.tables[ns]
+	if table == nil {
+		return nil
+	}
+	chunk := table.Newest()
+	chunk.Version.Minor++
+	return cfg.putChunks(ns, chunk)
 }

@@ -70,11 +70,13 @@ func (ds Databases) check(name, primary string) (done bool, err error) {
 		if primary == "" || string(is) == primary {
 			return true, nil
 		}
-		return false, mongoerr.New(mongoerr.NamespaceExists, "Cannot create database %s on shard %s: it exists on shard %s", name, primary, is)
+		return false, mongoerr.New(mongoerr.NamespaceExists, "Cannot create database %s on shard %s: it exists on shard %s",
+			name, primary, is)
 	}
 	for _, raw := range ds.c.config.Collection(configDatabases).Scan() {
 		if other, _ := raw.Lookup("_id").StringValueOK(); strings.EqualFold(other, name) {
-			return false, mongoerr.New(mongoerr.DatabaseDifferCase, "can't have 2 databases that just differ on case: have %s, want %s", other, name)
+			return false, mongoerr.New(mongoerr.DatabaseDifferCase,
+				"can't have 2 databases that just differ on case: have %s, want %s", other, name)
 		}
 	}
 	return false, nil
@@ -176,7 +178,8 @@ const maxNamespace = 255
 // checkNewCollection refuses names that users may not give to collections.
 func checkNewCollection(ns string) error {
 	if len(ns) > maxNamespace {
-		return mongoerr.New(mongoerr.InvalidNamespace, "Fully qualified namespace is too long. Namespace: %s Max: %d", ns, maxNamespace)
+		return mongoerr.New(mongoerr.InvalidNamespace, "Fully qualified namespace is too long. Namespace: %s Max: %d", ns,
+			maxNamespace)
 	}
 	db, coll, err := catalog.SplitNamespace(ns)
 	if err != nil {
@@ -318,3 +321,90 @@ func (cfg *ConfigDB) isPrimary(db string, id catalog.ShardID) bool {
 
 // DatabaseEntry is a database's document in config.databases.
 func (cfg *ConfigDB) DatabaseEntry(db string) (bson.Raw, bool) { return cfg.doc(configDatabases, db) }
+
+// MovePrimary gives a database another primary and moves its untracked
+// collections there (spec 03 §1.4).
+func (ds Databases) MovePrimary(db, to string) error {
+	switch {
+	case onConfigServer(db) || db == "local":
+		return mongoerr.New(mongoerr.InvalidOptions, "Can't move primary for %s database", db)
+	case !catalog.ValidDatabaseName(db):
+		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid database name: %s", db)
+	}
+	from, known := ds.c.config.Primary(db)
+	if !known {
+		return mongoerr.New(mongoerr.NamespaceNotFound, "database %s not found", db)
+	}
+	if !ds.c.membership.hadTwo {
+		return mongoerr.New(mongoerr.IllegalOperation, "Cannot move the primary in a cluster that has never had two shards")
+	}
+	shard, err := ds.c.config.FindShard(to)
+	if err != nil {
+		return err
+	}
+	if shard.ID == from {
+		return nil
+	}
+	if shard.Draining {
+		return mongoerr.New(mongoerr.ShardNotFound, "Shard %s is currently draining", shard.ID)
+	}
+	for _, id := range []catalog.ShardID{from, shard.ID} {
+		if err := ds.c.faults.reach(configShard, id); err != nil {
+			return err
+		}
+	}
+	return ds.move(db, ds.c.shards[from], ds.c.shards[shard.ID])
+}
+
+func (ds Databases) move(db string, from, to *shard) error {
+	var moving []string
+	for ns := range from.colls {
+		if strings.HasPrefix(ns, db+".") && !ds.c.config.isTracked(ns) {
+			moving = append(moving, ns)
+		}
+	}
+	slices.Sort(moving)
+	details := bson.D{{Key: "from", Value: string(from.id)}, {Key: "to", Value: string(to.id)}}
+	ds.c.log.change(from.id, "movePrimary.start", db, details)
+	for _, ns := range moving {
+		if to.colls[ns] != nil {
+			err := mongoerr.New(mongoerr.NamespaceExists, "shard %s holds an orphaned collection %s", to.id, ns)
+			ds.c.log.change(from.id, "movePrimary.error", db, append(details, bson.E{Key: "error", Value: err.Error()}))
+			return err
+		}
+	}
+	for _, ns := range moving {
+		to.colls[ns] = from.colls[ns]
+		delete(from.colls, ns)
+	}
+	at := ds.c.Tick()
+	_, err := ds.c.config.modify(configDatabases, db, func(doc *bson.D) {
+		set(doc, "primary", string(to.id))
+		for i, e := range *doc {
+			if version, ok := e.Value.(bson.D); ok && e.Key == "version" {
+				bumpDatabaseVersion(version, at)
+				(*doc)[i].Value = version
+			}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	ds.c.log.change(from.id, "movePrimary.commit", db, details)
+	ds.c.log.placement(db, nil, at, []catalog.ShardID{to.id})
+	ds.c.log.change(from.id, "movePrimary.end", db, details)
+	return nil
+}
+
+func bumpDatabaseVersion(version bson.D, at bson.Timestamp) {
+	for i, e := range version {
+		switch e.Key {
+		case "timestamp":
+			version[i].Value = at
+		case "lastMod":
+			if n, ok := e.Value.(int32); ok {
+				version[i].Value = n + 1
+			}
+		}
+	}
+}

@@ -3,12 +3,15 @@ package mock
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mongoerr"
+	"shardsh/balancer/policy"
 )
 
 // Move moves a collection that is not sharded to a shard, and waits
@@ -58,7 +61,8 @@ func (rs *Reshardings) Unshard(ctx context.Context, deadline time.Time, ns, to s
 	case !ok:
 		return mongoerr.New(mongoerr.NamespaceNotFound, "Namespace %s not found", ns)
 	case !rs.c.membership.hadTwo:
-		return mongoerr.New(mongoerr.IllegalOperation, "Cannot unshard a collection in a cluster that has never had two shards")
+		return mongoerr.New(mongoerr.IllegalOperation, "Cannot unshard a collection in a cluster that has never had two "+
+			"shards")
 	}
 	target, err := rs.c.Databases().choosePrimary(to)
 	if err != nil {
@@ -73,7 +77,8 @@ func (rs *Reshardings) Unshard(ctx context.Context, deadline time.Time, ns, to s
 	return rs.toOneShard(ctx, deadline, ns, ByUnshard, target)
 }
 
-func (rs *Reshardings) toOneShard(ctx context.Context, deadline time.Time, ns string, by Provenance, to catalog.ShardID) error {
+func (rs *Reshardings) toOneShard(ctx context.Context, deadline time.Time, ns string, by Provenance,
+	to catalog.ShardID) error {
 	plan, err := rs.onePlan(ns, by, to)
 	if err != nil {
 		return err
@@ -112,7 +117,8 @@ func (cs *Collections) track(ns string, primary catalog.ShardID) error {
 		return err
 	}
 	at, epoch := cs.c.Tick(), cs.c.NewObjectID()
-	table, err := cs.c.config.tableOf(pattern, []catalog.Chunk{{Min: pattern.GlobalMin(), Max: pattern.GlobalMax(), Shard: primary}}, epoch, at)
+	table, err := cs.c.config.tableOf(pattern, []catalog.Chunk{{Min: pattern.GlobalMin(), Max: pattern.GlobalMax(),
+		Shard: primary}}, epoch, at)
 	if err != nil {
 		return err
 	}
@@ -121,7 +127,8 @@ func (cs *Collections) track(ns string, primary catalog.ShardID) error {
 	if err := cs.c.config.enter(ShardRequest{Namespace: ns}, pattern, local.uuid, epoch, at); err != nil {
 		return err
 	}
-	if _, err = cs.c.config.modify(configCollections, ns, func(doc *bson.D) { set(doc, "unsplittable", true) }); err != nil {
+	if _, err = cs.c.config.modify(configCollections, ns,
+		func(doc *bson.D) { set(doc, "unsplittable", true) }); err != nil {
 		return err
 	}
 	cs.c.config.tables[ns] = table
@@ -129,4 +136,62 @@ func (cs *Collections) track(ns string, primary catalog.ShardID) error {
 	docs, _ := local.counts()
 	cs.c.log.change(primary, "createCollection.end", ns, shardedDetails(local.uuid, table, docs == 0))
 	return nil
+}
+
+// Unsharded lists what lives whole on one shard: collections that are not in
+// the catalog, which are on the primary shard of their database, and those that
+// are there without being sharded.
+func (e engine) Unsharded(context.Context) ([]policy.Unsharded, error) {
+	var list []policy.Unsharded
+	for _, id := range e.c.shardIDs() {
+		for ns, local := range e.c.shards[id].colls {
+			db, _, _ := strings.Cut(ns, ".")
+			coll, tracked, err := e.c.config.Tracked(ns)
+			primary, _ := e.c.config.Primary(db)
+			switch {
+			case err != nil:
+				return nil, err
+			case tracked && coll.Unsplittable && e.c.config.tables[ns].At(0).Shard == id:
+				list = append(list, policy.Unsharded{Namespace: ns, UUID: coll.UUID, Shard: id, Tracked: true,
+					NoBalance: !coll.Balanceable()})
+			case !tracked && primary == id && !onConfigServer(db) && db != "local":
+				list = append(list, policy.Unsharded{Namespace: ns, UUID: local.uuid, Shard: id})
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b policy.Unsharded) int { return strings.Compare(a.Namespace, b.Namespace) })
+	return list, nil
+}
+
+// startMove begins what moveCollection does, for the balancer.
+func (rs *Reshardings) startMove(m policy.Migration, done func(error)) {
+	plan, err := rs.planUnsharded(m)
+	if err != nil {
+		rs.c.after(batchTime, func() { done(err) })
+		return
+	}
+	rs.start(plan, done)
+}
+
+func (rs *Reshardings) planUnsharded(m policy.Migration) (reshardPlan, error) {
+	coll, tracked, err := rs.c.config.Tracked(m.Namespace)
+	if err != nil {
+		return reshardPlan{}, err
+	}
+	var local *localCollection
+	if donor := rs.c.shards[m.From]; donor != nil {
+		local = donor.colls[m.Namespace]
+	}
+	switch {
+	case rs.c.shards[m.To] == nil:
+		return reshardPlan{}, mongoerr.New(mongoerr.ShardNotFound, "Shard %s not found", m.To)
+	case local == nil || !local.uuid.Equal(m.UUID) || tracked && !coll.Unsplittable:
+		return reshardPlan{}, mongoerr.New(mongoerr.NamespaceNotFound, "collection %s not found", m.Namespace)
+	}
+	if !tracked {
+		if err := rs.c.collections.track(m.Namespace, m.From); err != nil {
+			return reshardPlan{}, err
+		}
+	}
+	return rs.onePlan(m.Namespace, byBalancer, m.To)
 }

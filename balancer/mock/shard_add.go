@@ -2,12 +2,17 @@ package mock
 
 import (
 	"cmp"
+	"context"
 	"fmt"
+	"hash/fnv"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer"
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mongoerr"
 )
@@ -77,7 +82,8 @@ func (mb *Membership) known(set, hosts, name string) (catalog.ShardID, error) {
 		case common && (set == "" || set == theirs) && (name == "" || name == string(s.ID)):
 			return s.ID, nil
 		case common || set != "" && set == theirs || name == string(s.ID):
-			return "", mongoerr.New(mongoerr.IllegalOperation, "%s/%s, named %q, is in conflict with shard %s at %s", set, hosts, name, s.ID, s.Host)
+			return "", mongoerr.New(mongoerr.IllegalOperation, "%s/%s, named %q, is in conflict with shard %s at %s", set, hosts,
+				name, s.ID, s.Host)
 		}
 	}
 	return "", nil
@@ -101,7 +107,8 @@ func (mb *Membership) checkReturning(s *shard) error {
 	for ns := range s.colls {
 		db, _, _ := catalog.SplitNamespace(ns)
 		if primary, known := mb.c.config.Primary(db); known {
-			return mongoerr.New(mongoerr.OperationFailed, "can't add shard: it holds database %s, which exists on shard %s", db, primary)
+			return mongoerr.New(mongoerr.OperationFailed, "can't add shard: it holds database %s, which exists on shard %s", db,
+				primary)
 		}
 	}
 	return nil
@@ -160,4 +167,169 @@ func (mb *Membership) usesPort(port int) bool {
 		}
 	}
 	return false
+}
+
+// ListenAt tells where shards, and the config server, listen: host:port by id.
+// They are found there from now on, also when the state is replaced by another
+// with such shards. Each keeps the name of its replica set. It takes the lock.
+func (c *Cluster) ListenAt(addresses map[catalog.ShardID]string) error {
+	c.Lock()
+	defer c.Unlock()
+	c.addresses = addresses
+	return c.takeAddresses()
+}
+
+// takeAddresses writes the addresses into config.shards.
+func (c *Cluster) takeAddresses() error {
+	if at, ok := c.addresses[configShard]; ok {
+		c.configHost = at
+	}
+	for id, at := range c.addresses {
+		_, err := c.config.modify(configShards, string(id), func(doc *bson.D) {
+			for i, e := range *doc {
+				if host, isText := e.Value.(string); e.Key == "host" && isText {
+					set, _, _ := strings.Cut(host, "/")
+					(*doc)[i].Value = set + "/" + at
+				}
+			}
+		})
+		if err != nil {
+			return fmt.Errorf("address of shard %s: %w", id, err)
+		}
+	}
+	return nil
+}
+
+// ShardAddress is where a shard is: the members of a replica set, or a single
+// host without one.
+type ShardAddress struct{ set, hosts string }
+
+// ParseShardAddress reads "rs/host:port,…" or "host:port"; 9 for what is neither.
+func ParseShardAddress(text string) (ShardAddress, error) {
+	set, hosts, named := strings.Cut(text, "/")
+	if !named {
+		set, hosts = "", text
+	}
+	wrong := named && set == "" || !named && strings.Contains(hosts, ",")
+	for host := range strings.SplitSeq(hosts, ",") {
+		wrong = wrong || !validHost(host)
+	}
+	if wrong {
+		return ShardAddress{}, mongoerr.New(mongoerr.FailedToParse, "%q is no connection string of a shard", text)
+	}
+	return ShardAddress{set, hosts}, nil
+}
+
+// validHost tells whether a text is a host, by name or by address ("[::1]"), with
+// or without a port.
+func validHost(text string) bool {
+	if strings.HasPrefix(text, "[") {
+		address, rest, closed := strings.Cut(text, "]")
+		if !closed || len(address) == 1 || rest != "" && rest[0] != ':' {
+			return false
+		}
+		text = "address" + rest
+	}
+	name, port, hasPort := strings.Cut(text, ":")
+	n, err := strconv.Atoi(port)
+	return name != "" && (!hasPort || err == nil && n >= 1 && n <= math.MaxUint16)
+}
+
+// HostOf is a shard's connection string.
+func (c *Cluster) HostOf(id catalog.ShardID) string { return c.hostOf(id) }
+
+// HostsOf are the connection strings of the shards that hold a collection.
+func (st Statistics) HostsOf(ns string) []string {
+	var hosts []string
+	for _, id := range st.holders(ns) {
+		hosts = append(hosts, st.c.hostOf(id))
+	}
+	return hosts
+}
+
+// IndexEntries is a collection's UUID on a shard, and how many keys each index has
+// there.
+func (st Statistics) IndexEntries(ns string, id catalog.ShardID) (uuid bson.Binary, entries map[string]int64) {
+	if l := st.c.member(id, ns); l != nil {
+		return l.uuid, l.docs.IndexEntries()
+	}
+	if docs := st.c.config.collections[ns]; docs != nil {
+		return st.c.config.uuid(ns), docs.IndexEntries()
+	}
+	return st.c.config.uuid(ns), nil
+}
+
+// AddConfigShard makes the config server a shard of the cluster
+// (transitionFromDedicatedConfigServer). That it is one already is no error.
+func (mb *Membership) AddConfigShard() error {
+	if mb.c.shards[configShard] != nil {
+		return nil
+	}
+	err := mb.c.config.insert(configShards, bson.D{
+		{Key: "_id", Value: string(configShard)}, {Key: "host", Value: mb.c.ConfigServer()}, {Key: "state", Value: int32(1)},
+		{Key: "topologyTime", Value: mb.c.Tick()}, {Key: "replSetConfigVersion", Value: int64(-1)},
+	})
+	if err != nil {
+		return err
+	}
+	mb.c.shards[configShard] = newShard(configShard)
+	mb.noteCount()
+	mb.c.log.change(configShard, "addShard", "", bson.D{{Key: "name", Value: string(configShard)},
+		{Key: "host", Value: mb.c.ConfigServer()}})
+	return nil
+}
+
+// MachineID is the number that a node puts into the ObjectIds it makes; a
+// balancer wants each shard to have its own (spec 01 §1.4).
+func (c *Cluster) MachineID(id catalog.ShardID) int32 {
+	var number int32
+	if s := c.shards[id]; s != nil {
+		number = s.machineID
+	}
+	return cmp.Or(number, machineIDOf(cmp.Or(c.firstMember(id), string(id))))
+}
+
+func machineIDOf(name string) int32 {
+	hash := fnv.New32a()
+	hash.Write([]byte(name))
+	return int32(hash.Sum32() >> 8)
+}
+
+// ResetMachineID lets a shard draw another number.
+func (c *Cluster) ResetMachineID(id catalog.ShardID) {
+	if s := c.shards[id]; s != nil {
+		s.machineID = int32(c.rand.Uint32() >> 8)
+	}
+}
+
+// ShareMachineID gives a shard the number of another one. They differ again
+// after the balancer's next round, which fails.
+func (c *Cluster) ShareMachineID(from, to string) error {
+	first, err := c.config.ShardByID(from)
+	if err != nil {
+		return err
+	}
+	second, err := c.config.ShardByID(to)
+	if err != nil {
+		return err
+	}
+	c.shards[second.ID].machineID = c.MachineID(first.ID)
+	return nil
+}
+
+var _ balancer.MachineIDs = engine{}
+
+func (e engine) MachineID(_ context.Context, id catalog.ShardID) (number int64, tells bool, err error) {
+	if e.c.shards[id] == nil {
+		return 0, false, nil
+	}
+	return int64(e.c.MachineID(id)), true, e.c.faults.reach(configShard, id)
+}
+
+func (e engine) ResetMachineID(_ context.Context, id catalog.ShardID) error {
+	if err := e.c.faults.reach(configShard, id); err != nil {
+		return err
+	}
+	e.c.ResetMachineID(id)
+	return nil
 }

@@ -1,6 +1,7 @@
 package mock
 
 import (
+	"maps"
 	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -17,7 +18,8 @@ import (
 func (mb *Membership) ShardToDrain(name string) (catalog.Shard, error) {
 	shard, err := mb.c.config.FindShard(name)
 	if err == nil && shard.ID == configShard {
-		err = mongoerr.New(mongoerr.IllegalOperation, "Cannot remove a config shard with removeShard: use transitionToDedicatedConfigServer")
+		err = mongoerr.New(mongoerr.IllegalOperation, "Cannot remove a config shard with removeShard: use "+
+			"transitionToDedicatedConfigServer")
 	}
 	return shard, err
 }
@@ -33,7 +35,8 @@ func (mb *Membership) StartDraining(shard catalog.Shard) error {
 	if err := mb.checkRemoval(shard); err != nil || shard.Draining {
 		return err
 	}
-	if _, err := mb.c.config.modify(configShards, string(shard.ID), func(doc *bson.D) { set(doc, "draining", true) }); err != nil {
+	if _, err := mb.c.config.modify(configShards, string(shard.ID),
+		func(doc *bson.D) { set(doc, "draining", true) }); err != nil {
 		return err
 	}
 	mb.c.log.change(configShard, "removeShard.start", "", bson.D{{Key: "shard", Value: string(shard.ID)}})
@@ -51,7 +54,8 @@ func (mb *Membership) StopDraining(shard catalog.Shard) error {
 
 // DrainingStatus tells what a shard still has.
 func (mb *Membership) DrainingStatus(shard catalog.Shard) Removal {
-	r := Removal{Shard: shard.ID, Databases: mb.c.config.databasesOn(shard.ID), Collections: mb.c.config.unshardedOn(shard.ID)}
+	r := Removal{Shard: shard.ID, Databases: mb.c.config.databasesOn(shard.ID),
+		Collections: mb.c.config.unshardedOn(shard.ID)}
 	for _, table := range mb.c.config.tables {
 		r.Chunks += int64(table.Count(shard.ID))
 		r.JumboChunks += int64(table.JumboCount(shard.ID))
@@ -73,7 +77,8 @@ func (mb *Membership) CommitRemoval(shard catalog.Shard) error {
 	case !shard.Draining:
 		return mongoerr.New(mongoerr.IllegalOperation, "Shard %s is not draining", shard.ID)
 	case !status.Empty() || status.Cleaning:
-		return mongoerr.New(mongoerr.IllegalOperation, "Shard %s is not drained: it has %d chunks and %d databases", shard.ID, status.Chunks, len(status.Databases))
+		return mongoerr.New(mongoerr.IllegalOperation, "Shard %s is not drained: it has %d chunks and %d databases", shard.ID,
+			status.Chunks, len(status.Databases))
 	}
 	return mb.finishRemoval(shard)
 }
@@ -149,7 +154,8 @@ func (mb *Membership) checkRemoval(shard catalog.Shard) error {
 	}
 	for _, zone := range shard.Zones {
 		if mb.c.config.zoneMembers(zone) == 1 && mb.c.config.zoneInUse(zone) {
-			return mongoerr.New(mongoerr.ZoneStillInUse, "Cannot remove shard %s because it is the only shard of zone %s, which has ranges", shard.ID, zone)
+			return mongoerr.New(mongoerr.ZoneStillInUse, "Cannot remove shard %s because it is the only shard of zone %s, "+
+				"which has ranges", shard.ID, zone)
 		}
 	}
 	return nil
@@ -179,7 +185,8 @@ func (mb *Membership) finishRemoval(shard catalog.Shard) error {
 	if err != nil {
 		return err
 	}
-	if _, err := mb.c.config.modify(configShards, string(rest[0].ID), func(doc *bson.D) { set(doc, "topologyTime", at) }); err != nil {
+	if _, err := mb.c.config.modify(configShards, string(rest[0].ID),
+		func(doc *bson.D) { set(doc, "topologyTime", at) }); err != nil {
 		return err
 	}
 	found, err := mb.c.config.modify(configRemovals, lastRemoval, func(doc *bson.D) { set(doc, "timestamp", at) })
@@ -196,3 +203,27 @@ const (
 	configRemovals = "shardRemovalLog"
 	lastRemoval    = "latestShardRemovalLog"
 )
+
+// RemoveConfigShard begins, or goes on with, making the config server a
+// dedicated one again (transitionToDedicatedConfigServer). Call it again until
+// it is completed.
+func (mb *Membership) RemoveConfigShard() (Removal, error) {
+	shard, err := mb.ConfigShardToDrain()
+	if err != nil {
+		return Removal{}, err
+	}
+	return mb.removeStep(shard)
+}
+
+// cleanConfigShard waits until a drained config server holds nothing of the
+// users any more: it stays a member of the cluster, so what it holds must go.
+func (mb *Membership) cleanConfigShard(r *Removal) {
+	s := mb.c.shards[configShard]
+	r.PendingDeletions = int64(len(s.deletions))
+	for _, ns := range slices.Sorted(maps.Keys(s.colls)) {
+		if docs, _ := s.colls[ns].counts(); docs > 0 && r.FirstNonEmpty == "" {
+			r.FirstNonEmpty = ns
+		}
+	}
+	r.Cleaning = r.PendingDeletions > 0 || r.FirstNonEmpty != ""
+}

@@ -2,6 +2,7 @@ package mock
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -204,7 +205,8 @@ func (st Statistics) Collections(db string) []CollectionInfo {
 			})
 		}
 		if coll, tracked, err := st.c.config.Tracked(sessionsNamespace); db == "config" && tracked && err == nil {
-			infos = append(infos, CollectionInfo{Name: strings.TrimPrefix(sessionsNamespace, "config."), UUID: coll.UUID, Options: bson.D{}})
+			infos = append(infos, CollectionInfo{Name: strings.TrimPrefix(sessionsNamespace, "config."), UUID: coll.UUID,
+				Options: bson.D{}})
 			slices.SortFunc(infos, func(a, b CollectionInfo) int { return cmp.Compare(a.Name, b.Name) })
 		}
 		return infos
@@ -281,4 +283,97 @@ func orEmpty(doc bson.Raw) bson.Raw {
 		return emptyDoc()
 	}
 	return doc
+}
+
+// ownedBytes asks every shard for the bytes it owns of a collection.
+func (st Statistics) ownedBytes(coll catalog.Collection) map[catalog.ShardID]int64 {
+	sizes := make(map[catalog.ShardID]int64, len(st.c.shards))
+	for id, s := range st.c.shards {
+		sizes[id] = s.ownedBytes(coll.Namespace, coll.UUID)
+	}
+	return sizes
+}
+
+// markFull fills in what shards with a limit hold (spec 01 §3.1).
+func (st Statistics) markFull(shards []catalog.Shard) {
+	for i, s := range shards {
+		if local := st.c.shards[s.ID]; s.MaxSizeMB > 0 && local != nil {
+			shards[i].SizeMB = local.totalBytes() / 1024 / 1024
+		}
+	}
+}
+
+// ConfigServerID is the config server among the members of the cluster.
+const ConfigServerID = configShard
+
+// MemberReads plans a query on what one shard holds itself, orphans included:
+// what a client sees that connects to the shard and not to a router. The config
+// server holds the config and admin databases.
+func (rq *Request) MemberReads(id catalog.ShardID, ns string, q store.Query) ([]Read, error) {
+	if id == configShard && rq.c.config.holds(ns) {
+		return rq.Reads(ns, q)
+	}
+	l := rq.c.member(id, ns)
+	if l == nil {
+		return nil, nil
+	}
+	plan, err := l.docs.Plan(q)
+	if err != nil {
+		return nil, err
+	}
+	return []Read{{Shard: id, Host: rq.c.hostOf(id), Plan: plan, target: target{docs: l.docs, shard: rq.c.shards[id]}}},
+		nil
+}
+
+// member is a collection on a shard; nil when either is missing.
+func (c *Cluster) member(id catalog.ShardID, ns string) *localCollection {
+	if s := c.shards[id]; s != nil {
+		return s.colls[ns]
+	}
+	return nil
+}
+
+// OnMember are the counters of a collection on one shard, whether it owns
+// chunks or not. It is false when the shard has no such collection.
+func (st Statistics) OnMember(id catalog.ShardID, ns string) (LocalStats, bool) {
+	if id == configShard && st.c.config.holds(ns) {
+		if stats := st.onConfigServer(ns); len(stats) > 0 {
+			return stats[0], true
+		}
+		return LocalStats{}, false
+	}
+	return st.onShard(id, ns)
+}
+
+// MemberNamespaces lists the collections of one shard in order.
+func (st Statistics) MemberNamespaces(id catalog.ShardID) []string {
+	var own []string
+	if id == configShard {
+		own = slices.Concat(st.c.config.namespaces("admin"), st.c.config.namespaces("config"))
+	}
+	if s := st.c.shards[id]; s != nil {
+		own = append(own, slices.Sorted(maps.Keys(s.colls))...)
+	}
+	return own
+}
+
+// MemberIndexes are the indexes of a collection on one shard. It is false when
+// the shard has no such collection.
+func (st Statistics) MemberIndexes(id catalog.ShardID, ns string) ([]store.IndexSpec, bool) {
+	if id == configShard && st.c.config.holds(ns) {
+		return st.c.Indexes().List(ns)
+	}
+	l := st.c.member(id, ns)
+	if l == nil {
+		return nil, false
+	}
+	return l.docs.Indexes(), true
+}
+
+// RangeDeletions counts the ranges that a shard has still to delete.
+func (st Statistics) RangeDeletions(id catalog.ShardID) int {
+	if s := st.c.shards[id]; s != nil {
+		return len(s.deletions)
+	}
+	return 0
 }

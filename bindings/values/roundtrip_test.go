@@ -59,7 +59,8 @@ func cstring(t *rapid.T, label string) string {
 	return strings.ReplaceAll(words.Draw(t, label), "\x00", "")
 }
 
-// drawnValue is a random value; back is what it comes back as, nil for itself.
+// drawnValue returns a random value; back is what it comes back as, nil for
+// itself.
 func drawnValue(t *rapid.T, depth int) (typ bson.Type, value []byte, back *bson.RawValue) {
 	kinds := 18
 	if depth >= 4 {

@@ -131,7 +131,7 @@ func runScenario(t *testing.T, name string) []recordedStep {
 	return parseSteps(t, []byte(stdout))
 }
 
-// scenarioFiles are the scripts of a scenario, and of those before it.
+// scenarioFiles returns the scripts of a scenario, and of those before it.
 func scenarioFiles(name string) (files []string) {
 	dir := filepath.Join("testdata", "golden")
 	for _, script := range append(slices.Clone(before[name]), name) {

@@ -32,7 +32,7 @@ func runProgram(t *testing.T, stdin string, args ...string) (code int, stdout, s
 	return program{stdin: stdin, args: args}.run(t)
 }
 
-// isTerminalAvailable tells whether the test itself runs on a terminal.
+// isTerminalAvailable reports whether the test itself runs on a terminal.
 func isTerminalAvailable() bool {
 	tty, err := os.Open("/dev/tty")
 	if err != nil {

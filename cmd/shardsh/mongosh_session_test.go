@@ -26,7 +26,7 @@ var mongoshProgram = sync.OnceValues(func() (string, error) {
 	return filepath.Join(dir, "node_modules", ".bin", "mongosh"), err
 })
 
-// mongosh is the path of the real shell, which the test needs.
+// mongosh returns the path of the real shell, which the test needs.
 func mongosh(t *testing.T) string {
 	t.Helper()
 	if testing.Short() {
@@ -72,7 +72,7 @@ func readTyped(t *testing.T, path string) (inputs []typed) {
 	return inputs
 }
 
-// heredoc is what is typed: the prompt first, then the inputs.
+// heredoc returns what is typed: the prompt first, then the inputs.
 func heredoc(inputs []typed) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "var prompt = %q\n", between)

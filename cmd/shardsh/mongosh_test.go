@@ -52,7 +52,7 @@ func normalized(text string) string {
 	return strings.TrimRight(text, "\n")
 }
 
-// readDifferences are the inputs that are to differ, by the row of
+// readDifferences returns the inputs that are to differ, by the row of
 // docs/differences.md that says why.
 func readDifferences(t *testing.T) map[string]string {
 	t.Helper()
@@ -73,7 +73,7 @@ func readDifferences(t *testing.T) map[string]string {
 	return classes
 }
 
-// readOpen are the inputs that differ and should not.
+// readOpen returns the inputs that differ and should not.
 func readOpen(t *testing.T) map[string]bool {
 	t.Helper()
 	open := map[string]bool{}

@@ -64,7 +64,7 @@ func (a *authority) sign(c *x509.Certificate, key *ecdsa.PrivateKey) (*x509.Cert
 	return cert, der
 }
 
-// server is a certificate for one host.
+// server returns a certificate for one host.
 func (a *authority) server(host string) tls.Certificate {
 	c := &x509.Certificate{Subject: pkix.Name{CommonName: host}}
 	if ip := net.ParseIP(host); ip != nil {
@@ -81,7 +81,7 @@ func (a *authority) file() string {
 	return writePEM(a.t, "ca.pem", &pem.Block{Type: "CERTIFICATE", Bytes: a.cert.Raw})
 }
 
-// revoking is a list of revoked certificates, in a file.
+// revoking returns a list of revoked certificates, in a file.
 func (a *authority) revoking(until time.Time, serials ...int64) string {
 	list := &x509.RevocationList{Number: big.NewInt(1), ThisUpdate: time.Now().Add(-2 * time.Hour), NextUpdate: until}
 	for _, n := range serials {
@@ -95,8 +95,8 @@ func (a *authority) revoking(until time.Time, serials ...int64) string {
 	return writePEM(a.t, "crl.pem", &pem.Block{Type: "X509 CRL", Bytes: der})
 }
 
-// client is a file with a certificate and its key, which a password protects
-// unless it is empty.
+// client returns a file with a certificate and its key, which a password
+// protects unless it is empty.
 func (a *authority) client(password string) string {
 	key := newKey(a.t)
 	_, der := a.sign(&x509.Certificate{Subject: pkix.Name{CommonName: "client"},

@@ -30,8 +30,8 @@ var keys = strings.NewReplacer(
 	"<Up>", "\x1b[A", "<Down>", "\x1b[B", "<Right>", "\x1b[C", "<Left>", "\x1b[D", "<Home>", "\x1b[H", "<End>", "\x1b[F",
 )
 
-// pressed are the bytes that a terminal sends for a text of a transcript: line
-// ends in it count in <paste>...</paste> only.
+// pressed returns the bytes that a terminal sends for a text of a transcript:
+// line ends in it count in <paste>...</paste> only.
 func pressed(text string) string {
 	before, rest, found := strings.Cut(text, "<paste>")
 	if !found {
@@ -127,7 +127,7 @@ func play(t *testing.T, blocks []block) {
 	}
 }
 
-// further is a screen on which text has come in place of its last line.
+// further returns a screen on which text has come in place of its last line.
 func further(shown, text string) string {
 	lines := strings.Split(shown, "\n")
 	lines = append(lines[:len(lines)-1], strings.Split(text, "\n")...)

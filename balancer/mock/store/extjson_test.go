@@ -22,7 +22,7 @@ func raw(t testing.TB, text string) bson.Raw {
 	return b
 }
 
-// codeOf is the code of an error, 0 for none, -1 for one without a code.
+// codeOf returns the code of an error, 0 for none, -1 for one without a code.
 func codeOf(err error) int32 {
 	if err == nil {
 		return 0

@@ -8,7 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// fuzzDocuments are what fuzzed requests meet.
+// fuzzDocuments returns what fuzzed requests meet.
 func fuzzDocuments(t testing.TB) []bson.Raw {
 	return list(t, `[{}, {"_id": 1, "a": 5, "b": {"c": [1, 2, {"d": 3}]}, "s": "abc"},
 		{"a": [1, [2], {"b": null}], "s": [], "d": {"$date": "2026-01-01T00:00:00Z"}, "n": {"$numberDecimal": "1.5"}}]`)

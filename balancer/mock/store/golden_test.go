@@ -100,7 +100,7 @@ func sameReply(t *testing.T, got, want value) {
 
 func sequence(docs []bson.Raw) iter.Seq[bson.Raw] { return slices.Values(docs) }
 
-// aggregate runs a pipeline over documents and gives the list of results.
+// aggregate runs a pipeline over documents and returns the list of results.
 func aggregate(ask []bson.Raw, env Env, docs []bson.Raw) (value, error) {
 	p, err := CompilePipeline(ask, env)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 )
 
-// everyType is a document with a value of each BSON type.
+// everyType returns a document with a value of each BSON type.
 func everyType(t testing.TB) []byte {
 	t.Helper()
 	inner := bson.D{{Key: "x", Value: int32(1)}}

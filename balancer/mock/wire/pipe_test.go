@@ -17,7 +17,7 @@ import (
 	"shardsh/balancer/mock/wire"
 )
 
-// ends gives both ends of a connection over a fresh Pipe.
+// ends returns both ends of a connection over a fresh Pipe.
 func ends(t rapid.TB) (client, server net.Conn) {
 	t.Helper()
 	pipe := wire.NewPipe()

@@ -1,0 +1,82 @@
+package sh
+
+import (
+	"fmt"
+	"math"
+
+	"shardsh/bindings/plaintext"
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
+	"shardsh/bindings/server"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// What a chunk size may be, in MiB (spec 03 §3.6).
+const (
+	minChunkSize = 1
+	maxChunkSize = 1024
+)
+
+// chunkSizeArgument checks a size in MiB; the label names the argument.
+func (c *call) chunkSizeArgument(label string, v goja.Value) int32 {
+	mb, ok := c.numeric(v)
+	if !ok || mb != math.Trunc(mb) || mb < minChunkSize || mb > maxChunkSize {
+		c.JS.ThrowInvalid("%s is a whole number of MB from %d to %d, not %s", label, minChunkSize, maxChunkSize, c.s.Display.Inspect(v))
+	}
+	return int32(mb)
+}
+
+// shChunkSize reads or sets the chunk size of the cluster, or of a collection.
+func shChunkSize(c *call, sh *Helpers) goja.Value {
+	switch kind := script.TypeOf(c.Arg(0)); {
+	case !c.Has(0):
+		return c.JS.Runtime.ToValue(sh.chunkSize(nil, c.s.setting(sh.config(), "chunksize")))
+	case kind == "string", isCollection(c.Arg(0)):
+		return c.collectionChunkSize(sh, c.namespaceArgument(0))
+	}
+	mb := c.chunkSizeArgument("mb (argument 1 of sh.chunkSize)", c.Arg(0))
+	update := bson.D{{Key: "$set", Value: bson.D{{Key: "value", Value: mb}}}}
+	return c.updateSetting(sh.config(), "chunksize", update)
+}
+
+func isCollection(v goja.Value) bool {
+	_, ok := script.Receiver[Collection](v)
+	return ok
+}
+
+// collectionChunkSize reads a collection's size, sets it, or, for null, gives it
+// the cluster's again.
+func (c *call) collectionChunkSize(sh *Helpers, ns string) goja.Value {
+	if !c.Has(1) {
+		entry := CatalogEntry(sh.config(), ns, nil)
+		if entry == nil {
+			c.JS.ThrowCoded(script.InvalidInput, script.CodeNotSharded, "Collection %s is not sharded", ns)
+		}
+		return c.JS.Runtime.ToValue(sh.chunkSize(entry, c.s.setting(sh.config(), "chunksize")))
+	}
+	mb := int32(0)
+	if !goja.IsNull(c.Arg(1)) {
+		mb = c.chunkSizeArgument("mb (argument 2 of sh.chunkSize)", c.Arg(1))
+	}
+	sh.need("chunkSize for one collection", withDefragmentation, "")
+	return c.s.Display.Reply(sh.configureBalancing(ns, bson.E{Key: "chunkSize", Value: mb}))
+}
+
+// chunkSize is the size in MiB the balancer uses: a collection's own, the
+// cluster's setting, or the server's default.
+func (sh *Helpers) chunkSize(entry, setting bson.Raw) float64 {
+	if own := rawdoc.Number(entry, "maxChunkSizeBytes"); own > 0 {
+		return own / (1 << 20)
+	}
+	if setting != nil {
+		return rawdoc.Number(setting, "value")
+	}
+	if sh.version().AtLeast(server.Version{6, 0, 0}) {
+		return 128
+	}
+	return 64
+}
+
+func megabytes(mb float64) string { return fmt.Sprintf("%s MB", plaintext.PlainNumber(mb)) }

@@ -1,0 +1,198 @@
+package sh
+
+import (
+	"shardsh/bindings/script"
+	"shardsh/bindings/server"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// Helpers is the object sh: helpers for the administrators of sharded clusters
+// (spec 04 §5). It works on the connection of the current db.
+type Helpers struct {
+	script.Hidden
+	s  *Host
+	on *server.Database // nil for the current one
+}
+
+// tables are all methods of sh, in the order of its help: mongosh's, those
+// that only shardsh has, those of the old shell.
+func tables() [][]helper {
+	return [][]helper{
+		shardMethods(), shardSettingMethods(), shardReshardMethods(),
+		shardBalanceMethods(), shardDrainMethods(), shardDefragmentMethods(), shardMergeMethods(), shardWindowMethods(), shardExtraMethods(),
+		shardLegacyMethods(),
+	}
+}
+
+// current is the database helpers work through.
+func (sh *Helpers) current() *server.Database {
+	if sh.on != nil {
+		return sh.on
+	}
+	return sh.s.current()
+}
+
+// admin sends a helper's command.
+func (sh *Helpers) admin(body bson.D) bson.Raw {
+	if ms := sh.s.MaxTimeMS(); ms > 0 && !server.HasField(body, "maxTimeMS") {
+		body = append(body, bson.E{Key: "maxTimeMS", Value: ms})
+	}
+	return sh.current().Admin(body)
+}
+
+func (sh *Helpers) config() *server.Database { return sh.current().Sibling("config") }
+
+// checkMongos warns when the connection is no mongos: once for each database
+// object, and the helper goes on (spec 04 §5.1).
+func (sh *Helpers) checkMongos() {
+	d := sh.current()
+	if sh.s.askOnce(d) && !d.Conn.IsMongos() {
+		sh.s.JS.Warn("Warning: MongoshWarning: [" + script.CodeNoMongos + "] You are not connected to a mongos. This command may not work as expected.")
+	}
+}
+
+// checked wraps a helper with the mongos check, after the arguments were
+// checked.
+func checked(f func(*call, *Helpers) goja.Value) func(*call, *Helpers) goja.Value {
+	return func(c *call, sh *Helpers) goja.Value {
+		sh.checkMongos()
+		return f(c, sh)
+	}
+}
+
+// simple is a helper that sends its arguments under the given names; arguments
+// that are missing are left out. One argument more than there are names is a
+// document of further fields (spec 04 §5.3).
+func simple(names ...string) func(*call, *Helpers) goja.Value {
+	return func(c *call, sh *Helpers) goja.Value {
+		var body bson.D
+		for i, name := range names {
+			if c.Has(i) {
+				body = append(body, bson.E{Key: name, Value: c.JS.Value(c.Arg(i))})
+			}
+		}
+		return c.s.Display.Reply(sh.admin(c.JS.Merge(body, c.Arg(len(names)))))
+	}
+}
+
+func shardMethods() []helper {
+	return []helper{
+		{"enableSharding", "database:string primaryShard?:string options?:object", checked(onMongos(simple("enableSharding", "primaryShard"))), "Makes sure that a database exists, on a shard of choice."},
+		{"commitReshardCollection", "ns:string", onMongos(simple("commitReshardCollection")), "Ends a resharding's copying now."},
+		{"abortReshardCollection", "ns:string", onMongos(simple("abortReshardCollection")), "Gives up a resharding."},
+		{"shardCollection", "ns:string key:object unique?:boolean|object options?:object", checked(onMongos(func(c *call, sh *Helpers) goja.Value {
+			return c.s.Display.Reply(sh.admin(c.shardKeyCommand("shardCollection")))
+		})), "Shards a collection by a key."},
+		{"reshardCollection", "ns:string key:object unique?:boolean|object options?:object", checked(onMongos(shReshard)), "Shards a collection by another key and tells how far that is; {progress: false} silences it."},
+		{"status", "verbose?:boolean|object configDB?:object", checked(func(c *call, sh *Helpers) goja.Value {
+			return c.s.shardingStatus(sh.current(), sh.configArgument(c, 1), c.statusOptions(0))
+		}), "Shows the shards, the balancer and the sharded collections; true for everything, {full: true} for mongosh's layout on a terminal too."},
+		{"addShard", "url:string options?:object", checked(simple("addShard")), "Adds a replica set to the cluster as a shard."},
+		{"addShardToZone", "shard:string zone:string", checked(simple("addShardToZone", "zone")), "Makes a shard part of a zone."},
+		{"addShardTag", "shard:string zone:string", checked(simple("addShardToZone", "zone")), "The old name of addShardToZone."},
+		{"updateZoneKeyRange", "ns:string min:object max:object zone:any", checked(simple("updateZoneKeyRange", "min", "max", "zone")),
+			"Puts a range of shard keys into a zone; null takes it out."},
+		{"addTagRange", "ns:string min:object max:object zone:any", checked(simple("updateZoneKeyRange", "min", "max", "zone")),
+			"The old name of updateZoneKeyRange."},
+		{"removeRangeFromZone", "ns:string min:object max:object", checked(shRemoveRange), "Takes a range of shard keys out of its zone."},
+		{"removeTagRange", "ns:string min:object max:object", checked(shRemoveRange), "The old name of removeRangeFromZone."},
+		{"removeShardFromZone", "shard:string zone:string", checked(simple("removeShardFromZone", "zone")), "Takes a shard out of a zone."},
+		{"removeShardTag", "shard:string zone:string", checked(simple("removeShardFromZone", "zone")), "The old name of removeShardFromZone."},
+		{"enableAutoSplit", "", checked(shAutoSplit(true)), "Switches splitting on; servers before 6.0.3."},
+		{"disableAutoSplit", "", checked(shAutoSplit(false)), "Switches splitting off; servers before 6.0.3."},
+		{"splitAt", "ns:string middle:object options?:object", checked(simple("split", "middle")), "Splits a chunk at a shard key."},
+		{"splitFind", "ns:string query:object options?:object", checked(simple("split", "find")), "Splits the chunk that holds a document at its middle."},
+		{"moveChunk", "ns:string query:object to:string options?:object", checked(simple("moveChunk", "find", "to")),
+			"Moves the chunk that holds a document to a shard."},
+		{"moveRange", "ns:string toShard:string min?:object max?:object options?:object", checked(shMoveRange),
+			"Moves a range of shard keys to a shard; one of the bounds may be missing."},
+		{"balancerCollectionStatus", "ns:string", simple("balancerCollectionStatus"), "Tells whether a collection is balanced, and if not, why."},
+	}
+}
+
+func shRemoveRange(c *call, sh *Helpers) goja.Value {
+	return c.s.Display.Reply(sh.admin(bson.D{
+		{Key: "updateZoneKeyRange", Value: c.Text(0)},
+		{Key: "min", Value: c.JS.Value(c.Arg(1))},
+		{Key: "max", Value: c.JS.Value(c.Arg(2))},
+		{Key: "zone", Value: nil},
+	}))
+}
+
+// shMoveRange leaves absent bounds out: servers refuse null there (spec 04 §5.3).
+func shMoveRange(c *call, sh *Helpers) goja.Value {
+	body := bson.D{{Key: "moveRange", Value: c.Text(0)}, {Key: "toShard", Value: c.Text(1)}}
+	for i, name := range []string{"min", "max"} {
+		if v := c.Arg(i + 2); !goja.IsUndefined(v) && !goja.IsNull(v) {
+			body = append(body, bson.E{Key: name, Value: c.JS.Value(v)})
+		}
+	}
+	if len(body) == 2 {
+		c.JS.ThrowInvalid("moveRange needs min or max (Shard.moveRange)")
+	}
+	return c.s.Display.Reply(sh.admin(c.JS.Merge(body, c.Arg(4))))
+}
+
+// shardKeyCommand is a command with a namespace, a key, and unique or options
+// in third place.
+func (c *call) shardKeyCommand(name string) bson.D {
+	key := c.JS.Document(c.Arg(1))
+	c.JS.CheckKeyOrder(c.Arg(1), key)
+	body := bson.D{{Key: name, Value: c.Text(0)}, {Key: "key", Value: key}}
+	if script.TypeOf(c.Arg(2)) == "boolean" {
+		body = append(body, bson.E{Key: "unique", Value: c.Arg(2).ToBoolean()})
+	} else {
+		body = c.JS.Merge(body, c.Arg(2))
+	}
+	return c.JS.Merge(body, c.Arg(3))
+}
+
+// onMongos wraps a helper: the error of a server that does not know its command
+// gets a question.
+func onMongos(f func(*call, *Helpers) goja.Value) func(*call, *Helpers) goja.Value {
+	return func(c *call, sh *Helpers) (v goja.Value) {
+		if ex := c.JS.Runtime.Try(func() { v = f(c, sh) }); ex != nil {
+			if e, ok := ex.Value().(*goja.Object); ok {
+				if code := script.Property(e, "code"); code != nil && code.ToInteger() == server.CommandNotFound {
+					script.Define(e, "message", c.JS.Runtime.ToValue(script.OptionalText(e.Get("message"))+". Are you connected to mongos?"))
+				}
+			}
+			panic(ex)
+		}
+		return v
+	}
+}
+
+// StatusOptions say how sh.status() is to look.
+type StatusOptions struct {
+	Verbose bool // all chunks and zones, whole documents
+	Full    bool // mongosh's layout, on a terminal too
+}
+
+func (c *call) statusOptions(i int) StatusOptions {
+	if c.Object(i) == nil {
+		verbose := c.Arg(i).ToBoolean()
+		return StatusOptions{Verbose: verbose, Full: verbose}
+	}
+	o := c.options("status", i, "verbose", "full")
+	verbose := o.flag("verbose", false)
+	return StatusOptions{Verbose: verbose, Full: o.flag("full", verbose)}
+}
+
+// configArgument is a config database given as an argument, or the current one.
+func (sh *Helpers) configArgument(c *call, i int) *server.Database {
+	if d, ok := script.Receiver[Database](c.Arg(i)); ok {
+		return d.Server()
+	}
+	return sh.config()
+}
+
+// namespaceArgument takes a namespace or a collection.
+func (c *call) namespaceArgument(i int) string {
+	if coll, ok := script.Receiver[Collection](c.Arg(i)); ok {
+		return coll.Namespace()
+	}
+	return c.Text(i)
+}

@@ -1,0 +1,59 @@
+package sh
+
+import (
+	"shardsh/balancer/catalog"
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/server"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+var (
+	withMergeAll   = server.Version{7, 0, 0}
+	withClearJumbo = server.Version{4, 2, 3}
+)
+
+// shardMergeMethods() look after chunks one by one.
+func shardMergeMethods() []helper {
+	return []helper{
+		{"mergeChunks", "ns:string|object min:object max:object options?:object", checked(func(c *call, sh *Helpers) goja.Value {
+			body := bson.D{{Key: "mergeChunks", Value: c.namespaceArgument(0)}, {Key: "bounds", Value: bson.A{c.JS.Document(c.Arg(1)), c.JS.Document(c.Arg(2))}}}
+			return c.s.Display.Reply(sh.admin(c.JS.Merge(body, c.Arg(3))))
+		}), "Merges neighbouring chunks of one shard: from the lower bound of the first to the upper of the last."},
+		{"mergeAllChunks", "ns:string|object shard?:string options?:object", needing("mergeAllChunks", withMergeAll, shMergeAll),
+			"Merges what may be merged on one shard or on all; counts the chunks before and after."},
+		{"clearJumbo", "ns:string|object query:object options?:object", needing("clearJumbo", withClearJumbo, func(c *call, sh *Helpers) goja.Value {
+			body := bson.D{{Key: "clearJumboFlag", Value: c.namespaceArgument(0)}, {Key: "find", Value: c.JS.Document(c.Arg(1))}}
+			return c.s.Display.Reply(sh.admin(c.JS.Merge(body, c.Arg(2))))
+		}), "Clears the jumbo flag of the chunk that holds a document."},
+	}
+}
+
+// shMergeAll counts for itself: the command does not tell what it merged.
+func shMergeAll(c *call, sh *Helpers) goja.Value {
+	ns := c.namespaceArgument(0)
+	shards := []string{c.Text(1)}
+	if !c.Has(1) || goja.IsNull(c.Arg(1)) {
+		shards = nil
+	}
+	ns = rawdoc.Text(sh.sharded(ns), "_id")
+	before := c.s.countedChunks(sh.current(), ns)
+	if shards == nil {
+		shards = textsOf(before.Owners())
+	}
+	var replies []bson.Raw
+	for _, id := range shards {
+		body := bson.D{{Key: "mergeAllChunksOnShard", Value: ns}, {Key: "shard", Value: id}}
+		replies = append(replies, sh.admin(c.JS.Merge(body, c.Arg(2))))
+	}
+	if len(replies) > 0 && rawdoc.TruthyAt(replies[0], "dryRun") {
+		return c.s.Display.Reply(replies[0])
+	}
+	after := c.s.countedChunks(sh.current(), ns)
+	items := make([]any, len(shards))
+	for i, id := range shards {
+		items[i] = c.JS.NewObject("shard", id, "chunksBefore", before.CountOn(catalog.ShardID(id)).Chunks, "chunksAfter", after.CountOn(catalog.ShardID(id)).Chunks)
+	}
+	return c.JS.NewObject("ns", ns, "shards", c.JS.Runtime.NewArray(items...), "ok", 1)
+}

@@ -1,0 +1,87 @@
+package sh
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"shardsh/bindings/script"
+
+	"github.com/dop251/goja"
+)
+
+// helperOptions is the last argument of a helper: an object whose names are
+// known. A name that is not is a mistake, and nothing is done.
+type helperOptions struct {
+	c      *call
+	helper string
+	o      *goja.Object // nil when there is none
+}
+
+// options reads the argument at position i.
+func (c *call) options(helper string, i int, known ...string) helperOptions {
+	h := helperOptions{c: c, helper: helper, o: c.Object(i)}
+	if h.o == nil {
+		return h
+	}
+	for _, name := range h.o.Keys() {
+		if !slices.Contains(known, name) {
+			c.JS.ThrowInvalid("sh.%s has no option %s; it knows %s", helper, name, strings.Join(known, ", "))
+		}
+	}
+	return h
+}
+
+// get is an option; nil when it was not given.
+func (h helperOptions) get(name string) goja.Value {
+	v := script.Property(h.o, name)
+	if v == nil || goja.IsNull(v) {
+		return nil
+	}
+	return v
+}
+
+func (h helperOptions) text(name string) string {
+	v := h.get(name)
+	if v == nil {
+		return ""
+	}
+	if !goja.IsString(v) {
+		h.c.JS.ThrowInvalid("option %s of sh.%s is a text, not %s", name, h.helper, script.TypeOf(v))
+	}
+	return v.String()
+}
+
+func (h helperOptions) flag(name string, byDefault bool) bool {
+	v := h.get(name)
+	if v == nil {
+		return byDefault
+	}
+	if script.TypeOf(v) != "boolean" {
+		h.c.JS.ThrowInvalid("option %s of sh.%s is true or false, not %s", name, h.helper, script.TypeOf(v))
+	}
+	return v.ToBoolean()
+}
+
+// duration reads a number of milliseconds.
+func (h helperOptions) duration(name string, byDefault time.Duration) time.Duration {
+	v := h.get(name)
+	if v == nil {
+		return byDefault
+	}
+	ms, ok := h.c.numeric(v)
+	if !ok || ms < 0 || ms > float64(math.MaxInt64/int64(time.Millisecond)) {
+		h.c.JS.ThrowInvalid("option %s of sh.%s is a number of milliseconds, not %s", name, h.helper, h.c.s.Display.Inspect(v))
+	}
+	return time.Duration(ms * float64(time.Millisecond))
+}
+
+// numeric is a number of any of BSON's types.
+func (c *call) numeric(v goja.Value) (float64, bool) {
+	if kind := script.TypeOf(v); kind != "number" && kind != "object" {
+		return 0, false
+	}
+	f, ok := c.JS.Value(v).AsFloat64OK()
+	return f, ok && f == f
+}

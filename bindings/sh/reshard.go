@@ -1,0 +1,181 @@
+package sh
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"shardsh/bindings/display"
+	"shardsh/bindings/plaintext"
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
+	"shardsh/bindings/server"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// shardReshardMethods() move whole collections and look after shards.
+func shardReshardMethods() []helper {
+	return []helper{
+		{"shardAndDistributeCollection", "ns:string key:object unique?:boolean|object options?:object", onMongos(shShardAndDistribute),
+			"Shards a collection and spreads its data at once."},
+		{"moveCollection", "ns:string toShard:string options?:object", simple("moveCollection", "toShard"), "Moves an unsharded collection to a shard."},
+		{"abortMoveCollection", "ns:string", simple("abortMoveCollection"), "Gives up a moveCollection."},
+		{"unshardCollection", "ns:string toShard?:string options?:object", simple("unshardCollection", "toShard"), "Gathers a sharded collection on one shard."},
+		{"abortUnshardCollection", "ns:string", simple("abortUnshardCollection"), "Gives up an unshardCollection."},
+		{"listShards", "filter?:object", checked(shListShards), "Returns the shards."},
+		{"isConfigShardEnabled", "", checked(shIsConfigShard), "Tells whether the config servers are a shard too."},
+		{"shardDrainingStatus", "shard?:string", checked(func(c *call, sh *Helpers) goja.Value {
+			var id any = int32(1)
+			if c.Has(0) {
+				id = c.Text(0)
+			}
+			return c.s.Display.Reply(sh.admin(bson.D{{Key: "shardDrainingStatus", Value: id}}))
+		}), "Returns how far draining is."},
+		{"getTransitionToDedicatedConfigServerStatus", "", checked(func(c *call, sh *Helpers) goja.Value {
+			return c.s.Display.Reply(sh.admin(server.Command("getTransitionToDedicatedConfigServerStatus")))
+		}), "Returns how far the config shard's draining is."},
+	}
+}
+
+// shReshard sends reshardCollection, which answers when all is done, and tells
+// meanwhile how far it is. Of the options, progress and interval are the
+// helper's own.
+func shReshard(c *call, sh *Helpers) goja.Value {
+	body := c.shardKeyCommand("reshardCollection")
+	p := c.s.Display.Progress(true)
+	kept := bson.D{}
+	for _, e := range body {
+		v, _ := e.Value.(bson.RawValue)
+		switch {
+		case e.Key == "progress":
+			p = c.s.Display.Progress(rawdoc.Truthy(v))
+		case e.Key == "interval" && p != nil:
+			ms, _ := v.AsFloat64OK()
+			p.Every = max(time.Duration(ms*float64(time.Millisecond)), time.Millisecond)
+		case e.Key != "interval":
+			kept = append(kept, e)
+		}
+	}
+	// Nobody waits on the mock's virtual time; a session is for one command at a
+	// time; and a guard may keep the command from being sent.
+	if p == nil || !c.JS.OnWallClock() || c.s.Gateway.Guarded() || sh.current().Session != nil {
+		return c.s.Display.Reply(sh.admin(kept))
+	}
+	return c.s.Display.Reply(sh.adminTelling(kept, c.Text(0), p))
+}
+
+// adminTelling runs a command on a goroutine of its own, which it waits for, and
+// tells how far the operation on ns is. The command has no session: Ctrl-C ends
+// the waiting and kills nothing.
+func (sh *Helpers) adminTelling(body bson.D, ns string, p *display.Progress) bson.Raw {
+	s := sh.s
+	r := sh.current().Sibling("admin").Request(body)
+	pause, finished := context.WithCancel(s.JS.Context())
+	var reply bson.Raw
+	var err error
+	var running sync.WaitGroup
+	running.Go(func() {
+		defer finished()
+		reply, err = r.Db().RunCommand(s.JS.Context(), r.Body, r.Options()).Raw()
+	})
+	defer p.End()
+	defer running.Wait()
+	for s.JS.Clock.Sleep(pause, p.Every) == nil {
+		p.Say(reshardText(ns, sh.reshardOps(ns)))
+	}
+	running.Wait()
+	if err != nil && s.JS.Context().Err() != nil {
+		p.End()
+		s.JS.Warn("Stopped waiting; the resharding of " + ns + " goes on: sh.abortReshardCollection ends it.")
+		s.JS.Abort(context.Cause(s.JS.Context()))
+	}
+	reply, err = s.Gateway.Answer(reply, err)
+	if err != nil {
+		s.Gateway.Throw(err)
+	}
+	return reply
+}
+
+// reshardOps are the operations of a resharding, as its coordinator and its
+// participants tell them (spec 03 §1.7).
+func (sh *Helpers) reshardOps(ns string) []bson.Raw {
+	docs, _ := sh.current().Sibling("admin").TryAggregate(int32(1),
+		bson.D{{Key: "$currentOp", Value: bson.D{{Key: "allUsers", Value: true}, {Key: "localOps", Value: false}}}},
+		bson.D{{Key: "$match", Value: bson.D{{Key: "type", Value: "op"}, {Key: "desc", Value: bson.Regex{Pattern: "^ReshardingMetrics"}}, {Key: "ns", Value: ns}}}},
+	)
+	return docs
+}
+
+// reshardText says in which state the operations are, and how much recipients
+// have copied. What they have to copy is their own guess.
+func reshardText(ns string, ops []bson.Raw) (string, *display.Amount) {
+	state, left := "", -1.0
+	var copied, total float64
+	for _, op := range ops {
+		if text := rawdoc.Text(op, "coordinatorState"); text != "" {
+			state = text
+		}
+		copied += rawdoc.Number(op, "bytesCopied")
+		total += rawdoc.Number(op, "approxBytesToCopy")
+		left = max(left, rawdoc.Number(op, "remainingOperationTimeEstimatedSecs"))
+	}
+	text := "resharding " + ns
+	if state != "" {
+		text += " (" + state + ")"
+	}
+	if left > 0 {
+		text += ", servers expect " + display.DurationText(time.Duration(left*float64(time.Second))) + " more"
+	}
+	if total == 0 {
+		return text, nil
+	}
+	return text, &display.Amount{Done: copied, Left: max(0, total-copied), Text: plaintext.SizeText}
+}
+
+// shShardAndDistribute shards, then reshards to the same key, which spreads the
+// data; two of the options go along.
+func shShardAndDistribute(c *call, sh *Helpers) goja.Value {
+	body := c.shardKeyCommand("shardCollection")
+	sh.admin(body)
+	reshard := bson.D{{Key: "reshardCollection", Value: c.Text(0)}, body[1], {Key: "forceRedistribution", Value: true}}
+	for _, e := range body[2:] {
+		if e.Key == "numInitialChunks" || e.Key == "collation" {
+			reshard = append(reshard, e)
+		}
+	}
+	return c.s.Display.Reply(sh.admin(reshard))
+}
+
+func (sh *Helpers) shards(filter goja.Value) []bson.Raw {
+	body := server.Command("listShards")
+	if filter != nil && !goja.IsUndefined(filter) {
+		body = append(body, bson.E{Key: "filter", Value: sh.s.JS.Document(filter)})
+	}
+	list, _ := sh.admin(body).Lookup("shards").ArrayOK()
+	values, _ := list.Values()
+	docs := []bson.Raw{}
+	for _, v := range values {
+		if doc, ok := v.DocumentOK(); ok {
+			docs = append(docs, doc)
+		}
+	}
+	return docs
+}
+
+func shListShards(c *call, sh *Helpers) goja.Value { return c.JS.Array(sh.shards(c.Arg(0))) }
+
+func shIsConfigShard(c *call, sh *Helpers) goja.Value {
+	for _, doc := range sh.shards(nil) {
+		if rawdoc.Text(doc, "_id") != "config" {
+			continue
+		}
+		o := c.JS.NewObject("enabled", true, "host", c.JS.World.ToJS(doc.Lookup("host")))
+		if tags, err := doc.LookupErr("tags"); err == nil {
+			script.Must(o.Set("tags", c.JS.World.ToJS(tags)))
+		}
+		return o
+	}
+	return c.JS.NewObject("enabled", false)
+}

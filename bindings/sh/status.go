@@ -1,0 +1,356 @@
+package sh
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/live"
+	"shardsh/bindings/plaintext"
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
+	"shardsh/bindings/server"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// How much of a collection sh.status() shows without verbose.
+const (
+	maxStatusChunks = 20
+	maxStatusZones  = 20
+	mongosFresh     = 60 * time.Second // a mongos whose ping is older is not active
+	tooManyText     = "too many %s to print, use verbose if you want to force print"
+)
+
+// statusReport collects the sections of sh.status() (spec 04 §5.4).
+type statusReport struct {
+	s       *Host
+	d       *server.Database // where commands go
+	config  *server.Database
+	verbose bool
+	now     time.Time
+
+	seen *live.Overview
+}
+
+// statusParts are what sh.status() is made of, beside the routers, and the first
+// chunks and zones of each collection.
+const statusParts = live.Settings | live.Balancer | live.Shards | live.Databases | live.Collections | live.Counts |
+	live.Sizes | live.Rounds | live.Outcomes | live.Migrations
+
+// statusOf reads parts of a cluster for a report.
+func (s *Host) statusOf(d, config *server.Database, parts live.Part) *statusReport {
+	r := &statusReport{s: s, d: d, config: config, now: s.JS.Clock.Now()}
+	r.seen = s.look(d, config, live.Look{Parts: parts, Span: lookBack, Lenient: true})
+	return r
+}
+
+func (s *Host) shardingStatus(d, config *server.Database, o StatusOptions) goja.Value {
+	version := config.FindOne("version", bson.D{}, bson.E{Key: "projection", Value: bson.D{
+		{Key: "minCompatibleVersion", Value: int32(0)}, {Key: "excluding", Value: int32(0)},
+		{Key: "upgradeId", Value: int32(0)}, {Key: "upgradeState", Value: int32(0)},
+	}})
+	if version == nil {
+		s.JS.ThrowCoded(script.InvalidInput, script.CodeNoMongos, "This db does not have sharding enabled. Be sure you are connecting to a mongos from the shell and not to a mongod.")
+	}
+	parts := statusParts
+	if s.Display.ShowsTables() {
+		parts |= live.Unsharded // their chunks count for the shards
+	}
+	r := s.statusOf(d, config, parts)
+	r.verbose = o.Verbose
+	value := s.JS.Runtime.NewObject()
+	section := func(name string, v any) { script.Must(value.Set(name, v)) }
+	section("shardingVersion", without(s.JS.World.DocToJS(version), "currentVersion"))
+	section("shards", s.JS.Array(r.documents("shards")))
+	name, mongoses := r.mongoses()
+	section(name, mongoses)
+	section("autosplit", r.enabled("autosplit", true))
+	if automerge := r.setting("automerge"); automerge != nil {
+		section("automerge", s.JS.NewObject("Currently enabled", yesNo(rawdoc.TruthyAt(automerge, "enabled"))))
+	}
+	section("balancer", r.balancer())
+	section("shardedDataDistribution", r.dataDistribution())
+	section("databases", r.databases())
+	result := s.Display.StatsResult(value)
+	if o.Full {
+		return result
+	}
+	return s.Display.WithTable(value, r.draw)
+}
+
+// documents are those of a small collection of config's, as they are stored.
+func (r *statusReport) documents(collection string) []bson.Raw {
+	return r.seen.Parts().Config[collection]
+}
+
+// setting is one document of config.settings; nil when there is none.
+func (r *statusReport) setting(id string) bson.Raw { return document(r.seen, "settings", id) }
+
+// entries are the catalog's documents of the sharded collections.
+func (r *statusReport) entries() []bson.Raw {
+	return slices.DeleteFunc(slices.Clone(r.documents("collections")), func(doc bson.Raw) bool {
+		return rawdoc.TruthyAt(doc, "unsplittable")
+	})
+}
+
+// collectionOf is what is known of a collection with an entry.
+func (r *statusReport) collectionOf(entry bson.Raw) *catalog.CollectionState {
+	return r.seen.Collection(rawdoc.Text(entry, "_id"))
+}
+
+func without(o *goja.Object, names ...string) *goja.Object {
+	for _, n := range names {
+		script.Must(o.Delete(n))
+	}
+	return o
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
+
+func (r *statusReport) enabled(id string, byDefault bool) *goja.Object {
+	on := byDefault
+	if doc := r.setting(id); doc != nil {
+		on = rawdoc.TruthyAt(doc, "enabled")
+	}
+	return r.s.JS.NewObject("Currently enabled", yesNo(on))
+}
+
+func (r *statusReport) mongoses() (section string, value any) {
+	s := r.s
+	section, recent, newest := r.recentMongoses()
+	if newest == nil {
+		return section, "none"
+	}
+	if r.verbose {
+		return section, s.JS.Array(r.config.FindAll("mongos", recent, server.SortedBy("ping", -1)))
+	}
+	groups := r.mongosVersions(recent)
+	items := make([]any, len(groups))
+	for i, g := range groups {
+		items[i] = s.JS.NewObject(rawdoc.Text(g, "_id"), s.JS.World.ToJS(g.Lookup("num")))
+	}
+	return section, s.JS.Runtime.NewArray(items...)
+}
+
+// recentMongoses finds the routers that reported at about the time of the newest
+// report, and names them by how long ago that was. Newest is nil when none ever
+// did.
+func (r *statusReport) recentMongoses() (name string, filter bson.D, newest bson.Raw) {
+	name = "most recently active mongoses"
+	first := r.config.FindAll("mongos", bson.D{}, server.SortedBy("ping", -1), server.LimitedTo(1))
+	if len(first) == 0 {
+		return name, nil, nil
+	}
+	ping, _ := first[0].Lookup("ping").TimeOK()
+	if ping.After(r.now.Add(-mongosFresh)) {
+		name = "active mongoses"
+	}
+	return name, bson.D{{Key: "ping", Value: bson.D{{Key: "$gt", Value: ping.Add(-mongosFresh)}}}}, first[0]
+}
+
+// mongosVersions counts routers by their version.
+func (r *statusReport) mongosVersions(filter bson.D) []bson.Raw {
+	return r.config.AggregateAll("mongos",
+		bson.D{{Key: "$match", Value: filter}},
+		bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: "$mongoVersion"}, {Key: "num", Value: bson.D{{Key: "$sum", Value: int32(1)}}}}}},
+		bson.D{{Key: "$sort", Value: bson.D{{Key: "num", Value: int32(-1)}}}},
+	)
+}
+
+func (r *statusReport) balancer() *goja.Object {
+	s := r.s
+	settings := r.setting("balancer")
+	o := s.JS.NewObject(
+		"Currently enabled", yesNo(settings == nil || !rawdoc.TruthyAt(settings, "stopped")),
+		"Currently running", r.running(),
+	)
+	failed := s.failedRounds(r.seen)
+	script.Must(o.Set("Failed balancer rounds in last 5 attempts", failed.count))
+	if failed.count > 0 {
+		script.Must(o.Set("Last reported error", failed.message))
+		script.Must(o.Set("Time of Reported error", failed.when))
+	}
+	if window, ok := settings.Lookup("activeWindow").DocumentOK(); ok {
+		text := fmt.Sprintf("%s and %s server local time", s.plainText(window.Lookup("start")), s.plainText(window.Lookup("stop")))
+		script.Must(o.Set("Balancer active window is set between", text))
+	}
+	if active := listedMigrations(r.seen); len(active) > 0 {
+		items := make([]any, len(active))
+		for i, m := range active {
+			items[i] = migrationText(m)
+		}
+		script.Must(o.Set("Collections with active migrations", s.JS.Runtime.NewArray(items...)))
+	}
+	script.Must(o.Set("Migration Results for the last 24 hours", r.migrationResults()))
+	return o
+}
+
+func (s *Host) plainText(v bson.RawValue) string {
+	if v.Type == 0 {
+		return "undefined"
+	}
+	return s.JS.World.ToJS(v).String()
+}
+
+func (r *statusReport) running() string {
+	if unread(r.seen, "balancerStatus") != "" {
+		return "unknown"
+	}
+	return yesNo(r.seen.Parts().Balancer.InRound)
+}
+
+// migrationResults counts what became of the migrations of a day. The old shape,
+// an object whose keys are the counts, loses one of two equal counts; it is only
+// used for scripts that ask for the old ways.
+func (r *statusReport) migrationResults() any {
+	s := r.s
+	results := outcomes(r.seen)
+	if len(results) == 0 {
+		return "No recent migrations"
+	}
+	if s.Compat {
+		o := s.JS.Runtime.NewObject()
+		for _, m := range results {
+			script.Must(o.Set(fmt.Sprint(m.Count), outcomeLine(m)))
+		}
+		return o
+	}
+	items := make([]any, len(results))
+	for i, m := range results {
+		item := s.JS.NewObject("result", outcomeText(m), "count", m.Count)
+		if m.From != "" {
+			script.Must(item.Set("from", string(m.From)))
+			script.Must(item.Set("to", string(m.To)))
+		}
+		items[i] = item
+	}
+	return s.JS.Runtime.NewArray(items...)
+}
+
+func (r *statusReport) dataDistribution() goja.Value {
+	if r.seen.Distribution == nil {
+		return goja.Undefined()
+	}
+	return r.s.JS.Array(r.seen.Distribution)
+}
+
+// databases lists every database with its sharded collections.
+func (r *statusReport) databases() goja.Value {
+	s := r.s
+	byName := map[string]bson.Raw{"config": configEntry()}
+	for _, doc := range r.documents("databases") {
+		byName[rawdoc.Text(doc, "_id")] = doc
+	}
+	collections := map[string][]bson.Raw{}
+	for _, doc := range r.entries() {
+		name, _, _ := strings.Cut(rawdoc.Text(doc, "_id"), ".")
+		collections[name] = append(collections[name], doc)
+		if byName[name] == nil {
+			byName[name] = rawdoc.Of(bson.D{{Key: "_id", Value: name}})
+		}
+	}
+	var names []string
+	for name := range byName {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, plaintext.Compare)
+	items := make([]any, len(names))
+	for i, name := range names {
+		list := s.JS.Runtime.NewObject()
+		for _, doc := range collections[name] {
+			script.Must(list.Set(rawdoc.Text(doc, "_id"), r.collection(doc)))
+		}
+		items[i] = s.JS.NewObject("database", s.JS.World.DocToJS(byName[name]), "collections", list)
+	}
+	return s.JS.Runtime.NewArray(items...)
+}
+
+// configEntry stands for the config database, which config.databases does not
+// list.
+func configEntry() bson.Raw {
+	return rawdoc.Of(bson.D{{Key: "_id", Value: "config"}, {Key: "primary", Value: "config"}, {Key: "partitioned", Value: true}})
+}
+
+func (r *statusReport) collection(entry bson.Raw) *goja.Object {
+	s := r.s
+	o := s.JS.NewObject(
+		"shardKey", s.JS.World.ToJS(entry.Lookup("key")),
+		"unique", r.flag(entry, "unique", false),
+		"balancing", r.flag(entry, "noBalance", true),
+		"allowMigrations", !isFalse(entry, "permitMigrations") && !isFalse(entry, "allowMigrations"),
+	)
+	filter := ChunkFilter(entry)
+	c := r.collectionOf(entry)
+	owners := c.Owners()
+	perShard := make([]any, len(owners))
+	for i, id := range owners {
+		perShard[i] = s.JS.NewObject("shard", string(id), "nChunks", c.CountOn(id).Chunks)
+	}
+	script.Must(o.Set("chunkMetadata", s.JS.Runtime.NewArray(perShard...)))
+	script.Must(o.Set("chunks", r.listed("chunks", filter, maxStatusChunks, r.chunk)))
+	script.Must(o.Set("tags", r.listed("tags", bson.D{{Key: "ns", Value: entry.Lookup("_id")}}, maxStatusZones, r.zone)))
+	return o
+}
+
+// flag shows a field of the catalog that ought to be a boolean; other values are
+// shown beside what they mean.
+func (r *statusReport) flag(entry bson.Raw, field string, negated bool) goja.Value {
+	v, err := entry.LookupErr(field)
+	on := err == nil && rawdoc.Truthy(v)
+	shown := r.s.JS.Runtime.ToValue(on != negated)
+	if err != nil || v.Type == bson.TypeBoolean {
+		return shown
+	}
+	return r.s.JS.Runtime.NewArray(shown, r.s.JS.NewObject(field, r.s.JS.World.ToJS(v)))
+}
+
+func isFalse(doc bson.Raw, field string) bool {
+	v, ok := doc.Lookup(field).BooleanOK()
+	return ok && !v
+}
+
+// listed reads one more entry than it shows, to know whether there are more.
+func (r *statusReport) listed(collection string, filter bson.D, limit int, show func(bson.Raw) *goja.Object) goja.Value {
+	options := []bson.E{server.SortedBy("min", 1)}
+	if !r.verbose {
+		options = append(options, server.LimitedTo(int32(limit)+1))
+	}
+	var items []any
+	for i, doc := range r.config.FindAll(collection, filter, options...) {
+		if i == limit && !r.verbose {
+			items = append(items, fmt.Sprintf(tooManyText, collection))
+			break
+		}
+		items = append(items, show(doc))
+	}
+	return r.s.JS.Runtime.NewArray(items...)
+}
+
+func (r *statusReport) chunk(doc bson.Raw) *goja.Object {
+	w := r.s.JS.World
+	o := r.s.JS.NewObject(
+		"min", w.ToJS(doc.Lookup("min")),
+		"max", w.ToJS(doc.Lookup("max")),
+		"on shard", w.ToJS(doc.Lookup("shard")),
+		"last modified", w.ToJS(doc.Lookup("lastmod")),
+	)
+	if rawdoc.TruthyAt(doc, "jumbo") {
+		script.Must(o.Set("jumbo", "yes"))
+	}
+	return r.s.Display.OnOneLine(o)
+}
+
+func (r *statusReport) zone(doc bson.Raw) *goja.Object {
+	w := r.s.JS.World
+	return r.s.Display.OnOneLine(r.s.JS.NewObject(
+		"tag", w.ToJS(doc.Lookup("tag")), "min", w.ToJS(doc.Lookup("min")), "max", w.ToJS(doc.Lookup("max"))))
+}

@@ -1,0 +1,171 @@
+package sh
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"shardsh/balancer/live"
+	"shardsh/bindings/display"
+	"shardsh/bindings/plaintext"
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
+	"shardsh/bindings/server"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// PrintStatus is what printShardingStatus does: the same as sh.status(), or with
+// Compat the old shell's text, printed, and nil (spec 04 §7.4).
+func (s *Host) PrintStatus(d, config *server.Database, o StatusOptions) goja.Value {
+	if !s.Compat {
+		return s.shardingStatus(d, config, o)
+	}
+	s.JS.Write(s.oldStatusText(d, config, o))
+	return nil
+}
+
+// StatusArgument reads the options of a status from an argument.
+func (s *Host) StatusArgument(c *script.Call, i int) StatusOptions {
+	return (&call{c, s}).statusOptions(i)
+}
+
+// oldStatus writes lines at the old shell's indents.
+type oldStatus struct{ b strings.Builder }
+
+func (w *oldStatus) line(indent int, format string, args ...any) {
+	w.b.WriteString(strings.Repeat(" ", indent) + fmt.Sprintf(format, args...) + "\n")
+}
+
+func (s *Host) oldStatusText(d, config *server.Database, o StatusOptions) string {
+	w := &oldStatus{}
+	version := config.FindOne("version", bson.D{})
+	if version == nil {
+		return "printShardingStatus: this db does not have sharding enabled. be sure you are connecting to a mongos from the shell and not to a mongod.\n"
+	}
+	r := s.statusOf(d, config, statusParts&^live.Sizes)
+	r.verbose = o.Verbose
+	w.line(0, "--- Sharding Status --- ")
+	w.line(2, "sharding version: %s", strings.ReplaceAll(display.OldJSON(bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: version}, "", false), "\n", "\n  "))
+	w.line(2, "shards:")
+	for _, doc := range r.documents("shards") {
+		w.line(8, "%s", spaced(doc))
+	}
+	r.oldMongoses(w)
+	w.line(2, "autosplit:")
+	w.line(8, "Currently enabled: %s", yesNo(r.autosplits()))
+	r.oldBalancer(w)
+	r.oldDatabases(w)
+	return w.b.String()
+}
+
+func (r *statusReport) autosplits() bool {
+	doc := r.setting("autosplit")
+	return doc == nil || rawdoc.TruthyAt(doc, "enabled")
+}
+
+// spaced is a document with the blanks the old shell had in lists: two around
+// the fields.
+func spaced(doc bson.Raw) string {
+	elems, _ := doc.Elements()
+	parts := make([]string, len(elems))
+	for i, el := range elems {
+		parts[i] = display.JSONString(el.Key()) + " : " + display.OldJSON(el.Value(), "", true)
+	}
+	return "{  " + strings.Join(parts, ",  ") + " }"
+}
+
+func (r *statusReport) oldMongoses(w *oldStatus) {
+	name, recent, newest := r.recentMongoses()
+	w.line(2, "%s:", name)
+	switch {
+	case newest == nil:
+		w.line(8, "none")
+	case r.verbose:
+		for _, doc := range r.config.FindAll("mongos", recent, server.SortedBy("ping", -1)) {
+			w.line(8, "%s", display.OldJSON(bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: doc}, "", true))
+		}
+	default:
+		for _, g := range r.mongosVersions(recent) {
+			w.line(8, "%s : %d", display.OldJSON(g.Lookup("_id"), "", true), rawdoc.Int(g, "num"))
+		}
+	}
+}
+
+func (r *statusReport) oldBalancer(w *oldStatus) {
+	s := r.s
+	settings := r.setting("balancer")
+	w.line(2, "balancer:")
+	w.line(8, "Currently enabled:  %s", yesNo(settings == nil || !rawdoc.TruthyAt(settings, "stopped")))
+	w.line(8, "Currently running:  %s", r.running())
+	if window, ok := settings.Lookup("activeWindow").DocumentOK(); ok {
+		w.line(8, "Balancer active window is set between %s and %s server local time", s.plainText(window.Lookup("start")), s.plainText(window.Lookup("stop")))
+	}
+	if active := listedMigrations(r.seen); len(active) > 0 {
+		w.line(8, "Collections with active migrations: ")
+		for _, m := range active {
+			w.line(16, "%s", migrationText(m))
+		}
+	}
+	failed := s.failedRounds(r.seen)
+	w.line(8, "Failed balancer rounds in last 5 attempts:  %d", failed.count)
+	if failed.count > 0 {
+		w.line(8, "Last reported error:  %s", script.OptionalText(failed.message))
+		w.line(8, "Time of Reported error:  %s", script.OptionalText(failed.when))
+	}
+	w.line(8, "Migration Results for the last 24 hours: ")
+	results := outcomes(r.seen)
+	for _, m := range results {
+		w.line(16, "%d : %s", m.Count, outcomeLine(m))
+	}
+	if len(results) == 0 {
+		w.line(16, "No recent migrations")
+	}
+}
+
+func (r *statusReport) oldDatabases(w *oldStatus) {
+	entries := r.entries()
+	databases := append(slices.Clone(r.documents("databases")), configEntry())
+	slices.SortFunc(databases, func(a, b bson.Raw) int { return plaintext.Compare(rawdoc.Text(a, "_id"), rawdoc.Text(b, "_id")) })
+	w.line(2, "databases:")
+	for _, doc := range databases {
+		w.line(8, "%s", spaced(doc))
+		for _, entry := range entries {
+			if strings.HasPrefix(rawdoc.Text(entry, "_id"), rawdoc.Text(doc, "_id")+".") {
+				r.oldCollection(w, entry)
+			}
+		}
+	}
+}
+
+func (r *statusReport) oldCollection(w *oldStatus, entry bson.Raw) {
+	c := r.collectionOf(entry)
+	w.line(16, "%s", rawdoc.Text(entry, "_id"))
+	w.line(24, "shard key: %s", display.OldJSON(entry.Lookup("key"), "", true))
+	w.line(24, "unique: %t", rawdoc.TruthyAt(entry, "unique"))
+	w.line(24, "balancing: %t", !rawdoc.TruthyAt(entry, "noBalance"))
+	w.line(24, "chunks:")
+	for _, id := range c.Owners() {
+		w.line(32, "%s\t%d", id, c.CountOn(id).Chunks)
+	}
+	if c.Count().Chunks > maxStatusChunks && !r.verbose {
+		w.line(24, tooManyText, "chunks")
+	} else {
+		for _, doc := range r.config.FindAll("chunks", ChunkFilter(entry), server.SortedBy("min", 1)) {
+			w.line(24, "%s", oldChunk(doc))
+		}
+	}
+	for _, doc := range r.config.FindAll("tags", bson.D{{Key: "ns", Value: entry.Lookup("_id")}}, server.SortedBy("min", 1)) {
+		w.line(24, " tag: %s  %s -->> %s", rawdoc.Text(doc, "tag"), display.OldJSON(doc.Lookup("min"), "", true), display.OldJSON(doc.Lookup("max"), "", true))
+	}
+}
+
+func oldChunk(doc bson.Raw) string {
+	t, i, _ := doc.Lookup("lastmod").TimestampOK()
+	text := fmt.Sprintf("%s -->> %s on : %s Timestamp(%d, %d) ", display.OldJSON(doc.Lookup("min"), "", true), display.OldJSON(doc.Lookup("max"), "", true), rawdoc.Text(doc, "shard"), t, i)
+	if rawdoc.TruthyAt(doc, "jumbo") {
+		text += "jumbo "
+	}
+	return text
+}

@@ -1,0 +1,34 @@
+package sh
+
+import (
+	"fmt"
+
+	"shardsh/bindings/script"
+	"shardsh/bindings/server"
+
+	"github.com/dop251/goja"
+)
+
+func (sh *Helpers) version() server.Version { return sh.current().Conn.Version() }
+
+// need throws when the server is older than what a helper works with. The
+// advice says what there is instead, and may be empty.
+func (sh *Helpers) need(helper string, least server.Version, advice string) {
+	has := sh.version()
+	if has.AtLeast(least) {
+		return
+	}
+	text := fmt.Sprintf("sh.%s needs MongoDB %s or newer; this server is %s", helper, least, has)
+	if advice != "" {
+		text += ". " + advice
+	}
+	sh.s.JS.ThrowCoded(script.Unimplemented, script.CodeNotImplemented, "%s", text)
+}
+
+// needing wraps a helper that only newer servers can serve.
+func needing(helper string, least server.Version, f func(*call, *Helpers) goja.Value) func(*call, *Helpers) goja.Value {
+	return checked(func(c *call, sh *Helpers) goja.Value {
+		sh.need(helper, least, "")
+		return f(c, sh)
+	})
+}

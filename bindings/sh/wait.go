@@ -1,0 +1,90 @@
+package sh
+
+import (
+	"fmt"
+	"time"
+
+	"shardsh/bindings/display"
+	"shardsh/bindings/script"
+)
+
+// How long the waiting helpers wait and how often they look, unless told.
+const (
+	longWait  = 24 * time.Hour
+	longPause = 5 * time.Second
+)
+
+// waitOptionNames are the options all waiting helpers have.
+func waitOptionNames(more ...string) []string {
+	return append([]string{"timeout", "interval", "progress"}, more...)
+}
+
+// wait is a wait for work that others do: the balancer, or a resharding.
+type wait struct {
+	s                 *Host
+	goesOn            string // what goes on when the user stops waiting
+	timeout, interval time.Duration
+	progress          *display.Progress
+}
+
+// standing is how the work stood when it was looked at.
+type standing struct {
+	done bool
+	// what is going on, for progress; why where it is empty.
+	what string
+	// why says what is missing, for the error of a timeout.
+	why string
+	// amount measures the work; nil when that cannot be told. It is asked only
+	// when it is to be shown.
+	amount func() *display.Amount
+}
+
+func (h helperOptions) wait(goesOn string) *wait {
+	return &wait{
+		s: h.c.s, goesOn: goesOn,
+		timeout: h.duration("timeout", longWait), interval: max(h.duration("interval", longPause), time.Millisecond),
+		progress: h.c.s.Display.Progress(h.flag("progress", true)),
+	}
+}
+
+// until looks again and again until the work is done, and returns how long that
+// took. It throws when time is over. Ctrl-C ends the waiting, not the work.
+func (w *wait) until(look func() standing) time.Duration {
+	began := w.s.JS.Clock.Now()
+	defer w.leave()
+	for {
+		now := look()
+		waited := w.s.JS.Clock.Now().Sub(began)
+		if now.done {
+			return waited
+		}
+		if waited >= w.timeout {
+			w.progress.End()
+			w.s.JS.Throw(script.RuntimeError, "after %s: %s", w.timeout, now.why)
+		}
+		if w.progress.Due() {
+			w.tell(now)
+		}
+		w.s.JS.Sleep(min(w.interval, w.timeout-waited))
+	}
+}
+
+func (w *wait) tell(now standing) {
+	var a *display.Amount
+	if now.amount != nil {
+		a = now.amount()
+	}
+	what := now.what
+	if what == "" {
+		what = now.why
+	}
+	w.progress.Say(what, a)
+}
+
+// leave tidies up, however the wait ended.
+func (w *wait) leave() {
+	w.progress.End()
+	if w.s.JS.Context().Err() != nil {
+		w.s.JS.Warn(fmt.Sprintf("Stopped waiting; %s.", w.goesOn))
+	}
+}

@@ -1,0 +1,155 @@
+package sh
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
+	"shardsh/bindings/server"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// Windows by weekday are in servers since 8.3, where a list of them replaces the
+// daily window (spec 01 §2.4).
+var withWeekdayWindows = server.Version{8, 3, 0}
+
+// windowClock is the clock the balancer's window is read on (spec 01 §2.3).
+const windowClock = "config primary's local time"
+
+var timeOfDay = regexp.MustCompile(`^([01]?[0-9]|2[0-3]):[0-5][0-9]$`)
+
+// shardWindowMethods() say when the balancer may work.
+func shardWindowMethods() []helper {
+	return []helper{
+		{"balancerWindow", "start?:string|object stop?:string", checked(shBalancerWindow),
+			"Without arguments returns the balancer's window, else sets it: (\"22:00\", \"06:00\"), or [{day, start, stop}, …] since 8.3."},
+		{"clearBalancerWindow", "", checked(func(c *call, sh *Helpers) goja.Value {
+			fields := bson.D{{Key: "activeWindow", Value: int32(1)}}
+			if sh.version().AtLeast(withWeekdayWindows) {
+				fields = append(fields, bson.E{Key: "activeWindowDOW", Value: int32(1)})
+			}
+			update := bson.D{{Key: "$unset", Value: fields}}
+			result, _ := c.updateConfig(sh.config(), "settings", "balancer", update, false, 30_000)
+			return result
+		}), "Lets the balancer work at any time."},
+	}
+}
+
+func shBalancerWindow(c *call, sh *Helpers) goja.Value {
+	switch {
+	case !c.Has(0):
+		return c.s.balancerWindow(c.s.setting(sh.config(), "balancer"))
+	case c.Object(0) != nil:
+		return c.setWeekdays(sh)
+	}
+	window := c.windowTimes("sh.balancerWindow", c.Arg(0), c.Arg(1))
+	update := bson.D{{Key: "$set", Value: bson.D{{Key: "activeWindow", Value: window}}}}
+	if sh.version().AtLeast(withWeekdayWindows) {
+		// A window by weekday would go before the one that is asked for.
+		update = append(update, bson.E{Key: "$unset", Value: bson.D{{Key: "activeWindowDOW", Value: int32(1)}}})
+	}
+	return c.updateSetting(sh.config(), "balancer", update)
+}
+
+// windowTimes checks the two ends of a window.
+func (c *call) windowTimes(label string, start, stop goja.Value) bson.D {
+	ends := bson.D{}
+	for _, end := range []struct {
+		name string
+		v    goja.Value
+	}{{"start", start}, {"stop", stop}} {
+		if end.v == nil || !goja.IsString(end.v) || !timeOfDay.MatchString(end.v.String()) {
+			shown := "undefined"
+			if end.v != nil {
+				shown = c.s.Display.Inspect(end.v)
+			}
+			c.JS.ThrowInvalid("%s of %s is a time of day as in \"22:30\", not %s", end.name, label, shown)
+		}
+		text := end.v.String()
+		if len(text) == len("9:00") {
+			text = "0" + text
+		}
+		ends = append(ends, bson.E{Key: end.name, Value: text})
+	}
+	if ends[0].Value == ends[1].Value {
+		c.JS.ThrowInvalid("start and stop of %s are the same time: the balancer would never work; sh.clearBalancerWindow() lets it work at any time", label)
+	}
+	return ends
+}
+
+// setWeekdays sets a list of windows, each of one weekday.
+func (c *call) setWeekdays(sh *Helpers) goja.Value {
+	list := c.Object(0)
+	if list.ClassName() != "Array" || len(script.Items(list)) == 0 {
+		c.JS.ThrowInvalid("argument 1 of sh.balancerWindow is a time of day, or a list of {day, start, stop}")
+	}
+	windows := bson.A{}
+	var overnight []string
+	for i, v := range script.Items(list) {
+		label := fmt.Sprintf("window %d of sh.balancerWindow", i+1)
+		o, _ := v.(*goja.Object)
+		day := script.OptionalText(script.Property(o, "day"))
+		if !slices.Contains(weekdays(), day) {
+			c.JS.ThrowInvalid("day of %s is one of %s, not %s", label, strings.Join(weekdays(), ", "), day)
+		}
+		ends := c.windowTimes(label, script.Property(o, "start"), script.Property(o, "stop"))
+		if ends[0].Value.(string) > ends[1].Value.(string) {
+			overnight = append(overnight, day)
+		}
+		windows = append(windows, append(bson.D{{Key: "day", Value: day}}, ends...))
+	}
+	sh.need("balancerWindow with weekdays", withWeekdayWindows, "Give one window for all days: sh.balancerWindow(start, stop).")
+	if len(overnight) > 0 {
+		c.JS.Warn("Warning: a window over midnight belongs to its own day alone: both its early and its late hours are " + strings.Join(overnight, ", ") +
+			"'s. For the next morning add a window of the next day.")
+	}
+	update := bson.D{{Key: "$set", Value: bson.D{{Key: "activeWindowDOW", Value: windows}}}}
+	return c.updateSetting(sh.config(), "balancer", update)
+}
+
+func weekdays() []string {
+	var days []string
+	for d := time.Sunday; d <= time.Saturday; d++ {
+		days = append(days, d.String())
+	}
+	return days
+}
+
+// balancerWindow shows the window of the balancer's settings; null when it may
+// work at any time.
+func (s *Host) balancerWindow(settings bson.Raw) goja.Value {
+	if days, ok := settings.Lookup("activeWindowDOW").ArrayOK(); ok && len(days) > len(rawdoc.Empty) {
+		return s.JS.NewObject("days", s.JS.World.ToJS(settings.Lookup("activeWindowDOW")), "clock", windowClock)
+	}
+	window, ok := settings.Lookup("activeWindow").DocumentOK()
+	if !ok {
+		return goja.Null()
+	}
+	return s.JS.NewObject("start", s.lookup(window, "start"), "stop", s.lookup(window, "stop"), "clock", windowClock)
+}
+
+// windowText is the window in words.
+func windowText(settings bson.Raw) string {
+	if list, ok := settings.Lookup("activeWindowDOW").ArrayOK(); ok {
+		days, _ := list.Values()
+		var texts []string
+		for _, d := range days {
+			if day, ok := d.DocumentOK(); ok {
+				texts = append(texts, fmt.Sprintf("%s %s to %s", rawdoc.Text(day, "day"), rawdoc.Text(day, "start"), rawdoc.Text(day, "stop")))
+			}
+		}
+		if len(texts) > 0 {
+			return strings.Join(texts, "; ") + " (" + windowClock + ")"
+		}
+	}
+	if window, ok := settings.Lookup("activeWindow").DocumentOK(); ok {
+		return fmt.Sprintf("%s to %s (%s)", rawdoc.Text(window, "start"), rawdoc.Text(window, "stop"), windowClock)
+	}
+	return "none: at any time"
+}
