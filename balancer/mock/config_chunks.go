@@ -49,7 +49,8 @@ func (cfg *ConfigDB) chunkPlaces(filter *store.Filter, newestFirst bool) iter.Se
 // of a large collection asks for a million of them.
 func chunkDocument(coll catalog.Collection, chunk catalog.Chunk) bson.Raw {
 	lower, upper := coll.Pattern.Bound(chunk.Min), coll.Pattern.Bound(chunk.Max)
-	dst := make([]byte, 0, 256+len(lower)+len(upper)+64*len(chunk.History))
+	const fields, inHistory = 180, 45 // bytes, besides those of bounds and shards
+	dst := make([]byte, 0, fields+len(lower)+len(upper)+max(1, len(chunk.History))*(inHistory+len(chunk.Shard)))
 	start, dst := bsoncore.AppendDocumentStart(dst)
 	dst = bsoncore.AppendObjectIDElement(dst, "_id", chunk.ID)
 	dst = bsoncore.AppendBinaryElement(dst, "uuid", coll.UUID.Subtype, coll.UUID.Data)
@@ -257,7 +258,7 @@ func byAge(t *catalog.RoutingTable) iter.Seq[catalog.Chunk] {
 	}
 }
 
-// chunkOrder tells whether the chunks of one collection, which a filter asks
+// chunkOrder reports whether the chunks of one collection, which a filter asks
 // for, come in the order of a sort by themselves, so that a reader with a limit
 // may stop early: by their lower bounds, or newest first.
 func chunkOrder(filter *store.Filter, sort bson.Raw) (ordered, newestFirst bool) {
