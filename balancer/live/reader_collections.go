@@ -55,7 +55,7 @@ func (r *reading) collections(ctx context.Context) error {
 	}
 }
 
-// olderTables are the tables that the older Snapshot has.
+// olderTables returns the tables that the older Snapshot has.
 func (r *reading) olderTables() map[string]*tracked {
 	known := map[string]*tracked{}
 	if r.old == nil {
@@ -69,8 +69,8 @@ func (r *reading) olderTables() map[string]*tracked {
 	return known
 }
 
-// entries are the collections that the documents tell of, with the tables of
-// those that are still the same. What can't be read is a gap.
+// entries returns the collections that the documents tell of, with the tables
+// of those that are still the same. What can't be read is a gap.
 func (r *reading) entries(docs []bson.Raw, known map[string]*tracked, first bool) map[string]*tracked {
 	next := map[string]*tracked{}
 	for _, doc := range docs {

@@ -1,4 +1,4 @@
-package bindings
+package sh
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -39,13 +40,13 @@ type collectionBalance struct {
 	defragged string // phase of defragmentation; empty when there is none
 }
 
-func (sh *shard) summary() *balancerSummary {
+func (sh *Helpers) summary() *balancerSummary {
 	s, config := sh.s, sh.config()
 	b := &balancerSummary{
 		settings: s.setting(config, "balancer"), status: sh.balancerStatus(),
 		policy:   sh.policyText(),
 		active:   s.activeMigrations(sh.current(), config),
-		draining: config.FindAll("shards", bson.D{{Key: "draining", Value: true}}, sortedBy("_id", 1)),
+		draining: config.FindAll("shards", bson.D{{Key: "draining", Value: true}}, server.SortedBy("_id", 1)),
 		zones:    s.zones(config, ""),
 	}
 	for _, m := range s.migrationsAfter(config, s.JS.Clock.Now().Add(-failureMinutes*time.Minute)) {
@@ -108,7 +109,7 @@ func timesText(n float64) string {
 	return plaintext.PlainNumber(n) + " times"
 }
 
-func shBalancerSummary(c *call, sh *shard) goja.Value {
+func shBalancerSummary(c *call, sh *Helpers) goja.Value {
 	b := sh.summary()
 	collections := make([]any, len(b.collections))
 	for i, one := range b.collections {
@@ -137,10 +138,10 @@ func shBalancerSummary(c *call, sh *shard) goja.Value {
 		"collections", c.JS.Runtime.NewArray(collections...),
 		"problems", c.s.texts(b.problems()),
 	)
-	return c.s.display.WithTable(o, b.draw)
+	return c.s.Display.WithTable(o, b.draw)
 }
 
-func (m activeMigration) object(s *Shell) *goja.Object {
+func (m activeMigration) object(s *Host) *goja.Object {
 	o := s.JS.NewObject("ns", m.ns)
 	if m.from != "" {
 		script.Must(o.Set("from", m.from))

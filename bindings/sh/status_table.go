@@ -1,4 +1,4 @@
-package bindings
+package sh
 
 import (
 	"fmt"
@@ -23,7 +23,7 @@ const maxStatusCollections = 50
 func (r *statusReport) draw(t *display.Tables) {
 	r.balancerLines(t)
 	t.Heading("Shards")
-	t.Grid(r.shardRows(r.config.FindAll("shards", bson.D{}, sortedBy("_id", 1))))
+	t.Grid(r.shardRows(r.config.FindAll("shards", bson.D{}, server.SortedBy("_id", 1))))
 	r.databaseLines(t)
 	zones := r.s.zones(r.config, "")
 	shown := r.entries[:min(len(r.entries), maxStatusCollections)]
@@ -49,7 +49,7 @@ func (r *statusReport) balancerLines(t *display.Tables) {
 	failed := s.failedRounds(r.config)
 	t.Line("failed rounds", fmt.Sprintf("%d of the last 5", failed.count))
 	if failed.count > 0 {
-		t.Line("last error", fmt.Sprintf("%s (%s)", script.OptionalText(failed.message), s.display.Inspect(failed.when)))
+		t.Line("last error", fmt.Sprintf("%s (%s)", script.OptionalText(failed.message), s.Display.Inspect(failed.when)))
 	}
 	r.migrationLines(t)
 }
@@ -84,7 +84,7 @@ func (r *statusReport) migrationLines(t *display.Tables) {
 	t.Grid([]string{"result", "count#", "from", "to"}, rows)
 }
 
-func (r *statusReport) sh() *shard { return &shard{s: r.s, on: r.d} }
+func (r *statusReport) sh() *Helpers { return &Helpers{s: r.s, on: r.d} }
 
 func onOff(on bool) string {
 	if on {
@@ -95,7 +95,7 @@ func onOff(on bool) string {
 
 // modeText is the balancer's mode and whether it works right now.
 func (r *statusReport) modeText() string {
-	reply, err := r.s.gateway.Send(r.d.sibling("admin").Request(server.Command("balancerStatus"), server.Reads))
+	reply, err := r.s.Gateway.Send(r.d.Sibling("admin").Request(server.Command("balancerStatus"), server.Reads))
 	if err != nil {
 		return "unknown: " + err.Error()
 	}
@@ -164,7 +164,7 @@ func (r *statusReport) collectionTable(t *display.Tables, entry bson.Raw, zones 
 		key += ", unique"
 	}
 	t.Line("shard key", key)
-	status, err := r.s.gateway.Send(r.d.sibling("admin").Request(bson.D{{Key: "balancerCollectionStatus", Value: ns}}, server.Reads))
+	status, err := r.s.Gateway.Send(r.d.Sibling("admin").Request(bson.D{{Key: "balancerCollectionStatus", Value: ns}}, server.Reads))
 	if err != nil {
 		t.Line("balanced", "unknown: "+err.Error())
 	} else {

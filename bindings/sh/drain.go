@@ -1,4 +1,4 @@
-package bindings
+package sh
 
 import (
 	"fmt"
@@ -23,15 +23,15 @@ var withDrainCommands = server.Version{8, 3, 0}
 const configShardID = "config"
 
 // shardDrainMethods() empty a shard.
-func shardDrainMethods() []method[*shard] {
-	return []method[*shard]{
+func shardDrainMethods() []helper {
+	return []helper{
 		{"drain", "shard:string options?:object", checked(shDrain),
 			"Starts emptying a shard; {wait: true} waits until it is empty, {remove: true} then removes it; timeout, interval, progress."},
-		{"drainStatus", "shard:string", checked(func(c *call, sh *shard) goja.Value {
-			return c.s.display.Reply(sh.draining(c.Text(0)))
+		{"drainStatus", "shard:string", checked(func(c *call, sh *Helpers) goja.Value {
+			return c.s.Display.Reply(sh.draining(c.Text(0)))
 		}), "Returns how far draining is and what must be moved by hand; changes nothing."},
 		{"stopDrain", "shard:string", checked(shStopDrain), "Ends draining; the shard stays. Servers since 8.3."},
-		{"waitForDrain", "shard:string options?:object", checked(func(c *call, sh *shard) goja.Value {
+		{"waitForDrain", "shard:string options?:object", checked(func(c *call, sh *Helpers) goja.Value {
 			o := c.options("waitForDrain", 1, waitOptionNames()...)
 			return sh.waitForDrain(c, o, c.Text(0), false)
 		}), "Waits until a draining shard is empty; {timeout, interval, progress}."},
@@ -47,7 +47,7 @@ func drainCommand(shard, name, ofConfigShard string) bson.D {
 }
 
 // startDrain sends what starts draining.
-func (sh *shard) startDrain(shard string) bson.Raw {
+func (sh *Helpers) startDrain(shard string) bson.Raw {
 	if sh.version().AtLeast(withDrainCommands) {
 		return sh.admin(drainCommand(shard, "startShardDraining", "startTransitionToDedicatedConfigServer"))
 	}
@@ -55,7 +55,7 @@ func (sh *shard) startDrain(shard string) bson.Raw {
 }
 
 // commitDrain removes an empty shard.
-func (sh *shard) commitDrain(shard string) bson.Raw {
+func (sh *Helpers) commitDrain(shard string) bson.Raw {
 	if sh.version().AtLeast(withDrainCommands) {
 		return sh.admin(drainCommand(shard, "commitShardRemoval", "commitTransitionToDedicatedConfigServer"))
 	}
@@ -64,7 +64,7 @@ func (sh *shard) commitDrain(shard string) bson.Raw {
 
 // shDrain starts draining. A shard that drains already is only looked at: before
 // 8.3 the same command once more would remove it when it is empty.
-func shDrain(c *call, sh *shard) goja.Value {
+func shDrain(c *call, sh *Helpers) goja.Value {
 	id := c.Text(0)
 	o := c.options("drain", 1, waitOptionNames("wait", "remove")...)
 	remove := o.flag("remove", false)
@@ -76,19 +76,19 @@ func shDrain(c *call, sh *shard) goja.Value {
 		reply = sh.startDrain(id)
 	}
 	if !waits || rawdoc.TruthyAt(reply, "dryRun") {
-		return c.s.display.Reply(reply)
+		return c.s.Display.Reply(reply)
 	}
 	return sh.waitForDrain(c, o, id, remove)
 }
 
-func shStopDrain(c *call, sh *shard) goja.Value {
+func shStopDrain(c *call, sh *Helpers) goja.Value {
 	id := c.Text(0)
 	sh.need("stopDrain", withDrainCommands, fmt.Sprintf("It has no command for that; MongoDB's way there is that an administrator takes the "+
 		"field draining out of the shard's document by hand, db.getSiblingDB(\"config\").shards.updateOne({ _id: %q }, { $unset: { draining: 1 } })", id))
-	return c.s.display.Reply(sh.admin(drainCommand(id, "stopShardDraining", "stopTransitionToDedicatedConfigServer")))
+	return c.s.Display.Reply(sh.admin(drainCommand(id, "stopShardDraining", "stopTransitionToDedicatedConfigServer")))
 }
 
-func (sh *shard) isDraining(id string) bool {
+func (sh *Helpers) isDraining(id string) bool {
 	return rawdoc.TruthyAt(sh.config().FindOne("shards", bson.D{{Key: "_id", Value: id}}), "draining")
 }
 
@@ -102,7 +102,7 @@ const (
 // draining is how far a shard's draining is. Servers since 8.3 are asked for it.
 // On older ones only removeShard tells, and that would start draining or remove
 // the shard, so the same document is read from the catalog.
-func (sh *shard) draining(id string) bson.Raw {
+func (sh *Helpers) draining(id string) bson.Raw {
 	if sh.version().AtLeast(withDrainCommands) {
 		return sh.admin(drainCommand(id, "shardDrainingStatus", "getTransitionToDedicatedConfigServerStatus"))
 	}
@@ -114,7 +114,7 @@ func (sh *shard) draining(id string) bson.Raw {
 	if !rawdoc.TruthyAt(entry, "draining") {
 		return rawdoc.Of(bson.D{{Key: "state", Value: drainOff}, {Key: "shard", Value: id}, {Key: "ok", Value: 1.0}})
 	}
-	dbs := names(config.FindAll("databases", bson.D{{Key: "primary", Value: id}}, sortedBy("_id", 1)))
+	dbs := names(config.FindAll("databases", bson.D{{Key: "primary", Value: id}}, server.SortedBy("_id", 1)))
 	collections := sh.unshardedOn(id)
 	chunks := sh.countChunks(bson.D{{Key: "shard", Value: id}})
 	state := drainOngoing
@@ -141,17 +141,17 @@ func names(docs []bson.Raw) []string {
 }
 
 // unshardedOn lists the unsharded collections the catalog has on a shard.
-func (sh *shard) unshardedOn(id string) []string {
+func (sh *Helpers) unshardedOn(id string) []string {
 	list := []string{}
-	for _, entry := range sh.config().FindAll("collections", bson.D{{Key: "unsplittable", Value: true}}, sortedBy("_id", 1)) {
-		if sh.countChunks(append(chunkFilter(entry), bson.E{Key: "shard", Value: id})) > 0 {
+	for _, entry := range sh.config().FindAll("collections", bson.D{{Key: "unsplittable", Value: true}}, server.SortedBy("_id", 1)) {
+		if sh.countChunks(append(ChunkFilter(entry), bson.E{Key: "shard", Value: id})) > 0 {
 			list = append(list, rawdoc.Text(entry, "_id"))
 		}
 	}
 	return list
 }
 
-func (sh *shard) countChunks(filter bson.D) int64 {
+func (sh *Helpers) countChunks(filter bson.D) int64 {
 	counted := sh.config().AggregateAll("chunks",
 		bson.D{{Key: "$match", Value: filter}},
 		bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: int32(1)}, {Key: "n", Value: bson.D{{Key: "$sum", Value: int32(1)}}}}}},
@@ -175,7 +175,7 @@ func drained(status bson.Raw) bool {
 }
 
 // waitForDrain waits until a shard is empty, and removes it if asked to.
-func (sh *shard) waitForDrain(c *call, o helperOptions, id string, remove bool) goja.Value {
+func (sh *Helpers) waitForDrain(c *call, o helperOptions, id string, remove bool) goja.Value {
 	w := o.wait("shard " + id + " goes on draining")
 	first := -1.0
 	waited := w.until(func() standing {
@@ -205,7 +205,7 @@ func (sh *shard) waitForDrain(c *call, o helperOptions, id string, remove bool) 
 
 // refuseWhatMustBeMoved ends a wait for what the balancer will not do: nothing is
 // left but databases, unsharded collections, and chunks it may not touch.
-func (sh *shard) refuseWhatMustBeMoved(id string, status bson.Raw) {
+func (sh *Helpers) refuseWhatMustBeMoved(id string, status bson.Raw) {
 	collections := stringsAt(status, "collectionsToMove")
 	alone, chunks := sh.leftAloneOn(id)
 	var todo []string
@@ -226,7 +226,7 @@ func (sh *shard) refuseWhatMustBeMoved(id string, status bson.Raw) {
 
 // leftAloneOn lists the collections on a shard that the balancer may not touch,
 // and counts their chunks there.
-func (sh *shard) leftAloneOn(id string) (list []string, chunks int64) {
+func (sh *Helpers) leftAloneOn(id string) (list []string, chunks int64) {
 	counts := sh.s.chunkCountsOf(sh.config(), bson.D{{Key: "shard", Value: id}})
 	for _, entry := range sh.s.shardedCollections(sh.config()) {
 		if n, _ := counts[chunkKey(entry)].total(); n > 0 && leftAlone(entry) != "" {

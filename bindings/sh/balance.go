@@ -1,4 +1,4 @@
-package bindings
+package sh
 
 import (
 	"fmt"
@@ -17,9 +17,9 @@ import (
 )
 
 // shardBalanceMethods() tell whether the cluster is balanced.
-func shardBalanceMethods() []method[*shard] {
-	return []method[*shard]{
-		{"isBalancerInRound", "", checked(func(c *call, sh *shard) goja.Value {
+func shardBalanceMethods() []helper {
+	return []helper{
+		{"isBalancerInRound", "", checked(func(c *call, sh *Helpers) goja.Value {
 			return c.JS.Runtime.ToValue(rawdoc.TruthyAt(sh.balancerStatus(), "inBalancerRound"))
 		}), "Tells whether the balancer is in a round right now; between two rounds there may still be work."},
 		{"balancerSummary", "", checked(shBalancerSummary), "Returns what the balancer does and what is out of balance, and why."},
@@ -28,12 +28,12 @@ func shardBalanceMethods() []method[*shard] {
 	}
 }
 
-func (sh *shard) collectionStatus(ns string) bson.Raw {
+func (sh *Helpers) collectionStatus(ns string) bson.Raw {
 	return sh.current().Admin(bson.D{{Key: "balancerCollectionStatus", Value: ns}}, server.Reads)
 }
 
 // needBalancer throws when the balancer is off: what is waited for will not come.
-func (sh *shard) needBalancer(what string) {
+func (sh *Helpers) needBalancer(what string) {
 	if rawdoc.Text(sh.balancerStatus(), "mode") == "off" {
 		sh.s.JS.Throw(script.RuntimeError, "%s, and the balancer is off: sh.startBalancer()", what)
 	}
@@ -41,7 +41,7 @@ func (sh *shard) needBalancer(what string) {
 
 // balancedCollections are the entries of the collections the balancer may touch,
 // and the names of those it may not.
-func (sh *shard) balancedCollections() (entries []bson.Raw, left []string) {
+func (sh *Helpers) balancedCollections() (entries []bson.Raw, left []string) {
 	for _, entry := range sh.s.shardedCollections(sh.config()) {
 		if leftAlone(entry) != "" {
 			left = append(left, rawdoc.Text(entry, "_id"))
@@ -52,8 +52,8 @@ func (sh *shard) balancedCollections() (entries []bson.Raw, left []string) {
 	return entries, left
 }
 
-func (s *Shell) shardedCollections(config *database) []bson.Raw {
-	return config.FindAll("collections", bson.D{notDropped, notUnsplittable}, sortedBy("_id", 1))
+func (s *Host) shardedCollections(config *server.Database) []bson.Raw {
+	return config.FindAll("collections", bson.D{NotDropped, NotUnsplittable}, server.SortedBy("_id", 1))
 }
 
 // leftAlone says why the balancer does not touch a collection; empty when it
@@ -69,7 +69,7 @@ func leftAlone(entry bson.Raw) string {
 }
 
 // violation says why a collection is not balanced; empty when it is.
-func (sh *shard) violation(ns string) string {
+func (sh *Helpers) violation(ns string) string {
 	status := sh.collectionStatus(ns)
 	if rawdoc.TruthyAt(status, "balancerCompliant") {
 		return ""
@@ -80,7 +80,7 @@ func (sh *shard) violation(ns string) string {
 	return "the server does not say why"
 }
 
-func shWaitForBalance(c *call, sh *shard) goja.Value {
+func shWaitForBalance(c *call, sh *Helpers) goja.Value {
 	at := 1
 	if o := c.Object(0); o != nil && !isCollection(o) { // options alone
 		at = 0
@@ -102,7 +102,7 @@ func shWaitForBalance(c *call, sh *shard) goja.Value {
 type unbalanced struct{ ns, why string }
 
 // waitForEntries waits until all of some collections are balanced at one time.
-func (sh *shard) waitForEntries(w *wait, ns string, entries []bson.Raw) (time.Duration, *moveWatch) {
+func (sh *Helpers) waitForEntries(w *wait, ns string, entries []bson.Raw) (time.Duration, *moveWatch) {
 	watch := sh.watchMoves(ns)
 	waited := w.until(func() standing {
 		var list []unbalanced
@@ -147,7 +147,7 @@ func balancingText(list []unbalanced) string {
 	return list[0].ns + " (" + list[0].why + ")"
 }
 
-func (s *Shell) texts(list []string) *goja.Object {
+func (s *Host) texts(list []string) *goja.Object {
 	items := make([]any, len(list))
 	for i, text := range list {
 		items[i] = text
@@ -157,13 +157,13 @@ func (s *Shell) texts(list []string) *goja.Object {
 
 // moveWatch follows what the balancer moves from a point in time on.
 type moveWatch struct {
-	sh    *shard
+	sh    *Helpers
 	ns    string // empty for all collections
 	since time.Time
 	known bool // the server tells the data of shards
 }
 
-func (sh *shard) watchMoves(ns string) *moveWatch {
+func (sh *Helpers) watchMoves(ns string) *moveWatch {
 	return &moveWatch{sh: sh, ns: ns, since: sh.s.JS.Clock.Now(), known: sh.version().AtLeast(server.Version{6, 0, 3})}
 }
 
@@ -200,7 +200,7 @@ func (m *moveWatch) amount(list []unbalanced) *display.Amount {
 		return nil
 	}
 	sh := m.sh
-	docs, err := sh.current().sibling("admin").TryAggregate(int32(1), bson.D{{Key: "$shardedDataDistribution", Value: bson.D{}}})
+	docs, err := sh.current().Sibling("admin").TryAggregate(int32(1), bson.D{{Key: "$shardedDataDistribution", Value: bson.D{}}})
 	if err != nil {
 		return nil
 	}
@@ -223,7 +223,7 @@ func (m *moveWatch) amount(list []unbalanced) *display.Amount {
 // left is the data of a collection that is to move: what lies on draining shards,
 // or above an even share. Where zones are, and for other reasons, nobody can
 // tell.
-func (sh *shard) left(u unbalanced, distribution bson.Raw, stays map[string]bool) float64 {
+func (sh *Helpers) left(u unbalanced, distribution bson.Raw, stays map[string]bool) float64 {
 	var draining, above, total float64
 	var sizes []float64
 	for _, s := range documentsAt(distribution, "shards") {

@@ -1,4 +1,4 @@
-package bindings
+package sh
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 
 // policyText says what the server's balancer evens out: that depends on its
 // release only.
-func (sh *shard) policyText() string {
+func (sh *Helpers) policyText() string {
 	v := sh.version()
 	release, known := catalog.ReleaseOf(fmt.Sprintf("%d.%d", v[0], v[1]))
 	if !known {

@@ -1,4 +1,4 @@
-package bindings
+package sh
 
 import (
 	"slices"
@@ -6,6 +6,7 @@ import (
 
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -46,7 +47,7 @@ func (list chunkCounts) total() (n, jumbo int64) {
 
 // chunkCountsOf counts the chunks that match, of each collection on each shard,
 // in one query. The key is what chunkKey gives for a collection.
-func (s *Shell) chunkCountsOf(config *database, filter bson.D) map[string]chunkCounts {
+func (s *Host) chunkCountsOf(config *server.Database, filter bson.D) map[string]chunkCounts {
 	one := func(when any) bson.D { return bson.D{{Key: "$sum", Value: when}} }
 	groups := config.AggregateAll("chunks",
 		bson.D{{Key: "$match", Value: filter}},
@@ -73,7 +74,7 @@ func (s *Shell) chunkCountsOf(config *database, filter bson.D) map[string]chunkC
 // chunkKey is what chunks of a collection are told by: its uuid since 5.0, its
 // name before.
 func chunkKey(entry bson.Raw) string {
-	f := chunkFilter(entry)[0]
+	f := ChunkFilter(entry)[0]
 	v, _ := f.Value.(bson.RawValue)
 	if f.Key == "ns" {
 		return v.StringValue()
@@ -84,14 +85,14 @@ func chunkKey(entry bson.Raw) string {
 func idKey(v bson.RawValue) string { return string(v.Value) }
 
 // chunkCounts counts the chunks of one collection.
-func (sh *shard) chunkCounts(ns string) chunkCounts {
+func (sh *Helpers) chunkCounts(ns string) chunkCounts {
 	entry := sh.sharded(ns)
-	return sh.s.chunkCountsOf(sh.config(), chunkFilter(entry))[chunkKey(entry)]
+	return sh.s.chunkCountsOf(sh.config(), ChunkFilter(entry))[chunkKey(entry)]
 }
 
 // sharded is a collection's entry in the catalog; none throws.
-func (sh *shard) sharded(ns string) bson.Raw {
-	entry := sh.s.catalogEntry(sh.config(), ns, nil)
+func (sh *Helpers) sharded(ns string) bson.Raw {
+	entry := CatalogEntry(sh.config(), ns, nil)
 	if entry == nil {
 		sh.s.JS.ThrowCoded(script.InvalidInput, script.CodeNotSharded, "Collection %s is not sharded", ns)
 	}
@@ -100,10 +101,10 @@ func (sh *shard) sharded(ns string) bson.Raw {
 
 // shChunks is a cursor over the chunks of a collection, in the order of their
 // bounds.
-func shChunks(c *call, sh *shard) goja.Value {
+func shChunks(c *call, sh *Helpers) goja.Value {
 	ns := c.namespaceArgument(0)
 	o := c.options("chunks", 1, "shard", "zone", "jumbo", "limit")
-	filter := chunkFilter(sh.sharded(ns))
+	filter := ChunkFilter(sh.sharded(ns))
 	if id := o.text("shard"); id != "" {
 		filter = append(filter, bson.E{Key: "shard", Value: id})
 	}
@@ -113,17 +114,16 @@ func shChunks(c *call, sh *shard) goja.Value {
 	if zone := o.text("zone"); zone != "" {
 		filter = append(filter, bson.E{Key: "$or", Value: c.overlapping(sh, ns, zone)})
 	}
-	body := bson.D{{Key: "find", Value: "chunks"}, {Key: "filter", Value: filter}, sortedBy("min", 1)}
+	body := bson.D{{Key: "find", Value: "chunks"}, {Key: "filter", Value: filter}, server.SortedBy("min", 1)}
 	if v := o.get("limit"); v != nil {
 		n, ok := c.numeric(v)
 		if !ok || n < 1 || n != float64(int64(n)) {
-			c.JS.ThrowInvalid("option limit of sh.chunks is a number of chunks, not %s", c.s.display.Inspect(v))
+			c.JS.ThrowInvalid("option limit of sh.chunks is a number of chunks, not %s", c.s.Display.Inspect(v))
 		}
 		body = append(body, bson.E{Key: "limit", Value: int64(n)})
 	}
-	cur := c.s.newCursor(sh.config(), kindFind, body)
-	cur.collection = "chunks"
-	return cur.object
+	object, _ := c.s.Objects.Cursor(sh.config(), body)
+	return object
 }
 
 // jumboFilter finds the chunks with the flag, or those without: the field may be
@@ -136,7 +136,7 @@ func jumboFilter(jumbo bool) bson.E {
 }
 
 // overlapping finds the chunks that lie in a zone, or in part.
-func (c *call) overlapping(sh *shard, ns, zone string) bson.A {
+func (c *call) overlapping(sh *Helpers, ns, zone string) bson.A {
 	alternatives := bson.A{}
 	for _, tag := range sh.config().FindAll("tags", bson.D{{Key: "ns", Value: ns}, {Key: "tag", Value: zone}}) {
 		alternatives = append(alternatives, bson.D{

@@ -1,4 +1,4 @@
-package bindings
+package sh
 
 import (
 	"fmt"
@@ -21,9 +21,9 @@ type failedRounds struct {
 
 // failedRounds looks at the newest five rounds. Servers write errorOccurred,
 // once it was errorOccured; both count (spec 04 §5.4).
-func (s *Shell) failedRounds(config *database) failedRounds {
+func (s *Host) failedRounds(config *server.Database) failedRounds {
 	var f failedRounds
-	rounds := config.FindAll("actionlog", bson.D{{Key: "what", Value: "balancer.round"}}, sortedBy("time", -1), limitedTo(5))
+	rounds := config.FindAll("actionlog", bson.D{{Key: "what", Value: "balancer.round"}}, server.SortedBy("time", -1), server.LimitedTo(5))
 	for _, doc := range rounds {
 		if !rawdoc.TruthyAt(doc, "details", "errorOccured") && !rawdoc.TruthyAt(doc, "details", "errorOccurred") {
 			continue
@@ -37,7 +37,7 @@ func (s *Shell) failedRounds(config *database) failedRounds {
 }
 
 // lookup is a field of a document as a value; undefined when it is missing.
-func (s *Shell) lookup(doc bson.Raw, path ...string) goja.Value {
+func (s *Host) lookup(doc bson.Raw, path ...string) goja.Value {
 	v, err := doc.LookupErr(path...)
 	if err != nil {
 		return goja.Undefined()
@@ -62,11 +62,11 @@ func (m migrationResult) text() string {
 
 // recentMigrations groups what the change log says of the last day's migrations
 // (spec 03 §6.1, rows 12 and 13).
-func (s *Shell) recentMigrations(config *database, now time.Time) []migrationResult {
+func (s *Host) recentMigrations(config *server.Database, now time.Time) []migrationResult {
 	return s.migrationsAfter(config, now.Add(-24*time.Hour))
 }
 
-func (s *Shell) migrationsAfter(config *database, then time.Time) []migrationResult {
+func (s *Host) migrationsAfter(config *server.Database, then time.Time) []migrationResult {
 	since := bson.D{{Key: "time", Value: bson.D{{Key: "$gt", Value: then}}}, {Key: "what", Value: "moveChunk.from"}}
 	exists := func(yes bool) bson.D { return bson.D{{Key: "$exists", Value: yes}} }
 	sum := bson.E{Key: "count", Value: bson.D{{Key: "$sum", Value: int32(1)}}}
@@ -118,7 +118,7 @@ func (m activeMigration) text() string {
 }
 
 // began is when a migration started, or null.
-func (m activeMigration) began(s *Shell) goja.Value {
+func (m activeMigration) began(s *Host) goja.Value {
 	if m.when.IsZero() {
 		return goja.Null()
 	}
@@ -128,7 +128,7 @@ func (m activeMigration) began(s *Shell) goja.Value {
 // activeMigrations asks the donors' operations, as servers since 5.0 keep
 // nothing else of a migration that a router can read, and before that the
 // config server's lists (spec 03 §1.7). Who may not look sees none.
-func (s *Shell) activeMigrations(d, config *database) []activeMigration {
+func (s *Host) activeMigrations(d, config *server.Database) []activeMigration {
 	var list []activeMigration
 	add := func(m activeMigration) {
 		for _, other := range list {
@@ -138,7 +138,7 @@ func (s *Shell) activeMigrations(d, config *database) []activeMigration {
 		}
 		list = append(list, m)
 	}
-	ops, err := d.sibling("admin").TryAggregate(int32(1),
+	ops, err := d.Sibling("admin").TryAggregate(int32(1),
 		bson.D{{Key: "$currentOp", Value: bson.D{{Key: "allUsers", Value: true}, {Key: "idleConnections", Value: false}}}},
 		bson.D{{Key: "$match", Value: bson.D{{Key: "$or", Value: bson.A{
 			bson.D{{Key: "desc", Value: bson.Regex{Pattern: "^MoveChunk|^migrateThread"}}},
@@ -173,7 +173,7 @@ func (s *Shell) activeMigrations(d, config *database) []activeMigration {
 }
 
 // readable finds documents; none when the user may not look.
-func (s *Shell) readable(d *database, collection string, filter bson.D) []bson.Raw {
-	docs, _ := s.gateway.TryAll(d.Request(bson.D{{Key: "find", Value: collection}, {Key: "filter", Value: filter}}, server.Reads))
+func (s *Host) readable(d *server.Database, collection string, filter bson.D) []bson.Raw {
+	docs, _ := s.Gateway.TryAll(d.Request(bson.D{{Key: "find", Value: collection}, {Key: "filter", Value: filter}}, server.Reads))
 	return docs
 }

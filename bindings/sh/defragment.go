@@ -1,4 +1,4 @@
-package bindings
+package sh
 
 import (
 	"fmt"
@@ -17,25 +17,25 @@ import (
 var withDefragmentation = server.Version{5, 3, 0}
 
 // shardDefragmentMethods() merge the small chunks of a collection.
-func shardDefragmentMethods() []method[*shard] {
-	return []method[*shard]{
+func shardDefragmentMethods() []helper {
+	return []helper{
 		{"defragment", "ns:string|object options?:object", needing("defragment", withDefragmentation, shDefragment),
 			"Starts merging a collection's small chunks; {chunkSize: MB, wait: true, timeout, interval, progress}."},
-		{"stopDefragment", "ns:string|object", needing("stopDefragment", withDefragmentation, func(c *call, sh *shard) goja.Value {
-			return c.s.display.Reply(sh.configureBalancing(c.namespaceArgument(0), bson.E{Key: "defragmentCollection", Value: false}))
+		{"stopDefragment", "ns:string|object", needing("stopDefragment", withDefragmentation, func(c *call, sh *Helpers) goja.Value {
+			return c.s.Display.Reply(sh.configureBalancing(c.namespaceArgument(0), bson.E{Key: "defragmentCollection", Value: false}))
 		}), "Stops it; what is merged stays merged."},
-		{"defragmentStatus", "ns:string|object", needing("defragmentStatus", withDefragmentation, func(c *call, sh *shard) goja.Value {
+		{"defragmentStatus", "ns:string|object", needing("defragmentStatus", withDefragmentation, func(c *call, sh *Helpers) goja.Value {
 			ns := c.namespaceArgument(0)
 			return sh.defragmentation(ns).object(c, ns)
 		}), "Tells whether a collection is being defragmented, in which phase, and how many chunks are left."},
 	}
 }
 
-func (sh *shard) configureBalancing(ns string, options ...bson.E) bson.Raw {
+func (sh *Helpers) configureBalancing(ns string, options ...bson.E) bson.Raw {
 	return sh.admin(append(bson.D{{Key: "configureCollectionBalancing", Value: ns}}, options...))
 }
 
-func shDefragment(c *call, sh *shard) goja.Value {
+func shDefragment(c *call, sh *Helpers) goja.Value {
 	ns := c.namespaceArgument(0)
 	o := c.options("defragment", 1, waitOptionNames("chunkSize", "wait")...)
 	command := []bson.E{{Key: "defragmentCollection", Value: true}}
@@ -46,7 +46,7 @@ func shDefragment(c *call, sh *shard) goja.Value {
 	waits := o.flag("wait", false)
 	reply := sh.configureBalancing(ns, command...)
 	if !waits || rawdoc.TruthyAt(reply, "dryRun") {
-		return c.s.display.Reply(reply)
+		return c.s.Display.Reply(reply)
 	}
 	var phase string
 	first := 0.0 // chunks the phase had when it was first seen
@@ -69,7 +69,7 @@ type defragmentation struct {
 	left    float64 // chunks the phase has still to look at; NaN when unknown
 }
 
-func (sh *shard) defragmentation(ns string) defragmentation {
+func (sh *Helpers) defragmentation(ns string) defragmentation {
 	return defragmentationOf(sh.collectionStatus(ns))
 }
 

@@ -1,4 +1,4 @@
-package bindings
+package sh
 
 import (
 	"fmt"
@@ -25,9 +25,9 @@ const (
 
 // statusReport collects the sections of sh.status() (spec 04 §5.4).
 type statusReport struct {
-	s       *Shell
-	d       *database // where commands go
-	config  *database
+	s       *Host
+	d       *server.Database // where commands go
+	config  *server.Database
 	verbose bool
 	now     time.Time
 
@@ -38,13 +38,13 @@ type statusReport struct {
 	counts       map[string]chunkCounts
 }
 
-func (s *Shell) newStatusReport(d *database) *statusReport {
-	return &statusReport{s: s, d: d, config: d.sibling("config"), now: s.JS.Clock.Now()}
+func (s *Host) newStatusReport(d *server.Database) *statusReport {
+	return &statusReport{s: s, d: d, config: d.Sibling("config"), now: s.JS.Clock.Now()}
 }
 
-func (s *Shell) shardingStatus(d, config *database, o statusOptions) goja.Value {
+func (s *Host) shardingStatus(d, config *server.Database, o StatusOptions) goja.Value {
 	r := s.newStatusReport(d)
-	r.config, r.verbose = config, o.verbose
+	r.config, r.verbose = config, o.Verbose
 	version := config.FindOne("version", bson.D{}, bson.E{Key: "projection", Value: bson.D{
 		{Key: "minCompatibleVersion", Value: int32(0)}, {Key: "excluding", Value: int32(0)},
 		{Key: "upgradeId", Value: int32(0)}, {Key: "upgradeState", Value: int32(0)},
@@ -55,7 +55,7 @@ func (s *Shell) shardingStatus(d, config *database, o statusOptions) goja.Value 
 	value := s.JS.Runtime.NewObject()
 	section := func(name string, v any) { script.Must(value.Set(name, v)) }
 	section("shardingVersion", without(s.JS.World.DocToJS(version), "currentVersion"))
-	section("shards", s.JS.Array(config.FindAll("shards", bson.D{}, sortedBy("_id", 1))))
+	section("shards", s.JS.Array(config.FindAll("shards", bson.D{}, server.SortedBy("_id", 1))))
 	name, mongoses := r.mongoses()
 	section(name, mongoses)
 	section("autosplit", r.enabled("autosplit", true))
@@ -65,11 +65,11 @@ func (s *Shell) shardingStatus(d, config *database, o statusOptions) goja.Value 
 	section("balancer", r.balancer())
 	section("shardedDataDistribution", r.dataDistribution())
 	section("databases", r.databases())
-	result := s.display.StatsResult(value)
-	if o.full {
+	result := s.Display.StatsResult(value)
+	if o.Full {
 		return result
 	}
-	return s.display.WithTable(value, r.draw)
+	return s.Display.WithTable(value, r.draw)
 }
 
 func without(o *goja.Object, names ...string) *goja.Object {
@@ -78,12 +78,6 @@ func without(o *goja.Object, names ...string) *goja.Object {
 	}
 	return o
 }
-
-func sortedBy(field string, direction int32) bson.E {
-	return bson.E{Key: "sort", Value: bson.D{{Key: field, Value: direction}}}
-}
-
-func limitedTo(n int32) bson.E { return bson.E{Key: "limit", Value: n} }
 
 func yesNo(b bool) string {
 	if b {
@@ -107,7 +101,7 @@ func (r *statusReport) mongoses() (section string, value any) {
 		return section, "none"
 	}
 	if r.verbose {
-		return section, s.JS.Array(r.config.FindAll("mongos", recent, sortedBy("ping", -1)))
+		return section, s.JS.Array(r.config.FindAll("mongos", recent, server.SortedBy("ping", -1)))
 	}
 	groups := r.mongosVersions(recent)
 	items := make([]any, len(groups))
@@ -122,7 +116,7 @@ func (r *statusReport) mongoses() (section string, value any) {
 // did.
 func (r *statusReport) recentMongoses() (name string, filter bson.D, newest bson.Raw) {
 	name = "most recently active mongoses"
-	first := r.config.FindAll("mongos", bson.D{}, sortedBy("ping", -1), limitedTo(1))
+	first := r.config.FindAll("mongos", bson.D{}, server.SortedBy("ping", -1), server.LimitedTo(1))
 	if len(first) == 0 {
 		return name, nil, nil
 	}
@@ -170,7 +164,7 @@ func (r *statusReport) balancer() *goja.Object {
 	return o
 }
 
-func (s *Shell) plainText(v bson.RawValue) string {
+func (s *Host) plainText(v bson.RawValue) string {
 	if v.Type == 0 {
 		return "undefined"
 	}
@@ -178,7 +172,7 @@ func (s *Shell) plainText(v bson.RawValue) string {
 }
 
 func (r *statusReport) running() string {
-	reply, err := r.s.gateway.Send(r.d.sibling("admin").Request(server.Command("balancerStatus"), server.Reads))
+	reply, err := r.s.Gateway.Send(r.d.Sibling("admin").Request(server.Command("balancerStatus"), server.Reads))
 	if err != nil {
 		return "unknown"
 	}
@@ -194,7 +188,7 @@ func (r *statusReport) migrationResults() any {
 	if len(results) == 0 {
 		return "No recent migrations"
 	}
-	if s.cfg.Compat {
+	if s.Compat {
 		o := s.JS.Runtime.NewObject()
 		for _, m := range results {
 			script.Must(o.Set(plaintext.PlainNumber(m.count), m.text()))
@@ -224,7 +218,7 @@ func (r *statusReport) dataDistribution() goja.Value {
 // readDistribution asks for the data of shards, which servers before 6.0.3 do not
 // tell.
 func (r *statusReport) readDistribution() {
-	docs, err := r.d.sibling("admin").TryAggregate(int32(1), bson.D{{Key: "$shardedDataDistribution", Value: bson.D{}}})
+	docs, err := r.d.Sibling("admin").TryAggregate(int32(1), bson.D{{Key: "$shardedDataDistribution", Value: bson.D{}}})
 	if err != nil {
 		return
 	}
@@ -236,7 +230,7 @@ func (r *statusReport) readDistribution() {
 func (r *statusReport) databases() goja.Value {
 	s := r.s
 	byName := map[string]bson.Raw{"config": configEntry()}
-	r.primaries = r.config.FindAll("databases", bson.D{}, sortedBy("_id", 1))
+	r.primaries = r.config.FindAll("databases", bson.D{}, server.SortedBy("_id", 1))
 	for _, doc := range r.primaries {
 		byName[rawdoc.Text(doc, "_id")] = doc
 	}
@@ -280,7 +274,7 @@ func (r *statusReport) collection(entry bson.Raw) *goja.Object {
 		"balancing", r.flag(entry, "noBalance", true),
 		"allowMigrations", !isFalse(entry, "permitMigrations") && !isFalse(entry, "allowMigrations"),
 	)
-	filter := chunkFilter(entry)
+	filter := ChunkFilter(entry)
 	counts := r.counts[chunkKey(entry)]
 	perShard := make([]any, len(counts))
 	for i, c := range counts {
@@ -311,9 +305,9 @@ func isFalse(doc bson.Raw, field string) bool {
 
 // listed reads one more entry than it shows, to know whether there are more.
 func (r *statusReport) listed(collection string, filter bson.D, limit int, show func(bson.Raw) *goja.Object) goja.Value {
-	options := []bson.E{sortedBy("min", 1)}
+	options := []bson.E{server.SortedBy("min", 1)}
 	if !r.verbose {
-		options = append(options, limitedTo(int32(limit)+1))
+		options = append(options, server.LimitedTo(int32(limit)+1))
 	}
 	var items []any
 	for i, doc := range r.config.FindAll(collection, filter, options...) {
@@ -337,11 +331,11 @@ func (r *statusReport) chunk(doc bson.Raw) *goja.Object {
 	if rawdoc.TruthyAt(doc, "jumbo") {
 		script.Must(o.Set("jumbo", "yes"))
 	}
-	return r.s.display.OnOneLine(o)
+	return r.s.Display.OnOneLine(o)
 }
 
 func (r *statusReport) zone(doc bson.Raw) *goja.Object {
 	w := r.s.JS.World
-	return r.s.display.OnOneLine(r.s.JS.NewObject(
+	return r.s.Display.OnOneLine(r.s.JS.NewObject(
 		"tag", w.ToJS(doc.Lookup("tag")), "min", w.ToJS(doc.Lookup("min")), "max", w.ToJS(doc.Lookup("max"))))
 }

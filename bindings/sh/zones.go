@@ -1,4 +1,4 @@
-package bindings
+package sh
 
 import (
 	"slices"
@@ -7,6 +7,7 @@ import (
 	"shardsh/bindings/display"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -29,7 +30,7 @@ func (z zoneLayout) problem() string {
 
 // zones are all zones in the order of their names, with the ranges of one
 // collection or, for an empty name, of all.
-func (s *Shell) zones(config *database, ns string) []zoneLayout {
+func (s *Host) zones(config *server.Database, ns string) []zoneLayout {
 	byName := map[string]*zoneLayout{}
 	zone := func(name string) *zoneLayout {
 		if byName[name] == nil {
@@ -37,7 +38,7 @@ func (s *Shell) zones(config *database, ns string) []zoneLayout {
 		}
 		return byName[name]
 	}
-	for _, doc := range config.FindAll("shards", bson.D{}, sortedBy("_id", 1)) {
+	for _, doc := range config.FindAll("shards", bson.D{}, server.SortedBy("_id", 1)) {
 		for _, name := range stringsAt(doc, "tags") {
 			z := zone(name)
 			z.shards = append(z.shards, rawdoc.Text(doc, "_id"))
@@ -66,7 +67,7 @@ func byRange() bson.E {
 	return bson.E{Key: "sort", Value: bson.D{{Key: "ns", Value: int32(1)}, {Key: "min", Value: int32(1)}}}
 }
 
-func shZones(c *call, sh *shard) goja.Value {
+func shZones(c *call, sh *Helpers) goja.Value {
 	ns := ""
 	if c.Has(0) && !goja.IsNull(c.Arg(0)) {
 		ns = c.namespaceArgument(0)
@@ -76,7 +77,7 @@ func shZones(c *call, sh *shard) goja.Value {
 	for i, z := range zones {
 		ranges := make([]any, len(z.ranges))
 		for n, doc := range z.ranges {
-			ranges[n] = c.s.display.OnOneLine(c.JS.NewObject("ns", c.s.lookup(doc, "ns"), "min", c.s.lookup(doc, "min"), "max", c.s.lookup(doc, "max")))
+			ranges[n] = c.s.Display.OnOneLine(c.JS.NewObject("ns", c.s.lookup(doc, "ns"), "min", c.s.lookup(doc, "min"), "max", c.s.lookup(doc, "max")))
 		}
 		o := c.JS.NewObject("zone", z.name, "shards", c.s.texts(z.shards), "ranges", c.JS.Runtime.NewArray(ranges...))
 		if text := z.problem(); text != "" {
@@ -84,5 +85,5 @@ func shZones(c *call, sh *shard) goja.Value {
 		}
 		items[i] = o
 	}
-	return c.s.display.WithTable(c.JS.Runtime.NewArray(items...), func(t *display.Tables) { drawZones(t, zones) })
+	return c.s.Display.WithTable(c.JS.Runtime.NewArray(items...), func(t *display.Tables) { drawZones(t, zones) })
 }

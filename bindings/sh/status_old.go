@@ -1,4 +1,4 @@
-package bindings
+package sh
 
 import (
 	"fmt"
@@ -9,22 +9,27 @@ import (
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// printedShardingStatus is what printShardingStatus does: the same as
-// sh.status(), or with Config.Compat the old shell's text, printed
-// (spec 04 §7.4).
-func (c *call) printedShardingStatus(d, config *database, o statusOptions) goja.Value {
-	if !c.s.cfg.Compat {
-		return c.s.shardingStatus(d, config, o)
+// PrintStatus is what printShardingStatus does: the same as sh.status(), or with
+// Compat the old shell's text, printed, and nil (spec 04 §7.4).
+func (s *Host) PrintStatus(d, config *server.Database, o StatusOptions) goja.Value {
+	if !s.Compat {
+		return s.shardingStatus(d, config, o)
 	}
-	r := c.s.newStatusReport(d)
-	r.config, r.verbose = config, o.verbose
-	c.JS.Write(r.oldText())
+	r := s.newStatusReport(d)
+	r.config, r.verbose = config, o.Verbose
+	s.JS.Write(r.oldText())
 	return nil
+}
+
+// StatusArgument reads the options of a status from an argument.
+func (s *Host) StatusArgument(c *script.Call, i int) StatusOptions {
+	return (&call{c, s}).statusOptions(i)
 }
 
 // oldStatus writes lines at the old shell's indents.
@@ -43,7 +48,7 @@ func (r *statusReport) oldText() string {
 	w.line(0, "--- Sharding Status --- ")
 	w.line(2, "sharding version: %s", strings.ReplaceAll(display.OldJSON(bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: version}, "", false), "\n", "\n  "))
 	w.line(2, "shards:")
-	for _, doc := range r.config.FindAll("shards", bson.D{}, sortedBy("_id", 1)) {
+	for _, doc := range r.config.FindAll("shards", bson.D{}, server.SortedBy("_id", 1)) {
 		w.line(8, "%s", spaced(doc))
 	}
 	r.oldMongoses(w)
@@ -77,7 +82,7 @@ func (r *statusReport) oldMongoses(w *oldStatus) {
 	case newest == nil:
 		w.line(8, "none")
 	case r.verbose:
-		for _, doc := range r.config.FindAll("mongos", recent, sortedBy("ping", -1)) {
+		for _, doc := range r.config.FindAll("mongos", recent, server.SortedBy("ping", -1)) {
 			w.line(8, "%s", display.OldJSON(bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: doc}, "", true))
 		}
 	default:
@@ -148,11 +153,11 @@ func (r *statusReport) oldCollection(w *oldStatus, entry bson.Raw, counts chunkC
 	if total > maxStatusChunks && !r.verbose {
 		w.line(24, tooManyText, "chunks")
 	} else {
-		for _, doc := range r.config.FindAll("chunks", chunkFilter(entry), sortedBy("min", 1)) {
+		for _, doc := range r.config.FindAll("chunks", ChunkFilter(entry), server.SortedBy("min", 1)) {
 			w.line(24, "%s", oldChunk(doc))
 		}
 	}
-	for _, doc := range r.config.FindAll("tags", bson.D{{Key: "ns", Value: entry.Lookup("_id")}}, sortedBy("min", 1)) {
+	for _, doc := range r.config.FindAll("tags", bson.D{{Key: "ns", Value: entry.Lookup("_id")}}, server.SortedBy("min", 1)) {
 		w.line(24, " tag: %s  %s -->> %s", rawdoc.Text(doc, "tag"), display.OldJSON(doc.Lookup("min"), "", true), display.OldJSON(doc.Lookup("max"), "", true))
 	}
 }
