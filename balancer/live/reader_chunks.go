@@ -36,9 +36,7 @@ func (r *reading) readAll(ctx context.Context, t *tracked) error {
 		return err
 	}
 	t.table = table
-	same, err := r.update(ctx, t, newest)
-	// As long as the newest chunk is the same, there is nothing to look at again.
-	t.settled = err == nil && same && t.table.Version().ChunkVersion == newest
+	_, err = r.update(ctx, t, newest)
 	return err
 }
 

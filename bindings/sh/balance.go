@@ -6,6 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/live"
 	"shardsh/bindings/display"
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
@@ -28,56 +31,11 @@ func shardBalanceMethods() []helper {
 	}
 }
 
-func (sh *Helpers) collectionStatus(ns string) bson.Raw {
-	return sh.current().Admin(bson.D{{Key: "balancerCollectionStatus", Value: ns}}, server.Reads)
-}
-
 // needBalancer throws when the balancer is off: what is waited for will not come.
 func (sh *Helpers) needBalancer(what string) {
-	if rawdoc.Text(sh.balancerStatus(), "mode") == "off" {
+	if diagnosis.ModeOf(sh.look(live.Look{Parts: live.Balancer}).Snapshot) == catalog.ModeOff {
 		sh.s.JS.Throw(script.RuntimeError, "%s, and the balancer is off: sh.startBalancer()", what)
 	}
-}
-
-// balancedCollections are the entries of the collections the balancer may touch,
-// and the names of those it may not.
-func (sh *Helpers) balancedCollections() (entries []bson.Raw, left []string) {
-	for _, entry := range sh.s.shardedCollections(sh.config()) {
-		if leftAlone(entry) != "" {
-			left = append(left, rawdoc.Text(entry, "_id"))
-			continue
-		}
-		entries = append(entries, entry)
-	}
-	return entries, left
-}
-
-func (s *Host) shardedCollections(config *server.Database) []bson.Raw {
-	return config.FindAll("collections", bson.D{NotDropped, NotUnsplittable}, server.SortedBy("_id", 1))
-}
-
-// leftAlone says why the balancer does not touch a collection; empty when it
-// may.
-func leftAlone(entry bson.Raw) string {
-	switch {
-	case rawdoc.TruthyAt(entry, "noBalance"):
-		return "balancing is disabled"
-	case isFalse(entry, "permitMigrations"), isFalse(entry, "allowMigrations"):
-		return "migrations are disabled"
-	}
-	return ""
-}
-
-// violation says why a collection is not balanced; empty when it is.
-func (sh *Helpers) violation(ns string) string {
-	status := sh.collectionStatus(ns)
-	if rawdoc.TruthyAt(status, "balancerCompliant") {
-		return ""
-	}
-	if why := rawdoc.Text(status, "firstComplianceViolation"); why != "" {
-		return why
-	}
-	return "the server does not say why"
 }
 
 func shWaitForBalance(c *call, sh *Helpers) goja.Value {
@@ -88,34 +46,65 @@ func shWaitForBalance(c *call, sh *Helpers) goja.Value {
 	o := c.options("waitForBalance", at, waitOptionNames()...)
 	w := o.wait("the balancer goes on")
 	if at == 0 || !c.Has(0) || goja.IsNull(c.Arg(0)) || c.Arg(0).String() == "all" {
-		entries, left := sh.balancedCollections()
-		waited, watch := sh.waitForEntries(w, "", entries)
-		return c.JS.NewObject("balanced", true, "collections", len(entries), "leftAlone", c.s.texts(left),
+		var list []*catalog.CollectionState
+		var left []string
+		for _, one := range sh.look(live.Look{Parts: live.Collections}).Collections() {
+			if diagnosis.HoldOf(one.Collection) != diagnosis.NotHeld {
+				left = append(left, one.Namespace)
+			} else {
+				list = append(list, one)
+			}
+		}
+		waited, watch := sh.waitForCollections(w, "", list)
+		return c.JS.NewObject("balanced", true, "collections", len(list), "leftAlone", c.s.texts(left),
 			"moves", watch.moves(), "waitedMS", waited.Milliseconds())
 	}
 	ns := c.namespaceArgument(0)
-	waited, watch := sh.waitForEntries(w, ns, []bson.Raw{sh.sharded(ns)})
+	waited, watch := sh.waitForCollections(w, ns, []*catalog.CollectionState{sh.shardedCollection(ns)})
 	return c.JS.NewObject("balanced", true, "ns", ns, "moves", watch.moves(), "waitedMS", waited.Milliseconds())
 }
 
-// unbalanced is a collection that is not balanced, and why.
-type unbalanced struct{ ns, why string }
+// shardedCollection is the catalog's entry of a collection; none throws.
+func (sh *Helpers) shardedCollection(ns string) *catalog.CollectionState {
+	seen := sh.look(live.Look{Parts: live.Collections, Namespaces: []string{ns}})
+	c := seen.Collection(ns)
+	if c == nil {
+		sh.s.JS.ThrowCoded(script.InvalidInput, script.CodeNotSharded, "Collection %s is not sharded", ns)
+	}
+	return c
+}
 
-// waitForEntries waits until all of some collections are balanced at one time.
-func (sh *Helpers) waitForEntries(w *wait, ns string, entries []bson.Raw) (time.Duration, *moveWatch) {
+// balances asks whether collections are balanced.
+func (sh *Helpers) balances(list []*catalog.CollectionState) []diagnosis.Balance {
+	if len(list) == 0 {
+		return nil
+	}
+	names := make([]string, len(list))
+	for i, c := range list {
+		names[i] = c.Namespace
+	}
+	balances := diagnosis.Balances(sh.look(live.Look{Parts: live.Statuses, Namespaces: names}).Snapshot)
+	for i, c := range list {
+		balances[i].Hold = diagnosis.HoldOf(c.Collection)
+	}
+	return balances
+}
+
+// waitForCollections waits until all of some collections are balanced at one
+// time. They are sorted by name.
+func (sh *Helpers) waitForCollections(w *wait, ns string, collections []*catalog.CollectionState) (time.Duration, *moveWatch) {
 	watch := sh.watchMoves(ns)
 	waited := w.until(func() standing {
-		var list []unbalanced
-		for _, entry := range entries {
-			name := rawdoc.Text(entry, "_id")
-			why := sh.violation(name)
-			if why == "" {
+		var list []diagnosis.Balance
+		for _, b := range sh.balances(collections) {
+			switch {
+			case b.Balanced:
 				continue
+			case b.Hold != diagnosis.NotHeld:
+				sh.s.JS.Throw(script.RuntimeError, "%s is not balanced (%s), and %s for it: sh.enableBalancing, sh.enableMigrations",
+					b.Namespace, b.Why(), b.Hold)
 			}
-			if reason := leftAlone(entry); reason != "" {
-				sh.s.JS.Throw(script.RuntimeError, "%s is not balanced (%s), and %s for it: sh.enableBalancing, sh.enableMigrations", name, why, reason)
-			}
-			list = append(list, unbalanced{name, why})
+			list = append(list, b)
 		}
 		if len(list) == 0 {
 			return standing{done: true}
@@ -127,11 +116,11 @@ func (sh *Helpers) waitForEntries(w *wait, ns string, entries []bson.Raw) (time.
 	return waited, watch
 }
 
-func notBalanced(list []unbalanced) string {
+func notBalanced(list []diagnosis.Balance) string {
 	const shown = 5
 	var parts []string
-	for _, u := range list[:min(shown, len(list))] {
-		parts = append(parts, u.ns+" ("+u.why+")")
+	for _, b := range list[:min(shown, len(list))] {
+		parts = append(parts, b.Namespace+" ("+b.Why()+")")
 	}
 	text := "not balanced: " + strings.Join(parts, ", ")
 	if more := len(list) - shown; more > 0 {
@@ -140,11 +129,11 @@ func notBalanced(list []unbalanced) string {
 	return text
 }
 
-func balancingText(list []unbalanced) string {
+func balancingText(list []diagnosis.Balance) string {
 	if len(list) > 1 {
 		return counted(len(list), "collection")
 	}
-	return list[0].ns + " (" + list[0].why + ")"
+	return list[0].Namespace + " (" + list[0].Why() + ")"
 }
 
 func (s *Host) texts(list []string) *goja.Object {
@@ -195,72 +184,27 @@ func (m *moveWatch) moved() (moves, bytes float64) {
 
 // amount is the data moved so far, and what is left for the collections that are
 // not balanced. Servers before 6.0.3 do not tell the data of shards.
-func (m *moveWatch) amount(list []unbalanced) *display.Amount {
+func (m *moveWatch) amount(list []diagnosis.Balance) *display.Amount {
 	if !m.known {
 		return nil
 	}
-	sh := m.sh
-	docs, err := sh.current().Sibling("admin").TryAggregate(int32(1), bson.D{{Key: "$shardedDataDistribution", Value: bson.D{}}})
-	if err != nil {
+	names := make([]string, len(list))
+	for i, b := range list {
+		names[i] = b.Namespace
+	}
+	seen := m.sh.look(live.Look{Parts: live.Shards | live.Zones | live.Sizes, Namespaces: names})
+	if seen.Distribution == nil {
 		return nil
-	}
-	byNS := map[string]bson.Raw{}
-	for _, doc := range docs {
-		byNS[rawdoc.Text(doc, "ns")] = doc
-	}
-	shards := map[string]bool{} // true for those that stay
-	for _, doc := range sh.config().FindAll("shards", bson.D{}) {
-		shards[rawdoc.Text(doc, "_id")] = !rawdoc.TruthyAt(doc, "draining")
 	}
 	_, bytes := m.moved()
 	a := &display.Amount{Done: bytes, Text: plaintext.SizeText}
-	for _, u := range list {
-		a.Left += sh.left(u, byNS[u.ns], shards)
+	for _, b := range list {
+		left, known := diagnosis.Misplaced(seen.Snapshot, seen.Collection(b.Namespace), b.Violation)
+		if !known {
+			a.Left = math.NaN()
+			break
+		}
+		a.Left += float64(left)
 	}
 	return a
-}
-
-// left is the data of a collection that is to move: what lies on draining shards,
-// or above an even share. Where zones are, and for other reasons, nobody can
-// tell.
-func (sh *Helpers) left(u unbalanced, distribution bson.Raw, stays map[string]bool) float64 {
-	var draining, above, total float64
-	var sizes []float64
-	for _, s := range documentsAt(distribution, "shards") {
-		size := rawdoc.Number(s, "ownedSizeBytes")
-		total += size
-		if stays[rawdoc.Text(s, "shardName")] {
-			sizes = append(sizes, size)
-		} else {
-			draining += size
-		}
-	}
-	shards := 0.0
-	for _, staying := range stays {
-		if staying {
-			shards++
-		}
-	}
-	for _, size := range sizes {
-		above += max(0, size-total/max(1, shards))
-	}
-	switch {
-	case u.why == "draining":
-		return draining
-	case u.why == "chunksImbalance" && sh.config().FindOne("tags", bson.D{{Key: "ns", Value: u.ns}}) == nil:
-		return above
-	}
-	return math.NaN()
-}
-
-// documentsAt are the documents of an array.
-func documentsAt(doc bson.Raw, path ...string) (docs []bson.Raw) {
-	array, _ := doc.Lookup(path...).ArrayOK()
-	values, _ := array.Values()
-	for _, v := range values {
-		if d, ok := v.DocumentOK(); ok {
-			docs = append(docs, d)
-		}
-	}
-	return docs
 }

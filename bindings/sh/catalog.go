@@ -1,10 +1,11 @@
 package sh
 
 import (
-	"go.mongodb.org/mongo-driver/v2/bson"
-
+	"shardsh/balancer/live"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/server"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
 // Collections in the catalog that are sharded are neither dropped nor
@@ -34,8 +35,6 @@ func CatalogEntry(config *server.Database, ns string, stats []bson.Raw) bson.Raw
 // ChunkFilter finds the chunks of a collection: by uuid since 5.0, by namespace
 // before.
 func ChunkFilter(entry bson.Raw) bson.D {
-	if _, err := entry.LookupErr("timestamp"); err == nil {
-		return bson.D{{Key: "uuid", Value: entry.Lookup("uuid")}}
-	}
-	return bson.D{{Key: "ns", Value: entry.Lookup("_id")}}
+	field, id := live.ChunkKey(entry)
+	return bson.D{{Key: field, Value: id}}
 }

@@ -1,10 +1,8 @@
 package sh
 
 import (
-	"slices"
-	"strings"
-
-	"shardsh/bindings/rawdoc"
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/live"
 	"shardsh/bindings/script"
 	"shardsh/bindings/server"
 
@@ -12,82 +10,11 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// chunkCount is how many chunks of a collection a shard has.
-type chunkCount struct {
-	shard    string
-	n, jumbo int64
-}
-
-type chunkCounts []chunkCount
-
-func (list chunkCounts) shards() []string {
-	ids := make([]string, len(list))
-	for i, c := range list {
-		ids[i] = c.shard
-	}
-	return ids
-}
-
-func (list chunkCounts) on(id string) int64 {
-	for _, c := range list {
-		if c.shard == id {
-			return c.n
-		}
-	}
-	return 0
-}
-
-func (list chunkCounts) total() (n, jumbo int64) {
-	for _, c := range list {
-		n += c.n
-		jumbo += c.jumbo
-	}
-	return n, jumbo
-}
-
-// chunkCountsOf counts the chunks that match, of each collection on each shard,
-// in one query. The key is what chunkKey gives for a collection.
-func (s *Host) chunkCountsOf(config *server.Database, filter bson.D) map[string]chunkCounts {
-	one := func(when any) bson.D { return bson.D{{Key: "$sum", Value: when}} }
-	groups := config.AggregateAll("chunks",
-		bson.D{{Key: "$match", Value: filter}},
-		bson.D{{Key: "$group", Value: bson.D{
-			{Key: "_id", Value: bson.D{{Key: "uuid", Value: "$uuid"}, {Key: "ns", Value: "$ns"}, {Key: "shard", Value: "$shard"}}},
-			{Key: "n", Value: one(int32(1))},
-			{Key: "jumbo", Value: one(bson.D{{Key: "$cond", Value: bson.A{bson.D{{Key: "$eq", Value: bson.A{"$jumbo", true}}}, int32(1), int32(0)}}})},
-		}}},
-	)
-	counts := map[string]chunkCounts{}
-	for _, g := range groups {
-		key := idKey(g.Lookup("_id", "uuid"))
-		if ns := rawdoc.Text(g, "_id", "ns"); ns != "" {
-			key = ns
-		}
-		counts[key] = append(counts[key], chunkCount{shard: rawdoc.Text(g, "_id", "shard"), n: rawdoc.Int(g, "n"), jumbo: rawdoc.Int(g, "jumbo")})
-	}
-	for _, list := range counts {
-		slices.SortFunc(list, func(a, b chunkCount) int { return strings.Compare(a.shard, b.shard) })
-	}
-	return counts
-}
-
-// chunkKey is what chunks of a collection are told by: its uuid since 5.0, its
-// name before.
-func chunkKey(entry bson.Raw) string {
-	f := ChunkFilter(entry)[0]
-	v, _ := f.Value.(bson.RawValue)
-	if f.Key == "ns" {
-		return v.StringValue()
-	}
-	return idKey(v)
-}
-
-func idKey(v bson.RawValue) string { return string(v.Value) }
-
-// chunkCounts counts the chunks of one collection.
-func (sh *Helpers) chunkCounts(ns string) chunkCounts {
-	entry := sh.sharded(ns)
-	return sh.s.chunkCountsOf(sh.config(), ChunkFilter(entry))[chunkKey(entry)]
+// countedChunks is a sharded collection with its chunks counted by shard; nil
+// when it is not sharded.
+func (s *Host) countedChunks(d *server.Database, ns string) *catalog.CollectionState {
+	seen := s.look(d, d.Sibling("config"), live.Look{Parts: live.Collections | live.Counts, Namespaces: []string{ns}})
+	return seen.Collection(ns)
 }
 
 // sharded is a collection's entry in the catalog; none throws.

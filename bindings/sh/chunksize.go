@@ -32,7 +32,7 @@ func (c *call) chunkSizeArgument(label string, v goja.Value) int32 {
 func shChunkSize(c *call, sh *Helpers) goja.Value {
 	switch kind := script.TypeOf(c.Arg(0)); {
 	case !c.Has(0):
-		return c.JS.Runtime.ToValue(sh.chunkSize(nil))
+		return c.JS.Runtime.ToValue(sh.chunkSize(nil, c.s.setting(sh.config(), "chunksize")))
 	case kind == "string", isCollection(c.Arg(0)):
 		return c.collectionChunkSize(sh, c.namespaceArgument(0))
 	}
@@ -54,7 +54,7 @@ func (c *call) collectionChunkSize(sh *Helpers, ns string) goja.Value {
 		if entry == nil {
 			c.JS.ThrowCoded(script.InvalidInput, script.CodeNotSharded, "Collection %s is not sharded", ns)
 		}
-		return c.JS.Runtime.ToValue(sh.chunkSize(entry))
+		return c.JS.Runtime.ToValue(sh.chunkSize(entry, c.s.setting(sh.config(), "chunksize")))
 	}
 	mb := int32(0)
 	if !goja.IsNull(c.Arg(1)) {
@@ -65,13 +65,13 @@ func (c *call) collectionChunkSize(sh *Helpers, ns string) goja.Value {
 }
 
 // chunkSize is the size in MiB the balancer uses: a collection's own, the
-// cluster's, or the server's default.
-func (sh *Helpers) chunkSize(entry bson.Raw) float64 {
+// cluster's setting, or the server's default.
+func (sh *Helpers) chunkSize(entry, setting bson.Raw) float64 {
 	if own := rawdoc.Number(entry, "maxChunkSizeBytes"); own > 0 {
 		return own / (1 << 20)
 	}
-	if doc := sh.s.setting(sh.config(), "chunksize"); doc != nil {
-		return rawdoc.Number(doc, "value")
+	if setting != nil {
+		return rawdoc.Number(setting, "value")
 	}
 	if sh.version().AtLeast(server.Version{6, 0, 0}) {
 		return 128

@@ -1,9 +1,8 @@
 package sh
 
 import (
-	"fmt"
-	"math"
-
+	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/live"
 	"shardsh/bindings/display"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
@@ -26,7 +25,7 @@ func shardDefragmentMethods() []helper {
 		}), "Stops it; what is merged stays merged."},
 		{"defragmentStatus", "ns:string|object", needing("defragmentStatus", withDefragmentation, func(c *call, sh *Helpers) goja.Value {
 			ns := c.namespaceArgument(0)
-			return sh.defragmentation(ns).object(c, ns)
+			return c.defragmentationObject(ns, sh.defragmentation(ns))
 		}), "Tells whether a collection is being defragmented, in which phase, and how many chunks are left."},
 	}
 }
@@ -49,81 +48,48 @@ func shDefragment(c *call, sh *Helpers) goja.Value {
 		return c.s.Display.Reply(reply)
 	}
 	var phase string
-	first := 0.0 // chunks the phase had when it was first seen
+	first := int64(0) // chunks the phase had when it was first seen
 	waited := w.until(func() standing {
 		sh.needBalancer(ns + " is not defragmented")
 		d := sh.defragmentation(ns)
-		if d.phase != phase {
-			phase, first = d.phase, d.left
+		if d.Phase != phase {
+			phase, first = d.Phase, d.Remaining
 			w.progress.Restart()
 		}
-		return d.standing(ns, first)
+		return defragmentationStanding(ns, d, first)
 	})
 	return c.JS.NewObject("defragmented", true, "ns", ns, "waitedMS", waited.Milliseconds())
 }
 
 // defragmentation is how far a collection's is.
-type defragmentation struct {
-	running bool
-	phase   string
-	left    float64 // chunks the phase has still to look at; NaN when unknown
+func (sh *Helpers) defragmentation(ns string) diagnosis.Defragmentation {
+	seen := sh.look(live.Look{Parts: live.Statuses, Namespaces: []string{ns}})
+	return diagnosis.DefragmentationOf(seen.Collection(ns))
 }
 
-func (sh *Helpers) defragmentation(ns string) defragmentation {
-	return defragmentationOf(sh.collectionStatus(ns))
-}
-
-// defragmentationOf reads the reply of balancerCollectionStatus (spec 02 §2.8).
-func defragmentationOf(status bson.Raw) defragmentation {
-	d := defragmentation{left: math.NaN()}
-	if rawdoc.Text(status, "firstComplianceViolation") != "defragmentingChunks" {
-		return d
-	}
-	d.running, d.phase = true, rawdoc.Text(status, "details", "currentPhase")
-	if v, err := status.LookupErr("details", "progress", "remainingChunksToProcess"); err == nil {
-		d.left, _ = v.AsFloat64OK()
-	}
-	return d
-}
-
-// idle reports that the collection waits for the balancer to begin, or to clean
-// up after a stop.
-func (d defragmentation) idle() bool { return d.running && (d.phase == "" || d.phase == "none") }
-
-func (d defragmentation) object(c *call, ns string) *goja.Object {
-	o := c.JS.NewObject("ns", ns, "running", d.running)
-	if !d.running {
+func (c *call) defragmentationObject(ns string, d diagnosis.Defragmentation) *goja.Object {
+	o := c.JS.NewObject("ns", ns, "running", d.Running)
+	if !d.Running {
 		return o
 	}
-	script.Must(o.Set("phase", d.phase))
-	if d.left == d.left {
-		script.Must(o.Set("remainingChunks", script.Whole(d.left)))
+	script.Must(o.Set("phase", d.Phase))
+	if d.Remaining >= 0 {
+		script.Must(o.Set("remainingChunks", d.Remaining))
 	}
-	if d.idle() {
+	if d.Idle() {
 		script.Must(o.Set("note", "the balancer has not taken it up: it is off, its window is closed, or its next round is to come"))
 	}
 	return o
 }
 
-func (d defragmentation) text() string {
-	switch {
-	case !d.running:
-		return "not running"
-	case d.idle():
-		return "waits for the balancer"
-	case d.left == d.left:
-		return fmt.Sprintf("%s, %s left", d.phase, display.ChunksText(d.left))
-	}
-	return d.phase
-}
-
-// standing measures the phase; how long the next ones take, nobody can tell.
-func (d defragmentation) standing(ns string, first float64) standing {
-	s := standing{done: !d.running, why: ns + " is being defragmented (" + d.text() + ")"}
-	if d.left == d.left && first == first {
-		s.what = ns + " (" + d.phase + ")"
+// defragmentationStanding measures the phase; how long the next ones take, nobody
+// can tell.
+func defragmentationStanding(ns string, d diagnosis.Defragmentation, first int64) standing {
+	s := standing{done: !d.Running, why: ns + " is being defragmented (" + d.String() + ")"}
+	if d.Remaining >= 0 && first >= 0 {
+		s.what = ns + " (" + d.Phase + ")"
 		s.amount = func() *display.Amount {
-			return &display.Amount{Done: max(0, first-d.left), Left: d.left, Text: display.ChunksText}
+			return &display.Amount{Done: float64(max(0, first-d.Remaining)), Left: float64(d.Remaining), Text: display.ChunksText}
 		}
 	}
 	return s

@@ -2,10 +2,11 @@ package sh
 
 import (
 	"fmt"
-	"strings"
 
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/live"
 	"shardsh/bindings/display"
-	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
 	"shardsh/bindings/server"
@@ -92,106 +93,61 @@ func (sh *Helpers) isDraining(id string) bool {
 	return rawdoc.TruthyAt(sh.config().FindOne("shards", bson.D{{Key: "_id", Value: id}}), "draining")
 }
 
-// States of a draining, as servers since 8.3 call them.
-const (
-	drainOff     = "notDraining"
-	drainOngoing = "ongoing"
-	drainEmpty   = "drainingComplete"
-)
-
-// draining is how far a shard's draining is. Servers since 8.3 are asked for it.
-// On older ones only removeShard tells, and that would start draining or remove
-// the shard, so the same document is read from the catalog.
+// draining is the document about how far a shard's draining is. Servers since 8.3
+// are asked for it. On older ones only removeShard tells, and that would start
+// draining or remove the shard, so the same document is made from the catalog.
 func (sh *Helpers) draining(id string) bson.Raw {
 	if sh.version().AtLeast(withDrainCommands) {
-		return sh.admin(drainCommand(id, "shardDrainingStatus", "getTransitionToDedicatedConfigServerStatus"))
+		return sh.admin(live.DrainStatusCommand(catalog.ShardID(id)))
 	}
-	s, config := sh.s, sh.config()
-	entry := config.FindOne("shards", bson.D{{Key: "_id", Value: id}})
-	if entry == nil {
-		s.JS.ThrowInvalid("There is no shard %s: sh.listShards() has their names", id)
-	}
-	if !rawdoc.TruthyAt(entry, "draining") {
-		return rawdoc.Of(bson.D{{Key: "state", Value: drainOff}, {Key: "shard", Value: id}, {Key: "ok", Value: 1.0}})
-	}
-	dbs := names(config.FindAll("databases", bson.D{{Key: "primary", Value: id}}, server.SortedBy("_id", 1)))
-	collections := sh.unshardedOn(id)
-	chunks := sh.countChunks(bson.D{{Key: "shard", Value: id}})
-	state := drainOngoing
-	if chunks == 0 && len(dbs) == 0 {
-		state = drainEmpty
+	d := sh.drainOf(id)
+	if d.State == diagnosis.DrainOff {
+		return rawdoc.Of(bson.D{{Key: "state", Value: string(d.State)}, {Key: "shard", Value: id}, {Key: "ok", Value: 1.0}})
 	}
 	return rawdoc.Of(bson.D{
-		{Key: "state", Value: state}, {Key: "shard", Value: id},
+		{Key: "state", Value: string(d.State)}, {Key: "shard", Value: id},
 		{Key: "remaining", Value: bson.D{
-			{Key: "chunks", Value: chunks}, {Key: "dbs", Value: int64(len(dbs))},
-			{Key: "jumboChunks", Value: sh.countChunks(bson.D{{Key: "shard", Value: id}, {Key: "jumbo", Value: true}})},
-			{Key: "collectionsToMove", Value: int64(len(collections))},
+			{Key: "chunks", Value: d.Chunks}, {Key: "dbs", Value: int64(len(d.Databases))},
+			{Key: "jumboChunks", Value: d.Jumbo}, {Key: "collectionsToMove", Value: int64(len(d.Collections))},
 		}},
-		{Key: "dbsToMove", Value: dbs}, {Key: "collectionsToMove", Value: collections}, {Key: "ok", Value: 1.0},
+		{Key: "dbsToMove", Value: d.Databases}, {Key: "collectionsToMove", Value: d.Collections}, {Key: "ok", Value: 1.0},
 	})
 }
 
-func names(docs []bson.Raw) []string {
-	list := make([]string, len(docs))
-	for i, d := range docs {
-		list[i] = rawdoc.Text(d, "_id")
+// drainOf is how far a shard's draining is.
+func (sh *Helpers) drainOf(id string) diagnosis.Drain {
+	release, _ := sh.release()
+	l := live.Look{Parts: live.Shards | live.Drains, Shard: catalog.ShardID(id), Release: release}
+	seen := sh.look(l)
+	shard, found := seen.Shard(l.Shard)
+	switch {
+	case !found:
+		sh.s.JS.ThrowInvalid("There is no shard %s: sh.listShards() has their names", id)
+	case !shard.Draining && shard.Reported == nil:
+		return diagnosis.DrainOf(seen.Snapshot, shard)
 	}
-	return list
-}
-
-// unshardedOn lists the unsharded collections the catalog has on a shard.
-func (sh *Helpers) unshardedOn(id string) []string {
-	list := []string{}
-	for _, entry := range sh.config().FindAll("collections", bson.D{{Key: "unsplittable", Value: true}}, server.SortedBy("_id", 1)) {
-		if sh.countChunks(append(ChunkFilter(entry), bson.E{Key: "shard", Value: id})) > 0 {
-			list = append(list, rawdoc.Text(entry, "_id"))
-		}
-	}
-	return list
-}
-
-func (sh *Helpers) countChunks(filter bson.D) int64 {
-	counted := sh.config().AggregateAll("chunks",
-		bson.D{{Key: "$match", Value: filter}},
-		bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: int32(1)}, {Key: "n", Value: bson.D{{Key: "$sum", Value: int32(1)}}}}}},
-	)
-	if len(counted) == 0 {
-		return 0
-	}
-	return rawdoc.Int(counted[0], "n")
-}
-
-// drained reports that a status leaves nothing to move.
-func drained(status bson.Raw) bool {
-	switch rawdoc.Text(status, "state") {
-	case drainEmpty, "completed":
-		return true
-	case drainOngoing:
-		remaining, ok := status.Lookup("remaining").DocumentOK()
-		return ok && rawdoc.Number(remaining, "chunks") == 0 && rawdoc.Number(remaining, "dbs") == 0
-	}
-	return false
+	l.Parts = live.Databases | live.Collections | live.Unsharded | live.Counts
+	return diagnosis.DrainOf(sh.look(l).Snapshot, shard)
 }
 
 // waitForDrain waits until a shard is empty, and removes it if asked to.
 func (sh *Helpers) waitForDrain(c *call, o helperOptions, id string, remove bool) goja.Value {
 	w := o.wait("shard " + id + " goes on draining")
-	first := -1.0
+	first := int64(-1)
 	waited := w.until(func() standing {
-		status := sh.draining(id)
-		if drained(status) {
+		d := sh.drainOf(id)
+		switch {
+		case d.Done():
 			return standing{done: true}
-		}
-		if rawdoc.Text(status, "state") == drainOff {
+		case d.State == diagnosis.DrainOff:
 			c.JS.Throw(script.RuntimeError, "shard %s is not draining: sh.drain(%q)", id, id)
+		case d.Stuck():
+			c.JS.Throw(script.RuntimeError, "%s", d.Remainder().Text())
 		}
-		sh.refuseWhatMustBeMoved(id, status)
 		sh.needBalancer("shard " + id + " is not empty")
-		left := rawdoc.Number(status, "remaining", "chunks")
-		first = max(first, left)
-		return standing{what: "draining " + id, why: drainText(id, status), amount: func() *display.Amount {
-			return &display.Amount{Done: first - left, Left: left, Text: display.ChunksText}
+		first = max(first, d.Chunks)
+		return standing{what: "draining " + id, why: d.String(), amount: func() *display.Amount {
+			return &display.Amount{Done: float64(first - d.Chunks), Left: float64(d.Chunks), Text: display.ChunksText}
 		}}
 	})
 	result := c.JS.NewObject("drained", true, "shard", id, "removed", remove, "waitedMS", waited.Milliseconds())
@@ -201,59 +157,4 @@ func (sh *Helpers) waitForDrain(c *call, o helperOptions, id string, remove bool
 		}
 	}
 	return result
-}
-
-// refuseWhatMustBeMoved ends a wait for what the balancer will not do: nothing is
-// left but databases, unsharded collections, and chunks it may not touch.
-func (sh *Helpers) refuseWhatMustBeMoved(id string, status bson.Raw) {
-	collections := stringsAt(status, "collectionsToMove")
-	alone, chunks := sh.leftAloneOn(id)
-	var todo []string
-	for _, ns := range alone {
-		todo = append(todo, fmt.Sprintf("sh.enableBalancing(%q) or sh.enableMigrations(%q)", ns, ns))
-	}
-	for _, ns := range collections {
-		todo = append(todo, fmt.Sprintf("sh.moveCollection(%q, <shard>)", ns))
-	}
-	for _, name := range stringsAt(status, "dbsToMove") {
-		todo = append(todo, fmt.Sprintf("sh.movePrimary(%q, <shard>)", name))
-	}
-	if len(todo) == 0 || int64(rawdoc.Number(status, "remaining", "chunks")) > chunks+int64(len(collections)) {
-		return
-	}
-	sh.s.JS.Throw(script.RuntimeError, "shard %s has no chunks left that the balancer moves; the rest is yours: %s", id, strings.Join(todo, ", "))
-}
-
-// leftAloneOn lists the collections on a shard that the balancer may not touch,
-// and counts their chunks there.
-func (sh *Helpers) leftAloneOn(id string) (list []string, chunks int64) {
-	counts := sh.s.chunkCountsOf(sh.config(), bson.D{{Key: "shard", Value: id}})
-	for _, entry := range sh.s.shardedCollections(sh.config()) {
-		if n, _ := counts[chunkKey(entry)].total(); n > 0 && leftAlone(entry) != "" {
-			list, chunks = append(list, rawdoc.Text(entry, "_id")), chunks+n
-		}
-	}
-	return list, chunks
-}
-
-func stringsAt(doc bson.Raw, field string) (list []string) {
-	array, _ := doc.Lookup(field).ArrayOK()
-	values, _ := array.Values()
-	for _, v := range values {
-		if text, ok := v.StringValueOK(); ok {
-			list = append(list, text)
-		}
-	}
-	return list
-}
-
-func drainText(id string, status bson.Raw) string {
-	text := fmt.Sprintf("shard %s is draining, %s left", id, display.ChunksText(rawdoc.Number(status, "remaining", "chunks")))
-	if jumbo := rawdoc.Number(status, "remaining", "jumboChunks"); jumbo > 0 {
-		text += fmt.Sprintf(" (%s jumbo)", plaintext.PlainNumber(jumbo))
-	}
-	if dbs := stringsAt(status, "dbsToMove"); len(dbs) > 0 {
-		text += ", databases to move: " + strings.Join(dbs, " ")
-	}
-	return text
 }

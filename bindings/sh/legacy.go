@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"shardsh/balancer/live"
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
@@ -46,13 +47,14 @@ func shardLegacyMethods() []helper {
 		}, "Returns the times between which the balancer works, or null."},
 		{"getActiveMigrations", "configDB?:object", func(c *call, sh *Helpers) goja.Value {
 			var items []any
-			for _, m := range c.s.activeMigrations(sh.current(), sh.configArgument(c, 0)) {
-				items = append(items, c.JS.NewObject("_id", m.ns, "when", m.began(c.s)))
+			seen := c.s.look(sh.current(), sh.configArgument(c, 0), live.Look{Parts: live.Migrations})
+			for _, m := range listedMigrations(seen) {
+				items = append(items, c.JS.NewObject("_id", m.Namespace, "when", c.s.timeOrNull(m.Since)))
 			}
 			return c.JS.Runtime.NewArray(items...)
 		}, "Returns the migrations in progress."},
 		{"getRecentFailedRounds", "configDB?:object", func(c *call, sh *Helpers) goja.Value {
-			f := c.s.failedRounds(sh.configArgument(c, 0))
+			f := c.s.failedRounds(c.s.look(sh.current(), sh.configArgument(c, 0), live.Look{Parts: live.Rounds}))
 			o := c.JS.NewObject("count", f.count, "lastErr", "", "lastTime", goja.Undefined())
 			if f.count > 0 {
 				script.Must(o.Set("lastErr", f.message))
@@ -62,11 +64,16 @@ func shardLegacyMethods() []helper {
 		}, "Returns how many of the last five rounds failed."},
 		{"getRecentMigrations", "configDB?:object", func(c *call, sh *Helpers) goja.Value {
 			var items []any
-			for _, m := range c.s.recentMigrations(sh.configArgument(c, 0), c.JS.Clock.Now()) {
-				o := c.JS.NewObject("_id", m.id, "count", script.Whole(m.count))
-				if m.from != "" {
-					script.Must(o.Set("from", m.from))
-					script.Must(o.Set("to", m.to))
+			seen := c.s.look(sh.current(), sh.configArgument(c, 0), live.Look{Parts: live.Outcomes, Span: lookBack})
+			for _, m := range outcomes(seen) {
+				id := m.Error
+				if id == "" {
+					id = "Success"
+				}
+				o := c.JS.NewObject("_id", id, "count", m.Count)
+				if m.From != "" {
+					script.Must(o.Set("from", string(m.From)))
+					script.Must(o.Set("to", string(m.To)))
 				}
 				items = append(items, o)
 			}

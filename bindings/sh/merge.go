@@ -1,6 +1,7 @@
 package sh
 
 import (
+	"shardsh/balancer/catalog"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/server"
 
@@ -36,9 +37,10 @@ func shMergeAll(c *call, sh *Helpers) goja.Value {
 	if !c.Has(1) || goja.IsNull(c.Arg(1)) {
 		shards = nil
 	}
-	before := sh.chunkCounts(ns)
+	ns = rawdoc.Text(sh.sharded(ns), "_id")
+	before := c.s.countedChunks(sh.current(), ns)
 	if shards == nil {
-		shards = before.shards()
+		shards = textsOf(before.Owners())
 	}
 	var replies []bson.Raw
 	for _, id := range shards {
@@ -48,10 +50,10 @@ func shMergeAll(c *call, sh *Helpers) goja.Value {
 	if len(replies) > 0 && rawdoc.TruthyAt(replies[0], "dryRun") {
 		return c.s.Display.Reply(replies[0])
 	}
-	after := sh.chunkCounts(ns)
+	after := c.s.countedChunks(sh.current(), ns)
 	items := make([]any, len(shards))
 	for i, id := range shards {
-		items[i] = c.JS.NewObject("shard", id, "chunksBefore", before.on(id), "chunksAfter", after.on(id))
+		items[i] = c.JS.NewObject("shard", id, "chunksBefore", before.CountOn(catalog.ShardID(id)).Chunks, "chunksAfter", after.CountOn(catalog.ShardID(id)).Chunks)
 	}
 	return c.JS.NewObject("ns", ns, "shards", c.JS.Runtime.NewArray(items...), "ok", 1)
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"shardsh/balancer/live"
 	"shardsh/bindings/display"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
@@ -27,32 +28,28 @@ func (s *Host) Shows() map[string]func(c *script.Call, d *server.Database) goja.
 }
 
 func showShards(c *call, d *server.Database) goja.Value {
-	config := d.Sibling("config")
-	shards := config.FindAll("shards", bson.D{}, server.SortedBy("_id", 1))
 	if !c.s.Display.ShowsTables() {
-		return c.s.Display.ShownValue(c.JS.Array(shards))
+		return c.s.Display.ShownValue(c.JS.Array(d.Sibling("config").FindAll("shards", bson.D{}, server.SortedBy("_id", 1))))
 	}
-	r := c.s.newStatusReport(d)
-	r.counts = c.s.chunkCountsOf(config, bson.D{})
-	r.readDistribution()
-	return c.s.Display.ShowTables(func(t *display.Tables) { t.Grid(r.shardRows(shards)) })
+	r := c.s.statusOf(d, d.Sibling("config"), live.Shards|live.Collections|live.Unsharded|live.Counts|live.Sizes)
+	return c.s.Display.ShowTables(func(t *display.Tables) { t.Grid(r.shardRows()) })
 }
 
 func showZones(c *call, d *server.Database) goja.Value {
-	config, ns := d.Sibling("config"), ""
+	ns := ""
 	if c.Has(1) {
 		ns = qualified(d, c.Text(1))
 	}
 	if c.s.Display.ShowsTables() {
-		zones := c.s.zones(config, ns)
+		zones := c.s.zones(d, ns)
 		return c.s.Display.ShowTables(func(t *display.Tables) { drawZones(t, zones) })
 	}
-	filter := bson.D{}
+	l := live.Look{Parts: live.Zones}
 	if ns != "" {
-		filter = bson.D{{Key: "ns", Value: ns}}
+		l.Namespaces = []string{ns}
 	}
 	o := c.JS.Runtime.NewObject()
-	for _, doc := range config.FindAll("tags", filter, byRange()) {
+	for _, doc := range c.s.look(d, d.Sibling("config"), l).Parts().Config["tags"] { // in the order of the ranges
 		ns := rawdoc.Text(doc, "ns")
 		list, _ := o.Get(ns).(*goja.Object)
 		if list == nil {
@@ -83,11 +80,11 @@ func showChunks(c *call, d *server.Database) goja.Value {
 	if entry == nil {
 		c.JS.ThrowCoded(script.InvalidInput, script.CodeNotSharded, "Collection %s is not sharded", ns)
 	}
-	r := c.s.newStatusReport(d)
 	if !c.s.Display.ShowsTables() {
+		r := &statusReport{s: c.s, config: config}
 		return c.s.Display.ShownValue(r.listed("chunks", ChunkFilter(entry), maxStatusChunks, r.chunk))
 	}
-	n, _ := c.s.chunkCountsOf(config, ChunkFilter(entry))[chunkKey(entry)].total()
+	n := c.s.countedChunks(d, rawdoc.Text(entry, "_id")).Count().Chunks
 	chunks := config.FindAll("chunks", ChunkFilter(entry), server.SortedBy("min", 1), server.LimitedTo(display.MaxRows))
 	return c.s.Display.ShowTables(func(t *display.Tables) {
 		t.Grid(chunkRows(chunks))
@@ -104,50 +101,46 @@ func chunkRows(chunks []bson.Raw) (header []string, rows [][]string) {
 			jumbo = "jumbo"
 		}
 		t, i, _ := doc.Lookup("lastmod").TimestampOK()
-		rows = append(rows, []string{bound(doc, "min"), bound(doc, "max"), rawdoc.Text(doc, "shard"), fmt.Sprintf("%d|%d", t, i), jumbo})
+		rows = append(rows, []string{boundAt(doc, "min"), boundAt(doc, "max"), rawdoc.Text(doc, "shard"), fmt.Sprintf("%d|%d", t, i), jumbo})
 	}
 	return []string{"from", "up to", "shard", "version", ""}, rows
 }
 
 // showChunkCounts counts the chunks of all collections.
 func (c *call) showChunkCounts(d *server.Database) goja.Value {
-	config := d.Sibling("config")
-	counts := c.s.chunkCountsOf(config, bson.D{})
-	entries := c.s.shardedCollections(config)
+	collections := c.s.look(d, d.Sibling("config"), live.Look{Parts: live.Collections | live.Counts}).Collections()
 	if c.s.Display.ShowsTables() {
 		var rows [][]string
-		for _, entry := range entries {
-			for _, n := range counts[chunkKey(entry)] {
-				rows = append(rows, []string{rawdoc.Text(entry, "_id"), n.shard, fmt.Sprint(n.n), fmt.Sprint(n.jumbo)})
+		for _, coll := range collections {
+			for _, id := range coll.Owners() {
+				n := coll.CountOn(id)
+				rows = append(rows, []string{coll.Namespace, string(id), fmt.Sprint(n.Chunks), fmt.Sprint(n.Jumbo)})
 			}
 		}
 		return c.s.Display.ShowTables(func(t *display.Tables) { t.Grid([]string{"collection", "shard", "chunks#", "jumbo#"}, rows) })
 	}
 	o := c.JS.Runtime.NewObject()
-	for _, entry := range entries {
+	for _, coll := range collections {
 		perShard := c.JS.Runtime.NewObject()
-		for _, n := range counts[chunkKey(entry)] {
-			script.Must(perShard.Set(n.shard, n.n))
+		for _, id := range coll.Owners() {
+			script.Must(perShard.Set(string(id), coll.CountOn(id).Chunks))
 		}
-		script.Must(o.Set(rawdoc.Text(entry, "_id"), perShard))
+		script.Must(o.Set(coll.Namespace, perShard))
 	}
 	return c.s.Display.ShownValue(o)
 }
 
 func showMigrations(c *call, d *server.Database) goja.Value {
-	r := c.s.newStatusReport(d)
+	r := c.s.statusOf(d, d.Sibling("config"), live.Outcomes|live.Migrations)
 	if c.s.Display.ShowsTables() {
 		return c.s.Display.ShowTables(r.migrationLines)
 	}
-	active := c.JS.Runtime.NewArray()
-	for i, m := range c.s.activeMigrations(d, r.config) {
-		script.Must(active.Set(strconv.Itoa(i), m.object(c.s)))
-	}
+	active := c.s.activeMigrations(r.seen.Parts().Migrations)
 	return c.s.Display.ShownValue(c.JS.NewObject("active", active, "last 24 hours", r.migrationResults()))
 }
 
 func showBalancer(c *call, d *server.Database) goja.Value {
-	r := c.s.newStatusReport(d)
+	r := c.s.statusOf(d, d.Sibling("config"), live.Settings|live.Balancer|live.Rounds|live.Outcomes|live.Migrations)
 	if c.s.Display.ShowsTables() {
 		return c.s.Display.ShowTables(r.balancerLines)
 	}

@@ -2,151 +2,164 @@ package sh
 
 import (
 	"fmt"
-	"time"
+	"strings"
 
-	"shardsh/bindings/plaintext"
-	"shardsh/bindings/rawdoc"
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/live"
+	"shardsh/bindings/display"
 	"shardsh/bindings/script"
-	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// failureMinutes is how long a summary remembers a migration that failed: some
-// rounds, as one that cannot succeed is tried again in every round.
-const failureMinutes = 10
-
 // balancerSummary answers "is it balanced, and is something moving?"
 // (spec 04 §8, row 15).
 type balancerSummary struct {
+	*diagnosis.Diagnosis
 	settings bson.Raw
-	status   bson.Raw
-
-	policy      string // what it evens out
-	active      []activeMigration
-	failed      []migrationResult // in the last failureMinutes
-	collections []collectionBalance
-	draining    []bson.Raw // of config.shards
-	zones       []zoneLayout
-}
-
-// collectionBalance is how the balancer sees a collection.
-type collectionBalance struct {
-	ns, why   string // why it is not balanced; empty when it is
-	alone     string // why the balancer leaves it alone; empty when it does not
-	chunks    int64
-	jumbo     int64
-	defragged string // phase of defragmentation; empty when there is none
+	policy   string // what it evens out
 }
 
 func (sh *Helpers) summary() *balancerSummary {
-	s, config := sh.s, sh.config()
-	b := &balancerSummary{
-		settings: s.setting(config, "balancer"), status: sh.balancerStatus(),
-		policy:   sh.policyText(),
-		active:   s.activeMigrations(sh.current(), config),
-		draining: config.FindAll("shards", bson.D{{Key: "draining", Value: true}}, server.SortedBy("_id", 1)),
-		zones:    s.zones(config, ""),
+	release, _ := sh.release()
+	seen := sh.look(live.Look{
+		Parts: live.Settings | live.Balancer | live.Shards | live.Collections | live.Statuses | live.Counts |
+			live.Zones | live.Outcomes | live.Migrations,
+		Span: diagnosis.FailureSpan, Release: release,
+	})
+	return &balancerSummary{
+		Diagnosis: diagnosis.Of(seen.Snapshot), settings: document(seen, "settings", "balancer"), policy: sh.policyText(),
 	}
-	for _, m := range s.migrationsAfter(config, s.JS.Clock.Now().Add(-failureMinutes*time.Minute)) {
-		if m.from != "" {
-			b.failed = append(b.failed, m)
-		}
-	}
-	counts := s.chunkCountsOf(config, bson.D{})
-	for _, entry := range s.shardedCollections(config) {
-		ns := rawdoc.Text(entry, "_id")
-		one := collectionBalance{ns: ns, why: sh.violation(ns), alone: leftAlone(entry)}
-		one.chunks, one.jumbo = counts[chunkKey(entry)].total()
-		if one.why == "defragmentingChunks" {
-			one.defragged = rawdoc.Text(entry, "defragmentationPhase")
-		}
-		b.collections = append(b.collections, one)
-	}
-	return b
-}
-
-// balanced reports whether the balancer has nothing left to do.
-func (b *balancerSummary) balanced() bool {
-	for _, c := range b.collections {
-		if c.why != "" && c.alone == "" {
-			return false
-		}
-	}
-	return len(b.draining) == 0
 }
 
 // problems lists what keeps the balancer from doing its work.
 func (b *balancerSummary) problems() []string {
 	var list []string
-	if rawdoc.Text(b.status, "mode") == "off" && !b.balanced() {
-		list = append(list, "the balancer is off: sh.startBalancer()")
-	}
-	for _, m := range b.failed {
-		list = append(list, fmt.Sprintf("migrations from %s to %s failed in the last %d minutes: %s, %s", m.from, m.to, failureMinutes, m.id, timesText(m.count)))
-	}
-	for _, c := range b.collections {
-		if c.why != "" && c.alone != "" {
-			list = append(list, fmt.Sprintf("%s is not balanced (%s), but %s for it", c.ns, c.why, c.alone))
-		}
-		if c.jumbo > 0 {
-			list = append(list, fmt.Sprintf("%s has %s the balancer does not move: sh.chunks(%q, { jumbo: true })", c.ns, counted(int(c.jumbo), "jumbo chunk"), c.ns))
-		}
-	}
-	for _, z := range b.zones {
-		if text := z.problem(); text != "" {
-			list = append(list, "zone "+z.name+" "+text)
+	for _, f := range b.Findings {
+		switch f.Code {
+		case diagnosis.BalancerOff:
+			if f.Severity == diagnosis.Info {
+				continue
+			}
+			list = append(list, f.Text())
+		case diagnosis.JumboChunks:
+			list = append(list, f.Text())
+		case diagnosis.MigrationsFailing, diagnosis.NotBalancedHeld, diagnosis.ZoneWithoutShards:
+			list = append(list, f.Sentence)
 		}
 	}
 	return list
 }
 
-func timesText(n float64) string {
-	if n == 1 {
-		return "once"
+// draining are the ids of the shards that drain.
+func (b *balancerSummary) draining() (ids []string) {
+	for _, shard := range b.Shards() {
+		if shard.Draining {
+			ids = append(ids, string(shard.ID))
+		}
 	}
-	return plaintext.PlainNumber(n) + " times"
+	return ids
+}
+
+// phase is that of a collection's defragmentation; empty when there is none.
+func (b *balancerSummary) phase(of diagnosis.Balance) string {
+	if !of.Defragmentation.Running {
+		return ""
+	}
+	return b.Collection(of.Namespace).DefragmentationPhase
 }
 
 func shBalancerSummary(c *call, sh *Helpers) goja.Value {
 	b := sh.summary()
-	collections := make([]any, len(b.collections))
-	for i, one := range b.collections {
-		o := c.JS.NewObject("ns", one.ns, "balanced", one.why == "")
-		for _, f := range [][2]string{{"violation", one.why}, {"leftAlone", one.alone}, {"defragmentationPhase", one.defragged}} {
+	collections := make([]any, len(b.Balances))
+	for i, one := range b.Balances {
+		o := c.JS.NewObject("ns", one.Namespace, "balanced", one.Balanced)
+		for _, f := range [][2]string{
+			{"violation", one.Why()}, {"leftAlone", one.Hold.String()}, {"defragmentationPhase", b.phase(one)},
+		} {
 			if f[1] != "" {
 				script.Must(o.Set(f[0], f[1]))
 			}
 		}
-		script.Must(o.Set("chunks", one.chunks))
-		script.Must(o.Set("jumboChunks", one.jumbo))
+		n := b.Collection(one.Namespace).Count()
+		script.Must(o.Set("chunks", n.Chunks))
+		script.Must(o.Set("jumboChunks", n.Jumbo))
 		collections[i] = o
 	}
-	active := make([]any, len(b.active))
-	for i, m := range b.active {
-		active[i] = m.object(c.s)
-	}
+	parts := b.Parts()
 	o := c.JS.NewObject(
-		"balanced", b.balanced(),
-		"mode", rawdoc.Text(b.status, "mode"),
+		"balanced", b.Balanced(),
+		"mode", string(parts.Balancer.Mode),
 		"policy", b.policy,
 		"window", c.s.balancerWindow(b.settings),
-		"inBalancerRound", rawdoc.TruthyAt(b.status, "inBalancerRound"),
-		"activeMigrations", c.JS.Runtime.NewArray(active...),
-		"drainingShards", c.s.texts(names(b.draining)),
+		"inBalancerRound", parts.Balancer.InRound,
+		"activeMigrations", c.s.activeMigrations(parts.Migrations),
+		"drainingShards", c.s.texts(b.draining()),
 		"collections", c.JS.Runtime.NewArray(collections...),
 		"problems", c.s.texts(b.problems()),
 	)
 	return c.s.Display.WithTable(o, b.draw)
 }
 
-func (m activeMigration) object(s *Host) *goja.Object {
-	o := s.JS.NewObject("ns", m.ns)
-	if m.from != "" {
-		script.Must(o.Set("from", m.from))
-		script.Must(o.Set("to", m.to))
+// activeMigrations shows migrations that are under way.
+func (s *Host) activeMigrations(list []catalog.ActiveMigration) *goja.Object {
+	items := make([]any, len(list))
+	for i, m := range list {
+		o := s.JS.NewObject("ns", m.Namespace)
+		if m.From != "" {
+			script.Must(o.Set("from", string(m.From)))
+			script.Must(o.Set("to", string(m.To)))
+		}
+		script.Must(o.Set("since", s.timeOrNull(m.Since)))
+		items[i] = o
 	}
-	script.Must(o.Set("since", m.began(s)))
-	return o
+	return s.JS.Runtime.NewArray(items...)
+}
+
+func (b *balancerSummary) draw(t *display.Tables) {
+	parts := b.Parts()
+	t.Heading("Balancer")
+	state := "yes"
+	if !b.Balanced() {
+		state = "NO"
+	}
+	t.Line("balanced", state)
+	t.Line("mode", string(parts.Balancer.Mode)+", "+roundText(parts.Balancer))
+	t.Line("policy", b.policy)
+	t.Line("window", windowText(b.settings))
+	for _, m := range parts.Migrations {
+		t.Line("moving now", m.Namespace+" from "+string(m.From)+" to "+string(m.To))
+	}
+	if ids := b.draining(); len(ids) > 0 {
+		t.Line("draining", strings.Join(ids, " "))
+	}
+	for _, text := range b.problems() {
+		t.Line("problem", text)
+	}
+	if len(b.Balances) == 0 {
+		return
+	}
+	t.Heading("Collections")
+	var rows [][]string
+	for _, one := range b.Balances {
+		why := "yes"
+		if !one.Balanced {
+			why = "NO, " + one.Why()
+		}
+		if phase := b.phase(one); phase != "" {
+			why += " (" + phase + ")"
+		}
+		n := b.Collection(one.Namespace).Count()
+		rows = append(rows, []string{one.Namespace, why, one.Hold.String(), fmt.Sprint(n.Chunks), fmt.Sprint(n.Jumbo)})
+	}
+	t.Grid([]string{"collection", "balanced", "left alone", "chunks#", "jumbo#"}, rows)
+}
+
+func roundText(b catalog.BalancerState) string {
+	if b.InRound {
+		return "in a round"
+	}
+	return "not in a round"
 }

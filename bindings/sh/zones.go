@@ -1,70 +1,26 @@
 package sh
 
 import (
-	"slices"
+	"fmt"
 	"strings"
 
+	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/live"
 	"shardsh/bindings/display"
-	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
 	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
-	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// zoneLayout is one zone: its shards and its ranges.
-type zoneLayout struct {
-	name   string
-	shards []string
-	ranges []bson.Raw // documents of config.tags
-}
-
-// problem says what is wrong with a zone; empty when nothing is.
-func (z zoneLayout) problem() string {
-	if len(z.ranges) > 0 && len(z.shards) == 0 {
-		return "has ranges and no shard: their chunks stay where they are"
-	}
-	return ""
-}
-
-// zones are all zones in the order of their names, with the ranges of one
-// collection or, for an empty name, of all.
-func (s *Host) zones(config *server.Database, ns string) []zoneLayout {
-	byName := map[string]*zoneLayout{}
-	zone := func(name string) *zoneLayout {
-		if byName[name] == nil {
-			byName[name] = &zoneLayout{name: name}
-		}
-		return byName[name]
-	}
-	for _, doc := range config.FindAll("shards", bson.D{}, server.SortedBy("_id", 1)) {
-		for _, name := range stringsAt(doc, "tags") {
-			z := zone(name)
-			z.shards = append(z.shards, rawdoc.Text(doc, "_id"))
-		}
-	}
-	filter := bson.D{}
+// zones are all zones by name, with the ranges of one collection or, for an
+// empty name, of all.
+func (s *Host) zones(d *server.Database, ns string) []diagnosis.Zone {
+	l := live.Look{Parts: live.Shards | live.Zones}
 	if ns != "" {
-		filter = bson.D{{Key: "ns", Value: ns}}
+		l.Namespaces = []string{ns}
 	}
-	for _, doc := range config.FindAll("tags", filter, byRange()) {
-		z := zone(rawdoc.Text(doc, "tag"))
-		z.ranges = append(z.ranges, doc)
-	}
-	var list []zoneLayout
-	for _, z := range byName {
-		if ns == "" || len(z.ranges) > 0 {
-			list = append(list, *z)
-		}
-	}
-	slices.SortFunc(list, func(a, b zoneLayout) int { return strings.Compare(a.name, b.name) })
-	return list
-}
-
-// byRange sorts the ranges of zones.
-func byRange() bson.E {
-	return bson.E{Key: "sort", Value: bson.D{{Key: "ns", Value: int32(1)}, {Key: "min", Value: int32(1)}}}
+	return diagnosis.Zones(s.look(d, d.Sibling("config"), l).Snapshot, ns)
 }
 
 func shZones(c *call, sh *Helpers) goja.Value {
@@ -72,18 +28,64 @@ func shZones(c *call, sh *Helpers) goja.Value {
 	if c.Has(0) && !goja.IsNull(c.Arg(0)) {
 		ns = c.namespaceArgument(0)
 	}
-	zones := c.s.zones(sh.config(), ns)
+	zones := c.s.zones(sh.current(), ns)
 	items := make([]any, len(zones))
 	for i, z := range zones {
-		ranges := make([]any, len(z.ranges))
-		for n, doc := range z.ranges {
-			ranges[n] = c.s.Display.OnOneLine(c.JS.NewObject("ns", c.s.lookup(doc, "ns"), "min", c.s.lookup(doc, "min"), "max", c.s.lookup(doc, "max")))
+		ranges := make([]any, len(z.Ranges))
+		for n, r := range z.Ranges {
+			ranges[n] = c.s.Display.OnOneLine(c.JS.NewObject("ns", r.Namespace, "min", c.JS.World.DocToJS(r.Min), "max", c.JS.World.DocToJS(r.Max)))
 		}
-		o := c.JS.NewObject("zone", z.name, "shards", c.s.texts(z.shards), "ranges", c.JS.Runtime.NewArray(ranges...))
-		if text := z.problem(); text != "" {
+		o := c.JS.NewObject("zone", z.Name, "shards", c.s.texts(textsOf(z.Shards)), "ranges", c.JS.Runtime.NewArray(ranges...))
+		if text := z.Problem(); text != "" {
 			script.Must(o.Set("problem", text))
 		}
 		items[i] = o
 	}
 	return c.s.Display.WithTable(c.JS.Runtime.NewArray(items...), func(t *display.Tables) { drawZones(t, zones) })
+}
+
+// textsOf turns names of a kind into texts.
+func textsOf[T ~string](list []T) []string {
+	texts := make([]string, len(list))
+	for i, name := range list {
+		texts[i] = string(name)
+	}
+	return texts
+}
+
+// drawZones draws a row a range, and one for each zone that has none.
+func drawZones(t *display.Tables, zones []diagnosis.Zone) {
+	t.Heading("Zones")
+	if len(zones) == 0 {
+		t.Line("none", "")
+		return
+	}
+	var rows [][]string
+	for _, z := range zones {
+		shards := strings.Join(textsOf(z.Shards), " ")
+		if z.Problem() != "" {
+			shards = "NO SHARD"
+		}
+		for _, r := range z.Ranges {
+			rows = append(rows, []string{z.Name, shards, r.Namespace, bound(r.Min), bound(r.Max)})
+		}
+		if len(z.Ranges) == 0 {
+			rows = append(rows, []string{z.Name, shards, "no range", "", ""})
+		}
+	}
+	t.Grid([]string{"zone", "shards", "collection", "from", "up to"}, rows)
+}
+
+// zonesText names the zones of a collection with the number of their ranges.
+func zonesText(zones []diagnosis.Zone) string {
+	var parts []string
+	for _, z := range zones {
+		ranges := counted(len(z.Ranges), "range")
+		if len(z.Shards) == 0 {
+			parts = append(parts, fmt.Sprintf("%s (%s, NO SHARD)", z.Name, ranges))
+		} else {
+			parts = append(parts, fmt.Sprintf("%s (%s on %s)", z.Name, ranges, strings.Join(textsOf(z.Shards), " ")))
+		}
+	}
+	return strings.Join(parts, ", ")
 }
