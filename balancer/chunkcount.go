@@ -55,7 +55,8 @@ func (l *Loop) selectByCount(shards []catalog.Shard) ([]policy.Migration, error)
 	return candidates, nil
 }
 
-func (l *Loop) countCandidates(coll catalog.Collection, rules policy.Rules, shards []catalog.Shard, available *policy.Available) ([]policy.Migration, error) {
+func (l *Loop) countCandidates(coll catalog.Collection, rules policy.Rules, shards []catalog.Shard,
+	available *policy.Available) ([]policy.Migration, error) {
 	routing, err := l.routing(coll.Namespace)
 	if err != nil {
 		return nil, err
@@ -65,7 +66,8 @@ func (l *Loop) countCandidates(coll catalog.Collection, rules policy.Rules, shar
 	}
 	report := l.report()
 	situation := policy.CountSituation{
-		Situation: NewSituation(routing, nil, shards, l.Settings()), Rules: rules, MovedLastRound: l.movedLast, Shuffle: l.shuffle,
+		Situation: NewSituation(routing, nil, shards, l.Settings()), Rules: rules,
+		MovedLastRound: l.movedLast, Shuffle: l.shuffle,
 	}
 	situation.Random = l.random()
 	chosen, _ := policy.SelectByCount(situation, available, report)

@@ -58,12 +58,14 @@ func (l *Loop) startDefragmentations() error {
 			continue
 		}
 		name := policy.PhaseName(coll.DefragmentationPhase)
-		phase, err := l.enterPhase(&l.thread, coll.Namespace, coll.UUID, cmp.Or(name, policy.PhaseMergeAndMeasure), name == "")
+		phase, err := l.enterPhase(&l.thread, coll.Namespace, coll.UUID, cmp.Or(name, policy.PhaseMergeAndMeasure),
+			name == "")
 		switch {
 		case errors.Is(err, errTerminated):
 			return err
 		case err != nil:
-			l.cfg.Logger.Error("defragmentation can't begin, trying again in the next round", "id", 6172701, "ns", coll.Namespace, "error", err)
+			l.cfg.Logger.Error("defragmentation can't begin, trying again in the next round", "id", 6172701,
+				"ns", coll.Namespace, "error", err)
 		case phase != nil:
 			l.defragmentations.add(&defragmentation{coll.Namespace, coll.UUID, phase})
 		}
@@ -74,7 +76,8 @@ func (l *Loop) startDefragmentations() error {
 // enterPhase begins a phase, and those that follow as long as there is nothing
 // to do in them. Each is stored before it is built. The phase is nil when the
 // defragmentation is over.
-func (l *Loop) enterPhase(t *thread, ns string, uuid bson.Binary, name policy.PhaseName, store bool) (policy.Phase, error) {
+func (l *Loop) enterPhase(t *thread, ns string, uuid bson.Binary, name policy.PhaseName,
+	store bool) (policy.Phase, error) {
 	for {
 		if store {
 			err := run(t, "phase", func(ctx context.Context, c Cluster) error {
@@ -93,7 +96,8 @@ func (l *Loop) enterPhase(t *thread, ns string, uuid bson.Binary, name policy.Ph
 				return c.EndDefragmentation(ctx, ns, uuid)
 			})
 		}
-		l.cfg.Logger.Info("defragmentation enters a phase", "id", 6172702, "ns", ns, "phase", name, "remaining", phase.Remaining())
+		l.cfg.Logger.Info("defragmentation enters a phase", "id", 6172702, "ns", ns, "phase", name,
+			"remaining", phase.Remaining())
 		if !phase.Complete() {
 			return phase, nil
 		}
@@ -161,7 +165,7 @@ func (l *Loop) AbortDefragmentation(uuid bson.Binary) {
 	l.streams.wake()
 }
 
-// Defragmentation is how far the defragmentation of a collection is, for the
+// Defragmentation returns how far the defragmentation of a collection is, for the
 // status command; the phase is empty when the loop has no state for it.
 func (l *Loop) Defragmentation(coll catalog.Collection) policy.Defragmentation {
 	d := policy.Defragmentation{Running: coll.Defragment}
@@ -219,7 +223,8 @@ func (d *defragmentations) do(uuid bson.Binary, f func(policy.Phase)) {
 	}
 }
 
-func (d *defragmentations) nextMigration(r *defragmentation, available *policy.Available, now time.Time) (policy.Migration, bool) {
+func (d *defragmentations) nextMigration(r *defragmentation, available *policy.Available,
+	now time.Time) (policy.Migration, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return r.phase.NextMigration(available, now)

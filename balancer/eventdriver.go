@@ -14,7 +14,7 @@ type EventDriver struct {
 	main, streams *eventThread
 }
 
-// NewEventDriver makes a driver; Start begins the loop.
+// NewEventDriver returns a driver; Start begins the loop.
 func NewEventDriver(q *Queue, l *Loop, c EventCluster) *EventDriver {
 	d := &EventDriver{
 		loop:    l,

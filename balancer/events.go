@@ -14,10 +14,10 @@ type Queue struct {
 	seq  uint64
 }
 
-// NewQueue makes an empty queue whose time is start.
+// NewQueue returns an empty queue whose time is start.
 func NewQueue(start time.Time) *Queue { return &Queue{now: start} }
 
-// Now is the queue's time: that of the last event run or of the last Advance.
+// Now returns the queue's time: that of the last event run or of the last Advance.
 func (q *Queue) Now() time.Time { return q.now }
 
 // At adds an event. One that is due in the past runs next, without turning
@@ -35,7 +35,7 @@ func (q *Queue) At(due time.Time, run func()) (cancel func()) {
 // After adds an event that is due in d.
 func (q *Queue) After(d time.Duration, run func()) (cancel func()) { return q.At(q.now.Add(d), run) }
 
-// Next tells when the next event is due; false when there is none.
+// Next returns when the next event is due; false when there is none.
 func (q *Queue) Next() (time.Time, bool) {
 	q.dropCancelled()
 	if len(q.heap) == 0 {
@@ -73,7 +73,7 @@ func (q *Queue) Advance(t time.Time) {
 	}
 }
 
-// Len is the number of events waiting.
+// Len returns the number of events waiting.
 func (q *Queue) Len() int {
 	q.dropCancelled()
 	return len(q.heap)

@@ -53,7 +53,7 @@ type Parameters struct {
 	ReshardingDuration time.Duration
 }
 
-// DefaultParameters are the server's.
+// DefaultParameters returns the server's.
 func DefaultParameters() Parameters {
 	return Parameters{
 		MigrationsThrottling: time.Second, SelectionTimeout: 5 * time.Second,
@@ -62,7 +62,7 @@ func DefaultParameters() Parameters {
 	}
 }
 
-// Config makes a Loop.
+// Config is what a Loop is made of.
 type Config struct {
 	// Version is the release whose balancer this is; zero is the present one.
 	Version catalog.Release
@@ -124,7 +124,7 @@ type Loop struct {
 	merger           policy.AutoMerger
 }
 
-// NewLoop makes a loop that begins with the start-up sequence (spec 01 §1.2).
+// NewLoop returns a loop that begins with the start-up sequence (spec 01 §1.2).
 // It panics without a Location, which is a mistake of the program.
 func NewLoop(cfg Config) *Loop {
 	if cfg.Location == nil {
@@ -156,7 +156,7 @@ func (l *Loop) Close() {
 	l.streams.Close()
 }
 
-// Streams is the secondary thread of the loop. It is turned by a driver of
+// Streams returns the secondary thread of the loop. It is turned by a driver of
 // its own, beside the loop.
 func (l *Loop) Streams() *Streams { return l.streams }
 
@@ -167,7 +167,7 @@ func (l *Loop) Status() Status {
 	return l.status
 }
 
-// Settings are those last read or set, as the cluster has them.
+// Settings returns those last read or set, as the cluster has them.
 func (l *Loop) Settings() catalog.Settings {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -20,7 +20,8 @@ func (l *Loop) lostHashedIndex(m policy.Migration) bool {
 	if err != nil || routing.Collection.Pattern.HashedField() < 0 {
 		return false
 	}
-	l.cfg.Logger.Info("a hashed shard key has no index, balancing of the collection is switched off", "id", 78252, "ns", m.Namespace)
+	l.cfg.Logger.Info("a hashed shard key has no index, balancing of the collection is switched off", "id", 78252,
+		"ns", m.Namespace)
 	err = run(&l.thread, "switchOff", func(ctx context.Context, c Cluster) error {
 		return c.SwitchOffBalancing(ctx, m.Namespace)
 	})

@@ -45,5 +45,6 @@ func (l *Loop) resetMachineIDs(ctx context.Context, nodes MachineIDs, number int
 			return err
 		}
 	}
-	return mongoerr.New(mongoerr.SameMachineIDs, "shards %s and %s have the same machine id %d", shards[0], shards[1], number)
+	return mongoerr.New(mongoerr.SameMachineIDs, "shards %s and %s have the same machine id %d",
+		shards[0], shards[1], number)
 }

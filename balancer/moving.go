@@ -53,7 +53,8 @@ func (l *Loop) move(batch []policy.Migration) ([]error, error) {
 	}
 	results, ok := result.([]error)
 	if !ok || len(results) != len(batch) {
-		panic(fmt.Sprintf("balancer: %d moves were resumed with %T of %v, not with an error for each", len(batch), result, result))
+		panic(fmt.Sprintf("balancer: %d moves were resumed with %T of %v, not with an error for each",
+			len(batch), result, result))
 	}
 	return results, nil
 }
@@ -63,7 +64,8 @@ func (l *Loop) move(batch []policy.Migration) ([]error, error) {
 func (l *Loop) notSent(chosen []policy.Migration) {
 	for _, m := range chosen {
 		if m.Reason == policy.ReasonDefragmentation {
-			l.defragmentations.migrationDone(m, mongoerr.New(mongoerr.InterruptedAtShutdown, "the balancer was switched off before the migration was sent"))
+			l.defragmentations.migrationDone(m, mongoerr.New(mongoerr.InterruptedAtShutdown,
+				"the balancer was switched off before the migration was sent"))
 		}
 	}
 }
@@ -84,7 +86,8 @@ func (l *Loop) migrated(m policy.Migration, moveErr error, details *roundDetails
 		l.cache.remove(m.Namespace)
 	case m.Reason != policy.ReasonUnsharded && policy.TooBig(moveErr):
 		// Handled counts as moved whatever became of it (spec 01 §10.1).
-		l.cfg.Logger.Info("too much to move, the chunk is split or flagged", "id", 21871, "ns", m.Namespace, "from", m.From, "to", m.To, "error", moveErr)
+		l.cfg.Logger.Info("too much to move, the chunk is split or flagged", "id", 21871, "ns", m.Namespace,
+			"from", m.From, "to", m.To, "error", moveErr)
 		if err := l.handleTooBig(m); err != nil {
 			return err
 		}

@@ -8,7 +8,7 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// round runs one round and gives the sleep that follows it. Its steps are
+// round runs one round and returns the sleep that follows it. Its steps are
 // numbered as the table of spec 01 §1.3.
 func (l *Loop) round() time.Duration {
 	details := roundDetails{started: l.now}
@@ -91,7 +91,8 @@ func (l *Loop) steps(details *roundDetails) (logged bool, sleep time.Duration, e
 	}
 
 	// Step 15. The throttle may be negative, and no migration infinitely long ago.
-	if throttle, since := l.cfg.Parameters().MigrationsThrottling, l.now.Sub(l.lastMigration); since < throttle && pause.throttled {
+	throttle, since := l.cfg.Parameters().MigrationsThrottling, l.now.Sub(l.lastMigration)
+	if since < throttle && pause.throttled {
 		details.throttle = throttle - since
 		l.why.Add(policy.Decision{Code: policy.Throttled, Wait: details.throttle})
 		l.sleep(details.throttle)

@@ -77,7 +77,8 @@ func (l *Loop) firstBatch(colls []catalog.Collection) (batch, rest []catalog.Col
 
 // processBatch measures a batch with one command a shard and chooses among
 // its collections until fewer than two shards are left.
-func (l *Loop) processBatch(batch []catalog.Collection, shards []catalog.Shard, available *policy.Available) ([]policy.Migration, error) {
+func (l *Loop) processBatch(batch []catalog.Collection, shards []catalog.Shard,
+	available *policy.Available) ([]policy.Migration, error) {
 	sizes, err := readSizes(&l.thread, batch)
 	if err != nil {
 		return nil, err
@@ -117,7 +118,8 @@ func (l *Loop) processBatch(batch []catalog.Collection, shards []catalog.Shard, 
 }
 
 // candidatesFor prepares one collection (spec 01 §6.1) and runs the policy.
-func (l *Loop) candidatesFor(coll catalog.Collection, sizes map[catalog.ShardID]int64, shards []catalog.Shard, available *policy.Available) ([]policy.Migration, error) {
+func (l *Loop) candidatesFor(coll catalog.Collection, sizes map[catalog.ShardID]int64, shards []catalog.Shard,
+	available *policy.Available) ([]policy.Migration, error) {
 	routing, err := l.routing(coll.Namespace)
 	if err != nil {
 		return nil, err
@@ -136,7 +138,8 @@ func (l *Loop) candidatesFor(coll catalog.Collection, sizes map[catalog.ShardID]
 
 // NewSituation puts together what the policy looks at for one collection: its
 // routing, the measured sizes, the shards in the round's order.
-func NewSituation(r Routing, sizes map[catalog.ShardID]int64, shards []catalog.Shard, settings catalog.Settings) policy.Situation {
+func NewSituation(r Routing, sizes map[catalog.ShardID]int64, shards []catalog.Shard,
+	settings catalog.Settings) policy.Situation {
 	maxChunk := r.Collection.MaxChunkSizeBytes
 	if maxChunk == 0 {
 		maxChunk = settings.MaxChunkSizeBytes

@@ -97,7 +97,7 @@ func (l *Loop) splitsOf(r Routing) []policy.Split {
 	return policy.SplitsAtZones(r.Collection.Namespace, r.Table, r.Zones)
 }
 
-// failsRound tells the errors that the server throws, which end the round for
+// failsRound tells apart the errors that the server throws, which end the round for
 // all collections, from those it returns, which concern the collection alone:
 // zone bounds that do not fit the shard key (spec 01 §4.1).
 func failsRound(err error) bool {
@@ -112,7 +112,8 @@ const mostSplitPoints = 8192
 // refused here.
 func (l *Loop) split(s policy.Split) error {
 	if n := len(s.Points); n > mostSplitPoints {
-		l.cfg.Logger.Warn("too many split points for one command, the rest is dropped", "id", 6320300, "ns", s.Namespace, "points", n, "limit", mostSplitPoints)
+		l.cfg.Logger.Warn("too many split points for one command, the rest is dropped", "id", 6320300,
+			"ns", s.Namespace, "points", n, "limit", mostSplitPoints)
 		s.Points = s.Points[:mostSplitPoints]
 	}
 	if n := len(s.Points); n > 0 && (s.Points[0].Equal(s.Min) || s.Points[n-1].Equal(s.Max)) {
@@ -131,7 +132,8 @@ func (l *Loop) handleTooBig(m policy.Migration) error {
 		return err
 	}
 	if !routing.Collection.UUID.Equal(m.UUID) {
-		return mongoerr.New(mongoerr.NamespaceNotFound, "collection %s of the migration is gone, another has its name", m.Namespace)
+		return mongoerr.New(mongoerr.NamespaceNotFound,
+			"collection %s of the migration is gone, another has its name", m.Namespace)
 	}
 	split, err := call(&l.thread, "splitPoint", func(ctx context.Context, c Cluster) (policy.Split, error) {
 		return c.SplitPoint(ctx, m)

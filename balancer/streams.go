@@ -265,7 +265,8 @@ func (s *Streams) mergeAllDone(ctx context.Context, a policy.Action, r policy.Ac
 		if mongoerr.Is(r.Err, mongoerr.KeyPatternShorterThanBound) || mongoerr.Is(r.Err, mongoerr.BoundFieldMismatch) {
 			level = slog.LevelWarn // the zones do not fit the shard key
 		}
-		s.loop.cfg.Logger.Log(ctx, level, "merging all chunks of a shard failed", "id", 7312600, "ns", a.Namespace, "shard", a.Shard, "error", r.Err)
+		s.loop.cfg.Logger.Log(ctx, level, "merging all chunks of a shard failed", "id", 7312600, "ns", a.Namespace,
+			"shard", a.Shard, "error", r.Err)
 	}
 	s.mu.Lock()
 	wake := s.loop.merger.Done(a, r)

@@ -24,7 +24,8 @@ func (l *Loop) selectUnsharded(shards []catalog.Shard, available *policy.Availab
 	if err != nil {
 		return nil, err
 	}
-	situation := policy.UnshardedSituation{Shards: shards, Collections: colls, LeastDuration: l.cfg.Parameters().ReshardingDuration}
+	situation := policy.UnshardedSituation{Shards: shards, Collections: colls,
+		LeastDuration: l.cfg.Parameters().ReshardingDuration}
 	for _, coll := range sharded {
 		situation.Sharded = append(situation.Sharded, coll.Namespace)
 	}

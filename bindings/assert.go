@@ -191,7 +191,7 @@ func (c *call) callArgument() (goja.Value, error) {
 	}
 	var args []goja.Value
 	if list := c.Object(1); list != nil && list.ClassName() == "Array" {
-		args = c.s.items(list)
+		args = script.Items(list)
 	}
 	v, err := f(goja.Undefined(), args...)
 	if err != nil && thrownBy(err) == nil {
@@ -308,8 +308,8 @@ func (c *call) waitAssert(swallow bool) goja.Value {
 	if !ok {
 		c.JS.ThrowType("assert.soon takes a function")
 	}
-	timeout := c.milliseconds(2, 30*time.Second)
-	done := c.s.poll(timeout, c.milliseconds(3, 200*time.Millisecond), func() bool {
+	timeout := c.Milliseconds(2, 30*time.Second)
+	done := c.JS.Poll(timeout, c.Milliseconds(3, 200*time.Millisecond), func() bool {
 		v, err := f(goja.Undefined())
 		if err != nil {
 			if swallow && thrownBy(err) != nil {

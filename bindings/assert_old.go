@@ -3,6 +3,7 @@ package bindings
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/dop251/goja"
 
@@ -54,7 +55,7 @@ func oldAsserts() map[string]func(*call) goja.Value {
 		},
 		"contains": func(c *call) goja.Value {
 			list := c.Object(1)
-			if list == nil || !slices.ContainsFunc(c.s.items(list), func(v goja.Value) bool {
+			if list == nil || !slices.ContainsFunc(script.Items(list), func(v goja.Value) bool {
 				return v.Equals(c.Arg(0)) || c.JS.SameDocument(v, c.Arg(0))
 			}) {
 				c.failOld(2, "%s was not in %s", c.shown(0), c.shown(1))
@@ -96,7 +97,7 @@ func oldAsserts() map[string]func(*call) goja.Value {
 			if o == nil || fields == nil {
 				c.failOld(2, "assert.hasFields takes an object and an array of names")
 			}
-			for _, f := range c.s.items(fields) {
+			for _, f := range script.Items(fields) {
 				if script.Property(o, f.String()) == nil {
 					c.failOld(2, "%s has no field %q", c.shown(0), f)
 				}
@@ -117,7 +118,7 @@ func oldAsserts() map[string]func(*call) goja.Value {
 			if err != nil {
 				c.JS.Rethrow(err)
 			}
-			limit := c.milliseconds(2, waitTimeout/2)
+			limit := c.Milliseconds(2, 30*time.Second)
 			if took := c.JS.Clock.Now().Sub(started); took > limit {
 				c.failOld(1, "assert.time failed: took %dms, limit %dms", took.Milliseconds(), limit.Milliseconds())
 			}
@@ -145,8 +146,8 @@ func (c *call) sameMembers(a, b *goja.Object) bool {
 	if a == nil || b == nil {
 		return false
 	}
-	left := c.s.items(b)
-	for _, v := range c.s.items(a) {
+	left := script.Items(b)
+	for _, v := range script.Items(a) {
 		i := slices.IndexFunc(left, func(w goja.Value) bool { return v.Equals(w) || c.JS.SameDocument(v, w) })
 		if i < 0 {
 			return false
@@ -168,7 +169,7 @@ func (c *call) assertRetry(swallow bool) goja.Value {
 	}
 	for i := range attempts {
 		if i > 0 {
-			c.JS.Sleep(c.milliseconds(3, 0))
+			c.JS.Sleep(c.Milliseconds(3, 0))
 		}
 		v, err := f(goja.Undefined())
 		if err != nil && (!swallow || thrownBy(err) == nil) {
@@ -267,5 +268,5 @@ func (c *call) hasCode(o *goja.Object, codes goja.Value) bool {
 	if !ok {
 		return code.Equals(codes)
 	}
-	return slices.ContainsFunc(c.s.items(list), code.Equals)
+	return slices.ContainsFunc(script.Items(list), code.Equals)
 }

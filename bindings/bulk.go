@@ -11,7 +11,7 @@ func collBulkWrite(c *call, coll *collection) goja.Value {
 	if c.Object(0).ClassName() != "Array" {
 		c.JS.Throw("MongoInvalidArgumentError", "Argument \"operations\" must be an array of documents")
 	}
-	list := c.s.items(c.Object(0))
+	list := script.Items(c.Object(0))
 	if len(list) == 0 {
 		c.JS.Throw("MongoInvalidArgumentError", "Invalid BulkOperation, Batch cannot be empty")
 	}

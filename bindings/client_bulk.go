@@ -27,7 +27,7 @@ func (c *call) clientBulkWrite(admin *database) goja.Value {
 		c.JS.Throw("MongoClientBulkWriteExecutionError", "Models can not be empty.")
 	}
 	b := &clientBulk{known: map[string]int{}, inserted: map[int]bson.RawValue{}, deletes: map[int]bool{}}
-	for i, v := range c.s.items(list) {
+	for i, v := range script.Items(list) {
 		b.add(c, i, v)
 	}
 	options := c.Object(1)
@@ -46,7 +46,7 @@ func (c *call) clientBulkWrite(admin *database) goja.Value {
 			body = append(body, bson.E{Key: name, Value: c.JS.Value(v)})
 		}
 	}
-	if wc := admin.on.writeConcern; wc != nil && !hasKey(body, "writeConcern") && !admin.inTransaction() {
+	if wc := admin.on.writeConcern; wc != nil && !server.HasField(body, "writeConcern") && !admin.inTransaction() {
 		body = append(body, bson.E{Key: "writeConcern", Value: wc})
 	}
 	reply := c.s.gateway.MustSend(admin.Request(body))

@@ -19,7 +19,7 @@ type collection struct {
 func newCollection(d *database, name string) *collection {
 	c := &collection{s: d.s, d: d, name: name}
 	c.object = d.s.JS.Instance(c, d.s.collectionPrototype())
-	d.s.JS.World.SetPrinter(c.object, c.namespace)
+	d.s.JS.World.SetPrinter(c.object, c.Namespace)
 	return c
 }
 
@@ -34,7 +34,7 @@ func (s *Shell) collectionPrototype() *goja.Object {
 	return prototype(s, "Collection", all)
 }
 
-func (coll *collection) namespace() string { return coll.d.Name + "." + coll.name }
+func (coll *collection) Namespace() string { return coll.d.Name + "." + coll.name }
 
 // Get answers names that are no method of collections: db.a.b is the collection
 // a.b.
@@ -48,15 +48,15 @@ func (coll *collection) Get(name string) goja.Value {
 func collectionMethods() []method[*collection] {
 	return []method[*collection]{
 		{"getName", "", func(c *call, coll *collection) goja.Value { return c.JS.Runtime.ToValue(coll.name) }, "Returns the name without the database."},
-		{"getFullName", "", func(c *call, coll *collection) goja.Value { return c.JS.Runtime.ToValue(coll.namespace()) }, "Returns the namespace."},
+		{"getFullName", "", func(c *call, coll *collection) goja.Value { return c.JS.Runtime.ToValue(coll.Namespace()) }, "Returns the namespace."},
 		{"getDB", "", func(_ *call, coll *collection) goja.Value { return coll.d.object }, "Returns the database."},
 		{"getMongo", "", func(_ *call, coll *collection) goja.Value { return coll.d.on.js() }, "Returns the connection."},
 		{"getCollection", "name:string", func(c *call, coll *collection) goja.Value {
 			return coll.d.checkedCollection(coll.name + "." + c.Text(0)).object
 		}, "Returns the collection whose name starts with this one's."},
 		{"runCommand", "command:string|object options?:object", collRunCommand, "Runs a command that names this collection."},
-		{"toString", "", func(c *call, coll *collection) goja.Value { return c.JS.Runtime.ToValue(coll.namespace()) }, ""},
-		{"toJSON", "", func(c *call, coll *collection) goja.Value { return c.JS.Runtime.ToValue(coll.namespace()) }, ""},
+		{"toString", "", func(c *call, coll *collection) goja.Value { return c.JS.Runtime.ToValue(coll.Namespace()) }, ""},
+		{"toJSON", "", func(c *call, coll *collection) goja.Value { return c.JS.Runtime.ToValue(coll.Namespace()) }, ""},
 	}
 }
 

@@ -70,7 +70,7 @@ func collDrop(c *call, coll *collection) goja.Value {
 
 func collRename(c *call, coll *collection) goja.Value {
 	coll.d.Admin(bson.D{
-		{Key: "renameCollection", Value: coll.namespace()},
+		{Key: "renameCollection", Value: coll.Namespace()},
 		{Key: "to", Value: coll.d.Name + "." + c.Text(0)},
 		{Key: "dropTarget", Value: c.Arg(1).ToBoolean()},
 	})
@@ -80,7 +80,7 @@ func collRename(c *call, coll *collection) goja.Value {
 func collIsCapped(c *call, coll *collection) goja.Value {
 	info := coll.info()
 	if info == nil {
-		c.JS.Throw(script.RuntimeError, "collection %s not found", coll.namespace())
+		c.JS.Throw(script.RuntimeError, "collection %s not found", coll.Namespace())
 	}
 	return c.JS.Runtime.ToValue(rawdoc.TruthyAt(info, "options", "capped"))
 }

@@ -23,7 +23,7 @@ func indexMethods() []method[*collection] {
 			if c.Object(0).ClassName() != "Array" {
 				c.JS.ThrowInvalid("createIndexes takes an array of keys; createIndex takes one")
 			}
-			return c.JS.Runtime.NewArray(c.createIndexes(coll, c.s.items(c.Object(0)))...)
+			return c.JS.Runtime.NewArray(c.createIndexes(coll, script.Items(c.Object(0)))...)
 		}, "Creates several indexes and returns their names."},
 		{"getIndexes", "", collGetIndexes, "Returns the indexes."},
 		{"getIndices", "", collGetIndexes, "The same as getIndexes."},
@@ -59,7 +59,7 @@ func indexMethods() []method[*collection] {
 			return c.createSearchIndexes(coll, []goja.Value{c.searchIndex()}).Get("0")
 		}, "Creates a search index and returns its name."},
 		{"createSearchIndexes", "indexes:object", func(c *call, coll *collection) goja.Value {
-			return c.createSearchIndexes(coll, c.s.items(c.Object(0)))
+			return c.createSearchIndexes(coll, script.Items(c.Object(0)))
 		}, "Creates search indexes and returns their names."},
 		{"dropSearchIndex", "name:string", func(c *call, coll *collection) goja.Value {
 			coll.d.Run(bson.D{{Key: "dropSearchIndex", Value: coll.name}, {Key: "name", Value: c.Text(0)}})
@@ -106,22 +106,8 @@ func (c *call) indexKey(v goja.Value) bson.Raw {
 		return rawdoc.Of(bson.D{{Key: v.String(), Value: int32(1)}})
 	}
 	key := c.JS.Document(v)
-	c.checkKeyOrder(v, key)
+	c.JS.CheckKeyOrder(v, key)
 	return key
-}
-
-// checkKeyOrder refuses keys whose order JavaScript may have changed:
-// integer-like fields come first in any object (spec 04 §4.9).
-func (c *call) checkKeyOrder(given goja.Value, key bson.Raw) {
-	elems, err := key.Elements()
-	if err != nil || len(elems) < 2 || c.JS.World.KeepsOrder(given) {
-		return
-	}
-	for _, el := range elems {
-		if n, err := strconv.ParseUint(el.Key(), 10, 32); err == nil && strconv.FormatUint(n, 10) == el.Key() {
-			c.JS.ThrowInvalid("Key field %q looks like an array index: JavaScript moves such fields to the front, so the order of this key cannot be trusted. Write it as a Map: new Map([[\"a\", 1], [\"%s\", 1]])", el.Key(), el.Key())
-		}
-	}
 }
 
 // indexName is the default name: fields and values joined by underscores.

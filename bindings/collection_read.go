@@ -1,7 +1,6 @@
 package bindings
 
 import (
-	"slices"
 	"time"
 
 	"shardsh/bindings/script"
@@ -86,17 +85,13 @@ func collFindOne(c *call, coll *collection) goja.Value {
 
 // readBody adds what the connection and the settings say about reads.
 func (d *database) readBody(body bson.D) bson.D {
-	if d.on.readConcern != nil && !d.inTransaction() && !hasKey(body, "readConcern") {
+	if d.on.readConcern != nil && !d.inTransaction() && !server.HasField(body, "readConcern") {
 		body = append(body, bson.E{Key: "readConcern", Value: d.on.readConcern})
 	}
-	if ms := d.s.settings.maxTimeMS; ms > 0 && !hasKey(body, "maxTimeMS") {
+	if ms := d.s.settings.maxTimeMS; ms > 0 && !server.HasField(body, "maxTimeMS") {
 		body = append(body, bson.E{Key: "maxTimeMS", Value: ms})
 	}
 	return body
-}
-
-func hasKey(d bson.D, key string) bool {
-	return slices.ContainsFunc(d, func(e bson.E) bool { return e.Key == key })
 }
 
 func collAggregate(c *call, coll *collection) goja.Value {
@@ -152,7 +147,7 @@ func (c *call) aggregate(d *database, on any, pipeline, options goja.Value) goja
 	}
 	if writesOut(stages) {
 		cur.reads = false
-		if d.on.writeConcern != nil && !hasKey(body, "writeConcern") {
+		if d.on.writeConcern != nil && !server.HasField(body, "writeConcern") {
 			cur.body = append(cur.body, bson.E{Key: "writeConcern", Value: d.on.writeConcern})
 		}
 		cur.hasNext()
@@ -271,7 +266,7 @@ func (c *call) watch(d *database, on any, base bson.D, pipeline, options goja.Va
 	}
 	target := d.Name
 	if base != nil { // of the whole cluster
-		target = d.on.address
+		target = d.on.Address
 	}
 	if name, ok := on.(string); ok {
 		target += "." + name

@@ -11,6 +11,7 @@ import (
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
 	"shardsh/bindings/server"
+	"shardsh/bindings/sh"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -19,13 +20,13 @@ import (
 func shardingMethods() []method[*collection] {
 	return []method[*collection]{
 		{"getShardVersion", "", func(c *call, coll *collection) goja.Value {
-			return c.s.display.Reply(coll.d.Admin(bson.D{{Key: "getShardVersion", Value: coll.namespace()}}, server.Reads))
+			return c.s.display.Reply(coll.d.Admin(bson.D{{Key: "getShardVersion", Value: coll.Namespace()}}, server.Reads))
 		}, "Returns the version of the collection's routing table."},
 		{"getShardDistribution", "", collShardDistribution, "Shows how data and chunks spread over the shards."},
 		{"getShardLocation", "", collShardLocation, "Returns the shards that hold the collection."},
 		{"analyzeShardKey", "key:object options?:object", func(c *call, coll *collection) goja.Value {
 			return c.s.display.Reply(coll.d.Admin(c.JS.Merge(bson.D{
-				{Key: "analyzeShardKey", Value: coll.namespace()}, {Key: "key", Value: c.JS.Document(c.Arg(0))},
+				{Key: "analyzeShardKey", Value: coll.Namespace()}, {Key: "key", Value: c.JS.Document(c.Arg(0))},
 			}, c.Arg(1)), server.Reads))
 		}, "Measures how good a shard key would be."},
 		{"configureQueryAnalyzer", "options:object", collConfigureQueryAnalyzer, "Starts or stops sampling queries."},
@@ -35,7 +36,7 @@ func shardingMethods() []method[*collection] {
 // collConfigureQueryAnalyzer sends sampleRate as a double: the server takes
 // nothing else (spec 04 §4.9).
 func collConfigureQueryAnalyzer(c *call, coll *collection) goja.Value {
-	body := c.JS.Merge(bson.D{{Key: "configureQueryAnalyzer", Value: coll.namespace()}}, c.Arg(0))
+	body := c.JS.Merge(bson.D{{Key: "configureQueryAnalyzer", Value: coll.Namespace()}}, c.Arg(0))
 	for i := range body {
 		if raw, ok := body[i].Value.(bson.RawValue); ok && body[i].Key == "sampleRate" {
 			if f, isNumber := raw.AsFloat64OK(); isNumber {
@@ -50,11 +51,11 @@ func collShardLocation(c *call, coll *collection) goja.Value {
 	if stats, err := coll.d.TryAggregate(coll.name, bson.D{{Key: "$collStats", Value: bson.D{}}}); err != nil {
 		c.s.gateway.Throw(err)
 	} else if len(stats) == 0 {
-		c.JS.Throw(script.RuntimeError, "collection %s not found", coll.namespace())
+		c.JS.Throw(script.RuntimeError, "collection %s not found", coll.Namespace())
 	}
 	docs := coll.d.AggregateAll(int32(1),
 		bson.D{{Key: "$listClusterCatalog", Value: bson.D{{Key: "shards", Value: true}}}},
-		bson.D{{Key: "$match", Value: bson.D{{Key: "ns", Value: coll.namespace()}}}},
+		bson.D{{Key: "$match", Value: bson.D{{Key: "ns", Value: coll.Namespace()}}}},
 		bson.D{{Key: "$project", Value: bson.D{{Key: "_id", Value: int32(0)}, {Key: "shards", Value: int32(1)}, {Key: "sharded", Value: int32(1)}}}},
 	)
 	if len(docs) == 0 {
@@ -72,12 +73,12 @@ type shardShare struct {
 
 // collShardDistribution follows spec 04 §6.4, with the shards sorted by name.
 func collShardDistribution(c *call, coll *collection) goja.Value {
-	config := coll.d.sibling("config")
+	config := coll.d.Sibling("config")
 	docs, err := coll.d.TryAggregate(coll.name, bson.D{{Key: "$collStats", Value: bson.D{{Key: "storageStats", Value: bson.D{}}}}})
 	if err != nil {
 		c.s.gateway.Throw(err)
 	}
-	entry := c.s.catalogEntry(config, coll.namespace(), docs)
+	entry := sh.CatalogEntry(config, coll.Namespace(), docs)
 	if entry == nil {
 		c.JS.ThrowCoded(script.InvalidInput, script.CodeNotSharded, "Collection %s is not sharded", coll.name)
 	}
@@ -90,7 +91,7 @@ func collShardDistribution(c *call, coll *collection) goja.Value {
 		if shard := config.FindOne("shards", bson.D{{Key: "_id", Value: share.shard}}); shard != nil {
 			share.host = rawdoc.Text(shard, "host")
 		}
-		filter := append(chunkFilter(entry), bson.E{Key: "shard", Value: share.shard})
+		filter := append(sh.ChunkFilter(entry), bson.E{Key: "shard", Value: share.shard})
 		counted := config.AggregateAll("chunks",
 			bson.D{{Key: "$match", Value: filter}},
 			bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: int32(1)}, {Key: "n", Value: bson.D{{Key: "$sum", Value: int32(1)}}}}}},
@@ -103,7 +104,7 @@ func collShardDistribution(c *call, coll *collection) goja.Value {
 	slices.SortFunc(shares, func(a, b shardShare) int { return strings.Compare(a.shard, b.shard) })
 	result := c.s.distribution(shares)
 	c.s.display.StatsResult(result)
-	return c.s.display.WithTable(result, func(t *display.Tables) { drawDistribution(t, coll.namespace(), shares) })
+	return c.s.display.WithTable(result, func(t *display.Tables) { drawDistribution(t, coll.Namespace(), shares) })
 }
 
 // drawDistribution draws a row a shard, and what they have together. Here orphans are
@@ -130,32 +131,6 @@ func drawDistribution(t *display.Tables, ns string, shares []shardShare) {
 	rows = append(rows, []string{"total", plaintext.SizeText(all.data), "", plaintext.PlainNumber(all.docs - all.orphans), plaintext.PlainNumber(all.orphans), plaintext.PlainNumber(all.chunks), "", ""})
 	t.Heading(ns)
 	t.Grid([]string{"shard", "data#", "%#", "documents#", "orphans#", "chunks#", "a chunk#", "a document#"}, rows)
-}
-
-// catalogEntry is the collection's document in config.collections; for time
-// series that of its buckets. Nil when it is not sharded.
-func (s *Shell) catalogEntry(config *database, ns string, stats []bson.Raw) bson.Raw {
-	find := func(ns string) bson.Raw {
-		return config.FindOne("collections", bson.D{{Key: "_id", Value: ns}, notDropped, notUnsplittable})
-	}
-	if entry := find(ns); entry != nil {
-		return entry
-	}
-	for _, d := range stats {
-		if buckets := rawdoc.Text(d, "storageStats", "timeseries", "bucketsNs"); buckets != "" {
-			return find(buckets)
-		}
-	}
-	return nil
-}
-
-// chunkFilter finds the chunks of a collection: by uuid since 5.0, by namespace
-// before.
-func chunkFilter(entry bson.Raw) bson.D {
-	if _, err := entry.LookupErr("timestamp"); err == nil {
-		return bson.D{{Key: "uuid", Value: entry.Lookup("uuid")}}
-	}
-	return bson.D{{Key: "ns", Value: entry.Lookup("_id")}}
 }
 
 func (s *Shell) distribution(shares []shardShare) *goja.Object {

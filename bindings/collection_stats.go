@@ -7,6 +7,7 @@ import (
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
 	"shardsh/bindings/server"
+	"shardsh/bindings/sh"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -74,7 +75,7 @@ func (s *Shell) collectionStats(coll *collection, opts statsOptions) goja.Value 
 		s.gateway.Throw(err)
 	}
 	if len(docs) == 0 {
-		s.JS.Throw(script.RuntimeError, "no statistics of collection %s", coll.namespace())
+		s.JS.Throw(script.RuntimeError, "no statistics of collection %s", coll.Namespace())
 	}
 	m := newStatsMerge(s, coll)
 	for _, d := range docs {
@@ -200,7 +201,7 @@ func (m *statsMerge) result(docs []bson.Raw, opts statsOptions) goja.Value {
 	if v := script.Property(o, "capped"); v != nil && v.ToBoolean() {
 		script.Must(o.Set("maxSize", script.Whole(m.maxSize/opts.scale)))
 	}
-	script.Must(o.Set("ns", m.coll.namespace()))
+	script.Must(o.Set("ns", m.coll.Namespace()))
 	script.Must(o.Set("nindexes", m.indexes))
 	if m.scale.Type != 0 {
 		script.Must(o.Set("scaleFactor", opts.scale))
@@ -219,13 +220,13 @@ func (m *statsMerge) scaledSize(key string, v, scale float64) float64 {
 // sharded looks the collection up in the catalog; who may not read that guesses
 // by the number of shards that answered.
 func (m *statsMerge) sharded(docs []bson.Raw) bool {
-	names := bson.A{m.coll.namespace()}
+	names := bson.A{m.coll.Namespace()}
 	if ns := rawdoc.Text(docs[0], "storageStats", "timeseries", "bucketsNs"); ns != "" {
 		names = append(names, ns)
 	}
 	body := bson.D{
 		{Key: "find", Value: "collections"},
-		{Key: "filter", Value: bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: names}}}, notDropped, notUnsplittable}},
+		{Key: "filter", Value: bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: names}}}, sh.NotDropped, sh.NotUnsplittable}},
 		{Key: "limit", Value: int32(1)},
 	}
 	reply, err := m.s.gateway.Send(m.coll.d.sibling("config").Request(body, server.Reads))
@@ -235,13 +236,6 @@ func (m *statsMerge) sharded(docs []bson.Raw) bool {
 	found, _ := server.FirstBatch(reply).Values()
 	return len(found) > 0
 }
-
-// Collections in the catalog that are sharded are neither dropped nor
-// unsplittable (spec 03 §6.1).
-var (
-	notDropped      = bson.E{Key: "dropped", Value: bson.D{{Key: "$ne", Value: true}}}
-	notUnsplittable = bson.E{Key: "unsplittable", Value: bson.D{{Key: "$ne", Value: true}}}
-)
 
 // filterDetails leaves of indexDetails what was asked for.
 func (m *statsMerge) filterDetails(opts statsOptions) {

@@ -2,11 +2,11 @@ package bindings
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -115,7 +115,7 @@ func collInsertMany(c *call, coll *collection) goja.Value {
 }
 
 func (c *call) insertAll(coll *collection, list, options *goja.Object) goja.Value {
-	docs := c.s.items(list)
+	docs := script.Items(list)
 	if len(docs) == 0 {
 		c.JS.Throw("MongoInvalidArgumentError", "Invalid BulkOperation, Batch cannot be empty")
 	}
@@ -126,20 +126,6 @@ func (c *call) insertAll(coll *collection, list, options *goja.Object) goja.Valu
 	w := coll.write(ops, c.s.writeOptions(options))
 	c.s.throwFailures(w, ops, true)
 	return c.s.insertManyResult(w, ops)
-}
-
-// items are the elements of an array.
-func (s *Shell) items(list *goja.Object) []goja.Value {
-	length := script.Property(list, "length")
-	if length == nil {
-		return nil
-	}
-	n := int(length.ToInteger())
-	items := make([]goja.Value, n)
-	for i := range items {
-		items[i] = list.Get(strconv.Itoa(i))
-	}
-	return items
 }
 
 func collInsert(c *call, coll *collection) goja.Value {
@@ -324,7 +310,7 @@ func optionsOrUndefined(o *goja.Object) goja.Value {
 }
 
 func (c *call) findAndModify(coll *collection, body bson.D, options *goja.Object) goja.Value {
-	if wc := coll.d.on.writeConcern; wc != nil && !coll.d.inTransaction() && !hasKey(body, "writeConcern") {
+	if wc := coll.d.on.writeConcern; wc != nil && !coll.d.inTransaction() && !server.HasField(body, "writeConcern") {
 		body = append(body, bson.E{Key: "writeConcern", Value: wc})
 	}
 	reply, err := c.s.gateway.SendRetryable(coll.d.Request(body))

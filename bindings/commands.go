@@ -119,18 +119,15 @@ func (s *Shell) defineIt() {
 	script.Must(global.DefineAccessorProperty("it", s.JS.Runtime.ToValue(get), s.JS.Runtime.ToValue(set), goja.FLAG_TRUE, goja.FLAG_FALSE))
 }
 
-// shownValue is a result of show that prints as the value it is.
-func (s *Shell) shownValue(v goja.Value) goja.Value {
-	o := s.display.InspectOptions()
-	return s.JS.ShownText(s.JS.World.InspectResult(v, o, false))
-}
-
 // showCommand is show (spec 04 §2.5).
 func (c *call) showCommand() goja.Value {
 	d := c.s.requireDB()
 	word := "undefined"
 	if c.Has(0) {
 		word = c.Text(0)
+	}
+	if show, ok := c.s.sharding.Shows()[word]; ok {
+		return show(c.Call, d.Database)
 	}
 	show, ok := showCommands()[word]
 	if !ok {
@@ -144,11 +141,11 @@ func showCommands() map[string]func(*call, *database) goja.Value {
 		"dbs": showDatabases, "databases": showDatabases,
 		"collections": showCollections, "tables": showCollections,
 		"users": func(c *call, d *database) goja.Value {
-			return c.s.shownValue(c.JS.World.ToJS(d.Run(server.Command("usersInfo"), server.Reads).Lookup("users")))
+			return c.s.display.ShownValue(c.JS.World.ToJS(d.Run(server.Command("usersInfo"), server.Reads).Lookup("users")))
 		},
 		"roles": func(c *call, d *database) goja.Value {
 			reply := d.Run(server.Command("rolesInfo", bson.E{Key: "showBuiltinRoles", Value: true}), server.Reads)
-			return c.s.shownValue(c.JS.World.ToJS(reply.Lookup("roles")))
+			return c.s.display.ShownValue(c.JS.World.ToJS(reply.Lookup("roles")))
 		},
 		"profile": showProfile,
 		"log": func(c *call, d *database) goja.Value {
@@ -156,16 +153,14 @@ func showCommands() map[string]func(*call, *database) goja.Value {
 			if c.Has(1) {
 				name = c.Text(1)
 			}
-			return c.s.shownValue(c.JS.World.ToJS(d.Admin(bson.D{{Key: "getLog", Value: name}}, server.Reads).Lookup("log")))
+			return c.s.display.ShownValue(c.JS.World.ToJS(d.Admin(bson.D{{Key: "getLog", Value: name}}, server.Reads).Lookup("log")))
 		},
 		"logs": func(c *call, d *database) goja.Value {
-			return c.s.shownValue(c.JS.World.ToJS(d.Admin(bson.D{{Key: "getLog", Value: "*"}}, server.Reads).Lookup("names")))
+			return c.s.display.ShownValue(c.JS.World.ToJS(d.Admin(bson.D{{Key: "getLog", Value: "*"}}, server.Reads).Lookup("names")))
 		},
 		"startupWarnings":        showStartupWarnings,
 		"automationNotices":      func(c *call, _ *database) goja.Value { return c.JS.ShownText("") },
 		"nonGenuineMongoDBCheck": func(c *call, _ *database) goja.Value { return c.JS.ShownText("") },
-		"shards":                 showShards, "zones": showZones, "chunks": showChunks,
-		"migrations": showMigrations, "balancer": showBalancer,
 	}
 }
 
@@ -247,7 +242,7 @@ func showCollections(c *call, d *database) goja.Value {
 
 func showProfile(c *call, d *database) goja.Value {
 	docs := d.FindAll("system.profile", bson.D{{Key: "millis", Value: bson.D{{Key: "$gt", Value: int32(0)}}}},
-		sortedBy("$natural", -1), limitedTo(5))
+		server.SortedBy("$natural", -1), server.LimitedTo(5))
 	if len(docs) == 0 {
 		return c.JS.ShownText("db.system.profile is empty.\nUse db.setProfilingLevel(2) will enable profiling.\n" +
 			"Use db.getCollection('system.profile').find() to show raw profile entries.")

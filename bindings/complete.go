@@ -1,6 +1,7 @@
 package bindings
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -66,7 +67,7 @@ func (s *Shell) candidates(input string) (typed string, words []string, anyCase 
 		return m[1], s.namespaces(s.db.on, m[1], false), false
 	}
 	if m := showLine.FindStringSubmatch(input); m != nil {
-		return m[1], showWords(), false
+		return m[1], s.showWords(), false
 	}
 	t := typingAt(input)
 	return t.typed(), s.wordsAt(&t), false
@@ -116,8 +117,8 @@ func (s *Shell) stringWords(t *typing) []string {
 	return s.argumentNames(t)
 }
 
-func showWords() []string {
-	var words []string
+func (s *Shell) showWords() []string {
+	words := slices.Collect(maps.Keys(s.sharding.Shows()))
 	for w := range showCommands() {
 		if w != "dbs" && w != "nonGenuineMongoDBCheck" && w != "automationNotices" {
 			words = append(words, w)

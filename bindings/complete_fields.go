@@ -37,7 +37,7 @@ func (s *Shell) fieldNames(t *typing) []string {
 		return nil
 	}
 	database, name := coll.d.Name, coll.name
-	return s.lists.get(coll.d.on.Client, "fields of "+coll.namespace(), func(ctx context.Context, client *mongo.Client) []string {
+	return s.lists.get(coll.d.on.Client, "fields of "+coll.Namespace(), func(ctx context.Context, client *mongo.Client) []string {
 		reply := quietly(ctx, client, database, bson.D{
 			{Key: "aggregate", Value: name}, {Key: "cursor", Value: bson.D{}},
 			{Key: "pipeline", Value: bson.A{bson.D{{Key: "$sample", Value: bson.D{{Key: "size", Value: sampleSize}}}}}},

@@ -183,7 +183,7 @@ func (s *Shell) zoneNames(m *mongoObject) []string {
 
 func (s *Shell) indexNames(coll *collection) []string {
 	database, name := coll.d.Name, coll.name
-	return s.lists.get(coll.d.on.Client, "indexes of "+coll.namespace(), func(ctx context.Context, client *mongo.Client) []string {
+	return s.lists.get(coll.d.on.Client, "indexes of "+coll.Namespace(), func(ctx context.Context, client *mongo.Client) []string {
 		return fieldsOf(server.FirstBatch(quietly(ctx, client, database, bson.D{{Key: "listIndexes", Value: name}, {Key: "cursor", Value: bson.D{}}})), "name")
 	})
 }

@@ -6,6 +6,7 @@ import (
 
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -130,7 +131,7 @@ func cursorMethods() []method[*cursor] {
 		{"noCursorTimeout", "on?:boolean", cursorFlag("noCursorTimeout"), "Keeps the cursor on the server."},
 		{"allowPartialResults", "on?:boolean", cursorFlag("allowPartialResults"), "Takes the results of the shards that answer."},
 		{"allowDiskUse", "on?:boolean", func(c *call, cur *cursor) goja.Value {
-			if cur.kind == kindFind && !hasKey(cur.body, "sort") {
+			if cur.kind == kindFind && !server.HasField(cur.body, "sort") {
 				c.JS.Throw("MongoInvalidArgumentError", "Option \"allowDiskUse\" requires a sort specification")
 			}
 			return cursorFlag("allowDiskUse")(c, cur)
@@ -249,7 +250,7 @@ func cursorSort(c *call, cur *cursor) goja.Value {
 	}
 	if o.ClassName() != "Array" {
 		key := c.JS.Document(o)
-		c.checkKeyOrder(o, key)
+		c.JS.CheckKeyOrder(o, key)
 		elems, _ := key.Elements()
 		for _, el := range elems {
 			add(c.JS.Runtime.ToValue(el.Key()), c.JS.World.ToJS(el.Value()))
@@ -257,7 +258,7 @@ func cursorSort(c *call, cur *cursor) goja.Value {
 		cur.set("sort", spec)
 		return c.This
 	}
-	items := c.s.items(o)
+	items := script.Items(o)
 	if len(items) == 2 && goja.IsString(items[0]) && !isDirectionless(items[1]) {
 		items = []goja.Value{c.JS.Runtime.NewArray(items[0], items[1])}
 	}

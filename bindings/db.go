@@ -31,6 +31,9 @@ func newDatabase(s *Shell, on *mongoObject, name string, sess *session) *databas
 	return d
 }
 
+// Server is the database as other rooms know it.
+func (d *database) Server() *server.Database { return d.Database }
+
 func (s *Shell) databasePrototype() *goja.Object {
 	return prototype(s, "Database", slices.Concat(databaseMethods(), databaseAdminMethods(), databaseUserMethods(), replicationMethods()))
 }
@@ -119,7 +122,7 @@ func databaseMethods() []method[*database] {
 		{"createView", "name:string source:string pipeline:object options?:object", dbCreateView, "Creates a view."},
 		{"dropDatabase", "writeConcern?:object", dbDrop, "Drops this database and everything in it."},
 		{"printShardingStatus", "verbose?:boolean|object", func(c *call, d *database) goja.Value {
-			return c.printedShardingStatus(d, d.sibling("config"), c.statusOptions(0))
+			return c.s.sharding.PrintStatus(d.Database, d.Sibling("config"), c.s.sharding.StatusArgument(c.Call, 0))
 		}, "The same as sh.status()."},
 		{"printCollectionStats", "scale?:any", dbPrintCollectionStats, "Shows stats() of every collection."},
 		{"checkMetadataConsistency", "options?:object", func(c *call, d *database) goja.Value {
@@ -145,7 +148,7 @@ func (c *call) commandBody(i int) any {
 		return c.JS.Document(c.Arg(i))
 	}
 	body := c.JS.Merge(c.JS.Merge(bson.D{}, c.Arg(i)), c.Arg(i+1))
-	if ms := c.s.settings.maxTimeMS; ms > 0 && !hasKey(body, "maxTimeMS") {
+	if ms := c.s.settings.maxTimeMS; ms > 0 && !server.HasField(body, "maxTimeMS") {
 		body = append(body, bson.E{Key: "maxTimeMS", Value: ms})
 	}
 	return body

@@ -19,7 +19,7 @@ type explainable struct {
 func (s *Shell) newExplainable(coll *collection, verbosity string) *explainable {
 	e := &explainable{coll: coll, verbosity: verbosity}
 	e.object = s.JS.Instance(e, prototype(s, "Explainable", explainMethods()))
-	s.JS.World.SetPrinter(e.object, func() string { return "Explainable(" + coll.namespace() + ")" })
+	s.JS.World.SetPrinter(e.object, func() string { return "Explainable(" + coll.Namespace() + ")" })
 	return e
 }
 
@@ -136,7 +136,7 @@ func planCacheMethods() []method[*planCache] {
 		{"list", "pipeline?:object", func(c *call, p *planCache) goja.Value {
 			stages := []bson.D{{{Key: "$planCacheStats", Value: bson.D{}}}}
 			if o := c.Object(0); o != nil {
-				for _, st := range c.s.items(o) {
+				for _, st := range script.Items(o) {
 					stages = append(stages, c.JS.Merge(bson.D{}, st))
 				}
 			}

@@ -14,7 +14,7 @@ func (s *Shell) defineGlobals() {
 	}
 	s.defineDB()
 	for name, build := range map[string]func() goja.Value{
-		"sh":              s.newShard,
+		"sh":              func() goja.Value { return s.sharding.Object() },
 		"rs":              s.newReplicaSet,
 		"mock":            s.newMock,
 		"console":         s.newConsole,

@@ -10,6 +10,7 @@ import (
 
 	"shardsh/balancer/keyorder"
 	"shardsh/bindings/script"
+	"shardsh/bindings/sh"
 )
 
 // legacyGlobals() are functions of the old shell (spec 04 §4.11).
@@ -20,18 +21,18 @@ func legacyGlobals() []global {
 		{"tojsonObject", "", func(c *call) goja.Value { return c.JS.Runtime.ToValue(c.toJSONArgument(c.Arg(2).ToBoolean())) }, ""},
 		{"printShardingStatus", "configDB?:any verbose?:any", func(c *call) goja.Value {
 			d := c.s.requireDB()
-			config, verbose := d.sibling("config"), c.Arg(1).ToBoolean()
+			config, verbose := d.Sibling("config"), c.Arg(1).ToBoolean()
 			if other, ok := script.Receiver[*database](c.Arg(0)); ok {
-				config = other
+				config = other.Database
 			} else if script.TypeOf(c.Arg(0)) == "boolean" {
 				verbose = c.Arg(0).ToBoolean()
 			}
-			if v := c.printedShardingStatus(d, config, statusOptions{verbose: verbose}); v != nil {
-				c.s.print([]goja.Value{v})
+			if v := c.s.sharding.PrintStatus(d.Database, config, sh.StatusOptions{Verbose: verbose}); v != nil {
+				c.s.display.Print([]goja.Value{v})
 			}
 			return nil
 		}, "Prints sh.status()."},
-		{"printShardingSizes", "configDB?:any", func(c *call) goja.Value { c.shardingSizes(); return nil }, ""},
+		{"printShardingSizes", "configDB?:any", func(c *call) goja.Value { c.s.sharding.PrintSizes(); return nil }, ""},
 		{"hex_md5", "text:string", func(c *call) goja.Value {
 			sum := md5.Sum([]byte(c.Text(0)))
 			return c.JS.Runtime.ToValue(hex.EncodeToString(sum[:]))
@@ -49,7 +50,7 @@ func legacyGlobals() []global {
 		{"isString", "", func(c *call) goja.Value { return c.JS.Runtime.ToValue(script.TypeOf(c.Arg(0)) == "string") }, ""},
 		{"isObject", "", func(c *call) goja.Value { return c.JS.Runtime.ToValue(script.TypeOf(c.Arg(0)) == "object") }, ""},
 		{"setVerboseShell", "", func(_ *call) goja.Value { return nil }, ""},
-		{"shellPrint", "", func(c *call) goja.Value { c.s.print(c.Args); return nil }, ""},
+		{"shellPrint", "", func(c *call) goja.Value { c.s.display.Print(c.Args); return nil }, ""},
 		{"runProgram", "", refused("runProgram"), ""},
 		{"run", "", refused("run"), ""},
 		{"_rand", "", func(c *call) goja.Value { return c.JS.Runtime.ToValue(rand.Float64()) }, ""},

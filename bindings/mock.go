@@ -24,7 +24,7 @@ func (s *Shell) newMock() goja.Value {
 		if s.db == nil {
 			return "MockCluster class not connected"
 		}
-		return "MockCluster class connected to " + s.db.on.address + " via db " + s.db.Name
+		return "MockCluster class connected to " + s.db.on.Address + " via db " + s.db.Name
 	})
 	return o
 }

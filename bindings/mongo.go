@@ -19,10 +19,9 @@ import (
 type mongoObject struct {
 	script.Hidden
 	*server.Conn
-	s       *Shell
-	address string
-	own     bool // opened by a script, closed with the shell
-	object  *goja.Object
+	s      *Shell
+	own    bool // opened by a script, closed with the shell
+	object *goja.Object
 	// settings open the connection again, as another user; nil when unknown.
 	settings *options.ClientOptions
 
@@ -33,14 +32,14 @@ type mongoObject struct {
 }
 
 func newMongoObject(s *Shell, client *mongo.Client, address string) *mongoObject {
-	m := &mongoObject{s: s, Conn: server.NewConn(s.gateway, client), address: server.Redact(address), databases: make(map[string]*database)}
+	m := &mongoObject{s: s, Conn: server.NewConn(s.gateway, client, address), databases: make(map[string]*database)}
 	return m
 }
 
 func (m *mongoObject) js() *goja.Object {
 	if m.object == nil {
 		m.object = m.s.JS.Instance(m, prototype(m.s, "Mongo", mongoMethods()))
-		m.s.JS.World.SetPrinter(m.object, func() string { return m.address })
+		m.s.JS.World.SetPrinter(m.object, func() string { return m.Address })
 	}
 	return m.object
 }
@@ -75,7 +74,7 @@ func mongoMethods() []method[*mongoObject] {
 			"Returns the reply of listDatabases."},
 		{"getDBNames", "options?:object", mongoGetDBNames, "Returns the names of all databases."},
 		{"getCollection", "namespace:string", mongoGetCollection, "Returns the collection of a full name."},
-		{"getURI", "", func(c *call, m *mongoObject) goja.Value { return c.JS.Runtime.ToValue(m.address) },
+		{"getURI", "", func(c *call, m *mongoObject) goja.Value { return c.JS.Runtime.ToValue(m.Address) },
 			"Returns the connection string, credentials hidden."},
 		{"getReadPrefMode", "", func(c *call, m *mongoObject) goja.Value { return c.JS.Runtime.ToValue(m.readPref().Mode().String()) },
 			"Returns the mode of the read preference."},
@@ -123,7 +122,7 @@ func mongoMethods() []method[*mongoObject] {
 		{"adminCommand", "command:object|string", func(c *call, m *mongoObject) goja.Value {
 			return c.s.display.Reply(c.s.gateway.MustSend(server.Request{On: m.Conn, Database: "admin", Body: c.commandBody(0)}))
 		}, "Runs a command on the admin database."},
-		{"toString", "", func(c *call, m *mongoObject) goja.Value { return c.JS.Runtime.ToValue(m.address) }, ""},
+		{"toString", "", func(c *call, m *mongoObject) goja.Value { return c.JS.Runtime.ToValue(m.Address) }, ""},
 	}
 }
 
@@ -242,7 +241,7 @@ func (c *call) readPreferenceOf(mode, tags, hedge goja.Value) *readpref.ReadPref
 
 func (c *call) readTagSets(list *goja.Object) []tag.Set {
 	var sets []tag.Set
-	for _, item := range c.s.items(list) {
+	for _, item := range script.Items(list) {
 		from, ok := item.(*goja.Object)
 		if !ok {
 			continue

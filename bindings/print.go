@@ -11,7 +11,7 @@ import (
 // printGlobals() write to standard output.
 func printGlobals() []global {
 	return []global{
-		{"print", "", func(c *call) goja.Value { c.s.print(c.Args); return nil }, "Prints values, separated by spaces."},
+		{"print", "", func(c *call) goja.Value { c.s.display.Print(c.Args); return nil }, "Prints values, separated by spaces."},
 		{"printjson", "", func(c *call) goja.Value {
 			texts := make([]string, len(c.Args))
 			for i, v := range c.Args {
@@ -28,13 +28,4 @@ func printGlobals() []global {
 			return nil
 		}, "Prints a value as JSON on one line."},
 	}
-}
-
-// print writes values as print() does: no format strings (spec 04 §2.12).
-func (s *Shell) print(args []goja.Value) {
-	texts := make([]string, len(args))
-	for i, v := range args {
-		texts[i] = s.display.Printed(v)
-	}
-	s.JS.Write(strings.Join(texts, " ") + "\n")
 }

@@ -46,8 +46,8 @@ func (c *call) replicationInfo(d *database) *goja.Object {
 	if v := script.Property(stats, "size"); v != nil {
 		size = v.ToFloat()
 	}
-	first := local.FindOne("oplog.rs", rawdoc.Empty, sortedBy("$natural", 1))
-	last := local.FindOne("oplog.rs", rawdoc.Empty, sortedBy("$natural", -1))
+	first := local.FindOne("oplog.rs", rawdoc.Empty, server.SortedBy("$natural", 1))
+	last := local.FindOne("oplog.rs", rawdoc.Empty, server.SortedBy("$natural", -1))
 	if first == nil || last == nil {
 		c.JS.ThrowCoded(script.RuntimeError, script.CodeCommandFailed, "objects not found in local.oplog.$main -- is this a new and empty db instance?")
 	}

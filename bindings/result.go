@@ -6,6 +6,7 @@ import (
 	"github.com/dop251/goja"
 
 	"shardsh/bindings/script"
+	"shardsh/bindings/sh"
 	"shardsh/bindings/values"
 )
 
@@ -28,7 +29,7 @@ func (s *Shell) Render(ctx context.Context, r script.Result) (string, error) {
 // renderShell renders what is no ordinary value: cursors. sh and rs need a
 // connection to be shown at all.
 func (s *Shell) renderShell(v goja.Value) (string, bool) {
-	_, isShard := script.Receiver[*shard](v)
+	_, isShard := script.Receiver[*sh.Helpers](v)
 	_, isReplicaSet := script.Receiver[*replicaSet](v)
 	if isShard || isReplicaSet {
 		s.requireDB()

@@ -122,7 +122,7 @@ func oldResultMethods() map[string]func(c *call, this *goja.Object) goja.Value {
 		}
 		return c.JS.Runtime.NewArray()
 	}
-	count := func(c *call, this *goja.Object) int { return len(c.s.items(failures(c, this))) }
+	count := func(c *call, this *goja.Object) int { return len(script.Items(failures(c, this))) }
 	concern := func(this *goja.Object) goja.Value { return orUndefined(script.Property(this, "writeConcernError")) }
 	failed := func(c *call, this *goja.Object) goja.Value { return c.JS.Runtime.ToValue(count(c, this) > 0) }
 	failure := func(c *call, this *goja.Object) goja.Value {

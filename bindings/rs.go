@@ -25,7 +25,7 @@ func (s *Shell) newReplicaSet() goja.Value {
 		if s.db == nil {
 			return "ReplicaSet class not connected"
 		}
-		return "ReplicaSet class connected to " + s.db.on.address + " via db " + s.db.Name
+		return "ReplicaSet class connected to " + s.db.on.Address + " via db " + s.db.Name
 	})
 	return o
 }
@@ -166,7 +166,7 @@ func (rs *replicaSet) addMember(c *call, arbiter bool) goja.Value {
 		}
 	}
 	config, members := rs.editedConfig()
-	if !hasKey(member, "_id") {
+	if !server.HasField(member, "_id") {
 		highest := int64(-1)
 		for _, m := range members {
 			highest = max(highest, rawdoc.Int(rawdoc.Of(m), "_id"))
@@ -205,7 +205,7 @@ func (rs *replicaSet) reconfigure(c *call, config *goja.Object, options goja.Val
 // step could lose majority-committed writes.
 func rsReconfigForPSA(c *call, rs *replicaSet) goja.Value {
 	index, config := c.Arg(0).ToInteger(), c.Object(1)
-	say := func(text string) { c.s.print([]goja.Value{c.JS.Runtime.ToValue(text)}) }
+	say := func(text string) { c.s.display.Print([]goja.Value{c.JS.Runtime.ToValue(text)}) }
 	list, _ := script.Property(config, "members").(*goja.Object)
 	var member *goja.Object
 	if list != nil {

@@ -2,7 +2,6 @@ package bindings
 
 import (
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -159,19 +158,6 @@ func TestWrongArgumentsAreNamed(t *testing.T) {
 		}
 		if sent := c.changes(); sent != "" {
 			t.Errorf("%s sent %s", tc.call, sent)
-		}
-	}
-}
-
-// TestEveryHelperIsDocumented: help texts and docs/sh.md know the same helpers.
-func TestEveryHelperIsDocumented(t *testing.T) {
-	page, err := os.ReadFile("../docs/sh.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, m := range slices.Concat(shardTables()...) {
-		if m.help != "" && !strings.Contains(string(page), "`"+m.name+"`") {
-			t.Errorf("docs/sh.md lacks %s", m.name)
 		}
 	}
 }

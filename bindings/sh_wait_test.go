@@ -3,7 +3,6 @@ package bindings
 import (
 	"context"
 	"errors"
-	"math"
 	"strings"
 	"sync"
 	"testing"
@@ -13,7 +12,6 @@ import (
 
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/wire"
-	"shardsh/bindings/display"
 )
 
 // unfolding is a fixture some of whose replies change: each is given once, the
@@ -153,31 +151,6 @@ func TestProgressOfPhases(t *testing.T) {
 	}
 }
 
-func TestProgressMeasures(t *testing.T) {
-	s, err := New(Config{Clock: &stillClock{}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := s.display.Progress(true)
-	began := s.JS.Clock.Now()
-	if got := p.Measure(&display.Amount{Left: math.NaN(), Text: display.ChunksText}, began); got != "0 chunks done" {
-		t.Error(got)
-	}
-	for _, tc := range []struct {
-		done, left float64
-		after      time.Duration
-		want       string
-	}{
-		{40, 60, 10 * time.Second, "40 chunks done, 60 chunks left, 4 chunks/s, 15s to go"},
-		{1, 60, 2 * time.Minute, "1 chunk done, 60 chunks left, 0.5 chunks/min, 2h00m to go"},
-		{1, 0, 2 * time.Minute, "1 chunk done, 0 chunks left, 0.5 chunks/min"},
-	} {
-		if got := p.Measure(&display.Amount{Done: tc.done, Left: tc.left, Text: display.ChunksText}, began.Add(tc.after)); got != tc.want {
-			t.Errorf("%s, want %s", got, tc.want)
-		}
-	}
-}
-
 // leaving is a clock on which the user presses Ctrl-C instead of waiting.
 type leaving struct {
 	stillClock
@@ -285,17 +258,5 @@ func TestReshardingTellsHowFarItIs(t *testing.T) {
 	}
 	if sent := strings.Join(h.commands(), "\n"); !strings.Contains(sent, `admin {"reshardCollection":"app.orders","key":{"j":1},"numInitialChunks":2}`) {
 		t.Errorf("sent %s", sent)
-	}
-}
-
-func TestReshardText(t *testing.T) {
-	op := func(fields ...bson.E) bson.Raw { return mustMarshal(bsonD(fields...)) }
-	text, a := reshardText("app.x", []bson.Raw{
-		op(field("coordinatorState", "cloning"), field("remainingOperationTimeEstimatedSecs", int64(90))),
-		op(field("recipientState", "cloning"), field("bytesCopied", int64(100)), field("approxBytesToCopy", int64(400))),
-		op(field("recipientState", "cloning"), field("bytesCopied", int64(50)), field("approxBytesToCopy", int64(400))),
-	})
-	if text != "resharding app.x (cloning), servers expect 1m30s more" || a.Done != 150 || a.Left != 650 {
-		t.Error(text, a)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"shardsh/bindings/display"
 	"shardsh/bindings/script"
 	"shardsh/bindings/server"
+	"shardsh/bindings/sh"
 
 	"github.com/dop251/goja"
 )
@@ -27,6 +28,7 @@ type Shell struct {
 	db          *database
 	cursor      *cursor // what "it" goes on with
 	settings    settings
+	sharding    *sh.Host
 	// Of an interactive session: what it lends, what edit left for the next line,
 	// and the text edited last.
 	console            *Console
@@ -54,6 +56,7 @@ func New(cfg Config) (*Shell, error) {
 	})
 	s.display.JS = s.JS
 	s.gateway = server.NewGateway(s.JS, cfg.Guard, cfg.NoRetryWrites)
+	s.sharding = s.newHelpers()
 	if cfg.Client != nil {
 		s.mongo = newMongoObject(s, cfg.Client, cfg.Address)
 		s.mongo.ReadPreference, s.mongo.settings = cfg.ReadPreference, cfg.Settings

@@ -37,7 +37,7 @@ type piece struct {
 	text []byte
 }
 
-// Writer is a way to w that the screen may hold up.
+// Writer returns a way to w that the screen may hold up.
 func (s *Screen) Writer(w io.Writer) io.Writer { return screenWriter{s, w} }
 
 type screenWriter struct {

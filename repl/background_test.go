@@ -93,7 +93,8 @@ func TestTimersWhileALineIsRead(t *testing.T) {
 				}
 				return dropped
 			}}}
-			code, err := repl.Run(t.Context(), &fake{}, repl.Config{Editor: editor, Out: out, Exit: exit, Timers: ts, Screen: &screen})
+			code, err := repl.Run(t.Context(), &fake{}, repl.Config{Editor: editor, Out: out, Exit: exit, Timers: ts,
+				Screen: &screen})
 			if err != nil || code != tt.code {
 				t.Errorf("code %d, error %v", code, err)
 			}

@@ -23,7 +23,7 @@ type Banner struct {
 	Warnings []string
 }
 
-// String is the banner without a final line end.
+// String returns the banner without a final line end.
 func (b Banner) String() string {
 	var lines []string
 	if b.Address != "" {
@@ -41,7 +41,7 @@ func (b Banner) String() string {
 	return strings.Join(lines, "\n")
 }
 
-// connected is one line, or two where it would be too long for a terminal.
+// connected returns one line, or two where it would be too long for a terminal.
 func (b Banner) connected() string {
 	address, server := "Connected to "+b.Address, b.server()
 	switch {

@@ -64,7 +64,7 @@ func (f Failure) text(color bool) string {
 	return paint(boldYellow, "Uncaught") + " " + text
 }
 
-// frame is the line of a syntax error with a mark under the place.
+// frame returns the line of a syntax error with a mark under the place.
 func (f Failure) frame() string {
 	number := fmt.Sprint(f.Line)
 	margin := strings.Repeat(" ", len(number))

@@ -22,13 +22,17 @@ func TestFailures(t *testing.T) {
 		{"details", repl.Failure{Name: "MongoBulkWriteError", Message: "E11000", Details: "Write Errors: []\nResult: {}"},
 			"Uncaught:\nMongoBulkWriteError: E11000\nWrite Errors: []\nResult: {}"},
 		{"typed input has no place worth telling", repl.Failure{Message: "a", File: repl.InputName, Line: 1}, "Uncaught a"},
-		{"a file has", repl.Failure{Message: "a", File: "/srv/drain.js", Line: 12, Column: 4}, "Uncaught:\na\nat /srv/drain.js:12:4"},
+		{"a file has", repl.Failure{Message: "a", File: "/srv/drain.js", Line: 12, Column: 4},
+			"Uncaught:\na\nat /srv/drain.js:12:4"},
 		{"a file without a line", repl.Failure{Message: "a", File: "/srv/drain.js"}, "Uncaught:\na\nat /srv/drain.js"},
-		{"syntax error", repl.Failure{Name: "SyntaxError", Message: "Unexpected token (1:8)", Line: 1, Column: 9, SourceLine: "let x = ;"},
+		{"syntax error", repl.Failure{Name: "SyntaxError", Message: "Unexpected token (1:8)", Line: 1, Column: 9,
+			SourceLine: "let x = ;"},
 			"Uncaught:\nSyntaxError: Unexpected token (1:8)\n\n> 1 | let x = ;\n    |         ^"},
-		{"syntax error, tabs and a late line", repl.Failure{Name: "SyntaxError", Message: "m", Line: 10, Column: 4, SourceLine: "\tä ;"},
+		{"syntax error, tabs and a late line", repl.Failure{Name: "SyntaxError", Message: "m", Line: 10, Column: 4,
+			SourceLine: "\tä ;"},
 			"Uncaught:\nSyntaxError: m\n\n> 10 | \tä ;\n     | \t  ^"},
-		{"column past the end", repl.Failure{Message: "m", Line: 1, Column: 99, SourceLine: "ab"}, "Uncaught:\nm\n\n> 1 | ab\n    |   ^"},
+		{"column past the end", repl.Failure{Message: "m", Line: 1, Column: 99, SourceLine: "ab"},
+			"Uncaught:\nm\n\n> 1 | ab\n    |   ^"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := shown(t, tt.f, false); got != tt.want {
@@ -55,7 +59,8 @@ func shown(t *testing.T, f repl.Failure, color bool) string {
 		}
 		return f
 	}
-	if _, err := repl.Run(t.Context(), &fake{}, repl.Config{Editor: &script{steps: []any{"fail", ".exit"}}, Out: out, Explain: explain, Color: color}); err != nil {
+	if _, err := repl.Run(t.Context(), &fake{}, repl.Config{Editor: &script{steps: []any{"fail", ".exit"}}, Out: out,
+		Explain: explain, Color: color}); err != nil {
 		t.Fatal(err)
 	}
 	return strings.TrimSuffix(out.String(), "\n")
@@ -69,11 +74,15 @@ func TestBanner(t *testing.T) {
 		want string
 	}{
 		{"not connected", repl.Banner{ShellVersion: "1.2.0"}, help},
-		{"connected", repl.Banner{Address: "mongodb://h:1/", ServerVersion: "8.0.10", Cluster: "3 shards", ShellVersion: "1.2.0"},
+		{"connected", repl.Banner{Address: "mongodb://h:1/", ServerVersion: "8.0.10", Cluster: "3 shards",
+			ShellVersion: "1.2.0"},
 			"Connected to mongodb://h:1/ (MongoDB 8.0.10, 3 shards)\n" + help},
-		{"a long address", repl.Banner{Address: "mongodb://h:1/?directConnection=true&serverSelectionTimeoutMS=2000", ServerVersion: "8.0.10", Cluster: "3 shards", ShellVersion: "1.2.0"},
-			"Connected to mongodb://h:1/?directConnection=true&serverSelectionTimeoutMS=2000\n  MongoDB 8.0.10, 3 shards\n" + help},
-		{"little known", repl.Banner{Address: "mongodb://h:1/", ShellVersion: "1.2.0"}, "Connected to mongodb://h:1/\n" + help},
+		{"a long address", repl.Banner{Address: "mongodb://h:1/?directConnection=true&serverSelectionTimeoutMS=2000",
+			ServerVersion: "8.0.10", Cluster: "3 shards", ShellVersion: "1.2.0"},
+			"Connected to mongodb://h:1/?directConnection=true&serverSelectionTimeoutMS=2000\n  MongoDB 8.0.10, 3 shards\n" +
+				help},
+		{"little known", repl.Banner{Address: "mongodb://h:1/", ShellVersion: "1.2.0"},
+			"Connected to mongodb://h:1/\n" + help},
 		{"warnings", repl.Banner{ShellVersion: "1.2.0", Warnings: []string{"access control is off"}},
 			help + "\n------\n   access control is off\n------"},
 		{"no version", repl.Banner{}, strings.Replace(help, " 1.2.0", "", 1)},

@@ -70,7 +70,7 @@ func OpenHistory(path string, rules func() HistoryRules) (*History, error) {
 	return h, nil
 }
 
-// Entries are the inputs kept, oldest first.
+// Entries returns the inputs kept, oldest first.
 func (h *History) Entries() []string {
 	if h == nil {
 		return nil
@@ -78,7 +78,8 @@ func (h *History) Entries() []string {
 	return slices.Clone(h.entries)
 }
 
-// Keeps tells whether an input may be kept, here or in the memory of a session.
+// Keeps reports whether an input may be kept, here or in the memory of a
+// session.
 func (h *History) Keeps(input string) bool {
 	return !Sensitive(input) || h != nil && h.rules().Redact == Keep
 }

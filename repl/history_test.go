@@ -39,7 +39,8 @@ func TestWhereThingsAreKept(t *testing.T) {
 		history, settings string
 	}{
 		{"home", "/home/ada", nil, "/home/ada/.shardsh/history", "/home/ada/.shardsh/config"},
-		{"history elsewhere", "/home/ada", map[string]string{"SHARDSH_HISTORY": "/tmp/h"}, "/tmp/h", "/home/ada/.shardsh/config"},
+		{"history elsewhere", "/home/ada", map[string]string{"SHARDSH_HISTORY": "/tmp/h"}, "/tmp/h",
+			"/home/ada/.shardsh/config"},
 		{"no history", "/home/ada", map[string]string{"SHARDSH_HISTORY": ""}, "", "/home/ada/.shardsh/config"},
 		{"all elsewhere", "/home/ada", map[string]string{"SHARDSH_HOME": "/x"}, "/x/history", "/x/config"},
 		{"nothing", "/home/ada", map[string]string{"SHARDSH_HOME": ""}, "", ""},
@@ -209,7 +210,8 @@ func TestSecretsAreNeverKept(t *testing.T) {
 	for _, in := range slices.Concat(secret, kept) {
 		editor.steps = append(editor.steps, in)
 	}
-	if _, err := repl.Run(t.Context(), &fake{}, repl.Config{Editor: editor, Out: io.Discard, History: open(t, path)}); err != nil {
+	if _, err := repl.Run(t.Context(), &fake{}, repl.Config{Editor: editor, Out: io.Discard,
+		History: open(t, path)}); err != nil {
 		t.Fatal(err)
 	}
 	if got := open(t, path).Entries(); !slices.Equal(got, kept) {
@@ -231,7 +233,8 @@ func TestHistoryOfTheLastSessionIsAtHand(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "history")
 	add(t, open(t, path), "one", "two")
 	editor := &script{steps: []any{"three"}}
-	if _, err := repl.Run(t.Context(), &fake{}, repl.Config{Editor: editor, Out: io.Discard, History: open(t, path)}); err != nil {
+	if _, err := repl.Run(t.Context(), &fake{}, repl.Config{Editor: editor, Out: io.Discard,
+		History: open(t, path)}); err != nil {
 		t.Fatal(err)
 	}
 	if want := []string{"one", "two", "three"}; !slices.Equal(editor.remembered, want) {

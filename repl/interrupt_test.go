@@ -75,7 +75,8 @@ func TestCtrlCInTheMidstOfAProgressLine(t *testing.T) {
 	}}
 	midLine := func() bool { return !strings.HasSuffix(out.String(), "\n") }
 	editor := &script{steps: []any{"wait", ".exit"}}
-	if _, err := repl.Run(t.Context(), shell, repl.Config{Editor: editor, Out: out, Interrupts: interrupts, MidLine: midLine}); err != nil {
+	if _, err := repl.Run(t.Context(), shell, repl.Config{Editor: editor, Out: out, Interrupts: interrupts,
+		MidLine: midLine}); err != nil {
 		t.Fatal(err)
 	}
 	if want := "3 chunks left\nStopping execution...\n"; out.String() != want {
@@ -87,7 +88,8 @@ func TestCtrlCBeforeACommandDoesNotStopIt(t *testing.T) {
 	interrupts := make(chan os.Signal, 1)
 	interrupts <- os.Interrupt
 	out := &buffer{}
-	if _, err := repl.Run(t.Context(), &fake{}, repl.Config{Editor: &script{steps: []any{"1", ".exit"}}, Out: out, Interrupts: interrupts}); err != nil {
+	if _, err := repl.Run(t.Context(), &fake{}, repl.Config{Editor: &script{steps: []any{"1", ".exit"}}, Out: out,
+		Interrupts: interrupts}); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.HasSuffix(out.String(), "=> 1\n") || strings.Contains(out.String(), "Stopping") {
@@ -123,7 +125,8 @@ func TestCtrlCAsASignalAtThePrompt(t *testing.T) {
 		{"twice leaves", []any{ctrlC, ctrlC}, "\n" + hint + prompt + "\n"},
 		{"a line after it counts", []any{ctrlC, "1"}, "\n" + hint + prompt + "=> 1\n"},
 		{"an unfinished input is dropped", []any{"f {", ctrlC, "1"}, "\n" + hint + prompt + "=> 1\n"},
-		{"editor mode is left", []any{".editor", "x", ctrlC, "1"}, "// Entering editor mode (Ctrl+D on an empty line to finish, Ctrl+C to cancel)\n\n" + prompt + "=> 1\n"},
+		{"editor mode is left", []any{".editor", "x", ctrlC, "1"},
+			"// Entering editor mode (Ctrl+D on an empty line to finish, Ctrl+C to cancel)\n\n" + prompt + "=> 1\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			interrupts, out := make(chan os.Signal), &buffer{}

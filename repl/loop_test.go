@@ -159,19 +159,24 @@ func TestSessions(t *testing.T) {
 		{".exit leaves", []any{"  .exit ", "1"}, nil, "", 0},
 		{"quit(n) leaves with its code", []any{"quit(3)", "1"}, []string{"quit(3)"}, "", 3},
 		{"undefined shows nothing", []any{"undefined", ".exit"}, []string{"undefined"}, "", 0},
-		{"an error is shown and the session goes on", []any{"fail", "1", ".exit"}, []string{"fail", "1"}, "Uncaught it failed\n=> 1\n", 0},
-		{"so is one that comes with showing", []any{"broken cursor", ".exit"}, []string{"broken cursor"}, "Uncaught cursor not found\n", 0},
+		{"an error is shown and the session goes on", []any{"fail", "1", ".exit"}, []string{"fail", "1"},
+			"Uncaught it failed\n=> 1\n", 0},
+		{"so is one that comes with showing", []any{"broken cursor", ".exit"}, []string{"broken cursor"},
+			"Uncaught cursor not found\n", 0},
 		{"empty lines are nothing", []any{"", "   ", ".exit"}, nil, "", 0},
-		{"lines are joined until they are complete", []any{"f() {", "", "}", ".exit"}, []string{"f() {\n\n}"}, "=> f() {\n\n}\n", 0},
+		{"lines are joined until they are complete", []any{"f() {", "", "}", ".exit"}, []string{"f() {\n\n}"},
+			"=> f() {\n\n}\n", 0},
 		{"ctrl-d in an unfinished input too", []any{"f() {", ctrlD}, nil, "", 0},
 		{"ctrl-c drops an unfinished input", []any{"f() {", ctrlC, "1", ".exit"}, []string{"1"}, hint + "=> 1\n", 0},
 		{".break does too", []any{"f() {", ".break", "1", ".exit"}, []string{"1"}, "=> 1\n", 0},
 		{".exit leaves from there too", []any{"f() {", ".exit"}, nil, "", 0},
-		{"a method on its own line belongs to the input", []any{"{ find()", ".sort", "}", ".exit"}, []string{"{ find()\n.sort\n}"}, "=> { find()\n.sort\n}\n", 0},
+		{"a method on its own line belongs to the input", []any{"{ find()", ".sort", "}", ".exit"},
+			[]string{"{ find()\n.sort\n}"}, "=> { find()\n.sort\n}\n", 0},
 		{"ctrl-c twice leaves", []any{ctrlC, ctrlC, "1"}, nil, hint, 0},
 		{"ctrl-c twice, a line between them", []any{ctrlC, "1", ctrlC, ".exit"}, []string{"1"}, hint + "=> 1\n" + hint, 0},
 		{"a number may begin with a dot", []any{".5", ".exit"}, []string{".5"}, "=> .5\n", 0},
-		{"an unknown dot word is explained", []any{".quit", ".exit"}, nil, "There is no command .quit; .help lists what there is.\n", 0},
+		{"an unknown dot word is explained", []any{".quit", ".exit"}, nil,
+			"There is no command .quit; .help lists what there is.\n", 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			shell, editor, out := &fake{}, &script{steps: tt.steps}, &buffer{}
@@ -197,7 +202,8 @@ func TestSessions(t *testing.T) {
 
 func TestHelpOfTheLoopFitsATerminal(t *testing.T) {
 	out := &buffer{}
-	if _, err := repl.Run(t.Context(), &fake{}, repl.Config{Editor: &script{steps: []any{".help", ".exit"}}, Out: out}); err != nil {
+	if _, err := repl.Run(t.Context(), &fake{}, repl.Config{Editor: &script{steps: []any{".help", ".exit"}},
+		Out: out}); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(out.String(), "\n")
@@ -237,7 +243,10 @@ func TestSecondCtrlCMustComeSoon(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			out := &buffer{}
-			if _, err := repl.Run(t.Context(), &fake{}, repl.Config{Editor: &script{steps: tt.steps}, Out: out, Now: func() time.Time { return now }}); err != nil {
+			if _, err := repl.Run(t.Context(), &fake{}, repl.Config{Editor: &script{steps: tt.steps}, Out: out,
+				Now: func() time.Time {
+					return now
+				}}); err != nil {
 				t.Fatal(err)
 			}
 			if n := strings.Count(out.String(), hint); n != tt.hints {
@@ -267,7 +276,8 @@ func TestEditorMode(t *testing.T) {
 		evaluated []string
 		output    string
 	}{
-		{"ctrl-d ends it", []any{".editor", "a", ".exit", "", "b", ctrlD, ".exit"}, []string{"a\n.exit\n\nb"}, entering + "=> a\n.exit\n\nb\n"},
+		{"ctrl-d ends it", []any{".editor", "a", ".exit", "", "b", ctrlD, ".exit"}, []string{"a\n.exit\n\nb"},
+			entering + "=> a\n.exit\n\nb\n"},
 		{"an input is whole, complete or not", []any{".editor", "{", ctrlD, ".exit"}, []string{"{"}, entering + "=> {\n"},
 		{"ctrl-c abandons it", []any{".editor", "a", ctrlC, "1", ".exit"}, []string{"1"}, entering + "=> 1\n"},
 		{"nothing written", []any{".editor", ctrlD, ".exit"}, nil, entering},
@@ -339,7 +349,8 @@ func TestEndOfTheProcessEndsACommand(t *testing.T) {
 
 func TestBrokenEditor(t *testing.T) {
 	broken := errors.New("no terminal")
-	if _, err := repl.Run(t.Context(), &fake{}, repl.Config{Editor: &script{steps: []any{broken}}, Out: io.Discard}); !errors.Is(err, broken) {
+	if _, err := repl.Run(t.Context(), &fake{}, repl.Config{Editor: &script{steps: []any{broken}},
+		Out: io.Discard}); !errors.Is(err, broken) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -348,7 +359,8 @@ func TestPlainEditor(t *testing.T) {
 	in := strings.NewReader("1+1\r\nf() {\n}\nlast")
 	out := &buffer{}
 	code, err := repl.Run(t.Context(), &fake{}, repl.Config{Editor: repl.NewPlain(in, out), Out: out, Banner: "hello"})
-	want := "hello\n[mock: mongos] test> => 1+1\n[mock: mongos] test> ... => f() {\n}\n[mock: mongos] test> => last\n[mock: mongos] test> "
+	want := "hello\n[mock: mongos] test> => 1+1\n[mock: mongos] test> ... => f() {\n}\n[mock: mongos] test> => " +
+		"last\n[mock: mongos] test> "
 	if err != nil || code != 0 || out.String() != want {
 		t.Errorf("%d, %v, %q", code, err, out.String())
 	}

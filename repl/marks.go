@@ -29,7 +29,7 @@ type folder struct {
 	marks  map[string]string // by block
 }
 
-// show is an input as a single line of printable characters.
+// show returns an input as a single line of printable characters.
 func (f *folder) show(input string) string {
 	line := strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
@@ -45,7 +45,8 @@ func (f *folder) show(input string) string {
 	}
 	lines := strings.Count(line, lineBreak) + 1
 	start := []rune(strings.TrimSpace(strings.NewReplacer(lineBreak, " ", tabMark, " ").Replace(line[:200])))
-	mark := fmt.Sprintf("⟦%d: %s… (%d lines, %d characters)⟧", len(f.blocks)+1, string(start[:min(40, len(start))]), lines, len([]rune(input)))
+	mark := fmt.Sprintf("⟦%d: %s… (%d lines, %d characters)⟧", len(f.blocks)+1, string(start[:min(40, len(start))]),
+		lines, len([]rune(input)))
 	if f.blocks == nil {
 		f.blocks, f.marks = make(map[string]string), make(map[string]string)
 	}
@@ -53,8 +54,8 @@ func (f *folder) show(input string) string {
 	return mark
 }
 
-// read is what a line that may hold marks stands for. Line ends at its end are
-// what a block was copied with, and mean nothing.
+// read returns what a line that may hold marks stands for. Line ends at its end
+// are what a block was copied with, and mean nothing.
 func (f *folder) read(line string) string {
 	line = unmarker.Replace(line)
 	for mark, block := range f.blocks {

@@ -70,7 +70,7 @@ func (f *pasteFilter) giveUp(b byte, pause time.Duration) {
 	}
 }
 
-// end gives what was pasted, though its end may not have come.
+// end returns what was pasted, though its end may not have come.
 func (f *pasteFilter) end() []byte {
 	text := f.text
 	f.pasting, f.matched, f.text = false, 0, nil

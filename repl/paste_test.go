@@ -17,7 +17,8 @@ func TestPasteFilter(t *testing.T) {
 		{"a text between keys", "a" + pasteStart + "x\ry" + pasteEnd + "b", "a" + pasteStart + "b", []string{"x\ry"}},
 		{"two texts", pasteStart + "x" + pasteEnd + pasteStart + "y" + pasteEnd, pasteStart + pasteStart, []string{"x", "y"}},
 		{"nothing pasted", pasteStart + pasteEnd, pasteStart, []string{""}},
-		{"parts of an end belong to the text", pasteStart + "\x1b[20\x1b[201" + pasteEnd, pasteStart, []string{"\x1b[20\x1b[201"}},
+		{"parts of an end belong to the text", pasteStart + "\x1b[20\x1b[201" + pasteEnd, pasteStart,
+			[]string{"\x1b[20\x1b[201"}},
 		{"escape just before a mark", "\x1b" + pasteStart + "x\x1b" + pasteEnd, "\x1b" + pasteStart, []string{"x\x1b"}},
 		{"an end without a start", pasteEnd + "a", pasteEnd + "a", nil},
 		{"no end", pasteStart + "abc", pasteStart, nil},
@@ -72,7 +73,8 @@ func TestInputsOnOneLine(t *testing.T) {
 		{"tabs are kept", "a\tb", "a⇥b", "a\tb"},
 		{"line ends at the end", "a\n\n", "a⏎⏎", "a"},
 		{"control characters are not", "a\x1b[2Jb\x00", "a[2Jb", "a[2Jb"},
-		{"a long block", long, "⟦1: print('a line of some length') print('a … (101 lines, 3100 characters)⟧", strings.TrimRight(long, "\n")},
+		{"a long block", long, "⟦1: print('a line of some length') print('a … (101 lines, 3100 characters)⟧",
+			strings.TrimRight(long, "\n")},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var f folder

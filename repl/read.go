@@ -17,11 +17,11 @@ type answer struct {
 // errLeft is what became of a line when a timer ended the session.
 var errLeft = errors.New("left by a timer")
 
-// readLine is the editor's ReadLine, but some things do not wait for it: timers,
-// the end of ctx, so that a process that is told to end leaves the terminal in
-// order, and an interrupt signal. The signal comes instead of the key while the
-// editor is not in charge of the terminal: a moment after the prompt is shown,
-// and always when it cannot edit.
+// readLine returns the editor's ReadLine, but some things do not wait for it:
+// timers, the end of ctx, so that a process that is told to end leaves the
+// terminal in order, and an interrupt signal. The signal comes instead of the
+// key while the editor is not in charge of the terminal: a moment after the
+// prompt is shown, and always when it cannot edit.
 func (l *loop[R]) readLine(ctx context.Context, prompt string) (string, error) {
 	if l.reading == nil {
 		answers := make(chan answer, 1)

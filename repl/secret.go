@@ -7,7 +7,8 @@ import "regexp"
 // user in it; it is generous, as a password that is not escaped may hold nearly
 // anything.
 var (
-	secretWords   = regexp.MustCompile(`\b(?:createUser|auth|updateUser|changeUserPassword|connect|Mongo)\b|\bpwd["']?\s*:`)
+	secretWords = regexp.MustCompile(`\b(?:createUser|auth|updateUser|changeUserPassword|connect|Mongo)\b|` +
+		`\bpwd["']?\s*:`)
 	secretAddress = regexp.MustCompile(`(?i)mongodb(?:\+srv)?://[^\s"'` + "`" + `]*@`)
 )
 
@@ -47,7 +48,8 @@ var redactions = []struct {
 	{regexp.MustCompile(`(?i)\b[a-z][a-z0-9+.-]*://[^\s"'` + "`" + `]+`), "<url>"},
 	{regexp.MustCompile(`[\w.+-]+@[\w-]+\.[\w.-]*\w`), "<email>"},
 	{regexp.MustCompile(`\b(?:\d{1,3}\.){3}\d{1,3}\b`), "<ip address>"},
-	{regexp.MustCompile(`(?i)\b(?:[0-9a-f]{1,4}:){3,7}[0-9a-f]{1,4}\b|\b(?:[0-9a-f]{1,4}:)+:(?:[0-9a-f]{1,4}\b)?|::[0-9a-f]{1,4}\b`), "<ip address>"},
+	{regexp.MustCompile(`(?i)\b(?:[0-9a-f]{1,4}:){3,7}[0-9a-f]{1,4}\b|\b(?:[0-9a-f]{1,4}:)+:(?:[0-9a-f]{1,` +
+		`4}\b)?|::[0-9a-f]{1,4}\b`), "<ip address>"},
 	{regexp.MustCompile(`((?:/home|/Users|\\Users)[/\\])[^/\\\s"']+`), "$1<user>"},
 	{regexp.MustCompile(`\bBinData\(\s*(\d+)\s*,[^)]*\)`), "BinData($1, <data>)"},
 }

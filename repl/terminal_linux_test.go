@@ -108,7 +108,7 @@ func TestOnATerminal(t *testing.T) {
 	}
 }
 
-// paste is what a terminal sends for a text from the clipboard.
+// paste returns what a terminal sends for a text from the clipboard.
 func paste(text string) string {
 	return "\x1b[200~" + strings.ReplaceAll(text, "\n", "\r") + "\x1b[201~"
 }
@@ -119,11 +119,13 @@ func TestPastedBlocksAreOneInput(t *testing.T) {
 	s := start(t, history)
 	s.Expect(prompt)
 	for _, tt := range []struct{ name, keys, result string }{
-		{"calls chained over lines, tabs, a blank line", paste("db.orders\n\t.find()\n\n\t.limit(1)\n") + "\r", "db.orders\n\t.find()\n\n\t.limit(1)"},
+		{"calls chained over lines, tabs, a blank line", paste("db.orders\n\t.find()\n\n\t.limit(1)\n") + "\r",
+			"db.orders\n\t.find()\n\n\t.limit(1)"},
 		{"in the midst of a line, which goes on", "a " + paste("b\nc") + " d\r", "a b\nc d"},
 		{"keys a paste must not press", paste("a\x03b\x04c\x1b[Ad") + "\r", "abc[Ad"},
 		{"letters of two and four bytes", paste("größe 🍃\nx") + "\r", "größe 🍃\nx"},
-		{"a long block", paste(strings.Repeat("print('a line of some length')\n", 300)) + "\r", strings.TrimSpace(strings.Repeat("print('a line of some length')\n", 300))},
+		{"a long block", paste(strings.Repeat("print('a line of some length')\n", 300)) + "\r",
+			strings.TrimSpace(strings.Repeat("print('a line of some length')\n", 300))},
 		{"and what is typed after all that", "1+1\r", "1+1"},
 	} {
 		s.Press(tt.keys)

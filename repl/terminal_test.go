@@ -31,7 +31,8 @@ func TestPromptsFitForLiner(t *testing.T) {
 }
 
 func TestNamesThatDisturbTheTerminalAreNotOffered(t *testing.T) {
-	if got := printable([]string{"orders", "bad\x1b[2J", "größe", "a\nb"}); !slices.Equal(got, []string{"orders", "größe"}) {
+	if got := printable([]string{"orders", "bad\x1b[2J", "größe", "a\nb"}); !slices.Equal(got,
+		[]string{"orders", "größe"}) {
 		t.Errorf("%q", got)
 	}
 }

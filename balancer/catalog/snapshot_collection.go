@@ -114,3 +114,38 @@ func (s *Snapshot) WithCollection(c *CollectionState) *Snapshot {
 	}
 	return &next
 }
+
+// WithoutCollection returns a copy without the collection.
+func (s *Snapshot) WithoutCollection(ns string) *Snapshot {
+	next := *s
+	if i, found := s.collectionAt(ns); found {
+		next.parts.Collections = slices.Delete(slices.Clone(s.parts.Collections), i, i+1)
+	}
+	return &next
+}
+
+// WithTable returns a copy of the collection with other chunks, such as those
+// that RoutingTable.Apply leads to. What was measured of the chunks stays.
+func (c *CollectionState) WithTable(t *RoutingTable) *CollectionState {
+	next := *c
+	next.Table = t
+	return &next
+}
+
+// WithZones returns a copy of the collection with other zones; nil = none.
+func (c *CollectionState) WithZones(z *ZoneSet) *CollectionState {
+	next := *c
+	next.Zones = z
+	return &next
+}
+
+// WithSize returns a copy of the collection with other data on a shard.
+func (c *CollectionState) WithSize(id ShardID, data ShardData) *CollectionState {
+	next := *c
+	next.Sizes = maps.Clone(c.Sizes)
+	if next.Sizes == nil {
+		next.Sizes = map[ShardID]ShardData{}
+	}
+	next.Sizes[id] = data
+	return &next
+}

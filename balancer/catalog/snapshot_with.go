@@ -2,8 +2,12 @@ package catalog
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
+
+// The With methods leave the documents of config alone: SnapshotParts.Config is
+// what a reader found, whatever has been changed since.
 
 // WithTime returns a copy at another time.
 func (s *Snapshot) WithTime(t time.Time) *Snapshot {
@@ -39,5 +43,29 @@ func (s *Snapshot) WithoutShard(id ShardID) *Snapshot {
 	if i, found := s.shardAt(id); found {
 		next.parts.Shards = slices.Delete(slices.Clone(s.parts.Shards), i, i+1)
 	}
+	return &next
+}
+
+// WithDatabase returns a copy in which the database takes the place of the one
+// with its name, or is added.
+func (s *Snapshot) WithDatabase(d Database) *Snapshot {
+	next := *s
+	i, found := slices.BinarySearchFunc(s.parts.Databases, d.Name, func(have Database, name string) int {
+		return strings.Compare(have.Name, name)
+	})
+	next.parts.Databases = slices.Clone(s.parts.Databases)
+	if found {
+		next.parts.Databases[i] = d
+	} else {
+		next.parts.Databases = slices.Insert(next.parts.Databases, i, d)
+	}
+	return &next
+}
+
+// WithMigrations returns a copy with other migrations under way, which belong to
+// it from then on.
+func (s *Snapshot) WithMigrations(list []ActiveMigration) *Snapshot {
+	next := *s
+	next.parts.Migrations = list
 	return &next
 }

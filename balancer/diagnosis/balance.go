@@ -96,14 +96,13 @@ func BalanceOf(s *catalog.Snapshot, c *catalog.CollectionState) Balance {
 		b.Known, b.Balanced, b.Violation, b.ChunkSizeMB = true, r.Compliant, r.Violation, r.ChunkSizeMB
 		return b
 	}
-	for _, gap := range s.Parts().Source.Gaps {
-		if gap.Namespace == c.Namespace {
-			b.Reason = gap.Reason
-			return b
-		}
-	}
 	var why policy.Report
 	status, reason := compute(s, c, b.Defragmentation, &why)
+	if gap, found := gapOf(s, c.Namespace, "zones"); found {
+		reason = gap.Reason // without them all zones look fine
+	} else if gap, found := gapOf(s, c.Namespace, ""); found && reason != "" {
+		reason = gap.Reason
+	}
 	if reason != "" {
 		b.Reason = reason
 		return b
@@ -115,6 +114,17 @@ func BalanceOf(s *catalog.Snapshot, c *catalog.CollectionState) Balance {
 	b.Known, b.Computed = true, true
 	b.Balanced, b.Violation, b.ChunkSizeMB = status.Compliant, status.Violation, status.ChunkSizeMB
 	return b
+}
+
+// gapOf returns what could not be read of a collection; of anything for an empty
+// what.
+func gapOf(s *catalog.Snapshot, ns, what string) (gap catalog.Gap, found bool) {
+	for _, gap := range s.Parts().Source.Gaps {
+		if gap.Namespace == ns && (what == "" || gap.What == what) {
+			return gap, true
+		}
+	}
+	return catalog.Gap{}, false
 }
 
 // compute asks the rules of the release.

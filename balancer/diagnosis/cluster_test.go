@@ -116,7 +116,7 @@ func reported(violation string) func(*catalog.CollectionState) {
 	}
 }
 
-// sized gives shards owned bytes, in MiB.
+// sized returns shards owned bytes, in MiB.
 func sized(mibs map[catalog.ShardID]int64) func(*catalog.CollectionState) {
 	return func(c *catalog.CollectionState) {
 		c.Sizes = map[catalog.ShardID]catalog.ShardData{}

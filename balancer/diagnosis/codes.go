@@ -125,7 +125,7 @@ func Definitions() []Definition {
 	}
 }
 
-// ofPolicy is the definition of a code that decisions have, too.
+// ofPolicy returns the definition of a code that decisions have, too.
 func ofPolicy(code Code, severity Severity, actor Actor) Definition {
 	info := code.Info()
 	return Definition{code, severity, actor, info.Meaning, info.Remedy}

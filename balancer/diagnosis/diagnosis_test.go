@@ -311,6 +311,31 @@ func TestComputedBalance(t *testing.T) {
 	}
 }
 
+// TestGapsOfABalance: what could not be read is why a balance is not known, unless
+// it can be told without.
+func TestGapsOfABalance(t *testing.T) {
+	sizes := sized(map[catalog.ShardID]int64{"a": 1, "b": 1})
+	for _, tc := range []struct {
+		what  string
+		alter []func(*catalog.CollectionState)
+		want  string // the reason; empty = known
+	}{
+		{"zones", []func(*catalog.CollectionState){sizes}, "gap"},
+		{"zones", []func(*catalog.CollectionState){reported("")}, ""},
+		{"sizes", nil, "gap"},
+		{"chunks", []func(*catalog.CollectionState){sizes}, ""},
+		{"chunks", []func(*catalog.CollectionState){sizes, withoutTable}, "gap"},
+	} {
+		c := newCluster(t).collection("x.y", []string{"a"}, tc.alter...)
+		c.Source.Gaps = []catalog.Gap{
+			{What: tc.what, Namespace: "x.z", Reason: "other"}, {What: tc.what, Namespace: "x.y", Reason: "gap"},
+		}
+		if b := Balances(c.snapshot())[0]; b.Reason != tc.want || b.Known != (tc.want == "") {
+			t.Errorf("without %s: %+v, want the reason %q", tc.what, b, tc.want)
+		}
+	}
+}
+
 func TestMisplaced(t *testing.T) {
 	sizes := sized(map[catalog.ShardID]int64{"a": 10, "b": 2, "c": 6})
 	zoned := func(c *catalog.CollectionState) {

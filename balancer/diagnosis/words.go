@@ -9,7 +9,7 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// counted is a number of things; their name gets an s unless it is one.
+// counted returns a number of things; their name gets an s unless it is one.
 func counted(n int64, what string) string {
 	if n == 1 {
 		return "1 " + what

@@ -182,20 +182,23 @@ func (s *suite) moveUnsharded() {
 
 func (s *suite) primary(db string) catalog.ShardID {
 	s.Helper()
-	reply := s.command("config", bson.D{{Key: "find", Value: "databases"}, {Key: "filter", Value: bson.D{{Key: "_id", Value: db}}}})
+	reply := s.command("config", bson.D{{Key: "find", Value: "databases"},
+		{Key: "filter", Value: bson.D{{Key: "_id", Value: db}}}})
 	id, _ := reply.Lookup("cursor", "firstBatch", "0", "primary").StringValueOK()
 	return catalog.ShardID(id)
 }
 
 func (s *suite) uuid(db, name string) bson.Binary {
 	s.Helper()
-	reply := s.command(db, bson.D{{Key: "listCollections", Value: 1}, {Key: "filter", Value: bson.D{{Key: "name", Value: name}}}})
+	reply := s.command(db, bson.D{{Key: "listCollections", Value: 1},
+		{Key: "filter", Value: bson.D{{Key: "name", Value: name}}}})
 	subtype, data, _ := reply.Lookup("cursor", "firstBatch", "0", "info", "uuid").BinaryOK()
 	return bson.Binary{Subtype: subtype, Data: data}
 }
 
 // act runs an action on the collection.
-func (s *suite) act(r balancer.Routing, kind policy.ActionKind, shard catalog.ShardID, min, max int, most int64) policy.ActionResult {
+func (s *suite) act(r balancer.Routing, kind policy.ActionKind, shard catalog.ShardID, min, max int,
+	most int64) policy.ActionResult {
 	s.Helper()
 	a := policy.Action{
 		Kind: kind, Namespace: r.Collection.Namespace, UUID: r.Collection.UUID, Shard: shard, MaxBytes: most,

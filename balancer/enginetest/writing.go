@@ -80,7 +80,8 @@ func (s *suite) endDefragmentation() {
 		return
 	}
 	if s.Release.Defragments() {
-		s.command("admin", bson.D{{Key: "configureCollectionBalancing", Value: "app.even"}, {Key: "defragmentCollection", Value: true}})
+		s.command("admin", bson.D{{Key: "configureCollectionBalancing", Value: "app.even"},
+			{Key: "defragmentCollection", Value: true}})
 		s.equal("flag before", s.table("app.even").Collection.Defragment, true)
 	}
 	err := s.errOf(func(c balancer.Cluster) error {

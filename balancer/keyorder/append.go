@@ -56,9 +56,6 @@ func AppendMinKey(dst []byte) []byte { return append(dst, tagMinKey) }
 // AppendMaxKey adds the encoding of MaxKey.
 func AppendMaxKey(dst []byte) []byte { return append(dst, tagMaxKey) }
 
-// AppendNull adds the encoding of null.
-func AppendNull(dst []byte) []byte { return append(dst, tagNull) }
-
 func appendValue(dst []byte, v bson.RawValue, depth int) []byte {
 	b := v.Value
 	switch v.Type {

@@ -127,7 +127,7 @@ func field(doc bson.D, name string) any {
 	return nil
 }
 
-// of is the entry of the collection with a uuid.
+// of returns the entry of the collection with a uuid.
 func (h *byNamespace) of(uuid any) bson.Raw {
 	raw, err := bson.Marshal(bson.D{{Key: "u", Value: uuid}})
 	if err != nil {

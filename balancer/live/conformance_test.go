@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -54,19 +55,25 @@ type conformance struct {
 
 func newConformance(t *testing.T, r catalog.Release, wrap func(wire.Handler) wire.Handler) conformance {
 	t.Helper()
-	topology, err := mock.ParseTopology([]byte(variety))
+	c := served(t, r, variety, wrap)
+	c.happen(t)
+	return c
+}
+
+// served is a mock in which nothing has happened yet.
+func served(t *testing.T, r catalog.Release, cluster string, wrap func(wire.Handler) wire.Handler) conformance {
+	t.Helper()
+	topology, err := mock.ParseTopology([]byte(cluster))
 	if err != nil {
 		t.Fatal(err)
 	}
-	cluster, err := mock.New(mock.Config{Topology: topology, Version: r,
+	made, err := mock.New(mock.Config{Topology: topology, Version: r,
 		Start: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(cluster.Close)
-	c := conformance{r, cluster, connect(t, wrap(router.New(cluster, nil)))}
-	c.happen(t)
-	return c
+	t.Cleanup(made.Close)
+	return conformance{r, made, connect(t, wrap(router.New(made, nil)))}
 }
 
 func (c conformance) ok(t *testing.T, db string, command ...bson.E) bson.Raw {
@@ -144,14 +151,34 @@ func (c conformance) held(t *testing.T, got *catalog.Snapshot) {
 				t.Errorf("%s: chunk %d is %s, want %s", ns, i, a, b)
 			}
 		}
-		for shard := range have.Sizes {
-			if have.Table.Count(shard) == 0 && have.Sizes[shard].Orphans == 0 {
-				t.Errorf("%s has a size on %s, and nothing there", ns, shard)
-			}
-		}
+		c.measured(t, have)
 	}
 	if tracked == 0 || len(got.Collections()) != tracked {
 		t.Errorf("%d collections, want %d", len(got.Collections()), tracked)
+	}
+}
+
+// measured wants the sizes of a collection to be those that its shards count.
+func (c conformance) measured(t *testing.T, have *catalog.CollectionState) {
+	t.Helper()
+	told := 0
+	for _, on := range c.cluster.Statistics().Distribution(have.Namespace) {
+		data, known := have.Sizes[on.Shard]
+		if !known && have.Table.Count(on.Shard) == 0 {
+			continue // $collStats asks the owners of chunks only
+		}
+		told++
+		average := int64(0)
+		if on.Docs > 0 {
+			average = on.Bytes / on.Docs
+		}
+		if data.Documents != on.Docs-on.Orphans || data.Orphans != on.Orphans || data.OrphanBytes != average*on.Orphans ||
+			data.Bytes > on.Bytes || data.Bytes < average*data.Documents {
+			t.Errorf("%s has %+v on %s, which counts %+v", have.Namespace, data, on.Shard, on)
+		}
+	}
+	if told == 0 || told != len(have.Sizes) {
+		t.Errorf("%s: sizes %v", have.Namespace, have.Sizes)
 	}
 }
 
@@ -238,6 +265,33 @@ func TestConformance(t *testing.T) {
 			c.unflag(t, "shop.mixed")
 			c.rendered(t, c.read(t, o, second))
 		})
+	}
+}
+
+// TestMigrationsUnderWay: those of the balancer, as the mock itself has them.
+func TestMigrationsUnderWay(t *testing.T) {
+	for _, release := range catalog.Releases()[2:] {
+		c := served(t, release, strings.Replace(variety, `"stopped": true, `, "", 1), asItIs)
+		c.ok(t, "admin", e("mockAdvance", 100))
+		got := c.read(t, live.ReaderOptions{}, nil).Parts()
+		c.cluster.Lock()
+		want := c.cluster.Migrations().List()
+		c.cluster.Unlock()
+		if len(want) == 0 || len(got.Migrations) != len(want) {
+			t.Errorf("%s: migrations %+v, want %+v", release, got.Migrations, want)
+			continue
+		}
+		for _, m := range want {
+			i := slices.IndexFunc(got.Migrations, func(o catalog.ActiveMigration) bool { return o.From == m.From })
+			if i < 0 {
+				t.Errorf("%s: none from %s", release, m.From)
+				continue
+			}
+			if o := got.Migrations[i]; o.Namespace != m.Namespace || o.To != m.To || o.Min.String() != m.Min.String() ||
+				o.Since.Sub(m.Started).Abs() > time.Second {
+				t.Errorf("%s: migration %+v, want %+v", release, o, m)
+			}
+		}
 	}
 }
 

@@ -34,7 +34,8 @@ var (
 	_ balancer.Cluster       = (*Doer)(nil)
 )
 
-// NewDoer asks the server for its release. ErrNotSharded when it is no mongos.
+// NewDoer returns a Doer for the release that the server tells. The error is
+// ErrNotSharded when it is no mongos.
 func NewDoer(ctx context.Context, client *mongo.Client) (*Doer, error) {
 	d := &Doer{client: client, asker: AskerOf(client)}
 	if err := CheckSharded(ctx, d.asker); err != nil {
@@ -148,7 +149,8 @@ func (d *Doer) chunkAt(ctx context.Context, coll catalog.Collection, key catalog
 }
 
 // owned is chunkAt for a chunk that a shard is taken for the owner of.
-func (d *Doer) owned(ctx context.Context, coll catalog.Collection, key catalog.Key, by catalog.ShardID) (catalog.Chunk, error) {
+func (d *Doer) owned(ctx context.Context, coll catalog.Collection, key catalog.Key,
+	by catalog.ShardID) (catalog.Chunk, error) {
 	chunk, err := d.chunkAt(ctx, coll, key)
 	if err == nil && chunk.Shard != by {
 		return chunk, stale("the chunk of %s belongs to shard %s and not to %s", coll.Namespace, chunk.Shard, by)

@@ -73,7 +73,8 @@ func (d *Doer) moveCollection(ctx context.Context, m policy.Migration) error {
 	if !d.release.AtLeast(catalog.Release80) {
 		return &UnsupportedError{"moving a collection that is not sharded", "moveCollection is there from 8.0 on"}
 	}
-	_, err := d.ask(ctx, "admin", bson.D{{Key: "moveCollection", Value: m.Namespace}, {Key: "toShard", Value: string(m.To)}})
+	_, err := d.ask(ctx, "admin", bson.D{{Key: "moveCollection", Value: m.Namespace},
+		{Key: "toShard", Value: string(m.To)}})
 	return err
 }
 

@@ -115,7 +115,8 @@ func (d *Doer) routing(ctx context.Context, ns string) (r balancer.Routing, err 
 			return r, err
 		}
 	}
-	r.Table, err = catalog.NewRoutingTable(r.Collection.Pattern, r.Collection.Epoch, r.Collection.Timestamp, slices.Values(chunks))
+	r.Table, err = catalog.NewRoutingTable(r.Collection.Pattern, r.Collection.Epoch, r.Collection.Timestamp,
+		slices.Values(chunks))
 	if err != nil {
 		return r, err
 	}
@@ -142,7 +143,9 @@ func (d *Doer) zones(ctx context.Context, coll catalog.Collection) (*catalog.Zon
 }
 
 // DataSizes asks for $shardedDataDistribution, which is there from 6.0.3 on.
-func (d *Doer) DataSizes(ctx context.Context, colls []catalog.Collection) (map[string]map[catalog.ShardID]int64, error) {
+func (d *Doer) DataSizes(ctx context.Context, colls []catalog.Collection) (
+	map[string]map[catalog.ShardID]int64, error,
+) {
 	if !d.release.BalancesBySize() {
 		return nil, &UnsupportedError{"sizes without orphans", "releases before 6.0 do not tell them"}
 	}

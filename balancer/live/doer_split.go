@@ -126,7 +126,7 @@ func (d *Doer) SwitchOffBalancing(ctx context.Context, ns string) error {
 	return writeError(reply)
 }
 
-// writeError is the error of a write inside a reply that is ok.
+// writeError returns the error of a write inside a reply that is ok.
 func writeError(reply bson.Raw) error {
 	list, _ := reply.Lookup("writeErrors").ArrayOK()
 	values, _ := list.Values()

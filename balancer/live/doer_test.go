@@ -38,7 +38,7 @@ func subject(t *testing.T, release catalog.Release) (enginetest.Subject, *mock.C
 	return s, cluster, client
 }
 
-// testedReleases are those that the live side is for.
+// testedReleases returns those that the live side is for.
 func testedReleases() []catalog.Release {
 	return []catalog.Release{
 		catalog.Release44, catalog.Release50, catalog.Release60, catalog.Release70, catalog.Release80, catalog.Release83,

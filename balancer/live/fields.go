@@ -2,13 +2,13 @@ package live
 
 import "go.mongodb.org/mongo-driver/v2/bson"
 
-// text is a field that is a string; empty when it is none.
+// text returns a field that is a string; empty when it is none.
 func text(doc bson.Raw, path ...string) string {
 	text, _ := doc.Lookup(path...).StringValueOK()
 	return text
 }
 
-// texts are the strings of an array.
+// texts returns the strings of an array.
 func texts(doc bson.Raw, field string) (list []string) {
 	array, _ := doc.Lookup(field).ArrayOK()
 	values, _ := array.Values()
@@ -20,7 +20,7 @@ func texts(doc bson.Raw, field string) (list []string) {
 	return list
 }
 
-// integer is a field that is a number; 0 when it is none.
+// integer returns a field that is a number; 0 when it is none.
 func integer(doc bson.Raw, path ...string) int64 {
 	v := doc.Lookup(path...)
 	if n, ok := v.AsInt64OK(); ok {

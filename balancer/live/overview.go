@@ -183,30 +183,16 @@ func (o *overview) settings() error {
 		return err
 	}
 	o.parts.Config["settings"] = docs
-	o.parts.Settings = catalog.SettingsOf(o.Release)
-	err = o.parts.Settings.Load(func(id string) (bson.Raw, error) {
-		for _, doc := range docs {
-			if text(doc, "_id") == id {
-				return doc, nil
-			}
-		}
-		return nil, nil
-	})
-	if err != nil {
-		o.parts.SettingsProblem = err.Error()
-	}
+	o.parts.Settings, o.parts.SettingsProblem = settingsOf(o.Release, docs)
 	return nil
 }
 
 func (o *overview) balancer() error {
 	reply, err := o.asker.Ask(o.ctx, "admin", bson.D{{Key: "balancerStatus", Value: int32(1)}})
 	if err != nil {
-		return o.lenient(catalog.Gap{What: "balancerStatus"}, err)
+		return o.lenient(catalog.Gap{What: "balancer"}, err)
 	}
-	o.parts.Balancer = catalog.BalancerState{
-		Mode: catalog.Mode(text(reply, "mode")), InRound: isSet(reply.Lookup("inBalancerRound")),
-		Rounds: integer(reply, "numBalancerRounds"),
-	}
+	o.parts.Balancer = balancerState(reply)
 	return nil
 }
 
@@ -243,7 +229,7 @@ func (o *overview) statuses() error {
 		}
 		reply, err := o.asker.Ask(o.ctx, "admin", bson.D{{Key: "balancerCollectionStatus", Value: c.Namespace}})
 		if err != nil {
-			if err := o.lenient(catalog.Gap{What: "balancerCollectionStatus", Namespace: c.Namespace}, err); err != nil {
+			if err := o.lenient(catalog.Gap{What: "balance", Namespace: c.Namespace}, err); err != nil {
 				return &PartError{"status of " + c.Namespace, err}
 			}
 			continue

@@ -33,7 +33,8 @@ func (o *overview) collections() error {
 	return err
 }
 
-// entryOf is a collection of which nothing is known but that it is sharded.
+// entryOf returns a collection of which nothing is known but that it is
+// sharded.
 func entryOf(ns string) catalog.Collection {
 	return catalog.Collection{Namespace: ns, AllowMigrations: true, PermitMigrations: true, EnableAutoMerge: true}
 }

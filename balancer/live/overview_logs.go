@@ -2,7 +2,6 @@ package live
 
 import (
 	"slices"
-	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -67,38 +66,26 @@ func (o *overview) outcomes() error {
 
 // migrations asks the donors' operations, as servers since 5.0 keep nothing else
 // of a migration that a router can read, and before that the config server's
-// lists (spec 03 §1.7). Who may not look sees none.
+// lists (spec 03 §1.7). Who may not look sees none. Reshardings have operations,
+// too.
 func (o *overview) migrations() error {
-	ops, err := o.aggregate("admin", int32(1),
-		bson.D{{Key: "$currentOp", Value: bson.D{
-			{Key: "allUsers", Value: true}, {Key: "idleConnections", Value: false},
-		}}},
-		bson.D{{Key: "$match", Value: bson.D{{Key: "$or", Value: bson.A{
-			bson.D{{Key: "desc", Value: bson.Regex{Pattern: "^MoveChunk|^migrateThread"}}},
-			bson.D{{Key: "command._shardsvrMoveRange", Value: bson.D{{Key: "$exists", Value: true}}}},
-		}}}}},
-	)
+	ops, err := o.aggregate("admin", int32(1), operationStages()...)
 	if err != nil {
-		if err := o.gap(catalog.Gap{What: "migrations under way"}, err); err != nil {
+		if err := o.gap(catalog.Gap{What: "operations"}, err); err != nil {
 			return err
 		}
 	}
-	// Those that name the donor first: others of the same migration add nothing.
-	slices.SortStableFunc(ops, func(a, b bson.Raw) int {
-		return len(text(b, "command", "fromShard")) - len(text(a, "command", "fromShard"))
-	})
+	donorsFirst(ops)
+	var list activity
 	for _, op := range ops {
-		o.addMigration(o.migration(op))
+		list.operation(op, o.Now)
 	}
 	listed, err := o.readable("migrations", bson.D{})
 	if err != nil {
 		return err
 	}
 	for _, doc := range listed {
-		o.addMigration(catalog.ActiveMigration{
-			Namespace: text(doc, "ns"),
-			From:      catalog.ShardID(text(doc, "fromShard")), To: catalog.ShardID(text(doc, "toShard")),
-		})
+		list.migration(listedMigration(doc))
 	}
 	locks, err := o.readable("locks", bson.D{{Key: "state", Value: bson.D{{Key: "$eq", Value: int32(2)}}}})
 	o.parts.Config["locks"] = locks
@@ -107,8 +94,9 @@ func (o *overview) migrations() error {
 			continue
 		}
 		when, _ := doc.Lookup("when").TimeOK()
-		o.addMigration(catalog.ActiveMigration{Namespace: text(doc, "_id"), Since: when})
+		list.migration(catalog.ActiveMigration{Namespace: text(doc, "_id"), Since: when})
 	}
+	o.parts.Migrations, o.parts.Reshardings = list.migrations, list.reshardings
 	return err
 }
 
@@ -121,34 +109,7 @@ const balancerLock = "balancer"
 func (o *overview) readable(collection string, filter bson.D) ([]bson.Raw, error) {
 	docs, err := o.find(collection, filter)
 	if err != nil {
-		return nil, o.gap(catalog.Gap{What: "config." + collection}, err)
+		return nil, o.gap(catalog.Gap{What: collection}, err)
 	}
 	return docs, nil
-}
-
-// migration reads an operation of a donor or recipient.
-func (o *overview) migration(op bson.Raw) catalog.ActiveMigration {
-	seconds, _ := op.Lookup("secs_running").AsFloat64OK()
-	m := catalog.ActiveMigration{
-		Namespace: text(op, "command", "_shardsvrMoveRange"),
-		From:      catalog.ShardID(text(op, "command", "fromShard")), To: catalog.ShardID(text(op, "command", "toShard")),
-		Since: o.Now.Add(-time.Duration(seconds * float64(time.Second))),
-	}
-	if m.Namespace == "" {
-		m.Namespace = text(op, "ns")
-	}
-	m.Min, _ = op.Lookup("command", "min").DocumentOK()
-	m.Max, _ = op.Lookup("command", "max").DocumentOK()
-	return m
-}
-
-// addMigration adds a migration unless it is known already, from another
-// operation that is part of it.
-func (o *overview) addMigration(m catalog.ActiveMigration) {
-	for _, known := range o.parts.Migrations {
-		if known.Namespace == m.Namespace && (known.From == m.From || known.From == "" || m.From == "") {
-			return
-		}
-	}
-	o.parts.Migrations = append(o.parts.Migrations, m)
 }

@@ -15,6 +15,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/live"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/router"
@@ -51,6 +52,11 @@ func connect(t *testing.T, h wire.Handler) *mongo.Client {
 // onMock gives an Asker of a mock with a topology.
 func onMock(t *testing.T, release catalog.Release, topology string) live.Asker {
 	t.Helper()
+	return live.AskerOf(clientOfMock(t, release, topology))
+}
+
+func clientOfMock(t *testing.T, release catalog.Release, topology string) *mongo.Client {
+	t.Helper()
 	parsed, err := mock.ParseTopology([]byte(topology))
 	if err != nil {
 		t.Fatal(err)
@@ -60,7 +66,48 @@ func onMock(t *testing.T, release catalog.Release, topology string) live.Asker {
 		t.Fatal(err)
 	}
 	t.Cleanup(cluster.Close)
-	return live.AskerOf(connect(t, router.New(cluster, nil)))
+	return connect(t, router.New(cluster, nil))
+}
+
+// TestOverviewAgreesWithTheReader: an overview leads to the same diagnosis as the
+// whole cluster does.
+func TestOverviewAgreesWithTheReader(t *testing.T) {
+	for _, release := range catalog.Releases()[2:] {
+		client := clientOfMock(t, release, `{
+		  "shards": [{"id": "a", "zones": ["Z"]}, {"id": "b", "draining": true}, {"id": "c", "zones": ["Y"]}],
+		  "collections": [
+		    {"ns": "x.uneven", "key": {"k": 1}, "noBalance": true, "chunks": [
+		      {"shard": "a", "max": {"k": 0}, "bytes": "9GiB", "docs": 9000, "jumbo": true}, {"shard": "a"}]},
+		    {"ns": "x.draining", "key": {"k": 1}, "chunks": [{"shard": "b", "max": {"k": 0}}, {"shard": "a"}],
+		     "zones": [{"zone": "Z", "min": {"k": 0}, "max": {"k": 5}}]}]
+		}`)
+		reader := live.NewReader(client, live.ReaderOptions{Compliance: true})
+		whole, err := reader.Read(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen, err := live.Look{
+			Parts: live.Settings | live.Balancer | live.Shards | live.Drains | live.Databases | live.Collections |
+				live.Unsharded | live.Statuses | live.Counts | live.Zones | live.Rounds | live.Outcomes | live.Migrations,
+			Now: whole.Time(), Span: diagnosis.FailureSpan, Release: release,
+		}.Read(t.Context(), live.AskerOf(client))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, got := diagnosis.Of(whole), diagnosis.Of(seen.Snapshot)
+		if !reflect.DeepEqual(got.Balances, want.Balances) {
+			t.Errorf("%s: balances %+v, of the reader %+v", release, got.Balances, want.Balances)
+		}
+		texts := func(d *diagnosis.Diagnosis) (list []string) {
+			for _, f := range d.Findings {
+				list = append(list, f.Text())
+			}
+			return list
+		}
+		if got, want := texts(got), texts(want); !slices.Equal(got, want) || len(want) < 5 {
+			t.Errorf("%s: finds\n%s\nthe reader\n%s", release, strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	}
 }
 
 // TestOverview: of old and new servers alike.
@@ -241,12 +288,12 @@ func TestErrorsOfALook(t *testing.T) {
 		{"config.collections", live.Collections, true, "reading config.collections: refused", nil},
 		{"balancerCollectionStatus x.y", live.Collections | live.Statuses, false, "status of x.y: refused", nil},
 		{"balancerCollectionStatus x.y", live.Collections | live.Statuses, true, "",
-			[]catalog.Gap{{What: "balancerCollectionStatus", Namespace: "x.y", Reason: "refused"}}},
+			[]catalog.Gap{{What: "balance", Namespace: "x.y", Reason: "refused"}}},
 		{"balancerStatus", live.Balancer, false, "status of the balancer: refused", nil},
-		{"balancerStatus", live.Balancer, true, "", []catalog.Gap{{What: "balancerStatus", Reason: "refused"}}},
+		{"balancerStatus", live.Balancer, true, "", []catalog.Gap{{What: "balancer", Reason: "refused"}}},
 		{"$shardedDataDistribution", live.Sizes, false, "", []catalog.Gap{{What: "sizes", Reason: "refused"}}},
-		{"$currentOp", live.Migrations, false, "", []catalog.Gap{{What: "migrations under way", Reason: "refused"}}},
-		{"config.locks", live.Migrations, false, "", []catalog.Gap{{What: "config.locks", Reason: "refused"}}},
+		{"$currentOp", live.Migrations, false, "", []catalog.Gap{{What: "operations", Reason: "refused"}}},
+		{"config.locks", live.Migrations, false, "", []catalog.Gap{{What: "locks", Reason: "refused"}}},
 	} {
 		look := live.Look{Parts: tc.parts, Lenient: tc.lenient}
 		seen, err := look.Read(t.Context(), &scripted{docs: one, refused: tc.refused})
@@ -300,6 +347,8 @@ func TestMigrationsAreListedOnce(t *testing.T) {
 				bson.E{Key: "secs_running", Value: int64(5)}),
 			doc(t, bson.E{Key: "secs_running", Value: int64(60)}, bson.E{Key: "command", Value: bson.D{
 				{Key: "_shardsvrMoveRange", Value: "x.y"}, {Key: "fromShard", Value: "a"}, {Key: "toShard", Value: "b"}}}),
+			doc(t, bson.E{Key: "desc", Value: "ReshardingMetricsCoordinator"}, bson.E{Key: "ns", Value: "x.w"},
+				bson.E{Key: "coordinatorState", Value: "cloning"}),
 		},
 		"config.migrations": {doc(t, bson.E{Key: "ns", Value: "x.y"},
 			bson.E{Key: "fromShard", Value: "c"}, bson.E{Key: "toShard", Value: "d"})},
@@ -319,6 +368,9 @@ func TestMigrationsAreListedOnce(t *testing.T) {
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("migrations %+v", got)
+	}
+	if got := seen.Parts().Reshardings; len(got) != 1 || got[0].Namespace != "x.w" || got[0].State != "cloning" {
+		t.Errorf("reshardings %+v", got)
 	}
 }
 

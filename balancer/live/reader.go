@@ -103,7 +103,14 @@ func (r *Reader) ReadSince(ctx context.Context, old *catalog.Snapshot) (*catalog
 	for _, part := range []func(context.Context) error{
 		rd.catalog, rd.collections, rd.zones, rd.sizes, rd.balancer, rd.compliance, rd.activity, rd.deletions, rd.logs,
 	} {
-		if err := part(ctx); err != nil {
+		err := part(ctx)
+		if err == nil {
+			err = ctx.Err()
+		}
+		if _, typed := errors.AsType[*ReadError](err); err != nil && !typed {
+			err = &ReadError{What: "the cluster", Err: err}
+		}
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -48,13 +48,7 @@ func (r *reading) activity(ctx context.Context) error {
 // operations are those of the shards that belong to migrations and reshardings;
 // of a migration those that name the donor come first.
 func (r *reading) operations(ctx context.Context) ([]bson.Raw, error) {
-	cursor, err := r.admin.Aggregate(ctx, bson.A{
-		bson.D{{Key: "$currentOp", Value: bson.D{{Key: "allUsers", Value: true}, {Key: "idleConnections", Value: false}}}},
-		bson.D{{Key: "$match", Value: bson.D{{Key: "$or", Value: bson.A{
-			bson.D{{Key: "desc", Value: bson.Regex{Pattern: "^MoveChunk|^migrateThread|^ReshardingMetrics"}}},
-			bson.D{{Key: "command._shardsvrMoveRange", Value: bson.D{{Key: "$exists", Value: true}}}},
-		}}}}},
-	})
+	cursor, err := r.admin.Aggregate(ctx, operationStages())
 	if err != nil {
 		return nil, err
 	}
@@ -63,10 +57,28 @@ func (r *reading) operations(ctx context.Context) ([]bson.Raw, error) {
 		ops = append(ops, slices.Clone(doc))
 		return nil
 	})
+	donorsFirst(ops)
+	return ops, err
+}
+
+// operationStages finds the operations of shards that belong to migrations and
+// reshardings.
+func operationStages() []bson.D {
+	return []bson.D{
+		{{Key: "$currentOp", Value: bson.D{{Key: "allUsers", Value: true}, {Key: "idleConnections", Value: false}}}},
+		{{Key: "$match", Value: bson.D{{Key: "$or", Value: bson.A{
+			bson.D{{Key: "desc", Value: bson.Regex{Pattern: "^MoveChunk|^migrateThread|^ReshardingMetrics"}}},
+			bson.D{{Key: "command._shardsvrMoveRange", Value: bson.D{{Key: "$exists", Value: true}}}},
+		}}}}},
+	}
+}
+
+// donorsFirst sorts operations: others of the same migration add nothing to those
+// that name the donor.
+func donorsFirst(ops []bson.Raw) {
 	slices.SortStableFunc(ops, func(a, b bson.Raw) int {
 		return cmp.Compare(len(text(b, "command", "fromShard")), len(text(a, "command", "fromShard")))
 	})
-	return ops, err
 }
 
 func (r *reading) oldMigrations(ctx context.Context, list *activity) error {
@@ -75,11 +87,7 @@ func (r *reading) oldMigrations(ctx context.Context, list *activity) error {
 		return err
 	}
 	for _, doc := range docs {
-		list.migration(catalog.ActiveMigration{
-			Namespace: text(doc, "ns"), From: catalog.ShardID(text(doc, "fromShard")), To: catalog.ShardID(text(doc,
-				"toShard")),
-			Min: document(doc, "min"), Max: document(doc, "max"),
-		})
+		list.migration(listedMigration(doc))
 	}
 	docs, err = r.documents(ctx, "locks", bson.D{{Key: "state", Value: 2}})
 	if err := r.part(ctx, catalog.Gap{What: "locks"}, err); err != nil {
@@ -93,6 +101,15 @@ func (r *reading) oldMigrations(ctx context.Context, list *activity) error {
 		}
 	}
 	return nil
+}
+
+// listedMigration reads a document of config.migrations.
+func listedMigration(doc bson.Raw) catalog.ActiveMigration {
+	return catalog.ActiveMigration{
+		Namespace: text(doc, "ns"),
+		From:      catalog.ShardID(text(doc, "fromShard")), To: catalog.ShardID(text(doc, "toShard")),
+		Min: document(doc, "min"), Max: document(doc, "max"),
+	}
 }
 
 // activity collects what is under way, from sources that tell of the same.

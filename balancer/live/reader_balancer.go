@@ -12,12 +12,17 @@ import (
 func (r *reading) balancer(ctx context.Context) error {
 	reply, err := r.run(ctx, bson.D{{Key: "balancerStatus", Value: 1}})
 	if err == nil {
-		mode, _ := reply.Lookup("mode").StringValueOK()
-		inRound, _ := reply.Lookup("inBalancerRound").BooleanOK()
-		r.parts.Balancer = catalog.BalancerState{Mode: catalog.Mode(mode), InRound: inRound,
-			Rounds: integer(reply, "numBalancerRounds")}
+		r.parts.Balancer = balancerState(reply)
 	}
 	return r.part(ctx, catalog.Gap{What: "balancer"}, err)
+}
+
+// balancerState reads the reply of balancerStatus.
+func balancerState(reply bson.Raw) catalog.BalancerState {
+	return catalog.BalancerState{
+		Mode: catalog.Mode(text(reply, "mode")), InRound: isSet(reply.Lookup("inBalancerRound")),
+		Rounds: integer(reply, "numBalancerRounds"),
+	}
 }
 
 // compliance asks for the server's verdict on each sharded collection, and on

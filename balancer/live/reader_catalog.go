@@ -68,8 +68,15 @@ func (r *reading) version(ctx context.Context, docs []bson.Raw) error {
 }
 
 func (r *reading) settings(_ context.Context, docs []bson.Raw) error {
-	r.parts.Settings = catalog.SettingsOf(r.parts.Release)
-	err := r.parts.Settings.Load(func(id string) (bson.Raw, error) {
+	r.parts.Settings, r.parts.SettingsProblem = settingsOf(r.parts.Release, docs)
+	return nil
+}
+
+// settingsOf reads the documents of config.settings, and says why one could not be
+// read.
+func settingsOf(release catalog.Release, docs []bson.Raw) (settings catalog.Settings, problem string) {
+	settings = catalog.SettingsOf(release)
+	err := settings.Load(func(id string) (bson.Raw, error) {
 		for _, doc := range docs {
 			if text(doc, "_id") == id {
 				return doc, nil
@@ -78,9 +85,9 @@ func (r *reading) settings(_ context.Context, docs []bson.Raw) error {
 		return nil, nil
 	})
 	if err != nil {
-		r.parts.SettingsProblem = err.Error()
+		problem = err.Error()
 	}
-	return nil
+	return settings, problem
 }
 
 func (r *reading) shards(ctx context.Context, docs []bson.Raw) error {

@@ -36,13 +36,11 @@ func (r *reading) readAll(ctx context.Context, t *tracked) error {
 		return err
 	}
 	t.table = table
-	same, err := r.update(ctx, t, newest)
-	// As long as the newest chunk is the same, there is nothing to look at again.
-	t.settled = err == nil && same && t.table.Version().ChunkVersion == newest
+	_, err = r.update(ctx, t, newest)
 	return err
 }
 
-// newest is the version of the collection's newest chunk.
+// newest returns the version of the collection's newest chunk.
 func (r *reading) newest(ctx context.Context, t *tracked) (catalog.ChunkVersion, error) {
 	docs, err := r.documents(ctx, "chunks", bson.D{t.ChunkFilter()},
 		options.Find().SetSort(bson.D{{Key: "lastmod", Value: -1}}).SetLimit(1))
@@ -56,9 +54,9 @@ func (r *reading) newest(ctx context.Context, t *tracked) (catalog.ChunkVersion,
 	return chunk.Version, err
 }
 
-// update reads the chunks with a version or a newer one, and tells whether the
-// table had them all. The order has a server meet again, at their new place,
-// those that change while it goes through them.
+// update reads the chunks with a version or a newer one, and reports whether
+// the table had them all. The order has a server meet again, at their new
+// place, those that change while it goes through them.
 func (r *reading) update(ctx context.Context, t *tracked, from catalog.ChunkVersion) (same bool, err error) {
 	changed, err := r.chunks(ctx, t, bson.E{Key: "lastmod", Value: bson.D{{Key: "$gte", Value: from.Timestamp()}}},
 		options.Find().SetSort(bson.D{{Key: "lastmod", Value: 1}}).SetBatchSize(chunkBatch))

@@ -16,15 +16,17 @@ type tracked struct {
 	table *catalog.RoutingTable
 	// older: the table is that of an older Snapshot, and its flags may be old.
 	older bool
-	// settled: the last look found the table as it is.
-	settled bool
+	// settled: the last look found the table as it is. refused: it was the last
+	// one, as the server does not want to be asked.
+	settled, refused bool
 	// trouble is why the last look gave no table.
 	trouble error
 }
 
-// collections reads config.collections and the chunks of each. Whatever has
-// changed since it was read is read again, until nothing has or there were
-// enough tries: each table is what its collection was at one moment.
+// collections reads config.collections and the chunks of each, and looks at all
+// of them once more. Whatever has changed since it was read is read again, until
+// nothing has or there were enough tries: each table is what its collection was
+// at one moment after the last one was first read.
 func (r *reading) collections(ctx context.Context) error {
 	known := r.olderTables()
 	for try := 0; ; try++ {
@@ -37,7 +39,7 @@ func (r *reading) collections(ctx context.Context) error {
 		known = r.entries(docs, known, try == 0)
 		var unsettled []*tracked
 		for _, t := range known {
-			if !t.settled {
+			if !t.refused && (try < 2 || !t.settled) {
 				unsettled = append(unsettled, t)
 			}
 		}
@@ -55,7 +57,7 @@ func (r *reading) collections(ctx context.Context) error {
 	}
 }
 
-// olderTables are the tables that the older Snapshot has.
+// olderTables returns the tables that the older Snapshot has.
 func (r *reading) olderTables() map[string]*tracked {
 	known := map[string]*tracked{}
 	if r.old == nil {
@@ -69,8 +71,8 @@ func (r *reading) olderTables() map[string]*tracked {
 	return known
 }
 
-// entries are the collections that the documents tell of, with the tables of
-// those that are still the same. What can't be read is a gap.
+// entries returns the collections that the documents tell of, with the tables
+// of those that are still the same. What can't be read is a gap.
 func (r *reading) entries(docs []bson.Raw, known map[string]*tracked, first bool) map[string]*tracked {
 	next := map[string]*tracked{}
 	for _, doc := range docs {
@@ -120,11 +122,11 @@ func (r *reading) look(ctx context.Context, t *tracked) error {
 			t.settled, t.older = same, false
 			return nil
 		}
-		if err := r.fatal(ctx, t, err); err != nil || t.settled {
+		if err := r.fatal(ctx, t, err); err != nil || t.refused {
 			return err
 		}
 	}
-	t.older = false
+	t.older, t.settled = false, false
 	return r.fatal(ctx, t, r.readAll(ctx, t))
 }
 
@@ -137,7 +139,7 @@ func (r *reading) fatal(ctx context.Context, t *tracked, err error) error {
 	case err == nil:
 		return nil
 	case ctx.Err() == nil && refused(err):
-		t.table, t.settled = nil, true
+		t.table, t.settled, t.refused = nil, true, true
 		return nil
 	case ctx.Err() == nil && senseless(err):
 		t.table = nil

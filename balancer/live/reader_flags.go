@@ -6,11 +6,11 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// differing compares the chunks of a table that have a flag with those that have
-// it now, and gives what is to be changed: chunks with the flag that the table
-// has without it, and without it those that have lost it. Chunks that are newer
-// than the table, or not in it, are none of its business: the next look finds
-// them.
+// differing compares the chunks of a table that have a flag with those that
+// have it now, and returns what is to be changed: chunks with the flag that the
+// table has without it, and without it those that have lost it. Chunks that are
+// newer than the table, or not in it, are none of its business: the next look
+// finds them.
 func differing(
 	t *catalog.RoutingTable, had func() iter.Seq[catalog.Chunk], has []catalog.Chunk, without func(*catalog.Chunk),
 ) []catalog.Chunk {

@@ -58,7 +58,8 @@ func (b *Balancer) act(a policy.Action) policy.ActionResult {
 	case err != nil:
 		return policy.ActionResult{Err: err}
 	case a.Kind == policy.MergeAll && !ok:
-		return policy.ActionResult{Err: mongoerr.New(mongoerr.ConflictingOperationInProgress, "collection %s is gone", a.Namespace)}
+		return policy.ActionResult{Err: mongoerr.New(mongoerr.ConflictingOperationInProgress,
+			"collection %s is gone", a.Namespace)}
 	case a.Kind == policy.MergeAll:
 		merged, err := b.c.Chunks().MergeAll(coll, a.Shard, policy.MergeLimits{
 			Chunks: autoMergeMost, Time: b.c.parameters.Milliseconds("autoMergerMaxTimeProcessingChunksMS"),
@@ -94,7 +95,8 @@ func (b *Balancer) measure(coll catalog.Collection, a policy.Action) policy.Acti
 		return policy.ActionResult{}
 	}
 	if _, ok := l.keyIndex(coll.Pattern); !ok {
-		return policy.ActionResult{Err: mongoerr.New(mongoerr.OperationFailed, "couldn't find a valid index to search the key %s", coll.Pattern.Doc())}
+		return policy.ActionResult{Err: mongoerr.New(mongoerr.OperationFailed,
+			"couldn't find a valid index to search the key %s", coll.Pattern.Doc())}
 	}
 	average := bytes / docs
 	virtual, _ := l.virtual.within(coll.Pattern, a.Min, a.Max)

@@ -44,10 +44,11 @@ const (
 // commitsMigration is what a donor sends to the config server.
 const commitsMigration = "_configsvrCommitChunkMigration"
 
-// BetweenNodes tells whether the balancer or a shard sends a command of this
+// BetweenNodes reports whether the balancer or a shard sends a command of this
 // name to another node, so that it can be made to fail there.
 func BetweenNodes(name string) bool {
-	return slices.Contains([]string{sendsMove, sendsMergeAll, sendsMerge, sendsMeasure, sendsSplit, sendsPoints, commitsMigration}, name)
+	return slices.Contains([]string{sendsMove, sendsMergeAll, sendsMerge, sendsMeasure, sendsSplit, sendsPoints,
+		commitsMigration}, name)
 }
 
 // send brings a command of the balancer to a shard. It is ShardNotFound for a
@@ -75,7 +76,8 @@ func (b *Balancer) send(to catalog.ShardID, name string, document func() bson.D)
 }
 
 func (fs *Faults) connectionLost(to catalog.ShardID) error {
-	return mongoerr.New(mongoerr.HostUnreachable, "Error connecting to %s :: caused by :: Connection reset by peer", cmp.Or(fs.c.hostOf(to), string(to)))
+	return mongoerr.New(mongoerr.HostUnreachable,
+		"Error connecting to %s :: caused by :: Connection reset by peer", cmp.Or(fs.c.hostOf(to), string(to)))
 }
 
 // sendMove is send for a request to a donor.

@@ -13,7 +13,7 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// ShardedCollections lists the sharded collections by namespace.
+// ShardedCollections returns the sharded collections by namespace.
 func (cfg *ConfigDB) ShardedCollections() ([]catalog.Collection, error) {
 	colls, err := cfg.shardedCollections()
 	return slices.Clone(colls), err

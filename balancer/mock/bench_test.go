@@ -19,7 +19,8 @@ import (
 func (m *model) handle(b *testing.B, db string, command bson.D) bson.Raw {
 	b.Helper()
 	body := raw(b, command)
-	reply := m.router.Handle(context.Background(), wire.Request{Database: db, Command: command[0].Key, Body: body, Client: &wire.Client{ID: 1}})
+	reply := m.router.Handle(context.Background(), wire.Request{Database: db, Command: command[0].Key, Body: body,
+		Client: &wire.Client{ID: 1}})
 	if n, _ := reply.Lookup("ok").AsFloat64OK(); n != 1 {
 		b.Fatalf("%s answered %s", command[0].Key, reply)
 	}
@@ -57,7 +58,8 @@ func BenchmarkDay(b *testing.B) {
 	for i := range 100 {
 		top.Shards = append(top.Shards, mock.TopologyShard{ID: fmt.Sprintf("s%02d", i)})
 	}
-	coll := mock.TopologyCollection{Namespace: "big.data", Key: json.RawMessage(`{"k": 1}`), Chunks: make([]mock.TopologyChunk, 200_000)}
+	coll := mock.TopologyCollection{Namespace: "big.data", Key: json.RawMessage(`{"k": 1}`),
+		Chunks: make([]mock.TopologyChunk, 200_000)}
 	for i := range coll.Chunks {
 		coll.Chunks[i] = mock.TopologyChunk{Shard: top.Shards[i%10].ID, Docs: 1000, Bytes: json.RawMessage("104857600")}
 		if i > 0 {
@@ -93,7 +95,8 @@ var million = sync.OnceValues(func() (*model, bson.RawValue) {
 	for i := range shards {
 		top.Shards = append(top.Shards, mock.TopologyShard{ID: fmt.Sprintf("s%02d", i)})
 	}
-	coll := mock.TopologyCollection{Namespace: "big.data", Key: json.RawMessage(`{"k": 1}`), Chunks: make([]mock.TopologyChunk, chunks)}
+	coll := mock.TopologyCollection{Namespace: "big.data", Key: json.RawMessage(`{"k": 1}`),
+		Chunks: make([]mock.TopologyChunk, chunks)}
 	for i := range coll.Chunks {
 		coll.Chunks[i] = mock.TopologyChunk{Shard: top.Shards[i%shards].ID, Docs: 1000, Bytes: json.RawMessage("104857600")}
 		if i > 0 {
@@ -121,13 +124,16 @@ func BenchmarkMillionChunks(b *testing.B) {
 		db      string
 		command bson.D
 	}{
-		"status":         {"admin", d("balancerCollectionStatus", "big.data")},
-		"first20":        {"config", d("find", "chunks", "filter", d("uuid", uuid), "sort", d("min", 1), "limit", 20)},
-		"count":          {"config", d("count", "chunks", "query", d("uuid", uuid))},
-		"countOfShard":   {"config", d("count", "chunks", "query", d("uuid", uuid, "shard", "s07"))},
-		"groupOfShard":   {"config", d("aggregate", "chunks", "pipeline", bson.A{d("$match", d("uuid", uuid, "shard", "s07")), d("$group", d("_id", nil, "n", d("$sum", 1)))}, "cursor", d())},
-		"groupByShard":   {"config", d("aggregate", "chunks", "pipeline", bson.A{d("$match", d("uuid", uuid)), d("$group", d("_id", "$shard", "n", d("$sum", 1)))}, "cursor", d())},
-		"countDocuments": {"config", d("aggregate", "chunks", "pipeline", bson.A{d("$match", d("uuid", uuid)), d("$group", d("_id", 1, "n", d("$sum", 1)))}, "cursor", d())},
+		"status":       {"admin", d("balancerCollectionStatus", "big.data")},
+		"first20":      {"config", d("find", "chunks", "filter", d("uuid", uuid), "sort", d("min", 1), "limit", 20)},
+		"count":        {"config", d("count", "chunks", "query", d("uuid", uuid))},
+		"countOfShard": {"config", d("count", "chunks", "query", d("uuid", uuid, "shard", "s07"))},
+		"groupOfShard": {"config", d("aggregate", "chunks", "pipeline", bson.A{d("$match", d("uuid", uuid, "shard", "s07")),
+			d("$group", d("_id", nil, "n", d("$sum", 1)))}, "cursor", d())},
+		"groupByShard": {"config", d("aggregate", "chunks", "pipeline", bson.A{d("$match", d("uuid", uuid)),
+			d("$group", d("_id", "$shard", "n", d("$sum", 1)))}, "cursor", d())},
+		"countDocuments": {"config", d("aggregate", "chunks", "pipeline", bson.A{d("$match", d("uuid", uuid)),
+			d("$group", d("_id", 1, "n", d("$sum", 1)))}, "cursor", d())},
 	} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {

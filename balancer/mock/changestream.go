@@ -73,7 +73,8 @@ func (cf *ChangeFeed) Start() bson.Timestamp {
 // ChangeStreamHistoryLost where some of it is not remembered.
 func (cf *ChangeFeed) After(at bson.Timestamp) ([]Change, error) {
 	if at.Before(cf.gone) {
-		return nil, mongoerr.New(mongoerr.ChangeStreamHistoryLost, "Resume of change stream was not possible, as the resume point may no longer be in the oplog.")
+		return nil, mongoerr.New(mongoerr.ChangeStreamHistoryLost,
+			"Resume of change stream was not possible, as the resume point may no longer be in the oplog.")
 	}
 	from, _ := slices.BinarySearchFunc(cf.list, at, func(ch Change, at bson.Timestamp) int {
 		if ch.At.After(at) {
@@ -115,7 +116,8 @@ func (cf *ChangeFeed) noteDocument(kind ChangeKind, ns string, before, after bso
 	if doc == nil {
 		doc = before
 	}
-	cf.note(Change{Kind: kind, Namespace: ns, Key: cf.documentKey(ns, doc), Before: before, After: after, Images: cf.keepsImages(ns)})
+	cf.note(Change{Kind: kind, Namespace: ns, Key: cf.documentKey(ns, doc), Before: before, After: after,
+		Images: cf.keepsImages(ns)})
 }
 
 // keepsImages tells whether a collection was made, or modified, with

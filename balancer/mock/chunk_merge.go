@@ -82,7 +82,8 @@ func errStaleEpoch(ns string) error {
 	return mongoerr.New(mongoerr.StaleEpoch, "The epoch of collection %s has changed", ns)
 }
 
-func (cks Chunks) logMerge(what, ns string, table *catalog.RoutingTable, merged catalog.Chunk, before catalog.ChunkVersion, count int) {
+func (cks Chunks) logMerge(what, ns string, table *catalog.RoutingTable, merged catalog.Chunk,
+	before catalog.ChunkVersion, count int) {
 	cks.c.log.change(configShard, what, ns, bson.D{
 		{Key: "prevPlacementVersion", Value: versionDoc(table, before)},
 		{Key: "mergedVersion", Value: versionDoc(table, merged.Version)},
@@ -108,7 +109,8 @@ func (cks Chunks) MergeAll(coll catalog.Collection, id catalog.ShardID, limits p
 
 // mergeAll reads chunks without a lock and merges them if the collection has
 // not changed meanwhile; else it reads once more what may have changed.
-func (cks Chunks) mergeAll(coll catalog.Collection, id catalog.ShardID, limits policy.MergeLimits, read func() *catalog.RoutingTable) (int, error) {
+func (cks Chunks) mergeAll(coll catalog.Collection, id catalog.ShardID, limits policy.MergeLimits,
+	read func() *catalog.RoutingTable) (int, error) {
 	var from catalog.Key
 	for range mergeAllAttempts {
 		table := read()
@@ -120,7 +122,8 @@ func (cks Chunks) mergeAll(coll catalog.Collection, id catalog.ShardID, limits p
 			return 0, err
 		}
 		runs := policy.MergeableRuns(policy.MergeSearch{
-			Table: table, Zones: zones, Shard: id, From: from, Cutoff: cks.historyCutoff(), Limits: limits, Spent: cks.c.faults.lag(configShard),
+			Table: table, Zones: zones, Shard: id, From: from, Cutoff: cks.historyCutoff(), Limits: limits,
+			Spent: cks.c.faults.lag(configShard),
 		})
 		if len(runs) == 0 {
 			return 0, nil
@@ -130,7 +133,8 @@ func (cks Chunks) mergeAll(coll catalog.Collection, id catalog.ShardID, limits p
 		}
 		from = runs[0][0].Min
 	}
-	return 0, mongoerr.New(mongoerr.ConflictingOperationInProgress, "collection %s changes too often for its chunks to be merged", coll.Namespace)
+	return 0, mongoerr.New(mongoerr.ConflictingOperationInProgress,
+		"collection %s changes too often for its chunks to be merged", coll.Namespace)
 }
 
 // mergeRuns writes one new chunk for each run.
@@ -156,5 +160,6 @@ func (cks Chunks) historyCutoff() bson.Timestamp {
 }
 
 func (cks Chunks) historyWindow() time.Duration {
-	return max(cks.c.parameters.Seconds("minSnapshotHistoryWindowInSeconds"), cks.c.parameters.Seconds("transactionLifetimeLimitSeconds"))
+	return max(cks.c.parameters.Seconds("minSnapshotHistoryWindowInSeconds"),
+		cks.c.parameters.Seconds("transactionLifetimeLimitSeconds"))
 }

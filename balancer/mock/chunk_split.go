@@ -24,12 +24,14 @@ const maxSplitPoints = 8192
 // at the points itself before it asks the config server (spec 01 §5.3).
 func (cks Chunks) SplitOnShard(coll catalog.Collection, chunk catalog.Chunk, points []catalog.Key) error {
 	if len(points) > maxSplitPoints {
-		cks.c.logger.Warn("too many split points, the first ones are used", "ns", coll.Namespace, "points", len(points), "used", maxSplitPoints)
+		cks.c.logger.Warn("too many split points, the first ones are used", "ns", coll.Namespace, "points", len(points),
+			"used", maxSplitPoints)
 		points = points[:maxSplitPoints]
 	}
 	if n := len(points); n > 0 && (points[0].Equal(chunk.Min) || points[n-1].Equal(chunk.Max)) {
 		p := coll.Pattern
-		return mongoerr.New(mongoerr.CannotSplit, "a split point is a bound of the chunk %s -->> %s", p.Bound(chunk.Min), p.Bound(chunk.Max))
+		return mongoerr.New(mongoerr.CannotSplit, "a split point is a bound of the chunk %s -->> %s", p.Bound(chunk.Min),
+			p.Bound(chunk.Max))
 	}
 	return cks.Split(coll, chunk, points)
 }
@@ -50,7 +52,8 @@ func (cks Chunks) Split(coll catalog.Collection, chunk catalog.Chunk, points []c
 
 // commitSplit writes the catalog and the change log
 // (_configsvrCommitChunkSplit): coll is the collection as the shard knows it.
-func (cks Chunks) commitSplit(known catalog.Collection, shard catalog.ShardID, min, max catalog.Key, points []catalog.Key) error {
+func (cks Chunks) commitSplit(known catalog.Collection, shard catalog.ShardID, min, max catalog.Key,
+	points []catalog.Key) error {
 	ns := known.Namespace
 	coll, ok, err := cks.c.config.Tracked(ns)
 	switch {
@@ -113,7 +116,8 @@ func checkSplitPoints(p catalog.KeyPattern, chunk catalog.Chunk, points []catalo
 	return nil
 }
 
-func (cks Chunks) logSplit(ns string, table *catalog.RoutingTable, chunk catalog.Chunk, pieces []catalog.Chunk, version catalog.ChunkVersion) {
+func (cks Chunks) logSplit(ns string, table *catalog.RoutingTable, chunk catalog.Chunk, pieces []catalog.Chunk,
+	version catalog.ChunkVersion) {
 	before := bson.E{Key: "before", Value: chunkDoc(table, chunk, version)}
 	owner := bson.E{Key: "owningShard", Value: string(chunk.Shard)}
 	if len(pieces) == 2 {
@@ -151,7 +155,8 @@ func EndingAt(t *catalog.RoutingTable, max catalog.Key) catalog.Chunk {
 // splitPoint searches [min, max) for the first point that cuts off about one
 // chunk size ("auto split vector" with limit 1, spec 02 §5.8). Sizes are those
 // of the whole local collection, orphans included.
-func (l *localCollection) splitPoint(p catalog.KeyPattern, min, max catalog.Key, maxChunkBytes int64, dir direction) (catalog.Key, bool) {
+func (l *localCollection) splitPoint(p catalog.KeyPattern, min, max catalog.Key, maxChunkBytes int64,
+	dir direction) (catalog.Key, bool) {
 	if l == nil {
 		return catalog.Key{}, false
 	}
@@ -250,7 +255,8 @@ func walkPieces(keys [][]byte, from, count, n, limit int) (points []int, rest in
 
 // virtualPoint applies the same rule to virtual data: one chunk size from 1.8
 // of them up, half of the range between 1.33 and 1.8, else no point.
-func (l *localCollection) virtualPoint(p catalog.KeyPattern, min, max catalog.Key, docs, perPiece int64, dir direction) (catalog.Key, bool) {
+func (l *localCollection) virtualPoint(p catalog.KeyPattern, min, max catalog.Key, docs, perPiece int64,
+	dir direction) (catalog.Key, bool) {
 	if perPiece == 0 {
 		perPiece = 1
 	}
@@ -287,7 +293,8 @@ func (cks Chunks) Median(coll catalog.Collection, chunk catalog.Chunk) (catalog.
 		return catalog.Key{}, errNoMedian()
 	}
 	if _, ok := local.keyIndex(coll.Pattern); !ok {
-		return catalog.Key{}, mongoerr.New(mongoerr.IndexNotFound, "couldn't find index over splitting key %s", coll.Pattern.Doc())
+		return catalog.Key{}, mongoerr.New(mongoerr.IndexNotFound, "couldn't find index over splitting key %s",
+			coll.Pattern.Doc())
 	}
 	var records []store.RecordID
 	var keys [][]byte

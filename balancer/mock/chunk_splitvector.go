@@ -43,7 +43,8 @@ func (cks Chunks) SplitVector(req VectorRequest) ([]bson.Raw, error) {
 	docs, size := local.counts()
 	if docs == 0 {
 		if req.Force {
-			return nil, mongoerr.New(mongoerr.InvalidOptions, "need to specify the desired max chunk size: the collection is empty")
+			return nil, mongoerr.New(mongoerr.InvalidOptions,
+				"need to specify the desired max chunk size: the collection is empty")
 		}
 		return nil, nil
 	}
@@ -59,7 +60,8 @@ func (cks Chunks) SplitVector(req VectorRequest) ([]bson.Raw, error) {
 		return local.virtualVector(req, pattern, lower, upper, virtual, req.piece(size/docs, virtual)), nil
 	}
 	if len(keys) == 0 {
-		return nil, mongoerr.New(mongoerr.OperationFailed, "can't open a cursor to scan the range (desired range is possibly empty)")
+		return nil, mongoerr.New(mongoerr.OperationFailed,
+			"can't open a cursor to scan the range (desired range is possibly empty)")
 	}
 	if bytes.Equal(keys[0], keys[len(keys)-1]) {
 		return nil, nil
@@ -106,7 +108,8 @@ func vectorPoints(keys [][]byte, n, limit int64) []int {
 }
 
 // virtualVector cuts virtual data, whose keys are spread evenly.
-func (l *localCollection) virtualVector(req VectorRequest, p catalog.KeyPattern, lower, upper catalog.Key, docs, n int64) []bson.Raw {
+func (l *localCollection) virtualVector(req VectorRequest, p catalog.KeyPattern, lower, upper catalog.Key, docs,
+	n int64) []bson.Raw {
 	var points []bson.Raw
 	for passed := n + 1; passed < docs && (req.MaxPoints == 0 || int64(len(points)) < req.MaxPoints); passed += n + 1 {
 		key, ok := l.virtual.pointAfter(p, lower, upper, passed)
@@ -119,7 +122,8 @@ func (l *localCollection) virtualVector(req VectorRequest, p catalog.KeyPattern,
 }
 
 // vectorRange is the shard's collection that a range lies in, and its bounds.
-func (cks Chunks) vectorRange(req VectorRequest, pattern catalog.KeyPattern) (l *localCollection, lower, upper catalog.Key, err error) {
+func (cks Chunks) vectorRange(req VectorRequest, pattern catalog.KeyPattern) (l *localCollection, lower,
+	upper catalog.Key, err error) {
 	db := databaseOf(req.Namespace)
 	primary, known := cks.c.config.Primary(db)
 	if !known || !cks.c.collections.Exists(req.Namespace) {
@@ -140,7 +144,8 @@ func (cks Chunks) vectorRange(req VectorRequest, pattern catalog.KeyPattern) (l 
 			id = table.Find(lower).Shard
 			for chunk := range table.Overlapping(lower, upper) {
 				if chunk.Shard != id && req.Min != nil {
-					return nil, lower, upper, mongoerr.New(mongoerr.InvalidOptions, "the range [%s, %s) is not on one shard", req.Min, req.Max)
+					return nil, lower, upper, mongoerr.New(mongoerr.InvalidOptions, "the range [%s, %s) is not on one shard", req.Min,
+						req.Max)
 				}
 			}
 		} else {

@@ -328,7 +328,8 @@ func (c *Cluster) SetCompatibilityVersion(version string) error {
 	case "7.0", "7.3":
 		return mongoerr.New(mongoerr.NotImplemented, "the mock has no compatibility version but %s", compatibilityVersion)
 	}
-	return mongoerr.New(mongoerr.BadValue, "Invalid feature compatibility version value '%s'; expected '7.0' or '7.3' or '8.0'.", version)
+	return mongoerr.New(mongoerr.BadValue, "Invalid feature compatibility version value '%s'; expected '7.0' or '7.3' "+
+		"or '8.0'.", version)
 }
 
 // leastWire is the oldest wire version that drivers of today talk to. Releases

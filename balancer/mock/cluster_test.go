@@ -67,13 +67,15 @@ func (m *model) moves(t *rapid.T) int64 {
 // The same seed gives the same run.
 func TestSameSeedSameRun(t *testing.T) {
 	run := func() string {
-		c, err := mock.New(mock.Config{Start: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), Seed: 7, Topology: mock.DefaultTopology(5)})
+		c, err := mock.New(mock.Config{Start: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), Seed: 7,
+			Topology: mock.DefaultTopology(5)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer c.Close()
 		m := &model{cluster: c, router: router.New(c, nil)}
-		m.run("config", d("update", "settings", "updates", bson.A{d("q", d("_id", "chunksize"), "u", d("$set", d("value", 1)), "upsert", true)}))
+		m.run("config", d("update", "settings", "updates", bson.A{d("q", d("_id", "chunksize"), "u", d("$set", d("value", 1)),
+			"upsert", true)}))
 		m.run("admin", d("shardCollection", ns, "key", d("k", 1)))
 		for i := range 300 {
 			m.run("db", d("insert", "c", "documents", bson.A{d("k", i, "pad", make([]byte, 50_000))}))

@@ -55,7 +55,8 @@ func (l *localCollection) asCapped(c *Cluster, ns string, size int64) (*localCol
 			options = append(options, o)
 		}
 	}
-	capped := newLocal(c.NewUUID(), append(options, bson.E{Key: "capped", Value: true}, bson.E{Key: "size", Value: size}), ns)
+	capped := newLocal(c.NewUUID(), append(options, bson.E{Key: "capped", Value: true}, bson.E{Key: "size", Value: size}),
+		ns)
 	for doc := range l.docs.Documents() {
 		if _, err := capped.docs.Insert(doc); err != nil {
 			return nil, err
@@ -105,7 +106,8 @@ func (cs *Collections) StartTail(ns string) (*Tail, error) {
 		return nil, nil
 	}
 	if l.maxBytes == 0 {
-		return nil, mongoerr.New(mongoerr.BadValue, "error processing query: ns=%s: tailable cursor requested on non capped collection", ns)
+		return nil, mongoerr.New(mongoerr.BadValue, "error processing query: ns=%s: tailable cursor requested on non "+
+			"capped collection", ns)
 	}
 	if l.docs.Count() == 0 {
 		return nil, nil
@@ -137,7 +139,8 @@ func (rq *Request) ReadTail(t *Tail, filter *store.Filter) ([]bson.Raw, error) {
 		return nil, nil
 	}
 	if _, there := l.docs.Get(t.last); !there {
-		return nil, mongoerr.New(mongoerr.CappedPositionLost, "CollectionScan died due to position in capped collection being deleted. Last seen record id: RecordId(%d)", t.last)
+		return nil, mongoerr.New(mongoerr.CappedPositionLost,
+			"CollectionScan died due to position in capped collection being deleted. Last seen record id: RecordId(%d)", t.last)
 	}
 	var docs []bson.Raw
 	for id, doc := range l.docs.After(t.last) {

@@ -111,7 +111,8 @@ func (ix Indexes) checkUniqueAgainstShardKey(ns string, specs []store.IndexSpec)
 	}
 	for _, spec := range specs {
 		if spec.Unique && !beginsWith(spec.Key, coll.Pattern) {
-			return mongoerr.New(mongoerr.CannotCreateIndex, "cannot create unique index over %s with shard key pattern %s", spec.Key, coll.Pattern.Doc())
+			return mongoerr.New(mongoerr.CannotCreateIndex, "cannot create unique index over %s with shard key pattern %s",
+				spec.Key, coll.Pattern.Doc())
 		}
 	}
 	return nil
@@ -190,7 +191,8 @@ func (ix Indexes) Drop(ns string, names []string) ([]IndexResult, error) {
 			return nil, mongoerr.New(mongoerr.InvalidOptions, "cannot drop _id index")
 		}
 		if sharded && ix.lastForShardKey(coll, specs, name) {
-			return nil, mongoerr.New(mongoerr.CannotDropShardKeyIndex, "Cannot drop the only compatible index for this collection's shard key")
+			return nil, mongoerr.New(mongoerr.CannotDropShardKeyIndex,
+				"Cannot drop the only compatible index for this collection's shard key")
 		}
 	}
 	ix.c.migrations.abort(ns)
@@ -366,7 +368,8 @@ func (ix Indexes) checkExpiry(ns string, specs []store.IndexSpec) error {
 // PrepareUnique makes an index of a collection refuse new duplicates on every
 // shard, or admit them again, and tells whether it refused them.
 func (ix Indexes) PrepareUnique(ns string, spec store.IndexSpec, on bool) (was bool, err error) {
-	if err := ix.checkUniqueAgainstShardKey(ns, []store.IndexSpec{{Name: spec.Name, Key: spec.Key, Unique: on}}); err != nil {
+	if err := ix.checkUniqueAgainstShardKey(ns, []store.IndexSpec{{Name: spec.Name, Key: spec.Key,
+		Unique: on}}); err != nil {
 		return false, err
 	}
 	for _, id := range ix.c.Statistics().holders(ns) {
@@ -393,7 +396,8 @@ func (ix Indexes) MakeUnique(ns, name string, trial bool) error {
 		}
 	}
 	if len(violations) > 0 {
-		refused := mongoerr.New(mongoerr.CannotConvertIndexToUnique, "Cannot convert the index to unique. Please resolve conflicting documents before running collMod again.")
+		refused := mongoerr.New(mongoerr.CannotConvertIndexToUnique,
+			"Cannot convert the index to unique. Please resolve conflicting documents before running collMod again.")
 		refused.Extra = bson.D{{Key: "violations", Value: violations}}
 		return refused
 	}

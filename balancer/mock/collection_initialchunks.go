@@ -11,7 +11,8 @@ import (
 )
 
 // initialTable makes the first chunks (spec 03 §1.4, initial chunks).
-func (cs *Collections) initialTable(pattern catalog.KeyPattern, zones *catalog.ZoneSet, epoch bson.ObjectID, at bson.Timestamp, primary catalog.ShardID, empty, presplit bool) (*catalog.RoutingTable, error) {
+func (cs *Collections) initialTable(pattern catalog.KeyPattern, zones *catalog.ZoneSet, epoch bson.ObjectID,
+	at bson.Timestamp, primary catalog.ShardID, empty, presplit bool) (*catalog.RoutingTable, error) {
 	chunks, err := cs.initialChunks(pattern, zones, primary, empty, presplit)
 	if err != nil {
 		return nil, err
@@ -21,7 +22,8 @@ func (cs *Collections) initialTable(pattern catalog.KeyPattern, zones *catalog.Z
 
 // tableOf is a new collection's routing table: versions from 1|0, on their
 // shards since now.
-func (cfg *ConfigDB) tableOf(pattern catalog.KeyPattern, chunks []catalog.Chunk, epoch bson.ObjectID, at bson.Timestamp) (*catalog.RoutingTable, error) {
+func (cfg *ConfigDB) tableOf(pattern catalog.KeyPattern, chunks []catalog.Chunk, epoch bson.ObjectID,
+	at bson.Timestamp) (*catalog.RoutingTable, error) {
 	for i := range chunks {
 		chunks[i].ID = cfg.ids.NewObjectID()
 		chunks[i].Version = catalog.ChunkVersion{Major: 1, Minor: uint32(i)}
@@ -31,7 +33,8 @@ func (cfg *ConfigDB) tableOf(pattern catalog.KeyPattern, chunks []catalog.Chunk,
 	return catalog.NewRoutingTable(pattern, epoch, at, slices.Values(chunks))
 }
 
-func (cs *Collections) initialChunks(pattern catalog.KeyPattern, zones *catalog.ZoneSet, primary catalog.ShardID, empty, presplit bool) ([]catalog.Chunk, error) {
+func (cs *Collections) initialChunks(pattern catalog.KeyPattern, zones *catalog.ZoneSet, primary catalog.ShardID, empty,
+	presplit bool) ([]catalog.Chunk, error) {
 	whole := []catalog.Chunk{{Min: pattern.GlobalMin(), Max: pattern.GlobalMax(), Shard: primary}}
 	if !empty {
 		return whole, nil
@@ -57,7 +60,8 @@ func (cs *Collections) initialChunks(pattern catalog.KeyPattern, zones *catalog.
 
 // zonedChunks: one chunk a zone range, one a gap; zones go round-robin among
 // their shards, gaps among all that are not draining.
-func zonedChunks(pattern catalog.KeyPattern, zones *catalog.ZoneSet, shards, open []catalog.Shard) ([]catalog.Chunk, error) {
+func zonedChunks(pattern catalog.KeyPattern, zones *catalog.ZoneSet, shards, open []catalog.Shard) ([]catalog.Chunk,
+	error) {
 	var chunks []catalog.Chunk
 	gaps := 0
 	turn := map[string]int{}
@@ -134,11 +138,14 @@ const (
 func checkPresplit(pattern catalog.KeyPattern, zones *catalog.ZoneSet, empty bool) error {
 	hashed := pattern.HashedField()
 	if !empty || zones.Len() == 0 || hashed < 0 {
-		return mongoerr.New(presplitNeedsHashedZones, "presplitHashedZones is only supported when the collection is empty, has zones, and a hashed shard key")
+		return mongoerr.New(presplitNeedsHashedZones, "presplitHashedZones is only supported when the collection is "+
+			"empty, has zones, and a hashed shard key")
 	}
 	if hashed == 0 {
-		if r := zones.Ranges()[0]; zones.Len() != 1 || !r.Min.Equal(pattern.GlobalMin()) || !r.Max.Equal(pattern.GlobalMax()) {
-			return mongoerr.New(presplitOneWholeZone, "presplitHashedZones with the hashed field first needs one zone that spans from MinKey to MaxKey")
+		if r := zones.Ranges()[0]; zones.Len() != 1 || !r.Min.Equal(pattern.GlobalMin()) ||
+			!r.Max.Equal(pattern.GlobalMax()) {
+			return mongoerr.New(presplitOneWholeZone, "presplitHashedZones with the hashed field first needs one zone that "+
+				"spans from MinKey to MaxKey")
 		}
 		return nil
 	}
@@ -155,19 +162,22 @@ func checkPresplitZone(hashed int, r catalog.ZoneRange) error {
 	same := true
 	for i, v := range lower[:hashed] {
 		if v.Type == bson.TypeMinKey || v.Type == bson.TypeMaxKey {
-			return mongoerr.New(presplitOpenPrefix, "the fields before the hashed one must not be MinKey or MaxKey in the lower bound of zone %s", r.Zone)
+			return mongoerr.New(presplitOpenPrefix, "the fields before the hashed one must not be MinKey or MaxKey in the "+
+				"lower bound of zone %s", r.Zone)
 		}
 		same = same && v.Equal(upper[i])
 	}
 	switch {
 	case same:
-		return mongoerr.New(presplitSamePrefix, "a field before the hashed one must differ between the bounds of zone %s", r.Zone)
+		return mongoerr.New(presplitSamePrefix, "a field before the hashed one must differ between the bounds of zone %s",
+			r.Zone)
 	case lower[hashed].Type != bson.TypeMinKey:
 		return mongoerr.New(presplitHashNotMin, "the hashed field must be MinKey in the lower bound of zone %s", r.Zone)
 	}
 	for _, v := range lower[hashed+1:] {
 		if v.Type != bson.TypeMinKey {
-			return mongoerr.New(presplitRestNotMin, "the fields after the hashed one must be MinKey in the lower bound of zone %s", r.Zone)
+			return mongoerr.New(presplitRestNotMin, "the fields after the hashed one must be MinKey in the lower bound of "+
+				"zone %s", r.Zone)
 		}
 	}
 	return nil
@@ -175,7 +185,8 @@ func checkPresplitZone(hashed int, r catalog.ZoneRange) error {
 
 // presplitChunks cut every zone into as many chunks as it has shards, evenly
 // by the hash; gaps are one chunk each.
-func presplitChunks(pattern catalog.KeyPattern, zones *catalog.ZoneSet, shards, open []catalog.Shard) ([]catalog.Chunk, error) {
+func presplitChunks(pattern catalog.KeyPattern, zones *catalog.ZoneSet, shards, open []catalog.Shard) ([]catalog.Chunk,
+	error) {
 	whole, err := zonedChunks(pattern, zones, shards, open)
 	if err != nil {
 		return nil, err

@@ -53,7 +53,8 @@ func (l *localCollection) trim() {
 // (121). With the level "moderate" a document that was bad already may stay so;
 // before is nil for a new one.
 func (l *localCollection) validate(before, doc bson.Raw) error {
-	if l.validator == nil || l.warnOnly || l.validator.Match(doc) || l.lenient && before != nil && !l.validator.Match(before) {
+	if l.validator == nil || l.warnOnly || l.validator.Match(doc) || l.lenient && before != nil &&
+		!l.validator.Match(before) {
 		return nil
 	}
 	err := mongoerr.New(mongoerr.DocumentValidationFailure, "Document failed validation")

@@ -42,7 +42,8 @@ func (cs *Collections) RefineKey(req RefineRequest) error {
 		return nil
 	}
 	if !beginsWith(key, coll.Pattern) {
-		return mongoerr.New(mongoerr.InvalidOptions, "refineCollectionShardKey shard key %s does not extend the current shard key %s", key, coll.Pattern.Doc())
+		return mongoerr.New(mongoerr.InvalidOptions, "refineCollectionShardKey shard key %s does not extend the current "+
+			"shard key %s", key, coll.Pattern.Doc())
 	}
 	old := cs.c.config.tables[ns]
 	for _, id := range old.Owners() {

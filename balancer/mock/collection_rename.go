@@ -93,7 +93,8 @@ func (cs *Collections) checkRename(from, to string, dropTarget bool) error {
 // checkRenameAcross refuses what would need documents to go to another shard.
 func (cs *Collections) checkRenameAcross(from, to string) error {
 	if cs.c.config.isTracked(from) && len(to) > catalog.MaxShardedNamespaceBytes {
-		return mongoerr.New(mongoerr.InvalidNamespace, "Fully qualified namespace is too long. Namespace: %s Max: %d", to, catalog.MaxShardedNamespaceBytes)
+		return mongoerr.New(mongoerr.InvalidNamespace, "Fully qualified namespace is too long. Namespace: %s Max: %d", to,
+			catalog.MaxShardedNamespaceBytes)
 	}
 	old, db := databaseOf(from), databaseOf(to)
 	if old == db {
@@ -101,7 +102,8 @@ func (cs *Collections) checkRenameAcross(from, to string) error {
 	}
 	for _, ns := range []string{from, to} {
 		if cs.c.config.isTracked(ns) {
-			return mongoerr.New(mongoerr.CommandFailed, "Source and destination collections must be on the same database because %s is sharded.", ns)
+			return mongoerr.New(mongoerr.CommandFailed, "Source and destination collections must be on the same database "+
+				"because %s is sharded.", ns)
 		}
 	}
 	primary, _ := cs.c.config.Primary(old)

@@ -47,14 +47,16 @@ func (rq *Request) ShardCollection(req ShardRequest) error {
 	if err != nil {
 		return err
 	}
-	if onConfigServer(db) && req.Namespace != sessionsNamespace || strings.HasPrefix(coll, "system.") && !onConfigServer(db) {
+	if onConfigServer(db) && req.Namespace != sessionsNamespace || strings.HasPrefix(coll, "system.") &&
+		!onConfigServer(db) {
 		return mongoerr.New(mongoerr.IllegalOperation, "can't shard %s: it is a system namespace", req.Namespace)
 	}
 	if req.Unique && pattern.HashedField() >= 0 {
 		return mongoerr.New(mongoerr.InvalidOptions, "Hashed shard keys cannot be declared unique.")
 	}
 	if len(req.Namespace) > catalog.MaxShardedNamespaceBytes {
-		return mongoerr.New(mongoerr.InvalidNamespace, "Fully qualified namespace is too long. Namespace: %s Max: %d", req.Namespace, catalog.MaxShardedNamespaceBytes)
+		return mongoerr.New(mongoerr.InvalidNamespace, "Fully qualified namespace is too long. Namespace: %s Max: %d",
+			req.Namespace, catalog.MaxShardedNamespaceBytes)
 	}
 	if err := rq.c.collections.refuseView(req.Namespace); err != nil {
 		return err
@@ -131,7 +133,8 @@ func (cs *Collections) shardNew(req ShardRequest, pattern catalog.KeyPattern) er
 	return err
 }
 
-func (cs *Collections) shardLocal(req ShardRequest, pattern catalog.KeyPattern, primary catalog.ShardID, local *localCollection) error {
+func (cs *Collections) shardLocal(req ShardRequest, pattern catalog.KeyPattern, primary catalog.ShardID,
+	local *localCollection) error {
 	if err := checkLocal(req, pattern, local); err != nil {
 		return err
 	}
@@ -209,7 +212,8 @@ func checkUniqueIndexes(local *localCollection, pattern catalog.KeyPattern) erro
 			continue
 		}
 		if !beginsWith(spec.Key, pattern) {
-			return mongoerr.New(mongoerr.InvalidOptions, "can't shard the collection with unique index %s: it does not begin with the shard key", spec.Name)
+			return mongoerr.New(mongoerr.InvalidOptions, "can't shard the collection with unique index %s: it does not begin "+
+				"with the shard key", spec.Name)
 		}
 	}
 	return nil
@@ -230,7 +234,8 @@ func checkKeyIndex(req ShardRequest, pattern catalog.KeyPattern, local *localCol
 	if index, ok := local.newKeyIndex(pattern); ok {
 		exact := slices.Equal(fieldNames(index.Spec().Key), pattern.Fields())
 		if req.Unique && !req.AcceptNonUnique && exact && !index.Spec().Unique && pattern.Fields()[0] != "_id" {
-			return mongoerr.New(mongoerr.InvalidOptions, "can't shard %s uniquely: index %s is not unique", req.Namespace, index.Spec().Name)
+			return mongoerr.New(mongoerr.InvalidOptions, "can't shard %s uniquely: index %s is not unique", req.Namespace,
+				index.Spec().Name)
 		}
 		return nil
 	}
@@ -272,7 +277,8 @@ func (cfg *ConfigDB) zonesForSharding(ns string, pattern catalog.KeyPattern) (*c
 		for _, bound := range []string{"min", "max"} {
 			doc, _ := raw.Lookup(bound).DocumentOK()
 			if !slices.Equal(fieldNames(doc), pattern.Fields()) {
-				return nil, mongoerr.New(mongoerr.InvalidOptions, "zone bound %s does not have exactly the fields of the shard key %s", doc, pattern.Doc())
+				return nil, mongoerr.New(mongoerr.InvalidOptions,
+					"zone bound %s does not have exactly the fields of the shard key %s", doc, pattern.Doc())
 			}
 		}
 	}
@@ -291,7 +297,8 @@ func (cfg *ConfigDB) zonesForSharding(ns string, pattern catalog.KeyPattern) (*c
 }
 
 // enter writes the entry of config.collections.
-func (cfg *ConfigDB) enter(req ShardRequest, pattern catalog.KeyPattern, uuid bson.Binary, epoch bson.ObjectID, at bson.Timestamp) error {
+func (cfg *ConfigDB) enter(req ShardRequest, pattern catalog.KeyPattern, uuid bson.Binary, epoch bson.ObjectID,
+	at bson.Timestamp) error {
 	cfg.remove(configCollections, req.Namespace)
 	return cfg.insert(configCollections, bson.D{
 		{Key: "_id", Value: req.Namespace},
@@ -387,7 +394,8 @@ func (cs *Collections) CreateSessions() error {
 		return err
 	}
 	at, epoch := cs.c.Tick(), cs.c.NewObjectID()
-	table, err := cs.c.config.tableOf(pattern, []catalog.Chunk{{Min: pattern.GlobalMin(), Max: pattern.GlobalMax(), Shard: ids[0]}}, epoch, at)
+	table, err := cs.c.config.tableOf(pattern, []catalog.Chunk{{Min: pattern.GlobalMin(), Max: pattern.GlobalMax(),
+		Shard: ids[0]}}, epoch, at)
 	if err != nil {
 		return err
 	}
@@ -395,7 +403,8 @@ func (cs *Collections) CreateSessions() error {
 	if err := cs.c.config.enter(ShardRequest{Namespace: sessionsNamespace}, pattern, local.uuid, epoch, at); err != nil {
 		return err
 	}
-	if _, err := cs.c.config.modify(configCollections, sessionsNamespace, func(doc *bson.D) { set(doc, "maxChunkSizeBytes", int64(sessionsChunkBytes)) }); err != nil {
+	if _, err := cs.c.config.modify(configCollections, sessionsNamespace,
+		func(doc *bson.D) { set(doc, "maxChunkSizeBytes", int64(sessionsChunkBytes)) }); err != nil {
 		return err
 	}
 	cs.c.shards[ids[0]].colls[sessionsNamespace] = local

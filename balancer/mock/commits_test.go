@@ -198,10 +198,12 @@ func (tt sentCase) play(t *testing.T) {
 	var sent bson.D
 	if tt.Move != nil {
 		min := coll.Pattern.Bound(key(tt.Move.Min))
-		req := MoveRequest{Namespace: tt.Move.NS, From: tt.Move.From, To: tt.Move.To, Min: min, MaxChunkSizeBytes: tt.Move.MaxChunkSizeBytes}
+		req := MoveRequest{Namespace: tt.Move.NS, From: tt.Move.From, To: tt.Move.To, Min: min,
+			MaxChunkSizeBytes: tt.Move.MaxChunkSizeBytes}
 		sent = moveCommand(req, coll.Epoch, coll.Timestamp)
 	} else {
-		kinds := map[string]policy.ActionKind{"merge": policy.MergeRange, "dataSize": policy.MeasureRange, "mergeAllOnShard": policy.MergeAll}
+		kinds := map[string]policy.ActionKind{"merge": policy.MergeRange, "dataSize": policy.MeasureRange,
+			"mergeAllOnShard": policy.MergeAll}
 		a := policy.Action{Kind: kinds[tt.Action], Namespace: exampleNS, UUID: coll.UUID, Shard: tt.Shard, MaxBytes: 33554425}
 		if a.Kind != policy.MergeAll {
 			a.Min, a.Max = key(tt.Range[0]), key(tt.Range[1])
@@ -215,7 +217,8 @@ func (tt sentCase) play(t *testing.T) {
 	}
 	stamp := func(s bson.Timestamp) string { return fmt.Sprintf(`{"$timestamp":{"t":%d,"i":%d}}`, s.T, s.I) }
 	got := strings.NewReplacer(
-		fmt.Sprintf(`{"$oid":"%s"}`, coll.Epoch.Hex()), `"E"`, stamp(coll.Timestamp), `"S"`, stamp(bson.Timestamp{T: 7, I: 3}), `"7|3"`,
+		fmt.Sprintf(`{"$oid":"%s"}`, coll.Epoch.Hex()), `"E"`, stamp(coll.Timestamp), `"S"`, stamp(bson.Timestamp{T: 7,
+			I: 3}), `"7|3"`,
 	).Replace(string(text))
 	if got != string(tt.Sent) {
 		t.Errorf("sent %s\nwant %s", got, tt.Sent)
@@ -309,7 +312,8 @@ func showSplit(details bson.Raw) string {
 		default:
 			doc := e.Value().Document()
 			at, minor := doc.Lookup("lastmod", "v").Timestamp()
-			parts = append(parts, fmt.Sprintf("%s %d %d %d|%d", name, doc.Lookup("min", "x").Int32(), doc.Lookup("max", "x").Int32(), at, minor))
+			parts = append(parts, fmt.Sprintf("%s %d %d %d|%d", name, doc.Lookup("min", "x").Int32(),
+				doc.Lookup("max", "x").Int32(), at, minor))
 		}
 	}
 	return strings.Join(parts, ", ")
@@ -318,7 +322,8 @@ func showSplit(details bson.Raw) string {
 func (tt splitCase) splitVector(t *testing.T) {
 	const size = 1000
 	v := tt.Vector
-	req := VectorRequest{ChunkBytes: int64(v.ChunkDocs * size), Force: v.Force, MaxKeys: int64(v.MaxKeys), MaxPoints: int64(v.MaxPoints)}
+	req := VectorRequest{ChunkBytes: int64(v.ChunkDocs * size), Force: v.Force, MaxKeys: int64(v.MaxKeys),
+		MaxPoints: int64(v.MaxPoints)}
 	if got := vectorPoints(keysOf(100), req.piece(size, 100), req.MaxPoints); !slices.Equal(got, tt.Forward) {
 		t.Errorf("%v, want %v", got, tt.Forward)
 	}

@@ -138,7 +138,8 @@ func (cks Chunks) exchange(coll catalog.Collection, changed catalog.Chunk) error
 	at := old.IndexOf(changed.Min)
 	for i, chunk := range chunks {
 		if i != at && chunk.Version == changed.Version {
-			return mongoerr.New(mongoerr.DuplicateKey, "E11000 duplicate key error collection: config.chunks index: uuid_1_lastmod_1 dup key: { lastmod: Timestamp(%d, %d) }",
+			return mongoerr.New(mongoerr.DuplicateKey, "E11000 duplicate key error collection: config.chunks index: "+
+				"uuid_1_lastmod_1 dup key: { lastmod: Timestamp(%d, %d) }",
 				chunk.Version.Major, chunk.Version.Minor)
 		}
 	}

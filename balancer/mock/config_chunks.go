@@ -167,7 +167,10 @@ func countsOf(coll catalog.Collection, t *catalog.RoutingTable) []ChunkCount {
 			counts = append(counts, placed{ChunkCount{coll.UUID, shard, true, int64(jumbo)}, firstFlagged(t, shard)})
 		}
 	}
-	slices.SortFunc(counts, func(a, b placed) int { return cmp.Or(a.first.Compare(b.first), cmp.Compare(a.Shard, b.Shard)) })
+	slices.SortFunc(counts, func(a, b placed) int {
+		return cmp.Or(a.first.Compare(b.first),
+			cmp.Compare(a.Shard, b.Shard))
+	})
 	plain := make([]ChunkCount, len(counts))
 	for i, one := range counts {
 		plain[i] = one.ChunkCount

@@ -30,7 +30,8 @@ type inspection struct {
 }
 
 func (i *inspection) report(kind, description string, details ...bson.E) {
-	i.found = append(i.found, Inconsistency{kind, description, append(bson.D{{Key: "namespace", Value: i.coll.Namespace}}, details...)})
+	i.found = append(i.found, Inconsistency{kind, description, append(bson.D{{Key: "namespace", Value: i.coll.Namespace}},
+		details...)})
 }
 
 // Inconsistencies checks one collection, a database where coll is empty, or
@@ -65,7 +66,8 @@ func (i *inspection) inspect(indexes bool) {
 	c, ns := i.cluster, i.coll.Namespace
 	uuid := bson.E{Key: "collectionUUID", Value: i.coll.UUID}
 	if _, known := c.config.Primary(databaseOf(ns)); !known && !onConfigServer(databaseOf(ns)) {
-		i.report("HiddenShardedCollection", "Found a sharded collection whose database has no entry in config.databases", bson.E{Key: "collection", Value: ns})
+		i.report("HiddenShardedCollection", "Found a sharded collection whose database has no entry in config.databases",
+			bson.E{Key: "collection", Value: ns})
 	}
 	if c.config.tables[ns] == nil {
 		i.report("MissingRoutingTable", "No routing table found for the given collection UUID", uuid)
@@ -91,10 +93,12 @@ func (i *inspection) inspect(indexes bool) {
 func (i *inspection) checkUnsplittable() {
 	uuid := bson.E{Key: "uuid", Value: i.coll.UUID}
 	if n := i.cluster.config.tables[i.coll.Namespace].Len(); n != 1 {
-		i.report("TrackedUnshardedCollectionHasMultipleChunks", "Found a tracked unsharded collection with several chunks", uuid, bson.E{Key: "numChunks", Value: int32(n)})
+		i.report("TrackedUnshardedCollectionHasMultipleChunks", "Found a tracked unsharded collection with several chunks",
+			uuid, bson.E{Key: "numChunks", Value: int32(n)})
 	}
 	if fields := i.coll.Pattern.Fields(); !slices.Equal(fields, []string{"_id"}) {
-		i.report("TrackedUnshardedCollectionHasInvalidKey", "Found a tracked unsharded collection whose key is not {_id: 1}", uuid, bson.E{Key: "shardKey", Value: i.coll.Pattern.Doc()})
+		i.report("TrackedUnshardedCollectionHasInvalidKey", "Found a tracked unsharded collection whose key is not {_id: 1}",
+			uuid, bson.E{Key: "shardKey", Value: i.coll.Pattern.Doc()})
 	}
 }
 
@@ -170,7 +174,8 @@ func (i *inspection) checkZones() {
 	slices.SortFunc(zones, func(a, b zone) int { return a.lower.Compare(b.lower) })
 	for n := 1; n < len(zones); n++ {
 		if a, b := zones[n-1], zones[n]; b.lower.Less(a.upper) {
-			i.report("ZonesRangeOverlap", "Found two zones that overlap", uuid, bson.E{Key: "zoneA", Value: a.doc}, bson.E{Key: "zoneB", Value: b.doc})
+			i.report("ZonesRangeOverlap", "Found two zones that overlap", uuid, bson.E{Key: "zoneA", Value: a.doc},
+				bson.E{Key: "zoneB", Value: b.doc})
 		}
 	}
 }
@@ -184,7 +189,8 @@ func (i *inspection) checkShards() {
 		local, owns := c.shards[id].colls[ns], c.config.tables[ns].Count(id) > 0
 		switch {
 		case local == nil && owns:
-			i.report("MissingLocalCollection", "Found a shard that owns chunks of a collection and does not have it", bson.E{Key: "uuid", Value: i.coll.UUID}, shard)
+			i.report("MissingLocalCollection", "Found a shard that owns chunks of a collection and does not have it",
+				bson.E{Key: "uuid", Value: i.coll.UUID}, shard)
 		case local == nil:
 		case !local.uuid.Equal(i.coll.UUID):
 			i.report("CollectionUUIDMismatch", "Found a collection with another UUID than the catalog's",
@@ -193,7 +199,8 @@ func (i *inspection) checkShards() {
 			text := fmt.Sprint(local.options)
 			byOptions[text] = append(byOptions[text], string(id))
 			if _, ok := local.keyIndex(i.coll.Pattern); !ok && !i.coll.Unsplittable {
-				i.report("MissingShardKeyIndex", "Found a sharded collection without an index on its shard key", shard, bson.E{Key: "shardKey", Value: i.coll.Pattern.Doc()})
+				i.report("MissingShardKeyIndex", "Found a sharded collection without an index on its shard key", shard,
+					bson.E{Key: "shardKey", Value: i.coll.Pattern.Doc()})
 			}
 		}
 	}
@@ -205,7 +212,8 @@ func (i *inspection) checkShards() {
 		like := c.shards[catalog.ShardID(byOptions[text][0])].colls[ns].options
 		options = append(options, bson.D{{Key: "shards", Value: byOptions[text]}, {Key: "options", Value: orNone(like)}})
 	}
-	i.report("CollectionOptionsMismatch", "Found a collection with other options on some shards", bson.E{Key: "options", Value: options})
+	i.report("CollectionOptionsMismatch", "Found a collection with other options on some shards",
+		bson.E{Key: "options", Value: options})
 }
 
 func orNone(options bson.D) bson.D {
@@ -243,9 +251,11 @@ func (i *inspection) checkIndexes() {
 		if len(missing) == 0 && same {
 			continue
 		}
-		i.report("InconsistentIndex", "Found an index that is not the same on all shards of a collection", bson.E{Key: "info", Value: bson.D{
-			{Key: "indexName", Value: spec.Name}, {Key: "key", Value: spec.Key}, {Key: "shards", Value: having[spec.Name]}, {Key: "missingFromShards", Value: missing},
-		}})
+		i.report("InconsistentIndex", "Found an index that is not the same on all shards of a collection",
+			bson.E{Key: "info", Value: bson.D{
+				{Key: "indexName", Value: spec.Name}, {Key: "key", Value: spec.Key}, {Key: "shards",
+					Value: having[spec.Name]}, {Key: "missingFromShards", Value: missing},
+			}})
 	}
 }
 
@@ -256,12 +266,15 @@ func (c *Cluster) misplaced(wanted func(ns string) bool) []Inconsistency {
 	for _, id := range c.shardIDs() {
 		for _, ns := range slices.Sorted(maps.Keys(c.shards[id].colls)) {
 			db, name, _ := strings.Cut(ns, ".")
-			if !wanted(ns) || c.config.isTracked(ns) || c.config.isPrimary(db, id) || onConfigServer(db) || strings.HasPrefix(name, "system.resharding.") {
+			if !wanted(ns) || c.config.isTracked(ns) || c.config.isPrimary(db, id) || onConfigServer(db) ||
+				strings.HasPrefix(name, "system.resharding.") {
 				continue
 			}
-			found = append(found, Inconsistency{"MisplacedCollection", "Unsharded collection found on shard different from the db primary shard", bson.D{
-				{Key: "namespace", Value: ns}, {Key: "shard", Value: string(id)}, {Key: "localUUID", Value: c.shards[id].colls[ns].uuid},
-			}})
+			found = append(found, Inconsistency{"MisplacedCollection",
+				"Unsharded collection found on shard different from the db primary shard", bson.D{
+					{Key: "namespace", Value: ns}, {Key: "shard", Value: string(id)}, {Key: "localUUID",
+						Value: c.shards[id].colls[ns].uuid},
+				}})
 		}
 	}
 	return found

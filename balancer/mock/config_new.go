@@ -44,7 +44,8 @@ func (tb topologyBuilder) config() error {
 	if err := tb.c.config.buildLocks(); err != nil {
 		return err
 	}
-	if err := tb.c.config.insert(configVersion, bson.D{{Key: "_id", Value: int32(1)}, {Key: "clusterId", Value: tb.c.NewObjectID()}}); err != nil {
+	if err := tb.c.config.insert(configVersion, bson.D{{Key: "_id", Value: int32(1)},
+		{Key: "clusterId", Value: tb.c.NewObjectID()}}); err != nil {
 		return err
 	}
 	if err := tb.compatibility(); err != nil {
@@ -73,7 +74,8 @@ func (tb topologyBuilder) compatibility() error {
 		return nil
 	}
 	parts := strings.SplitN(tb.c.Version(), ".", 3)
-	doc, err := bson.Marshal(bson.D{{Key: "_id", Value: "featureCompatibilityVersion"}, {Key: "version", Value: parts[0] + "." + parts[1]}})
+	doc, err := bson.Marshal(bson.D{{Key: "_id", Value: "featureCompatibilityVersion"},
+		{Key: "version", Value: parts[0] + "." + parts[1]}})
 	if err != nil {
 		return err
 	}

@@ -116,7 +116,8 @@ func (p clusterParameter) parse(value bson.Raw) (any, error) {
 
 func (p clusterParameter) parseField(v bson.RawValue) (any, error) {
 	mismatch := func(expected string) error {
-		return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s' is the wrong type '%s', expected %s", p.name, p.field, v.Type, expected)
+		return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s' is the wrong type '%s', expected %s", p.name, p.field,
+			v.Type, expected)
 	}
 	if _, isFlag := p.standard.(bool); isFlag {
 		on, ok := v.BooleanOK()
@@ -130,14 +131,16 @@ func (p clusterParameter) parseField(v bson.RawValue) (any, error) {
 	case !ok:
 		return nil, mismatch("types '[long, int, decimal, double]'")
 	case n < 0 || n > math.MaxInt32:
-		return nil, mongoerr.New(mongoerr.BadValue, "BSON field '%s' value must be >= 0 and <= %d, actual value '%d'", p.field, math.MaxInt32, n)
+		return nil, mongoerr.New(mongoerr.BadValue, "BSON field '%s' value must be >= 0 and <= %d, actual value '%d'",
+			p.field, math.MaxInt32, n)
 	}
 	return n, nil
 }
 
 func (cp ClusterParameters) store(p clusterParameter, to any) error {
 	at := cp.c.Tick()
-	details := bson.D{{Key: "name", Value: p.name}, {Key: "value", Value: bson.D{{Key: p.field, Value: to}}}, {Key: "time", Value: at}}
+	details := bson.D{{Key: "name", Value: p.name}, {Key: "value", Value: bson.D{{Key: p.field, Value: to}}},
+		{Key: "time", Value: at}}
 	ns := "config." + configParameters
 	cp.c.log.change(configShard, "setClusterParameter.start", ns, details)
 	if err := cp.keep(p, to, at); err != nil {
@@ -155,7 +158,8 @@ func (cp ClusterParameters) keep(p clusterParameter, to any, at bson.Timestamp) 
 	if found || err != nil {
 		return err
 	}
-	return cp.c.config.insert(configParameters, bson.D{{Key: "_id", Value: p.name}, {Key: "clusterParameterTime", Value: at}, {Key: p.field, Value: to}})
+	return cp.c.config.insert(configParameters, bson.D{{Key: "_id", Value: p.name}, {Key: "clusterParameterTime",
+		Value: at}, {Key: p.field, Value: to}})
 }
 
 // noteCount sets the parameters that follow the number of shards, after a
@@ -211,7 +215,8 @@ func (cp ClusterParameters) DefaultConcerns() bson.D {
 		doc = append(doc, bson.E{Key: "defaultReadConcern", Value: read})
 	}
 	if write.IsZero() {
-		doc = append(doc, bson.E{Key: "defaultWriteConcern", Value: bson.D{{Key: "w", Value: "majority"}, {Key: "wtimeout", Value: int32(0)}}})
+		doc = append(doc, bson.E{Key: "defaultWriteConcern", Value: bson.D{{Key: "w", Value: "majority"},
+			{Key: "wtimeout", Value: int32(0)}}})
 	} else {
 		doc = append(doc, bson.E{Key: "defaultWriteConcern", Value: write})
 	}
@@ -241,7 +246,8 @@ func (cp ClusterParameters) SetDefaultConcerns(read, write bson.Raw) error {
 		return mongoerr.New(mongoerr.IllegalOperation, "The global default write concern cannot be unset once it is set.")
 	}
 	at := cp.c.Tick()
-	fields := bson.D{{Key: "updateOpTime", Value: at}, {Key: "updateWallClockTime", Value: bson.NewDateTimeFromTime(cp.c.now())}}
+	fields := bson.D{{Key: "updateOpTime", Value: at}, {Key: "updateWallClockTime",
+		Value: bson.NewDateTimeFromTime(cp.c.now())}}
 	for name, doc := range map[string]bson.Raw{"defaultReadConcern": read, "defaultWriteConcern": write} {
 		if len(doc) > 5 {
 			fields = append(fields, bson.E{Key: name, Value: doc})

@@ -155,7 +155,8 @@ func zoneBounds(p catalog.KeyPattern, min, max bson.Raw, checkHashed bool) (lowe
 func looseKey(min, max bson.Raw) (catalog.KeyPattern, error) {
 	fields := fieldNames(min)
 	if !slices.Equal(fields, fieldNames(max)) {
-		return catalog.KeyPattern{}, mongoerr.New(mongoerr.ShardKeyNotFound, "min %s and max %s have different fields", min, max)
+		return catalog.KeyPattern{}, mongoerr.New(mongoerr.ShardKeyNotFound, "min %s and max %s have different fields", min,
+			max)
 	}
 	pattern := bson.D{}
 	for _, f := range fields {

@@ -20,13 +20,15 @@ func TestInconsistentRoutingTables(t *testing.T) {
 		t.Fatal(err)
 	}
 	chunk := func(min, max any) bson.Raw {
-		raw, err := bson.Marshal(bson.D{{Key: "min", Value: bson.D{{Key: "a", Value: min}}}, {Key: "max", Value: bson.D{{Key: "a", Value: max}}}})
+		raw, err := bson.Marshal(bson.D{{Key: "min", Value: bson.D{{Key: "a", Value: min}}},
+			{Key: "max", Value: bson.D{{Key: "a", Value: max}}}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return raw
 	}
-	other, err := bson.Marshal(bson.D{{Key: "min", Value: bson.D{{Key: "b", Value: 1}}}, {Key: "max", Value: bson.D{{Key: "b", Value: 2}}}})
+	other, err := bson.Marshal(bson.D{{Key: "min", Value: bson.D{{Key: "b", Value: 1}}},
+		{Key: "max", Value: bson.D{{Key: "b", Value: 2}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,12 +40,18 @@ func TestInconsistentRoutingTables(t *testing.T) {
 		fields []string
 	}{
 		{"whole", []bson.Raw{chunk(low, 0), chunk(0, 10), chunk(10, high)}, nil, nil},
-		{"a gap", []bson.Raw{chunk(low, 0), chunk(5, high)}, []string{"RoutingTableRangeGap"}, []string{"namespace", "collectionUUID", "chunkA", "chunkB"}},
-		{"an overlap", []bson.Raw{chunk(low, 6), chunk(5, high)}, []string{"RoutingTableRangeOverlap"}, []string{"namespace", "collectionUUID", "chunkA", "chunkB"}},
-		{"no beginning", []bson.Raw{chunk(0, high)}, []string{"RoutingTableMissingMinKey"}, []string{"namespace", "collectionUUID", "minKeyObj", "globalMin"}},
-		{"no end", []bson.Raw{chunk(low, 0)}, []string{"RoutingTableMissingMaxKey"}, []string{"namespace", "collectionUUID", "maxKeyObj", "globalMax"}},
-		{"another key", []bson.Raw{chunk(low, 0), other}, []string{"CorruptedChunkShardKey"}, []string{"namespace", "collectionUUID", "chunk", "shardKeyPattern"}},
-		{"a gap and no end", []bson.Raw{chunk(low, 0), chunk(5, 6)}, []string{"RoutingTableRangeGap", "RoutingTableMissingMaxKey"}, []string{"namespace", "collectionUUID", "chunkA", "chunkB"}},
+		{"a gap", []bson.Raw{chunk(low, 0), chunk(5, high)}, []string{"RoutingTableRangeGap"},
+			[]string{"namespace", "collectionUUID", "chunkA", "chunkB"}},
+		{"an overlap", []bson.Raw{chunk(low, 6), chunk(5, high)}, []string{"RoutingTableRangeOverlap"},
+			[]string{"namespace", "collectionUUID", "chunkA", "chunkB"}},
+		{"no beginning", []bson.Raw{chunk(0, high)}, []string{"RoutingTableMissingMinKey"},
+			[]string{"namespace", "collectionUUID", "minKeyObj", "globalMin"}},
+		{"no end", []bson.Raw{chunk(low, 0)}, []string{"RoutingTableMissingMaxKey"}, []string{"namespace", "collectionUUID",
+			"maxKeyObj", "globalMax"}},
+		{"another key", []bson.Raw{chunk(low, 0), other}, []string{"CorruptedChunkShardKey"},
+			[]string{"namespace", "collectionUUID", "chunk", "shardKeyPattern"}},
+		{"a gap and no end", []bson.Raw{chunk(low, 0), chunk(5, 6)}, []string{"RoutingTableRangeGap",
+			"RoutingTableMissingMaxKey"}, []string{"namespace", "collectionUUID", "chunkA", "chunkB"}},
 	} {
 		i := inspection{coll: catalog.Collection{Namespace: "db.c", Pattern: pattern}}
 		i.checkRouting(slices.Values(tt.chunks))
@@ -107,11 +115,16 @@ func TestInconsistentShards(t *testing.T) {
 		{"no routing table", func(_ *testing.T, c *Cluster) { delete(c.config.tables, "db.c") },
 			[]string{"MissingRoutingTable"}, []string{"namespace", "collectionUUID"}, false},
 		{"an unsharded collection on two shards", func(t *testing.T, c *Cluster) {
-			if _, err := c.config.modify(configCollections, "db.c", func(doc *bson.D) { set(doc, "unsplittable", true) }); err != nil {
+			if _, err := c.config.modify(configCollections, "db.c",
+				func(doc *bson.D) { set(doc, "unsplittable", true) }); err != nil {
 				t.Fatal(err)
 			}
-		}, []string{"TrackedUnshardedCollectionHasMultipleChunks", "TrackedUnshardedCollectionHasInvalidKey"}, []string{"namespace", "uuid", "numChunks"}, false},
-		{"a collection elsewhere", func(_ *testing.T, c *Cluster) { c.shards["b"].colls["db.u"] = newLocal(c.NewUUID(), nil, "db.u") },
+		}, []string{"TrackedUnshardedCollectionHasMultipleChunks",
+			"TrackedUnshardedCollectionHasInvalidKey"}, []string{"namespace", "uuid", "numChunks"}, false},
+		{"a collection elsewhere", func(_ *testing.T, c *Cluster) {
+			c.shards["b"].colls["db.u"] = newLocal(c.NewUUID(), nil,
+				"db.u")
+		},
 			[]string{"MisplacedCollection"}, []string{"namespace", "shard", "localUUID"}, false},
 	} {
 		topology, err := ParseTopology([]byte(`{"shards": [{"id": "a"}, {"id": "b"}], "databases": [{"name": "db", "primary": "a"}],

@@ -70,11 +70,13 @@ func (ds Databases) check(name, primary string) (done bool, err error) {
 		if primary == "" || string(is) == primary {
 			return true, nil
 		}
-		return false, mongoerr.New(mongoerr.NamespaceExists, "Cannot create database %s on shard %s: it exists on shard %s", name, primary, is)
+		return false, mongoerr.New(mongoerr.NamespaceExists, "Cannot create database %s on shard %s: it exists on shard %s",
+			name, primary, is)
 	}
 	for _, raw := range ds.c.config.Collection(configDatabases).Scan() {
 		if other, _ := raw.Lookup("_id").StringValueOK(); strings.EqualFold(other, name) {
-			return false, mongoerr.New(mongoerr.DatabaseDifferCase, "can't have 2 databases that just differ on case: have %s, want %s", other, name)
+			return false, mongoerr.New(mongoerr.DatabaseDifferCase,
+				"can't have 2 databases that just differ on case: have %s, want %s", other, name)
 		}
 	}
 	return false, nil
@@ -176,7 +178,8 @@ const maxNamespace = 255
 // checkNewCollection refuses names that users may not give to collections.
 func checkNewCollection(ns string) error {
 	if len(ns) > maxNamespace {
-		return mongoerr.New(mongoerr.InvalidNamespace, "Fully qualified namespace is too long. Namespace: %s Max: %d", ns, maxNamespace)
+		return mongoerr.New(mongoerr.InvalidNamespace, "Fully qualified namespace is too long. Namespace: %s Max: %d", ns,
+			maxNamespace)
 	}
 	db, coll, err := catalog.SplitNamespace(ns)
 	if err != nil {

@@ -318,7 +318,8 @@ func (l *ledger) compare(t *testing.T, v *victim, n int) {
 	if err := v.cluster.Invariants(); err != nil {
 		t.Errorf("kill %d: %v", n, err)
 	}
-	if coll, err := v.cluster.ConfigDB().Sharded(ns); err != nil || !coll.AllowMigrations || len(v.cluster.Reshardings().List()) > 0 {
+	if coll, err := v.cluster.ConfigDB().Sharded(ns); err != nil || !coll.AllowMigrations ||
+		len(v.cluster.Reshardings().List()) > 0 {
 		t.Errorf("kill %d: %v, or a resharding is under way", n, err)
 	}
 	seen := map[int64]bool{}

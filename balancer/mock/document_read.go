@@ -108,7 +108,10 @@ func (r Read) Documents(counts *store.Counts) iter.Seq2[store.Found, error] {
 	return func(yield func(store.Found, error) bool) {
 		if r.chunks != nil {
 			for p := range r.chunks {
-				counts.Docs, counts.Found, counts.Matched, counts.Owned = counts.Docs+1, counts.Found+1, counts.Matched+1, counts.Owned+1
+				counts.Docs++
+				counts.Found++
+				counts.Matched++
+				counts.Owned++
 				if !yield(store.Found{Doc: p.doc}, nil) {
 					return
 				}

@@ -386,9 +386,11 @@ func (rq *Request) checkKeyChange(ns string, req UpdateRequest, p place, after b
 	case was.Equal(is):
 		return nil
 	case req.Multi:
-		return mongoerr.New(mongoerr.InvalidOptions, "Multi-update operations are not allowed when updating the shard key field.")
+		return mongoerr.New(mongoerr.InvalidOptions, "Multi-update operations are not allowed when updating the shard key "+
+			"field.")
 	}
-	return mongoerr.New(mongoerr.IllegalOperation, "Must run update to shard key field in a multi-statement transaction or with retryWrites: true.")
+	return mongoerr.New(mongoerr.IllegalOperation, "Must run update to shard key field in a multi-statement "+
+		"transaction or with retryWrites: true.")
 }
 
 // replace writes a document's new form; when its shard key has changed hands

@@ -68,7 +68,8 @@ func (fs *Faults) reach(from, to catalog.ShardID) error {
 	default:
 		return nil
 	}
-	return mongoerr.New(mongoerr.HostUnreachable, "Error connecting to %s :: caused by :: %s", cmp.Or(fs.c.hostOf(to), string(to)), why)
+	return mongoerr.New(mongoerr.HostUnreachable, "Error connecting to %s :: caused by :: %s",
+		cmp.Or(fs.c.hostOf(to), string(to)), why)
 }
 
 // reachShards fails when a node does not reach every shard.
@@ -90,14 +91,16 @@ func (fs *Faults) node(name string) (catalog.ShardID, error) {
 	if id == configShard || id == routerNode || fs.c.shards[id] != nil {
 		return id, nil
 	}
-	return "", mongoerr.New(mongoerr.ShardNotFound, "Shard %s not found; nodes are config, router, %s", name, strings.Join(fs.c.shardNames(), ", "))
+	return "", mongoerr.New(mongoerr.ShardNotFound, "Shard %s not found; nodes are config, router, %s", name,
+		strings.Join(fs.c.shardNames(), ", "))
 }
 
 // server is a node that can crash: not the router.
 func (fs *Faults) server(name string) (catalog.ShardID, error) {
 	id, err := fs.node(name)
 	if err == nil && id == routerNode {
-		return "", mongoerr.New(mongoerr.BadValue, "the router can't crash: it answers you; cut it off from a node with mockPartition")
+		return "", mongoerr.New(mongoerr.BadValue, "the router can't crash: it answers you; cut it off from a node with "+
+			"mockPartition")
 	}
 	return id, err
 }

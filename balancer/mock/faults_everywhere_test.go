@@ -31,7 +31,8 @@ func manyChunks(t *testing.T) *model {
 	m := newCluster(t, `{"shards": [{"id": "shard0"}, {"id": "shard1"}, {"id": "shard2"}],
 	  "settings": {"balancer": {"mode": "off"}},
 	  "collections": [{"ns": "db.c", "key": {"k": 1}, "chunkSizeMB": 1, "chunks": [`+strings.Join(chunks, ",")+`, {"shard": "shard2"}]}]}`,
-		mock.Config{Parameters: map[string]any{"orphanCleanupDelaySecs": 0, "reshardingMinimumOperationDurationMillis": 2000}})
+		mock.Config{Parameters: map[string]any{"orphanCleanupDelaySecs": 0,
+			"reshardingMinimumOperationDurationMillis": 2000}})
 	for k := range 12 {
 		size := 100_000
 		if k == 0 || k == 2 {
@@ -84,7 +85,8 @@ func undertakings() []undertaking {
 				m.cluster.Lock()
 				defer m.cluster.Unlock()
 				m.cluster.Migrations().Start(mock.MoveRequest{
-					Namespace: ns, From: "shard0", To: "shard1", Min: raw(t, d("k", 6)), Max: raw(t, d("k", 7)), MaxChunkSizeBytes: 1 << 20,
+					Namespace: ns, From: "shard0", To: "shard1", Min: raw(t, d("k", 6)), Max: raw(t,
+						d("k", 7)), MaxChunkSizeBytes: 1 << 20,
 				}, func(error) {})
 			},
 			ended: func(c *mock.Cluster) bool {
@@ -192,7 +194,8 @@ func troubles() []trouble {
 		{"stale without a wanted version", mock.Failure{Code: mongoerr.StaleConfig}},
 		{"stale with a wanted version", mock.Failure{Code: mongoerr.StaleConfig, Extra: d("vWanted", d())}},
 		{"too big", mock.Failure{Code: mongoerr.ChunkTooBig}},
-		{"range deletion pending", mock.Failure{Code: mongoerr.OperationFailed, Message: "ExceededTimeLimit: range deletion"}},
+		{"range deletion pending", mock.Failure{Code: mongoerr.OperationFailed,
+			Message: "ExceededTimeLimit: range deletion"}},
 		{"busy shard", mock.Failure{Code: mongoerr.ConflictingOperationInProgress}},
 		{"other error", mock.Failure{Code: mongoerr.IllegalOperation}},
 	} {
@@ -344,7 +347,8 @@ func TestRepliesOfAnOldTermAreLost(t *testing.T) {
 		for range at {
 			m.nextEvent()
 		}
-		m.ok(t, "config", d("update", "settings", "updates", bson.A{d("q", d("_id", "balancer"), "u", d("$set", d("mode", "off")))}))
+		m.ok(t, "config", d("update", "settings", "updates",
+			bson.A{d("q", d("_id", "balancer"), "u", d("$set", d("mode", "off")))}))
 		m.ok(t, "admin", d("mockStepDown", 1)) // the next balancer does nothing
 		before := measured(m)
 		m.sleep(time.Second)

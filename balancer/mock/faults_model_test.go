@@ -40,8 +40,10 @@ func (m *model) faults() map[string]func(*rapid.T) {
 				"bandwidth", rapid.SampledFrom([]string{"50KB", "1MB", "1GB"}).Draw(t, "bandwidth")))
 		},
 		"fail next": func(t *rapid.T) {
-			command := d("mockFailNext", rapid.SampledFrom([]string{"insert", "update", "delete", "drop", "moveRange", "split"}).Draw(t, "command"),
-				"code", hostUnreachable, "after", rapid.IntRange(0, 2).Draw(t, "after"), "times", rapid.IntRange(1, 2).Draw(t, "times"))
+			command := d("mockFailNext", rapid.SampledFrom([]string{"insert", "update", "delete", "drop", "moveRange",
+				"split"}).Draw(t, "command"),
+				"code", hostUnreachable, "after", rapid.IntRange(0, 2).Draw(t, "after"), "times", rapid.IntRange(1, 2).Draw(t,
+					"times"))
 			if rapid.Bool().Draw(t, "on a shard") {
 				command = append(command, d("shard", m.shard(t))...)
 			}

@@ -31,11 +31,13 @@ func TestCrashedShard(t *testing.T) {
 		{"a broadcast read", "db", find(d("b", 1)), 6},
 		{"a count of everything", "db", d("count", "c"), 6},
 		{"an aggregation", "db", d("aggregate", "c", "pipeline", bson.A{d("$match", d("b", 1))}, "cursor", d()), 6},
-		{"a lookup into it", "db", d("aggregate", "plain", "pipeline", bson.A{d("$lookup", d("from", "c", "localField", "_id", "foreignField", "b", "as", "x"))}, "cursor", d()), 6},
+		{"a lookup into it", "db", d("aggregate", "plain", "pipeline",
+			bson.A{d("$lookup", d("from", "c", "localField", "_id", "foreignField", "b", "as", "x"))}, "cursor", d()), 6},
 		{"a distinct", "db", d("distinct", "c", "key", "b"), 6},
 		{"findAndModify", "db", d("findAndModify", "c", "query", d("a", 50), "remove", true), 6},
 		{"its statistics", "db", d("collStats", "c"), 6},
-		{"data distribution", "admin", d("aggregate", 1, "pipeline", bson.A{d("$shardedDataDistribution", d())}, "cursor", d()), 6},
+		{"data distribution", "admin", d("aggregate", 1, "pipeline", bson.A{d("$shardedDataDistribution", d())}, "cursor",
+			d()), 6},
 		{"a split of its chunk", "admin", d("split", ns, "middle", d("a", 50)), 6},
 		{"a split of another's chunk", "admin", d("split", ns, "middle", d("a", 10)), 0},
 		{"a merge on it", "admin", d("mergeAllChunksOnShard", ns, "shard", "shard1"), 6},
@@ -85,7 +87,8 @@ func TestBalancerMeetsACrashedShard(t *testing.T) {
 	m.ok(t, "admin", d("mockCrash", "shard1"))
 	m.ok(t, "admin", d("balancerStart", 1))
 	m.sleep(5 * time.Minute)
-	if n := m.count(t, "actionlog", d("details.errorOccurred", true, "details.errmsg", d("$regex", "^Error connecting to"))); n == 0 {
+	if n := m.count(t, "actionlog", d("details.errorOccurred", true, "details.errmsg",
+		d("$regex", "^Error connecting to"))); n == 0 {
 		t.Error("no failed round in the action log")
 	}
 	if n := m.count(t, "changelog", d("what", "moveChunk.from")); n != 0 {
@@ -129,15 +132,20 @@ func TestMigrationMeetsFaults(t *testing.T) {
 			orphans: 10, log: append(slices.Clone(started), "moveChunk.to b aborted")},
 		{name: "the recipient crashes while copying", at: copying, fault: d("mockCrash", "b"), code: 6, owner: "a",
 			orphans: 10, log: append(slices.Clone(started), "moveChunk.error a", "moveChunk.from a aborted")},
-		{name: "they lose each other while copying", at: copying, fault: d("mockPartition", bson.A{"b", "a"}), code: 6, owner: "a",
-			orphans: 10, log: append(slices.Clone(started), "moveChunk.to b aborted", "moveChunk.error a", "moveChunk.from a aborted")},
-		{name: "the donor loses the config server", at: copying, fault: d("mockPartition", bson.A{"a", "config"}), code: 6, owner: "a",
+		{name: "they lose each other while copying", at: copying, fault: d("mockPartition", bson.A{"b", "a"}), code: 6,
+			owner:   "a",
+			orphans: 10, log: append(slices.Clone(started), "moveChunk.to b aborted", "moveChunk.error a",
+				"moveChunk.from a aborted")},
+		{name: "the donor loses the config server", at: copying, fault: d("mockPartition", bson.A{"a", "config"}), code: 6,
+			owner:   "a",
 			orphans: 10, log: append(slices.Clone(started), "moveChunk.to b aborted")},
 		{name: "the config server crashes", at: copying, fault: d("mockCrash", "config"), code: 6, owner: "a",
 			orphans: 10, log: started},
-		{name: "the donor crashes before it begins", at: 5 * time.Millisecond, fault: d("mockCrash", "a"), code: 6, owner: "a"},
-		{name: "the recipient crashes before it begins", at: 5 * time.Millisecond, fault: d("mockCrash", "b"), code: 6, owner: "a",
-			log: append(slices.Clone(started), "moveChunk.error a", "moveChunk.from a aborted")},
+		{name: "the donor crashes before it begins", at: 5 * time.Millisecond, fault: d("mockCrash", "a"), code: 6,
+			owner: "a"},
+		{name: "the recipient crashes before it begins", at: 5 * time.Millisecond, fault: d("mockCrash", "b"), code: 6,
+			owner: "a",
+			log:   append(slices.Clone(started), "moveChunk.error a", "moveChunk.from a aborted")},
 		{name: "the donor crashes after the commit", at: after, fault: d("mockCrash", "a"), owner: "b", orphans: 10,
 			log: append(slices.Clone(started), "moveChunk.to b success", "moveChunk.commit a", "moveChunk.from a success")},
 		{name: "a shard that has no part in it crashes", at: copying, fault: d("mockCrash", "c"), owner: "b", orphans: 0,
@@ -202,7 +210,8 @@ func TestSlowShard(t *testing.T) {
 		m := newCluster(t, virtualTopology, mock.Config{})
 		m.ok(t, "admin", append(d("mockSlow", "shard1"), d(slow...)...))
 		begin := m.cluster.Clock().Now()
-		m.ok(t, "admin", d("moveRange", ns, "min", d("k", bson.MinKey{}), "max", d("k", 1000), "toShard", "shard1", "forceJumbo", true))
+		m.ok(t, "admin", d("moveRange", ns, "min", d("k", bson.MinKey{}), "max", d("k", 1000), "toShard", "shard1",
+			"forceJumbo", true))
 		return m.cluster.Clock().Now().Sub(begin)
 	}
 	usual := moved()
@@ -282,7 +291,8 @@ func TestCrashedConfigServer(t *testing.T) {
 	m.refused(t, "admin", d("mockStepDown", 1), hostUnreachable)
 	m.refused(t, "config", d("find", "chunks"), hostUnreachable)
 	m.refused(t, "config", d("count", "chunks"), hostUnreachable)
-	if reply, _ := m.run("newdb", d("insert", "c", "documents", bson.A{d("_id", 1)})); reply.Lookup("writeErrors", "0", "code").AsInt64() != hostUnreachable {
+	if reply, _ := m.run("newdb", d("insert", "c", "documents", bson.A{d("_id", 1)})); reply.Lookup("writeErrors", "0",
+		"code").AsInt64() != hostUnreachable {
 		t.Errorf("a database was made: %s", reply)
 	}
 	m.ok(t, "db", d("insert", "c", "documents", bson.A{d("_id", 1000, "a", 1000)}))
@@ -291,7 +301,8 @@ func TestCrashedConfigServer(t *testing.T) {
 	}
 	m.sleep(10 * time.Minute)
 	m.ok(t, "admin", d("mockRestart", "config"))
-	if reply := m.ok(t, "admin", d("balancerStatus", 1)); reply.Lookup("term").AsInt64() != 2 || reply.Lookup("numBalancerRounds").AsInt64() > 1 {
+	if reply := m.ok(t, "admin", d("balancerStatus", 1)); reply.Lookup("term").AsInt64() != 2 ||
+		reply.Lookup("numBalancerRounds").AsInt64() > 1 {
 		t.Errorf("after the restart: %s, want the beginning of term 2", reply)
 	}
 	m.sleep(time.Minute)
@@ -320,7 +331,8 @@ func TestReshardingWaitsForANode(t *testing.T) {
 		t.Error("a refused resharding is under way")
 	}
 	m.ok(t, "admin", d("mockHeal", 1))
-	m.refused(t, "admin", d("reshardCollection", ns, "key", d("b", 1), "numInitialChunks", 3, "maxTimeMS", 60), 50) // goes on
+	// goes on
+	m.refused(t, "admin", d("reshardCollection", ns, "key", d("b", 1), "numInitialChunks", 3, "maxTimeMS", 60), 50)
 	m.ok(t, "admin", d("mockPartition", bson.A{"config", "shard1"}))
 	m.refused(t, "admin", d("reshardCollection", ns, "key", d("b", 1), "numInitialChunks", 3), hostUnreachable)
 	m.refused(t, "admin", d("abortReshardCollection", ns), hostUnreachable)
@@ -363,7 +375,8 @@ func TestFill(t *testing.T) {
 		owned map[string]int64
 	}{
 		{"evenly by chunk", d(), map[string]int64{"shard0": 300 << 20, "shard1": 300 << 20, "shard2": 300 << 20}},
-		{"by shares", d("distribution", d("shard0", 0.5, "shard2", 0.5)), map[string]int64{"shard0": 450 << 20, "shard1": 0, "shard2": 450 << 20}},
+		{"by shares", d("distribution", d("shard0", 0.5, "shard2", 0.5)), map[string]int64{"shard0": 450 << 20, "shard1": 0,
+			"shard2": 450 << 20}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -54,7 +54,8 @@ func (inv invariants) checkChunks(coll catalog.Collection, fail func(string, ...
 			fail("%s: version %s is there twice", coll.Namespace, chunk.Version)
 		}
 		versions[chunk.Version] = true
-		if len(chunk.History) > 0 && (chunk.History[0].Shard != chunk.Shard || chunk.History[0].ValidAfter != chunk.OnCurrentShardSince) {
+		if len(chunk.History) > 0 && (chunk.History[0].Shard != chunk.Shard ||
+			chunk.History[0].ValidAfter != chunk.OnCurrentShardSince) {
 			fail("%s: the history of the chunk at %s does not begin with its shard", coll.Namespace, chunk.Min)
 		}
 		at = chunk.Max
@@ -156,7 +157,8 @@ func (inv invariants) checkLeftovers(fail func(string, ...any)) {
 }
 
 // checkVirtual: a shard's virtual data lies in order and in chunks of its own.
-func (inv invariants) checkVirtual(s *shard, local *localCollection, coll catalog.Collection, tracked bool, fail func(string, ...any)) {
+func (inv invariants) checkVirtual(s *shard, local *localCollection, coll catalog.Collection, tracked bool,
+	fail func(string, ...any)) {
 	if !tracked {
 		return
 	}

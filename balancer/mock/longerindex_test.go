@@ -16,7 +16,8 @@ import (
 // with an empty range.
 func TestOneValueIsNotCutUnderALongerIndex(t *testing.T) {
 	m := newCluster(t, `{"shards": [{"id": "a"}, {"id": "b"}]}`, mock.Config{})
-	m.ok(t, "config", d("update", "settings", "updates", bson.A{d("q", d("_id", "chunksize"), "u", d("$set", d("value", 1)), "upsert", true)}))
+	m.ok(t, "config", d("update", "settings", "updates",
+		bson.A{d("q", d("_id", "chunksize"), "u", d("$set", d("value", 1)), "upsert", true)}))
 	m.ok(t, "admin", d("balancerStop", 1))
 	m.ok(t, "admin", d("enableSharding", "db", "primaryShard", "a"))
 	m.ok(t, "db", d("createIndexes", "c", "indexes", bson.A{d("key", d("k", 1, "j", 1), "name", "longer")}))

@@ -14,7 +14,8 @@ func TestSameMachineIDFailsOneRound(t *testing.T) {
 	m := newCluster(t, topologyOf(t, 3, 12, "200MB", 1000), mock.Config{})
 	m.ok(t, "admin", d("mockSameMachineId", bson.A{"s01", "s02"}))
 	m.sleep(time.Minute)
-	if n := m.count(t, "actionlog", d("details.errorOccurred", true, "details.errmsg", d("$regex", "same machine id"))); n != 1 {
+	if n := m.count(t, "actionlog", d("details.errorOccurred", true, "details.errmsg",
+		d("$regex", "same machine id"))); n != 1 {
 		t.Errorf("%d rounds failed, want one", n)
 	}
 	if newest, n := m.rounds(t); n < 3 || newest.Lookup("chunksMoved").Int32() == 0 {
@@ -29,7 +30,8 @@ func TestSameMachineIDFailsOneRound(t *testing.T) {
 		command bson.D
 		code    int64
 	}{
-		{d("mockSameMachineId", bson.A{"s01"}), 2}, {d("mockSameMachineId", bson.A{"s01", "nope"}), 70}, {d("mockSameMachineId", 1), 14},
+		{d("mockSameMachineId", bson.A{"s01"}), 2}, {d("mockSameMachineId", bson.A{"s01", "nope"}),
+			70}, {d("mockSameMachineId", 1), 14},
 	} {
 		m.cluster.Unlock()
 		m.refused(t, "admin", c.command, c.code)

@@ -16,19 +16,23 @@ import (
 // plays the worked examples that tell.
 
 func mergesOf(id string, why ...string) func(*testing.T) {
-	return examplesOf("testdata/merges.jsonl", func(c mergeCase) (string, string) { return c.ID, c.Why }, mergeCase.play, id, why)
+	return examplesOf("testdata/merges.jsonl", func(c mergeCase) (string, string) { return c.ID, c.Why }, mergeCase.play,
+		id, why)
 }
 
 func commitsOf(id string, why ...string) func(*testing.T) {
-	return examplesOf("testdata/commits.jsonl", func(c commitCase) (string, string) { return c.ID, c.Why }, commitCase.play, id, why)
+	return examplesOf("testdata/commits.jsonl", func(c commitCase) (string, string) { return c.ID, c.Why },
+		commitCase.play, id, why)
 }
 
 func jumboOf(id string, why ...string) func(*testing.T) {
-	return examplesOf("testdata/jumbo.jsonl", func(c jumboCase) (string, string) { return c.ID, c.Why }, jumboCase.play, id, why)
+	return examplesOf("testdata/jumbo.jsonl", func(c jumboCase) (string, string) { return c.ID, c.Why }, jumboCase.play,
+		id, why)
 }
 
 // examplesOf plays the cases of an id: all, or those whose reason has a text.
-func examplesOf[T any](path string, of func(T) (id, why string), play func(T, *testing.T), id string, why []string) func(*testing.T) {
+func examplesOf[T any](path string, of func(T) (id, why string), play func(T, *testing.T), id string,
+	why []string) func(*testing.T) {
 	return func(t *testing.T) {
 		found := 0
 		for _, c := range examples.Read[T](t, path) {
@@ -46,11 +50,12 @@ func examplesOf[T any](path string, of func(T) (id, why string), play func(T, *t
 }
 
 func TestTrapsOfMerging(t *testing.T) {
-	t.Run("29 one old chunk is enough for a command, 30 each round looks at everything again, 37 never without a time", func(t *testing.T) {
-		for _, c := range examples.Read[pickedCase](t, "testdata/picked.jsonl") {
-			c.play(t)
-		}
-	})
+	t.Run("29 one old chunk is enough for a command, 30 each round looks at everything again, 37 never without a time",
+		func(t *testing.T) {
+			for _, c := range examples.Read[pickedCase](t, "testdata/picked.jsonl") {
+				c.play(t)
+			}
+		})
 	t.Run("31 merged chunks are the vanished ones", mergesOf("MRG-07"))
 	t.Run("31 the limit is in the same unit", mergesOf("MRG-10"))
 	t.Run("32 one long run ignores the time limit", mergesOf("MRG-11", "one long run", "only after a range"))
@@ -118,7 +123,8 @@ func splitsOf(t *testing.T, id string) {
 
 func trapMarkingJumbo(t *testing.T) {
 	c := exampleCluster(t, 900, catalog.Release80, "a MIN 0 A 1|1 1", "b 0 MAX A 1|2 1")
-	if err := c.config.setJumbo(exampleNS, c.config.tables[exampleNS].Pattern().GlobalMin(), catalog.JumboTrue); err != nil {
+	if err := c.config.setJumbo(exampleNS, c.config.tables[exampleNS].Pattern().GlobalMin(),
+		catalog.JumboTrue); err != nil {
 		t.Fatal(err)
 	}
 	sameChunks(t, c, "a MIN 0 A 1|1 1 jumbo", "b 0 MAX A 1|2 1")
@@ -178,7 +184,8 @@ func TestTrapOfMigrations56TheDonorWaitsForItsOwnDeletions(t *testing.T) {
 		return began
 	}
 	began := begin()
-	if took := c.now().Sub(began); !mongoerr.Is(ended, mongoerr.ExceededTimeLimit) || took < 10*time.Second || took > 11*time.Second {
+	if took := c.now().Sub(began); !mongoerr.Is(ended, mongoerr.ExceededTimeLimit) || took < 10*time.Second ||
+		took > 11*time.Second {
 		t.Errorf("ended with %v after %v, want ExceededTimeLimit after 10 s", ended, took)
 	}
 	if !slices.Equal(c.shown(), []string{"a 1 10 A 1|1 1", "b 10 MAX B 1|2 1"}) {

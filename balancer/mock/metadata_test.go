@@ -131,7 +131,8 @@ func showStamp(s bson.Timestamp) string {
 func readChunk(t *testing.T, p catalog.KeyPattern, text string) catalog.Chunk {
 	t.Helper()
 	f := strings.Fields(text)
-	c := catalog.Chunk{ID: bson.ObjectID{f[0][0]}, Min: exampleKey(t, p, f[1]), Max: exampleKey(t, p, f[2]), Shard: catalog.ShardID(f[3])}
+	c := catalog.Chunk{ID: bson.ObjectID{f[0][0]}, Min: exampleKey(t, p, f[1]), Max: exampleKey(t, p, f[2]),
+		Shard: catalog.ShardID(f[3])}
 	if _, err := fmt.Sscanf(f[4], "%d|%d", &c.Version.Major, &c.Version.Minor); err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +167,8 @@ func showChunk(c catalog.Chunk) string {
 	if c.ID == (bson.ObjectID{c.ID[0]}) {
 		id = string(rune(c.ID[0]))
 	}
-	text := fmt.Sprintf("%s %s %s %s %d|%d %s", id, shownKey(c.Min), shownKey(c.Max), c.Shard, c.Version.Major, c.Version.Minor, showStamp(c.OnCurrentShardSince))
+	text := fmt.Sprintf("%s %s %s %s %d|%d %s", id, shownKey(c.Min), shownKey(c.Max), c.Shard, c.Version.Major,
+		c.Version.Minor, showStamp(c.OnCurrentShardSince))
 	if c.Jumbo == catalog.JumboTrue {
 		text += " jumbo"
 	}
@@ -231,7 +233,8 @@ func (c *Cluster) zoneExample(t *testing.T, zones [][2]string) {
 	for i, r := range zones {
 		err := c.config.insert(configTags, bson.D{
 			{Key: "_id", Value: int32(i)}, {Key: "ns", Value: exampleNS},
-			{Key: "min", Value: p.Bound(exampleKey(t, p, r[0]))}, {Key: "max", Value: p.Bound(exampleKey(t, p, r[1]))}, {Key: "tag", Value: "Z"},
+			{Key: "min", Value: p.Bound(exampleKey(t, p, r[0]))}, {Key: "max",
+				Value: p.Bound(exampleKey(t, p, r[1]))}, {Key: "tag", Value: "Z"},
 		})
 		if err != nil {
 			t.Fatal(err)

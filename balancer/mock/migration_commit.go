@@ -52,7 +52,8 @@ func (m *migration) catchUp() {
 		return
 	}
 	if m.tracked > mostTracked && m.req.Force != policy.ForceManual {
-		m.fail(mongoerr.New(mongoerr.ExceededMemoryLimit, "the modifications of the range take more than %d bytes to track", mostTracked))
+		m.fail(mongoerr.New(mongoerr.ExceededMemoryLimit, "the modifications of the range take more than %d bytes to track",
+			mostTracked))
 		return
 	}
 	if !m.mods.empty() {
@@ -230,7 +231,8 @@ func (m *migration) commitCatalog(tick func() bson.Timestamp) (reply catalog.Chu
 	case err != nil:
 		return reply, err
 	case !ok || !coll.AllowMigrations || !coll.PermitMigrations:
-		return reply, mongoerr.New(mongoerr.ConflictingOperationInProgress, "Collection %s is gone or does not allow migrations", ns)
+		return reply, mongoerr.New(mongoerr.ConflictingOperationInProgress,
+			"Collection %s is gone or does not allow migrations", ns)
 	case coll.Unsplittable:
 		return reply, mongoerr.New(mongoerr.NamespaceNotSharded, "Namespace %s is not sharded", ns)
 	case coll.Epoch != m.coll.Epoch || coll.Timestamp != m.coll.Timestamp:
@@ -252,7 +254,8 @@ func (m *migration) commitCatalog(tick func() bson.Timestamp) (reply catalog.Chu
 	}
 	at := tick()
 	if len(chunk.History) > 0 && !chunk.History[0].ValidAfter.Before(at) {
-		return reply, mongoerr.New(mongoerr.IncompatibleShardingMetadata, "the chunk came to shard %s at %v, after the time of the commit", chunk.Shard, chunk.History[0].ValidAfter)
+		return reply, mongoerr.New(mongoerr.IncompatibleShardingMetadata,
+			"the chunk came to shard %s at %v, after the time of the commit", chunk.Shard, chunk.History[0].ValidAfter)
 	}
 	return m.applyMove(table, chunk, at)
 }
@@ -266,7 +269,8 @@ const (
 
 // applyMove writes the moved chunk, the remainders and the control chunk
 // (spec 02 §6.3 and §6.4).
-func (m *migration) applyMove(table *catalog.RoutingTable, chunk catalog.Chunk, at bson.Timestamp) (catalog.ChunkVersion, error) {
+func (m *migration) applyMove(table *catalog.RoutingTable, chunk catalog.Chunk,
+	at bson.Timestamp) (catalog.ChunkVersion, error) {
 	changed, reply := m.c.Chunks().commits().Move(table, chunk, m.min, m.max, m.req.To, at)
 	first := table.Count(m.req.To) == 0
 	if err := m.c.config.putChunks(m.req.Namespace, changed...); err != nil {

@@ -140,7 +140,8 @@ func (m *modifications) empty() bool { return len(m.upserts)+len(m.deletes) == 0
 
 // same tells whether two requests are equal in all fields.
 func (r MoveRequest) same(o MoveRequest) bool {
-	return r.Namespace == o.Namespace && r.From == o.From && r.To == o.To && bytes.Equal(r.Min, o.Min) && bytes.Equal(r.Max, o.Max) &&
+	return r.Namespace == o.Namespace && r.From == o.From && r.To == o.To && bytes.Equal(r.Min, o.Min) &&
+		bytes.Equal(r.Max, o.Max) &&
 		r.Force == o.Force && r.WaitForDelete == o.WaitForDelete && r.MaxChunkSizeBytes == o.MaxChunkSizeBytes &&
 		r.SecondaryThrottle == o.SecondaryThrottle && bytes.Equal(r.WriteConcern, o.WriteConcern)
 }
@@ -191,7 +192,8 @@ func (m *migration) admit() error {
 
 func busyError(s *shard) error {
 	return mongoerr.New(mongoerr.ConflictingOperationInProgress,
-		"Unable to start new balancer operation because shard %s is already taking part in a migration of %s", s.id, s.busy.req.Namespace)
+		"Unable to start new balancer operation because shard %s is already taking part in a migration of %s",
+		s.id, s.busy.req.Namespace)
 }
 
 // prepare is the rest of the donor's work before cloning (spec 02 §5.3 #6 to
@@ -304,9 +306,11 @@ func (m *migration) badBound(bound bson.Raw, err error) error {
 	switch {
 	case m.req.Min != nil && m.req.Max != nil:
 	case len(names) > len(fields):
-		return mongoerr.New(mongoerr.KeyPatternShorterThanBound, "bound %s has more fields than the shard key %s", bound, m.coll.Pattern.Doc())
+		return mongoerr.New(mongoerr.KeyPatternShorterThanBound, "bound %s has more fields than the shard key %s", bound,
+			m.coll.Pattern.Doc())
 	case !slices.Equal(names, fields[:len(names)]):
-		return mongoerr.New(mongoerr.BoundFieldMismatch, "bound %s is no prefix of the shard key %s", bound, m.coll.Pattern.Doc())
+		return mongoerr.New(mongoerr.BoundFieldMismatch, "bound %s is no prefix of the shard key %s", bound,
+			m.coll.Pattern.Doc())
 	}
 	return m.c.config.staleConfig(m.req.Namespace, m.donor.id, "%s", err)
 }
@@ -339,7 +343,8 @@ func (m *migration) waitForDeletions(s *shard, then func()) {
 			m.refuseOn(s, mongoerr.New(mongoerr.ResumableRangeDeleterDisabled,
 				"an overlapping range deletion on shard %s will not run: disableResumableRangeDeleter is set", s.id))
 		case !m.c.now().Before(deadline):
-			m.refuseOn(s, mongoerr.New(mongoerr.ExceededTimeLimit, "Exceeded time limit waiting for an overlapping range deletion on shard %s", s.id))
+			m.refuseOn(s, mongoerr.New(mongoerr.ExceededTimeLimit,
+				"Exceeded time limit waiting for an overlapping range deletion on shard %s", s.id))
 		default:
 			m.c.after(min(deletionPoll, limit/10+time.Millisecond), look)
 		}

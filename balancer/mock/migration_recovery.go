@@ -165,7 +165,8 @@ func (ms *Migrations) checkRecovered(donor *shard) error {
 	for _, m := range ms.unfinished {
 		if m.donor == donor {
 			return mongoerr.New(mongoerr.HostUnreachable,
-				"shard %s has not recovered its migration of %s to %s yet, which can't be reached", donor.id, m.req.Namespace, m.receiver.id)
+				"shard %s has not recovered its migration of %s to %s yet, which can't be reached",
+				donor.id, m.req.Namespace, m.receiver.id)
 		}
 	}
 	return nil
@@ -180,7 +181,8 @@ func (ms *Migrations) abort(ns string) {
 	for _, m := range ms.byDonor() {
 		if m.req.Namespace == ns && m.cloning {
 			m.donor.counters.donorAbortedByIndex++
-			m.fail(mongoerr.New(mongoerr.Interrupted, "operation was interrupted: the collection's indexes change, or its migrations are not allowed any more"))
+			m.fail(mongoerr.New(mongoerr.Interrupted, "operation was interrupted: the collection's indexes change, or its "+
+				"migrations are not allowed any more"))
 		}
 	}
 }

@@ -39,7 +39,8 @@ func newMeeting(t *testing.T, parameters map[string]any) *meeting {
 func (x *meeting) start(req mock.MoveRequest) {
 	x.t.Helper()
 	if req.Namespace == "" {
-		req = mock.MoveRequest{Namespace: ns, From: "a", To: "b", Min: raw(x.t, d("k", 0)), Max: raw(x.t, d("k", 100)), MaxChunkSizeBytes: 1 << 20}
+		req = mock.MoveRequest{Namespace: ns, From: "a", To: "b", Min: raw(x.t, d("k", 0)), Max: raw(x.t, d("k", 100)),
+			MaxChunkSizeBytes: 1 << 20}
 	}
 	x.cluster.Lock()
 	defer x.cluster.Unlock()
@@ -157,12 +158,15 @@ func TestMigrationOutcomes(t *testing.T) {
 			prepare: func(x *meeting) { x.ok(x.t, "admin", d("setAllowMigrations", ns, "allowMigrations", false)) },
 			log:     []string{"moveChunk.from a aborted"}},
 		{name: "too big", code: 153, owner: "a", visible: 10,
-			req: mock.MoveRequest{MaxChunkSizeBytes: 1}, log: []string{"moveChunk.start a", "moveChunk.error a", "moveChunk.from a aborted"}},
+			req: mock.MoveRequest{MaxChunkSizeBytes: 1}, log: []string{"moveChunk.start a", "moveChunk.error a",
+				"moveChunk.from a aborted"}},
 		{name: "the recipient is busy", code: 117, owner: "a", visible: 10,
 			prepare: func(x *meeting) {
-				x.start(mock.MoveRequest{Namespace: ns, From: "b", To: "c", Min: raw(x.t, d("k", 100)), Max: raw(x.t, d("k", bson.MaxKey{})), MaxChunkSizeBytes: 1 << 20})
+				x.start(mock.MoveRequest{Namespace: ns, From: "b", To: "c", Min: raw(x.t, d("k", 100)),
+					Max: raw(x.t, d("k", bson.MaxKey{})), MaxChunkSizeBytes: 1 << 20})
 			},
-			log: []string{"moveChunk.start b", "moveChunk.start a", "moveChunk.error a", "moveChunk.from a aborted", "moveChunk.to c success", "moveChunk.commit b", "moveChunk.from b success"}},
+			log: []string{"moveChunk.start b", "moveChunk.start a", "moveChunk.error a", "moveChunk.from a aborted",
+				"moveChunk.to c success", "moveChunk.commit b", "moveChunk.from b success"}},
 		{name: "migrations forbidden meanwhile", code: 11601, owner: "a", visible: 10,
 			meet: func(x *meeting) { x.ok(x.t, "admin", d("setAllowMigrations", ns, "allowMigrations", false)) },
 			log:  []string{"moveChunk.start a", "moveChunk.to b aborted", "moveChunk.error a", "moveChunk.from a aborted"}},
@@ -184,12 +188,14 @@ func TestMigrationOutcomes(t *testing.T) {
 			log: []string{"moveChunk.start a", "moveChunk.to b success", "moveChunk.commit a", "moveChunk.from a success"}},
 		{name: "the config server alone forbids migrations", code: 117, owner: "a", visible: 10,
 			meet: func(x *meeting) {
-				x.ok(x.t, "config", d("update", "collections", "updates", bson.A{d("q", d("_id", ns), "u", d("$set", d("allowMigrations", false)))}))
+				x.ok(x.t, "config", d("update", "collections", "updates",
+					bson.A{d("q", d("_id", ns), "u", d("$set", d("allowMigrations", false)))}))
 			},
 			log: []string{"moveChunk.start a", "moveChunk.to b success", "moveChunk.from a aborted"}},
 		{name: "the recipient begins to drain", code: 70, owner: "a", visible: 10,
 			meet: func(x *meeting) {
-				x.ok(x.t, "config", d("update", "shards", "updates", bson.A{d("q", d("_id", "b"), "u", d("$set", d("draining", true)))}))
+				x.ok(x.t, "config", d("update", "shards", "updates",
+					bson.A{d("q", d("_id", "b"), "u", d("$set", d("draining", true)))}))
 			},
 			log: []string{"moveChunk.start a", "moveChunk.to b success", "moveChunk.from a aborted"}},
 		{name: "the chunk is merged by merge-all", code: 117, owner: "a", visible: 10,
@@ -224,7 +230,8 @@ func TestMigrationOutcomes(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			x := newMeeting(t, map[string]any{"orphanCleanupDelaySecs": 60, "minSnapshotHistoryWindowInSeconds": 0, "transactionLifetimeLimitSeconds": 1})
+			x := newMeeting(t, map[string]any{"orphanCleanupDelaySecs": 60, "minSnapshotHistoryWindowInSeconds": 0,
+				"transactionLifetimeLimitSeconds": 1})
 			x.sleep(5 * time.Second)
 			if tt.prepare != nil {
 				tt.prepare(x)
@@ -232,7 +239,8 @@ func TestMigrationOutcomes(t *testing.T) {
 			}
 			req := mock.MoveRequest{}
 			if tt.req.MaxChunkSizeBytes != 0 {
-				req = mock.MoveRequest{Namespace: ns, From: "a", To: "b", Min: raw(t, d("k", 0)), Max: raw(t, d("k", 100)), MaxChunkSizeBytes: tt.req.MaxChunkSizeBytes}
+				req = mock.MoveRequest{Namespace: ns, From: "a", To: "b", Min: raw(t, d("k", 0)), Max: raw(t, d("k", 100)),
+					MaxChunkSizeBytes: tt.req.MaxChunkSizeBytes}
 			}
 			var result error
 			x.start(req)
@@ -299,7 +307,8 @@ func TestSameRequestJoins(t *testing.T) {
 	x := newMeeting(t, nil)
 	x.start(mock.MoveRequest{})
 	x.start(mock.MoveRequest{})
-	x.start(mock.MoveRequest{Namespace: ns, From: "a", To: "c", Min: raw(t, d("k", 0)), Max: raw(t, d("k", 100)), MaxChunkSizeBytes: 1 << 20})
+	x.start(mock.MoveRequest{Namespace: ns, From: "a", To: "c", Min: raw(t, d("k", 0)), Max: raw(t, d("k", 100)),
+		MaxChunkSizeBytes: 1 << 20})
 	x.sleep(5 * time.Second)
 	var codes []int32
 	for _, err := range x.errs {
@@ -314,7 +323,8 @@ func TestSameRequestJoins(t *testing.T) {
 // wait: no shard stays busy.
 func TestDropDuringWaitForDelete(t *testing.T) {
 	x := newMeeting(t, map[string]any{"rangeDeleterBatchSize": 1, "rangeDeleterBatchDelayMS": 10_000})
-	x.start(mock.MoveRequest{Namespace: ns, From: "a", To: "b", Min: raw(t, d("k", 0)), Max: raw(t, d("k", 100)), MaxChunkSizeBytes: 1 << 20, WaitForDelete: true})
+	x.start(mock.MoveRequest{Namespace: ns, From: "a", To: "b", Min: raw(t, d("k", 0)), Max: raw(t, d("k", 100)),
+		MaxChunkSizeBytes: 1 << 20, WaitForDelete: true})
 	x.sleep(5 * time.Second)
 	if x.ended {
 		t.Fatal("the deletion did not take its time")
@@ -334,7 +344,8 @@ func TestDropWhileWaitingForDeletion(t *testing.T) {
 		t.Run(fmt.Sprint("sharded again ", again), func(t *testing.T) {
 			x := newMeeting(t, nil)
 			x.ok(t, "admin", d("moveRange", ns, "min", d("k", 0), "max", d("k", 100), "toShard", "b"))
-			x.start(mock.MoveRequest{Namespace: ns, From: "b", To: "a", Min: raw(t, d("k", 0)), Max: raw(t, d("k", 100)), MaxChunkSizeBytes: 1 << 20})
+			x.start(mock.MoveRequest{Namespace: ns, From: "b", To: "a", Min: raw(t, d("k", 0)), Max: raw(t, d("k", 100)),
+				MaxChunkSizeBytes: 1 << 20})
 			x.sleep(2 * time.Second) // a still has its orphans
 			x.ok(t, "db", d("drop", "c"))
 			if again {
@@ -355,7 +366,8 @@ func TestDropWhileWaitingForDeletion(t *testing.T) {
 
 // The range deleter takes one batch at a time and counts what is left.
 func TestRangeDeleterBatches(t *testing.T) {
-	x := newMeeting(t, map[string]any{"rangeDeleterBatchSize": 4, "rangeDeleterBatchDelayMS": 1000, "orphanCleanupDelaySecs": 10})
+	x := newMeeting(t, map[string]any{"rangeDeleterBatchSize": 4, "rangeDeleterBatchDelayMS": 1000,
+		"orphanCleanupDelaySecs": 10})
 	x.ok(t, "admin", d("moveRange", ns, "min", d("k", 0), "max", d("k", 100), "toShard", "b"))
 	var seen []int64
 	for range 15 {
@@ -375,7 +387,8 @@ func TestBalancerWaitsForDelete(t *testing.T) {
 	m.ok(t, "admin", d("balancerStop", 1))
 	m.sleep(20 * time.Minute)
 	moved := m.owned(t, "big.data")["s01"]
-	m.ok(t, "config", d("update", "settings", "updates", bson.A{d("q", d("_id", "balancer"), "u", d("$set", d("_waitForDelete", true)))}))
+	m.ok(t, "config", d("update", "settings", "updates",
+		bson.A{d("q", d("_id", "balancer"), "u", d("$set", d("_waitForDelete", true)))}))
 	m.ok(t, "admin", d("balancerStart", 1))
 	m.sleep(15 * time.Second)
 	m.ok(t, "admin", d("balancerStop", 1))

@@ -25,13 +25,15 @@ func TestIndexOperationsAbortMigrations(t *testing.T) {
 		{"createIndexes of an index there is", "db", index("old"), false},
 		{"dropIndexes", "db", d("dropIndexes", "c", "index", "old"), true},
 		{"collMod", "db", d("collMod", "c", "index", d("name", "old", "hidden", true)), true},
-		{"createIndexes of another collection", "db", d("createIndexes", "other", "indexes", bson.A{d("key", d("x", 1), "name", "x")}), false},
+		{"createIndexes of another collection", "db", d("createIndexes", "other", "indexes",
+			bson.A{d("key", d("x", 1), "name", "x")}), false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			x := newMeeting(t, nil)
 			x.ok(t, "db", index("old"))
-			x.start(mock.MoveRequest{Namespace: ns, From: "a", To: "c", Min: raw(t, d("k", 0)), Max: raw(t, d("k", 100)), MaxChunkSizeBytes: 1 << 20})
+			x.start(mock.MoveRequest{Namespace: ns, From: "a", To: "c", Min: raw(t, d("k", 0)), Max: raw(t, d("k", 100)),
+				MaxChunkSizeBytes: 1 << 20})
 			x.copying()
 			x.ok(t, tt.db, tt.command)
 			x.sleep(time.Minute)

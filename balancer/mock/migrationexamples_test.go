@@ -148,7 +148,8 @@ func (x *played) request(step migrationStep, move []any) mock.MoveRequest {
 	}
 	return mock.MoveRequest{
 		Namespace: name, From: catalog.ShardID(move[2].(string)), To: catalog.ShardID(move[3].(string)),
-		Min: raw(x.t, boundDoc(move[0])), Max: raw(x.t, boundDoc(move[1])), MaxChunkSizeBytes: 128 << 20, WaitForDelete: step.WaitForDelete,
+		Min: raw(x.t, boundDoc(move[0])), Max: raw(x.t, boundDoc(move[1])), MaxChunkSizeBytes: 128 << 20,
+		WaitForDelete: step.WaitForDelete,
 	}
 }
 
@@ -218,7 +219,8 @@ func (x *played) command(step migrationStep) (code int32, text string) {
 	}
 	if step.Move != nil {
 		req := x.request(step, step.Move)
-		command = d("moveRange", req.Namespace, "min", req.Min, "max", req.Max, "toShard", string(req.To), "waitForDelete", req.WaitForDelete)
+		command = d("moveRange", req.Namespace, "min", req.Min, "max", req.Max, "toShard", string(req.To), "waitForDelete",
+			req.WaitForDelete)
 	} else if err := bson.UnmarshalExtJSON(step.Run, false, &command); err != nil {
 		x.t.Fatal(err)
 	}

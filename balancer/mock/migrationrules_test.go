@@ -24,7 +24,8 @@ func movable(t *testing.T) (c *Cluster, move func(MoveRequest) (took time.Durati
 		if req.MaxChunkSizeBytes == 0 {
 			req.MaxChunkSizeBytes = 1 << 20
 		}
-		req.Min, req.Max = coll.Pattern.Bound(exampleKey(t, coll.Pattern, "1")), coll.Pattern.Bound(exampleKey(t, coll.Pattern, "10"))
+		req.Min, req.Max = coll.Pattern.Bound(exampleKey(t, coll.Pattern, "1")), coll.Pattern.Bound(exampleKey(t,
+			coll.Pattern, "10"))
 		began := c.now()
 		var result error
 		over := false
@@ -39,13 +40,15 @@ func movable(t *testing.T) (c *Cluster, move func(MoveRequest) (took time.Durati
 // Spec 02 §5.3 #10 and §5.4 step 1: with the range deleter off there is nothing
 // to wait for.
 func TestMoveWithoutTheRangeDeleter(t *testing.T) {
-	for shard, code := range map[catalog.ShardID]mongoerr.Code{"A": mongoerr.ResumableRangeDeleterDisabled, "B": mongoerr.OperationFailed} {
+	for shard, code := range map[catalog.ShardID]mongoerr.Code{"A": mongoerr.ResumableRangeDeleterDisabled,
+		"B": mongoerr.OperationFailed} {
 		c, move := movable(t)
 		if err := c.parameters.SetAtStart("disableResumableRangeDeleter", true); err != nil {
 			t.Fatal(err)
 		}
 		coll := c.exampleCollection(t)
-		c.shards[shard].addDeletion(&migration{coll: coll, min: exampleKey(t, coll.Pattern, "5"), max: exampleKey(t, coll.Pattern, "7")}, deletionDelayed)
+		c.shards[shard].addDeletion(&migration{coll: coll, min: exampleKey(t, coll.Pattern, "5"),
+			max: exampleKey(t, coll.Pattern, "7")}, deletionDelayed)
 		if took, err := move(MoveRequest{}); !mongoerr.Is(err, code) || took > time.Second {
 			t.Errorf("a deletion on %s: %v after %v, want code %d at once", shard, err, took, code)
 		}
@@ -63,7 +66,8 @@ func TestCloneHasALimitOfTime(t *testing.T) {
 		coll := c.exampleCollection(t)
 		local := newLocal(coll.UUID, nil, exampleNS)
 		c.shards["A"].colls[exampleNS] = local
-		local.virtual.add(extent{min: exampleKey(t, coll.Pattern, "1"), max: exampleKey(t, coll.Pattern, "10"), docs: 10, bytes: tt.bytes})
+		local.virtual.add(extent{min: exampleKey(t, coll.Pattern, "1"), max: exampleKey(t, coll.Pattern, "10"), docs: 10,
+			bytes: tt.bytes})
 		took, err := move(MoveRequest{MaxChunkSizeBytes: 100 << 30})
 		if code, _ := mongoerr.CodeOf(err); code != tt.code || tt.code != 0 && took.Round(time.Minute) != 6*time.Hour {
 			t.Errorf("%d GiB: %v after %v, want code %d", tt.bytes>>30, err, took, tt.code)
@@ -83,7 +87,8 @@ func TestRecipientWithDocumentsLacksAnIndex(t *testing.T) {
 		}
 		to := newLocal(coll.UUID, nil, exampleNS)
 		for i := range docs {
-			if _, err := to.docs.Insert(rawDoc(t, bson.D{{Key: "_id", Value: int32(i)}, {Key: "x", Value: int32(100)}})); err != nil {
+			if _, err := to.docs.Insert(rawDoc(t, bson.D{{Key: "_id", Value: int32(i)},
+				{Key: "x", Value: int32(100)}})); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -103,7 +108,8 @@ func TestDeletionOfTheDonorIsDue(t *testing.T) {
 		coll := c.exampleCollection(t)
 		bound := func(text string) bson.Raw { return coll.Pattern.Bound(exampleKey(t, coll.Pattern, text)) }
 		c.migrations.Start(MoveRequest{
-			Namespace: exampleNS, From: "A", To: "B", Min: bound("1"), Max: bound("10"), MaxChunkSizeBytes: 1 << 20, WaitForDelete: wait,
+			Namespace: exampleNS, From: "A", To: "B", Min: bound("1"), Max: bound("10"), MaxChunkSizeBytes: 1 << 20,
+			WaitForDelete: wait,
 		}, func(error) {})
 		if err := c.Await(t.Context(), time.Time{}, func() bool { return len(c.shards["A"].deletions) > 0 }); err != nil {
 			t.Fatal(err)
@@ -155,7 +161,8 @@ func TestChangeLogOfAMigration(t *testing.T) {
 				coll := c.exampleCollection(t)
 				local := newLocal(coll.UUID, nil, exampleNS)
 				c.shards["A"].colls[exampleNS] = local
-				local.virtual.add(extent{min: exampleKey(t, coll.Pattern, "1"), max: exampleKey(t, coll.Pattern, "10"), docs: 3, bytes: 6 << 20})
+				local.virtual.add(extent{min: exampleKey(t, coll.Pattern, "1"), max: exampleKey(t, coll.Pattern, "10"), docs: 3,
+					bytes: 6 << 20})
 				tt.req.MaxChunkSizeBytes = 1 << 20
 			}
 			if tt.prepare != nil {
@@ -166,7 +173,8 @@ func TestChangeLogOfAMigration(t *testing.T) {
 			if err == nil {
 				note = "success"
 			}
-			for _, what := range []string{"moveChunk.start", "moveChunk.commit", "moveChunk.error", "moveChunk.from", "moveChunk.to"} {
+			for _, what := range []string{"moveChunk.start", "moveChunk.commit", "moveChunk.error", "moveChunk.from",
+				"moveChunk.to"} {
 				var names []string
 				for _, details := range c.logged(what) {
 					elems, err := details.Elements()

@@ -20,7 +20,8 @@ func migrationsOf(id string, why ...string) func(*testing.T) {
 	return func(t *testing.T) {
 		found := 0
 		for _, c := range migrationCases(t) {
-			if c.ID == id && (len(why) == 0 || slices.ContainsFunc(why, func(text string) bool { return strings.Contains(c.Why, text) })) {
+			if c.ID == id && (len(why) == 0 || slices.ContainsFunc(why,
+				func(text string) bool { return strings.Contains(c.Why, text) })) {
 				found++
 				c.play(t)
 			}
@@ -81,7 +82,8 @@ func trapInterrupted(t *testing.T) {
 	if err := x.cluster.Outcome(req, mongoerr.New(mongoerr.HostUnreachable, "lost")); err != nil {
 		t.Errorf("a lost reply: %v", err)
 	}
-	if err := x.cluster.Outcome(req, mongoerr.New(mongoerr.BalancerInterrupted, "stopped")); !mongoerr.Is(err, mongoerr.BalancerInterrupted) {
+	if err := x.cluster.Outcome(req, mongoerr.New(mongoerr.BalancerInterrupted, "stopped")); !mongoerr.Is(err,
+		mongoerr.BalancerInterrupted) {
 		t.Errorf("an interrupted request: %v", err)
 	}
 }
@@ -115,7 +117,8 @@ func trapForcedClone(t *testing.T) {
 	for force, code := range map[policy.ForceJumbo]int32{0: 146, 1: 0, 2: 146} {
 		x := newMeeting(t, nil)
 		x.start(mock.MoveRequest{
-			Namespace: ns, From: "a", To: "b", Min: raw(t, d("k", 0)), Max: raw(t, d("k", 100)), MaxChunkSizeBytes: 1 << 20, Force: force,
+			Namespace: ns, From: "a", To: "b", Min: raw(t, d("k", 0)), Max: raw(t,
+				d("k", 100)), MaxChunkSizeBytes: 1 << 20, Force: force,
 		})
 		x.copying()
 		x.cluster.Lock()
@@ -134,11 +137,13 @@ func trapCounts(t *testing.T) {
 	x.copying()
 	x.ok(t, "db", d("insert", "c", "documents", bson.A{d("_id", "late", "k", 5)}))
 	x.sleep(time.Second)
-	details := x.first(t, "config", d("find", "changelog", "filter", d("what", "moveChunk.commit"))).Lookup("details").Document()
+	details := x.first(t, "config", d("find", "changelog", "filter",
+		d("what", "moveChunk.commit"))).Lookup("details").Document()
 	checkFields(t, "moveChunk.commit", details, "min max from to counts")
 	counts := details.Lookup("counts").Document()
 	checkFields(t, "counts", counts, "cloned clonedBytes catchup steady")
-	if counts.Lookup("cloned").Int64() != 10 || counts.Lookup("catchup").Int64() != 0 || counts.Lookup("steady").Int64() != 0 {
+	if counts.Lookup("cloned").Int64() != 10 || counts.Lookup("catchup").Int64() != 0 ||
+		counts.Lookup("steady").Int64() != 0 {
 		t.Errorf("%s, want 10 cloned and nothing else", counts)
 	}
 }

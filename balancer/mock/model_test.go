@@ -118,7 +118,8 @@ func split(name string) (db, coll string) {
 
 // shardCollection shards a namespace by some key, with the index it needs.
 func (m *model) shardCollection(t *rapid.T, name string) {
-	key := rapid.SampledFrom([]bson.D{d("k", 1), d("k", "hashed"), d("k", 1, "j", 1), d("_id", "hashed"), d("j", "hashed", "k", 1)}).Draw(t, "key")
+	key := rapid.SampledFrom([]bson.D{d("k", 1), d("k", "hashed"), d("k", 1, "j", 1), d("_id", "hashed"),
+		d("j", "hashed", "k", 1)}).Draw(t, "key")
 	db, coll := split(name)
 	m.run(db, d("createIndexes", coll, "indexes", bson.A{d("key", key, "name", fmt.Sprint(key))}))
 	m.run("admin", d("shardCollection", name, "key", key))
@@ -185,7 +186,8 @@ func (m *model) insert(t *rapid.T, name string, n int, k func() int32) {
 }
 
 // withChunk gives an action some chunk to work on, when there is one.
-func (m *model) withChunk(act func(t *rapid.T, coll catalog.Collection, chunk catalog.Chunk, min, max bson.Raw)) func(*rapid.T) {
+func (m *model) withChunk(act func(t *rapid.T, coll catalog.Collection, chunk catalog.Chunk, min,
+	max bson.Raw)) func(*rapid.T) {
 	return func(t *rapid.T) {
 		if coll, table, ok := m.sharded(t); ok {
 			chunk, min, max := anyChunk(t, table)
@@ -207,7 +209,8 @@ func (m *model) actions() map[string]func(*rapid.T) {
 func (m *model) writes() map[string]func(*rapid.T) {
 	return map[string]func(*rapid.T){
 		"insert": func(t *rapid.T) {
-			m.insert(t, anyNamespace(t), rapid.IntRange(1, 12).Draw(t, "n"), func() int32 { return rapid.Int32Range(-60, 60).Draw(t, "k") })
+			m.insert(t, anyNamespace(t), rapid.IntRange(1, 12).Draw(t, "n"),
+				func() int32 { return rapid.Int32Range(-60, 60).Draw(t, "k") })
 		},
 		"insert one key": func(t *rapid.T) { // what jumbo chunks are made of
 			k := rapid.Int32Range(-60, 60).Draw(t, "k")
@@ -306,7 +309,8 @@ func (m *model) administration() map[string]func(*rapid.T) {
 			m.run("admin", d("updateZoneKeyRange", coll.Namespace, "min", bound(t, coll), "max", bound(t, coll), "zone", zone))
 		}),
 		"shard out of zone": func(t *rapid.T) {
-			m.run("admin", d("removeShardFromZone", m.shard(t), "zone", rapid.SampledFrom([]string{"east", "west"}).Draw(t, "zone")))
+			m.run("admin", d("removeShardFromZone", m.shard(t), "zone", rapid.SampledFrom([]string{"east", "west"}).Draw(t,
+				"zone")))
 		},
 		"drain": func(t *rapid.T) {
 			// The first shard stays: databases must go somewhere.
@@ -343,16 +347,20 @@ func (m *model) administration() map[string]func(*rapid.T) {
 				"chunkSize", rapid.SampledFrom([]int{0, 1, 2}).Draw(t, "MB")))
 		},
 		"defragment": func(t *rapid.T) {
-			m.run("admin", d("configureCollectionBalancing", anyNamespace(t), "defragmentCollection", rapid.IntRange(0, 3).Draw(t, "not off") > 0))
+			m.run("admin", d("configureCollectionBalancing", anyNamespace(t), "defragmentCollection",
+				rapid.IntRange(0, 3).Draw(t, "not off") > 0))
 		},
 		"reshard": m.withChunk(func(t *rapid.T, coll catalog.Collection, _ catalog.Chunk, _, _ bson.Raw) {
-			key := rapid.SampledFrom([]bson.D{d("k", 1), d("_id", 1), d("_id", "hashed"), d("j", 1, "_id", 1), d("k", "hashed")}).Draw(t, "new key")
-			m.run("admin", d("reshardCollection", coll.Namespace, "key", key, "numInitialChunks", rapid.IntRange(1, 4).Draw(t, "chunks"),
+			key := rapid.SampledFrom([]bson.D{d("k", 1), d("_id", 1), d("_id", "hashed"), d("j", 1, "_id", 1),
+				d("k", "hashed")}).Draw(t, "new key")
+			m.run("admin", d("reshardCollection", coll.Namespace, "key", key, "numInitialChunks", rapid.IntRange(1, 4).Draw(t,
+				"chunks"),
 				"forceRedistribution", rapid.Bool().Draw(t, "force")))
 		}),
 		"start to reshard": m.withChunk(func(t *rapid.T, coll catalog.Collection, _ catalog.Chunk, _, _ bson.Raw) {
 			// Gives up waiting; the operation goes on.
-			m.run("admin", d("reshardCollection", coll.Namespace, "key", d("_id", 1), "numInitialChunks", 1, "maxTimeMS", rapid.IntRange(1, 400).Draw(t, "ms")))
+			m.run("admin", d("reshardCollection", coll.Namespace, "key", d("_id", 1), "numInitialChunks", 1, "maxTimeMS",
+				rapid.IntRange(1, 400).Draw(t, "ms")))
 		}),
 		"abort resharding": func(t *rapid.T) { m.run("admin", d("abortReshardCollection", anyNamespace(t))) },
 		"refine": m.withChunk(func(t *rapid.T, coll catalog.Collection, _ catalog.Chunk, _, _ bson.Raw) {
@@ -374,10 +382,17 @@ func (m *model) administration() map[string]func(*rapid.T) {
 			db, coll := split(anyNamespace(t))
 			m.run(db, d("createIndexes", coll, "indexes", bson.A{d("key", d("v", 1), "name", "v")}))
 		},
-		"no index":     func(t *rapid.T) { db, coll := split(anyNamespace(t)); m.run(db, d("dropIndexes", coll, "index", "*")) },
+		"no index": func(t *rapid.T) {
+			db, coll := split(anyNamespace(t))
+			m.run(db, d("dropIndexes", coll, "index",
+				"*"))
+		},
 		"balancer off": func(*rapid.T) { m.run("admin", d("balancerStop", 1)) },
 		"balancer on":  func(*rapid.T) { m.run("admin", d("balancerStart", 1)) },
-		"time":         func(t *rapid.T) { m.sleep(time.Duration(rapid.IntRange(1, 20_000).Draw(t, "ms")) * time.Millisecond) },
+		"time": func(t *rapid.T) {
+			m.sleep(time.Duration(rapid.IntRange(1, 20_000).Draw(t,
+				"ms")) * time.Millisecond)
+		},
 	}
 }
 

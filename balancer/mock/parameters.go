@@ -70,14 +70,15 @@ func NewParameters() *Parameters {
 		"migrateCloneInsertionBatchDelayMS":        number(0, 0),
 		"defaultConfigCommandTimeoutMS":            number(30000, 0),
 		// 0 or at least the size of a document with room to spare.
-		"chunkMigrationFetcherMaxBufferedSizeBytesPerThread": {value: 67174400, least: 16793600, most: maxInt32, orZero: true},
-		"migrationLockAcquisitionMaxWaitMS":                  number(500, 0),
-		"maxCatchUpPercentageBeforeBlockingWrites":           {value: 10, least: 0, most: 100},
-		"minSnapshotHistoryWindowInSeconds":                  number(300, 0),
-		"transactionLifetimeLimitSeconds":                    number(60, 1),
-		"reshardingMinimumOperationDurationMillis":           number(300000, 0),
-		"enableTestCommands":                                 flag(false, true),
-		randomMigrations:                                     flag(false, false),
+		"chunkMigrationFetcherMaxBufferedSizeBytesPerThread": {value: 67174400, least: 16793600, most: maxInt32,
+			orZero: true},
+		"migrationLockAcquisitionMaxWaitMS":        number(500, 0),
+		"maxCatchUpPercentageBeforeBlockingWrites": {value: 10, least: 0, most: 100},
+		"minSnapshotHistoryWindowInSeconds":        number(300, 0),
+		"transactionLifetimeLimitSeconds":          number(60, 1),
+		"reshardingMinimumOperationDurationMillis": number(300000, 0),
+		"enableTestCommands":                       flag(false, true),
+		randomMigrations:                           flag(false, false),
 	}}
 }
 

@@ -18,7 +18,8 @@ import (
 // Clients, faults, the balancer and the event pump on real time at once: nothing
 // hangs, and what is left obeys the invariants. The race detector looks on.
 func TestManyClientsOnRealTime(t *testing.T) {
-	c, err := mock.New(mock.Config{RealTime: true, Parameters: map[string]any{"orphanCleanupDelaySecs": 0, "balancerMigrationsThrottlingMs": 0}})
+	c, err := mock.New(mock.Config{RealTime: true, Parameters: map[string]any{"orphanCleanupDelaySecs": 0,
+		"balancerMigrationsThrottlingMs": 0}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +32,8 @@ func TestManyClientsOnRealTime(t *testing.T) {
 		}
 		r.Handle(ctx, wire.Request{Database: db, Command: command[0].Key, Body: body, Client: &wire.Client{ID: 1}})
 	}
-	run(t.Context(), "config", d("update", "settings", "updates", bson.A{d("q", d("_id", "chunksize"), "u", d("$set", d("value", 1)), "upsert", true)}))
+	run(t.Context(), "config", d("update", "settings", "updates",
+		bson.A{d("q", d("_id", "chunksize"), "u", d("$set", d("value", 1)), "upsert", true)}))
 	run(t.Context(), "admin", d("shardCollection", ns, "key", d("k", 1)))
 
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -55,7 +57,8 @@ func TestManyClientsOnRealTime(t *testing.T) {
 					{"admin", d("balancerStatus", 1)},
 					{"admin", d([]string{"balancerStart", "balancerStop"}[random.IntN(2)], 1, "maxTimeMS", 100)},
 					{"admin", d("balancerCollectionStatus", ns)},
-					{"admin", d([]string{"mockCrash", "mockRestart"}[random.IntN(2)], []string{"shard0", "shard1", "config"}[random.IntN(3)])},
+					{"admin", d([]string{"mockCrash", "mockRestart"}[random.IntN(2)], []string{"shard0", "shard1",
+						"config"}[random.IntN(3)])},
 					{"admin", d("mockPartition", bson.A{"shard0", "shard2"})},
 					{"admin", d("mockSlow", "shard1", "latency", random.IntN(3))},
 					{"admin", d("mockFailNext", "update", "code", 91)},

@@ -78,7 +78,8 @@ func (op *resharding) changeEntry(change func(*bson.D)) error {
 
 func (op *resharding) doc() bson.D {
 	participant := func(id catalog.ShardID) bson.D {
-		return bson.D{{Key: "id", Value: string(id)}, {Key: "mutableState", Value: bson.D{{Key: "state", Value: string(op.state)}}}}
+		return bson.D{{Key: "id", Value: string(id)}, {Key: "mutableState",
+			Value: bson.D{{Key: "state", Value: string(op.state)}}}}
 	}
 	donors, recipients := bson.A{}, bson.A{}
 	for _, id := range op.donors {
@@ -131,7 +132,8 @@ func (rs *Reshardings) List() []ReshardingInfo {
 	for _, op := range rs.underWay {
 		info := ReshardingInfo{
 			Namespace: op.request.Namespace, State: string(op.state), Provenance: op.request.Provenance, ID: op.id,
-			Key: op.request.Pattern.Doc(), Elapsed: rs.c.now().Sub(op.started), BytesToCopy: op.bytes, Coordinator: string(configShard),
+			Key: op.request.Pattern.Doc(), Elapsed: rs.c.now().Sub(op.started), BytesToCopy: op.bytes,
+			Coordinator: string(configShard),
 		}
 		switch op.state {
 		case reshardCloning:

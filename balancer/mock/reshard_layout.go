@@ -66,7 +66,8 @@ func (rs *Reshardings) Reshard(ctx context.Context, deadline time.Time, req Resh
 	if err != nil {
 		return err
 	}
-	l := &reshardLayout{cluster: rs.c, coll: coll, pattern: pattern, zones: zones, targets: targets, ranges: ranges, chunks: int(req.InitialChunks)}
+	l := &reshardLayout{cluster: rs.c, coll: coll, pattern: pattern, zones: zones, targets: targets, ranges: ranges,
+		chunks: int(req.InitialChunks)}
 	if l.chunks == 0 {
 		l.chunks = defaultReshardChunks
 	}
@@ -98,13 +99,15 @@ func (rs *Reshardings) reshardable(ns string) (catalog.Collection, error) {
 	case coll.Unsplittable:
 		return coll, mongoerr.New(mongoerr.NamespaceNotSharded, "Namespace %s is not sharded", ns)
 	case !rs.c.membership.hadTwo:
-		return coll, mongoerr.New(mongoerr.IllegalOperation, "Cannot reshard a collection in a cluster that has never had two shards")
+		return coll, mongoerr.New(mongoerr.IllegalOperation,
+			"Cannot reshard a collection in a cluster that has never had two shards")
 	}
 	return coll, nil
 }
 
 // zones are the zones of the collection as it will be.
-func (rs *Reshardings) zones(coll catalog.Collection, pattern catalog.KeyPattern, req ReshardRequest) (*catalog.ZoneSet, error) {
+func (rs *Reshardings) zones(coll catalog.Collection, pattern catalog.KeyPattern, req ReshardRequest) (*catalog.ZoneSet,
+	error) {
 	if req.Zones == nil {
 		existing, err := rs.c.config.Zones(coll)
 		if err != nil || existing.Len() == 0 {
@@ -137,7 +140,8 @@ func (rs *Reshardings) zones(coll catalog.Collection, pattern catalog.KeyPattern
 
 // checkDistribution reads shardDistribution: shards, or chunks with their
 // shards that tile the key space.
-func (rs *Reshardings) checkDistribution(pattern catalog.KeyPattern, list []ShardRange) (targets []catalog.Shard, ranges []catalog.Chunk, err error) {
+func (rs *Reshardings) checkDistribution(pattern catalog.KeyPattern, list []ShardRange) (targets []catalog.Shard,
+	ranges []catalog.Chunk, err error) {
 	shards, err := rs.c.config.Shards()
 	if err != nil {
 		return nil, nil, err
@@ -177,7 +181,8 @@ func (rs *Reshardings) checkDistribution(pattern catalog.KeyPattern, list []Shar
 		case errMin != nil || errMax != nil:
 			return nil, nil, invalid("shardDistribution: min and max must be full shard keys of %s", pattern.Doc())
 		case !min.Equal(at) || !min.Less(max):
-			return nil, nil, invalid("shardDistribution: the ranges must begin at the global minimum and follow each other without gap")
+			return nil, nil, invalid("shardDistribution: the ranges must begin at the global minimum and follow each other " +
+				"without gap")
 		}
 		at = max
 		ranges = append(ranges, catalog.Chunk{Min: min, Max: max, Shard: shard.ID})
@@ -247,7 +252,8 @@ func (l *reshardLayout) bounds() ([]catalog.Key, error) {
 	})
 	if len(points)+1 < l.chunks {
 		return nil, mongoerr.New(reshardCardinality,
-			"The shard key provided does not have enough cardinality to make the required amount of chunks of %d, it can only make %d chunks", l.chunks, len(points)+1)
+			"The shard key provided does not have enough cardinality to make the required amount of chunks of %d, it can "+
+				"only make %d chunks", l.chunks, len(points)+1)
 	}
 	return points, nil
 }

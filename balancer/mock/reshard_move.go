@@ -61,7 +61,8 @@ func (rs *Reshardings) Unshard(ctx context.Context, deadline time.Time, ns, to s
 	case !ok:
 		return mongoerr.New(mongoerr.NamespaceNotFound, "Namespace %s not found", ns)
 	case !rs.c.membership.hadTwo:
-		return mongoerr.New(mongoerr.IllegalOperation, "Cannot unshard a collection in a cluster that has never had two shards")
+		return mongoerr.New(mongoerr.IllegalOperation, "Cannot unshard a collection in a cluster that has never had two "+
+			"shards")
 	}
 	target, err := rs.c.Databases().choosePrimary(to)
 	if err != nil {
@@ -76,7 +77,8 @@ func (rs *Reshardings) Unshard(ctx context.Context, deadline time.Time, ns, to s
 	return rs.toOneShard(ctx, deadline, ns, ByUnshard, target)
 }
 
-func (rs *Reshardings) toOneShard(ctx context.Context, deadline time.Time, ns string, by Provenance, to catalog.ShardID) error {
+func (rs *Reshardings) toOneShard(ctx context.Context, deadline time.Time, ns string, by Provenance,
+	to catalog.ShardID) error {
 	plan, err := rs.onePlan(ns, by, to)
 	if err != nil {
 		return err
@@ -115,7 +117,8 @@ func (cs *Collections) track(ns string, primary catalog.ShardID) error {
 		return err
 	}
 	at, epoch := cs.c.Tick(), cs.c.NewObjectID()
-	table, err := cs.c.config.tableOf(pattern, []catalog.Chunk{{Min: pattern.GlobalMin(), Max: pattern.GlobalMax(), Shard: primary}}, epoch, at)
+	table, err := cs.c.config.tableOf(pattern, []catalog.Chunk{{Min: pattern.GlobalMin(), Max: pattern.GlobalMax(),
+		Shard: primary}}, epoch, at)
 	if err != nil {
 		return err
 	}
@@ -124,7 +127,8 @@ func (cs *Collections) track(ns string, primary catalog.ShardID) error {
 	if err := cs.c.config.enter(ShardRequest{Namespace: ns}, pattern, local.uuid, epoch, at); err != nil {
 		return err
 	}
-	if _, err = cs.c.config.modify(configCollections, ns, func(doc *bson.D) { set(doc, "unsplittable", true) }); err != nil {
+	if _, err = cs.c.config.modify(configCollections, ns,
+		func(doc *bson.D) { set(doc, "unsplittable", true) }); err != nil {
 		return err
 	}
 	cs.c.config.tables[ns] = table
@@ -148,7 +152,8 @@ func (e engine) Unsharded(context.Context) ([]policy.Unsharded, error) {
 			case err != nil:
 				return nil, err
 			case tracked && coll.Unsplittable && e.c.config.tables[ns].At(0).Shard == id:
-				list = append(list, policy.Unsharded{Namespace: ns, UUID: coll.UUID, Shard: id, Tracked: true, NoBalance: !coll.Balanceable()})
+				list = append(list, policy.Unsharded{Namespace: ns, UUID: coll.UUID, Shard: id, Tracked: true,
+					NoBalance: !coll.Balanceable()})
 			case !tracked && primary == id && !onConfigServer(db) && db != "local":
 				list = append(list, policy.Unsharded{Namespace: ns, UUID: local.uuid, Shard: id})
 			}

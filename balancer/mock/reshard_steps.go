@@ -290,7 +290,8 @@ func (op *resharding) commit() error {
 
 // redistribute makes the collection anew on its new owners, and changes
 // nothing that is there.
-func (rs *Reshardings) redistribute(coll catalog.Collection, table *catalog.RoutingTable, uuid bson.Binary) (map[catalog.ShardID]*localCollection, error) {
+func (rs *Reshardings) redistribute(coll catalog.Collection, table *catalog.RoutingTable,
+	uuid bson.Binary) (map[catalog.ShardID]*localCollection, error) {
 	var like *localCollection
 	for _, id := range rs.c.config.tables[coll.Namespace].Owners() {
 		if like = rs.c.shards[id].colls[coll.Namespace]; like != nil {
@@ -325,7 +326,8 @@ func (rs *Reshardings) redistribute(coll catalog.Collection, table *catalog.Rout
 
 // spreadVirtual lays virtual data evenly over the new chunks: nothing is known
 // of its values of another key.
-func (rs *Reshardings) spreadVirtual(coll catalog.Collection, table *catalog.RoutingTable, moved map[catalog.ShardID]*localCollection) {
+func (rs *Reshardings) spreadVirtual(coll catalog.Collection, table *catalog.RoutingTable,
+	moved map[catalog.ShardID]*localCollection) {
 	var docs, bytes int64
 	for _, s := range rs.c.shards {
 		if l := s.colls[coll.Namespace]; l != nil {
@@ -381,7 +383,8 @@ func (rs *Reshardings) Abort(ctx context.Context, deadline time.Time, ns string,
 		return mongoerr.New(mongoerr.IllegalOperation, "the operation on %s was started by %s", ns, op.request.Provenance)
 	}
 	if op.state == reshardCommitting {
-		return mongoerr.New(mongoerr.ReshardCollectionCommitted, "Can't abort resharding operation after it has been committed")
+		return mongoerr.New(mongoerr.ReshardCollectionCommitted,
+			"Can't abort resharding operation after it has been committed")
 	}
 	if err := rs.c.faults.reachShards(configShard); err != nil {
 		return err
@@ -408,7 +411,8 @@ func (rs *Reshardings) running(ns string) (*resharding, error) {
 	}
 	op := rs.underWay[ns]
 	if op == nil {
-		return nil, mongoerr.New(mongoerr.NoSuchReshardCollection, "Could not find resharding-related metadata that matches the given namespace %s", ns)
+		return nil, mongoerr.New(mongoerr.NoSuchReshardCollection,
+			"Could not find resharding-related metadata that matches the given namespace %s", ns)
 	}
 	return op, nil
 }

@@ -69,9 +69,12 @@ func TestReshardingRefusals(t *testing.T) {
 		{d("reshardCollection", ns, "key", d("b", "sideways")), 2},
 		{d("reshardCollection", ns, "key", d("b", 1), "numInitialChunks", 50), 4952606},
 		{d("reshardCollection", ns, "key", d("b", 1), "shardDistribution", bson.A{d("shard", "nowhere")}), 70},
-		{d("reshardCollection", ns, "key", d("b", 1), "shardDistribution", bson.A{d("shard", "shard0"), d("shard", "shard0")}), 72},
-		{d("reshardCollection", ns, "key", d("b", 1), "shardDistribution", bson.A{d("shard", "shard0", "min", d("b", 1))}), 72},
-		{d("reshardCollection", ns, "key", d("b", 1), "shardDistribution", bson.A{d("shard", "shard0", "min", d("b", bson.MinKey{}), "max", d("b", 9))}), 72},
+		{d("reshardCollection", ns, "key", d("b", 1), "shardDistribution", bson.A{d("shard", "shard0"),
+			d("shard", "shard0")}), 72},
+		{d("reshardCollection", ns, "key", d("b", 1), "shardDistribution", bson.A{d("shard", "shard0", "min", d("b", 1))}),
+			72},
+		{d("reshardCollection", ns, "key", d("b", 1), "shardDistribution",
+			bson.A{d("shard", "shard0", "min", d("b", bson.MinKey{}), "max", d("b", 9))}), 72},
 		{d("abortReshardCollection", ns), 339},
 		{d("commitReshardCollection", ns), 339},
 		{d("abortReshardCollection", "db.nope"), 26},
@@ -123,7 +126,8 @@ func TestReshardCollection(t *testing.T) {
 		t.Errorf("%d documents with b 7, want 3", n)
 	}
 	var states []string
-	entries := m.ok(t, "config", d("find", "changelog", "filter", d("what", "resharding.coordinator.transition"), "batchSize", 100))
+	entries := m.ok(t, "config", d("find", "changelog", "filter", d("what", "resharding.coordinator.transition"),
+		"batchSize", 100))
 	list, _ := entries.Lookup("cursor", "firstBatch").Array().Values()
 	for _, e := range list {
 		states = append(states, e.Document().Lookup("details", "newState").StringValue())

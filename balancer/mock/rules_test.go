@@ -59,16 +59,23 @@ func TestParametersOfDefragmentationAndMigrations(t *testing.T) {
 // Spec 02 §5.10, row by row: the codes and their names.
 func TestErrorCodesOfMigrations(t *testing.T) {
 	for code, name := range map[mongoerr.Code]string{
-		2: "BadValue", 9: "FailedToParse", 20: "IllegalOperation", 24: "LockTimeout", 26: "NamespaceNotFound", 27: "IndexNotFound",
-		46: "LockBusy", 64: "WriteConcernFailed", 70: "ShardNotFound", 72: "InvalidOptions", 77: "OperationIncomplete", 87: "CannotSplit",
+		2: "BadValue", 9: "FailedToParse", 20: "IllegalOperation", 24: "LockTimeout", 26: "NamespaceNotFound",
+		27: "IndexNotFound",
+		46: "LockBusy", 64: "WriteConcernFailed", 70: "ShardNotFound", 72: "InvalidOptions", 77: "OperationIncomplete",
+		87: "CannotSplit",
 		90: "CallbackCanceled", 96: "OperationFailed", 100: "UnsatisfiableWriteConcern", 105: "IncompatibleShardingMetadata",
 		117: "ConflictingOperationInProgress", 118: "NamespaceNotSharded", 125: "CommandFailed", 146: "ExceededMemoryLimit",
-		150: "StaleEpoch", 153: "ChunkTooBig", 194: "BalancerInterrupted", 200: "ChunkRangeCleanupPending", 207: "InvalidUUID",
-		218: "UpdateOperationFailed", 228: "SessionTransferIncomplete", 242: "CannotCreateCollection", 262: "ExceededTimeLimit",
+		150: "StaleEpoch", 153: "ChunkTooBig", 194: "BalancerInterrupted", 200: "ChunkRangeCleanupPending",
+		207: "InvalidUUID",
+		218: "UpdateOperationFailed", 228: "SessionTransferIncomplete", 242: "CannotCreateCollection",
+		262: "ExceededTimeLimit",
 		265: "OrphanedRangeCleanUpFailed", 313: "ResumableRangeDeleterDisabled", 349: "KeyPatternShorterThanBound",
-		11601: "Interrupted", 11602: "InterruptedDueToReplStateChange", 13388: "StaleConfig", 91331: "RetriableRemoteCommandFailure",
-		16634: "Location16634", 16977: "Location16977", 31180: "Location31180", 31181: "Location31181", 40165: "Location40165",
-		4683300: "Location4683300", 4914702: "Location4914702", 51260: "Location51260", 51261: "Location51261", 51262: "Location51262",
+		11601: "Interrupted", 11602: "InterruptedDueToReplStateChange", 13388: "StaleConfig",
+		91331: "RetriableRemoteCommandFailure",
+		16634: "Location16634", 16977: "Location16977", 31180: "Location31180", 31181: "Location31181",
+		40165:   "Location40165",
+		4683300: "Location4683300", 4914702: "Location4914702", 51260: "Location51260", 51261: "Location51261",
+		51262: "Location51262",
 		51263: "Location51263", 6049401: "Location6049401", 6049442: "Location6049442",
 	} {
 		if got := code.Name(); got != name {
@@ -120,7 +127,8 @@ func TestDefragmentationAndOtherThings(t *testing.T) {
 			m.ok(t, "db", d("insert", "c", "documents", bson.A{d("_id", 100+i, "k", -i, "pad", make([]byte, 100_000))}))
 		}
 		u.begin(t, m)
-		m.ok(t, "config", d("update", "shards", "updates", bson.A{d("q", d("_id", "shard0"), "u", d("$set", d("draining", true)))}))
+		m.ok(t, "config", d("update", "shards", "updates",
+			bson.A{d("q", d("_id", "shard0"), "u", d("$set", d("draining", true)))}))
 		for range 10_000 {
 			if m.has(u.ended) {
 				break

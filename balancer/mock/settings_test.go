@@ -52,7 +52,8 @@ func TestSettingsValidator(t *testing.T) {
 
 // Spec 01 §3.1: a shard's document that does not parse fails every round.
 func TestBadShardDocumentFailsTheRound(t *testing.T) {
-	for name, change := range map[string]bson.D{"draining": d("draining", "yes"), "tags": d("tags", bson.A{"A", 1}), "host": d("host", "")} {
+	for name, change := range map[string]bson.D{"draining": d("draining", "yes"), "tags": d("tags", bson.A{"A", 1}),
+		"host": d("host", "")} {
 		t.Run(name, func(t *testing.T) {
 			m := newCluster(t, topologyOf(t, 3, 12, "200MB", 1000), mock.Config{})
 			m.ok(t, "admin", d("balancerStop", 1))

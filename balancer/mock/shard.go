@@ -249,7 +249,8 @@ func (ms *Migrations) Section(id catalog.ShardID) bson.D {
 	}
 	m := s.busy
 	return bson.D{
-		{Key: "source", Value: string(m.req.From)}, {Key: "destination", Value: string(m.req.To)}, {Key: "isDonorShard", Value: m.donor == s},
+		{Key: "source", Value: string(m.req.From)}, {Key: "destination", Value: string(m.req.To)}, {Key: "isDonorShard",
+			Value: m.donor == s},
 		{Key: "chunk", Value: bson.D{{Key: "min", Value: orEmpty(m.req.Min)}, {Key: "max", Value: orEmpty(m.req.Max)}}},
 		{Key: "collection", Value: m.req.Namespace},
 	}

@@ -82,7 +82,8 @@ func (mb *Membership) known(set, hosts, name string) (catalog.ShardID, error) {
 		case common && (set == "" || set == theirs) && (name == "" || name == string(s.ID)):
 			return s.ID, nil
 		case common || set != "" && set == theirs || name == string(s.ID):
-			return "", mongoerr.New(mongoerr.IllegalOperation, "%s/%s, named %q, is in conflict with shard %s at %s", set, hosts, name, s.ID, s.Host)
+			return "", mongoerr.New(mongoerr.IllegalOperation, "%s/%s, named %q, is in conflict with shard %s at %s", set, hosts,
+				name, s.ID, s.Host)
 		}
 	}
 	return "", nil
@@ -106,7 +107,8 @@ func (mb *Membership) checkReturning(s *shard) error {
 	for ns := range s.colls {
 		db, _, _ := catalog.SplitNamespace(ns)
 		if primary, known := mb.c.config.Primary(db); known {
-			return mongoerr.New(mongoerr.OperationFailed, "can't add shard: it holds database %s, which exists on shard %s", db, primary)
+			return mongoerr.New(mongoerr.OperationFailed, "can't add shard: it holds database %s, which exists on shard %s", db,
+				primary)
 		}
 	}
 	return nil
@@ -272,7 +274,8 @@ func (mb *Membership) AddConfigShard() error {
 	}
 	mb.c.shards[configShard] = newShard(configShard)
 	mb.noteCount()
-	mb.c.log.change(configShard, "addShard", "", bson.D{{Key: "name", Value: string(configShard)}, {Key: "host", Value: mb.c.ConfigServer()}})
+	mb.c.log.change(configShard, "addShard", "", bson.D{{Key: "name", Value: string(configShard)},
+		{Key: "host", Value: mb.c.ConfigServer()}})
 	return nil
 }
 

@@ -18,7 +18,8 @@ import (
 func (mb *Membership) ShardToDrain(name string) (catalog.Shard, error) {
 	shard, err := mb.c.config.FindShard(name)
 	if err == nil && shard.ID == configShard {
-		err = mongoerr.New(mongoerr.IllegalOperation, "Cannot remove a config shard with removeShard: use transitionToDedicatedConfigServer")
+		err = mongoerr.New(mongoerr.IllegalOperation, "Cannot remove a config shard with removeShard: use "+
+			"transitionToDedicatedConfigServer")
 	}
 	return shard, err
 }
@@ -34,7 +35,8 @@ func (mb *Membership) StartDraining(shard catalog.Shard) error {
 	if err := mb.checkRemoval(shard); err != nil || shard.Draining {
 		return err
 	}
-	if _, err := mb.c.config.modify(configShards, string(shard.ID), func(doc *bson.D) { set(doc, "draining", true) }); err != nil {
+	if _, err := mb.c.config.modify(configShards, string(shard.ID),
+		func(doc *bson.D) { set(doc, "draining", true) }); err != nil {
 		return err
 	}
 	mb.c.log.change(configShard, "removeShard.start", "", bson.D{{Key: "shard", Value: string(shard.ID)}})
@@ -52,7 +54,8 @@ func (mb *Membership) StopDraining(shard catalog.Shard) error {
 
 // DrainingStatus tells what a shard still has.
 func (mb *Membership) DrainingStatus(shard catalog.Shard) Removal {
-	r := Removal{Shard: shard.ID, Databases: mb.c.config.databasesOn(shard.ID), Collections: mb.c.config.unshardedOn(shard.ID)}
+	r := Removal{Shard: shard.ID, Databases: mb.c.config.databasesOn(shard.ID),
+		Collections: mb.c.config.unshardedOn(shard.ID)}
 	for _, table := range mb.c.config.tables {
 		r.Chunks += int64(table.Count(shard.ID))
 		r.JumboChunks += int64(table.JumboCount(shard.ID))
@@ -74,7 +77,8 @@ func (mb *Membership) CommitRemoval(shard catalog.Shard) error {
 	case !shard.Draining:
 		return mongoerr.New(mongoerr.IllegalOperation, "Shard %s is not draining", shard.ID)
 	case !status.Empty() || status.Cleaning:
-		return mongoerr.New(mongoerr.IllegalOperation, "Shard %s is not drained: it has %d chunks and %d databases", shard.ID, status.Chunks, len(status.Databases))
+		return mongoerr.New(mongoerr.IllegalOperation, "Shard %s is not drained: it has %d chunks and %d databases", shard.ID,
+			status.Chunks, len(status.Databases))
 	}
 	return mb.finishRemoval(shard)
 }
@@ -150,7 +154,8 @@ func (mb *Membership) checkRemoval(shard catalog.Shard) error {
 	}
 	for _, zone := range shard.Zones {
 		if mb.c.config.zoneMembers(zone) == 1 && mb.c.config.zoneInUse(zone) {
-			return mongoerr.New(mongoerr.ZoneStillInUse, "Cannot remove shard %s because it is the only shard of zone %s, which has ranges", shard.ID, zone)
+			return mongoerr.New(mongoerr.ZoneStillInUse, "Cannot remove shard %s because it is the only shard of zone %s, "+
+				"which has ranges", shard.ID, zone)
 		}
 	}
 	return nil
@@ -180,7 +185,8 @@ func (mb *Membership) finishRemoval(shard catalog.Shard) error {
 	if err != nil {
 		return err
 	}
-	if _, err := mb.c.config.modify(configShards, string(rest[0].ID), func(doc *bson.D) { set(doc, "topologyTime", at) }); err != nil {
+	if _, err := mb.c.config.modify(configShards, string(rest[0].ID),
+		func(doc *bson.D) { set(doc, "topologyTime", at) }); err != nil {
 		return err
 	}
 	found, err := mb.c.config.modify(configRemovals, lastRemoval, func(doc *bson.D) { set(doc, "timestamp", at) })

@@ -119,11 +119,13 @@ func (rd rangeDeleter) deleteSome(s *shard, local *localCollection, task *rangeD
 // Await blocks until a shard has no range of a collection to delete.
 func (rd rangeDeleter) Await(ctx context.Context, deadline time.Time, id catalog.ShardID, ns string) error {
 	if rd.c.parameters.Int("disableResumableRangeDeleter") != 0 {
-		return mongoerr.New(mongoerr.ResumableRangeDeleterDisabled, "Failing cleanupOrphaned because the disableResumableRangeDeleter server parameter is set to true")
+		return mongoerr.New(mongoerr.ResumableRangeDeleterDisabled,
+			"Failing cleanupOrphaned because the disableResumableRangeDeleter server parameter is set to true")
 	}
 	return rd.c.Await(ctx, deadline, func() bool {
 		s := rd.c.shards[id]
-		return s == nil || !slices.ContainsFunc(s.deletions, func(task *rangeDeletion) bool { return task.coll.Namespace == ns })
+		return s == nil || !slices.ContainsFunc(s.deletions,
+			func(task *rangeDeletion) bool { return task.coll.Namespace == ns })
 	})
 }
 
@@ -154,7 +156,8 @@ func (s *shard) order() *deletionOrder {
 
 func (o *deletionOrder) add(task *rangeDeletion) {
 	i, found := slices.BinarySearchFunc(o.tasks, task, byRange)
-	o.apart = o.apart && !found && (i == 0 || !task.overlaps(o.tasks[i-1])) && (i == len(o.tasks) || !task.overlaps(o.tasks[i]))
+	o.apart = o.apart && !found && (i == 0 || !task.overlaps(o.tasks[i-1])) &&
+		(i == len(o.tasks) || !task.overlaps(o.tasks[i]))
 	o.tasks = slices.Insert(o.tasks, i, task)
 }
 

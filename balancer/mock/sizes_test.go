@@ -15,7 +15,8 @@ func sized(t *testing.T, docs, bytes int64) (*Cluster, catalog.Collection) {
 	c := exampleCluster(t, 1000, catalog.Release{}, "c1 0 100 A 1|0 -")
 	coll := c.exampleCollection(t)
 	local := newLocal(coll.UUID, nil, exampleNS)
-	local.virtual.add(extent{min: exampleKey(t, coll.Pattern, "0"), max: exampleKey(t, coll.Pattern, "100"), docs: docs, bytes: bytes})
+	local.virtual.add(extent{min: exampleKey(t, coll.Pattern, "0"), max: exampleKey(t, coll.Pattern, "100"), docs: docs,
+		bytes: bytes})
 	c.shards["A"].colls[exampleNS] = local
 	return c, coll
 }

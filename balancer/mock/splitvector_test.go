@@ -20,7 +20,8 @@ func TestVectorPointsAsRecorded(t *testing.T) {
 	for _, at := range vectorPoints(keys, piece, 0) {
 		got = append(got, string(keys[at]))
 	}
-	begin := []string{"01", "02", "03", "05", "06", "07", "08", "10", "11", "12", "13", "15", "16", "17", "19", "20", "21", "22", "24", "25"}
+	begin := []string{"01", "02", "03", "05", "06", "07", "08", "10", "11", "12", "13", "15", "16", "17", "19", "20", "21",
+		"22", "24", "25"}
 	end := []string{"90", "91", "92", "93", "95", "96", "97", "99"}
 	if len(got) != 78 || !slices.Equal(got[:len(begin)], begin) || !slices.Equal(got[len(got)-len(end):], end) {
 		t.Errorf("%d points: %v", len(got), got)

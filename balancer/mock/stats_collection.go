@@ -205,7 +205,8 @@ func (st Statistics) Collections(db string) []CollectionInfo {
 			})
 		}
 		if coll, tracked, err := st.c.config.Tracked(sessionsNamespace); db == "config" && tracked && err == nil {
-			infos = append(infos, CollectionInfo{Name: strings.TrimPrefix(sessionsNamespace, "config."), UUID: coll.UUID, Options: bson.D{}})
+			infos = append(infos, CollectionInfo{Name: strings.TrimPrefix(sessionsNamespace, "config."), UUID: coll.UUID,
+				Options: bson.D{}})
 			slices.SortFunc(infos, func(a, b CollectionInfo) int { return cmp.Compare(a.Name, b.Name) })
 		}
 		return infos
@@ -320,7 +321,8 @@ func (rq *Request) MemberReads(id catalog.ShardID, ns string, q store.Query) ([]
 	if err != nil {
 		return nil, err
 	}
-	return []Read{{Shard: id, Host: rq.c.hostOf(id), Plan: plan, target: target{docs: l.docs, shard: rq.c.shards[id]}}}, nil
+	return []Read{{Shard: id, Host: rq.c.hostOf(id), Plan: plan, target: target{docs: l.docs, shard: rq.c.shards[id]}}},
+		nil
 }
 
 // member is a collection on a shard; nil when either is missing.

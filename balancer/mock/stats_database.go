@@ -187,12 +187,14 @@ func (st Statistics) sizePattern(req SizeRequest) (catalog.KeyPattern, error) {
 
 // rangeOn counts what one shard, or the config server, has of a range. Without
 // an index that begins with the key it can't.
-func (st Statistics) rangeOn(part LocalStats, ns string, pattern catalog.KeyPattern, lower, upper catalog.Key) (docs, bytes int64, err error) {
+func (st Statistics) rangeOn(part LocalStats, ns string, pattern catalog.KeyPattern, lower, upper catalog.Key) (docs,
+	bytes int64, err error) {
 	l := st.c.member(part.Shard, ns)
 	if held := st.c.config.collections[ns]; l == nil && held != nil {
 		l = &localCollection{docs: held}
 	}
-	noIndex := mongoerr.New(mongoerr.OperationFailed, "couldn't find valid index containing key pattern: %s", pattern.Doc())
+	noIndex := mongoerr.New(mongoerr.OperationFailed, "couldn't find valid index containing key pattern: %s",
+		pattern.Doc())
 	if l == nil {
 		return 0, 0, noIndex
 	}

@@ -75,7 +75,8 @@ func (st Statistics) AnalyzeKey(ns string, key bson.Raw, rate func(docs int64) f
 		bytesTotal += p.Bytes
 	}
 	if result.Docs == 0 {
-		return nil, mongoerr.New(mongoerr.IllegalOperation, "Cannot analyze the characteristics of a shard key for an empty collection")
+		return nil, mongoerr.New(mongoerr.IllegalOperation,
+			"Cannot analyze the characteristics of a shard key for an empty collection")
 	}
 	result.AverageBytes = bytesTotal / result.Docs
 	index, ok := st.supporting(ns, pattern, plain)

@@ -25,7 +25,8 @@ func (m *model) scattered(t *testing.T) {
 	for k := range 30 {
 		m.ok(t, "db", d("insert", "c", "documents", bson.A{d("_id", k, "k", k, "pad", make([]byte, 40_000))}))
 		if k > 0 {
-			m.ok(t, "admin", d("moveRange", ns, "min", d("k", k), "max", d("k", k+1), "toShard", []string{"shard0", "shard1", "shard2"}[k%3]))
+			m.ok(t, "admin", d("moveRange", ns, "min", d("k", k), "max", d("k", k+1), "toShard", []string{"shard0", "shard1",
+				"shard2"}[k%3]))
 		}
 	}
 }

@@ -184,7 +184,8 @@ func errClosed() error {
 const faultPatience = 24 * time.Hour
 
 func errNodesAway() error {
-	return mongoerr.New(mongoerr.HostUnreachable, "operation waits for a node that is away, and virtual time has gone on for %v: mockRestart and mockHeal bring nodes back", faultPatience)
+	return mongoerr.New(mongoerr.HostUnreachable, "operation waits for a node that is away, and virtual time has gone "+
+		"on for %v: mockRestart and mockHeal bring nodes back", faultPatience)
 }
 
 func errMaxTime() error {

@@ -182,7 +182,8 @@ func describeJSON(data []byte, err error) error {
 	case errors.As(err, &mistyped) && mistyped.Field == "":
 		return fmt.Errorf("expected an object, got %s (line %d)", mistyped.Value, lineAt(data, mistyped.Offset))
 	case errors.As(err, &mistyped):
-		return fmt.Errorf("%s: expected %s, got %s (line %d)", mistyped.Field, mistyped.Type, mistyped.Value, lineAt(data, mistyped.Offset))
+		return fmt.Errorf("%s: expected %s, got %s (line %d)", mistyped.Field, mistyped.Type, mistyped.Value,
+			lineAt(data, mistyped.Offset))
 	}
 	return err
 }

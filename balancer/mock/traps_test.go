@@ -60,7 +60,8 @@ func TestTrap21TrackedUnshardedCollectionsAreInNoList(t *testing.T) {
 	m.refused(t, "admin", d("balancerCollectionStatus", "db.plain"), 118)
 	m.ok(t, "admin", d("removeShard", "b"))
 	m.sleep(time.Hour)
-	for _, coll := range m.all(t, "config", d("find", "changelog", "filter", d("what", "moveChunk.start"), "batchSize", 1000)) {
+	for _, coll := range m.all(t, "config", d("find", "changelog", "filter", d("what", "moveChunk.start"), "batchSize",
+		1000)) {
 		if coll.Lookup("ns").StringValue() == "db.plain" {
 			t.Fatalf("draining moved it: %s", coll)
 		}
@@ -80,7 +81,8 @@ func TestTrap22TooBigCountsAsMovedOtherFailuresDoNot(t *testing.T) {
 	m.ok(t, "admin", d("updateZoneKeyRange", ns, "min", d("k", 0), "max", d("k", 1), "zone", "Z"))
 	m.ok(t, "admin", d("balancerStart", 1))
 	m.sleep(11 * time.Second)
-	first := m.all(t, "config", d("find", "actionlog", "filter", d("what", "balancer.round")))[0].Lookup("details").Document()
+	first := m.all(t, "config", d("find", "actionlog", "filter",
+		d("what", "balancer.round")))[0].Lookup("details").Document()
 	for field, want := range map[string]int32{"candidateChunks": 1, "chunksMoved": 1, "imbalancedCachedCollections": 1} {
 		if got := first.Lookup(field).Int32(); got != want {
 			t.Errorf("%s is %d after ChunkTooBig, want %d: %s", field, got, want, first)
@@ -191,13 +193,15 @@ func TestTrap31MarkingJumboKeepsTheVersionClearingDoesNot(t *testing.T) {
 	}
 	marked := m.cluster.ConfigDB().Table(ns)
 	m.ok(t, "admin", d("balancerStop", 1))
-	if marked.At(1).Jumbo != catalog.JumboTrue || marked.Version() != before.Version() || marked.At(1).Version != before.At(1).Version {
+	if marked.At(1).Jumbo != catalog.JumboTrue || marked.Version() != before.Version() ||
+		marked.At(1).Version != before.At(1).Version {
 		t.Errorf("%+v of %s after it was flagged, before %s", marked.At(1), marked.Version(), before.Version())
 	}
 	m.ok(t, "admin", d("clearJumboFlag", ns, "find", d("k", 0)))
 	cleared := m.cluster.ConfigDB().Table(ns)
 	want := catalog.ChunkVersion{Major: before.Version().Major + 1}
-	if got := cleared.At(1); got.Jumbo == catalog.JumboTrue || got.Version != want || cleared.Version().ChunkVersion != want {
+	if got := cleared.At(1); got.Jumbo == catalog.JumboTrue || got.Version != want ||
+		cleared.Version().ChunkVersion != want {
 		t.Errorf("%+v of %s after it was cleared, want version %s", got, cleared.Version(), want)
 	}
 	m.ok(t, "admin", d("clearJumboFlag", ns, "find", d("k", 0)))
@@ -251,7 +255,8 @@ func TestTrap40ZoneThatDoesNotFitTheKeyStopsAllBalancing(t *testing.T) {
 			m.ok(t, "admin", d("balancerStop", 1))
 			moved := m.count(t, "changelog", d("what", "moveChunk.commit"))
 			m.ok(t, "admin", d("shardCollection", "db.small", "key", d("k", 1)))
-			m.ok(t, "config", d("insert", "tags", "documents", bson.A{d("ns", "db.small", "min", bound, "max", bound, "tag", "Z")}))
+			m.ok(t, "config", d("insert", "tags", "documents", bson.A{d("ns", "db.small", "min", bound, "max", bound, "tag",
+				"Z")}))
 			_, n := m.rounds(t)
 			m.ok(t, "admin", d("balancerStart", 1))
 			m.sleep(31 * time.Second)

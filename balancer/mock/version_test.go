@@ -26,16 +26,19 @@ type shape struct {
 // Spec 01 §1.7, §1.9, §7 and §9.5.
 func TestReleases(t *testing.T) {
 	const old = "executionTimeMillis errorOccured candidateChunks chunksMoved"
-	const now = "executionTimeMillis errorOccurred candidateChunks chunksMoved candidateUnshardedCollections unshardedCollectionsMoved imbalancedCachedCollections times"
+	const now = "executionTimeMillis errorOccurred candidateChunks chunksMoved candidateUnshardedCollections " +
+		"unshardedCollectionsMoved imbalancedCachedCollections times"
 	const oldStatus, status = "mode inBalancerRound numBalancerRounds", "mode inBalancerRound numBalancerRounds term"
-	const byCount, bySize = "balancerCompliant firstComplianceViolation", "chunkSize balancerCompliant firstComplianceViolation"
+	const byCount, bySize = "balancerCompliant firstComplianceViolation", "chunkSize balancerCompliant " +
+		"firstComplianceViolation"
 	for _, tt := range []shape{
 		{catalog.Release24, "2.4.14", 9, "", "", "", "", "mongos"},
 		{catalog.Release34, "3.4.24", 9, old, oldStatus, "", "autosplit balancer", "ConfigServer"},
 		{catalog.Release44, "4.4.6", 9, old, oldStatus, byCount, "autosplit balancer", "ConfigServer"},
 		{catalog.Release50, "5.0.7", 13, old, oldStatus, byCount, "autosplit balancer", "ConfigServer"},
 		{catalog.Release60, "6.0.19", 17, old, status, bySize, "balancer", ""},
-		{catalog.Release70, "7.0.15", 21, strings.Replace(old, "errorOccured", "errorOccurred", 1), status, bySize, "automerge balancer", ""},
+		{catalog.Release70, "7.0.15", 21, strings.Replace(old, "errorOccured", "errorOccurred", 1), status, bySize,
+			"automerge balancer", ""},
 		{catalog.Release80, "8.0.10", 25, now, status, bySize, "automerge balancer", ""},
 		{catalog.Release83, "8.3.0", 28, now, status, bySize, "automerge balancer", ""},
 	} {
@@ -89,7 +92,8 @@ func (tt shape) checkRounds(t *testing.T, m *model) {
 		checkFields(t, "a round", entry.Lookup("details").Document(), tt.round)
 	}
 	// Whatever the rules, nothing is left to do after an hour.
-	if tt.comply != "" && !m.ok(t, "admin", d("balancerCollectionStatus", "big.data")).Lookup("balancerCompliant").Boolean() {
+	if tt.comply != "" && !m.ok(t, "admin", d("balancerCollectionStatus",
+		"big.data")).Lookup("balancerCompliant").Boolean() {
 		t.Error("not balanced after an hour")
 	}
 	if err := m.cluster.Invariants(); err != nil {

@@ -46,7 +46,8 @@ func (m *model) ok(t testing.TB, db string, command bson.D) bson.Raw {
 // owned gives the bytes each shard owns of a collection.
 func (m *model) owned(t testing.TB, ns string) map[string]int64 {
 	t.Helper()
-	reply := m.ok(t, "admin", d("aggregate", 1, "pipeline", bson.A{d("$shardedDataDistribution", d()), d("$match", d("ns", ns))}, "cursor", d()))
+	reply := m.ok(t, "admin", d("aggregate", 1, "pipeline", bson.A{d("$shardedDataDistribution", d()),
+		d("$match", d("ns", ns))}, "cursor", d()))
 	var found struct {
 		Cursor struct {
 			FirstBatch []struct {
@@ -133,7 +134,8 @@ func TestVirtualDataIsCutEvenly(t *testing.T) {
         {"shard": "b"}]}]
     }`, mock.Config{})
 	m.ok(t, "admin", d("balancerStop", 1))
-	m.ok(t, "admin", d("moveRange", "big.data", "min", d("k", 250), "max", d("k", 500), "toShard", "b", "forceJumbo", true))
+	m.ok(t, "admin", d("moveRange", "big.data", "min", d("k", 250), "max", d("k", 500), "toShard", "b", "forceJumbo",
+		true))
 	sizes := m.owned(t, "big.data")
 	if sizes["a"] != 7_500_000_000 || sizes["b"] != 2_500_000_000 {
 		t.Errorf("a owns %d and b %d bytes", sizes["a"], sizes["b"])
@@ -158,7 +160,8 @@ func TestMigrationTime(t *testing.T) {
 	if ms := reply.Lookup("millis").Int32(); ms < 10_000 || ms > 11_000 {
 		t.Errorf("640 MiB took %d ms, want about 10 s", ms)
 	}
-	if reply, ok := m.run("admin", d("moveChunk", "big.data", "find", d("k", 1), "to", "a", "forceJumbo", true, "maxTimeMS", 100)); ok {
+	if reply, ok := m.run("admin", d("moveChunk", "big.data", "find", d("k", 1), "to", "a", "forceJumbo", true,
+		"maxTimeMS", 100)); ok {
 		t.Errorf("ended before its time: %s", reply)
 	} else if code := reply.Lookup("code").Int32(); code != 50 {
 		t.Errorf("code %d, want 50", code)
@@ -180,7 +183,8 @@ func TestChunkTooBig(t *testing.T) {
 func TestDraining(t *testing.T) {
 	m := newCluster(t, topologyOf(t, 4, 8, "1GB", 100_000), mock.Config{})
 	m.sleep(time.Hour)
-	m.ok(t, "config", d("update", "shards", "updates", bson.A{d("q", d("_id", "s00"), "u", d("$set", d("draining", true)))}))
+	m.ok(t, "config", d("update", "shards", "updates",
+		bson.A{d("q", d("_id", "s00"), "u", d("$set", d("draining", true)))}))
 	m.sleep(3 * time.Hour)
 	reply := m.ok(t, "config", d("count", "chunks", "query", d("shard", "s00")))
 	if n := reply.Lookup("n").Int32(); n != 0 {
@@ -194,7 +198,8 @@ func TestDraining(t *testing.T) {
 // Orphans wait for the delay, are not visible meanwhile, and keep the range
 // from coming back.
 func TestRangeDeletion(t *testing.T) {
-	m := newCluster(t, `{"shards": [{"id": "a"}, {"id": "b"}], "databases": [{"name": "db", "primary": "a"}]}`, mock.Config{})
+	m := newCluster(t, `{"shards": [{"id": "a"}, {"id": "b"}], "databases": [{"name": "db", "primary": "a"}]}`,
+		mock.Config{})
 	m.ok(t, "admin", d("balancerStop", 1))
 	m.ok(t, "admin", d("shardCollection", ns, "key", d("k", 1)))
 	for i := range 10 {
@@ -204,7 +209,8 @@ func TestRangeDeletion(t *testing.T) {
 		return d("moveRange", ns, "min", d("k", bson.MinKey{}), "max", d("k", bson.MaxKey{}), "toShard", to)
 	}
 	m.ok(t, "admin", move("b"))
-	if n := m.ok(t, "db", d("aggregate", "c", "pipeline", bson.A{d("$count", "n")}, "cursor", d())).Lookup("cursor", "firstBatch", "0", "n").Int32(); n != 10 {
+	if n := m.ok(t, "db", d("aggregate", "c", "pipeline", bson.A{d("$count", "n")}, "cursor", d())).Lookup("cursor",
+		"firstBatch", "0", "n").Int32(); n != 10 {
 		t.Errorf("%d documents are visible, want 10", n)
 	}
 	if reply, ok := m.run("admin", move("a")); ok || reply.Lookup("code").Int32() != 96 {
@@ -253,10 +259,14 @@ func TestTopologyErrorsNameTheField(t *testing.T) {
 		{`{` + shard + `, "collections": [{"ns": "x", "key": {"k": 1}}]}`, "collections[0].ns"},
 		{`{` + shard + `, "collections": [{"ns": "x.y", "key": {"k": 2}}]}`, "collections[0].key"},
 		{`{` + shard + `, "collections": [{"ns": "x.y"}]}`, "collections[0].key: it is missing"},
-		{`{` + shard + `, "collections": [{"ns": "x.y", "key": {"k": 1}, "chunks": [{"shard": "b"}]}]}`, "collections[0].chunks[0].shard"},
-		{`{` + shard + `, "collections": [{"ns": "x.y", "key": {"k": 1}, "chunks": [{"shard": "a", "max": {"z": 1}}]}]}`, "collections[0].chunks[0].max"},
-		{`{` + shard + `, "collections": [{"ns": "x.y", "key": {"k": 1}, "chunks": [{"shard": "a", "max": {"k": 1}}]}]}`, "collections[0].chunks[0].max"},
-		{`{` + shard + `, "collections": [{"ns": "x.y", "key": {"k": 1}, "chunks": [{"shard": "a", "bytes": 5}]}]}`, "collections[0].chunks[0].docs"},
+		{`{` + shard + `, "collections": [{"ns": "x.y", "key": {"k": 1}, "chunks": [{"shard": "b"}]}]}`,
+			"collections[0].chunks[0].shard"},
+		{`{` + shard + `, "collections": [{"ns": "x.y", "key": {"k": 1}, "chunks": [{"shard": "a", "max": {"z": 1}}]}]}`,
+			"collections[0].chunks[0].max"},
+		{`{` + shard + `, "collections": [{"ns": "x.y", "key": {"k": 1}, "chunks": [{"shard": "a", "max": {"k": 1}}]}]}`,
+			"collections[0].chunks[0].max"},
+		{`{` + shard + `, "collections": [{"ns": "x.y", "key": {"k": 1}, "chunks": [{"shard": "a", "bytes": 5}]}]}`,
+			"collections[0].chunks[0].docs"},
 		{`{` + shard + `, "collections": [{"ns": "x.y", "key": {"k": 1}, "chunks": [{"shard": "a", "bytes": "5XB", "docs": 1}]}]}`, "collections[0].chunks[0].bytes"},
 		{`{` + shard + `, "collections": [{"ns": "x.y", "key": {"k": 1}, "chunks": [{"shard": "a", "bytes": -5, "docs": 1}]}]}`, "collections[0].chunks[0].bytes"},
 		{`{` + shard + `, "collections": [{"ns": "x.y", "key": {"k": 1}, "zones": [{"zone": "Z", "min": {"k": 0}, "max": {"k": 1}}]}]}`, "collections[0].zones[0]"},

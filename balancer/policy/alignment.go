@@ -7,7 +7,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// CheckAligned is IllegalOperation, naming the first offender, when a zone
+// CheckAligned returns IllegalOperation, naming the first offender, when a zone
 // boundary lies inside a chunk. Then nothing of the collection moves this
 // round, not even off a draining shard (spec 01 §6.1.3).
 func CheckAligned(t *catalog.RoutingTable, z *catalog.ZoneSet) error {

@@ -134,7 +134,8 @@ func (m *AutoMerger) Done(a Action, r ActionResult) (wake bool) {
 }
 
 func (m *AutoMerger) reschedule(a Action) {
-	i, there := slices.BinarySearchFunc(m.again, a.Shard, func(w MergeWork, id catalog.ShardID) int { return cmp.Compare(w.Shard, id) })
+	i, there := slices.BinarySearchFunc(m.again, a.Shard,
+		func(w MergeWork, id catalog.ShardID) int { return cmp.Compare(w.Shard, id) })
 	if !there {
 		m.again = slices.Insert(m.again, i, MergeWork{Shard: a.Shard})
 	}

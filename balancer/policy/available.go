@@ -8,7 +8,7 @@ type Available struct {
 	free map[catalog.ShardID]struct{}
 }
 
-// NewAvailable starts a round with every shard of it.
+// NewAvailable returns all shards of a round.
 func NewAvailable(shards []catalog.Shard) *Available {
 	a := &Available{free: make(map[catalog.ShardID]struct{}, len(shards))}
 	for _, s := range shards {
@@ -30,5 +30,5 @@ func (a *Available) Take(shards ...catalog.ShardID) {
 	}
 }
 
-// Len is the number of shards left.
+// Len returns the number of shards left.
 func (a *Available) Len() int { return len(a.free) }

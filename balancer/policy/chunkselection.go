@@ -317,7 +317,8 @@ func (sel *selection) ideal(zone int) (int64, error) {
 		sel.decide(Decision{Code: ZoneWithoutShards, Step: ReasonChunksImbalance, Zone: sel.layout.names[zone]})
 		return nothing, nil
 	case total < 0:
-		return 0, mongoerr.New(mongoerr.InternalError, "the sizes of %s in zone %q add up to %d bytes", sel.Namespace, sel.layout.names[zone], total)
+		return 0, mongoerr.New(mongoerr.InternalError, "the sizes of %s in zone %q add up to %d bytes", sel.Namespace,
+			sel.layout.names[zone], total)
 	case total == 0:
 		sel.decide(Decision{Code: NoData, Step: ReasonChunksImbalance, Zone: sel.layout.names[zone]})
 		return nothing, nil

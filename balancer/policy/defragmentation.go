@@ -138,7 +138,8 @@ func (s subject) merge(shard catalog.ShardID, r span) Action {
 
 func (s subject) measure(shard catalog.ShardID, r span) Action {
 	min, max := s.bounds(r)
-	return Action{Kind: MeasureRange, Namespace: s.ns, UUID: s.uuid, Shard: shard, Min: min, Max: max, MaxBytes: s.small, item: r}
+	return Action{Kind: MeasureRange, Namespace: s.ns, UUID: s.uuid, Shard: shard, Min: min, Max: max,
+		MaxBytes: s.small, item: r}
 }
 
 // retriable are the errors after which a defragmentation tries the same again
@@ -153,7 +154,7 @@ var retriable = []mongoerr.Code{
 	mongoerr.BackupCursorOpenConflictWithCheckpoint, mongoerr.RetriableRemoteCommandFailure,
 }
 
-// retry tells whether the same may be tried again after an error: it was
+// retry reports whether the same may be tried again after an error: it was
 // passing, or the shard did not know its own metadata. A shard that names the
 // version it wants knows of a change that the phase does not.
 func retry(err error) bool {
@@ -167,7 +168,7 @@ func retry(err error) bool {
 	return slices.Contains(retriable, code)
 }
 
-// pendingDeletion tells whether a migration failed because the recipient has
+// pendingDeletion reports whether a migration failed because the recipient has
 // still to delete what it gave away of the range.
 func pendingDeletion(err error) bool {
 	return mongoerr.Is(err, mongoerr.OperationFailed) && strings.Contains(err.Error(), "ExceededTimeLimit")

@@ -54,7 +54,9 @@ func (m *Migration) UnmarshalJSON(data []byte) error {
 // forceJSON is what becomes of a jumbo chunk, as a word.
 type forceJSON ForceJumbo
 
-func forceNames() []string { return []string{ForceNone: "none", ForceManual: "manual", ForceBalancer: "balancer"} }
+func forceNames() []string {
+	return []string{ForceNone: "none", ForceManual: "manual", ForceBalancer: "balancer"}
+}
 
 // MarshalText returns none, manual or balancer.
 func (f forceJSON) MarshalText() ([]byte, error) {

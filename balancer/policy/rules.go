@@ -20,7 +20,7 @@ const (
 	RulesSpread
 )
 
-// RulesOf are the rules of a release.
+// RulesOf returns the rules of a release.
 func RulesOf(r catalog.Release) Rules {
 	switch {
 	case r.BalancesBySize():

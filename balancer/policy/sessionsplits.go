@@ -35,7 +35,8 @@ func SplitsOfSessions(t *catalog.RoutingTable, least int) []Split {
 func sessionsPoint(p catalog.KeyPattern, high uint64) (catalog.Key, error) {
 	uuid := make([]byte, 16)
 	binary.BigEndian.PutUint64(uuid, high)
-	bound, err := bson.Marshal(bson.D{{Key: "_id", Value: bson.D{{Key: "id", Value: bson.Binary{Subtype: bson.TypeBinaryUUID, Data: uuid}}}}})
+	id := bson.Binary{Subtype: bson.TypeBinaryUUID, Data: uuid}
+	bound, err := bson.Marshal(bson.D{{Key: "_id", Value: bson.D{{Key: "id", Value: id}}}})
 	if err != nil {
 		return catalog.Key{}, err
 	}

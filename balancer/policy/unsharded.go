@@ -92,7 +92,8 @@ func (s UnshardedSituation) pick(donors, recipients []catalog.ShardID, chance Ch
 		}
 		coll, ok := s.pickOn(from, chance)
 		if ok {
-			return Migration{From: from, To: recipients[to], Namespace: coll.Namespace, UUID: coll.UUID, Reason: ReasonUnsharded}, true
+			return Migration{From: from, To: recipients[to], Namespace: coll.Namespace, UUID: coll.UUID,
+				Reason: ReasonUnsharded}, true
 		}
 	}
 	return Migration{}, false

@@ -13,7 +13,7 @@ type Split struct {
 	Points       []catalog.Key
 }
 
-// SplitsAtZones finds the chunks that zone boundaries cut: one split a chunk,
+// SplitsAtZones returns the chunks that zone boundaries cut: one split a chunk,
 // in key order, empty when everything is aligned (spec 01 §5.1). The zones of
 // config.system.sessions cause no splits.
 func SplitsAtZones(ns string, t *catalog.RoutingTable, z *catalog.ZoneSet) []Split {

@@ -21,9 +21,9 @@ import (
 	"shardsh/balancer/sim"
 )
 
-// unevenTopology is a cluster of virtual data. The chunks of a shard hold the
-// same, as in the model Even; no two shards have chunks alike, so that nothing
-// depends on the order in which shards are looked at.
+// unevenTopology returns a cluster of virtual data. The chunks of a shard hold
+// the same, as in the model Even; no two shards have chunks alike, so that
+// nothing depends on the order in which shards are looked at.
 func unevenTopology(r *rand.Rand, shards, chunks, documents int, drains bool) string {
 	var b strings.Builder
 	b.WriteString(`{"shards": [`)

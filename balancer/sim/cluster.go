@@ -158,8 +158,8 @@ func (c *cluster) Mergeable(context.Context) ([]policy.MergeWork, error) {
 
 func byID(a, b catalog.Shard) int { return cmp.Compare(a.ID, b.ID) }
 
-// historyCutoff is the time before which a chunk must have come to its shard to
-// be merged (spec 02 §3.3).
+// historyCutoff returns the time before which a chunk must have come to its
+// shard to be merged (spec 02 §3.3).
 func (c *cluster) historyCutoff() bson.Timestamp {
 	return bson.Timestamp{T: uint32(c.queue.Now().Add(-c.costs.HistoryWindow).Unix())}
 }
@@ -193,7 +193,7 @@ func (c *cluster) snapshot() *catalog.Snapshot {
 	return s
 }
 
-// state is the collection as a snapshot has it.
+// state returns the collection as a snapshot has it.
 func (coll *collection) state() *catalog.CollectionState {
 	state := *coll.first
 	state.Collection, state.ChunkSizes, state.Reported = coll.entry, nil, nil

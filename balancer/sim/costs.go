@@ -29,8 +29,8 @@ type Costs struct {
 	HistoryWindow time.Duration
 }
 
-// DefaultCosts are those of a small idle cluster, which the mock has too, and
-// the server's defaults for the waits.
+// DefaultCosts returns those of a small idle cluster, which the mock has too,
+// and the server's defaults for the waits.
 func DefaultCosts() Costs {
 	return Costs{
 		Bandwidth: 64 << 20, Batch: 5 * time.Millisecond, BatchBytes: 16 << 20,

@@ -85,9 +85,9 @@ func (coll *collection) deletionsOf(id catalog.ShardID) *deletions {
 	return d
 }
 
-// deletionWait is how long a migration waits for range deletions of its two
-// shards that overlap its range. With an error it fails after that time (spec 02
-// §5.3 and §5.4).
+// deletionWait returns how long a migration waits for range deletions of its
+// two shards that overlap its range. With an error it fails after that time
+// (spec 02 §5.3 and §5.4).
 func (c *cluster) deletionWait(coll *collection, m policy.Migration, lower, upper catalog.Key) (time.Duration, error) {
 	now := c.queue.Now()
 	var wait time.Duration

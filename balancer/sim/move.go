@@ -129,8 +129,8 @@ func (c *cluster) splitPoint(coll *collection, chunk catalog.Chunk, chunkSize in
 	return coll.entry.Pattern.Between(chunk.Min, chunk.Max, float64(n)/float64(documents))
 }
 
-// mostDocuments is how many documents a range may have that nobody forces: twice
-// those of a chunk of average ones, up to 4.4 1.3 times (spec 02 §5.7).
+// mostDocuments returns how many documents a range may have that nobody forces:
+// twice those of a chunk of average ones, up to 4.4 1.3 times (spec 02 §5.7).
 func (c *cluster) mostDocuments(coll *collection, m policy.Migration) int64 {
 	local := coll.local[m.From]
 	if local.Documents == 0 {

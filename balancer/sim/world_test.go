@@ -31,7 +31,7 @@ func pattern(t rapid.TB) catalog.KeyPattern {
 	return p
 }
 
-// key is the shard key {x: i}, made by hand: benchmarks need a million.
+// key returns the shard key {x: i}, made by hand: benchmarks need a million.
 func key(t rapid.TB, p catalog.KeyPattern, i int) catalog.Key {
 	t.Helper()
 	raw := binary.LittleEndian.AppendUint32([]byte{12, 0, 0, 0, 0x10, 'x', 0}, uint32(i))
@@ -42,9 +42,9 @@ func key(t rapid.TB, p catalog.KeyPattern, i int) catalog.Key {
 	return k
 }
 
-// world is a snapshot of one collection db.c with n chunks, [0,1000), [1000,2000)
-// and so on, each on the shard and with the bytes that chunk tells. Documents
-// have 1 KiB.
+// world returns a snapshot of one collection db.c with n chunks, [0,1000),
+// [1000,2000) and so on, each on the shard and with the bytes that chunk tells.
+// Documents have 1 KiB.
 func world(t rapid.TB, shards, n int, chunk func(i int) (shard int, bytes int64)) *catalog.Snapshot {
 	t.Helper()
 	p := pattern(t)

@@ -167,3 +167,18 @@ func (s *Display) OnOneLine(o *goja.Object) *goja.Object {
 	})
 	return o
 }
+
+// Print writes values as print() does: no format strings (spec 04 §2.12).
+func (s *Display) Print(args []goja.Value) {
+	texts := make([]string, len(args))
+	for i, v := range args {
+		texts[i] = s.Printed(v)
+	}
+	s.JS.Write(strings.Join(texts, " ") + "\n")
+}
+
+// ShownValue is a result of show that prints as the value it is.
+func (s *Display) ShownValue(v goja.Value) goja.Value {
+	o := s.InspectOptions()
+	return s.JS.ShownText(s.JS.World.InspectResult(v, o, false))
+}

@@ -91,7 +91,7 @@ func (p *Progress) Measure(a *Amount, now time.Time) string {
 	return strings.Join(parts, ", ")
 }
 
-// rateText is an amount a second, or a minute when that is less than one.
+// rateText returns an amount a second, or a minute when that is less than one.
 func rateText(rate float64, text func(float64) string) string {
 	if rate < 1 {
 		return text(rate*60) + "/min"
@@ -99,7 +99,7 @@ func rateText(rate float64, text func(float64) string) string {
 	return text(rate) + "/s"
 }
 
-// DurationText is a time in its two largest units.
+// DurationText returns a time in its two largest units.
 func DurationText(d time.Duration) string {
 	switch {
 	case d < time.Second:

@@ -29,8 +29,8 @@ type Tables struct {
 	b strings.Builder
 }
 
-// WithTable gives a value that a REPL on a terminal shows as tables. Scripts see
-// the value and print it as any other.
+// WithTable returns a value that a REPL on a terminal shows as tables. Scripts
+// see the value and print it as any other.
 func (s *Display) WithTable(o *goja.Object, draw func(*Tables)) *goja.Object {
 	if !s.ShowsTables() {
 		return o
@@ -71,7 +71,7 @@ func (s *Display) renderTables(v goja.Value) (string, bool) {
 	return text.String(), true
 }
 
-// ShowTables is the result of a show command on a terminal.
+// ShowTables returns the result of a show command on a terminal.
 func (s *Display) ShowTables(draw func(*Tables)) goja.Value {
 	t := &Tables{s: s}
 	draw(t)
@@ -175,7 +175,8 @@ func drawGrid(header []string, rows [][]string, align []tw.Align) string {
 			},
 		})),
 		tablewriter.WithHeaderAutoFormat(tw.Off), tablewriter.WithTrimSpace(tw.Off), tablewriter.WithPadding(none),
-		tablewriter.WithHeaderAlignmentConfig(tw.CellAlignment{PerColumn: align}), tablewriter.WithRowAlignmentConfig(tw.CellAlignment{PerColumn: align}),
+		tablewriter.WithHeaderAlignmentConfig(tw.CellAlignment{PerColumn: align}),
+		tablewriter.WithRowAlignmentConfig(tw.CellAlignment{PerColumn: align}),
 		tablewriter.WithHeaderAutoWrap(tw.WrapNone), tablewriter.WithRowAutoWrap(tw.WrapNone))
 	table.Header(header)
 	for _, row := range rows {

@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/dop251/goja"
 )
@@ -165,11 +166,12 @@ func Prototype[T any](s *Engine, label string, methods []Method[T]) *goja.Object
 // Class is a prototype that was made before; nil for none.
 func (s *Engine) Class(label string) *goja.Object { return s.classes.prototypes[label] }
 
-// Receiver finds the Go value behind an object, or behind one it inherits from.
+// Receiver returns the Go value behind an object, or behind one it inherits from:
+// one of type T, or one that implements the interface T.
 func Receiver[T any](v goja.Value) (T, bool) {
 	want := reflect.TypeFor[T]()
 	for o, _ := v.(*goja.Object); o != nil; o = o.Prototype() {
-		if o.ExportType() == want {
+		if is := o.ExportType(); is == want || want.Kind() == reflect.Interface && is != nil && is.Implements(want) {
 			t, ok := o.Export().(T)
 			return t, ok
 		}
@@ -281,4 +283,12 @@ func (s *Engine) Cached(key string, build func() *goja.Object) *goja.Object {
 		s.classes.prototypes[key] = o
 	}
 	return o
+}
+
+// Milliseconds reads a duration argument.
+func (c *Call) Milliseconds(i int, byDefault time.Duration) time.Duration {
+	if !c.Has(i) || goja.IsNull(c.Arg(i)) {
+		return byDefault
+	}
+	return time.Duration(c.Arg(i).ToFloat() * float64(time.Millisecond))
 }

@@ -3,6 +3,7 @@ package script
 import (
 	"errors"
 	"math"
+	"strconv"
 
 	"shardsh/bindings/rawdoc"
 
@@ -123,4 +124,32 @@ func Whole(f float64) any {
 		return int64(f)
 	}
 	return f
+}
+
+// Items returns the elements of an array.
+func Items(list *goja.Object) []goja.Value {
+	length := Property(list, "length")
+	if length == nil {
+		return nil
+	}
+	n := int(length.ToInteger())
+	items := make([]goja.Value, n)
+	for i := range items {
+		items[i] = list.Get(strconv.Itoa(i))
+	}
+	return items
+}
+
+// CheckKeyOrder refuses keys whose order JavaScript may have changed:
+// integer-like fields come first in any object (spec 04 §4.9).
+func (e *Engine) CheckKeyOrder(given goja.Value, key bson.Raw) {
+	elems, err := key.Elements()
+	if err != nil || len(elems) < 2 || e.World.KeepsOrder(given) {
+		return
+	}
+	for _, el := range elems {
+		if n, err := strconv.ParseUint(el.Key(), 10, 32); err == nil && strconv.FormatUint(n, 10) == el.Key() {
+			e.ThrowInvalid("Key field %q looks like an array index: JavaScript moves such fields to the front, so the order of this key cannot be trusted. Write it as a Map: new Map([[\"a\", 1], [\"%s\", 1]])", el.Key(), el.Key())
+		}
+	}
 }

@@ -254,3 +254,16 @@ func (c *Call) SetTimer(name string, repeats bool) goja.Value {
 	c.JS.loop.add(t)
 	return c.JS.Runtime.ToValue(t.id)
 }
+
+// Poll asks until the answer is yes, every interval of the shell's clock, and
+// reports whether it was before the timeout.
+func (s *Engine) Poll(timeout, interval time.Duration, done func() bool) bool {
+	deadline := s.Clock.Now().Add(timeout)
+	for !done() {
+		if !s.Clock.Now().Before(deadline) {
+			return false
+		}
+		s.Sleep(interval)
+	}
+	return true
+}

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"slices"
+
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
@@ -18,8 +20,8 @@ type Database struct {
 // NewDatabase is a database by its name, outside of sessions.
 func newServerDatabase(c *Conn, name string) *Database { return &Database{Conn: c, Name: name} }
 
-// sibling is another database of the same connection and session.
-func (d *Database) sibling(name string) *Database {
+// Sibling returns another database of the same connection and session.
+func (d *Database) Sibling(name string) *Database {
 	return &Database{Conn: d.Conn, Name: name, Session: d.Session}
 }
 
@@ -47,10 +49,22 @@ func (d *Database) Run(body bson.D, options ...requestOption) bson.Raw {
 
 // Admin runs a command on the admin database.
 func (d *Database) Admin(body bson.D, options ...requestOption) bson.Raw {
-	return d.sibling("admin").Run(body, options...)
+	return d.Sibling("admin").Run(body, options...)
 }
 
 // Command is a document of one field: {name: 1}, with more fields after it.
 func Command(name string, rest ...bson.E) bson.D {
 	return append(bson.D{{Key: name, Value: int32(1)}}, rest...)
+}
+
+// SortedBy is the field of a find that sorts what it finds.
+func SortedBy(field string, direction int32) bson.E {
+	return bson.E{Key: "sort", Value: bson.D{{Key: field, Value: direction}}}
+}
+
+// LimitedTo is the field of a find that limits what it finds.
+func LimitedTo(n int32) bson.E { return bson.E{Key: "limit", Value: n} }
+
+func HasField(d bson.D, key string) bool {
+	return slices.ContainsFunc(d, func(e bson.E) bool { return e.Key == key })
 }

@@ -38,21 +38,25 @@ func NewGateway(js *script.Engine, guard Guard, noRetryWrites bool) *Gateway {
 	return &Gateway{JS: js, guards: guard, noRetryWrites: noRetryWrites}
 }
 
-// guarded reports whether a command may be kept from being sent.
-func (s *Gateway) guarded() bool { return s.guards != nil }
+// Guarded reports whether a command may be kept from being sent.
+func (s *Gateway) Guarded() bool { return s.guards != nil }
 
 // Conn is one connection.
 type Conn struct {
 	gateway        *Gateway
 	Client         *mongo.Client
+	Address        string             // as it may be shown
 	ReadPreference *readpref.ReadPref // nil for the primary
 	hello          bson.Raw
 	home           *homeSession
 	version        Version // asked for once; zero before
 }
 
-// NewConn is a connection through a client.
-func NewConn(g *Gateway, client *mongo.Client) *Conn { return &Conn{gateway: g, Client: client} }
+// NewConn returns a connection through a client. Credentials in the address are
+// hidden.
+func NewConn(g *Gateway, client *mongo.Client, address string) *Conn {
+	return &Conn{gateway: g, Client: client, Address: Redact(address)}
+}
 
 // Request is one command on its way to a server.
 type Request struct {

@@ -29,7 +29,7 @@ type cell struct {
 
 var blank = cell{text: " "}
 
-// NewScreen is an empty screen.
+// NewScreen returns an empty screen.
 func NewScreen(rows, columns int) *Screen {
 	s := &Screen{rows: rows, columns: columns}
 	for range rows {
@@ -60,7 +60,7 @@ func (s *Screen) WriteString(text string) {
 	}
 }
 
-// next draws the first character or obeys the first sequence, and gives its
+// next draws the first character or obeys the first sequence, and returns its
 // length: 0 when its rest has not come yet.
 func (s *Screen) next(text string) int {
 	switch text[0] {
@@ -113,7 +113,7 @@ func (s *Screen) put(r rune) {
 	s.column += wide
 }
 
-// columnsOf is how many places a character takes.
+// columnsOf returns how many places a character takes.
 func columnsOf(r rune) int {
 	if unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf) {
 		return 0
@@ -193,7 +193,8 @@ func (s *Screen) setStyle(arguments string) {
 	}
 }
 
-// String is the text, with the cursor as ▮, without what is empty at the ends.
+// String returns the text, with the cursor as ▮, without what is empty at the
+// ends.
 func (s *Screen) String() string { return s.draw(false) }
 
 // Styled is String with the places where colours change: {32} before green

@@ -43,7 +43,8 @@ func Start(t testing.TB, cmd *exec.Cmd) *Terminal {
 		t.Fatal(err)
 	}
 	terminal.Close()
-	term := &Terminal{t: t, keyboard: keyboard, printed: make(chan string), screen: NewScreen(Rows, Columns), exited: sync.OnceValue(cmd.Wait)}
+	term := &Terminal{t: t, keyboard: keyboard, printed: make(chan string), screen: NewScreen(Rows, Columns),
+		exited: sync.OnceValue(cmd.Wait)}
 	go term.read()
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill() // in case the test failed

@@ -14,8 +14,8 @@ import (
 	"shardsh/balancer/catalog/snapfile"
 )
 
-// million is a snapshot of a million chunks on a hundred shards, all of which
-// moved once.
+// million returns a snapshot of a million chunks on a hundred shards, all of
+// which moved once.
 func million(b *testing.B) *catalog.Snapshot {
 	b.Helper()
 	key, err := bson.Marshal(bson.D{{Key: "k", Value: "hashed"}})

@@ -61,75 +61,45 @@ type sizes struct {
 
 const sizesInRecord = 500
 
-// registry knows how the types that BSON does not know are stored: a key
-// pattern as the document it is, a release as its text, no document as null.
+// registry knows how the types that BSON does not know are stored: a key pattern
+// as the document it is, a release as its text, no document as null.
 func registry() *bson.Registry {
 	r := bson.NewRegistry()
-	rawType, textType := reflect.TypeFor[bson.Raw](), reflect.TypeFor[string]()
-	raw, _ := r.LookupEncoder(rawType) // of the driver's own types
-	unraw, _ := r.LookupDecoder(rawType)
-	text, _ := r.LookupEncoder(textType)
-	untext, _ := r.LookupDecoder(textType)
-	r.RegisterTypeEncoder(rawType, bson.ValueEncoderFunc(func(ctx bson.EncodeContext, w bson.ValueWriter,
-		v reflect.Value) error {
-		if v.Len() == 0 {
-			return w.WriteNull()
-		}
-		return raw.EncodeValue(ctx, w, v)
-	}))
-	r.RegisterTypeDecoder(rawType, bson.ValueDecoderFunc(func(ctx bson.DecodeContext, rd bson.ValueReader,
-		v reflect.Value) error {
-		if rd.Type() == bson.TypeNull {
-			v.SetZero()
-			return rd.ReadNull()
-		}
-		return unraw.DecodeValue(ctx, rd, v)
-	}))
-	pattern := reflect.TypeFor[catalog.KeyPattern]()
-	r.RegisterTypeEncoder(pattern, bson.ValueEncoderFunc(func(ctx bson.EncodeContext, w bson.ValueWriter,
-		v reflect.Value) error {
-		p, ok := v.Interface().(catalog.KeyPattern)
-		if !ok || p.IsZero() {
-			return w.WriteNull()
-		}
-		return raw.EncodeValue(ctx, w, reflect.ValueOf(p.Doc()))
-	}))
-	r.RegisterTypeDecoder(pattern, bson.ValueDecoderFunc(func(ctx bson.DecodeContext, rd bson.ValueReader,
-		v reflect.Value) error {
-		if rd.Type() == bson.TypeNull {
-			return rd.ReadNull()
-		}
-		var doc bson.Raw
-		if err := unraw.DecodeValue(ctx, rd, reflect.ValueOf(&doc).Elem()); err != nil {
-			return err
-		}
-		p, err := catalog.ParseKeyPattern(doc)
-		v.Set(reflect.ValueOf(p))
-		return err
-	}))
-	release := reflect.TypeFor[catalog.Release]()
-	r.RegisterTypeEncoder(release, bson.ValueEncoderFunc(func(ctx bson.EncodeContext, w bson.ValueWriter,
-		v reflect.Value) error {
-		line, _ := v.Interface().(catalog.Release)
-		if line == (catalog.Release{}) {
-			return w.WriteNull()
-		}
-		return text.EncodeValue(ctx, w, reflect.ValueOf(line.String()))
-	}))
-	r.RegisterTypeDecoder(release, bson.ValueDecoderFunc(func(ctx bson.DecodeContext, rd bson.ValueReader,
-		v reflect.Value) error {
-		if rd.Type() == bson.TypeNull {
-			return rd.ReadNull()
-		}
-		var s string
-		if err := untext.DecodeValue(ctx, rd, reflect.ValueOf(&s).Elem()); err != nil {
-			return err
-		}
-		line, err := catalog.ParseRelease(s)
-		v.Set(reflect.ValueOf(line))
-		return err
-	}))
+	storedAs(r, func(d bson.Raw) (bson.Raw, bool) { return d, len(d) > 0 },
+		func(d bson.Raw) (bson.Raw, error) { return d, nil })
+	storedAs(r, func(p catalog.KeyPattern) (bson.Raw, bool) { return p.Doc(), !p.IsZero() }, catalog.ParseKeyPattern)
+	storedAs(r, func(l catalog.Release) (string, bool) { return l.String(), l != catalog.Release{} }, catalog.ParseRelease)
 	return r
+}
+
+// storedAs has values of one type stored as those of another, and the zero value
+// as null.
+func storedAs[T, As any](r *bson.Registry, to func(T) (As, bool), from func(As) (T, error)) {
+	encoder, _ := r.LookupEncoder(reflect.TypeFor[As]()) // every registry has these
+	decoder, _ := r.LookupDecoder(reflect.TypeFor[As]())
+	r.RegisterTypeEncoder(reflect.TypeFor[T](),
+		bson.ValueEncoderFunc(func(ctx bson.EncodeContext, w bson.ValueWriter, v reflect.Value) error {
+			value, _ := v.Interface().(T)
+			as, there := to(value)
+			if !there {
+				return w.WriteNull()
+			}
+			return encoder.EncodeValue(ctx, w, reflect.ValueOf(as))
+		}))
+	r.RegisterTypeDecoder(reflect.TypeFor[T](),
+		bson.ValueDecoderFunc(func(ctx bson.DecodeContext, rd bson.ValueReader, v reflect.Value) error {
+			if rd.Type() == bson.TypeNull {
+				v.SetZero()
+				return rd.ReadNull()
+			}
+			var as As
+			if err := decoder.DecodeValue(ctx, rd, reflect.ValueOf(&as).Elem()); err != nil {
+				return err
+			}
+			value, err := from(as)
+			v.Set(reflect.ValueOf(value))
+			return err
+		}))
 }
 
 // encode appends a record's document to a buffer.

@@ -102,7 +102,7 @@ func TestSave(t *testing.T) {
 	}
 }
 
-// packed is a file of records that a test makes itself.
+// packed returns a file of records that a test makes itself.
 func packed(t testing.TB, records ...[]byte) []byte {
 	t.Helper()
 	var b bytes.Buffer

@@ -9,8 +9,8 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// Diff tells in what two snapshots differ, chunk by chunk and byte by byte; it
-// returns nothing for equal ones. The routing tables need not be cut alike.
+// Diff returns in what two snapshots differ, chunk by chunk and byte by byte;
+// it returns nothing for equal ones. The routing tables need not be cut alike.
 func Diff(got, want *catalog.Snapshot) []string {
 	a, b := got.Parts(), want.Parts()
 	var d diff

@@ -32,7 +32,7 @@ var knownActions = list(`
 	transitionFromDedicatedConfigServer transitionToDedicatedConfigServer trafficRecord unlock unsetSharding
 	unshardCollection update updateRole updateSearchIndex updateUser useUUID validate viewRole viewUser`)
 
-// Known tells whether there is such an action.
+// Known reports whether there is such an action.
 func (a Action) Known() bool { return slices.Contains(knownActions, a) }
 
 // list reads names with blanks between them.

@@ -39,7 +39,7 @@ func builtinRoles() map[string]builtin {
 	}
 }
 
-// builtinPrivileges are those of a built-in role; false for another.
+// builtinPrivileges returns those of a built-in role; false for another.
 func builtinPrivileges(r Role) ([]Privilege, bool) {
 	role, known := builtinRoles()[r.Role]
 	if !known || !role.everywhere && r.Database != "admin" {
@@ -61,28 +61,33 @@ func BuiltinRoles(database string) []Role {
 }
 
 var (
-	readActions  = list(`changeStream collStats dbHash dbStats find killCursors listCollections listIndexes listSearchIndexes planCacheRead`)
+	readActions = list(`changeStream collStats dbHash dbStats find killCursors listCollections listIndexes ` +
+		`listSearchIndexes planCacheRead`)
 	writeActions = list(`convertToCapped createCollection createIndex createSearchIndexes dropCollection dropIndex
 		dropSearchIndex insert remove renameCollectionSameDB update updateSearchIndex`)
 	dbAdminActions = list(`analyzeShardKey bypassDocumentValidation collMod collStats compact configureQueryAnalyzer
 		convertToCapped createCollection createIndex createSearchIndexes dbStats dropCollection dropDatabase dropIndex
 		dropSearchIndex enableProfiler listCollections listIndexes listSearchIndexes planCacheIndexFilter planCacheRead
 		planCacheWrite reIndex renameCollectionSameDB storageDetails updateSearchIndex validate`)
-	profileActions   = list(`changeStream collStats convertToCapped createCollection dbHash dbStats dropCollection find killCursors listCollections listIndexes planCacheRead`)
+	profileActions = list(`changeStream collStats convertToCapped createCollection dbHash dbStats dropCollection find ` +
+		`killCursors listCollections listIndexes planCacheRead`)
 	userAdminActions = list(`changeCustomData changePassword createRole createUser dropRole dropUser grantRole revokeRole
 		setAuthenticationRestriction viewRole viewUser`)
-	monitorActions = list(`connPoolStats getClusterParameter getCmdLineOpts getDefaultRWConcern getLog getParameter getShardMap
-		hostInfo inprog listDatabases listSampledQueries listSessions listShards netstat operationMetrics queryStatsRead
-		queryStatsReadTransformed replSetGetConfig replSetGetStatus serverStatus shardedDataDistribution shardingState top useUUID`)
+	monitorActions = list(`connPoolStats getClusterParameter getCmdLineOpts getDefaultRWConcern getLog getParameter
+		getShardMap hostInfo inprog listDatabases listSampledQueries listSessions listShards netstat operationMetrics
+		queryStatsRead queryStatsReadTransformed replSetGetConfig replSetGetStatus serverStatus shardedDataDistribution
+		shardingState top useUUID`)
 	hostActions = list(`applicationMessage closeAllDatabases connPoolSync dropConnections flushRouterConfig fsync
 		invalidateUserCache killAnyCursor killAnySession killop logRotate oidReset resync rotateCertificates setParameter
 		shutdown touch unlock`)
-	managerActions = list(`addShard appendOplogNote applicationMessage checkMetadataConsistency cleanupOrphaned flushRouterConfig
-		getClusterParameter getDefaultRWConcern listSessions listShards removeShard replSetConfigure replSetGetConfig
-		replSetGetStatus replSetStateChange resync setClusterParameter setDefaultRWConcern setFeatureCompatibilityVersion
-		setUserWriteBlockMode transitionFromDedicatedConfigServer transitionToDedicatedConfigServer`)
-	shardingActions = list(`analyzeShardKey checkMetadataConsistency clearJumboFlag configureQueryAnalyzer enableSharding moveChunk
-		moveCollection refineCollectionShardKey reshardCollection splitChunk splitVector unshardCollection`)
+	managerActions = list(`addShard appendOplogNote applicationMessage checkMetadataConsistency cleanupOrphaned
+		flushRouterConfig getClusterParameter getDefaultRWConcern listSessions listShards removeShard replSetConfigure
+		replSetGetConfig replSetGetStatus replSetStateChange resync setClusterParameter setDefaultRWConcern
+		setFeatureCompatibilityVersion setUserWriteBlockMode transitionFromDedicatedConfigServer
+		transitionToDedicatedConfigServer`)
+	shardingActions = list(`analyzeShardKey checkMetadataConsistency clearJumboFlag configureQueryAnalyzer
+		enableSharding moveChunk moveCollection refineCollectionShardKey reshardCollection splitChunk splitVector
+		unshardCollection`)
 )
 
 func readRole(db string) []Privilege {
@@ -104,7 +109,7 @@ func dbOwnerRole(db string) []Privilege {
 	return slices.Concat(readWriteRole(db), dbAdminRole(db), userAdminRole(db))
 }
 
-// listsDatabases is what roles for any database have on top.
+// listsDatabases returns what roles for any database have on top.
 func listsDatabases() []Privilege { return []Privilege{{TheCluster(), list("listDatabases")}} }
 
 func readAnyDatabaseRole(string) []Privilege { return append(readRole(""), listsDatabases()...) }
@@ -177,7 +182,8 @@ func backupRole(string) []Privilege {
 }
 
 func restoreRole(string) []Privilege {
-	writes := list(`bypassDocumentValidation collMod convertToCapped createCollection createIndex dropCollection dropIndex insert listCollections`)
+	writes := list(`bypassDocumentValidation collMod convertToCapped createCollection createIndex dropCollection ` +
+		`dropIndex insert listCollections`)
 	return []Privilege{
 		{TheCluster(), list("getParameter setUserWriteBlockMode")},
 		{In(""), slices.Concat(writes, userAdminActions)},
@@ -187,7 +193,8 @@ func restoreRole(string) []Privilege {
 }
 
 func rootRole(string) []Privilege {
-	return slices.Concat(clusterAdminRole(""), userAdminAnyDatabaseRole(""), dbAdminAnyDatabaseRole(""), readWriteAnyDatabaseRole(""),
+	return slices.Concat(clusterAdminRole(""), userAdminAnyDatabaseRole(""), dbAdminAnyDatabaseRole(""),
+		readWriteAnyDatabaseRole(""),
 		restoreRole(""), backupRole(""), []Privilege{{Everything(), list("validate")}})
 }
 

@@ -59,7 +59,8 @@ func TestGrantsReachAsFarAsTheirResource(t *testing.T) {
 		{"everything", access.Everything(), access.On("local", "system.x"), true},
 		{"everything has the cluster", access.Everything(), access.TheCluster(), true},
 	} {
-		if err := d.CreateRole(access.Definition{Role: role, Privileges: []access.Privilege{{Resource: tt.has, Actions: []access.Action{"find"}}}}); err != nil {
+		if err := d.CreateRole(access.Definition{Role: role,
+			Privileges: []access.Privilege{{Resource: tt.has, Actions: []access.Action{"find"}}}}); err != nil {
 			t.Fatal(err)
 		}
 		g := d.RoleGrants([]access.Role{role})

@@ -32,7 +32,7 @@ type User struct {
 	credentials    map[Mechanism]scram.StoredCredentials
 }
 
-// Mechanisms are those the user can authenticate with, in the order servers
+// Mechanisms returns those the user can authenticate with, in the order servers
 // list them.
 func (u *User) Mechanisms() []Mechanism {
 	var list []Mechanism
@@ -184,7 +184,7 @@ func (d *Directory) Drop(database, name string) bool {
 	return ok
 }
 
-// Find gives a user.
+// Find returns a user.
 func (d *Directory) Find(database, name string) (*User, bool) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -206,7 +206,7 @@ func (d *Directory) All() []*User {
 	return all
 }
 
-// NotFound is the server's error for a user that is not there.
+// NotFound returns the server's error for a user that is not there.
 func NotFound(database, name string) error {
 	return mongoerr.New(mongoerr.UserNotFound, "Could not find user \"%s\" for db \"%s\"", name, database)
 }

@@ -17,7 +17,8 @@ func create(t *testing.T, d *access.Directory, name, password string, mechanisms
 }
 
 // authenticate plays a driver's part.
-func authenticate(t *testing.T, d *access.Directory, m access.Mechanism, client *scram.Client, skipEmpty bool) (*access.User, error) {
+func authenticate(t *testing.T, d *access.Directory, m access.Mechanism, client *scram.Client,
+	skipEmpty bool) (*access.User, error) {
 	t.Helper()
 	server, err := d.Begin(m, "admin", skipEmpty)
 	if err != nil {
@@ -132,7 +133,8 @@ func TestBrokenConversations(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 2 { // it stays failed
-			if _, done, err := c.Step([]byte(first)); !mongoerr.Is(err, mongoerr.AuthenticationFailed) || done || c.User() != nil {
+			if _, done, err := c.Step([]byte(first)); !mongoerr.Is(err, mongoerr.AuthenticationFailed) || done ||
+				c.User() != nil {
 				t.Errorf("%q: done %v, error %v", first, done, err)
 			}
 		}
@@ -148,7 +150,8 @@ func TestDirectory(t *testing.T) {
 	if err := d.Create("admin", "v", access.Draft{Password: "a\x00b"}); !mongoerr.Is(err, mongoerr.BadValue) {
 		t.Errorf("a password that can't be prepared: %v", err)
 	}
-	if err := d.Update("admin", "u", access.Draft{Password: "new", Mechanisms: []access.Mechanism{access.SHA256}}); err != nil {
+	if err := d.Update("admin", "u", access.Draft{Password: "new",
+		Mechanisms: []access.Mechanism{access.SHA256}}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := authenticate(t, d, access.SHA256, sha256Client(t, "u", "new"), true); err != nil {

@@ -19,21 +19,22 @@ type Resource struct {
 	Database, Collection string
 }
 
-// TheCluster is the resource of actions on all of the cluster.
+// TheCluster returns the resource of actions on all of the cluster.
 func TheCluster() Resource { return Resource{Cluster: true} }
 
-// Everything is the resource that includes all others.
+// Everything returns the resource that includes all others.
 func Everything() Resource { return Resource{Any: true} }
 
-// In is a database, and all of its collections but system.*.
+// In returns a database, and all of its collections but system.*.
 func In(database string) Resource { return Resource{Database: database} }
 
-// On is one collection.
+// On returns one collection.
 func On(database, collection string) Resource {
 	return Resource{Database: database, Collection: collection}
 }
 
-// OnNamespace is the collection of a full name, or the database of a bare one.
+// OnNamespace returns the collection of a full name, or the database of a bare
+// one.
 func OnNamespace(ns string) Resource {
 	database, collection, _ := strings.Cut(ns, ".")
 	return On(database, collection)
@@ -73,7 +74,7 @@ func (g *Grants) add(p Privilege) {
 	}
 }
 
-// Allows tells whether all of the actions may be done on the resource.
+// Allows reports whether all of the actions may be done on the resource.
 func (g *Grants) Allows(r Resource, wanted ...Action) bool {
 	if g == nil {
 		return false
@@ -92,12 +93,12 @@ func (g *Grants) has(r Resource, a Action) bool {
 	return ok || all
 }
 
-// AllowsSome tells whether anything may be done on the resource.
+// AllowsSome reports whether anything may be done on the resource.
 func (g *Grants) AllowsSome(r Resource) bool {
 	return g != nil && slices.ContainsFunc(including(r), func(of Resource) bool { return len(g.on[of]) > 0 })
 }
 
-// AllowsSomeIn tells whether anything may be done on a database or any
+// AllowsSomeIn reports whether anything may be done on a database or any
 // collection of it.
 func (g *Grants) AllowsSomeIn(database string) bool {
 	if g.AllowsSome(In(database)) {
@@ -114,7 +115,8 @@ func (g *Grants) AllowsSomeIn(database string) bool {
 	return false
 }
 
-// including are the resources whose privileges count for one, itself included.
+// including returns the resources whose privileges count for one, itself
+// included.
 func including(r Resource) []Resource {
 	list := append(make([]Resource, 0, 5), Everything(), r)
 	if r.Cluster || r.Any {
@@ -158,5 +160,6 @@ func compareResources(a, b Resource) int {
 		}
 		return 2
 	}
-	return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Database, b.Database), cmp.Compare(a.Collection, b.Collection))
+	return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Database, b.Database),
+		cmp.Compare(a.Collection, b.Collection))
 }

@@ -6,7 +6,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Document is a privilege as commands show it: {resource, actions}.
+// Document returns a privilege as commands show it: {resource, actions}.
 func (p Privilege) Document() bson.D {
 	names := bson.A{}
 	for _, a := range p.Actions {

@@ -21,7 +21,7 @@ func compareRoles(a, b Role) int {
 	return cmp.Or(cmp.Compare(a.Role, b.Role), cmp.Compare(a.Database, b.Database))
 }
 
-// FindRole gives a role, built-in or created.
+// FindRole returns a role, built-in or created.
 func (d *Directory) FindRole(r Role) (*Definition, bool) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -70,7 +70,8 @@ func (d *Directory) ChangeRole(r Role, change func(*Definition) error) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if _, builtin := builtinPrivileges(r); builtin {
-		return mongoerr.New(mongoerr.InvalidRoleModification, "%s@%s is a built-in role and cannot be modified", r.Role, r.Database)
+		return mongoerr.New(mongoerr.InvalidRoleModification, "%s@%s is a built-in role and cannot be modified", r.Role,
+			r.Database)
 	}
 	was := d.roles[key{r.Database, r.Role}]
 	if was == nil {
@@ -94,7 +95,8 @@ func (d *Directory) putRole(k key, def Definition) error {
 			return RoleMissing(of)
 		}
 		if slices.Contains(d.inherited([]Role{of}), def.Role) {
-			return mongoerr.New(mongoerr.InvalidRoleModification, "Granting %s@%s to %s@%s would introduce a cycle in the role graph",
+			return mongoerr.New(mongoerr.InvalidRoleModification,
+				"Granting %s@%s to %s@%s would introduce a cycle in the role graph",
 				of.Role, of.Database, def.Role.Role, def.Database)
 		}
 	}
@@ -112,7 +114,8 @@ func (d *Directory) DropRole(r Role) (changedUsers []*User, changedRoles []*Defi
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if _, builtin := builtinPrivileges(r); builtin {
-		return nil, nil, mongoerr.New(mongoerr.InvalidRoleModification, "%s@%s is a built-in role and cannot be modified", r.Role, r.Database)
+		return nil, nil, mongoerr.New(mongoerr.InvalidRoleModification, "%s@%s is a built-in role and cannot be modified",
+			r.Role, r.Database)
 	}
 	if d.roles[key{r.Database, r.Role}] == nil {
 		return nil, nil, RoleMissing(r)
@@ -167,7 +170,7 @@ func (d *Directory) inherited(roles []Role) []Role {
 	return list
 }
 
-// RoleGrants are all privileges that roles give.
+// RoleGrants returns all privileges that roles give.
 func (d *Directory) RoleGrants(roles []Role) *Grants {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -188,7 +191,7 @@ func (d *Directory) roleGrants(roles []Role) *Grants {
 	return g
 }
 
-// Grants are what a user may do now; false when there is no such user. They
+// Grants returns what a user may do now; false when there is no such user. They
 // are computed once after each change.
 func (d *Directory) Grants(database, name string) (*Grants, bool) {
 	k := key{database, name}
@@ -212,7 +215,7 @@ func (d *Directory) Grants(database, name string) (*Grants, bool) {
 // forget drops what was computed of users and roles. The caller holds the lock.
 func (d *Directory) forget() { clear(d.grants) }
 
-// RoleMissing is the server's error for a role that is not there.
+// RoleMissing returns the server's error for a role that is not there.
 func RoleMissing(r Role) error {
 	return mongoerr.New(mongoerr.RoleNotFound, "Could not find role: %s@%s", r.Role, r.Database)
 }

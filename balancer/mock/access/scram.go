@@ -36,7 +36,7 @@ var schemes = map[Mechanism]scheme{
 	SHA256: {scram.SHA256, 15000, 28, 32},
 }
 
-// Known tells whether there is such a mechanism.
+// Known reports whether there is such a mechanism.
 func (m Mechanism) Known() bool {
 	_, ok := schemes[m]
 	return ok
@@ -57,7 +57,8 @@ func makeCredentials(name, password string, mechanisms []Mechanism) (map[Mechani
 			// The library's text names no part of the password.
 			return nil, mongoerr.New(mongoerr.BadValue, "Error preflighting normalization: %s", err)
 		}
-		c, err := client.GetStoredCredentialsWithError(scram.KeyFactors{Salt: string(random(s.saltBytes)), Iters: s.iterations})
+		c, err := client.GetStoredCredentialsWithError(scram.KeyFactors{Salt: string(random(s.saltBytes)),
+			Iters: s.iterations})
 		if err != nil {
 			return nil, mongoerr.New(mongoerr.BadValue, "cannot make %s credentials: %s", string(m), err)
 		}
@@ -133,7 +134,7 @@ func (d *Directory) decoyFor(m Mechanism, s scheme, database, name string) scram
 	}
 }
 
-// Step takes the peer's next message and gives the answer. done tells that
+// Step takes the peer's next message and returns the answer. done tells that
 // the user is authenticated. An error, always ErrFailed, ends the conversation.
 func (c *Conversation) Step(payload []byte) (answer []byte, done bool, err error) {
 	switch {
@@ -181,5 +182,5 @@ func (c *Conversation) User() *User {
 // Why tells the log why the conversation failed.
 func (c *Conversation) Why() error { return c.why }
 
-// Who is the name the peer gave, for the log.
+// Who returns the name the peer gave, for the log.
 func (c *Conversation) Who() string { return c.inner.Username() }

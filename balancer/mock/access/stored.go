@@ -26,7 +26,8 @@ type storedCredential struct {
 	ServerKey  []byte    `bson:"serverKey"`
 }
 
-// Stored is the user for keeping. It is as secret as a server's system.users.
+// Stored returns the user for keeping. It is as secret as a server's
+// system.users.
 func (u *User) Stored() (bson.Raw, error) {
 	s := storedUser{Name: u.Name, Database: u.Database, ID: u.ID, Roles: u.Roles, CustomData: u.CustomData}
 	for _, m := range u.Mechanisms() {
@@ -49,7 +50,8 @@ func (d *Directory) Restore(stored bson.Raw, replace bool) error {
 	}
 	for _, c := range s.Credentials {
 		u.credentials[c.Mechanism] = scram.StoredCredentials{
-			KeyFactors: scram.KeyFactors{Salt: string(c.Salt), Iters: c.Iterations}, StoredKey: c.StoredKey, ServerKey: c.ServerKey,
+			KeyFactors: scram.KeyFactors{Salt: string(c.Salt), Iters: c.Iterations}, StoredKey: c.StoredKey,
+			ServerKey: c.ServerKey,
 		}
 	}
 	d.mu.Lock()

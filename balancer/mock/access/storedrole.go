@@ -14,7 +14,7 @@ type storedRole struct {
 	Roles      []Role     `bson:"roles"`
 }
 
-// Stored is the role for keeping.
+// Stored returns the role for keeping.
 func (def *Definition) Stored() (bson.Raw, error) {
 	s := storedRole{Role: def.Role.Role, Database: def.Database, Roles: def.Roles}
 	for _, p := range def.Privileges {

@@ -51,7 +51,7 @@ func Open(dir string) (*Disk, error) {
 	return d, nil
 }
 
-// openError says what is wrong with a file, and what can be done.
+// openError returns what is wrong with a file, and what can be done.
 func openError(dir, path string, err error) error {
 	switch {
 	case errors.Is(err, bolterrors.ErrTimeout):
@@ -221,7 +221,7 @@ func (d *Disk) Wait(ctx context.Context, mark uint64) error { return d.writer.wa
 // Err returns what clients hear since the disk has failed; nil when it has not.
 func (d *Disk) Err() error { return d.writer.failed() }
 
-// Close writes what has been added and gives the directory back.
+// Close writes what has been added and returns the directory back.
 func (d *Disk) Close() error { return errors.Join(d.writer.close(), d.db.Close()) }
 
 // SkipSync leaves out what only a machine that loses its power would miss. It

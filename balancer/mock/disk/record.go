@@ -94,10 +94,10 @@ func Read(from Source, bucket string, read func(key, value []byte) error) error 
 	return nil
 }
 
-// NumberKey is the key of what is kept under a number.
+// NumberKey returns the key of what is kept under a number.
 func NumberKey(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 
-// KeyNumber is the number of a key that NumberKey has made.
+// KeyNumber returns the number of a key that NumberKey has made.
 func KeyNumber(key []byte) (uint64, error) {
 	if len(key) != 8 {
 		return 0, fmt.Errorf("key %x is no number", key)
@@ -105,14 +105,14 @@ func KeyNumber(key []byte) (uint64, error) {
 	return binary.BigEndian.Uint64(key), nil
 }
 
-// Numbered is the bucket with the contents of what has a number.
+// Numbered returns the bucket with the contents of what has a number.
 func Numbered(bucket string, n uint64) string { return fmt.Sprintf("%s%d", bucket, n) }
 
 // MaxKeyBytes is the longest key that is kept as it is; bbolt takes 32 KiB.
 const MaxKeyBytes = 4096
 
-// BoundKey is the key of what begins at a bound. Those of very long bounds,
-// which come out longer than MaxKeyBytes, are in no order.
+// BoundKey returns the key of what begins at a bound. Those of very long
+// bounds, which come out longer than MaxKeyBytes, are in no order.
 func BoundKey(k catalog.Key) []byte {
 	key := k.Bytes()
 	if len(key) <= MaxKeyBytes {

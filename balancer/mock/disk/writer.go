@@ -106,7 +106,7 @@ func (w *writer) makeRoom(bytes int) {
 	nudge(w.room)
 }
 
-// mark is the number of the last batch added.
+// mark returns the number of the last batch added.
 func (w *writer) mark() uint64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -145,8 +145,8 @@ func (w *writer) failed() error {
 	return w.failure()
 }
 
-// failure is what a client hears: nothing is known to be kept any more. The
-// caller holds the lock.
+// failure returns what a client hears: nothing is known to be kept any more.
+// The caller holds the lock.
 func (w *writer) failure() error {
 	switch {
 	case w.err != nil:

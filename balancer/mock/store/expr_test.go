@@ -21,7 +21,8 @@ func evalText(t testing.TB, expr, doc string) (value, error) {
 // Examples of the manual and rules of the operators' pages, beside those that
 // were recorded. An empty want stands for missing.
 func TestExpressions(t *testing.T) {
-	const doc = `{"n": 5, "f": 2.5, "s": "abc", "a": [1, 2, 3], "o": {"x": 1}, "ao": [{"x": 1}, {"y": 2}, 3, [{"x": 9}], {"x": 4}],
+	const doc = `{"n": 5, "f": 2.5, "s": "abc", "a": [1, 2, 3], "o": {"x": 1}, "ao": [{"x": 1}, {"y": 2}, 3, [{"x": 9}],
+	  {"x": 4}],
 		"d": {"$date": "2026-03-15T13:45:30.123Z"}, "dec": {"$numberDecimal": "1.10"}, "nul": null, "k$": 7, "a.b": 8}`
 	for _, tc := range []struct{ expr, want string }{
 		// Numbers widen as far as they must.

@@ -27,13 +27,17 @@ func TestMismatch(t *testing.T) {
 			`["name"], "properties": {"gpa": {"bsonType": ["double"], "description": "'gpa' must be a double if the field ` +
 			`exists"}}}}`,
 			`{"name": "Alice", "gpa": 3}`,
-			`{"operatorName": "$jsonSchema", "title": "Student Object Validation", "schemaRulesNotSatisfied": [{"operatorName": "properties", "propertiesNotSatisfied": [
+			`{"operatorName": "$jsonSchema", "title": "Student Object Validation",
+			  "schemaRulesNotSatisfied": [{"operatorName": "properties", "propertiesNotSatisfied": [
 			  {"propertyName": "gpa", "description": "'gpa' must be a double if the field exists", "details": [
-			    {"operatorName": "bsonType", "specifiedAs": {"bsonType": ["double"]}, "reason": "type did not match", "consideredValue": 3, "consideredType": "int"}]}]}]}`},
+			    {"operatorName": "bsonType", "specifiedAs": {"bsonType": ["double"]}, "reason": "type did not match",
+			    "consideredValue": 3, "consideredType": "int"}]}]}]}`},
 		{"bound of a property, and one that is missing",
 			`{"$jsonSchema": {"required": ["b", "a", "year"], "properties": {"year": {"minimum": 2017}}}}`, `{"year": 2016}`,
 			`{"operatorName": "$jsonSchema", "schemaRulesNotSatisfied": [
-			  {"operatorName": "properties", "propertiesNotSatisfied": [{"propertyName": "year", "details": [{"operatorName": "minimum", "specifiedAs": {"minimum": 2017}, "reason": "comparison failed", "consideredValue": 2016}]}]},
+			  {"operatorName": "properties", "propertiesNotSatisfied": [{"propertyName": "year",
+			  "details": [{"operatorName": "minimum", "specifiedAs": {"minimum": 2017}, "reason": "comparison failed",
+			  "consideredValue": 2016}]}]},
 			  {"operatorName": "required", "specifiedAs": {"required": ["b", "a", "year"]}, "missingProperties": ["a", "b"]}]}`},
 		{"additional properties", `{"$jsonSchema": {"properties": {"a": {}}, "additionalProperties": false}}`,
 			`{"_id": 1, "a": 1}`,
@@ -44,16 +48,21 @@ func TestMismatch(t *testing.T) {
 				`"propertiesNotSatisfied": [{"propertyName": "a", "details": [{"operatorName": "enum", "specifiedAs": {"enum": ` +
 				`["x", "y"]}, "reason": "value was not found in enum", "consideredValue": "z"}]}]}]}`},
 		{"an array's item", `{"$jsonSchema": {"properties": {"a": {"items": {"bsonType": "string"}}}}}`, `{"a": ["x", 1]}`,
-			`{"operatorName": "$jsonSchema", "schemaRulesNotSatisfied": [{"operatorName": "properties", "propertiesNotSatisfied": [{"propertyName": "a", "details": [
-			  {"operatorName": "items", "reason": "At least one item did not match the sub-schema", "itemIndex": 1, "details": [{"operatorName": "bsonType", "specifiedAs": {"bsonType": "string"}, "reason": "type did not match", "consideredValue": 1, "consideredType": "int"}]}]}]}]}`},
+			`{"operatorName": "$jsonSchema", "schemaRulesNotSatisfied": [{"operatorName": "properties",
+			  "propertiesNotSatisfied": [{"propertyName": "a", "details": [
+			  {"operatorName": "items", "reason": "At least one item did not match the sub-schema", "itemIndex": 1,
+			  "details": [{"operatorName": "bsonType", "specifiedAs": {"bsonType": "string"}, "reason": "type did not match",
+			  "consideredValue": 1, "consideredType": "int"}]}]}]}]}`},
 		{"a document in a document", `{"$jsonSchema": {"properties": {"a": {"required": ["b"]}}}}`, `{"a": {"c": 1}}`,
 			`{"operatorName": "$jsonSchema", "schemaRulesNotSatisfied": [{"operatorName": "properties", ` +
 				`"propertiesNotSatisfied": [{"propertyName": "a", "details": [{"operatorName": "required", "specifiedAs": ` +
 				`{"required": ["b"]}, "missingProperties": ["b"]}]}]}]}`},
 		{"anyOf", `{"$jsonSchema": {"anyOf": [{"required": ["a"]}, {"required": ["b"]}]}}`, `{"c": 1}`,
 			`{"operatorName": "$jsonSchema", "schemaRulesNotSatisfied": [{"operatorName": "anyOf", "schemasNotSatisfied": [
-			  {"index": 0, "details": [{"operatorName": "required", "specifiedAs": {"required": ["a"]}, "missingProperties": ["a"]}]},
-			  {"index": 1, "details": [{"operatorName": "required", "specifiedAs": {"required": ["b"]}, "missingProperties": ["b"]}]}]}]}`},
+			  {"index": 0, "details": [{"operatorName": "required", "specifiedAs": {"required": ["a"]},
+			  "missingProperties": ["a"]}]},
+			  {"index": 1, "details": [{"operatorName": "required", "specifiedAs": {"required": ["b"]},
+			  "missingProperties": ["b"]}]}]}]}`},
 		{"oneOf with two", `{"$jsonSchema": {"oneOf": [{"required": ["a"]}, {"required": ["b"]}]}}`, `{"a": 1, "b": 1}`,
 			`{"operatorName": "$jsonSchema", "schemaRulesNotSatisfied": [{"operatorName": "oneOf", "reason": "more than one ` +
 				`subschema matched", "matchingSchemaIndexes": [0, 1]}]}`},
@@ -88,8 +97,10 @@ func TestMismatch(t *testing.T) {
 			`{"operatorName": "$and", "clausesNotSatisfied": [{"index": 1, "details": {"operatorName": "$lt", "specifiedAs": ` +
 				`{"b": {"$lt": 0}}, "reason": "comparison failed", "consideredValue": 1}}]}`},
 		{"$or", `{"$or": [{"a": 1}, {"b": {"$exists": true}}]}`, `{"a": 2}`,
-			`{"operatorName": "$or", "clausesNotSatisfied": [{"index": 0, "details": {"operatorName": "$eq", "specifiedAs": {"a": 1}, "reason": "comparison failed", "consideredValue": 2}},
-			  {"index": 1, "details": {"operatorName": "$exists", "specifiedAs": {"b": {"$exists": true}}, "reason": "path does not exist"}}]}`},
+			`{"operatorName": "$or", "clausesNotSatisfied": [{"index": 0, "details": {"operatorName": "$eq",
+			  "specifiedAs": {"a": 1}, "reason": "comparison failed", "consideredValue": 2}},
+			  {"index": 1, "details": {"operatorName": "$exists", "specifiedAs": {"b": {"$exists": true}},
+			  "reason": "path does not exist"}}]}`},
 		{"$nor", `{"$nor": [{"a": {"$lt": 5}}, {"b": 1}]}`, `{"a": 2}`,
 			`{"operatorName": "$nor", "clausesSatisfied": [{"index": 0, "details": {"operatorName": "$lt", "specifiedAs": ` +
 				`{"a": {"$lt": 5}}, "reason": "comparison succeeded", "consideredValue": 2}}]}`},

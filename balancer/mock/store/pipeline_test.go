@@ -23,7 +23,8 @@ func list(t testing.TB, text string) []bson.Raw {
 
 // Rules of the stages' manual pages, beside the recorded pipelines.
 func TestPipelines(t *testing.T) {
-	const people = `[{"_id": 1, "n": "a", "g": 1, "v": 10, "tags": ["x", "y"]}, {"_id": 2, "n": "b", "g": 2, "v": 20, "tags": []},
+	const people = `[{"_id": 1, "n": "a", "g": 1, "v": 10, "tags": ["x", "y"]}, {"_id": 2, "n": "b", "g": 2, "v": 20,
+	  "tags": []},
 		{"_id": 3, "n": "c", "g": 1, "v": null, "tags": null}, {"_id": 4, "n": "d", "g": 1.0, "v": 40}]`
 	colls := map[string]string{
 		"orders": `[{"_id": 1, "who": "a"}, {"_id": 2, "who": ["a", "b"]}, {"_id": 3}, {"_id": 4, "who": null}]`,

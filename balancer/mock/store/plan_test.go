@@ -12,9 +12,12 @@ import (
 func planValues(t testing.TB) []value {
 	return items(extendedJSON(t,
 		[]byte(`[0, 1, 2, 2.5, {"$numberLong": "3"}, {"$numberDecimal": "2.5"}, {"$numberDouble": "NaN"},
-	  "", "a", "ab", "b", null, true, false, [], [1], [1, 2], ["a", null], [[1, 2]], {}, {"b": 1}, {"b": [1, 2]}, {"b": null}, {"c": 2},
-	  [{"b": 1}, {"b": 5}], [{"c": 1}], {"b": {"c": 1}}, {"$date": {"$numberLong": "1767225600000"}}, {"$oid": "507f1f77bcf86cd799439011"},
-	  {"$minKey": 1}, {"$maxKey": 1}, {"$regularExpression": {"pattern": "^a", "options": ""}}, {"$binary": {"base64": "AQ==", "subType": "00"}},
+	  "", "a", "ab", "b", null, true, false, [], [1], [1, 2], ["a", null], [[1, 2]], {}, {"b": 1}, {"b": [1, 2]},
+	  {"b": null}, {"c": 2},
+	  [{"b": 1}, {"b": 5}], [{"c": 1}], {"b": {"c": 1}}, {"$date": {"$numberLong": "1767225600000"}},
+	  {"$oid": "507f1f77bcf86cd799439011"},
+	  {"$minKey": 1}, {"$maxKey": 1}, {"$regularExpression": {"pattern": "^a", "options": ""}},
+	  {"$binary": {"base64": "AQ==", "subType": "00"}},
 	  {"$timestamp": {"t": 1, "i": 1}}]`)))
 }
 

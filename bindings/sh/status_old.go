@@ -1,30 +1,34 @@
-package bindings
+package sh
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 
+	"shardsh/balancer/live"
 	"shardsh/bindings/display"
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// printedShardingStatus is what printShardingStatus does: the same as
-// sh.status(), or with Config.Compat the old shell's text, printed
-// (spec 04 §7.4).
-func (c *call) printedShardingStatus(d, config *database, o statusOptions) goja.Value {
-	if !c.s.cfg.Compat {
-		return c.s.shardingStatus(d, config, o)
+// PrintStatus is what printShardingStatus does: the same as sh.status(), or with
+// Compat the old shell's text, printed, and nil (spec 04 §7.4).
+func (s *Host) PrintStatus(d, config *server.Database, o StatusOptions) goja.Value {
+	if !s.Compat {
+		return s.shardingStatus(d, config, o)
 	}
-	r := c.s.newStatusReport(d)
-	r.config, r.verbose = config, o.verbose
-	c.JS.Write(r.oldText())
+	s.JS.Write(s.oldStatusText(d, config, o))
 	return nil
+}
+
+// StatusArgument reads the options of a status from an argument.
+func (s *Host) StatusArgument(c *script.Call, i int) StatusOptions {
+	return (&call{c, s}).statusOptions(i)
 }
 
 // oldStatus writes lines at the old shell's indents.
@@ -34,16 +38,18 @@ func (w *oldStatus) line(indent int, format string, args ...any) {
 	w.b.WriteString(strings.Repeat(" ", indent) + fmt.Sprintf(format, args...) + "\n")
 }
 
-func (r *statusReport) oldText() string {
+func (s *Host) oldStatusText(d, config *server.Database, o StatusOptions) string {
 	w := &oldStatus{}
-	version := r.config.FindOne("version", bson.D{})
+	version := config.FindOne("version", bson.D{})
 	if version == nil {
 		return "printShardingStatus: this db does not have sharding enabled. be sure you are connecting to a mongos from the shell and not to a mongod.\n"
 	}
+	r := s.statusOf(d, config, statusParts&^live.Sizes)
+	r.verbose = o.Verbose
 	w.line(0, "--- Sharding Status --- ")
 	w.line(2, "sharding version: %s", strings.ReplaceAll(display.OldJSON(bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: version}, "", false), "\n", "\n  "))
 	w.line(2, "shards:")
-	for _, doc := range r.config.FindAll("shards", bson.D{}, sortedBy("_id", 1)) {
+	for _, doc := range r.documents("shards") {
 		w.line(8, "%s", spaced(doc))
 	}
 	r.oldMongoses(w)
@@ -55,7 +61,7 @@ func (r *statusReport) oldText() string {
 }
 
 func (r *statusReport) autosplits() bool {
-	doc := r.s.setting(r.config, "autosplit")
+	doc := r.setting("autosplit")
 	return doc == nil || rawdoc.TruthyAt(doc, "enabled")
 }
 
@@ -77,7 +83,7 @@ func (r *statusReport) oldMongoses(w *oldStatus) {
 	case newest == nil:
 		w.line(8, "none")
 	case r.verbose:
-		for _, doc := range r.config.FindAll("mongos", recent, sortedBy("ping", -1)) {
+		for _, doc := range r.config.FindAll("mongos", recent, server.SortedBy("ping", -1)) {
 			w.line(8, "%s", display.OldJSON(bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: doc}, "", true))
 		}
 	default:
@@ -89,29 +95,29 @@ func (r *statusReport) oldMongoses(w *oldStatus) {
 
 func (r *statusReport) oldBalancer(w *oldStatus) {
 	s := r.s
-	settings := s.setting(r.config, "balancer")
+	settings := r.setting("balancer")
 	w.line(2, "balancer:")
 	w.line(8, "Currently enabled:  %s", yesNo(settings == nil || !rawdoc.TruthyAt(settings, "stopped")))
 	w.line(8, "Currently running:  %s", r.running())
 	if window, ok := settings.Lookup("activeWindow").DocumentOK(); ok {
 		w.line(8, "Balancer active window is set between %s and %s server local time", s.plainText(window.Lookup("start")), s.plainText(window.Lookup("stop")))
 	}
-	if active := s.activeMigrations(r.d, r.config); len(active) > 0 {
+	if active := listedMigrations(r.seen); len(active) > 0 {
 		w.line(8, "Collections with active migrations: ")
 		for _, m := range active {
-			w.line(16, "%s", m.text())
+			w.line(16, "%s", migrationText(m))
 		}
 	}
-	failed := s.failedRounds(r.config)
+	failed := s.failedRounds(r.seen)
 	w.line(8, "Failed balancer rounds in last 5 attempts:  %d", failed.count)
 	if failed.count > 0 {
 		w.line(8, "Last reported error:  %s", script.OptionalText(failed.message))
 		w.line(8, "Time of Reported error:  %s", script.OptionalText(failed.when))
 	}
 	w.line(8, "Migration Results for the last 24 hours: ")
-	results := s.recentMigrations(r.config, r.now)
+	results := outcomes(r.seen)
 	for _, m := range results {
-		w.line(16, "%s : %s", plaintext.PlainNumber(m.count), m.text())
+		w.line(16, "%d : %s", m.Count, outcomeLine(m))
 	}
 	if len(results) == 0 {
 		w.line(16, "No recent migrations")
@@ -119,40 +125,38 @@ func (r *statusReport) oldBalancer(w *oldStatus) {
 }
 
 func (r *statusReport) oldDatabases(w *oldStatus) {
-	s := r.s
-	counts := s.chunkCountsOf(r.config, bson.D{})
-	entries := s.shardedCollections(r.config)
-	databases := append(r.config.FindAll("databases", bson.D{}), configEntry())
+	entries := r.entries()
+	databases := append(slices.Clone(r.documents("databases")), configEntry())
 	slices.SortFunc(databases, func(a, b bson.Raw) int { return plaintext.Compare(rawdoc.Text(a, "_id"), rawdoc.Text(b, "_id")) })
 	w.line(2, "databases:")
 	for _, doc := range databases {
 		w.line(8, "%s", spaced(doc))
 		for _, entry := range entries {
 			if strings.HasPrefix(rawdoc.Text(entry, "_id"), rawdoc.Text(doc, "_id")+".") {
-				r.oldCollection(w, entry, counts[chunkKey(entry)])
+				r.oldCollection(w, entry)
 			}
 		}
 	}
 }
 
-func (r *statusReport) oldCollection(w *oldStatus, entry bson.Raw, counts chunkCounts) {
+func (r *statusReport) oldCollection(w *oldStatus, entry bson.Raw) {
+	c := r.collectionOf(entry)
 	w.line(16, "%s", rawdoc.Text(entry, "_id"))
 	w.line(24, "shard key: %s", display.OldJSON(entry.Lookup("key"), "", true))
 	w.line(24, "unique: %t", rawdoc.TruthyAt(entry, "unique"))
 	w.line(24, "balancing: %t", !rawdoc.TruthyAt(entry, "noBalance"))
 	w.line(24, "chunks:")
-	for _, c := range counts {
-		w.line(32, "%s\t%d", c.shard, c.n)
+	for _, id := range c.Owners() {
+		w.line(32, "%s\t%d", id, c.CountOn(id).Chunks)
 	}
-	total, _ := counts.total()
-	if total > maxStatusChunks && !r.verbose {
+	if c.Count().Chunks > maxStatusChunks && !r.verbose {
 		w.line(24, tooManyText, "chunks")
 	} else {
-		for _, doc := range r.config.FindAll("chunks", chunkFilter(entry), sortedBy("min", 1)) {
+		for _, doc := range r.config.FindAll("chunks", ChunkFilter(entry), server.SortedBy("min", 1)) {
 			w.line(24, "%s", oldChunk(doc))
 		}
 	}
-	for _, doc := range r.config.FindAll("tags", bson.D{{Key: "ns", Value: entry.Lookup("_id")}}, sortedBy("min", 1)) {
+	for _, doc := range r.config.FindAll("tags", bson.D{{Key: "ns", Value: entry.Lookup("_id")}}, server.SortedBy("min", 1)) {
 		w.line(24, " tag: %s  %s -->> %s", rawdoc.Text(doc, "tag"), display.OldJSON(doc.Lookup("min"), "", true), display.OldJSON(doc.Lookup("max"), "", true))
 	}
 }

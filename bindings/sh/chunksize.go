@@ -1,4 +1,4 @@
-package bindings
+package sh
 
 import (
 	"fmt"
@@ -23,55 +23,55 @@ const (
 func (c *call) chunkSizeArgument(label string, v goja.Value) int32 {
 	mb, ok := c.numeric(v)
 	if !ok || mb != math.Trunc(mb) || mb < minChunkSize || mb > maxChunkSize {
-		c.JS.ThrowInvalid("%s is a whole number of MB from %d to %d, not %s", label, minChunkSize, maxChunkSize, c.s.display.Inspect(v))
+		c.JS.ThrowInvalid("%s is a whole number of MB from %d to %d, not %s", label, minChunkSize, maxChunkSize, c.s.Display.Inspect(v))
 	}
 	return int32(mb)
 }
 
 // shChunkSize reads or sets the chunk size of the cluster, or of a collection.
-func shChunkSize(c *call, sh *shard) goja.Value {
+func shChunkSize(c *call, sh *Helpers) goja.Value {
 	switch kind := script.TypeOf(c.Arg(0)); {
 	case !c.Has(0):
-		return c.JS.Runtime.ToValue(sh.chunkSize(nil))
+		return c.JS.Runtime.ToValue(sh.chunkSize(nil, c.s.setting(sh.config(), "chunksize")))
 	case kind == "string", isCollection(c.Arg(0)):
 		return c.collectionChunkSize(sh, c.namespaceArgument(0))
 	}
 	mb := c.chunkSizeArgument("mb (argument 1 of sh.chunkSize)", c.Arg(0))
 	update := bson.D{{Key: "$set", Value: bson.D{{Key: "value", Value: mb}}}}
-	return c.s.updateResult(c.updateConfig(sh.config(), "settings", "chunksize", update, true, 30_000))
+	return c.updateSetting(sh.config(), "chunksize", update)
 }
 
 func isCollection(v goja.Value) bool {
-	_, ok := script.Receiver[*collection](v)
+	_, ok := script.Receiver[Collection](v)
 	return ok
 }
 
 // collectionChunkSize reads a collection's size, sets it, or, for null, gives it
 // the cluster's again.
-func (c *call) collectionChunkSize(sh *shard, ns string) goja.Value {
+func (c *call) collectionChunkSize(sh *Helpers, ns string) goja.Value {
 	if !c.Has(1) {
-		entry := c.s.catalogEntry(sh.config(), ns, nil)
+		entry := CatalogEntry(sh.config(), ns, nil)
 		if entry == nil {
 			c.JS.ThrowCoded(script.InvalidInput, script.CodeNotSharded, "Collection %s is not sharded", ns)
 		}
-		return c.JS.Runtime.ToValue(sh.chunkSize(entry))
+		return c.JS.Runtime.ToValue(sh.chunkSize(entry, c.s.setting(sh.config(), "chunksize")))
 	}
 	mb := int32(0)
 	if !goja.IsNull(c.Arg(1)) {
 		mb = c.chunkSizeArgument("mb (argument 2 of sh.chunkSize)", c.Arg(1))
 	}
 	sh.need("chunkSize for one collection", withDefragmentation, "")
-	return c.s.display.Reply(sh.configureBalancing(ns, bson.E{Key: "chunkSize", Value: mb}))
+	return c.s.Display.Reply(sh.configureBalancing(ns, bson.E{Key: "chunkSize", Value: mb}))
 }
 
 // chunkSize is the size in MiB the balancer uses: a collection's own, the
-// cluster's, or the server's default.
-func (sh *shard) chunkSize(entry bson.Raw) float64 {
+// cluster's setting, or the server's default.
+func (sh *Helpers) chunkSize(entry, setting bson.Raw) float64 {
 	if own := rawdoc.Number(entry, "maxChunkSizeBytes"); own > 0 {
 		return own / (1 << 20)
 	}
-	if doc := sh.s.setting(sh.config(), "chunksize"); doc != nil {
-		return rawdoc.Number(doc, "value")
+	if setting != nil {
+		return rawdoc.Number(setting, "value")
 	}
 	if sh.version().AtLeast(server.Version{6, 0, 0}) {
 		return 128

@@ -1,6 +1,7 @@
-package bindings
+package sh
 
 import (
+	"shardsh/balancer/catalog"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/server"
 
@@ -14,31 +15,32 @@ var (
 )
 
 // shardMergeMethods() look after chunks one by one.
-func shardMergeMethods() []method[*shard] {
-	return []method[*shard]{
-		{"mergeChunks", "ns:string|object min:object max:object options?:object", checked(func(c *call, sh *shard) goja.Value {
+func shardMergeMethods() []helper {
+	return []helper{
+		{"mergeChunks", "ns:string|object min:object max:object options?:object", checked(func(c *call, sh *Helpers) goja.Value {
 			body := bson.D{{Key: "mergeChunks", Value: c.namespaceArgument(0)}, {Key: "bounds", Value: bson.A{c.JS.Document(c.Arg(1)), c.JS.Document(c.Arg(2))}}}
-			return c.s.display.Reply(sh.admin(c.JS.Merge(body, c.Arg(3))))
+			return c.s.Display.Reply(sh.admin(c.JS.Merge(body, c.Arg(3))))
 		}), "Merges neighbouring chunks of one shard: from the lower bound of the first to the upper of the last."},
 		{"mergeAllChunks", "ns:string|object shard?:string options?:object", needing("mergeAllChunks", withMergeAll, shMergeAll),
 			"Merges what may be merged on one shard or on all; counts the chunks before and after."},
-		{"clearJumbo", "ns:string|object query:object options?:object", needing("clearJumbo", withClearJumbo, func(c *call, sh *shard) goja.Value {
+		{"clearJumbo", "ns:string|object query:object options?:object", needing("clearJumbo", withClearJumbo, func(c *call, sh *Helpers) goja.Value {
 			body := bson.D{{Key: "clearJumboFlag", Value: c.namespaceArgument(0)}, {Key: "find", Value: c.JS.Document(c.Arg(1))}}
-			return c.s.display.Reply(sh.admin(c.JS.Merge(body, c.Arg(2))))
+			return c.s.Display.Reply(sh.admin(c.JS.Merge(body, c.Arg(2))))
 		}), "Clears the jumbo flag of the chunk that holds a document."},
 	}
 }
 
 // shMergeAll counts for itself: the command does not tell what it merged.
-func shMergeAll(c *call, sh *shard) goja.Value {
+func shMergeAll(c *call, sh *Helpers) goja.Value {
 	ns := c.namespaceArgument(0)
 	shards := []string{c.Text(1)}
 	if !c.Has(1) || goja.IsNull(c.Arg(1)) {
 		shards = nil
 	}
-	before := sh.chunkCounts(ns)
+	ns = rawdoc.Text(sh.sharded(ns), "_id")
+	before := c.s.countedChunks(sh.current(), ns)
 	if shards == nil {
-		shards = before.shards()
+		shards = textsOf(before.Owners())
 	}
 	var replies []bson.Raw
 	for _, id := range shards {
@@ -46,12 +48,12 @@ func shMergeAll(c *call, sh *shard) goja.Value {
 		replies = append(replies, sh.admin(c.JS.Merge(body, c.Arg(2))))
 	}
 	if len(replies) > 0 && rawdoc.TruthyAt(replies[0], "dryRun") {
-		return c.s.display.Reply(replies[0])
+		return c.s.Display.Reply(replies[0])
 	}
-	after := sh.chunkCounts(ns)
+	after := c.s.countedChunks(sh.current(), ns)
 	items := make([]any, len(shards))
 	for i, id := range shards {
-		items[i] = c.JS.NewObject("shard", id, "chunksBefore", before.on(id), "chunksAfter", after.on(id))
+		items[i] = c.JS.NewObject("shard", id, "chunksBefore", before.CountOn(catalog.ShardID(id)).Chunks, "chunksAfter", after.CountOn(catalog.ShardID(id)).Chunks)
 	}
 	return c.JS.NewObject("ns", ns, "shards", c.JS.Runtime.NewArray(items...), "ok", 1)
 }

@@ -1,8 +1,6 @@
-package bindings
+package sh
 
 import (
-	"time"
-
 	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
@@ -10,8 +8,8 @@ import (
 
 // shardExtraMethods() are helpers mongosh lacks, each for a command an
 // administrator else writes out (spec 04 §5.2, §8).
-func shardExtraMethods() []method[*shard] {
-	return []method[*shard]{
+func shardExtraMethods() []helper {
+	return []helper{
 		{"chunks", "ns:string|object options?:object", checked(shChunks),
 			"Returns a cursor over a collection's chunks; {shard, zone, jumbo: true or false, limit}."},
 		{"zones", "ns?:string|object", checked(shZones), "Returns the zones: their shards, their ranges, and what is wrong with them."},
@@ -23,27 +21,8 @@ func shardExtraMethods() []method[*shard] {
 		{"movePrimary", "database:string to:string options?:object", checked(simple("movePrimary", "to")), "Moves a database's primary shard."},
 		{"configureCollectionBalancing", "ns:string options?:object", checked(simple("configureCollectionBalancing")),
 			"Sets a collection's chunk size, defragmentation, auto-merging or balancing."},
-		{"getShardMap", "", checked(func(c *call, sh *shard) goja.Value { return c.s.display.Reply(sh.admin(server.Command("getShardMap"))) }), "Returns the hosts of all shards."},
+		{"getShardMap", "", checked(func(c *call, sh *Helpers) goja.Value {
+			return c.s.Display.Reply(sh.admin(server.Command("getShardMap")))
+		}), "Returns the hosts of all shards."},
 	}
-}
-
-// poll asks until the answer is yes, every interval of the shell's clock, and
-// reports whether it was before the timeout.
-func (s *Shell) poll(timeout, interval time.Duration, done func() bool) bool {
-	deadline := s.JS.Clock.Now().Add(timeout)
-	for !done() {
-		if !s.JS.Clock.Now().Before(deadline) {
-			return false
-		}
-		s.JS.Sleep(interval)
-	}
-	return true
-}
-
-// milliseconds reads a duration argument.
-func (c *call) milliseconds(i int, byDefault time.Duration) time.Duration {
-	if !c.Has(i) || goja.IsNull(c.Arg(i)) {
-		return byDefault
-	}
-	return time.Duration(c.Arg(i).ToFloat() * float64(time.Millisecond))
 }

@@ -1,4 +1,4 @@
-package bindings
+package sh
 
 import (
 	"fmt"
@@ -25,22 +25,23 @@ const windowClock = "config primary's local time"
 var timeOfDay = regexp.MustCompile(`^([01]?[0-9]|2[0-3]):[0-5][0-9]$`)
 
 // shardWindowMethods() say when the balancer may work.
-func shardWindowMethods() []method[*shard] {
-	return []method[*shard]{
+func shardWindowMethods() []helper {
+	return []helper{
 		{"balancerWindow", "start?:string|object stop?:string", checked(shBalancerWindow),
 			"Without arguments returns the balancer's window, else sets it: (\"22:00\", \"06:00\"), or [{day, start, stop}, …] since 8.3."},
-		{"clearBalancerWindow", "", checked(func(c *call, sh *shard) goja.Value {
+		{"clearBalancerWindow", "", checked(func(c *call, sh *Helpers) goja.Value {
 			fields := bson.D{{Key: "activeWindow", Value: int32(1)}}
 			if sh.version().AtLeast(withWeekdayWindows) {
 				fields = append(fields, bson.E{Key: "activeWindowDOW", Value: int32(1)})
 			}
 			update := bson.D{{Key: "$unset", Value: fields}}
-			return c.s.updateResult(c.updateConfig(sh.config(), "settings", "balancer", update, false, 30_000))
+			result, _ := c.updateConfig(sh.config(), "settings", "balancer", update, false, 30_000)
+			return result
 		}), "Lets the balancer work at any time."},
 	}
 }
 
-func shBalancerWindow(c *call, sh *shard) goja.Value {
+func shBalancerWindow(c *call, sh *Helpers) goja.Value {
 	switch {
 	case !c.Has(0):
 		return c.s.balancerWindow(c.s.setting(sh.config(), "balancer"))
@@ -53,7 +54,7 @@ func shBalancerWindow(c *call, sh *shard) goja.Value {
 		// A window by weekday would go before the one that is asked for.
 		update = append(update, bson.E{Key: "$unset", Value: bson.D{{Key: "activeWindowDOW", Value: int32(1)}}})
 	}
-	return c.s.updateResult(c.updateConfig(sh.config(), "settings", "balancer", update, true, 30_000))
+	return c.updateSetting(sh.config(), "balancer", update)
 }
 
 // windowTimes checks the two ends of a window.
@@ -66,7 +67,7 @@ func (c *call) windowTimes(label string, start, stop goja.Value) bson.D {
 		if end.v == nil || !goja.IsString(end.v) || !timeOfDay.MatchString(end.v.String()) {
 			shown := "undefined"
 			if end.v != nil {
-				shown = c.s.display.Inspect(end.v)
+				shown = c.s.Display.Inspect(end.v)
 			}
 			c.JS.ThrowInvalid("%s of %s is a time of day as in \"22:30\", not %s", end.name, label, shown)
 		}
@@ -83,14 +84,14 @@ func (c *call) windowTimes(label string, start, stop goja.Value) bson.D {
 }
 
 // setWeekdays sets a list of windows, each of one weekday.
-func (c *call) setWeekdays(sh *shard) goja.Value {
+func (c *call) setWeekdays(sh *Helpers) goja.Value {
 	list := c.Object(0)
-	if list.ClassName() != "Array" || len(c.s.items(list)) == 0 {
+	if list.ClassName() != "Array" || len(script.Items(list)) == 0 {
 		c.JS.ThrowInvalid("argument 1 of sh.balancerWindow is a time of day, or a list of {day, start, stop}")
 	}
 	windows := bson.A{}
 	var overnight []string
-	for i, v := range c.s.items(list) {
+	for i, v := range script.Items(list) {
 		label := fmt.Sprintf("window %d of sh.balancerWindow", i+1)
 		o, _ := v.(*goja.Object)
 		day := script.OptionalText(script.Property(o, "day"))
@@ -109,7 +110,7 @@ func (c *call) setWeekdays(sh *shard) goja.Value {
 			"'s. For the next morning add a window of the next day.")
 	}
 	update := bson.D{{Key: "$set", Value: bson.D{{Key: "activeWindowDOW", Value: windows}}}}
-	return c.s.updateResult(c.updateConfig(sh.config(), "settings", "balancer", update, true, 30_000))
+	return c.updateSetting(sh.config(), "balancer", update)
 }
 
 func weekdays() []string {
@@ -122,7 +123,7 @@ func weekdays() []string {
 
 // balancerWindow shows the window of the balancer's settings; null when it may
 // work at any time.
-func (s *Shell) balancerWindow(settings bson.Raw) goja.Value {
+func (s *Host) balancerWindow(settings bson.Raw) goja.Value {
 	if days, ok := settings.Lookup("activeWindowDOW").ArrayOK(); ok && len(days) > len(rawdoc.Empty) {
 		return s.JS.NewObject("days", s.JS.World.ToJS(settings.Lookup("activeWindowDOW")), "clock", windowClock)
 	}

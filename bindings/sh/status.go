@@ -1,4 +1,4 @@
-package bindings
+package sh
 
 import (
 	"fmt"
@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/live"
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
@@ -25,26 +27,28 @@ const (
 
 // statusReport collects the sections of sh.status() (spec 04 §5.4).
 type statusReport struct {
-	s       *Shell
-	d       *database // where commands go
-	config  *database
+	s       *Host
+	d       *server.Database // where commands go
+	config  *server.Database
 	verbose bool
 	now     time.Time
 
-	// What was read, for the tables.
-	distribution []bson.Raw // nil when the server does not tell
-	primaries    []bson.Raw // of config.databases
-	entries      []bson.Raw // of config.collections
-	counts       map[string]chunkCounts
+	seen *live.Overview
 }
 
-func (s *Shell) newStatusReport(d *database) *statusReport {
-	return &statusReport{s: s, d: d, config: d.sibling("config"), now: s.JS.Clock.Now()}
+// statusParts are what sh.status() is made of, beside the routers, and the first
+// chunks and zones of each collection.
+const statusParts = live.Settings | live.Balancer | live.Shards | live.Databases | live.Collections | live.Counts |
+	live.Sizes | live.Rounds | live.Outcomes | live.Migrations
+
+// statusOf reads parts of a cluster for a report.
+func (s *Host) statusOf(d, config *server.Database, parts live.Part) *statusReport {
+	r := &statusReport{s: s, d: d, config: config, now: s.JS.Clock.Now()}
+	r.seen = s.look(d, config, live.Look{Parts: parts, Span: lookBack, Lenient: true})
+	return r
 }
 
-func (s *Shell) shardingStatus(d, config *database, o statusOptions) goja.Value {
-	r := s.newStatusReport(d)
-	r.config, r.verbose = config, o.verbose
+func (s *Host) shardingStatus(d, config *server.Database, o StatusOptions) goja.Value {
 	version := config.FindOne("version", bson.D{}, bson.E{Key: "projection", Value: bson.D{
 		{Key: "minCompatibleVersion", Value: int32(0)}, {Key: "excluding", Value: int32(0)},
 		{Key: "upgradeId", Value: int32(0)}, {Key: "upgradeState", Value: int32(0)},
@@ -52,24 +56,50 @@ func (s *Shell) shardingStatus(d, config *database, o statusOptions) goja.Value 
 	if version == nil {
 		s.JS.ThrowCoded(script.InvalidInput, script.CodeNoMongos, "This db does not have sharding enabled. Be sure you are connecting to a mongos from the shell and not to a mongod.")
 	}
+	parts := statusParts
+	if s.Display.ShowsTables() {
+		parts |= live.Unsharded // their chunks count for the shards
+	}
+	r := s.statusOf(d, config, parts)
+	r.verbose = o.Verbose
 	value := s.JS.Runtime.NewObject()
 	section := func(name string, v any) { script.Must(value.Set(name, v)) }
 	section("shardingVersion", without(s.JS.World.DocToJS(version), "currentVersion"))
-	section("shards", s.JS.Array(config.FindAll("shards", bson.D{}, sortedBy("_id", 1))))
+	section("shards", s.JS.Array(r.documents("shards")))
 	name, mongoses := r.mongoses()
 	section(name, mongoses)
 	section("autosplit", r.enabled("autosplit", true))
-	if automerge := s.setting(config, "automerge"); automerge != nil {
+	if automerge := r.setting("automerge"); automerge != nil {
 		section("automerge", s.JS.NewObject("Currently enabled", yesNo(rawdoc.TruthyAt(automerge, "enabled"))))
 	}
 	section("balancer", r.balancer())
 	section("shardedDataDistribution", r.dataDistribution())
 	section("databases", r.databases())
-	result := s.display.StatsResult(value)
-	if o.full {
+	result := s.Display.StatsResult(value)
+	if o.Full {
 		return result
 	}
-	return s.display.WithTable(value, r.draw)
+	return s.Display.WithTable(value, r.draw)
+}
+
+// documents are those of a small collection of config's, as they are stored.
+func (r *statusReport) documents(collection string) []bson.Raw {
+	return r.seen.Parts().Config[collection]
+}
+
+// setting is one document of config.settings; nil when there is none.
+func (r *statusReport) setting(id string) bson.Raw { return document(r.seen, "settings", id) }
+
+// entries are the catalog's documents of the sharded collections.
+func (r *statusReport) entries() []bson.Raw {
+	return slices.DeleteFunc(slices.Clone(r.documents("collections")), func(doc bson.Raw) bool {
+		return rawdoc.TruthyAt(doc, "unsplittable")
+	})
+}
+
+// collectionOf is what is known of a collection with an entry.
+func (r *statusReport) collectionOf(entry bson.Raw) *catalog.CollectionState {
+	return r.seen.Collection(rawdoc.Text(entry, "_id"))
 }
 
 func without(o *goja.Object, names ...string) *goja.Object {
@@ -78,12 +108,6 @@ func without(o *goja.Object, names ...string) *goja.Object {
 	}
 	return o
 }
-
-func sortedBy(field string, direction int32) bson.E {
-	return bson.E{Key: "sort", Value: bson.D{{Key: field, Value: direction}}}
-}
-
-func limitedTo(n int32) bson.E { return bson.E{Key: "limit", Value: n} }
 
 func yesNo(b bool) string {
 	if b {
@@ -94,7 +118,7 @@ func yesNo(b bool) string {
 
 func (r *statusReport) enabled(id string, byDefault bool) *goja.Object {
 	on := byDefault
-	if doc := r.s.setting(r.config, id); doc != nil {
+	if doc := r.setting(id); doc != nil {
 		on = rawdoc.TruthyAt(doc, "enabled")
 	}
 	return r.s.JS.NewObject("Currently enabled", yesNo(on))
@@ -107,7 +131,7 @@ func (r *statusReport) mongoses() (section string, value any) {
 		return section, "none"
 	}
 	if r.verbose {
-		return section, s.JS.Array(r.config.FindAll("mongos", recent, sortedBy("ping", -1)))
+		return section, s.JS.Array(r.config.FindAll("mongos", recent, server.SortedBy("ping", -1)))
 	}
 	groups := r.mongosVersions(recent)
 	items := make([]any, len(groups))
@@ -122,7 +146,7 @@ func (r *statusReport) mongoses() (section string, value any) {
 // did.
 func (r *statusReport) recentMongoses() (name string, filter bson.D, newest bson.Raw) {
 	name = "most recently active mongoses"
-	first := r.config.FindAll("mongos", bson.D{}, sortedBy("ping", -1), limitedTo(1))
+	first := r.config.FindAll("mongos", bson.D{}, server.SortedBy("ping", -1), server.LimitedTo(1))
 	if len(first) == 0 {
 		return name, nil, nil
 	}
@@ -144,12 +168,12 @@ func (r *statusReport) mongosVersions(filter bson.D) []bson.Raw {
 
 func (r *statusReport) balancer() *goja.Object {
 	s := r.s
-	settings := s.setting(r.config, "balancer")
+	settings := r.setting("balancer")
 	o := s.JS.NewObject(
 		"Currently enabled", yesNo(settings == nil || !rawdoc.TruthyAt(settings, "stopped")),
 		"Currently running", r.running(),
 	)
-	failed := s.failedRounds(r.config)
+	failed := s.failedRounds(r.seen)
 	script.Must(o.Set("Failed balancer rounds in last 5 attempts", failed.count))
 	if failed.count > 0 {
 		script.Must(o.Set("Last reported error", failed.message))
@@ -159,10 +183,10 @@ func (r *statusReport) balancer() *goja.Object {
 		text := fmt.Sprintf("%s and %s server local time", s.plainText(window.Lookup("start")), s.plainText(window.Lookup("stop")))
 		script.Must(o.Set("Balancer active window is set between", text))
 	}
-	if active := s.activeMigrations(r.d, r.config); len(active) > 0 {
+	if active := listedMigrations(r.seen); len(active) > 0 {
 		items := make([]any, len(active))
 		for i, m := range active {
-			items[i] = m.text()
+			items[i] = migrationText(m)
 		}
 		script.Must(o.Set("Collections with active migrations", s.JS.Runtime.NewArray(items...)))
 	}
@@ -170,7 +194,7 @@ func (r *statusReport) balancer() *goja.Object {
 	return o
 }
 
-func (s *Shell) plainText(v bson.RawValue) string {
+func (s *Host) plainText(v bson.RawValue) string {
 	if v.Type == 0 {
 		return "undefined"
 	}
@@ -178,11 +202,10 @@ func (s *Shell) plainText(v bson.RawValue) string {
 }
 
 func (r *statusReport) running() string {
-	reply, err := r.s.gateway.Send(r.d.sibling("admin").Request(server.Command("balancerStatus"), server.Reads))
-	if err != nil {
+	if unread(r.seen, "balancerStatus") != "" {
 		return "unknown"
 	}
-	return yesNo(rawdoc.TruthyAt(reply, "inBalancerRound"))
+	return yesNo(r.seen.Parts().Balancer.InRound)
 }
 
 // migrationResults counts what became of the migrations of a day. The old shape,
@@ -190,23 +213,23 @@ func (r *statusReport) running() string {
 // used for scripts that ask for the old ways.
 func (r *statusReport) migrationResults() any {
 	s := r.s
-	results := s.recentMigrations(r.config, r.now)
+	results := outcomes(r.seen)
 	if len(results) == 0 {
 		return "No recent migrations"
 	}
-	if s.cfg.Compat {
+	if s.Compat {
 		o := s.JS.Runtime.NewObject()
 		for _, m := range results {
-			script.Must(o.Set(plaintext.PlainNumber(m.count), m.text()))
+			script.Must(o.Set(fmt.Sprint(m.Count), outcomeLine(m)))
 		}
 		return o
 	}
 	items := make([]any, len(results))
 	for i, m := range results {
-		item := s.JS.NewObject("result", m.result, "count", script.Whole(m.count))
-		if m.from != "" {
-			script.Must(item.Set("from", m.from))
-			script.Must(item.Set("to", m.to))
+		item := s.JS.NewObject("result", outcomeText(m), "count", m.Count)
+		if m.From != "" {
+			script.Must(item.Set("from", string(m.From)))
+			script.Must(item.Set("to", string(m.To)))
 		}
 		items[i] = item
 	}
@@ -214,36 +237,21 @@ func (r *statusReport) migrationResults() any {
 }
 
 func (r *statusReport) dataDistribution() goja.Value {
-	r.readDistribution()
-	if r.distribution == nil {
+	if r.seen.Distribution == nil {
 		return goja.Undefined()
 	}
-	return r.s.JS.Array(r.distribution)
-}
-
-// readDistribution asks for the data of shards, which servers before 6.0.3 do not
-// tell.
-func (r *statusReport) readDistribution() {
-	docs, err := r.d.sibling("admin").TryAggregate(int32(1), bson.D{{Key: "$shardedDataDistribution", Value: bson.D{}}})
-	if err != nil {
-		return
-	}
-	slices.SortStableFunc(docs, func(a, b bson.Raw) int { return strings.Compare(rawdoc.Text(a, "ns"), rawdoc.Text(b, "ns")) })
-	r.distribution = docs
+	return r.s.JS.Array(r.seen.Distribution)
 }
 
 // databases lists every database with its sharded collections.
 func (r *statusReport) databases() goja.Value {
 	s := r.s
 	byName := map[string]bson.Raw{"config": configEntry()}
-	r.primaries = r.config.FindAll("databases", bson.D{}, sortedBy("_id", 1))
-	for _, doc := range r.primaries {
+	for _, doc := range r.documents("databases") {
 		byName[rawdoc.Text(doc, "_id")] = doc
 	}
 	collections := map[string][]bson.Raw{}
-	r.entries = s.shardedCollections(r.config)
-	r.counts = s.chunkCountsOf(r.config, bson.D{})
-	for _, doc := range r.entries {
+	for _, doc := range r.entries() {
 		name, _, _ := strings.Cut(rawdoc.Text(doc, "_id"), ".")
 		collections[name] = append(collections[name], doc)
 		if byName[name] == nil {
@@ -280,11 +288,12 @@ func (r *statusReport) collection(entry bson.Raw) *goja.Object {
 		"balancing", r.flag(entry, "noBalance", true),
 		"allowMigrations", !isFalse(entry, "permitMigrations") && !isFalse(entry, "allowMigrations"),
 	)
-	filter := chunkFilter(entry)
-	counts := r.counts[chunkKey(entry)]
-	perShard := make([]any, len(counts))
-	for i, c := range counts {
-		perShard[i] = s.JS.NewObject("shard", c.shard, "nChunks", c.n)
+	filter := ChunkFilter(entry)
+	c := r.collectionOf(entry)
+	owners := c.Owners()
+	perShard := make([]any, len(owners))
+	for i, id := range owners {
+		perShard[i] = s.JS.NewObject("shard", string(id), "nChunks", c.CountOn(id).Chunks)
 	}
 	script.Must(o.Set("chunkMetadata", s.JS.Runtime.NewArray(perShard...)))
 	script.Must(o.Set("chunks", r.listed("chunks", filter, maxStatusChunks, r.chunk)))
@@ -311,9 +320,9 @@ func isFalse(doc bson.Raw, field string) bool {
 
 // listed reads one more entry than it shows, to know whether there are more.
 func (r *statusReport) listed(collection string, filter bson.D, limit int, show func(bson.Raw) *goja.Object) goja.Value {
-	options := []bson.E{sortedBy("min", 1)}
+	options := []bson.E{server.SortedBy("min", 1)}
 	if !r.verbose {
-		options = append(options, limitedTo(int32(limit)+1))
+		options = append(options, server.LimitedTo(int32(limit)+1))
 	}
 	var items []any
 	for i, doc := range r.config.FindAll(collection, filter, options...) {
@@ -337,11 +346,11 @@ func (r *statusReport) chunk(doc bson.Raw) *goja.Object {
 	if rawdoc.TruthyAt(doc, "jumbo") {
 		script.Must(o.Set("jumbo", "yes"))
 	}
-	return r.s.display.OnOneLine(o)
+	return r.s.Display.OnOneLine(o)
 }
 
 func (r *statusReport) zone(doc bson.Raw) *goja.Object {
 	w := r.s.JS.World
-	return r.s.display.OnOneLine(r.s.JS.NewObject(
+	return r.s.Display.OnOneLine(r.s.JS.NewObject(
 		"tag", w.ToJS(doc.Lookup("tag")), "min", w.ToJS(doc.Lookup("min")), "max", w.ToJS(doc.Lookup("max"))))
 }

@@ -1,4 +1,4 @@
-package bindings
+package sh
 
 import (
 	"context"
@@ -16,8 +16,8 @@ import (
 )
 
 // shardReshardMethods() move whole collections and look after shards.
-func shardReshardMethods() []method[*shard] {
-	return []method[*shard]{
+func shardReshardMethods() []helper {
+	return []helper{
 		{"shardAndDistributeCollection", "ns:string key:object unique?:boolean|object options?:object", onMongos(shShardAndDistribute),
 			"Shards a collection and spreads its data at once."},
 		{"moveCollection", "ns:string toShard:string options?:object", simple("moveCollection", "toShard"), "Moves an unsharded collection to a shard."},
@@ -26,15 +26,15 @@ func shardReshardMethods() []method[*shard] {
 		{"abortUnshardCollection", "ns:string", simple("abortUnshardCollection"), "Gives up an unshardCollection."},
 		{"listShards", "filter?:object", checked(shListShards), "Returns the shards."},
 		{"isConfigShardEnabled", "", checked(shIsConfigShard), "Tells whether the config servers are a shard too."},
-		{"shardDrainingStatus", "shard?:string", checked(func(c *call, sh *shard) goja.Value {
+		{"shardDrainingStatus", "shard?:string", checked(func(c *call, sh *Helpers) goja.Value {
 			var id any = int32(1)
 			if c.Has(0) {
 				id = c.Text(0)
 			}
-			return c.s.display.Reply(sh.admin(bson.D{{Key: "shardDrainingStatus", Value: id}}))
+			return c.s.Display.Reply(sh.admin(bson.D{{Key: "shardDrainingStatus", Value: id}}))
 		}), "Returns how far draining is."},
-		{"getTransitionToDedicatedConfigServerStatus", "", checked(func(c *call, sh *shard) goja.Value {
-			return c.s.display.Reply(sh.admin(server.Command("getTransitionToDedicatedConfigServerStatus")))
+		{"getTransitionToDedicatedConfigServerStatus", "", checked(func(c *call, sh *Helpers) goja.Value {
+			return c.s.Display.Reply(sh.admin(server.Command("getTransitionToDedicatedConfigServerStatus")))
 		}), "Returns how far the config shard's draining is."},
 	}
 }
@@ -42,15 +42,15 @@ func shardReshardMethods() []method[*shard] {
 // shReshard sends reshardCollection, which answers when all is done, and tells
 // meanwhile how far it is. Of the options, progress and interval are the
 // helper's own.
-func shReshard(c *call, sh *shard) goja.Value {
+func shReshard(c *call, sh *Helpers) goja.Value {
 	body := c.shardKeyCommand("reshardCollection")
-	p := c.s.display.Progress(true)
+	p := c.s.Display.Progress(true)
 	kept := bson.D{}
 	for _, e := range body {
 		v, _ := e.Value.(bson.RawValue)
 		switch {
 		case e.Key == "progress":
-			p = c.s.display.Progress(rawdoc.Truthy(v))
+			p = c.s.Display.Progress(rawdoc.Truthy(v))
 		case e.Key == "interval" && p != nil:
 			ms, _ := v.AsFloat64OK()
 			p.Every = max(time.Duration(ms*float64(time.Millisecond)), time.Millisecond)
@@ -60,18 +60,18 @@ func shReshard(c *call, sh *shard) goja.Value {
 	}
 	// Nobody waits on the mock's virtual time; a session is for one command at a
 	// time; and a guard may keep the command from being sent.
-	if p == nil || !c.JS.OnWallClock() || c.s.cfg.Guard != nil || sh.current().session != nil {
-		return c.s.display.Reply(sh.admin(kept))
+	if p == nil || !c.JS.OnWallClock() || c.s.Gateway.Guarded() || sh.current().Session != nil {
+		return c.s.Display.Reply(sh.admin(kept))
 	}
-	return c.s.display.Reply(sh.adminTelling(kept, c.Text(0), p))
+	return c.s.Display.Reply(sh.adminTelling(kept, c.Text(0), p))
 }
 
 // adminTelling runs a command on a goroutine of its own, which it waits for, and
 // tells how far the operation on ns is. The command has no session: Ctrl-C ends
 // the waiting and kills nothing.
-func (sh *shard) adminTelling(body bson.D, ns string, p *display.Progress) bson.Raw {
+func (sh *Helpers) adminTelling(body bson.D, ns string, p *display.Progress) bson.Raw {
 	s := sh.s
-	r := sh.current().sibling("admin").Request(body)
+	r := sh.current().Sibling("admin").Request(body)
 	pause, finished := context.WithCancel(s.JS.Context())
 	var reply bson.Raw
 	var err error
@@ -91,17 +91,17 @@ func (sh *shard) adminTelling(body bson.D, ns string, p *display.Progress) bson.
 		s.JS.Warn("Stopped waiting; the resharding of " + ns + " goes on: sh.abortReshardCollection ends it.")
 		s.JS.Abort(context.Cause(s.JS.Context()))
 	}
-	reply, err = s.gateway.Answer(reply, err)
+	reply, err = s.Gateway.Answer(reply, err)
 	if err != nil {
-		s.gateway.Throw(err)
+		s.Gateway.Throw(err)
 	}
 	return reply
 }
 
 // reshardOps are the operations of a resharding, as its coordinator and its
 // participants tell them (spec 03 §1.7).
-func (sh *shard) reshardOps(ns string) []bson.Raw {
-	docs, _ := sh.current().sibling("admin").TryAggregate(int32(1),
+func (sh *Helpers) reshardOps(ns string) []bson.Raw {
+	docs, _ := sh.current().Sibling("admin").TryAggregate(int32(1),
 		bson.D{{Key: "$currentOp", Value: bson.D{{Key: "allUsers", Value: true}, {Key: "localOps", Value: false}}}},
 		bson.D{{Key: "$match", Value: bson.D{{Key: "type", Value: "op"}, {Key: "desc", Value: bson.Regex{Pattern: "^ReshardingMetrics"}}, {Key: "ns", Value: ns}}}},
 	)
@@ -136,7 +136,7 @@ func reshardText(ns string, ops []bson.Raw) (string, *display.Amount) {
 
 // shShardAndDistribute shards, then reshards to the same key, which spreads the
 // data; two of the options go along.
-func shShardAndDistribute(c *call, sh *shard) goja.Value {
+func shShardAndDistribute(c *call, sh *Helpers) goja.Value {
 	body := c.shardKeyCommand("shardCollection")
 	sh.admin(body)
 	reshard := bson.D{{Key: "reshardCollection", Value: c.Text(0)}, body[1], {Key: "forceRedistribution", Value: true}}
@@ -145,10 +145,10 @@ func shShardAndDistribute(c *call, sh *shard) goja.Value {
 			reshard = append(reshard, e)
 		}
 	}
-	return c.s.display.Reply(sh.admin(reshard))
+	return c.s.Display.Reply(sh.admin(reshard))
 }
 
-func (sh *shard) shards(filter goja.Value) []bson.Raw {
+func (sh *Helpers) shards(filter goja.Value) []bson.Raw {
 	body := server.Command("listShards")
 	if filter != nil && !goja.IsUndefined(filter) {
 		body = append(body, bson.E{Key: "filter", Value: sh.s.JS.Document(filter)})
@@ -164,9 +164,9 @@ func (sh *shard) shards(filter goja.Value) []bson.Raw {
 	return docs
 }
 
-func shListShards(c *call, sh *shard) goja.Value { return c.JS.Array(sh.shards(c.Arg(0))) }
+func shListShards(c *call, sh *Helpers) goja.Value { return c.JS.Array(sh.shards(c.Arg(0))) }
 
-func shIsConfigShard(c *call, sh *shard) goja.Value {
+func shIsConfigShard(c *call, sh *Helpers) goja.Value {
 	for _, doc := range sh.shards(nil) {
 		if rawdoc.Text(doc, "_id") != "config" {
 			continue

@@ -1,4 +1,4 @@
-package bindings
+package sh
 
 import (
 	"fmt"
@@ -9,11 +9,11 @@ import (
 	"github.com/dop251/goja"
 )
 
-func (sh *shard) version() server.Version { return sh.current().on.Version() }
+func (sh *Helpers) version() server.Version { return sh.current().Conn.Version() }
 
 // need throws when the server is older than what a helper works with. The
 // advice says what there is instead, and may be empty.
-func (sh *shard) need(helper string, least server.Version, advice string) {
+func (sh *Helpers) need(helper string, least server.Version, advice string) {
 	has := sh.version()
 	if has.AtLeast(least) {
 		return
@@ -26,8 +26,8 @@ func (sh *shard) need(helper string, least server.Version, advice string) {
 }
 
 // needing wraps a helper that only newer servers can serve.
-func needing(helper string, least server.Version, f func(*call, *shard) goja.Value) func(*call, *shard) goja.Value {
-	return checked(func(c *call, sh *shard) goja.Value {
+func needing(helper string, least server.Version, f func(*call, *Helpers) goja.Value) func(*call, *Helpers) goja.Value {
+	return checked(func(c *call, sh *Helpers) goja.Value {
 		sh.need(helper, least, "")
 		return f(c, sh)
 	})

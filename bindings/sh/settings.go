@@ -1,4 +1,4 @@
-package bindings
+package sh
 
 import (
 	"shardsh/bindings/rawdoc"
@@ -10,141 +10,145 @@ import (
 )
 
 // shardSettingMethods() switch the balancer and the auto-merger.
-func shardSettingMethods() []method[*shard] {
-	return []method[*shard]{
+func shardSettingMethods() []helper {
+	return []helper{
 		{"enableBalancing", "ns:string|object", checked(shSetCollection("noBalance", "$set", false)), "Lets the balancer move a collection's chunks again."},
 		{"disableBalancing", "ns:string|object", checked(shSetCollection("noBalance", "$set", true)), "Keeps the balancer from moving a collection's chunks."},
 		{"enableMigrations", "ns:string|object", checked(shMigrations(true)), "Allows all migrations of a collection again."},
 		{"disableMigrations", "ns:string|object", checked(shMigrations(false)), "Forbids all migrations of a collection, by hand too."},
-		{"getBalancerState", "configDB?:object", checked(func(c *call, sh *shard) goja.Value {
+		{"getBalancerState", "configDB?:object", checked(func(c *call, sh *Helpers) goja.Value {
 			doc := c.s.setting(sh.configArgument(c, 0), "balancer")
 			return c.JS.Runtime.ToValue(doc == nil || !rawdoc.TruthyAt(doc, "stopped"))
 		}), "Tells whether the balancer is switched on."},
 		{"isBalancerRunning", "configDB?:object", checked(shIsBalancerRunning), "Returns the reply of balancerStatus: a document, which is never false."},
 		{"startBalancer", "timeout?:number interval?:number", checked(shBalancer("balancerStart")), "Switches the balancer on."},
 		{"stopBalancer", "timeout?:number interval?:number", checked(shBalancer("balancerStop")), "Switches the balancer off and waits for its round to end."},
-		{"setBalancerState", "on:boolean", checked(func(c *call, sh *shard) goja.Value {
+		{"setBalancerState", "on:boolean", checked(func(c *call, sh *Helpers) goja.Value {
 			name := "balancerStop"
 			if c.Arg(0).ToBoolean() {
 				name = "balancerStart"
 			}
-			return c.s.display.Reply(sh.switchBalancer(name, balancerTimeout))
+			return c.s.Display.Reply(sh.switchBalancer(name, balancerTimeout))
 		}), "Switches the balancer on or off."},
 		{"getShardedDataDistribution", "options()?:object", shDataDistribution, "Returns data and orphans of each collection on each shard."},
 		{"startAutoMerger", "", checked(shAutoMerger(true)), "Switches the auto-merger on."},
 		{"stopAutoMerger", "", checked(shAutoMerger(false)), "Switches the auto-merger off."},
-		{"isAutoMergerEnabled", "", checked(func(c *call, sh *shard) goja.Value {
+		{"isAutoMergerEnabled", "", checked(func(c *call, sh *Helpers) goja.Value {
 			doc := c.s.setting(sh.config(), "automerge")
 			return c.JS.Runtime.ToValue(doc == nil || rawdoc.TruthyAt(doc, "enabled"))
 		}), "Tells whether the auto-merger is switched on."},
 		{"disableAutoMerger", "ns:string|object", checked(shSetCollection("enableAutoMerge", "$set", false)), "Keeps the auto-merger away from a collection."},
 		{"enableAutoMerger", "ns:string|object", checked(shSetCollection("enableAutoMerge", "$unset", int32(1))), "Ends disableAutoMerger."},
-		{"checkMetadataConsistency", "options()?:object", checked(func(c *call, sh *shard) goja.Value {
-			return c.commandCursor(sh.current().sibling("admin"), c.JS.Merge(server.Command("checkMetadataConsistency"), c.Arg(0)))
+		{"checkMetadataConsistency", "options()?:object", checked(func(c *call, sh *Helpers) goja.Value {
+			object, start := c.s.Objects.Cursor(sh.current().Sibling("admin"), c.JS.Merge(server.Command("checkMetadataConsistency"), c.Arg(0)))
+			start()
+			return object
 		}), "Looks for inconsistencies in the sharding metadata of the cluster."},
 	}
 }
 
 const balancerTimeout = 60_000 // milliseconds
 
-func shBalancer(name string) func(*call, *shard) goja.Value {
-	return func(c *call, sh *shard) goja.Value {
+func shBalancer(name string) func(*call, *Helpers) goja.Value {
+	return func(c *call, sh *Helpers) goja.Value {
 		timeout := any(int32(balancerTimeout))
 		if c.Has(0) {
 			timeout = c.JS.Value(c.Arg(0))
 		}
-		return c.s.display.Reply(sh.switchBalancer(name, timeout))
+		return c.s.Display.Reply(sh.switchBalancer(name, timeout))
 	}
 }
 
-func (sh *shard) switchBalancer(name string, timeout any) bson.Raw {
+func (sh *Helpers) switchBalancer(name string, timeout any) bson.Raw {
 	if ms, ok := timeout.(int); ok {
 		timeout = int32(ms)
 	}
 	return sh.current().Admin(server.Command(name, bson.E{Key: "maxTimeMS", Value: timeout}))
 }
 
-func (sh *shard) balancerStatus() bson.Raw {
+func (sh *Helpers) balancerStatus() bson.Raw {
 	return sh.current().Admin(server.Command("balancerStatus"), server.Reads)
 }
 
-func shIsBalancerRunning(c *call, sh *shard) goja.Value {
+func shIsBalancerRunning(c *call, sh *Helpers) goja.Value {
 	status := sh.balancerStatus()
-	if c.s.cfg.Compat {
+	if c.s.Compat {
 		return c.JS.Runtime.ToValue(rawdoc.TruthyAt(status, "inBalancerRound"))
 	}
-	return c.s.display.Reply(status)
+	return c.s.Display.Reply(status)
 }
 
 // setting is one document of config.settings; nil when there is none.
-func (s *Shell) setting(config *database, id string) bson.Raw {
+func (s *Host) setting(config *server.Database, id string) bson.Raw {
 	return config.FindOne("settings", bson.D{{Key: "_id", Value: id}})
 }
 
 // updateConfig updates a document of the config database and waits for a
 // majority.
-func (c *call) updateConfig(config *database, collection, id string, update bson.D, upsert bool, wtimeout int32) *writeResult {
+func (c *call) updateConfig(config *server.Database, collection, id string, update bson.D, upsert bool, wtimeout int32) (result *goja.Object, matched int64) {
 	st := bson.D{{Key: "q", Value: bson.D{{Key: "_id", Value: id}}}, {Key: "u", Value: update}}
 	if upsert {
 		st = append(st, bson.E{Key: "upsert", Value: true})
 	}
-	ops := []writeOp{{kind: updateKind, doc: rawdoc.Of(st)}}
-	w := config.collection(collection).write(ops, writeOptions{
-		writeConcern: rawdoc.Of(bson.D{{Key: "w", Value: "majority"}, {Key: "wtimeout", Value: wtimeout}}),
-	})
-	c.s.throwFailures(w, ops, false)
-	return w
+	majority := bson.D{{Key: "w", Value: "majority"}, {Key: "wtimeout", Value: wtimeout}}
+	return c.s.Objects.Update(config, collection, rawdoc.Of(st), rawdoc.Of(majority))
+}
+
+// updateSetting updates a document of config.settings, or makes it.
+func (c *call) updateSetting(config *server.Database, id string, update bson.D) goja.Value {
+	result, _ := c.updateConfig(config, "settings", id, update, true, 30_000)
+	return result
 }
 
 // shSetCollection sets a field of a collection's entry in the catalog. A name
 // that is not there changes nothing, which is said on the error stream: the
 // result alone is easily overlooked, and recorded clusters answer it (spec 04
 // §5.3 would have an error).
-func shSetCollection(field, operator string, value any) func(*call, *shard) goja.Value {
-	return func(c *call, sh *shard) goja.Value {
+func shSetCollection(field, operator string, value any) func(*call, *Helpers) goja.Value {
+	return func(c *call, sh *Helpers) goja.Value {
 		ns := c.namespaceArgument(0)
 		update := bson.D{{Key: operator, Value: bson.D{{Key: field, Value: value}}}}
-		w := c.updateConfig(sh.config(), "collections", ns, update, false, 60_000)
-		if w.matched == 0 && c.s.cfg.Guard == nil {
+		result, matched := c.updateConfig(sh.config(), "collections", ns, update, false, 60_000)
+		if matched == 0 && !c.s.Gateway.Guarded() {
 			c.JS.Warn("Warning: no sharded collection " + ns + ": nothing was changed")
 		}
-		return c.s.updateResult(w)
+		return result
 	}
 }
 
-func shMigrations(allow bool) func(*call, *shard) goja.Value {
-	return func(c *call, sh *shard) goja.Value {
-		return c.s.display.Reply(sh.admin(bson.D{
+func shMigrations(allow bool) func(*call, *Helpers) goja.Value {
+	return func(c *call, sh *Helpers) goja.Value {
+		return c.s.Display.Reply(sh.admin(bson.D{
 			{Key: "setAllowMigrations", Value: c.namespaceArgument(0)}, {Key: "allowMigrations", Value: allow},
 		}))
 	}
 }
 
-func shAutoMerger(on bool) func(*call, *shard) goja.Value {
-	return func(c *call, sh *shard) goja.Value {
+func shAutoMerger(on bool) func(*call, *Helpers) goja.Value {
+	return func(c *call, sh *Helpers) goja.Value {
 		update := bson.D{{Key: "$set", Value: bson.D{{Key: "enabled", Value: on}}}}
-		return c.s.updateResult(c.updateConfig(sh.config(), "settings", "automerge", update, true, 30_000))
+		return c.updateSetting(sh.config(), "automerge", update)
 	}
 }
 
-func shAutoSplit(on bool) func(*call, *shard) goja.Value {
-	return func(c *call, sh *shard) goja.Value {
+func shAutoSplit(on bool) func(*call, *Helpers) goja.Value {
+	return func(c *call, sh *Helpers) goja.Value {
 		if sh.version().AtLeast(server.Version{6, 0, 3}) {
 			c.JS.Deprecate("sh.enableAutoSplit() and sh.disableAutoSplit() have no effect on servers since 6.0.3.")
 		}
 		update := bson.D{{Key: "$set", Value: bson.D{{Key: "enabled", Value: on}}}}
-		return c.s.updateResult(c.updateConfig(sh.config(), "settings", "autosplit", update, true, 30_000))
+		return c.updateSetting(sh.config(), "autosplit", update)
 	}
 }
 
 // shDataDistribution asks for the first batch at once, so that an old server's
 // refusal shows here.
-func shDataDistribution(c *call, sh *shard) goja.Value {
+func shDataDistribution(c *call, sh *Helpers) goja.Value {
 	stage := rawdoc.Of(bson.D{{Key: "$shardedDataDistribution", Value: c.JS.Optional(c.Arg(0))}})
-	cur := c.s.newCursor(sh.current().sibling("admin"), kindAggregate, bson.D{
+	object, start := c.s.Objects.Cursor(sh.current().Sibling("admin"), bson.D{
 		{Key: "aggregate", Value: int32(1)}, {Key: "pipeline", Value: bson.A{stage}}, {Key: "cursor", Value: bson.D{}},
 	})
-	if ex := c.JS.Runtime.Try(func() { cur.hasNext() }); ex != nil {
+	if ex := c.JS.Runtime.Try(start); ex != nil {
 		if e, ok := ex.Value().(*goja.Object); ok {
 			if code := script.Property(e, "code"); code != nil && code.ToInteger() == server.UnknownStage {
 				text := "sh.getShardedDataDistribution only works on mongos and servers from version 6.0.3 on"
@@ -153,5 +157,5 @@ func shDataDistribution(c *call, sh *shard) goja.Value {
 		}
 		panic(ex)
 	}
-	return cur.object
+	return object
 }

@@ -1,10 +1,11 @@
-package bindings
+package sh
 
 import (
 	"regexp"
 	"strings"
 	"time"
 
+	"shardsh/balancer/live"
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
@@ -21,15 +22,15 @@ const (
 )
 
 // shardLegacyMethods() are helpers of the old shell (spec 04 §5.5).
-func shardLegacyMethods() []method[*shard] {
-	return []method[*shard]{
+func shardLegacyMethods() []helper {
+	return []helper{
 		{"waitForBalancer", "onOrNot?:any timeout?:number interval?:number", shWaitForBalancer, "Waits for the balancer to end its round, or to begin another."},
-		{"waitForBalancerOff", "timeout?:number interval?:number", func(c *call, sh *shard) goja.Value {
-			sh.waitForRoundEnd(c.milliseconds(0, waitTimeout), c.milliseconds(1, waitInterval))
+		{"waitForBalancerOff", "timeout?:number interval?:number", func(c *call, sh *Helpers) goja.Value {
+			sh.waitForRoundEnd(c.Milliseconds(0, waitTimeout), c.Milliseconds(1, waitInterval))
 			return nil
 		}, "Waits until the balancer is in no round."},
-		{"awaitBalancerRound", "timeout?:number interval?:number", func(c *call, sh *shard) goja.Value {
-			sh.waitForRound(c.milliseconds(0, waitTimeout), c.milliseconds(1, waitInterval))
+		{"awaitBalancerRound", "timeout?:number interval?:number", func(c *call, sh *Helpers) goja.Value {
+			sh.waitForRound(c.Milliseconds(0, waitTimeout), c.Milliseconds(1, waitInterval))
 			return nil
 		}, "Waits until the balancer has done another round."},
 		{"awaitCollectionBalance", "collection:object|string timeout?:number interval?:number", shAwaitCollectionBalance, "Waits until a collection is balanced and free of orphans."},
@@ -37,22 +38,23 @@ func shardLegacyMethods() []method[*shard] {
 		{"waitForDLock", "", lockEra("waitForDLock"), ""},
 		{"getBalancerLockDetails", "", lockEra("getBalancerLockDetails"), ""},
 		{"getBalancerHost", "", lockEra("getBalancerHost"), ""},
-		{"getBalancerWindow", "configDB?:object", func(c *call, sh *shard) goja.Value {
+		{"getBalancerWindow", "configDB?:object", func(c *call, sh *Helpers) goja.Value {
 			doc := c.s.setting(sh.configArgument(c, 0), "balancer")
 			if _, err := doc.LookupErr("activeWindow"); err != nil {
 				return goja.Null()
 			}
 			return c.s.lookup(doc, "activeWindow")
 		}, "Returns the times between which the balancer works, or null."},
-		{"getActiveMigrations", "configDB?:object", func(c *call, sh *shard) goja.Value {
+		{"getActiveMigrations", "configDB?:object", func(c *call, sh *Helpers) goja.Value {
 			var items []any
-			for _, m := range c.s.activeMigrations(sh.current(), sh.configArgument(c, 0)) {
-				items = append(items, c.JS.NewObject("_id", m.ns, "when", m.began(c.s)))
+			seen := c.s.look(sh.current(), sh.configArgument(c, 0), live.Look{Parts: live.Migrations})
+			for _, m := range listedMigrations(seen) {
+				items = append(items, c.JS.NewObject("_id", m.Namespace, "when", c.s.timeOrNull(m.Since)))
 			}
 			return c.JS.Runtime.NewArray(items...)
 		}, "Returns the migrations in progress."},
-		{"getRecentFailedRounds", "configDB?:object", func(c *call, sh *shard) goja.Value {
-			f := c.s.failedRounds(sh.configArgument(c, 0))
+		{"getRecentFailedRounds", "configDB?:object", func(c *call, sh *Helpers) goja.Value {
+			f := c.s.failedRounds(c.s.look(sh.current(), sh.configArgument(c, 0), live.Look{Parts: live.Rounds}))
 			o := c.JS.NewObject("count", f.count, "lastErr", "", "lastTime", goja.Undefined())
 			if f.count > 0 {
 				script.Must(o.Set("lastErr", f.message))
@@ -60,69 +62,74 @@ func shardLegacyMethods() []method[*shard] {
 			}
 			return o
 		}, "Returns how many of the last five rounds failed."},
-		{"getRecentMigrations", "configDB?:object", func(c *call, sh *shard) goja.Value {
+		{"getRecentMigrations", "configDB?:object", func(c *call, sh *Helpers) goja.Value {
 			var items []any
-			for _, m := range c.s.recentMigrations(sh.configArgument(c, 0), c.JS.Clock.Now()) {
-				o := c.JS.NewObject("_id", m.id, "count", script.Whole(m.count))
-				if m.from != "" {
-					script.Must(o.Set("from", m.from))
-					script.Must(o.Set("to", m.to))
+			seen := c.s.look(sh.current(), sh.configArgument(c, 0), live.Look{Parts: live.Outcomes, Span: lookBack})
+			for _, m := range outcomes(seen) {
+				id := m.Error
+				if id == "" {
+					id = "Success"
+				}
+				o := c.JS.NewObject("_id", id, "count", m.Count)
+				if m.From != "" {
+					script.Must(o.Set("from", string(m.From)))
+					script.Must(o.Set("to", string(m.To)))
 				}
 				items = append(items, o)
 			}
 			return c.JS.Runtime.NewArray(items...)
 		}, "Returns how the migrations of the last day ended."},
-		{"getShouldAutoSplit", "configDB?:object", func(c *call, sh *shard) goja.Value {
+		{"getShouldAutoSplit", "configDB?:object", func(c *call, sh *Helpers) goja.Value {
 			doc := c.s.setting(sh.configArgument(c, 0), "autosplit")
 			return c.JS.Runtime.ToValue(doc == nil || rawdoc.TruthyAt(doc, "enabled"))
 		}, ""},
-		{"_getBalancerStatus", "", func(c *call, sh *shard) goja.Value { return c.s.display.Reply(sh.balancerStatus()) }, ""},
-		{"_getConfigDB", "", func(_ *call, sh *shard) goja.Value {
+		{"_getBalancerStatus", "", func(c *call, sh *Helpers) goja.Value { return c.s.Display.Reply(sh.balancerStatus()) }, ""},
+		{"_getConfigDB", "", func(c *call, sh *Helpers) goja.Value {
 			sh.needMongos()
-			return sh.config().object
+			return c.s.Objects.Database(sh.config())
 		}, ""},
-		{"_checkMongos", "", func(_ *call, sh *shard) goja.Value { sh.needMongos(); return nil }, ""},
-		{"_checkFullName", "ns:string", func(c *call, _ *shard) goja.Value {
+		{"_checkMongos", "", func(_ *call, sh *Helpers) goja.Value { sh.needMongos(); return nil }, ""},
+		{"_checkFullName", "ns:string", func(c *call, _ *Helpers) goja.Value {
 			if !strings.Contains(c.Text(0), ".") {
 				c.JS.Throw("Error", "needs a fully qualified namespace")
 			}
 			return nil
 		}, ""},
 		{"_adminCommand", "command:object|string skipCheck?:any", shAdminCommand, ""},
-		{"_dataFormat", "bytes:any", func(c *call, _ *shard) goja.Value {
+		{"_dataFormat", "bytes:any", func(c *call, _ *Helpers) goja.Value {
 			return c.JS.Runtime.ToValue(plaintext.ByteText(c.Arg(0).ToFloat()))
 		}, ""},
-		{"_collRE", "collection:any", func(c *call, _ *shard) goja.Value {
+		{"_collRE", "collection:any", func(c *call, _ *Helpers) goja.Value {
 			re, err := c.JS.Runtime.New(c.JS.Runtime.GlobalObject().Get("RegExp"), c.JS.Runtime.ToValue("^"+regexp.QuoteMeta(c.namespaceArgument(0))+"-.*"))
 			if err != nil {
 				c.JS.Rethrow(err)
 			}
 			return re
 		}, ""},
-		{"_pchunk", "chunk:object", func(c *call, _ *shard) goja.Value {
+		{"_pchunk", "chunk:object", func(c *call, _ *Helpers) goja.Value {
 			chunk := c.Object(0)
-			return c.JS.Runtime.ToValue("[" + c.s.toJSON(chunk.Get("min"), true) + "] -> [" + c.s.toJSON(chunk.Get("max"), true) + "]")
+			return c.JS.Runtime.ToValue("[" + c.s.Display.OldJSON(chunk.Get("min"), true) + "] -> [" + c.s.Display.OldJSON(chunk.Get("max"), true) + "]")
 		}, ""},
 		{"_lastMigration", "of?:any", shLastMigration, ""},
 	}
 }
 
 // lockEra is a helper whose subject is gone: until 3.2 the balancer held a lock.
-func lockEra(name string) func(*call, *shard) goja.Value {
-	return func(c *call, _ *shard) goja.Value {
+func lockEra(name string) func(*call, *Helpers) goja.Value {
+	return func(c *call, _ *Helpers) goja.Value {
 		c.JS.WarnOnce("sh." + name + "() has nothing to look at: the balancer runs on the config server primary and holds no lock.")
 		return goja.Null()
 	}
 }
 
-func (sh *shard) needMongos() {
-	if !sh.current().on.IsMongos() {
+func (sh *Helpers) needMongos() {
+	if !sh.current().Conn.IsMongos() {
 		sh.s.JS.Throw("Error", "not connected to a mongos")
 	}
 }
 
 // shAdminCommand returns failures instead of throwing them.
-func shAdminCommand(c *call, sh *shard) goja.Value {
+func shAdminCommand(c *call, sh *Helpers) goja.Value {
 	if !c.Arg(1).ToBoolean() {
 		sh.needMongos()
 	}
@@ -132,24 +139,24 @@ func shAdminCommand(c *call, sh *shard) goja.Value {
 	} else {
 		body = c.JS.Document(c.Arg(0))
 	}
-	reply, err := c.s.gateway.Send(sh.current().sibling("admin").Request(body))
+	reply, err := c.s.Gateway.Send(sh.current().Sibling("admin").Request(body))
 	if err == nil {
-		return c.s.display.Reply(reply)
+		return c.s.Display.Reply(reply)
 	}
 	if raw := server.ReplyOf(err); raw != nil {
-		return c.s.display.Reply(raw)
+		return c.s.Display.Reply(raw)
 	}
-	c.s.gateway.Throw(err)
+	c.s.Gateway.Throw(err)
 	return nil
 }
 
-func (sh *shard) rounds() (inRound bool, number int64) {
+func (sh *Helpers) rounds() (inRound bool, number int64) {
 	status := sh.balancerStatus()
 	return rawdoc.TruthyAt(status, "inBalancerRound"), rawdoc.Int(status, "numBalancerRounds")
 }
 
-func (sh *shard) waitForRoundEnd(timeout, interval time.Duration) {
-	ended := sh.s.poll(timeout, interval, func() bool {
+func (sh *Helpers) waitForRoundEnd(timeout, interval time.Duration) {
+	ended := sh.s.JS.Poll(timeout, interval, func() bool {
 		in, _ := sh.rounds()
 		return !in
 	})
@@ -158,9 +165,9 @@ func (sh *shard) waitForRoundEnd(timeout, interval time.Duration) {
 	}
 }
 
-func (sh *shard) waitForRound(timeout, interval time.Duration) {
+func (sh *Helpers) waitForRound(timeout, interval time.Duration) {
 	_, before := sh.rounds()
-	grown := sh.s.poll(timeout, interval, func() bool {
+	grown := sh.s.JS.Poll(timeout, interval, func() bool {
 		_, now := sh.rounds()
 		return now > before
 	})
@@ -169,8 +176,8 @@ func (sh *shard) waitForRound(timeout, interval time.Duration) {
 	}
 }
 
-func shWaitForBalancer(c *call, sh *shard) goja.Value {
-	timeout, interval := c.milliseconds(1, waitTimeout), c.milliseconds(2, waitInterval)
+func shWaitForBalancer(c *call, sh *Helpers) goja.Value {
+	timeout, interval := c.Milliseconds(1, waitTimeout), c.Milliseconds(2, waitInterval)
 	if c.Arg(0).ToBoolean() {
 		sh.waitForRound(timeout, interval)
 	} else {
@@ -179,19 +186,19 @@ func shWaitForBalancer(c *call, sh *shard) goja.Value {
 	return nil
 }
 
-func shAwaitCollectionBalance(c *call, sh *shard) goja.Value {
+func shAwaitCollectionBalance(c *call, sh *Helpers) goja.Value {
 	ns := c.namespaceArgument(0)
-	timeout, interval := c.milliseconds(1, waitTimeout), c.milliseconds(2, waitInterval)
+	timeout, interval := c.Milliseconds(1, waitTimeout), c.Milliseconds(2, waitInterval)
 	db, coll, _ := strings.Cut(ns, ".")
-	balanced := c.s.poll(timeout, interval, func() bool {
+	balanced := c.JS.Poll(timeout, interval, func() bool {
 		return rawdoc.TruthyAt(sh.admin(bson.D{{Key: "balancerCollectionStatus", Value: ns}}), "balancerCompliant")
 	})
 	if !balanced {
 		c.JS.Throw("Error", "%s was not balanced within %v", ns, timeout)
 	}
-	clean := c.s.poll(timeout, interval, func() bool {
+	clean := c.JS.Poll(timeout, interval, func() bool {
 		orphans := 0.0
-		for _, doc := range sh.current().sibling(db).AggregateAll(coll, bson.D{{Key: "$collStats", Value: bson.D{{Key: "storageStats", Value: bson.D{}}}}}) {
+		for _, doc := range sh.current().Sibling(db).AggregateAll(coll, bson.D{{Key: "$collStats", Value: bson.D{{Key: "storageStats", Value: bson.D{}}}}}) {
 			orphans += rawdoc.Number(doc, "storageStats", "numOrphanDocs")
 		}
 		return orphans == 0
@@ -203,10 +210,10 @@ func shAwaitCollectionBalance(c *call, sh *shard) goja.Value {
 }
 
 // shWaitForPingChange returns the pings that did not change in time.
-func shWaitForPingChange(c *call, sh *shard) goja.Value {
-	waiting := c.s.items(c.Object(0))
+func shWaitForPingChange(c *call, sh *Helpers) goja.Value {
+	waiting := script.Items(c.Object(0))
 	config := sh.config()
-	c.s.poll(c.milliseconds(1, waitTimeout), c.milliseconds(2, waitInterval), func() bool {
+	c.JS.Poll(c.Milliseconds(1, waitTimeout), c.Milliseconds(2, waitInterval), func() bool {
 		var left []goja.Value
 		for _, v := range waiting {
 			before := c.JS.Document(v)
@@ -225,20 +232,20 @@ func shWaitForPingChange(c *call, sh *shard) goja.Value {
 	return c.JS.Runtime.NewArray(items...)
 }
 
-func shLastMigration(c *call, sh *shard) goja.Value {
+func shLastMigration(c *call, sh *Helpers) goja.Value {
 	filter := bson.D{{Key: "what", Value: bson.Regex{Pattern: "^moveChunk"}}}
-	if coll, ok := script.Receiver[*collection](c.Arg(0)); ok {
-		filter = append(filter, bson.E{Key: "ns", Value: coll.namespace()})
-	} else if d, ok := script.Receiver[*database](c.Arg(0)); ok {
-		filter = append(filter, bson.E{Key: "ns", Value: bson.Regex{Pattern: "^" + regexp.QuoteMeta(d.Name+".")}})
+	if coll, ok := script.Receiver[Collection](c.Arg(0)); ok {
+		filter = append(filter, bson.E{Key: "ns", Value: coll.Namespace()})
+	} else if d, ok := script.Receiver[Database](c.Arg(0)); ok {
+		filter = append(filter, bson.E{Key: "ns", Value: bson.Regex{Pattern: "^" + regexp.QuoteMeta(d.Server().Name+".")}})
 	} else if goja.IsString(c.Arg(0)) {
 		filter = append(filter, bson.E{Key: "ns", Value: c.Text(0)})
 	}
-	docs := sh.config().FindAll("changelog", filter, sortedBy("time", -1), limitedTo(1))
+	docs := sh.config().FindAll("changelog", filter, server.SortedBy("time", -1), server.LimitedTo(1))
 	if len(docs) == 0 {
 		return goja.Null()
 	}
 	entry := c.JS.World.DocToJS(docs[0])
-	c.s.print([]goja.Value{entry})
+	c.s.Display.Print([]goja.Value{entry})
 	return entry
 }

@@ -1,8 +1,6 @@
-package bindings
+package sh
 
 import (
-	"slices"
-
 	"shardsh/bindings/script"
 	"shardsh/bindings/server"
 
@@ -10,30 +8,18 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// shard is the sh object: helpers for the administrators of sharded clusters
+// Helpers is the object sh: helpers for the administrators of sharded clusters
 // (spec 04 §5). It works on the connection of the current db.
-type shard struct {
+type Helpers struct {
 	script.Hidden
-	s  *Shell
-	on *database // nil for the current one
+	s  *Host
+	on *server.Database // nil for the current one
 }
 
-func (s *Shell) newShard() goja.Value {
-	sh := &shard{s: s}
-	o := s.JS.Instance(sh, prototype(s, "Shard", slices.Concat(shardTables()...)))
-	s.JS.World.SetPrinter(o, func() string {
-		if s.db == nil {
-			return "Shard class not connected"
-		}
-		return "Shard class connected to " + s.db.on.address + " via db " + s.db.Name
-	})
-	return o
-}
-
-// shardTables are all methods of sh, in the order of its help: mongosh's, those
+// tables are all methods of sh, in the order of its help: mongosh's, those
 // that only shardsh has, those of the old shell.
-func shardTables() [][]method[*shard] {
-	return [][]method[*shard]{
+func tables() [][]helper {
+	return [][]helper{
 		shardMethods(), shardSettingMethods(), shardReshardMethods(),
 		shardBalanceMethods(), shardDrainMethods(), shardDefragmentMethods(), shardMergeMethods(), shardWindowMethods(), shardExtraMethods(),
 		shardLegacyMethods(),
@@ -41,43 +27,36 @@ func shardTables() [][]method[*shard] {
 }
 
 // current is the database helpers work through.
-func (sh *shard) current() *database {
+func (sh *Helpers) current() *server.Database {
 	if sh.on != nil {
 		return sh.on
 	}
-	if sh.s.db == nil {
-		sh.s.JS.ThrowCoded(script.InvalidInput, script.CodeNotConnected, "No connected database")
-	}
-	return sh.s.db
+	return sh.s.current()
 }
 
 // admin sends a helper's command.
-func (sh *shard) admin(body bson.D) bson.Raw {
-	if ms := sh.s.settings.maxTimeMS; ms > 0 && !hasKey(body, "maxTimeMS") {
+func (sh *Helpers) admin(body bson.D) bson.Raw {
+	if ms := sh.s.MaxTimeMS(); ms > 0 && !server.HasField(body, "maxTimeMS") {
 		body = append(body, bson.E{Key: "maxTimeMS", Value: ms})
 	}
 	return sh.current().Admin(body)
 }
 
-func (sh *shard) config() *database { return sh.current().sibling("config") }
+func (sh *Helpers) config() *server.Database { return sh.current().Sibling("config") }
 
 // checkMongos warns when the connection is no mongos: once for each database
 // object, and the helper goes on (spec 04 §5.1).
-func (sh *shard) checkMongos() {
+func (sh *Helpers) checkMongos() {
 	d := sh.current()
-	if d.askedMongos {
-		return
-	}
-	d.askedMongos = true
-	if !d.on.IsMongos() {
+	if sh.s.askOnce(d) && !d.Conn.IsMongos() {
 		sh.s.JS.Warn("Warning: MongoshWarning: [" + script.CodeNoMongos + "] You are not connected to a mongos. This command may not work as expected.")
 	}
 }
 
 // checked wraps a helper with the mongos check, after the arguments were
 // checked.
-func checked(f func(*call, *shard) goja.Value) func(*call, *shard) goja.Value {
-	return func(c *call, sh *shard) goja.Value {
+func checked(f func(*call, *Helpers) goja.Value) func(*call, *Helpers) goja.Value {
+	return func(c *call, sh *Helpers) goja.Value {
 		sh.checkMongos()
 		return f(c, sh)
 	}
@@ -86,28 +65,28 @@ func checked(f func(*call, *shard) goja.Value) func(*call, *shard) goja.Value {
 // simple is a helper that sends its arguments under the given names; arguments
 // that are missing are left out. One argument more than there are names is a
 // document of further fields (spec 04 §5.3).
-func simple(names ...string) func(*call, *shard) goja.Value {
-	return func(c *call, sh *shard) goja.Value {
+func simple(names ...string) func(*call, *Helpers) goja.Value {
+	return func(c *call, sh *Helpers) goja.Value {
 		var body bson.D
 		for i, name := range names {
 			if c.Has(i) {
 				body = append(body, bson.E{Key: name, Value: c.JS.Value(c.Arg(i))})
 			}
 		}
-		return c.s.display.Reply(sh.admin(c.JS.Merge(body, c.Arg(len(names)))))
+		return c.s.Display.Reply(sh.admin(c.JS.Merge(body, c.Arg(len(names)))))
 	}
 }
 
-func shardMethods() []method[*shard] {
-	return []method[*shard]{
+func shardMethods() []helper {
+	return []helper{
 		{"enableSharding", "database:string primaryShard?:string options?:object", checked(onMongos(simple("enableSharding", "primaryShard"))), "Makes sure that a database exists, on a shard of choice."},
 		{"commitReshardCollection", "ns:string", onMongos(simple("commitReshardCollection")), "Ends a resharding's copying now."},
 		{"abortReshardCollection", "ns:string", onMongos(simple("abortReshardCollection")), "Gives up a resharding."},
-		{"shardCollection", "ns:string key:object unique?:boolean|object options?:object", checked(onMongos(func(c *call, sh *shard) goja.Value {
-			return c.s.display.Reply(sh.admin(c.shardKeyCommand("shardCollection")))
+		{"shardCollection", "ns:string key:object unique?:boolean|object options?:object", checked(onMongos(func(c *call, sh *Helpers) goja.Value {
+			return c.s.Display.Reply(sh.admin(c.shardKeyCommand("shardCollection")))
 		})), "Shards a collection by a key."},
 		{"reshardCollection", "ns:string key:object unique?:boolean|object options?:object", checked(onMongos(shReshard)), "Shards a collection by another key and tells how far that is; {progress: false} silences it."},
-		{"status", "verbose?:boolean|object configDB?:object", checked(func(c *call, sh *shard) goja.Value {
+		{"status", "verbose?:boolean|object configDB?:object", checked(func(c *call, sh *Helpers) goja.Value {
 			return c.s.shardingStatus(sh.current(), sh.configArgument(c, 1), c.statusOptions(0))
 		}), "Shows the shards, the balancer and the sharded collections; true for everything, {full: true} for mongosh's layout on a terminal too."},
 		{"addShard", "url:string options?:object", checked(simple("addShard")), "Adds a replica set to the cluster as a shard."},
@@ -133,8 +112,8 @@ func shardMethods() []method[*shard] {
 	}
 }
 
-func shRemoveRange(c *call, sh *shard) goja.Value {
-	return c.s.display.Reply(sh.admin(bson.D{
+func shRemoveRange(c *call, sh *Helpers) goja.Value {
+	return c.s.Display.Reply(sh.admin(bson.D{
 		{Key: "updateZoneKeyRange", Value: c.Text(0)},
 		{Key: "min", Value: c.JS.Value(c.Arg(1))},
 		{Key: "max", Value: c.JS.Value(c.Arg(2))},
@@ -143,7 +122,7 @@ func shRemoveRange(c *call, sh *shard) goja.Value {
 }
 
 // shMoveRange leaves absent bounds out: servers refuse null there (spec 04 §5.3).
-func shMoveRange(c *call, sh *shard) goja.Value {
+func shMoveRange(c *call, sh *Helpers) goja.Value {
 	body := bson.D{{Key: "moveRange", Value: c.Text(0)}, {Key: "toShard", Value: c.Text(1)}}
 	for i, name := range []string{"min", "max"} {
 		if v := c.Arg(i + 2); !goja.IsUndefined(v) && !goja.IsNull(v) {
@@ -153,14 +132,14 @@ func shMoveRange(c *call, sh *shard) goja.Value {
 	if len(body) == 2 {
 		c.JS.ThrowInvalid("moveRange needs min or max (Shard.moveRange)")
 	}
-	return c.s.display.Reply(sh.admin(c.JS.Merge(body, c.Arg(4))))
+	return c.s.Display.Reply(sh.admin(c.JS.Merge(body, c.Arg(4))))
 }
 
 // shardKeyCommand is a command with a namespace, a key, and unique or options
 // in third place.
 func (c *call) shardKeyCommand(name string) bson.D {
 	key := c.JS.Document(c.Arg(1))
-	c.checkKeyOrder(c.Arg(1), key)
+	c.JS.CheckKeyOrder(c.Arg(1), key)
 	body := bson.D{{Key: name, Value: c.Text(0)}, {Key: "key", Value: key}}
 	if script.TypeOf(c.Arg(2)) == "boolean" {
 		body = append(body, bson.E{Key: "unique", Value: c.Arg(2).ToBoolean()})
@@ -172,8 +151,8 @@ func (c *call) shardKeyCommand(name string) bson.D {
 
 // onMongos wraps a helper: the error of a server that does not know its command
 // gets a question.
-func onMongos(f func(*call, *shard) goja.Value) func(*call, *shard) goja.Value {
-	return func(c *call, sh *shard) (v goja.Value) {
+func onMongos(f func(*call, *Helpers) goja.Value) func(*call, *Helpers) goja.Value {
+	return func(c *call, sh *Helpers) (v goja.Value) {
 		if ex := c.JS.Runtime.Try(func() { v = f(c, sh) }); ex != nil {
 			if e, ok := ex.Value().(*goja.Object); ok {
 				if code := script.Property(e, "code"); code != nil && code.ToInteger() == server.CommandNotFound {
@@ -186,34 +165,34 @@ func onMongos(f func(*call, *shard) goja.Value) func(*call, *shard) goja.Value {
 	}
 }
 
-// statusOptions is how sh.status() is to look.
-type statusOptions struct {
-	verbose bool // all chunks and zones, whole documents
-	full    bool // mongosh's layout, on a terminal too
+// StatusOptions say how sh.status() is to look.
+type StatusOptions struct {
+	Verbose bool // all chunks and zones, whole documents
+	Full    bool // mongosh's layout, on a terminal too
 }
 
-func (c *call) statusOptions(i int) statusOptions {
+func (c *call) statusOptions(i int) StatusOptions {
 	if c.Object(i) == nil {
 		verbose := c.Arg(i).ToBoolean()
-		return statusOptions{verbose: verbose, full: verbose}
+		return StatusOptions{Verbose: verbose, Full: verbose}
 	}
 	o := c.options("status", i, "verbose", "full")
 	verbose := o.flag("verbose", false)
-	return statusOptions{verbose: verbose, full: o.flag("full", verbose)}
+	return StatusOptions{Verbose: verbose, Full: o.flag("full", verbose)}
 }
 
 // configArgument is a config database given as an argument, or the current one.
-func (sh *shard) configArgument(c *call, i int) *database {
-	if d, ok := script.Receiver[*database](c.Arg(i)); ok {
-		return d
+func (sh *Helpers) configArgument(c *call, i int) *server.Database {
+	if d, ok := script.Receiver[Database](c.Arg(i)); ok {
+		return d.Server()
 	}
 	return sh.config()
 }
 
 // namespaceArgument takes a namespace or a collection.
 func (c *call) namespaceArgument(i int) string {
-	if coll, ok := script.Receiver[*collection](c.Arg(i)); ok {
-		return coll.namespace()
+	if coll, ok := script.Receiver[Collection](c.Arg(i)); ok {
+		return coll.Namespace()
 	}
 	return c.Text(i)
 }

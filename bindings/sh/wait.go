@@ -1,4 +1,4 @@
-package bindings
+package sh
 
 import (
 	"fmt"
@@ -21,7 +21,7 @@ func waitOptionNames(more ...string) []string {
 
 // wait is a wait for work that others do: the balancer, or a resharding.
 type wait struct {
-	s                 *Shell
+	s                 *Host
 	goesOn            string // what goes on when the user stops waiting
 	timeout, interval time.Duration
 	progress          *display.Progress
@@ -43,7 +43,7 @@ func (h helperOptions) wait(goesOn string) *wait {
 	return &wait{
 		s: h.c.s, goesOn: goesOn,
 		timeout: h.duration("timeout", longWait), interval: max(h.duration("interval", longPause), time.Millisecond),
-		progress: h.c.s.display.Progress(h.flag("progress", true)),
+		progress: h.c.s.Display.Progress(h.flag("progress", true)),
 	}
 }
 

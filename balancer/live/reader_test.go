@@ -1,0 +1,413 @@
+package live_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/catalog/snaptest"
+	"shardsh/balancer/live"
+	"shardsh/balancer/mock/wire"
+)
+
+// meddler stands between a client and a mock.
+type meddler struct {
+	wire.Handler
+	// instead answers in place of the mock, unless it gives nil; after is told of
+	// what the mock has answered, and may answer something else.
+	instead func(ctx context.Context, r wire.Request) bson.Raw
+	after   func(r wire.Request, reply bson.Raw) bson.Raw
+}
+
+func (m *meddler) Handle(ctx context.Context, r wire.Request) bson.Raw {
+	if m.instead != nil {
+		if reply := m.instead(ctx, r); reply != nil {
+			return reply
+		}
+	}
+	reply := m.Handler.Handle(ctx, r)
+	if m.after != nil {
+		return m.after(r, reply)
+	}
+	return reply
+}
+
+// meddled returns a mock with a meddler, which does nothing yet.
+func meddled(t *testing.T, r catalog.Release) (conformance, *meddler) {
+	t.Helper()
+	var m *meddler
+	c := newConformance(t, r, func(h wire.Handler) wire.Handler {
+		m = &meddler{Handler: h}
+		return m
+	})
+	return c, m
+}
+
+// what returns what a command is about: its name, what it names, and the first
+// stage of an aggregation.
+func what(r wire.Request) string {
+	name := r.Command
+	if of, ok := r.Body.Lookup(r.Command).StringValueOK(); ok {
+		name += " " + of
+	}
+	if stages, ok := r.Body.Lookup("pipeline").ArrayOK(); ok {
+		if values, err := stages.Values(); err == nil && len(values) > 0 {
+			name += " " + values[0].Document().Index(0).Key()
+		}
+	}
+	return name
+}
+
+func refusal(code int32) bson.Raw {
+	raw, err := bson.Marshal(bson.D{e("ok", 0.0), e("errmsg", "not authorized"), e("code", code),
+		e("codeName", "Unauthorized")})
+	if err != nil {
+		panic(err)
+	}
+	return raw
+}
+
+// Whatever a user may not read is a gap, and the rest is there.
+func TestGaps(t *testing.T) {
+	for refused, want := range map[string]catalog.Gap{
+		"aggregate version $limit":                   {What: "time"},
+		"find settings":                              {What: "settings"},
+		"find shards":                                {What: "shards"},
+		"find databases":                             {What: "databases"},
+		"find tags":                                  {What: "tags"},
+		"find mongos":                                {What: "mongos"},
+		"find version":                               {What: "version"},
+		"find collections":                           {What: "collections"},
+		"find changelog":                             {What: "changelog"},
+		"find actionlog":                             {What: "actionlog"},
+		"find reshardingOperations":                  {What: "reshardingOperations"},
+		"balancerStatus":                             {What: "balancer"},
+		"aggregate $currentOp":                       {What: "operations"},
+		"aggregate $shardedDataDistribution":         {What: "sizes"},
+		"aggregate plain $collStats":                 {What: "sizes", Namespace: "shop.plain"},
+		"balancerCollectionStatus shop.hashed":       {What: "balance", Namespace: "shop.hashed"},
+		"shardDrainingStatus d":                      {What: "draining", Shard: "d"},
+		"find chunks":                                {What: "chunks", Namespace: "shop.mixed"},
+		"aggregate shop.nothing $of the kind at all": {},
+	} {
+		t.Run(refused, func(t *testing.T) {
+			c, m := meddled(t, catalog.Release83)
+			m.instead = func(_ context.Context, r wire.Request) bson.Raw {
+				if what(r) == refused {
+					return refusal(13)
+				}
+				return nil
+			}
+			got, err := live.NewReader(c.client, live.ReaderOptions{Compliance: true}).Read(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			gaps := got.Parts().Source.Gaps
+			found := want == catalog.Gap{}
+			for _, gap := range gaps {
+				gap.Reason = ""
+				found = found || gap == want
+			}
+			if !found || want == (catalog.Gap{}) && len(gaps) > 0 {
+				t.Errorf("gaps %+v, want %+v", gaps, want)
+			}
+			if want.What != "shards" && len(got.Shards()) != 4 || want.What != "collections" && len(got.Collections()) < 4 {
+				t.Errorf("%d shards and %d collections", len(got.Shards()), len(got.Collections()))
+			}
+		})
+	}
+}
+
+// Servers of 6.0 before 6.0.3 have no $shardedDataDistribution: collections are
+// asked one by one.
+func TestSizesOfEarlySix(t *testing.T) {
+	c, m := meddled(t, catalog.Release60)
+	want := c.read(t, live.ReaderOptions{}, nil)
+	m.instead = func(_ context.Context, r wire.Request) bson.Raw {
+		if what(r) == "aggregate $shardedDataDistribution" {
+			return refusal(40324)
+		}
+		return nil
+	}
+	got := c.read(t, live.ReaderOptions{}, nil)
+	for _, coll := range want.Collections() {
+		for shard, data := range coll.Sizes {
+			have := got.Collection(coll.Namespace).Sizes[shard]
+			// The distribution reckons with a whole average; the sizes are exact.
+			if have.Documents != data.Documents || have.Orphans != data.Orphans ||
+				have.Bytes < data.Bytes || have.Bytes > data.Bytes+data.Documents+data.Orphans {
+				t.Errorf("%s on %s: %+v, want %+v", coll.Namespace, shard, have, data)
+			}
+		}
+	}
+}
+
+func TestReaderNeedsAMongos(t *testing.T) {
+	client := connect(t, standalone{})
+	if _, err := live.NewReader(client, live.ReaderOptions{}).Read(t.Context()); !errors.Is(err, live.ErrNotSharded) {
+		t.Errorf("error %v, want %v", err, live.ErrNotSharded)
+	}
+}
+
+// A reading ends with its context, wherever it is.
+func TestReaderCancelled(t *testing.T) {
+	c, m := meddled(t, catalog.Release80)
+	for _, at := range []string{
+		"hello", "buildInfo", "find settings", "find collections", "find chunks", "aggregate $shardedDataDistribution",
+		"balancerStatus", "aggregate $currentOp", "find changelog",
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		m.instead = func(handling context.Context, r wire.Request) bson.Raw {
+			if what(r) == at && !r.Legacy && r.Body.Lookup("maxAwaitTimeMS").IsZero() && !isHandshake(r) {
+				cancel()
+				<-handling.Done()
+			}
+			return nil
+		}
+		_, err := live.NewReader(c.client, live.ReaderOptions{}).Read(ctx)
+		if _, typed := errors.AsType[*live.ReadError](err); !typed || !errors.Is(err, context.Canceled) {
+			t.Errorf("at %s: %v", at, err)
+		}
+		cancel()
+	}
+}
+
+// isHandshake reports whether a hello is the driver's own.
+func isHandshake(r wire.Request) bool {
+	return !r.Body.Lookup("client").IsZero() || !r.Body.Lookup("helloOk").IsZero() || r.Body.Lookup("lsid").IsZero()
+}
+
+// isScan reports whether a command reads all chunks of a collection.
+func isScan(r wire.Request) bool {
+	return what(r) == "find chunks" && !r.Body.Lookup("sort", "min").IsZero()
+}
+
+// What changes while it is read is read again.
+func TestChangesMeanwhile(t *testing.T) {
+	splitAt := func(k int64) []bson.E { return []bson.E{e("split", "shop.hashed"), e("middle", bson.D{e("k", k)})} }
+	for name, change := range map[string]func(c conformance, n int){
+		"a split": func(c conformance, n int) { c.try(t, "admin", splitAt(int64(1000+n))...) },
+		"splits, moves and merges": func(c conformance, n int) {
+			for i := range int64(4) {
+				c.try(t, "admin", splitAt(10_000*int64(n+1)+i)...)
+			}
+			if n < 2 {
+				c.try(t, "admin", e("moveRange", "shop.mixed"), e("min", bson.D{e("day", bson.MinKey{}), e("k", bson.MinKey{})}),
+					e("toShard", []string{"c", "b"}[n]))
+			}
+			c.try(t, "admin", e("mergeChunks", "shop.hashed"), e("bounds", bson.A{
+				bson.D{e("k", 10_000*int64(n+1))}, bson.D{e("k", 10_000*int64(n+1)+3)}}))
+		},
+		"another key": func(c conformance, n int) {
+			if n == 0 {
+				c.try(t, "admin", e("refineCollectionShardKey", "shop.mixed"),
+					e("key", bson.D{e("day", 1), e("k", "hashed"), e("x", 1)}))
+			}
+		},
+		"a drop": func(c conformance, n int) { c.try(t, "shop", e("drop", "mixed")) },
+		"another collection": func(c conformance, n int) {
+			c.try(t, "admin", e("shardCollection", fmt.Sprintf("shop.new%d", n)), e("key", bson.D{e("k", 1)}))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, m := meddled(t, catalog.Release80)
+			c.ok(t, "shop", e("createIndexes", "mixed"), e("indexes", bson.A{
+				bson.D{e("key", bson.D{e("day", 1), e("k", "hashed"), e("x", 1)}), e("name", "refined")}}))
+			var changes, most = 0, 3
+			m.after = func(r wire.Request, reply bson.Raw) bson.Raw {
+				if isScan(r) && changes < most {
+					changes++
+					change(c, changes-1)
+				}
+				return reply
+			}
+			reader := live.ReaderOptions{Parallel: 1}
+			first := c.read(t, reader, nil)
+			c.held(t, first)
+			c.rendered(t, first)
+			if changes == 0 {
+				t.Error("nothing has changed meanwhile")
+			}
+			most += 3
+			m.after = func(r wire.Request, reply bson.Raw) bson.Raw {
+				if what(r) == "find chunks" && changes < most {
+					changes++
+					change(c, changes-1)
+				}
+				return reply
+			}
+			second := c.read(t, reader, first)
+			c.held(t, second)
+			c.rendered(t, second)
+		})
+	}
+}
+
+// A collection that never comes to rest is a gap, and its chunks are those of
+// one moment.
+func TestChangesWithoutEnd(t *testing.T) {
+	c, m := meddled(t, catalog.Release80)
+	at := int64(1000)
+	m.after = func(r wire.Request, reply bson.Raw) bson.Raw {
+		if what(r) == "find chunks" {
+			at++
+			c.try(t, "admin", e("split", "shop.hashed"), e("middle", bson.D{e("k", at)}))
+		}
+		return reply
+	}
+	got, err := live.NewReader(c.client, live.ReaderOptions{Tries: 3, Parallel: 1}).Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	gaps := got.Parts().Source.Gaps
+	if len(gaps) != 1 || gaps[0].What != "chunks" || gaps[0].Namespace != "shop.hashed" ||
+		got.Collection("shop.hashed").Table == nil {
+		t.Errorf("gaps %+v", gaps)
+	}
+}
+
+// try is ok for what runs while a command is answered, which must end.
+func (c conformance) try(t *testing.T, db string, command ...bson.E) {
+	if err := c.client.Database(db).RunCommand(t.Context(), bson.D(command)).Err(); err != nil {
+		t.Errorf("%v: %v", command, err)
+	}
+}
+
+// Chunks that leave a gap are read again; when they always do, the collection
+// has no table.
+func TestChunksWithAGap(t *testing.T) {
+	for _, times := range []int{2, 1000} {
+		c, m := meddled(t, catalog.Release80)
+		var left atomic.Int64 // collections are read at once
+		left.Store(int64(times))
+		m.after = func(r wire.Request, reply bson.Raw) bson.Raw {
+			docs, _ := reply.Lookup("cursor", "firstBatch").ArrayOK()
+			values, _ := docs.Values()
+			if !isScan(r) || len(values) < 3 || left.Add(-1) < 0 {
+				return reply
+			}
+			return answer(t, append(values[:1:1], values[2:]...))
+		}
+		got, err := live.NewReader(c.client, live.ReaderOptions{}).Read(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, coll := range got.Collections() {
+			if broken := times > 10 && coll.Table == nil; broken != (len(got.Parts().Source.Gaps) > 0) &&
+				coll.Namespace == "shop.hashed" {
+				t.Errorf("table %v, gaps %+v", coll.Table != nil, got.Parts().Source.Gaps)
+			}
+		}
+	}
+}
+
+// answer returns a reply with documents.
+func answer[T any](t *testing.T, docs []T) bson.Raw {
+	t.Helper()
+	batch := bson.A{}
+	for _, doc := range docs {
+		batch = append(batch, doc)
+	}
+	raw, err := bson.Marshal(bson.D{e("ok", 1.0),
+		e("cursor", bson.D{e("id", int64(0)), e("ns", "config.x"), e("firstBatch", batch)})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+// An older snapshot of another cluster, or of another release, is of no use, and
+// does no harm.
+func TestReadSinceAnotherCluster(t *testing.T) {
+	c := newConformance(t, catalog.Release80, asItIs)
+	want := c.read(t, live.ReaderOptions{}, nil)
+	for name, old := range map[string]*catalog.Snapshot{
+		"cluster": newConformance(t, catalog.Release80, asItIs).read(t, live.ReaderOptions{}, nil),
+		"release": newConformance(t, catalog.Release60, asItIs).read(t, live.ReaderOptions{}, nil),
+	} {
+		got := c.read(t, live.ReaderOptions{}, old)
+		for _, d := range snaptest.Diff(got, want) {
+			if !strings.HasPrefix(d, "ClusterTime ") && !strings.HasPrefix(d, "Time ") {
+				t.Errorf("another %s: %s", name, d)
+			}
+		}
+	}
+}
+
+// Only the newest entries of long logs are read.
+func TestLogEntries(t *testing.T) {
+	c := newConformance(t, catalog.Release80, asItIs)
+	all := c.read(t, live.ReaderOptions{}, nil).Parts().Changes
+	got, err := live.NewReader(c.client, live.ReaderOptions{LogEntries: 2}).Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := got.Parts()
+	if len(p.Changes) != 2 || string(p.Changes[1].Raw) != string(all[len(all)-1].Raw) ||
+		p.Changes[0].Time.After(p.Changes[1].Time) {
+		t.Errorf("changes %+v", p.Changes)
+	}
+	if len(p.Source.Gaps) == 0 || p.Source.Gaps[len(p.Source.Gaps)-1].What != "changelog" {
+		t.Errorf("gaps %+v", p.Source.Gaps)
+	}
+	// What is older than a day goes.
+	c.ok(t, "admin", e("mockAdvance", (25*time.Hour).Milliseconds()))
+	if left := c.read(t, live.ReaderOptions{}, got).Parts().Changes; len(left) != 0 {
+		t.Errorf("%d changes of the day before", len(left))
+	}
+}
+
+// shardServer has one range to delete.
+type shardServer struct{ doc bson.Raw }
+
+func (s shardServer) Handle(ctx context.Context, r wire.Request) bson.Raw {
+	if what(r) != "find rangeDeletions" {
+		return standalone{}.Handle(ctx, r)
+	}
+	raw, err := bson.Marshal(bson.D{e("ok", 1.0), e("cursor", bson.D{e("id", int64(0)), e("ns", "config.rangeDeletions"),
+		e("firstBatch", bson.A{s.doc})})})
+	if err != nil {
+		return nil
+	}
+	return raw
+}
+
+func TestRangeDeletions(t *testing.T) {
+	c := newConformance(t, catalog.Release80, asItIs)
+	uuid := bson.Binary{Subtype: 4, Data: []byte("0123456789abcdef")}
+	lower, upper := doc(t, e("k", bson.MinKey{})), doc(t, e("k", int64(5)))
+	shard := connect(t, shardServer{doc(t, e("_id", uuid), e("nss", "shop.hashed"), e("collectionUuid", uuid),
+		e("range", bson.D{e("min", lower), e("max", upper)}), e("processing", true), e("whenToClean", "delayed"),
+		e("timestamp", bson.Timestamp{T: 5, I: 1}), e("numOrphanDocs", int64(7)))})
+	o := live.ReaderOptions{ShardClient: func(_ context.Context, s catalog.Shard) (*mongo.Client, error) {
+		if s.ID == "b" {
+			return nil, errors.New("nobody at home")
+		}
+		return shard, nil
+	}}
+	got, err := live.NewReader(c.client, o).Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := got.Parts()
+	if len(p.Deletions) != 3 || p.DeletionsKnown {
+		t.Fatalf("deletions %+v, known %v", p.Deletions, p.DeletionsKnown)
+	}
+	d := p.Deletions[0]
+	if d.Shard != "a" || d.Namespace != "shop.hashed" || !d.UUID.Equal(uuid) || d.Min.String() != lower.String() ||
+		d.Max.String() != upper.String() || !d.Processing || d.Pending || !d.Delayed || d.Orphans != 7 ||
+		d.Timestamp.T != 5 {
+		t.Errorf("deletion %+v", d)
+	}
+	if b, _ := got.Shard("b"); b.Unreachable != "nobody at home" {
+		t.Errorf("shard %+v", b)
+	}
+}

@@ -1,0 +1,33 @@
+package display
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"shardsh/bindings/script"
+)
+
+func TestProgressMeasures(t *testing.T) {
+	d := New(Options{})
+	d.JS = script.NewEngine(script.Options{})
+	p := d.Progress(true)
+	p.began = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	began := p.began
+	if got := p.Measure(&Amount{Left: math.NaN(), Text: ChunksText}, began); got != "0 chunks done" {
+		t.Error(got)
+	}
+	for _, tc := range []struct {
+		done, left float64
+		after      time.Duration
+		want       string
+	}{
+		{40, 60, 10 * time.Second, "40 chunks done, 60 chunks left, 4 chunks/s, 15s to go"},
+		{1, 60, 2 * time.Minute, "1 chunk done, 60 chunks left, 0.5 chunks/min, 2h00m to go"},
+		{1, 0, 2 * time.Minute, "1 chunk done, 0 chunks left, 0.5 chunks/min"},
+	} {
+		if got := p.Measure(&Amount{Done: tc.done, Left: tc.left, Text: ChunksText}, began.Add(tc.after)); got != tc.want {
+			t.Errorf("%s, want %s", got, tc.want)
+		}
+	}
+}

@@ -1,0 +1,40 @@
+package sh
+
+import (
+	"shardsh/balancer/live"
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/server"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// Collections in the catalog that are sharded are neither dropped nor
+// unsplittable (spec 03 §6.1).
+var (
+	NotDropped      = bson.E{Key: "dropped", Value: bson.D{{Key: "$ne", Value: true}}}
+	NotUnsplittable = bson.E{Key: "unsplittable", Value: bson.D{{Key: "$ne", Value: true}}}
+)
+
+// CatalogEntry returns the collection's document in config.collections; for time
+// series that of its buckets. Nil when it is not sharded.
+func CatalogEntry(config *server.Database, ns string, stats []bson.Raw) bson.Raw {
+	find := func(ns string) bson.Raw {
+		return config.FindOne("collections", bson.D{{Key: "_id", Value: ns}, NotDropped, NotUnsplittable})
+	}
+	if entry := find(ns); entry != nil {
+		return entry
+	}
+	for _, d := range stats {
+		if buckets := rawdoc.Text(d, "storageStats", "timeseries", "bucketsNs"); buckets != "" {
+			return find(buckets)
+		}
+	}
+	return nil
+}
+
+// ChunkFilter finds the chunks of a collection: by uuid since 5.0, by namespace
+// before.
+func ChunkFilter(entry bson.Raw) bson.D {
+	field, id := live.ChunkKey(entry)
+	return bson.D{{Key: field, Value: id}}
+}

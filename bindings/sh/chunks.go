@@ -1,0 +1,78 @@
+package sh
+
+import (
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/live"
+	"shardsh/bindings/script"
+	"shardsh/bindings/server"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// countedChunks is a sharded collection with its chunks counted by shard; nil
+// when it is not sharded.
+func (s *Host) countedChunks(d *server.Database, ns string) *catalog.CollectionState {
+	seen := s.look(d, d.Sibling("config"), live.Look{Parts: live.Collections | live.Counts, Namespaces: []string{ns}})
+	return seen.Collection(ns)
+}
+
+// sharded is a collection's entry in the catalog; none throws.
+func (sh *Helpers) sharded(ns string) bson.Raw {
+	entry := CatalogEntry(sh.config(), ns, nil)
+	if entry == nil {
+		sh.s.JS.ThrowCoded(script.InvalidInput, script.CodeNotSharded, "Collection %s is not sharded", ns)
+	}
+	return entry
+}
+
+// shChunks is a cursor over the chunks of a collection, in the order of their
+// bounds.
+func shChunks(c *call, sh *Helpers) goja.Value {
+	ns := c.namespaceArgument(0)
+	o := c.options("chunks", 1, "shard", "zone", "jumbo", "limit")
+	filter := ChunkFilter(sh.sharded(ns))
+	if id := o.text("shard"); id != "" {
+		filter = append(filter, bson.E{Key: "shard", Value: id})
+	}
+	if o.get("jumbo") != nil {
+		filter = append(filter, jumboFilter(o.flag("jumbo", true)))
+	}
+	if zone := o.text("zone"); zone != "" {
+		filter = append(filter, bson.E{Key: "$or", Value: c.overlapping(sh, ns, zone)})
+	}
+	body := bson.D{{Key: "find", Value: "chunks"}, {Key: "filter", Value: filter}, server.SortedBy("min", 1)}
+	if v := o.get("limit"); v != nil {
+		n, ok := c.numeric(v)
+		if !ok || n < 1 || n != float64(int64(n)) {
+			c.JS.ThrowInvalid("option limit of sh.chunks is a number of chunks, not %s", c.s.Display.Inspect(v))
+		}
+		body = append(body, bson.E{Key: "limit", Value: int64(n)})
+	}
+	object, _ := c.s.Objects.Cursor(sh.config(), body)
+	return object
+}
+
+// jumboFilter finds the chunks with the flag, or those without: the field may be
+// missing or false.
+func jumboFilter(jumbo bool) bson.E {
+	if jumbo {
+		return bson.E{Key: "jumbo", Value: true}
+	}
+	return bson.E{Key: "jumbo", Value: bson.D{{Key: "$ne", Value: true}}}
+}
+
+// overlapping finds the chunks that lie in a zone, or in part.
+func (c *call) overlapping(sh *Helpers, ns, zone string) bson.A {
+	alternatives := bson.A{}
+	for _, tag := range sh.config().FindAll("tags", bson.D{{Key: "ns", Value: ns}, {Key: "tag", Value: zone}}) {
+		alternatives = append(alternatives, bson.D{
+			{Key: "min", Value: bson.D{{Key: "$lt", Value: tag.Lookup("max")}}},
+			{Key: "max", Value: bson.D{{Key: "$gt", Value: tag.Lookup("min")}}},
+		})
+	}
+	if len(alternatives) == 0 {
+		c.JS.ThrowInvalid("zone %s has no range in %s: sh.zones(%q) lists them", zone, ns, ns)
+	}
+	return alternatives
+}

@@ -1,0 +1,96 @@
+package sh
+
+import (
+	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/live"
+	"shardsh/bindings/display"
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
+	"shardsh/bindings/server"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// withDefragmentation is when configureCollectionBalancing came.
+var withDefragmentation = server.Version{5, 3, 0}
+
+// shardDefragmentMethods() merge the small chunks of a collection.
+func shardDefragmentMethods() []helper {
+	return []helper{
+		{"defragment", "ns:string|object options?:object", needing("defragment", withDefragmentation, shDefragment),
+			"Starts merging a collection's small chunks; {chunkSize: MB, wait: true, timeout, interval, progress}."},
+		{"stopDefragment", "ns:string|object", needing("stopDefragment", withDefragmentation, func(c *call, sh *Helpers) goja.Value {
+			return c.s.Display.Reply(sh.configureBalancing(c.namespaceArgument(0), bson.E{Key: "defragmentCollection", Value: false}))
+		}), "Stops it; what is merged stays merged."},
+		{"defragmentStatus", "ns:string|object", needing("defragmentStatus", withDefragmentation, func(c *call, sh *Helpers) goja.Value {
+			ns := c.namespaceArgument(0)
+			return c.defragmentationObject(ns, sh.defragmentation(ns))
+		}), "Tells whether a collection is being defragmented, in which phase, and how many chunks are left."},
+	}
+}
+
+func (sh *Helpers) configureBalancing(ns string, options ...bson.E) bson.Raw {
+	return sh.admin(append(bson.D{{Key: "configureCollectionBalancing", Value: ns}}, options...))
+}
+
+func shDefragment(c *call, sh *Helpers) goja.Value {
+	ns := c.namespaceArgument(0)
+	o := c.options("defragment", 1, waitOptionNames("chunkSize", "wait")...)
+	command := []bson.E{{Key: "defragmentCollection", Value: true}}
+	if v := o.get("chunkSize"); v != nil {
+		command = append(command, bson.E{Key: "chunkSize", Value: c.chunkSizeArgument("option chunkSize of sh.defragment", v)})
+	}
+	w := o.wait("the balancer goes on defragmenting " + ns + "; sh.stopDefragment stops it")
+	waits := o.flag("wait", false)
+	reply := sh.configureBalancing(ns, command...)
+	if !waits || rawdoc.TruthyAt(reply, "dryRun") {
+		return c.s.Display.Reply(reply)
+	}
+	var phase string
+	first := int64(0) // chunks the phase had when it was first seen
+	waited := w.until(func() standing {
+		sh.needBalancer(ns + " is not defragmented")
+		d := sh.defragmentation(ns)
+		if d.Phase != phase {
+			phase, first = d.Phase, d.Remaining
+			w.progress.Restart()
+		}
+		return defragmentationStanding(ns, d, first)
+	})
+	return c.JS.NewObject("defragmented", true, "ns", ns, "waitedMS", waited.Milliseconds())
+}
+
+// defragmentation is how far a collection's is.
+func (sh *Helpers) defragmentation(ns string) diagnosis.Defragmentation {
+	seen := sh.look(live.Look{Parts: live.Statuses, Namespaces: []string{ns}})
+	return diagnosis.DefragmentationOf(seen.Collection(ns))
+}
+
+func (c *call) defragmentationObject(ns string, d diagnosis.Defragmentation) *goja.Object {
+	o := c.JS.NewObject("ns", ns, "running", d.Running)
+	if !d.Running {
+		return o
+	}
+	script.Must(o.Set("phase", d.Phase))
+	if d.Remaining >= 0 {
+		script.Must(o.Set("remainingChunks", d.Remaining))
+	}
+	if d.Idle() {
+		script.Must(o.Set("note", "the balancer has not taken it up: it is off, its window is closed, or its next round is to come"))
+	}
+	return o
+}
+
+// defragmentationStanding measures the phase; how long the next ones take, nobody
+// can tell.
+func defragmentationStanding(ns string, d diagnosis.Defragmentation, first int64) standing {
+	s := standing{done: !d.Running, why: ns + " is being defragmented (" + d.String() + ")"}
+	if d.Remaining >= 0 && first >= 0 {
+		s.what = ns + " (" + d.Phase + ")"
+		s.amount = func() *display.Amount {
+			return &display.Amount{Done: float64(max(0, first-d.Remaining)), Left: float64(d.Remaining), Text: display.ChunksText}
+		}
+	}
+	return s
+}

@@ -1,0 +1,160 @@
+package sh
+
+import (
+	"fmt"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/live"
+	"shardsh/bindings/display"
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
+	"shardsh/bindings/server"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// Since 8.3 draining has commands of its own; before, removeShard does all of it,
+// step by step (spec 03 §1.5).
+var withDrainCommands = server.Version{8, 3, 0}
+
+// configShardID is the shard the config servers are, if they are one. It leaves
+// by commands of its own.
+const configShardID = "config"
+
+// shardDrainMethods() empty a shard.
+func shardDrainMethods() []helper {
+	return []helper{
+		{"drain", "shard:string options?:object", checked(shDrain),
+			"Starts emptying a shard; {wait: true} waits until it is empty, {remove: true} then removes it; timeout, interval, progress."},
+		{"drainStatus", "shard:string", checked(func(c *call, sh *Helpers) goja.Value {
+			return c.s.Display.Reply(sh.draining(c.Text(0)))
+		}), "Returns how far draining is and what must be moved by hand; changes nothing."},
+		{"stopDrain", "shard:string", checked(shStopDrain), "Ends draining; the shard stays. Servers since 8.3."},
+		{"waitForDrain", "shard:string options?:object", checked(func(c *call, sh *Helpers) goja.Value {
+			o := c.options("waitForDrain", 1, waitOptionNames()...)
+			return sh.waitForDrain(c, o, c.Text(0), false)
+		}), "Waits until a draining shard is empty; {timeout, interval, progress}."},
+	}
+}
+
+// drainCommand is a command about a shard, or about the config shard.
+func drainCommand(shard, name, ofConfigShard string) bson.D {
+	if shard == configShardID {
+		return server.Command(ofConfigShard)
+	}
+	return bson.D{{Key: name, Value: shard}}
+}
+
+// startDrain sends what starts draining.
+func (sh *Helpers) startDrain(shard string) bson.Raw {
+	if sh.version().AtLeast(withDrainCommands) {
+		return sh.admin(drainCommand(shard, "startShardDraining", "startTransitionToDedicatedConfigServer"))
+	}
+	return sh.admin(drainCommand(shard, "removeShard", "transitionToDedicatedConfigServer"))
+}
+
+// commitDrain removes an empty shard.
+func (sh *Helpers) commitDrain(shard string) bson.Raw {
+	if sh.version().AtLeast(withDrainCommands) {
+		return sh.admin(drainCommand(shard, "commitShardRemoval", "commitTransitionToDedicatedConfigServer"))
+	}
+	return sh.admin(drainCommand(shard, "removeShard", "transitionToDedicatedConfigServer"))
+}
+
+// shDrain starts draining. A shard that drains already is only looked at: before
+// 8.3 the same command once more would remove it when it is empty.
+func shDrain(c *call, sh *Helpers) goja.Value {
+	id := c.Text(0)
+	o := c.options("drain", 1, waitOptionNames("wait", "remove")...)
+	remove := o.flag("remove", false)
+	waits := o.flag("wait", remove) || remove
+	var reply bson.Raw
+	if sh.isDraining(id) {
+		reply = sh.draining(id)
+	} else {
+		reply = sh.startDrain(id)
+	}
+	if !waits || rawdoc.TruthyAt(reply, "dryRun") {
+		return c.s.Display.Reply(reply)
+	}
+	return sh.waitForDrain(c, o, id, remove)
+}
+
+func shStopDrain(c *call, sh *Helpers) goja.Value {
+	id := c.Text(0)
+	sh.need("stopDrain", withDrainCommands, fmt.Sprintf("It has no command for that; MongoDB's way there is that an administrator takes the "+
+		"field draining out of the shard's document by hand, db.getSiblingDB(\"config\").shards.updateOne({ _id: %q }, { $unset: { draining: 1 } })", id))
+	return c.s.Display.Reply(sh.admin(drainCommand(id, "stopShardDraining", "stopTransitionToDedicatedConfigServer")))
+}
+
+func (sh *Helpers) isDraining(id string) bool {
+	return rawdoc.TruthyAt(sh.config().FindOne("shards", bson.D{{Key: "_id", Value: id}}), "draining")
+}
+
+// draining is the document about how far a shard's draining is. Servers since 8.3
+// are asked for it. On older ones only removeShard tells, and that would start
+// draining or remove the shard, so the same document is made from the catalog.
+func (sh *Helpers) draining(id string) bson.Raw {
+	if sh.version().AtLeast(withDrainCommands) {
+		return sh.admin(live.DrainStatusCommand(catalog.ShardID(id)))
+	}
+	d := sh.drainOf(id)
+	if d.State == diagnosis.DrainOff {
+		return rawdoc.Of(bson.D{{Key: "state", Value: string(d.State)}, {Key: "shard", Value: id}, {Key: "ok", Value: 1.0}})
+	}
+	return rawdoc.Of(bson.D{
+		{Key: "state", Value: string(d.State)}, {Key: "shard", Value: id},
+		{Key: "remaining", Value: bson.D{
+			{Key: "chunks", Value: d.Chunks}, {Key: "dbs", Value: int64(len(d.Databases))},
+			{Key: "jumboChunks", Value: d.Jumbo}, {Key: "collectionsToMove", Value: int64(len(d.Collections))},
+		}},
+		{Key: "dbsToMove", Value: d.Databases}, {Key: "collectionsToMove", Value: d.Collections}, {Key: "ok", Value: 1.0},
+	})
+}
+
+// drainOf is how far a shard's draining is.
+func (sh *Helpers) drainOf(id string) diagnosis.Drain {
+	release, _ := sh.release()
+	l := live.Look{Parts: live.Shards | live.Drains, Shard: catalog.ShardID(id), Release: release}
+	seen := sh.look(l)
+	shard, found := seen.Shard(l.Shard)
+	switch {
+	case !found:
+		sh.s.JS.ThrowInvalid("There is no shard %s: sh.listShards() has their names", id)
+	case !shard.Draining && shard.Reported == nil:
+		return diagnosis.DrainOf(seen.Snapshot, shard)
+	}
+	l.Parts = live.Databases | live.Collections | live.Unsharded | live.Counts
+	return diagnosis.DrainOf(sh.look(l).Snapshot, shard)
+}
+
+// waitForDrain waits until a shard is empty, and removes it if asked to.
+func (sh *Helpers) waitForDrain(c *call, o helperOptions, id string, remove bool) goja.Value {
+	w := o.wait("shard " + id + " goes on draining")
+	first := int64(-1)
+	waited := w.until(func() standing {
+		d := sh.drainOf(id)
+		switch {
+		case d.Done():
+			return standing{done: true}
+		case d.State == diagnosis.DrainOff:
+			c.JS.Throw(script.RuntimeError, "shard %s is not draining: sh.drain(%q)", id, id)
+		case d.Stuck():
+			c.JS.Throw(script.RuntimeError, "%s", d.Remainder().Text())
+		}
+		sh.needBalancer("shard " + id + " is not empty")
+		first = max(first, d.Chunks)
+		return standing{what: "draining " + id, why: d.String(), amount: func() *display.Amount {
+			return &display.Amount{Done: float64(first - d.Chunks), Left: float64(d.Chunks), Text: display.ChunksText}
+		}}
+	})
+	result := c.JS.NewObject("drained", true, "shard", id, "removed", remove, "waitedMS", waited.Milliseconds())
+	if remove {
+		if reply := sh.commitDrain(id); !sh.version().AtLeast(withDrainCommands) && rawdoc.Text(reply, "state") != "completed" {
+			c.JS.Throw(script.RuntimeError, "shard %s was not removed: %s", id, rawdoc.Text(reply, "msg"))
+		}
+	}
+	return result
+}

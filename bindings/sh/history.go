@@ -1,0 +1,87 @@
+package sh
+
+import (
+	"fmt"
+	"time"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/live"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// lookBack is how far back outcomes of migrations are looked at.
+const lookBack = 24 * time.Hour
+
+// failedRounds is what is shown of the newest rounds that failed.
+type failedRounds struct {
+	count         int
+	message, when goja.Value // undefined when nothing failed
+}
+
+func (s *Host) failedRounds(seen *live.Overview) failedRounds {
+	of := diagnosis.RoundsOf(seen.Snapshot)
+	if of.Newest == nil {
+		return failedRounds{message: goja.Undefined(), when: goja.Undefined()}
+	}
+	return failedRounds{of.Failed, s.lookup(of.Newest.Raw, "details", "errmsg"), s.lookup(of.Newest.Raw, "time")}
+}
+
+// lookup is a field of a document as a value; undefined when it is missing.
+func (s *Host) lookup(doc bson.Raw, path ...string) goja.Value {
+	v, err := doc.LookupErr(path...)
+	if err != nil {
+		return goja.Undefined()
+	}
+	return s.JS.World.ToJS(v)
+}
+
+// outcomes are how the migrations that a Look counted ended.
+func outcomes(seen *live.Overview) []catalog.Outcome {
+	return diagnosis.OutcomesSince(seen.Snapshot, seen.Time().Add(-lookBack))
+}
+
+// outcomeText is how migrations ended, as mongosh has it.
+func outcomeText(o catalog.Outcome) string {
+	if o.Error == "" {
+		return "Success"
+	}
+	return fmt.Sprintf("Failed with error '%s'", o.Error)
+}
+
+// outcomeLine is outcomeText with the shards, where they are told apart.
+func outcomeLine(o catalog.Outcome) string {
+	if o.From == "" {
+		return outcomeText(o)
+	}
+	return fmt.Sprintf("%s, from %s to %s", outcomeText(o), o.From, o.To)
+}
+
+// migrationText is a migration as sh.status() lists it.
+func migrationText(m catalog.ActiveMigration) string {
+	if m.Since.IsZero() {
+		return m.Namespace
+	}
+	return m.Namespace + " started at " + m.Since.Format("Mon Jan 02 2006 15:04:05 GMT-0700 (MST)")
+}
+
+// timeOrNull is a moment, or null when nobody tells it.
+func (s *Host) timeOrNull(t time.Time) goja.Value {
+	if t.IsZero() {
+		return goja.Null()
+	}
+	return s.JS.GoValue(t)
+}
+
+// listedMigrations are those under way as mongosh lists them: with the lock that
+// config servers up to 5.0 hold for good.
+func listedMigrations(seen *live.Overview) []catalog.ActiveMigration {
+	list := seen.Parts().Migrations
+	if lock := document(seen, "locks", "balancer"); lock != nil {
+		when, _ := lock.Lookup("when").TimeOK()
+		list = append(list[:len(list):len(list)], catalog.ActiveMigration{Namespace: "balancer", Since: when})
+	}
+	return list
+}

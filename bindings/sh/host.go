@@ -1,0 +1,104 @@
+package sh
+
+import (
+	"slices"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/bindings/display"
+	"shardsh/bindings/script"
+	"shardsh/bindings/server"
+)
+
+// Host is what the helpers have of the shell they are in.
+type Host struct {
+	JS      *script.Engine
+	Display *display.Display
+	Gateway *server.Gateway
+	// Compat makes helpers that differ between the old shell and mongosh answer
+	// like the old shell (spec 04 §5.3).
+	Compat bool
+	// MaxTimeMS is the limit of the settings; 0 is none.
+	MaxTimeMS func() int64
+	// DB is the database that db is; nil without a connection.
+	DB func() *server.Database
+	// Objects makes what helpers return.
+	Objects Objects
+
+	asked map[*server.Database]bool // about mongos
+}
+
+// Objects makes objects of scripts that others than helpers make, too. The
+// databases are siblings of the one that db is.
+type Objects interface {
+	// Database is the object of a database.
+	Database(d *server.Database) goja.Value
+	// Cursor is the object of a cursor over what a command answers; start sends the
+	// command.
+	Cursor(d *server.Database, command bson.D) (object goja.Value, start func())
+	// Update sends one statement of an update and returns its result, and how many
+	// documents it matched. It throws when the update fails.
+	Update(d *server.Database, collection string, statement, writeConcern bson.Raw) (result *goja.Object, matched int64)
+}
+
+// Database is a database as an argument.
+type Database interface{ Server() *server.Database }
+
+// Collection is a collection as an argument.
+type Collection interface{ Namespace() string }
+
+// call is one call of a helper.
+type call struct {
+	*script.Call
+	s *Host
+}
+
+// helper is a method of sh; see [script.Method].
+type helper struct {
+	name, signature string
+	call            func(c *call, sh *Helpers) goja.Value
+	help            string
+}
+
+// Object makes the object sh.
+func (s *Host) Object() goja.Value {
+	sh := &Helpers{s: s}
+	var methods []script.Method[*Helpers]
+	for _, m := range slices.Concat(tables()...) {
+		methods = append(methods, script.Method[*Helpers]{
+			Name: m.name, Signature: m.signature, Help: m.help,
+			Call: func(c *script.Call, sh *Helpers) goja.Value { return m.call(&call{c, s}, sh) },
+		})
+	}
+	o := s.JS.Instance(sh, script.Prototype(s.JS, "Shard", methods))
+	s.JS.World.SetPrinter(o, func() string {
+		d := s.DB()
+		if d == nil {
+			return "Shard class not connected"
+		}
+		return "Shard class connected to " + d.Conn.Address + " via db " + d.Name
+	})
+	return o
+}
+
+// current is the database db is; it throws without one.
+func (s *Host) current() *server.Database {
+	d := s.DB()
+	if d == nil {
+		s.JS.ThrowCoded(script.InvalidInput, script.CodeNotConnected, "No connected database")
+	}
+	return d
+}
+
+// askOnce reports whether a database has not been asked about yet.
+func (s *Host) askOnce(d *server.Database) bool {
+	if s.asked[d] {
+		return false
+	}
+	if s.asked == nil {
+		s.asked = make(map[*server.Database]bool)
+	}
+	s.asked[d] = true
+	return true
+}

@@ -1,0 +1,148 @@
+package sh
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"shardsh/balancer/live"
+	"shardsh/bindings/display"
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
+	"shardsh/bindings/server"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// Shows are the show commands that are about shards, by what they show; mongosh
+// has none of them. The second argument may be a collection.
+func (s *Host) Shows() map[string]func(c *script.Call, d *server.Database) goja.Value {
+	shows := map[string]func(*script.Call, *server.Database) goja.Value{}
+	for what, show := range map[string]func(*call, *server.Database) goja.Value{
+		"shards": showShards, "zones": showZones, "chunks": showChunks, "migrations": showMigrations, "balancer": showBalancer,
+	} {
+		shows[what] = func(c *script.Call, d *server.Database) goja.Value { return show(&call{c, s}, d) }
+	}
+	return shows
+}
+
+func showShards(c *call, d *server.Database) goja.Value {
+	if !c.s.Display.ShowsTables() {
+		return c.s.Display.ShownValue(c.JS.Array(d.Sibling("config").FindAll("shards", bson.D{}, server.SortedBy("_id", 1))))
+	}
+	r := c.s.statusOf(d, d.Sibling("config"), live.Shards|live.Collections|live.Unsharded|live.Counts|live.Sizes)
+	return c.s.Display.ShowTables(func(t *display.Tables) { t.Grid(r.shardRows()) })
+}
+
+func showZones(c *call, d *server.Database) goja.Value {
+	ns := ""
+	if c.Has(1) {
+		ns = qualified(d, c.Text(1))
+	}
+	if c.s.Display.ShowsTables() {
+		zones := c.s.zones(d, ns)
+		return c.s.Display.ShowTables(func(t *display.Tables) { drawZones(t, zones) })
+	}
+	l := live.Look{Parts: live.Zones}
+	if ns != "" {
+		l.Namespaces = []string{ns}
+	}
+	o := c.JS.Runtime.NewObject()
+	for _, doc := range c.s.look(d, d.Sibling("config"), l).Parts().Config["tags"] { // in the order of the ranges
+		ns := rawdoc.Text(doc, "ns")
+		list, _ := o.Get(ns).(*goja.Object)
+		if list == nil {
+			list = c.JS.Runtime.NewArray()
+			script.Must(o.Set(ns, list))
+		}
+		entry := c.JS.NewObject("zone", c.s.lookup(doc, "tag"), "min", c.s.lookup(doc, "min"), "max", c.s.lookup(doc, "max"))
+		script.Must(list.Set(strconv.Itoa(len(list.Keys())), c.s.Display.OnOneLine(entry)))
+	}
+	return c.s.Display.ShownValue(o)
+}
+
+// qualified is a namespace; names without a database are in this one.
+func qualified(d *server.Database, name string) string {
+	if strings.Contains(name, ".") {
+		return name
+	}
+	return d.Name + "." + name
+}
+
+// showChunks shows the chunks of a collection, or counts those of all.
+func showChunks(c *call, d *server.Database) goja.Value {
+	if !c.Has(1) {
+		return c.showChunkCounts(d)
+	}
+	config, ns := d.Sibling("config"), qualified(d, c.Text(1))
+	entry := CatalogEntry(config, ns, nil)
+	if entry == nil {
+		c.JS.ThrowCoded(script.InvalidInput, script.CodeNotSharded, "Collection %s is not sharded", ns)
+	}
+	if !c.s.Display.ShowsTables() {
+		r := &statusReport{s: c.s, config: config}
+		return c.s.Display.ShownValue(r.listed("chunks", ChunkFilter(entry), maxStatusChunks, r.chunk))
+	}
+	n := c.s.countedChunks(d, rawdoc.Text(entry, "_id")).Count().Chunks
+	chunks := config.FindAll("chunks", ChunkFilter(entry), server.SortedBy("min", 1), server.LimitedTo(display.MaxRows))
+	return c.s.Display.ShowTables(func(t *display.Tables) {
+		t.Grid(chunkRows(chunks))
+		if more := n - int64(len(chunks)); more > 0 {
+			t.Line("", fmt.Sprintf("… and %d more: sh.chunks(%q)", more, ns))
+		}
+	})
+}
+
+func chunkRows(chunks []bson.Raw) (header []string, rows [][]string) {
+	for _, doc := range chunks {
+		jumbo := ""
+		if rawdoc.TruthyAt(doc, "jumbo") {
+			jumbo = "jumbo"
+		}
+		t, i, _ := doc.Lookup("lastmod").TimestampOK()
+		rows = append(rows, []string{boundAt(doc, "min"), boundAt(doc, "max"), rawdoc.Text(doc, "shard"), fmt.Sprintf("%d|%d", t, i), jumbo})
+	}
+	return []string{"from", "up to", "shard", "version", ""}, rows
+}
+
+// showChunkCounts counts the chunks of all collections.
+func (c *call) showChunkCounts(d *server.Database) goja.Value {
+	collections := c.s.look(d, d.Sibling("config"), live.Look{Parts: live.Collections | live.Counts}).Collections()
+	if c.s.Display.ShowsTables() {
+		var rows [][]string
+		for _, coll := range collections {
+			for _, id := range coll.Owners() {
+				n := coll.CountOn(id)
+				rows = append(rows, []string{coll.Namespace, string(id), fmt.Sprint(n.Chunks), fmt.Sprint(n.Jumbo)})
+			}
+		}
+		return c.s.Display.ShowTables(func(t *display.Tables) { t.Grid([]string{"collection", "shard", "chunks#", "jumbo#"}, rows) })
+	}
+	o := c.JS.Runtime.NewObject()
+	for _, coll := range collections {
+		perShard := c.JS.Runtime.NewObject()
+		for _, id := range coll.Owners() {
+			script.Must(perShard.Set(string(id), coll.CountOn(id).Chunks))
+		}
+		script.Must(o.Set(coll.Namespace, perShard))
+	}
+	return c.s.Display.ShownValue(o)
+}
+
+func showMigrations(c *call, d *server.Database) goja.Value {
+	r := c.s.statusOf(d, d.Sibling("config"), live.Outcomes|live.Migrations)
+	if c.s.Display.ShowsTables() {
+		return c.s.Display.ShowTables(r.migrationLines)
+	}
+	active := c.s.activeMigrations(r.seen.Parts().Migrations)
+	return c.s.Display.ShownValue(c.JS.NewObject("active", active, "last 24 hours", r.migrationResults()))
+}
+
+func showBalancer(c *call, d *server.Database) goja.Value {
+	r := c.s.statusOf(d, d.Sibling("config"), live.Settings|live.Balancer|live.Rounds|live.Outcomes|live.Migrations)
+	if c.s.Display.ShowsTables() {
+		return c.s.Display.ShowTables(r.balancerLines)
+	}
+	return c.s.Display.ShownValue(r.balancer())
+}

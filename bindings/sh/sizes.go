@@ -1,0 +1,43 @@
+package sh
+
+import (
+	"fmt"
+	"strconv"
+
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
+	"shardsh/bindings/server"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// PrintSizes prints the data size of every chunk of every collection. It says
+// first how many calls that takes.
+func (s *Host) PrintSizes() {
+	d := s.current()
+	config := d.Sibling("config")
+	entries := config.FindAll("collections", bson.D{NotDropped, NotUnsplittable}, server.SortedBy("_id", 1))
+	chunks := make([][]bson.Raw, len(entries))
+	calls := 0
+	for i, entry := range entries {
+		chunks[i] = config.FindAll("chunks", ChunkFilter(entry), server.SortedBy("min", 1))
+		calls += len(chunks[i])
+	}
+	s.JS.Warn(fmt.Sprintf("printShardingSizes: %d dataSize commands, each of which may read a whole chunk", calls))
+	for i, entry := range entries {
+		ns := rawdoc.Text(entry, "_id")
+		list := s.JS.Runtime.NewArray()
+		for n, chunk := range chunks[i] {
+			reply := d.Admin(bson.D{
+				{Key: "dataSize", Value: ns}, {Key: "keyPattern", Value: entry.Lookup("key")},
+				{Key: "min", Value: chunk.Lookup("min")}, {Key: "max", Value: chunk.Lookup("max")},
+			}, server.Reads)
+			script.Must(list.Set(strconv.Itoa(n), s.Display.OnOneLine(s.JS.NewObject(
+				"min", s.lookup(chunk, "min"), "max", s.lookup(chunk, "max"), "on shard", s.lookup(chunk, "shard"),
+				"size", s.lookup(reply, "size"), "objects", s.lookup(reply, "numObjects")))))
+		}
+		s.Display.Print([]goja.Value{s.JS.Runtime.ToValue(ns)})
+		s.Display.Print([]goja.Value{list})
+	}
+}

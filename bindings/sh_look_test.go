@@ -1,0 +1,60 @@
+package bindings
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// what matches the name of a command and what it is about.
+var what = regexp.MustCompile(`^(\w+) \{"(\w+)":(?:"([^"]+)"|1,"pipeline":\[\{"(\$\w+)")?`)
+
+// TestHelpersReadNoMore: each helper asks for what it shows, so that a user needs
+// no right beyond that, and nothing that grows with the number of chunks but the
+// first of them.
+func TestHelpersReadNoMore(t *testing.T) {
+	c := connect(t)
+	for _, tc := range []struct{ call, want string }{
+		{`sh.zones()`, "find shards, find tags"},
+		{`sh.zones("app.orders")`, "find shards, find tags"},
+		{`sh.drainStatus("sh1")`, "buildInfo, find shards"},
+		{`sh.defragmentStatus("app.orders")`, "balancerCollectionStatus app.orders, buildInfo"},
+		{`sh.getRecentFailedRounds()`, "find actionlog"},
+		{`sh.getRecentMigrations()`, "aggregate changelog, aggregate changelog"},
+		{`sh.getActiveMigrations()`, "$currentOp, find locks, find migrations"},
+		{`try { sh.waitForBalance("app.users") } catch (e) {}`, "balancerCollectionStatus app.users, buildInfo, find collections"},
+		{`sh.balancerSummary()`, "$currentOp, aggregate changelog, aggregate changelog, aggregate chunks, " +
+			"balancerCollectionStatus app.orders, balancerCollectionStatus app.users, balancerStatus, buildInfo, " +
+			"find collections, find locks, find migrations, find settings, find shards, find tags"},
+		{`sh.status()`, "$currentOp, $shardedDataDistribution, aggregate changelog, aggregate changelog, " +
+			"aggregate chunks, aggregate mongos, balancerStatus, find actionlog, find chunks, find chunks, " +
+			"find collections, find databases, find locks, find migrations, find mongos, find settings, find shards, " +
+			"find tags, find tags, find version"},
+	} {
+		c.renew(t)
+		if out, failed := c.show(tc.call); failed {
+			t.Fatal(out)
+		}
+		var got []string
+		for _, command := range c.commands() {
+			m := what.FindStringSubmatch(command)
+			switch {
+			case m == nil:
+				t.Fatal(command)
+			case m[2] == "hello":
+				continue // is it a mongos
+			case m[4] != "":
+				got = append(got, m[4])
+			case m[3] != "":
+				got = append(got, m[2]+" "+m[3])
+			default:
+				got = append(got, m[2])
+			}
+		}
+		slices.Sort(got)
+		if text := strings.Join(got, ", "); text != tc.want {
+			t.Errorf("%s reads\n%s\nwant\n%s", tc.call, text, tc.want)
+		}
+	}
+}
