@@ -1,6 +1,8 @@
 package bindings
 
 import (
+	"slices"
+
 	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"
@@ -44,10 +46,14 @@ type global struct {
 	help            string
 }
 
-func (s *Shell) defineFunctions(table []global) {
-	for _, g := range table {
-		s.JS.Lazy(g.name, func() goja.Value {
-			return s.JS.Described(g.name, g.signature, g.help, func(c *script.Call) goja.Value { return g.call(&call{c, s}) })
+// functions are the globals of tables, with the shell at hand.
+func (s *Shell) functions(tables ...[]global) []script.Global {
+	var list []script.Global
+	for _, g := range slices.Concat(tables...) {
+		list = append(list, script.Global{
+			Name: g.name, Signature: g.signature, Help: g.help,
+			Call: func(c *script.Call) goja.Value { return g.call(&call{c, s}) },
 		})
 	}
+	return list
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/live"
 	"shardsh/bindings/display"
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
@@ -82,22 +84,24 @@ func collShardDistribution(c *call, coll *collection) goja.Value {
 	if entry == nil {
 		c.JS.ThrowCoded(script.InvalidInput, script.CodeNotSharded, "Collection %s is not sharded", coll.name)
 	}
+	ns := rawdoc.Text(entry, "_id")
+	seen := c.s.sharding.Look(coll.d.Database, live.Look{
+		Parts: live.Shards | live.Collections | live.Counts, Namespaces: []string{ns},
+	})
 	var shares []shardShare
 	for _, doc := range docs {
 		stats, _ := doc.Lookup("storageStats").DocumentOK()
-		share := shardShare{shard: rawdoc.Text(doc, "shard"), docs: rawdoc.Number(stats, "count"), average: rawdoc.Number(stats, "avgObjSize")}
-		share.orphans = rawdoc.Number(stats, "numOrphanDocs")
-		share.data = rawdoc.Number(stats, "size") - share.orphans*share.average
-		if shard := config.FindOne("shards", bson.D{{Key: "_id", Value: share.shard}}); shard != nil {
-			share.host = rawdoc.Text(shard, "host")
+		share := shardShare{
+			shard: rawdoc.Text(doc, "shard"), docs: rawdoc.Number(stats, "count"),
+			average: rawdoc.Number(stats, "avgObjSize"), orphans: rawdoc.Number(stats, "numOrphanDocs"),
 		}
-		filter := append(sh.ChunkFilter(entry), bson.E{Key: "shard", Value: share.shard})
-		counted := config.AggregateAll("chunks",
-			bson.D{{Key: "$match", Value: filter}},
-			bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: int32(1)}, {Key: "n", Value: bson.D{{Key: "$sum", Value: int32(1)}}}}}},
-		)
-		if len(counted) > 0 {
-			share.chunks = rawdoc.Number(counted[0], "n")
+		share.data = rawdoc.Number(stats, "size") - share.orphans*share.average
+		on := catalog.ShardID(share.shard)
+		if shard, found := seen.Shard(on); found {
+			share.host = shard.Host
+		}
+		if counted := seen.Collection(ns); counted != nil {
+			share.chunks = float64(counted.CountOn(on).Chunks)
 		}
 		shares = append(shares, share)
 	}

@@ -20,9 +20,9 @@ func shellGlobals() []global {
 	return []global{
 		{"use", "database?:any", func(c *call) goja.Value { return c.useCommand() }, "Makes another database db."},
 		{"show", "", func(c *call) goja.Value { return c.showCommand() }, "Shows dbs, collections, users, roles, profile, logs, shards, zones, chunks, migrations or the balancer."},
-		{"exit", "code?:any", func(c *call) goja.Value { return c.quit() }, "Ends the shell with an exit code."},
-		{"quit", "code?:any", func(c *call) goja.Value { return c.quit() }, "Ends the shell with an exit code."},
-		{"cls", "", func(c *call) goja.Value { c.s.clearScreen(); return nil }, "Clears the screen."},
+		{"exit", "code?:any", func(c *call) goja.Value { return c.Quit() }, "Ends the shell with an exit code."},
+		{"quit", "code?:any", func(c *call) goja.Value { return c.Quit() }, "Ends the shell with an exit code."},
+		{"cls", "", func(c *call) goja.Value { c.s.display.ClearScreen(); return nil }, "Clears the screen."},
 		{"sleep", "", func(c *call) goja.Value {
 			ms := c.Arg(0).ToFloat()
 			if ms > 0 {
@@ -42,22 +42,6 @@ func shellGlobals() []global {
 		{"enableTelemetry", "", func(c *call) goja.Value { return c.JS.Runtime.ToValue("Telemetry is not available.") }, "Answers that there is no telemetry."},
 		{"convertShardKeyToHashed", "value:any", func(c *call) goja.Value { return c.hashed(c.Arg(0)) }, "Returns the hash of a shard key value."},
 	}
-}
-
-// quit ends the script; nothing in it can hold that up (spec 04 §1.7).
-func (c *call) quit() goja.Value {
-	c.Check("exit", script.ParseSignature("code?:number")) // mongosh's quit says so, too
-	code := 0
-	if c.Has(0) {
-		f := c.Arg(0).ToFloat()
-		if f != math.Trunc(f) || f < 0 || f > 255 {
-			c.JS.Warn(c.JS.Here() + "exit code " + c.Text(0) + " is not between 0 and 255")
-			f = 1
-		}
-		code = int(f)
-	}
-	c.JS.Abort(&script.ExitError{Code: code})
-	return nil
 }
 
 func (s *Shell) requireDB() *database {

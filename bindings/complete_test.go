@@ -212,7 +212,7 @@ func TestCompleteOnADeafServer(t *testing.T) {
 		t.Errorf("took %s", took)
 	}
 	close(server.answer)
-	c.lists.fetching.Wait()
+	c.completer.Wait()
 	if _, got := c.Complete("db.or"); !slices.Equal(got, []string{"orders"}) {
 		t.Errorf("offers %v", got)
 	}

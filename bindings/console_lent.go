@@ -62,12 +62,3 @@ func consoleGlobals() []global {
 		}, "Tells where scripts come from."},
 	}
 }
-
-// newLog makes log, which start-up scripts call: there is no log file.
-func (s *Shell) newLog() goja.Value {
-	m := s.buildModule()
-	for _, name := range []string{"info", "warn", "error", "fatal", "debug", "getPath"} {
-		m.add(name, func(*call) any { return nil })
-	}
-	return m.o
-}

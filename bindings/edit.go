@@ -66,7 +66,7 @@ func (s *Shell) editor() []string {
 // sourceOf is the text that stands for a value: a function's source, a value as
 // it is printed; nothing for a name that is not known yet.
 func (c *call) sourceOf(name string) string {
-	v := c.s.know(name).value
+	v := c.s.completer.Known(name)
 	if v == nil || goja.IsUndefined(v) {
 		return ""
 	}

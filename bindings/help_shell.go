@@ -27,11 +27,10 @@ func (s *Shell) help() string {
 		{"config.help()", "Settings of the shell."},
 		{"sh.moveChunk.help()", "What a method does; each has such a help."},
 	}
-	for _, table := range [][]global{printGlobals(), shellGlobals(), consoleGlobals(), fileGlobals()} {
-		for _, g := range table {
-			if g.help != "" && g.name != "use" && g.name != "show" {
-				rows = append(rows, [2]string{script.CallForm(g.name, g.signature), g.help})
-			}
+	globals := append(s.functions(printGlobals(), shellGlobals(), consoleGlobals()), s.node.Files()...)
+	for _, g := range globals {
+		if g.Help != "" && g.Name != "use" && g.Name != "show" {
+			rows = append(rows, [2]string{script.CallForm(g.Name, g.Signature), g.Help})
 		}
 	}
 	return s.JS.HelpTable("Shell Help", rows)

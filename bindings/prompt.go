@@ -47,7 +47,7 @@ func (s *Shell) edition() string {
 	ctx, cancel := context.WithTimeout(context.Background(), editionWait)
 	defer cancel()
 	text := ""
-	modules, _ := quietly(ctx, s.db.on.Client, "admin", server.Command("buildInfo")).Lookup("modules").ArrayOK()
+	modules, _ := server.Quietly(ctx, s.db.on.Client, "admin", server.Command("buildInfo")).Lookup("modules").ArrayOK()
 	if values, err := modules.Values(); err == nil && slices.ContainsFunc(values, isEnterprise) {
 		text = "Enterprise "
 	}

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 
+	"shardsh/bindings/complete"
 	"shardsh/bindings/display"
+	"shardsh/bindings/node"
 	"shardsh/bindings/script"
 	"shardsh/bindings/server"
 	"shardsh/bindings/sh"
@@ -21,14 +24,13 @@ type Shell struct {
 	gateway *server.Gateway
 	display *display.Display
 
-	mongo *mongoObject // the connection db started on; nil without one
-	lists nameLists    // for completion
-	// ownProperty is Object.getOwnPropertyDescriptor, for completion.
-	ownProperty goja.Callable
-	db          *database
-	cursor      *cursor // what "it" goes on with
-	settings    settings
-	sharding    *sh.Host
+	mongo     *mongoObject // the connection db started on; nil without one
+	completer *complete.Completer
+	db        *database
+	cursor    *cursor // what "it" goes on with
+	settings  settings
+	sharding  *sh.Host
+	node      *node.World
 	// Of an interactive session: what it lends, what edit left for the next line,
 	// and the text edited last.
 	console            *Console
@@ -43,6 +45,9 @@ func New(cfg Config) (*Shell, error) {
 	if !validDatabaseName(cfg.Database) {
 		return nil, fmt.Errorf("invalid database name: %s", cfg.Database)
 	}
+	if cfg.Stdout == nil {
+		cfg.Stdout = io.Discard
+	}
 	s := &Shell{cfg: cfg, settings: defaultSettings()}
 	s.display = display.New(display.Options{
 		Interactive: cfg.Interactive, Terminal: cfg.Terminal, Color: cfg.Color, Shallow: cfg.Shallow,
@@ -52,11 +57,16 @@ func New(cfg Config) (*Shell, error) {
 		Clock: cfg.Clock, Stdin: cfg.Stdin, Stdout: cfg.Stdout, Stderr: cfg.Stderr,
 		Color: cfg.Color, Interactive: cfg.Interactive, MemoryLimit: cfg.MemoryLimit, Scripts: cfg.Scripts,
 		Made: s.helpBSON, Inspect: s.display.InspectOptions, Show: s.display.Render, Review: s.warnAboutRunning, Reword: s.collectionCalled,
-		Module: s.module, Receivers: receivers,
+		Module: func(name string) goja.Value { return s.node.Module(name) }, Receivers: receivers,
 	})
 	s.display.JS = s.JS
 	s.gateway = server.NewGateway(s.JS, cfg.Guard, cfg.NoRetryWrites)
 	s.sharding = s.newHelpers()
+	s.completer = complete.New(s.JS, completion{s}, cfg.Scripts)
+	s.node = node.New(s.JS, s.display, node.Options{
+		Args: cfg.Args, Executable: cfg.Executable, Version: cfg.Version,
+		Interactive: cfg.Interactive, Color: cfg.Color, Sandbox: cfg.Sandbox,
+	})
 	if cfg.Client != nil {
 		s.mongo = newMongoObject(s, cfg.Client, cfg.Address)
 		s.mongo.ReadPreference, s.mongo.settings = cfg.ReadPreference, cfg.Settings
@@ -68,7 +78,7 @@ func New(cfg Config) (*Shell, error) {
 
 // Eval runs one input, as [script.Engine.Eval] does.
 func (s *Shell) Eval(ctx context.Context, name, source string) (script.Result, error) {
-	s.lists.stale()
+	s.completer.Stale()
 	return s.JS.Eval(ctx, name, source)
 }
 
@@ -87,7 +97,7 @@ func (s *Shell) Close(ctx context.Context) error {
 	} else {
 		s.endHomeSessions(ctx)
 	}
-	s.lists.close()
+	s.completer.Close()
 	return errors.Join(err, s.gateway.Opened.Close(ctx))
 }
 

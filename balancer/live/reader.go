@@ -217,11 +217,17 @@ func (r *reading) run(ctx context.Context, command bson.D) (bson.Raw, error) {
 	return r.admin.RunCommand(ctx, command).Raw()
 }
 
+// closeTime is how long a reading that has ended waits for a server to forget a
+// cursor.
+const closeTime = 2 * time.Second
+
 // each calls use for every document of a cursor. A document is only good until
 // use returns, and nothing of it was copied.
 func each(ctx context.Context, cursor *mongo.Cursor, use func(bson.Raw) error) (err error) {
 	defer func() {
-		if closed := cursor.Close(context.WithoutCancel(ctx)); err == nil {
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
+		defer cancel()
+		if closed := cursor.Close(closing); err == nil {
 			err = closed
 		}
 	}()

@@ -128,7 +128,7 @@ func (e engine) Mergeable(context.Context) ([]policy.MergeWork, error) {
 	}
 	cutoff := e.c.Chunks().historyCutoff()
 	var work []policy.MergeWork
-	for _, id := range e.c.shardIDs() {
+	for _, id := range e.c.ShardIDs() {
 		w := policy.MergeWork{Shard: id}
 		for _, coll := range colls {
 			if !coll.Defragment && coll.EnableAutoMerge && policy.OwnsOlder(e.c.config.tables[coll.Namespace], id, cutoff) {

@@ -77,7 +77,7 @@ func (b *Balancer) send(to catalog.ShardID, name string, document func() bson.D)
 
 func (fs *Faults) connectionLost(to catalog.ShardID) error {
 	return mongoerr.New(mongoerr.HostUnreachable,
-		"Error connecting to %s :: caused by :: Connection reset by peer", cmp.Or(fs.c.hostOf(to), string(to)))
+		"Error connecting to %s :: caused by :: Connection reset by peer", cmp.Or(fs.c.HostOf(to), string(to)))
 }
 
 // sendMove is send for a request to a donor.

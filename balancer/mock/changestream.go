@@ -60,7 +60,7 @@ func (c *Cluster) Changes() *ChangeFeed { return c.changes }
 // reset forgets all changes, and notes none until a stream begins.
 func (cf *ChangeFeed) reset() { *cf = ChangeFeed{c: cf.c} }
 
-// Start begins to note changes, if that has not begun, and gives the time
+// Start begins to note changes, if that has not begun, and returns the time
 // it is.
 func (cf *ChangeFeed) Start() bson.Timestamp {
 	if !cf.on {
@@ -69,7 +69,7 @@ func (cf *ChangeFeed) Start() bson.Timestamp {
 	return cf.c.lastStamp
 }
 
-// After gives what has changed since. It fails with
+// After returns what has changed since. It fails with
 // ChangeStreamHistoryLost where some of it is not remembered.
 func (cf *ChangeFeed) After(at bson.Timestamp) ([]Change, error) {
 	if at.Before(cf.gone) {
@@ -85,7 +85,7 @@ func (cf *ChangeFeed) After(at bson.Timestamp) ([]Change, error) {
 	return cf.list[from:], nil
 }
 
-// Any tells whether anything has changed since.
+// Any reports whether anything has changed since.
 func (cf *ChangeFeed) Any(at bson.Timestamp) bool {
 	n := len(cf.list)
 	return n > 0 && cf.list[n-1].At.After(at)
@@ -120,7 +120,7 @@ func (cf *ChangeFeed) noteDocument(kind ChangeKind, ns string, before, after bso
 		Images: cf.keepsImages(ns)})
 }
 
-// keepsImages tells whether a collection was made, or modified, with
+// keepsImages reports whether a collection was made, or modified, with
 // changeStreamPreAndPostImages.
 func (cf *ChangeFeed) keepsImages(ns string) bool {
 	for _, t := range cf.c.targets(ns, nil) {

@@ -29,7 +29,7 @@ func (cks Chunks) MergeRange(coll catalog.Collection, min, max catalog.Key) erro
 	return cks.commitMerge(coll, owner, min, max)
 }
 
-// tiles tells whether chunks in key order make up [min, max) exactly.
+// tiles reports whether chunks in key order make up [min, max) exactly.
 func tiles(chunks []catalog.Chunk, min, max catalog.Key) bool {
 	at := min
 	for _, chunk := range chunks {

@@ -88,7 +88,7 @@ func (cks Chunks) commitSplit(known catalog.Collection, shard catalog.ShardID, m
 	return nil
 }
 
-// isSplit tells whether [min, max) of a shard is cut at exactly these points
+// isSplit reports whether [min, max) of a shard is cut at exactly these points
 // already.
 func isSplit(table *catalog.RoutingTable, shard catalog.ShardID, min, max catalog.Key, points []catalog.Key) bool {
 	bounds := append(slices.Clone(points), max)
@@ -236,7 +236,7 @@ func evenOut(keys [][]byte, points []int, count, perPiece int) []int {
 }
 
 // walkPieces picks up to limit points behind keys[from], one every n keys,
-// and gives the count after the last one.
+// and returns the count after the last one.
 func walkPieces(keys [][]byte, from, count, n, limit int) (points []int, rest int) {
 	last := keys[from]
 	for i := from + 1; i < len(keys); i++ {

@@ -25,7 +25,7 @@ type VectorRequest struct {
 // keysOfPiece is how many keys a piece has at most by default.
 const keysOfPiece = 250_000
 
-// SplitVector gives the keys at which a range would be cut into pieces of half
+// SplitVector returns the keys at which a range would be cut into pieces of half
 // the chunk size: every time that many keys have passed, the next different
 // one.
 func (cks Chunks) SplitVector(req VectorRequest) ([]bson.Raw, error) {
@@ -198,7 +198,7 @@ func (cks Chunks) autoSplit(s *shard, ns string, doc bson.Raw) {
 	}
 }
 
-// hasGrown counts what was written to a chunk and tells whether it is time to
+// hasGrown counts what was written to a chunk and reports whether it is time to
 // look at the chunk.
 func (l *localCollection) hasGrown(chunk catalog.Chunk, bytes, enough int64) bool {
 	if l.written == nil {

@@ -190,18 +190,6 @@ func (c *Cluster) buildNew(cfg Config) error {
 	return nil
 }
 
-// Lock takes the cluster's lock.
-func (k *clock) Lock() {
-	k.mu.Lock()
-	k.keepUp()
-}
-
-// Unlock gives the lock back.
-func (k *clock) Unlock() {
-	k.rouse()
-	k.mu.Unlock()
-}
-
 // Parameters are the server parameters in force.
 func (c *Cluster) Parameters() *Parameters { return c.parameters }
 
@@ -297,7 +285,7 @@ func (i *ids) NewUUID() bson.Binary {
 	return bson.Binary{Subtype: bson.TypeBinaryUUID, Data: data}
 }
 
-// Tick moves the cluster's logical time on and gives it. It never goes back.
+// Tick moves the cluster's logical time on and returns it. It never goes back.
 func (i *ids) Tick() bson.Timestamp {
 	seconds := uint32(i.clock.now().Unix())
 	if seconds > i.lastStamp.T {

@@ -124,7 +124,7 @@ func (cs *Collections) tailed(ns string) *localCollection {
 	return targets[0].shard.colls[ns]
 }
 
-// ReadTail gives the documents that have come since the last call and match.
+// ReadTail returns the documents that have come since the last call and match.
 // It fails when the collection is gone (QueryPlanKilled) or has dropped
 // documents that were not read (CappedPositionLost).
 func (rq *Request) ReadTail(t *Tail, filter *store.Filter) ([]bson.Raw, error) {
@@ -156,7 +156,7 @@ func (rq *Request) ReadTail(t *Tail, filter *store.Filter) ([]bson.Raw, error) {
 	return docs, nil
 }
 
-// TailGrown tells whether there may be something to read, or a reason why not.
+// TailGrown reports whether there may be something to read, or a reason why not.
 func (cs *Collections) TailGrown(t *Tail) bool {
 	l := cs.tailed(t.ns)
 	return l == nil || !l.uuid.Equal(t.uuid) || l.docs.Last() != t.last

@@ -68,7 +68,7 @@ func (rq *Request) CreateIndexes(ns string, specs []store.IndexSpec) ([]IndexRes
 	var results []IndexResult
 	for _, id := range rq.c.Statistics().holders(ns) {
 		docs := rq.c.shards[id].colls[ns].docs
-		result := IndexResult{Host: rq.c.hostOf(id), Before: len(docs.Indexes()), Created: created}
+		result := IndexResult{Host: rq.c.HostOf(id), Before: len(docs.Indexes()), Created: created}
 		if err := createAll(docs, specs); err != nil {
 			return nil, err
 		}
@@ -153,7 +153,7 @@ func (ix Indexes) On(ns string, id catalog.ShardID) []store.IndexSpec {
 	return s.colls[ns].docs.Indexes()
 }
 
-// beginsWith tells whether an index's key begins with the fields of a shard
+// beginsWith reports whether an index's key begins with the fields of a shard
 // key, in order.
 func beginsWith(key bson.Raw, p catalog.KeyPattern) bool {
 	fields := fieldNames(key)
@@ -199,7 +199,7 @@ func (ix Indexes) Drop(ns string, names []string) ([]IndexResult, error) {
 	var results []IndexResult
 	for _, id := range ix.c.Statistics().holders(ns) {
 		docs := ix.c.shards[id].colls[ns].docs
-		result := IndexResult{Host: ix.c.hostOf(id), Before: len(docs.Indexes())}
+		result := IndexResult{Host: ix.c.HostOf(id), Before: len(docs.Indexes())}
 		for _, name := range names {
 			if err := docs.DropIndex(name); err != nil {
 				return nil, err
@@ -212,7 +212,7 @@ func (ix Indexes) Drop(ns string, names []string) ([]IndexResult, error) {
 	return results, nil
 }
 
-// lastForShardKey tells whether an index is the only one that serves the
+// lastForShardKey reports whether an index is the only one that serves the
 // shard key.
 func (ix Indexes) lastForShardKey(coll catalog.Collection, specs []store.IndexSpec, name string) bool {
 	serving := 0
@@ -256,7 +256,7 @@ type expiry struct {
 // out: the mock keeps none there.
 func (tm *ttlMonitor) indexes() []expiry {
 	var list []expiry
-	for _, id := range tm.c.shardIDs() {
+	for _, id := range tm.c.ShardIDs() {
 		for ns, local := range tm.c.shards[id].colls {
 			if ns == sessionsNamespace {
 				continue
@@ -366,7 +366,7 @@ func (ix Indexes) checkExpiry(ns string, specs []store.IndexSpec) error {
 }
 
 // PrepareUnique makes an index of a collection refuse new duplicates on every
-// shard, or admit them again, and tells whether it refused them.
+// shard, or admit them again, and reports whether it refused them.
 func (ix Indexes) PrepareUnique(ns string, spec store.IndexSpec, on bool) (was bool, err error) {
 	if err := ix.checkUniqueAgainstShardKey(ns, []store.IndexSpec{{Name: spec.Name, Key: spec.Key,
 		Unique: on}}); err != nil {

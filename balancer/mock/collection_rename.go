@@ -213,7 +213,7 @@ func (cs *Collections) Modify(ns string, changes bson.D) {
 }
 
 // Hide hides an index of a collection from queries, or shows it again, on
-// every shard. It tells whether it was hidden.
+// every shard. It reports whether it was hidden.
 func (ix Indexes) Hide(ns, name string, hidden bool) (was bool, err error) {
 	ix.c.migrations.abort(ns)
 	for _, id := range ix.c.Statistics().holders(ns) {

@@ -352,7 +352,7 @@ const (
 	sessionsTTL = 1800
 )
 
-// holds tells whether the config server holds a collection. Only the
+// holds reports whether the config server holds a collection. Only the
 // sessions are of its databases and on the shards.
 func (cfg *ConfigDB) holds(ns string) bool {
 	return onConfigServer(databaseOf(ns)) && cfg.tables[ns] == nil
@@ -372,7 +372,7 @@ func (cs *Collections) watchSessions() {
 // CreateSessions makes the collection of the sessions, sharded by _id, with one
 // chunk on the first shard. That it is there already is no error.
 func (cs *Collections) CreateSessions() error {
-	ids := slices.DeleteFunc(cs.c.shardIDs(), func(id catalog.ShardID) bool {
+	ids := slices.DeleteFunc(cs.c.ShardIDs(), func(id catalog.ShardID) bool {
 		s, err := cs.c.config.ShardByID(string(id))
 		return err != nil || s.Draining
 	})

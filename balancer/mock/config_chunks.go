@@ -257,7 +257,7 @@ func byAge(t *catalog.RoutingTable) iter.Seq[catalog.Chunk] {
 	}
 }
 
-// chunkOrder tells whether the chunks of one collection, which a filter asks
+// chunkOrder reports whether the chunks of one collection, which a filter asks
 // for, come in the order of a sort by themselves, so that a reader with a limit
 // may stop early: by their lower bounds, or newest first.
 func chunkOrder(filter *store.Filter, sort bson.Raw) (ordered, newestFirst bool) {

@@ -184,7 +184,7 @@ func (i *inspection) checkZones() {
 func (i *inspection) checkShards() {
 	c, ns := i.cluster, i.coll.Namespace
 	byOptions := map[string][]string{}
-	for _, id := range c.shardIDs() {
+	for _, id := range c.ShardIDs() {
 		shard := bson.E{Key: "shard", Value: string(id)}
 		local, owns := c.shards[id].colls[ns], c.config.tables[ns].Count(id) > 0
 		switch {
@@ -263,7 +263,7 @@ func (i *inspection) checkIndexes() {
 // database's primary.
 func (c *Cluster) misplaced(wanted func(ns string) bool) []Inconsistency {
 	var found []Inconsistency
-	for _, id := range c.shardIDs() {
+	for _, id := range c.ShardIDs() {
 		for _, ns := range slices.Sorted(maps.Keys(c.shards[id].colls)) {
 			db, name, _ := strings.Cut(ns, ".")
 			if !wanted(ns) || c.config.isTracked(ns) || c.config.isPrimary(db, id) || onConfigServer(db) ||

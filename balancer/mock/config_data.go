@@ -56,7 +56,7 @@ func newConfigDB(k *clock, i *ids, s *setup) *ConfigDB {
 // ConfigDB is the config server's part of the cluster.
 func (c *Cluster) ConfigDB() *ConfigDB { return c.config }
 
-// onConfigServer tells whether the config server holds a database.
+// onConfigServer reports whether the config server holds a database.
 func onConfigServer(db string) bool { return db == "config" || db == "admin" }
 
 // newDocs is an empty collection whose duplicate key errors name it.

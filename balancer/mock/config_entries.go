@@ -25,7 +25,7 @@ type asOf struct {
 	writes uint64
 }
 
-// outdated tells whether documents were written since, or others took their
+// outdated reports whether documents were written since, or others took their
 // place, and takes note of those there are now.
 func (a *asOf) outdated(docs *store.Collection) bool {
 	now := asOf{docs, docs.Writes()}

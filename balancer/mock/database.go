@@ -192,7 +192,7 @@ func checkNewCollection(ns string) error {
 	return nil
 }
 
-// Exists tells whether any shard holds the collection or the catalog tracks it.
+// Exists reports whether any shard holds the collection or the catalog tracks it.
 func (cs *Collections) Exists(ns string) bool {
 	if _, ok := cs.c.config.doc(configCollections, ns); ok {
 		return true
@@ -229,7 +229,7 @@ func (cs *Collections) Drop(ns string) bool {
 	_, isView := cs.views[ns]
 	delete(cs.views, ns)
 	found := tracked || isView
-	for _, id := range cs.c.shardIDs() {
+	for _, id := range cs.c.ShardIDs() {
 		s := cs.c.shards[id]
 		if s.colls[ns] != nil {
 			found = true

@@ -312,7 +312,7 @@ func (l *loading) user(key, value []byte) error {
 // when it starts after a crash (spec 02 §5.5).
 func (c *Cluster) rollBack() {
 	c.rollBackReshardings()
-	for _, id := range c.shardIDs() {
+	for _, id := range c.ShardIDs() {
 		c.rollBackMigrations(c.shards[id])
 	}
 }

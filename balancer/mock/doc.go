@@ -1,16 +1,51 @@
-// Package mock is a sharded cluster in memory: a config server catalog, shards
-// that hold real BSON documents and virtual data besides, migrations that
-// copy, catch up, commit and leave orphans to a range deleter, and the
-// balancer engine on top.
+// Package mock is a sharded cluster in memory: a config server with its catalog,
+// shards that hold real BSON documents and virtual data besides, migrations that
+// copy, catch up, commit and leave orphans to a range deleter, and the balancer
+// engine on top.
+//
+// # Parts
+//
+// A Cluster is made of parts, each with a state of its own and a prefix of file
+// names: ConfigDB (config_), Collections, Indexes and Databases (collection_,
+// database), Chunks (chunk_), Migrations (migration_), Reshardings (reshard_),
+// Membership and what a shard holds (shard_), Balancer (balancer_), Faults
+// (fault_), the clock (time_), Statistics (stats_), what reads and writes
+// documents for a command (Request, document_), and what keeps all of it on disk
+// (disk_).
+//
+// # Time
 //
 // Time is virtual or real. On virtual time everything that takes time is an
 // event of one queue; whoever waits (a command, a sleep) runs the events that
 // come first, so a run repeats exactly. On real time one goroutine runs the
 // events when they are due, and the engine has a goroutine of its own.
 //
-// One lock guards the whole cluster. Exported methods that begin with a
-// context take it themselves; all others are for callers between Lock and
-// Unlock, which is how the router runs one command. Nobody who holds it waits for
-// the disk (package disk): what has changed is handed over, and whoever must know
-// that it is written waits after giving the lock back.
+// # The lock
+//
+// One lock guards the cluster and all its parts.
+//
+//   - It is held by the caller of every method, exported or not, but for those
+//     named next: who runs a command takes it with Lock, calls what the command
+//     needs, and gives it back with Unlock. Events run with it held.
+//   - It is taken by New's goroutines, and by these methods, whose callers must
+//     not hold it: Close, Save, Load, ListenAt, ShardCount, Faults.FailureOf,
+//     and all methods of a Clock and of an Engine.
+//   - It is not needed for GossipTime, Release, Version, and Parameters, which
+//     have a lock of their own or never change while the cluster runs.
+//
+// To take it lets time pass: with a Pace, Lock first runs the events that have
+// fallen due since somebody had it last. What was read before is out of date.
+//
+// So it is after a wait. Whatever waits (Await, and what takes a context and a
+// deadline: Move, Stop, AwaitWritable, Reshard and the like) needs the lock, and
+// others have changed the cluster when it returns. On real time it gives the
+// lock away meanwhile; on virtual time it keeps it and runs the events that come
+// next, and so do Spend and Advance. A command that is under way is a Request,
+// not a field of the cluster: nothing needs to be put back after a wait.
+//
+// Other locks are taken with this one held, never the other way round: the
+// engine's (under which nothing waits or calls the cluster), that of the
+// Parameters, that of the disk's queue. Nobody who holds it waits for the disk
+// (package disk): what has changed is handed over, and whoever must know that it
+// is written waits after giving the lock back.
 package mock

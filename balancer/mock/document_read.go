@@ -36,7 +36,7 @@ func (rq *Request) Reads(ns string, q store.Query) ([]Read, error) {
 }
 
 // PartialReads is Reads that leaves out the shards which can't be reached, and
-// tells whether there were such.
+// reports whether there were such.
 func (rq *Request) PartialReads(ns string, q store.Query) (reads []Read, partial bool, err error) {
 	if ns == chunksNamespace {
 		reads, err = rq.chunkReads(q)
@@ -60,7 +60,7 @@ func (rq *Request) planTargets(targets []target, q store.Query) ([]Read, error) 
 		if t.shard != nil {
 			r.Shard = t.shard.id
 		}
-		r.Host = rq.c.hostOf(r.Shard)
+		r.Host = rq.c.HostOf(r.Shard)
 		if t.table != nil && !q.Filter.WholeKey(t.coll.Pattern.Fields()) {
 			r.ShardKey = t.coll.Pattern.Fields()
 		}
@@ -98,11 +98,11 @@ func (rq *Request) chunkReads(q store.Query) ([]Read, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []Read{{Shard: configShard, Host: rq.c.hostOf(configShard), Plan: plan,
+	return []Read{{Shard: configShard, Host: rq.c.HostOf(configShard), Plan: plan,
 		chunks: rq.c.config.chunkPlaces(q.Filter, newestFirst)}}, nil
 }
 
-// Documents gives what matches and belongs to the shard, in the plan's order,
+// Documents yields what matches and belongs to the shard, in the plan's order,
 // and counts.
 func (r Read) Documents(counts *store.Counts) iter.Seq2[store.Found, error] {
 	return func(yield func(store.Found, error) bool) {

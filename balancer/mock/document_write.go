@@ -19,7 +19,7 @@ type place struct {
 	doc    bson.Raw
 }
 
-// Documents gives the documents of a namespace that a router returns: each
+// Documents yields the documents of a namespace that a router returns: each
 // from the shard that owns it, orphans never. A nil filter gives all. No node
 // is asked for them.
 func (c *Cluster) Documents(ns string, filter *store.Filter) iter.Seq[bson.Raw] {
@@ -172,7 +172,7 @@ func (c *Cluster) Targets(ns string, filter *store.Filter) []catalog.ShardID {
 	return ids
 }
 
-// owns tells whether the target's shard owns a document it holds.
+// owns reports whether the target's shard owns a document it holds.
 func (t target) owns(doc bson.Raw) bool {
 	if t.table == nil {
 		return true
@@ -293,7 +293,7 @@ func (rq *Request) Update(ns string, req UpdateRequest) (UpdateResult, error) {
 	return rq.updatePlaces(ns, req, found)
 }
 
-// find gives all places that match, or the first in the order asked for.
+// find returns all places that match, or the first in the order asked for.
 func (rq *Request) find(ns string, q store.Query, sort *store.Sort, justOne bool) ([]place, error) {
 	if err := rq.c.collections.refuseView(ns); err != nil {
 		return nil, err

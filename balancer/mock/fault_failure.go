@@ -114,7 +114,7 @@ func (c *Cluster) BeginRequest(command string) (*Request, *Failure) {
 // between it and the nodes, and no failure is armed for it.
 func (c *Cluster) Background() *Request { return &Request{c: c} }
 
-// End tells how much longer slow nodes make the command, which sent
+// End returns how much longer slow nodes make the command, which sent
 // and received so many bytes.
 func (rq *Request) End(bytes int64) time.Duration {
 	if len(rq.c.faults.slow) == 0 {
@@ -180,7 +180,7 @@ func (rq *Request) askTargets(targets []target) error {
 	return nil
 }
 
-// Ask tells whether the router reaches what a request for a namespace goes to.
+// Ask reports whether the router reaches what a request for a namespace goes to.
 func (rq *Request) Ask(ns string, filter *store.Filter) error {
 	if ns == chunksNamespace {
 		return rq.ask(configShard)
@@ -188,12 +188,12 @@ func (rq *Request) Ask(ns string, filter *store.Filter) error {
 	return rq.askTargets(rq.c.targets(ns, filter))
 }
 
-// AskConfig tells whether the router reaches the config server.
+// AskConfig reports whether the router reaches the config server.
 func (rq *Request) AskConfig() error { return rq.ask(configShard) }
 
-// AskShards tells whether the router reaches every shard.
+// AskShards reports whether the router reaches every shard.
 func (rq *Request) AskShards() error {
-	for _, id := range rq.c.shardIDs() {
+	for _, id := range rq.c.ShardIDs() {
 		if err := rq.ask(id); err != nil {
 			return err
 		}
@@ -201,7 +201,7 @@ func (rq *Request) AskShards() error {
 	return nil
 }
 
-// AskPrimary tells whether the router reaches a database's primary.
+// AskPrimary reports whether the router reaches a database's primary.
 func (rq *Request) AskPrimary(db string) error {
 	primary, known := rq.c.config.Primary(db)
 	if !known {

@@ -45,10 +45,10 @@ func linkOf(a, b catalog.ShardID) link {
 	return link{a, b}
 }
 
-// Crashed tells whether a shard or the config server is down.
+// Crashed reports whether a shard or the config server is down.
 func (fs *Faults) Crashed(id catalog.ShardID) bool { return fs.isDown(id) }
 
-// isDown tells whether a node has crashed.
+// isDown reports whether a node has crashed.
 func (fs *Faults) isDown(id catalog.ShardID) bool {
 	if id == configShard {
 		return fs.configDown
@@ -69,7 +69,7 @@ func (fs *Faults) reach(from, to catalog.ShardID) error {
 		return nil
 	}
 	return mongoerr.New(mongoerr.HostUnreachable, "Error connecting to %s :: caused by :: %s",
-		cmp.Or(fs.c.hostOf(to), string(to)), why)
+		cmp.Or(fs.c.HostOf(to), string(to)), why)
 }
 
 // reachShards fails when a node does not reach every shard.
@@ -77,7 +77,7 @@ func (fs *Faults) reachShards(from catalog.ShardID) error {
 	if err := fs.reach(from, configShard); err != nil {
 		return err
 	}
-	for _, id := range fs.c.shardIDs() {
+	for _, id := range fs.c.ShardIDs() {
 		if err := fs.reach(from, id); err != nil {
 			return err
 		}
@@ -107,7 +107,7 @@ func (fs *Faults) server(name string) (catalog.ShardID, error) {
 
 func (c *Cluster) shardNames() []string {
 	var names []string
-	for _, id := range c.shardIDs() {
+	for _, id := range c.ShardIDs() {
 		names = append(names, string(id))
 	}
 	return names
@@ -140,7 +140,7 @@ func (fs *Faults) Restart(name string) error {
 		}
 		fs.revive(id)
 	} else {
-		for _, id := range append(fs.c.shardIDs(), configShard) {
+		for _, id := range append(fs.c.ShardIDs(), configShard) {
 			fs.revive(id)
 		}
 	}
@@ -208,7 +208,7 @@ func (fs *Faults) Heal(names ...string) error {
 	return nil
 }
 
-// nodesAway tells whether a node is down or cut off from another.
+// nodesAway reports whether a node is down or cut off from another.
 func (fs *Faults) nodesAway() bool {
 	if fs.configDown || len(fs.cut) > 0 {
 		return true
@@ -245,7 +245,7 @@ type FaultState struct {
 // State shows the faults in force.
 func (fs *Faults) State() FaultState {
 	state := FaultState{Slow: map[string]Slowness{}, Unfinished: len(fs.c.migrations.unfinished)}
-	for _, id := range append(fs.c.shardIDs(), configShard) {
+	for _, id := range append(fs.c.ShardIDs(), configShard) {
 		if fs.isDown(id) {
 			state.Down = append(state.Down, string(id))
 		}
@@ -262,22 +262,6 @@ func (fs *Faults) State() FaultState {
 	}
 	return state
 }
-
-// Advance lets virtual time jump; everything due by then happens. On real time
-// it is refused.
-func (k *clock) Advance(d time.Duration) error {
-	switch {
-	case k.realTime:
-		return mongoerr.New(mongoerr.IllegalOperation, "time is real here and can't jump: start with --mock-time virtual")
-	case d < 0:
-		return mongoerr.New(mongoerr.BadValue, "time does not go back: %v", d)
-	}
-	k.Spend(d)
-	return nil
-}
-
-// RealTime tells whether time passes as on the wall.
-func (k *clock) RealTime() bool { return k.realTime }
 
 // ServerIDs are the nodes that can crash: the shards, and "config".
 func (c *Cluster) ServerIDs() []string { return append(c.shardNames(), string(configShard)) }

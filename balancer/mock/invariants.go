@@ -70,7 +70,7 @@ func (inv invariants) checkChunks(coll catalog.Collection, fail func(string, ...
 func (inv invariants) checkDocuments(coll catalog.Collection, fail func(string, ...any)) {
 	table := inv.c.config.tables[coll.Namespace]
 	owners := map[string]catalog.ShardID{}
-	for _, id := range inv.c.shardIDs() {
+	for _, id := range inv.c.ShardIDs() {
 		local := inv.c.shards[id].colls[coll.Namespace]
 		if local == nil {
 			continue
@@ -127,7 +127,7 @@ func (inv invariants) checkMigrations(fail func(string, ...any)) {
 
 // checkLeftovers: what is gone from the catalog has left nothing on shards.
 func (inv invariants) checkLeftovers(fail func(string, ...any)) {
-	for _, id := range inv.c.shardIDs() {
+	for _, id := range inv.c.ShardIDs() {
 		s := inv.c.shards[id]
 		if s.busy != nil && !inv.c.migrations.underWay[s.busy] {
 			fail("shard %s takes part in a migration of %s that has ended", id, s.busy.req.Namespace)

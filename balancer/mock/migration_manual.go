@@ -86,7 +86,7 @@ func (ms *Migrations) outcome(req MoveRequest, err error) error {
 	return err
 }
 
-// Donating tells whether a shard gives away a part of the collection just now.
+// Donating reports whether a shard gives away a part of the collection just now.
 func (ms *Migrations) Donating(ns string, id catalog.ShardID) bool {
 	s := ms.c.shards[id]
 	return s != nil && s.busy != nil && s.busy.donor == s && s.busy.req.Namespace == ns

@@ -138,7 +138,7 @@ func newModifications() modifications {
 
 func (m *modifications) empty() bool { return len(m.upserts)+len(m.deletes) == 0 }
 
-// same tells whether two requests are equal in all fields.
+// same reports whether two requests are equal in all fields.
 func (r MoveRequest) same(o MoveRequest) bool {
 	return r.Namespace == o.Namespace && r.From == o.From && r.To == o.To && bytes.Equal(r.Min, o.Min) &&
 		bytes.Equal(r.Max, o.Max) &&
@@ -267,7 +267,7 @@ func (m *migration) checkRange() error {
 	return nil
 }
 
-// resolveBounds gives full keys, and computes the bound that was left out
+// resolveBounds returns full keys, and computes the bound that was left out
 // (spec 02 §5.8).
 func (m *migration) resolveBounds() (min, max catalog.Key, err error) {
 	p, table := m.coll.Pattern, m.c.config.tables[m.req.Namespace]
@@ -362,7 +362,7 @@ func (m *migration) refuseOn(s *shard, err *mongoerr.ServerError) {
 	m.finish(err)
 }
 
-// holds tells whether a document's key is in the migrating range.
+// holds reports whether a document's key is in the migrating range.
 func (m *migration) holds(doc bson.Raw) bool {
 	key, err := m.coll.Pattern.DocumentKey(doc)
 	return err == nil && m.contains(key)

@@ -86,7 +86,7 @@ func (m *migration) recover() {
 	}
 }
 
-// belongs tells whether a shard still belongs to the cluster.
+// belongs reports whether a shard still belongs to the cluster.
 func (c *Cluster) belongs(s *shard) bool { return c.shards[s.id] == s }
 
 // decide finds out what became of the range: it is committed if the donor does

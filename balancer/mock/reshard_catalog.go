@@ -85,7 +85,7 @@ func (op *resharding) doc() bson.D {
 	for _, id := range op.donors {
 		donors = append(donors, participant(id))
 	}
-	for _, id := range op.c.shardIDs() {
+	for _, id := range op.c.ShardIDs() {
 		recipients = append(recipients, participant(id))
 	}
 	db, _, _ := catalog.SplitNamespace(op.request.Namespace)

@@ -143,7 +143,7 @@ func (cs *Collections) track(ns string, primary catalog.ShardID) error {
 // are there without being sharded.
 func (e engine) Unsharded(context.Context) ([]policy.Unsharded, error) {
 	var list []policy.Unsharded
-	for _, id := range e.c.shardIDs() {
+	for _, id := range e.c.ShardIDs() {
 		for ns, local := range e.c.shards[id].colls {
 			db, _, _ := strings.Cut(ns, ".")
 			coll, tracked, err := e.c.config.Tracked(ns)

@@ -182,7 +182,7 @@ func (op *resharding) clone() {
 		return
 	}
 	op.enter(reshardCloning)
-	takes := reshardStep + op.c.faults.transferTime(op.bytes, op.c.shardIDs()...)
+	takes := reshardStep + op.c.faults.transferTime(op.bytes, op.c.ShardIDs()...)
 	op.cloneEnds = op.c.now().Add(takes)
 	op.after(takes, op.apply)
 }

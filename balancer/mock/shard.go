@@ -153,8 +153,8 @@ func (l *localCollection) scanRange(p catalog.KeyPattern, min, max catalog.Key) 
 	}
 }
 
-// shardIDs lists the shards in catalog order.
-func (c *Cluster) shardIDs() []catalog.ShardID { return slices.Sorted(maps.Keys(c.shards)) }
+// ShardIDs lists the shards in catalog order.
+func (c *Cluster) ShardIDs() []catalog.ShardID { return slices.Sorted(maps.Keys(c.shards)) }
 
 // ShardCount is the number of shards. It takes the lock.
 func (c *Cluster) ShardCount() int {

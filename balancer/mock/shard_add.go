@@ -30,7 +30,7 @@ type Membership struct {
 // Membership is that of the cluster.
 func (c *Cluster) Membership() *Membership { return c.membership }
 
-// Add adds a shard and gives its id. An empty name chooses one.
+// Add adds a shard and returns its id. An empty name chooses one.
 func (mb *Membership) Add(at ShardAddress, name string) (catalog.ShardID, error) {
 	set, hosts := at.set, at.hosts
 	known, err := mb.known(set, hosts, name)
@@ -152,12 +152,12 @@ func (mb *Membership) Grow(s NewShard) (catalog.ShardID, error) {
 	return id, nil
 }
 
-// usesPort tells whether a shard, or one that was removed, has a host of the
+// usesPort reports whether a shard, or one that was removed, has a host of the
 // mock's making.
 func (mb *Membership) usesPort(port int) bool {
 	member := fmt.Sprintf("127.0.0.1:%d", port)
-	for _, id := range mb.c.shardIDs() {
-		if hasMember(mb.c.hostOf(id), member) {
+	for _, id := range mb.c.ShardIDs() {
+		if hasMember(mb.c.HostOf(id), member) {
 			return true
 		}
 	}
@@ -220,7 +220,7 @@ func ParseShardAddress(text string) (ShardAddress, error) {
 	return ShardAddress{set, hosts}, nil
 }
 
-// validHost tells whether a text is a host, by name or by address ("[::1]"), with
+// validHost reports whether a text is a host, by name or by address ("[::1]"), with
 // or without a port.
 func validHost(text string) bool {
 	if strings.HasPrefix(text, "[") {
@@ -235,14 +235,11 @@ func validHost(text string) bool {
 	return name != "" && (!hasPort || err == nil && n >= 1 && n <= math.MaxUint16)
 }
 
-// HostOf is a shard's connection string.
-func (c *Cluster) HostOf(id catalog.ShardID) string { return c.hostOf(id) }
-
 // HostsOf are the connection strings of the shards that hold a collection.
 func (st Statistics) HostsOf(ns string) []string {
 	var hosts []string
 	for _, id := range st.holders(ns) {
-		hosts = append(hosts, st.c.hostOf(id))
+		hosts = append(hosts, st.c.HostOf(id))
 	}
 	return hosts
 }
@@ -286,7 +283,7 @@ func (c *Cluster) MachineID(id catalog.ShardID) int32 {
 	if s := c.shards[id]; s != nil {
 		number = s.machineID
 	}
-	return cmp.Or(number, machineIDOf(cmp.Or(c.firstMember(id), string(id))))
+	return cmp.Or(number, machineIDOf(cmp.Or(c.FirstMember(id), string(id))))
 }
 
 func machineIDOf(name string) int32 {

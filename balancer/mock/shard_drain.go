@@ -10,93 +10,6 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Since 8.3 the steps of a removal have commands of their own (spec 03 §1.5): each of
-// these is one. They take a shard that ShardToDrain or ConfigShardToDrain gave.
-
-// ShardToDrain finds a shard by its id, connection string or host. The config
-// server is drained by commands of its own.
-func (mb *Membership) ShardToDrain(name string) (catalog.Shard, error) {
-	shard, err := mb.c.config.FindShard(name)
-	if err == nil && shard.ID == configShard {
-		err = mongoerr.New(mongoerr.IllegalOperation, "Cannot remove a config shard with removeShard: use "+
-			"transitionToDedicatedConfigServer")
-	}
-	return shard, err
-}
-
-// ConfigShardToDrain is the config server as a shard; 70 when it is none.
-func (mb *Membership) ConfigShardToDrain() (catalog.Shard, error) {
-	return mb.c.config.ShardByID(string(configShard))
-}
-
-// StartDraining marks a shard as draining, from when on the balancer empties
-// it. That it is draining is no error.
-func (mb *Membership) StartDraining(shard catalog.Shard) error {
-	if err := mb.checkRemoval(shard); err != nil || shard.Draining {
-		return err
-	}
-	if _, err := mb.c.config.modify(configShards, string(shard.ID),
-		func(doc *bson.D) { set(doc, "draining", true) }); err != nil {
-		return err
-	}
-	mb.c.log.change(configShard, "removeShard.start", "", bson.D{{Key: "shard", Value: string(shard.ID)}})
-	return nil
-}
-
-// StopDraining lets a shard stay. That it is not draining is no error.
-func (mb *Membership) StopDraining(shard catalog.Shard) error {
-	if !shard.Draining {
-		return nil
-	}
-	_, err := mb.c.config.modify(configShards, string(shard.ID), func(doc *bson.D) { unset(doc, "draining") })
-	return err
-}
-
-// DrainingStatus tells what a shard still has.
-func (mb *Membership) DrainingStatus(shard catalog.Shard) Removal {
-	r := Removal{Shard: shard.ID, Databases: mb.c.config.databasesOn(shard.ID),
-		Collections: mb.c.config.unshardedOn(shard.ID)}
-	for _, table := range mb.c.config.tables {
-		r.Chunks += int64(table.Count(shard.ID))
-		r.JumboChunks += int64(table.JumboCount(shard.ID))
-	}
-	if r.Empty() && shard.ID == configShard {
-		mb.cleanConfigShard(&r)
-	}
-	return r
-}
-
-// CommitRemoval takes a shard out of the cluster that has been drained;
-// IllegalOperation when it has not.
-func (mb *Membership) CommitRemoval(shard catalog.Shard) error {
-	if err := mb.checkRemoval(shard); err != nil {
-		return err
-	}
-	status := mb.DrainingStatus(shard)
-	switch {
-	case !shard.Draining:
-		return mongoerr.New(mongoerr.IllegalOperation, "Shard %s is not draining", shard.ID)
-	case !status.Empty() || status.Cleaning:
-		return mongoerr.New(mongoerr.IllegalOperation, "Shard %s is not drained: it has %d chunks and %d databases", shard.ID,
-			status.Chunks, len(status.Databases))
-	}
-	return mb.finishRemoval(shard)
-}
-
-// unshardedOn lists the tracked collections on a shard that are not sharded:
-// the balancer leaves them where they are.
-func (cfg *ConfigDB) unshardedOn(id catalog.ShardID) []string {
-	list := []string{}
-	for ns, table := range cfg.tables {
-		coll, _, err := cfg.Tracked(ns)
-		if err == nil && coll.Unsplittable && table.Count(id) > 0 {
-			list = append(list, ns)
-		}
-	}
-	slices.Sort(list)
-	return list
-}
-
 // Removal is where the removal of a shard stands (spec 03 §1.5).
 type Removal struct {
 	Shard catalog.ShardID
@@ -113,7 +26,7 @@ type Removal struct {
 	FirstNonEmpty    string
 }
 
-// Empty tells that nothing is left to move.
+// Empty reports whether nothing is left to move.
 func (r Removal) Empty() bool { return r.Chunks == 0 && len(r.Databases) == 0 }
 
 // Remove begins, or goes on with, the removal of a shard, named by its
@@ -226,4 +139,91 @@ func (mb *Membership) cleanConfigShard(r *Removal) {
 		}
 	}
 	r.Cleaning = r.PendingDeletions > 0 || r.FirstNonEmpty != ""
+}
+
+// Since 8.3 the steps of a removal have commands of their own (spec 03 §1.5): each of
+// these is one. They take a shard that ShardToDrain or ConfigShardToDrain gave.
+
+// ShardToDrain finds a shard by its id, connection string or host. The config
+// server is drained by commands of its own.
+func (mb *Membership) ShardToDrain(name string) (catalog.Shard, error) {
+	shard, err := mb.c.config.FindShard(name)
+	if err == nil && shard.ID == configShard {
+		err = mongoerr.New(mongoerr.IllegalOperation, "Cannot remove a config shard with removeShard: use "+
+			"transitionToDedicatedConfigServer")
+	}
+	return shard, err
+}
+
+// ConfigShardToDrain is the config server as a shard; 70 when it is none.
+func (mb *Membership) ConfigShardToDrain() (catalog.Shard, error) {
+	return mb.c.config.ShardByID(string(configShard))
+}
+
+// StartDraining marks a shard as draining, from when on the balancer empties
+// it. That it is draining is no error.
+func (mb *Membership) StartDraining(shard catalog.Shard) error {
+	if err := mb.checkRemoval(shard); err != nil || shard.Draining {
+		return err
+	}
+	if _, err := mb.c.config.modify(configShards, string(shard.ID),
+		func(doc *bson.D) { set(doc, "draining", true) }); err != nil {
+		return err
+	}
+	mb.c.log.change(configShard, "removeShard.start", "", bson.D{{Key: "shard", Value: string(shard.ID)}})
+	return nil
+}
+
+// StopDraining lets a shard stay. That it is not draining is no error.
+func (mb *Membership) StopDraining(shard catalog.Shard) error {
+	if !shard.Draining {
+		return nil
+	}
+	_, err := mb.c.config.modify(configShards, string(shard.ID), func(doc *bson.D) { unset(doc, "draining") })
+	return err
+}
+
+// DrainingStatus returns what a shard still has.
+func (mb *Membership) DrainingStatus(shard catalog.Shard) Removal {
+	r := Removal{Shard: shard.ID, Databases: mb.c.config.databasesOn(shard.ID),
+		Collections: mb.c.config.unshardedOn(shard.ID)}
+	for _, table := range mb.c.config.tables {
+		r.Chunks += int64(table.Count(shard.ID))
+		r.JumboChunks += int64(table.JumboCount(shard.ID))
+	}
+	if r.Empty() && shard.ID == configShard {
+		mb.cleanConfigShard(&r)
+	}
+	return r
+}
+
+// CommitRemoval takes a shard out of the cluster that has been drained;
+// IllegalOperation when it has not.
+func (mb *Membership) CommitRemoval(shard catalog.Shard) error {
+	if err := mb.checkRemoval(shard); err != nil {
+		return err
+	}
+	status := mb.DrainingStatus(shard)
+	switch {
+	case !shard.Draining:
+		return mongoerr.New(mongoerr.IllegalOperation, "Shard %s is not draining", shard.ID)
+	case !status.Empty() || status.Cleaning:
+		return mongoerr.New(mongoerr.IllegalOperation, "Shard %s is not drained: it has %d chunks and %d databases", shard.ID,
+			status.Chunks, len(status.Databases))
+	}
+	return mb.finishRemoval(shard)
+}
+
+// unshardedOn lists the tracked collections on a shard that are not sharded:
+// the balancer leaves them where they are.
+func (cfg *ConfigDB) unshardedOn(id catalog.ShardID) []string {
+	list := []string{}
+	for ns, table := range cfg.tables {
+		coll, _, err := cfg.Tracked(ns)
+		if err == nil && coll.Unsplittable && table.Count(id) > 0 {
+			list = append(list, ns)
+		}
+	}
+	slices.Sort(list)
+	return list
 }

@@ -12,11 +12,11 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// rangeDeleter deletes what shards hold and do not own.
-type rangeDeleter struct{ c *Cluster }
+// RangeDeleter deletes what shards hold and do not own.
+type RangeDeleter struct{ c *Cluster }
 
 // RangeDeleter are those of the cluster.
-func (c *Cluster) RangeDeleter() rangeDeleter { return rangeDeleter{c} }
+func (c *Cluster) RangeDeleter() RangeDeleter { return RangeDeleter{c} }
 
 type whenToDelete uint8
 
@@ -53,7 +53,7 @@ func (s *shard) removeDeletion(task *rangeDeletion) {
 
 // schedule makes a task ready: a delayed one waits, so that queries
 // that still read the range can end.
-func (rd rangeDeleter) schedule(s *shard, task *rangeDeletion) {
+func (rd RangeDeleter) schedule(s *shard, task *rangeDeletion) {
 	var delay time.Duration
 	if task.when == deletionDelayed {
 		delay = rd.c.parameters.Seconds("orphanCleanupDelaySecs")
@@ -63,11 +63,11 @@ func (rd rangeDeleter) schedule(s *shard, task *rangeDeletion) {
 
 // delete deletes a task's documents in batches, removes the task and
 // calls then, if there is one.
-func (rd rangeDeleter) delete(s *shard, task *rangeDeletion, delay time.Duration, then func()) {
+func (rd RangeDeleter) delete(s *shard, task *rangeDeletion, delay time.Duration, then func()) {
 	rd.c.after(delay, func() { rd.deleteBatch(s, task, then) })
 }
 
-func (rd rangeDeleter) deleteBatch(s *shard, task *rangeDeletion, then func()) {
+func (rd RangeDeleter) deleteBatch(s *shard, task *rangeDeletion, then func()) {
 	if s.down {
 		rd.c.after(deletionPoll, func() { rd.deleteBatch(s, task, then) })
 		return
@@ -95,7 +95,7 @@ func (st Statistics) ScheduledDeletions(id catalog.ShardID) int {
 }
 
 // deleteSome deletes one batch and tells how many documents it held.
-func (rd rangeDeleter) deleteSome(s *shard, local *localCollection, task *rangeDeletion) int {
+func (rd RangeDeleter) deleteSome(s *shard, local *localCollection, task *rangeDeletion) int {
 	limit := int(rd.c.parameters.Int("rangeDeleterBatchSize"))
 	if limit == 0 {
 		limit = maxInt32
@@ -117,7 +117,7 @@ func (rd rangeDeleter) deleteSome(s *shard, local *localCollection, task *rangeD
 }
 
 // Await blocks until a shard has no range of a collection to delete.
-func (rd rangeDeleter) Await(ctx context.Context, deadline time.Time, id catalog.ShardID, ns string) error {
+func (rd RangeDeleter) Await(ctx context.Context, deadline time.Time, id catalog.ShardID, ns string) error {
 	if rd.c.parameters.Int("disableResumableRangeDeleter") != 0 {
 		return mongoerr.New(mongoerr.ResumableRangeDeleterDisabled,
 			"Failing cleanupOrphaned because the disableResumableRangeDeleter server parameter is set to true")

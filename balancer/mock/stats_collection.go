@@ -75,7 +75,7 @@ func (st Statistics) onShard(id catalog.ShardID, ns string) (LocalStats, bool) {
 	}
 	docs, bytes := l.counts()
 	return LocalStats{
-		Shard: id, Host: st.c.firstMember(id), Docs: docs, Bytes: bytes,
+		Shard: id, Host: st.c.FirstMember(id), Docs: docs, Bytes: bytes,
 		Orphans: st.c.shards[id].orphans(ns), Indexes: indexNames(l.docs),
 		Capped: l.maxBytes > 0, MaxBytes: l.maxBytes, MaxDocs: l.maxDocs,
 	}, true
@@ -85,7 +85,7 @@ func (st Statistics) onShard(id catalog.ShardID, ns string) (LocalStats, bool) {
 // orphans.
 func (st Statistics) Distribution(ns string) []LocalStats {
 	stats := st.Collection(ns)
-	for _, id := range st.c.shardIDs() {
+	for _, id := range st.c.ShardIDs() {
 		if slices.ContainsFunc(stats, func(s LocalStats) bool { return s.Shard == id }) || st.c.shards[id].orphans(ns) == 0 {
 			continue
 		}
@@ -153,8 +153,9 @@ func indexNames(docs *store.Collection) []string {
 	return names
 }
 
-func (c *Cluster) firstMember(id catalog.ShardID) string {
-	host := c.hostOf(id)
+// FirstMember is the host:port of a shard's first member.
+func (c *Cluster) FirstMember(id catalog.ShardID) string {
+	host := c.HostOf(id)
 	_, members, _ := strings.Cut(host, "/")
 	first, _, _ := strings.Cut(members, ",")
 	return first
@@ -165,16 +166,17 @@ func (c *Cluster) firstMember(id catalog.ShardID) string {
 func (st Statistics) Home(ns string) (catalog.ShardID, string) {
 	db, _, _ := catalog.SplitNamespace(ns)
 	if st.c.config.holds(ns) {
-		return configShard, st.c.hostOf(configShard)
+		return configShard, st.c.HostOf(configShard)
 	}
 	id, ok := st.c.config.Primary(db)
 	if !ok {
-		id = st.c.shardIDs()[0]
+		id = st.c.ShardIDs()[0]
 	}
-	return id, st.c.hostOf(id)
+	return id, st.c.HostOf(id)
 }
 
-func (c *Cluster) hostOf(id catalog.ShardID) string {
+// HostOf is a shard's connection string.
+func (c *Cluster) HostOf(id catalog.ShardID) string {
 	if id == configShard && c.shards[id] == nil {
 		return c.ConfigServer()
 	}
@@ -213,7 +215,7 @@ func (st Statistics) Collections(db string) []CollectionInfo {
 	}
 	for _, ns := range st.c.Databases().Namespaces(db) {
 		info := CollectionInfo{Name: strings.TrimPrefix(ns, db+"."), Options: bson.D{}}
-		for _, id := range st.c.shardIDs() {
+		for _, id := range st.c.ShardIDs() {
 			if l := st.c.shards[id].colls[ns]; l != nil {
 				info.UUID = l.uuid
 				if l.options != nil {
@@ -275,9 +277,6 @@ func (ms *Migrations) Kill(id catalog.ShardID, op int32) {
 	}
 }
 
-// FirstMember is the host:port of a shard's first member.
-func (c *Cluster) FirstMember(id catalog.ShardID) string { return c.firstMember(id) }
-
 func orEmpty(doc bson.Raw) bson.Raw {
 	if doc == nil {
 		return emptyDoc()
@@ -321,7 +320,7 @@ func (rq *Request) MemberReads(id catalog.ShardID, ns string, q store.Query) ([]
 	if err != nil {
 		return nil, err
 	}
-	return []Read{{Shard: id, Host: rq.c.hostOf(id), Plan: plan, target: target{docs: l.docs, shard: rq.c.shards[id]}}},
+	return []Read{{Shard: id, Host: rq.c.HostOf(id), Plan: plan, target: target{docs: l.docs, shard: rq.c.shards[id]}}},
 		nil
 }
 

@@ -3,7 +3,6 @@ package mock
 import (
 	"maps"
 	"slices"
-	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -50,7 +49,7 @@ func (st Statistics) Databases() []DatabaseSize {
 		}
 		add(name, configShard, bytes)
 	}
-	for _, id := range st.c.shardIDs() {
+	for _, id := range st.c.ShardIDs() {
 		local := map[string]int64{"config": shardCatalogBytes}
 		if id == configShard { // the config server, counted already
 			delete(local, "config")
@@ -94,9 +93,6 @@ func (cfg *ConfigDB) TopologyTime() bson.Timestamp {
 	return newest
 }
 
-// ShardIDs lists the shards in the order of their ids.
-func (c *Cluster) ShardIDs() []catalog.ShardID { return c.shardIDs() }
-
 // CountViews counts the views of a database.
 func (st Statistics) CountViews(db string) int64 {
 	n := int64(0)
@@ -107,9 +103,6 @@ func (st Statistics) CountViews(db string) int64 {
 	}
 	return n
 }
-
-// Started is when the cluster began, in its own time.
-func (k *clock) Started() time.Time { return k.started }
 
 // DatabaseNames lists the databases that the catalog knows, and those of the
 // config server, by name.

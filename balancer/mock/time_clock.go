@@ -301,3 +301,34 @@ func (k *clock) rouse() {
 	default:
 	}
 }
+
+// Lock takes the cluster's lock.
+func (k *clock) Lock() {
+	k.mu.Lock()
+	k.keepUp()
+}
+
+// Unlock gives the lock back.
+func (k *clock) Unlock() {
+	k.rouse()
+	k.mu.Unlock()
+}
+
+// Advance lets virtual time jump; everything due by then happens. On real time
+// it is refused.
+func (k *clock) Advance(d time.Duration) error {
+	switch {
+	case k.realTime:
+		return mongoerr.New(mongoerr.IllegalOperation, "time is real here and can't jump: start with --mock-time virtual")
+	case d < 0:
+		return mongoerr.New(mongoerr.BadValue, "time does not go back: %v", d)
+	}
+	k.Spend(d)
+	return nil
+}
+
+// RealTime reports whether time passes as on the wall.
+func (k *clock) RealTime() bool { return k.realTime }
+
+// Started is when the cluster began, in its own time.
+func (k *clock) Started() time.Time { return k.started }

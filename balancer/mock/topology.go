@@ -192,7 +192,7 @@ func lineAt(data []byte, offset int64) int {
 	return 1 + strings.Count(string(data[:min(int(offset), len(data))]), "\n")
 }
 
-// given tells whether a field is there; null counts as absent.
+// given reports whether a field is there; null counts as absent.
 func given(data json.RawMessage) bool { return len(data) > 0 && string(data) != "null" }
 
 // document reads extended JSON as a document.

@@ -182,3 +182,10 @@ func (s *Display) ShownValue(v goja.Value) goja.Value {
 	o := s.InspectOptions()
 	return s.JS.ShownText(s.JS.World.InspectResult(v, o, false))
 }
+
+// ClearScreen clears a terminal and does nothing else elsewhere.
+func (s *Display) ClearScreen() {
+	if s.cfg.Interactive && s.cfg.Color {
+		s.JS.Write("\x1b[H\x1b[2J")
+	}
+}

@@ -3,6 +3,7 @@ package script
 import (
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"runtime"
 	"runtime/debug"
@@ -291,4 +292,20 @@ func (c *Call) Milliseconds(i int, byDefault time.Duration) time.Duration {
 		return byDefault
 	}
 	return time.Duration(c.Arg(i).ToFloat() * float64(time.Millisecond))
+}
+
+// Quit ends the script; nothing in it can hold that up (spec 04 §1.7).
+func (c *Call) Quit() goja.Value {
+	c.Check("exit", ParseSignature("code?:number")) // mongosh's quit says so, too
+	code := 0
+	if c.Has(0) {
+		f := c.Arg(0).ToFloat()
+		if f != math.Trunc(f) || f < 0 || f > 255 {
+			c.JS.Warn(c.JS.Here() + "exit code " + c.Text(0) + " is not between 0 and 255")
+			f = 1
+		}
+		code = int(f)
+	}
+	c.JS.Abort(&ExitError{Code: code})
+	return nil
 }

@@ -36,7 +36,7 @@ func (s *Engine) builtin(name string) bool {
 
 // Warn writes a line to the error stream.
 func (s *Engine) Warn(text string) {
-	s.WriteTo(s.cfg.Stderr, strings.TrimRight(text, "\n")+"\n")
+	s.writeTo(s.cfg.Stderr, strings.TrimRight(text, "\n")+"\n")
 }
 
 // WarnOnce writes a line the first time it is asked to in this run.
@@ -49,4 +49,17 @@ func (s *Engine) WarnOnce(text string) {
 
 func (s *Engine) Deprecate(text string) {
 	s.WarnOnce("DeprecationWarning: " + text)
+}
+
+// Global is a function that scripts find under its name. Its signature is that of
+// a [Method].
+type Global struct {
+	Name, Signature string
+	Call            func(c *Call) goja.Value
+	Help            string
+}
+
+// DefineGlobal defines a function that is made when it is first looked at.
+func (s *Engine) DefineGlobal(g Global) {
+	s.Lazy(g.Name, func() goja.Value { return s.Described(g.Name, g.Signature, g.Help, g.Call) })
 }

@@ -6,7 +6,7 @@ import (
 )
 
 func (s *Engine) Write(text string) {
-	s.WriteTo(s.cfg.Stdout, text)
+	s.writeTo(s.cfg.Stdout, text)
 	if text != "" {
 		s.midLine.Store(!strings.HasSuffix(text, "\n") && !strings.HasSuffix(text, ClearLine))
 	}
@@ -16,9 +16,9 @@ func (s *Engine) Write(text string) {
 // wait shows how far it is. It may be asked while a command runs.
 func (s *Engine) MidLine() bool { return s.midLine.Load() }
 
-// WriteTo writes a text. A reader that went away ends the script: there is
+// writeTo writes a text. A reader that went away ends the script: there is
 // nobody to tell.
-func (s *Engine) WriteTo(w io.Writer, text string) {
+func (s *Engine) writeTo(w io.Writer, text string) {
 	if _, err := io.WriteString(w, text); err != nil && w == s.cfg.Stdout {
 		s.Abort(err)
 	}
@@ -26,3 +26,6 @@ func (s *Engine) WriteTo(w io.Writer, text string) {
 
 // ClearLine empties the terminal's line and goes to its beginning.
 const ClearLine = "\r\x1b[K"
+
+// WriteError writes to the error stream.
+func (s *Engine) WriteError(text string) { s.writeTo(s.cfg.Stderr, text) }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -67,4 +68,14 @@ func LimitedTo(n int32) bson.E { return bson.E{Key: "limit", Value: n} }
 
 func HasField(d bson.D, key string) bool {
 	return slices.ContainsFunc(d, func(e bson.E) bool { return e.Key == key })
+}
+
+// Quietly runs a command of the shell's own, such as for completion: its failure is
+// nobody's business, and the reply nil then.
+func Quietly(ctx context.Context, client *mongo.Client, database string, body bson.D) bson.Raw {
+	reply, err := client.Database(database).RunCommand(ctx, body).Raw()
+	if err != nil {
+		return nil
+	}
+	return reply
 }

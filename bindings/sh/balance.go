@@ -23,17 +23,23 @@ import (
 func shardBalanceMethods() []helper {
 	return []helper{
 		{"isBalancerInRound", "", checked(func(c *call, sh *Helpers) goja.Value {
-			return c.JS.Runtime.ToValue(rawdoc.TruthyAt(sh.balancerStatus(), "inBalancerRound"))
+			return c.JS.Runtime.ToValue(sh.balancer().InRound)
 		}), "Tells whether the balancer is in a round right now; between two rounds there may still be work."},
-		{"balancerSummary", "", checked(shBalancerSummary), "Returns what the balancer does and what is out of balance, and why."},
+		{"balancerSummary", "", checked(shBalancerSummary),
+			"Returns what the balancer does and what is out of balance, and why."},
 		{"waitForBalance", "ns?:string|object options?:object", checked(shWaitForBalance),
 			"Waits until a collection is balanced, or all are; {timeout, interval, progress}, times in ms."},
 	}
 }
 
+// balancer asks what the balancer says of itself.
+func (sh *Helpers) balancer() catalog.BalancerState {
+	return sh.look(live.Look{Parts: live.Balancer}).Parts().Balancer
+}
+
 // needBalancer throws when the balancer is off: what is waited for will not come.
 func (sh *Helpers) needBalancer(what string) {
-	if diagnosis.ModeOf(sh.look(live.Look{Parts: live.Balancer}).Snapshot) == catalog.ModeOff {
+	if sh.balancer().Mode == catalog.ModeOff {
 		sh.s.JS.Throw(script.RuntimeError, "%s, and the balancer is off: sh.startBalancer()", what)
 	}
 }
@@ -92,7 +98,9 @@ func (sh *Helpers) balances(list []*catalog.CollectionState) []diagnosis.Balance
 
 // waitForCollections waits until all of some collections are balanced at one
 // time. They are sorted by name.
-func (sh *Helpers) waitForCollections(w *wait, ns string, collections []*catalog.CollectionState) (time.Duration, *moveWatch) {
+func (sh *Helpers) waitForCollections(
+	w *wait, ns string, collections []*catalog.CollectionState,
+) (time.Duration, *moveWatch) {
 	watch := sh.watchMoves(ns)
 	waited := w.until(func() standing {
 		var list []diagnosis.Balance
@@ -101,8 +109,8 @@ func (sh *Helpers) waitForCollections(w *wait, ns string, collections []*catalog
 			case b.Balanced:
 				continue
 			case b.Hold != diagnosis.NotHeld:
-				sh.s.JS.Throw(script.RuntimeError, "%s is not balanced (%s), and %s for it: sh.enableBalancing, sh.enableMigrations",
-					b.Namespace, b.Why(), b.Hold)
+				sh.s.JS.Throw(script.RuntimeError,
+					"%s is not balanced (%s), and %s for it: sh.enableBalancing, sh.enableMigrations", b.Namespace, b.Why(), b.Hold)
 			}
 			list = append(list, b)
 		}
@@ -174,7 +182,10 @@ func (m *moveWatch) moved() (moves, bytes float64) {
 	sum := func(of any) bson.D { return bson.D{{Key: "$sum", Value: of}} }
 	docs := m.sh.config().AggregateAll("changelog",
 		bson.D{{Key: "$match", Value: m.committed()}},
-		bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: nil}, {Key: "n", Value: sum(int32(1))}, {Key: "bytes", Value: sum("$details.counts.clonedBytes")}}}},
+		bson.D{{Key: "$group", Value: bson.D{
+			{Key: "_id", Value: nil}, {Key: "n", Value: sum(int32(1))},
+			{Key: "bytes", Value: sum("$details.counts.clonedBytes")},
+		}}},
 	)
 	if len(docs) == 0 {
 		return 0, 0

@@ -77,7 +77,8 @@ func (c *call) defragmentationObject(ns string, d diagnosis.Defragmentation) *go
 		script.Must(o.Set("remainingChunks", d.Remaining))
 	}
 	if d.Idle() {
-		script.Must(o.Set("note", "the balancer has not taken it up: it is off, its window is closed, or its next round is to come"))
+		script.Must(o.Set("note",
+			"the balancer has not taken it up: it is off, its window is closed, or its next round is to come"))
 	}
 	return o
 }
@@ -89,7 +90,9 @@ func defragmentationStanding(ns string, d diagnosis.Defragmentation, first int64
 	if d.Remaining >= 0 && first >= 0 {
 		s.what = ns + " (" + d.Phase + ")"
 		s.amount = func() *display.Amount {
-			return &display.Amount{Done: float64(max(0, first-d.Remaining)), Left: float64(d.Remaining), Text: display.ChunksText}
+			return &display.Amount{
+				Done: float64(max(0, first-d.Remaining)), Left: float64(d.Remaining), Text: display.ChunksText,
+			}
 		}
 	}
 	return s

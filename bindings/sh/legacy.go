@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/live"
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
@@ -151,8 +152,8 @@ func shAdminCommand(c *call, sh *Helpers) goja.Value {
 }
 
 func (sh *Helpers) rounds() (inRound bool, number int64) {
-	status := sh.balancerStatus()
-	return rawdoc.TruthyAt(status, "inBalancerRound"), rawdoc.Int(status, "numBalancerRounds")
+	b := sh.balancer()
+	return b.InRound, b.Rounds
 }
 
 func (sh *Helpers) waitForRoundEnd(timeout, interval time.Duration) {
@@ -191,7 +192,8 @@ func shAwaitCollectionBalance(c *call, sh *Helpers) goja.Value {
 	timeout, interval := c.Milliseconds(1, waitTimeout), c.Milliseconds(2, waitInterval)
 	db, coll, _ := strings.Cut(ns, ".")
 	balanced := c.JS.Poll(timeout, interval, func() bool {
-		return rawdoc.TruthyAt(sh.admin(bson.D{{Key: "balancerCollectionStatus", Value: ns}}), "balancerCompliant")
+		seen := sh.look(live.Look{Parts: live.Statuses, Namespaces: []string{ns}})
+		return diagnosis.Balances(seen.Snapshot)[0].Balanced
 	})
 	if !balanced {
 		c.JS.Throw("Error", "%s was not balanced within %v", ns, timeout)

@@ -53,6 +53,12 @@ func (s *Host) look(d, config *server.Database, l live.Look) *live.Overview {
 	return seen
 }
 
+// Look reads parts of the cluster that a database belongs to. What fails is
+// thrown.
+func (s *Host) Look(d *server.Database, l live.Look) *live.Overview {
+	return s.look(d, d.Sibling("config"), l)
+}
+
 func (sh *Helpers) look(l live.Look) *live.Overview { return sh.s.look(sh.current(), sh.config(), l) }
 
 // release is the line of releases the server belongs to, and whether its version

@@ -53,7 +53,9 @@ func shMergeAll(c *call, sh *Helpers) goja.Value {
 	after := c.s.countedChunks(sh.current(), ns)
 	items := make([]any, len(shards))
 	for i, id := range shards {
-		items[i] = c.JS.NewObject("shard", id, "chunksBefore", before.CountOn(catalog.ShardID(id)).Chunks, "chunksAfter", after.CountOn(catalog.ShardID(id)).Chunks)
+		on := catalog.ShardID(id)
+		items[i] = c.JS.NewObject(
+			"shard", id, "chunksBefore", before.CountOn(on).Chunks, "chunksAfter", after.CountOn(on).Chunks)
 	}
 	return c.JS.NewObject("ns", ns, "shards", c.JS.Runtime.NewArray(items...), "ok", 1)
 }

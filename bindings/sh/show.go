@@ -101,7 +101,9 @@ func chunkRows(chunks []bson.Raw) (header []string, rows [][]string) {
 			jumbo = "jumbo"
 		}
 		t, i, _ := doc.Lookup("lastmod").TimestampOK()
-		rows = append(rows, []string{boundAt(doc, "min"), boundAt(doc, "max"), rawdoc.Text(doc, "shard"), fmt.Sprintf("%d|%d", t, i), jumbo})
+		rows = append(rows, []string{
+			boundAt(doc, "min"), boundAt(doc, "max"), rawdoc.Text(doc, "shard"), fmt.Sprintf("%d|%d", t, i), jumbo,
+		})
 	}
 	return []string{"from", "up to", "shard", "version", ""}, rows
 }
@@ -117,7 +119,9 @@ func (c *call) showChunkCounts(d *server.Database) goja.Value {
 				rows = append(rows, []string{coll.Namespace, string(id), fmt.Sprint(n.Chunks), fmt.Sprint(n.Jumbo)})
 			}
 		}
-		return c.s.Display.ShowTables(func(t *display.Tables) { t.Grid([]string{"collection", "shard", "chunks#", "jumbo#"}, rows) })
+		return c.s.Display.ShowTables(func(t *display.Tables) {
+			t.Grid([]string{"collection", "shard", "chunks#", "jumbo#"}, rows)
+		})
 	}
 	o := c.JS.Runtime.NewObject()
 	for _, coll := range collections {

@@ -33,9 +33,11 @@ func shZones(c *call, sh *Helpers) goja.Value {
 	for i, z := range zones {
 		ranges := make([]any, len(z.Ranges))
 		for n, r := range z.Ranges {
-			ranges[n] = c.s.Display.OnOneLine(c.JS.NewObject("ns", r.Namespace, "min", c.JS.World.DocToJS(r.Min), "max", c.JS.World.DocToJS(r.Max)))
+			ranges[n] = c.s.Display.OnOneLine(c.JS.NewObject(
+				"ns", r.Namespace, "min", c.JS.World.DocToJS(r.Min), "max", c.JS.World.DocToJS(r.Max)))
 		}
-		o := c.JS.NewObject("zone", z.Name, "shards", c.s.texts(textsOf(z.Shards)), "ranges", c.JS.Runtime.NewArray(ranges...))
+		o := c.JS.NewObject(
+			"zone", z.Name, "shards", c.s.texts(textsOf(z.Shards)), "ranges", c.JS.Runtime.NewArray(ranges...))
 		if text := z.Problem(); text != "" {
 			script.Must(o.Set("problem", text))
 		}

@@ -9,15 +9,10 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-func analyzerCommands() []command {
-	return []command{
-		{name: "analyzeShardKey", adminOnly: true, strict: true, takesReadConcern: true,
-			declared: []args.Field{args.Required("analyzeShardKey", args.Namespace), args.Required("key", args.Object), args.Optional("keyCharacteristics", args.Bool),
-				args.Optional("readWriteDistribution", args.Bool), args.Optional("sampleRate", args.Any), args.Optional("sampleSize", args.SafeInt)},
-			run: analyzeShardKey},
-		{name: "configureQueryAnalyzer", adminOnly: true, strict: true, takesWriteConcern: true,
-			declared: []args.Field{args.Required("configureQueryAnalyzer", args.Namespace), args.Required("mode", args.String), args.Optional("samplesPerSecond", args.Any)},
-			run:      configureQueryAnalyzer},
+func analyzerHandlers() map[string]handler {
+	return map[string]handler{
+		"analyzeShardKey":        analyzeShardKey,
+		"configureQueryAnalyzer": configureQueryAnalyzer,
 	}
 }
 

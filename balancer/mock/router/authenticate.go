@@ -11,12 +11,12 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-func authenticationCommands() []command {
-	return []command{
-		{name: "saslStart", stable: true, anyone: true, outside: true, run: saslStart},
-		{name: "saslContinue", stable: true, anyone: true, outside: true, run: saslContinue},
-		{name: "logout", anyone: true, outside: true, run: logout},
-		{name: "connectionStatus", anyone: true, run: connectionStatus},
+func authenticationHandlers() map[string]handler {
+	return map[string]handler{
+		"saslStart":        saslStart,
+		"saslContinue":     saslContinue,
+		"logout":           logout,
+		"connectionStatus": connectionStatus,
 	}
 }
 
@@ -52,10 +52,10 @@ func peerOf(c *wire.Client) *peer {
 // authorize refuses what a connection may not ask before it has said who it
 // is.
 func (r *Router) authorize(cmd *command, c *call) error {
-	if !r.authRequired || cmd.anyone || r.node.user(c.peer) != nil {
+	if !r.authRequired || cmd.Anyone || r.node.user(c.peer) != nil {
 		return nil
 	}
-	return mongoerr.New(mongoerr.Unauthorized, "Command %s requires authentication", cmd.name)
+	return mongoerr.New(mongoerr.Unauthorized, "Command %s requires authentication", cmd.Name)
 }
 
 // conversationID is the number of every conversation: a connection has one at

@@ -5,25 +5,17 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
-	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mongoerr"
 )
 
-func balancerCommands() []command {
-	return []command{
-		{name: "balancerStart", adminOnly: true, run: balancerStart},
-		{name: "balancerStop", adminOnly: true, run: balancerStop},
-		{name: "balancerStatus", adminOnly: true, run: balancerStatus},
-		{name: "balancerCollectionStatus", adminOnly: true, strict: true,
-			declared: []args.Field{args.Required("balancerCollectionStatus", args.Namespace)},
-			run:      balancerCollectionStatus},
-		{name: "configureCollectionBalancing", adminOnly: true,
-			declared: []args.Field{args.Required("configureCollectionBalancing", args.Namespace), args.Optional("chunkSize", args.SafeInt),
-				args.Optional("defragmentCollection", args.Bool), args.Optional("enableAutoMerger", args.Bool), args.Optional("enableBalancing", args.Bool)},
-			run: configureCollectionBalancing},
-		{name: "setAllowMigrations", adminOnly: true, takesWriteConcern: true,
-			declared: []args.Field{args.Required("setAllowMigrations", args.Namespace), args.Required("allowMigrations", args.Bool)},
-			run:      setAllowMigrations},
+func balancerHandlers() map[string]handler {
+	return map[string]handler{
+		"balancerStart":                balancerStart,
+		"balancerStop":                 balancerStop,
+		"balancerStatus":               balancerStatus,
+		"balancerCollectionStatus":     balancerCollectionStatus,
+		"configureCollectionBalancing": configureCollectionBalancing,
+		"setAllowMigrations":           setAllowMigrations,
 	}
 }
 

@@ -11,16 +11,10 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-func bulkWriteCommands() []command {
-	return []command{{
-		name: "bulkWrite", adminOnly: true, stable: true, takesWriteConcern: true, retryable: true, strict: true,
-		declared: []args.Field{
-			args.Required("bulkWrite", args.Any), args.Required("ops", args.Array), args.Required("nsInfo", args.Array),
-			args.Optional("bypassDocumentValidation", args.SafeBool), args.Optional("ordered", args.Bool), args.Optional("errorsOnly", args.Bool),
-			args.Optional("stmtId", args.Any), args.Optional("stmtIds", args.Any), args.Optional("let", args.Object), args.Optional("cursor", args.Object),
-		},
-		run: bulkWrite,
-	}}
+func bulkWriteHandlers() map[string]handler {
+	return map[string]handler{
+		"bulkWrite": bulkWrite,
+	}
 }
 
 // bulkOp is one kind of operation of bulkWrite.

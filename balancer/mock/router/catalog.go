@@ -4,23 +4,17 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock"
-	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
 )
 
-func catalogCommands() []command {
-	return []command{
-		{name: "listDatabases", adminOnly: true, strict: true, stable: true,
-			declared: []args.Field{args.Required("listDatabases", args.Any), args.Optional("filter", args.Object), args.Optional("nameOnly", args.Bool), args.Optional("authorizedDatabases", args.Bool)},
-			run:      listDatabases},
-		{name: "listCollections", stable: true, strict: true,
-			declared: []args.Field{args.Required("listCollections", args.Any), args.Optional("filter", args.Object), args.Optional("nameOnly", args.SafeBool),
-				args.Optional("authorizedCollections", args.SafeBool), args.Optional("cursor", args.Object)},
-			run: listCollections},
-		{name: "create", stable: true, takesWriteConcern: true, strict: true, declared: createFields(), run: create},
-		{name: "drop", stable: true, takesWriteConcern: true, strict: true, declared: dropFields(), run: drop},
-		{name: "dropDatabase", stable: true, takesWriteConcern: true, run: dropDatabase},
+func catalogHandlers() map[string]handler {
+	return map[string]handler{
+		"listDatabases":   listDatabases,
+		"listCollections": listCollections,
+		"create":          create,
+		"drop":            drop,
+		"dropDatabase":    dropDatabase,
 	}
 }
 

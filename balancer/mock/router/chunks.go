@@ -13,17 +13,12 @@ import (
 	"shardsh/balancer/policy"
 )
 
-func chunkCommands() []command {
-	return []command{
-		{name: "split", adminOnly: true, declared: []args.Field{args.Required("split", args.OldNamespace)}, run: splitChunk},
-		{name: "mergeChunks", adminOnly: true, declared: []args.Field{args.Required("mergeChunks", args.OldNamespace)}, run: mergeChunks},
-		{name: "mergeAllChunksOnShard", adminOnly: true,
-			declared: []args.Field{args.Required("mergeAllChunksOnShard", args.Namespace), args.Required("shard", args.Shard),
-				args.Optional("maxNumberOfChunksToMerge", args.SafeInt), args.Optional("maxTimeProcessingChunksMS", args.SafeInt)},
-			run: mergeAllChunksOnShard},
-		{name: "clearJumboFlag", adminOnly: true,
-			declared: []args.Field{args.Required("clearJumboFlag", args.Namespace), args.Optional("find", args.Object), args.Optional("bounds", args.Objects)},
-			run:      clearJumboFlag},
+func chunkHandlers() map[string]handler {
+	return map[string]handler{
+		"split":                 splitChunk,
+		"mergeChunks":           mergeChunks,
+		"mergeAllChunksOnShard": mergeAllChunksOnShard,
+		"clearJumboFlag":        clearJumboFlag,
 	}
 }
 

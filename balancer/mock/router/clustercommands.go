@@ -11,41 +11,34 @@ import (
 )
 
 // clusterCommands are about the cluster as a whole, or about the node.
-func clusterCommands() []command {
-	return []command{
-		{name: "transitionFromDedicatedConfigServer", adminOnly: true, takesWriteConcern: true, strict: true,
-			declared: []args.Field{args.Required("transitionFromDedicatedConfigServer", args.Any)},
-			run:      func(c *call) (bson.D, error) { return bson.D{}, c.cluster.Membership().AddConfigShard() }},
-		{name: "transitionToDedicatedConfigServer", adminOnly: true, takesWriteConcern: true,
-			run: func(c *call) (bson.D, error) {
-				removal, err := c.cluster.Membership().RemoveConfigShard()
-				if err != nil {
-					return nil, err
-				}
-				return removalDoc(removal), nil
-			}},
-		{name: "setFeatureCompatibilityVersion", adminOnly: true, takesWriteConcern: true, run: setCompatibility},
-		{name: "getDefaultRWConcern", adminOnly: true, strict: true,
-			declared: []args.Field{args.Required("getDefaultRWConcern", args.Any), args.Optional("inMemory", args.Bool)},
-			run:      func(c *call) (bson.D, error) { return concernStatus(c).(bson.D), nil }},
-		{name: "setDefaultRWConcern", adminOnly: true, takesWriteConcern: true, strict: true,
-			declared: []args.Field{args.Required("setDefaultRWConcern", args.Any), args.Optional("defaultReadConcern", args.Object), args.Optional("defaultWriteConcern", args.Object)},
-			run:      setDefaultConcerns},
-		{name: "features", anyone: true, run: features},
-		{name: "profile", run: profile},
-		{name: "replSetGetStatus", adminOnly: true, run: func(*call) (bson.D, error) {
+func clusterHandlers() map[string]handler {
+	return map[string]handler{
+		"transitionFromDedicatedConfigServer": func(c *call) (bson.D, error) { return bson.D{}, c.cluster.Membership().AddConfigShard() },
+		"transitionToDedicatedConfigServer": func(c *call) (bson.D, error) {
+			removal, err := c.cluster.Membership().RemoveConfigShard()
+			if err != nil {
+				return nil, err
+			}
+			return removalDoc(removal), nil
+		},
+		"setFeatureCompatibilityVersion": setCompatibility,
+		"getDefaultRWConcern":            func(c *call) (bson.D, error) { return concernStatus(c).(bson.D), nil },
+		"setDefaultRWConcern":            setDefaultConcerns,
+		"features":                       features,
+		"profile":                        profile,
+		"replSetGetStatus": func(*call) (bson.D, error) {
 			refused := mongoerr.NewNoCode("replSetGetStatus is not supported through mongos")
 			refused.Extra = bson.D{{Key: "info", Value: "mongos"}}
 			return nil, refused
-		}},
-		{name: "refreshLogicalSessionCacheNow", adminOnly: true, run: func(c *call) (bson.D, error) {
+		},
+		"refreshLogicalSessionCacheNow": func(c *call) (bson.D, error) {
 			return bson.D{}, c.cluster.Collections().CreateSessions()
-		}},
-		{name: "reapLogicalSessionCacheNow", adminOnly: true, run: ok},
-		{name: "planCacheClear", run: func(c *call) (bson.D, error) {
+		},
+		"reapLogicalSessionCacheNow": ok,
+		"planCacheClear": func(c *call) (bson.D, error) {
 			_, err := c.namespace()
 			return bson.D{}, err
-		}},
+		},
 	}
 }
 

@@ -7,13 +7,14 @@ import (
 
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/commands"
 	"shardsh/balancer/mongoerr"
 )
 
-func clusterParameterCommands() []command {
-	return []command{
-		{name: "getClusterParameter", adminOnly: true, run: getClusterParameter},
-		{name: "setClusterParameter", adminOnly: true, takesWriteConcern: true, run: setClusterParameter},
+func clusterParameterHandlers() map[string]handler {
+	return map[string]handler{
+		"getClusterParameter": getClusterParameter,
+		"setClusterParameter": setClusterParameter,
 	}
 }
 
@@ -93,24 +94,14 @@ func setClusterParameter(c *call) (bson.D, error) {
 // limitReads gives a read that says nothing of its time the cluster's default.
 // A pipeline that writes is no read.
 func limitReads(cmd *command, c *call) {
-	switch cmd.name {
+	switch cmd.Name {
 	case "find", "count", "distinct", "aggregate":
 	default:
 		return
 	}
 	most := c.cluster.ClusterParameters().DefaultMaxTime()
-	if most == 0 || c.node.member != nil || !c.body.Lookup("maxTimeMS").IsZero() || writesOut(c.body) {
+	if most == 0 || c.node.member != nil || !c.body.Lookup("maxTimeMS").IsZero() || commands.WritesResults(c.body) {
 		return
 	}
 	c.deadline = c.cluster.Now().Add(most)
-}
-
-// writesOut tells whether a pipeline ends in $out or $merge.
-func writesOut(body bson.Raw) bool {
-	stages, err := args.Documents(body.Lookup("pipeline"))
-	if err != nil || len(stages) == 0 {
-		return false
-	}
-	name, _, err := stage(stages[len(stages)-1])
-	return err == nil && (name == "$out" || name == "$merge")
 }

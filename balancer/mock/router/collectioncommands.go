@@ -12,23 +12,18 @@ import (
 )
 
 // collectionCommands change or check collections that are there.
-func collectionCommands() []command {
-	return []command{
-		{name: "renameCollection", adminOnly: true, takesWriteConcern: true, strict: true,
-			declared: []args.Field{args.Required("renameCollection", args.Namespace), args.Required("to", args.Namespace), args.Optional("dropTarget", args.Bool), args.Optional("stayTemp", args.Bool)},
-			run: func(c *call) (bson.D, error) {
-				return bson.D{}, c.request.RenameCollection(c.args.Text("renameCollection"), c.args.Text("to"), c.args.Truth("dropTarget"))
-			}},
-		{name: "convertToCapped", takesWriteConcern: true,
-			declared: []args.Field{args.Required("convertToCapped", args.String), args.Required("size", args.SafeInt)}, run: convertToCapped},
-		{name: "collMod", stable: true, takesWriteConcern: true, run: collMod},
-		{name: "validate", run: validate},
-		{name: "splitVector", run: splitVector},
-		{name: "untrackUnshardedCollection", adminOnly: true, takesWriteConcern: true,
-			declared: []args.Field{args.Required("untrackUnshardedCollection", args.Namespace)},
-			run: func(c *call) (bson.D, error) {
-				return bson.D{}, c.cluster.Collections().Untrack(c.args.Text("untrackUnshardedCollection"))
-			}},
+func collectionHandlers() map[string]handler {
+	return map[string]handler{
+		"renameCollection": func(c *call) (bson.D, error) {
+			return bson.D{}, c.request.RenameCollection(c.args.Text("renameCollection"), c.args.Text("to"), c.args.Truth("dropTarget"))
+		},
+		"convertToCapped": convertToCapped,
+		"collMod":         collMod,
+		"validate":        validate,
+		"splitVector":     splitVector,
+		"untrackUnshardedCollection": func(c *call) (bson.D, error) {
+			return bson.D{}, c.cluster.Collections().Untrack(c.args.Text("untrackUnshardedCollection"))
+		},
 	}
 }
 

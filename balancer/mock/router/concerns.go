@@ -39,8 +39,8 @@ func (c *call) checkWriteConcern(cmd *command) error {
 	if v.IsZero() {
 		return nil
 	}
-	if !cmd.takesWriteConcern {
-		return mongoerr.New(mongoerr.InvalidOptions, "Command %s does not support writeConcern", cmd.name)
+	if !cmd.WriteConcern {
+		return mongoerr.New(mongoerr.InvalidOptions, "Command %s does not support writeConcern", cmd.Name)
 	}
 	doc, isDoc := v.DocumentOK()
 	if !isDoc {

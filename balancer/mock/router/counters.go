@@ -146,7 +146,7 @@ func lengthOf(v bson.RawValue) int64 {
 
 // countTargets counts how far a request went. The cluster's lock is held.
 func countTargets(cmd *command, c *call) {
-	by := c.node.counters.targeted[cmd.name]
+	by := c.node.counters.targeted[cmd.Name]
 	name, isText := c.body.Lookup(c.invoked).StringValueOK()
 	if by == nil || !isText {
 		return

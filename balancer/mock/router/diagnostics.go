@@ -13,20 +13,20 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-func diagnosticCommands() []command {
-	return []command{
-		{name: "buildInfo", aliases: []string{"buildinfo"}, anyone: true, run: buildInfo},
-		{name: "getLog", adminOnly: true, run: getLog},
-		{name: "hostInfo", adminOnly: true, run: hostInfo},
-		{name: "getCmdLineOpts", adminOnly: true, run: getCmdLineOpts},
-		{name: "listCommands", anyone: true, run: listCommands},
-		{name: "serverStatus", run: serverStatus},
-		{name: "isdbgrid", anyone: true, run: isDBGrid},
-		{name: "netstat", adminOnly: true, run: netstat},
-		{name: "getShardMap", adminOnly: true, run: getShardMap},
-		{name: "getShardVersion", aliases: []string{"getshardversion"}, adminOnly: true, run: getShardVersion},
-		{name: "getDatabaseVersion", adminOnly: true, declared: []args.Field{args.Required("getDatabaseVersion", args.String)}, run: getDatabaseVersion},
-		{name: "flushRouterConfig", aliases: []string{"flushrouterconfig"}, adminOnly: true, run: flushRouterConfig},
+func diagnosticHandlers() map[string]handler {
+	return map[string]handler{
+		"buildInfo":          buildInfo,
+		"getLog":             getLog,
+		"hostInfo":           hostInfo,
+		"getCmdLineOpts":     getCmdLineOpts,
+		"listCommands":       listCommands,
+		"serverStatus":       serverStatus,
+		"isdbgrid":           isDBGrid,
+		"netstat":            netstat,
+		"getShardMap":        getShardMap,
+		"getShardVersion":    getShardVersion,
+		"getDatabaseVersion": getDatabaseVersion,
+		"flushRouterConfig":  flushRouterConfig,
 	}
 }
 
@@ -115,16 +115,16 @@ func getCmdLineOpts(c *call) (bson.D, error) {
 func listCommands(c *call) (bson.D, error) {
 	list := bson.D{}
 	for name, cmd := range c.node.commands {
-		if name != cmd.name {
+		if name != cmd.Name {
 			continue
 		}
 		versions := bson.A{}
-		if cmd.stable {
+		if cmd.Stable {
 			versions = bson.A{"1"}
 		}
 		list = append(list, bson.E{Key: name, Value: bson.D{
-			{Key: "help", Value: ""}, {Key: "requiresAuth", Value: !cmd.anyone},
-			{Key: "secondaryOk", Value: true}, {Key: "adminOnly", Value: cmd.adminOnly},
+			{Key: "help", Value: ""}, {Key: "requiresAuth", Value: !cmd.Anyone},
+			{Key: "secondaryOk", Value: true}, {Key: "adminOnly", Value: cmd.AdminOnly},
 			{Key: "apiVersions", Value: versions}, {Key: "deprecatedApiVersions", Value: bson.A{}},
 		}})
 	}

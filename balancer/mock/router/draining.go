@@ -5,44 +5,46 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
-	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mongoerr"
 )
 
 // drainingCommands are the steps of a removal one by one, as servers since 8.3
 // have them, and the same of a config server that is a shard (spec 03 §1.5). No
 // reply of them was recorded: fields are named as removeShard's are.
-func drainingCommands() []command {
-	var list []command
-	for _, step := range []struct {
-		ofShard, ofConfig string
-		run               func(*call, catalog.Shard) (bson.D, error)
-	}{
-		{"startShardDraining", "startTransitionToDedicatedConfigServer", func(c *call, s catalog.Shard) (bson.D, error) {
-			return bson.D{}, c.cluster.Membership().StartDraining(s)
-		}},
-		{"stopShardDraining", "stopTransitionToDedicatedConfigServer", func(c *call, s catalog.Shard) (bson.D, error) {
-			return bson.D{}, c.cluster.Membership().StopDraining(s)
-		}},
-		{"commitShardRemoval", "commitTransitionToDedicatedConfigServer", func(c *call, s catalog.Shard) (bson.D, error) {
-			return bson.D{}, c.cluster.Membership().CommitRemoval(s)
-		}},
-		{"shardDrainingStatus", "getTransitionToDedicatedConfigServerStatus", drainingStatus},
-	} {
-		list = append(list, drainingCommand(step.ofShard, namedShard, step.run), drainingCommand(step.ofConfig, configShard, step.run))
+func drainingHandlers() map[string]handler {
+	start := func(c *call, s catalog.Shard) (bson.D, error) {
+		return bson.D{}, c.cluster.Membership().StartDraining(s)
 	}
-	return list
+	stop := func(c *call, s catalog.Shard) (bson.D, error) {
+		return bson.D{}, c.cluster.Membership().StopDraining(s)
+	}
+	commit := func(c *call, s catalog.Shard) (bson.D, error) {
+		return bson.D{}, c.cluster.Membership().CommitRemoval(s)
+	}
+	return map[string]handler{
+		"startShardDraining":  onShard(namedShard, start),
+		"stopShardDraining":   onShard(namedShard, stop),
+		"commitShardRemoval":  onShard(namedShard, commit),
+		"shardDrainingStatus": onShard(namedShard, drainingStatus),
+
+		"startTransitionToDedicatedConfigServer":     onShard(configShard, start),
+		"stopTransitionToDedicatedConfigServer":      onShard(configShard, stop),
+		"commitTransitionToDedicatedConfigServer":    onShard(configShard, commit),
+		"getTransitionToDedicatedConfigServerStatus": onShard(configShard, drainingStatus),
+	}
 }
 
-func drainingCommand(name string, find func(*call, bson.RawValue) (catalog.Shard, error), run func(*call, catalog.Shard) (bson.D, error)) command {
-	return command{name: name, adminOnly: true, takesWriteConcern: true, declared: []args.Field{args.Required(name, args.Any)},
-		run: func(c *call) (bson.D, error) {
-			shard, err := find(c, c.args[name])
-			if err != nil {
-				return nil, err
-			}
-			return run(c, shard)
-		}}
+// onShard runs a step on the shard that a command is about.
+func onShard(
+	find func(*call, bson.RawValue) (catalog.Shard, error), run func(*call, catalog.Shard) (bson.D, error),
+) handler {
+	return func(c *call) (bson.D, error) {
+		shard, err := find(c, c.subjectArg())
+		if err != nil {
+			return nil, err
+		}
+		return run(c, shard)
+	}
 }
 
 // namedShard is the shard that a command's value names. A shell asks with 1 for

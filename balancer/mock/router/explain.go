@@ -17,8 +17,10 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-func explainCommands() []command {
-	return []command{{name: "explain", stable: true, strict: true, declared: explainFields(), run: explain}}
+func explainHandlers() map[string]handler {
+	return map[string]handler{
+		"explain": explain,
+	}
 }
 
 // explainers are the commands that can be explained.
@@ -88,7 +90,7 @@ func explained(c *call, name string, inner bson.Raw, level verbosity) (bson.D, e
 	if run == nil {
 		return nil, mongoerr.New(mongoerr.IllegalOperation, "Cannot explain cmd: %s", name)
 	}
-	parsed, err := cmd.parse(inner)
+	parsed, err := cmd.Parse(inner)
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ func explainOnView(c *call, q query, level verbosity, pipeline bson.A) (bson.D, 
 	}
 	of := *c
 	of.body, of.invoked = raw, "aggregate"
-	if of.args, err = c.node.commands["aggregate"].parse(raw); err != nil {
+	if of.args, err = c.node.commands["aggregate"].Parse(raw); err != nil {
 		return nil, err
 	}
 	return explainAggregate(&of, level)

@@ -86,13 +86,13 @@ func (p *failPoint) strike(cmd *command, appName, namespace string) *commandFail
 // matches: a command may be listed by any of its names.
 func (f *commandFailure) matches(cmd *command, appName, namespace string) bool {
 	listed := func(name string) bool { return slices.Contains(f.commands, name) }
-	return (listed(cmd.name) || slices.ContainsFunc(cmd.aliases, listed)) &&
+	return (listed(cmd.Name) || slices.ContainsFunc(cmd.Aliases, listed)) &&
 		(f.appName == "" || f.appName == appName) && (f.namespace == "" || f.namespace == namespace)
 }
 
 // failPointFor tells what the fail point does to a call.
 func (r *Router) failPointFor(cmd *command, c *call) *commandFailure {
-	if cmd == nil || cmd.ours {
+	if cmd == nil || cmd.Mock {
 		return nil
 	}
 	return failPointOf(&r.failPoints.command, cmd, c)
@@ -185,8 +185,10 @@ func failOn(open *cursor, c *call) error {
 	return err
 }
 
-func failPointCommands() []command {
-	return []command{{name: "configureFailPoint", adminOnly: true, ours: true, outside: true, run: configureFailPoint}}
+func failPointHandlers() map[string]handler {
+	return map[string]handler{
+		"configureFailPoint": configureFailPoint,
+	}
 }
 
 // configureFailPoint is there where the parameter enableTestCommands was set at

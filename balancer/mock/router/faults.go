@@ -10,6 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/commands"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -33,7 +34,7 @@ func (l lateness) sleep(ctx context.Context) {
 // that was told to fail it.
 func (r *Router) runFaulty(cmd *command, c *call) (bson.Raw, lateness) {
 	var failure *mock.Failure
-	c.request, failure = r.cluster.BeginRequest(cmd.name)
+	c.request, failure = r.cluster.BeginRequest(cmd.Name)
 	reply, err := r.runUnless(failure, cmd, c)
 	raw := r.reply(reply, c.labelled(err))
 	took := c.request.End(int64(len(c.body) + len(raw)))
@@ -93,10 +94,10 @@ func (r *Router) concernError(failure *mock.Failure, cmd *command, c *call) bson
 
 // failOutside fails a command that needs no cluster where it was told to.
 func (r *Router) failOutside(cmd *command, c *call) error {
-	if cmd.ours {
+	if cmd.Mock {
 		return nil
 	}
-	failure := r.cluster.Faults().FailureOf(cmd.name)
+	failure := r.cluster.Faults().FailureOf(cmd.Name)
 	if failure == nil {
 		return nil
 	}
@@ -155,62 +156,23 @@ func (c *call) labelled(err error) error {
 	return &labelled
 }
 
-// participants are the nodes that a command needs whatever it is about; the
-// shards that hold the documents it reads or writes come on top.
-type participants uint8
-
-const (
-	theConfig participants = 1 << iota
-	everyShard
-	theOwners // of the namespace
-	thePrimary
-)
-
-// participantsOf has the commands that need nodes besides those of their
-// documents. DDL commands go to every shard: a server's coordinator would wait
-// for those that are away, the mock refuses.
-func participantsOf() map[string]participants {
-	return map[string]participants{
-		"balancerStart": theConfig, "balancerStop": theConfig, "balancerStatus": theConfig, "balancerCollectionStatus": theConfig,
-		"configureCollectionBalancing": theConfig, "setAllowMigrations": theConfig, "enableSharding": theConfig,
-		"addShard": theConfig, "removeShard": theConfig, "listShards": theConfig, "movePrimary": theConfig,
-		"startShardDraining": theConfig, "stopShardDraining": theConfig, "commitShardRemoval": theConfig, "shardDrainingStatus": theConfig,
-		"startTransitionToDedicatedConfigServer": theConfig, "stopTransitionToDedicatedConfigServer": theConfig,
-		"commitTransitionToDedicatedConfigServer": theConfig, "getTransitionToDedicatedConfigServerStatus": theConfig,
-		"transitionFromDedicatedConfigServer": theConfig, "transitionToDedicatedConfigServer": theConfig,
-		"addShardToZone": theConfig, "removeShardFromZone": theConfig, "updateZoneKeyRange": theConfig,
-		"split": theConfig, "mergeChunks": theConfig, "mergeAllChunksOnShard": theConfig,
-		"clearJumboFlag": theConfig, "moveChunk": theConfig, "moveRange": theConfig,
-
-		"shardCollection": theConfig | everyShard, "refineCollectionShardKey": theConfig | everyShard,
-		"reshardCollection": theConfig | everyShard, "moveCollection": theConfig | everyShard, "unshardCollection": theConfig | everyShard,
-		"abortReshardCollection": theConfig | everyShard, "abortMoveCollection": theConfig | everyShard,
-		"abortUnshardCollection": theConfig | everyShard, "commitReshardCollection": theConfig,
-		"checkMetadataConsistency": theConfig | everyShard,
-		"drop":                     theConfig | everyShard, "dropDatabase": theConfig | everyShard, "renameCollection": theConfig | everyShard,
-
-		"create": thePrimary, "collMod": theOwners, "convertToCapped": theOwners, "createIndexes": theOwners, "dropIndexes": theOwners, "validate": theOwners,
-		"listCollections": thePrimary, "listIndexes": theOwners, "listDatabases": everyShard | theConfig,
-		"collStats": theOwners, "dbStats": everyShard, "dataSize": theOwners,
-	}
-}
-
-// askParticipants fails when one of them can't be reached.
+// askParticipants fails when a node that the command asks, whatever it is about,
+// can't be reached.
 func askParticipants(cmd *command, c *call) error {
-	needs := cmd.needs
+	needs := cmd.Asks
 	if needs == 0 {
 		return nil
 	}
 	ns := c.subject(cmd)
 	db, _, _ := strings.Cut(ns, ".")
 	for _, need := range []struct {
-		of  participants
+		of  commands.Nodes
 		ask func() error
 	}{
-		{theConfig, c.request.AskConfig},
-		{everyShard, c.request.AskShards},
-		{theOwners, func() error { return c.request.Ask(ns, nil) }},
-		{thePrimary, func() error { return c.request.AskPrimary(db) }},
+		{commands.ConfigServer, c.request.AskConfig},
+		{commands.EveryShard, c.request.AskShards},
+		{commands.Owners, func() error { return c.request.Ask(ns, nil) }},
+		{commands.Primary, func() error { return c.request.AskPrimary(db) }},
 	} {
 		if needs&need.of == 0 {
 			continue
@@ -226,7 +188,7 @@ func askParticipants(cmd *command, c *call) error {
 // of it.
 func (c *call) subject(cmd *command) string {
 	name, _ := c.body.Lookup(c.invoked).StringValueOK()
-	if cmd.adminOnly || cmd.name == "dataSize" {
+	if cmd.AdminOnly || cmd.Name == "dataSize" {
 		return name
 	}
 	return c.db + "." + name

@@ -19,12 +19,12 @@ const (
 	maxWriteBatch    = 100_000
 )
 
-func handshakeCommands() []command {
-	return []command{
-		{name: "hello", anyone: true, stable: true, outside: true, run: hello},
-		{name: "isMaster", aliases: []string{"ismaster"}, anyone: true, outside: true, run: hello},
-		{name: "ping", anyone: true, stable: true, outside: true, run: ok},
-		{name: "whatsmyuri", anyone: true, run: whatsMyURI},
+func handshakeHandlers() map[string]handler {
+	return map[string]handler{
+		"hello":      hello,
+		"isMaster":   hello,
+		"ping":       ok,
+		"whatsmyuri": whatsMyURI,
 	}
 }
 

@@ -9,11 +9,11 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-func indexCommands() []command {
-	return []command{
-		{name: "createIndexes", stable: true, takesWriteConcern: true, strict: true, declared: createIndexesFields(), run: createIndexes},
-		{name: "listIndexes", stable: true, strict: true, declared: listIndexesFields(), run: listIndexes},
-		{name: "dropIndexes", aliases: []string{"deleteIndexes"}, stable: true, takesWriteConcern: true, strict: true, declared: dropIndexesFields(), run: dropIndexes},
+func indexHandlers() map[string]handler {
+	return map[string]handler{
+		"createIndexes": createIndexes,
+		"listIndexes":   listIndexes,
+		"dropIndexes":   dropIndexes,
 	}
 }
 

@@ -2,6 +2,7 @@ package router
 
 import (
 	"iter"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -29,7 +30,7 @@ func (m Member) Of(r *Router) *Router {
 	return &Router{&node{
 		cluster:  r.cluster,
 		logger:   r.logger,
-		commands: memberTable(),
+		commands: tableOf(memberHandlers()),
 		member:   &m,
 		process:  bson.NewObjectID(),
 		started:  time.Now(),
@@ -40,32 +41,30 @@ func (m Member) Of(r *Router) *Router {
 	}}
 }
 
-// memberTable has the commands of a shard or config server.
-func memberTable() map[string]*command {
-	shared := map[string]bool{
-		"buildInfo": true, "getLog": true, "hostInfo": true, "listCommands": true, "listIndexes": true,
-		"find": true, "getMore": true, "killCursors": true, "aggregate": true, "distinct": true, "explain": true,
+// memberHandlers are what a shard or config server does, by the commands'
+// names.
+func memberHandlers() map[string]handler {
+	all := maps.Clone(sessionHandlers())
+	for _, family := range []map[string]handler{handshakeHandlers(), authenticationHandlers(), parameterHandlers()} {
+		maps.Copy(all, family)
 	}
-	commands := slices.Concat(handshakeCommands(), authenticationCommands(), sessionCommands(), parameterCommands(), []command{
-		{name: "count", stable: true, takesReadConcern: true, run: memberCount},
-		{name: "listDatabases", adminOnly: true, stable: true, run: memberDatabases},
-		{name: "listCollections", stable: true, run: memberCollections},
-		{name: "serverStatus", run: memberStatus},
-		{name: "features", anyone: true, run: features},
-		{name: "cleanupOrphaned", adminOnly: true, takesWriteConcern: true, run: cleanupOrphaned},
+	mongos := mongosHandlers()
+	for _, name := range []string{
+		"buildInfo", "getLog", "hostInfo", "listCommands", "features", "listIndexes",
+		"find", "getMore", "killCursors", "aggregate", "distinct", "explain",
+	} {
+		all[name] = mongos[name]
+	}
+	for _, name := range []string{
+		"insert", "update", "delete", "findAndModify", "create", "drop", "dropDatabase", "createIndexes", "dropIndexes",
+	} {
+		all[name] = refuseDirect
+	}
+	maps.Copy(all, map[string]handler{
+		"count": memberCount, "listDatabases": memberDatabases, "listCollections": memberCollections,
+		"serverStatus": memberStatus, "cleanupOrphaned": cleanupOrphaned,
 	})
-	for _, cmd := range slices.Concat(diagnosticCommands(), readCommands(), explainCommands(), indexCommands()) {
-		if shared[cmd.name] {
-			commands = append(commands, cmd)
-		}
-	}
-	for _, cmd := range slices.Concat(writeCommands(), catalogCommands(), indexCommands()) {
-		if cmd.takesWriteConcern {
-			cmd.run = refuseDirect
-			commands = append(commands, cmd)
-		}
-	}
-	return tableOf(commands)
+	return all
 }
 
 // refuseDirect: what is written to a shard past the router would be lost to

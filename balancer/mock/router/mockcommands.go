@@ -16,32 +16,22 @@ import (
 
 // mockCommands are the mock's own: time, faults and virtual data. A server
 // answers them with CommandNotFound. docs/mock.md describes each.
-func mockCommands() []command {
-	return []command{
-		ours("mockStatus", mockStatus),
-		ours("mockNow", mockNow),
-		ours("mockAdvance", mockAdvance),
-		ours("mockAddShard", mockAddShard),
-		ours("mockCrash", mockCrash),
-		ours("mockRestart", mockRestart),
-		ours("mockPartition", mockPartition),
-		ours("mockHeal", mockHeal),
-		ours("mockSlow", mockSlow, args.Optional("bandwidth", args.Any), args.Optional("latency", args.Any)),
-		ours("mockFailNext", mockFailNext, args.Optional("times", args.SafeInt), args.Optional("after", args.SafeInt),
-			args.Optional("code", args.SafeInt), args.Optional("errmsg", args.String), args.Optional("errorLabels", args.Array),
-			args.Optional("shard", args.Shard), args.Optional("closeConnection", args.Bool), args.Optional("writeConcernError", args.Object)),
-		ours("mockSameMachineId", mockSameMachineID),
-		ours("mockStepDown", mockStepDown),
-		ours("mockFill", mockFill, args.Required("bytes", args.Any), args.Optional("docs", args.SafeInt), args.Optional("distribution", args.Any)),
-		ours("mockInvariants", mockInvariants),
-	}
-}
-
-// ours is a command of the mock's own on admin.
-func ours(name string, run handler, fields ...args.Field) command {
-	return command{
-		name: name, adminOnly: true, strict: true, ours: true, run: run,
-		declared: append([]args.Field{args.Required(name, args.Any)}, fields...),
+func mockHandlers() map[string]handler {
+	return map[string]handler{
+		"mockStatus":        mockStatus,
+		"mockNow":           mockNow,
+		"mockAdvance":       mockAdvance,
+		"mockAddShard":      mockAddShard,
+		"mockCrash":         mockCrash,
+		"mockRestart":       mockRestart,
+		"mockPartition":     mockPartition,
+		"mockHeal":          mockHeal,
+		"mockSlow":          mockSlow,
+		"mockFailNext":      mockFailNext,
+		"mockSameMachineId": mockSameMachineID,
+		"mockStepDown":      mockStepDown,
+		"mockFill":          mockFill,
+		"mockInvariants":    mockInvariants,
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/commands"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -17,16 +18,16 @@ func mockFailNext(c *call) (bson.D, error) {
 	}
 	cmd := c.node.commands[name]
 	switch {
-	case mock.BetweenNodes(name) && (cmd == nil || cmd.outside):
-		cmd = &command{name: name} // of a node to another
+	case mock.BetweenNodes(name) && (cmd == nil || cmd.Outside):
+		cmd = &command{Command: &commands.Command{Name: name}} // of a node to another
 	case cmd == nil:
 		return nil, mongoerr.New(mongoerr.BadValue, "mockFailNext: there is no command '%s'", name)
-	case cmd.ours:
+	case cmd.Mock:
 		return nil, mongoerr.New(mongoerr.BadValue, "mockFailNext: %s is the mock's own and can't be made to fail", name)
-	case cmd.outside && (c.args.Has("shard") || c.args.Has("writeConcernError")):
+	case cmd.Outside && (c.args.Has("shard") || c.args.Has("writeConcernError")):
 		return nil, mongoerr.New(mongoerr.InvalidOptions, "mockFailNext: %s asks no shard and writes nothing: give a code or closeConnection", name)
 	}
-	f := mock.Failure{Command: cmd.name, Times: 1, Shard: catalog.ShardID(c.args.Text("shard")), CloseConnection: c.args.Truth("closeConnection")}
+	f := mock.Failure{Command: cmd.Name, Times: 1, Shard: catalog.ShardID(c.args.Text("shard")), CloseConnection: c.args.Truth("closeConnection")}
 	if err := c.readCounts(&f); err != nil {
 		return nil, err
 	}

@@ -18,14 +18,8 @@ func WithSnapshots(find SnapshotFile) Option {
 	return func(r *Router) { r.snapshots = find }
 }
 
-// snapshotCommands are the mock's own for whole states. They take the lock only
-// while they copy.
-func snapshotCommands() []command {
-	commands := []command{ours("mockSave", mockSave), ours("mockLoad", mockLoad)}
-	for i := range commands {
-		commands[i].outside = true
-	}
-	return commands
+func snapshotHandlers() map[string]handler {
+	return map[string]handler{"mockSave": mockSave, "mockLoad": mockLoad}
 }
 
 func snapshotPath(c *call, write bool) (string, error) {

@@ -18,19 +18,10 @@ import (
 // a stale routing table (spec 03 §0.7).
 const staleAttempts = 10
 
-func moveCommands() []command {
-	return []command{
-		{name: "moveChunk", aliases: []string{"movechunk"}, adminOnly: true, takesWriteConcern: true,
-			declared: []args.Field{args.Required("moveChunk", args.Namespace), args.Optional("find", args.Object), args.Optional("bounds", args.Objects),
-				args.Required("to", args.String), args.Optional("forceJumbo", args.Bool),
-				args.Optional("secondaryThrottle", args.OptionalBool), args.Optional("_secondaryThrottle", args.OptionalBool),
-				args.Optional("waitForDelete", args.OptionalBool), args.Optional("_waitForDelete", args.OptionalBool)},
-			run: moveChunk},
-		{name: "moveRange", adminOnly: true, takesWriteConcern: true,
-			declared: []args.Field{args.Required("moveRange", args.Namespace), args.Required("toShard", args.Shard), args.Optional("min", args.Object),
-				args.Optional("max", args.Object), args.Optional("forceJumbo", args.Bool), args.Optional("secondaryThrottle", args.OptionalBool),
-				args.Optional("waitForDelete", args.Bool)},
-			run: moveRange},
+func moveHandlers() map[string]handler {
+	return map[string]handler{
+		"moveChunk": moveChunk,
+		"moveRange": moveRange,
 	}
 }
 

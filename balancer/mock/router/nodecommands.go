@@ -12,30 +12,29 @@ import (
 
 // nodeCommands are about the mongos as a process: what monitoring asks, and
 // what an administrator tells it.
-func nodeCommands() []command {
-	return []command{
-		{name: "connPoolStats", run: connPoolStats},
-		{name: "connPoolSync", run: ok},
-		{name: "dropConnections", adminOnly: true, strict: true,
-			declared: []args.Field{args.Required("dropConnections", args.Any), args.Required("hostAndPort", args.Array)}, run: ok},
-		{name: "echo", anyone: true, run: func(c *call) (bson.D, error) { return bson.D{{Key: "echo", Value: c.body}}, nil }},
-		{name: "fsync", adminOnly: true, run: fsync},
-		{name: "fsyncUnlock", adminOnly: true, run: func(*call) (bson.D, error) {
+func nodeHandlers() map[string]handler {
+	return map[string]handler{
+		"connPoolStats":   connPoolStats,
+		"connPoolSync":    ok,
+		"dropConnections": ok,
+		"echo":            func(c *call) (bson.D, error) { return bson.D{{Key: "echo", Value: c.body}}, nil },
+		"fsync":           fsync,
+		"fsyncUnlock": func(*call) (bson.D, error) {
 			return nil, mongoerr.New(mongoerr.IllegalOperation, "fsyncUnlock called when not locked")
-		}},
-		{name: "getDiagnosticData", adminOnly: true, run: getDiagnosticData},
-		{name: "invalidateUserCache", adminOnly: true, run: ok},
-		{name: "lockInfo", adminOnly: true, run: func(*call) (bson.D, error) { return bson.D{{Key: "lockInfo", Value: bson.A{}}}, nil }},
-		{name: "logRotate", adminOnly: true, run: logRotate},
-		{name: "planCacheListFilters", run: func(c *call) (bson.D, error) {
+		},
+		"getDiagnosticData":   getDiagnosticData,
+		"invalidateUserCache": ok,
+		"lockInfo":            func(*call) (bson.D, error) { return bson.D{{Key: "lockInfo", Value: bson.A{}}}, nil },
+		"logRotate":           logRotate,
+		"planCacheListFilters": func(c *call) (bson.D, error) {
 			_, err := c.namespace()
 			return bson.D{{Key: "filters", Value: bson.A{}}}, err
-		}},
-		{name: "planCacheClearFilters", run: func(c *call) (bson.D, error) {
+		},
+		"planCacheClearFilters": func(c *call) (bson.D, error) {
 			_, err := c.namespace()
 			return bson.D{}, err
-		}},
-		{name: "_isSelf", anyone: true, run: func(c *call) (bson.D, error) { return bson.D{{Key: "id", Value: c.node.process}}, nil }},
+		},
+		"_isSelf": func(c *call) (bson.D, error) { return bson.D{{Key: "id", Value: c.node.process}}, nil },
 	}
 }
 

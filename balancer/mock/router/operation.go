@@ -34,10 +34,10 @@ func (r *Router) readOperation(cmd *command, c *call) error {
 		return mongoerr.New(mongoerr.InvalidOptions, "Transaction number requires a session ID to also be specified")
 	case n < 0:
 		return mongoerr.New(mongoerr.InvalidOptions, "Transaction number cannot be negative")
-	case !cmd.retryable:
+	case !cmd.Retryable:
 		return mongoerr.New(mongoerr.NotARetryableWriteCommand,
 			"txnNumber may only be provided for multi-document transactions and retryable write commands. "+
-				"autocommit:false was not provided, and %s is not a retryable write command.", cmd.name)
+				"autocommit:false was not provided, and %s is not a retryable write command.", cmd.Name)
 	}
 	c.txnNumber = &n
 	return nil

@@ -18,10 +18,10 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-func operationCommands() []command {
-	return []command{
-		{name: "currentOp", adminOnly: true, run: currentOp},
-		{name: "killOp", adminOnly: true, run: killOp},
+func operationHandlers() map[string]handler {
+	return map[string]handler{
+		"currentOp": currentOp,
+		"killOp":    killOp,
 	}
 }
 

@@ -12,10 +12,10 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-func parameterCommands() []command {
-	return []command{
-		{name: "getParameter", adminOnly: true, run: getParameter},
-		{name: "setParameter", adminOnly: true, run: setParameter},
+func parameterHandlers() map[string]handler {
+	return map[string]handler{
+		"getParameter": getParameter,
+		"setParameter": setParameter,
 	}
 }
 

@@ -102,7 +102,7 @@ func (all analyzers) noteQuery(cmd *command, c *call) {
 	if !isText || a == nil || a.perSecond == 0 {
 		return
 	}
-	for _, one := range sampleable(cmd.name, c.body) {
+	for _, one := range sampleable(cmd.Name, c.body) {
 		if now := c.cluster.Now(); !now.Before(a.next) && len(a.samples) < maxSamples {
 			a.next = now.Add(time.Duration(float64(time.Second) / a.perSecond))
 			a.samples = append(a.samples, one)

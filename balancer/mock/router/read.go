@@ -10,14 +10,14 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-func readCommands() []command {
-	return []command{
-		{name: "find", stable: true, takesReadConcern: true, strict: true, declared: findFields(), run: find},
-		{name: "getMore", stable: true, strict: true, declared: getMoreFields(), run: getMore},
-		{name: "killCursors", stable: true, strict: true, declared: killCursorsFields(), run: killCursors},
-		{name: "aggregate", stable: true, takesReadConcern: true, takesWriteConcern: true, strict: true, declared: aggregateFields(), run: aggregate},
-		{name: "count", stable: true, takesReadConcern: true, strict: true, declared: countFields(), run: count},
-		{name: "distinct", takesReadConcern: true, strict: true, declared: distinctFields(), run: distinct},
+func readHandlers() map[string]handler {
+	return map[string]handler{
+		"find":        find,
+		"getMore":     getMore,
+		"killCursors": killCursors,
+		"aggregate":   aggregate,
+		"count":       count,
+		"distinct":    distinct,
 	}
 }
 

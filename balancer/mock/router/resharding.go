@@ -12,39 +12,23 @@ import (
 
 // reshardingCommands give collections another key or another place (spec 03
 // §1.4). They answer when all is done.
-func reshardingCommands() []command {
-	named := func(name string, strict bool, run handler) command {
-		return command{name: name, adminOnly: true, strict: strict, declared: []args.Field{args.Required(name, args.Namespace)}, run: run}
-	}
-	return []command{
-		{name: "reshardCollection", adminOnly: true, strict: true,
-			declared: []args.Field{args.Required("reshardCollection", args.Namespace), args.Required("key", args.Object), args.Optional("unique", args.Bool),
-				args.Optional("numInitialChunks", args.SafeInt), args.Optional("collation", args.Object), args.Optional("zones", args.Objects),
-				args.Optional("shardDistribution", args.Objects), args.Optional("forceRedistribution", args.Bool),
-				args.Optional("reshardingUUID", args.UUID), args.Optional("collectionUUID", args.UUID),
-				args.Optional("_presetReshardedChunks", args.Objects)},
-			run: reshardCollection},
-		named("abortReshardCollection", true, aborting("abortReshardCollection", mock.ByReshard)),
-		named("commitReshardCollection", true, func(c *call) (bson.D, error) {
+func reshardingHandlers() map[string]handler {
+	return map[string]handler{
+		"reshardCollection":      reshardCollection,
+		"abortReshardCollection": aborting("abortReshardCollection", mock.ByReshard),
+		"commitReshardCollection": func(c *call) (bson.D, error) {
 			return bson.D{}, c.cluster.Reshardings().Commit(c.args.Text("commitReshardCollection"))
-		}),
-		named("cleanupReshardCollection", true, cleanupReshardCollection),
-		{name: "moveCollection", adminOnly: true, strict: true,
-			declared: []args.Field{args.Required("moveCollection", args.Namespace), args.Required("toShard", args.Shard), args.Optional("oplogBatchApplierTaskCount", args.Tasks)},
-			run: func(c *call) (bson.D, error) {
-				return bson.D{}, c.cluster.Reshardings().Move(c.ctx, c.deadline, c.args.Text("moveCollection"), c.args.Text("toShard"))
-			}},
-		named("abortMoveCollection", false, aborting("abortMoveCollection", mock.ByMove)),
-		{name: "unshardCollection", adminOnly: true, strict: true,
-			declared: []args.Field{args.Required("unshardCollection", args.Namespace), args.Optional("toShard", args.Shard), args.Optional("oplogBatchApplierTaskCount", args.Tasks)},
-			run: func(c *call) (bson.D, error) {
-				return bson.D{}, c.cluster.Reshardings().Unshard(c.ctx, c.deadline, c.args.Text("unshardCollection"), c.args.Text("toShard"))
-			}},
-		named("abortUnshardCollection", false, aborting("abortUnshardCollection", mock.ByUnshard)),
-		{name: "refineCollectionShardKey", adminOnly: true, takesWriteConcern: true,
-			declared: []args.Field{args.Required("refineCollectionShardKey", args.Namespace), args.Required("key", args.Object),
-				args.Optional("collectionUUID", args.UUID), args.Optional("enforceUniquenessCheck", args.OptionalBool)},
-			run: refineKey},
+		},
+		"cleanupReshardCollection": cleanupReshardCollection,
+		"moveCollection": func(c *call) (bson.D, error) {
+			return bson.D{}, c.cluster.Reshardings().Move(c.ctx, c.deadline, c.args.Text("moveCollection"), c.args.Text("toShard"))
+		},
+		"abortMoveCollection": aborting("abortMoveCollection", mock.ByMove),
+		"unshardCollection": func(c *call) (bson.D, error) {
+			return bson.D{}, c.cluster.Reshardings().Unshard(c.ctx, c.deadline, c.args.Text("unshardCollection"), c.args.Text("toShard"))
+		},
+		"abortUnshardCollection":   aborting("abortUnshardCollection", mock.ByUnshard),
+		"refineCollectionShardKey": refineKey,
 	}
 }
 

@@ -10,24 +10,19 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-func roleCommands() []command {
-	named := func(name string, run handler, fields ...args.Field) command {
-		return command{name: name, takesWriteConcern: true, strict: true, run: run, declared: append([]args.Field{args.Required(name, args.String)}, fields...)}
-	}
-	privileges, roles := args.Required("privileges", args.Array), args.Required("roles", args.Array)
-	restrictions := args.Optional("authenticationRestrictions", args.Array)
-	return []command{
-		named("createRole", createRole, privileges, roles, restrictions),
-		named("updateRole", updateRole, args.Optional("privileges", args.Array), args.Optional("roles", args.Array), restrictions),
-		named("dropRole", dropRole),
-		{name: "dropAllRolesFromDatabase", takesWriteConcern: true, run: dropAllRoles},
-		named("grantRolesToUser", changeUserRoles(addRoles), roles),
-		named("revokeRolesFromUser", changeUserRoles(removeRoles), roles),
-		named("grantRolesToRole", changeRoleRoles(addRoles), roles),
-		named("revokeRolesFromRole", changeRoleRoles(removeRoles), roles),
-		named("grantPrivilegesToRole", changePrivileges(addPrivileges), privileges),
-		named("revokePrivilegesFromRole", changePrivileges(removePrivileges), privileges),
-		{name: "rolesInfo", run: rolesInfo},
+func roleHandlers() map[string]handler {
+	return map[string]handler{
+		"createRole":               createRole,
+		"updateRole":               updateRole,
+		"dropRole":                 dropRole,
+		"dropAllRolesFromDatabase": dropAllRoles,
+		"grantRolesToUser":         changeUserRoles(addRoles),
+		"revokeRolesFromUser":      changeUserRoles(removeRoles),
+		"grantRolesToRole":         changeRoleRoles(addRoles),
+		"revokeRolesFromRole":      changeRoleRoles(removeRoles),
+		"grantPrivilegesToRole":    changePrivileges(addPrivileges),
+		"revokePrivilegesFromRole": changePrivileges(removePrivileges),
+		"rolesInfo":                rolesInfo,
 	}
 }
 
@@ -46,7 +41,7 @@ func (c *call) definition() (access.Definition, error) {
 		return def, mongoerr.New(mongoerr.NotImplemented, "the mock does not support authenticationRestrictions")
 	}
 	var err error
-	if def.Roles, err = c.readRoles(); err != nil {
+	if def.Roles, err = access.ReadRoles(c.db, c.body); err != nil {
 		return def, err
 	}
 	def.Privileges, err = c.readPrivileges()
@@ -218,7 +213,7 @@ func changeRoleRoles(change func(has, given []access.Role) []access.Role) handle
 
 // givenRoles are the roles to grant or revoke: at least one, and all there.
 func (c *call) givenRoles() ([]access.Role, error) {
-	given, err := c.readRoles()
+	given, err := access.ReadRoles(c.db, c.body)
 	if err != nil {
 		return nil, err
 	}
@@ -308,7 +303,7 @@ func (c *call) rolesWanted(v bson.RawValue) ([]access.Role, error) {
 		}
 		var list []access.Role
 		for _, v := range values {
-			role, ok := c.roleOf(v)
+			role, ok := access.ReadRole(c.db, v)
 			if !ok {
 				return nil, mongoerr.New(mongoerr.BadValue, "Role names must be either strings or objects")
 			}
@@ -316,21 +311,11 @@ func (c *call) rolesWanted(v bson.RawValue) ([]access.Role, error) {
 		}
 		return list, nil
 	}
-	role, ok := c.roleOf(v)
+	role, ok := access.ReadRole(c.db, v)
 	if !ok {
 		return nil, mongoerr.New(mongoerr.TypeMismatch, "rolesInfo takes 1, a name, {role, db} or an array of roles, not %s", args.TypeName(v.Type))
 	}
 	return []access.Role{role}, nil
-}
-
-// roleOf reads a role: its name, in the command's database, or {role, db}.
-func (c *call) roleOf(v bson.RawValue) (access.Role, bool) {
-	if name, isText := v.StringValueOK(); isText {
-		return access.Role{Role: name, Database: c.db}, true
-	}
-	doc, isDoc := v.DocumentOK()
-	role := access.Role{Role: args.Text(doc.Lookup("role")), Database: args.Text(doc.Lookup("db"))}
-	return role, isDoc && role.Role != ""
 }
 
 func (n *node) roleDoc(def *access.Definition, privileges bool) bson.D {

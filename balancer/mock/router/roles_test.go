@@ -28,7 +28,7 @@ func TestEveryCommandHasAPrivilege(t *testing.T) {
 		}
 		raw, _ := all.Database("admin").RunCommand(t.Context(), d(e.Key(), 1)).Raw()
 		if unauthorized(raw) {
-			t.Errorf("%s has no rule in privilegesOf: even __system is refused", e.Key())
+			t.Errorf("%s has no rule: even __system is refused", e.Key())
 		}
 	}
 }

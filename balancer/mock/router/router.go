@@ -104,7 +104,7 @@ func (r *Router) handle(ctx context.Context, req wire.Request) bson.Raw {
 	if reply, done := r.failBefore(ctx, fault, c); done {
 		return reply
 	}
-	if cmd != nil && cmd.outside {
+	if cmd != nil && cmd.Outside {
 		if err := r.failOutside(cmd, c); err != nil {
 			return r.reply(nil, err)
 		}
@@ -144,7 +144,7 @@ func (r *Router) perform(cmd *command, c *call) (bson.Raw, lateness) {
 	if err := r.check(cmd, c); err != nil {
 		return r.reply(nil, err), 0
 	}
-	if !cmd.ours && r.member == nil {
+	if !cmd.Mock && r.member == nil {
 		return r.runFaulty(cmd, c)
 	}
 	reply, err := cmd.run(c)
@@ -156,7 +156,7 @@ func (r *Router) runOutside(cmd *command, c *call) (bson.D, error) {
 	if err := c.checkAPIVersion(cmd); err != nil {
 		return nil, err
 	}
-	parsed, err := cmd.parse(c.body)
+	parsed, err := cmd.Parse(c.body)
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +176,7 @@ func (r *Router) check(cmd *command, c *call) error {
 	if err := c.checkAPIVersion(cmd); err != nil {
 		return err
 	}
-	parsed, err := cmd.parse(c.body)
+	parsed, err := cmd.Parse(c.body)
 	if err != nil {
 		return err
 	}
@@ -188,13 +188,13 @@ func (r *Router) check(cmd *command, c *call) error {
 	if err := c.checkWriteConcern(cmd); err != nil {
 		return err
 	}
-	if level == "snapshot" && cmd.name == "count" {
+	if level == "snapshot" && cmd.Name == "count" {
 		return mongoerr.New(mongoerr.InvalidOptions, "Command count does not support { readConcern: { level: \"snapshot\", provenance: \"clientSupplied\" } } :: caused by :: read concern snapshot not supported")
 	}
-	if level != "" && level != "local" && !cmd.takesReadConcern {
-		return mongoerr.New(mongoerr.InvalidOptions, "Command %s does not support read concern %s", cmd.name, level)
+	if level != "" && level != "local" && !cmd.ReadConcern {
+		return mongoerr.New(mongoerr.InvalidOptions, "Command %s does not support read concern %s", cmd.Name, level)
 	}
-	if level == "snapshot" && cmd.takesReadConcern {
+	if level == "snapshot" && cmd.ReadConcern {
 		if err := readSnapshot(c); err != nil {
 			return err
 		}
@@ -208,8 +208,8 @@ func (r *Router) check(cmd *command, c *call) error {
 	if err := checkDuplicates(c.body); err != nil {
 		return err
 	}
-	if cmd.adminOnly && c.db != "admin" {
-		return mongoerr.New(mongoerr.Unauthorized, "%s may only be run against the admin database.", cmd.name)
+	if cmd.AdminOnly && c.db != "admin" {
+		return mongoerr.New(mongoerr.Unauthorized, "%s may only be run against the admin database.", cmd.Name)
 	}
 	if err := r.checkPrivileges(cmd, c); err != nil {
 		return err

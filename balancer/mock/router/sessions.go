@@ -14,16 +14,15 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-func sessionCommands() []command {
-	ids := func(name string) []args.Field { return []args.Field{args.Required(name, args.Array)} }
-	return []command{
-		{name: "startSession", run: startSession},
-		{name: "endSessions", anyone: true, stable: true, outside: true, declared: ids("endSessions"), run: endSessions},
-		{name: "refreshSessions", stable: true, outside: true, declared: ids("refreshSessions"), run: refreshSessions},
-		{name: "killSessions", outside: true, declared: ids("killSessions"), run: killSessions},
-		{name: "killAllSessions", outside: true, declared: ids("killAllSessions"), run: killAllSessions},
-		{name: "commitTransaction", adminOnly: true, stable: true, takesWriteConcern: true, run: noTransaction},
-		{name: "abortTransaction", adminOnly: true, stable: true, takesWriteConcern: true, run: noTransaction},
+func sessionHandlers() map[string]handler {
+	return map[string]handler{
+		"startSession":      startSession,
+		"endSessions":       endSessions,
+		"refreshSessions":   refreshSessions,
+		"killSessions":      killSessions,
+		"killAllSessions":   killAllSessions,
+		"commitTransaction": noTransaction,
+		"abortTransaction":  noTransaction,
 	}
 }
 

@@ -8,17 +8,10 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-func shardingCommands() []command {
-	return []command{
-		{name: "enableSharding", aliases: []string{"enablesharding"}, adminOnly: true, takesWriteConcern: true,
-			declared: []args.Field{args.Required("enableSharding", args.String), args.Optional("primaryShard", args.String)},
-			run:      enableSharding},
-		{name: "shardCollection", aliases: []string{"shardcollection"}, adminOnly: true, takesWriteConcern: true,
-			declared: []args.Field{args.Required("shardCollection", args.NamespaceToShard), args.Required("key", args.Object), args.Optional("unique", args.Bool),
-				args.Optional("numInitialChunks", args.SafeInt), args.Optional("presplitHashedZones", args.Bool),
-				args.Optional("implicitlyCreateIndex", args.OptionalBool), args.Optional("enforceUniquenessCheck", args.OptionalBool),
-				args.Optional("collation", args.Object), args.Optional("timeseries", args.Object), args.Optional("collectionUUID", args.UUID)},
-			run: shardCollection},
+func shardingHandlers() map[string]handler {
+	return map[string]handler{
+		"enableSharding":  enableSharding,
+		"shardCollection": shardCollection,
 	}
 }
 

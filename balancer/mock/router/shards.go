@@ -7,24 +7,16 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock"
-	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mongoerr"
 )
 
-func shardCommands() []command {
-	return []command{
-		{name: "listShards", aliases: []string{"listshards"}, adminOnly: true, run: listShards},
-		{name: "addShard", aliases: []string{"addshard"}, adminOnly: true, takesWriteConcern: true, run: addShard},
-		{name: "removeShard", aliases: []string{"removeshard"}, adminOnly: true, takesWriteConcern: true,
-			declared: []args.Field{args.Required("removeShard", args.String), args.Optional("destinationShard", args.String)},
-			run:      removeShard},
-		{name: "movePrimary", aliases: []string{"moveprimary"}, adminOnly: true, takesWriteConcern: true,
-			declared: []args.Field{args.Required("movePrimary", args.String), args.Required("to", args.Shard)},
-			run:      movePrimary},
-		{name: "checkMetadataConsistency",
-			declared: []args.Field{args.Required("checkMetadataConsistency", args.Any), args.Optional("checkIndexes", args.SafeBool),
-				args.Optional("dbMetadataLockMaxTimeMS", args.Count), args.Optional("cursor", args.Object)},
-			run: checkMetadataConsistency},
+func shardHandlers() map[string]handler {
+	return map[string]handler{
+		"listShards":               listShards,
+		"addShard":                 addShard,
+		"removeShard":              removeShard,
+		"movePrimary":              movePrimary,
+		"checkMetadataConsistency": checkMetadataConsistency,
 	}
 }
 

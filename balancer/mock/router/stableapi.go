@@ -27,9 +27,9 @@ func (c *call) checkAPIVersion(cmd *command) error {
 		return mongoerr.New(mongoerr.TypeMismatch, "BSON field 'APIParametersFromClient.apiVersion' is the wrong type '%s', expected type 'string'", args.TypeName(version.Type))
 	case text != "1":
 		return mongoerr.New(mongoerr.APIVersionError, "API version must be \"1\"")
-	case args.Truth(strict) && !cmd.stable:
-		return mongoerr.New(mongoerr.APIStrictError, "Provided apiStrict:true, but the command %s is not in API Version 1", cmd.name)
-	case args.Truth(strict) && cmd.name == "aggregate":
+	case args.Truth(strict) && !cmd.Stable:
+		return mongoerr.New(mongoerr.APIStrictError, "Provided apiStrict:true, but the command %s is not in API Version 1", cmd.Name)
+	case args.Truth(strict) && cmd.Name == "aggregate":
 		return checkStableStages(c.body.Lookup("pipeline"))
 	}
 	return nil

@@ -11,16 +11,11 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-func statisticsCommands() []command {
-	return []command{
-		{name: "collStats", aliases: []string{"collstats"}, run: collStats},
-		{name: "dbStats", aliases: []string{"dbstats"}, strict: true,
-			declared: []args.Field{args.Required("dbStats", args.Any), args.Optional("scale", args.SafeInt), args.Optional("freeStorage", args.SafeBool)},
-			run:      dbStats},
-		{name: "dataSize", aliases: []string{"datasize"}, strict: true,
-			declared: []args.Field{args.Required("dataSize", args.Namespace), args.Optional("keyPattern", args.Object), args.Optional("min", args.Object),
-				args.Optional("max", args.Object), args.Optional("estimate", args.SafeBool), args.Optional("maxSize", args.SafeInt), args.Optional("maxObjects", args.SafeInt)},
-			run: dataSize},
+func statisticsHandlers() map[string]handler {
+	return map[string]handler{
+		"collStats": collStats,
+		"dbStats":   dbStats,
+		"dataSize":  dataSize,
 	}
 }
 

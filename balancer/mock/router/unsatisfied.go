@@ -15,7 +15,7 @@ import (
 // nil for all others. Where a write concern can be met it is met at once: the
 // mock's nodes hold the same.
 func unsatisfied(cmd *command, c *call) bson.D {
-	if !cmd.takesWriteConcern || cmd.adminOnly && cmd.name != "bulkWrite" {
+	if !cmd.WriteConcern || cmd.AdminOnly && cmd.Name != "bulkWrite" {
 		return nil
 	}
 	concern, isDoc := c.body.Lookup("writeConcern").DocumentOK()

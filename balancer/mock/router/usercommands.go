@@ -12,19 +12,13 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-func userCommands() []command {
-	fields := func(name string) []args.Field {
-		return []args.Field{
-			args.Required(name, args.String), args.Optional("pwd", args.String), args.Optional("roles", args.Array), args.Optional("customData", args.Object),
-			args.Optional("mechanisms", args.Array), args.Optional("digestPassword", args.Bool), args.Optional("authenticationRestrictions", args.Array),
-		}
-	}
-	return []command{
-		{name: "createUser", takesWriteConcern: true, strict: true, declared: fields("createUser"), run: createUser},
-		{name: "updateUser", takesWriteConcern: true, strict: true, declared: fields("updateUser"), run: updateUser},
-		{name: "dropUser", takesWriteConcern: true, strict: true, declared: []args.Field{args.Required("dropUser", args.String)}, run: dropUser},
-		{name: "dropAllUsersFromDatabase", takesWriteConcern: true, run: dropAllUsers},
-		{name: "usersInfo", run: usersInfo},
+func userHandlers() map[string]handler {
+	return map[string]handler{
+		"createUser":               createUser,
+		"updateUser":               updateUser,
+		"dropUser":                 dropUser,
+		"dropAllUsersFromDatabase": dropAllUsers,
+		"usersInfo":                usersInfo,
 	}
 }
 
@@ -87,7 +81,7 @@ func (c *call) userDraft() (access.Draft, error) {
 		return draft, err
 	}
 	var err error
-	draft.Roles, err = c.readRoles()
+	draft.Roles, err = access.ReadRoles(c.db, c.body)
 	return draft, err
 }
 
@@ -114,28 +108,6 @@ func (c *call) readMechanisms(draft *access.Draft) error {
 		return mongoerr.New(mongoerr.BadValue, "mechanisms field is only allowed with a password")
 	}
 	return nil
-}
-
-// readRoles reads the field roles: names, in the command's database, or
-// {role, db}. It is nil without the field.
-func (c *call) readRoles() ([]access.Role, error) {
-	array, ok := c.body.Lookup("roles").ArrayOK()
-	if !ok {
-		return nil, nil
-	}
-	values, err := array.Values()
-	if err != nil {
-		return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
-	}
-	roles := []access.Role{}
-	for _, v := range values {
-		role, ok := c.roleOf(v)
-		if !ok {
-			return nil, mongoerr.New(mongoerr.BadValue, "Role names must be either strings or objects")
-		}
-		roles = append(roles, role)
-	}
-	return roles, nil
 }
 
 func dropUser(c *call) (bson.D, error) {

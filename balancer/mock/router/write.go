@@ -9,12 +9,12 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-func writeCommands() []command {
-	return []command{
-		{name: "insert", stable: true, takesWriteConcern: true, retryable: true, strict: true, declared: insertFields(), run: insert},
-		{name: "update", stable: true, takesWriteConcern: true, retryable: true, strict: true, declared: updateFields(), run: update},
-		{name: "delete", stable: true, takesWriteConcern: true, retryable: true, strict: true, declared: deleteFields(), run: deleteDocuments},
-		{name: "findAndModify", aliases: []string{"findandmodify"}, stable: true, takesWriteConcern: true, retryable: true, strict: true, declared: findAndModifyFields(), run: findAndModify},
+func writeHandlers() map[string]handler {
+	return map[string]handler{
+		"insert":        insert,
+		"update":        update,
+		"delete":        deleteDocuments,
+		"findAndModify": findAndModify,
 	}
 }
 

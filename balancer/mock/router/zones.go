@@ -11,11 +11,11 @@ import (
 
 // The aliases look for the canonical field name and so always fail with
 // NoSuchKey (spec 03 §1.6).
-func zoneCommands() []command {
-	return []command{
-		{name: "addShardToZone", aliases: []string{"addshardtozone"}, adminOnly: true, run: addShardToZone},
-		{name: "removeShardFromZone", aliases: []string{"removeshardfromzone"}, adminOnly: true, run: removeShardFromZone},
-		{name: "updateZoneKeyRange", aliases: []string{"updatezonekeyRange"}, adminOnly: true, run: updateZoneKeyRange},
+func zoneHandlers() map[string]handler {
+	return map[string]handler{
+		"addShardToZone":      addShardToZone,
+		"removeShardFromZone": removeShardFromZone,
+		"updateZoneKeyRange":  updateZoneKeyRange,
 	}
 }
 

@@ -1,4 +1,4 @@
-package bindings
+package node
 
 import (
 	"errors"
@@ -12,7 +12,7 @@ import (
 )
 
 // newURL is url: the classes, and parse for old scripts.
-func (s *Shell) newURL() *goja.Object {
+func (s *World) newURL() *goja.Object {
 	m := s.JS.NewObject("exports", s.JS.Runtime.NewObject())
 	url.Require(s.JS.Runtime, m)
 	exports := m.Get("exports").(*goja.Object)
@@ -45,17 +45,17 @@ func (s *Shell) newURL() *goja.Object {
 	return exports
 }
 
-func (s *Shell) newTimersModule() *goja.Object {
+func (s *World) newTimersModule() *goja.Object {
 	o := s.JS.Runtime.NewObject()
 	for _, name := range []string{"setTimeout", "setInterval", "setImmediate", "clearTimeout", "clearInterval", "clearImmediate"} {
 		script.Must(o.Set(name, s.JS.Runtime.GlobalObject().Get(name)))
 	}
-	script.Must(o.Set("promises", s.module("timers/promises")))
+	script.Must(o.Set("promises", s.Module("timers/promises")))
 	return o
 }
 
 // newTimerPromises is timers/promises: timers to wait for.
-func (s *Shell) newTimerPromises() *goja.Object {
+func (s *World) newTimerPromises() *goja.Object {
 	m := s.buildModule()
 	for name, delayed := range map[string]bool{"setTimeout": true, "setImmediate": false} {
 		m.add(name, func(c *call) any {

@@ -1,4 +1,4 @@
-package bindings
+package node
 
 import (
 	"crypto/hmac"
@@ -23,11 +23,11 @@ import (
 
 // moduleBuilder fills the object of a built-in module.
 type moduleBuilder struct {
-	s *Shell
+	s *World
 	o *goja.Object
 }
 
-func (s *Shell) buildModule() moduleBuilder { return moduleBuilder{s: s, o: s.JS.Runtime.NewObject()} }
+func (s *World) buildModule() moduleBuilder { return moduleBuilder{s: s, o: s.JS.Runtime.NewObject()} }
 
 // add defines a function. A nil result is undefined.
 func (m moduleBuilder) add(name string, f func(c *call) any) {
@@ -41,7 +41,7 @@ func (m moduleBuilder) add(name string, f func(c *call) any) {
 }
 
 // newFS is fs, the synchronous part that scripts use.
-func (s *Shell) newFS() *goja.Object {
+func (s *World) newFS() *goja.Object {
 	m := s.buildModule()
 	m.add("readFileSync", func(c *call) any {
 		text := c.s.readFile(c.Text(0))
@@ -130,7 +130,7 @@ func (s *Shell) newFS() *goja.Object {
 	return m.o
 }
 
-func (s *Shell) newPath() *goja.Object {
+func (s *World) newPath() *goja.Object {
 	m := s.buildModule()
 	texts := func(c *call) []string {
 		list := make([]string, len(c.Args))
@@ -191,7 +191,7 @@ func (s *Shell) newPath() *goja.Object {
 	return m.o
 }
 
-func (s *Shell) newOS() *goja.Object {
+func (s *World) newOS() *goja.Object {
 	m := s.buildModule()
 	m.add("hostname", func(*call) any { return hostname() })
 	m.add("platform", func(*call) any { return runtime.GOOS })
@@ -222,7 +222,7 @@ func digest(name string, data []byte) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-func (s *Shell) newCrypto() *goja.Object {
+func (s *World) newCrypto() *goja.Object {
 	m := s.buildModule()
 	m.add("createHash", func(c *call) any {
 		make := newHash(c.Text(0))
@@ -263,7 +263,7 @@ func (s *Shell) newCrypto() *goja.Object {
 }
 
 // hasher is what createHash gives: update and digest.
-func (s *Shell) hasher(h hash.Hash) *goja.Object {
+func (s *World) hasher(h hash.Hash) *goja.Object {
 	m := s.buildModule()
 	m.add("update", func(c *call) any {
 		_, _ = h.Write([]byte(c.bytesText(0)))
@@ -279,14 +279,14 @@ func (s *Shell) hasher(h hash.Hash) *goja.Object {
 	return m.o
 }
 
-// module gives a built-in module, made once; nil when there is none.
-func (s *Shell) module(name string) goja.Value {
+// Module returns a built-in module, made once; nil when there is none.
+func (s *World) Module(name string) goja.Value {
 	var build func() *goja.Object
 	switch name {
 	case "fs":
 		build = s.newFS
 	case "fs/promises":
-		return s.module("fs").(*goja.Object).Get("promises")
+		return s.Module("fs").(*goja.Object).Get("promises")
 	case "path":
 		build = s.newPath
 	case "os":

@@ -1,13 +1,16 @@
-package bindings
+package complete
 
 import (
-	"maps"
+	"io/fs"
 	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/dop251/goja"
+
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 )
 
 var (
@@ -16,11 +19,62 @@ var (
 	showSubject = regexp.MustCompile(`^\s*show\s+(?:chunks|zones)\s+(\S*)$`)
 )
 
+// Shell is what completion asks the shell. Nothing of it runs code of scripts.
+type Shell interface {
+	// Current is the database that db is; nil without a connection. Object is what
+	// scripts see of it.
+	Current() *server.Database
+	Object() *goja.Object
+	// Place is the database of an object of the shell's, and its collection where it
+	// is one; nil for other values.
+	Place(v goja.Value) (d *server.Database, collection string)
+	// Result is what a method of such an object gives, as far as its name tells: a
+	// value, or what the value inherits from. ours is false for other objects.
+	Result(on goja.Value, method, argument string) (v goja.Value, proto *goja.Object, ours bool)
+	// CursorPrototype is what cursors inherit from.
+	CursorPrototype() *goja.Object
+	// ShowWords are what show shows, and Settings the names that config knows.
+	ShowWords() []string
+	Settings() []string
+	// SamplesFields reports whether documents may be read for names of fields.
+	SamplesFields() bool
+}
+
+// Completer offers ways to finish an input. It keeps the names it got from
+// servers for a while.
+type Completer struct {
+	JS      *script.Engine
+	shell   Shell
+	scripts fs.FS // of load; nil for none
+	lists   nameLists
+	// ownProperty is Object.getOwnPropertyDescriptor.
+	ownProperty goja.Callable
+}
+
+// New makes a Completer. Scripts are those that load finds; nil for none.
+func New(js *script.Engine, shell Shell, scripts fs.FS) *Completer {
+	return &Completer{JS: js, shell: shell, scripts: scripts}
+}
+
+// Stale makes the next completion ask servers again: an input may have changed
+// anything.
+func (s *Completer) Stale() { s.lists.stale() }
+
+// Wait returns when servers have answered all that they were asked.
+func (s *Completer) Wait() { s.lists.fetching.Wait() }
+
+// Close ends what is under way.
+func (s *Completer) Close() { s.lists.close() }
+
+// Known is the value of a chain of names and calls, as far as it can be known
+// without running code of scripts; nil otherwise.
+func (s *Completer) Known(expression string) goja.Value { return s.know(expression).value }
+
 // Complete offers ways to finish an input: each completion is to be put behind
 // head (spec 04 §2.9). Names that start with an underscore are offered only once
 // one is typed. It runs no code of scripts, and waits only a moment for names
 // that the server has to tell.
-func (s *Shell) Complete(input string) (head string, completions []string) {
+func (s *Completer) Complete(input string) (head string, completions []string) {
 	defer func() {
 		if p := recover(); p != nil { // an object that is not what it seems
 			head, completions = "", nil
@@ -53,27 +107,28 @@ func fits(word, typed string, exactly bool) bool {
 }
 
 // candidates says which end of the input is being typed and what it could be.
-func (s *Shell) candidates(input string) (typed string, words []string, anyCase bool) {
+func (s *Completer) candidates(input string) (typed string, words []string, anyCase bool) {
+	d := s.shell.Current()
 	if m := useLine.FindStringSubmatch(input); m != nil {
-		if s.db == nil {
+		if d == nil {
 			return m[1], nil, true
 		}
-		return m[1], s.databaseNames(s.db.on), true
+		return m[1], s.databaseNames(d.Conn), true
 	}
 	if m := showSubject.FindStringSubmatch(input); m != nil {
-		if s.db == nil {
+		if d == nil {
 			return m[1], nil, false
 		}
-		return m[1], s.namespaces(s.db.on, m[1], false), false
+		return m[1], s.namespaces(d.Conn, m[1], false), false
 	}
 	if m := showLine.FindStringSubmatch(input); m != nil {
-		return m[1], s.showWords(), false
+		return m[1], s.shell.ShowWords(), false
 	}
 	t := typingAt(input)
 	return t.typed(), s.wordsAt(&t), false
 }
 
-func (s *Shell) wordsAt(t *typing) []string {
+func (s *Completer) wordsAt(t *typing) []string {
 	if t.quote != 0 {
 		return s.stringWords(t)
 	}
@@ -98,7 +153,7 @@ func (s *Shell) wordsAt(t *typing) []string {
 
 // stringWords are what can be in a string: an argument, a quoted key, or a name
 // in brackets behind an object.
-func (s *Shell) stringWords(t *typing) []string {
+func (s *Completer) stringWords(t *typing) []string {
 	if in := t.innermost(); in != nil {
 		if in.bracket == '{' && in.key == "" && strings.HasPrefix(t.typed(), "$") {
 			return s.operatorNames(t)
@@ -108,21 +163,11 @@ func (s *Shell) stringWords(t *typing) []string {
 		}
 		if object := expressionBefore(t.text, in.at); in.bracket == '[' && object != "" && in.at == t.word-2 {
 			k := s.know(object)
-			if d, ok := script.Receiver[*database](k.value); ok {
-				return s.collectionNames(d.on, d.Name)
+			if d, coll := s.shell.Place(k.value); d != nil && coll == "" {
+				return s.collectionNames(d.Conn, d.Name)
 			}
 			return s.memberNames(k)
 		}
 	}
 	return s.argumentNames(t)
-}
-
-func (s *Shell) showWords() []string {
-	words := slices.Collect(maps.Keys(s.sharding.Shows()))
-	for w := range showCommands() {
-		if w != "dbs" && w != "nonGenuineMongoDBCheck" && w != "automationNotices" {
-			words = append(words, w)
-		}
-	}
-	return words
 }

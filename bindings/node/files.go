@@ -1,4 +1,4 @@
-package bindings
+package node
 
 import (
 	"errors"
@@ -93,7 +93,7 @@ func hostname() string {
 	return name
 }
 
-func (s *Shell) workingDirectory() string {
+func (s *World) workingDirectory() string {
 	dir, err := os.Getwd()
 	if err != nil {
 		s.JS.Rethrow(script.FileError(err, "getcwd", "."))
@@ -101,7 +101,7 @@ func (s *Shell) workingDirectory() string {
 	return dir
 }
 
-func (s *Shell) readFile(path string) string {
+func (s *World) readFile(path string) string {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		s.JS.Rethrow(script.FileError(err, "open", path))
@@ -109,7 +109,7 @@ func (s *Shell) readFile(path string) string {
 	return string(data)
 }
 
-func (s *Shell) readDir(path string) []fs.DirEntry {
+func (s *World) readDir(path string) []fs.DirEntry {
 	entries, err := os.ReadDir(path)
 	if err != nil {
 		s.JS.Rethrow(script.FileError(err, "scandir", path))
@@ -118,14 +118,14 @@ func (s *Shell) readDir(path string) []fs.DirEntry {
 }
 
 // mayWrite refuses what changes files in a sandbox.
-func (s *Shell) mayWrite() {
+func (s *World) mayWrite() {
 	if s.cfg.Sandbox {
 		s.JS.Throw("Error", "EACCES: this shell may not write files")
 	}
 }
 
 // writeFile writes a text; how is os.O_TRUNC or os.O_APPEND.
-func (s *Shell) writeFile(path, text string, how int) {
+func (s *World) writeFile(path, text string, how int) {
 	s.mayWrite()
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|how, 0o666)
 	if err != nil {

@@ -1,4 +1,4 @@
-package bindings
+package node
 
 import (
 	_ "embed"
@@ -17,16 +17,16 @@ var webSource string
 
 // bytesGlobal gives one of the globals that bytes.js defines: Buffer,
 // TextEncoder, TextDecoder.
-func (s *Shell) bytesGlobal(name string) goja.Value {
+func (s *World) bytesGlobal(name string) goja.Value {
 	return s.fromSource("<bytes>", bytesSource, name)
 }
 
 // webGlobal gives one of what web.js defines: events, abort signals, atob.
-func (s *Shell) webGlobal(name string) goja.Value { return s.fromSource("<web>", webSource, name) }
+func (s *World) webGlobal(name string) goja.Value { return s.fromSource("<web>", webSource, name) }
 
 // fromSource gives a member of the table that a source of the shell's own makes
 // from the conversions of bytes.
-func (s *Shell) fromSource(file, text, name string) goja.Value {
+func (s *World) fromSource(file, text, name string) goja.Value {
 	return s.JS.Cached(file, func() *goja.Object {
 		v, err := s.JS.Runtime.RunScript(file, text)
 		if err != nil {
@@ -90,7 +90,7 @@ func decodeBytes(data []byte, encoding string) string {
 }
 
 // buffer makes a Buffer of bytes.
-func (s *Shell) buffer(data []byte) goja.Value {
+func (s *World) buffer(data []byte) goja.Value {
 	b, err := s.JS.Runtime.New(s.bytesGlobal("Buffer"), s.JS.Runtime.ToValue(s.JS.Runtime.NewArrayBuffer(data)))
 	if err != nil {
 		s.JS.Rethrow(err)

@@ -1,10 +1,8 @@
-package bindings
+package complete
 
 import (
 	"reflect"
 	"strings"
-
-	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"
 )
@@ -16,7 +14,7 @@ type known struct {
 	proto *goja.Object
 }
 
-func (s *Shell) knownValue(v goja.Value) known {
+func (s *Completer) knownValue(v goja.Value) known {
 	switch o, isObject := v.(*goja.Object); {
 	case v == nil || goja.IsUndefined(v) || goja.IsNull(v):
 		return known{}
@@ -27,7 +25,7 @@ func (s *Shell) knownValue(v goja.Value) known {
 	}
 }
 
-func (s *Shell) builtinPrototype(class string) known {
+func (s *Completer) builtinPrototype(class string) known {
 	c, _ := s.JS.Runtime.GlobalObject().Get(class).(*goja.Object)
 	if c == nil {
 		return known{}
@@ -38,7 +36,7 @@ func (s *Shell) builtinPrototype(class string) known {
 
 // know finds out what it can about a chain of names, calls and indexes. Nothing
 // is called but what gives databases and collections by name.
-func (s *Shell) know(expression string) known {
+func (s *Completer) know(expression string) known {
 	switch {
 	case expression == "":
 		return known{}
@@ -79,11 +77,11 @@ func (s *Shell) know(expression string) known {
 		name = rest[:n]
 		switch {
 		case first && name == "db":
-			if s.db == nil {
+			if s.shell.Current() == nil {
 				return known{}
 			}
-			k = s.knownValue(s.db.object)
-		case first && (name == "sh" || name == "rs" || name == "mock") && s.db == nil:
+			k = s.knownValue(s.shell.Object())
+		case first && (name == "sh" || name == "rs" || name == "mock") && s.shell.Current() == nil:
 			return known{}
 		case first:
 			on = known{value: s.JS.Runtime.GlobalObject()}
@@ -122,7 +120,7 @@ func unquoted(text string) string { return strings.Trim(strings.TrimSpace(text),
 
 // member reads a property without running anybody's code: getters of scripts and
 // proxies are left alone.
-func (s *Shell) member(k known, name string) known {
+func (s *Completer) member(k known, name string) known {
 	o, _ := k.value.(*goja.Object)
 	if o == nil {
 		o = k.proto
@@ -142,7 +140,7 @@ func isProxy(o *goja.Object) bool {
 
 // own is an object's own property; nil for one that cannot be read without
 // effects.
-func (s *Shell) own(o *goja.Object, name string) (v goja.Value, found bool) {
+func (s *Completer) own(o *goja.Object, name string) (v goja.Value, found bool) {
 	descriptor, err := s.descriptor(o, name)
 	if err != nil || descriptor == nil {
 		return nil, err != nil
@@ -158,7 +156,7 @@ func (s *Shell) own(o *goja.Object, name string) (v goja.Value, found bool) {
 }
 
 // descriptor is Object.getOwnPropertyDescriptor.
-func (s *Shell) descriptor(o *goja.Object, name string) (*goja.Object, error) {
+func (s *Completer) descriptor(o *goja.Object, name string) (*goja.Object, error) {
 	if s.ownProperty == nil {
 		object, _ := s.JS.Runtime.GlobalObject().Get("Object").(*goja.Object)
 		s.ownProperty, _ = goja.AssertFunction(object.Get("getOwnPropertyDescriptor"))
@@ -168,70 +166,8 @@ func (s *Shell) descriptor(o *goja.Object, name string) (*goja.Object, error) {
 	return d, err
 }
 
-// result is what a method gives, as far as its name tells.
-func (s *Shell) result(on known, name, argument string) known {
-	if d, ok := script.Receiver[*database](on.value); ok {
-		switch name {
-		case "getSiblingDB", "getSisterDB":
-			if text := unquoted(argument); validDatabaseName(text) {
-				return s.knownValue(d.sibling(text).object)
-			}
-		case "getCollection":
-			if text := unquoted(argument); validCollectionName(text) {
-				return s.knownValue(d.collection(text).object)
-			}
-		case "getMongo":
-			return s.knownValue(d.on.js())
-		case "aggregate", "watch":
-			return known{proto: s.cursorPrototype()}
-		}
-		return known{}
-	}
-	if m, ok := script.Receiver[*mongoObject](on.value); ok {
-		switch text := unquoted(argument); {
-		case name == "getDB" && validDatabaseName(text):
-			return s.knownValue(m.database(text).object)
-		case name == "startSession":
-			return known{proto: prototype(s, "Session", sessionMethods())}
-		}
-		return known{}
-	}
-	if coll, ok := script.Receiver[*collection](on.value); ok {
-		switch name {
-		case "find", "aggregate", "watch":
-			return known{proto: s.cursorPrototype()}
-		case "explain":
-			return known{proto: prototype(s, "Explainable", explainMethods())}
-		case "getPlanCache":
-			return known{proto: prototype(s, "PlanCache", planCacheMethods())}
-		case "initializeOrderedBulkOp", "initializeUnorderedBulkOp":
-			return known{proto: prototype(s, "Bulk", bulkMethods())}
-		case "getDB":
-			return s.knownValue(coll.d.object)
-		case "getMongo":
-			return s.knownValue(coll.d.on.js())
-		}
-		return known{}
-	}
-	switch {
-	case name == "toArray":
-		return s.builtinPrototype("Array")
-	case on.proto == s.cursorPrototype() || isCursor(on):
-		if strings.Contains(" count explain forEach hasNext itcount length map next objsLeftInBatch size tryNext close isClosed isExhausted ", " "+name+" ") {
-			return known{}
-		}
-		return known{proto: s.cursorPrototype()}
-	}
-	return known{}
-}
-
-func isCursor(k known) bool {
-	_, ok := script.Receiver[*cursor](k.value)
-	return ok
-}
-
 // memberNames are what may follow a dot.
-func (s *Shell) memberNames(k known) []string {
+func (s *Completer) memberNames(k known) []string {
 	o, _ := k.value.(*goja.Object)
 	if o == nil {
 		o = k.proto
@@ -240,14 +176,17 @@ func (s *Shell) memberNames(k known) []string {
 		return nil
 	}
 	words := s.members(o)
-	if d, ok := script.Receiver[*database](k.value); ok {
-		return append(reachable(s.collectionNames(d.on, d.Name)), words...)
+	d, collection := s.shell.Place(k.value)
+	if d == nil {
+		return words
 	}
-	if coll, ok := script.Receiver[*collection](k.value); ok {
-		for _, n := range reachable(s.collectionNames(coll.d.on, coll.d.Name)) {
-			if rest, ok := strings.CutPrefix(n, coll.name+"."); ok {
-				words = append(words, rest)
-			}
+	names := reachable(s.collectionNames(d.Conn, d.Name))
+	if collection == "" {
+		return append(names, words...)
+	}
+	for _, n := range names {
+		if rest, ok := strings.CutPrefix(n, collection+"."); ok {
+			words = append(words, rest)
 		}
 	}
 	return words
@@ -270,7 +209,7 @@ func reachable(names []string) []string {
 
 // members lists the names an object and its prototypes have, but not those every
 // object has.
-func (s *Shell) members(o *goja.Object) []string {
+func (s *Completer) members(o *goja.Object) []string {
 	everything := s.JS.Runtime.NewObject().Prototype()
 	var words []string
 	for p := o; p != nil && p != everything && !isProxy(p); p = p.Prototype() {
@@ -290,4 +229,23 @@ func identifierOnly(name string) bool {
 		}
 	}
 	return name != ""
+}
+
+// result is what a method gives, as far as its name tells.
+func (s *Completer) result(on known, name, argument string) known {
+	v, proto, ours := s.shell.Result(on.value, name, unquoted(argument))
+	switch {
+	case v != nil:
+		return s.knownValue(v)
+	case ours:
+		return known{proto: proto}
+	case name == "toArray":
+		return s.builtinPrototype("Array")
+	case on.proto == s.shell.CursorPrototype():
+		if strings.Contains(" count explain forEach hasNext itcount length map next objsLeftInBatch size tryNext close isClosed isExhausted ", " "+name+" ") {
+			return known{}
+		}
+		return known{proto: on.proto}
+	}
+	return known{}
 }

@@ -1,4 +1,4 @@
-package bindings
+package complete
 
 import (
 	"io/fs"
@@ -14,7 +14,7 @@ import (
 
 // called is the function that a call names, as its help describes it, and what
 // it is called on.
-func (s *Shell) called(callee string) (help script.Help, on known, ok bool) {
+func (s *Completer) called(callee string) (help script.Help, on known, ok bool) {
 	dot := strings.LastIndexByte(callee, '.')
 	name := strings.TrimSpace(callee[dot+1:])
 	on = known{value: s.JS.Runtime.GlobalObject()}
@@ -30,7 +30,7 @@ func (s *Shell) called(callee string) (help script.Help, on known, ok bool) {
 }
 
 // argumentNames are what a string in a call can be, by the name of the parameter.
-func (s *Shell) argumentNames(t *typing) []string {
+func (s *Completer) argumentNames(t *typing) []string {
 	callee, i, within, ok := t.call()
 	if !ok {
 		return nil
@@ -53,57 +53,49 @@ func (s *Shell) argumentNames(t *typing) []string {
 }
 
 // namesFor finds names by what a parameter, or a field of a command, is called.
-func (s *Shell) namesFor(parameter string, help script.Help, on known, typed string) []string {
+func (s *Completer) namesFor(parameter string, help script.Help, on known, typed string) []string {
 	if names, ok := s.localNames(parameter, help, typed); ok {
 		return names
 	}
-	if s.db == nil {
+	d, collection := s.shell.Place(on.value)
+	if d == nil {
+		d = s.shell.Current()
+	}
+	if d == nil {
 		return nil
-	}
-	d := s.db
-	coll, onCollection := script.Receiver[*collection](on.value)
-	if other, ok := script.Receiver[*database](on.value); ok {
-		d = other
-	}
-	if onCollection {
-		d = coll.d
 	}
 	switch parameter {
 	case "ns", "collection", "namespace":
 		every := strings.HasPrefix(help.Method(), "shard") || help.Method() == "moveCollection" || parameter == "namespace"
-		return s.namespaces(d.on, typed, every)
+		return s.namespaces(d.Conn, typed, every)
 	case "shard", "toShard", "to", "primaryShard":
-		return s.ids(d.on, "shards")
+		return s.ids(d.Conn, "shards")
 	case "zone":
-		return s.zoneNames(d.on)
+		return s.zoneNames(d.Conn)
 	case "database", "db":
-		return s.databaseNames(d.on)
+		return s.databaseNames(d.Conn)
 	case "source", "from":
-		return s.collectionNames(d.on, d.Name)
+		return s.collectionNames(d.Conn, d.Name)
 	case "index", "indexes", "hint":
-		if onCollection {
-			return s.indexNames(coll)
+		if collection != "" {
+			return s.indexNames(d, collection)
 		}
 	case "name":
 		switch help.Method() {
 		case "getCollection":
-			return s.collectionNames(d.on, d.Name)
+			return s.collectionNames(d.Conn, d.Name)
 		case "getSiblingDB", "getSisterDB", "getDB", "getDatabase":
-			return s.databaseNames(d.on)
+			return s.databaseNames(d.Conn)
 		}
 	}
 	return nil
 }
 
 // localNames are those no server is asked for.
-func (s *Shell) localNames(parameter string, help script.Help, typed string) ([]string, bool) {
+func (s *Completer) localNames(parameter string, help script.Help, typed string) ([]string, bool) {
 	switch {
-	case parameter == "key" && help.Class == configClass:
-		var names []string
-		for _, o := range allOptions() {
-			names = append(names, o.name)
-		}
-		return names, true
+	case parameter == "key" && help.Class == "Config":
+		return s.shell.Settings(), true
 	case parameter == "path" || parameter == "directory":
 		return s.fileNames(typed, parameter == "directory", help.Method() == "load"), true
 	}
@@ -112,10 +104,10 @@ func (s *Shell) localNames(parameter string, help script.Help, typed string) ([]
 
 // fileNames are the files in the directory that was typed, and for load the
 // scripts that are shipped.
-func (s *Shell) fileNames(typed string, onlyDirectories, shipped bool) []string {
+func (s *Completer) fileNames(typed string, onlyDirectories, shipped bool) []string {
 	var names []string
-	if shipped && s.cfg.Scripts != nil {
-		if scripts, err := fs.Glob(s.cfg.Scripts, "*.js"); err == nil {
+	if shipped && s.scripts != nil {
+		if scripts, err := fs.Glob(s.scripts, "*.js"); err == nil {
 			for _, n := range scripts {
 				names = append(names, script.ShippedPrefix+n)
 			}
@@ -147,7 +139,7 @@ func (s *Shell) fileNames(typed string, onlyDirectories, shipped bool) []string 
 }
 
 // operatorNames are stages and operators that can be a key where the cursor is.
-func (s *Shell) operatorNames(t *typing) []string {
+func (s *Completer) operatorNames(t *typing) []string {
 	callee, i, within, ok := t.call()
 	if !ok || len(within) == 0 || within[len(within)-1].bracket != '{' {
 		return nil

@@ -1,4 +1,4 @@
-package bindings
+package node
 
 import (
 	"shardsh/bindings/script"
@@ -8,11 +8,11 @@ import (
 
 // newStructuredClone makes structuredClone for the values BSON can carry, and
 // falls back on a deep copy for plain containers.
-func (s *Shell) newStructuredClone() goja.Value {
+func (s *World) newStructuredClone() goja.Value {
 	return s.function("structuredClone", func(c *call) goja.Value { return c.s.clone(c.Arg(0), map[*goja.Object]*goja.Object{}) })
 }
 
-func (s *Shell) clone(v goja.Value, seen map[*goja.Object]*goja.Object) goja.Value {
+func (s *World) clone(v goja.Value, seen map[*goja.Object]*goja.Object) goja.Value {
 	o, ok := v.(*goja.Object)
 	if !ok {
 		return v

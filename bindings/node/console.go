@@ -1,4 +1,4 @@
-package bindings
+package node
 
 import (
 	"fmt"
@@ -15,7 +15,7 @@ const nodeDepth = 2
 
 // newConsole makes console. All of it writes to standard output, as mongosh's
 // does (spec 04 §1.7).
-func (s *Shell) newConsole() goja.Value {
+func (s *World) newConsole() goja.Value {
 	o := s.JS.Runtime.NewObject()
 	indent := ""
 	timers := map[string]time.Time{}
@@ -29,7 +29,7 @@ func (s *Shell) newConsole() goja.Value {
 	print := func(c *call, args []goja.Value) {
 		texts := make([]string, len(args))
 		for i, v := range args {
-			texts[i] = c.s.display.Printed(v)
+			texts[i] = c.s.Display.Printed(v)
 		}
 		line := strings.Join(texts, " ")
 		if indent != "" {
@@ -51,11 +51,11 @@ func (s *Shell) newConsole() goja.Value {
 		print(c, c.Args)
 	})
 	add("dir", func(c *call) {
-		o := c.s.display.InspectOptions()
+		o := c.s.Display.InspectOptions()
 		o.Depth = nodeDepth
 		c.JS.Write(c.JS.World.Inspect(c.Arg(0), o) + "\n")
 	})
-	add("table", func(c *call) { c.JS.Write(c.s.display.NodeTable(c.Arg(0)) + "\n") })
+	add("table", func(c *call) { c.JS.Write(c.s.Display.NodeTable(c.Arg(0)) + "\n") })
 	add("assert", func(c *call) {
 		if !c.Arg(0).ToBoolean() {
 			c.JS.Write("Assertion failed")
@@ -85,13 +85,15 @@ func (s *Shell) newConsole() goja.Value {
 		c.JS.Write(fmt.Sprintf("%s: %d\n", label(c), counts[label(c)]))
 	})
 	add("countReset", func(c *call) { delete(counts, label(c)) })
-	add("clear", func(c *call) { c.s.clearScreen() })
+	add("clear", func(c *call) { c.s.Display.ClearScreen() })
 	return o
 }
 
-// clearScreen clears a terminal and does nothing else elsewhere.
-func (s *Shell) clearScreen() {
-	if s.cfg.Interactive && s.cfg.Color {
-		s.JS.Write("\x1b[H\x1b[2J")
+// newLog makes log, which start-up scripts call: there is no log file.
+func (s *World) newLog() goja.Value {
+	m := s.buildModule()
+	for _, name := range []string{"info", "warn", "error", "fatal", "debug", "getPath"} {
+		m.add(name, func(*call) any { return nil })
 	}
+	return m.o
 }

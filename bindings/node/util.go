@@ -1,4 +1,4 @@
-package bindings
+package node
 
 import (
 	"math"
@@ -13,7 +13,7 @@ import (
 
 // newUtil is util. Its inspect and format show values as Node does, not as
 // print() does.
-func (s *Shell) newUtil() *goja.Object {
+func (s *World) newUtil() *goja.Object {
 	m := s.buildModule()
 	script.Must(m.o.Set("inspect", s.JS.World.InspectFunction()))
 	m.add("format", func(c *call) any { return c.format() })

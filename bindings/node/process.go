@@ -1,4 +1,4 @@
-package bindings
+package node
 
 import (
 	"math/big"
@@ -13,7 +13,7 @@ import (
 )
 
 // newProcess makes process, as much of Node's as scripts use.
-func (s *Shell) newProcess() goja.Value {
+func (s *World) newProcess() goja.Value {
 	o := s.JS.Runtime.NewObject()
 	started := time.Now()
 	argv := []any{s.cfg.Executable}
@@ -40,7 +40,7 @@ func (s *Shell) newProcess() goja.Value {
 		if !c.Has(0) {
 			c.Args = []goja.Value{o.Get("exitCode")}
 		}
-		return c.quit()
+		return c.Quit()
 	})
 	add("cwd", func(c *call) goja.Value { return c.JS.Runtime.ToValue(c.s.workingDirectory()) })
 	add("uptime", func(c *call) goja.Value { return c.JS.Runtime.ToValue(time.Since(started).Seconds()) })
@@ -77,11 +77,11 @@ func (s *Shell) newProcess() goja.Value {
 		return out
 	}
 	script.Must(o.Set("stdout", stream(s.JS.Write)))
-	script.Must(o.Set("stderr", stream(func(text string) { s.JS.WriteTo(s.cfg.Stderr, text) })))
+	script.Must(o.Set("stderr", stream(s.JS.WriteError)))
 	return o
 }
 
-func (s *Shell) environment() *goja.Object {
+func (s *World) environment() *goja.Object {
 	env := s.JS.Runtime.NewObject()
 	for _, pair := range os.Environ() {
 		if name, value, ok := strings.Cut(pair, "="); ok && name != "" {
@@ -91,14 +91,14 @@ func (s *Shell) environment() *goja.Object {
 	return env
 }
 
-func (s *Shell) memoryUsage() goja.Value {
+func (s *World) memoryUsage() goja.Value {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return s.JS.NewObject("resident", m.Sys>>20, "virtual", m.Sys>>20)
 }
 
 // newPerformance makes performance, whose now() counts milliseconds of real time.
-func (s *Shell) newPerformance() goja.Value {
+func (s *World) newPerformance() goja.Value {
 	started := time.Now()
 	o := s.JS.Runtime.NewObject()
 	script.Must(o.Set("now", s.function("now", func(c *call) goja.Value {

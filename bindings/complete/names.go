@@ -1,4 +1,4 @@
-package bindings
+package complete
 
 import (
 	"context"
@@ -116,15 +116,6 @@ func (l *nameLists) close() {
 	l.fetching.Wait()
 }
 
-// quietly runs a command for completion: its failure is nobody's business.
-func quietly(ctx context.Context, client *mongo.Client, database string, body bson.D) bson.Raw {
-	reply, err := client.Database(database).RunCommand(ctx, body).Raw()
-	if err != nil {
-		return nil
-	}
-	return reply
-}
-
 func fieldsOf(list bson.RawArray, field string) []string {
 	values, err := list.Values()
 	if err != nil {
@@ -140,35 +131,35 @@ func fieldsOf(list bson.RawArray, field string) []string {
 	return names
 }
 
-func (s *Shell) databaseNames(m *mongoObject) []string {
+func (s *Completer) databaseNames(m *server.Conn) []string {
 	return s.lists.get(m.Client, "databases", func(ctx context.Context, client *mongo.Client) []string {
-		reply := quietly(ctx, client, "admin", server.Command("listDatabases", bson.E{Key: "nameOnly", Value: true}))
+		reply := server.Quietly(ctx, client, "admin", server.Command("listDatabases", bson.E{Key: "nameOnly", Value: true}))
 		list, _ := reply.Lookup("databases").ArrayOK()
 		return fieldsOf(list, "name")
 	})
 }
 
-func (s *Shell) collectionNames(m *mongoObject, database string) []string {
+func (s *Completer) collectionNames(m *server.Conn, database string) []string {
 	return s.lists.get(m.Client, "collections of "+database, func(ctx context.Context, client *mongo.Client) []string {
-		return fieldsOf(server.FirstBatch(quietly(ctx, client, database, server.Command("listCollections",
+		return fieldsOf(server.FirstBatch(server.Quietly(ctx, client, database, server.Command("listCollections",
 			bson.E{Key: "nameOnly", Value: true}, bson.E{Key: "authorizedCollections", Value: true},
 			bson.E{Key: "cursor", Value: bson.D{{Key: "batchSize", Value: int32(10000)}}}))), "name")
 	})
 }
 
 // ids are those of a collection of config.
-func (s *Shell) ids(m *mongoObject, collection string) []string {
+func (s *Completer) ids(m *server.Conn, collection string) []string {
 	return s.lists.get(m.Client, "config."+collection, func(ctx context.Context, client *mongo.Client) []string {
-		return fieldsOf(server.FirstBatch(quietly(ctx, client, "config", bson.D{
+		return fieldsOf(server.FirstBatch(server.Quietly(ctx, client, "config", bson.D{
 			{Key: "find", Value: collection}, {Key: "projection", Value: bson.D{{Key: "_id", Value: int32(1)}}},
 			{Key: "limit", Value: int32(10000)}, {Key: "batchSize", Value: int32(10000)}, {Key: "singleBatch", Value: true},
 		})), "_id")
 	})
 }
 
-func (s *Shell) zoneNames(m *mongoObject) []string {
+func (s *Completer) zoneNames(m *server.Conn) []string {
 	return s.lists.get(m.Client, "zones", func(ctx context.Context, client *mongo.Client) []string {
-		reply := quietly(ctx, client, "config", bson.D{{Key: "distinct", Value: "shards"}, {Key: "key", Value: "tags"}})
+		reply := server.Quietly(ctx, client, "config", bson.D{{Key: "distinct", Value: "shards"}, {Key: "key", Value: "tags"}})
 		list, _ := reply.Lookup("values").ArrayOK()
 		values, _ := list.Values()
 		names := []string{}
@@ -181,16 +172,16 @@ func (s *Shell) zoneNames(m *mongoObject) []string {
 	})
 }
 
-func (s *Shell) indexNames(coll *collection) []string {
-	database, name := coll.d.Name, coll.name
-	return s.lists.get(coll.d.on.Client, "indexes of "+coll.Namespace(), func(ctx context.Context, client *mongo.Client) []string {
-		return fieldsOf(server.FirstBatch(quietly(ctx, client, database, bson.D{{Key: "listIndexes", Value: name}, {Key: "cursor", Value: bson.D{}}})), "name")
+func (s *Completer) indexNames(d *server.Database, name string) []string {
+	database := d.Name
+	return s.lists.get(d.Conn.Client, "indexes of "+database+"."+name, func(ctx context.Context, client *mongo.Client) []string {
+		return fieldsOf(server.FirstBatch(server.Quietly(ctx, client, database, bson.D{{Key: "listIndexes", Value: name}, {Key: "cursor", Value: bson.D{}}})), "name")
 	})
 }
 
 // namespaces are those of sharded collections, and with every also the others of
 // the database that was typed.
-func (s *Shell) namespaces(m *mongoObject, typed string, every bool) []string {
+func (s *Completer) namespaces(m *server.Conn, typed string, every bool) []string {
 	sharded := s.ids(m, "collections")
 	database, _, dotted := strings.Cut(typed, ".")
 	if !every {

@@ -1,10 +1,9 @@
-package bindings
+package complete
 
 import (
 	"context"
 	"slices"
 
-	"shardsh/bindings/script"
 	"shardsh/bindings/server"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -22,9 +21,9 @@ const (
 // object is typed in a call on one. They are offered only to those who asked for
 // it by config.set("disableSchemaSampling", false): reading a user's data is no
 // shell's own idea.
-func (s *Shell) fieldNames(t *typing) []string {
+func (s *Completer) fieldNames(t *typing) []string {
 	in := t.innermost()
-	if s.settings.disableSchemaSampling || in == nil || in.bracket != '{' || in.key != "" {
+	if !s.shell.SamplesFields() || in == nil || in.bracket != '{' || in.key != "" {
 		return nil
 	}
 	callee, _, _, ok := t.call()
@@ -32,13 +31,13 @@ func (s *Shell) fieldNames(t *typing) []string {
 		return nil
 	}
 	_, on, _ := s.called(callee)
-	coll, ok := script.Receiver[*collection](on.value)
-	if !ok {
+	d, name := s.shell.Place(on.value)
+	if name == "" {
 		return nil
 	}
-	database, name := coll.d.Name, coll.name
-	return s.lists.get(coll.d.on.Client, "fields of "+coll.Namespace(), func(ctx context.Context, client *mongo.Client) []string {
-		reply := quietly(ctx, client, database, bson.D{
+	database := d.Name
+	return s.lists.get(d.Conn.Client, "fields of "+database+"."+name, func(ctx context.Context, client *mongo.Client) []string {
+		reply := server.Quietly(ctx, client, database, bson.D{
 			{Key: "aggregate", Value: name}, {Key: "cursor", Value: bson.D{}},
 			{Key: "pipeline", Value: bson.A{bson.D{{Key: "$sample", Value: bson.D{{Key: "size", Value: sampleSize}}}}}},
 		})

@@ -1,0 +1,232 @@
+package access
+
+import (
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/args"
+)
+
+func MayInsert(r Request) bool { return r.Grants.Allows(r.target(), r.unvalidated("insert")...) }
+
+// unvalidated adds the action of bypassDocumentValidation where it is asked
+// for.
+func (r Request) unvalidated(actions ...Action) []Action {
+	if args.Truth(r.Body.Lookup("bypassDocumentValidation")) {
+		actions = append(actions, "bypassDocumentValidation")
+	}
+	return actions
+}
+
+func MayUpdate(r Request) bool {
+	wanted := r.unvalidated("update")
+	statements, _ := args.Documents(r.Body.Lookup("updates"))
+	for _, s := range statements {
+		if args.Truth(s.Lookup("upsert")) {
+			wanted = append(wanted, "insert")
+			break
+		}
+	}
+	return r.Grants.Allows(r.target(), wanted...)
+}
+
+func MayFindAndModify(r Request) bool {
+	wanted := r.unvalidated("find")
+	switch {
+	case args.Truth(r.Body.Lookup("remove")):
+		wanted = append(wanted, "remove")
+	default:
+		wanted = append(wanted, "update")
+	}
+	if args.Truth(r.Body.Lookup("upsert")) {
+		wanted = append(wanted, "insert")
+	}
+	return r.Grants.Allows(r.target(), wanted...)
+}
+
+// MayBulkWrite: each operation's namespace must allow it. What is no operation
+// fails later anyway.
+func MayBulkWrite(r Request) bool {
+	ops, err := args.Documents(r.Body.Lookup("ops"))
+	if err != nil {
+		return true
+	}
+	namespaces, err := args.Documents(r.Body.Lookup("nsInfo"))
+	if err != nil {
+		return true
+	}
+	actions := map[string]Action{"insert": "insert", "update": "update", "delete": "remove"}
+	for _, op := range ops {
+		kind := args.FirstKey(op)
+		action, known := actions[kind]
+		at, _ := args.Number(op.Lookup(kind))
+		if !known || at < 0 || int(at) >= len(namespaces) {
+			return true
+		}
+		wanted := r.unvalidated(action)
+		if args.Truth(op.Lookup("upsert")) {
+			wanted = append(wanted, "insert")
+		}
+		if !r.Grants.Allows(OnNamespace(args.Text(namespaces[int(at)].Lookup("ns"))), wanted...) {
+			return false
+		}
+	}
+	return true
+}
+
+// MayAggregate: each stage has its own needs; reading is the first's.
+func MayAggregate(r Request) bool {
+	stages := r.Body.Lookup("pipeline")
+	if _, isNumber := r.Body.Lookup("aggregate").AsInt64OK(); isNumber {
+		return mayRunPipeline(r, "$cmd.aggregate", stages)
+	}
+	coll := args.Text(r.Body.Lookup("aggregate"))
+	if !readsNoDocuments(stages) && !r.Grants.Allows(On(r.Database, coll), "find") {
+		return false
+	}
+	return mayRunPipeline(r, coll, stages)
+}
+
+// readsNoDocuments: the first stage makes documents of its own.
+func readsNoDocuments(pipeline bson.RawValue) bool {
+	stages, _ := args.Documents(pipeline)
+	if len(stages) == 0 {
+		return false
+	}
+	_, makes := sourceRules()[args.FirstKey(stages[0])]
+	return makes
+}
+
+// stageRule tells whether a stage of a pipeline on a collection is allowed.
+type stageRule func(r Request, coll string, spec bson.RawValue) bool
+
+// sourceRules are what the stages need that make documents of their own.
+func sourceRules() map[string]stageRule {
+	onPipelines := func(action Action) stageRule {
+		return func(r Request, coll string, _ bson.RawValue) bool {
+			return r.Grants.Allows(On(r.Database, coll), action)
+		}
+	}
+	cluster := func(action Action) stageRule {
+		return func(r Request, _ string, _ bson.RawValue) bool { return r.Grants.Allows(TheCluster(), action) }
+	}
+	// unlessOwn needs the action to see others' things.
+	unlessOwn := func(action Action) stageRule {
+		return func(r Request, _ string, spec bson.RawValue) bool {
+			options, _ := spec.DocumentOK()
+			return !args.Truth(options.Lookup("allUsers")) || r.Grants.Allows(TheCluster(), action)
+		}
+	}
+	return map[string]stageRule{
+		"$collStats": onPipelines("collStats"), "$indexStats": onPipelines("indexStats"), "$planCacheStats": onPipelines("planCacheRead"),
+		"$currentOp":    mayListOperations,
+		"$listSessions": unlessOwn("listSessions"), "$listLocalSessions": unlessOwn("listSessions"),
+		"$shardedDataDistribution": cluster("shardedDataDistribution"), "$listSampledQueries": cluster("listSampledQueries"),
+		"$queryStats": cluster("queryStatsRead"), "$listClusterCatalog": cluster("listDatabases"), "$documents": func(Request, string, bson.RawValue) bool { return true },
+		"$changeStream": func(r Request, coll string, _ bson.RawValue) bool {
+			if coll == "$cmd.aggregate" {
+				coll = ""
+			}
+			return r.Grants.Allows(On(r.Database, coll), "changeStream", "find")
+		},
+	}
+}
+
+// mayListOperations: one's own on this mongos need nothing.
+func mayListOperations(r Request, _ string, spec bson.RawValue) bool {
+	options, _ := spec.DocumentOK()
+	own := args.Truth(options.Lookup("localOps")) && !args.Truth(options.Lookup("allUsers"))
+	return own || r.Grants.Allows(TheCluster(), "inprog")
+}
+
+// joinRules are what the other stages need that read or write another
+// collection.
+func joinRules() map[string]stageRule {
+	return map[string]stageRule{
+		"$lookup": mayJoin("from"), "$graphLookup": mayJoin("from"), "$unionWith": mayJoin("coll"),
+		"$facet": mayFacet, "$out": mayReplace, "$merge": mayMerge,
+	}
+}
+
+// mayRunPipeline looks at the stages. What is no pipeline fails later anyway.
+func mayRunPipeline(r Request, coll string, pipeline bson.RawValue) bool {
+	stages, err := args.Documents(pipeline)
+	if err != nil {
+		return true
+	}
+	makes, joins := sourceRules(), joinRules()
+	for _, s := range stages {
+		name := args.FirstKey(s)
+		of := makes[name]
+		if of == nil {
+			of = joins[name]
+		}
+		if of != nil && !of(r, coll, s.Lookup(name)) {
+			return false
+		}
+	}
+	return true
+}
+
+// mayJoin reads another collection, perhaps through a pipeline.
+func mayJoin(field string) stageRule {
+	return func(r Request, coll string, spec bson.RawValue) bool {
+		options, _ := spec.DocumentOK()
+		pipeline := options.Lookup("pipeline")
+		from := options.Lookup(field)
+		if name := args.Text(spec); name != "" {
+			from = spec
+		}
+		if from.IsZero() {
+			return mayRunPipeline(r, coll, pipeline)
+		}
+		of := namespaceOf(r.Database, from)
+		if !readsNoDocuments(pipeline) && !r.Grants.Allows(of, "find") {
+			return false
+		}
+		return mayRunPipeline(r, of.Collection, pipeline)
+	}
+}
+
+// namespaceOf reads a collection's name or {db, coll}.
+func namespaceOf(db string, v bson.RawValue) Resource {
+	if name, isText := v.StringValueOK(); isText {
+		return On(db, name)
+	}
+	doc, _ := v.DocumentOK()
+	if other := args.Text(doc.Lookup("db")); other != "" {
+		db = other
+	}
+	return On(db, args.Text(doc.Lookup("coll")))
+}
+
+func mayFacet(r Request, coll string, spec bson.RawValue) bool {
+	doc, _ := spec.DocumentOK()
+	elems, _ := doc.Elements()
+	for _, e := range elems {
+		if !mayRunPipeline(r, coll, e.Value()) {
+			return false
+		}
+	}
+	return true
+}
+
+func mayReplace(r Request, _ string, spec bson.RawValue) bool {
+	return r.Grants.Allows(namespaceOf(r.Database, spec), r.unvalidated("insert", "remove")...)
+}
+
+// mayMerge: the modes say whether it inserts, updates or both.
+func mayMerge(r Request, _ string, spec bson.RawValue) bool {
+	options, isDoc := spec.DocumentOK()
+	into := spec
+	if isDoc {
+		into = options.Lookup("into")
+	}
+	var wanted []Action
+	if mode := args.Text(options.Lookup("whenNotMatched")); mode == "" || mode == "insert" {
+		wanted = append(wanted, "insert")
+	}
+	if mode := args.Text(options.Lookup("whenMatched")); mode != "keepExisting" && mode != "fail" {
+		wanted = append(wanted, "update")
+	}
+	return r.Grants.Allows(namespaceOf(r.Database, into), r.unvalidated(wanted...)...)
+}

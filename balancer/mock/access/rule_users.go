@@ -1,0 +1,99 @@
+package access
+
+import (
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/args"
+)
+
+// MayGrant: whoever grants a role needs grantRole on its database.
+func MayGrant(r Request) bool { return onRoles(r, "grantRole") }
+
+func MayRevoke(r Request) bool { return onRoles(r, "revokeRole") }
+
+func onRoles(r Request, action Action) bool {
+	roles, _ := ReadRoles(r.Database, r.Body)
+	return !slices.ContainsFunc(roles, func(role Role) bool { return !r.Grants.Allows(In(role.Database), action) })
+}
+
+func MayGrantPrivileges(r Request) bool { return onPrivileges(r, "grantRole") }
+
+func MayRevokePrivileges(r Request) bool { return onPrivileges(r, "revokeRole") }
+
+// onPrivileges wants an action on the database of each privilege, on admin
+// where it is of no database.
+func onPrivileges(r Request, action Action) bool {
+	docs, _ := args.Documents(r.Body.Lookup("privileges"))
+	for _, doc := range docs {
+		p, err := ReadPrivilege(doc)
+		if err != nil {
+			continue // the command fails
+		}
+		db := p.Resource.Database
+		if db == "" {
+			db = "admin"
+		}
+		if !r.Grants.Allows(In(db), action) {
+			return false
+		}
+	}
+	return true
+}
+
+// MayUpdateUser: nobody knows which roles go when others are given, so that
+// takes the right to revoke any.
+func MayUpdateUser(r Request) bool {
+	own := r.isCaller(r.Database, args.Text(r.Body.Lookup("updateUser")))
+	for _, change := range []struct {
+		field            string
+		action, ownField Action
+	}{
+		{"pwd", "changePassword", "changeOwnPassword"},
+		{"customData", "changeCustomData", "changeOwnCustomData"},
+	} {
+		if r.Body.Lookup(change.field).IsZero() || r.Grants.Allows(In(r.Database), change.action) {
+			continue
+		}
+		if !own || !r.Grants.Allows(In(r.Database), change.ownField) {
+			return false
+		}
+	}
+	return r.Body.Lookup("roles").IsZero() || r.Grants.Allows(In(""), "revokeRole") && MayGrant(r)
+}
+
+// MayViewUsers: everybody may see themselves.
+func MayViewUsers(r Request) bool {
+	return mayView(r, r.Body.Lookup("usersInfo"), "user", "viewUser", r.isCaller)
+}
+
+// MayViewRoles: everybody may see the roles they have.
+func MayViewRoles(r Request) bool {
+	return mayView(r, r.Body.Lookup("rolesInfo"), "role", "viewRole", func(db, name string) bool {
+		if r.Caller == nil {
+			return false
+		}
+		u, there := r.Directory.Find(r.Caller.Database, r.Caller.Name)
+		return there && slices.Contains(r.Directory.Inherited(u.Roles), Role{Role: name, Database: db})
+	})
+}
+
+func mayView(r Request, v bson.RawValue, field string, action Action, own func(db, name string) bool) bool {
+	if name, isText := v.StringValueOK(); isText {
+		return own(r.Database, name) || r.Grants.Allows(In(r.Database), action)
+	}
+	if array, isArray := v.ArrayOK(); isArray {
+		values, err := array.Values()
+		return err == nil && !slices.ContainsFunc(values, func(v bson.RawValue) bool { return !mayView(r, v, field, action, own) })
+	}
+	doc, isDoc := v.DocumentOK()
+	switch {
+	case isDoc && args.Truth(doc.Lookup("forAllDBs")):
+		return r.Grants.Allows(TheCluster(), action)
+	case isDoc:
+		db := args.Text(doc.Lookup("db"))
+		return own(db, args.Text(doc.Lookup(field))) || r.Grants.Allows(In(db), action)
+	}
+	return r.Grants.Allows(In(r.Database), action)
+}

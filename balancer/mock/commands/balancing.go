@@ -1,0 +1,108 @@
+package commands
+
+import (
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/access"
+	"shardsh/balancer/mock/args"
+)
+
+// balancingCommands are about the balancer, migrations, chunks and zones.
+func balancingCommands() []Command {
+	return []Command{
+		{
+			Name: "balancerStart", Since: catalog.Release34, AdminOnly: true, Asks: ConfigServer,
+			Effect: Writes, Privilege: settings("update"),
+		},
+		{
+			Name: "balancerStop", Since: catalog.Release34, AdminOnly: true, Asks: ConfigServer, Effect: Writes,
+			Privilege: settings("update"),
+		},
+		{
+			Name: "balancerStatus", Since: catalog.Release34, AdminOnly: true, Asks: ConfigServer,
+			Effect: Reads, Privilege: settings("find"),
+		},
+		{
+			Name: "balancerCollectionStatus", Since: catalog.Release44, AdminOnly: true, Asks: ConfigServer,
+			Effect: Reads, Privilege: access.OnSubject("enableSharding"), Strict: true,
+			Fields: fields(required(args.Namespace, "balancerCollectionStatus")),
+		},
+		{
+			Name: "configureCollectionBalancing", Since: catalog.Release60, AdminOnly: true, Asks: ConfigServer,
+			Effect: Writes, Privilege: access.MayConfigureBalancing,
+			Fields: fields(
+				required(args.Namespace, "configureCollectionBalancing"), optional(args.SafeInt, "chunkSize"),
+				optional(args.Bool, "defragmentCollection", "enableAutoMerger", "enableBalancing"),
+			),
+		},
+		{
+			Name: "setAllowMigrations", Since: catalog.Release50, AdminOnly: true, WriteConcern: true,
+			Asks: ConfigServer, Effect: Writes, Privilege: access.OnSubject("moveChunk"),
+			Fields: fields(
+				required(args.Namespace, "setAllowMigrations"), required(args.Bool, "allowMigrations"),
+			),
+		},
+
+		{
+			Name: "moveChunk", Aliases: []string{"movechunk"}, AdminOnly: true, WriteConcern: true,
+			Asks: ConfigServer, Effect: Writes, Privilege: access.OnSubject("moveChunk"),
+			Fields: fields(
+				required(args.Namespace, "moveChunk"), required(args.String, "to"),
+				optional(args.Object, "find"), optional(args.Objects, "bounds"),
+				optional(args.Bool, "forceJumbo"),
+				optional(args.OptionalBool, "secondaryThrottle", "_secondaryThrottle", "waitForDelete", "_waitForDelete"),
+			),
+		},
+		{
+			Name: "moveRange", Since: catalog.Release60, AdminOnly: true, WriteConcern: true,
+			Asks: ConfigServer, Effect: Writes, Privilege: access.OnSubject("moveChunk"),
+			Fields: fields(
+				required(args.Namespace, "moveRange"), required(args.Shard, "toShard"),
+				optional(args.Object, "min", "max"), optional(args.Bool, "forceJumbo", "waitForDelete"),
+				optional(args.OptionalBool, "secondaryThrottle"),
+			),
+		},
+
+		{
+			Name: "split", AdminOnly: true, Asks: ConfigServer, Effect: Writes,
+			Privilege: access.OnSubject("splitChunk"),
+			Fields:    fields(required(args.OldNamespace, "split")),
+		},
+		{
+			Name: "mergeChunks", AdminOnly: true, Asks: ConfigServer, Effect: Writes,
+			Privilege: access.OnSubject("splitChunk"),
+			Fields:    fields(required(args.OldNamespace, "mergeChunks")),
+		},
+		{
+			Name: "mergeAllChunksOnShard", Since: catalog.Release70, AdminOnly: true, Asks: ConfigServer,
+			Effect: Writes, Privilege: access.OnSubject("splitChunk"),
+			Fields: fields(
+				required(args.Namespace, "mergeAllChunksOnShard"), required(args.Shard, "shard"),
+				optional(args.SafeInt, "maxNumberOfChunksToMerge", "maxTimeProcessingChunksMS"),
+			),
+		},
+		{
+			Name: "clearJumboFlag", Since: catalog.Release44, AdminOnly: true, Asks: ConfigServer,
+			Effect: Writes, Privilege: access.OnSubject("clearJumboFlag"),
+			Fields: fields(
+				required(args.Namespace, "clearJumboFlag"), optional(args.Object, "find"),
+				optional(args.Objects, "bounds"),
+			),
+		},
+
+		{
+			Name: "addShardToZone", Aliases: []string{"addshardtozone"}, Since: catalog.Release34,
+			AdminOnly: true, Asks: ConfigServer, Effect: Writes,
+			Privilege: access.Either(access.OnCluster("enableSharding"), shards("update")),
+		},
+		{
+			Name: "removeShardFromZone", Aliases: []string{"removeshardfromzone"}, Since: catalog.Release34,
+			AdminOnly: true, Asks: ConfigServer, Effect: Writes,
+			Privilege: access.Either(access.OnCluster("enableSharding"), access.Every(shards("find", "update"), tags("find"))),
+		},
+		{
+			Name: "updateZoneKeyRange", Aliases: []string{"updatezonekeyRange"}, Since: catalog.Release34,
+			AdminOnly: true, Asks: ConfigServer, Effect: Writes,
+			Privilege: access.Either(access.OnCluster("enableSharding"), access.Every(shards("find"), tags("find", "update", "remove"))),
+		},
+	}
+}

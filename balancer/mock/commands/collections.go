@@ -1,0 +1,123 @@
+package commands
+
+import (
+	"shardsh/balancer/mock/access"
+	"shardsh/balancer/mock/args"
+)
+
+// collectionCommands are about databases, collections and indexes.
+func collectionCommands() []Command {
+	return []Command{
+		{
+			Name: "listDatabases", AdminOnly: true, Stable: true, Asks: ConfigServer | EveryShard,
+			Effect: Reads, Privilege: access.MayListDatabases, Strict: true,
+			Fields: fields(
+				required(args.Any, "listDatabases"), optional(args.Object, "filter"),
+				optional(args.Bool, "nameOnly", "authorizedDatabases"),
+			),
+		},
+		{
+			Name: "listCollections", Stable: true, Asks: Primary, Effect: Reads,
+			Privilege: access.MayListCollections, Strict: true,
+			Fields: fields(
+				required(args.Any, "listCollections"), optional(args.Object, "filter", "cursor"),
+				optional(args.SafeBool, "nameOnly", "authorizedCollections"),
+			),
+		},
+		{
+			Name: "create", Stable: true, WriteConcern: true, Asks: Primary, Effect: Writes,
+			Privilege: access.MayCreate, Strict: true,
+			Fields: fields(
+				required(args.Any, "create"), optional(args.SafeBool, "capped", "autoIndexId", "temp"),
+				optional(args.Object, "idIndex", "storageEngine", "validator", "indexOptionDefaults", "collation"),
+				optional(args.Object, "changeStreamPreAndPostImages", "timeseries", "encryptedFields"),
+				optional(args.SafeInt, "size", "max", "expireAfterSeconds"),
+				optional(args.String, "validationLevel", "validationAction", "viewOn"),
+				optional(args.Array, "pipeline"), optional(args.Any, "clusteredIndex", "flags"),
+				sentByRouters(),
+			),
+		},
+		{
+			Name: "drop", Stable: true, WriteConcern: true, Asks: ConfigServer | EveryShard, Effect: Writes,
+			Privilege: access.OnCollection("dropCollection"), Strict: true,
+			Fields: fields(required(args.Any, "drop"), optional(args.UUID, "collectionUUID"), sentByRouters()),
+		},
+		{
+			Name: "dropDatabase", Stable: true, WriteConcern: true, Asks: ConfigServer | EveryShard,
+			Effect: Writes, Privilege: access.OnDatabase("dropDatabase"),
+		},
+
+		{
+			Name: "createIndexes", Stable: true, WriteConcern: true, Asks: Owners, Effect: Writes,
+			Privilege: access.OnCollection("createIndex"), Strict: true,
+			Fields: fields(
+				required(args.Any, "createIndexes"), required(args.Array, "indexes"),
+				optional(args.SafeBool, "ignoreUnknownIndexOptions"), optional(args.Any, "commitQuorum"),
+				optional(args.Bool, "returnOnStart"), optional(args.UUID, "collectionUUID"), sentByRouters(),
+			),
+		},
+		{
+			Name: "listIndexes", Stable: true, Asks: Owners, Effect: Reads,
+			Privilege: access.OnCollection("listIndexes"), Strict: true,
+			Fields: fields(
+				required(args.Any, "listIndexes"), optional(args.Object, "cursor"),
+				optional(args.Bool, "includeBuildUUIDs", "includeIndexBuildInfo", "rawData"),
+				optional(args.Any, "queryOptions"), sentByRouters(),
+			),
+		},
+		{
+			Name: "dropIndexes", Aliases: []string{"deleteIndexes"}, Stable: true, WriteConcern: true,
+			Asks: Owners, Effect: Writes, Privilege: access.OnCollection("dropIndex"), Strict: true,
+			Fields: fields(
+				required(args.Any, "dropIndexes", "index"), optional(args.UUID, "collectionUUID"),
+				sentByRouters(),
+			),
+		},
+
+		{
+			Name: "renameCollection", AdminOnly: true, WriteConcern: true, Asks: ConfigServer | EveryShard,
+			Effect: Writes, Privilege: access.MayRename, Strict: true,
+			Fields: fields(
+				required(args.Namespace, "renameCollection", "to"),
+				optional(args.Bool, "dropTarget", "stayTemp"),
+			),
+		},
+		{
+			Name: "convertToCapped", WriteConcern: true, Asks: Owners, Effect: Writes,
+			Privilege: access.OnCollection("convertToCapped"),
+			Fields:    fields(required(args.String, "convertToCapped"), required(args.SafeInt, "size")),
+		},
+		{
+			Name: "collMod", Stable: true, WriteConcern: true, Asks: Owners, Effect: Writes,
+			Privilege: access.MayModify,
+		},
+		{Name: "validate", Asks: Owners, Effect: Reads, Privilege: access.OnCollection("validate")},
+		{Name: "splitVector", Effect: Reads, Privilege: access.OnCollection("splitVector")},
+		{
+			Name: "untrackUnshardedCollection", AdminOnly: true, WriteConcern: true, Effect: Writes,
+			Privilege: access.OnSubject("unshardCollection"),
+			Fields:    fields(required(args.Namespace, "untrackUnshardedCollection")),
+		},
+
+		{
+			Name: "collStats", Aliases: []string{"collstats"}, Asks: Owners, Effect: Reads,
+			Privilege: access.OnCollection("collStats"),
+		},
+		{
+			Name: "dbStats", Aliases: []string{"dbstats"}, Asks: EveryShard, Effect: Reads,
+			Privilege: access.OnDatabase("dbStats"), Strict: true,
+			Fields: fields(
+				required(args.Any, "dbStats"), optional(args.SafeInt, "scale"),
+				optional(args.SafeBool, "freeStorage"),
+			),
+		},
+		{
+			Name: "dataSize", Aliases: []string{"datasize"}, Asks: Owners, Effect: Reads,
+			Privilege: access.OnSubject("find"), Strict: true,
+			Fields: fields(
+				required(args.Namespace, "dataSize"), optional(args.Object, "keyPattern", "min", "max"),
+				optional(args.SafeBool, "estimate"), optional(args.SafeInt, "maxSize", "maxObjects"),
+			),
+		},
+	}
+}

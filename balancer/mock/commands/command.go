@@ -1,0 +1,124 @@
+// Package commands is the table of what a command is: since which release a
+// mongos has it, whom it asks, whether it writes, who may run it and what fields
+// it takes. It is data only. The router answers by it, and the command line asks
+// it what --read-only lets pass.
+package commands
+
+import (
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/access"
+	"shardsh/balancer/mock/args"
+)
+
+// Command is what there is to know of a command besides what it does.
+type Command struct {
+	Name    string
+	Aliases []string
+	// Since is the first release that has it, zero for those that all have.
+	Since catalog.Release
+	// AdminOnly: refused with 13 on any other database.
+	AdminOnly bool
+	// Stable: in version 1 of the stable API.
+	Stable bool
+	// ReadConcern is taken; others refuse levels other than local with 72.
+	ReadConcern bool
+	// WriteConcern is taken; others refuse the argument with 72.
+	WriteConcern bool
+	// Retryable: takes txnNumber.
+	Retryable bool
+	// Asks are nodes besides those of the documents it reads or writes.
+	Asks   Nodes
+	Effect Effect
+	// Anyone may run it, authenticated or not; of others Privilege tells whether
+	// their roles allow it.
+	Anyone    bool
+	Privilege access.Rule
+	// Fields are parsed before anything else; nil for commands that read theirs
+	// by hand.
+	Fields []args.Field
+	// Strict: unknown fields are refused with 40415.
+	Strict bool
+	// Mock: a command of the mock's own, which no fault stops.
+	Mock bool
+	// Outside runs without the cluster's lock and takes no virtual time.
+	Outside bool
+	// MembersOnly: no mongos has it, but shards and config servers.
+	MembersOnly bool
+	// Refused is why the mock does not do what a mongos does; nil where it does.
+	Refused *Refusal
+}
+
+// Nodes are whom a command asks whatever it is about; the shards that hold the
+// documents it reads or writes come on top. DDL commands go to every shard: a
+// server's coordinator would wait for those that are away, the mock refuses.
+type Nodes uint8
+
+// Nodes that a command may ask.
+const (
+	ConfigServer Nodes = 1 << iota
+	EveryShard
+	Owners // of the namespace
+	Primary
+)
+
+// Effect is what a command changes.
+type Effect uint8
+
+// Effects of commands. There is none that goes without saying.
+const (
+	_ Effect = iota
+	// Reads changes nothing but the client's own connection, sessions and
+	// cursors.
+	Reads
+	// Interrupts changes nothing that is kept, but ends what others do.
+	Interrupts
+	// Writes changes data, metadata or settings, or may.
+	Writes
+)
+
+// Parse checks the declared fields of a command and returns those that it has.
+func (c *Command) Parse(body bson.Raw) (args.Values, error) {
+	return args.Spec{Name: c.Name, Aliases: c.Aliases, Fields: c.Fields, Strict: c.Strict}.Parse(body)
+}
+
+// In reports whether a release has the command.
+func (c *Command) In(r catalog.Release) bool {
+	return c.Since == catalog.Release{} || r.AtLeast(c.Since)
+}
+
+// Names returns the name and the aliases.
+func (c *Command) Names() []string { return append([]string{c.Name}, c.Aliases...) }
+
+// ReadsOnly reports whether a command, as it was sent, changes nothing. What is
+// not in the table may change anything.
+func ReadsOnly(table map[string]*Command, body bson.Raw) bool {
+	cmd := table[args.FirstKey(body)]
+	return cmd != nil && cmd.Effect == Reads && !repairs(body) && !WritesResults(body)
+}
+
+// repairs: validate may mend what it finds.
+func repairs(body bson.Raw) bool {
+	repair, _ := body.Lookup("repair").BooleanOK()
+	return repair
+}
+
+// WritesResults reports whether a command's pipeline has $out or $merge, or is
+// none.
+func WritesResults(body bson.Raw) bool {
+	stages, isArray := body.Lookup("pipeline").ArrayOK()
+	if !isArray {
+		return false
+	}
+	values, err := stages.Values()
+	if err != nil {
+		return true
+	}
+	return slices.ContainsFunc(values, func(v bson.RawValue) bool {
+		stage, _ := v.DocumentOK()
+		return !stage.Lookup("$out").IsZero() || !stage.Lookup("$merge").IsZero()
+	})
+}

@@ -1,0 +1,129 @@
+package commands
+
+import (
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/access"
+	"shardsh/balancer/mock/args"
+)
+
+// documentCommands are about documents.
+func documentCommands() []Command {
+	return []Command{
+		{
+			Name: "find", Stable: true, ReadConcern: true, Effect: Reads,
+			Privilege: access.OnCollection("find"), Strict: true,
+			Fields: fields(
+				required(args.Any, "find"),
+				optional(args.Object, "filter", "projection", "sort", "collation", "min", "max", "let"),
+				optional(args.Hint, "hint"), optional(args.Count, "skip", "limit", "batchSize"),
+				optional(args.OptionalBool, "singleBatch", "returnKey", "showRecordId", "tailable", "awaitData"),
+				optional(args.OptionalBool, "oplogReplay", "noCursorTimeout", "allowPartialResults"),
+				optional(args.Bool, "allowDiskUse", "readOnce", "includeQueryStatsMetrics"), sentByRouters(),
+			),
+		},
+		{
+			Name: "getMore", Stable: true, Effect: Reads, Privilege: access.LoggedIn, Strict: true,
+			Fields: fields(
+				required(args.Long, "getMore"), required(args.String, "collection"),
+				optional(args.Count, "batchSize"), optional(args.Any, "term", "lastKnownCommittedOpTime"),
+				optional(args.Bool, "includeQueryStatsMetrics"),
+			),
+		},
+		{
+			Name: "killCursors", Stable: true, Effect: Reads, Privilege: access.LoggedIn, Strict: true,
+			Fields: fields(required(args.Any, "killCursors"), required(args.Array, "cursors")),
+		},
+		{
+			Name: "aggregate", Stable: true, ReadConcern: true, WriteConcern: true, Effect: Reads,
+			Privilege: access.MayAggregate, Strict: true,
+			Fields: fields(
+				required(args.Any, "aggregate", "pipeline"),
+				optional(args.SafeBool, "explain", "bypassDocumentValidation"),
+				optional(args.Bool, "allowDiskUse", "includeQueryStatsMetrics"),
+				optional(args.Any, "cursor", "exchange", "runtimeConstants", "fromMongos", "fromRouter"),
+				optional(args.Any, "needsMerge", "unwrappedReadPref"), optional(args.Hint, "hint"),
+				optional(args.Object, "let", "collation"), optional(args.UUID, "collectionUUID"),
+				sentByRouters(),
+			),
+		},
+		{
+			Name: "count", Stable: true, ReadConcern: true, Effect: Reads,
+			Privilege: access.OnCollection("find"), Strict: true,
+			Fields: fields(
+				required(args.Any, "count"), optional(args.Object, "query", "collation"),
+				optional(args.SafeInt, "limit"), optional(args.Count, "skip"), optional(args.Hint, "hint"),
+				optional(args.Any, "fields", "queryOptions"), sentByRouters(),
+			),
+		},
+		{
+			Name: "distinct", ReadConcern: true, Effect: Reads, Privilege: access.OnCollection("find"),
+			Strict: true,
+			Fields: fields(
+				required(args.Any, "distinct"), required(args.String, "key"),
+				optional(args.Object, "query", "collation"), optional(args.Hint, "hint"),
+				optional(args.Any, "queryOptions", "unwrappedReadPref"), sentByRouters(),
+			),
+		},
+
+		{
+			Name: "insert", Stable: true, WriteConcern: true, Retryable: true, Effect: Writes,
+			Privilege: access.MayInsert, Strict: true,
+			Fields: fields(
+				required(args.Any, "insert"), required(args.Array, "documents"), optional(args.Bool, "ordered"),
+				optional(args.SafeBool, "bypassDocumentValidation"), optional(args.Any, "stmtId"),
+				optional(args.Array, "stmtIds"), optional(args.UUID, "collectionUUID"),
+				optional(args.Object, "encryptionInformation"), sentByRouters(),
+			),
+		},
+		{
+			Name: "update", Stable: true, WriteConcern: true, Retryable: true, Effect: Writes,
+			Privilege: access.MayUpdate, Strict: true,
+			Fields: fields(
+				required(args.Any, "update"), required(args.Array, "updates"), optional(args.Bool, "ordered"),
+				optional(args.SafeBool, "bypassDocumentValidation"),
+				optional(args.Any, "stmtId", "legacyRuntimeConstants"), optional(args.Array, "stmtIds"),
+				optional(args.UUID, "collectionUUID"), optional(args.Object, "encryptionInformation", "let"),
+				sentByRouters(),
+			),
+		},
+		{
+			Name: "delete", Stable: true, WriteConcern: true, Retryable: true, Effect: Writes,
+			Privilege: access.OnCollection("remove"), Strict: true,
+			Fields: fields(
+				required(args.Any, "delete"), required(args.Array, "deletes"), optional(args.Bool, "ordered"),
+				optional(args.SafeBool, "bypassDocumentValidation"),
+				optional(args.Any, "stmtId", "legacyRuntimeConstants"), optional(args.Array, "stmtIds"),
+				optional(args.UUID, "collectionUUID"), optional(args.Object, "encryptionInformation", "let"),
+				sentByRouters(),
+			),
+		},
+		{
+			Name: "findAndModify", Aliases: []string{"findandmodify"}, Stable: true, WriteConcern: true,
+			Retryable: true, Effect: Writes, Privilege: access.MayFindAndModify, Strict: true,
+			Fields: fields(
+				required(args.Any, "findAndModify"),
+				optional(args.Object, "query", "fields", "sort", "collation", "let", "encryptionInformation"),
+				optional(args.Hint, "hint"), optional(args.Array, "arrayFilters"),
+				optional(args.SafeBool, "remove", "upsert", "bypassDocumentValidation", "new"),
+				optional(args.Any, "update", "stmtId", "legacyRuntimeConstants"),
+				optional(args.UUID, "sampleId"), sentByRouters(),
+			),
+		},
+
+		{
+			Name: "bulkWrite", Since: catalog.Release80, AdminOnly: true, Stable: true, WriteConcern: true,
+			Retryable: true, Effect: Writes, Privilege: access.MayBulkWrite, Strict: true,
+			Fields: fields(
+				required(args.Any, "bulkWrite"), required(args.Array, "ops", "nsInfo"),
+				optional(args.SafeBool, "bypassDocumentValidation"),
+				optional(args.Bool, "ordered", "errorsOnly"), optional(args.Any, "stmtId", "stmtIds"),
+				optional(args.Object, "let", "cursor"),
+			),
+		},
+
+		{
+			Name: "explain", Stable: true, Effect: Reads, Privilege: access.MayExplain, Strict: true,
+			Fields: fields(required(args.Object, "explain"), optional(args.String, "verbosity")),
+		},
+	}
+}

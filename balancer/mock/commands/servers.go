@@ -1,0 +1,120 @@
+package commands
+
+import (
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/access"
+	"shardsh/balancer/mock/args"
+)
+
+// serverCommands are about a server, its parameters and its diagnostics.
+func serverCommands() []Command {
+	return []Command{
+		{Name: "hello", Stable: true, Outside: true, Effect: Reads, Anyone: true},
+		{Name: "isMaster", Aliases: []string{"ismaster"}, Outside: true, Effect: Reads, Anyone: true},
+		{Name: "ping", Stable: true, Outside: true, Effect: Reads, Anyone: true},
+		{Name: "whatsmyuri", Effect: Reads, Anyone: true},
+
+		{Name: "buildInfo", Aliases: []string{"buildinfo"}, Effect: Reads, Anyone: true},
+		{Name: "getLog", AdminOnly: true, Effect: Reads, Privilege: access.OnCluster("getLog")},
+		{Name: "hostInfo", AdminOnly: true, Effect: Reads, Privilege: access.OnCluster("hostInfo")},
+		{
+			Name: "getCmdLineOpts", AdminOnly: true, Effect: Reads,
+			Privilege: access.OnCluster("getCmdLineOpts"),
+		},
+		{Name: "listCommands", Effect: Reads, Anyone: true},
+		{Name: "serverStatus", Effect: Reads, Privilege: access.OnCluster("serverStatus")},
+		{Name: "isdbgrid", Effect: Reads, Anyone: true},
+		{Name: "netstat", AdminOnly: true, Effect: Reads, Privilege: access.OnCluster("netstat")},
+		{Name: "getShardMap", AdminOnly: true, Effect: Reads, Privilege: access.OnCluster("getShardMap")},
+		{
+			Name: "getShardVersion", Aliases: []string{"getshardversion"}, AdminOnly: true, Effect: Reads,
+			Privilege: access.OnSubject("getShardVersion"),
+		},
+		{
+			Name: "getDatabaseVersion", AdminOnly: true, Effect: Reads,
+			Privilege: access.OnSubject("getDatabaseVersion"),
+			Fields:    fields(required(args.String, "getDatabaseVersion")),
+		},
+		{
+			Name: "flushRouterConfig", Aliases: []string{"flushrouterconfig"}, AdminOnly: true, Effect: Writes,
+			Privilege: access.OnCluster("flushRouterConfig"),
+		},
+
+		{Name: "getParameter", AdminOnly: true, Effect: Reads, Privilege: access.OnCluster("getParameter")},
+		{Name: "setParameter", AdminOnly: true, Effect: Writes, Privilege: access.OnCluster("setParameter")},
+
+		{
+			Name: "getClusterParameter", Since: catalog.Release60, AdminOnly: true, Effect: Reads,
+			Privilege: access.OnCluster("getClusterParameter"),
+		},
+		{
+			Name: "setClusterParameter", Since: catalog.Release60, AdminOnly: true, WriteConcern: true,
+			Effect: Writes, Privilege: access.OnCluster("setClusterParameter"),
+		},
+
+		{
+			Name: "transitionFromDedicatedConfigServer", Since: catalog.Release80, AdminOnly: true,
+			WriteConcern: true, Asks: ConfigServer, Effect: Writes,
+			Privilege: access.OnCluster("transitionFromDedicatedConfigServer"), Strict: true,
+			Fields: fields(required(args.Any, "transitionFromDedicatedConfigServer")),
+		},
+		{
+			Name: "transitionToDedicatedConfigServer", Since: catalog.Release80, AdminOnly: true,
+			WriteConcern: true, Asks: ConfigServer, Effect: Writes,
+			Privilege: access.OnCluster("transitionToDedicatedConfigServer"),
+		},
+		{
+			Name: "setFeatureCompatibilityVersion", AdminOnly: true, WriteConcern: true, Effect: Writes,
+			Privilege: access.OnCluster("setFeatureCompatibilityVersion"),
+		},
+		{
+			Name: "getDefaultRWConcern", AdminOnly: true, Effect: Reads,
+			Privilege: access.OnCluster("getDefaultRWConcern"), Strict: true,
+			Fields: fields(required(args.Any, "getDefaultRWConcern"), optional(args.Bool, "inMemory")),
+		},
+		{
+			Name: "setDefaultRWConcern", AdminOnly: true, WriteConcern: true, Effect: Writes,
+			Privilege: access.OnCluster("setDefaultRWConcern"), Strict: true,
+			Fields: fields(
+				required(args.Any, "setDefaultRWConcern"),
+				optional(args.Object, "defaultReadConcern", "defaultWriteConcern"),
+			),
+		},
+		{Name: "features", Effect: Reads, Anyone: true},
+		{Name: "profile", Effect: Writes, Privilege: access.OnDatabase("enableProfiler")},
+		{
+			Name: "replSetGetStatus", AdminOnly: true, Effect: Reads,
+			Privilege: access.OnCluster("replSetGetStatus"),
+		},
+		{Name: "refreshLogicalSessionCacheNow", AdminOnly: true, Effect: Writes, Privilege: access.LoggedIn},
+		{Name: "reapLogicalSessionCacheNow", AdminOnly: true, Effect: Writes, Privilege: access.LoggedIn},
+		{Name: "planCacheClear", Effect: Writes, Privilege: access.OnCollection("planCacheWrite")},
+
+		{Name: "connPoolStats", Effect: Reads, Privilege: access.OnCluster("connPoolStats")},
+		{Name: "connPoolSync", Effect: Writes, Privilege: access.OnCluster("connPoolSync")},
+		{
+			Name: "dropConnections", AdminOnly: true, Effect: Writes,
+			Privilege: access.OnCluster("dropConnections"), Strict: true,
+			Fields: fields(required(args.Any, "dropConnections"), required(args.Array, "hostAndPort")),
+		},
+		{Name: "echo", Effect: Reads, Anyone: true},
+		{Name: "fsync", AdminOnly: true, Effect: Writes, Privilege: access.OnCluster("fsync")},
+		{Name: "fsyncUnlock", AdminOnly: true, Effect: Writes, Privilege: access.OnCluster("unlock")},
+		{
+			Name: "getDiagnosticData", AdminOnly: true, Effect: Reads,
+			Privilege: access.OnCluster("serverStatus"),
+		},
+		{
+			Name: "invalidateUserCache", AdminOnly: true, Effect: Writes,
+			Privilege: access.OnCluster("invalidateUserCache"),
+		},
+		{Name: "lockInfo", AdminOnly: true, Effect: Reads, Privilege: access.OnCluster("serverStatus")},
+		{Name: "logRotate", AdminOnly: true, Effect: Writes, Privilege: access.OnCluster("logRotate")},
+		{Name: "planCacheListFilters", Effect: Reads, Privilege: access.OnCollection("planCacheIndexFilter")},
+		{
+			Name: "planCacheClearFilters", Effect: Writes,
+			Privilege: access.OnCollection("planCacheIndexFilter"),
+		},
+		{Name: "_isSelf", Effect: Reads, Anyone: true},
+	}
+}

@@ -1,0 +1,112 @@
+package commands
+
+import (
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/access"
+	"shardsh/balancer/mock/args"
+)
+
+// shardingCommands are about collections' shard keys and where they lie.
+func shardingCommands() []Command {
+	return []Command{
+		{
+			Name: "enableSharding", Aliases: []string{"enablesharding"}, AdminOnly: true, WriteConcern: true,
+			Asks: ConfigServer, Effect: Writes, Privilege: access.OnSubject("enableSharding"),
+			Fields: fields(required(args.String, "enableSharding"), optional(args.String, "primaryShard")),
+		},
+		{
+			Name: "shardCollection", Aliases: []string{"shardcollection"}, AdminOnly: true, WriteConcern: true,
+			Asks: ConfigServer | EveryShard, Effect: Writes, Privilege: access.OnSubject("enableSharding"),
+			Fields: fields(
+				required(args.NamespaceToShard, "shardCollection"), required(args.Object, "key"),
+				optional(args.Bool, "unique", "presplitHashedZones"),
+				optional(args.SafeInt, "numInitialChunks"),
+				optional(args.OptionalBool, "implicitlyCreateIndex", "enforceUniquenessCheck"),
+				optional(args.Object, "collation", "timeseries"), optional(args.UUID, "collectionUUID"),
+			),
+		},
+
+		{
+			Name: "reshardCollection", Since: catalog.Release50, AdminOnly: true,
+			Asks: ConfigServer | EveryShard, Effect: Writes, Privilege: access.OnSubject("reshardCollection"),
+			Strict: true,
+			Fields: fields(
+				required(args.Namespace, "reshardCollection"), required(args.Object, "key"),
+				optional(args.Bool, "unique", "forceRedistribution"),
+				optional(args.SafeInt, "numInitialChunks"), optional(args.Object, "collation"),
+				optional(args.Objects, "zones", "shardDistribution", "_presetReshardedChunks"),
+				optional(args.UUID, "reshardingUUID", "collectionUUID"),
+			),
+		},
+		{
+			Name: "abortReshardCollection", Since: catalog.Release50, AdminOnly: true,
+			Asks: ConfigServer | EveryShard, Effect: Writes, Privilege: access.OnSubject("reshardCollection"),
+			Strict: true,
+			Fields: fields(required(args.Namespace, "abortReshardCollection")),
+		},
+		{
+			Name: "commitReshardCollection", Since: catalog.Release50, AdminOnly: true, Asks: ConfigServer,
+			Effect: Writes, Privilege: access.OnSubject("reshardCollection"), Strict: true,
+			Fields: fields(required(args.Namespace, "commitReshardCollection")),
+		},
+		{
+			Name: "cleanupReshardCollection", Since: catalog.Release50, AdminOnly: true, Effect: Writes,
+			Privilege: access.OnSubject("reshardCollection"), Strict: true,
+			Fields: fields(required(args.Namespace, "cleanupReshardCollection")),
+		},
+		{
+			Name: "moveCollection", Since: catalog.Release80, AdminOnly: true, Asks: ConfigServer | EveryShard,
+			Effect: Writes, Privilege: access.OnSubject("moveCollection"), Strict: true,
+			Fields: fields(
+				required(args.Namespace, "moveCollection"), required(args.Shard, "toShard"),
+				optional(args.Tasks, "oplogBatchApplierTaskCount"),
+			),
+		},
+		{
+			Name: "abortMoveCollection", Since: catalog.Release80, AdminOnly: true,
+			Asks: ConfigServer | EveryShard, Effect: Writes, Privilege: access.OnSubject("moveCollection"),
+			Fields: fields(required(args.Namespace, "abortMoveCollection")),
+		},
+		{
+			Name: "unshardCollection", Since: catalog.Release80, AdminOnly: true,
+			Asks: ConfigServer | EveryShard, Effect: Writes, Privilege: access.OnSubject("unshardCollection"),
+			Strict: true,
+			Fields: fields(
+				required(args.Namespace, "unshardCollection"), optional(args.Shard, "toShard"),
+				optional(args.Tasks, "oplogBatchApplierTaskCount"),
+			),
+		},
+		{
+			Name: "abortUnshardCollection", Since: catalog.Release80, AdminOnly: true,
+			Asks: ConfigServer | EveryShard, Effect: Writes, Privilege: access.OnSubject("unshardCollection"),
+			Fields: fields(required(args.Namespace, "abortUnshardCollection")),
+		},
+		{
+			Name: "refineCollectionShardKey", Since: catalog.Release44, AdminOnly: true, WriteConcern: true,
+			Asks: ConfigServer | EveryShard, Effect: Writes,
+			Privilege: access.OnSubject("refineCollectionShardKey"),
+			Fields: fields(
+				required(args.Namespace, "refineCollectionShardKey"), required(args.Object, "key"),
+				optional(args.UUID, "collectionUUID"), optional(args.OptionalBool, "enforceUniquenessCheck"),
+			),
+		},
+
+		{
+			Name: "analyzeShardKey", AdminOnly: true, ReadConcern: true, Effect: Reads,
+			Privilege: access.OnSubject("analyzeShardKey"), Strict: true,
+			Fields: fields(
+				required(args.Namespace, "analyzeShardKey"), required(args.Object, "key"),
+				optional(args.Bool, "keyCharacteristics", "readWriteDistribution"),
+				optional(args.Any, "sampleRate"), optional(args.SafeInt, "sampleSize"),
+			),
+		},
+		{
+			Name: "configureQueryAnalyzer", AdminOnly: true, WriteConcern: true, Effect: Writes,
+			Privilege: access.OnSubject("configureQueryAnalyzer"), Strict: true,
+			Fields: fields(
+				required(args.Namespace, "configureQueryAnalyzer"), required(args.String, "mode"),
+				optional(args.Any, "samplesPerSecond"),
+			),
+		},
+	}
+}

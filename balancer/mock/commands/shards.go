@@ -1,0 +1,85 @@
+package commands
+
+import (
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/access"
+	"shardsh/balancer/mock/args"
+)
+
+// shardCommands are about shards and how they come and go.
+func shardCommands() []Command {
+	return []Command{
+		{
+			Name: "listShards", Aliases: []string{"listshards"}, AdminOnly: true, Asks: ConfigServer,
+			Effect: Reads, Privilege: access.OnCluster("listShards"),
+		},
+		{
+			Name: "addShard", Aliases: []string{"addshard"}, AdminOnly: true, WriteConcern: true,
+			Asks: ConfigServer, Effect: Writes, Privilege: access.OnCluster("addShard"),
+		},
+		{
+			Name: "removeShard", Aliases: []string{"removeshard"}, AdminOnly: true, WriteConcern: true,
+			Asks: ConfigServer, Effect: Writes, Privilege: access.OnCluster("removeShard"),
+			Fields: fields(required(args.String, "removeShard"), optional(args.String, "destinationShard")),
+		},
+		{
+			Name: "movePrimary", Aliases: []string{"moveprimary"}, AdminOnly: true, WriteConcern: true,
+			Asks: ConfigServer, Effect: Writes, Privilege: access.OnSubject("moveChunk"),
+			Fields: fields(required(args.String, "movePrimary"), required(args.Shard, "to")),
+		},
+		{
+			Name: "checkMetadataConsistency", Since: catalog.Release70, Asks: ConfigServer | EveryShard,
+			Effect:    Reads,
+			Privilege: access.Either(access.OnCluster("checkMetadataConsistency"), access.OnCollection("checkMetadataConsistency")),
+			Fields: fields(
+				required(args.Any, "checkMetadataConsistency"), optional(args.SafeBool, "checkIndexes"),
+				optional(args.Count, "dbMetadataLockMaxTimeMS"), optional(args.Object, "cursor"),
+			),
+		},
+
+		{
+			Name: "startShardDraining", Since: catalog.Release83, AdminOnly: true, WriteConcern: true,
+			Asks: ConfigServer, Effect: Writes, Privilege: access.OnCluster("removeShard"),
+			Fields: fields(required(args.Any, "startShardDraining")),
+		},
+		{
+			Name: "startTransitionToDedicatedConfigServer", Since: catalog.Release83, AdminOnly: true,
+			WriteConcern: true, Asks: ConfigServer, Effect: Writes,
+			Privilege: access.OnCluster("transitionToDedicatedConfigServer"),
+			Fields:    fields(required(args.Any, "startTransitionToDedicatedConfigServer")),
+		},
+		{
+			Name: "stopShardDraining", Since: catalog.Release83, AdminOnly: true, WriteConcern: true,
+			Asks: ConfigServer, Effect: Writes, Privilege: access.OnCluster("removeShard"),
+			Fields: fields(required(args.Any, "stopShardDraining")),
+		},
+		{
+			Name: "stopTransitionToDedicatedConfigServer", Since: catalog.Release83, AdminOnly: true,
+			WriteConcern: true, Asks: ConfigServer, Effect: Writes,
+			Privilege: access.OnCluster("transitionToDedicatedConfigServer"),
+			Fields:    fields(required(args.Any, "stopTransitionToDedicatedConfigServer")),
+		},
+		{
+			Name: "commitShardRemoval", Since: catalog.Release83, AdminOnly: true, WriteConcern: true,
+			Asks: ConfigServer, Effect: Writes, Privilege: access.OnCluster("removeShard"),
+			Fields: fields(required(args.Any, "commitShardRemoval")),
+		},
+		{
+			Name: "commitTransitionToDedicatedConfigServer", Since: catalog.Release83, AdminOnly: true,
+			WriteConcern: true, Asks: ConfigServer, Effect: Writes,
+			Privilege: access.OnCluster("transitionToDedicatedConfigServer"),
+			Fields:    fields(required(args.Any, "commitTransitionToDedicatedConfigServer")),
+		},
+		{
+			Name: "shardDrainingStatus", Since: catalog.Release83, AdminOnly: true, WriteConcern: true,
+			Asks: ConfigServer, Effect: Reads, Privilege: access.OnCluster("removeShard"),
+			Fields: fields(required(args.Any, "shardDrainingStatus")),
+		},
+		{
+			Name: "getTransitionToDedicatedConfigServerStatus", Since: catalog.Release83, AdminOnly: true,
+			WriteConcern: true, Asks: ConfigServer, Effect: Reads,
+			Privilege: access.OnCluster("transitionToDedicatedConfigServer"),
+			Fields:    fields(required(args.Any, "getTransitionToDedicatedConfigServerStatus")),
+		},
+	}
+}

@@ -1,0 +1,106 @@
+package commands
+
+import (
+	"shardsh/balancer/mock/access"
+	"shardsh/balancer/mock/args"
+)
+
+// userCommands are about users and roles.
+func userCommands() []Command {
+	return []Command{
+		{Name: "saslStart", Stable: true, Outside: true, Effect: Reads, Anyone: true},
+		{Name: "saslContinue", Stable: true, Outside: true, Effect: Reads, Anyone: true},
+		{Name: "logout", Outside: true, Effect: Reads, Anyone: true},
+		{Name: "connectionStatus", Effect: Reads, Anyone: true},
+
+		{
+			Name: "createUser", WriteConcern: true, Effect: Writes,
+			Privilege: access.Every(access.OnDatabase("createUser"), access.MayGrant), Strict: true,
+			Fields: fields(
+				required(args.String, "createUser"), optional(args.String, "pwd"),
+				optional(args.Array, "roles", "mechanisms", "authenticationRestrictions"),
+				optional(args.Object, "customData"), optional(args.Bool, "digestPassword"),
+			),
+		},
+		{
+			Name: "updateUser", WriteConcern: true, Effect: Writes, Privilege: access.MayUpdateUser,
+			Strict: true,
+			Fields: fields(
+				required(args.String, "updateUser"), optional(args.String, "pwd"),
+				optional(args.Array, "roles", "mechanisms", "authenticationRestrictions"),
+				optional(args.Object, "customData"), optional(args.Bool, "digestPassword"),
+			),
+		},
+		{
+			Name: "dropUser", WriteConcern: true, Effect: Writes, Privilege: access.OnDatabase("dropUser"),
+			Strict: true,
+			Fields: fields(required(args.String, "dropUser")),
+		},
+		{
+			Name: "dropAllUsersFromDatabase", WriteConcern: true, Effect: Writes,
+			Privilege: access.OnDatabase("dropUser"),
+		},
+		{Name: "usersInfo", Effect: Reads, Privilege: access.MayViewUsers},
+
+		{
+			Name: "createRole", WriteConcern: true, Effect: Writes,
+			Privilege: access.Every(access.OnDatabase("createRole"), access.MayGrant, access.MayGrantPrivileges),
+			Strict:    true,
+			Fields: fields(
+				required(args.String, "createRole"), required(args.Array, "privileges", "roles"),
+				optional(args.Array, "authenticationRestrictions"),
+			),
+		},
+		{
+			Name: "updateRole", WriteConcern: true, Effect: Writes,
+			Privilege: access.Every(access.OnDatabase("revokeRole"), access.MayGrant, access.MayGrantPrivileges),
+			Strict:    true,
+			Fields: fields(
+				required(args.String, "updateRole"),
+				optional(args.Array, "privileges", "roles", "authenticationRestrictions"),
+			),
+		},
+		{
+			Name: "dropRole", WriteConcern: true, Effect: Writes, Privilege: access.OnDatabase("dropRole"),
+			Strict: true,
+			Fields: fields(required(args.String, "dropRole")),
+		},
+		{
+			Name: "dropAllRolesFromDatabase", WriteConcern: true, Effect: Writes,
+			Privilege: access.OnDatabase("dropRole"),
+		},
+		{
+			Name: "grantRolesToUser", WriteConcern: true, Effect: Writes, Privilege: access.MayGrant,
+			Strict: true,
+			Fields: fields(required(args.String, "grantRolesToUser"), required(args.Array, "roles")),
+		},
+		{
+			Name: "revokeRolesFromUser", WriteConcern: true, Effect: Writes, Privilege: access.MayRevoke,
+			Strict: true,
+			Fields: fields(required(args.String, "revokeRolesFromUser"), required(args.Array, "roles")),
+		},
+		{
+			Name: "grantRolesToRole", WriteConcern: true, Effect: Writes, Privilege: access.MayGrant,
+			Strict: true,
+			Fields: fields(required(args.String, "grantRolesToRole"), required(args.Array, "roles")),
+		},
+		{
+			Name: "revokeRolesFromRole", WriteConcern: true, Effect: Writes, Privilege: access.MayRevoke,
+			Strict: true,
+			Fields: fields(required(args.String, "revokeRolesFromRole"), required(args.Array, "roles")),
+		},
+		{
+			Name: "grantPrivilegesToRole", WriteConcern: true, Effect: Writes,
+			Privilege: access.MayGrantPrivileges, Strict: true,
+			Fields: fields(required(args.String, "grantPrivilegesToRole"), required(args.Array, "privileges")),
+		},
+		{
+			Name: "revokePrivilegesFromRole", WriteConcern: true, Effect: Writes,
+			Privilege: access.MayRevokePrivileges, Strict: true,
+			Fields: fields(
+				required(args.String, "revokePrivilegesFromRole"), required(args.Array, "privileges"),
+			),
+		},
+		{Name: "rolesInfo", Effect: Reads, Privilege: access.MayViewRoles},
+	}
+}

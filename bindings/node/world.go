@@ -1,0 +1,92 @@
+package node
+
+import (
+	"github.com/dop251/goja"
+
+	"shardsh/bindings/display"
+	"shardsh/bindings/script"
+)
+
+// Options say what scripts learn about the process, and what they may do.
+type Options struct {
+	// Args is process.argv after the script; Executable comes first in it.
+	Args       []string
+	Executable string
+	Version    string
+	// Interactive and Color are what isTTY says of input and of output.
+	Interactive, Color bool
+	// Sandbox refuses what writes files.
+	Sandbox bool
+}
+
+// World is what scripts know from Node.
+type World struct {
+	JS      *script.Engine
+	Display *display.Display
+	cfg     Options
+}
+
+// New makes the World of an engine.
+func New(js *script.Engine, d *display.Display, o Options) *World {
+	return &World{JS: js, Display: d, cfg: o}
+}
+
+// call is one call of a function of this package.
+type call struct {
+	*script.Call
+	s *World
+}
+
+func (s *World) function(name string, f func(c *call) goja.Value) *goja.Object {
+	return s.JS.Function(name, func(c *script.Call) goja.Value { return f(&call{c, s}) })
+}
+
+// global is a function scripts find under its name; see [script.Global].
+type global struct {
+	name, signature string
+	call            func(c *call) goja.Value
+	help            string
+}
+
+// Files are the functions about files and the host.
+func (s *World) Files() []script.Global {
+	var list []script.Global
+	for _, g := range fileGlobals() {
+		list = append(list, script.Global{
+			Name: g.name, Signature: g.signature, Help: g.help,
+			Call: func(c *script.Call) goja.Value { return g.call(&call{c, s}) },
+		})
+	}
+	return list
+}
+
+// Define defines the globals that scripts know from Node, each made when it is
+// first looked at.
+func (s *World) Define() {
+	for _, g := range s.Files() {
+		s.JS.DefineGlobal(g)
+	}
+	for name, build := range map[string]func() goja.Value{
+		"console":         s.newConsole,
+		"process":         s.newProcess,
+		"log":             s.newLog,
+		"require":         func() goja.Value { return s.JS.NewRequire("") },
+		"global":          func() goja.Value { return s.JS.Runtime.GlobalObject() },
+		"structuredClone": s.newStructuredClone,
+		"performance":     s.newPerformance,
+	} {
+		s.JS.Lazy(name, build)
+	}
+	for _, name := range []string{"fs", "path", "os", "util", "crypto", "url", "events", "timers"} {
+		s.JS.Lazy(name, func() goja.Value { return s.Module(name) })
+	}
+	for _, name := range []string{"Buffer", "TextEncoder", "TextDecoder"} {
+		s.JS.Lazy(name, func() goja.Value { return s.bytesGlobal(name) })
+	}
+	for _, name := range []string{"AbortController", "AbortSignal", "Event", "EventTarget", "atob", "btoa", "fetch"} {
+		s.JS.Lazy(name, func() goja.Value { return s.webGlobal(name) })
+	}
+	for _, name := range []string{"URL", "URLSearchParams"} {
+		s.JS.Lazy(name, func() goja.Value { return s.Module("url").(*goja.Object).Get(name) })
+	}
+}
