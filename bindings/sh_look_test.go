@@ -58,3 +58,22 @@ func TestHelpersReadNoMore(t *testing.T) {
 		}
 	}
 }
+
+// TestStatusOfABalancerThatDoesNotAnswer: the rest of the status still comes.
+func TestStatusOfABalancerThatDoesNotAnswer(t *testing.T) {
+	refused := bsonD(field("ok", 0.0), field("errmsg", "not now"), field("code", int32(13)),
+		field("codeName", "Unauthorized"))
+	c := connect(t, onTerminal)
+	c.script(map[string]bsonDoc{"balancerStatus": refused, "balancerCollectionStatus": refused})
+	if got, _ := c.show(`sh.status().balancer["Currently running"]`); got != "unknown" {
+		t.Errorf("running: %s", got)
+	}
+	got, failed := c.show("sh.status()")
+	for _, row := range []string{
+		"  mode          unknown: (Unauthorized) not now", "  balanced      unknown: (Unauthorized) not now",
+	} {
+		if failed || !strings.Contains(words(got), words(row)) {
+			t.Errorf("no line %q in\n%s", row, got)
+		}
+	}
+}

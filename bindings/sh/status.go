@@ -202,7 +202,7 @@ func (s *Host) plainText(v bson.RawValue) string {
 }
 
 func (r *statusReport) running() string {
-	if unread(r.seen, "balancerStatus") != "" {
+	if unread(r.seen, "balancer") != "" {
 		return "unknown"
 	}
 	return yesNo(r.seen.Parts().Balancer.InRound)

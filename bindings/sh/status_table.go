@@ -102,7 +102,7 @@ func onOff(on bool) string {
 
 // modeText is the balancer's mode and whether it works right now.
 func (r *statusReport) modeText() string {
-	if why := unread(r.seen, "balancerStatus"); why != "" {
+	if why := unread(r.seen, "balancer"); why != "" {
 		return "unknown: " + why
 	}
 	b := r.seen.Parts().Balancer
