@@ -253,6 +253,9 @@ func TestConformance(t *testing.T) {
 			c.flag(t, "shop.mixed")
 			second := c.read(t, o, first)
 			c.check(t, second)
+			sinceFile := c.read(t, o, c.filed(t, first))
+			c.held(t, sinceFile)
+			c.rendered(t, sinceFile)
 			for _, d := range snaptest.Diff(second, c.read(t, o, nil)) {
 				if !strings.HasPrefix(d, "Time ") && !strings.HasPrefix(d, "ClusterTime ") {
 					t.Errorf("read since then: %s", d)
@@ -297,6 +300,20 @@ func TestMigrationsUnderWay(t *testing.T) {
 
 func asItIs(h wire.Handler) wire.Handler { return h }
 
+// filed is a snapshot that was written to a file and read again.
+func (c conformance) filed(t *testing.T, s *catalog.Snapshot) *catalog.Snapshot {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "cluster.snapshot")
+	if err := snapfile.Save(path, s); err != nil {
+		t.Fatal(err)
+	}
+	again, err := snapfile.Open(path, snapfile.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return again
+}
+
 // check compares a snapshot with the mock and with a file.
 func (c conformance) check(t *testing.T, got *catalog.Snapshot) {
 	t.Helper()
@@ -323,14 +340,7 @@ func (c conformance) check(t *testing.T, got *catalog.Snapshot) {
 		t.Errorf("shop.plain %+v", plain)
 	}
 
-	path := filepath.Join(t.TempDir(), "cluster.snapshot")
-	if err := snapfile.Save(path, got); err != nil {
-		t.Fatal(err)
-	}
-	again, err := snapfile.Open(path, snapfile.Limits{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := c.filed(t, got)
 	for _, d := range snaptest.Diff(again, got) {
 		if !strings.HasPrefix(d, "Source ") {
 			t.Errorf("file: %s", d)

@@ -49,7 +49,8 @@ func (cfg *ConfigDB) chunkPlaces(filter *store.Filter, newestFirst bool) iter.Se
 // of a large collection asks for a million of them.
 func chunkDocument(coll catalog.Collection, chunk catalog.Chunk) bson.Raw {
 	lower, upper := coll.Pattern.Bound(chunk.Min), coll.Pattern.Bound(chunk.Max)
-	dst := make([]byte, 0, 256+len(lower)+len(upper)+64*len(chunk.History))
+	const fields, inHistory = 180, 45 // bytes, besides those of bounds and shards
+	dst := make([]byte, 0, fields+len(lower)+len(upper)+max(1, len(chunk.History))*(inHistory+len(chunk.Shard)))
 	start, dst := bsoncore.AppendDocumentStart(dst)
 	dst = bsoncore.AppendObjectIDElement(dst, "_id", chunk.ID)
 	dst = bsoncore.AppendBinaryElement(dst, "uuid", coll.UUID.Subtype, coll.UUID.Data)

@@ -30,7 +30,8 @@ type migrationJSON struct {
 // MarshalJSON returns the migration as an object that UnmarshalJSON reads.
 func (m Migration) MarshalJSON() ([]byte, error) {
 	return json.Marshal(migrationJSON{
-		m.Namespace, uuidJSON(m.UUID), m.From, m.To, m.Min, m.Max, m.ChunkVersion, forceJSON(m.Force), m.MaxChunkSizeBytes, m.Reason,
+		m.Namespace, uuidJSON(m.UUID), m.From, m.To, m.Min, m.Max, m.ChunkVersion, forceJSON(m.Force),
+		m.MaxChunkSizeBytes, m.Reason,
 	})
 }
 
