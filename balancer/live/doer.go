@@ -86,11 +86,14 @@ func (d *Doer) list(ctx context.Context, db string, command bson.D) ([]bson.Raw,
 	return docs, ServerError(err)
 }
 
-// find returns documents of config.
+// find returns documents of config that can't be rolled back.
 func (d *Doer) find(ctx context.Context, collection string, filter bson.D, more ...bson.E) ([]bson.Raw, error) {
-	command := bson.D{{Key: "find", Value: collection}, {Key: "filter", Value: filter}}
+	command := bson.D{{Key: "find", Value: collection}, {Key: "filter", Value: filter}, majority}
 	return d.list(ctx, "config", append(command, more...))
 }
+
+// majority is the read concern for what is decided on.
+var majority = bson.E{Key: "readConcern", Value: bson.D{{Key: "level", Value: "majority"}}}
 
 // sorted asks for an order by one field.
 func sorted(field string, direction int) bson.E {

@@ -161,6 +161,7 @@ func (d *Doer) countChunks(ctx context.Context, coll catalog.Collection, shard c
 	reply, err := d.ask(ctx, "config", bson.D{
 		{Key: "count", Value: "chunks"},
 		{Key: "query", Value: bson.D{chunksOf(coll), {Key: "shard", Value: string(shard)}}},
+		majority,
 	})
 	return integer(reply, "n"), err
 }

@@ -211,11 +211,11 @@ func (d *Doer) Mergeable(ctx context.Context) ([]policy.MergeWork, error) {
 			byUUID[string(coll.UUID.Data)] = coll.Namespace
 		}
 	}
-	groups, err := d.list(ctx, "config", aggregate("chunks",
+	groups, err := d.list(ctx, "config", append(aggregate("chunks",
 		bson.D{{Key: "$match", Value: bson.D{{Key: "onCurrentShardSince", Value: bson.D{{Key: "$lt", Value: cutoff}}}}}},
 		bson.D{{Key: "$group", Value: bson.D{
 			{Key: "_id", Value: bson.D{{Key: "shard", Value: "$shard"}, {Key: "uuid", Value: "$uuid"}}},
-		}}}))
+		}}}), majority))
 	if err != nil {
 		return nil, err
 	}
