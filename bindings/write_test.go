@@ -63,7 +63,7 @@ func TestLabelsAndHints(t *testing.T) {
 	check(t, c, []caseOf{
 		{`db.orders.estimatedDocumentCount()`, "", "MongoServerError[NotPrimaryNoSecondaryOk]: not primary - consider using db.getMongo().setReadPref() or readPreference in the connection string"},
 		{`try { db.orders.distinct("a") } catch (e) { [e.hasErrorLabel("Later"), e.hasErrorLabel("x"), e.codeName, e instanceof Error] }`, "", "[ true, false, 'ShutdownInProgress', true ]"},
-		{`try { connect("mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=20") } catch (e) { [e.name, e.hasErrorLabel("x")] }`, "", "[ 'MongoNetworkError', false ]"},
+		{`try { connect("mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=500") } catch (e) { [e.name, e.hasErrorLabel("x")] }`, "", "[ 'MongoNetworkError', false ]"},
 	})
 }
 

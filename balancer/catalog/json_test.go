@@ -131,8 +131,8 @@ func TestJSONOfBrokenText(t *testing.T) {
 
 // Whatever JSON there is, reading it gives an error or a chunk that comes back.
 func FuzzJSON(f *testing.F) {
-	f.Add([]byte(`{"id":"010000000000000000000000","min":["A",{"$minKey":1}],"max":["B",{"$numberLong":"5"}],"shard":"s",` +
-		`"version":"3|1","jumbo":true,"onCurrentShardSince":{"$timestamp":{"t":1,"i":2}},"history":[{"shard":"x"}]}`))
+	f.Add([]byte(`{"id":"010000000000000000000000","min":["A",{"$minKey":1}],"max":["B",{"$numberLong":"5"}],` +
+		`"shard":"s","version":"3|1","jumbo":true,"onCurrentShardSince":{"$timestamp":{"t":1,"i":2}},"history":[{"shard":"x"}]}`))
 	f.Add([]byte(`{"min":[{"$bson":"Av8="}],"max":[{"$regularExpression":{"pattern":"a","options":"i"}}],"shard":"s"}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var chunk, again catalog.Chunk

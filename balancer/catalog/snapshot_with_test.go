@@ -39,7 +39,9 @@ func changes() []change {
 		{"WithSettings", func(_ *rapid.T, s *catalog.Snapshot) *catalog.Snapshot { return s.WithSettings(settings) },
 			"Settings ",
 			func(s *catalog.Snapshot) bool { return s.Settings().Mode == catalog.ModeAutoSplitOnly }},
-		{"WithShard", func(_ *rapid.T, s *catalog.Snapshot) *catalog.Snapshot { return s.WithShard(shard).WithShard(added) }, "Shards ",
+		{"WithShard", func(_ *rapid.T, s *catalog.Snapshot) *catalog.Snapshot {
+			return s.WithShard(shard).WithShard(added)
+		}, "Shards ",
 			func(s *catalog.Snapshot) bool {
 				a, _ := s.Shard("s1")
 				b, _ := s.Shard("s00")

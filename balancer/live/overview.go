@@ -40,8 +40,6 @@ type Look struct {
 	// Namespaces are the only collections to read; nil = all. Without the part
 	// Collections they are taken to exist.
 	Namespaces []string
-	// Statuses are asked for the first AtMost collections; 0 = all.
-	AtMost int
 	// Shard has only the chunks on one shard counted, and only its draining looked
 	// at; empty = of all.
 	Shard catalog.ShardID
@@ -219,13 +217,9 @@ func (o *overview) zones() error {
 }
 
 func (o *overview) statuses() error {
-	asked := 0
 	for _, c := range o.parts.Collections {
 		if c.Unsplittable {
 			continue
-		}
-		if asked++; o.AtMost > 0 && asked > o.AtMost {
-			return nil
 		}
 		reply, err := o.asker.Ask(o.ctx, "admin", bson.D{{Key: "balancerCollectionStatus", Value: c.Namespace}})
 		if err != nil {

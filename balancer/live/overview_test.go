@@ -243,7 +243,6 @@ func TestLooksAskForNoMore(t *testing.T) {
 	}{
 		{live.Look{Parts: live.Collections | live.Statuses},
 			"config.collections, balancerCollectionStatus x.y, balancerCollectionStatus x.z"},
-		{live.Look{Parts: live.Collections | live.Statuses, AtMost: 1}, "config.collections, balancerCollectionStatus x.y"},
 		{live.Look{Parts: live.Statuses, Namespaces: []string{"x.z"}}, "balancerCollectionStatus x.z"},
 		{live.Look{Parts: live.Collections | live.Counts}, "config.collections, config.chunks"},
 		{live.Look{Parts: live.Shards | live.Drains}, "config.shards"},

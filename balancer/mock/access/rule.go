@@ -103,13 +103,15 @@ func MayListDatabases(r Request) bool {
 // something with, and only their names.
 func MayListCollections(r Request) bool {
 	return OnDatabase("listCollections")(r) ||
-		args.Truth(r.Body.Lookup("nameOnly")) && args.Truth(r.Body.Lookup("authorizedCollections")) && r.Grants.AllowsSomeIn(r.Database)
+		args.Truth(r.Body.Lookup("nameOnly")) && args.Truth(r.Body.Lookup("authorizedCollections")) &&
+			r.Grants.AllowsSomeIn(r.Database)
 }
 
 func MayCreate(r Request) bool {
 	on := args.Text(r.Body.Lookup("viewOn"))
 	if on != "" {
-		return r.Grants.Allows(r.target(), "createCollection") && r.Grants.Allows(On(r.Database, on), "find") && mayRunPipeline(r, on, r.Body.Lookup("pipeline"))
+		return r.Grants.Allows(r.target(), "createCollection") && r.Grants.Allows(On(r.Database, on), "find") &&
+			mayRunPipeline(r, on, r.Body.Lookup("pipeline"))
 	}
 	if args.Truth(r.Body.Lookup("capped")) {
 		return r.Grants.Allows(r.target(), "createCollection", "convertToCapped")
@@ -128,10 +130,13 @@ func MayModify(r Request) bool {
 func MayRename(r Request) bool {
 	from, to := OnNamespace(args.Text(r.Body.Lookup(r.Name))), OnNamespace(args.Text(r.Body.Lookup("to")))
 	replaces := args.Truth(r.Body.Lookup("dropTarget"))
-	if from.Database == to.Database && r.Grants.Allows(from, "renameCollectionSameDB") && r.Grants.Allows(to, "renameCollectionSameDB") {
-		return (r.Grants.Allows(from, "find") || !r.Grants.Allows(to, "find")) && (!replaces || r.Grants.Allows(to, "dropCollection"))
+	if from.Database == to.Database && r.Grants.Allows(from, "renameCollectionSameDB") &&
+		r.Grants.Allows(to, "renameCollectionSameDB") {
+		return (r.Grants.Allows(from, "find") || !r.Grants.Allows(to, "find")) &&
+			(!replaces || r.Grants.Allows(to, "dropCollection"))
 	}
-	return r.Grants.Allows(from, "find", "dropCollection") && r.Grants.Allows(to, "createCollection", "createIndex", "insert") &&
+	return r.Grants.Allows(from, "find", "dropCollection") &&
+		r.Grants.Allows(to, "createCollection", "createIndex", "insert") &&
 		(!replaces || r.Grants.Allows(to, "dropCollection"))
 }
 

@@ -117,11 +117,13 @@ func sourceRules() map[string]stageRule {
 		}
 	}
 	return map[string]stageRule{
-		"$collStats": onPipelines("collStats"), "$indexStats": onPipelines("indexStats"), "$planCacheStats": onPipelines("planCacheRead"),
-		"$currentOp":    mayListOperations,
-		"$listSessions": unlessOwn("listSessions"), "$listLocalSessions": unlessOwn("listSessions"),
+		"$collStats": onPipelines("collStats"), "$indexStats": onPipelines("indexStats"),
+		"$planCacheStats": onPipelines("planCacheRead"),
+		"$currentOp":      mayListOperations,
+		"$listSessions":   unlessOwn("listSessions"), "$listLocalSessions": unlessOwn("listSessions"),
 		"$shardedDataDistribution": cluster("shardedDataDistribution"), "$listSampledQueries": cluster("listSampledQueries"),
-		"$queryStats": cluster("queryStatsRead"), "$listClusterCatalog": cluster("listDatabases"), "$documents": func(Request, string, bson.RawValue) bool { return true },
+		"$queryStats": cluster("queryStatsRead"), "$listClusterCatalog": cluster("listDatabases"),
+		"$documents": func(Request, string, bson.RawValue) bool { return true },
 		"$changeStream": func(r Request, coll string, _ bson.RawValue) bool {
 			if coll == "$cmd.aggregate" {
 				coll = ""

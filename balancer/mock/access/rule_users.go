@@ -85,7 +85,8 @@ func mayView(r Request, v bson.RawValue, field string, action Action, own func(d
 	}
 	if array, isArray := v.ArrayOK(); isArray {
 		values, err := array.Values()
-		return err == nil && !slices.ContainsFunc(values, func(v bson.RawValue) bool { return !mayView(r, v, field, action, own) })
+		return err == nil &&
+			!slices.ContainsFunc(values, func(v bson.RawValue) bool { return !mayView(r, v, field, action, own) })
 	}
 	doc, isDoc := v.DocumentOK()
 	switch {

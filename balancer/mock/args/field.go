@@ -243,9 +243,12 @@ func checkNamespaceToShard(ns string) error {
 	case err != nil:
 		return err
 	case strings.HasPrefix(coll, "system.buckets."):
-		return mongoerr.New(mongoerr.ShardBucketsCollection, "Cannot shard time-series buckets collection %s: shard the time-series collection", ns)
-	case strings.HasPrefix(coll, "enxcol_.") && (strings.HasSuffix(coll, ".esc") || strings.HasSuffix(coll, ".ecoc") || strings.HasSuffix(coll, ".ecc")):
-		return mongoerr.New(mongoerr.ShardEncryptionState, "Cannot shard %s: it holds the state of an encrypted collection", ns)
+		return mongoerr.New(mongoerr.ShardBucketsCollection,
+			"Cannot shard time-series buckets collection %s: shard the time-series collection", ns)
+	case strings.HasPrefix(coll, "enxcol_.") &&
+		(strings.HasSuffix(coll, ".esc") || strings.HasSuffix(coll, ".ecoc") || strings.HasSuffix(coll, ".ecc")):
+		return mongoerr.New(mongoerr.ShardEncryptionState, "Cannot shard %s: it holds the state of an encrypted collection",
+			ns)
 	}
 	return nil
 }
@@ -255,7 +258,8 @@ func (f Field) wrongType(cmd string, v bson.RawValue) error {
 	case OldNamespace, NamespaceToShard:
 		return mongoerr.New(mongoerr.BadValue, "collection name has invalid type %s", TypeName(v.Type))
 	case OptionalBool:
-		return mongoerr.New(mongoerr.TypeMismatch, "Field '%s' should be a boolean value, but found: %s", f.name, TypeName(v.Type))
+		return mongoerr.New(mongoerr.TypeMismatch, "Field '%s' should be a boolean value, but found: %s", f.name,
+			TypeName(v.Type))
 	case Hint:
 		return mongoerr.New(mongoerr.FailedToParse, "Hint must be a string or an object")
 	}
@@ -267,5 +271,6 @@ func (f Field) wrongType(cmd string, v bson.RawValue) error {
 		}
 		expected = "types '[" + strings.Join(names, ", ") + "]'"
 	}
-	return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s' is the wrong type '%s', expected %s", cmd, f.name, TypeName(v.Type), expected)
+	return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s' is the wrong type '%s', expected %s", cmd, f.name,
+		TypeName(v.Type), expected)
 }

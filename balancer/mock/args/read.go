@@ -52,7 +52,8 @@ func Documents(v bson.RawValue) ([]bson.Raw, error) {
 func DocumentsAt(place string, v bson.RawValue) ([]bson.Raw, error) {
 	array, ok := v.ArrayOK()
 	if !ok {
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s' is the wrong type '%s', expected type 'array'", place, TypeName(v.Type))
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s' is the wrong type '%s', expected type 'array'",
+			place, TypeName(v.Type))
 	}
 	values, err := array.Values()
 	if err != nil {
@@ -62,7 +63,8 @@ func DocumentsAt(place string, v bson.RawValue) ([]bson.Raw, error) {
 	for i, v := range values {
 		doc, ok := v.DocumentOK()
 		if !ok {
-			return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%d' is the wrong type '%s', expected type 'object'", place, i, TypeName(v.Type))
+			return nil, mongoerr.New(mongoerr.TypeMismatch,
+				"BSON field '%s.%d' is the wrong type '%s', expected type 'object'", place, i, TypeName(v.Type))
 		}
 		docs[i] = doc
 	}

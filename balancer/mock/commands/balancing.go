@@ -102,7 +102,8 @@ func balancingCommands() []Command {
 		{
 			Name: "updateZoneKeyRange", Aliases: []string{"updatezonekeyRange"}, Since: catalog.Release34,
 			AdminOnly: true, Asks: ConfigServer, Effect: Writes,
-			Privilege: access.Either(access.OnCluster("enableSharding"), access.Every(shards("find"), tags("find", "update", "remove"))),
+			Privilege: access.Either(access.OnCluster("enableSharding"),
+				access.Every(shards("find"), tags("find", "update", "remove"))),
 		},
 	}
 }

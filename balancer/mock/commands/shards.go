@@ -29,8 +29,9 @@ func shardCommands() []Command {
 		},
 		{
 			Name: "checkMetadataConsistency", Since: catalog.Release70, Asks: ConfigServer | EveryShard,
-			Effect:    Reads,
-			Privilege: access.Either(access.OnCluster("checkMetadataConsistency"), access.OnCollection("checkMetadataConsistency")),
+			Effect: Reads,
+			Privilege: access.Either(access.OnCluster("checkMetadataConsistency"),
+				access.OnCollection("checkMetadataConsistency")),
 			Fields: fields(
 				required(args.Any, "checkMetadataConsistency"), optional(args.SafeBool, "checkIndexes"),
 				optional(args.Count, "dbMetadataLockMaxTimeMS"), optional(args.Object, "cursor"),

@@ -89,7 +89,8 @@ func aggregate(c *call) (bson.D, error) {
 func (c *call) cursorSize() (int, error) {
 	v := c.body.Lookup("cursor")
 	if v.IsZero() {
-		return 0, mongoerr.New(mongoerr.FailedToParse, "The 'cursor' option is required, except for aggregate with the explain argument")
+		return 0, mongoerr.New(mongoerr.FailedToParse,
+			"The 'cursor' option is required, except for aggregate with the explain argument")
 	}
 	spec, isDoc := v.DocumentOK()
 	if !isDoc {
@@ -126,11 +127,15 @@ func aggregated(c *call, a aggregation) ([]bson.Raw, error) {
 			return nil, err
 		}
 		if len(doc) > store.MaxDocumentSize+16<<10 {
-			return nil, mongoerr.New(mongoerr.BSONObjectTooLarge, "PlanExecutor error during aggregation :: caused by :: BSONObj size: %d is invalid. Size must be between 0 and %d(16MB)", len(doc), store.MaxDocumentSize+16<<10)
+			return nil, mongoerr.New(mongoerr.BSONObjectTooLarge,
+				"PlanExecutor error during aggregation :: caused by :: BSONObj size: %d is invalid. Size must be between 0 and "+
+					"%d(16MB)", len(doc), store.MaxDocumentSize+16<<10)
 		}
 		// Without stages the results are the collection's own documents.
 		if held += int64(len(doc)); held > c.node.cursors.limit() && len(a.stages) > 0 {
-			return nil, mongoerr.New(mongoerr.ExceededMemoryLimit, "PlanExecutor error during aggregation :: caused by :: the mock keeps all results of a pipeline, and these are more than %d bytes: narrow the pipeline down", c.node.cursors.limit())
+			return nil, mongoerr.New(mongoerr.ExceededMemoryLimit,
+				"PlanExecutor error during aggregation :: caused by :: the mock keeps all results of a pipeline, and these are "+
+					"more than %d bytes: narrow the pipeline down", c.node.cursors.limit())
 		}
 		results = append(results, doc)
 	}
@@ -199,7 +204,8 @@ func (c *call) aggregateNamespace() (ns string, database bool, err error) {
 	v := c.body.Lookup("aggregate")
 	if n, isNumber := v.AsInt64OK(); isNumber {
 		if n != 1 {
-			return "", false, mongoerr.New(mongoerr.FailedToParse, "Invalid command format: the 'aggregate' field must specify a collection name or 1")
+			return "", false, mongoerr.New(mongoerr.FailedToParse,
+				"Invalid command format: the 'aggregate' field must specify a collection name or 1")
 		}
 		return c.db + ".$cmd.aggregate", true, nil
 	}
@@ -228,13 +234,15 @@ func takeSource(c *call, a *aggregation, stages []bson.Raw) ([]bson.Raw, error) 
 		return stages[1:], nil
 	}
 	if name == "$changeStream" {
-		return nil, mongoerr.New(mongoerr.NotImplemented, "the mock runs change streams only as the first stage of an aggregation, and does not explain them")
+		return nil, mongoerr.New(mongoerr.NotImplemented,
+			"the mock runs change streams only as the first stage of an aggregation, and does not explain them")
 	}
 	if a.database && name != "$documents" {
 		if name == "" {
 			return nil, mongoerr.New(mongoerr.InvalidNamespace, "{aggregate: 1} is not valid for an empty pipeline.")
 		}
-		return nil, mongoerr.New(mongoerr.InvalidNamespace, "{aggregate: 1} is not valid for '%s'; a collection is required.", name)
+		return nil, mongoerr.New(mongoerr.InvalidNamespace,
+			"{aggregate: 1} is not valid for '%s'; a collection is required.", name)
 	}
 	return stages, nil
 }
@@ -327,7 +335,8 @@ func sourcesFirst(stages []bson.Raw) error {
 func stage(doc bson.Raw) (name string, spec bson.RawValue, err error) {
 	elems, err := doc.Elements()
 	if err != nil || len(elems) != 1 {
-		return "", spec, mongoerr.New(mongoerr.UnknownStage-1, "A pipeline stage specification object must contain exactly one field.")
+		return "", spec, mongoerr.New(mongoerr.UnknownStage-1,
+			"A pipeline stage specification object must contain exactly one field.")
 	}
 	return elems[0].Key(), elems[0].Value(), nil
 }

@@ -27,7 +27,8 @@ func analyzeShardKey(c *call) (bson.D, error) {
 		return nil, err
 	}
 	if !characteristics && !distribution {
-		return nil, mongoerr.New(mongoerr.InvalidOptions, "Cannot analyze a shard key with both 'keyCharacteristics' and 'readWriteDistribution' set to false")
+		return nil, mongoerr.New(mongoerr.InvalidOptions,
+			"Cannot analyze a shard key with both 'keyCharacteristics' and 'readWriteDistribution' set to false")
 	}
 	if err := analyzable(c, ns, "analyzeShardKey"); err != nil {
 		return nil, err
@@ -58,10 +59,13 @@ func (c *call) sampleRate(characteristics bool) (func(docs int64) float64, error
 	if hasRate {
 		var isNumber bool
 		if rate, isNumber = args.Number(c.args["sampleRate"]); !isNumber {
-			return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'analyzeShardKey.sampleRate' is the wrong type '%s', expected types '[double, decimal, int, long]'", args.TypeName(c.args["sampleRate"].Type))
+			return nil, mongoerr.New(mongoerr.TypeMismatch,
+				"BSON field 'analyzeShardKey.sampleRate' is the wrong type '%s', expected types '[double, decimal, int, long]'",
+				args.TypeName(c.args["sampleRate"].Type))
 		}
 		if !(rate > 0 && rate <= 1) {
-			return nil, mongoerr.New(mongoerr.BadValue, "BSON field 'sampleRate' value must be > 0 and <= 1, actual value '%v'", rate)
+			return nil, mongoerr.New(mongoerr.BadValue,
+				"BSON field 'sampleRate' value must be > 0 and <= 1, actual value '%v'", rate)
 		}
 	}
 	if !c.args.Has("sampleSize") {
@@ -103,8 +107,10 @@ func analyzable(c *call, ns, command string) error {
 }
 
 // orphansNote is what the server adds where orphans may blur the figures.
-const orphansNote = "Due to performance reasons, the analyzeShardKey command does not filter out orphan documents when calculating metrics about the characteristics of the shard key. " +
-	"Therefore, if \"numOrphanDocs\" is large relative to \"numDocsTotal\", you may want to rerun the command at some other time to get more accurate \"numDistinctValues\" and \"mostCommonValues\" metrics."
+const orphansNote = "Due to performance reasons, the analyzeShardKey command does not filter out orphan documents " +
+	"when calculating metrics about the characteristics of the shard key. " +
+	"Therefore, if \"numOrphanDocs\" is large relative to \"numDocsTotal\", you may want to rerun the command at some " +
+	"other time to get more accurate \"numDistinctValues\" and \"mostCommonValues\" metrics."
 
 func characteristicsDoc(k mock.KeyCharacteristics) bson.D {
 	common := bson.A{}

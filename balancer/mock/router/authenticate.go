@@ -72,7 +72,8 @@ func saslStart(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	inner, err := c.node.users.Begin(access.Mechanism(mechanism), c.db, args.Truth(c.body.Lookup("options", "skipEmptyExchange")))
+	inner, err := c.node.users.Begin(access.Mechanism(mechanism), c.db,
+		args.Truth(c.body.Lookup("options", "skipEmptyExchange")))
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +140,8 @@ func (c *call) payload() ([]byte, error) {
 	v := c.body.Lookup("payload")
 	_, data, ok := v.BinaryOK()
 	if !ok {
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.payload' is the wrong type '%s', expected type 'binData'", c.invoked, args.TypeName(v.Type))
+		return nil, mongoerr.New(mongoerr.TypeMismatch,
+			"BSON field '%s.payload' is the wrong type '%s', expected type 'binData'", c.invoked, args.TypeName(v.Type))
 	}
 	return data, nil
 }
@@ -204,7 +206,8 @@ func connectionStatus(c *call) (bson.D, error) {
 	}
 	info := bson.D{{Key: "authenticatedUsers", Value: names}, {Key: "authenticatedUserRoles", Value: roleDocs(roles)}}
 	if args.Truth(c.body.Lookup("showPrivileges")) {
-		info = append(info, bson.E{Key: "authenticatedUserPrivileges", Value: privilegeDocs(c.node.grants(c.peer).Privileges())})
+		info = append(info, bson.E{Key: "authenticatedUserPrivileges",
+			Value: privilegeDocs(c.node.grants(c.peer).Privileges())})
 	}
 	return bson.D{{Key: "authInfo", Value: info}}, nil
 }

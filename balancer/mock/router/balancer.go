@@ -58,7 +58,8 @@ const (
 
 func configureCollectionBalancing(c *call) (bson.D, error) {
 	ns := c.args.Text("configureCollectionBalancing")
-	if !c.args.Has("chunkSize") && !c.args.Has("defragmentCollection") && !c.args.Has("enableAutoMerger") && !c.args.Has("enableBalancing") {
+	if !c.args.Has("chunkSize") && !c.args.Has("defragmentCollection") && !c.args.Has("enableAutoMerger") &&
+		!c.args.Has("enableBalancing") {
 		return bson.D{}, nil
 	}
 	var change mock.BalancingChange

@@ -27,10 +27,12 @@ func bulkOps() map[string]bulkOp {
 	return map[string]bulkOp{
 		"insert": {[]args.Field{args.Required("insert", args.SafeInt), args.Required("document", args.Object)}, bulkInsert},
 		"update": {append([]args.Field{
-			args.Required("update", args.SafeInt), args.Required("filter", args.Object), args.Required("updateMods", args.Any), args.Optional("constants", args.Object),
+			args.Required("update", args.SafeInt), args.Required("filter", args.Object),
+			args.Required("updateMods", args.Any), args.Optional("constants", args.Object),
 		}, updateOptionFields()...), bulkUpdate},
 		"delete": {[]args.Field{
-			args.Required("delete", args.SafeInt), args.Required("filter", args.Object), args.Optional("multi", args.Bool), args.Optional("hint", args.Hint),
+			args.Required("delete", args.SafeInt), args.Required("filter", args.Object),
+			args.Optional("multi", args.Bool), args.Optional("hint", args.Hint),
 			args.Optional("collation", args.Object), args.Optional("sampleId", args.UUID),
 		}, bulkDelete},
 	}
@@ -113,7 +115,8 @@ func (c *call) bulkNamespaces() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	fields := []args.Field{args.Required("ns", args.Namespace), args.Optional("collectionUUID", args.UUID), args.Optional("encryptionInformation", args.Object)}
+	fields := []args.Field{args.Required("ns", args.Namespace), args.Optional("collectionUUID", args.UUID),
+		args.Optional("encryptionInformation", args.Object)}
 	var names []string
 	for _, info := range infos {
 		if err := args.Check("bulkWrite.nsInfo", fields, info); err != nil {
@@ -230,7 +233,8 @@ func bulkReply(c *call, ops []bulkStatement, b *batch, size int) (bson.D, error)
 		return nil, err
 	}
 	return b.statements.note(bson.D{
-		{Key: "cursor", Value: bson.D{{Key: "id", Value: cursor.id}, {Key: "firstBatch", Value: cursor.batch}, {Key: "ns", Value: ns}}},
+		{Key: "cursor", Value: bson.D{{Key: "id", Value: cursor.id}, {Key: "firstBatch", Value: cursor.batch},
+			{Key: "ns", Value: ns}}},
 		{Key: "nErrors", Value: totals.errors}, {Key: "nInserted", Value: totals.inserted},
 		{Key: "nMatched", Value: totals.matched}, {Key: "nModified", Value: totals.modified},
 		{Key: "nUpserted", Value: totals.upserted}, {Key: "nDeleted", Value: totals.deleted},

@@ -18,7 +18,8 @@ func convertToCapped(c *call) (bson.D, error) {
 	v := c.args["size"]
 	size, _ := args.Number(v)
 	if !(size >= 1 && size <= maxCappedBytes) {
-		return nil, mongoerr.New(mongoerr.BadValue, "BSON field 'convertToCapped.size' value must be > 0 and <= %d, actual value '%s'", int64(maxCappedBytes), v)
+		return nil, mongoerr.New(mongoerr.BadValue,
+			"BSON field 'convertToCapped.size' value must be > 0 and <= %d, actual value '%s'", int64(maxCappedBytes), v)
 	}
 	return bson.D{}, c.cluster.Collections().ConvertToCapped(ns, int64(math.Ceil(size/256))*256) // as the server rounds it
 }

@@ -50,7 +50,8 @@ func listDatabases(c *call) (bson.D, error) {
 	if c.args.Truth("nameOnly") {
 		return bson.D{{Key: "databases", Value: list}}, nil
 	}
-	return bson.D{{Key: "databases", Value: list}, {Key: "totalSize", Value: total}, {Key: "totalSizeMb", Value: total >> 20}}, nil
+	return bson.D{{Key: "databases", Value: list}, {Key: "totalSize", Value: total},
+		{Key: "totalSizeMb", Value: total >> 20}}, nil
 }
 
 func listCollections(c *call) (bson.D, error) {
@@ -89,14 +90,16 @@ func listCollections(c *call) (bson.D, error) {
 // listedCollection is a collection as listCollections shows it: name and type
 // first.
 func listedCollection(info mock.CollectionInfo) bson.D {
-	doc := bson.D{{Key: "name", Value: info.Name}, {Key: "type", Value: "collection"}, {Key: "options", Value: info.Options}}
+	doc := bson.D{{Key: "name", Value: info.Name}, {Key: "type", Value: "collection"},
+		{Key: "options", Value: info.Options}}
 	if info.View {
 		doc[1].Value = "view"
 		return append(doc, bson.E{Key: "info", Value: bson.D{{Key: "readOnly", Value: true}}})
 	}
 	return append(doc,
 		bson.E{Key: "info", Value: bson.D{{Key: "readOnly", Value: false}, {Key: "uuid", Value: info.UUID}}},
-		bson.E{Key: "idIndex", Value: bson.D{{Key: "v", Value: int32(2)}, {Key: "key", Value: bson.D{{Key: "_id", Value: int32(1)}}}, {Key: "name", Value: "_id_"}}})
+		bson.E{Key: "idIndex", Value: bson.D{{Key: "v", Value: int32(2)},
+			{Key: "key", Value: bson.D{{Key: "_id", Value: int32(1)}}}, {Key: "name", Value: "_id_"}}})
 }
 
 func drop(c *call) (bson.D, error) {

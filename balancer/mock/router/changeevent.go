@@ -79,7 +79,8 @@ func image(ch mock.Change, mode, which string, doc bson.Raw) (any, error) {
 		return doc, nil
 	case mode == "required":
 		return nil, mongoerr.New(mongoerr.NoMatchingDocument,
-			"Change stream was configured to require a %s-image for all update, delete and replace events, but the %s-image for event was not found: %s", which, which, ch.Namespace)
+			"Change stream was configured to require a %s-image for all update, delete and replace events, but the %s-image "+
+				"for event was not found: %s", which, which, ch.Namespace)
 	}
 	return nil, nil
 }
@@ -110,7 +111,8 @@ type difference struct {
 func describeUpdate(before, after bson.Raw) bson.D {
 	diff := difference{updated: bson.D{}, removed: bson.A{}, truncated: bson.A{}}
 	diff.documents("", before, after)
-	return bson.D{{Key: "updatedFields", Value: diff.updated}, {Key: "removedFields", Value: diff.removed}, {Key: "truncatedArrays", Value: diff.truncated}}
+	return bson.D{{Key: "updatedFields", Value: diff.updated}, {Key: "removedFields", Value: diff.removed},
+		{Key: "truncatedArrays", Value: diff.truncated}}
 }
 
 func (d *difference) documents(prefix string, before, after bson.Raw) {

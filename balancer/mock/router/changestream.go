@@ -37,19 +37,22 @@ func (c *call) watches() (spec bson.RawValue, rest []bson.Raw, is bool) {
 func changeStreamFields() []args.Field {
 	return []args.Field{
 		args.Optional("fullDocument", args.String), args.Optional("fullDocumentBeforeChange", args.String),
-		args.Optional("resumeAfter", args.Object), args.Optional("startAfter", args.Object), args.Optional("startAtOperationTime", args.Any),
+		args.Optional("resumeAfter", args.Object),
+		args.Optional("startAfter", args.Object), args.Optional("startAtOperationTime", args.Any),
 		args.Optional("allChangesForCluster", args.Bool), args.Optional("showExpandedEvents", args.Bool),
 	}
 }
 
 // streamStages may follow $changeStream.
-var streamStages = []string{"$addFields", "$match", "$project", "$replaceRoot", "$replaceWith", "$redact", "$set", "$unset"}
+var streamStages = []string{"$addFields", "$match", "$project", "$replaceRoot", "$replaceWith", "$redact", "$set",
+	"$unset"}
 
 // watch opens a change stream.
 func watch(c *call, v bson.RawValue, rest []bson.Raw, size int) (bson.D, error) {
 	spec, isDoc := v.DocumentOK()
 	if !isDoc {
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "the $changeStream stage specification must be an object, found %s", args.TypeName(v.Type))
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "the $changeStream stage specification must be an object, found %s",
+			args.TypeName(v.Type))
 	}
 	if err := args.Check("$changeStream", changeStreamFields(), spec); err != nil {
 		return nil, err
@@ -57,7 +60,8 @@ func watch(c *call, v bson.RawValue, rest []bson.Raw, size int) (bson.D, error) 
 	if err := checkStreamOptions(spec); err != nil {
 		return nil, err
 	}
-	s := &changeStream{full: args.Text(spec.Lookup("fullDocument")), before: args.Text(spec.Lookup("fullDocumentBeforeChange"))}
+	s := &changeStream{full: args.Text(spec.Lookup("fullDocument")),
+		before: args.Text(spec.Lookup("fullDocumentBeforeChange"))}
 	ns, err := watched(c, s, args.Truth(spec.Lookup("allChangesForCluster")))
 	if err != nil {
 		return nil, err
@@ -77,7 +81,9 @@ func watch(c *call, v bson.RawValue, rest []bson.Raw, size int) (bson.D, error) 
 	if err != nil {
 		return nil, err
 	}
-	return bson.D{{Key: "cursor", Value: open.resumable(bson.D{{Key: "id", Value: first.id}, {Key: "ns", Value: ns}, {Key: "firstBatch", Value: first.batch}})}}, nil
+	return bson.D{{Key: "cursor",
+		Value: open.resumable(bson.D{{Key: "id", Value: first.id}, {Key: "ns", Value: ns},
+			{Key: "firstBatch", Value: first.batch}})}}, nil
 }
 
 func checkStreamOptions(spec bson.Raw) error {
@@ -87,7 +93,8 @@ func checkStreamOptions(spec bson.Raw) error {
 	} {
 		mode, given := spec.Lookup(name).StringValueOK()
 		if given && !slices.Contains(known, mode) {
-			return mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field '$changeStream.%s' is not a valid value.", mode, name)
+			return mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field '$changeStream.%s' is not a valid value.",
+				mode, name)
 		}
 	}
 	if args.Truth(spec.Lookup("showExpandedEvents")) {
@@ -103,11 +110,14 @@ func watched(c *call, s *changeStream, everything bool) (string, error) {
 	case err != nil:
 		return "", err
 	case everything && (c.db != "admin" || !database):
-		return "", mongoerr.New(mongoerr.InvalidOptions, "A $changeStream with 'allChangesForCluster:true' may only be opened on the 'admin' database, and with no collection name; found %s", ns)
+		return "", mongoerr.New(mongoerr.InvalidOptions,
+			"A $changeStream with 'allChangesForCluster:true' may only be opened on the 'admin' database, and with no "+
+				"collection name; found %s", ns)
 	case everything:
 		return ns, nil
 	case c.db == "admin" || c.db == "config":
-		return "", mongoerr.New(mongoerr.InvalidNamespace, "$changeStream may not be opened on the internal %s database", c.db)
+		return "", mongoerr.New(mongoerr.InvalidNamespace, "$changeStream may not be opened on the internal %s database",
+			c.db)
 	}
 	s.db = c.db
 	if !database {
@@ -141,7 +151,9 @@ func startOf(spec bson.Raw, now bson.Timestamp) (bson.Timestamp, error) {
 	}
 	at := spec.Lookup("startAtOperationTime")
 	if !at.IsZero() && at.Type != bson.TypeTimestamp {
-		return now, mongoerr.New(mongoerr.TypeMismatch, "BSON field '$changeStream.startAtOperationTime' is the wrong type '%s', expected type 'timestamp'", args.TypeName(at.Type))
+		return now, mongoerr.New(mongoerr.TypeMismatch,
+			"BSON field '$changeStream.startAtOperationTime' is the wrong type '%s', expected type 'timestamp'",
+			args.TypeName(at.Type))
 	}
 	switch {
 	case (isAfter || isToken) && !at.IsZero():
@@ -163,7 +175,8 @@ const tokenEnd = "2B0229296E04"
 
 func tokenOf(at bson.Timestamp) bson.D {
 	b := binary.BigEndian.AppendUint32([]byte{0x82}, at.T)
-	return bson.D{{Key: "_data", Value: strings.ToUpper(hex.EncodeToString(binary.BigEndian.AppendUint32(b, at.I))) + tokenEnd}}
+	return bson.D{{Key: "_data",
+		Value: strings.ToUpper(hex.EncodeToString(binary.BigEndian.AppendUint32(b, at.I))) + tokenEnd}}
 }
 
 func timeOfToken(token bson.Raw) (bson.Timestamp, error) {
@@ -187,7 +200,8 @@ func (c *cursor) resumable(shown bson.D) bson.D {
 // moreChanges reads what has changed, and waits for it until a time.
 func moreChanges(c *call, open *cursor, deadline time.Time) error {
 	for {
-		if err := readChanges(c, open); err != nil || len(open.left) > 0 || open.stream == nil || !c.cluster.Now().Before(deadline) {
+		if err := readChanges(c, open); err != nil || len(open.left) > 0 || open.stream == nil ||
+			!c.cluster.Now().Before(deadline) {
 			return err
 		}
 		changed := func() bool { return c.cluster.Changes().Any(open.stream.at) }
@@ -251,16 +265,18 @@ func afterToken(doc bson.Raw, events []bson.Raw) ([]bson.Raw, error) {
 	if i := slices.IndexFunc(events, func(e bson.Raw) bool { return token.Equal(e.Lookup("_id")) }); i >= 0 {
 		return events[i:], nil
 	}
-	return nil, mongoerr.New(mongoerr.ChangeStreamFatalError, "Encountered an event whose _id field, which contains the resume token, was modified by the pipeline. "+
-		"Modifying the _id field of an event makes it impossible to resume the stream from that point. "+
-		"Only transformations that retain the unmodified _id field are allowed. Found: %s", doc)
+	return nil, mongoerr.New(mongoerr.ChangeStreamFatalError,
+		"Encountered an event whose _id field, which contains the resume token, was modified by the pipeline. "+
+			"Modifying the _id field of an event makes it impossible to resume the stream from that point. "+
+			"Only transformations that retain the unmodified _id field are allowed. Found: %s", doc)
 }
 
 // resumable tells whether a client may open a stream again after an error.
 func resumable(code mongoerr.Code) bool {
 	const staleShardVersion mongoerr.Code = 63 // of old releases
 	more := []mongoerr.Code{
-		staleShardVersion, mongoerr.FailedToSatisfyReadPreference, mongoerr.StaleEpoch, mongoerr.RetryChangeStream, mongoerr.StaleConfig,
+		staleShardVersion, mongoerr.FailedToSatisfyReadPreference, mongoerr.StaleEpoch, mongoerr.RetryChangeStream,
+		mongoerr.StaleConfig,
 	}
 	return slices.Contains(append(more, retryableCodes()...), code)
 }

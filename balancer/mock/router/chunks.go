@@ -100,7 +100,8 @@ func splitChunk(c *call) (bson.D, error) {
 }
 
 // splitPlace finds the chunk and the point.
-func splitPlace(cluster *mock.Cluster, coll catalog.Collection, a splitArgs) (chunk catalog.Chunk, point catalog.Key, err error) {
+func splitPlace(cluster *mock.Cluster, coll catalog.Collection, a splitArgs) (chunk catalog.Chunk, point catalog.Key,
+	err error) {
 	table := cluster.ConfigDB().Table(coll.Namespace)
 	switch {
 	case a.middle != nil:
@@ -156,7 +157,8 @@ func exactChunk(cluster *mock.Cluster, coll catalog.Collection, bounds []bson.Ra
 	}
 	chunk := cluster.ConfigDB().Table(coll.Namespace).Find(lower)
 	if !chunk.Min.Equal(lower) || !chunk.Max.Equal(upper) {
-		return catalog.Chunk{}, mongoerr.New(mongoerr.ClearJumboNoSuchChunk, "no chunk found with the shard key bounds [%s,%s)", bounds[0], bounds[1])
+		return catalog.Chunk{}, mongoerr.New(mongoerr.ClearJumboNoSuchChunk,
+			"no chunk found with the shard key bounds [%s,%s)", bounds[0], bounds[1])
 	}
 	return chunk, nil
 }
@@ -236,7 +238,8 @@ func clearJumboFlag(c *call) (bson.D, error) {
 	if bounds == nil {
 		key, found := coll.Pattern.QueryKey(c.args.Object("find"))
 		if !found {
-			return nil, mongoerr.New(mongoerr.ClearJumboFindWithoutKey, "no shard key found in chunk query %s", c.args.Object("find"))
+			return nil, mongoerr.New(mongoerr.ClearJumboFindWithoutKey, "no shard key found in chunk query %s",
+				c.args.Object("find"))
 		}
 		chunk = c.cluster.ConfigDB().Table(coll.Namespace).Find(key)
 	} else if chunk, err = exactChunk(c.cluster, coll, bounds); err != nil {

@@ -16,7 +16,8 @@ func readClusterCatalogOptions(spec bson.RawValue) (clusterCatalogOptions, error
 	var o clusterCatalogOptions
 	doc, isDoc := spec.DocumentOK()
 	if !isDoc {
-		return o, mongoerr.New(mongoerr.ClusterCatalogSpec, "The $listClusterCatalog stage specification must be an object. Found: %s", args.TypeName(spec.Type))
+		return o, mongoerr.New(mongoerr.ClusterCatalogSpec,
+			"The $listClusterCatalog stage specification must be an object. Found: %s", args.TypeName(spec.Type))
 	}
 	elems, err := doc.Elements()
 	if err != nil {
@@ -30,7 +31,9 @@ func readClusterCatalogOptions(spec bson.RawValue) (clusterCatalogOptions, error
 		}
 		on, isBool := e.Value().BooleanOK()
 		if !isBool {
-			return o, mongoerr.New(mongoerr.TypeMismatch, "BSON field '$listClusterCatalog.%s' is the wrong type '%s', expected type 'bool'", e.Key(), args.TypeName(e.Value().Type))
+			return o, mongoerr.New(mongoerr.TypeMismatch,
+				"BSON field '$listClusterCatalog.%s' is the wrong type '%s', expected type 'bool'", e.Key(),
+				args.TypeName(e.Value().Type))
 		}
 		*option = on
 	}
@@ -41,7 +44,8 @@ func readClusterCatalogOptions(spec bson.RawValue) (clusterCatalogOptions, error
 // each collection and view of the database, and of all databases on admin.
 func clusterCatalogStage(c *call, _ string, spec bson.RawValue) ([]bson.Raw, error) {
 	if _, isName := c.body.Lookup("aggregate").StringValueOK(); isName {
-		return nil, mongoerr.New(mongoerr.ClusterCatalogOnCollection, "$listClusterCatalog must be run against the database with {aggregate: 1}")
+		return nil, mongoerr.New(mongoerr.ClusterCatalogOnCollection,
+			"$listClusterCatalog must be run against the database with {aggregate: 1}")
 	}
 	options, err := readClusterCatalogOptions(spec)
 	if err != nil {
@@ -68,7 +72,8 @@ func clusterCatalogStage(c *call, _ string, spec bson.RawValue) ([]bson.Raw, err
 	return docs, nil
 }
 
-func clusterCatalogDoc(cluster *mock.Cluster, db string, info mock.CollectionInfo, options clusterCatalogOptions) (bson.D, error) {
+func clusterCatalogDoc(cluster *mock.Cluster, db string, info mock.CollectionInfo,
+	options clusterCatalogOptions) (bson.D, error) {
 	ns := db + "." + info.Name
 	listed := listedCollection(info)
 	doc := append(bson.D{{Key: "ns", Value: ns}, {Key: "db", Value: db}}, listed[1:]...)

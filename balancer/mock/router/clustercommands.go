@@ -13,7 +13,10 @@ import (
 // clusterCommands are about the cluster as a whole, or about the node.
 func clusterHandlers() map[string]handler {
 	return map[string]handler{
-		"transitionFromDedicatedConfigServer": func(c *call) (bson.D, error) { return bson.D{}, c.cluster.Membership().AddConfigShard() },
+		"transitionFromDedicatedConfigServer": func(c *call) (bson.D, error) {
+			return bson.D{},
+				c.cluster.Membership().AddConfigShard()
+		},
 		"transitionToDedicatedConfigServer": func(c *call) (bson.D, error) {
 			removal, err := c.cluster.Membership().RemoveConfigShard()
 			if err != nil {
@@ -47,11 +50,15 @@ func setCompatibility(c *call) (bson.D, error) {
 	v := c.body.Lookup("setFeatureCompatibilityVersion")
 	version, isText := v.StringValueOK()
 	if !isText {
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'setFeatureCompatibilityVersion.setFeatureCompatibilityVersion' is the wrong type '%s', expected type 'string'", args.TypeName(v.Type))
+		return nil, mongoerr.New(mongoerr.TypeMismatch,
+			"BSON field 'setFeatureCompatibilityVersion.setFeatureCompatibilityVersion' is the wrong type '%s', expected "+
+				"type 'string'", args.TypeName(v.Type))
 	}
 	if !args.Truth(c.body.Lookup("confirm")) {
-		return nil, mongoerr.New(7369100, "Once you have upgraded to %s, you will not be able to downgrade FCV and binary version without support assistance. "+
-			"Please re-run this command with 'confirm: true' to acknowledge this and continue with the FCV upgrade.", version)
+		return nil, mongoerr.New(7369100,
+			"Once you have upgraded to %s, you will not be able to downgrade FCV and binary version without support "+
+				"assistance. "+
+				"Please re-run this command with 'confirm: true' to acknowledge this and continue with the FCV upgrade.", version)
 	}
 	return bson.D{}, c.cluster.SetCompatibilityVersion(version)
 }
@@ -59,7 +66,8 @@ func setCompatibility(c *call) (bson.D, error) {
 func setDefaultConcerns(c *call) (bson.D, error) {
 	read, write := c.args.Object("defaultReadConcern"), c.args.Object("defaultWriteConcern")
 	if read == nil && write == nil {
-		return nil, mongoerr.New(mongoerr.BadValue, "At least one of the \"defaultReadConcern\" or \"defaultWriteConcern\" fields must be present")
+		return nil, mongoerr.New(mongoerr.BadValue,
+			"At least one of the \"defaultReadConcern\" or \"defaultWriteConcern\" fields must be present")
 	}
 	if len(read) > 5 {
 		level := args.Text(read.Lookup("level"))
@@ -107,7 +115,9 @@ func features(c *call) (bson.D, error) {
 func profile(c *call) (bson.D, error) {
 	level, isNumber := args.Number(c.body.Lookup("profile"))
 	if !isNumber {
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'profile.profile' is the wrong type '%s', expected types '[long, int, decimal, double']", args.TypeName(c.body.Lookup("profile").Type))
+		return nil, mongoerr.New(mongoerr.TypeMismatch,
+			"BSON field 'profile.profile' is the wrong type '%s', expected types '[long, int, decimal, double']",
+			args.TypeName(c.body.Lookup("profile").Type))
 	}
 	if level != 0 && level != -1 {
 		return nil, mongoerr.New(mongoerr.BadValue, "Profiling is not permitted on mongoS: the profile level must be 0 or -1")

@@ -44,7 +44,8 @@ func clusterParametersAsked(cluster *mock.Cluster, v bson.RawValue) ([]string, e
 		return []string{name}, nil
 	}
 	mismatch := func(field string, v bson.RawValue, expected string) error {
-		return mongoerr.New(mongoerr.TypeMismatch, "BSON field 'getClusterParameter.%s' is the wrong type '%s', expected %s", field, args.TypeName(v.Type), expected)
+		return mongoerr.New(mongoerr.TypeMismatch,
+			"BSON field 'getClusterParameter.%s' is the wrong type '%s', expected %s", field, args.TypeName(v.Type), expected)
 	}
 	array, isArray := v.ArrayOK()
 	if !isArray {
@@ -55,7 +56,8 @@ func clusterParametersAsked(cluster *mock.Cluster, v bson.RawValue) ([]string, e
 		return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
 	}
 	if len(values) == 0 {
-		return nil, mongoerr.New(mongoerr.BadValue, "Must supply at least one cluster server parameter name to getClusterParameter")
+		return nil, mongoerr.New(mongoerr.BadValue,
+			"Must supply at least one cluster server parameter name to getClusterParameter")
 	}
 	var names []string
 	for _, v := range values {
@@ -75,7 +77,9 @@ func setClusterParameter(c *call) (bson.D, error) {
 	v := c.body.Lookup("setClusterParameter")
 	doc, isDoc := v.DocumentOK()
 	if !isDoc {
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'setClusterParameter.setClusterParameter' is the wrong type '%s', expected type 'object'", args.TypeName(v.Type))
+		return nil, mongoerr.New(mongoerr.TypeMismatch,
+			"BSON field 'setClusterParameter.setClusterParameter' is the wrong type '%s', expected type 'object'",
+			args.TypeName(v.Type))
 	}
 	elems, err := doc.Elements()
 	if err != nil {

@@ -15,7 +15,8 @@ import (
 func collectionHandlers() map[string]handler {
 	return map[string]handler{
 		"renameCollection": func(c *call) (bson.D, error) {
-			return bson.D{}, c.request.RenameCollection(c.args.Text("renameCollection"), c.args.Text("to"), c.args.Truth("dropTarget"))
+			return bson.D{}, c.request.RenameCollection(c.args.Text("renameCollection"), c.args.Text("to"),
+				c.args.Truth("dropTarget"))
 		},
 		"convertToCapped": convertToCapped,
 		"collMod":         collMod,
@@ -28,7 +29,8 @@ func collectionHandlers() map[string]handler {
 }
 
 // collModFields are the changes that the mock can make.
-var collModFields = []string{"validator", "validationLevel", "validationAction", "index", "viewOn", "pipeline", "cappedSize", "cappedMax", "changeStreamPreAndPostImages", "dryRun"}
+var collModFields = []string{"validator", "validationLevel", "validationAction", "index", "viewOn", "pipeline",
+	"cappedSize", "cappedMax", "changeStreamPreAndPostImages", "dryRun"}
 
 // collMod changes a validator, a view, a capped collection's limits, or an
 // index. Each shard that has the collection answers in raw.
@@ -57,13 +59,17 @@ func collMod(c *call) (bson.D, error) {
 		return modifyView(c, ns)
 	}
 	if !c.body.Lookup("viewOn").IsZero() || !c.body.Lookup("pipeline").IsZero() {
-		return nil, mongoerr.New(mongoerr.InvalidOptions, "option not supported on a collection: viewOn and pipeline are a view's")
+		return nil, mongoerr.New(mongoerr.InvalidOptions,
+			"option not supported on a collection: viewOn and pipeline are a view's")
 	}
 	changes, err := c.modifiedOptions()
 	if err != nil {
 		return nil, err
 	}
-	if limits := slices.ContainsFunc(changes, func(o bson.E) bool { return o.Key == "size" || o.Key == "max" }); limits && !isCapped(c.cluster, ns) {
+	if limits := slices.ContainsFunc(changes, func(o bson.E) bool {
+		return o.Key == "size" ||
+			o.Key == "max"
+	}); limits && !isCapped(c.cluster, ns) {
 		return nil, mongoerr.New(mongoerr.InvalidOptions, "collection must be capped.")
 	}
 	result, err := modifyIndex(c, ns)
@@ -113,7 +119,9 @@ func (c *call) modifiedOptions() (bson.D, error) {
 		}
 		n, isNumber := args.Number(v)
 		if !isNumber {
-			return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'collMod.%s' is the wrong type '%s', expected types '[long, int, decimal, double]'", option, args.TypeName(v.Type))
+			return nil, mongoerr.New(mongoerr.TypeMismatch,
+				"BSON field 'collMod.%s' is the wrong type '%s', expected types '[long, int, decimal, double]'", option,
+				args.TypeName(v.Type))
 		}
 		if n <= 0 && kept == "size" {
 			return nil, mongoerr.New(mongoerr.BadValue, "BSON field 'cappedSize' value must be > 0, actual value '%v'", n)
@@ -131,7 +139,8 @@ func modifyIndex(c *call, ns string) (bson.D, error) {
 	}
 	doc, isDoc := v.DocumentOK()
 	if !isDoc {
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'collMod.index' is the wrong type '%s', expected type 'object'", args.TypeName(v.Type))
+		return nil, mongoerr.New(mongoerr.TypeMismatch,
+			"BSON field 'collMod.index' is the wrong type '%s', expected type 'object'", args.TypeName(v.Type))
 	}
 	spec, err := indexMeant(c.cluster, ns, doc)
 	if err != nil {

@@ -23,7 +23,8 @@ func storageDoc(s mock.LocalStats, scale int64) bson.D {
 		bson.E{Key: "freeStorageSize", Value: int32(0)},
 		bson.E{Key: "capped", Value: s.Capped})
 	if s.Capped {
-		doc = append(doc, bson.E{Key: "max", Value: smallest(s.MaxDocs)}, bson.E{Key: "maxSize", Value: smallest(s.MaxBytes / scale)})
+		doc = append(doc, bson.E{Key: "max", Value: smallest(s.MaxDocs)},
+			bson.E{Key: "maxSize", Value: smallest(s.MaxBytes / scale)})
 	}
 	return append(doc,
 		bson.E{Key: "nindexes", Value: int32(len(s.Indexes))},

@@ -15,7 +15,8 @@ func (c *call) readConcern() (string, error) {
 	}
 	doc, isDoc := v.DocumentOK()
 	if !isDoc {
-		return "", mongoerr.New(mongoerr.TypeMismatch, "\"readConcern\" had the wrong type. Expected object, found %s", args.TypeName(v.Type))
+		return "", mongoerr.New(mongoerr.TypeMismatch, "\"readConcern\" had the wrong type. Expected object, found %s",
+			args.TypeName(v.Type))
 	}
 	v = doc.Lookup("level")
 	if v.IsZero() {
@@ -23,13 +24,15 @@ func (c *call) readConcern() (string, error) {
 	}
 	level, isText := v.StringValueOK()
 	if !isText {
-		return "", mongoerr.New(mongoerr.TypeMismatch, "\"readConcern.level\" had the wrong type. Expected string, found %s", args.TypeName(v.Type))
+		return "", mongoerr.New(mongoerr.TypeMismatch,
+			"\"readConcern.level\" had the wrong type. Expected string, found %s", args.TypeName(v.Type))
 	}
 	switch level {
 	case "local", "available", "majority", "linearizable", "snapshot":
 		return level, nil
 	}
-	return "", mongoerr.New(mongoerr.FailedToParse, "readConcern.level must be either 'local', 'majority', 'linearizable', 'available', or 'snapshot'")
+	return "", mongoerr.New(mongoerr.FailedToParse,
+		"readConcern.level must be either 'local', 'majority', 'linearizable', 'available', or 'snapshot'")
 }
 
 // checkWriteConcern checks a write concern. Every write of the mock is
@@ -44,7 +47,8 @@ func (c *call) checkWriteConcern(cmd *command) error {
 	}
 	doc, isDoc := v.DocumentOK()
 	if !isDoc {
-		return mongoerr.New(mongoerr.TypeMismatch, "\"writeConcern\" had the wrong type. Expected object, found %s", args.TypeName(v.Type))
+		return mongoerr.New(mongoerr.TypeMismatch, "\"writeConcern\" had the wrong type. Expected object, found %s",
+			args.TypeName(v.Type))
 	}
 	elems, err := doc.Elements()
 	if err != nil {
@@ -68,14 +72,18 @@ func checkWriteConcernField(name string, v bson.RawValue) error {
 		_, isTags := v.DocumentOK()
 		_, isText := v.StringValueOK()
 		if !isNumber && !isText && !isTags {
-			return mongoerr.New(mongoerr.FailedToParse, "w has to be a number, string, or object; found: %s", args.TypeName(v.Type))
+			return mongoerr.New(mongoerr.FailedToParse, "w has to be a number, string, or object; found: %s",
+				args.TypeName(v.Type))
 		}
 		if isNumber && (n < 0 || n > maxWriteConcern) {
-			return mongoerr.New(mongoerr.FailedToParse, "w has to be a non-negative number and not greater than %d; found: %v", maxWriteConcern, n)
+			return mongoerr.New(mongoerr.FailedToParse, "w has to be a non-negative number and not greater than %d; found: %v",
+				maxWriteConcern, n)
 		}
 	case "j", "fsync":
 		if !isNumber && v.Type != bson.TypeBoolean {
-			return mongoerr.New(mongoerr.TypeMismatch, "BSON field 'writeConcern.%s' is the wrong type '%s', expected types '[bool, long, int, decimal, double]'", name, args.TypeName(v.Type))
+			return mongoerr.New(mongoerr.TypeMismatch,
+				"BSON field 'writeConcern.%s' is the wrong type '%s', expected types '[bool, long, int, decimal, double]'", name,
+				args.TypeName(v.Type))
 		}
 	case "wtimeout", "provenance", "getLastError":
 	default:

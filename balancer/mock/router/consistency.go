@@ -14,11 +14,14 @@ func checkMetadataConsistency(c *call) (bson.D, error) {
 	v := c.args["checkMetadataConsistency"]
 	name, isText := v.StringValueOK()
 	if n, isNumber := args.Number(v); !isText && !(isNumber && n == 1) {
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'checkMetadataConsistency.checkMetadataConsistency' is the wrong type '%s', expected a collection name or 1", args.TypeName(v.Type))
+		return nil, mongoerr.New(mongoerr.TypeMismatch,
+			"BSON field 'checkMetadataConsistency.checkMetadataConsistency' is the wrong type '%s', expected a collection "+
+				"name or 1", args.TypeName(v.Type))
 	}
 	switch {
 	case c.db == "admin" && isText || isText && name == "":
-		return nil, mongoerr.New(mongoerr.InvalidNamespace, "Collection level mode command cannot be run on the admin database or without a name")
+		return nil, mongoerr.New(mongoerr.InvalidNamespace,
+			"Collection level mode command cannot be run on the admin database or without a name")
 	case c.db == "admin":
 		db = ""
 	case isText:
@@ -39,7 +42,8 @@ func checkMetadataConsistency(c *call) (bson.D, error) {
 	}
 	var docs []bson.D
 	for _, one := range found {
-		docs = append(docs, bson.D{{Key: "type", Value: one.Type}, {Key: "description", Value: one.Description}, {Key: "details", Value: one.Details}})
+		docs = append(docs, bson.D{{Key: "type", Value: one.Type}, {Key: "description", Value: one.Description},
+			{Key: "details", Value: one.Details}})
 	}
 	list, err := marshalAll(docs)
 	if err != nil {

@@ -102,7 +102,8 @@ func countedGroup(stage bson.Raw) (bson.Raw, bool) {
 		if !ok {
 			return nil, false
 		}
-		counted = append(counted, bson.E{Key: e.Key(), Value: bson.D{{Key: "$sum", Value: bson.D{{Key: "$multiply", Value: bson.A{addend, "$" + chunksField}}}}}})
+		counted = append(counted, bson.E{Key: e.Key(),
+			Value: bson.D{{Key: "$sum", Value: bson.D{{Key: "$multiply", Value: bson.A{addend, "$" + chunksField}}}}}})
 	}
 	rewritten, err := store.Encode(bson.D{{Key: "$group", Value: counted}})
 	return rewritten, err == nil

@@ -92,6 +92,11 @@ func (c *counters) begin(req wire.Request) func(reply bson.Raw) {
 	}
 }
 
+// requests is how many have been answered.
+func (c *counters) requests() int64 {
+	return c.reads.count.Load() + c.writes.count.Load() + c.others.count.Load()
+}
+
 // operation counts what a request did by kind: inserts by document, updates
 // and deletes by statement.
 func (c *counters) operation(req wire.Request) {

@@ -25,7 +25,8 @@ func (c *call) refuseOptions() error {
 		}
 	}
 	if c.args.Has("expireAfterSeconds") {
-		return mongoerr.New(mongoerr.InvalidOptions, "'expireAfterSeconds' is only supported on time-series collections or when the 'clusteredIndex' option is specified")
+		return mongoerr.New(mongoerr.InvalidOptions,
+			"'expireAfterSeconds' is only supported on time-series collections or when the 'clusteredIndex' option is specified")
 	}
 	return nil
 }
@@ -70,11 +71,13 @@ func (c *call) collectionOptions() (bson.D, error) {
 	case capped && size.IsZero():
 		return nil, mongoerr.New(mongoerr.InvalidOptions, "the 'size' field is required when 'capped' is true")
 	case !capped && (!size.IsZero() || !max.IsZero()):
-		return nil, mongoerr.New(mongoerr.InvalidOptions, "the 'capped' field needs to be true when either the 'size' or 'max' fields are present")
+		return nil, mongoerr.New(mongoerr.InvalidOptions,
+			"the 'capped' field needs to be true when either the 'size' or 'max' fields are present")
 	case capped:
 		n, isNumber := size.AsInt64OK()
 		if !isNumber || n <= 0 || n > maxCappedBytes {
-			return nil, mongoerr.New(mongoerr.BadValue, "BSON field 'create.size' value must be > 0 and <= %d, actual value '%s'", int64(maxCappedBytes), size)
+			return nil, mongoerr.New(mongoerr.BadValue,
+				"BSON field 'create.size' value must be > 0 and <= %d, actual value '%s'", int64(maxCappedBytes), size)
 		}
 		n = (n + 255) / 256 * 256 // as the server rounds it
 		options = append(options, bson.E{Key: "capped", Value: true}, bson.E{Key: "size", Value: n})
@@ -110,7 +113,8 @@ func (c *call) validationOptions(options bson.D) (bson.D, error) {
 		}
 		text, _ := v.StringValueOK()
 		if !slices.Contains(choice.allowed, text) {
-			return nil, mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field '%s.%s' is not a valid value.", text, c.invoked, choice.name)
+			return nil, mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field '%s.%s' is not a valid value.", text,
+				c.invoked, choice.name)
 		}
 		options = append(options, bson.E{Key: choice.name, Value: text})
 	}
@@ -127,7 +131,8 @@ func (c *call) imagesOption(options bson.D) (bson.D, error) {
 	}
 	doc, isDoc := v.DocumentOK()
 	if !isDoc {
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s' is the wrong type '%s', expected type 'object'", c.invoked, name, args.TypeName(v.Type))
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s' is the wrong type '%s', expected type 'object'",
+			c.invoked, name, args.TypeName(v.Type))
 	}
 	elems, err := doc.Elements()
 	if err != nil {
@@ -135,15 +140,19 @@ func (c *call) imagesOption(options bson.D) (bson.D, error) {
 	}
 	for _, e := range elems {
 		if e.Key() != "enabled" {
-			return nil, mongoerr.New(mongoerr.IDLUnknownField, "BSON field '%s.%s.%s' is an unknown field.", c.invoked, name, e.Key())
+			return nil, mongoerr.New(mongoerr.IDLUnknownField, "BSON field '%s.%s.%s' is an unknown field.", c.invoked, name,
+				e.Key())
 		}
 	}
 	enabled := doc.Lookup("enabled")
 	switch {
 	case enabled.IsZero():
-		return nil, mongoerr.New(mongoerr.IDLFailedToParse, "BSON field '%s.%s.enabled' is missing but a required field", c.invoked, name)
+		return nil, mongoerr.New(mongoerr.IDLFailedToParse, "BSON field '%s.%s.enabled' is missing but a required field",
+			c.invoked, name)
 	case enabled.Type != bson.TypeBoolean:
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s.enabled' is the wrong type '%s', expected type 'bool'", c.invoked, name, args.TypeName(enabled.Type))
+		return nil, mongoerr.New(mongoerr.TypeMismatch,
+			"BSON field '%s.%s.enabled' is the wrong type '%s', expected type 'bool'", c.invoked, name,
+			args.TypeName(enabled.Type))
 	case !enabled.Boolean():
 		return append(options, bson.E{Key: name}), nil
 	}
@@ -165,7 +174,8 @@ func readView(c *call, ns string, on bson.RawValue) (mock.View, error) {
 		return mock.View{}, mongoerr.New(mongoerr.BadValue, "'viewOn' cannot be empty")
 	}
 	if args.Truth(c.body.Lookup("capped")) || !c.body.Lookup("validator").IsZero() {
-		return mock.View{}, mongoerr.New(mongoerr.InvalidOptions, "Cannot specify 'capped' or 'validator' together with 'viewOn'")
+		return mock.View{}, mongoerr.New(mongoerr.InvalidOptions,
+			"Cannot specify 'capped' or 'validator' together with 'viewOn'")
 	}
 	var stages []bson.Raw
 	if v := c.body.Lookup("pipeline"); !v.IsZero() {
@@ -176,7 +186,8 @@ func readView(c *call, ns string, on bson.RawValue) (mock.View, error) {
 	}
 	for _, s := range stages {
 		if name, _, err := stage(s); err == nil && (name == "$out" || name == "$merge") {
-			return mock.View{}, mongoerr.New(167, "The aggregation stage %s in location %d of the pipeline cannot be used in a view definition", name, len(stages))
+			return mock.View{}, mongoerr.New(167,
+				"The aggregation stage %s in location %d of the pipeline cannot be used in a view definition", name, len(stages))
 		}
 	}
 	if _, err := store.CompilePipeline(stages, store.Env{}); err != nil {

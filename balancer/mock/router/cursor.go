@@ -91,7 +91,8 @@ func (cs *cursors) keep(c *cursor) (int64, error) {
 	now := time.Now()
 	cs.sweep(now)
 	if len(cs.open) >= maxCursors {
-		return 0, mongoerr.New(mongoerr.TemporarilyUnavailable, "%d cursors are open: close some, or wait %v until they time out", len(cs.open), cs.life)
+		return 0, mongoerr.New(mongoerr.TemporarilyUnavailable,
+			"%d cursors are open: close some, or wait %v until they time out", len(cs.open), cs.life)
 	}
 	c.used = now
 	c.weigh()
@@ -210,11 +211,16 @@ func (c *call) checkSession(id int64, open *cursor) error {
 	case open.lsid == nil && c.lsid == nil || open.lsid != nil && c.lsid != nil && *open.lsid == *c.lsid:
 		return nil
 	case open.lsid == nil:
-		return mongoerr.New(mongoerr.GetMoreForeignSession, "Cannot run getMore on cursor %d, which was not created in a session, in session %s", id, c.body.Lookup("lsid"))
+		return mongoerr.New(mongoerr.GetMoreForeignSession,
+			"Cannot run getMore on cursor %d, which was not created in a session, in session %s", id, c.body.Lookup("lsid"))
 	case c.lsid == nil:
-		return mongoerr.New(mongoerr.GetMoreWithoutSession, "Cannot run getMore on cursor %d, which was created in session %s, without an lsid", id, bson.D{{Key: "id", Value: open.lsid.doc()[0].Value}})
+		return mongoerr.New(mongoerr.GetMoreWithoutSession,
+			"Cannot run getMore on cursor %d, which was created in session %s, without an lsid", id,
+			bson.D{{Key: "id", Value: open.lsid.doc()[0].Value}})
 	}
-	return mongoerr.New(mongoerr.GetMoreOtherSession, "Cannot run getMore on cursor %d, which was created in session %s, in session %s", id, bson.D{{Key: "id", Value: open.lsid.doc()[0].Value}}, c.body.Lookup("lsid"))
+	return mongoerr.New(mongoerr.GetMoreOtherSession,
+		"Cannot run getMore on cursor %d, which was created in session %s, in session %s", id,
+		bson.D{{Key: "id", Value: open.lsid.doc()[0].Value}}, c.body.Lookup("lsid"))
 }
 
 func getMore(c *call) (bson.D, error) {
@@ -225,7 +231,8 @@ func getMore(c *call) (bson.D, error) {
 		return nil, mongoerr.New(mongoerr.CursorNotFound, "cursor id %d not found", id)
 	}
 	if open.ns != c.db+"."+coll {
-		return nil, mongoerr.New(mongoerr.Unauthorized, "Requested getMore on namespace '%s.%s', but cursor belongs to a different namespace %s", c.db, coll, open.ns)
+		return nil, mongoerr.New(mongoerr.Unauthorized,
+			"Requested getMore on namespace '%s.%s', but cursor belongs to a different namespace %s", c.db, coll, open.ns)
 	}
 	if c.node.authRequired && !c.peer.is(open.owner) {
 		return nil, mongoerr.New(mongoerr.Unauthorized, "cursor id %d was not created by the authenticated user", id)
@@ -282,7 +289,8 @@ func killCursors(c *call) (bson.D, error) {
 	killed, notFound := bson.A{}, bson.A{}
 	for _, v := range values {
 		id := v.Int64()
-		if open := c.node.cursors.open[id]; open != nil && c.node.authRequired && !c.peer.is(open.owner) && !c.node.grants(c.peer).Allows(access.TheCluster(), "killAnyCursor") {
+		if open := c.node.cursors.open[id]; open != nil && c.node.authRequired && !c.peer.is(open.owner) &&
+			!c.node.grants(c.peer).Allows(access.TheCluster(), "killAnyCursor") {
 			return nil, c.unauthorized()
 		}
 		if c.node.cursors.kill(id) {

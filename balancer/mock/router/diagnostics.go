@@ -43,7 +43,8 @@ func buildInfo(c *call) (bson.D, error) {
 		{Key: "sysInfo", Value: "deprecated"},
 		{Key: "versionArray", Value: c.cluster.VersionArray()},
 		{Key: "openssl", Value: bson.D{{Key: "running", Value: "disabled"}, {Key: "compiled", Value: "disabled"}}},
-		{Key: "buildEnvironment", Value: bson.D{{Key: "target_arch", Value: runtime.GOARCH}, {Key: "target_os", Value: runtime.GOOS}}},
+		{Key: "buildEnvironment", Value: bson.D{{Key: "target_arch", Value: runtime.GOARCH},
+			{Key: "target_os", Value: runtime.GOOS}}},
 		{Key: "bits", Value: int32(64)},
 		{Key: "debug", Value: false},
 		{Key: "maxBsonObjectSize", Value: int32(maxDocumentBytes)},
@@ -80,7 +81,8 @@ func hostInfo(c *call) (bson.D, error) {
 			{Key: "numaEnabled", Value: false},
 			{Key: "numNumaNodes", Value: int32(1)},
 		}},
-		{Key: "os", Value: bson.D{{Key: "type", Value: systemName()}, {Key: "name", Value: "mock"}, {Key: "version", Value: ""}}},
+		{Key: "os", Value: bson.D{{Key: "type", Value: systemName()}, {Key: "name", Value: "mock"},
+			{Key: "version", Value: ""}}},
 		{Key: "extra", Value: bson.D{}},
 	}, nil
 }
@@ -98,7 +100,8 @@ func architecture() string {
 }
 
 func systemName() string {
-	if name, differs := map[string]string{"linux": "Linux", "windows": "Windows", "darwin": "Darwin"}[runtime.GOOS]; differs {
+	if name, differs := map[string]string{"linux": "Linux", "windows": "Windows",
+		"darwin": "Darwin"}[runtime.GOOS]; differs {
 		return name
 	}
 	return runtime.GOOS
@@ -178,7 +181,8 @@ func getShardVersion(c *call) (bson.D, error) {
 		if !known {
 			return nil, mongoerr.New(mongoerr.NamespaceNotFound, "database %s not found", name)
 		}
-		return bson.D{{Key: "primaryShard", Value: entry.Lookup("primary")}, {Key: "version", Value: entry.Lookup("version")}}, nil
+		return bson.D{{Key: "primaryShard", Value: entry.Lookup("primary")},
+			{Key: "version", Value: entry.Lookup("version")}}, nil
 	}
 	table := c.cluster.ConfigDB().Table(name)
 	if table == nil {
@@ -214,7 +218,8 @@ func getDatabaseVersion(c *call) (bson.D, error) {
 	if !known {
 		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "database %s not found", c.args.Text("getDatabaseVersion"))
 	}
-	return bson.D{{Key: "primaryShard", Value: entry.Lookup("primary")}, {Key: "dbVersion", Value: entry.Lookup("version")}}, nil
+	return bson.D{{Key: "primaryShard", Value: entry.Lookup("primary")},
+		{Key: "dbVersion", Value: entry.Lookup("version")}}, nil
 }
 
 // flushRouterConfig has nothing to flush; names of any kind are fine.

@@ -82,7 +82,8 @@ func drainingStatus(c *call, shard catalog.Shard) (bson.D, error) {
 	}
 	return bson.D{
 		{Key: "state", Value: state},
-		{Key: "remaining", Value: append(remainingDoc(status), bson.E{Key: "collectionsToMove", Value: int64(len(status.Collections))})},
+		{Key: "remaining", Value: append(remainingDoc(status),
+			bson.E{Key: "collectionsToMove", Value: int64(len(status.Collections))})},
 		{Key: "note", Value: noteToMove},
 		{Key: "dbsToMove", Value: status.Databases},
 		{Key: "collectionsToMove", Value: status.Collections},

@@ -22,18 +22,22 @@ func checkExpiry(spec *store.IndexSpec, v bson.RawValue) error {
 	elems, _ := spec.Key.Elements()
 	switch {
 	case !isNumber:
-		return mongoerr.New(mongoerr.TypeMismatch, "The field 'expireAfterSeconds' must be a number, but got %s", args.TypeName(v.Type))
+		return mongoerr.New(mongoerr.TypeMismatch, "The field 'expireAfterSeconds' must be a number, but got %s",
+			args.TypeName(v.Type))
 	case len(elems) == 1 && first.Key() == "_id":
-		return mongoerr.New(mongoerr.InvalidIndexSpecificationOption, "The field 'expireAfterSeconds' is not valid for an _id index specification. Specification: %s", spec.Key)
+		return mongoerr.New(mongoerr.InvalidIndexSpecificationOption,
+			"The field 'expireAfterSeconds' is not valid for an _id index specification. Specification: %s", spec.Key)
 	case len(elems) > 1:
-		return mongoerr.New(mongoerr.CannotCreateIndex, "TTL indexes are single-field indexes, compound indexes do not support TTL. Index spec: %s", spec.Key)
+		return mongoerr.New(mongoerr.CannotCreateIndex,
+			"TTL indexes are single-field indexes, compound indexes do not support TTL. Index spec: %s", spec.Key)
 	}
 	return checkSeconds(mongoerr.CannotCreateIndex, seconds)
 }
 
 func checkSeconds(code mongoerr.Code, seconds float64) error {
 	if seconds < 0 || seconds > math.MaxInt32 {
-		return mongoerr.New(code, "TTL index 'expireAfterSeconds' option must be within an acceptable range, try a different value than %v", seconds)
+		return mongoerr.New(code,
+			"TTL index 'expireAfterSeconds' option must be within an acceptable range, try a different value than %v", seconds)
 	}
 	return nil
 }
@@ -43,10 +47,13 @@ func checkSeconds(code mongoerr.Code, seconds float64) error {
 func modifyExpiry(cluster *mock.Cluster, ns string, spec store.IndexSpec, v bson.RawValue) (bson.D, error) {
 	seconds, isNumber := args.Number(v)
 	if !isNumber {
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'collMod.index.expireAfterSeconds' is the wrong type '%s', expected types '[long, int, decimal, double]'", args.TypeName(v.Type))
+		return nil, mongoerr.New(mongoerr.TypeMismatch,
+			"BSON field 'collMod.index.expireAfterSeconds' is the wrong type '%s', expected types '[long, int, decimal, "+
+				"double]'", args.TypeName(v.Type))
 	}
 	if elems, _ := spec.Key.Elements(); len(elems) > 1 || spec.Name == "_id_" {
-		return nil, mongoerr.New(mongoerr.InvalidOptions, "TTL indexes are single-field indexes, compound indexes do not support TTL. Index spec: %s", spec.Key)
+		return nil, mongoerr.New(mongoerr.InvalidOptions,
+			"TTL indexes are single-field indexes, compound indexes do not support TTL. Index spec: %s", spec.Key)
 	}
 	if err := checkSeconds(mongoerr.InvalidOptions, seconds); err != nil {
 		return nil, err

@@ -47,7 +47,8 @@ func readVerbosity(v bson.RawValue) (verbosity, error) {
 	}
 	name, isText := v.StringValueOK()
 	if !isText {
-		return 0, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'explain.verbosity' is the wrong type '%s', expected type 'string'", args.TypeName(v.Type))
+		return 0, mongoerr.New(mongoerr.TypeMismatch,
+			"BSON field 'explain.verbosity' is the wrong type '%s', expected type 'string'", args.TypeName(v.Type))
 	}
 	switch name {
 	case "queryPlanner":
@@ -57,7 +58,8 @@ func readVerbosity(v bson.RawValue) (verbosity, error) {
 	case "allPlansExecution":
 		return withAllPlans, nil
 	}
-	return 0, mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field 'explain.verbosity' is not a valid value.", name)
+	return 0, mongoerr.New(mongoerr.BadValue,
+		"Enumeration value '%s' for field 'explain.verbosity' is not a valid value.", name)
 }
 
 // explain tells how a command would be run, which shards it goes to and, beyond
@@ -65,14 +67,17 @@ func readVerbosity(v bson.RawValue) (verbosity, error) {
 func explain(c *call) (bson.D, error) {
 	inner, isDoc := c.body.Lookup("explain").DocumentOK()
 	if !isDoc {
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'explain.explain' is the wrong type '%s', expected type 'object'", args.TypeName(c.body.Lookup("explain").Type))
+		return nil, mongoerr.New(mongoerr.TypeMismatch,
+			"BSON field 'explain.explain' is the wrong type '%s', expected type 'object'",
+			args.TypeName(c.body.Lookup("explain").Type))
 	}
 	level, err := readVerbosity(c.body.Lookup("verbosity"))
 	if err != nil {
 		return nil, err
 	}
 	if db, ok := inner.Lookup("$db").StringValueOK(); ok && db != c.db {
-		return nil, mongoerr.New(mongoerr.InvalidNamespace, "Mismatched $db in explain command. Expected %s but got %s", c.db, db)
+		return nil, mongoerr.New(mongoerr.InvalidNamespace, "Mismatched $db in explain command. Expected %s but got %s",
+			c.db, db)
 	}
 	elems, err := inner.Elements()
 	if err != nil || len(elems) == 0 {
@@ -180,7 +185,8 @@ func mergeStage(shards int, sorted bool) string {
 
 // plans turns what the shards did into stages; wrap puts the command's own
 // stage on top.
-func plans(cluster *mock.Cluster, q query, parts []part, wrap func(p part, shape store.Shape) (*store.Stage, store.Totals)) []shardPlan {
+func plans(cluster *mock.Cluster, q query, parts []part, wrap func(p part, shape store.Shape) (*store.Stage,
+	store.Totals)) []shardPlan {
 	var plans []shardPlan
 	for _, p := range parts {
 		shape := p.shape(q, len(parts))
@@ -222,7 +228,8 @@ func (e explanation) reply(cluster *mock.Cluster, level verbosity) bson.D {
 			{Key: "serverInfo", Value: shardInfo(cluster, p.host)},
 		}, e.planner(p)...))
 	}
-	doc := bson.D{{Key: "queryPlanner", Value: bson.D{{Key: "winningPlan", Value: bson.D{{Key: "stage", Value: e.top}, {Key: "shards", Value: shards}}}}}}
+	doc := bson.D{{Key: "queryPlanner",
+		Value: bson.D{{Key: "winningPlan", Value: bson.D{{Key: "stage", Value: e.top}, {Key: "shards", Value: shards}}}}}}
 	if level == planOnly {
 		return doc
 	}
@@ -275,8 +282,9 @@ func (e explanation) execution(level verbosity) bson.D {
 		returned += p.stage.Returned
 		total.Keys += p.totals.Keys
 		total.Docs += p.totals.Docs
-		shards = append(shards, append(append(bson.D{{Key: "shardName", Value: string(p.shard)}, {Key: "executionSuccess", Value: true}},
-			sums(p.stage.Returned, p.totals)...), bson.E{Key: "executionStages", Value: p.executed()}))
+		shards = append(shards,
+			append(append(bson.D{{Key: "shardName", Value: string(p.shard)}, {Key: "executionSuccess", Value: true}},
+				sums(p.stage.Returned, p.totals)...), bson.E{Key: "executionStages", Value: p.executed()}))
 		all = append(all, bson.D{{Key: "shardName", Value: string(p.shard)}, {Key: "allPlans", Value: bson.A{}}})
 	}
 	stages := append(bson.D{{Key: "stage", Value: e.top}}, sums(returned, total)...)
@@ -337,7 +345,10 @@ func explainCount(c *call, level verbosity) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	plans := plans(c.cluster, q, parts, func(p part, shape store.Shape) (*store.Stage, store.Totals) { return countStages(q, p, shape) })
+	plans := plans(c.cluster, q, parts, func(p part, shape store.Shape) (*store.Stage,
+		store.Totals) {
+		return countStages(q, p, shape)
+	})
 	e := explanation{ns: q.ns, query: q, parts: plans, top: mergeStage(len(plans), false)}
 	return append(e.reply(c.cluster, level), explainTail(c)...), nil
 }
@@ -346,7 +357,8 @@ func explainCount(c *call, level verbosity) (bson.D, error) {
 // that one stretch of an index settles needs no documents.
 func countStages(q query, p part, shape store.Shape) (*store.Stage, store.Totals) {
 	n := p.ran.Returned
-	count := &store.Stage{Name: "COUNT", Works: n + 1, Done: bson.D{{Key: "nCounted", Value: smallest(n)}, {Key: "nSkipped", Value: smallest(min(q.skip, n))}}}
+	count := &store.Stage{Name: "COUNT", Works: n + 1, Done: bson.D{{Key: "nCounted", Value: smallest(n)},
+		{Key: "nSkipped", Value: smallest(min(q.skip, n))}}}
 	if len(q.filter.Parsed()) <= 5 && q.hint.IsZero() {
 		return count.Over(&store.Stage{Name: "RECORD_STORE_FAST_COUNT"}), store.Totals{}
 	}

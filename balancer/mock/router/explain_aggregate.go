@@ -93,7 +93,8 @@ func explainAggregate(c *call, level verbosity) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	head := bson.D{{Key: "serverInfo", Value: serverInfo(c.cluster, "localhost", 27017)}, {Key: "serverParameters", Value: explainParameters()}}
+	head := bson.D{{Key: "serverInfo", Value: serverInfo(c.cluster, "localhost", 27017)},
+		{Key: "serverParameters", Value: explainParameters()}}
 	mine := all
 	if len(parts) > 1 {
 		shards, merger := split(all)
@@ -118,16 +119,19 @@ func explainAggregate(c *call, level verbosity) (bson.D, error) {
 		}
 		shards = append(shards, bson.E{Key: string(p.shard), Value: one})
 	}
-	return append(head, bson.E{Key: "shards", Value: shards}, a.query.shapeHash("aggregate"), bson.E{Key: "command", Value: aggregateCommand(c)}), nil
+	return append(head, bson.E{Key: "shards", Value: shards}, a.query.shapeHash("aggregate"),
+		bson.E{Key: "command", Value: aggregateCommand(c)}), nil
 }
 
 // explainShard is one shard's part: its query alone, or a list of stages that
 // begins with it.
-func explainShard(c *call, a aggregation, e explanation, p shardPlan, mine, docs []bson.Raw, level verbosity) (bson.D, error) {
+func explainShard(c *call, a aggregation, e explanation, p shardPlan, mine, docs []bson.Raw, level verbosity) (bson.D,
+	error) {
 	_, members, _ := strings.Cut(p.host, "/")
 	host, _, _ := strings.Cut(members, ",")
 	doc := bson.D{{Key: "host", Value: host}, {Key: "explainVersion", Value: "1"}}
-	query := bson.D{{Key: "queryPlanner", Value: append(e.planner(p)[:7:7], append(bson.D{{Key: "optimizedPipeline", Value: true}}, e.planner(p)[7:]...)...)}}
+	query := bson.D{{Key: "queryPlanner", Value: append(e.planner(p)[:7:7],
+		append(bson.D{{Key: "optimizedPipeline", Value: true}}, e.planner(p)[7:]...)...)}}
 	if level != planOnly {
 		stats := append(bson.D{{Key: "executionSuccess", Value: true}}, sums(p.stage.Returned, p.totals)...)
 		stats = append(stats, bson.E{Key: "executionStages", Value: p.executed()})
@@ -147,7 +151,8 @@ func explainShard(c *call, a aggregation, e explanation, p shardPlan, mine, docs
 	}
 	list := bson.A{bson.D{{Key: "$cursor", Value: query}}}
 	if level != planOnly {
-		list[0] = bson.D{{Key: "$cursor", Value: query}, {Key: "nReturned", Value: p.stage.Returned}, {Key: "executionTimeMillisEstimate", Value: int64(0)}}
+		list[0] = bson.D{{Key: "$cursor", Value: query}, {Key: "nReturned", Value: p.stage.Returned},
+			{Key: "executionTimeMillisEstimate", Value: int64(0)}}
 	}
 	for i, s := range mine {
 		list = append(list, explainedStage(s, counts[i], level))
@@ -166,7 +171,8 @@ func explainedStage(s bson.Raw, returned int64, level verbosity) bson.D {
 	}
 	doc := bson.D{{Key: name, Value: shown}}
 	if level != planOnly {
-		doc = append(doc, bson.E{Key: "nReturned", Value: returned}, bson.E{Key: "executionTimeMillisEstimate", Value: int64(0)})
+		doc = append(doc, bson.E{Key: "nReturned", Value: returned},
+			bson.E{Key: "executionTimeMillisEstimate", Value: int64(0)})
 	}
 	return doc
 }
@@ -198,7 +204,8 @@ func explainSource(c *call, a aggregation, rest []bson.Raw) bson.D {
 		shown = append(bson.A{first[0]}, shown...)
 	}
 	return bson.D{
-		{Key: "serverInfo", Value: serverInfo(c.cluster, "localhost", 27017)}, {Key: "serverParameters", Value: explainParameters()},
+		{Key: "serverInfo", Value: serverInfo(c.cluster, "localhost", 27017)}, {Key: "serverParameters",
+			Value: explainParameters()},
 		{Key: "mongos", Value: bson.D{{Key: "host", Value: "localhost:27017"}, {Key: "stages", Value: shown}}},
 		{Key: "command", Value: aggregateCommand(c)},
 	}

@@ -60,7 +60,11 @@ func (q query) distinctPipeline(filter bson.Raw, key string) bson.A {
 	path := ""
 	for part := range strings.SplitSeq(key, ".") {
 		path = strings.TrimPrefix(path+"."+part, ".")
-		stages = append(stages, bson.D{{Key: "$unwind", Value: bson.D{{Key: "path", Value: "$" + path}, {Key: "preserveNullAndEmptyArrays", Value: true}}}})
+		stages = append(stages,
+			bson.D{{Key: "$unwind", Value: bson.D{{Key: "path", Value: "$" + path},
+				{Key: "preserveNullAndEmptyArrays", Value: true}}}})
 	}
-	return append(stages, bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: nil}, {Key: "distinct", Value: bson.D{{Key: "$addToSet", Value: "$" + key}}}}}})
+	return append(stages,
+		bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: nil},
+			{Key: "distinct", Value: bson.D{{Key: "$addToSet", Value: "$" + key}}}}}})
 }

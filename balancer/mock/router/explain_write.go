@@ -46,7 +46,8 @@ func explainUpdate(c *call, level verbosity) (bson.D, error) {
 	if !req.Multi {
 		q.limit = 1
 	}
-	return explainWrite(c, q, level, "SHARD_WRITE", func(p part, input *store.Stage) *store.Stage { return updateStage(req, p, input) })
+	return explainWrite(c, q, level, "SHARD_WRITE",
+		func(p part, input *store.Stage) *store.Stage { return updateStage(req, p, input) })
 }
 
 func updateStage(req mock.UpdateRequest, p part, input *store.Stage) *store.Stage {
@@ -60,7 +61,8 @@ func updateStage(req mock.UpdateRequest, p part, input *store.Stage) *store.Stag
 		upserted = 1
 	}
 	return writeStage("UPDATE", input, bson.D{
-		{Key: "nMatched", Value: smallest(int64(len(p.docs)))}, {Key: "nWouldModify", Value: int32(modified)}, {Key: "nWouldUpsert", Value: int32(upserted)},
+		{Key: "nMatched", Value: smallest(int64(len(p.docs)))}, {Key: "nWouldModify",
+			Value: int32(modified)}, {Key: "nWouldUpsert", Value: int32(upserted)},
 	})
 }
 
@@ -108,7 +110,8 @@ func explainFindAndModify(c *call, level verbosity) (bson.D, error) {
 	})
 }
 
-func explainWrite(c *call, q query, level verbosity, top string, write func(part, *store.Stage) *store.Stage) (bson.D, error) {
+func explainWrite(c *call, q query, level verbosity, top string, write func(part, *store.Stage) *store.Stage) (bson.D,
+	error) {
 	if isView(c, q.ns) {
 		return nil, mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s is a view, not a collection", q.ns)
 	}

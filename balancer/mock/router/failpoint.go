@@ -203,7 +203,8 @@ func configureFailPoint(c *call) (bson.D, error) {
 	name := args.Text(c.body.Lookup(c.invoked))
 	point := map[string]*failPoint{failCommand: &c.node.failPoints.command, failGetMore: &c.node.failPoints.getMore}[name]
 	if point == nil {
-		return nil, mongoerr.New(mongoerr.BadValue, "the mock has the fail points '%s' and '%s', not '%s'", failCommand, failGetMore, name)
+		return nil, mongoerr.New(mongoerr.BadValue, "the mock has the fail points '%s' and '%s', not '%s'", failCommand,
+			failGetMore, name)
 	}
 	next, err := readFailPoint(c.body, name)
 	if err != nil {
@@ -227,7 +228,8 @@ func readFailPoint(body bson.Raw, name string) (*failPoint, error) {
 	}
 	data, isDoc := body.Lookup("data").DocumentOK()
 	if !isDoc {
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "failCommand needs data, like {failCommands: [\"insert\"], errorCode: 91}")
+		return nil, mongoerr.New(mongoerr.TypeMismatch,
+			"failCommand needs data, like {failCommands: [\"insert\"], errorCode: 91}")
 	}
 	if name == failGetMore {
 		p.failure.commands = []string{"getMore"}
@@ -268,7 +270,8 @@ func (p *failPoint) readMode(v bson.RawValue) error {
 		p.chance, p.active = f, f > 0
 		return nil
 	}
-	return mongoerr.New(mongoerr.BadValue, "'mode' must be one of {times: n}, {skip: n}, {activationProbability: p}, 'alwaysOn' and 'off'")
+	return mongoerr.New(mongoerr.BadValue,
+		"'mode' must be one of {times: n}, {skip: n}, {activationProbability: p}, 'alwaysOn' and 'off'")
 }
 
 func countMode(field string, v bson.RawValue) error {

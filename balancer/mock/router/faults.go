@@ -145,7 +145,8 @@ func retryableCodes() []mongoerr.Code {
 // labelled adds the label that tells drivers they may try a write again.
 func (c *call) labelled(err error) error {
 	code, known := mongoerr.CodeOf(err)
-	if !known || c.body.Lookup("txnNumber").IsZero() || !slices.Contains(retryableCodes(), code) || mongoerr.HasExtra(err, "errorLabels") {
+	if !known || c.body.Lookup("txnNumber").IsZero() || !slices.Contains(retryableCodes(), code) ||
+		mongoerr.HasExtra(err, "errorLabels") {
 		return err
 	}
 	var server *mongoerr.ServerError

@@ -16,7 +16,8 @@ func updateStatementFields() []args.Field {
 // updateOptionFields are the same in an update and in a bulkWrite.
 func updateOptionFields() []args.Field {
 	return []args.Field{
-		args.Optional("multi", args.Bool), args.Optional("upsert", args.Bool), args.Optional("upsertSupplied", args.OptionalBool),
+		args.Optional("multi", args.Bool), args.Optional("upsert", args.Bool),
+		args.Optional("upsertSupplied", args.OptionalBool),
 		args.Optional("arrayFilters", args.Array), args.Optional("hint", args.Hint), args.Optional("collation", args.Object),
 		args.Optional("sort", args.Object), args.Optional("sampleId", args.UUID),
 	}
@@ -24,6 +25,7 @@ func updateOptionFields() []args.Field {
 
 func deleteStatementFields() []args.Field {
 	return []args.Field{
-		args.Required("q", args.Object), args.Required("limit", args.Any), args.Optional("hint", args.Hint), args.Optional("collation", args.Object), args.Optional("sampleId", args.UUID),
+		args.Required("q", args.Object), args.Required("limit", args.Any),
+		args.Optional("hint", args.Hint), args.Optional("collation", args.Object), args.Optional("sampleId", args.UUID),
 	}
 }

@@ -40,14 +40,16 @@ func findAndModifyOnce(c *call) (*outcome, error) {
 		return nil, err
 	}
 	result, err := c.request.FindAndModify(ns, req)
-	if code, known := mongoerr.CodeOf(err); known && code != mongoerr.BadValue && code != mongoerr.CommandNotSupportedOnView && code != mongoerr.HostUnreachable {
+	if code, known := mongoerr.CodeOf(err); known && code != mongoerr.BadValue &&
+		code != mongoerr.CommandNotSupportedOnView && code != mongoerr.HostUnreachable {
 		return nil, mongoerr.Wrap(err, "Plan executor error during findAndModify")
 	}
 	if err != nil {
 		return nil, err
 	}
 	reply, err := c.modified(result, req.Remove, args.Truth(c.body.Lookup("new")))
-	return &outcome{matched: result.Matched, modified: result.Modified, upserted: result.UpsertedID, removed: req.Remove && result.Matched > 0, reply: reply}, err
+	return &outcome{matched: result.Matched, modified: result.Modified, upserted: result.UpsertedID,
+		removed: req.Remove && result.Matched > 0, reply: reply}, err
 }
 
 // findOneRequest reads a findAndModify.
@@ -67,7 +69,8 @@ func findOneRequest(c *call) (mock.FindOneRequest, error) {
 	case req.Remove && args.Truth(c.body.Lookup("upsert")):
 		return req, mongoerr.New(mongoerr.FailedToParse, "Cannot specify both upsert=true and remove=true")
 	case req.Remove && args.Truth(c.body.Lookup("new")):
-		return req, mongoerr.New(mongoerr.FailedToParse, "Cannot specify both new=true and remove=true; 'remove' always returns the deleted document")
+		return req, mongoerr.New(mongoerr.FailedToParse,
+			"Cannot specify both new=true and remove=true; 'remove' always returns the deleted document")
 	case !req.Remove && update.IsZero():
 		return req, mongoerr.New(mongoerr.FailedToParse, "Either an update or remove=true must be specified")
 	case req.Remove:

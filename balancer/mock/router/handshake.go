@@ -109,13 +109,17 @@ func (c *call) readMetadata() error {
 	app := args.Text(doc.Lookup("application", "name"))
 	switch {
 	case !isDoc:
-		return mongoerr.New(mongoerr.TypeMismatch, "The client metadata document must be a document in the hello command, not %s", args.TypeName(v.Type))
+		return mongoerr.New(mongoerr.TypeMismatch,
+			"The client metadata document must be a document in the hello command, not %s", args.TypeName(v.Type))
 	case c.peer.metadata != nil && !bytes.Equal(c.peer.metadata, doc):
-		return mongoerr.New(mongoerr.ClientMetadataCannotBeMutated, "The client metadata document may only be sent in the first hello")
+		return mongoerr.New(mongoerr.ClientMetadataCannotBeMutated,
+			"The client metadata document may only be sent in the first hello")
 	case len(doc) > maxMetadataBytes:
-		return mongoerr.New(mongoerr.ClientMetadataDocumentTooLarge, "The client metadata document must be less then or equal to %d bytes", maxMetadataBytes)
+		return mongoerr.New(mongoerr.ClientMetadataDocumentTooLarge,
+			"The client metadata document must be less then or equal to %d bytes", maxMetadataBytes)
 	case len(app) > maxAppNameBytes:
-		return mongoerr.New(mongoerr.ClientMetadataAppNameTooLarge, "The 'application.name' field must be less then or equal to %d bytes", maxAppNameBytes)
+		return mongoerr.New(mongoerr.ClientMetadataAppNameTooLarge,
+			"The 'application.name' field must be less then or equal to %d bytes", maxAppNameBytes)
 	}
 	c.peer.metadata = doc
 	return nil

@@ -60,11 +60,13 @@ func createIndexes(c *call) (bson.D, error) {
 	}
 	raw := bson.D{}
 	for _, done := range results {
-		one := bson.D{{Key: "numIndexesBefore", Value: int32(done.Before)}, {Key: "numIndexesAfter", Value: int32(done.After)}}
+		one := bson.D{{Key: "numIndexesBefore", Value: int32(done.Before)},
+			{Key: "numIndexesAfter", Value: int32(done.After)}}
 		if done.Before == done.After && !done.Created {
 			one = append(one, bson.E{Key: "note", Value: "all indexes already exist"})
 		} else {
-			one = append(one, bson.E{Key: "createdCollectionAutomatically", Value: done.Created}, bson.E{Key: "commitQuorum", Value: "votingMembers"})
+			one = append(one, bson.E{Key: "createdCollectionAutomatically", Value: done.Created},
+				bson.E{Key: "commitQuorum", Value: "votingMembers"})
 		}
 		raw = append(raw, bson.E{Key: done.Host, Value: append(one, bson.E{Key: "ok", Value: 1.0})})
 	}
@@ -77,7 +79,8 @@ func readIndex(doc bson.Raw) (store.IndexSpec, error) {
 	if err != nil {
 		return spec, err
 	}
-	spec = store.IndexSpec{Name: name, Key: key, Unique: args.Truth(doc.Lookup("unique")), Sparse: args.Truth(doc.Lookup("sparse"))}
+	spec = store.IndexSpec{Name: name, Key: key, Unique: args.Truth(doc.Lookup("unique")),
+		Sparse: args.Truth(doc.Lookup("sparse"))}
 	return spec, readIndexOptions(&spec, doc)
 }
 
@@ -88,27 +91,33 @@ func keyAndName(doc bson.Raw) (key bson.Raw, name string, err error) {
 	name, isText := n.StringValueOK()
 	switch {
 	case k.IsZero():
-		return nil, "", mongoerr.New(mongoerr.FailedToParse, "The 'key' field is a required property of an index specification")
+		return nil, "", mongoerr.New(mongoerr.FailedToParse,
+			"The 'key' field is a required property of an index specification")
 	case !isDoc:
-		return nil, "", mongoerr.New(mongoerr.TypeMismatch, "The field 'key' must be an object, but got %s", args.TypeName(k.Type))
+		return nil, "", mongoerr.New(mongoerr.TypeMismatch, "The field 'key' must be an object, but got %s",
+			args.TypeName(k.Type))
 	case len(key) <= 5:
 		return nil, "", mongoerr.New(mongoerr.CannotCreateIndex, "Index keys cannot be empty.")
 	case n.IsZero():
-		return nil, "", mongoerr.New(mongoerr.FailedToParse, "The 'name' field is a required property of an index specification")
+		return nil, "", mongoerr.New(mongoerr.FailedToParse,
+			"The 'name' field is a required property of an index specification")
 	case !isText:
-		return nil, "", mongoerr.New(mongoerr.TypeMismatch, "The field 'name' must be a string, but got %s", args.TypeName(n.Type))
+		return nil, "", mongoerr.New(mongoerr.TypeMismatch, "The field 'name' must be a string, but got %s",
+			args.TypeName(n.Type))
 	case name == "":
 		return nil, "", mongoerr.New(mongoerr.CannotCreateIndex, "The index name cannot be empty")
 	case name == "*":
 		return nil, "", mongoerr.New(mongoerr.BadValue, "The index name '*' is not valid.")
 	}
 	if v, isNumber := doc.Lookup("v").AsInt64OK(); isNumber && v != 1 && v != 2 {
-		return nil, "", mongoerr.New(mongoerr.CannotCreateIndex, "Invalid index specification %s; cannot create an index with v=%d", doc, v)
+		return nil, "", mongoerr.New(mongoerr.CannotCreateIndex,
+			"Invalid index specification %s; cannot create an index with v=%d", doc, v)
 	}
 	for _, option := range []string{"unique", "sparse", "hidden"} {
 		v := doc.Lookup(option)
 		if _, isNumber := args.Number(v); !v.IsZero() && !isNumber && v.Type != bson.TypeBoolean {
-			return nil, "", mongoerr.New(mongoerr.TypeMismatch, "The field '%s' has value %s: %s, which is not convertible to bool", option, option, v)
+			return nil, "", mongoerr.New(mongoerr.TypeMismatch,
+				"The field '%s' has value %s: %s, which is not convertible to bool", option, option, v)
 		}
 	}
 	return key, name, nil
@@ -129,7 +138,8 @@ func withoutUnknown(doc bson.Raw) bson.Raw {
 	elems, _ := doc.Elements()
 	for _, e := range elems {
 		name := e.Key()
-		if idleOptions[name] || keptOptions[name] || kindOptions[name] != "" || name == "expireAfterSeconds" || name == "collation" {
+		if idleOptions[name] || keptOptions[name] || kindOptions[name] != "" || name == "expireAfterSeconds" ||
+			name == "collation" {
 			kept = append(kept, bson.E{Key: name, Value: e.Value()})
 		}
 	}
@@ -153,7 +163,8 @@ func readIndexOptions(spec *store.IndexSpec, doc bson.Raw) error {
 			return mongoerr.New(mongoerr.NotImplemented, "the mock does not support indexes with %s", name)
 		case name == "collation" || idleOptions[name]:
 		case name == "partialFilterExpression" && v.Type != bson.TypeEmbeddedDocument:
-			return mongoerr.New(mongoerr.TypeMismatch, "The field 'partialFilterExpression' must be an object, but got %s", args.TypeName(v.Type))
+			return mongoerr.New(mongoerr.TypeMismatch, "The field 'partialFilterExpression' must be an object, but got %s",
+				args.TypeName(v.Type))
 		case name == "expireAfterSeconds":
 			if err := checkExpiry(spec, v); err != nil {
 				return err
@@ -165,7 +176,8 @@ func readIndexOptions(spec *store.IndexSpec, doc bson.Raw) error {
 		case kindOptions[name] != "":
 			ofKind = append(ofKind, bson.E{Key: name, Value: v})
 		default:
-			return mongoerr.New(mongoerr.InvalidIndexSpecificationOption, "The field '%s' is not valid for an index specification. Specification: %s", name, doc)
+			return mongoerr.New(mongoerr.InvalidIndexSpecificationOption,
+				"The field '%s' is not valid for an index specification. Specification: %s", name, doc)
 		}
 	}
 	if spec.Sparse && !doc.Lookup("partialFilterExpression").IsZero() {

@@ -102,7 +102,8 @@ func (n *node) restoreWrites(session string, raw bson.Raw) bool {
 	s.used = kept.Used
 	s.writes = &retryableWrite{number: kept.Number, done: map[int32]*outcome{}}
 	for _, o := range kept.Done {
-		s.writes.done[o.ID] = &outcome{matched: o.Matched, modified: o.Modified, upserted: o.Upserted, removed: o.Removed, reply: o.Reply}
+		s.writes.done[o.ID] = &outcome{matched: o.Matched, modified: o.Modified, upserted: o.Upserted, removed: o.Removed,
+			reply: o.Reply}
 	}
 	return true
 }

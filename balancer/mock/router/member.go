@@ -70,7 +70,9 @@ func memberHandlers() map[string]handler {
 // refuseDirect: what is written to a shard past the router would be lost to
 // the cluster.
 func refuseDirect(c *call) (bson.D, error) {
-	return nil, mongoerr.New(mongoerr.Unauthorized, "%s is refused: you are connecting to a sharded cluster improperly by connecting directly to a shard. Please connect to the cluster via a router (mongos).", c.invoked)
+	return nil, mongoerr.New(mongoerr.Unauthorized,
+		"%s is refused: you are connecting to a sharded cluster improperly by connecting directly to a shard. Please "+
+			"connect to the cluster via a router (mongos).", c.invoked)
 }
 
 // hello is how a primary begins its answer, in place of a mongos's first two
@@ -173,10 +175,12 @@ func memberDatabases(c *call) (bson.D, error) {
 				continue
 			}
 		}
-		list = append(list, bson.D{{Key: "name", Value: name}, {Key: "sizeOnDisk", Value: own.Bytes}, {Key: "empty", Value: false}})
+		list = append(list, bson.D{{Key: "name", Value: name}, {Key: "sizeOnDisk", Value: own.Bytes},
+			{Key: "empty", Value: false}})
 		last++
 	}
-	return bson.D{{Key: "databases", Value: list}, {Key: "totalSize", Value: total}, {Key: "totalSizeMb", Value: total >> 20}}, nil
+	return bson.D{{Key: "databases", Value: list}, {Key: "totalSize", Value: total},
+		{Key: "totalSizeMb", Value: total >> 20}}, nil
 }
 
 func memberCollections(c *call) (bson.D, error) {

@@ -39,7 +39,8 @@ func mockHandlers() map[string]handler {
 func (c *call) subjectArg() bson.RawValue { return c.args[c.invoked] }
 
 func (c *call) mistyped(field string, v bson.RawValue, expected string) error {
-	return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s' is the wrong type '%s', expected %s", c.invoked, field, args.TypeName(v.Type), expected)
+	return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s' is the wrong type '%s', expected %s", c.invoked,
+		field, args.TypeName(v.Type), expected)
 }
 
 // name is the command's own value as the name of a node or a namespace.
@@ -58,7 +59,8 @@ func (c *call) duration(field string) (time.Duration, error) {
 	if text, isText := v.StringValueOK(); isText {
 		d, err := parseDuration(text)
 		if err != nil {
-			return 0, mongoerr.New(mongoerr.BadValue, "BSON field '%s.%s': %q is not a duration like \"2h\", \"1d12h\" or \"20ms\"", c.invoked, field, text)
+			return 0, mongoerr.New(mongoerr.BadValue,
+				"BSON field '%s.%s': %q is not a duration like \"2h\", \"1d12h\" or \"20ms\"", c.invoked, field, text)
 		}
 		return d, nil
 	}
@@ -67,7 +69,8 @@ func (c *call) duration(field string) (time.Duration, error) {
 		return 0, c.mistyped(field, v, "a duration like \"2h\" or a number of milliseconds")
 	}
 	if ms < 0 || ms > float64(maxDuration/time.Millisecond) {
-		return 0, mongoerr.New(mongoerr.BadValue, "BSON field '%s.%s': %v milliseconds are out of range", c.invoked, field, ms)
+		return 0, mongoerr.New(mongoerr.BadValue, "BSON field '%s.%s': %v milliseconds are out of range", c.invoked, field,
+			ms)
 	}
 	return time.Duration(ms * float64(time.Millisecond)), nil
 }
@@ -155,7 +158,8 @@ func mockAddShard(c *call) (bson.D, error) {
 				return nil, err
 			}
 		default:
-			return nil, mongoerr.New(mongoerr.BadValue, "mockAddShard takes {name: text, host: text, zones: [text]}, not %s: %s", key, e.Value())
+			return nil, mongoerr.New(mongoerr.BadValue,
+				"mockAddShard takes {name: text, host: text, zones: [text]}, not %s: %s", key, e.Value())
 		}
 	}
 	id, err := c.cluster.Membership().Grow(shard)
@@ -263,7 +267,8 @@ func mockSlow(c *call) (bson.D, error) {
 			return nil, err
 		}
 		if s.Bandwidth == 0 {
-			return nil, mongoerr.New(mongoerr.BadValue, "a bandwidth of 0 lets nothing through: use mockPartition, or leave bandwidth out for no limit")
+			return nil, mongoerr.New(mongoerr.BadValue,
+				"a bandwidth of 0 lets nothing through: use mockPartition, or leave bandwidth out for no limit")
 		}
 	}
 	if c.args.Has("latency") {
@@ -300,7 +305,9 @@ func mockStatus(c *call) (bson.D, error) {
 		partitions = append(partitions, bson.A{p[0], p[1]})
 	}
 	for id, s := range state.Slow {
-		slow = append(slow, bson.E{Key: id, Value: bson.D{{Key: "bandwidth", Value: s.Bandwidth}, {Key: "latencyMillis", Value: s.Latency.Milliseconds()}}})
+		slow = append(slow,
+			bson.E{Key: id, Value: bson.D{{Key: "bandwidth", Value: s.Bandwidth},
+				{Key: "latencyMillis", Value: s.Latency.Milliseconds()}}})
 	}
 	sortFields(slow)
 	for _, f := range state.Failures {
@@ -360,7 +367,9 @@ func (c *call) distribution(f *mock.Fill) error {
 	}
 	doc, isDoc := v.DocumentOK()
 	if !isDoc {
-		return mongoerr.New(mongoerr.BadValue, "BSON field 'mockFill.distribution': %s is neither \"even\" nor \"skewed\" nor shares like {shard0: 0.7, shard1: 0.3}", v)
+		return mongoerr.New(mongoerr.BadValue,
+			"BSON field 'mockFill.distribution': %s is neither \"even\" nor \"skewed\" nor shares like {shard0: 0.7, shard1: "+
+				"0.3}", v)
 	}
 	elems, err := doc.Elements()
 	if err != nil {

@@ -25,9 +25,11 @@ func mockFailNext(c *call) (bson.D, error) {
 	case cmd.Mock:
 		return nil, mongoerr.New(mongoerr.BadValue, "mockFailNext: %s is the mock's own and can't be made to fail", name)
 	case cmd.Outside && (c.args.Has("shard") || c.args.Has("writeConcernError")):
-		return nil, mongoerr.New(mongoerr.InvalidOptions, "mockFailNext: %s asks no shard and writes nothing: give a code or closeConnection", name)
+		return nil, mongoerr.New(mongoerr.InvalidOptions,
+			"mockFailNext: %s asks no shard and writes nothing: give a code or closeConnection", name)
 	}
-	f := mock.Failure{Command: cmd.Name, Times: 1, Shard: catalog.ShardID(c.args.Text("shard")), CloseConnection: c.args.Truth("closeConnection")}
+	f := mock.Failure{Command: cmd.Name, Times: 1, Shard: catalog.ShardID(c.args.Text("shard")),
+		CloseConnection: c.args.Truth("closeConnection")}
 	if err := c.readCounts(&f); err != nil {
 		return nil, err
 	}
@@ -60,7 +62,8 @@ func (c *call) readFailure(f *mock.Failure) error {
 	}
 	switch {
 	case kinds > 1:
-		return mongoerr.New(mongoerr.InvalidOptions, "mockFailNext: only one of code, closeConnection and writeConcernError can happen to a command")
+		return mongoerr.New(mongoerr.InvalidOptions,
+			"mockFailNext: only one of code, closeConnection and writeConcernError can happen to a command")
 	case concern != nil:
 		return readConcernError(f, concern)
 	case f.CloseConnection:
@@ -88,14 +91,16 @@ func (c *call) readFailure(f *mock.Failure) error {
 func readConcernError(f *mock.Failure, given bson.Raw) error {
 	code, isNumber := args.Number(given.Lookup("code"))
 	if !isNumber || code < 1 {
-		return mongoerr.New(mongoerr.BadValue, "mockFailNext: writeConcernError needs a code, like {code: 64, errmsg: \"waiting for replication timed out\"}")
+		return mongoerr.New(mongoerr.BadValue,
+			"mockFailNext: writeConcernError needs a code, like {code: 64, errmsg: \"waiting for replication timed out\"}")
 	}
 	text, isText := given.Lookup("errmsg").StringValueOK()
 	if !isText {
 		text = "Failing write concern via mockFailNext"
 	}
 	f.WriteConcernError = bson.D{
-		{Key: "code", Value: int32(code)}, {Key: "codeName", Value: mongoerr.Code(int32(code)).Name()}, {Key: "errmsg", Value: text},
+		{Key: "code", Value: int32(code)}, {Key: "codeName", Value: mongoerr.Code(int32(code)).Name()}, {Key: "errmsg",
+			Value: text},
 	}
 	return nil
 }

@@ -34,7 +34,8 @@ func snapshotPath(c *call, write bool) (string, error) {
 	case name == "":
 		return "", mongoerr.New(mongoerr.BadValue, "%s takes the name of a file, not an empty one", c.invoked)
 	case c.node.snapshots == nil:
-		return "", mongoerr.New(mongoerr.IllegalOperation, "this mock has no place for snapshots: serve it with --dbpath, which is where they go")
+		return "", mongoerr.New(mongoerr.IllegalOperation,
+			"this mock has no place for snapshots: serve it with --dbpath, which is where they go")
 	}
 	path, err := c.node.snapshots(name, write)
 	if err != nil {

@@ -101,7 +101,8 @@ func chunkChoice(a args.Values) ([]bson.Raw, error) {
 }
 
 // chooseChunk finds the chunk a moveChunk means.
-func chooseChunk(cluster *mock.Cluster, coll catalog.Collection, find bson.Raw, bounds []bson.Raw) (catalog.Chunk, error) {
+func chooseChunk(cluster *mock.Cluster, coll catalog.Collection, find bson.Raw, bounds []bson.Raw) (catalog.Chunk,
+	error) {
 	table := cluster.ConfigDB().Table(coll.Namespace)
 	if bounds == nil {
 		key, found := coll.Pattern.QueryKey(find)
@@ -112,15 +113,18 @@ func chooseChunk(cluster *mock.Cluster, coll catalog.Collection, find bson.Raw, 
 	}
 	lower, err := coll.Pattern.Key(bounds[0])
 	if err != nil {
-		return catalog.Chunk{}, mongoerr.New(mongoerr.MoveChunkBadBound, "shard key bounds [%s,%s) are not valid", bounds[0], bounds[1])
+		return catalog.Chunk{}, mongoerr.New(mongoerr.MoveChunkBadBound, "shard key bounds [%s,%s) are not valid",
+			bounds[0], bounds[1])
 	}
 	upper, err := coll.Pattern.Key(bounds[1])
 	if err != nil {
-		return catalog.Chunk{}, mongoerr.New(mongoerr.MoveChunkBadBound, "shard key bounds [%s,%s) are not valid", bounds[0], bounds[1])
+		return catalog.Chunk{}, mongoerr.New(mongoerr.MoveChunkBadBound, "shard key bounds [%s,%s) are not valid",
+			bounds[0], bounds[1])
 	}
 	chunk := table.Find(lower)
 	if !chunk.Min.Equal(lower) || !chunk.Max.Equal(upper) {
-		return catalog.Chunk{}, mongoerr.New(mongoerr.MoveChunkNoSuchChunk, "no chunk found with the shard key bounds [%s,%s)", bounds[0], bounds[1])
+		return catalog.Chunk{}, mongoerr.New(mongoerr.MoveChunkNoSuchChunk,
+			"no chunk found with the shard key bounds [%s,%s)", bounds[0], bounds[1])
 	}
 	return chunk, nil
 }

@@ -69,11 +69,13 @@ func connPoolStats(c *call) (bson.D, error) {
 		{Key: "numClientConnections", Value: int32(0)},
 		{Key: "numAScopedConnections", Value: int32(0)},
 	}
-	for _, name := range []string{"totalInUse", "totalAvailable", "totalLeased", "totalCreated", "totalRefreshing", "totalRefreshed", "totalWasNeverUsed"} {
+	for _, name := range []string{"totalInUse", "totalAvailable", "totalLeased", "totalCreated", "totalRefreshing",
+		"totalRefreshed", "totalWasNeverUsed"} {
 		reply = append(reply, bson.E{Key: name, Value: int32(0)})
 	}
 	return append(reply,
-		bson.E{Key: "pools", Value: bson.D{}}, bson.E{Key: "hosts", Value: bson.D{}}, bson.E{Key: "replicaSets", Value: sets}), nil
+		bson.E{Key: "pools", Value: bson.D{}}, bson.E{Key: "hosts", Value: bson.D{}}, bson.E{Key: "replicaSets",
+			Value: sets}), nil
 }
 
 // getDiagnosticData gives what a server samples every second, as of now.
@@ -89,7 +91,8 @@ func getDiagnosticData(c *call) (bson.D, error) {
 			return nil, err
 		}
 		whole := append(bson.D{{Key: "start", Value: now()}}, doc...)
-		data = append(data, bson.E{Key: sample.name, Value: append(whole, bson.E{Key: "ok", Value: 1.0}, bson.E{Key: "end", Value: now()})})
+		data = append(data, bson.E{Key: sample.name,
+			Value: append(whole, bson.E{Key: "ok", Value: 1.0}, bson.E{Key: "end", Value: now()})})
 	}
 	return bson.D{{Key: "data", Value: append(data, bson.E{Key: "end", Value: now()})}}, nil
 }
@@ -98,7 +101,8 @@ func getDiagnosticData(c *call) (bson.D, error) {
 // is answered. It can't lock the cluster.
 func fsync(c *call) (bson.D, error) {
 	if args.Truth(c.body.Lookup("lock")) {
-		return nil, mongoerr.New(mongoerr.NotImplemented, "the mock can't lock the cluster for a backup: use mock.save() for a snapshot")
+		return nil, mongoerr.New(mongoerr.NotImplemented,
+			"the mock can't lock the cluster for a backup: use mock.save() for a snapshot")
 	}
 	all := bson.D{}
 	for _, id := range c.cluster.ShardIDs() {
@@ -114,7 +118,8 @@ func logRotate(c *call) (bson.D, error) {
 	text, isText := v.StringValueOK()
 	switch {
 	case !isNumber && !isText && v.Type != bson.TypeBoolean:
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'logRotate.logRotate' is the wrong type '%s', expected types '[string, number]'", args.TypeName(v.Type))
+		return nil, mongoerr.New(mongoerr.TypeMismatch,
+			"BSON field 'logRotate.logRotate' is the wrong type '%s', expected types '[string, number]'", args.TypeName(v.Type))
 	case isText && text != "server" && text != "audit":
 		return nil, mongoerr.New(mongoerr.NoSuchKey, "Unknown log type '%s' for rotation: it is 'server' or 'audit'", text)
 	}

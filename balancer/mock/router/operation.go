@@ -29,7 +29,8 @@ func (r *Router) readOperation(cmd *command, c *call) error {
 	n, isLong := v.Int64OK()
 	switch {
 	case !isLong:
-		return mongoerr.New(mongoerr.TypeMismatch, "BSON field 'OperationSessionInfo.txnNumber' is the wrong type '%s', expected type 'long'", args.TypeName(v.Type))
+		return mongoerr.New(mongoerr.TypeMismatch,
+			"BSON field 'OperationSessionInfo.txnNumber' is the wrong type '%s', expected type 'long'", args.TypeName(v.Type))
 	case c.session == nil:
 		return mongoerr.New(mongoerr.InvalidOptions, "Transaction number requires a session ID to also be specified")
 	case n < 0:
@@ -54,9 +55,12 @@ func (c *call) checkTransaction() error {
 	begins, startIsBool := start.BooleanOK()
 	switch {
 	case autocommit.IsZero():
-		return mongoerr.New(mongoerr.InvalidOptions, "'startTransaction' field requires 'autocommit' field to also be specified")
+		return mongoerr.New(mongoerr.InvalidOptions,
+			"'startTransaction' field requires 'autocommit' field to also be specified")
 	case !isBool:
-		return mongoerr.New(mongoerr.TypeMismatch, "BSON field 'OperationSessionInfo.autocommit' is the wrong type '%s', expected type 'bool'", args.TypeName(autocommit.Type))
+		return mongoerr.New(mongoerr.TypeMismatch,
+			"BSON field 'OperationSessionInfo.autocommit' is the wrong type '%s', expected type 'bool'",
+			args.TypeName(autocommit.Type))
 	case on:
 		return mongoerr.New(mongoerr.InvalidOptions, "Specifying autocommit=true is not allowed.")
 	case c.body.Lookup("txnNumber").IsZero():
@@ -76,10 +80,12 @@ func (c *call) checkGossip() error {
 	}
 	doc, isDoc := v.DocumentOK()
 	if !isDoc {
-		return mongoerr.New(mongoerr.TypeMismatch, "BSON field '$clusterTime' is the wrong type '%s', expected type 'object'", args.TypeName(v.Type))
+		return mongoerr.New(mongoerr.TypeMismatch,
+			"BSON field '$clusterTime' is the wrong type '%s', expected type 'object'", args.TypeName(v.Type))
 	}
 	if at := doc.Lookup("clusterTime"); at.Type != bson.TypeTimestamp {
-		return mongoerr.New(mongoerr.TypeMismatch, "\"clusterTime\" had the wrong type. Expected timestamp, found %s", args.TypeName(at.Type))
+		return mongoerr.New(mongoerr.TypeMismatch, "\"clusterTime\" had the wrong type. Expected timestamp, found %s",
+			args.TypeName(at.Type))
 	}
 	return nil
 }

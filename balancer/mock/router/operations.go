@@ -98,7 +98,8 @@ func (o operation) interrupt() {
 
 // opTypes are the kinds of operations that are no mere commands.
 var opTypes = map[string]string{
-	"find": "query", "getMore": "getmore", "insert": "insert", "update": "update", "delete": "remove", "killCursors": "killcursors",
+	"find": "query", "getMore": "getmore", "insert": "insert", "update": "update", "delete": "remove",
+	"killCursors": "killcursors",
 }
 
 // document shows a command of the mongos in $currentOp.
@@ -156,7 +157,8 @@ type currentOpOptions struct{ allUsers, localOps bool }
 func readCurrentOpOptions(spec bson.RawValue) (o currentOpOptions, err error) {
 	doc, isDoc := spec.DocumentOK()
 	if !isDoc {
-		return o, mongoerr.New(mongoerr.FailedToParse, "$currentOp options must be specified in an object, but found: %s", args.TypeName(spec.Type))
+		return o, mongoerr.New(mongoerr.FailedToParse, "$currentOp options must be specified in an object, but found: %s",
+			args.TypeName(spec.Type))
 	}
 	elems, err := doc.Elements()
 	if err != nil {
@@ -174,7 +176,9 @@ func readCurrentOpOptions(spec bson.RawValue) (o currentOpOptions, err error) {
 		}
 		v, isBool := e.Value().BooleanOK()
 		if !isBool {
-			return o, mongoerr.New(mongoerr.TypeMismatch, "The '%s' parameter of the $currentOp stage must be a boolean value, but found: %s", e.Key(), args.TypeName(e.Value().Type))
+			return o, mongoerr.New(mongoerr.TypeMismatch,
+				"The '%s' parameter of the $currentOp stage must be a boolean value, but found: %s", e.Key(),
+				args.TypeName(e.Value().Type))
 		}
 		*into = v
 	}
@@ -261,7 +265,8 @@ func marshalAll(docs []bson.D) ([]bson.Raw, error) {
 // currentOp is the stage as a command: the fields that begin with $ are
 // options, the others a filter (spec 03 §1.7).
 func currentOp(c *call) (bson.D, error) {
-	options := bson.D{{Key: "allUsers", Value: !args.Truth(c.body.Lookup("$ownOps"))}, {Key: "idleConnections", Value: args.Truth(c.body.Lookup("$all"))}}
+	options := bson.D{{Key: "allUsers", Value: !args.Truth(c.body.Lookup("$ownOps"))},
+		{Key: "idleConnections", Value: args.Truth(c.body.Lookup("$all"))}}
 	elems, err := c.body.Elements()
 	if err != nil {
 		return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)

@@ -27,7 +27,8 @@ func cleanupOrphaned(c *call) (bson.D, error) {
 	}
 	if len(from) > 5 {
 		if _, err := coll.Pattern.Key(from); err != nil {
-			return nil, mongoerr.New(mongoerr.OrphanedRangeCleanUpFailed, "could not cleanup orphaned data, start value %s does not match shard key pattern %s", from, coll.Pattern.Doc())
+			return nil, mongoerr.New(mongoerr.OrphanedRangeCleanUpFailed,
+				"could not cleanup orphaned data, start value %s does not match shard key pattern %s", from, coll.Pattern.Doc())
 		}
 	}
 	return bson.D{}, c.cluster.RangeDeleter().Await(c.ctx, c.deadline, c.node.member.ID, ns)

@@ -29,7 +29,9 @@ func takeOutput(c *call, stages []bson.Raw) (output, []bson.Raw, error) {
 		return nil, stages, nil
 	}
 	if level, _ := c.body.Lookup("readConcern", "level").StringValueOK(); level == "linearizable" && err == nil {
-		err = mongoerr.New(mongoerr.InvalidOptions, "Aggregate command cannot run with a readConcern other than 'local' or 'majority', or in a multi-document transaction, with %s", name)
+		err = mongoerr.New(mongoerr.InvalidOptions,
+			"Aggregate command cannot run with a readConcern other than 'local' or 'majority', or in a multi-document "+
+				"transaction, with %s", name)
 	}
 	return o, stages[:len(stages)-1], err
 }
@@ -55,7 +57,8 @@ func readOut(c *call, spec bson.RawValue) (output, error) {
 			case e.Key() != "db" && e.Key() != "coll":
 				return nil, mongoerr.New(mongoerr.IDLUnknownField, "BSON field '$out.%s' is an unknown field.", e.Key())
 			case !isText:
-				return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '$out.%s' is the wrong type '%s', expected type 'string'", e.Key(), args.TypeName(e.Value().Type))
+				return nil, mongoerr.New(mongoerr.TypeMismatch,
+					"BSON field '$out.%s' is the wrong type '%s', expected type 'string'", e.Key(), args.TypeName(e.Value().Type))
 			case e.Key() == "db":
 				db = text
 			default:
@@ -63,10 +66,12 @@ func readOut(c *call, spec bson.RawValue) (output, error) {
 			}
 		}
 		if spec.Document().Lookup("coll").IsZero() || spec.Document().Lookup("db").IsZero() {
-			return nil, mongoerr.New(mongoerr.IDLFailedToParse, "BSON field '$out.%s' is missing but a required field", map[bool]string{true: "coll", false: "db"}[coll == ""])
+			return nil, mongoerr.New(mongoerr.IDLFailedToParse, "BSON field '$out.%s' is missing but a required field",
+				map[bool]string{true: "coll", false: "db"}[coll == ""])
 		}
 	default:
-		return nil, mongoerr.New(16990, "$out only supports a string or object argument, but found %s", args.TypeName(spec.Type))
+		return nil, mongoerr.New(16990, "$out only supports a string or object argument, but found %s",
+			args.TypeName(spec.Type))
 	}
 	ns, err := outputNamespace("$out", db, coll, 31321)
 	if err != nil {

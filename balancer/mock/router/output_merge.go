@@ -48,7 +48,8 @@ func readMerge(c *call, spec bson.RawValue) (output, error) {
 		return nil, err
 	}
 	if !slices.Contains(mergeModes, m.matched+" "+m.notMatched) {
-		return nil, mongoerr.New(51181, "Combination of $merge modes 'whenMatched: %s' and 'whenNotMatched: %s' is not supported", m.matched, m.notMatched)
+		return nil, mongoerr.New(51181,
+			"Combination of $merge modes 'whenMatched: %s' and 'whenNotMatched: %s' is not supported", m.matched, m.notMatched)
 	}
 	if m.let != nil && m.matched != "pipeline" {
 		return nil, mongoerr.New(51199, "Cannot use 'let' variables with 'whenMatched: %s' mode", m.matched)
@@ -65,7 +66,8 @@ var mergeModes = []string{
 func (m *mergeOutput) option(name string, v bson.RawValue) error {
 	text, isText := v.StringValueOK()
 	wrongType := func() error {
-		return mongoerr.New(mongoerr.TypeMismatch, "BSON field '$merge.%s' is the wrong type '%s'", name, args.TypeName(v.Type))
+		return mongoerr.New(mongoerr.TypeMismatch, "BSON field '$merge.%s' is the wrong type '%s'", name,
+			args.TypeName(v.Type))
 	}
 	switch name {
 	case "into":
@@ -84,10 +86,12 @@ func (m *mergeOutput) option(name string, v bson.RawValue) error {
 			return nil
 		}
 		if !isText {
-			return mongoerr.New(51191, "$merge 'whenMatched' field must be either a string or an array, but found %s", args.TypeName(v.Type))
+			return mongoerr.New(51191, "$merge 'whenMatched' field must be either a string or an array, but found %s",
+				args.TypeName(v.Type))
 		}
 		if !slices.Contains([]string{"replace", "keepExisting", "merge", "fail"}, text) {
-			return mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field '$merge.whenMatched' is not a valid value.", text)
+			return mongoerr.New(mongoerr.BadValue,
+				"Enumeration value '%s' for field '$merge.whenMatched' is not a valid value.", text)
 		}
 		m.matched = text
 	case "whenNotMatched":
@@ -95,7 +99,8 @@ func (m *mergeOutput) option(name string, v bson.RawValue) error {
 			return wrongType()
 		}
 		if !slices.Contains([]string{"insert", "discard", "fail"}, text) {
-			return mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field '$merge.whenNotMatched' is not a valid value.", text)
+			return mongoerr.New(mongoerr.BadValue,
+				"Enumeration value '%s' for field '$merge.whenNotMatched' is not a valid value.", text)
 		}
 		m.notMatched = text
 	case "targetCollectionVersion", "allowMergeOnNullishValues":
@@ -116,7 +121,8 @@ func (m *mergeOutput) readOn(v bson.RawValue) error {
 			return mongoerr.New(51187, "If explicitly specifying $merge 'on', must include at least one field")
 		}
 	} else if v.Type != bson.TypeString {
-		return mongoerr.New(51186, "$merge 'on' field must be either a string or an array of strings, but found %s", args.TypeName(v.Type))
+		return mongoerr.New(51186, "$merge 'on' field must be either a string or an array of strings, but found %s",
+			args.TypeName(v.Type))
 	}
 	for _, item := range values {
 		name, isText := item.StringValueOK()
@@ -136,7 +142,8 @@ func mergeTarget(db string, into bson.RawValue) (string, error) {
 	if !isText {
 		doc, isDoc := into.DocumentOK()
 		if !isDoc {
-			return "", mongoerr.New(51178, "$merge 'into' field must be either a string or an object, but found %s", args.TypeName(into.Type))
+			return "", mongoerr.New(51178, "$merge 'into' field must be either a string or an object, but found %s",
+				args.TypeName(into.Type))
 		}
 		if other, ok := doc.Lookup("db").StringValueOK(); ok {
 			db = other
@@ -163,7 +170,8 @@ func (m *mergeOutput) checkFields(cluster *mock.Cluster) error {
 		return nil
 	}
 	want := slices.Sorted(slices.Values(m.on))
-	if slices.Equal(want, []string{"_id"}) && len(key) == 0 || slices.Equal(want, slices.Sorted(slices.Values(append([]string{"_id"}, key...)))) {
+	if slices.Equal(want, []string{"_id"}) && len(key) == 0 ||
+		slices.Equal(want, slices.Sorted(slices.Values(append([]string{"_id"}, key...)))) {
 		return nil
 	}
 	specs, _ := cluster.Indexes().List(m.ns)
@@ -225,7 +233,8 @@ func (m mergeOutput) writeOne(c *call, doc bson.Raw) error {
 		if err != nil {
 			return err
 		}
-		result, err := c.request.Update(m.ns, mock.UpdateRequest{Filter: filter, Query: where, Update: update, Retryable: true})
+		result, err := c.request.Update(m.ns, mock.UpdateRequest{Filter: filter, Query: where, Update: update,
+			Retryable: true})
 		if err != nil {
 			return err
 		}
@@ -235,7 +244,9 @@ func (m mergeOutput) writeOne(c *call, doc bson.Raw) error {
 	case matched > 0 || m.notMatched == "discard":
 		return nil
 	case m.notMatched == "fail":
-		return mongoerr.New(13113, "$merge could not find a matching document in the target collection for at least one document in the source collection")
+		return mongoerr.New(13113,
+			"$merge could not find a matching document in the target collection for at least one document in the source "+
+				"collection")
 	}
 	return c.request.Insert(m.ns, doc)
 }
@@ -247,7 +258,8 @@ func (m mergeOutput) where(doc bson.Raw) (bson.Raw, error) {
 		v, err := doc.LookupErr(strings.Split(field, ".")...)
 		switch {
 		case err != nil || v.Type == bson.TypeNull || v.Type == bson.TypeUndefined:
-			return nil, mongoerr.New(51132, "$merge write error: 'on' field '%s' cannot be missing, null, or undefined if supporting index is sparse", field)
+			return nil, mongoerr.New(51132,
+				"$merge write error: 'on' field '%s' cannot be missing, null, or undefined if supporting index is sparse", field)
 		case v.Type == bson.TypeArray:
 			return nil, mongoerr.New(51185, "$merge write error: 'on' field '%s' cannot be an array", field)
 		}
@@ -262,7 +274,9 @@ func (m mergeOutput) update(c *call, doc bson.Raw, filter *store.Filter) (*store
 	how := bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: doc}
 	switch m.matched {
 	case "merge":
-		merge, err := bson.Marshal(bson.D{{Key: "p", Value: bson.A{bson.D{{Key: "$replaceWith", Value: bson.D{{Key: "$mergeObjects", Value: bson.A{"$$ROOT", "$$new"}}}}}}}})
+		merge, err := bson.Marshal(bson.D{{Key: "p",
+			Value: bson.A{bson.D{{Key: "$replaceWith",
+				Value: bson.D{{Key: "$mergeObjects", Value: bson.A{"$$ROOT", "$$new"}}}}}}}})
 		if err != nil {
 			return nil, err
 		}

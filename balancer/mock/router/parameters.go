@@ -101,7 +101,8 @@ func readParameterQuery(v bson.RawValue) (parameterQuery, error) {
 	case "startup":
 		q.start = true
 	default:
-		return q, mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field 'getParameter.setAt' is not a valid value.", text)
+		return q, mongoerr.New(mongoerr.BadValue,
+			"Enumeration value '%s' for field 'getParameter.setAt' is not a valid value.", text)
 	}
 	return q, nil
 }
@@ -120,7 +121,8 @@ func getParameter(c *call) (bson.D, error) {
 			continue
 		}
 		if q.details {
-			value = bson.D{{Key: "value", Value: value}, {Key: "settableAtRuntime", Value: runtime}, {Key: "settableAtStartup", Value: startup}}
+			value = bson.D{{Key: "value", Value: value}, {Key: "settableAtRuntime", Value: runtime},
+				{Key: "settableAtStartup", Value: startup}}
 		}
 		reply = append(reply, bson.E{Key: name, Value: value})
 	}
@@ -145,7 +147,8 @@ func setParameter(c *call) (bson.D, error) {
 		_, runtime, _, known := parameter(c, e.Key())
 		switch {
 		case !known:
-			return nil, mongoerr.New(mongoerr.InvalidOptions, "attempted to set unrecognized parameter [%s], use help:true to see options ", e.Key())
+			return nil, mongoerr.New(mongoerr.InvalidOptions,
+				"attempted to set unrecognized parameter [%s], use help:true to see options ", e.Key())
 		case !runtime:
 			return nil, mongoerr.New(mongoerr.IllegalOperation, "not allowed to change [%s] at runtime", e.Key())
 		}

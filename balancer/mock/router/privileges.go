@@ -75,7 +75,8 @@ func (c *call) asked() access.Request {
 
 // unauthorized is the server's refusal of a command.
 func (c *call) unauthorized() error {
-	return mongoerr.New(mongoerr.Unauthorized, "not authorized on %s to execute command %s", c.db, store.Shown(c.withoutSecrets()))
+	return mongoerr.New(mongoerr.Unauthorized, "not authorized on %s to execute command %s", c.db,
+		store.Shown(c.withoutSecrets()))
 }
 
 // withoutSecrets is the command as an error may show it: without passwords,

@@ -47,15 +47,19 @@ func configureQueryAnalyzer(c *call) (bson.D, error) {
 	rate, hasRate := args.Number(c.args["samplesPerSecond"])
 	switch {
 	case mode != "full" && mode != "off":
-		return nil, mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field 'configureQueryAnalyzer.mode' is not a valid value.", mode)
+		return nil, mongoerr.New(mongoerr.BadValue,
+			"Enumeration value '%s' for field 'configureQueryAnalyzer.mode' is not a valid value.", mode)
 	case c.args.Has("samplesPerSecond") && !hasRate:
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'configureQueryAnalyzer.samplesPerSecond' is the wrong type '%s', expected types '[double, decimal, int, long]'", args.TypeName(c.args["samplesPerSecond"].Type))
+		return nil, mongoerr.New(mongoerr.TypeMismatch,
+			"BSON field 'configureQueryAnalyzer.samplesPerSecond' is the wrong type '%s', expected types '[double, decimal, "+
+				"int, long]'", args.TypeName(c.args["samplesPerSecond"].Type))
 	case mode == "off" && hasRate:
 		return nil, mongoerr.New(mongoerr.InvalidOptions, "Cannot specify 'samplesPerSecond' when 'mode' is \"off\"")
 	case mode == "full" && !hasRate:
 		return nil, mongoerr.New(mongoerr.InvalidOptions, "'samplesPerSecond' must be specified when 'mode' is \"full\"")
 	case hasRate && (rate <= 0 || rate > maxSampleRate):
-		return nil, mongoerr.New(mongoerr.InvalidOptions, "'samplesPerSecond' must be greater than 0 and less than or equal to %d", maxSampleRate)
+		return nil, mongoerr.New(mongoerr.InvalidOptions,
+			"'samplesPerSecond' must be greater than 0 and less than or equal to %d", maxSampleRate)
 	}
 	if err := analyzable(c, ns, "configureQueryAnalyzer"); err != nil {
 		return nil, err

@@ -73,7 +73,8 @@ func (c *call) readQuery(filterField string) (query, error) {
 		}
 		n, isNumber := v.AsInt64OK()
 		if !isNumber {
-			return q, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s' is the wrong type '%s'", c.invoked, name, args.TypeName(v.Type))
+			return q, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s' is the wrong type '%s'", c.invoked, name,
+				args.TypeName(v.Type))
 		}
 		if n < 0 && !(name == "limit" && c.invoked == "count") {
 			return q, mongoerr.New(mongoerr.BadValue, "BSON field '%s' value must be >= 0, actual value '%d'", name, n)
@@ -91,7 +92,8 @@ func (c *call) simpleCollation(from bson.Raw) error {
 	}
 	collation, isDoc := v.DocumentOK()
 	if !isDoc {
-		return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.collation' is the wrong type '%s', expected type 'object'", c.invoked, args.TypeName(v.Type))
+		return mongoerr.New(mongoerr.TypeMismatch,
+			"BSON field '%s.collation' is the wrong type '%s', expected type 'object'", c.invoked, args.TypeName(v.Type))
 	}
 	locale, named := collation.Lookup("locale").StringValueOK()
 	switch {
@@ -100,7 +102,8 @@ func (c *call) simpleCollation(from bson.Raw) error {
 	case !named:
 		return mongoerr.New(mongoerr.IDLFailedToParse, "BSON field 'collation.locale' is missing but a required field")
 	}
-	return mongoerr.New(mongoerr.NotImplemented, "the mock compares by bytes only: collation %s is not supported", collation)
+	return mongoerr.New(mongoerr.NotImplemented, "the mock compares by bytes only: collation %s is not supported",
+		collation)
 }
 
 // document reads an optional object; nil when it is absent.
@@ -111,7 +114,8 @@ func (c *call) document(name string) (bson.Raw, error) {
 	}
 	doc, isDoc := v.DocumentOK()
 	if !isDoc {
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s' is the wrong type '%s', expected type 'object'", c.invoked, name, args.TypeName(v.Type))
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s' is the wrong type '%s', expected type 'object'",
+			c.invoked, name, args.TypeName(v.Type))
 	}
 	return doc, nil
 }
@@ -144,7 +148,8 @@ func find(c *call) (bson.D, error) {
 	if q.partial != nil && *q.partial {
 		first = append(first, bson.E{Key: "partialResultsReturned", Value: true})
 	}
-	return bson.D{{Key: "cursor", Value: append(first, bson.E{Key: "id", Value: cursor.id}, bson.E{Key: "ns", Value: q.ns})}}, nil
+	return bson.D{{Key: "cursor", Value: append(first, bson.E{Key: "id", Value: cursor.id},
+		bson.E{Key: "ns", Value: q.ns})}}, nil
 }
 
 // findQuery reads a find command.

@@ -21,11 +21,13 @@ func reshardingHandlers() map[string]handler {
 		},
 		"cleanupReshardCollection": cleanupReshardCollection,
 		"moveCollection": func(c *call) (bson.D, error) {
-			return bson.D{}, c.cluster.Reshardings().Move(c.ctx, c.deadline, c.args.Text("moveCollection"), c.args.Text("toShard"))
+			return bson.D{}, c.cluster.Reshardings().Move(c.ctx, c.deadline, c.args.Text("moveCollection"),
+				c.args.Text("toShard"))
 		},
 		"abortMoveCollection": aborting("abortMoveCollection", mock.ByMove),
 		"unshardCollection": func(c *call) (bson.D, error) {
-			return bson.D{}, c.cluster.Reshardings().Unshard(c.ctx, c.deadline, c.args.Text("unshardCollection"), c.args.Text("toShard"))
+			return bson.D{}, c.cluster.Reshardings().Unshard(c.ctx, c.deadline, c.args.Text("unshardCollection"),
+				c.args.Text("toShard"))
 		},
 		"abortUnshardCollection":   aborting("abortUnshardCollection", mock.ByUnshard),
 		"refineCollectionShardKey": refineKey,
@@ -63,7 +65,8 @@ func reshardCollection(c *call) (bson.D, error) {
 	case c.args.Truth("unique"):
 		return nil, mongoerr.New(mongoerr.BadValue, "Resharding doesn't support unique: true")
 	case c.args.Has("_presetReshardedChunks"):
-		return nil, mongoerr.New(mongoerr.BadValue, "Test commands must be enabled when a value is provided for field: _presetReshardedChunks")
+		return nil, mongoerr.New(mongoerr.BadValue,
+			"Test commands must be enabled when a value is provided for field: _presetReshardedChunks")
 	}
 	if err := simpleCollation(c, "reshardCollection"); err != nil {
 		return nil, err
@@ -72,8 +75,9 @@ func reshardCollection(c *call) (bson.D, error) {
 		return nil, err
 	}
 	req := mock.ReshardRequest{
-		Namespace: ns, Key: c.args.Object("key"), InitialChunks: c.args.Number("numInitialChunks"), Force: c.args.Truth("forceRedistribution"),
-		UUID: c.args.Binary("reshardingUUID"),
+		Namespace: ns, Key: c.args.Object("key"), InitialChunks: c.args.Number("numInitialChunks"),
+		Force: c.args.Truth("forceRedistribution"),
+		UUID:  c.args.Binary("reshardingUUID"),
 	}
 	if c.args.Has("numInitialChunks") && req.InitialChunks <= 0 {
 		return nil, mongoerr.New(mongoerr.BadValue, "numInitialChunks must be greater than 0")
@@ -146,7 +150,8 @@ func missingIn(list string, there map[string]bool) error {
 			lacking = append(lacking, name)
 		}
 	}
-	return mongoerr.New(mongoerr.IDLFailedToParse, "BSON field 'reshardCollection.%s.%s' is missing but a required field", list, strings.Join(lacking, ", "))
+	return mongoerr.New(mongoerr.IDLFailedToParse,
+		"BSON field 'reshardCollection.%s.%s' is missing but a required field", list, strings.Join(lacking, ", "))
 }
 
 // reshardingOps are the operations under way as $currentOp shows them (spec 03
@@ -160,7 +165,8 @@ func reshardingOps(cluster *mock.Cluster) ([]bson.Raw, error) {
 			{Key: "desc", Value: "ReshardingMetricsCoordinatorService"},
 			{Key: "op", Value: "command"},
 			{Key: "ns", Value: op.Namespace},
-			{Key: "originatingCommand", Value: bson.D{{Key: string(op.Provenance), Value: op.Namespace}, {Key: "key", Value: op.Key}}},
+			{Key: "originatingCommand", Value: bson.D{{Key: string(op.Provenance), Value: op.Namespace},
+				{Key: "key", Value: op.Key}}},
 			{Key: "provenance", Value: string(op.Provenance)},
 			{Key: "totalOperationTimeElapsedSecs", Value: int64(op.Elapsed.Seconds())},
 			{Key: "remainingOperationTimeEstimatedSecs", Value: int64(op.Remaining.Seconds())},

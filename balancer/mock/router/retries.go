@@ -61,7 +61,8 @@ func (c *call) beginRetryable(statements int) (*statementIDs, error) {
 		c.session.writes = newest
 	case newest.number > *c.txnNumber:
 		return nil, mongoerr.New(mongoerr.TransactionTooOld,
-			"Retryable write with txnNumber %d is prohibited on session %s because a newer retryable write with txnNumber %d has already started on this session.",
+			"Retryable write with txnNumber %d is prohibited on session %s because a newer retryable write with txnNumber %d "+
+				"has already started on this session.",
 			*c.txnNumber, c.body.Lookup("lsid"), newest.number)
 	}
 	s.write = newest
@@ -72,7 +73,8 @@ func (c *call) readStatementIDs(s *statementIDs, statements int) error {
 	if v := c.body.Lookup("stmtId"); !v.IsZero() {
 		n, isInt := v.Int32OK()
 		if !isInt {
-			return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.stmtId' is the wrong type '%s', expected type 'int'", c.invoked, args.TypeName(v.Type))
+			return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.stmtId' is the wrong type '%s', expected type 'int'",
+				c.invoked, args.TypeName(v.Type))
 		}
 		s.first = n
 	}
@@ -82,7 +84,8 @@ func (c *call) readStatementIDs(s *statementIDs, statements int) error {
 	}
 	array, isArray := v.ArrayOK()
 	if !isArray {
-		return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.stmtIds' is the wrong type '%s', expected type 'array'", c.invoked, args.TypeName(v.Type))
+		return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.stmtIds' is the wrong type '%s', expected type 'array'",
+			c.invoked, args.TypeName(v.Type))
 	}
 	if !c.body.Lookup("stmtId").IsZero() {
 		return mongoerr.New(mongoerr.InvalidOptions, "May not specify both stmtId and stmtIds in write command")
@@ -92,12 +95,15 @@ func (c *call) readStatementIDs(s *statementIDs, statements int) error {
 		return mongoerr.New(mongoerr.InvalidBSON, "%s", err)
 	}
 	if len(values) != statements {
-		return mongoerr.New(mongoerr.InvalidLength, "Number of statement ids must match the number of batch entries. Got %d statement ids but %d operations.", len(values), statements)
+		return mongoerr.New(mongoerr.InvalidLength,
+			"Number of statement ids must match the number of batch entries. Got %d statement ids but %d operations.",
+			len(values), statements)
 	}
 	for _, v := range values {
 		n, isInt := v.Int32OK()
 		if !isInt {
-			return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.stmtIds' holds a %s, expected type 'int'", c.invoked, args.TypeName(v.Type))
+			return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.stmtIds' holds a %s, expected type 'int'", c.invoked,
+				args.TypeName(v.Type))
 		}
 		s.ids = append(s.ids, n)
 	}

@@ -65,7 +65,8 @@ func (c *call) readPrivileges() ([]access.Privilege, error) {
 			return nil, err
 		}
 		if c.db != "admin" && (p.Resource.Cluster || p.Resource.Any || p.Resource.Database != c.db) {
-			return nil, mongoerr.New(mongoerr.InvalidRoleModification, "Roles on the '%s' database cannot be granted privileges that target other databases or the cluster", c.db)
+			return nil, mongoerr.New(mongoerr.InvalidRoleModification,
+				"Roles on the '%s' database cannot be granted privileges that target other databases or the cluster", c.db)
 		}
 		list = append(list, p)
 	}
@@ -75,7 +76,8 @@ func (c *call) readPrivileges() ([]access.Privilege, error) {
 // checkOwnRoles: a role outside of admin inherits from its database's only.
 func (c *call) checkOwnRoles(roles []access.Role) error {
 	if c.db != "admin" && slices.ContainsFunc(roles, func(r access.Role) bool { return r.Database != c.db }) {
-		return mongoerr.New(mongoerr.InvalidRoleModification, "Roles on the '%s' database cannot be granted roles from other databases", c.db)
+		return mongoerr.New(mongoerr.InvalidRoleModification,
+			"Roles on the '%s' database cannot be granted roles from other databases", c.db)
 	}
 	return nil
 }
@@ -174,7 +176,8 @@ func addRoles(has, given []access.Role) []access.Role {
 }
 
 func removeRoles(has, given []access.Role) []access.Role {
-	return slices.DeleteFunc(append([]access.Role{}, has...), func(r access.Role) bool { return slices.Contains(given, r) })
+	return slices.DeleteFunc(append([]access.Role{}, has...),
+		func(r access.Role) bool { return slices.Contains(given, r) })
 }
 
 // changeUserRoles is grantRolesToUser and revokeRolesFromUser.
@@ -313,7 +316,8 @@ func (c *call) rolesWanted(v bson.RawValue) ([]access.Role, error) {
 	}
 	role, ok := access.ReadRole(c.db, v)
 	if !ok {
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "rolesInfo takes 1, a name, {role, db} or an array of roles, not %s", args.TypeName(v.Type))
+		return nil, mongoerr.New(mongoerr.TypeMismatch,
+			"rolesInfo takes 1, a name, {role, db} or an array of roles, not %s", args.TypeName(v.Type))
 	}
 	return []access.Role{role}, nil
 }
@@ -324,8 +328,10 @@ func (n *node) roleDoc(def *access.Definition, privileges bool) bson.D {
 		doc = append(doc, bson.E{Key: "_id", Value: def.Database + "." + def.Role.Role})
 	}
 	doc = append(doc,
-		bson.E{Key: "role", Value: def.Role.Role}, bson.E{Key: "db", Value: def.Database}, bson.E{Key: "isBuiltin", Value: def.Builtin},
-		bson.E{Key: "roles", Value: roleDocs(def.Roles)}, bson.E{Key: "inheritedRoles", Value: roleDocs(n.users.Inherited(def.Roles))})
+		bson.E{Key: "role", Value: def.Role.Role}, bson.E{Key: "db", Value: def.Database}, bson.E{Key: "isBuiltin",
+			Value: def.Builtin},
+		bson.E{Key: "roles", Value: roleDocs(def.Roles)}, bson.E{Key: "inheritedRoles",
+			Value: roleDocs(n.users.Inherited(def.Roles))})
 	if privileges {
 		doc = append(doc,
 			bson.E{Key: "privileges", Value: privilegeDocs(def.Privileges)},

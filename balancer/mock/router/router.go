@@ -189,7 +189,9 @@ func (r *Router) check(cmd *command, c *call) error {
 		return err
 	}
 	if level == "snapshot" && cmd.Name == "count" {
-		return mongoerr.New(mongoerr.InvalidOptions, "Command count does not support { readConcern: { level: \"snapshot\", provenance: \"clientSupplied\" } } :: caused by :: read concern snapshot not supported")
+		return mongoerr.New(mongoerr.InvalidOptions,
+			"Command count does not support { readConcern: { level: \"snapshot\", provenance: \"clientSupplied\" } } :: "+
+				"caused by :: read concern snapshot not supported")
 	}
 	if level != "" && level != "local" && !cmd.ReadConcern {
 		return mongoerr.New(mongoerr.InvalidOptions, "Command %s does not support read concern %s", cmd.Name, level)

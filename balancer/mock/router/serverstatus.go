@@ -125,7 +125,7 @@ func networkStatus(c *call) any {
 		{Key: "bytesIn", Value: in}, {Key: "bytesOut", Value: out},
 		{Key: "physicalBytesIn", Value: in}, {Key: "physicalBytesOut", Value: out},
 		{Key: "numSlowDNSOperations", Value: int64(0)}, {Key: "numSlowSSLOperations", Value: int64(0)},
-		{Key: "numRequests", Value: c.node.counters.reads.count.Load() + c.node.counters.writes.count.Load() + c.node.counters.others.count.Load()},
+		{Key: "numRequests", Value: c.node.counters.requests()},
 	}
 }
 
@@ -170,8 +170,10 @@ func shardingStatistics(c *call) any {
 	for _, name := range targetedCommands() {
 		by := c.node.counters.targeted[name]
 		targeted = append(targeted, bson.E{Key: name, Value: bson.D{
-			{Key: "allShards", Value: smallest(by[toAllShards].Load())}, {Key: "manyShards", Value: smallest(by[toManyShards].Load())},
-			{Key: "oneShard", Value: smallest(by[toOneShard].Load())}, {Key: "unsharded", Value: smallest(by[toUnsharded].Load())},
+			{Key: "allShards", Value: smallest(by[toAllShards].Load())}, {Key: "manyShards",
+				Value: smallest(by[toManyShards].Load())},
+			{Key: "oneShard", Value: smallest(by[toOneShard].Load())}, {Key: "unsharded",
+				Value: smallest(by[toUnsharded].Load())},
 		}})
 	}
 	databases, collections := c.cluster.ConfigDB().Size()
@@ -193,7 +195,8 @@ func transactionStatus() bson.D {
 	doc = append(doc, bson.E{Key: "abortCause", Value: bson.D{}})
 	doc = append(doc, longs("totalContactedParticipants", "totalParticipantsAtCommit", "totalRequestsTargeted")...)
 	types := bson.D{}
-	for _, name := range []string{"noShards", "singleShard", "singleWriteShard", "readOnly", "twoPhaseCommit", "recoverWithToken"} {
+	for _, name := range []string{"noShards", "singleShard", "singleWriteShard", "readOnly", "twoPhaseCommit",
+		"recoverWithToken"} {
 		types = append(types, bson.E{Key: name, Value: longs("initiated", "successful", "successfulDurationMicros")})
 	}
 	return append(doc, bson.E{Key: "commitTypes", Value: types})
@@ -205,6 +208,7 @@ func memoryStatus() bson.D {
 	megabytes := int32(m.Sys >> 20)
 	return bson.D{
 		{Key: "bits", Value: int32(64)}, {Key: "resident", Value: megabytes}, {Key: "virtual", Value: megabytes},
-		{Key: "supported", Value: true}, {Key: "secureAllocByteCount", Value: int32(0)}, {Key: "secureAllocBytesInPages", Value: int32(0)},
+		{Key: "supported", Value: true}, {Key: "secureAllocByteCount", Value: int32(0)}, {Key: "secureAllocBytesInPages",
+			Value: int32(0)},
 	}
 }

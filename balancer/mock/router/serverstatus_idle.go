@@ -12,13 +12,16 @@ func idleSections() []section {
 		}},
 		{"collectionCatalog", func(*call) any { return longs("numScansDueToMissingMapping") }},
 		{"health", func(c *call) any {
-			return bson.D{{Key: "state", Value: "Ok"}, {Key: "enteredStateAtTime", Value: bson.NewDateTimeFromTime(c.node.started)}}
+			return bson.D{{Key: "state", Value: "Ok"}, {Key: "enteredStateAtTime",
+				Value: bson.NewDateTimeFromTime(c.node.started)}}
 		}},
 		{"indexStats", func(*call) any { return indexFeatures() }},
-		{"internalTransactions", func(*call) any { return longs("started", "retriedTransactions", "retriedCommits", "succeeded") }},
+		{"internalTransactions",
+			func(*call) any { return longs("started", "retriedTransactions", "retriedCommits", "succeeded") }},
 		{"querySettings", func(*call) any { return ints("count", "size", "rejectCount") }},
 		{"scramCache", func(*call) any {
-			return bson.D{{Key: "SCRAM-SHA-1", Value: longs("count", "hits", "misses")}, {Key: "SCRAM-SHA-256", Value: longs("count", "hits", "misses")}}
+			return bson.D{{Key: "SCRAM-SHA-1", Value: longs("count", "hits", "misses")},
+				{Key: "SCRAM-SHA-256", Value: longs("count", "hits", "misses")}}
 		}},
 		{"security", func(*call) any { return authenticationCounts() }},
 	}
@@ -35,7 +38,8 @@ func ints(names ...string) bson.D {
 
 func indexFeatures() bson.D {
 	features := bson.D{}
-	for _, name := range []string{"2d", "2dsphere", "2dsphere_bucket", "collation", "columnstore", "compound", "hashed", "id", "normal",
+	for _, name := range []string{"2d", "2dsphere", "2dsphere_bucket", "collation", "columnstore", "compound", "hashed",
+		"id", "normal",
 		"partial", "prepareUnique", "single", "sparse", "text", "ttl", "unique", "wildcard"} {
 		features = append(features, bson.E{Key: name, Value: longs("count", "accesses")})
 	}
@@ -51,6 +55,7 @@ func authenticationCounts() bson.D {
 		}
 		mechanisms = append(mechanisms, bson.E{Key: name, Value: kinds})
 	}
-	return bson.D{{Key: "authentication", Value: append(append(longs("saslSupportedMechsReceived"), bson.E{Key: "mechanisms", Value: mechanisms}),
-		longs("totalAuthenticationTimeMicros")...)}}
+	return bson.D{{Key: "authentication",
+		Value: append(append(longs("saslSupportedMechsReceived"), bson.E{Key: "mechanisms", Value: mechanisms}),
+			longs("totalAuthenticationTimeMicros")...)}}
 }

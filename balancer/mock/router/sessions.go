@@ -89,7 +89,8 @@ func (s *sessions) makeRoom(now time.Time) error {
 		maps.DeleteFunc(s.open, func(_ sessionID, s *session) bool { return now.Sub(s.used) > sessionLife })
 	}
 	if len(s.open) >= maxSessions {
-		return mongoerr.New(mongoerr.TooManyLogicalSessions, "Unable to add session into the cache because the number of active sessions is too high")
+		return mongoerr.New(mongoerr.TooManyLogicalSessions,
+			"Unable to add session into the cache because the number of active sessions is too high")
 	}
 	return nil
 }
@@ -133,7 +134,8 @@ func (s *sessions) list() []bson.Raw {
 func (c *call) readSessionID(where string, v bson.RawValue) (*sessionID, error) {
 	doc, isDoc := v.DocumentOK()
 	if !isDoc {
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s' is the wrong type '%s', expected type 'object'", where, args.TypeName(v.Type))
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s' is the wrong type '%s', expected type 'object'",
+			where, args.TypeName(v.Type))
 	}
 	elems, err := doc.Elements()
 	if err != nil {
@@ -150,9 +152,11 @@ func (c *call) readSessionID(where string, v bson.RawValue) (*sessionID, error) 
 	case id.IsZero():
 		return nil, mongoerr.New(mongoerr.IDLFailedToParse, "BSON field '%s.id' is missing but a required field", where)
 	case !isBinary:
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.id' is the wrong type '%s', expected type 'binData'", where, args.TypeName(id.Type))
+		return nil, mongoerr.New(mongoerr.TypeMismatch,
+			"BSON field '%s.id' is the wrong type '%s', expected type 'binData'", where, args.TypeName(id.Type))
 	case subtype != bson.TypeBinaryUUID:
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.id' is the wrong binData type '%d', expected type 'UUID'", where, subtype)
+		return nil, mongoerr.New(mongoerr.TypeMismatch,
+			"BSON field '%s.id' is the wrong binData type '%d', expected type 'UUID'", where, subtype)
 	case len(data) != 16:
 		return nil, mongoerr.New(mongoerr.InvalidUUID, "uuid must be a 16-byte binary field with UUID (4) subtype")
 	}
@@ -254,7 +258,8 @@ func killAllSessions(c *call) (bson.D, error) {
 	for _, doc := range docs {
 		user, db := args.Text(doc.Lookup("user")), args.Text(doc.Lookup("db"))
 		if user == "" || db == "" {
-			return nil, mongoerr.New(mongoerr.IDLFailedToParse, "BSON field 'KillAllSessionsCmd.killAllSessions' takes documents {user, db}")
+			return nil, mongoerr.New(mongoerr.IDLFailedToParse,
+				"BSON field 'KillAllSessionsCmd.killAllSessions' takes documents {user, db}")
 		}
 		whose = append(whose, sha256.Sum256([]byte(user+"@"+db)))
 	}
@@ -278,7 +283,8 @@ func killWhere(c *call, of func(sessionID) bool) {
 func sessionsStage(c *call, _ string, spec bson.RawValue) ([]bson.Raw, error) {
 	options, isDoc := spec.DocumentOK()
 	if !isDoc {
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "$listSessions options must be specified in an object, but found: %s", args.TypeName(spec.Type))
+		return nil, mongoerr.New(mongoerr.TypeMismatch,
+			"$listSessions options must be specified in an object, but found: %s", args.TypeName(spec.Type))
 	}
 	all, mine := c.node.sessions.list(), c.peer.digest()
 	if args.Truth(options.Lookup("allUsers")) {

@@ -60,7 +60,8 @@ func removalDoc(removal mock.Removal) bson.D {
 	left := bson.D{{Key: "note", Value: noteToMove}, {Key: "dbsToMove", Value: removal.Databases}}
 	switch {
 	case removal.Started:
-		return append(bson.D{{Key: "msg", Value: "draining started successfully"}, {Key: "state", Value: "started"}, shard}, left...)
+		return append(bson.D{{Key: "msg", Value: "draining started successfully"}, {Key: "state", Value: "started"}, shard},
+			left...)
 	case removal.Completed:
 		return bson.D{{Key: "msg", Value: "removeshard completed successfully"}, {Key: "state", Value: "completed"}, shard}
 	case removal.Cleaning:
@@ -71,7 +72,8 @@ func removalDoc(removal mock.Removal) bson.D {
 		}
 		return doc
 	}
-	return append(bson.D{{Key: "msg", Value: "draining ongoing"}, {Key: "state", Value: drainingOngoing}, {Key: "remaining", Value: remainingDoc(removal)}}, left...)
+	return append(bson.D{{Key: "msg", Value: "draining ongoing"}, {Key: "state", Value: drainingOngoing},
+		{Key: "remaining", Value: remainingDoc(removal)}}, left...)
 }
 
 func movePrimary(c *call) (bson.D, error) {

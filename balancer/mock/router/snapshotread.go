@@ -21,13 +21,18 @@ func readSnapshot(c *call) error {
 	at := bson.Timestamp{T: t, I: i}
 	switch {
 	case !isTime:
-		return mongoerr.New(mongoerr.TypeMismatch, "BSON field 'readConcern.atClusterTime' is the wrong type '%s', expected type 'timestamp'", args.TypeName(v.Type))
+		return mongoerr.New(mongoerr.TypeMismatch,
+			"BSON field 'readConcern.atClusterTime' is the wrong type '%s', expected type 'timestamp'", args.TypeName(v.Type))
 	case at.IsZero():
 		return mongoerr.New(mongoerr.InvalidOptions, "readConcern.atClusterTime cannot be a null timestamp")
 	case at.After(now):
-		return mongoerr.New(mongoerr.InvalidOptions, "readConcern atClusterTime value must not be greater than the current clusterTime. Requested: %v; current: %v", at, now)
+		return mongoerr.New(mongoerr.InvalidOptions,
+			"readConcern atClusterTime value must not be greater than the current clusterTime. Requested: %v; current: %v", at,
+			now)
 	case at.Before(now):
-		return mongoerr.New(mongoerr.SnapshotTooOld, "Read timestamp %v is older than the oldest available timestamp: the mock keeps no history, and something has changed since", at)
+		return mongoerr.New(mongoerr.SnapshotTooOld,
+			"Read timestamp %v is older than the oldest available timestamp: the mock keeps no history, and something has "+
+				"changed since", at)
 	}
 	return nil
 }

@@ -23,7 +23,8 @@ func collStatsStage(c *call, ns string, spec bson.RawValue) ([]bson.Raw, error) 
 			return nil, mongoerr.New(mongoerr.IDLUnknownField, "BSON field '$collStats.%s' is an unknown field.", e.Key())
 		}
 		if _, isDoc := e.Value().DocumentOK(); !isDoc {
-			return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '$collStats.%s' is the wrong type '%s', expected type 'object'", e.Key(), args.TypeName(e.Value().Type))
+			return nil, mongoerr.New(mongoerr.TypeMismatch,
+				"BSON field '$collStats.%s' is the wrong type '%s', expected type 'object'", e.Key(), args.TypeName(e.Value().Type))
 		}
 	}
 	if err := c.request.Ask(ns, nil); err != nil {
@@ -47,7 +48,8 @@ func collStatsStage(c *call, ns string, spec bson.RawValue) ([]bson.Raw, error) 
 			{Key: "localTime", Value: bson.NewDateTimeFromTime(c.cluster.Now())},
 		}
 		if asked("latencyStats") {
-			doc = append(doc, bson.E{Key: "latencyStats", Value: latencyDoc(args.Truth(options.Lookup("latencyStats", "histograms")))})
+			doc = append(doc, bson.E{Key: "latencyStats",
+				Value: latencyDoc(args.Truth(options.Lookup("latencyStats", "histograms")))})
 		}
 		if asked("storageStats") {
 			doc = append(doc, bson.E{Key: "storageStats", Value: storageDoc(p, scale)})
@@ -56,7 +58,8 @@ func collStatsStage(c *call, ns string, spec bson.RawValue) ([]bson.Raw, error) 
 			doc = append(doc, bson.E{Key: "count", Value: smallest(p.Docs)})
 		}
 		if asked("queryExecStats") {
-			doc = append(doc, bson.E{Key: "queryExecStats", Value: bson.D{{Key: "collectionScans", Value: longs("total", "nonTailable")}}})
+			doc = append(doc, bson.E{Key: "queryExecStats",
+				Value: bson.D{{Key: "collectionScans", Value: longs("total", "nonTailable")}}})
 		}
 		raw, err := bson.Marshal(doc)
 		if err != nil {
@@ -75,7 +78,8 @@ func latencyDoc(histograms bool) bson.D {
 		if histograms {
 			of = append(of, bson.E{Key: "histogram", Value: bson.A{}})
 		}
-		doc = append(doc, bson.E{Key: kind, Value: append(of, longs("latency", "ops", "queryableEncryptionLatencyMicros")...)})
+		doc = append(doc,
+			bson.E{Key: kind, Value: append(of, longs("latency", "ops", "queryableEncryptionLatencyMicros")...)})
 	}
 	return doc
 }
@@ -94,7 +98,8 @@ func indexStatsStage(c *call, ns string, spec bson.RawValue) ([]bson.Raw, error)
 				{Key: "name", Value: index.Name},
 				{Key: "key", Value: index.Key},
 				{Key: "host", Value: p.Host},
-				{Key: "accesses", Value: bson.D{{Key: "ops", Value: int64(0)}, {Key: "since", Value: bson.NewDateTimeFromTime(c.cluster.Started())}}},
+				{Key: "accesses", Value: bson.D{{Key: "ops", Value: int64(0)},
+					{Key: "since", Value: bson.NewDateTimeFromTime(c.cluster.Started())}}},
 				{Key: "shard", Value: string(p.Shard)},
 				{Key: "spec", Value: indexDoc(index)},
 			})
@@ -110,10 +115,12 @@ func indexStatsStage(c *call, ns string, spec bson.RawValue) ([]bson.Raw, error)
 // dataDistribution is $shardedDataDistribution (spec 03 §2.1).
 func dataDistribution(c *call, _ string, spec bson.RawValue) ([]bson.Raw, error) {
 	if doc, isDoc := spec.DocumentOK(); !isDoc || len(doc) > 5 {
-		return nil, mongoerr.New(mongoerr.DataDistributionSpec, "The $shardedDataDistribution stage specification must be an empty object")
+		return nil, mongoerr.New(mongoerr.DataDistributionSpec,
+			"The $shardedDataDistribution stage specification must be an empty object")
 	}
 	if _, isNumber := c.body.Lookup("aggregate").AsInt64OK(); c.db != "admin" || !isNumber {
-		return nil, mongoerr.New(mongoerr.DataDistributionNotAdmin, "$shardedDataDistribution must be run against the 'admin' database with {aggregate: 1}")
+		return nil, mongoerr.New(mongoerr.DataDistributionNotAdmin,
+			"$shardedDataDistribution must be run against the 'admin' database with {aggregate: 1}")
 	}
 	if err := c.request.AskShards(); err != nil {
 		return nil, err
@@ -150,7 +157,8 @@ func dataDistribution(c *call, _ string, spec bson.RawValue) ([]bson.Raw, error)
 // planCacheStage is $planCacheStats: the mock keeps no plans.
 func planCacheStage(c *call, _ string, spec bson.RawValue) ([]bson.Raw, error) {
 	if _, isDoc := spec.DocumentOK(); !isDoc {
-		return nil, mongoerr.New(mongoerr.FailedToParse, "$planCacheStats value must be an object. Found: %s", args.TypeName(spec.Type))
+		return nil, mongoerr.New(mongoerr.FailedToParse, "$planCacheStats value must be an object. Found: %s",
+			args.TypeName(spec.Type))
 	}
 	return nil, nil
 }

@@ -46,7 +46,8 @@ func completeKind(spec *store.IndexSpec, asked bson.D) (bson.D, error) {
 	kind := indexKind(spec.Key)
 	for _, o := range asked {
 		if kindOptions[o.Key] != kind {
-			return nil, mongoerr.New(mongoerr.CannotCreateIndex, "The field '%s' is only for indexes of type %s", o.Key, kindOptions[o.Key])
+			return nil, mongoerr.New(mongoerr.CannotCreateIndex, "The field '%s' is only for indexes of type %s", o.Key,
+				kindOptions[o.Key])
 		}
 	}
 	if spec.Unique && (kind == "text" || kind == "wildcard") {
@@ -97,7 +98,8 @@ func completeText(spec *store.IndexSpec, asked bson.D) (bson.D, error) {
 	}
 	asked = slices.DeleteFunc(asked, func(e bson.E) bool { return e.Key == "weights" })
 	return append(bson.D{{Key: "weights", Value: weights}}, withDefaults(asked, bson.D{
-		{Key: "default_language", Value: "english"}, {Key: "language_override", Value: "language"}, {Key: "textIndexVersion", Value: int32(3)},
+		{Key: "default_language", Value: "english"}, {Key: "language_override",
+			Value: "language"}, {Key: "textIndexVersion", Value: int32(3)},
 	})...), nil
 }
 

@@ -70,11 +70,13 @@ func (c *call) vectorLimits(req *mock.VectorRequest) error {
 	}
 	switch {
 	case !hasMB && !hasBytes && !req.Force:
-		return mongoerr.New(mongoerr.InvalidOptions, "need to specify the desired max chunk size (maxChunkSize or maxChunkSizeBytes)")
+		return mongoerr.New(mongoerr.InvalidOptions,
+			"need to specify the desired max chunk size (maxChunkSize or maxChunkSizeBytes)")
 	case !hasMB && !hasBytes:
 		return nil
 	case size < leastChunkMB<<20 || size > mostChunkMB<<20:
-		return mongoerr.New(mongoerr.InvalidOptions, "the max chunk size must be between %d and %d MB", leastChunkMB, mostChunkMB)
+		return mongoerr.New(mongoerr.InvalidOptions, "the max chunk size must be between %d and %d MB", leastChunkMB,
+			mostChunkMB)
 	}
 	req.ChunkBytes = int64(size)
 	return nil

@@ -9,26 +9,32 @@ import (
 
 // checkAPIVersion checks the three parameters of the stable API.
 func (c *call) checkAPIVersion(cmd *command) error {
-	version, strict, deprecation := c.body.Lookup("apiVersion"), c.body.Lookup("apiStrict"), c.body.Lookup("apiDeprecationErrors")
+	version, strict := c.body.Lookup("apiVersion"), c.body.Lookup("apiStrict")
+	deprecation := c.body.Lookup("apiDeprecationErrors")
 	for name, v := range map[string]bson.RawValue{"apiStrict": strict, "apiDeprecationErrors": deprecation} {
 		if !v.IsZero() && v.Type != bson.TypeBoolean {
-			return mongoerr.New(mongoerr.TypeMismatch, "BSON field 'APIParametersFromClient.%s' is the wrong type '%s', expected type 'bool'", name, args.TypeName(v.Type))
+			return mongoerr.New(mongoerr.TypeMismatch,
+				"BSON field 'APIParametersFromClient.%s' is the wrong type '%s', expected type 'bool'", name, args.TypeName(v.Type))
 		}
 	}
 	if version.IsZero() {
 		if !strict.IsZero() || !deprecation.IsZero() {
-			return mongoerr.New(mongoerr.NoAPIVersion, "Provided apiStrict and/or apiDeprecationErrors without passing apiVersion")
+			return mongoerr.New(mongoerr.NoAPIVersion,
+				"Provided apiStrict and/or apiDeprecationErrors without passing apiVersion")
 		}
 		return nil
 	}
 	text, isText := version.StringValueOK()
 	switch {
 	case !isText:
-		return mongoerr.New(mongoerr.TypeMismatch, "BSON field 'APIParametersFromClient.apiVersion' is the wrong type '%s', expected type 'string'", args.TypeName(version.Type))
+		return mongoerr.New(mongoerr.TypeMismatch,
+			"BSON field 'APIParametersFromClient.apiVersion' is the wrong type '%s', expected type 'string'",
+			args.TypeName(version.Type))
 	case text != "1":
 		return mongoerr.New(mongoerr.APIVersionError, "API version must be \"1\"")
 	case args.Truth(strict) && !cmd.Stable:
-		return mongoerr.New(mongoerr.APIStrictError, "Provided apiStrict:true, but the command %s is not in API Version 1", cmd.Name)
+		return mongoerr.New(mongoerr.APIStrictError, "Provided apiStrict:true, but the command %s is not in API Version 1",
+			cmd.Name)
 	case args.Truth(strict) && cmd.Name == "aggregate":
 		return checkStableStages(c.body.Lookup("pipeline"))
 	}
@@ -38,8 +44,10 @@ func (c *call) checkAPIVersion(cmd *command) error {
 // unstableStages are not in version 1 of the stable API (MongoDB's manual,
 // "Stable API").
 var unstableStages = map[string]bool{
-	"$currentOp": true, "$indexStats": true, "$listClusterCatalog": true, "$listLocalSessions": true, "$listSampledQueries": true,
-	"$listSearchIndexes": true, "$listSessions": true, "$planCacheStats": true, "$queryStats": true, "$search": true, "$searchMeta": true,
+	"$currentOp": true, "$indexStats": true, "$listClusterCatalog": true, "$listLocalSessions": true,
+	"$listSampledQueries": true,
+	"$listSearchIndexes":  true, "$listSessions": true, "$planCacheStats": true, "$queryStats": true, "$search": true,
+	"$searchMeta":              true,
 	"$shardedDataDistribution": true, "$vectorSearch": true,
 }
 

@@ -21,9 +21,12 @@ func modifyUnique(c *call, ns string, spec store.IndexSpec, doc bson.Raw) (reply
 		}
 		switch {
 		case v.Type != bson.TypeBoolean && !isNumber:
-			return nil, true, mongoerr.New(mongoerr.TypeMismatch, "BSON field 'collMod.index.%s' is the wrong type '%s', expected types '[bool, long, int, decimal, double]'", name, args.TypeName(v.Type))
+			return nil, true, mongoerr.New(mongoerr.TypeMismatch,
+				"BSON field 'collMod.index.%s' is the wrong type '%s', expected types '[bool, long, int, decimal, double]'", name,
+				args.TypeName(v.Type))
 		case name == "forceNonUnique":
-			return nil, true, mongoerr.New(mongoerr.NotImplemented, "the mock's collMod does not take forceNonUnique: drop the index and create another")
+			return nil, true, mongoerr.New(mongoerr.NotImplemented,
+				"the mock's collMod does not take forceNonUnique: drop the index and create another")
 		case name == "unique":
 			reply, err = makeUnique(c, ns, spec, args.Truth(v))
 		default:
@@ -52,7 +55,8 @@ func makeUnique(c *call, ns string, spec store.IndexSpec, on bool) (bson.D, erro
 	case spec.Unique:
 		return bson.D{}, nil
 	case !args.Truth(spec.Options.Lookup("prepareUnique")):
-		return nil, mongoerr.New(mongoerr.InvalidOptions, "Cannot make index unique with 'prepareUnique=false'. Run collMod to set it first.")
+		return nil, mongoerr.New(mongoerr.InvalidOptions,
+			"Cannot make index unique with 'prepareUnique=false'. Run collMod to set it first.")
 	}
 	trial := args.Truth(c.body.Lookup("dryRun"))
 	if err := c.cluster.Indexes().MakeUnique(ns, spec.Name, trial); err != nil || trial {

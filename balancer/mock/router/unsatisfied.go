@@ -29,7 +29,8 @@ func unsatisfied(cmd *command, c *call) bson.D {
 		if mode == "majority" {
 			return nil
 		}
-		code, message = mongoerr.UnknownReplWriteConcern, fmt.Sprintf("No write concern mode named '%s' found in replica set configuration", mode)
+		code, message = mongoerr.UnknownReplWriteConcern, fmt.Sprintf("No write concern mode named '%s' found in replica "+
+			"set configuration", mode)
 	} else if n, _ := args.Number(w); int(n) <= 1+strings.Count(host, ",") {
 		return nil
 	}

@@ -31,7 +31,8 @@ func cutUserName(full string) (db, name string, ok bool) {
 
 func createUser(c *call) (bson.D, error) {
 	if !c.args.Has("pwd") {
-		return nil, mongoerr.New(mongoerr.BadValue, "Must provide a 'pwd' field for all user documents, except those with '$external' as the user's source db")
+		return nil, mongoerr.New(mongoerr.BadValue,
+			"Must provide a 'pwd' field for all user documents, except those with '$external' as the user's source db")
 	}
 	if !c.args.Has("roles") {
 		return nil, mongoerr.New(mongoerr.IDLFailedToParse, "BSON field 'createUser.roles' is missing but a required field")
@@ -143,7 +144,8 @@ func usersInfo(c *call) (bson.D, error) {
 	}
 	privileges := args.Truth(c.body.Lookup("showPrivileges"))
 	if doc, isDoc := which.DocumentOK(); privileges && (isNumber(which) || isDoc && args.Truth(doc.Lookup("forAllDBs"))) {
-		return nil, mongoerr.New(mongoerr.IllegalOperation, "Privilege or restriction details require exact-match usersInfo queries")
+		return nil, mongoerr.New(mongoerr.IllegalOperation,
+			"Privilege or restriction details require exact-match usersInfo queries")
 	}
 	filter, err := c.document("filter")
 	if err != nil {
@@ -176,7 +178,8 @@ func isNumber(v bson.RawValue) bool {
 }
 
 func (n *node) userDoc(u *access.User, custom, privileges bool) bson.D {
-	doc := bson.D{{Key: "_id", Value: u.Database + "." + u.Name}, {Key: "userId", Value: u.ID}, {Key: "user", Value: u.Name}, {Key: "db", Value: u.Database}}
+	doc := bson.D{{Key: "_id", Value: u.Database + "." + u.Name}, {Key: "userId", Value: u.ID},
+		{Key: "user", Value: u.Name}, {Key: "db", Value: u.Database}}
 	if u.CustomData != nil && custom {
 		doc = append(doc, bson.E{Key: "customData", Value: u.CustomData})
 	}
@@ -214,7 +217,8 @@ func (c *call) usersWanted(v bson.RawValue) (func(*access.User) bool, error) {
 	}
 	array, isArray := v.ArrayOK()
 	if !isArray {
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "usersInfo takes 1, a name, {user, db}, {forAllDBs: true} or an array of users, not %s", args.TypeName(v.Type))
+		return nil, mongoerr.New(mongoerr.TypeMismatch,
+			"usersInfo takes 1, a name, {user, db}, {forAllDBs: true} or an array of users, not %s", args.TypeName(v.Type))
 	}
 	values, err := array.Values()
 	if err != nil {

@@ -65,7 +65,8 @@ func viewPart(c *call, q query) (part, error) {
 		return p, err
 	}
 	if q.marks() {
-		return p, mongoerr.New(mongoerr.InvalidPipelineOperator, "returnKey and showRecordId are not supported on views: %s", q.ns)
+		return p, mongoerr.New(mongoerr.InvalidPipelineOperator,
+			"returnKey and showRecordId are not supported on views: %s", q.ns)
 	}
 	docs, err := readCollection(context.Background(), c, db, name)
 	if err != nil {

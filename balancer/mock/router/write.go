@@ -49,7 +49,8 @@ func (c *call) statements(field string) ([]bson.Raw, error) {
 
 func checkBatchSize(n int) error {
 	if n == 0 || n > maxWriteBatch {
-		return mongoerr.New(mongoerr.InvalidLength, "Write batch sizes must be between 1 and %d. Got %d operations.", maxWriteBatch, n)
+		return mongoerr.New(mongoerr.InvalidLength, "Write batch sizes must be between 1 and %d. Got %d operations.",
+			maxWriteBatch, n)
 	}
 	return nil
 }
@@ -295,7 +296,8 @@ func (c *call) pick(options bson.Raw) (*store.Sort, bson.RawValue, error) {
 	}
 	doc, isDoc := order.DocumentOK()
 	if !isDoc {
-		return nil, hint, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.sort' is the wrong type '%s', expected type 'object'", c.invoked, args.TypeName(order.Type))
+		return nil, hint, mongoerr.New(mongoerr.TypeMismatch,
+			"BSON field '%s.sort' is the wrong type '%s', expected type 'object'", c.invoked, args.TypeName(order.Type))
 	}
 	sort, err := store.CompileSort(doc)
 	return sort, hint, err

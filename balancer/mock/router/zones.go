@@ -28,7 +28,8 @@ func (c *call) text(name string) (string, error) {
 	}
 	s, isText := v.StringValueOK()
 	if !isText {
-		return "", mongoerr.New(mongoerr.TypeMismatch, "\"%s\" had the wrong type. Expected string, found %s", name, args.TypeName(v.Type))
+		return "", mongoerr.New(mongoerr.TypeMismatch, "\"%s\" had the wrong type. Expected string, found %s", name,
+			args.TypeName(v.Type))
 	}
 	return s, nil
 }
@@ -93,7 +94,8 @@ func (c *call) bound(name string) (bson.Raw, error) {
 	}
 	doc, isDoc := v.DocumentOK()
 	if !isDoc {
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "\"%s\" had the wrong type. Expected object, found %s", name, args.TypeName(v.Type))
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "\"%s\" had the wrong type. Expected object, found %s", name,
+			args.TypeName(v.Type))
 	}
 	if len(doc) <= 5 {
 		return nil, mongoerr.New(mongoerr.BadValue, "%s must not be empty", name)
