@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"shardsh/repl"
+	"shardsh/repl/terminal"
 )
 
 // script is a line editor whose lines and keys are written down beforehand.
@@ -358,7 +359,7 @@ func TestBrokenEditor(t *testing.T) {
 func TestPlainEditor(t *testing.T) {
 	in := strings.NewReader("1+1\r\nf() {\n}\nlast")
 	out := &buffer{}
-	code, err := repl.Run(t.Context(), &fake{}, repl.Config{Editor: repl.NewPlain(in, out), Out: out, Banner: "hello"})
+	code, err := repl.Run(t.Context(), &fake{}, repl.Config{Editor: terminal.NewPlain(in, out), Out: out, Banner: "hello"})
 	want := "hello\n[mock: mongos] test> => 1+1\n[mock: mongos] test> ... => f() {\n}\n[mock: mongos] test> => " +
 		"last\n[mock: mongos] test> "
 	if err != nil || code != 0 || out.String() != want {

@@ -11,6 +11,7 @@ import (
 
 	"shardsh/repl"
 	"shardsh/repl/ptytest"
+	"shardsh/repl/terminal"
 )
 
 const onTerminal = "SHARDSH_TEST_ON_TERMINAL"
@@ -40,7 +41,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	code, err := repl.Run(context.Background(), shell, repl.Config{
-		Editor: repl.NewTerminal(), Out: os.Stdout, Exit: exit, History: history, Banner: "ready",
+		Editor: terminal.New(), Out: os.Stdout, Exit: exit, History: history, Banner: "ready",
 	})
 	if err != nil {
 		panic(err)

@@ -9,6 +9,7 @@ import (
 	"shardsh/bindings"
 	"shardsh/bindings/script"
 	"shardsh/repl"
+	"shardsh/repl/terminal"
 )
 
 // repl runs the interactive loop until the user leaves.
@@ -81,9 +82,9 @@ func (env environment) kept(path func(lookupEnv func(string) (string, bool), hom
 // lineEditor edits on a terminal, and reads lines as they come elsewhere.
 func (env environment) lineEditor() repl.LineEditor {
 	if isTerminal(env.stdin) && isTerminal(env.stdout) {
-		return repl.NewTerminal()
+		return terminal.New()
 	}
-	return repl.NewPlain(env.stdin, env.stdout)
+	return terminal.NewPlain(env.stdin, env.stdout)
 }
 
 func askedToLeave(err error) (int, bool) {

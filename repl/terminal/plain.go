@@ -1,4 +1,4 @@
-package repl
+package terminal
 
 import (
 	"bufio"
@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"shardsh/repl"
 )
 
 // plainEditor is a LineEditor without editing.
@@ -17,7 +19,7 @@ type plainEditor struct {
 // NewPlain reads lines as they come, for a loop whose ends are not both
 // terminals (--interactive over a pipe, or output piped to a file). Prompts go
 // to out; there is no completion and no going back.
-func NewPlain(in io.Reader, out io.Writer) LineEditor {
+func NewPlain(in io.Reader, out io.Writer) repl.LineEditor {
 	return &plainEditor{in: bufio.NewReader(in), out: out}
 }
 

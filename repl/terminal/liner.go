@@ -1,4 +1,4 @@
-package repl
+package terminal
 
 import (
 	"errors"
@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
+
+	"shardsh/repl"
 
 	"github.com/peterh/liner"
 	"golang.org/x/term"
@@ -29,9 +31,9 @@ type terminal struct {
 	suggestion     string
 }
 
-// NewTerminal edits lines on the process's own terminal. Until Close the
+// New edits lines on the process's own terminal. Until Close the
 // terminal neither echoes nor edits by itself.
-func NewTerminal() LineEditor {
+func New() repl.LineEditor {
 	t := &terminal{width: columns}
 	t.given, _ = liner.TerminalMode()
 	t.state, t.keyboard = newKeyboard(t.folder.show)
@@ -62,13 +64,13 @@ func (t *terminal) ReadLine(prompt string) (string, error) {
 		fmt.Println()
 	}
 	if errors.Is(err, liner.ErrPromptAborted) {
-		return "", ErrInterrupted
+		return "", repl.ErrInterrupted
 	}
 	if left {
 		if strings.TrimSuffix(line, stopMark) != "" {
-			return "", ErrDropped
+			return "", repl.ErrDropped
 		}
-		return "", ErrInterrupted
+		return "", repl.ErrInterrupted
 	}
 	return t.folder.read(line), err
 }
