@@ -211,7 +211,7 @@ func thrownBy(err error) goja.Value {
 
 func (c *call) errorText(err error) string {
 	if v := thrownBy(err); v != nil {
-		return c.JS.ScriptError(v).Error()
+		return c.JS.Thrown(v).Error()
 	}
 	return err.Error()
 }

@@ -249,7 +249,7 @@ func dbPrintCollectionStats(c *call, d *database) goja.Value {
 		name := rawdoc.Text(info, "name")
 		var stats goja.Value
 		if ex := c.JS.Runtime.Try(func() { stats = c.s.collectionStats(d.collection(name), statsOptions{scale: scale}) }); ex != nil {
-			stats = c.JS.NewObject("ok", 0, "errmsg", c.JS.ScriptError(ex.Value()).Message)
+			stats = c.JS.NewObject("ok", 0, "errmsg", c.JS.Thrown(ex.Value()).Message)
 		}
 		script.Must(value.Set(name, stats))
 	}

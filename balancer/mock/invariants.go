@@ -7,67 +7,70 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// invariants checks what must hold at every moment.
-type invariants struct{ c *Cluster }
-
-// invariants are those of the cluster.
-func (c *Cluster) invariants() invariants { return invariants{c} }
-
 // Invariants checks what must hold at every moment: chunks cover the key
 // space, every document is visible exactly once, a shard takes part in at
-// most one migration. It gives everything that is broken.
+// most one migration. It returns everything that is broken.
 func (c *Cluster) Invariants() error {
-	var broken []error
-	fail := func(format string, args ...any) { broken = append(broken, fmt.Errorf(format, args...)) }
 	colls, err := c.config.ShardedCollections()
 	if err != nil {
 		return err
 	}
+	inv := &invariants{c: c}
 	for _, coll := range colls {
-		c.invariants().checkChunks(coll, fail)
-		c.invariants().checkDocuments(coll, fail)
+		inv.checkChunks(coll)
+		inv.checkDocuments(coll)
 	}
-	c.invariants().checkMigrations(fail)
-	c.invariants().checkLeftovers(fail)
-	return errors.Join(broken...)
+	inv.checkMigrations()
+	inv.checkLeftovers()
+	return errors.Join(inv.broken...)
 }
 
-func (inv invariants) checkChunks(coll catalog.Collection, fail func(string, ...any)) {
+// invariants gathers what is broken.
+type invariants struct {
+	c      *Cluster
+	broken []error
+}
+
+func (inv *invariants) fail(format string, args ...any) {
+	inv.broken = append(inv.broken, fmt.Errorf(format, args...))
+}
+
+func (inv *invariants) checkChunks(coll catalog.Collection) {
 	table := inv.c.config.tables[coll.Namespace]
 	if table == nil {
-		fail("%s has no routing table", coll.Namespace)
+		inv.fail("%s has no routing table", coll.Namespace)
 		return
 	}
 	at := coll.Pattern.GlobalMin()
 	versions := map[catalog.ChunkVersion]bool{}
 	for chunk := range table.All() {
 		if !chunk.Min.Equal(at) {
-			fail("%s: a chunk begins at %s where %s is due", coll.Namespace, chunk.Min, at)
+			inv.fail("%s: a chunk begins at %s where %s is due", coll.Namespace, chunk.Min, at)
 		}
 		if chunk.Min.Compare(chunk.Max) >= 0 {
-			fail("%s: the chunk at %s is empty", coll.Namespace, chunk.Min)
+			inv.fail("%s: the chunk at %s is empty", coll.Namespace, chunk.Min)
 		}
 		if inv.c.shards[chunk.Shard] == nil {
-			fail("%s: the chunk at %s is on %s, which does not exist", coll.Namespace, chunk.Min, chunk.Shard)
+			inv.fail("%s: the chunk at %s is on %s, which does not exist", coll.Namespace, chunk.Min, chunk.Shard)
 		}
 		if versions[chunk.Version] {
-			fail("%s: version %s is there twice", coll.Namespace, chunk.Version)
+			inv.fail("%s: version %s is there twice", coll.Namespace, chunk.Version)
 		}
 		versions[chunk.Version] = true
 		if len(chunk.History) > 0 && (chunk.History[0].Shard != chunk.Shard ||
 			chunk.History[0].ValidAfter != chunk.OnCurrentShardSince) {
-			fail("%s: the history of the chunk at %s does not begin with its shard", coll.Namespace, chunk.Min)
+			inv.fail("%s: the history of the chunk at %s does not begin with its shard", coll.Namespace, chunk.Min)
 		}
 		at = chunk.Max
 	}
 	if !at.Equal(coll.Pattern.GlobalMax()) {
-		fail("%s: the chunks end at %s", coll.Namespace, at)
+		inv.fail("%s: the chunks end at %s", coll.Namespace, at)
 	}
 }
 
 // checkDocuments: no _id is owned by two shards, and what a shard holds
 // without owning it lies in a range that waits for deletion.
-func (inv invariants) checkDocuments(coll catalog.Collection, fail func(string, ...any)) {
+func (inv *invariants) checkDocuments(coll catalog.Collection) {
 	table := inv.c.config.tables[coll.Namespace]
 	owners := map[string]catalog.ShardID{}
 	for _, id := range inv.c.ShardIDs() {
@@ -78,18 +81,18 @@ func (inv invariants) checkDocuments(coll catalog.Collection, fail func(string, 
 		for _, doc := range local.docs.Scan() {
 			key, err := coll.Pattern.DocumentKey(doc)
 			if err != nil {
-				fail("%s on %s: %s", coll.Namespace, id, err)
+				inv.fail("%s on %s: %s", coll.Namespace, id, err)
 				continue
 			}
 			if table.Find(key).Shard != id {
 				if !inv.c.shards[id].waitsForDeletion(coll, key) {
-					fail("%s: shard %s holds an orphan at %s that nothing will delete", coll.Namespace, id, key)
+					inv.fail("%s: shard %s holds an orphan at %s that nothing will delete", coll.Namespace, id, key)
 				}
 				continue
 			}
 			name := doc.Lookup("_id").String()
 			if other, taken := owners[name]; taken {
-				fail("%s: _id %s is visible on %s and %s", coll.Namespace, name, other, id)
+				inv.fail("%s: _id %s is visible on %s and %s", coll.Namespace, name, other, id)
 			}
 			owners[name] = id
 		}
@@ -106,7 +109,7 @@ func (s *shard) waitsForDeletion(coll catalog.Collection, key catalog.Key) bool 
 	return false
 }
 
-func (inv invariants) checkMigrations(fail func(string, ...any)) {
+func (inv *invariants) checkMigrations() {
 	taking := map[catalog.ShardID]int{}
 	for m := range inv.c.migrations.underWay {
 		for _, s := range []*shard{m.donor, m.receiver} {
@@ -115,50 +118,49 @@ func (inv invariants) checkMigrations(fail func(string, ...any)) {
 			}
 		}
 		if m.donor.busy != m {
-			fail("a migration of %s is under way and its donor %s does not know", m.req.Namespace, m.donor.id)
+			inv.fail("a migration of %s is under way and its donor %s does not know", m.req.Namespace, m.donor.id)
 		}
 	}
 	for id, n := range taking {
 		if n > 1 {
-			fail("shard %s takes part in %d migrations", id, n)
+			inv.fail("shard %s takes part in %d migrations", id, n)
 		}
 	}
 }
 
 // checkLeftovers: what is gone from the catalog has left nothing on shards.
-func (inv invariants) checkLeftovers(fail func(string, ...any)) {
+func (inv *invariants) checkLeftovers() {
 	for _, id := range inv.c.ShardIDs() {
 		s := inv.c.shards[id]
 		if s.busy != nil && !inv.c.migrations.underWay[s.busy] {
-			fail("shard %s takes part in a migration of %s that has ended", id, s.busy.req.Namespace)
+			inv.fail("shard %s takes part in a migration of %s that has ended", id, s.busy.req.Namespace)
 		}
 		for ns, local := range s.colls {
 			coll, tracked, err := inv.c.config.Tracked(ns)
 			db, _, _ := catalog.SplitNamespace(ns)
 			switch {
 			case err != nil:
-				fail("%s: %w", ns, err)
+				inv.fail("%s: %w", ns, err)
 			case tracked && !local.uuid.Equal(coll.UUID):
-				fail("shard %s holds another %s than the catalog has", id, ns)
+				inv.fail("shard %s holds another %s than the catalog has", id, ns)
 			case !tracked && !inv.c.config.isPrimary(db, id):
-				fail("shard %s holds %s, which is gone", id, ns)
+				inv.fail("shard %s holds %s, which is gone", id, ns)
 			}
-			inv.checkVirtual(s, local, coll, tracked, fail)
+			inv.checkVirtual(s, local, coll, tracked)
 		}
 		for _, task := range s.deletions {
 			if local := s.colls[task.coll.Namespace]; local == nil || !local.uuid.Equal(task.coll.UUID) {
-				fail("shard %s has a range deletion of %s, which is gone", id, task.coll.Namespace)
+				inv.fail("shard %s has a range deletion of %s, which is gone", id, task.coll.Namespace)
 			}
 			if task.orphans < 0 {
-				fail("shard %s counts %d orphans of %s", id, task.orphans, task.coll.Namespace)
+				inv.fail("shard %s counts %d orphans of %s", id, task.orphans, task.coll.Namespace)
 			}
 		}
 	}
 }
 
 // checkVirtual: a shard's virtual data lies in order and in chunks of its own.
-func (inv invariants) checkVirtual(s *shard, local *localCollection, coll catalog.Collection, tracked bool,
-	fail func(string, ...any)) {
+func (inv *invariants) checkVirtual(s *shard, local *localCollection, coll catalog.Collection, tracked bool) {
 	if !tracked {
 		return
 	}
@@ -166,12 +168,12 @@ func (inv invariants) checkVirtual(s *shard, local *localCollection, coll catalo
 	var end catalog.Key
 	for e := range local.virtual.all() {
 		if e.min.Less(end) {
-			fail("%s: virtual data of %s overlaps at %s", coll.Namespace, s.id, e.min)
+			inv.fail("%s: virtual data of %s overlaps at %s", coll.Namespace, s.id, e.min)
 		}
 		end = e.max
 		for chunk := range table.Overlapping(e.min, e.max) {
 			if chunk.Shard != s.id {
-				fail("%s: virtual data of %s lies in the chunk at %s of %s", coll.Namespace, s.id, chunk.Min, chunk.Shard)
+				inv.fail("%s: virtual data of %s lies in the chunk at %s of %s", coll.Namespace, s.id, chunk.Min, chunk.Shard)
 			}
 		}
 	}

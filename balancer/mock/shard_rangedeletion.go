@@ -15,7 +15,7 @@ import (
 // RangeDeleter deletes what shards hold and do not own.
 type RangeDeleter struct{ c *Cluster }
 
-// RangeDeleter are those of the cluster.
+// RangeDeleter is that of the cluster.
 func (c *Cluster) RangeDeleter() RangeDeleter { return RangeDeleter{c} }
 
 type whenToDelete uint8

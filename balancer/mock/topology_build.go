@@ -18,7 +18,7 @@ const firstPort = 27018
 // topologyBuilder puts a topology into an empty cluster.
 type topologyBuilder struct{ c *Cluster }
 
-// builder are those of the cluster.
+// builder returns what puts a topology into the cluster.
 func (c *Cluster) builder() topologyBuilder { return topologyBuilder{c} }
 
 // build puts a topology into the empty cluster. Errors name the field.

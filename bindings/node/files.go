@@ -15,7 +15,7 @@ import (
 func fileGlobals() []global {
 	return []global{
 		{"load", "path:string", func(c *call) goja.Value {
-			v, err := c.JS.LoadFile(c.Text(0))
+			v, err := c.JS.Modules.Load(c.Text(0))
 			if err != nil {
 				c.JS.Rethrow(err)
 			}

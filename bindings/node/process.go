@@ -17,7 +17,7 @@ func (s *World) newProcess() goja.Value {
 	o := s.JS.Runtime.NewObject()
 	started := time.Now()
 	argv := []any{s.cfg.Executable}
-	if s.JS.InScript() {
+	if s.JS.Modules.InScript() {
 		argv = append(argv, s.JS.Runtime.GlobalObject().Get("__filename").String())
 	}
 	for _, a := range s.cfg.Args {

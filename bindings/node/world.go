@@ -70,7 +70,7 @@ func (s *World) Define() {
 		"console":         s.newConsole,
 		"process":         s.newProcess,
 		"log":             s.newLog,
-		"require":         func() goja.Value { return s.JS.NewRequire("") },
+		"require":         func() goja.Value { return s.JS.Modules.NewRequire("") },
 		"global":          func() goja.Value { return s.JS.Runtime.GlobalObject() },
 		"structuredClone": s.newStructuredClone,
 		"performance":     s.newPerformance,

@@ -123,7 +123,7 @@ func (b *bundler) bundle(path string) (*transpiled, error) {
 // runESModule runs the ES module in a file and passes its namespace to export.
 // When the module awaits, done is the promise of its end, and the namespace
 // comes then. Errors call the file name.
-func (s *Engine) runESModule(name, path string, export func(space *goja.Object)) (done goja.Value, err error) {
+func (s *Modules) runESModule(name, path string, export func(space *goja.Object)) (done goja.Value, err error) {
 	// The source map's files are absolute, and must be found under their names.
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, err
@@ -144,21 +144,21 @@ func (s *Engine) runESModule(name, path string, export func(space *goja.Object))
 		return nil, err
 	}
 	s.addSources(t.sourceMap, tree, absolute)
-	if main, ok := s.sources[path]; ok {
+	if main, ok := s.js.sources[path]; ok {
 		main.name = name
-		s.sources[path] = main
+		s.js.sources[path] = main
 	}
 	f, err := s.moduleFunction(tree)
 	if err != nil {
 		return nil, err
 	}
-	exports := s.Function("__exports", func(c *Call) goja.Value {
+	exports := s.js.Function("__exports", func(c *Call) goja.Value {
 		space := c.Object(0)
 		Define(space, "__esModule", c.JS.Runtime.ToValue(true))
 		export(space)
 		return nil
 	})
-	require := s.Runtime.ToValue(func(fc goja.FunctionCall) goja.Value { return s.require(fc.Argument(0).String()) })
+	require := s.js.Runtime.ToValue(func(fc goja.FunctionCall) goja.Value { return s.require(fc.Argument(0).String()) })
 	done, err = f(goja.Undefined(), require, exports)
 	if !async {
 		done = nil
@@ -176,20 +176,20 @@ func (b *bundler) metaDeclarations() string {
 }
 
 // addSources keeps the texts of a bundle's files for errors to quote.
-func (s *Engine) addSources(sourceMap []byte, tree *ast.Program, absolute func(string) string) {
+func (s *Modules) addSources(sourceMap []byte, tree *ast.Program, absolute func(string) string) {
 	var m struct{ Sources, SourcesContent []string }
 	if json.Unmarshal(sourceMap, &m) != nil {
 		return
 	}
 	for i, name := range m.Sources {
 		if i < len(m.SourcesContent) && !strings.HasPrefix(name, "shardsh:") {
-			s.sources[absolute(name)] = source{lines: m.SourcesContent[i], tree: tree}
+			s.js.sources[absolute(name)] = source{lines: m.SourcesContent[i], tree: tree}
 		}
 	}
 }
 
 // renamed makes an error about a file use the name the user gave it.
-func (s *Engine) renamed(err error, path, name string) error {
+func (s *Modules) renamed(err error, path, name string) error {
 	var e *transpileError
 	if errors.As(err, &e) && e.file == path {
 		e.file = name
@@ -200,13 +200,13 @@ func (s *Engine) renamed(err error, path, name string) error {
 // importModule is what import statements of inputs come to: the module as a
 // namespace, or the promise of it.
 func (c *Call) importModule() goja.Value {
-	m, done := c.JS.requireOrImport(c.Text(0))
+	m, done := c.JS.Modules.requireOrImport(c.Text(0))
 	if done == nil {
-		return c.JS.namespace(m())
+		return c.JS.Modules.namespace(m())
 	}
 	promise, _ := done.(*goja.Object)
 	then, _ := goja.AssertFunction(promise.Get("then"))
-	v, err := then(promise, c.JS.Runtime.ToValue(func(goja.FunctionCall) goja.Value { return c.JS.namespace(m()) }))
+	v, err := then(promise, c.JS.Runtime.ToValue(func(goja.FunctionCall) goja.Value { return c.JS.Modules.namespace(m()) }))
 	if err != nil {
 		c.JS.Rethrow(err)
 	}
@@ -214,12 +214,12 @@ func (c *Call) importModule() goja.Value {
 }
 
 // namespace adds the default export that modules of the old kind lack.
-func (s *Engine) namespace(exports goja.Value) goja.Value {
+func (s *Modules) namespace(exports goja.Value) goja.Value {
 	o, ok := exports.(*goja.Object)
 	if ok && Property(o, "__esModule") != nil {
 		return o
 	}
-	space := s.Runtime.NewObject()
+	space := s.js.Runtime.NewObject()
 	if ok {
 		for _, k := range o.Keys() {
 			Must(space.Set(k, o.Get(k)))

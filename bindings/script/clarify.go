@@ -87,30 +87,6 @@ func memberIdx(callee ast.Expression) file.Idx {
 	return callee.Idx0()
 }
 
-// spots are the expressions at a place; the list is made when an error first
-// asks for it.
-func (s *Engine) spots(at file.Position) []spot {
-	src, ok := s.sources[at.Filename]
-	if !ok || src.tree == nil {
-		return nil
-	}
-	if src.places == nil {
-		src.places = indexPlaces(src.tree)
-		s.sources[at.Filename] = src
-	}
-	return src.places[at]
-}
-
-// callee is the place of what is called, for one of a call's parenthesis.
-func (s *Engine) callee(at file.Position) file.Position {
-	for _, sp := range s.spots(at) {
-		if _, ok := sp.node.(*ast.CallExpression); ok {
-			return sp.at
-		}
-	}
-	return at
-}
-
 // clarifier is the hidden global that catch clauses call.
 const clarifier = "__clarify"
 
@@ -142,13 +118,25 @@ var engineWords = []string{
 	"SyntaxError: <eval>: Line ",
 }
 
+// wording finds V8's words for errors of the engine.
+type wording struct {
+	rt    *goja.Runtime
+	texts texts
+	// better gives the shell's own words for a message, or nothing; may be nil.
+	better func(message string) string
+}
+
+func (s *Engine) wording() wording {
+	return wording{rt: s.Runtime, texts: s.sources, better: s.cfg.Reword}
+}
+
 // clarify puts V8's words for the engine's into an error, where the program's
 // text tells for sure what they are.
-func (s *Engine) clarify(e *goja.Object) {
+func (s wording) clarify(e *goja.Object) {
 	if !IsError(e) {
 		return
 	}
-	_ = s.Runtime.Try(func() {
+	_ = s.rt.Try(func() {
 		message := OptionalText(e.Get("message"))
 		for _, words := range engineWords {
 			if strings.HasPrefix(message, words) {
@@ -159,15 +147,15 @@ func (s *Engine) clarify(e *goja.Object) {
 	})
 }
 
-func (s *Engine) reword(e *goja.Object, message string) {
+func (s wording) reword(e *goja.Object, message string) {
 	stack := OptionalText(e.Get("stack"))
 	head, frames, ok := strings.Cut(stack, "\n")
 	if !ok {
 		return
 	}
 	better := ""
-	if s.cfg.Reword != nil {
-		better = s.cfg.Reword(message)
+	if s.better != nil {
+		better = s.better(message)
 	}
 	if better == "" {
 		better = s.betterWords(message, frames)
@@ -182,7 +170,7 @@ func (s *Engine) reword(e *goja.Object, message string) {
 
 // betterWords is what V8 says; empty when that is not sure. The frames are the
 // lines of a stack.
-func (s *Engine) betterWords(message, frames string) string {
+func (s wording) betterWords(message, frames string) string {
 	if strings.HasPrefix(message, "SyntaxError: <eval>: Line ") {
 		text := regexp.MustCompile(`^SyntaxError: <eval>: Line \d+:\d+ (.*?)( \(and \d+ more errors\))?$`).FindStringSubmatch(message)
 		if text == nil {
@@ -195,7 +183,7 @@ func (s *Engine) betterWords(message, frames string) string {
 	if m == nil {
 		return s.nativeWords(message, first)
 	}
-	for _, sp := range s.spots(stackPosition(m)) {
+	for _, sp := range s.texts.spots(stackPosition(m)) {
 		if text := s.spotWords(message, sp); text != "" {
 			return text
 		}
@@ -207,7 +195,7 @@ func (s *Engine) betterWords(message, frames string) string {
 }
 
 // nativeWords is about arguments of functions that take a function.
-func (s *Engine) nativeWords(message, frame string) string {
+func (s wording) nativeWords(message, frame string) string {
 	value, ok := strings.CutPrefix(message, "Value is not an object: ")
 	if !ok || !regexp.MustCompile(`at (map|filter|forEach|some|every|find|findIndex|findLast|reduce|reduceRight|flatMap) \(native\)`).MatchString(frame) {
 		return ""
@@ -228,7 +216,7 @@ func quoted(message, before string) (name, after string, ok bool) {
 	return rest[:i], rest[i+1:], true
 }
 
-func (s *Engine) spotWords(message string, sp spot) string {
+func (s wording) spotWords(message string, sp spot) string {
 	switch node := sp.node.(type) {
 	case *ast.CallExpression:
 		return calledWords(message, node.Callee, "function")
@@ -266,7 +254,7 @@ func calledWords(message string, callee ast.Expression, what string) string {
 
 // memberWords is about a member of something that has none. An empty property
 // is one that is computed.
-func (s *Engine) memberWords(message string, of ast.Expression, property string, assigned bool) string {
+func (s wording) memberWords(message string, of ast.Expression, property string, assigned bool) string {
 	if name, _, ok := quoted(message, "Cannot read property '"); ok && (property == "" || property == name) {
 		return "Cannot read properties of " + s.nothing(of) + " (reading '" + name + "')"
 	}
@@ -278,7 +266,7 @@ func (s *Engine) memberWords(message string, of ast.Expression, property string,
 
 // nothing tells whether an expression gave null or undefined, as far as that is
 // sure: the engine does not say.
-func (s *Engine) nothing(x ast.Expression) string {
+func (s wording) nothing(x ast.Expression) string {
 	const unknown = "undefined or null"
 	switch x := bare(x).(type) {
 	case *ast.NullLiteral:
@@ -287,7 +275,7 @@ func (s *Engine) nothing(x ast.Expression) string {
 		if x.Name == "undefined" {
 			return "undefined"
 		}
-		switch v := s.Runtime.GlobalObject().Get(x.Name.String()); {
+		switch v := s.rt.GlobalObject().Get(x.Name.String()); {
 		case v == nil:
 		case goja.IsNull(v):
 			return "null"
@@ -311,7 +299,7 @@ func (s *Engine) nothing(x ast.Expression) string {
 
 // plainValue reads members of global variables again, as long as that runs no
 // code and ends in null or undefined; nil otherwise.
-func (s *Engine) plainValue(x ast.Expression) goja.Value {
+func (s wording) plainValue(x ast.Expression) goja.Value {
 	v := s.plainMember(x)
 	if v == nil || !goja.IsNull(v) && !goja.IsUndefined(v) {
 		return nil
@@ -319,7 +307,7 @@ func (s *Engine) plainValue(x ast.Expression) goja.Value {
 	return v
 }
 
-func (s *Engine) plainMember(x ast.Expression) goja.Value {
+func (s wording) plainMember(x ast.Expression) goja.Value {
 	var left ast.Expression
 	var name string
 	switch x := bare(x).(type) {
@@ -327,7 +315,7 @@ func (s *Engine) plainMember(x ast.Expression) goja.Value {
 		if x.Name == "db" { // an accessor
 			return nil
 		}
-		return s.Runtime.GlobalObject().Get(x.Name.String())
+		return s.rt.GlobalObject().Get(x.Name.String())
 	case *ast.DotExpression:
 		left, name = x.Left, x.Identifier.Name.String()
 	case *ast.BracketExpression:
@@ -347,12 +335,12 @@ func (s *Engine) plainMember(x ast.Expression) goja.Value {
 	if of == nil || goja.IsNull(of) || goja.IsUndefined(of) {
 		return nil
 	}
-	o := of.ToObject(s.Runtime)
+	o := of.ToObject(s.rt)
 	if !slices.Contains([]string{"Object", "Array", "Number", "String", "Boolean"}, o.ClassName()) {
 		return nil
 	}
-	describe, _ := goja.AssertFunction(s.Runtime.GlobalObject().Get("Object").(*goja.Object).Get("getOwnPropertyDescriptor"))
-	described, err := describe(goja.Undefined(), o, s.Runtime.ToValue(name))
+	describe, _ := goja.AssertFunction(s.rt.GlobalObject().Get("Object").(*goja.Object).Get("getOwnPropertyDescriptor"))
+	described, err := describe(goja.Undefined(), o, s.rt.ToValue(name))
 	if err != nil {
 		return nil
 	}

@@ -82,16 +82,16 @@ type Engine struct {
 
 	classes  classes
 	builtins map[string]goja.Value
-	sources  map[string]source
+	sources  texts
 	warned   map[string]bool
 	patterns map[string]string // of regular expressions as written, by what the engine got
 	midLine  atomic.Bool       // what was written last has no line end
 
 	loop     eventLoop
+	Modules  *Modules
 	rejected []*goja.Promise // and not handled yet
 	awaited  *goja.Promise   // the result of the running input
 	exits    []goja.Callable
-	dirs     []string // directories of the files being loaded, innermost last
 }
 
 // NewEngine makes an Engine whose global scope has the language, BSON's types and
@@ -103,9 +103,10 @@ func NewEngine(o Options) *Engine {
 		Runtime:  goja.New(),
 		ctx:      context.Background(),
 		builtins: make(map[string]goja.Value),
-		sources:  make(map[string]source),
+		sources:  make(texts),
 		warned:   make(map[string]bool),
 	}
+	s.Modules = &Modules{js: s}
 	if s.Clock == nil {
 		s.Clock = wallClock{}
 	}
@@ -133,7 +134,7 @@ func NewEngine(o Options) *Engine {
 func (s *Engine) defineImports() {
 	Define(s.Runtime.GlobalObject(), clarifier, s.Function(clarifier, func(c *Call) goja.Value {
 		if e := c.Object(0); e != nil {
-			s.clarify(e)
+			s.wording().clarify(e)
 		}
 		return nil
 	}))
@@ -206,7 +207,7 @@ func (s *Engine) RunFile(ctx context.Context, path string) (Result, error) {
 		return Result{}, err
 	}
 	v, err := s.Within(ctx, func() (goja.Value, error) {
-		v, err := s.LoadFile(path)
+		v, err := s.Modules.Load(path)
 		if err != nil {
 			return nil, err
 		}
@@ -352,9 +353,6 @@ func (s *Engine) exitCode() int {
 // AtExit has a function called with the exit code when the shell is closed, the
 // last one first.
 func (s *Engine) AtExit(f goja.Callable) { s.exits = append(s.exits, f) }
-
-// InScript reports whether the code of a file runs.
-func (s *Engine) InScript() bool { return len(s.dirs) > 0 }
 
 // Context is that of the running call.
 func (s *Engine) Context() context.Context { return s.ctx }

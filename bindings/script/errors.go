@@ -4,15 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
-	"regexp"
-	"strconv"
 	"strings"
 
 	"shardsh/bindings/values"
 
 	"github.com/dop251/goja"
-	"github.com/dop251/goja/file"
 )
 
 // ExitError is what quit(n) and exit(n) end a script with.
@@ -106,19 +102,19 @@ func (s *Engine) publicError(err error) error {
 		return s.interruption(interrupted)
 	case errors.As(err, &overflow):
 		e := &ScriptError{Name: "RangeError", Message: "Maximum call stack size exceeded"}
-		e.Stack = s.stackText(overflow.Stack()[:min(10, len(overflow.Stack()))])
-		s.locate(e, overflow.Stack())
+		e.Stack = s.sources.stackText(overflow.Stack()[:min(10, len(overflow.Stack()))])
+		s.sources.locate(e, overflow.Stack())
 		return e
 	case errors.As(err, &exception):
-		e := s.ScriptError(exception.Value())
-		e.Stack = s.stackText(exception.Stack())
-		s.locate(e, exception.Stack())
+		e := s.Thrown(exception.Value())
+		e.Stack = s.sources.stackText(exception.Stack())
+		s.sources.locate(e, exception.Stack())
 		return e
 	case errors.As(err, &rejected):
-		e := s.ScriptError(rejected.value)
+		e := s.Thrown(rejected.value)
 		if o, ok := rejected.value.(*goja.Object); ok && IsError(o) {
 			_ = s.Runtime.Try(func() { _, e.Stack, _ = strings.Cut(OptionalText(o.Get("stack")), "\n") })
-			s.locateIn(e, e.Stack)
+			s.sources.locateIn(e, e.Stack)
 		}
 		return e
 	case errors.As(err, &syntax):
@@ -154,7 +150,7 @@ func (s *Engine) interruption(err *goja.InterruptedError) error {
 
 func (s *Engine) syntaxError(message, file string, line, column int) *ScriptError {
 	e := &ScriptError{Name: "SyntaxError", File: file, Line: line, Column: column}
-	s.place(e)
+	s.sources.place(e)
 	message = clearSyntaxMessage(message, e.SourceLine, e.Column)
 	e.Message = message
 	if s.cfg.Interactive { // elsewhere the place is named in a line of its own
@@ -163,114 +159,20 @@ func (s *Engine) syntaxError(message, file string, line, column int) *ScriptErro
 	return e
 }
 
-// stackText lists calls as Node does.
-func (s *Engine) stackText(frames []goja.StackFrame) string {
-	lines := make([]string, len(frames))
-	for i, f := range frames {
-		name, pos := f.FuncName(), s.callee(s.framePosition(f))
-		switch {
-		case pos.Line == 0:
-			lines[i] = fmt.Sprintf("    at %s (native)", name)
-		case name == "":
-			lines[i] = fmt.Sprintf("    at %s:%d:%d", pos.Filename, pos.Line, pos.Column)
-		default:
-			lines[i] = fmt.Sprintf("    at %s (%s:%d:%d)", name, pos.Filename, pos.Line, pos.Column)
-		}
-	}
-	return strings.Join(lines, "\n")
-}
-
-// framePosition is where a frame is in the text the user wrote.
-func (s *Engine) framePosition(f goja.StackFrame) file.Position {
-	pos := f.Position()
-	if pos.Filename != f.SrcName() {
-		pos.Filename = FromURL(pos.Filename)
-	}
-	return pos
-}
-
-// originalPosition is a position whose file may come from a source map.
-func originalPosition(in *file.File, pos file.Position) file.Position {
-	if pos.Filename != in.Name() {
-		pos.Filename = FromURL(pos.Filename)
-	}
-	return pos
-}
-
-// FromURL undoes what the engine does to names in source maps.
-func FromURL(name string) string {
-	if plain, err := url.PathUnescape(name); err == nil {
-		return plain
-	}
-	return name
-}
-
-// locate gives the error the innermost place in code that is the user's.
-func (s *Engine) locate(e *ScriptError, stack []goja.StackFrame) {
-	for _, f := range stack {
-		pos := s.callee(s.framePosition(f))
-		if _, ok := s.sources[pos.Filename]; !ok || pos.Line == 0 {
-			continue
-		}
-		e.File, e.Line, e.Column = pos.Filename, pos.Line, pos.Column
-		s.place(e)
-		return
-	}
-}
-
-// stackLine is a line of the engine's stacks: a name or none, and a place.
-var stackLine = regexp.MustCompile(`(?m)^\s*at (?:.* \()?(.+?):(\d+):(\d+)\(\d+\)\)?$`)
-
-// stackPosition is the place in a match of stackLine.
-func stackPosition(m []string) file.Position {
-	line, _ := strconv.Atoi(m[2])
-	column, _ := strconv.Atoi(m[3])
-	return file.Position{Filename: m[1], Line: line, Column: column}
-}
-
-// locateIn is locate for errors of which only the text of the stack is left.
-func (s *Engine) locateIn(e *ScriptError, stack string) {
-	for _, m := range stackLine.FindAllStringSubmatch(stack, -1) {
-		pos := stackPosition(m)
-		if _, ok := s.sources[pos.Filename]; !ok {
-			continue
-		}
-		pos = s.callee(pos)
-		e.File, e.Line, e.Column = pos.Filename, pos.Line, pos.Column
-		s.place(e)
-		return
-	}
-}
-
 // Here is where in the user's code a function was called from, as the head of a
 // message; empty when that is unknown.
 func (s *Engine) Here() string {
 	e := &ScriptError{}
-	s.locate(e, s.Runtime.CaptureCallStack(10, nil))
+	s.sources.locate(e, s.Runtime.CaptureCallStack(10, nil))
 	if e.Line == 0 {
 		return ""
 	}
 	return e.At() + ": "
 }
 
-// place undoes what wrapping did to columns and adds the line's text.
-func (s *Engine) place(e *ScriptError) {
-	src, ok := s.sources[e.File]
-	if !ok {
-		return
-	}
-	if src.name != "" {
-		e.File = src.name
-	}
-	if e.Line == 1 {
-		e.Column = max(1, e.Column-src.shift)
-	}
-	e.SourceLine = src.line(e.Line)
-}
-
-// ScriptError describes a thrown value. Values that are no errors get the name
+// Thrown describes a thrown value. Values that are no errors get the name
 // the shell gives them (spec 04 §3.5).
-func (s *Engine) ScriptError(thrown goja.Value) (e *ScriptError) {
+func (s *Engine) Thrown(thrown goja.Value) (e *ScriptError) {
 	if ex := s.Runtime.Try(func() { e = s.describeThrown(thrown) }); ex != nil {
 		e = &ScriptError{Name: "Error", Message: "a value was thrown that cannot be looked at", value: thrown}
 	}
@@ -284,7 +186,7 @@ func (s *Engine) describeThrown(thrown goja.Value) *ScriptError {
 		e.Message = s.World.InspectResult(thrown, s.inspectOptions(), false)
 		return e
 	}
-	s.clarify(obj)
+	s.wording().clarify(obj)
 	code, message := obj.Get("code"), obj.Get("message")
 	e.CodeName = OptionalText(obj.Get("codeName"))
 	if code != nil && goja.IsNumber(code) {

@@ -15,16 +15,16 @@ import (
 // ShippedPrefix names scripts of Config.Scripts in load and require.
 const ShippedPrefix = "shardsh:"
 
-// LoadFile runs a script in the shared scope. While it runs, __filename and
+// Load runs a script in the shared scope. While it runs, __filename and
 // __dirname are its own.
-func (s *Engine) LoadFile(name string) (goja.Value, error) {
+func (s *Modules) Load(name string) (goja.Value, error) {
 	text, path, err := s.readScript(name)
 	if err != nil {
 		return nil, err
 	}
 	return s.inFile(path, func() (goja.Value, error) {
 		if !isModule(path, text) {
-			return s.runText(name, text, true)
+			return s.js.runText(name, text, true)
 		}
 		done, err := s.runESModule(name, path, func(*goja.Object) {})
 		if err != nil || done == nil {
@@ -35,15 +35,15 @@ func (s *Engine) LoadFile(name string) (goja.Value, error) {
 }
 
 // readScript finds a script and reads it.
-func (s *Engine) readScript(name string) (text, path string, err error) {
+func (s *Modules) readScript(name string) (text, path string, err error) {
 	if shipped, ok := strings.CutPrefix(name, ShippedPrefix); ok {
-		if s.cfg.Scripts == nil {
+		if s.js.cfg.Scripts == nil {
 			return "", "", &ScriptError{Name: "Error", Message: "no scripts are shipped with this shell"}
 		}
 		if filepath.Ext(shipped) == "" {
 			shipped += ".js"
 		}
-		data, err := fs.ReadFile(s.cfg.Scripts, shipped)
+		data, err := fs.ReadFile(s.js.cfg.Scripts, shipped)
 		if err != nil {
 			return "", "", &ScriptError{Name: "Error", Message: fmt.Sprintf("no shipped script is named %q", shipped)}
 		}
@@ -63,7 +63,7 @@ func (s *Engine) readScript(name string) (text, path string, err error) {
 // scriptPath is where a file named by a script is: next to the script that names
 // it when the name starts with a dot, else under the working directory, else in
 // the user's library (spec 04 §4.6).
-func (s *Engine) scriptPath(name string) string {
+func (s *Modules) scriptPath(name string) string {
 	if filepath.IsAbs(name) {
 		return name
 	}
@@ -115,9 +115,9 @@ func Exists(path string) bool {
 }
 
 // inFile runs something as the code of a file.
-func (s *Engine) inFile(path string, run func() (goja.Value, error)) (goja.Value, error) {
-	global := s.Runtime.GlobalObject()
-	names := map[string]goja.Value{"__filename": s.Runtime.ToValue(path), "__dirname": s.Runtime.ToValue(filepath.Dir(path))}
+func (s *Modules) inFile(path string, run func() (goja.Value, error)) (goja.Value, error) {
+	global := s.js.Runtime.GlobalObject()
+	names := map[string]goja.Value{"__filename": s.js.Runtime.ToValue(path), "__dirname": s.js.Runtime.ToValue(filepath.Dir(path))}
 	before := make(map[string]goja.Value, len(names))
 	for name, v := range names {
 		before[name] = global.Get(name)
@@ -136,3 +136,6 @@ func (s *Engine) inFile(path string, run func() (goja.Value, error)) (goja.Value
 	}()
 	return run()
 }
+
+// InScript reports whether the code of a file runs.
+func (s *Modules) InScript() bool { return len(s.dirs) > 0 }

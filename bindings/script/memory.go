@@ -84,6 +84,6 @@ func (s *Engine) outOfMemory(err *goja.InterruptedError) *ScriptError {
 		return nil
 	}
 	e := &ScriptError{Name: "RangeError", Message: cause.Error()}
-	s.locate(e, err.Stack())
+	s.sources.locate(e, err.Stack())
 	return e
 }

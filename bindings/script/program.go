@@ -22,27 +22,6 @@ type program struct {
 	text  source
 }
 
-// source is what positions of a program refer to.
-type source struct {
-	lines string
-	// name is what the user calls the file, where positions call it by its path.
-	name string
-	// shift is how many columns the first line was pushed right by wrapping.
-	shift int
-	// tree is the program, and places what may fail in it; nil until asked for.
-	tree   *ast.Program
-	places places
-}
-
-func (t source) line(n int) string {
-	for i, line := range strings.Split(t.lines, "\n") {
-		if i+1 == n {
-			return strings.TrimRight(line, "\r")
-		}
-	}
-	return ""
-}
-
 // parseProgram reads one input: direct commands on lines of their own become
 // calls, a program that only lacks a function around it gets one (top-level
 // await and return, spec 04 §4.1), and program-level let, const and class become

@@ -11,10 +11,17 @@ import (
 	"github.com/dop251/goja/ast"
 )
 
+// Modules finds and runs files: scripts that are loaded, modules that are required
+// or imported.
+type Modules struct {
+	js   *Engine
+	dirs []string // directories of the files being loaded, innermost last
+}
+
 // NewRequire makes require for code of a directory; empty for whatever file is
 // running. It gives built-in modules, and files that see the shell's globals
 // (spec 04 §4.6).
-func (s *Engine) NewRequire(dir string) *goja.Object {
+func (s *Modules) NewRequire(dir string) *goja.Object {
 	in := func(f func()) {
 		if dir != "" {
 			s.dirs = append(s.dirs, dir)
@@ -22,18 +29,18 @@ func (s *Engine) NewRequire(dir string) *goja.Object {
 		}
 		f()
 	}
-	f := s.Function("require", func(c *Call) (exports goja.Value) {
+	f := s.js.Function("require", func(c *Call) (exports goja.Value) {
 		c.Check("require", ParseSignature("id:string"))
-		in(func() { exports = c.JS.require(c.Text(0)) })
+		in(func() { exports = c.JS.Modules.require(c.Text(0)) })
 		return exports
 	})
-	Define(f, "resolve", s.Function("resolve", func(c *Call) (path goja.Value) {
+	Define(f, "resolve", s.js.Function("resolve", func(c *Call) (path goja.Value) {
 		in(func() {
-			if c.JS.module(builtinName(c.Text(0))) != nil {
+			if c.JS.Modules.module(builtinName(c.Text(0))) != nil {
 				path = c.Arg(0)
 				return
 			}
-			_, file, err := c.JS.findModule(c.Text(0))
+			_, file, err := c.JS.Modules.findModule(c.Text(0))
 			if err != nil {
 				c.JS.Rethrow(err)
 			}
@@ -46,42 +53,42 @@ func (s *Engine) NewRequire(dir string) *goja.Object {
 }
 
 // moduleCache holds the modules that were read from files, by path.
-func (s *Engine) moduleCache() *goja.Object { return s.Cached("modules", s.Runtime.NewObject) }
+func (s *Modules) moduleCache() *goja.Object { return s.js.Cached("modules", s.js.Runtime.NewObject) }
 
 func builtinName(id string) string { return strings.TrimPrefix(id, "node:") }
 
 // require gives what a module exports, or throws.
-func (s *Engine) require(id string) goja.Value {
+func (s *Modules) require(id string) goja.Value {
 	exports, done := s.requireOrImport(id)
 	if done != nil {
-		s.Rethrow(errAsyncModule)
+		s.js.Rethrow(errAsyncModule)
 	}
 	return exports()
 }
 
 // requireOrImport is require that also takes modules that await: done is the
 // promise of their end, and exports is not to be called before.
-func (s *Engine) requireOrImport(id string) (exports func() goja.Value, done goja.Value) {
+func (s *Modules) requireOrImport(id string) (exports func() goja.Value, done goja.Value) {
 	name := builtinName(id)
 	if m := s.module(name); m != nil {
 		return func() goja.Value { return m }, nil
 	}
 	if refusedModules()[name] || strings.HasPrefix(id, "node:") {
-		s.Throw("Error", "module '%s' is not available in shardsh", name)
+		s.js.Throw("Error", "module '%s' is not available in shardsh", name)
 	}
 	text, path, err := s.findModule(id)
 	if err != nil {
-		s.Rethrow(err)
+		s.js.Rethrow(err)
 	}
 	cache := s.moduleCache()
 	if m, ok := cache.Get(path).(*goja.Object); ok {
 		return exportsOf(m), nil
 	}
-	m := s.NewObject("exports", s.Runtime.NewObject(), "filename", path, "id", path, "loaded", false)
+	m := s.js.NewObject("exports", s.js.Runtime.NewObject(), "filename", path, "id", path, "loaded", false)
 	Must(cache.Set(path, m))
 	if done, err = s.runModule(m, text, path); err != nil {
 		Must(cache.Delete(path))
-		s.Rethrow(err)
+		s.js.Rethrow(err)
 	}
 	Must(m.Set("loaded", true))
 	return exportsOf(m), done
@@ -102,7 +109,7 @@ func refusedModules() map[string]bool {
 // findModule looks for a file: a name that starts with a dot beside the file
 // that asks, any other in the node_modules above that; then under the working
 // directory, then in the user's library.
-func (s *Engine) findModule(id string) (text, path string, err error) {
+func (s *Modules) findModule(id string) (text, path string, err error) {
 	if strings.HasPrefix(id, ShippedPrefix) {
 		return s.readScript(id)
 	}
@@ -174,10 +181,10 @@ const (
 
 // runModule fills a module from its text. For an ES module that awaits it gives
 // the promise of its end.
-func (s *Engine) runModule(m *goja.Object, text, path string) (done goja.Value, err error) {
+func (s *Modules) runModule(m *goja.Object, text, path string) (done goja.Value, err error) {
 	if filepath.Ext(path) == ".json" {
-		parse, _ := goja.AssertFunction(s.Runtime.GlobalObject().Get("JSON").(*goja.Object).Get("parse"))
-		v, err := parse(goja.Undefined(), s.Runtime.ToValue(strings.TrimPrefix(text, "\ufeff")))
+		parse, _ := goja.AssertFunction(s.js.Runtime.GlobalObject().Get("JSON").(*goja.Object).Get("parse"))
+		v, err := parse(goja.Undefined(), s.js.Runtime.ToValue(strings.TrimPrefix(text, "\ufeff")))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
@@ -197,20 +204,20 @@ func (s *Engine) runModule(m *goja.Object, text, path string) (done goja.Value, 
 	dir := filepath.Dir(path)
 	s.dirs = append(s.dirs, dir)
 	defer func() { s.dirs = s.dirs[:len(s.dirs)-1] }()
-	_, err = f(m.Get("exports"), m.Get("exports"), s.NewRequire(dir), m, s.Runtime.ToValue(path), s.Runtime.ToValue(dir))
+	_, err = f(m.Get("exports"), m.Get("exports"), s.NewRequire(dir), m, s.js.Runtime.ToValue(path), s.js.Runtime.ToValue(dir))
 	return nil, err
 }
 
 // parseModule reads a module of the old kind as a function of what it finds.
-func (s *Engine) parseModule(text, path string) (*ast.Program, error) {
+func (s *Modules) parseModule(text, path string) (*ast.Program, error) {
 	if strings.HasPrefix(text, "#!") {
 		text = "//" + text[2:]
 	}
-	s.sources[path] = source{lines: text}
+	s.js.sources[path] = source{lines: text}
 	if !typeScript(path) && !failsToCompile(text) {
 		tree, err := parseScript(path, modulePrefix+text+moduleSuffix)
 		if err == nil || !beyondEngine(text) {
-			s.sources[path] = source{lines: text, shift: len(modulePrefix), tree: tree}
+			s.js.sources[path] = source{lines: text, shift: len(modulePrefix), tree: tree}
 			return tree, err
 		}
 	}
@@ -219,7 +226,7 @@ func (s *Engine) parseModule(text, path string) (*ast.Program, error) {
 		return nil, err
 	}
 	tree, async, err := t.parse(path, strings.TrimPrefix(modulePrefix, "("), "})", nil)
-	s.sources[path] = source{lines: text, tree: tree}
+	s.js.sources[path] = source{lines: text, tree: tree}
 	if async {
 		return nil, errAsyncModule
 	}
@@ -227,24 +234,24 @@ func (s *Engine) parseModule(text, path string) (*ast.Program, error) {
 }
 
 // module gives a built-in module; nil when there is none.
-func (s *Engine) module(name string) goja.Value {
-	if s.cfg.Module == nil {
+func (s *Modules) module(name string) goja.Value {
+	if s.js.cfg.Module == nil {
 		return nil
 	}
-	return s.cfg.Module(name)
+	return s.js.cfg.Module(name)
 }
 
 // moduleFunction makes a module, parsed as one function expression, callable.
-func (s *Engine) moduleFunction(tree *ast.Program) (goja.Callable, error) {
+func (s *Modules) moduleFunction(tree *ast.Program) (goja.Callable, error) {
 	clarifyCatches(tree)
-	if err := s.expandRegexps(tree); err != nil {
+	if err := s.js.expandRegexps(tree); err != nil {
 		return nil, err
 	}
 	compiled, err := goja.CompileAST(tree, false)
 	if err != nil {
 		return nil, err
 	}
-	v, err := s.Runtime.RunProgram(compiled)
+	v, err := s.js.Runtime.RunProgram(compiled)
 	if err != nil {
 		return nil, err
 	}

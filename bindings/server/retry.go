@@ -26,9 +26,9 @@ func (s *Gateway) SendRetryable(r Request) (bson.Raw, error) {
 	home.number++
 	r.Body = append(body[:len(body):len(body)], bson.E{Key: "txnNumber", Value: home.number})
 	ctx := r.Context(s.JS.Context())
-	reply, err := r.Db().RunCommand(ctx, r.Body).Raw()
+	reply, err := r.DB().RunCommand(ctx, r.Body).Raw()
 	if err != nil && s.JS.Context().Err() == nil && retryable(err) {
-		reply, err = r.Db().RunCommand(ctx, r.Body).Raw()
+		reply, err = r.DB().RunCommand(ctx, r.Body).Raw()
 	}
 	if isNetworkError(err) && s.JS.Context().Err() == nil { // its numbers may be anywhere now
 		home.driver.EndSession(context.WithoutCancel(s.JS.Context()))

@@ -79,9 +79,9 @@ func (s *Gateway) Send(r Request) (bson.Raw, error) {
 		return reply, err
 	}
 	ctx := r.Context(s.JS.Context())
-	reply, err := r.Db().RunCommand(ctx, r.Body, r.Options()).Raw()
+	reply, err := r.DB().RunCommand(ctx, r.Body, r.Options()).Raw()
 	if s.mayRead(r, err) {
-		reply, err = r.Db().RunCommand(ctx, r.Body, r.Options()).Raw()
+		reply, err = r.DB().RunCommand(ctx, r.Body, r.Options()).Raw()
 	}
 	return s.Answer(reply, err)
 }
@@ -114,9 +114,9 @@ func (s *Gateway) Open(r Request) (*mongo.Cursor, error) {
 		return mongo.NewCursorFromDocuments(nil, nil, nil)
 	}
 	ctx := r.Context(s.JS.Context())
-	c, err := r.Db().RunCommandCursor(ctx, r.Body, r.Options())
+	c, err := r.DB().RunCommandCursor(ctx, r.Body, r.Options())
 	if s.mayRead(r, err) {
-		c, err = r.Db().RunCommandCursor(ctx, r.Body, r.Options())
+		c, err = r.DB().RunCommandCursor(ctx, r.Body, r.Options())
 	}
 	if err != nil && s.JS.Context().Err() != nil {
 		s.Interrupt()
@@ -138,7 +138,7 @@ func (s *Gateway) guard(r Request) (bson.Raw, error) {
 	return s.guards(r.Database, body)
 }
 
-func (r Request) Db() *mongo.Database { return r.On.Client.Database(r.Database) }
+func (r Request) DB() *mongo.Database { return r.On.Client.Database(r.Database) }
 
 func (r Request) Context(ctx context.Context) context.Context {
 	sess := r.driverSession()

@@ -78,7 +78,7 @@ func (sh *Helpers) adminTelling(body bson.D, ns string, p *display.Progress) bso
 	var running sync.WaitGroup
 	running.Go(func() {
 		defer finished()
-		reply, err = r.Db().RunCommand(s.JS.Context(), r.Body, r.Options()).Raw()
+		reply, err = r.DB().RunCommand(s.JS.Context(), r.Body, r.Options()).Raw()
 	})
 	defer p.End()
 	defer running.Wait()
