@@ -92,15 +92,15 @@ func readsNoDocuments(pipeline bson.RawValue) bool {
 	if len(stages) == 0 {
 		return false
 	}
-	_, makes := sourceRules()[args.FirstKey(stages[0])]
+	_, makes := initialStageRules()[args.FirstKey(stages[0])]
 	return makes
 }
 
 // stageRule tells whether a stage of a pipeline on a collection is allowed.
 type stageRule func(r Request, coll string, spec bson.RawValue) bool
 
-// sourceRules are what the stages need that make documents of their own.
-func sourceRules() map[string]stageRule {
+// initialStageRules are what the stages need that make documents of their own.
+func initialStageRules() map[string]stageRule {
 	onPipelines := func(action Action) stageRule {
 		return func(r Request, coll string, _ bson.RawValue) bool {
 			return r.Grants.Allows(On(r.Database, coll), action)
@@ -155,7 +155,7 @@ func mayRunPipeline(r Request, coll string, pipeline bson.RawValue) bool {
 	if err != nil {
 		return true
 	}
-	makes, joins := sourceRules(), joinRules()
+	makes, joins := initialStageRules(), joinRules()
 	for _, s := range stages {
 		name := args.FirstKey(s)
 		of := makes[name]

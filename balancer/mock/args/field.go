@@ -50,15 +50,6 @@ func Required(name string, kind Kind) Field { return Field{name, kind, true} }
 // Optional declares a field that may be left out.
 func Optional(name string, kind Kind) Field { return Field{name, kind, false} }
 
-// AnyOf declares optional fields of any type.
-func AnyOf(names ...string) []Field {
-	fields := make([]Field, len(names))
-	for i, name := range names {
-		fields[i] = Optional(name, Any)
-	}
-	return fields
-}
-
 // Generic reports whether a top-level field is one that every command takes.
 func Generic(name string) bool { return generic[name] }
 

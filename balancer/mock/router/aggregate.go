@@ -11,19 +11,19 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// source is a first stage that makes documents instead of changing them.
-type source struct {
+// initialStage is a first stage that makes documents instead of changing them.
+type initialStage struct {
 	// database: run with {aggregate: 1}.
 	database bool
-	// adminOnly sources answer on admin only.
+	// adminOnly stages answer on admin only.
 	adminOnly bool
 	// anywhere: it refuses the wrong place itself, with a code of its own.
 	anywhere bool
 	run      func(c *call, ns string, spec bson.RawValue) ([]bson.Raw, error)
 }
 
-func sources() map[string]source {
-	return map[string]source{
+func initialStages() map[string]initialStage {
+	return map[string]initialStage{
 		"$collStats":               {run: collStatsStage},
 		"$indexStats":              {run: indexStatsStage},
 		"$currentOp":               {database: true, adminOnly: true, run: currentOpStage},
@@ -154,7 +154,7 @@ func input(c *call, a aggregation, counted bool) (iter.Seq[bson.Raw], error) {
 	case a.read == 0:
 		return allDocuments(c, a.ns)
 	}
-	docs, err := run(c, a.query)
+	docs, err := runQuery(c, a.query)
 	return slices.Values(docs), err
 }
 
@@ -177,7 +177,7 @@ func readAggregate(c *call) (aggregation, error) {
 		return a, err
 	}
 	a.env = pipelineEnv(c.ctx, c, c.db, let)
-	if err := sourcesFirst(stages); err != nil {
+	if err := checkInitialStages(stages); err != nil {
 		return a, err
 	}
 	if on, first, isView := c.cluster.Collections().ViewOf(a.ns, c.db); isView {
@@ -223,11 +223,11 @@ func takeSource(c *call, a *aggregation, stages []bson.Raw) ([]bson.Raw, error) 
 			return nil, err
 		}
 	}
-	if src, known := sources()[name]; known {
+	if src, known := initialStages()[name]; known {
 		if src.adminOnly && c.db != "admin" || src.database != a.database && !src.anywhere {
 			return nil, mongoerr.New(mongoerr.InvalidNamespace, "%s is not allowed on %s", name, a.ns)
 		}
-		if err := memberSource(c, name); err != nil {
+		if err := checkMemberStage(c, name); err != nil {
 			return nil, err
 		}
 		a.source = func() ([]bson.Raw, error) { return src.run(c, a.ns, spec) }
@@ -321,11 +321,11 @@ func (q *query) take(c *call, name string, spec bson.RawValue) (bool, error) {
 	return err == nil, err
 }
 
-// sourcesFirst: a stage that makes documents must be the first.
-func sourcesFirst(stages []bson.Raw) error {
+// checkInitialStages: a stage that makes documents must be the first.
+func checkInitialStages(stages []bson.Raw) error {
 	for _, s := range stages[min(1, len(stages)):] {
 		name, _, err := stage(s)
-		if _, isSource := sources()[name]; err == nil && isSource {
+		if _, isSource := initialStages()[name]; err == nil && isSource {
 			return mongoerr.New(mongoerr.StageNotFirst, "%s is only valid as the first stage in a pipeline", name)
 		}
 	}

@@ -107,7 +107,7 @@ func allDocuments(c *call, ns string) (iter.Seq[bson.Raw], error) {
 	if c.node.member == nil {
 		return c.request.Documents(ns, nil), c.request.Ask(ns, nil)
 	}
-	docs, err := run(c, query{ns: ns})
+	docs, err := runQuery(c, query{ns: ns})
 	return slices.Values(docs), err
 }
 
@@ -130,8 +130,8 @@ func indexes(c *call, ns string) ([]store.IndexSpec, bool) {
 	return c.cluster.Statistics().MemberIndexes(c.node.member.ID, ns)
 }
 
-// memberSource refuses on a member the stages that speak of the whole cluster.
-func memberSource(c *call, name string) error {
+// checkMemberStage refuses on a member the stages that speak of the whole cluster.
+func checkMemberStage(c *call, name string) error {
 	switch name {
 	case "$collStats", "$listLocalSessions":
 		return nil

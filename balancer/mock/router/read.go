@@ -132,7 +132,7 @@ func find(c *call) (bson.D, error) {
 	if c.args.Truth("allowPartialResults") {
 		q.partial = new(bool)
 	}
-	results, err := run(c, q)
+	results, err := runQuery(c, q)
 	if err != nil {
 		return nil, err
 	}
@@ -316,7 +316,7 @@ func distinct(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	docs, err := run(c, q)
+	docs, err := runQuery(c, q)
 	if err != nil {
 		return nil, err
 	}

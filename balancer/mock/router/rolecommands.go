@@ -93,7 +93,7 @@ func createRole(c *call) (bson.D, error) {
 	if err := c.node.users.CreateRole(def); err != nil {
 		return nil, err
 	}
-	c.node.keepRole(def.Role)
+	c.node.storeRole(def.Role)
 	return bson.D{}, nil
 }
 
@@ -127,7 +127,7 @@ func changeRole(c *call, change func(*access.Definition) error) (bson.D, error) 
 	if err != nil {
 		return nil, err
 	}
-	c.node.keepRole(role)
+	c.node.storeRole(role)
 	return bson.D{}, nil
 }
 
@@ -141,12 +141,12 @@ func (n *node) removeRole(role access.Role) error {
 	if err != nil {
 		return err
 	}
-	n.keepRole(role)
+	n.storeRole(role)
 	for _, u := range changedUsers {
-		n.keepUser(u.Database, u.Name)
+		n.storeUser(u.Database, u.Name)
 	}
 	for _, def := range changedRoles {
-		n.keepRole(def.Role)
+		n.storeRole(def.Role)
 	}
 	return nil
 }
@@ -195,7 +195,7 @@ func changeUserRoles(change func(has, given []access.Role) []access.Role) handle
 		if err := c.node.users.Update(c.db, name, access.Draft{Roles: change(user.Roles, given)}); err != nil {
 			return nil, err
 		}
-		c.node.keepUser(c.db, name)
+		c.node.storeUser(c.db, name)
 		return bson.D{}, nil
 	}
 }

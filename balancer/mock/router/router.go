@@ -132,7 +132,7 @@ func (r *Router) answer(cmd *command, c *call) (reply bson.Raw, late lateness, w
 	defer r.cluster.Unlock()
 	r.cluster.Spend(commandTime)
 	reply, late = r.perform(cmd, c)
-	r.keepWrites(c)
+	r.storeWrites(c)
 	return reply, late, whenWritten(cmd, c)
 }
 

@@ -44,7 +44,7 @@ func createUser(c *call) (bson.D, error) {
 	if err := c.node.users.Create(c.db, c.args.Text("createUser"), draft); err != nil {
 		return nil, err
 	}
-	c.node.keepUser(c.db, c.args.Text("createUser"))
+	c.node.storeUser(c.db, c.args.Text("createUser"))
 	return bson.D{}, nil
 }
 
@@ -59,7 +59,7 @@ func updateUser(c *call) (bson.D, error) {
 	if err := c.node.users.Update(c.db, c.args.Text("updateUser"), draft); err != nil {
 		return nil, err
 	}
-	c.node.keepUser(c.db, c.args.Text("updateUser"))
+	c.node.storeUser(c.db, c.args.Text("updateUser"))
 	return bson.D{}, nil
 }
 
@@ -116,7 +116,7 @@ func dropUser(c *call) (bson.D, error) {
 	if !c.node.users.Drop(c.db, name) {
 		return nil, mongoerr.New(mongoerr.UserNotFound, "User '%s@%s' not found", name, c.db)
 	}
-	c.node.keepUser(c.db, name)
+	c.node.storeUser(c.db, name)
 	return bson.D{}, nil
 }
 
@@ -124,7 +124,7 @@ func dropAllUsers(c *call) (bson.D, error) {
 	n := int32(0)
 	for _, u := range c.node.users.All() {
 		if u.Database == c.db && c.node.users.Drop(u.Database, u.Name) {
-			c.node.keepUser(u.Database, u.Name)
+			c.node.storeUser(u.Database, u.Name)
 			n++
 		}
 	}

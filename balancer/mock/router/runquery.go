@@ -18,8 +18,8 @@ type part struct {
 	marks []store.Found
 }
 
-// run executes a query to its end.
-func run(c *call, q query) ([]bson.Raw, error) {
+// runQuery executes a query to its end.
+func runQuery(c *call, q query) ([]bson.Raw, error) {
 	parts, err := parts(c, q)
 	if err != nil {
 		return nil, err
@@ -155,7 +155,7 @@ func (q query) merge(parts []part) []bson.Raw {
 // countMatching counts without keeping the documents.
 func countMatching(c *call, q query) (int64, error) {
 	if isView(c, q.ns) {
-		docs, err := run(c, q)
+		docs, err := runQuery(c, q)
 		return int64(len(docs)), err
 	}
 	reads, err := reads(c, q.ns, q.request())

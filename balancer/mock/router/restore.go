@@ -14,15 +14,15 @@ import (
 // writes have done, so that one whose reply was lost with the process is not
 // done twice.
 
-// keptWrites is a session's newest retryable write.
-type keptWrites struct {
-	Number int64         `bson:"number"`
-	User   string        `bson:"user"`
-	Used   time.Time     `bson:"used"`
-	Done   []keptOutcome `bson:"done"`
+// storedWrites is a session's newest retryable write.
+type storedWrites struct {
+	Number int64           `bson:"number"`
+	User   string          `bson:"user"`
+	Used   time.Time       `bson:"used"`
+	Done   []storedOutcome `bson:"done"`
 }
 
-type keptOutcome struct {
+type storedOutcome struct {
 	ID       int32         `bson:"id"`
 	Matched  int           `bson:"matched"`
 	Modified int           `bson:"modified"`
@@ -31,16 +31,16 @@ type keptOutcome struct {
 	Reply    bson.D        `bson:"reply,omitempty"`
 }
 
-// keepWrites keeps what a retryable command has done.
-func (r *Router) keepWrites(c *call) {
+// storeWrites keeps what a retryable command has done.
+func (r *Router) storeWrites(c *call) {
 	if c.txnNumber == nil || !r.cluster.KeepsWrites() || c.session.writes == nil || !c.session.writes.fresh {
 		return
 	}
 	w := c.session.writes
 	w.fresh = false
-	kept := keptWrites{Number: w.number, User: c.session.user, Used: time.Now()}
+	kept := storedWrites{Number: w.number, User: c.session.user, Used: time.Now()}
 	for id, o := range w.done {
-		kept.Done = append(kept.Done, keptOutcome{id, o.matched, o.modified, o.upserted, o.removed, o.reply})
+		kept.Done = append(kept.Done, storedOutcome{id, o.matched, o.modified, o.upserted, o.removed, o.reply})
 	}
 	raw, err := bson.Marshal(kept)
 	if err != nil {
@@ -77,7 +77,7 @@ func (n *node) follow() {
 func (n *node) restoreUsers(into *access.Directory) {
 	for name, kept := range n.cluster.KeptUsers() {
 		restore := func() error { return into.Restore(kept, false) }
-		if strings.HasPrefix(name, keptRole) {
+		if strings.HasPrefix(name, rolePrefix) {
 			restore = func() error { return into.RestoreRole(kept) }
 		}
 		if err := restore(); err != nil {
@@ -89,7 +89,7 @@ func (n *node) restoreUsers(into *access.Directory) {
 // restoreWrites is false for a session that is over.
 func (n *node) restoreWrites(session string, raw bson.Raw) bool {
 	var id sessionID
-	var kept keptWrites
+	var kept storedWrites
 	if len(session) != len(id.id)+sha256.Size || bson.Unmarshal(raw, &kept) != nil || time.Since(kept.Used) > sessionLife {
 		return false
 	}
@@ -108,13 +108,13 @@ func (n *node) restoreWrites(session string, raw bson.Raw) bool {
 	return true
 }
 
-// keptRole is before the names of roles, which are kept with the users. No
+// rolePrefix is before the names of roles, which are kept with the users. No
 // database's name has a blank.
-const keptRole = "role "
+const rolePrefix = "role "
 
-// keepRole keeps a role as it is now.
-func (n *node) keepRole(role access.Role) {
-	name := keptRole + role.Database + "." + role.Role
+// storeRole keeps a role as it is now.
+func (n *node) storeRole(role access.Role) {
+	name := rolePrefix + role.Database + "." + role.Role
 	def, there := n.users.FindRole(role)
 	if !there {
 		n.cluster.KeepUser(name, nil)
@@ -128,8 +128,8 @@ func (n *node) keepRole(role access.Role) {
 	n.cluster.KeepUser(name, stored)
 }
 
-// keepUser keeps a user as it is now.
-func (n *node) keepUser(db, name string) {
+// storeUser keeps a user as it is now.
+func (n *node) storeUser(db, name string) {
 	user, there := n.users.Find(db, name)
 	if !there {
 		n.cluster.KeepUser(db+"."+name, nil)
