@@ -1,9 +1,9 @@
 package bindings
 
 import (
-	"shardsh/bindings/script"
-
 	"github.com/dop251/goja"
+
+	"shardsh/bindings/script"
 )
 
 // collBulkWrite reads a list of {operation: {…}} and does it.

@@ -3,11 +3,11 @@ package bindings
 import (
 	"time"
 
-	"shardsh/bindings/script"
-	"shardsh/bindings/server"
-
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 )
 
 func readMethods() []method[*collection] {

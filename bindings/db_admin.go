@@ -3,13 +3,13 @@ package bindings
 import (
 	"strings"
 
-	"shardsh/bindings/rawdoc"
-	"shardsh/bindings/script"
-	"shardsh/bindings/server"
-
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
+
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 )
 
 // databaseAdminMethods() are about servers rather than data.

@@ -4,11 +4,11 @@ import (
 	"crypto/md5"
 	"encoding/hex"
 
-	"shardsh/bindings/script"
-	"shardsh/bindings/server"
-
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 )
 
 // databaseUserMethods() manage users and roles. All of them are one command.

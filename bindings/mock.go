@@ -1,11 +1,11 @@
 package bindings
 
 import (
-	"shardsh/bindings/script"
-	"shardsh/bindings/server"
-
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 )
 
 // mockControl is the mock object: time, faults and virtual data of the mock

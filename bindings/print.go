@@ -3,9 +3,9 @@ package bindings
 import (
 	"strings"
 
-	"shardsh/bindings/script"
-
 	"github.com/dop251/goja"
+
+	"shardsh/bindings/script"
 )
 
 // printGlobals() write to standard output.

@@ -6,9 +6,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"shardsh/bindings/script"
-
 	"github.com/dop251/goja"
+
+	"shardsh/bindings/script"
 )
 
 // fileGlobals() are functions about files and the host.
