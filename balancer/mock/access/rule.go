@@ -77,6 +77,7 @@ func (r Request) isCaller(database, name string) bool {
 // target is the collection that the command's value names in its database.
 func (r Request) target() Resource { return On(r.Database, args.Text(r.Body.Lookup(r.Name))) }
 
+// MayConfigureBalancing: moving takes more than splitting.
 func MayConfigureBalancing(r Request) bool {
 	wanted := []Action{"splitChunk"}
 	if args.Truth(r.Body.Lookup("defragmentCollection")) || !r.Body.Lookup("enableBalancing").IsZero() {
@@ -94,6 +95,7 @@ func OfOwnOperation(r Request) bool {
 	return isNumber && r.OwnOperation(n)
 }
 
+// MayListDatabases: everybody may list those that they may do something with.
 func MayListDatabases(r Request) bool {
 	only := r.Body.Lookup("authorizedDatabases")
 	return only.IsZero() || args.Truth(only) || OnCluster("listDatabases")(r)
@@ -107,6 +109,7 @@ func MayListCollections(r Request) bool {
 			r.Grants.AllowsSomeIn(r.Database)
 }
 
+// MayCreate: a view needs what its pipeline reads.
 func MayCreate(r Request) bool {
 	on := args.Text(r.Body.Lookup("viewOn"))
 	if on != "" {
@@ -119,6 +122,7 @@ func MayCreate(r Request) bool {
 	return r.Grants.Allows(r.target(), "createCollection") || r.Grants.Allows(r.target(), "insert")
 }
 
+// MayModify: a view needs what its new pipeline reads.
 func MayModify(r Request) bool {
 	on := args.Text(r.Body.Lookup("viewOn"))
 	return r.Grants.Allows(r.target(), "collMod") &&

@@ -6,6 +6,7 @@ import (
 	"shardsh/balancer/mock/args"
 )
 
+// MayInsert wants insert on the collection.
 func MayInsert(r Request) bool { return r.Grants.Allows(r.target(), r.unvalidated("insert")...) }
 
 // unvalidated adds the action of bypassDocumentValidation where it is asked
@@ -17,6 +18,7 @@ func (r Request) unvalidated(actions ...Action) []Action {
 	return actions
 }
 
+// MayUpdate wants update on the collection, and insert where a statement upserts.
 func MayUpdate(r Request) bool {
 	wanted := r.unvalidated("update")
 	statements, _ := args.Documents(r.Body.Lookup("updates"))
@@ -29,6 +31,7 @@ func MayUpdate(r Request) bool {
 	return r.Grants.Allows(r.target(), wanted...)
 }
 
+// MayFindAndModify wants find, and what the change is.
 func MayFindAndModify(r Request) bool {
 	wanted := r.unvalidated("find")
 	switch {

@@ -11,6 +11,7 @@ import (
 // MayGrant: whoever grants a role needs grantRole on its database.
 func MayGrant(r Request) bool { return onRoles(r, "grantRole") }
 
+// MayRevoke: whoever revokes a role needs revokeRole on its database.
 func MayRevoke(r Request) bool { return onRoles(r, "revokeRole") }
 
 func onRoles(r Request, action Action) bool {
@@ -18,8 +19,10 @@ func onRoles(r Request, action Action) bool {
 	return !slices.ContainsFunc(roles, func(role Role) bool { return !r.Grants.Allows(In(role.Database), action) })
 }
 
+// MayGrantPrivileges wants grantRole on the database of each privilege.
 func MayGrantPrivileges(r Request) bool { return onPrivileges(r, "grantRole") }
 
+// MayRevokePrivileges wants revokeRole on the database of each privilege.
 func MayRevokePrivileges(r Request) bool { return onPrivileges(r, "revokeRole") }
 
 // onPrivileges wants an action on the database of each privilege, on admin
