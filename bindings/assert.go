@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"shardsh/bindings/script"
-
 	"github.com/dop251/goja"
+
+	"shardsh/bindings/script"
 )
 
 // newAssert makes assert: Node's members and the old shell's together

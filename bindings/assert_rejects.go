@@ -1,9 +1,9 @@
 package bindings
 
 import (
-	"shardsh/bindings/script"
-
 	"github.com/dop251/goja"
+
+	"shardsh/bindings/script"
 )
 
 // assertRejects is assert.rejects, or assert.doesNotReject: a promise that

@@ -1,9 +1,9 @@
 package bindings
 
 import (
-	"shardsh/bindings/script"
-
 	"github.com/dop251/goja"
+
+	"shardsh/bindings/script"
 )
 
 // collBulkWrite reads a list of {operation: {…}} and does it.
@@ -120,7 +120,8 @@ func bulkMethods() []method[*bulk] {
 		{"execute", "writeConcern?:object", bulkExecute, "Does the writes."},
 		{"toJSON", "", func(_ *call, b *bulk) goja.Value { return b.summary() }, ""},
 		{"tojson", "", func(_ *call, b *bulk) goja.Value { return b.summary() }, ""},
-		{"toString", "", func(c *call, b *bulk) goja.Value { return c.JS.Runtime.ToValue(c.s.display.Inspect(b.summary())) }, ""},
+		{"toString", "", func(c *call, b *bulk) goja.Value { return c.JS.Runtime.ToValue(c.s.display.Inspect(b.summary())) },
+			""},
 		{"getOperations", "", bulkGetOperations, "Returns the writes that were done."},
 	}
 }
@@ -175,10 +176,13 @@ func bulkFindMethods() []method[*bulkFind] {
 			f.bulk.add(c.s.updateStatement(f.filter, c.s.replacement(c.Arg(0)), f.options, false))
 			return f.bulk.object
 		}, ""},
-		{"upsert", "", func(c *call, f *bulkFind) goja.Value { return f.option(c, "upsert", c.JS.Runtime.ToValue(true)) }, ""},
+		{"upsert", "", func(c *call, f *bulkFind) goja.Value { return f.option(c, "upsert", c.JS.Runtime.ToValue(true)) },
+			""},
 		{"hint", "index:any", func(c *call, f *bulkFind) goja.Value { return f.option(c, "hint", c.Arg(0)) }, ""},
-		{"collation", "spec:object", func(c *call, f *bulkFind) goja.Value { return f.option(c, "collation", c.Arg(0)) }, ""},
-		{"arrayFilters", "filters:object", func(c *call, f *bulkFind) goja.Value { return f.option(c, "arrayFilters", c.Arg(0)) }, ""},
+		{"collation", "spec:object", func(c *call, f *bulkFind) goja.Value { return f.option(c, "collation", c.Arg(0)) },
+			""},
+		{"arrayFilters", "filters:object", func(c *call, f *bulkFind) goja.Value { return f.option(c, "arrayFilters", c.Arg(0)) },
+			""},
 		{"delete", "", func(c *call, f *bulkFind) goja.Value { return c.bulkDelete(f, false) }, ""},
 		{"deleteOne", "", func(c *call, f *bulkFind) goja.Value { return c.bulkDelete(f, true) }, ""},
 		{"remove", "", func(c *call, f *bulkFind) goja.Value { return c.bulkDelete(f, false) }, ""},

@@ -3,9 +3,9 @@ package bindings
 import (
 	"slices"
 
-	"shardsh/bindings/script"
-
 	"github.com/dop251/goja"
+
+	"shardsh/bindings/script"
 )
 
 // call is one call of a method or of a global function of the shell's.

@@ -1,10 +1,10 @@
 package bindings
 
 import (
-	"shardsh/bindings/script"
-
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/bindings/script"
 )
 
 // collection is one collection or view of a database.
@@ -47,16 +47,22 @@ func (coll *collection) Get(name string) goja.Value {
 
 func collectionMethods() []method[*collection] {
 	return []method[*collection]{
-		{"getName", "", func(c *call, coll *collection) goja.Value { return c.JS.Runtime.ToValue(coll.name) }, "Returns the name without the database."},
-		{"getFullName", "", func(c *call, coll *collection) goja.Value { return c.JS.Runtime.ToValue(coll.Namespace()) }, "Returns the namespace."},
+		{"getName", "", func(c *call, coll *collection) goja.Value { return c.JS.Runtime.ToValue(coll.name) },
+			"Returns the name without the database."},
+		{"getFullName", "", func(c *call, coll *collection) goja.Value { return c.JS.Runtime.ToValue(coll.Namespace()) },
+			"Returns the namespace."},
 		{"getDB", "", func(_ *call, coll *collection) goja.Value { return coll.d.object }, "Returns the database."},
-		{"getMongo", "", func(_ *call, coll *collection) goja.Value { return coll.d.on.js() }, "Returns the connection."},
+		{"getMongo", "", func(_ *call, coll *collection) goja.Value { return coll.d.on.js() },
+			"Returns the connection."},
 		{"getCollection", "name:string", func(c *call, coll *collection) goja.Value {
 			return coll.d.checkedCollection(coll.name + "." + c.Text(0)).object
 		}, "Returns the collection whose name starts with this one's."},
-		{"runCommand", "command:string|object options?:object", collRunCommand, "Runs a command that names this collection."},
-		{"toString", "", func(c *call, coll *collection) goja.Value { return c.JS.Runtime.ToValue(coll.Namespace()) }, ""},
-		{"toJSON", "", func(c *call, coll *collection) goja.Value { return c.JS.Runtime.ToValue(coll.Namespace()) }, ""},
+		{"runCommand", "command:string|object options?:object", collRunCommand,
+			"Runs a command that names this collection."},
+		{"toString", "", func(c *call, coll *collection) goja.Value { return c.JS.Runtime.ToValue(coll.Namespace()) },
+			""},
+		{"toJSON", "", func(c *call, coll *collection) goja.Value { return c.JS.Runtime.ToValue(coll.Namespace()) },
+			""},
 	}
 }
 

@@ -1,18 +1,19 @@
 package bindings
 
 import (
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
 	"shardsh/bindings/server"
-
-	"github.com/dop251/goja"
-	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
 func adminMethods() []method[*collection] {
 	return []method[*collection]{
 		{"drop", "options?:object", collDrop, "Drops the collection; false when there was none."},
-		{"renameCollection", "newName:string dropTarget?:boolean", collRename, "Gives the collection another name in the same database."},
+		{"renameCollection", "newName:string dropTarget?:boolean", collRename,
+			"Gives the collection another name in the same database."},
 		{"isCapped", "", collIsCapped, "Tells whether the collection is capped."},
 		{"exists", "", func(c *call, coll *collection) goja.Value {
 			info := coll.info()
@@ -33,11 +34,14 @@ func adminMethods() []method[*collection] {
 			}
 			return c.s.display.Reply(coll.d.Run(body, server.Reads))
 		}, "Checks the collection's data and indexes."},
-		{"stats", "scaleOrOptions?:number|object", collStats, "Returns the sizes of the collection, of all shards together."},
+		{"stats", "scaleOrOptions?:number|object", collStats,
+			"Returns the sizes of the collection, of all shards together."},
 		{"dataSize", "", collSize("dataSize", "$storageStats.size"), "Returns the size of the documents in bytes."},
-		{"storageSize", "", collSize("storageSize", "$storageStats.storageSize"), "Returns the size on disk without indexes."},
+		{"storageSize", "", collSize("storageSize", "$storageStats.storageSize"),
+			"Returns the size on disk without indexes."},
 		{"totalSize", "", collSize("totalSize", "$storageStats.totalSize"), "Returns the size on disk with indexes."},
-		{"totalIndexSize", "", collSize("totalIndexSize", "$storageStats.totalIndexSize"), "Returns the size of the indexes."},
+		{"totalIndexSize", "", collSize("totalIndexSize", "$storageStats.totalIndexSize"),
+			"Returns the size of the indexes."},
 		{"compactStructuredEncryptionData", "", func(c *call, _ *collection) goja.Value {
 			c.JS.ThrowInvalid("The \"compactStructuredEncryptionData\" command requires Mongo instance configured with auto encryption.")
 			return nil

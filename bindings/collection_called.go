@@ -4,9 +4,9 @@ import (
 	"slices"
 	"strings"
 
-	"shardsh/bindings/plaintext"
-
 	"github.com/dop251/goja"
+
+	"shardsh/bindings/plaintext"
 )
 
 // collectionCalled says what went wrong when a method that does not exist was

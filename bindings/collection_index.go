@@ -3,12 +3,12 @@ package bindings
 import (
 	"strconv"
 
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
 	"shardsh/bindings/server"
-
-	"github.com/dop251/goja"
-	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
 func indexMethods() []method[*collection] {

@@ -3,11 +3,11 @@ package bindings
 import (
 	"time"
 
-	"shardsh/bindings/script"
-	"shardsh/bindings/server"
-
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 )
 
 func readMethods() []method[*collection] {
@@ -15,14 +15,18 @@ func readMethods() []method[*collection] {
 		{"find", "query?:object projection?:object options?:object", func(c *call, coll *collection) goja.Value {
 			return coll.find(c).object
 		}, "Returns a cursor over the documents that match."},
-		{"findOne", "query?:object projection?:object options?:object", collFindOne, "Returns one document that matches, or null."},
-		{"aggregate", "pipeline?:object options?:object", collAggregate, "Returns a cursor over the results of a pipeline."},
+		{"findOne", "query?:object projection?:object options?:object", collFindOne,
+			"Returns one document that matches, or null."},
+		{"aggregate", "pipeline?:object options?:object", collAggregate,
+			"Returns a cursor over the results of a pipeline."},
 		{"countDocuments", "query?:object options?:object", collCountDocuments, "Counts the documents that match."},
 		{"estimatedDocumentCount", "options?:object", func(c *call, coll *collection) goja.Value {
 			return c.count(coll, c.JS.Merge(bson.D{{Key: "count", Value: coll.name}}, c.Arg(0)))
 		}, "Returns the count kept in the collection's metadata."},
-		{"count", "query?:object options?:object", collCount, "Deprecated: use countDocuments or estimatedDocumentCount."},
-		{"distinct", "field:string query?:object options?:object", collDistinct, "Returns the distinct values of a field."},
+		{"count", "query?:object options?:object", collCount,
+			"Deprecated: use countDocuments or estimatedDocumentCount."},
+		{"distinct", "field:string query?:object options?:object", collDistinct,
+			"Returns the distinct values of a field."},
 		{"explain", "verbosity?:any", func(c *call, coll *collection) goja.Value {
 			return c.s.newExplainable(coll, c.verbosity(0)).object
 		}, "Returns an object whose methods explain instead of running."},
@@ -33,7 +37,8 @@ func readMethods() []method[*collection] {
 			return c.watch(coll.d, coll.name, nil, c.Arg(0), c.Arg(1))
 		}, "Opens a change stream on this collection."},
 		{"mapReduce", "map?: reduce?: optionsOrOut?:", collMapReduce, "Deprecated: use aggregate."},
-		{"getPlanCache", "", func(c *call, coll *collection) goja.Value { return c.s.newPlanCache(coll) }, "Returns the plan cache."},
+		{"getPlanCache", "", func(c *call, coll *collection) goja.Value { return c.s.newPlanCache(coll) },
+			"Returns the plan cache."},
 	}
 }
 

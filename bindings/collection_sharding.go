@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/live"
 	"shardsh/bindings/display"
@@ -14,9 +17,6 @@ import (
 	"shardsh/bindings/script"
 	"shardsh/bindings/server"
 	"shardsh/bindings/sh"
-
-	"github.com/dop251/goja"
-	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
 func shardingMethods() []method[*collection] {

@@ -4,19 +4,20 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
 	"shardsh/bindings/server"
-
-	"github.com/dop251/goja"
-	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
 func writeMethods() []method[*collection] {
 	return []method[*collection]{
 		{"insertOne", "document:object options?:object", collInsertOne, "Inserts a document."},
 		{"insertMany", "documents:object options?:object", collInsertMany, "Inserts documents."},
-		{"insert", "documents:object options?:object", collInsert, "Deprecated: use insertOne, insertMany or bulkWrite."},
+		{"insert", "documents:object options?:object", collInsert,
+			"Deprecated: use insertOne, insertMany or bulkWrite."},
 		{"save", "document:object options?:object", collSave, "Deprecated: use insertOne or replaceOne."},
 		{"updateOne", "filter:object update:object options?:object", func(c *call, coll *collection) goja.Value {
 			return c.update(coll, false)
@@ -24,15 +25,18 @@ func writeMethods() []method[*collection] {
 		{"updateMany", "filter:object update:object options?:object", func(c *call, coll *collection) goja.Value {
 			return c.update(coll, true)
 		}, "Changes every document that matches."},
-		{"replaceOne", "filter:object replacement:object options?:object", collReplaceOne, "Replaces one document that matches."},
-		{"update", "filter:object update:object options?:object|boolean multi?:boolean", collUpdate, "Deprecated: use updateOne, updateMany or bulkWrite."},
+		{"replaceOne", "filter:object replacement:object options?:object", collReplaceOne,
+			"Replaces one document that matches."},
+		{"update", "filter:object update:object options?:object|boolean multi?:boolean", collUpdate,
+			"Deprecated: use updateOne, updateMany or bulkWrite."},
 		{"deleteOne", "filter:object options?:object", func(c *call, coll *collection) goja.Value {
 			return c.delete(coll, c.Object(1), true)
 		}, "Deletes one document that matches."},
 		{"deleteMany", "filter:object options?:object", func(c *call, coll *collection) goja.Value {
 			return c.delete(coll, c.Object(1), false)
 		}, "Deletes every document that matches."},
-		{"remove", "filter:object options?:object|boolean", collRemove, "Deprecated: use deleteOne, deleteMany, findOneAndDelete or bulkWrite."},
+		{"remove", "filter:object options?:object|boolean", collRemove,
+			"Deprecated: use deleteOne, deleteMany, findOneAndDelete or bulkWrite."},
 		{"findOneAndUpdate", "filter:object update:object options?:object", func(c *call, coll *collection) goja.Value {
 			return c.findOneAnd(coll, c.s.updateValue(c.Arg(1)), c.Object(2))
 		}, "Changes one document and returns it."},
@@ -42,7 +46,8 @@ func writeMethods() []method[*collection] {
 		{"findOneAndDelete", "filter:object options?:object", func(c *call, coll *collection) goja.Value {
 			return c.findOneAnd(coll, nil, c.Object(1))
 		}, "Deletes one document and returns it."},
-		{"findAndModify", "options:object", collFindAndModify, "Changes one document and returns it; all arguments in one object."},
+		{"findAndModify", "options:object", collFindAndModify,
+			"Changes one document and returns it; all arguments in one object."},
 		{"bulkWrite", "operations:object options?:object", collBulkWrite, "Does a list of writes."},
 		{"initializeOrderedBulkOp", "", func(c *call, coll *collection) goja.Value { return c.s.newBulk(coll, false).object },
 			"Starts a list of writes done in order."},

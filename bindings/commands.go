@@ -6,20 +6,21 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
 	"shardsh/bindings/server"
-
-	"github.com/dop251/goja"
-	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
 // shellGlobals() are the shell's own functions.
 func shellGlobals() []global {
 	return []global{
 		{"use", "database?:any", func(c *call) goja.Value { return c.useCommand() }, "Makes another database db."},
-		{"show", "", func(c *call) goja.Value { return c.showCommand() }, "Shows dbs, collections, users, roles, profile, logs, shards, zones, chunks, migrations or the balancer."},
+		{"show", "", func(c *call) goja.Value { return c.showCommand() },
+			"Shows dbs, collections, users, roles, profile, logs, shards, zones, chunks, migrations or the balancer."},
 		{"exit", "code?:any", func(c *call) goja.Value { return c.Quit() }, "Ends the shell with an exit code."},
 		{"quit", "code?:any", func(c *call) goja.Value { return c.Quit() }, "Ends the shell with an exit code."},
 		{"cls", "", func(c *call) goja.Value { c.s.display.ClearScreen(); return nil }, "Clears the screen."},
@@ -30,17 +31,23 @@ func shellGlobals() []global {
 			}
 			return nil
 		}, "Waits for some milliseconds."},
-		{"version", "", func(c *call) goja.Value { return c.JS.Runtime.ToValue(c.s.cfg.Version) }, "Returns the shell's version."},
-		{"isInteractive", "", func(c *call) goja.Value { return c.JS.Runtime.ToValue(c.s.cfg.Interactive) }, "Tells whether there is a prompt."},
-		{"connect", "uri:string user?:string password?:string", func(c *call) goja.Value { return c.connectDatabase() }, "Opens another connection and returns its database."},
+		{"version", "", func(c *call) goja.Value { return c.JS.Runtime.ToValue(c.s.cfg.Version) },
+			"Returns the shell's version."},
+		{"isInteractive", "", func(c *call) goja.Value { return c.JS.Runtime.ToValue(c.s.cfg.Interactive) },
+			"Tells whether there is a prompt."},
+		{"connect", "uri:string user?:string password?:string", func(c *call) goja.Value { return c.connectDatabase() },
+			"Opens another connection and returns its database."},
 		{"atExit", "f:function", func(c *call) goja.Value {
 			f, _ := goja.AssertFunction(c.Arg(0))
 			c.JS.AtExit(f)
 			return nil
 		}, "Calls a function when the shell ends, however it ends."},
-		{"disableTelemetry", "", func(c *call) goja.Value { return c.JS.Runtime.ToValue("Telemetry is now disabled.") }, "Answers that telemetry is off: there is none."},
-		{"enableTelemetry", "", func(c *call) goja.Value { return c.JS.Runtime.ToValue("Telemetry is not available.") }, "Answers that there is no telemetry."},
-		{"convertShardKeyToHashed", "value:any", func(c *call) goja.Value { return c.hashed(c.Arg(0)) }, "Returns the hash of a shard key value."},
+		{"disableTelemetry", "", func(c *call) goja.Value { return c.JS.Runtime.ToValue("Telemetry is now disabled.") },
+			"Answers that telemetry is off: there is none."},
+		{"enableTelemetry", "", func(c *call) goja.Value { return c.JS.Runtime.ToValue("Telemetry is not available.") },
+			"Answers that there is no telemetry."},
+		{"convertShardKeyToHashed", "value:any", func(c *call) goja.Value { return c.hashed(c.Arg(0)) },
+			"Returns the hash of a shard key value."},
 	}
 }
 

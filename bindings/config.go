@@ -5,12 +5,12 @@ import (
 	"io"
 	"io/fs"
 
-	"shardsh/bindings/script"
-	"shardsh/bindings/server"
-
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
+
+	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 )
 
 // Config says what a Shell is connected to and where it writes.

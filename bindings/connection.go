@@ -4,13 +4,13 @@ import (
 	"context"
 	"strings"
 
-	"shardsh/bindings/script"
-	"shardsh/bindings/server"
-
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/connstring"
+
+	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 )
 
 // Connections that scripts open, and logging in: Mongo(), connect(), db.auth().

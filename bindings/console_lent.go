@@ -55,8 +55,10 @@ func consoleGlobals() []global {
 			}
 			return c.JS.Runtime.NewArray(list...)
 		}, "Returns the inputs that are kept, oldest first."},
-		{"edit", "", func(c *call) goja.Value { return c.edit() }, "Opens an editor; what is written there comes back as input: edit, edit <name>, edit <code>."},
-		{"passwordPrompt", "", func(c *call) goja.Value { return c.passwordPrompt() }, "Asks for a password, which is not shown, and returns it."},
+		{"edit", "", func(c *call) goja.Value { return c.edit() },
+			"Opens an editor; what is written there comes back as input: edit, edit <name>, edit <code>."},
+		{"passwordPrompt", "", func(c *call) goja.Value { return c.passwordPrompt() },
+			"Asks for a password, which is not shown, and returns it."},
 		{"snippet", "", func(c *call) goja.Value {
 			return c.JS.ShownText("Snippets are packages for mongosh and not available here. Scripts of your own: load(\"file.js\"), require(\"./file.js\") or ~/.shardshrc.js.")
 		}, "Tells where scripts come from."},

@@ -5,13 +5,13 @@ import (
 	"math"
 	"time"
 
-	"shardsh/bindings/rawdoc"
-	"shardsh/bindings/script"
-
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
+
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
 )
 
 type cursorKind uint8

@@ -4,12 +4,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
 	"shardsh/bindings/server"
-
-	"github.com/dop251/goja"
-	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
 func (s *Shell) cursorPrototype() *goja.Object {
@@ -129,7 +129,8 @@ func cursorMethods() []method[*cursor] {
 		{"returnKey", "on?:boolean", cursorFlag("returnKey"), "Returns index keys instead of documents."},
 		{"showRecordId", "on?:boolean", cursorFlag("showRecordId"), "Adds the record id to each document."},
 		{"noCursorTimeout", "on?:boolean", cursorFlag("noCursorTimeout"), "Keeps the cursor on the server."},
-		{"allowPartialResults", "on?:boolean", cursorFlag("allowPartialResults"), "Takes the results of the shards that answer."},
+		{"allowPartialResults", "on?:boolean", cursorFlag("allowPartialResults"),
+			"Takes the results of the shards that answer."},
 		{"allowDiskUse", "on?:boolean", func(c *call, cur *cursor) goja.Value {
 			if cur.kind == kindFind && !server.HasField(cur.body, "sort") {
 				c.JS.Throw("MongoInvalidArgumentError", "Option \"allowDiskUse\" requires a sort specification")
@@ -151,14 +152,16 @@ func cursorMethods() []method[*cursor] {
 			c.JS.ThrowCoded(script.Deprecated, script.CodeDeprecated, "`maxScan()` was removed because it was deprecated in MongoDB 4.0")
 			return nil
 		}, "Removed."},
-		{"hasNext", "", func(c *call, cur *cursor) goja.Value { return c.JS.Runtime.ToValue(cur.hasNext()) }, "Tells whether there is another document."},
+		{"hasNext", "", func(c *call, cur *cursor) goja.Value { return c.JS.Runtime.ToValue(cur.hasNext()) },
+			"Tells whether there is another document."},
 		{"next", "", func(_ *call, cur *cursor) goja.Value {
 			if cur.explain != "" {
 				return cur.plan()
 			}
 			return orNull(cur.next())
 		}, "Returns the next document; null at the end."},
-		{"finish", "", func(_ *call, cur *cursor) goja.Value { return cur.plan() }, "Returns the plan of an explained query."},
+		{"finish", "", func(_ *call, cur *cursor) goja.Value { return cur.plan() },
+			"Returns the plan of an explained query."},
 		{"tryNext", "", func(c *call, cur *cursor) goja.Value {
 			if cur.stream && cur.isClosed() {
 				c.JS.Throw(script.RuntimeError, "Cannot call tryNext on closed cursor")
@@ -168,8 +171,10 @@ func cursorMethods() []method[*cursor] {
 			}
 			return cur.take()
 		}, "Returns the next document if there is one now."},
-		{"toArray", "", func(c *call, cur *cursor) goja.Value { return c.JS.Runtime.NewArray(cur.page(everything)...) }, "Returns all documents."},
-		{"length", "", func(c *call, cur *cursor) goja.Value { return c.JS.Runtime.ToValue(len(cur.page(everything))) }, ""},
+		{"toArray", "", func(c *call, cur *cursor) goja.Value { return c.JS.Runtime.NewArray(cur.page(everything)...) },
+			"Returns all documents."},
+		{"length", "", func(c *call, cur *cursor) goja.Value { return c.JS.Runtime.ToValue(len(cur.page(everything))) },
+			""},
 		{"showDiskLoc", "", cursorFlag("showRecordId"), ""},
 		{"snapshot", "", func(c *call, _ *cursor) goja.Value { return c.This }, ""},
 		{"readOnly", "", func(c *call, _ *cursor) goja.Value { return c.This }, ""},
@@ -183,10 +188,12 @@ func cursorMethods() []method[*cursor] {
 		{"count", "", cursorCount, "Counts the documents of the query."},
 		{"size", "", cursorCount, "The same as count."},
 		{"explain", "verbosity?:any", cursorExplain, "Returns the plan of the query."},
-		{"isClosed", "", func(c *call, cur *cursor) goja.Value { return c.JS.Runtime.ToValue(cur.isClosed()) }, "Tells whether the server has closed the cursor."},
+		{"isClosed", "", func(c *call, cur *cursor) goja.Value { return c.JS.Runtime.ToValue(cur.isClosed()) },
+			"Tells whether the server has closed the cursor."},
 		{"isExhausted", "", func(c *call, cur *cursor) goja.Value { return c.JS.Runtime.ToValue(cur.done() && cur.buffered() == 0) },
 			"Tells whether the cursor is closed and every document was read."},
-		{"objsLeftInBatch", "", func(c *call, cur *cursor) goja.Value { return c.JS.Runtime.ToValue(cur.buffered()) }, "Returns how many documents are at hand."},
+		{"objsLeftInBatch", "", func(c *call, cur *cursor) goja.Value { return c.JS.Runtime.ToValue(cur.buffered()) },
+			"Returns how many documents are at hand."},
 		{"close", "", func(_ *call, cur *cursor) goja.Value { cur.close(); return nil }, "Closes the cursor."},
 		{"toJSON", "", func(c *call, _ *cursor) goja.Value {
 			c.JS.ThrowInvalid(cursorIsNoValue)

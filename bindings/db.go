@@ -4,12 +4,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
 	"shardsh/bindings/server"
-
-	"github.com/dop251/goja"
-	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
 // database is one database of a connection, or of a session on it.
@@ -89,14 +89,16 @@ func (d *database) sibling(name string) *database {
 
 func databaseMethods() []method[*database] {
 	return []method[*database]{
-		{"getName", "", func(c *call, d *database) goja.Value { return c.JS.Runtime.ToValue(d.Name) }, "Returns the name of the database."},
+		{"getName", "", func(c *call, d *database) goja.Value { return c.JS.Runtime.ToValue(d.Name) },
+			"Returns the name of the database."},
 		{"getMongo", "", func(_ *call, d *database) goja.Value { return d.on.js() }, "Returns the connection."},
 		{"getSiblingDB", "name:string", dbSibling, "Returns another database of the same connection."},
 		{"getSisterDB", "name:string", dbSibling, "The old name of getSiblingDB."},
 		{"getCollection", "name:string", func(c *call, d *database) goja.Value { return d.checkedCollection(c.Text(0)).object },
 			"Returns a collection; for names that are no identifiers."},
 		{"getCollectionNames", "", dbCollectionNames, "Returns the names of the collections and views."},
-		{"getCollectionInfos", "filter?:object options?:object", dbCollectionInfos, "Returns what listCollections says of the collections."},
+		{"getCollectionInfos", "filter?:object options?:object", dbCollectionInfos,
+			"Returns what listCollections says of the collections."},
 		{"runCommand", "command:object|string options?:object", func(c *call, d *database) goja.Value {
 			return c.s.display.Reply(c.s.gateway.MustSend(d.Request(c.commandBody(0))))
 		}, "Runs a command on this database and returns the reply."},
@@ -106,7 +108,8 @@ func databaseMethods() []method[*database] {
 		{"_adminCommand", "command:object|string options?:object", func(c *call, d *database) goja.Value {
 			return c.s.display.Reply(c.s.gateway.MustSend(d.sibling("admin").Request(c.commandBody(0))))
 		}, ""},
-		{"aggregate", "pipeline?:object options?:object", dbAggregate, "Runs a pipeline that starts without a collection."},
+		{"aggregate", "pipeline?:object options?:object", dbAggregate,
+			"Runs a pipeline that starts without a collection."},
 		{"version", "", func(c *call, d *database) goja.Value {
 			return c.JS.Runtime.ToValue(rawdoc.Text(d.Admin(server.Command("buildInfo"), server.Reads), "version"))
 		}, "Returns the server's version."},

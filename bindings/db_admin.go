@@ -3,13 +3,13 @@ package bindings
 import (
 	"strings"
 
-	"shardsh/bindings/rawdoc"
-	"shardsh/bindings/script"
-	"shardsh/bindings/server"
-
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
+
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 )
 
 // databaseAdminMethods() are about servers rather than data.
@@ -68,7 +68,8 @@ func databaseAdminMethods() []method[*database] {
 			c.JS.Deprecate("Database.getLastErrorObj() is deprecated and has no effect. Errors are thrown.")
 			return c.JS.NewObject("err", goja.Null(), "ok", 1)
 		}, ""},
-		{"setSecondaryOk", "", func(_ *call, d *database) goja.Value { d.on.allowSecondaries(); return nil }, "Deprecated: use setReadPref."},
+		{"setSecondaryOk", "", func(_ *call, d *database) goja.Value { d.on.allowSecondaries(); return nil },
+			"Deprecated: use setReadPref."},
 		{"setSlaveOk", "", func(_ *call, d *database) goja.Value { d.on.allowSecondaries(); return nil }, ""},
 		{"getSecondaryOk", "", dbSecondaryOk, ""},
 		{"getSlaveOk", "", dbSecondaryOk, ""},

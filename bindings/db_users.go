@@ -4,31 +4,41 @@ import (
 	"crypto/md5"
 	"encoding/hex"
 
-	"shardsh/bindings/script"
-	"shardsh/bindings/server"
-
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 )
 
 // databaseUserMethods() manage users and roles. All of them are one command.
 func databaseUserMethods() []method[*database] {
 	return []method[*database]{
-		{"createUser", "user:object writeConcern?:object", createUser, "Creates a user; asks for the password when it is missing."},
+		{"createUser", "user:object writeConcern?:object", createUser,
+			"Creates a user; asks for the password when it is missing."},
 		{"createRole", "role:object writeConcern?:object", createRole, "Creates a role."},
 		{"updateUser", "name:string changes:object writeConcern?:object", updateUser, "Changes a user."},
 		{"updateRole", "name:string changes:object writeConcern?:object", updateRole, "Changes a role."},
-		{"changeUserPassword", "name:string password?:string writeConcern?:object", changeUserPassword, "Changes a user's password; asks for it when it is missing."},
+		{"changeUserPassword", "name:string password?:string writeConcern?:object", changeUserPassword,
+			"Changes a user's password; asks for it when it is missing."},
 		{"dropUser", "name:string writeConcern?:object", dropPrincipal("dropUser"), "Drops a user."},
 		{"dropRole", "name:string writeConcern?:object", dropPrincipal("dropRole"), "Drops a role."},
-		{"dropAllUsers", "writeConcern?:object", dropAll("dropAllUsersFromDatabase"), "Drops all users of this database."},
-		{"dropAllRoles", "writeConcern?:object", dropAll("dropAllRolesFromDatabase"), "Drops all roles of this database."},
-		{"grantRolesToUser", "name:string roles:object writeConcern?:object", changeList("grantRolesToUser", "roles"), "Gives roles to a user."},
-		{"revokeRolesFromUser", "name:string roles:object writeConcern?:object", changeList("revokeRolesFromUser", "roles"), "Takes roles from a user."},
-		{"grantRolesToRole", "name:string roles:object writeConcern?:object", changeList("grantRolesToRole", "roles"), "Gives roles to a role."},
-		{"revokeRolesFromRole", "name:string roles:object writeConcern?:object", changeList("revokeRolesFromRole", "roles"), "Takes roles from a role."},
-		{"grantPrivilegesToRole", "name:string privileges:object writeConcern?:object", changeList("grantPrivilegesToRole", "privileges"), "Gives privileges to a role."},
-		{"revokePrivilegesFromRole", "name:string privileges:object writeConcern?:object", changeList("revokePrivilegesFromRole", "privileges"), "Takes privileges from a role."},
+		{"dropAllUsers", "writeConcern?:object", dropAll("dropAllUsersFromDatabase"),
+			"Drops all users of this database."},
+		{"dropAllRoles", "writeConcern?:object", dropAll("dropAllRolesFromDatabase"),
+			"Drops all roles of this database."},
+		{"grantRolesToUser", "name:string roles:object writeConcern?:object", changeList("grantRolesToUser", "roles"),
+			"Gives roles to a user."},
+		{"revokeRolesFromUser", "name:string roles:object writeConcern?:object", changeList("revokeRolesFromUser", "roles"),
+			"Takes roles from a user."},
+		{"grantRolesToRole", "name:string roles:object writeConcern?:object", changeList("grantRolesToRole", "roles"),
+			"Gives roles to a role."},
+		{"revokeRolesFromRole", "name:string roles:object writeConcern?:object", changeList("revokeRolesFromRole", "roles"),
+			"Takes roles from a role."},
+		{"grantPrivilegesToRole", "name:string privileges:object writeConcern?:object", changeList("grantPrivilegesToRole", "privileges"),
+			"Gives privileges to a role."},
+		{"revokePrivilegesFromRole", "name:string privileges:object writeConcern?:object", changeList("revokePrivilegesFromRole", "privileges"),
+			"Takes privileges from a role."},
 		{"getUser", "name:string options?:object", func(c *call, d *database) goja.Value {
 			return c.firstOf(d.Run(c.JS.Merge(bson.D{{Key: "usersInfo", Value: bson.D{{Key: "user", Value: c.Text(0)}, {Key: "db", Value: d.Name}}}}, c.Arg(1)), server.Reads), "users")
 		}, "Returns a user, or null."},

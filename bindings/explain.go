@@ -1,11 +1,11 @@
 package bindings
 
 import (
-	"shardsh/bindings/script"
-	"shardsh/bindings/server"
-
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 )
 
 // explainable is db.c.explain(): its methods ask for plans.
@@ -109,12 +109,14 @@ func explainMethods() []method[*explainable] {
 		{"mapReduce", "map:any reduce:any optionsOrOut:any", func(c *call, e *explainable) goja.Value {
 			return e.explain(c, c.mapReduceBody(e.coll))
 		}, "Explains a mapReduce."},
-		{"getVerbosity", "", func(c *call, e *explainable) goja.Value { return c.JS.Runtime.ToValue(e.verbosity) }, "Returns the verbosity."},
+		{"getVerbosity", "", func(c *call, e *explainable) goja.Value { return c.JS.Runtime.ToValue(e.verbosity) },
+			"Returns the verbosity."},
 		{"setVerbosity", "verbosity:any", func(c *call, e *explainable) goja.Value {
 			e.verbosity = c.verbosity(0)
 			return nil
 		}, "Sets the verbosity."},
-		{"getCollection", "", func(_ *call, e *explainable) goja.Value { return e.coll.object }, "Returns the collection."},
+		{"getCollection", "", func(_ *call, e *explainable) goja.Value { return e.coll.object },
+			"Returns the collection."},
 	}
 }
 
@@ -154,8 +156,10 @@ func planCacheMethods() []method[*planCache] {
 			}
 			return c.s.display.Reply(p.coll.d.Run(body))
 		}, "Forgets the plans of one kind of query."},
-		{"listQueryShapes", "", func(c *call, _ *planCache) goja.Value { return c.planCacheGone("listQueryShapes") }, ""},
-		{"getPlansByQuery", "", func(c *call, _ *planCache) goja.Value { return c.planCacheGone("getPlansByQuery") }, ""},
+		{"listQueryShapes", "", func(c *call, _ *planCache) goja.Value { return c.planCacheGone("listQueryShapes") },
+			""},
+		{"getPlansByQuery", "", func(c *call, _ *planCache) goja.Value { return c.planCacheGone("getPlansByQuery") },
+			""},
 	}
 }
 

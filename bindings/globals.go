@@ -1,9 +1,9 @@
 package bindings
 
 import (
-	"shardsh/bindings/script"
-
 	"github.com/dop251/goja"
+
+	"shardsh/bindings/script"
 )
 
 // defineGlobals puts everything scripts see into the global object. What costs

@@ -1,9 +1,9 @@
 package bindings
 
 import (
-	"shardsh/bindings/script"
-
 	"github.com/dop251/goja"
+
+	"shardsh/bindings/script"
 )
 
 // bsonForms are the constructors of values that JavaScript has not, by name: how

@@ -5,9 +5,9 @@ import (
 	"io"
 	"strings"
 
-	"shardsh/bindings/script"
-
 	"github.com/dop251/goja"
+
+	"shardsh/bindings/script"
 )
 
 // JSONStyle says how WriteJSON writes.

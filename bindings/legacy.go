@@ -16,9 +16,12 @@ import (
 // legacyGlobals() are functions of the old shell (spec 04 §4.11).
 func legacyGlobals() []global {
 	return []global{
-		{"tojson", "", func(c *call) goja.Value { return c.JS.Runtime.ToValue(c.toJSONArgument(c.Arg(2).ToBoolean())) }, "Returns a value as the old shell's JSON."},
-		{"tojsononeline", "", func(c *call) goja.Value { return c.JS.Runtime.ToValue(c.s.toJSON(c.Arg(0), true)) }, "Returns a value as JSON on one line."},
-		{"tojsonObject", "", func(c *call) goja.Value { return c.JS.Runtime.ToValue(c.toJSONArgument(c.Arg(2).ToBoolean())) }, ""},
+		{"tojson", "", func(c *call) goja.Value { return c.JS.Runtime.ToValue(c.toJSONArgument(c.Arg(2).ToBoolean())) },
+			"Returns a value as the old shell's JSON."},
+		{"tojsononeline", "", func(c *call) goja.Value { return c.JS.Runtime.ToValue(c.s.toJSON(c.Arg(0), true)) },
+			"Returns a value as JSON on one line."},
+		{"tojsonObject", "", func(c *call) goja.Value { return c.JS.Runtime.ToValue(c.toJSONArgument(c.Arg(2).ToBoolean())) },
+			""},
 		{"printShardingStatus", "configDB?:any verbose?:any", func(c *call) goja.Value {
 			d := c.s.requireDB()
 			config, verbose := d.Sibling("config"), c.Arg(1).ToBoolean()
@@ -46,9 +49,12 @@ func legacyGlobals() []global {
 		{"friendlyEqual", "", func(c *call) goja.Value {
 			return c.JS.Runtime.ToValue(c.Arg(0).Equals(c.Arg(1)) || c.JS.SameDocument(c.Arg(0), c.Arg(1)))
 		}, ""},
-		{"isNumber", "", func(c *call) goja.Value { return c.JS.Runtime.ToValue(script.TypeOf(c.Arg(0)) == "number") }, ""},
-		{"isString", "", func(c *call) goja.Value { return c.JS.Runtime.ToValue(script.TypeOf(c.Arg(0)) == "string") }, ""},
-		{"isObject", "", func(c *call) goja.Value { return c.JS.Runtime.ToValue(script.TypeOf(c.Arg(0)) == "object") }, ""},
+		{"isNumber", "", func(c *call) goja.Value { return c.JS.Runtime.ToValue(script.TypeOf(c.Arg(0)) == "number") },
+			""},
+		{"isString", "", func(c *call) goja.Value { return c.JS.Runtime.ToValue(script.TypeOf(c.Arg(0)) == "string") },
+			""},
+		{"isObject", "", func(c *call) goja.Value { return c.JS.Runtime.ToValue(script.TypeOf(c.Arg(0)) == "object") },
+			""},
 		{"setVerboseShell", "", func(_ *call) goja.Value { return nil }, ""},
 		{"shellPrint", "", func(c *call) goja.Value { c.s.display.Print(c.Args); return nil }, ""},
 		{"runProgram", "", refused("runProgram"), ""},

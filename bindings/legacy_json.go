@@ -3,9 +3,9 @@ package bindings
 import (
 	"strings"
 
-	"shardsh/bindings/script"
-
 	"github.com/dop251/goja"
+
+	"shardsh/bindings/script"
 )
 
 // toJSONArgument is tojson(value, indent, nolint).

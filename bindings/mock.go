@@ -1,11 +1,11 @@
 package bindings
 
 import (
-	"shardsh/bindings/script"
-	"shardsh/bindings/server"
-
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 )
 
 // mockControl is the mock object: time, faults and virtual data of the mock
@@ -36,9 +36,11 @@ func mockMethods() []method[*mockControl] {
 		{"now", "", mockDate("mockNow"), "The cluster's time."},
 		{"advance", "duration:string|number", mockDate("mockAdvance"),
 			"Lets virtual time jump (\"2h\", or milliseconds) and returns the new time."},
-		{"addShard", "options?:object", mockSends("mockAddShard"), "Adds an empty shard: {name, host, zones}, all optional."},
+		{"addShard", "options?:object", mockSends("mockAddShard"),
+			"Adds an empty shard: {name, host, zones}, all optional."},
 		{"crash", "shard:string", mockSends("mockCrash"), "Takes a shard, or \"config\", away."},
-		{"restart", "shard?:string", mockSends("mockRestart"), "Brings a crashed shard or \"config\" back; without a name, all."},
+		{"restart", "shard?:string", mockSends("mockRestart"),
+			"Brings a crashed shard or \"config\" back; without a name, all."},
 		{"partition", "shard:string to:string", mockPair("mockPartition"),
 			"Cuts two nodes off from each other: shards, \"config\", \"router\"."},
 		{"heal", "shard?:string to?:string", mockPair("mockHeal"),
@@ -49,10 +51,12 @@ func mockMethods() []method[*mockControl] {
 			"Lets commands fail: {times, after, code, errmsg, errorLabels, shard}, or {closeConnection}, or {writeConcernError}."},
 		{"sameMachineId", "shard:string to:string", mockPair("mockSameMachineId"),
 			"Gives the second shard the machine id of the first; the balancer's next round fails and mends it."},
-		{"stepDown", "", mockSends("mockStepDown"), "Gives the config server another primary, and with it a new balancer."},
+		{"stepDown", "", mockSends("mockStepDown"),
+			"Gives the config server another primary, and with it a new balancer."},
 		{"fill", "ns:string options:object", mockSends("mockFill"),
 			"Lays virtual data over a collection's chunks: {bytes: \"10GB\", docs, distribution: \"even\" | \"skewed\" | {shard: share}}."},
-		{"save", "file:string", mockSends("mockSave"), "Writes the whole cluster to a file, for mock.load() and --snapshot."},
+		{"save", "file:string", mockSends("mockSave"),
+			"Writes the whole cluster to a file, for mock.load() and --snapshot."},
 		{"load", "file:string", mockSends("mockLoad"), "Replaces the whole cluster by the one in a file."},
 		{"invariants", "", mockSends("mockInvariants"), "Checks that nothing is lost, doubled or left uncovered."},
 	}

@@ -3,16 +3,16 @@ package bindings
 import (
 	"strings"
 
-	"shardsh/bindings/rawdoc"
-	"shardsh/bindings/script"
-	"shardsh/bindings/server"
-
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 	"go.mongodb.org/mongo-driver/v2/tag"
+
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 )
 
 // mongoObject is one connection: what db.getMongo() gives.
@@ -81,20 +81,26 @@ func mongoMethods() []method[*mongoObject] {
 		{"getReadPref", "", mongoGetReadPref, "Returns the read preference."},
 		{"getReadPrefTagSet", "", func(c *call, m *mongoObject) goja.Value { return c.tagSets(m.readPref()) },
 			"Returns the tag sets of the read preference."},
-		{"setReadPref", "mode?:any tags?:any hedge?:object", mongoSetReadPref, "Sets the read preference of everything read from now on."},
+		{"setReadPref", "mode?:any tags?:any hedge?:object", mongoSetReadPref,
+			"Sets the read preference of everything read from now on."},
 		{"getReadConcern", "", func(c *call, m *mongoObject) goja.Value { return c.optionalDocument(m.readConcern, "level") },
 			"Returns the level of the read concern, if one was set."},
-		{"setReadConcern", "level:string", mongoSetReadConcern, "Sets the read concern of everything read from now on."},
+		{"setReadConcern", "level:string", mongoSetReadConcern,
+			"Sets the read concern of everything read from now on."},
 		{"getWriteConcern", "", func(c *call, m *mongoObject) goja.Value { return c.optionalDocument(m.writeConcern, "") },
 			"Returns the write concern, if one was set."},
-		{"setWriteConcern", "w?:any wtimeout?:any journal?:any", mongoSetWriteConcern, "Sets the write concern of everything written from now on."},
-		{"setSecondaryOk", "", func(_ *call, m *mongoObject) goja.Value { m.allowSecondaries(); return nil }, "Deprecated: use setReadPref."},
+		{"setWriteConcern", "w?:any wtimeout?:any journal?:any", mongoSetWriteConcern,
+			"Sets the write concern of everything written from now on."},
+		{"setSecondaryOk", "", func(_ *call, m *mongoObject) goja.Value { m.allowSecondaries(); return nil },
+			"Deprecated: use setReadPref."},
 		{"setSlaveOk", "", func(c *call, _ *mongoObject) goja.Value {
 			c.JS.ThrowCoded(script.Deprecated, script.CodeDeprecated, "Setting slaveOk is deprecated, use setReadPref instead.")
 			return nil
 		}, ""},
-		{"setCausalConsistency", "", notForConnections("It is not possible to set causal consistency for an entire connection due to the driver, use startSession({causalConsistency: <>}) instead."), ""},
-		{"isCausalConsistency", "", notForConnections("Causal consistency for drivers is set via Mongo.startSession and can be checked via session.getOptions. The default value is true"), ""},
+		{"setCausalConsistency", "", notForConnections("It is not possible to set causal consistency for an entire connection due to the driver, use startSession({causalConsistency: <>}) instead."),
+			""},
+		{"isCausalConsistency", "", notForConnections("Causal consistency for drivers is set via Mongo.startSession and can be checked via session.getOptions. The default value is true"),
+			""},
 		{"getClientEncryption", "", noEncryption, ""},
 		{"getKeyVault", "", noEncryption, ""},
 		{"startSession", "options?:object", func(c *call, m *mongoObject) goja.Value { return c.newSession(m, c.Object(0)).object },
@@ -105,8 +111,10 @@ func mongoMethods() []method[*mongoObject] {
 		{"bulkWrite", "models:object options?:object", func(c *call, m *mongoObject) goja.Value {
 			return c.clientBulkWrite(m.database("admin"))
 		}, "Does a list of writes to several collections."},
-		{"use", "database:string", func(c *call, m *mongoObject) goja.Value { return c.s.useOn(m, c.Text(0)) }, "Makes a database of this connection db."},
-		{"convertShardKeyToHashed", "value:any", func(c *call, _ *mongoObject) goja.Value { return c.hashed(c.Arg(0)) }, "Returns the hash of a shard key value."},
+		{"use", "database:string", func(c *call, m *mongoObject) goja.Value { return c.s.useOn(m, c.Text(0)) },
+			"Makes a database of this connection db."},
+		{"convertShardKeyToHashed", "value:any", func(c *call, _ *mongoObject) goja.Value { return c.hashed(c.Arg(0)) },
+			"Returns the hash of a shard key value."},
 		{"connect", "user?:string password?:string", func(c *call, m *mongoObject) goja.Value {
 			if c.Has(0) {
 				c.login(m, options.Credential{Username: c.Text(0), Password: script.OptionalText(c.Arg(1)), PasswordSet: c.Has(1)})

@@ -3,15 +3,16 @@ package bindings
 import (
 	"strings"
 
-	"shardsh/bindings/script"
-
 	"github.com/dop251/goja"
+
+	"shardsh/bindings/script"
 )
 
 // printGlobals() write to standard output.
 func printGlobals() []global {
 	return []global{
-		{"print", "", func(c *call) goja.Value { c.s.display.Print(c.Args); return nil }, "Prints values, separated by spaces."},
+		{"print", "", func(c *call) goja.Value { c.s.display.Print(c.Args); return nil },
+			"Prints values, separated by spaces."},
 		{"printjson", "", func(c *call) goja.Value {
 			texts := make([]string, len(c.Args))
 			for i, v := range c.Args {

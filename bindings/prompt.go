@@ -5,10 +5,10 @@ import (
 	"slices"
 	"time"
 
-	"shardsh/bindings/server"
-
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/bindings/server"
 )
 
 // Prompt is what a REPL shows before an input (spec 04 §2.2). A global named

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"shardsh/bindings/script"
-
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/bindings/script"
 )
 
 // TestJSON: results as extended JSON; cursors are drained, wrappers bare (spec

@@ -6,13 +6,13 @@ import (
 	"slices"
 	"time"
 
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
 	"shardsh/bindings/server"
-
-	"github.com/dop251/goja"
-	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
 // replicationMethods() look at the oplog and at the members of a replica set.
@@ -21,7 +21,8 @@ func replicationMethods() []method[*database] {
 		{"getReplicationInfo", "", func(c *call, d *database) goja.Value { return c.replicationInfo(d) },
 			"Returns size and time span of the oplog."},
 		{"printReplicationInfo", "", dbPrintReplicationInfo, "Shows size and time span of the oplog."},
-		{"printSecondaryReplicationInfo", "", dbPrintSecondaryReplicationInfo, "Shows how far the secondaries are behind."},
+		{"printSecondaryReplicationInfo", "", dbPrintSecondaryReplicationInfo,
+			"Shows how far the secondaries are behind."},
 		{"printSlaveReplicationInfo", "", func(c *call, _ *database) goja.Value {
 			c.JS.ThrowCoded(script.Deprecated, script.CodeDeprecated, "Method deprecated, use db.printSecondaryReplicationInfo instead")
 			return nil

@@ -3,11 +3,11 @@ package bindings
 import (
 	"strconv"
 
-	"shardsh/bindings/rawdoc"
-	"shardsh/bindings/script"
-
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
 )
 
 // What writes return, in the shapes of spec 04 §6.6. Members of the old shell's

@@ -5,12 +5,12 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
 	"shardsh/bindings/server"
-
-	"github.com/dop251/goja"
-	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
 // replicaSet is the rs object. Connected to a mongos it is of little use.
@@ -59,7 +59,8 @@ func replicaSetMethods() []method[*replicaSet] {
 		{"add", "member:string|object arbiter?:boolean", func(c *call, rs *replicaSet) goja.Value {
 			return rs.addMember(c, c.Arg(1).ToBoolean())
 		}, "Adds a member."},
-		{"addArb", "host:string", func(c *call, rs *replicaSet) goja.Value { return rs.addMember(c, true) }, "Adds an arbiter."},
+		{"addArb", "host:string", func(c *call, rs *replicaSet) goja.Value { return rs.addMember(c, true) },
+			"Adds an arbiter."},
 		{"remove", "host:string", rsRemove, "Removes a member."},
 		{"stepDown", "seconds?:number catchUp?:number", func(c *call, rs *replicaSet) goja.Value {
 			var seconds any = int32(60)
@@ -81,7 +82,8 @@ func replicaSetMethods() []method[*replicaSet] {
 		{"secondaryOk", "", rsSecondaryOk, "Allows reads from secondaries."},
 		{"slaveOk", "", rsSecondaryOk, ""},
 		{"printReplicationInfo", "", viaAdmin(dbPrintReplicationInfo), "Shows size and time span of the oplog."},
-		{"printSecondaryReplicationInfo", "", viaAdmin(dbPrintSecondaryReplicationInfo), "Shows how far the secondaries are behind."},
+		{"printSecondaryReplicationInfo", "", viaAdmin(dbPrintSecondaryReplicationInfo),
+			"Shows how far the secondaries are behind."},
 		{"printSlaveReplicationInfo", "", func(c *call, _ *replicaSet) goja.Value {
 			c.JS.ThrowCoded(script.Deprecated, script.CodeDeprecated, "printSlaveReplicationInfo has been deprecated. Use printSecondaryReplicationInfo instead")
 			return nil

@@ -7,16 +7,16 @@ import (
 	"strings"
 	"time"
 
-	"shardsh/bindings/rawdoc"
-	"shardsh/bindings/script"
-	"shardsh/bindings/server"
-
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/mongo/readconcern"
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
+
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 )
 
 // session is what startSession() gives.
@@ -144,14 +144,17 @@ func sessionMethods() []method[*session] {
 			c.transaction(sess.driver.AbortTransaction(c.JS.Context()))
 			return nil
 		}, "Gives up the transaction."},
-		{"withTransaction", "f:function options?:object", sessionWithTransaction, "Runs a function in a transaction, again when it has to."},
+		{"withTransaction", "f:function options?:object", sessionWithTransaction,
+			"Runs a function in a transaction, again when it has to."},
 		{"endSession", "", func(c *call, sess *session) goja.Value {
 			sess.driver.EndSession(context.WithoutCancel(c.JS.Context()))
 			sess.ended = true
 			return nil
 		}, "Ends the session."},
-		{"hasEnded", "", func(c *call, sess *session) goja.Value { return c.JS.Runtime.ToValue(sess.ended) }, "Tells whether the session was ended."},
-		{"getOptions", "", func(_ *call, sess *session) goja.Value { return sess.given }, "Returns the options the session was started with."},
+		{"hasEnded", "", func(c *call, sess *session) goja.Value { return c.JS.Runtime.ToValue(sess.ended) },
+			"Tells whether the session was ended."},
+		{"getOptions", "", func(_ *call, sess *session) goja.Value { return sess.given },
+			"Returns the options the session was started with."},
 		{"getClusterTime", "", func(c *call, sess *session) goja.Value { return c.clusterTime(sess.driver.ClusterTime()) },
 			"Returns the newest cluster time seen."},
 		{"getOperationTime", "", func(c *call, sess *session) goja.Value {

@@ -6,14 +6,14 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/dop251/goja"
+
 	"shardsh/bindings/complete"
 	"shardsh/bindings/display"
 	"shardsh/bindings/node"
 	"shardsh/bindings/script"
 	"shardsh/bindings/server"
 	"shardsh/bindings/sh"
-
-	"github.com/dop251/goja"
 )
 
 // Shell is a JavaScript runtime with the objects that scripts see and the

@@ -3,9 +3,9 @@ package bindings
 import (
 	"slices"
 
-	"shardsh/bindings/rawdoc"
-
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/bindings/rawdoc"
 )
 
 // writeKind is one of the three commands that write.

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"shardsh/bindings/script"
-
 	"github.com/dop251/goja"
+
+	"shardsh/bindings/script"
 )
 
 // called is the function that a call names, as its help describes it, and what

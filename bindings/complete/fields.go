@@ -4,10 +4,10 @@ import (
 	"context"
 	"slices"
 
-	"shardsh/bindings/server"
-
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"shardsh/bindings/server"
 )
 
 const (

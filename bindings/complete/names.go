@@ -7,11 +7,11 @@ import (
 	"sync"
 	"time"
 
-	"shardsh/bindings/rawdoc"
-	"shardsh/bindings/server"
-
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/server"
 )
 
 const (

@@ -85,6 +85,7 @@ func (s *Display) Reply(raw bson.Raw) goja.Value {
 	return s.markReply(s.JS.World.DocToJS(raw))
 }
 
+// Inspect returns a value as it looks within a text.
 func (s *Display) Inspect(v goja.Value) string {
 	return s.JS.World.Inspect(v, s.InspectOptions())
 }

@@ -35,6 +35,7 @@ func (s *Display) OldJSON(v goja.Value, oneLine bool) string {
 	return OldJSON(raw, "", oneLine)
 }
 
+// JSONString returns a text as a string of JSON.
 func JSONString(text string) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
@@ -45,6 +46,7 @@ func JSONString(text string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
+// OldJSON returns a BSON value in the old shell's JSON.
 func OldJSON(v bson.RawValue, indent string, oneLine bool) string {
 	switch v.Type {
 	case bson.TypeEmbeddedDocument:

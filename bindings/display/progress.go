@@ -34,6 +34,7 @@ type Amount struct {
 	Text       func(float64) string // of either
 }
 
+// Progress starts to tell how far a wait is; nil, which is silent, unless wanted.
 func (s *Display) Progress(wanted bool) *Progress {
 	if !wanted {
 		return nil
@@ -122,6 +123,7 @@ func (p *Progress) End() {
 	}
 }
 
+// ChunksText returns a number of chunks in words.
 func ChunksText(n float64) string {
 	if n == 1 {
 		return "1 chunk"

@@ -5,14 +5,14 @@ import (
 	"strconv"
 	"strings"
 
-	"shardsh/bindings/plaintext"
-	"shardsh/bindings/script"
-
 	"github.com/dop251/goja"
 	"github.com/olekukonko/tablewriter"
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 	"github.com/olekukonko/tablewriter/renderer"
 	"github.com/olekukonko/tablewriter/tw"
+
+	"shardsh/bindings/plaintext"
+	"shardsh/bindings/script"
 )
 
 // Width is what tables fit in; maxTableRows is about a screen.
@@ -78,6 +78,7 @@ func (s *Display) ShowTables(draw func(*Tables)) goja.Value {
 	return s.JS.ShownText(t.b.String())
 }
 
+// Heading writes a heading.
 func (t *Tables) Heading(text string) {
 	if t.b.Len() > 0 {
 		t.b.WriteString("\n")

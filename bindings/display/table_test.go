@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"shardsh/bindings/script"
-
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
+
+	"shardsh/bindings/script"
 )
 
 var escapes = regexp.MustCompile("\x1b\\[[0-9;]*[A-Za-z]")

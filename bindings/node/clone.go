@@ -1,9 +1,9 @@
 package node
 
 import (
-	"shardsh/bindings/script"
-
 	"github.com/dop251/goja"
+
+	"shardsh/bindings/script"
 )
 
 // newStructuredClone makes structuredClone for the values BSON can carry, and

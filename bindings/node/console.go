@@ -5,9 +5,9 @@ import (
 	"strings"
 	"time"
 
-	"shardsh/bindings/script"
-
 	"github.com/dop251/goja"
+
+	"shardsh/bindings/script"
 )
 
 // nodeDepth is how deep Node itself shows a value: console.dir, util.inspect.

@@ -6,9 +6,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"shardsh/bindings/script"
-
 	"github.com/dop251/goja"
+
+	"shardsh/bindings/script"
 )
 
 // fileGlobals() are functions about files and the host.
@@ -24,7 +24,8 @@ func fileGlobals() []global {
 			}
 			return c.JS.Runtime.ToValue(true)
 		}, "Runs a script."},
-		{"cat", "path:string", func(c *call) goja.Value { return c.JS.Runtime.ToValue(c.s.readFile(c.Text(0))) }, "Returns the text of a file."},
+		{"cat", "path:string", func(c *call) goja.Value { return c.JS.Runtime.ToValue(c.s.readFile(c.Text(0))) },
+			"Returns the text of a file."},
 		{"ls", "directory?:string", func(c *call) goja.Value {
 			dir := "."
 			if c.Has(0) {
@@ -55,7 +56,8 @@ func fileGlobals() []global {
 			}
 			return c.JS.Runtime.NewArray(items...)
 		}, "Returns the files in a directory with their sizes."},
-		{"pwd", "", func(c *call) goja.Value { return c.JS.Runtime.ToValue(c.s.workingDirectory()) }, "Returns the working directory."},
+		{"pwd", "", func(c *call) goja.Value { return c.JS.Runtime.ToValue(c.s.workingDirectory()) },
+			"Returns the working directory."},
 		{"cd", "directory:string", func(c *call) goja.Value {
 			if err := os.Chdir(c.Text(0)); err != nil {
 				c.JS.Rethrow(script.FileError(err, "chdir", c.Text(0)))
@@ -77,11 +79,16 @@ func fileGlobals() []global {
 			c.s.writeFile(c.Text(0), c.Text(1), os.O_TRUNC)
 			return nil
 		}, "Writes a file."},
-		{"fileExists", "path:string", func(c *call) goja.Value { return c.JS.Runtime.ToValue(script.Exists(c.Text(0))) }, "Tells whether a file exists."},
-		{"md5sumFile", "path:string", func(c *call) goja.Value { return c.JS.Runtime.ToValue(digest("md5", []byte(c.s.readFile(c.Text(0))))) }, "Returns the MD5 of a file."},
-		{"hostname", "", func(c *call) goja.Value { return c.JS.Runtime.ToValue(hostname()) }, "Returns this machine's name."},
-		{"getHostName", "", func(c *call) goja.Value { return c.JS.Runtime.ToValue(hostname()) }, "The same as hostname."},
-		{"getMemInfo", "", func(c *call) goja.Value { return c.s.memoryUsage() }, "Returns this process's memory in MiB."},
+		{"fileExists", "path:string", func(c *call) goja.Value { return c.JS.Runtime.ToValue(script.Exists(c.Text(0))) },
+			"Tells whether a file exists."},
+		{"md5sumFile", "path:string", func(c *call) goja.Value { return c.JS.Runtime.ToValue(digest("md5", []byte(c.s.readFile(c.Text(0))))) },
+			"Returns the MD5 of a file."},
+		{"hostname", "", func(c *call) goja.Value { return c.JS.Runtime.ToValue(hostname()) },
+			"Returns this machine's name."},
+		{"getHostName", "", func(c *call) goja.Value { return c.JS.Runtime.ToValue(hostname()) },
+			"The same as hostname."},
+		{"getMemInfo", "", func(c *call) goja.Value { return c.s.memoryUsage() },
+			"Returns this process's memory in MiB."},
 	}
 }
 

@@ -16,9 +16,9 @@ import (
 	"runtime"
 	"strings"
 
-	"shardsh/bindings/script"
-
 	"github.com/dop251/goja"
+
+	"shardsh/bindings/script"
 )
 
 // moduleBuilder fills the object of a built-in module.

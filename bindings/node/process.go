@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"shardsh/bindings/script"
-
 	"github.com/dop251/goja"
+
+	"shardsh/bindings/script"
 )
 
 // newProcess makes process, as much of Node's as scripts use.

@@ -5,10 +5,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"shardsh/bindings/script"
-
 	"github.com/dop251/goja"
 	"github.com/dop251/goja_nodejs/url"
+
+	"shardsh/bindings/script"
 )
 
 // newURL is url: the classes, and parse for old scripts.

@@ -2,6 +2,7 @@ package rawdoc
 
 import "go.mongodb.org/mongo-driver/v2/bson"
 
+// Empty is a document without fields.
 var Empty = bson.Raw{5, 0, 0, 0, 0}
 
 // Of marshals a document made in Go, which cannot fail.
@@ -13,7 +14,7 @@ func Of(d bson.D) bson.Raw {
 	return raw
 }
 
-// int32Of is a number of a reply, whatever its type; 0 when it is missing.
+// Int is a number of a reply, whatever its type; 0 when it is missing.
 func Int(doc bson.Raw, path ...string) int64 {
 	v, err := doc.LookupErr(path...)
 	if err != nil {
@@ -59,11 +60,13 @@ func Truthy(v bson.RawValue) bool {
 	return true
 }
 
+// TruthyAt reports whether a field is true to JavaScript; a missing one is not.
 func TruthyAt(doc bson.Raw, path ...string) bool {
 	v, err := doc.LookupErr(path...)
 	return err == nil && Truthy(v)
 }
 
+// Text returns a field that is a string; empty for others.
 func Text(doc bson.Raw, path ...string) string {
 	v, err := doc.LookupErr(path...)
 	if err != nil {

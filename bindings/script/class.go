@@ -14,7 +14,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// method is a function scripts find on objects of one kind.
+// Method is a function scripts find on objects of one kind.
 //
 // Its signature lists the arguments by name and type, "ns:string key:object
 // unique?:boolean|object": they are checked in this order before the function
@@ -26,7 +26,7 @@ type Method[T any] struct {
 	Help            string
 }
 
-// call is one call of a method or of a global function.
+// Call is one call of a method or of a global function.
 type Call struct {
 	JS   *Engine
 	This goja.Value
@@ -41,8 +41,10 @@ func (c *Call) Arg(i int) goja.Value {
 	return goja.Undefined()
 }
 
+// Has reports whether there is an argument at position i.
 func (c *Call) Has(i int) bool { return !goja.IsUndefined(c.Arg(i)) }
 
+// Text returns the argument at position i as a string.
 func (c *Call) Text(i int) string { return c.Arg(i).String() }
 
 // Object is the argument at position i if it is an object; nil otherwise.
@@ -58,6 +60,7 @@ type param struct {
 	optional bool
 }
 
+// ParseSignature reads the signature of a [Method].
 func ParseSignature(text string) []param {
 	fields := strings.Fields(text)
 	list := make([]param, len(fields))
@@ -231,6 +234,7 @@ func (s *Engine) functionPrototype() *goja.Object {
 	return p
 }
 
+// Describe gives a function its help.
 func (s *Engine) Describe(fn *goja.Object, h Help) {
 	if s.classes.helps == nil {
 		s.classes.helps = make(map[*goja.Object]Help)

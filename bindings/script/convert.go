@@ -5,10 +5,10 @@ import (
 	"math"
 	"strconv"
 
-	"shardsh/bindings/rawdoc"
-
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/bindings/rawdoc"
 )
 
 // Document is a script's object as BSON; anything else throws.
@@ -38,6 +38,7 @@ func (s *Engine) Value(v goja.Value) bson.RawValue {
 	return raw
 }
 
+// ThrowConversion throws what made a value no BSON.
 func (s *Engine) ThrowConversion(err error) {
 	var exception *goja.Exception
 	if errors.As(err, &exception) {

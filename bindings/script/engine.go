@@ -13,9 +13,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"shardsh/bindings/values"
-
 	"github.com/dop251/goja"
+
+	"shardsh/bindings/values"
 )
 
 // maxCallDepth is how many JavaScript calls may be open at once. Deeper

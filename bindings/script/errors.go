@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"strings"
 
-	"shardsh/bindings/values"
-
 	"github.com/dop251/goja"
+
+	"shardsh/bindings/values"
 )
 
 // ExitError is what quit(n) and exit(n) end a script with.
@@ -209,8 +209,10 @@ func (s *Engine) describeThrown(thrown goja.Value) *ScriptError {
 	return e
 }
 
+// IsError reports whether an object is an Error.
 func IsError(obj *goja.Object) bool { return obj.ClassName() == "Error" }
 
+// OptionalText returns a value as text; empty for one that is missing or null.
 func OptionalText(v goja.Value) string {
 	if v == nil || goja.IsUndefined(v) || goja.IsNull(v) {
 		return ""
@@ -251,10 +253,12 @@ func (s *Engine) ThrowCoded(name, code, format string, args ...any) {
 	panic(e)
 }
 
+// ThrowInvalid throws the error of a wrong argument.
 func (s *Engine) ThrowInvalid(format string, args ...any) {
 	s.ThrowCoded(InvalidInput, codeInvalidArgument, format, args...)
 }
 
+// ThrowType throws a TypeError.
 func (s *Engine) ThrowType(format string, args ...any) {
 	panic(s.Runtime.NewTypeError(fmt.Sprintf(format, args...)))
 }

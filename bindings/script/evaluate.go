@@ -144,6 +144,7 @@ func (s *Engine) Settle(v goja.Value) (goja.Value, error) {
 	return v, nil
 }
 
+// AsPromise returns the promise that a value is.
 func AsPromise(v goja.Value) (*goja.Promise, bool) {
 	obj, ok := v.(*goja.Object)
 	if !ok || obj.ExportType() != reflect.TypeFor[*goja.Promise]() {

@@ -3,9 +3,9 @@ package script
 import (
 	"strings"
 
-	"shardsh/bindings/plaintext"
-
 	"github.com/dop251/goja"
+
+	"shardsh/bindings/plaintext"
 )
 
 // Help is the help of one function.
@@ -22,6 +22,7 @@ const (
 	helpWidth  = 80
 )
 
+// Render returns the help as it is shown.
 func (h Help) Render(s *Engine) string {
 	return "\n  " + s.Paint(HeadingColor, s.receiver(h.Class)+h.Form+":") + "\n\n  " + h.Text
 }

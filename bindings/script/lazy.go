@@ -47,6 +47,7 @@ func (s *Engine) WarnOnce(text string) {
 	}
 }
 
+// Deprecate warns, once, of something that will go.
 func (s *Engine) Deprecate(text string) {
 	s.WarnOnce("DeprecationWarning: " + text)
 }

@@ -109,6 +109,7 @@ func FileError(err error, operation, path string) error {
 	return &missingFileError{code: code, syscall: operation, path: path, text: fmt.Sprintf("%s: %s, %s '%s'", code, text, operation, path)}
 }
 
+// Exists reports whether there is a file or directory.
 func Exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil

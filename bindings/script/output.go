@@ -5,6 +5,7 @@ import (
 	"strings"
 )
 
+// Write writes to standard output.
 func (s *Engine) Write(text string) {
 	s.writeTo(s.cfg.Stdout, text)
 	if text != "" {

@@ -7,6 +7,7 @@ const (
 	DimColor     = "2"
 )
 
+// Paint returns a text in a colour, where colours are allowed.
 func (s *Engine) Paint(color, text string) string {
 	if !s.cfg.Color {
 		return text

@@ -14,6 +14,7 @@ type shown struct {
 
 func (sh *shown) PrintText() string { return sh.text }
 
+// ShownText returns a value that is shown as a text.
 func (s *Engine) ShownText(text string) goja.Value {
 	return s.instanceOfShown(&shown{text: strings.TrimRight(text, "\n")})
 }

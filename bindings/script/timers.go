@@ -230,6 +230,8 @@ func (s *Engine) defineTimers() {
 	})
 }
 
+// SetTimer is setTimeout and its kin: it sets the timer its arguments ask for and returns
+// its number.
 func (c *Call) SetTimer(name string, repeats bool) goja.Value {
 	f, ok := goja.AssertFunction(c.Arg(0))
 	if !ok {

@@ -35,6 +35,7 @@ func Reads(r *Request) { r.Reads = true }
 // Nearby lets a request go to a secondary when there is no primary.
 func Nearby(r *Request) { r.ReadPreference = readpref.PrimaryPreferred() }
 
+// Request returns a command on its way to this database.
 func (d *Database) Request(body any, options ...requestOption) Request {
 	r := Request{On: d.Conn, Database: d.Name, Body: body, session: d.Session}
 	for _, o := range options {
@@ -66,6 +67,7 @@ func SortedBy(field string, direction int32) bson.E {
 // LimitedTo is the field of a find that limits what it finds.
 func LimitedTo(n int32) bson.E { return bson.E{Key: "limit", Value: n} }
 
+// HasField reports whether a document has a field.
 func HasField(d bson.D, key string) bool {
 	return slices.ContainsFunc(d, func(e bson.E) bool { return e.Key == key })
 }

@@ -49,6 +49,7 @@ func (s *Gateway) ErrorOf(err error) *goja.Object {
 	return e
 }
 
+// SessionEnded is the message for commands of a session that was ended.
 const SessionEnded = "Use of expired sessions is not permitted"
 
 // ServerError makes a MongoServerError of a reply. Fields of the reply are
@@ -87,6 +88,7 @@ func (s *Gateway) ServerError(reply bson.Raw, labels []string) *goja.Object {
 // WriteError makes a MongoServerError of one write error.
 func (s *Gateway) WriteError(failure bson.Raw) *goja.Object { return s.ServerError(failure, nil) }
 
+// AddLabels gives an error the labels of the server's, and hasErrorLabel.
 func (s *Gateway) AddLabels(e *goja.Object, labels []string) {
 	set, err := s.JS.Runtime.New(s.JS.Runtime.GlobalObject().Get("Set"))
 	if err != nil {
@@ -169,6 +171,7 @@ var credentials = regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://)[^@/\s]*@`)
 // Redact hides the user and password of every address in a text.
 func Redact(text string) string { return credentials.ReplaceAllString(text, "$1<credentials>@") }
 
+// OneLine returns a text without line ends.
 func OneLine(text string) string {
 	return Redact(strings.Join(strings.Fields(text), " "))
 }

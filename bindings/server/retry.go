@@ -5,10 +5,10 @@ import (
 	"errors"
 	"slices"
 
-	"shardsh/bindings/rawdoc"
-
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"shardsh/bindings/rawdoc"
 )
 
 // SendRetryable is send for writes of single documents: after a network error,

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 
-	"shardsh/bindings/script"
-
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
+
+	"shardsh/bindings/script"
 )
 
 // Guard decides about a command before it is sent. An error refuses the command
@@ -138,8 +138,11 @@ func (s *Gateway) guard(r Request) (bson.Raw, error) {
 	return s.guards(r.Database, body)
 }
 
+// DB returns the driver's database that the command goes to.
 func (r Request) DB() *mongo.Database { return r.On.Client.Database(r.Database) }
 
+// Context returns the context that carries the command's session, and notes that the
+// command is under way.
 func (r Request) Context(ctx context.Context) context.Context {
 	sess := r.driverSession()
 	r.On.gateway.sentIn(r.On, sess)
@@ -159,6 +162,7 @@ func (r Request) driverSession() *mongo.Session {
 	return nil
 }
 
+// Options returns the driver's options for the command.
 func (r Request) Options() *options.RunCmdOptionsBuilder {
 	pref := r.ReadPreference
 	if pref == nil {
@@ -170,7 +174,7 @@ func (r Request) Options() *options.RunCmdOptionsBuilder {
 	return options.RunCmd().SetReadPreference(pref)
 }
 
-// must runs a command whose failure the script is to see.
+// MustSend runs a command whose failure the script is to see.
 func (s *Gateway) MustSend(r Request) bson.Raw {
 	reply, err := s.Send(r)
 	if err != nil {
@@ -206,6 +210,7 @@ func (d *Database) AggregateAll(collection any, stages ...bson.D) []bson.Raw {
 	return docs
 }
 
+// TryAggregate is AggregateAll that returns its error.
 func (d *Database) TryAggregate(collection any, stages ...bson.D) ([]bson.Raw, error) {
 	pipeline := make(bson.A, len(stages))
 	for i, st := range stages {
@@ -216,6 +221,7 @@ func (d *Database) TryAggregate(collection any, stages ...bson.D) ([]bson.Raw, e
 	}, Reads))
 }
 
+// All reads all documents of a command that answers with a cursor.
 func (s *Gateway) All(r Request) []bson.Raw {
 	docs, err := s.TryAll(r)
 	if err != nil {
@@ -224,6 +230,7 @@ func (s *Gateway) All(r Request) []bson.Raw {
 	return docs
 }
 
+// TryAll is All that returns its error.
 func (s *Gateway) TryAll(r Request) ([]bson.Raw, error) {
 	c, err := s.Open(r)
 	if err != nil {
@@ -244,6 +251,7 @@ func (s *Gateway) TryAll(r Request) ([]bson.Raw, error) {
 	return docs, nil
 }
 
+// FirstBatch returns the first documents of a reply with a cursor.
 func FirstBatch(reply bson.Raw) bson.RawArray {
 	batch, _ := reply.Lookup("cursor", "firstBatch").ArrayOK()
 	return batch

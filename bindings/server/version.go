@@ -19,6 +19,7 @@ func parseVersion(text string) (v Version) {
 	return v
 }
 
+// String returns the version without a patch level of 0.
 func (v Version) String() string {
 	if v[2] == 0 {
 		return fmt.Sprintf("%d.%d", v[0], v[1])

@@ -5,8 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"shardsh/bindings/script"
 	"syscall"
+
+	"shardsh/bindings/script"
 )
 
 // Exit codes. The README tells users of them.

@@ -3,11 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
-	"shardsh/bindings/plaintext"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"shardsh/bindings/plaintext"
 )
 
 // parseFlags reads a command line (spec 04 §1.1): options in camelCase or

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"unicode"
 
-	"shardsh/repl"
-
 	"github.com/peterh/liner"
 	"golang.org/x/term"
+
+	"shardsh/repl"
 )
 
 // workingSpace is the room liner wants after a prompt, in columns, plus one.
