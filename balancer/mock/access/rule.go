@@ -13,6 +13,7 @@ type Request struct {
 	Name     string // that it was called by
 	Database string
 	Body     bson.Raw
+	Args     args.Values // the declared fields
 
 	Directory *Directory
 	// Caller is who is logged in, nil for nobody, and Grants what he may do.

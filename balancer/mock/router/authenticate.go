@@ -2,6 +2,7 @@ package router
 
 import (
 	"crypto/sha256"
+	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -191,6 +192,13 @@ func mechanismsOf(c *call) (bson.A, error) {
 	return list, nil
 }
 
+// cutUserName takes "db.user" apart. Database names have no dot, and drivers
+// leave the database empty where none was given.
+func cutUserName(full string) (db, name string, ok bool) {
+	db, name, ok = strings.Cut(full, ".")
+	return db, name, ok
+}
+
 func logout(c *call) (bson.D, error) {
 	if c.peer.user != nil && c.peer.user.Database == c.db {
 		c.peer.user = nil
@@ -204,10 +212,11 @@ func connectionStatus(c *call) (bson.D, error) {
 		names = append(names, bson.D{{Key: "user", Value: u.Name}, {Key: "db", Value: u.Database}})
 		roles = c.node.users.Inherited(u.Roles)
 	}
-	info := bson.D{{Key: "authenticatedUsers", Value: names}, {Key: "authenticatedUserRoles", Value: roleDocs(roles)}}
+	info := bson.D{{Key: "authenticatedUsers", Value: names}, {Key: "authenticatedUserRoles",
+		Value: access.RoleDocuments(roles)}}
 	if args.Truth(c.body.Lookup("showPrivileges")) {
 		info = append(info, bson.E{Key: "authenticatedUserPrivileges",
-			Value: privilegeDocs(c.node.grants(c.peer).Privileges())})
+			Value: access.PrivilegeDocuments(c.node.grants(c.peer).Privileges())})
 	}
 	return bson.D{{Key: "authInfo", Value: info}}, nil
 }

@@ -30,7 +30,7 @@ func commandTable(r catalog.Release) map[string]*command {
 func mongosHandlers() map[string]handler {
 	all := map[string]handler{}
 	for _, family := range []map[string]handler{
-		handshakeHandlers(), authenticationHandlers(), userHandlers(), roleHandlers(), sessionHandlers(),
+		handshakeHandlers(), authenticationHandlers(), accountHandlers(), sessionHandlers(),
 		diagnosticHandlers(), nodeHandlers(), parameterHandlers(), operationHandlers(),
 		readHandlers(), writeHandlers(), bulkWriteHandlers(), explainHandlers(),
 		catalogHandlers(), collectionHandlers(), indexHandlers(), statisticsHandlers(),

@@ -77,7 +77,7 @@ func (n *node) follow() {
 func (n *node) restoreUsers(into *access.Directory) {
 	for name, kept := range n.cluster.KeptUsers() {
 		restore := func() error { return into.Restore(kept, false) }
-		if strings.HasPrefix(name, rolePrefix) {
+		if strings.HasPrefix(name, access.RolePrefix) {
 			restore = func() error { return into.RestoreRole(kept) }
 		}
 		if err := restore(); err != nil {
@@ -106,39 +106,4 @@ func (n *node) restoreWrites(session string, raw bson.Raw) bool {
 			reply: o.Reply}
 	}
 	return true
-}
-
-// rolePrefix is before the names of roles, which are kept with the users. No
-// database's name has a blank.
-const rolePrefix = "role "
-
-// storeRole keeps a role as it is now.
-func (n *node) storeRole(role access.Role) {
-	name := rolePrefix + role.Database + "." + role.Role
-	def, there := n.users.FindRole(role)
-	if !there {
-		n.cluster.KeepUser(name, nil)
-		return
-	}
-	stored, err := def.Stored()
-	if err != nil {
-		n.logger.Error("role not kept", "role", role.Role, "error", err)
-		return
-	}
-	n.cluster.KeepUser(name, stored)
-}
-
-// storeUser keeps a user as it is now.
-func (n *node) storeUser(db, name string) {
-	user, there := n.users.Find(db, name)
-	if !there {
-		n.cluster.KeepUser(db+"."+name, nil)
-		return
-	}
-	stored, err := user.Stored()
-	if err != nil {
-		n.logger.Error("user not kept", "user", name, "error", err)
-		return
-	}
-	n.cluster.KeepUser(db+"."+name, stored)
 }
