@@ -104,7 +104,8 @@ func compareAssert(operator, format string, ok func(c *call, a, b goja.Value) bo
 			panic(given)
 		}
 		e := c.assertion(c.comparison(operator, format))
-		for name, v := range map[string]any{"generatedMessage": !c.Has(2), "actual": c.Arg(0), "expected": c.Arg(1), "operator": operator} {
+		for name, v := range map[string]any{"generatedMessage": !c.Has(2), "actual": c.Arg(0), "expected": c.Arg(1),
+			"operator": operator} {
 			script.Must(e.Set(name, v))
 		}
 		panic(e)
@@ -120,13 +121,15 @@ func nodeAsserts() map[string]func(*call) goja.Value {
 	deep := func(c *call, a, b goja.Value) bool { return c.JS.DeepEqual(a, b, false) }
 	deepStrict := func(c *call, a, b goja.Value) bool { return c.JS.DeepEqual(a, b, true) }
 	return map[string]func(*call) goja.Value{
-		"ok":                 func(c *call) goja.Value { return c.assertTrue() },
-		"equal":              compareAssert("==", "%s == %s", loose),
-		"notEqual":           compareAssert("!=", "%s != %s", not(loose)),
-		"strictEqual":        compareAssert("strictEqual", "Expected values to be strictly equal:\n\n%s !== %s\n", strict),
-		"notStrictEqual":     compareAssert("notStrictEqual", "Expected \"actual\" to be strictly unequal to: %[2]s", not(strict)),
-		"deepEqual":          compareAssert("deepEqual", "Expected values to be loosely deep-equal:\n\n%s\n\nshould loosely deep-equal\n\n%s", deep),
-		"notDeepEqual":       compareAssert("notDeepEqual", "Expected \"actual\" not to be loosely deep-equal to: %[2]s", not(deep)),
+		"ok":          func(c *call) goja.Value { return c.assertTrue() },
+		"equal":       compareAssert("==", "%s == %s", loose),
+		"notEqual":    compareAssert("!=", "%s != %s", not(loose)),
+		"strictEqual": compareAssert("strictEqual", "Expected values to be strictly equal:\n\n%s !== %s\n", strict),
+		"notStrictEqual": compareAssert("notStrictEqual", "Expected \"actual\" to be strictly unequal to: %[2]s",
+			not(strict)),
+		"deepEqual": compareAssert("deepEqual", "Expected values to be loosely deep-equal:\n\n%s\n\nshould loosely deep-equal\n\n%s", deep),
+		"notDeepEqual": compareAssert("notDeepEqual", "Expected \"actual\" not to be loosely deep-equal to: %[2]s",
+			not(deep)),
 		"deepStrictEqual":    compareAssert("deepStrictEqual", "Expected values to be strictly deep-equal:", deepStrict),
 		"notDeepStrictEqual": compareAssert("notDeepStrictEqual", "Expected \"actual\" not to be strictly deep-equal to: %[2]s", not(deepStrict)),
 		"rejects":            assertRejects(true),
@@ -161,7 +164,8 @@ func nodeAsserts() map[string]func(*call) goja.Value {
 func matchAssert(want bool) func(*call) goja.Value {
 	return func(c *call) goja.Value {
 		if c.matches(c.Arg(0).String(), c.Object(1)) != want {
-			c.failAssert(2, "The input %s the regular expression %s. Input:\n\n%s\n", map[bool]string{true: "did not match", false: "was expected to not match"}[want], c.Arg(1), c.shown(0))
+			c.failAssert(2, "The input %s the regular expression %s. Input:\n\n%s\n",
+				map[bool]string{true: "did not match", false: "was expected to not match"}[want], c.Arg(1), c.shown(0))
 		}
 		return nil
 	}
@@ -254,7 +258,8 @@ func (c *call) checkThrown(thrown goja.Value, text string) {
 	case expected == nil || expected.ClassName() == "Array":
 	case expected.ClassName() == "RegExp":
 		if !c.matches(text, expected) {
-			c.failAssert(2, "The input did not match the regular expression %s. Input:\n\n%s\n", expected, c.s.display.Inspect(c.JS.Runtime.ToValue(text)))
+			c.failAssert(2, "The input did not match the regular expression %s. Input:\n\n%s\n", expected,
+				c.s.display.Inspect(c.JS.Runtime.ToValue(text)))
 		}
 	default:
 		if f, ok := goja.AssertFunction(expected); ok {

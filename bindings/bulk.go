@@ -43,9 +43,11 @@ func (c *call) bulkOperation(item goja.Value, index int) writeOp {
 		}
 		return c.s.insertion(doc, index)
 	case "updateOne", "updateMany":
-		op = c.s.updateStatement(c.bulkField(spec, "filter", index), c.s.updateValue(orUndefined(spec.Get("update"))), spec, name == "updateMany")
+		op = c.s.updateStatement(c.bulkField(spec, "filter", index), c.s.updateValue(orUndefined(spec.Get("update"))),
+			spec, name == "updateMany")
 	case "replaceOne":
-		op = c.s.updateStatement(c.bulkField(spec, "filter", index), c.s.replacement(orUndefined(spec.Get("replacement"))), spec, false)
+		op = c.s.updateStatement(c.bulkField(spec, "filter", index),
+			c.s.replacement(orUndefined(spec.Get("replacement"))), spec, false)
 	case "deleteOne", "deleteMany":
 		op = c.s.deleteStatement(c.bulkField(spec, "filter", index), spec, name == "deleteOne")
 	default:
@@ -145,7 +147,8 @@ func bulkExecute(c *call, b *bulk) goja.Value {
 
 func bulkGetOperations(c *call, b *bulk) goja.Value {
 	if !b.executed {
-		c.JS.ThrowCoded(script.InvalidInput, script.CodeInvalidOperation, "Cannot call getOperations on an unexecuted Bulk operation")
+		c.JS.ThrowCoded(script.InvalidInput, script.CodeInvalidOperation,
+			"Cannot call getOperations on an unexecuted Bulk operation")
 	}
 	var groups []any
 	for i := 0; i < len(b.ops); {
@@ -154,7 +157,8 @@ func bulkGetOperations(c *call, b *bulk) goja.Value {
 		for _, op := range b.ops[i : i+n] {
 			docs = append(docs, c.JS.World.DocToJS(op.doc))
 		}
-		groups = append(groups, c.JS.NewObject("originalZeroIndex", i, "batchType", int(b.ops[i].kind)+1, "operations", c.JS.Runtime.NewArray(docs...)))
+		groups = append(groups, c.JS.NewObject("originalZeroIndex", i, "batchType", int(b.ops[i].kind)+1, "operations",
+			c.JS.Runtime.NewArray(docs...)))
 		i += n
 	}
 	return c.JS.Runtime.NewArray(groups...)
@@ -181,7 +185,10 @@ func bulkFindMethods() []method[*bulkFind] {
 		{"hint", "index:any", func(c *call, f *bulkFind) goja.Value { return f.option(c, "hint", c.Arg(0)) }, ""},
 		{"collation", "spec:object", func(c *call, f *bulkFind) goja.Value { return f.option(c, "collation", c.Arg(0)) },
 			""},
-		{"arrayFilters", "filters:object", func(c *call, f *bulkFind) goja.Value { return f.option(c, "arrayFilters", c.Arg(0)) },
+		{"arrayFilters", "filters:object", func(c *call, f *bulkFind) goja.Value {
+			return f.option(c, "arrayFilters",
+				c.Arg(0))
+		},
 			""},
 		{"delete", "", func(c *call, f *bulkFind) goja.Value { return c.bulkDelete(f, false) }, ""},
 		{"deleteOne", "", func(c *call, f *bulkFind) goja.Value { return c.bulkDelete(f, true) }, ""},

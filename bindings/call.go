@@ -29,7 +29,8 @@ func prototype[T any](s *Shell, label string, methods []method[T]) *goja.Object 
 	}
 	list := make([]script.Method[T], len(methods))
 	for i, m := range methods {
-		list[i] = script.Method[T]{Name: m.name, Signature: m.signature, Help: m.help, Call: func(c *script.Call, on T) goja.Value { return m.call(&call{c, s}, on) }}
+		list[i] = script.Method[T]{Name: m.name, Signature: m.signature, Help: m.help,
+			Call: func(c *script.Call, on T) goja.Value { return m.call(&call{c, s}, on) }}
 	}
 	return script.Prototype(s.JS, label, list)
 }

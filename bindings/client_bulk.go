@@ -75,10 +75,12 @@ func (b *clientBulk) add(c *call, i int, v goja.Value) {
 		op = bson.D{{Key: "insert", Value: int32(at)}, {Key: "document", Value: w.doc}}
 	case "updateOne", "updateMany", "replaceOne":
 		u := c.replacementOrUpdate(model, name)
-		op = bson.D{{Key: "update", Value: int32(at)}, {Key: "filter", Value: filter()}, {Key: "updateMods", Value: *u}, {Key: "multi", Value: name == "updateMany"}}
+		op = bson.D{{Key: "update", Value: int32(at)}, {Key: "filter", Value: filter()}, {Key: "updateMods", Value: *u},
+			{Key: "multi", Value: name == "updateMany"}}
 	case "deleteOne", "deleteMany":
 		b.deletes[i] = true
-		op = bson.D{{Key: "delete", Value: int32(at)}, {Key: "filter", Value: filter()}, {Key: "multi", Value: name == "deleteMany"}}
+		op = bson.D{{Key: "delete", Value: int32(at)}, {Key: "filter", Value: filter()},
+			{Key: "multi", Value: name == "deleteMany"}}
 	default:
 		c.throwInvalidBulk(i)
 	}
@@ -120,7 +122,8 @@ func (b *clientBulk) result(c *call, admin *database, reply bson.Raw, ordered, v
 		i := int(rawdoc.Int(doc, "idx"))
 		if rawdoc.Int(doc, "ok") != 1 {
 			failed = true
-			c.s.put(failures, i, c.JS.NewObject("code", c.JS.World.ToJS(doc.Lookup("code")), "message", rawdoc.Text(doc, "errmsg")))
+			c.s.put(failures, i, c.JS.NewObject("code", c.JS.World.ToJS(doc.Lookup("code")), "message",
+				rawdoc.Text(doc, "errmsg")))
 			continue
 		}
 		if verbose {
@@ -152,7 +155,8 @@ func (b *clientBulk) note(c *call, o *goja.Object, i int, doc bson.Raw) {
 		c.s.put(in("deleteResults"), i, c.JS.NewObject("deletedCount", rawdoc.Int(doc, "n")))
 		return
 	}
-	one := c.JS.NewObject("matchedCount", rawdoc.Int(doc, "n"), "modifiedCount", rawdoc.Int(doc, "nModified"), "didUpsert", false)
+	one := c.JS.NewObject("matchedCount", rawdoc.Int(doc, "n"), "modifiedCount", rawdoc.Int(doc, "nModified"),
+		"didUpsert", false)
 	if id, err := doc.LookupErr("upserted", "_id"); err == nil {
 		script.Must(one.Set("didUpsert", true))
 		script.Must(one.Set("upsertedId", c.JS.World.ToJS(id)))

@@ -28,7 +28,8 @@ func (s *Shell) collectionPrototype() *goja.Object {
 		return p
 	}
 	var all []method[*collection]
-	for _, table := range [][]method[*collection]{collectionMethods(), readMethods(), writeMethods(), indexMethods(), adminMethods(), shardingMethods()} {
+	for _, table := range [][]method[*collection]{collectionMethods(), readMethods(), writeMethods(), indexMethods(),
+		adminMethods(), shardingMethods()} {
 		all = append(all, table...)
 	}
 	return prototype(s, "Collection", all)

@@ -23,7 +23,8 @@ func adminMethods() []method[*collection] {
 			return c.JS.World.DocToJS(info)
 		}, "Returns what listCollections says of the collection, or null."},
 		{"convertToCapped", "size:number", func(c *call, coll *collection) goja.Value {
-			return c.s.display.Reply(coll.d.Run(bson.D{{Key: "convertToCapped", Value: coll.name}, {Key: "size", Value: c.JS.Value(c.Arg(0))}}))
+			return c.s.display.Reply(coll.d.Run(bson.D{{Key: "convertToCapped", Value: coll.name},
+				{Key: "size", Value: c.JS.Value(c.Arg(0))}}))
 		}, "Makes the collection capped."},
 		{"validate", "full?:boolean|object", func(c *call, coll *collection) goja.Value {
 			body := bson.D{{Key: "validate", Value: coll.name}}
@@ -97,7 +98,8 @@ func collSize(name, field string) func(*call, *collection) goja.Value {
 		}
 		docs := coll.d.AggregateAll(coll.name,
 			bson.D{{Key: "$collStats", Value: bson.D{{Key: "storageStats", Value: bson.D{}}}}},
-			bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: nil}, {Key: "value", Value: bson.D{{Key: "$sum", Value: field}}}}}},
+			bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: nil},
+				{Key: "value", Value: bson.D{{Key: "$sum", Value: field}}}}}},
 		)
 		if len(docs) == 0 {
 			return c.JS.Runtime.ToValue(0)

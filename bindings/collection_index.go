@@ -55,9 +55,10 @@ func indexMethods() []method[*collection] {
 			}
 			return c.JS.Array(coll.d.AggregateAll(coll.name, bson.D{{Key: "$listSearchIndexes", Value: stage}}))
 		}, "Returns the search indexes."},
-		{"createSearchIndex", "nameOrDefinition:string|object typeOrDefinition?:string|object definition?:object", func(c *call, coll *collection) goja.Value {
-			return c.createSearchIndexes(coll, []goja.Value{c.searchIndex()}).Get("0")
-		}, "Creates a search index and returns its name."},
+		{"createSearchIndex", "nameOrDefinition:string|object typeOrDefinition?:string|object definition?:object",
+			func(c *call, coll *collection) goja.Value {
+				return c.createSearchIndexes(coll, []goja.Value{c.searchIndex()}).Get("0")
+			}, "Creates a search index and returns its name."},
 		{"createSearchIndexes", "indexes:object", func(c *call, coll *collection) goja.Value {
 			return c.createSearchIndexes(coll, script.Items(c.Object(0)))
 		}, "Creates search indexes and returns their names."},
@@ -66,7 +67,8 @@ func indexMethods() []method[*collection] {
 			return nil
 		}, "Drops a search index."},
 		{"updateSearchIndex", "name:string definition:object", func(c *call, coll *collection) goja.Value {
-			coll.d.Run(bson.D{{Key: "updateSearchIndex", Value: coll.name}, {Key: "name", Value: c.Text(0)}, {Key: "definition", Value: c.JS.Document(c.Arg(1))}})
+			coll.d.Run(bson.D{{Key: "updateSearchIndex", Value: coll.name}, {Key: "name", Value: c.Text(0)},
+				{Key: "definition", Value: c.JS.Document(c.Arg(1))}})
 			return nil
 		}, "Changes a search index."},
 		{"reIndex", "", func(c *call, coll *collection) goja.Value {
@@ -133,7 +135,8 @@ func indexName(key bson.Raw) string {
 }
 
 func (coll *collection) listIndexes() []bson.Raw {
-	return coll.s.gateway.All(coll.d.Request(bson.D{{Key: "listIndexes", Value: coll.name}, {Key: "cursor", Value: bson.D{}}}, server.Reads))
+	return coll.s.gateway.All(coll.d.Request(bson.D{{Key: "listIndexes", Value: coll.name},
+		{Key: "cursor", Value: bson.D{}}}, server.Reads))
 }
 
 func collGetIndexes(c *call, coll *collection) goja.Value { return c.JS.Array(coll.listIndexes()) }
@@ -146,7 +149,8 @@ func collDropIndex(c *call, coll *collection) goja.Value {
 	if !goja.IsString(c.Arg(0)) && (o == nil || o.ClassName() == "Array") {
 		c.JS.ThrowInvalid("The index to drop must be either the index name or the index specification document.")
 	}
-	return c.s.display.Reply(coll.d.Run(bson.D{{Key: "dropIndexes", Value: coll.name}, {Key: "index", Value: c.JS.Value(c.Arg(0))}}))
+	return c.s.display.Reply(coll.d.Run(bson.D{{Key: "dropIndexes", Value: coll.name},
+		{Key: "index", Value: c.JS.Value(c.Arg(0))}}))
 }
 
 func (c *call) setHidden(coll *collection, hidden bool) goja.Value {

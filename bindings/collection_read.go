@@ -31,7 +31,8 @@ func readMethods() []method[*collection] {
 			return c.s.newExplainable(coll, c.verbosity(0)).object
 		}, "Returns an object whose methods explain instead of running."},
 		{"latencyStats", "options?:object", func(c *call, coll *collection) goja.Value {
-			return c.JS.Array(coll.d.AggregateAll(coll.name, bson.D{{Key: "$collStats", Value: bson.D{{Key: "latencyStats", Value: c.JS.Optional(c.Arg(0))}}}}))
+			return c.JS.Array(coll.d.AggregateAll(coll.name, bson.D{{Key: "$collStats",
+				Value: bson.D{{Key: "latencyStats", Value: c.JS.Optional(c.Arg(0))}}}}))
 		}, "Returns the collection's latencies."},
 		{"watch", "pipeline?:object options?:object", func(c *call, coll *collection) goja.Value {
 			return c.watch(coll.d, coll.name, nil, c.Arg(0), c.Arg(1))
@@ -47,14 +48,16 @@ func (c *call) filterArg(i int) bson.Raw { return c.JS.Optional(c.Arg(i)) }
 
 // readOptions are fields that go into a command as they are given; names the
 // shell has for itself are translated or left out.
-var notSent = []string{"explain", "session", "promoteLongs", "promoteValues", "promoteBuffers", "bsonRegExp", "raw", "useBigInt64", "readPreference", "timeoutMS"}
+var notSent = []string{"explain", "session", "promoteLongs", "promoteValues", "promoteBuffers", "bsonRegExp", "raw",
+	"useBigInt64", "readPreference", "timeoutMS"}
 
 func (coll *collection) find(c *call) *cursor {
 	body := bson.D{{Key: "find", Value: coll.name}, {Key: "filter", Value: c.filterArg(0)}}
 	if c.Has(1) && !goja.IsNull(c.Arg(1)) {
 		body = append(body, bson.E{Key: "projection", Value: c.JS.Document(c.Arg(1))})
 	}
-	cur := c.s.newCursor(coll.d, kindFind, c.JS.Merge(body, c.Arg(2), append(notSent, "tailable", "awaitData", "maxAwaitTimeMS")...))
+	cur := c.s.newCursor(coll.d, kindFind, c.JS.Merge(body, c.Arg(2),
+		append(notSent, "tailable", "awaitData", "maxAwaitTimeMS")...))
 	cur.collection = coll.name
 	if o := c.Object(2); o != nil {
 		if v := script.Property(o, "batchSize"); v != nil {
@@ -184,7 +187,8 @@ func collCountDocuments(c *call, coll *collection) goja.Value {
 	stages = append(stages, bson.D{{Key: "$group", Value: bson.D{
 		{Key: "_id", Value: int32(1)}, {Key: "n", Value: bson.D{{Key: "$sum", Value: int32(1)}}},
 	}}})
-	body := bson.D{{Key: "aggregate", Value: coll.name}, {Key: "pipeline", Value: stages}, {Key: "cursor", Value: bson.D{}}}
+	body := bson.D{{Key: "aggregate", Value: coll.name}, {Key: "pipeline", Value: stages},
+		{Key: "cursor", Value: bson.D{}}}
 	body = coll.d.readBody(c.JS.Merge(body, c.Arg(1), append(notSent, "skip", "limit")...))
 	docs := c.s.gateway.All(coll.d.Request(body, server.Reads))
 	if len(docs) == 0 {
@@ -210,7 +214,8 @@ func collCount(c *call, coll *collection) goja.Value {
 }
 
 func collDistinct(c *call, coll *collection) goja.Value {
-	body := bson.D{{Key: "distinct", Value: coll.name}, {Key: "key", Value: c.Text(0)}, {Key: "query", Value: c.filterArg(1)}}
+	body := bson.D{{Key: "distinct", Value: coll.name}, {Key: "key", Value: c.Text(0)},
+		{Key: "query", Value: c.filterArg(1)}}
 	body = coll.d.readBody(c.JS.Merge(body, c.Arg(2), notSent...))
 	return c.JS.World.ToJS(c.s.gateway.MustSend(coll.d.Request(body, server.Reads)).Lookup("values"))
 }
@@ -222,7 +227,8 @@ func collMapReduce(c *call, coll *collection) goja.Value {
 
 func (c *call) mapReduceBody(coll *collection) bson.D {
 	c.Check("Collection.mapReduce", script.ParseSignature("map:any reduce:any optionsOrOut:any"))
-	body := bson.D{{Key: "mapReduce", Value: coll.name}, {Key: "map", Value: c.JS.Value(c.Arg(0))}, {Key: "reduce", Value: c.JS.Value(c.Arg(1))}}
+	body := bson.D{{Key: "mapReduce", Value: coll.name}, {Key: "map", Value: c.JS.Value(c.Arg(0))},
+		{Key: "reduce", Value: c.JS.Value(c.Arg(1))}}
 	if goja.IsString(c.Arg(2)) {
 		return append(body, bson.E{Key: "out", Value: c.Text(2)})
 	}

@@ -58,7 +58,8 @@ func collShardLocation(c *call, coll *collection) goja.Value {
 	docs := coll.d.AggregateAll(int32(1),
 		bson.D{{Key: "$listClusterCatalog", Value: bson.D{{Key: "shards", Value: true}}}},
 		bson.D{{Key: "$match", Value: bson.D{{Key: "ns", Value: coll.Namespace()}}}},
-		bson.D{{Key: "$project", Value: bson.D{{Key: "_id", Value: int32(0)}, {Key: "shards", Value: int32(1)}, {Key: "sharded", Value: int32(1)}}}},
+		bson.D{{Key: "$project", Value: bson.D{{Key: "_id", Value: int32(0)}, {Key: "shards", Value: int32(1)},
+			{Key: "sharded", Value: int32(1)}}}},
 	)
 	if len(docs) == 0 {
 		return goja.Null()
@@ -76,7 +77,8 @@ type shardShare struct {
 // collShardDistribution follows spec 04 §6.4, with the shards sorted by name.
 func collShardDistribution(c *call, coll *collection) goja.Value {
 	config := coll.d.Sibling("config")
-	docs, err := coll.d.TryAggregate(coll.name, bson.D{{Key: "$collStats", Value: bson.D{{Key: "storageStats", Value: bson.D{}}}}})
+	docs, err := coll.d.TryAggregate(coll.name, bson.D{{Key: "$collStats",
+		Value: bson.D{{Key: "storageStats", Value: bson.D{}}}}})
 	if err != nil {
 		c.s.gateway.Throw(err)
 	}
@@ -128,11 +130,14 @@ func drawDistribution(t *display.Tables, ns string, shares []shardShare) {
 			perChunk = sh.data / sh.chunks
 		}
 		rows = append(rows, []string{
-			sh.shard, plaintext.SizeText(sh.data), percentText(sh.data, all.data), plaintext.PlainNumber(sh.docs - sh.orphans), plaintext.PlainNumber(sh.orphans),
+			sh.shard, plaintext.SizeText(sh.data), percentText(sh.data, all.data),
+			plaintext.PlainNumber(sh.docs - sh.orphans), plaintext.PlainNumber(sh.orphans),
 			plaintext.PlainNumber(sh.chunks), plaintext.SizeText(math.Floor(perChunk)), plaintext.SizeText(sh.average),
 		})
 	}
-	rows = append(rows, []string{"total", plaintext.SizeText(all.data), "", plaintext.PlainNumber(all.docs - all.orphans), plaintext.PlainNumber(all.orphans), plaintext.PlainNumber(all.chunks), "", ""})
+	rows = append(rows, []string{"total", plaintext.SizeText(all.data), "",
+		plaintext.PlainNumber(all.docs - all.orphans), plaintext.PlainNumber(all.orphans),
+		plaintext.PlainNumber(all.chunks), "", ""})
 	t.Heading(ns)
 	t.Grid([]string{"shard", "data#", "%#", "documents#", "orphans#", "chunks#", "a chunk#", "a document#"}, rows)
 }

@@ -68,8 +68,10 @@ func (s *Shell) collectionStats(coll *collection, opts statsOptions) goja.Value 
 	docs, err := coll.d.TryAggregate(coll.name, bson.D{{Key: "$collStats", Value: bson.D{
 		{Key: "storageStats", Value: bson.D{{Key: "scale", Value: int32(1)}}},
 	}}})
-	if code := server.CodeOf(err); err != nil && (code == server.StaleConfig || code == server.FailedToParse || code == server.RecvStaleConfig) {
-		return s.display.Reply(coll.d.Run(bson.D{{Key: "collStats", Value: coll.name}, {Key: "scale", Value: rawdoc.Small(int64(opts.scale))}}, server.Reads))
+	if code := server.CodeOf(err); err != nil && (code == server.StaleConfig || code == server.FailedToParse ||
+		code == server.RecvStaleConfig) {
+		return s.display.Reply(coll.d.Run(bson.D{{Key: "collStats", Value: coll.name},
+			{Key: "scale", Value: rawdoc.Small(int64(opts.scale))}}, server.Reads))
 	}
 	if err != nil {
 		s.gateway.Throw(err)
@@ -103,7 +105,8 @@ type statsMerge struct {
 }
 
 func newStatsMerge(s *Shell, coll *collection) *statsMerge {
-	return &statsMerge{s: s, coll: coll, o: s.JS.NewObject("ok", 1), sums: map[string]float64{}, sizes: map[string]float64{}}
+	return &statsMerge{s: s, coll: coll, o: s.JS.NewObject("ok", 1), sums: map[string]float64{},
+		sizes: map[string]float64{}}
 }
 
 func (m *statsMerge) add(doc bson.Raw) {
@@ -226,7 +229,8 @@ func (m *statsMerge) sharded(docs []bson.Raw) bool {
 	}
 	body := bson.D{
 		{Key: "find", Value: "collections"},
-		{Key: "filter", Value: bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: names}}}, sh.NotDropped, sh.NotUnsplittable}},
+		{Key: "filter", Value: bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: names}}}, sh.NotDropped,
+			sh.NotUnsplittable}},
 		{Key: "limit", Value: int32(1)},
 	}
 	reply, err := m.s.gateway.Send(m.coll.d.sibling("config").Request(body, server.Reads))

@@ -51,7 +51,10 @@ func writeMethods() []method[*collection] {
 		{"bulkWrite", "operations:object options?:object", collBulkWrite, "Does a list of writes."},
 		{"initializeOrderedBulkOp", "", func(c *call, coll *collection) goja.Value { return c.s.newBulk(coll, false).object },
 			"Starts a list of writes done in order."},
-		{"initializeUnorderedBulkOp", "", func(c *call, coll *collection) goja.Value { return c.s.newBulk(coll, true).object },
+		{"initializeUnorderedBulkOp", "", func(c *call, coll *collection) goja.Value {
+			return c.s.newBulk(coll,
+				true).object
+		},
 			"Starts a list of writes done in any order."},
 	}
 }
@@ -272,7 +275,8 @@ func (c *call) findOneAnd(coll *collection, update *bson.RawValue, options *goja
 }
 
 func (c *call) findOneAndBody(coll *collection, update *bson.RawValue, options *goja.Object) bson.D {
-	body := bson.D{{Key: "findAndModify", Value: coll.name}, {Key: "query", Value: c.JS.Document(c.Arg(0))}, {Key: "remove", Value: update == nil}}
+	body := bson.D{{Key: "findAndModify", Value: coll.name}, {Key: "query", Value: c.JS.Document(c.Arg(0))},
+		{Key: "remove", Value: update == nil}}
 	if update != nil {
 		upsert := script.Property(options, "upsert")
 		body = append(body,
@@ -285,7 +289,8 @@ func (c *call) findOneAndBody(coll *collection, update *bson.RawValue, options *
 		body = append(body, bson.E{Key: "fields", Value: c.JS.Document(v)})
 	}
 	return c.JS.Merge(body, optionsOrUndefined(options), append(slices.Clone(notSent),
-		"returnDocument", "returnOriginal", "returnNewDocument", "new", "upsert", "projection", "includeResultMetadata", "rawResult")...)
+		"returnDocument", "returnOriginal", "returnNewDocument", "new", "upsert", "projection", "includeResultMetadata",
+		"rawResult")...)
 }
 
 // wantsAfter reads the four ways to ask for the changed document.

@@ -107,7 +107,8 @@ func (s *Shell) defineIt() {
 		settle(fc.Argument(0))
 		return goja.Undefined()
 	}
-	script.Must(global.DefineAccessorProperty("it", s.JS.Runtime.ToValue(get), s.JS.Runtime.ToValue(set), goja.FLAG_TRUE, goja.FLAG_FALSE))
+	script.Must(global.DefineAccessorProperty("it", s.JS.Runtime.ToValue(get), s.JS.Runtime.ToValue(set),
+		goja.FLAG_TRUE, goja.FLAG_FALSE))
 }
 
 // showCommand is show (spec 04 §2.5).
@@ -144,10 +145,12 @@ func showCommands() map[string]func(*call, *database) goja.Value {
 			if c.Has(1) {
 				name = c.Text(1)
 			}
-			return c.s.display.ShownValue(c.JS.World.ToJS(d.Admin(bson.D{{Key: "getLog", Value: name}}, server.Reads).Lookup("log")))
+			return c.s.display.ShownValue(c.JS.World.ToJS(d.Admin(bson.D{{Key: "getLog", Value: name}},
+				server.Reads).Lookup("log")))
 		},
 		"logs": func(c *call, d *database) goja.Value {
-			return c.s.display.ShownValue(c.JS.World.ToJS(d.Admin(bson.D{{Key: "getLog", Value: "*"}}, server.Reads).Lookup("names")))
+			return c.s.display.ShownValue(c.JS.World.ToJS(d.Admin(bson.D{{Key: "getLog", Value: "*"}},
+				server.Reads).Lookup("names")))
 		},
 		"startupWarnings":        showStartupWarnings,
 		"automationNotices":      func(c *call, _ *database) goja.Value { return c.JS.ShownText("") },
@@ -191,7 +194,10 @@ func (s *Shell) columns(rows [][]string, color string, right bool) string {
 func showCollections(c *call, d *database) goja.Value {
 	var plain, system [][]string
 	infos := d.listCollections(rawdoc.Empty, true, nil)
-	slices.SortFunc(infos, func(a, b bson.Raw) int { return plaintext.Compare(rawdoc.Text(a, "name"), rawdoc.Text(b, "name")) })
+	slices.SortFunc(infos, func(a, b bson.Raw) int {
+		return plaintext.Compare(rawdoc.Text(a, "name"),
+			rawdoc.Text(b, "name"))
+	})
 	for _, info := range infos {
 		name := rawdoc.Text(info, "name")
 		badge := ""
@@ -241,7 +247,8 @@ func showProfile(c *call, d *database) goja.Value {
 	var b strings.Builder
 	for _, doc := range docs {
 		when, _ := doc.Lookup("ts").TimeOK()
-		b.WriteString(rawdoc.Text(doc, "op") + "\t" + rawdoc.Text(doc, "ns") + " " + plaintext.PlainNumber(rawdoc.Number(doc, "millis")) + "ms " + when.Format(time.ANSIC) + "\n")
+		b.WriteString(rawdoc.Text(doc, "op") + "\t" + rawdoc.Text(doc,
+			"ns") + " " + plaintext.PlainNumber(rawdoc.Number(doc, "millis")) + "ms " + when.Format(time.ANSIC) + "\n")
 		elems, _ := doc.Elements()
 		var fields []string
 		for _, el := range elems {
@@ -276,5 +283,6 @@ func showStartupWarnings(c *call, d *database) goja.Value {
 	if len(lines) == 0 {
 		return c.JS.ShownText("")
 	}
-	return c.JS.ShownText("------\n   The server generated these startup warnings when booting\n" + strings.Join(lines, "\n") + "\n------")
+	return c.JS.ShownText("------\n   The server generated these startup warnings when booting\n" + strings.Join(lines,
+		"\n") + "\n------")
 }

@@ -23,13 +23,15 @@ func (s *Shell) newMongoConstructor() goja.Value {
 		c := &call{&script.Call{JS: s.JS, Args: cc.Arguments}, s}
 		c.Check("Mongo", script.ParseSignature("uri?:string|object encryption?:object options?:object"))
 		if o := c.Object(1); o != nil && len(o.Keys()) > 0 {
-			c.JS.ThrowCoded(script.Unimplemented, script.CodeNotImplemented, "client-side field level encryption is not available in shardsh")
+			c.JS.ThrowCoded(script.Unimplemented, script.CodeNotImplemented,
+				"client-side field level encryption is not available in shardsh")
 		}
 		settings := c.settingsOf(c.Arg(0))
 		c.serverAPI(settings, c.Object(2))
 		return s.connect(settings).js()
 	}).(*goja.Object)
-	script.Must(f.DefineDataProperty("name", s.JS.Runtime.ToValue("Mongo"), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+	script.Must(f.DefineDataProperty("name", s.JS.Runtime.ToValue("Mongo"), goja.FLAG_FALSE, goja.FLAG_TRUE,
+		goja.FLAG_FALSE))
 	script.Must(f.Set("prototype", proto))
 	return f
 }
@@ -93,7 +95,8 @@ func (c *call) serverAPI(settings *options.ClientOptions, o *goja.Object) {
 		version = options.ServerAPIVersion(script.OptionalText(spec.Get("version")))
 	}
 	if version != options.ServerAPIVersion1 {
-		c.JS.Throw("MongoInvalidArgumentError", "Invalid server API version=%s; must be in the following enum: [\"1\"]", version)
+		c.JS.Throw("MongoInvalidArgumentError", "Invalid server API version=%s; must be in the following enum: [\"1\"]",
+			version)
 	}
 	api := options.ServerAPI(version)
 	if strict := script.Property(spec, "strict"); strict != nil {
@@ -171,7 +174,8 @@ func dbAuth(c *call, d *database) goja.Value {
 		as.Username, as.Password = script.OptionalText(o.Get("user")), script.OptionalText(o.Get("pwd"))
 		as.AuthMechanism = script.OptionalText(o.Get("mechanism"))
 		if script.Property(o, "digestPassword") != nil {
-			c.JS.ThrowCoded(script.Unimplemented, script.CodeNotImplemented, "digestPassword is not supported for authentication.")
+			c.JS.ThrowCoded(script.Unimplemented, script.CodeNotImplemented,
+				"digestPassword is not supported for authentication.")
 		}
 	default:
 		as.Username, as.Password = script.OptionalText(c.Arg(0)), c.passwordArgument(1)
@@ -189,7 +193,8 @@ func dbAuth(c *call, d *database) goja.Value {
 // login connects again as a user. The old connection is kept when that fails.
 func (c *call) login(m *mongoObject, as options.Credential) {
 	if m.settings == nil {
-		c.JS.ThrowCoded(script.Unimplemented, script.CodeNotImplemented, "this connection cannot log in again; give the user in the connection string")
+		c.JS.ThrowCoded(script.Unimplemented, script.CodeNotImplemented,
+			"this connection cannot log in again; give the user in the connection string")
 	}
 	settings := *m.settings
 	settings.SetAuth(as)

@@ -190,7 +190,10 @@ func cursorMethods() []method[*cursor] {
 		{"explain", "verbosity?:any", cursorExplain, "Returns the plan of the query."},
 		{"isClosed", "", func(c *call, cur *cursor) goja.Value { return c.JS.Runtime.ToValue(cur.isClosed()) },
 			"Tells whether the server has closed the cursor."},
-		{"isExhausted", "", func(c *call, cur *cursor) goja.Value { return c.JS.Runtime.ToValue(cur.done() && cur.buffered() == 0) },
+		{"isExhausted", "", func(c *call, cur *cursor) goja.Value {
+			return c.JS.Runtime.ToValue(cur.done() &&
+				cur.buffered() == 0)
+		},
 			"Tells whether the cursor is closed and every document was read."},
 		{"objsLeftInBatch", "", func(c *call, cur *cursor) goja.Value { return c.JS.Runtime.ToValue(cur.buffered()) },
 			"Returns how many documents are at hand."},
@@ -346,7 +349,8 @@ func cursorSkip(c *call, cur *cursor) goja.Value {
 }
 
 func cursorAddOption(c *call, cur *cursor) goja.Value {
-	flags := map[int64]string{2: "tailable", 8: "oplogReplay", 16: "noCursorTimeout", 32: "awaitData", 64: "exhaust", 128: "allowPartialResults"}
+	flags := map[int64]string{2: "tailable", 8: "oplogReplay", 16: "noCursorTimeout", 32: "awaitData", 64: "exhaust",
+		128: "allowPartialResults"}
 	flag := int64(0)
 	if goja.IsNumber(c.Arg(0)) {
 		flag = c.Arg(0).ToInteger()

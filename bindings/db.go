@@ -25,7 +25,8 @@ type database struct {
 }
 
 func newDatabase(s *Shell, on *mongoObject, name string, sess *session) *database {
-	d := &database{s: s, on: on, Database: &server.Database{Conn: on.Conn, Name: name, Session: sess.underlying()}, session: sess, collections: make(map[string]*collection)}
+	d := &database{s: s, on: on, Database: &server.Database{Conn: on.Conn, Name: name, Session: sess.underlying()},
+		session: sess, collections: make(map[string]*collection)}
 	d.object = s.JS.Instance(d, s.databasePrototype())
 	s.JS.World.SetPrinter(d.object, func() string { return d.Name })
 	return d
@@ -35,7 +36,8 @@ func newDatabase(s *Shell, on *mongoObject, name string, sess *session) *databas
 func (d *database) Server() *server.Database { return d.Database }
 
 func (s *Shell) databasePrototype() *goja.Object {
-	return prototype(s, "Database", slices.Concat(databaseMethods(), databaseAdminMethods(), databaseUserMethods(), replicationMethods()))
+	return prototype(s, "Database", slices.Concat(databaseMethods(), databaseAdminMethods(), databaseUserMethods(),
+		replicationMethods()))
 }
 
 // Get answers names that are no method of databases: they are collections
@@ -251,7 +253,10 @@ func dbPrintCollectionStats(c *call, d *database) goja.Value {
 	for _, info := range d.listCollections(rawdoc.Empty, true, nil) {
 		name := rawdoc.Text(info, "name")
 		var stats goja.Value
-		if ex := c.JS.Runtime.Try(func() { stats = c.s.collectionStats(d.collection(name), statsOptions{scale: scale}) }); ex != nil {
+		if ex := c.JS.Runtime.Try(func() {
+			stats = c.s.collectionStats(d.collection(name),
+				statsOptions{scale: scale})
+		}); ex != nil {
 			stats = c.JS.NewObject("ok", 0, "errmsg", c.JS.Thrown(ex.Value()).Message)
 		}
 		script.Must(value.Set(name, stats))

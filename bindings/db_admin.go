@@ -41,7 +41,8 @@ func databaseAdminMethods() []method[*database] {
 			reply := d.Admin(server.Command("getParameter", bson.E{Key: "logComponentVerbosity", Value: int32(1)}), server.Reads)
 			components, err := reply.LookupErr("logComponentVerbosity")
 			if err != nil {
-				c.JS.ThrowCoded(script.RuntimeError, script.CodeCommandFailed, "Error running command  %s", rawdoc.Text(reply, "errmsg"))
+				c.JS.ThrowCoded(script.RuntimeError, script.CodeCommandFailed, "Error running command  %s",
+					rawdoc.Text(reply, "errmsg"))
 			}
 			return c.JS.World.ToJS(components)
 		}, "Returns the verbosity of each log component."},
@@ -121,7 +122,8 @@ func dbListCommands(c *call, d *database) goja.Value {
 // dbCurrentOp lists operations through $currentOp (spec 04 §6.1). Some keys of
 // the filter are options.
 func dbCurrentOp(c *call, d *database) goja.Value {
-	spec := bson.D{{Key: "allUsers", Value: true}, {Key: "idleConnections", Value: false}, {Key: "truncateOps", Value: false}}
+	spec := bson.D{{Key: "allUsers", Value: true}, {Key: "idleConnections", Value: false},
+		{Key: "truncateOps", Value: false}}
 	var match bson.D
 	filtered := true
 	switch a := c.Arg(0); {
@@ -191,5 +193,6 @@ func dbSetLogLevel(c *call, d *database) goja.Value {
 			verbosity = bson.D{{Key: parts[i], Value: verbosity}}
 		}
 	}
-	return c.s.display.Reply(d.Admin(server.Command("setParameter", bson.E{Key: "logComponentVerbosity", Value: verbosity})))
+	return c.s.display.Reply(d.Admin(server.Command("setParameter",
+		bson.E{Key: "logComponentVerbosity", Value: verbosity})))
 }

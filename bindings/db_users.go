@@ -35,18 +35,22 @@ func databaseUserMethods() []method[*database] {
 			"Gives roles to a role."},
 		{"revokeRolesFromRole", "name:string roles:object writeConcern?:object", changeList("revokeRolesFromRole", "roles"),
 			"Takes roles from a role."},
-		{"grantPrivilegesToRole", "name:string privileges:object writeConcern?:object", changeList("grantPrivilegesToRole", "privileges"),
+		{"grantPrivilegesToRole", "name:string privileges:object writeConcern?:object",
+			changeList("grantPrivilegesToRole", "privileges"),
 			"Gives privileges to a role."},
-		{"revokePrivilegesFromRole", "name:string privileges:object writeConcern?:object", changeList("revokePrivilegesFromRole", "privileges"),
+		{"revokePrivilegesFromRole", "name:string privileges:object writeConcern?:object",
+			changeList("revokePrivilegesFromRole", "privileges"),
 			"Takes privileges from a role."},
 		{"getUser", "name:string options?:object", func(c *call, d *database) goja.Value {
-			return c.firstOf(d.Run(c.JS.Merge(bson.D{{Key: "usersInfo", Value: bson.D{{Key: "user", Value: c.Text(0)}, {Key: "db", Value: d.Name}}}}, c.Arg(1)), server.Reads), "users")
+			return c.firstOf(d.Run(c.JS.Merge(bson.D{{Key: "usersInfo",
+				Value: bson.D{{Key: "user", Value: c.Text(0)}, {Key: "db", Value: d.Name}}}}, c.Arg(1)), server.Reads), "users")
 		}, "Returns a user, or null."},
 		{"getUsers", "options?:object", func(c *call, d *database) goja.Value {
 			return c.s.display.Reply(d.Run(c.JS.Merge(server.Command("usersInfo"), c.Arg(0)), server.Reads))
 		}, "Returns the users of this database."},
 		{"getRole", "name:string options?:object", func(c *call, d *database) goja.Value {
-			return c.firstOf(d.Run(c.JS.Merge(bson.D{{Key: "rolesInfo", Value: bson.D{{Key: "role", Value: c.Text(0)}, {Key: "db", Value: d.Name}}}}, c.Arg(1)), server.Reads), "roles")
+			return c.firstOf(d.Run(c.JS.Merge(bson.D{{Key: "rolesInfo",
+				Value: bson.D{{Key: "role", Value: c.Text(0)}, {Key: "db", Value: d.Name}}}}, c.Arg(1)), server.Reads), "roles")
 		}, "Returns a role, or null."},
 		{"getRoles", "options?:object", func(c *call, d *database) goja.Value {
 			return c.s.display.Reply(d.Run(c.JS.Merge(server.Command("rolesInfo"), c.Arg(0)), server.Reads))
@@ -93,7 +97,8 @@ func createRole(c *call, d *database) goja.Value {
 	o := c.Object(0)
 	c.requireProperties(o, "role", "privileges", "roles")
 	c.refuseField(o, "createRole")
-	return c.s.display.Reply(d.Run(c.concern(c.JS.Merge(bson.D{{Key: "createRole", Value: c.JS.Value(o.Get("role"))}}, o, "role"), 1)))
+	return c.s.display.Reply(d.Run(c.concern(c.JS.Merge(bson.D{{Key: "createRole", Value: c.JS.Value(o.Get("role"))}},
+		o, "role"), 1)))
 }
 
 // refuseField keeps a document from naming the command itself.
@@ -145,12 +150,14 @@ func updateRole(c *call, d *database) goja.Value {
 }
 
 func changeUserPassword(c *call, d *database) goja.Value {
-	return c.s.display.Reply(d.Run(c.concern(bson.D{{Key: "updateUser", Value: c.Text(0)}, {Key: "pwd", Value: c.passwordArgument(1)}}, 2)))
+	return c.s.display.Reply(d.Run(c.concern(bson.D{{Key: "updateUser", Value: c.Text(0)},
+		{Key: "pwd", Value: c.passwordArgument(1)}}, 2)))
 }
 
 func changeList(name, field string) func(*call, *database) goja.Value {
 	return func(c *call, d *database) goja.Value {
-		return c.s.display.Reply(d.Run(c.concern(bson.D{{Key: name, Value: c.Text(0)}, {Key: field, Value: c.JS.Value(c.Arg(1))}}, 2)))
+		return c.s.display.Reply(d.Run(c.concern(bson.D{{Key: name, Value: c.Text(0)},
+			{Key: field, Value: c.JS.Value(c.Arg(1))}}, 2)))
 	}
 }
 

@@ -67,7 +67,8 @@ func explainMethods() []method[*explainable] {
 		}, "Explains a find; cursor methods refine it, finish() or printing gives the plan."},
 		{"aggregate", "pipeline?:object options?:object", func(c *call, e *explainable) goja.Value {
 			pipeline, options := c.stageArguments()
-			body := bson.D{{Key: "aggregate", Value: e.coll.name}, {Key: "pipeline", Value: c.JS.Value(pipeline)}, {Key: "cursor", Value: bson.D{}}}
+			body := bson.D{{Key: "aggregate", Value: e.coll.name}, {Key: "pipeline", Value: c.JS.Value(pipeline)},
+				{Key: "cursor", Value: bson.D{}}}
 			return e.explain(c, c.JS.Merge(body, options, notSent...))
 		}, "Explains a pipeline."},
 		{"count", "query?:object options?:object", func(c *call, e *explainable) goja.Value {
@@ -75,7 +76,8 @@ func explainMethods() []method[*explainable] {
 			return e.explain(c, c.JS.Merge(body, c.Arg(1), notSent...))
 		}, "Explains a count."},
 		{"distinct", "field:string query?:object options?:object", func(c *call, e *explainable) goja.Value {
-			body := bson.D{{Key: "distinct", Value: e.coll.name}, {Key: "key", Value: c.Text(0)}, {Key: "query", Value: c.filterArg(1)}}
+			body := bson.D{{Key: "distinct", Value: e.coll.name}, {Key: "key", Value: c.Text(0)},
+				{Key: "query", Value: c.filterArg(1)}}
 			return e.explain(c, c.JS.Merge(body, c.Arg(2), notSent...))
 		}, "Explains a distinct."},
 		{"update", "filter:object update:object options?:object", func(c *call, e *explainable) goja.Value {

@@ -50,7 +50,8 @@ func (s *Shell) defineDB() {
 		s.useDatabase(d)
 		return goja.Undefined()
 	}
-	script.Must(s.JS.Runtime.GlobalObject().DefineAccessorProperty("db", s.JS.Runtime.ToValue(get), s.JS.Runtime.ToValue(set), goja.FLAG_TRUE, goja.FLAG_TRUE))
+	script.Must(s.JS.Runtime.GlobalObject().DefineAccessorProperty("db", s.JS.Runtime.ToValue(get),
+		s.JS.Runtime.ToValue(set), goja.FLAG_TRUE, goja.FLAG_TRUE))
 }
 
 func (s *Shell) useDatabase(d *database) {

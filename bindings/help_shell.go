@@ -6,7 +6,8 @@ import "shardsh/bindings/script"
 func receivers() map[string]string {
 	return map[string]string{
 		"Shard": "sh.", "Database": "db.", "Collection": "db.collection.", "Cursor": "cursor.", "Mongo": "db.getMongo().",
-		"ReplicaSet": "rs.", mockClass: "mock.", "Bulk": "bulk.", "Explainable": "db.collection.explain().", configClass: "config.",
+		"ReplicaSet": "rs.", mockClass: "mock.", "Bulk": "bulk.", "Explainable": "db.collection.explain().",
+		configClass: "config.",
 	}
 }
 

@@ -19,13 +19,14 @@ func (s *Shell) legacyClasses() map[string]func() goja.Value {
 			})
 		},
 		"DBCollection": func() goja.Value {
-			return s.classOf("DBCollection", "mongo:object db:object name:string fullName?:string", s.collectionPrototype(), func(c *call) *goja.Object {
-				d, ok := script.Receiver[*database](c.Arg(1))
-				if !ok {
-					c.JS.ThrowInvalid("DBCollection needs a database as its second argument")
-				}
-				return d.checkedCollection(c.Text(2)).object
-			})
+			return s.classOf("DBCollection", "mongo:object db:object name:string fullName?:string", s.collectionPrototype(),
+				func(c *call) *goja.Object {
+					d, ok := script.Receiver[*database](c.Arg(1))
+					if !ok {
+						c.JS.ThrowInvalid("DBCollection needs a database as its second argument")
+					}
+					return d.checkedCollection(c.Text(2)).object
+				})
 		},
 		"DBCommandCursor": func() goja.Value { return s.classStub("DBCommandCursor", s.cursorPrototype()) },
 		"BulkWriteResult": func() goja.Value { return s.classStub("BulkWriteResult", s.resultPrototype()) },
@@ -75,7 +76,8 @@ func (s *Shell) newClass(name string, proto *goja.Object, build func(args []goja
 		defer s.JS.ContainFaults()
 		return build(cc.Arguments)
 	}).(*goja.Object)
-	script.Must(ctor.DefineDataProperty("name", s.JS.Runtime.ToValue(name), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+	script.Must(ctor.DefineDataProperty("name", s.JS.Runtime.ToValue(name), goja.FLAG_FALSE, goja.FLAG_TRUE,
+		goja.FLAG_FALSE))
 	script.Must(ctor.Set("prototype", proto))
 	return ctor
 }

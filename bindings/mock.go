@@ -70,7 +70,8 @@ func (m *mockControl) run(c *call, name string, value any, options goja.Value) b
 	}
 	reply, err := m.s.gateway.Send(m.s.requireDB().sibling("admin").Request(body))
 	if server.CodeOf(err) == server.CommandNotFound {
-		m.s.JS.ThrowCoded(script.InvalidInput, script.CodeInvalidOperation, "mock.%s works on the mock cluster only (this is a real server)", mockMethodOf(name))
+		m.s.JS.ThrowCoded(script.InvalidInput, script.CodeInvalidOperation,
+			"mock.%s works on the mock cluster only (this is a real server)", mockMethodOf(name))
 	}
 	if err != nil {
 		m.s.gateway.Throw(err)

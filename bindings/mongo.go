@@ -103,7 +103,10 @@ func mongoMethods() []method[*mongoObject] {
 			""},
 		{"getClientEncryption", "", noEncryption, ""},
 		{"getKeyVault", "", noEncryption, ""},
-		{"startSession", "options?:object", func(c *call, m *mongoObject) goja.Value { return c.newSession(m, c.Object(0)).object },
+		{"startSession", "options?:object", func(c *call, m *mongoObject) goja.Value {
+			return c.newSession(m,
+				c.Object(0)).object
+		},
 			"Starts a session, for transactions and causally consistent reads."},
 		{"watch", "pipeline?:object options?:object", func(c *call, m *mongoObject) goja.Value {
 			return c.watch(m.database("admin"), int32(1), bson.D{{Key: "allChangesForCluster", Value: true}}, c.Arg(0), c.Arg(1))
@@ -328,7 +331,8 @@ func notForConnections(text string) func(*call, *mongoObject) goja.Value {
 }
 
 func noEncryption(c *call, _ *mongoObject) goja.Value {
-	c.JS.ThrowCoded(script.InvalidInput, script.CodeNoEncryption, "Cannot call getClientEncryption() without field-level encryption options")
+	c.JS.ThrowCoded(script.InvalidInput, script.CodeNoEncryption,
+		"Cannot call getClientEncryption() without field-level encryption options")
 	return nil
 }
 

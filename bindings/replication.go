@@ -35,13 +35,16 @@ const megabyte = 1 << 20
 // replicationInfo measures local.oplog.rs.
 func (c *call) replicationInfo(d *database) *goja.Object {
 	local := d.sibling("local")
-	if !slices.ContainsFunc(local.listCollections(rawdoc.Empty, true, nil), func(info bson.Raw) bool { return rawdoc.Text(info, "name") == "oplog.rs" }) {
-		c.JS.ThrowCoded(script.InvalidInput, script.CodeNoReplicaSet, "Replication not detected. Are you connected to a replset?")
+	if !slices.ContainsFunc(local.listCollections(rawdoc.Empty, true, nil),
+		func(info bson.Raw) bool { return rawdoc.Text(info, "name") == "oplog.rs" }) {
+		c.JS.ThrowCoded(script.InvalidInput, script.CodeNoReplicaSet,
+			"Replication not detected. Are you connected to a replset?")
 	}
 	stats, _ := c.s.collectionStats(local.collection("oplog.rs"), statsOptions{scale: 1}).(*goja.Object)
 	most := script.Property(stats, "maxSize")
 	if most == nil || !most.ToBoolean() {
-		c.JS.ThrowCoded(script.RuntimeError, script.CodeCommandFailed, "Could not get stats for local.oplog.rs collection. collstats returned %s", c.json(stats))
+		c.JS.ThrowCoded(script.RuntimeError, script.CodeCommandFailed,
+			"Could not get stats for local.oplog.rs collection. collstats returned %s", c.json(stats))
 	}
 	size := 0.0
 	if v := script.Property(stats, "size"); v != nil {
@@ -50,7 +53,8 @@ func (c *call) replicationInfo(d *database) *goja.Object {
 	first := local.FindOne("oplog.rs", rawdoc.Empty, server.SortedBy("$natural", 1))
 	last := local.FindOne("oplog.rs", rawdoc.Empty, server.SortedBy("$natural", -1))
 	if first == nil || last == nil {
-		c.JS.ThrowCoded(script.RuntimeError, script.CodeCommandFailed, "objects not found in local.oplog.$main -- is this a new and empty db instance?")
+		c.JS.ThrowCoded(script.RuntimeError, script.CodeCommandFailed,
+			"objects not found in local.oplog.$main -- is this a new and empty db instance?")
 	}
 	o := c.JS.NewObject(
 		"configuredLogSizeMB", most.ToFloat()/megabyte,
@@ -117,7 +121,8 @@ const (
 // secondaryInfo adds a section for each member that copies data.
 func (c *call) secondaryInfo(d *database, o *goja.Object) {
 	if d.sibling("local").FindOne("system.replset", rawdoc.Empty) == nil {
-		c.JS.ThrowCoded(script.InvalidInput, script.CodeNoReplicaSet, "local.system.replset is empty. Are you connected to a replica set?")
+		c.JS.ThrowCoded(script.InvalidInput, script.CodeNoReplicaSet,
+			"local.system.replset is empty. Are you connected to a replica set?")
 	}
 	list, _ := d.Admin(server.Command("replSetGetStatus"), server.Reads).Lookup("members").ArrayOK()
 	values, _ := list.Values()
@@ -148,7 +153,8 @@ func (c *call) secondaryInfo(d *database, o *goja.Object) {
 			at, _ := m.Lookup("optimeDate").TimeOK()
 			ago := newest.Sub(at).Seconds()
 			script.Must(section.Set("syncedTo", dateText(at)))
-			script.Must(section.Set("replLag", fmt.Sprintf("%s secs (%s hrs) behind the %s", plaintext.PlainNumber(math.Round(ago)), plaintext.PlainNumber(hours(ago)), behind)))
+			script.Must(section.Set("replLag", fmt.Sprintf("%s secs (%s hrs) behind the %s",
+				plaintext.PlainNumber(math.Round(ago)), plaintext.PlainNumber(hours(ago)), behind)))
 		} else {
 			script.Must(section.Set("no replication info, yet.  State", rawdoc.Text(m, "stateStr")))
 		}

@@ -115,7 +115,8 @@ func (rs *replicaSet) config() bson.Raw {
 	}
 	config, ok := reply.Lookup("config").DocumentOK()
 	if !ok {
-		rs.s.JS.ThrowCoded(script.RuntimeError, script.CodeCommandFailed, "Documented returned from command replSetGetConfig does not contain 'config'")
+		rs.s.JS.ThrowCoded(script.RuntimeError, script.CodeCommandFailed,
+			"Documented returned from command replSetGetConfig does not contain 'config'")
 	}
 	return config
 }
@@ -182,7 +183,8 @@ func rsRemove(c *call, rs *replicaSet) goja.Value {
 	config, members := rs.editedConfig()
 	i := slices.IndexFunc(members, func(m bson.D) bool { return rawdoc.Text(rawdoc.Of(m), "host") == c.Text(0) })
 	if i < 0 {
-		c.JS.ThrowInvalid("Couldn't find %s in %s. Is %s a member of this replset?", c.Text(0), c.json(c.JS.GoValue(members)), c.Text(0))
+		c.JS.ThrowInvalid("Couldn't find %s in %s. Is %s a member of this replset?", c.Text(0),
+			c.json(c.JS.GoValue(members)), c.Text(0))
 	}
 	return rs.setMembers(c, config, slices.Delete(members, i, i+1))
 }
@@ -217,7 +219,8 @@ func rsReconfigForPSA(c *call, rs *replicaSet) goja.Value {
 		c.JS.ThrowInvalid("Node at index %d does not exist in the new config", index)
 	}
 	if votes := script.Property(member, "votes"); votes == nil || votes.ToFloat() != 1 {
-		c.JS.ThrowInvalid("Node at index %d must have { votes: 1 } in the new config (actual: { votes: %s })", index, orUndefined(votes))
+		c.JS.ThrowInvalid("Node at index %d must have { votes: 1 } in the new config (actual: { votes: %s })", index,
+			orUndefined(votes))
 	}
 	rs.checkNoVoteYet(c, index, member, say)
 	priority := script.Property(member, "priority")
@@ -253,7 +256,8 @@ func (rs *replicaSet) checkNoVoteYet(c *call, index int64, member *goja.Object, 
 		raw := rawdoc.Of(m)
 		if rawdoc.Number(raw, "_id") == id {
 			if votes, err := raw.LookupErr("votes"); err == nil && rawdoc.Truthy(votes) {
-				c.JS.ThrowInvalid("Node at index %d must have { votes: 0 } in the old config (actual: { votes: %s })", index, c.JS.World.ToJS(votes))
+				c.JS.ThrowInvalid("Node at index %d must have { votes: 0 } in the old config (actual: { votes: %s })", index,
+					c.JS.World.ToJS(votes))
 			}
 			return
 		}

@@ -226,7 +226,8 @@ func (c *call) transaction(err error) {
 // one before. It has no public names for them.
 func transactionStates() []string {
 	return []string{
-		"no transaction started", "transaction already in progress", "cannot call abortTransaction after calling commitTransaction",
+		"no transaction started", "transaction already in progress",
+		"cannot call abortTransaction after calling commitTransaction",
 		"cannot call abortTransaction twice", "cannot call commitTransaction after calling abortTransaction",
 		"transactions do not support unacknowledged write concerns",
 	}

@@ -49,7 +49,8 @@ func (o shardingObjects) Cursor(d *server.Database, command bson.D) (object goja
 }
 
 // Update sends an update of one statement.
-func (o shardingObjects) Update(d *server.Database, collection string, statement, writeConcern bson.Raw) (*goja.Object, int64) {
+func (o shardingObjects) Update(d *server.Database, collection string, statement,
+	writeConcern bson.Raw) (*goja.Object, int64) {
 	ops := []writeOp{{kind: updateKind, doc: statement}}
 	w := o.s.db.sibling(d.Name).collection(collection).write(ops, writeOptions{writeConcern: writeConcern})
 	o.s.throwFailures(w, ops, false)

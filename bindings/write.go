@@ -123,7 +123,8 @@ func (coll *collection) writeBatch(ops []writeOp, opts writeOptions, concern bso
 		list[i] = op.doc
 		once = once && !op.many
 	}
-	body := bson.D{{Key: cmd.name, Value: coll.name}, {Key: cmd.list, Value: list}, {Key: "ordered", Value: !opts.unordered}}
+	body := bson.D{{Key: cmd.name, Value: coll.name}, {Key: cmd.list, Value: list},
+		{Key: "ordered", Value: !opts.unordered}}
 	body = append(body, opts.extra...)
 	if concern != nil {
 		body = append(body, bson.E{Key: "writeConcern", Value: concern})

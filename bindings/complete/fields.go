@@ -36,22 +36,23 @@ func (s *Completer) fieldNames(t *typing) []string {
 		return nil
 	}
 	database := d.Name
-	return s.lists.get(d.Conn.Client, "fields of "+database+"."+name, func(ctx context.Context, client *mongo.Client) []string {
-		reply := server.Quietly(ctx, client, database, bson.D{
-			{Key: "aggregate", Value: name}, {Key: "cursor", Value: bson.D{}},
-			{Key: "pipeline", Value: bson.A{bson.D{{Key: "$sample", Value: bson.D{{Key: "size", Value: sampleSize}}}}}},
+	return s.lists.get(d.Conn.Client, "fields of "+database+"."+name,
+		func(ctx context.Context, client *mongo.Client) []string {
+			reply := server.Quietly(ctx, client, database, bson.D{
+				{Key: "aggregate", Value: name}, {Key: "cursor", Value: bson.D{}},
+				{Key: "pipeline", Value: bson.A{bson.D{{Key: "$sample", Value: bson.D{{Key: "size", Value: sampleSize}}}}}},
+			})
+			docs, err := server.FirstBatch(reply).Values()
+			if err != nil {
+				return nil
+			}
+			names := []string{}
+			for _, doc := range docs {
+				names = appendFields(names, "", doc, sampleDepth)
+			}
+			slices.Sort(names)
+			return slices.Compact(names)
 		})
-		docs, err := server.FirstBatch(reply).Values()
-		if err != nil {
-			return nil
-		}
-		names := []string{}
-		for _, doc := range docs {
-			names = appendFields(names, "", doc, sampleDepth)
-		}
-		slices.Sort(names)
-		return slices.Compact(names)
-	})
 }
 
 // appendFields adds the names of a document's fields, those inside as paths.

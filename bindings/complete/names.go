@@ -47,7 +47,8 @@ type nameList struct {
 
 // get gives names from the server: those it answers soon, else those it answered
 // last.
-func (l *nameLists) get(client *mongo.Client, what string, fetch func(context.Context, *mongo.Client) []string) []string {
+func (l *nameLists) get(client *mongo.Client, what string, fetch func(context.Context,
+	*mongo.Client) []string) []string {
 	list, loading := l.request(nameKey{client, what}, fetch)
 	if loading != nil {
 		soon := time.NewTimer(completionWait)
@@ -63,7 +64,8 @@ func (l *nameLists) get(client *mongo.Client, what string, fetch func(context.Co
 }
 
 // request starts to fetch what is not fresh.
-func (l *nameLists) request(key nameKey, fetch func(context.Context, *mongo.Client) []string) (list *nameList, loading <-chan struct{}) {
+func (l *nameLists) request(key nameKey, fetch func(context.Context, *mongo.Client) []string) (list *nameList,
+	loading <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.lists == nil {
@@ -159,7 +161,8 @@ func (s *Completer) ids(m *server.Conn, collection string) []string {
 
 func (s *Completer) zoneNames(m *server.Conn) []string {
 	return s.lists.get(m.Client, "zones", func(ctx context.Context, client *mongo.Client) []string {
-		reply := server.Quietly(ctx, client, "config", bson.D{{Key: "distinct", Value: "shards"}, {Key: "key", Value: "tags"}})
+		reply := server.Quietly(ctx, client, "config", bson.D{{Key: "distinct", Value: "shards"},
+			{Key: "key", Value: "tags"}})
 		list, _ := reply.Lookup("values").ArrayOK()
 		values, _ := list.Values()
 		names := []string{}
@@ -174,9 +177,11 @@ func (s *Completer) zoneNames(m *server.Conn) []string {
 
 func (s *Completer) indexNames(d *server.Database, name string) []string {
 	database := d.Name
-	return s.lists.get(d.Conn.Client, "indexes of "+database+"."+name, func(ctx context.Context, client *mongo.Client) []string {
-		return fieldsOf(server.FirstBatch(server.Quietly(ctx, client, database, bson.D{{Key: "listIndexes", Value: name}, {Key: "cursor", Value: bson.D{}}})), "name")
-	})
+	return s.lists.get(d.Conn.Client, "indexes of "+database+"."+name,
+		func(ctx context.Context, client *mongo.Client) []string {
+			return fieldsOf(server.FirstBatch(server.Quietly(ctx, client, database,
+				bson.D{{Key: "listIndexes", Value: name}, {Key: "cursor", Value: bson.D{}}})), "name")
+		})
 }
 
 // namespaces are those of sharded collections, and with every also the others of

@@ -102,7 +102,8 @@ func (s *Display) Printed(v goja.Value) string {
 func (s *Display) markReply(o *goja.Object) *goja.Object {
 	for _, name := range Gossip {
 		if o.Get(name) != nil {
-			script.Must(o.DefineDataPropertySymbol(s.replyMark(), s.JS.Runtime.ToValue(true), goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE))
+			script.Must(o.DefineDataPropertySymbol(s.replyMark(), s.JS.Runtime.ToValue(true), goja.FLAG_FALSE,
+				goja.FLAG_FALSE, goja.FLAG_FALSE))
 			break
 		}
 	}

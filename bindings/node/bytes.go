@@ -34,7 +34,8 @@ func (s *World) fromSource(file, text, name string) goja.Value {
 		}
 		build, _ := goja.AssertFunction(v)
 		encode := s.JS.Runtime.ToValue(func(fc goja.FunctionCall) goja.Value {
-			return s.JS.Runtime.ToValue(s.JS.Runtime.NewArrayBuffer(encodeText(fc.Argument(0).String(), fc.Argument(1).String())))
+			return s.JS.Runtime.ToValue(s.JS.Runtime.NewArrayBuffer(encodeText(fc.Argument(0).String(),
+				fc.Argument(1).String())))
 		})
 		decode := s.JS.Runtime.ToValue(func(fc goja.FunctionCall) goja.Value {
 			data, _ := fc.Argument(0).Export().([]byte)

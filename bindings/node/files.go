@@ -81,7 +81,10 @@ func fileGlobals() []global {
 		}, "Writes a file."},
 		{"fileExists", "path:string", func(c *call) goja.Value { return c.JS.Runtime.ToValue(script.Exists(c.Text(0))) },
 			"Tells whether a file exists."},
-		{"md5sumFile", "path:string", func(c *call) goja.Value { return c.JS.Runtime.ToValue(digest("md5", []byte(c.s.readFile(c.Text(0))))) },
+		{"md5sumFile", "path:string", func(c *call) goja.Value {
+			return c.JS.Runtime.ToValue(digest("md5",
+				[]byte(c.s.readFile(c.Text(0)))))
+		},
 			"Returns the MD5 of a file."},
 		{"hostname", "", func(c *call) goja.Value { return c.JS.Runtime.ToValue(hostname()) },
 			"Returns this machine's name."},

@@ -96,9 +96,11 @@ func (s *World) newFS() *goja.Object {
 		if err != nil {
 			c.JS.Rethrow(script.FileError(err, "stat", c.Text(0)))
 		}
-		o := c.JS.NewObject("size", info.Size(), "mode", int64(info.Mode().Perm()), "mtime", c.JS.GoValue(info.ModTime()), "mtimeMs", info.ModTime().UnixMilli())
+		o := c.JS.NewObject("size", info.Size(), "mode", int64(info.Mode().Perm()), "mtime", c.JS.GoValue(info.ModTime()),
+			"mtimeMs", info.ModTime().UnixMilli())
 		script.Define(o, "isFile", c.s.function("isFile", func(c *call) goja.Value { return c.JS.Runtime.ToValue(info.Mode().IsRegular()) }))
-		script.Define(o, "isDirectory", c.s.function("isDirectory", func(c *call) goja.Value { return c.JS.Runtime.ToValue(info.IsDir()) }))
+		script.Define(o, "isDirectory", c.s.function("isDirectory",
+			func(c *call) goja.Value { return c.JS.Runtime.ToValue(info.IsDir()) }))
 		return o
 	})
 	m.add("mkdirSync", func(c *call) any {
@@ -213,7 +215,8 @@ func (s *World) newOS() *goja.Object {
 }
 
 func newHash(name string) func() hash.Hash {
-	return map[string]func() hash.Hash{"md5": md5.New, "sha1": sha1.New, "sha256": sha256.New, "sha512": sha512.New}[strings.ToLower(name)]
+	return map[string]func() hash.Hash{"md5": md5.New, "sha1": sha1.New, "sha256": sha256.New,
+		"sha512": sha512.New}[strings.ToLower(name)]
 }
 
 func digest(name string, data []byte) string {

@@ -47,7 +47,8 @@ func (s *World) newURL() *goja.Object {
 
 func (s *World) newTimersModule() *goja.Object {
 	o := s.JS.Runtime.NewObject()
-	for _, name := range []string{"setTimeout", "setInterval", "setImmediate", "clearTimeout", "clearInterval", "clearImmediate"} {
+	for _, name := range []string{"setTimeout", "setInterval", "setImmediate", "clearTimeout", "clearInterval",
+		"clearImmediate"} {
 		script.Must(o.Set(name, s.JS.Runtime.GlobalObject().Get(name)))
 	}
 	script.Must(o.Set("promises", s.Module("timers/promises")))

@@ -114,7 +114,8 @@ func clarifyCatches(tree *ast.Program) {
 
 // engineWords are how the engine's messages start that clarify knows better.
 var engineWords = []string{
-	"Cannot read property '", "Object has no member '", "Value is not an object: ", "Not a function: ", "Cannot convert undefined or null to object",
+	"Cannot read property '", "Object has no member '", "Value is not an object: ", "Not a function: ",
+	"Cannot convert undefined or null to object",
 	"SyntaxError: <eval>: Line ",
 }
 

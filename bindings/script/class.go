@@ -94,7 +94,8 @@ func (c *Call) Check(label string, params []param) {
 			c.JS.ThrowInvalid("Missing required argument at position %d (%s)", i, label)
 		}
 		if kind := TypeOf(v); p.types != nil && !slices.Contains(p.types, kind) {
-			c.JS.ThrowInvalid("Argument at position %d must be of type %s, got %s instead (%s)", i, strings.Join(p.types, " or "), kind, label)
+			c.JS.ThrowInvalid("Argument at position %d must be of type %s, got %s instead (%s)", i,
+				strings.Join(p.types, " or "), kind, label)
 		}
 	}
 }

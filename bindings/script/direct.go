@@ -103,7 +103,8 @@ func (p *program) bareCommands(builtin func(name string) bool) {
 			continue
 		}
 		word, ok := exp.Expression.(*ast.Identifier)
-		if !ok || word.Name == "it" || p.declares(word) || !slices.Contains(directCommands, word.Name.String()) || !builtin(word.Name.String()) {
+		if !ok || word.Name == "it" || p.declares(word) || !slices.Contains(directCommands, word.Name.String()) ||
+			!builtin(word.Name.String()) {
 			continue
 		}
 		exp.Expression = &ast.CallExpression{Callee: word, LeftParenthesis: word.Idx1(), RightParenthesis: word.Idx1()}

@@ -42,7 +42,8 @@ func (s *Engine) limitGenerators() {
 			return v
 		}).(*goja.Object)
 		for property, value := range map[string]any{"name": name, "length": 1} {
-			Must(limited.DefineDataProperty(property, s.Runtime.ToValue(value), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+			Must(limited.DefineDataProperty(property, s.Runtime.ToValue(value), goja.FLAG_FALSE, goja.FLAG_TRUE,
+				goja.FLAG_FALSE))
 		}
 		Define(proto, name, limited)
 	}

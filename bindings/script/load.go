@@ -106,7 +106,8 @@ func FileError(err error, operation, path string) error {
 			text = p.Err.Error()
 		}
 	}
-	return &missingFileError{code: code, syscall: operation, path: path, text: fmt.Sprintf("%s: %s, %s '%s'", code, text, operation, path)}
+	return &missingFileError{code: code, syscall: operation, path: path,
+		text: fmt.Sprintf("%s: %s, %s '%s'", code, text, operation, path)}
 }
 
 // Exists reports whether there is a file or directory.
@@ -118,7 +119,8 @@ func Exists(path string) bool {
 // inFile runs something as the code of a file.
 func (s *Modules) inFile(path string, run func() (goja.Value, error)) (goja.Value, error) {
 	global := s.js.Runtime.GlobalObject()
-	names := map[string]goja.Value{"__filename": s.js.Runtime.ToValue(path), "__dirname": s.js.Runtime.ToValue(filepath.Dir(path))}
+	names := map[string]goja.Value{"__filename": s.js.Runtime.ToValue(path),
+		"__dirname": s.js.Runtime.ToValue(filepath.Dir(path))}
 	before := make(map[string]goja.Value, len(names))
 	for name, v := range names {
 		before[name] = global.Get(name)

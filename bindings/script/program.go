@@ -126,7 +126,8 @@ func asVar(tree *ast.Program, at file.Idx, list []*ast.Binding) *ast.VariableSta
 }
 
 func undefinedAt(at file.Idx) ast.Expression {
-	return &ast.UnaryExpression{Operator: token.VOID, Idx: at, Operand: &ast.NumberLiteral{Idx: at, Literal: "0", Value: int64(0)}}
+	return &ast.UnaryExpression{Operator: token.VOID, Idx: at, Operand: &ast.NumberLiteral{Idx: at, Literal: "0",
+		Value: int64(0)}}
 }
 
 // hoistToProgram moves the declarations of a wrapped program out of the wrapping
@@ -169,7 +170,8 @@ func hoistToProgram(tree *ast.Program, written func(name string) bool) {
 }
 
 func functionAssignment(st *ast.FunctionDeclaration) ast.Statement {
-	return &ast.ExpressionStatement{Expression: &ast.AssignExpression{Operator: token.ASSIGN, Left: st.Function.Name, Right: st.Function}}
+	return &ast.ExpressionStatement{Expression: &ast.AssignExpression{Operator: token.ASSIGN, Left: st.Function.Name,
+		Right: st.Function}}
 }
 
 func assignments(st *ast.VariableStatement) []ast.Statement {

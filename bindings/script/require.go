@@ -204,7 +204,8 @@ func (s *Modules) runModule(m *goja.Object, text, path string) (done goja.Value,
 	dir := filepath.Dir(path)
 	s.dirs = append(s.dirs, dir)
 	defer func() { s.dirs = s.dirs[:len(s.dirs)-1] }()
-	_, err = f(m.Get("exports"), m.Get("exports"), s.NewRequire(dir), m, s.js.Runtime.ToValue(path), s.js.Runtime.ToValue(dir))
+	_, err = f(m.Get("exports"), m.Get("exports"), s.NewRequire(dir), m, s.js.Runtime.ToValue(path),
+		s.js.Runtime.ToValue(dir))
 	return nil, err
 }
 

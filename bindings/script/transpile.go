@@ -35,8 +35,9 @@ func (e *transpileError) Error() string { return e.message }
 // (spec 04 §4.3).
 func engineLacks() map[string]bool {
 	return map[string]bool{
-		"for-await": false, "async-generator": false, "dynamic-import": false, "import-meta": false, "class-private-brand-check": false,
-		"decorators": false, "using": false, "import-attributes": false, "top-level-await": true,
+		"for-await": false, "async-generator": false, "dynamic-import": false, "import-meta": false,
+		"class-private-brand-check": false,
+		"decorators":                false, "using": false, "import-attributes": false, "top-level-await": true,
 	}
 }
 
@@ -65,8 +66,10 @@ func transpile(name, text string) (*transpiled, error) {
 		loader = api.LoaderTS
 	}
 	r := api.Transform(text, api.TransformOptions{
-		Loader: loader, Format: api.FormatESModule, Supported: engineLacks(), Platform: api.PlatformNode, Charset: api.CharsetUTF8,
-		Sourcefile: name, Sourcemap: api.SourceMapExternal, LogLevel: api.LogLevelSilent, LegalComments: api.LegalCommentsNone,
+		Loader: loader, Format: api.FormatESModule, Supported: engineLacks(), Platform: api.PlatformNode,
+		Charset:    api.CharsetUTF8,
+		Sourcefile: name, Sourcemap: api.SourceMapExternal, LogLevel: api.LogLevelSilent,
+		LegalComments: api.LegalCommentsNone,
 	})
 	if len(r.Errors) > 0 {
 		return nil, transpileFailure(name, r.Errors[0])
@@ -154,7 +157,8 @@ func transpiledProgram(name, text string) (*program, error) {
 		}
 		t.importsAsGlobals()
 		if t.isModule() {
-			return nil, &transpileError{message: "export is for files", file: name, line: 1, column: 1, lineText: source{lines: text}.line(1)}
+			return nil, &transpileError{message: "export is for files", file: name, line: 1, column: 1,
+				lineText: source{lines: text}.line(1)}
 		}
 	}
 	var err error
@@ -181,7 +185,8 @@ func (t *transpiled) parseWrapped(name string) (tree *ast.Program, async bool, e
 	if head == nil {
 		return nil, false, errors.New("the translation has no function around it")
 	}
-	plain := &transpiled{code: t.code[:head[0]] + "(() => {" + t.code[head[1]:], sourceMap: t.sourceMap, sourceShift: t.sourceShift}
+	plain := &transpiled{code: t.code[:head[0]] + "(() => {" + t.code[head[1]:], sourceMap: t.sourceMap,
+		sourceShift: t.sourceShift}
 	for _, version := range []*transpiled{plain, t} {
 		async = version == t
 		if tree, err = version.parseText(name, version.code, 0, nil); err == nil {
@@ -202,7 +207,8 @@ func (t *transpiled) parseWrapped(name string) (tree *ast.Program, async bool, e
 
 // parse reads the code inside a function, which is async when it has to be.
 // Names of files go through rename.
-func (t *transpiled) parse(name, head, tail string, rename func(string) string) (tree *ast.Program, async bool, err error) {
+func (t *transpiled) parse(name, head, tail string, rename func(string) string) (tree *ast.Program, async bool,
+	err error) {
 	for _, prefix := range []string{"(", "(async "} {
 		async = prefix != "("
 		tree, err = t.parseText(name, prefix+head+"\n"+t.code+"\n"+tail, 1, rename)

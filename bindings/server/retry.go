@@ -40,7 +40,8 @@ func (s *Gateway) SendRetryable(r Request) (bson.Raw, error) {
 // mayRead reports whether a failed read is worth sending once more: the
 // connection was lost, or the member it went to is on its way out.
 func (s *Gateway) mayRead(r Request, err error) bool {
-	return err != nil && r.Reads && r.session == nil && s.JS.Context().Err() == nil && (isNetworkError(err) || slices.Contains(passingErrors(), CodeOf(err)))
+	return err != nil && r.Reads && r.session == nil && s.JS.Context().Err() == nil &&
+		(isNetworkError(err) || slices.Contains(passingErrors(), CodeOf(err)))
 }
 
 // passingErrors() are the codes on which all drivers read again: elections,

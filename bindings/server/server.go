@@ -197,7 +197,8 @@ func (d *Database) FindOne(collection string, filter any, extra ...bson.E) bson.
 
 // FindAll reads all documents of a query.
 func (d *Database) FindAll(collection string, filter any, extra ...bson.E) []bson.Raw {
-	return d.Conn.gateway.All(d.Request(append(bson.D{{Key: "find", Value: collection}, {Key: "filter", Value: filter}}, extra...), Reads))
+	return d.Conn.gateway.All(d.Request(append(bson.D{{Key: "find", Value: collection},
+		{Key: "filter", Value: filter}}, extra...), Reads))
 }
 
 // AggregateAll reads all documents of a pipeline; the collection 1 stands for the
@@ -265,7 +266,8 @@ func (m *Conn) IsMongos() bool {
 
 func (m *Conn) helloReply() bson.Raw {
 	if m.hello == nil {
-		reply, err := m.gateway.Send(Request{On: m, Database: "admin", Body: bson.D{{Key: "hello", Value: int32(1)}}, Reads: true})
+		reply, err := m.gateway.Send(Request{On: m, Database: "admin", Body: bson.D{{Key: "hello", Value: int32(1)}},
+			Reads: true})
 		if err != nil {
 			return nil
 		}
