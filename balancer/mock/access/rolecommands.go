@@ -65,6 +65,7 @@ func (r Request) checkOwnRoles(roles []Role) error {
 	return nil
 }
 
+// CreateRole makes a role of privileges and of other roles.
 func (a *Accounts) CreateRole(r Request) (bson.D, error) {
 	def, err := r.definition()
 	if err != nil {
@@ -80,6 +81,7 @@ func (a *Accounts) CreateRole(r Request) (bson.D, error) {
 	return bson.D{}, nil
 }
 
+// UpdateRole changes what it names of a role.
 func (a *Accounts) UpdateRole(r Request) (bson.D, error) {
 	def, err := r.definition()
 	if err != nil {
@@ -114,6 +116,7 @@ func (a *Accounts) changeRole(r Request, change func(*Definition) error) (bson.D
 	return bson.D{}, nil
 }
 
+// DropRole drops a role, also from who has it.
 func (a *Accounts) DropRole(r Request) (bson.D, error) {
 	return bson.D{}, a.removeRole(r.namedRole())
 }
@@ -134,6 +137,7 @@ func (a *Accounts) removeRole(role Role) error {
 	return nil
 }
 
+// DropAllRoles drops a database's roles and returns how many.
 func (a *Accounts) DropAllRoles(r Request) (bson.D, error) {
 	n := int32(0)
 	for _, def := range a.Directory.Roles() {
@@ -249,7 +253,7 @@ func changePrivileges(change func(has, given []Privilege) []Privilege) Command {
 	}
 }
 
-// rolesInfo takes 1 for all of the database, a name, a {role, db}, or an array
+// RolesInfo takes 1 for all of the database, a name, a {role, db}, or an array
 // of such.
 func (a *Accounts) RolesInfo(r Request) (bson.D, error) {
 	shows := r.Body.Lookup("showPrivileges")

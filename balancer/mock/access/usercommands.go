@@ -10,6 +10,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
+// CreateUser makes a user with a password and roles.
 func (a *Accounts) CreateUser(r Request) (bson.D, error) {
 	if !r.Args.Has("pwd") {
 		return nil, mongoerr.New(mongoerr.BadValue,
@@ -29,6 +30,7 @@ func (a *Accounts) CreateUser(r Request) (bson.D, error) {
 	return bson.D{}, nil
 }
 
+// UpdateUser changes what it names of a user.
 func (a *Accounts) UpdateUser(r Request) (bson.D, error) {
 	draft, err := r.userDraft()
 	if err != nil {
@@ -92,6 +94,7 @@ func (r Request) readMechanisms(draft *Draft) error {
 	return nil
 }
 
+// DropUser drops a user.
 func (a *Accounts) DropUser(r Request) (bson.D, error) {
 	name := r.Args.Text("dropUser")
 	if !a.Directory.Drop(r.Database, name) {
@@ -101,6 +104,7 @@ func (a *Accounts) DropUser(r Request) (bson.D, error) {
 	return bson.D{}, nil
 }
 
+// DropAllUsers drops a database's users and returns how many.
 func (a *Accounts) DropAllUsers(r Request) (bson.D, error) {
 	n := int32(0)
 	for _, u := range a.Directory.All() {
@@ -112,7 +116,7 @@ func (a *Accounts) DropAllUsers(r Request) (bson.D, error) {
 	return bson.D{{Key: "n", Value: n}}, nil
 }
 
-// usersInfo takes 1 for all of the database, {forAllDBs: true}, a name, a
+// UsersInfo takes 1 for all of the database, {forAllDBs: true}, a name, a
 // {user, db}, or an array of such.
 func (a *Accounts) UsersInfo(r Request) (bson.D, error) {
 	which := r.Body.Lookup("usersInfo")
