@@ -79,7 +79,7 @@ func TestDecisionsOfARound(t *testing.T) {
 			f.add(t, "db.d", 1000, 0)
 		}, []string{"chunksImbalance db.c", "noDonor db.c", "tooFewShards db.d"}},
 		{"at random", balancer.Config{Parameters: func() balancer.Parameters { return balancer.Parameters{RandomMigrations: true} }},
-			func(_ *testing.T, f *fakeCluster) {}, []string{"randomMove db.c"}},
+			func(*testing.T, *fakeCluster) {}, []string{"randomMove db.c"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f := newFake("a", "b")

@@ -127,13 +127,15 @@ func nodeAsserts() map[string]func(*call) goja.Value {
 		"strictEqual": compareAssert("strictEqual", "Expected values to be strictly equal:\n\n%s !== %s\n", strict),
 		"notStrictEqual": compareAssert("notStrictEqual", "Expected \"actual\" to be strictly unequal to: %[2]s",
 			not(strict)),
-		"deepEqual": compareAssert("deepEqual", "Expected values to be loosely deep-equal:\n\n%s\n\nshould loosely deep-equal\n\n%s", deep),
+		"deepEqual": compareAssert("deepEqual",
+			"Expected values to be loosely deep-equal:\n\n%s\n\nshould loosely deep-equal\n\n%s", deep),
 		"notDeepEqual": compareAssert("notDeepEqual", "Expected \"actual\" not to be loosely deep-equal to: %[2]s",
 			not(deep)),
-		"deepStrictEqual":    compareAssert("deepStrictEqual", "Expected values to be strictly deep-equal:", deepStrict),
-		"notDeepStrictEqual": compareAssert("notDeepStrictEqual", "Expected \"actual\" not to be strictly deep-equal to: %[2]s", not(deepStrict)),
-		"rejects":            assertRejects(true),
-		"doesNotReject":      assertRejects(false),
+		"deepStrictEqual": compareAssert("deepStrictEqual", "Expected values to be strictly deep-equal:", deepStrict),
+		"notDeepStrictEqual": compareAssert("notDeepStrictEqual",
+			"Expected \"actual\" not to be strictly deep-equal to: %[2]s", not(deepStrict)),
+		"rejects":       assertRejects(true),
+		"doesNotReject": assertRejects(false),
 		"fail": func(c *call) goja.Value {
 			c.failAssert(0, "Failed")
 			return nil

@@ -53,11 +53,13 @@ func (c *call) promiseArgument() *goja.Object {
 		if o, ok := returned.(*goja.Object); ok {
 			return o
 		}
-		c.JS.ThrowType("Expected instance of Promise to be returned from the \"promiseFn\" function but got type %s (%s).", script.TypeOf(returned), c.s.display.Inspect(returned))
+		c.JS.ThrowType("Expected instance of Promise to be returned from the \"promiseFn\" function but got type %s (%s).",
+			script.TypeOf(returned), c.s.display.Inspect(returned))
 	}
 	o := c.Object(0)
 	if o == nil {
-		c.JS.ThrowType("The \"promiseFn\" argument must be of type function or an instance of Promise. Received type %s (%s)", script.TypeOf(v), c.s.display.Inspect(v))
+		c.JS.ThrowType("The \"promiseFn\" argument must be of type function or an instance of Promise. Received type %s (%s)",
+			script.TypeOf(v), c.s.display.Inspect(v))
 	}
 	return o
 }

@@ -66,7 +66,8 @@ func (c *call) bulkField(spec *goja.Object, name string, index int) *goja.Object
 }
 
 func (c *call) throwInvalidBulk(index int) {
-	c.JS.Throw("MongoInvalidArgumentError", "bulkWrite operation %d is none of insertOne, updateOne, updateMany, replaceOne, deleteOne, deleteMany", index)
+	c.JS.Throw("MongoInvalidArgumentError",
+		"bulkWrite operation %d is none of insertOne, updateOne, updateMany, replaceOne, deleteOne, deleteMany", index)
 }
 
 // bulk is a list of writes that a script builds up step by step.

@@ -44,7 +44,8 @@ func adminMethods() []method[*collection] {
 		{"totalIndexSize", "", collSize("totalIndexSize", "$storageStats.totalIndexSize"),
 			"Returns the size of the indexes."},
 		{"compactStructuredEncryptionData", "", func(c *call, _ *collection) goja.Value {
-			c.JS.ThrowInvalid("The \"compactStructuredEncryptionData\" command requires Mongo instance configured with auto encryption.")
+			c.JS.ThrowInvalid("The \"compactStructuredEncryptionData\" command requires Mongo instance configured with auto " +
+				"encryption.")
 			return nil
 		}, ""},
 		{"checkMetadataConsistency", "options?:object", func(c *call, coll *collection) goja.Value {

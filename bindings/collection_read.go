@@ -221,7 +221,8 @@ func collDistinct(c *call, coll *collection) goja.Value {
 }
 
 func collMapReduce(c *call, coll *collection) goja.Value {
-	c.JS.Deprecate("Collection.mapReduce() is deprecated. Use an aggregation instead.\nSee https://mongodb.com/docs/manual/core/map-reduce for details.")
+	c.JS.Deprecate("Collection.mapReduce() is deprecated. Use an aggregation instead.\nSee " +
+		"https://mongodb.com/docs/manual/core/map-reduce for details.")
 	return c.s.display.Reply(coll.d.Run(c.mapReduceBody(coll)))
 }
 

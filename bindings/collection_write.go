@@ -146,7 +146,8 @@ func collInsert(c *call, coll *collection) goja.Value {
 }
 
 func collSave(c *call, coll *collection) goja.Value {
-	c.JS.Deprecate("Collection.save() is deprecated. Use insertOne, insertMany, updateOne, updateMany, or findOneAndUpdate.")
+	c.JS.Deprecate("Collection.save() is deprecated. Use insertOne, insertMany, updateOne, updateMany, or " +
+		"findOneAndUpdate.")
 	id := script.Property(c.Object(0), "_id")
 	if id == nil {
 		return collInsertOne(c, coll)

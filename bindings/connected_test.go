@@ -124,7 +124,7 @@ func (c *connected) show(input string) (text string, failed bool) {
 		result, err = c.Render(context.Background(), r)
 	}
 	text = c.errs.String() + c.out.String()
-	var thrown *script.ScriptError
+	var thrown *script.Error
 	switch {
 	case err == nil && result != "":
 		text += result + "\n"

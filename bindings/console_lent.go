@@ -60,7 +60,8 @@ func consoleGlobals() []global {
 		{"passwordPrompt", "", func(c *call) goja.Value { return c.passwordPrompt() },
 			"Asks for a password, which is not shown, and returns it."},
 		{"snippet", "", func(c *call) goja.Value {
-			return c.JS.ShownText("Snippets are packages for mongosh and not available here. Scripts of your own: load(\"file.js\"), require(\"./file.js\") or ~/.shardshrc.js.")
+			return c.JS.ShownText("Snippets are packages for mongosh and not available here. Scripts of your own: " +
+				"load(\"file.js\"), require(\"./file.js\") or ~/.shardshrc.js.")
 		}, "Tells where scripts come from."},
 	}
 }

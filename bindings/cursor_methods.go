@@ -83,7 +83,9 @@ func (s *Shell) iterator(cur *cursor) *goja.Object {
 		cur.close()
 		return s.JS.NewObject("value", fc.Argument(0), "done", true)
 	}))
-	script.Must(it.SetSymbol(goja.SymIterator, s.JS.Runtime.ToValue(func(fc goja.FunctionCall) goja.Value { return fc.This })))
+	script.Must(it.SetSymbol(goja.SymIterator, s.JS.Runtime.ToValue(func(fc goja.FunctionCall) goja.Value {
+		return fc.This
+	})))
 	return it
 }
 
@@ -149,7 +151,8 @@ func cursorMethods() []method[*cursor] {
 		{"oplogReplay", "", func(c *call, _ *cursor) goja.Value { return c.This }, "Has no effect."},
 		{"disableBlockWarnings", "", func(c *call, _ *cursor) goja.Value { return c.This }, "Has no effect."},
 		{"maxScan", "", func(c *call, _ *cursor) goja.Value {
-			c.JS.ThrowCoded(script.Deprecated, script.CodeDeprecated, "`maxScan()` was removed because it was deprecated in MongoDB 4.0")
+			c.JS.ThrowCoded(script.Deprecated, script.CodeDeprecated,
+				"`maxScan()` was removed because it was deprecated in MongoDB 4.0")
 			return nil
 		}, "Removed."},
 		{"hasNext", "", func(c *call, cur *cursor) goja.Value { return c.JS.Runtime.ToValue(cur.hasNext()) },

@@ -21,7 +21,6 @@ type database struct {
 	session     *session
 	object      *goja.Object
 	collections map[string]*collection
-	askedMongos bool // the mongos check was made (spec 04 §5.1)
 }
 
 func newDatabase(s *Shell, on *mongoObject, name string, sess *session) *database {
@@ -96,7 +95,9 @@ func databaseMethods() []method[*database] {
 		{"getMongo", "", func(_ *call, d *database) goja.Value { return d.on.js() }, "Returns the connection."},
 		{"getSiblingDB", "name:string", dbSibling, "Returns another database of the same connection."},
 		{"getSisterDB", "name:string", dbSibling, "The old name of getSiblingDB."},
-		{"getCollection", "name:string", func(c *call, d *database) goja.Value { return d.checkedCollection(c.Text(0)).object },
+		{"getCollection", "name:string", func(c *call, d *database) goja.Value {
+			return d.checkedCollection(c.Text(0)).object
+		},
 			"Returns a collection; for names that are no identifiers."},
 		{"getCollectionNames", "", dbCollectionNames, "Returns the names of the collections and views."},
 		{"getCollectionInfos", "filter?:object options?:object", dbCollectionInfos,

@@ -91,7 +91,8 @@ func adminCommand(name string) func(*call, *database) goja.Value {
 
 func removed(name string) func(*call, *database) goja.Value {
 	return func(c *call, _ *database) goja.Value {
-		c.JS.ThrowCoded(script.Deprecated, script.CodeDeprecated, "`%s()` was removed because it was deprecated in MongoDB 4.0", name)
+		c.JS.ThrowCoded(script.Deprecated, script.CodeDeprecated,
+			"`%s()` was removed because it was deprecated in MongoDB 4.0", name)
 		return nil
 	}
 }

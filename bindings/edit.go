@@ -29,7 +29,8 @@ func (c *call) edit() goja.Value {
 	c.JS.Write("Opening an editor...\n")
 	editor := c.s.editor()
 	if len(editor) == 0 {
-		c.JS.Throw("Error", "Command failed with an error: please define an external editor: config.set(\"editor\", \"...\"), or $VISUAL or $EDITOR")
+		c.JS.Throw("Error", "Command failed with an error: please define an external editor: config.set(\"editor\", "+
+			"\"...\"), or $VISUAL or $EDITOR")
 	}
 	text, assigned := c.s.edited, ""
 	switch {

@@ -166,6 +166,7 @@ func planCacheMethods() []method[*planCache] {
 }
 
 func (c *call) planCacheGone(name string) goja.Value {
-	c.JS.ThrowCoded(script.Deprecated, script.CodeDeprecated, "PlanCache.%s was deprecated, please use PlanCache.list instead", name)
+	c.JS.ThrowCoded(script.Deprecated, script.CodeDeprecated,
+		"PlanCache.%s was deprecated, please use PlanCache.list instead", name)
 	return nil
 }

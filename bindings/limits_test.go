@@ -16,7 +16,7 @@ func TestMemoryLimit(t *testing.T) {
 	runtime.ReadMemStats(&now)
 	c := connect(t, func(cfg *Config) { cfg.MemoryLimit = now.HeapAlloc + 64<<20 })
 	_, err := c.Eval(t.Context(), "f.js", "let a = [];\ntry { while (true) a.push(new Array(1e5).fill(1)) } catch (e) { print('caught') } finally { print('finally') }")
-	var thrown *script.ScriptError
+	var thrown *script.Error
 	if !errors.As(err, &thrown) || !strings.Contains(thrown.Message, "MiB of memory") || thrown.Line != 2 {
 		t.Errorf("ended with %v at %s", err, thrown.At())
 	}

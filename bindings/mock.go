@@ -48,13 +48,15 @@ func mockMethods() []method[*mockControl] {
 		{"slow", "shard:string options?:object", mockSends("mockSlow"),
 			"Makes a node slow: {bandwidth: \"10MB\", latency: \"20ms\"}; without them it is fast again."},
 		{"failNext", "command:string options?:object", mockSends("mockFailNext"),
-			"Lets commands fail: {times, after, code, errmsg, errorLabels, shard}, or {closeConnection}, or {writeConcernError}."},
+			"Lets commands fail: {times, after, code, errmsg, errorLabels, shard}, or {closeConnection}, or " +
+				"{writeConcernError}."},
 		{"sameMachineId", "shard:string to:string", mockPair("mockSameMachineId"),
 			"Gives the second shard the machine id of the first; the balancer's next round fails and mends it."},
 		{"stepDown", "", mockSends("mockStepDown"),
 			"Gives the config server another primary, and with it a new balancer."},
 		{"fill", "ns:string options:object", mockSends("mockFill"),
-			"Lays virtual data over a collection's chunks: {bytes: \"10GB\", docs, distribution: \"even\" | \"skewed\" | {shard: share}}."},
+			"Lays virtual data over a collection's chunks: {bytes: \"10GB\", docs, distribution: \"even\" | \"skewed\" | " +
+				"{shard: share}}."},
 		{"save", "file:string", mockSends("mockSave"),
 			"Writes the whole cluster to a file, for mock.load() and --snapshot."},
 		{"load", "file:string", mockSends("mockLoad"), "Replaces the whole cluster by the one in a file."},

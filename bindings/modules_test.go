@@ -161,7 +161,7 @@ func TestPlacesInTranslatedFiles(t *testing.T) {
 	} {
 		c := connect(t, func(cfg *Config) { cfg.Interactive = false })
 		_, err := c.RunFile(context.Background(), name)
-		var thrown *script.ScriptError
+		var thrown *script.Error
 		if !errors.As(err, &thrown) {
 			t.Errorf("%s: %v", name, err)
 			continue

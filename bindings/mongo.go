@@ -70,13 +70,17 @@ func mongoMethods() []method[*mongoObject] {
 	return []method[*mongoObject]{
 		{"getDB", "name:string", func(c *call, m *mongoObject) goja.Value { return m.checkedDatabase(c.Text(0)).object },
 			"Returns the database of that name."},
-		{"getDBs", "options?:object", func(c *call, m *mongoObject) goja.Value { return c.s.display.Reply(m.listDatabases()) },
+		{"getDBs", "options?:object", func(c *call, m *mongoObject) goja.Value {
+			return c.s.display.Reply(m.listDatabases())
+		},
 			"Returns the reply of listDatabases."},
 		{"getDBNames", "options?:object", mongoGetDBNames, "Returns the names of all databases."},
 		{"getCollection", "namespace:string", mongoGetCollection, "Returns the collection of a full name."},
 		{"getURI", "", func(c *call, m *mongoObject) goja.Value { return c.JS.Runtime.ToValue(m.Address) },
 			"Returns the connection string, credentials hidden."},
-		{"getReadPrefMode", "", func(c *call, m *mongoObject) goja.Value { return c.JS.Runtime.ToValue(m.readPref().Mode().String()) },
+		{"getReadPrefMode", "", func(c *call, m *mongoObject) goja.Value {
+			return c.JS.Runtime.ToValue(m.readPref().Mode().String())
+		},
 			"Returns the mode of the read preference."},
 		{"getReadPref", "", mongoGetReadPref, "Returns the read preference."},
 		{"getReadPrefTagSet", "", func(c *call, m *mongoObject) goja.Value { return c.tagSets(m.readPref()) },
@@ -97,9 +101,13 @@ func mongoMethods() []method[*mongoObject] {
 			c.JS.ThrowCoded(script.Deprecated, script.CodeDeprecated, "Setting slaveOk is deprecated, use setReadPref instead.")
 			return nil
 		}, ""},
-		{"setCausalConsistency", "", notForConnections("It is not possible to set causal consistency for an entire connection due to the driver, use startSession({causalConsistency: <>}) instead."),
+		{"setCausalConsistency", "",
+			notForConnections("It is not possible to set causal consistency for an entire connection due to the driver, use " +
+				"startSession({causalConsistency: <>}) instead."),
 			""},
-		{"isCausalConsistency", "", notForConnections("Causal consistency for drivers is set via Mongo.startSession and can be checked via session.getOptions. The default value is true"),
+		{"isCausalConsistency", "",
+			notForConnections("Causal consistency for drivers is set via Mongo.startSession and can be checked via " +
+				"session.getOptions. The default value is true"),
 			""},
 		{"getClientEncryption", "", noEncryption, ""},
 		{"getKeyVault", "", noEncryption, ""},

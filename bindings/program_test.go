@@ -105,7 +105,7 @@ func TestPlaces(t *testing.T) {
 	} {
 		c := connect(t)
 		_, err := c.Eval(context.Background(), "f.js", tc.source)
-		var thrown *script.ScriptError
+		var thrown *script.Error
 		if !errors.As(err, &thrown) {
 			t.Errorf("%s: %v", tc.source, err)
 			continue
@@ -273,7 +273,7 @@ show collections
 		t.Errorf("main.js wrote\n%s", c.out)
 	}
 	_, err := c.RunFile(context.Background(), bad)
-	var thrown *script.ScriptError
+	var thrown *script.Error
 	if !errors.As(err, &thrown) || thrown.At() != bad+":3:1" {
 		t.Errorf("bad.js: %v %s", err, thrown.At())
 	}
@@ -291,7 +291,7 @@ func TestPipe(t *testing.T) {
 		cfg.Stdin = strings.NewReader("use config\nvar x = 1\nx + 1\nfunction f() { return db.getName() }\nf()\ndb.settings.find({}, {_id: 1})\nshow dbs\nthrow new Error('stop')\nprint('never')\n")
 	})
 	_, err := c.RunFile(context.Background(), "-")
-	var thrown *script.ScriptError
+	var thrown *script.Error
 	if !errors.As(err, &thrown) || thrown.At() != "<stdin>:8:7" {
 		t.Errorf("ended with %v %s", err, thrown.At())
 	}

@@ -24,7 +24,8 @@ func replicationMethods() []method[*database] {
 		{"printSecondaryReplicationInfo", "", dbPrintSecondaryReplicationInfo,
 			"Shows how far the secondaries are behind."},
 		{"printSlaveReplicationInfo", "", func(c *call, _ *database) goja.Value {
-			c.JS.ThrowCoded(script.Deprecated, script.CodeDeprecated, "Method deprecated, use db.printSecondaryReplicationInfo instead")
+			c.JS.ThrowCoded(script.Deprecated, script.CodeDeprecated,
+				"Method deprecated, use db.printSecondaryReplicationInfo instead")
 			return nil
 		}, ""},
 	}

@@ -132,13 +132,15 @@ func oldResultMethods() map[string]func(c *call, this *goja.Object) goja.Value {
 		return func(c *call, this *goja.Object) goja.Value { return c.indexedIDs(script.Property(this, field)) }
 	}
 	return map[string]func(c *call, this *goja.Object) goja.Value{
-		"hasWriteError":        failed,
-		"hasWriteErrors":       failed,
-		"getWriteErrors":       func(c *call, this *goja.Object) goja.Value { return failures(c, this) },
-		"getWriteError":        failure,
-		"getWriteErrorAt":      failure,
-		"getWriteErrorCount":   func(c *call, this *goja.Object) goja.Value { return c.JS.Runtime.ToValue(count(c, this)) },
-		"hasWriteConcernError": func(c *call, this *goja.Object) goja.Value { return c.JS.Runtime.ToValue(concern(this).ToBoolean()) },
+		"hasWriteError":      failed,
+		"hasWriteErrors":     failed,
+		"getWriteErrors":     func(c *call, this *goja.Object) goja.Value { return failures(c, this) },
+		"getWriteError":      failure,
+		"getWriteErrorAt":    failure,
+		"getWriteErrorCount": func(c *call, this *goja.Object) goja.Value { return c.JS.Runtime.ToValue(count(c, this)) },
+		"hasWriteConcernError": func(c *call, this *goja.Object) goja.Value {
+			return c.JS.Runtime.ToValue(concern(this).ToBoolean())
+		},
 		"getWriteConcernError": func(_ *call, this *goja.Object) goja.Value { return concern(this) },
 		"isOk":                 func(c *call, _ *goja.Object) goja.Value { return c.JS.Runtime.ToValue(true) },
 		"getUpsertedIds":       ids("upsertedIds"),

@@ -85,7 +85,8 @@ func replicaSetMethods() []method[*replicaSet] {
 		{"printSecondaryReplicationInfo", "", viaAdmin(dbPrintSecondaryReplicationInfo),
 			"Shows how far the secondaries are behind."},
 		{"printSlaveReplicationInfo", "", func(c *call, _ *replicaSet) goja.Value {
-			c.JS.ThrowCoded(script.Deprecated, script.CodeDeprecated, "printSlaveReplicationInfo has been deprecated. Use printSecondaryReplicationInfo instead")
+			c.JS.ThrowCoded(script.Deprecated, script.CodeDeprecated,
+				"printSlaveReplicationInfo has been deprecated. Use printSecondaryReplicationInfo instead")
 			return nil
 		}, ""},
 	}
@@ -232,7 +233,8 @@ func rsReconfigForPSA(c *call, rs *replicaSet) goja.Value {
 		say("No second reconfig necessary because .priority = 0")
 		return first
 	}
-	say("Running second reconfig to give member at index " + strconv.Itoa(int(index)) + " { priority: " + orUndefined(priority).String() + " }")
+	say("Running second reconfig to give member at index " + strconv.Itoa(int(index)) + " { priority: " +
+		orUndefined(priority).String() + " }")
 	script.Must(member.Set("priority", orUndefined(priority)))
 	var second goja.Value
 	if ex := c.JS.Runtime.Try(func() { second = rs.reconfigure(c, config, c.Arg(2)) }); ex != nil {
@@ -264,7 +266,8 @@ func (rs *replicaSet) checkNoVoteYet(c *call, index int64, member *goja.Object, 
 		sameHost = sameHost || rawdoc.Text(raw, "host") == host
 	}
 	if sameHost {
-		say("Warning: Node at index " + strconv.Itoa(int(index)) + " has { host: \"" + host + "\" }, which is also present in the old config, but with a different _id field.")
+		say("Warning: Node at index " + strconv.Itoa(int(index)) + " has { host: \"" + host +
+			"\" }, which is also present in the old config, but with a different _id field.")
 	}
 }
 

@@ -41,7 +41,7 @@ func TestServerErrors(t *testing.T) {
 		step{"db.runCommand({insert: 'orders', documents: [{}]}).writeErrors.length", "1"}, // a reply of ok: 1 is a reply
 	)
 	_, err := c.Eval(context.Background(), "f.js", "db.runCommand('coded')")
-	var thrown *script.ScriptError
+	var thrown *script.Error
 	if !errors.As(err, &thrown) || thrown.Code != 20 || thrown.CodeName != "IllegalOperation" || thrown.Error() != "MongoServerError[IllegalOperation]: no" {
 		t.Errorf("%+v", thrown)
 	}

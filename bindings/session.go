@@ -166,7 +166,8 @@ func sessionMethods() []method[*session] {
 		{"advanceClusterTime", "clusterTime:object", func(c *call, sess *session) goja.Value {
 			doc := c.JS.Document(c.Arg(0))
 			if _, _, ok := doc.Lookup("clusterTime").TimestampOK(); !ok {
-				c.JS.Throw("MongoInvalidArgumentError", "Input cluster time \"clusterTime\" property must be a valid BSON Timestamp")
+				c.JS.Throw("MongoInvalidArgumentError",
+					"Input cluster time \"clusterTime\" property must be a valid BSON Timestamp")
 			}
 			c.transaction(sess.driver.AdvanceClusterTime(rawdoc.Of(bson.D{{Key: "$clusterTime", Value: doc}})))
 			return nil

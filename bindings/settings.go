@@ -212,7 +212,8 @@ func (s *Shell) configHelp() string {
 		{"inspectDepth, inspectCompact", "How deep values are shown, and how closely."},
 		{"showStackTraces", "Whether errors show where they come from."},
 		{"historyLength", "How many inputs are kept."},
-		{"redactHistory", "\"remove\" keeps no input with a password, \"remove-redact\" no addresses either, \"keep\" keeps all."},
+		{"redactHistory", "\"remove\" keeps no input with a password, \"remove-redact\" no addresses either, " +
+			"\"keep\" keeps all."},
 		{"editor", "The program that edit opens, before $VISUAL and $EDITOR."},
 		{"disableSchemaSampling", "Whether completion may not read documents for names of fields."},
 		{"loadMongoshrc", "Whether ~/.mongoshrc.js is run where there is no ~/.shardshrc.js."},

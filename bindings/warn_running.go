@@ -9,7 +9,8 @@ import (
 // conditionOnRunning finds sh.isBalancerRunning() where only a boolean makes
 // sense: behind or before an operator, in a loop. In a choice
 // (a ? b : c) recorded shells are silent.
-var conditionOnRunning = regexp.MustCompile(`(?:!\s*|\b(?:while|if)\s*\(\s*|&&\s*|\|\|\s*)sh\.isBalancerRunning\(\s*\)\s*(?:[^.\s\[]|$)` +
+var conditionOnRunning = regexp.MustCompile(`(?:!\s*|\b(?:while|if)\s*\(\s*|&&` +
+	`\s*|\|\|\s*)sh\.isBalancerRunning\(\s*\)\s*(?:[^.\s\[]|$)` +
 	`|sh\.isBalancerRunning\(\s*\)\s*(?:&&|\|\|)`)
 
 // warnAboutRunning tells, once, about conditions that are always true: the
@@ -24,7 +25,8 @@ func (s *Shell) warnAboutRunning(name, text string) {
 			continue
 		}
 		line := strings.Count(before, "\n") + 1
-		s.JS.WarnOnce(fmt.Sprintf("Warning: %s:%d: sh.isBalancerRunning() returns a document, which is always true; use sh.isBalancerInRound()", name, line))
+		s.JS.WarnOnce(fmt.Sprintf("Warning: %s:%d: sh.isBalancerRunning() returns a document, which is always true; use "+
+			"sh.isBalancerInRound()", name, line))
 		return
 	}
 }

@@ -41,9 +41,9 @@ func RoundsOf(s *catalog.Snapshot) Rounds {
 	return r
 }
 
-// Error returns the error of the newest round that failed; empty when it wrote
+// Message returns the error of the newest round that failed; empty when it wrote
 // none down.
-func (r Rounds) Error() string {
+func (r Rounds) Message() string {
 	if r.Newest == nil {
 		return ""
 	}
@@ -72,7 +72,7 @@ func (d *Diagnosis) balancer() (list []Finding) {
 		return list
 	}
 	f := finding(RoundsFailing, Scope{}, fmt.Sprintf("%d of the last %s of the balancer failed: %s",
-		rounds.Failed, counted(int64(rounds.Looked), "round"), orElse(rounds.Error(), "no error was written down")))
+		rounds.Failed, counted(int64(rounds.Looked), "round"), orElse(rounds.Message(), "no error was written down")))
 	f.Numbers = numbered("failedRounds", int64(rounds.Failed), Number{Name: "rounds", Value: int64(rounds.Looked)})
 	f.Since = rounds.Newest.Time
 	return append(list, f)

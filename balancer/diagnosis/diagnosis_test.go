@@ -398,8 +398,8 @@ func TestRounds(t *testing.T) {
 			bson.E{Key: "errmsg", Value: "error " + string(rune('0'+i))})
 		logged(t, &c.Actions, "other", 0, nil)
 	}
-	if got := RoundsOf(c.snapshot()); got.Looked != 5 || got.Failed != 1 || got.Error() != "error 4" {
-		t.Errorf("rounds %+v, error %s", got, got.Error())
+	if got := RoundsOf(c.snapshot()); got.Looked != 5 || got.Failed != 1 || got.Message() != "error 4" {
+		t.Errorf("rounds %+v, error %s", got, got.Message())
 	}
 }
 

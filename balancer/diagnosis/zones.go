@@ -77,9 +77,9 @@ func zoneRanges(s *catalog.Snapshot) func(yield func(string, ZoneRange) bool) {
 			}
 		}
 		for _, doc := range s.Parts().Config["tags"] {
-			r, name := ZoneRange{}, ""
+			var r ZoneRange
 			r.Namespace, _ = doc.Lookup("ns").StringValueOK()
-			name, _ = doc.Lookup("tag").StringValueOK()
+			name, _ := doc.Lookup("tag").StringValueOK()
 			r.Min, _ = doc.Lookup("min").DocumentOK()
 			r.Max, _ = doc.Lookup("max").DocumentOK()
 			if c := s.Collection(r.Namespace); c != nil && c.Zones != nil {

@@ -57,7 +57,7 @@ func TestServerErrorOfReplies(t *testing.T) {
 			if tt.extra != "" && !mongoerr.HasExtra(got, tt.extra) {
 				t.Errorf("no field %s in %v", tt.extra, e.Extra)
 			}
-			if again := live.ServerError(got); again != got {
+			if again := live.ServerError(got); again != got { //nolint:errorlint // the very same
 				t.Error("an error that is one already was changed")
 			}
 			if wrapped := mongoerr.Wrap(got, "context"); !mongoerr.Is(wrapped, tt.code) || !tt.is(wrapped) {

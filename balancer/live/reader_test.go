@@ -212,7 +212,7 @@ func TestChangesMeanwhile(t *testing.T) {
 					e("key", bson.D{e("day", 1), e("k", "hashed"), e("x", 1)}))
 			}
 		},
-		"a drop": func(c conformance, n int) { c.try(t, "shop", e("drop", "mixed")) },
+		"a drop": func(c conformance, _ int) { c.try(t, "shop", e("drop", "mixed")) },
 		"another collection": func(c conformance, n int) {
 			c.try(t, "admin", e("shardCollection", fmt.Sprintf("shop.new%d", n)), e("key", bson.D{e("k", 1)}))
 		},

@@ -96,7 +96,7 @@ func (cf *ChangeFeed) note(ch Change) {
 		return
 	}
 	ch.At, ch.Wall = cf.c.Tick(), cf.c.now()
-	log := &*cf
+	log := cf
 	log.list = append(log.list, ch)
 	log.bytes += len(ch.Before) + len(ch.After)
 	for len(log.list) > maxChanges || log.bytes > maxChangeBytes && len(log.list) > 1 {

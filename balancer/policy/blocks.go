@@ -67,7 +67,7 @@ func Explain(q Question) (*Report, error) {
 	Blocked(q.Collection, release, why)
 	if err := CheckAligned(q.Situation.Table, q.Situation.Zones); err != nil {
 		why.Add(Decision{Code: UnalignedZones, Namespace: q.Collection.Namespace, Err: err})
-		return why, nil
+		return why, nil //nolint:nilerr // that is the explanation
 	}
 	available := NewAvailable(q.Situation.Shards)
 	if rules := RulesOf(release); rules != RulesDataSize {

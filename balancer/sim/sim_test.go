@@ -225,7 +225,7 @@ func TestDefragmentationMergesSmallChunks(t *testing.T) {
 
 func TestFlaggedChunksAndTooLargeOnes(t *testing.T) {
 	// All documents of a chunk have one key: it can't be cut.
-	s := world(t, 3, 3, func(i int) (int, int64) { return 0, 600 * mib })
+	s := world(t, 3, 3, func(int) (int, int64) { return 0, 600 * mib })
 	p := pattern(t)
 	narrow := make([]catalog.Chunk, 0, 5)
 	lower := p.GlobalMin()

@@ -200,7 +200,8 @@ const (
 
 	queryField = `$all $bitsAllClear $bitsAllSet $bitsAnyClear $bitsAnySet $elemMatch $eq $exists $geoIntersects
 		$geoWithin $gt $gte $in $lt $lte $mod $ne $near $nearSphere $nin $not $options $regex $size $type`
-	updateOperators = `$addToSet $bit $currentDate $inc $max $min $mul $pop $pull $pullAll $push $rename $set $setOnInsert $unset`
+	updateOperators = `$addToSet $bit $currentDate $inc $max $min $mul $pop $pull $pullAll $push $rename $set ` +
+		`$setOnInsert $unset`
 	updateModifiers = `$each $position $slice $sort $eq $exists $gt $gte $in $lt $lte $ne $nin`
 	accumulators    = `$accumulator $addToSet $avg $bottom $bottomN $count $first $firstN $last $lastN $max $maxN $median
 		$mergeObjects $min $minN $percentile $push $stdDevPop $stdDevSamp $sum $top $topN`

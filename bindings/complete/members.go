@@ -242,7 +242,8 @@ func (s *Completer) result(on known, name, argument string) known {
 	case name == "toArray":
 		return s.builtinPrototype("Array")
 	case on.proto == s.shell.CursorPrototype():
-		if strings.Contains(" count explain forEach hasNext itcount length map next objsLeftInBatch size tryNext close isClosed isExhausted ", " "+name+" ") {
+		if strings.Contains(" count explain forEach hasNext itcount length map next objsLeftInBatch size tryNext close "+
+			"isClosed isExhausted ", " "+name+" ") {
 			return known{}
 		}
 		return known{proto: on.proto}

@@ -98,7 +98,9 @@ func (s *World) newFS() *goja.Object {
 		}
 		o := c.JS.NewObject("size", info.Size(), "mode", int64(info.Mode().Perm()), "mtime", c.JS.GoValue(info.ModTime()),
 			"mtimeMs", info.ModTime().UnixMilli())
-		script.Define(o, "isFile", c.s.function("isFile", func(c *call) goja.Value { return c.JS.Runtime.ToValue(info.Mode().IsRegular()) }))
+		script.Define(o, "isFile", c.s.function("isFile", func(c *call) goja.Value {
+			return c.JS.Runtime.ToValue(info.Mode().IsRegular())
+		}))
 		script.Define(o, "isDirectory", c.s.function("isDirectory",
 			func(c *call) goja.Value { return c.JS.Runtime.ToValue(info.IsDir()) }))
 		return o

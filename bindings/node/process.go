@@ -48,7 +48,9 @@ func (s *World) newProcess() goja.Value {
 		t := time.Since(started)
 		return c.JS.Runtime.NewArray(int64(t/time.Second), int64(t%time.Second))
 	})
-	script.Must(hrtime.Set("bigint", s.function("bigint", func(c *call) goja.Value { return c.JS.Runtime.ToValue(big.NewInt(int64(time.Since(started)))) })))
+	script.Must(hrtime.Set("bigint", s.function("bigint", func(c *call) goja.Value {
+		return c.JS.Runtime.ToValue(big.NewInt(int64(time.Since(started))))
+	})))
 	script.Must(o.Set("hrtime", hrtime))
 	script.Must(o.Set("stdin", s.JS.NewObject("isTTY", s.cfg.Interactive, "fd", 0)))
 	add("memoryUsage", func(c *call) goja.Value {

@@ -134,7 +134,8 @@ func ownText(o *goja.Object) bool {
 	return false
 }
 
-const languageClasses = "Object Array Function Date RegExp Error TypeError RangeError SyntaxError ReferenceError EvalError URIError " +
+const languageClasses = "Object Array Function Date RegExp Error TypeError RangeError SyntaxError ReferenceError " +
+	"EvalError URIError " +
 	"AggregateError Map Set WeakMap WeakSet Promise Symbol BigInt Number String Boolean ArrayBuffer DataView Uint8Array"
 
 // formatNumber is a number as one of the language's functions reads it.

@@ -16,7 +16,7 @@ import (
 )
 
 // errAsyncModule is what require says of a module that awaits at its top level.
-var errAsyncModule = &ScriptError{Name: "Error", Message: "the module awaits at its top level; use import"}
+var errAsyncModule = &Error{Name: "Error", Message: "the module awaits at its top level; use import"}
 
 // isModule reports whether a file is an ES module: by its name, or because it
 // imports or exports.
@@ -50,7 +50,9 @@ type bundler struct {
 }
 
 // builtinModules matches what is not read from files.
-const builtinModules = `^(node:.*|shardsh:.*|assert|buffer|child_process|cluster|crypto|dgram|dns|events|fs|fs/promises|http|http2|https|net|os|path|process|readline|stream|timers|timers/promises|tls|url|util|v8|vm|worker_threads|zlib)$`
+const builtinModules = `^(node:.*|shardsh:.*|assert|buffer|child_process|cluster|crypto|dgram|dns|events|` +
+	`fs|fs/promises|http|http2|https|net|os|path|process|readline|stream|timers|timers/promises|tls|url|util|v8|vm|` +
+	`worker_threads|zlib)$`
 
 func (b *bundler) setup(build api.PluginBuild) {
 	build.OnResolve(api.OnResolveOptions{Filter: builtinModules}, func(a api.OnResolveArgs) (api.OnResolveResult, error) {
@@ -207,7 +209,9 @@ func (c *Call) importModule() goja.Value {
 	}
 	promise, _ := done.(*goja.Object)
 	then, _ := goja.AssertFunction(promise.Get("then"))
-	v, err := then(promise, c.JS.Runtime.ToValue(func(goja.FunctionCall) goja.Value { return c.JS.Modules.namespace(m()) }))
+	v, err := then(promise, c.JS.Runtime.ToValue(func(goja.FunctionCall) goja.Value {
+		return c.JS.Modules.namespace(m())
+	}))
 	if err != nil {
 		c.JS.Rethrow(err)
 	}

@@ -173,7 +173,8 @@ func (s wording) reword(e *goja.Object, message string) {
 // lines of a stack.
 func (s wording) betterWords(message, frames string) string {
 	if strings.HasPrefix(message, "SyntaxError: <eval>: Line ") {
-		text := regexp.MustCompile(`^SyntaxError: <eval>: Line \d+:\d+ (.*?)( \(and \d+ more errors\))?$`).FindStringSubmatch(message)
+		text := regexp.MustCompile(`^SyntaxError: <eval>: Line \d+:\d+ (.*?)( \(and \d+ more ` +
+			`errors\))?$`).FindStringSubmatch(message)
 		if text == nil {
 			return ""
 		}
@@ -195,10 +196,14 @@ func (s wording) betterWords(message, frames string) string {
 	return ""
 }
 
+// takesFunction is the frame of a function of arrays that takes another one.
+const takesFunction = `at (map|filter|forEach|some|every|find|findIndex|findLast|reduce|reduceRight|flatMap) ` +
+	`\(native\)`
+
 // nativeWords is about arguments of functions that take a function.
 func (s wording) nativeWords(message, frame string) string {
 	value, ok := strings.CutPrefix(message, "Value is not an object: ")
-	if !ok || !regexp.MustCompile(`at (map|filter|forEach|some|every|find|findIndex|findLast|reduce|reduceRight|flatMap) \(native\)`).MatchString(frame) {
+	if !ok || !regexp.MustCompile(takesFunction).MatchString(frame) {
 		return ""
 	}
 	return value + " is not a function"

@@ -264,11 +264,20 @@ func Must(err error) {
 // Hidden is a Go value behind a JavaScript object. It has no properties.
 type Hidden struct{}
 
-func (Hidden) Get(string) goja.Value       { return nil }
+// Get returns nothing.
+func (Hidden) Get(string) goja.Value { return nil }
+
+// Set keeps nothing.
 func (Hidden) Set(string, goja.Value) bool { return false }
-func (Hidden) Has(string) bool             { return false }
-func (Hidden) Delete(string) bool          { return true }
-func (Hidden) Keys() []string              { return nil }
+
+// Has reports false.
+func (Hidden) Has(string) bool { return false }
+
+// Delete reports that there is nothing left.
+func (Hidden) Delete(string) bool { return true }
+
+// Keys returns none.
+func (Hidden) Keys() []string { return nil }
 
 // Instance makes an object of a class around a Go value, which receiver finds
 // again. The object takes properties like any other.

@@ -143,14 +143,15 @@ func Items(list *goja.Object) []goja.Value {
 
 // CheckKeyOrder refuses keys whose order JavaScript may have changed:
 // integer-like fields come first in any object (spec 04 §4.9).
-func (e *Engine) CheckKeyOrder(given goja.Value, key bson.Raw) {
+func (s *Engine) CheckKeyOrder(given goja.Value, key bson.Raw) {
 	elems, err := key.Elements()
-	if err != nil || len(elems) < 2 || e.World.KeepsOrder(given) {
+	if err != nil || len(elems) < 2 || s.World.KeepsOrder(given) {
 		return
 	}
 	for _, el := range elems {
 		if n, err := strconv.ParseUint(el.Key(), 10, 32); err == nil && strconv.FormatUint(n, 10) == el.Key() {
-			e.ThrowInvalid("Key field %q looks like an array index: JavaScript moves such fields to the front, so the order of this key cannot be trusted. Write it as a Map: new Map([[\"a\", 1], [\"%s\", 1]])", el.Key(), el.Key())
+			s.ThrowInvalid("Key field %q looks like an array index: JavaScript moves such fields to the front, so the order "+
+				"of this key cannot be trusted. Write it as a Map: new Map([[\"a\", 1], [\"%s\", 1]])", el.Key(), el.Key())
 		}
 	}
 }

@@ -154,7 +154,7 @@ func (r Result) Undefined() bool { return r.Value == nil || goja.IsUndefined(r.V
 // nor finally see that. Timers the program set run before Eval returns, except
 // that a prompt does not wait for those beyond its result.
 //
-// Errors are *ScriptError, *ExitError for quit(), and the cause of ctx.
+// Errors are *Error, *ExitError for quit(), and the cause of ctx.
 func (s *Engine) Eval(ctx context.Context, name, source string) (Result, error) {
 	v, err := s.Within(ctx, func() (goja.Value, error) {
 		if err := s.tellRejections(); err != nil { // what showing the last result left
@@ -186,7 +186,7 @@ func (s *Engine) remember(v goja.Value, err error) {
 		return
 	}
 	global := s.Runtime.GlobalObject()
-	var script *ScriptError
+	var script *Error
 	switch {
 	case err == nil && v != nil:
 		Define(global, "_", v)
@@ -259,7 +259,7 @@ func (s *Engine) interruptibly(ctx context.Context, run func() (goja.Value, erro
 		unwatch()
 		s.Runtime.ClearInterrupt()
 		if p := recover(); p != nil {
-			v, err = nil, &ScriptError{Name: "MongoshInternalError", Message: fmt.Sprint(p), Stack: string(debug.Stack())}
+			v, err = nil, &Error{Name: "MongoshInternalError", Message: fmt.Sprint(p), Stack: string(debug.Stack())}
 		}
 		if err != nil {
 			if !s.cfg.Interactive || ctx.Err() != nil { // at a prompt a mistake ends no timers

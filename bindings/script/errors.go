@@ -22,8 +22,8 @@ func (e *ExitError) Error() string { return fmt.Sprintf("exit %d", e.Code) }
 // than by the end of its context.
 var ErrStopped = errors.New("script execution was stopped")
 
-// ScriptError is an error no script caught.
-type ScriptError struct {
+// Error is an error no script caught.
+type Error struct {
 	Name    string // class, such as "MongoServerError" or "TypeError"
 	Message string
 	// CodeName and Code are the server's; empty and 0 when it gave none.
@@ -47,11 +47,11 @@ type ScriptError struct {
 }
 
 // Error is "Name[CodeName]: Message", made one line.
-func (e *ScriptError) Error() string {
+func (e *Error) Error() string {
 	return strings.ReplaceAll(e.headline(), "\n", " ")
 }
 
-func (e *ScriptError) headline() string {
+func (e *Error) headline() string {
 	name := e.Name
 	if e.CodeName != "" {
 		name += "[" + e.CodeName + "]"
@@ -60,7 +60,7 @@ func (e *ScriptError) headline() string {
 }
 
 // At is "file:line:column", or nothing when the place is unknown.
-func (e *ScriptError) At() string {
+func (e *Error) At() string {
 	if e.Line == 0 {
 		return ""
 	}
@@ -68,7 +68,7 @@ func (e *ScriptError) At() string {
 }
 
 // Text is the error as a REPL shows it, without "Uncaught".
-func (e *ScriptError) Text() string {
+func (e *Error) Text() string {
 	text := e.headline()
 	if e.Details != "" {
 		text += "\n" + e.Details
@@ -77,7 +77,7 @@ func (e *ScriptError) Text() string {
 }
 
 // IsSyntax reports whether the program never ran because it is none.
-func (e *ScriptError) IsSyntax() bool { return e.Name == "SyntaxError" && e.value == nil }
+func (e *Error) IsSyntax() bool { return e.Name == "SyntaxError" && e.value == nil }
 
 // rejection is a promise nobody handled the rejection of.
 type rejection struct{ value goja.Value }
@@ -101,7 +101,7 @@ func (s *Engine) publicError(err error) error {
 	case errors.As(err, &interrupted):
 		return s.interruption(interrupted)
 	case errors.As(err, &overflow):
-		e := &ScriptError{Name: "RangeError", Message: "Maximum call stack size exceeded"}
+		e := &Error{Name: "RangeError", Message: "Maximum call stack size exceeded"}
 		e.Stack = s.sources.stackText(overflow.Stack()[:min(10, len(overflow.Stack()))])
 		s.sources.locate(e, overflow.Stack())
 		return e
@@ -125,9 +125,9 @@ func (s *Engine) publicError(err error) error {
 		e.SourceLine = transpiling.lineText
 		return e
 	case errors.As(err, &noFile):
-		return &ScriptError{Name: "Error", Message: noFile.text}
+		return &Error{Name: "Error", Message: noFile.text}
 	case errors.As(err, &usage):
-		return &ScriptError{Name: InvalidInput, Message: "[COMMON-10001] " + usage.message}
+		return &Error{Name: InvalidInput, Message: "[COMMON-10001] " + usage.message}
 	}
 	if first, ok := firstError(err); ok {
 		return s.syntaxError(first.Message, first.Position.Filename, first.Position.Line, first.Position.Column)
@@ -148,8 +148,8 @@ func (s *Engine) interruption(err *goja.InterruptedError) error {
 	return ErrStopped
 }
 
-func (s *Engine) syntaxError(message, file string, line, column int) *ScriptError {
-	e := &ScriptError{Name: "SyntaxError", File: file, Line: line, Column: column}
+func (s *Engine) syntaxError(message, file string, line, column int) *Error {
+	e := &Error{Name: "SyntaxError", File: file, Line: line, Column: column}
 	s.sources.place(e)
 	message = clearSyntaxMessage(message, e.SourceLine, e.Column)
 	e.Message = message
@@ -162,7 +162,7 @@ func (s *Engine) syntaxError(message, file string, line, column int) *ScriptErro
 // Here is where in the user's code a function was called from, as the head of a
 // message; empty when that is unknown.
 func (s *Engine) Here() string {
-	e := &ScriptError{}
+	e := &Error{}
 	s.sources.locate(e, s.Runtime.CaptureCallStack(10, nil))
 	if e.Line == 0 {
 		return ""
@@ -172,15 +172,15 @@ func (s *Engine) Here() string {
 
 // Thrown describes a thrown value. Values that are no errors get the name
 // the shell gives them (spec 04 §3.5).
-func (s *Engine) Thrown(thrown goja.Value) (e *ScriptError) {
+func (s *Engine) Thrown(thrown goja.Value) (e *Error) {
 	if ex := s.Runtime.Try(func() { e = s.describeThrown(thrown) }); ex != nil {
-		e = &ScriptError{Name: "Error", Message: "a value was thrown that cannot be looked at", value: thrown}
+		e = &Error{Name: "Error", Message: "a value was thrown that cannot be looked at", value: thrown}
 	}
 	return e
 }
 
-func (s *Engine) describeThrown(thrown goja.Value) *ScriptError {
-	e := &ScriptError{Name: "Error", value: thrown}
+func (s *Engine) describeThrown(thrown goja.Value) *Error {
+	e := &Error{Name: "Error", value: thrown}
 	obj, ok := thrown.(*goja.Object)
 	if !ok {
 		e.Message = s.World.InspectResult(thrown, s.inspectOptions(), false)
@@ -286,7 +286,7 @@ func (s *Engine) Rethrow(err error) {
 		}
 		panic(e)
 	}
-	var e *ScriptError
+	var e *Error
 	if errors.As(s.publicError(err), &e) {
 		if e.IsSyntax() { // of a file that is being loaded
 			at := e.File

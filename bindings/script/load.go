@@ -38,14 +38,14 @@ func (s *Modules) Load(name string) (goja.Value, error) {
 func (s *Modules) readScript(name string) (text, path string, err error) {
 	if shipped, ok := strings.CutPrefix(name, ShippedPrefix); ok {
 		if s.js.cfg.Scripts == nil {
-			return "", "", &ScriptError{Name: "Error", Message: "no scripts are shipped with this shell"}
+			return "", "", &Error{Name: "Error", Message: "no scripts are shipped with this shell"}
 		}
 		if filepath.Ext(shipped) == "" {
 			shipped += ".js"
 		}
 		data, err := fs.ReadFile(s.js.cfg.Scripts, shipped)
 		if err != nil {
-			return "", "", &ScriptError{Name: "Error", Message: fmt.Sprintf("no shipped script is named %q", shipped)}
+			return "", "", &Error{Name: "Error", Message: fmt.Sprintf("no shipped script is named %q", shipped)}
 		}
 		return string(data), name, nil
 	}

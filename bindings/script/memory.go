@@ -78,12 +78,12 @@ func (e *memoryError) Error() string {
 
 // outOfMemory describes a program that watchMemory stopped; nil when something
 // else did.
-func (s *Engine) outOfMemory(err *goja.InterruptedError) *ScriptError {
+func (s *Engine) outOfMemory(err *goja.InterruptedError) *Error {
 	var cause *memoryError
 	if !errors.As(errors.Unwrap(err), &cause) {
 		return nil
 	}
-	e := &ScriptError{Name: "RangeError", Message: cause.Error()}
+	e := &Error{Name: "RangeError", Message: cause.Error()}
 	s.sources.locate(e, err.Stack())
 	return e
 }

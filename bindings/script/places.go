@@ -63,7 +63,7 @@ func (s texts) framePosition(f goja.StackFrame) file.Position {
 }
 
 // locate gives the error the innermost place in code that is the user's.
-func (s texts) locate(e *ScriptError, stack []goja.StackFrame) {
+func (s texts) locate(e *Error, stack []goja.StackFrame) {
 	for _, f := range stack {
 		pos := s.callee(s.framePosition(f))
 		if _, ok := s[pos.Filename]; !ok || pos.Line == 0 {
@@ -76,7 +76,7 @@ func (s texts) locate(e *ScriptError, stack []goja.StackFrame) {
 }
 
 // locateIn is locate for errors of which only the text of the stack is left.
-func (s texts) locateIn(e *ScriptError, stack string) {
+func (s texts) locateIn(e *Error, stack string) {
 	for _, m := range stackLine.FindAllStringSubmatch(stack, -1) {
 		pos := stackPosition(m)
 		if _, ok := s[pos.Filename]; !ok {
@@ -90,7 +90,7 @@ func (s texts) locateIn(e *ScriptError, stack string) {
 }
 
 // place undoes what wrapping did to columns and adds the line's text.
-func (s texts) place(e *ScriptError) {
+func (s texts) place(e *Error) {
 	src, ok := s[e.File]
 	if !ok {
 		return

@@ -127,7 +127,8 @@ func expandClasses(pattern string) (string, error) {
 			name, _, ok := strings.Cut(strings.TrimPrefix(pattern[i+2:], "{"), "}")
 			table, known := unicodeClass(name)
 			if !ok || !known || !strings.HasPrefix(pattern[i+2:], "{") {
-				return "", fmt.Errorf("Invalid regular expression: /%s/: Invalid property name", pattern) //nolint:staticcheck // V8's words
+				//nolint:staticcheck // V8's words
+				return "", fmt.Errorf("Invalid regular expression: /%s/: Invalid property name", pattern)
 			}
 			if pattern[i+1] == 'P' {
 				table = complement(table)

@@ -100,7 +100,8 @@ func exportsOf(m *goja.Object) func() goja.Value {
 
 func refusedModules() map[string]bool {
 	names := map[string]bool{}
-	for name := range strings.FieldsSeq("child_process cluster dgram dns http http2 https inspector net readline repl tls tty v8 vm wasi worker_threads zlib stream") {
+	for name := range strings.FieldsSeq("child_process cluster dgram dns http http2 https inspector net readline repl " +
+		"tls tty v8 vm wasi worker_threads zlib stream") {
 		names[name] = true
 	}
 	return names

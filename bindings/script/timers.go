@@ -124,7 +124,7 @@ func (s *Engine) runNext() error {
 // tell writes an exception that belongs to no input; anything else is for the
 // caller to pass on.
 func (s *Engine) tell(err error) bool {
-	var script *ScriptError
+	var script *Error
 	if !errors.As(s.publicError(err), &script) {
 		return false
 	}

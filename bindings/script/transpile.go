@@ -118,7 +118,8 @@ func (t *transpiled) isModule() bool {
 
 // importStatement is one as the transpiler prints it.
 func importStatement() *regexp.Regexp {
-	return regexp.MustCompile(`(?ms)^import (?:([\w$]+)(?:, | from ))?(?:\* as ([\w$]+) from |\{([^}]*)\} from )?("(?:[^"\\\n]|\\.)*")(?: with \{[^}]*\})?;$`)
+	return regexp.MustCompile(`(?ms)^import (?:([\w$]+)(?:, | from ))?(?:\* as ([\w$]+) from |\{([^}]*)\} from ` +
+		`)?("(?:[^"\\\n]|\\.)*")(?: with \{[^}]*\})?;$`)
 }
 
 // importer is the hidden global that import statements of inputs call.

@@ -23,7 +23,8 @@ const (
 func (c *call) chunkSizeArgument(label string, v goja.Value) int32 {
 	mb, ok := c.numeric(v)
 	if !ok || mb != math.Trunc(mb) || mb < minChunkSize || mb > maxChunkSize {
-		c.JS.ThrowInvalid("%s is a whole number of MB from %d to %d, not %s", label, minChunkSize, maxChunkSize, c.s.Display.Inspect(v))
+		c.JS.ThrowInvalid("%s is a whole number of MB from %d to %d, not %s", label, minChunkSize, maxChunkSize,
+			c.s.Display.Inspect(v))
 	}
 	return int32(mb)
 }

@@ -20,13 +20,16 @@ func shardDefragmentMethods() []helper {
 	return []helper{
 		{"defragment", "ns:string|object options?:object", needing("defragment", withDefragmentation, shDefragment),
 			"Starts merging a collection's small chunks; {chunkSize: MB, wait: true, timeout, interval, progress}."},
-		{"stopDefragment", "ns:string|object", needing("stopDefragment", withDefragmentation, func(c *call, sh *Helpers) goja.Value {
-			return c.s.Display.Reply(sh.configureBalancing(c.namespaceArgument(0), bson.E{Key: "defragmentCollection", Value: false}))
-		}), "Stops it; what is merged stays merged."},
-		{"defragmentStatus", "ns:string|object", needing("defragmentStatus", withDefragmentation, func(c *call, sh *Helpers) goja.Value {
-			ns := c.namespaceArgument(0)
-			return c.defragmentationObject(ns, sh.defragmentation(ns))
-		}), "Tells whether a collection is being defragmented, in which phase, and how many chunks are left."},
+		{"stopDefragment", "ns:string|object", needing("stopDefragment", withDefragmentation,
+			func(c *call, sh *Helpers) goja.Value {
+				return c.s.Display.Reply(sh.configureBalancing(c.namespaceArgument(0),
+					bson.E{Key: "defragmentCollection", Value: false}))
+			}), "Stops it; what is merged stays merged."},
+		{"defragmentStatus", "ns:string|object", needing("defragmentStatus", withDefragmentation,
+			func(c *call, sh *Helpers) goja.Value {
+				ns := c.namespaceArgument(0)
+				return c.defragmentationObject(ns, sh.defragmentation(ns))
+			}), "Tells whether a collection is being defragmented, in which phase, and how many chunks are left."},
 	}
 }
 
@@ -39,7 +42,8 @@ func shDefragment(c *call, sh *Helpers) goja.Value {
 	o := c.options("defragment", 1, waitOptionNames("chunkSize", "wait")...)
 	command := []bson.E{{Key: "defragmentCollection", Value: true}}
 	if v := o.get("chunkSize"); v != nil {
-		command = append(command, bson.E{Key: "chunkSize", Value: c.chunkSizeArgument("option chunkSize of sh.defragment", v)})
+		command = append(command, bson.E{Key: "chunkSize",
+			Value: c.chunkSizeArgument("option chunkSize of sh.defragment", v)})
 	}
 	w := o.wait("the balancer goes on defragmenting " + ns + "; sh.stopDefragment stops it")
 	waits := o.flag("wait", false)

@@ -27,7 +27,8 @@ const configShardID = "config"
 func shardDrainMethods() []helper {
 	return []helper{
 		{"drain", "shard:string options?:object", checked(shDrain),
-			"Starts emptying a shard; {wait: true} waits until it is empty, {remove: true} then removes it; timeout, interval, progress."},
+			"Starts emptying a shard; {wait: true} waits until it is empty, {remove: true} then removes it; timeout, " +
+				"interval, progress."},
 		{"drainStatus", "shard:string", checked(func(c *call, sh *Helpers) goja.Value {
 			return c.s.Display.Reply(sh.draining(c.Text(0)))
 		}), "Returns how far draining is and what must be moved by hand; changes nothing."},
@@ -84,8 +85,10 @@ func shDrain(c *call, sh *Helpers) goja.Value {
 
 func shStopDrain(c *call, sh *Helpers) goja.Value {
 	id := c.Text(0)
-	sh.need("stopDrain", withDrainCommands, fmt.Sprintf("It has no command for that; MongoDB's way there is that an administrator takes the "+
-		"field draining out of the shard's document by hand, db.getSiblingDB(\"config\").shards.updateOne({ _id: %q }, { $unset: { draining: 1 } })", id))
+	sh.need("stopDrain", withDrainCommands,
+		fmt.Sprintf("It has no command for that; MongoDB's way there is that an administrator takes the "+
+			"field draining out of the shard's document by hand, db.getSiblingDB(\"config\").shards.updateOne({ _id: %q }, { "+
+			"$unset: { draining: 1 } })", id))
 	return c.s.Display.Reply(sh.admin(drainCommand(id, "stopShardDraining", "stopTransitionToDedicatedConfigServer")))
 }
 
@@ -152,7 +155,8 @@ func (sh *Helpers) waitForDrain(c *call, o helperOptions, id string, remove bool
 	})
 	result := c.JS.NewObject("drained", true, "shard", id, "removed", remove, "waitedMS", waited.Milliseconds())
 	if remove {
-		if reply := sh.commitDrain(id); !sh.version().AtLeast(withDrainCommands) && rawdoc.Text(reply, "state") != "completed" {
+		if reply := sh.commitDrain(id); !sh.version().AtLeast(withDrainCommands) &&
+			rawdoc.Text(reply, "state") != "completed" {
 			c.JS.Throw(script.RuntimeError, "shard %s was not removed: %s", id, rawdoc.Text(reply, "msg"))
 		}
 	}

@@ -21,7 +21,8 @@ type Helpers struct {
 func tables() [][]helper {
 	return [][]helper{
 		shardMethods(), shardSettingMethods(), shardReshardMethods(),
-		shardBalanceMethods(), shardDrainMethods(), shardDefragmentMethods(), shardMergeMethods(), shardWindowMethods(), shardExtraMethods(),
+		shardBalanceMethods(), shardDrainMethods(), shardDefragmentMethods(), shardMergeMethods(), shardWindowMethods(),
+		shardExtraMethods(),
 		shardLegacyMethods(),
 	}
 }
@@ -49,7 +50,8 @@ func (sh *Helpers) config() *server.Database { return sh.current().Sibling("conf
 func (sh *Helpers) checkMongos() {
 	d := sh.current()
 	if sh.s.askOnce(d) && !d.Conn.IsMongos() {
-		sh.s.JS.Warn("Warning: MongoshWarning: [" + script.CodeNoMongos + "] You are not connected to a mongos. This command may not work as expected.")
+		sh.s.JS.Warn("Warning: MongoshWarning: [" + script.CodeNoMongos +
+			"] You are not connected to a mongos. This command may not work as expected.")
 	}
 }
 
@@ -79,36 +81,53 @@ func simple(names ...string) func(*call, *Helpers) goja.Value {
 
 func shardMethods() []helper {
 	return []helper{
-		{"enableSharding", "database:string primaryShard?:string options?:object", checked(onMongos(simple("enableSharding", "primaryShard"))), "Makes sure that a database exists, on a shard of choice."},
-		{"commitReshardCollection", "ns:string", onMongos(simple("commitReshardCollection")), "Ends a resharding's copying now."},
+		{"enableSharding", "database:string primaryShard?:string options?:object",
+			checked(onMongos(simple("enableSharding", "primaryShard"))),
+			"Makes sure that a database exists, on a shard of choice."},
+		{"commitReshardCollection", "ns:string", onMongos(simple("commitReshardCollection")),
+			"Ends a resharding's copying now."},
 		{"abortReshardCollection", "ns:string", onMongos(simple("abortReshardCollection")), "Gives up a resharding."},
-		{"shardCollection", "ns:string key:object unique?:boolean|object options?:object", checked(onMongos(func(c *call, sh *Helpers) goja.Value {
-			return c.s.Display.Reply(sh.admin(c.shardKeyCommand("shardCollection")))
-		})), "Shards a collection by a key."},
-		{"reshardCollection", "ns:string key:object unique?:boolean|object options?:object", checked(onMongos(shReshard)), "Shards a collection by another key and tells how far that is; {progress: false} silences it."},
+		{"shardCollection", "ns:string key:object unique?:boolean|object options?:object",
+			checked(onMongos(func(c *call, sh *Helpers) goja.Value {
+				return c.s.Display.Reply(sh.admin(c.shardKeyCommand("shardCollection")))
+			})), "Shards a collection by a key."},
+		{"reshardCollection", "ns:string key:object unique?:boolean|object options?:object", checked(onMongos(shReshard)),
+			"Shards a collection by another key and tells how far that is; {progress: false} silences it."},
 		{"status", "verbose?:boolean|object configDB?:object", checked(func(c *call, sh *Helpers) goja.Value {
 			return c.s.shardingStatus(sh.current(), sh.configArgument(c, 1), c.statusOptions(0))
-		}), "Shows the shards, the balancer and the sharded collections; true for everything, {full: true} for mongosh's layout on a terminal too."},
-		{"addShard", "url:string options?:object", checked(simple("addShard")), "Adds a replica set to the cluster as a shard."},
-		{"addShardToZone", "shard:string zone:string", checked(simple("addShardToZone", "zone")), "Makes a shard part of a zone."},
-		{"addShardTag", "shard:string zone:string", checked(simple("addShardToZone", "zone")), "The old name of addShardToZone."},
-		{"updateZoneKeyRange", "ns:string min:object max:object zone:any", checked(simple("updateZoneKeyRange", "min", "max", "zone")),
+		}), "Shows the shards, the balancer and the sharded collections; true for everything, {full: true} for mongosh's " +
+			"layout on a terminal too."},
+		{"addShard", "url:string options?:object", checked(simple("addShard")),
+			"Adds a replica set to the cluster as a shard."},
+		{"addShardToZone", "shard:string zone:string", checked(simple("addShardToZone", "zone")),
+			"Makes a shard part of a zone."},
+		{"addShardTag", "shard:string zone:string", checked(simple("addShardToZone", "zone")),
+			"The old name of addShardToZone."},
+		{"updateZoneKeyRange", "ns:string min:object max:object zone:any",
+			checked(simple("updateZoneKeyRange", "min", "max", "zone")),
 			"Puts a range of shard keys into a zone; null takes it out."},
-		{"addTagRange", "ns:string min:object max:object zone:any", checked(simple("updateZoneKeyRange", "min", "max", "zone")),
+		{"addTagRange", "ns:string min:object max:object zone:any",
+			checked(simple("updateZoneKeyRange", "min", "max", "zone")),
 			"The old name of updateZoneKeyRange."},
-		{"removeRangeFromZone", "ns:string min:object max:object", checked(shRemoveRange), "Takes a range of shard keys out of its zone."},
+		{"removeRangeFromZone", "ns:string min:object max:object", checked(shRemoveRange),
+			"Takes a range of shard keys out of its zone."},
 		{"removeTagRange", "ns:string min:object max:object", checked(shRemoveRange), "The old name of removeRangeFromZone."},
-		{"removeShardFromZone", "shard:string zone:string", checked(simple("removeShardFromZone", "zone")), "Takes a shard out of a zone."},
-		{"removeShardTag", "shard:string zone:string", checked(simple("removeShardFromZone", "zone")), "The old name of removeShardFromZone."},
+		{"removeShardFromZone", "shard:string zone:string", checked(simple("removeShardFromZone", "zone")),
+			"Takes a shard out of a zone."},
+		{"removeShardTag", "shard:string zone:string", checked(simple("removeShardFromZone", "zone")),
+			"The old name of removeShardFromZone."},
 		{"enableAutoSplit", "", checked(shAutoSplit(true)), "Switches splitting on; servers before 6.0.3."},
 		{"disableAutoSplit", "", checked(shAutoSplit(false)), "Switches splitting off; servers before 6.0.3."},
-		{"splitAt", "ns:string middle:object options?:object", checked(simple("split", "middle")), "Splits a chunk at a shard key."},
-		{"splitFind", "ns:string query:object options?:object", checked(simple("split", "find")), "Splits the chunk that holds a document at its middle."},
+		{"splitAt", "ns:string middle:object options?:object", checked(simple("split", "middle")),
+			"Splits a chunk at a shard key."},
+		{"splitFind", "ns:string query:object options?:object", checked(simple("split", "find")),
+			"Splits the chunk that holds a document at its middle."},
 		{"moveChunk", "ns:string query:object to:string options?:object", checked(simple("moveChunk", "find", "to")),
 			"Moves the chunk that holds a document to a shard."},
 		{"moveRange", "ns:string toShard:string min?:object max?:object options?:object", checked(shMoveRange),
 			"Moves a range of shard keys to a shard; one of the bounds may be missing."},
-		{"balancerCollectionStatus", "ns:string", simple("balancerCollectionStatus"), "Tells whether a collection is balanced, and if not, why."},
+		{"balancerCollectionStatus", "ns:string", simple("balancerCollectionStatus"),
+			"Tells whether a collection is balanced, and if not, why."},
 	}
 }
 
@@ -156,7 +175,8 @@ func onMongos(f func(*call, *Helpers) goja.Value) func(*call, *Helpers) goja.Val
 		if ex := c.JS.Runtime.Try(func() { v = f(c, sh) }); ex != nil {
 			if e, ok := ex.Value().(*goja.Object); ok {
 				if code := script.Property(e, "code"); code != nil && code.ToInteger() == server.CommandNotFound {
-					script.Define(e, "message", c.JS.Runtime.ToValue(script.OptionalText(e.Get("message"))+". Are you connected to mongos?"))
+					script.Define(e, "message",
+						c.JS.Runtime.ToValue(script.OptionalText(e.Get("message"))+". Are you connected to mongos?"))
 				}
 			}
 			panic(ex)

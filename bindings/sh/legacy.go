@@ -25,7 +25,8 @@ const (
 // shardLegacyMethods() are helpers of the old shell (spec 04 §5.5).
 func shardLegacyMethods() []helper {
 	return []helper{
-		{"waitForBalancer", "onOrNot?:any timeout?:number interval?:number", shWaitForBalancer, "Waits for the balancer to end its round, or to begin another."},
+		{"waitForBalancer", "onOrNot?:any timeout?:number interval?:number", shWaitForBalancer,
+			"Waits for the balancer to end its round, or to begin another."},
 		{"waitForBalancerOff", "timeout?:number interval?:number", func(c *call, sh *Helpers) goja.Value {
 			sh.waitForRoundEnd(c.Milliseconds(0, waitTimeout), c.Milliseconds(1, waitInterval))
 			return nil
@@ -34,8 +35,10 @@ func shardLegacyMethods() []helper {
 			sh.waitForRound(c.Milliseconds(0, waitTimeout), c.Milliseconds(1, waitInterval))
 			return nil
 		}, "Waits until the balancer has done another round."},
-		{"awaitCollectionBalance", "collection:object|string timeout?:number interval?:number", shAwaitCollectionBalance, "Waits until a collection is balanced and free of orphans."},
-		{"waitForPingChange", "pings:object timeout?:number interval?:number", shWaitForPingChange, "Waits until mongos processes have reported again."},
+		{"awaitCollectionBalance", "collection:object|string timeout?:number interval?:number", shAwaitCollectionBalance,
+			"Waits until a collection is balanced and free of orphans."},
+		{"waitForPingChange", "pings:object timeout?:number interval?:number", shWaitForPingChange,
+			"Waits until mongos processes have reported again."},
 		{"waitForDLock", "", lockEra("waitForDLock"), ""},
 		{"getBalancerLockDetails", "", lockEra("getBalancerLockDetails"), ""},
 		{"getBalancerHost", "", lockEra("getBalancerHost"), ""},
@@ -84,7 +87,9 @@ func shardLegacyMethods() []helper {
 			doc := c.s.setting(sh.configArgument(c, 0), "autosplit")
 			return c.JS.Runtime.ToValue(doc == nil || rawdoc.TruthyAt(doc, "enabled"))
 		}, ""},
-		{"_getBalancerStatus", "", func(c *call, sh *Helpers) goja.Value { return c.s.Display.Reply(sh.balancerStatus()) }, ""},
+		{"_getBalancerStatus", "", func(c *call, sh *Helpers) goja.Value {
+			return c.s.Display.Reply(sh.balancerStatus())
+		}, ""},
 		{"_getConfigDB", "", func(c *call, sh *Helpers) goja.Value {
 			sh.needMongos()
 			return c.s.Objects.Database(sh.config())
@@ -101,7 +106,8 @@ func shardLegacyMethods() []helper {
 			return c.JS.Runtime.ToValue(plaintext.ByteText(c.Arg(0).ToFloat()))
 		}, ""},
 		{"_collRE", "collection:any", func(c *call, _ *Helpers) goja.Value {
-			re, err := c.JS.Runtime.New(c.JS.Runtime.GlobalObject().Get("RegExp"), c.JS.Runtime.ToValue("^"+regexp.QuoteMeta(c.namespaceArgument(0))+"-.*"))
+			re, err := c.JS.Runtime.New(c.JS.Runtime.GlobalObject().Get("RegExp"),
+				c.JS.Runtime.ToValue("^"+regexp.QuoteMeta(c.namespaceArgument(0))+"-.*"))
 			if err != nil {
 				c.JS.Rethrow(err)
 			}
@@ -109,7 +115,8 @@ func shardLegacyMethods() []helper {
 		}, ""},
 		{"_pchunk", "chunk:object", func(c *call, _ *Helpers) goja.Value {
 			chunk := c.Object(0)
-			return c.JS.Runtime.ToValue("[" + c.s.Display.OldJSON(chunk.Get("min"), true) + "] -> [" + c.s.Display.OldJSON(chunk.Get("max"), true) + "]")
+			return c.JS.Runtime.ToValue("[" + c.s.Display.OldJSON(chunk.Get("min"), true) + "] -> [" +
+				c.s.Display.OldJSON(chunk.Get("max"), true) + "]")
 		}, ""},
 		{"_lastMigration", "of?:any", shLastMigration, ""},
 	}
@@ -118,7 +125,8 @@ func shardLegacyMethods() []helper {
 // lockEra is a helper whose subject is gone: until 3.2 the balancer held a lock.
 func lockEra(name string) func(*call, *Helpers) goja.Value {
 	return func(c *call, _ *Helpers) goja.Value {
-		c.JS.WarnOnce("sh." + name + "() has nothing to look at: the balancer runs on the config server primary and holds no lock.")
+		c.JS.WarnOnce("sh." + name +
+			"() has nothing to look at: the balancer runs on the config server primary and holds no lock.")
 		return goja.Null()
 	}
 }
@@ -200,7 +208,8 @@ func shAwaitCollectionBalance(c *call, sh *Helpers) goja.Value {
 	}
 	clean := c.JS.Poll(timeout, interval, func() bool {
 		orphans := 0.0
-		for _, doc := range sh.current().Sibling(db).AggregateAll(coll, bson.D{{Key: "$collStats", Value: bson.D{{Key: "storageStats", Value: bson.D{}}}}}) {
+		for _, doc := range sh.current().Sibling(db).AggregateAll(coll,
+			bson.D{{Key: "$collStats", Value: bson.D{{Key: "storageStats", Value: bson.D{}}}}}) {
 			orphans += rawdoc.Number(doc, "storageStats", "numOrphanDocs")
 		}
 		return orphans == 0

@@ -72,7 +72,8 @@ func (h helperOptions) duration(name string, byDefault time.Duration) time.Durat
 	}
 	ms, ok := h.c.numeric(v)
 	if !ok || ms < 0 || ms > float64(math.MaxInt64/int64(time.Millisecond)) {
-		h.c.JS.ThrowInvalid("option %s of sh.%s is a number of milliseconds, not %s", name, h.helper, h.c.s.Display.Inspect(v))
+		h.c.JS.ThrowInvalid("option %s of sh.%s is a number of milliseconds, not %s", name, h.helper,
+			h.c.s.Display.Inspect(v))
 	}
 	return time.Duration(ms * float64(time.Millisecond))
 }

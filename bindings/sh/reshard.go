@@ -18,11 +18,14 @@ import (
 // shardReshardMethods() move whole collections and look after shards.
 func shardReshardMethods() []helper {
 	return []helper{
-		{"shardAndDistributeCollection", "ns:string key:object unique?:boolean|object options?:object", onMongos(shShardAndDistribute),
+		{"shardAndDistributeCollection", "ns:string key:object unique?:boolean|object options?:object",
+			onMongos(shShardAndDistribute),
 			"Shards a collection and spreads its data at once."},
-		{"moveCollection", "ns:string toShard:string options?:object", simple("moveCollection", "toShard"), "Moves an unsharded collection to a shard."},
+		{"moveCollection", "ns:string toShard:string options?:object", simple("moveCollection", "toShard"),
+			"Moves an unsharded collection to a shard."},
 		{"abortMoveCollection", "ns:string", simple("abortMoveCollection"), "Gives up a moveCollection."},
-		{"unshardCollection", "ns:string toShard?:string options?:object", simple("unshardCollection", "toShard"), "Gathers a sharded collection on one shard."},
+		{"unshardCollection", "ns:string toShard?:string options?:object", simple("unshardCollection", "toShard"),
+			"Gathers a sharded collection on one shard."},
 		{"abortUnshardCollection", "ns:string", simple("abortUnshardCollection"), "Gives up an unshardCollection."},
 		{"listShards", "filter?:object", checked(shListShards), "Returns the shards."},
 		{"isConfigShardEnabled", "", checked(shIsConfigShard), "Tells whether the config servers are a shard too."},
@@ -103,7 +106,8 @@ func (sh *Helpers) adminTelling(body bson.D, ns string, p *display.Progress) bso
 func (sh *Helpers) reshardOps(ns string) []bson.Raw {
 	docs, _ := sh.current().Sibling("admin").TryAggregate(int32(1),
 		bson.D{{Key: "$currentOp", Value: bson.D{{Key: "allUsers", Value: true}, {Key: "localOps", Value: false}}}},
-		bson.D{{Key: "$match", Value: bson.D{{Key: "type", Value: "op"}, {Key: "desc", Value: bson.Regex{Pattern: "^ReshardingMetrics"}}, {Key: "ns", Value: ns}}}},
+		bson.D{{Key: "$match", Value: bson.D{{Key: "type", Value: "op"},
+			{Key: "desc", Value: bson.Regex{Pattern: "^ReshardingMetrics"}}, {Key: "ns", Value: ns}}}},
 	)
 	return docs
 }

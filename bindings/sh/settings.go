@@ -12,17 +12,23 @@ import (
 // shardSettingMethods() switch the balancer and the auto-merger.
 func shardSettingMethods() []helper {
 	return []helper{
-		{"enableBalancing", "ns:string|object", checked(shSetCollection("noBalance", "$set", false)), "Lets the balancer move a collection's chunks again."},
-		{"disableBalancing", "ns:string|object", checked(shSetCollection("noBalance", "$set", true)), "Keeps the balancer from moving a collection's chunks."},
+		{"enableBalancing", "ns:string|object", checked(shSetCollection("noBalance", "$set", false)),
+			"Lets the balancer move a collection's chunks again."},
+		{"disableBalancing", "ns:string|object", checked(shSetCollection("noBalance", "$set", true)),
+			"Keeps the balancer from moving a collection's chunks."},
 		{"enableMigrations", "ns:string|object", checked(shMigrations(true)), "Allows all migrations of a collection again."},
-		{"disableMigrations", "ns:string|object", checked(shMigrations(false)), "Forbids all migrations of a collection, by hand too."},
+		{"disableMigrations", "ns:string|object", checked(shMigrations(false)),
+			"Forbids all migrations of a collection, by hand too."},
 		{"getBalancerState", "configDB?:object", checked(func(c *call, sh *Helpers) goja.Value {
 			doc := c.s.setting(sh.configArgument(c, 0), "balancer")
 			return c.JS.Runtime.ToValue(doc == nil || !rawdoc.TruthyAt(doc, "stopped"))
 		}), "Tells whether the balancer is switched on."},
-		{"isBalancerRunning", "configDB?:object", checked(shIsBalancerRunning), "Returns the reply of balancerStatus: a document, which is never false."},
-		{"startBalancer", "timeout?:number interval?:number", checked(shBalancer("balancerStart")), "Switches the balancer on."},
-		{"stopBalancer", "timeout?:number interval?:number", checked(shBalancer("balancerStop")), "Switches the balancer off and waits for its round to end."},
+		{"isBalancerRunning", "configDB?:object", checked(shIsBalancerRunning),
+			"Returns the reply of balancerStatus: a document, which is never false."},
+		{"startBalancer", "timeout?:number interval?:number", checked(shBalancer("balancerStart")),
+			"Switches the balancer on."},
+		{"stopBalancer", "timeout?:number interval?:number", checked(shBalancer("balancerStop")),
+			"Switches the balancer off and waits for its round to end."},
 		{"setBalancerState", "on:boolean", checked(func(c *call, sh *Helpers) goja.Value {
 			name := "balancerStop"
 			if c.Arg(0).ToBoolean() {
@@ -30,17 +36,21 @@ func shardSettingMethods() []helper {
 			}
 			return c.s.Display.Reply(sh.switchBalancer(name, balancerTimeout))
 		}), "Switches the balancer on or off."},
-		{"getShardedDataDistribution", "options()?:object", shDataDistribution, "Returns data and orphans of each collection on each shard."},
+		{"getShardedDataDistribution", "options()?:object", shDataDistribution,
+			"Returns data and orphans of each collection on each shard."},
 		{"startAutoMerger", "", checked(shAutoMerger(true)), "Switches the auto-merger on."},
 		{"stopAutoMerger", "", checked(shAutoMerger(false)), "Switches the auto-merger off."},
 		{"isAutoMergerEnabled", "", checked(func(c *call, sh *Helpers) goja.Value {
 			doc := c.s.setting(sh.config(), "automerge")
 			return c.JS.Runtime.ToValue(doc == nil || rawdoc.TruthyAt(doc, "enabled"))
 		}), "Tells whether the auto-merger is switched on."},
-		{"disableAutoMerger", "ns:string|object", checked(shSetCollection("enableAutoMerge", "$set", false)), "Keeps the auto-merger away from a collection."},
-		{"enableAutoMerger", "ns:string|object", checked(shSetCollection("enableAutoMerge", "$unset", int32(1))), "Ends disableAutoMerger."},
+		{"disableAutoMerger", "ns:string|object", checked(shSetCollection("enableAutoMerge", "$set", false)),
+			"Keeps the auto-merger away from a collection."},
+		{"enableAutoMerger", "ns:string|object", checked(shSetCollection("enableAutoMerge", "$unset", int32(1))),
+			"Ends disableAutoMerger."},
 		{"checkMetadataConsistency", "options()?:object", checked(func(c *call, sh *Helpers) goja.Value {
-			object, start := c.s.Objects.Cursor(sh.current().Sibling("admin"), c.JS.Merge(server.Command("checkMetadataConsistency"), c.Arg(0)))
+			object, start := c.s.Objects.Cursor(sh.current().Sibling("admin"),
+				c.JS.Merge(server.Command("checkMetadataConsistency"), c.Arg(0)))
 			start()
 			return object
 		}), "Looks for inconsistencies in the sharding metadata of the cluster."},
@@ -85,7 +95,8 @@ func (s *Host) setting(config *server.Database, id string) bson.Raw {
 
 // updateConfig updates a document of the config database and waits for a
 // majority.
-func (c *call) updateConfig(config *server.Database, collection, id string, update bson.D, upsert bool, wtimeout int32) (result *goja.Object, matched int64) {
+func (c *call) updateConfig(config *server.Database, collection, id string, update bson.D, upsert bool,
+	wtimeout int32) (result *goja.Object, matched int64) {
 	st := bson.D{{Key: "q", Value: bson.D{{Key: "_id", Value: id}}}, {Key: "u", Value: update}}
 	if upsert {
 		st = append(st, bson.E{Key: "upsert", Value: true})
@@ -152,7 +163,8 @@ func shDataDistribution(c *call, sh *Helpers) goja.Value {
 		if e, ok := ex.Value().(*goja.Object); ok {
 			if code := script.Property(e, "code"); code != nil && code.ToInteger() == server.UnknownStage {
 				text := "sh.getShardedDataDistribution only works on mongos and servers from version 6.0.3 on"
-				script.Define(e, "message", c.JS.Runtime.ToValue(text+" [Original Error: "+script.OptionalText(e.Get("message"))+"]"))
+				script.Define(e, "message",
+					c.JS.Runtime.ToValue(text+" [Original Error: "+script.OptionalText(e.Get("message"))+"]"))
 			}
 		}
 		panic(ex)

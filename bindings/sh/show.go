@@ -20,7 +20,8 @@ import (
 func (s *Host) Shows() map[string]func(c *script.Call, d *server.Database) goja.Value {
 	shows := map[string]func(*script.Call, *server.Database) goja.Value{}
 	for what, show := range map[string]func(*call, *server.Database) goja.Value{
-		"shards": showShards, "zones": showZones, "chunks": showChunks, "migrations": showMigrations, "balancer": showBalancer,
+		"shards": showShards, "zones": showZones, "chunks": showChunks, "migrations": showMigrations,
+		"balancer": showBalancer,
 	} {
 		shows[what] = func(c *script.Call, d *server.Database) goja.Value { return show(&call{c, s}, d) }
 	}

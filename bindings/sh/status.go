@@ -54,7 +54,8 @@ func (s *Host) shardingStatus(d, config *server.Database, o StatusOptions) goja.
 		{Key: "upgradeId", Value: int32(0)}, {Key: "upgradeState", Value: int32(0)},
 	}})
 	if version == nil {
-		s.JS.ThrowCoded(script.InvalidInput, script.CodeNoMongos, "This db does not have sharding enabled. Be sure you are connecting to a mongos from the shell and not to a mongod.")
+		s.JS.ThrowCoded(script.InvalidInput, script.CodeNoMongos,
+			"This db does not have sharding enabled. Be sure you are connecting to a mongos from the shell and not to a mongod.")
 	}
 	parts := statusParts
 	if s.Display.ShowsTables() {
@@ -161,7 +162,8 @@ func (r *statusReport) recentMongoses() (name string, filter bson.D, newest bson
 func (r *statusReport) mongosVersions(filter bson.D) []bson.Raw {
 	return r.config.AggregateAll("mongos",
 		bson.D{{Key: "$match", Value: filter}},
-		bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: "$mongoVersion"}, {Key: "num", Value: bson.D{{Key: "$sum", Value: int32(1)}}}}}},
+		bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: "$mongoVersion"},
+			{Key: "num", Value: bson.D{{Key: "$sum", Value: int32(1)}}}}}},
 		bson.D{{Key: "$sort", Value: bson.D{{Key: "num", Value: int32(-1)}}}},
 	)
 }
@@ -180,7 +182,8 @@ func (r *statusReport) balancer() *goja.Object {
 		script.Must(o.Set("Time of Reported error", failed.when))
 	}
 	if window, ok := settings.Lookup("activeWindow").DocumentOK(); ok {
-		text := fmt.Sprintf("%s and %s server local time", s.plainText(window.Lookup("start")), s.plainText(window.Lookup("stop")))
+		text := fmt.Sprintf("%s and %s server local time", s.plainText(window.Lookup("start")),
+			s.plainText(window.Lookup("stop")))
 		script.Must(o.Set("Balancer active window is set between", text))
 	}
 	if active := listedMigrations(r.seen); len(active) > 0 {
@@ -277,7 +280,8 @@ func (r *statusReport) databases() goja.Value {
 // configEntry stands for the config database, which config.databases does not
 // list.
 func configEntry() bson.Raw {
-	return rawdoc.Of(bson.D{{Key: "_id", Value: "config"}, {Key: "primary", Value: "config"}, {Key: "partitioned", Value: true}})
+	return rawdoc.Of(bson.D{{Key: "_id", Value: "config"}, {Key: "primary", Value: "config"},
+		{Key: "partitioned", Value: true}})
 }
 
 func (r *statusReport) collection(entry bson.Raw) *goja.Object {
@@ -319,7 +323,8 @@ func isFalse(doc bson.Raw, field string) bool {
 }
 
 // listed reads one more entry than it shows, to know whether there are more.
-func (r *statusReport) listed(collection string, filter bson.D, limit int, show func(bson.Raw) *goja.Object) goja.Value {
+func (r *statusReport) listed(collection string, filter bson.D, limit int,
+	show func(bson.Raw) *goja.Object) goja.Value {
 	options := []bson.E{server.SortedBy("min", 1)}
 	if !r.verbose {
 		options = append(options, server.LimitedTo(int32(limit)+1))

@@ -42,12 +42,15 @@ func (s *Host) oldStatusText(d, config *server.Database, o StatusOptions) string
 	w := &oldStatus{}
 	version := config.FindOne("version", bson.D{})
 	if version == nil {
-		return "printShardingStatus: this db does not have sharding enabled. be sure you are connecting to a mongos from the shell and not to a mongod.\n"
+		return "printShardingStatus: this db does not have sharding enabled. be sure you are connecting to a mongos from " +
+			"the shell and not to a mongod.\n"
 	}
 	r := s.statusOf(d, config, statusParts&^live.Sizes)
 	r.verbose = o.Verbose
 	w.line(0, "--- Sharding Status --- ")
-	w.line(2, "sharding version: %s", strings.ReplaceAll(display.OldJSON(bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: version}, "", false), "\n", "\n  "))
+	w.line(2, "sharding version: %s",
+		strings.ReplaceAll(display.OldJSON(bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: version}, "", false), "\n",
+			"\n  "))
 	w.line(2, "shards:")
 	for _, doc := range r.documents("shards") {
 		w.line(8, "%s", spaced(doc))
@@ -100,7 +103,8 @@ func (r *statusReport) oldBalancer(w *oldStatus) {
 	w.line(8, "Currently enabled:  %s", yesNo(settings == nil || !rawdoc.TruthyAt(settings, "stopped")))
 	w.line(8, "Currently running:  %s", r.running())
 	if window, ok := settings.Lookup("activeWindow").DocumentOK(); ok {
-		w.line(8, "Balancer active window is set between %s and %s server local time", s.plainText(window.Lookup("start")), s.plainText(window.Lookup("stop")))
+		w.line(8, "Balancer active window is set between %s and %s server local time", s.plainText(window.Lookup("start")),
+			s.plainText(window.Lookup("stop")))
 	}
 	if active := listedMigrations(r.seen); len(active) > 0 {
 		w.line(8, "Collections with active migrations: ")
@@ -127,7 +131,9 @@ func (r *statusReport) oldBalancer(w *oldStatus) {
 func (r *statusReport) oldDatabases(w *oldStatus) {
 	entries := r.entries()
 	databases := append(slices.Clone(r.documents("databases")), configEntry())
-	slices.SortFunc(databases, func(a, b bson.Raw) int { return plaintext.Compare(rawdoc.Text(a, "_id"), rawdoc.Text(b, "_id")) })
+	slices.SortFunc(databases, func(a, b bson.Raw) int {
+		return plaintext.Compare(rawdoc.Text(a, "_id"), rawdoc.Text(b, "_id"))
+	})
 	w.line(2, "databases:")
 	for _, doc := range databases {
 		w.line(8, "%s", spaced(doc))
@@ -156,14 +162,17 @@ func (r *statusReport) oldCollection(w *oldStatus, entry bson.Raw) {
 			w.line(24, "%s", oldChunk(doc))
 		}
 	}
-	for _, doc := range r.config.FindAll("tags", bson.D{{Key: "ns", Value: entry.Lookup("_id")}}, server.SortedBy("min", 1)) {
-		w.line(24, " tag: %s  %s -->> %s", rawdoc.Text(doc, "tag"), display.OldJSON(doc.Lookup("min"), "", true), display.OldJSON(doc.Lookup("max"), "", true))
+	for _, doc := range r.config.FindAll("tags", bson.D{{Key: "ns", Value: entry.Lookup("_id")}},
+		server.SortedBy("min", 1)) {
+		w.line(24, " tag: %s  %s -->> %s", rawdoc.Text(doc, "tag"), display.OldJSON(doc.Lookup("min"), "", true),
+			display.OldJSON(doc.Lookup("max"), "", true))
 	}
 }
 
 func oldChunk(doc bson.Raw) string {
 	t, i, _ := doc.Lookup("lastmod").TimestampOK()
-	text := fmt.Sprintf("%s -->> %s on : %s Timestamp(%d, %d) ", display.OldJSON(doc.Lookup("min"), "", true), display.OldJSON(doc.Lookup("max"), "", true), rawdoc.Text(doc, "shard"), t, i)
+	text := fmt.Sprintf("%s -->> %s on : %s Timestamp(%d, %d) ", display.OldJSON(doc.Lookup("min"), "", true),
+		display.OldJSON(doc.Lookup("max"), "", true), rawdoc.Text(doc, "shard"), t, i)
 	if rawdoc.TruthyAt(doc, "jumbo") {
 		text += "jumbo "
 	}

@@ -28,7 +28,8 @@ var timeOfDay = regexp.MustCompile(`^([01]?[0-9]|2[0-3]):[0-5][0-9]$`)
 func shardWindowMethods() []helper {
 	return []helper{
 		{"balancerWindow", "start?:string|object stop?:string", checked(shBalancerWindow),
-			"Without arguments returns the balancer's window, else sets it: (\"22:00\", \"06:00\"), or [{day, start, stop}, …] since 8.3."},
+			"Without arguments returns the balancer's window, else sets it: (\"22:00\", \"06:00\"), or [{day, start, stop}, " +
+				"…] since 8.3."},
 		{"clearBalancerWindow", "", checked(func(c *call, sh *Helpers) goja.Value {
 			fields := bson.D{{Key: "activeWindow", Value: int32(1)}}
 			if sh.version().AtLeast(withWeekdayWindows) {
@@ -78,7 +79,8 @@ func (c *call) windowTimes(label string, start, stop goja.Value) bson.D {
 		ends = append(ends, bson.E{Key: end.name, Value: text})
 	}
 	if ends[0].Value == ends[1].Value {
-		c.JS.ThrowInvalid("start and stop of %s are the same time: the balancer would never work; sh.clearBalancerWindow() lets it work at any time", label)
+		c.JS.ThrowInvalid("start and stop of %s are the same time: the balancer would never work; sh.clearBalancerWindow() "+
+			"lets it work at any time", label)
 	}
 	return ends
 }
@@ -104,9 +106,11 @@ func (c *call) setWeekdays(sh *Helpers) goja.Value {
 		}
 		windows = append(windows, append(bson.D{{Key: "day", Value: day}}, ends...))
 	}
-	sh.need("balancerWindow with weekdays", withWeekdayWindows, "Give one window for all days: sh.balancerWindow(start, stop).")
+	sh.need("balancerWindow with weekdays", withWeekdayWindows,
+		"Give one window for all days: sh.balancerWindow(start, stop).")
 	if len(overnight) > 0 {
-		c.JS.Warn("Warning: a window over midnight belongs to its own day alone: both its early and its late hours are " + strings.Join(overnight, ", ") +
+		c.JS.Warn("Warning: a window over midnight belongs to its own day alone: both its early and its late hours are " +
+			strings.Join(overnight, ", ") +
 			"'s. For the next morning add a window of the next day.")
 	}
 	update := bson.D{{Key: "$set", Value: bson.D{{Key: "activeWindowDOW", Value: windows}}}}
@@ -141,7 +145,8 @@ func windowText(settings bson.Raw) string {
 		var texts []string
 		for _, d := range days {
 			if day, ok := d.DocumentOK(); ok {
-				texts = append(texts, fmt.Sprintf("%s %s to %s", rawdoc.Text(day, "day"), rawdoc.Text(day, "start"), rawdoc.Text(day, "stop")))
+				texts = append(texts, fmt.Sprintf("%s %s to %s", rawdoc.Text(day, "day"), rawdoc.Text(day, "start"),
+					rawdoc.Text(day, "stop")))
 			}
 		}
 		if len(texts) > 0 {

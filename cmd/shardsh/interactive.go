@@ -97,7 +97,7 @@ func askedToLeave(err error) (int, bool) {
 
 // explain takes a script's error apart for the loop to show.
 func explain(err error) repl.Failure {
-	var thrown *script.ScriptError
+	var thrown *script.Error
 	if !errors.As(err, &thrown) {
 		return repl.Failure{Message: redact(fmt.Sprint(err))}
 	}

@@ -36,7 +36,7 @@ func (env environment) report(o commandLine, err error) error {
 		return err
 	}
 	doc := bson.D{{Key: "ok", Value: 0}}
-	var thrown *script.ScriptError
+	var thrown *script.Error
 	var timeout timeoutError
 	switch {
 	case errors.As(err, &thrown):

@@ -58,7 +58,7 @@ func (env environment) finish(ctx context.Context, err error) int {
 // errorText returns an error with the place in the script where it arose, and
 // the line itself for a syntax error.
 func errorText(err error) string {
-	var thrown *script.ScriptError
+	var thrown *script.Error
 	if !errors.As(err, &thrown) {
 		return "shardsh: " + err.Error()
 	}

@@ -69,7 +69,7 @@ func chunks(b *testing.B, p catalog.KeyPattern, n int) iter.Seq[catalog.Chunk] {
 func BenchmarkMillionChunks(b *testing.B) {
 	s := million(b)
 	var file bytes.Buffer
-	peak := peakHeap(b)
+	peak := peakHeap()
 	b.ReportAllocs()
 	for b.Loop() {
 		file.Reset()
@@ -86,7 +86,7 @@ func BenchmarkMillionChunks(b *testing.B) {
 
 // peakHeap watches the heap until the function it returns is called, which
 // gives the most there was beyond what is there now, in MB.
-func peakHeap(b *testing.B) func() float64 {
+func peakHeap() func() float64 {
 	heap := func() uint64 {
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)

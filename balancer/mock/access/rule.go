@@ -78,7 +78,7 @@ func (r Request) isCaller(database, name string) bool {
 // target is the collection that the command's value names in its database.
 func (r Request) target() Resource { return On(r.Database, args.Text(r.Body.Lookup(r.Name))) }
 
-// MayConfigureBalancing: moving takes more than splitting.
+// MayConfigureBalancing reports whether the caller may: moving takes more than splitting.
 func MayConfigureBalancing(r Request) bool {
 	wanted := []Action{"splitChunk"}
 	if args.Truth(r.Body.Lookup("defragmentCollection")) || !r.Body.Lookup("enableBalancing").IsZero() {
@@ -87,22 +87,22 @@ func MayConfigureBalancing(r Request) bool {
 	return OnSubject(wanted...)(r)
 }
 
-// OwnOperations: everybody sees their own.
+// OwnOperations reports whether the caller may: everybody sees their own.
 func OwnOperations(r Request) bool { return args.Truth(r.Body.Lookup("$ownOps")) }
 
-// OfOwnOperation: everybody may kill their own commands on the mongos.
+// OfOwnOperation reports whether the caller may: everybody may kill their own commands on the mongos.
 func OfOwnOperation(r Request) bool {
 	n, isNumber := r.Body.Lookup("op").AsInt64OK()
 	return isNumber && r.OwnOperation(n)
 }
 
-// MayListDatabases: everybody may list those that they may do something with.
+// MayListDatabases reports whether the caller may: everybody may list those that they may do something with.
 func MayListDatabases(r Request) bool {
 	only := r.Body.Lookup("authorizedDatabases")
 	return only.IsZero() || args.Truth(only) || OnCluster("listDatabases")(r)
 }
 
-// MayListCollections: whoever may not list all may list those that they may do
+// MayListCollections reports whether the caller may: whoever may not list all may list those that they may do
 // something with, and only their names.
 func MayListCollections(r Request) bool {
 	return OnDatabase("listCollections")(r) ||
@@ -110,7 +110,7 @@ func MayListCollections(r Request) bool {
 			r.Grants.AllowsSomeIn(r.Database)
 }
 
-// MayCreate: a view needs what its pipeline reads.
+// MayCreate reports whether the caller may: a view needs what its pipeline reads.
 func MayCreate(r Request) bool {
 	on := args.Text(r.Body.Lookup("viewOn"))
 	if on != "" {
@@ -123,14 +123,14 @@ func MayCreate(r Request) bool {
 	return r.Grants.Allows(r.target(), "createCollection") || r.Grants.Allows(r.target(), "insert")
 }
 
-// MayModify: a view needs what its new pipeline reads.
+// MayModify reports whether the caller may: a view needs what its new pipeline reads.
 func MayModify(r Request) bool {
 	on := args.Text(r.Body.Lookup("viewOn"))
 	return r.Grants.Allows(r.target(), "collMod") &&
 		(on == "" || r.Grants.Allows(On(r.Database, on), "find") && mayRunPipeline(r, on, r.Body.Lookup("pipeline")))
 }
 
-// MayRename: within a database there is an action of its own; else it takes
+// MayRename reports whether the caller may: within a database there is an action of its own; else it takes
 // what a copy would.
 func MayRename(r Request) bool {
 	from, to := OnNamespace(args.Text(r.Body.Lookup(r.Name))), OnNamespace(args.Text(r.Body.Lookup("to")))
@@ -145,7 +145,7 @@ func MayRename(r Request) bool {
 		(!replaces || r.Grants.Allows(to, "dropCollection"))
 }
 
-// MayExplain: what is explained must be allowed.
+// MayExplain reports whether the caller may: what is explained must be allowed.
 func MayExplain(r Request) bool {
 	inner, _ := r.Body.Lookup("explain").DocumentOK()
 	name := args.FirstKey(inner)

@@ -46,7 +46,7 @@ func MayFindAndModify(r Request) bool {
 	return r.Grants.Allows(r.target(), wanted...)
 }
 
-// MayBulkWrite: each operation's namespace must allow it. What is no operation
+// MayBulkWrite reports whether the caller may: each operation's namespace must allow it. What is no operation
 // fails later anyway.
 func MayBulkWrite(r Request) bool {
 	ops, err := args.Documents(r.Body.Lookup("ops"))
@@ -76,7 +76,7 @@ func MayBulkWrite(r Request) bool {
 	return true
 }
 
-// MayAggregate: each stage has its own needs; reading is the first's.
+// MayAggregate reports whether the caller may: each stage has its own needs; reading is the first's.
 func MayAggregate(r Request) bool {
 	stages := r.Body.Lookup("pipeline")
 	if _, isNumber := r.Body.Lookup("aggregate").AsInt64OK(); isNumber {

@@ -8,10 +8,10 @@ import (
 	"shardsh/balancer/mock/args"
 )
 
-// MayGrant: whoever grants a role needs grantRole on its database.
+// MayGrant reports whether the caller may: whoever grants a role needs grantRole on its database.
 func MayGrant(r Request) bool { return onRoles(r, "grantRole") }
 
-// MayRevoke: whoever revokes a role needs revokeRole on its database.
+// MayRevoke reports whether the caller may: whoever revokes a role needs revokeRole on its database.
 func MayRevoke(r Request) bool { return onRoles(r, "revokeRole") }
 
 func onRoles(r Request, action Action) bool {
@@ -45,7 +45,7 @@ func onPrivileges(r Request, action Action) bool {
 	return true
 }
 
-// MayUpdateUser: nobody knows which roles go when others are given, so that
+// MayUpdateUser reports whether the caller may: nobody knows which roles go when others are given, so that
 // takes the right to revoke any.
 func MayUpdateUser(r Request) bool {
 	own := r.isCaller(r.Database, args.Text(r.Body.Lookup("updateUser")))
@@ -66,12 +66,12 @@ func MayUpdateUser(r Request) bool {
 	return r.Body.Lookup("roles").IsZero() || r.Grants.Allows(In(""), "revokeRole") && MayGrant(r)
 }
 
-// MayViewUsers: everybody may see themselves.
+// MayViewUsers reports whether the caller may: everybody may see themselves.
 func MayViewUsers(r Request) bool {
 	return mayView(r, r.Body.Lookup("usersInfo"), "user", "viewUser", r.isCaller)
 }
 
-// MayViewRoles: everybody may see the roles they have.
+// MayViewRoles reports whether the caller may: everybody may see the roles they have.
 func MayViewRoles(r Request) bool {
 	return mayView(r, r.Body.Lookup("rolesInfo"), "role", "viewRole", func(db, name string) bool {
 		if r.Caller == nil {

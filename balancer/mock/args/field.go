@@ -16,6 +16,7 @@ import (
 // Kind is what a declared field takes (spec 03 §0.5).
 type Kind uint8
 
+// The kinds; those without a word are of the BSON type of their name.
 const (
 	Any Kind = iota
 	String
@@ -162,10 +163,12 @@ func Check(place string, fields []Field, doc bson.Raw) error {
 	return nil
 }
 
+// Unknown returns the error of a field that the command does not know.
 func Unknown(place, name string) error {
 	return mongoerr.New(mongoerr.IDLUnknownField, "BSON field '%s.%s' is an unknown field.", place, name)
 }
 
+// Missing returns the error of a required field that is not there.
 func Missing(place, name string) error {
 	return mongoerr.New(mongoerr.IDLFailedToParse, "BSON field '%s.%s' is missing but a required field", place, name)
 }

@@ -155,7 +155,7 @@ func dataDistribution(c *call, _ string, spec bson.RawValue) ([]bson.Raw, error)
 }
 
 // planCacheStage is $planCacheStats: the mock keeps no plans.
-func planCacheStage(c *call, _ string, spec bson.RawValue) ([]bson.Raw, error) {
+func planCacheStage(_ *call, _ string, spec bson.RawValue) ([]bson.Raw, error) {
 	if _, isDoc := spec.DocumentOK(); !isDoc {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "$planCacheStats value must be an object. Found: %s",
 			args.TypeName(spec.Type))

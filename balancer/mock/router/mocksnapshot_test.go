@@ -2,6 +2,7 @@ package router_test
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"testing"
 
@@ -80,7 +81,8 @@ func TestLoadIsOneStep(t *testing.T) {
 		var doc struct{ Of string }
 		switch err := gen.FindOne(context.Background(), d()).Decode(&doc); {
 		case err != nil:
-			if cmd, is := err.(mongo.CommandError); !is || cmd.Code != 13 {
+			var refused mongo.CommandError
+			if !errors.As(err, &refused) || refused.Code != 13 {
 				t.Errorf("reading: %v", err)
 			}
 		case doc.Of != "first":
