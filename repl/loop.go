@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"shardsh/repl/history"
 )
 
 const (
@@ -30,7 +32,7 @@ type Config struct {
 	// Out takes results, errors and hints.
 	Out io.Writer
 	// History keeps inputs between sessions; nil keeps none.
-	History *History
+	History *history.File
 	// Banner is printed first, unless empty.
 	Banner string
 	// Color allows escape sequences in what the loop itself prints.

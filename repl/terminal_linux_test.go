@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"shardsh/repl"
+	"shardsh/repl/history"
 	"shardsh/repl/ptytest"
 	"shardsh/repl/terminal"
 )
@@ -36,12 +37,12 @@ func TestMain(m *testing.M) {
 		}
 		return string(line), nil
 	}
-	history, err := repl.OpenHistory(os.Getenv("SHARDSH_HISTORY"), nil)
+	kept, err := history.Open(os.Getenv("SHARDSH_HISTORY"), nil)
 	if err != nil {
 		panic(err)
 	}
 	code, err := repl.Run(context.Background(), shell, repl.Config{
-		Editor: terminal.New(), Out: os.Stdout, Exit: exit, History: history, Banner: "ready",
+		Editor: terminal.New(), Out: os.Stdout, Exit: exit, History: kept, Banner: "ready",
 	})
 	if err != nil {
 		panic(err)

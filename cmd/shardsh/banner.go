@@ -7,8 +7,6 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
-
-	"shardsh/repl"
 )
 
 // banner asks a live cluster for its version, size and startup warnings; what
@@ -17,7 +15,7 @@ func banner(ctx context.Context, o commandLine, conn *connection) string {
 	if !o.wantsNotices(true) {
 		return ""
 	}
-	b := repl.Banner{ShellVersion: version(), Address: conn.address, ServerVersion: conn.serverVersion,
+	b := sessionBanner{ShellVersion: version(), Address: conn.address, ServerVersion: conn.serverVersion,
 		Cluster: conn.cluster}
 	if conn.client != nil && b.ServerVersion == "" {
 		var info struct{ Version string }

@@ -9,17 +9,18 @@ import (
 	"shardsh/bindings"
 	"shardsh/bindings/script"
 	"shardsh/repl"
+	"shardsh/repl/history"
 	"shardsh/repl/terminal"
 )
 
 // repl runs the interactive loop until the user leaves.
 func (env environment) repl(ctx context.Context, o commandLine, conn *connection, shell *bindings.Shell,
 	screen *repl.Screen) error {
-	var history *repl.History
+	var kept *history.File
 	var editor repl.LineEditor
 	console := bindings.Console{
-		Settings: env.kept(repl.SettingsPath),
-		History:  func() []string { return history.Entries() },
+		Settings: env.kept(settingsPath),
+		History:  func() []string { return kept.Entries() },
 		Run: func(program *exec.Cmd) error {
 			if editor == nil { // a script before the first prompt
 				return program.Run()
@@ -35,9 +36,9 @@ func (env environment) repl(ctx context.Context, o commandLine, conn *connection
 	if err := shell.Attach(console); err != nil {
 		notice(env.stderr, o.quiet, "Settings are not what they were: %s", err)
 	}
-	history, err := repl.OpenHistory(env.kept(repl.HistoryPath), func() repl.HistoryRules {
+	kept, err := history.Open(env.kept(historyPath), func() history.Rules {
 		length, redact := shell.HistoryRules()
-		return repl.HistoryRules{Limit: length, Redact: repl.RedactNamed(redact)}
+		return history.Rules{Limit: length, Redact: history.RedactNamed(redact)}
 	})
 	if err != nil {
 		notice(env.stderr, o.quiet, "The history is not kept: %s", err)
@@ -58,7 +59,7 @@ func (env environment) repl(ctx context.Context, o commandLine, conn *connection
 	code, err := repl.Run(ctx, shell, repl.Config{
 		Editor:  editor,
 		Out:     env.stdout,
-		History: history,
+		History: kept,
 		Banner:  banner(ctx, o, conn),
 		Color:   env.color(),
 		Exit:    askedToLeave,

@@ -1,4 +1,4 @@
-package repl
+package main
 
 import (
 	"fmt"
@@ -7,9 +7,9 @@ import (
 
 const bannerWidth = 80
 
-// Banner is what a session begins with (spec 04 §2.1): one line on the cluster,
+// sessionBanner is what a session begins with (spec 04 §2.1): one line on the cluster,
 // one on help, and the server's warnings if it has any.
-type Banner struct {
+type sessionBanner struct {
 	// Address is the connection string without credentials; empty when there
 	// is no connection.
 	Address string
@@ -24,7 +24,7 @@ type Banner struct {
 }
 
 // String returns the banner without a final line end.
-func (b Banner) String() string {
+func (b sessionBanner) String() string {
 	var lines []string
 	if b.Address != "" {
 		lines = append(lines, b.connected())
@@ -42,7 +42,7 @@ func (b Banner) String() string {
 }
 
 // connected returns one line, or two where it would be too long for a terminal.
-func (b Banner) connected() string {
+func (b sessionBanner) connected() string {
 	address, server := "Connected to "+b.Address, b.server()
 	switch {
 	case server == "":
@@ -53,7 +53,7 @@ func (b Banner) connected() string {
 	return fmt.Sprintf("%s (%s)", address, server)
 }
 
-func (b Banner) server() string {
+func (b sessionBanner) server() string {
 	var about []string
 	if b.ServerVersion != "" {
 		about = append(about, "MongoDB "+b.ServerVersion)

@@ -1,4 +1,4 @@
-package repl
+package history
 
 import (
 	"bufio"
@@ -12,39 +12,39 @@ import (
 	"strings"
 )
 
-// HistoryLimit is how many inputs are kept unless the rules say otherwise. A file
+// Limit is how many inputs are kept unless the rules say otherwise. A file
 // may grow to twice as many before it is cut.
-const HistoryLimit = 1000
+const Limit = 1000
 
-// HistoryRules say what a History keeps. They may change while it is in use.
-type HistoryRules struct {
+// Rules say what a File keeps. They may change while it is in use.
+type Rules struct {
 	// Limit is how many inputs are kept; 0 keeps none.
 	Limit int
 	// Redact is what becomes of inputs that may hold a password.
 	Redact Redact
 }
 
-// History is a file of inputs, oldest first, one a line, read and written by
+// File is a history: a file of inputs, oldest first, one a line, read and written by
 // its owner only. Inputs are appended as they come, so that a session that is
 // killed loses none and sessions side by side keep those of each other. A nil
-// History keeps nothing.
-type History struct {
+// File keeps nothing.
+type File struct {
 	path    string
-	rules   func() HistoryRules
+	rules   func() Rules
 	entries []string
 }
 
-// OpenHistory reads the file, which need not exist. An empty path gives a nil
-// History. With an error the History is nil, too: the shell goes on without.
-// nil rules are to keep HistoryLimit inputs, and none with passwords.
-func OpenHistory(path string, rules func() HistoryRules) (*History, error) {
+// Open reads the file, which need not exist. An empty path gives a nil
+// File. With an error the File is nil, too: the shell goes on without.
+// nil rules are to keep Limit inputs, and none with passwords.
+func Open(path string, rules func() Rules) (*File, error) {
 	if path == "" {
 		return nil, nil
 	}
 	if rules == nil {
-		rules = func() HistoryRules { return HistoryRules{Limit: HistoryLimit} }
+		rules = func() Rules { return Rules{Limit: Limit} }
 	}
-	h := &History{path: path, rules: rules}
+	h := &File{path: path, rules: rules}
 	data, err := os.ReadFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -71,7 +71,7 @@ func OpenHistory(path string, rules func() HistoryRules) (*History, error) {
 }
 
 // Entries returns the inputs kept, oldest first.
-func (h *History) Entries() []string {
+func (h *File) Entries() []string {
 	if h == nil {
 		return nil
 	}
@@ -80,13 +80,13 @@ func (h *History) Entries() []string {
 
 // Keeps reports whether an input may be kept, here or in the memory of a
 // session.
-func (h *History) Keeps(input string) bool {
+func (h *File) Keeps(input string) bool {
 	return !Sensitive(input) || h != nil && h.rules().Redact == Keep
 }
 
 // Add keeps one more input, unless it is the same as the last or must not be
 // kept.
-func (h *History) Add(input string) error {
+func (h *File) Add(input string) error {
 	if h == nil || input == "" || !h.Keeps(input) {
 		return nil
 	}
@@ -109,7 +109,7 @@ func (h *History) Add(input string) error {
 	return nil
 }
 
-func (h *History) append(input string) error {
+func (h *File) append(input string) error {
 	if h.path == "" {
 		return nil
 	}
@@ -126,7 +126,7 @@ func (h *History) append(input string) error {
 }
 
 // rewrite replaces the file by what is kept, in one step.
-func (h *History) rewrite() error {
+func (h *File) rewrite() error {
 	f, err := os.CreateTemp(filepath.Dir(h.path), filepath.Base(h.path)+".*") // 0600
 	if err != nil {
 		return err
