@@ -2,7 +2,6 @@ package live_test
 
 import (
 	"context"
-	"sync"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -12,18 +11,16 @@ import (
 // byNamespace shows the mock's config as releases before 5.0 have it: entries of
 // collections have no timestamp, and chunks their collection's namespace and
 // epoch in place of its uuid (spec 03 §3.4).
-type byNamespace struct {
-	wire.Handler
-	mu     sync.Mutex
-	byUUID map[string]bson.Raw // entries of collections
-	byName map[string]bson.Raw
-}
+type byNamespace struct{ wire.Handler }
 
-func (h *byNamespace) Handle(ctx context.Context, r wire.Request) bson.Raw {
+// entries are those of collections, as one request found them.
+type entries struct{ byUUID, byName map[string]bson.Raw }
+
+func (h byNamespace) Handle(ctx context.Context, r wire.Request) bson.Raw {
 	if r.Database != "config" || r.Command != "find" && r.Command != "getMore" {
 		return h.Handler.Handle(ctx, r)
 	}
-	h.learn(ctx, r)
+	known := h.learn(ctx, r)
 	var body bson.D
 	if bson.Unmarshal(r.Body, &body) != nil {
 		return h.Handler.Handle(ctx, r)
@@ -35,7 +32,7 @@ func (h *byNamespace) Handle(ctx context.Context, r wire.Request) bson.Raw {
 		}
 		for j, of := range filter {
 			name, isText := of.Value.(string)
-			if entry, known := h.byName[name]; of.Key == "ns" && isText && known {
+			if entry, found := known.byName[name]; of.Key == "ns" && isText && found {
 				filter[j] = bson.E{Key: "uuid", Value: entry.Lookup("uuid")}
 			}
 		}
@@ -46,39 +43,36 @@ func (h *byNamespace) Handle(ctx context.Context, r wire.Request) bson.Raw {
 		return h.Handler.Handle(ctx, r)
 	}
 	r.Body = raw
-	return h.translate(h.Handler.Handle(ctx, r))
+	return known.translate(h.Handler.Handle(ctx, r))
 }
 
 // learn reads the entries of collections.
-func (h *byNamespace) learn(ctx context.Context, r wire.Request) {
+func (h byNamespace) learn(ctx context.Context, r wire.Request) (known entries) {
 	ask, err := bson.Marshal(bson.D{{Key: "find", Value: "collections"}, {Key: "$db", Value: "config"}})
 	if err != nil {
-		return
+		return known
 	}
 	reply := h.Handler.Handle(ctx, wire.Request{Database: "config", Command: "find", Body: ask, Client: r.Client})
 	docs, _ := reply.Lookup("cursor", "firstBatch").ArrayOK()
 	values, err := docs.Values()
 	if err != nil {
-		return
+		return known
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.byUUID, h.byName = map[string]bson.Raw{}, map[string]bson.Raw{}
+	known = entries{byUUID: map[string]bson.Raw{}, byName: map[string]bson.Raw{}}
 	for _, v := range values {
 		entry := v.Document()
-		h.byUUID[entry.Lookup("uuid").String()] = entry
-		h.byName[entry.Lookup("_id").StringValue()] = entry
+		known.byUUID[entry.Lookup("uuid").String()] = entry
+		known.byName[entry.Lookup("_id").StringValue()] = entry
 	}
+	return known
 }
 
 // translate rewrites the documents of a reply.
-func (h *byNamespace) translate(reply bson.Raw) bson.Raw {
+func (known entries) translate(reply bson.Raw) bson.Raw {
 	var whole bson.D
 	if bson.Unmarshal(reply, &whole) != nil {
 		return reply
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
 	for _, field := range whole {
 		cursor, isDoc := field.Value.(bson.D)
 		if field.Key != "cursor" || !isDoc {
@@ -90,7 +84,7 @@ func (h *byNamespace) translate(reply bson.Raw) bson.Raw {
 				continue
 			}
 			for j := range batch {
-				batch[j] = h.old(reply.Lookup("cursor", "ns").StringValue(), batch[j].(bson.D))
+				batch[j] = known.old(reply.Lookup("cursor", "ns").StringValue(), batch[j].(bson.D))
 			}
 		}
 	}
@@ -101,16 +95,16 @@ func (h *byNamespace) translate(reply bson.Raw) bson.Raw {
 	return raw
 }
 
-func (h *byNamespace) old(ns string, doc bson.D) bson.D {
+func (known entries) old(ns string, doc bson.D) bson.D {
 	var next bson.D
 	for _, f := range doc {
 		switch {
 		case ns == "config.collections" && f.Key == "timestamp":
 		case ns == "config.chunks" && f.Key == "uuid":
-			next = append(next, bson.E{Key: "ns", Value: h.of(f.Value).Lookup("_id")})
+			next = append(next, bson.E{Key: "ns", Value: known.of(f.Value).Lookup("_id")})
 		case ns == "config.chunks" && f.Key == "lastmod":
 			next = append(next, f)
-			next = append(next, bson.E{Key: "lastmodEpoch", Value: h.of(field(doc, "uuid")).Lookup("lastmodEpoch")})
+			next = append(next, bson.E{Key: "lastmodEpoch", Value: known.of(field(doc, "uuid")).Lookup("lastmodEpoch")})
 		default:
 			next = append(next, f)
 		}
@@ -128,10 +122,10 @@ func field(doc bson.D, name string) any {
 }
 
 // of returns the entry of the collection with a uuid.
-func (h *byNamespace) of(uuid any) bson.Raw {
+func (known entries) of(uuid any) bson.Raw {
 	raw, err := bson.Marshal(bson.D{{Key: "u", Value: uuid}})
 	if err != nil {
 		return nil
 	}
-	return h.byUUID[bson.Raw(raw).Lookup("u").String()]
+	return known.byUUID[bson.Raw(raw).Lookup("u").String()]
 }

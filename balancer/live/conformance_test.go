@@ -234,7 +234,7 @@ func TestConformance(t *testing.T) {
 		wrap    func(wire.Handler) wire.Handler
 	}{
 		{"4.4", catalog.Release44, asItIs},
-		{"4.4 by namespace", catalog.Release44, func(h wire.Handler) wire.Handler { return &byNamespace{Handler: h} }},
+		{"4.4 by namespace", catalog.Release44, func(h wire.Handler) wire.Handler { return byNamespace{Handler: h} }},
 		{"5.0", catalog.Release50, asItIs},
 		{"6.0", catalog.Release60, asItIs},
 		{"7.0", catalog.Release70, asItIs},
