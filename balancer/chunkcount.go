@@ -9,7 +9,7 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// selectByCount is the chunk selection of releases that count chunks: all
+// selectByCount returns the chunk selection of releases that count chunks: all
 // collections one after the other, without sizes, batches and memory (spec 01
 // §3.4 and §9.2).
 func (l *Loop) selectByCount(shards []catalog.Shard) ([]policy.Migration, error) {

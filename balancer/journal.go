@@ -45,7 +45,7 @@ func (l *Loop) logRound(details bson.D) {
 	}
 }
 
-// errorOccurred is the name of the field, which had one r less up to 6.0.
+// errorOccurred returns the name of the field, which had one r less up to 6.0.
 func errorOccurred(r catalog.Release) string {
 	if r.AtLeast(catalog.Release70) {
 		return "errorOccurred"

@@ -183,7 +183,7 @@ func (l *Loop) SetSettings(s catalog.Settings) {
 	l.mu.Unlock()
 }
 
-// settingsNow are the settings and how often they were set so far.
+// settingsNow returns the settings and how often they were set so far.
 func (l *Loop) settingsNow() (catalog.Settings, int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -210,7 +210,7 @@ func (l *Loop) enabled() bool {
 	return !l.terminated() && s.ShouldBalance(l.now.In(l.cfg.Location))
 }
 
-// inForce are the settings that this engine obeys.
+// inForce returns the settings that this engine obeys.
 func (l *Loop) inForce() catalog.Settings {
 	s := l.Settings()
 	if l.cfg.IgnoreMode {
@@ -296,7 +296,7 @@ func (l *Loop) shuffle(n int, swap func(i, j int)) {
 	}
 }
 
-// intn is a number below n.
+// intn returns a number below n.
 func (l *Loop) intn(n int) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

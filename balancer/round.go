@@ -34,7 +34,7 @@ func (l *Loop) round() time.Duration {
 	return sleep
 }
 
-// steps is the body of a round. It tells whether the round goes into the
+// steps returns the body of a round. It tells whether the round goes into the
 // action log, and the sleep after it.
 func (l *Loop) steps(details *roundDetails) (logged bool, sleep time.Duration, err error) {
 	pause := pausesOf(l.cfg.Version)
@@ -112,7 +112,7 @@ func (l *Loop) steps(details *roundDetails) (logged bool, sleep time.Duration, e
 	return true, pause.moved, nil
 }
 
-// prepareStreams gives the secondary thread what there is to do.
+// prepareStreams returns the secondary thread what there is to do.
 func (l *Loop) prepareStreams() error {
 	if l.mayAutoMerge() { // step 7
 		l.enableAutoMerger()

@@ -8,8 +8,9 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// selectMigrations is the chunk selection of one round over all collections,
-// in measured batches (spec 01 §3.4). It takes shards out of available.
+// selectMigrations returns the chunk selection of one round over all
+// collections, in measured batches (spec 01 §3.4). It takes shards out of
+// available.
 func (l *Loop) selectMigrations(shards []catalog.Shard, available *policy.Available) ([]policy.Migration, error) {
 	if available.Len() < 2 {
 		l.why.Add(policy.Decision{Code: policy.TooFewShards, Count: available.Len()})

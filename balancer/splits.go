@@ -88,8 +88,8 @@ func (l *Loop) selectSplits() ([]policy.Split, error) {
 	return splits, nil
 }
 
-// splitsOf are the splits at the zones of a collection. The sessions have their
-// own instead, up to 7.0 (spec 01 §5.4).
+// splitsOf returns the splits at the zones of a collection. The sessions have
+// their own instead, up to 7.0 (spec 01 §5.4).
 func (l *Loop) splitsOf(r Routing) []policy.Split {
 	if r.Collection.Namespace == policy.SessionsNamespace && l.cfg.Version.SplitsSessions() {
 		return policy.SplitsOfSessions(r.Table, l.cfg.Parameters().SessionsChunks)

@@ -7,7 +7,7 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// selectUnsharded is the policy for collections that are not sharded. It
+// selectUnsharded returns the policy for collections that are not sharded. It
 // chooses something only for the server's tests of itself (spec 01 §8).
 func (l *Loop) selectUnsharded(shards []catalog.Shard, available *policy.Available) ([]policy.Migration, error) {
 	random := l.random()

@@ -58,8 +58,8 @@ func (c *call) messageText(i int) string {
 	return c.Text(i)
 }
 
-// comparison is what a comparison that failed says, with the script's message
-// if it gave one.
+// comparison returns what a comparison that failed says, with the script's
+// message if it gave one.
 func (c *call) comparison(operator, format string) string {
 	var text string
 	switch {
@@ -206,7 +206,7 @@ func (c *call) callArgument() (goja.Value, error) {
 	return v, err
 }
 
-// thrownBy is what a script threw; nil for errors of other kinds.
+// thrownBy returns what a script threw; nil for errors of other kinds.
 func thrownBy(err error) goja.Value {
 	var ex *goja.Exception
 	if errors.As(err, &ex) {

@@ -11,7 +11,7 @@ import (
 	"shardsh/bindings/script"
 )
 
-// oldAsserts are the assertions of the old shell.
+// oldAsserts returns the assertions of the old shell.
 func oldAsserts() map[string]func(*call) goja.Value {
 	ordered := func(sign string, ok func(int) bool) func(*call) goja.Value {
 		return func(c *call) goja.Value {

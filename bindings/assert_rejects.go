@@ -42,7 +42,8 @@ func assertRejects(want bool) func(*call) goja.Value {
 	}
 }
 
-// promiseArgument is the first argument, or what the function it is returns.
+// promiseArgument returns the first argument, or what the function it is
+// returns.
 func (c *call) promiseArgument() *goja.Object {
 	v := c.Arg(0)
 	if f, ok := goja.AssertFunction(v); ok {

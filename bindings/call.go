@@ -22,7 +22,7 @@ type method[T any] struct {
 	help            string
 }
 
-// prototype gives the prototype of a kind of object with its methods.
+// prototype returns the prototype of a kind of object with its methods.
 func prototype[T any](s *Shell, label string, methods []method[T]) *goja.Object {
 	if p := s.JS.Class(label); p != nil {
 		return p
@@ -47,7 +47,7 @@ type global struct {
 	help            string
 }
 
-// functions are the globals of tables, with the shell at hand.
+// functions returns the globals of tables, with the shell at hand.
 func (s *Shell) functions(tables ...[]global) []script.Global {
 	var list []script.Global
 	for _, g := range slices.Concat(tables...) {

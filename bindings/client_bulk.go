@@ -164,7 +164,7 @@ func (b *clientBulk) note(c *call, o *goja.Object, i int, doc bson.Raw) {
 	c.s.put(in("updateResults"), i, one)
 }
 
-// rest are the documents of a reply's cursor, read to its end.
+// rest returns the documents of a reply's cursor, read to its end.
 func (c *call) rest(d *database, reply bson.Raw) []bson.Raw {
 	var docs []bson.Raw
 	batch := server.FirstBatch(reply)

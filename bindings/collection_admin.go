@@ -54,7 +54,8 @@ func adminMethods() []method[*collection] {
 	}
 }
 
-// info is the collection's entry in listCollections; nil when there is none.
+// info returns the collection's entry in listCollections; nil when there is
+// none.
 func (coll *collection) info() bson.Raw {
 	infos := coll.d.listCollections(rawdoc.Of(bson.D{{Key: "name", Value: coll.name}}), false, nil)
 	if len(infos) == 0 {

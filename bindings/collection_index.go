@@ -112,7 +112,7 @@ func (c *call) indexKey(v goja.Value) bson.Raw {
 	return key
 }
 
-// indexName is the default name: fields and values joined by underscores.
+// indexName returns the default name: fields and values joined by underscores.
 func indexName(key bson.Raw) string {
 	elems, _ := key.Elements()
 	name := ""

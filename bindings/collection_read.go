@@ -43,7 +43,7 @@ func readMethods() []method[*collection] {
 	}
 }
 
-// filterArg is a query as a script may give it: nothing is everything.
+// filterArg returns a query as a script may give it: nothing is everything.
 func (c *call) filterArg(i int) bson.Raw { return c.JS.Optional(c.Arg(i)) }
 
 // readOptions are fields that go into a command as they are given; names the
@@ -107,7 +107,7 @@ func collAggregate(c *call, coll *collection) goja.Value {
 	return c.aggregate(coll.d, coll.name, pipeline, options)
 }
 
-// stageArguments are a pipeline and options, or stages given one by one.
+// stageArguments returns a pipeline and options, or stages given one by one.
 func (c *call) stageArguments() (pipeline, options goja.Value) {
 	if o := c.Object(0); o != nil && o.ClassName() == "Array" {
 		return c.Arg(0), c.Arg(1)

@@ -156,8 +156,8 @@ func collSave(c *call, coll *collection) goja.Value {
 	return c.updated(coll, op, c.Object(1))
 }
 
-// updateValue is an update document or pipeline; a document without operators is
-// refused as the driver would (spec 04 §6.3).
+// updateValue returns an update document or pipeline; a document without
+// operators is refused as the driver would (spec 04 §6.3).
 func (s *Shell) updateValue(v goja.Value) *bson.RawValue {
 	raw := s.JS.Value(v)
 	if !hasOperators(raw) {

@@ -36,7 +36,7 @@ func (s *Shell) newMongoConstructor() goja.Value {
 	return f
 }
 
-// settingsOf are the settings of a connection: of an address, or those of a
+// settingsOf returns the settings of a connection: of an address, or those of a
 // connection or database that is there.
 func (c *call) settingsOf(v goja.Value) *options.ClientOptions {
 	var from *mongoObject
@@ -57,7 +57,8 @@ func (c *call) settingsOf(v goja.Value) *options.ClientOptions {
 	return c.addressed(v.String())
 }
 
-// addressed are the settings of a connection string, which may lack its scheme.
+// addressed returns the settings of a connection string, which may lack its
+// scheme.
 func (c *call) addressed(uri string) *options.ClientOptions {
 	switch scheme, _, found := strings.Cut(uri, "://"); {
 	case !found:
@@ -208,7 +209,8 @@ func (c *call) login(m *mongoObject, as options.Credential) {
 	m.Client, m.settings = client, &settings
 }
 
-// passwordArgument is a password given as an argument, or typed by the user.
+// passwordArgument returns a password given as an argument, or typed by the
+// user.
 func (c *call) passwordArgument(i int) string {
 	if c.Has(i) {
 		return c.Text(i)

@@ -29,16 +29,16 @@ func (s *Shell) Attach(c Console) error {
 	return s.loadSettings(c.Settings)
 }
 
-// Suggestion is a text to be put into the next line for the user to change and
-// send, if there is one: what came out of edit. It is given once.
+// Suggestion returns a text to be put into the next line for the user to change
+// and send, if there is one: what came out of edit. It is given once.
 func (s *Shell) Suggestion() string {
 	text := s.suggestion
 	s.suggestion = ""
 	return text
 }
 
-// HistoryRules are the settings that say how many inputs are kept, and whether
-// those with passwords are: "remove", "remove-redact" or "keep".
+// HistoryRules returns the settings that say how many inputs are kept, and
+// whether those with passwords are: "remove", "remove-redact" or "keep".
 func (s *Shell) HistoryRules() (length int, redact string) {
 	return s.settings.historyLength, s.settings.redactHistory
 }

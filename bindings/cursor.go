@@ -88,7 +88,7 @@ func (cur *cursor) setLimit(n int64) {
 	cur.set("limit", rawdoc.Small(n))
 }
 
-// command is what open sends.
+// command returns what open sends.
 func (cur *cursor) command() bson.D {
 	body := append(bson.D{}, cur.body...)
 	switch cur.kind {
@@ -212,7 +212,7 @@ func (cur *cursor) done() bool {
 // isClosed reports that there is nothing more to come.
 func (cur *cursor) isClosed() bool { return cur.done() && cur.buffered() == 0 }
 
-// buffered is how many documents were read but not handed out.
+// buffered returns how many documents were read but not handed out.
 func (cur *cursor) buffered() int {
 	n := 0
 	if cur.ahead != nil {

@@ -215,7 +215,7 @@ func orNull(v goja.Value) goja.Value {
 	return v
 }
 
-// integer is an argument that must be a whole number.
+// integer returns an argument that must be a whole number.
 func (c *call) integer(i int, operation string) int64 {
 	v := c.JS.Value(c.Arg(i))
 	n, ok := v.AsInt64OK()

@@ -31,7 +31,7 @@ func newDatabase(s *Shell, on *mongoObject, name string, sess *session) *databas
 	return d
 }
 
-// Server is the database as other rooms know it.
+// Server returns the database as other rooms know it.
 func (d *database) Server() *server.Database { return d.Database }
 
 func (s *Shell) databasePrototype() *goja.Object {
@@ -144,8 +144,8 @@ func databaseMethods() []method[*database] {
 
 func dbSibling(c *call, d *database) goja.Value { return d.sibling(c.Text(0)).object }
 
-// commandBody is a command given as a document, or as a name that stands for
-// {name: 1}; options of the next argument are added.
+// commandBody returns a command given as a document, or as a name that stands
+// for {name: 1}; options of the next argument are added.
 func (c *call) commandBody(i int) any {
 	if goja.IsString(c.Arg(i)) {
 		return c.JS.Merge(server.Command(c.Text(i)), c.Arg(i+1))

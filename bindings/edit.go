@@ -48,7 +48,7 @@ func (c *call) edit() goja.Value {
 	return nil
 }
 
-// editor is the program and its arguments.
+// editor returns the program and its arguments.
 func (s *Shell) editor() []string {
 	if s.settings.editor != "" {
 		return strings.Fields(s.settings.editor)
@@ -64,8 +64,8 @@ func (s *Shell) editor() []string {
 	return nil
 }
 
-// sourceOf is the text that stands for a value: a function's source, a value as
-// it is printed; nothing for a name that is not known yet.
+// sourceOf returns the text that stands for a value: a function's source, a
+// value as it is printed; nothing for a name that is not known yet.
 func (c *call) sourceOf(name string) string {
 	v := c.s.completer.Known(name)
 	if v == nil || goja.IsUndefined(v) {

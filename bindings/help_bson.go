@@ -6,8 +6,8 @@ import (
 	"shardsh/bindings/script"
 )
 
-// bsonForms are the constructors of values that JavaScript has not, by name: how
-// one is called, and what it makes.
+// bsonForms returns the constructors of values that JavaScript has not, by
+// name: how one is called, and what it makes.
 func bsonForms() map[string][2]string {
 	return map[string][2]string{
 		"ObjectId": {"ObjectId(hex)", "Makes an ObjectId: a new one, or that of 24 hexadecimal digits."},

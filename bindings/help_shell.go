@@ -11,7 +11,7 @@ func receivers() map[string]string {
 	}
 }
 
-// help is what help() says.
+// help returns what help() says.
 func (s *Shell) help() string {
 	rows := [][2]string{
 		{"use <db>", "Makes another database db."},

@@ -101,7 +101,8 @@ func (o *jsonOutput) sequence(each func(yield func(goja.Value))) {
 	}
 }
 
-// indented is a text inside of an array: JSON has no line ends within strings.
+// indented returns a text inside of an array: JSON has no line ends within
+// strings.
 func indented(text string) string { return strings.ReplaceAll(text, "\n", "\n  ") }
 
 func (o *jsonOutput) text(v goja.Value) string {

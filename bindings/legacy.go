@@ -70,7 +70,7 @@ func refused(name string) func(*call) goja.Value {
 	}
 }
 
-// hashed is the hash of a shard key value, computed here (spec 03 §4.6).
+// hashed returns the hash of a shard key value, computed here (spec 03 §4.6).
 func (c *call) hashed(v goja.Value) goja.Value {
 	return c.JS.GoValue(keyorder.Hash(c.JS.Value(v)))
 }

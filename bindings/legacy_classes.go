@@ -43,7 +43,7 @@ func (s *Shell) legacyClasses() map[string]func() goja.Value {
 	}
 }
 
-// mongoArgument is an argument that must be a connection.
+// mongoArgument returns an argument that must be a connection.
 func (c *call) mongoArgument(i int) *mongoObject {
 	m, ok := script.Receiver[*mongoObject](c.Arg(i))
 	if !ok {
@@ -52,7 +52,7 @@ func (c *call) mongoArgument(i int) *mongoObject {
 	return m
 }
 
-// classOf is a global class that scripts make objects of.
+// classOf returns a global class that scripts make objects of.
 func (s *Shell) classOf(name, signature string, proto *goja.Object, build func(c *call) *goja.Object) goja.Value {
 	params := script.ParseSignature(signature)
 	return s.newClass(name, proto, func(args []goja.Value) *goja.Object {
@@ -62,8 +62,8 @@ func (s *Shell) classOf(name, signature string, proto *goja.Object, build func(c
 	})
 }
 
-// classStub is a global class without a use of its own: instanceof and patched
-// prototypes work (spec 04 §4.11).
+// classStub returns a global class without a use of its own: instanceof and
+// patched prototypes work (spec 04 §4.11).
 func (s *Shell) classStub(name string, proto *goja.Object) goja.Value {
 	return s.newClass(name, proto, func([]goja.Value) *goja.Object {
 		s.JS.ThrowType("%s cannot be constructed", name)

@@ -29,7 +29,7 @@ func (s *Shell) newMock() goja.Value {
 	return o
 }
 
-// mockMethods are what mock has; most are the command of the same name.
+// mockMethods returns what mock has; most are the command of the same name.
 func mockMethods() []method[*mockControl] {
 	return []method[*mockControl]{
 		{"status", "", mockSends("mockStatus"), "Shows the time, which nodes are up, and the faults in force."},
@@ -81,14 +81,15 @@ func (m *mockControl) run(c *call, name string, value any, options goja.Value) b
 	return reply
 }
 
-// mockMethodOf is the method that a command belongs to: crash of mockCrash.
+// mockMethodOf returns the method that a command belongs to: crash of
+// mockCrash.
 func mockMethodOf(command string) string {
 	name := []byte(command[len("mock"):])
 	name[0] |= 'a' - 'A'
 	return string(name)
 }
 
-// subject is the first argument, or 1 when there is none.
+// subject returns the first argument, or 1 when there is none.
 func (c *call) subject() any {
 	if !c.Has(0) {
 		return int32(1)
@@ -115,7 +116,7 @@ func mockPair(name string) func(*call, *mockControl) goja.Value {
 	}
 }
 
-// mockDate gives the time that a command answers with.
+// mockDate returns the time that a command answers with.
 func mockDate(name string) func(*call, *mockControl) goja.Value {
 	return func(c *call, m *mockControl) goja.Value {
 		return script.Property(c.JS.World.DocToJS(m.run(c, name, c.subject(), nil)), "now")

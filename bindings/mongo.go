@@ -44,7 +44,7 @@ func (m *mongoObject) js() *goja.Object {
 	return m.object
 }
 
-// database gives the one object for a name: identity holds (spec 04 §6.1).
+// database returns the one object for a name: identity holds (spec 04 §6.1).
 func (m *mongoObject) database(name string) *database {
 	d := m.databases[name]
 	if d == nil {
@@ -190,7 +190,7 @@ func mongoGetReadPref(c *call, m *mongoObject) goja.Value {
 	return o
 }
 
-// tagSets are the read preference's, undefined when it has none.
+// tagSets returns the read preference's, undefined when it has none.
 func (c *call) tagSets(pref *readpref.ReadPref) goja.Value {
 	if len(pref.TagSets()) == 0 {
 		return nil
@@ -344,8 +344,8 @@ func noEncryption(c *call, _ *mongoObject) goja.Value {
 	return nil
 }
 
-// optionalDocument is a document, or one field of it, as a value; undefined
-// when there is none.
+// optionalDocument returns a document, or one field of it, as a value;
+// undefined when there is none.
 func (c *call) optionalDocument(doc bson.Raw, field string) goja.Value {
 	switch {
 	case doc == nil:

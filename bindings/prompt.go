@@ -11,8 +11,8 @@ import (
 	"shardsh/bindings/server"
 )
 
-// Prompt is what a REPL shows before an input (spec 04 §2.2). A global named
-// prompt, a string or a function that gives one, replaces it.
+// Prompt returns what a REPL shows before an input (spec 04 §2.2). A global
+// named prompt, a string or a function that gives one, replaces it.
 func (s *Shell) Prompt() string {
 	if text, ok := s.ownPrompt(); ok {
 		return text
@@ -38,8 +38,8 @@ const (
 	promptWait = 5 * time.Second
 )
 
-// edition is what the prompt puts in front for servers that are not the plain
-// ones. It is asked for once.
+// edition returns what the prompt puts in front for servers that are not the
+// plain ones. It is asked for once.
 func (s *Shell) edition() string {
 	if s.db.on.edition != nil {
 		return *s.db.on.edition

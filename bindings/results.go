@@ -25,7 +25,8 @@ func (s *Shell) insertManyResult(w *writeResult, ops []writeOp) *goja.Object {
 	return o
 }
 
-// insertedIDs is an object from positions to the ids of documents that went in.
+// insertedIDs returns an object from positions to the ids of documents that
+// went in.
 func (s *Shell) insertedIDs(ops []writeOp, w *writeResult) *goja.Object {
 	ids := s.JS.Runtime.NewObject()
 	for _, op := range ops {
@@ -191,8 +192,8 @@ func (s *Shell) throwFailures(w *writeResult, ops []writeOp, bulk bool) {
 	}
 }
 
-// bulkError is the error of a list of writes, worded and numbered after its
-// first cause.
+// bulkError returns the error of a list of writes, worded and numbered after
+// its first cause.
 func (s *Shell) bulkError(w *writeResult, ops []writeOp, cause bson.Raw) *goja.Object {
 	e := s.JS.World.NewError("MongoBulkWriteError", rawdoc.Text(cause, "errmsg"))
 	s.gateway.AddLabels(e, nil)
@@ -210,8 +211,8 @@ func (s *Shell) bulkError(w *writeResult, ops []writeOp, cause bson.Raw) *goja.O
 	return e
 }
 
-// bulkCounts is the result inside an error: an ordered list ended at its first
-// failure, an unordered one did all the others.
+// bulkCounts returns the result inside an error: an ordered list ended at its
+// first failure, an unordered one did all the others.
 func (s *Shell) bulkCounts(w *writeResult, ops []writeOp) *goja.Object {
 	if len(w.failures) > 0 && !w.unordered {
 		ops = ops[:min(w.failures[0].index, len(ops))]

@@ -99,8 +99,8 @@ func rsSecondaryOk(_ *call, rs *replicaSet) goja.Value {
 
 func rsConfig(c *call, rs *replicaSet) goja.Value { return c.JS.World.DocToJS(rs.config()) }
 
-// config is the set's configuration, from the document the server keeps where it
-// does not know the command.
+// config returns the set's configuration, from the document the server keeps
+// where it does not know the command.
 func (rs *replicaSet) config() bson.Raw {
 	d := rs.s.requireDB()
 	reply, err := rs.s.gateway.Send(d.sibling("admin").Request(server.Command("replSetGetConfig"), server.Reads))
@@ -122,8 +122,8 @@ func (rs *replicaSet) config() bson.Raw {
 	return config
 }
 
-// editedConfig is the configuration as a document to change, its version counted
-// up, and its members.
+// editedConfig returns the configuration as a document to change, its version
+// counted up, and its members.
 func (rs *replicaSet) editedConfig() (config bson.D, members []bson.D) {
 	raw := rs.config()
 	if err := bson.Unmarshal(raw, &config); err != nil {
@@ -206,8 +206,8 @@ func (rs *replicaSet) reconfigure(c *call, config *goja.Object, options goja.Val
 	return c.s.display.Reply(rs.admin(c.JS.Merge(body, options)))
 }
 
-// rsReconfigForPSA gives the new member a vote first and its priority second: one
-// step could lose majority-committed writes.
+// rsReconfigForPSA returns the new member a vote first and its priority second:
+// one step could lose majority-committed writes.
 func rsReconfigForPSA(c *call, rs *replicaSet) goja.Value {
 	index, config := c.Arg(0).ToInteger(), c.Object(1)
 	say := func(text string) { c.s.display.Print([]goja.Value{c.JS.Runtime.ToValue(text)}) }
@@ -278,7 +278,7 @@ func orUndefined(v goja.Value) goja.Value {
 	return v
 }
 
-// json is a value as JSON.stringify writes it, for messages.
+// json returns a value as JSON.stringify writes it, for messages.
 func (c *call) json(v goja.Value) string {
 	text, err := c.JS.World.EJSON(v, false, "")
 	if err != nil {

@@ -186,7 +186,7 @@ func sessionMethods() []method[*session] {
 	}
 }
 
-// clusterTime is what is inside the driver's document.
+// clusterTime returns what is inside the driver's document.
 func (c *call) clusterTime(doc bson.Raw) goja.Value {
 	if inner, ok := doc.Lookup("$clusterTime").DocumentOK(); ok {
 		doc = inner
@@ -238,9 +238,10 @@ func transactionStates() []string {
 // do.
 const transactionPatience = 120 * time.Second
 
-// sessionWithTransaction commits what the function did, and gives it up when the
-// function throws. What the server labels as passing is tried again: the whole
-// for TransientTransactionError, the commit for UnknownTransactionCommitResult.
+// sessionWithTransaction commits what the function did, and returns it up when
+// the function throws. What the server labels as passing is tried again: the
+// whole for TransientTransactionError, the commit for
+// UnknownTransactionCommitResult.
 func sessionWithTransaction(c *call, sess *session) goja.Value {
 	f, _ := goja.AssertFunction(c.Arg(0))
 	end := c.JS.Clock.Now().Add(transactionPatience)
@@ -299,7 +300,7 @@ func (c *call) labelled(err error, label string) bool {
 	return err == nil && v.ToBoolean()
 }
 
-// underlying is the driver's session; nil for none.
+// underlying returns the driver's session; nil for none.
 func (sess *session) underlying() *mongo.Session {
 	if sess == nil {
 		return nil

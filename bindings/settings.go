@@ -252,6 +252,6 @@ func (s *Shell) newDBQuery() goja.Value {
 	return o
 }
 
-// LoadsMongoshRC tells whether mongosh's rc file is to be run where there is
+// LoadsMongoshRC reports whether mongosh's rc file is to be run where there is
 // none of our own (spec 04 §2.11).
 func (s *Shell) LoadsMongoshRC() bool { return s.settings.loadMongoshrc }

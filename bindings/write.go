@@ -103,7 +103,7 @@ func (coll *collection) write(ops []writeOp, opts writeOptions) *writeResult {
 	return result
 }
 
-// batchLength is how many of the first operations fit in one command.
+// batchLength returns how many of the first operations fit in one command.
 func batchLength(ops []writeOp) int {
 	bytes := 0
 	for i, op := range ops {

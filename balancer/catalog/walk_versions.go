@@ -38,8 +38,8 @@ func (t *RoutingTable) Measured() iter.Seq[Chunk] {
 	}
 }
 
-// chosen are the chunks that are wanted, in blocks where a shard's part may have
-// such.
+// chosen returns the chunks that are wanted, in blocks where a shard's part may
+// have such.
 func (t *RoutingTable) chosen(in func(*ownership) bool, wanted func(*block, int) bool) iter.Seq[Chunk] {
 	return func(yield func(Chunk) bool) {
 		slab := historySlab{size: firstSlab}

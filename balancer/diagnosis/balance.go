@@ -236,7 +236,8 @@ func ofBalance(s *catalog.Snapshot, c *catalog.CollectionState, b Balance) (list
 	return append(list, finding(code, scope, fmt.Sprintf("%s for %s", b.Hold, c.Namespace), release(b)))
 }
 
-// numbers are what the rules compared for the first move, in what they count.
+// numbers returns what the rules compared for the first move, in what they
+// count.
 func (b Balance) numbers() []Number {
 	if b.First == nil {
 		return nil
@@ -252,7 +253,7 @@ func (b Balance) numbers() []Number {
 	return list
 }
 
-// release is the command that ends a hold.
+// release returns the command that ends a hold.
 func release(b Balance) string {
 	if b.Hold == HeldNoBalance {
 		return fmt.Sprintf("sh.enableBalancing(%q)", b.Namespace)

@@ -12,7 +12,7 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// splitOf is a split of the chunk of a collection at k.
+// splitOf returns a split of the chunk of a collection at k.
 func (s *suite) splitOf(r balancer.Routing, at int, points ...int) policy.Split {
 	s.Helper()
 	c := r.Table.Find(s.key(r, at))

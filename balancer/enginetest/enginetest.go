@@ -101,7 +101,7 @@ func (s *suite) do(f func(balancer.Cluster)) {
 	s.Cluster.With(f)
 }
 
-// got is a value of one exchange, which must not fail.
+// got returns a value of one exchange, which must not fail.
 func got[T any](s *suite, f func(balancer.Cluster) (T, error)) (value T) {
 	s.Helper()
 	s.do(func(c balancer.Cluster) {
@@ -113,7 +113,7 @@ func got[T any](s *suite, f func(balancer.Cluster) (T, error)) (value T) {
 	return value
 }
 
-// errOf is the error of one exchange.
+// errOf returns the error of one exchange.
 func (s *suite) errOf(f func(balancer.Cluster) error) (err error) {
 	s.Helper()
 	s.do(func(c balancer.Cluster) { err = f(c) })
@@ -146,7 +146,7 @@ func (s *suite) table(ns string) balancer.Routing {
 	return got(s, func(c balancer.Cluster) (balancer.Routing, error) { return c.Routing(s.ctx, ns) })
 }
 
-// key is a key of the collections with one field.
+// key returns a key of the collections with one field.
 func (s *suite) key(r balancer.Routing, k int) catalog.Key {
 	s.Helper()
 	raw, err := bson.Marshal(bson.D{{Key: "k", Value: int32(k)}})
@@ -160,7 +160,7 @@ func (s *suite) key(r balancer.Routing, k int) catalog.Key {
 	return key
 }
 
-// layout is the owners of the chunks, in key order.
+// layout returns the owners of the chunks, in key order.
 func (s *suite) layout(ns string) (owners []string) {
 	s.Helper()
 	for c := range s.table(ns).Table.All() {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Lines are the lines of a file, for tests that decode them themselves.
+// Lines returns the lines of a file, for tests that decode them themselves.
 func Lines(t testing.TB, path string) []string {
 	t.Helper()
 	text, err := os.ReadFile(path)

@@ -100,8 +100,8 @@ func sorted(field string, direction int) bson.E {
 	return bson.E{Key: "sort", Value: bson.D{{Key: field, Value: direction}}}
 }
 
-// collection is the entry of a tracked collection; NamespaceNotFound when it is
-// gone.
+// collection returns the entry of a tracked collection; NamespaceNotFound when
+// it is gone.
 func (d *Doer) collection(ctx context.Context, ns string) (catalog.Collection, error) {
 	docs, err := d.find(ctx, "collections", bson.D{{Key: "_id", Value: ns}, notDropped})
 	if err != nil {
@@ -116,7 +116,7 @@ func (d *Doer) collection(ctx context.Context, ns string) (catalog.Collection, e
 // notDropped leaves out what releases up to 4.4 keep of dropped collections.
 var notDropped = bson.E{Key: "dropped", Value: bson.D{{Key: "$ne", Value: true}}}
 
-// chosen is the collection that something was chosen for. It may have been
+// chosen returns the collection that something was chosen for. It may have been
 // dropped since, and another one made under its name.
 func (d *Doer) chosen(ctx context.Context, ns string, uuid bson.Binary) (catalog.Collection, error) {
 	coll, err := d.collection(ctx, ns)
@@ -135,7 +135,7 @@ func chunksOf(coll catalog.Collection) bson.E {
 	return bson.E{Key: "uuid", Value: coll.UUID}
 }
 
-// chunkAt is the chunk that a key lies in.
+// chunkAt returns the chunk that a key lies in.
 func (d *Doer) chunkAt(ctx context.Context, coll catalog.Collection, key catalog.Key) (catalog.Chunk, error) {
 	if key.IsZero() || len(key.Values()) != coll.Pattern.Len() {
 		return catalog.Chunk{}, stale("the shard key of %s has changed", coll.Namespace)
@@ -165,8 +165,8 @@ func stale(format string, args ...any) error {
 	return mongoerr.New(mongoerr.StaleConfig, format, args...)
 }
 
-// now is the time of the mongos. The logical time in replies stands still while
-// nothing is written.
+// now returns the time of the mongos. The logical time in replies stands still
+// while nothing is written.
 func (d *Doer) now(ctx context.Context) (time.Time, error) {
 	reply, err := d.ask(ctx, "admin", bson.D{{Key: "serverStatus", Value: 1}})
 	if err != nil {

@@ -115,7 +115,7 @@ type step struct {
 	read func() error
 }
 
-// steps are the parts in the order in which they are read: what lies on
+// steps returns the parts in the order in which they are read: what lies on
 // collections and shards comes after them.
 func (o *overview) steps() []step {
 	return []step{

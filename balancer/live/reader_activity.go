@@ -45,8 +45,8 @@ func (r *reading) activity(ctx context.Context) error {
 	return nil
 }
 
-// operations are those of the shards that belong to migrations and reshardings;
-// of a migration those that name the donor come first.
+// operations returns those of the shards that belong to migrations and
+// reshardings; of a migration those that name the donor come first.
 func (r *reading) operations(ctx context.Context) ([]bson.Raw, error) {
 	cursor, err := r.admin.Aggregate(ctx, operationStages())
 	if err != nil {
@@ -183,8 +183,8 @@ func (a *activity) reshardingEntry(doc bson.Raw) {
 	}
 }
 
-// of is the resharding of a collection; one that does not say what it is for is
-// a reshardCollection, as all were before 8.0.
+// of returns the resharding of a collection; one that does not say what it is
+// for is a reshardCollection, as all were before 8.0.
 func (a *activity) of(ns string) *catalog.ActiveResharding {
 	i := slices.IndexFunc(a.reshardings, func(o catalog.ActiveResharding) bool { return o.Namespace == ns })
 	if i < 0 {

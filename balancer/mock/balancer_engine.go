@@ -107,8 +107,8 @@ func (e engine) StartMove(m policy.Migration, done func(error)) {
 	e.c.migrations.Start(req, done)
 }
 
-// chosen is the collection that a migration was chosen for. It may have been
-// dropped since, and another one made under its name.
+// chosen returns the collection that a migration was chosen for. It may have
+// been dropped since, and another one made under its name.
 func (e engine) chosen(m policy.Migration) (catalog.Collection, error) {
 	coll, ok, err := e.c.config.Tracked(m.Namespace)
 	if err != nil {
@@ -180,7 +180,7 @@ type sharedEngine struct{ c *Cluster }
 
 var _ balancer.SharedCluster = sharedEngine{}
 
-// Engine is the cluster as an engine on goroutines of its own sees it. The
+// Engine returns the cluster as an engine on goroutines of its own sees it. The
 // caller does not hold the lock.
 func (c *Cluster) Engine() balancer.SharedCluster { return sharedEngine{c} }
 

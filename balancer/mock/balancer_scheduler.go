@@ -115,7 +115,7 @@ func (b *Balancer) awaitScheduler(ctx context.Context, deadline time.Time) error
 	return err
 }
 
-// moveCommand is what a donor is sent (spec 02 §4.2).
+// moveCommand returns what a donor is sent (spec 02 §4.2).
 func moveCommand(req MoveRequest, epoch bson.ObjectID, timestamp bson.Timestamp) bson.D {
 	doc := bson.D{{Key: sendsMove, Value: req.Namespace}, {Key: "toShard", Value: string(req.To)}}
 	if req.Min != nil {
@@ -139,7 +139,7 @@ func moveCommand(req MoveRequest, epoch bson.ObjectID, timestamp bson.Timestamp)
 		bson.E{Key: "writeConcern", Value: concern})
 }
 
-// actionCommand is what a shard is sent for a streaming action.
+// actionCommand returns what a shard is sent for a streaming action.
 func (b *Balancer) actionCommand(a policy.Action) bson.D {
 	if a.Kind == policy.MergeAll {
 		return bson.D{
@@ -180,8 +180,8 @@ var actionNames = map[policy.ActionKind]string{
 	policy.MergeRange: sendsMerge, policy.MeasureRange: sendsMeasure, policy.MergeAll: sendsMergeAll,
 }
 
-// splitCommand is what the owner of a chunk is sent to split it, around the
-// scheduler (spec 02 §4.3).
+// splitCommand returns what the owner of a chunk is sent to split it, around
+// the scheduler (spec 02 §4.3).
 func splitCommand(coll catalog.Collection, s policy.Split) bson.D {
 	return bson.D{
 		{Key: sendsSplit, Value: s.Namespace},

@@ -130,8 +130,8 @@ func (b *Balancer) Compliance(ns string) (policy.Compliance, error) {
 	return policy.CollectionStatus(situation, defragmentation)
 }
 
-// MaxChunkSizeBytes is the chunk size in force for a collection. The global
-// one is read now: it may have changed since the last round.
+// MaxChunkSizeBytes returns the chunk size in force for a collection. The
+// global one is read now: it may have changed since the last round.
 func (b *Balancer) MaxChunkSizeBytes(coll catalog.Collection) int64 {
 	if coll.MaxChunkSizeBytes != 0 {
 		return coll.MaxChunkSizeBytes

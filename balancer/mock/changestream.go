@@ -54,7 +54,7 @@ type ChangeFeed struct {
 	gone bson.Timestamp
 }
 
-// Changes is the feed of the cluster's change streams.
+// Changes returns the feed of the cluster's change streams.
 func (c *Cluster) Changes() *ChangeFeed { return c.changes }
 
 // reset forgets all changes, and notes none until a stream begins.
@@ -137,7 +137,7 @@ func (cf *ChangeFeed) keepsImages(ns string) bool {
 	return false
 }
 
-// documentKey is a document's shard key, where it has one, and its _id.
+// documentKey returns a document's shard key, where it has one, and its _id.
 func (cf *ChangeFeed) documentKey(ns string, doc bson.Raw) bson.D {
 	key := bson.D{}
 	if coll, sharded, err := cf.c.config.shardedEntry(ns); err == nil && sharded {

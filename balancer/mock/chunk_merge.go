@@ -41,8 +41,8 @@ func tiles(chunks []catalog.Chunk, min, max catalog.Key) bool {
 	return len(chunks) > 0 && at.Equal(max)
 }
 
-// commitMerge is the config server's part (_configsvrCommitChunksMerge): coll
-// is the collection as the shard knows it.
+// commitMerge returns the config server's part (_configsvrCommitChunksMerge):
+// coll is the collection as the shard knows it.
 func (cks Chunks) commitMerge(known catalog.Collection, shard catalog.ShardID, min, max catalog.Key) error {
 	ns := known.Namespace
 	coll, ok, err := cks.c.config.Tracked(ns)
@@ -99,7 +99,7 @@ func (cks Chunks) logMerge(what, ns string, table *catalog.RoutingTable, merged 
 const mergeAllAttempts = 5
 
 // MergeAll merges every run of mergeable chunks of a shard (spec 02 §3.5) and
-// gives the number of chunks that went into merged ones.
+// returns the number of chunks that went into merged ones.
 func (cks Chunks) MergeAll(coll catalog.Collection, id catalog.ShardID, limits policy.MergeLimits) (int, error) {
 	if err := cks.c.faults.reach(configShard, id); err != nil {
 		return 0, err
@@ -153,8 +153,8 @@ func (cks Chunks) mergeRuns(ns string, table *catalog.RoutingTable, runs [][]cat
 	return count, nil
 }
 
-// historyCutoff is the time before which a chunk must have come to its shard
-// to be merged (spec 02 §3.3).
+// historyCutoff returns the time before which a chunk must have come to its
+// shard to be merged (spec 02 §3.3).
 func (cks Chunks) historyCutoff() bson.Timestamp {
 	return bson.Timestamp{T: uint32(cks.c.now().Add(-cks.historyWindow()).Unix())}
 }

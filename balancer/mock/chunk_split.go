@@ -14,14 +14,14 @@ import (
 // Chunks splits and merges chunks and writes their flags.
 type Chunks struct{ c *Cluster }
 
-// Chunks are those of the cluster.
+// Chunks returns those of the cluster.
 func (c *Cluster) Chunks() Chunks { return Chunks{c} }
 
 // maxSplitPoints is how many points a shard splits a chunk at.
 const maxSplitPoints = 8192
 
-// SplitOnShard is a split as the balancer asks the owner for it: the shard looks
-// at the points itself before it asks the config server (spec 01 §5.3).
+// SplitOnShard returns a split as the balancer asks the owner for it: the shard
+// looks at the points itself before it asks the config server (spec 01 §5.3).
 func (cks Chunks) SplitOnShard(coll catalog.Collection, chunk catalog.Chunk, points []catalog.Key) error {
 	if len(points) > maxSplitPoints {
 		cks.c.logger.Warn("too many split points, the first ones are used", "ns", coll.Namespace, "points", len(points),
@@ -143,7 +143,8 @@ const (
 	backward direction = true
 )
 
-// EndingAt is the chunk whose upper bound is max, else the one containing it.
+// EndingAt returns the chunk whose upper bound is max, else the one containing
+// it.
 func EndingAt(t *catalog.RoutingTable, max catalog.Key) catalog.Chunk {
 	i := t.IndexOf(max)
 	if chunk := t.At(i); i == 0 || !chunk.Min.Equal(max) {
@@ -187,7 +188,7 @@ func (l *localCollection) splitPoint(p catalog.KeyPattern, min, max catalog.Key,
 	return key, err == nil
 }
 
-// firstPiece is the position of the first split point.
+// firstPiece returns the position of the first split point.
 func firstPiece(keys [][]byte, perPiece int) (int, bool) {
 	points := piecePoints(keys, perPiece, 1)
 	if len(points) == 0 {
@@ -196,10 +197,10 @@ func firstPiece(keys [][]byte, perPiece int) (int, bool) {
 	return points[0], true
 }
 
-// piecePoints is the search itself over the keys of a range in walking order:
-// the positions of the first split points, up to limit of them, or all for 0.
-// Keys equal to the point before are skipped; a short last piece is made up for
-// by the pieces before it.
+// piecePoints returns the search itself over the keys of a range in walking
+// order: the positions of the first split points, up to limit of them, or all
+// for 0. Keys equal to the point before are skipped; a short last piece is made
+// up for by the pieces before it.
 func piecePoints(keys [][]byte, perPiece, limit int) []int {
 	if len(keys) == 0 || bytes.Equal(keys[0], keys[len(keys)-1]) {
 		return nil
@@ -275,8 +276,8 @@ func (l *localCollection) virtualPoint(p catalog.KeyPattern, min, max catalog.Ke
 	return l.virtual.pointAfter(p, min, max, n)
 }
 
-// Median is the split point of a chunk for split by find or bounds (spec 03
-// §1.3): key number floor(N/2)+1, or the next different key when that equals
+// Median returns the split point of a chunk for split by find or bounds (spec
+// 03 §1.3): key number floor(N/2)+1, or the next different key when that equals
 // the first.
 func (cks Chunks) Median(coll catalog.Collection, chunk catalog.Chunk) (catalog.Key, error) {
 	local := cks.c.shards[chunk.Shard].colls[coll.Namespace]

@@ -78,7 +78,7 @@ func (cks Chunks) SplitVector(req VectorRequest) ([]bson.Raw, error) {
 	return points, nil
 }
 
-// piece is how many keys a piece has.
+// piece returns how many keys a piece has.
 func (r VectorRequest) piece(average, keys int64) int64 {
 	if r.Force {
 		return keys / 2
@@ -121,7 +121,8 @@ func (l *localCollection) virtualVector(req VectorRequest, p catalog.KeyPattern,
 	return points
 }
 
-// vectorRange is the shard's collection that a range lies in, and its bounds.
+// vectorRange returns the shard's collection that a range lies in, and its
+// bounds.
 func (cks Chunks) vectorRange(req VectorRequest, pattern catalog.KeyPattern) (l *localCollection, lower,
 	upper catalog.Key, err error) {
 	db := databaseOf(req.Namespace)
@@ -213,8 +214,8 @@ func (l *localCollection) hasGrown(chunk catalog.Chunk, bytes, enough int64) boo
 	return true
 }
 
-// halves are the points that cut a chunk into pieces of half a chunk
-// size; none when the shard can't tell.
+// halves returns the points that cut a chunk into pieces of half a chunk size;
+// none when the shard can't tell.
 func (cks Chunks) halves(coll catalog.Collection, chunk catalog.Chunk, size int64) []catalog.Key {
 	bounds, err := cks.SplitVector(VectorRequest{
 		Namespace: coll.Namespace, Key: coll.Pattern.Doc(),

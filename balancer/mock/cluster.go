@@ -166,7 +166,7 @@ func (c *Cluster) setParameters(cfg Config) error {
 	return nil
 }
 
-// furnish gives the empty cluster what it holds at the start.
+// furnish returns the empty cluster what it holds at the start.
 func (c *Cluster) furnish(cfg Config) error {
 	switch {
 	case cfg.Topology != nil && cfg.Snapshot != "":
@@ -190,7 +190,7 @@ func (c *Cluster) buildNew(cfg Config) error {
 	return nil
 }
 
-// Parameters are the server parameters in force.
+// Parameters returns the server parameters in force.
 func (c *Cluster) Parameters() *Parameters { return c.parameters }
 
 // start begins what goes on by itself: events on real time or at a pace,
@@ -236,10 +236,10 @@ func (c *Cluster) Close() {
 	c.closeDisk()
 }
 
-// Term is the replication term of the config server.
+// Term returns the replication term of the config server.
 func (c *Cluster) Term() int64 { return c.term }
 
-// Status is what the engine reports of itself.
+// Status returns what the engine reports of itself.
 func (b *Balancer) Status() balancer.Status { return b.loop.Status() }
 
 // ids gives out what no two things of a cluster may share: ids, and logical
@@ -297,7 +297,7 @@ func (i *ids) Tick() bson.Timestamp {
 	return i.lastStamp
 }
 
-// GossipTime is the newest logical time given out. It needs no lock.
+// GossipTime returns the newest logical time given out. It needs no lock.
 func (i *ids) GossipTime() bson.Timestamp {
 	stamp := i.gossip.Load()
 	return bson.Timestamp{T: uint32(stamp >> 32), I: uint32(stamp)}
@@ -339,13 +339,13 @@ var versions = map[catalog.Release]struct {
 	catalog.Release83: {"8.3.0", 28},
 }
 
-// Release is the line of releases the cluster behaves like.
+// Release returns the line of releases the cluster behaves like.
 func (c *Cluster) Release() catalog.Release { return c.release }
 
-// Version is the full version, as "8.0.10".
+// Version returns the full version, as "8.0.10".
 func (c *Cluster) Version() string { return versions[c.release].text }
 
-// VersionArray is the version in four numbers.
+// VersionArray returns the version in four numbers.
 func (c *Cluster) VersionArray() bson.A {
 	var numbers bson.A
 	for part := range strings.SplitSeq(c.Version(), ".") {
@@ -355,5 +355,5 @@ func (c *Cluster) VersionArray() bson.A {
 	return append(numbers, int32(0))
 }
 
-// MaxWireVersion is what hello announces.
+// MaxWireVersion returns what hello announces.
 func (c *Cluster) MaxWireVersion() int32 { return versions[c.release].wire }

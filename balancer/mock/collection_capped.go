@@ -47,7 +47,7 @@ func (cs *Collections) ConvertToCapped(ns string, size int64) error {
 	return nil
 }
 
-// asCapped is a copy of a collection that is limited.
+// asCapped returns a copy of a collection that is limited.
 func (l *localCollection) asCapped(c *Cluster, ns string, size int64) (*localCollection, error) {
 	options := bson.D{}
 	for _, o := range l.options {
@@ -66,7 +66,7 @@ func (l *localCollection) asCapped(c *Cluster, ns string, size int64) (*localCol
 	return capped, nil
 }
 
-// changeUUID gives a tracked collection that is not sharded another UUID and
+// changeUUID returns a tracked collection that is not sharded another UUID and
 // its one chunk a new version.
 func (cs *Collections) changeUUID(coll catalog.Collection, uuid bson.Binary) error {
 	old := cs.c.config.tables[coll.Namespace]
@@ -97,9 +97,9 @@ type Tail struct {
 	last store.RecordID
 }
 
-// StartTail is a tail behind what a capped collection holds now. There is none
-// (nil) of a collection that is empty or does not exist: the server's cursors of
-// these are at their end for good.
+// StartTail returns a tail behind what a capped collection holds now. There is
+// none (nil) of a collection that is empty or does not exist: the server's
+// cursors of these are at their end for good.
 func (cs *Collections) StartTail(ns string) (*Tail, error) {
 	l := cs.tailed(ns)
 	if l == nil {
@@ -115,7 +115,7 @@ func (cs *Collections) StartTail(ns string) (*Tail, error) {
 	return &Tail{ns: ns, uuid: l.uuid, last: l.docs.Last()}, nil
 }
 
-// tailed is the collection on the one shard that has it.
+// tailed returns the collection on the one shard that has it.
 func (cs *Collections) tailed(ns string) *localCollection {
 	targets := cs.c.targets(ns, nil)
 	if len(targets) != 1 || targets[0].shard == nil {

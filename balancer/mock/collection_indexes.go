@@ -16,7 +16,7 @@ import (
 // them.
 type Indexes struct{ c *Cluster }
 
-// Indexes are those of the cluster.
+// Indexes returns those of the cluster.
 func (c *Cluster) Indexes() Indexes { return Indexes{c} }
 
 // IndexResult is what createIndexes or dropIndexes did on one shard.
@@ -26,7 +26,7 @@ type IndexResult struct {
 	Created       bool
 }
 
-// holders are the shards that have indexes of a namespace: the owners of a
+// holders returns the shards that have indexes of a namespace: the owners of a
 // sharded collection, else the primary.
 func (st Statistics) holders(ns string) []catalog.ShardID {
 	var ids []catalog.ShardID
@@ -160,8 +160,8 @@ func beginsWith(key bson.Raw, p catalog.KeyPattern) bool {
 	return len(fields) >= p.Len() && slices.Equal(fields[:p.Len()], p.Fields())
 }
 
-// Droppable are those that dropIndexes "*" drops: all but _id and the
-// last one that serves the shard key.
+// Droppable returns those that dropIndexes "*" drops: all but _id and the last
+// one that serves the shard key.
 func (ix Indexes) Droppable(ns string) []string {
 	specs, _ := ix.List(ns)
 	coll, sharded, _ := ix.c.config.shardedEntry(ns)
@@ -252,8 +252,8 @@ type expiry struct {
 	after time.Duration
 }
 
-// indexes are the TTL indexes of all collections. That of the sessions is left
-// out: the mock keeps none there.
+// indexes returns the TTL indexes of all collections. That of the sessions is
+// left out: the mock keeps none there.
 func (tm *ttlMonitor) indexes() []expiry {
 	var list []expiry
 	for _, id := range tm.c.ShardIDs() {

@@ -20,7 +20,7 @@ func (cs *Collections) initialTable(pattern catalog.KeyPattern, zones *catalog.Z
 	return cs.c.config.tableOf(pattern, chunks, epoch, at)
 }
 
-// tableOf is a new collection's routing table: versions from 1|0, on their
+// tableOf returns a new collection's routing table: versions from 1|0, on their
 // shards since now.
 func (cfg *ConfigDB) tableOf(pattern catalog.KeyPattern, chunks []catalog.Chunk, epoch bson.ObjectID,
 	at bson.Timestamp) (*catalog.RoutingTable, error) {
@@ -102,7 +102,7 @@ func hashedChunks(pattern catalog.KeyPattern, n int, open []catalog.Shard) ([]ca
 	return append(chunks, catalog.Chunk{Min: min, Max: pattern.GlobalMax(), Shard: last}), nil
 }
 
-// hashedPoints are the split points for n chunks, ascending.
+// hashedPoints returns the split points for n chunks, ascending.
 func hashedPoints(n int) []int64 {
 	if n < 2 {
 		return nil
@@ -213,8 +213,8 @@ func presplitChunks(pattern catalog.KeyPattern, zones *catalog.ZoneSet, shards, 
 	return chunks, nil
 }
 
-// hashedInside is a bound with the values that the lower one has before the
-// hashed field.
+// hashedInside returns a bound with the values that the lower one has before
+// the hashed field.
 func hashedInside(pattern catalog.KeyPattern, lower catalog.Key, point int64) (catalog.Key, error) {
 	bound := bson.D{}
 	values := lower.Values()

@@ -8,7 +8,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// newLocal is an empty collection of a shard. Its options have been checked.
+// newLocal returns an empty collection of a shard. Its options have been
+// checked.
 func newLocal(uuid bson.Binary, options bson.D, ns string) *localCollection {
 	l := &localCollection{uuid: uuid, options: options, docs: newDocs(ns)}
 	for _, o := range options {
@@ -64,7 +65,7 @@ func (l *localCollection) validate(before, doc bson.Raw) error {
 	return err
 }
 
-// rules is the validator as it was given.
+// rules returns the validator as it was given.
 func (l *localCollection) rules() bson.Raw {
 	for _, o := range l.options {
 		if raw, isRaw := o.Value.(bson.Raw); isRaw && o.Key == "validator" {
@@ -82,7 +83,7 @@ type Collections struct {
 	views map[string]View // by namespace
 }
 
-// Collections are those of the cluster.
+// Collections returns those of the cluster.
 func (c *Cluster) Collections() *Collections { return c.collections }
 
 // View is a collection that is made of another by a pipeline when it is read.
@@ -108,7 +109,7 @@ func (rq *Request) CreateView(ns, db string, v View) error {
 	return rq.c.collections.ReplaceView(ns, db, v)
 }
 
-// ReplaceView gives a view another definition, or makes one.
+// ReplaceView returns a view another definition, or makes one.
 func (cs *Collections) ReplaceView(ns, db string, v View) error {
 	on, depth := db+"."+v.On, 1
 	for {
@@ -132,8 +133,8 @@ func (cs *Collections) ReplaceView(ns, db string, v View) error {
 	return nil
 }
 
-// ViewOf is the collection that a view stands on, through other views, and the
-// stages that make the view; false when the namespace is no view.
+// ViewOf returns the collection that a view stands on, through other views, and
+// the stages that make the view; false when the namespace is no view.
 func (cs *Collections) ViewOf(ns, db string) (on string, stages []bson.Raw, isView bool) {
 	for {
 		v, ok := cs.views[ns]
@@ -154,8 +155,8 @@ func (cs *Collections) refuseView(ns string) error {
 	return nil
 }
 
-// ReplaceCollection gives an unsharded collection new contents, all or nothing.
-// It keeps its indexes and options, and is made when it is missing.
+// ReplaceCollection returns an unsharded collection new contents, all or
+// nothing. It keeps its indexes and options, and is made when it is missing.
 func (rq *Request) ReplaceCollection(ns string, contents []bson.Raw) error {
 	db, _, err := catalog.SplitNamespace(ns)
 	if err != nil {

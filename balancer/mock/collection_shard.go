@@ -169,8 +169,8 @@ func (cs *Collections) shardLocal(req ShardRequest, pattern catalog.KeyPattern, 
 	return nil
 }
 
-// startedDetails are what the log says of a collection that is to be sharded, or
-// tracked.
+// startedDetails returns what the log says of a collection that is to be
+// sharded, or tracked.
 func startedDetails(ns string, pattern catalog.KeyPattern, primary catalog.ShardID) bson.D {
 	return bson.D{
 		{Key: "shardKey", Value: pattern.Doc()},
@@ -179,7 +179,7 @@ func startedDetails(ns string, pattern catalog.KeyPattern, primary catalog.Shard
 	}
 }
 
-// shardedDetails are what the log says of a collection that was sharded.
+// shardedDetails returns what the log says of a collection that was sharded.
 func shardedDetails(uuid bson.Binary, table *catalog.RoutingTable, empty bool) bson.D {
 	newest, at := table.At(table.Len()-1).Version, table.Timestamp()
 	return bson.D{
@@ -324,7 +324,7 @@ func (cs *Collections) spread(ns string, like *localCollection, table *catalog.R
 	}
 }
 
-// emptyLike is a collection on a shard with the indexes it has elsewhere.
+// emptyLike returns a collection on a shard with the indexes it has elsewhere.
 func (cs *Collections) emptyLike(ns string, like *localCollection, id catalog.ShardID) *localCollection {
 	l := newLocal(like.uuid, like.options, ns)
 	for _, spec := range like.docs.Indexes() {

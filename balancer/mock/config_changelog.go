@@ -96,8 +96,8 @@ func (c *Cluster) ping() {
 	}
 }
 
-// versionDoc is a version as log entries and replies between shards show it:
-// epoch, timestamp, version.
+// versionDoc returns a version as log entries and replies between shards show
+// it: epoch, timestamp, version.
 func versionDoc(t *catalog.RoutingTable, v catalog.ChunkVersion) bson.D {
 	return catalog.Version{Epoch: t.Epoch(), Timestamp: t.Timestamp(), ChunkVersion: v}.Doc()
 }

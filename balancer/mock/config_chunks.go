@@ -188,9 +188,9 @@ func firstFlagged(t *catalog.RoutingTable, shard catalog.ShardID) catalog.Key {
 	return catalog.Key{}
 }
 
-// chunksFor are the chunks of a table that a filter can match, in key order: as
-// an index would, it leaves out what a clause on shard, jumbo, lastmod or
-// estimatedDataSizeBytes excludes.
+// chunksFor returns the chunks of a table that a filter can match, in key
+// order: as an index would, it leaves out what a clause on shard, jumbo,
+// lastmod or estimatedDataSizeBytes excludes.
 func chunksFor(t *catalog.RoutingTable, filter *store.Filter) iter.Seq[catalog.Chunk] {
 	shard, _ := filter.Equality("shard")
 	if owner, ok := shard.StringValueOK(); ok {
@@ -212,7 +212,7 @@ func chunksFor(t *catalog.RoutingTable, filter *store.Filter) iter.Seq[catalog.C
 	return t.All()
 }
 
-// leastVersion is the version below which a filter matches no chunk.
+// leastVersion returns the version below which a filter matches no chunk.
 func leastVersion(filter *store.Filter) (catalog.ChunkVersion, bool) {
 	from, ok := leastValue(filter, "lastmod")
 	if !ok {
@@ -226,8 +226,8 @@ func leastVersion(filter *store.Filter) (catalog.ChunkVersion, bool) {
 	return catalog.ChunkVersion{Major: t, Minor: i}, ok
 }
 
-// leastValue is where the values of a field begin that a filter matches, as they
-// are encoded in an index.
+// leastValue returns where the values of a field begin that a filter matches,
+// as they are encoded in an index.
 func leastValue(filter *store.Filter, name string) ([]byte, bool) {
 	key, err := bson.Marshal(bson.D{{Key: name, Value: int32(1)}})
 	if err != nil {
@@ -240,8 +240,8 @@ func leastValue(filter *store.Filter, name string) ([]byte, bool) {
 	return ranges[0].From, true
 }
 
-// byAge are the chunks of a table, newest version first. Those after the first
-// are only put in order when somebody asks for them.
+// byAge returns the chunks of a table, newest version first. Those after the
+// first are only put in order when somebody asks for them.
 func byAge(t *catalog.RoutingTable) iter.Seq[catalog.Chunk] {
 	return func(yield func(catalog.Chunk) bool) {
 		newest := t.Newest()
@@ -299,7 +299,7 @@ func (cfg *ConfigDB) setJumbo(ns string, min catalog.Key, flag catalog.Jumbo) er
 	return cfg.putChunks(ns, chunk)
 }
 
-// ClearJumbo removes a chunk's jumbo flag and gives it a new major version
+// ClearJumbo removes a chunk's jumbo flag and returns it a new major version
 // (spec 02 §6.7); a chunk without the flag stays as it is. coll is the
 // collection as the router knows it.
 func (cfg *ConfigDB) ClearJumbo(known catalog.Collection, min, max catalog.Key) error {
@@ -326,7 +326,7 @@ func (cfg *ConfigDB) ClearJumbo(known catalog.Collection, min, max catalog.Key) 
 	return cfg.putChunks(ns, chunk)
 }
 
-// BumpVersion gives the newest chunk the next minor version, as metadata
+// BumpVersion returns the newest chunk the next minor version, as metadata
 // writes do (spec 02 §6.3).
 func (cfg *ConfigDB) BumpVersion(ns string) error {
 	table := cfg.tables[ns]

@@ -53,20 +53,20 @@ func newConfigDB(k *clock, i *ids, s *setup) *ConfigDB {
 	}
 }
 
-// ConfigDB is the config server's part of the cluster.
+// ConfigDB returns the config server's part of the cluster.
 func (c *Cluster) ConfigDB() *ConfigDB { return c.config }
 
 // onConfigServer reports whether the config server holds a database.
 func onConfigServer(db string) bool { return db == "config" || db == "admin" }
 
-// newDocs is an empty collection whose duplicate key errors name it.
+// newDocs returns an empty collection whose duplicate key errors name it.
 func newDocs(ns string) *store.Collection {
 	docs := store.New()
 	docs.Namespace = ns
 	return docs
 }
 
-// data is a collection that the config server holds, made when it is
+// data returns a collection that the config server holds, made when it is
 // missing. config.chunks is none: it is made from the routing tables.
 func (cfg *ConfigDB) data(ns string) *store.Collection {
 	coll := cfg.collections[ns]
@@ -77,7 +77,8 @@ func (cfg *ConfigDB) data(ns string) *store.Collection {
 	return coll
 }
 
-// Collection is a collection of the config database, made when it is missing.
+// Collection returns a collection of the config database, made when it is
+// missing.
 func (cfg *ConfigDB) Collection(name string) *store.Collection {
 	if coll := cfg.collections["config."+name]; coll != nil {
 		return coll
@@ -100,7 +101,7 @@ func (cfg *ConfigDB) namespaces(db string) []string {
 	return list
 }
 
-// uuid is the UUID of a collection that the config server holds: always
+// uuid returns the UUID of a collection that the config server holds: always
 // the same one.
 func (cfg *ConfigDB) uuid(ns string) bson.Binary {
 	var cluster bson.ObjectID
@@ -255,7 +256,8 @@ func (cfg *ConfigDB) Sharded(ns string) (catalog.Collection, error) {
 	return catalog.Collection{}, mongoerr.New(mongoerr.NamespaceNotSharded, "Namespace %s is not sharded", ns)
 }
 
-// Table is the routing table of a tracked collection; nil when there is none.
+// Table returns the routing table of a tracked collection; nil when there is
+// none.
 func (cfg *ConfigDB) Table(ns string) *catalog.RoutingTable { return cfg.tables[ns] }
 
 // Zones reads the zone ranges of a collection. A stored range that does not
@@ -277,7 +279,7 @@ func (cfg *ConfigDB) Zones(coll catalog.Collection) (*catalog.ZoneSet, error) {
 	return zones, nil
 }
 
-// Primary is the primary shard of a database; false when it is unknown.
+// Primary returns the primary shard of a database; false when it is unknown.
 func (cfg *ConfigDB) Primary(db string) (catalog.ShardID, bool) {
 	raw, ok := cfg.doc(configDatabases, db)
 	if !ok {
@@ -287,8 +289,8 @@ func (cfg *ConfigDB) Primary(db string) (catalog.ShardID, bool) {
 	return catalog.ShardID(primary), true
 }
 
-// CheckSettings is the validator of config.settings (spec 01 §2.2): there is
-// none up to 5.0, and up to 7.0 it takes anything for the balancer.
+// CheckSettings returns the validator of config.settings (spec 01 §2.2): there
+// is none up to 5.0, and up to 7.0 it takes anything for the balancer.
 func (cfg *ConfigDB) CheckSettings(doc bson.Raw) error {
 	balancerDoc := validBalancer
 	switch {
@@ -315,7 +317,7 @@ func (cfg *ConfigDB) CheckSettings(doc bson.Raw) error {
 
 func anything(bson.Raw) bool { return true }
 
-// without is a document without one field.
+// without returns a document without one field.
 func without(doc bson.Raw, name string) bson.Raw {
 	var fields bson.D
 	if err := bson.Unmarshal(doc, &fields); err != nil {

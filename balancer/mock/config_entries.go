@@ -76,7 +76,7 @@ type collectionEntry struct {
 	err  error
 }
 
-// collectionEntry is a namespace's entry in config.collections; false when
+// collectionEntry returns a namespace's entry in config.collections; false when
 // there is none.
 func (cfg *ConfigDB) collectionEntry(ns string) (catalog.Collection, bool, error) {
 	known := cfg.collectionEntries()
@@ -100,7 +100,7 @@ func (cfg *ConfigDB) collectionEntries() *collectionEntries {
 	return known
 }
 
-// shardedCollections are the sharded collections by namespace, not to be
+// shardedCollections returns the sharded collections by namespace, not to be
 // changed.
 func (cfg *ConfigDB) shardedCollections() ([]catalog.Collection, error) {
 	known := cfg.collectionEntries()
@@ -139,7 +139,7 @@ type zoneSets struct {
 	byNamespace map[string]*catalog.ZoneSet
 }
 
-// zonesOf are the zone ranges of a collection, not to be changed.
+// zonesOf returns the zone ranges of a collection, not to be changed.
 func (cfg *ConfigDB) zonesOf(coll catalog.Collection) (*catalog.ZoneSet, error) {
 	known := &cfg.entries.zones
 	if known.outdated(cfg.Collection(configTags)) {

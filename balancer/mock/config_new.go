@@ -10,7 +10,7 @@ import (
 	"shardsh/balancer/mock/store"
 )
 
-// configFromStart are the collections that the config database has before
+// configFromStart returns the collections that the config database has before
 // anything has happened.
 func configFromStart() []string {
 	return []string{
@@ -19,7 +19,7 @@ func configFromStart() []string {
 	}
 }
 
-// configFromStart80 are those of 8.0 that stay empty here: as recorded.
+// configFromStart80 returns those of 8.0 that stay empty here: as recorded.
 func configFromStart80() []string {
 	return []string{
 		"analyzeShardKeySplitPoints", "image_collection", "rangeDeletions", "sampledQueries", "sampledQueriesDiff",
@@ -92,7 +92,7 @@ func configIndex(name string, unique bool, fields ...string) store.IndexSpec {
 	return store.IndexSpec{Name: name, Key: bson.Raw(key.Build()), Unique: unique}
 }
 
-// chunkIndexes are those of config.chunks (spec 03 §3).
+// chunkIndexes returns those of config.chunks (spec 03 §3).
 func chunkIndexes() []store.IndexSpec {
 	return []store.IndexSpec{
 		configIndex("_id_", false, "_id"),

@@ -14,7 +14,7 @@ import (
 // ClusterParameters are what setClusterParameter and setDefaultRWConcern set for the whole cluster.
 type ClusterParameters struct{ c *Cluster }
 
-// ClusterParameters are those of the cluster.
+// ClusterParameters returns those of the cluster.
 func (c *Cluster) ClusterParameters() ClusterParameters { return ClusterParameters{c} }
 
 // configParameters keeps the cluster parameters that somebody has set.
@@ -65,8 +65,8 @@ func (cp ClusterParameters) known(name string) (clusterParameter, bool) {
 	return clusterParameter{}, false
 }
 
-// Get is what getClusterParameter shows of one: its default where
-// nobody has set it. It is NoSuchKey where there is none of that name.
+// Get returns what getClusterParameter shows of one: its default where nobody
+// has set it. It is NoSuchKey where there is none of that name.
 func (cp ClusterParameters) Get(name string) (bson.D, error) {
 	p, known := cp.known(name)
 	if !known {
@@ -182,8 +182,8 @@ func (mb *Membership) noteCount() {
 	}
 }
 
-// DefaultMaxTime is how long a read may take that does not say it itself; zero
-// is no limit.
+// DefaultMaxTime returns how long a read may take that does not say it itself;
+// zero is no limit.
 func (cp ClusterParameters) DefaultMaxTime() time.Duration {
 	if !cp.c.release.AtLeast(catalog.Release80) {
 		return 0
@@ -197,8 +197,8 @@ func (cp ClusterParameters) DefaultMaxTime() time.Duration {
 // write concern.
 const configConcerns = "ReadWriteConcernDefaults"
 
-// DefaultConcerns are the default read and write concern as getDefaultRWConcern
-// shows them: the implicit ones until somebody sets others.
+// DefaultConcerns returns the default read and write concern as
+// getDefaultRWConcern shows them: the implicit ones until somebody sets others.
 func (cp ClusterParameters) DefaultConcerns() bson.D {
 	raw, _ := cp.c.config.doc(configSettings, configConcerns)
 	source := func(v bson.RawValue) string {

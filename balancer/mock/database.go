@@ -14,7 +14,7 @@ import (
 // Databases makes and drops databases and moves their primaries.
 type Databases struct{ c *Cluster }
 
-// Databases are those of the cluster.
+// Databases returns those of the cluster.
 func (c *Cluster) Databases() Databases { return Databases{c} }
 
 // CreateDatabase makes a database's entry (enableSharding, spec 03 §1.4). An
@@ -208,8 +208,8 @@ func (cs *Collections) Exists(ns string) bool {
 	return ok && cs.c.shards[primary].colls[ns] != nil
 }
 
-// localPrimary is an untracked collection's data on the database's primary,
-// made when it is missing. The database must exist.
+// localPrimary returns an untracked collection's data on the database's
+// primary, made when it is missing. The database must exist.
 func (cs *Collections) localPrimary(ns string, options bson.D) *localCollection {
 	db, _, _ := catalog.SplitNamespace(ns)
 	primary, _ := cs.c.config.Primary(db)
@@ -319,10 +319,10 @@ func (cfg *ConfigDB) isPrimary(db string, id catalog.ShardID) bool {
 	return ok && primary == id
 }
 
-// DatabaseEntry is a database's document in config.databases.
+// DatabaseEntry returns a database's document in config.databases.
 func (cfg *ConfigDB) DatabaseEntry(db string) (bson.Raw, bool) { return cfg.doc(configDatabases, db) }
 
-// MovePrimary gives a database another primary and moves its untracked
+// MovePrimary returns a database another primary and moves its untracked
 // collections there (spec 03 §1.4).
 func (ds Databases) MovePrimary(db, to string) error {
 	switch {

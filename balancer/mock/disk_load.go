@@ -145,7 +145,7 @@ func (l *loading) table(key, value []byte) error {
 	return nil
 }
 
-// chunks are a table's chunks in key order. They come in it, but for those
+// chunks returns a table's chunks in key order. They come in it, but for those
 // with very long bounds.
 func (l *loading) chunks(p catalog.KeyPattern, bucket string) (chunks []bson.Raw, err error) {
 	sorted := true

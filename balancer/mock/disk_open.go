@@ -114,7 +114,7 @@ func (k *keeper) capture(c *Cluster, last bool) {
 	k.file.Add(entries)
 }
 
-// captureWrites gives what is to be kept of retryable writes to emit, and
+// captureWrites returns what is to be kept of retryable writes to emit, and
 // reports whether there was anything.
 func (k *keeper) captureWrites(emit func(disk.Entry)) bool {
 	found := k.forgotten || len(k.writes) > 0

@@ -87,7 +87,7 @@ func (c *Cluster) Load(path string) error {
 // that state. The caller holds the lock.
 func (c *Cluster) OnReplaced(follow func()) { c.onReplaced = append(c.onReplaced, follow) }
 
-// empty is a cluster like this one that holds nothing and does not run.
+// empty returns a cluster like this one that holds nothing and does not run.
 func (c *Cluster) empty() (*Cluster, error) {
 	c.Lock()
 	defer c.Unlock()

@@ -70,7 +70,7 @@ func (rq *Request) planTargets(targets []target, q store.Query) ([]Read, error) 
 	return reads, nil
 }
 
-// Reached is how many shards the newest query or insert went to.
+// Reached returns how many shards the newest query or insert went to.
 func (rq *Request) Reached() int { return rq.reached }
 
 // chunkReads plans a query of config.chunks, which is made from the routing

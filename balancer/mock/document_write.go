@@ -41,8 +41,8 @@ func (rq *Request) Documents(ns string, filter *store.Filter) iter.Seq[bson.Raw]
 }
 
 // CheckFilter runs a filter whose expression may fail ($expr) over the
-// documents it will be asked about, and gives the first failure. Other filters
-// cost nothing.
+// documents it will be asked about, and returns the first failure. Other
+// filters cost nothing.
 func (rq *Request) CheckFilter(ns string, filter *store.Filter) error {
 	if !filter.CanFail() {
 		return nil
@@ -119,8 +119,8 @@ func (c *Cluster) targets(ns string, filter *store.Filter) []target {
 	return targets
 }
 
-// owners are the shards that can own documents which match: those whose chunks
-// share keys with what the filter says about the shard key.
+// owners returns the shards that can own documents which match: those whose
+// chunks share keys with what the filter says about the shard key.
 func owners(table *catalog.RoutingTable, p catalog.KeyPattern, filter *store.Filter) []catalog.ShardID {
 	if key, ok := shardKeyOf(filter, p); ok {
 		return []catalog.ShardID{table.Find(key).Shard}
@@ -161,7 +161,7 @@ func shardKeyOf(filter *store.Filter, p catalog.KeyPattern) (catalog.Key, bool) 
 	return p.QueryKey(raw)
 }
 
-// Targets are the shards that a request for a namespace goes to.
+// Targets returns the shards that a request for a namespace goes to.
 func (c *Cluster) Targets(ns string, filter *store.Filter) []catalog.ShardID {
 	var ids []catalog.ShardID
 	for _, t := range c.targets(ns, filter) {
@@ -230,7 +230,7 @@ func (rq *Request) InsertChecked(ns string, doc bson.Raw, check bool) error {
 	return nil
 }
 
-// destination is the shard and its local collection that a new document
+// destination returns the shard and its local collection that a new document
 // belongs to.
 func (rq *Request) destination(ns, db string, doc bson.Raw) (*shard, *localCollection, error) {
 	coll, tracked, err := rq.c.config.Tracked(ns)

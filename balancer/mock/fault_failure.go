@@ -30,7 +30,7 @@ type Failure struct {
 	WriteConcernError bson.D
 }
 
-// Err is the error that the command fails with.
+// Err returns the error that the command fails with.
 func (f *Failure) Err() error {
 	err := mongoerr.New(f.Code, "%s", f.Message)
 	err.Extra = f.Extra
@@ -145,9 +145,9 @@ func (rq *Request) ask(id catalog.ShardID) error {
 	return err
 }
 
-// failOn is what the router makes of a failure of one shard: a connection that
-// is closed is its own trouble with the shard, and a write concern error does
-// not stop the command.
+// failOn returns what the router makes of a failure of one shard: a connection
+// that is closed is its own trouble with the shard, and a write concern error
+// does not stop the command.
 func (rq *Request) failOn(id catalog.ShardID, f *Failure) error {
 	switch {
 	case f.CloseConnection:
@@ -160,8 +160,8 @@ func (rq *Request) failOn(id catalog.ShardID, f *Failure) error {
 	return nil
 }
 
-// WriteConcernError is what a shard answered to the command under way besides
-// having done it; nil without.
+// WriteConcernError returns what a shard answered to the command under way
+// besides having done it; nil without.
 func (rq *Request) WriteConcernError() bson.D {
 	return rq.concern
 }
@@ -210,7 +210,8 @@ func (rq *Request) AskPrimary(db string) error {
 	return rq.ask(primary)
 }
 
-// unacknowledged is how a mongos reports a write whose shard did not answer.
+// unacknowledged returns how a mongos reports a write whose shard did not
+// answer.
 func unacknowledged(id catalog.ShardID, err error) error {
 	if !mongoerr.Is(err, mongoerr.HostUnreachable) {
 		return err

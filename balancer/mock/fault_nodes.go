@@ -29,7 +29,7 @@ type Faults struct {
 	armed atomic.Bool
 }
 
-// Faults are those of the cluster.
+// Faults returns those of the cluster.
 func (c *Cluster) Faults() *Faults { return c.faults }
 
 // heal takes all faults away but for crashes.
@@ -95,7 +95,7 @@ func (fs *Faults) node(name string) (catalog.ShardID, error) {
 		strings.Join(fs.c.shardNames(), ", "))
 }
 
-// server is a node that can crash: not the router.
+// server returns a node that can crash: not the router.
 func (fs *Faults) server(name string) (catalog.ShardID, error) {
 	id, err := fs.node(name)
 	if err == nil && id == routerNode {
@@ -263,7 +263,7 @@ func (fs *Faults) State() FaultState {
 	return state
 }
 
-// ServerIDs are the nodes that can crash: the shards, and "config".
+// ServerIDs returns the nodes that can crash: the shards, and "config".
 func (c *Cluster) ServerIDs() []string { return append(c.shardNames(), string(configShard)) }
 
 // Broken lists the invariants that do not hold; see Invariants.
@@ -303,7 +303,7 @@ func (fs *Faults) Slow(name string, s Slowness) error {
 	return nil
 }
 
-// lag is what a round trip between nodes takes longer than usual.
+// lag returns what a round trip between nodes takes longer than usual.
 func (fs *Faults) lag(ids ...catalog.ShardID) time.Duration {
 	var sum time.Duration
 	for _, id := range ids {
@@ -314,7 +314,7 @@ func (fs *Faults) lag(ids ...catalog.ShardID) time.Duration {
 
 func (m *migration) lag() time.Duration { return m.c.faults.lag(m.donor.id, m.receiver.id) }
 
-// transferTime is what bytes take that go through these nodes: the slowest
+// transferTime returns what bytes take that go through these nodes: the slowest
 // counts.
 func (fs *Faults) transferTime(bytes int64, ids ...catalog.ShardID) time.Duration {
 	rate := float64(cloneRate)
@@ -326,8 +326,8 @@ func (fs *Faults) transferTime(bytes int64, ids ...catalog.ShardID) time.Duratio
 	return time.Duration(float64(bytes) / rate * float64(time.Second))
 }
 
-// delay is what a command takes longer because of slow nodes that it asked,
-// all at the same time.
+// delay returns what a command takes longer because of slow nodes that it
+// asked, all at the same time.
 func (fs *Faults) delay(asked map[catalog.ShardID]error, bytes int64) time.Duration {
 	slowest := fs.nodeDelay(routerNode, bytes)
 	for id := range asked {

@@ -10,8 +10,8 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// recipientError is how a donor reports whatever went wrong on the recipient
-// before the commit (spec 02 §5.4).
+// recipientError returns how a donor reports whatever went wrong on the
+// recipient before the commit (spec 02 §5.4).
 func recipientError(cause string) error {
 	return mongoerr.New(mongoerr.OperationFailed, "Data transfer error: migrate failed: %s", cause)
 }
@@ -69,9 +69,9 @@ func (m *migration) startClone() {
 	m.waitForDeletions(m.receiver, func() { m.beginCopy() })
 }
 
-// checkSize is the rule of spec 02 §5.7: at most twice as many documents as a
-// chunk of average ones may hold, unless forced. A user's force lets writes wait
-// for the whole clone.
+// checkSize returns the rule of spec 02 §5.7: at most twice as many documents
+// as a chunk of average ones may hold, unless forced. A user's force lets
+// writes wait for the whole clone.
 func (m *migration) checkSize(local *localCollection) error {
 	limit := m.sizeLimit(local)
 	n := int64(len(m.records)) + m.virtualDocs
@@ -86,8 +86,8 @@ func (m *migration) checkSize(local *localCollection) error {
 	return nil
 }
 
-// sizeLimit is how many documents a range may have. Up to 4.4 it was 1.3 times
-// those of a chunk.
+// sizeLimit returns how many documents a range may have. Up to 4.4 it was 1.3
+// times those of a chunk.
 func (m *migration) sizeLimit(local *localCollection) int64 {
 	total, bytes := local.counts()
 	if total == 0 {
@@ -152,7 +152,7 @@ func (m *migration) afterClone(d time.Duration, then func()) {
 	})
 }
 
-// prepareReceiver gives the recipient the collection and the donor's indexes.
+// prepareReceiver returns the recipient the collection and the donor's indexes.
 // Indexes that the donor lacks go, unless the recipient owns chunks: they are
 // left from a time when it did. Where it has documents it builds none.
 func (m *migration) prepareReceiver() error {

@@ -214,9 +214,9 @@ func (m *migration) conclude() {
 	}
 }
 
-// commitCatalog is the config server's part (spec 02 §6.5): checks, versions,
-// history, placement. It answers with the version of the control chunk, or 0|0
-// when there is none, also while the donor keeps remainders.
+// commitCatalog returns the config server's part (spec 02 §6.5): checks,
+// versions, history, placement. It answers with the version of the control
+// chunk, or 0|0 when there is none, also while the donor keeps remainders.
 func (m *migration) commitCatalog(tick func() bson.Timestamp) (reply catalog.ChunkVersion, err error) {
 	ns := m.req.Namespace
 	to, err := m.c.config.ShardByID(string(m.req.To))

@@ -8,8 +8,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// checkManualMove is what config servers up to 5.0 refuse to do by hand: to
-// move a chunk where the balancer would not (spec 01 §1.9).
+// checkManualMove returns what config servers up to 5.0 refuse to do by hand:
+// to move a chunk where the balancer would not (spec 01 §1.9).
 func (ms *Migrations) checkManualMove(req MoveRequest) error {
 	if ms.c.release.BalancesBySize() {
 		return nil

@@ -65,7 +65,7 @@ func newMigrations(c *Cluster) *Migrations {
 // reset forgets all that are under way or unfinished.
 func (ms *Migrations) reset() { ms.underWay, ms.unfinished = map[*migration]bool{}, nil }
 
-// Migrations are those of the cluster.
+// Migrations returns those of the cluster.
 func (c *Cluster) Migrations() *Migrations { return c.migrations }
 
 // migration is one chunk migration under way (spec 02 §5).
@@ -115,8 +115,8 @@ type migration struct {
 	done []func(error)
 }
 
-// local is the migrating collection on one of the two shards; nil when it is
-// gone, also when another collection has taken its name.
+// local returns the migrating collection on one of the two shards; nil when it
+// is gone, also when another collection has taken its name.
 func (m *migration) local(s *shard) *localCollection {
 	l := s.colls[m.req.Namespace]
 	if l == nil || !l.uuid.Equal(m.coll.UUID) {
@@ -175,7 +175,7 @@ func (ms *Migrations) Start(req MoveRequest, done func(error)) {
 	ms.c.after(prepareTime+ms.c.faults.lag(m.req.From), func() { m.prepare() })
 }
 
-// admit is what the donor checks before it registers (spec 02 §5.3 #1-#5).
+// admit returns what the donor checks before it registers (spec 02 §5.3 #1-#5).
 func (m *migration) admit() error {
 	if !m.c.membership.hadTwo {
 		return mongoerr.New(mongoerr.IllegalOperation, "Cannot move chunks in a cluster that has never had two shards")
@@ -220,7 +220,7 @@ func (m *migration) giveUp(err error) {
 	m.c.after(refuseTime, func() { m.finish(err) })
 }
 
-// identify reads the collection and gives both bounds.
+// identify reads the collection and returns both bounds.
 func (m *migration) identify() error {
 	coll, err := m.donated()
 	if err != nil {
@@ -231,7 +231,8 @@ func (m *migration) identify() error {
 	return err
 }
 
-// donated is the collection as the donor knows it, if it may give away of it.
+// donated returns the collection as the donor knows it, if it may give away of
+// it.
 func (m *migration) donated() (catalog.Collection, error) {
 	ns := m.req.Namespace
 	coll, ok, err := m.c.config.Tracked(ns)
@@ -299,8 +300,9 @@ func (m *migration) resolveBounds() (min, max catalog.Key, err error) {
 	return min, max, nil
 }
 
-// badBound is the refusal of a bound that is no shard key. Where the other one
-// was to be computed, the walk along the index finds it first (spec 03 §1.3).
+// badBound returns the refusal of a bound that is no shard key. Where the other
+// one was to be computed, the walk along the index finds it first (spec 03
+// §1.3).
 func (m *migration) badBound(bound bson.Raw, err error) error {
 	names, fields := fieldNames(bound), m.coll.Pattern.Fields()
 	switch {
@@ -315,8 +317,8 @@ func (m *migration) badBound(bound bson.Raw, err error) error {
 	return m.c.config.staleConfig(m.req.Namespace, m.donor.id, "%s", err)
 }
 
-// staleConfig is a shard's refusal of a request routed by a table it does not
-// share; mongos tries again (spec 03 §0.7).
+// staleConfig returns a shard's refusal of a request routed by a table it does
+// not share; mongos tries again (spec 03 §0.7).
 func (cfg *ConfigDB) staleConfig(ns string, id catalog.ShardID, format string, args ...any) error {
 	err := mongoerr.New(mongoerr.StaleConfig, "%s", fmt.Sprintf(format, args...))
 	err.Extra = bson.D{{Key: "ns", Value: ns}}

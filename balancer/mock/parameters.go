@@ -85,7 +85,7 @@ func NewParameters() *Parameters {
 // Names lists the parameters in order.
 func (p *Parameters) Names() []string { return slices.Sorted(maps.Keys(p.byName)) }
 
-// values are all parameters, in order.
+// values returns all parameters, in order.
 func (p *Parameters) values() bson.D {
 	values := bson.D{}
 	for _, name := range p.Names() {
@@ -125,9 +125,9 @@ func (p *Parameters) SetAtStart(name string, value any) error {
 	return nil
 }
 
-// Set changes a parameter while the cluster runs and gives the value it had.
-// It is InvalidOptions where there is none of that name, IllegalOperation
-// where it can be set at the start only, BadValue where the value does not fit.
+// Set changes a parameter while the cluster runs and returns the value it had.
+// It is InvalidOptions where there is none of that name, IllegalOperation where
+// it can be set at the start only, BadValue where the value does not fit.
 func (p *Parameters) Set(name string, value any) (was any, err error) {
 	was, runtime, known := p.Value(name)
 	switch {
@@ -139,8 +139,8 @@ func (p *Parameters) Set(name string, value any) (was any, err error) {
 	return was, p.SetAtStart(name, value)
 }
 
-// Value is a parameter as a server shows it, a bool or an int32, and whether it
-// can be set while the server runs.
+// Value returns a parameter as a server shows it, a bool or an int32, and
+// whether it can be set while the server runs.
 func (p *Parameters) Value(name string) (value any, runtime, known bool) {
 	one := p.byName[name]
 	if one == nil {
@@ -190,19 +190,19 @@ func (p *parameter) parseText(text string) (int64, error) {
 	return p.parse(n)
 }
 
-// Int is a parameter's value; bools are 0 or 1. The name must exist.
+// Int returns a parameter's value; bools are 0 or 1. The name must exist.
 func (p *Parameters) Int(name string) int64 {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	return p.byName[name].value
 }
 
-// Milliseconds is a parameter in milliseconds as a duration.
+// Milliseconds returns a parameter in milliseconds as a duration.
 func (p *Parameters) Milliseconds(name string) time.Duration {
 	return time.Duration(p.Int(name)) * time.Millisecond
 }
 
-// Seconds is a parameter in seconds as a duration.
+// Seconds returns a parameter in seconds as a duration.
 func (p *Parameters) Seconds(name string) time.Duration {
 	return time.Duration(p.Int(name)) * time.Second
 }

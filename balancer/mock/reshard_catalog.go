@@ -169,7 +169,7 @@ type quiesced struct {
 	err error
 }
 
-// ended is the resharding with this UUID, if there was one of late.
+// ended returns the resharding with this UUID, if there was one of late.
 func (rs *Reshardings) ended(plan reshardPlan) (quiesced, bool) {
 	kept, ok := rs.results[plan.Namespace]
 	return kept, ok && plan.UserID != nil && plan.UserID.Equal(*kept.op.request.UserID)

@@ -44,8 +44,8 @@ type ShardRange struct {
 	Min, Max bson.Raw // nil = no bounds
 }
 
-// Reshard gives a collection another key or spreads it anew, and
-// waits for the end (spec 03 §1.4). The caller holds the lock.
+// Reshard returns a collection another key or spreads it anew, and waits for
+// the end (spec 03 §1.4). The caller holds the lock.
 func (rs *Reshardings) Reshard(ctx context.Context, deadline time.Time, req ReshardRequest) error {
 	coll, err := rs.reshardable(req.Namespace)
 	if err != nil {
@@ -80,8 +80,8 @@ func (rs *Reshardings) Reshard(ctx context.Context, deadline time.Time, req Resh
 	})
 }
 
-// reshardable is a sharded collection outside of config, in a cluster that has
-// had two shards.
+// reshardable returns a sharded collection outside of config, in a cluster that
+// has had two shards.
 func (rs *Reshardings) reshardable(ns string) (catalog.Collection, error) {
 	db, _, err := catalog.SplitNamespace(ns)
 	if err != nil {
@@ -105,7 +105,7 @@ func (rs *Reshardings) reshardable(ns string) (catalog.Collection, error) {
 	return coll, nil
 }
 
-// zones are the zones of the collection as it will be.
+// zones returns the zones of the collection as it will be.
 func (rs *Reshardings) zones(coll catalog.Collection, pattern catalog.KeyPattern, req ReshardRequest) (*catalog.ZoneSet,
 	error) {
 	if req.Zones == nil {
@@ -215,7 +215,7 @@ func (l *reshardLayout) make() ([]catalog.Chunk, error) {
 	return l.place(bounds)
 }
 
-// zoneBounds are the zones' bounds inside the key space.
+// zoneBounds returns the zones' bounds inside the key space.
 func (l *reshardLayout) zoneBounds() []catalog.Key {
 	var bounds []catalog.Key
 	for _, r := range l.zones.Ranges() {
@@ -240,7 +240,7 @@ func (l *reshardLayout) cutRanges() []catalog.Chunk {
 	return chunks
 }
 
-// bounds are the lower bounds of the chunks but the first: the zones' and
+// bounds returns the lower bounds of the chunks but the first: the zones' and
 // those that cut the documents evenly.
 func (l *reshardLayout) bounds() ([]catalog.Key, error) {
 	points := l.zoneBounds()
@@ -310,7 +310,7 @@ func (l *reshardLayout) virtualQuantiles(n int) []catalog.Key {
 	return points[1:]
 }
 
-// place gives each chunk to the shard that has the fewest so far, among those
+// place returns each chunk to the shard that has the fewest so far, among those
 // of its zone.
 func (l *reshardLayout) place(bounds []catalog.Key) ([]catalog.Chunk, error) {
 	given := make(map[catalog.ShardID]int)

@@ -101,7 +101,7 @@ func (rs *Reshardings) onePlan(ns string, by Provenance, to catalog.ShardID) (re
 	}, nil
 }
 
-// byID is the key of tracked collections that are not sharded.
+// byID returns the key of tracked collections that are not sharded.
 func byID() (catalog.KeyPattern, error) {
 	key, err := bson.Marshal(bson.D{{Key: "_id", Value: int32(1)}})
 	if err != nil {

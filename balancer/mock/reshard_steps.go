@@ -63,7 +63,7 @@ func newReshardings(c *Cluster) *Reshardings {
 // reset forgets all that are under way, and the results.
 func (rs *Reshardings) reset() { *rs = *newReshardings(rs.c) }
 
-// Reshardings are those of the cluster.
+// Reshardings returns those of the cluster.
 func (c *Cluster) Reshardings() *Reshardings { return c.reshardings }
 
 // resharding is an operation that gives a collection a new key, a new place,
@@ -372,8 +372,8 @@ func (rs *Reshardings) run(ctx context.Context, deadline time.Time, plan reshard
 	return result
 }
 
-// Abort gives an operation up (abortReshardCollection and the like);
-// its documents stay where they are.
+// Abort returns an operation up (abortReshardCollection and the like); its
+// documents stay where they are.
 func (rs *Reshardings) Abort(ctx context.Context, deadline time.Time, ns string, by Provenance) error {
 	op, err := rs.running(ns)
 	if err != nil {

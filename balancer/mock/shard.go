@@ -67,15 +67,16 @@ func (s *shard) orphans(ns string) int64 {
 	return n
 }
 
-// counts are the fast counters of a collection, orphans and virtual data
+// counts returns the fast counters of a collection, orphans and virtual data
 // included.
 func (l *localCollection) counts() (docs, bytes int64) {
 	docs, bytes = l.virtual.docs, l.virtual.bytes
 	return docs + l.docs.Count(), bytes + l.docs.Bytes()
 }
 
-// ownedBytes is the estimate that statistics for balancing use: the truncated
-// average document times the documents that are not orphans (spec 01 §3.2).
+// ownedBytes returns the estimate that statistics for balancing use: the
+// truncated average document times the documents that are not orphans (spec 01
+// §3.2).
 func (s *shard) ownedBytes(ns string, uuid bson.Binary) int64 {
 	l := s.colls[ns]
 	if l == nil || !l.uuid.Equal(uuid) {
@@ -94,7 +95,8 @@ func (l *localCollection) keyIndex(p catalog.KeyPattern) (*store.Index, bool) {
 	return l.docs.IndexFor(p.Doc())
 }
 
-// newKeyIndex is one that the collection can be sharded by: without arrays.
+// newKeyIndex returns one that the collection can be sharded by: without
+// arrays.
 func (l *localCollection) newKeyIndex(p catalog.KeyPattern) (*store.Index, bool) {
 	index, ok := l.keyIndex(p)
 	if !ok || index.Multikey() {
@@ -156,7 +158,7 @@ func (l *localCollection) scanRange(p catalog.KeyPattern, min, max catalog.Key) 
 // ShardIDs lists the shards in catalog order.
 func (c *Cluster) ShardIDs() []catalog.ShardID { return slices.Sorted(maps.Keys(c.shards)) }
 
-// ShardCount is the number of shards. It takes the lock.
+// ShardCount returns the number of shards. It takes the lock.
 func (c *Cluster) ShardCount() int {
 	c.Lock()
 	defer c.Unlock()
@@ -205,7 +207,7 @@ func (m *migration) countEnd(now time.Time, err error) {
 	}
 }
 
-// Migrations are a shard's counters of migrations and range deletions,
+// Migrations returns a shard's counters of migrations and range deletions,
 // under their names in serverStatus.
 func (st Statistics) Migrations(id catalog.ShardID) bson.D {
 	s := st.c.shards[id]
@@ -240,8 +242,8 @@ func (st Statistics) Migrations(id catalog.ShardID) bson.D {
 	}
 }
 
-// Section is what a shard's serverStatus shows of the migration that
-// it takes part in; nil without one.
+// Section returns what a shard's serverStatus shows of the migration that it
+// takes part in; nil without one.
 func (ms *Migrations) Section(id catalog.ShardID) bson.D {
 	s := ms.c.shards[id]
 	if s == nil || s.busy == nil {

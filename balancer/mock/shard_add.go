@@ -89,7 +89,7 @@ func (mb *Membership) known(set, hosts, name string) (catalog.ShardID, error) {
 	return "", nil
 }
 
-// freeName is the next name of the form shard0000.
+// freeName returns the next name of the form shard0000.
 func (mb *Membership) freeName() string {
 	next := 0
 	for id := range mb.c.shards {
@@ -235,7 +235,7 @@ func validHost(text string) bool {
 	return name != "" && (!hasPort || err == nil && n >= 1 && n <= math.MaxUint16)
 }
 
-// HostsOf are the connection strings of the shards that hold a collection.
+// HostsOf returns the connection strings of the shards that hold a collection.
 func (st Statistics) HostsOf(ns string) []string {
 	var hosts []string
 	for _, id := range st.holders(ns) {
@@ -244,8 +244,8 @@ func (st Statistics) HostsOf(ns string) []string {
 	return hosts
 }
 
-// IndexEntries is a collection's UUID on a shard, and how many keys each index has
-// there.
+// IndexEntries returns a collection's UUID on a shard, and how many keys each
+// index has there.
 func (st Statistics) IndexEntries(ns string, id catalog.ShardID) (uuid bson.Binary, entries map[string]int64) {
 	if l := st.c.member(id, ns); l != nil {
 		return l.uuid, l.docs.IndexEntries()
@@ -276,7 +276,7 @@ func (mb *Membership) AddConfigShard() error {
 	return nil
 }
 
-// MachineID is the number that a node puts into the ObjectIds it makes; a
+// MachineID returns the number that a node puts into the ObjectIds it makes; a
 // balancer wants each shard to have its own (spec 01 §1.4).
 func (c *Cluster) MachineID(id catalog.ShardID) int32 {
 	var number int32
@@ -299,7 +299,7 @@ func (c *Cluster) ResetMachineID(id catalog.ShardID) {
 	}
 }
 
-// ShareMachineID gives a shard the number of another one. They differ again
+// ShareMachineID returns a shard the number of another one. They differ again
 // after the balancer's next round, which fails.
 func (c *Cluster) ShareMachineID(from, to string) error {
 	first, err := c.config.ShardByID(from)

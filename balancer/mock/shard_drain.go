@@ -155,7 +155,7 @@ func (mb *Membership) ShardToDrain(name string) (catalog.Shard, error) {
 	return shard, err
 }
 
-// ConfigShardToDrain is the config server as a shard; 70 when it is none.
+// ConfigShardToDrain returns the config server as a shard; 70 when it is none.
 func (mb *Membership) ConfigShardToDrain() (catalog.Shard, error) {
 	return mb.c.config.ShardByID(string(configShard))
 }

@@ -17,7 +17,7 @@ import (
 // Statistics counts what shards and the config server hold.
 type Statistics struct{ c *Cluster }
 
-// Statistics are those of the cluster.
+// Statistics returns those of the cluster.
 func (c *Cluster) Statistics() Statistics { return Statistics{c} }
 
 // LocalStats is a collection on one shard: the fast counters, orphans and
@@ -35,10 +35,10 @@ type LocalStats struct {
 // StorageUnit is what a collection or an index is said to occupy at least.
 const StorageUnit = 4096
 
-// Stored is what the documents are said to occupy.
+// Stored returns what the documents are said to occupy.
 func (s LocalStats) Stored() int64 { return max(s.Bytes, StorageUnit) }
 
-// IndexBytes is what the indexes are said to occupy.
+// IndexBytes returns what the indexes are said to occupy.
 func (s LocalStats) IndexBytes() int64 { return int64(len(s.Indexes)) * StorageUnit }
 
 // Collection asks the shards that own chunks of a collection, or the primary of an
@@ -66,7 +66,7 @@ func (st Statistics) Collection(ns string) []LocalStats {
 	return stats
 }
 
-// onShard are the counters of a collection on one shard, whether it owns
+// onShard returns the counters of a collection on one shard, whether it owns
 // chunks or not. It is false when the shard has no such collection.
 func (st Statistics) onShard(id catalog.ShardID, ns string) (LocalStats, bool) {
 	l := st.c.member(id, ns)
@@ -97,7 +97,7 @@ func (st Statistics) Distribution(ns string) []LocalStats {
 	return stats
 }
 
-// onConfigServer is a collection that the config server holds.
+// onConfigServer returns a collection that the config server holds.
 func (st Statistics) onConfigServer(ns string) []LocalStats {
 	limit := cappedBytes(ns)
 	stats := LocalStats{Shard: configShard, Host: st.c.configHost, Capped: limit > 0, MaxBytes: limit}
@@ -124,10 +124,10 @@ const chunkBytes = 200
 // DefaultConfigServer is the config server's only member.
 const DefaultConfigServer = "127.0.0.1:27019"
 
-// ConfigServer is the config server's connection string.
+// ConfigServer returns the config server's connection string.
 func (c *Cluster) ConfigServer() string { return "cfg/" + c.configHost }
 
-// cappedBytes are the limits of the config server's capped collections.
+// cappedBytes returns the limits of the config server's capped collections.
 func cappedBytes(ns string) int64 {
 	switch ns {
 	case "config." + configChangelog:
@@ -153,7 +153,7 @@ func indexNames(docs *store.Collection) []string {
 	return names
 }
 
-// FirstMember is the host:port of a shard's first member.
+// FirstMember returns the host:port of a shard's first member.
 func (c *Cluster) FirstMember(id catalog.ShardID) string {
 	host := c.HostOf(id)
 	_, members, _ := strings.Cut(host, "/")
@@ -161,7 +161,7 @@ func (c *Cluster) FirstMember(id catalog.ShardID) string {
 	return first
 }
 
-// Home is where a collection would be made: its database's primary, or any
+// Home returns where a collection would be made: its database's primary, or any
 // shard while there is no database.
 func (st Statistics) Home(ns string) (catalog.ShardID, string) {
 	db, _, _ := catalog.SplitNamespace(ns)
@@ -175,7 +175,7 @@ func (st Statistics) Home(ns string) (catalog.ShardID, string) {
 	return id, st.c.HostOf(id)
 }
 
-// HostOf is a shard's connection string.
+// HostOf returns a shard's connection string.
 func (c *Cluster) HostOf(id catalog.ShardID) string {
 	if id == configShard && c.shards[id] == nil {
 		return c.ConfigServer()
@@ -324,7 +324,7 @@ func (rq *Request) MemberReads(id catalog.ShardID, ns string, q store.Query) ([]
 		nil
 }
 
-// member is a collection on a shard; nil when either is missing.
+// member returns a collection on a shard; nil when either is missing.
 func (c *Cluster) member(id catalog.ShardID, ns string) *localCollection {
 	if s := c.shards[id]; s != nil {
 		return s.colls[ns]
@@ -332,7 +332,7 @@ func (c *Cluster) member(id catalog.ShardID, ns string) *localCollection {
 	return nil
 }
 
-// OnMember are the counters of a collection on one shard, whether it owns
+// OnMember returns the counters of a collection on one shard, whether it owns
 // chunks or not. It is false when the shard has no such collection.
 func (st Statistics) OnMember(id catalog.ShardID, ns string) (LocalStats, bool) {
 	if id == configShard && st.c.config.holds(ns) {
@@ -356,8 +356,8 @@ func (st Statistics) MemberNamespaces(id catalog.ShardID) []string {
 	return own
 }
 
-// MemberIndexes are the indexes of a collection on one shard. It is false when
-// the shard has no such collection.
+// MemberIndexes returns the indexes of a collection on one shard. It is false
+// when the shard has no such collection.
 func (st Statistics) MemberIndexes(id catalog.ShardID, ns string) ([]store.IndexSpec, bool) {
 	if id == configShard && st.c.config.holds(ns) {
 		return st.c.Indexes().List(ns)

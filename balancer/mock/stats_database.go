@@ -159,7 +159,7 @@ func (st Statistics) RangeSize(req SizeRequest) (docs, bytes int64, err error) {
 	return docs, bytes, nil
 }
 
-// sizePattern is the order that the range is in.
+// sizePattern returns the order that the range is in.
 func (st Statistics) sizePattern(req SizeRequest) (catalog.KeyPattern, error) {
 	coll, sharded, err := st.c.config.shardedEntry(req.Namespace)
 	if err != nil {

@@ -38,7 +38,7 @@ type CommonValue struct {
 	Frequency int64
 }
 
-// Monotonicity is the word for the correlation.
+// Monotonicity returns the word for the correlation.
 func (k KeyCharacteristics) Monotonicity() string {
 	switch {
 	case math.IsNaN(k.Correlation):
@@ -104,7 +104,7 @@ func (st Statistics) AnalyzeKey(ns string, key bson.Raw, rate func(docs int64) f
 	return &result, nil
 }
 
-// withoutHash is a pattern whose keys are the values themselves.
+// withoutHash returns a pattern whose keys are the values themselves.
 func withoutHash(p catalog.KeyPattern) (catalog.KeyPattern, error) {
 	doc := bson.D{}
 	for _, field := range p.Fields() {
@@ -189,7 +189,7 @@ func (k *KeyCharacteristics) count(keys []keyed, p catalog.KeyPattern) {
 }
 
 // KeyRanges cuts the keys of a collection into n ranges of about as many
-// documents each, and gives the bounds between them.
+// documents each, and returns the bounds between them.
 func (st Statistics) KeyRanges(ns string, key bson.Raw, n int) ([]catalog.Key, error) {
 	pattern, err := catalog.ParseKeyPattern(key)
 	if err != nil {
@@ -215,7 +215,7 @@ func (st Statistics) KeyRanges(ns string, key bson.Raw, n int) ([]catalog.Key, e
 const configAnalyzers = "queryAnalyzers"
 
 // ConfigureAnalyzer writes a collection's entry of config.queryAnalyzers and
-// gives the configuration it had, nil without one.
+// returns the configuration it had, nil without one.
 func (st Statistics) ConfigureAnalyzer(ns string, is bson.D) (was bson.D, err error) {
 	if old, ok := st.c.config.doc(configAnalyzers, ns); ok {
 		was = bson.D{{Key: "mode", Value: old.Lookup("mode")}}

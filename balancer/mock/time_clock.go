@@ -50,7 +50,7 @@ func newClock(start time.Time, realTime bool) *clock {
 
 var errNothingToWaitFor = errors.New("nothing is under way that could end this wait")
 
-// now is the cluster's time.
+// now returns the cluster's time.
 func (k *clock) now() time.Time {
 	if k.realTime {
 		return time.Now()
@@ -58,7 +58,7 @@ func (k *clock) now() time.Time {
 	return k.queue.Now()
 }
 
-// Now is the cluster's time, for a caller that holds the lock.
+// Now returns the cluster's time, for a caller that holds the lock.
 func (k *clock) Now() time.Time { return k.now() }
 
 // after runs an event in d, with the lock held.
@@ -210,7 +210,7 @@ func (k *clock) Clock() Clock { return Clock{k} }
 // time without sleeping ends.
 const glance = 10 * time.Microsecond
 
-// Now is the cluster's time. On virtual time each look moves it a little.
+// Now returns the cluster's time. On virtual time each look moves it a little.
 func (t Clock) Now() time.Time {
 	t.clock.Lock()
 	defer t.clock.Unlock()
@@ -280,7 +280,7 @@ func (k *clock) keepUp() {
 	k.Spend(time.Duration(k.pacing.speed * float64(passed)))
 }
 
-// nextWake is the real time at which the next event falls due.
+// nextWake returns the real time at which the next event falls due.
 func (k *clock) nextWake() time.Time {
 	wait := time.Hour
 	if due, ok := k.queue.Next(); ok {

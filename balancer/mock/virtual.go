@@ -28,10 +28,10 @@ type virtualData struct {
 	watch       *extentWatch // nil keeps no notes of changes
 }
 
-// all are the extents in key order.
+// all returns the extents in key order.
 func (v virtualData) all() iter.Seq[extent] { return v.from(catalog.Key{}) }
 
-// from are the extents that end above a key, in key order; all for the zero
+// from returns the extents that end above a key, in key order; all for the zero
 // Key.
 func (v virtualData) from(k catalog.Key) iter.Seq[extent] {
 	return func(yield func(extent) bool) {
@@ -49,7 +49,7 @@ func (v virtualData) from(k catalog.Key) iter.Seq[extent] {
 	}
 }
 
-// inside are the extents, or the parts of extents, that lie in [min, max).
+// inside returns the extents, or the parts of extents, that lie in [min, max).
 func (v virtualData) inside(p catalog.KeyPattern, min, max catalog.Key) iter.Seq[extent] {
 	return func(yield func(extent) bool) {
 		for e := range v.from(min) {
@@ -74,7 +74,7 @@ func (v virtualData) within(p catalog.KeyPattern, min, max catalog.Key) (docs, b
 	return docs, bytes
 }
 
-// take cuts [min, max) out and gives what it held.
+// take cuts [min, max) out and returns what it held.
 func (v *virtualData) take(p catalog.KeyPattern, min, max catalog.Key) (taken virtualData) {
 	var touched []extent
 	for e := range v.from(min) {
@@ -136,8 +136,8 @@ func (e extent) cut(p catalog.KeyPattern, at catalog.Key) (before, after extent)
 	return before, after
 }
 
-// pointAfter is a key with about n of the documents of [min, max) below it;
-// false when the data has no room for one.
+// pointAfter returns a key with about n of the documents of [min, max) below
+// it; false when the data has no room for one.
 func (v virtualData) pointAfter(p catalog.KeyPattern, min, max catalog.Key, n int64) (catalog.Key, bool) {
 	for part := range v.inside(p, min, max) {
 		if part.docs <= n {

@@ -19,7 +19,7 @@ const (
 	MergeAll
 )
 
-// String is the action in the server's words.
+// String returns the action in the server's words.
 func (k ActionKind) String() string { return [...]string{"merge", "dataSize", "mergeAllOnShard"}[k] }
 
 // Action is one command of the secondary thread: never a migration.

@@ -20,8 +20,8 @@ func CheckAligned(t *catalog.RoutingTable, z *catalog.ZoneSet) error {
 	return nil
 }
 
-// cuts are the zone boundaries that are no chunk boundaries, ascending, with
-// the zone they belong to. A boundary of two zones comes twice.
+// cuts returns the zone boundaries that are no chunk boundaries, ascending,
+// with the zone they belong to. A boundary of two zones comes twice.
 func cuts(t *catalog.RoutingTable, z *catalog.ZoneSet) iter.Seq2[catalog.Key, string] {
 	return func(yield func(catalog.Key, string) bool) {
 		end := t.Pattern().GlobalMax()

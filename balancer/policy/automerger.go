@@ -87,7 +87,7 @@ func (m *AutoMerger) WantsWork() bool { return m.enabled && m.first }
 // GiveWork is the answer to WantsWork: by shard, in ascending order.
 func (m *AutoMerger) GiveWork(work []MergeWork) { m.work = work }
 
-// Next is the next merge, and what is to be logged when there is none.
+// Next returns the next merge, and what is to be logged when there is none.
 func (m *AutoMerger) Next() (Action, bool, []MergerEvent) {
 	if !m.enabled {
 		return Action{}, false, nil
@@ -119,7 +119,7 @@ func (m *AutoMerger) Next() (Action, bool, []MergerEvent) {
 	return Action{}, false, []MergerEvent{MergerEnds}
 }
 
-// Done takes over how a merge ended, and tells whether there is room for
+// Done takes over how a merge ended, and reports whether there is room for
 // another. Replies to merges of an older round are ignored, unlike in the
 // server, where they could block the policy.
 func (m *AutoMerger) Done(a Action, r ActionResult) (wake bool) {

@@ -209,9 +209,9 @@ func (sel *countSelection) balance() {
 	}
 }
 
-// ideal is the number of chunks of a zone that each of its shards should have.
-// For NoZone all chunks of the collection count, those of zones too (spec 01
-// §12, trap 36).
+// ideal returns the number of chunks of a zone that each of its shards should
+// have. For NoZone all chunks of the collection count, those of zones too (spec
+// 01 §12, trap 36).
 func (sel *countSelection) ideal(zone int) (ideal int, ok bool) {
 	chunks, shards := 0, 0
 	for i := range sel.members {
@@ -304,7 +304,7 @@ func (sel *countSelection) takeFirst(p countPair) bool {
 	return true
 }
 
-// most is the free shard with the most chunks of a zone, at least one; the
+// most returns the free shard with the most chunks of a zone, at least one; the
 // first of equals. Draining and full shards may give.
 func (sel *countSelection) most(zone int) *countMember {
 	var best *countMember
@@ -316,7 +316,7 @@ func (sel *countSelection) most(zone int) *countMember {
 	return best
 }
 
-// least is the free shard with the fewest chunks of the collection, in all
+// least returns the free shard with the fewest chunks of the collection, in all
 // zones, that may receive chunks of a zone; the first of equals.
 func (sel *countSelection) least(zone int) *countMember {
 	var best *countMember

@@ -23,7 +23,8 @@ type Situation struct {
 	Random Chance
 }
 
-// maxChunkSize is the chunk size of the collection, the default one if unset.
+// maxChunkSize returns the chunk size of the collection, the default one if
+// unset.
 func (s Situation) maxChunkSize() int64 {
 	if s.Sizes.MaxChunkSizeBytes == 0 {
 		return catalog.DefaultMaxChunkSizeBytes
@@ -215,8 +216,8 @@ func (sel *selection) evict(donor *member, zone int, reason Reason) bool {
 	return ok
 }
 
-// candidate is the first unflagged chunk a shard owns in a zone. For a report
-// it tells of the flagged ones before that, and counts them.
+// candidate returns the first unflagged chunk a shard owns in a zone. For a
+// report it tells of the flagged ones before that, and counts them.
 func (sel *selection) candidate(donor *member, zone int, reason Reason) (c catalog.Chunk, flagged int, ok bool) {
 	if sel.why == nil || sel.Table.JumboCount(donor.ID) == 0 {
 		c, ok = sel.layout.firstUnflagged(donor.ID, zone)
@@ -297,8 +298,8 @@ func (sel *selection) balanceSizes() error {
 	return nil
 }
 
-// ideal is the size at which the shards of a zone would be even, rounded down;
-// busy and draining shards count. It is negative when there is nothing to
+// ideal returns the size at which the shards of a zone would be even, rounded
+// down; busy and draining shards count. It is negative when there is nothing to
 // even out.
 func (sel *selection) ideal(zone int) (int64, error) {
 	const nothing = -1
@@ -391,8 +392,8 @@ func (sel *selection) rejectPair(code Code, donor, recipient *member, zone int, 
 	}
 }
 
-// most is the largest free shard, the first of equals; nil if there is none.
-// Zones and draining play no part (spec 01 §6.2).
+// most returns the largest free shard, the first of equals; nil if there is
+// none. Zones and draining play no part (spec 01 §6.2).
 func (sel *selection) most() *member {
 	var best *member
 	for i := range sel.members {
@@ -403,7 +404,7 @@ func (sel *selection) most() *member {
 	return best
 }
 
-// least is the smallest free shard that may receive chunks of a zone, the
+// least returns the smallest free shard that may receive chunks of a zone, the
 // first of equals; nil if there is none (spec 01 §6.2).
 func (sel *selection) least(zone int) *member {
 	var best *member

@@ -93,12 +93,13 @@ type CodeInfo struct {
 	sentence func(Decision) string
 }
 
-// Codes is the table of codes: those of migrations first, then by subject.
+// Codes returns the table of codes: those of migrations first, then by subject.
 func Codes() []CodeInfo {
 	return slices.Concat(chosenCodes, roundCodes, shardCodes, zoneCodes, chunkCodes)
 }
 
-// Info is the row of a code; one that the table does not know has its name only.
+// Info returns the row of a code; one that the table does not know has its name
+// only.
 func (c Code) Info() CodeInfo {
 	for _, part := range [][]CodeInfo{chosenCodes, roundCodes, shardCodes, zoneCodes, chunkCodes} {
 		if i := slices.IndexFunc(part, func(info CodeInfo) bool { return info.Code == c }); i >= 0 {

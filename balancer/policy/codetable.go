@@ -279,5 +279,5 @@ var chunkCodes = []CodeInfo{
 		func(d Decision) string { return fmt.Sprintf("Shard %s gives its chunk at %s first.", d.Shard, d.Min) }},
 }
 
-// apart is the difference of the two shards.
+// apart returns the difference of the two shards.
 func (d Decision) apart() string { return d.Numbers.text(d.Numbers.Donor - d.Numbers.Recipient) }

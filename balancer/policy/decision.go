@@ -53,7 +53,7 @@ type Numbers struct {
 	Ideal, Threshold int64
 }
 
-// text is an amount in the unit of the rule.
+// text returns an amount in the unit of the rule.
 func (n Numbers) text(amount int64) string {
 	if n.Unit == Bytes {
 		return bytesText(amount)
@@ -91,7 +91,7 @@ func (n Ineligible) String() string {
 // Chosen reports whether the decision is for a migration.
 func (d Decision) Chosen() bool { return d.Code.Info().Chosen }
 
-// Text is the decision in one sentence, with its numbers.
+// Text returns the decision in one sentence, with its numbers.
 func (d Decision) Text() string {
 	info := d.Code.Info()
 	if info.sentence == nil {
@@ -100,8 +100,8 @@ func (d Decision) Text() string {
 	return info.sentence(d)
 }
 
-// ChoiceOf is the decision for a migration that was chosen by more than the
-// numbers of two shards.
+// ChoiceOf returns the decision for a migration that was chosen by more than
+// the numbers of two shards.
 func ChoiceOf(m Migration) Decision {
 	return Decision{
 		Code: Code(m.Reason), Namespace: m.Namespace, Step: m.Reason,
@@ -109,7 +109,7 @@ func ChoiceOf(m Migration) Decision {
 	}
 }
 
-// zone is the zone in a sentence.
+// zone returns the zone in a sentence.
 func (d Decision) zone() string {
 	if d.Zone == catalog.NoZone {
 		return "the unzoned keys"

@@ -56,8 +56,8 @@ type Measurement struct {
 	Size     catalog.Estimate
 }
 
-// smallChunk is the size up to which a chunk is small: a quarter of the chunk
-// size, with the server's integer division (spec 02 §2.4).
+// smallChunk returns the size up to which a chunk is small: a quarter of the
+// chunk size, with the server's integer division (spec 02 §2.4).
 func smallChunk(maxChunkSize int64) int64 { return maxChunkSize / 100 * 25 }
 
 // NewPhase begins a phase with the collection as it is now. A phase may be
@@ -102,7 +102,7 @@ func (e *ending) abort(next PhaseName) {
 	e.aborted, e.next = true, next
 }
 
-// Next is the phase that follows.
+// Next returns the phase that follows.
 func (e *ending) Next() PhaseName {
 	if e.aborted {
 		return e.next

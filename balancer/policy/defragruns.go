@@ -68,7 +68,7 @@ type chunkRun struct {
 
 func (r chunkRun) len() int { return int(r.to - r.from) }
 
-// runs are the maximal runs of chunks on one shard and in one zone, in key
+// runs returns the maximal runs of chunks on one shard and in one zone, in key
 // order. A chunk that lies only partly in a zone counts as in none.
 func runs(t *catalog.RoutingTable, zones *catalog.ZoneSet) iter.Seq[chunkRun] {
 	return func(yield func(chunkRun) bool) {

@@ -68,13 +68,13 @@ func (e Event) kind() eventKind {
 	return eventKind{text: fmt.Sprintf("event %d", e.ID)}
 }
 
-// Level is the severity of the event.
+// Level returns the severity of the event.
 func (e Event) Level() slog.Level { return e.kind().level }
 
-// Text says what happened, without the attributes.
+// Text returns what happened, without the attributes.
 func (e Event) Text() string { return e.kind().text }
 
-// Attrs are the attributes of the event, its id and collection first.
+// Attrs returns the attributes of the event, its id and collection first.
 func (e Event) Attrs() []slog.Attr {
 	k := e.kind()
 	attrs := []slog.Attr{slog.Int("id", int(e.ID)), slog.String("ns", e.Namespace)}

@@ -112,7 +112,7 @@ func newBorderPointer(zones *catalog.ZoneSet) *borderPointer {
 	return &b
 }
 
-// advance moves to the interval that ends at or after max and tells whether a
+// advance moves to the interval that ends at or after max and reports whether a
 // border was crossed.
 func (b *borderPointer) advance(max catalog.Key) bool {
 	from := b.at

@@ -6,7 +6,7 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// randomMove is what the fail point for random migrations chooses for a
+// randomMove returns what the fail point for random migrations chooses for a
 // collection, whatever its sizes, zones and flags: a whole chunk of the first
 // available shard, in an order drawn, that owns any, for the shard after it
 // (spec 01 §6.10).

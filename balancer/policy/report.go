@@ -75,8 +75,8 @@ func (r *Report) AboutChunk(ns string, c catalog.Chunk, zone string) iter.Seq[De
 	}
 }
 
-// onChunk is what a decision on the chunk's collection says about the chunk;
-// false when it does not concern it.
+// onChunk returns what a decision on the chunk's collection says about the
+// chunk; false when it does not concern it.
 func (d Decision) onChunk(c catalog.Chunk, zone string) (Decision, bool) {
 	switch subject := d.Code.Info().Subject; {
 	case !d.Min.IsZero() && d.Min.Equal(c.Min):

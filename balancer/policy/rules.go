@@ -50,8 +50,8 @@ func (r Rules) forcesJumbo() bool { return r <= RulesNearest }
 // one after the other.
 func (r Rules) oneMove() bool { return r >= RulesSpread }
 
-// threshold is how far a shard with the most chunks may be from the ideal, or
-// from the shard with the fewest, before a chunk moves.
+// threshold returns how far a shard with the most chunks may be from the ideal,
+// or from the shard with the fewest, before a chunk moves.
 func (r Rules) threshold(chunks int, moved bool) int {
 	small := moved || chunks < 20
 	switch {
@@ -67,7 +67,7 @@ func (r Rules) threshold(chunks int, moved bool) int {
 	return 8
 }
 
-// ideal is the number of chunks a shard should have.
+// ideal returns the number of chunks a shard should have.
 func (r Rules) ideal(chunks, shards int) int {
 	if r == RulesCeiling {
 		return (chunks + shards - 1) / shards

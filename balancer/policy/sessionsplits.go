@@ -31,7 +31,7 @@ func SplitsOfSessions(t *catalog.RoutingTable, least int) []Split {
 	return splits
 }
 
-// sessionsPoint is the bound whose UUID begins with these 64 bits.
+// sessionsPoint returns the bound whose UUID begins with these 64 bits.
 func sessionsPoint(p catalog.KeyPattern, high uint64) (catalog.Key, error) {
 	uuid := make([]byte, 16)
 	binary.BigEndian.PutUint64(uuid, high)

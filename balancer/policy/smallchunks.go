@@ -63,7 +63,8 @@ func (p *movePhase) rank(i int32) rank {
 
 func (p *movePhase) before(i, j int32) bool { return p.rank(i).before(p.rank(j)) }
 
-// siblings are the neighbours a chunk may be merged with, the right one first.
+// siblings returns the neighbours a chunk may be merged with, the right one
+// first.
 func (p *movePhase) siblings(i int32) (list [2]int32, n int) {
 	c := &p.chunks[i]
 	for _, j := range [2]int32{c.next, c.prev} {
@@ -79,7 +80,7 @@ func (p *movePhase) siblings(i int32) (list [2]int32, n int) {
 	return list, n
 }
 
-// lists are the numbers of the lists that a chunk belongs to.
+// lists returns the numbers of the lists that a chunk belongs to.
 func (p *movePhase) lists(i int32) (numbers [2]int32, n int) {
 	c := &p.chunks[i]
 	if !c.listed || c.busy {
@@ -178,7 +179,7 @@ func (p *movePhase) scan(n int, avail *Available) iter.Seq[int32] {
 	}
 }
 
-// smallest is the first chunk of a scan, or the next one; -1 at its end.
+// smallest returns the first chunk of a scan, or the next one; -1 at its end.
 func (p *movePhase) smallest(n int, avail *Available, next bool) int32 {
 	best := int32(-1)
 	for number, list := range p.shards[n].small {
@@ -190,8 +191,8 @@ func (p *movePhase) smallest(n int, avail *Available, next bool) int32 {
 	return best
 }
 
-// head is the first chunk of a list, or the first behind what is reached; -1
-// when there is none.
+// head returns the first chunk of a list, or the first behind what is reached;
+// -1 when there is none.
 func head(list *btree.BTreeG[int32], next bool) int32 {
 	if list == nil {
 		return -1

@@ -12,7 +12,7 @@ const (
 	ViolationChunksImbalance = "chunksImbalance"
 )
 
-// violation is what the status command calls a reason to move.
+// violation returns what the status command calls a reason to move.
 func (r Reason) violation() string {
 	switch r {
 	case ReasonDrain:
@@ -49,10 +49,11 @@ type Compliance struct {
 	Details     *Defragmentation // only with ViolationDefragmenting
 }
 
-// CollectionStatus is a dry run of the zone splits and of the selection with
-// every shard available. Whether balancing is switched off, for the cluster or
-// for the collection, makes no difference. Errors are those of CheckAligned
-// (only config.system.sessions can get that far) and of SelectMigrations.
+// CollectionStatus returns a dry run of the zone splits and of the selection
+// with every shard available. Whether balancing is switched off, for the
+// cluster or for the collection, makes no difference. Errors are those of
+// CheckAligned (only config.system.sessions can get that far) and of
+// SelectMigrations.
 func CollectionStatus(s Situation, d Defragmentation) (Compliance, error) {
 	return ExplainStatus(s, d, nil)
 }
@@ -79,9 +80,9 @@ func ExplainStatus(s Situation, d Defragmentation, why *Report) (Compliance, err
 	return status, nil
 }
 
-// StatusWithoutSizes is the part of CollectionStatus that comes before any shard
-// is asked for sizes: a defragmentation, and zones that need splits. It is
-// false when the sizes decide.
+// StatusWithoutSizes returns the part of CollectionStatus that comes before any
+// shard is asked for sizes: a defragmentation, and zones that need splits. It
+// is false when the sizes decide.
 func StatusWithoutSizes(s Situation, d Defragmentation) (status Compliance, settled bool) {
 	status.ChunkSizeMB = chunkSizeMB(s.maxChunkSize())
 	switch {

@@ -82,8 +82,8 @@ func (s UnshardedSituation) someSharded() bool {
 	return slices.ContainsFunc(s.Sharded, func(ns string) bool { return drains || !strings.HasPrefix(ns, "config.") })
 }
 
-// pick is a collection of the first donor that has one, and the first other
-// shard as its recipient.
+// pick returns a collection of the first donor that has one, and the first
+// other shard as its recipient.
 func (s UnshardedSituation) pick(donors, recipients []catalog.ShardID, chance Chance) (Migration, bool) {
 	for _, from := range donors {
 		to := slices.IndexFunc(recipients, func(id catalog.ShardID) bool { return id != from })
@@ -99,8 +99,8 @@ func (s UnshardedSituation) pick(donors, recipients []catalog.ShardID, chance Ch
 	return Migration{}, false
 }
 
-// pickOn is a collection of a shard: one that is not tracked, of a database
-// drawn first, else one that is.
+// pickOn returns a collection of a shard: one that is not tracked, of a
+// database drawn first, else one that is.
 func (s UnshardedSituation) pickOn(shard catalog.ShardID, chance Chance) (Unsharded, bool) {
 	byDatabase := map[string][]Unsharded{}
 	var databases []string

@@ -52,7 +52,7 @@ func (l *zoneLayout) add(s stretch) {
 	l.stretches = append(l.stretches, s)
 }
 
-// noZone is the number of NoZone.
+// noZone returns the number of NoZone.
 func (l *zoneLayout) noZone() int { return len(l.names) - 1 }
 
 // zonesOf visits the zones in which a shard owns chunks, ascending by the
@@ -109,8 +109,8 @@ func (l *zoneLayout) chunks(shard catalog.ShardID, zone int) iter.Seq[catalog.Ch
 	}
 }
 
-// firstUnflagged is the first of chunks(shard, zone) without the jumbo flag. It
-// reads no other chunk of the zone.
+// firstUnflagged returns the first of chunks(shard, zone) without the jumbo
+// flag. It reads no other chunk of the zone.
 func (l *zoneLayout) firstUnflagged(shard catalog.ShardID, zone int) (catalog.Chunk, bool) {
 	own := l.byZone[zone]
 	if len(own) == 0 {
@@ -130,7 +130,7 @@ func (l *zoneLayout) firstUnflagged(shard catalog.ShardID, zone int) (catalog.Ch
 	}
 }
 
-// firstOwned is the first chunk of a shard at or above a chunk boundary.
+// firstOwned returns the first chunk of a shard at or above a chunk boundary.
 func (l *zoneLayout) firstOwned(shard catalog.ShardID, from catalog.Key) (catalog.Chunk, bool) {
 	for c := range l.table.Owned(shard, from, catalog.Key{}) {
 		return c, true

@@ -12,8 +12,8 @@ import (
 	"shardsh/bindings/script"
 )
 
-// called is the function that a call names, as its help describes it, and what
-// it is called on.
+// called returns the function that a call names, as its help describes it, and
+// what it is called on.
 func (s *Completer) called(callee string) (help script.Help, on known, ok bool) {
 	dot := strings.LastIndexByte(callee, '.')
 	name := strings.TrimSpace(callee[dot+1:])
@@ -29,7 +29,8 @@ func (s *Completer) called(callee string) (help script.Help, on known, ok bool) 
 	return help, on, ok
 }
 
-// argumentNames are what a string in a call can be, by the name of the parameter.
+// argumentNames returns what a string in a call can be, by the name of the
+// parameter.
 func (s *Completer) argumentNames(t *typing) []string {
 	callee, i, within, ok := t.call()
 	if !ok {
@@ -91,7 +92,7 @@ func (s *Completer) namesFor(parameter string, help script.Help, on known, typed
 	return nil
 }
 
-// localNames are those no server is asked for.
+// localNames returns those no server is asked for.
 func (s *Completer) localNames(parameter string, help script.Help, typed string) ([]string, bool) {
 	switch {
 	case parameter == "key" && help.Class == "Config":
@@ -102,7 +103,7 @@ func (s *Completer) localNames(parameter string, help script.Help, typed string)
 	return nil, false
 }
 
-// fileNames are the files in the directory that was typed, and for load the
+// fileNames returns the files in the directory that was typed, and for load the
 // scripts that are shipped.
 func (s *Completer) fileNames(typed string, onlyDirectories, shipped bool) []string {
 	var names []string

@@ -66,8 +66,8 @@ func (s *Completer) Wait() { s.lists.fetching.Wait() }
 // Close ends what is under way.
 func (s *Completer) Close() { s.lists.close() }
 
-// Known is the value of a chain of names and calls, as far as it can be known
-// without running code of scripts; nil otherwise.
+// Known returns the value of a chain of names and calls, as far as it can be
+// known without running code of scripts; nil otherwise.
 func (s *Completer) Known(expression string) goja.Value { return s.know(expression).value }
 
 // Complete offers ways to finish an input: each completion is to be put behind
@@ -106,7 +106,8 @@ func fits(word, typed string, exactly bool) bool {
 	return strings.EqualFold(word[:len(typed)], typed)
 }
 
-// candidates says which end of the input is being typed and what it could be.
+// candidates returns which end of the input is being typed and what it could
+// be.
 func (s *Completer) candidates(input string) (typed string, words []string, anyCase bool) {
 	d := s.shell.Current()
 	if m := useLine.FindStringSubmatch(input); m != nil {
@@ -151,8 +152,8 @@ func (s *Completer) wordsAt(t *typing) []string {
 	return s.members(s.JS.Runtime.GlobalObject())
 }
 
-// stringWords are what can be in a string: an argument, a quoted key, or a name
-// in brackets behind an object.
+// stringWords returns what can be in a string: an argument, a quoted key, or a
+// name in brackets behind an object.
 func (s *Completer) stringWords(t *typing) []string {
 	if in := t.innermost(); in != nil {
 		if in.bracket == '{' && in.key == "" && strings.HasPrefix(t.typed(), "$") {

@@ -17,10 +17,10 @@ const (
 	sampleDepth = 3
 )
 
-// fieldNames are those of some documents of the collection, where a key of an
-// object is typed in a call on one. They are offered only to those who asked for
-// it by config.set("disableSchemaSampling", false): reading a user's data is no
-// shell's own idea.
+// fieldNames returns those of some documents of the collection, where a key of
+// an object is typed in a call on one. They are offered only to those who asked
+// for it by config.set("disableSchemaSampling", false): reading a user's data
+// is no shell's own idea.
 func (s *Completer) fieldNames(t *typing) []string {
 	in := t.innermost()
 	if !s.shell.SamplesFields() || in == nil || in.bracket != '{' || in.key != "" {

@@ -74,11 +74,11 @@ func (t *typing) innermost() *opening {
 	return &t.open[len(t.open)-1]
 }
 
-// typed is the word so far.
+// typed returns the word so far.
 func (t *typing) typed() string { return t.text[t.word:] }
 
-// call is the innermost call around the cursor: the text of what is called, and
-// the brackets within its argument.
+// call returns the innermost call around the cursor: the text of what is
+// called, and the brackets within its argument.
 func (t *typing) call() (callee string, argument int, within []opening, ok bool) {
 	for i := len(t.open) - 1; i >= 0; i-- {
 		if t.open[i].bracket == '(' {
@@ -93,8 +93,8 @@ func isWordByte(c byte) bool {
 	return c == '_' || c == '$' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
 }
 
-// closingQuote is where the string that begins at i ends; negative when it does
-// not.
+// closingQuote returns where the string that begins at i ends; negative when it
+// does not.
 func closingQuote(line string, i int) int {
 	for j := i + 1; j < len(line); j++ {
 		switch line[j] {
@@ -107,7 +107,8 @@ func closingQuote(line string, i int) int {
 	return -1
 }
 
-// pastComment is the last byte of the comment at i, or i when there is none.
+// pastComment returns the last byte of the comment at i, or i when there is
+// none.
 func pastComment(line string, i int) int {
 	rest := line[i:]
 	var end int
@@ -127,8 +128,8 @@ func pastComment(line string, i int) int {
 	return i + end
 }
 
-// expressionBefore is the chain of names, calls and indexes that ends at end,
-// such as db.getSiblingDB("config").chunks; empty when there is none.
+// expressionBefore returns the chain of names, calls and indexes that ends at
+// end, such as db.getSiblingDB("config").chunks; empty when there is none.
 func expressionBefore(line string, end int) string {
 	i := skipSpaceBefore(line, end)
 	end = i
@@ -164,7 +165,8 @@ func skipSpaceBefore(line string, i int) int {
 	return len(strings.TrimRight(line[:i], " \t\n⏎⇥"))
 }
 
-// openingOf is where the bracket opens that closes at i; negative when nowhere.
+// openingOf returns where the bracket opens that closes at i; negative when
+// nowhere.
 func openingOf(line string, i int) int {
 	depth := 0
 	for ; i >= 0; i-- {

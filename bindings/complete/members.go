@@ -95,8 +95,8 @@ func (s *Completer) know(expression string) known {
 	return k
 }
 
-// closingOf is where the bracket at the start of text closes; negative when
-// nowhere.
+// closingOf returns where the bracket at the start of text closes; negative
+// when nowhere.
 func closingOf(text string) int {
 	depth := 0
 	for i := 0; i < len(text); i++ {
@@ -138,7 +138,7 @@ func isProxy(o *goja.Object) bool {
 	return o.ExportType() == reflect.TypeFor[goja.Proxy]()
 }
 
-// own is an object's own property; nil for one that cannot be read without
+// own returns an object's own property; nil for one that cannot be read without
 // effects.
 func (s *Completer) own(o *goja.Object, name string) (v goja.Value, found bool) {
 	descriptor, err := s.descriptor(o, name)
@@ -166,7 +166,7 @@ func (s *Completer) descriptor(o *goja.Object, name string) (*goja.Object, error
 	return d, err
 }
 
-// memberNames are what may follow a dot.
+// memberNames returns what may follow a dot.
 func (s *Completer) memberNames(k known) []string {
 	o, _ := k.value.(*goja.Object)
 	if o == nil {
@@ -192,7 +192,7 @@ func (s *Completer) memberNames(k known) []string {
 	return words
 }
 
-// reachable are the names of collections that can be typed behind a dot.
+// reachable returns the names of collections that can be typed behind a dot.
 func reachable(names []string) []string {
 	var list []string
 	for _, n := range names {
@@ -231,7 +231,7 @@ func identifierOnly(name string) bool {
 	return name != ""
 }
 
-// result is what a method gives, as far as its name tells.
+// result returns what a method gives, as far as its name tells.
 func (s *Completer) result(on known, name, argument string) known {
 	v, proto, ours := s.shell.Result(on.value, name, unquoted(argument))
 	switch {

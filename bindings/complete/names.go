@@ -45,8 +45,8 @@ type nameList struct {
 	loading chan struct{} // nil when nothing is under way
 }
 
-// get gives names from the server: those it answers soon, else those it answered
-// last.
+// get returns names from the server: those it answers soon, else those it
+// answered last.
 func (l *nameLists) get(client *mongo.Client, what string, fetch func(context.Context,
 	*mongo.Client) []string) []string {
 	list, loading := l.request(nameKey{client, what}, fetch)
@@ -149,7 +149,7 @@ func (s *Completer) collectionNames(m *server.Conn, database string) []string {
 	})
 }
 
-// ids are those of a collection of config.
+// ids returns those of a collection of config.
 func (s *Completer) ids(m *server.Conn, collection string) []string {
 	return s.lists.get(m.Client, "config."+collection, func(ctx context.Context, client *mongo.Client) []string {
 		return fieldsOf(server.FirstBatch(server.Quietly(ctx, client, "config", bson.D{
@@ -184,8 +184,8 @@ func (s *Completer) indexNames(d *server.Database, name string) []string {
 		})
 }
 
-// namespaces are those of sharded collections, and with every also the others of
-// the database that was typed.
+// namespaces returns those of sharded collections, and with every also the
+// others of the database that was typed.
 func (s *Completer) namespaces(m *server.Conn, typed string, every bool) []string {
 	sharded := s.ids(m, "collections")
 	database, _, dotted := strings.Cut(typed, ".")

@@ -47,8 +47,8 @@ type Display struct {
 // New makes a Display.
 func New(o Options) *Display { return &Display{cfg: o} }
 
-// Render is a result as the shell shows it (spec 04 §3.1), without a line end
-// after it. It may throw.
+// Render returns a result as the shell shows it (spec 04 §3.1), without a line
+// end after it. It may throw.
 func (s *Display) Render(v goja.Value) string {
 	if text, ok := s.renderTables(v); ok {
 		return text
@@ -63,7 +63,7 @@ func (s *Display) Render(v goja.Value) string {
 	return s.JS.World.InspectResult(s.WithoutGossip(v), o, true)
 }
 
-// InspectOptions are those of print() under the current settings.
+// InspectOptions returns those of print() under the current settings.
 func (s *Display) InspectOptions() values.InspectOptions {
 	o, look := values.DefaultInspect(), s.cfg.Look()
 	o.Color = s.cfg.Color
@@ -90,7 +90,7 @@ func (s *Display) Inspect(v goja.Value) string {
 	return s.JS.World.Inspect(v, s.InspectOptions())
 }
 
-// Printed is an argument of print().
+// Printed returns an argument of print().
 func (s *Display) Printed(v goja.Value) string {
 	if text, ok := s.cfg.Own(v); ok {
 		return text
@@ -117,8 +117,8 @@ func (s *Display) replyMark() *goja.Symbol {
 	return s.replies
 }
 
-// WithoutGossip is a reply as it is shown: the fields every reply has are left
-// out (spec 04 §5.1). Scripts can still read and list them.
+// WithoutGossip returns a reply as it is shown: the fields every reply has are
+// left out (spec 04 §5.1). Scripts can still read and list them.
 func (s *Display) WithoutGossip(v goja.Value) goja.Value {
 	o, ok := v.(*goja.Object)
 	if !ok || s.replies == nil || o.GetSymbol(s.replies) == nil {
@@ -179,7 +179,7 @@ func (s *Display) Print(args []goja.Value) {
 	s.JS.Write(strings.Join(texts, " ") + "\n")
 }
 
-// ShownValue is a result of show that prints as the value it is.
+// ShownValue returns a result of show that prints as the value it is.
 func (s *Display) ShownValue(v goja.Value) goja.Value {
 	o := s.InspectOptions()
 	return s.JS.ShownText(s.JS.World.InspectResult(v, o, false))

@@ -15,17 +15,17 @@ var bytesSource string
 //go:embed web.js
 var webSource string
 
-// bytesGlobal gives one of the globals that bytes.js defines: Buffer,
+// bytesGlobal returns one of the globals that bytes.js defines: Buffer,
 // TextEncoder, TextDecoder.
 func (s *World) bytesGlobal(name string) goja.Value {
 	return s.fromSource("<bytes>", bytesSource, name)
 }
 
-// webGlobal gives one of what web.js defines: events, abort signals, atob.
+// webGlobal returns one of what web.js defines: events, abort signals, atob.
 func (s *World) webGlobal(name string) goja.Value { return s.fromSource("<web>", webSource, name) }
 
-// fromSource gives a member of the table that a source of the shell's own makes
-// from the conversions of bytes.
+// fromSource returns a member of the table that a source of the shell's own
+// makes from the conversions of bytes.
 func (s *World) fromSource(file, text, name string) goja.Value {
 	return s.JS.Cached(file, func() *goja.Object {
 		v, err := s.JS.Runtime.RunScript(file, text)
@@ -99,7 +99,7 @@ func (s *World) buffer(data []byte) goja.Value {
 	return b
 }
 
-// bytesText is an argument that is text or bytes.
+// bytesText returns an argument that is text or bytes.
 func (c *call) bytesText(i int) string {
 	if o := c.Object(i); o != nil {
 		if data, ok := o.Export().([]byte); ok {

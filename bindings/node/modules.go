@@ -267,7 +267,7 @@ func (s *World) newCrypto() *goja.Object {
 	return m.o
 }
 
-// hasher is what createHash gives: update and digest.
+// hasher returns what createHash gives: update and digest.
 func (s *World) hasher(h hash.Hash) *goja.Object {
 	m := s.buildModule()
 	m.add("update", func(c *call) any {

@@ -46,8 +46,8 @@ func (c *call) format() string {
 	return b.String()
 }
 
-// fill writes a text with arguments in the places of its % words, and gives the
-// arguments that are left.
+// fill writes a text with arguments in the places of its % words, and returns
+// the arguments that are left.
 func (c *call) fill(b *strings.Builder, text string, args []goja.Value) []goja.Value {
 	for {
 		before, rest, found := strings.Cut(text, "%")
@@ -74,7 +74,7 @@ func (c *call) fill(b *strings.Builder, text string, args []goja.Value) []goja.V
 	}
 }
 
-// formatWords are the letters behind % and how each writes its argument.
+// formatWords returns the letters behind % and how each writes its argument.
 func formatWords() map[byte]func(c *call, v goja.Value) string {
 	return map[byte]func(c *call, v goja.Value) string{
 		's': (*call).formatText,
@@ -92,7 +92,7 @@ func formatWords() map[byte]func(c *call, v goja.Value) string {
 	}
 }
 
-// unquoted is an argument that stands for itself.
+// unquoted returns an argument that stands for itself.
 func (c *call) unquoted(v goja.Value) string {
 	if goja.IsString(v) {
 		return v.String()
@@ -138,7 +138,7 @@ const languageClasses = "Object Array Function Date RegExp Error TypeError Range
 	"EvalError URIError " +
 	"AggregateError Map Set WeakMap WeakSet Promise Symbol BigInt Number String Boolean ArrayBuffer DataView Uint8Array"
 
-// formatNumber is a number as one of the language's functions reads it.
+// formatNumber returns a number as one of the language's functions reads it.
 func (c *call) formatNumber(v goja.Value, reader string) string {
 	if _, ok := v.(*goja.Symbol); ok {
 		return "NaN"

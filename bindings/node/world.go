@@ -48,7 +48,7 @@ type global struct {
 	help            string
 }
 
-// Files are the functions about files and the host.
+// Files returns the functions about files and the host.
 func (s *World) Files() []script.Global {
 	var list []script.Global
 	for _, g := range fileGlobals() {

@@ -2,8 +2,8 @@ package plaintext
 
 import "strings"
 
-// Nearest is the name that takes the fewest changes to become the given one;
-// empty when all take too many.
+// Nearest returns the name that takes the fewest changes to become the given
+// one; empty when all take too many.
 func Nearest(name string, names []string) string {
 	best, least := "", len(name)/3+2
 	for _, n := range names {

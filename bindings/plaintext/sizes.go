@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// SizeText is a size of show dbs (spec 04 §3.8).
+// SizeText returns a size of show dbs (spec 04 §3.8).
 func SizeText(bytes float64) string {
 	units := []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB"}
 	i := 0
@@ -19,7 +19,7 @@ func SizeText(bytes float64) string {
 	return strconv.FormatFloat(bytes, 'f', 2, 64) + " " + units[i]
 }
 
-// ByteText is how getShardDistribution writes sizes: cut, not rounded, and
+// ByteText returns how getShardDistribution writes sizes: cut, not rounded, and
 // without a space.
 func ByteText(b float64) string {
 	if math.IsNaN(b) || b == 0 {

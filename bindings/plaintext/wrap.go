@@ -25,7 +25,7 @@ func Wrapped(text string, width int) (lines []string) {
 	return append(lines, line)
 }
 
-// Cut is the beginning of a text that is no wider than width.
+// Cut returns the beginning of a text that is no wider than width.
 func Cut(text string, width int) string {
 	for i, r := range text {
 		if width -= twwidth.Width(string(r)); width < 0 {

@@ -14,7 +14,7 @@ func Of(d bson.D) bson.Raw {
 	return raw
 }
 
-// Int is a number of a reply, whatever its type; 0 when it is missing.
+// Int returns a number of a reply, whatever its type; 0 when it is missing.
 func Int(doc bson.Raw, path ...string) int64 {
 	v, err := doc.LookupErr(path...)
 	if err != nil {
@@ -26,7 +26,7 @@ func Int(doc bson.Raw, path ...string) int64 {
 	return 0
 }
 
-// Number is a number of a reply as a double; 0 when it is missing.
+// Number returns a number of a reply as a double; 0 when it is missing.
 func Number(doc bson.Raw, path ...string) float64 {
 	v, err := doc.LookupErr(path...)
 	if err != nil {
@@ -36,7 +36,8 @@ func Number(doc bson.Raw, path ...string) float64 {
 	return f
 }
 
-// Small is a whole number in the type JavaScript's numbers get on the wire.
+// Small returns a whole number in the type JavaScript's numbers get on the
+// wire.
 func Small(n int64) any {
 	if n == int64(int32(n)) {
 		return int32(n)

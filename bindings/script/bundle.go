@@ -200,8 +200,8 @@ func (s *Modules) renamed(err error, path, name string) error {
 	return err
 }
 
-// importModule is what import statements of inputs come to: the module as a
-// namespace, or the promise of it.
+// importModule returns what import statements of inputs come to: the module as
+// a namespace, or the promise of it.
 func (c *Call) importModule() goja.Value {
 	m, done := c.JS.Modules.requireOrImport(c.Text(0))
 	if done == nil {

@@ -57,8 +57,8 @@ func indexPlaces(tree *ast.Program) places {
 	return list
 }
 
-// lastIdx is the last place the engine notes while it reads an expression. Calls
-// of a member of null have no other.
+// lastIdx returns the last place the engine notes while it reads an expression.
+// Calls of a member of null have no other.
 func lastIdx(x ast.Expression) file.Idx {
 	switch x := x.(type) {
 	case *ast.DotExpression:
@@ -71,8 +71,8 @@ func lastIdx(x ast.Expression) file.Idx {
 	return x.Idx0()
 }
 
-// memberIdx is where V8 says that a call of something fails: at the name of the
-// method.
+// memberIdx returns where V8 says that a call of something fails: at the name
+// of the method.
 func memberIdx(callee ast.Expression) file.Idx {
 	switch callee := callee.(type) {
 	case *ast.DotExpression:
@@ -169,8 +169,8 @@ func (s wording) reword(e *goja.Object, message string) {
 	}
 }
 
-// betterWords is what V8 says; empty when that is not sure. The frames are the
-// lines of a stack.
+// betterWords returns what V8 says; empty when that is not sure. The frames are
+// the lines of a stack.
 func (s wording) betterWords(message, frames string) string {
 	if strings.HasPrefix(message, "SyntaxError: <eval>: Line ") {
 		text := regexp.MustCompile(`^SyntaxError: <eval>: Line \d+:\d+ (.*?)( \(and \d+ more ` +
@@ -270,8 +270,8 @@ func (s wording) memberWords(message string, of ast.Expression, property string,
 	return ""
 }
 
-// nothing tells whether an expression gave null or undefined, as far as that is
-// sure: the engine does not say.
+// nothing reports whether an expression gave null or undefined, as far as that
+// is sure: the engine does not say.
 func (s wording) nothing(x ast.Expression) string {
 	const unknown = "undefined or null"
 	switch x := bare(x).(type) {

@@ -2,7 +2,7 @@ package script
 
 import "strings"
 
-// clearSyntaxMessage says what the parser's message of a syntax error means
+// clearSyntaxMessage returns what the parser's message of a syntax error means
 // where that has its own words for it. The column counts from 1.
 func clearSyntaxMessage(message, line string, column int) string {
 	switch {

@@ -33,7 +33,7 @@ type Call struct {
 	Args []goja.Value
 }
 
-// Arg is the argument at position i; undefined when there is none.
+// Arg returns the argument at position i; undefined when there is none.
 func (c *Call) Arg(i int) goja.Value {
 	if i < len(c.Args) && c.Args[i] != nil {
 		return c.Args[i]
@@ -47,7 +47,7 @@ func (c *Call) Has(i int) bool { return !goja.IsUndefined(c.Arg(i)) }
 // Text returns the argument at position i as a string.
 func (c *Call) Text(i int) string { return c.Arg(i).String() }
 
-// Object is the argument at position i if it is an object; nil otherwise.
+// Object returns the argument at position i if it is an object; nil otherwise.
 func (c *Call) Object(i int) *goja.Object {
 	o, _ := c.Arg(i).(*goja.Object)
 	return o
@@ -74,7 +74,7 @@ func ParseSignature(text string) []param {
 	return list
 }
 
-// CallForm is how a call of the function is written in help texts.
+// CallForm returns how a call of the function is written in help texts.
 func CallForm(name, signature string) string {
 	var names []string
 	for _, p := range ParseSignature(signature) {
@@ -137,8 +137,8 @@ type classes struct {
 
 }
 
-// Prototype gives the prototype of a kind of object with its methods. The label
-// is the class's name in argument errors.
+// Prototype returns the prototype of a kind of object with its methods. The
+// label is the class's name in argument errors.
 func Prototype[T any](s *Engine, label string, methods []Method[T]) *goja.Object {
 	if p := s.classes.prototypes[label]; p != nil {
 		return p
@@ -168,7 +168,7 @@ func Prototype[T any](s *Engine, label string, methods []Method[T]) *goja.Object
 	return p
 }
 
-// Class is a prototype that was made before; nil for none.
+// Class returns a prototype that was made before; nil for none.
 func (s *Engine) Class(label string) *goja.Object { return s.classes.prototypes[label] }
 
 // Receiver returns the Go value behind an object, or behind one it inherits from:
@@ -215,8 +215,8 @@ func (s *Engine) ContainFaults() {
 	panic(p)
 }
 
-// functionPrototype is what the shell's functions inherit from: help, on top of
-// what every function has.
+// functionPrototype returns what the shell's functions inherit from: help, on
+// top of what every function has.
 func (s *Engine) functionPrototype() *goja.Object {
 	if s.classes.function != nil {
 		return s.classes.function

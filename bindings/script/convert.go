@@ -11,7 +11,7 @@ import (
 	"shardsh/bindings/rawdoc"
 )
 
-// Document is a script's object as BSON; anything else throws.
+// Document returns a script's object as BSON; anything else throws.
 func (s *Engine) Document(v goja.Value) bson.Raw {
 	doc, err := s.World.DocFromJS(v)
 	if err != nil {
@@ -88,8 +88,8 @@ next:
 	return body
 }
 
-// Property is a field of a script's object; nil when the object or the field is
-// missing.
+// Property returns a field of a script's object; nil when the object or the
+// field is missing.
 func Property(o *goja.Object, name string) goja.Value {
 	if o == nil {
 		return nil

@@ -12,7 +12,7 @@ func (s *Engine) SetEJSON(name, text string) error {
 	return s.Runtime.GlobalObject().Set(name, v)
 }
 
-// Defines tells whether a global of that name is there already.
+// Defines reports whether a global of that name is there already.
 func (s *Engine) Defines(name string) bool {
 	return slices.Contains(s.Runtime.GlobalObject().GetOwnPropertyNames(), name)
 }

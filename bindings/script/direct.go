@@ -54,7 +54,7 @@ func complete(text string) bool {
 	return err == nil
 }
 
-// lineBounds gives the offsets of line n, counted from 1, without its end.
+// lineBounds returns the offsets of line n, counted from 1, without its end.
 func lineBounds(text string, n int) (start, end int) {
 	for ; n > 1; n-- {
 		i := strings.IndexByte(text[start:], '\n')

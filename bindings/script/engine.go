@@ -219,7 +219,7 @@ func (s *Engine) RunFile(ctx context.Context, path string) (Result, error) {
 	return Result{Value: v}, nil
 }
 
-// Stdin is what scripts read.
+// Stdin returns what scripts read.
 func (s *Engine) Stdin() io.Reader {
 	if s.cfg.Stdin != nil {
 		return s.cfg.Stdin
@@ -231,8 +231,8 @@ func (s *Engine) Stdin() io.Reader {
 // REPL should ask for another line (spec 04 §2.3).
 func (s *Engine) Incomplete(source string) bool { return incomplete(source) }
 
-// Within is the frame around everything that may run JavaScript: it lets ctx
-// stop it and turns whatever went wrong into an error of this package.
+// Within returns the frame around everything that may run JavaScript: it lets
+// ctx stop it and turns whatever went wrong into an error of this package.
 func (s *Engine) Within(ctx context.Context, run func() (goja.Value, error)) (goja.Value, error) {
 	s.running.Lock()
 	defer s.running.Unlock()
@@ -324,7 +324,7 @@ func (s *Engine) Set(name string, value any) error {
 	return s.Runtime.GlobalObject().Set(name, value)
 }
 
-// ExitCode is what the script left in process.exitCode: 0 when it left
+// ExitCode returns what the script left in process.exitCode: 0 when it left
 // nothing, 1 for what is no exit code. It is 0 while a script runs.
 func (s *Engine) ExitCode() int {
 	if !s.running.TryLock() {

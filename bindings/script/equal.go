@@ -66,7 +66,7 @@ func (s *Engine) DeepEqual(a, b goja.Value, strict bool) bool {
 	return true
 }
 
-// CollectionClass is the class of a Map or a Set; nil for all else.
+// CollectionClass returns the class of a Map or a Set; nil for all else.
 func (s *Engine) CollectionClass(o *goja.Object) *goja.Object {
 	for _, name := range []string{"Map", "Set"} {
 		if class, ok := s.Runtime.GlobalObject().Get(name).(*goja.Object); ok && s.Runtime.InstanceOf(o, class) {

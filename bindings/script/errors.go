@@ -67,7 +67,7 @@ func (e *Error) At() string {
 	return fmt.Sprintf("%s:%d:%d", e.File, e.Line, e.Column)
 }
 
-// Text is the error as a REPL shows it, without "Uncaught".
+// Text returns the error as a REPL shows it, without "Uncaught".
 func (e *Error) Text() string {
 	text := e.headline()
 	if e.Details != "" {
@@ -159,8 +159,8 @@ func (s *Engine) syntaxError(message, file string, line, column int) *Error {
 	return e
 }
 
-// Here is where in the user's code a function was called from, as the head of a
-// message; empty when that is unknown.
+// Here returns where in the user's code a function was called from, as the head
+// of a message; empty when that is unknown.
 func (s *Engine) Here() string {
 	e := &Error{}
 	s.sources.locate(e, s.Runtime.CaptureCallStack(10, nil))
@@ -306,8 +306,8 @@ func (s *Engine) Abort(cause error) {
 	panic(&goja.InterruptedError{})
 }
 
-// stopped is the error of a wait: the end of the script when that is why it
-// ended.
+// stopped returns the error of a wait: the end of the script when that is why
+// it ended.
 func (s *Engine) stopped(err error) error {
 	if s.ctx.Err() == nil {
 		return err
@@ -316,7 +316,7 @@ func (s *Engine) stopped(err error) error {
 	return &goja.InterruptedError{}
 }
 
-// inspectOptions are how values look in messages.
+// inspectOptions returns how values look in messages.
 func (s *Engine) inspectOptions() values.InspectOptions {
 	if s.cfg.Inspect == nil {
 		return values.DefaultInspect()

@@ -27,7 +27,8 @@ func (h Help) Render(s *Engine) string {
 	return "\n  " + s.Paint(HeadingColor, s.receiver(h.Class)+h.Form+":") + "\n\n  " + h.Text
 }
 
-// HelpTable is the help of an object: a heading and a line for each member.
+// HelpTable returns the help of an object: a heading and a line for each
+// member.
 func (s *Engine) HelpTable(heading string, rows [][2]string) string {
 	var b strings.Builder
 	b.WriteString("\n  " + s.Paint(HeadingColor, heading+":") + "\n\n")
@@ -53,14 +54,14 @@ func helpOf[T any](methods []Method[T]) [][2]string {
 	return rows
 }
 
-// helpObject is a help text as a value: it prints as the text.
+// helpObject returns a help text as a value: it prints as the text.
 func (s *Engine) helpObject(text func() string) goja.Value {
 	return s.shownHelp(text())
 }
 
 func (s *Engine) shownHelp(text string) goja.Value { return s.instanceOfShown(&shown{text: text}) }
 
-// HelpFunction is a help that works with and without call parentheses
+// HelpFunction returns a help that works with and without call parentheses
 // (spec 04 §2.4).
 func (s *Engine) HelpFunction(text func() string) goja.Value {
 	f := s.Function("help", func(c *Call) goja.Value { return c.JS.helpObject(text) })
@@ -73,7 +74,7 @@ func (s *Engine) HelpProperty(proto *goja.Object, text func() string) {
 	s.World.DefineLazy(proto, "help", func() goja.Value { return s.HelpFunction(text) })
 }
 
-// receiver is how an object of a class is written.
+// receiver returns how an object of a class is written.
 func (s *Engine) receiver(class string) string {
 	if s.cfg.Receivers == nil {
 		return ""
@@ -81,13 +82,13 @@ func (s *Engine) receiver(class string) string {
 	return s.cfg.Receivers()[class]
 }
 
-// HelpOn is the help of a function of the shell's own.
+// HelpOn returns the help of a function of the shell's own.
 func (s *Engine) HelpOn(f *goja.Object) (h Help, ok bool) {
 	h, ok = s.classes.helps[f]
 	return h, ok
 }
 
-// Parameter is the name a call form has for an argument.
+// Parameter returns the name a call form has for an argument.
 func (h Help) Parameter(i int) string {
 	_, list, _ := strings.Cut(h.Form, "(")
 	names := strings.Split(strings.TrimSuffix(list, ")"), ", ")
@@ -97,7 +98,7 @@ func (h Help) Parameter(i int) string {
 	return names[i]
 }
 
-// Method is the name of the function.
+// Method returns the name of the function.
 func (h Help) Method() string {
 	name, _, _ := strings.Cut(h.Form, "(")
 	return name

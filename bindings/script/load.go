@@ -60,9 +60,9 @@ func (s *Modules) readScript(name string) (text, path string, err error) {
 	return string(data), path, nil
 }
 
-// scriptPath is where a file named by a script is: next to the script that names
-// it when the name starts with a dot, else under the working directory, else in
-// the user's library (spec 04 §4.6).
+// scriptPath returns where a file named by a script is: next to the script that
+// names it when the name starts with a dot, else under the working directory,
+// else in the user's library (spec 04 §4.6).
 func (s *Modules) scriptPath(name string) string {
 	if filepath.IsAbs(name) {
 		return name

@@ -62,7 +62,7 @@ func outgrows(limit uint64, done <-chan struct{}) bool {
 	}
 }
 
-// heapSize is what the objects of the process take, in bytes.
+// heapSize returns what the objects of the process take, in bytes.
 func heapSize() uint64 {
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(sample)

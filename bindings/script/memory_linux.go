@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// memoryOfMachine is how much memory a program may take by default, in bytes:
-// three quarters of the machine's or the container's, and of what is free no
-// more than nine tenths.
+// memoryOfMachine returns how much memory a program may take by default, in
+// bytes: three quarters of the machine's or the container's, and of what is
+// free no more than nine tenths.
 func memoryOfMachine() uint64 {
 	info := MemInfo()
 	limit := info["MemTotal"] / 4 * 3

@@ -53,7 +53,7 @@ func (s texts) stackText(frames []goja.StackFrame) string {
 	return strings.Join(lines, "\n")
 }
 
-// framePosition is where a frame is in the text the user wrote.
+// framePosition returns where a frame is in the text the user wrote.
 func (s texts) framePosition(f goja.StackFrame) file.Position {
 	pos := f.Position()
 	if pos.Filename != f.SrcName() {
@@ -104,7 +104,7 @@ func (s texts) place(e *Error) {
 	e.SourceLine = src.line(e.Line)
 }
 
-// originalPosition is a position whose file may come from a source map.
+// originalPosition returns a position whose file may come from a source map.
 func originalPosition(in *file.File, pos file.Position) file.Position {
 	if pos.Filename != in.Name() {
 		pos.Filename = FromURL(pos.Filename)
@@ -120,7 +120,7 @@ func FromURL(name string) string {
 	return name
 }
 
-// stackPosition is the place in a match of stackLine.
+// stackPosition returns the place in a match of stackLine.
 func stackPosition(m []string) file.Position {
 	line, _ := strconv.Atoi(m[2])
 	column, _ := strconv.Atoi(m[3])
@@ -130,8 +130,8 @@ func stackPosition(m []string) file.Position {
 // stackLine is a line of the engine's stacks: a name or none, and a place.
 var stackLine = regexp.MustCompile(`(?m)^\s*at (?:.* \()?(.+?):(\d+):(\d+)\(\d+\)\)?$`)
 
-// spots are the expressions at a place; the list is made when an error first
-// asks for it.
+// spots returns the expressions at a place; the list is made when an error
+// first asks for it.
 func (s texts) spots(at file.Position) []spot {
 	src, ok := s[at.Filename]
 	if !ok || src.tree == nil {
@@ -144,7 +144,7 @@ func (s texts) spots(at file.Position) []spot {
 	return src.places[at]
 }
 
-// callee is the place of what is called, for one of a call's parenthesis.
+// callee returns the place of what is called, for one of a call's parenthesis.
 func (s texts) callee(at file.Position) file.Position {
 	for _, sp := range s.spots(at) {
 		if _, ok := sp.node.(*ast.CallExpression); ok {

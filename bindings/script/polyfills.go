@@ -30,7 +30,8 @@ func polyfillNames() map[string]string {
 // iterators is the object all iterators inherit from.
 const iterators = "Iterator.prototype"
 
-// iteratorPrototype is what the prototype of array iterators inherits from.
+// iteratorPrototype returns what the prototype of array iterators inherits
+// from.
 func (s *Engine) iteratorPrototype() *goja.Object {
 	values, _ := goja.AssertFunction(s.Runtime.NewArray().Get("values"))
 	iterator, err := values(s.Runtime.NewArray())

@@ -14,7 +14,7 @@ func (s *Engine) trackRejection(p *goja.Promise, op goja.PromiseRejectionOperati
 	s.forgive(p)
 }
 
-// unhandled is the first rejection nobody handled. The others are left.
+// unhandled returns the first rejection nobody handled. The others are left.
 func (s *Engine) unhandled() error {
 	if len(s.rejected) == 0 {
 		return nil
@@ -51,7 +51,8 @@ func (s *Engine) forgive(p *goja.Promise) {
 	s.rejected = slices.DeleteFunc(s.rejected, func(q *goja.Promise) bool { return q == p })
 }
 
-// awaitable is a promise of what a thenable will be; anything else is itself.
+// awaitable returns a promise of what a thenable will be; anything else is
+// itself.
 func (s *Engine) awaitable(v goja.Value) (goja.Value, error) {
 	o, isObject := v.(*goja.Object)
 	if _, isPromise := AsPromise(v); !isObject || isPromise {

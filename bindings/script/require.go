@@ -57,7 +57,7 @@ func (s *Modules) moduleCache() *goja.Object { return s.js.Cached("modules", s.j
 
 func builtinName(id string) string { return strings.TrimPrefix(id, "node:") }
 
-// require gives what a module exports, or throws.
+// require returns what a module exports, or throws.
 func (s *Modules) require(id string) goja.Value {
 	exports, done := s.requireOrImport(id)
 	if done != nil {
@@ -144,8 +144,8 @@ func (s *Modules) findModule(id string) (text, path string, err error) {
 	return "", "", &missingFileError{code: "MODULE_NOT_FOUND", text: fmt.Sprintf("Cannot find module '%s'", id)}
 }
 
-// moduleFile is the file a name without its end stands for; empty when there is
-// none.
+// moduleFile returns the file a name without its end stands for; empty when
+// there is none.
 func moduleFile(base string) string {
 	names := []string{base, base + ".js", base + ".json", base + ".mjs", base + ".ts"}
 	if data, err := os.ReadFile(filepath.Join(base, "package.json")); err == nil {
@@ -163,7 +163,8 @@ func moduleFile(base string) string {
 	return ""
 }
 
-// userLibrary is the directory of the user's own scripts; empty without a home.
+// userLibrary returns the directory of the user's own scripts; empty without a
+// home.
 func userLibrary() string {
 	home, err := os.UserHomeDir()
 	if err != nil {
@@ -235,7 +236,7 @@ func (s *Modules) parseModule(text, path string) (*ast.Program, error) {
 	return tree, err
 }
 
-// module gives a built-in module; nil when there is none.
+// module returns a built-in module; nil when there is none.
 func (s *Modules) module(name string) goja.Value {
 	if s.js.cfg.Module == nil {
 		return nil

@@ -83,7 +83,7 @@ func (l *eventLoop) clear() {
 	l.queue, l.byID = nil, nil
 }
 
-// next is the timer that is due first; nil when there is none.
+// next returns the timer that is due first; nil when there is none.
 func (l *eventLoop) next() *timer {
 	if len(l.queue) == 0 {
 		return nil

@@ -116,7 +116,7 @@ func (t *transpiled) isModule() bool {
 	return regexp.MustCompile(`(?m)^(import|export) `).MatchString(t.code)
 }
 
-// importStatement is one as the transpiler prints it.
+// importStatement returns one as the transpiler prints it.
 func importStatement() *regexp.Regexp {
 	return regexp.MustCompile(`(?ms)^import (?:([\w$]+)(?:, | from ))?(?:\* as ([\w$]+) from |\{([^}]*)\} from ` +
 		`)?("(?:[^"\\\n]|\\.)*")(?: with \{[^}]*\})?;$`)

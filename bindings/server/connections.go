@@ -33,7 +33,7 @@ func (cs *connections) Add(client *mongo.Client, m *Conn) {
 	cs.Of[client] = m
 }
 
-// All are the connections that are open.
+// All returns the connections that are open.
 func (cs *connections) All() iter.Seq[*Conn] {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()

@@ -54,17 +54,18 @@ func (d *Database) Admin(body bson.D, options ...requestOption) bson.Raw {
 	return d.Sibling("admin").Run(body, options...)
 }
 
-// Command is a document of one field: {name: 1}, with more fields after it.
+// Command returns a document of one field: {name: 1}, with more fields after
+// it.
 func Command(name string, rest ...bson.E) bson.D {
 	return append(bson.D{{Key: name, Value: int32(1)}}, rest...)
 }
 
-// SortedBy is the field of a find that sorts what it finds.
+// SortedBy returns the field of a find that sorts what it finds.
 func SortedBy(field string, direction int32) bson.E {
 	return bson.E{Key: "sort", Value: bson.D{{Key: field, Value: direction}}}
 }
 
-// LimitedTo is the field of a find that limits what it finds.
+// LimitedTo returns the field of a find that limits what it finds.
 func LimitedTo(n int32) bson.E { return bson.E{Key: "limit", Value: n} }
 
 // HasField reports whether a document has a field.

@@ -176,7 +176,7 @@ func OneLine(text string) string {
 	return Redact(strings.Join(strings.Fields(text), " "))
 }
 
-// CodeOf is the server's code of an error; 0 without one.
+// CodeOf returns the server's code of an error; 0 without one.
 func CodeOf(err error) int32 {
 	var command mongo.CommandError
 	if errors.As(err, &command) {
@@ -185,7 +185,7 @@ func CodeOf(err error) int32 {
 	return 0
 }
 
-// ReplyOf is the server's reply behind an error; nil when there was none.
+// ReplyOf returns the server's reply behind an error; nil when there was none.
 func ReplyOf(err error) bson.Raw {
 	var command mongo.CommandError
 	if errors.As(err, &command) {

@@ -70,7 +70,7 @@ func shWaitForBalance(c *call, sh *Helpers) goja.Value {
 	return c.JS.NewObject("balanced", true, "ns", ns, "moves", watch.moves(), "waitedMS", waited.Milliseconds())
 }
 
-// shardedCollection is the catalog's entry of a collection; none throws.
+// shardedCollection returns the catalog's entry of a collection; none throws.
 func (sh *Helpers) shardedCollection(ns string) *catalog.CollectionState {
 	seen := sh.look(live.Look{Parts: live.Collections, Namespaces: []string{ns}})
 	c := seen.Collection(ns)
@@ -193,8 +193,8 @@ func (m *moveWatch) moved() (moves, bytes float64) {
 	return rawdoc.Number(docs[0], "n"), rawdoc.Number(docs[0], "bytes")
 }
 
-// amount is the data moved so far, and what is left for the collections that are
-// not balanced. Servers before 6.0.3 do not tell the data of shards.
+// amount returns the data moved so far, and what is left for the collections
+// that are not balanced. Servers before 6.0.3 do not tell the data of shards.
 func (m *moveWatch) amount(list []diagnosis.Balance) *display.Amount {
 	if !m.known {
 		return nil

@@ -10,14 +10,14 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// countedChunks is a sharded collection with its chunks counted by shard; nil
-// when it is not sharded.
+// countedChunks returns a sharded collection with its chunks counted by shard;
+// nil when it is not sharded.
 func (s *Host) countedChunks(d *server.Database, ns string) *catalog.CollectionState {
 	seen := s.look(d, d.Sibling("config"), live.Look{Parts: live.Collections | live.Counts, Namespaces: []string{ns}})
 	return seen.Collection(ns)
 }
 
-// sharded is a collection's entry in the catalog; none throws.
+// sharded returns a collection's entry in the catalog; none throws.
 func (sh *Helpers) sharded(ns string) bson.Raw {
 	entry := CatalogEntry(sh.config(), ns, nil)
 	if entry == nil {
@@ -26,8 +26,8 @@ func (sh *Helpers) sharded(ns string) bson.Raw {
 	return entry
 }
 
-// shChunks is a cursor over the chunks of a collection, in the order of their
-// bounds.
+// shChunks returns a cursor over the chunks of a collection, in the order of
+// their bounds.
 func shChunks(c *call, sh *Helpers) goja.Value {
 	ns := c.namespaceArgument(0)
 	o := c.options("chunks", 1, "shard", "zone", "jumbo", "limit")

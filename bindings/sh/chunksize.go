@@ -65,7 +65,7 @@ func (c *call) collectionChunkSize(sh *Helpers, ns string) goja.Value {
 	return c.s.Display.Reply(sh.configureBalancing(ns, bson.E{Key: "chunkSize", Value: mb}))
 }
 
-// chunkSize is the size in MiB the balancer uses: a collection's own, the
+// chunkSize returns the size in MiB the balancer uses: a collection's own, the
 // cluster's setting, or the server's default.
 func (sh *Helpers) chunkSize(entry, setting bson.Raw) float64 {
 	if own := rawdoc.Number(entry, "maxChunkSizeBytes"); own > 0 {

@@ -65,7 +65,7 @@ func shDefragment(c *call, sh *Helpers) goja.Value {
 	return c.JS.NewObject("defragmented", true, "ns", ns, "waitedMS", waited.Milliseconds())
 }
 
-// defragmentation is how far a collection's is.
+// defragmentation returns how far a collection's is.
 func (sh *Helpers) defragmentation(ns string) diagnosis.Defragmentation {
 	seen := sh.look(live.Look{Parts: live.Statuses, Namespaces: []string{ns}})
 	return diagnosis.DefragmentationOf(seen.Collection(ns))

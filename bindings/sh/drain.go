@@ -40,7 +40,7 @@ func shardDrainMethods() []helper {
 	}
 }
 
-// drainCommand is a command about a shard, or about the config shard.
+// drainCommand returns a command about a shard, or about the config shard.
 func drainCommand(shard, name, ofConfigShard string) bson.D {
 	if shard == configShardID {
 		return server.Command(ofConfigShard)
@@ -96,9 +96,10 @@ func (sh *Helpers) isDraining(id string) bool {
 	return rawdoc.TruthyAt(sh.config().FindOne("shards", bson.D{{Key: "_id", Value: id}}), "draining")
 }
 
-// draining is the document about how far a shard's draining is. Servers since 8.3
-// are asked for it. On older ones only removeShard tells, and that would start
-// draining or remove the shard, so the same document is made from the catalog.
+// draining returns the document about how far a shard's draining is. Servers
+// since 8.3 are asked for it. On older ones only removeShard tells, and that
+// would start draining or remove the shard, so the same document is made from
+// the catalog.
 func (sh *Helpers) draining(id string) bson.Raw {
 	if sh.version().AtLeast(withDrainCommands) {
 		return sh.admin(live.DrainStatusCommand(catalog.ShardID(id)))
@@ -117,7 +118,7 @@ func (sh *Helpers) draining(id string) bson.Raw {
 	})
 }
 
-// drainOf is how far a shard's draining is.
+// drainOf returns how far a shard's draining is.
 func (sh *Helpers) drainOf(id string) diagnosis.Drain {
 	release, _ := sh.release()
 	l := live.Look{Parts: live.Shards | live.Drains, Shard: catalog.ShardID(id), Release: release}

@@ -16,7 +16,7 @@ type Helpers struct {
 	on *server.Database // nil for the current one
 }
 
-// tables are all methods of sh, in the order of its help: mongosh's, those
+// tables returns all methods of sh, in the order of its help: mongosh's, those
 // that only shardsh has, those of the old shell.
 func tables() [][]helper {
 	return [][]helper{
@@ -27,7 +27,7 @@ func tables() [][]helper {
 	}
 }
 
-// current is the database helpers work through.
+// current returns the database helpers work through.
 func (sh *Helpers) current() *server.Database {
 	if sh.on != nil {
 		return sh.on
@@ -64,9 +64,9 @@ func checked(f func(*call, *Helpers) goja.Value) func(*call, *Helpers) goja.Valu
 	}
 }
 
-// simple is a helper that sends its arguments under the given names; arguments
-// that are missing are left out. One argument more than there are names is a
-// document of further fields (spec 04 §5.3).
+// simple returns a helper that sends its arguments under the given names;
+// arguments that are missing are left out. One argument more than there are
+// names is a document of further fields (spec 04 §5.3).
 func simple(names ...string) func(*call, *Helpers) goja.Value {
 	return func(c *call, sh *Helpers) goja.Value {
 		var body bson.D
@@ -154,8 +154,8 @@ func shMoveRange(c *call, sh *Helpers) goja.Value {
 	return c.s.Display.Reply(sh.admin(c.JS.Merge(body, c.Arg(4))))
 }
 
-// shardKeyCommand is a command with a namespace, a key, and unique or options
-// in third place.
+// shardKeyCommand returns a command with a namespace, a key, and unique or
+// options in third place.
 func (c *call) shardKeyCommand(name string) bson.D {
 	key := c.JS.Document(c.Arg(1))
 	c.JS.CheckKeyOrder(c.Arg(1), key)
@@ -201,7 +201,8 @@ func (c *call) statusOptions(i int) StatusOptions {
 	return StatusOptions{Verbose: verbose, Full: o.flag("full", verbose)}
 }
 
-// configArgument is a config database given as an argument, or the current one.
+// configArgument returns a config database given as an argument, or the current
+// one.
 func (sh *Helpers) configArgument(c *call, i int) *server.Database {
 	if d, ok := script.Receiver[Database](c.Arg(i)); ok {
 		return d.Server()

@@ -29,7 +29,8 @@ func (s *Host) failedRounds(seen *live.Overview) failedRounds {
 	return failedRounds{of.Failed, s.lookup(of.Newest.Raw, "details", "errmsg"), s.lookup(of.Newest.Raw, "time")}
 }
 
-// lookup is a field of a document as a value; undefined when it is missing.
+// lookup returns a field of a document as a value; undefined when it is
+// missing.
 func (s *Host) lookup(doc bson.Raw, path ...string) goja.Value {
 	v, err := doc.LookupErr(path...)
 	if err != nil {
@@ -38,12 +39,12 @@ func (s *Host) lookup(doc bson.Raw, path ...string) goja.Value {
 	return s.JS.World.ToJS(v)
 }
 
-// outcomes are how the migrations that a Look counted ended.
+// outcomes returns how the migrations that a Look counted ended.
 func outcomes(seen *live.Overview) []catalog.Outcome {
 	return diagnosis.OutcomesSince(seen.Snapshot, seen.Time().Add(-lookBack))
 }
 
-// outcomeText is how migrations ended, as mongosh has it.
+// outcomeText returns how migrations ended, as mongosh has it.
 func outcomeText(o catalog.Outcome) string {
 	if o.Error == "" {
 		return "Success"
@@ -59,7 +60,7 @@ func outcomeLine(o catalog.Outcome) string {
 	return fmt.Sprintf("%s, from %s to %s", outcomeText(o), o.From, o.To)
 }
 
-// migrationText is a migration as sh.status() lists it.
+// migrationText returns a migration as sh.status() lists it.
 func migrationText(m catalog.ActiveMigration) string {
 	if m.Since.IsZero() {
 		return m.Namespace
@@ -67,7 +68,7 @@ func migrationText(m catalog.ActiveMigration) string {
 	return m.Namespace + " started at " + m.Since.Format("Mon Jan 02 2006 15:04:05 GMT-0700 (MST)")
 }
 
-// timeOrNull is a moment, or null when nobody tells it.
+// timeOrNull returns a moment, or null when nobody tells it.
 func (s *Host) timeOrNull(t time.Time) goja.Value {
 	if t.IsZero() {
 		return goja.Null()
@@ -75,8 +76,8 @@ func (s *Host) timeOrNull(t time.Time) goja.Value {
 	return s.JS.GoValue(t)
 }
 
-// listedMigrations are those under way as mongosh lists them: with the lock that
-// config servers up to 5.0 hold for good.
+// listedMigrations returns those under way as mongosh lists them: with the lock
+// that config servers up to 5.0 hold for good.
 func listedMigrations(seen *live.Overview) []catalog.ActiveMigration {
 	list := seen.Parts().Migrations
 	if lock := document(seen, "locks", "balancer"); lock != nil {

@@ -82,7 +82,7 @@ func (s *Host) Object() goja.Value {
 	return o
 }
 
-// current is the database db is; it throws without one.
+// current returns the database db is; it throws without one.
 func (s *Host) current() *server.Database {
 	d := s.DB()
 	if d == nil {

@@ -122,7 +122,8 @@ func shardLegacyMethods() []helper {
 	}
 }
 
-// lockEra is a helper whose subject is gone: until 3.2 the balancer held a lock.
+// lockEra returns a helper whose subject is gone: until 3.2 the balancer held a
+// lock.
 func lockEra(name string) func(*call, *Helpers) goja.Value {
 	return func(c *call, _ *Helpers) goja.Value {
 		c.JS.WarnOnce("sh." + name +

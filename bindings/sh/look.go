@@ -61,15 +61,15 @@ func (s *Host) Look(d *server.Database, l live.Look) *live.Overview {
 
 func (sh *Helpers) look(l live.Look) *live.Overview { return sh.s.look(sh.current(), sh.config(), l) }
 
-// release is the line of releases the server belongs to, and whether its version
-// could be read.
+// release returns the line of releases the server belongs to, and whether its
+// version could be read.
 func (sh *Helpers) release() (r catalog.Release, known bool) {
 	v := sh.version()
 	return catalog.ReleaseOf(fmt.Sprintf("%d.%d", v[0], v[1]))
 }
 
-// document is one of the documents of config's small collections that were read,
-// by its _id; nil when there is none.
+// document returns one of the documents of config's small collections that were
+// read, by its _id; nil when there is none.
 func document(seen *live.Overview, collection, id string) bson.Raw {
 	for _, doc := range seen.Parts().Config[collection] {
 		if rawdoc.Text(doc, "_id") == id {
@@ -79,7 +79,7 @@ func document(seen *live.Overview, collection, id string) bson.Raw {
 	return nil
 }
 
-// unread says why something was not read; empty when it was.
+// unread returns why something was not read; empty when it was.
 func unread(seen *live.Overview, what string) string {
 	for _, gap := range seen.Parts().Source.Gaps {
 		if gap.What == what {

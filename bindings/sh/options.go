@@ -33,7 +33,7 @@ func (c *call) options(helper string, i int, known ...string) helperOptions {
 	return h
 }
 
-// get is an option; nil when it was not given.
+// get returns an option; nil when it was not given.
 func (h helperOptions) get(name string) goja.Value {
 	v := script.Property(h.o, name)
 	if v == nil || goja.IsNull(v) {
@@ -78,7 +78,7 @@ func (h helperOptions) duration(name string, byDefault time.Duration) time.Durat
 	return time.Duration(ms * float64(time.Millisecond))
 }
 
-// numeric is a number of any of BSON's types.
+// numeric returns a number of any of BSON's types.
 func (c *call) numeric(v goja.Value) (float64, bool) {
 	if kind := script.TypeOf(v); kind != "number" && kind != "object" {
 		return 0, false

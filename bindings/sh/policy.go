@@ -2,7 +2,7 @@ package sh
 
 import "shardsh/balancer/policy"
 
-// policyText says what the server's balancer evens out: that depends on its
+// policyText returns what the server's balancer evens out: that depends on its
 // release only.
 func (sh *Helpers) policyText() string {
 	release, known := sh.release()

@@ -101,7 +101,7 @@ func (sh *Helpers) adminTelling(body bson.D, ns string, p *display.Progress) bso
 	return reply
 }
 
-// reshardOps are the operations of a resharding, as its coordinator and its
+// reshardOps returns the operations of a resharding, as its coordinator and its
 // participants tell them (spec 03 §1.7).
 func (sh *Helpers) reshardOps(ns string) []bson.Raw {
 	docs, _ := sh.current().Sibling("admin").TryAggregate(int32(1),

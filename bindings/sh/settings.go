@@ -88,7 +88,7 @@ func shIsBalancerRunning(c *call, sh *Helpers) goja.Value {
 	return c.s.Display.Reply(status)
 }
 
-// setting is one document of config.settings; nil when there is none.
+// setting returns one document of config.settings; nil when there is none.
 func (s *Host) setting(config *server.Database, id string) bson.Raw {
 	return config.FindOne("settings", bson.D{{Key: "_id", Value: id}})
 }

@@ -15,8 +15,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// Shows are the show commands that are about shards, by what they show; mongosh
-// has none of them. The second argument may be a collection.
+// Shows returns the show commands that are about shards, by what they show;
+// mongosh has none of them. The second argument may be a collection.
 func (s *Host) Shows() map[string]func(c *script.Call, d *server.Database) goja.Value {
 	shows := map[string]func(*script.Call, *server.Database) goja.Value{}
 	for what, show := range map[string]func(*call, *server.Database) goja.Value{
@@ -63,7 +63,7 @@ func showZones(c *call, d *server.Database) goja.Value {
 	return c.s.Display.ShownValue(o)
 }
 
-// qualified is a namespace; names without a database are in this one.
+// qualified returns a namespace; names without a database are in this one.
 func qualified(d *server.Database, name string) string {
 	if strings.Contains(name, ".") {
 		return name

@@ -83,22 +83,23 @@ func (s *Host) shardingStatus(d, config *server.Database, o StatusOptions) goja.
 	return s.Display.WithTable(value, r.draw)
 }
 
-// documents are those of a small collection of config's, as they are stored.
+// documents returns those of a small collection of config's, as they are
+// stored.
 func (r *statusReport) documents(collection string) []bson.Raw {
 	return r.seen.Parts().Config[collection]
 }
 
-// setting is one document of config.settings; nil when there is none.
+// setting returns one document of config.settings; nil when there is none.
 func (r *statusReport) setting(id string) bson.Raw { return document(r.seen, "settings", id) }
 
-// entries are the catalog's documents of the sharded collections.
+// entries returns the catalog's documents of the sharded collections.
 func (r *statusReport) entries() []bson.Raw {
 	return slices.DeleteFunc(slices.Clone(r.documents("collections")), func(doc bson.Raw) bool {
 		return rawdoc.TruthyAt(doc, "unsplittable")
 	})
 }
 
-// collectionOf is what is known of a collection with an entry.
+// collectionOf returns what is known of a collection with an entry.
 func (r *statusReport) collectionOf(entry bson.Raw) *catalog.CollectionState {
 	return r.seen.Collection(rawdoc.Text(entry, "_id"))
 }

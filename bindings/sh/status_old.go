@@ -16,8 +16,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// PrintStatus is what printShardingStatus does: the same as sh.status(), or with
-// Compat the old shell's text, printed, and nil (spec 04 §7.4).
+// PrintStatus returns what printShardingStatus does: the same as sh.status(),
+// or with Compat the old shell's text, printed, and nil (spec 04 §7.4).
 func (s *Host) PrintStatus(d, config *server.Database, o StatusOptions) goja.Value {
 	if !s.Compat {
 		return s.shardingStatus(d, config, o)
@@ -68,8 +68,8 @@ func (r *statusReport) autosplits() bool {
 	return doc == nil || rawdoc.TruthyAt(doc, "enabled")
 }
 
-// spaced is a document with the blanks the old shell had in lists: two around
-// the fields.
+// spaced returns a document with the blanks the old shell had in lists: two
+// around the fields.
 func spaced(doc bson.Raw) string {
 	elems, _ := doc.Elements()
 	parts := make([]string, len(elems))

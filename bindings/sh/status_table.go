@@ -100,7 +100,7 @@ func onOff(on bool) string {
 	return "off"
 }
 
-// modeText is the balancer's mode and whether it works right now.
+// modeText returns the balancer's mode and whether it works right now.
 func (r *statusReport) modeText() string {
 	if why := unread(r.seen, "balancer"); why != "" {
 		return "unknown: " + why
@@ -109,7 +109,7 @@ func (r *statusReport) modeText() string {
 	return fmt.Sprintf("%s, %s (%s so far)", b.Mode, roundText(b), counted(int(b.Rounds), "round"))
 }
 
-// shardRows are the shards with their data and chunks. The data is that of
+// shardRows returns the shards with their data and chunks. The data is that of
 // sharded collections, orphans included; servers before 6.0.3 do not tell it.
 func (r *statusReport) shardRows() (header []string, rows [][]string) {
 	chunks, data := map[catalog.ShardID]int64{}, map[catalog.ShardID]int64{}
@@ -177,7 +177,7 @@ func (r *statusReport) collectionTable(t *display.Tables, entry bson.Raw, asked 
 	t.Grid(distributionRows(&c))
 }
 
-// balancedText is the answer to whether a collection is balanced.
+// balancedText returns the answer to whether a collection is balanced.
 func balancedText(b diagnosis.Balance) string {
 	if !b.Known {
 		return "unknown: " + b.Reason
@@ -195,8 +195,8 @@ func balancedText(b diagnosis.Balance) string {
 	return text
 }
 
-// chunkSizeText is the size the balancer goes by; servers of old do not tell it
-// with the status.
+// chunkSizeText returns the size the balancer goes by; servers of old do not
+// tell it with the status.
 func (r *statusReport) chunkSizeText(entry bson.Raw, size float64) string {
 	if size == 0 {
 		size = r.sh().chunkSize(entry, r.setting("chunksize"))
@@ -214,7 +214,7 @@ func counted(n int, what string) string {
 	return strconv.Itoa(n) + " " + what + "s"
 }
 
-// distributionRows are the shards of a collection, with its data where the
+// distributionRows returns the shards of a collection, with its data where the
 // server tells it.
 func distributionRows(c *catalog.CollectionState) (header []string, rows [][]string) {
 	for _, id := range c.Owners() {
@@ -228,14 +228,14 @@ func distributionRows(c *catalog.CollectionState) (header []string, rows [][]str
 	return []string{"shard", "chunks#", "jumbo#", "data#", "documents#", "orphans#"}, rows
 }
 
-// boundAt is a bound in a document.
+// boundAt returns a bound in a document.
 func boundAt(doc bson.Raw, field string) string {
 	key, _ := doc.Lookup(field).DocumentOK()
 	return bound(key)
 }
 
-// bound is a bound of a chunk or of a zone: its values, without the names of the
-// shard key's fields.
+// bound returns a bound of a chunk or of a zone: its values, without the names
+// of the shard key's fields.
 func bound(key bson.Raw) string {
 	values, _ := key.Values()
 	parts := make([]string, len(values))

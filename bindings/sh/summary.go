@@ -53,7 +53,7 @@ func (b *balancerSummary) problems() []string {
 	return list
 }
 
-// draining are the ids of the shards that drain.
+// draining returns the ids of the shards that drain.
 func (b *balancerSummary) draining() (ids []string) {
 	for _, shard := range b.Shards() {
 		if shard.Draining {

@@ -14,7 +14,7 @@ const (
 	longPause = 5 * time.Second
 )
 
-// waitOptionNames are the options all waiting helpers have.
+// waitOptionNames returns the options all waiting helpers have.
 func waitOptionNames(more ...string) []string {
 	return append([]string{"timeout", "interval", "progress"}, more...)
 }

@@ -138,7 +138,7 @@ func (s *Host) balancerWindow(settings bson.Raw) goja.Value {
 	return s.JS.NewObject("start", s.lookup(window, "start"), "stop", s.lookup(window, "stop"), "clock", windowClock)
 }
 
-// windowText is the window in words.
+// windowText returns the window in words.
 func windowText(settings bson.Raw) string {
 	if list, ok := settings.Lookup("activeWindowDOW").ArrayOK(); ok {
 		days, _ := list.Values()

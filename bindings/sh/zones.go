@@ -13,7 +13,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// zones are all zones by name, with the ranges of one collection or, for an
+// zones returns all zones by name, with the ranges of one collection or, for an
 // empty name, of all.
 func (s *Host) zones(d *server.Database, ns string) []diagnosis.Zone {
 	l := live.Look{Parts: live.Shards | live.Zones}

@@ -92,7 +92,9 @@ func isArray(o *goja.Object) bool {
 }
 
 // isMap reports whether the value is a Map. It asks, as isSet does, for the
-// object behind, not for its class name: the runtime calls both "Object".
+// object behind, not for its class name: the runtime calls both "Object". It
+// asks, as isSet does, for the object behind, not for its class name: the
+// runtime calls both "Object".
 func isMap(o *goja.Object) bool { return o.ExportType() == typeOfMap }
 
 func isSet(o *goja.Object) bool {

@@ -99,7 +99,7 @@ func parseOptions(args []string) (commandLine, error) {
 }
 
 // takeAddress reads the word that may be an address. With --mock it can only be
-// the name of a database.
+// the name of a database. With --mock it can only be the name of a database.
 func (o *commandLine) takeAddress(word string) {
 	if o.mock != "" && !strings.ContainsAny(word, "/\\. \"$:") {
 		o.database = word

@@ -9,7 +9,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// namedRole is the role that the command's value names in its database.
+// namedRole returns the role that the command's value names in its database.
 func (r Request) namedRole() Role {
 	return Role{Role: r.Args.Text(r.Name), Database: r.Database}
 }
@@ -201,7 +201,7 @@ func changeRoleRoles(change func(has, given []Role) []Role) Command {
 	}
 }
 
-// givenRoles are the roles to grant or revoke: at least one, and all there.
+// givenRoles returns the roles to grant or revoke: at least one, and all there.
 func (a *Accounts) givenRoles(r Request) ([]Role, error) {
 	given, err := ReadRoles(r.Database, r.Body)
 	if err != nil {

@@ -75,7 +75,7 @@ func (r Request) isCaller(database, name string) bool {
 	return r.Caller != nil && r.Caller.Database == database && r.Caller.Name == name
 }
 
-// target is the collection that the command's value names in its database.
+// target returns the collection that the command's value names in its database.
 func (r Request) target() Resource { return On(r.Database, args.Text(r.Body.Lookup(r.Name))) }
 
 // MayConfigureBalancing reports whether the caller may: moving takes more than splitting.

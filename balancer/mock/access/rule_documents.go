@@ -102,7 +102,8 @@ func readsNoDocuments(pipeline bson.RawValue) bool {
 // stageRule tells whether a stage of a pipeline on a collection is allowed.
 type stageRule func(r Request, coll string, spec bson.RawValue) bool
 
-// initialStageRules are what the stages need that make documents of their own.
+// initialStageRules returns what the stages need that make documents of their
+// own.
 func initialStageRules() map[string]stageRule {
 	onPipelines := func(action Action) stageRule {
 		return func(r Request, coll string, _ bson.RawValue) bool {
@@ -143,7 +144,7 @@ func mayListOperations(r Request, _ string, spec bson.RawValue) bool {
 	return own || r.Grants.Allows(TheCluster(), "inprog")
 }
 
-// joinRules are what the other stages need that read or write another
+// joinRules returns what the other stages need that read or write another
 // collection.
 func joinRules() map[string]stageRule {
 	return map[string]stageRule{

@@ -2,8 +2,8 @@ package commands
 
 import "shardsh/balancer/mock/access"
 
-// memberCommands are those of shards and config servers that no mongos has. The
-// mock's members know the first only.
+// memberCommands returns those of shards and config servers that no mongos has.
+// The mock's members know the first only.
 func memberCommands() []Command {
 	return []Command{
 		{

@@ -5,7 +5,7 @@ import (
 	"shardsh/balancer/mock/args"
 )
 
-// mockCommands are the mock's own. Who may end a server may also break it.
+// mockCommands returns the mock's own. Who may end a server may also break it.
 func mockCommands() []Command {
 	breaks := access.OnCluster("shutdown")
 	return []Command{

@@ -32,9 +32,9 @@ const (
 	amongServers = "servers use it among themselves"
 )
 
-// refusedCommands are those of a mongos that the mock refuses, each with its
-// reason. What is in no table, a mongos does not have either, or has for its own
-// tests only (enableTestCommands), and answers CommandNotFound.
+// refusedCommands returns those of a mongos that the mock refuses, each with
+// its reason. What is in no table, a mongos does not have either, or has for
+// its own tests only (enableTestCommands), and answers CommandNotFound.
 func refusedCommands() []Command {
 	const (
 		everywhere = false

@@ -6,7 +6,8 @@ import (
 	"shardsh/balancer/mock/access"
 )
 
-// accountHandlers are the commands on users and roles, which access answers.
+// accountHandlers returns the commands on users and roles, which access
+// answers.
 func accountHandlers() map[string]handler {
 	handlers := map[string]handler{}
 	for name, run := range access.Commands() {

@@ -341,8 +341,8 @@ func stage(doc bson.Raw) (name string, spec bson.RawValue, err error) {
 	return elems[0].Key(), elems[0].Value(), nil
 }
 
-// stageNames are those of a pipeline as far as it is one. What is wrong with it
-// shows when it is compiled.
+// stageNames returns those of a pipeline as far as it is one. What is wrong
+// with it shows when it is compiled.
 func stageNames(pipeline bson.RawValue) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		array, _ := pipeline.ArrayOK()

@@ -36,7 +36,7 @@ type conversation struct {
 	database string
 }
 
-// peerOf gives a connection's state. A request without a client is one of its
+// peerOf returns a connection's state. A request without a client is one of its
 // own.
 func peerOf(c *wire.Client) *peer {
 	if c == nil {
@@ -147,8 +147,8 @@ func (c *call) payload() ([]byte, error) {
 	return data, nil
 }
 
-// speculate is the first step of an authentication that came with hello. What
-// fails there is left out of the reply: the client then begins anew.
+// speculate returns the first step of an authentication that came with hello.
+// What fails there is left out of the reply: the client then begins anew.
 func speculate(c *call) bson.D {
 	start, isDoc := c.body.Lookup("speculativeAuthenticate").DocumentOK()
 	if !isDoc {

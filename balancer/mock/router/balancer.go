@@ -84,7 +84,7 @@ func setAllowMigrations(c *call) (bson.D, error) {
 	return bson.D{}, c.cluster.Balancer().PermitMigrations(ns, c.args.Truth("allowMigrations"))
 }
 
-// knownDatabase is the first routing error: 26 for an unknown database.
+// knownDatabase returns the first routing error: 26 for an unknown database.
 func knownDatabase(cluster *mock.Cluster, ns string) error {
 	db, _, err := catalog.SplitNamespace(ns)
 	if err != nil {

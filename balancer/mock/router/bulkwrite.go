@@ -190,7 +190,7 @@ func (t *bulkTotals) add(kind string, e ended) {
 	}
 }
 
-// bulkItem is what one operation did, as the reply's cursor has it.
+// bulkItem returns what one operation did, as the reply's cursor has it.
 func bulkItem(kind string, e ended) bson.D {
 	item := bson.D{{Key: "ok", Value: 1.0}, {Key: "idx", Value: int32(e.index)}}
 	if e.err != nil {
@@ -241,7 +241,7 @@ func bulkReply(c *call, ops []bulkStatement, b *batch, size int) (bson.D, error)
 	}), nil
 }
 
-// asServerError is the server's form of any error.
+// asServerError returns the server's form of any error.
 func asServerError(err error) *mongoerr.ServerError {
 	var server *mongoerr.ServerError
 	if !errors.As(err, &server) {

@@ -52,7 +52,7 @@ func (n *node) begin(ctx context.Context, req wire.Request) *call {
 	}
 }
 
-// inner is the call of a command within another, in nobody's session.
+// inner returns the call of a command within another, in nobody's session.
 func (c *call) inner(db, name string, body bson.Raw) *call {
 	return &call{
 		ctx: c.ctx, node: c.node, cluster: c.cluster,

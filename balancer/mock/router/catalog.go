@@ -87,8 +87,8 @@ func listCollections(c *call) (bson.D, error) {
 	return firstBatch(c, c.db+".$cmd.listCollections", list, size)
 }
 
-// listedCollection is a collection as listCollections shows it: name and type
-// first.
+// listedCollection returns a collection as listCollections shows it: name and
+// type first.
 func listedCollection(info mock.CollectionInfo) bson.D {
 	doc := bson.D{{Key: "name", Value: info.Name}, {Key: "type", Value: "collection"},
 		{Key: "options", Value: info.Options}}

@@ -28,7 +28,7 @@ func namespaceDoc(ns string) bson.D {
 	return doc
 }
 
-// event is a change as a stream shows it.
+// event returns a change as a stream shows it.
 func event(cluster *mock.Cluster, s *changeStream, ch mock.Change) (bson.D, error) {
 	event := eventHead(ch, string(ch.Kind))
 	images, err := images(cluster, s, ch)
@@ -49,8 +49,8 @@ func event(cluster *mock.Cluster, s *changeStream, ch mock.Change) (bson.D, erro
 	return event, nil
 }
 
-// images are the documents in an event: the one after the change, and the one
-// before it where the stream asks for that.
+// images returns the documents in an event: the one after the change, and the
+// one before it where the stream asks for that.
 func images(cluster *mock.Cluster, s *changeStream, ch mock.Change) (bson.D, error) {
 	var list bson.D
 	switch {
@@ -72,7 +72,7 @@ func images(cluster *mock.Cluster, s *changeStream, ch mock.Change) (bson.D, err
 	return append(list, bson.E{Key: "fullDocumentBeforeChange", Value: doc}), err
 }
 
-// image is a document that the collection has kept, or null.
+// image returns a document that the collection has kept, or null.
 func image(ch mock.Change, mode, which string, doc bson.Raw) (any, error) {
 	switch {
 	case ch.Images:

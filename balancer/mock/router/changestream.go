@@ -24,7 +24,7 @@ type changeStream struct {
 	pipeline *store.Pipeline
 }
 
-// watches tells whether an aggregation begins with $changeStream.
+// watches reports whether an aggregation begins with $changeStream.
 func (c *call) watches() (spec bson.RawValue, rest []bson.Raw, is bool) {
 	stages, err := args.Documents(c.body.Lookup("pipeline"))
 	if err != nil || len(stages) == 0 {
@@ -103,7 +103,7 @@ func checkStreamOptions(spec bson.Raw) error {
 	return nil
 }
 
-// watched reads what a stream is about, and gives the cursor's namespace.
+// watched reads what a stream is about, and returns the cursor's namespace.
 func watched(c *call, s *changeStream, everything bool) (string, error) {
 	ns, database, err := c.aggregateNamespace()
 	switch {
@@ -142,7 +142,7 @@ func streamPipeline(c *call, stages []bson.Raw) (*store.Pipeline, error) {
 	return store.CompilePipeline(stages, pipelineEnv(c.ctx, c, c.db, let))
 }
 
-// startOf is the time after which a stream gives changes.
+// startOf returns the time after which a stream gives changes.
 func startOf(spec bson.Raw, now bson.Timestamp) (bson.Timestamp, error) {
 	after, isAfter := spec.Lookup("startAfter").DocumentOK()
 	token, isToken := spec.Lookup("resumeAfter").DocumentOK()
@@ -258,7 +258,7 @@ func readChanges(c *call, open *cursor) error {
 	return nil
 }
 
-// afterToken gives the events from the one that doc was made of. A pipeline
+// afterToken returns the events from the one that doc was made of. A pipeline
 // leaves an event the token to resume from it.
 func afterToken(doc bson.Raw, events []bson.Raw) ([]bson.Raw, error) {
 	token := doc.Lookup("_id")
@@ -271,7 +271,7 @@ func afterToken(doc bson.Raw, events []bson.Raw) ([]bson.Raw, error) {
 			"Only transformations that retain the unmodified _id field are allowed. Found: %s", doc)
 }
 
-// resumable tells whether a client may open a stream again after an error.
+// resumable reports whether a client may open a stream again after an error.
 func resumable(code mongoerr.Code) bool {
 	const staleShardVersion mongoerr.Code = 63 // of old releases
 	more := []mongoerr.Code{

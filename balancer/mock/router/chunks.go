@@ -132,7 +132,7 @@ func splitPlace(cluster *mock.Cluster, coll catalog.Collection, a splitArgs) (ch
 	return chunk, point, err
 }
 
-// boundsOf are the first two elements of split's bounds.
+// boundsOf returns the first two elements of split's bounds.
 func boundsOf(values []bson.RawValue) ([]bson.Raw, error) {
 	var bounds []bson.Raw
 	for _, v := range values[:2] {
@@ -145,7 +145,7 @@ func boundsOf(values []bson.RawValue) ([]bson.Raw, error) {
 	return bounds, nil
 }
 
-// exactChunk is the chunk with exactly these bounds.
+// exactChunk returns the chunk with exactly these bounds.
 func exactChunk(cluster *mock.Cluster, coll catalog.Collection, bounds []bson.Raw) (catalog.Chunk, error) {
 	lower, err := coll.Pattern.Key(bounds[0])
 	if err != nil {

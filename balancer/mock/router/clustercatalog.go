@@ -116,7 +116,7 @@ func shardsOf(cluster *mock.Cluster, ns, db string) bson.A {
 	return ids
 }
 
-// balancingConfiguration tells what of a sharded collection is balanced. The
+// balancingConfiguration returns what of a sharded collection is balanced. The
 // field allowMigrations of the catalog is not looked at, only permitMigrations.
 func balancingConfiguration(cluster *mock.Cluster, coll catalog.Collection) (bson.D, error) {
 	var size any

@@ -7,7 +7,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// storageDoc is one shard's statistics (spec 03 §1.8), sizes divided by scale.
+// storageDoc returns one shard's statistics (spec 03 §1.8), sizes divided by
+// scale.
 func storageDoc(s mock.LocalStats, scale int64) bson.D {
 	doc := bson.D{{Key: "size", Value: smallest(s.Bytes / scale)}, {Key: "count", Value: smallest(s.Docs)}}
 	if s.Docs > 0 {
@@ -97,7 +98,7 @@ func primaryOf(cluster *mock.Cluster, db string) string {
 	return string(primary)
 }
 
-// cappedOf is what the first shard says of the limits.
+// cappedOf returns what the first shard says of the limits.
 func cappedOf(parts []mock.LocalStats) bson.D {
 	if len(parts) == 0 || !parts[0].Capped {
 		return bson.D{{Key: "capped", Value: false}}
@@ -114,8 +115,8 @@ func indexesDiffer(parts []mock.LocalStats) bool {
 	return false
 }
 
-// sumOfShards are the fields of collStats that are sums over the shards. The
-// average document is that of the shards' truncated ones.
+// sumOfShards returns the fields of collStats that are sums over the shards.
+// The average document is that of the shards' truncated ones.
 func sumOfShards(parts []mock.LocalStats, scale int64) bson.D {
 	var total databaseTotals
 	var weighted, capBytes int64

@@ -26,7 +26,7 @@ func commandTable(r catalog.Release) map[string]*command {
 	return table
 }
 
-// mongosHandlers are what a mongos does, by the commands' names.
+// mongosHandlers returns what a mongos does, by the commands' names.
 func mongosHandlers() map[string]handler {
 	all := map[string]handler{}
 	for _, family := range []map[string]handler{

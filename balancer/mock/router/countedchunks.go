@@ -35,7 +35,7 @@ func countedChunks(c *call, a *aggregation) bool {
 	return true
 }
 
-// countedInput are the documents that stand for the chunks that match.
+// countedInput returns the documents that stand for the chunks that match.
 func countedInput(c *call, filter *store.Filter) (iter.Seq[bson.Raw], error) {
 	if err := c.request.AskConfig(); err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func countedInput(c *call, filter *store.Filter) (iter.Seq[bson.Raw], error) {
 	}, nil
 }
 
-// countedMatch tells whether a $match asks for nothing but uuid, shard and
+// countedMatch reports whether a $match asks for nothing but uuid, shard and
 // whether chunks are flagged jumbo.
 func countedMatch(stage bson.Raw) bool {
 	elems, err := stage.Lookup("$match").Document().Elements()
@@ -78,8 +78,8 @@ func countedMatch(stage bson.Raw) bool {
 	return true
 }
 
-// countedGroup is a $group that multiplies; false when it needs more than the
-// counts.
+// countedGroup returns a $group that multiplies; false when it needs more than
+// the counts.
 func countedGroup(stage bson.Raw) (bson.Raw, bool) {
 	group, ok := stage.Lookup("$group").DocumentOK()
 	if !ok {
@@ -109,8 +109,8 @@ func countedGroup(stage bson.Raw) (bson.Raw, bool) {
 	return rewritten, err == nil
 }
 
-// countedSum is what an accumulator adds for one chunk: a whole number, by a
-// condition or without one.
+// countedSum returns what an accumulator adds for one chunk: a whole number, by
+// a condition or without one.
 func countedSum(accumulator bson.RawValue) (any, bool) {
 	doc, _ := accumulator.DocumentOK()
 	elems, err := doc.Elements()
@@ -141,7 +141,7 @@ func isCountedCondition(v bson.RawValue) bool {
 	return err == nil && len(parts) == 3 && countedExpression(parts[0]) && isWhole(parts[1]) && isWhole(parts[2])
 }
 
-// isWhole tells whether sums of a number are exact, however they are made.
+// isWhole reports whether sums of a number are exact, however they are made.
 func isWhole(v bson.RawValue) bool {
 	if v.Type == bson.TypeDecimal128 {
 		return false
@@ -150,8 +150,9 @@ func isWhole(v bson.RawValue) bool {
 	return isNumber && x == math.Trunc(x) && math.Abs(x) <= 1<<20
 }
 
-// countedExpression tells whether an expression is made of constants, the fields
-// that counts have (or that chunks never have), and {$eq: ["$jumbo", true]}.
+// countedExpression reports whether an expression is made of constants, the
+// fields that counts have (or that chunks never have), and {$eq: ["$jumbo",
+// true]}.
 func countedExpression(v bson.RawValue) bool {
 	switch v.Type {
 	case bson.TypeString:

@@ -92,7 +92,7 @@ func (c *counters) begin(req wire.Request) func(reply bson.Raw) {
 	}
 }
 
-// requests is how many have been answered.
+// requests returns how many have been answered.
 func (c *counters) requests() int64 {
 	return c.reads.count.Load() + c.writes.count.Load() + c.others.count.Load()
 }

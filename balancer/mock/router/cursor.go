@@ -83,7 +83,7 @@ func (c *cursor) take(n int) bson.A {
 // maxCursors is how many cursors may be open at once.
 const maxCursors = 10_000
 
-// keep stores a cursor and gives its id.
+// keep stores a cursor and returns its id.
 func (cs *cursors) keep(c *cursor) (int64, error) {
 	if cs.open == nil {
 		cs.open = map[int64]*cursor{}

@@ -47,8 +47,8 @@ func onShard(
 	}
 }
 
-// namedShard is the shard that a command's value names. A shell asks with 1 for
-// the status of all that are draining.
+// namedShard returns the shard that a command's value names. A shell asks with
+// 1 for the status of all that are draining.
 func namedShard(c *call, value bson.RawValue) (catalog.Shard, error) {
 	name, isText := value.StringValueOK()
 	if !isText {

@@ -23,7 +23,7 @@ func explainHandlers() map[string]handler {
 	}
 }
 
-// explainers are the commands that can be explained.
+// explainers returns the commands that can be explained.
 func explainers() map[string]func(*call, verbosity) (bson.D, error) {
 	return map[string]func(*call, verbosity) (bson.D, error){
 		"find": explainFind, "count": explainCount, "distinct": explainDistinct,
@@ -104,7 +104,8 @@ func explained(c *call, name string, inner bson.Raw, level verbosity) (bson.D, e
 	return run(&of, level)
 }
 
-// explainTail are the fields that end every explanation but the aggregation's.
+// explainTail returns the fields that end every explanation but the
+// aggregation's.
 func explainTail(c *call) bson.D {
 	command := bson.D{}
 	if elems, err := c.body.Elements(); err == nil {
@@ -128,7 +129,7 @@ func serverInfo(cluster *mock.Cluster, host string, port int32) bson.D {
 	}
 }
 
-// shardInfo is a shard's server as its connection string names it first.
+// shardInfo returns a shard's server as its connection string names it first.
 func shardInfo(cluster *mock.Cluster, connection string) bson.D {
 	_, members, _ := strings.Cut(connection, "/")
 	member, _, _ := strings.Cut(members, ",")
@@ -137,8 +138,8 @@ func shardInfo(cluster *mock.Cluster, connection string) bson.D {
 	return serverInfo(cluster, host, int32(n))
 }
 
-// explainParameters are the server's settings of its query engine. The mock's
-// plans are those of the classic one.
+// explainParameters returns the server's settings of its query engine. The
+// mock's plans are those of the classic one.
 func explainParameters() bson.D {
 	const memory = int32(100 << 20)
 	return bson.D{
@@ -236,7 +237,7 @@ func (e explanation) reply(cluster *mock.Cluster, level verbosity) bson.D {
 	return append(doc, bson.E{Key: "executionStats", Value: e.execution(level)})
 }
 
-// planner is one shard's plan.
+// planner returns one shard's plan.
 func (e explanation) planner(p shardPlan) bson.D {
 	shape, key := e.hashes(p)
 	return bson.D{
@@ -307,7 +308,7 @@ func sums(returned int64, totals store.Totals) bson.D {
 	}
 }
 
-// planOrRun gives the shards' parts of a query, run unless only the plan is
+// planOrRun returns the shards' parts of a query, run unless only the plan is
 // asked for.
 func planOrRun(c *call, q query, level verbosity) ([]part, error) {
 	if level != planOnly {

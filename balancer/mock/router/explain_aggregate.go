@@ -123,8 +123,8 @@ func explainAggregate(c *call, level verbosity) (bson.D, error) {
 		bson.E{Key: "command", Value: aggregateCommand(c)}), nil
 }
 
-// explainShard is one shard's part: its query alone, or a list of stages that
-// begins with it.
+// explainShard returns one shard's part: its query alone, or a list of stages
+// that begins with it.
 func explainShard(c *call, a aggregation, e explanation, p shardPlan, mine, docs []bson.Raw, level verbosity) (bson.D,
 	error) {
 	_, members, _ := strings.Cut(p.host, "/")
@@ -242,7 +242,7 @@ func rawList(stages []bson.Raw) bson.A {
 	return list
 }
 
-// aggregateCommand is the command as it is shown.
+// aggregateCommand returns the command as it is shown.
 func aggregateCommand(c *call) bson.D {
 	shown := bson.D{}
 	for _, name := range []string{c.invoked, "pipeline", "cursor", "let", "hint"} {

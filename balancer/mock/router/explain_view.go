@@ -28,7 +28,7 @@ func explainOnView(c *call, q query, level verbosity, pipeline bson.A) (bson.D, 
 	return explainAggregate(&of, level)
 }
 
-// pipeline is a find as an aggregation.
+// pipeline returns a find as an aggregation.
 func (q query) pipeline(filter bson.Raw) bson.A {
 	stages := bson.A{}
 	add := func(name string, spec any) { stages = append(stages, bson.D{{Key: name, Value: spec}}) }

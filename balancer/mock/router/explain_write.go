@@ -9,12 +9,12 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// writeStage is the stage of a write that is explained, and not done.
+// writeStage returns the stage of a write that is explained, and not done.
 func writeStage(name string, input *store.Stage, done bson.D) *store.Stage {
 	return (&store.Stage{Name: name, Works: input.Works + 1, Done: done}).Over(input)
 }
 
-// statement is the one statement of a write command that may be explained.
+// statement returns the one statement of a write command that may be explained.
 func (c *call) statement(field string) (bson.Raw, error) {
 	docs, err := args.Documents(c.body.Lookup(field))
 	if err != nil {

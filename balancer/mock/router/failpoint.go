@@ -90,7 +90,7 @@ func (f *commandFailure) matches(cmd *command, appName, namespace string) bool {
 		(f.appName == "" || f.appName == appName) && (f.namespace == "" || f.namespace == namespace)
 }
 
-// failPointFor tells what the fail point does to a call.
+// failPointFor returns what the fail point does to a call.
 func (r *Router) failPointFor(cmd *command, c *call) *commandFailure {
 	if cmd == nil || cmd.Mock {
 		return nil
@@ -162,13 +162,13 @@ func (f *commandFailure) failAfter(reply bson.Raw) bson.Raw {
 	return changed
 }
 
-// testCommands tells whether the cluster was started with the commands that are
-// there for tests only.
+// testCommands reports whether the cluster was started with the commands that
+// are there for tests only.
 func testCommands(cluster *mock.Cluster) bool {
 	return cluster.Parameters().Int("enableTestCommands") != 0
 }
 
-// failOn is what the fail point of getMore does to a cursor.
+// failOn returns what the fail point of getMore does to a cursor.
 func failOn(open *cursor, c *call) error {
 	f := failPointOf(&c.node.failPoints.getMore, c.node.commands["getMore"], c)
 	switch {
@@ -324,7 +324,7 @@ func (f *commandFailure) readOutcome(data bson.Raw) error {
 	return nil
 }
 
-// intOf is a number as a whole one, 0 for what is none.
+// intOf returns a number as a whole one, 0 for what is none.
 func intOf(v bson.RawValue) int64 {
 	n, _ := v.AsInt64OK()
 	return n

@@ -79,9 +79,9 @@ func (r *Router) runUnless(failure *mock.Failure, cmd *command, c *call) (bson.D
 	return reply, nil
 }
 
-// concernError is the write concern error of a command that was applied: what
-// it, or one of the shards it asked, was made to fail with, or a concern that
-// the cluster can't satisfy. It is nil for none.
+// concernError returns the write concern error of a command that was applied:
+// what it, or one of the shards it asked, was made to fail with, or a concern
+// that the cluster can't satisfy. It is nil for none.
 func (r *Router) concernError(failure *mock.Failure, cmd *command, c *call) bson.D {
 	if failure != nil && failure.WriteConcernError != nil {
 		return failure.WriteConcernError
@@ -108,7 +108,7 @@ func (r *Router) failOutside(cmd *command, c *call) error {
 	return failure.Err()
 }
 
-// crashed tells whether this is a member of the cluster that has crashed: it
+// crashed reports whether this is a member of the cluster that has crashed: it
 // drops who talks to it.
 func (r *Router) crashed() bool {
 	if r.member == nil {
@@ -126,12 +126,12 @@ func (c *call) drop() {
 	}
 }
 
-// errCrashed is what a client without a connection gets.
+// errCrashed returns what a client without a connection gets.
 func errCrashed() error {
 	return mongoerr.New(mongoerr.HostUnreachable, "the connection is closed")
 }
 
-// retryableCodes are the errors after which a driver may send a retryable
+// retryableCodes returns the errors after which a driver may send a retryable
 // write again.
 func retryableCodes() []mongoerr.Code {
 	return []mongoerr.Code{
@@ -185,8 +185,8 @@ func askParticipants(cmd *command, c *call) error {
 	return nil
 }
 
-// subject is the namespace that a command is about: commands on admin name all
-// of it.
+// subject returns the namespace that a command is about: commands on admin name
+// all of it.
 func (c *call) subject(cmd *command) string {
 	name, _ := c.body.Lookup(c.invoked).StringValueOK()
 	if cmd.AdminOnly || cmd.Name == "dataSize" {

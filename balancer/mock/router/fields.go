@@ -13,7 +13,7 @@ func updateStatementFields() []args.Field {
 	}, updateOptionFields())
 }
 
-// updateOptionFields are the same in an update and in a bulkWrite.
+// updateOptionFields returns the same in an update and in a bulkWrite.
 func updateOptionFields() []args.Field {
 	return []args.Field{
 		args.Optional("multi", args.Bool), args.Optional("upsert", args.Bool),

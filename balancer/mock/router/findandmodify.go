@@ -89,7 +89,7 @@ func findOneRequest(c *call) (mock.FindOneRequest, error) {
 	return req, err
 }
 
-// modified is the reply of findAndModify.
+// modified returns the reply of findAndModify.
 func (c *call) modified(result mock.UpdateResult, remove, after bool) (bson.D, error) {
 	n := result.Matched
 	last := bson.D{}

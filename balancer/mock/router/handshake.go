@@ -78,7 +78,7 @@ func hello(c *call) (bson.D, error) {
 	return reply, nil
 }
 
-// compressors are those that the client and this server have in common.
+// compressors returns those that the client and this server have in common.
 func (c *call) compressors() []string {
 	array, _ := c.body.Lookup("compression").ArrayOK()
 	values, err := array.Values()

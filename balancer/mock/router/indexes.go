@@ -84,7 +84,7 @@ func readIndex(doc bson.Raw) (store.IndexSpec, error) {
 	return spec, readIndexOptions(&spec, doc)
 }
 
-// keyAndName are the two properties that an index must have.
+// keyAndName returns the two properties that an index must have.
 func keyAndName(doc bson.Raw) (key bson.Raw, name string, err error) {
 	k, n := doc.Lookup("key"), doc.Lookup("name")
 	key, isDoc := k.DocumentOK()
@@ -132,7 +132,7 @@ var idleOptions = map[string]bool{
 	"storageEngine": true, "clustered": true,
 }
 
-// withoutUnknown is an index without the options that there are not.
+// withoutUnknown returns an index without the options that there are not.
 func withoutUnknown(doc bson.Raw) bson.Raw {
 	kept := bson.D{}
 	elems, _ := doc.Elements()
@@ -256,7 +256,7 @@ func dropIndexes(c *call) (bson.D, error) {
 	return bson.D{{Key: "raw", Value: raw}}, nil
 }
 
-// droppedAll is what dropIndexes says of "*".
+// droppedAll returns what dropIndexes says of "*".
 func droppedAll(cluster *mock.Cluster, ns string) string {
 	if coll, err := cluster.ConfigDB().Sharded(ns); err == nil && !coll.Unsplittable {
 		return "non-_id and non-shard key indexes dropped for collection"

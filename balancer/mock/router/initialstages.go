@@ -7,7 +7,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// collStatsStage gives one document a shard that owns chunks (spec 03 §2.2).
+// collStatsStage returns one document a shard that owns chunks (spec 03 §2.2).
 func collStatsStage(c *call, ns string, spec bson.RawValue) ([]bson.Raw, error) {
 	options, isDoc := spec.DocumentOK()
 	if !isDoc {

@@ -41,7 +41,7 @@ func (m Member) Of(r *Router) *Router {
 	}}
 }
 
-// memberHandlers are what a shard or config server does, by the commands'
+// memberHandlers returns what a shard or config server does, by the commands'
 // names.
 func memberHandlers() map[string]handler {
 	all := maps.Clone(sessionHandlers())
@@ -75,8 +75,8 @@ func refuseDirect(c *call) (bson.D, error) {
 			"connect to the cluster via a router (mongos).", c.invoked)
 }
 
-// hello is how a primary begins its answer, in place of a mongos's first two
-// fields.
+// hello returns how a primary begins its answer, in place of a mongos's first
+// two fields.
 func (m *Member) hello(role string) bson.D {
 	reply := bson.D{
 		{Key: "hosts", Value: bson.A{m.Address}},
@@ -111,8 +111,8 @@ func allDocuments(c *call, ns string) (iter.Seq[bson.Raw], error) {
 	return slices.Values(docs), err
 }
 
-// stats are a collection's counters on the shards that own chunks, or on the
-// member.
+// stats returns a collection's counters on the shards that own chunks, or on
+// the member.
 func stats(c *call, ns string) []mock.LocalStats {
 	if c.node.member == nil {
 		return c.cluster.Statistics().Collection(ns)

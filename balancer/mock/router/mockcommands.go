@@ -35,7 +35,7 @@ func mockHandlers() map[string]handler {
 	}
 }
 
-// subjectArg is the command's own value.
+// subjectArg returns the command's own value.
 func (c *call) subjectArg() bson.RawValue { return c.args[c.invoked] }
 
 func (c *call) mistyped(field string, v bson.RawValue, expected string) error {
@@ -43,7 +43,7 @@ func (c *call) mistyped(field string, v bson.RawValue, expected string) error {
 		field, args.TypeName(v.Type), expected)
 }
 
-// name is the command's own value as the name of a node or a namespace.
+// name returns the command's own value as the name of a node or a namespace.
 func (c *call) name(what string) (string, error) {
 	v := c.subjectArg()
 	name, isText := v.StringValueOK()

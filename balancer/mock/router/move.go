@@ -34,7 +34,7 @@ func moveChunk(c *call) (bson.D, error) {
 	return bson.D{{Key: "millis", Value: int32(c.cluster.Now().Sub(started) / time.Millisecond)}}, nil
 }
 
-// chunkMove is what a moveChunk asks of the donor.
+// chunkMove returns what a moveChunk asks of the donor.
 func chunkMove(c *call) (req mock.MoveRequest, err error) {
 	ns := c.args.Text("moveChunk")
 	coll, err := c.cluster.ConfigDB().Sharded(ns)
@@ -135,7 +135,7 @@ func moveRange(c *call) (bson.D, error) {
 	return bson.D{}, move(c, rangeMove)
 }
 
-// rangeMove is what a moveRange asks of the donor.
+// rangeMove returns what a moveRange asks of the donor.
 func rangeMove(c *call) (req mock.MoveRequest, err error) {
 	ns := c.args.Text("moveRange")
 	lower, upper := c.args.Object("min"), c.args.Object("max")
@@ -164,8 +164,8 @@ func rangeMove(c *call) (req mock.MoveRequest, err error) {
 	}, nil
 }
 
-// donorOf is the owner of the chunk that a bound lies in. The bound is only
-// compared by its values: one that does not fit the key is refused by the
+// donorOf returns the owner of the chunk that a bound lies in. The bound is
+// only compared by its values: one that does not fit the key is refused by the
 // shard that the request goes to.
 func donorOf(cluster *mock.Cluster, coll catalog.Collection, lower, upper bson.Raw) catalog.ShardID {
 	table := cluster.ConfigDB().Table(coll.Namespace)

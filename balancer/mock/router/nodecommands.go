@@ -78,7 +78,7 @@ func connPoolStats(c *call) (bson.D, error) {
 			Value: sets}), nil
 }
 
-// getDiagnosticData gives what a server samples every second, as of now.
+// getDiagnosticData returns what a server samples every second, as of now.
 func getDiagnosticData(c *call) (bson.D, error) {
 	now := func() bson.DateTime { return bson.NewDateTimeFromTime(c.cluster.Now()) }
 	data := bson.D{{Key: "start", Value: now()}}

@@ -220,7 +220,7 @@ func localOps(c *call, allUsers bool) ([]bson.Raw, error) {
 	return marshalAll(docs)
 }
 
-// stageOnShards is the asking itself, which each shard runs and shows.
+// stageOnShards returns the asking itself, which each shard runs and shows.
 func stageOnShards(c *call) []bson.D {
 	shards, err := c.cluster.ConfigDB().Shards()
 	if err != nil {
@@ -262,7 +262,7 @@ func marshalAll(docs []bson.D) ([]bson.Raw, error) {
 	return raws, nil
 }
 
-// currentOp is the stage as a command: the fields that begin with $ are
+// currentOp returns the stage as a command: the fields that begin with $ are
 // options, the others a filter (spec 03 §1.7).
 func currentOp(c *call) (bson.D, error) {
 	options := bson.D{{Key: "allUsers", Value: !args.Truth(c.body.Lookup("$ownOps"))},
@@ -351,7 +351,7 @@ func killOnShard(cluster *mock.Cluster, text string) (bson.D, error) {
 	return bson.D{{Key: "shard", Value: string(shard.ID)}, {Key: "shardid", Value: id}}, nil
 }
 
-// shardOp is how an operation of a shard begins.
+// shardOp returns how an operation of a shard begins.
 func shardOp(cluster *mock.Cluster, on catalog.ShardID, opid int32, desc, op, ns string, seconds int64) bson.D {
 	return bson.D{
 		{Key: "shard", Value: string(on)},

@@ -8,8 +8,8 @@ import (
 	"shardsh/balancer/mock"
 )
 
-// migrationOps are what a migration under way shows in $currentOp: the donor's
-// command, the donor's worker and the recipient's (spec 03 §1.7).
+// migrationOps returns what a migration under way shows in $currentOp: the
+// donor's command, the donor's worker and the recipient's (spec 03 §1.7).
 func migrationOps(cluster *mock.Cluster, m mock.MigrationInfo) []bson.D {
 	seconds := int64(cluster.Now().Sub(m.Started).Seconds())
 	command := append(

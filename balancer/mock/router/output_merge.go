@@ -251,7 +251,7 @@ func (m mergeOutput) writeOne(c *call, doc bson.Raw) error {
 	return c.request.Insert(m.ns, doc)
 }
 
-// where is the query for the document that a result is merged with.
+// where returns the query for the document that a result is merged with.
 func (m mergeOutput) where(doc bson.Raw) (bson.Raw, error) {
 	query := bson.D{}
 	for _, field := range m.on {
@@ -268,7 +268,7 @@ func (m mergeOutput) where(doc bson.Raw) (bson.Raw, error) {
 	return bson.Marshal(query)
 }
 
-// update is what becomes of a document that a result is merged with.
+// update returns what becomes of a document that a result is merged with.
 func (m mergeOutput) update(c *call, doc bson.Raw, filter *store.Filter) (*store.Update, error) {
 	options := store.UpdateOptions{Filter: filter, Now: c.now}
 	how := bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: doc}

@@ -27,8 +27,9 @@ type ownParameter struct {
 	startup bool
 }
 
-// ownParameters are those of a mongos that tools ask for, with their defaults.
-// Setting them is remembered; only cursorTimeoutMillis changes anything here.
+// ownParameters returns those of a mongos that tools ask for, with their
+// defaults. Setting them is remembered; only cursorTimeoutMillis changes
+// anything here.
 func ownParameters() map[string]*ownParameter {
 	fixed := func(v any) *ownParameter { return &ownParameter{value: v, startup: true} }
 	free := func(v any) *ownParameter { return &ownParameter{value: v, runtime: true, startup: true} }
@@ -53,7 +54,7 @@ func ownParameters() map[string]*ownParameter {
 	}
 }
 
-// parameter is one that this node has, and how it can be set.
+// parameter returns one that this node has, and how it can be set.
 func parameter(c *call, name string) (value any, runtime, startup, known bool) {
 	if c.node.member != nil {
 		value, runtime, known = c.cluster.Parameters().Value(name)

@@ -21,8 +21,8 @@ func (n *node) user(p *peer) *access.User {
 	return u
 }
 
-// is tells whether a connection is logged in as a user, or as nobody where that
-// is nil.
+// is reports whether a connection is logged in as a user, or as nobody where
+// that is nil.
 func (p *peer) is(u *access.User) bool {
 	if p.user == nil || u == nil {
 		return p.user == u
@@ -30,8 +30,8 @@ func (p *peer) is(u *access.User) bool {
 	return p.user.Name == u.Name && p.user.Database == u.Database
 }
 
-// grants are what a connection may do. Where nobody has to log in it is nil,
-// and not asked.
+// grants returns what a connection may do. Where nobody has to log in it is
+// nil, and not asked.
 func (n *node) grants(p *peer) *access.Grants {
 	if p.user == nil {
 		return nil
@@ -54,7 +54,7 @@ func (r *Router) checkPrivileges(cmd *command, c *call) error {
 	return c.unauthorized()
 }
 
-// asked is the call as the rules of privileges see it.
+// asked returns the call as the rules of privileges see it.
 func (c *call) asked() access.Request {
 	return access.Request{
 		Name: c.invoked, Database: c.db, Body: c.body, Args: c.args,
@@ -73,14 +73,14 @@ func (c *call) asked() access.Request {
 	}
 }
 
-// unauthorized is the server's refusal of a command.
+// unauthorized returns the server's refusal of a command.
 func (c *call) unauthorized() error {
 	return mongoerr.New(mongoerr.Unauthorized, "not authorized on %s to execute command %s", c.db,
 		store.Shown(c.withoutSecrets()))
 }
 
-// withoutSecrets is the command as an error may show it: without passwords,
-// and without the documents of a write.
+// withoutSecrets returns the command as an error may show it: without
+// passwords, and without the documents of a write.
 func (c *call) withoutSecrets() bson.Raw {
 	elems, err := c.body.Elements()
 	if err != nil {
@@ -106,7 +106,7 @@ func (c *call) withoutSecrets() bson.Raw {
 	return raw
 }
 
-// showsDatabase tells whether listDatabases may show one to the caller.
+// showsDatabase reports whether listDatabases may show one to the caller.
 func showsDatabase(c *call) func(name string) bool {
 	may := c.node.grants(c.peer)
 	only := c.body.Lookup("authorizedDatabases")
@@ -116,7 +116,7 @@ func showsDatabase(c *call) func(name string) bool {
 	return may.AllowsSomeIn
 }
 
-// showsCollection tells whether listCollections may show one to the caller.
+// showsCollection reports whether listCollections may show one to the caller.
 func showsCollection(c *call) func(name string) bool {
 	if !c.node.authRequired || !args.Truth(c.body.Lookup("authorizedCollections")) {
 		return func(string) bool { return true }

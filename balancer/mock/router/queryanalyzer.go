@@ -114,7 +114,7 @@ func (all analyzers) noteQuery(cmd *command, c *call) {
 	}
 }
 
-// sampleable are the queries that a command makes.
+// sampleable returns the queries that a command makes.
 func sampleable(name string, body bson.Raw) []sampledQuery {
 	of := func(query, update bson.RawValue, multi bool) sampledQuery {
 		doc, _ := query.DocumentOK()
@@ -148,7 +148,7 @@ func sampleable(name string, body bson.Raw) []sampledQuery {
 	return queries
 }
 
-// changedFields are the fields that the operators of an update name.
+// changedFields returns the fields that the operators of an update name.
 func changedFields(update bson.RawValue) []string {
 	doc, isDoc := update.DocumentOK()
 	if !isDoc {
@@ -188,7 +188,7 @@ type spread struct {
 	multiWithoutKey        int64
 }
 
-// distribution is the read and the write distribution of sampled queries.
+// distribution returns the read and the write distribution of sampled queries.
 func (all analyzers) distribution(cluster *mock.Cluster, ns string, key bson.Raw) (bson.D, error) {
 	pattern, err := catalog.ParseKeyPattern(key)
 	if err != nil {

@@ -299,7 +299,8 @@ func count(c *call) (bson.D, error) {
 	return bson.D{{Key: "n", Value: smallest(n)}}, err
 }
 
-// smallest is the server's "append as smallest number": Int32 where it fits.
+// smallest returns the server's "append as smallest number": Int32 where it
+// fits.
 func smallest(n int64) any {
 	if n == int64(int32(n)) {
 		return int32(n)

@@ -154,8 +154,8 @@ func missingIn(list string, there map[string]bool) error {
 		"BSON field 'reshardCollection.%s.%s' is missing but a required field", list, strings.Join(lacking, ", "))
 }
 
-// reshardingOps are the operations under way as $currentOp shows them (spec 03
-// §1.7).
+// reshardingOps returns the operations under way as $currentOp shows them (spec
+// 03 §1.7).
 func reshardingOps(cluster *mock.Cluster) ([]bson.Raw, error) {
 	var docs []bson.Raw
 	for _, op := range cluster.Reshardings().List() {

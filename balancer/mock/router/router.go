@@ -237,7 +237,7 @@ func checkDuplicates(body bson.Raw) error {
 	return nil
 }
 
-// reply is the whole answer: the command's fields or the error, then the
+// reply returns the whole answer: the command's fields or the error, then the
 // gossip fields that every reply carries (spec 03 §0.3).
 func (r *Router) reply(fields bson.D, err error) bson.Raw {
 	if err != nil {

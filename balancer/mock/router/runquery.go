@@ -36,11 +36,11 @@ func runQuery(c *call, q query) ([]bson.Raw, error) {
 	return results, nil
 }
 
-// marks tells whether results say where they were found.
+// marks reports whether results say where they were found.
 func (q query) marks() bool { return q.returnKey || q.showRecord }
 
-// marker gives what becomes of a result for returnKey, which leaves nothing but
-// the key of the index, and showRecordId, which adds the record.
+// marker returns what becomes of a result for returnKey, which leaves nothing
+// but the key of the index, and showRecordId, which adds the record.
 func (q query) marker(parts []part) func(doc, out bson.Raw) bson.Raw {
 	if !q.marks() {
 		return func(_, out bson.Raw) bson.Raw { return out }
@@ -83,7 +83,7 @@ func parts(c *call, q query) ([]part, error) {
 	return parts, nil
 }
 
-// planned are the parts of a query on a collection, with nothing read yet.
+// planned returns the parts of a query on a collection, with nothing read yet.
 func planned(c *call, q query) ([]part, error) {
 	reads, err := reached(c, q)
 	if err != nil {
@@ -96,7 +96,7 @@ func planned(c *call, q query) ([]part, error) {
 	return parts, nil
 }
 
-// reached are the reads of a query; of one that is content with partial
+// reached returns the reads of a query; of one that is content with partial
 // results, those of the shards that can be reached.
 func reached(c *call, q query) ([]mock.Read, error) {
 	if q.partial == nil || c.node.member != nil {

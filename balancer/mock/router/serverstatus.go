@@ -19,8 +19,8 @@ type section struct {
 	show func(*call) any
 }
 
-// statusSections are those of a mongos in the server's order: by name, but for
-// mem.
+// statusSections returns those of a mongos in the server's order: by name, but
+// for mem.
 func statusSections() []section {
 	sections := append(idleSections(), []section{
 		{"asserts", assertStatus},

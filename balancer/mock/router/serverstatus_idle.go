@@ -2,9 +2,9 @@ package router
 
 import "go.mongodb.org/mongo-driver/v2/bson"
 
-// idleSections are the sections of serverStatus about what the mock does not
-// have or does not measure: they stand at their beginnings, so that monitoring
-// finds the fields it knows.
+// idleSections returns the sections of serverStatus about what the mock does
+// not have or does not measure: they stand at their beginnings, so that
+// monitoring finds the fields it knows.
 func idleSections() []section {
 	return []section{
 		{"batchedDeletes", func(*call) any {

@@ -103,7 +103,7 @@ func (s *sessions) end(ids []sessionID) {
 	}
 }
 
-// list gives the sessions that are alive, in the order of their ids.
+// list returns the sessions that are alive, in the order of their ids.
 func (s *sessions) list() []bson.Raw {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -201,7 +201,7 @@ func startSession(c *call) (bson.D, error) {
 	}, nil
 }
 
-// name is the user of a connection as name@db; empty without one.
+// name returns the user of a connection as name@db; empty without one.
 func (p *peer) name() string {
 	if p.user == nil {
 		return ""

@@ -14,7 +14,7 @@ import (
 // create their indexes at the start run on the mock. No query uses them: what
 // can be answered without is, and $text and geo queries are refused.
 
-// indexKind is what an index is besides a sorted one: "" or one of these.
+// indexKind returns what an index is besides a sorted one: "" or one of these.
 func indexKind(key bson.Raw) string {
 	elems, err := key.Elements()
 	if err != nil {
@@ -40,7 +40,7 @@ var kindOptions = map[string]string{
 	"2dsphereIndexVersion": "2dsphere", "bits": "2d", "min": "2d", "max": "2d", "wildcardProjection": "wildcard",
 }
 
-// completeKind gives the definition of a text, geo or wildcard index what a
+// completeKind returns the definition of a text, geo or wildcard index what a
 // server adds to it. The options are those of the kind that were asked for.
 func completeKind(spec *store.IndexSpec, asked bson.D) (bson.D, error) {
 	kind := indexKind(spec.Key)

@@ -11,7 +11,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// splitVector gives the points at which the shard that owns a range would cut
+// splitVector returns the points at which the shard that owns a range would cut
 // it (spec 03 §1.8).
 func splitVector(c *call) (bson.D, error) {
 	req, err := c.vectorRequest()

@@ -22,7 +22,7 @@ type tail struct {
 	wanted int64
 }
 
-// awaits tells whether getMore waits at the end.
+// awaits reports whether getMore waits at the end.
 func (c *cursor) awaits() bool { return c.tail != nil && c.tail.await || c.stream != nil }
 
 // checkTailable checks the arguments of find that go with tailable.
@@ -100,7 +100,7 @@ func readMore(c *call, open *cursor) error {
 	}
 }
 
-// waitIsOver tells whether a wait has ended without what it was for. That its
+// waitIsOver reports whether a wait has ended without what it was for. That its
 // time is over, or that nothing can happen any more, is no error.
 func waitIsOver(err error) (over bool, failure error) {
 	if err == nil {

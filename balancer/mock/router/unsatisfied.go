@@ -10,10 +10,10 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// unsatisfied is the writeConcernError of a write that was done, but asked for
-// more nodes than the shard's replica set has, or for a mode that there is not;
-// nil for all others. Where a write concern can be met it is met at once: the
-// mock's nodes hold the same.
+// unsatisfied returns the writeConcernError of a write that was done, but asked
+// for more nodes than the shard's replica set has, or for a mode that there is
+// not; nil for all others. Where a write concern can be met it is met at once:
+// the mock's nodes hold the same.
 func unsatisfied(cmd *command, c *call) bson.D {
 	if !cmd.WriteConcern || cmd.AdminOnly && cmd.Name != "bulkWrite" {
 		return nil

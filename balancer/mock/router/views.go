@@ -47,7 +47,7 @@ func pipelineEnv(ctx context.Context, c *call, db string, let bson.Raw) store.En
 	}
 }
 
-// isView tells whether a namespace is a view. A member shows none: its router
+// isView reports whether a namespace is a view. A member shows none: its router
 // has them.
 func isView(c *call, ns string) bool {
 	if c.node.member != nil {

@@ -112,7 +112,8 @@ func (b *batch) fail(i int, err error) {
 	b.failures = append(b.failures, doc)
 }
 
-// writeError is one entry of writeErrors: no codeName, the extra fields last.
+// writeError returns one entry of writeErrors: no codeName, the extra fields
+// last.
 func writeError(index int, err error) bson.D {
 	server := asServerError(err)
 	doc := bson.D{
@@ -207,7 +208,7 @@ func updateOne(c *call, ns string, q, u bson.RawValue, statement bson.Raw) (*out
 	return done, nil
 }
 
-// retryable tells whether the command is a retryable write.
+// retryable reports whether the command is a retryable write.
 func (c *call) retryable() bool { return c.txnNumber != nil }
 
 // updateRequest compiles one update; options are the statement that carries
