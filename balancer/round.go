@@ -112,7 +112,7 @@ func (l *Loop) steps(details *roundDetails) (logged bool, sleep time.Duration, e
 	return true, pause.moved, nil
 }
 
-// prepareStreams returns the secondary thread what there is to do.
+// prepareStreams gives the secondary thread what there is to do.
 func (l *Loop) prepareStreams() error {
 	if l.mayAutoMerge() { // step 7
 		l.enableAutoMerger()

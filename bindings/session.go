@@ -238,7 +238,7 @@ func transactionStates() []string {
 // do.
 const transactionPatience = 120 * time.Second
 
-// sessionWithTransaction commits what the function did, and returns it up when
+// sessionWithTransaction commits what the function did, and gives it up when
 // the function throws. What the server labels as passing is tried again: the
 // whole for TransientTransactionError, the commit for
 // UnknownTransactionCommitResult.

@@ -41,7 +41,7 @@ func tiles(chunks []catalog.Chunk, min, max catalog.Key) bool {
 	return len(chunks) > 0 && at.Equal(max)
 }
 
-// commitMerge returns the config server's part (_configsvrCommitChunksMerge):
+// commitMerge is the config server's part (_configsvrCommitChunksMerge):
 // coll is the collection as the shard knows it.
 func (cks Chunks) commitMerge(known catalog.Collection, shard catalog.ShardID, min, max catalog.Key) error {
 	ns := known.Namespace

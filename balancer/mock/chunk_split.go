@@ -20,7 +20,7 @@ func (c *Cluster) Chunks() Chunks { return Chunks{c} }
 // maxSplitPoints is how many points a shard splits a chunk at.
 const maxSplitPoints = 8192
 
-// SplitOnShard returns a split as the balancer asks the owner for it: the shard
+// SplitOnShard is a split as the balancer asks the owner for it: the shard
 // looks at the points itself before it asks the config server (spec 01 §5.3).
 func (cks Chunks) SplitOnShard(coll catalog.Collection, chunk catalog.Chunk, points []catalog.Key) error {
 	if len(points) > maxSplitPoints {

@@ -166,7 +166,7 @@ func (c *Cluster) setParameters(cfg Config) error {
 	return nil
 }
 
-// furnish returns the empty cluster what it holds at the start.
+// furnish gives the empty cluster what it holds at the start.
 func (c *Cluster) furnish(cfg Config) error {
 	switch {
 	case cfg.Topology != nil && cfg.Snapshot != "":

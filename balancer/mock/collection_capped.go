@@ -66,7 +66,7 @@ func (l *localCollection) asCapped(c *Cluster, ns string, size int64) (*localCol
 	return capped, nil
 }
 
-// changeUUID returns a tracked collection that is not sharded another UUID and
+// changeUUID gives a tracked collection that is not sharded another UUID and
 // its one chunk a new version.
 func (cs *Collections) changeUUID(coll catalog.Collection, uuid bson.Binary) error {
 	old := cs.c.config.tables[coll.Namespace]

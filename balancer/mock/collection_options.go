@@ -109,7 +109,7 @@ func (rq *Request) CreateView(ns, db string, v View) error {
 	return rq.c.collections.ReplaceView(ns, db, v)
 }
 
-// ReplaceView returns a view another definition, or makes one.
+// ReplaceView gives a view another definition, or makes one.
 func (cs *Collections) ReplaceView(ns, db string, v View) error {
 	on, depth := db+"."+v.On, 1
 	for {
@@ -155,7 +155,7 @@ func (cs *Collections) refuseView(ns string) error {
 	return nil
 }
 
-// ReplaceCollection returns an unsharded collection new contents, all or
+// ReplaceCollection gives an unsharded collection new contents, all or
 // nothing. It keeps its indexes and options, and is made when it is missing.
 func (rq *Request) ReplaceCollection(ns string, contents []bson.Raw) error {
 	db, _, err := catalog.SplitNamespace(ns)

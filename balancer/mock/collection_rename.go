@@ -11,7 +11,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// RenameCollection returns a collection another name, and with dropTarget the
+// RenameCollection gives a collection another name, and with dropTarget the
 // place of one there is. A sharded one gets a new epoch and timestamp; its
 // chunks, UUID and zones stay. Only collections that are not tracked can change
 // the database, and only on one primary.

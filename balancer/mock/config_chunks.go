@@ -299,7 +299,7 @@ func (cfg *ConfigDB) setJumbo(ns string, min catalog.Key, flag catalog.Jumbo) er
 	return cfg.putChunks(ns, chunk)
 }
 
-// ClearJumbo removes a chunk's jumbo flag and returns it a new major version
+// ClearJumbo removes a chunk's jumbo flag and gives it a new major version
 // (spec 02 §6.7); a chunk without the flag stays as it is. coll is the
 // collection as the router knows it.
 func (cfg *ConfigDB) ClearJumbo(known catalog.Collection, min, max catalog.Key) error {
@@ -326,7 +326,7 @@ func (cfg *ConfigDB) ClearJumbo(known catalog.Collection, min, max catalog.Key) 
 	return cfg.putChunks(ns, chunk)
 }
 
-// BumpVersion returns the newest chunk the next minor version, as metadata
+// BumpVersion gives the newest chunk the next minor version, as metadata
 // writes do (spec 02 §6.3).
 func (cfg *ConfigDB) BumpVersion(ns string) error {
 	table := cfg.tables[ns]

@@ -289,7 +289,7 @@ func (cfg *ConfigDB) Primary(db string) (catalog.ShardID, bool) {
 	return catalog.ShardID(primary), true
 }
 
-// CheckSettings returns the validator of config.settings (spec 01 §2.2): there
+// CheckSettings is the validator of config.settings (spec 01 §2.2): there
 // is none up to 5.0, and up to 7.0 it takes anything for the balancer.
 func (cfg *ConfigDB) CheckSettings(doc bson.Raw) error {
 	balancerDoc := validBalancer

@@ -70,7 +70,7 @@ func (cfg *ConfigDB) zoneInUse(zone string) bool {
 	return false
 }
 
-// AssignZone returns a range to a zone; spec 03 §4.7 has the order of checks.
+// AssignZone gives a range to a zone; spec 03 §4.7 has the order of checks.
 func (cfg *ConfigDB) AssignZone(ns string, min, max bson.Raw, zone string) error {
 	for _, bound := range []bson.Raw{min, max} {
 		if err := catalog.CheckStorable(bound); err != nil {

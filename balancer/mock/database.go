@@ -322,7 +322,7 @@ func (cfg *ConfigDB) isPrimary(db string, id catalog.ShardID) bool {
 // DatabaseEntry returns a database's document in config.databases.
 func (cfg *ConfigDB) DatabaseEntry(db string) (bson.Raw, bool) { return cfg.doc(configDatabases, db) }
 
-// MovePrimary returns a database another primary and moves its untracked
+// MovePrimary gives a database another primary and moves its untracked
 // collections there (spec 03 §1.4).
 func (ds Databases) MovePrimary(db, to string) error {
 	switch {

@@ -69,7 +69,7 @@ func (m *migration) startClone() {
 	m.waitForDeletions(m.receiver, func() { m.beginCopy() })
 }
 
-// checkSize returns the rule of spec 02 §5.7: at most twice as many documents
+// checkSize is the rule of spec 02 §5.7: at most twice as many documents
 // as a chunk of average ones may hold, unless forced. A user's force lets
 // writes wait for the whole clone.
 func (m *migration) checkSize(local *localCollection) error {
@@ -152,7 +152,7 @@ func (m *migration) afterClone(d time.Duration, then func()) {
 	})
 }
 
-// prepareReceiver returns the recipient the collection and the donor's indexes.
+// prepareReceiver gives the recipient the collection and the donor's indexes.
 // Indexes that the donor lacks go, unless the recipient owns chunks: they are
 // left from a time when it did. Where it has documents it builds none.
 func (m *migration) prepareReceiver() error {

@@ -175,7 +175,7 @@ func (ms *Migrations) Start(req MoveRequest, done func(error)) {
 	ms.c.after(prepareTime+ms.c.faults.lag(m.req.From), func() { m.prepare() })
 }
 
-// admit returns what the donor checks before it registers (spec 02 §5.3 #1-#5).
+// admit is what the donor checks before it registers (spec 02 §5.3 #1-#5).
 func (m *migration) admit() error {
 	if !m.c.membership.hadTwo {
 		return mongoerr.New(mongoerr.IllegalOperation, "Cannot move chunks in a cluster that has never had two shards")

@@ -37,7 +37,7 @@ type Parameters struct {
 	byName map[string]*parameter
 }
 
-// NewParameters returns every parameter its default.
+// NewParameters gives every parameter its default.
 func NewParameters() *Parameters {
 	number := func(value, least int64) *parameter {
 		return &parameter{value: value, least: least, most: maxInt32}

@@ -44,7 +44,7 @@ type ShardRange struct {
 	Min, Max bson.Raw // nil = no bounds
 }
 
-// Reshard returns a collection another key or spreads it anew, and waits for
+// Reshard gives a collection another key or spreads it anew, and waits for
 // the end (spec 03 §1.4). The caller holds the lock.
 func (rs *Reshardings) Reshard(ctx context.Context, deadline time.Time, req ReshardRequest) error {
 	coll, err := rs.reshardable(req.Namespace)
@@ -310,7 +310,7 @@ func (l *reshardLayout) virtualQuantiles(n int) []catalog.Key {
 	return points[1:]
 }
 
-// place returns each chunk to the shard that has the fewest so far, among those
+// place gives each chunk to the shard that has the fewest so far, among those
 // of its zone.
 func (l *reshardLayout) place(bounds []catalog.Key) ([]catalog.Chunk, error) {
 	given := make(map[catalog.ShardID]int)

@@ -372,7 +372,7 @@ func (rs *Reshardings) run(ctx context.Context, deadline time.Time, plan reshard
 	return result
 }
 
-// Abort returns an operation up (abortReshardCollection and the like); its
+// Abort gives an operation up (abortReshardCollection and the like); its
 // documents stay where they are.
 func (rs *Reshardings) Abort(ctx context.Context, deadline time.Time, ns string, by Provenance) error {
 	op, err := rs.running(ns)

@@ -299,7 +299,7 @@ func (c *Cluster) ResetMachineID(id catalog.ShardID) {
 	}
 }
 
-// ShareMachineID returns a shard the number of another one. They differ again
+// ShareMachineID gives a shard the number of another one. They differ again
 // after the balancer's next round, which fails.
 func (c *Cluster) ShareMachineID(from, to string) error {
 	first, err := c.config.ShardByID(from)

@@ -87,7 +87,7 @@ func (s *Engine) defineSource() error {
 	return err
 }
 
-// expandRegexps returns every literal with a Unicode class its meaning.
+// expandRegexps gives every literal with a Unicode class its meaning.
 func (s *Engine) expandRegexps(tree *ast.Program) (failed error) {
 	if text := tree.File.Source(); !strings.Contains(text, `\p{`) && !strings.Contains(text, `\P{`) {
 		return nil

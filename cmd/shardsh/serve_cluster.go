@@ -218,7 +218,7 @@ func ownHosts(topology *mock.Topology) map[catalog.ShardID]bool {
 	return own
 }
 
-// nameSets returns the nodes the names of their replica sets.
+// nameSets gives the nodes the names of their replica sets.
 func (c *served) nameSets() error {
 	c.cluster.Lock()
 	defer c.cluster.Unlock()

@@ -168,7 +168,7 @@ func testCommands(cluster *mock.Cluster) bool {
 	return cluster.Parameters().Int("enableTestCommands") != 0
 }
 
-// failOn returns what the fail point of getMore does to a cursor.
+// failOn is what the fail point of getMore does to a cursor.
 func failOn(open *cursor, c *call) error {
 	f := failPointOf(&c.node.failPoints.getMore, c.node.commands["getMore"], c)
 	switch {

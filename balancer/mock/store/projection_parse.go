@@ -111,7 +111,7 @@ var metaNames = []string{
 	"timeseriesBucketMaxTime",
 }
 
-// simple returns a number or bool, which includes or excludes, or a literal or
+// simple is a number or bool, which includes or excludes, or a literal or
 // path.
 func (p *projectionParser) simple(path []string, v value) error {
 	if p.add || !isNumber(v) && v.Type != bson.TypeBoolean {
