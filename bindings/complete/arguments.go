@@ -194,8 +194,8 @@ func queryOperators(depth int) []string {
 const (
 	stages = `$addFields $bucket $bucketAuto $changeStream $changeStreamSplitLargeEvent $collStats $count $currentOp
 		$densify $documents $facet $fill $geoNear $graphLookup $group $indexStats $limit $listClusterCatalog
-		$listLocalSessions $listSampledQueries $listSearchIndexes $listSessions $lookup $match $merge $out $planCacheStats $project $queryStats
-		$redact $replaceRoot $replaceWith $sample $search $searchMeta $set $setWindowFields $shardedDataDistribution $skip
+		$listLocalSessions $listSampledQueries $listSearchIndexes $listSessions $lookup $match $merge $out $planCacheStats $project
+		$queryStats $redact $replaceRoot $replaceWith $sample $search $searchMeta $set $setWindowFields $shardedDataDistribution $skip
 		$sort $sortByCount $unionWith $unset $unwind $vectorSearch`
 	queryTop = `$and $comment $expr $jsonSchema $nor $or $sampleRate $text $where`
 
