@@ -192,11 +192,12 @@ func queryOperators(depth int) []string {
 
 // The operators of MongoDB 8.0.
 const (
-	stages = `$addFields $bucket $bucketAuto $changeStream $changeStreamSplitLargeEvent $collStats $count $currentOp
-		$densify $documents $facet $fill $geoNear $graphLookup $group $indexStats $limit $listClusterCatalog
-		$listLocalSessions $listSampledQueries $listSearchIndexes $listSessions $lookup $match $merge $out $planCacheStats $project
-		$queryStats $redact $replaceRoot $replaceWith $sample $search $searchMeta $set $setWindowFields $shardedDataDistribution $skip
-		$sort $sortByCount $unionWith $unset $unwind $vectorSearch`
+	stages = `$addFields $bucket $bucketAuto $changeStream $changeStreamSplitLargeEvent $collStats $count
+		$currentOp $densify $documents $facet $fill $geoNear $graphLookup $group $indexStats $limit
+		$listClusterCatalog $listLocalSessions $listSampledQueries $listSearchIndexes $listSessions $lookup
+		$match $merge $out $planCacheStats $project $queryStats $redact $replaceRoot $replaceWith $sample
+		$search $searchMeta $set $setWindowFields $shardedDataDistribution $skip $sort $sortByCount
+		$unionWith $unset $unwind $vectorSearch`
 	queryTop = `$and $comment $expr $jsonSchema $nor $or $sampleRate $text $where`
 
 	queryField = `$all $bitsAllClear $bitsAllSet $bitsAnyClear $bitsAnySet $elemMatch $eq $exists $geoIntersects
