@@ -237,3 +237,15 @@ func (s *storedChunk) eachHistory(read func(validAfter bson.Timestamp, shard []b
 	}
 	return nil
 }
+
+// Tile reports whether chunks in key order make up [lower, upper) exactly.
+func Tile(chunks []Chunk, lower, upper Key) bool {
+	at := lower
+	for _, chunk := range chunks {
+		if !chunk.Min.Equal(at) {
+			return false
+		}
+		at = chunk.Max
+	}
+	return len(chunks) > 0 && at.Equal(upper)
+}

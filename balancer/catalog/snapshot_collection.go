@@ -106,12 +106,7 @@ func (c *CollectionState) DataSizes(chunkSize int64) DataSizes {
 func (s *Snapshot) WithCollection(c *CollectionState) *Snapshot {
 	next := *s
 	i, found := s.collectionAt(c.Namespace)
-	next.parts.Collections = slices.Clone(s.parts.Collections)
-	if found {
-		next.parts.Collections[i] = c
-	} else {
-		next.parts.Collections = slices.Insert(next.parts.Collections, i, c)
-	}
+	next.parts.Collections = put(s.parts.Collections, i, found, c)
 	return &next
 }
 

@@ -28,12 +28,7 @@ func (s *Snapshot) WithSettings(settings Settings) *Snapshot {
 func (s *Snapshot) WithShard(shard ShardState) *Snapshot {
 	next := *s
 	i, found := s.shardAt(shard.ID)
-	next.parts.Shards = slices.Clone(s.parts.Shards)
-	if found {
-		next.parts.Shards[i] = shard
-	} else {
-		next.parts.Shards = slices.Insert(next.parts.Shards, i, shard)
-	}
+	next.parts.Shards = put(s.parts.Shards, i, found, shard)
 	return &next
 }
 
@@ -53,12 +48,7 @@ func (s *Snapshot) WithDatabase(d Database) *Snapshot {
 	i, found := slices.BinarySearchFunc(s.parts.Databases, d.Name, func(have Database, name string) int {
 		return strings.Compare(have.Name, name)
 	})
-	next.parts.Databases = slices.Clone(s.parts.Databases)
-	if found {
-		next.parts.Databases[i] = d
-	} else {
-		next.parts.Databases = slices.Insert(next.parts.Databases, i, d)
-	}
+	next.parts.Databases = put(s.parts.Databases, i, found, d)
 	return &next
 }
 
@@ -68,4 +58,15 @@ func (s *Snapshot) WithMigrations(list []ActiveMigration) *Snapshot {
 	next := *s
 	next.parts.Migrations = list
 	return &next
+}
+
+// put returns a copy of a list in which an element takes the place of that at i,
+// or is inserted there when none was found.
+func put[T any](list []T, i int, found bool, element T) []T {
+	list = slices.Clone(list)
+	if !found {
+		return slices.Insert(list, i, element)
+	}
+	list[i] = element
+	return list
 }

@@ -23,22 +23,10 @@ func (cks Chunks) MergeRange(coll catalog.Collection, min, max catalog.Key) erro
 	if err := cks.c.faults.reach(configShard, owner); err != nil {
 		return err
 	}
-	if !tiles(slices.Collect(table.Owned(owner, min, max)), min, max) {
+	if !catalog.Tile(slices.Collect(table.Owned(owner, min, max)), min, max) {
 		return cks.c.config.staleConfig(coll.Namespace, owner, "the range is not made of whole chunks of shard %s", owner)
 	}
 	return cks.commitMerge(coll, owner, min, max)
-}
-
-// tiles reports whether chunks in key order make up [min, max) exactly.
-func tiles(chunks []catalog.Chunk, min, max catalog.Key) bool {
-	at := min
-	for _, chunk := range chunks {
-		if !chunk.Min.Equal(at) {
-			return false
-		}
-		at = chunk.Max
-	}
-	return len(chunks) > 0 && at.Equal(max)
 }
 
 // commitMerge is the config server's part (_configsvrCommitChunksMerge):
@@ -63,7 +51,7 @@ func (cks Chunks) commitMerge(known catalog.Collection, shard catalog.ShardID, m
 			chunks = append(chunks, chunk)
 		}
 	}
-	if !tiles(chunks, min, max) {
+	if !catalog.Tile(chunks, min, max) {
 		return mongoerr.New(mongoerr.IllegalOperation, "the range is not made of whole chunks of shard %s", shard)
 	}
 	if len(chunks) == 1 {

@@ -9,6 +9,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
+	"shardsh/balancer/policy"
 )
 
 // Chunks splits and merges chunks and writes their flags.
@@ -254,21 +255,12 @@ func walkPieces(keys [][]byte, from, count, n, limit int) (points []int, rest in
 	return points, count
 }
 
-// virtualPoint applies the same rule to virtual data: one chunk size from 1.8
-// of them up, half of the range between 1.33 and 1.8, else no point.
+// virtualPoint applies the same rule to virtual data.
 func (l *localCollection) virtualPoint(p catalog.KeyPattern, min, max catalog.Key, docs, perPiece int64,
 	dir direction) (catalog.Key, bool) {
-	if perPiece == 0 {
-		perPiece = 1
-	}
-	var n int64
-	switch chunks := float64(docs) / float64(perPiece); {
-	case chunks < 1.33:
+	n, ok := policy.DocumentsToCut(docs, perPiece)
+	if !ok {
 		return catalog.Key{}, false
-	case chunks < 1.8:
-		n = docs / 2
-	default:
-		n = perPiece
 	}
 	if dir == backward {
 		n = docs - n

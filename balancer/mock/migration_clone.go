@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/policy"
@@ -73,7 +72,8 @@ func (m *migration) startClone() {
 // as a chunk of average ones may hold, unless forced. A user's force lets
 // writes wait for the whole clone.
 func (m *migration) checkSize(local *localCollection) error {
-	limit := m.sizeLimit(local)
+	documents, bytes := local.counts()
+	limit := policy.MostDocuments(m.c.release, documents, bytes, m.req.MaxChunkSizeBytes)
 	n := int64(len(m.records)) + m.virtualDocs
 	switch {
 	case n <= limit:
@@ -84,24 +84,6 @@ func (m *migration) checkSize(local *localCollection) error {
 	}
 	m.blocksWrites = m.req.Force == policy.ForceManual
 	return nil
-}
-
-// sizeLimit returns how many documents a range may have. Up to 4.4 it was 1.3
-// times those of a chunk.
-func (m *migration) sizeLimit(local *localCollection) int64 {
-	total, bytes := local.counts()
-	if total == 0 {
-		return 250001
-	}
-	average := bytes / total
-	if average == 0 {
-		average = 5
-	}
-	perChunk := max(m.req.MaxChunkSizeBytes/average, 1)
-	if !m.c.release.AtLeast(catalog.Release50) {
-		return 130 * perChunk / 100
-	}
-	return 2 * perChunk
 }
 
 // AwaitWritable blocks a write to a collection while a range of it that a user

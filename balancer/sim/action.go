@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -44,11 +45,11 @@ func (c *cluster) act(a policy.Action) policy.ActionResult {
 }
 
 func (c *cluster) merge(coll *collection, a policy.Action) error {
-	chunks := coll.tiled(a.Shard, a.Min, a.Max)
-	switch len(chunks) {
-	case 0:
+	chunks := slices.Collect(coll.table.Owned(a.Shard, a.Min, a.Max))
+	switch {
+	case !catalog.Tile(chunks, a.Min, a.Max):
 		return mongoerr.New(mongoerr.StaleConfig, "the range is not made of whole chunks of shard %s", a.Shard)
-	case 1:
+	case len(chunks) == 1:
 		return nil
 	}
 	merged := c.commits().Merge(coll.table, chunks)

@@ -1,8 +1,6 @@
 package sim
 
 import (
-	"slices"
-
 	"shardsh/balancer/catalog"
 )
 
@@ -130,21 +128,4 @@ func (coll *collection) add(id catalog.ShardID, amount Amount) {
 	}
 	coll.bytes[id] = max(0, coll.bytes[id]+amount.Bytes)
 	coll.documents[id] = max(0, coll.documents[id]+amount.Documents)
-}
-
-// tiled returns the chunks of a shard that make up [lower, upper) exactly; nil when
-// there are none.
-func (coll *collection) tiled(id catalog.ShardID, lower, upper catalog.Key) []catalog.Chunk {
-	chunks := slices.Collect(coll.table.Owned(id, lower, upper))
-	at := lower
-	for _, chunk := range chunks {
-		if !chunk.Min.Equal(at) {
-			return nil
-		}
-		at = chunk.Max
-	}
-	if !at.Equal(upper) {
-		return nil
-	}
-	return chunks
 }

@@ -49,7 +49,9 @@ func (m *move) prepare() (time.Duration, error) {
 		return c.costs.Refused, mongoerr.New(mongoerr.StaleConfig, "the range belongs to shard %s", chunk.Shard)
 	}
 	lower, upper, amount := c.donated(m.coll, chunk, m.Migration)
-	if limit := c.mostDocuments(m.coll, m.Migration); amount.Documents > limit && m.Force == policy.ForceNone {
+	local := m.coll.local[m.From]
+	limit := policy.MostDocuments(c.first.Release(), local.Documents, local.Bytes, m.MaxChunkSizeBytes)
+	if amount.Documents > limit && m.Force == policy.ForceNone {
 		return c.costs.Refused, mongoerr.New(mongoerr.ChunkTooBig,
 			"Cannot move chunk: the maximum number of documents for a chunk is %d, the range holds %d", limit, amount.Documents)
 	}
@@ -109,42 +111,20 @@ func (c *cluster) donated(
 	return chunk.Min, point, amount.part(coll.entry.Pattern.Fraction(chunk.Min, chunk.Max, point))
 }
 
-// splitPoint returns the first point that cuts off about one chunk size: from 1.8
-// chunk sizes up one, half of the chunk between 1.33 and 1.8, else none (spec 01
+// splitPoint returns the first point that cuts off about one chunk size (spec 01
 // §6.8).
 func (c *cluster) splitPoint(coll *collection, chunk catalog.Chunk, chunkSize int64) (catalog.Key, bool) {
 	local := coll.local[chunk.Shard]
 	if local.Documents == 0 || local.Bytes < chunkSize || local.Bytes/local.Documents == 0 {
 		return catalog.Key{}, false
 	}
-	perPiece := max(1, chunkSize/(local.Bytes/local.Documents))
+	perPiece := chunkSize / (local.Bytes / local.Documents)
 	documents := coll.contents(chunk).Documents
-	n := perPiece
-	switch pieces := float64(documents) / float64(perPiece); {
-	case pieces < 1.33:
+	n, ok := policy.DocumentsToCut(documents, perPiece)
+	if !ok {
 		return catalog.Key{}, false
-	case pieces < 1.8:
-		n = documents / 2
 	}
 	return coll.entry.Pattern.Between(chunk.Min, chunk.Max, float64(n)/float64(documents))
-}
-
-// mostDocuments returns how many documents a range may have that nobody forces:
-// twice those of a chunk of average ones, up to 4.4 1.3 times (spec 02 §5.7).
-func (c *cluster) mostDocuments(coll *collection, m policy.Migration) int64 {
-	local := coll.local[m.From]
-	if local.Documents == 0 {
-		return 250001
-	}
-	average := local.Bytes / local.Documents
-	if average == 0 {
-		average = 5
-	}
-	perChunk := max(m.MaxChunkSizeBytes/average, 1)
-	if !c.first.Release().AtLeast(catalog.Release50) {
-		return 130 * perChunk / 100
-	}
-	return 2 * perChunk
 }
 
 // commitMove changes the owner. The donor's other chunks keep their versions: a
