@@ -50,17 +50,30 @@ func (l *localCollection) trim() {
 	}
 }
 
+// validation is what a collection demands of its documents. It needs no lock.
+type validation struct {
+	filter            *store.Filter // nil for nothing
+	warnOnly, lenient bool
+	rules             bson.Raw
+}
+
+func (l *localCollection) validation() validation {
+	if l.validator == nil {
+		return validation{}
+	}
+	return validation{l.validator, l.warnOnly, l.lenient, l.rules()}
+}
+
 // validate refuses a document that the collection's validator does not match
 // (121). With the level "moderate" a document that was bad already may stay so;
 // before is nil for a new one.
-func (l *localCollection) validate(before, doc bson.Raw) error {
-	if l.validator == nil || l.warnOnly || l.validator.Match(doc) || l.lenient && before != nil &&
-		!l.validator.Match(before) {
+func (l validation) validate(before, doc bson.Raw) error {
+	if l.filter == nil || l.warnOnly || l.filter.Match(doc) || l.lenient && before != nil && !l.filter.Match(before) {
 		return nil
 	}
 	err := mongoerr.New(mongoerr.DocumentValidationFailure, "Document failed validation")
 	err.Extra = bson.D{{Key: "errInfo", Value: bson.D{
-		{Key: "failingDocumentId", Value: doc.Lookup("_id")}, {Key: "details", Value: store.Mismatch(l.rules(), doc)},
+		{Key: "failingDocumentId", Value: doc.Lookup("_id")}, {Key: "details", Value: store.Mismatch(l.rules, doc)},
 	}}}
 	return err
 }

@@ -160,7 +160,7 @@ func (k *clock) awaitReal(ctx context.Context, deadline time.Time, done func() b
 	replaced := k.replaced
 	for !done() {
 		if k.replaced != replaced {
-			return mongoerr.New(mongoerr.Interrupted, "operation was interrupted: a snapshot was loaded")
+			return errReplaced()
 		}
 		if err := ctx.Err(); err != nil {
 			if errors.Is(err, context.DeadlineExceeded) && !deadline.IsZero() {
@@ -312,6 +312,18 @@ func (k *clock) Lock() {
 func (k *clock) Unlock() {
 	k.rouse()
 	k.mu.Unlock()
+}
+
+// Outside gives the lock back while work runs, which must not touch the cluster,
+// and takes it again.
+func (k *clock) Outside(work func() error) error {
+	k.Unlock()
+	defer k.Lock() // a panic goes on to who holds it
+	return work()
+}
+
+func errReplaced() error {
+	return mongoerr.New(mongoerr.Interrupted, "operation was interrupted: a snapshot was loaded")
 }
 
 // Advance lets virtual time jump; everything due by then happens. On real time

@@ -1,6 +1,8 @@
 package router
 
 import (
+	"context"
+
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock"
@@ -38,7 +40,9 @@ func explainUpdate(c *call, level verbosity) (bson.D, error) {
 	if err := args.Check("update.updates", updateStatementFields(), statement); err != nil {
 		return nil, err
 	}
-	req, err := updateRequest(c, statement.Lookup("q"), statement.Lookup("u"), statement)
+	req, err := outside(c, func(context.Context) (mock.UpdateRequest, error) {
+		return updateRequest(c, statement.Lookup("q"), statement.Lookup("u"), statement)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +86,9 @@ func explainDelete(c *call, level verbosity) (bson.D, error) {
 	if err := checkDelete(statement); err != nil {
 		return nil, err
 	}
-	q, err := c.deleteQuery(ns, statement.Lookup("q").Document(), args.Truth(statement.Lookup("limit")), statement)
+	q, err := outside(c, func(context.Context) (query, error) {
+		return c.deleteQuery(ns, statement.Lookup("q").Document(), args.Truth(statement.Lookup("limit")), statement)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +100,7 @@ func explainFindAndModify(c *call, level verbosity) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	req, err := findOneRequest(c)
+	req, err := outside(c, func(context.Context) (mock.FindOneRequest, error) { return findOneRequest(c) })
 	if err != nil {
 		return nil, err
 	}
@@ -115,20 +121,18 @@ func explainWrite(c *call, q query, level verbosity, top string, write func(part
 	if isView(c, q.ns) {
 		return nil, mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s is a view, not a collection", q.ns)
 	}
-	parts, err := planOrRun(c, q, level)
-	if err != nil {
-		return nil, err
-	}
-	plans := plans(c.cluster, q, parts, func(p part, shape store.Shape) (*store.Stage, store.Totals) {
-		if q.sort.IsEmpty() {
-			shape.Limit = 0
+	return explaining(c, q, level, func(_ context.Context, parts []part, h home) (bson.D, error) {
+		plans := plans(h, q, parts, func(p part, shape store.Shape) (*store.Stage, store.Totals) {
+			if q.sort.IsEmpty() {
+				shape.Limit = 0
+			}
+			input, totals := stages(p, shape)
+			return write(p, input), totals
+		})
+		if top == "SINGLE_SHARD" {
+			top = mergeStage(len(plans), false)
 		}
-		input, totals := stages(p, shape)
-		return write(p, input), totals
+		e := explanation{ns: q.ns, query: q, parts: plans, top: top}
+		return append(e.reply(c.cluster, level), explainTail(c)...), nil
 	})
-	if top == "SINGLE_SHARD" {
-		top = mergeStage(len(plans), false)
-	}
-	e := explanation{ns: q.ns, query: q, parts: plans, top: top}
-	return append(e.reply(c.cluster, level), explainTail(c)...), nil
 }

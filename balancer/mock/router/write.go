@@ -1,6 +1,8 @@
 package router
 
 import (
+	"context"
+
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock"
@@ -128,9 +130,6 @@ func writeError(index int, err error) bson.D {
 var inserted = &outcome{matched: 1, modified: 1}
 
 func insertOne(c *call, ns string, doc bson.Raw) (*outcome, error) {
-	if err := c.cluster.Migrations().AwaitWritable(c.ctx, c.deadline, ns); err != nil {
-		return nil, err
-	}
 	if err := c.request.InsertChecked(ns, doc, !args.Truth(c.body.Lookup("bypassDocumentValidation"))); err != nil {
 		return nil, err
 	}
@@ -186,11 +185,8 @@ func update(c *call) (bson.D, error) {
 
 // updateOne runs one statement of an update.
 func updateOne(c *call, ns string, q, u bson.RawValue, statement bson.Raw) (*outcome, error) {
-	req, err := updateRequest(c, q, u, statement)
+	req, err := outside(c, func(context.Context) (mock.UpdateRequest, error) { return updateRequest(c, q, u, statement) })
 	if err != nil {
-		return nil, err
-	}
-	if err := c.cluster.Migrations().AwaitWritable(c.ctx, c.deadline, ns); err != nil {
 		return nil, err
 	}
 	if err := c.notMany(req.Multi, "multi=true"); err != nil {
@@ -237,7 +233,7 @@ func updateRequest(c *call, q, u bson.RawValue, options bson.Raw) (mock.UpdateRe
 		return req, err
 	}
 	update, err := store.CompileUpdate(u, store.UpdateOptions{
-		ArrayFilters: arrayFilters, Filter: filter, Let: let, Now: c.now, NewID: c.cluster.NewObjectID,
+		ArrayFilters: arrayFilters, Filter: filter, Let: let, Now: c.now, NewID: c.newID,
 	})
 	if err != nil {
 		return req, err
@@ -257,6 +253,13 @@ func updateRequest(c *call, q, u bson.RawValue, options bson.Raw) (mock.UpdateRe
 		return req, mongoerr.New(mongoerr.FailedToParse, "multi update is not supported for replacement-style update")
 	}
 	return req, nil
+}
+
+// newID makes the _id of an upserted document, which is computed without the lock.
+func (c *call) newID() bson.ObjectID {
+	c.cluster.Lock()
+	defer c.cluster.Unlock()
+	return c.cluster.NewObjectID()
 }
 
 // withConstants adds an update's own variables, which pipelines may use.
@@ -330,11 +333,8 @@ func (c *call) deleteQuery(ns string, filter bson.Raw, justOne bool, statement b
 }
 
 func deleteMatching(c *call, ns string, filter bson.Raw, justOne bool, statement bson.Raw) (*outcome, error) {
-	q, err := c.deleteQuery(ns, filter, justOne, statement)
+	q, err := outside(c, func(context.Context) (query, error) { return c.deleteQuery(ns, filter, justOne, statement) })
 	if err != nil {
-		return nil, err
-	}
-	if err := c.cluster.Migrations().AwaitWritable(c.ctx, c.deadline, ns); err != nil {
 		return nil, err
 	}
 	if err := c.notMany(!justOne, "limit=0"); err != nil {

@@ -79,10 +79,15 @@ func (p *Pipeline) Filter() *Filter {
 }
 
 // Run executes the pipeline over a stream of documents. The first error ends
-// the result; ctx ends it early with its own error.
+// the result; ctx ends it early with its cause.
 func (p *Pipeline) Run(ctx context.Context, in iter.Seq[bson.Raw]) iter.Seq2[bson.Raw, error] {
+	return p.Transform(ctx, watched(ctx, in))
+}
+
+// Transform is Run over a stream that may fail, and that ends with ctx.
+func (p *Pipeline) Transform(ctx context.Context, in iter.Seq2[bson.Raw, error]) iter.Seq2[bson.Raw, error] {
 	r := &execution{ctx: ctx, env: &p.env, vars: p.scope.values, now: now(&p.env)}
-	return runStages(r, p.stages, watched(ctx, in))
+	return runStages(r, p.stages, in)
 }
 
 // RunCounted is Run that counts what each stage gives.
@@ -124,8 +129,8 @@ func runStages(r *execution, stages []stage, in docs) docs {
 func watched(ctx context.Context, in iter.Seq[bson.Raw]) docs {
 	return func(yield func(bson.Raw, error) bool) {
 		for doc := range in {
-			if err := ctx.Err(); err != nil {
-				yield(nil, err)
+			if ctx.Err() != nil {
+				yield(nil, context.Cause(ctx))
 				return
 			}
 			if !yield(doc, nil) {
