@@ -45,6 +45,12 @@ type Field struct {
 	required bool
 }
 
+// Name returns the field's name.
+func (f Field) Name() string { return f.name }
+
+// Kind returns what the field takes.
+func (f Field) Kind() Kind { return f.kind }
+
 // Required declares a field that a command can't go without.
 func Required(name string, kind Kind) Field { return Field{name, kind, true} }
 
