@@ -1,8 +1,9 @@
 package router
 
 import (
-	"go.mongodb.org/mongo-driver/v2/bson"
 	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
