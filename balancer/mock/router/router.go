@@ -92,6 +92,7 @@ func (r *Router) Handle(ctx context.Context, req wire.Request) bson.Raw {
 func (r *Router) handle(ctx context.Context, req wire.Request) bson.Raw {
 	cmd := r.commands[req.Command]
 	c := r.begin(ctx, req)
+	r.forgetGone(c.peer)
 	if r.crashed() {
 		c.drop()
 		return r.reply(nil, errCrashed())
