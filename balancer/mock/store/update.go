@@ -33,6 +33,9 @@ type UpdateOptions struct {
 	Let bson.Raw
 	// NewID makes the _id of an upserted document; nil for random ones.
 	NewID func() bson.ObjectID
+	// Stamp, if there is one, fills in what a document of the client's own
+	// making left empty: StampEmpty with a clock.
+	Stamp func(bson.Raw) bson.Raw
 }
 
 // CompileUpdate compiles an update: a document, or an array for a pipeline.
@@ -53,6 +56,9 @@ func CompileUpdate(u bson.RawValue, o UpdateOptions) (*Update, error) {
 			}
 		}
 		up.replacement = u.Value
+		if o.Stamp != nil {
+			up.replacement = o.Stamp(up.replacement)
+		}
 		return up, nil
 	}
 	if err := up.compileArrayFilters(); err != nil {
