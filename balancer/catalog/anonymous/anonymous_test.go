@@ -1,4 +1,4 @@
-package redact_test
+package anonymous_test
 
 import (
 	"bytes"
@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"shardsh/balancer/catalog"
-	"shardsh/balancer/catalog/redact"
+	"shardsh/balancer/catalog/anonymous"
 	"shardsh/balancer/catalog/snapfile"
 	"shardsh/balancer/catalog/snaptest"
 	"shardsh/balancer/sim"
@@ -25,7 +25,7 @@ func redacted(t interface {
 	Fatal(...any)
 }, s *catalog.Snapshot) *catalog.Snapshot {
 	t.Helper()
-	next, err := redact.Snapshot(s, rand.New(rand.NewPCG(1, 2)))
+	next, err := anonymous.Snapshot(s, rand.New(rand.NewPCG(1, 2)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +241,7 @@ func TestWhatCannotBeReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := cluster(t, p, []catalog.Key{p.GlobalMin(), k, p.GlobalMax()}, 2)
-	if _, err := redact.Snapshot(s, rand.New(rand.NewPCG(1, 2))); err == nil ||
+	if _, err := anonymous.Snapshot(s, rand.New(rand.NewPCG(1, 2))); err == nil ||
 		!strings.Contains(err.Error(), "db.c") || !strings.Contains(err.Error(), "dbPointer") {
 		t.Errorf("the error is %v", err)
 	}

@@ -1,7 +1,7 @@
-// Package redact takes out of a Snapshot what tells whose cluster it is: names
+// Package anonymous takes out of a Snapshot what tells whose cluster it is: names
 // and key values are replaced by random ones. What the balancer goes by stays:
 // order, lengths, types, sizes, times, and which names are the same.
-package redact
+package anonymous
 
 import (
 	"fmt"
