@@ -71,7 +71,7 @@ type writing struct {
 	sort    *store.Sort // which document comes first where only one is wanted
 	justOne bool
 	// prepare computes what becomes of a document; nil for nothing.
-	prepare func(p *place) error
+	prepare func(ctx context.Context, p *place) error
 	// apply does it. The lock is held.
 	apply func(p place) error
 
@@ -147,7 +147,7 @@ func (w *writing) ready(ctx context.Context, found []place) error {
 			return context.Cause(ctx)
 		}
 		if w.prepare != nil {
-			found[i].failure = w.prepare(&found[i])
+			found[i].failure = w.prepare(ctx, &found[i])
 		}
 	}
 	return nil
@@ -200,7 +200,7 @@ func (w *writing) settle(p *place) (applied bool, err error) {
 		*p = now
 		matches := false
 		err := w.rq.compute(func(ctx context.Context) error {
-			if matches, err = w.query.Filter.Test(p.doc); err != nil || !matches {
+			if matches, err = w.query.Filter.Tester(ctx)(p.doc); err != nil || !matches {
 				return err
 			}
 			one := []place{*p}

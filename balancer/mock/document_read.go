@@ -161,13 +161,9 @@ func (r Read) Documents(ctx context.Context, counts *store.Counts) iter.Seq2[sto
 // chunkDocuments is Documents of config.chunks.
 func (r Read) chunkDocuments(ctx context.Context, counts *store.Counts) iter.Seq2[store.Found, error] {
 	return func(yield func(store.Found, error) bool) {
-		filter, seen := r.Plan.Filter(), 0
+		test := r.Plan.Filter().Tester(ctx)
 		for doc := range r.places {
-			if seen++; seen%lookEvery == 0 && ctx.Err() != nil {
-				yield(store.Found{}, context.Cause(ctx))
-				return
-			}
-			if ok, err := filter.Test(doc); err != nil || !ok {
+			if ok, err := test(doc); err != nil || !ok {
 				if err != nil {
 					yield(store.Found{}, err)
 					return
@@ -184,9 +180,6 @@ func (r Read) chunkDocuments(ctx context.Context, counts *store.Counts) iter.Seq
 		}
 	}
 }
-
-// lookEvery is how many documents are read between two looks at the context.
-const lookEvery = 64
 
 // Documents yields the documents of a namespace that a router returns, as they
 // are now: each from the shard that owns it, orphans never. A nil filter gives

@@ -1,6 +1,7 @@
 package mock
 
 import (
+	"cmp"
 	"context"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -72,7 +73,12 @@ func (rq *Request) admitted(ns, db string, doc bson.Raw, check bool) (*shard, *l
 		}
 		rules := local.validation()
 		asked = rules.filter
-		if err := rq.compute(func(context.Context) error { return rules.validate(nil, doc) }); err != nil {
+		var invalid error
+		err = rq.compute(func(ctx context.Context) error {
+			invalid, err = rules.validate(ctx, nil, doc)
+			return err
+		})
+		if err = cmp.Or(err, invalid); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -145,7 +151,7 @@ func (rq *Request) update(ns string, req UpdateRequest, justOne bool) (UpdateRes
 	var result UpdateResult
 	w := &writing{
 		rq: rq, ns: ns, query: store.Query{Filter: req.Filter, Hint: req.Hint}, sort: req.Sort, justOne: justOne,
-		prepare: func(p *place) error { return p.update(req) },
+		prepare: func(ctx context.Context, p *place) error { return p.update(ctx, req) },
 		apply:   func(p place) error { return rq.applyUpdate(ns, req, p, &result) },
 	}
 	for tries := 1; ; tries++ {
@@ -153,8 +159,8 @@ func (rq *Request) update(ns string, req UpdateRequest, justOne bool) (UpdateRes
 			return result, err
 		}
 		var doc bson.Raw
-		err := rq.compute(func(context.Context) (err error) {
-			doc, err = req.Update.Upsert(req.Query)
+		err := rq.compute(func(ctx context.Context) (err error) {
+			doc, err = req.Update.Upsert(ctx, req.Query)
 			return err
 		})
 		if err != nil {
@@ -176,13 +182,13 @@ func (rq *Request) update(ns string, req UpdateRequest, justOne bool) (UpdateRes
 }
 
 // update computes what becomes of a document.
-func (p *place) update(req UpdateRequest) error {
+func (p *place) update(ctx context.Context, req UpdateRequest) error {
 	var err error
-	if p.after, p.changed, err = req.Update.Apply(p.doc); err != nil || !p.changed || req.Unchecked {
+	if p.after, p.changed, err = req.Update.ApplyIn(ctx, p.doc); err != nil || !p.changed || req.Unchecked {
 		return err
 	}
-	p.invalid = p.rules.validate(p.doc, p.after)
-	return nil
+	p.invalid, err = p.rules.validate(ctx, p.doc, p.after)
+	return err
 }
 
 func (rq *Request) applyUpdate(ns string, req UpdateRequest, p place, result *UpdateResult) error {
@@ -250,7 +256,9 @@ func (rq *Request) replace(ns string, p place, after bson.Raw, check bool) error
 	if check && local.validator == p.rules.filter {
 		err = p.invalid
 	} else if check {
-		err = local.validation().validate(p.doc, after)
+		var invalid error
+		invalid, err = local.validation().validate(context.Background(), p.doc, after)
+		err = cmp.Or(err, invalid)
 	}
 	if err != nil {
 		return err

@@ -108,8 +108,8 @@ func (k *clock) Await(ctx context.Context, deadline time.Time, done func() bool)
 	}
 	began := k.now()
 	for !done() {
-		if err := ctx.Err(); err != nil {
-			return mongoerr.New(mongoerr.Interrupted, "operation was interrupted: %s", err)
+		if ctx.Err() != nil {
+			return interrupted(ctx)
 		}
 		if k.closed {
 			return errClosed()
@@ -166,7 +166,7 @@ func (k *clock) awaitReal(ctx context.Context, deadline time.Time, done func() b
 			if errors.Is(err, context.DeadlineExceeded) && !deadline.IsZero() {
 				return errMaxTime()
 			}
-			return mongoerr.New(mongoerr.Interrupted, "operation was interrupted: %s", err)
+			return interrupted(ctx)
 		}
 		if k.closed {
 			return errClosed()
@@ -174,6 +174,16 @@ func (k *clock) awaitReal(ctx context.Context, deadline time.Time, done func() b
 		k.cond.Wait() // other commands run meanwhile
 	}
 	return nil
+}
+
+// interrupted returns why a command has ended: what whoever ended it says, if
+// that is an answer to a client.
+func interrupted(ctx context.Context) error {
+	cause := context.Cause(ctx)
+	if _, known := mongoerr.CodeOf(cause); known {
+		return cause
+	}
+	return mongoerr.New(mongoerr.Interrupted, "operation was interrupted: %s", cause)
 }
 
 func errClosed() error {

@@ -75,7 +75,7 @@ func (q query) run(ctx context.Context, reads []mock.Read) iter.Seq2[bson.Raw, e
 			parts[i] = p.gathered(ctx, q)
 		}
 	}
-	return q.shown(m, q.cut(q.merged(parts)))
+	return q.shown(ctx, m, q.cut(q.merged(parts)))
 }
 
 // cut leaves skip and limit.
@@ -179,15 +179,19 @@ func (q query) marks() bool { return q.returnKey || q.showRecord }
 
 // shown projects the results, or marks them: returnKey leaves nothing but the key
 // of the index, and showRecordId adds the record.
-func (q query) shown(m marks, in iter.Seq2[bson.Raw, error]) iter.Seq2[bson.Raw, error] {
+func (q query) shown(ctx context.Context, m marks, in iter.Seq2[bson.Raw, error]) iter.Seq2[bson.Raw, error] {
 	if q.projection == nil && !q.marks() {
 		return in
 	}
 	return func(yield func(bson.Raw, error) bool) {
+		project := q.projection.Projector(ctx)
 		for doc, err := range in {
 			var out bson.Raw
 			if err == nil {
-				out, err = q.show(m, doc)
+				out, err = project(doc)
+			}
+			if err == nil && q.marks() {
+				out = q.mark(m, doc, out)
 			}
 			if !yield(out, err) || err != nil {
 				return
@@ -196,17 +200,13 @@ func (q query) shown(m marks, in iter.Seq2[bson.Raw, error]) iter.Seq2[bson.Raw,
 	}
 }
 
-func (q query) show(m marks, doc bson.Raw) (bson.Raw, error) {
-	out, err := q.projection.Apply(doc)
-	if err != nil || !q.marks() {
-		return out, err
-	}
+func (q query) mark(m marks, doc, out bson.Raw) bson.Raw {
 	at := m[&doc[0]]
 	delete(m, &doc[0])
 	if q.returnKey { // and nothing else, whatever is shown
-		return at.plan.KeyOf(at.Found), nil
+		return at.plan.KeyOf(at.Found)
 	}
-	return store.WithRecordID(out, at.ID), nil
+	return store.WithRecordID(out, at.ID)
 }
 
 // part is what one shard does for a query.
@@ -261,7 +261,9 @@ func (p *part) gather(ctx context.Context, q query) error {
 		}
 	}
 	if !p.read.Plan.Sorted() {
-		q.sort.Documents(p.docs)
+		if err := q.sort.DocumentsIn(ctx, p.docs); err != nil {
+			return err
+		}
 	}
 	if wanted >= 0 {
 		p.docs = p.docs[:min(wanted, int64(len(p.docs)))]

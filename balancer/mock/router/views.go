@@ -173,7 +173,7 @@ func viewed(c *call, q query) (source, error) {
 				yield(nil, err)
 				return
 			}
-			q.shown(nil, q.cut(documents(docs)(ctx)))(yield)
+			q.shown(ctx, nil, q.cut(documents(docs)(ctx)))(yield)
 		}
 	}, nil
 }
@@ -185,11 +185,9 @@ func (q query) ofView(f *foreign, name string) ([]bson.Raw, error) {
 		return nil, err
 	}
 	var list []bson.Raw
+	test := q.filter.Tester(f.ctx)
 	for doc := range docs {
-		if f.ctx.Err() != nil {
-			return nil, context.Cause(f.ctx)
-		}
-		ok, err := q.filter.Test(doc)
+		ok, err := test(doc)
 		if err != nil {
 			return nil, err
 		}
@@ -197,6 +195,5 @@ func (q query) ofView(f *foreign, name string) ([]bson.Raw, error) {
 			list = append(list, doc)
 		}
 	}
-	q.sort.Documents(list)
-	return list, nil
+	return list, q.sort.DocumentsIn(f.ctx, list)
 }

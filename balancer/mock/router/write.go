@@ -2,6 +2,7 @@ package router
 
 import (
 	"context"
+	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -130,10 +131,30 @@ func writeError(index int, err error) bson.D {
 var inserted = &outcome{matched: 1, modified: 1}
 
 func insertOne(c *call, ns string, doc bson.Raw) (*outcome, error) {
+	doc = c.stamped(doc, c.cluster.Tick)
 	if err := c.request.InsertChecked(ns, doc, !args.Truth(c.body.Lookup("bypassDocumentValidation"))); err != nil {
 		return nil, err
 	}
 	return inserted, nil
+}
+
+// stamped returns a document, or an update's new one, with the time in place of
+// its empty timestamps, unless the client wants them as they are: what is copied
+// from elsewhere keeps them.
+func (c *call) stamped(doc bson.Raw, tick func() bson.Timestamp) bson.Raw {
+	if args.Truth(c.body.Lookup("bypassEmptyTsReplacement")) {
+		return doc
+	}
+	return store.StampEmpty(doc, tick)
+}
+
+// stampedOutside is stamped for what is computed without the lock.
+func (c *call) stampedOutside(doc bson.Raw) bson.Raw {
+	return c.stamped(doc, func() bson.Timestamp {
+		c.cluster.Lock()
+		defer c.cluster.Unlock()
+		return c.cluster.Tick()
+	})
 }
 
 func insert(c *call) (bson.D, error) {
@@ -233,7 +254,7 @@ func updateRequest(c *call, q, u bson.RawValue, options bson.Raw) (mock.UpdateRe
 		return req, err
 	}
 	update, err := store.CompileUpdate(u, store.UpdateOptions{
-		ArrayFilters: arrayFilters, Filter: filter, Let: let, Now: c.now, NewID: c.newID,
+		ArrayFilters: arrayFilters, Filter: filter, Let: let, Now: c.now, NewID: c.newID, Stamp: c.stampedOutside,
 	})
 	if err != nil {
 		return req, err
@@ -371,8 +392,9 @@ func deleteDocuments(c *call) (bson.D, error) {
 // knownStages refuses the whole command for an update's pipeline with a stage
 // that is none; what else is wrong with it fails its statement.
 func knownStages(u bson.RawValue) error {
+	known := store.Stages()
 	for name := range stageNames(u) {
-		if !store.KnownStage(name) {
+		if !slices.Contains(known, name) {
 			return mongoerr.New(mongoerr.UnknownStage, "Unrecognized pipeline stage name: '%s'", name)
 		}
 	}

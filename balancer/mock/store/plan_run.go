@@ -156,21 +156,15 @@ type Counts struct {
 	branches              []*Counts
 }
 
-// lookEvery is how many documents are read between two looks at the context.
-const lookEvery = 64
-
 // Run walks the documents that match, and counts. An expression that fails ends
 // the walk, and so does the end of ctx, with its cause.
 func (p *Plan) Run(ctx context.Context, counts *Counts) iter.Seq2[Found, error] {
 	return func(yield func(Found, error) bool) {
 		var key []byte
+		test := p.query.Filter.Tester(ctx)
 		for id, doc := range p.keyed(counts, &key) {
 			counts.Found++
-			if counts.Found%lookEvery == 0 && ctx.Err() != nil {
-				yield(Found{}, context.Cause(ctx))
-				return
-			}
-			ok, err := p.query.Filter.Test(doc)
+			ok, err := test(doc)
 			if err == nil && !ok {
 				continue
 			}
@@ -216,7 +210,7 @@ func (f indexField) valueOf(doc bson.Raw, key []byte) value {
 			found = v
 		}
 	}
-	walkPath(doc, f.path, true, func(v value, _ int) bool {
+	walkPath(nil, doc, f.path, true, func(v value, _ int) bool {
 		same(v)
 		return false
 	})
