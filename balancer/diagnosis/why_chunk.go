@@ -20,12 +20,12 @@ type ChunkAnswer struct {
 
 // Verdict is whether a shard could be given a chunk.
 type Verdict struct {
-	Shard catalog.ShardID
+	Shard catalog.ShardID `json:"shard"`
 	// Can: nothing keeps the shard from receiving the chunk.
-	Can    bool
-	Reason string
+	Can    bool   `json:"can"`
+	Reason string `json:"reason"`
 	// Bytes the shard has of the collection; -1 when it did not tell.
-	Bytes int64
+	Bytes int64 `json:"bytes"`
 }
 
 // WhyChunk returns why the chunk with a key is where it is. The collection must
@@ -53,7 +53,7 @@ func verdict(
 	s *catalog.Snapshot, c *catalog.CollectionState, shard catalog.ShardState, chunk catalog.Chunk, zone string,
 ) Verdict {
 	v := Verdict{Shard: shard.ID, Bytes: -1}
-	data, measured := c.Sizes[shard.ID]
+	data, measured := owned(s, c, shard)
 	if measured {
 		v.Bytes = data.Bytes
 	}

@@ -127,7 +127,7 @@ var holdCodes = map[Hold]Code{HeldNoBalance: BalancingOff, HeldNoMigrations: Mig
 // notes find what looks wrong and is not.
 func (d *Diagnosis) notes() (list []Finding) {
 	for i, c := range Sharded(d.Snapshot) {
-		if d.Balances[i].Known && d.Balances[i].Balanced && len(c.Sizes) > 1 {
+		if d.Balances[i].Known && d.Balances[i].Balanced {
 			list = append(list, d.looksUneven(c)...)
 		}
 	}
@@ -143,7 +143,7 @@ const uneven = 1.5
 func (d *Diagnosis) looksUneven(c *catalog.CollectionState) []Finding {
 	bytes, chunks := spread{}, spread{}
 	for _, shard := range d.Shards() {
-		if data, known := c.Sizes[shard.ID]; known && !shard.Draining {
+		if data, known := owned(d.Snapshot, c, shard); known && !shard.Draining {
 			bytes.add(shard.ID, data.Bytes)
 			chunks.add(shard.ID, c.CountOn(shard.ID).Chunks)
 		}

@@ -65,7 +65,10 @@ func everyCause(t *testing.T) []struct {
 			zoned(t, "Z", -5, 0)(c.Collections[0])
 		}},
 		{ShardUnreachable, func(c *cluster) { c.Shards[1].Unreachable = "refused" }},
-		{NoSizeEntry, func(c *cluster) { delete(c.Collections[0].Sizes, "b") }},
+		{NoSizeEntry, func(c *cluster) {
+			delete(c.Collections[0].Sizes, "b")
+			c.Source.Gaps = []catalog.Gap{{What: "sizes", Shard: "b", Reason: "no"}}
+		}},
 		{ZoneWithoutShards, func(c *cluster) { zoned(t, "Z", 0, 1)(c.Collections[0]) }},
 		{OnlyJumboChunks, func(c *cluster) {
 			c.Collections[0].Table = nil
@@ -192,6 +195,7 @@ func TestDeletionInTheWay(t *testing.T) {
 func TestWhyChunk(t *testing.T) {
 	c := newCluster(t).shard("c", "Z").shard("d").draining()
 	lopsided(c)
+	c.Source.Gaps = []catalog.Gap{{What: "sizes", Shard: "c", Reason: "no"}}
 	s := c.snapshot()
 	coll := s.Collection("x.y")
 	key := func(n int) catalog.Key {
