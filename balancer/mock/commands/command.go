@@ -90,6 +90,12 @@ func (c *Command) In(r catalog.Release) bool {
 	return c.Since == catalog.Release{} || r.AtLeast(c.Since)
 }
 
+// At returns the command as a release has it: without the fields of later ones.
+func (c Command) At(r catalog.Release) Command {
+	c.Fields = args.In(r, c.Fields)
+	return c
+}
+
 // Names returns the name and the aliases.
 func (c *Command) Names() []string { return append([]string{c.Name}, c.Aliases...) }
 

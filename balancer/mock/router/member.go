@@ -30,7 +30,7 @@ func (m Member) Of(r *Router) *Router {
 	return &Router{&node{
 		cluster:  r.cluster,
 		logger:   r.logger,
-		commands: tableOf(memberHandlers()),
+		commands: tableOf(memberHandlers(), r.cluster.Release()),
 		member:   &m,
 		process:  bson.NewObjectID(),
 		started:  time.Now(),

@@ -131,10 +131,21 @@ func insertOne(c *call, ns string, doc bson.Raw) (*outcome, error) {
 	if err := c.cluster.Migrations().AwaitWritable(c.ctx, c.deadline, ns); err != nil {
 		return nil, err
 	}
+	doc = c.stamped(doc)
 	if err := c.request.InsertChecked(ns, doc, !args.Truth(c.body.Lookup("bypassDocumentValidation"))); err != nil {
 		return nil, err
 	}
 	return inserted, nil
+}
+
+// stamped returns a document, or an update's new one, with the time in place of
+// its empty timestamps, unless the client wants them as they are: what is copied
+// from elsewhere keeps them.
+func (c *call) stamped(doc bson.Raw) bson.Raw {
+	if args.Truth(c.body.Lookup("bypassEmptyTsReplacement")) {
+		return doc
+	}
+	return store.StampEmpty(doc, c.cluster.Tick)
 }
 
 func insert(c *call) (bson.D, error) {
@@ -238,6 +249,7 @@ func updateRequest(c *call, q, u bson.RawValue, options bson.Raw) (mock.UpdateRe
 	}
 	update, err := store.CompileUpdate(u, store.UpdateOptions{
 		ArrayFilters: arrayFilters, Filter: filter, Let: let, Now: c.now, NewID: c.cluster.NewObjectID,
+		Stamp: c.stamped,
 	})
 	if err != nil {
 		return req, err

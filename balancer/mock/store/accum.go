@@ -8,8 +8,8 @@ import (
 
 // accumulator gathers the values of a group, or of a list.
 type accumulator interface {
-	add(args []value) error
-	result() value
+	add(w *work, args []value) error
+	result(w *work) value
 }
 
 // accumulation is a compiled accumulator of $group: what it takes from each
@@ -38,7 +38,7 @@ var groupAccumulators = map[string]func() accumulator{
 	"$push":  func() accumulator { return &pushAll{} },
 
 	"$addToSet":     func() accumulator { return &setOf{seen: map[string]bool{}} },
-	"$mergeObjects": func() accumulator { return &mergedObject{} },
+	"$mergeObjects": newMergedObject,
 }
 
 // sumOf adds numbers and ignores the rest. Integers are exact as long as they
@@ -54,7 +54,7 @@ type sumOf struct {
 	count     int64
 }
 
-func (s *sumOf) add(args []value) error {
+func (s *sumOf) add(_ *work, args []value) error {
 	v := args[0]
 	if !isNumber(v) {
 		return nil
@@ -107,7 +107,7 @@ func (s *sumOf) float() float64 {
 	return whole.sum + whole.rest
 }
 
-func (s *sumOf) result() value {
+func (s *sumOf) result(*work) value {
 	switch {
 	case s.decimal != nil:
 		d := *s.decimal
@@ -130,12 +130,12 @@ func (s *sumOf) result() value {
 
 type average struct{ sumOf }
 
-func (a *average) result() value {
+func (a *average) result(*work) value {
 	switch {
 	case a.count == 0:
 		return nullValue()
 	case a.decimal != nil:
-		return decimalValue(decimalDivide(toDecimal(a.sumOf.result()), decimalOfInt(a.count)))
+		return decimalValue(decimalDivide(toDecimal(a.sumOf.result(nil)), decimalOfInt(a.count)))
 	}
 	return doubleValue(a.float() / float64(a.count))
 }
@@ -146,7 +146,7 @@ type extreme struct {
 	best value
 }
 
-func (e *extreme) add(args []value) error {
+func (e *extreme) add(_ *work, args []value) error {
 	v := args[0]
 	if !isNullish(v) && (isMissing(e.best) || compare(v, e.best)*e.sign > 0) {
 		e.best = v
@@ -154,7 +154,7 @@ func (e *extreme) add(args []value) error {
 	return nil
 }
 
-func (e *extreme) result() value { return orNull(e.best) }
+func (e *extreme) result(*work) value { return orNull(e.best) }
 
 func orNull(v value) value {
 	if isMissing(v) {
@@ -170,7 +170,7 @@ type deviation struct {
 	mean, m2 float64
 }
 
-func (d *deviation) add(args []value) error {
+func (d *deviation) add(_ *work, args []value) error {
 	if v := args[0]; isNumber(v) {
 		f := toDouble(v)
 		d.n++
@@ -183,7 +183,7 @@ func (d *deviation) add(args []value) error {
 	return nil
 }
 
-func (d *deviation) result() value {
+func (d *deviation) result(*work) value {
 	n := d.n
 	if d.sample {
 		n--
@@ -199,37 +199,37 @@ type firstOf struct {
 	any bool
 }
 
-func (f *firstOf) add(args []value) error {
+func (f *firstOf) add(_ *work, args []value) error {
 	if !f.any {
 		f.v, f.any = args[0], true
 	}
 	return nil
 }
 
-func (f *firstOf) result() value { return orNull(f.v) }
+func (f *firstOf) result(*work) value { return orNull(f.v) }
 
 type lastOf struct{ v value }
 
-func (l *lastOf) add(args []value) error { l.v = args[0]; return nil }
-func (l *lastOf) result() value          { return orNull(l.v) }
+func (l *lastOf) add(_ *work, args []value) error { l.v = args[0]; return nil }
+func (l *lastOf) result(*work) value              { return orNull(l.v) }
 
 type pushAll struct{ list []value }
 
-func (p *pushAll) add(args []value) error {
+func (p *pushAll) add(_ *work, args []value) error {
 	if !isMissing(args[0]) {
 		p.list = append(p.list, args[0])
 	}
 	return nil
 }
 
-func (p *pushAll) result() value { return arrayOf(p.list) }
+func (p *pushAll) result(*work) value { return arrayOf(p.list) }
 
 type setOf struct {
 	seen map[string]bool
 	list []value
 }
 
-func (s *setOf) add(args []value) error {
+func (s *setOf) add(_ *work, args []value) error {
 	v := args[0]
 	if isMissing(v) {
 		return nil
@@ -241,11 +241,16 @@ func (s *setOf) add(args []value) error {
 	return nil
 }
 
-func (s *setOf) result() value { return arrayOf(s.list) }
+func (s *setOf) result(*work) value { return arrayOf(s.list) }
 
-type mergedObject struct{ fields []field }
+type mergedObject struct {
+	fields []field
+	at     map[string]int // the place of each in fields
+}
 
-func (m *mergedObject) add(args []value) error {
+func newMergedObject() accumulator { return &mergedObject{at: map[string]int{}} }
+
+func (m *mergedObject) add(_ *work, args []value) error {
 	v := args[0]
 	if isNullish(v) {
 		return nil
@@ -254,20 +259,14 @@ func (m *mergedObject) add(args []value) error {
 		return fail(40400, "$mergeObjects requires object inputs, but input %s is of type %s", v, typeName(v))
 	}
 	for name, f := range fields(v.Value) {
-		m.fields = setField(m.fields, string(name), f)
+		if i, ok := m.at[string(name)]; ok {
+			m.fields[i].value = f
+			continue
+		}
+		m.at[string(name)] = len(m.fields)
+		m.fields = append(m.fields, field{string(name), f})
 	}
 	return nil
 }
 
-func (m *mergedObject) result() value { return objectValue(documentOf(m.fields...)) }
-
-// setField replaces a field in place or appends it.
-func setField(list []field, name string, v value) []field {
-	for i := range list {
-		if list[i].name == name {
-			list[i].value = v
-			return list
-		}
-	}
-	return append(list, field{name, v})
-}
+func (m *mergedObject) result(*work) value { return objectValue(documentOf(m.fields...)) }

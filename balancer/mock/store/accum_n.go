@@ -2,8 +2,8 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"math"
-	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
@@ -23,11 +23,11 @@ type endN struct {
 	list []value
 }
 
-func (e *endN) add(args []value) error {
+func (e *endN) add(_ *work, args []value) error {
 	switch {
-	case len(e.list) < e.n:
+	case len(e.list) < e.n || e.last && len(e.list) < 2*e.n:
 	case e.last:
-		e.list = slices.Delete(e.list, 0, 1)
+		e.list = e.list[:copy(e.list, e.list[len(e.list)-e.n+1:])]
 	default:
 		return nil
 	}
@@ -35,31 +35,42 @@ func (e *endN) add(args []value) error {
 	return nil
 }
 
-func (e *endN) result() value { return arrayOf(e.list) }
+func (e *endN) result(*work) value {
+	if e.last {
+		return arrayOf(e.list[max(len(e.list)-e.n, 0):])
+	}
+	return arrayOf(e.list)
+}
 
 type extremeN struct {
 	n, sign int
 	list    []value
 }
 
-func (e *extremeN) add(args []value) error {
+func (e *extremeN) add(w *work, args []value) error {
 	if isNullish(args[0]) {
 		return nil
 	}
-	i, _ := slices.BinarySearchFunc(e.list, args[0], func(a, b value) int {
-		if c := compare(a, b) * e.sign; c != 0 {
-			return c
-		}
-		return -1 // equal values keep their order
-	})
-	e.list = slices.Insert(e.list, i, args[0])
-	if len(e.list) > e.n {
-		e.list = e.list[:e.n]
+	if e.list = append(e.list, args[0]); len(e.list) > roomFor(e.n) {
+		e.cut(w)
 	}
 	return nil
 }
 
-func (e *extremeN) result() value { return arrayOf(e.list) }
+// cut leaves the n best, in order; equal values keep theirs.
+func (e *extremeN) cut(w *work) {
+	sortStable(w, e.list, func(a, b value) int { return compare(a, b) * e.sign })
+	e.list = e.list[:min(e.n, len(e.list))]
+}
+
+// roomFor returns how many values are kept before only n are: a cut costs no
+// more than adding what it drops did.
+func roomFor(n int) int { return 2*n + 64 }
+
+func (e *extremeN) result(w *work) value {
+	e.cut(w)
+	return arrayOf(e.list)
+}
 
 // topN is $top, $topN, $bottom and $bottomN: the output of the documents that
 // come first, or last, in an order. It takes the output and the sort key.
@@ -74,26 +85,26 @@ type topItem struct {
 	output value
 }
 
-func (t *topN) add(args []value) error {
+func (t *topN) add(w *work, args []value) error {
 	_, key := binaryAt(args[1].Value)
-	i, _ := slices.BinarySearchFunc(t.list, key, func(item topItem, key []byte) int {
-		if c := bytes.Compare(item.key, key); c != 0 {
-			return c
-		}
-		return -1
-	})
-	t.list = slices.Insert(t.list, i, topItem{key, orNull(args[0])})
-	if len(t.list) > t.n {
-		if t.bottom {
-			t.list = slices.Delete(t.list, 0, 1)
-		} else {
-			t.list = t.list[:t.n]
-		}
+	if t.list = append(t.list, topItem{key, orNull(args[0])}); len(t.list) > roomFor(t.n) {
+		t.cut(w)
 	}
 	return nil
 }
 
-func (t *topN) result() value {
+// cut leaves the first n, or the last.
+func (t *topN) cut(w *work) {
+	sortStable(w, t.list, func(a, b topItem) int { return bytes.Compare(a.key, b.key) })
+	if more := len(t.list) - t.n; more > 0 && t.bottom {
+		t.list = t.list[:copy(t.list, t.list[more:])]
+	} else if more > 0 {
+		t.list = t.list[:t.n]
+	}
+}
+
+func (t *topN) result(w *work) value {
+	t.cut(w)
 	var out []value
 	for _, item := range t.list {
 		out = append(out, item.output)
@@ -115,15 +126,15 @@ type quantile struct {
 	list   []float64
 }
 
-func (q *quantile) add(args []value) error {
+func (q *quantile) add(_ *work, args []value) error {
 	if isNumber(args[0]) && !isNaN(args[0]) {
 		q.list = append(q.list, toDouble(args[0]))
 	}
 	return nil
 }
 
-func (q *quantile) result() value {
-	slices.Sort(q.list)
+func (q *quantile) result(w *work) value {
+	sortStable(w, q.list, cmp.Compare[float64])
 	var out []value
 	for _, p := range q.ps {
 		if len(q.list) == 0 {
@@ -258,7 +269,7 @@ func (c *exprCompiler) top(name string, arg value, sc *scope) (accumulation, err
 			return accumulation{}, err
 		}
 	}
-	key := evalFunc(func(c *evaluation) (value, error) { return bytesValue(order.Key(c.root.Value)), nil })
+	key := evalFunc(func(c *evaluation) (value, error) { return bytesValue(order.key(c.work, c.root.Value)), nil })
 	bottom := name == "$bottom" || name == "$bottomN"
 	return accumulation{args: []expression{output, key}, start: func(c *evaluation) (accumulator, error) {
 		size, err := sizeOf(n, c)
@@ -330,9 +341,9 @@ func (c *exprCompiler) accumulate(name string, arg value, sc *scope) (expression
 			return value{}, err
 		}
 		if len(vs) == 1 && isArray(vs[0]) {
-			vs = items(vs[0])
+			vs = c.work.items(vs[0])
 		}
-		return gather(start(), vs)
+		return gather(c.work, start(), vs)
 	}), nil
 }
 
@@ -355,7 +366,7 @@ func (c *exprCompiler) accumulateN(name string, arg value, sc *scope) (expressio
 		if !isArray(in) {
 			return value{}, fail(5788200, "Input must be an array")
 		}
-		return gather(start(n), items(in))
+		return gather(c.work, start(n), c.work.items(in))
 	}), nil
 }
 
@@ -376,17 +387,20 @@ func (c *exprCompiler) quantileOf(name string, arg value, sc *scope) (expression
 			return value{}, err
 		}
 		if !isArray(in) {
-			return gather(acc, []value{in})
+			return gather(c.work, acc, []value{in})
 		}
-		return gather(acc, items(in))
+		return gather(c.work, acc, c.work.items(in))
 	}), nil
 }
 
-func gather(acc accumulator, vs []value) (value, error) {
-	for _, v := range vs {
-		if err := acc.add([]value{v}); err != nil {
+func gather(w *work, acc accumulator, vs []value) (value, error) {
+	for i := range vs {
+		if err := w.step(1); err != nil {
+			return value{}, err
+		}
+		if err := acc.add(w, vs[i:i+1]); err != nil {
 			return value{}, err
 		}
 	}
-	return acc.result(), nil
+	return acc.result(w), nil
 }

@@ -38,7 +38,7 @@ func CompileExpr(v bson.RawValue, o FilterOptions) (*Expr, error) {
 // Eval returns the expression's value for a document. A value of type 0 means
 // missing.
 func (e *Expr) Eval(doc bson.Raw) (bson.RawValue, error) {
-	ctx := newEvaluation(e.scope, e.now)
+	ctx := newEvaluation(e.scope, e.now, nil)
 	ctx.root = objectValue(doc)
 	return e.expr.eval(ctx)
 }
@@ -54,7 +54,7 @@ type scope struct {
 // newScope makes a scope of constant variables: those of a command's let.
 func newScope(let bson.Raw) (*scope, error) {
 	sc := &scope{slots: map[string]int{}}
-	ctx := newEvaluation(sc, time.Time{})
+	ctx := newEvaluation(sc, time.Time{}, nil)
 	for name, v := range fields(let) {
 		if err := checkVariable(string(name)); err != nil {
 			return nil, err
@@ -94,10 +94,11 @@ type evaluation struct {
 	vars []value // by slot
 	now  time.Time
 	rand func() float64
+	work *work // nil where nothing can end it
 }
 
-func newEvaluation(sc *scope, now time.Time) *evaluation {
-	return &evaluation{vars: append([]value(nil), sc.values...), now: now}
+func newEvaluation(sc *scope, now time.Time, w *work) *evaluation {
+	return &evaluation{vars: append([]value(nil), sc.values...), now: now, work: w}
 }
 
 func (c *evaluation) set(slot int, v value) {
@@ -250,7 +251,10 @@ func (a arrayExpression) eval(c *evaluation) (value, error) {
 	for _, v := range vs {
 		size += len(v.Value)
 	}
-	return arrayOf(vs), checkSize(size)
+	if err := checkSize(size); err != nil {
+		return value{}, err
+	}
+	return arrayOf(vs), c.work.handle(size)
 }
 
 func evalAll(list []expression, c *evaluation) ([]value, error) {
@@ -266,7 +270,7 @@ func evalAll(list []expression, c *evaluation) ([]value, error) {
 		}
 		vs[i] = v
 	}
-	return vs, nil
+	return vs, c.work.step(1)
 }
 
 type namedExpression struct {
@@ -288,5 +292,5 @@ func (o objectExpression) eval(c *evaluation) (value, error) {
 			return value{}, err
 		}
 	}
-	return objectValue(closeDocument(b, start)), nil
+	return objectValue(closeDocument(b, start)), c.work.handle(len(b))
 }

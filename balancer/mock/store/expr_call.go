@@ -47,6 +47,7 @@ type callExpression struct {
 func (e *callExpression) eval(c *evaluation) (value, error) {
 	var room [4]value
 	args := room[:0]
+	size := 0
 	for _, a := range e.args {
 		if a == nil {
 			args = append(args, absent)
@@ -56,11 +57,17 @@ func (e *callExpression) eval(c *evaluation) (value, error) {
 		if err != nil {
 			return value{}, err
 		}
-		args = append(args, v)
+		args, size = append(args, v), size+len(v.Value)
+	}
+	if err := c.work.handle(size); err != nil {
+		return value{}, err
 	}
 	v, err := e.call(c, args)
 	if err == nil {
 		err = checkSize(len(v.Value))
+	}
+	if err == nil {
+		err = c.work.handle(len(v.Value)) // the call stops when the work ends
 	}
 	return v, err
 }

@@ -1,7 +1,11 @@
 package store
 
 var objectFunctions = map[string]function{
-	"$mergeObjects": {0, -1, func(_ *evaluation, args []value) (value, error) { return gather(&mergedObject{}, args) }},
+	"$mergeObjects": {0, -1, mergeObjects},
+}
+
+func mergeObjects(c *evaluation, args []value) (value, error) {
+	return gather(c.work, newMergedObject(), args)
 }
 
 // getField takes {field, input} or a field name alone, of the current document

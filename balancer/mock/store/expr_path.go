@@ -148,23 +148,23 @@ func (p pathExpression) eval(c *evaluation) (value, error) {
 			return value{}, err
 		}
 	}
-	return descend(base, p.path), nil
+	return descend(c.work, base, p.path), nil
 }
 
 // descend follows an expression path: an array on the way gives the array of
 // what its elements give, leaving out those that give nothing.
-func descend(v value, path []string) value {
+func descend(w *work, v value, path []string) value {
 	for i, part := range path {
 		switch v.Type {
 		case bson.TypeEmbeddedDocument:
 			v = lookup(v.Value, part)
 		case bson.TypeArray:
 			var out []value
-			for _, e := range fields(v.Value) {
+			for _, e := range w.fields(v.Value) {
 				if !isObject(e) {
 					continue // arrays directly in arrays are not looked into
 				}
-				if found := descend(e, path[i:]); !isMissing(found) {
+				if found := descend(w, e, path[i:]); !isMissing(found) {
 					out = append(out, found)
 				}
 			}

@@ -116,7 +116,7 @@ func anyElement(v value, m *matching, ok func(value) bool) bool {
 	}
 	i := 0
 	for _, e := range fields(v.Value) {
-		if ok(e) {
+		if m.goOn(0) && ok(e) {
 			m.index = i
 			return true
 		}

@@ -34,14 +34,14 @@ type docs = iter.Seq2[bson.Raw, error]
 
 // execution is a pipeline being run once.
 type execution struct {
-	ctx  context.Context
 	env  *Env
 	vars []value
 	now  time.Time
+	work *work
 }
 
 func (r *execution) evaluation() *evaluation {
-	return &evaluation{vars: append([]value(nil), r.vars...), now: r.now, rand: r.env.Rand}
+	return &evaluation{vars: append([]value(nil), r.vars...), now: r.now, rand: r.env.Rand, work: r.work}
 }
 
 // Pipeline is a compiled aggregation pipeline.
@@ -79,16 +79,20 @@ func (p *Pipeline) Filter() *Filter {
 }
 
 // Run executes the pipeline over a stream of documents. The first error ends
-// the result; ctx ends it early with its own error.
+// the result; ctx ends it early with its cause.
 func (p *Pipeline) Run(ctx context.Context, in iter.Seq[bson.Raw]) iter.Seq2[bson.Raw, error] {
-	r := &execution{ctx: ctx, env: &p.env, vars: p.scope.values, now: now(&p.env)}
-	return runStages(r, p.stages, watched(ctx, in))
+	r := p.execution(ctx)
+	return runStages(r, p.stages, r.watched(in))
+}
+
+func (p *Pipeline) execution(ctx context.Context) *execution {
+	return &execution{env: &p.env, vars: p.scope.values, now: now(&p.env), work: newWork(ctx)}
 }
 
 // RunCounted is Run that counts what each stage gives.
 func (p *Pipeline) RunCounted(ctx context.Context, in iter.Seq[bson.Raw], counts []int64) iter.Seq2[bson.Raw, error] {
-	r := &execution{ctx: ctx, env: &p.env, vars: p.scope.values, now: now(&p.env)}
-	flow := watched(ctx, in)
+	r := p.execution(ctx)
+	flow := r.watched(in)
 	for i, s := range p.stages {
 		flow = counted(s.run(r, flow), &counts[i])
 	}
@@ -121,10 +125,10 @@ func runStages(r *execution, stages []stage, in docs) docs {
 }
 
 // watched stops a stream when the context ends.
-func watched(ctx context.Context, in iter.Seq[bson.Raw]) docs {
+func (r *execution) watched(in iter.Seq[bson.Raw]) docs {
 	return func(yield func(bson.Raw, error) bool) {
 		for doc := range in {
-			if err := ctx.Err(); err != nil {
+			if err := r.work.over(); err != nil {
 				yield(nil, err)
 				return
 			}
@@ -132,11 +136,14 @@ func watched(ctx context.Context, in iter.Seq[bson.Raw]) docs {
 				return
 			}
 		}
+		if err := r.work.over(); err != nil { // what gives them may have stopped
+			yield(nil, err)
+		}
 	}
 }
 
 // drain reads a stream to its end.
-func drain(in docs) ([]bson.Raw, error) {
+func (r *execution) drain(in docs) ([]bson.Raw, error) {
 	var all []bson.Raw
 	for doc, err := range in {
 		if err != nil {
@@ -157,6 +164,9 @@ func (s perDocument) run(r *execution, in docs) docs {
 			if err == nil {
 				doc, err = f(doc)
 			}
+			if err == nil {
+				err = r.work.step(1)
+			}
 			if err != nil {
 				yield(nil, err)
 				return
@@ -174,15 +184,14 @@ type blocking func(r *execution, all docs) ([]bson.Raw, error)
 func (s blocking) run(r *execution, in docs) docs {
 	return func(yield func(bson.Raw, error) bool) {
 		out, err := s(r, in)
+		if err == nil {
+			err = r.work.step(1) // loops stop when the work ends
+		}
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		for _, doc := range out {
-			if !yield(doc, nil) {
-				return
-			}
-		}
+		r.work.documents(out)(yield)
 	}
 }
 

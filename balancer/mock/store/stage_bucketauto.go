@@ -2,7 +2,6 @@ package store
 
 import (
 	"math"
-	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
@@ -79,7 +78,7 @@ func (g *groupStage) autoBuckets(r *execution, in docs, key expression, n int, r
 				return nil, err
 			}
 		}
-		out = append(out, g.document(one))
+		out = append(out, g.document(ctx.work, one))
 	}
 	return out, nil
 }
@@ -97,7 +96,7 @@ func sortedByKey(ctx *evaluation, in docs, key expression) ([]keyedDocument, err
 		}
 		all = append(all, keyedDocument{orNull(v), doc})
 	}
-	slices.SortStableFunc(all, func(a, b keyedDocument) int { return compare(a.key, b.key) })
+	sortStable(ctx.work, all, func(a, b keyedDocument) int { return compare(a.key, b.key) })
 	return all, nil
 }
 

@@ -96,12 +96,12 @@ func (s *densifyStage) parseRange(v value) error {
 
 func (s *densifyStage) run(r *execution, in docs) docs {
 	return blocking(func(r *execution, in docs) ([]bson.Raw, error) {
-		all, err := drain(in)
+		all, err := r.drain(in)
 		if err != nil {
 			return nil, err
 		}
 		order := &Sort{keys: []sortKey{{path: s.field}}}
-		order.Documents(all)
+		order.sort(r.work, all)
 		var key expression
 		if s.partition != nil {
 			var list arrayExpression

@@ -86,12 +86,12 @@ func (c *pipelineCompiler) fillOutput(name string, v value, sorted bool) (o fill
 }
 
 func (s *fillStage) apply(r *execution, in docs) ([]bson.Raw, error) {
-	all, err := drain(in)
+	all, err := r.drain(in)
 	if err != nil {
 		return nil, err
 	}
 	ctx := r.evaluation()
-	s.order.Documents(all)
+	s.order.sort(r.work, all)
 	parts, err := partitioned(ctx, s.partition, all)
 	if err != nil {
 		return nil, err
@@ -139,7 +139,7 @@ func (s *fillStage) fillPart(ctx *evaluation, o fillOutput, part []bson.Raw) err
 // line fills between two documents, in proportion to the sort key.
 func (s *fillStage) line(path []string, part []bson.Raw, from, to int) error {
 	at := func(i int) (x, y float64, err error) {
-		k, v := s.order.keys[0].of(part[i]), valueAt(part[i], path)
+		k, v := s.order.keys[0].in(nil, part[i]), valueAt(part[i], path)
 		if !isNumber(v) {
 			return 0, 0, typeMismatch("Value to be filled must be numeric or nullish, but found %s", typeName(v))
 		}
@@ -157,7 +157,7 @@ func (s *fillStage) line(path []string, part []bson.Raw, from, to int) error {
 		return err
 	}
 	for i := from + 1; i < to; i++ {
-		k := s.order.keys[0].of(part[i])
+		k := s.order.keys[0].in(nil, part[i])
 		x := toDouble(k)
 		if k.Type == bson.TypeDateTime {
 			x = float64(int64At(k.Value))

@@ -102,14 +102,15 @@ func (s *graphStage) run(r *execution, in docs) docs {
 						others = append(others, d)
 					}
 				}
-				byKey = indexDocuments(others, s.connectTo)
+				byKey = indexDocuments(r.work, others, s.connectTo)
 			}
 			ctx.root = objectValue(doc)
 			v, err := s.start.eval(ctx)
 			if err != nil {
 				return nil, err
 			}
-			return replaceAt(doc, s.as, s.follow(byKey, others, v)), nil
+			found := s.follow(r.work, byKey, others, v)
+			return replaceAt(doc, s.as, found), r.work.over()
 		}
 	}).run(r, in)
 }
@@ -121,10 +122,10 @@ func (s *graphStage) restricted(ctx *evaluation, doc bson.Raw) (bool, error) {
 	return s.restrictions.testIn(ctx, doc)
 }
 
-func (s *graphStage) follow(byKey joinIndex, others []bson.Raw, start value) value {
+func (s *graphStage) follow(w *work, byKey joinIndex, others []bson.Raw, start value) value {
 	frontier := []value{start}
 	if isArray(start) {
-		frontier = items(start)
+		frontier = w.items(start)
 	}
 	tried := map[string]bool{}
 	found := map[int]bool{}
@@ -132,6 +133,9 @@ func (s *graphStage) follow(byKey joinIndex, others []bson.Raw, start value) val
 	for depth := int64(0); len(frontier) > 0 && (s.maxDepth < 0 || depth <= s.maxDepth); depth++ {
 		var next []value
 		for _, v := range frontier {
+			if w.step(1) != nil {
+				return value{}
+			}
 			key := encoded(joinKey(v))
 			if tried[key] {
 				continue
@@ -141,13 +145,15 @@ func (s *graphStage) follow(byKey joinIndex, others []bson.Raw, start value) val
 				if found[i] {
 					continue
 				}
-				found[i] = true
+				if found[i] = true; w.step(1) != nil {
+					return value{}
+				}
 				doc := others[i]
 				if s.depthField != nil {
 					doc = replaceAt(doc, s.depthField, int64Value(depth))
 				}
 				out = append(out, objectValue(doc))
-				next = append(next, localValues(others[i], s.connectFrom)...)
+				next = append(next, localValues(w, others[i], s.connectFrom)...)
 			}
 		}
 		frontier = next

@@ -110,11 +110,14 @@ func (g *groupStage) run(r *execution, in docs) docs {
 			}
 		}
 		if g.sorted {
-			slices.SortFunc(order, func(a, b *group) int { return compare(a.key, b.key) })
+			sortStable(r.work, order, func(a, b *group) int { return compare(a.key, b.key) })
 		}
 		out := make([]bson.Raw, len(order))
 		for i, one := range order {
-			out[i] = g.document(one)
+			if err := r.work.step(1); err != nil {
+				return nil, err
+			}
+			out[i] = g.document(r.work, one)
 		}
 		return out, nil
 	}).run(r, in)
@@ -140,18 +143,18 @@ func (g *groupStage) add(ctx *evaluation, one *group) error {
 		if err != nil {
 			return err
 		}
-		if err := one.accs[i].add(args); err != nil {
+		if err := one.accs[i].add(ctx.work, args); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (g *groupStage) document(one *group) bson.Raw {
+func (g *groupStage) document(w *work, one *group) bson.Raw {
 	b, start := openDocument(nil)
 	b = appendField(b, "_id", one.key)
 	for i, f := range g.fields {
-		b = appendField(b, f.name, one.accs[i].result())
+		b = appendField(b, f.name, one.accs[i].result(w))
 	}
 	return closeDocument(b, start)
 }
@@ -194,9 +197,9 @@ type sequenceOf []stage
 func (s sequenceOf) run(r *execution, in docs) docs { return runStages(r, s, in) }
 
 func sorting(s *Sort) stage {
-	return blocking(func(_ *execution, in docs) ([]bson.Raw, error) {
-		all, err := drain(in)
-		s.Documents(all)
+	return blocking(func(r *execution, in docs) ([]bson.Raw, error) {
+		all, err := r.drain(in)
+		s.sort(r.work, all)
 		return all, err
 	})
 }
@@ -314,7 +317,7 @@ func (c *pipelineCompiler) constants(v value, code int32) ([]value, error) {
 		case pathExpression, rootVariable:
 			return nil, fail(code, "The $bucket 'boundaries' and 'default' must be constant expressions")
 		}
-		if out[i], err = e.eval(newEvaluation(c.scope, now(c.env))); err != nil {
+		if out[i], err = e.eval(newEvaluation(c.scope, now(c.env), nil)); err != nil {
 			return nil, err
 		}
 	}

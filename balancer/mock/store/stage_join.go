@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -17,7 +18,7 @@ func (r *execution) foreign(name string) ([]bson.Raw, error) {
 	if err != nil {
 		return nil, err
 	}
-	return drain(watched(r.ctx, in))
+	return r.drain(r.watched(in))
 }
 
 type lookupStage struct {
@@ -124,7 +125,7 @@ func (s *lookupStage) run(r *execution, in docs) docs {
 					return nil, err
 				}
 				if s.foreign != nil {
-					byKey = indexDocuments(others, s.foreign)
+					byKey = indexDocuments(r.work, others, s.foreign)
 				}
 			}
 			if same != nil {
@@ -132,7 +133,7 @@ func (s *lookupStage) run(r *execution, in docs) docs {
 			}
 			candidates := others
 			if s.foreign != nil {
-				candidates = byKey.find(others, localValues(doc, s.local))
+				candidates = byKey.find(r.work, others, localValues(r.work, doc, s.local))
 			}
 			joined, err := s.join(r, ctx, doc, candidates)
 			if err != nil {
@@ -150,7 +151,7 @@ func (s *lookupStage) run(r *execution, in docs) docs {
 // variables.
 func (s *lookupStage) join(r *execution, ctx *evaluation, doc bson.Raw, candidates []bson.Raw) (value, error) {
 	if s.stages == nil {
-		return drainValues(replay(candidates))
+		return r.drainValues(r.work.documents(candidates))
 	}
 	inner := *r
 	inner.vars = slices.Clone(r.vars)
@@ -165,16 +166,19 @@ func (s *lookupStage) join(r *execution, ctx *evaluation, doc bson.Raw, candidat
 		}
 		inner.vars[slot] = vs[i]
 	}
-	return drainValues(runStages(&inner, s.stages, replay(candidates)))
+	return r.drainValues(runStages(&inner, s.stages, r.work.documents(candidates)))
 }
 
 // joinIndex has the places of documents by the values at a path.
 type joinIndex map[string][]int
 
-func indexDocuments(docs []bson.Raw, path []string) joinIndex {
+func indexDocuments(w *work, docs []bson.Raw, path []string) joinIndex {
 	ix := joinIndex{}
 	for i, doc := range docs {
-		walkPath(doc, path, true, func(v value, _ int) bool {
+		walkPath(w, doc, path, true, func(v value, _ int) bool {
+			if w.step(1) != nil {
+				return true
+			}
 			key := encoded(joinKey(v))
 			if at := ix[key]; len(at) == 0 || at[len(at)-1] != i {
 				ix[key] = append(at, i)
@@ -194,13 +198,16 @@ func joinKey(v value) value {
 }
 
 // find returns the documents with one of the values, in their own order.
-func (ix joinIndex) find(docs []bson.Raw, vs []value) []bson.Raw {
+func (ix joinIndex) find(w *work, docs []bson.Raw, vs []value) []bson.Raw {
 	var at []int
 	for _, v := range vs {
+		if w.step(1) != nil {
+			return nil
+		}
 		at = append(at, ix[encoded(joinKey(v))]...)
 	}
 	if len(vs) > 1 {
-		slices.Sort(at)
+		sortStable(w, at, cmp.Compare[int])
 		at = slices.Compact(at)
 	}
 	out := make([]bson.Raw, len(at))
@@ -212,9 +219,9 @@ func (ix joinIndex) find(docs []bson.Raw, vs []value) []bson.Raw {
 
 // localValues returns the values a document is joined by: an array by its
 // elements.
-func localValues(doc bson.Raw, path []string) []value {
+func localValues(w *work, doc bson.Raw, path []string) []value {
 	var out []value
-	eachValue(doc, path, func(v value) { out = append(out, v) })
+	eachValue(w, doc, path, func(v value) { out = append(out, v) })
 	return out
 }
 
@@ -274,7 +281,7 @@ func (s unionStage) run(r *execution, in docs) docs {
 			yield(nil, err)
 			return
 		}
-		for doc, err := range runStages(r, s.stages, replay(all)) {
+		for doc, err := range runStages(r, s.stages, r.work.documents(all)) {
 			if !yield(doc, err) || err != nil {
 				return
 			}

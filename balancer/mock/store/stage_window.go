@@ -2,6 +2,7 @@ package store
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -168,12 +169,12 @@ func windowEnd(v value, byRange bool) (*value, error) {
 }
 
 func (s *windowStage) apply(r *execution, in docs) ([]bson.Raw, error) {
-	all, err := drain(in)
+	all, err := r.drain(in)
 	if err != nil {
 		return nil, err
 	}
 	ctx := r.evaluation()
-	s.order.Documents(all)
+	s.order.sort(r.work, all)
 	parts, err := partitioned(ctx, s.partition, all)
 	if err != nil {
 		return nil, err
@@ -218,7 +219,7 @@ func partitioned(ctx *evaluation, key expression, all []bson.Raw) ([][]bson.Raw,
 	for id := range index {
 		keys = append(keys, id)
 	}
-	slices.Sort(keys)
+	sortStable(ctx.work, keys, strings.Compare)
 	parts := make([][]bson.Raw, len(keys))
 	for i, id := range keys {
 		parts[i] = index[id]
@@ -254,11 +255,11 @@ func (s *windowStage) accumulate(ctx *evaluation, a accumulation, w window, part
 			if err != nil {
 				return nil, err
 			}
-			if err := acc.add(args); err != nil {
+			if err := acc.add(ctx.work, args); err != nil {
 				return nil, err
 			}
 		}
-		out[i] = acc.result()
+		out[i] = acc.result(ctx.work)
 	}
 	return out, nil
 }

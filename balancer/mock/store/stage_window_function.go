@@ -147,7 +147,7 @@ func linearFillFunction(c *pipelineCompiler, s *windowStage, op string, arg valu
 
 // place returns a document's sort key as a number: dates in milliseconds.
 func (s *windowStage) place(doc bson.Raw) float64 {
-	k := s.order.keys[0].of(doc)
+	k := s.order.keys[0].in(nil, doc)
 	if k.Type == bson.TypeDateTime {
 		return float64(int64At(k.Value))
 	}
@@ -216,7 +216,7 @@ func slopeFunction(c *pipelineCompiler, s *windowStage, op string, arg value, w 
 // across returns a document's sort key: dates, in milliseconds, need a unit,
 // and numbers none.
 func (s *windowStage) across(doc bson.Raw, unit float64) (float64, error) {
-	k := s.order.keys[0].of(doc)
+	k := s.order.keys[0].in(nil, doc)
 	isDate := k.Type == bson.TypeDateTime
 	switch {
 	case isDate && unit == 0:
