@@ -47,17 +47,17 @@ func TestAPanicInAStepIsTheFailureOfItsCommand(t *testing.T) {
 		"unshardCollection": d("unshardCollection", ns, "toShard", "shard2"),
 	}
 	for name, command := range commands {
-		for _, in := range []time.Duration{0, 30, 60, 120, 160, 200, 260} {
+		for _, ms := range []int{0, 30, 60, 120, 160, 200, 260} {
 			t.Run(name, func(t *testing.T) {
 				var log strings.Builder
 				m := orders(t, func(cfg *mock.Config) { cfg.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
 				m.ok(t, "admin", d("balancerStop", 1))
 				m.cluster.Lock()
-				m.cluster.Event(in*time.Millisecond, m.cluster.CrashUnderWay)
+				m.cluster.Event(time.Duration(ms)*time.Millisecond, m.cluster.CrashUnderWay)
 				m.cluster.Unlock()
 				reply, ok := m.run("admin", command)
 				if code, _ := reply.Lookup("code").AsInt64OK(); !ok && code != 1 {
-					t.Errorf("after %vms it answers %s, want code 1", int(in), reply)
+					t.Errorf("after %dms it answers %s, want code 1", ms, reply)
 				}
 				if !ok && !strings.Contains(log.String(), "export_test.go") {
 					t.Errorf("the log does not say where: %s", log.String())

@@ -13,7 +13,7 @@ func TestGuard(t *testing.T) {
 	var log strings.Builder
 	logger := slog.New(slog.NewTextHandler(&log, nil))
 	failure := errors.New("no")
-	if err := mongoerr.Guard(logger, "work", func() error { return failure }); err != failure || log.Len() > 0 {
+	if err := mongoerr.Guard(logger, "work", func() error { return failure }); !errors.Is(err, failure) || log.Len() > 0 {
 		t.Errorf("an error of the work came as %v, with the log %q", err, log.String())
 	}
 	var none map[string]int
