@@ -82,9 +82,16 @@ func (a ChunkAnswer) Headline() string {
 	if a.Zone != catalog.NoZone {
 		where += ", in zone " + a.Zone
 	}
+	hindered := ""
 	for _, d := range a.Decisions {
-		if d.Chosen() && d.Min.Equal(a.Chunk.Min) {
-			return where + ", and would move to " + string(d.Recipient) + ": " + inside(d.Text())
+		subject := d.Code.Info().Subject
+		switch {
+		case d.Chosen() && d.Min.Equal(a.Chunk.Min) && hindered != "":
+			return fmt.Sprintf("%s, and would move to %s, but %s", where, d.Recipient, hindered)
+		case d.Chosen() && d.Min.Equal(a.Chunk.Min):
+			return fmt.Sprintf("%s, and moves to %s next: %s", where, d.Recipient, inside(d.Text()))
+		case hindered == "" && (subject == policy.SubjectCluster || subject == policy.SubjectCollection):
+			hindered = inside(d.Text())
 		}
 	}
 	if n := len(a.Decisions); n > 0 {

@@ -218,7 +218,7 @@ func TestWhyChunk(t *testing.T) {
 		t.Errorf("verdicts %q", verdicts)
 	}
 	if first := WhyChunk(s, coll, coll.Pattern.GlobalMin()); !strings.HasPrefix(first.Headline(),
-		"the chunk is on a, and would move to b: ") {
+		"the chunk is on a, and moves to b next: ") {
 		t.Errorf("headline %q", first.Headline())
 	}
 	if !strings.HasPrefix(a.Headline(), "the chunk is on a, and stays: ") {
