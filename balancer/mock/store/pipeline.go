@@ -38,6 +38,7 @@ type execution struct {
 	vars []value
 	now  time.Time
 	work *work
+	seen *joined // shared with the pipelines inside
 }
 
 func (r *execution) evaluation() *evaluation {
@@ -86,7 +87,7 @@ func (p *Pipeline) Run(ctx context.Context, in iter.Seq[bson.Raw]) iter.Seq2[bso
 }
 
 func (p *Pipeline) execution(ctx context.Context) *execution {
-	return &execution{env: &p.env, vars: p.scope.values, now: now(&p.env), work: newWork(ctx)}
+	return &execution{env: &p.env, vars: p.scope.values, now: now(&p.env), work: newWork(ctx), seen: newJoined()}
 }
 
 // RunCounted is Run that counts what each stage gives.

@@ -125,7 +125,7 @@ func (s *densifyStage) run(r *execution, in docs) docs {
 			if !s.full && s.bounds == nil {
 				within = s.extent(part)
 			}
-			if out, err = s.fill(out, part, within); err != nil {
+			if out, err = s.fill(out, part, within, r.work); err != nil {
 				return nil, err
 			}
 		}
@@ -150,7 +150,7 @@ func (s *densifyStage) extent(docs []bson.Raw) []value {
 }
 
 // fill appends the documents of a partition, with new ones in the gaps.
-func (s *densifyStage) fill(out, part []bson.Raw, bounds []value) ([]bson.Raw, error) {
+func (s *densifyStage) fill(out, part []bson.Raw, bounds []value, w *work) ([]bson.Raw, error) {
 	if bounds == nil {
 		return append(out, part...), nil
 	}
@@ -176,6 +176,9 @@ func (s *densifyStage) fill(out, part []bson.Raw, bounds []value) ([]bson.Raw, e
 				return fail(5897900, "Generated %d documents in $densify, which is over the limit of %d.", len(out), maxDensified)
 			}
 			if err := advance(); err != nil {
+				return err
+			}
+			if err := w.handle(len(model)); err != nil {
 				return err
 			}
 		}

@@ -82,28 +82,13 @@ func (c *pipelineCompiler) graphLookup(_ string, arg value) (stage, error) {
 
 func (s *graphStage) run(r *execution, in docs) docs {
 	return perDocument(func(r *execution) func(bson.Raw) (bson.Raw, error) {
-		var others []bson.Raw
-		var byKey joinIndex
 		ctx := r.evaluation()
-		loaded := false
 		return func(doc bson.Raw) (bson.Raw, error) {
-			if !loaded {
-				loaded = true
-				all, err := r.foreign(s.from)
-				if err != nil {
-					return nil, err
-				}
-				for _, d := range all {
-					ok, err := s.restricted(ctx, d)
-					if err != nil {
-						return nil, err
-					}
-					if ok {
-						others = append(others, d)
-					}
-				}
-				byKey = indexDocuments(r.work, others, s.connectTo)
+			others, err := s.reachable(r, ctx)
+			if err != nil {
+				return nil, err
 			}
+			byKey := r.index(s, others, s.connectTo)
 			ctx.root = objectValue(doc)
 			v, err := s.start.eval(ctx)
 			if err != nil {
@@ -113,6 +98,29 @@ func (s *graphStage) run(r *execution, in docs) docs {
 			return replaceAt(doc, s.as, found), r.work.over()
 		}
 	}).run(r, in)
+}
+
+// reachable returns the documents that the search may come to.
+func (s *graphStage) reachable(r *execution, ctx *evaluation) ([]bson.Raw, error) {
+	if docs, ok := r.seen.reached[s]; ok {
+		return docs, nil
+	}
+	all, err := r.foreign(s.from)
+	if err != nil {
+		return nil, err
+	}
+	var docs []bson.Raw
+	for _, d := range all {
+		ok, err := s.restricted(ctx, d)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			docs = append(docs, d)
+		}
+	}
+	r.seen.reached[s] = docs
+	return docs, nil
 }
 
 func (s *graphStage) restricted(ctx *evaluation, doc bson.Raw) (bool, error) {
