@@ -253,16 +253,18 @@ func (l literal) eval(*evaluation) (value, error) { return value(l), nil }
 type arrayExpression []expression
 
 func (a arrayExpression) eval(c *evaluation) (value, error) {
-	vs, err := evalAll(a, c)
-	if err != nil {
-		return value{}, err
-	}
+	vs := make([]value, len(a))
 	size := 0
-	for _, v := range vs {
+	for i, e := range a {
+		v, err := e.eval(c)
+		if err != nil {
+			return value{}, err
+		}
+		vs[i] = v
 		size += len(v.Value)
-	}
-	if err := checkSize(size); err != nil {
-		return value{}, err
+		if err := checkSize(size); err != nil {
+			return value{}, err
+		}
 	}
 	return arrayOf(vs), c.work.handle(size)
 }

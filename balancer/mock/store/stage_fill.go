@@ -86,7 +86,7 @@ func (c *pipelineCompiler) fillOutput(name string, v value, sorted bool) (o fill
 }
 
 func (s *fillStage) apply(r *execution, in docs) ([]bson.Raw, error) {
-	all, err := r.drain(in)
+	all, err := r.spilling(windowsTooLarge).drain(in)
 	if err != nil {
 		return nil, err
 	}

@@ -94,8 +94,11 @@ func (s *graphStage) run(r *execution, in docs) docs {
 			if err != nil {
 				return nil, err
 			}
-			found := s.follow(r.work, byKey, others, v)
-			return replaceAt(doc, s.as, found), r.work.over()
+			found, err := s.follow(r.work, byKey, others, v)
+			if err != nil {
+				return nil, err
+			}
+			return replaceAt(doc, s.as, found), nil
 		}
 	}).run(r, in)
 }
@@ -130,31 +133,40 @@ func (s *graphStage) restricted(ctx *evaluation, doc bson.Raw) (bool, error) {
 	return s.restrictions.testIn(ctx, doc)
 }
 
-func (s *graphStage) follow(w *work, byKey joinIndex, others []bson.Raw, start value) value {
+func (s *graphStage) follow(w *work, byKey joinIndex, others []bson.Raw, start value) (value, error) {
 	frontier := []value{start}
 	if isArray(start) {
 		frontier = w.items(start)
 	}
+	held := &memory{work: w, refuse: graphTooLarge}
+	defer held.free()
 	tried := map[string]bool{}
 	found := map[int]bool{}
 	var out []value
 	for depth := int64(0); len(frontier) > 0 && (s.maxDepth < 0 || depth <= s.maxDepth); depth++ {
 		var next []value
 		for _, v := range frontier {
-			if w.step(1) != nil {
-				return value{}
+			if err := w.step(1); err != nil {
+				return value{}, err
 			}
 			key := encoded(joinKey(v))
 			if tried[key] {
 				continue
 			}
 			tried[key] = true
+			if err := held.keep(len(key) + itemBytes); err != nil {
+				return value{}, err
+			}
 			for _, i := range byKey[key] {
 				if found[i] {
 					continue
 				}
-				if found[i] = true; w.step(1) != nil {
-					return value{}
+				found[i] = true
+				if err := held.keep(len(others[i]) + itemBytes); err != nil {
+					return value{}, err
+				}
+				if err := w.handle(len(others[i])); err != nil {
+					return value{}, err
 				}
 				doc := others[i]
 				if s.depthField != nil {
@@ -166,5 +178,5 @@ func (s *graphStage) follow(w *work, byKey joinIndex, others []bson.Raw, start v
 		}
 		frontier = next
 	}
-	return arrayOf(out)
+	return arrayOf(out), nil
 }

@@ -37,7 +37,7 @@ func (r *execution) foreign(name string) ([]bson.Raw, error) {
 	if err != nil {
 		return nil, err
 	}
-	docs, err := r.drain(r.watched(in))
+	docs, err := (&memory{work: r.work}).drain(r.watched(in))
 	if err == nil {
 		r.seen.docs[name] = docs
 	}
@@ -173,8 +173,10 @@ func (s *lookupStage) run(r *execution, in docs) docs {
 // join puts the candidates through the pipeline, with the document's
 // variables.
 func (s *lookupStage) join(r *execution, ctx *evaluation, doc bson.Raw, candidates []bson.Raw) (value, error) {
+	held := &memory{work: r.work, refuse: joinTooLarge(s.from)}
+	defer held.free()
 	if s.stages == nil {
-		return r.drainValues(r.work.documents(candidates))
+		return held.values(r.work.documents(candidates))
 	}
 	inner := *r
 	inner.vars = slices.Clone(r.vars)
@@ -189,7 +191,7 @@ func (s *lookupStage) join(r *execution, ctx *evaluation, doc bson.Raw, candidat
 		}
 		inner.vars[slot] = vs[i]
 	}
-	return r.drainValues(runStages(&inner, s.stages, r.work.documents(candidates)))
+	return held.values(runStages(&inner, s.stages, r.work.documents(candidates)))
 }
 
 // joinIndex has the places of documents by the values at a path.

@@ -23,7 +23,7 @@ type windowStage struct {
 type windowOutput struct {
 	path   []string
 	bounds window
-	values func(ctx *evaluation, part []bson.Raw) ([]value, error)
+	values windowValues
 }
 
 // window is the part of a partition around a document: by place, or by the
@@ -105,7 +105,9 @@ func (c *pipelineCompiler) windowOutput(s *windowStage, path string, v value) (o
 	if !ok {
 		return o, failedToParse("Unrecognized window function, %s", op)
 	}
-	o.values = func(ctx *evaluation, part []bson.Raw) ([]value, error) { return s.accumulate(ctx, acc, o.bounds, part) }
+	o.values = func(ctx *evaluation, part []bson.Raw, held *memory) ([]value, error) {
+		return s.accumulate(ctx, acc, o.bounds, part, held)
+	}
 	return o, err
 }
 
@@ -170,7 +172,8 @@ func windowEnd(v value, byRange bool) (*value, error) {
 }
 
 func (s *windowStage) apply(r *execution, in docs) ([]bson.Raw, error) {
-	all, err := r.drain(in)
+	held := r.spilling(windowsTooLarge)
+	all, err := held.drain(in)
 	if err != nil {
 		return nil, err
 	}
@@ -184,7 +187,7 @@ func (s *windowStage) apply(r *execution, in docs) ([]bson.Raw, error) {
 	for _, part := range parts {
 		done := slices.Clone(part)
 		for _, o := range s.outputs {
-			values, err := o.values(ctx, part)
+			values, err := o.values(ctx, part, held)
 			if err != nil {
 				return nil, err
 			}
@@ -235,8 +238,8 @@ func partitioned(ctx *evaluation, key expression, all []bson.Raw) ([][]bson.Raw,
 }
 
 // accumulate runs an accumulator over each document's window.
-func (s *windowStage) accumulate(ctx *evaluation, a accumulation, w window, part []bson.Raw) ([]value, error) {
-	return s.overWindows(ctx, w, part, a.start, func(i int, acc accumulator) error {
+func (s *windowStage) accumulate(ctx *evaluation, a accumulation, w window, part []bson.Raw, held *memory) ([]value, error) {
+	return s.overWindows(ctx, w, part, held, a.start, func(i int, acc accumulator) error {
 		ctx.root = objectValue(part[i])
 		args, err := evalAll(a.args, ctx)
 		if err != nil {
@@ -248,7 +251,7 @@ func (s *windowStage) accumulate(ctx *evaluation, a accumulation, w window, part
 
 // overWindows gives each document the result of its window. As long as windows
 // begin at the same place and only grow, one accumulator serves them all.
-func (s *windowStage) overWindows(ctx *evaluation, w window, part []bson.Raw,
+func (s *windowStage) overWindows(ctx *evaluation, w window, part []bson.Raw, held *memory,
 	start func(*evaluation) (accumulator, error), add func(i int, acc accumulator) error) ([]value, error) {
 	out := make([]value, len(part))
 	var acc accumulator
@@ -278,6 +281,9 @@ func (s *windowStage) overWindows(ctx *evaluation, w window, part []bson.Raw,
 			}
 		}
 		out[i] = acc.result(ctx.work)
+		if err := held.keep(len(out[i].Value) + itemBytes); err != nil {
+			return nil, err
+		}
 		if err := ctx.work.handle(len(out[i].Value)); err != nil {
 			return nil, err
 		}

@@ -8,7 +8,7 @@ import (
 
 // windowValues gives a window function's value for each document of a
 // partition.
-type windowValues = func(ctx *evaluation, part []bson.Raw) ([]value, error)
+type windowValues = func(ctx *evaluation, part []bson.Raw, held *memory) ([]value, error)
 
 // windowFunction compiles one of the functions that are no accumulators.
 type windowFunction func(c *pipelineCompiler, s *windowStage, op string, arg value, w window) (windowValues, error)
@@ -24,7 +24,7 @@ func rankFunction(_ *pipelineCompiler, s *windowStage, op string, _ value, _ win
 	if s.order == nil || len(s.order.keys) != 1 {
 		return nil, fail(5371602, "%s must be specified with a top level sortBy expression with exactly one element", op)
 	}
-	return func(ctx *evaluation, part []bson.Raw) ([]value, error) {
+	return func(ctx *evaluation, part []bson.Raw, _ *memory) ([]value, error) {
 		out := make([]value, len(part))
 		rank := int64(1)
 		for i := range part {
@@ -87,7 +87,7 @@ func shiftFunction(c *pipelineCompiler, s *windowStage, _ string, arg value, _ w
 			return nil, err
 		}
 	}
-	return func(ctx *evaluation, part []bson.Raw) ([]value, error) {
+	return func(ctx *evaluation, part []bson.Raw, _ *memory) ([]value, error) {
 		all, err := valuesOf(ctx, output, part)
 		if err != nil {
 			return nil, err
@@ -107,7 +107,7 @@ func locfFunction(c *pipelineCompiler, _ *windowStage, _ string, arg value, _ wi
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx *evaluation, part []bson.Raw) ([]value, error) {
+	return func(ctx *evaluation, part []bson.Raw, _ *memory) ([]value, error) {
 		out, err := valuesOf(ctx, e, part)
 		for i := 1; i < len(out); i++ {
 			if isNullish(out[i]) {
@@ -126,7 +126,7 @@ func linearFillFunction(c *pipelineCompiler, s *windowStage, op string, arg valu
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx *evaluation, part []bson.Raw) ([]value, error) {
+	return func(ctx *evaluation, part []bson.Raw, _ *memory) ([]value, error) {
 		out, err := valuesOf(ctx, e, part)
 		if err != nil {
 			return nil, err
@@ -189,7 +189,7 @@ func slopeFunction(c *pipelineCompiler, s *windowStage, op string, arg value, w 
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx *evaluation, part []bson.Raw) ([]value, error) {
+	return func(ctx *evaluation, part []bson.Raw, held *memory) ([]value, error) {
 		ys, err := valuesOf(ctx, input, part)
 		if err != nil {
 			return nil, err
@@ -202,7 +202,7 @@ func slopeFunction(c *pipelineCompiler, s *windowStage, op string, arg value, w 
 		}
 		if op == "$integral" {
 			begin := func(*evaluation) (accumulator, error) { return &area{unit: cmp.Or(unit, 1)}, nil }
-			return s.overWindows(ctx, w, part, begin, func(i int, acc accumulator) error {
+			return s.overWindows(ctx, w, part, held, begin, func(i int, acc accumulator) error {
 				return acc.add(ctx.work, []value{doubleValue(xs[i]), ys[i]})
 			})
 		}
@@ -315,7 +315,7 @@ func movingAverageFunction(c *pipelineCompiler, s *windowStage, op string, arg v
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx *evaluation, part []bson.Raw) ([]value, error) {
+	return func(ctx *evaluation, part []bson.Raw, _ *memory) ([]value, error) {
 		out, err := valuesOf(ctx, input, part)
 		now := nullValue()
 		for i, v := range out {
@@ -340,7 +340,7 @@ func covarianceFunction(c *pipelineCompiler, s *windowStage, op string, arg valu
 	if !isArray(arg) || len(list) != 2 {
 		return nil, failedToParse("%s requires an array of exactly two expressions", op)
 	}
-	return func(ctx *evaluation, part []bson.Raw) ([]value, error) {
+	return func(ctx *evaluation, part []bson.Raw, held *memory) ([]value, error) {
 		xs, err := valuesOf(ctx, list[0], part)
 		if err != nil {
 			return nil, err
@@ -350,7 +350,7 @@ func covarianceFunction(c *pipelineCompiler, s *windowStage, op string, arg valu
 			return nil, err
 		}
 		begin := func(*evaluation) (accumulator, error) { return &covariance{sample: op == "$covarianceSamp"}, nil }
-		return s.overWindows(ctx, w, part, begin, func(i int, acc accumulator) error {
+		return s.overWindows(ctx, w, part, held, begin, func(i int, acc accumulator) error {
 			return acc.add(ctx.work, []value{xs[i], ys[i]})
 		})
 	}, nil
