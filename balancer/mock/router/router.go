@@ -15,6 +15,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/access"
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mock/wire"
 	"shardsh/balancer/mongoerr"
@@ -91,6 +92,7 @@ func (r *Router) Handle(ctx context.Context, req wire.Request) bson.Raw {
 func (r *Router) handle(ctx context.Context, req wire.Request) bson.Raw {
 	cmd := r.commands[req.Command]
 	c := r.begin(ctx, req)
+	r.forgetGone(c.peer)
 	if r.crashed() {
 		c.drop()
 		return r.reply(nil, errCrashed())
@@ -161,6 +163,9 @@ func (r *Router) runOutside(cmd *command, c *call) (bson.D, error) {
 		return nil, err
 	}
 	c.args = parsed
+	if err := args.CheckOnce(c.body); err != nil {
+		return nil, err
+	}
 	if err := r.checkPrivileges(cmd, c); err != nil {
 		return nil, err
 	}
@@ -207,7 +212,7 @@ func (r *Router) check(cmd *command, c *call) error {
 	if !catalog.ValidDatabaseName(c.db) {
 		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid database name: '%s'", c.db)
 	}
-	if err := checkDuplicates(c.body); err != nil {
+	if err := args.CheckOnce(c.body); err != nil {
 		return err
 	}
 	if cmd.AdminOnly && c.db != "admin" {
@@ -220,21 +225,6 @@ func (r *Router) check(cmd *command, c *call) error {
 		return err
 	}
 	return r.readOperation(cmd, c)
-}
-
-func checkDuplicates(body bson.Raw) error {
-	elems, err := body.Elements()
-	if err != nil {
-		return mongoerr.New(mongoerr.InvalidBSON, "%s", err)
-	}
-	seen := make(map[string]bool, len(elems))
-	for _, e := range elems {
-		if seen[e.Key()] {
-			return mongoerr.New(mongoerr.FailedToParse, "Parsed command object contains duplicate top level key: %s", e.Key())
-		}
-		seen[e.Key()] = true
-	}
-	return nil
 }
 
 // reply returns the whole answer: the command's fields or the error, then the

@@ -24,7 +24,7 @@ func (c *pipelineCompiler) group(_ string, arg value) (stage, error) {
 	if !isObject(arg) {
 		return nil, fail(15947, "a group's fields must be specified in an object")
 	}
-	g := &groupStage{}
+	g, seen := &groupStage{}, map[string]bool{}
 	for name, v := range fields(arg.Value) {
 		if string(name) == "_id" {
 			if g.key != nil {
@@ -37,6 +37,10 @@ func (c *pipelineCompiler) group(_ string, arg value) (stage, error) {
 			g.key = e
 			continue
 		}
+		if seen[string(name)] {
+			return nil, failedToParse("duplicate field in $group: %s", name)
+		}
+		seen[string(name)] = true
 		if string(name) == "$doingMerge" {
 			return nil, fail(17030, "$doingMerge should be true if present")
 		}
