@@ -82,11 +82,10 @@ func New(c *mock.Cluster, logger *slog.Logger, options ...Option) *Router {
 }
 
 // Handle answers one command.
-func (r *Router) Handle(ctx context.Context, req wire.Request) bson.Raw {
+func (r *Router) Handle(ctx context.Context, req wire.Request) (reply bson.Raw) {
 	counted := r.counters.begin(req)
-	reply := r.handle(ctx, req)
-	counted(reply)
-	return reply
+	defer func() { counted(reply) }() // of one that panics, too
+	return r.handle(ctx, req)
 }
 
 func (r *Router) handle(ctx context.Context, req wire.Request) bson.Raw {

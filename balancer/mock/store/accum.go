@@ -12,6 +12,24 @@ type accumulator interface {
 	result(w *work) value
 }
 
+// keepsValues is an accumulator that keeps what it is given, in bytes.
+type keepsValues interface{ keeps() int }
+
+// kept counts what an accumulator keeps, up to the limit of a stage.
+type kept struct {
+	op    string
+	bytes int
+}
+
+func (k *kept) keeps() int { return k.bytes }
+
+func (k *kept) keep(n int) error {
+	if k.bytes += n; k.bytes > stageMemory {
+		return accumulatorTooLarge(k.op)
+	}
+	return nil
+}
+
 // accumulation is a compiled accumulator of $group: what it takes from each
 // document, and how it starts.
 type accumulation struct {
@@ -35,9 +53,9 @@ var listAccumulators = map[string]func() accumulator{
 var groupAccumulators = map[string]func() accumulator{
 	"$first": func() accumulator { return &firstOf{} },
 	"$last":  func() accumulator { return &lastOf{} },
-	"$push":  func() accumulator { return &pushAll{} },
+	"$push":  func() accumulator { return &pushAll{kept: kept{op: "$push"}} },
 
-	"$addToSet":     func() accumulator { return &setOf{seen: map[string]bool{}} },
+	"$addToSet":     func() accumulator { return &setOf{kept: kept{op: "$addToSet"}, seen: map[string]bool{}} },
 	"$mergeObjects": newMergedObject,
 }
 
@@ -154,6 +172,8 @@ func (e *extreme) add(_ *work, args []value) error {
 	return nil
 }
 
+func (e *extreme) keeps() int { return len(e.best.Value) }
+
 func (e *extreme) result(*work) value { return orNull(e.best) }
 
 func orNull(v value) value {
@@ -206,25 +226,33 @@ func (f *firstOf) add(_ *work, args []value) error {
 	return nil
 }
 
+func (f *firstOf) keeps() int { return len(f.v.Value) }
+
 func (f *firstOf) result(*work) value { return orNull(f.v) }
 
 type lastOf struct{ v value }
 
 func (l *lastOf) add(_ *work, args []value) error { l.v = args[0]; return nil }
+func (l *lastOf) keeps() int                      { return len(l.v.Value) }
 func (l *lastOf) result(*work) value              { return orNull(l.v) }
 
-type pushAll struct{ list []value }
+type pushAll struct {
+	kept
+	list []value
+}
 
 func (p *pushAll) add(_ *work, args []value) error {
-	if !isMissing(args[0]) {
-		p.list = append(p.list, args[0])
+	if isMissing(args[0]) {
+		return nil
 	}
-	return nil
+	p.list = append(p.list, args[0])
+	return p.keep(len(args[0].Value) + itemBytes)
 }
 
 func (p *pushAll) result(*work) value { return arrayOf(p.list) }
 
 type setOf struct {
+	kept
 	seen map[string]bool
 	list []value
 }
@@ -234,11 +262,13 @@ func (s *setOf) add(_ *work, args []value) error {
 	if isMissing(v) {
 		return nil
 	}
-	if key := encoded(v); !s.seen[key] {
-		s.seen[key] = true
-		s.list = append(s.list, v)
+	key := encoded(v)
+	if s.seen[key] {
+		return nil
 	}
-	return nil
+	s.seen[key] = true
+	s.list = append(s.list, v)
+	return s.keep(len(key) + len(v.Value) + itemBytes)
 }
 
 func (s *setOf) result(*work) value { return arrayOf(s.list) }
@@ -246,6 +276,7 @@ func (s *setOf) result(*work) value { return arrayOf(s.list) }
 type mergedObject struct {
 	fields []field
 	at     map[string]int // the place of each in fields
+	bytes  int
 }
 
 func newMergedObject() accumulator { return &mergedObject{at: map[string]int{}} }
@@ -260,13 +291,17 @@ func (m *mergedObject) add(_ *work, args []value) error {
 	}
 	for name, f := range fields(v.Value) {
 		if i, ok := m.at[string(name)]; ok {
+			m.bytes += len(f.Value) - len(m.fields[i].value.Value)
 			m.fields[i].value = f
 			continue
 		}
 		m.at[string(name)] = len(m.fields)
 		m.fields = append(m.fields, field{string(name), f})
+		m.bytes += 2*len(name) + len(f.Value) + itemBytes
 	}
 	return nil
 }
+
+func (m *mergedObject) keeps() int { return m.bytes }
 
 func (m *mergedObject) result(*work) value { return objectValue(documentOf(m.fields...)) }

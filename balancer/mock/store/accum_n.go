@@ -11,13 +11,14 @@ import (
 // countAccumulators keep some of the values: the first, the last, the least or
 // the greatest n.
 var countAccumulators = map[string]func(n int) accumulator{
-	"$firstN": func(n int) accumulator { return &endN{n: n} },
-	"$lastN":  func(n int) accumulator { return &endN{n: n, last: true} },
-	"$minN":   func(n int) accumulator { return &extremeN{n: n, sign: 1} },
-	"$maxN":   func(n int) accumulator { return &extremeN{n: n, sign: -1} },
+	"$firstN": func(n int) accumulator { return &endN{kept: kept{op: "$firstN"}, n: n} },
+	"$lastN":  func(n int) accumulator { return &endN{kept: kept{op: "$lastN"}, n: n, last: true} },
+	"$minN":   func(n int) accumulator { return &extremeN{kept: kept{op: "$minN"}, n: n, sign: 1} },
+	"$maxN":   func(n int) accumulator { return &extremeN{kept: kept{op: "$maxN"}, n: n, sign: -1} },
 }
 
 type endN struct {
+	kept
 	n    int
 	last bool
 	list []value
@@ -27,12 +28,12 @@ func (e *endN) add(_ *work, args []value) error {
 	switch {
 	case len(e.list) < e.n || e.last && len(e.list) < 2*e.n:
 	case e.last:
-		e.list = e.list[:copy(e.list, e.list[len(e.list)-e.n+1:])]
+		e.list = cutTo(&e.kept, e.list, len(e.list)-e.n+1, len(e.list), sizeOfValue)
 	default:
 		return nil
 	}
 	e.list = append(e.list, orNull(args[0]))
-	return nil
+	return e.keep(sizeOfValue(args[0]))
 }
 
 func (e *endN) result(*work) value {
@@ -43,6 +44,7 @@ func (e *endN) result(*work) value {
 }
 
 type extremeN struct {
+	kept
 	n, sign int
 	list    []value
 }
@@ -51,21 +53,35 @@ func (e *extremeN) add(w *work, args []value) error {
 	if isNullish(args[0]) {
 		return nil
 	}
-	if e.list = append(e.list, args[0]); len(e.list) > roomFor(e.n) {
+	e.list = append(e.list, args[0])
+	err := e.keep(sizeOfValue(args[0]))
+	if len(e.list) > roomFor(e.n) {
 		e.cut(w)
 	}
-	return nil
+	return err
 }
 
 // cut leaves the n best, in order; equal values keep theirs.
 func (e *extremeN) cut(w *work) {
 	sortStable(w, e.list, func(a, b value) int { return compare(a, b) * e.sign })
-	e.list = e.list[:min(e.n, len(e.list))]
+	e.list = cutTo(&e.kept, e.list, 0, min(e.n, len(e.list)), sizeOfValue)
+}
+
+func sizeOfValue(v value) int { return len(v.Value) + itemBytes }
+
+// cutTo leaves a part of a list that an accumulator keeps.
+func cutTo[T any](k *kept, list []T, from, to int, size func(T) int) []T {
+	list = list[:copy(list, list[from:to])]
+	k.bytes = 0
+	for _, v := range list {
+		k.bytes += size(v)
+	}
+	return list
 }
 
 // roomFor returns how many values are kept before only n are: a cut costs no
 // more than adding what it drops did.
-func roomFor(n int) int { return 2*n + 64 }
+func roomFor(n int) int { return 2*n + 6 }
 
 func (e *extremeN) result(w *work) value {
 	e.cut(w)
@@ -75,6 +91,7 @@ func (e *extremeN) result(w *work) value {
 // topN is $top, $topN, $bottom and $bottomN: the output of the documents that
 // come first, or last, in an order. It takes the output and the sort key.
 type topN struct {
+	kept
 	n              int
 	bottom, single bool
 	list           []topItem
@@ -87,20 +104,25 @@ type topItem struct {
 
 func (t *topN) add(w *work, args []value) error {
 	_, key := binaryAt(args[1].Value)
-	if t.list = append(t.list, topItem{key, orNull(args[0])}); len(t.list) > roomFor(t.n) {
+	item := topItem{key, orNull(args[0])}
+	t.list = append(t.list, item)
+	err := t.keep(item.size())
+	if len(t.list) > roomFor(t.n) {
 		t.cut(w)
 	}
-	return nil
+	return err
 }
+
+func (i topItem) size() int { return len(i.key) + len(i.output.Value) + itemBytes }
 
 // cut leaves the first n, or the last.
 func (t *topN) cut(w *work) {
 	sortStable(w, t.list, func(a, b topItem) int { return bytes.Compare(a.key, b.key) })
-	if more := len(t.list) - t.n; more > 0 && t.bottom {
-		t.list = t.list[:copy(t.list, t.list[more:])]
-	} else if more > 0 {
-		t.list = t.list[:t.n]
+	from, to := 0, min(t.n, len(t.list))
+	if t.bottom {
+		from, to = len(t.list)-to, len(t.list)
 	}
+	t.list = cutTo(&t.kept, t.list, from, to, topItem.size)
 }
 
 func (t *topN) result(w *work) value {
@@ -121,6 +143,7 @@ func (t *topN) result(w *work) value {
 // quantile is $percentile and $median: the value at a rank, without
 // interpolation.
 type quantile struct {
+	kept
 	ps     []float64
 	single bool
 	list   []float64
@@ -129,6 +152,7 @@ type quantile struct {
 func (q *quantile) add(_ *work, args []value) error {
 	if isNumber(args[0]) && !isNaN(args[0]) {
 		q.list = append(q.list, toDouble(args[0]))
+		q.bytes += 8
 	}
 	return nil
 }
@@ -273,7 +297,7 @@ func (c *exprCompiler) top(name string, arg value, sc *scope) (accumulation, err
 	bottom := name == "$bottom" || name == "$bottomN"
 	return accumulation{args: []expression{output, key}, start: func(c *evaluation) (accumulator, error) {
 		size, err := sizeOf(n, c)
-		return &topN{n: size, bottom: bottom, single: single}, err
+		return &topN{kept: kept{op: name}, n: size, bottom: bottom, single: single}, err
 	}}, nil
 }
 
@@ -323,7 +347,7 @@ func (c *exprCompiler) quantile(name string, arg value,
 	}
 	input, err := c.compile(raw[0], sc)
 	return []expression{input}, func(*evaluation) (accumulator, error) {
-		return &quantile{ps: ps, single: single}, nil
+		return &quantile{kept: kept{op: name}, ps: ps, single: single}, nil
 	}, err
 }
 

@@ -47,8 +47,20 @@ func (e *Expr) Eval(doc bson.Raw) (bson.RawValue, error) {
 // each, those with an initial value have it from the start. A scope is not
 // changed once made.
 type scope struct {
+	outer  *scope // nil for the outermost
 	slots  map[string]int
+	size   int     // how many slots there are, those of outer scopes too
 	values []value // initial, by slot
+}
+
+// slot finds a variable.
+func (s *scope) slot(name string) (int, bool) {
+	for ; s != nil; s = s.outer {
+		if slot, ok := s.slots[name]; ok {
+			return slot, true
+		}
+	}
+	return 0, false
 }
 
 // newScope makes a scope of constant variables: those of a command's let.
@@ -69,21 +81,18 @@ func newScope(let bson.Raw) (*scope, error) {
 		}
 		sc.slots[string(name)] = len(sc.values)
 		sc.values = append(sc.values, v)
+		sc.size = len(sc.values)
 	}
 	return sc, nil
 }
 
 // with adds variables; their slots follow those there already.
 func (s *scope) with(names ...string) (inner *scope, slots []int) {
-	inner = &scope{slots: make(map[string]int, len(s.slots)+len(names)), values: s.values}
-	for k, v := range s.slots {
-		inner.slots[k] = v
-	}
-	inner.values = append([]value(nil), s.values...)
+	inner = &scope{outer: s, slots: make(map[string]int, len(names)), size: s.size, values: s.values}
 	for _, name := range names {
-		slots = append(slots, len(inner.values))
-		inner.slots[name] = len(inner.values)
-		inner.values = append(inner.values, value{})
+		slots = append(slots, inner.size)
+		inner.slots[name] = inner.size
+		inner.size++
 	}
 	return inner, slots
 }
@@ -95,6 +104,7 @@ type evaluation struct {
 	now  time.Time
 	rand func() float64
 	work *work // nil where nothing can end it
+	at   finder
 }
 
 func newEvaluation(sc *scope, now time.Time, w *work) *evaluation {
@@ -243,16 +253,18 @@ func (l literal) eval(*evaluation) (value, error) { return value(l), nil }
 type arrayExpression []expression
 
 func (a arrayExpression) eval(c *evaluation) (value, error) {
-	vs, err := evalAll(a, c)
-	if err != nil {
-		return value{}, err
-	}
+	vs := make([]value, len(a))
 	size := 0
-	for _, v := range vs {
+	for i, e := range a {
+		v, err := e.eval(c)
+		if err != nil {
+			return value{}, err
+		}
+		vs[i] = v
 		size += len(v.Value)
-	}
-	if err := checkSize(size); err != nil {
-		return value{}, err
+		if err := checkSize(size); err != nil {
+			return value{}, err
+		}
 	}
 	return arrayOf(vs), c.work.handle(size)
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -189,7 +190,6 @@ func exprIndexOfArray(c *evaluation, args []value) (value, error) {
 }
 
 // maxRange keeps $range within the memory an operator may take.
-const maxRange = 4 << 20
 
 func exprRange(c *evaluation, args []value) (value, error) {
 	names := [3]string{"starting value", "ending value", "step value"}
@@ -211,9 +211,10 @@ func exprRange(c *evaluation, args []value) (value, error) {
 	if step == 0 {
 		return value{}, fail(34449, "$range requires a non-zero step value")
 	}
-	if (to-from)/step > maxRange {
-		return value{}, serverError(mongoerr.ExceededMemoryLimit, "$range would use too much memory (%d bytes)",
-			(to-from)/step*24)
+	length := max((to-from)/step, 0) // but for one at the end
+	if size := 24 + 16*length; size >= stageMemory {
+		return value{}, serverError(mongoerr.ExceededMemoryLimit,
+			"$range would use too much memory (%d bytes) and cannot spill to disk. Memory limit: %d bytes", size, stageMemory)
 	}
 	var out []value
 	for i := from; (step > 0 && i < to || step < 0 && i > to) && c.work.step(1) == nil; i += step {
@@ -379,8 +380,9 @@ func zipped(c *evaluation, inputs, defaults []expression, longest bool) (value, 
 		return value{}, err
 	}
 	var out []value
+	size := 0
 	for i := range length {
-		if err := c.work.step(len(lists)); err != nil {
+		if err := cmp.Or(c.work.step(len(lists)), checkSize(size)); err != nil {
 			return value{}, err
 		}
 		row := make([]value, len(lists))
@@ -393,6 +395,7 @@ func zipped(c *evaluation, inputs, defaults []expression, longest bool) (value, 
 			}
 		}
 		out = append(out, arrayOf(row))
+		size += len(out[i].Value)
 	}
 	return arrayOf(out), nil
 }

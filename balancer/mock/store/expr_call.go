@@ -47,7 +47,8 @@ type callExpression struct {
 func (e *callExpression) eval(c *evaluation) (value, error) {
 	var room [4]value
 	args := room[:0]
-	size := 0
+	size, held := 0, 0
+	defer func() { c.work.release(int64(held)) }()
 	for _, a := range e.args {
 		if a == nil {
 			args = append(args, absent)
@@ -58,6 +59,12 @@ func (e *callExpression) eval(c *evaluation) (value, error) {
 			return value{}, err
 		}
 		args, size = append(args, v), size+len(v.Value)
+		if more := size - held; more > largeArguments {
+			held = size
+			if err := c.work.hold(more); err != nil {
+				return value{}, err
+			}
+		}
 	}
 	if err := c.work.handle(size); err != nil {
 		return value{}, err
@@ -71,6 +78,9 @@ func (e *callExpression) eval(c *evaluation) (value, error) {
 	}
 	return v, err
 }
+
+// largeArguments count to the memory of the command while a call has them.
+const largeArguments = 1 << 20
 
 // maxValueSize is how large a value may get between operators.
 const maxValueSize = 64 << 20

@@ -25,7 +25,7 @@ func (c *exprCompiler) getField(name string, arg value, sc *scope) (expression, 
 		return nil, err
 	}
 	var input expression = rootVariable{}
-	if slot, ok := sc.slots["CURRENT"]; ok {
+	if slot, ok := sc.slot("CURRENT"); ok {
 		input = variable(slot)
 	}
 	if !isAbsent(raw[1]) {

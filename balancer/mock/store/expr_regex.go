@@ -92,13 +92,22 @@ func regexFind(w *work, s string, p *pattern) (value, error) {
 	return regexFound(s, found[0], utf8.RuneCountInString(s[:found[0][0]])), nil
 }
 
+// foundSize is what a match takes in the result at least: {match: "", idx: 0,
+// captures: []}.
+const foundSize = 44
+
 func regexFindAll(w *work, s string, p *pattern) (value, error) {
-	found, err := p.findAll(w, s, -1)
+	found, err := p.findAll(w, s, maxValueSize/foundSize+1)
 	var out []value
+	size := 0
 	counted, at := 0, 0 // the characters up to a byte
 	for _, places := range found {
 		counted, at = counted+utf8.RuneCountInString(s[at:places[0]]), places[0]
-		out = append(out, regexFound(s, places, counted))
+		one := regexFound(s, places, counted)
+		if size += len(one.Value); size > maxValueSize {
+			return value{}, fail(51151, "$regexFindAll: the size of buffer to store output exceeded the 64MB limit")
+		}
+		out = append(out, one)
 		if err := w.step(1); err != nil {
 			return value{}, err
 		}

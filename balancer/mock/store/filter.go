@@ -173,9 +173,15 @@ func eachEquality(n node, yield func(string, value) bool) bool {
 				return false
 			}
 		}
-	case anyNode:
-		if len(n) == 1 {
-			return eachEquality(n[0], yield)
+	case *anyNode:
+		if len(n.of) == 1 {
+			return eachEquality(n.of[0], yield)
+		}
+	case *everyNode:
+		for _, v := range n.values {
+			if !yield(n.name, v) {
+				return false
+			}
 		}
 	case *pathNode:
 		switch t := n.test.(type) {
@@ -201,35 +207,6 @@ func (n allNode) match(doc []byte, m *matching) bool {
 		}
 	}
 	return true
-}
-
-type anyNode []node
-
-// match reports whether the document matches. It leaves no array position when
-// there is a choice of children.
-func (n anyNode) match(doc []byte, m *matching) bool {
-	if len(n) == 1 {
-		return n[0].match(doc, m)
-	}
-	before := m.index
-	for _, child := range n {
-		ok := child.match(doc, m)
-		m.index = before
-		if ok {
-			return true
-		}
-	}
-	return false
-}
-
-// noneNode is $nor and $not: no array position comes out of it.
-type noneNode []node
-
-func (n noneNode) match(doc []byte, m *matching) bool {
-	before := m.index
-	ok := !anyNode(n).match(doc, m)
-	m.index = before
-	return ok
 }
 
 type constantNode bool

@@ -58,7 +58,9 @@ func (c *filterCompiler) all(name string, v value) (predicate, error) {
 	if len(ps) == 0 {
 		return leaf(matchesNothing{}), nil
 	}
-	return allOf(ps), nil
+	p := allOf(ps)
+	p.every = everyValues(ps)
+	return p, nil
 }
 
 func isElemMatch(p predicate) bool {

@@ -21,6 +21,8 @@ type Env struct {
 	Rand func() float64
 	// Variables are the command's let.
 	Variables bson.Raw
+	// NoDisk: stages that keep more than a server's 100 MiB fail.
+	NoDisk bool
 }
 
 // stage turns the documents before it into those after it. compute holds the
@@ -38,6 +40,7 @@ type execution struct {
 	vars []value
 	now  time.Time
 	work *work
+	seen *joined // shared with the pipelines inside
 }
 
 func (r *execution) evaluation() *evaluation {
@@ -82,7 +85,7 @@ func (p *Pipeline) Filter() *Filter {
 // the result; ctx ends it early with its cause.
 func (p *Pipeline) Run(ctx context.Context, in iter.Seq[bson.Raw]) iter.Seq2[bson.Raw, error] {
 	r := p.execution(ctx)
-	return runStages(r, p.stages, r.watched(in))
+	return r.closing(runStages(r, p.stages, r.watched(in)))
 }
 
 // Transform is Run over a stream that may fail, and that ends with ctx.
@@ -91,7 +94,7 @@ func (p *Pipeline) Transform(ctx context.Context, in iter.Seq2[bson.Raw, error])
 }
 
 func (p *Pipeline) execution(ctx context.Context) *execution {
-	return &execution{env: &p.env, vars: p.scope.values, now: now(&p.env), work: newWork(ctx)}
+	return &execution{env: &p.env, vars: p.scope.values, now: now(&p.env), work: newWork(ctx), seen: newJoined()}
 }
 
 // RunCounted is Run that counts what each stage gives.
@@ -101,7 +104,15 @@ func (p *Pipeline) RunCounted(ctx context.Context, in iter.Seq[bson.Raw], counts
 	for i, s := range p.stages {
 		flow = counted(s.run(r, flow), &counts[i])
 	}
-	return flow
+	return r.closing(flow)
+}
+
+// closing gives back what the stages have kept when the stream ends.
+func (r *execution) closing(flow docs) docs {
+	return func(yield func(bson.Raw, error) bool) {
+		defer r.work.end()
+		flow(yield)
+	}
 }
 
 func counted(in docs, n *int64) docs {
@@ -145,18 +156,6 @@ func (r *execution) watched(in iter.Seq[bson.Raw]) docs {
 			yield(nil, err)
 		}
 	}
-}
-
-// drain reads a stream to its end.
-func (r *execution) drain(in docs) ([]bson.Raw, error) {
-	var all []bson.Raw
-	for doc, err := range in {
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, doc)
-	}
-	return all, nil
 }
 
 // perDocument is a stage that makes one document, or none (nil), of each.

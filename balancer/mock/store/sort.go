@@ -53,9 +53,9 @@ func CompileSort(pattern bson.Raw) (*Sort, error) {
 			return nil, fail(7472500, "$sort key must not contain duplicate keys (duplicate: '%s')", name)
 		}
 		s.keys = append(s.keys, sortKey{path: path, descending: direction < 0})
-	}
-	if len(s.keys) > 32 {
-		return nil, serverError(13103, "too many compound keys")
+		if len(s.keys) > 32 {
+			return nil, serverError(13103, "too many compound keys")
+		}
 	}
 	return s, nil
 }

@@ -51,7 +51,8 @@ type keyedDocument struct {
 
 func (g *groupStage) autoBuckets(r *execution, in docs, key expression, n int, round granularity) ([]bson.Raw, error) {
 	ctx := r.evaluation()
-	all, err := sortedByKey(ctx, in, key)
+	held := r.spilling(sortTooLarge)
+	all, err := sortedByKey(ctx, in, key, held)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +75,7 @@ func (g *groupStage) autoBuckets(r *execution, in docs, key expression, n int, r
 		}
 		for ; i < end; i++ {
 			ctx.root = objectValue(all[i].doc)
-			if err := g.add(ctx, one); err != nil {
+			if err := g.add(ctx, one, held); err != nil {
 				return nil, err
 			}
 		}
@@ -83,7 +84,7 @@ func (g *groupStage) autoBuckets(r *execution, in docs, key expression, n int, r
 	return out, nil
 }
 
-func sortedByKey(ctx *evaluation, in docs, key expression) ([]keyedDocument, error) {
+func sortedByKey(ctx *evaluation, in docs, key expression, held *memory) ([]keyedDocument, error) {
 	var all []keyedDocument
 	for doc, err := range in {
 		if err != nil {
@@ -92,6 +93,9 @@ func sortedByKey(ctx *evaluation, in docs, key expression) ([]keyedDocument, err
 		ctx.root = objectValue(doc)
 		v, err := key.eval(ctx)
 		if err != nil {
+			return nil, err
+		}
+		if err := held.keep(len(doc) + len(v.Value) + 2*itemBytes); err != nil {
 			return nil, err
 		}
 		all = append(all, keyedDocument{orNull(v), doc})

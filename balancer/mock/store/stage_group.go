@@ -90,6 +90,7 @@ func (g *groupStage) run(r *execution, in docs) docs {
 		index := map[string]*group{}
 		var order []*group
 		ctx := r.evaluation()
+		held := r.spilling(groupTooLarge)
 		for doc, err := range in {
 			if err != nil {
 				return nil, err
@@ -108,8 +109,11 @@ func (g *groupStage) run(r *execution, in docs) docs {
 				}
 				index[id] = one
 				order = append(order, one)
+				if err := held.keep(len(id) + len(key.Value) + itemBytes*(1+len(g.fields))); err != nil {
+					return nil, err
+				}
 			}
-			if err := g.add(ctx, one); err != nil {
+			if err := g.add(ctx, one, held); err != nil {
 				return nil, err
 			}
 		}
@@ -141,17 +145,30 @@ func (g *groupStage) start(ctx *evaluation, key value) (*group, error) {
 	return one, nil
 }
 
-func (g *groupStage) add(ctx *evaluation, one *group) error {
+func (g *groupStage) add(ctx *evaluation, one *group, held *memory) error {
 	for i, f := range g.fields {
 		args, err := evalAll(f.args, ctx)
 		if err != nil {
 			return err
 		}
-		if err := one.accs[i].add(ctx.work, args); err != nil {
+		if err := addTo(one.accs[i], ctx.work, args, held); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// addTo gives values to an accumulator, and notes what it keeps of them.
+func addTo(acc accumulator, w *work, args []value, held *memory) error {
+	keeper, keeps := acc.(keepsValues)
+	if !keeps {
+		return acc.add(w, args)
+	}
+	before := keeper.keeps()
+	if err := acc.add(w, args); err != nil {
+		return err
+	}
+	return held.keep(keeper.keeps() - before)
 }
 
 func (g *groupStage) document(w *work, one *group) bson.Raw {
@@ -202,7 +219,7 @@ func (s sequenceOf) run(r *execution, in docs) docs { return runStages(r, s, in)
 
 func sorting(s *Sort) stage {
 	return blocking(func(r *execution, in docs) ([]bson.Raw, error) {
-		all, err := r.drain(in)
+		all, err := r.spilling(sortTooLarge).drain(in)
 		s.sort(r.work, all)
 		return all, err
 	})

@@ -9,16 +9,49 @@ import (
 
 // The stages that read other collections: $lookup, $unionWith, $graphLookup.
 
-// foreign reads a whole collection.
+// joined is what an execution has read of other collections. A stage inside
+// another runs once for each document, and reads but once.
+type joined struct {
+	docs    map[string][]bson.Raw
+	byKey   map[stage]joinIndex
+	results map[*lookupStage]value // that are the same for every document
+	reached map[*graphStage][]bson.Raw
+}
+
+func newJoined() *joined {
+	return &joined{
+		docs: map[string][]bson.Raw{}, byKey: map[stage]joinIndex{}, results: map[*lookupStage]value{},
+		reached: map[*graphStage][]bson.Raw{},
+	}
+}
+
+// foreign reads a whole collection. What it returns must not be changed.
 func (r *execution) foreign(name string) ([]bson.Raw, error) {
 	if r.env.Collection == nil || name == "" {
 		return nil, nil
+	}
+	if docs, ok := r.seen.docs[name]; ok {
+		return docs, nil
 	}
 	in, err := r.env.Collection(name)
 	if err != nil {
 		return nil, err
 	}
-	return r.drain(r.watched(in))
+	docs, err := (&memory{work: r.work}).drain(r.watched(in))
+	if err == nil {
+		r.seen.docs[name] = docs
+	}
+	return docs, err
+}
+
+// index returns the places of documents by what a stage joins by.
+func (r *execution) index(s stage, docs []bson.Raw, path []string) joinIndex {
+	ix, ok := r.seen.byKey[s]
+	if !ok {
+		ix = indexDocuments(r.work, docs, path)
+		r.seen.byKey[s] = ix
+	}
+	return ix
 }
 
 type lookupStage struct {
@@ -112,35 +145,25 @@ func (c *pipelineCompiler) finishLookup(s *lookupStage, pipeline, let value) err
 
 func (s *lookupStage) run(r *execution, in docs) docs {
 	return perDocument(func(r *execution) func(bson.Raw) (bson.Raw, error) {
-		var others []bson.Raw
-		var byKey joinIndex
-		var same *value // the result for every document, without let and fields
-		loaded := false
 		ctx := r.evaluation()
 		return func(doc bson.Raw) (bson.Raw, error) {
-			if !loaded {
-				loaded = true
-				var err error
-				if others, err = r.foreign(s.from); err != nil {
-					return nil, err
-				}
-				if s.foreign != nil {
-					byKey = indexDocuments(r.work, others, s.foreign)
-				}
+			if same, ok := r.seen.results[s]; ok {
+				return replaceAt(doc, s.as, same), nil
 			}
-			if same != nil {
-				return replaceAt(doc, s.as, *same), nil
+			candidates, err := r.foreign(s.from)
+			if err != nil {
+				return nil, err
 			}
-			candidates := others
 			if s.foreign != nil {
-				candidates = byKey.find(r.work, others, localValues(r.work, doc, s.local))
+				byKey := r.index(s, candidates, s.foreign)
+				candidates = byKey.find(r.work, candidates, localValues(r.work, doc, s.local))
 			}
 			joined, err := s.join(r, ctx, doc, candidates)
 			if err != nil {
 				return nil, err
 			}
 			if !s.correlated {
-				same = &joined
+				r.seen.results[s] = joined
 			}
 			return replaceAt(doc, s.as, joined), nil
 		}
@@ -150,8 +173,10 @@ func (s *lookupStage) run(r *execution, in docs) docs {
 // join puts the candidates through the pipeline, with the document's
 // variables.
 func (s *lookupStage) join(r *execution, ctx *evaluation, doc bson.Raw, candidates []bson.Raw) (value, error) {
+	held := &memory{work: r.work, refuse: joinTooLarge(s.from)}
+	defer held.free()
 	if s.stages == nil {
-		return r.drainValues(r.work.documents(candidates))
+		return held.values(r.work.documents(candidates))
 	}
 	inner := *r
 	inner.vars = slices.Clone(r.vars)
@@ -166,7 +191,7 @@ func (s *lookupStage) join(r *execution, ctx *evaluation, doc bson.Raw, candidat
 		}
 		inner.vars[slot] = vs[i]
 	}
-	return r.drainValues(runStages(&inner, s.stages, r.work.documents(candidates)))
+	return held.values(runStages(&inner, s.stages, r.work.documents(candidates)))
 }
 
 // joinIndex has the places of documents by the values at a path.

@@ -151,13 +151,14 @@ func (c *pipelineCompiler) facetStage(_ string, arg value) (stage, error) {
 		branches = append(branches, branch{string(name), stages})
 	}
 	return blocking(func(r *execution, in docs) ([]bson.Raw, error) {
-		all, err := r.drain(in)
+		all, err := (&memory{work: r.work}).drain(in)
 		if err != nil {
 			return nil, err
 		}
 		var out []field
+		made := &memory{work: r.work, refuse: facetTooLarge}
 		for _, b := range branches {
-			list, err := r.drainValues(runStages(r, b.stages, r.work.documents(all)))
+			list, err := made.values(runStages(r, b.stages, r.work.documents(all)))
 			if err != nil {
 				return nil, err
 			}
@@ -172,18 +173,6 @@ func checkFacetName(name string) error {
 		return fail(16410, "FieldPath field names may not start with '$' or contain '.'.")
 	}
 	return nil
-}
-
-// drainValues reads a stream into an array.
-func (r *execution) drainValues(in docs) (value, error) {
-	var list []value
-	for d, err := range in {
-		if err != nil {
-			return value{}, err
-		}
-		list = append(list, objectValue(d))
-	}
-	return arrayOf(list), nil
 }
 
 // sample picks documents at random, each at most once.
@@ -208,7 +197,7 @@ func (c *pipelineCompiler) sample(_ string, arg value) (stage, error) {
 		return nil, fail(28749, "$sample stage must specify a size")
 	}
 	return blocking(func(r *execution, in docs) ([]bson.Raw, error) {
-		all, err := r.drain(in)
+		all, err := (&memory{work: r.work}).drain(in)
 		random := r.env.Rand
 		if random == nil {
 			random = rand.Float64

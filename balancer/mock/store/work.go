@@ -20,6 +20,48 @@ type work struct {
 	every int       // steps between two looks
 	last  time.Time // of the last look
 	err   error     // why the work has ended
+
+	account        *Account // nil without a budget
+	held, reserved int64    // what is kept, and what of it the account knows
+}
+
+// reserveBytes is how much is asked of the budget at a time.
+const reserveBytes = 1 << 20
+
+// hold notes that n bytes more are kept.
+func (w *work) hold(n int) error {
+	if w == nil || w.account == nil {
+		return nil
+	}
+	if w.held += int64(n); w.held <= w.reserved {
+		return nil
+	}
+	more := (w.held - w.reserved + reserveBytes - 1) / reserveBytes * reserveBytes
+	if err := w.account.Reserve(more); err != nil {
+		return err
+	}
+	w.reserved += more
+	return nil
+}
+
+// release notes that n bytes are not kept any longer.
+func (w *work) release(n int64) {
+	if w == nil || w.account == nil {
+		return
+	}
+	w.held -= n
+	if less := (w.reserved - w.held) / reserveBytes * reserveBytes; less > reserveBytes {
+		w.account.Release(less)
+		w.reserved -= less
+	}
+}
+
+// end gives back all that is held.
+func (w *work) end() {
+	if w != nil && w.account != nil {
+		w.account.Release(w.reserved)
+		w.held, w.reserved = 0, 0
+	}
 }
 
 // Steps differ in what they cost: as many are taken between two looks as fit
@@ -39,7 +81,7 @@ func newWork(ctx context.Context) *work {
 	if ctx == nil {
 		return nil
 	}
-	return &work{ctx: ctx, left: firstSteps, every: firstSteps, last: time.Now()}
+	return &work{ctx: ctx, left: firstSteps, every: firstSteps, last: time.Now(), account: accountOf(ctx)}
 }
 
 // step takes n steps, and returns why the work has ended if it has.
