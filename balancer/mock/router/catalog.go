@@ -4,7 +4,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock"
-	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -19,12 +18,9 @@ func catalogHandlers() map[string]handler {
 }
 
 func listDatabases(c *call) (bson.D, error) {
-	filter, err := store.CompileFilter(c.args.Object("filter"))
-	if err != nil {
-		return nil, err
-	}
-	list := bson.A{}
-	var total int64
+	var entries []bson.D
+	var sizes []int64
+	var raws []bson.Raw
 	shows := showsDatabase(c)
 	for _, db := range c.cluster.Statistics().Databases() {
 		if !shows(db.Name) {
@@ -38,10 +34,23 @@ func listDatabases(c *call) (bson.D, error) {
 			{Key: "name", Value: db.Name}, {Key: "sizeOnDisk", Value: db.Bytes},
 			{Key: "empty", Value: false}, {Key: "shards", Value: shards},
 		}
-		if raw, err := bson.Marshal(entry); err != nil || !filter.Match(raw) {
+		raw, err := bson.Marshal(entry)
+		if err != nil {
+			return nil, err
+		}
+		entries, sizes, raws = append(entries, entry), append(sizes, db.Bytes), append(raws, raw)
+	}
+	matches, err := c.matches(c.args.Object("filter"), raws)
+	if err != nil {
+		return nil, err
+	}
+	list := bson.A{}
+	var total int64
+	for i, entry := range entries {
+		if !matches[i] {
 			continue
 		}
-		total += db.Bytes
+		total += sizes[i]
 		if c.args.Truth("nameOnly") {
 			entry = entry[:1]
 		}
@@ -55,11 +64,7 @@ func listDatabases(c *call) (bson.D, error) {
 }
 
 func listCollections(c *call) (bson.D, error) {
-	filter, err := store.CompileFilter(c.args.Object("filter"))
-	if err != nil {
-		return nil, err
-	}
-	var list []bson.Raw
+	var list, whole []bson.Raw
 	shows := showsCollection(c)
 	for _, info := range c.cluster.Statistics().Collections(c.db) {
 		if !shows(info.Name) {
@@ -70,9 +75,7 @@ func listCollections(c *call) (bson.D, error) {
 		if err != nil {
 			return nil, err
 		}
-		if !filter.Match(raw) {
-			continue
-		}
+		whole = append(whole, raw)
 		if c.args.Truth("nameOnly") {
 			if raw, err = bson.Marshal(doc[:2]); err != nil {
 				return nil, err
@@ -80,11 +83,21 @@ func listCollections(c *call) (bson.D, error) {
 		}
 		list = append(list, raw)
 	}
+	matches, err := c.matches(c.args.Object("filter"), whole)
+	if err != nil {
+		return nil, err
+	}
+	shown := list[:0]
+	for i, raw := range list {
+		if matches[i] {
+			shown = append(shown, raw)
+		}
+	}
 	size, err := c.batchSize(c.args.Object("cursor").Lookup("batchSize"))
 	if err != nil {
 		return nil, err
 	}
-	return firstBatch(c, c.db+".$cmd.listCollections", list, size)
+	return firstBatch(c, c.db+".$cmd.listCollections", shown, size)
 }
 
 // listedCollection returns a collection as listCollections shows it: name and

@@ -177,10 +177,6 @@ func memberCollections(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	wanted, err := store.CompileFilter(filter)
-	if err != nil {
-		return nil, err
-	}
 	var list []bson.Raw
 	shows := showsCollection(c)
 	for _, ns := range c.cluster.Statistics().MemberNamespaces(c.node.member.ID) {
@@ -192,9 +188,10 @@ func memberCollections(c *call) (bson.D, error) {
 		if err != nil {
 			return nil, err
 		}
-		if wanted.Match(raw) {
-			list = append(list, raw)
-		}
+		list = append(list, raw)
+	}
+	if list, err = c.matching(filter, list); err != nil {
+		return nil, err
 	}
 	return firstBatch(c, c.db+".$cmd.listCollections", list, firstBatchDefault)
 }
