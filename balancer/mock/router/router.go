@@ -144,6 +144,9 @@ func (r *Router) perform(cmd *command, c *call) (bson.Raw, lateness) {
 	if err := r.check(cmd, c); err != nil {
 		return r.reply(nil, err), 0
 	}
+	if err := checkDisk(cmd, c); err != nil {
+		return r.reply(nil, err), 0
+	}
 	if !cmd.Mock && r.member == nil {
 		return r.runFaulty(cmd, c)
 	}
