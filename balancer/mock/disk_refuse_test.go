@@ -107,7 +107,7 @@ func TestUnfinishedBeginning(t *testing.T) {
 func TestDiskIsFull(t *testing.T) {
 	for _, full := range []error{
 		&os.PathError{Op: "write", Path: "mock.db", Err: syscall.ENOSPC},
-		fmt.Errorf("file resize error: %s", &os.PathError{Op: "truncate", Path: "mock.db", Err: syscall.EFBIG}),
+		errors.New("file resize error: " + (&os.PathError{Op: "truncate", Path: "mock.db", Err: syscall.EFBIG}).Error()),
 	} {
 		c, err := New(Config{DBPath: t.TempDir()})
 		if err != nil {

@@ -152,7 +152,7 @@ func (r *Router) run(cmd *command, c *call) (bson.D, error) {
 		return nil, err
 	}
 	if err := checkDisk(cmd, c); err != nil {
-		return r.reply(nil, err), 0
+		return nil, err
 	}
 	if !cmd.Mock && r.member == nil {
 		return r.runFaulty(cmd, c)
