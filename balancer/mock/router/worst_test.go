@@ -145,44 +145,55 @@ func (x *tester) start(ctx context.Context, id int32, db string, command bson.D)
 
 // The worst command that a client can think of holds the lock for no longer than
 // others have patience, and ends when its time is up. The times here are generous:
-// without the means to end, each takes minutes.
+// without the means to end, each takes minutes. A machine that is busy with
+// something else has three tries.
 func TestTheWorstCommands(t *testing.T) {
-	const limit, patience, late = 300 * time.Millisecond, 200 * time.Millisecond, 3 * time.Second
+	const limit, patience, late = 200 * time.Millisecond, 50 * time.Millisecond, 2 * time.Second
 	x, longest := crowded(t)
 	for name, command := range worst() {
 		t.Run(name, func(t *testing.T) {
-			db := "app"
-			if name == "listDatabases" {
-				db = "admin"
-			}
-			longest.Store(0)
-			began := time.Now()
-			replied := x.start(t.Context(), 7, db, append(slices.Clone(command), bson.E{Key: "maxTimeMS", Value: limit.Milliseconds()}))
-			var reply bson.Raw
-			var waits []time.Duration
-			for reply == nil {
-				at := time.Now()
-				x.ok("app", d("find", "n", "filter", d("k", 17), "limit", 1, "projection", d("_id", 1)))
-				waits = append(waits, time.Since(at))
-				select {
-				case reply = <-replied:
-				case <-time.After(time.Millisecond):
+			var took, held, waited time.Duration
+			for range 3 {
+				longest.Store(0)
+				began := time.Now()
+				replied := x.start(t.Context(), 7, databaseOf(name), append(slices.Clone(command),
+					bson.E{Key: "maxTimeMS", Value: limit.Milliseconds()}))
+				reply, waits := x.beside(replied)
+				took, held, waited = time.Since(began), time.Duration(longest.Load()), waits[len(waits)*95/100]
+				t.Logf("took %v; finds beside it %v (95 %%); lock held %v", took, waited, held)
+				if code, _ := reply.Lookup("code").AsInt64OK(); code != 50 && !slices.Contains(ends, name) {
+					t.Fatalf("answered %.300s", reply)
+				}
+				if held <= patience && waited <= patience && took <= limit+late {
+					return
 				}
 			}
-			took := time.Since(began)
-			slices.Sort(waits)
-			t.Logf("took %v; finds beside it %v (95 %%); lock held %v", took, waits[len(waits)*95/100], time.Duration(longest.Load()))
-			if held := time.Duration(longest.Load()); held > patience {
-				t.Errorf("the lock was held for %v", held)
-			}
-			if took > limit+late {
-				t.Errorf("it took %v", took)
-			}
-			if code, _ := reply.Lookup("code").AsInt64OK(); code != 50 && !slices.Contains(ends, name) {
-				t.Errorf("answered %.300s", reply)
-			}
+			t.Errorf("the lock was held for %v, finds took %v, and the command %v", held, waited, took)
 		})
 	}
+}
+
+func databaseOf(name string) string {
+	if name == "listDatabases" {
+		return "admin"
+	}
+	return "app"
+}
+
+// beside finds one document again and again until a command replies, and tells
+// how long that took each time, in order.
+func (x *tester) beside(replied <-chan bson.Raw) (reply bson.Raw, waits []time.Duration) {
+	for reply == nil {
+		at := time.Now()
+		x.ok("app", d("find", "n", "filter", d("k", 17), "limit", 1, "projection", d("_id", 1)))
+		waits = append(waits, time.Since(at))
+		select {
+		case reply = <-replied:
+		case <-time.After(time.Millisecond):
+		}
+	}
+	slices.Sort(waits)
+	return reply, waits
 }
 
 // A command that computes ends when it is killed, and when its client goes.
@@ -194,10 +205,7 @@ func TestTheWorstCommandsAreEnded(t *testing.T) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
-			db := "app"
-			if name == "listDatabases" {
-				db = "admin"
-			}
+			db := databaseOf(name)
 			for _, end := range []struct {
 				by   string
 				code int64
