@@ -44,6 +44,10 @@ func New() *Collection {
 	return &Collection{indexes: []*Index{ix}}
 }
 
+// NewLog makes an empty collection without any index, such as an oplog: its
+// documents need no _id.
+func NewLog() *Collection { return &Collection{} }
+
 // Count returns the number of documents.
 func (c *Collection) Count() int64 { return int64(c.records.Len()) }
 
@@ -181,6 +185,9 @@ func (c *Collection) Get(id RecordID) (bson.Raw, bool) { return c.records.Get(id
 
 // ByID finds a document by its _id.
 func (c *Collection) ByID(id bson.RawValue) (RecordID, bson.Raw, bool) {
+	if len(c.indexes) == 0 {
+		return 0, nil, false
+	}
 	key := keyorder.Append(nil, id)
 	e, ok := c.indexes[0].firstFrom(key)
 	if !ok || !bytes.Equal(e.key, key) {
