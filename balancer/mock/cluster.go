@@ -129,7 +129,7 @@ func newCluster(cfg Config) *Cluster {
 		release = catalog.Release80
 	}
 	c := &Cluster{
-		clock:      newClock(start, cfg.RealTime),
+		clock:      newClock(start, cfg.RealTime, logger),
 		setup:      &setup{release: release, parameters: NewParameters(), logger: logger},
 		configHost: cmp.Or(cfg.ConfigServer, DefaultConfigServer),
 		seed:       cfg.Seed,
@@ -197,8 +197,8 @@ func (c *Cluster) Parameters() *Parameters { return c.parameters }
 // pings, the balancer.
 func (c *Cluster) start(pace float64) {
 	c.ctx, c.cancel = context.WithCancel(context.Background())
-	c.after(pingInterval, c.ping)
-	c.after(sessionsInterval, c.collections.watchSessions)
+	c.every(pingInterval, c.ping)
+	c.every(sessionsInterval, c.collections.watchSessions)
 	c.ttl.watch()
 	c.balancer.begin() // before events run beside it: nobody holds the lock here
 	if c.realTime {

@@ -279,6 +279,7 @@ func (tm *ttlMonitor) indexes() []expiry {
 // look is one look at all TTL indexes.
 func (tm *ttlMonitor) look() {
 	tm.planned = false
+	defer tm.watch()
 	if tm.c.parameters.Int("ttlMonitorEnabled") != 0 {
 		for _, e := range tm.indexes() {
 			if err := tm.deleteBy(e); err != nil {
@@ -286,7 +287,6 @@ func (tm *ttlMonitor) look() {
 			}
 		}
 	}
-	tm.watch()
 }
 
 // deleteBy deletes what one index says has expired, on the shards that can be

@@ -360,13 +360,11 @@ func (cfg *ConfigDB) holds(ns string) bool {
 
 // watchSessions makes the collection of the sessions at the next look, as soon
 // as there is a shard for it.
-func (cs *Collections) watchSessions() {
+func (cs *Collections) watchSessions() (again bool) {
 	if err := cs.CreateSessions(); err != nil {
 		cs.c.logger.Warn("config.system.sessions not made", "error", err)
 	}
-	if cs.c.config.tables[sessionsNamespace] == nil {
-		cs.c.after(sessionsInterval, cs.watchSessions)
-	}
+	return cs.c.config.tables[sessionsNamespace] == nil
 }
 
 // CreateSessions makes the collection of the sessions, sharded by _id, with one

@@ -93,10 +93,16 @@ func (c *Cluster) furnishNew(k *keeper, cfg Config) error {
 	return k.file.Begin(func(emit func(disk.Entry)) { k.tracker.capture(c, true, emit) })
 }
 
-// capture hands what has changed over to be written. While the queue is full it
+// capture hands what has changed over to be written. Should that panic, it is not
+// known what has been: nothing is kept any more.
+func (k *keeper) capture(c *Cluster, last bool) {
+	c.attempt("handing over to the disk", func() { k.captureChanges(c, last) }, k.file.Fail)
+}
+
+// captureChanges hands what has changed over to be written. While the queue is full it
 // leaves the changes where they are noted: what changes again meanwhile takes
 // no more memory.
-func (k *keeper) capture(c *Cluster, last bool) {
+func (k *keeper) captureChanges(c *Cluster, last bool) {
 	if !last && k.file.Full() {
 		k.behind = true
 		return
@@ -133,11 +139,15 @@ func (k *keeper) captureWrites(emit func(disk.Entry)) bool {
 func (c *Cluster) writeRest(k *keeper) {
 	defer close(k.caughtUp)
 	for range k.file.Room() {
-		c.mu.Lock()
-		if k.behind && !k.closed {
-			k.capture(c, false)
-		}
-		c.mu.Unlock()
+		c.captureRest(k)
+	}
+}
+
+func (c *Cluster) captureRest(k *keeper) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if k.behind && !k.closed {
+		k.capture(c, false)
 	}
 }
 

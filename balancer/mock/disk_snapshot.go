@@ -71,7 +71,7 @@ func (c *Cluster) Load(path string) error {
 		return err
 	}
 	c.rollBack()
-	c.after(pingInterval, c.ping)
+	c.every(pingInterval, c.ping)
 	c.changes.reset()
 	c.ttl.planned = false
 	c.ttl.watch()

@@ -71,12 +71,13 @@ func (rs *Reshardings) Reshard(ctx context.Context, deadline time.Time, req Resh
 	if l.chunks == 0 {
 		l.chunks = defaultReshardChunks
 	}
-	if _, err := l.make(); err != nil { // refused before anything begins
+	chunks, err := l.make()
+	if err != nil {
 		return err
 	}
 	return rs.run(ctx, deadline, reshardPlan{
 		Namespace: req.Namespace, Provenance: ByReshard, Pattern: pattern, Zones: zones,
-		Layout: l.make, same: fmt.Sprint(req), UserID: userUUID(req.UUID),
+		Chunks: chunks, same: fmt.Sprint(req), UserID: userUUID(req.UUID),
 	})
 }
 

@@ -100,8 +100,9 @@ type reshardPlan struct {
 	Provenance Provenance
 	Pattern    catalog.KeyPattern
 	Zones      *catalog.ZoneSet
-	// Layout makes the chunks of the collection as it will be.
-	Layout func() ([]catalog.Chunk, error)
+	// Chunks are those of the collection as it will be. They are laid out when the
+	// operation begins: their shards can't be removed from then on.
+	Chunks []catalog.Chunk
 	// same tells repeated requests from others.
 	same string
 	// UserID is the user's name for the operation, whose result is kept under it;
@@ -159,18 +160,42 @@ func (rs *Reshardings) start(plan reshardPlan, done func(error)) {
 // is the config server, and every shard are there to take it. Whoever waits for
 // the operation does not wait for them.
 func (op *resharding) after(d time.Duration, step func()) {
-	op.c.after(d, func() {
+	run := func() {
+		if op.c.reshardings.underWay[op.request.Namespace] != op {
+			return // a step before this one has panicked
+		}
 		if err := op.c.faults.reachShards(configShard); err != nil {
-			waiting := op.done
-			op.done = nil
-			for _, done := range waiting {
-				done(err)
-			}
+			op.tell(err)
 			op.after(time.Second, step)
 			return
 		}
 		step()
+	}
+	op.c.after(d, func() { op.c.attempt("a resharding", run, op.crash) })
+}
+
+// crash ends an operation one of whose steps has panicked.
+func (op *resharding) crash(err error) {
+	rs, ns := op.c.reshardings, op.request.Namespace
+	if rs.underWay[ns] != op {
+		return
+	}
+	op.aborted = err
+	op.c.attempt("the end of a resharding", op.abandon, func(error) {
+		if rs.underWay[ns] == op {
+			delete(rs.underWay, ns)
+		}
+		op.tell(err)
 	})
+}
+
+// tell tells those who wait.
+func (op *resharding) tell(err error) {
+	waiting := op.done
+	op.done = nil
+	for _, done := range waiting {
+		done(err)
+	}
 }
 
 // prepare waits until no migration of the collection is under way.
@@ -253,12 +278,11 @@ func (op *resharding) finish() {
 
 func (op *resharding) commit() error {
 	plan := op.request
-	chunks, err := plan.Layout()
-	if err != nil {
+	if err := op.checkShards(); err != nil {
 		return err
 	}
 	at, epoch, uuid := op.c.Tick(), op.c.NewObjectID(), op.c.NewUUID()
-	table, err := op.c.config.tableOf(plan.Pattern, chunks, epoch, at)
+	table, err := op.c.config.tableOf(plan.Pattern, plan.Chunks, epoch, at)
 	if err != nil {
 		return err
 	}
@@ -297,6 +321,32 @@ func (op *resharding) commit() error {
 	op.uuid = uuid
 	op.c.log.placement(ns, &uuid, at, table.Owners())
 	return nil
+}
+
+// checkShards demands that every shard that will own something is there: one may
+// have been taken out of the catalog by hand.
+func (op *resharding) checkShards() error {
+	for _, chunk := range op.request.Chunks {
+		if _, err := op.c.config.ShardByID(string(chunk.Shard)); err != nil {
+			return err
+		}
+		if op.c.shards[chunk.Shard] == nil {
+			return mongoerr.New(mongoerr.ShardNotFound, "Shard %s not found", chunk.Shard)
+		}
+	}
+	return nil
+}
+
+// willOwn counts the chunks that the operations under way will give a shard.
+func (rs *Reshardings) willOwn(id catalog.ShardID) (n int64) {
+	for _, op := range rs.underWay {
+		for _, chunk := range op.request.Chunks {
+			if chunk.Shard == id {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // redistribute makes the collection anew on its new owners, and changes
@@ -356,7 +406,7 @@ func (rs *Reshardings) spreadVirtual(coll catalog.Collection, table *catalog.Rou
 	}
 }
 
-// close tells those who wait.
+// close ends the operation and tells those who wait.
 func (op *resharding) close(err error) {
 	delete(op.c.reshardings.underWay, op.request.Namespace)
 	op.count(err)
@@ -368,9 +418,7 @@ func (op *resharding) close(err error) {
 		op.enter(reshardDone)
 		op.deleteRecord()
 	}
-	for _, done := range op.done {
-		done(err)
-	}
+	op.tell(err)
 }
 
 // run runs an operation to its end, for a caller who holds the lock.

@@ -71,12 +71,29 @@ func (rd RangeDeleter) schedule(s *shard, task *rangeDeletion) {
 // delete deletes a task's documents in batches, removes the task and
 // calls then, if there is one.
 func (rd RangeDeleter) delete(s *shard, task *rangeDeletion, delay time.Duration, then func()) {
-	rd.c.after(delay, func() { rd.deleteBatch(s, task, then) })
+	rd.after(delay, s, task, then)
+}
+
+// deletionRetry is when a task is taken up again that panicked.
+const deletionRetry = time.Minute
+
+// after deletes the next batch in d. Should that panic, whoever waits goes on,
+// and the task is tried again later.
+func (rd RangeDeleter) after(d time.Duration, s *shard, task *rangeDeletion, then func()) {
+	run := func() { rd.deleteBatch(s, task, then) }
+	rd.c.after(d, func() {
+		rd.c.attempt("a range deletion", run, func(error) {
+			rd.after(deletionRetry, s, task, nil)
+			if then != nil {
+				then()
+			}
+		})
+	})
 }
 
 func (rd RangeDeleter) deleteBatch(s *shard, task *rangeDeletion, then func()) {
 	if s.down {
-		rd.c.after(deletionPoll, func() { rd.deleteBatch(s, task, then) })
+		rd.after(deletionPoll, s, task, then)
 		return
 	}
 	deleted := 0
@@ -87,7 +104,7 @@ func (rd RangeDeleter) deleteBatch(s *shard, task *rangeDeletion, then func()) {
 	}
 	task.orphans = max(0, task.orphans-int64(deleted))
 	if deleted > 0 {
-		rd.c.after(rd.c.parameters.Milliseconds("rangeDeleterBatchDelayMS"), func() { rd.deleteBatch(s, task, then) })
+		rd.after(rd.c.parameters.Milliseconds("rangeDeleterBatchDelayMS"), s, task, then)
 		return
 	}
 	s.removeDeletion(task)

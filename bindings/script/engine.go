@@ -125,6 +125,7 @@ func NewEngine(o Options) *Engine {
 	s.limitGenerators()
 	s.defineTimers()
 	s.defineImports()
+	s.defineConcatenator()
 	s.definePolyfills()
 	s.defineRegExp()
 	return s

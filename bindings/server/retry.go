@@ -11,28 +11,32 @@ import (
 	"shardsh/bindings/rawdoc"
 )
 
-// SendRetryable is send for writes of single documents: after a network error,
+// SendRetryable is Send for writes of single documents: after a network error,
 // or one the server labels so, the same command goes out once more with the same
-// transaction number. Servers that keep no such numbers get plain commands.
+// transaction number. A write that changes a shard key's value needs the number,
+// too, outside of transactions. Servers that keep no such numbers get plain
+// commands.
 func (s *Gateway) SendRetryable(r Request) (bson.Raw, error) {
 	body, ok := r.Body.(bson.D)
-	if !ok || r.session != nil || s.guards != nil || s.noRetryWrites || !r.On.numbersWrites() {
+	if !ok || s.guards != nil || s.noRetryWrites || !r.On.numbersWrites() {
 		return s.Send(r)
 	}
-	home := r.On.homeSession()
-	if home == nil {
+	sess := r.driverSession()
+	if sess == nil {
 		return s.Send(r)
 	}
-	home.number++
-	r.Body = append(body[:len(body):len(body)], bson.E{Key: "txnNumber", Value: home.number})
+	number, ok := r.On.writeNumber(sess)
+	if !ok {
+		return s.Send(r)
+	}
+	r.Body = append(body[:len(body):len(body)], bson.E{Key: "txnNumber", Value: number})
 	ctx := r.Context(s.JS.Context())
 	reply, err := r.DB().RunCommand(ctx, r.Body).Raw()
 	if err != nil && s.JS.Context().Err() == nil && retryable(err) {
 		reply, err = r.DB().RunCommand(ctx, r.Body).Raw()
 	}
-	if isNetworkError(err) && s.JS.Context().Err() == nil { // its numbers may be anywhere now
-		home.driver.EndSession(context.WithoutCancel(s.JS.Context()))
-		r.On.home = nil
+	if r.session == nil && isNetworkError(err) && s.JS.Context().Err() == nil { // its numbers may be anywhere now
+		r.On.EndHome(context.WithoutCancel(s.JS.Context()))
 	}
 	return s.Answer(reply, err)
 }

@@ -48,8 +48,9 @@ type Conn struct {
 	Address        string             // as it may be shown
 	ReadPreference *readpref.ReadPref // nil for the primary
 	hello          bson.Raw
-	home           *homeSession
-	version        Version // asked for once; zero before
+	home           *mongo.Session
+	numbers        map[string]int64 // that sessions have used, by their ids
+	version        Version          // asked for once; zero before
 }
 
 // NewConn returns a connection through a client. Credentials in the address are
@@ -156,10 +157,7 @@ func (r Request) driverSession() *mongo.Session {
 	if r.session != nil {
 		return r.session
 	}
-	if home := r.On.homeSession(); home != nil {
-		return home.driver
-	}
-	return nil
+	return r.On.homeSession()
 }
 
 // Options returns the driver's options for the command.

@@ -27,7 +27,7 @@ func readUsers(specs []string) (*access.Directory, error) {
 		if err != nil {
 			return nil, usageError{fmt.Errorf("--auth %s: %w", name, err)}
 		}
-		err = directory.Create("admin", name, draft)
+		err = directory.Give("admin", name, draft)
 		if mongoerr.Is(err, mongoerr.UserExists) {
 			return nil, usagef("--auth: the user %s is given twice", name)
 		}

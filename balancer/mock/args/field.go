@@ -46,6 +46,12 @@ type Field struct {
 	since    catalog.Release // zero where all releases have it
 }
 
+// Name returns the field's name.
+func (f Field) Name() string { return f.name }
+
+// Kind returns what the field takes.
+func (f Field) Kind() Kind { return f.kind }
+
 // Required declares a field that a command can't go without.
 func Required(name string, kind Kind) Field { return Field{name: name, kind: kind, required: true} }
 

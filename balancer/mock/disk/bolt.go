@@ -218,6 +218,9 @@ func (d *Disk) Mark() uint64 { return d.writer.mark() }
 // of the next batch; who waits for it knows that it will be added.
 func (d *Disk) Wait(ctx context.Context, mark uint64) error { return d.writer.wait(ctx, mark) }
 
+// Fail lets nothing be written any more: who changes something hears of err.
+func (d *Disk) Fail(err error) { d.writer.done(transaction{}, err) }
+
 // Err returns what clients hear since the disk has failed; nil when it has not.
 func (d *Disk) Err() error { return d.writer.failed() }
 

@@ -176,7 +176,7 @@ func (w *writer) run() {
 		if !ok {
 			return
 		}
-		w.done(batch, batch.apply(batch.entries))
+		w.done(batch, mongoerr.Guard(nil, "writing", func() error { return batch.apply(batch.entries) }))
 	}
 }
 

@@ -321,8 +321,12 @@ func distinct(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
+	found, err := store.Distinct(c.ctx, key, slices.Values(docs))
+	if err != nil {
+		return nil, err
+	}
 	values := bson.A{}
-	for _, v := range store.Distinct(key, slices.Values(docs)) {
+	for _, v := range found {
 		values = append(values, v)
 	}
 	return bson.D{{Key: "values", Value: values}}, nil

@@ -15,6 +15,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/access"
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mock/wire"
 	"shardsh/balancer/mongoerr"
@@ -81,16 +82,16 @@ func New(c *mock.Cluster, logger *slog.Logger, options ...Option) *Router {
 }
 
 // Handle answers one command.
-func (r *Router) Handle(ctx context.Context, req wire.Request) bson.Raw {
+func (r *Router) Handle(ctx context.Context, req wire.Request) (reply bson.Raw) {
 	counted := r.counters.begin(req)
-	reply := r.handle(ctx, req)
-	counted(reply)
-	return reply
+	defer func() { counted(reply) }() // of one that panics, too
+	return r.handle(ctx, req)
 }
 
 func (r *Router) handle(ctx context.Context, req wire.Request) bson.Raw {
 	cmd := r.commands[req.Command]
 	c := r.begin(ctx, req)
+	r.forgetGone(c.peer)
 	if r.crashed() {
 		c.drop()
 		return r.reply(nil, errCrashed())
@@ -161,6 +162,9 @@ func (r *Router) runOutside(cmd *command, c *call) (bson.D, error) {
 		return nil, err
 	}
 	c.args = parsed
+	if err := args.CheckOnce(c.body); err != nil {
+		return nil, err
+	}
 	if err := r.checkPrivileges(cmd, c); err != nil {
 		return nil, err
 	}
@@ -207,7 +211,7 @@ func (r *Router) check(cmd *command, c *call) error {
 	if !catalog.ValidDatabaseName(c.db) {
 		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid database name: '%s'", c.db)
 	}
-	if err := checkDuplicates(c.body); err != nil {
+	if err := args.CheckOnce(c.body); err != nil {
 		return err
 	}
 	if cmd.AdminOnly && c.db != "admin" {
@@ -220,21 +224,6 @@ func (r *Router) check(cmd *command, c *call) error {
 		return err
 	}
 	return r.readOperation(cmd, c)
-}
-
-func checkDuplicates(body bson.Raw) error {
-	elems, err := body.Elements()
-	if err != nil {
-		return mongoerr.New(mongoerr.InvalidBSON, "%s", err)
-	}
-	seen := make(map[string]bool, len(elems))
-	for _, e := range elems {
-		if seen[e.Key()] {
-			return mongoerr.New(mongoerr.FailedToParse, "Parsed command object contains duplicate top level key: %s", e.Key())
-		}
-		seen[e.Key()] = true
-	}
-	return nil
 }
 
 // reply returns the whole answer: the command's fields or the error, then the

@@ -1,6 +1,8 @@
 package router
 
 import (
+	"slices"
+
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock"
@@ -383,8 +385,9 @@ func deleteDocuments(c *call) (bson.D, error) {
 // knownStages refuses the whole command for an update's pipeline with a stage
 // that is none; what else is wrong with it fails its statement.
 func knownStages(u bson.RawValue) error {
+	known := store.Stages()
 	for name := range stageNames(u) {
-		if !store.KnownStage(name) {
+		if !slices.Contains(known, name) {
 			return mongoerr.New(mongoerr.UnknownStage, "Unrecognized pipeline stage name: '%s'", name)
 		}
 	}

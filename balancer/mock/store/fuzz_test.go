@@ -52,7 +52,7 @@ func FuzzCompileFilter(f *testing.F) {
 			}
 			for _, d := range append(docs, doc) {
 				filter.Match(d)
-				filter.position(d)
+				filter.position(nil, d)
 			}
 			// By indexes or by a scan, the same documents are found.
 			c := collectionOf(t, docs[1:2])

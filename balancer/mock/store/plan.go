@@ -171,8 +171,11 @@ func (p *Plan) mentions(path string) bool {
 // asksFor reports whether a clause gives bounds, even if they are everything.
 func (p *Plan) asksFor(path string) bool {
 	return slices.ContainsFunc(p.clauses, func(c clause) bool {
+		if c.path != path {
+			return false
+		}
 		_, _, ok := boundsOf(c)
-		return ok && c.path == path
+		return ok
 	})
 }
 
@@ -274,6 +277,7 @@ func (p *Plan) over(ix *Index) accessPath {
 // that only one narrows the bounds.
 func (f indexField) narrow(b *bounds, clauses []clause, settled []bool, multikey bool) bool {
 	done := false
+	var all []bounds
 	for i, c := range clauses {
 		if c.path != f.name || multikey && c.isNotNull() {
 			continue
@@ -296,7 +300,14 @@ func (f indexField) narrow(b *bounds, clauses []clause, settled []bool, multikey
 			}
 			continue
 		}
-		*b, done, settled[i] = b.and(one), true, exact
+		if done, settled[i] = true, exact; multikey {
+			*b = b.and(one)
+			continue
+		}
+		all = append(all, one)
+	}
+	if len(all) > 0 {
+		*b = b.and(allBounds(all))
 	}
 	return done
 }

@@ -208,7 +208,7 @@ func (f indexField) valueOf(doc bson.Raw, key []byte) value {
 			found = v
 		}
 	}
-	walkPath(doc, f.path, true, func(v value, _ int) bool {
+	walkPath(nil, doc, f.path, true, func(v value, _ int) bool {
 		same(v)
 		return false
 	})

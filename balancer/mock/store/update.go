@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"context"
 	"strings"
 	"time"
 
@@ -81,7 +82,12 @@ func (u *Update) IsPipeline() bool { return u.pipeline != nil }
 
 // Apply returns the updated document. The _id cannot be changed (66).
 func (u *Update) Apply(doc bson.Raw) (out bson.Raw, changed bool, err error) {
-	out, err = u.applyTo(doc, false)
+	return u.ApplyIn(context.Background(), doc)
+}
+
+// ApplyIn is Apply that fails with the cause of ctx when that ends.
+func (u *Update) ApplyIn(ctx context.Context, doc bson.Raw) (out bson.Raw, changed bool, err error) {
+	out, err = u.applyTo(ctx, doc, false)
 	if err != nil {
 		return nil, false, err
 	}
@@ -102,14 +108,14 @@ func (u *Update) Upsert(filter bson.Raw) (bson.Raw, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := u.applyTo(doc, true)
+	out, err := u.applyTo(context.Background(), doc, true)
 	if err != nil {
 		return nil, err
 	}
 	return PrepareInsert(out, u.options.NewID)
 }
 
-func (u *Update) applyTo(doc bson.Raw, insert bool) (bson.Raw, error) {
+func (u *Update) applyTo(ctx context.Context, doc bson.Raw, insert bool) (bson.Raw, error) {
 	id := lookup(doc, "_id")
 	var out bson.Raw
 	var err error
@@ -117,9 +123,9 @@ func (u *Update) applyTo(doc bson.Raw, insert bool) (bson.Raw, error) {
 	case u.replacement != nil:
 		out = u.replace(id)
 	case u.pipeline != nil:
-		out, err = u.runPipeline(doc, id)
+		out, err = u.runPipeline(ctx, doc, id)
 	default:
-		out, err = u.applyOperators(doc, insert)
+		out, err = u.applyOperators(newWork(ctx), doc, insert)
 	}
 	if err != nil {
 		return nil, err
@@ -183,5 +189,5 @@ func documentOfEqualities(f *Filter, idOnly bool) (bson.Raw, error) {
 			}
 		}
 	}
-	return root.document(), nil
+	return root.document(nil), nil
 }
