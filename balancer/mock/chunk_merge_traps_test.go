@@ -168,7 +168,7 @@ func TestTrapOfMigrations56TheDonorWaitsForItsOwnDeletions(t *testing.T) {
 	c := exampleCluster(t, 900, catalog.Release80, "a 1 10 A 1|1 1", "b 10 MAX B 1|2 1")
 	coll := c.exampleCollection(t)
 	key := func(text string) catalog.Key { return exampleKey(t, coll.Pattern, text) }
-	task := c.shards["A"].addDeletion(&migration{c: c, donor: c.shards["A"], coll: coll, min: key("5"), max: key("7")}, deletionDelayed)
+	task := c.shards["A"].addDeletion(&migration{coll: coll, min: key("5"), max: key("7")}, deletionDelayed)
 	var ended error
 	begin := func() time.Time {
 		ended = nil

@@ -325,11 +325,11 @@ func (e engine) ResetMachineID(_ context.Context, id catalog.ShardID) error {
 	return nil
 }
 
-// nowhere is the machine of the members that listen nowhere: a name that no
-// resolver knows (RFC 2606), so that who looks for a shard there does not find
-// another server. firstPort is the port of the first shard on it.
+// nowhere is the machine of the members that listen nowhere, and of the mongos of
+// a mock in this process: a name and no address, so that who looks for a shard
+// there does not find another server. firstPort is the port of the first shard.
 const (
-	nowhere   = "mock.invalid"
+	nowhere   = "mock"
 	firstPort = 27020
 )
 

@@ -35,15 +35,13 @@ type rangeDeletion struct {
 	when     whenToDelete
 	// orphans is the number of documents that are still to be deleted.
 	orphans int64
-	// donor is the shard that the migration came from, at when the task was made.
+	// donor is the shard that the migration came from, at when it began.
 	donor catalog.ShardID
 	at    bson.Timestamp
 }
 
 func (s *shard) addDeletion(m *migration, when whenToDelete) *rangeDeletion {
-	task := &rangeDeletion{
-		coll: m.coll, min: m.min, max: m.max, when: when, donor: m.donor.id, at: m.c.GossipTime(),
-	}
+	task := &rangeDeletion{coll: m.coll, min: m.min, max: m.max, when: when, donor: m.req.From, at: m.at}
 	s.order().add(task)
 	s.deletions = append(s.deletions, task)
 	s.deletionsChanged = true

@@ -1,9 +1,8 @@
 package router
 
 import (
-	"iter"
+	"context"
 	"maps"
-	"slices"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -109,29 +108,20 @@ func (m *Member) services() bson.A {
 	return bson.A{"shard"}
 }
 
-// reads plans a query: on the member alone where this is one.
-func reads(c *call, ns string, q store.Query) ([]mock.Read, error) {
+// reads captures what a query is about: on the member alone where this is one.
+func reads(c *call, ns string, filter *store.Filter) ([]mock.Read, error) {
 	if c.node.member == nil {
-		return c.request.Reads(ns, q)
+		return c.request.Reads(ns, filter)
 	}
 	o, isOwn := own(c, ns)
 	if !isOwn {
-		return c.request.MemberReads(c.node.member.ID, ns, q)
+		return c.request.MemberReads(c.node.member.ID, ns, filter)
 	}
 	docs, err := o.read(c)
 	if err != nil {
 		return nil, err
 	}
-	return c.request.OwnReads(c.node.member.ID, docs, q)
-}
-
-// documents are all that a namespace has.
-func allDocuments(c *call, ns string) (iter.Seq[bson.Raw], error) {
-	if c.node.member == nil {
-		return c.request.Documents(ns, nil), c.request.Ask(ns, nil)
-	}
-	docs, err := runQuery(c, query{ns: ns})
-	return slices.Values(docs), err
+	return []mock.Read{c.request.OwnRead(c.node.member.ID, docs)}, nil
 }
 
 // stats returns a collection's counters on the shards that own chunks, or on
@@ -175,7 +165,7 @@ func checkMemberStage(c *call, name string) error {
 
 // memberCount without a query is the fast count, orphans included.
 func memberCount(c *call) (bson.D, error) {
-	q, err := c.readQuery("query")
+	q, err := outside(c, func(context.Context) (query, error) { return c.readQuery("query") })
 	if err != nil {
 		return nil, err
 	}
@@ -186,6 +176,5 @@ func memberCount(c *call) (bson.D, error) {
 		}
 		return bson.D{{Key: "n", Value: smallest(n)}}, nil
 	}
-	n, err := countMatching(c, q)
-	return bson.D{{Key: "n", Value: smallest(n)}}, err
+	return countMatching(c, q)
 }
