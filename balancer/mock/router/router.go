@@ -151,6 +151,9 @@ func (r *Router) run(cmd *command, c *call) (bson.D, error) {
 	if err := r.check(cmd, c); err != nil {
 		return nil, err
 	}
+	if err := checkDisk(cmd, c); err != nil {
+		return nil, err
+	}
 	if !cmd.Mock && r.member == nil {
 		return r.runFaulty(cmd, c)
 	}
