@@ -54,10 +54,18 @@ type Reshardings struct {
 	// results are those of operations that have ended, while they are kept, by
 	// namespace.
 	results map[string]quiesced
+	counts  map[Provenance]ReshardingCounts
 }
 
+// ReshardingCounts are what the config server counts of operations since it
+// began.
+type ReshardingCounts struct{ Started, Succeeded, Failed, Canceled int64 }
+
 func newReshardings(c *Cluster) *Reshardings {
-	return &Reshardings{c: c, underWay: map[string]*resharding{}, results: map[string]quiesced{}}
+	return &Reshardings{
+		c: c, underWay: map[string]*resharding{}, results: map[string]quiesced{},
+		counts: map[Provenance]ReshardingCounts{},
+	}
 }
 
 // reset forgets all that are under way, and the results.
@@ -138,6 +146,9 @@ func (rs *Reshardings) start(plan reshardPlan, done func(error)) {
 	}
 	rs.dropResult(plan.Namespace)
 	rs.underWay[plan.Namespace] = op
+	counts := rs.counts[plan.Provenance]
+	counts.Started++
+	rs.counts[plan.Provenance] = counts
 	if err := rs.c.config.insert(configReshardings, op.doc()); err != nil {
 		rs.c.logger.Warn("resharding operation not written", "error", err)
 	}
@@ -403,6 +414,7 @@ func (rs *Reshardings) spreadVirtual(coll catalog.Collection, table *catalog.Rou
 // close ends the operation and tells those who wait.
 func (op *resharding) close(err error) {
 	delete(op.c.reshardings.underWay, op.request.Namespace)
+	op.count(err)
 	if op.request.UserID != nil {
 		op.enter(reshardQuiesced)
 		op.leaveEntry()

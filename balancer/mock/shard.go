@@ -231,11 +231,10 @@ func (m *migration) countEnd(now time.Time, err error) {
 // Migrations returns a shard's counters of migrations and range deletions,
 // under their names in serverStatus.
 func (st Statistics) Migrations(id catalog.ShardID) bson.D {
-	s := st.c.shards[id]
-	if s == nil {
-		return bson.D{}
+	var n shardCounters // of a config server that is no shard, nothing
+	if s := st.c.shards[id]; s != nil {
+		n = s.counters
 	}
-	n := s.counters
 	return bson.D{
 		{Key: "countStaleConfigErrors", Value: int64(0)},
 		{Key: "countDonorMoveChunkStarted", Value: n.donorStarted},
@@ -258,7 +257,7 @@ func (st Statistics) Migrations(id catalog.ShardID) bson.D {
 		{Key: "countDonorMoveChunkLockTimeout", Value: int64(0)},
 		{Key: "countDonorMoveChunkAbortConflictingIndexOperation", Value: n.donorAbortedByIndex},
 		{Key: "unfinishedMigrationFromPreviousPrimary", Value: int64(0)},
-		{Key: "chunkMigrationConcurrency", Value: st.c.parameters.Int("chunkMigrationConcurrency")},
+		{Key: "chunkMigrationConcurrency", Value: int32(st.c.parameters.Int("chunkMigrationConcurrency"))},
 		{Key: "unauthorizedDirectShardOps", Value: int64(0)},
 	}
 }
