@@ -55,7 +55,7 @@ func (cs *Collections) RefineKey(req RefineRequest) error {
 		if req.AcceptNonUnique {
 			continue
 		}
-		if err := checkUniqueIndexes(local, refined); err != nil {
+		if err := checkUniqueIndexes(local, ns, refined); err != nil {
 			return err
 		}
 	}
