@@ -38,7 +38,7 @@ type call struct {
 	limit    time.Duration
 	limited  context.Context // ctx with the limit, once something is computed
 	unlimit  context.CancelFunc
-	settled  *bson.Raw // its variables, once they are evaluated
+	settled  *bson.Raw     // its variables, once they are evaluated
 	computed time.Duration // real time that has gone by in outside
 	// lsid and session are nil without a session, txnNumber outside of a
 	// retryable write.

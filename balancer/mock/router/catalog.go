@@ -18,9 +18,7 @@ func catalogHandlers() map[string]handler {
 }
 
 func listDatabases(c *call) (bson.D, error) {
-	var entries []bson.D
-	var sizes []int64
-	var raws []bson.Raw
+	var list []listedDatabase
 	shows := showsDatabase(c)
 	for _, db := range c.cluster.Statistics().Databases() {
 		if !shows(db.Name) {
@@ -30,15 +28,28 @@ func listDatabases(c *call) (bson.D, error) {
 		for _, part := range db.ByShard {
 			shards = append(shards, bson.E{Key: string(part.Shard), Value: part.Bytes})
 		}
-		entry := bson.D{
+		list = append(list, listedDatabase{db.Bytes, bson.D{
 			{Key: "name", Value: db.Name}, {Key: "sizeOnDisk", Value: db.Bytes},
 			{Key: "empty", Value: false}, {Key: "shards", Value: shards},
-		}
-		raw, err := bson.Marshal(entry)
-		if err != nil {
+		}})
+	}
+	return shownDatabases(c, list)
+}
+
+// listedDatabase is a database as listDatabases shows it.
+type listedDatabase struct {
+	bytes int64
+	doc   bson.D
+}
+
+// shownDatabases lists those that the command asks for.
+func shownDatabases(c *call, databases []listedDatabase) (bson.D, error) {
+	raws := make([]bson.Raw, len(databases))
+	for i, db := range databases {
+		var err error
+		if raws[i], err = bson.Marshal(db.doc); err != nil {
 			return nil, err
 		}
-		entries, sizes, raws = append(entries, entry), append(sizes, db.Bytes), append(raws, raw)
 	}
 	matches, err := c.matches(c.args.Object("filter"), raws)
 	if err != nil {
@@ -46,15 +57,15 @@ func listDatabases(c *call) (bson.D, error) {
 	}
 	list := bson.A{}
 	var total int64
-	for i, entry := range entries {
+	for i, db := range databases {
 		if !matches[i] {
 			continue
 		}
-		total += sizes[i]
+		total += db.bytes
 		if c.args.Truth("nameOnly") {
-			entry = entry[:1]
+			db.doc = db.doc[:1]
 		}
-		list = append(list, entry)
+		list = append(list, db.doc)
 	}
 	if c.args.Truth("nameOnly") {
 		return bson.D{{Key: "databases", Value: list}}, nil
@@ -64,9 +75,14 @@ func listDatabases(c *call) (bson.D, error) {
 }
 
 func listCollections(c *call) (bson.D, error) {
+	return shownCollections(c, c.cluster.Statistics().Collections(c.db))
+}
+
+// shownCollections lists those that the command asks for and the client may see.
+func shownCollections(c *call, infos []mock.CollectionInfo) (bson.D, error) {
 	var list, whole []bson.Raw
 	shows := showsCollection(c)
-	for _, info := range c.cluster.Statistics().Collections(c.db) {
+	for _, info := range infos {
 		if !shows(info.Name) {
 			continue
 		}
