@@ -384,6 +384,9 @@ func (k *clock) Unlock() {
 	k.mu.Unlock()
 }
 
+// Replaced counts how often another state took the place of the whole one.
+func (k *clock) Replaced() int { return k.replaced }
+
 // Outside gives the lock back while work runs, which must not touch the cluster,
 // and takes it again.
 func (k *clock) Outside(work func() error) error {

@@ -25,6 +25,7 @@ type call struct {
 	db      string
 	body    bson.Raw
 	args    args.Values
+	cmd     *command
 	client  *wire.Client
 	peer    *peer
 	legacy  bool
@@ -50,6 +51,8 @@ type call struct {
 	snapshot *bson.Timestamp
 	// slow: nodes that the command asked may make its reply late.
 	slow bool
+	// replaced is of which of the cluster's states its privileges are.
+	replaced int
 	// opid is the number that killOp takes.
 	opid int32
 }
@@ -127,7 +130,11 @@ func (c *call) outside(compute func(ctx context.Context) error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		err = mongoerr.New(mongoerr.Interrupted, "operation was interrupted: %s", err)
 	}
-	return err
+	if err != nil || c.replaced == c.cluster.Replaced() {
+		return err
+	}
+	c.replaced = c.cluster.Replaced() // another state, with other users
+	return (&Router{c.node}).checkPrivileges(c.cmd, c)
 }
 
 // end lets go of what the command had while it ran.
