@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+
+	"shardsh/bindings/script"
 )
 
 func main() {
@@ -23,7 +25,9 @@ func main() {
 		stdout: os.Stdout,
 		stderr: os.Stderr,
 		getenv: os.LookupEnv,
+		exit:   os.Exit,
 	}
+	script.LimitMatching(script.MatchingTime)
 	os.Exit(env.main())
 }
 
